@@ -1,0 +1,112 @@
+# A room is one folder of src/ or sim/.  podgpu_room(NAME USES other rooms... LINKS outside libraries...)
+# makes its static library and, from the suffixes of its files, its test, fuzz and benchmark programs.
+# Files are found by suffix, so adding one edits no build file.  The USES lines are the architecture:
+# tools/tidy reads them and refuses an include that they do not allow.
+
+set(PODGPU_SANITIZE "" CACHE STRING "sanitizers for instrumented targets, as -fsanitize= takes them")
+option(PODGPU_WERROR "warnings are errors" OFF)
+option(PODGPU_FUZZ "build the fuzz programs (needs clang)" OFF)
+option(PODGPU_BENCH "build the benchmark programs" OFF)
+
+# Warnings for all of our own code.
+add_library(podgpu_warnings INTERFACE)
+target_compile_options(podgpu_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wformat=2 -Wimplicit-fallthrough
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+  $<$<BOOL:${PODGPU_WERROR}>:-Werror>)
+
+# What every object of ours is compiled with; own headers are named from src/ or the top.
+add_library(podgpu_plain INTERFACE)
+target_include_directories(podgpu_plain INTERFACE
+  "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+target_link_libraries(podgpu_plain INTERFACE podgpu_warnings)
+
+# The same plus the sanitizers of the preset: for the program and in-process tests, never for the simulator's
+# shared objects and programs, which are always built plain.
+add_library(podgpu_instrumented INTERFACE)
+target_link_libraries(podgpu_instrumented INTERFACE podgpu_plain)
+if(PODGPU_SANITIZE)
+  target_compile_options(podgpu_instrumented INTERFACE
+    -fsanitize=${PODGPU_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(podgpu_instrumented INTERFACE -fsanitize=${PODGPU_SANITIZE})
+endif()
+if(PODGPU_FUZZ)
+  target_compile_options(podgpu_instrumented INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+function(podgpu_collect folder pattern out)
+  file(GLOB found CONFIGURE_DEPENDS "${folder}/${pattern}")
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# podgpu_test(NAME label SOURCES ... LINKS ...): one GoogleTest program is one ctest entry.
+function(podgpu_test name label)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  if(PODGPU_FUZZ)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE podgpu_instrumented ${arg_LINKS} GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE
+    PODGPU_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PODGPU_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  add_test(NAME ${label}.${name} COMMAND ${name})
+  set_tests_properties(${label}.${name} PROPERTIES LABELS ${label})
+endfunction()
+
+# podgpu_fuzz(NAME source LINKS ...): in the fuzz preset a libFuzzer program; in every other one a program
+# that replays tests/corpus/NAME as a plain test.
+function(podgpu_fuzz name source)
+  cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
+  set(corpus "${PROJECT_SOURCE_DIR}/tests/corpus/${name}")
+  if(PODGPU_FUZZ)
+    add_executable(${name} ${source})
+    target_link_libraries(${name} PRIVATE podgpu_instrumented ${arg_LINKS})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    add_test(NAME fuzz.${name} COMMAND ${name} -runs=2000 -max_len=65536 "${PROJECT_BINARY_DIR}/new/${name}" "${corpus}")
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/new/${name}")
+  else()
+    add_executable(${name}_replay ${source} "${PROJECT_SOURCE_DIR}/tests/replay_main.cc")
+    target_link_libraries(${name}_replay PRIVATE podgpu_instrumented ${arg_LINKS})
+    add_test(NAME fuzz.${name} COMMAND ${name}_replay "${corpus}")
+  endif()
+  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
+endfunction()
+
+function(podgpu_room name)
+  cmake_parse_arguments(arg "" "" "USES;LINKS;TEST_USES" ${ARGN})
+  set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${name}")
+  podgpu_collect("${folder}" "*.cc" sources)
+  podgpu_collect("${folder}" "*.h" headers)
+  podgpu_collect("${folder}" "*_test.cc" tests)
+  podgpu_collect("${folder}" "*_fuzz.cc" fuzzers)
+  podgpu_collect("${folder}" "*_bench.cc" benches)
+  set(library_sources ${sources})
+  list(REMOVE_ITEM library_sources ${tests} ${fuzzers} ${benches} "")
+  list(TRANSFORM arg_USES PREPEND podgpu_ OUTPUT_VARIABLE uses)
+  list(TRANSFORM arg_TEST_USES PREPEND podgpu_ OUTPUT_VARIABLE test_uses)
+
+  if(library_sources)
+    add_library(podgpu_${name} STATIC ${library_sources})
+    set(scope PUBLIC)
+    target_link_libraries(podgpu_${name} PRIVATE podgpu_instrumented)
+  else()
+    add_library(podgpu_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(podgpu_${name} ${scope} "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(podgpu_${name} ${scope} ${uses} ${arg_LINKS})
+  target_sources(podgpu_${name} ${scope} FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/src" FILES ${headers})
+
+  if(tests)
+    podgpu_test(${name}_test unit SOURCES ${tests} LINKS podgpu_${name} ${test_uses})
+  endif()
+  foreach(fuzzer IN LISTS fuzzers)
+    cmake_path(GET fuzzer STEM stem)
+    podgpu_fuzz(${stem} "${fuzzer}" LINKS podgpu_${name} ${test_uses})
+  endforeach()
+  if(benches AND PODGPU_BENCH)
+    add_executable(${name}_bench ${benches})
+    target_link_libraries(${name}_bench PRIVATE podgpu_instrumented podgpu_${name} ${test_uses} benchmark::benchmark_main)
+  endif()
+endfunction()

@@ -1,0 +1,25 @@
+// From scenario text to world image.
+//
+// The compiler validates a scenario (simulator facts, section 5: every error is reported with
+// file:line:column, key path, what was found and what is allowed), solves contention, power cap,
+// clocks and temperature for every segment of every era once, and writes the tables that World
+// looks up.  Same text, same image, on every machine: nothing of the environment enters.  Used by
+// podgpu-sim and by in-process tests; not by the faces.  Pure function; any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace podgpu::sim {
+
+struct CompileResult {
+  std::vector<std::byte> image;     // Empty when there are errors.
+  std::vector<std::string> errors;  // "demo.yaml:14:7: gpus[0].class: ..." one line each.
+};
+
+// Compiles the scenario in `text`; `file` is named in errors.
+CompileResult CompileScenario(std::string_view text, std::string_view file);
+
+}  // namespace podgpu::sim

@@ -1,0 +1,42 @@
+// The run directory: how processes share one simulated node.
+//
+// podgpu-sim writes it (world.bin, the state page, control.bin, sockets); every face maps it
+// read-only and evaluates the world at the present world time.  The state page says what time it
+// is: real, scaled (speed a/b) or manual; and which generation of the control log and of the engine
+// is current.  A changed log generation makes Current() map the new image on the next call.  Open
+// once per process; any thread.  Standard library only, for the faces.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "sim/world.h"
+
+namespace podgpu::sim {
+
+class RunDirectory {
+ public:
+  // Maps the directory `path` (empty: the environment's PODGPU_SIM_DIR).  Null and one line in
+  // `error` when there is none or podgpu-sim has not finished writing it.
+  static std::unique_ptr<RunDirectory> Open(const std::string& path, std::string& error);
+
+  RunDirectory() = default;
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
+  virtual ~RunDirectory() = default;
+
+  // The world that is in force.  Valid for the life of this object (old images stay mapped).
+  virtual const World& world() = 0;
+
+  // World time now, in microseconds since the epoch.
+  virtual TimeUs Now() const = 0;
+  // Civil time of world time t: microseconds since 1970.
+  virtual int64_t StampUs(TimeUs t) const = 0;
+  virtual TimeUs FromStampUs(int64_t stamp_us) const = 0;
+
+  virtual uint64_t engine_generation() const = 0;
+  virtual const std::string& path() const = 0;
+};
+
+}  // namespace podgpu::sim

@@ -1,0 +1,56 @@
+// Who holds which device: the result of joining devices with the kubelet's allocations.
+//
+// Made once per epoch by the pure function Join and never changed; shared through Published. Owners
+// of an entity are sorted (namespace, pod, container, replica) so that equal facts give equal bytes
+// on the page.  Plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/topology.h"
+
+namespace podgpu {
+
+// One container that holds one device, or one replica of it.
+struct Owner {
+  std::string pod_namespace;
+  std::string pod;
+  std::string container;
+  std::string resource;  // "nvidia.com/gpu"
+  std::string pod_uid;   // Empty until pods are read from the API server.
+  std::string claim;     // Empty without dynamic resource allocation.
+  std::string replica;   // "3" of GPU-...::3 or nvidia0/vgpu3; empty when the device is not shared
+                         // by replicas.
+  auto operator<=>(const Owner&) const = default;
+};
+
+// Why an allocation of a GPU resource found no device.  The words are label values of
+// podgpu_devices_unmatched.
+enum class UnmatchedReason : uint8_t {
+  kUnknownIdForm,   // No known shape of id.
+  kUnknownDevice,   // A known shape that names no device of this node.
+  kNvmlMissing,     // A MIG-<uuid>, and NVML is not there to say which instance it is.
+  kUnknownMigUuid,  // A MIG-<uuid> that NVML does not know (the instance is gone).
+};
+inline constexpr int kUnmatchedReasonCount = 4;
+
+// "unknown_id_form" and so on.
+std::string_view UnmatchedReasonName(UnmatchedReason reason);
+
+struct UnmatchedDevice {
+  std::string resource;
+  std::string device_id;
+  UnmatchedReason reason = UnmatchedReason::kUnknownIdForm;
+  auto operator<=>(const UnmatchedDevice&) const = default;
+};
+
+struct Owners {
+  std::vector<std::vector<Owner>> by_entity;  // As many as Topology::entities.
+  std::vector<UnmatchedDevice> unmatched;     // Sorted.
+  bool operator==(const Owners&) const = default;
+};
+
+}  // namespace podgpu

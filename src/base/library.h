@@ -1,0 +1,36 @@
+// Opening shared libraries: one of the five seams to the outside world.
+//
+// The vendor libraries are found at run time, so that one binary serves nodes with DCGM, with NVML
+// alone, or with neither.  Tests hand in a loader that knows no library, or one that lacks symbols.
+// A library is never unloaded: its threads may outlive any handle.  Any thread.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+
+namespace podgpu {
+
+class LibraryLoader {
+ public:
+  LibraryLoader() = default;
+  LibraryLoader(const LibraryLoader&) = delete;
+  LibraryLoader& operator=(const LibraryLoader&) = delete;
+  virtual ~LibraryLoader() = default;
+
+  // Opens `name`, a path or a bare soname for the system's search.  The handle stays valid for the
+  // life of the process.  kNotFound with the linker's own text.
+  virtual StatusOr<void*> Open(const std::string& name) = 0;
+
+  // The address of `symbol`, or null when the library does not have it.
+  virtual void* Symbol(void* library, const char* symbol) = 0;
+};
+
+// dlopen with RTLD_NOW | RTLD_LOCAL.
+class SystemLibraryLoader final : public LibraryLoader {
+ public:
+  StatusOr<void*> Open(const std::string& name) override;
+  void* Symbol(void* library, const char* symbol) override;
+};
+
+}  // namespace podgpu

@@ -1,0 +1,41 @@
+// A clock that moves only when a test says so.
+//
+// WaitUntil blocks its thread until Advance has carried the time past the deadline, or stop is
+// requested; a test steps through hours in milliseconds and never sleeps.  AwaitSleepers lets the
+// test wait until a given number of threads have gone to sleep, which is how it knows that they
+// have done their work.  Thread safe; must outlive every thread that waits on it.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "base/clock.h"
+
+namespace podgpu {
+
+class ManualClock final : public Clock {
+ public:
+  // Starts at a monotonic zero and at civil time `start`.
+  explicit ManualClock(WallTime start = WallTime(std::chrono::seconds(1'700'000'000)))
+      : wall_(start) {}
+
+  Instant Now() const override;
+  WallTime WallNow() const override;
+  bool WaitUntil(Instant deadline, const std::stop_token& stop) override;
+
+  // Moves both times forward and wakes every waiter whose deadline has come.
+  void Advance(Duration step);
+
+  // Blocks until at least `count` threads wait in WaitUntil with a deadline in the future.
+  void AwaitSleepers(int count) const;
+
+ private:
+  mutable std::mutex
+      mutex_;  // Guards all below; a plain mutex, since the waits need its condition variable.
+  mutable std::condition_variable_any changed_;
+  Instant now_{};
+  WallTime wall_;
+  mutable int sleepers_ = 0;
+};
+
+}  // namespace podgpu

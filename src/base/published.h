@@ -1,0 +1,36 @@
+// The latest value of something that one thread makes and many threads read.
+//
+// The only way in which podgpu's threads share data: the writer makes a new immutable value and
+// sets it, readers take a reference-counted pointer to the newest one and keep it as long as they
+// like.  The lock is held for a pointer copy only.  (std::atomic<std::shared_ptr> of GCC 12 unlocks
+// with relaxed order, which the thread sanitizer reports and weakly ordered processors may punish;
+// hence the mutex.)
+#pragma once
+
+#include <memory>
+
+#include "base/mutex.h"
+
+namespace podgpu {
+
+template <typename T>
+class Published {
+ public:
+  // Makes `next` the value that Get returns from now on.  The old value is released after the lock.
+  void Set(std::shared_ptr<const T> next) {
+    MutexLock lock(mutex_);
+    current_.swap(next);
+  }
+
+  // The newest value, or null before the first Set.
+  std::shared_ptr<const T> Get() const {
+    MutexLock lock(mutex_);
+    return current_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::shared_ptr<const T> current_ PODGPU_GUARDED_BY(mutex_);
+};
+
+}  // namespace podgpu

@@ -1,0 +1,56 @@
+// What a scrape gets: the finished bytes of one tick, and what they were made from.
+//
+// The tick thread makes a Snapshot and publishes it; HTTP hands out its bytes.  The text form is
+// rendered at once; OpenMetrics and the compressed forms are made at the first request that wants
+// them, at most once each, and shared by all later ones.  A snapshot is immutable to its readers
+// and stays alive while any of them still sends its bytes. Any thread.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attribution/owner.h"
+#include "exposition/series_plan.h"
+#include "sample/grid.h"
+#include "sample/value.h"
+
+namespace podgpu {
+
+// What a page is rendered from.  `grid` and `owners` are null before the first data; then the plan
+// refers to slots only.
+struct SnapshotParts {
+  std::shared_ptr<const SeriesPlan> plan;
+  std::shared_ptr<const Grid> grid;
+  std::shared_ptr<const Owners> owners;
+  std::vector<Value> slots;
+  uint64_t tick = 0;
+};
+
+class Snapshot {
+ public:
+  // Renders the text form now.  `text_bytes_hint` (the size of the last page) sizes the buffer.
+  explicit Snapshot(SnapshotParts parts, size_t text_bytes_hint = 0);
+
+  const SnapshotParts& parts() const { return parts_; }
+
+  // Bytes, valid as long as the snapshot.  Made at the first call where they are not there yet.
+  std::string_view text() const { return text_; }
+  std::string_view text_gzip() const;
+  std::string_view openmetrics() const;
+  std::string_view openmetrics_gzip() const;
+
+  // Lines with a number in the text form.
+  size_t series_count() const { return series_count_; }
+
+ private:
+  SnapshotParts parts_;
+  std::string text_;
+  size_t series_count_ = 0;
+  mutable std::once_flag text_gzip_once_, openmetrics_once_, openmetrics_gzip_once_;
+  mutable std::string text_gzip_, openmetrics_, openmetrics_gzip_;
+};
+
+}  // namespace podgpu

@@ -1,0 +1,41 @@
+// The user's list of metrics: dcgm-exporter's counters file.
+//
+// Strict as upstream (behaviour document, section 2): three columns, Go's CSV quoting, every name
+// known.  What upstream rejects is rejected here, with one line that names file, line, what is
+// wrong and what helps; all other lines are fine.  Pure function of the bytes; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "fields/field.h"
+
+namespace podgpu {
+
+// One accepted line.
+struct Counter {
+  int line = 0;                  // Counted from 1.
+  std::string name;              // As written; also the metric's name.
+  const Field* field = nullptr;  // Null for DCGM_EXP_* counters.
+  std::string type;              // "gauge", "counter", "histogram", "summary", or "label".
+  std::string help;
+  bool is_label() const { return type == "label"; }
+};
+
+struct Counters {
+  std::vector<Counter> counters;  // In file order.
+  std::vector<std::string>
+      warnings;  // One line each: lines that were accepted but serve nothing yet.
+};
+
+// Reads `content`; `path` is named in messages.  kInvalidArgument with the complete one-line
+// message.
+StatusOr<Counters> ParseCounters(std::string_view content, std::string_view path);
+
+// dcgm-exporter's default set (its "A" list), for when no file is given and none is at the default
+// path.
+std::string_view DefaultCountersCsv();
+
+}  // namespace podgpu

@@ -1,0 +1,73 @@
+// A small HTTP/1.1 server: bytes in, bytes out; knows nothing of GPUs.
+//
+// One Asio thread serves all connections; the handler is called on it for each complete request and
+// must return at once (it hands out bytes that exist already).  A response body is borrowed from
+// the object that `keep_alive` holds, so nothing is copied and a slow reader keeps only its own
+// snapshot.  Connections, header size and the time for a whole request are bounded.  The server
+// stops when it is destroyed: it closes the listener, lets running responses finish for at most
+// `drain`, and joins its thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace podgpu {
+
+// One request; views are valid during the handler only.
+struct HttpRequest {
+  std::string_view method;
+  std::string_view path;             // Without query, percent-decoding not applied.
+  std::string_view query;            // Without "?"; empty when there is none.
+  std::string_view accept;           // All Accept headers, joined by commas.
+  std::string_view accept_encoding;  // Likewise.
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::vector<std::pair<std::string, std::string>> headers;  // Besides type, length, date.
+  std::shared_ptr<const void> keep_alive;                    // Owns what `body` points to.
+  std::string_view body;
+};
+
+// A response that owns `body`.
+HttpResponse TextResponse(int status, std::string body,
+                          std::string content_type = "text/plain; charset=utf-8");
+
+using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
+
+struct HttpServerOptions {
+  std::string address =
+      ":9400";  // "host:port", ":port", "[v6]:port"; port 0 lets the system choose.
+  int max_connections = 512;
+  size_t max_header_bytes = 16384;
+  std::chrono::milliseconds request_timeout{10'000};   // For a whole request to arrive.
+  std::chrono::milliseconds response_timeout{10'000};  // For a whole response to leave.
+  std::chrono::milliseconds drain{1'000};
+};
+
+class HttpServer {
+ public:
+  // Binds and starts serving.  A taken or bad address is kInvalidArgument (configuration) with a
+  // message that names it and the remedy.
+  static StatusOr<std::unique_ptr<HttpServer>> Start(HttpServerOptions options,
+                                                     HttpHandler handler);
+
+  HttpServer() = default;
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  virtual ~HttpServer() = default;
+
+  // The port that is bound.
+  virtual uint16_t port() const = 0;
+};
+
+}  // namespace podgpu

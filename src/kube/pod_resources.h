@@ -1,0 +1,61 @@
+// The kubelet's pod-resources API: which container was given which device ids.  One of the five
+// seams.
+//
+// PodResources answers with a flat list of allocations, one per (container, resource, device id),
+// in the kubelet's order; what the ids mean is the business of attribution/.  The caller is the
+// kubelet refresher, one thread; a call has a deadline of its own and may block that long, never
+// longer.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace podgpu {
+
+// One device id given to one container.
+struct Allocation {
+  std::string pod_namespace;
+  std::string pod;
+  std::string container;
+  std::string resource;   // "nvidia.com/gpu"
+  std::string device_id;  // As the device plugin named it.
+  auto operator<=>(const Allocation&) const = default;
+};
+
+// One answer of the kubelet.
+struct PodAllocations {
+  std::string api_version;  // "v1" or "v1alpha1"
+  uint32_t pod_count = 0;   // All pods in the answer, with or without devices.
+  std::vector<Allocation> allocations;
+};
+
+class PodResources {
+ public:
+  PodResources() = default;
+  PodResources(const PodResources&) = delete;
+  PodResources& operator=(const PodResources&) = delete;
+  virtual ~PodResources() = default;
+
+  // Asks for all pods of the node.  kNotFound: no socket; kPermissionDenied: may not connect;
+  // kUnavailable: refused or closed; kDeadlineExceeded; kResourceExhausted: an answer above the
+  // limit, or rate-limited; kDataLoss: an answer that is no PodResources message; kUnimplemented:
+  // no version that we speak.  Messages follow experience 8.1: socket first, remedy last.
+  virtual StatusOr<PodAllocations> List() = 0;
+};
+
+// Reads a serialized ListPodResourcesResponse of v1 (v1alpha1 has the same numbers for what we
+// read).
+StatusOr<PodAllocations> ParsePodResources(std::string_view message);
+
+struct KubeletClientOptions {
+  std::string socket = "/var/lib/kubelet/pod-resources/kubelet.sock";
+  std::chrono::milliseconds timeout{10'000};
+  size_t max_message_bytes = size_t{64} << 20;
+};
+
+}  // namespace podgpu

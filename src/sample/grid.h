@@ -1,0 +1,70 @@
+// All values of one reading: a row per field, a column per entity.
+//
+// The source thread fills a Grid and publishes it; from then on it is immutable and shared.  Rows
+// follow the order of `fields()` (ascending field id, each once), columns the entities of
+// `topology()`.  Values are stored row-major: fields().size() x topology().entities.size().  Texts
+// are kept in a pool of the grid, each distinct text once, so that a Value stays 16 bytes and a
+// steady reading allocates nothing new.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "fields/field.h"
+#include "sample/value.h"
+#include "topology/topology.h"
+
+namespace podgpu {
+
+// Index of a field among the rows of a grid.
+struct FieldRow {
+  uint16_t index = 0;
+};
+
+class Grid {
+ public:
+  // All cells absent (kNotRead).  `fields` point into the catalogue and are ascending by id without
+  // repeats.
+  Grid(std::shared_ptr<const Topology> topology, std::vector<const Field*> fields);
+
+  const Topology& topology() const { return *topology_; }
+  const std::shared_ptr<const Topology>& shared_topology() const { return topology_; }
+  const std::vector<const Field*>& fields() const { return fields_; }
+
+  // The row of field `id`, or nothing when this grid does not hold it.
+  std::optional<FieldRow> RowOf(uint16_t field_id) const;
+
+  const Value& at(FieldRow row, EntityId entity) const { return values_[CellIndex(row, entity)]; }
+  Value& at(FieldRow row, EntityId entity) { return values_[CellIndex(row, entity)]; }
+  // Row-major index of a cell, valid for cells().
+  size_t CellIndex(FieldRow row, EntityId entity) const {
+    PODGPU_CHECK(row.index < fields_.size() && entity.index < topology_->entities.size());
+    return size_t{row.index} * topology_->entities.size() + entity.index;
+  }
+  const std::vector<Value>& cells() const { return values_; }
+
+  // Makes every cell absent for `reason`; texts are forgotten.
+  void Clear(Absence reason);
+
+  // The index of `text` in the pool, adding it if it is new.  Costs a search over the distinct
+  // texts of the grid.
+  uint32_t InternText(std::string_view text);
+  const std::string& text(const Value& value) const { return texts_[value.text()]; }
+
+  // When the reading began.  Ages of values are counted from here.
+  Instant read_at{};
+  WallTime read_at_wall{};
+
+ private:
+  std::shared_ptr<const Topology> topology_;
+  std::vector<const Field*> fields_;
+  std::vector<Value> values_;
+  std::vector<std::string> texts_;
+};
+
+}  // namespace podgpu

@@ -1,0 +1,60 @@
+// Where device facts come from: one of the five seams to the outside world.
+//
+// A Source speaks to one vendor library (DCGM embedded or remote; NVML later).  The source thread
+// (exporter/reader) is the only caller, except for Interrupt, which the watchdog calls from another
+// thread while a call of the source thread hangs.  The cycle: Connect until it succeeds, Discover
+// for a Topology, Watch the wanted fields, Read at every period; after a failure that
+// `LostConnection` recognises, begin again with Connect.  A Source outlives its thread; it holds no
+// thread of its own.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "fields/field.h"
+#include "sample/grid.h"
+#include "topology/topology.h"
+
+namespace podgpu {
+
+// What a Watch achieved.
+struct WatchResult {
+  bool profiling_refused = false;  // Profiling fields are not watched; everything else is.
+  std::string reason;              // In plain words, when something was refused.
+};
+
+class Source {
+ public:
+  Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  virtual ~Source() = default;
+
+  // Connects (or starts the embedded engine), checks that the handle lives, and reads which devices
+  // there are. May be called again at any time: after a lost connection it starts afresh, else it
+  // only looks again.  Epoch is left 0 for the caller to set.
+  virtual StatusOr<Topology> Discover() = 0;
+
+  // Has `fields` sampled every `period` on all entities of `topology`, in place of what was watched
+  // before.
+  virtual StatusOr<WatchResult> Watch(const Topology& topology,
+                                      const std::vector<const Field*>& fields,
+                                      std::chrono::microseconds period) = 0;
+
+  // Reads the newest samples into `grid`, made for the topology and fields of the last Watch. Every
+  // cell is set: to a value, or to the reason why there is none.  A whole-call failure is the
+  // Status.
+  virtual Status Read(Grid& grid) = 0;
+
+  // From the watchdog, while another call hangs: makes it return if the library allows that.
+  // Returns at once.
+  virtual void Interrupt() noexcept = 0;
+
+  // "dcgm 4.6.0, remote engine nvidia-dcgm:5555": for logs and the status page.  Any thread.
+  virtual std::string Describe() const = 0;
+};
+
+}  // namespace podgpu

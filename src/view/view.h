@@ -1,0 +1,66 @@
+// The ways of saying what a snapshot holds: one function per system that podgpu takes the place of.
+//
+// A view writes families, names, label schemes and units into a PlanBuilder, once per epoch.  It
+// collects nothing and keeps nothing: its input is the topology, the owners, the layout of the grid
+// and the user's counters.  Which views stand on which path is exporter/routes.cc.  Pure functions;
+// the tick thread calls them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attribution/owner.h"
+#include "exposition/series_plan.h"
+#include "fields/counters_csv.h"
+#include "sample/grid.h"
+#include "topology/topology.h"
+
+namespace podgpu {
+
+struct ViewOptions {
+  std::string hostname;                     // Empty: no hostname label.
+  std::string hostname_label = "Hostname";  // Or "hostname" (main branch since 2026-05-12).
+  bool use_old_namespace = false;           // uuid, pod_name, pod_namespace, container_name.
+  bool replace_blanks_in_model_name = false;
+  bool kubernetes = false;  // -k: DCGM rows carry their single owner.
+  bool pod_uid = false;
+};
+
+// What every view may look at.  All borrowed for the call.
+struct ViewInput {
+  const Grid& grid;  // Layout, topology, and the values of label fields.
+  const Owners& owners;
+  const std::vector<Counter>& counters;
+  const ViewOptions& options;
+};
+
+// A family whose numbers the tick computes itself: slot values, with ready labels.
+struct SlotSeries {
+  std::vector<Label> labels;
+  uint32_t slot = 0;
+};
+struct SlotFamily {
+  Family family;
+  std::vector<SlotSeries> series;
+};
+
+// dcgm-exporter's rows for GPUs and MIG instances (behaviour document, section 6).
+void AddDcgmView(const ViewInput& input, PlanBuilder& plan);
+
+// podgpu's own clean families over the same values (experience 6.1): identity only on hot series,
+// base units, podgpu_gpu_info and podgpu_allocation_info beside them.
+void AddNativeView(const ViewInput& input, PlanBuilder& plan);
+
+// Families of slot values: self metrics and device states.
+void AddSlotFamilies(const std::vector<SlotFamily>& families, PlanBuilder& plan);
+
+// The field ids that the native view reads, ascending.  The exporter watches them besides the
+// user's counters.
+std::vector<uint16_t> NativeFieldIds();
+
+// Name, type, unit and help of every family of the native view, for docs/metrics.md.
+std::vector<Family> NativeFamilies();
+
+}  // namespace podgpu
