@@ -22,4 +22,11 @@ struct CompileResult {
 // Compiles the scenario in `text`; `file` is named in errors.
 CompileResult CompileScenario(std::string_view text, std::string_view file);
 
+// The same world with the control log added: `control` is a YAML list of entries in the form of the
+// scenario's `faults:`, with absolute times, and may be empty; `control_file` is named in errors.
+// Each entry cuts a new era at its time, so the world before the first of them is that of the
+// scenario alone, and integrals continue from their value at the cut.
+CompileResult CompileScenario(std::string_view text, std::string_view file,
+                              std::string_view control, std::string_view control_file);
+
 }  // namespace podgpu::sim
