@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,13 +49,16 @@ class Grid {
   }
   const std::vector<Value>& cells() const { return values_; }
 
-  // Makes every cell absent for `reason`; texts are forgotten.
+  // Makes every cell absent for `reason`; texts are forgotten, their memory is kept.
   void Clear(Absence reason);
 
   // The index of `text` in the pool, adding it if it is new.  Costs a search over the distinct
   // texts of the grid.
   uint32_t InternText(std::string_view text);
-  const std::string& text(const Value& value) const { return texts_[value.text()]; }
+  const std::string& text(const Value& value) const {
+    PODGPU_CHECK(value.kind() == Value::Kind::kText && value.text() < text_count_);
+    return texts_[value.text()];
+  }
 
   // When the reading began.  Ages of values are counted from here.
   Instant read_at{};
@@ -64,7 +68,8 @@ class Grid {
   std::shared_ptr<const Topology> topology_;
   std::vector<const Field*> fields_;
   std::vector<Value> values_;
-  std::vector<std::string> texts_;
+  std::vector<std::string> texts_;  // The first text_count_ are in use.
+  size_t text_count_ = 0;
 };
 
 }  // namespace podgpu

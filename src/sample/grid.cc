@@ -1,0 +1,50 @@
+#include "sample/grid.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace podgpu {
+namespace {
+
+bool Ascending(const std::vector<const Field*>& fields) {
+  return std::ranges::adjacent_find(
+             fields, [](const Field* a, const Field* b) { return a->id >= b->id; }) == fields.end();
+}
+
+}  // namespace
+
+Grid::Grid(std::shared_ptr<const Topology> topology, std::vector<const Field*> fields)
+    : topology_(std::move(topology)), fields_(std::move(fields)) {
+  PODGPU_CHECK(topology_ != nullptr);
+  PODGPU_CHECK(std::ranges::find(fields_, nullptr) == fields_.end());
+  PODGPU_CHECK(Ascending(fields_));
+  values_.resize(fields_.size() * topology_->entities.size());
+}
+
+std::optional<FieldRow> Grid::RowOf(uint16_t field_id) const {
+  const auto found = std::ranges::lower_bound(fields_, field_id, {}, &Field::id);
+  if (found == fields_.end() || (*found)->id != field_id) {
+    return std::nullopt;
+  }
+  return FieldRow{static_cast<uint16_t>(found - fields_.begin())};
+}
+
+void Grid::Clear(Absence reason) {
+  std::ranges::fill(values_, Value::OfAbsence(reason));
+  text_count_ = 0;
+}
+
+uint32_t Grid::InternText(std::string_view text) {
+  const auto end = texts_.begin() + static_cast<std::ptrdiff_t>(text_count_);
+  const auto found = std::find(texts_.begin(), end, text);
+  const auto index = static_cast<uint32_t>(found - texts_.begin());
+  if (found == end) {
+    if (text_count_ == texts_.size()) {
+      texts_.emplace_back();
+    }
+    texts_[text_count_++].assign(text);
+  }
+  return index;
+}
+
+}  // namespace podgpu

@@ -1,0 +1,90 @@
+#include "sample/grid.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace podgpu {
+namespace {
+
+std::shared_ptr<const Topology> TwoGpus() {
+  auto topology = std::make_shared<Topology>();
+  topology->gpus.resize(2);
+  topology->gpus[1].gpu_id = 1;
+  topology->entities.resize(2);
+  topology->entities[1].gpu = 1;
+  return topology;
+}
+
+Grid TwoByTwo() { return Grid(TwoGpus(), {FindField(150), FindField(155)}); }
+
+TEST(Grid, BeginsWithEveryCellNotRead) {
+  const Grid grid = TwoByTwo();
+  ASSERT_EQ(grid.cells().size(), 4U);
+  for (const Value& value : grid.cells()) {
+    EXPECT_FALSE(value.present());
+    EXPECT_EQ(value.absence(), Absence::kNotRead);
+  }
+}
+
+TEST(Grid, FindsRowsByFieldIdAndNothingForOthers) {
+  const Grid grid = TwoByTwo();
+  ASSERT_TRUE(grid.RowOf(155).has_value());
+  EXPECT_EQ(grid.RowOf(155)->index, 1);
+  for (const uint16_t id : std::initializer_list<uint16_t>{0, 151, 156}) {
+    EXPECT_FALSE(grid.RowOf(id).has_value()) << id;
+  }
+}
+
+TEST(Grid, StoresRowMajor) {
+  Grid grid = TwoByTwo();
+  grid.at(FieldRow{1}, EntityId{0}) = Value::OfDouble(72.5, 40);
+  EXPECT_EQ(grid.CellIndex(FieldRow{1}, EntityId{0}), 2U);
+  EXPECT_EQ(grid.cells()[2].real(), 72.5);
+  EXPECT_EQ(grid.cells()[2].age_ms(), 40U);
+}
+
+TEST(Grid, KeepsEachTextOnceUntilItIsCleared) {
+  Grid grid = TwoByTwo();
+  const uint32_t first = grid.InternText("580.95.05");
+  EXPECT_EQ(grid.InternText("A100"), first + 1);
+  EXPECT_EQ(grid.InternText("580.95.05"), first);
+  EXPECT_EQ(grid.text(Value::OfText(first + 1)), "A100");
+  grid.at(FieldRow{0}, EntityId{0}) = Value::OfText(first);
+  grid.Clear(Absence::kSourceDown);
+  EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kSourceDown);
+  EXPECT_EQ(grid.InternText("new"), 0U);
+  EXPECT_EQ(grid.text(Value::OfText(0)), "new");
+}
+
+TEST(GridDeathTest, StopsOnBugs) {
+  EXPECT_DEATH(Grid(TwoGpus(), {FindField(155), FindField(150)}), "Ascending");
+  EXPECT_DEATH(Grid(TwoGpus(), {FindField(150), FindField(150)}), "Ascending");
+  EXPECT_DEATH(Grid(nullptr, {}), "topology_");
+  EXPECT_DEATH(TwoByTwo().at(FieldRow{2}, EntityId{0}), "entities.size");
+  EXPECT_DEATH(TwoByTwo().at(FieldRow{0}, EntityId{2}), "entities.size");
+  EXPECT_DEATH(TwoByTwo().text(Value::OfText(0)), "text_count_");
+}
+
+TEST(Value, CarriesEachKindUnchanged) {
+  EXPECT_EQ(Value::OfInt64(-9007199254740993).int64(), -9007199254740993);
+  EXPECT_EQ(Value::OfInt64(3).number(), 3.0);
+  EXPECT_EQ(Value::OfDouble(0.25).number(), 0.25);
+  EXPECT_EQ(Value::OfText(7).text(), 7U);
+  EXPECT_FALSE(Value::OfAbsence(Absence::kBlank).present());
+  EXPECT_EQ(Value::OfAbsence(Absence::kBlank).absence(), Absence::kBlank);
+}
+
+TEST(Absence, HasADistinctWordForEachReason) {
+  std::set<std::string_view> words;
+  for (int i = 0; i < kAbsenceCount; ++i) {
+    words.insert(AbsenceName(static_cast<Absence>(i)));
+  }
+  EXPECT_EQ(words.size(), size_t{kAbsenceCount});
+  EXPECT_EQ(AbsenceName(Absence::kNotRead), "not_read");
+  EXPECT_EQ(AbsenceName(Absence::kStale), "stale");
+  EXPECT_EQ(AbsenceName(Absence::kWrongType), "wrong_type");
+}
+
+}  // namespace
+}  // namespace podgpu
