@@ -1,0 +1,131 @@
+// Parameters of connecting to an engine and of starting one in this process.
+//
+// Own declarations, as dcgm_structs.h of DCGM 4.6.0 lays them out, compared with 3.1.8 to 4.6.1
+// (docs/abi.md).  The engine chooses the layout by the `version` word, so older words stay valid:
+// version 1 of the start parameters and version 2 of dcgmConnect_v2's work with every release.
+// Standard library only; plain data.
+#pragma once
+
+#include "abi/dcgm.h"
+
+// NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
+namespace podgpu::abi {
+
+// dcgmConnect_v2, first layout: 5 s timeout, TCP only.
+struct dcgmConnectV2Params_v1 {
+  uint32_t version;
+  uint32_t persistAfterDisconnect;  // Not 0: groups and watches outlive the connection.
+};
+static_assert(sizeof(dcgmConnectV2Params_v1) == 8);
+constexpr uint32_t dcgmConnectV2Params_version1 = StructVersion<dcgmConnectV2Params_v1>(1);
+static_assert(dcgmConnectV2Params_version1 == 0x01000008);
+
+// dcgmConnect_v2.
+struct dcgmConnectV2Params_v2 {
+  uint32_t version;
+  uint32_t persistAfterDisconnect;
+  uint32_t timeoutMs;            // 0 stands for 5,000.  Does not cover an engine that hangs.
+  uint32_t addressIsUnixSocket;  // 0: host[:port]; 1: path of a socket.
+};
+static_assert(sizeof(dcgmConnectV2Params_v2) == 16 &&
+              offsetof(dcgmConnectV2Params_v2, timeoutMs) == 8 &&
+              offsetof(dcgmConnectV2Params_v2, addressIsUnixSocket) == 12);
+constexpr uint32_t dcgmConnectV2Params_version2 = StructVersion<dcgmConnectV2Params_v2>(2);
+static_assert(dcgmConnectV2Params_version2 == 0x02000010);
+
+// dcgmConnect_v3, since 4.5; the address carries tcp://, unix:// or vsock://.
+struct dcgmConnectV3Params_v1 {
+  uint32_t version;
+  uint32_t persistAfterDisconnect;
+  uint32_t timeoutMs;
+};
+static_assert(sizeof(dcgmConnectV3Params_v1) == 12 &&
+              offsetof(dcgmConnectV3Params_v1, timeoutMs) == 8);
+constexpr uint32_t dcgmConnectV3Params_version1 = StructVersion<dcgmConnectV3Params_v1>(1);
+static_assert(dcgmConnectV3Params_version1 == 0x0100000c);
+
+// dcgmStartEmbedded_v2; understood by 3.x and 4.x alike.
+struct dcgmStartEmbeddedV2Params_v1 {
+  uint32_t version;
+  dcgmOperationMode_t opMode;
+  dcgmHandle_t dcgmHandle;  // Answered.
+  const char* logFile;      // "-" for standard error; null for none.
+  DcgmLoggingSeverity_t severity;
+  uint32_t denyListCount;
+  uint32_t denyList[10];  // Ids of modules that must not be loaded.
+};
+static_assert(sizeof(dcgmStartEmbeddedV2Params_v1) == 72 &&
+              offsetof(dcgmStartEmbeddedV2Params_v1, dcgmHandle) == 8 &&
+              offsetof(dcgmStartEmbeddedV2Params_v1, logFile) == 16 &&
+              offsetof(dcgmStartEmbeddedV2Params_v1, severity) == 24 &&
+              offsetof(dcgmStartEmbeddedV2Params_v1, denyList) == 32);
+constexpr uint32_t dcgmStartEmbeddedV2Params_version1 =
+    StructVersion<dcgmStartEmbeddedV2Params_v1>(1);
+static_assert(dcgmStartEmbeddedV2Params_version1 == 0x01000048);
+
+// The same with the account that diagnostics run under.
+struct dcgmStartEmbeddedV2Params_v2 {
+  uint32_t version;
+  dcgmOperationMode_t opMode;
+  dcgmHandle_t dcgmHandle;
+  const char* logFile;
+  DcgmLoggingSeverity_t severity;
+  uint32_t denyListCount;
+  const char* serviceAccount;
+  uint32_t denyList[10];
+};
+static_assert(sizeof(dcgmStartEmbeddedV2Params_v2) == 80 &&
+              offsetof(dcgmStartEmbeddedV2Params_v2, serviceAccount) == 32 &&
+              offsetof(dcgmStartEmbeddedV2Params_v2, denyList) == 40);
+constexpr uint32_t dcgmStartEmbeddedV2Params_version2 =
+    StructVersion<dcgmStartEmbeddedV2Params_v2>(2);
+static_assert(dcgmStartEmbeddedV2Params_version2 == 0x02000050);
+
+// The same with room for 16 modules, since 4.3.1.
+struct dcgmStartEmbeddedV2Params_v3 {
+  uint32_t version;
+  dcgmOperationMode_t opMode;
+  dcgmHandle_t dcgmHandle;
+  const char* logFile;
+  DcgmLoggingSeverity_t severity;
+  uint32_t denyListCount;
+  const char* serviceAccount;
+  uint32_t denyList[16];
+};
+static_assert(sizeof(dcgmStartEmbeddedV2Params_v3) == 104 &&
+              offsetof(dcgmStartEmbeddedV2Params_v3, denyList) == 40);
+constexpr uint32_t dcgmStartEmbeddedV2Params_version3 =
+    StructVersion<dcgmStartEmbeddedV2Params_v3>(3);
+static_assert(dcgmStartEmbeddedV2Params_version3 == 0x03000068);
+
+// dcgmHostengineIsHealthy; 0 is healthy.
+struct dcgmHostengineHealth_v1 {
+  uint32_t version;
+  uint32_t overallHealth;
+};
+static_assert(sizeof(dcgmHostengineHealth_v1) == 8 &&
+              offsetof(dcgmHostengineHealth_v1, overallHealth) == 4);
+constexpr uint32_t dcgmHostengineHealth_version1 = StructVersion<dcgmHostengineHealth_v1>(1);
+static_assert(dcgmHostengineHealth_version1 == 0x01000008);
+
+// dcgmHostengineSetLoggingSeverity in 3.x, 4.0 and 4.1: no version word.
+struct dcgmSettingsSetLoggingSeverity_v1 {
+  int targetLogger;  // 0 the log file, 1 syslog.
+  DcgmLoggingSeverity_t targetSeverity;
+};
+static_assert(sizeof(dcgmSettingsSetLoggingSeverity_v1) == 8);
+
+// The same since 4.2.
+struct dcgmSettingsSetLoggingSeverity_v2 {
+  uint32_t version;
+  int targetLogger;
+  DcgmLoggingSeverity_t targetSeverity;
+};
+static_assert(sizeof(dcgmSettingsSetLoggingSeverity_v2) == 12 &&
+              offsetof(dcgmSettingsSetLoggingSeverity_v2, targetSeverity) == 8);
+constexpr uint32_t dcgmSettingsSetLoggingSeverity_version2 =
+    StructVersion<dcgmSettingsSetLoggingSeverity_v2>(2);
+static_assert(dcgmSettingsSetLoggingSeverity_version2 == 0x0200000c);
+
+}  // namespace podgpu::abi
+// NOLINTEND(readability-identifier-naming)
