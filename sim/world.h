@@ -172,6 +172,10 @@ class World {
 
   // Who lives at t.  Strings are valid during the call of the visitor only.
   virtual void VisitPods(TimeUs t, PodVisitor& visitor) const = 0;
+  // Every device id that the device plugin has registered with the kubelet at t, free or not, in
+  // the spelling in which pods get it (all replicas of a shared device; MIG devices of a GPU in MIG
+  // mode instead of the GPU): calls visitor.Device only.
+  virtual void VisitAllocatable(TimeUs t, PodVisitor& visitor) const = 0;
   virtual int process_count(TimeUs t) const = 0;
   virtual ProcessFacts process(int index, TimeUs t) const = 0;  // pid ascending
   // The next time after t at which pods or processes start or stop; INT64_MAX when none.
