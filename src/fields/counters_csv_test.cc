@@ -1,0 +1,211 @@
+#include "fields/counters_csv.h"
+
+#include <fstream>
+#include <iterator>
+
+#include <gtest/gtest.h>
+
+namespace podgpu {
+namespace {
+
+Counters MustParse(std::string_view content) {
+  StatusOr<Counters> parsed = ParseCounters(content, "counters.csv");
+  EXPECT_TRUE(parsed.ok()) << parsed.status().message();
+  return parsed.ok() ? *std::move(parsed) : Counters{};
+}
+
+TEST(CountersCsv, AcceptsWhatTheGrammarAllows) {
+  struct Case {
+    std::string_view content;
+    int line;
+    std::string_view name, type, help;
+  };
+  for (const Case& c : std::initializer_list<Case>{
+           {"DCGM_FI_DEV_GPU_TEMP,gauge,GPU temperature", 1, "DCGM_FI_DEV_GPU_TEMP", "gauge",
+            "GPU temperature"},
+           {"# comment\n\n\r\nDCGM_FI_DEV_GPU_TEMP , counter ,  two  words \r\n", 4,
+            "DCGM_FI_DEV_GPU_TEMP", "counter", "two  words"},
+           {"DCGM_FI_DEV_GPU_TEMP,gauge,\"GPU temperature, Celsius\"\n", 1, "DCGM_FI_DEV_GPU_TEMP",
+            "gauge", "GPU temperature, Celsius"},
+           {"DCGM_FI_DEV_GPU_TEMP,gauge,\"the \"\"hot\"\" one\"\n", 1, "DCGM_FI_DEV_GPU_TEMP",
+            "gauge", "the \"hot\" one"},
+           {"\"DCGM_FI_DEV_GPU_TEMP\",\"gauge\",\"a\r\nb\"\n# end", 1, "DCGM_FI_DEV_GPU_TEMP",
+            "gauge", "a\nb"},
+           {"dcgm_gpu_temp,summary,", 1, "dcgm_gpu_temp", "summary", ""},
+           {"DCGM_FI_DEV_GPU_TEMP,histogram,\ttab kept\r", 1, "DCGM_FI_DEV_GPU_TEMP", "histogram",
+            "\ttab kept"},
+           {"DCGM_FI_UNKNOWN,gauge,# not a comment", 1, "DCGM_FI_UNKNOWN", "gauge",
+            "# not a comment"},
+           {"DCGM_FI_DEV_GPU_TEMP,gauge,bad \xff byte", 1, "DCGM_FI_DEV_GPU_TEMP", "gauge",
+            "bad \xEF\xBF\xBD byte"}}) {
+    const Counters parsed = MustParse(c.content);
+    ASSERT_EQ(parsed.counters.size(), 1U) << c.content;
+    const Counter& counter = parsed.counters.front();
+    EXPECT_EQ(counter.line, c.line) << c.content;
+    EXPECT_EQ(counter.name, c.name) << c.content;
+    EXPECT_EQ(counter.type, c.type) << c.content;
+    EXPECT_EQ(counter.help, c.help) << c.content;
+    EXPECT_EQ(counter.field, FindFieldByName(c.name)) << c.content;
+    EXPECT_TRUE(parsed.warnings.empty()) << c.content;
+  }
+}
+
+TEST(CountersCsv, AcceptsAnEmptyFileAndOneOfCommentsOnly) {
+  for (const std::string_view content : {"", "\n\n", "# nothing\n# here", "#\r\n\r"}) {
+    EXPECT_TRUE(MustParse(content).counters.empty()) << content;
+  }
+}
+
+TEST(CountersCsv, RefusesEverythingElseWithOneCompleteLine) {
+  struct Case {
+    std::string_view content, message;
+  };
+  constexpr std::string_view kTooMany =
+      "columns, must be 3: field, type, help. Put a help text that contains a comma in quotation "
+      "marks, directly after the comma";
+  constexpr std::string_view kTypes =
+      "types are gauge, counter, histogram, summary and label. Correct the line";
+  for (const Case& c : std::initializer_list<Case>{
+           {"DCGM_FI_DEV_GPU_TMP,gauge,x",
+            "counters.csv:1: unknown field \"DCGM_FI_DEV_GPU_TMP\"; nearest is "
+            "DCGM_FI_DEV_GPU_TEMP. Correct the line"},
+           {"\n# c\nDCGM_EXP_XID_ERROR_COUNT,gauge,x",
+            "counters.csv:3: unknown field \"DCGM_EXP_XID_ERROR_COUNT\"; nearest is "
+            "DCGM_EXP_XID_ERRORS_COUNT. Correct the line"},
+           {"temperature,gauge,x",
+            "counters.csv:1: unknown field \"temperature\"; no field has a similar name. Correct "
+            "or remove the line"},
+           {",gauge,x",
+            "counters.csv:1: unknown field \"\"; no field has a similar name. Correct or remove "
+            "the line"},
+           {"a\x01\xff,gauge,x",
+            "counters.csv:1: unknown field \"a \xEF\xBF\xBD\"; no field has a similar name. "
+            "Correct or remove the line"},
+           {" ", "counters.csv:1: 1 column, must be 3: field, type, help. Add what is missing"},
+           {" # x", "counters.csv:1: 1 column, must be 3: field, type, help. Add what is missing"},
+           {"DCGM_FI_DEV_GPU_TEMP,gauge",
+            "counters.csv:1: 2 columns, must be 3: field, type, help. Add what is missing"},
+           {"DCGM_FI_DEV_GPU_TEMP,gauge,hot, very", "counters.csv:1: 4 #"},
+           {"DCGM_FI_DEV_GPU_TEMP,Gauge,x",
+            "counters.csv:1: unknown type \"Gauge\" of DCGM_FI_DEV_GPU_TEMP; @"},
+           {"DCGM_FI_DEV_GPU_TEMP,,x",
+            "counters.csv:1: unknown type \"\" of DCGM_FI_DEV_GPU_TEMP; @"},
+           {"DCGM_FI_DEV_GPU_TEMP,gauge, \"x\"",
+            "counters.csv:1: a quotation mark inside an unquoted column. Quote the whole column, "
+            "directly after the comma, and write the mark twice"},
+           {"\nDCGM_FI_DEV_GPU_TEMP,gauge,\"x\" \n",
+            "counters.csv:2: text after the closing quotation mark of a column. Write a mark "
+            "inside a quoted column twice"},
+           {"DCGM_FI_DEV_GPU_TEMP,gauge,\"x\ny\nz",
+            "counters.csv:1: a quoted column has no closing quotation mark. Add it at the end"},
+           {"DCGM_FI_DEV_GPU_TEMP,gauge,\"x\ny\"\nfoo,gauge,x",
+            "counters.csv:3: unknown field \"foo\"; no field has a similar name. Correct or remove "
+            "the line"},
+           {"\xEF\xBB\xBF# x",
+            "counters.csv:1: the file begins with a byte order mark. Save it as UTF-8 without "
+            "one"}}) {
+    std::string expected(c.message);
+    if (const size_t at = expected.find('#'); at != std::string::npos) {
+      expected.replace(at, 1, kTooMany);
+    }
+    if (const size_t at = expected.find('@'); at != std::string::npos) {
+      expected.replace(at, 1, kTypes);
+    }
+    const StatusOr<Counters> parsed = ParseCounters(c.content, "counters.csv");
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument) << c.content;
+    EXPECT_EQ(parsed.status().message(), expected);
+  }
+}
+
+TEST(CountersCsv, CutsALongNameInItsMessage) {
+  const StatusOr<Counters> parsed = ParseCounters(std::string(5000, 'x') + ",gauge,x", "f");
+  EXPECT_EQ(parsed.status().message(), "f:1: unknown field \"" + std::string(80, 'x') +
+                                           "...\"; no field has a similar name. Correct or remove "
+                                           "the line");
+}
+
+TEST(CountersCsv, WarnsOfLinesThatYieldNothing) {
+  struct Case {
+    std::string_view line, warning;
+  };
+  for (const Case& c : std::initializer_list<Case>{
+           {"DCGM_EXP_P2P_STATUS,whatever,x",
+            "counters.csv:1: DCGM_EXP_P2P_STATUS is accepted but not served yet; the line yields "
+            "no series"},
+           {"DCGM_FI_DRIVER_VERSION,gauge,x",
+            "counters.csv:1: DCGM_FI_DRIVER_VERSION is a text, not a number; the line yields no "
+            "series. Change its type to label"},
+           {"DCGM_FI_DEV_CPU_UTIL_TOTAL,gauge,x",
+            "counters.csv:1: DCGM_FI_DEV_CPU_UTIL_TOTAL is not about GPUs or MIG instances, which "
+            "are served; the line yields no series"},
+           {"DCGM_FI_GPU_TOPOLOGY_PCI,label,x",
+            "counters.csv:1: DCGM_FI_GPU_TOPOLOGY_PCI has no number and no text; the line yields "
+            "no series"}}) {
+    const Counters parsed = MustParse(c.line);
+    ASSERT_EQ(parsed.counters.size(), 1U) << c.line;
+    EXPECT_EQ(parsed.warnings, std::vector<std::string>{std::string(c.warning)});
+  }
+}
+
+TEST(CountersCsv, TakesTheFirstOfTwoLinesOfOneNameAndWarns) {
+  const Counters parsed = MustParse(
+      "dcgm_gpu_temp,gauge,first\ndcgm_gpu_temp,counter,second\nDCGM_FI_DEV_GPU_TEMP,gauge,"
+      "third\n");
+  ASSERT_EQ(parsed.counters.size(), 2U);
+  EXPECT_EQ(parsed.counters[0].help, "first");
+  EXPECT_EQ(parsed.counters[1].name, "DCGM_FI_DEV_GPU_TEMP");
+  EXPECT_EQ(parsed.warnings,
+            std::vector<std::string>{"counters.csv:2: dcgm_gpu_temp stands on line 1 already; this "
+                                     "line adds nothing. Remove one"});
+}
+
+TEST(CountersCsv, KeepsALabelBesideAMetricOfOneName) {
+  const Counters parsed =
+      MustParse("DCGM_FI_DEV_NVML_INDEX,gauge,x\nDCGM_FI_DEV_NVML_INDEX,label,x\n");
+  ASSERT_EQ(parsed.counters.size(), 2U);
+  EXPECT_FALSE(parsed.counters[0].is_label());
+  EXPECT_TRUE(parsed.counters[1].is_label());
+}
+
+TEST(DefaultCounters, AreTheReleasedDefaultSet) {
+  const Counters parsed = MustParse(DefaultCountersCsv());
+  EXPECT_TRUE(parsed.warnings.empty());
+  std::vector<std::pair<int, std::string>> found;
+  for (const Counter& counter : parsed.counters) {
+    ASSERT_NE(counter.field, nullptr);
+    found.emplace_back(counter.field->id, counter.type);
+  }
+  std::ranges::sort(found);
+  const std::vector<std::pair<int, std::string>> expected = {
+      {1, "label"},   {100, "gauge"},   {101, "gauge"},   {140, "gauge"},  {150, "gauge"},
+      {155, "gauge"}, {156, "counter"}, {202, "counter"}, {203, "gauge"},  {204, "gauge"},
+      {206, "gauge"}, {207, "gauge"},   {230, "gauge"},   {251, "gauge"},  {252, "gauge"},
+      {253, "gauge"}, {393, "counter"}, {394, "counter"}, {395, "gauge"},  {449, "counter"},
+      {526, "gauge"}, {1001, "gauge"},  {1004, "gauge"},  {1005, "gauge"}, {1009, "gauge"},
+      {1010, "gauge"}};
+  EXPECT_EQ(found, expected);
+}
+
+TEST(DefaultCounters, AreTheShippedFile) {
+  std::ifstream file(PODGPU_SOURCE_DIR "/deploy/default-counters.csv", std::ios::binary);
+  const std::string shipped{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(shipped, DefaultCountersCsv());
+}
+
+TEST(DefaultCounters, AreRightInTheLinesThatAreOffToo) {
+  std::string all_on;
+  std::string_view rest = DefaultCountersCsv();
+  while (!rest.empty()) {
+    std::string_view line = rest.substr(0, rest.find('\n') + 1);
+    rest.remove_prefix(line.size());
+    if (line.starts_with("# DCGM_")) {
+      line.remove_prefix(2);
+    }
+    all_on += line;
+  }
+  const Counters parsed = MustParse(all_on);
+  EXPECT_EQ(parsed.counters.size(), 61U);  // 1009 and 1010 stand there twice.
+}
+
+}  // namespace
+}  // namespace podgpu
