@@ -1,0 +1,8 @@
+# Forwards to ./dev, which needs no make: "make X" is "./dev X".  Settings pass through: make demo PORT=9500.
+export PORT DEMO_SECONDS FUZZ_SECONDS PREFIX DESTDIR JOBS
+
+COMMANDS := build demo demo-check test run bench format install clean asan tsan tidy fuzz fuzz-long help
+
+.PHONY: $(COMMANDS)
+$(COMMANDS):
+	@./dev $@
