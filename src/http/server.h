@@ -3,7 +3,9 @@
 // One Asio thread serves all connections; the handler is called on it for each complete request and
 // must return at once (it hands out bytes that exist already).  A response body is borrowed from
 // the object that `keep_alive` holds, so nothing is copied and a slow reader keeps only its own
-// snapshot.  Connections, header size and the time for a whole request are bounded.  The server
+// snapshot.  Connections, header size and the time for a whole request are bounded.  Above the
+// bound a new connection takes the place of the one that has waited longest for a request; while
+// all are being answered, only probes are let in, through a few slots of their own.  The server
 // stops when it is destroyed: it closes the listener, lets running responses finish for at most
 // `drain`, and joins its thread.
 #pragma once
@@ -47,11 +49,26 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 struct HttpServerOptions {
   std::string address =
       ":9400";  // "host:port", ":port", "[v6]:port"; port 0 lets the system choose.
-  int max_connections = 512;
+  size_t max_connections = 512;
   size_t max_header_bytes = 16384;
+  size_t max_body_bytes = 65536;  // Of a request; bodies are read past and never kept.
+  // Connections above `max_connections`, closed with 503 unless they ask for one of `probe_paths`.
+  size_t probe_slots = 8;
+  std::vector<std::string> probe_paths = {"/health", "/healthz", "/readyz"};
   std::chrono::milliseconds request_timeout{10'000};   // For a whole request to arrive.
   std::chrono::milliseconds response_timeout{10'000};  // For a whole response to leave.
   std::chrono::milliseconds drain{1'000};
+};
+
+// What has happened since the start; each counter only grows but `open_connections`.
+struct HttpServerStats {
+  uint64_t open_connections = 0;
+  uint64_t requests = 0;       // Handed to the handler.
+  uint64_t bad_requests = 0;   // Answered with 4xx before the handler saw them.
+  uint64_t deadlines = 0;      // Connections closed because a request or a response took too long.
+  uint64_t displaced = 0;      // Waiting connections closed in favour of new ones.
+  uint64_t turned_away = 0;    // New connections closed or answered with 503: no slot was free.
+  uint64_t accept_errors = 0;  // Most often no file descriptor is left.
 };
 
 class HttpServer {
@@ -68,6 +85,9 @@ class HttpServer {
 
   // The port that is bound.
   virtual uint16_t port() const = 0;
+
+  // Any thread.
+  virtual HttpServerStats stats() const = 0;
 };
 
 }  // namespace podgpu

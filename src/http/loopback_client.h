@@ -1,0 +1,129 @@
+// A plain blocking HTTP client for tests and benchmarks of the server: POSIX sockets and a dozen
+// lines of parsing, so that it shares no code with what it checks.
+//
+// Not part of the program.  Every read gives up after 30 s, which no passing test comes near.  One
+// thread per client.
+#pragma once
+
+#include <arpa/inet.h>
+#include <cstdint>
+#include <cstdlib>
+#include <netinet/in.h>
+#include <string>
+#include <string_view>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include "http/file_descriptor.h"
+
+namespace podgpu {
+
+struct LoopbackResponse {
+  int status = 0;    // 0: the connection ended before a whole response came.
+  std::string head;  // Status line and headers.
+  std::string body;
+};
+
+class LoopbackClient {
+ public:
+  // `receive_buffer_bytes` above 0 makes the client's window small, to play a slow reader.
+  explicit LoopbackClient(uint16_t port, int receive_buffer_bytes = 0)
+      : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    if (receive_buffer_bytes > 0) {
+      ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes,
+                   sizeof receive_buffer_bytes);
+    }
+    const timeval limit = {.tv_sec = 30, .tv_usec = 0};
+    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connected_ =
+        ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  }
+
+  bool connected() const { return connected_; }
+
+  // Whether all of `bytes` could be handed to the system.
+  bool Send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (count <= 0) {
+        return false;
+      }
+      bytes.remove_prefix(static_cast<size_t>(count));
+    }
+    return true;
+  }
+
+  bool Get(std::string_view path) {
+    return Send("GET " + std::string(path) + " HTTP/1.1\r\nHost: test\r\n\r\n");
+  }
+
+  // No more requests will come from here; responses still may.
+  void ShutDownSending() { ::shutdown(socket_.get(), SHUT_WR); }
+
+  // The next response; `to_head` when the request was a HEAD.
+  LoopbackResponse Read(bool to_head = false) {
+    LoopbackResponse response;
+    size_t end = 0;
+    while ((end = received_.find("\r\n\r\n")) == std::string::npos) {
+      if (!Receive()) {
+        return response;
+      }
+    }
+    response.head = received_.substr(0, end + 4);
+    received_.erase(0, end + 4);
+    const size_t length_bytes = to_head ? 0 : ContentLength(response.head);
+    while (received_.size() < length_bytes) {
+      if (!Receive()) {
+        return response;
+      }
+    }
+    response.body = received_.substr(0, length_bytes);
+    received_.erase(0, length_bytes);
+    response.status = std::atoi(response.head.substr(response.head.find(' ')).c_str());
+    return response;
+  }
+
+  LoopbackResponse Fetch(std::string_view path) {
+    Get(path);
+    return Read();
+  }
+
+  // Takes the next bytes into the client's buffer; false when the connection has ended.
+  bool Receive() {
+    char chunk[65536];
+    const ssize_t count = ::recv(socket_.get(), chunk, sizeof chunk, 0);
+    if (count <= 0) {
+      return false;
+    }
+    received_.append(chunk, static_cast<size_t>(count));
+    return true;
+  }
+
+  // Reads until the server closes the connection; true when it did.
+  bool AwaitEnd() {
+    char chunk[65536];
+    ssize_t count = 0;
+    do {
+      count = ::recv(socket_.get(), chunk, sizeof chunk, 0);
+    } while (count > 0);
+    return count == 0 || errno == ECONNRESET || errno == EPIPE;
+  }
+
+ private:
+  static size_t ContentLength(const std::string& head) {
+    static constexpr std::string_view kName = "\r\nContent-Length: ";
+    const size_t at = head.find(kName);
+    return at == std::string::npos ? 0
+                                   : std::strtoull(head.c_str() + at + kName.size(), nullptr, 10);
+  }
+
+  FileDescriptor socket_;
+  bool connected_ = false;
+  std::string received_;
+};
+
+}  // namespace podgpu

@@ -1,0 +1,92 @@
+// Feeds bytes to the reader that the server uses, whole and in pieces.  Invariants: the cut makes
+// no difference; no more is used than was given; a complete request has a method and a path of
+// visible characters; a refusal is one of four statuses.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/request_reader.h"
+
+namespace {
+
+using podgpu::RequestReader;
+using State = RequestReader::State;
+
+constexpr podgpu::RequestLimits kLimits = {.max_header_bytes = 512, .max_body_bytes = 256};
+
+struct Seen {
+  std::string method;
+  std::string path;
+  std::string query;
+  std::string accept;
+  int refusal = 0;
+  bool operator==(const Seen&) const = default;
+};
+
+bool IsVisible(char c) { return static_cast<unsigned char>(c) > ' ' && c != 0x7F; }
+
+Seen Describe(const RequestReader& reader) {
+  if (reader.state() == State::kRefused) {
+    const int status = reader.refusal();
+    PODGPU_CHECK(status == 400 || status == 413 || status == 417 || status == 431);
+    return {.method = {}, .path = {}, .query = {}, .accept = {}, .refusal = status};
+  }
+  const podgpu::HttpRequest request = reader.request();
+  PODGPU_CHECK(!request.method.empty());
+  PODGPU_CHECK(request.path.find('?') == std::string_view::npos);
+  PODGPU_CHECK(std::ranges::all_of(request.path, IsVisible));
+  PODGPU_CHECK(std::ranges::all_of(request.method, IsVisible));
+  PODGPU_CHECK(request.accept.find_first_of("\r\n") == std::string_view::npos);
+  return {.method = std::string(request.method),
+          .path = std::string(request.path),
+          .query = std::string(request.query),
+          .accept = std::string(request.accept),
+          .refusal = 0};
+}
+
+// All requests in `bytes`, up to the first refusal.
+std::vector<Seen> ReadAll(std::string_view bytes, size_t piece_bytes) {
+  std::vector<Seen> seen;
+  RequestReader reader(kLimits);
+  std::string buffer;
+  while (!bytes.empty() || !buffer.empty()) {
+    const size_t piece = std::min(piece_bytes, bytes.size());
+    buffer += bytes.substr(0, piece);
+    bytes.remove_prefix(piece);
+    const size_t used = reader.Feed(buffer);
+    PODGPU_CHECK(used <= buffer.size());
+    buffer.erase(0, used);
+    if (reader.state() != State::kIncomplete) {
+      seen.push_back(Describe(reader));
+      if (reader.state() == State::kRefused) {
+        break;
+      }
+      reader.Reset();
+    } else if (bytes.empty()) {
+      break;
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) {
+    return 0;
+  }
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const std::vector<Seen> whole = ReadAll(bytes, size);
+  for (const size_t piece_bytes : {size_t{1}, size_t{data[0]} + 1}) {
+    const std::vector<Seen> pieces = ReadAll(bytes, piece_bytes);
+    PODGPU_CHECK(pieces.size() == whole.size());
+    for (size_t i = 0; i < whole.size(); ++i) {
+      // What breaks two rules at once may be refused for either.
+      PODGPU_CHECK(whole[i] == pieces[i] || (whole[i].refusal != 0 && pieces[i].refusal != 0));
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,178 @@
+#include "http/request_reader.h"
+
+#include <algorithm>
+#include <string>
+
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+
+namespace podgpu {
+namespace {
+
+namespace http = boost::beast::http;
+using ErrorCode = boost::beast::error_code;
+
+// A body that is counted against the limit and then forgotten.
+struct DiscardedBody {
+  // NOLINTBEGIN(readability-identifier-naming): names that Beast's body concept asks for.
+  struct value_type {};
+  class reader {
+   public:
+    template <bool kIsRequest, typename Fields>
+    reader(http::header<kIsRequest, Fields>& /*header*/, value_type& /*body*/) {}
+    template <typename Length>
+    void init(const Length& /*length*/, ErrorCode& error) {
+      error = {};
+    }
+    template <typename Buffers>
+    size_t put(const Buffers& buffers, ErrorCode& error) {
+      error = {};
+      return boost::beast::buffer_bytes(buffers);
+    }
+    void finish(ErrorCode& error) { error = {}; }
+  };
+  // NOLINTEND(readability-identifier-naming)
+};
+
+using Message = http::request<DiscardedBody>;
+
+int RefusalFor(const ErrorCode& error) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return 431;
+  }
+  return error == http::error::body_limit ? 413 : 400;
+}
+
+std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+// All values of a header, joined by commas (RFC 9110, 5.3).
+std::string Joined(const Message& message, http::field name) {
+  std::string joined;
+  const auto [begin, end] = message.equal_range(name);
+  for (auto field = begin; field != end; ++field) {
+    joined += joined.empty() ? "" : ",";
+    joined += View(field->value());
+  }
+  return joined;
+}
+
+// The target without scheme and authority, which a client may send as if we were a proxy.
+std::string_view WithoutAuthority(std::string_view target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (target.starts_with(scheme)) {
+      target.remove_prefix(scheme.size());
+      const size_t path = target.find_first_of("/?");
+      return path == std::string_view::npos ? "/" : target.substr(path);
+    }
+  }
+  return target;
+}
+
+}  // namespace
+
+struct RequestReader::Parse {
+  explicit Parse(const RequestLimits& limits) {
+    parser.eager(true);
+    parser.header_limit(static_cast<uint32_t>(limits.max_header_bytes) + 1);
+    parser.body_limit(limits.max_body_bytes);
+  }
+
+  http::request_parser<DiscardedBody> parser;
+  size_t header_bytes = 0;  // Taken so far; means nothing once the header is complete.
+  std::string accept;
+  std::string accept_encoding;
+};
+
+RequestReader::RequestReader(RequestLimits limits) : limits_(limits) {}
+RequestReader::~RequestReader() = default;
+
+size_t RequestReader::Feed(std::string_view bytes) {
+  size_t used = 0;
+  if (!parse_) {
+    // Empty lines before a request are skipped (RFC 9112, 2.2).
+    used = std::min(bytes.find_first_not_of("\r\n"), bytes.size());
+  }
+  while (state_ == State::kIncomplete && used < bytes.size()) {
+    const size_t count = Step(bytes.substr(used));
+    used += count;
+    if (count == 0) {
+      break;
+    }
+  }
+  return used;
+}
+
+size_t RequestReader::Step(std::string_view bytes) {
+  if (!parse_) {
+    parse_ = std::make_unique<Parse>(limits_);
+  }
+  http::request_parser<DiscardedBody>& parser = parse_->parser;
+  const bool in_header = !parser.is_header_done();
+  // Beast's own limit starts again with each call, so the header is counted here.
+  const size_t allowed =
+      in_header ? limits_.max_header_bytes - parse_->header_bytes : limits_.max_header_bytes;
+  const std::string_view offer = bytes.substr(0, allowed);
+  ErrorCode error;
+  const size_t count = parser.put(boost::asio::const_buffer(offer.data(), offer.size()), error);
+  parse_->header_bytes += count;
+  if (error && error != http::error::need_more) {
+    Refuse(RefusalFor(error));
+  } else if (parser.is_done()) {
+    Complete();
+  } else if (parser.is_header_done() && !parser.get()[http::field::expect].empty()) {
+    Refuse(417);
+  } else if (offer.size() == allowed && (in_header ? !parser.is_header_done() : count == 0)) {
+    Refuse(431);  // The header, or one line of chunked framing, is longer than we hold.
+  }
+  return count;
+}
+
+void RequestReader::Reset() {
+  parse_.reset();
+  state_ = State::kIncomplete;
+  refusal_ = 0;
+}
+
+void RequestReader::Complete() {
+  const Message& message = parse_->parser.get();
+  const auto [begin, end] = message.equal_range(http::field::host);
+  const auto hosts = std::distance(begin, end);
+  if (hosts > 1 || (hosts == 0 && !is_http_1_0())) {
+    Refuse(400);  // RFC 9112, 3.2.
+    return;
+  }
+  if (!message[http::field::expect].empty()) {
+    Refuse(417);  // We never need a body; a client that waits to be asked for it is told so.
+    return;
+  }
+  parse_->accept = Joined(message, http::field::accept);
+  parse_->accept_encoding = Joined(message, http::field::accept_encoding);
+  state_ = State::kComplete;
+}
+
+void RequestReader::Refuse(int status) {
+  state_ = State::kRefused;
+  refusal_ = status;
+}
+
+HttpRequest RequestReader::request() const {
+  PODGPU_CHECK(state_ == State::kComplete);
+  const Message& message = parse_->parser.get();
+  const std::string_view target = WithoutAuthority(View(message.target()));
+  const size_t question = target.find('?');
+  const bool has_query = question != std::string_view::npos;
+  return {.method = View(message.method_string()),
+          .path = target.substr(0, question),
+          .query = has_query ? target.substr(question + 1) : std::string_view(),
+          .accept = parse_->accept,
+          .accept_encoding = parse_->accept_encoding};
+}
+
+bool RequestReader::keep_alive() const {
+  PODGPU_CHECK(state_ == State::kComplete);
+  return parse_->parser.keep_alive();
+}
+
+bool RequestReader::is_http_1_0() const { return parse_->parser.get().version() < 11; }
+
+}  // namespace podgpu
