@@ -93,6 +93,24 @@ static_assert(sizeof(dcgmNvLinkStatus_v5) == 17084 &&
 constexpr uint32_t dcgmNvLinkStatus_version5 = StructVersion<dcgmNvLinkStatus_v5>(5);
 static_assert(dcgmNvLinkStatus_version5 == 0x050042bc);
 
+// Paths from one GPU to each other one, since 4.3; the names of the members are ours.
+struct dcgmNvLinkGpuP2PStatus_v1 {
+  dcgm_field_eid_t entityId;
+  int linkStatus[DCGM_MAX_NUM_DEVICES];  // By GPU; 0 is fine.
+};
+static_assert(sizeof(dcgmNvLinkGpuP2PStatus_v1) == 132);
+
+// dcgmGetNvLinkP2PStatus.
+struct dcgmNvLinkP2PStatus_v1 {
+  uint32_t version;
+  uint32_t numGpus;
+  dcgmNvLinkGpuP2PStatus_v1 gpus[DCGM_MAX_NUM_DEVICES];
+};
+static_assert(sizeof(dcgmNvLinkP2PStatus_v1) == 4232 &&
+              offsetof(dcgmNvLinkP2PStatus_v1, gpus) == 8);
+constexpr uint32_t dcgmNvLinkP2PStatus_version1 = StructVersion<dcgmNvLinkP2PStatus_v1>(1);
+static_assert(dcgmNvLinkP2PStatus_version1 == 0x01001088);
+
 // One path to another GPU: the first layout.
 struct dcgmGpuPath_v1 {
   uint32_t gpuId;

@@ -1,0 +1,78 @@
+// Every entry point of libdcgm that podgpu calls, written once.
+//
+// PODGPU_DCGM_API lists result, symbol, the capability that it serves, and parameters; DcgmTable
+// is a struct of function pointers made from it, and load.cc resolves the same list.  A table is
+// the only crossing into the vendor library: tests fill one with functions of their own.  Pointers
+// of a capability that the loaded library lacks are null (load.h says which).  Signatures:
+// dcgm_agent.h of DCGM 4.6.0, the same in 3.x (docs/abi.md).
+#pragma once
+
+#include <cstdint>
+
+#include "abi/dcgm.h"
+#include "abi/dcgm_connect.h"
+#include "abi/dcgm_devices.h"
+
+namespace podgpu::abi {
+
+// What a group of symbols serves.
+enum class DcgmCapability : uint8_t {
+  kCore,        // Nothing works without these; all are in 3.0 and later.
+  kVersion,     // Versions of library and engine in messages.
+  kMig,         // GPU instances.
+  kProfiling,   // Which profiling fields a GPU has.
+  kConnection,  // Connection strings with a scheme, since 4.5.
+};
+inline constexpr int kDcgmCapabilityCount = 5;
+
+// X(result, symbol, capability, parameters)
+#define PODGPU_DCGM_API(X)                                                                         \
+  X(const char*, errorString, kCore, (dcgmReturn_t code))                                          \
+  X(const dcgm_field_meta_t*, DcgmFieldGetById, kCore, (uint16_t field))                           \
+  X(dcgmReturn_t, dcgmInit, kCore, ())                                                             \
+  X(dcgmReturn_t, dcgmShutdown, kCore, ())                                                         \
+  X(dcgmReturn_t, dcgmStartEmbedded_v2, kCore, (dcgmStartEmbeddedV2Params_v1 * parameters))        \
+  X(dcgmReturn_t, dcgmConnect_v2, kCore,                                                           \
+    (const char* address, dcgmConnectV2Params_v2* parameters, dcgmHandle_t* handle))               \
+  X(dcgmReturn_t, dcgmDisconnect, kCore, (dcgmHandle_t handle))                                    \
+  X(dcgmReturn_t, dcgmGetAllDevices, kCore, (dcgmHandle_t handle, uint32_t * ids, int* count))     \
+  X(dcgmReturn_t, dcgmGetGpuStatus, kCore,                                                         \
+    (dcgmHandle_t handle, uint32_t gpu, DcgmEntityStatus_t * status))                              \
+  X(dcgmReturn_t, dcgmGetDeviceAttributes, kCore,                                                  \
+    (dcgmHandle_t handle, uint32_t gpu, dcgmDeviceAttributes_v3 * attributes))                     \
+  X(dcgmReturn_t, dcgmGroupCreate, kCore,                                                          \
+    (dcgmHandle_t handle, dcgmGroupType_t type, const char* name, dcgmGpuGrp_t* group))            \
+  X(dcgmReturn_t, dcgmGroupAddEntity, kCore,                                                       \
+    (dcgmHandle_t handle, dcgmGpuGrp_t group, dcgm_field_entity_group_t entity_group,              \
+     dcgm_field_eid_t entity))                                                                     \
+  X(dcgmReturn_t, dcgmGroupDestroy, kCore, (dcgmHandle_t handle, dcgmGpuGrp_t group))              \
+  X(dcgmReturn_t, dcgmFieldGroupCreate, kCore,                                                     \
+    (dcgmHandle_t handle, int count, const uint16_t* fields, const char* name,                     \
+     dcgmFieldGrp_t* field_group))                                                                 \
+  X(dcgmReturn_t, dcgmFieldGroupDestroy, kCore, (dcgmHandle_t handle, dcgmFieldGrp_t field_group)) \
+  X(dcgmReturn_t, dcgmWatchFields, kCore,                                                          \
+    (dcgmHandle_t handle, dcgmGpuGrp_t group, dcgmFieldGrp_t field_group, long long period_us,     \
+     double keep_s, int keep_samples))                                                             \
+  X(dcgmReturn_t, dcgmUnwatchFields, kCore,                                                        \
+    (dcgmHandle_t handle, dcgmGpuGrp_t group, dcgmFieldGrp_t field_group))                         \
+  X(dcgmReturn_t, dcgmEntitiesGetLatestValues, kCore,                                              \
+    (dcgmHandle_t handle, dcgmGroupEntityPair_t * entities, uint32_t entity_count,                 \
+     uint16_t * fields, uint32_t field_count, uint32_t flags, dcgmFieldValue_v2 * values))         \
+  X(dcgmReturn_t, dcgmVersionInfo, kVersion, (dcgmVersionInfo_v2 * version))                       \
+  X(dcgmReturn_t, dcgmHostengineVersionInfo, kVersion,                                             \
+    (dcgmHandle_t handle, dcgmVersionInfo_v2 * version))                                           \
+  X(dcgmReturn_t, dcgmGetGpuInstanceHierarchy, kMig,                                               \
+    (dcgmHandle_t handle, dcgmMigHierarchy_v2 * hierarchy))                                        \
+  X(dcgmReturn_t, dcgmProfGetSupportedMetricGroups, kProfiling,                                    \
+    (dcgmHandle_t handle, dcgmProfGetMetricGroups_v3 * groups))                                    \
+  X(dcgmReturn_t, dcgmConnect_v3, kConnection,                                                     \
+    (const char* address, dcgmConnectV3Params_v1* parameters, dcgmHandle_t* handle))
+
+// The functions of one loaded library.
+struct DcgmTable {
+#define X(result, symbol, capability, parameters) result(*symbol) parameters = nullptr;
+  PODGPU_DCGM_API(X)
+#undef X
+};
+
+}  // namespace podgpu::abi

@@ -1,0 +1,5 @@
+// A shared object that is no libdcgm at all, for load_test.cc.
+extern "C" {
+int Stranger();
+int Stranger() { return 1; }
+}
