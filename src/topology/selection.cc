@@ -1,0 +1,176 @@
+#include "topology/selection.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/str_format.h"
+
+#include "base/text.h"
+
+namespace podgpu {
+namespace {
+
+using Kind = DeviceSelection::Kind;
+
+Status NotANumber(std::string_view token, std::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrFormat("strconv.Atoi: parsing \"%s\": %s", token, why));
+}
+
+// A number as upstream reads it: decimal, perhaps with a plus sign.
+StatusOr<uint32_t> ParseNumber(std::string_view token) {
+  std::string_view digits = token;
+  if (digits.starts_with('+')) {
+    digits.remove_prefix(1);
+  }
+  const bool all_digits = !digits.empty() && std::ranges::all_of(digits, [](char letter) {
+    return letter >= '0' && letter <= '9';
+  });
+  if (!all_digits) {
+    return NotANumber(token, "invalid syntax");
+  }
+  const std::optional<uint64_t> number = ParseDecimal(digits);
+  if (!number || *number > std::numeric_limits<uint32_t>::max()) {
+    return NotANumber(token, "value out of range");
+  }
+  return static_cast<uint32_t>(*number);
+}
+
+// One item of a list: "3" or "2-4".  "3-1" is an empty range, which is no error.
+Status ParseItem(std::string_view item, std::vector<IdRange>& ranges) {
+  const std::vector<std::string_view> ends = Split(item, '-');
+  if (ends.size() > 2) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("range can only be '<number>-<number>', but found '%s'", item));
+  }
+  PODGPU_ASSIGN_OR_RETURN(const uint32_t first, ParseNumber(ends.front()));
+  PODGPU_ASSIGN_OR_RETURN(const uint32_t last, ParseNumber(ends.back()));
+  if (first <= last) {
+    ranges.push_back({first, last});
+  }
+  return absl::OkStatus();
+}
+
+std::optional<Kind> KindOf(std::string_view letter) {
+  if (letter == "f") {
+    return Kind::kFlexible;
+  }
+  if (letter == "g") {
+    return Kind::kGpus;
+  }
+  if (letter == "i") {
+    return Kind::kInstances;
+  }
+  if (letter == "g+i") {
+    return Kind::kGpusAndInstances;
+  }
+  return std::nullopt;
+}
+
+// DCGM's id of a column of the wanted kind, or nothing.
+std::optional<uint32_t> VendorId(const Topology& topology, const Entity& entity, EntityKind kind) {
+  if (entity.kind != kind) {
+    return std::nullopt;
+  }
+  return kind == EntityKind::kGpu ? topology.gpus[entity.gpu].gpu_id
+                                  : topology.instances[*entity.instance].entity_id;
+}
+
+EntityId IdAt(size_t index) { return EntityId{static_cast<uint16_t>(index)}; }
+
+void AddAll(const Topology& topology, EntityKind kind, std::vector<EntityId>& entities) {
+  for (size_t i = 0; i < topology.entities.size(); ++i) {
+    if (topology.entities[i].kind == kind) {
+      entities.push_back(IdAt(i));
+    }
+  }
+}
+
+void AddFlexible(const Topology& topology, std::vector<EntityId>& entities) {
+  for (size_t i = 0; i < topology.entities.size(); ++i) {
+    const bool has_instances = i + 1 < topology.entities.size() &&
+                               topology.entities[i + 1].kind == EntityKind::kGpuInstance;
+    if (topology.entities[i].kind == EntityKind::kGpuInstance || !has_instances) {
+      entities.push_back(IdAt(i));
+    }
+  }
+}
+
+// Adds the listed entities in list order.  Upstream collects nothing when one of them is absent.
+SelectedEntities SelectListed(const DeviceSelection& selection, const Topology& topology,
+                              EntityKind kind) {
+  SelectedEntities selected;
+  for (const IdRange& range : selection.ranges) {
+    for (uint32_t id = range.first;; ++id) {
+      const auto found = std::ranges::find_if(topology.entities, [&](const Entity& entity) {
+        return VendorId(topology, entity, kind) == id;
+      });
+      if (found == topology.entities.end()) {
+        const std::string_view what = kind == EntityKind::kGpu ? "GPU ID" : "GPU instance ID";
+        return {{},
+                absl::StrFormat("Not collecting GPU metrics; couldn't find requested %s '%d'", what,
+                                id)};
+      }
+      const EntityId entity = IdAt(static_cast<size_t>(found - topology.entities.begin()));
+      if (std::ranges::find(selected.entities, entity) == selected.entities.end()) {
+        selected.entities.push_back(entity);
+      }
+      if (id == range.last) {
+        break;
+      }
+    }
+  }
+  return selected;
+}
+
+}  // namespace
+
+StatusOr<DeviceSelection> ParseDeviceSelection(std::string_view text) {
+  const std::vector<std::string_view> parts = Split(text, ':');
+  if (parts.size() > 2) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "Invalid ranged device option '%s': there can only be one specified range", text));
+  }
+  const std::optional<Kind> kind = KindOf(parts[0]);
+  if (!kind) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "the only valid options preceding ':<range>' are 'g' or 'i', but found '%s'", parts[0]));
+  }
+  DeviceSelection selection;
+  selection.kind = *kind;
+  selection.all = parts.size() == 1;
+  if (selection.all) {
+    return selection;
+  }
+  if (*kind == Kind::kFlexible) {
+    return absl::InvalidArgumentError("no range can be specified with the flex option 'f'");
+  }
+  if (*kind == Kind::kGpusAndInstances) {
+    return absl::InvalidArgumentError("no range can be specified with 'g+i'");
+  }
+  for (const std::string_view item : Split(parts[1], ',')) {
+    PODGPU_RETURN_IF_ERROR(ParseItem(item, selection.ranges));
+  }
+  return selection;
+}
+
+SelectedEntities SelectEntities(const DeviceSelection& selection, const Topology& topology) {
+  const EntityKind kind =
+      selection.kind == Kind::kInstances ? EntityKind::kGpuInstance : EntityKind::kGpu;
+  if (!selection.all) {
+    return SelectListed(selection, topology, kind);
+  }
+  SelectedEntities selected;
+  if (selection.kind == Kind::kFlexible) {
+    AddFlexible(topology, selected.entities);
+    return selected;
+  }
+  AddAll(topology, kind, selected.entities);
+  if (selection.kind == Kind::kGpusAndInstances) {
+    AddAll(topology, EntityKind::kGpuInstance, selected.entities);
+  }
+  return selected;
+}
+
+}  // namespace podgpu

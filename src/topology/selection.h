@@ -1,0 +1,46 @@
+// Which devices are shown: dcgm-exporter's device strings (-d), "f", "g:0,2-4", "i", and our "g+i".
+//
+// Grammar and messages are dcgm-exporter's (behaviour document, section 4): `f` shows each GPU's
+// instances, or the GPU where there are none; `g` GPUs; `i` GPU instances, by DCGM's entity id.
+// "g+i", which upstream documents and refuses, shows GPUs and then instances.  Pure functions; any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "topology/topology.h"
+
+namespace podgpu {
+
+// First and last id, both included.
+struct IdRange {
+  uint32_t first = 0;
+  uint32_t last = 0;
+  bool operator==(const IdRange&) const = default;
+};
+
+struct DeviceSelection {
+  enum class Kind : uint8_t { kFlexible, kGpus, kInstances, kGpusAndInstances };
+  Kind kind = Kind::kFlexible;
+  bool all = true;              // No list was given.
+  std::vector<IdRange> ranges;  // In the order given; may be empty and then selects nothing.
+  bool operator==(const DeviceSelection&) const = default;
+};
+
+// Reads a device string.  kInvalidArgument with dcgm-exporter's own text.
+StatusOr<DeviceSelection> ParseDeviceSelection(std::string_view text);
+
+// What a selection comes to on this node.
+struct SelectedEntities {
+  std::vector<EntityId> entities;  // In row order, each once.
+  // When a listed id is not there, nothing is selected, and this is the line that says so.
+  std::string missing;
+};
+
+SelectedEntities SelectEntities(const DeviceSelection& selection, const Topology& topology);
+
+}  // namespace podgpu

@@ -1,0 +1,147 @@
+#include "topology/selection.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace podgpu {
+namespace {
+
+using Kind = DeviceSelection::Kind;
+
+// GPU 0 whole (column 0); GPU 1 (1) with instances of entity ids 7 (2) and 8 (3); GPU 3 (4).
+Topology Node() {
+  Topology topology;
+  topology.gpus.resize(3);
+  topology.gpus[1].gpu_id = 1;
+  topology.gpus[2].gpu_id = 3;
+  topology.instances = {{1, 5, 7, "3g.40gb", {}}, {1, 1, 8, "1g.10gb", {}}};
+  NumberEntities(topology);
+  return topology;
+}
+
+TEST(Selection, ReadsWhatUpstreamReads) {
+  const struct {
+    std::string text;
+    DeviceSelection expected;
+  } rows[] = {
+      {"f", {Kind::kFlexible, true, {}}},
+      {"g", {Kind::kGpus, true, {}}},
+      {"i", {Kind::kInstances, true, {}}},
+      {"g+i", {Kind::kGpusAndInstances, true, {}}},
+      {"g:0,2-4", {Kind::kGpus, false, {{0, 0}, {2, 4}}}},
+      {"i:7", {Kind::kInstances, false, {{7, 7}}}},
+      {"g:3-1", {Kind::kGpus, false, {}}},
+      {"g:+1", {Kind::kGpus, false, {{1, 1}}}},
+      {"g:2,0", {Kind::kGpus, false, {{2, 2}, {0, 0}}}},
+  };
+  for (const auto& row : rows) {
+    const StatusOr<DeviceSelection> selection = ParseDeviceSelection(row.text);
+    ASSERT_TRUE(selection.ok()) << row.text << ": " << selection.status();
+    EXPECT_EQ(*selection, row.expected) << row.text;
+  }
+}
+
+TEST(Selection, RefusesInUpstreamsWords) {
+  const struct {
+    std::string text;
+    std::string message;
+  } rows[] = {
+      {"f:0", "no range can be specified with the flex option 'f'"},
+      {"f:", "no range can be specified with the flex option 'f'"},
+      {"g:0:1", "Invalid ranged device option 'g:0:1': there can only be one specified range"},
+      {"g:1-2-3", "range can only be '<number>-<number>', but found '1-2-3'"},
+      {"g:", R"(strconv.Atoi: parsing "": invalid syntax)"},
+      {"g:0,,1", R"(strconv.Atoi: parsing "": invalid syntax)"},
+      {"g:x", R"(strconv.Atoi: parsing "x": invalid syntax)"},
+      {"g:-1", R"(strconv.Atoi: parsing "": invalid syntax)"},
+      {"g:1-", R"(strconv.Atoi: parsing "": invalid syntax)"},
+      {"g: 1", R"(strconv.Atoi: parsing " 1": invalid syntax)"},
+      {"g:+", R"(strconv.Atoi: parsing "+": invalid syntax)"},
+      {"g:99999999999999999999",
+       R"(strconv.Atoi: parsing "99999999999999999999": value out of range)"},
+      {"", "the only valid options preceding ':<range>' are 'g' or 'i', but found ''"},
+      {"x:1", "the only valid options preceding ':<range>' are 'g' or 'i', but found 'x'"},
+      {"gi", "the only valid options preceding ':<range>' are 'g' or 'i', but found 'gi'"},
+      {"g+i:0", "no range can be specified with 'g+i'"},
+  };
+  for (const auto& row : rows) {
+    const StatusOr<DeviceSelection> selection = ParseDeviceSelection(row.text);
+    EXPECT_EQ(selection.status().code(), absl::StatusCode::kInvalidArgument) << row.text;
+    EXPECT_EQ(std::string(selection.status().message()), row.message) << row.text;
+  }
+}
+
+TEST(Selection, SelectsInRowOrder) {
+  const struct {
+    std::string text;
+    std::vector<uint16_t> columns;
+    std::string missing;
+  } rows[] = {
+      {"f", {0, 2, 3, 4}, ""},
+      {"g", {0, 1, 4}, ""},
+      {"i", {2, 3}, ""},
+      {"g+i", {0, 1, 4, 2, 3}, ""},
+      {"g:3,0", {4, 0}, ""},
+      {"g:0-1", {0, 1}, ""},
+      {"g:0,0-1,1", {0, 1}, ""},
+      {"g:3-1", {}, ""},
+      {"i:8,7", {3, 2}, ""},
+      {"g:0-3", {}, "Not collecting GPU metrics; couldn't find requested GPU ID '2'"},
+      {"g:4294967295",
+       {},
+       "Not collecting GPU metrics; couldn't find requested GPU ID '4294967295'"},
+      {"i:0", {}, "Not collecting GPU metrics; couldn't find requested GPU instance ID '0'"},
+  };
+  const Topology node = Node();
+  for (const auto& row : rows) {
+    const StatusOr<DeviceSelection> selection = ParseDeviceSelection(row.text);
+    ASSERT_TRUE(selection.ok()) << row.text;
+    const SelectedEntities selected = SelectEntities(*selection, node);
+    std::vector<uint16_t> columns;
+    for (const EntityId entity : selected.entities) {
+      columns.push_back(entity.index);
+    }
+    EXPECT_EQ(columns, row.columns) << row.text;
+    EXPECT_EQ(selected.missing, row.missing) << row.text;
+  }
+}
+
+TEST(Selection, SelectsNothingOnAnEmptyNode) {
+  Topology empty;
+  for (const char* text : {"f", "g", "i", "g+i"}) {
+    EXPECT_TRUE(SelectEntities(*ParseDeviceSelection(text), empty).entities.empty()) << text;
+  }
+}
+
+// Every set of up to three small ids: what is selected is exactly what was listed, in that order.
+TEST(Selection, IsExactForEveryShortList) {
+  const Topology node = Node();
+  for (int a = 0; a < 4; ++a) {
+    for (int b = 0; b < 4; ++b) {
+      for (int c = 0; c < 4; ++c) {
+        const std::string text =
+            "g:" + std::to_string(a) + "," + std::to_string(b) + "," + std::to_string(c);
+        std::vector<uint32_t> expected;
+        for (const int id : {a, b, c}) {
+          if (std::find(expected.begin(), expected.end(), id) == expected.end()) {
+            expected.push_back(static_cast<uint32_t>(id));
+          }
+        }
+        const SelectedEntities selected = SelectEntities(*ParseDeviceSelection(text), node);
+        const bool has_missing = a == 2 || b == 2 || c == 2;
+        EXPECT_EQ(selected.missing.empty(), !has_missing) << text;
+        std::vector<uint32_t> ids;
+        for (const EntityId entity : selected.entities) {
+          ids.push_back(node.GpuOf(entity).gpu_id);
+        }
+        EXPECT_EQ(ids, has_missing ? std::vector<uint32_t>() : expected) << text;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace podgpu

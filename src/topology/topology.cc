@@ -1,0 +1,53 @@
+#include "topology/topology.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/status.h"
+
+namespace podgpu {
+namespace {
+
+// What makes a GPU the same one: all but its state.
+auto Identity(const Gpu& gpu) {
+  return std::tie(gpu.gpu_id, gpu.minor_number, gpu.minor_known, gpu.uuid, gpu.pci_bus_id,
+                  gpu.model, gpu.serial, gpu.vbios_version, gpu.mig_enabled);
+}
+
+bool SameCompute(const ComputeInstance& a, const ComputeInstance& b) {
+  return a.compute_instance_id == b.compute_instance_id && a.entity_id == b.entity_id &&
+         a.mig_uuid == b.mig_uuid;
+}
+
+bool SameInstance(const GpuInstance& a, const GpuInstance& b) {
+  return a.gpu == b.gpu && a.gpu_instance_id == b.gpu_instance_id && a.entity_id == b.entity_id &&
+         a.profile == b.profile &&
+         std::ranges::equal(a.compute_instances, b.compute_instances, SameCompute);
+}
+
+}  // namespace
+
+void NumberEntities(Topology& topology) {
+  PODGPU_CHECK(std::ranges::is_sorted(topology.gpus, {}, &Gpu::gpu_id));
+  PODGPU_CHECK(std::ranges::is_sorted(topology.instances, {}, &GpuInstance::gpu));
+  topology.entities.clear();
+  size_t instance = 0;
+  for (size_t gpu = 0; gpu < topology.gpus.size(); ++gpu) {
+    topology.entities.push_back({EntityKind::kGpu, static_cast<uint16_t>(gpu), {}});
+    for (; instance < topology.instances.size() && topology.instances[instance].gpu == gpu;
+         ++instance) {
+      topology.entities.push_back(
+          {EntityKind::kGpuInstance, static_cast<uint16_t>(gpu), static_cast<uint16_t>(instance)});
+    }
+  }
+  PODGPU_CHECK(instance == topology.instances.size());
+}
+
+bool SameDevices(const Topology& a, const Topology& b) {
+  const auto same_gpu = [](const Gpu& x, const Gpu& y) { return Identity(x) == Identity(y); };
+  return std::ranges::equal(a.gpus, b.gpus, same_gpu) &&
+         std::ranges::equal(a.instances, b.instances, SameInstance) &&
+         a.driver_version == b.driver_version && a.nvml_absence == b.nvml_absence;
+}
+
+}  // namespace podgpu
