@@ -222,7 +222,8 @@ StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {
 
 std::string ToString(const ListenAddress& address) {
   const bool is_v6 = address.host.find(':') != std::string::npos;
-  return absl::StrFormat(is_v6 ? "[%s]:%d" : "%s:%d", address.host, address.port);
+  return is_v6 ? absl::StrFormat("[%s]:%d", address.host, address.port)
+               : absl::StrFormat("%s:%d", address.host, address.port);
 }
 
 StatusOr<Listener> Listen(const ListenAddress& address, const Files& files) {
