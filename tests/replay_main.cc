@@ -1,5 +1,6 @@
-// Replays a committed corpus through a fuzz target as a plain test: every file of the given folders is one input.
-// The target states its invariants with aborts, so a run that ends is a run that passed.
+// Replays a committed corpus through a fuzz target as a plain test: every file of the given folders
+// is one input. The target states its invariants with aborts, so a run that ends is a run that
+// passed.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,0 +1,44 @@
+// The checks, one per concern; each takes the whole tree and appends what it finds.
+//
+// None of them reads the disk: what they know of the tree is in the Tree (and, for links to files
+// that are not text, in the `exists` they are given).  Pure functions; the order of complaints
+// follows the order of files.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "tools/tidy/complaint.h"
+#include "tools/tidy/tree.h"
+
+namespace podgpu::tidy {
+
+// Includes between rooms, against the podgpu_room() lines of src/CMakeLists.txt; what the simulator
+// may see.
+void CheckArrows(const Tree& tree, Complaints& complaints);
+
+// Columns, lines of functions, headers and files.
+void CheckBudgets(const Tree& tree, Complaints& complaints);
+
+// Names that may be used in one place only, or nowhere.
+void CheckCalls(const Tree& tree, Complaints& complaints);
+
+// What a header includes, and what it says at its top.
+void CheckHeaders(const Tree& tree, Complaints& complaints);
+
+// Files that no target builds and no file includes.
+void CheckReach(const Tree& tree, Complaints& complaints);
+
+// Links in Markdown; `exists` answers for a path relative to the root.
+void CheckLinks(const Tree& tree, const std::function<bool(const std::string&)>& exists,
+                Complaints& complaints);
+
+// A function as the budgets see it.
+struct Function {
+  int first_line = 0;  // Of its opening brace.
+  int lines = 0;       // From the opening brace to the closing one, as clang-tidy counts.
+};
+// Every function of the file at namespace or class level; lambdas count as part of theirs.
+std::vector<Function> FunctionsOf(const File& file);
+
+}  // namespace podgpu::tidy

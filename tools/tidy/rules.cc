@@ -1,0 +1,60 @@
+#include <algorithm>
+#include <array>
+
+#include "tools/tidy/complaint.h"
+
+namespace podgpu::tidy {
+namespace {
+
+struct Row {
+  Rule rule;
+  std::string_view name;
+  std::string_view sentence;
+};
+
+constexpr std::array kRows = {
+    Row{Rule::kArrow, "arrow",
+        "A folder includes only the rooms that its podgpu_room() line in src/CMakeLists.txt names, "
+        "and arrows point down only."},
+    Row{Rule::kSimArrow, "sim-arrow",
+        "The simulator never includes src above floor 1, and its world and faces use neither "
+        "abseil nor base."},
+    Row{Rule::kLineLength, "line-length", "A line has at most 100 columns."},
+    Row{Rule::kFunctionLength, "function-length",
+        "A function has at most 70 lines; hitting the budget means: find the missing noun."},
+    Row{Rule::kLongFunctions, "long-functions",
+        "At most 5 % of all functions are longer than 40 lines."},
+    Row{Rule::kHeaderLength, "header-length", "A header has at most 200 lines."},
+    Row{Rule::kFileLength, "file-length",
+        "A file has at most 500 lines; only a table of data, marked \"// tidy: table\", is "
+        "longer."},
+    Row{Rule::kForbiddenCall, "forbidden-call",
+        "Time, environment, numbers and output have one door each."},
+    Row{Rule::kWeightyHeader, "weighty-header",
+        "Third-party headers that weigh appear in .cc files only."},
+    Row{Rule::kHeaderProse, "header-prose",
+        "A header opens with at least 20 words of prose: what for, what not for, who owns, which "
+        "thread."},
+    Row{Rule::kDeadFile, "dead-file", "Every file belongs to a target or is included by one."},
+    Row{Rule::kBrokenLink, "broken-link", "A link in a document leads somewhere."},
+    Row{Rule::kOpenEnd, "open-end", "No open end without an issue number."},
+};
+
+const Row& RowOf(Rule rule) {
+  return *std::find_if(kRows.begin(), kRows.end(),
+                       [rule](const Row& row) { return row.rule == rule; });
+}
+
+}  // namespace
+
+std::string_view NameOf(Rule rule) { return RowOf(rule).name; }
+
+std::string_view SentenceOf(Rule rule) { return RowOf(rule).sentence; }
+
+std::string Format(const Complaint& complaint) {
+  return complaint.file + ":" + std::to_string(complaint.line) + ": " +
+         std::string(NameOf(complaint.rule)) + ": " + complaint.what + ". " +
+         std::string(SentenceOf(complaint.rule));
+}
+
+}  // namespace podgpu::tidy
