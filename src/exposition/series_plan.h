@@ -3,14 +3,17 @@
 // A view (view/) describes families and series through a PlanBuilder; the plan keeps them as family
 // headers, shared label blocks and references to numbers.  Per tick only numbers change, and
 // rendering (text.h, openmetrics.h) is a walk over the plan that copies bytes and appends digits.
-// Lines share one label block per entity, so a series costs some 16 bytes beside its family.  A
-// plan is immutable once built; any thread may render from it.  It fits grids of the layout it was
-// built for (same epoch, same fields) and slot arrays of the same length, which rendering checks.
+// Lines share one label block per entity, so a series costs 16 bytes beside its family.  A plan is
+// immutable once built; any thread may render from it.  It fits grids of the layout it was built
+// for (same epoch, same fields) and slot arrays that are long enough, which rendering checks.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "sample/grid.h"
@@ -23,9 +26,22 @@ struct NumberSource {
     kCell,  // `index` is Grid::CellIndex.
     kSlot,  // `index` into the tick's slot values (self metrics, states).
     kOne,   // Always 1: info series.
+    kBit,   // 1 where bit `bit` of the integer in cell `index` is set, else 0.
   };
   Kind kind = Kind::kOne;
+  uint8_t bit = 0;
   uint32_t index = 0;
+
+  static constexpr NumberSource Cell(size_t index) {
+    return {Kind::kCell, 0, static_cast<uint32_t>(index)};
+  }
+  static constexpr NumberSource Slot(size_t index) {
+    return {Kind::kSlot, 0, static_cast<uint32_t>(index)};
+  }
+  static constexpr NumberSource One() { return {}; }
+  static constexpr NumberSource Bit(size_t index, uint8_t bit) {
+    return {Kind::kBit, bit, static_cast<uint32_t>(index)};
+  }
 };
 
 // How a number is written.
@@ -34,17 +50,18 @@ enum class NumberFormat : uint8_t {
   kShortest,  // The shortest form that reads back equal; integers without a point.
 };
 
-// A metric family.  `type` is printed as it is in text 0.0.4 ("gauge", "counter", "untyped", ...);
-// what OpenMetrics makes of it is openmetrics.h's business.  `unit` is for OpenMetrics ("watts"),
-// empty where the name has none.
+// A metric family.  `type` is printed as it is in text 0.0.4 ("gauge", "counter", "untyped",
+// "histogram" or "summary").  In OpenMetrics a counter whose name ends in _total stays one; a
+// counter without it, and a histogram or summary (which have no parts here), become "unknown".
+// `unit` is for OpenMetrics ("watts"); it is printed where the name ends in it.
 struct Family {
   std::string name;
   std::string help;
   std::string type;
   std::string unit;
   NumberFormat format = NumberFormat::kShortest;
-  double scale = 1.0;  // Numbers are multiplied by this (mJ to J, percent to ratio); exactly 1
-                       // leaves them untouched.
+  double scale = 1.0;  // Numbers are multiplied by this (mJ to J, percent to ratio): see
+                       // AppendNumber.
 };
 
 // A label and its value, unescaped.
@@ -53,20 +70,22 @@ struct Label {
   std::string value;
 };
 
-// `a="b",c="d"` with values escaped: the content of the braces.
+// `a="b",c="d"`: the content of the braces.  Safe for any bytes (escape.h); of two labels of one
+// name the first counts.
 std::string RenderLabels(const std::vector<Label>& labels);
 
 class SeriesPlan {
  public:
   struct Series {
-    uint32_t labels = 0;  // Index into label_blocks.
     NumberSource source;
+    uint32_t labels = 0;  // Index into label_blocks.
+    uint16_t scale = 0;   // Index into scales.
   };
   struct FamilyLines {
     Family family;
-    std::string text_header;         // "# HELP ...\n# TYPE ...\n"
-    std::string openmetrics_header;  // "# TYPE ...\n# UNIT ...\n# HELP ...\n"
-    std::string openmetrics_name;    // The sample name in OpenMetrics, `_total` included.
+    std::string text_header;           // "# HELP ...\n# TYPE ...\n"
+    std::string openmetrics_header;    // "# TYPE ...\n# UNIT ...\n# HELP ...\n"
+    bool openmetrics_counter = false;  // Its values are at least 0 there.
     uint32_t first_series = 0;
     uint32_t series_count = 0;
   };
@@ -78,9 +97,22 @@ class SeriesPlan {
     std::string text;  // For text values.
   };
 
+  // What must agree between a grid and a plan that refers to it.
+  struct GridShape {
+    uint64_t epoch = 0;
+    size_t cell_count = 0;
+    bool operator==(const GridShape&) const = default;
+  };
+
   const std::vector<FamilyLines>& families() const { return families_; }
   const std::vector<Series>& series() const { return series_; }
+  // As they stand between name and number: `{a="b"} `, or a blank where there are no labels.
   const std::vector<std::string>& label_blocks() const { return label_blocks_; }
+  const std::vector<double>& scales() const { return scales_; }
+
+  // Whether numbers can be taken from these: a grid of the layout that the plan was built for (null
+  // only when the plan refers to slots alone) and enough slots.
+  bool Fits(const Grid* grid, std::span<const Value> slots) const;
 
   // Whether every value that is part of a label is still what it was; if not, the plan must be
   // built anew.
@@ -91,21 +123,29 @@ class SeriesPlan {
   std::vector<FamilyLines> families_;
   std::vector<Series> series_;
   std::vector<std::string> label_blocks_;
+  std::vector<double> scales_;
   std::vector<LabelCell> label_cells_;
+  size_t needed_cells_ = 0;  // One more than the largest index of a cell or slot.
+  size_t needed_slots_ = 0;
+  std::optional<GridShape> shape_;
 };
 
 class PlanBuilder {
  public:
+  // Says which grid the cells of the series are counted in.
+  void CountCellsIn(const Grid& grid);
+
   // Registers the content of braces (from RenderLabels; may be empty) for use by any number of
   // series.
   uint32_t AddLabels(std::string rendered);
 
   // Begins a family; the series that follow belong to it.  Two families of one name are joined into
   // one block: all their lines stand together under the first header (upstream repeats the header,
-  // which is not valid).
+  // which is not valid) and in the first's format.
   void BeginFamily(Family family);
 
-  void AddSeries(uint32_t labels, NumberSource source);
+  // Adds a line to the family that was begun last; its scale is the family's where none is given.
+  void AddSeries(uint32_t labels, NumberSource source, std::optional<double> scale = std::nullopt);
 
   // Says that the value of `cell` in `grid` has been written into a label.
   void DependsOn(const Grid& grid, uint32_t cell);
@@ -113,9 +153,13 @@ class PlanBuilder {
   SeriesPlan Build() &&;
 
  private:
+  uint16_t ScaleIndex(double scale);
+
   SeriesPlan plan_;
   std::vector<std::vector<SeriesPlan::Series>> series_by_family_;
+  std::unordered_map<std::string, size_t> family_by_name_;
   size_t current_ = 0;
+  double current_scale_ = 1.0;
 };
 
 }  // namespace podgpu

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "attribution/owner.h"
+#include "exposition/negotiate.h"
 #include "exposition/series_plan.h"
 #include "sample/grid.h"
 #include "sample/value.h"
@@ -29,6 +30,13 @@ struct SnapshotParts {
   uint64_t tick = 0;
 };
 
+// What a response carries.
+struct Page {
+  std::string_view bytes;
+  std::string_view content_type;
+  bool gzip = false;  // Content-Encoding: gzip.
+};
+
 class Snapshot {
  public:
   // Renders the text form now.  `text_bytes_hint` (the size of the last page) sizes the buffer.
@@ -41,6 +49,9 @@ class Snapshot {
   std::string_view text_gzip() const;
   std::string_view openmetrics() const;
   std::string_view openmetrics_gzip() const;
+
+  // The bytes in the wanted form, and what to call them.  A page below 1 KiB is not compressed.
+  Page PageIn(const PageForm& form) const;
 
   // Lines with a number in the text form.
   size_t series_count() const { return series_count_; }

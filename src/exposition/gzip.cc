@@ -1,0 +1,45 @@
+#include "exposition/gzip.h"
+
+#include <limits>
+#include <memory>
+
+#include <isa-l/igzip_lib.h>
+
+#include "base/status.h"
+
+namespace podgpu {
+namespace {
+
+constexpr size_t kSpareBytes = 64 * 1024;
+
+}  // namespace
+
+std::string Gzip(std::string_view bytes) {
+  PODGPU_CHECK(bytes.size() < std::numeric_limits<uint32_t>::max() / 2);
+  const auto work = std::make_unique_for_overwrite<uint8_t[]>(ISAL_DEF_LVL1_DEFAULT);
+  const auto stream = std::make_unique<isal_zstream>();
+  isal_deflate_init(stream.get());
+  stream->level = 1;
+  stream->level_buf = work.get();
+  stream->level_buf_size = ISAL_DEF_LVL1_DEFAULT;
+  stream->gzip_flag = IGZIP_GZIP;
+  stream->end_of_stream = 1;
+  // ISA-L reads through a pointer to non-const.
+  stream->next_in = const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(bytes.data()));
+  stream->avail_in = static_cast<uint32_t>(bytes.size());
+
+  std::string out;
+  size_t used = 0;
+  while (stream->internal_state.state != ZSTATE_END) {
+    out.resize(used + bytes.size() / 4 + kSpareBytes);
+    stream->next_out = reinterpret_cast<uint8_t*>(out.data()) + used;
+    stream->avail_out = static_cast<uint32_t>(out.size() - used);
+    PODGPU_CHECK(isal_deflate(stream.get()) == COMP_OK);
+    used = out.size() - stream->avail_out;
+  }
+  out.resize(used);
+  out.shrink_to_fit();
+  return out;
+}
+
+}  // namespace podgpu

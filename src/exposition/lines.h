@@ -1,0 +1,33 @@
+// The walk that both page formats share: the lines of one family with their numbers.
+//
+// The hottest loop of the program.  It copies the name, the label block and the digits of each
+// series that has a number, and the header before the first of them; it allocates nothing beyond
+// what `out` needs to grow.  Any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "exposition/series_plan.h"
+#include "sample/grid.h"
+#include "sample/value.h"
+
+namespace podgpu {
+
+// Where numbers are taken from; the plan must fit them.
+struct Numbers {
+  std::span<const Value> cells;
+  std::span<const Value> slots;
+};
+
+// Checks that `plan` fits, and gives the numbers.
+Numbers NumbersFor(const SeriesPlan& plan, const Grid* grid, std::span<const Value> slots);
+
+// Appends `header` and the lines of `family`, or nothing when no series has a number, and returns
+// the number of lines.  `at_least_zero`: leave out numbers that are negative or NaN.
+size_t AppendFamilyLines(const SeriesPlan& plan, const SeriesPlan::FamilyLines& family,
+                         std::string_view header, bool at_least_zero, const Numbers& numbers,
+                         std::string& out);
+
+}  // namespace podgpu

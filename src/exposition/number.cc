@@ -1,0 +1,76 @@
+#include "exposition/number.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace podgpu {
+namespace {
+
+// The longest double with six decimals: sign, 309 digits, point, six digits.
+constexpr size_t kLongestNumber = 320;
+constexpr double kLargestPlainInteger = 1e15;
+
+// Appends what `write` puts between two pointers.
+template <typename Write>
+void AppendWritten(std::string& out, Write write) {
+  std::array<char, kLongestNumber> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): hot.
+  const std::to_chars_result end = write(buffer.data(), buffer.data() + buffer.size());
+  PODGPU_CHECK(end.ec == std::errc{});
+  out.append(buffer.data(), end.ptr);
+}
+
+void AppendInteger(int64_t number, std::string& out) {
+  AppendWritten(out, [&](char* begin, char* end) { return std::to_chars(begin, end, number); });
+}
+
+void AppendShortest(double number, std::string& out) {
+  if (number == std::trunc(number) && std::abs(number) < kLargestPlainInteger) {
+    AppendInteger(static_cast<int64_t>(number), out);
+    return;
+  }
+  AppendWritten(out, [&](char* begin, char* end) { return std::to_chars(begin, end, number); });
+}
+
+void AppendSixDecimals(double number, std::string& out) {
+  AppendWritten(out, [&](char* begin, char* end) {
+    return std::to_chars(begin, end, number, std::chars_format::fixed, 6);
+  });
+}
+
+void AppendDouble(double number, NumberFormat format, std::string& out) {
+  if (!std::isfinite(number)) {
+    out += std::isnan(number) ? "NaN" : number > 0 ? "+Inf" : "-Inf";
+  } else if (format == NumberFormat::kDcgm) {
+    AppendSixDecimals(number, out);
+  } else {
+    AppendShortest(number, out);
+  }
+}
+
+double Scaled(double number, double scale) {
+  if (scale > 0 && scale < 1) {
+    if (const double divisor = std::round(1 / scale); 1 / divisor == scale) {
+      return number / divisor;
+    }
+  }
+  return number * scale;
+}
+
+}  // namespace
+
+void AppendNumber(const Value& value, NumberFormat format, double scale, std::string& out) {
+  PODGPU_CHECK(value.kind() == Value::Kind::kInt64 || value.kind() == Value::Kind::kDouble);
+  if (scale != 1.0) {
+    AppendDouble(Scaled(value.number(), scale), format, out);
+  } else if (value.kind() == Value::Kind::kInt64) {
+    AppendInteger(value.int64(), out);
+  } else {
+    AppendDouble(value.real(), format, out);
+  }
+}
+
+}  // namespace podgpu

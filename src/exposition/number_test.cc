@@ -1,0 +1,105 @@
+#include "exposition/number.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace podgpu {
+namespace {
+
+std::string Written(const Value& value, NumberFormat format, double scale = 1.0) {
+  std::string out;
+  AppendNumber(value, format, scale, out);
+  return out;
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+
+TEST(Number, IsWrittenAsDcgmExporterWritesIt) {
+  struct Case {
+    Value value;
+    std::string_view text;
+  };
+  for (const Case& c :
+       std::initializer_list<Case>{{Value::OfInt64(0), "0"},
+                                   {Value::OfInt64(-7), "-7"},
+                                   {Value::OfInt64(kLargest), "9223372036854775807"},
+                                   {Value::OfDouble(0), "0.000000"},
+                                   {Value::OfDouble(72.123457), "72.123457"},
+                                   {Value::OfDouble(1e6), "1000000.000000"},
+                                   {Value::OfDouble(-0.0000004), "-0.000000"},
+                                   {Value::OfDouble(0.0000005), "0.000000"},
+                                   {Value::OfDouble(0.9999999), "1.000000"},
+                                   {Value::OfDouble(std::nan("")), "NaN"},
+                                   {Value::OfDouble(kInfinity), "+Inf"},
+                                   {Value::OfDouble(-kInfinity), "-Inf"}}) {
+    EXPECT_EQ(Written(c.value, NumberFormat::kDcgm), c.text);
+  }
+}
+
+TEST(Number, IsWrittenAsShortAsReadsBackEqual) {
+  struct Case {
+    Value value;
+    double scale;
+    std::string_view text;
+  };
+  for (const Case& c :
+       std::initializer_list<Case>{{Value::OfInt64(kLargest), 1, "9223372036854775807"},
+                                   {Value::OfDouble(1e6), 1, "1000000"},
+                                   {Value::OfDouble(1e15), 1, "1e+15"},
+                                   {Value::OfDouble(-3), 1, "-3"},
+                                   {Value::OfDouble(0.1), 1, "0.1"},
+                                   {Value::OfDouble(1e-7), 1, "1e-07"},
+                                   {Value::OfDouble(72.123457), 1, "72.123457"},
+                                   {Value::OfDouble(std::nan("")), 1, "NaN"},
+                                   {Value::OfDouble(std::nan("")), 0.001, "NaN"},
+                                   {Value::OfDouble(-kInfinity), 0.01, "-Inf"},
+                                   {Value::OfInt64(123456), 0.001, "123.456"},
+                                   {Value::OfInt64(123000), 0.001, "123"},
+                                   {Value::OfInt64(97), 0.01, "0.97"},
+                                   {Value::OfInt64(29), 0.01, "0.29"},
+                                   {Value::OfInt64(1980), 1e6, "1980000000"},
+                                   {Value::OfInt64(81559), 1048576, "85520809984"},
+                                   {Value::OfInt64(5), 2.5, "12.5"},
+                                   {Value::OfInt64(10), 0.3, "3"},
+                                   {Value::OfInt64(10), -1, "-10"}}) {
+    EXPECT_EQ(Written(c.value, NumberFormat::kShortest, c.scale), c.text);
+  }
+}
+
+TEST(Number, KeepsSixDecimalsWhenDcgmFormatIsScaled) {
+  EXPECT_EQ(Written(Value::OfInt64(1500), NumberFormat::kDcgm, 0.001), "1.500000");
+}
+
+TEST(Number, AgreesWithPrintfOnManyDoubles) {
+  std::mt19937_64 random(20240611);
+  for (int i = 0; i < 20000; ++i) {
+    const auto magnitude = std::ldexp(1.0, static_cast<int>(random() % 80) - 30);
+    const double number = magnitude * (static_cast<double>(random() % 2000001) / 1e6 - 1.0);
+    char expected[512];
+    std::snprintf(expected, sizeof expected, "%f", number);
+    ASSERT_EQ(Written(Value::OfDouble(number), NumberFormat::kDcgm), expected);
+    const std::string shortest = Written(Value::OfDouble(number), NumberFormat::kShortest);
+    ASSERT_EQ(std::strtod(shortest.c_str(), nullptr), number) << shortest;
+  }
+}
+
+TEST(NumberDeathTest, StopsWhenThereIsNoNumber) {
+  EXPECT_DEATH(Written(Value(), NumberFormat::kDcgm), "kInt64");
+  EXPECT_DEATH(Written(Value::OfText(0), NumberFormat::kShortest), "kInt64");
+}
+
+TEST(Number, OfTheLargestDoubleHasSixDecimalsToo) {
+  char expected[512];
+  std::snprintf(expected, sizeof expected, "%f", -std::numeric_limits<double>::max());
+  EXPECT_EQ(Written(Value::OfDouble(-std::numeric_limits<double>::max()), NumberFormat::kDcgm),
+            expected);
+}
+
+}  // namespace
+}  // namespace podgpu

@@ -1,0 +1,277 @@
+#include "exposition/series_plan.h"
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include <gtest/gtest.h>
+
+#include "exposition/openmetrics.h"
+#include "exposition/text.h"
+#include "tests/strict_parser.h"
+
+namespace {
+std::atomic<int> allocations = 0;
+}  // namespace
+
+// Counts what this program allocates, to show that rendering allocates nothing.
+void* operator new(size_t size) {
+  ++allocations;
+  void* memory = std::malloc(size);
+  if (memory == nullptr) {
+    std::abort();
+  }
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace podgpu {
+namespace {
+
+std::shared_ptr<const Topology> Gpus(size_t count, uint64_t epoch = 1) {
+  auto topology = std::make_shared<Topology>();
+  topology->epoch = epoch;
+  topology->gpus.resize(count);
+  topology->entities.resize(count);
+  return topology;
+}
+
+// Two GPUs, temperature and power.
+Grid SmallGrid() {
+  Grid grid(Gpus(2), {FindField(1), FindField(150), FindField(155)});
+  grid.at(FieldRow{1}, EntityId{0}) = Value::OfInt64(34);
+  grid.at(FieldRow{1}, EntityId{1}) = Value::OfInt64(41);
+  grid.at(FieldRow{2}, EntityId{0}) = Value::OfDouble(72.5);
+  return grid;
+}
+
+Family Named(std::string name, std::string type = "gauge") {
+  return {.name = std::move(name), .help = "what it is", .type = std::move(type), .unit = ""};
+}
+
+std::string Text(const SeriesPlan& plan, const Grid* grid, const std::vector<Value>& slots = {}) {
+  std::string out;
+  const size_t count = RenderText(plan, grid, slots, out);
+  const auto page = ParseTextStrictly(out);
+  EXPECT_TRUE(page.ok()) << page.status().message();
+  size_t samples = 0;
+  for (const ParsedFamily& family : *page) {
+    samples += family.samples.size();
+  }
+  EXPECT_EQ(count, samples);
+  return out;
+}
+
+std::string OpenMetrics(const SeriesPlan& plan, const Grid* grid,
+                        const std::vector<Value>& slots = {}) {
+  std::string out;
+  RenderOpenMetrics(plan, grid, slots, out);
+  EXPECT_TRUE(ParseOpenMetricsStrictly(out).ok()) << ParseOpenMetricsStrictly(out).status();
+  return out;
+}
+
+TEST(SeriesPlan, RendersCellsSlotsBitsAndOnes) {
+  const Grid grid = SmallGrid();
+  PlanBuilder builder;
+  const uint32_t zero = builder.AddLabels(RenderLabels({{"gpu", "0"}}));
+  const uint32_t one = builder.AddLabels(RenderLabels({{"gpu", "1"}}));
+  const uint32_t none = builder.AddLabels("");
+  builder.BeginFamily(Named("temp"));
+  builder.AddSeries(zero, NumberSource::Cell(2));
+  builder.AddSeries(one, NumberSource::Cell(3), 10);
+  builder.BeginFamily(Named("hot"));
+  builder.AddSeries(zero, NumberSource::Bit(2, 1));
+  builder.AddSeries(one, NumberSource::Bit(3, 1));
+  builder.BeginFamily(Named("self", "counter"));
+  builder.AddSeries(none, NumberSource::Slot(1));
+  builder.BeginFamily(Named("facts"));
+  builder.AddSeries(zero, NumberSource::One());
+  const SeriesPlan plan = std::move(builder).Build();
+  EXPECT_EQ(Text(plan, &grid, {Value(), Value::OfDouble(0.5)}),
+            "# HELP temp what it is\n# TYPE temp gauge\ntemp{gpu=\"0\"} 34\ntemp{gpu=\"1\"} 410\n"
+            "# HELP hot what it is\n# TYPE hot gauge\nhot{gpu=\"0\"} 1\nhot{gpu=\"1\"} 0\n"
+            "# HELP self what it is\n# TYPE self counter\nself 0.5\n"
+            "# HELP facts what it is\n# TYPE facts gauge\nfacts{gpu=\"0\"} 1\n");
+}
+
+TEST(SeriesPlan, LeavesOutWhatHasNoNumber) {
+  Grid grid = SmallGrid();
+  grid.at(FieldRow{0}, EntityId{0}) = Value::OfText(grid.InternText("580"));
+  PlanBuilder builder;
+  const uint32_t labels = builder.AddLabels("");
+  const uint32_t other = builder.AddLabels(RenderLabels({{"gpu", "1"}}));
+  builder.BeginFamily(Named("driver"));
+  builder.AddSeries(labels, NumberSource::Cell(0));  // A text.
+  builder.AddSeries(other, NumberSource::Cell(1));   // Absent.
+  builder.BeginFamily(Named("power"));
+  builder.AddSeries(labels, NumberSource::Cell(4));
+  builder.AddSeries(other, NumberSource::Cell(5));  // Absent.
+  builder.BeginFamily(Named("bit"));
+  builder.AddSeries(labels, NumberSource::Bit(4, 0));  // Not an integer.
+  builder.BeginFamily(Named("nothing"));
+  const SeriesPlan plan = std::move(builder).Build();
+  EXPECT_EQ(Text(plan, &grid), "# HELP power what it is\n# TYPE power gauge\npower 72.5\n");
+  EXPECT_EQ(OpenMetrics(plan, &grid),
+            "# TYPE power gauge\n# HELP power what it is\npower 72.5\n# EOF\n");
+}
+
+TEST(SeriesPlan, JoinsFamiliesOfOneNameUnderTheFirstHeader) {
+  PlanBuilder builder;
+  const uint32_t a = builder.AddLabels(RenderLabels({{"x", "a"}}));
+  const uint32_t b = builder.AddLabels(RenderLabels({{"x", "b"}}));
+  builder.BeginFamily(Named("first"));
+  builder.AddSeries(a, NumberSource::One());
+  builder.BeginFamily(Named("second"));
+  builder.AddSeries(a, NumberSource::One());
+  Family again = Named("first", "counter");
+  again.scale = 0.5;
+  builder.BeginFamily(again);
+  builder.AddSeries(b, NumberSource::One());
+  EXPECT_EQ(Text(std::move(builder).Build(), nullptr),
+            "# HELP first what it is\n# TYPE first gauge\nfirst{x=\"a\"} 1\nfirst{x=\"b\"} 0.5\n"
+            "# HELP second what it is\n# TYPE second gauge\nsecond{x=\"a\"} 1\n");
+}
+
+TEST(OpenMetricsFamilies, GetTheTypeNameAndUnitThatTheFormatAllows) {
+  struct Case {
+    std::vector<Family> families;
+    std::string_view headers;
+  };
+  for (const Case& c : std::initializer_list<Case>{
+           {{{"a_joules_total", "h", "counter", "joules"}},
+            "# TYPE a_joules counter\n# UNIT a_joules joules\n# HELP a_joules h\n"
+            "a_joules_total 1\n"},
+           {{{"a_watts", "say \"x\"", "gauge", "watts"}},
+            "# TYPE a_watts gauge\n# UNIT a_watts watts\n# HELP a_watts say \\\"x\\\"\na_watts "
+            "1\n"},
+           {{{"A_TOTAL", "", "counter", "watts"}}, "# TYPE A_TOTAL unknown\nA_TOTAL 1\n"},
+           {{{"a", "", "untyped", ""}}, "# TYPE a unknown\na 1\n"},
+           {{{"a_total", "", "gauge", ""}}, "# TYPE a_total gauge\na_total 1\n"},
+           {{{"_total", "", "counter", ""}}, "# TYPE _total unknown\n_total 1\n"},
+           {{{"e_joules", "", "counter", "joules"}, {"e_joules_total", "", "counter", "joules"}},
+            "# TYPE e_joules unknown\n# UNIT e_joules joules\ne_joules 1\n"
+            "# TYPE e_joules_total unknown\ne_joules_total 1\n"}}) {
+    PlanBuilder builder;
+    const uint32_t labels = builder.AddLabels("");
+    for (const Family& family : c.families) {
+      builder.BeginFamily(family);
+      builder.AddSeries(labels, NumberSource::One());
+    }
+    EXPECT_EQ(OpenMetrics(std::move(builder).Build(), nullptr), std::string(c.headers) + "# EOF\n");
+  }
+}
+
+TEST(OpenMetricsFamilies, MakeHistogramAndSummaryUnknownAsTheyHaveNoParts) {
+  for (const char* type : {"histogram", "summary"}) {
+    PlanBuilder builder;
+    const uint32_t labels = builder.AddLabels("");
+    builder.BeginFamily({.name = "a", .help = "", .type = type, .unit = ""});
+    builder.AddSeries(labels, NumberSource::One());
+    const SeriesPlan plan = std::move(builder).Build();
+    EXPECT_EQ(OpenMetrics(plan, nullptr), "# TYPE a unknown\na 1\n# EOF\n");
+    std::string text;
+    RenderText(plan, nullptr, {}, text);
+    EXPECT_EQ(text, "# HELP a \n# TYPE a " + std::string(type) + "\na 1\n");
+  }
+}
+
+TEST(OpenMetrics, LeavesOutCountersThatCannotBe) {
+  PlanBuilder builder;
+  const uint32_t a = builder.AddLabels(RenderLabels({{"x", "a"}}));
+  const uint32_t b = builder.AddLabels(RenderLabels({{"x", "b"}}));
+  const uint32_t c = builder.AddLabels(RenderLabels({{"x", "c"}}));
+  builder.BeginFamily(Named("n_total", "counter"));
+  builder.AddSeries(a, NumberSource::Slot(0));
+  builder.AddSeries(b, NumberSource::Slot(1));
+  builder.AddSeries(c, NumberSource::Slot(2));
+  const SeriesPlan plan = std::move(builder).Build();
+  const std::vector<Value> slots = {Value::OfInt64(-1), Value::OfDouble(std::nan("")),
+                                    Value::OfInt64(0)};
+  EXPECT_EQ(OpenMetrics(plan, nullptr, slots),
+            "# TYPE n counter\n# HELP n what it is\nn_total{x=\"c\"} 0\n# EOF\n");
+  EXPECT_NE(Text(plan, nullptr, slots).find("n_total{x=\"a\"} -1\n"), std::string::npos);
+}
+
+TEST(SeriesPlan, KnowsWhenItsLabelsAreOld) {
+  Grid grid = SmallGrid();
+  grid.at(FieldRow{0}, EntityId{0}) = Value::OfText(grid.InternText("580"));
+  PlanBuilder builder;
+  for (const uint32_t cell : {0U, 1U, 2U, 4U}) {
+    builder.DependsOn(grid, cell);
+  }
+  const SeriesPlan plan = std::move(builder).Build();
+  EXPECT_TRUE(plan.LabelsAreCurrent(grid));
+
+  const auto changed = [&](FieldRow row, const Value& value) {
+    Grid other = grid;
+    other.at(row, EntityId{0}) = value;
+    return !plan.LabelsAreCurrent(other);
+  };
+  Grid other = grid;
+  EXPECT_TRUE(changed(FieldRow{1}, Value::OfInt64(35)));
+  EXPECT_TRUE(changed(FieldRow{1}, Value::OfDouble(34)));
+  EXPECT_TRUE(changed(FieldRow{2}, Value()));
+  EXPECT_FALSE(changed(FieldRow{1}, Value::OfInt64(34, 5000)));
+  // Texts are compared by their bytes, reasons of absence not at all.
+  other.Clear(Absence::kBlank);
+  other.InternText("filler");
+  other.at(FieldRow{0}, EntityId{0}) = Value::OfText(other.InternText("580"));
+  other.at(FieldRow{1}, EntityId{0}) = Value::OfInt64(34);
+  other.at(FieldRow{2}, EntityId{0}) = Value::OfDouble(72.5);
+  EXPECT_TRUE(plan.LabelsAreCurrent(other));
+  other.at(FieldRow{0}, EntityId{0}) = Value::OfText(other.InternText("590"));
+  EXPECT_FALSE(plan.LabelsAreCurrent(other));
+  EXPECT_FALSE(plan.LabelsAreCurrent(Grid(Gpus(1), {})));
+}
+
+TEST(SeriesPlan, FitsOnlyTheGridsAndSlotsItWasBuiltFor) {
+  const Grid grid = SmallGrid();
+  PlanBuilder builder;
+  builder.CountCellsIn(grid);
+  const uint32_t labels = builder.AddLabels("");
+  builder.BeginFamily(Named("a"));
+  builder.AddSeries(labels, NumberSource::Cell(5));
+  builder.AddSeries(labels, NumberSource::Slot(0));
+  const SeriesPlan plan = std::move(builder).Build();
+  const std::vector<Value> slots(1);
+  EXPECT_TRUE(plan.Fits(&grid, slots));
+  EXPECT_FALSE(plan.Fits(&grid, {}));
+  EXPECT_FALSE(plan.Fits(nullptr, slots));
+  const Grid later(Gpus(2, 2), grid.fields());
+  EXPECT_FALSE(plan.Fits(&later, slots));
+  const Grid smaller(Gpus(2), {FindField(1)});
+  EXPECT_FALSE(plan.Fits(&smaller, slots));
+  std::string out;
+  EXPECT_DEATH(RenderText(plan, &smaller, slots, out), "Fits");
+}
+
+TEST(SeriesPlanDeathTest, StopsOnBugs) {
+  EXPECT_DEATH(PlanBuilder().AddSeries(0, NumberSource::One()), "current_");
+  EXPECT_DEATH(PlanBuilder().BeginFamily(Named("a b")), "IsMetricName");
+  EXPECT_DEATH(PlanBuilder().BeginFamily(Named("a", "info")), "kTypes");
+}
+
+TEST(Rendering, AllocatesNothingWhenThePageHasRoom) {
+  const Grid grid = SmallGrid();
+  PlanBuilder builder;
+  const uint32_t labels =
+      builder.AddLabels(RenderLabels({{"UUID", "GPU-11111111-1111-1111-1111-111111111111"}}));
+  for (int i = 0; i < 50; ++i) {
+    builder.BeginFamily(Named("podgpu_family_with_a_long_name_" + std::to_string(i)));
+    builder.AddSeries(labels, NumberSource::Cell(4), i % 2 == 0 ? 1.0 : 0.001);
+  }
+  const SeriesPlan plan = std::move(builder).Build();
+  std::string out;
+  out.reserve(1 << 16);
+  const int before = allocations;
+  EXPECT_EQ(RenderText(plan, &grid, {}, out), 50U);
+  EXPECT_EQ(RenderOpenMetrics(plan, &grid, {}, out), 50U);
+  EXPECT_EQ(allocations, before);
+}
+
+TEST(SeriesPlan, Costs16BytesASeries) { EXPECT_EQ(sizeof(SeriesPlan::Series), 16U); }
+
+}  // namespace
+}  // namespace podgpu

@@ -1,0 +1,16 @@
+// Undoes gzip with zlib, for tests that compress with something else.
+//
+// Reads one whole gzip member and checks its checksum and length, as any client does.  For tests;
+// any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace podgpu {
+
+// The bytes inside, or nothing when `compressed` is not exactly one valid gzip member.
+std::optional<std::string> Gunzip(std::string_view compressed);
+
+}  // namespace podgpu
