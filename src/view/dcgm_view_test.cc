@@ -1,0 +1,313 @@
+#include <fstream>
+#include <iterator>
+
+#include <gtest/gtest.h>
+
+#include "exposition/openmetrics.h"
+#include "exposition/text.h"
+#include "tests/node_fixture.h"
+#include "tests/strict_parser.h"
+#include "view/view.h"
+#include "view/xid.h"
+
+namespace podgpu {
+namespace {
+
+constexpr std::string_view kTempCsv = "DCGM_FI_DEV_GPU_TEMP,gauge,\"GPU temperature, Celsius\"\n";
+constexpr std::string_view kDriverCsv = "DCGM_FI_DRIVER_VERSION, label, Driver version\n";
+
+// A node with counters and values, and the page that the view makes of them.
+class Node {
+ public:
+  Node(std::shared_ptr<const Topology> topology, const std::string& csv)
+      : counters(CountersOf(csv)), grid(std::move(topology), FieldsOf(counters)) {
+    owners.by_entity.resize(grid.topology().entities.size());
+    options.hostname = "node-a";
+    options.hostname_label = "hostname";
+  }
+
+  void Set(uint16_t field, size_t column, const Value& value) {
+    grid.at(*grid.RowOf(field), EntityId{static_cast<uint16_t>(column)}) = value;
+  }
+  void SetDriverVersion() {
+    for (size_t column = 0; column < grid.topology().entities.size(); ++column) {
+      Set(1, column, Value::OfText(grid.InternText("580.95.05")));
+    }
+  }
+  void Own(size_t column, std::string pod_namespace, std::string pod, std::string container,
+           std::string replica = "") {
+    Owner owner;
+    owner.pod_namespace = std::move(pod_namespace);
+    owner.pod = std::move(pod);
+    owner.container = std::move(container);
+    owner.replica = std::move(replica);
+    owners.by_entity[column].push_back(std::move(owner));
+  }
+
+  SeriesPlan Plan() const {
+    PlanBuilder builder;
+    AddDcgmView({grid, owners, counters, options}, builder);
+    return std::move(builder).Build();
+  }
+  std::string Page() const {
+    std::string page;
+    RenderText(Plan(), &grid, {}, page);
+    const auto parsed = ParseTextStrictly(page);
+    EXPECT_TRUE(parsed.ok()) << parsed.status().message();
+    std::string openmetrics;
+    RenderOpenMetrics(Plan(), &grid, {}, openmetrics);
+    EXPECT_TRUE(ParseOpenMetricsStrictly(openmetrics).ok())
+        << ParseOpenMetricsStrictly(openmetrics).status();
+    return page;
+  }
+
+  std::vector<Counter> counters;
+  Grid grid;
+  Owners owners;
+  ViewOptions options;
+};
+
+std::string Golden(const std::string& name) {
+  std::ifstream file(std::string(PODGPU_SOURCE_DIR "/tests/golden/") + name, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_FALSE(bytes.empty()) << name;
+  return bytes;
+}
+
+// How often `part` stands in `text`.
+size_t Count(std::string_view text, std::string_view part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(DcgmView, MakesTheGoldenPageOfOneGpu) {
+  Node node(MakeTopology(1, 0),
+            std::string(kDriverCsv) + std::string(kTempCsv) +
+                "DCGM_FI_DEV_POWER_USAGE,gauge,\"Power draw, watts\"\n"
+                "DCGM_FI_DEV_GPU_UTIL,gauge,\"GPU busy, percent\"\n"
+                "DCGM_FI_DEV_XID_ERRORS, gauge, Last XID seen\n"
+                "DCGM_FI_PROF_GR_ENGINE_ACTIVE, gauge, Graphics engine active ratio\n");
+  node.SetDriverVersion();
+  node.Set(150, 0, Value::OfInt64(34));
+  node.Set(155, 0, Value::OfDouble(72.123457));
+  node.Set(203, 0, Value::OfInt64(0));
+  node.Set(230, 0, Value::OfInt64(79));
+  node.Set(1001, 0, Value::OfDouble(0));
+  EXPECT_EQ(node.Page(), Golden("behaviour-14.1.prom"));
+}
+
+TEST(DcgmView, MakesTheGoldenPageOfTwoGpusWithAPodEach) {
+  Node node(MakeTopology(2, 0), std::string(kTempCsv) + std::string(kDriverCsv) +
+                                    "DCGM_FI_DEV_GPU_UTIL,gauge,\"GPU busy, percent\"\n");
+  node.options.kubernetes = true;
+  node.SetDriverVersion();
+  node.Set(150, 0, Value::OfInt64(34));
+  node.Set(150, 1, Value::OfInt64(41));
+  node.Set(203, 0, Value::OfInt64(97));
+  node.Set(203, 1, Value::OfInt64(12));
+  node.Own(0, "ml", "train-0", "main");
+  node.Own(1, "serving", "infer-7", "server");
+  EXPECT_EQ(node.Page(), Golden("behaviour-14.2.prom"));
+}
+
+TEST(DcgmView, MakesTheGoldenPageOfMigInstances) {
+  Topology topology = *MakeTopology(1, 2);
+  topology.instances[1].gpu_instance_id = 3;
+  topology.instances[1].profile = "2g.20gb";
+  Node node(std::make_shared<const Topology>(topology),
+            "DCGM_FI_PROF_GR_ENGINE_ACTIVE,gauge,Graphics engine active ratio\n"
+            "DCGM_FI_DEV_FB_USED,gauge,\"Framebuffer used, MiB\"\n" +
+                std::string(kDriverCsv));
+  node.options.kubernetes = true;
+  node.SetDriverVersion();
+  node.Set(252, 0, Value::OfInt64(50));  // The GPU itself has no row.
+  node.Set(252, 1, Value::OfInt64(4));
+  node.Set(252, 2, Value::OfInt64(37));
+  node.Set(1001, 1, Value::OfDouble(0.25));
+  node.Set(1001, 2, Value::OfDouble(0));
+  node.Own(1, "ml", "train-0", "main");
+  EXPECT_EQ(node.Page(), Golden("behaviour-14.4.prom"));
+}
+
+TEST(DcgmView, MakesTheGoldenPageOfTheOldNamespace) {
+  Node node(MakeTopology(1, 0), "dcgm_gpu_temp,gauge,\"GPU temperature, Celsius\"\n");
+  node.options.kubernetes = true;
+  node.options.use_old_namespace = true;
+  node.Set(150, 0, Value::OfInt64(34));
+  node.Own(0, "ml", "train-0", "main");
+  EXPECT_EQ(node.Page(), Golden("behaviour-14.7.prom"));
+}
+
+TEST(DcgmView, NamesThePodOfADeviceOnlyWhenItIsTheOnlyOne) {
+  struct Case {
+    std::vector<std::array<std::string, 4>> owners;  // Namespace, pod, container, replica.
+    bool kubernetes;
+    size_t pods;
+  };
+  for (const Case& c :
+       std::initializer_list<Case>{{{}, true, 0},
+                                   {{{"a", "p", "c", ""}}, true, 1},
+                                   {{{"a", "p", "c", ""}}, false, 0},
+                                   {{{"a", "p", "c", "0"}, {"a", "p", "c", "1"}}, true, 1},
+                                   {{{"a", "p", "c", "0"}, {"b", "p", "c", "1"}}, true, 0},
+                                   {{{"a", "p", "c", "0"}, {"a", "q", "c", "1"}}, true, 0},
+                                   {{{"a", "p", "c", "0"}, {"a", "p", "d", "1"}}, true, 0}}) {
+    Node node(MakeTopology(1, 0), std::string(kTempCsv));
+    node.options.kubernetes = c.kubernetes;
+    node.Set(150, 0, Value::OfInt64(1));
+    for (const auto& owner : c.owners) {
+      node.Own(0, owner[0], owner[1], owner[2], owner[3]);
+    }
+    EXPECT_EQ(Count(node.Page(), "pod=\"p\""), c.pods);
+  }
+}
+
+TEST(DcgmView, ShowsThePodUidWhenAskedEvenIfUnknown) {
+  Node node(MakeTopology(1, 0), std::string(kTempCsv));
+  node.options.kubernetes = true;
+  node.options.pod_uid = true;
+  node.Set(150, 0, Value::OfInt64(1));
+  node.Own(0, "ml", "train-0", "main");
+  EXPECT_EQ(Count(node.Page(), ",pod=\"train-0\",pod_uid=\"\"} 1"), 1U);
+}
+
+TEST(DcgmView, ShowsFullRowsWithoutOwnersOrHostname) {
+  Node node(MakeTopology(2, 0), std::string(kTempCsv));
+  node.options.kubernetes = true;
+  node.options.hostname = "";
+  node.owners.by_entity.clear();  // Before the first reply of the kubelet.
+  node.Set(150, 1, Value::OfInt64(41));
+  const std::string page = node.Page();
+  EXPECT_EQ(Count(page, "\n"), 3U);
+  EXPECT_EQ(Count(page, "modelName=\"NVIDIA H100 80GB HBM3\"} 41\n"), 1U);
+}
+
+TEST(DcgmView, CallsTheHostnameLabelAsReleasedUnlessToldOtherwise) {
+  Node node(MakeTopology(1, 0), std::string(kTempCsv));
+  node.options.hostname_label = ViewOptions().hostname_label;
+  node.Set(150, 0, Value::OfInt64(1));
+  EXPECT_EQ(Count(node.Page(), "Hostname=\"node-a\""), 1U);
+}
+
+TEST(DcgmView, ReplacesRunsOfBlanksInTheModelName) {
+  Topology topology = *MakeTopology(1, 0);
+  topology.gpus[0].model = " NVIDIA  H100\t80GB ";
+  Node node(std::make_shared<const Topology>(topology), std::string(kTempCsv));
+  node.options.replace_blanks_in_model_name = true;
+  node.Set(150, 0, Value::OfInt64(1));
+  EXPECT_EQ(Count(node.Page(), "modelName=\"NVIDIA-H100-80GB\""), 1U);
+}
+
+TEST(DcgmView, OrdersMetricsByFieldIdThenName) {
+  Node node(MakeTopology(1, 0),
+            "DCGM_FI_DEV_GPU_UTIL,gauge,\ndcgm_gpu_temp,counter,\nDCGM_FI_DEV_GPU_TEMP,gauge,\n"
+            "DCGM_FI_DEV_SM_CLOCK,gauge,\nDCGM_EXP_XID_ERRORS_COUNT,gauge,\n"
+            "DCGM_FI_DEV_CPU_UTIL_TOTAL,gauge,\n");
+  node.grid = FilledGrid(node.grid.shared_topology(), node.grid.fields());
+  const auto page = ParseTextStrictly(node.Page());
+  std::vector<std::string> names;
+  for (const ParsedFamily& family : *page) {
+    EXPECT_EQ(family.samples.size(), 1U);
+    names.push_back(family.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"DCGM_FI_DEV_SM_CLOCK", "DCGM_FI_DEV_GPU_TEMP",
+                                             "dcgm_gpu_temp", "DCGM_FI_DEV_GPU_UTIL"}));
+}
+
+TEST(DcgmView, SortsLabelFieldsByNameAndOmitsBlankOnes) {
+  Node node(MakeTopology(1, 0),
+            "DCGM_FI_DRIVER_VERSION,label,\nDCGM_FI_DEV_SERIAL,label,\nDCGM_FI_DEV_BRAND,label,\n"
+            "DCGM_FI_DEV_POWER_MGMT_LIMIT,label,\nDCGM_FI_DEV_MINOR_NUMBER,label,\n" +
+                std::string(kTempCsv));
+  node.SetDriverVersion();
+  node.Set(150, 0, Value::OfInt64(1));
+  node.Set(51, 0, Value::OfText(node.grid.InternText("Tesla \"x\"")));
+  node.Set(160, 0, Value::OfDouble(700));
+  node.Set(55, 0, Value::OfInt64(3));
+  EXPECT_EQ(Count(node.Page(),
+                  "hostname=\"node-a\",DCGM_FI_DEV_BRAND=\"Tesla \\\"x\\\"\","
+                  "DCGM_FI_DEV_MINOR_NUMBER=\"3\",DCGM_FI_DEV_POWER_MGMT_LIMIT=\"700.000000\","
+                  "DCGM_FI_DRIVER_VERSION=\"580.95.05\"} 1\n"),
+            1U);
+}
+
+TEST(DcgmView, TakesALabelOfTheWholeGpuForAnInstanceThatHasNoneOfItsOwn) {
+  Node node(MakeTopology(1, 1), std::string(kTempCsv) + std::string(kDriverCsv) +
+                                    "DCGM_FI_DEV_SERIAL,label,\nDCGM_FI_DEV_FB_TOTAL,label,\n");
+  node.Set(150, 1, Value::OfInt64(1));
+  node.Set(1, 0, Value::OfText(node.grid.InternText("580")));
+  node.Set(53, 0, Value::OfText(node.grid.InternText("of the gpu")));
+  node.Set(53, 1, Value::OfText(node.grid.InternText("own")));
+  node.Set(250, 0, Value::OfInt64(80000));  // Not a fact about the instance.
+  const std::string page = node.Page();
+  EXPECT_EQ(Count(page, "DCGM_FI_DEV_SERIAL=\"own\",DCGM_FI_DRIVER_VERSION=\"580\"} 1\n"), 1U);
+  EXPECT_EQ(Count(page, "FB_TOTAL"), 0U);
+}
+
+TEST(DcgmView, IsBuiltAnewWhenALabelChanges) {
+  Node node(MakeTopology(1, 0),
+            std::string(kTempCsv) + std::string(kDriverCsv) + "DCGM_FI_DEV_XID_ERRORS,gauge,\n");
+  node.SetDriverVersion();
+  node.Set(150, 0, Value::OfInt64(1));
+  const SeriesPlan plan = node.Plan();
+  node.Set(150, 0, Value::OfInt64(2));
+  EXPECT_TRUE(plan.LabelsAreCurrent(node.grid));
+  node.Set(230, 0, Value::OfInt64(13));
+  EXPECT_FALSE(plan.LabelsAreCurrent(node.grid));
+  EXPECT_TRUE(node.Plan().LabelsAreCurrent(node.grid));
+  EXPECT_EQ(Count(node.Page(), "err_code=\"13\",err_msg=\"Graphics Engine Exception\"} 13\n"), 1U);
+}
+
+TEST(DcgmView, SortsXidAttributesAmongThoseOfThePod) {
+  Node node(MakeTopology(1, 0), "DCGM_FI_DEV_XID_ERRORS,gauge,\n");
+  node.options.kubernetes = true;
+  node.Set(230, 0, Value::OfInt64(0));
+  node.Own(0, "ml", "train-0", "main");
+  EXPECT_EQ(Count(node.Page(),
+                  "container=\"main\",err_code=\"0\",err_msg=\"No Error\","
+                  "namespace=\"ml\",pod=\"train-0\"} 0\n"),
+            1U);
+}
+
+TEST(DcgmView, AddsNothingForFieldsThatTheGridLacks) {
+  Node node(MakeTopology(1, 0), std::string(kTempCsv));
+  node.grid = Grid(node.grid.shared_topology(), {FindField(203)});
+  EXPECT_EQ(node.Page(), "");
+}
+
+TEST(DcgmView, GivesOnePageForTheDefaultSetOnAnyTopology) {
+  for (const auto& [gpus, instances] : {std::pair{0, 0}, {1, 0}, {8, 0}, {2, 7}}) {
+    Node node(MakeTopology(static_cast<size_t>(gpus), static_cast<size_t>(instances)),
+              std::string(DefaultCountersCsv()));
+    node.grid = FilledGrid(node.grid.shared_topology(), node.grid.fields());
+    const size_t rows = static_cast<size_t>(gpus * std::max(1, instances));
+    EXPECT_EQ(Count(node.Page(), "gpu=\""), 25 * rows);
+  }
+}
+
+TEST(XidText, KnowsEachCodeAndTheEnds) {
+  struct Case {
+    int64_t code;
+    std::string_view text;
+  };
+  for (const Case& c : std::initializer_list<Case>{{-1, "Unknown Error"},
+                                                   {0, "No Error"},
+                                                   {11, "Invalid or corrupted push buffer stream"},
+                                                   {43, "GPU stopped processing"},
+                                                   {48, "Double Bit ECC Error"},
+                                                   {79, "GPU has fallen off the bus"},
+                                                   {94, "Contained ECC error"},
+                                                   {119, "GSP RPC Timeout"},
+                                                   {154, "GPU Recovery Action Changed"},
+                                                   {169, "Internal micro-controller halt"},
+                                                   {172, "Uncorrectable SRAM Error"},
+                                                   {173, "Unknown Error"}}) {
+    EXPECT_EQ(XidText(c.code), c.text) << c.code;
+  }
+}
+
+}  // namespace
+}  // namespace podgpu

@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "view/native_table.h"
+#include "view/view.h"
+
+namespace podgpu {
+namespace {
+
+enum InfoFamily : size_t { kGpuInfo, kInstanceInfo, kAllocationInfo };
+
+struct InfoRow {
+  std::string_view name;
+  std::string_view help;
+};
+constexpr std::array<InfoRow, 3> kInfoFamilies = {{
+    {"podgpu_gpu_info", "Facts about a GPU; always 1. Join on UUID."},
+    {"podgpu_gpu_instance_info",
+     "Facts about a MIG instance; always 1. Join on UUID and GPU_I_ID."},
+    {"podgpu_allocation_info",
+     "A container that was given a GPU or MIG instance; always 1. shared is true when it got one "
+     "of several replicas. Join on UUID and GPU_I_ID."},
+}};
+
+Family Described(const InfoRow& row) {
+  return {
+      .name = std::string(row.name), .help = std::string(row.help), .type = "gauge", .unit = ""};
+}
+
+Family Described(const Measure& measure) {
+  return {.name = std::string(measure.name),
+          .help = std::string(measure.help),
+          .type = std::string(measure.type),
+          .unit = std::string(measure.unit),
+          .format = NumberFormat::kShortest,
+          .scale = measure.scale};
+}
+
+// An empty label says nothing, so it is left out.
+void AddKnown(std::vector<Label>& labels, const char* name, const std::string& value) {
+  if (!value.empty()) {
+    labels.push_back({name, value});
+  }
+}
+
+class View {
+ public:
+  View(const ViewInput& input, PlanBuilder& plan)
+      : input_(input), topology_(input.grid.topology()), plan_(plan) {
+    for (const Gpu& gpu : topology_.gpus) {
+      partitioned_.push_back(gpu.mig_enabled);
+    }
+  }
+
+  void Add() {
+    plan_.CountCellsIn(input_.grid);
+    AddGpuInfo();
+    AddInstanceInfo();
+    AddAllocationInfo();
+    for (size_t i = 0; i < topology_.entities.size(); ++i) {
+      const EntityId entity{static_cast<uint16_t>(i)};
+      plain_blocks_.push_back(plan_.AddLabels(RenderLabels(Identity(entity))));
+      scoped_blocks_.push_back(plan_.AddLabels(RenderLabels(ScopedIdentity(entity))));
+    }
+    for (const Measure& measure : Measures()) {
+      AddMeasure(measure);
+    }
+  }
+
+ private:
+  bool IsInstance(size_t entity) const {
+    return topology_.entities[entity].kind == EntityKind::kGpuInstance;
+  }
+
+  std::vector<Label> Identity(EntityId entity) const {
+    const Gpu& gpu = topology_.GpuOf(entity);
+    std::vector<Label> labels = {{"gpu", std::to_string(gpu.gpu_id)}, {"UUID", gpu.uuid}};
+    if (const GpuInstance* instance = topology_.InstanceOf(entity)) {
+      labels.push_back({"GPU_I_ID", std::to_string(instance->gpu_instance_id)});
+    }
+    return labels;
+  }
+
+  std::vector<Label> ScopedIdentity(EntityId entity) const {
+    std::vector<Label> labels = Identity(entity);
+    labels.push_back({"scope", IsInstance(entity.index) ? "instance" : "device"});
+    return labels;
+  }
+
+  void AddOne(const std::vector<Label>& labels) {
+    plan_.AddSeries(plan_.AddLabels(RenderLabels(labels)), NumberSource::One());
+  }
+
+  void AddGpuInfo() {
+    plan_.BeginFamily(Described(kInfoFamilies[kGpuInfo]));
+    for (size_t i = 0; i < topology_.entities.size(); ++i) {
+      if (IsInstance(i)) {
+        continue;
+      }
+      const EntityId entity{static_cast<uint16_t>(i)};
+      const Gpu& gpu = topology_.GpuOf(entity);
+      std::vector<Label> labels = Identity(entity);
+      AddKnown(labels, "hostname", input_.options.hostname);
+      AddKnown(labels, "model", gpu.model);
+      AddKnown(labels, "pci_bus_id", gpu.pci_bus_id);
+      AddKnown(labels, "device", "nvidia" + std::to_string(gpu.minor_number));
+      AddKnown(labels, "serial", gpu.serial);
+      AddKnown(labels, "vbios_version", gpu.vbios_version);
+      AddKnown(labels, "driver_version", topology_.driver_version);
+      AddKnown(labels, "mig", gpu.mig_enabled ? "true" : "false");
+      AddOne(labels);
+    }
+  }
+
+  void AddInstanceInfo() {
+    plan_.BeginFamily(Described(kInfoFamilies[kInstanceInfo]));
+    for (size_t i = 0; i < topology_.entities.size(); ++i) {
+      const EntityId entity{static_cast<uint16_t>(i)};
+      if (const GpuInstance* instance = topology_.InstanceOf(entity)) {
+        std::vector<Label> labels = Identity(entity);
+        AddKnown(labels, "profile", instance->profile);
+        AddOne(labels);
+      }
+    }
+  }
+
+  void AddAllocationInfo() {
+    plan_.BeginFamily(Described(kInfoFamilies[kAllocationInfo]));
+    const auto& by_entity = input_.owners.by_entity;
+    for (size_t i = 0; i < std::min(topology_.entities.size(), by_entity.size()); ++i) {
+      const EntityId entity{static_cast<uint16_t>(i)};
+      std::set<std::string> seen;  // A container may hold several replicas of one device.
+      for (const Owner& owner : by_entity[i]) {
+        std::string rendered = RenderLabels(AllocationLabels(entity, owner));
+        if (seen.insert(rendered).second) {
+          plan_.AddSeries(plan_.AddLabels(std::move(rendered)), NumberSource::One());
+        }
+      }
+    }
+  }
+
+  std::vector<Label> AllocationLabels(EntityId entity, const Owner& owner) const {
+    std::vector<Label> labels = Identity(entity);
+    AddKnown(labels, "namespace", owner.pod_namespace);
+    AddKnown(labels, "pod", owner.pod);
+    AddKnown(labels, "pod_uid", owner.pod_uid);
+    AddKnown(labels, "container", owner.container);
+    AddKnown(labels, "resource", owner.resource);
+    AddKnown(labels, "claim", owner.claim);
+    AddKnown(labels, "shared", owner.replica.empty() ? "false" : "true");
+    return labels;
+  }
+
+  bool IsMeasured(const Measure& measure, size_t entity) const {
+    const bool partitioned = partitioned_[topology_.entities[entity].gpu];
+    if ((measure.on == MeasuredOn::kWholeGpus && partitioned) ||
+        (measure.on == MeasuredOn::kPartitionedGpus && !partitioned)) {
+      return false;
+    }
+    return measure.instances || !IsInstance(entity);
+  }
+
+  uint32_t BlockOf(const Measure& measure, size_t entity) {
+    if (measure.extra_label.empty()) {
+      return measure.instances ? scoped_blocks_[entity] : plain_blocks_[entity];
+    }
+    std::vector<Label> labels = Identity(EntityId{static_cast<uint16_t>(entity)});
+    labels.push_back({std::string(measure.extra_label), std::string(measure.extra_value)});
+    return plan_.AddLabels(RenderLabels(labels));
+  }
+
+  void AddMeasure(const Measure& measure) {
+    const std::optional<FieldRow> row = input_.grid.RowOf(measure.field_id);
+    if (!row) {
+      return;
+    }
+    plan_.BeginFamily(Described(measure));
+    for (size_t i = 0; i < topology_.entities.size(); ++i) {
+      if (!IsMeasured(measure, i)) {
+        continue;
+      }
+      const size_t cell = input_.grid.CellIndex(*row, EntityId{static_cast<uint16_t>(i)});
+      plan_.AddSeries(BlockOf(measure, i), measure.bit ? NumberSource::Bit(cell, *measure.bit)
+                                                       : NumberSource::Cell(cell));
+    }
+  }
+
+  const ViewInput& input_;
+  const Topology& topology_;
+  PlanBuilder& plan_;
+  std::vector<bool> partitioned_;                       // By GPU: whether MIG is on.
+  std::vector<uint32_t> plain_blocks_, scoped_blocks_;  // By entity.
+};
+
+}  // namespace
+
+void AddNativeView(const ViewInput& input, PlanBuilder& plan) { View(input, plan).Add(); }
+
+std::vector<uint16_t> NativeFieldIds() {
+  std::set<uint16_t> ids;
+  for (const Measure& measure : Measures()) {
+    ids.insert(measure.field_id);
+  }
+  return {ids.begin(), ids.end()};
+}
+
+std::vector<Family> NativeFamilies() {
+  std::vector<Family> families;
+  for (const InfoRow& row : kInfoFamilies) {
+    families.push_back(Described(row));
+  }
+  for (const Measure& measure : Measures()) {
+    if (families.back().name != measure.name) {
+      families.push_back(Described(measure));
+    }
+  }
+  return families;
+}
+
+}  // namespace podgpu
