@@ -1,0 +1,94 @@
+// One connection to an engine, embedded or remote: what its client has set up, and reading values.
+//
+// The simulated engine keeps nothing, so groups, field groups and watches live here and go with the
+// connection.  A remote session makes one round trip for each vendor call before it answers
+// (Reach); everything else needs the session's lock, which Scene stands for.  Part of the face:
+// standard library only.  Any thread.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "sim/engine_link.h"
+#include "sim/fake_dcgm_groups.h"
+#include "sim/fake_dcgm_values.h"
+#include "sim/fake_dcgm_watches.h"
+#include "sim/run_directory.h"
+
+namespace podgpu::sim {
+
+// What a client has set up.
+struct SessionState {
+  explicit SessionState(bool manual) : watches(manual) {}
+  Groups groups;
+  FieldGroups field_groups;
+  Watches watches;
+  uint32_t modules_used = 0;  // A bit for each module id that a call has asked for.
+};
+
+// The world at the moment of one call, with the session's state locked.
+struct Scene {
+  RunDirectory& run;
+  const World& world;
+  TimeUs now;
+  SessionState& state;
+};
+
+// A value on its way to the client.
+struct Delivery {
+  EntityKey entity;
+  const Field* field;
+  Reading reading;
+};
+
+class Session {
+ public:
+  // `link` is null for the embedded engine; `manual` is DCGM_OPERATION_MODE_MANUAL.
+  Session(std::unique_ptr<RunDirectory> run, std::shared_ptr<EngineLink> link, bool manual);
+
+  // Makes the round trip of a vendor call; a dcgmReturn_t.  Embedded: 0 at once.
+  int Reach(std::string_view call);
+  // The engine dies, as from live data of a profiling field.  Embedded: this process.
+  int Crash();
+  // Frees a call that is blocked in Reach.
+  void Shut();
+
+  // Calls `body(scene)` under the lock and returns what it returns.
+  template <typename Body>
+  int With(Body&& body) {
+    const std::lock_guard lock(mutex_);
+    Scene scene{.run = *run_, .world = run_->world(), .now = run_->Now(), .state = *state_};
+    return body(scene);
+  }
+
+ private:
+  const std::unique_ptr<RunDirectory> run_;
+  const std::shared_ptr<EngineLink> link_;
+  const bool manual_;
+  std::mutex mutex_;
+  std::unique_ptr<SessionState> state_;  // Guarded by mutex_; never null.
+  uint64_t generation_ = 0;              // Guarded by mutex_: of the engine that state_ lives in.
+};
+
+// The members of a group, built-in or made; false when there is none.
+bool MembersOf(const Scene& scene, uint64_t group, std::vector<EntityKey>& members);
+
+// Whether samples of the field can be had on the entity: profiling fields need GPM or the
+// profiling module.
+bool CanWatch(const Scene& scene, EntityKey entity, const Field& field);
+
+// dcgmWatchFields.
+int WatchFields(const Scene& scene, Series::Owner owner, const WatchTerms& terms);
+
+// The newest sample of a field, or why there is none.
+Reading LatestReading(const Scene& scene, EntityKey entity, const Field& field);
+// The field as the driver tells it now.
+Reading LiveReading(const Scene& scene, EntityKey entity, const Field& field);
+// Kept samples from world time `since` on; one without data when there are none.  DCGM's code when
+// the field is not watched.
+int ReadingsSince(const Scene& scene, const Delivery& which, TimeUs since,
+                  std::vector<Delivery>& readings);
+
+}  // namespace podgpu::sim
