@@ -1,0 +1,156 @@
+// docs/metrics.md is made from the tables here and compared; PODGPU_UPDATE_GOLDEN=1 writes it anew.
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "absl/strings/str_format.h"
+#include <gtest/gtest.h>
+
+#include "exposition/text.h"
+#include "tests/node_fixture.h"
+#include "view/native_table.h"
+#include "view/view.h"
+
+namespace podgpu {
+namespace {
+
+constexpr const char* kPath = PODGPU_SOURCE_DIR "/docs/metrics.md";
+
+// Series per unpartitioned GPU, per partitioned GPU, and per MIG instance.
+struct SeriesCounts {
+  size_t whole_gpu = 0;
+  size_t partitioned_gpu = 0;
+  size_t instance = 0;
+};
+
+SeriesCounts CountNative() {
+  SeriesCounts counts = {1, 1, 1};  // podgpu_gpu_info, podgpu_gpu_instance_info.
+  for (const Measure& measure : Measures()) {
+    counts.whole_gpu += measure.on != MeasuredOn::kPartitionedGpus ? 1 : 0;
+    counts.partitioned_gpu += measure.on != MeasuredOn::kWholeGpus ? 1 : 0;
+    counts.instance += measure.instances && measure.on != MeasuredOn::kWholeGpus ? 1 : 0;
+  }
+  return counts;
+}
+
+std::string FieldsOfFamily(std::string_view name) {
+  std::string fields;
+  std::set<uint16_t> seen;
+  for (const Measure& measure : Measures()) {
+    if (measure.name == name && seen.insert(measure.field_id).second) {
+      fields += (fields.empty() ? "" : ", ") + std::to_string(measure.field_id);
+    }
+  }
+  return fields.empty() ? "-" : fields;
+}
+
+std::string LabelsOfFamily(std::string_view name) {
+  for (const Measure& measure : Measures()) {
+    if (measure.name == name) {
+      std::string labels = measure.instances ? "`gpu` `UUID` `GPU_I_ID` `scope`" : "`gpu` `UUID`";
+      return measure.extra_label.empty() ? labels
+                                         : labels + " `" + std::string(measure.extra_label) + "`";
+    }
+  }
+  if (name == "podgpu_gpu_info") {
+    return "`gpu` `UUID` `hostname` `model` `pci_bus_id` `device` `serial` `vbios_version` "
+           "`driver_version` `mig`";
+  }
+  return name == "podgpu_gpu_instance_info"
+             ? "`gpu` `UUID` `GPU_I_ID` `profile`"
+             : "`gpu` `UUID` `GPU_I_ID` `namespace` `pod` `pod_uid` `container` `resource` `claim` "
+               "`shared`";
+}
+
+std::string NativeSection() {
+  std::string section =
+      "## Native families\n\n"
+      "Base units, identity only on measures; a label without a value is left out. `GPU_I_ID` "
+      "stands on series of\nMIG instances only, and so does `scope=\"instance\"`; sums take "
+      "`scope=\"device\"`. Field numbers are DCGM's.\n\n"
+      "| family | type | unit | labels | from field | meaning |\n|---|---|---|---|---|---|\n";
+  for (const Family& family : NativeFamilies()) {
+    section += absl::StrFormat("| `%s` | %s | %s | %s | %s | %s |\n", family.name, family.type,
+                               family.unit.empty() ? "-" : family.unit, LabelsOfFamily(family.name),
+                               FieldsOfFamily(family.name), family.help);
+  }
+  return section;
+}
+
+std::string DcgmSection() {
+  std::string section =
+      "## DCGM's names\n\n"
+      "What the counters file lists, under the names that it lists; this is the set that is used "
+      "without a file.\nLabels: `gpu` `UUID` `pci_bus_id` `device` `modelName`, `GPU_I_PROFILE` "
+      "and `GPU_I_ID` on MIG instances,\n`Hostname`, then label fields by name, then `container` "
+      "`namespace` `pod` when `-k` is on and exactly one\ncontainer holds the device. A second "
+      "line of one name adds nothing; two names of one field give rows under each.\n\n"
+      "| metric | type | unit | DCGM field | meaning |\n|---|---|---|---|---|\n";
+  for (const Counter& counter : CountersOf(DefaultCountersCsv())) {
+    section += absl::StrFormat("| `%s` | %s | %s | %d | %s |\n", counter.name, counter.type,
+                               counter.field->unit.empty() ? "-" : counter.field->unit,
+                               counter.field->id, counter.help);
+  }
+  return section;
+}
+
+std::string FormulaSection() {
+  const SeriesCounts native = CountNative();
+  return absl::StrFormat(
+      "## How many series a node has\n\n"
+      "With W GPUs without MIG, P GPUs with MIG, I MIG instances, M metrics in the counters file "
+      "(labels and what the\ndriver does not serve aside) and A containers that hold a device "
+      "(counted once per device):\n\n"
+      "- DCGM's names: M x (W + I), and M more for each GPU with MIG that has no instance.\n"
+      "- Native: %d x W + %d x P + %d x I + A.\n\n"
+      "A value that is not there is a series less: the driver's support decides, and "
+      "`podgpu_absent_samples` counts.\n",
+      native.whole_gpu, native.partitioned_gpu, native.instance);
+}
+
+std::string Document() {
+  return "# Metrics\n\n"
+         "Which series podgpu serves, from which field, and how many. Made from the tables of the "
+         "program by a test;\ndo not edit it by hand.\n\n" +
+         NativeSection() + "\n" + DcgmSection() + "\n" + FormulaSection();
+}
+
+TEST(MetricsDocument, SaysWhatTheTablesSay) {
+  if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(kPath, std::ios::binary) << Document();
+  }
+  std::ifstream file(kPath, std::ios::binary);
+  const std::string committed{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(committed, Document()) << "run this test with PODGPU_UPDATE_GOLDEN=1";
+}
+
+TEST(MetricsDocument, CountsSeriesAsThePageDoes) {
+  struct Case {
+    size_t whole, partitioned, instances_each, pods;
+  };
+  const SeriesCounts native = CountNative();
+  for (const Case& c :
+       std::initializer_list<Case>{{1, 0, 0, 1}, {8, 0, 0, 4}, {0, 2, 7, 2}, {0, 1, 3, 0}}) {
+    const std::vector<Counter> counters = CountersOf(DefaultCountersCsv());
+    const size_t gpus = c.whole + c.partitioned;
+    const Grid grid =
+        FilledGrid(MakeTopology(gpus, c.instances_each), FieldsOf(counters, NativeFieldIds()));
+    const Owners owners = OwnersFor(grid.topology(), c.pods);
+    const ViewInput input{grid, owners, counters, {}};
+    const size_t instances = c.partitioned * c.instances_each;
+    const auto count = [&](auto add_view) {
+      PlanBuilder builder;
+      add_view(input, builder);
+      std::string page;
+      return RenderText(std::move(builder).Build(), &grid, {}, page);
+    };
+    EXPECT_EQ(count(AddDcgmView), 25 * (c.whole + instances));
+    EXPECT_EQ(count(AddNativeView),
+              native.whole_gpu * c.whole + native.partitioned_gpu * c.partitioned +
+                  native.instance * instances + c.pods * (c.whole + instances));
+  }
+}
+
+}  // namespace
+}  // namespace podgpu

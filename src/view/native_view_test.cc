@@ -1,0 +1,252 @@
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "exposition/openmetrics.h"
+#include "exposition/text.h"
+#include "tests/node_fixture.h"
+#include "tests/strict_parser.h"
+#include "view/native_table.h"
+#include "view/view.h"
+
+namespace podgpu {
+namespace {
+
+class Node {
+ public:
+  Node(size_t gpus, size_t instances, size_t pods)
+      : grid(FilledGrid(MakeTopology(gpus, instances), FieldsOf({}, NativeFieldIds()))),
+        owners(OwnersFor(grid.topology(), pods)) {
+    options.hostname = "node-a";
+  }
+
+  void Set(uint16_t field, size_t column, const Value& value) {
+    grid.at(*grid.RowOf(field), EntityId{static_cast<uint16_t>(column)}) = value;
+  }
+
+  std::vector<ParsedFamily> Families() const {
+    PlanBuilder builder;
+    AddNativeView({grid, owners, {}, options}, builder);
+    const SeriesPlan plan = std::move(builder).Build();
+    std::string text;
+    std::string openmetrics;
+    RenderText(plan, &grid, {}, text);
+    RenderOpenMetrics(plan, &grid, {}, openmetrics);
+    EXPECT_TRUE(ParseOpenMetricsStrictly(openmetrics).ok())
+        << ParseOpenMetricsStrictly(openmetrics).status();
+    auto parsed = ParseTextStrictly(text);
+    EXPECT_TRUE(parsed.ok()) << parsed.status().message();
+    return *std::move(parsed);
+  }
+
+  // `gpu="0",UUID="..." 1` for each sample of `name`, UUIDs left out.
+  std::vector<std::string> Samples(std::string_view name) const {
+    std::vector<std::string> samples;
+    for (const ParsedFamily& family : Families()) {
+      for (const ParsedSample& sample : family.samples) {
+        if (sample.name == name) {
+          samples.push_back(Written(sample));
+        }
+      }
+    }
+    return samples;
+  }
+
+  Grid grid;
+  Owners owners;
+  ViewOptions options;
+
+ private:
+  static std::string Written(const ParsedSample& sample) {
+    std::string written;
+    for (const auto& [label, value] : sample.labels) {
+      written += label == "UUID" ? "" : label + "=" + value + " ";
+    }
+    return written + sample.number;
+  }
+};
+
+using Lines = std::vector<std::string>;
+
+TEST(NativeView, UsesBaseUnits) {
+  Node node(1, 0, 0);
+  node.Set(203, 0, Value::OfInt64(97));
+  node.Set(252, 0, Value::OfInt64(1024));
+  node.Set(156, 0, Value::OfInt64(123456));
+  node.Set(100, 0, Value::OfInt64(1980));
+  node.Set(155, 0, Value::OfDouble(71.5));
+  node.Set(1002, 0, Value::OfDouble(0.25));
+  EXPECT_EQ(node.Samples("podgpu_gpu_utilization_ratio"), Lines{"gpu=0 scope=device 0.97"});
+  EXPECT_EQ(node.Samples("podgpu_gpu_memory_used_bytes"), Lines{"gpu=0 scope=device 1073741824"});
+  EXPECT_EQ(node.Samples("podgpu_gpu_energy_joules_total"), Lines{"gpu=0 123.456"});
+  EXPECT_EQ(node.Samples("podgpu_gpu_clock_hertz")[0], "gpu=0 domain=sm 1980000000");
+  EXPECT_EQ(node.Samples("podgpu_gpu_power_watts"), Lines{"gpu=0 71.5"});
+  EXPECT_EQ(node.Samples("podgpu_gpu_sm_active_ratio"), Lines{"gpu=0 scope=device 0.25"});
+}
+
+TEST(NativeView, MeasuresPartitionedGpusByTheirEngine) {
+  Node node(1, 2, 0);
+  node.Set(203, 0, Value::OfInt64(50));  // Says nothing about a partitioned GPU.
+  node.Set(1001, 0, Value::OfDouble(0.5));
+  node.Set(1001, 1, Value::OfDouble(0.75));
+  node.Set(1001, 2, Value());
+  EXPECT_EQ(node.Samples("podgpu_gpu_utilization_ratio"),
+            (Lines{"gpu=0 scope=device 0.5", "gpu=0 GPU_I_ID=7 scope=instance 0.75"}));
+}
+
+TEST(NativeView, TellsDeviceWideReadingsOnceOnTheDevice) {
+  const Node node(2, 3, 0);
+  for (const char* name : {"podgpu_gpu_power_watts", "podgpu_gpu_energy_joules_total",
+                           "podgpu_gpu_temperature_celsius", "podgpu_gpu_power_limit_watts"}) {
+    EXPECT_EQ(node.Samples(name).size(), 2U) << name;
+  }
+  EXPECT_EQ(node.Samples("podgpu_gpu_memory_used_bytes").size(), 2U + 6U);
+}
+
+TEST(NativeView, ShowsOneSeriesPerThrottleReason) {
+  Node node(1, 0, 0);
+  node.Set(112, 0, Value::OfInt64(0));
+  const Lines none = node.Samples("podgpu_gpu_throttle_active");
+  ASSERT_EQ(none.size(), 9U);
+  for (size_t bit = 0; bit < none.size(); ++bit) {
+    EXPECT_TRUE(none[bit].ends_with(" 0")) << none[bit];
+    node.Set(112, 0, Value::OfInt64(int64_t{1} << bit));
+    Lines expected = none;
+    expected[bit].back() = '1';
+    EXPECT_EQ(node.Samples("podgpu_gpu_throttle_active"), expected);
+  }
+  EXPECT_EQ(none[2], "gpu=0 reason=power_cap 0");
+}
+
+TEST(NativeView, KeepsHotSeriesTheSameWhoeverOwnsTheDevice) {
+  const auto hot = [](const Node& node) {
+    std::set<std::string> names;
+    for (const ParsedFamily& family : node.Families()) {
+      for (const ParsedSample& sample : family.samples) {
+        if (family.name != "podgpu_allocation_info") {
+          std::string labels;
+          for (const auto& [label, value] : sample.labels) {
+            labels += label + "=" + value + ",";
+          }
+          names.insert(sample.name + labels);
+        }
+      }
+    }
+    return names;
+  };
+  EXPECT_EQ(hot(Node(2, 0, 0)), hot(Node(2, 0, 5)));
+}
+
+TEST(NativeView, PutsAtMostSixLabelsOnAMeasure) {
+  const std::set<std::string> allowed = {"gpu", "UUID", "GPU_I_ID", "scope", "domain", "reason"};
+  for (const ParsedFamily& family : Node(1, 2, 3).Families()) {
+    if (family.name.ends_with("_info")) {
+      continue;
+    }
+    for (const ParsedSample& sample : family.samples) {
+      EXPECT_LE(sample.labels.size(), 6U);
+      for (const auto& [label, value] : sample.labels) {
+        EXPECT_TRUE(allowed.contains(label)) << family.name << " has " << label;
+      }
+    }
+  }
+}
+
+TEST(NativeView, ListsEveryOwnerOfASharedDeviceOnce) {
+  Node node(1, 0, 3);
+  node.owners.by_entity[0][2] = node.owners.by_entity[0][1];
+  node.owners.by_entity[0][2].replica = "7";  // A second replica for the same container.
+  EXPECT_EQ(node.Samples("podgpu_allocation_info"),
+            (Lines{"gpu=0 namespace=ml pod=train-0-0 container=main resource=nvidia.com/gpu "
+                   "shared=true 1",
+                   "gpu=0 namespace=ml pod=train-0-1 container=main resource=nvidia.com/gpu "
+                   "shared=true 1"}));
+}
+
+TEST(NativeView, TellsAllThatIsKnownOfAnAllocation) {
+  Node node(1, 1, 1);
+  Owner& owner = node.owners.by_entity[1][0];
+  owner.pod_uid = "a9c8";
+  owner.claim = "gpu-claim";
+  EXPECT_EQ(node.Samples("podgpu_allocation_info"),
+            Lines{"gpu=0 GPU_I_ID=7 namespace=ml pod=train-1-0 pod_uid=a9c8 container=main "
+                  "resource=nvidia.com/gpu claim=gpu-claim shared=false 1"});
+}
+
+TEST(NativeView, TellsTheFactsOfGpusAndInstances) {
+  Topology topology = *MakeTopology(1, 1);
+  topology.gpus[0].serial = "165";
+  Node node(1, 1, 0);
+  node.grid = FilledGrid(std::make_shared<const Topology>(topology), node.grid.fields());
+  EXPECT_EQ(node.Samples("podgpu_gpu_info"),
+            Lines{"gpu=0 hostname=node-a model=NVIDIA H100 80GB HBM3 pci_bus_id=00000000:1B:00.0 "
+                  "device=nvidia0 serial=165 driver_version=580.95.05 mig=true 1"});
+  EXPECT_EQ(node.Samples("podgpu_gpu_instance_info"), Lines{"gpu=0 GPU_I_ID=7 profile=1g.10gb 1"});
+}
+
+TEST(NativeView, ShowsFactsButNoMeasuresOfALostGpu) {
+  Node node(2, 0, 0);
+  for (const Field* field : node.grid.fields()) {
+    node.Set(field->id, 1, Value::OfAbsence(Absence::kDeviceLost));
+  }
+  EXPECT_EQ(node.Samples("podgpu_gpu_info").size(), 2U);
+  EXPECT_EQ(node.Samples("podgpu_gpu_power_watts").size(), 1U);
+}
+
+TEST(NativeView, HasOnlyFamiliesThatItNames) {
+  std::map<std::string, Family> named;
+  for (const Family& family : NativeFamilies()) {
+    EXPECT_TRUE(named.emplace(family.name, family).second) << family.name << " is named twice";
+    EXPECT_TRUE(family.name.starts_with("podgpu_"));
+    EXPECT_TRUE(family.help.ends_with(".")) << family.name;
+    EXPECT_EQ(family.type == "counter", family.name.ends_with("_total")) << family.name;
+    const std::string end =
+        family.unit.empty() ? "" : "_" + family.unit + (family.type == "counter" ? "_total" : "");
+    EXPECT_TRUE(family.name.ends_with(end)) << family.name;
+  }
+  for (const ParsedFamily& family : Node(2, 2, 2).Families()) {
+    ASSERT_TRUE(named.contains(family.name)) << family.name;
+    EXPECT_EQ(family.type, named[family.name].type);
+    EXPECT_EQ(family.help, named[family.name].help);
+  }
+}
+
+TEST(NativeView, ReadsFieldsOfTheCatalogueAscending) {
+  const std::vector<uint16_t> ids = NativeFieldIds();
+  EXPECT_TRUE(std::ranges::is_sorted(ids));
+  for (const uint16_t id : ids) {
+    EXPECT_NE(FindField(id), nullptr) << id;
+  }
+}
+
+TEST(NativeView, LeavesOutFamiliesWhoseFieldIsNotInTheGrid) {
+  Node node(1, 0, 0);
+  node.grid = FilledGrid(node.grid.shared_topology(), {FindField(155)});
+  const std::vector<ParsedFamily> families = node.Families();
+  ASSERT_EQ(families.size(), 2U);
+  EXPECT_EQ(families[0].name, "podgpu_gpu_info");
+  EXPECT_EQ(families[1].name, "podgpu_gpu_power_watts");
+}
+
+TEST(SlotFamilies, ShowSlotValuesUnderTheirLabels) {
+  PlanBuilder builder;
+  AddSlotFamilies(
+      {{.family = {.name = "podgpu_gpu_state", .help = "x", .type = "gauge", .unit = ""},
+        .series = {{.labels = {{"gpu", "0"}, {"state", "ok"}}, .slot = 1},
+                   {.labels = {{"gpu", "0"}, {"state", "lost"}}, .slot = 0}}},
+       {.family = {.name = "podgpu_ready", .help = "y", .type = "gauge", .unit = ""},
+        .series = {{.labels = {}, .slot = 1}}}},
+      builder);
+  std::string page;
+  RenderText(std::move(builder).Build(), nullptr,
+             std::vector<Value>{Value::OfInt64(0), Value::OfInt64(1)}, page);
+  EXPECT_EQ(page,
+            "# HELP podgpu_gpu_state x\n# TYPE podgpu_gpu_state gauge\n"
+            "podgpu_gpu_state{gpu=\"0\",state=\"ok\"} 1\n"
+            "podgpu_gpu_state{gpu=\"0\",state=\"lost\"} 0\n"
+            "# HELP podgpu_ready y\n# TYPE podgpu_ready gauge\npodgpu_ready 1\n");
+}
+
+}  // namespace
+}  // namespace podgpu

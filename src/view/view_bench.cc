@@ -1,0 +1,145 @@
+// What an epoch and a tick cost at three sizes: the plan built anew, the page rendered in both
+// formats and compressed, beside a memcpy of the same bytes.  Per-series figures are counters.
+#include <cstring>
+#include <set>
+
+#include <benchmark/benchmark.h>
+
+#include "exposition/gzip.h"
+#include "exposition/openmetrics.h"
+#include "exposition/text.h"
+#include "tests/node_fixture.h"
+#include "view/view.h"
+
+namespace podgpu {
+namespace {
+
+constexpr size_t kFieldCount = 60;
+
+// The default counters, then as many more numeric fields of GPUs as make 60.
+std::vector<Counter> SixtyCounters() {
+  std::vector<Counter> counters = CountersOf(DefaultCountersCsv());
+  std::erase_if(counters, [](const Counter& counter) { return counter.is_label(); });
+  std::set<uint16_t> ids;
+  for (const Counter& counter : counters) {
+    ids.insert(counter.field->id);
+  }
+  for (const Field& field : Catalogue()) {
+    const bool numeric = field.type == FieldType::kInt64 || field.type == FieldType::kDouble;
+    if (counters.size() < kFieldCount && numeric && field.level == FieldLevel::kGpu &&
+        ids.insert(field.id).second) {
+      counters.push_back({.line = 0,
+                          .name = std::string(field.name),
+                          .field = &field,
+                          .type = "gauge",
+                          .help = "A field of this benchmark."});
+    }
+  }
+  const std::vector<Counter> labels = CountersOf("DCGM_FI_DRIVER_VERSION,label,Driver version");
+  counters.insert(counters.end(), labels.begin(), labels.end());
+  return counters;
+}
+
+// 0: one GPU.  1: eight GPUs, a pod each.  2: sixteen GPUs of seven MIG instances, 560 containers.
+struct Node {
+  explicit Node(int64_t size)
+      : counters(SixtyCounters()),
+        grid(FilledGrid(MakeTopology(size == 0   ? 1
+                                     : size == 1 ? 8
+                                                 : 16,
+                                     size == 2 ? 7 : 0),
+                        FieldsOf(counters, NativeFieldIds()))),
+        owners(OwnersFor(grid.topology(), size == 2 ? 5 : 1)) {
+    options.hostname = "gpu-node-17.example.com";
+    options.kubernetes = true;
+  }
+
+  SeriesPlan Plan() const {
+    PlanBuilder builder;
+    const ViewInput input{grid, owners, counters, options};
+    AddDcgmView(input, builder);
+    AddNativeView(input, builder);
+    return std::move(builder).Build();
+  }
+
+  std::vector<Counter> counters;
+  Grid grid;
+  Owners owners;
+  ViewOptions options;
+};
+
+void Report(benchmark::State& state, size_t series, size_t bytes) {
+  state.counters["series"] = static_cast<double>(series);
+  state.counters["bytes"] = static_cast<double>(bytes);
+  state.counters["per_series"] =
+      benchmark::Counter(static_cast<double>(series) * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void PlanRebuild(benchmark::State& state) {
+  const Node node(state.range(0));
+  size_t series = 0;
+  for (auto _ : state) {
+    const SeriesPlan plan = node.Plan();
+    series = plan.series().size();
+    benchmark::DoNotOptimize(series);
+  }
+  Report(state, series, 0);
+}
+
+template <typename Render>
+void RenderPage(benchmark::State& state, Render render) {
+  const Node node(state.range(0));
+  const SeriesPlan plan = node.Plan();
+  std::string page;
+  size_t series = 0;
+  for (auto _ : state) {
+    page.clear();
+    series = render(plan, &node.grid, std::span<const Value>(), page);
+    benchmark::DoNotOptimize(page.data());
+  }
+  Report(state, series, page.size());
+}
+
+void Text(benchmark::State& state) { RenderPage(state, RenderText); }
+void OpenMetrics(benchmark::State& state) { RenderPage(state, RenderOpenMetrics); }
+
+struct TextPage {
+  explicit TextPage(int64_t size) {
+    const Node node(size);
+    series = RenderText(node.Plan(), &node.grid, {}, bytes);
+  }
+  std::string bytes;
+  size_t series = 0;
+};
+
+void GzipText(benchmark::State& state) {
+  const TextPage page(state.range(0));
+  size_t compressed = 0;
+  for (auto _ : state) {
+    compressed = Gzip(page.bytes).size();
+    benchmark::DoNotOptimize(compressed);
+  }
+  Report(state, page.series, page.bytes.size());
+  state.counters["ratio"] =
+      static_cast<double>(page.bytes.size()) / static_cast<double>(compressed);
+}
+
+void Memcpy(benchmark::State& state) {
+  const TextPage page(state.range(0));
+  std::string copy(page.bytes.size(), '\0');
+  for (auto _ : state) {
+    std::memcpy(copy.data(), page.bytes.data(), page.bytes.size());
+    benchmark::DoNotOptimize(copy.data());
+  }
+  Report(state, page.series, page.bytes.size());
+}
+
+BENCHMARK(PlanRebuild)->DenseRange(0, 2);
+BENCHMARK(Text)->DenseRange(0, 2);
+BENCHMARK(OpenMetrics)->DenseRange(0, 2);
+BENCHMARK(GzipText)->DenseRange(0, 2);
+BENCHMARK(Memcpy)->DenseRange(0, 2);
+
+}  // namespace
+}  // namespace podgpu
