@@ -30,11 +30,11 @@ struct Speed {
 };
 
 struct RunOptions {
-  std::string directory;               // Made when it is not there; its parent must be.
-  std::vector<std::string> lib_links;  // Shared objects to link from lib/, by absolute path.
-  ClockMode mode = ClockMode::kReal;   // kManual starts at time 0.
-  Speed speed;                         // Of kScaled.
-  int64_t time_scale = 1;              // See StatePage.
+  std::string directory = {};               // Made when it is not there; its parent must be.
+  std::vector<std::string> lib_links = {};  // Shared objects to link from lib/, by absolute path.
+  ClockMode mode = ClockMode::kReal;        // kManual starts at time 0.
+  Speed speed = {};                         // Of kScaled.
+  int64_t time_scale = 1;                   // See StatePage.
 };
 
 // Holds the directory's lock for a scope; other podgpu-sim commands on it wait.

@@ -8,6 +8,7 @@
 // faces too, which use neither abseil nor base: only the standard library here.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -58,7 +59,7 @@ struct GpuFacts {
   int64_t memory_total_bytes = 0, memory_reserved_bytes = 0, bar1_total_bytes = 0;
   int max_sm_clock_mhz = 0, max_memory_clock_mhz = 0, idle_sm_clock_mhz = 0;
   int slowdown_temperature_c = 0, shutdown_temperature_c = 0;
-  int nvlink_count = 0, pcie_generation = 0, pcie_width = 0;
+  int nvlink_count = 0, pcie_generation = 0, pcie_width = 0, sm_count = 0;
   bool has_gpm = false, has_memory_temperature = false, has_jpeg_ofa = false,
        has_row_remapping = false, has_retired_pages = false, has_ecc = false, has_fan = false,
        mig_capable = false, power_is_average = false;
@@ -80,7 +81,8 @@ struct GpuInstanceFacts {
   std::string_view profile;  // "3g.40gb"
 };
 
-// One device id that one container of a pod was given, in the allocator's spelling.
+// One device id that one container of a pod was given, in the allocator's spelling.  A pod keeps
+// the ids of instances that a MIG change has taken away; their device.gpu is -1.
 struct PodDevice {
   std::string_view resource, device_id;
   DeviceRef device;
@@ -94,12 +96,23 @@ struct ContainerFacts {
   std::string_view name, container_id;
 };
 
+// A pod's name, held by value: that of a churning pod is made when it is asked for.
+struct PodName {
+  std::array<char, 64> text{};
+  size_t size = 0;
+  std::string_view view() const { return {text.data(), size}; }
+  operator std::string_view() const {
+    return view();
+  }  // NOLINT(google-explicit-constructor): a view
+};
+
 struct ProcessFacts {
   int pid = 0;
   DeviceRef device;
   TimeUs started = 0;
   int64_t memory_bytes = 0;
-  std::string_view pod_namespace, pod, container;  // Empty for a process outside pods.
+  std::string_view pod_namespace, container;  // Empty, as the pod, for a process outside pods.
+  PodName pod;
 };
 
 // Receives pods, containers and devices in order; return values are ignored.
@@ -136,7 +149,13 @@ class World {
   virtual uint64_t scenario_hash() const = 0;
   virtual int64_t epoch_unix_us() const = 0;  // 0: the epoch is the moment of `run`.
   virtual bool kubelet_has(std::string_view version) const = 0;  // "v1", "v1alpha1"
+  virtual bool kubelet_has_inventory() const = 0;                // GetAllocatableResources answers.
   virtual bool has_profiling_module() const = 0;
+  virtual std::string_view engine_tcp() const = 0;   // "127.0.0.1:5555"; empty: none
+  virtual std::string_view engine_unix() const = 0;  // Relative to the run directory; empty: none.
+  virtual std::string_view cgroup_driver() const = 0;   // "systemd", "cgroupfs"
+  virtual std::string_view cgroup_runtime() const = 0;  // "containerd", "crio", "docker"
+  virtual int cgroup_version() const = 0;
 
   // MIG layout at time t, in hierarchy order.
   virtual bool mig_enabled(int gpu, TimeUs t) const = 0;
@@ -145,10 +164,17 @@ class World {
   virtual int compute_count(int gpu, int instance, TimeUs t) const = 0;
   virtual ComputeInstanceFacts compute(int gpu, int instance, int compute, TimeUs t) const = 0;
 
-  // Integrals since the epoch, exact.  Activity of an instance is in ppm of the instance.
+  // Integrals since the epoch, exact; of an instance, since its creation and in ppm of the
+  // instance.
   virtual Int128 Integrate(Integral what, DeviceRef device, TimeUs t) const = 0;
-  // Dynamic energy of one process, idle and noise energy of a GPU: the truth, never told by a
-  // vendor call.
+  // The integral from `from` to `to` of the entity that `device` names at `to`: never negative,
+  // also when that instance was created in between.
+  virtual Int128 IntegrateOver(Integral what, DeviceRef device, TimeUs from, TimeUs to) const = 0;
+  // The same for the latest process with that pid; energy (the dynamic part), SM, DRAM, encoder and
+  // decoder only, 0 for others.
+  virtual Int128 IntegrateProcess(Integral what, int pid, TimeUs t) const = 0;
+  // Dynamic energy of the latest process with that pid, idle and noise energy of a GPU: the truth,
+  // never told by a vendor call.
   virtual Int128 ProcessEnergyNj(int pid, TimeUs t) const = 0;
   virtual Int128 IdleEnergyNj(int gpu, TimeUs t) const = 0;
   virtual Int128 NoiseEnergyNj(int gpu, TimeUs t) const = 0;

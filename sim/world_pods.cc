@@ -1,0 +1,268 @@
+// Who lives at a time: pods with their containers and device ids, and processes, in table order;
+// those of churns are made from the cycle number.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "sim/identity.h"
+#include "sim/image_world.h"
+
+namespace podgpu::sim {
+
+namespace {
+
+// The cycle of a churn at t, and whether its pod lives at that moment.
+struct ChurnMoment {
+  int64_t cycle = 0;
+  bool alive = false;
+};
+
+ChurnMoment MomentOf(const ChurnRecord& churn, TimeUs t) {
+  if (t < churn.start_us) {
+    return {};
+  }
+  const int64_t cycle = (t - churn.start_us) / churn.every_us;
+  return {cycle, t - churn.start_us - cycle * churn.every_us < churn.life_us};
+}
+
+TimeUs CycleStart(const ChurnRecord& churn, int64_t cycle) {
+  return churn.start_us + cycle * churn.every_us;
+}
+
+PodName NameOf(std::string_view prefix) {
+  PodName name;
+  name.size = std::min(prefix.size(), name.text.size());
+  std::copy_n(prefix.begin(), name.size, name.text.begin());
+  return name;
+}
+
+// "trainer-17": the compiler has seen to it that it fits.
+PodName NameOf(std::string_view prefix, int64_t cycle) {
+  PodName name = NameOf(prefix);
+  name.text.at(name.size++) = '-';
+  char* const end = name.text.data() + name.text.size();
+  const auto result = std::to_chars(name.text.data() + name.size, end, cycle);
+  name.size = static_cast<size_t>(result.ptr - name.text.data());
+  return name;
+}
+
+int PidOf(const ChurnRecord& churn, int64_t cycle, uint32_t process) {
+  const auto turn = static_cast<int>(cycle % churn.pid_cycles);
+  return churn.first_pid + turn * static_cast<int>(churn.processes.count) +
+         static_cast<int>(process);
+}
+
+// The latest cycle at or before t in which the churn used the pid; -1 when there was none.
+int64_t CycleOfPid(const ChurnRecord& churn, int pid, TimeUs t) {
+  if (t < churn.start_us) {
+    return -1;
+  }
+  const int64_t turn = (pid - churn.first_pid) / static_cast<int>(churn.processes.count);
+  const int64_t now = (t - churn.start_us) / churn.every_us;
+  return now < turn ? -1 : now - (now - turn) % churn.pid_cycles;
+}
+
+bool Owns(const ChurnRecord& churn, int pid) {
+  return churn.processes.count > 0 && pid >= churn.first_pid &&
+         pid - churn.first_pid < static_cast<int64_t>(churn.pid_cycles) * churn.processes.count;
+}
+
+// Whether the process channel exists for an integral, and which it is.
+bool ChannelOf(Integral what, ProcessChannel& channel) {
+  constexpr std::array<std::pair<Integral, ProcessChannel>, 5> kChannels = {{
+      {Integral::kEnergyNj, ProcessChannel::kEnergy},
+      {Integral::kSmPpmUs, ProcessChannel::kSm},
+      {Integral::kDramPpmUs, ProcessChannel::kDram},
+      {Integral::kEncoderPpmUs, ProcessChannel::kEncoder},
+      {Integral::kDecoderPpmUs, ProcessChannel::kDecoder},
+  }};
+  const auto* const found = std::find_if(kChannels.begin(), kChannels.end(),
+                                         [what](const auto& row) { return row.first == what; });
+  if (found == kChannels.end()) {
+    return false;
+  }
+  channel = found->second;
+  return true;
+}
+
+TimeUs Clamp(TimeUs t) { return std::clamp<TimeUs>(t, 0, kLastTimeUs); }
+
+}  // namespace
+
+const NodeEraRecord& ImageWorld::NodeEraAt(TimeUs t) const {
+  const auto after =
+      std::upper_bound(tables_.node_eras.begin() + 1, tables_.node_eras.end(), t,
+                       [](TimeUs time, const NodeEraRecord& era) { return time < era.start_us; });
+  return *(after - 1);
+}
+
+void ImageWorld::VisitDevices(Range devices, TimeUs t, PodVisitor& visitor) const {
+  for (const DeviceRecord& record : ImageTables::Slice(tables_.devices, devices)) {
+    PodDevice device{.resource = tables_.Text(record.resource),
+                     .device_id = tables_.Text(record.device_id),
+                     .device = {record.gpu, record.instance, record.compute}};
+    const auto& eras = Gpu(record.gpu);
+    if (record.instance >= 0 && EraAt(eras, t).layout != record.layout) {
+      device.device = {.gpu = -1};
+    }
+    visitor.Device(device);
+  }
+}
+
+void ImageWorld::VisitPods(TimeUs t, PodVisitor& visitor) const {
+  t = Clamp(t);
+  for (const uint32_t index : ImageTables::Slice(tables_.resident_pods, NodeEraAt(t).pods)) {
+    const PodRecord& pod = tables_.pods[index];
+    visitor.Pod({tables_.Text(pod.pod_namespace), tables_.Text(pod.name), tables_.Text(pod.uid)});
+    for (const ContainerRecord& container :
+         ImageTables::Slice(tables_.containers, pod.containers)) {
+      visitor.Container({tables_.Text(container.name), tables_.Text(container.container_id)});
+      VisitDevices(container.devices, t, visitor);
+    }
+  }
+  for (const ChurnRecord& churn : tables_.churns) {
+    VisitChurn(churn, t, visitor);
+  }
+}
+
+void ImageWorld::VisitChurn(const ChurnRecord& churn, TimeUs t, PodVisitor& visitor) const {
+  const ChurnMoment moment = MomentOf(churn, t);
+  if (!moment.alive) {
+    return;
+  }
+  const uint64_t key = KeyOf(churn.key, static_cast<uint64_t>(moment.cycle));
+  const PodName name = NameOf(tables_.Text(churn.name_prefix), moment.cycle);
+  const auto uid = UuidText(KeyOf(key, Purpose::kPodUid));
+  const auto container_id = ContainerIdText(KeyOf(key, Purpose::kContainerId));
+  visitor.Pod({tables_.Text(churn.pod_namespace), name, {uid.data(), uid.size()}});
+  visitor.Container({tables_.Text(churn.container), {container_id.data(), container_id.size()}});
+  VisitDevices(churn.devices, t, visitor);
+}
+
+void ImageWorld::VisitAllocatable(TimeUs t, PodVisitor& visitor) const {
+  t = Clamp(t);
+  for (int gpu = 0; gpu < gpu_count(); ++gpu) {
+    VisitDevices(LayoutAt(gpu, t).devices, t, visitor);
+  }
+}
+
+int ImageWorld::process_count(TimeUs t) const {
+  t = Clamp(t);
+  uint32_t count = NodeEraAt(t).processes.count;
+  for (const ChurnRecord& churn : tables_.churns) {
+    count += MomentOf(churn, t).alive ? churn.processes.count : 0;
+  }
+  return static_cast<int>(count);
+}
+
+ProcessFacts ImageWorld::process(int index, TimeUs t) const {
+  t = Clamp(t);
+  const auto residents = ImageTables::Slice(tables_.resident_processes, NodeEraAt(t).processes);
+  if (index >= 0 && static_cast<size_t>(index) < residents.size()) {
+    return Facts(tables_.processes[residents[static_cast<size_t>(index)]], t);
+  }
+  index -= static_cast<int>(residents.size());
+  for (const ChurnRecord& churn : tables_.churns) {
+    const int count = MomentOf(churn, t).alive ? static_cast<int>(churn.processes.count) : 0;
+    if (index >= 0 && index < count) {
+      return ChurnFacts(churn, index, t);
+    }
+    index -= count;
+  }
+  return {};
+}
+
+ProcessFacts ImageWorld::Facts(const ProcessRecord& process, TimeUs t) const {
+  const ChannelRecord& memory =
+      tables_.channels[process.first_channel + static_cast<uint32_t>(ProcessChannel::kMemory)];
+  ProcessFacts facts{.pid = process.pid,
+                     .device = {process.gpu, process.instance, process.compute},
+                     .started = process.start_us,
+                     .memory_bytes = Rate(memory, Locate(Gpu(process.gpu), t)),
+                     .pod_namespace = {},
+                     .container = {},
+                     .pod = {}};
+  if (process.pod != kNone) {
+    const PodRecord& pod = tables_.pods[process.pod];
+    facts.pod_namespace = tables_.Text(pod.pod_namespace);
+    facts.pod = NameOf(tables_.Text(pod.name));
+    facts.container = tables_.Text(tables_.containers[process.container].name);
+  }
+  return facts;
+}
+
+ProcessFacts ImageWorld::ChurnFacts(const ChurnRecord& churn, int index, TimeUs t) const {
+  const auto number = static_cast<uint32_t>(index);
+  const int64_t cycle = MomentOf(churn, t).cycle;
+  ProcessFacts facts = Facts(tables_.processes[churn.processes.first + number], t);
+  facts.pid = PidOf(churn, cycle, number);
+  facts.started = CycleStart(churn, cycle);
+  facts.pod_namespace = tables_.Text(churn.pod_namespace);
+  facts.pod = NameOf(tables_.Text(churn.name_prefix), cycle);
+  facts.container = tables_.Text(churn.container);
+  return facts;
+}
+
+TimeUs ImageWorld::NextPodChange(TimeUs t) const {
+  t = Clamp(t);
+  TimeUs next = kForever;
+  const NodeEraRecord* const after = &NodeEraAt(t) + 1;
+  if (after != tables_.node_eras.data() + tables_.node_eras.size()) {
+    next = after->start_us;
+  }
+  for (const ChurnRecord& churn : tables_.churns) {
+    if (t < churn.start_us) {
+      next = std::min(next, churn.start_us);
+      continue;
+    }
+    const ChurnMoment moment = MomentOf(churn, t);
+    const TimeUs start = CycleStart(churn, moment.cycle);
+    next = std::min(next, moment.alive ? start + churn.life_us : start + churn.every_us);
+  }
+  return next;
+}
+
+Int128 ImageWorld::ProcessValue(const ProcessRecord& process, ProcessChannel what, TimeUs t) const {
+  return Value(tables_.channels[process.first_channel + static_cast<uint32_t>(what)],
+               Locate(Gpu(process.gpu), t));
+}
+
+Int128 ImageWorld::IntegrateProcess(Integral what, int pid, TimeUs t) const {
+  t = Clamp(t);
+  ProcessChannel channel{};
+  if (!ChannelOf(what, channel)) {
+    return 0;
+  }
+  for (const ChurnRecord& churn : tables_.churns) {
+    if (!Owns(churn, pid)) {
+      continue;
+    }
+    const int64_t cycle = CycleOfPid(churn, pid, t);
+    if (cycle < 0) {
+      return 0;
+    }
+    const auto number = static_cast<uint32_t>(pid - churn.first_pid) % churn.processes.count;
+    const ProcessRecord& slot = tables_.processes[churn.processes.first + number];
+    const TimeUs start = CycleStart(churn, cycle);
+    return ProcessValue(slot, channel, std::min(t, start + churn.life_us)) -
+           ProcessValue(slot, channel, start);
+  }
+  // Those before the churns' are sorted by pid, then start.
+  const auto fixed = tables_.processes.first(
+      tables_.churns.empty() ? tables_.processes.size() : tables_.churns.front().processes.first);
+  const auto after =
+      std::upper_bound(fixed.begin(), fixed.end(), std::pair(pid, t),
+                       [](const std::pair<int, TimeUs>& key, const ProcessRecord& process) {
+                         return key < std::pair(static_cast<int>(process.pid), process.start_us);
+                       });
+  if (after == fixed.begin() || (after - 1)->pid != pid) {
+    return 0;
+  }
+  return ProcessValue(*(after - 1), channel, t);
+}
+
+Int128 ImageWorld::ProcessEnergyNj(int pid, TimeUs t) const {
+  return IntegrateProcess(Integral::kEnergyNj, pid, t);
+}
+
+}  // namespace podgpu::sim

@@ -1,0 +1,122 @@
+// What the board's sensors show: samples and averages of the exact integrals, as hardware makes
+// them.
+#include <algorithm>
+
+#include "sim/image_world.h"
+#include "sim/temperature.h"
+
+namespace podgpu::sim {
+
+namespace {
+
+constexpr TimeUs kEnergyRefreshUs = 100'000;
+constexpr TimeUs kPowerAverageUs = 1'000'000;
+constexpr TimeUs kPowerInstantUs = 25'000;
+constexpr TimeUs kSamplesPerSecond = 6;
+constexpr TimeUs kSecondUs = 1'000'000;
+constexpr int64_t kNjPerMj = 1'000'000;
+constexpr int64_t kWholePpm = 1'000'000;
+
+TimeUs Clamp(TimeUs t) { return std::clamp<TimeUs>(t, 0, kLastTimeUs); }
+
+int64_t Narrow(Int128 value) { return static_cast<int64_t>(value); }
+
+int RoundDegrees(double value_c) { return static_cast<int>(value_c + 0.5); }
+
+// The k-th boundary between utilisation samples.
+TimeUs SampleBoundary(int64_t k) {
+  return (k / kSamplesPerSecond) * kSecondUs +
+         (k % kSamplesPerSecond) * kSecondUs / kSamplesPerSecond;
+}
+
+// How many whole sample periods have passed at t.
+int64_t SampleCount(TimeUs t) {
+  const int64_t whole = t / kSecondUs;
+  int64_t k = whole * kSamplesPerSecond + (t % kSecondUs) * kSamplesPerSecond / kSecondUs;
+  if (SampleBoundary(k + 1) <= t) {  // A boundary is rounded down to its microsecond.
+    ++k;
+  }
+  return k;
+}
+
+}  // namespace
+
+TimeUs ImageWorld::EnergyCounterTime(int gpu, TimeUs t) const {
+  const TimeUs phase = Gpu(gpu).refresh_phase_us;
+  t = Clamp(t);
+  return t < phase ? 0 : phase + (t - phase) / kEnergyRefreshUs * kEnergyRefreshUs;
+}
+
+int64_t ImageWorld::EnergyCounterMj(int gpu, TimeUs t) const {
+  const TimeUs refreshed = EnergyCounterTime(gpu, t);
+  return Narrow(Integrate(Integral::kEnergyNj, {.gpu = gpu}, refreshed) / kNjPerMj) +
+         Gpu(gpu).energy_offset_mj;
+}
+
+// Mean power over the window that ends with the last refresh; before the first one, the power that
+// the world begins with.
+Int128 ImageWorld::PowerOver(int gpu, TimeUs t, TimeUs window_us) const {
+  const TimeUs end = std::max<TimeUs>(EnergyCounterTime(gpu, t), 1);
+  const TimeUs start = std::max<TimeUs>(end - window_us, 0);
+  return IntegrateOver(Integral::kEnergyNj, {.gpu = gpu}, start, end) / (end - start);
+}
+
+int64_t ImageWorld::PowerAverageMw(int gpu, TimeUs t) const {
+  return Narrow(PowerOver(gpu, t, kPowerAverageUs));
+}
+
+int64_t ImageWorld::PowerInstantMw(int gpu, TimeUs t) const {
+  return Narrow(PowerOver(gpu, t, kPowerInstantUs));
+}
+
+int64_t ImageWorld::PowerLimitMw(int gpu, TimeUs t) const {
+  return EraAt(Gpu(gpu), Clamp(t)).limit_mw;
+}
+
+int ImageWorld::UtilizationPercent(Integral what, DeviceRef device, TimeUs t) const {
+  t = Clamp(t);
+  const int64_t samples = SampleCount(t);
+  const uint32_t first_channel = FirstChannel(device, t);
+  if (samples == 0 || first_channel == kNone) {
+    return 0;
+  }
+  const TimeUs end = SampleBoundary(samples);
+  const TimeUs start = SampleBoundary(samples - 1);
+  const Int128 busy = IntegrateChannel(what, device.gpu, first_channel, end) -
+                      IntegrateChannel(what, device.gpu, first_channel, start);
+  const Int128 whole = static_cast<Int128>(kWholePpm) * (end - start);
+  return static_cast<int>((busy * 200 + whole) / (whole * 2));
+}
+
+double ImageWorld::TemperatureAt(int gpu, TimeUs t, bool memory) const {
+  const GpuRecord& record = Gpu(gpu);
+  const Position position = Locate(record, Clamp(t));
+  return TemperatureIn(*position.era_record, *position.segment_record, position.cycle,
+                       position.into_segment_us, record.time_constant_us, memory);
+}
+
+double ImageWorld::TemperatureExactC(int gpu, TimeUs t) const {
+  return TemperatureAt(gpu, t, false);
+}
+
+int ImageWorld::TemperatureC(int gpu, TimeUs t) const {
+  return RoundDegrees(TemperatureAt(gpu, t, false));
+}
+
+int ImageWorld::MemoryTemperatureC(int gpu, TimeUs t) const {
+  return RoundDegrees(TemperatureAt(gpu, t, true));
+}
+
+int ImageWorld::SmClockMhz(int gpu, TimeUs t) const {
+  return Locate(Gpu(gpu), Clamp(t)).segment_record->sm_clock_mhz;
+}
+
+int ImageWorld::MemoryClockMhz(int gpu, TimeUs /*t*/) const {
+  return Gpu(gpu).max_memory_clock_mhz;
+}
+
+uint64_t ImageWorld::ClockEventReasons(int gpu, TimeUs t) const {
+  return Locate(Gpu(gpu), Clamp(t)).segment_record->clock_event_reasons;
+}
+
+}  // namespace podgpu::sim
