@@ -26,8 +26,8 @@ class RequestReader {
   enum class State : uint8_t { kIncomplete, kComplete, kRefused };
 
   explicit RequestReader(RequestLimits limits);
-  RequestReader(RequestReader&&) = delete;
-  RequestReader& operator=(RequestReader&&) = delete;
+  RequestReader(const RequestReader&) = delete;
+  RequestReader& operator=(const RequestReader&) = delete;
   ~RequestReader();
 
   // Takes bytes from the front of `bytes` and returns how many.  In state kIncomplete the rest must

@@ -272,6 +272,7 @@ class BeastServer final : public HttpServer {
   BeastServer(const BeastServer&) = delete;
   BeastServer& operator=(const BeastServer&) = delete;
 
+  // NOLINTNEXTLINE(bugprone-exception-escape): only for want of memory, which ends the program.
   ~BeastServer() override {
     asio::post(io_, [this] { BeginStop(); });
     thread_.join();

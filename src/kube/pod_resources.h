@@ -49,7 +49,8 @@ class PodResources {
 };
 
 // Reads a serialized ListPodResourcesResponse of v1 (v1alpha1 has the same numbers for what we
-// read).
+// read), pod by pod, so that memory stays near the size of the message.  A device that is listed
+// once per NUMA node counts once; bytes that are no UTF-8 become U+FFFD.  kDataLoss otherwise.
 StatusOr<PodAllocations> ParsePodResources(std::string_view message);
 
 struct KubeletClientOptions {

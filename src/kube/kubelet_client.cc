@@ -1,0 +1,203 @@
+#include "kube/kubelet_client.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <optional>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <system_error>
+
+#include "absl/strings/str_format.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "http/file_descriptor.h"
+#include "kube/unary_call.h"
+
+namespace podgpu {
+namespace {
+
+constexpr size_t kMaxSocketPathBytes = sizeof(sockaddr_un::sun_path) - 1;
+constexpr size_t kMaxServerTextBytes = 256;  // Of a message that the server wrote.
+
+struct ApiVersion {
+  std::string_view name;
+  std::string_view list_path;
+};
+constexpr ApiVersion kV1 = {"v1", "/v1.PodResourcesLister/List"};
+constexpr ApiVersion kV1Alpha1 = {"v1alpha1", "/v1alpha1.PodResourcesLister/List"};
+
+// A socket file, to know it again: the kubelet makes a new one at each start.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
+std::string DurationText(std::chrono::milliseconds duration) {
+  return duration.count() % 1000 == 0 ? absl::StrFormat("%d s", duration.count() / 1000)
+                                      : absl::StrFormat("%d ms", duration.count());
+}
+
+class KubeletClient final : public PodResources {
+ public:
+  explicit KubeletClient(KubeletClientOptions options) : options_(std::move(options)) {}
+
+  StatusOr<PodAllocations> List() override {
+    const Instant deadline = clock_.Now() + options_.timeout;
+    const std::optional<FileIdentity> socket_file = Identify();
+    if (!old_socket_ || old_socket_ != socket_file) {
+      old_socket_.reset();
+      StatusOr<PodAllocations> answer = ListAs(kV1, deadline);
+      if (answer.status().code() != absl::StatusCode::kUnimplemented) {
+        return answer;
+      }
+    }
+    StatusOr<PodAllocations> answer = ListAs(kV1Alpha1, deadline);
+    if (answer.ok()) {
+      old_socket_ = socket_file;
+    } else if (answer.status().code() == absl::StatusCode::kUnimplemented) {
+      old_socket_.reset();
+      return absl::UnimplementedError(absl::StrFormat(
+          "%s serves neither v1 nor v1alpha1 of PodResourcesLister. Name the kubelet's "
+          "pod-resources socket",
+          options_.socket));
+    }
+    return answer;
+  }
+
+ private:
+  std::optional<FileIdentity> Identify() const {
+    struct stat status {};
+    if (::stat(options_.socket.c_str(), &status) != 0) {
+      return std::nullopt;
+    }
+    return FileIdentity{.device = status.st_dev, .inode = status.st_ino};
+  }
+
+  StatusOr<PodAllocations> ListAs(const ApiVersion& version, Instant deadline) const {
+    PODGPU_ASSIGN_OR_RETURN(const FileDescriptor socket, Connect(deadline));
+    StatusOr<UnaryReply> reply = CallUnary(socket.get(),
+                                           {.path = version.list_path,
+                                            .deadline = deadline,
+                                            .max_message_bytes = options_.max_message_bytes},
+                                           clock_);
+    if (!reply.ok()) {
+      return CallError(reply.status());
+    }
+    if (reply->code != absl::StatusCode::kOk) {
+      return ServerError(*reply);
+    }
+    StatusOr<PodAllocations> answer = ParsePodResources(reply->message);
+    if (!answer.ok()) {
+      return Prefixed(answer.status(), ": ");
+    }
+    answer->api_version = version.name;
+    return answer;
+  }
+
+  StatusOr<FileDescriptor> Connect(Instant deadline) const {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (options_.socket.size() > kMaxSocketPathBytes) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: the path has %d bytes, and a socket's may have %d. Mount its "
+                          "directory under a shorter path",
+                          options_.socket, options_.socket.size(), kMaxSocketPathBytes));
+    }
+    std::memcpy(address.sun_path, options_.socket.data(), options_.socket.size());
+    FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!socket.is_open()) {
+      return ConnectError(errno);
+    }
+    // A blocking connect waits while the server's backlog is full; SO_SNDTIMEO bounds it.
+    SetSendTimeout(socket.get(), deadline);
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+      return ConnectError(errno);
+    }
+    ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
+    return socket;
+  }
+
+  void SetSendTimeout(int socket, Instant deadline) const {
+    using std::chrono::microseconds;
+    const auto left = std::chrono::ceil<microseconds>(deadline - clock_.Now());
+    const int64_t left_us = std::max<int64_t>(1, left.count());  // 0 would mean for ever.
+    const timeval limit = {.tv_sec = static_cast<time_t>(left_us / 1'000'000),
+                           .tv_usec = static_cast<suseconds_t>(left_us % 1'000'000)};
+    ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  }
+
+  Status ConnectError(int error) const {
+    const std::string& socket = options_.socket;
+    switch (error) {
+      case ENOENT:
+      case ENOTDIR:
+        return absl::NotFoundError(
+            absl::StrFormat("%s does not exist. Mount the directory, not the file", socket));
+      case EACCES:
+      case EPERM:
+        return absl::PermissionDeniedError(absl::StrFormat(
+            "%s may not be opened by uid %d. Run as root or in the group of %s", socket,
+            ::geteuid(), std::filesystem::path(socket).parent_path().string()));
+      case ECONNREFUSED:
+        return absl::UnavailableError(absl::StrFormat(
+            "%s refuses connections: nobody listens behind it. Mount the directory, not the file: "
+            "the kubelet makes a new socket at each start",
+            socket));
+      case EAGAIN:
+        return CallError(absl::DeadlineExceededError("has not answered"));
+      default:
+        return absl::UnavailableError(absl::StrFormat("%s cannot be connected: %s", socket,
+                                                      std::system_category().message(error)));
+    }
+  }
+
+  // What went wrong on the way, with the socket in front and, where it helps, a remedy at the end.
+  Status CallError(const Status& status) const {
+    if (status.code() == absl::StatusCode::kDeadlineExceeded) {
+      return absl::DeadlineExceededError(
+          absl::StrFormat("%s has not answered for %s. Look at the "
+                          "kubelet's log",
+                          options_.socket, DurationText(options_.timeout)));
+    }
+    // These begin with a noun of their own; the others go on with a verb.
+    const bool has_noun = absl::string_view(status.message()).substr(0, 4) == "the ";
+    return Prefixed(status, has_noun ? ": " : " ");
+  }
+
+  // The kubelet has answered, and refused.
+  Status ServerError(const UnaryReply& reply) const {
+    const std::string text = CleanUtf8(std::string_view(reply.text).substr(0, kMaxServerTextBytes));
+    if (reply.code == absl::StatusCode::kResourceExhausted &&
+        text.find("rate limit") != std::string::npos) {
+      return absl::ResourceExhaustedError(
+          absl::StrFormat("%s: rejected by rate limit, which all clients of the socket share. Find "
+                          "the one that asks too often",
+                          options_.socket));
+    }
+    return {reply.code, absl::StrFormat("%s answered %s: %s", options_.socket,
+                                        absl::StatusCodeToString(reply.code), text)};
+  }
+
+  Status Prefixed(const Status& status, std::string_view joint) const {
+    return {status.code(), absl::StrFormat("%s%s%s", options_.socket, joint, status.message())};
+  }
+
+  KubeletClientOptions options_;
+  SystemClock clock_;
+  std::optional<FileIdentity> old_socket_;  // The socket that is known to speak v1alpha1 only.
+};
+
+}  // namespace
+
+std::unique_ptr<PodResources> MakeKubeletClient(KubeletClientOptions options) {
+  return std::make_unique<KubeletClient>(std::move(options));
+}
+
+}  // namespace podgpu

@@ -1,0 +1,81 @@
+#include "kube/pod_resources.h"
+
+#include <set>
+#include <utility>
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include "base/text.h"
+#include "pod_resources_v1.pb.h"
+
+namespace podgpu {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+constexpr uint32_t kPodResourcesTag =
+    WireFormatLite::MakeTag(v1::ListPodResourcesResponse::kPodResourcesFieldNumber,
+                            WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+
+Status NoPodResources() { return absl::DataLossError("the answer is no PodResources message"); }
+
+// The kubelet lists a device once per NUMA node of its topology (kubernetes 1.20 and later).
+void AppendContainer(const v1::PodResources& pod, const v1::ContainerResources& container,
+                     std::vector<Allocation>& allocations) {
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const v1::ContainerDevices& devices : container.devices()) {
+    for (const std::string& device_id : devices.device_ids()) {
+      std::pair key(CleanUtf8(devices.resource_name()), CleanUtf8(device_id));
+      if (seen.insert(key).second) {
+        allocations.push_back({.pod_namespace = CleanUtf8(pod.namespace_()),
+                               .pod = CleanUtf8(pod.name()),
+                               .container = CleanUtf8(container.name()),
+                               .resource = std::move(key.first),
+                               .device_id = std::move(key.second)});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+StatusOr<PodAllocations> ParsePodResources(std::string_view message) {
+  if (message.size() > INT32_MAX) {
+    return NoPodResources();
+  }
+  CodedInputStream input(reinterpret_cast<const uint8_t*>(message.data()),
+                         static_cast<int>(message.size()));
+  PodAllocations answer{.api_version = "v1", .pod_count = 0, .allocations = {}};
+  v1::PodResources pod;
+  while (const uint32_t tag = input.ReadTag()) {
+    if (tag != kPodResourcesTag) {
+      if (!WireFormatLite::SkipField(&input, tag)) {
+        return NoPodResources();
+      }
+      continue;
+    }
+    pod.Clear();
+    uint32_t length_bytes = 0;
+    const void* bytes = nullptr;
+    int left_bytes = 0;
+    if (!input.ReadVarint32(&length_bytes) || length_bytes > message.size()) {
+      return NoPodResources();
+    }
+    input.GetDirectBufferPointerInline(&bytes, &left_bytes);
+    const int size = static_cast<int>(length_bytes);
+    if (size > left_bytes || !pod.ParseFromArray(bytes, size) || !input.Skip(size)) {
+      return NoPodResources();
+    }
+    ++answer.pod_count;
+    for (const v1::ContainerResources& container : pod.containers()) {
+      AppendContainer(pod, container, answer.allocations);
+    }
+  }
+  // A tag of 0 is the end of the message or a broken tag.
+  return input.ConsumedEntireMessage() ? StatusOr<PodAllocations>(std::move(answer))
+                                       : NoPodResources();
+}
+
+}  // namespace podgpu

@@ -1,0 +1,56 @@
+// Feeds bytes to the reader of the kubelet's answer.  Invariants: it agrees with the generated
+// reader about what is a message; there are never more allocations than the bytes have room for;
+// all strings are valid UTF-8; what was read, written again and read again is the same.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "kube/pod_resources.h"
+#include "pod_resources_v1.pb.h"
+
+namespace {
+
+bool IsClean(const std::string& text) { return podgpu::CleanUtf8(text) == text; }
+
+// One pod per allocation: the same list in its most verbose form.
+std::string Write(const podgpu::PodAllocations& answer) {
+  v1::ListPodResourcesResponse response;
+  for (const podgpu::Allocation& allocation : answer.allocations) {
+    v1::PodResources* pod = response.add_pod_resources();
+    pod->set_namespace_(allocation.pod_namespace);
+    pod->set_name(allocation.pod);
+    v1::ContainerResources* container = pod->add_containers();
+    container->set_name(allocation.container);
+    v1::ContainerDevices* devices = container->add_devices();
+    devices->set_resource_name(allocation.resource);
+    devices->add_device_ids(allocation.device_id);
+  }
+  return response.SerializeAsString();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const podgpu::StatusOr<podgpu::PodAllocations> answer = podgpu::ParsePodResources(bytes);
+  v1::ListPodResourcesResponse whole;
+  const bool is_message = whole.ParseFromArray(data, static_cast<int>(size));
+  PODGPU_CHECK(answer.ok() == is_message);
+  if (!answer.ok()) {
+    PODGPU_CHECK(answer.status().code() == absl::StatusCode::kDataLoss);
+    return 0;
+  }
+  PODGPU_CHECK(answer->pod_count == static_cast<uint32_t>(whole.pod_resources_size()));
+  // An id takes two bytes at least, and so does each message around it.
+  PODGPU_CHECK(answer->allocations.size() <= size / 2);
+  for (const podgpu::Allocation& allocation : answer->allocations) {
+    PODGPU_CHECK(IsClean(allocation.pod_namespace) && IsClean(allocation.pod) &&
+                 IsClean(allocation.container) && IsClean(allocation.resource) &&
+                 IsClean(allocation.device_id));
+  }
+  const podgpu::StatusOr<podgpu::PodAllocations> again = podgpu::ParsePodResources(Write(*answer));
+  PODGPU_CHECK(again.ok() && again->allocations == answer->allocations);
+  return 0;
+}

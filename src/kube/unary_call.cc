@@ -1,0 +1,304 @@
+#include "kube/unary_call.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <poll.h>
+#include <sys/socket.h>
+#include <system_error>
+
+#include "absl/strings/str_format.h"
+#include <nghttp2/nghttp2.h>
+
+#include "base/text.h"
+#include "kube/grpc_message.h"
+
+namespace podgpu {
+namespace {
+
+constexpr size_t kReadBytes = 65536;
+constexpr uint32_t kSmallestWindow = 65535;       // What HTTP/2 begins with.
+constexpr uint32_t kLargestWindow = 0x7FFF'FFFF;  // RFC 9113, 6.9.1.
+constexpr uint32_t kMaxHeaderListBytes = 16384;   // Of a response; grpc-message is a sentence.
+constexpr size_t kPrefixBytes = 5;  // Of a gRPC message; an empty one is nothing else.
+
+nghttp2_nv Header(std::string_view name, std::string_view value) {
+  // nghttp2 copies names and values and never writes to them.
+  const auto bytes = [](std::string_view text) {
+    return reinterpret_cast<uint8_t*>(const_cast<char*>(text.data()));
+  };
+  return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
+}
+
+// The headers of one block that matter to a call.
+struct Block {
+  std::string http_status;
+  std::optional<std::string> grpc_status;
+  std::string grpc_message;
+};
+
+Status ClosedError() { return absl::UnavailableError("closed the connection before it answered"); }
+
+Status NoHttp2Error() { return absl::DataLossError("does not speak HTTP/2"); }
+
+// One call from preface to trailers.  nghttp2 calls back into it from Receive.
+class Session {
+ public:
+  Session(int socket, const UnaryCall& call, const Clock& clock)
+      : socket_(socket), call_(call), clock_(clock), reader_(call.max_message_bytes) {
+    Open();
+  }
+
+  // Runs the call to its end.
+  StatusOr<UnaryReply> Run() {
+    SubmitRequest();
+    while (!ended_ && failure_.ok()) {
+      PODGPU_RETURN_IF_ERROR(Send());
+      if (ended_) {
+        break;  // By our own RST_STREAM: what came broke a rule.
+      }
+      if (nghttp2_session_want_read(session_.get()) == 0) {
+        return NoHttp2Error();  // Said good-bye in the same way.
+      }
+      PODGPU_RETURN_IF_ERROR(AwaitSocket());
+      PODGPU_RETURN_IF_ERROR(Receive());
+    }
+    return Result();
+  }
+
+ private:
+  struct Delete {
+    void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
+    void operator()(nghttp2_session_callbacks* callbacks) const {
+      nghttp2_session_callbacks_del(callbacks);
+    }
+  };
+
+  static Session& From(void* user_data) { return *static_cast<Session*>(user_data); }
+
+  void Open() {
+    nghttp2_session_callbacks* raw_callbacks = nullptr;
+    PODGPU_CHECK(nghttp2_session_callbacks_new(&raw_callbacks) == 0);
+    const std::unique_ptr<nghttp2_session_callbacks, Delete> callbacks(raw_callbacks);
+    nghttp2_session_callbacks_set_on_begin_headers_callback(raw_callbacks, &OnBeginHeaders);
+    nghttp2_session_callbacks_set_on_header_callback(raw_callbacks, &OnHeader);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(raw_callbacks, &OnFrame);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(raw_callbacks, &OnData);
+    nghttp2_session_callbacks_set_on_stream_close_callback(raw_callbacks, &OnStreamClose);
+    nghttp2_session* raw_session = nullptr;
+    PODGPU_CHECK(nghttp2_session_client_new(&raw_session, raw_callbacks, this) == 0);
+    session_.reset(raw_session);
+  }
+
+  // Preface, settings, request.  Both windows hold the longest answer, so that it never waits for
+  // ours.
+  void SubmitRequest() {
+    const auto window = static_cast<uint32_t>(std::clamp<size_t>(
+        call_.max_message_bytes + kPrefixBytes, kSmallestWindow, kLargestWindow));
+    const std::array settings = {
+        nghttp2_settings_entry{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
+        nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, window},
+        nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kMaxHeaderListBytes},
+    };
+    PODGPU_CHECK(nghttp2_submit_settings(session_.get(), NGHTTP2_FLAG_NONE, settings.data(),
+                                         settings.size()) == 0);
+    PODGPU_CHECK(nghttp2_session_set_local_window_size(session_.get(), NGHTTP2_FLAG_NONE, 0,
+                                                       static_cast<int32_t>(window)) == 0);
+    const std::string timeout = absl::StrFormat("%dm", std::max<int64_t>(1, MillisecondsLeft()));
+    const std::array headers = {
+        Header(":method", "POST"),
+        Header(":scheme", "http"),
+        Header(":path", call_.path),
+        Header(":authority", "localhost"),
+        Header("content-type", "application/grpc"),
+        Header("te", "trailers"),
+        Header("grpc-timeout", timeout),
+        Header("user-agent", "podgpu"),
+    };
+    nghttp2_data_provider empty_message{};
+    empty_message.read_callback = [](nghttp2_session*, int32_t, uint8_t* buffer, size_t,
+                                     uint32_t* flags, nghttp2_data_source*, void*) -> ssize_t {
+      std::fill_n(buffer, kPrefixBytes, uint8_t{0});
+      *flags |= NGHTTP2_DATA_FLAG_EOF;
+      return kPrefixBytes;
+    };
+    stream_ = nghttp2_submit_request(session_.get(), nullptr, headers.data(), headers.size(),
+                                     &empty_message, nullptr);
+    PODGPU_CHECK(stream_ > 0);
+  }
+
+  // Hands what nghttp2 wants to say to the socket, as far as the socket takes it.
+  Status Send() {
+    const uint8_t* bytes = nullptr;
+    while (const ssize_t count = nghttp2_session_mem_send(session_.get(), &bytes)) {
+      if (count < 0) {
+        return absl::DataLossError("made the HTTP/2 session fail");
+      }
+      unsent_.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(count));
+    }
+    while (!unsent_.empty()) {
+      const ssize_t count = ::send(socket_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+      if (count < 0 && errno == EINTR) {
+        continue;
+      }
+      if (count < 0) {
+        // A server may answer and close without reading on: what it said is still to be read.
+        return absl::OkStatus();
+      }
+      unsent_.erase(0, static_cast<size_t>(count));
+    }
+    return absl::OkStatus();
+  }
+
+  Status AwaitSocket() {
+    const int64_t left_ms = MillisecondsLeft();
+    if (left_ms <= 0) {
+      return absl::DeadlineExceededError("has not answered");
+    }
+    pollfd wait{.fd = socket_, .events = POLLIN, .revents = 0};
+    if (!unsent_.empty()) {
+      wait.events = POLLIN | POLLOUT;
+    }
+    ::poll(&wait, 1, static_cast<int>(std::min<int64_t>(left_ms, INT32_MAX)));
+    return absl::OkStatus();
+  }
+
+  Status Receive() {
+    uint8_t bytes[kReadBytes];
+    const ssize_t count = ::recv(socket_, bytes, sizeof bytes, 0);
+    if (count < 0) {
+      return errno == EAGAIN || errno == EINTR ? absl::OkStatus() : ClosedError();
+    }
+    if (count == 0) {
+      return ClosedError();
+    }
+    const ssize_t used =
+        nghttp2_session_mem_recv(session_.get(), bytes, static_cast<size_t>(count));
+    if (used < 0 && !ended_) {
+      return NoHttp2Error();
+    }
+    return absl::OkStatus();
+  }
+
+  StatusOr<UnaryReply> Result() {
+    PODGPU_RETURN_IF_ERROR(failure_);
+    if (!last_.grpc_status) {
+      return WithoutStatus();
+    }
+    const std::optional<uint64_t> number = ParseDecimal(*last_.grpc_status);
+    UnaryReply reply;
+    reply.code = number && *number <= static_cast<uint64_t>(absl::StatusCode::kUnauthenticated)
+                     ? static_cast<absl::StatusCode>(*number)
+                     : absl::StatusCode::kUnknown;
+    reply.text = PercentDecode(last_.grpc_message);
+    if (reply.code == absl::StatusCode::kOk) {
+      if (!reader_.complete()) {
+        return absl::DataLossError("ended the call well, but without a whole message");
+      }
+      reply.message = reader_.Take();
+    }
+    return reply;
+  }
+
+  // The call has ended and nobody said how.
+  Status WithoutStatus() const {
+    if (reset_code_ != NGHTTP2_NO_ERROR) {
+      return absl::UnavailableError(
+          absl::StrFormat("reset the call (HTTP/2 %s)", nghttp2_http2_strerror(reset_code_)));
+    }
+    if (!http_status_.empty() && http_status_ != "200") {
+      return absl::UnavailableError(
+          absl::StrFormat("answered HTTP %s, which is no gRPC", CleanUtf8(http_status_)));
+    }
+    return absl::DataLossError("ended the call without grpc-status");
+  }
+
+  // Rounded up, so that the wait never ends a moment before the deadline.
+  int64_t MillisecondsLeft() const {
+    return std::chrono::ceil<std::chrono::milliseconds>(call_.deadline - clock_.Now()).count();
+  }
+
+  static int OnBeginHeaders(nghttp2_session* /*session*/, const nghttp2_frame* /*frame*/,
+                            void* user_data) {
+    From(user_data).block_ = {};
+    return 0;
+  }
+
+  static int OnHeader(nghttp2_session* /*session*/, const nghttp2_frame* /*frame*/,
+                      const uint8_t* name_bytes, size_t name_size, const uint8_t* value_bytes,
+                      size_t value_size, uint8_t /*flags*/, void* user_data) {
+    Block& block = From(user_data).block_;
+    const std::string_view name(reinterpret_cast<const char*>(name_bytes), name_size);
+    const std::string_view value(reinterpret_cast<const char*>(value_bytes), value_size);
+    if (name == ":status") {
+      block.http_status = value;
+    } else if (name == "grpc-status") {
+      block.grpc_status = value;
+    } else if (name == "grpc-message") {
+      block.grpc_message = value;
+    }
+    return 0;
+  }
+
+  static int OnFrame(nghttp2_session* /*session*/, const nghttp2_frame* frame, void* user_data) {
+    Session& self = From(user_data);
+    if (frame->hd.stream_id != self.stream_) {
+      return 0;
+    }
+    if (frame->hd.type == NGHTTP2_HEADERS && !self.block_.http_status.empty()) {
+      self.http_status_ = self.block_.http_status;
+    }
+    // A block that ends the stream is the trailers, or all there is ("headers only").
+    if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 &&
+        (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA)) {
+      self.last_ = frame->hd.type == NGHTTP2_HEADERS ? self.block_ : Block{};
+      self.ended_ = true;
+    }
+    return 0;
+  }
+
+  static int OnData(nghttp2_session* /*session*/, uint8_t /*flags*/, int32_t stream,
+                    const uint8_t* bytes, size_t size, void* user_data) {
+    Session& self = From(user_data);
+    if (stream == self.stream_ && self.failure_.ok() && self.http_status_ == "200") {
+      self.failure_ = self.reader_.Feed({reinterpret_cast<const char*>(bytes), size});
+    }
+    return 0;
+  }
+
+  static int OnStreamClose(nghttp2_session* /*session*/, int32_t stream, uint32_t code,
+                           void* user_data) {
+    Session& self = From(user_data);
+    if (stream == self.stream_ && !self.ended_) {
+      self.reset_code_ = code;
+      self.ended_ = true;
+    }
+    return 0;
+  }
+
+  int socket_;
+  const UnaryCall& call_;
+  const Clock& clock_;
+  std::unique_ptr<nghttp2_session, Delete> session_;
+  int32_t stream_ = 0;
+  std::string unsent_;
+  GrpcMessageReader reader_;
+  Status failure_;  // What is wrong with the message.
+  Block block_;     // The headers being received.
+  Block last_;      // The block that ended the stream.
+  std::string http_status_;
+  uint32_t reset_code_ = NGHTTP2_NO_ERROR;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+StatusOr<UnaryReply> CallUnary(int socket, const UnaryCall& call, const Clock& clock) {
+  return Session(socket, call, clock).Run();
+}
+
+}  // namespace podgpu
