@@ -10,7 +10,7 @@
 namespace podgpu {
 namespace {
 
-constexpr size_t kSpareBytes = 64 * 1024;
+constexpr size_t kSpareBytes = size_t{64} * 1024;
 
 }  // namespace
 

@@ -2,10 +2,11 @@
 #include "fields/counters_csv.h"
 
 namespace podgpu {
+namespace {
 
 // The same bytes as deploy/default-counters.csv.
-std::string_view DefaultCountersCsv() {
-  return R"csv(# The metrics that podgpu serves under DCGM's names when no other file is given.
+constexpr std::string_view kDefaultCounters =
+    R"csv(# The metrics that podgpu serves under DCGM's names when no other file is given.
 # One per line: field, Prometheus type, help text.  A line that begins with # is off.
 # A field of type "label" becomes a label on every series of its device.
 # A help text that contains a comma stands in double quotes, directly after the comma.
@@ -103,6 +104,9 @@ DCGM_FI_PROF_PCIE_RX_BYTES,      gauge,   Rate of bytes received over PCIe (in B
 # DCGM_EXP_GPU_HEALTH_STATUS,  gauge, Health of the GPU by watch.
 # DCGM_EXP_P2P_STATUS,         gauge, Peer-to-peer state of each pair of GPUs.
 )csv";
-}
+
+}  // namespace
+
+std::string_view DefaultCountersCsv() { return kDefaultCounters; }
 
 }  // namespace podgpu

@@ -36,15 +36,14 @@ enum class FieldScope : uint8_t { kGlobal, kEntity };
 
 struct Field {
   uint16_t id = 0;
-  std::string_view name;  // The name of the newest header.
   FieldType type = FieldType::kNone;
   FieldLevel level = FieldLevel::kNone;
-  std::string_view unit;  // "W", "mJ", "MiB", "percent", ...; empty where there is none.
-  bool profiling =
-      false;             // 1000 to 1099 and later profiling ids: needs GPM or the profiling module.
-  std::string_view tag;  // DCGM's short name, "gpu_temp"; empty where the vendor has none.
-  uint16_t nvml_field_id = 0;   // NVML field value that DCGM reads; 0 where there is none.
-  std::string_view since;       // First DCGM release with this id; "3.0.4": that one or earlier.
+  bool profiling = false;       // Needs GPM or the profiling module.
+  uint16_t nvml_field_id = 0;   // The NVML field value that DCGM reads; 0 where there is none.
+  std::string_view name;        // The name of the newest header.
+  std::string_view unit;        // "W", "mJ", "MiB", "percent", ...; empty where there is none.
+  std::string_view tag;         // DCGM's short name, "gpu_temp"; empty where the vendor has none.
+  std::string_view since;       // First release with this id; "3.0.4": that one or an earlier one.
   std::string_view name_since;  // First release with `name`.
   std::array<std::string_view, 3> other_names;  // Earlier names, newest first; the rest empty.
 

@@ -18,64 +18,44 @@ constexpr std::string_view kThrottleHelp =
     "1 while the reason holds clocks below their maximum, else 0. gpu_idle and clocks_setting are "
     "no shortage.";
 
+constexpr Measure OnDevice(std::string_view name, std::string_view unit, uint16_t field_id,
+                           std::string_view help) {
+  Measure measure;
+  measure.name = name;
+  measure.type = "gauge";
+  measure.unit = unit;
+  measure.help = help;
+  measure.field_id = field_id;
+  return measure;
+}
+
 constexpr Measure Throttle(std::string_view reason, uint8_t bit) {
-  return {.name = "podgpu_gpu_throttle_active",
-          .type = "gauge",
-          .unit = "",
-          .field_id = 112,
-          .extra_label = "reason",
-          .extra_value = reason,
-          .bit = bit,
-          .help = kThrottleHelp};
+  Measure measure = OnDevice("podgpu_gpu_throttle_active", "", 112, kThrottleHelp);
+  measure.extra_label = "reason";
+  measure.extra_value = reason;
+  measure.bit = bit;
+  return measure;
 }
 
 constexpr Measure Clock(std::string_view domain, uint16_t field_id) {
-  return {.name = "podgpu_gpu_clock_hertz",
-          .type = "gauge",
-          .unit = "hertz",
-          .field_id = field_id,
-          .scale = kMegahertz,
-          .extra_label = "domain",
-          .extra_value = domain,
-          .bit = {},
-          .help = kClockHelp};
+  Measure measure = OnDevice("podgpu_gpu_clock_hertz", "hertz", field_id, kClockHelp);
+  measure.extra_label = "domain";
+  measure.extra_value = domain;
+  measure.scale = kMegahertz;
+  return measure;
 }
 
 constexpr Measure Activity(std::string_view name, uint16_t field_id, std::string_view help) {
-  return {.name = name,
-          .type = "gauge",
-          .unit = "ratio",
-          .field_id = field_id,
-          .instances = true,
-          .extra_label = "",
-          .extra_value = "",
-          .bit = {},
-          .help = help};
+  Measure measure = OnDevice(name, "ratio", field_id, help);
+  measure.instances = true;
+  return measure;
 }
 
 constexpr Measure Memory(std::string_view name, uint16_t field_id, std::string_view help) {
-  return {.name = name,
-          .type = "gauge",
-          .unit = "bytes",
-          .field_id = field_id,
-          .scale = kMebibyte,
-          .instances = true,
-          .extra_label = "",
-          .extra_value = "",
-          .bit = {},
-          .help = help};
-}
-
-constexpr Measure OnDevice(std::string_view name, std::string_view unit, uint16_t field_id,
-                           std::string_view help) {
-  return {.name = name,
-          .type = "gauge",
-          .unit = unit,
-          .field_id = field_id,
-          .extra_label = "",
-          .extra_value = "",
-          .bit = {},
-          .help = help};
+  Measure measure = OnDevice(name, "bytes", field_id, help);
+  measure.instances = true;
+  measure.scale = kMebibyte;
+  return measure;
 }
 
 constexpr Measure WholeGpuUtilization() {

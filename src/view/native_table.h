@@ -24,14 +24,14 @@ struct Measure {
   std::string_view name;
   std::string_view type;
   std::string_view unit;  // As OpenMetrics wants it, empty where there is none.
-  uint16_t field_id = 0;
-  double scale = 1.0;
-  MeasuredOn on = MeasuredOn::kEveryGpu;
-  bool instances = false;        // Also on each MIG instance; such families carry `scope`.
+  std::string_view help;
   std::string_view extra_label;  // A label beyond identity, and its value.
   std::string_view extra_value;
+  double scale = 1.0;
+  uint16_t field_id = 0;
+  MeasuredOn on = MeasuredOn::kEveryGpu;
+  bool instances = false;      // Also on each MIG instance; such families carry `scope`.
   std::optional<uint8_t> bit;  // The bit of the field that is shown, for bit masks.
-  std::string_view help;
 };
 
 // Rows of one family stand together.

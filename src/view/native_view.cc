@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -50,6 +51,7 @@ class View {
  public:
   View(const ViewInput& input, PlanBuilder& plan)
       : input_(input), topology_(input.grid.topology()), plan_(plan) {
+    partitioned_.reserve(topology_.gpus.size());
     for (const Gpu& gpu : topology_.gpus) {
       partitioned_.push_back(gpu.mig_enabled);
     }
@@ -209,9 +211,8 @@ std::vector<uint16_t> NativeFieldIds() {
 
 std::vector<Family> NativeFamilies() {
   std::vector<Family> families;
-  for (const InfoRow& row : kInfoFamilies) {
-    families.push_back(Described(row));
-  }
+  std::ranges::transform(kInfoFamilies, std::back_inserter(families),
+                         [](const InfoRow& row) { return Described(row); });
   for (const Measure& measure : Measures()) {
     if (families.back().name != measure.name) {
       families.push_back(Described(measure));
