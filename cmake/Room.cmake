@@ -11,7 +11,7 @@ option(PODGPU_TIDY "check libraries and programs with clang-tidy; no tests are b
 
 if(PODGPU_TIDY)
   find_program(CLANG_TIDY clang-tidy-16 REQUIRED)
-  set(CMAKE_CXX_CLANG_TIDY "${CLANG_TIDY}" --quiet)
+  set(CMAKE_CXX_CLANG_TIDY "${PROJECT_SOURCE_DIR}/tools/tidy/clang_tidy")
   set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
 endif()
 if(PODGPU_BENCH AND NOT benchmark_FOUND)
