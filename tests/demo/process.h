@@ -1,0 +1,63 @@
+// The processes of the demo: one child that writes to a log file, and who listens where.
+//
+// A child leads a process group of its own, so that Ctrl-C reaches the demo alone and the demo ends
+// its children in order; the kernel ends a child whose demo was killed.  Not for tests that read
+// what a child says: those have their own.  One thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace podgpu::demo {
+
+class Child {
+ public:
+  // Starts `arguments` (the program first) with `variables` ("NAME=value") added to the
+  // environment; its output goes to the file `log`.
+  Child(const std::vector<std::string>& arguments, const std::vector<std::string>& variables,
+        std::string log);
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child();
+
+  // How it ended, in words ("exit code 2", "signal 9"), or nothing while it runs.
+  std::optional<std::string> Ended();
+  // Asks the group to end, waits for that, and kills what is left after `patience`.
+  void Stop(std::chrono::milliseconds patience);
+  // The last lines that it wrote.
+  std::string LastLines() const;
+  const std::string& log() const { return log_; }
+
+ private:
+  pid_t pid_ = -1;
+  std::optional<int> status_;
+  std::string log_;
+};
+
+// Whether nothing listens on this TCP port.
+bool IsFree(uint16_t port);
+
+// "prometheus (pid 812)", or "another program" where /proc does not show it to us.
+std::string ListenerOf(uint16_t port);
+
+// The body of GET http://127.0.0.1:port/path when the status is 200.
+std::optional<std::string> Fetch(uint16_t port, const std::string& path);
+
+// The rest of a wait that may last until a deadline.
+class Patience {
+ public:
+  explicit Patience(std::chrono::milliseconds length);
+  // Waits a moment; false when the deadline has come.
+  bool WaitABit() const;
+  double ElapsedSeconds() const;
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+  std::chrono::milliseconds length_;
+};
+
+}  // namespace podgpu::demo
