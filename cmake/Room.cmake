@@ -112,6 +112,10 @@ function(podgpu_room name)
   target_link_libraries(podgpu_${name} ${scope} ${uses} ${arg_LINKS})
   target_sources(podgpu_${name} ${scope} FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/src" FILES ${headers})
 
+  if(PODGPU_TIDY)
+    return()
+  endif()
+
   # testing/ of a room: its fakes, which its own tests link and other rooms' tests name as <room>_testing under
   # TEST_USES; and lib*.cc, each a shared object build/<preset>/lib/testing/<stem>.so that tests open.
   podgpu_collect("${folder}/testing" "*.cc" support)

@@ -14,6 +14,16 @@ std::string FolderOf(std::string_view path) {
   return end == std::string_view::npos ? "" : std::string(path.substr(0, end));
 }
 
+// "lib_${name}.cc" as the pattern "lib_*.cc"; a variable in front of a path says nothing.
+std::string WithoutVariables(std::string word) {
+  const size_t end = word.rfind('}');
+  const size_t begin = word.rfind("${", end);
+  if (end == std::string::npos || begin == std::string::npos || begin == 0) {
+    return word;
+  }
+  return word.replace(begin, end - begin + 1, "*");
+}
+
 // The words of a CMake file, parentheses and quotes aside.
 std::set<std::string> WordsOf(const File& file) {
   std::set<std::string> words;
@@ -23,7 +33,7 @@ std::set<std::string> WordsOf(const File& file) {
         text.begin(), text.end(), [](char c) { return c == '(' || c == ')' || c == '"'; }, ' ');
     std::istringstream stream(text);
     for (std::string word; stream >> word;) {
-      words.insert(word);
+      words.insert(WithoutVariables(word));
     }
   }
   return words;
@@ -75,9 +85,9 @@ class Targets {
   static bool Names(const std::set<std::string>& words, const std::string& folder,
                     const File& file) {
     const std::string below = file.path().substr(folder.size() + 1);
-    const std::string room = FolderOf(below);
-    if (!room.empty() && words.contains("podgpu_room") && words.contains(room)) {
-      return true;  // podgpu_room() takes all files of the folder, by suffix.
+    const std::string room = below.substr(0, std::min(below.find('/'), below.size()));
+    if (room != below && words.contains("podgpu_room") && words.contains(room)) {
+      return true;  // podgpu_room() takes all files of the folder and of its testing/.
     }
     return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
       const std::string_view last = std::string_view(word).substr(word.rfind('/') + 1);

@@ -226,9 +226,12 @@ TEST(Tidy, CountsAHeaderAsUsedWhenAnotherFileIncludesIt) {
 
 TEST(Tidy, CountsASourceAsUsedWhenATargetNamesItOrAPatternMatchesIt) {
   Complaints complaints;
-  CheckReach(TreeOf({{"sim/CMakeLists.txt", "add_library(x SHARED a.cc)\nfile(GLOB y \"b*.cc\")\n"},
+  CheckReach(TreeOf({{"sim/CMakeLists.txt",
+                      "add_library(x SHARED a.cc)\nfile(GLOB y \"b*.cc\")\n"
+                      "foreach(z 1 2)\nadd_library(z sub/lib_${z}.cc)\n"},
                      {"sim/a.cc", ""},
                      {"sim/b_one.cc", ""},
+                     {"sim/sub/lib_1.cc", ""},
                      {"sim/c.cc", ""}}),
              complaints);
   ASSERT_EQ(complaints.size(), 1U);

@@ -27,7 +27,7 @@ class File {
   std::string_view name() const;  // "b_test.cc"
   bool is_header() const;
   bool is_cpp() const;
-  bool is_test() const;  // Tests, fuzz targets, benchmarks, and all under tests/.
+  bool is_test() const;  // Tests, fuzz targets, benchmarks, fakes, and all under tests/.
 
   // The number, from 1, of the line that holds the byte at `offset`.
   int LineAt(size_t offset) const;
