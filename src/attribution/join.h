@@ -1,10 +1,10 @@
 // Joins the kubelet's allocations with the devices of the node.
 //
 // A pure function from facts to owners: no I/O, no clock, no memory of the last call.  It knows all
-// shapes of device ids (kubernetes facts, section 2; dcgm-exporter 8.2): UUID, MIG UUID in both
-// forms, GKE's nvidia<minor>[/gi<n>]
-// [/vgpu<n>], replicas behind "::", index and device-node names.  Every allocation of a GPU
-// resource either lands on an entity or is listed as unmatched with its reason.
+// shapes of device ids (device_id.h).  Every allocation of a GPU resource either lands on an entity
+// or is listed as unmatched with its reason.  A resource of the nvidia.com domain that is not known
+// by name (device plugins can be told to rename theirs) counts when its id is the UUID of a device
+// of this node, and is passed over otherwise.
 #pragma once
 
 #include <span>
@@ -19,10 +19,12 @@ namespace podgpu {
 
 struct JoinOptions {
   // Resource names that are GPUs besides nvidia.com/gpu, nvidia.com/mig-* and both with ".shared";
-  // exact match.
+  // exact match.  Needed for the resources of other domains, whose plugins may name one device and
+  // use another (HAMi, gpushare): whoever configures them takes the kubelet's word.
   std::vector<std::string> extra_resource_names;
 };
 
+// Equal facts give equal owners, whatever the order of `allocations`.
 Owners Join(const Topology& topology, std::span<const Allocation> allocations,
             const JoinOptions& options);
 
