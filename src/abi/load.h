@@ -34,6 +34,11 @@ struct DcgmLibrary {
   std::array<bool, kDcgmCapabilityCount> has{};
 
   bool Has(DcgmCapability capability) const { return has[static_cast<size_t>(capability)]; }
+  // How many entities a group takes, and how many one call can ask for.
+  size_t MaxEntities() const {
+    return static_cast<size_t>(generation == DcgmGeneration::k3 ? DCGM_GROUP_MAX_ENTITIES_V1
+                                                                : DCGM_GROUP_MAX_ENTITIES_V2);
+  }
 };
 
 // A libnvidia-ml, ready to be called.

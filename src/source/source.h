@@ -26,6 +26,10 @@ struct WatchResult {
   std::string reason;              // In plain words, when something was refused.
 };
 
+// Whether `status` says that the connection, or what was built on it, is gone, so that the cycle
+// begins again with Discover.
+bool LostConnection(const Status& status);
+
 class Source {
  public:
   Source() = default;

@@ -1,0 +1,250 @@
+#include "source/dcgm_discovery.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "source/dcgm_error.h"
+#include "source/decode.h"
+#include "source/source.h"
+
+namespace podgpu {
+namespace {
+
+using abi::dcgmHandle_t;
+using abi::dcgmReturn_t;
+
+// DCGM_FI_DEV_NAME: of a GPU instance the name of its profile.  Not a profiling field, so it may be
+// asked for live.
+constexpr uint16_t kNameField = 50;
+
+// Profile names asked for in one call, so that the reply stays at 132 KB.
+constexpr size_t kNamesPerCall = 32;
+
+template <size_t kSize>
+std::string TextOrEmpty(const char (&buffer)[kSize]) {
+  return DecodeText(buffer, kSize).value_or("");
+}
+
+// What the engine's word for a device means for us.  A detached GPU (driver being unbound) answers
+// "lost" in 4.6.0, so both are one.
+DeviceState StateOf(abi::DcgmEntityStatus_t status) {
+  switch (status) {
+    case abi::DcgmEntityStatusOk:
+    case abi::DcgmEntityStatusFake:
+      return DeviceState::kOk;
+    case abi::DcgmEntityStatusLost:
+    case abi::DcgmEntityStatusDetached:
+      return DeviceState::kLost;
+    default:  // Unsupported, inaccessible, disabled, unknown.
+      return DeviceState::kDegraded;
+  }
+}
+
+MigNode NodeOf(const abi::dcgmMigHierarchyInfo_v2& entry) {
+  return {.is_compute_instance = entry.entity.entityGroupId == abi::DCGM_FE_GPU_CI,
+          .entity_id = entry.entity.entityId,
+          .parent_id = entry.parent.entityId,
+          .gpu_instance_id = entry.info.nvmlInstanceId,
+          .compute_instance_id = entry.info.nvmlComputeInstanceId};
+}
+
+bool SameNode(const MigNode& a, const MigNode& b) {
+  return a.is_compute_instance == b.is_compute_instance && a.entity_id == b.entity_id &&
+         a.parent_id == b.parent_id && a.gpu_instance_id == b.gpu_instance_id &&
+         a.compute_instance_id == b.compute_instance_id;
+}
+
+}  // namespace
+
+DcgmDiscovery::DcgmDiscovery(const abi::DcgmLibrary& library)
+    : library_(library), reply_(std::make_unique<abi::dcgmMigHierarchy_v2>()) {}
+
+void DcgmDiscovery::ForgetEngine() {
+  by_id_.clear();
+  nodes_.clear();
+  profile_ids_.clear();
+  instances_.clear();
+}
+
+StatusOr<Topology> DcgmDiscovery::Discover(dcgmHandle_t handle) {
+  Topology topology;
+  PODGPU_RETURN_IF_ERROR(ReadGpus(handle, topology));
+  AddLost(topology);
+  std::ranges::sort(topology.gpus, {}, &Gpu::gpu_id);
+  PODGPU_RETURN_IF_ERROR(ReadInstances(handle, topology));
+  NumberEntities(topology);
+  for (const Gpu& gpu : topology.gpus) {
+    if (!gpu.uuid.empty()) {
+      by_uuid_[gpu.uuid] = gpu;
+    }
+  }
+  return topology;
+}
+
+Status DcgmDiscovery::ReadGpus(dcgmHandle_t handle, Topology& topology) {
+  std::array<uint32_t, abi::DCGM_MAX_NUM_DEVICES> ids{};
+  int count = 0;
+  const dcgmReturn_t code = library_.api.dcgmGetAllDevices(handle, ids.data(), &count);
+  PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not list its GPUs"));
+  if (count < 0 || static_cast<size_t>(count) > ids.size()) {
+    return absl::InternalError(absl::StrFormat("counts %d GPUs, and DCGM knows 32 at most", count));
+  }
+  for (int i = 0; i < count; ++i) {
+    const uint32_t gpu_id = ids[static_cast<size_t>(i)];
+    PODGPU_ASSIGN_OR_RETURN(Gpu gpu, ReadGpu(handle, gpu_id));
+    const std::string& driver = by_id_[gpu_id].driver_version;
+    if (topology.driver_version.empty()) {
+      topology.driver_version = driver;
+    }
+    topology.gpus.push_back(std::move(gpu));
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<Gpu> DcgmDiscovery::ReadGpu(dcgmHandle_t handle, uint32_t gpu_id) {
+  abi::DcgmEntityStatus_t vendor_status = abi::DcgmEntityStatusUnknown;
+  const dcgmReturn_t code = library_.api.dcgmGetGpuStatus(handle, gpu_id, &vendor_status);
+  if (const Status status = DcgmStatus(library_.api, code, "does not tell the state of a GPU");
+      LostConnection(status)) {
+    return status;
+  }
+  DeviceState state = code == abi::DCGM_ST_OK ? StateOf(vendor_status) : DeviceState::kDegraded;
+
+  Known& known = by_id_[gpu_id];
+  known.gpu.gpu_id = gpu_id;
+  const DeviceState before = known.gpu.state;
+  const bool is_stale = known.gpu.uuid.empty() || before != state;
+  if (state != DeviceState::kLost && is_stale) {
+    const Status identity = ReadIdentity(handle, gpu_id, known);
+    if (LostConnection(identity)) {
+      return identity;
+    }
+    if (!identity.ok()) {
+      state = DeviceState::kDegraded;  // One device that does not answer hides no other one.
+    }
+  }
+  known.gpu.state = state;
+  Gpu gpu = known.gpu;
+  const auto last = by_uuid_.find(gpu.uuid);
+  if (state == DeviceState::kOk && last != by_uuid_.end() &&
+      last->second.state == DeviceState::kLost) {
+    gpu.state = DeviceState::kRecovering;
+  }
+  return gpu;
+}
+
+Status DcgmDiscovery::ReadIdentity(dcgmHandle_t handle, uint32_t gpu_id, Known& known) const {
+  abi::dcgmDeviceAttributes_v3 attributes{};
+  attributes.version = abi::dcgmDeviceAttributes_version3;
+  const dcgmReturn_t code = library_.api.dcgmGetDeviceAttributes(handle, gpu_id, &attributes);
+  PODGPU_RETURN_IF_ERROR(
+      DcgmStatus(library_.api, code, absl::StrFormat("does not say who GPU %d is", gpu_id)));
+  const abi::dcgmDeviceIdentifiers_v1& who = attributes.identifiers;
+  const std::string uuid = TextOrEmpty(who.uuid);
+  if (uuid.empty()) {  // It has just been lost: what was known stands.
+    return absl::OkStatus();
+  }
+  known.gpu.uuid = uuid;
+  known.gpu.pci_bus_id = TextOrEmpty(who.pciBusId);
+  known.gpu.model = TextOrEmpty(who.deviceName);
+  known.gpu.serial = TextOrEmpty(who.serial);
+  known.gpu.vbios_version = TextOrEmpty(who.vbios);
+  known.gpu.mig_enabled = attributes.settings.migModeEnabled == 1;
+  known.driver_version = TextOrEmpty(who.driverVersion);
+  return absl::OkStatus();
+}
+
+// Adds the GPUs that were seen once and that this engine does not list.  A restarted engine counts
+// from 0, so that the old number may be another GPU's now; then the lost one gets the next free.
+void DcgmDiscovery::AddLost(Topology& topology) {
+  const auto is_taken = [&](uint32_t id) {
+    return std::ranges::find(topology.gpus, id, &Gpu::gpu_id) != topology.gpus.end();
+  };
+  for (const auto& [uuid, seen] : by_uuid_) {
+    if (std::ranges::find(topology.gpus, uuid, &Gpu::uuid) != topology.gpus.end()) {
+      continue;
+    }
+    Gpu lost = seen;
+    lost.state = DeviceState::kLost;
+    while (is_taken(lost.gpu_id)) {
+      ++lost.gpu_id;
+    }
+    topology.gpus.push_back(std::move(lost));
+  }
+}
+
+Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
+  if (!library_.Has(abi::DcgmCapability::kMig) || topology.gpus.empty()) {
+    return absl::OkStatus();
+  }
+  reply_->version = abi::dcgmMigHierarchy_version2;
+  reply_->count = 0;
+  const dcgmReturn_t code = library_.api.dcgmGetGpuInstanceHierarchy(handle, reply_.get());
+  if (code == abi::DCGM_ST_NVML_NOT_LOADED || code == abi::DCGM_ST_NOT_SUPPORTED) {
+    return absl::OkStatus();  // Without a driver, or before Ampere, there is no MIG.
+  }
+  PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not list its MIG instances"));
+  const size_t count =
+      std::min<size_t>(reply_->count, static_cast<size_t>(abi::DCGM_MAX_HIERARCHY_INFO));
+  std::vector<MigNode> nodes;
+  std::vector<uint32_t> profile_ids;
+  for (size_t i = 0; i < count; ++i) {
+    nodes.push_back(NodeOf(reply_->entityList[i]));
+    profile_ids.push_back(reply_->entityList[i].info.nvmlMigProfileId);
+  }
+  AddInstances(nodes, topology);
+  if (std::ranges::equal(nodes, nodes_, SameNode) && profile_ids == profile_ids_ &&
+      instances_.size() == topology.instances.size()) {
+    for (size_t i = 0; i < instances_.size(); ++i) {
+      topology.instances[i].profile = instances_[i].profile;
+    }
+    return absl::OkStatus();
+  }
+  PODGPU_RETURN_IF_ERROR(ReadProfiles(handle, topology));
+  // The layout has changed, perhaps the modes with it.
+  for (Gpu& gpu : topology.gpus) {
+    if (gpu.state != DeviceState::kLost && by_id_.contains(gpu.gpu_id)) {
+      Known& known = by_id_[gpu.gpu_id];
+      if (const Status status = ReadIdentity(handle, gpu.gpu_id, known); LostConnection(status)) {
+        return status;
+      }
+      gpu.mig_enabled = known.gpu.mig_enabled;
+    }
+  }
+  nodes_ = std::move(nodes);
+  profile_ids_ = std::move(profile_ids);
+  instances_ = topology.instances;
+  return absl::OkStatus();
+}
+
+Status DcgmDiscovery::ReadProfiles(dcgmHandle_t handle, Topology& topology) const {
+  std::vector<abi::dcgmFieldValue_v2> replies(std::min(kNamesPerCall, topology.instances.size()));
+  for (size_t begin = 0; begin < topology.instances.size(); begin += kNamesPerCall) {
+    const size_t count = std::min(kNamesPerCall, topology.instances.size() - begin);
+    std::array<abi::dcgmGroupEntityPair_t, kNamesPerCall> entities{};
+    for (size_t i = 0; i < count; ++i) {
+      entities[i] = {abi::DCGM_FE_GPU_I, topology.instances[begin + i].entity_id};
+      replies[i].status = abi::DCGM_ST_NO_DATA;
+    }
+    uint16_t field = kNameField;
+    const dcgmReturn_t code = library_.api.dcgmEntitiesGetLatestValues(
+        handle, entities.data(), static_cast<uint32_t>(count), &field, 1,
+        abi::DCGM_FV_FLAG_LIVE_DATA, replies.data());
+    PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not name its MIG profiles"));
+    for (size_t i = 0; i < count; ++i) {
+      const abi::dcgmFieldValue_v2& reply = replies[i];
+      const auto instance =
+          std::ranges::find(topology.instances, reply.entityId, &GpuInstance::entity_id);
+      if (reply.status == abi::DCGM_ST_OK && reply.fieldType == abi::DCGM_FT_STRING &&
+          instance != topology.instances.end()) {
+        instance->profile = TextOrEmpty(reply.value.str);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace podgpu

@@ -1,0 +1,117 @@
+#include "source/dcgm_reader.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+
+#include "source/dcgm_error.h"
+
+namespace podgpu {
+namespace {
+
+using abi::dcgmFieldValue_v2;
+using abi::dcgmReturn_t;
+
+constexpr size_t kValuesPerCall = 512;
+constexpr size_t kFieldsPerCall = abi::DCGM_MAX_FIELD_IDS_PER_FIELD_GROUP - 1;
+
+bool SameEntity(const dcgmFieldValue_v2& raw, const abi::dcgmGroupEntityPair_t& entity) {
+  return raw.entityGroupId == entity.entityGroupId && raw.entityId == entity.entityId;
+}
+
+}  // namespace
+
+Status DcgmReader::Read(abi::dcgmHandle_t handle, const DcgmWatches& watches, Grid& grid) {
+  PODGPU_CHECK(watches.fields().size() == grid.fields().size());
+  PODGPU_CHECK(watches.devices().size() == grid.topology().entities.size());
+  Prepare(watches, grid);
+  for (size_t field = 0; field < ids_.size(); field += fields_per_call_) {
+    for (size_t device = 0; device < entities_.size(); device += devices_per_call_) {
+      PODGPU_RETURN_IF_ERROR(ReadPart(handle, watches, device, field, grid));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void DcgmReader::Prepare(const DcgmWatches& watches, Grid& grid) {
+  grid.Clear(Absence::kNoData);  // What stands where the engine leaves an asked value out.
+  entities_.clear();
+  columns_.clear();
+  ids_.clear();
+  rows_.clear();
+  for (size_t i = 0; i < watches.devices().size(); ++i) {
+    const WatchedDevice& device = watches.devices()[i];
+    const EntityId column{static_cast<uint16_t>(i)};
+    if (!device.refused) {
+      entities_.push_back(device.entity);
+      columns_.push_back(column);
+    }
+  }
+  for (size_t f = 0; f < watches.fields().size(); ++f) {
+    const WatchedField& field = watches.fields()[f];
+    const FieldRow row{static_cast<uint16_t>(f)};
+    for (size_t i = 0; i < watches.devices().size(); ++i) {
+      const std::optional<Absence>& lost = watches.devices()[i].refused;
+      if (const std::optional<Absence>& reason = lost ? lost : field.refused) {
+        grid.at(row, EntityId{static_cast<uint16_t>(i)}) = Value::OfAbsence(*reason);
+      }
+    }
+    if (!field.refused) {
+      ids_.push_back(field.id);
+      rows_.push_back(row);
+    }
+  }
+  fields_per_call_ = std::clamp<size_t>(ids_.size(), 1, kFieldsPerCall);
+  devices_per_call_ =
+      std::min(std::max<size_t>(kValuesPerCall / fields_per_call_, 1), library_.MaxEntities());
+  reply_.resize(fields_per_call_ * std::min(devices_per_call_, entities_.size()));
+}
+
+Status DcgmReader::ReadPart(abi::dcgmHandle_t handle, const DcgmWatches& watches,
+                            size_t first_device, size_t first_field, Grid& grid) {
+  const size_t devices = std::min(devices_per_call_, entities_.size() - first_device);
+  const size_t fields = std::min(fields_per_call_, ids_.size() - first_field);
+  const std::span<dcgmFieldValue_v2> reply = std::span(reply_).first(devices * fields);
+  for (dcgmFieldValue_v2& raw : reply) {
+    raw.entityGroupId =
+        abi::DCGM_FE_NONE;  // So that nothing of the last call passes for an answer.
+  }
+  const dcgmReturn_t code = library_.api.dcgmEntitiesGetLatestValues(
+      handle, &entities_[first_device], static_cast<uint32_t>(devices), &ids_[first_field],
+      static_cast<uint32_t>(fields), 0, reply.data());
+  PODGPU_RETURN_IF_ERROR(
+      DcgmStatus(library_.api, code,
+                 absl::StrFormat("does not answer for %d fields of %d devices", fields, devices)));
+  for (size_t i = 0; i < reply.size(); ++i) {
+    Store(watches, reply[i], first_device + i / fields, first_field + i % fields, grid);
+  }
+  return absl::OkStatus();
+}
+
+// Puts `raw`, expected for `device` and `field` (indices into entities_ and ids_), where it
+// belongs: the order of a reply is not promised.
+void DcgmReader::Store(const DcgmWatches& watches, const dcgmFieldValue_v2& raw, size_t device,
+                       size_t field, Grid& grid) const {
+  if (!SameEntity(raw, entities_[device])) {
+    const auto found = std::ranges::find_if(
+        entities_, [&](const auto& entity) { return SameEntity(raw, entity); });
+    device = static_cast<size_t>(found - entities_.begin());
+  }
+  if (raw.fieldId != ids_[field]) {
+    field = static_cast<size_t>(std::ranges::find(ids_, raw.fieldId) - ids_.begin());
+  }
+  if (device == entities_.size() || field == ids_.size()) {
+    return;  // Nobody asked for it.
+  }
+  const FieldRow row = rows_[field];
+  const EntityId column = columns_[device];
+  Value value = DecodeDcgm(watches.fields()[row.index].decoder, raw, grid.read_at_wall, grid);
+  // A lost device answers with status 0 and plain blanks.
+  if (!value.present() && value.absence() == Absence::kBlank &&
+      watches.devices()[column.index].is_lost) {
+    value = Value::OfAbsence(Absence::kDeviceLost);
+  }
+  grid.at(row, column) = value;
+}
+
+}  // namespace podgpu

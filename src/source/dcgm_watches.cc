@@ -1,0 +1,370 @@
+#include "source/dcgm_watches.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "source/dcgm_error.h"
+
+namespace podgpu {
+namespace {
+
+using abi::dcgmHandle_t;
+using abi::dcgmReturn_t;
+
+// The client refuses 128 (DCGM 4.6.0, observed), whatever the header says.
+constexpr size_t kFieldsPerGroup = abi::DCGM_MAX_FIELD_IDS_PER_FIELD_GROUP - 1;
+
+// An XID stays the last sample until it expires; dcgm-exporter keeps ten minutes.  All else is only
+// ever asked for its newest sample.
+constexpr uint16_t kXidField = 230;
+constexpr double kXidKeep_s = 600;
+constexpr double kKeep_s = 30;
+
+// The ids that dcgm-exporter looks up in the metric groups.
+constexpr uint16_t kFirstProfilingId = 1000;
+constexpr uint16_t kLastProfilingId = 1099;
+
+bool IsListedProfilingField(uint16_t id) {
+  return id >= kFirstProfilingId && id <= kLastProfilingId;
+}
+
+// Levels that a GPU or one of its instances has (behaviour document, section 5.1).
+bool IsReadOnGpus(abi::dcgm_field_entity_group_t level) {
+  constexpr std::array<int, 5> kLevels = {abi::DCGM_FE_NONE, abi::DCGM_FE_GPU, abi::DCGM_FE_VGPU,
+                                          abi::DCGM_FE_GPU_I, abi::DCGM_FE_GPU_CI};
+  return std::ranges::find(kLevels, level) != kLevels.end();
+}
+
+// Codes by which an engine refuses single fields, so that a smaller group may pass.
+bool RefusesFields(dcgmReturn_t code) {
+  constexpr std::array<dcgmReturn_t, 9> kCodes = {
+      abi::DCGM_ST_BADPARAM,
+      abi::DCGM_ST_NOT_SUPPORTED,
+      abi::DCGM_ST_UNKNOWN_FIELD,
+      abi::DCGM_ST_NO_PERMISSION,
+      abi::DCGM_ST_REQUIRES_ROOT,
+      abi::DCGM_ST_FIELD_UNSUPPORTED_BY_API,
+      abi::DCGM_ST_PROFILING_NOT_SUPPORTED,
+      abi::DCGM_ST_PROFILING_LIBRARY_ERROR,
+      abi::DCGM_ST_PROFILING_MULTI_PASS,
+  };
+  return std::ranges::find(kCodes, code) != kCodes.end();
+}
+
+// Codes that refuse all profiling fields at once.
+bool RefusesProfiling(dcgmReturn_t code) {
+  return code == abi::DCGM_ST_MODULE_NOT_LOADED || code == abi::DCGM_ST_PROFILING_NOT_SUPPORTED ||
+         code == abi::DCGM_ST_PROFILING_LIBRARY_ERROR;
+}
+
+void AddReason(WatchResult& result, const std::string& reason) {
+  result.reason += result.reason.empty() ? reason : "; " + reason;
+}
+
+std::string RandomSuffix() {
+  std::random_device device;
+  return absl::StrFormat("%08x%08x", device(), device());
+}
+
+}  // namespace
+
+StatusOr<WatchResult> DcgmWatches::Start(dcgmHandle_t handle, const Topology& topology,
+                                         const std::vector<const Field*>& fields,
+                                         std::chrono::microseconds period) {
+  PODGPU_CHECK(period.count() > 0);
+  Stop(handle);
+  suffix_ = RandomSuffix();
+  period_ = period;
+  SortOutFields(fields);
+  WatchResult result;
+  const auto start = [&]() -> Status {
+    PODGPU_RETURN_IF_ERROR(FilterProfiling(handle, topology, result));
+    PODGPU_RETURN_IF_ERROR(MakeGroups(handle, topology));
+    for (const Batch& batch : MakeBatches(fields)) {
+      PODGPU_RETURN_IF_ERROR(WatchBatch(handle, batch, result));
+    }
+    return absl::OkStatus();
+  };
+  if (const Status status = start(); !status.ok()) {
+    Stop(handle);
+    return status;
+  }
+  return result;
+}
+
+void DcgmWatches::SortOutFields(const std::vector<const Field*>& fields) {
+  for (const Field* field : fields) {
+    WatchedField& watched = fields_.emplace_back();
+    watched.id = field->id;
+    const abi::dcgm_field_meta_t* meta = library_.api.DcgmFieldGetById(field->id);
+    if (meta == nullptr || !IsReadOnGpus(meta->entityLevel)) {
+      watched.refused = Absence::kNotSupported;
+    } else {
+      watched.decoder = DecoderFor(*field, meta->fieldType);
+    }
+  }
+}
+
+// Refuses the profiling fields that no GPU offers, by asking one GPU of each model.
+Status DcgmWatches::FilterProfiling(dcgmHandle_t handle, const Topology& topology,
+                                    WatchResult& result) {
+  const auto is_wanted = [](const WatchedField& field) {
+    return IsListedProfilingField(field.id) && !field.refused;
+  };
+  if (std::ranges::none_of(fields_, is_wanted)) {
+    return absl::OkStatus();
+  }
+  std::set<std::string_view> models;
+  std::set<uint16_t> offered;
+  bool has_answer = false;
+  std::string reason = library_.name + " lacks dcgmProfGetSupportedMetricGroups";
+  for (const Gpu& gpu : topology.gpus) {
+    if (!library_.Has(abi::DcgmCapability::kProfiling) || gpu.state == DeviceState::kLost ||
+        !models.insert(gpu.model).second) {
+      continue;
+    }
+    abi::dcgmProfGetMetricGroups_v3 groups{};
+    groups.version = abi::dcgmProfGetMetricGroups_version3;
+    groups.gpuId = gpu.gpu_id;
+    const dcgmReturn_t code = library_.api.dcgmProfGetSupportedMetricGroups(handle, &groups);
+    if (code != abi::DCGM_ST_OK) {
+      const Status status = DcgmStatus(library_.api, code, "does not list its profiling fields");
+      if (LostConnection(status)) {
+        return status;
+      }
+      reason = DcgmWords(library_.api, code);
+      continue;
+    }
+    has_answer = true;
+    for (size_t g = 0; g < std::min<size_t>(groups.numMetricGroups, 10); ++g) {
+      const abi::dcgmProfMetricGroupInfo_v2& group = groups.metricGroups[g];
+      const size_t count = std::min<size_t>(group.numFieldIds, 64);
+      offered.insert(group.fieldIds, group.fieldIds + count);
+    }
+  }
+  if (!has_answer && !models.empty()) {
+    result.profiling_refused = true;
+    AddReason(result, "no profiling fields: " + reason);
+  }
+  for (WatchedField& field : fields_) {
+    if (is_wanted(field) && !offered.contains(field.id)) {
+      field.refused = has_answer ? Absence::kNotSupported : Absence::kNotWatched;
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status DcgmWatches::MakeGroups(dcgmHandle_t handle, const Topology& topology) {
+  const size_t limit = library_.MaxEntities();
+  for (size_t i = 0; i < topology.entities.size(); ++i) {
+    const EntityId id{static_cast<uint16_t>(i)};
+    const GpuInstance* instance = topology.InstanceOf(id);
+    const Gpu& gpu = topology.GpuOf(id);
+    if (i % limit == 0) {
+      const dcgmReturn_t code = library_.api.dcgmGroupCreate(
+          handle, abi::DCGM_GROUP_EMPTY, NewName("devices").c_str(), &groups_.emplace_back());
+      if (code != abi::DCGM_ST_OK) {
+        groups_.pop_back();
+        return DcgmStatus(library_.api, code, "makes no group of devices",
+                          "Another client may hold all of its 64");
+      }
+    }
+    WatchedDevice device;
+    device.entity = instance == nullptr
+                        ? abi::dcgmGroupEntityPair_t{abi::DCGM_FE_GPU, gpu.gpu_id}
+                        : abi::dcgmGroupEntityPair_t{abi::DCGM_FE_GPU_I, instance->entity_id};
+    device.group = groups_.size() - 1;
+    dcgmReturn_t code = abi::DCGM_ST_GPU_IS_LOST;
+    if (gpu.state != DeviceState::kLost) {
+      code = library_.api.dcgmGroupAddEntity(handle, groups_.back(), device.entity.entityGroupId,
+                                             device.entity.entityId);
+    }
+    device.is_lost = code == abi::DCGM_ST_GPU_IS_LOST;
+    if (device.is_lost) {
+      device.refused = Absence::kDeviceLost;
+    } else if (code == abi::DCGM_ST_BADPARAM) {
+      device.refused = Absence::kNotFound;  // It went between Discover and now.
+    } else {
+      PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "takes a device into no group"));
+    }
+    devices_.push_back(device);
+    gpu_ids_.push_back(gpu.gpu_id);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<DcgmWatches::Batch> DcgmWatches::MakeBatches(
+    const std::vector<const Field*>& fields) const {
+  const double period_s = std::chrono::duration<double>(period_).count();
+  Batch plain{{}, std::max(kKeep_s, 3 * period_s), false};
+  Batch profiling{{}, plain.keep_s, true};
+  Batch events{{}, std::max(kXidKeep_s, plain.keep_s), false};
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    if (fields_[i].refused) {
+      continue;
+    }
+    Batch& batch = fields_[i].id == kXidField                                      ? events
+                   : fields[i]->profiling || IsListedProfilingField(fields_[i].id) ? profiling
+                                                                                   : plain;
+    batch.ids.push_back(fields_[i].id);
+  }
+  std::vector<Batch> batches;
+  for (const Batch* all : {&plain, &profiling, &events}) {
+    for (size_t begin = 0; begin < all->ids.size(); begin += kFieldsPerGroup) {
+      const auto first = all->ids.begin() + static_cast<std::ptrdiff_t>(begin);
+      const size_t count = std::min(kFieldsPerGroup, all->ids.size() - begin);
+      batches.push_back(
+          {{first, first + static_cast<std::ptrdiff_t>(count)}, all->keep_s, all->profiling});
+    }
+  }
+  return batches;
+}
+
+Status DcgmWatches::WatchBatch(dcgmHandle_t handle, const Batch& batch, WatchResult& result) {
+  const bool has_device =
+      std::ranges::any_of(devices_, [](const WatchedDevice& device) { return !device.refused; });
+  if (!has_device) {
+    return absl::OkStatus();
+  }
+  const dcgmReturn_t code = TryWatch(handle, batch);
+  if (code == abi::DCGM_ST_OK) {
+    return absl::OkStatus();
+  }
+  if (batch.profiling && RefusesProfiling(code)) {
+    result.profiling_refused = true;
+    Refuse(batch, code, result);
+    return absl::OkStatus();
+  }
+  if (!RefusesFields(code)) {
+    return DcgmStatus(library_.api, code, "does not watch the fields");
+  }
+  if (batch.ids.size() == 1) {
+    result.profiling_refused = result.profiling_refused || batch.profiling;
+    Refuse(batch, code, result);
+    return absl::OkStatus();
+  }
+  const auto middle = batch.ids.begin() + static_cast<std::ptrdiff_t>(batch.ids.size() / 2);
+  const Batch halves[] = {{{batch.ids.begin(), middle}, batch.keep_s, batch.profiling},
+                          {{middle, batch.ids.end()}, batch.keep_s, batch.profiling}};
+  for (const Batch& half : halves) {
+    PODGPU_RETURN_IF_ERROR(WatchBatch(handle, half, result));
+  }
+  return absl::OkStatus();
+}
+
+// Watches all of `batch` on every group, or nothing of it.
+dcgmReturn_t DcgmWatches::TryWatch(dcgmHandle_t handle, const Batch& batch) {
+  FieldGroup fields{.id = 0, .keep_s = batch.keep_s};
+  dcgmReturn_t code =
+      library_.api.dcgmFieldGroupCreate(handle, static_cast<int>(batch.ids.size()),
+                                        batch.ids.data(), NewName("fields").c_str(), &fields.id);
+  if (code != abi::DCGM_ST_OK) {
+    return code;
+  }
+  for (size_t group = 0; group < groups_.size() && code == abi::DCGM_ST_OK; ++group) {
+    code = WatchGroup(handle, group, fields);
+  }
+  // An engine without the profiling module answers so although it watches all other fields.
+  if (code == abi::DCGM_ST_MODULE_NOT_LOADED && !batch.profiling) {
+    code = abi::DCGM_ST_OK;
+  }
+  if (code == abi::DCGM_ST_OK) {
+    field_groups_.push_back(fields);
+  } else {
+    for (const abi::dcgmGpuGrp_t group : groups_) {
+      library_.api.dcgmUnwatchFields(handle, group, fields.id);
+    }
+    library_.api.dcgmFieldGroupDestroy(handle, fields.id);
+  }
+  return code;
+}
+
+dcgmReturn_t DcgmWatches::WatchGroup(dcgmHandle_t handle, size_t group, const FieldGroup& fields) {
+  const bool has_device = std::ranges::any_of(devices_, [&](const WatchedDevice& device) {
+    return device.group == group && !device.refused;
+  });
+  if (!has_device) {
+    return abi::DCGM_ST_OK;
+  }
+  return library_.api.dcgmWatchFields(handle, groups_[group], fields.id, period_.count(),
+                                      fields.keep_s, 0);
+}
+
+void DcgmWatches::Refuse(const Batch& batch, dcgmReturn_t code, WatchResult& result) {
+  // A field that the engine does not know comes as a bad parameter.
+  const Absence absence =
+      code == abi::DCGM_ST_BADPARAM ? Absence::kNotSupported : AbsenceOfDcgmStatus(code);
+  std::string ids;
+  for (const uint16_t id : batch.ids) {
+    std::ranges::find(fields_, id, &WatchedField::id)->refused = absence;
+    absl::StrAppendFormat(&ids, "%s%d", ids.empty() ? "" : ", ", id);
+  }
+  AddReason(result, absl::StrFormat("the engine refuses %s %s: %s",
+                                    batch.ids.size() == 1 ? "field" : "fields", ids,
+                                    DcgmWords(library_.api, code)));
+}
+
+Status DcgmWatches::NoteStates(dcgmHandle_t handle, const Topology& now) {
+  std::set<size_t> grown;
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    WatchedDevice& device = devices_[i];
+    const auto gpu = std::ranges::find(now.gpus, gpu_ids_[i], &Gpu::gpu_id);
+    device.is_lost = gpu == now.gpus.end() || gpu->state == DeviceState::kLost;
+    if (device.refused != Absence::kDeviceLost || device.is_lost) {
+      continue;
+    }
+    const dcgmReturn_t code = library_.api.dcgmGroupAddEntity(
+        handle, groups_[device.group], device.entity.entityGroupId, device.entity.entityId);
+    if (code == abi::DCGM_ST_OK) {
+      device.refused.reset();
+      grown.insert(device.group);
+    } else if (const Status status = DcgmStatus(library_.api, code, "takes a device into no group");
+               LostConnection(status)) {
+      return status;
+    }
+  }
+  for (const size_t group : grown) {
+    for (const FieldGroup& fields : field_groups_) {
+      const dcgmReturn_t code = WatchGroup(handle, group, fields);
+      if (code != abi::DCGM_ST_MODULE_NOT_LOADED) {
+        PODGPU_RETURN_IF_ERROR(
+            DcgmStatus(library_.api, code, "does not watch a device that is back"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+void DcgmWatches::Stop(dcgmHandle_t handle) {
+  for (const FieldGroup& fields : field_groups_) {
+    for (const abi::dcgmGpuGrp_t group : groups_) {
+      library_.api.dcgmUnwatchFields(handle, group, fields.id);
+    }
+    library_.api.dcgmFieldGroupDestroy(handle, fields.id);
+  }
+  for (const abi::dcgmGpuGrp_t group : groups_) {
+    library_.api.dcgmGroupDestroy(handle, group);
+  }
+  Forget();
+}
+
+void DcgmWatches::Forget() {
+  fields_.clear();
+  devices_.clear();
+  gpu_ids_.clear();
+  groups_.clear();
+  field_groups_.clear();
+  period_ = {};
+}
+
+std::string DcgmWatches::NewName(std::string_view kind) {
+  return absl::StrFormat("podgpu-%s-%s-%d", kind, suffix_, names_++);
+}
+
+}  // namespace podgpu

@@ -1,0 +1,98 @@
+// What an engine is asked to sample for us: groups of devices, groups of fields, watches.
+//
+// Start decides for every field whether this library, these devices and this engine have it, and
+// has the rest sampled; Read (dcgm_reader.h) then asks only for what is watched and gives the
+// reason for the others.  Profiling fields are watched apart, because an engine that cannot sample
+// them refuses the whole call.  A field that the engine refuses is found by halving and costs
+// nobody else.  Ids belong to one connection.  Source thread only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "abi/load.h"
+#include "base/status.h"
+#include "fields/field.h"
+#include "source/decode.h"
+#include "source/source.h"
+#include "topology/topology.h"
+
+namespace podgpu {
+
+// A field among those watched.
+struct WatchedField {
+  uint16_t id = 0;
+  FieldDecoder decoder;
+  std::optional<Absence> refused;  // Why it is not watched.
+};
+
+// A device among those watched.
+struct WatchedDevice {
+  abi::dcgmGroupEntityPair_t entity{};
+  size_t group = 0;                // Index of the group that holds it, or would.
+  bool is_lost = false;            // As of the last look.
+  std::optional<Absence> refused;  // Why it is not watched.
+};
+
+class DcgmWatches {
+ public:
+  // Borrows `library`, which outlives this.
+  explicit DcgmWatches(const abi::DcgmLibrary& library) : library_(library) {}
+
+  // Replaces what was watched.  After a failure nothing is watched.
+  StatusOr<WatchResult> Start(abi::dcgmHandle_t handle, const Topology& topology,
+                              const std::vector<const Field*>& fields,
+                              std::chrono::microseconds period);
+
+  // Notes which devices `now` shows lost, and takes in those that were lost at Start and are back.
+  Status NoteStates(abi::dcgmHandle_t handle, const Topology& now);
+
+  // Ends the watches and destroys the groups.
+  void Stop(abi::dcgmHandle_t handle);
+
+  // For when the connection is gone, and the groups with it.
+  void Forget();
+
+  bool is_started() const { return period_.count() > 0; }
+
+  // As many as the fields and the entities of the topology given to Start, in their order.
+  const std::vector<WatchedField>& fields() const { return fields_; }
+  const std::vector<WatchedDevice>& devices() const { return devices_; }
+
+ private:
+  // Fields that are watched by one call each group.
+  struct Batch {
+    std::vector<uint16_t> ids;
+    double keep_s = 0;
+    bool profiling = false;
+  };
+  struct FieldGroup {
+    abi::dcgmFieldGrp_t id = 0;
+    double keep_s = 0;
+  };
+
+  void SortOutFields(const std::vector<const Field*>& fields);
+  Status FilterProfiling(abi::dcgmHandle_t handle, const Topology& topology, WatchResult& result);
+  Status MakeGroups(abi::dcgmHandle_t handle, const Topology& topology);
+  std::vector<Batch> MakeBatches(const std::vector<const Field*>& fields) const;
+  Status WatchBatch(abi::dcgmHandle_t handle, const Batch& batch, WatchResult& result);
+  abi::dcgmReturn_t TryWatch(abi::dcgmHandle_t handle, const Batch& batch);
+  abi::dcgmReturn_t WatchGroup(abi::dcgmHandle_t handle, size_t group, const FieldGroup& fields);
+  void Refuse(const Batch& batch, abi::dcgmReturn_t code, WatchResult& result);
+  std::string NewName(std::string_view kind);
+
+  const abi::DcgmLibrary& library_;
+  std::string suffix_;  // Random: names of field groups are unique per engine.
+  int names_ = 0;
+  std::chrono::microseconds period_{};
+  std::vector<WatchedField> fields_;
+  std::vector<WatchedDevice> devices_;
+  std::vector<uint32_t> gpu_ids_;  // Of each device's GPU.
+  std::vector<abi::dcgmGpuGrp_t> groups_;
+  std::vector<FieldGroup> field_groups_;
+};
+
+}  // namespace podgpu

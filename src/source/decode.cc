@@ -1,0 +1,178 @@
+#include "source/decode.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/text.h"
+
+namespace podgpu {
+namespace {
+
+using abi::dcgmFieldValue_v2;
+
+// Quantities that cannot be below zero.
+constexpr std::array<std::string_view, 12> kNonNegativeUnits = {
+    "W", "mJ", "J", "MiB", "MHz", "Hz", "kHz", "percent", "ratio", "bytes", "bytes_per_s", "mV"};
+
+struct StatusRow {
+  abi::dcgmReturn_t status;
+  Absence absence;
+};
+
+constexpr std::array<StatusRow, 21> kStatuses = {{
+    {abi::DCGM_ST_NOT_SUPPORTED, Absence::kNotSupported},
+    {abi::DCGM_ST_UNKNOWN_FIELD, Absence::kNotSupported},
+    {abi::DCGM_ST_FUNCTION_NOT_FOUND, Absence::kNotSupported},
+    {abi::DCGM_ST_GPU_NOT_SUPPORTED, Absence::kNotSupported},
+    {abi::DCGM_ST_FIELD_UNSUPPORTED_BY_API, Absence::kNotSupported},
+    {abi::DCGM_ST_PROFILING_NOT_SUPPORTED, Absence::kNotSupported},
+    {abi::DCGM_ST_INSUFFICIENT_DRIVER_VERSION, Absence::kNotSupported},
+    {abi::DCGM_ST_NO_PERMISSION, Absence::kNotPermitted},
+    {abi::DCGM_ST_REQUIRES_ROOT, Absence::kNotPermitted},
+    {abi::DCGM_ST_INSTANCE_NOT_FOUND, Absence::kNotFound},
+    {abi::DCGM_ST_COMPUTE_INSTANCE_NOT_FOUND, Absence::kNotFound},
+    {abi::DCGM_ST_NO_DATA, Absence::kNoData},
+    {abi::DCGM_ST_PENDING, Absence::kNoData},
+    {abi::DCGM_ST_NOT_WATCHED, Absence::kNotWatched},
+    {abi::DCGM_ST_MODULE_NOT_LOADED, Absence::kNotWatched},
+    {abi::DCGM_ST_STALE_DATA, Absence::kStale},
+    {abi::DCGM_ST_GPU_IS_LOST, Absence::kDeviceLost},
+    {abi::DCGM_ST_GPUS_DETACHED, Absence::kDeviceLost},
+    {abi::DCGM_ST_CONNECTION_NOT_VALID, Absence::kSourceDown},
+    {abi::DCGM_ST_TIMEOUT, Absence::kSourceDown},
+    {abi::DCGM_ST_NVML_DRIVER_TIMEOUT, Absence::kSourceDown},
+}};
+
+// The three blanks that follow the plain one carry a reason.
+constexpr std::array<Absence, 4> kBlanks = {Absence::kBlank, Absence::kNotFound,
+                                            Absence::kNotSupported, Absence::kNotPermitted};
+
+struct TextBlank {
+  std::string_view text;
+  Absence absence;
+};
+constexpr std::array<TextBlank, 4> kTextBlanks = {{
+    {"<<<NULL>>>", Absence::kBlank},
+    {"<<<NOT_FOUND>>>", Absence::kNotFound},
+    {"<<<NOT_SUPPORTED>>>", Absence::kNotSupported},
+    {"<<<NOT_PERM", Absence::kNotPermitted},  // "...>>>" and, in the Go binding, "...ISSIONED>>>".
+}};
+
+// Milliseconds from a sample's time stamp to `now`; a stamp of the future is fresh, none at all
+// is as old as can be.
+uint32_t AgeMs(int64_t stamp_us, WallTime now) {
+  constexpr uint32_t kOldest = std::numeric_limits<uint32_t>::max();
+  if (stamp_us <= 0) {
+    return kOldest;
+  }
+  const int64_t age_ms = (ToMicroseconds(now) - stamp_us) / 1000;
+  return static_cast<uint32_t>(std::clamp<int64_t>(age_ms, 0, kOldest));
+}
+
+Value DecodeInt64(int64_t number, bool non_negative, uint32_t age_ms) {
+  if (number >= abi::DCGM_INT64_BLANK) {
+    const auto offset = static_cast<size_t>(number - abi::DCGM_INT64_BLANK);
+    return Value::OfAbsence(offset < kBlanks.size() ? kBlanks[offset] : Absence::kOutOfRange);
+  }
+  // DCGM widens NVML's 32-bit blanks in places; dcgm-exporter skips exactly these four, too.
+  if (const int64_t offset = number - abi::DCGM_INT32_BLANK; offset >= 0 && offset < 4) {
+    return Value::OfAbsence(kBlanks[static_cast<size_t>(offset)]);
+  }
+  if (non_negative && number < 0) {
+    return Value::OfAbsence(Absence::kOutOfRange);
+  }
+  return Value::OfInt64(number, age_ms);
+}
+
+Value DecodeDouble(double number, bool non_negative, uint32_t age_ms) {
+  if (!std::isfinite(number) || (non_negative && number < 0)) {
+    return Value::OfAbsence(Absence::kOutOfRange);
+  }
+  if (number >= abi::DCGM_FP64_BLANK) {
+    const double offset = number - abi::DCGM_FP64_BLANK;
+    for (size_t i = 0; i < kBlanks.size(); ++i) {
+      if (offset == static_cast<double>(i)) {
+        return Value::OfAbsence(kBlanks[i]);
+      }
+    }
+    return Value::OfAbsence(Absence::kOutOfRange);
+  }
+  return Value::OfDouble(number, age_ms);
+}
+
+// Why a text that looks like a blank stands for none; nothing for any other text.
+std::optional<Absence> AbsenceOfText(std::string_view text) {
+  if (!text.starts_with("<<<") || text.find(">>>") == std::string_view::npos) {
+    return std::nullopt;
+  }
+  for (const TextBlank& row : kTextBlanks) {
+    if (text.starts_with(row.text)) {
+      return row.absence;
+    }
+  }
+  return Absence::kBlank;
+}
+
+bool IsAscii(std::string_view text) {
+  return std::ranges::all_of(text, [](char letter) { return (letter & 0x80) == 0; });
+}
+
+Value DecodeString(const char* buffer, uint32_t age_ms, Grid& grid) {
+  const size_t length = strnlen(buffer, abi::DCGM_MAX_STR_LENGTH);
+  if (length == abi::DCGM_MAX_STR_LENGTH) {
+    return Value::OfAbsence(Absence::kOutOfRange);
+  }
+  const std::string_view text(buffer, length);
+  if (const std::optional<Absence> absence = AbsenceOfText(text)) {
+    return Value::OfAbsence(*absence);
+  }
+  const uint32_t index = IsAscii(text) ? grid.InternText(text) : grid.InternText(CleanUtf8(text));
+  return Value::OfText(index, age_ms);
+}
+
+}  // namespace
+
+FieldDecoder DecoderFor(const Field& field, char vendor_type) {
+  return {vendor_type, std::ranges::find(kNonNegativeUnits, field.unit) != kNonNegativeUnits.end()};
+}
+
+Value DecodeDcgm(const FieldDecoder& decoder, const dcgmFieldValue_v2& raw, WallTime now,
+                 Grid& grid) {
+  if (raw.status != abi::DCGM_ST_OK) {
+    return Value::OfAbsence(AbsenceOfDcgmStatus(raw.status));
+  }
+  if (raw.fieldType != static_cast<unsigned char>(decoder.vendor_type)) {
+    return Value::OfAbsence(Absence::kWrongType);
+  }
+  const uint32_t age_ms = AgeMs(raw.ts, now);
+  switch (decoder.vendor_type) {
+    case abi::DCGM_FT_INT64:
+    case abi::DCGM_FT_TIMESTAMP:
+      return DecodeInt64(raw.value.i64, decoder.non_negative, age_ms);
+    case abi::DCGM_FT_DOUBLE:
+      return DecodeDouble(raw.value.dbl, decoder.non_negative, age_ms);
+    case abi::DCGM_FT_STRING:
+      return DecodeString(raw.value.str, age_ms, grid);
+    default:  // A blob is no number and no text.
+      return Value::OfAbsence(Absence::kNotSupported);
+  }
+}
+
+Absence AbsenceOfDcgmStatus(abi::dcgmReturn_t status) {
+  const auto found = std::ranges::find(kStatuses, status, &StatusRow::status);
+  return found == kStatuses.end() ? Absence::kBlank : found->absence;
+}
+
+std::optional<std::string> DecodeText(const char* buffer, size_t size) {
+  const size_t length = strnlen(buffer, size);
+  const std::string_view text(buffer, length);
+  if (length == size || AbsenceOfText(text)) {
+    return std::nullopt;
+  }
+  return CleanUtf8(text);
+}
+
+}  // namespace podgpu

@@ -1,0 +1,29 @@
+// From options to a ready Source: finds the libraries and puts the parts together.
+//
+// Opening loads libdcgm but connects to nothing; the first Discover does.  NVML is looked for when
+// the first topology needs it.  The loader and the clock outlive the source.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/library.h"
+#include "base/status.h"
+#include "source/source.h"
+
+namespace podgpu {
+
+struct SourceOptions {
+  std::string dcgm_library;  // Path of libdcgm; empty: searched for.
+  std::string nvml_library;  // Path of libnvidia-ml; empty: searched for.
+  std::string address;       // Of a remote engine (dcgm_connection.h); empty: embedded.
+  std::chrono::milliseconds connect_timeout{5000};
+};
+
+// kInvalidArgument for a bad address; otherwise as abi::LoadDcgm, and worth another try later.
+StatusOr<std::unique_ptr<Source>> OpenDcgmSource(const SourceOptions& options,
+                                                 LibraryLoader& loader, Clock& clock);
+
+}  // namespace podgpu

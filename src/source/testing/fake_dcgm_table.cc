@@ -1,0 +1,204 @@
+#include "source/testing/fake_dcgm_table.h"
+
+#include <algorithm>
+
+#include "source/testing/fake_dcgm_values.h"
+
+namespace podgpu {
+
+using namespace abi;  // NOLINT(google-build-using-namespace): this file speaks the vendor's names.
+
+void FakeDcgm::SetRaw(const dcgmFieldValue_v2& raw) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  values_[{raw.entityGroupId, raw.entityId, raw.fieldId}] = raw;
+}
+
+void FakeDcgm::SetInt64(int group, uint32_t entity, uint16_t field, int64_t number) {
+  dcgmFieldValue_v2 raw = MakeRawValue(group, entity, field);
+  raw.fieldType = DCGM_FT_INT64;
+  raw.ts = sample_time_us;
+  raw.value.i64 = number;
+  SetRaw(raw);
+}
+
+void FakeDcgm::SetDouble(int group, uint32_t entity, uint16_t field, double number) {
+  dcgmFieldValue_v2 raw = MakeRawValue(group, entity, field);
+  raw.fieldType = DCGM_FT_DOUBLE;
+  raw.ts = sample_time_us;
+  raw.value.dbl = number;
+  SetRaw(raw);
+}
+
+void FakeDcgm::SetString(int group, uint32_t entity, uint16_t field, const std::string& text) {
+  dcgmFieldValue_v2 raw = MakeRawValue(group, entity, field);
+  raw.fieldType = DCGM_FT_STRING;
+  raw.ts = sample_time_us;
+  PutText(raw.value.str, text);
+  SetRaw(raw);
+}
+
+void FakeDcgm::SetStatus(int group, uint32_t entity, uint16_t field, dcgmReturn_t status) {
+  dcgmFieldValue_v2 raw = MakeRawValue(group, entity, field);
+  raw.status = status;
+  PutBlank(raw);
+  SetRaw(raw);
+}
+
+void FakeDcgm::Fail(const std::string& symbol, dcgmReturn_t code, int times) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  failures_[symbol] = {code, times};
+}
+
+void FakeDcgm::Heal(const std::string& symbol) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  failures_.erase(symbol);
+}
+
+void FakeDcgm::Hang(const std::string& symbol) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  to_hang_.insert(symbol);
+}
+
+void FakeDcgm::AwaitHanging() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return hanging_ > 0; });
+}
+
+void FakeDcgm::Kill() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  connected_ = false;
+  groups_.clear();
+  field_groups_.clear();
+  field_group_names_.clear();
+  watches_.clear();
+}
+
+void FakeDcgm::ForgetGroups() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  groups_.clear();
+  field_groups_.clear();
+  field_group_names_.clear();
+  watches_.clear();
+}
+
+dcgmReturn_t FakeDcgm::Enter(const std::string& symbol, std::unique_lock<std::mutex>& lock) {
+  calls_.push_back(symbol);
+  if (to_hang_.erase(symbol) == 1) {
+    ++hanging_;
+    changed_.notify_all();
+    const uint64_t before = disconnects_;
+    changed_.wait(lock, [&] { return disconnects_ != before; });
+    --hanging_;
+    return DCGM_ST_CONNECTION_NOT_VALID;
+  }
+  const auto found = failures_.find(symbol);
+  if (found == failures_.end() || found->second.times == 0) {
+    return DCGM_ST_OK;
+  }
+  found->second.times -= found->second.times > 0 ? 1 : 0;
+  return found->second.code;
+}
+
+bool FakeDcgm::IsWatchedLocked(const Key& key) const {
+  const auto& [group, entity, field] = key;
+  const std::pair<int, uint32_t> member(group, entity);
+  return std::ranges::any_of(watches_, [&, id = field](const Watch& watch) {
+    const auto found = groups_.find(watch.group);
+    const auto fields = field_groups_.find(watch.fields);
+    return found != groups_.end() && found->second.members.contains(member) &&
+           fields != field_groups_.end() &&
+           std::ranges::find(fields->second, id) != fields->second.end();
+  });
+}
+
+dcgmFieldValue_v2 FakeDcgm::Answer(int group, uint32_t entity, uint16_t field, bool live) const {
+  constexpr uint16_t kName = 50;
+  const auto instance = std::ranges::find(instances, entity, &FakeGpuInstance::entity_id);
+  if (live && field == kName && group == DCGM_FE_GPU_I && instance != instances.end()) {
+    dcgmFieldValue_v2 raw = MakeRawValue(group, entity, field);
+    raw.ts = sample_time_us;
+    PutText(raw.value.str, instance->profile);
+    return raw;
+  }
+  const auto found = values_.find({group, entity, field});
+  const bool is_watched = live || IsWatchedLocked({group, entity, field});
+  if (is_watched && found != values_.end()) {
+    return found->second;
+  }
+  dcgmFieldValue_v2 raw = MakeRawValue(group, entity, field);
+  raw.status = is_watched ? DCGM_ST_NO_DATA : DCGM_ST_NOT_WATCHED;
+  PutBlank(raw);
+  return raw;
+}
+
+std::vector<std::string> FakeDcgm::calls() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return calls_;
+}
+
+int FakeDcgm::CountOf(const std::string& symbol) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int>(std::ranges::count(calls_, symbol));
+}
+
+void FakeDcgm::ForgetCalls() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  calls_.clear();
+  live_flags_.clear();
+}
+
+bool FakeDcgm::IsWatched(int group, uint32_t entity, uint16_t field) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return IsWatchedLocked({group, entity, field});
+}
+
+double FakeDcgm::KeepOf(uint16_t field) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const Watch& watch : watches_) {
+    const auto found = field_groups_.find(watch.fields);
+    if (found != field_groups_.end() &&
+        std::ranges::find(found->second, field) != found->second.end()) {
+      return watch.keep_s;
+    }
+  }
+  return 0;
+}
+
+long long FakeDcgm::PeriodOf(uint16_t field) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const Watch& watch : watches_) {
+    const auto found = field_groups_.find(watch.fields);
+    if (found != field_groups_.end() &&
+        std::ranges::find(found->second, field) != found->second.end()) {
+      return watch.period_us;
+    }
+  }
+  return 0;
+}
+
+size_t FakeDcgm::group_count() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return groups_.size();
+}
+
+size_t FakeDcgm::field_group_count() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return field_groups_.size();
+}
+
+std::string FakeDcgm::last_address() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return last_address_;
+}
+
+uint32_t FakeDcgm::last_timeout_ms() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return last_timeout_ms_;
+}
+
+std::vector<uint32_t> FakeDcgm::live_flags() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return live_flags_;
+}
+
+}  // namespace podgpu

@@ -1,0 +1,145 @@
+// A DCGM engine for tests in this process: a DcgmTable whose functions answer from what a test set.
+//
+// A test adds devices and raw values, hands Library() to a DcgmSource, and asks afterwards which
+// calls were made.  Watches are followed: a value is told only for a device and field that are
+// watched.  Calls can be told to fail, or to hang until dcgmDisconnect frees them.  The vendor's
+// functions take no context, so that one FakeDcgm may live at a time in a process.  Thread safe.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "abi/load.h"
+
+namespace podgpu {
+
+// A GPU as the fake engine tells of it.
+struct FakeGpu {
+  uint32_t gpu_id = 0;
+  std::string uuid;
+  std::string pci_bus_id;
+  std::string model;
+  std::string serial;
+  std::string vbios_version;
+  bool mig_enabled = false;
+  abi::DcgmEntityStatus_t status = abi::DcgmEntityStatusOk;
+};
+
+// A MIG GPU instance with its compute instances.
+struct FakeGpuInstance {
+  uint32_t entity_id = 0;
+  uint32_t gpu_id = 0;
+  uint32_t gpu_instance_id = 0;
+  std::string profile;
+  // DCGM's entity id and NVML's id of each.
+  std::vector<std::pair<uint32_t, uint32_t>> compute_instances;
+};
+
+class FakeDcgm {
+ public:
+  FakeDcgm();
+  ~FakeDcgm();
+  FakeDcgm(const FakeDcgm&) = delete;
+  FakeDcgm& operator=(const FakeDcgm&) = delete;
+
+  // The library to make a source of.
+  abi::DcgmLibrary Library() const;
+
+  // What the node has; may change at any time.
+  std::vector<FakeGpu> gpus;
+  std::vector<FakeGpuInstance> instances;
+  std::string driver_version = "570.133.20";
+  std::string version = "4.6.0";
+  std::set<uint16_t> profiling_fields;  // Empty: there is no profiling module (-33).
+  std::set<uint16_t> unknown_fields;    // Ids that library and engine do not have.
+  std::set<uint16_t> engine_unknown;    // Ids that the engine alone does not have.
+  std::set<uint16_t> unwatchable;       // Ids whose watch is refused with `unwatchable_code`.
+  abi::dcgmReturn_t unwatchable_code = abi::DCGM_ST_REQUIRES_ROOT;
+  abi::DcgmGeneration generation = abi::DcgmGeneration::k4;
+  std::set<abi::DcgmCapability> without;           // Capabilities that the library lacks.
+  int64_t sample_time_us = 1'700'000'000'000'000;  // Of the values that are set without one.
+
+  // Raw values, told as they are.  `group` is abi::DCGM_FE_GPU or DCGM_FE_GPU_I.
+  void SetInt64(int group, uint32_t entity, uint16_t field, int64_t number);
+  void SetDouble(int group, uint32_t entity, uint16_t field, double number);
+  void SetString(int group, uint32_t entity, uint16_t field, const std::string& text);
+  void SetStatus(int group, uint32_t entity, uint16_t field, abi::dcgmReturn_t status);
+  void SetRaw(const abi::dcgmFieldValue_v2& raw);  // Keyed by its own entity and field.
+
+  // Every call of `symbol` answers `code`, or only the next `times`.
+  void Fail(const std::string& symbol, abi::dcgmReturn_t code, int times = -1);
+  void Heal(const std::string& symbol);
+  // The next call of `symbol` hangs until dcgmDisconnect, and then answers -21.
+  void Hang(const std::string& symbol);
+  void AwaitHanging();  // Until such a call hangs.
+
+  // Kills the engine: everything answers -21 until the next connect; groups are gone.
+  void Kill();
+  // Forgets groups and watches but keeps the connection, as an engine does that restarted behind a
+  // proxy.
+  void ForgetGroups();
+
+  // Symbols in the order of their calls.
+  std::vector<std::string> calls() const;
+  int CountOf(const std::string& symbol) const;
+  void ForgetCalls();
+  // What is watched now, and how.
+  bool IsWatched(int group, uint32_t entity, uint16_t field) const;
+  double KeepOf(uint16_t field) const;  // Seconds; 0 when not watched.
+  long long PeriodOf(uint16_t field) const;
+  size_t group_count() const;
+  size_t field_group_count() const;
+  std::string last_address() const;  // Of the last connect.
+  uint32_t last_timeout_ms() const;
+  std::vector<uint32_t> live_flags() const;  // Of each dcgmEntitiesGetLatestValues.
+  bool reverse_replies = false;              // Answers in the opposite order.
+  bool omit_last_reply = false;              // Leaves the last value of each reply untouched.
+
+ private:
+  friend struct FakeDcgmFunctions;
+  using Key = std::tuple<int, uint32_t, uint16_t>;
+  struct Group {
+    std::set<std::pair<int, uint32_t>> members;
+  };
+  struct Watch {
+    uint64_t group;
+    uint64_t fields;
+    long long period_us;
+    double keep_s;
+  };
+  struct Failure {
+    abi::dcgmReturn_t code;
+    int times;
+  };
+
+  // Notes the call and gives the code it shall answer before doing anything.  May hang.
+  abi::dcgmReturn_t Enter(const std::string& symbol, std::unique_lock<std::mutex>& lock);
+  bool IsWatchedLocked(const Key& key) const;
+  abi::dcgmFieldValue_v2 Answer(int group, uint32_t entity, uint16_t field, bool live) const;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<Key, abi::dcgmFieldValue_v2> values_;
+  std::map<std::string, Failure> failures_;
+  std::set<std::string> to_hang_;
+  int hanging_ = 0;
+  uint64_t disconnects_ = 0;
+  bool connected_ = false;
+  uint64_t next_id_ = 2;
+  std::map<uint64_t, Group> groups_;
+  std::map<uint64_t, std::vector<uint16_t>> field_groups_;
+  std::set<std::string> field_group_names_;
+  std::vector<Watch> watches_;
+  std::vector<std::string> calls_;
+  std::string last_address_;
+  uint32_t last_timeout_ms_ = 0;
+  std::vector<uint32_t> live_flags_;
+};
+
+}  // namespace podgpu
