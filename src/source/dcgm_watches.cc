@@ -148,7 +148,8 @@ Status DcgmWatches::FilterProfiling(dcgmHandle_t handle, const Topology& topolog
       offered.insert(group.fieldIds, group.fieldIds + count);
     }
   }
-  if (!has_answer && !models.empty()) {
+  const bool has_gpu = !models.empty() || !library_.Has(abi::DcgmCapability::kProfiling);
+  if (!has_answer && has_gpu) {
     result.profiling_refused = true;
     AddReason(result, "no profiling fields: " + reason);
   }

@@ -39,33 +39,36 @@ std::string NvmlIdentity::Words(nvmlReturn_t code) const {
 }
 
 void NvmlIdentity::Fill(Topology& topology) {
-  topology.nvml_absence.clear();
+  topology.nvml_absence = FillAll(topology);
+  for (Gpu& gpu : topology.gpus) {
+    const auto found = minor_numbers_.find(gpu.uuid);
+    gpu.minor_known = found != minor_numbers_.end();
+    gpu.minor_number = gpu.minor_known ? found->second : gpu.gpu_id;
+  }
+}
+
+std::string NvmlIdentity::FillAll(Topology& topology) {
   if (!library_) {
     StatusOr<abi::NvmlLibrary> loaded = load_();
     if (!loaded.ok()) {
-      topology.nvml_absence = std::string(loaded.status().message());
-      return;
+      return std::string(loaded.status().message());
     }
     library_ = *std::move(loaded);
   }
   if (const nvmlReturn_t code = library_->api.nvmlInit_v2(); code != abi::NVML_SUCCESS) {
-    topology.nvml_absence =
-        absl::StrFormat("%s does not initialise (%s)", library_->name, Words(code));
-    return;
+    return absl::StrFormat("%s does not initialise (%s)", library_->name, Words(code));
   }
+  std::string first_reason;
   for (size_t i = 0; i < topology.gpus.size(); ++i) {
     const std::string reason = FillGpu(topology, i);
-    if (topology.nvml_absence.empty()) {
-      topology.nvml_absence = reason;
-    }
+    first_reason = first_reason.empty() ? reason : first_reason;
   }
   library_->api.nvmlShutdown();
+  return first_reason;
 }
 
-std::string NvmlIdentity::FillGpu(Topology& topology, size_t gpu_index) const {
-  Gpu& gpu = topology.gpus[gpu_index];
-  gpu.minor_number = gpu.gpu_id;
-  gpu.minor_known = false;
+std::string NvmlIdentity::FillGpu(Topology& topology, size_t gpu_index) {
+  const Gpu& gpu = topology.gpus[gpu_index];
   if (gpu.state == DeviceState::kLost) {
     return "";
   }
@@ -76,8 +79,7 @@ std::string NvmlIdentity::FillGpu(Topology& topology, size_t gpu_index) const {
   }
   uint32_t minor_number = 0;
   if (library_->api.nvmlDeviceGetMinorNumber(device, &minor_number) == abi::NVML_SUCCESS) {
-    gpu.minor_number = minor_number;
-    gpu.minor_known = true;
+    minor_numbers_[gpu.uuid] = minor_number;
   }
   const auto is_here = [&](const GpuInstance& instance) { return instance.gpu == gpu_index; };
   if (std::ranges::none_of(topology.instances, is_here)) {

@@ -7,7 +7,9 @@
 // only.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -28,12 +30,14 @@ class NvmlIdentity {
 
  private:
   // Empty, or why something stays unknown.
-  std::string FillGpu(Topology& topology, size_t gpu_index) const;
+  std::string FillAll(Topology& topology);
+  std::string FillGpu(Topology& topology, size_t gpu_index);
   std::string FillMigDevices(Topology& topology, size_t gpu_index, abi::nvmlDevice_t gpu) const;
   std::string Words(abi::nvmlReturn_t code) const;
 
   std::function<StatusOr<abi::NvmlLibrary>()> load_;
   std::optional<abi::NvmlLibrary> library_;
+  std::map<std::string, uint32_t> minor_numbers_;  // By UUID: a lost GPU keeps its own.
 };
 
 }  // namespace podgpu

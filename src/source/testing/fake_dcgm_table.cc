@@ -1,6 +1,7 @@
 #include "source/testing/fake_dcgm_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "source/testing/fake_dcgm_values.h"
 
@@ -42,6 +43,12 @@ void FakeDcgm::SetStatus(int group, uint32_t entity, uint16_t field, dcgmReturn_
   raw.status = status;
   PutBlank(raw);
   SetRaw(raw);
+}
+
+void FakeDcgm::Tamper(int group, uint32_t entity, uint16_t field,
+                      std::function<void(dcgmFieldValue_v2&)> change) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  changes_[{group, entity, field}] = std::move(change);
 }
 
 void FakeDcgm::Fail(const std::string& symbol, dcgmReturn_t code, int times) {
@@ -122,12 +129,16 @@ dcgmFieldValue_v2 FakeDcgm::Answer(int group, uint32_t entity, uint16_t field, b
   }
   const auto found = values_.find({group, entity, field});
   const bool is_watched = live || IsWatchedLocked({group, entity, field});
-  if (is_watched && found != values_.end()) {
-    return found->second;
-  }
   dcgmFieldValue_v2 raw = MakeRawValue(group, entity, field);
-  raw.status = is_watched ? DCGM_ST_NO_DATA : DCGM_ST_NOT_WATCHED;
-  PutBlank(raw);
+  if (is_watched && found != values_.end()) {
+    raw = found->second;
+  } else {
+    raw.status = is_watched ? DCGM_ST_NO_DATA : DCGM_ST_NOT_WATCHED;
+    PutBlank(raw);
+  }
+  if (const auto change = changes_.find({group, entity, field}); change != changes_.end()) {
+    change->second(raw);
+  }
   return raw;
 }
 

@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -72,6 +73,10 @@ class FakeDcgm {
   void SetStatus(int group, uint32_t entity, uint16_t field, abi::dcgmReturn_t status);
   void SetRaw(const abi::dcgmFieldValue_v2& raw);  // Keyed by its own entity and field.
 
+  // Has the reply for this cell changed by `change` before it is told.
+  void Tamper(int group, uint32_t entity, uint16_t field,
+              std::function<void(abi::dcgmFieldValue_v2&)> change);
+
   // Every call of `symbol` answers `code`, or only the next `times`.
   void Fail(const std::string& symbol, abi::dcgmReturn_t code, int times = -1);
   void Heal(const std::string& symbol);
@@ -126,6 +131,7 @@ class FakeDcgm {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Key, abi::dcgmFieldValue_v2> values_;
+  std::map<Key, std::function<void(abi::dcgmFieldValue_v2&)>> changes_;
   std::map<std::string, Failure> failures_;
   std::set<std::string> to_hang_;
   int hanging_ = 0;

@@ -1,0 +1,64 @@
+#include "source/open_source.h"
+
+#include <set>
+#include <string>
+
+#include "gtest/gtest.h"
+
+#include "abi/load.h"
+#include "base/manual_clock.h"
+
+namespace podgpu {
+namespace {
+
+// Has libdcgm.so.4 with all its symbols, none of which may be called.
+class InertLoader final : public LibraryLoader {
+ public:
+  StatusOr<void*> Open(const std::string& name) override {
+    if (name == "libdcgm.so.4") {
+      return this;
+    }
+    return absl::NotFoundError(name +
+                               ": cannot open shared object file: No such file or directory");
+  }
+  void* Symbol(void* library, const char*) override { return library; }
+};
+
+TEST(OpenDcgmSource, ConnectsToNothingYet) {
+  InertLoader loader;
+  ManualClock clock;
+  SourceOptions options;
+  options.address = "nvidia-dcgm:5555";
+  const StatusOr<std::unique_ptr<Source>> source = OpenDcgmSource(options, loader, clock);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ((*source)->Describe(), "dcgm (libdcgm.so.4), remote engine nvidia-dcgm:5555");
+}
+
+TEST(OpenDcgmSource, IsEmbeddedWithoutAnAddress) {
+  InertLoader loader;
+  ManualClock clock;
+  const StatusOr<std::unique_ptr<Source>> source = OpenDcgmSource({}, loader, clock);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ((*source)->Describe(), "dcgm (libdcgm.so.4), embedded engine");
+}
+
+TEST(OpenDcgmSource, RefusesABadAddressBeforeItLooksForLibraries) {
+  InertLoader loader;
+  ManualClock clock;
+  SourceOptions options;
+  options.address = "host:99999";
+  options.dcgm_library = "/nowhere";
+  EXPECT_EQ(OpenDcgmSource(options, loader, clock).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(OpenDcgmSource, SaysThatTheLibraryIsMissing) {
+  InertLoader loader;
+  ManualClock clock;
+  SourceOptions options;
+  options.dcgm_library = "/nowhere";
+  EXPECT_EQ(OpenDcgmSource(options, loader, clock).status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace podgpu
