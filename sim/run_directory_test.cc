@@ -5,12 +5,12 @@
 #include <fstream>
 #include <memory>
 #include <string>
-#include <sys/mman.h>
 
 #include <gtest/gtest.h>
 
 #include "sim/compile.h"
 #include "sim/run_writer.h"
+#include "sim/test_node.h"
 
 namespace podgpu::sim {
 namespace {
@@ -25,15 +25,8 @@ std::vector<std::byte> Image(const std::string& driver, const std::string& epoch
   return std::move(result.image);
 }
 
-// A short-lived directory under the system's own, so that socket paths stay short.
 class RunDirectoryTest : public testing::Test {
  protected:
-  RunDirectoryTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "run-XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~RunDirectoryTest() override { std::filesystem::remove_all(directory_); }
-
   RunWriter Create(RunOptions options, const std::vector<std::byte>& image = Image("570.1")) {
     options.directory = directory_;
     StatusOr<RunWriter> writer = RunWriter::Create(options, image);
@@ -54,7 +47,8 @@ class RunDirectoryTest : public testing::Test {
     return error;
   }
 
-  std::string directory_;
+  const TestFolder folder_;
+  const std::string directory_ = folder_.path();
 };
 
 // A state page in this process's memory, to ask what time it shows at a given time of the machine.
@@ -171,10 +165,12 @@ TEST_F(RunDirectoryTest, TellsOfTheEngineProcess) {
   EXPECT_FALSE(reader->engine_up());
   EXPECT_EQ(reader->engine_generation(), 0U);
   EXPECT_EQ(reader->time_scale(), 100);
-  writer.EngineStarted();
+  EXPECT_EQ(writer.BeginEngine(), 1U);
+  writer.SetEngineUp(true);
   EXPECT_TRUE(reader->engine_up());
-  writer.EngineStopped();
-  writer.EngineStarted();
+  writer.SetEngineUp(false);
+  EXPECT_FALSE(reader->engine_up());
+  EXPECT_EQ(writer.BeginEngine(), 2U);
   EXPECT_EQ(reader->engine_generation(), 2U);
 }
 

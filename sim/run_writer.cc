@@ -26,8 +26,8 @@ constexpr std::array<std::string_view, 3> kSockets = {"engine.sock", "api.sock",
                                                       "kubelet/kubelet.sock"};
 
 // What an earlier node may have left in the directory and a new one must not show.
-constexpr std::array<std::string_view, 8> kLeftovers = {
-    "state",       "control.bin", "control.yaml", "engine.sock",
+constexpr std::array<std::string_view, 9> kLeftovers = {
+    "state",       "control.bin", "control.yaml", "control.accepted",    "engine.sock",
     "engine.addr", "engine.pid",  "api.sock",     "kubelet/kubelet.sock"};
 
 std::string ErrorText(int error) { return std::generic_category().message(error); }
@@ -92,8 +92,8 @@ StatusOr<StatePage*> MapPage(const std::string& path, int flags) {
 Status MakeTree(const RunOptions& options) {
   const std::filesystem::path root = options.directory;
   std::error_code error;
-  for (const char* name : {"", "kubelet", "lib"}) {
-    std::filesystem::create_directory(root / name, error);
+  for (const char* name : {"kubelet", "lib"}) {
+    std::filesystem::create_directories(root / name, error);
     if (error) {
       return FileError((root / name).string(), error.value());
     }
@@ -136,6 +136,13 @@ Status CheckSocketPath(const std::string& path) {
                       path, kSocketPathBytes, path.size()));
 }
 
+Status CheckRunDirectory(const std::string& directory) {
+  for (const std::string_view name : kSockets) {
+    PODGPU_RETURN_IF_ERROR(CheckSocketPath(absl::StrFormat("%s/%s", directory, name)));
+  }
+  return absl::OkStatus();
+}
+
 Status ReplaceFile(const std::string& path, std::span<const std::byte> bytes) {
   const std::string temporary = std::filesystem::path(path).replace_extension(".tmp").string();
   PODGPU_RETURN_IF_ERROR(WriteAll(temporary, bytes));
@@ -147,9 +154,7 @@ Status ReplaceFile(const std::string& path, std::span<const std::byte> bytes) {
 
 StatusOr<RunWriter> RunWriter::Create(const RunOptions& options,
                                       std::span<const std::byte> world_image) {
-  for (const std::string_view name : kSockets) {
-    PODGPU_RETURN_IF_ERROR(CheckSocketPath(absl::StrFormat("%s/%s", options.directory, name)));
-  }
+  PODGPU_RETURN_IF_ERROR(CheckRunDirectory(options.directory));
   PODGPU_RETURN_IF_ERROR(MakeTree(options));
   PODGPU_RETURN_IF_ERROR(ReplaceFile(options.directory + "/world.bin", world_image));
   std::string error;
@@ -256,11 +261,10 @@ Status RunWriter::PublishControl(std::span<const std::byte> image) {
   return absl::OkStatus();
 }
 
-void RunWriter::EngineStarted() {
-  page_->engine_generation.fetch_add(1);
-  page_->engine_up.store(1, std::memory_order_release);
-}
+uint64_t RunWriter::BeginEngine() { return page_->engine_generation.fetch_add(1) + 1; }
 
-void RunWriter::EngineStopped() { page_->engine_up.store(0, std::memory_order_release); }
+void RunWriter::SetEngineUp(bool up) {
+  page_->engine_up.store(up ? 1 : 0, std::memory_order_release);
+}
 
 }  // namespace podgpu::sim

@@ -30,7 +30,7 @@ struct Speed {
 };
 
 struct RunOptions {
-  std::string directory = {};               // Made when it is not there; its parent must be.
+  std::string directory = {};               // Made when it is not there.
   std::vector<std::string> lib_links = {};  // Shared objects to link from lib/, by absolute path.
   ClockMode mode = ClockMode::kReal;        // kManual starts at time 0.
   Speed speed = {};                         // Of kScaled.
@@ -82,9 +82,10 @@ class RunWriter {
   // Puts `image` into force: control.tmp, fsync, rename to control.bin, then the generation.
   Status PublishControl(std::span<const std::byte> image);
 
-  // What the engine process says of itself.
-  void EngineStarted();
-  void EngineStopped();
+  // Announces one more engine process; returns its generation, which differs from all before it.
+  uint64_t BeginEngine();
+  void SetEngineUp(bool up);
+  bool engine_up() const { return page_->engine_up.load(std::memory_order_acquire) == 1; }
 
  private:
   RunWriter(std::string directory, StatePage* page)
@@ -94,6 +95,9 @@ class RunWriter {
   std::string directory_;
   StatePage* page_;  // Mapped shared and writable; unmapped with the object.
 };
+
+// The same for every socket of a run directory.
+Status CheckRunDirectory(const std::string& directory);
 
 // kInvalidArgument when `path` is longer than a unix socket's name may be (107 bytes).
 Status CheckSocketPath(const std::string& path);

@@ -1,0 +1,148 @@
+#include "sim/nvml_session.h"
+
+#include <algorithm>
+
+namespace podgpu::sim {
+namespace {
+
+constexpr uint32_t kInitWithoutGpus = 1;  // NVML_INIT_FLAG_NO_GPUS: none is no failure.
+
+NvmlTarget Failure(abi::nvmlReturn_t result) {
+  NvmlTarget target;
+  target.result = result;
+  return target;
+}
+
+// Calls visit(target) for each MIG device of `gpu`, in hierarchy order, until it returns true.
+template <typename Visit>
+bool AnyMigDevice(const NvmlTarget& gpu, const Visit& visit) {
+  NvmlTarget target = gpu;
+  target.mig_index = -1;
+  const int instances = gpu.world->instance_count(gpu.device.gpu, gpu.now);
+  for (int instance = 0; instance < instances; ++instance) {
+    const int computes = gpu.world->compute_count(gpu.device.gpu, instance, gpu.now);
+    for (int compute = 0; compute < computes; ++compute) {
+      target.device = {gpu.device.gpu, instance, compute};
+      ++target.mig_index;
+      if (visit(target)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+NvmlSession& NvmlSession::Get() {
+  static NvmlSession* const session = std::make_unique<NvmlSession>().release();
+  return *session;
+}
+
+abi::nvmlReturn_t NvmlSession::Init(uint32_t flags) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (users_ == 0) {
+    std::string error;  // NVML has no way to say it; podgpu-sim and its documents do.
+    std::unique_ptr<RunDirectory> directory = RunDirectory::Open("", error);
+    if (directory == nullptr) {
+      return abi::NVML_ERROR_DRIVER_NOT_LOADED;
+    }
+    if (directory->world().gpu_count() == 0 && (flags & kInitWithoutGpus) == 0) {
+      return abi::NVML_ERROR_GPU_NOT_FOUND;
+    }
+    directory_ = std::move(directory);
+  }
+  ++users_;
+  return abi::NVML_SUCCESS;
+}
+
+abi::nvmlReturn_t NvmlSession::Shutdown() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (users_ == 0) {
+    return abi::NVML_ERROR_UNINITIALIZED;
+  }
+  --users_;
+  return abi::NVML_SUCCESS;
+}
+
+NvmlTarget NvmlSession::System() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (users_ == 0) {
+    return Failure(abi::NVML_ERROR_UNINITIALIZED);
+  }
+  NvmlTarget target;
+  target.world = &directory_->world();
+  target.now = directory_->Now();
+  return target;
+}
+
+NvmlTarget NvmlSession::Find(abi::nvmlDevice_t handle) {
+  NvmlTarget target = System();
+  if (target.result != abi::NVML_SUCCESS) {
+    return target;
+  }
+  std::string mig_uuid;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto known = [handle](const abi::nvmlDevice_st& one) { return &one == handle; };
+    const auto found = std::find_if(handles_.begin(), handles_.end(), known);
+    if (found == handles_.end()) {
+      return Failure(abi::NVML_ERROR_INVALID_ARGUMENT);
+    }
+    target.device.gpu = found->gpu;
+    mig_uuid = found->mig_uuid;
+  }
+  if (mig_uuid.empty()) {
+    return target;
+  }
+  const NvmlTarget gpu = target;
+  const bool found = AnyMigDevice(gpu, [&](const NvmlTarget& one) {
+    target = one;
+    return one.compute().mig_uuid == mig_uuid;
+  });
+  return found ? target : Failure(abi::NVML_ERROR_INVALID_ARGUMENT);
+}
+
+NvmlTarget NvmlSession::FindMig(const NvmlTarget& gpu, int mig_index) const {
+  NvmlTarget target;
+  const bool found = AnyMigDevice(gpu, [&](const NvmlTarget& one) {
+    target = one;
+    return one.mig_index == mig_index;
+  });
+  return found ? target : Failure(abi::NVML_ERROR_NOT_FOUND);
+}
+
+NvmlTarget NvmlSession::FindUuid(std::string_view uuid) {
+  NvmlTarget gpu = System();
+  if (gpu.result != abi::NVML_SUCCESS) {
+    return gpu;
+  }
+  NvmlTarget found;
+  for (gpu.device.gpu = 0; gpu.device.gpu < gpu.world->gpu_count(); ++gpu.device.gpu) {
+    if (gpu.gpu().uuid == uuid) {
+      return gpu;
+    }
+    const bool is_mig = AnyMigDevice(gpu, [&](const NvmlTarget& one) {
+      found = one;
+      return one.compute().mig_uuid == uuid;
+    });
+    if (is_mig) {
+      return found;
+    }
+  }
+  return Failure(abi::NVML_ERROR_NOT_FOUND);
+}
+
+abi::nvmlDevice_t NvmlSession::Handle(const NvmlTarget& target) {
+  const std::string mig_uuid(target.is_mig() ? target.compute().mig_uuid : std::string_view());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (abi::nvmlDevice_st& one : handles_) {
+    if (one.gpu == target.device.gpu && one.mig_uuid == mig_uuid) {
+      return &one;
+    }
+  }
+  handles_.push_back({target.device.gpu, mig_uuid});
+  return &handles_.back();
+}
+
+}  // namespace podgpu::sim
