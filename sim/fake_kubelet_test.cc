@@ -1,0 +1,227 @@
+// The simulated kubelet, asked by a real gRPC client over its socket.
+#include "sim/fake_kubelet.h"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include "base/manual_clock.h"
+#include "pod_resources_v1.grpc.pb.h"
+#include "pod_resources_v1alpha1.grpc.pb.h"
+#include "sim/test_node.h"
+
+namespace podgpu::sim {
+namespace {
+
+constexpr char kScenario[] = R"(format: 1
+name: pods
+seed: 42
+gpus:
+  - {count: 2, class: h100-sxm5-80gb}
+  - {class: h100-sxm5-80gb, mig: [{profile: 3g.40gb}, {profile: 1g.10gb}]}
+  - {class: h100-sxm5-80gb, sharing: {kind: time_slicing, replicas: 3}}
+pods:
+  - {name: train, namespace: ml, containers: [{name: main, gpus: [0, 1]}]}
+  - {name: late, namespace: web, start: 10s, stop: 20s, containers: [{name: a, devices: [gpu2/mig1]}, {name: b, devices: ["gpu3::0", "gpu3::2"]}]}
+)";
+
+using Devices = std::vector<std::pair<std::string, std::string>>;  // Resource name, device id.
+
+template <typename Holder>
+Devices DevicesOf(const Holder& holder) {
+  Devices devices;
+  for (const auto& entry : holder.devices()) {
+    EXPECT_EQ(entry.device_ids_size(), 1) << "one id per entry, as the kubelet sends them";
+    devices.emplace_back(entry.resource_name(), entry.device_ids(0));
+  }
+  return devices;
+}
+
+class KubeletTest : public testing::Test {
+ protected:
+  explicit KubeletTest(std::string_view scenario = kScenario) : node_(scenario) {
+    std::string error;
+    directory_ = RunDirectory::Open(node_.path(), error);
+    EXPECT_NE(directory_, nullptr) << error;
+    Restart();
+  }
+
+  void Restart() {
+    StatusOr<std::unique_ptr<FakeKubelet>> kubelet =
+        FakeKubelet::Start(*directory_, clock_, socket_path());
+    ASSERT_TRUE(kubelet.ok()) << kubelet.status();
+    kubelet_ = *std::move(kubelet);
+    channel_ = grpc::CreateChannel("unix:" + socket_path(), grpc::InsecureChannelCredentials());
+    v1_ = v1::PodResourcesLister::NewStub(channel_);
+    v1alpha1_ = v1alpha1::PodResourcesLister::NewStub(channel_);
+  }
+  std::string socket_path() const { return node_.path() + "/kubelet/kubelet.sock"; }
+
+  grpc::Status List(v1::ListPodResourcesResponse& response) {
+    grpc::ClientContext context;
+    return v1_->List(&context, {}, &response);
+  }
+  grpc::Status ListOld(v1alpha1::ListPodResourcesResponse& response) {
+    grpc::ClientContext context;
+    return v1alpha1_->List(&context, {}, &response);
+  }
+  grpc::Status Get(const std::string& name, const std::string& pod_namespace,
+                   v1::GetPodResourcesResponse& response) {
+    grpc::ClientContext context;
+    v1::GetPodResourcesRequest request;
+    request.set_pod_name(name);
+    request.set_pod_namespace(pod_namespace);
+    return v1_->Get(&context, request, &response);
+  }
+
+  TestNode node_;
+  std::unique_ptr<RunDirectory> directory_;
+  ManualClock clock_;
+  std::unique_ptr<FakeKubelet> kubelet_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::PodResourcesLister::Stub> v1_;
+  std::unique_ptr<v1alpha1::PodResourcesLister::Stub> v1alpha1_;
+};
+
+TEST_F(KubeletTest, ListsThePodsOfThePresentMoment) {
+  v1::ListPodResourcesResponse response;
+  ASSERT_TRUE(List(response).ok());
+  ASSERT_EQ(response.pod_resources_size(), 1);
+  EXPECT_EQ(response.pod_resources(0).name(), "train");
+  EXPECT_EQ(response.pod_resources(0).namespace_(), "ml");
+  const World& world = directory_->world();
+  EXPECT_EQ(DevicesOf(response.pod_resources(0).containers(0)),
+            (Devices{{"nvidia.com/gpu", std::string(world.gpu(0).uuid)},
+                     {"nvidia.com/gpu", std::string(world.gpu(1).uuid)}}));
+
+  ASSERT_TRUE(node_.writer().Tick(12'000'000).ok());
+  response.Clear();
+  ASSERT_TRUE(List(response).ok());
+  ASSERT_EQ(response.pod_resources_size(), 2);
+  std::map<std::string, Devices> of_late;
+  for (const v1::PodResources& pod : response.pod_resources()) {
+    for (const v1::ContainerResources& container : pod.containers()) {
+      if (pod.name() == "late") {
+        of_late[container.name()] = DevicesOf(container);
+      }
+    }
+  }
+  EXPECT_EQ(of_late["a"],
+            (Devices{{"nvidia.com/mig-1g.10gb", std::string(world.compute(2, 0, 0, 0).mig_uuid)}}))
+      << "the second of the list; the hierarchy begins with the smaller one";
+  const std::string shared(world.gpu(3).uuid);
+  EXPECT_EQ(of_late["b"],
+            (Devices{{"nvidia.com/gpu", shared + "::0"}, {"nvidia.com/gpu", shared + "::2"}}));
+
+  ASSERT_TRUE(node_.writer().Tick(8'000'000).ok());
+  response.Clear();
+  ASSERT_TRUE(List(response).ok());
+  EXPECT_EQ(response.pod_resources_size(), 1);
+}
+
+TEST_F(KubeletTest, TellsTheOldVersionTheSame) {
+  ASSERT_TRUE(node_.writer().Tick(12'000'000).ok());
+  v1::ListPodResourcesResponse response;
+  v1alpha1::ListPodResourcesResponse old;
+  ASSERT_TRUE(List(response).ok());
+  ASSERT_TRUE(ListOld(old).ok());
+  EXPECT_EQ(response.SerializeAsString(), old.SerializeAsString());
+}
+
+TEST_F(KubeletTest, ListsEveryIdThatCouldBeGivenOut) {
+  grpc::ClientContext context;
+  v1::AllocatableResourcesResponse response;
+  ASSERT_TRUE(v1_->GetAllocatableResources(&context, {}, &response).ok());
+  const Devices devices = DevicesOf(response);
+  EXPECT_EQ(devices.size(), 2U + 2U + 3U);
+  EXPECT_EQ(std::set(devices.begin(), devices.end()).size(), devices.size());
+  v1::ListPodResourcesResponse pods;
+  ASSERT_TRUE(List(pods).ok());
+  for (const auto& device : DevicesOf(pods.pod_resources(0).containers(0))) {
+    EXPECT_EQ(std::count(devices.begin(), devices.end(), device), 1) << device.second;
+  }
+}
+
+TEST_F(KubeletTest, GetsOnePodOrSaysWhichIsUnknown) {
+  v1::GetPodResourcesResponse response;
+  ASSERT_TRUE(Get("train", "ml", response).ok());
+  EXPECT_EQ(response.pod_resources().name(), "train");
+  EXPECT_EQ(response.pod_resources().containers_size(), 1);
+  const grpc::Status unknown = Get("late", "web", response);
+  EXPECT_EQ(unknown.error_code(), grpc::StatusCode::UNKNOWN);
+  EXPECT_EQ(unknown.error_message(), "pod late in namespace web not found");
+}
+
+TEST_F(KubeletTest, RejectsMoreThanABurstOfCalls) {
+  v1::ListPodResourcesResponse response;
+  v1alpha1::ListPodResourcesResponse old;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(List(response).ok());
+    EXPECT_TRUE(ListOld(old).ok()) << "one bucket for both versions";
+  }
+  const grpc::Status rejected = List(response);
+  EXPECT_EQ(rejected.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(rejected.error_message(), "rejected by rate limit");
+  clock_.Advance(std::chrono::milliseconds(20));  // Two calls' worth.
+  EXPECT_TRUE(List(response).ok());
+  EXPECT_TRUE(List(response).ok());
+  EXPECT_FALSE(List(response).ok());
+}
+
+TEST_F(KubeletTest, MovesToANewInodeWhenItStartsAgain) {
+  struct stat before {};
+  struct stat after {};
+  ASSERT_EQ(stat(socket_path().c_str(), &before), 0);
+  kubelet_.reset();
+  EXPECT_NE(stat(socket_path().c_str(), &after), 0) << "gone with the server";
+  node_.folder().Write("kubelet/kubelet.sock", "left over");
+  Restart();
+  ASSERT_EQ(stat(socket_path().c_str(), &after), 0);
+  EXPECT_TRUE(S_ISSOCK(after.st_mode));
+  v1::ListPodResourcesResponse response;
+  EXPECT_TRUE(List(response).ok());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(node_.path() + "/kubelet"), {}), 1)
+      << "no temporary name stays";
+}
+
+class OldKubeletTest : public KubeletTest {
+ protected:
+  OldKubeletTest()
+      : KubeletTest(
+            "format: 1\nname: old\nseed: 1\ngpus: [{class: h100-sxm5-80gb}]\n"
+            "kubelet: {allocator: nvidia, versions: [v1alpha1]}\n") {}
+};
+
+class KubeletWithoutInventoryTest : public KubeletTest {
+ protected:
+  KubeletWithoutInventoryTest()
+      : KubeletTest(
+            "format: 1\nname: old\nseed: 1\ngpus: [{class: h100-sxm5-80gb}]\n"
+            "kubelet: {allocator: nvidia, versions: [v1], inventory: false}\n") {}
+};
+
+TEST_F(KubeletWithoutInventoryTest, SaysThatItsInventoryIsDisabled) {
+  grpc::ClientContext context;
+  v1::AllocatableResourcesResponse response;
+  const grpc::Status status = v1_->GetAllocatableResources(&context, {}, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNKNOWN);
+  EXPECT_TRUE(status.error_message().ends_with("disabled")) << status.error_message();
+}
+
+TEST_F(OldKubeletTest, DoesNotKnowTheVersionThatTheScenarioLeavesOut) {
+  v1::ListPodResourcesResponse response;
+  const grpc::Status status = List(response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(status.error_message(), "unknown service v1.PodResourcesLister");
+  v1alpha1::ListPodResourcesResponse old;
+  EXPECT_TRUE(ListOld(old).ok());
+}
+
+}  // namespace
+}  // namespace podgpu::sim
