@@ -1,0 +1,58 @@
+// The grammar of podgpu-sim's command line: COMMAND, its operands, its flags.
+//
+// A Command is one row of the table in commands.cc; this file parses against it and prints help.
+// Whatever is not in the table is refused in one line that names the nearest thing that is.  Flags
+// may be written --flag VALUE or --flag=VALUE, and stand anywhere after the command.  Pure but for
+// PrintHelp.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace podgpu::sim {
+
+struct Flag {
+  std::string_view name;   // "--dir"
+  std::string_view value;  // "DIR", or empty for a flag that is there or not.
+  std::string_view help;
+};
+
+// What was written after the command.
+class Arguments {
+ public:
+  std::vector<std::string> operands;
+
+  bool Has(std::string_view flag) const { return flags_.contains(flag); }
+  std::optional<std::string> Get(std::string_view flag) const;
+  void Set(std::string_view flag, std::string value) { flags_[flag] = std::move(value); }
+
+ private:
+  std::map<std::string_view, std::string> flags_;  // By the table's own names.
+};
+
+struct Command {
+  std::string_view name;
+  std::string_view operands;  // As in the usage line: "SCENARIO", "PROFILE...".
+  size_t least_operands, most_operands;
+  std::string_view summary;
+  std::span<const Flag> flags;
+  Status (*run)(const Arguments& arguments);
+};
+
+// The command that `words` (without the program's name) names, kInvalidArgument otherwise.
+StatusOr<const Command*> FindCommand(std::span<const Command> commands, std::string_view name);
+
+// Reads the words after the command's name.
+StatusOr<Arguments> ParseArguments(const Command& command, std::span<const std::string> words);
+
+// The help of the program, and of one command.
+std::string ProgramHelp(std::span<const Command> commands);
+std::string CommandHelp(const Command& command);
+
+}  // namespace podgpu::sim

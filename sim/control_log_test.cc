@@ -1,0 +1,175 @@
+#include "sim/control_log.h"
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "sim/run_directory.h"
+#include "sim/test_node.h"
+
+namespace podgpu::sim {
+namespace {
+
+constexpr char kScenario[] =
+    "format: 1\nname: test\nseed: 7\n"
+    "gpus:\n  - {class: h100-sxm5-80gb}\n"
+    "  - {class: h100-sxm5-80gb, mig: [{profile: 3g.40gb}, {profile: 1g.10gb}]}\n";
+constexpr TimeUs kSecond = 1'000'000;
+
+class ControlLogTest : public testing::Test {
+ protected:
+  ControlLogTest() : node_(kScenario) {
+    std::string error;
+    reader_ = RunDirectory::Open(node_.path(), error);
+    EXPECT_NE(reader_, nullptr) << error;
+  }
+
+  std::string Read(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(node_.path() + "/" + name).rdbuf();
+    return text.str();
+  }
+  std::string Refusal(std::string_view text) {
+    node_.folder().Write("control.yaml", text);
+    const StatusOr<bool> accepted = AcceptControlFile(node_.writer());
+    EXPECT_FALSE(accepted.ok()) << text;
+    EXPECT_EQ(reader_->log_generation(), generation_) << "the old log stays";
+    return std::string(accepted.status().message());
+  }
+
+  TestNode node_;
+  std::unique_ptr<RunDirectory> reader_;
+  uint64_t generation_ = 0;
+};
+
+TEST_F(ControlLogTest, ChangesAPowerLimitFromTheEntrysTimeOn) {
+  ASSERT_TRUE(node_.writer().Tick(kSecond).ok());
+  const StatusOr<TimeUs> at =
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", std::nullopt);
+  ASSERT_TRUE(at.ok()) << at.status();
+  EXPECT_EQ(*at, kSecond + 50'000);  // The least lead, on a clock that stands.
+  const World& world = reader_->world();
+  EXPECT_EQ(world.PowerLimitMw(0, *at - 1), 700'000);
+  EXPECT_EQ(world.PowerLimitMw(0, *at), 300'000);
+  EXPECT_EQ(world.PowerLimitMw(1, *at), 700'000);
+  EXPECT_EQ(Read("control.yaml"), "- {at: 1.05s, kind: power_limit, gpu: 0, watts: 300}\n");
+}
+
+TEST_F(ControlLogTest, KeepsEarlierEntriesAndEnergyThroughAMigChange) {
+  ASSERT_TRUE(
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", 5 * kSecond).ok());
+  const DeviceRef gpu{1, -1, -1};
+  const Int128 before = reader_->world().Integrate(Integral::kEnergyNj, gpu, 9 * kSecond);
+  const std::string uuid(reader_->world().compute(1, 0, 0, 0).mig_uuid);
+  const StatusOr<TimeUs> at = AppendControl(
+      node_.writer(), "kind: mig_set, gpu: 1, layout: [1g.10gb, 1g.10gb, 1g.10gb]", 10 * kSecond);
+  ASSERT_TRUE(at.ok()) << at.status();
+  const World& world = reader_->world();
+  EXPECT_EQ(world.instance_count(1, *at - 1), 2);
+  EXPECT_EQ(world.instance_count(1, *at), 3);
+  EXPECT_NE(world.compute(1, 0, 0, *at).mig_uuid, uuid);
+  EXPECT_EQ(world.Integrate(Integral::kEnergyNj, gpu, 9 * kSecond), before);
+  EXPECT_GT(world.Integrate(Integral::kEnergyNj, gpu, 11 * kSecond), before);
+  EXPECT_EQ(world.PowerLimitMw(0, *at), 300'000);
+  EXPECT_EQ(reader_->log_generation(), 2U);
+}
+
+TEST_F(ControlLogTest, TakesAFileFromAPersonAndMakesItsTimesAbsolute) {
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+  node_.folder().Write("control.yaml",
+                       "# less power\n"
+                       "- {at: now+2s, kind: power_limit, gpu: 0, watts: 250}\n"
+                       "- at: 'now'\n  kind: power_limit\n  gpu: 1\n  watts: 400\n");
+  const StatusOr<bool> accepted = AcceptControlFile(node_.writer());
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_TRUE(*accepted);
+  EXPECT_EQ(Read("control.yaml"),
+            "# less power\n"
+            "- {at: 12s, kind: power_limit, gpu: 0, watts: 250}\n"
+            "- at: '10.05s'\n  kind: power_limit\n  gpu: 1\n  watts: 400\n");
+  EXPECT_EQ(reader_->world().PowerLimitMw(0, 12 * kSecond), 250'000);
+  EXPECT_EQ(reader_->world().PowerLimitMw(1, 11 * kSecond), 400'000);
+  const StatusOr<bool> again = AcceptControlFile(node_.writer());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_FALSE(*again) << "its own rewriting is no news";
+  EXPECT_EQ(reader_->log_generation(), 1U);
+}
+
+TEST_F(ControlLogTest, RefusesALogThatDoesNotHoldAndKeepsTheOldOne) {
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+  EXPECT_EQ(Refusal("- {at: 20s, kind: gpu_lost, gpu: 0}\n"),
+            "control.yaml:1:19: [0].kind: \"gpu_lost\" is not simulated; simulated are mig_set, "
+            "power_limit");
+  EXPECT_EQ(Refusal("- {kind: mig_set, gpu: 0}\n"),
+            "control.yaml:1:3: [0].at: missing; write at: now+2s or a world time");
+  EXPECT_EQ(Refusal("- 5\n- {at: soon, kind: mig_set}\n"),
+            "control.yaml:1:3: [0]: an entry is a map: {at: now+2s, kind: ...}\n"
+            "control.yaml:2:8: [1].at: \"soon\" is no time; write 90s, 1.5s, 200ms or now+2s");
+  EXPECT_EQ(Refusal("at: 5s\n"),
+            "control.yaml:1:1: the control log is a list of entries: - {at: now+2s, kind: ...}");
+  EXPECT_EQ(Refusal("- {at: 5s, kind: power_limit, gpu: 0, watts: 300}\n"),
+            "control.yaml:1:3: at 5s is past or too near: world time is 10s. Write now+2s");
+  EXPECT_EQ(Refusal("- {at: 20s, kind: power_limit, gpu: 9, watts: 300}\n").find("control.yaml:1:"),
+            0U);
+  EXPECT_EQ(Refusal("- {at: 20s\n").find("control.yaml:"), 0U);
+}
+
+TEST_F(ControlLogTest, LetsNobodyChangeWhatHasTakenEffect) {
+  ASSERT_TRUE(
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", 5 * kSecond).ok());
+  ASSERT_TRUE(
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 200", 90 * kSecond).ok());
+  generation_ = 2;
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+  EXPECT_EQ(Refusal("- {at: 90s, kind: power_limit, gpu: 0, watts: 200}\n"),
+            "control.yaml:1:1: the entry {at: 5s, kind: power_limit, gpu: 0, watts: 300} has taken "
+            "effect and stays; put it back, and add another that undoes it");
+  // What is still to come may go.
+  node_.folder().Write("control.yaml", "- {at: 5s, kind: power_limit, gpu: 0, watts: 300}\n");
+  const StatusOr<bool> accepted = AcceptControlFile(node_.writer());
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_EQ(reader_->world().PowerLimitMw(0, 91 * kSecond), 300'000);
+}
+
+TEST_F(ControlLogTest, HealsWhatItChanged) {
+  StatusOr<std::optional<TimeUs>> healed = HealControl(node_.writer());
+  ASSERT_TRUE(healed.ok()) << healed.status();
+  EXPECT_FALSE(healed->has_value()) << "nothing was done";
+  ASSERT_TRUE(AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", kSecond).ok());
+  ASSERT_TRUE(
+      AppendControl(node_.writer(), "kind: mig_set, gpu: 1, layout: [7g.80gb]", kSecond).ok());
+  ASSERT_TRUE(
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 1, watts: 200", 90 * kSecond).ok());
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+  healed = HealControl(node_.writer());
+  ASSERT_TRUE(healed.ok()) << healed.status();
+  ASSERT_TRUE(healed->has_value());
+  const World& world = reader_->world();
+  const TimeUs at = **healed;
+  EXPECT_EQ(world.PowerLimitMw(0, at - 1), 300'000);
+  EXPECT_EQ(world.PowerLimitMw(0, at), 700'000);
+  EXPECT_EQ(world.instance_count(1, at - 1), 1);
+  EXPECT_EQ(world.instance_count(1, at), 2);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(world.instance(1, i, at).profile, world.instance(1, i, 0).profile);
+    EXPECT_EQ(world.instance(1, i, at).placement_start, world.instance(1, i, 0).placement_start);
+  }
+  EXPECT_EQ(world.PowerLimitMw(1, 91 * kSecond), 700'000);
+}
+
+TEST_F(ControlLogTest, GoesIntoForceOnAClockThatRuns) {
+  node_.writer().SetSpeed({1, 1});
+  const TimeUs now = node_.writer().Now();
+  const StatusOr<TimeUs> at =
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", std::nullopt);
+  ASSERT_TRUE(at.ok()) << at.status();
+  EXPECT_GE(*at, now + 50'000);
+  EXPECT_EQ(reader_->world().PowerLimitMw(0, *at), 300'000);
+}
+
+}  // namespace
+}  // namespace podgpu::sim

@@ -1,0 +1,262 @@
+#include "sim/node.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <fcntl.h>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "base/clock.h"
+#include "sim/compile.h"
+#include "sim/control_log.h"
+#include "sim/engine.h"
+#include "sim/engine_process.h"
+#include "sim/fake_kubelet.h"
+#include "sim/run_directory.h"
+#include "sim/signals.h"
+#include "sim/units.h"
+
+namespace podgpu::sim {
+namespace {
+
+// One step, said when it is done.
+void Say(std::string_view what, const std::string& text) {
+  std::printf("%s\n", absl::StrFormat("%-10s %s", what, text).c_str());
+  std::fflush(stdout);
+}
+
+// Complaints about something that goes on without it.
+void Warn(const std::string& text) { std::fprintf(stderr, "podgpu-sim run: %s\n", text.c_str()); }
+
+Status CompileErrors(const CompileResult& compiled) {
+  std::string lines;
+  for (const std::string& error : compiled.errors) {
+    lines += (lines.empty() ? "" : "\n") + error;
+  }
+  return absl::InvalidArgumentError(lines);
+}
+
+std::span<const std::byte> Bytes(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+std::string CivilTime(int64_t unix_us) {
+  const time_t seconds = static_cast<time_t>(unix_us / 1'000'000);
+  tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+std::string PaceOf(const RunOptions& run) {
+  switch (run.mode) {
+    case ClockMode::kManual:
+      return "manual: stands still until `podgpu-sim tick`";
+    case ClockMode::kScaled:
+      return absl::StrFormat("%d/%d of real time", run.speed.numerator, run.speed.denominator);
+    case ClockMode::kReal:
+      break;
+  }
+  return "real time";
+}
+
+// A descriptor that is closed with its scope; may hold a lock meanwhile.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) {
+      close(fd_);
+    }
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// Claims the directory for one `run`; the claim ends with the process, however that ends.
+StatusOr<Descriptor> Claim(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  const std::string path = directory + "/run.lock";
+  Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (file.get() < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: %s; choose another run directory with --dir", path,
+                        std::generic_category().message(error ? error.value() : errno)));
+  }
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: another podgpu-sim runs a node here; stop it or choose --dir", directory));
+  }
+  return file;
+}
+
+// Everything of a running node, ended in reverse order.
+class Node {
+ public:
+  Node(RunWriter writer, std::unique_ptr<RunDirectory> directory)
+      : writer_(std::move(writer)), directory_(std::move(directory)) {}
+
+  Status Start(const NodeOptions& options) {
+    const std::string socket_path = writer_.directory() + "/kubelet/kubelet.sock";
+    PODGPU_ASSIGN_OR_RETURN(kubelet_, FakeKubelet::Start(*directory_, clock_, socket_path));
+    std::string versions;
+    for (const char* version : {"v1", "v1alpha1"}) {
+      if (directory_->world().kubelet_has(version)) {
+        versions += (versions.empty() ? "" : ", ") + std::string(version);
+      }
+    }
+    Say("kubelet", absl::StrFormat("%s serves pod-resources %s", socket_path,
+                                   versions.empty() ? "in no version" : versions));
+    const std::string tcp =
+        options.engine_tcp.value_or(std::string(directory_->world().engine_tcp()));
+    PODGPU_ASSIGN_OR_RETURN(EngineProcess engine, EngineProcess::Start(writer_, tcp));
+    engine_.emplace(std::move(engine));
+    Say("engine", absl::StrFormat("%s/engine.sock%s, process %d", writer_.directory(),
+                                  tcp.empty() ? "" : " and TCP (engine.addr)", engine_->pid()));
+    watch_.emplace(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    inotify_add_watch(watch_->get(), writer_.directory().c_str(), IN_CLOSE_WRITE | IN_MOVED_TO);
+    return absl::OkStatus();
+  }
+
+  // Serves until SIGINT or SIGTERM.
+  void Serve(const Signals& signals) {
+    for (;;) {
+      std::array<pollfd, 2> polled = {
+          {{signals.descriptor(), POLLIN, 0}, {watch_->get(), POLLIN, 0}}};
+      poll(polled.data(), polled.size(), -1);
+      for (int one = signals.Take(); one != 0; one = signals.Take()) {
+        if (one != SIGCHLD) {
+          return;
+        }
+        LookAtEngine();
+      }
+      if (polled[1].revents != 0) {
+        LookAtControlFile();
+      }
+    }
+  }
+
+ private:
+  void LookAtEngine() {
+    if (const std::optional<std::string> ended = engine_->Ended()) {
+      writer_.SetEngineUp(false);
+      Say("engine", absl::StrFormat("ended by %s; start another with `podgpu-sim engine --dir %s`",
+                                    *ended, writer_.directory()));
+    }
+  }
+
+  void LookAtControlFile() {
+    std::array<char, 4096> events{};
+    while (read(watch_->get(), events.data(), events.size()) > 0) {
+      // Which file it was does not matter: one that says what is in force changes nothing.
+    }
+    const DirectoryLock lock(writer_.directory());
+    const StatusOr<bool> accepted = AcceptControlFile(writer_);
+    if (!accepted.ok()) {
+      Warn(absl::StrFormat("%s\nthe control log stays as it was",
+                           std::string(accepted.status().message())));
+    } else if (*accepted) {
+      Say("control",
+          absl::StrFormat("control.yaml is in force, generation %d", writer_.log_generation()));
+    }
+  }
+
+  SystemClock clock_;
+  RunWriter writer_;
+  std::unique_ptr<RunDirectory> directory_;
+  std::unique_ptr<FakeKubelet> kubelet_;
+  std::optional<EngineProcess> engine_;
+  std::optional<Descriptor> watch_;
+};
+
+// Removes what must not look alive afterwards.
+void RemoveSockets(const std::string& directory) {
+  for (const char* name : {"engine.sock", "engine.addr", "engine.pid", "kubelet/kubelet.sock"}) {
+    std::error_code error;
+    std::filesystem::remove(std::filesystem::path(directory) / name, error);
+  }
+}
+
+}  // namespace
+
+Status RunNode(const NodeOptions& options) {
+  const Signals signals;  // Before gRPC's threads.
+  const CompileResult compiled = CompileScenario(options.scenario.text, options.scenario.path);
+  if (!compiled.errors.empty()) {
+    return CompileErrors(compiled);
+  }
+  PODGPU_RETURN_IF_ERROR(CheckRunDirectory(options.run.directory));
+  PODGPU_ASSIGN_OR_RETURN(const Descriptor claim, Claim(options.run.directory));
+  PODGPU_ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Create(options.run, compiled.image));
+  PODGPU_RETURN_IF_ERROR(
+      ReplaceFile(options.run.directory + "/scenario.yaml", Bytes(options.scenario.text)));
+  std::string error;
+  std::unique_ptr<RunDirectory> directory = RunDirectory::Open(options.run.directory, error);
+  if (directory == nullptr) {
+    return absl::InternalError(error);
+  }
+  const World& world = directory->world();
+  Say("scenario", absl::StrFormat("%s from %s: %d GPUs, image %016x of %d bytes",
+                                  world.scenario_name(), options.scenario.path, world.gpu_count(),
+                                  world.scenario_hash(), compiled.image.size()));
+  Say("directory", options.run.directory);
+  Say("clock", absl::StrFormat("%s; world time 0 is %s", PaceOf(options.run),
+                               CivilTime(directory->StampUs(0))));
+  {
+    Node node(std::move(writer), std::move(directory));
+    PODGPU_RETURN_IF_ERROR(node.Start(options));
+    Say("ready", absl::StrFormat("PODGPU_SIM_DIR=%s LD_LIBRARY_PATH=%s/lib; Ctrl-C ends it",
+                                 options.run.directory, options.run.directory));
+    node.Serve(signals);
+  }
+  RemoveSockets(options.run.directory);
+  Say("ended", options.run.directory);
+  return absl::OkStatus();
+}
+
+StatusOr<int> ServeEngine(const std::string& directory, const std::string& tcp, int parent) {
+  const Signals signals;
+  if (parent != 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+      return 1;  // It was quicker.
+    }
+  }
+  PODGPU_ASSIGN_OR_RETURN(RunWriter node, RunWriter::Attach(directory));
+  const std::string pid = std::to_string(getpid()) + "\n";
+  EngineOptions options;
+  options.run_directory = directory;
+  options.tcp = tcp;
+  options.generation = node.BeginEngine();
+  options.stop_descriptor = signals.descriptor();
+  options.on_listening = [&] {
+    if (ReplaceFile(directory + "/engine.pid", Bytes(pid)).ok()) {
+      node.SetEngineUp(true);
+    }
+  };
+  const int code = RunEngine(options);
+  node.SetEngineUp(false);
+  return code;
+}
+
+}  // namespace podgpu::sim
