@@ -157,20 +157,16 @@ Reading Utilization(const Query& query) {
 
 constexpr int Of(Integral integral) { return static_cast<int>(integral); }
 
-Int128 IntegralAt(const Query& query, Integral integral, DeviceRef device, TimeUs t) {
-  return query.world.Integrate(integral, device, t);
-}
-
 // Nanoseconds, or bytes x 10^6, of the whole GPU since the epoch.
 Reading Violation(const Query& query) {
   const DeviceRef gpu{.gpu = query.entity.device.gpu};
   return Number(static_cast<int64_t>(
-      IntegralAt(query, static_cast<Integral>(query.argument), gpu, query.sample.t)));
+      query.world.Integrate(static_cast<Integral>(query.argument), gpu, query.sample.t)));
 }
 Reading BytesTotal(const Query& query) {
   const DeviceRef gpu{.gpu = query.entity.device.gpu};
   return Number(static_cast<int64_t>(
-      IntegralAt(query, static_cast<Integral>(query.argument), gpu, query.sample.t) /
+      query.world.Integrate(static_cast<Integral>(query.argument), gpu, query.sample.t) /
       kUsPerSecond));
 }
 
@@ -180,8 +176,8 @@ Reading Activity(const Query& query) {
     return {.value = Blank::kNoValue};
   }
   const auto integral = static_cast<Integral>(query.argument);
-  const Int128 active = IntegralAt(query, integral, query.entity.device, query.sample.t) -
-                        IntegralAt(query, integral, query.entity.device, *query.sample.previous);
+  const Int128 active = query.world.IntegrateOver(integral, query.entity.device,
+                                                  *query.sample.previous, query.sample.t);
   const auto elapsed_us = static_cast<double>(query.sample.t - *query.sample.previous);
   return Real(static_cast<double>(active) / (elapsed_us * 1e6));
 }
@@ -195,8 +191,8 @@ Reading ByteRate(const Query& query, Integral integral, int share) {
     return {.value = Blank::kNoValue};
   }
   const DeviceRef gpu{.gpu = query.entity.device.gpu};
-  const Int128 moved = IntegralAt(query, integral, gpu, query.sample.t) -
-                       IntegralAt(query, integral, gpu, *query.sample.previous);
+  const Int128 moved =
+      query.world.IntegrateOver(integral, gpu, *query.sample.previous, query.sample.t);
   const Int128 elapsed_us = query.sample.t - *query.sample.previous;
   return Number(static_cast<int64_t>(moved / (elapsed_us * share)));
 }
@@ -229,8 +225,8 @@ Reading LinkThroughput(const Query& query, int index, bool sends, bool receives)
   const int share = index == kAllLinks ? 1 : LinkCount(query);
   const DeviceRef gpu{.gpu = query.entity.device.gpu};
   const auto kib_at = [&](TimeUs t) {
-    const Int128 sent = sends ? IntegralAt(query, Integral::kNvlinkTxBytes, gpu, t) : 0;
-    const Int128 received = receives ? IntegralAt(query, Integral::kNvlinkRxBytes, gpu, t) : 0;
+    const Int128 sent = sends ? query.world.Integrate(Integral::kNvlinkTxBytes, gpu, t) : 0;
+    const Int128 received = receives ? query.world.Integrate(Integral::kNvlinkRxBytes, gpu, t) : 0;
     return (sent + received) / kUsPerSecond / share / kKib;
   };
   const Int128 kib = kib_at(query.sample.t) - kib_at(*query.sample.previous);

@@ -41,17 +41,19 @@ class TestFolder {
   std::string path_;
 };
 
-// A node of `scenario` on a manual clock that stands at 0.
+// A node of `scenario` on a manual clock that stands at 0; `time_scale` divides the vendor's own
+// time-outs.
 class TestNode {
  public:
-  explicit TestNode(std::string_view scenario) {
+  explicit TestNode(std::string_view scenario, int64_t time_scale = 1) {
     const CompileResult compiled = CompileScenario(scenario, "test.yaml");
     for (const std::string& error : compiled.errors) {
       ADD_FAILURE() << error;
     }
     folder_.Write("scenario.yaml", scenario);
     StatusOr<RunWriter> writer = RunWriter::Create(
-        {.directory = folder_.path(), .mode = ClockMode::kManual}, compiled.image);
+        {.directory = folder_.path(), .mode = ClockMode::kManual, .time_scale = time_scale},
+        compiled.image);
     EXPECT_TRUE(writer.ok()) << writer.status();
     if (writer.ok()) {
       writer_.emplace(*std::move(writer));

@@ -1,0 +1,72 @@
+// Scenarios of the DCGM face's tests: one node for each thing that the face must tell apart.
+//
+// Each is complete and runs on a manual clock from civil time 2026-01-01; times in them matter only
+// where a test says so.  The worked example is that of the simulator's design: its energy and power
+// at 12.345678 s are known to the nanojoule.  For tests only; constants.
+#pragma once
+
+namespace podgpu::sim {
+
+// Eight H100 that idle, but for the first, which trains.
+inline constexpr const char* kEightGpus = R"(format: 1
+name: eight
+seed: 42
+noise_mw: 0
+epoch: 2026-01-01T00:00:00Z
+gpus: [{count: 8, class: h100-sxm5-80gb, first_bus: "00000000:1B:00.0"}]
+loads:
+  train: {phases: [{for: 4s, sm: 60%, mem: 30%, tensor: 45%, fp16: 20%, dec: 5%, pcie_rx: 2GB/s, nvlink: 90GB/s}, {for: 2s}]}
+pods:
+  - {name: trainer, namespace: ml, start: 0s, containers: [{name: main, gpus: [0], processes: [{pid: 4101, gpu: 0, load: train, memory: 40GiB}]}]}
+)";
+
+// GPU 0 whole, GPU 1 cut into instances, of which the 3g works.
+inline constexpr const char* kMig = R"(format: 1
+name: mig
+seed: 7
+noise_mw: 0
+epoch: 2026-01-01T00:00:00Z
+gpus:
+  - {class: h100-sxm5-80gb}
+  - {class: h100-sxm5-80gb, mig: [{profile: 3g.40gb}, {profile: 2g.20gb}, {profile: 1g.10gb}, {profile: 1g.10gb}]}
+loads:
+  half: {phases: [{for: 1s, sm: 50%, mem: 20%, tensor: 30%}]}
+pods:
+  - {name: user, namespace: ml, start: 0s, containers: [{name: main, devices: [gpu1/mig0], processes: [{pid: 4201, device: gpu1/mig0, load: half, memory: 20GiB}]}]}
+)";
+
+// A generation without GPM and without NVLink to anything else.
+inline constexpr const char* kAmpere = R"(format: 1
+name: ampere
+seed: 3
+noise_mw: 0
+epoch: 2026-01-01T00:00:00Z
+gpus: [{count: 2, class: a100-sxm4-80gb}]
+)";
+
+// No GPU at all.
+inline constexpr const char* kNoGpus = R"(format: 1
+name: empty
+seed: 1
+noise_mw: 0
+epoch: 2026-01-01T00:00:00Z
+gpus: []
+)";
+
+// The worked example: at 12.345678 s the counter shows 4,431,900 mJ since 0, power 342,100 mW.
+inline constexpr const char* kWorkedExample = R"(format: 1
+name: worked
+seed: 42
+noise_mw: 0
+epoch: 2026-01-01T00:00:00Z
+refresh_phase: 0s
+gpus: [{class: h100-sxm5-80gb}]
+loads:
+  a: {phases: [{for: 4s, sm: 60%, mem: 30%}, {for: 2s}]}
+  b: {phases: [{for: 1s, sm: 30%, mem: 10%}]}
+pods:
+  - {name: a, namespace: ml, start: 0s, containers: [{name: main, gpus: [0], processes: [{pid: 4101, gpu: 0, load: a, memory: 10GiB, k_w: 600, m_w: 90}]}]}
+  - {name: b, namespace: ml, start: 10s, stop: 50s, containers: [{name: main, gpus: [0], processes: [{pid: 4102, gpu: 0, load: b, memory: 10GiB, k_w: 500, m_w: 60}]}]}
+)";
+
+}  // namespace podgpu::sim
