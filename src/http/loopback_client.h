@@ -6,14 +6,15 @@
 #pragma once
 
 #include <arpa/inet.h>
+#include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <netinet/in.h>
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include "base/text.h"
 #include "http/file_descriptor.h"
 
 namespace podgpu {
@@ -83,7 +84,9 @@ class LoopbackClient {
     }
     response.body = received_.substr(0, length_bytes);
     received_.erase(0, length_bytes);
-    response.status = std::atoi(response.head.substr(response.head.find(' ')).c_str());
+    // "HTTP/1.1 200 OK"
+    response.status =
+        static_cast<int>(ParseDecimal(std::string_view(response.head).substr(9, 3)).value_or(0));
     return response;
   }
 
@@ -117,8 +120,11 @@ class LoopbackClient {
   static size_t ContentLength(const std::string& head) {
     static constexpr std::string_view kName = "\r\nContent-Length: ";
     const size_t at = head.find(kName);
-    return at == std::string::npos ? 0
-                                   : std::strtoull(head.c_str() + at + kName.size(), nullptr, 10);
+    if (at == std::string::npos) {
+      return 0;
+    }
+    const std::string_view value = std::string_view(head).substr(at + kName.size());
+    return ParseDecimal(value.substr(0, value.find('\r'))).value_or(0);
   }
 
   FileDescriptor socket_;

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "http/file_descriptor.h"
 #include "kube/fake_kubelet_server.h"
 #include "pod_resources_v1.pb.h"
@@ -129,8 +130,9 @@ TEST_F(KubeletClient, AsksAsGrpcDoes) {
     return header.first == "grpc-timeout";
   });
   ASSERT_NE(timeout, headers.end());
-  EXPECT_TRUE(timeout->second.ends_with("m")) << timeout->second;
-  EXPECT_LE(std::stoi(timeout->second), 5'000);
+  ASSERT_TRUE(timeout->second.ends_with("m")) << timeout->second;
+  timeout->second.pop_back();
+  EXPECT_LE(ParseDecimal(timeout->second).value_or(UINT64_MAX), 5'000U);
   headers.erase(timeout);
   const FakeHeaders expected = {
       {":method", "POST"},
