@@ -55,6 +55,7 @@ endfunction()
 function(podgpu_test name label)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
   if(PODGPU_FUZZ OR PODGPU_TIDY)
+    add_custom_target(${name})  # Nothing to build, but a name that dependencies may use.
     return()
   endif()
   add_executable(${name} ${arg_SOURCES})

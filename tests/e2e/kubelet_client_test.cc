@@ -25,7 +25,9 @@ name: owners
 seed: 1
 gpus:
   - {class: h100-sxm5-80gb, uuid: GPU-11111111-0000-4000-8000-000000000001}
-  - {class: h100-sxm5-80gb, uuid: GPU-22222222-0000-4000-8000-000000000002, sharing: {kind: time_slicing, replicas: 2}}
+  - class: h100-sxm5-80gb
+    uuid: GPU-22222222-0000-4000-8000-000000000002
+    sharing: {kind: time_slicing, replicas: 2}
 pods:
   - {name: train, namespace: research, containers: [{name: main, gpus: [0]}]}
   - {name: chat, namespace: serving, containers: [{name: server, devices: ["gpu1::1"]}]}
