@@ -2,18 +2,16 @@
 
 #include <array>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <poll.h>
-#include <signal.h>
+#include <memory>
 #include <string>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "sim/engine_link.h"
+#include "sim/test_engine.h"
+#include "sim/test_node.h"
 
 namespace podgpu::sim {
 namespace {
@@ -27,84 +25,20 @@ constexpr EngineDeadlines kLong{.connect = milliseconds(60'000),
                                 .login = milliseconds(60'000),
                                 .request = milliseconds(60'000)};
 
-// A directory of its own under the system's temporary directory, gone with the object.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() { EXPECT_NE(mkdtemp(path_.data()), nullptr); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_ = "/tmp/podgpu-engine-XXXXXX";
-};
-
-// An engine in a child process, which a test may stop, continue and kill.
-class EngineProcess {
- public:
-  EngineProcess(const std::string& directory, uint64_t generation) {
-    std::array<int, 2> ready{};
-    EXPECT_EQ(pipe(ready.data()), 0);
-    pid_ = fork();
-    if (pid_ == 0) {
-      close(ready[0]);
-      _exit(RunEngine({.run_directory = directory,
-                       .tcp = "127.0.0.1:0",
-                       .generation = generation,
-                       .on_listening = [&] { close(ready[1]); }}));
-    }
-    close(ready[1]);
-    char none = 0;
-    EXPECT_EQ(read(ready[0], &none, 1), 0);  // The end of the pipe: it listens, or it is gone.
-    close(ready[0]);
-  }
-  EngineProcess(const EngineProcess&) = delete;
-  EngineProcess& operator=(const EngineProcess&) = delete;
-  ~EngineProcess() { Kill(); }
-
-  void Kill() {
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      Wait();
-    }
-  }
-  // Stops it, and returns once it is stopped.
-  void Stop() const {
-    kill(pid_, SIGSTOP);
-    int status = 0;
-    ASSERT_EQ(waitpid(pid_, &status, WUNTRACED), pid_);
-    ASSERT_TRUE(WIFSTOPPED(status));
-  }
-  void Continue() const { kill(pid_, SIGCONT); }
-  // Waits for its end and returns the exit status.
-  int Wait() {
-    int status = 0;
-    EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
- private:
-  pid_t pid_ = -1;
-};
-
 EngineAddress UnixAddress(const std::string& directory) {
   return {.is_unix = true, .path = directory + "/engine.sock", .host = "", .port = ""};
 }
 
 EngineAddress TcpAddress(const std::string& directory) {
-  std::string line;
-  std::getline(std::ifstream(directory + "/engine.addr") >> std::ws, line);
   EngineAddress address;
-  EXPECT_TRUE(ParseEngineAddress(line, false, address)) << line;
+  EXPECT_TRUE(ParseEngineAddress(EngineAddressIn(directory), false, address));
   return address;
 }
 
 TEST(Engine, EchoesTheRequestWithItsGenerationOverTcpAndUnixSocket) {
-  const TemporaryDirectory temporary;
+  const TestFolder temporary;
   const std::string& directory = temporary.path();
-  const EngineProcess engine(directory, 7);
+  const TestEngine engine(directory, 7);
   for (const EngineAddress& address : {TcpAddress(directory), UnixAddress(directory)}) {
     const auto link = EngineLink::Connect(address, kLong);
     ASSERT_NE(link, nullptr);
@@ -116,26 +50,26 @@ TEST(Engine, EchoesTheRequestWithItsGenerationOverTcpAndUnixSocket) {
 }
 
 TEST(Engine, NothingListeningIsRetriedUntilTheTimeOut) {
-  const TemporaryDirectory temporary;
+  const TestFolder temporary;
   const std::string& directory = temporary.path();
   EXPECT_EQ(EngineLink::Connect(UnixAddress(directory), kShort), nullptr);
 }
 
 TEST(Engine, ConnectingSucceedsWhenTheEngineComesUpMeanwhile) {
-  const TemporaryDirectory temporary;
+  const TestFolder temporary;
   const std::string& directory = temporary.path();
   std::shared_ptr<EngineLink> link;
   std::thread client([&] { link = EngineLink::Connect(UnixAddress(directory), kLong); });
-  const EngineProcess engine(directory, 1);
+  const TestEngine engine(directory, 1);
   client.join();
   ASSERT_NE(link, nullptr);
   EXPECT_EQ(link->Ask(1), LinkResult::kAnswered);
 }
 
 TEST(Engine, AStoppedEngineTimesRequestsOutAndAnswersTheNextAfterItGoesOn) {
-  const TemporaryDirectory temporary;
+  const TestFolder temporary;
   const std::string& directory = temporary.path();
-  const EngineProcess engine(directory, 1);
+  const TestEngine engine(directory, 1);
   EngineDeadlines deadlines = kLong;
   deadlines.request = milliseconds(50);
   const auto link = EngineLink::Connect(UnixAddress(directory), deadlines);
@@ -152,9 +86,9 @@ TEST(Engine, AStoppedEngineTimesRequestsOutAndAnswersTheNextAfterItGoesOn) {
 }
 
 TEST(Engine, ConnectingToAStoppedEngineGivesADeadLink) {
-  const TemporaryDirectory temporary;
+  const TestFolder temporary;
   const std::string& directory = temporary.path();
-  const EngineProcess engine(directory, 1);
+  const TestEngine engine(directory, 1);
   engine.Stop();
   const auto link = EngineLink::Connect(TcpAddress(directory), kShort);
   ASSERT_NE(link, nullptr);
@@ -163,9 +97,9 @@ TEST(Engine, ConnectingToAStoppedEngineGivesADeadLink) {
 }
 
 TEST(Engine, ShutFreesABlockedRequestAndTheOneBehindIt) {
-  const TemporaryDirectory temporary;
+  const TestFolder temporary;
   const std::string& directory = temporary.path();
-  const EngineProcess engine(directory, 1);
+  const TestEngine engine(directory, 1);
   const auto link = EngineLink::Connect(UnixAddress(directory), kLong);
   ASSERT_NE(link, nullptr);
   engine.Stop();
@@ -180,24 +114,24 @@ TEST(Engine, ShutFreesABlockedRequestAndTheOneBehindIt) {
 }
 
 TEST(Engine, AKilledEngineClosesItsConnectionsAndItsSuccessorHasAnotherGeneration) {
-  const TemporaryDirectory temporary;
+  const TestFolder temporary;
   const std::string& directory = temporary.path();
-  EngineProcess engine(directory, 1);
+  TestEngine engine(directory, 1);
   const auto link = EngineLink::Connect(UnixAddress(directory), kLong);
   ASSERT_NE(link, nullptr);
   engine.Kill();
   EXPECT_EQ(link->Ask(1), LinkResult::kClosed);
   EXPECT_EQ(link->Ask(2), LinkResult::kClosed);
-  const EngineProcess successor(directory, 2);  // Over the socket file that was left behind.
+  const TestEngine successor(directory, 2);  // Over the socket file that was left behind.
   const auto again = EngineLink::Connect(UnixAddress(directory), kLong);
   ASSERT_NE(again, nullptr);
   EXPECT_EQ(again->generation(), 2U);
 }
 
 TEST(Engine, TheCrashRequestEndsTheProcessAsASegmentationFaultWould) {
-  const TemporaryDirectory temporary;
+  const TestFolder temporary;
   const std::string& directory = temporary.path();
-  EngineProcess engine(directory, 1);
+  TestEngine engine(directory, 1);
   const auto link = EngineLink::Connect(UnixAddress(directory), kLong);
   ASSERT_NE(link, nullptr);
   EXPECT_EQ(link->Ask(kEngineCrashCall), LinkResult::kClosed);
@@ -205,11 +139,11 @@ TEST(Engine, TheCrashRequestEndsTheProcessAsASegmentationFaultWould) {
 }
 
 TEST(Engine, AnAddressThatCannotBeListenedOnIsExitCodeTwo) {
-  const TemporaryDirectory temporary;
+  const TestFolder temporary;
   const std::string& directory = temporary.path();
-  const EngineProcess engine(directory, 1);
+  const TestEngine engine(directory, 1);
   const std::string taken = TcpAddress(directory).host + ":" + TcpAddress(directory).port;
-  const TemporaryDirectory temporary_too;
+  const TestFolder temporary_too;
   const std::string& other = temporary_too.path();
   EXPECT_EQ(RunEngine({.run_directory = other, .tcp = taken, .on_listening = {}}), 2);
   EXPECT_EQ(RunEngine({.run_directory = other, .tcp = "nonsense", .on_listening = {}}), 2);
@@ -221,7 +155,7 @@ TEST(Engine, ServingEndsWhenTheStopDescriptorIsReadable) {
   std::array<int, 2> stop{};
   ASSERT_EQ(pipe(stop.data()), 0);
   close(stop[1]);
-  const TemporaryDirectory temporary;
+  const TestFolder temporary;
   EXPECT_EQ(RunEngine({.run_directory = temporary.path(),
                        .tcp = "",
                        .on_listening = {},
