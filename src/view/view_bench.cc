@@ -147,11 +147,11 @@ void Memcpy(benchmark::State& state) {
   Report(state, page.series, page.bytes.size());
 }
 
-BENCHMARK(PlanRebuild)->DenseRange(0, 2);
-BENCHMARK(Text)->DenseRange(0, 2);
-BENCHMARK(OpenMetrics)->DenseRange(0, 2);
-BENCHMARK(GzipText)->DenseRange(0, 2);
-BENCHMARK(Memcpy)->DenseRange(0, 2);
+BENCHMARK(PlanRebuild)->Name("PlanRebuild")->DenseRange(0, 2);
+BENCHMARK(Text)->Name("RenderText")->DenseRange(0, 2);
+BENCHMARK(OpenMetrics)->Name("RenderOpenMetrics")->DenseRange(0, 2);
+BENCHMARK(GzipText)->Name("RenderedGzip")->DenseRange(0, 2);
+BENCHMARK(Memcpy)->Name("RenderedMemcpy")->DenseRange(0, 2);
 
 }  // namespace
 }  // namespace podgpu

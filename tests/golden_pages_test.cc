@@ -1,0 +1,157 @@
+// The golden pages of dcgm-exporter, byte for byte, along the whole path: raw vendor values from an
+// in-process DCGM table, the kubelet's device ids, then source, join, view and text.
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "attribution/join.h"
+#include "base/manual_clock.h"
+#include "exposition/openmetrics.h"
+#include "exposition/text.h"
+#include "source/dcgm_source.h"
+#include "source/testing/fake_dcgm_table.h"
+#include "source/testing/fake_nvml_table.h"
+#include "tests/node_fixture.h"
+#include "tests/strict_parser.h"
+#include "view/view.h"
+
+namespace podgpu {
+namespace {
+
+using abi::DCGM_FE_GPU;
+using abi::DCGM_FE_GPU_I;
+
+constexpr const char* kTempCsv = "DCGM_FI_DEV_GPU_TEMP,gauge,\"GPU temperature, Celsius\"\n";
+constexpr const char* kUtilCsv = "DCGM_FI_DEV_GPU_UTIL,gauge,\"GPU busy, percent\"\n";
+constexpr const char* kEngineCsv =
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE,gauge,Graphics engine active ratio\n";
+constexpr const char* kDriverCsv = "DCGM_FI_DRIVER_VERSION,label,Driver version\n";
+
+Allocation Given(std::string pod_namespace, std::string pod, std::string container,
+                 std::string device_id, std::string resource = "nvidia.com/gpu") {
+  return {std::move(pod_namespace), std::move(pod), std::move(container), std::move(resource),
+          std::move(device_id)};
+}
+
+// A node of the golden pages: its devices, what the kubelet says, and the page.
+class Node {
+ public:
+  explicit Node(size_t gpu_count) {
+    dcgm.driver_version = "580.95.05";
+    dcgm.profiling_fields = {1001};
+    options.hostname = "node-a";
+    options.hostname_label = "hostname";
+    const auto topology = MakeTopology(gpu_count, 0);
+    for (const Gpu& gpu : topology->gpus) {
+      dcgm.gpus.push_back({.gpu_id = gpu.gpu_id,
+                           .uuid = gpu.uuid,
+                           .pci_bus_id = gpu.pci_bus_id,
+                           .model = gpu.model,
+                           .serial = "",
+                           .vbios_version = ""});
+      nvml.gpus.push_back({gpu.uuid, gpu.gpu_id, {}});
+      dcgm.SetString(DCGM_FE_GPU, gpu.gpu_id, 1, dcgm.driver_version);
+    }
+  }
+
+  // Discover, watch, read, join, view, render.
+  std::string Page(const std::string& csv) {
+    const std::vector<Counter> counters = CountersOf(csv);
+    DcgmSource source(
+        dcgm.Library(), {DcgmEndpoint::Kind::kTcp, "host:5555"}, std::chrono::seconds(1),
+        NvmlIdentity([this]() -> StatusOr<abi::NvmlLibrary> { return nvml.Library(); }), clock);
+    StatusOr<Topology> topology = source.Discover();
+    PODGPU_CHECK(topology.ok());
+    const auto shared = std::make_shared<const Topology>(*std::move(topology));
+    Grid grid(shared, FieldsOf(counters));
+    PODGPU_CHECK(source.Watch(*shared, grid.fields(), std::chrono::seconds(1)).ok());
+    PODGPU_CHECK(source.Read(grid).ok());
+    const Owners owners = Join(*shared, allocations, {});
+    PlanBuilder builder;
+    AddDcgmView({grid, owners, counters, options}, builder);
+    const SeriesPlan plan = std::move(builder).Build();
+    std::string text;
+    std::string openmetrics;
+    RenderText(plan, &grid, {}, text);
+    RenderOpenMetrics(plan, &grid, {}, openmetrics);
+    EXPECT_TRUE(ParseTextStrictly(text).ok()) << ParseTextStrictly(text).status();
+    EXPECT_TRUE(ParseOpenMetricsStrictly(openmetrics).ok())
+        << ParseOpenMetricsStrictly(openmetrics).status();
+    return text;
+  }
+
+  FakeDcgm dcgm;
+  FakeNvml nvml;
+  ManualClock clock;
+  ViewOptions options;
+  std::vector<Allocation> allocations;
+};
+
+std::string Golden(const std::string& name) {
+  std::ifstream file(std::string(PODGPU_SOURCE_DIR "/tests/golden/") + name, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_FALSE(bytes.empty()) << name;
+  return bytes;
+}
+
+TEST(GoldenPage, OfOneGpuWithoutKubernetes) {
+  Node node(1);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 34);
+  node.dcgm.SetDouble(DCGM_FE_GPU, 0, 155, 72.123457);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 203, 0);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 230, 79);
+  node.dcgm.SetDouble(DCGM_FE_GPU, 0, 1001, 0);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 251, abi::DCGM_INT64_BLANK);  // A blank leaves no trace.
+  EXPECT_EQ(
+      node.Page(std::string(kTempCsv) + "DCGM_FI_DEV_POWER_USAGE,gauge,\"Power draw, watts\"\n" +
+                kUtilCsv + "DCGM_FI_DEV_XID_ERRORS,gauge,Last XID seen\n" + kEngineCsv +
+                kDriverCsv + "DCGM_FI_DEV_FB_FREE,gauge,x\n"),
+      Golden("behaviour-14.1.prom"));
+}
+
+TEST(GoldenPage, OfTwoGpusWithAPodEach) {
+  Node node(2);
+  node.options.kubernetes = true;
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 34);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 1, 150, 41);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 203, 97);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 1, 203, 12);
+  node.allocations = {Given("serving", "infer-7", "server", node.dcgm.gpus[1].uuid),
+                      Given("ml", "train-0", "main", node.dcgm.gpus[0].uuid)};
+  EXPECT_EQ(node.Page(std::string(kTempCsv) + kUtilCsv + kDriverCsv),
+            Golden("behaviour-14.2.prom"));
+}
+
+TEST(GoldenPage, OfMigInstances) {
+  Node node(1);
+  node.options.kubernetes = true;
+  node.dcgm.gpus[0].mig_enabled = true;
+  node.dcgm.instances = {{0, 0, 7, "1g.10gb", {{0, 0}}}, {1, 0, 3, "2g.20gb", {{1, 0}}}};
+  node.nvml.gpus[0].mig_devices = {{true, 7, 0, "MIG-aaaaaaaa-0000-0000-0000-000000000007"},
+                                   {true, 3, 0, "MIG-aaaaaaaa-0000-0000-0000-000000000003"}};
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 252, 50);
+  node.dcgm.SetInt64(DCGM_FE_GPU_I, 0, 252, 4);
+  node.dcgm.SetInt64(DCGM_FE_GPU_I, 1, 252, 37);
+  node.dcgm.SetDouble(DCGM_FE_GPU_I, 0, 1001, 0.25);
+  node.dcgm.SetDouble(DCGM_FE_GPU_I, 1, 1001, 0);
+  node.allocations = {Given("ml", "train-0", "main", "MIG-aaaaaaaa-0000-0000-0000-000000000007",
+                            "nvidia.com/mig-1g.10gb")};
+  EXPECT_EQ(node.Page(std::string("DCGM_FI_DEV_FB_USED,gauge,\"Framebuffer used, MiB\"\n") +
+                      kEngineCsv + kDriverCsv),
+            Golden("behaviour-14.4.prom"));
+}
+
+TEST(GoldenPage, OfTheOldNamespace) {
+  Node node(1);
+  node.options.kubernetes = true;
+  node.options.use_old_namespace = true;
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 34);
+  node.allocations = {Given("ml", "train-0", "main", node.dcgm.gpus[0].uuid)};
+  EXPECT_EQ(node.Page("dcgm_gpu_temp,gauge,\"GPU temperature, Celsius\"\n"),
+            Golden("behaviour-14.7.prom"));
+}
+
+}  // namespace
+}  // namespace podgpu
