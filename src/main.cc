@@ -1,1 +1,158 @@
-int main() { return 0; }
+// The composition root: flags, objects, threads, wait, stop; nothing else.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/library.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "cli/flags.h"
+#include "exporter/exporter.h"
+#include "fields/counters_csv.h"
+#include "kube/kubelet_client.h"
+#include "source/open_source.h"
+
+namespace podgpu {
+namespace {
+
+constexpr int kExitFatal = 1;
+constexpr int kExitUsage = 2;  // Usage and configuration, a taken address among them.
+
+std::optional<std::string> FromEnvironment(const std::string& name) {
+  const char* value =
+      std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): read before threads start.
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::string SystemHostname() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? std::string(name) : std::string();
+}
+
+int Refuse(const Status& status) {
+  std::fprintf(stderr, "podgpu: %s\n", std::string(status.message()).c_str());
+  return status.code() == absl::StatusCode::kInvalidArgument ? kExitUsage : kExitFatal;
+}
+
+// The counters file that was asked for; else the default path if it exists; else the built-in set.
+StatusOr<Counters> LoadCounters(const NodeCommand& command, const Files& files) {
+  const bool asked = !command.counters_path.empty();
+  const std::string path(asked ? std::string_view(command.counters_path) : kDefaultCountersPath);
+  const StatusOr<std::string> content = files.Read(path);
+  if (content.ok()) {
+    return ParseCounters(*content, path);
+  }
+  if (!asked && content.status().code() == absl::StatusCode::kNotFound) {
+    Log(LogLevel::kInfo, "no counters file at the default path; using the built-in set",
+        {{"path", path}});
+    return ParseCounters(DefaultCountersCsv(), "built-in counters");
+  }
+  return absl::InvalidArgumentError(
+      absl::StrFormat("counters file %s. Correct --collectors (-f)", content.status().message()));
+}
+
+// Signals that end the program are taken by WaitForEnd alone.
+sigset_t BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) {
+    sigaddset(&signals, signal);
+  }
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+void WaitForEnd(const sigset_t& signals) {
+  int signal = 0;
+  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) {
+    Log(LogLevel::kWarn,
+        "SIGHUP: the counters file is read at start only; restart to apply a change");
+  }
+}
+
+int RunNode(NodeCommand command) {
+  ConfigureLog(command.log_level, command.log_form);
+  const sigset_t signals = BlockSignals();
+  StatusOr<Counters> counters = LoadCounters(command, SystemFiles());
+  if (!counters.ok()) {
+    return Refuse(counters.status());
+  }
+  for (const std::string& warning : counters->warnings) {
+    Log(LogLevel::kWarn, "a line of the counters file serves nothing", {{"line", warning}});
+  }
+  command.exporter.counters = std::move(counters->counters);
+  command.exporter.view.hostname = HostnameLabelValue(command, FromEnvironment, SystemHostname());
+
+  SystemClock clock;
+  SystemLibraryLoader loader;
+  const std::unique_ptr<PodResources> kubelet = MakeKubeletClient(command.kubelet);
+  const SourceOpener open = [&] { return OpenDcgmSource(command.source, loader, clock); };
+  StatusOr<std::unique_ptr<Exporter>> exporter =
+      Exporter::Start(command.exporter, {clock, open, *kubelet});
+  if (!exporter.ok()) {
+    return Refuse(exporter.status());
+  }
+  Log(LogLevel::kInfo, "serving",
+      {{"version", std::string(kVersion)}, {"port", std::to_string((*exporter)->port())}});
+  WaitForEnd(signals);
+  if (!(*exporter)->Stop()) {
+    std::_Exit(0);  // A thread hangs inside a foreign library; the kernel ends it.
+  }
+  return 0;
+}
+
+// "node" as the first argument names the role that is meant anyway; any other word there is a
+// mistake.  Called as dcgm-exporter there are no sub-commands.
+Status TakeSubcommand(std::vector<std::string>& arguments, std::string_view program) {
+  const std::string_view name = program.substr(program.rfind('/') + 1);
+  if (name == "dcgm-exporter" || arguments.empty() || arguments.front().starts_with('-') ||
+      arguments.front() == "help" || arguments.front() == "h") {
+    return absl::OkStatus();
+  }
+  if (arguments.front() != "node") {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "unknown command \"%s\"; the only one is \"node\". See podgpu --help", arguments.front()));
+  }
+  arguments.erase(arguments.begin());
+  return absl::OkStatus();
+}
+
+int Main(std::vector<std::string> arguments) {
+  const std::string program = arguments.empty() ? "podgpu" : arguments.front();
+  arguments.erase(arguments.begin(), arguments.begin() + (arguments.empty() ? 0 : 1));
+  if (const Status status = TakeSubcommand(arguments, program); !status.ok()) {
+    return Refuse(status);
+  }
+  StatusOr<NodeCommand> command = ParseFlags(arguments, FromEnvironment);
+  if (!command.ok()) {
+    return Refuse(command.status());
+  }
+  switch (command->action) {
+    case NodeCommand::Action::kShowHelp:
+      std::fputs(HelpText().c_str(), stdout);
+      return 0;
+    case NodeCommand::Action::kShowVersion:
+      std::printf("podgpu version %s\n", std::string(kVersion).c_str());
+      return 0;
+    case NodeCommand::Action::kRun:
+      break;
+  }
+  return RunNode(*std::move(command));
+}
+
+}  // namespace
+}  // namespace podgpu
+
+int main(int argc, char** argv) {
+  return podgpu::Main(std::vector<std::string>(argv, argv + argc));
+}

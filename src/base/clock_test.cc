@@ -8,6 +8,7 @@
 #include "base/manual_clock.h"
 #include "base/published.h"
 #include "base/wakeup.h"
+#include "base/worker.h"
 
 namespace podgpu {
 namespace {
@@ -105,6 +106,19 @@ TEST(Wakeup, AStopEndsTheSleepAndSaysSo) {
   });
   clock.AwaitSleepers(1);
   sleeper.request_stop();
+}
+
+TEST(Worker, JoinsAThreadThatEndsAndGivesUpOnOneThatDoesNot) {
+  ManualClock clock;
+  Worker worker;
+  EXPECT_TRUE(worker.JoinWithin(milliseconds(0))) << "nothing was started";
+  worker.Start([&](const std::stop_token&) { clock.WaitUntil(clock.Now() + seconds(1), {}); });
+  worker.RequestStop();
+  EXPECT_FALSE(worker.JoinWithin(milliseconds(0)));
+  clock.AwaitSleepers(1);
+  clock.Advance(seconds(1));
+  EXPECT_TRUE(worker.JoinWithin(hours(1)));
+  EXPECT_TRUE(worker.JoinWithin(milliseconds(0)));
 }
 
 TEST(Published, HandsOutTheNewestValueToManyReaders) {

@@ -1,5 +1,7 @@
 #include "base/manual_clock.h"
 
+#include <algorithm>
+
 namespace podgpu {
 
 Instant ManualClock::Now() const {
@@ -14,10 +16,10 @@ WallTime ManualClock::WallNow() const {
 
 bool ManualClock::WaitUntil(Instant deadline, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  ++sleepers_;
+  const auto self = sleepers_.insert(sleepers_.end(), {deadline, &stop});
   changed_.notify_all();
   changed_.wait(lock, stop, [&] { return now_ >= deadline; });
-  --sleepers_;
+  sleepers_.erase(self);
   return !stop.stop_requested();
 }
 
@@ -30,7 +32,11 @@ void ManualClock::Advance(Duration step) {
 
 void ManualClock::AwaitSleepers(int count) const {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return sleepers_ >= count; });
+  changed_.wait(lock, [&] {
+    return std::ranges::count_if(sleepers_, [&](const Sleeper& sleeper) {
+             return sleeper.deadline > now_ && !sleeper.stop->stop_requested();
+           }) >= count;
+  });
 }
 
 }  // namespace podgpu

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <list>
 #include <mutex>
 
 #include "base/clock.h"
@@ -26,16 +27,22 @@ class ManualClock final : public Clock {
   // Moves both times forward and wakes every waiter whose deadline has come.
   void Advance(Duration step);
 
-  // Blocks until at least `count` threads wait in WaitUntil with a deadline in the future.
+  // Blocks until at least `count` threads sleep in WaitUntil: those whose deadline has come, or
+  // that were asked to stop, count as awake even before they have noticed.
   void AwaitSleepers(int count) const;
 
  private:
+  struct Sleeper {
+    Instant deadline;
+    const std::stop_token* stop;
+  };
+
   mutable std::mutex
       mutex_;  // Guards all below; a plain mutex, since the waits need its condition variable.
   mutable std::condition_variable_any changed_;
   Instant now_{};
   WallTime wall_;
-  mutable int sleepers_ = 0;
+  std::list<Sleeper> sleepers_;
 };
 
 }  // namespace podgpu

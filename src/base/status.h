@@ -30,11 +30,11 @@ using absl::StatusOr;
     }                                                        \
   } while (false)
 
-#define PODGPU_RETURN_IF_ERROR(expression)                      \
-  do {                                                          \
-    if (::absl::Status status_ = (expression); !status_.ok()) { \
-      return status_;                                           \
-    }                                                           \
+#define PODGPU_RETURN_IF_ERROR(expression)                                \
+  do {                                                                    \
+    if (::absl::Status failure_here = (expression); !failure_here.ok()) { \
+      return failure_here;                                                \
+    }                                                                     \
   } while (false)
 
 #define PODGPU_CONCAT_INNER(a, b) a##b

@@ -1,0 +1,225 @@
+#include "cli/flag_table.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_format.h"
+
+#include "base/text.h"
+#include "cli/go_values.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view kDefaultEngine = "localhost:5555";
+constexpr int64_t kShortestIntervalMs = 100;       // Below it sampling itself costs the workload.
+constexpr int64_t kLongestIntervalMs = 3'600'000;  // One hour.
+
+template <bool NodeCommand::*member>
+Status SetBool(NodeCommand& command, std::string_view value) {
+  command.*member = *ParseGoBool(value);
+  return absl::OkStatus();
+}
+
+template <bool ViewOptions::*member>
+Status SetViewBool(NodeCommand& command, std::string_view value) {
+  command.exporter.view.*member = *ParseGoBool(value);
+  return absl::OkStatus();
+}
+
+Status SetKubernetes(NodeCommand& command, std::string_view value) {
+  command.exporter.kubernetes = *ParseGoBool(value);
+  command.exporter.view.kubernetes = command.exporter.kubernetes;
+  return absl::OkStatus();
+}
+
+Status SetInterval(NodeCommand& command, std::string_view value) {
+  const int64_t interval_ms = *ParseGoInt(value);
+  if (interval_ms < kShortestIntervalMs || interval_ms > kLongestIntervalMs) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("must be %d to %d milliseconds", kShortestIntervalMs, kLongestIntervalMs));
+  }
+  command.exporter.collect_interval = milliseconds(interval_ms);
+  return absl::OkStatus();
+}
+
+Status SetStaleAfter(NodeCommand& command, std::string_view value) {
+  const auto duration = std::chrono::duration_cast<milliseconds>(*ParseGoDuration(value));
+  if (duration < milliseconds(kShortestIntervalMs)) {
+    return absl::InvalidArgumentError("must be 100ms or more");
+  }
+  command.exporter.stale_after = duration;
+  return absl::OkStatus();
+}
+
+Status SetHostnameLabel(NodeCommand& command, std::string_view value) {
+  if (value != "Hostname" && value != "hostname") {
+    return absl::InvalidArgumentError("must be \"Hostname\" (as released) or \"hostname\"");
+  }
+  command.exporter.view.hostname_label = std::string(value);
+  return absl::OkStatus();
+}
+
+Status SetViews(NodeCommand& command, std::string_view value) {
+  constexpr std::pair<std::string_view, View> kViews[] = {
+      {"dcgm", View::kDcgm}, {"native", View::kNative}, {"self", View::kSelf}};
+  std::vector<View> views;
+  for (const std::string_view name : Split(value, ',')) {
+    const auto* const row =
+        std::ranges::find(kViews, Trim(name), &std::pair<std::string_view, View>::first);
+    if (row == std::end(kViews)) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("\"%s\" is none of dcgm, native, self", Trim(name)));
+    }
+    if (std::ranges::count(views, row->second) == 0) {
+      views.push_back(row->second);
+    }
+  }
+  std::ranges::sort(views);
+  command.exporter.views = views;
+  return absl::OkStatus();
+}
+
+Status AddResourceNames(NodeCommand& command, std::string_view value) {
+  for (const std::string_view name : Split(value, ',')) {
+    if (!Trim(name).empty()) {
+      command.exporter.join.extra_resource_names.emplace_back(Trim(name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status SetLogForm(NodeCommand& command, std::string_view value) {
+  if (value != "text" && value != "json") {
+    return absl::InvalidArgumentError("must be \"text\" or \"json\"");
+  }
+  command.log_form = value == "json" ? LogForm::kJson : LogForm::kText;
+  return absl::OkStatus();
+}
+
+Status SetLogLevel(NodeCommand& command, std::string_view value) {
+  constexpr std::pair<std::string_view, LogLevel> kLevels[] = {{"debug", LogLevel::kDebug},
+                                                               {"info", LogLevel::kInfo},
+                                                               {"warn", LogLevel::kWarn},
+                                                               {"error", LogLevel::kError}};
+  const auto* const row =
+      std::ranges::find(kLevels, value, &std::pair<std::string_view, LogLevel>::first);
+  if (row == std::end(kLevels)) {
+    return absl::InvalidArgumentError("must be one of debug, info, warn, error");
+  }
+  command.log_level = row->second;
+  return absl::OkStatus();
+}
+
+Status SetAction(NodeCommand& command, std::string_view value, NodeCommand::Action action) {
+  if (*ParseGoBool(value)) {
+    command.action = action;
+  }
+  return absl::OkStatus();
+}
+
+// tidy: table
+constexpr Flag kFlags[] = {
+    {"address", "a", "DCGM_EXPORTER_LISTEN", FlagKind::kString, ":9400",
+     "Address to listen on: host:port, :port, or [v6]:port.",
+     [](NodeCommand& command, std::string_view value) {
+       command.exporter.http.address = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"collectors", "f", "DCGM_EXPORTER_COLLECTORS", FlagKind::kString, kDefaultCountersPath,
+     "Counters file: one line per metric (field, type, help). Without the flag and without that "
+     "file, a built-in set "
+     "equal to dcgm-exporter's default is used.",
+     [](NodeCommand& command, std::string_view value) {
+       command.counters_path = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"collect-interval", "c", "DCGM_EXPORTER_INTERVAL", FlagKind::kInt, "30000",
+     "How often device values are sampled and pages are made, in milliseconds (100 to 3600000).",
+     SetInterval},
+    {"stale-after", "", "PODGPU_STALE_AFTER", FlagKind::kDuration, "three intervals, at least 5s",
+     "Samples older than this are withdrawn from the page instead of being repeated.",
+     SetStaleAfter},
+    {"kubernetes", "k", "DCGM_EXPORTER_KUBERNETES", FlagKind::kBool, "false",
+     "Put pod, namespace and container on the DCGM rows of devices that have exactly one owner.",
+     SetKubernetes},
+    {"pod-resources-kubelet-socket", "", "DCGM_POD_RESOURCES_KUBELET_SOCKET", FlagKind::kString,
+     "/var/lib/kubelet/pod-resources/kubelet.sock",
+     "The kubelet's pod-resources socket. Mount its directory, not the file.",
+     [](NodeCommand& command, std::string_view value) {
+       command.kubelet.socket = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"nvidia-resource-names", "", "NVIDIA_RESOURCE_NAMES", FlagKind::kList, "",
+     "Resource names that are GPUs besides nvidia.com/gpu and nvidia.com/mig-*, and both with "
+     ".shared.",
+     AddResourceNames},
+    {"use-old-namespace", "o", "DCGM_EXPORTER_USE_OLD_NAMESPACE", FlagKind::kBool, "false",
+     "Old label names on DCGM rows: uuid, pod_name, pod_namespace, container_name.",
+     SetViewBool<&ViewOptions::use_old_namespace>},
+    {"replace-blanks-in-model-name", "rbmn", "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME",
+     FlagKind::kBool, "false", "Write runs of blanks in the model name as one dash.",
+     SetViewBool<&ViewOptions::replace_blanks_in_model_name>},
+    {"no-hostname", "n", "DCGM_EXPORTER_NO_HOSTNAME", FlagKind::kBool, "false",
+     "Leave the hostname label out.", SetBool<&NodeCommand::no_hostname>},
+    {"hostname-label", "", "PODGPU_HOSTNAME_LABEL", FlagKind::kString, "Hostname",
+     "Spelling of the hostname label on DCGM rows: Hostname (released versions) or hostname.",
+     SetHostnameLabel},
+    {"metrics-views", "", "PODGPU_METRICS_VIEWS", FlagKind::kString, "dcgm,native,self",
+     "What /metrics shows: dcgm (dcgm-exporter's rows), native (clean names in base units), self "
+     "(this program).",
+     SetViews},
+    {"remote-hostengine-info", "r", "DCGM_REMOTE_HOSTENGINE_INFO", FlagKind::kString,
+     kDefaultEngine,
+     "Use the DCGM host engine at this address (host:port or unix:///path) instead of an embedded "
+     "one. Setting it at "
+     "all selects the remote engine.",
+     [](NodeCommand& command, std::string_view value) {
+       command.source.address = std::string(value.empty() ? kDefaultEngine : value);
+       return absl::OkStatus();
+     }},
+    {"libdcgm", "", "PODGPU_LIBDCGM", FlagKind::kString, "searched",
+     "Path of libdcgm.so.4 (or .so.3) when it is in none of the usual places.",
+     [](NodeCommand& command, std::string_view value) {
+       command.source.dcgm_library = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"libnvidia-ml", "", "PODGPU_LIBNVIDIA_ML", FlagKind::kString, "searched",
+     "Path of libnvidia-ml.so.1 when it is in none of the usual places.",
+     [](NodeCommand& command, std::string_view value) {
+       command.source.nvml_library = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"log-format", "", "DCGM_EXPORTER_LOG_FORMAT", FlagKind::kString, "text", "text or json.",
+     SetLogForm},
+    {"log-level", "", "PODGPU_LOG_LEVEL", FlagKind::kString, "info", "debug, info, warn or error.",
+     SetLogLevel},
+    {"debug", "", "DCGM_EXPORTER_DEBUG", FlagKind::kBool, "false", "The same as --log-level=debug.",
+     [](NodeCommand& command, std::string_view value) {
+       if (*ParseGoBool(value)) {
+         command.log_level = LogLevel::kDebug;
+       }
+       return absl::OkStatus();
+     }},
+    {"help", "h", "", FlagKind::kBool, "", "Print this text.",
+     [](NodeCommand& command, std::string_view value) {
+       return SetAction(command, value, NodeCommand::Action::kShowHelp);
+     }},
+    {"version", "v", "", FlagKind::kBool, "", "Print the version.",
+     [](NodeCommand& command, std::string_view value) {
+       return SetAction(command, value, NodeCommand::Action::kShowVersion);
+     }},
+};
+
+}  // namespace
+
+std::span<const Flag> FlagTable() { return kFlags; }
+
+std::string_view FlagKindName(FlagKind kind) {
+  constexpr std::array<std::string_view, 5> kNames = {"bool", "int", "string", "list", "duration"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+}  // namespace podgpu

@@ -1,0 +1,63 @@
+// The command line: one table of flags, and a parser for the grammar that dcgm-exporter's users
+// know.
+//
+// One or two dashes for any name, --name=value or --name value, booleans in Go's forms, lists that
+// append and split on commas, and the first positional argument ends the flags.  Every flag may
+// come from an environment variable; the command line wins.  What cannot be understood is refused
+// with one line that names it and what helps.  The table also makes --help and docs/flags.md.  Pure
+// functions: the environment is handed in; main.cc calls them once.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "exporter/exporter.h"
+#include "kube/pod_resources.h"
+#include "source/open_source.h"
+
+namespace podgpu {
+
+// Looks up an environment variable; nothing when it is not set.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+// What the command line asks for.
+struct NodeCommand {
+  enum class Action { kRun, kShowHelp, kShowVersion };
+  Action action = Action::kRun;
+  std::vector<std::string> ignored_arguments;  // Positional ones; dcgm-exporter ignores them too.
+
+  std::string counters_path;  // Empty: the default path if that file exists, else the built-in set.
+  bool no_hostname = false;
+  LogLevel log_level = LogLevel::kInfo;
+  LogForm log_form = LogForm::kText;
+
+  ExporterOptions exporter;
+  SourceOptions source;
+  KubeletClientOptions kubelet;
+};
+
+inline constexpr std::string_view kDefaultCountersPath = "/etc/dcgm-exporter/default-counters.csv";
+
+// Reads `arguments` (without the program's name) and the environment.  kInvalidArgument with the
+// complete line to print; the exit code for that is 2.
+StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
+                                 const Environment& environment);
+
+// The value of the hostname label: NODE_NAME or the system's name on the node itself, the host part
+// of a remote engine's address without Kubernetes; empty with --no-hostname.
+std::string HostnameLabelValue(const NodeCommand& command, const Environment& environment,
+                               std::string_view system_hostname);
+
+// The text of --help.
+std::string HelpText();
+
+// docs/flags.md.
+std::string FlagsDocument();
+
+}  // namespace podgpu

@@ -1,0 +1,243 @@
+#include "cli/flags.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "cli/flag_table.h"
+
+namespace podgpu {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+Environment EnvironmentOf(Variables variables) {
+  return [variables = std::move(variables)](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional<std::string>(found->second);
+  };
+}
+
+StatusOr<NodeCommand> Parse(const std::vector<std::string>& arguments, Variables variables = {}) {
+  return ParseFlags(arguments, EnvironmentOf(std::move(variables)));
+}
+
+std::string Refusal(const std::vector<std::string>& arguments, Variables variables = {}) {
+  const StatusOr<NodeCommand> command = Parse(arguments, std::move(variables));
+  return command.ok() ? "accepted" : std::string(command.status().message());
+}
+
+TEST(Flags, DefaultsAreDcgmExporters) {
+  const NodeCommand command = Parse({}).value();
+  EXPECT_EQ(command.exporter.http.address, ":9400");
+  EXPECT_EQ(command.exporter.collect_interval, std::chrono::milliseconds(30'000));
+  EXPECT_FALSE(command.exporter.kubernetes);
+  EXPECT_EQ(command.counters_path, "");
+  EXPECT_EQ(command.source.address, "") << "an embedded engine";
+  EXPECT_EQ(command.exporter.view.hostname_label, "Hostname");
+  EXPECT_EQ(command.exporter.views, (std::vector<View>{View::kDcgm, View::kNative, View::kSelf}));
+}
+
+TEST(Flags, OneDashOrTwoEqualsSignOrBlankAreTheSame) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"-address", ":1"},
+                                             {"--address", ":1"},
+                                             {"-address=:1"},
+                                             {"--address=:1"},
+                                             {"-a", ":1"},
+                                             {"--a=:1"}}) {
+    EXPECT_EQ(Parse(arguments).value().exporter.http.address, ":1") << arguments.front();
+  }
+}
+
+TEST(Flags, BooleansTakeNoSeparateValue) {
+  EXPECT_TRUE(Parse({"-k"}).value().exporter.kubernetes);
+  EXPECT_FALSE(Parse({"-k=F"}).value().exporter.kubernetes);
+  const NodeCommand command = Parse({"-k", "false", "-a", ":1"}).value();
+  EXPECT_TRUE(command.exporter.kubernetes);
+  EXPECT_EQ(command.ignored_arguments, (std::vector<std::string>{"false", "-a", ":1"}));
+  EXPECT_EQ(command.exporter.http.address, ":9400")
+      << "the first positional argument ends the flags";
+}
+
+TEST(Flags, IntegersTakeGosBases) {
+  EXPECT_EQ(Parse({"-c", "0x3e8"}).value().exporter.collect_interval,
+            std::chrono::milliseconds(1000));
+}
+
+TEST(Flags, ListsAppendAndSplitOnCommas) {
+  EXPECT_EQ(Parse({"--nvidia-resource-names=a/b,c/d", "--nvidia-resource-names", " e/f "})
+                .value()
+                .exporter.join.extra_resource_names,
+            (std::vector<std::string>{"a/b", "c/d", "e/f"}));
+}
+
+TEST(Flags, TheCommandLineReplacesAListFromTheEnvironment) {
+  const NodeCommand command =
+      Parse({"--nvidia-resource-names=x/y"}, {{"NVIDIA_RESOURCE_NAMES", "a/b"}}).value();
+  EXPECT_EQ(command.exporter.join.extra_resource_names, std::vector<std::string>{"x/y"});
+}
+
+// Every flag with a variable: the variable alone, and the command line over the variable.
+TEST(Flags, TheCommandLineWinsOverEveryVariable) {
+  struct Case {
+    std::string flag, variable, from_environment, from_line;
+    std::function<std::string(const NodeCommand&)> read;
+  };
+  const auto views = [](const NodeCommand& c) { return std::to_string(c.exporter.views.size()); };
+  const auto text = [](bool flag) { return std::string(flag ? "true" : "false"); };
+  const Case cases[] = {
+      {"address", "DCGM_EXPORTER_LISTEN", ":1", ":2",
+       [](const NodeCommand& c) { return c.exporter.http.address; }},
+      {"collectors", "DCGM_EXPORTER_COLLECTORS", "/a", "/b",
+       [](const NodeCommand& c) { return c.counters_path; }},
+      {"collect-interval", "DCGM_EXPORTER_INTERVAL", "200", "300",
+       [](const NodeCommand& c) { return std::to_string(c.exporter.collect_interval.count()); }},
+      {"kubernetes", "DCGM_EXPORTER_KUBERNETES", "true", "false",
+       [&](const NodeCommand& c) {
+         return text(c.exporter.kubernetes && c.exporter.view.kubernetes);
+       }},
+      {"pod-resources-kubelet-socket", "DCGM_POD_RESOURCES_KUBELET_SOCKET", "/a", "/b",
+       [](const NodeCommand& c) { return c.kubelet.socket; }},
+      {"use-old-namespace", "DCGM_EXPORTER_USE_OLD_NAMESPACE", "true", "false",
+       [&](const NodeCommand& c) { return text(c.exporter.view.use_old_namespace); }},
+      {"replace-blanks-in-model-name", "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME", "true",
+       "false",
+       [&](const NodeCommand& c) { return text(c.exporter.view.replace_blanks_in_model_name); }},
+      {"no-hostname", "DCGM_EXPORTER_NO_HOSTNAME", "true", "false",
+       [&](const NodeCommand& c) { return text(c.no_hostname); }},
+      {"hostname-label", "PODGPU_HOSTNAME_LABEL", "hostname", "Hostname",
+       [](const NodeCommand& c) { return c.exporter.view.hostname_label; }},
+      {"metrics-views", "PODGPU_METRICS_VIEWS", "1", "2", views},
+      {"remote-hostengine-info", "DCGM_REMOTE_HOSTENGINE_INFO", "a:1", "b:2",
+       [](const NodeCommand& c) { return c.source.address; }},
+      {"libdcgm", "PODGPU_LIBDCGM", "/a", "/b",
+       [](const NodeCommand& c) { return c.source.dcgm_library; }},
+      {"libnvidia-ml", "PODGPU_LIBNVIDIA_ML", "/a", "/b",
+       [](const NodeCommand& c) { return c.source.nvml_library; }},
+      {"log-format", "DCGM_EXPORTER_LOG_FORMAT", "json", "text",
+       [](const NodeCommand& c) {
+         return std::string(c.log_form == LogForm::kJson ? "json" : "text");
+       }},
+  };
+  const std::map<std::string, std::string> view_words = {{"1", "self"}, {"2", "native,self"}};
+  for (const Case& row : cases) {
+    const bool is_views = row.flag == "metrics-views";
+    const std::string environment =
+        is_views ? view_words.at(row.from_environment) : row.from_environment;
+    const std::string line = is_views ? view_words.at(row.from_line) : row.from_line;
+    EXPECT_EQ(row.read(Parse({}, {{row.variable, environment}}).value()), row.from_environment)
+        << row.flag;
+    EXPECT_EQ(
+        row.read(Parse({"--" + row.flag + "=" + line}, {{row.variable, environment}}).value()),
+        row.from_line)
+        << row.flag;
+  }
+}
+
+TEST(Flags, AnEmptyVariableIsUnsetButSelectsTheRemoteEngine) {
+  const NodeCommand command = Parse({}, {{"DCGM_EXPORTER_INTERVAL", ""},
+                                         {"DCGM_EXPORTER_KUBERNETES", ""},
+                                         {"DCGM_REMOTE_HOSTENGINE_INFO", ""}})
+                                  .value();
+  EXPECT_EQ(command.exporter.collect_interval, std::chrono::milliseconds(30'000));
+  EXPECT_FALSE(command.exporter.kubernetes);
+  EXPECT_EQ(command.source.address, "localhost:5555");
+}
+
+TEST(Flags, RefusesWhatItCannotUnderstandInOneLine) {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string line;
+  };
+  const Case cases[] = {
+      {{"--adress", ":1"}, "unknown flag \"--adress\"; nearest is --address. See podgpu --help"},
+      {{"--qqqq=1"}, "unknown flag \"--qqqq\". See podgpu --help"},
+      {{"-c", "soon"}, "--collect-interval: \"soon\" is not a whole number. See podgpu --help"},
+      {{"-c"}, "--collect-interval needs a value: a whole number. See podgpu --help"},
+      {{"-c", "50"}, "--collect-interval: \"50\" is refused: must be 100 to 3600000 milliseconds"},
+      {{"-k=maybe"}, "--kubernetes: \"maybe\" is not true or false. See podgpu --help"},
+      {{"--stale-after=5"},
+       "--stale-after: \"5\" is not a duration such as 5s or 1m30s. See podgpu --help"},
+      {{"--stale-after=1ms"}, "--stale-after: \"1ms\" is refused: must be 100ms or more"},
+      {{"--metrics-views=dcgm,legcy"},
+       "--metrics-views: \"dcgm,legcy\" is refused: \"legcy\" is none of dcgm, native, self"},
+      {{"--hostname-label=host"},
+       "--hostname-label: \"host\" is refused: must be \"Hostname\" (as released) or \"hostname\""},
+      {{"--log-format=xml"}, "--log-format: \"xml\" is refused: must be \"text\" or \"json\""},
+      {{"--log-level=loud"},
+       "--log-level: \"loud\" is refused: must be one of debug, info, warn, error"},
+  };
+  for (const Case& row : cases) {
+    EXPECT_EQ(Refusal(row.arguments), row.line);
+  }
+  EXPECT_EQ(Refusal({}, {{"DCGM_EXPORTER_INTERVAL", "soon"}}),
+            "DCGM_EXPORTER_INTERVAL: \"soon\" is not a whole number. See podgpu --help");
+}
+
+TEST(Flags, HelpAndVersionAreActions) {
+  EXPECT_EQ(Parse({"--help"}).value().action, NodeCommand::Action::kShowHelp);
+  EXPECT_EQ(Parse({"help"}).value().action, NodeCommand::Action::kShowHelp);
+  EXPECT_EQ(Parse({"-v"}).value().action, NodeCommand::Action::kShowVersion);
+}
+
+TEST(Flags, TheHostnameLabelFollowsTheModeOfOperation) {
+  struct Case {
+    std::vector<std::string> arguments;
+    Variables variables;
+    std::string hostname;
+  };
+  const Case cases[] = {
+      {{}, {}, "system"},
+      {{}, {{"NODE_NAME", "node-a"}}, "node-a"},
+      {{}, {{"NODE_NAME", ""}}, "system"},
+      {{"-r", "example.com:5555"}, {{"NODE_NAME", "node-a"}}, "example.com"},
+      {{"-r", "127.0.0.1"}, {}, "127.0.0.1"},
+      {{"-r", "[::1]:5555"}, {}, "::1"},
+      {{"-r", "[2001:db8::1]:5555"}, {}, "2001:db8::1"},
+      {{"-r", "[::]:5555"}, {}, "::"},
+      {{"-r", "[::1]"}, {}, "[::1]"},
+      {{"-r", "::1"}, {}, "::1"},
+      {{"-k", "-r", "example.com:5555"}, {{"NODE_NAME", "node-a"}}, "node-a"},
+      {{"-n"}, {{"NODE_NAME", "node-a"}}, ""},
+  };
+  for (const Case& row : cases) {
+    const NodeCommand command = Parse(row.arguments, row.variables).value();
+    EXPECT_EQ(HostnameLabelValue(command, EnvironmentOf(row.variables), "system"), row.hostname)
+        << (row.arguments.empty() ? "no arguments" : row.arguments.back());
+  }
+}
+
+TEST(Flags, NamesAliasesAndVariablesAreUnique) {
+  std::set<std::string_view> seen;
+  for (const Flag& flag : FlagTable()) {
+    for (const std::string_view name : {flag.name, flag.alias, flag.variable}) {
+      EXPECT_TRUE(name.empty() || seen.insert(name).second) << name;
+    }
+    EXPECT_TRUE(flag.help.ends_with('.')) << flag.name;
+  }
+}
+
+TEST(Flags, HelpNamesEveryFlag) {
+  const std::string help = HelpText();
+  for (const Flag& flag : FlagTable()) {
+    EXPECT_NE(help.find("--" + std::string(flag.name)), std::string::npos) << flag.name;
+  }
+}
+
+TEST(Flags, TheDocumentIsInStepWithTheTable) {
+  const std::string path = PODGPU_SOURCE_DIR "/docs/flags.md";
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the test has one thread.
+  if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path) << FlagsDocument();
+  }
+  EXPECT_EQ(SystemFiles().Read(path).value_or(""), FlagsDocument())
+      << "run with PODGPU_UPDATE_GOLDEN=1";
+}
+
+}  // namespace
+}  // namespace podgpu

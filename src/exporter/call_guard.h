@@ -1,0 +1,80 @@
+// Watches the calls into the vendor library from outside, since any of them may never return.
+//
+// The source thread enters a Scope around each call; the watchdog thread looks at it and, past the
+// deadline, calls Source::Interrupt, which frees a hung remote call at once.  A call of an embedded
+// engine that hangs in the kernel cannot be freed: it stays visible here as running, and what it
+// fed ages away (tick.h).  The guard also remembers how long each kind of call took last.  Outlives
+// both threads.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "source/source.h"
+
+namespace podgpu {
+
+enum class SourceCall : uint8_t { kOpen, kDiscover, kWatch, kRead };
+inline constexpr int kSourceCallCount = 4;
+
+// "open", "discover", "watch", "read".
+std::string_view SourceCallName(SourceCall call);
+
+class CallGuard {
+ public:
+  // `deadline`: how long a call may take before it is interrupted.
+  CallGuard(Clock& clock, Duration deadline) : clock_(clock), deadline_(deadline) {}
+
+  // Marks the calling thread as inside `call` of `source` (null while it is being opened) until it
+  // goes.
+  class Scope {
+   public:
+    Scope(CallGuard& guard, Source* source, SourceCall call);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    CallGuard& guard_;
+  };
+
+  struct Running {
+    SourceCall call = SourceCall::kOpen;
+    Duration elapsed{};
+    bool past_deadline = false;
+  };
+  // The call that is running now, if there is one.
+  std::optional<Running> Current() const;
+
+  // Seconds that the last finished call of each kind took; nothing where there was none.
+  std::array<std::optional<double>, kSourceCallCount> LastSeconds() const;
+
+  // Calls interrupted since the start.
+  uint64_t interrupts() const;
+
+  // The watchdog's body: looks every `pace` until `stop`.
+  void Watch(Duration pace, const std::stop_token& stop);
+
+  // Interrupts the running call, if there is one, whatever its age: for shutdown.
+  void InterruptNow();
+
+ private:
+  void InterruptIf(bool past_deadline_only);
+
+  Clock& clock_;
+  const Duration deadline_;
+  mutable Mutex mutex_;  // Held during Interrupt, so that a Source cannot end under it.
+  Source* source_ PODGPU_GUARDED_BY(mutex_) = nullptr;
+  std::optional<SourceCall> call_ PODGPU_GUARDED_BY(mutex_);
+  Instant begun_ PODGPU_GUARDED_BY(mutex_){};
+  bool interrupted_ PODGPU_GUARDED_BY(mutex_) = false;
+  uint64_t interrupts_ PODGPU_GUARDED_BY(mutex_) = 0;
+  std::array<std::optional<double>, kSourceCallCount> last_seconds_ PODGPU_GUARDED_BY(mutex_);
+};
+
+}  // namespace podgpu

@@ -1,0 +1,135 @@
+#include "exporter/exporter.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/log.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The kubelet is asked once per interval, but not more than once a second (its limit of 100 a
+// second is shared by all clients of the node) and not less than each 10 s, so that an ended pod
+// leaves the page soon.
+constexpr milliseconds kShortestKubeletPeriod{1'000};
+constexpr milliseconds kLongestKubeletPeriod{10'000};
+constexpr milliseconds kShortestStaleAfter{5'000};
+constexpr milliseconds kShortestTickDeadline{10'000};
+constexpr milliseconds kWatchdogPace{500};
+constexpr int kPeriodsUntilStale = 3;
+
+milliseconds StaleAfter(const ExporterOptions& options) {
+  if (options.stale_after > milliseconds(0)) {
+    return options.stale_after;
+  }
+  return std::max(options.collect_interval * kPeriodsUntilStale, kShortestStaleAfter);
+}
+
+ReaderOptions ReaderOptionsOf(const ExporterOptions& options) {
+  ReaderOptions reader;
+  reader.fields = FieldsToRead(options);
+  reader.period = options.collect_interval;
+  reader.stale_after = StaleAfter(options);
+  return reader;
+}
+
+RefresherOptions RefresherOptionsOf(const ExporterOptions& options) {
+  return {std::clamp(options.collect_interval, kShortestKubeletPeriod, kLongestKubeletPeriod),
+          options.kubernetes};
+}
+
+TickOptions TickOptionsOf(const ExporterOptions& options) {
+  TickOptions tick;
+  tick.period = options.collect_interval;
+  tick.stale_after = StaleAfter(options);
+  tick.views = options.views;
+  tick.counters = options.counters;
+  tick.view = options.view;
+  tick.join = options.join;
+  return tick;
+}
+
+RouteOptions RouteOptionsOf(const ExporterOptions& options) {
+  return {options.view.hostname,
+          std::max(options.collect_interval * kPeriodsUntilStale, kShortestTickDeadline)};
+}
+
+}  // namespace
+
+std::vector<const Field*> FieldsToRead(const ExporterOptions& options) {
+  std::set<uint16_t> ids;
+  for (const Counter& counter : options.counters) {
+    if (counter.field != nullptr) {
+      ids.insert(counter.field->id);
+    }
+  }
+  if (std::ranges::count(options.views, View::kNative) > 0) {
+    const std::vector<uint16_t> native = NativeFieldIds();
+    ids.insert(native.begin(), native.end());
+  }
+  std::vector<const Field*> fields;
+  for (const uint16_t id : ids) {
+    fields.push_back(FindField(id));
+  }
+  return fields;
+}
+
+Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
+    : clock_(seams.clock),
+      guard_(clock_, options.call_deadline),
+      reader_(std::move(seams.open_source), ReaderOptionsOf(options), clock_, guard_, wakeup_),
+      refresher_(seams.kubelet, RefresherOptionsOf(options), clock_, wakeup_),
+      tick_(TickOptionsOf(options),
+            {reader_.grids(), reader_.statuses(), refresher_.facts(), guard_}, clock_, wakeup_),
+      watchdog_pace_(kWatchdogPace) {}
+
+StatusOr<std::unique_ptr<Exporter>> Exporter::Start(ExporterOptions options, ExporterSeams seams) {
+  // Private constructor: make_unique cannot reach it.
+  std::unique_ptr<Exporter> exporter(
+      new Exporter(options, std::move(seams)));  // NOLINT(cppcoreguidelines-owning-memory)
+  exporter->tick_.Once();
+  PODGPU_ASSIGN_OR_RETURN(
+      exporter->http_,
+      HttpServer::Start(options.http,
+                        MakeRoutes(RouteOptionsOf(options), exporter->tick_, exporter->clock_)));
+  exporter->StartThreads();
+  return exporter;
+}
+
+void Exporter::StartThreads() {
+  source_thread_.Start([this](const std::stop_token& stop) { reader_.Run(stop); });
+  watchdog_thread_.Start(
+      [this](const std::stop_token& stop) { guard_.Watch(watchdog_pace_, stop); });
+  kubelet_thread_.Start([this](const std::stop_token& stop) { refresher_.Run(stop); });
+  tick_thread_.Start([this](const std::stop_token& stop) { tick_.Run(stop); });
+}
+
+bool Exporter::Stop(milliseconds patience) {
+  http_.reset();
+  Worker* const workers[] = {&tick_thread_, &watchdog_thread_, &kubelet_thread_, &source_thread_};
+  for (Worker* worker : workers) {
+    worker->RequestStop();
+  }
+  guard_.InterruptNow();
+  const Instant deadline =
+      SystemClock().Now() + patience;  // Real time, whatever clock the rooms run on.
+  bool all_ended = true;
+  for (Worker* worker : workers) {
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline - SystemClock().Now());
+    all_ended = worker->JoinWithin(std::max(left, milliseconds(0))) && all_ended;
+  }
+  if (!all_ended) {
+    Log(LogLevel::kWarn,
+        "a call into the driver or to the kubelet does not return; ending without it");
+  }
+  return all_ended;
+}
+
+Exporter::~Exporter() {
+  constexpr std::chrono::hours kForEver{24 * 365};
+  Stop(kForEver);
+}
+
+}  // namespace podgpu

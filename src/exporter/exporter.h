@@ -1,0 +1,89 @@
+// The node role, assembled: threads, what they share, and the order in which all of it starts and
+// ends.
+//
+// Start makes one page before the port opens, so that nobody meets an empty one.  Five threads of
+// its own: source, watchdog, kubelet refresher, tick, HTTP.  Stop ends them within two seconds from
+// any state; a thread that hangs inside the vendor library or waits for the kubelet cannot be
+// joined, which Stop says, and the process then ends without it. Start and Stop belong to one
+// thread, the caller of main.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/wakeup.h"
+#include "base/worker.h"
+#include "exporter/call_guard.h"
+#include "exporter/reader.h"
+#include "exporter/refresher.h"
+#include "exporter/routes.h"
+#include "exporter/tick.h"
+#include "http/server.h"
+#include "kube/pod_resources.h"
+
+namespace podgpu {
+
+struct ExporterOptions {
+  HttpServerOptions http;
+  std::chrono::milliseconds collect_interval{30'000};
+  std::chrono::milliseconds stale_after{0};  // 0: three intervals, at least 5 s.
+  std::chrono::milliseconds call_deadline{10'000};
+  bool kubernetes = false;
+  std::vector<View> views = {View::kDcgm, View::kNative, View::kSelf};
+  std::vector<Counter> counters;
+  ViewOptions view;
+  JoinOptions join;
+};
+
+// The seams that main.cc or a test fills.  All outlive the Exporter.
+struct ExporterSeams {
+  Clock& clock;
+  SourceOpener open_source;
+  PodResources& kubelet;
+};
+
+class Exporter {
+ public:
+  static StatusOr<std::unique_ptr<Exporter>> Start(ExporterOptions options, ExporterSeams seams);
+
+  Exporter(const Exporter&) = delete;
+  Exporter& operator=(const Exporter&) = delete;
+  // Stops if Stop was not called, and waits for all threads without limit: call Stop first where
+  // that matters.
+  ~Exporter();
+
+  // Ends all threads.  False when one of them still hangs in a foreign call after `patience`: then
+  // this object must not be destroyed; end the process with std::_Exit.
+  bool Stop(std::chrono::milliseconds patience = std::chrono::milliseconds(1'500));
+
+  uint16_t port() const { return http_->port(); }
+  const Tick& tick() const { return tick_; }
+
+ private:
+  Exporter(const ExporterOptions& options, ExporterSeams seams);
+  void StartThreads();
+
+  Clock& clock_;
+  Wakeup wakeup_;
+  CallGuard guard_;
+  Reader reader_;
+  KubeletRefresher refresher_;
+  Tick tick_;
+  const std::chrono::milliseconds watchdog_pace_;
+
+  std::unique_ptr<HttpServer> http_;
+  Worker source_thread_;
+  Worker watchdog_thread_;
+  Worker kubelet_thread_;
+  Worker tick_thread_;
+};
+
+// The fields that `options` makes the source read: those of the counters, and those of the native
+// view if it is on.
+std::vector<const Field*> FieldsToRead(const ExporterOptions& options);
+
+}  // namespace podgpu

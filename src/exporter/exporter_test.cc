@@ -1,0 +1,228 @@
+#include "exporter/exporter.h"
+
+#include <gtest/gtest.h>
+
+#include "base/manual_clock.h"
+#include "exporter/fake_kubelet.h"
+#include "exporter/fake_source.h"
+#include "http/loopback_client.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// The whole program in one process, with a driver and a kubelet that the test steers and a clock
+// that it moves.
+class ExporterTest : public ::testing::Test {
+ protected:
+  ~ExporterTest() override {
+    driver_.Release();
+    kubelet_.Release();
+    if (exporter_ != nullptr) {
+      EXPECT_TRUE(exporter_->Stop(hours(1)));
+    }
+  }
+
+  void Start() {
+    ExporterOptions options;
+    options.http.address = "127.0.0.1:0";
+    options.collect_interval = seconds(1);
+    options.kubernetes = true;
+    options.view.kubernetes = true;
+    options.view.hostname = "node-a";
+    options.counters = ParseCounters("DCGM_FI_DEV_GPU_TEMP, gauge, GPU temperature\n", "test.csv")
+                           .value()
+                           .counters;
+    StatusOr<std::unique_ptr<Exporter>> exporter =
+        Exporter::Start(options, {clock_,
+                                  [this]() -> StatusOr<std::unique_ptr<Source>> {
+                                    return std::make_unique<FakeSource>(driver_);
+                                  },
+                                  kubelet_});
+    ASSERT_TRUE(exporter.ok()) << exporter.status();
+    exporter_ = *std::move(exporter);
+  }
+  // Waits until all four threads sleep: source, watchdog, kubelet, tick.
+  void AwaitIdle(int threads = 4) { clock_.AwaitSleepers(threads); }
+  LoopbackResponse Fetch(std::string_view path) {
+    return LoopbackClient(exporter_->port()).Fetch(path);
+  }
+  // Waits until a page fulfils `holds`, moving the clock by `step` between looks.
+  void AwaitPage(const std::function<bool(const std::string&)>& holds,
+                 Duration step = Duration::zero()) {
+    while (!holds(Fetch("/metrics").body)) {
+      clock_.Advance(step);
+    }
+  }
+
+  ManualClock clock_;
+  FakeDriver driver_;
+  FakeKubelet kubelet_;
+  std::unique_ptr<Exporter> exporter_;
+};
+
+bool Holds(const std::string& page, std::string_view part) {
+  return page.find(part) != std::string::npos;
+}
+
+TEST_F(ExporterTest, ServesOwnersAndValuesFromTheFirstReadingOn) {
+  kubelet_.AnswerWith({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(0)}});
+  Start();
+  AwaitPage([](const std::string& page) { return Holds(page, "pod=\"train-0\"} 42\n"); });
+  const LoopbackResponse page = Fetch("/metrics");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_TRUE(Holds(page.head, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+  EXPECT_TRUE(Holds(page.head, "Vary: Accept, Accept-Encoding\r\n"));
+  EXPECT_TRUE(Holds(page.head, "X-Content-Type-Options: nosniff\r\n"));
+}
+
+TEST_F(ExporterTest, AnswersOpenMetricsAndGzipToThoseWhoAsk) {
+  Start();
+  AwaitIdle();
+  LoopbackClient client(exporter_->port());
+  client.Send(
+      "GET /metrics HTTP/1.1\r\nHost: t\r\nAccept: "
+      "application/openmetrics-text;version=1.0.0\r\n\r\n");
+  const LoopbackResponse open = client.Read();
+  EXPECT_TRUE(Holds(open.head, "application/openmetrics-text; version=1.0.0"));
+  EXPECT_TRUE(open.body.ends_with("# EOF\n"));
+  client.Send("GET /metrics HTTP/1.1\r\nHost: t\r\nAccept-Encoding: gzip\r\n\r\n");
+  const LoopbackResponse zipped = client.Read();
+  EXPECT_TRUE(Holds(zipped.head, "Content-Encoding: gzip\r\n"));
+  EXPECT_TRUE(zipped.body.starts_with("\x1f\x8b"));
+}
+
+TEST_F(ExporterTest, EveryPathAnswers) {
+  Start();
+  AwaitPage([](const std::string& page) { return Holds(page, "podgpu_ready 1\n"); });
+  const LoopbackResponse health = Fetch("/health");
+  EXPECT_EQ(health.status, 200);
+  EXPECT_EQ(health.body, "OK");
+  EXPECT_TRUE(Holds(health.head, "X-Registry-Available: true\r\n"));
+  EXPECT_EQ(Fetch("/healthz").body, "ok\n");
+  const LoopbackResponse ready = Fetch("/readyz");
+  EXPECT_EQ(ready.status, 200);
+  EXPECT_EQ(ready.body, "ready: 2 GPUs have fresh samples\n");
+  const LoopbackResponse status = Fetch("/");
+  EXPECT_TRUE(Holds(status.head, "Content-Type: text/html; charset=utf-8\r\n"));
+  EXPECT_TRUE(Holds(status.body, "<h1>podgpu on node-a</h1>"));
+  EXPECT_TRUE(Holds(status.body, "href=\"./metrics\""));
+  EXPECT_TRUE(Holds(status.body, "fake driver: 2 GPUs"));
+  const LoopbackResponse unknown = Fetch("/nothing");
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_EQ(unknown.body, "404 page not found\n");
+}
+
+TEST_F(ExporterTest, ScrapesAndTicksGoOnWhileTheDriverAndTheKubeletBothHang) {
+  Start();
+  AwaitIdle();
+  driver_.BlockReads(/*interruptible=*/false);
+  kubelet_.Block();
+  clock_.Advance(seconds(1));
+  driver_.AwaitBlockedRead();
+  kubelet_.AwaitBlockedCall();
+  AwaitIdle(2);  // Watchdog and tick; the other two hang.
+  const uint64_t ticks_before = exporter_->tick().ticks();
+  LoopbackClient client(exporter_->port());
+  for (int i = 0; i < 1'000; ++i) {
+    ASSERT_EQ(client.Fetch("/metrics").status, 200) << "scrape " << i;
+    if (i % 100 == 0) {
+      clock_.Advance(milliseconds(1'250));
+      AwaitIdle(2);
+    }
+  }
+  EXPECT_GE(exporter_->tick().ticks(), ticks_before + 10);
+  const std::string page = Fetch("/metrics").body;
+  EXPECT_FALSE(Holds(page, "DCGM_FI_DEV_GPU_TEMP{")) << "values older than the limit are withdrawn";
+  EXPECT_TRUE(Holds(page, "podgpu_source_state{state=\"unresponsive\"} 1\n"));
+  EXPECT_EQ(Fetch("/readyz").status, 503);
+  EXPECT_EQ(Fetch("/healthz").status, 200);
+}
+
+TEST_F(ExporterTest, ComesBackWhenTheHangEnds) {
+  Start();
+  AwaitIdle();
+  driver_.BlockReads(/*interruptible=*/true);
+  clock_.Advance(seconds(1));
+  driver_.AwaitBlockedRead();
+  AwaitPage(
+      [](const std::string& page) {
+        return Holds(page, "podgpu_source_interrupted_calls_total 1\n");
+      },
+      seconds(1));
+  driver_.Release();
+  AwaitPage([](const std::string& page) { return Holds(page, "podgpu_ready 1\n"); }, seconds(1));
+  EXPECT_EQ(driver_.watches(), 2);
+}
+
+TEST_F(ExporterTest, LivenessEndsWhenTheTickDoes) {
+  Start();
+  AwaitIdle();
+  EXPECT_EQ(Fetch("/healthz").status, 200);
+  // The tick wakes at every advance, so only a clock that jumps past its deadline between two looks
+  // shows a dead one.
+  const HttpHandler routes = MakeRoutes({"n", seconds(10)}, exporter_->tick(), clock_);
+  ManualClock later;
+  later.Advance(exporter_->tick().last_ended() - later.Now() + seconds(11));
+  const HttpHandler late_routes = MakeRoutes({"n", seconds(10)}, exporter_->tick(), later);
+  HttpRequest request;
+  request.path = "/healthz";
+  EXPECT_EQ(routes(request).status, 200);
+  EXPECT_EQ(late_routes(request).status, 503);
+}
+
+TEST_F(ExporterTest, StopsAtOnceAHundredTimes) {
+  for (int i = 0; i < 100; ++i) {
+    Start();
+    ASSERT_TRUE(exporter_->Stop(hours(1)));
+    exporter_.reset();
+  }
+}
+
+TEST_F(ExporterTest, StopSaysWhenACallCannotBeEnded) {
+  Start();
+  AwaitIdle();
+  driver_.BlockReads(/*interruptible=*/false);
+  clock_.Advance(seconds(1));
+  driver_.AwaitBlockedRead();
+  EXPECT_FALSE(exporter_->Stop(milliseconds(1)));
+  driver_.Release();
+  EXPECT_TRUE(exporter_->Stop(hours(1)));
+}
+
+TEST_F(ExporterTest, ATakenPortIsAConfigurationError) {
+  Start();
+  ExporterOptions options;
+  options.http.address = "127.0.0.1:" + std::to_string(exporter_->port());
+  const StatusOr<std::unique_ptr<Exporter>> second = Exporter::Start(
+      options,
+      {clock_, []() -> StatusOr<std::unique_ptr<Source>> { return absl::NotFoundError("none"); },
+       kubelet_});
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(Holds(std::string(second.status().message()), options.http.address + " is taken"));
+}
+
+TEST(FieldsToRead, AreThoseOfTheCountersAndOfTheNativeView) {
+  ExporterOptions options;
+  options.counters =
+      ParseCounters("DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DRIVER_VERSION, label, v\n", "x")
+          .value()
+          .counters;
+  options.views = {View::kDcgm};
+  const std::vector<const Field*> fields = FieldsToRead(options);
+  ASSERT_EQ(fields.size(), 2U);
+  EXPECT_EQ(fields[0]->id, 1);
+  EXPECT_EQ(fields[1]->id, 150);
+  options.views = {View::kNative};
+  const std::vector<const Field*> with_native = FieldsToRead(options);
+  EXPECT_GE(with_native.size(), NativeFieldIds().size());
+  for (size_t i = 1; i < with_native.size(); ++i) {
+    EXPECT_LT(with_native[i - 1]->id, with_native[i]->id);
+  }
+}
+
+}  // namespace
+}  // namespace podgpu

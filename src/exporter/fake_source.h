@@ -1,0 +1,158 @@
+// A Source whose behaviour a test dictates: which devices there are, what each call answers, and
+// whether it returns.
+//
+// Every call is recorded.  A call can be told to block; Release lets it go on, and so does
+// Interrupt when the test wants a source that can be freed.  Thread safe, since tests steer it
+// while the source thread runs.  For tests only.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "source/source.h"
+
+namespace podgpu {
+
+// What a FakeSource does, owned by the test and shared by all sources that its opener makes.
+class FakeDriver {
+ public:
+  FakeDriver() = default;
+
+  // The UUID of GPU `index`, in the vendor's form.
+  static std::string Uuid(uint32_t index) {
+    return "GPU-00000000-0000-0000-0000-00000000000" + std::to_string(index);
+  }
+
+  // GPUs with ids from 0 on, without MIG.
+  static Topology Gpus(uint32_t count) {
+    Topology topology;
+    for (uint32_t i = 0; i < count; ++i) {
+      Gpu gpu;
+      gpu.gpu_id = i;
+      gpu.uuid = Uuid(i);
+      gpu.model = "NVIDIA H100 80GB HBM3";
+      gpu.pci_bus_id = "00000000:1B:00.0";
+      topology.gpus.push_back(gpu);
+    }
+    NumberEntities(topology);
+    return topology;
+  }
+
+  void SetTopology(Topology topology) {
+    std::scoped_lock lock(mutex_);
+    topology_ = std::move(topology);
+  }
+  void FailDiscover(Status status) {
+    std::scoped_lock lock(mutex_);
+    discover_ = std::move(status);
+  }
+  void FailRead(Status status) {
+    std::scoped_lock lock(mutex_);
+    read_ = std::move(status);
+  }
+  void RefuseProfiling(std::string reason) {
+    std::scoped_lock lock(mutex_);
+    watch_ = {true, std::move(reason)};
+  }
+  // Every value of the next readings.
+  void SetValue(Value value) {
+    std::scoped_lock lock(mutex_);
+    value_ = value;
+  }
+  // From now on Read does not return, until Release, or Interrupt if `interruptible`.
+  void BlockReads(bool interruptible) {
+    std::scoped_lock lock(mutex_);
+    blocked_ = true;
+    interruptible_ = interruptible;
+  }
+  void Release() {
+    std::scoped_lock lock(mutex_);
+    blocked_ = false;
+    changed_.notify_all();
+  }
+  void AwaitBlockedRead() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_; });
+  }
+  int discoveries() const {
+    std::scoped_lock lock(mutex_);
+    return discoveries_;
+  }
+  int watches() const {
+    std::scoped_lock lock(mutex_);
+    return watches_;
+  }
+  int interrupts() const {
+    std::scoped_lock lock(mutex_);
+    return interrupts_;
+  }
+
+ private:
+  friend class FakeSource;
+  mutable std::mutex mutex_;  // Guards everything below; the waits need a plain one.
+  std::condition_variable changed_;
+  Topology topology_ = Gpus(2);
+  Status discover_, read_;
+  WatchResult watch_;
+  Value value_ = Value::OfInt64(42);
+  bool blocked_ = false, interruptible_ = false, waiting_ = false, freed_ = false;
+  int discoveries_ = 0, watches_ = 0, interrupts_ = 0;
+};
+
+class FakeSource final : public Source {
+ public:
+  explicit FakeSource(FakeDriver& driver) : driver_(driver) {}
+
+  StatusOr<Topology> Discover() override {
+    std::scoped_lock lock(driver_.mutex_);
+    ++driver_.discoveries_;
+    if (!driver_.discover_.ok()) {
+      return driver_.discover_;
+    }
+    return driver_.topology_;
+  }
+  StatusOr<WatchResult> Watch(const Topology& /*topology*/,
+                              const std::vector<const Field*>& /*fields*/,
+                              std::chrono::microseconds /*period*/) override {
+    std::scoped_lock lock(driver_.mutex_);
+    ++driver_.watches_;
+    return driver_.watch_;
+  }
+  Status Read(Grid& grid) override {
+    std::unique_lock lock(driver_.mutex_);
+    driver_.waiting_ = driver_.blocked_;
+    driver_.freed_ = false;
+    driver_.changed_.notify_all();
+    driver_.changed_.wait(lock, [&] { return !driver_.blocked_ || driver_.freed_; });
+    driver_.waiting_ = false;
+    if (driver_.freed_) {
+      return absl::UnavailableError("the host engine closed the connection (DCGM -21)");
+    }
+    if (!driver_.read_.ok()) {
+      return driver_.read_;
+    }
+    for (uint16_t row = 0; row < grid.fields().size(); ++row) {
+      for (uint16_t column = 0; column < grid.topology().entities.size(); ++column) {
+        grid.at(FieldRow{row}, EntityId{column}) = driver_.value_;
+      }
+    }
+    return absl::OkStatus();
+  }
+  void Interrupt() noexcept override {
+    std::scoped_lock lock(driver_.mutex_);
+    ++driver_.interrupts_;
+    if (driver_.interruptible_ && driver_.waiting_) {
+      driver_.freed_ = true;
+      driver_.blocked_ = false;  // The engine is back at once.
+    }
+    driver_.changed_.notify_all();
+  }
+  std::string Describe() const override { return "fake driver"; }
+
+ private:
+  FakeDriver& driver_;
+};
+
+}  // namespace podgpu

@@ -1,0 +1,193 @@
+#include "exporter/reader.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+
+#include "base/log.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr uint16_t kXidField =
+    230;  // The stamp of its value is that of the event (observed, DCGM 4.6.0).
+
+std::string Seconds(milliseconds duration) {
+  return absl::StrFormat("%g s", std::chrono::duration<double>(duration).count());
+}
+
+}  // namespace
+
+Reader::Reader(SourceOpener open, ReaderOptions options, Clock& clock, CallGuard& guard,
+               Wakeup& tick)
+    : open_(std::move(open)),
+      options_(std::move(options)),
+      clock_(clock),
+      guard_(guard),
+      tick_(tick),
+      retry_(options_.first_retry) {
+  Say(PartState::kStarting, "opening the driver library");
+}
+
+void Reader::Run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    Status status = Connect();
+    if (status.ok()) {
+      retry_ = options_.first_retry;
+      status = ReadUntilFailure(stop);
+    }
+    if (!status.ok() && !WaitAfterFailure(status, stop)) {
+      break;
+    }
+  }
+  source_.reset();  // On the thread that made it.
+}
+
+Status Reader::Connect() {
+  PODGPU_RETURN_IF_ERROR(OpenIfNeeded());
+  PODGPU_RETURN_IF_ERROR(Discover());
+  return WatchFields();
+}
+
+Status Reader::OpenIfNeeded() {
+  if (source_ != nullptr) {
+    return absl::OkStatus();
+  }
+  const CallGuard::Scope scope(guard_, nullptr, SourceCall::kOpen);
+  PODGPU_ASSIGN_OR_RETURN(source_, open_());
+  return absl::OkStatus();
+}
+
+Status Reader::Discover() {
+  StatusOr<Topology> found = [&] {
+    const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kDiscover);
+    return source_->Discover();
+  }();
+  PODGPU_RETURN_IF_ERROR(found.status());
+  discovered_at_ = clock_.Now();
+  if (topology_ == nullptr || !SameDevices(*topology_, *found)) {
+    ++epoch_;
+  }
+  found->epoch = epoch_;
+  topology_ = std::make_shared<const Topology>(*std::move(found));
+  status_.expected_gpus = std::max(status_.expected_gpus, topology_->gpus.size());
+  return absl::OkStatus();
+}
+
+Status Reader::WatchFields() {
+  watch_ = {};
+  if (!topology_->entities.empty()) {
+    const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kWatch);
+    PODGPU_ASSIGN_OR_RETURN(watch_, source_->Watch(*topology_, options_.fields, options_.period));
+  }
+  ++status_.connections;
+  return absl::OkStatus();
+}
+
+Status Reader::Read() {
+  auto grid = std::make_shared<Grid>(topology_, options_.fields);
+  grid->read_at = clock_.Now();
+  grid->read_at_wall = clock_.WallNow();
+  if (!topology_->entities.empty()) {
+    const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kRead);
+    if (Status status = source_->Read(*grid); !status.ok()) {
+      ++status_.read_failures;
+      return status;
+    }
+  }
+  WithdrawStale(*grid, options_.stale_after, milliseconds(0));
+  grids_.Set(std::move(grid));
+  SayWhatIsRead();
+  tick_.Nudge();
+  return absl::OkStatus();
+}
+
+Status Reader::ReadUntilFailure(const std::stop_token& stop) {
+  Instant due = clock_.Now();
+  while (!stop.stop_requested()) {
+    PODGPU_RETURN_IF_ERROR(Read());
+    // A reading that took longer than the period is not caught up with.
+    due = std::max(due + options_.period, clock_.Now());
+    if (!clock_.WaitUntil(due, stop)) {
+      break;
+    }
+    PODGPU_RETURN_IF_ERROR(RediscoverIfDue());
+  }
+  return absl::OkStatus();
+}
+
+Status Reader::RediscoverIfDue() {
+  if (clock_.Now() - discovered_at_ < options_.rediscover_every) {
+    return absl::OkStatus();
+  }
+  const uint64_t before = epoch_;
+  PODGPU_RETURN_IF_ERROR(Discover());
+  if (epoch_ == before) {
+    return absl::OkStatus();
+  }
+  Log(LogLevel::kInfo, "the devices have changed; watching the new set",
+      {{"gpus", std::to_string(topology_->gpus.size())},
+       {"instances", std::to_string(topology_->instances.size())}});
+  return WatchFields();
+}
+
+bool Reader::WaitAfterFailure(const Status& failure, const std::stop_token& stop) {
+  const bool was_reading = status_.connections > 0;
+  Say(was_reading ? PartState::kUnresponsive : PartState::kWaiting,
+      absl::StrFormat("%s. Next look in %s", failure.message(), Seconds(retry_)));
+  const Instant next = clock_.Now() + retry_;
+  retry_ = std::min(retry_ * 2, options_.longest_retry);
+  return clock_.WaitUntil(next, stop);
+}
+
+void Reader::SayWhatIsRead() {
+  if (topology_->entities.empty()) {
+    Say(PartState::kWaiting, source_->Describe() + " answers and lists no GPU");
+    return;
+  }
+  std::string what = absl::StrFormat("%s: %d GPUs, %d MIG instances, read every %s",
+                                     source_->Describe(), topology_->gpus.size(),
+                                     topology_->instances.size(), Seconds(options_.period));
+  if (watch_.profiling_refused) {
+    Say(PartState::kDegraded, what + "; profiling fields are absent: " + watch_.reason);
+  } else {
+    Say(PartState::kOk, std::move(what));
+  }
+}
+
+void Reader::Say(PartState state, std::string detail) {
+  const bool state_changed = state != status_.state;
+  status_.state = state;
+  status_.detail = std::move(detail);
+  const std::shared_ptr<const SourceStatus> last = statuses_.Get();
+  if (last == nullptr || *last != status_) {
+    statuses_.Set(std::make_shared<const SourceStatus>(status_));
+    tick_.Nudge();
+  }
+  if (state_changed) {
+    Log(state == PartState::kOk ? LogLevel::kInfo : LogLevel::kWarn,
+        "the device source has changed its state",
+        {{"state", std::string(PartStateName(state))}, {"detail", status_.detail}});
+  }
+}
+
+size_t WithdrawStale(Grid& grid, milliseconds limit, milliseconds since_read) {
+  size_t withdrawn = 0;
+  for (uint16_t row = 0; row < grid.fields().size(); ++row) {
+    if (grid.fields()[row]->id == kXidField) {
+      continue;
+    }
+    for (uint16_t column = 0; column < grid.topology().entities.size(); ++column) {
+      Value& value = grid.at(FieldRow{row}, EntityId{column});
+      if (value.present() && milliseconds(value.age_ms()) + since_read > limit) {
+        value = Value::OfAbsence(Absence::kStale);
+        ++withdrawn;
+      }
+    }
+  }
+  return withdrawn;
+}
+
+}  // namespace podgpu

@@ -1,0 +1,100 @@
+// The source thread: opens the vendor library, finds the devices, has the fields sampled, reads
+// them on its own clock.
+//
+// It is the only caller of the Source (but for the watchdog's Interrupt) and publishes two
+// immutable values: the newest Grid, and a SourceStatus that says what it does and why.  Whatever
+// fails, it waits a little and goes on: no driver yet, an engine that died, a GPU that left.  A
+// failure is said once in the log, when the state changes.  Run is the body of one thread;
+// everything else may be called from any thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/published.h"
+#include "base/status.h"
+#include "base/wakeup.h"
+#include "exporter/call_guard.h"
+#include "fields/field.h"
+#include "sample/grid.h"
+#include "source/source.h"
+#include "ui/condition.h"
+
+namespace podgpu {
+
+// What the source thread does, for the page, /readyz and the self metrics.
+struct SourceStatus {
+  PartState state = PartState::kStarting;
+  std::string detail;        // A plain sentence.
+  uint64_t connections = 0;  // Successful discoveries after a start or a loss.
+  uint64_t read_failures = 0;
+  size_t expected_gpus = 0;  // The most that were ever seen together.
+  bool operator==(const SourceStatus&) const = default;
+};
+
+struct ReaderOptions {
+  std::vector<const Field*> fields;  // Ascending by id.
+  std::chrono::milliseconds period{30'000};
+  std::chrono::milliseconds stale_after{90'000};       // Samples older than this are withdrawn.
+  std::chrono::milliseconds rediscover_every{10'000};  // How often devices are looked for again.
+  std::chrono::milliseconds first_retry{1'000};
+  std::chrono::milliseconds longest_retry{10'000};
+};
+
+// Opens the vendor library; kNotFound while there is none.
+using SourceOpener = std::function<StatusOr<std::unique_ptr<Source>>()>;
+
+class Reader {
+ public:
+  // `clock`, `guard` and `tick` outlive the reader.  `tick` is nudged after every publication.
+  Reader(SourceOpener open, ReaderOptions options, Clock& clock, CallGuard& guard, Wakeup& tick);
+
+  // The thread's body; returns when `stop` is requested, or after the running vendor call if one
+  // runs then.
+  void Run(const std::stop_token& stop);
+
+  const Published<Grid>& grids() const { return grids_; }
+  const Published<SourceStatus>& statuses() const { return statuses_; }
+
+ private:
+  Status Connect();
+  Status OpenIfNeeded();
+  Status Discover();
+  Status WatchFields();
+  Status Read();
+  // Reads until a call fails (its status) or `stop` is requested (OK).
+  Status ReadUntilFailure(const std::stop_token& stop);
+  Status RediscoverIfDue();
+  bool WaitAfterFailure(const Status& failure, const std::stop_token& stop);
+  void Say(PartState state, std::string detail);
+  void SayWhatIsRead();
+
+  const SourceOpener open_;
+  const ReaderOptions options_;
+  Clock& clock_;
+  CallGuard& guard_;
+  Wakeup& tick_;
+
+  std::unique_ptr<Source> source_;
+  std::shared_ptr<const Topology> topology_;
+  WatchResult watch_;
+  Instant discovered_at_{};
+  uint64_t epoch_ = 0;
+  std::chrono::milliseconds retry_;
+  SourceStatus status_;
+
+  Published<Grid> grids_;
+  Published<SourceStatus> statuses_;
+};
+
+// Makes every value of `grid` absent (kStale) that is older than `limit`, `since_read` after the
+// reading.  Values of events (XID) stay: their time stamp is the event's.  Returns how many were
+// withdrawn.
+size_t WithdrawStale(Grid& grid, std::chrono::milliseconds limit,
+                     std::chrono::milliseconds since_read);
+
+}  // namespace podgpu

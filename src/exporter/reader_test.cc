@@ -1,0 +1,219 @@
+#include "exporter/reader.h"
+
+#include <atomic>
+
+#include <gtest/gtest.h>
+
+#include "base/manual_clock.h"
+#include "base/worker.h"
+#include "exporter/fake_source.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A reader on its own thread, a driver that the test steers, and a clock that it moves.
+class ReaderTest : public ::testing::Test {
+ protected:
+  ~ReaderTest() override {
+    driver_.Release();
+    thread_.RequestStop();
+    thread_.JoinWithin(std::chrono::hours(1));
+  }
+
+  ReaderOptions Options() {
+    ReaderOptions options;
+    options.fields = {FindField(150), FindField(203), FindField(230)};
+    options.period = seconds(1);
+    options.stale_after = seconds(5);
+    return options;
+  }
+  void Start() {
+    reader_.emplace(
+        [this]() -> StatusOr<std::unique_ptr<Source>> {
+          if (!library_present_) {
+            return absl::NotFoundError("no driver yet");
+          }
+          return std::make_unique<FakeSource>(driver_);
+        },
+        Options(), clock_, guard_, wakeup_);
+    thread_.Start([this](const std::stop_token& stop) { reader_->Run(stop); });
+    clock_.AwaitSleepers(1);
+  }
+  void Step(Duration step) {
+    clock_.Advance(step);
+    clock_.AwaitSleepers(1);
+  }
+  SourceStatus status() const { return *reader_->statuses().Get(); }
+  std::shared_ptr<const Grid> grid() const { return reader_->grids().Get(); }
+
+  ManualClock clock_;
+  Wakeup wakeup_;
+  CallGuard guard_{clock_, seconds(10)};
+  FakeDriver driver_;
+  std::atomic<bool> library_present_ = true;
+  std::optional<Reader> reader_;
+  Worker thread_;
+};
+
+TEST_F(ReaderTest, PublishesAGridPerPeriod) {
+  Start();
+  const std::shared_ptr<const Grid> first = grid();
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->at(FieldRow{0}, EntityId{1}).int64(), 42);
+  EXPECT_EQ(status().state, PartState::kOk);
+  EXPECT_EQ(status().detail, "fake driver: 2 GPUs, 0 MIG instances, read every 1 s");
+  Step(milliseconds(500));
+  EXPECT_EQ(grid(), first);
+  Step(milliseconds(500));
+  EXPECT_NE(grid(), first);
+  EXPECT_EQ(grid()->topology().epoch, first->topology().epoch);
+  EXPECT_EQ(driver_.watches(), 1);
+}
+
+TEST_F(ReaderTest, WaitsForADriverThatArrivesLater) {
+  library_present_ = false;
+  Start();
+  EXPECT_EQ(grid(), nullptr);
+  EXPECT_EQ(status().state, PartState::kWaiting);
+  EXPECT_EQ(status().detail, "no driver yet. Next look in 1 s");
+  Step(seconds(1));
+  EXPECT_EQ(status().detail, "no driver yet. Next look in 2 s");
+  library_present_ = true;
+  Step(seconds(2));
+  EXPECT_EQ(status().state, PartState::kOk);
+  EXPECT_NE(grid(), nullptr);
+}
+
+TEST_F(ReaderTest, NeverWaitsLongerThanTheLongestRetry) {
+  library_present_ = false;
+  Start();
+  for (int i = 0; i < 10; ++i) {
+    Step(seconds(10));
+  }
+  EXPECT_EQ(status().detail, "no driver yet. Next look in 10 s");
+}
+
+TEST_F(ReaderTest, FindsItsWayBackAfterAFailedReading) {
+  Start();
+  driver_.FailRead(absl::UnavailableError("the host engine closed the connection (DCGM -21)"));
+  Step(seconds(1));
+  EXPECT_EQ(status().state, PartState::kUnresponsive);
+  EXPECT_EQ(status().detail, "the host engine closed the connection (DCGM -21). Next look in 1 s");
+  EXPECT_EQ(status().read_failures, 1U);
+  driver_.FailRead(absl::OkStatus());
+  Step(seconds(1));
+  EXPECT_EQ(status().state, PartState::kOk);
+  EXPECT_EQ(status().connections, 2U);
+  EXPECT_EQ(driver_.watches(), 2);
+}
+
+TEST_F(ReaderTest, ANewEpochBeginsOnlyWhenTheDevicesChange) {
+  Start();
+  EXPECT_EQ(grid()->topology().epoch, 1U);
+  for (int i = 0; i < 10; ++i) {
+    Step(seconds(1));
+  }
+  EXPECT_GT(driver_.discoveries(), 1);
+  EXPECT_EQ(grid()->topology().epoch, 1U);
+  driver_.SetTopology(FakeDriver::Gpus(3));
+  for (int i = 0; i < 10; ++i) {
+    Step(seconds(1));
+  }
+  EXPECT_EQ(grid()->topology().epoch, 2U);
+  EXPECT_EQ(grid()->topology().gpus.size(), 3U);
+  EXPECT_EQ(driver_.watches(), 2);
+  EXPECT_EQ(status().expected_gpus, 3U);
+}
+
+TEST_F(ReaderTest, ANodeWithoutGpusWaitsAndSaysSo) {
+  driver_.SetTopology(FakeDriver::Gpus(0));
+  Start();
+  EXPECT_EQ(status().state, PartState::kWaiting);
+  EXPECT_EQ(status().detail, "fake driver answers and lists no GPU");
+  ASSERT_NE(grid(), nullptr);
+  EXPECT_TRUE(grid()->cells().empty());
+  EXPECT_EQ(driver_.watches(), 0);
+}
+
+TEST_F(ReaderTest, RefusedProfilingIsADegradationWithItsReason) {
+  driver_.RefuseProfiling("the profiling module is absent");
+  Start();
+  EXPECT_EQ(status().state, PartState::kDegraded);
+  EXPECT_NE(status().detail.find("profiling fields are absent: the profiling module is absent"),
+            std::string::npos);
+}
+
+TEST_F(ReaderTest, TheWatchdogFreesAHungReading) {
+  Start();
+  driver_.BlockReads(/*interruptible=*/true);
+  Worker watchdog;
+  watchdog.Start([this](const std::stop_token& stop) { guard_.Watch(seconds(1), stop); });
+  clock_.AwaitSleepers(2);
+  clock_.Advance(seconds(1));
+  driver_.AwaitBlockedRead();
+  // The watchdog always sleeps again; the reader only once it is freed.
+  while (status().connections < 2) {
+    clock_.AwaitSleepers(1);
+    clock_.Advance(seconds(1));
+  }
+  EXPECT_EQ(guard_.interrupts(), 1U);
+  EXPECT_EQ(status().read_failures, 1U);
+  watchdog.RequestStop();
+  EXPECT_TRUE(watchdog.JoinWithin(std::chrono::hours(1)));
+}
+
+TEST(CallGuard, ShowsTheRunningCallAndRemembersTheLast) {
+  ManualClock clock;
+  FakeDriver driver;
+  FakeSource source(driver);
+  CallGuard guard(clock, seconds(10));
+  EXPECT_FALSE(guard.Current().has_value());
+  {
+    const CallGuard::Scope scope(guard, &source, SourceCall::kRead);
+    clock.Advance(seconds(3));
+    EXPECT_EQ(guard.Current()->elapsed, seconds(3));
+    EXPECT_FALSE(guard.Current()->past_deadline);
+    clock.Advance(seconds(7));
+    EXPECT_TRUE(guard.Current()->past_deadline);
+  }
+  EXPECT_FALSE(guard.Current().has_value());
+  EXPECT_EQ(guard.LastSeconds()[static_cast<size_t>(SourceCall::kRead)], 10.0);
+  EXPECT_EQ(guard.LastSeconds()[static_cast<size_t>(SourceCall::kOpen)], std::nullopt);
+}
+
+TEST(CallGuard, InterruptsOnceAndOnlyWhereThereIsASource) {
+  ManualClock clock;
+  FakeDriver driver;
+  FakeSource source(driver);
+  CallGuard guard(clock, seconds(10));
+  guard.InterruptNow();
+  {
+    const CallGuard::Scope scope(guard, nullptr, SourceCall::kOpen);
+    guard.InterruptNow();
+  }
+  EXPECT_EQ(guard.interrupts(), 0U);
+  const CallGuard::Scope scope(guard, &source, SourceCall::kDiscover);
+  guard.InterruptNow();
+  guard.InterruptNow();
+  EXPECT_EQ(guard.interrupts(), 1U);
+  EXPECT_EQ(driver.interrupts(), 1);
+}
+
+TEST(WithdrawStale, TakesOldValuesButKeepsEvents) {
+  auto topology = std::make_shared<Topology>(FakeDriver::Gpus(1));
+  Grid grid(topology, {FindField(150), FindField(203), FindField(230)});
+  grid.at(FieldRow{0}, EntityId{0}) = Value::OfInt64(1, 5'000);
+  grid.at(FieldRow{1}, EntityId{0}) = Value::OfInt64(2, 4'000);
+  grid.at(FieldRow{2}, EntityId{0}) = Value::OfInt64(79, 3'600'000);
+  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(0)), 0U);
+  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(1)), 1U);
+  EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kStale);
+  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(1'001)), 1U);
+  EXPECT_TRUE(grid.at(FieldRow{2}, EntityId{0}).present());
+}
+
+}  // namespace
+}  // namespace podgpu

@@ -1,0 +1,128 @@
+#include "exporter/routes.h"
+
+#include <array>
+#include <memory>
+#include <string_view>
+
+#include "absl/strings/str_format.h"
+
+#include "base/version.h"
+#include "exposition/negotiate.h"
+#include "exposition/openmetrics.h"
+#include "exposition/text.h"
+#include "ui/status_page.h"
+
+namespace podgpu {
+namespace {
+
+constexpr size_t kSmallestGzipBytes = 1024;  // Below it the compressed form saves nothing.
+
+struct RouteContext {
+  const RouteOptions& options;
+  const Tick& tick;
+  const Clock& clock;
+};
+
+void AddHeader(HttpResponse& response, std::string name, std::string value) {
+  response.headers.emplace_back(std::move(name), std::move(value));
+}
+
+HttpResponse ServeMetrics(const RouteContext& context, const HttpRequest& request) {
+  const std::shared_ptr<const Snapshot> snapshot = context.tick.snapshots().Get();
+  if (snapshot == nullptr) {
+    return TextResponse(503, "the first page is not made yet; ask again in a second\n");
+  }
+  PageForm form = ChooseForm(request.accept, request.accept_encoding);
+  form.gzip = form.gzip && snapshot->text().size() >= kSmallestGzipBytes;
+  HttpResponse response;
+  response.keep_alive = snapshot;
+  response.content_type = form.openmetrics ? kOpenMetricsContentType : kTextContentType;
+  AddHeader(response, "Vary", "Accept, Accept-Encoding");
+  AddHeader(response, "Cache-Control", "no-store");
+  if (form.gzip) {
+    AddHeader(response, "Content-Encoding", "gzip");
+    response.body = form.openmetrics ? snapshot->openmetrics_gzip() : snapshot->text_gzip();
+  } else {
+    response.body = form.openmetrics ? snapshot->openmetrics() : snapshot->text();
+  }
+  return response;
+}
+
+// As dcgm-exporter answers: always 200, the state in headers and body, no newline at the end.
+HttpResponse ServeHealth(const RouteContext& context, const HttpRequest& /*request*/) {
+  const bool available = context.tick.snapshots().Get() != nullptr;
+  HttpResponse response = TextResponse(200, available ? "OK" : "OK - reload in progress");
+  AddHeader(response, "X-Registry-Available", available ? "true" : "false");
+  if (!available) {
+    AddHeader(response, "X-Reload-In-Progress", "true");
+  }
+  return response;
+}
+
+// Alive means that the tick turns; it depends neither on the driver nor on the kubelet.
+HttpResponse ServeLiveness(const RouteContext& context, const HttpRequest& /*request*/) {
+  const Duration since = context.clock.Now() - context.tick.last_ended();
+  if (context.tick.ticks() > 0 && since <= context.options.tick_deadline) {
+    return TextResponse(200, "ok\n");
+  }
+  return TextResponse(503, absl::StrFormat("no page has been made for %.1f s\n",
+                                           std::chrono::duration<double>(since).count()));
+}
+
+HttpResponse ServeReadiness(const RouteContext& context, const HttpRequest& /*request*/) {
+  const std::shared_ptr<const Condition> condition = context.tick.conditions().Get();
+  if (condition == nullptr) {
+    return TextResponse(503, "not ready: the first page is not made yet\n");
+  }
+  return TextResponse(condition->ready ? 200 : 503, condition->verdict + "\n");
+}
+
+HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& request);
+
+struct Route {
+  std::string_view path;
+  HttpResponse (*serve)(const RouteContext& context, const HttpRequest& request);
+};
+
+constexpr Route kRoutes[] = {
+    {"/", ServeStatusPage},      {"/metrics", ServeMetrics},  {"/health", ServeHealth},
+    {"/healthz", ServeLiveness}, {"/readyz", ServeReadiness},
+};
+
+HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& /*request*/) {
+  const std::shared_ptr<const Condition> condition = context.tick.conditions().Get();
+  const std::shared_ptr<const Snapshot> snapshot = context.tick.snapshots().Get();
+  StatusPageFacts facts{context.options.hostname,
+                        kVersion,
+                        condition.get(),
+                        snapshot == nullptr ? 0 : snapshot->series_count(),
+                        {}};
+  for (const Route& route : kRoutes) {
+    if (route.path != "/") {
+      facts.paths.push_back(route.path);
+    }
+  }
+  HttpResponse response = TextResponse(200, RenderStatusPage(facts), "text/html; charset=utf-8");
+  AddHeader(response, "Content-Security-Policy",
+            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+            "frame-ancestors 'none'");
+  return response;
+}
+
+}  // namespace
+
+HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& clock) {
+  return [options = std::move(options), &tick, &clock](const HttpRequest& request) {
+    const RouteContext context{options, tick, clock};
+    for (const Route& route : kRoutes) {
+      if (route.path == request.path) {
+        HttpResponse response = route.serve(context, request);
+        AddHeader(response, "X-Content-Type-Options", "nosniff");
+        return response;
+      }
+    }
+    return TextResponse(404, "404 page not found\n");
+  };
+}
+
+}  // namespace podgpu

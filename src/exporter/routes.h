@@ -1,0 +1,27 @@
+// The one table of endpoints: what is served under which path, and from what.
+//
+// Each answer is made from published values alone and at once, on the HTTP thread.  /metrics hands
+// out the bytes of the latest snapshot; /health answers as dcgm-exporter's; /healthz says only that
+// the tick turns; /readyz says whether there is data.  Everything borrowed outlives the server that
+// calls the handler.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/clock.h"
+#include "exporter/tick.h"
+#include "http/server.h"
+
+namespace podgpu {
+
+struct RouteOptions {
+  std::string hostname;
+  // The tick counts as dead when none has ended for so long: three periods, at least 10 s.
+  std::chrono::milliseconds tick_deadline{90'000};
+};
+
+// The handler for the node role's listener.
+HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& clock);
+
+}  // namespace podgpu

@@ -1,0 +1,302 @@
+#include "exporter/self_metrics.h"
+
+#include <array>
+
+#include "base/version.h"
+#include "topology/device_state.h"
+
+namespace podgpu {
+namespace {
+
+// What the write functions of the table get.
+struct SlotInput {
+  const TickFacts& facts;
+  bool ready;
+};
+
+// Appends values in order.
+class SlotWriter {
+ public:
+  explicit SlotWriter(std::vector<Value>& slots) : slots_(slots) {}
+  void Count(uint64_t count) { slots_.push_back(Value::OfInt64(static_cast<int64_t>(count))); }
+  void Flag(bool flag) { Count(flag ? 1 : 0); }
+  void Real(double number) { slots_.push_back(Value::OfDouble(number)); }
+  void Absent() { slots_.push_back(Value::OfAbsence(Absence::kNoData)); }
+  void Optional(const std::optional<int64_t>& number) {
+    number ? slots_.push_back(Value::OfInt64(*number)) : Absent();
+  }
+  void Optional(const std::optional<double>& number) { number ? Real(*number) : Absent(); }
+
+ private:
+  std::vector<Value>& slots_;
+};
+
+using LabelSets = std::vector<std::vector<Label>>;
+
+struct SlotRow {
+  SlotView view;
+  std::string_view name, type, unit, labels, help;
+  LabelSets (*label_sets)(const Topology* topology);
+  void (*write)(const SlotInput& in, SlotWriter& out);
+};
+
+LabelSets NoLabels(const Topology* /*topology*/) { return {{}}; }
+
+// One label that takes each of `count` names.
+template <typename Enum, int kCount>
+LabelSets OneLabel(std::string_view label, std::string_view (*name)(Enum)) {
+  LabelSets sets;
+  for (int i = 0; i < kCount; ++i) {
+    sets.push_back({{std::string(label), std::string(name(static_cast<Enum>(i)))}});
+  }
+  return sets;
+}
+
+LabelSets GpuStateLabels(const Topology* topology) {
+  LabelSets sets;
+  if (topology == nullptr) {
+    return sets;
+  }
+  for (const Gpu& gpu : topology->gpus) {
+    for (int i = 0; i < kDeviceStateCount; ++i) {
+      sets.push_back({{"gpu", std::to_string(gpu.gpu_id)},
+                      {"UUID", gpu.uuid},
+                      {"state", std::string(DeviceStateName(static_cast<DeviceState>(i)))}});
+    }
+  }
+  return sets;
+}
+
+DeviceState StateOf(const TickFacts& facts, const Gpu& gpu) {
+  return facts.devices_are_stale() ? DeviceState::kUnresponsive : gpu.state;
+}
+
+void WriteGpuStates(const SlotInput& in, SlotWriter& out) {
+  if (in.facts.grid == nullptr) {
+    return;
+  }
+  for (const Gpu& gpu : in.facts.grid->topology().gpus) {
+    const DeviceState state = StateOf(in.facts, gpu);
+    for (int i = 0; i < kDeviceStateCount; ++i) {
+      out.Flag(static_cast<int>(state) == i);
+    }
+  }
+}
+
+uint64_t PresentGpus(const TickFacts& facts) {
+  uint64_t present = 0;
+  if (facts.grid != nullptr) {
+    for (const Gpu& gpu : facts.grid->topology().gpus) {
+      const DeviceState state = StateOf(facts, gpu);
+      present += state != DeviceState::kLost && state != DeviceState::kUnresponsive ? 1 : 0;
+    }
+  }
+  return present;
+}
+
+void WriteAbsentSamples(const SlotInput& in, SlotWriter& out) {
+  std::array<uint64_t, kAbsenceCount> counts{};
+  if (in.facts.grid != nullptr) {
+    for (const Value& value : in.facts.grid->cells()) {
+      if (!value.present()) {
+        ++counts[static_cast<size_t>(value.absence())];
+      }
+    }
+  }
+  for (const uint64_t count : counts) {
+    out.Count(count);
+  }
+}
+
+void WriteUnmatched(const SlotInput& in, SlotWriter& out) {
+  std::array<uint64_t, kUnmatchedReasonCount> counts{};
+  if (in.facts.owners != nullptr) {
+    for (const UnmatchedDevice& device : in.facts.owners->unmatched) {
+      ++counts[static_cast<size_t>(device.reason)];
+    }
+  }
+  for (const uint64_t count : counts) {
+    out.Count(count);
+  }
+}
+
+uint64_t MatchedDevices(const TickFacts& facts) {
+  uint64_t matched = 0;
+  if (facts.owners != nullptr) {
+    for (const std::vector<Owner>& owners : facts.owners->by_entity) {
+      matched += owners.size();
+    }
+  }
+  return matched;
+}
+
+void WriteAge(bool known, std::chrono::milliseconds age, SlotWriter& out) {
+  known ? out.Real(std::chrono::duration<double>(age).count()) : out.Absent();
+}
+
+PartState SourceStateOf(const TickFacts& facts) {
+  const bool hangs = facts.running && facts.running->past_deadline;
+  return hangs ? PartState::kUnresponsive : facts.source->state;
+}
+
+constexpr SlotView kNative = SlotView::kNative;
+constexpr SlotView kSelf = SlotView::kSelf;
+
+// tidy: table
+constexpr SlotRow kRows[] = {
+    {kNative, "podgpu_gpu_state", "gauge", "", "gpu,UUID,state",
+     "State of the GPU: 1 for the state that it is in, 0 for the others.", GpuStateLabels,
+     WriteGpuStates},
+    {kNative, "podgpu_gpus_expected", "gauge", "", "",
+     "Most GPUs that were seen together since the start.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.source->expected_gpus); }},
+    {kNative, "podgpu_gpus_present", "gauge", "", "", "GPUs that answer now.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Count(PresentGpus(in.facts)); }},
+    {kSelf, "podgpu_build_info", "gauge", "", "version",
+     "Always 1; the version of this program is the label.",
+     [](const Topology*) {
+       return LabelSets{{{"version", std::string(kVersion)}}};
+     },
+     [](const SlotInput&, SlotWriter& out) { out.Count(1); }},
+    {kSelf, "podgpu_ready", "gauge", "", "",
+     "1 when every expected device has fresh samples, as /readyz says.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Flag(in.ready); }},
+    {kSelf, "podgpu_ticks_total", "counter", "", "", "Pages made since the start.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.tick); }},
+    {kSelf, "podgpu_tick_seconds", "gauge", "seconds", "",
+     "Wall time that making the last page took.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Real(in.facts.last_tick_seconds); }},
+    {kSelf, "podgpu_series", "gauge", "", "", "Series on the last page of /metrics.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.last_series); }},
+    {kSelf, "podgpu_source_state", "gauge", "", "state",
+     "State of the device source: 1 for the state it is in.",
+     [](const Topology*) { return OneLabel<PartState, kPartStateCount>("state", PartStateName); },
+     [](const SlotInput& in, SlotWriter& out) {
+       for (int i = 0; i < kPartStateCount; ++i) {
+         out.Flag(static_cast<int>(SourceStateOf(in.facts)) == i);
+       }
+     }},
+    {kSelf, "podgpu_source_call_seconds", "gauge", "seconds", "call",
+     "Wall time of the last finished call into the vendor library, by kind.",
+     [](const Topology*) { return OneLabel<SourceCall, kSourceCallCount>("call", SourceCallName); },
+     [](const SlotInput& in, SlotWriter& out) {
+       for (const std::optional<double>& seconds : in.facts.call_seconds) {
+         out.Optional(seconds);
+       }
+     }},
+    {kSelf, "podgpu_source_running_call_seconds", "gauge", "seconds", "",
+     "How long the vendor call that runs now has been running; 0 when none runs.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) {
+       const Duration elapsed = in.facts.running ? in.facts.running->elapsed : Duration{};
+       out.Real(std::chrono::duration<double>(elapsed).count());
+     }},
+    {kSelf, "podgpu_source_interrupted_calls_total", "counter", "", "",
+     "Vendor calls that the watchdog interrupted because they did not return.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.interrupts); }},
+    {kSelf, "podgpu_source_connections_total", "counter", "", "",
+     "Times that devices were found and watched anew: at the start, after a loss, after a change.",
+     NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.source->connections); }},
+    {kSelf, "podgpu_source_read_failures_total", "counter", "", "",
+     "Readings of all devices that failed as a whole.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.source->read_failures); }},
+    {kSelf, "podgpu_sample_age_seconds", "gauge", "seconds", "",
+     "Age of the newest reading of the devices.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) {
+       WriteAge(in.facts.grid != nullptr, in.facts.grid_age, out);
+     }},
+    {kSelf, "podgpu_fact_age_seconds", "gauge", "seconds", "fact",
+     "Age of the last good answer, by fact.",
+     [](const Topology*) {
+       return LabelSets{{{"fact", "devices"}}, {{"fact", "pod_resources"}}};
+     },
+     [](const SlotInput& in, SlotWriter& out) {
+       WriteAge(in.facts.grid != nullptr, in.facts.grid_age, out);
+       WriteAge(in.facts.pods->answer != nullptr, in.facts.pods_age, out);
+     }},
+    {kSelf, "podgpu_absent_samples", "gauge", "", "reason",
+     "Watched values that the last page leaves out, by reason.",
+     [](const Topology*) { return OneLabel<Absence, kAbsenceCount>("reason", AbsenceName); },
+     WriteAbsentSamples},
+    {kSelf, "podgpu_pod_resources_up", "gauge", "", "",
+     "1 when the kubelet answered the last time it was asked.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) {
+       out.Flag(in.facts.pods->state == PartState::kOk);
+     }},
+    {kSelf, "podgpu_pod_resources_pods", "gauge", "", "", "Pods in the kubelet's last good answer.",
+     NoLabels,
+     [](const SlotInput& in, SlotWriter& out) {
+       in.facts.pods->answer != nullptr ? out.Count(in.facts.pods->answer->pod_count)
+                                        : out.Absent();
+     }},
+    {kSelf, "podgpu_pod_resources_failures_total", "counter", "", "",
+     "Questions that the kubelet did not answer.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.pods->failures); }},
+    {kSelf, "podgpu_devices_matched", "gauge", "", "",
+     "Device ids given to containers that were found on this node.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Count(MatchedDevices(in.facts)); }},
+    {kSelf, "podgpu_devices_unmatched", "gauge", "", "reason",
+     "Device ids of GPU resources given to containers that match no device of this node, by "
+     "reason.",
+     [](const Topology*) {
+       return OneLabel<UnmatchedReason, kUnmatchedReasonCount>("reason", UnmatchedReasonName);
+     },
+     WriteUnmatched},
+    {kSelf, "process_cpu_seconds_total", "counter", "seconds", "",
+     "Processor time used by this process.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Real(in.facts.usage.cpu_seconds); }},
+    {kSelf, "process_resident_memory_bytes", "gauge", "bytes", "",
+     "Resident memory of this process.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Optional(in.facts.usage.resident_bytes); }},
+    {kSelf, "process_virtual_memory_bytes", "gauge", "bytes", "", "Virtual memory of this process.",
+     NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Optional(in.facts.usage.virtual_bytes); }},
+    {kSelf, "process_open_fds", "gauge", "", "", "Open file descriptors of this process.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Optional(in.facts.usage.open_descriptors); }},
+    {kSelf, "process_max_fds", "gauge", "", "", "Limit of open file descriptors of this process.",
+     NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Optional(in.facts.usage.max_descriptors); }},
+    {kSelf, "podgpu_threads", "gauge", "", "",
+     "Threads of this process, the vendor library's among them.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Optional(in.facts.usage.threads); }},
+    {kSelf, "process_start_time_seconds", "gauge", "seconds", "",
+     "When this process started, in seconds since 1970.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Optional(in.facts.started_seconds); }},
+};
+
+}  // namespace
+
+std::vector<SlotFamily> SlotFamiliesOf(SlotView view, const Topology* topology) {
+  std::vector<SlotFamily> families;
+  uint32_t slot = 0;
+  for (const SlotRow& row : kRows) {
+    SlotFamily family{{std::string(row.name), std::string(row.help), std::string(row.type),
+                       std::string(row.unit)},
+                      {}};
+    for (std::vector<Label>& labels : row.label_sets(topology)) {
+      family.series.push_back({std::move(labels), slot++});
+    }
+    if (row.view == view) {
+      families.push_back(std::move(family));
+    }
+  }
+  return families;
+}
+
+void FillSlots(const TickFacts& facts, bool ready, std::vector<Value>& slots) {
+  slots.clear();
+  SlotWriter writer(slots);
+  for (const SlotRow& row : kRows) {
+    row.write({facts, ready}, writer);
+  }
+}
+
+std::vector<SlotFamilyDoc> SlotFamilyDocs() {
+  std::vector<SlotFamilyDoc> docs;
+  for (const SlotRow& row : kRows) {
+    docs.push_back({row.view, row.name, row.type, row.unit, row.labels, row.help});
+  }
+  return docs;
+}
+
+}  // namespace podgpu

@@ -1,0 +1,36 @@
+// What podgpu says of itself and of the state of devices: families whose numbers the tick computes.
+//
+// One table (self_metrics.cc) names every such family with its type, unit, help, labels and the
+// function that writes its values, so that page, documents and tests cannot disagree.  Slots are
+// numbered in table order; the layout depends only on the GPUs of the topology, the values on the
+// facts of the tick.  Pure; the tick thread calls it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exporter/tick_facts.h"
+#include "sample/value.h"
+#include "view/view.h"
+
+namespace podgpu {
+
+// Which view a family belongs to.
+enum class SlotView : uint8_t { kNative, kSelf };
+
+// The families of `view` for the GPUs of `topology` (null: before the first reading), with their
+// slots.
+std::vector<SlotFamily> SlotFamiliesOf(SlotView view, const Topology* topology);
+
+// Writes the value of every slot of both views into `slots`, in the order of the table.
+void FillSlots(const TickFacts& facts, bool ready, std::vector<Value>& slots);
+
+// One row of the generated reference.
+struct SlotFamilyDoc {
+  SlotView view;
+  std::string_view name, type, unit, labels, help;
+};
+std::vector<SlotFamilyDoc> SlotFamilyDocs();
+
+}  // namespace podgpu

@@ -1,0 +1,143 @@
+#include "exporter/tick.h"
+
+#include "exporter/condition.h"
+#include "exporter/self_metrics.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+}  // namespace
+
+Tick::Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeup)
+    : options_(std::move(options)),
+      sources_(sources),
+      clock_(clock),
+      wakeup_(wakeup),
+      started_seconds_(ProcessStartSeconds()) {}
+
+void Tick::Once() {
+  const TickFacts facts = Gather();
+  if (!PlanIsCurrent(facts)) {
+    BuildPlan(facts);
+  }
+  Condition condition = Judge(facts);
+  FillSlots(facts, condition.ready, slots_);
+  auto snapshot = std::make_shared<const Snapshot>(
+      SnapshotParts{plan_, facts.grid, facts.owners, slots_, facts.tick}, last_text_bytes_);
+  last_text_bytes_ = snapshot->text().size();
+  last_series_ = snapshot->series_count();
+  snapshots_.Set(std::move(snapshot));
+  if (condition_ == nullptr || *condition_ != condition) {
+    condition_ = std::make_shared<const Condition>(std::move(condition));
+    conditions_.Set(condition_);
+  }
+  const Instant ended = clock_.Now();
+  last_tick_seconds_ = std::chrono::duration<double>(ended - facts.now).count();
+  last_ended_.store(ended.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+void Tick::Run(const std::stop_token& stop) {
+  do {
+    Once();
+    // A quarter of a period more than the reader takes: normally its nudge ends the sleep, once per
+    // reading.
+  } while (wakeup_.SleepUntil(clock_, clock_.Now() + options_.period + options_.period / 4, stop));
+}
+
+TickFacts Tick::Gather() {
+  TickFacts facts;
+  facts.tick = ticks_.fetch_add(1, std::memory_order_relaxed) + 1;
+  facts.now = clock_.Now();
+  facts.stale_after = options_.stale_after;
+  facts.source = sources_.source.Get();
+  facts.running = sources_.guard.Current();
+  facts.call_seconds = sources_.guard.LastSeconds();
+  facts.interrupts = sources_.guard.interrupts();
+  facts.pods = sources_.pods.Get();
+  facts.pods_age = duration_cast<milliseconds>(facts.now - facts.pods->answered_at);
+  facts.usage = ReadProcessUsage();
+  facts.started_seconds = started_seconds_;
+  facts.last_tick_seconds = last_tick_seconds_;
+  facts.last_series = last_series_;
+  TakeGrid(facts);
+  TakeOwners(facts);
+  return facts;
+}
+
+// The newest grid; when the source has fallen behind, a copy of it without the values that have
+// become too old since.
+void Tick::TakeGrid(TickFacts& facts) {
+  facts.grid = sources_.grids.Get();
+  if (facts.grid == nullptr) {
+    return;
+  }
+  facts.grid_age = duration_cast<milliseconds>(facts.now - facts.grid->read_at);
+  if (facts.grid_age <= options_.period) {
+    return;
+  }
+  const std::shared_ptr<const Grid>& base = withdrawn_from_ == facts.grid ? withdrawn_ : facts.grid;
+  auto aged = std::make_shared<Grid>(*base);
+  const size_t gone = WithdrawStale(*aged, options_.stale_after, facts.grid_age);
+  withdrawn_from_ = facts.grid;
+  withdrawn_ = gone > 0 ? std::move(aged) : base;
+  facts.grid = withdrawn_;
+}
+
+// Joins anew when the devices or the kubelet's answer have changed; an answer that is too old
+// counts as none.
+void Tick::TakeOwners(TickFacts& facts) {
+  if (facts.grid == nullptr) {
+    return;
+  }
+  const bool expired = facts.pods_age > options_.owners_stay_for;
+  const std::shared_ptr<const PodAllocations> answer = expired ? nullptr : facts.pods->answer;
+  const Topology& topology = facts.grid->topology();
+  if (owners_ == nullptr || joined_epoch_ != topology.epoch || joined_answer_ != answer) {
+    const std::vector<Allocation> none;
+    owners_ = std::make_shared<const Owners>(
+        Join(topology, answer ? answer->allocations : none, options_.join));
+    joined_epoch_ = topology.epoch;
+    joined_answer_ = answer;
+  }
+  facts.owners = owners_;
+}
+
+bool Tick::PlanIsCurrent(const TickFacts& facts) const {
+  if (plan_ == nullptr) {
+    return false;
+  }
+  if (facts.grid == nullptr) {
+    return planned_owners_ == nullptr;
+  }
+  if (planned_owners_ == nullptr || planned_epoch_ != facts.grid->topology().epoch) {
+    return false;
+  }
+  return (planned_owners_ == facts.owners || *planned_owners_ == *facts.owners) &&
+         plan_->LabelsAreCurrent(*facts.grid);
+}
+
+void Tick::BuildPlan(const TickFacts& facts) {
+  PlanBuilder builder;
+  const Topology* topology = facts.grid != nullptr ? &facts.grid->topology() : nullptr;
+  for (const View view : options_.views) {
+    if (view == View::kSelf) {
+      AddSlotFamilies(SlotFamiliesOf(SlotView::kSelf, topology), builder);
+    } else if (facts.grid != nullptr) {
+      const ViewInput input{*facts.grid, *facts.owners, options_.counters, options_.view};
+      if (view == View::kDcgm) {
+        AddDcgmView(input, builder);
+      } else {
+        AddNativeView(input, builder);
+        AddSlotFamilies(SlotFamiliesOf(SlotView::kNative, topology), builder);
+      }
+    }
+  }
+  plan_ = std::make_shared<const SeriesPlan>(std::move(builder).Build());
+  planned_owners_ = facts.owners;
+  planned_epoch_ = topology != nullptr ? topology->epoch : 0;
+}
+
+}  // namespace podgpu

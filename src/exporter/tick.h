@@ -1,0 +1,107 @@
+// READ THIS FIRST: the program is Tick::Once.
+//
+// Each tick takes the newest grid and facts, joins devices with their owners and builds the plan
+// anew if the epoch has changed, computes its own numbers, renders the page, and publishes it.  It
+// never calls the vendor and never waits on a network, so pages go on, and stale values leave them,
+// while any of those hang.  Sole owner of the plan: no lock inside.  Run is the body of one thread;
+// snapshots(), conditions() and ticks() may be read from any thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "attribution/join.h"
+#include "base/clock.h"
+#include "base/published.h"
+#include "base/wakeup.h"
+#include "exporter/call_guard.h"
+#include "exporter/reader.h"
+#include "exporter/refresher.h"
+#include "exporter/tick_facts.h"
+#include "exposition/snapshot.h"
+#include "fields/counters_csv.h"
+#include "ui/condition.h"
+#include "view/view.h"
+
+namespace podgpu {
+
+// The views that can stand on a page, in the order in which they are written.
+enum class View : uint8_t { kDcgm, kNative, kSelf };
+
+struct TickOptions {
+  std::chrono::milliseconds period{30'000};
+  std::chrono::milliseconds stale_after{90'000};
+  std::chrono::milliseconds owners_stay_for{60'000};  // After the last good answer of the kubelet.
+  std::vector<View> views = {View::kDcgm, View::kNative, View::kSelf};
+  std::vector<Counter> counters;
+  ViewOptions view;
+  JoinOptions join;
+};
+
+// Where a tick takes its facts from.  All outlive the Tick.
+struct TickSources {
+  const Published<Grid>& grids;
+  const Published<SourceStatus>& source;
+  const Published<PodFacts>& pods;
+  const CallGuard& guard;
+};
+
+class Tick {
+ public:
+  Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeup);
+
+  // Makes one page.
+  void Once();
+
+  // Makes a page per period, and at once when there is news, until `stop`.
+  void Run(const std::stop_token& stop);
+
+  const Published<Snapshot>& snapshots() const { return snapshots_; }
+  const Published<Condition>& conditions() const { return conditions_; }
+  uint64_t ticks() const { return ticks_.load(std::memory_order_relaxed); }
+  // When the last tick ended.
+  Instant last_ended() const {
+    return Instant(Duration(last_ended_.load(std::memory_order_relaxed)));
+  }
+
+ private:
+  TickFacts Gather();
+  void TakeGrid(TickFacts& facts);
+  void TakeOwners(TickFacts& facts);
+  bool PlanIsCurrent(const TickFacts& facts) const;
+  void BuildPlan(const TickFacts& facts);
+
+  const TickOptions options_;
+  const TickSources sources_;
+  Clock& clock_;
+  Wakeup& wakeup_;
+  const std::optional<double> started_seconds_;
+
+  // Epoch data: what the plan was made from.
+  std::shared_ptr<const SeriesPlan> plan_;
+  std::shared_ptr<const Owners> owners_;
+  std::shared_ptr<const Owners> planned_owners_;
+  std::shared_ptr<const PodAllocations> joined_answer_;
+  uint64_t joined_epoch_ = 0;
+  uint64_t planned_epoch_ = 0;
+
+  // Tick data.
+  std::shared_ptr<const Grid>
+      withdrawn_from_;  // The published grid that `withdrawn_` is an aged copy of.
+  std::shared_ptr<const Grid> withdrawn_;
+  std::vector<Value> slots_;
+  size_t last_text_bytes_ = 0;
+  size_t last_series_ = 0;
+  double last_tick_seconds_ = 0;
+  std::shared_ptr<const Condition> condition_;
+
+  std::atomic<uint64_t> ticks_ = 0;
+  std::atomic<Duration::rep> last_ended_ = 0;
+  Published<Snapshot> snapshots_;
+  Published<Condition> conditions_;
+};
+
+}  // namespace podgpu

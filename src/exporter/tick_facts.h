@@ -1,0 +1,49 @@
+// Everything that one tick knows: the newest values of all threads, taken together once.
+//
+// The tick gathers these at its beginning; from then on its stages (join, plan, slots, condition)
+// are functions of the same facts, so that one page never mixes two moments.  Plain data, used by
+// the tick thread only.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "attribution/owner.h"
+#include "base/clock.h"
+#include "base/process_usage.h"
+#include "exporter/call_guard.h"
+#include "exporter/reader.h"
+#include "exporter/refresher.h"
+#include "sample/grid.h"
+
+namespace podgpu {
+
+struct TickFacts {
+  uint64_t tick = 0;
+  Instant now{};
+  std::chrono::milliseconds stale_after{};
+
+  std::shared_ptr<const Grid> grid;  // Null before the first reading; stale values are withdrawn.
+  std::chrono::milliseconds grid_age{};        // Since the reading began.
+  std::shared_ptr<const SourceStatus> source;  // Never null.
+  std::optional<CallGuard::Running> running;   // The vendor call that runs now.
+  std::array<std::optional<double>, kSourceCallCount> call_seconds;
+  uint64_t interrupts = 0;
+
+  std::shared_ptr<const PodFacts> pods;  // Never null.
+  std::chrono::milliseconds pods_age{};  // Since the last good answer.
+  std::shared_ptr<const Owners> owners;  // Null before the first reading.
+
+  ProcessUsage usage;
+  std::optional<double> started_seconds;  // Since 1970.
+  double last_tick_seconds = 0;
+  size_t last_series = 0;
+
+  // Whether the device values are too old to be shown, or have never been there.
+  bool devices_are_stale() const { return grid == nullptr || grid_age > stale_after; }
+};
+
+}  // namespace podgpu

@@ -1,0 +1,319 @@
+#include "exporter/tick.h"
+
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/manual_clock.h"
+#include "exporter/condition.h"
+#include "exporter/fake_source.h"
+#include "exporter/self_metrics.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A tick whose facts the test publishes itself.
+class TickTest : public ::testing::Test {
+ protected:
+  TickTest() {
+    SetSource(PartState::kOk, "fake driver");
+    SetPods({});
+    counters_ =
+        ParseCounters(
+            "DCGM_FI_DEV_GPU_TEMP, gauge, GPU temperature\nDCGM_FI_DEV_SERIAL, label, Serial\n",
+            "test.csv")
+            .value()
+            .counters;
+  }
+
+  Tick& tick() {
+    if (!tick_) {
+      TickOptions options;
+      options.period = seconds(1);
+      options.stale_after = seconds(5);
+      options.counters = counters_;
+      options.views = views_;
+      options.view.hostname = "node-a";
+      options.view.kubernetes = true;
+      tick_.emplace(std::move(options), TickSources{grids_, source_, pods_, guard_}, clock_,
+                    wakeup_);
+    }
+    return *tick_;
+  }
+  std::string Page() {
+    tick().Once();
+    return std::string(tick().snapshots().Get()->text());
+  }
+  void SetSource(PartState state, std::string detail) {
+    source_.Set(
+        std::make_shared<const SourceStatus>(SourceStatus{state, std::move(detail), 1, 0, 2}));
+  }
+  void SetPods(std::vector<Allocation> allocations) {
+    auto facts = std::make_shared<PodFacts>();
+    facts->answer =
+        std::make_shared<const PodAllocations>(PodAllocations{"v1", 1, std::move(allocations)});
+    facts->answered_at = clock_.Now();
+    facts->state = PartState::kOk;
+    pods_.Set(facts);
+  }
+  // A reading of two GPUs in which every number is `value`.
+  void SetGrid(int64_t value, uint64_t epoch = 1, std::string_view serial = "S1") {
+    auto topology = std::make_shared<Topology>(FakeDriver::Gpus(2));
+    topology->epoch = epoch;
+    auto grid =
+        std::make_shared<Grid>(topology, std::vector<const Field*>{FindField(53), FindField(150)});
+    grid->read_at = clock_.Now();
+    for (uint16_t i = 0; i < 2; ++i) {
+      grid->at(FieldRow{0}, EntityId{i}) = Value::OfText(grid->InternText(serial));
+      grid->at(FieldRow{1}, EntityId{i}) = Value::OfInt64(value, 500);
+    }
+    grids_.Set(grid);
+  }
+
+  ManualClock clock_;
+  Wakeup wakeup_;
+  CallGuard guard_{clock_, seconds(10)};
+  Published<Grid> grids_;
+  Published<SourceStatus> source_;
+  Published<PodFacts> pods_;
+  std::vector<Counter> counters_;
+  std::vector<View> views_ = {View::kDcgm, View::kNative, View::kSelf};
+  std::optional<Tick> tick_;
+};
+
+constexpr std::string_view kGpu1 =
+    "DCGM_FI_DEV_GPU_TEMP{gpu=\"1\",UUID=\"GPU-00000000-0000-0000-0000-000000000001\",pci_bus_id="
+    "\"00000000:1B:00.0\",device=\"nvidia1\","
+    "modelName=\"NVIDIA H100 80GB HBM3\",Hostname=\"node-a\",DCGM_FI_DEV_SERIAL=\"";
+
+TEST_F(TickTest, TheFirstPageHoldsSelfMetricsOnly) {
+  const std::string page = Page();
+  EXPECT_NE(page.find("podgpu_ticks_total 1\n"), std::string::npos);
+  EXPECT_NE(page.find("podgpu_ready 0\n"), std::string::npos);
+  EXPECT_EQ(page.find("DCGM_FI"), std::string::npos);
+  EXPECT_EQ(page.find("podgpu_gpu_"), std::string::npos);
+}
+
+TEST_F(TickTest, APageHoldsTheNewestReading) {
+  SetGrid(34);
+  EXPECT_NE(Page().find(std::string(kGpu1) + "S1\"} 34\n"), std::string::npos);
+  SetGrid(35);
+  EXPECT_NE(Page().find(std::string(kGpu1) + "S1\"} 35\n"), std::string::npos);
+}
+
+TEST_F(TickTest, ThePlanIsMadeOncePerEpoch) {
+  SetGrid(1);
+  Page();
+  const auto plan = tick().snapshots().Get()->parts().plan;
+  SetGrid(2);
+  Page();
+  EXPECT_EQ(tick().snapshots().Get()->parts().plan, plan) << "only values have changed";
+  SetPods({});
+  Page();
+  EXPECT_EQ(tick().snapshots().Get()->parts().plan, plan) << "a new answer with the same owners";
+  SetGrid(2, 2);
+  Page();
+  EXPECT_NE(tick().snapshots().Get()->parts().plan, plan) << "a new epoch";
+}
+
+TEST_F(TickTest, AChangedLabelValueMakesANewPlan) {
+  SetGrid(1);
+  Page();
+  SetGrid(1, 1, "S2");
+  EXPECT_NE(Page().find(std::string(kGpu1) + "S2\"} 1\n"), std::string::npos);
+}
+
+TEST_F(TickTest, OwnersComeAndGoWithTheKubeletsAnswer) {
+  SetGrid(1);
+  SetPods({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(1)}});
+  const std::string owned =
+      std::string(kGpu1) + "S1\",container=\"main\",namespace=\"ml\",pod=\"train-0\"} 1\n";
+  EXPECT_NE(Page().find(owned), std::string::npos);
+  SetPods({});
+  EXPECT_EQ(Page().find("train-0"), std::string::npos);
+}
+
+TEST_F(TickTest, OwnersAreWithdrawnWhenTheKubeletIsSilentForTooLong) {
+  SetPods({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(1)}});
+  clock_.Advance(seconds(60));
+  SetGrid(1);
+  EXPECT_NE(Page().find("train-0"), std::string::npos);
+  clock_.Advance(seconds(1));
+  SetGrid(1);
+  EXPECT_EQ(Page().find("train-0"), std::string::npos);
+}
+
+TEST_F(TickTest, ValuesAreWithdrawnNotRepeatedWhenTheSourceHangs) {
+  SetGrid(34);
+  Page();
+  clock_.Advance(milliseconds(4'500));
+  EXPECT_NE(Page().find("DCGM_FI_DEV_GPU_TEMP{"), std::string::npos);
+  clock_.Advance(milliseconds(1));
+  const std::string page = Page();
+  EXPECT_EQ(page.find("DCGM_FI_DEV_GPU_TEMP{"), std::string::npos);
+  EXPECT_NE(page.find("podgpu_absent_samples{reason=\"stale\"} 2\n"), std::string::npos);
+  EXPECT_NE(page.find("podgpu_sample_age_seconds 4.501\n"), std::string::npos);
+}
+
+TEST_F(TickTest, ADeviceWhoseSamplesAreAllStaleIsUnresponsive) {
+  SetGrid(34);
+  clock_.Advance(seconds(6));
+  const std::string page = Page();
+  EXPECT_NE(page.find("podgpu_gpu_state{gpu=\"0\",UUID=\"GPU-00000000-0000-0000-0000-"
+                      "000000000000\",state=\"unresponsive\"} 1\n"),
+            std::string::npos);
+  EXPECT_NE(page.find("podgpu_gpu_state{gpu=\"0\",UUID=\"GPU-00000000-0000-0000-0000-"
+                      "000000000000\",state=\"ok\"} 0\n"),
+            std::string::npos);
+  EXPECT_NE(page.find("podgpu_gpus_present 0\n"), std::string::npos);
+  EXPECT_NE(page.find("podgpu_gpus_expected 2\n"), std::string::npos);
+  EXPECT_FALSE(tick().conditions().Get()->ready);
+}
+
+TEST_F(TickTest, TheViewsThatAreNotAskedForAreNotThere) {
+  views_ = {View::kDcgm};
+  SetGrid(34);
+  const std::string page = Page();
+  EXPECT_NE(page.find("DCGM_FI_DEV_GPU_TEMP{"), std::string::npos);
+  EXPECT_EQ(page.find("podgpu_"), std::string::npos);
+}
+
+TEST_F(TickTest, CountsUnmatchedDevicesByReason) {
+  SetGrid(1);
+  SetPods({{"ml", "a", "c", "nvidia.com/gpu", FakeDriver::Uuid(0)},
+           {"ml", "b", "c", "nvidia.com/gpu", "vendor-seven"}});
+  const std::string page = Page();
+  EXPECT_NE(page.find("podgpu_devices_matched 1\n"), std::string::npos);
+  EXPECT_NE(page.find("podgpu_devices_unmatched{reason=\"unknown_id_form\"} 1\n"),
+            std::string::npos);
+  EXPECT_NE(tick().conditions().Get()->parts[1].detail.find("\"vendor-seven\" of nvidia.com/gpu"),
+            std::string::npos);
+}
+
+TEST_F(TickTest, NewsEndTheSleepBetweenTicks) {
+  std::jthread thread([&](const std::stop_token& stop) { tick().Run(stop); });
+  clock_.AwaitSleepers(1);
+  EXPECT_EQ(tick_->ticks(), 1U);
+  wakeup_.Nudge();
+  while (tick_->ticks() < 2) {
+    std::this_thread::yield();
+  }
+  clock_.AwaitSleepers(1);
+  clock_.Advance(milliseconds(1'250));
+  clock_.AwaitSleepers(1);
+  EXPECT_EQ(tick_->ticks(), 3U);
+}
+
+TEST(SelfMetrics, EverySlotHasExactlyOneValue) {
+  TickFacts facts;
+  facts.source = std::make_shared<const SourceStatus>();
+  facts.pods = std::make_shared<const PodFacts>();
+  for (const uint32_t gpus : {0U, 1U, 8U}) {
+    auto topology = std::make_shared<Topology>(FakeDriver::Gpus(gpus));
+    facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
+    std::set<uint32_t> slots;
+    for (const SlotView view : {SlotView::kNative, SlotView::kSelf}) {
+      for (const SlotFamily& family : SlotFamiliesOf(view, topology.get())) {
+        for (const SlotSeries& series : family.series) {
+          EXPECT_TRUE(slots.insert(series.slot).second) << family.family.name;
+        }
+      }
+    }
+    std::vector<Value> values;
+    FillSlots(facts, true, values);
+    EXPECT_EQ(values.size(), slots.size());
+    EXPECT_EQ(*slots.rbegin() + 1, slots.size());
+  }
+}
+
+TEST(SelfMetrics, NamesAreUniqueAndDocumented) {
+  std::set<std::string_view> names;
+  for (const SlotFamilyDoc& doc : SlotFamilyDocs()) {
+    EXPECT_TRUE(names.insert(doc.name).second) << doc.name;
+    EXPECT_TRUE(doc.help.ends_with('.')) << doc.name;
+    EXPECT_EQ(doc.type == "counter", doc.name.ends_with("_total")) << doc.name;
+    EXPECT_TRUE(doc.unit.empty() || doc.name.find(doc.unit) != std::string_view::npos) << doc.name;
+  }
+}
+
+// What a condition is judged from, and the verdict.
+TEST(Condition, SaysWhyItIsNotReady) {
+  struct Case {
+    std::string_view label;
+    int gpus;  // -1: no reading yet.
+    DeviceState first_gpu;
+    milliseconds age;
+    size_t expected;
+    bool ready;
+    std::string_view verdict;
+  };
+  const Case cases[] = {
+      {"nothing read", -1, DeviceState::kOk, {}, 0, false, "not ready: waiting for the driver"},
+      {"fresh", 2, DeviceState::kOk, seconds(1), 2, true, "ready: 2 GPUs have fresh samples"},
+      {"stale", 2, DeviceState::kOk, seconds(6), 2, false,
+       "not ready: the newest sample is 6.0 s old and withdrawn"},
+      {"no GPU ever", 0, DeviceState::kOk, seconds(1), 0, true,
+       "ready: the driver answers and this node has no GPU"},
+      {"GPUs gone", 0, DeviceState::kOk, seconds(1), 8, false,
+       "not ready: the driver lists no GPU, 8 were there before"},
+      {"one lost", 2, DeviceState::kLost, seconds(1), 2, true, "ready: 1 of 2 GPUs served, 1 lost"},
+  };
+  for (const Case& row : cases) {
+    TickFacts facts;
+    facts.stale_after = seconds(5);
+    facts.grid_age = row.age;
+    facts.source = std::make_shared<const SourceStatus>(
+        SourceStatus{PartState::kWaiting, "waiting for the driver", 0, 0, row.expected});
+    facts.pods = std::make_shared<const PodFacts>();
+    if (row.gpus >= 0) {
+      auto topology = std::make_shared<Topology>(FakeDriver::Gpus(static_cast<uint32_t>(row.gpus)));
+      if (row.gpus > 0) {
+        topology->gpus[0].state = row.first_gpu;
+      }
+      facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
+      facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+    }
+    const Condition condition = Judge(facts);
+    EXPECT_EQ(condition.ready, row.ready) << row.label;
+    EXPECT_EQ(condition.verdict, row.verdict) << row.label;
+  }
+}
+
+TEST(Condition, AHungCallIsToldWithItsName) {
+  TickFacts facts;
+  facts.stale_after = seconds(10);
+  facts.source = std::make_shared<const SourceStatus>();
+  facts.pods = std::make_shared<const PodFacts>();
+  facts.running = CallGuard::Running{SourceCall::kRead, seconds(41), true};
+  const PartCondition driver = Judge(facts).parts[0];
+  EXPECT_EQ(driver.state, PartState::kUnresponsive);
+  EXPECT_EQ(driver.detail,
+            "the call \"read\" has not returned for 41.0 s; values are withdrawn after 10.0 s");
+}
+
+TEST(Condition, DescribesTheOwnersOfEachGpu) {
+  auto topology = std::make_shared<Topology>(FakeDriver::Gpus(3));
+  TickFacts facts;
+  facts.stale_after = seconds(10);
+  facts.source = std::make_shared<const SourceStatus>();
+  auto pods = std::make_shared<PodFacts>();
+  pods->answer = std::make_shared<const PodAllocations>();
+  facts.pods = pods;
+  facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
+  const std::vector<Allocation> allocations = {
+      {"ml", "a", "c", "nvidia.com/gpu", FakeDriver::Uuid(0)},
+      {"ml", "b", "c", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::0"},
+      {"ml", "d", "c", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::1"}};
+  facts.owners = std::make_shared<const Owners>(Join(*topology, allocations, {}));
+  const Condition condition = Judge(facts);
+  EXPECT_EQ(condition.devices[0].owners, "ml/a (c)");
+  EXPECT_EQ(condition.devices[1].owners, "2 owners, shared");
+  EXPECT_EQ(condition.devices[2].owners, "free");
+}
+
+}  // namespace
+}  // namespace podgpu
