@@ -46,6 +46,7 @@ union dcgmFieldValuePayload {
   char str[DCGM_MAX_STR_LENGTH];
   char blob[DCGM_MAX_BLOB_LENGTH];
 };
+static_assert(sizeof(dcgmFieldValuePayload) == 4096);
 
 // A value of a known entity (per-entity calls and callbacks).
 struct dcgmFieldValue_v1 {

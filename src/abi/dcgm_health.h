@@ -148,6 +148,7 @@ struct dcgmPolicyCallbackResponse_v1 {
 static_assert(sizeof(dcgmPolicyCallbackResponse_v1) == 24);
 constexpr uint32_t dcgmPolicyCallbackResponse_version1 =
     StructVersion<dcgmPolicyCallbackResponse_v1>(1);
+static_assert(dcgmPolicyCallbackResponse_version1 == 0x01000018);
 
 // Handed to the callback of dcgmPolicyRegister_v2, 4.x.
 struct dcgmPolicyCallbackResponse_v2 {

@@ -1,4 +1,4 @@
-// Links, switches, paths between GPUs, and the CPUs of Grace boards, as DCGM tells of them.
+// Links, switches and paths between GPUs, as DCGM tells of them (and, from dcgm_cpus.h, CPUs).
 //
 // Own declarations, as dcgm_structs.h of DCGM 4.6.0 lays them out, compared with 3.1.8 to 4.6.1
 // (docs/abi.md).  The status of links has three layouts: version 3 is 3.x's, version 4 is 4.x's,
@@ -6,6 +6,7 @@
 #pragma once
 
 #include "abi/dcgm.h"
+#include "abi/dcgm_cpus.h"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
 namespace podgpu::abi {
@@ -117,6 +118,7 @@ struct dcgmGpuPath_v1 {
   uint32_t path;            // One PCIe bit, with NVLink bits from 0x100 on.
   uint32_t localNvLinkIds;  // A bit per link of this GPU that leads there.
 };
+static_assert(sizeof(dcgmGpuPath_v1) == 12);
 
 // dcgmGetDeviceTopology, any release.
 struct dcgmDeviceTopology_v1 {
@@ -138,6 +140,7 @@ struct dcgmGpuPath_v2 {
   uint64_t path;
   uint64_t localNvLinkIds;
 };
+static_assert(sizeof(dcgmGpuPath_v2) == 24);
 
 // dcgmGetDeviceTopology, 4.6 and later.
 struct dcgmDeviceTopology_v2 {
@@ -151,48 +154,6 @@ static_assert(sizeof(dcgmDeviceTopology_v2) == 824 &&
               offsetof(dcgmGpuPath_v2, path) == 8);
 constexpr uint32_t dcgmDeviceTopology_version2 = StructVersion<dcgmDeviceTopology_v2>(2);
 static_assert(dcgmDeviceTopology_version2 == 0x02000338);
-
-// Which of 1,024 cores a CPU owns.
-struct dcgmCpuHierarchyOwnedCores_v1 {
-  uint32_t version;
-  uint64_t bitmask[16];
-};
-static_assert(sizeof(dcgmCpuHierarchyOwnedCores_v1) == 136 &&
-              offsetof(dcgmCpuHierarchyOwnedCores_v1, bitmask) == 8);
-constexpr uint32_t dcgmCpuHierarchyOwnedCores_version1 =
-    StructVersion<dcgmCpuHierarchyOwnedCores_v1>(1);
-static_assert(dcgmCpuHierarchyOwnedCores_version1 == 0x01000088);
-
-struct dcgmCpuHierarchyCpu_v1 {
-  uint32_t cpuId;
-  dcgmCpuHierarchyOwnedCores_v1 ownedCores;
-};
-
-// dcgmGetCpuHierarchy, since 3.3.1.
-struct dcgmCpuHierarchy_v1 {
-  uint32_t version;
-  uint32_t numCpus;
-  dcgmCpuHierarchyCpu_v1 cpus[DCGM_MAX_NUM_CPUS];
-};
-static_assert(sizeof(dcgmCpuHierarchy_v1) == 1160 && offsetof(dcgmCpuHierarchy_v1, cpus) == 8);
-constexpr uint32_t dcgmCpuHierarchy_version1 = StructVersion<dcgmCpuHierarchy_v1>(1);
-static_assert(dcgmCpuHierarchy_version1 == 0x01000488);
-
-struct dcgmCpuHierarchyCpu_v2 {
-  uint32_t cpuId;
-  dcgmCpuHierarchyOwnedCores_v1 ownedCores;
-  char serial[DCGM_MAX_STR_LENGTH];
-};
-
-// dcgmGetCpuHierarchy_v2, since 4.0.
-struct dcgmCpuHierarchy_v2 {
-  uint32_t version;
-  uint32_t numCpus;
-  dcgmCpuHierarchyCpu_v2 cpus[DCGM_MAX_NUM_CPUS];
-};
-static_assert(sizeof(dcgmCpuHierarchy_v2) == 3208 && offsetof(dcgmCpuHierarchy_v2, cpus) == 8);
-constexpr uint32_t dcgmCpuHierarchy_version2 = StructVersion<dcgmCpuHierarchy_v2>(2);
-static_assert(dcgmCpuHierarchy_version2 == 0x02000c88);
 
 }  // namespace podgpu::abi
 // NOLINTEND(readability-identifier-naming)

@@ -11,16 +11,19 @@
 // NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
 namespace podgpu::abi {
 
+// Smallest, largest and mean of a 64-bit quantity.
 struct dcgmStatSummaryInt64_t {
   long long minValue;
   long long maxValue;
   long long average;
 };
+// The same of a 32-bit quantity.
 struct dcgmStatSummaryInt32_t {
   int minValue;
   int maxValue;
   int average;
 };
+// The same of a real quantity.
 struct dcgmStatSummaryFp64_t {
   double minValue;
   double maxValue;
@@ -42,6 +45,7 @@ struct dcgmPidHealth {
   dcgmHealthSystems_t system;
   dcgmHealthWatchResults_t health;
 };
+static_assert(sizeof(dcgmPidHealth) == 8);
 
 // A process on one GPU; times in microseconds, violation times in nanoseconds.
 struct dcgmPidSingleInfo_t {

@@ -208,7 +208,7 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
   for (Gpu& gpu : topology.gpus) {
     if (gpu.state != DeviceState::kLost && by_id_.contains(gpu.gpu_id)) {
       Known& known = by_id_[gpu.gpu_id];
-      if (const Status status = ReadIdentity(handle, gpu.gpu_id, known); LostConnection(status)) {
+      if (Status status = ReadIdentity(handle, gpu.gpu_id, known); LostConnection(status)) {
         return status;
       }
       gpu.mig_enabled = known.gpu.mig_enabled;

@@ -68,16 +68,16 @@ std::optional<Kind> KindOf(std::string_view letter) {
   return std::nullopt;
 }
 
-// DCGM's id of a column of the wanted kind, or nothing.
-std::optional<uint32_t> VendorId(const Topology& topology, const Entity& entity, EntityKind kind) {
-  if (entity.kind != kind) {
-    return std::nullopt;
-  }
-  return kind == EntityKind::kGpu ? topology.gpus[entity.gpu].gpu_id
-                                  : topology.instances[*entity.instance].entity_id;
-}
-
 EntityId IdAt(size_t index) { return EntityId{static_cast<uint16_t>(index)}; }
+
+// Whether `entity` is a column of the wanted kind with DCGM's `id`.
+bool Has(const Topology& topology, EntityId entity, EntityKind kind, uint32_t id) {
+  const GpuInstance* instance = topology.InstanceOf(entity);
+  if (kind == EntityKind::kGpu) {
+    return instance == nullptr && topology.GpuOf(entity).gpu_id == id;
+  }
+  return instance != nullptr && instance->entity_id == id;
+}
 
 void AddAll(const Topology& topology, EntityKind kind, std::vector<EntityId>& entities) {
   for (size_t i = 0; i < topology.entities.size(); ++i) {
@@ -103,16 +103,17 @@ SelectedEntities SelectListed(const DeviceSelection& selection, const Topology& 
   SelectedEntities selected;
   for (const IdRange& range : selection.ranges) {
     for (uint32_t id = range.first;; ++id) {
-      const auto found = std::ranges::find_if(topology.entities, [&](const Entity& entity) {
-        return VendorId(topology, entity, kind) == id;
-      });
-      if (found == topology.entities.end()) {
+      size_t column = 0;
+      while (column < topology.entities.size() && !Has(topology, IdAt(column), kind, id)) {
+        ++column;
+      }
+      if (column == topology.entities.size()) {
         const std::string_view what = kind == EntityKind::kGpu ? "GPU ID" : "GPU instance ID";
         return {{},
                 absl::StrFormat("Not collecting GPU metrics; couldn't find requested %s '%d'", what,
                                 id)};
       }
-      const EntityId entity = IdAt(static_cast<size_t>(found - topology.entities.begin()));
+      const EntityId entity = IdAt(column);
       if (std::ranges::find(selected.entities, entity) == selected.entities.end()) {
         selected.entities.push_back(entity);
       }

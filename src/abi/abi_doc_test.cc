@@ -1,0 +1,52 @@
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "gtest/gtest.h"
+
+#include "abi/dcgm_table.h"
+#include "abi/nvml_table.h"
+
+namespace podgpu::abi {
+namespace {
+
+std::string ReadAll(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// docs/abi.md names every entry point that is called and every struct that is declared.
+TEST(AbiDocument, NamesEverySymbol) {
+  const std::string document = ReadAll(PODGPU_SOURCE_DIR "/docs/abi.md");
+#define X(result, symbol, capability, parameters) \
+  EXPECT_NE(document.find("`" #symbol "`"), std::string::npos) << #symbol;
+  PODGPU_DCGM_API(X)
+  PODGPU_NVML_API(X)
+#undef X
+}
+
+TEST(AbiDocument, NamesEveryStruct) {
+  const std::string document = ReadAll(PODGPU_SOURCE_DIR "/docs/abi.md");
+  int structs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(PODGPU_SOURCE_DIR "/src/abi")) {
+    const std::string name = entry.path().filename().string();
+    const bool declares_abi =
+        name == "nvml.h" || (name.starts_with("dcgm") && name.ends_with(".h"));
+    if (!declares_abi || name.find("_table") != std::string::npos) {
+      continue;
+    }
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with("struct ") && line.ends_with(" {")) {
+        const std::string declared = line.substr(7, line.size() - 9);
+        EXPECT_NE(document.find("| `" + declared + "` |"), std::string::npos) << declared;
+        ++structs;
+      }
+    }
+  }
+  EXPECT_GT(structs, 80);
+}
+
+}  // namespace
+}  // namespace podgpu::abi
