@@ -45,8 +45,8 @@ ResourceKind Classify(std::string_view resource, const JoinOptions& options) {
 class Names {
  public:
   explicit Names(const Topology& topology) : topology_(topology) {
-    for (uint16_t index = 0; index < topology.entities.size(); ++index) {
-      const EntityId entity{index};
+    for (size_t index = 0; index < topology.entities.size(); ++index) {
+      const EntityId entity{static_cast<uint16_t>(index)};
       if (const GpuInstance* instance = topology.InstanceOf(entity)) {
         AddInstance(entity, *instance);
       } else {

@@ -228,6 +228,7 @@ class Session {
     return 0;
   }
 
+  // NOLINTNEXTLINE(readability-function-size): nghttp2 hands over so many.
   static int OnHeader(nghttp2_session* /*session*/, const nghttp2_frame* /*frame*/,
                       const uint8_t* name_bytes, size_t name_size, const uint8_t* value_bytes,
                       size_t value_size, uint8_t /*flags*/, void* user_data) {
