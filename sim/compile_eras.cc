@@ -108,6 +108,9 @@ class EraWriter {
         living.push_back(at->second);
       }
       eras.push_back({*time, next == times.end() ? kForever : *next, 0, living, {}});
+      if (living.size() > kMostResidents) {
+        break;  // Cut() complains.
+      }
     }
     return eras;
   }

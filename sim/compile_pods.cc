@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "sim/compile_parts.h"
 #include "sim/identity.h"
@@ -75,11 +76,9 @@ class PodPlanner {
                            image_.Text({uid.data(), uid.size()}),
                            {CountOf(image_.containers), CountOf(pod.containers)}};
     image_.pods.push_back(record);
+    std::set<std::string_view> names;
     for (const ContainerSpec& container : pod.containers) {
-      const bool twice = std::any_of(
-          pod.containers.data(), &container,
-          [&container](const ContainerSpec& other) { return other.name == container.name; });
-      if (twice) {
+      if (!names.insert(container.name).second) {
         work_.Fail(container.place, "container '" + container.name + "' is in this pod twice");
       }
       AddContainer(pod, container, index, KeyOf(key, container.name));

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -129,7 +130,7 @@ struct Scenario {
   int nvlink_per_gpu = -1;  // -1: the class's.
   std::vector<ClassSpec> classes;
   std::vector<GpuSpec> gpus;
-  std::vector<LoadSpec> loads;
+  std::map<std::string, LoadSpec, std::less<>> loads;
   std::vector<PodSpec> pods;
   std::vector<ChurnSpec> churns;
   std::vector<ProcessSpec> orphans;

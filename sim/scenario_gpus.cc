@@ -13,6 +13,7 @@ namespace {
 using Words = std::string_view;
 
 constexpr size_t kMostGpus = 32;
+constexpr size_t kMostClasses = 100;
 constexpr int64_t kMillion = 1'000'000;
 
 struct Feature {
@@ -258,7 +259,12 @@ void ReadClasses(const Cursor& classes, Scenario& scenario) {
   for (const GpuClass& row : GpuClasses()) {
     scenario.classes.push_back({std::string(row.name), std::string(row.model), row});
   }
-  for (const auto& [name, entry] : classes.Entries()) {
+  const auto entries = classes.Entries();
+  if (entries.size() > kMostClasses) {
+    classes.Fail("at most " + std::to_string(kMostClasses) + " classes");
+    return;
+  }
+  for (const auto& [name, entry] : entries) {
     ClassSpec spec = ReadClass(name, entry);
     const auto same = std::find_if(scenario.classes.begin(), scenario.classes.end(),
                                    [&spec](const ClassSpec& row) { return row.name == spec.name; });
@@ -272,6 +278,10 @@ void ReadClasses(const Cursor& classes, Scenario& scenario) {
 
 void ReadGpus(const Cursor& gpus, Scenario& scenario) {
   for (const Cursor& entry : gpus.Elements()) {
+    if (scenario.gpus.size() >= kMostGpus) {
+      entry.Fail("a node has at most " + std::to_string(kMostGpus) + " GPUs");
+      break;
+    }
     ReadGpu(entry, scenario);
   }
   CheckDistinct(gpus, scenario);

@@ -13,6 +13,8 @@ using Words = std::string_view;
 
 constexpr TimeUs kPhaseStepUs = 100'000;
 constexpr int64_t kMostPid = 4'194'304;
+constexpr TimeUs kLongestPhaseUs = INT64_C(24) * 3'600 * 1'000'000;
+constexpr size_t kMostSuggested = 20;
 constexpr size_t kMostChurnName = 40;  // Leaves room for '-' and the cycle number.
 
 // Which integrals a key of a phase sets, and whether its value is a percentage.
@@ -67,8 +69,9 @@ std::vector<PhaseSpec> ReadPhases(const Cursor& phases) {
     }
     const Cursor duration = entry.Need("for");
     PhaseSpec spec{duration.DurationUs(kPhaseStepUs), ReadDemand(entry)};
-    if (spec.duration_us <= 0 || spec.duration_us % kPhaseStepUs != 0) {
-      duration.Fail("must be a multiple of 100ms above 0");
+    if (spec.duration_us <= 0 || spec.duration_us % kPhaseStepUs != 0 ||
+        spec.duration_us > kLongestPhaseUs) {
+      duration.Fail("must be a multiple of 100ms above 0, at most 24h");
       spec.duration_us = kPhaseStepUs;
     }
     if (!specs.empty() && specs.back().demand == spec.demand) {
@@ -105,15 +108,16 @@ LoadSpec ReadLoadOf(const Cursor& load, const Scenario& scenario) {
     return {"inline", {{kPhaseStepUs, ReadDemand(load)}}};
   }
   const std::string name = load.Text("");
-  for (const LoadSpec& spec : scenario.loads) {
-    if (spec.name == name) {
-      return spec;
-    }
+  const auto found = scenario.loads.find(name);
+  if (found != scenario.loads.end()) {
+    return found->second;
   }
   if (!name.empty()) {
     std::vector<Words> names;
-    for (const LoadSpec& spec : scenario.loads) {
-      names.push_back(spec.name);
+    for (const auto& [known, spec] : scenario.loads) {
+      if (names.size() < kMostSuggested) {
+        names.push_back(known);
+      }
     }
     const auto nearest = Nearest(name, names);
     load.Fail("no load is called '" + name + "'" +
@@ -239,7 +243,7 @@ ContainerSpec ReadContainer(const Cursor& entry, const Scenario& scenario) {
 
 void ReadLoads(const Cursor& loads, Scenario& scenario) {
   for (const auto& [name, load] : loads.Entries()) {
-    scenario.loads.push_back(ReadLoad(name, load));
+    scenario.loads.emplace(name, ReadLoad(name, load));
   }
 }
 

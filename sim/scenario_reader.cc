@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "base/text.h"
 
@@ -48,6 +49,15 @@ std::optional<int64_t> Scaled(std::string_view number, int64_t size) {
     return std::nullopt;
   }
   return static_cast<int64_t>(product / divisor);
+}
+
+// Whether `text` can name a load or a class.
+bool IsWord(std::string_view text) {
+  constexpr size_t kMost = 63;
+  return !text.empty() && text.size() <= kMost && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  });
 }
 
 std::string Quoted(std::string_view text) {
@@ -122,8 +132,9 @@ bool Cursor::ExpectKeys(std::span<const std::string_view> known) const {
                                 : "; allowed: " + Join(known)));
     } else if (std::find(seen.begin(), seen.end(), key.text) != seen.end()) {
       errors_->Add(key.line, key.column, path_, "key " + Quoted(key.text) + " is written twice");
+    } else {
+      seen.emplace_back(key.text);
     }
-    seen.emplace_back(key.text);
   }
   return true;
 }
@@ -174,14 +185,13 @@ std::vector<std::pair<std::string, Cursor>> Cursor::Entries() const {
   if (!present()) {
     return entries;
   }
+  std::set<std::string_view> seen;
   for (size_t i = 0; i < node_->keys.size() && i < node_->items.size(); ++i) {
     const YamlNode& key = node_->keys[i];
-    const bool repeated = std::any_of(entries.begin(), entries.end(), [&key](const auto& entry) {
-      return entry.first == key.text;
-    });
-    if (key.kind != YamlNode::Kind::kScalar) {
-      errors_->Add(key.line, key.column, path_, "a key must be a plain word");
-    } else if (repeated) {
+    if (key.kind != YamlNode::Kind::kScalar || !IsWord(key.text)) {
+      errors_->Add(key.line, key.column, path_,
+                   "a name must be of letters, digits, '-', '_' and '.', at most 63 long");
+    } else if (!seen.insert(key.text).second) {
       errors_->Add(key.line, key.column, path_, "key " + Quoted(key.text) + " is written twice");
     } else {
       entries.emplace_back(key.text, Cursor(&node_->items[i], path_ + "." + key.text, *errors_));

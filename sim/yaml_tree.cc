@@ -58,7 +58,7 @@ class TreeBuilder final : public YAML::EventHandler {
   // "!" is a quoted scalar, "?" a plain one.
   void RefuseTag(const YAML::Mark& mark, const std::string& tag) {
     if (!tag.empty() && tag != "!" && tag != "?") {
-      Refuse(mark, "tags are not allowed; found '" + tag + "'");
+      Refuse(mark, "tags are not allowed; leave them out");
     }
   }
 

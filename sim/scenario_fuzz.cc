@@ -1,0 +1,95 @@
+// Any text is a scenario or a list of errors, each with its place; and every scenario is a world.
+//
+// What stands behind the first line "# control" is the control log.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "sim/compile.h"
+#include "sim/world.h"
+
+namespace {
+
+using podgpu::sim::DeviceRef;
+using podgpu::sim::Int128;
+using podgpu::sim::Integral;
+using podgpu::sim::TimeUs;
+using podgpu::sim::World;
+
+void Require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+
+// "a.yaml:12:3: words", on one line.
+bool HasPlace(std::string_view line, std::string_view file) {
+  if (!line.starts_with(file) || line.find('\n') != std::string_view::npos) {
+    return false;
+  }
+  line.remove_prefix(file.size());
+  for (int number = 0; number < 2; ++number) {
+    const size_t digits = line.empty() ? 0 : line.find_first_not_of("0123456789", 1);
+    if (line.empty() || line[0] != ':' || digits == std::string_view::npos || digits < 2) {
+      return false;
+    }
+    line.remove_prefix(digits);
+  }
+  return line.starts_with(": ") && line.size() > 2;
+}
+
+class Counter final : public podgpu::sim::PodVisitor {
+ public:
+  void Pod(const podgpu::sim::PodFacts& pod) override { bytes += pod.name.size(); }
+  void Container(const podgpu::sim::ContainerFacts& container) override {
+    bytes += container.container_id.size();
+  }
+  void Device(const podgpu::sim::PodDevice& device) override { bytes += device.device_id.size(); }
+  size_t bytes = 0;
+};
+
+void Read(const World& world) {
+  constexpr TimeUs kSecond = 1'000'000;
+  for (const TimeUs t : {TimeUs{0}, TimeUs{1}, 61 * kSecond, 40'000'000 * kSecond}) {
+    Counter counter;
+    world.VisitPods(t, counter);
+    world.VisitAllocatable(t, counter);
+    Require(world.NextPodChange(t) > t);
+    const int count = world.process_count(t);
+    Require(count == 0 || world.process(count - 1, t).pid > 0);
+    for (int gpu = 0; gpu < world.gpu_count(); ++gpu) {
+      const DeviceRef whole{.gpu = gpu};
+      Require(world.Integrate(Integral::kEnergyNj, whole, t) >=
+              world.Integrate(Integral::kEnergyNj, whole, t / 2));
+      Require(world.UtilizationPercent(Integral::kSmPpmUs, whole, t) <= 100);
+      Require(world.TemperatureC(gpu, t) >= 0);
+      Require(world.PowerInstantMw(gpu, t) >= 0);
+      Require(world.MemoryUsedBytes(whole, t) <= world.gpu(gpu).memory_total_bytes);
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view all(reinterpret_cast<const char*>(data), size);
+  constexpr std::string_view kMark = "\n# control\n";
+  const size_t mark = all.find(kMark);
+  const std::string_view scenario = all.substr(0, mark);
+  const std::string_view control =
+      mark == std::string_view::npos ? "" : all.substr(mark + kMark.size());
+  const auto result = podgpu::sim::CompileScenario(scenario, "a.yaml", control, "b.yaml");
+  for (const std::string& line : result.errors) {
+    Require(HasPlace(line, "a.yaml") || HasPlace(line, "b.yaml"));
+  }
+  Require(result.errors.empty() != result.image.empty());
+  if (result.errors.empty()) {
+    std::string error;
+    const auto world = World::Open(result.image, error);
+    Require(world != nullptr);
+    Read(*world);
+  }
+  return 0;
+}
