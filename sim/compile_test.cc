@@ -2,6 +2,9 @@
 #include "sim/compile.h"
 
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -438,6 +441,42 @@ TEST(Nodes, TakeChangedClasses) {
   EXPECT_TRUE(world->gpu(0).has_gpm);
   EXPECT_FALSE(world->gpu(0).has_ecc);
   EXPECT_EQ(world->PowerAverageMw(0, kSecond), 12'500);
+}
+
+// The fenced yaml blocks of docs/scenarios.md.
+std::vector<std::string> DocumentedScenarios() {
+  std::ifstream file(std::string(PODGPU_SOURCE_DIR) + "/docs/scenarios.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  constexpr std::string_view kOpen = "```yaml\n";
+  std::vector<std::string> blocks;
+  for (size_t at = text.find(kOpen); at != std::string::npos; at = text.find(kOpen, at)) {
+    at += kOpen.size();
+    blocks.push_back(text.substr(at, text.find("```", at) - at));
+  }
+  return blocks;
+}
+
+TEST(Documents, ShowScenariosThatCompile) {
+  const auto blocks = DocumentedScenarios();
+  EXPECT_EQ(blocks.size(), 4U);
+  for (const std::string& block : blocks) {
+    EXPECT_EQ(CompileScenario(block, "docs/scenarios.md").errors, std::vector<std::string>())
+        << block;
+  }
+}
+
+TEST(Documents, NameEveryClassAndEveryShippedScenario) {
+  std::ifstream file(std::string(PODGPU_SOURCE_DIR) + "/docs/scenarios.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const GpuClass& row : GpuClasses()) {
+    EXPECT_NE(text.find("`" + std::string(row.name) + "`"), std::string::npos) << row.name;
+  }
+  const std::string folder = std::string(PODGPU_SOURCE_DIR) + "/sim/scenarios";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().stem().string();
+    EXPECT_NE(text.find("`" + name + "`"), std::string::npos) << name;
+    EXPECT_TRUE(CompileScenario(ShippedScenario(name), name).errors.empty()) << name;
+  }
 }
 
 TEST(Images, AreRefusedWhenTheyAreNotOne) {
