@@ -168,9 +168,10 @@ Status Compile(const Arguments& arguments) {
 }
 
 Status Engine(const Arguments& arguments) {
-  const std::optional<uint64_t> parent = ParseDecimal(arguments.Get("--parent").value_or("0"));
+  const std::string parent_text = arguments.Get("--parent").value_or("0");
+  const std::optional<uint64_t> parent = ParseDecimal(parent_text);
   if (!parent || *parent > static_cast<uint64_t>(std::numeric_limits<int>::max())) {
-    return Wrong("engine", "--parent", *arguments.Get("--parent"), "a process id");
+    return Wrong("engine", "--parent", parent_text, "a process id");
   }
   PODGPU_ASSIGN_OR_RETURN(
       const int code,
@@ -251,13 +252,14 @@ Status Truth(const Arguments& arguments) {
   if (directory == nullptr) {
     return absl::NotFoundError(error);
   }
+  const TimeUs begin = from.value_or(0);
   const TimeUs end = at.value_or(directory->Now());
-  if (from.value_or(0) > end) {
+  if (begin > end) {
     return absl::InvalidArgumentError(
         absl::StrFormat("podgpu-sim truth: --from %s lies after --at %s; exchange them",
-                        FormatTime(*from), FormatTime(end)));
+                        FormatTime(begin), FormatTime(end)));
   }
-  std::printf("%s", TruthJson(directory->world(), from.value_or(0), end).c_str());
+  std::printf("%s", TruthJson(directory->world(), begin, end).c_str());
   return absl::OkStatus();
 }
 

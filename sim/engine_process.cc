@@ -26,6 +26,7 @@ void Pause() { poll(nullptr, 0, kPollMs); }
 // Starts this program again as `podgpu-sim engine`, with no signal blocked.
 StatusOr<pid_t> Spawn(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) {
     arguments.push_back(const_cast<char*>(word.c_str()));
   }

@@ -140,7 +140,7 @@ class ServiceV1 final : public v1::PodResourcesLister::Service {
   grpc::Status List(grpc::ServerContext* /*context*/,
                     const v1::ListPodResourcesRequest* /*request*/,
                     v1::ListPodResourcesResponse* response) override {
-    const grpc::Status admitted = node_.Admit("v1");
+    grpc::Status admitted = node_.Admit("v1");
     if (admitted.ok()) {
       node_.List(*response);
     }
@@ -150,14 +150,14 @@ class ServiceV1 final : public v1::PodResourcesLister::Service {
   grpc::Status GetAllocatableResources(grpc::ServerContext* /*context*/,
                                        const v1::AllocatableResourcesRequest* /*request*/,
                                        v1::AllocatableResourcesResponse* response) override {
-    const grpc::Status admitted = node_.Admit("v1");
+    grpc::Status admitted = node_.Admit("v1");
     return admitted.ok() ? node_.Allocatable(*response) : admitted;
   }
 
   // The kubelet has no NOT_FOUND here: an unknown pod is an error without a code of its own.
   grpc::Status Get(grpc::ServerContext* /*context*/, const v1::GetPodResourcesRequest* request,
                    v1::GetPodResourcesResponse* response) override {
-    const grpc::Status admitted = node_.Admit("v1");
+    grpc::Status admitted = node_.Admit("v1");
     if (!admitted.ok()) {
       return admitted;
     }
@@ -185,7 +185,7 @@ class ServiceV1alpha1 final : public v1alpha1::PodResourcesLister::Service {
   grpc::Status List(grpc::ServerContext* /*context*/,
                     const v1alpha1::ListPodResourcesRequest* /*request*/,
                     v1alpha1::ListPodResourcesResponse* response) override {
-    const grpc::Status admitted = node_.Admit("v1alpha1");
+    grpc::Status admitted = node_.Admit("v1alpha1");
     if (admitted.ok()) {
       node_.List(*response);
     }

@@ -147,7 +147,6 @@ nvmlReturn_t PciInfo(nvmlDevice_t device, nvmlPciInfo_t& info) {
     return target.result;
   }
   const std::string bus_id(target.gpu().pci_bus_id);
-  info = {};
   // NOLINTNEXTLINE(cert-err34-c): the world's own text.
   sscanf(bus_id.c_str(), "%8x:%2x:%2x", &info.domain, &info.bus, &info.device);
   info.pciDeviceId = kNvidiaVendor;
@@ -162,7 +161,7 @@ nvmlReturn_t OldPciInfo(nvmlDevice_t device, void* place, size_t bytes) {
   if (place == nullptr) {
     return NVML_ERROR_INVALID_ARGUMENT;
   }
-  nvmlPciInfo_t info;
+  nvmlPciInfo_t info{};
   const nvmlReturn_t result = PciInfo(device, info);
   if (result == NVML_SUCCESS) {
     memcpy(place, &info, bytes);

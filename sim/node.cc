@@ -114,7 +114,9 @@ StatusOr<Descriptor> Claim(const std::string& directory) {
 class Node {
  public:
   Node(RunWriter writer, std::unique_ptr<RunDirectory> directory)
-      : writer_(std::move(writer)), directory_(std::move(directory)) {}
+      : writer_(std::move(writer)),
+        directory_(std::move(directory)),
+        watch_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {}
 
   Status Start(const NodeOptions& options) {
     const std::string socket_path = writer_.directory() + "/kubelet/kubelet.sock";
@@ -130,11 +132,10 @@ class Node {
     const std::string tcp =
         options.engine_tcp.value_or(std::string(directory_->world().engine_tcp()));
     PODGPU_ASSIGN_OR_RETURN(EngineProcess engine, EngineProcess::Start(writer_, tcp));
-    engine_.emplace(std::move(engine));
+    engine_ = std::make_unique<EngineProcess>(std::move(engine));
     Say("engine", absl::StrFormat("%s/engine.sock%s, process %d", writer_.directory(),
                                   tcp.empty() ? "" : " and TCP (engine.addr)", engine_->pid()));
-    watch_.emplace(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-    inotify_add_watch(watch_->get(), writer_.directory().c_str(), IN_CLOSE_WRITE | IN_MOVED_TO);
+    inotify_add_watch(watch_.get(), writer_.directory().c_str(), IN_CLOSE_WRITE | IN_MOVED_TO);
     return absl::OkStatus();
   }
 
@@ -142,7 +143,7 @@ class Node {
   void Serve(const Signals& signals) {
     for (;;) {
       std::array<pollfd, 2> polled = {
-          {{signals.descriptor(), POLLIN, 0}, {watch_->get(), POLLIN, 0}}};
+          {{signals.descriptor(), POLLIN, 0}, {watch_.get(), POLLIN, 0}}};
       poll(polled.data(), polled.size(), -1);
       for (int one = signals.Take(); one != 0; one = signals.Take()) {
         if (one != SIGCHLD) {
@@ -167,7 +168,7 @@ class Node {
 
   void LookAtControlFile() {
     std::array<char, 4096> events{};
-    while (read(watch_->get(), events.data(), events.size()) > 0) {
+    while (read(watch_.get(), events.data(), events.size()) > 0) {
       // Which file it was does not matter: one that says what is in force changes nothing.
     }
     const DirectoryLock lock(writer_.directory());
@@ -185,8 +186,8 @@ class Node {
   RunWriter writer_;
   std::unique_ptr<RunDirectory> directory_;
   std::unique_ptr<FakeKubelet> kubelet_;
-  std::optional<EngineProcess> engine_;
-  std::optional<Descriptor> watch_;
+  std::unique_ptr<EngineProcess> engine_;
+  const Descriptor watch_;
 };
 
 // Removes what must not look alive afterwards.

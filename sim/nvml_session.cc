@@ -35,6 +35,8 @@ bool AnyMigDevice(const NvmlTarget& gpu, const Visit& visit) {
 }  // namespace
 
 NvmlSession& NvmlSession::Get() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a library has no other
+  // place.
   static NvmlSession* const session = std::make_unique<NvmlSession>().release();
   return *session;
 }

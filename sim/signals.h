@@ -19,7 +19,7 @@ class Signals {
     for (const int one : {SIGINT, SIGTERM, SIGCHLD}) {
       sigaddset(&wanted, one);
     }
-    sigprocmask(SIG_BLOCK, &wanted, nullptr);
+    pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
     descriptor_ = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
   }
   Signals(const Signals&) = delete;

@@ -66,10 +66,8 @@ std::optional<Speed> ParseSpeed(std::string_view text) {
   const std::optional<uint64_t> numerator = ParseDecimal(text.substr(0, slash));
   const std::optional<uint64_t> denominator =
       slash == std::string_view::npos ? 1 : ParseDecimal(text.substr(slash + 1));
-  const auto allowed = [](const std::optional<uint64_t>& number) {
-    return number && *number >= 1 && *number <= kMaxSpeed;
-  };
-  if (!allowed(numerator) || !allowed(denominator)) {
+  if (!numerator || *numerator < 1 || *numerator > kMaxSpeed || !denominator || *denominator < 1 ||
+      *denominator > kMaxSpeed) {
     return std::nullopt;
   }
   return Speed{static_cast<int64_t>(*numerator), static_cast<int64_t>(*denominator)};
