@@ -251,8 +251,19 @@ StatusOr<ControlLog> Accepted(const RunWriter& node) {
   return LogReader(std::move(text), kAcceptedName, {.accepted = &none}).Read();
 }
 
+// Writes what is now in force, for people to read, unless someone has saved an edit meanwhile: that
+// one comes to its turn.
+Status ShowLog(const RunWriter& node, const std::string& file_before, const std::string& text) {
+  PODGPU_ASSIGN_OR_RETURN(const std::string file, ReadIfThere(Path(node, kControlName)));
+  if (file != file_before || file == text) {
+    return absl::OkStatus();
+  }
+  return ReplaceFile(Path(node, kControlName), Bytes(text));
+}
+
 // Puts the log `text` into force.
 StatusOr<ControlLog> Apply(RunWriter& node, const std::string& text) {
+  PODGPU_ASSIGN_OR_RETURN(const std::string file, ReadIfThere(Path(node, kControlName)));
   PODGPU_ASSIGN_OR_RETURN(const ControlLog accepted, Accepted(node));
   PODGPU_ASSIGN_OR_RETURN(const std::string scenario,
                           SystemFiles().Read(Path(node, kScenarioName)));
@@ -277,8 +288,8 @@ StatusOr<ControlLog> Apply(RunWriter& node, const std::string& text) {
       continue;  // Compiling took longer than the margin.
     }
     PODGPU_RETURN_IF_ERROR(ReplaceFile(Path(node, kAcceptedName), Bytes(log.text)));
+    PODGPU_RETURN_IF_ERROR(ShowLog(node, file, log.text));
     PODGPU_RETURN_IF_ERROR(node.PublishControl(compiled.image));
-    PODGPU_RETURN_IF_ERROR(ReplaceFile(Path(node, kControlName), Bytes(log.text)));
     return log;
   }
   return absl::DeadlineExceededError(absl::StrFormat(
@@ -334,6 +345,7 @@ std::string NotSimulated(std::string_view kind) {
 }
 
 StatusOr<TimeUs> AppendControl(RunWriter& node, std::string_view entry, std::optional<TimeUs> at) {
+  PODGPU_RETURN_IF_ERROR(AcceptControlFile(node).status());
   PODGPU_ASSIGN_OR_RETURN(const ControlLog accepted, Accepted(node));
   const std::string line = absl::StrFormat("- {at: %s, %s}\n", at ? FormatTime(*at) : "now", entry);
   PODGPU_ASSIGN_OR_RETURN(const ControlLog log, Apply(node, Lines(accepted) + line));
@@ -343,7 +355,7 @@ StatusOr<TimeUs> AppendControl(RunWriter& node, std::string_view entry, std::opt
 StatusOr<bool> AcceptControlFile(RunWriter& node) {
   PODGPU_ASSIGN_OR_RETURN(const std::string text, ReadIfThere(Path(node, kControlName)));
   PODGPU_ASSIGN_OR_RETURN(const std::string accepted, ReadIfThere(Path(node, kAcceptedName)));
-  if (text == accepted) {
+  if (text == accepted || text.empty()) {  // Empty: not there, or about to be written.
     return false;
   }
   PODGPU_RETURN_IF_ERROR(Apply(node, text).status());
@@ -351,6 +363,7 @@ StatusOr<bool> AcceptControlFile(RunWriter& node) {
 }
 
 StatusOr<std::optional<TimeUs>> HealControl(RunWriter& node) {
+  PODGPU_RETURN_IF_ERROR(AcceptControlFile(node).status());
   PODGPU_ASSIGN_OR_RETURN(ControlLog log, Accepted(node));
   PODGPU_ASSIGN_OR_RETURN(const std::string image, SystemFiles().Read(Path(node, "world.bin")));
   PODGPU_ASSIGN_OR_RETURN(const std::string control, ReadIfThere(Path(node, "control.bin")));

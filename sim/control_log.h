@@ -26,10 +26,12 @@ std::string NotSimulated(std::string_view kind);
 
 // Appends "{at: ..., `entry`}", where `entry` is such as "kind: power_limit, gpu: 0, watts: 300".
 // Without `at` it takes effect as soon as it may.  Returns when it takes effect.
+// An edit of control.yaml that nobody has looked at yet is taken first; one that does not hold is
+// the error.
 StatusOr<TimeUs> AppendControl(RunWriter& node, std::string_view entry, std::optional<TimeUs> at);
 
-// Takes control.yaml as a person left it.  False when it says what is already in force; an error
-// has one line per complaint.
+// Takes control.yaml as a person left it.  False when it says what is already in force, or nothing;
+// an error has one line per complaint.
 StatusOr<bool> AcceptControlFile(RunWriter& node);
 
 // Takes back what the log has changed: entries to come are dropped, and each power limit and MIG

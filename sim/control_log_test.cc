@@ -118,6 +118,23 @@ TEST_F(ControlLogTest, RefusesALogThatDoesNotHoldAndKeepsTheOldOne) {
   EXPECT_EQ(Refusal("- {at: 20s\n").find("control.yaml:"), 0U);
 }
 
+TEST_F(ControlLogTest, TakesAnEditThatStillWaitsBeforeACommand) {
+  node_.folder().Write("control.yaml", "- {at: 5s, kind: power_limit, gpu: 1, watts: 250}\n");
+  ASSERT_TRUE(AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", kSecond).ok());
+  EXPECT_EQ(Read("control.yaml"),
+            "- {at: 5s, kind: power_limit, gpu: 1, watts: 250}\n"
+            "- {at: 1s, kind: power_limit, gpu: 0, watts: 300}\n");
+  EXPECT_EQ(reader_->world().PowerLimitMw(1, 5 * kSecond), 250'000);
+  const std::string wrong = "- {at: 9s, kind: xid, gpu: 1}\n";
+  node_.folder().Write("control.yaml", wrong);
+  const StatusOr<TimeUs> refused =
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 200", 2 * kSecond);
+  EXPECT_EQ(refused.status().message(),
+            "control.yaml:1:18: [0].kind: \"xid\" is not simulated; simulated are mig_set, "
+            "power_limit");
+  EXPECT_EQ(Read("control.yaml"), wrong) << "a person's text is not overwritten";
+}
+
 TEST_F(ControlLogTest, LetsNobodyChangeWhatHasTakenEffect) {
   ASSERT_TRUE(
       AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", 5 * kSecond).ok());

@@ -28,7 +28,8 @@ gpus:
   - {class: h100-sxm5-80gb, sharing: {kind: time_slicing, replicas: 3}}
 pods:
   - {name: train, namespace: ml, containers: [{name: main, gpus: [0, 1]}]}
-  - {name: late, namespace: web, start: 10s, stop: 20s, containers: [{name: a, devices: [gpu2/mig1]}, {name: b, devices: ["gpu3::0", "gpu3::2"]}]}
+  - {name: late, namespace: web, start: 10s, stop: 20s, containers: [
+      {name: a, devices: [gpu2/mig1]}, {name: b, devices: ["gpu3::0", "gpu3::2"]}]}
 )";
 
 using Devices = std::vector<std::pair<std::string, std::string>>;  // Resource name, device id.

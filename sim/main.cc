@@ -1,5 +1,6 @@
 // podgpu-sim: a simulated GPU node.  Finds the command, parses against its row, runs it.
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
@@ -36,9 +37,14 @@ int Main(const std::vector<std::string>& words) {
       return 0;
     }
   }
-  const podgpu::StatusOr<Arguments> arguments = podgpu::sim::ParseArguments(**command, rest);
+  podgpu::StatusOr<Arguments> arguments = podgpu::sim::ParseArguments(**command, rest);
   if (!arguments.ok()) {
     return Fail(arguments.status());
+  }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread is started.
+  const char* const directory = getenv("PODGPU_SIM_DIR");
+  if (directory != nullptr && *directory != '\0' && !arguments->Has("--dir")) {
+    arguments->Set("--dir", directory);
   }
   const podgpu::Status done = (*command)->run(*arguments);
   return done.ok() ? 0 : Fail(done);

@@ -238,7 +238,12 @@ class RunningNodeTest : public ProgramTest {
     const int code = process.Wait();
     return {code, process.out(), process.err()};
   }
-  pid_t EnginePid() const { return std::atoi(ReadAll(run_ + "/engine.pid").c_str()); }
+  pid_t EnginePid() const {
+    pid_t pid = 0;
+    std::ifstream(run_ + "/engine.pid") >> pid;
+    EXPECT_GT(pid, 1) << "a signal to it must reach nobody else";
+    return pid > 1 ? pid : 0x7fffffff;
+  }
 
   const std::string run_ = folder_.path() + "/run";
   const TestFolder commands_;
@@ -305,6 +310,14 @@ TEST_F(RunningNodeTest, IsTheOnlyOneInItsDirectory) {
   const Outcome second = Command({"run", scenario_});
   EXPECT_EQ(second.code, 2);
   EXPECT_EQ(second.err, run_ + ": another podgpu-sim runs a node here; stop it or choose --dir\n");
+}
+
+TEST_F(RunningNodeTest, IsFoundThroughTheEnvironment) {
+  setenv("PODGPU_SIM_DIR", run_.c_str(), 1);
+  Process tick(commands_, {"tick", "+2s"});
+  unsetenv("PODGPU_SIM_DIR");
+  EXPECT_EQ(tick.Wait(), 0) << tick.err();
+  EXPECT_EQ(reader_->Now(), 2'000'000);
 }
 
 TEST_F(RunningNodeTest, MovesTheClockForEveryone) {

@@ -1,7 +1,6 @@
 #include "sim/scenario_files.h"
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -72,11 +71,7 @@ std::vector<std::string> SharedObjects() {
 }
 
 std::string RunDirectoryPath(const Arguments& arguments) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): read before any thread is started.
-  const char* variable = getenv("PODGPU_SIM_DIR");
-  const bool is_set = variable != nullptr && *variable != '\0';
-  const std::string chosen =
-      arguments.Get("--dir").value_or(is_set ? variable : std::string(kDefaultRunDirectory));
+  const std::string chosen = arguments.Get("--dir").value_or(std::string(kDefaultRunDirectory));
   std::error_code error;
   std::string absolute = std::filesystem::absolute(chosen, error).lexically_normal().string();
   while (absolute.size() > 1 && absolute.ends_with('/')) {

@@ -2,7 +2,8 @@
 //
 // A scenario is a path, or the bare name of a shipped one.  Shipped files lie beside the program:
 // in the checkout above the build folder, or under share/ and lib/ of an installation.  The run
-// directory is --dir, else PODGPU_SIM_DIR, else build/run here.  Nothing is kept.
+// directory is --dir, else build/run here; main.cc puts PODGPU_SIM_DIR in for a --dir that was not
+// given.  Nothing is kept.
 #pragma once
 
 #include <string>

@@ -22,8 +22,10 @@ loads:
   a: {phases: [{for: 4s, sm: 60%, mem: 30%}, {for: 2s}]}
   b: {phases: [{for: 1s, sm: 30%, mem: 10%}]}
 pods:
-  - {name: p, namespace: n, containers: [{name: c, gpus: [0], processes: [{pid: 4101, gpu: 0, load: a, memory: 1GiB, k_w: 600, m_w: 90}]}]}
-  - {name: q, namespace: n, start: 10s, stop: 50s, containers: [{name: c, gpus: [0], processes: [{pid: 4102, gpu: 0, load: b, memory: 1GiB, k_w: 500, m_w: 60}]}]}
+  - {name: p, namespace: n, containers: [{name: c, gpus: [0], processes: [
+      {pid: 4101, gpu: 0, load: a, memory: 1GiB, k_w: 600, m_w: 90}]}]}
+  - {name: q, namespace: n, start: 10s, stop: 50s, containers: [{name: c, gpus: [0], processes: [
+      {pid: 4102, gpu: 0, load: b, memory: 1GiB, k_w: 500, m_w: 60}]}]}
 )";
 
 std::unique_ptr<World> WorkedExample(std::vector<std::byte>& image) {
@@ -43,16 +45,16 @@ TEST(TruthJson, TellsTheWorkedExampleExactly) {
   const std::unique_ptr<World> world = WorkedExample(image);
   ASSERT_NE(world, nullptr);
   const std::string json = TruthJson(*world, 0, 12'345'678);
-  for (
-      const char* part : {
-          R"({"scenario":"worked","from_us":0,"at_us":12345678,"gpus":[)",
-          R"("energy_nj":"4459900614000","idle_nj":"864197460000","noise_nj":"0")",
-          R"({"pid":4101,"gpu":0,"namespace":"n","pod":"p","container":"c","energy_nj":"3229777386000")",
-          R"({"pid":4102,"gpu":0,"namespace":"n","pod":"q","container":"c","energy_nj":"365925768000")",
-          // 70 W for ten seconds alone and half of the other 2.345678 s.
-          R"("resident_idle_nj":"782098730000")",
-          R"("resident_idle_nj":"82098730000")",
-      }) {
+  for (const char* part : {
+           R"({"scenario":"worked","from_us":0,"at_us":12345678,"gpus":[)",
+           R"("energy_nj":"4459900614000","idle_nj":"864197460000","noise_nj":"0")",
+           R"({"pid":4101,"gpu":0,"namespace":"n","pod":"p","container":"c",)",
+           R"("pod":"p","container":"c","energy_nj":"3229777386000")",
+           R"("pod":"q","container":"c","energy_nj":"365925768000")",
+           // 70 W for ten seconds alone and half of the other 2.345678 s.
+           R"("resident_idle_nj":"782098730000")",
+           R"("resident_idle_nj":"82098730000")",
+       }) {
     EXPECT_NE(json.find(part), std::string::npos) << part << "\n" << json;
   }
 }
