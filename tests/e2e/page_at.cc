@@ -1,0 +1,133 @@
+// Prints the page that podgpu makes of a simulated node at a moment of the node's own clock.
+//
+//   page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S
+//
+// The same rooms as the program, put together on the clock of a run directory in manual time: find
+// the devices, watch the fields, let START_S + 3 s of world time pass, read, ask the kubelet, make
+// one page.  For the golden pages of scenarios: everything on it follows from the scenario alone.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "attribution/join.h"
+#include "base/library.h"
+#include "base/status.h"
+#include "exporter/exporter.h"
+#include "fields/counters_csv.h"
+#include "kube/kubelet_client.h"
+#include "sim/run_directory.h"
+#include "sim/run_writer.h"
+#include "source/open_source.h"
+
+namespace podgpu {
+namespace {
+
+// The time of a simulated node.  Nothing waits on it here.
+class NodeClock final : public Clock {
+ public:
+  explicit NodeClock(sim::RunDirectory& node) : node_(node) {}
+  Instant Now() const override { return Instant(std::chrono::microseconds(node_.Now())); }
+  WallTime WallNow() const override {
+    return WallTime(std::chrono::microseconds(node_.StampUs(node_.Now())));
+  }
+  bool WaitUntil(Instant /*deadline*/, const std::stop_token& /*stop*/) override {
+    PODGPU_CHECK(false && "nothing waits");
+    return false;
+  }
+
+ private:
+  sim::RunDirectory& node_;
+};
+
+ExporterOptions Options() {
+  ExporterOptions options;
+  options.views = {View::kDcgm, View::kNative};
+  options.counters = ParseCounters(DefaultCountersCsv(), "default").value().counters;
+  options.view.hostname = "gpu-node-0";
+  options.view.kubernetes = true;
+  return options;
+}
+
+template <typename T>
+T ValueOrDie(StatusOr<T> result) {
+  if (!result.ok()) {
+    std::fprintf(stderr, "page_at: %s\n", std::string(result.status().message()).c_str());
+    std::exit(1);
+  }
+  return *std::move(result);
+}
+
+std::shared_ptr<const Grid> ReadDevices(Source& source, const Clock& clock,
+                                        sim::RunWriter& writer) {
+  const std::vector<const Field*> fields = FieldsToRead(Options());
+  auto topology = std::make_shared<Topology>(ValueOrDie(source.Discover()));
+  topology->epoch = 1;
+  if (!topology->entities.empty()) {
+    ValueOrDie(source.Watch(*topology, fields, std::chrono::seconds(1)));
+  }
+  for (int i = 0; i < 3; ++i) {
+    ValueOrDie(StatusOr<bool>(writer.Tick(1'000'000).ok()));
+  }
+  auto grid = std::make_shared<Grid>(topology, fields);
+  grid->read_at = clock.Now();
+  grid->read_at_wall = clock.WallNow();
+  if (!topology->entities.empty()) {
+    PODGPU_CHECK(source.Read(*grid).ok());
+  }
+  return grid;
+}
+
+int Main(const std::string& directory, const std::string& library, const std::string& address,
+         int64_t start_s) {
+  std::string error;
+  const std::unique_ptr<sim::RunDirectory> node = sim::RunDirectory::Open(directory, error);
+  PODGPU_CHECK(node != nullptr);
+  sim::RunWriter writer = ValueOrDie(sim::RunWriter::Attach(directory));
+  PODGPU_CHECK(start_s == 0 || writer.Tick(start_s * 1'000'000).ok());
+  NodeClock clock(*node);
+  SystemLibraryLoader loader;
+  SourceOptions source_options;
+  source_options.dcgm_library = library;
+  source_options.nvml_library = directory + "/lib/libnvidia-ml.so.1";
+  source_options.address = address;
+  const std::unique_ptr<Source> source = ValueOrDie(OpenDcgmSource(source_options, loader, clock));
+
+  Published<Grid> grids;
+  grids.Set(ReadDevices(*source, clock, writer));
+  Published<SourceStatus> statuses;
+  statuses.Set(std::make_shared<const SourceStatus>(
+      SourceStatus{PartState::kOk, source->Describe(), 1, 0, grids.Get()->topology().gpus.size()}));
+  KubeletClientOptions kubelet_options;
+  kubelet_options.socket = directory + "/kubelet/kubelet.sock";
+  auto facts = std::make_shared<PodFacts>();
+  facts->answer = std::make_shared<const PodAllocations>(
+      ValueOrDie(MakeKubeletClient(kubelet_options)->List()));
+  facts->answered_at = clock.Now();
+  facts->state = PartState::kOk;
+  Published<PodFacts> pods;
+  pods.Set(facts);
+
+  const ExporterOptions options = Options();
+  TickOptions tick_options;
+  tick_options.views = options.views;
+  tick_options.counters = options.counters;
+  tick_options.view = options.view;
+  CallGuard guard(clock, std::chrono::seconds(10));
+  Wakeup wakeup;
+  Tick tick(std::move(tick_options), {grids, statuses, pods, guard}, clock, wakeup);
+  tick.Once();
+  std::fputs(std::string(tick.snapshots().Get()->text()).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+}  // namespace podgpu
+
+int main(int argc, char** argv) {
+  if (argc != 5) {
+    std::fputs("usage: page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S\n", stderr);
+    return 2;
+  }
+  return podgpu::Main(argv[1], argv[2], argv[3], std::strtol(argv[4], nullptr, 10));
+}

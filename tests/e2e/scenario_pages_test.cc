@@ -1,0 +1,77 @@
+// The page of each shipped scenario, byte for byte, through the shared objects as they are loaded
+// in earnest: embedded and remote, DCGM 4 and 3, all the same page.
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/child.h"
+#include "tests/e2e/sim_node.h"
+
+namespace podgpu {
+namespace {
+
+struct Way {
+  std::string_view name, library;
+  bool remote_socket = false, remote_tcp = false;
+};
+constexpr Way kWays[] = {
+    {"embedded, DCGM 4", "libdcgm.so.4"},
+    {"remote by socket, DCGM 4", "libdcgm.so.4", true, false},
+    {"remote by TCP, DCGM 4", "libdcgm.so.4", false, true},
+    {"embedded, DCGM 3", "libdcgm.so.3"},
+    {"remote by socket, DCGM 3", "libdcgm.so.3", true, false},
+};
+
+class ScenarioPage : public ::testing::TestWithParam<std::string_view> {
+ protected:
+  // A fresh node for every way: each begins at the same world time.
+  static std::string PageOf(std::string_view scenario, const Way& way) {
+    const SimNode node(SimNode::Shipped(scenario), SimNode::Pace::kManual);
+    if (!node.ready()) {
+      return node.output();
+    }
+    std::string address;
+    if (way.remote_socket) {
+      address = "unix://" + node.engine_socket();
+    } else if (way.remote_tcp) {
+      address = node.engine_address();
+    }
+    Child page({PODGPU_BINARY_DIR "/bin/page_at", node.directory(), node.library(way.library),
+                address, "12"},
+               node.variables());
+    const int exit_code = page.Wait();
+    return exit_code == 0
+               ? page.output()
+               : "page_at ended with " + std::to_string(exit_code) + ": " + page.output();
+  }
+};
+
+TEST_P(ScenarioPage, IsTheSameThroughEveryDoor) {
+  const std::string path =
+      PODGPU_SOURCE_DIR "/tests/golden/scenario-" + std::string(GetParam()) + ".prom";
+  if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path) << PageOf(GetParam(), kWays[0]);
+  }
+  std::ifstream file(path);
+  const std::string golden{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(golden.empty()) << path << " is missing; PODGPU_UPDATE_GOLDEN=1 writes it";
+  for (const Way& way : kWays) {
+    EXPECT_EQ(PageOf(GetParam(), way), golden) << way.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shipped, ScenarioPage,
+                         ::testing::Values("one-gpu", "demo", "mig-mixed", "time-slicing", "no-gpu",
+                                           "churn"),
+                         [](const auto& scenario) {
+                           std::string name(scenario.param);
+                           for (char& c : name) {
+                             c = c == '-' ? '_' : c;
+                           }
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace podgpu
