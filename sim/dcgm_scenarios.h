@@ -15,9 +15,12 @@ noise_mw: 0
 epoch: 2026-01-01T00:00:00Z
 gpus: [{count: 8, class: h100-sxm5-80gb, first_bus: "00000000:1B:00.0"}]
 loads:
-  train: {phases: [{for: 4s, sm: 60%, mem: 30%, tensor: 45%, fp16: 20%, dec: 5%, pcie_rx: 2GB/s, nvlink: 90GB/s}, {for: 2s}]}
+  train: {phases: [{for: 4s, sm: 60%, mem: 30%, tensor: 45%,
+     fp16: 20%, dec: 5%, pcie_rx: 2GB/s, nvlink: 90GB/s}, {for: 2s}]}
 pods:
-  - {name: trainer, namespace: ml, start: 0s, containers: [{name: main, gpus: [0], processes: [{pid: 4101, gpu: 0, load: train, memory: 40GiB}]}]}
+  - {name: trainer, namespace: ml, start: 0s,
+     containers: [{name: main, gpus: [0],
+       processes: [{pid: 4101, gpu: 0, load: train, memory: 40GiB}]}]}
 )";
 
 // GPU 0 whole, GPU 1 cut into instances, of which the 3g works.
@@ -28,11 +31,14 @@ noise_mw: 0
 epoch: 2026-01-01T00:00:00Z
 gpus:
   - {class: h100-sxm5-80gb}
-  - {class: h100-sxm5-80gb, mig: [{profile: 3g.40gb}, {profile: 2g.20gb}, {profile: 1g.10gb}, {profile: 1g.10gb}]}
+  - {class: h100-sxm5-80gb, mig: [{profile: 3g.40gb},
+     {profile: 2g.20gb}, {profile: 1g.10gb}, {profile: 1g.10gb}]}
 loads:
   half: {phases: [{for: 1s, sm: 50%, mem: 20%, tensor: 30%}]}
 pods:
-  - {name: user, namespace: ml, start: 0s, containers: [{name: main, devices: [gpu1/mig0], processes: [{pid: 4201, device: gpu1/mig0, load: half, memory: 20GiB}]}]}
+  - {name: user, namespace: ml, start: 0s,
+     containers: [{name: main, devices: [gpu1/mig0],
+       processes: [{pid: 4201, device: gpu1/mig0, load: half, memory: 20GiB}]}]}
 )";
 
 // A generation without GPM and without NVLink to anything else.
@@ -65,8 +71,12 @@ loads:
   a: {phases: [{for: 4s, sm: 60%, mem: 30%}, {for: 2s}]}
   b: {phases: [{for: 1s, sm: 30%, mem: 10%}]}
 pods:
-  - {name: a, namespace: ml, start: 0s, containers: [{name: main, gpus: [0], processes: [{pid: 4101, gpu: 0, load: a, memory: 10GiB, k_w: 600, m_w: 90}]}]}
-  - {name: b, namespace: ml, start: 10s, stop: 50s, containers: [{name: main, gpus: [0], processes: [{pid: 4102, gpu: 0, load: b, memory: 10GiB, k_w: 500, m_w: 60}]}]}
+  - {name: a, namespace: ml, start: 0s,
+     containers: [{name: main, gpus: [0],
+       processes: [{pid: 4101, gpu: 0, load: a, memory: 10GiB, k_w: 600, m_w: 90}]}]}
+  - {name: b, namespace: ml, start: 10s, stop: 50s,
+     containers: [{name: main, gpus: [0],
+       processes: [{pid: 4102, gpu: 0, load: b, memory: 10GiB, k_w: 500, m_w: 60}]}]}
 )";
 
 }  // namespace podgpu::sim
