@@ -8,14 +8,10 @@
 
 #include "base/version.h"
 #include "exposition/negotiate.h"
-#include "exposition/openmetrics.h"
-#include "exposition/text.h"
 #include "ui/status_page.h"
 
 namespace podgpu {
 namespace {
-
-constexpr size_t kSmallestGzipBytes = 1024;  // Below it the compressed form saves nothing.
 
 struct RouteContext {
   const RouteOptions& options;
@@ -32,18 +28,15 @@ HttpResponse ServeMetrics(const RouteContext& context, const HttpRequest& reques
   if (snapshot == nullptr) {
     return TextResponse(503, "the first page is not made yet; ask again in a second\n");
   }
-  PageForm form = ChooseForm(request.accept, request.accept_encoding);
-  form.gzip = form.gzip && snapshot->text().size() >= kSmallestGzipBytes;
+  const Page page = snapshot->PageIn(ChooseForm(request.accept, request.accept_encoding));
   HttpResponse response;
   response.keep_alive = snapshot;
-  response.content_type = form.openmetrics ? kOpenMetricsContentType : kTextContentType;
+  response.body = page.bytes;
+  response.content_type = page.content_type;
   AddHeader(response, "Vary", "Accept, Accept-Encoding");
   AddHeader(response, "Cache-Control", "no-store");
-  if (form.gzip) {
+  if (page.gzip) {
     AddHeader(response, "Content-Encoding", "gzip");
-    response.body = form.openmetrics ? snapshot->openmetrics_gzip() : snapshot->text_gzip();
-  } else {
-    response.body = form.openmetrics ? snapshot->openmetrics() : snapshot->text();
   }
   return response;
 }

@@ -7,6 +7,8 @@
 #include "absl/strings/str_format.h"
 #include <gtest/gtest.h>
 
+#include "base/files.h"
+#include "exporter/self_metrics.h"
 #include "exposition/text.h"
 #include "tests/node_fixture.h"
 #include "view/native_table.h"
@@ -95,25 +97,61 @@ std::string DcgmSection() {
   return section;
 }
 
+std::string SlotRows(SlotView view) {
+  std::string rows;
+  for (const SlotFamilyDoc& doc : SlotFamilyDocs()) {
+    if (doc.view == view) {
+      rows += absl::StrFormat(
+          "| `%s` | %s | %s | %s | %s |\n", doc.name, doc.type, doc.unit.empty() ? "-" : doc.unit,
+          doc.labels.empty() ? "-" : absl::StrFormat("`%s`", doc.labels), doc.help);
+    }
+  }
+  return rows;
+}
+
+std::string SlotSection() {
+  constexpr std::string_view kHead =
+      "| family | type | unit | labels | meaning |\n|---|---|---|---|---|\n";
+  return absl::StrFormat(
+      "## State of devices\n\nPart of the native view; computed by the exporter.\n\n%s%s\n"
+      "## About podgpu itself\n\nThe view `self`. [operations.md](operations.md) says what to do "
+      "when one of them moves.\n\n%s%s",
+      kHead, SlotRows(SlotView::kNative), kHead, SlotRows(SlotView::kSelf));
+}
+
+size_t SlotSeriesOf(SlotView view, const Topology& topology) {
+  size_t count = 0;
+  for (const SlotFamily& family : SlotFamiliesOf(view, &topology)) {
+    count += family.series.size();
+  }
+  return count;
+}
+
 std::string FormulaSection() {
   const SeriesCounts native = CountNative();
+  const Topology one = *MakeTopology(1, 0);
+  const Topology none = *MakeTopology(0, 0);
+  const size_t constant = SlotSeriesOf(SlotView::kNative, none);
   return absl::StrFormat(
       "## How many series a node has\n\n"
       "With W GPUs without MIG, P GPUs with MIG, I MIG instances, M metrics in the counters file "
       "(labels and what the\ndriver does not serve aside) and A containers that hold a device "
       "(counted once per device):\n\n"
       "- DCGM's names: M x (W + I), and M more for each GPU with MIG that has no instance.\n"
-      "- Native: %d x W + %d x P + %d x I + A.\n\n"
+      "- Native: %d x W + %d x P + %d x I + A, and %d x (W + P) + %d of the state of devices.\n"
+      "- Self: %d.\n\n"
       "A value that is not there is a series less: the driver's support decides, and "
       "`podgpu_absent_samples` counts.\n",
-      native.whole_gpu, native.partitioned_gpu, native.instance);
+      native.whole_gpu, native.partitioned_gpu, native.instance,
+      SlotSeriesOf(SlotView::kNative, one) - constant, constant,
+      SlotSeriesOf(SlotView::kSelf, none));
 }
 
 std::string Document() {
   return "# Metrics\n\n"
          "Which series podgpu serves, from which field, and how many. Made from the tables of the "
          "program by a test;\ndo not edit it by hand.\n\n" +
-         NativeSection() + "\n" + DcgmSection() + "\n" + FormulaSection();
+         NativeSection() + "\n" + SlotSection() + "\n" + DcgmSection() + "\n" + FormulaSection();
 }
 
 TEST(MetricsDocument, SaysWhatTheTablesSay) {
@@ -149,6 +187,14 @@ TEST(MetricsDocument, CountsSeriesAsThePageDoes) {
     EXPECT_EQ(count(AddNativeView),
               native.whole_gpu * c.whole + native.partitioned_gpu * c.partitioned +
                   native.instance * instances + c.pods * (c.whole + instances));
+  }
+}
+
+TEST(OperationsDocument, HasASectionForEveryFamilyAboutPodgpuItself) {
+  const std::string document =
+      SystemFiles().Read(PODGPU_SOURCE_DIR "/docs/operations.md").value_or("");
+  for (const SlotFamilyDoc& doc : SlotFamilyDocs()) {
+    EXPECT_NE(document.find("### " + std::string(doc.name) + "\n"), std::string::npos) << doc.name;
   }
 }
 
