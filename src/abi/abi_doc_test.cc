@@ -5,6 +5,9 @@
 
 #include "gtest/gtest.h"
 
+#include "abi/dcgm_engine.h"
+#include "abi/dcgm_links.h"
+#include "abi/dcgm_process.h"
 #include "abi/dcgm_table.h"
 #include "abi/nvml_table.h"
 
@@ -46,6 +49,24 @@ TEST(AbiDocument, NamesEveryStruct) {
     }
   }
   EXPECT_GT(structs, 80);
+}
+
+TEST(AbiDocument, GivesTheSizesThatTheCompilerGives) {
+  const std::string document = ReadAll(PODGPU_SOURCE_DIR "/docs/abi.md");
+  const struct {
+    std::string name;
+    size_t bytes;
+  } rows[] = {{"dcgmFieldValue_v2", sizeof(dcgmFieldValue_v2)},
+              {"dcgmPidInfo_v2", sizeof(dcgmPidInfo_v2)},
+              {"dcgmHealthResponse_v5", sizeof(dcgmHealthResponse_v5)},
+              {"dcgmNvLinkStatus_v5", sizeof(dcgmNvLinkStatus_v5)},
+              {"dcgmCpuHierarchy_v2", sizeof(dcgmCpuHierarchy_v2)},
+              {"dcgmModuleGetStatuses_v1", sizeof(dcgmModuleGetStatuses_v1)},
+              {"nvmlPciInfo_t", sizeof(nvmlPciInfo_t)}};
+  for (const auto& row : rows) {
+    const std::string line = "| `" + row.name + "` | " + std::to_string(row.bytes) + " |";
+    EXPECT_NE(document.find(line), std::string::npos) << line;
+  }
 }
 
 }  // namespace

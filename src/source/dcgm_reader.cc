@@ -42,7 +42,7 @@ void DcgmReader::Prepare(const DcgmWatches& watches, Grid& grid) {
   for (size_t i = 0; i < watches.devices().size(); ++i) {
     const WatchedDevice& device = watches.devices()[i];
     const EntityId column{static_cast<uint16_t>(i)};
-    if (!device.refused) {
+    if (!device.is_refused) {
       entities_.push_back(device.entity);
       columns_.push_back(column);
     }
@@ -51,12 +51,13 @@ void DcgmReader::Prepare(const DcgmWatches& watches, Grid& grid) {
     const WatchedField& field = watches.fields()[f];
     const FieldRow row{static_cast<uint16_t>(f)};
     for (size_t i = 0; i < watches.devices().size(); ++i) {
-      const std::optional<Absence>& lost = watches.devices()[i].refused;
-      if (const std::optional<Absence>& reason = lost ? lost : field.refused) {
-        grid.at(row, EntityId{static_cast<uint16_t>(i)}) = Value::OfAbsence(*reason);
+      const WatchedDevice& device = watches.devices()[i];
+      if (device.is_refused || field.is_refused) {
+        grid.at(row, EntityId{static_cast<uint16_t>(i)}) =
+            Value::OfAbsence(device.is_refused ? device.reason : field.reason);
       }
     }
-    if (!field.refused) {
+    if (!field.is_refused) {
       ids_.push_back(field.id);
       rows_.push_back(row);
     }

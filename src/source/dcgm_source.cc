@@ -12,7 +12,7 @@ DcgmSource::DcgmSource(abi::DcgmLibrary library, DcgmEndpoint endpoint,
       clock_(clock),
       connection_(library_, std::move(endpoint), connect_timeout),
       discovery_(library_),
-      watches_(library_),
+      watches_(library_, clock_),
       reader_(library_),
       nvml_(std::move(nvml)) {}
 

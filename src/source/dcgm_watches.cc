@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -23,8 +22,8 @@ constexpr size_t kFieldsPerGroup = abi::DCGM_MAX_FIELD_IDS_PER_FIELD_GROUP - 1;
 // An XID stays the last sample until it expires; dcgm-exporter keeps ten minutes.  All else is only
 // ever asked for its newest sample.
 constexpr uint16_t kXidField = 230;
-constexpr double kXidKeep_s = 600;
-constexpr double kKeep_s = 30;
+constexpr double kXidKeepSeconds = 600;
+constexpr double kKeepSeconds = 30;
 
 // The ids that dcgm-exporter looks up in the metric groups.
 constexpr uint16_t kFirstProfilingId = 1000;
@@ -67,11 +66,6 @@ void AddReason(WatchResult& result, const std::string& reason) {
   result.reason += result.reason.empty() ? reason : "; " + reason;
 }
 
-std::string RandomSuffix() {
-  std::random_device device;
-  return absl::StrFormat("%08x%08x", device(), device());
-}
-
 }  // namespace
 
 StatusOr<WatchResult> DcgmWatches::Start(dcgmHandle_t handle, const Topology& topology,
@@ -79,7 +73,6 @@ StatusOr<WatchResult> DcgmWatches::Start(dcgmHandle_t handle, const Topology& to
                                          std::chrono::microseconds period) {
   PODGPU_CHECK(period.count() > 0);
   Stop(handle);
-  suffix_ = RandomSuffix();
   period_ = period;
   SortOutFields(fields);
   WatchResult result;
@@ -91,7 +84,7 @@ StatusOr<WatchResult> DcgmWatches::Start(dcgmHandle_t handle, const Topology& to
     }
     return absl::OkStatus();
   };
-  if (const Status status = start(); !status.ok()) {
+  if (Status status = start(); !status.ok()) {
     Stop(handle);
     return status;
   }
@@ -104,7 +97,7 @@ void DcgmWatches::SortOutFields(const std::vector<const Field*>& fields) {
     watched.id = field->id;
     const abi::dcgm_field_meta_t* meta = library_.api.DcgmFieldGetById(field->id);
     if (meta == nullptr || !IsReadOnGpus(meta->entityLevel)) {
-      watched.refused = Absence::kNotSupported;
+      watched.Refuse(Absence::kNotSupported);
     } else {
       watched.decoder = DecoderFor(*field, meta->fieldType);
     }
@@ -115,7 +108,7 @@ void DcgmWatches::SortOutFields(const std::vector<const Field*>& fields) {
 Status DcgmWatches::FilterProfiling(dcgmHandle_t handle, const Topology& topology,
                                     WatchResult& result) {
   const auto is_wanted = [](const WatchedField& field) {
-    return IsListedProfilingField(field.id) && !field.refused;
+    return IsListedProfilingField(field.id) && !field.is_refused;
   };
   if (std::ranges::none_of(fields_, is_wanted)) {
     return absl::OkStatus();
@@ -134,7 +127,7 @@ Status DcgmWatches::FilterProfiling(dcgmHandle_t handle, const Topology& topolog
     groups.gpuId = gpu.gpu_id;
     const dcgmReturn_t code = library_.api.dcgmProfGetSupportedMetricGroups(handle, &groups);
     if (code != abi::DCGM_ST_OK) {
-      const Status status = DcgmStatus(library_.api, code, "does not list its profiling fields");
+      Status status = DcgmStatus(library_.api, code, "does not list its profiling fields");
       if (LostConnection(status)) {
         return status;
       }
@@ -155,7 +148,7 @@ Status DcgmWatches::FilterProfiling(dcgmHandle_t handle, const Topology& topolog
   }
   for (WatchedField& field : fields_) {
     if (is_wanted(field) && !offered.contains(field.id)) {
-      field.refused = has_answer ? Absence::kNotSupported : Absence::kNotWatched;
+      field.Refuse(has_answer ? Absence::kNotSupported : Absence::kNotWatched);
     }
   }
   return absl::OkStatus();
@@ -188,9 +181,9 @@ Status DcgmWatches::MakeGroups(dcgmHandle_t handle, const Topology& topology) {
     }
     device.is_lost = code == abi::DCGM_ST_GPU_IS_LOST;
     if (device.is_lost) {
-      device.refused = Absence::kDeviceLost;
+      device.Refuse(Absence::kDeviceLost);
     } else if (code == abi::DCGM_ST_BADPARAM) {
-      device.refused = Absence::kNotFound;  // It went between Discover and now.
+      device.Refuse(Absence::kNotFound);  // It went between Discover and now.
     } else {
       PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "takes a device into no group"));
     }
@@ -203,16 +196,16 @@ Status DcgmWatches::MakeGroups(dcgmHandle_t handle, const Topology& topology) {
 std::vector<DcgmWatches::Batch> DcgmWatches::MakeBatches(
     const std::vector<const Field*>& fields) const {
   const double period_s = std::chrono::duration<double>(period_).count();
-  Batch plain{{}, std::max(kKeep_s, 3 * period_s), false};
+  Batch plain{{}, std::max(kKeepSeconds, 3 * period_s), false};
   Batch profiling{{}, plain.keep_s, true};
-  Batch events{{}, std::max(kXidKeep_s, plain.keep_s), false};
+  Batch events{{}, std::max(kXidKeepSeconds, plain.keep_s), false};
   for (size_t i = 0; i < fields_.size(); ++i) {
-    if (fields_[i].refused) {
+    if (fields_[i].is_refused) {
       continue;
     }
-    Batch& batch = fields_[i].id == kXidField                                      ? events
-                   : fields[i]->profiling || IsListedProfilingField(fields_[i].id) ? profiling
-                                                                                   : plain;
+    const bool is_profiling = fields[i]->profiling || IsListedProfilingField(fields_[i].id);
+    Batch& usual = is_profiling ? profiling : plain;
+    Batch& batch = fields_[i].id == kXidField ? events : usual;
     batch.ids.push_back(fields_[i].id);
   }
   std::vector<Batch> batches;
@@ -229,7 +222,7 @@ std::vector<DcgmWatches::Batch> DcgmWatches::MakeBatches(
 
 Status DcgmWatches::WatchBatch(dcgmHandle_t handle, const Batch& batch, WatchResult& result) {
   const bool has_device =
-      std::ranges::any_of(devices_, [](const WatchedDevice& device) { return !device.refused; });
+      std::ranges::any_of(devices_, [](const WatchedDevice& device) { return !device.is_refused; });
   if (!has_device) {
     return absl::OkStatus();
   }
@@ -288,7 +281,7 @@ dcgmReturn_t DcgmWatches::TryWatch(dcgmHandle_t handle, const Batch& batch) {
 
 dcgmReturn_t DcgmWatches::WatchGroup(dcgmHandle_t handle, size_t group, const FieldGroup& fields) {
   const bool has_device = std::ranges::any_of(devices_, [&](const WatchedDevice& device) {
-    return device.group == group && !device.refused;
+    return device.group == group && !device.is_refused;
   });
   if (!has_device) {
     return abi::DCGM_ST_OK;
@@ -303,7 +296,7 @@ void DcgmWatches::Refuse(const Batch& batch, dcgmReturn_t code, WatchResult& res
       code == abi::DCGM_ST_BADPARAM ? Absence::kNotSupported : AbsenceOfDcgmStatus(code);
   std::string ids;
   for (const uint16_t id : batch.ids) {
-    std::ranges::find(fields_, id, &WatchedField::id)->refused = absence;
+    std::ranges::find(fields_, id, &WatchedField::id)->Refuse(absence);
     absl::StrAppendFormat(&ids, "%s%d", ids.empty() ? "" : ", ", id);
   }
   AddReason(result, absl::StrFormat("the engine refuses %s %s: %s",
@@ -317,15 +310,15 @@ Status DcgmWatches::NoteStates(dcgmHandle_t handle, const Topology& now) {
     WatchedDevice& device = devices_[i];
     const auto gpu = std::ranges::find(now.gpus, gpu_ids_[i], &Gpu::gpu_id);
     device.is_lost = gpu == now.gpus.end() || gpu->state == DeviceState::kLost;
-    if (device.refused != Absence::kDeviceLost || device.is_lost) {
+    if (!device.is_refused || device.reason != Absence::kDeviceLost || device.is_lost) {
       continue;
     }
     const dcgmReturn_t code = library_.api.dcgmGroupAddEntity(
         handle, groups_[device.group], device.entity.entityGroupId, device.entity.entityId);
     if (code == abi::DCGM_ST_OK) {
-      device.refused.reset();
+      device.is_refused = false;
       grown.insert(device.group);
-    } else if (const Status status = DcgmStatus(library_.api, code, "takes a device into no group");
+    } else if (Status status = DcgmStatus(library_.api, code, "takes a device into no group");
                LostConnection(status)) {
       return status;
     }
@@ -365,7 +358,9 @@ void DcgmWatches::Forget() {
 }
 
 std::string DcgmWatches::NewName(std::string_view kind) {
-  return absl::StrFormat("podgpu-%s-%s-%d", kind, suffix_, names_++);
+  // Names of field groups are unique per engine, and groups of a client that died may still be
+  // there: the time tells two clients apart, the count two groups.
+  return absl::StrFormat("podgpu-%s-%x-%d", kind, ToMicroseconds(clock_.WallNow()), names_++);
 }
 
 }  // namespace podgpu

@@ -9,11 +9,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "abi/load.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "fields/field.h"
 #include "source/decode.h"
@@ -22,25 +22,35 @@
 
 namespace podgpu {
 
-// A field among those watched.
-struct WatchedField {
-  uint16_t id = 0;
-  FieldDecoder decoder;
-  std::optional<Absence> refused;  // Why it is not watched.
+// Whether something is watched.
+struct Watchable {
+  bool is_refused = false;
+  Absence reason = Absence::kNotRead;  // Why it is not watched.
+
+  void Refuse(Absence why) {
+    is_refused = true;
+    reason = why;
+  }
 };
 
-// A device among those watched.
-struct WatchedDevice {
+// A field among those asked for.
+struct WatchedField : Watchable {
+  uint16_t id = 0;
+  FieldDecoder decoder;
+};
+
+// A device among those asked for.
+struct WatchedDevice : Watchable {
   abi::dcgmGroupEntityPair_t entity{};
-  size_t group = 0;                // Index of the group that holds it, or would.
-  bool is_lost = false;            // As of the last look.
-  std::optional<Absence> refused;  // Why it is not watched.
+  size_t group = 0;      // Index of the group that holds it, or would.
+  bool is_lost = false;  // As of the last look.
 };
 
 class DcgmWatches {
  public:
-  // Borrows `library`, which outlives this.
-  explicit DcgmWatches(const abi::DcgmLibrary& library) : library_(library) {}
+  // Borrows both, which outlive this.
+  DcgmWatches(const abi::DcgmLibrary& library, const Clock& clock)
+      : library_(library), clock_(clock) {}
 
   // Replaces what was watched.  After a failure nothing is watched.
   StatusOr<WatchResult> Start(abi::dcgmHandle_t handle, const Topology& topology,
@@ -85,7 +95,7 @@ class DcgmWatches {
   std::string NewName(std::string_view kind);
 
   const abi::DcgmLibrary& library_;
-  std::string suffix_;  // Random: names of field groups are unique per engine.
+  const Clock& clock_;
   int names_ = 0;
   std::chrono::microseconds period_{};
   std::vector<WatchedField> fields_;
