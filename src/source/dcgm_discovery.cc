@@ -107,7 +107,7 @@ Status DcgmDiscovery::ReadGpus(dcgmHandle_t handle, Topology& topology) {
 StatusOr<Gpu> DcgmDiscovery::ReadGpu(dcgmHandle_t handle, uint32_t gpu_id) {
   abi::DcgmEntityStatus_t vendor_status = abi::DcgmEntityStatusUnknown;
   const dcgmReturn_t code = library_.api.dcgmGetGpuStatus(handle, gpu_id, &vendor_status);
-  if (const Status status = DcgmStatus(library_.api, code, "does not tell the state of a GPU");
+  if (Status status = DcgmStatus(library_.api, code, "does not tell the state of a GPU");
       LostConnection(status)) {
     return status;
   }
@@ -118,7 +118,7 @@ StatusOr<Gpu> DcgmDiscovery::ReadGpu(dcgmHandle_t handle, uint32_t gpu_id) {
   const DeviceState before = known.gpu.state;
   const bool is_stale = known.gpu.uuid.empty() || before != state;
   if (state != DeviceState::kLost && is_stale) {
-    const Status identity = ReadIdentity(handle, gpu_id, known);
+    Status identity = ReadIdentity(handle, gpu_id, known);
     if (LostConnection(identity)) {
       return identity;
     }

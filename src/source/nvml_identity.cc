@@ -33,7 +33,7 @@ ComputeInstance* FindCompute(Topology& topology, size_t gpu_index, uint32_t gpu_
 }  // namespace
 
 std::string NvmlIdentity::Words(nvmlReturn_t code) const {
-  const char* words = library_->api.nvmlErrorString(code);
+  const char* words = library_.api.nvmlErrorString(code);
   return words == nullptr ? absl::StrFormat("NVML %d", code)
                           : absl::StrFormat("NVML %d: %s", code, words);
 }
@@ -48,22 +48,23 @@ void NvmlIdentity::Fill(Topology& topology) {
 }
 
 std::string NvmlIdentity::FillAll(Topology& topology) {
-  if (!library_) {
+  if (!is_loaded_) {
     StatusOr<abi::NvmlLibrary> loaded = load_();
     if (!loaded.ok()) {
       return std::string(loaded.status().message());
     }
     library_ = *std::move(loaded);
+    is_loaded_ = true;
   }
-  if (const nvmlReturn_t code = library_->api.nvmlInit_v2(); code != abi::NVML_SUCCESS) {
-    return absl::StrFormat("%s does not initialise (%s)", library_->name, Words(code));
+  if (const nvmlReturn_t code = library_.api.nvmlInit_v2(); code != abi::NVML_SUCCESS) {
+    return absl::StrFormat("%s does not initialise (%s)", library_.name, Words(code));
   }
   std::string first_reason;
   for (size_t i = 0; i < topology.gpus.size(); ++i) {
     const std::string reason = FillGpu(topology, i);
     first_reason = first_reason.empty() ? reason : first_reason;
   }
-  library_->api.nvmlShutdown();
+  library_.api.nvmlShutdown();
   return first_reason;
 }
 
@@ -73,27 +74,27 @@ std::string NvmlIdentity::FillGpu(Topology& topology, size_t gpu_index) {
     return "";
   }
   nvmlDevice_t device = nullptr;
-  if (const nvmlReturn_t code = library_->api.nvmlDeviceGetHandleByUUID(gpu.uuid.c_str(), &device);
+  if (const nvmlReturn_t code = library_.api.nvmlDeviceGetHandleByUUID(gpu.uuid.c_str(), &device);
       code != abi::NVML_SUCCESS) {
     return absl::StrFormat("NVML does not open GPU %d (%s)", gpu.gpu_id, Words(code));
   }
   uint32_t minor_number = 0;
-  if (library_->api.nvmlDeviceGetMinorNumber(device, &minor_number) == abi::NVML_SUCCESS) {
+  if (library_.api.nvmlDeviceGetMinorNumber(device, &minor_number) == abi::NVML_SUCCESS) {
     minor_numbers_[gpu.uuid] = minor_number;
   }
   const auto is_here = [&](const GpuInstance& instance) { return instance.gpu == gpu_index; };
   if (std::ranges::none_of(topology.instances, is_here)) {
     return "";
   }
-  if (!library_->Has(abi::NvmlCapability::kMig)) {
-    return library_->off.front();
+  if (!library_.Has(abi::NvmlCapability::kMig)) {
+    return library_.off.front();
   }
   return FillMigDevices(topology, gpu_index, device);
 }
 
 std::string NvmlIdentity::FillMigDevices(Topology& topology, size_t gpu_index,
                                          nvmlDevice_t gpu) const {
-  const abi::NvmlTable& api = library_->api;
+  const abi::NvmlTable& api = library_.api;
   const auto complaint = [&](nvmlReturn_t code) {
     return absl::StrFormat("NVML does not list the MIG devices of GPU %d (%s)",
                            topology.gpus[gpu_index].gpu_id, Words(code));

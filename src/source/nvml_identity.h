@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "abi/load.h"
@@ -36,7 +35,8 @@ class NvmlIdentity {
   std::string Words(abi::nvmlReturn_t code) const;
 
   std::function<StatusOr<abi::NvmlLibrary>()> load_;
-  std::optional<abi::NvmlLibrary> library_;
+  bool is_loaded_ = false;
+  abi::NvmlLibrary library_;
   std::map<std::string, uint32_t> minor_numbers_;  // By UUID: a lost GPU keeps its own.
 };
 

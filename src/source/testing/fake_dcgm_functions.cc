@@ -15,6 +15,8 @@ constexpr dcgmHandle_t kHandle = 7;
 
 // The one fake that the context-free functions speak for.
 FakeDcgm*& Current() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): C callbacks have no
+  // context.
   static FakeDcgm* current = nullptr;
   return current;
 }
@@ -248,6 +250,7 @@ struct FakeDcgmFunctions {
     });
   }
 
+  // NOLINTNEXTLINE(readability-function-size): seven parameters are the vendor's.
   static dcgmReturn_t Latest(dcgmHandle_t, dcgmGroupEntityPair_t* entities, uint32_t entity_count,
                              uint16_t* fields, uint32_t field_count, uint32_t flags,
                              dcgmFieldValue_v2* values) {

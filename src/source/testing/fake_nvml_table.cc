@@ -13,6 +13,8 @@ namespace {
 
 // The one fake that the context-free functions speak for.
 FakeNvml*& Current() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): C callbacks have no
+  // context.
   static FakeNvml* current = nullptr;
   return current;
 }
