@@ -14,13 +14,13 @@ namespace podgpu {
 namespace {
 
 // A folder that goes with the test.
-class Files_ : public ::testing::Test {
+class FilesTest : public ::testing::Test {
  protected:
-  Files_() {
+  FilesTest() {
     std::string pattern = ::testing::TempDir() + "podgpu-files-XXXXXX";
     root_ = ::mkdtemp(pattern.data());
   }
-  ~Files_() override { std::filesystem::remove_all(root_); }
+  ~FilesTest() override { std::filesystem::remove_all(root_); }
   void Write(const std::string& name, const std::string& content) {
     std::ofstream(root_ + name) << content;
   }
@@ -28,35 +28,35 @@ class Files_ : public ::testing::Test {
   std::string root_;
 };
 
-TEST_F(Files_, ReadsWholeFilesBelowTheRoot) {
+TEST_F(FilesTest, ReadsWholeFilesBelowTheRoot) {
   const std::string large(100'000, 'x');
   Write("/large", large);
   EXPECT_EQ(SystemFiles(root_).Read("/large").value(), large);
 }
 
-TEST_F(Files_, SaysWhichFileIsMissing) {
+TEST_F(FilesTest, SaysWhichFileIsMissing) {
   const Status status = SystemFiles(root_).Read("/nothing").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(status.message(), root_ + "/nothing: No such file or directory");
 }
 
-TEST_F(Files_, RefusesFilesAboveTheLimit) {
+TEST_F(FilesTest, RefusesFilesAboveTheLimit) {
   Write("/huge", std::string((size_t{16} << 20) + 1, 'x'));
   EXPECT_EQ(SystemFiles(root_).Read("/huge").status().code(), absl::StatusCode::kResourceExhausted);
 }
 
-TEST_F(Files_, AFolderIsNotAFile) {
+TEST_F(FilesTest, AFolderIsNotAFile) {
   EXPECT_EQ(SystemFiles(root_).Read("/").status().code(), absl::StatusCode::kUnavailable);
 }
 
-TEST_F(Files_, ListsNamesInOrder) {
+TEST_F(FilesTest, ListsNamesInOrder) {
   Write("/b", "");
   Write("/a", "");
   EXPECT_EQ(SystemFiles(root_).List("/").value(), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(SystemFiles(root_).List("/none").status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST_F(Files_, ReadsLinks) {
+TEST_F(FilesTest, ReadsLinks) {
   std::filesystem::create_symlink("target", root_ + "/link");
   EXPECT_EQ(SystemFiles(root_).ReadLink("/link").value(), "target");
   EXPECT_FALSE(SystemFiles(root_).ReadLink("/none").ok());

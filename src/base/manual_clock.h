@@ -34,7 +34,7 @@ class ManualClock final : public Clock {
  private:
   struct Sleeper {
     Instant deadline;
-    const std::stop_token* stop;
+    const std::stop_token* stop = nullptr;
   };
 
   mutable std::mutex

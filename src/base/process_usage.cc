@@ -68,7 +68,7 @@ std::optional<int64_t> CountDescriptors() {
   if (directory < 0) {
     return std::nullopt;
   }
-  alignas(Entry) std::array<char, 4096> buffer;
+  alignas(Entry) std::array<char, 4096> buffer{};
   int64_t count = 0;
   while (true) {
     const int64_t bytes = ::syscall(SYS_getdents64, directory, buffer.data(), buffer.size());
@@ -96,7 +96,7 @@ ProcessUsage ReadProcessUsage() {
     };
     usage.cpu_seconds = seconds(times.ru_utime) + seconds(times.ru_stime);
   }
-  std::array<char, 1024> buffer;
+  std::array<char, 1024> buffer{};
   const std::string_view statm = ReadStart("/proc/self/statm", buffer);
   const int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
   if (const std::optional<int64_t> pages = Number(Word(statm, 0))) {
@@ -115,7 +115,7 @@ ProcessUsage ReadProcessUsage() {
 }
 
 std::optional<double> ProcessStartSeconds() {
-  std::array<char, 8192> buffer;
+  std::array<char, 8192> buffer{};
   const std::optional<int64_t> ticks =
       Number(Word(AfterName(ReadStart("/proc/self/stat", buffer)), 19));
   const std::string_view system = ReadStart("/proc/stat", buffer);

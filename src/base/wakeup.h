@@ -22,6 +22,8 @@ class Wakeup {
   bool SleepUntil(Clock& clock, Instant deadline, const std::stop_token& stop);
 
  private:
+  std::stop_source Current();
+
   Mutex mutex_;
   std::stop_source nudge_
       PODGPU_GUARDED_BY(mutex_);  // Stopped by a nudge, replaced when the sleep has ended.

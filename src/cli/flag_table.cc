@@ -17,26 +17,33 @@ constexpr std::string_view kDefaultEngine = "localhost:5555";
 constexpr int64_t kShortestIntervalMs = 100;       // Below it sampling itself costs the workload.
 constexpr int64_t kLongestIntervalMs = 3'600'000;  // One hour.
 
+// The parser has checked the value's form before it calls `apply`, so the fallbacks are never used.
+bool BoolOf(std::string_view value) { return ParseGoBool(value).value_or(false); }
+int64_t IntOf(std::string_view value) { return ParseGoInt(value).value_or(0); }
+std::chrono::nanoseconds DurationOf(std::string_view value) {
+  return ParseGoDuration(value).value_or(std::chrono::nanoseconds(0));
+}
+
 template <bool NodeCommand::*member>
 Status SetBool(NodeCommand& command, std::string_view value) {
-  command.*member = *ParseGoBool(value);
+  command.*member = BoolOf(value);
   return absl::OkStatus();
 }
 
 template <bool ViewOptions::*member>
 Status SetViewBool(NodeCommand& command, std::string_view value) {
-  command.exporter.view.*member = *ParseGoBool(value);
+  command.exporter.view.*member = BoolOf(value);
   return absl::OkStatus();
 }
 
 Status SetKubernetes(NodeCommand& command, std::string_view value) {
-  command.exporter.kubernetes = *ParseGoBool(value);
+  command.exporter.kubernetes = BoolOf(value);
   command.exporter.view.kubernetes = command.exporter.kubernetes;
   return absl::OkStatus();
 }
 
 Status SetInterval(NodeCommand& command, std::string_view value) {
-  const int64_t interval_ms = *ParseGoInt(value);
+  const int64_t interval_ms = IntOf(value);
   if (interval_ms < kShortestIntervalMs || interval_ms > kLongestIntervalMs) {
     return absl::InvalidArgumentError(
         absl::StrFormat("must be %d to %d milliseconds", kShortestIntervalMs, kLongestIntervalMs));
@@ -46,7 +53,7 @@ Status SetInterval(NodeCommand& command, std::string_view value) {
 }
 
 Status SetStaleAfter(NodeCommand& command, std::string_view value) {
-  const auto duration = std::chrono::duration_cast<milliseconds>(*ParseGoDuration(value));
+  const auto duration = std::chrono::duration_cast<milliseconds>(DurationOf(value));
   if (duration < milliseconds(kShortestIntervalMs)) {
     return absl::InvalidArgumentError("must be 100ms or more");
   }
@@ -114,7 +121,7 @@ Status SetLogLevel(NodeCommand& command, std::string_view value) {
 }
 
 Status SetAction(NodeCommand& command, std::string_view value, NodeCommand::Action action) {
-  if (*ParseGoBool(value)) {
+  if (BoolOf(value)) {
     command.action = action;
   }
   return absl::OkStatus();
@@ -198,7 +205,7 @@ constexpr Flag kFlags[] = {
      SetLogLevel},
     {"debug", "", "DCGM_EXPORTER_DEBUG", FlagKind::kBool, "false", "The same as --log-level=debug.",
      [](NodeCommand& command, std::string_view value) {
-       if (*ParseGoBool(value)) {
+       if (BoolOf(value)) {
          command.log_level = LogLevel::kDebug;
        }
        return absl::OkStatus();

@@ -70,7 +70,8 @@ std::vector<DeviceCondition> JudgeDevices(const TickFacts& facts) {
     return devices;
   }
   const Topology& topology = facts.grid->topology();
-  for (uint16_t i = 0; i < topology.gpus.size(); ++i) {
+  const auto count = static_cast<uint16_t>(topology.gpus.size());
+  for (uint16_t i = 0; i < count; ++i) {
     const Gpu& gpu = topology.gpus[i];
     const DeviceState state = facts.devices_are_stale() ? DeviceState::kUnresponsive : gpu.state;
     devices.push_back({gpu.gpu_id, std::string(DeviceStateName(state)), gpu.uuid, gpu.model,

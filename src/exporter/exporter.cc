@@ -70,6 +70,7 @@ std::vector<const Field*> FieldsToRead(const ExporterOptions& options) {
     ids.insert(native.begin(), native.end());
   }
   std::vector<const Field*> fields;
+  fields.reserve(ids.size());
   for (const uint16_t id : ids) {
     fields.push_back(FindField(id));
   }
@@ -85,7 +86,8 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
             {reader_.grids(), reader_.statuses(), refresher_.facts(), guard_}, clock_, wakeup_),
       watchdog_pace_(kWatchdogPace) {}
 
-StatusOr<std::unique_ptr<Exporter>> Exporter::Start(ExporterOptions options, ExporterSeams seams) {
+StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& options,
+                                                    ExporterSeams seams) {
   // Private constructor: make_unique cannot reach it.
   std::unique_ptr<Exporter> exporter(
       new Exporter(options, std::move(seams)));  // NOLINT(cppcoreguidelines-owning-memory)

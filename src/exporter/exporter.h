@@ -48,7 +48,8 @@ struct ExporterSeams {
 
 class Exporter {
  public:
-  static StatusOr<std::unique_ptr<Exporter>> Start(ExporterOptions options, ExporterSeams seams);
+  static StatusOr<std::unique_ptr<Exporter>> Start(const ExporterOptions& options,
+                                                   ExporterSeams seams);
 
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;

@@ -175,11 +175,13 @@ void Reader::Say(PartState state, std::string detail) {
 
 size_t WithdrawStale(Grid& grid, milliseconds limit, milliseconds since_read) {
   size_t withdrawn = 0;
-  for (uint16_t row = 0; row < grid.fields().size(); ++row) {
+  const auto rows = static_cast<uint16_t>(grid.fields().size());
+  const auto columns = static_cast<uint16_t>(grid.topology().entities.size());
+  for (uint16_t row = 0; row < rows; ++row) {
     if (grid.fields()[row]->id == kXidField) {
       continue;
     }
-    for (uint16_t column = 0; column < grid.topology().entities.size(); ++column) {
+    for (uint16_t column = 0; column < columns; ++column) {
       Value& value = grid.at(FieldRow{row}, EntityId{column});
       if (value.present() && milliseconds(value.age_ms()) + since_read > limit) {
         value = Value::OfAbsence(Absence::kStale);

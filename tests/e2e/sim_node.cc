@@ -24,8 +24,12 @@ std::string ReadFile(const std::string& path) {
 }  // namespace
 
 SimNode::SimNode(const std::string& scenario, Pace pace) {
-  std::vector<std::string> arguments = {std::string(kPrograms) + "podgpu-sim", "run", scenario,
-                                        "--dir", folder_.path()};
+  std::vector<std::string> arguments = {std::string(kPrograms) + "podgpu-sim",
+                                        "run",
+                                        scenario,
+                                        "--dir",
+                                        folder_.path(),
+                                        "--engine-tcp=127.0.0.1:0"};
   if (pace == Pace::kManual) {
     arguments.emplace_back("--manual");
   }
