@@ -5,7 +5,9 @@
 // no contraction (the targets compile with -ffp-contract=off).  Pure functions; any thread.
 #pragma once
 
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace podgpu::sim {
@@ -15,16 +17,30 @@ inline double ExpOfNegative(double x) {
   constexpr double kLn2High = 0x1.62e42fefa0000p-1;
   constexpr double kLn2Low = 0x1.cf79abc9e3b3ap-40;
   constexpr double kLog2E = 0x1.71547652b82fep+0;
-  constexpr int kTerms = 14;
+  constexpr std::array<double, 15> kOverFactorial = {1.0,
+                                                     1.0,
+                                                     1.0 / 2,
+                                                     1.0 / 6,
+                                                     1.0 / 24,
+                                                     1.0 / 120,
+                                                     1.0 / 720,
+                                                     1.0 / 5'040,
+                                                     1.0 / 40'320,
+                                                     1.0 / 362'880,
+                                                     1.0 / 3'628'800,
+                                                     1.0 / 39'916'800,
+                                                     1.0 / 479'001'600,
+                                                     1.0 / 6'227'020'800,
+                                                     1.0 / 87'178'291'200};
   if (!(x > -700.0)) {
     return 0.0;
   }
   const auto power = static_cast<int64_t>(x * kLog2E - 0.5);  // Rounds to nearest, x being <= 0.
   const auto scale = static_cast<double>(power);
   const double rest = (x - scale * kLn2High) - scale * kLn2Low;
-  double sum = 1.0;
-  for (int n = kTerms; n > 0; --n) {
-    sum = 1.0 + sum * rest / n;
+  double sum = kOverFactorial.back();
+  for (size_t n = kOverFactorial.size() - 1; n > 0; --n) {
+    sum = sum * rest + kOverFactorial[n - 1];
   }
   return sum * std::bit_cast<double>(static_cast<uint64_t>(power + 1023) << 52);
 }
@@ -39,6 +55,14 @@ inline double PowerOf(double base, int64_t exponent) {
     base *= base;
   }
   return result;
+}
+
+__extension__ typedef __int128 Dividend;
+
+// The quotient rounded towards zero; fast as long as the dividend fits into 64 bits.
+inline int64_t Quotient(Dividend dividend, int64_t divisor) {
+  const auto narrow = static_cast<int64_t>(dividend);
+  return narrow == dividend ? narrow / divisor : static_cast<int64_t>(dividend / divisor);
 }
 
 // The largest integer whose cube is at most `value`.

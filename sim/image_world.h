@@ -125,7 +125,7 @@ class ImageWorld final : public World {
   // The first channel of what `device` names at t; kNone when there is no such instance.
   uint32_t FirstChannel(DeviceRef device, TimeUs t) const;
   Int128 IntegrateChannel(Integral what, int gpu, uint32_t first_channel, TimeUs t) const;
-  Int128 PowerOver(int gpu, TimeUs t, TimeUs window_us) const;
+  int64_t PowerOver(int gpu, TimeUs t, TimeUs window_us) const;
   double TemperatureAt(int gpu, TimeUs t, bool memory) const;
 
   const NodeEraRecord& NodeEraAt(TimeUs t) const;

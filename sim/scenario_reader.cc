@@ -62,13 +62,7 @@ bool IsWord(std::string_view text) {
 
 std::string Quoted(std::string_view text) {
   constexpr size_t kShown = 60;
-  std::string shown(text.substr(0, kShown));
-  for (char& c : shown) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
-      c = '?';
-    }
-  }
-  return "'" + CleanUtf8(shown) + (text.size() > kShown ? "...'" : "'");
+  return "'" + Printable(text.substr(0, kShown)) + (text.size() > kShown ? "...'" : "'");
 }
 
 }  // namespace

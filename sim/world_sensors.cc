@@ -19,8 +19,6 @@ constexpr int64_t kWholePpm = 1'000'000;
 
 TimeUs Clamp(TimeUs t) { return std::clamp<TimeUs>(t, 0, kLastTimeUs); }
 
-int64_t Narrow(Int128 value) { return static_cast<int64_t>(value); }
-
 int RoundDegrees(double value_c) { return static_cast<int>(value_c + 0.5); }
 
 // The k-th boundary between utilisation samples.
@@ -49,24 +47,24 @@ TimeUs ImageWorld::EnergyCounterTime(int gpu, TimeUs t) const {
 
 int64_t ImageWorld::EnergyCounterMj(int gpu, TimeUs t) const {
   const TimeUs refreshed = EnergyCounterTime(gpu, t);
-  return Narrow(Integrate(Integral::kEnergyNj, {.gpu = gpu}, refreshed) / kNjPerMj) +
+  return Quotient(Integrate(Integral::kEnergyNj, {.gpu = gpu}, refreshed), kNjPerMj) +
          Gpu(gpu).energy_offset_mj;
 }
 
 // Mean power over the window that ends with the last refresh; before the first one, the power that
 // the world begins with.
-Int128 ImageWorld::PowerOver(int gpu, TimeUs t, TimeUs window_us) const {
+int64_t ImageWorld::PowerOver(int gpu, TimeUs t, TimeUs window_us) const {
   const TimeUs end = std::max<TimeUs>(EnergyCounterTime(gpu, t), 1);
   const TimeUs start = std::max<TimeUs>(end - window_us, 0);
-  return IntegrateOver(Integral::kEnergyNj, {.gpu = gpu}, start, end) / (end - start);
+  return Quotient(IntegrateOver(Integral::kEnergyNj, {.gpu = gpu}, start, end), end - start);
 }
 
 int64_t ImageWorld::PowerAverageMw(int gpu, TimeUs t) const {
-  return Narrow(PowerOver(gpu, t, kPowerAverageUs));
+  return PowerOver(gpu, t, kPowerAverageUs);
 }
 
 int64_t ImageWorld::PowerInstantMw(int gpu, TimeUs t) const {
-  return Narrow(PowerOver(gpu, t, kPowerInstantUs));
+  return PowerOver(gpu, t, kPowerInstantUs);
 }
 
 int64_t ImageWorld::PowerLimitMw(int gpu, TimeUs t) const {
@@ -84,8 +82,8 @@ int ImageWorld::UtilizationPercent(Integral what, DeviceRef device, TimeUs t) co
   const TimeUs start = SampleBoundary(samples - 1);
   const Int128 busy = IntegrateChannel(what, device.gpu, first_channel, end) -
                       IntegrateChannel(what, device.gpu, first_channel, start);
-  const Int128 whole = static_cast<Int128>(kWholePpm) * (end - start);
-  return static_cast<int>((busy * 200 + whole) / (whole * 2));
+  const int64_t whole = kWholePpm * (end - start);
+  return static_cast<int>(Quotient(busy * 200 + whole, whole * 2));
 }
 
 double ImageWorld::TemperatureAt(int gpu, TimeUs t, bool memory) const {

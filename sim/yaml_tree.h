@@ -32,6 +32,9 @@ struct YamlError {
   std::string what;
 };
 
+// `text` on one line and as valid UTF-8, for messages: control characters become question marks.
+std::string Printable(std::string_view text);
+
 // Reads one document.  With errors, the tree is what was read up to the first of them.
 YamlNode ReadYaml(std::string_view text, std::vector<YamlError>& errors);
 
