@@ -92,20 +92,27 @@ class LayoutMaker {
     }
   }
 
+  void FailCompute(const Place& place, const std::string& name, const std::string& whole,
+                   int left) const {
+    std::string what = "compute instance '" + name + "' is none of " + whole;
+    what += ", or there is no room for it: " + std::to_string(left);
+    what += " compute slices are left; write <slices>c." + whole;
+    Fail(place, what);
+  }
+
   // "1c.3g.40gb" is one slice of a 3g.40gb; the profile's own name spans it.
   void AddComputes(const MigSpec& spec, GpuInstance& instance) const {
     const std::string whole(instance.profile->name);
+    const std::string part = "c." + whole;
     int left = instance.profile->compute_slices;
     const auto written = spec.computes.empty() ? std::vector<std::string>{whole} : spec.computes;
     for (const std::string& name : written) {
       int slices = name == whole ? instance.profile->compute_slices : 0;
       for (const int count : {1, 2, 3, 4, 7}) {
-        slices = name == std::to_string(count) + "c." + whole ? count : slices;
+        slices = name == std::to_string(count) + part ? count : slices;
       }
       if (slices == 0 || slices > left) {
-        Fail(spec.place, "compute instance '" + name + "' is none of " + whole +
-                             ", or there is no room for it: " + std::to_string(left) +
-                             " compute slices are left; write <slices>c." + whole);
+        FailCompute(spec.place, name, whole, left);
         slices = std::min(1, left);
       }
       left -= slices;

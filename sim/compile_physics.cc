@@ -68,7 +68,7 @@ Share ShareOf(const Layout& layout, const Resident& resident) {
 }
 
 // Sums of a rate by the scope in which it is contended for.
-constexpr size_t kScopeCount = (kComputeSlicesPerChip + 1) * (kComputeSlicesPerChip + 1);
+constexpr size_t kScopeCount = size_t{kComputeSlicesPerChip + 1} * (kComputeSlicesPerChip + 1);
 template <typename Scope>
 std::array<int64_t, kScopeCount> SumByScope(const std::vector<Share>& shares, size_t rate,
                                             Scope scope) {
@@ -189,7 +189,7 @@ void SolvePower(const GpuClass& figures, int64_t limit_mw, std::span<const Share
   auto& whole = solution.entities.front();
   int64_t clock_ppm = kWholePpm;
   const int64_t budget = limit_mw - figures.idle_mw;
-  if (sum > budget) {
+  if (sum > budget && sum > 0) {
     const int64_t scale_ppm = budget * kWholePpm / sum;
     const auto cubed = static_cast<uint64_t>(scale_ppm) * kWholePpm * kWholePpm;
     clock_ppm = static_cast<int64_t>(CubeRoot(cubed));

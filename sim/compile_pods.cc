@@ -48,6 +48,7 @@ class PodPlanner {
   // (namespace, name) may come back, but not twice at a time.
   void CheckPodNames() const {
     std::vector<const PodSpec*> pods;
+    pods.reserve(work_.scenario.pods.size());
     for (const PodSpec& pod : work_.scenario.pods) {
       pods.push_back(&pod);
     }

@@ -1,18 +1,12 @@
-// What the compiler makes of a scenario: layouts, ids, pods, churns, contention, changes over time.
+// What the compiler makes of a scenario: ids, pods, churns, contention, changes over time.
 #include "sim/compile.h"
 
-#include <array>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 
-#include "sim/gpu_classes.h"
-#include "sim/mig_profiles.h"
 #include "sim/test_world.h"
 
 namespace podgpu::sim {
@@ -20,152 +14,7 @@ namespace {
 
 constexpr TimeUs kSecond = 1'000'000;
 
-// Pods as lines: "namespace/name", "namespace/name/container resource id".
-struct PodLines {
-  std::vector<std::string> lines, uids, container_ids;
-  std::vector<DeviceRef> devices;
-};
-
-class PodWriter final : public PodVisitor {
- public:
-  explicit PodWriter(PodLines& out) : out_(out) {}
-  void Pod(const PodFacts& pod) override {
-    pod_ = std::string(pod.pod_namespace) + "/" + std::string(pod.name);
-    out_.lines.push_back(pod_);
-    out_.uids.emplace_back(pod.uid);
-  }
-  void Container(const ContainerFacts& container) override {
-    container_ = pod_ + "/" + std::string(container.name);
-    out_.container_ids.emplace_back(container.container_id);
-  }
-  void Device(const PodDevice& device) override {
-    out_.lines.push_back(container_ + " " + std::string(device.resource) + " " +
-                         std::string(device.device_id));
-    out_.devices.push_back(device.device);
-  }
-
- private:
-  PodLines& out_;
-  std::string pod_, container_;
-};
-
-PodLines PodsAt(const World& world, TimeUs t) {
-  PodLines pods;
-  PodWriter writer(pods);
-  world.VisitPods(t, writer);
-  return pods;
-}
-
-std::vector<std::string> AllocatableAt(const World& world, TimeUs t) {
-  PodLines devices;
-  PodWriter writer(devices);
-  world.VisitAllocatable(t, writer);
-  return devices.lines;
-}
-
 std::string Uuid(const World& world, int gpu) { return std::string(world.gpu(gpu).uuid); }
-
-TEST(MigLayouts, CountEntitiesInProfileOrderAndPlaceAroundEachOther) {
-  const TestWorld world(ShippedScenario("h100x8-pods"));
-  struct Row {
-    const char* profile;
-    int entity_id, gpu_instance_id, start, profile_id, compute_slices, memory_slices;
-  };
-  // The list says 3g, 2g, 1g, 1g: a 1g cannot begin at the last slice, so the 3g moves there.
-  constexpr std::array<Row, 4> kRows = {{{"1g.10gb", 42, 9, 2, 19, 1, 1},
-                                         {"1g.10gb", 43, 10, 3, 19, 1, 1},
-                                         {"2g.20gb", 44, 3, 0, 14, 2, 2},
-                                         {"3g.40gb", 45, 2, 4, 9, 3, 4}}};
-  ASSERT_TRUE(world->mig_enabled(6, 0));
-  ASSERT_FALSE(world->mig_enabled(5, 0));
-  ASSERT_EQ(world->instance_count(6, 0), 4);
-  for (int i = 0; i < 4; ++i) {
-    const Row& row = kRows.at(static_cast<size_t>(i));
-    const GpuInstanceFacts facts = world->instance(6, i, 0);
-    EXPECT_EQ(facts.profile, row.profile) << i;
-    EXPECT_EQ(facts.dcgm_entity_id, row.entity_id) << i;
-    EXPECT_EQ(facts.gpu_instance_id, row.gpu_instance_id) << i;
-    EXPECT_EQ(facts.placement_start, row.start) << i;
-    EXPECT_EQ(facts.profile_id, row.profile_id) << i;
-    EXPECT_EQ(facts.compute_slices, row.compute_slices) << i;
-    EXPECT_EQ(facts.memory_slices, row.memory_slices) << i;
-    ASSERT_EQ(world->compute_count(6, i, 0), 1) << i;
-    EXPECT_EQ(world->compute(6, i, 0, 0).dcgm_entity_id, row.entity_id) << i;
-    EXPECT_EQ(world->compute(6, i, 0, 0).profile, row.profile) << i;
-    EXPECT_TRUE(world->compute(6, i, 0, 0).mig_uuid.starts_with("MIG-")) << i;
-  }
-}
-
-TEST(MigLayouts, AnswerNothingForInstancesThatAreNotThere) {
-  const TestWorld world(ShippedScenario("h100x8-pods"));
-  EXPECT_EQ(world->instance(6, 4, 0).profile, "");
-  EXPECT_EQ(world->compute_count(6, 4, 0), 0);
-  EXPECT_EQ(world->compute(6, 0, 1, 0).mig_uuid, "");
-  EXPECT_EQ(world->MemoryUsedBytes({.gpu = 6, .instance = 9}, 0), 0);
-  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {6, 0, 3}, kSecond), 0);
-}
-
-TEST(MigLayouts, FitEveryProfileAsOftenAsTheChipAllows) {
-  for (const GpuClass& row : GpuClasses()) {
-    for (const MigProfile* profile : MigProfilesOf(row.mig_table)) {
-      size_t most = 0;
-      while (most < 8 && PlaceInstances(std::vector<MigRequest>(most + 1, {profile, {}}))) {
-        ++most;
-      }
-      const size_t by_memory = static_cast<size_t>(8 / profile->memory_slices);
-      const size_t by_compute = static_cast<size_t>(7 / profile->compute_slices);
-      // A 1g with twice the memory, and a 2g: starts 0, 2, 4 (and 6); a 4g: start 0 alone.
-      EXPECT_EQ(most, profile->compute_slices == 4 ? 1U : std::min(by_memory, by_compute))
-          << row.name << " " << profile->name;
-      EXPECT_LE(static_cast<int64_t>(most) * profile->memory_mib, row.memory_total_mib)
-          << row.name << " " << profile->name;
-    }
-  }
-}
-
-TEST(MigLayouts, NumberEveryPlacementOfAChipDifferently) {
-  for (const GpuClass& row : GpuClasses()) {
-    for (const MigProfile* profile : MigProfilesOf(row.mig_table)) {
-      std::set<int> ids;
-      size_t count = 0;
-      for (int start = 0; start < kMemorySlicesPerChip; ++start) {
-        const std::vector<MigRequest> request = {{profile, start}};
-        if (PlaceInstances(request)) {
-          ids.insert(GpuInstanceId(*profile, start));
-          ++count;
-        }
-      }
-      EXPECT_EQ(ids.size(), count) << row.name << " " << profile->name;
-      EXPECT_GT(count, 0U) << row.name << " " << profile->name;
-    }
-  }
-}
-
-TEST(MigLayouts, ShareComputeInstancesOfOneInstance) {
-  const TestWorld world(ShippedScenario("mig-mixed"));
-  ASSERT_EQ(world->compute_count(0, 2, 0), 2);
-  EXPECT_EQ(world->compute(0, 2, 0, 0).profile, "1c.3g.40gb");
-  EXPECT_EQ(world->compute(0, 2, 1, 0).profile, "2c.3g.40gb");
-  EXPECT_EQ(world->compute(0, 2, 1, 0).compute_instance_id, 1);
-  // 90 % of one slice and 30 % of two, of the three that the instance has, of the chip's seven.
-  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {0, 2, 0}, kSecond), 90);
-  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {0, 2, 1}, kSecond), 30);
-  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {0, 2}, kSecond), 50);
-  // The others: a 2g at 90 % and a 1g at 30 %: (1.5 + 1.8 + 0.3) / 7.
-  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {0}, kSecond), 51);
-}
-
-TEST(MigLayouts, ChangeWithNewNamesAndLeaveTheRestAlone) {
-  const TestWorld world(ShippedScenario("mig-mixed"));
-  constexpr TimeUs kCut = 120 * kSecond;
-  EXPECT_EQ(world->instance_count(2, kCut - 1), 2);
-  ASSERT_EQ(world->instance_count(2, kCut), 3);
-  EXPECT_EQ(world->instance(2, 0, kCut).profile, "2g.20gb");
-  EXPECT_EQ(world->instance(2, 0, kCut).dcgm_entity_id, 14);
-  EXPECT_EQ(world->instance(2, 2, kCut).profile, "3g.40gb");
-  EXPECT_NE(world->compute(2, 2, 0, kCut).mig_uuid, world->compute(2, 0, 0, kCut - 1).mig_uuid);
-  EXPECT_EQ(world->instance_count(1, kCut), 7);
-}
 
 TEST(ControlLog, CutsAnEraAndChangesNothingBeforeIt) {
   const std::string text = ShippedScenario("demo");
@@ -441,83 +290,6 @@ TEST(Nodes, TakeChangedClasses) {
   EXPECT_TRUE(world->gpu(0).has_gpm);
   EXPECT_FALSE(world->gpu(0).has_ecc);
   EXPECT_EQ(world->PowerAverageMw(0, kSecond), 12'500);
-}
-
-// The fenced yaml blocks of docs/scenarios.md.
-std::vector<std::string> DocumentedScenarios() {
-  std::ifstream file(std::string(PODGPU_SOURCE_DIR) + "/docs/scenarios.md");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  constexpr std::string_view kOpen = "```yaml\n";
-  std::vector<std::string> blocks;
-  for (size_t at = text.find(kOpen); at != std::string::npos; at = text.find(kOpen, at)) {
-    at += kOpen.size();
-    blocks.push_back(text.substr(at, text.find("```", at) - at));
-  }
-  return blocks;
-}
-
-TEST(Documents, ShowScenariosThatCompile) {
-  const auto blocks = DocumentedScenarios();
-  EXPECT_EQ(blocks.size(), 4U);
-  for (const std::string& block : blocks) {
-    EXPECT_EQ(CompileScenario(block, "docs/scenarios.md").errors, std::vector<std::string>())
-        << block;
-  }
-}
-
-TEST(Documents, NameEveryClassAndEveryShippedScenario) {
-  std::ifstream file(std::string(PODGPU_SOURCE_DIR) + "/docs/scenarios.md");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  for (const GpuClass& row : GpuClasses()) {
-    EXPECT_NE(text.find("`" + std::string(row.name) + "`"), std::string::npos) << row.name;
-  }
-  const std::string folder = std::string(PODGPU_SOURCE_DIR) + "/sim/scenarios";
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().stem().string();
-    EXPECT_NE(text.find("`" + name + "`"), std::string::npos) << name;
-    EXPECT_TRUE(CompileScenario(ShippedScenario(name), name).errors.empty()) << name;
-  }
-}
-
-TEST(Images, AreRefusedWhenTheyAreNotOne) {
-  const TestWorld world(ShippedScenario("one-gpu"));
-  const auto error_of = [](std::vector<std::byte> image) {
-    std::string error;
-    EXPECT_EQ(World::Open(image, error), nullptr);
-    return error;
-  };
-  EXPECT_EQ(error_of({}), "world image: 0 bytes are too few for a header");
-  auto image = world.image();
-  image[0] = std::byte{'X'};
-  EXPECT_EQ(error_of(image), "world image: not one; compile the scenario again");
-  image = world.image();
-  image[8] = std::byte{9};
-  EXPECT_EQ(error_of(image),
-            "world image: format version 9, this program reads 1; compile the scenario again");
-  image = world.image();
-  image.pop_back();
-  EXPECT_EQ(error_of(image), "world image: " + std::to_string(image.size()) +
-                                 " bytes, its header says " + std::to_string(image.size() + 1) +
-                                 "; it is cut short or still being written");
-}
-
-TEST(Images, WithAnyByteBrokenAreRefusedOrReadWithoutHarm) {
-  const TestWorld world(ShippedScenario("worked-example"));
-  for (size_t i = 40; i < world.image().size(); ++i) {
-    auto image = world.image();
-    image[i] ^= std::byte{0xff};
-    std::string error;
-    const auto broken = World::Open(image, error);
-    if (broken == nullptr) {
-      EXPECT_EQ(error, "world image: damaged; compile the scenario again") << i;
-      continue;
-    }
-    for (const TimeUs t : {TimeUs{0}, 12 * kSecond, 3'600 * kSecond}) {
-      PodsAt(*broken, t);
-      EXPECT_GE(broken->process_count(t), 0);
-      EXPECT_GE(broken->gpu_count(), 0);
-    }
-  }
 }
 
 }  // namespace

@@ -169,39 +169,6 @@ struct CellRecord {
   int64_t rate;
 };
 
-struct NodeEraRecord {
-  int64_t start_us;
-  Range pods, processes;  // Into the resident lists.
-};
-struct PodRecord {
-  TextRef pod_namespace, name, uid;
-  Range containers;
-};
-struct ContainerRecord {
-  TextRef name, container_id;
-  Range devices;
-};
-struct DeviceRecord {
-  TextRef resource, device_id;
-  int32_t gpu, instance, compute;
-  uint32_t layout;
-};
-struct ProcessRecord {
-  int64_t start_us, stop_us;
-  int32_t pid, gpu, instance, compute;
-  uint32_t first_channel, pod, container, churn;  // pod and container kNone outside pods.
-};
-
-// A pod that comes back for ever under a new name: cycle n starts at start + n x every.
-struct ChurnRecord {
-  int64_t start_us, every_us, life_us;
-  uint64_t key;
-  TextRef pod_namespace, name_prefix, container;
-  int32_t first_pid;
-  uint32_t pid_cycles;  // After so many cycles pids are used again.
-  Range devices, processes;
-};
-
 template <typename Record>
 inline constexpr bool kIsRecord =
     std::is_trivially_copyable_v<Record> && alignof(Record) <= 8 && sizeof(Record) % 4 == 0;
@@ -209,6 +176,5 @@ static_assert(kIsRecord<ImageHeader> && kIsRecord<NodeRecord> && kIsRecord<GpuRe
 static_assert(kIsRecord<LayoutRecord> && kIsRecord<InstanceRecord> && kIsRecord<ComputeRecord>);
 static_assert(sizeof(EraRecord) == 80 && sizeof(SegmentRecord) == 56 && sizeof(CellRecord) == 24);
 static_assert(sizeof(ChannelRecord) == 32 && sizeof(ChannelEraRecord) == 40);
-static_assert(sizeof(ProcessRecord) == 48 && sizeof(ChurnRecord) == 80);
 
 }  // namespace podgpu::sim

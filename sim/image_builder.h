@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/image.h"
+#include "sim/image_pods.h"
 
 namespace podgpu::sim {
 

@@ -138,7 +138,7 @@ void ReadSensors(const Cursor& root, Scenario& scenario) {
 // What was wrong with the YAML itself, as errors of the file.
 bool Report(const std::vector<YamlError>& problems, ScenarioErrors& errors) {
   for (const YamlError& problem : problems) {
-    errors.Add(problem.line, problem.column, "", problem.what);
+    errors.Add(problem.line, problem.column, "", Printable(problem.what));
   }
   return !problems.empty();
 }

@@ -1,7 +1,7 @@
 // Reading a scenario's boards: classes, GPUs, MIG layouts, sharing, links.
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <cmath>
 
 #include "sim/mig_profiles.h"
 #include "sim/scenario_parts.h"
@@ -91,7 +91,7 @@ ClassSpec ReadClass(const std::string& name, const Cursor& entry) {
   spec.ambient_millic = ReadAmbient(entry.Key("ambient_c"), spec.ambient_millic);
   ReadPowerFigures(entry, figures);
   const auto millionths = [&entry](Words key, double otherwise, int64_t least, int64_t most) {
-    const auto fallback = static_cast<int64_t>(otherwise * kMillion + 0.5);
+    const auto fallback = std::llround(otherwise * kMillion);
     return static_cast<double>(entry.Key(key).Millionths(fallback, least, most)) / kMillion;
   };
   figures.time_constant_s =
@@ -150,7 +150,7 @@ void ReadSharing(const Cursor& sharing, GpuSpec& gpu) {
 
 // "00000000:1B:00.0" for the n-th board of a node, or counted on from a first one.
 std::string BusId(const Cursor& first, int64_t number, size_t index) {
-  const std::string text = first.Text("");
+  std::string text = first.Text("");
   if (text.empty()) {
     return "0000000" + std::to_string(index / kBuses.size()) + ":" +
            std::string(kBuses.at(index % kBuses.size())) + ":00.0";
@@ -195,6 +195,7 @@ void ReadGpu(const Cursor& entry, Scenario& scenario) {
     return;
   }
   std::vector<Words> names;
+  names.reserve(scenario.classes.size());
   for (const ClassSpec& spec : scenario.classes) {
     names.push_back(spec.name);
   }

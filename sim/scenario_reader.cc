@@ -44,7 +44,7 @@ std::optional<int64_t> Scaled(std::string_view number, int64_t size) {
     return std::nullopt;
   }
   __extension__ using Wide128 = __int128;
-  const Wide128 product = static_cast<Wide128>(std::stoll(digits)) * size;
+  const Wide128 product = static_cast<Wide128>(ParseDecimal(digits).value_or(0)) * size;
   if (product % divisor != 0 || product / divisor > std::numeric_limits<int64_t>::max()) {
     return std::nullopt;
   }
@@ -67,6 +67,16 @@ std::string Quoted(std::string_view text) {
 
 }  // namespace
 
+std::string Printable(std::string_view text) {
+  std::string printable(text);
+  for (char& c : printable) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
+      c = '?';
+    }
+  }
+  return CleanUtf8(printable);
+}
+
 std::string Join(std::span<const std::string_view> words) {
   std::string joined;
   for (const std::string_view word : words) {
@@ -88,6 +98,7 @@ std::vector<std::string> ScenarioErrors::Sorted() const {
     return std::pair(a.line, a.column) < std::pair(b.line, b.column);
   });
   std::vector<std::string> texts;
+  texts.reserve(lines.size());
   for (Line& line : lines) {
     texts.push_back(std::move(line.text));
   }

@@ -95,6 +95,9 @@ class Cursor {
   Place parent_;  // Of an absent value.
 };
 
+// `text` on one line and as valid UTF-8, for messages: control characters become question marks.
+std::string Printable(std::string_view text);
+
 // "a, b, c".
 std::string Join(std::span<const std::string_view> words);
 

@@ -45,6 +45,49 @@ class TestWorld {
   std::unique_ptr<World> world_;
 };
 
+// Pods as lines: "namespace/name", "namespace/name/container resource id".
+struct PodLines {
+  std::vector<std::string> lines, uids, container_ids;
+  std::vector<DeviceRef> devices;
+};
+
+class PodWriter final : public PodVisitor {
+ public:
+  explicit PodWriter(PodLines& out) : out_(out) {}
+  void Pod(const PodFacts& pod) override {
+    pod_ = std::string(pod.pod_namespace) + "/" + std::string(pod.name);
+    out_.lines.push_back(pod_);
+    out_.uids.emplace_back(pod.uid);
+  }
+  void Container(const ContainerFacts& container) override {
+    container_ = pod_ + "/" + std::string(container.name);
+    out_.container_ids.emplace_back(container.container_id);
+  }
+  void Device(const PodDevice& device) override {
+    out_.lines.push_back(container_ + " " + std::string(device.resource) + " " +
+                         std::string(device.device_id));
+    out_.devices.push_back(device.device);
+  }
+
+ private:
+  PodLines& out_;
+  std::string pod_, container_;
+};
+
+inline PodLines PodsAt(const World& world, TimeUs t) {
+  PodLines pods;
+  PodWriter writer(pods);
+  world.VisitPods(t, writer);
+  return pods;
+}
+
+inline std::vector<std::string> AllocatableAt(const World& world, TimeUs t) {
+  PodLines devices;
+  PodWriter writer(devices);
+  world.VisitAllocatable(t, writer);
+  return devices.lines;
+}
+
 // The text of a shipped scenario, by name.
 inline std::string ShippedScenario(std::string_view name) {
   std::ifstream file(std::string(PODGPU_SOURCE_DIR) + "/sim/scenarios/" + std::string(name) +

@@ -134,7 +134,7 @@ void ImageWorld::VisitChurn(const ChurnRecord& churn, TimeUs t, PodVisitor& visi
   const PodName name = NameOf(tables_.Text(churn.name_prefix), moment.cycle);
   const auto uid = UuidText(KeyOf(key, Purpose::kPodUid));
   const auto container_id = ContainerIdText(KeyOf(key, Purpose::kContainerId));
-  visitor.Pod({tables_.Text(churn.pod_namespace), name, {uid.data(), uid.size()}});
+  visitor.Pod({tables_.Text(churn.pod_namespace), name.view(), {uid.data(), uid.size()}});
   visitor.Container({tables_.Text(churn.container), {container_id.data(), container_id.size()}});
   VisitDevices(churn.devices, t, visitor);
 }

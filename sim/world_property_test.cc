@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 
+#include "sim/naive_world.h"
 #include "sim/random_scenario.h"
 #include "sim/test_world.h"
 

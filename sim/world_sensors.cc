@@ -19,7 +19,8 @@ constexpr int64_t kWholePpm = 1'000'000;
 
 TimeUs Clamp(TimeUs t) { return std::clamp<TimeUs>(t, 0, kLastTimeUs); }
 
-int RoundDegrees(double value_c) { return static_cast<int>(value_c + 0.5); }
+// To the nearest whole degree; boards are never below 0 here.
+int RoundDegrees(double value_c) { return (static_cast<int>(value_c * 2) + 1) / 2; }
 
 // The k-th boundary between utilisation samples.
 TimeUs SampleBoundary(int64_t k) {

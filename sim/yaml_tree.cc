@@ -6,8 +6,6 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-#include "base/text.h"
-
 namespace podgpu::sim {
 
 namespace {
@@ -113,16 +111,6 @@ class TreeBuilder final : public YAML::EventHandler {
 
 }  // namespace
 
-std::string Printable(std::string_view text) {
-  std::string printable(text);
-  for (char& c : printable) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
-      c = '?';
-    }
-  }
-  return CleanUtf8(printable);
-}
-
 YamlNode ReadYaml(std::string_view text, std::vector<YamlError>& errors) {
   YamlNode root;
   if (text.size() > kScenarioLimitBytes) {
@@ -144,8 +132,7 @@ YamlNode ReadYaml(std::string_view text, std::vector<YamlError>& errors) {
   } catch (const Refused&) {
     return root;  // The error is in the list.
   } catch (const YAML::Exception& problem) {
-    errors.push_back(
-        {problem.mark.line + 1, problem.mark.column + 1, "not YAML: " + Printable(problem.msg)});
+    errors.push_back({problem.mark.line + 1, problem.mark.column + 1, "not YAML: " + problem.msg});
   }
   return root;
 }

@@ -29,11 +29,8 @@ struct YamlNode {
 // Something that is wrong at a place in the text.
 struct YamlError {
   int line = 1, column = 1;
-  std::string what;
+  std::string what;  // May hold any bytes of the text.
 };
-
-// `text` on one line and as valid UTF-8, for messages: control characters become question marks.
-std::string Printable(std::string_view text);
 
 // Reads one document.  With errors, the tree is what was read up to the first of them.
 YamlNode ReadYaml(std::string_view text, std::vector<YamlError>& errors);

@@ -1,0 +1,109 @@
+// What can be asked of a simulated node, and the plain facts that come back.
+//
+// The nouns of world.h: devices, integrals, boards, instances, pods, processes.  Views point into
+// the world's image and live as long as it does, if nothing else is said.  Standard library only,
+// for the faces.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace podgpu::sim {
+
+using TimeUs = int64_t;
+__extension__ typedef __int128 Int128;
+
+// A whole GPU, one of its GPU instances, or one compute instance inside that.
+struct DeviceRef {
+  int gpu = 0;        // 0 .. gpu_count()-1
+  int instance = -1;  // Index into the GPU's instances in hierarchy order, -1 for the GPU.
+  int compute = -1;   // Index into the instance's compute instances, -1 for the instance.
+};
+
+// What accumulates.
+enum class Integral : uint8_t {
+  kEnergyNj,  // mW x us; always the whole GPU's.
+  kSmPpmUs,
+  kTensorPpmUs,
+  kFp64PpmUs,
+  kFp32PpmUs,
+  kFp16PpmUs,
+  kDramPpmUs,
+  kEncoderPpmUs,
+  kDecoderPpmUs,
+  kJpegPpmUs,
+  kOfaPpmUs,
+  kPcieTxBytes,
+  kPcieRxBytes,
+  kNvlinkTxBytes,
+  kNvlinkRxBytes,  // B/s x us
+  kPowerViolationNs,
+  kThermalViolationNs,
+};
+
+// What a board of this class can do and what it is called; constant over time.
+struct GpuFacts {
+  std::string_view uuid, pci_bus_id, serial, model, brand, vbios, inforom_image, architecture;
+  int minor_number = 0;
+  int compute_major = 0, compute_minor = 0;
+  int architecture_number = 0;  // DCGM's chip architecture number.
+  int64_t idle_mw = 0, limit_mw = 0, default_limit_mw = 0, min_limit_mw = 0, max_limit_mw = 0;
+  int64_t memory_total_bytes = 0, memory_reserved_bytes = 0, bar1_total_bytes = 0;
+  int max_sm_clock_mhz = 0, max_memory_clock_mhz = 0, idle_sm_clock_mhz = 0;
+  int slowdown_temperature_c = 0, shutdown_temperature_c = 0;
+  int nvlink_count = 0, pcie_generation = 0, pcie_width = 0, sm_count = 0;
+  bool has_gpm = false, has_memory_temperature = false, has_jpeg_ofa = false,
+       has_row_remapping = false, has_retired_pages = false, has_ecc = false, has_fan = false,
+       mig_capable = false, power_is_average = false;
+};
+
+struct ComputeInstanceFacts {
+  int compute_instance_id = 0;  // NVML id
+  int dcgm_entity_id = 0;
+  int slices = 0;
+  std::string_view mig_uuid,
+      profile;  // "1c.3g.40gb" or the instance's own profile when it spans it.
+};
+
+struct GpuInstanceFacts {
+  int gpu_instance_id = 0;  // NVML id
+  int dcgm_entity_id = 0;   // gpu*7 + running number in profile order
+  int compute_slices = 0, memory_slices = 0, placement_start = 0, profile_id = 0, sm_count = 0;
+  int64_t memory_total_bytes = 0, memory_reserved_bytes = 0;
+  std::string_view profile;  // "3g.40gb"
+};
+
+// One device id that one container of a pod was given, in the allocator's spelling.  A pod keeps
+// the ids of instances that a MIG change has taken away; their device.gpu is -1.
+struct PodDevice {
+  std::string_view resource, device_id;
+  DeviceRef device;
+};
+
+// A pod that lives at the time asked for.
+struct PodFacts {
+  std::string_view pod_namespace, name, uid;
+};
+struct ContainerFacts {
+  std::string_view name, container_id;
+};
+
+// A pod's name, held by value: that of a churning pod is made when it is asked for.
+struct PodName {
+  std::array<char, 64> text{};
+  size_t size = 0;
+  std::string_view view() const { return {text.data(), size}; }
+};
+
+struct ProcessFacts {
+  int pid = 0;
+  DeviceRef device;
+  TimeUs started = 0;
+  int64_t memory_bytes = 0;
+  std::string_view pod_namespace, container;  // Empty, as the pod, for a process outside pods.
+  PodName pod;
+};
+
+}  // namespace podgpu::sim
