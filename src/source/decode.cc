@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "base/text.h"
@@ -78,8 +79,9 @@ Value DecodeInt64(int64_t number, bool non_negative, uint32_t age_ms) {
     return Value::OfAbsence(offset < kBlanks.size() ? kBlanks[offset] : Absence::kOutOfRange);
   }
   // DCGM widens NVML's 32-bit blanks in places; dcgm-exporter skips exactly these four, too.
-  if (const int64_t offset = number - abi::DCGM_INT32_BLANK; offset >= 0 && offset < 4) {
-    return Value::OfAbsence(kBlanks[static_cast<size_t>(offset)]);
+  constexpr int64_t kNarrowBlank = abi::DCGM_INT32_BLANK;
+  if (number >= kNarrowBlank && number < kNarrowBlank + std::ssize(kBlanks)) {
+    return Value::OfAbsence(kBlanks[static_cast<size_t>(number - kNarrowBlank)]);
   }
   if (non_negative && number < 0) {
     return Value::OfAbsence(Absence::kOutOfRange);

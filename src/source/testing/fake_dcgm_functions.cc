@@ -15,8 +15,8 @@ constexpr dcgmHandle_t kHandle = 7;
 
 // The one fake that the context-free functions speak for.
 FakeDcgm*& Current() {
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): C callbacks have no
-  // context.
+  // C functions have no context.
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static FakeDcgm* current = nullptr;
   return current;
 }

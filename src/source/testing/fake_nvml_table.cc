@@ -13,8 +13,8 @@ namespace {
 
 // The one fake that the context-free functions speak for.
 FakeNvml*& Current() {
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): C callbacks have no
-  // context.
+  // C functions have no context.
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static FakeNvml* current = nullptr;
   return current;
 }
