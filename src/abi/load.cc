@@ -52,11 +52,11 @@ constexpr std::array<std::string_view, 2> kDcgmSonames = {"libdcgm.so.4", "libdc
 constexpr std::array<std::string_view, 1> kNvmlSonames = {"libnvidia-ml.so.1"};
 constexpr Wanted kDcgm = {
     "libdcgm", kDcgmSonames,
-    "Install the package datacenter-gpu-manager-4-core, or name the file with --dcgm-library"};
+    "Install the package datacenter-gpu-manager-4-core, or name the file with --libdcgm"};
 constexpr Wanted kNvml = {
     "libnvidia-ml", kNvmlSonames,
     "Install the NVIDIA driver, run the container with the NVIDIA runtime, or name the file with "
-    "--nvml-library"};
+    "--libnvidia-ml"};
 
 std::string Join(std::span<const std::string> parts, std::string_view separator) {
   std::string joined;

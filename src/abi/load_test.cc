@@ -162,7 +162,7 @@ TEST(LoadDcgm, SaysWhereItLookedAndWhatHelps) {
             "libdcgm.so.4 or libdcgm.so.3 is in none of 6 paths (the linker's own search" +
                 directories +
                 "). Install the package datacenter-gpu-manager-4-core, or name the file with "
-                "--dcgm-library");
+                "--libdcgm");
   EXPECT_EQ(loader.opened.size(), 2 * (LibraryDirectories().size() + 1));
 }
 
@@ -173,7 +173,7 @@ TEST(LoadDcgm, TellsALibraryThatCannotBeOpenedFromOneThatIsAbsent) {
   EXPECT_EQ(Text(library.status()),
             "libdcgm.so.4 or libdcgm.so.3 is there but cannot be opened: libdcgm.so.4: wrong ELF "
             "class: ELFCLASS32. Install the package datacenter-gpu-manager-4-core, or name the "
-            "file with --dcgm-library");
+            "file with --libdcgm");
 }
 
 TEST(LoadDcgm, SaysThatTheGivenPathIsWrong) {
