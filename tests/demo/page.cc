@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/text.h"
 
@@ -124,23 +125,31 @@ void CompareAllocations(const Expectation& expected, const std::vector<Sample>& 
   }
 }
 
-// A line of the page with the labels left out that a first look does not need.
-std::string Shorten(const Sample& sample) {
-  constexpr std::array<std::string_view, 5> kShown = {"gpu", "GPU_I_ID", "namespace", "pod",
-                                                      "container"};
+// A line of the page with all labels left out but `shown`.
+std::string WithLabels(const Sample& sample, std::span<const std::string_view> shown) {
   std::string text = sample.family + "{";
   bool comma = false;
   bool gap = false;
   for (const auto& [name, value] : sample.labels) {
-    const bool shown =
-        std::find(kShown.begin(), kShown.end(), name) != kShown.end() && !value.empty();
-    if (shown || !gap) {
-      text += std::string(comma ? "," : "") + (shown ? name + "=\"" + value + "\"" : "...");
+    const bool show = std::find(shown.begin(), shown.end(), name) != shown.end() && !value.empty();
+    if (show || !gap) {
+      text += std::string(comma ? "," : "") + (show ? name + "=\"" + value + "\"" : "...");
       comma = true;
     }
-    gap = !shown;
+    gap = !show;
   }
-  return (text + "} " + sample.value).substr(0, kShownColumns);
+  return text + "} " + sample.value;
+}
+
+// The same with as many labels as fit; the number is never cut.
+std::string Shorten(const Sample& sample) {
+  constexpr std::array<std::string_view, 5> kByNeed = {"gpu", "GPU_I_ID", "pod", "namespace",
+                                                       "container"};
+  std::span<const std::string_view> shown = kByNeed;
+  while (!shown.empty() && WithLabels(sample, shown).size() > kShownColumns) {
+    shown = shown.first(shown.size() - 1);
+  }
+  return WithLabels(sample, shown);
 }
 
 }  // namespace

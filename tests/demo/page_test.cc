@@ -70,6 +70,14 @@ TEST(DemoPage, ShowsLinesOfThePageWithoutLabelsThatAFirstLookDoesNotNeed) {
             "podgpu_allocation_info{gpu=\"1\",namespace=\"web\",pod=\"b\",container=\"srv\"} 1");
 }
 
+TEST(DemoPage, LeavesOutLabelsBeforeItCutsANumber) {
+  const std::string long_name(60, 'x');
+  const auto page = ParsePage(Replaced(std::string(kPage), "container=\"main\"} 97",
+                                       "container=\"" + long_name + "\"} 597.408000"));
+  EXPECT_EQ(ShownLines(TwoGpus(), page)[0],
+            "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",...,pod=\"train\",namespace=\"ml\",...} 597.408000");
+}
+
 TEST(DemoPage, ReadsEscapesInLabels) {
   const auto page = ParsePage("a{b=\"x\\\"y\\\\z\\n\",c=\"}\"} 1 2\nd 3\n");
   ASSERT_EQ(page.size(), 2U);
