@@ -247,7 +247,8 @@ int FillMetricGroups(const Scene& scene, abi::dcgmProfGetMetricGroups_v3& out) {
     AddMetrics(range, groups[range.group]);
   }
   out.numMetricGroups = 0;
-  for (uint16_t major = 0; major < (gpm ? kMetricGroupCount : 1); ++major) {
+  const uint16_t group_count = gpm ? kMetricGroupCount : 1;
+  for (uint16_t major = 0; major < group_count; ++major) {
     groups[major].majorId = major;
     if (groups[major].numFieldIds != 0) {
       out.metricGroups[out.numMetricGroups++] = groups[major];

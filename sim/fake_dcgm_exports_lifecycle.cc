@@ -255,8 +255,8 @@ abi::dcgmReturn_t dcgmModuleIdToName(abi::dcgmModuleId_t module, const char** na
   return abi::DCGM_ST_OK;
 }
 
-const char* errorString(
-    abi::dcgmReturn_t code) {  // NOLINT(readability-identifier-naming): vendor's
+// NOLINTNEXTLINE(readability-identifier-naming): the name is the vendor's.
+const char* errorString(abi::dcgmReturn_t code) {
   const auto* const found = std::ranges::lower_bound(kCodeTexts, code, {}, &CodeText::code);
   return found != kCodeTexts.end() && found->code == code ? found->text : nullptr;
 }

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,7 +29,8 @@ class ElfReader {
  public:
   explicit ElfReader(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    bytes_.assign(std::istreambuf_iterator<char>(file), {});
+    bytes_.resize(std::filesystem::file_size(path));
+    file.read(bytes_.data(), static_cast<std::streamsize>(bytes_.size()));
     EXPECT_GT(bytes_.size(), sizeof(Elf64_Ehdr)) << path;
   }
 

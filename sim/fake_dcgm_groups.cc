@@ -65,6 +65,7 @@ Group* Groups::Find(uint64_t id) {
 
 std::vector<uint64_t> Groups::Ids() const {
   std::vector<uint64_t> ids;
+  ids.reserve(groups_.size());
   for (const auto& [id, group] : groups_) {
     ids.push_back(id);
   }

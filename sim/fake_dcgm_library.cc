@@ -23,6 +23,7 @@ EngineDeadlines DeadlinesOf(const RunDirectory& run, uint32_t timeout_ms) {
 
 Library& TheLibrary() {
   // Never destroyed: threads of the client may be in a call when the process ends.
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the interface is global.
   static Library* const library = std::make_unique<Library>().release();
   return *library;
 }

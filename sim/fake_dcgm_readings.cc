@@ -30,7 +30,8 @@ Reading Text(std::string_view text) {
   return text.empty() ? Refuse() : Reading{.value = std::string(text)};
 }
 Reading WholeWatts(int64_t milliwatts) {
-  return Real(static_cast<double>(milliwatts / 1000));  // Limits are cut to whole watts.
+  const int64_t watts = milliwatts / 1000;  // Limits are cut to whole watts.
+  return Real(static_cast<double>(watts));
 }
 Reading Watts(int64_t milliwatts) { return Real(static_cast<double>(milliwatts) / 1000.0); }
 
@@ -194,7 +195,7 @@ Reading ByteRate(const Query& query, Integral integral, int share) {
   const Int128 moved =
       query.world.IntegrateOver(integral, gpu, *query.sample.previous, query.sample.t);
   const Int128 elapsed_us = query.sample.t - *query.sample.previous;
-  return Number(static_cast<int64_t>(moved / (elapsed_us * share)));
+  return Number(static_cast<int64_t>(moved / (elapsed_us * std::max(share, 1))));
 }
 Reading PcieRate(const Query& query) {
   return ByteRate(query, static_cast<Integral>(query.argument), 1);
@@ -222,7 +223,7 @@ Reading LinkThroughput(const Query& query, int index, bool sends, bool receives)
   if (!query.sample.previous) {
     return Number(0);
   }
-  const int share = index == kAllLinks ? 1 : LinkCount(query);
+  const int share = index == kAllLinks ? 1 : std::max(LinkCount(query), 1);
   const DeviceRef gpu{.gpu = query.entity.device.gpu};
   const auto kib_at = [&](TimeUs t) {
     const Int128 sent = sends ? query.world.Integrate(Integral::kNvlinkTxBytes, gpu, t) : 0;

@@ -39,7 +39,7 @@ struct Scene {
 // A value on its way to the client.
 struct Delivery {
   EntityKey entity;
-  const Field* field;
+  const Field* field = nullptr;
   Reading reading;
 };
 

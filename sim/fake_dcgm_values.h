@@ -33,9 +33,9 @@ struct Reading {
 struct Query {
   const World& world;
   Entity entity;
-  uint16_t field;
+  uint16_t field = 0;
   SampleTime sample;
-  int argument;  // Of the table's row.
+  int argument = 0;  // Of the table's row.
 
   const GpuFacts& gpu() const { return world.gpu(entity.device.gpu); }
   bool mig() const { return world.mig_enabled(entity.device.gpu, sample.t); }
