@@ -63,7 +63,8 @@ function(podgpu_test name label)
   target_compile_definitions(${name} PRIVATE
     PODGPU_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PODGPU_BINARY_DIR="${PROJECT_BINARY_DIR}")
   add_test(NAME ${label}.${name} COMMAND ${name})
-  set_tests_properties(${label}.${name} PROPERTIES LABELS ${label})
+  # Far above what any takes: it ends a test that waits for what never comes, and judges no time.
+  set_tests_properties(${label}.${name} PROPERTIES LABELS ${label} TIMEOUT 600)
 endfunction()
 
 # podgpu_fuzz(NAME source LINKS ...): in the fuzz preset a libFuzzer program; in every other one a program

@@ -224,7 +224,8 @@ int Run(Setting setting) {
     return kUnexpected;
   }
   std::filesystem::create_directories(setting.run);
-  Child simulator({setting.build / "bin/podgpu-sim", "run", setting.scenario, "--dir", setting.run},
+  Child simulator({setting.build / "bin/podgpu-sim", "run", setting.scenario, "--dir", setting.run,
+                   "--engine-tcp", "127.0.0.1:0"},
                   {}, setting.run / "podgpu-sim.log");
   std::unique_ptr<sim::RunDirectory> directory;
   if (!Await(simulator, "the simulator", kStartPatience, [&] {

@@ -46,7 +46,8 @@ class SimulatedNode {
     folder_ = ::mkdtemp(pattern.data());
     const std::string file = folder_ + "/owners.yaml";
     std::ofstream(file) << scenario;
-    std::vector<std::string> words = {kProgram, "run", file, "--dir", folder_ + "/run", "--manual"};
+    std::vector<std::string> words = {kProgram,         "run",      file,           "--dir",
+                                      folder_ + "/run", "--manual", "--engine-tcp", "127.0.0.1:0"};
     std::vector<char*> arguments;
     for (std::string& word : words) {
       arguments.push_back(word.data());

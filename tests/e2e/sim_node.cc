@@ -34,7 +34,7 @@ SimNode::SimNode(const std::string& scenario, Pace pace) {
     arguments.emplace_back("--manual");
   }
   process_.emplace(arguments);
-  ready_ = process_->AwaitLine("ready ").has_value();
+  ready_ = process_->AwaitLine("PODGPU_SIM_DIR=").has_value();
 }
 
 std::string SimNode::Shipped(std::string_view name) {
