@@ -35,8 +35,8 @@ bool AnyMigDevice(const NvmlTarget& gpu, const Visit& visit) {
 }  // namespace
 
 NvmlSession& NvmlSession::Get() {
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a library has no other
-  // place.
+  // A library has no other place for what its calls share.
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static NvmlSession* const session = std::make_unique<NvmlSession>().release();
   return *session;
 }
