@@ -136,6 +136,11 @@ Status Run(const Arguments& arguments) {
   } else if (arguments.Has("--manual")) {
     options.run.mode = ClockMode::kManual;
   }
+  PODGPU_ASSIGN_OR_RETURN(const std::optional<TimeUs> pause,
+                          TimeFlag("run", arguments, "--restart-engine"));
+  if (pause) {
+    options.restart_engine = std::chrono::milliseconds(*pause / 1000);
+  }
   if (const std::optional<std::string> scale = arguments.Get("--time-scale")) {
     const std::optional<uint64_t> parsed = ParseDecimal(*scale);
     if (!parsed || *parsed < 1 || *parsed > kMaxTimeScale) {
@@ -268,7 +273,9 @@ constexpr Flag kRunFlags[] = {
     {"--manual", "", "world time stands still until `podgpu-sim tick`"},
     {"--speed", "A/B", "world time passes A/B times as fast (default 1/1)"},
     {"--engine-tcp", "ADDR",
-     "host:port of the engine; port 0: a free one, in engine.addr (default)"},
+     "host:port of the engine; port 0: a free one, in engine.addr (default: the scenario's)"},
+    {"--restart-engine", "TIME",
+     "start another engine that long after its death (default: none is started)"},
     {"--time-scale", "N", "divides the vendor's own time-outs, for tests (default 1)"},
 };
 constexpr Flag kCompileFlags[] = {{"-o", "FILE", "write the image there"}};

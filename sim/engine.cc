@@ -217,9 +217,16 @@ void ServeAll(const std::vector<Descriptor>& listeners, uint64_t generation, int
 
 int RunEngine(const EngineOptions& options) {
   std::vector<Descriptor> listeners;
-  listeners.push_back(ListenUnix(options.run_directory + "/" + std::string(kEngineSocketName)));
+  if (!options.socket_name.empty()) {
+    listeners.push_back(ListenUnix(options.run_directory + "/" + options.socket_name));
+  }
   if (!options.tcp.empty()) {
     listeners.push_back(ListenTcp(options.tcp));
+  }
+  if (listeners.empty()) {
+    std::fprintf(stderr,
+                 "podgpu-sim engine: no address to listen on; give dcgm.engine.unix or tcp\n");
+    return 2;
   }
   if (std::ranges::any_of(listeners, [](const Descriptor& d) { return d.get() < 0; })) {
     return 2;

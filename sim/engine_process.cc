@@ -79,9 +79,14 @@ EngineProcess::~EngineProcess() {
   for (int i = 0; i < kStopPolls && !Ended(); ++i) {
     Pause();
   }
+  Kill();
+}
+
+void EngineProcess::Kill() {
   if (pid_ != 0) {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
+    pid_ = 0;
   }
 }
 

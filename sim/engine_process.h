@@ -28,6 +28,8 @@ class EngineProcess {
   pid_t pid() const { return pid_; }
   // How it ended ("signal 9", "exit code 2"), when it has; it is gone then.
   std::optional<std::string> Ended();
+  // Kills it without a word, and returns when it is gone.
+  void Kill();
 
  private:
   explicit EngineProcess(pid_t pid) : pid_(pid) {}

@@ -1,5 +1,6 @@
 #include "sim/node.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -22,14 +23,17 @@
 #include "sim/compile.h"
 #include "sim/control_log.h"
 #include "sim/engine.h"
-#include "sim/engine_process.h"
+#include "sim/engine_supervisor.h"
 #include "sim/fake_kubelet.h"
+#include "sim/node_pci.h"
 #include "sim/run_directory.h"
 #include "sim/signals.h"
 #include "sim/units.h"
 
 namespace podgpu::sim {
 namespace {
+
+constexpr int kLongestWaitMs = 60'000;
 
 // One step, said when it is done.
 void Say(std::string_view what, const std::string& text) {
@@ -129,12 +133,10 @@ class Node {
     }
     Say("kubelet", absl::StrFormat("%s serves pod-resources %s", socket_path,
                                    versions.empty() ? "in no version" : versions));
-    const std::string tcp =
-        options.engine_tcp.value_or(std::string(directory_->world().engine_tcp()));
-    PODGPU_ASSIGN_OR_RETURN(EngineProcess engine, EngineProcess::Start(writer_, tcp));
-    engine_ = std::make_unique<EngineProcess>(std::move(engine));
-    Say("engine", absl::StrFormat("%s/engine.sock%s, process %d", writer_.directory(),
-                                  tcp.empty() ? "" : " and TCP (engine.addr)", engine_->pid()));
+    engine_ =
+        std::make_unique<EngineSupervisor>(writer_, clock_, EngineOptionsOf(options),
+                                           [](const std::string& what) { Say("engine", what); });
+    PODGPU_RETURN_IF_ERROR(engine_->Start());
     inotify_add_watch(watch_.get(), writer_.directory().c_str(), IN_CLOSE_WRITE | IN_MOVED_TO);
     return absl::OkStatus();
   }
@@ -144,13 +146,13 @@ class Node {
     for (;;) {
       std::array<pollfd, 2> polled = {
           {{signals.descriptor(), POLLIN, 0}, {watch_.get(), POLLIN, 0}}};
-      poll(polled.data(), polled.size(), -1);
+      poll(polled.data(), polled.size(), WaitMs());
       for (int one = signals.Take(); one != 0; one = signals.Take()) {
         if (one != SIGCHLD) {
           return;
         }
-        LookAtEngine();
       }
+      engine_->Look();
       if (polled[1].revents != 0) {
         LookAtControlFile();
       }
@@ -158,12 +160,26 @@ class Node {
   }
 
  private:
-  void LookAtEngine() {
-    if (const std::optional<std::string> ended = engine_->Ended()) {
-      writer_.SetEngineUp(false);
-      Say("engine", absl::StrFormat("ended by %s; start another with `podgpu-sim engine --dir %s`",
-                                    *ended, writer_.directory()));
+  EngineSupervisorOptions EngineOptionsOf(const NodeOptions& options) const {
+    const World& world = directory_->world();
+    EngineSupervisorOptions engine;
+    engine.tcp = options.engine_tcp.value_or(std::string(world.engine_tcp()));
+    if (!world.engine_unix().empty()) {
+      engine.socket_path = absl::StrFormat("%s/%s", writer_.directory(), world.engine_unix());
     }
+    engine.restart_after_death = options.restart_engine;
+    return engine;
+  }
+
+  // How long the loop may wait for a signal or an edit; -1: for ever.
+  int WaitMs() const {
+    const std::optional<Instant> due = engine_->due();
+    if (!due) {
+      return -1;
+    }
+    using std::chrono::milliseconds;
+    const auto left = std::chrono::ceil<milliseconds>(*due - clock_.Now());
+    return static_cast<int>(std::clamp<int64_t>(left.count(), 0, kLongestWaitMs));
   }
 
   void LookAtControlFile() {
@@ -186,13 +202,14 @@ class Node {
   RunWriter writer_;
   std::unique_ptr<RunDirectory> directory_;
   std::unique_ptr<FakeKubelet> kubelet_;
-  std::unique_ptr<EngineProcess> engine_;
+  std::unique_ptr<EngineSupervisor> engine_;
   const Descriptor watch_;
 };
 
 // Removes what must not look alive afterwards.
-void RemoveSockets(const std::string& directory) {
-  for (const char* name : {"engine.sock", "engine.addr", "engine.pid", "kubelet/kubelet.sock"}) {
+void RemoveSockets(const std::string& directory, const std::string& engine_socket) {
+  for (const std::string& name : {engine_socket, std::string("engine.addr"),
+                                  std::string("engine.pid"), std::string("kubelet/kubelet.sock")}) {
     std::error_code error;
     std::filesystem::remove(std::filesystem::path(directory) / name, error);
   }
@@ -217,6 +234,10 @@ Status RunNode(const NodeOptions& options) {
     return absl::InternalError(error);
   }
   const World& world = directory->world();
+  const std::string engine_socket(world.engine_unix());
+  PODGPU_RETURN_IF_ERROR(
+      CheckSocketPath(absl::StrFormat("%s/%s", options.run.directory, engine_socket)));
+  PODGPU_RETURN_IF_ERROR(WritePciTree(PciDevices(world), options.run.directory));
   Say("scenario", absl::StrFormat("%s from %s: %d GPUs, image %016x of %d bytes",
                                   world.scenario_name(), options.scenario.path, world.gpu_count(),
                                   world.scenario_hash(), compiled.image.size()));
@@ -230,7 +251,7 @@ Status RunNode(const NodeOptions& options) {
                                  options.run.directory, options.run.directory));
     node.Serve(signals);
   }
-  RemoveSockets(options.run.directory);
+  RemoveSockets(options.run.directory, engine_socket);
   Say("ended", options.run.directory);
   return absl::OkStatus();
 }
@@ -244,10 +265,16 @@ StatusOr<int> ServeEngine(const std::string& directory, const std::string& tcp, 
     }
   }
   PODGPU_ASSIGN_OR_RETURN(RunWriter node, RunWriter::Attach(directory));
+  std::string error;
+  const std::unique_ptr<RunDirectory> run = RunDirectory::Open(directory, error);
+  if (run == nullptr) {
+    return absl::InternalError(error);
+  }
   const std::string pid = std::to_string(getpid()) + "\n";
   EngineOptions options;
   options.run_directory = directory;
   options.tcp = tcp;
+  options.socket_name = run->world().engine_unix();
   options.generation = node.BeginEngine();
   options.stop_descriptor = signals.descriptor();
   options.on_listening = [&] {

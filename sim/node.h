@@ -6,6 +6,7 @@
 // take over the main thread.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,8 @@ struct NodeOptions {
   RunOptions run;
   // "host:port" of the engine; empty: the unix socket only; nothing: what the scenario says.
   std::optional<std::string> engine_tcp = {};
+  // How long after its death another engine is started; nothing: none is.
+  std::optional<std::chrono::milliseconds> restart_engine = {};
 };
 
 Status RunNode(const NodeOptions& options);

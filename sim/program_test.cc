@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <poll.h>
 #include <spawn.h>
 #include <sstream>
@@ -129,6 +130,10 @@ TEST_F(ProgramTest, RefusesWrongUseInOneLineWithExitCodeTwo) {
        "podgpu-sim run: --manual and --speed exclude each other; leave one out"},
       {{"run", "demo", "--time-scale", "0"},
        "podgpu-sim run: --time-scale is \"0\"; write a whole number from 1 to 10000"},
+      {{"run", "demo", "--restart-engine", "1"},
+       "podgpu-sim run: --restart-engine is \"1\"; write a time with its unit, such as 1.5s, 200ms "
+       "or "
+       "2min"},
       {{"run", "no-such"},
        "no-such: no such scenario; give a file, or the name of one in sim/scenarios, such as demo"},
       {{"tick", "1"},
@@ -294,6 +299,72 @@ TEST_F(RunningNodeTest, GoesOnWithoutItsEngineAndTakesANewOne) {
   other.Signal(SIGTERM);
   EXPECT_EQ(other.Wait(), 0);
   EXPECT_FALSE(reader_->engine_up());
+}
+
+TEST_F(RunningNodeTest, ShowsItsGpusOnThePciBus) {
+  EXPECT_EQ(ReadAll(run_ + "/sys/bus/pci/devices/0000:1b:00.0/class"), "0x030200\n");
+  EXPECT_EQ(ReadAll(run_ + "/sys/bus/pci/devices/0000:05:00.0/class"), "0x068000\n") << "a switch";
+}
+
+// A node whose scenario says more about the engine; the test starts it.
+class EngineOfANodeTest : public ProgramTest {
+ protected:
+  void StartWith(const std::string& engine, std::vector<std::string> flags) {
+    const std::string scenario =
+        folder_.Write("engine.yaml", std::string(kScenario) + "dcgm: {engine: {" + engine + "}}\n");
+    flags.insert(flags.begin(), {"run", scenario, "--dir", run_, "--manual"});
+    node_.emplace(folder_, flags);
+    ASSERT_TRUE(Await([&] { return node_->out().find("\nready ") != std::string::npos; }))
+        << node_->out() << node_->err();
+    std::string error;
+    reader_ = RunDirectory::Open(run_, error);
+    ASSERT_NE(reader_, nullptr) << error;
+  }
+  pid_t EnginePid() const {
+    pid_t pid = 0;
+    std::ifstream(run_ + "/engine.pid") >> pid;
+    EXPECT_GT(pid, 1) << "a signal to it must reach nobody else";
+    return pid > 1 ? pid : 0x7fffffff;
+  }
+
+  const std::string run_ = folder_.path() + "/run";
+  std::optional<Process> node_;
+  std::unique_ptr<RunDirectory> reader_;
+};
+
+TEST_F(EngineOfANodeTest, ListensWhereTheScenarioSays) {
+  StartWith("tcp: none, unix: host.sock", {});
+  EXPECT_TRUE(IsSocket(run_ + "/host.sock"));
+  EXPECT_FALSE(IsSocket(run_ + "/engine.sock"));
+  EXPECT_FALSE(std::filesystem::exists(run_ + "/engine.addr"));
+  EXPECT_NE(node_->out().find("\nengine     " + run_ + "/host.sock, process "), std::string::npos)
+      << node_->out();
+  node_->Signal(SIGTERM);
+  EXPECT_EQ(node_->Wait(), 0);
+  EXPECT_FALSE(std::filesystem::exists(run_ + "/host.sock"));
+}
+
+TEST_F(EngineOfANodeTest, ListensOnTcpAlone) {
+  StartWith("tcp: \"127.0.0.1:0\", unix: none", {});
+  EXPECT_NE(ReadAll(run_ + "/engine.addr"), "");
+  EXPECT_NE(node_->out().find("\nengine     TCP (engine.addr), process "), std::string::npos)
+      << node_->out();
+}
+
+TEST_F(EngineOfANodeTest, StartsAnotherAtTheSamePlaceWhenAskedTo) {
+  StartWith("tcp: \"127.0.0.1:0\"", {"--restart-engine=10ms"});
+  const std::string address = ReadAll(run_ + "/engine.addr");
+  for (uint64_t generation = 2; generation < 4; ++generation) {
+    const pid_t pid = EnginePid();
+    kill(pid, SIGKILL);
+    ASSERT_TRUE(Await([&] {
+      return reader_->engine_generation() == generation && reader_->engine_up();
+    })) << node_->out();
+    EXPECT_NE(EnginePid(), pid);
+    EXPECT_EQ(ReadAll(run_ + "/engine.addr"), address) << "where its clients look for it";
+  }
+  EXPECT_NE(node_->out().find("ended by signal 9; another starts in 10 ms\n"), std::string::npos)
+      << node_->out();
 }
 
 TEST_F(RunningNodeTest, DiesWholeWhenItIsKilled) {

@@ -56,6 +56,28 @@ void ReadEpoch(const Cursor& epoch, Scenario& scenario) {
   scenario.epoch_unix_us = text == "start" ? 0 : ReadTimeOfDay(epoch, text);
 }
 
+// Where the host engine listens; the socket is made, and removed, by its name in the run directory.
+void ReadEngine(const Cursor& engine, Scenario& scenario) {
+  constexpr Words kNone = "none";
+  constexpr Words kSocketSuffix = ".sock";
+  scenario.engine_tcp = engine.Key("tcp").Text(scenario.engine_tcp);
+  const Cursor socket = engine.Key("unix");
+  scenario.engine_unix = socket.Text(scenario.engine_unix);
+  if (scenario.engine_tcp == kNone) {
+    scenario.engine_tcp.clear();
+  }
+  if (scenario.engine_unix == kNone) {
+    scenario.engine_unix.clear();
+    if (scenario.engine_tcp.empty()) {
+      socket.Fail("is none, as is tcp; an engine needs one of the two");
+    }
+  } else if (!scenario.engine_unix.ends_with(kSocketSuffix) ||
+             scenario.engine_unix.find('/') != std::string::npos) {
+    socket.Fail("found '" + scenario.engine_unix +
+                "'; must be a name in the run directory that ends in .sock, or none");
+  }
+}
+
 void ReadVersions(const Cursor& root, Scenario& scenario) {
   constexpr std::array<Words, 3> kDriverKeys = {"version", "nvml", "cuda"};
   const Cursor driver = root.Key("driver");
@@ -73,8 +95,7 @@ void ReadVersions(const Cursor& root, Scenario& scenario) {
     scenario.profiling_module = dcgm.Key("profiling").Choice(kProfiling, 0) == 1;
     const Cursor engine = dcgm.Key("engine");
     if (engine.ExpectKeys(kEngineKeys)) {
-      scenario.engine_tcp = engine.Key("tcp").Text(scenario.engine_tcp);
-      scenario.engine_unix = engine.Key("unix").Text(scenario.engine_unix);
+      ReadEngine(engine, scenario);
     }
   }
 }

@@ -36,6 +36,23 @@ void Check(const std::vector<Rule>& rules, std::string_view head) {
   }
 }
 
+TEST(ScenarioRules, KeepTheEngineInTheRunDirectory) {
+  Check(
+      {{"a path",
+        "dcgm: {engine: {unix: /run/engine.sock}}\n",
+        {"case.yaml:5:23: dcgm.engine.unix: found '/run/engine.sock'; must be a name in the run "
+         "directory that ends in .sock, or none"}},
+       {"another file",
+        "dcgm: {engine: {unix: world.bin}}\n",
+        {"case.yaml:5:23: dcgm.engine.unix: found 'world.bin'; must be a name in the run directory "
+         "that ends in .sock, or none"}},
+       {"nowhere",
+        "dcgm: {engine: {tcp: none, unix: none}}\n",
+        {"case.yaml:5:34: dcgm.engine.unix: is none, as is tcp; an engine needs one of the two"}},
+       {"one is enough", "dcgm: {engine: {unix: none}}\n", {}}},
+      kHead);
+}
+
 TEST(ScenarioRules, NameTheKeyAndTheNearestKnownOne) {
   Check(
       {{"unknown key with a neighbour",
