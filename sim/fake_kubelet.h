@@ -4,8 +4,9 @@
 // the pods of the world at the present world time, one ContainerDevices entry per device id as the
 // kubelet does.  A version that the scenario's kubelet lacks is UNIMPLEMENTED; calls beyond 100 a
 // second, with bursts of 10, are rejected as the kubelet rejects them.  The socket appears by a
-// rename over the old one, so its inode changes at each start.  gRPC stays in the .cc; the server's
-// own threads answer, and end with the object.
+// rename over the old one, so its inode changes at each start.  Behave makes it go wrong in the
+// ways that kubelets do.  gRPC stays in the .cc; the server's own threads answer, and end with the
+// object.
 #pragma once
 
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "sim/fake_kubelet_behaviour.h"
 #include "sim/run_directory.h"
 
 namespace podgpu::sim {
@@ -29,6 +31,10 @@ class FakeKubelet {
   FakeKubelet& operator=(const FakeKubelet&) = delete;
   // Stops the server; calls under way are cancelled.  Removes the socket.
   virtual ~FakeKubelet() = default;
+
+  // Goes over to another behaviour.  Calls under way end with the socket that they came by, or as
+  // they began.  An error says why the socket cannot be made; nothing is served then.
+  virtual Status Behave(const KubeletBehaviour& next) = 0;
 };
 
 }  // namespace podgpu::sim

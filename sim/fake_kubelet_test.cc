@@ -1,11 +1,16 @@
 // The simulated kubelet, asked by a real gRPC client over its socket.
 #include "sim/fake_kubelet.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <grpcpp/grpcpp.h>
@@ -44,9 +49,9 @@ Devices DevicesOf(const Holder& holder) {
   return devices;
 }
 
-class KubeletTest : public testing::Test {
+class KubeletFixture : public testing::Test {
  protected:
-  explicit KubeletTest(std::string_view scenario = kScenario) : node_(scenario) {
+  explicit KubeletFixture(std::string_view scenario) : node_(scenario) {
     std::string error;
     directory_ = RunDirectory::Open(node_.path(), error);
     EXPECT_NE(directory_, nullptr) << error;
@@ -88,6 +93,11 @@ class KubeletTest : public testing::Test {
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::PodResourcesLister::Stub> v1_;
   std::unique_ptr<v1alpha1::PodResourcesLister::Stub> v1alpha1_;
+};
+
+class KubeletTest : public KubeletFixture {
+ protected:
+  KubeletTest() : KubeletFixture(kScenario) {}
 };
 
 TEST_F(KubeletTest, ListsThePodsOfThePresentMoment) {
@@ -191,18 +201,18 @@ TEST_F(KubeletTest, MovesToANewInodeWhenItStartsAgain) {
       << "no temporary name stays";
 }
 
-class OldKubeletTest : public KubeletTest {
+class OldKubeletTest : public KubeletFixture {
  protected:
   OldKubeletTest()
-      : KubeletTest(
+      : KubeletFixture(
             "format: 1\nname: old\nseed: 1\ngpus: [{class: h100-sxm5-80gb}]\n"
             "kubelet: {allocator: nvidia, versions: [v1alpha1]}\n") {}
 };
 
-class KubeletWithoutInventoryTest : public KubeletTest {
+class KubeletWithoutInventoryTest : public KubeletFixture {
  protected:
   KubeletWithoutInventoryTest()
-      : KubeletTest(
+      : KubeletFixture(
             "format: 1\nname: old\nseed: 1\ngpus: [{class: h100-sxm5-80gb}]\n"
             "kubelet: {allocator: nvidia, versions: [v1], inventory: false}\n") {}
 };
@@ -222,6 +232,161 @@ TEST_F(OldKubeletTest, DoesNotKnowTheVersionThatTheScenarioLeavesOut) {
   EXPECT_EQ(status.error_message(), "unknown service v1.PodResourcesLister");
   v1alpha1::ListPodResourcesResponse old;
   EXPECT_TRUE(ListOld(old).ok());
+}
+
+using Socket = KubeletBehaviour::Socket;
+
+constexpr char kOneOwner[] =
+    "format: 1\nname: one\nseed: 1\ngpus: [{class: h100-sxm5-80gb}]\n"
+    "pods: [{name: train, namespace: ml, containers: [{name: main, gpus: [0]}]}]\n";
+
+// Every way in which the kubelet goes wrong, seen by a real client, and its way back.
+class KubeletBehaviourTest : public KubeletFixture {
+ protected:
+  KubeletBehaviourTest() : KubeletFixture(kOneOwner) {}
+
+  void Behave(const KubeletBehaviour& next) {
+    const Status status = kubelet_->Behave(next);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  // By a connection of its own: gRPC's would wait before it tries a socket again that failed.
+  grpc::Status ListOnce(v1::ListPodResourcesResponse& response) {
+    grpc::ChannelArguments apart;
+    apart.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    apart.SetMaxReceiveMessageSize(-1);
+    const auto channel = grpc::CreateCustomChannel("unix:" + socket_path(),
+                                                   grpc::InsecureChannelCredentials(), apart);
+    grpc::ClientContext context;
+    return v1::PodResourcesLister::NewStub(channel)->List(&context, {}, &response);
+  }
+  grpc::Status ListOnce() {
+    v1::ListPodResourcesResponse response;
+    return ListOnce(response);
+  }
+  // What connect says about the socket: 0, or errno.
+  int ConnectError() const {
+    const int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    socket_path().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    const bool connected =
+        connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    const int error = connected ? 0 : errno;
+    close(client);
+    return error;
+  }
+  ino_t inode() const {
+    struct stat facts {};
+    return stat(socket_path().c_str(), &facts) == 0 ? facts.st_ino : 0;
+  }
+};
+
+TEST_F(KubeletBehaviourTest, GoesAwayAndComesBack) {
+  Behave({.socket = Socket::kGone});
+  EXPECT_EQ(ConnectError(), ENOENT);
+  Behave({});
+  EXPECT_TRUE(ListOnce().ok());
+}
+
+TEST_F(KubeletBehaviourTest, RefusesAsAKilledOneDoes) {
+  Behave({.socket = Socket::kRefusing});
+  EXPECT_EQ(ConnectError(), ECONNREFUSED);
+  Behave({});
+  EXPECT_TRUE(ListOnce().ok());
+}
+
+TEST_F(KubeletBehaviourTest, StartsAgainBehindANewFile) {
+  v1::ListPodResourcesResponse response;
+  ASSERT_TRUE(List(response).ok());
+  const ino_t before = inode();
+  Behave({.start = 1});
+  EXPECT_NE(inode(), before);
+  EXPECT_TRUE(ListOnce().ok());
+}
+
+TEST_F(KubeletBehaviourTest, AnswersWhatIsNoHttp2) {
+  Behave({.socket = Socket::kNoHttp2});
+  EXPECT_EQ(ConnectError(), 0);
+  EXPECT_EQ(ListOnce().error_code(), grpc::StatusCode::UNAVAILABLE);
+  Behave({});
+  EXPECT_TRUE(ListOnce().ok());
+}
+
+TEST_F(KubeletBehaviourTest, AnswersWhatIsNoMessage) {
+  Behave({.is_garbled = true});
+  EXPECT_FALSE(ListOnce().ok());
+  Behave({});
+  EXPECT_TRUE(ListOnce().ok());
+}
+
+TEST_F(KubeletBehaviourTest, AnswersWithManyPods) {
+  constexpr int64_t kBytes = 16 * 1024 * 1024;
+  Behave({.reply_bytes = kBytes});
+  v1::ListPodResourcesResponse response;
+  const grpc::Status status = ListOnce(response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_GE(static_cast<int64_t>(response.ByteSizeLong()), kBytes);
+  EXPECT_LT(static_cast<int64_t>(response.ByteSizeLong()), kBytes + 1024);
+  EXPECT_GT(response.pod_resources_size(), 50'000);
+  EXPECT_EQ(std::ranges::count_if(response.pod_resources(),
+                                  [](const auto& pod) { return pod.name() == "train"; }),
+            1)
+      << "those of the node are among them";
+}
+
+TEST_F(KubeletBehaviourTest, AnswersLate) {
+  Behave({.delay = std::chrono::seconds(7)});
+  std::thread client([&] { EXPECT_TRUE(ListOnce().ok()); });
+  clock_.AwaitSleepers(1);
+  clock_.Advance(std::chrono::seconds(7));
+  client.join();
+}
+
+TEST_F(KubeletBehaviourTest, EndsWhileAnAnswerIsLate) {
+  Behave({.delay = std::chrono::hours(1)});
+  std::thread client([&] { EXPECT_FALSE(ListOnce().ok()); });
+  clock_.AwaitSleepers(1);
+  kubelet_.reset();
+  client.join();
+}
+
+TEST_F(KubeletBehaviourTest, SpeaksTheOldVersionOnly) {
+  Behave({.is_without_v1 = true});
+  EXPECT_EQ(ListOnce().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  v1alpha1::ListPodResourcesResponse old;
+  EXPECT_TRUE(ListOld(old).ok());
+  EXPECT_EQ(old.pod_resources_size(), 1);
+}
+
+TEST_F(KubeletBehaviourTest, DeniesByRightsAndInWords) {
+  Behave({.is_denied = true});
+  struct stat facts {};
+  ASSERT_EQ(stat(socket_path().c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777, 0U);
+  // Root passes the file's rights.
+  EXPECT_EQ(ListOnce().error_code(),
+            geteuid() == 0 ? grpc::StatusCode::PERMISSION_DENIED : grpc::StatusCode::UNAVAILABLE);
+  Behave({});
+  ASSERT_EQ(stat(socket_path().c_str(), &facts), 0);
+  EXPECT_NE(facts.st_mode & 0700, 0U);
+  EXPECT_TRUE(ListOnce().ok());
+}
+
+TEST_F(KubeletBehaviourTest, RejectsEveryCallAtItsLimit) {
+  Behave({.is_rate_limited = true});
+  const grpc::Status status = ListOnce();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(status.error_message(), "rejected by rate limit");
+  Behave({});
+  EXPECT_TRUE(ListOnce().ok());
+}
+
+TEST_F(KubeletBehaviourTest, StaysDeniedOverAStart) {
+  Behave({.is_denied = true});
+  Behave({.start = 1, .is_denied = true});
+  struct stat facts {};
+  ASSERT_EQ(stat(socket_path().c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777, 0U);
 }
 
 }  // namespace
