@@ -75,11 +75,9 @@ Child::Child(const std::vector<std::string>& arguments, const std::vector<std::s
 }
 
 Child::~Child() {
-  if (pid_ > 0) {
+  if (pid_ > 0 && !exit_code_) {  // Once it is reaped, its number may be another's.
     ::kill(-pid_, SIGKILL);
-    if (!exit_code_) {
-      ::waitpid(pid_, nullptr, 0);
-    }
+    ::waitpid(pid_, nullptr, 0);
   }
   ::close(output_pipe_);
   if (input_pipe_ >= 0) {
@@ -88,6 +86,13 @@ Child::~Child() {
 }
 
 void Child::Signal(int signal) const { ::kill(pid_, signal); }
+
+bool Child::IsRunning() const {
+  siginfo_t facts{};
+  return pid_ > 0 && !exit_code_ &&
+         ::waitid(P_PID, static_cast<id_t>(pid_), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         facts.si_pid == 0;
+}
 
 bool Child::ReadMore() {
   char buffer[4096];
@@ -164,6 +169,18 @@ int FreePort() {
   PODGPU_CHECK(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0);
   ::close(listener);
   return ntohs(address.sin_port);
+}
+
+bool IsFreePort(int port) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool is_free =
+      ::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::close(listener);
+  return is_free;
 }
 
 }  // namespace podgpu

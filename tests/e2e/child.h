@@ -26,6 +26,8 @@ class Child {
   ~Child();
 
   pid_t pid() const { return pid_; }
+  // Whether it has not ended yet; one that has ended stays to be waited for.
+  bool IsRunning() const;
   void Signal(int signal) const;
 
   // Reads until a line contains `part` and returns that line; nothing when the output ends before.
@@ -66,7 +68,8 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// A TCP port of the loopback interface that was free a moment ago.
+// A TCP port of the loopback interface that was free a moment ago, and whether one is.
 int FreePort();
+bool IsFreePort(int port);
 
 }  // namespace podgpu

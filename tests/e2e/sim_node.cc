@@ -1,16 +1,23 @@
 #include "tests/e2e/sim_node.h"
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <poll.h>
 
 #include "base/status.h"
+#include "base/text.h"
 
 namespace podgpu {
 namespace {
 
 constexpr std::string_view kPrograms = PODGPU_BINARY_DIR "/bin/";
+
+// A page is made once per interval at most, so the machine is left alone between two looks at it.
+constexpr int kBetweenFetchesMs = 10;
+constexpr int kMostFetches = 12'000;  // 2 min: a busy machine, not a slow program.
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path);
@@ -23,7 +30,7 @@ std::string ReadFile(const std::string& path) {
 
 }  // namespace
 
-SimNode::SimNode(const std::string& scenario, Pace pace) {
+SimNode::SimNode(const std::string& scenario, Pace pace, const std::vector<std::string>& flags) {
   std::vector<std::string> arguments = {std::string(kPrograms) + "podgpu-sim",
                                         "run",
                                         scenario,
@@ -33,6 +40,7 @@ SimNode::SimNode(const std::string& scenario, Pace pace) {
   if (pace == Pace::kManual) {
     arguments.emplace_back("--manual");
   }
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
   process_.emplace(arguments);
   ready_ = process_->AwaitLine("PODGPU_SIM_DIR=").has_value();
 }
@@ -48,12 +56,19 @@ pid_t SimNode::engine_pid() const {
       std::strtol(ReadFile(directory() + "/engine.pid").c_str(), nullptr, 10));
 }
 
-void SimNode::Tick(const std::string& step) const {
-  Child tick({std::string(kPrograms) + "podgpu-sim", "tick", step, "--dir", directory()});
-  PODGPU_CHECK(tick.Wait() == 0);
+void SimNode::Command(std::vector<std::string> words) const {
+  words.insert(words.begin(), std::string(kPrograms) + "podgpu-sim");
+  words.insert(words.end(), {"--dir", directory()});
+  Child command(words);
+  const int exit_code = command.Wait();
+  if (exit_code != 0) {
+    std::fprintf(stderr, "%s", command.output().c_str());
+  }
+  PODGPU_CHECK(exit_code == 0);
 }
 
-ExporterProcess::ExporterProcess(const SimNode& node, std::vector<std::string> flags) {
+std::vector<std::string> ExporterProcess::Arguments(const SimNode& node,
+                                                    const std::vector<std::string>& flags) {
   std::vector<std::string> arguments = {std::string(kPrograms) + "podgpu",
                                         "-a=127.0.0.1:0",
                                         "-k",
@@ -62,30 +77,58 @@ ExporterProcess::ExporterProcess(const SimNode& node, std::vector<std::string> f
                                         "--libdcgm=" + node.library("libdcgm.so.4"),
                                         "--libnvidia-ml=" + node.library("libnvidia-ml.so.1")};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
+  return arguments;
+}
+
+ExporterProcess::ExporterProcess(const SimNode& node, const std::vector<std::string>& flags) {
   std::vector<std::string> variables = node.variables();
   variables.emplace_back("NODE_NAME=gpu-node-0");
-  process_.emplace(arguments, variables);
+  process_.emplace(Arguments(node, flags), variables);
   if (const std::optional<std::string> line = process_->AwaitLine("msg=\"serving\"")) {
-    root_ = "http://127.0.0.1:" + line->substr(line->find("port=") + 5);
+    const std::string_view port = std::string_view(*line).substr(line->find("port=") + 5);
+    port_ = static_cast<uint16_t>(ParseDecimal(port).value_or(0));
   }
 }
 
+std::string ExporterProcess::root() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
 std::string ExporterProcess::Get(const std::string& path,
                                  const std::vector<std::string>& curl_flags) const {
-  std::vector<std::string> arguments = {"curl", "-s", "--max-time", "30", root_ + path};
+  std::vector<std::string> arguments = {"curl", "-s", "--max-time", "30", root() + path};
   arguments.insert(arguments.end(), curl_flags.begin(), curl_flags.end());
   Child curl(arguments);
   curl.Wait();
   return curl.output();
 }
 
-bool ExporterProcess::Await(const std::string& path, std::string_view part) const {
-  while (::kill(process_->pid(), 0) == 0) {
-    if (Get(path).find(part) != std::string::npos) {
+LoopbackResponse ExporterProcess::Fetch(const std::string& path) const {
+  LoopbackClient client(port_);
+  return client.connected() ? client.Fetch(path) : LoopbackResponse();
+}
+
+bool ExporterProcess::AwaitPage(const std::string& path,
+                                const std::function<bool(const std::string&)>& holds) const {
+  for (int i = 0; i < kMostFetches; ++i) {
+    if (holds(Get(path))) {
       return true;
     }
+    if (!process_->IsRunning()) {
+      return false;
+    }
+    ::poll(nullptr, 0, kBetweenFetchesMs);
   }
   return false;
+}
+
+bool ExporterProcess::Await(const std::string& path, std::string_view part) const {
+  return AwaitPage(
+      path, [part](const std::string& body) { return body.find(part) != std::string::npos; });
+}
+
+bool ExporterProcess::AwaitWithout(const std::string& path, std::string_view part) const {
+  return AwaitPage(path, [part](const std::string& body) {
+    return !body.empty() && body.find(part) == std::string::npos;
+  });
 }
 
 }  // namespace podgpu

@@ -5,11 +5,14 @@
 // manual clock the test moves its time with Tick.  One thread per node.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "http/loopback_client.h"
 #include "tests/e2e/child.h"
 
 namespace podgpu {
@@ -18,14 +21,16 @@ class SimNode {
  public:
   enum class Pace { kManual, kReal };
 
-  // Starts the scenario file `scenario`; ready() says whether it came up.
-  SimNode(const std::string& scenario, Pace pace);
+  // Starts the scenario file `scenario`, with further `flags` of `podgpu-sim run`; ready() says
+  // whether it came up.
+  SimNode(const std::string& scenario, Pace pace, const std::vector<std::string>& flags = {});
 
   // One of the shipped scenarios, by name.
   static std::string Shipped(std::string_view name);
 
   bool ready() const { return ready_; }
   const std::string& output() const { return process_->output(); }
+  pid_t pid() const { return process_->pid(); }
   const std::string& directory() const { return folder_.path(); }
   std::string library(std::string_view name) const {
     return folder_.path() + "/lib/" + std::string(name);
@@ -38,8 +43,10 @@ class SimNode {
   // What a program needs in its environment to load the node's libraries.
   std::vector<std::string> variables() const { return {"PODGPU_SIM_DIR=" + folder_.path()}; }
 
+  // Runs another command of podgpu-sim on the node, such as {"mig", "--gpu=1", "off"}.
+  void Command(std::vector<std::string> words) const;
   // Moves a manual clock, as "+1s".
-  void Tick(const std::string& step) const;
+  void Tick(const std::string& step) const { Command({"tick", step}); }
 
  private:
   TemporaryFolder folder_;
@@ -50,21 +57,33 @@ class SimNode {
 // podgpu, started on `node` with the flags that a Kubernetes node has, on a port of its own choice.
 class ExporterProcess {
  public:
-  ExporterProcess(const SimNode& node, std::vector<std::string> flags = {});
+  ExporterProcess(const SimNode& node, const std::vector<std::string>& flags = {});
+  // What it is started with, the program first.
+  static std::vector<std::string> Arguments(const SimNode& node,
+                                            const std::vector<std::string>& flags);
 
-  bool ready() const { return !root_.empty(); }
-  const std::string& root() const { return root_; }  // "http://127.0.0.1:12345"
+  bool ready() const { return port_ != 0; }
+  uint16_t port() const { return port_; }
+  std::string root() const;  // "http://127.0.0.1:12345"
   Child& process() { return *process_; }
 
-  // The body of a path, by curl; "" when it fails.
-  std::string Get(const std::string& path, const std::vector<std::string>& curl_flags = {}) const;
+  // The body of a path, "" when there is no answer; with flags, by curl.
+  std::string Get(const std::string& path) const { return Fetch(path).body; }
+  std::string Get(const std::string& path, const std::vector<std::string>& curl_flags) const;
+  // Status and body of a path; status 0 when there is no answer.
+  LoopbackResponse Fetch(const std::string& path) const;
 
-  // Fetches `path` until the body contains `part`; false when the program ends before.
+  // Fetches `path` until `holds` is true of its body; false when the program ends before, or when
+  // that takes longer than any machine does.
+  bool AwaitPage(const std::string& path,
+                 const std::function<bool(const std::string&)>& holds) const;
+  // The same for a body that contains `part`, or lacks it.
   bool Await(const std::string& path, std::string_view part) const;
+  bool AwaitWithout(const std::string& path, std::string_view part) const;
 
  private:
   std::optional<Child> process_;
-  std::string root_;
+  uint16_t port_ = 0;
 };
 
 }  // namespace podgpu
