@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/foreign_calls.h"
 #include "base/library.h"
 #include "base/log.h"
 #include "base/version.h"
@@ -96,9 +97,13 @@ int RunNode(NodeCommand command) {
   SystemClock clock;
   SystemLibraryLoader loader;
   const std::unique_ptr<PodResources> kubelet = MakeKubeletClient(command.kubelet);
-  const SourceOpener open = [&] { return OpenDcgmSource(command.source, loader, clock); };
+  const ThreadTally written_off = NewThreadTally();
+  command.source.mute_after = StaleAfter(command.exporter);
+  const SourceOpener open = [&] {
+    return OpenDcgmSource(command.source, loader, clock, written_off);
+  };
   StatusOr<std::unique_ptr<Exporter>> exporter =
-      Exporter::Start(command.exporter, {clock, open, *kubelet});
+      Exporter::Start(command.exporter, {clock, open, *kubelet, written_off});
   if (!exporter.ok()) {
     return Refuse(exporter.status());
   }

@@ -9,21 +9,29 @@ std::string_view SourceCallName(SourceCall call) {
 }
 
 CallGuard::Scope::Scope(CallGuard& guard, Source* source, SourceCall call) : guard_(guard) {
+  {
+    MutexLock lock(guard_.source_mutex_);
+    guard_.source_ = source;
+  }
   MutexLock lock(guard_.mutex_);
-  guard_.source_ = source;
   guard_.call_ = call;
+  guard_.is_interruptible_ = source != nullptr;
   guard_.begun_ = guard_.clock_.Now();
-  guard_.interrupted_ = false;
+  guard_.next_interrupt_ = guard_.begun_ + guard_.deadline_;
+  guard_.was_interrupted_ = false;
 }
 
 CallGuard::Scope::~Scope() {
-  MutexLock lock(guard_.mutex_);
-  const std::chrono::duration<double> took = guard_.clock_.Now() - guard_.begun_;
-  if (guard_.call_) {
-    guard_.last_seconds_[static_cast<size_t>(*guard_.call_)] = took.count();
+  {
+    MutexLock lock(guard_.mutex_);
+    const std::chrono::duration<double> took = guard_.clock_.Now() - guard_.begun_;
+    if (guard_.call_) {
+      guard_.last_seconds_[static_cast<size_t>(*guard_.call_)] = took.count();
+    }
+    guard_.call_.reset();
   }
+  MutexLock lock(guard_.source_mutex_);
   guard_.source_ = nullptr;
-  guard_.call_.reset();
 }
 
 std::optional<CallGuard::Running> CallGuard::Current() const {
@@ -53,17 +61,32 @@ void CallGuard::Watch(Duration pace, const std::stop_token& stop) {
 
 void CallGuard::InterruptNow() { InterruptIf(false); }
 
-void CallGuard::InterruptIf(bool past_deadline_only) {
+bool CallGuard::BeginInterrupt(bool past_deadline_only) {
   MutexLock lock(mutex_);
-  if (!call_ || source_ == nullptr || interrupted_) {
+  const Instant now = clock_.Now();
+  if (!call_ || !is_interruptible_ || is_interrupting_ ||
+      (past_deadline_only && now < next_interrupt_)) {
+    return false;
+  }
+  next_interrupt_ = now + deadline_;
+  interrupts_ += was_interrupted_ ? 0 : 1;
+  was_interrupted_ = true;
+  is_interrupting_ = true;
+  return true;
+}
+
+void CallGuard::InterruptIf(bool past_deadline_only) {
+  if (!BeginInterrupt(past_deadline_only)) {
     return;
   }
-  if (past_deadline_only && clock_.Now() - begun_ < deadline_) {
-    return;
+  {
+    MutexLock lock(source_mutex_);
+    if (source_ != nullptr) {
+      source_->Interrupt();
+    }
   }
-  interrupted_ = true;
-  ++interrupts_;
-  source_->Interrupt();
+  MutexLock lock(mutex_);
+  is_interrupting_ = false;
 }
 
 }  // namespace podgpu

@@ -1,10 +1,10 @@
 // Watches the calls into the vendor library from outside, since any of them may never return.
 //
-// The source thread enters a Scope around each call; the watchdog thread looks at it and, past the
-// deadline, calls Source::Interrupt, which frees a hung remote call at once.  A call of an embedded
-// engine that hangs in the kernel cannot be freed: it stays visible here as running, and what it
-// fed ages away (tick.h).  The guard also remembers how long each kind of call took last.  Outlives
-// both threads.
+// The source thread enters a Scope around each call; the watchdog thread looks at it and, each time
+// that the deadline has passed again, calls Source::Interrupt, which frees a hung remote call at
+// once.  A call of an embedded engine that hangs in the kernel cannot be freed: it stays visible
+// here as running, and what it fed ages away (tick.h).  The guard also remembers how long each kind
+// of call took last.  Current and LastSeconds never wait for an Interrupt.  Outlives both threads.
 #pragma once
 
 #include <array>
@@ -64,15 +64,21 @@ class CallGuard {
   void InterruptNow();
 
  private:
+  // Whether an interrupt is due, which is then noted as begun.
+  bool BeginInterrupt(bool past_deadline_only);
   void InterruptIf(bool past_deadline_only);
 
   Clock& clock_;
   const Duration deadline_;
-  mutable Mutex mutex_;  // Held during Interrupt, so that a Source cannot end under it.
-  Source* source_ PODGPU_GUARDED_BY(mutex_) = nullptr;
+  Mutex source_mutex_;  // Held during Interrupt, so that a Source cannot end under it.
+  Source* source_ PODGPU_GUARDED_BY(source_mutex_) = nullptr;
+  mutable Mutex mutex_;  // Apart, since Interrupt may itself be slow.
   std::optional<SourceCall> call_ PODGPU_GUARDED_BY(mutex_);
   Instant begun_ PODGPU_GUARDED_BY(mutex_){};
-  bool interrupted_ PODGPU_GUARDED_BY(mutex_) = false;
+  Instant next_interrupt_ PODGPU_GUARDED_BY(mutex_){};
+  bool is_interruptible_ PODGPU_GUARDED_BY(mutex_) = false;  // There is a source already.
+  bool is_interrupting_ PODGPU_GUARDED_BY(mutex_) = false;
+  bool was_interrupted_ PODGPU_GUARDED_BY(mutex_) = false;
   uint64_t interrupts_ PODGPU_GUARDED_BY(mutex_) = 0;
   std::array<std::optional<double>, kSourceCallCount> last_seconds_ PODGPU_GUARDED_BY(mutex_);
 };

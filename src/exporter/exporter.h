@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/foreign_calls.h"
 #include "base/status.h"
 #include "base/wakeup.h"
 #include "base/worker.h"
@@ -44,6 +45,7 @@ struct ExporterSeams {
   Clock& clock;
   SourceOpener open_source;
   PodResources& kubelet;
+  ThreadTally written_off = NewThreadTally();  // Of the sources that `open_source` makes.
 };
 
 class Exporter {
@@ -57,8 +59,9 @@ class Exporter {
   // that matters.
   ~Exporter();
 
-  // Ends all threads.  False when one of them still hangs in a foreign call after `patience`: then
-  // this object must not be destroyed; end the process with std::_Exit.
+  // Ends all threads.  False when one of them, or one that was written off, still hangs in a
+  // foreign call after `patience`: then this object must not be destroyed; end the process with
+  // std::_Exit.
   bool Stop(std::chrono::milliseconds patience = std::chrono::milliseconds(1'500));
 
   uint16_t port() const { return http_->port(); }
@@ -69,6 +72,7 @@ class Exporter {
   void StartThreads();
 
   Clock& clock_;
+  const ThreadTally written_off_;
   Wakeup wakeup_;
   CallGuard guard_;
   Reader reader_;
@@ -82,6 +86,9 @@ class Exporter {
   Worker kubelet_thread_;
   Worker tick_thread_;
 };
+
+// The age beyond which values are withdrawn: as asked, else three intervals, at least 5 s.
+std::chrono::milliseconds StaleAfter(const ExporterOptions& options);
 
 // The fields that `options` makes the source read: those of the counters, and those of the native
 // view if it is on.

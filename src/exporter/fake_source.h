@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,19 @@ class FakeDriver {
     std::scoped_lock lock(mutex_);
     watch_ = {true, std::move(reason)};
   }
+  void AcceptProfiling() {
+    std::scoped_lock lock(mutex_);
+    watch_ = {};
+  }
+  // The values of this entity are blank from now on, until Speak.
+  void Silence(uint16_t entity) {
+    std::scoped_lock lock(mutex_);
+    silent_ = entity;
+  }
+  void Speak() {
+    std::scoped_lock lock(mutex_);
+    silent_.reset();
+  }
   // Every value of the next readings.
   void SetValue(Value value) {
     std::scoped_lock lock(mutex_);
@@ -97,6 +111,7 @@ class FakeDriver {
   Status discover_, read_;
   WatchResult watch_;
   Value value_ = Value::OfInt64(42);
+  std::optional<uint16_t> silent_;
   bool blocked_ = false, interruptible_ = false, waiting_ = false, freed_ = false;
   int discoveries_ = 0, watches_ = 0, interrupts_ = 0;
 };
@@ -135,7 +150,8 @@ class FakeSource final : public Source {
     }
     for (uint16_t row = 0; row < grid.fields().size(); ++row) {
       for (uint16_t column = 0; column < grid.topology().entities.size(); ++column) {
-        grid.at(FieldRow{row}, EntityId{column}) = driver_.value_;
+        grid.at(FieldRow{row}, EntityId{column}) =
+            driver_.silent_ == column ? Value::OfAbsence(Absence::kBlank) : driver_.value_;
       }
     }
     return absl::OkStatus();

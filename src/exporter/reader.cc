@@ -46,6 +46,7 @@ void Reader::Run(const std::stop_token& stop) {
 }
 
 Status Reader::Connect() {
+  look_failure_.clear();
   PODGPU_RETURN_IF_ERROR(OpenIfNeeded());
   PODGPU_RETURN_IF_ERROR(Discover());
   return WatchFields();
@@ -78,6 +79,7 @@ Status Reader::Discover() {
 
 Status Reader::WatchFields() {
   watch_ = {};
+  watched_at_ = clock_.Now();
   if (!topology_->entities.empty()) {
     const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kWatch);
     PODGPU_ASSIGN_OR_RETURN(watch_, source_->Watch(*topology_, options_.fields, options_.period));
@@ -86,7 +88,7 @@ Status Reader::WatchFields() {
   return absl::OkStatus();
 }
 
-Status Reader::Read() {
+StatusOr<std::shared_ptr<Grid>> Reader::ReadGrid() {
   auto grid = std::make_shared<Grid>(topology_, options_.fields);
   grid->read_at = clock_.Now();
   grid->read_at_wall = clock_.WallNow();
@@ -98,6 +100,17 @@ Status Reader::Read() {
     }
   }
   WithdrawStale(*grid, options_.stale_after, milliseconds(0));
+  return grid;
+}
+
+Status Reader::Read() {
+  PODGPU_ASSIGN_OR_RETURN(std::shared_ptr<Grid> grid, ReadGrid());
+  if (voices_.Note(*grid)) {
+    PODGPU_RETURN_IF_ERROR(LookAgain());
+    if (grid->shared_topology() != topology_) {
+      PODGPU_ASSIGN_OR_RETURN(grid, ReadGrid());
+    }
+  }
   grids_.Set(std::move(grid));
   SayWhatIsRead();
   tick_.Nudge();
@@ -113,17 +126,37 @@ Status Reader::ReadUntilFailure(const std::stop_token& stop) {
     if (!clock_.WaitUntil(due, stop)) {
       break;
     }
-    PODGPU_RETURN_IF_ERROR(RediscoverIfDue());
+    PODGPU_RETURN_IF_ERROR(LookAgainIfDue());
   }
   return absl::OkStatus();
 }
 
-Status Reader::RediscoverIfDue() {
-  if (clock_.Now() - discovered_at_ < options_.rediscover_every) {
-    return absl::OkStatus();
+// While something is missing, its return is looked for at every reading.
+Status Reader::LookAgainIfDue() {
+  const Instant now = clock_.Now();
+  if (now - discovered_at_ >= (AllIsWell() ? options_.rediscover_every : options_.period)) {
+    return LookAgain();
   }
+  if (!watch_.reason.empty() && now - watched_at_ >= options_.rewatch_every) {
+    return WatchFields();
+  }
+  return absl::OkStatus();
+}
+
+bool Reader::AllIsWell() const {
+  return !topology_->gpus.empty() && look_failure_.empty() &&
+         std::ranges::all_of(topology_->gpus,
+                             [](const Gpu& gpu) { return gpu.state == DeviceState::kOk; });
+}
+
+Status Reader::LookAgain() {
   const uint64_t before = epoch_;
-  PODGPU_RETURN_IF_ERROR(Discover());
+  if (Status status = Discover(); !status.ok()) {
+    discovered_at_ = clock_.Now();
+    look_failure_ = std::string(status.message());
+    return LostConnection(status) ? status : absl::OkStatus();
+  }
+  look_failure_.clear();
   if (epoch_ == before) {
     return absl::OkStatus();
   }
@@ -138,7 +171,11 @@ bool Reader::WaitAfterFailure(const Status& failure, const std::stop_token& stop
   Say(was_reading ? PartState::kUnresponsive : PartState::kWaiting,
       absl::StrFormat("%s. Next look in %s", failure.message(), Seconds(retry_)));
   const Instant next = clock_.Now() + retry_;
-  retry_ = std::min(retry_ * 2, options_.longest_retry);
+  // An engine that died is back within one reading of its return; a driver may take longer to come.
+  const milliseconds longest = LostConnection(failure)
+                                   ? std::max(options_.period, options_.first_retry)
+                                   : options_.longest_retry;
+  retry_ = std::min({retry_ * 2, longest, options_.longest_retry});
   return clock_.WaitUntil(next, stop);
 }
 
@@ -150,8 +187,10 @@ void Reader::SayWhatIsRead() {
   std::string what = absl::StrFormat("%s: %d GPUs, %d MIG instances, read every %s",
                                      source_->Describe(), topology_->gpus.size(),
                                      topology_->instances.size(), Seconds(options_.period));
-  if (watch_.profiling_refused) {
-    Say(PartState::kDegraded, what + "; profiling fields are absent: " + watch_.reason);
+  if (!look_failure_.empty()) {
+    Say(PartState::kDegraded, what + "; the devices are as last seen, since " + look_failure_);
+  } else if (!watch_.reason.empty()) {
+    Say(PartState::kDegraded, what + "; some fields are absent: " + watch_.reason);
   } else {
     Say(PartState::kOk, std::move(what));
   }

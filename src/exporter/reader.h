@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "base/wakeup.h"
 #include "exporter/call_guard.h"
+#include "exporter/voices.h"
 #include "fields/field.h"
 #include "sample/grid.h"
 #include "source/source.h"
@@ -41,6 +42,7 @@ struct ReaderOptions {
   std::chrono::milliseconds period{30'000};
   std::chrono::milliseconds stale_after{90'000};       // Samples older than this are withdrawn.
   std::chrono::milliseconds rediscover_every{10'000};  // How often devices are looked for again.
+  std::chrono::milliseconds rewatch_every{60'000};     // How often a refused field is tried again.
   std::chrono::milliseconds first_retry{1'000};
   std::chrono::milliseconds longest_retry{10'000};
 };
@@ -66,9 +68,14 @@ class Reader {
   Status Discover();
   Status WatchFields();
   Status Read();
+  StatusOr<std::shared_ptr<Grid>> ReadGrid();
   // Reads until a call fails (its status) or `stop` is requested (OK).
   Status ReadUntilFailure(const std::stop_token& stop);
-  Status RediscoverIfDue();
+  Status LookAgainIfDue();
+  // Looks for the devices and watches them if they have changed.  An engine that answers
+  // everything but this costs no readings.
+  Status LookAgain();
+  bool AllIsWell() const;
   bool WaitAfterFailure(const Status& failure, const std::stop_token& stop);
   void Say(PartState state, std::string detail);
   void SayWhatIsRead();
@@ -82,7 +89,10 @@ class Reader {
   std::unique_ptr<Source> source_;
   std::shared_ptr<const Topology> topology_;
   WatchResult watch_;
+  Voices voices_;
+  std::string look_failure_;  // Why the devices cannot be looked for; empty: they can.
   Instant discovered_at_{};
+  Instant watched_at_{};
   uint64_t epoch_ = 0;
   std::chrono::milliseconds retry_;
   SourceStatus status_;

@@ -142,8 +142,57 @@ TEST_F(ReaderTest, RefusedProfilingIsADegradationWithItsReason) {
   driver_.RefuseProfiling("the profiling module is absent");
   Start();
   EXPECT_EQ(status().state, PartState::kDegraded);
-  EXPECT_NE(status().detail.find("profiling fields are absent: the profiling module is absent"),
+  EXPECT_NE(status().detail.find("some fields are absent: the profiling module is absent"),
             std::string::npos);
+}
+
+TEST_F(ReaderTest, TriesRefusedFieldsAgainEachMinute) {
+  driver_.RefuseProfiling("the profiling module is absent");
+  Start();
+  for (int i = 0; i < 59; ++i) {
+    Step(seconds(1));
+  }
+  EXPECT_EQ(driver_.watches(), 1);
+  driver_.AcceptProfiling();
+  Step(seconds(1));
+  Step(seconds(1));
+  EXPECT_EQ(driver_.watches(), 2);
+  EXPECT_EQ(status().state, PartState::kOk);
+}
+
+TEST_F(ReaderTest, LooksAtOnceWhenADeviceFallsSilent) {
+  Start();
+  const int looks = driver_.discoveries();
+  Topology lost = FakeDriver::Gpus(2);
+  lost.gpus[1].state = DeviceState::kLost;
+  driver_.SetTopology(lost);
+  driver_.Silence(1);
+  Step(seconds(1));
+  EXPECT_EQ(driver_.discoveries(), looks + 1);
+  EXPECT_EQ(grid()->topology().gpus[1].state, DeviceState::kLost) << "on the same page";
+  EXPECT_TRUE(grid()->at(FieldRow{0}, EntityId{0}).present());
+  EXPECT_EQ(grid()->topology().epoch, 1U) << "the device stays on the page";
+  driver_.SetTopology(FakeDriver::Gpus(2));
+  driver_.Speak();
+  Step(seconds(1));
+  EXPECT_EQ(grid()->topology().gpus[1].state, DeviceState::kOk) << "while one is lost, each cycle";
+}
+
+TEST_F(ReaderTest, ReadsOnWhileTheDevicesCannotBeLookedFor) {
+  Start();
+  driver_.FailDiscover(absl::InternalError("counts 99 GPUs"));
+  Step(seconds(11));
+  const std::shared_ptr<const Grid> before = grid();
+  Step(seconds(1));
+  EXPECT_NE(grid(), before);
+  EXPECT_TRUE(grid()->at(FieldRow{0}, EntityId{0}).present());
+  EXPECT_EQ(status().state, PartState::kDegraded);
+  EXPECT_EQ(status().detail,
+            "fake driver: 2 GPUs, 0 MIG instances, read every 1 s; the devices are as last seen, "
+            "since counts 99 GPUs");
+  driver_.FailDiscover(absl::OkStatus());
+  Step(seconds(1));
+  EXPECT_EQ(status().state, PartState::kOk);
 }
 
 TEST_F(ReaderTest, TheWatchdogFreesAHungReading) {
@@ -182,24 +231,6 @@ TEST(CallGuard, ShowsTheRunningCallAndRemembersTheLast) {
   EXPECT_FALSE(guard.Current().has_value());
   EXPECT_EQ(guard.LastSeconds()[static_cast<size_t>(SourceCall::kRead)], 10.0);
   EXPECT_EQ(guard.LastSeconds()[static_cast<size_t>(SourceCall::kOpen)], std::nullopt);
-}
-
-TEST(CallGuard, InterruptsOnceAndOnlyWhereThereIsASource) {
-  ManualClock clock;
-  FakeDriver driver;
-  FakeSource source(driver);
-  CallGuard guard(clock, seconds(10));
-  guard.InterruptNow();
-  {
-    const CallGuard::Scope scope(guard, nullptr, SourceCall::kOpen);
-    guard.InterruptNow();
-  }
-  EXPECT_EQ(guard.interrupts(), 0U);
-  const CallGuard::Scope scope(guard, &source, SourceCall::kDiscover);
-  guard.InterruptNow();
-  guard.InterruptNow();
-  EXPECT_EQ(guard.interrupts(), 1U);
-  EXPECT_EQ(driver.interrupts(), 1);
 }
 
 TEST(WithdrawStale, TakesOldValuesButKeepsEvents) {

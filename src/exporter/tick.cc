@@ -56,6 +56,7 @@ TickFacts Tick::Gather() {
   facts.running = sources_.guard.Current();
   facts.call_seconds = sources_.guard.LastSeconds();
   facts.interrupts = sources_.guard.interrupts();
+  facts.written_off = static_cast<size_t>(sources_.written_off.load());
   facts.pods = sources_.pods.Get();
   facts.pods_age = duration_cast<milliseconds>(facts.now - facts.pods->answered_at);
   facts.usage = ReadProcessUsage();

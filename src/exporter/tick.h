@@ -47,6 +47,7 @@ struct TickSources {
   const Published<SourceStatus>& source;
   const Published<PodFacts>& pods;
   const CallGuard& guard;
+  const std::atomic<int>& written_off;  // Threads that hang in a foreign call for good.
 };
 
 class Tick {

@@ -78,7 +78,8 @@ class Node {
     options.counters = counters_;
     options.view.hostname = "gpu-node-0";
     options.view.kubernetes = true;
-    tick_.emplace(std::move(options), TickSources{grids_, source_, pods_, guard_}, clock_, wakeup_);
+    tick_.emplace(std::move(options), TickSources{grids_, source_, pods_, guard_, written_off_},
+                  clock_, wakeup_);
   }
 
   Tick& tick() { return *tick_; }
@@ -108,6 +109,7 @@ class Node {
   ManualClock clock_;
   Wakeup wakeup_;
   CallGuard guard_{clock_, std::chrono::seconds(10)};
+  std::atomic<int> written_off_ = 0;
   std::vector<Counter> counters_;
   Published<Grid> grids_;
   Published<SourceStatus> source_;

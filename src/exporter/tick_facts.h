@@ -32,6 +32,7 @@ struct TickFacts {
   std::optional<CallGuard::Running> running;   // The vendor call that runs now.
   std::array<std::optional<double>, kSourceCallCount> call_seconds;
   uint64_t interrupts = 0;
+  size_t written_off = 0;  // Threads that hang in a foreign call and are waited for no longer.
 
   std::shared_ptr<const PodFacts> pods;  // Never null.
   std::chrono::milliseconds pods_age{};  // Since the last good answer.

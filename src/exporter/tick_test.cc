@@ -39,8 +39,8 @@ class TickTest : public ::testing::Test {
       options.views = views_;
       options.view.hostname = "node-a";
       options.view.kubernetes = true;
-      tick_.emplace(std::move(options), TickSources{grids_, source_, pods_, guard_}, clock_,
-                    wakeup_);
+      tick_.emplace(std::move(options), TickSources{grids_, source_, pods_, guard_, written_off_},
+                    clock_, wakeup_);
     }
     return *tick_;
   }
@@ -77,6 +77,7 @@ class TickTest : public ::testing::Test {
   ManualClock clock_;
   Wakeup wakeup_;
   CallGuard guard_{clock_, seconds(10)};
+  std::atomic<int> written_off_ = 0;
   Published<Grid> grids_;
   Published<SourceStatus> source_;
   Published<PodFacts> pods_;

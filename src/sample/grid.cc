@@ -29,6 +29,17 @@ std::optional<FieldRow> Grid::RowOf(uint16_t field_id) const {
   return FieldRow{static_cast<uint16_t>(found - fields_.begin())};
 }
 
+bool Grid::HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const {
+  for (uint16_t row = 0; row < fields_.size(); ++row) {
+    const Value& value = at(FieldRow{row}, entity);
+    const bool is_number = value.present() && value.kind() != Value::Kind::kText;
+    if (is_number && std::chrono::milliseconds(value.age_ms()) <= limit) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void Grid::Clear(Absence reason) {
   std::ranges::fill(values_, Value::OfAbsence(reason));
   text_count_ = 0;

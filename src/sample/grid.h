@@ -49,6 +49,10 @@ class Grid {
   }
   const std::vector<Value>& cells() const { return values_; }
 
+  // Whether the column of `entity` has a number not older than `limit`.  Texts do not count:
+  // identity outlives a device.
+  bool HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const;
+
   // Makes every cell absent for `reason`; texts are forgotten, their memory is kept.
   void Clear(Absence reason);
 

@@ -18,6 +18,10 @@ namespace {
 using Kind = DcgmEndpoint::Kind;
 using abi::DcgmCapability;
 
+// Each ends after two minutes at the latest (DCGM 4.6.0, observed); with an engine behind a network
+// that has gone silent, the next try may be the one that succeeds.
+constexpr int kMaxHungConnects = 3;
+
 constexpr std::string_view kUnixScheme = "unix://";
 constexpr std::string_view kTcpScheme = "tcp://";
 
@@ -44,6 +48,34 @@ bool HasGoodPort(std::string_view address) {
 std::string NameOf(const DcgmEndpoint& endpoint) {
   return endpoint.kind == Kind::kEmbedded ? "the embedded DCGM engine"
                                           : "the host engine " + endpoint.address;
+}
+
+// What a connect has come to.
+struct Connected {
+  abi::dcgmReturn_t code = abi::DCGM_ST_OK;
+  abi::dcgmHandle_t handle = 0;
+};
+
+Connected ConnectRemote(const abi::DcgmLibrary& library, const DcgmEndpoint& endpoint,
+                        std::chrono::milliseconds timeout) {
+  Connected result;
+  const bool is_socket = endpoint.kind == Kind::kUnixSocket;
+  const auto timeout_ms = static_cast<uint32_t>(timeout.count());
+  if (library.Has(DcgmCapability::kConnection)) {
+    abi::dcgmConnectV3Params_v1 parameters{};
+    parameters.version = abi::dcgmConnectV3Params_version1;
+    parameters.timeoutMs = timeout_ms;
+    const std::string address =
+        std::string(is_socket ? kUnixScheme : kTcpScheme) + endpoint.address;
+    result.code = library.api.dcgmConnect_v3(address.c_str(), &parameters, &result.handle);
+    return result;
+  }
+  abi::dcgmConnectV2Params_v2 parameters{};
+  parameters.version = abi::dcgmConnectV2Params_version2;
+  parameters.timeoutMs = timeout_ms;
+  parameters.addressIsUnixSocket = is_socket ? 1 : 0;
+  result.code = library.api.dcgmConnect_v2(endpoint.address.c_str(), &parameters, &result.handle);
+  return result;
 }
 
 std::string VersionIn(const abi::dcgmVersionInfo_v2& version) {
@@ -97,11 +129,12 @@ std::string ParseDcgmVersion(std::string_view build_info) {
 }
 
 DcgmConnection::DcgmConnection(const abi::DcgmLibrary& library, DcgmEndpoint endpoint,
-                               std::chrono::milliseconds timeout)
+                               std::chrono::milliseconds timeout, ThreadTally written_off)
     : library_(library),
       endpoint_(std::move(endpoint)),
       timeout_(timeout),
-      engine_name_(NameOf(endpoint_)) {
+      engine_name_(NameOf(endpoint_)),
+      connects_(kMaxHungConnects, std::move(written_off)) {
   NoteVersions();
 }
 
@@ -143,32 +176,27 @@ Status DcgmConnection::OpenEmbedded() {
   return absl::OkStatus();
 }
 
-abi::dcgmReturn_t DcgmConnection::ConnectRemote(abi::dcgmHandle_t& handle) const {
-  const bool is_socket = endpoint_.kind == Kind::kUnixSocket;
-  const auto timeout_ms = static_cast<uint32_t>(timeout_.count());
-  if (library_.Has(DcgmCapability::kConnection)) {
-    abi::dcgmConnectV3Params_v1 parameters{};
-    parameters.version = abi::dcgmConnectV3Params_version1;
-    parameters.timeoutMs = timeout_ms;
-    const std::string address =
-        std::string(is_socket ? kUnixScheme : kTcpScheme) + endpoint_.address;
-    return library_.api.dcgmConnect_v3(address.c_str(), &parameters, &handle);
-  }
-  abi::dcgmConnectV2Params_v2 parameters{};
-  parameters.version = abi::dcgmConnectV2Params_version2;
-  parameters.timeoutMs = timeout_ms;
-  parameters.addressIsUnixSocket = is_socket ? 1 : 0;
-  return library_.api.dcgmConnect_v2(endpoint_.address.c_str(), &parameters, &handle);
-}
-
 Status DcgmConnection::OpenRemote() {
-  abi::dcgmHandle_t handle = kNone;
-  const abi::dcgmReturn_t code = ConnectRemote(handle);
-  if (code != abi::DCGM_ST_OK) {
-    return DcgmStatus(library_.api, code, engine_name_ + " does not answer",
+  const std::optional<Connected> connected = connects_.Run<Connected>(
+      [library = library_, endpoint = endpoint_, timeout = timeout_] {
+        return ConnectRemote(library, endpoint, timeout);
+      },
+      [api = library_.api](const Connected& late) {
+        if (late.code == abi::DCGM_ST_OK) {
+          api.dcgmDisconnect(late.handle);
+        }
+      });
+  if (!connected) {
+    return absl::UnavailableError(absl::StrFormat(
+        "%s takes the connection and says nothing; %d connecting %s written off. Restart it if it "
+        "hangs",
+        engine_name_, connects_.out(), connects_.out() == 1 ? "thread is" : "threads are"));
+  }
+  if (connected->code != abi::DCGM_ST_OK) {
+    return DcgmStatus(library_.api, connected->code, engine_name_ + " does not answer",
                       "Start nv-hostengine there, or correct the address");
   }
-  handle_ = handle;
+  handle_ = connected->handle;
   return absl::OkStatus();
 }
 
@@ -198,6 +226,9 @@ void DcgmConnection::Close() {
 }
 
 void DcgmConnection::ShutDown() {
+  if (connects_.out() > 0) {
+    return;  // Shutting down would wait behind them.
+  }
   if (initialised_) {
     library_.api.dcgmShutdown();
     initialised_ = false;
@@ -205,6 +236,9 @@ void DcgmConnection::ShutDown() {
 }
 
 void DcgmConnection::Interrupt() noexcept {
+  if (connects_.GiveUp()) {
+    return;
+  }
   // A handle that the source thread gives up at this moment may be disconnected twice: that is
   // harmless.
   const abi::dcgmHandle_t handle = handle_.load();

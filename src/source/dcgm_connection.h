@@ -3,8 +3,9 @@
 // Opening ends with a cheap call, because a connect to an engine that hangs reports success and
 // leaves a dead handle (DCGM 4.6.0, observed).  Owned and called by the source thread, but for
 // Interrupt and Describe, which any thread may call.  Interrupt frees a request that hangs, by
-// disconnecting under it; a connect that hangs cannot be freed, nor an embedded engine whose driver
-// blocks.  Must not be destroyed while a call hangs: shutting the library down would wait for it.
+// disconnecting under it.  A connect that hangs cannot be freed (it takes two minutes, whatever its
+// time-out says), so it runs on a thread that Interrupt writes off.  An embedded engine whose
+// driver blocks stays blocked.  Must not be destroyed while a call hangs.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <string_view>
 
 #include "abi/load.h"
+#include "base/foreign_calls.h"
 #include "base/published.h"
 #include "base/status.h"
 
@@ -35,9 +37,9 @@ std::string ParseDcgmVersion(std::string_view build_info);
 
 class DcgmConnection {
  public:
-  // Borrows `library`, which outlives the connection.
+  // Borrows `library`, which outlives the connection.  `written_off` counts connects that hang.
   DcgmConnection(const abi::DcgmLibrary& library, DcgmEndpoint endpoint,
-                 std::chrono::milliseconds timeout);
+                 std::chrono::milliseconds timeout, ThreadTally written_off = NewThreadTally());
   ~DcgmConnection();
   DcgmConnection(const DcgmConnection&) = delete;
   DcgmConnection& operator=(const DcgmConnection&) = delete;
@@ -50,6 +52,7 @@ class DcgmConnection {
   void Close();
 
   bool is_open() const { return handle_.load() != kNone; }
+  bool is_embedded() const { return endpoint_.kind == DcgmEndpoint::Kind::kEmbedded; }
   abi::dcgmHandle_t handle() const { return handle_.load(); }
 
   void Interrupt() noexcept;
@@ -64,7 +67,6 @@ class DcgmConnection {
 
   Status OpenEmbedded();
   Status OpenRemote();
-  abi::dcgmReturn_t ConnectRemote(abi::dcgmHandle_t& handle) const;
   Status Verify();
   void ShutDown();
   void NoteVersions();
@@ -73,6 +75,7 @@ class DcgmConnection {
   const DcgmEndpoint endpoint_;
   const std::chrono::milliseconds timeout_;
   const std::string engine_name_;
+  ForeignCalls connects_;
   bool initialised_ = false;
   std::atomic<abi::dcgmHandle_t> handle_ = kNone;
   Published<std::string> description_;

@@ -1,8 +1,9 @@
 // Device facts from DCGM, with the few that only NVML has.
 //
 // Puts together the connection, the discovery, the watches and the reader, and keeps the one rule
-// between them: when a call says that the connection is gone, all handles and ids are given up at
-// once and the next Discover connects anew.  Threads as source.h says.
+// between them: when a call says that the connection is gone, or the engine has told nothing for
+// too long (silence.h), all handles and ids are given up at once and the next Discover connects
+// anew. Threads as source.h says.
 #pragma once
 
 #include <chrono>
@@ -17,25 +18,37 @@
 #include "source/dcgm_reader.h"
 #include "source/dcgm_watches.h"
 #include "source/nvml_identity.h"
+#include "source/silence.h"
 #include "source/source.h"
 
 namespace podgpu {
 
+struct DcgmSourceOptions {
+  DcgmEndpoint endpoint;
+  std::chrono::milliseconds connect_timeout{5000};
+  std::chrono::milliseconds mute_after{5000};  // Without a fresh number the engine is begun anew.
+  ThreadTally written_off = NewThreadTally();  // Counts connects that hang for good.
+};
+
 class DcgmSource final : public Source {
  public:
   // Borrows `clock`, which outlives the source.
-  DcgmSource(abi::DcgmLibrary library, DcgmEndpoint endpoint,
-             std::chrono::milliseconds connect_timeout, NvmlIdentity nvml, Clock& clock);
+  DcgmSource(abi::DcgmLibrary library, DcgmSourceOptions options, NvmlIdentity nvml, Clock& clock);
 
   StatusOr<Topology> Discover() override;
   StatusOr<WatchResult> Watch(const Topology& topology, const std::vector<const Field*>& fields,
                               std::chrono::microseconds period) override;
   Status Read(Grid& grid) override;
-  void Interrupt() noexcept override { connection_.Interrupt(); }
+  void Interrupt() noexcept override {
+    if (!nvml_.GiveUp()) {
+      connection_.Interrupt();
+    }
+  }
   std::string Describe() const override { return connection_.Describe(); }
 
  private:
   StatusOr<Topology> Look();
+  Status BreakOffIfMute(const Grid& grid);
   // Gives handles and ids up when `status` says that they are worth nothing; returns `status` with
   // the engine's name in front.
   Status Noticed(const Status& status);
@@ -47,6 +60,9 @@ class DcgmSource final : public Source {
   DcgmWatches watches_;
   DcgmReader reader_;
   NvmlIdentity nvml_;
+  const std::chrono::milliseconds mute_after_;
+  Silence empty_;  // The embedded engine lists no GPU.
+  Silence mute_;   // No device has a fresh number.
 };
 
 }  // namespace podgpu

@@ -74,21 +74,63 @@ StatusOr<WatchResult> DcgmWatches::Start(dcgmHandle_t handle, const Topology& to
   PODGPU_CHECK(period.count() > 0);
   Stop(handle);
   period_ = period;
+  topology_ = topology;
   SortOutFields(fields);
   WatchResult result;
   const auto start = [&]() -> Status {
     PODGPU_RETURN_IF_ERROR(FilterProfiling(handle, topology, result));
     PODGPU_RETURN_IF_ERROR(MakeGroups(handle, topology));
-    for (const Batch& batch : MakeBatches(fields)) {
-      PODGPU_RETURN_IF_ERROR(WatchBatch(handle, batch, result));
-    }
-    return absl::OkStatus();
+    const std::vector<bool> all(fields_.size(), true);
+    return WatchAll(handle, MakeBatches(fields, all), result);
   };
   if (Status status = start(); !status.ok()) {
     Stop(handle);
     return status;
   }
   return result;
+}
+
+bool DcgmWatches::IsWorthRetrying(const Topology& topology, const std::vector<const Field*>& fields,
+                                  std::chrono::microseconds period) const {
+  const auto same_id = [](const WatchedField& watched, const Field* field) {
+    return watched.id == field->id;
+  };
+  return period_ == period && std::ranges::equal(fields_, fields, same_id) &&
+         SameDevices(topology_, topology) &&
+         std::ranges::any_of(fields_, &WatchedField::is_refused_by_engine);
+}
+
+WatchedField& DcgmWatches::FindWatched(uint16_t id) {
+  return *std::ranges::find(fields_, id, &WatchedField::id);
+}
+
+StatusOr<WatchResult> DcgmWatches::Retry(dcgmHandle_t handle, const Topology& topology,
+                                         const std::vector<const Field*>& fields) {
+  std::vector<bool> again(fields_.size(), false);
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    WatchedField& field = fields_[i];
+    again[i] = field.is_refused_by_engine;
+    field.is_refused = field.is_refused && !field.is_refused_by_engine;
+    field.is_refused_by_engine = false;
+  }
+  WatchResult result;
+  const auto retry = [&]() -> Status {
+    PODGPU_RETURN_IF_ERROR(FilterProfiling(handle, topology, result));
+    return WatchAll(handle, MakeBatches(fields, again), result);
+  };
+  if (Status status = retry(); !status.ok()) {
+    Stop(handle);
+    return status;
+  }
+  return result;
+}
+
+Status DcgmWatches::WatchAll(dcgmHandle_t handle, const std::vector<Batch>& batches,
+                             WatchResult& result) {
+  for (const Batch& batch : batches) {
+    PODGPU_RETURN_IF_ERROR(WatchBatch(handle, batch, result));
+  }
+  return absl::OkStatus();
 }
 
 void DcgmWatches::SortOutFields(const std::vector<const Field*>& fields) {
@@ -108,7 +150,7 @@ void DcgmWatches::SortOutFields(const std::vector<const Field*>& fields) {
 Status DcgmWatches::FilterProfiling(dcgmHandle_t handle, const Topology& topology,
                                     WatchResult& result) {
   const auto is_wanted = [](const WatchedField& field) {
-    return IsListedProfilingField(field.id) && !field.is_refused;
+    return IsListedProfilingField(field.id) && !field.is_refused && !field.is_watched;
   };
   if (std::ranges::none_of(fields_, is_wanted)) {
     return absl::OkStatus();
@@ -149,6 +191,7 @@ Status DcgmWatches::FilterProfiling(dcgmHandle_t handle, const Topology& topolog
   for (WatchedField& field : fields_) {
     if (is_wanted(field) && !offered.contains(field.id)) {
       field.Refuse(has_answer ? Absence::kNotSupported : Absence::kNotWatched);
+      field.is_refused_by_engine = !has_answer;
     }
   }
   return absl::OkStatus();
@@ -193,14 +236,14 @@ Status DcgmWatches::MakeGroups(dcgmHandle_t handle, const Topology& topology) {
   return absl::OkStatus();
 }
 
-std::vector<DcgmWatches::Batch> DcgmWatches::MakeBatches(
-    const std::vector<const Field*>& fields) const {
+std::vector<DcgmWatches::Batch> DcgmWatches::MakeBatches(const std::vector<const Field*>& fields,
+                                                         const std::vector<bool>& wanted) const {
   const double period_s = std::chrono::duration<double>(period_).count();
   Batch plain{{}, std::max(kKeepSeconds, 3 * period_s), false};
   Batch profiling{{}, plain.keep_s, true};
   Batch events{{}, std::max(kXidKeepSeconds, plain.keep_s), false};
   for (size_t i = 0; i < fields_.size(); ++i) {
-    if (fields_[i].is_refused) {
+    if (fields_[i].is_refused || !wanted[i]) {
       continue;
     }
     const bool is_profiling = fields[i]->profiling || IsListedProfilingField(fields_[i].id);
@@ -228,6 +271,9 @@ Status DcgmWatches::WatchBatch(dcgmHandle_t handle, const Batch& batch, WatchRes
   }
   const dcgmReturn_t code = TryWatch(handle, batch);
   if (code == abi::DCGM_ST_OK) {
+    for (const uint16_t id : batch.ids) {
+      FindWatched(id).is_watched = true;
+    }
     return absl::OkStatus();
   }
   if (batch.profiling && RefusesProfiling(code)) {
@@ -296,7 +342,9 @@ void DcgmWatches::Refuse(const Batch& batch, dcgmReturn_t code, WatchResult& res
       code == abi::DCGM_ST_BADPARAM ? Absence::kNotSupported : AbsenceOfDcgmStatus(code);
   std::string ids;
   for (const uint16_t id : batch.ids) {
-    std::ranges::find(fields_, id, &WatchedField::id)->Refuse(absence);
+    WatchedField& field = FindWatched(id);
+    field.Refuse(absence);
+    field.is_refused_by_engine = true;
     absl::StrAppendFormat(&ids, "%s%d", ids.empty() ? "" : ", ", id);
   }
   AddReason(result, absl::StrFormat("the engine refuses %s %s: %s",
@@ -355,6 +403,7 @@ void DcgmWatches::Forget() {
   groups_.clear();
   field_groups_.clear();
   period_ = {};
+  topology_ = {};
 }
 
 std::string DcgmWatches::NewName(std::string_view kind) {

@@ -36,6 +36,8 @@ struct Watchable {
 // A field among those asked for.
 struct WatchedField : Watchable {
   uint16_t id = 0;
+  bool is_refused_by_engine = false;  // Which may pass; what no device has stays refused.
+  bool is_watched = false;
   FieldDecoder decoder;
 };
 
@@ -57,6 +59,11 @@ class DcgmWatches {
                               const std::vector<const Field*>& fields,
                               std::chrono::microseconds period);
 
+  // Tries again what the engine refused; everything else goes on untouched.  After a failure
+  // nothing is watched.
+  StatusOr<WatchResult> Retry(abi::dcgmHandle_t handle, const Topology& topology,
+                              const std::vector<const Field*>& fields);
+
   // Notes which devices `now` shows lost, and takes in those that were lost at Start and are back.
   Status NoteStates(abi::dcgmHandle_t handle, const Topology& now);
 
@@ -67,6 +74,9 @@ class DcgmWatches {
   void Forget();
 
   bool is_started() const { return period_.count() > 0; }
+  // Whether Start was given the same, and the engine refused a part of it.
+  bool IsWorthRetrying(const Topology& topology, const std::vector<const Field*>& fields,
+                       std::chrono::microseconds period) const;
 
   // As many as the fields and the entities of the topology given to Start, in their order.
   const std::vector<WatchedField>& fields() const { return fields_; }
@@ -87,17 +97,22 @@ class DcgmWatches {
   void SortOutFields(const std::vector<const Field*>& fields);
   Status FilterProfiling(abi::dcgmHandle_t handle, const Topology& topology, WatchResult& result);
   Status MakeGroups(abi::dcgmHandle_t handle, const Topology& topology);
-  std::vector<Batch> MakeBatches(const std::vector<const Field*>& fields) const;
+  // Of the fields that are not refused and whose place in `wanted` is true.
+  std::vector<Batch> MakeBatches(const std::vector<const Field*>& fields,
+                                 const std::vector<bool>& wanted) const;
+  Status WatchAll(abi::dcgmHandle_t handle, const std::vector<Batch>& batches, WatchResult& result);
   Status WatchBatch(abi::dcgmHandle_t handle, const Batch& batch, WatchResult& result);
   abi::dcgmReturn_t TryWatch(abi::dcgmHandle_t handle, const Batch& batch);
   abi::dcgmReturn_t WatchGroup(abi::dcgmHandle_t handle, size_t group, const FieldGroup& fields);
   void Refuse(const Batch& batch, abi::dcgmReturn_t code, WatchResult& result);
+  WatchedField& FindWatched(uint16_t id);
   std::string NewName(std::string_view kind);
 
   const abi::DcgmLibrary& library_;
   const Clock& clock_;
   int names_ = 0;
   std::chrono::microseconds period_{};
+  Topology topology_;
   std::vector<WatchedField> fields_;
   std::vector<WatchedDevice> devices_;
   std::vector<uint32_t> gpu_ids_;  // Of each device's GPU.

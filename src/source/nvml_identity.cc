@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 
@@ -30,46 +32,48 @@ ComputeInstance* FindCompute(Topology& topology, size_t gpu_index, uint32_t gpu_
   return nullptr;
 }
 
-}  // namespace
+// What one look has found.
+struct Found {
+  std::string reason;  // Why something stays unknown; empty when nothing does.
+  std::map<std::string, uint32_t> minor_numbers;
+  std::vector<GpuInstance> instances;
+};
 
-std::string NvmlIdentity::Words(nvmlReturn_t code) const {
-  const char* words = library_.api.nvmlErrorString(code);
-  return words == nullptr ? absl::StrFormat("NVML %d", code)
-                          : absl::StrFormat("NVML %d: %s", code, words);
-}
+// A look at the driver: init, questions, shutdown.  Uses nothing but its own copies, since its
+// thread may be written off.
+class Look {
+ public:
+  Look(abi::NvmlLibrary library, Topology topology)
+      : library_(std::move(library)), topology_(std::move(topology)) {}
 
-void NvmlIdentity::Fill(Topology& topology) {
-  topology.nvml_absence = FillAll(topology);
-  for (Gpu& gpu : topology.gpus) {
-    const auto found = minor_numbers_.find(gpu.uuid);
-    gpu.minor_known = found != minor_numbers_.end();
-    gpu.minor_number = gpu.minor_known ? found->second : gpu.gpu_id;
-  }
-}
+  Found Run();
 
-std::string NvmlIdentity::FillAll(Topology& topology) {
-  if (!is_loaded_) {
-    StatusOr<abi::NvmlLibrary> loaded = load_();
-    if (!loaded.ok()) {
-      return std::string(loaded.status().message());
-    }
-    library_ = *std::move(loaded);
-    is_loaded_ = true;
-  }
+ private:
+  std::string FillGpu(size_t gpu_index);
+  std::string FillMigDevices(size_t gpu_index, nvmlDevice_t gpu);
+  std::string Words(nvmlReturn_t code) const;
+
+  const abi::NvmlLibrary library_;
+  Topology topology_;
+  Found found_;
+};
+
+Found Look::Run() {
   if (const nvmlReturn_t code = library_.api.nvmlInit_v2(); code != abi::NVML_SUCCESS) {
-    return absl::StrFormat("%s does not initialise (%s)", library_.name, Words(code));
+    found_.reason = absl::StrFormat("%s does not initialise (%s)", library_.name, Words(code));
+    return std::move(found_);
   }
-  std::string first_reason;
-  for (size_t i = 0; i < topology.gpus.size(); ++i) {
-    const std::string reason = FillGpu(topology, i);
-    first_reason = first_reason.empty() ? reason : first_reason;
+  for (size_t i = 0; i < topology_.gpus.size(); ++i) {
+    const std::string reason = FillGpu(i);
+    found_.reason = found_.reason.empty() ? reason : found_.reason;
   }
   library_.api.nvmlShutdown();
-  return first_reason;
+  found_.instances = std::move(topology_.instances);
+  return std::move(found_);
 }
 
-std::string NvmlIdentity::FillGpu(Topology& topology, size_t gpu_index) {
-  const Gpu& gpu = topology.gpus[gpu_index];
+std::string Look::FillGpu(size_t gpu_index) {
+  const Gpu& gpu = topology_.gpus[gpu_index];
   if (gpu.state == DeviceState::kLost) {
     return "";
   }
@@ -80,24 +84,23 @@ std::string NvmlIdentity::FillGpu(Topology& topology, size_t gpu_index) {
   }
   uint32_t minor_number = 0;
   if (library_.api.nvmlDeviceGetMinorNumber(device, &minor_number) == abi::NVML_SUCCESS) {
-    minor_numbers_[gpu.uuid] = minor_number;
+    found_.minor_numbers[gpu.uuid] = minor_number;
   }
   const auto is_here = [&](const GpuInstance& instance) { return instance.gpu == gpu_index; };
-  if (std::ranges::none_of(topology.instances, is_here)) {
+  if (std::ranges::none_of(topology_.instances, is_here)) {
     return "";
   }
   if (!library_.Has(abi::NvmlCapability::kMig)) {
     return library_.off.front();
   }
-  return FillMigDevices(topology, gpu_index, device);
+  return FillMigDevices(gpu_index, device);
 }
 
-std::string NvmlIdentity::FillMigDevices(Topology& topology, size_t gpu_index,
-                                         nvmlDevice_t gpu) const {
+std::string Look::FillMigDevices(size_t gpu_index, nvmlDevice_t gpu) {
   const abi::NvmlTable& api = library_.api;
   const auto complaint = [&](nvmlReturn_t code) {
     return absl::StrFormat("NVML does not list the MIG devices of GPU %d (%s)",
-                           topology.gpus[gpu_index].gpu_id, Words(code));
+                           topology_.gpus[gpu_index].gpu_id, Words(code));
   };
   uint32_t count = 0;
   if (const nvmlReturn_t code = api.nvmlDeviceGetMaxMigDeviceCount(gpu, &count);
@@ -121,11 +124,79 @@ std::string NvmlIdentity::FillMigDevices(Topology& topology, size_t gpu_index,
       return complaint(code);
     }
     if (ComputeInstance* compute =
-            FindCompute(topology, gpu_index, gpu_instance_id, compute_instance_id)) {
+            FindCompute(topology_, gpu_index, gpu_instance_id, compute_instance_id)) {
       compute->mig_uuid = DecodeText(uuid.data(), uuid.size()).value_or("");
     }
   }
   return "";
+}
+
+std::string Look::Words(nvmlReturn_t code) const {
+  const char* words = library_.api.nvmlErrorString(code);
+  return words == nullptr ? absl::StrFormat("NVML %d", code)
+                          : absl::StrFormat("NVML %d: %s", code, words);
+}
+
+bool SameIds(const ComputeInstance& a, const ComputeInstance& b) {
+  return a.compute_instance_id == b.compute_instance_id && a.entity_id == b.entity_id;
+}
+
+bool SameLayout(const GpuInstance& a, const GpuInstance& b) {
+  return a.gpu == b.gpu && a.gpu_instance_id == b.gpu_instance_id && a.entity_id == b.entity_id &&
+         std::ranges::equal(a.compute_instances, b.compute_instances, SameIds);
+}
+
+}  // namespace
+
+void NvmlIdentity::Fill(Topology& topology) {
+  topology.nvml_absence = IsComplete(topology) ? "" : Ask(topology);
+  for (Gpu& gpu : topology.gpus) {
+    const auto found = minor_numbers_.find(gpu.uuid);
+    gpu.minor_known = found != minor_numbers_.end();
+    gpu.minor_number = gpu.minor_known ? found->second : gpu.gpu_id;
+  }
+}
+
+// UUIDs of MIG devices change when a layout is made again, which nothing else tells; the rest stays
+// as it is.
+bool NvmlIdentity::IsComplete(const Topology& topology) const {
+  return topology.instances.empty() && std::ranges::all_of(topology.gpus, [&](const Gpu& gpu) {
+           return gpu.state == DeviceState::kLost || minor_numbers_.contains(gpu.uuid);
+         });
+}
+
+std::string NvmlIdentity::Ask(Topology& topology) {
+  if (!is_loaded_) {
+    StatusOr<abi::NvmlLibrary> loaded = load_();
+    if (!loaded.ok()) {
+      return std::string(loaded.status().message());
+    }
+    library_ = *std::move(loaded);
+    is_loaded_ = true;
+  }
+  std::optional<Found> found = looks_.Run<Found>(
+      [library = library_, topology] { return Look(library, topology).Run(); }, [](Found&) {});
+  if (!found) {
+    RecallMigUuids(topology);
+    return absl::StrFormat(
+        "%s has not returned from a call; MIG UUIDs stay as they were until it does",
+        library_.name);
+  }
+  found->minor_numbers.merge(minor_numbers_);  // What was told now goes before what was known.
+  minor_numbers_ = std::move(found->minor_numbers);
+  if (found->instances.empty()) {
+    RecallMigUuids(topology);
+  } else {
+    topology.instances = std::move(found->instances);
+    instances_ = topology.instances;
+  }
+  return std::move(found->reason);
+}
+
+void NvmlIdentity::RecallMigUuids(Topology& topology) const {
+  if (std::ranges::equal(topology.instances, instances_, SameLayout)) {
+    topology.instances = instances_;
+  }
 }
 
 }  // namespace podgpu

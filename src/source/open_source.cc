@@ -8,15 +8,20 @@
 namespace podgpu {
 
 StatusOr<std::unique_ptr<Source>> OpenDcgmSource(const SourceOptions& options,
-                                                 LibraryLoader& loader, Clock& clock) {
+                                                 LibraryLoader& loader, Clock& clock,
+                                                 const ThreadTally& written_off) {
   DcgmEndpoint endpoint;
   if (!options.address.empty()) {
     PODGPU_ASSIGN_OR_RETURN(endpoint, ParseDcgmAddress(options.address));
   }
   PODGPU_ASSIGN_OR_RETURN(abi::DcgmLibrary library, abi::LoadDcgm(loader, options.dcgm_library));
-  NvmlIdentity nvml([&loader, path = options.nvml_library] { return abi::LoadNvml(loader, path); });
-  return std::make_unique<DcgmSource>(std::move(library), std::move(endpoint),
-                                      options.connect_timeout, std::move(nvml), clock);
+  NvmlIdentity nvml([&loader, path = options.nvml_library] { return abi::LoadNvml(loader, path); },
+                    written_off);
+  DcgmSourceOptions dcgm{.endpoint = std::move(endpoint),
+                         .connect_timeout = options.connect_timeout,
+                         .mute_after = options.mute_after,
+                         .written_off = written_off};
+  return std::make_unique<DcgmSource>(std::move(library), std::move(dcgm), std::move(nvml), clock);
 }
 
 }  // namespace podgpu

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/foreign_calls.h"
 #include "base/library.h"
 #include "base/status.h"
 #include "source/source.h"
@@ -20,10 +21,13 @@ struct SourceOptions {
   std::string nvml_library;  // Path of libnvidia-ml; empty: searched for.
   std::string address;       // Of a remote engine (dcgm_connection.h); empty: embedded.
   std::chrono::milliseconds connect_timeout{5000};
+  std::chrono::milliseconds mute_after{5000};  // Without a fresh number the engine is begun anew.
 };
 
 // kInvalidArgument for a bad address; otherwise as abi::LoadDcgm, and worth another try later.
+// `written_off` counts the threads that hang in a vendor call for good.
 StatusOr<std::unique_ptr<Source>> OpenDcgmSource(const SourceOptions& options,
-                                                 LibraryLoader& loader, Clock& clock);
+                                                 LibraryLoader& loader, Clock& clock,
+                                                 const ThreadTally& written_off = NewThreadTally());
 
 }  // namespace podgpu

@@ -43,7 +43,7 @@ class Source {
   virtual StatusOr<Topology> Discover() = 0;
 
   // Has `fields` sampled every `period` on all entities of `topology`, in place of what was watched
-  // before.
+  // before.  Called again with the same after a refusal, it tries only that again.
   virtual StatusOr<WatchResult> Watch(const Topology& topology,
                                       const std::vector<const Field*>& fields,
                                       std::chrono::microseconds period) = 0;
@@ -53,7 +53,8 @@ class Source {
   // Status.
   virtual Status Read(Grid& grid) = 0;
 
-  // From the watchdog, while another call hangs: makes it return if the library allows that.
+  // From the watchdog, while another call hangs: makes it return if the library allows that, or if
+  // its thread can be written off (base/foreign_calls.h).
   // Returns at once.
   virtual void Interrupt() noexcept = 0;
 

@@ -69,7 +69,8 @@ struct Node {
   DcgmSource& source() {
     if (!made) {
       made = std::make_unique<DcgmSource>(
-          dcgm.Library(), place, std::chrono::milliseconds(1000),
+          dcgm.Library(),
+          DcgmSourceOptions{.endpoint = place, .connect_timeout = std::chrono::milliseconds(1000)},
           NvmlIdentity([this]() -> StatusOr<abi::NvmlLibrary> { return nvml.Library(); }), clock);
     }
     return *made;

@@ -57,6 +57,9 @@ nvmlReturn_t Call(const char* symbol, Body body) {
 }
 
 nvmlReturn_t Init() {
+  if (Current()->before_init) {
+    Current()->before_init();
+  }
   const nvmlReturn_t code = Enter("nvmlInit_v2");
   Current()->initialisations += 1;
   Current()->initialised += code == NVML_SUCCESS ? 1 : 0;

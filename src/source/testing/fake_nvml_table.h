@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ class FakeNvml {
   std::vector<FakeNvmlGpu> gpus;
   bool has_mig = true;                               // The library has the MIG symbols.
   std::map<std::string, abi::nvmlReturn_t> failing;  // By symbol.
+  std::function<void()> before_init;                 // Runs at the beginning of nvmlInit_v2.
   int initialised = 0;                               // Balance of nvmlInit_v2 and nvmlShutdown.
   int initialisations = 0;
 };

@@ -1,0 +1,112 @@
+#include "exporter/call_guard.h"
+
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/manual_clock.h"
+#include "base/worker.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::seconds;
+
+// A source whose Interrupt takes as long as the test wants.
+class SlowToInterrupt final : public Source {
+ public:
+  StatusOr<Topology> Discover() override { return Topology{}; }
+  StatusOr<WatchResult> Watch(const Topology& /*topology*/,
+                              const std::vector<const Field*>& /*fields*/,
+                              std::chrono::microseconds /*period*/) override {
+    return WatchResult{};
+  }
+  Status Read(Grid& /*grid*/) override { return absl::OkStatus(); }
+  void Interrupt() noexcept override {
+    ++interrupts;
+    begun.set_value();
+    release.get_future().wait();
+  }
+  std::string Describe() const override { return "slow"; }
+
+  std::atomic<int> interrupts = 0;
+  std::promise<void> begun;
+  std::promise<void> release;
+};
+
+TEST(CallGuard, TellsTheRunningCallWhileAnInterruptIsSlow) {
+  ManualClock clock;
+  CallGuard guard(clock, seconds(10));
+  SlowToInterrupt source;
+  const CallGuard::Scope scope(guard, &source, SourceCall::kRead);
+  clock.Advance(seconds(11));
+  std::jthread watchdog([&] { guard.InterruptNow(); });
+  source.begun.get_future().wait();
+  ASSERT_TRUE(guard.Current()) << "the page is made meanwhile";
+  EXPECT_TRUE(guard.Current()->past_deadline);
+  EXPECT_EQ(guard.interrupts(), 1U);
+  guard.InterruptNow();
+  EXPECT_EQ(source.interrupts, 1) << "a second one would only wait behind the first";
+  source.release.set_value();
+}
+
+// Notes when it is interrupted.
+class Counting final : public Source {
+ public:
+  StatusOr<Topology> Discover() override { return Topology{}; }
+  StatusOr<WatchResult> Watch(const Topology& /*topology*/,
+                              const std::vector<const Field*>& /*fields*/,
+                              std::chrono::microseconds /*period*/) override {
+    return WatchResult{};
+  }
+  Status Read(Grid& /*grid*/) override { return absl::OkStatus(); }
+  void Interrupt() noexcept override { ++interrupts; }
+  std::string Describe() const override { return "counting"; }
+
+  std::atomic<int> interrupts = 0;
+};
+
+TEST(CallGuard, InterruptsAgainEachTimeTheDeadlineHasPassed) {
+  ManualClock clock;
+  CallGuard guard(clock, seconds(10));
+  Counting source;
+  Worker watchdog;
+  const CallGuard::Scope scope(guard, &source, SourceCall::kDiscover);
+  watchdog.Start([&](const std::stop_token& stop) { guard.Watch(seconds(1), stop); });
+  const int interrupts_by_second[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2};
+  for (const int expected : interrupts_by_second) {
+    clock.AwaitSleepers(1);
+    clock.Advance(seconds(1));
+    clock.AwaitSleepers(1);
+    EXPECT_EQ(source.interrupts, expected);
+  }
+  EXPECT_EQ(guard.interrupts(), 1U) << "it is one call";
+  watchdog.RequestStop();
+  EXPECT_TRUE(watchdog.JoinWithin(std::chrono::hours(1)));
+}
+
+TEST(CallGuard, LeavesALibraryThatIsBeingOpenedAlone) {
+  ManualClock clock;
+  CallGuard guard(clock, seconds(10));
+  const CallGuard::Scope scope(guard, nullptr, SourceCall::kOpen);
+  clock.Advance(seconds(11));
+  guard.InterruptNow();
+  EXPECT_EQ(guard.interrupts(), 0U);
+  EXPECT_TRUE(guard.Current()->past_deadline);
+}
+
+TEST(CallGuard, RemembersHowLongEachKindOfCallTook) {
+  ManualClock clock;
+  CallGuard guard(clock, seconds(10));
+  {
+    const CallGuard::Scope scope(guard, nullptr, SourceCall::kOpen);
+    clock.Advance(seconds(3));
+  }
+  EXPECT_FALSE(guard.Current());
+  EXPECT_EQ(guard.LastSeconds()[0], 3.0);
+  EXPECT_FALSE(guard.LastSeconds()[1]);
+}
+
+}  // namespace
+}  // namespace podgpu

@@ -1,0 +1,222 @@
+// How the DCGM source gets free of what hangs, and begins anew what has fallen silent.
+#include <future>
+#include <thread>
+
+#include "gtest/gtest.h"
+
+#include "source/testing/dcgm_node.h"
+
+namespace podgpu {
+namespace {
+
+using abi::DCGM_FE_GPU;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr DcgmEndpoint::Kind kTcp = DcgmEndpoint::Kind::kTcp;
+
+// Waits until written-off threads have ended: the last thing that each does is to leave the tally.
+void AwaitNone(const ThreadTally& tally) {
+  while (*tally != 0) {
+    std::this_thread::yield();
+  }
+}
+
+TEST(DcgmRecovery, WritesOffAConnectThatHangsAndTriesAnew) {
+  FakeDcgm fake;
+  const abi::DcgmLibrary library = fake.Library();
+  const ThreadTally written_off = NewThreadTally();
+  DcgmConnection connection(library, {kTcp, "host"}, milliseconds(1), written_off);
+  fake.Hang("dcgmConnect_v3");
+  std::jthread watchdog([&] {
+    fake.AwaitHanging();
+    connection.Interrupt();
+  });
+  const Status status = connection.Open();
+  watchdog.join();
+  EXPECT_EQ(Text(status),
+            "the host engine host takes the connection and says nothing; 1 connecting thread is "
+            "written off. Restart it if it hangs");
+  EXPECT_TRUE(LostConnection(status));
+  EXPECT_EQ(*written_off, 1);
+  EXPECT_TRUE(connection.Open().ok()) << "the next try does not wait for the first";
+  connection.Close();  // The fake frees what hangs when anything disconnects.
+  AwaitNone(written_off);
+}
+
+TEST(DcgmRecovery, DoesNotShutTheLibraryDownBehindAHungConnect) {
+  FakeDcgm fake;
+  const abi::DcgmLibrary library = fake.Library();
+  const ThreadTally written_off = NewThreadTally();
+  {
+    DcgmConnection connection(library, {kTcp, "host"}, milliseconds(1), written_off);
+    fake.Hang("dcgmConnect_v3");
+    std::jthread watchdog([&] {
+      fake.AwaitHanging();
+      connection.Interrupt();
+    });
+    EXPECT_FALSE(connection.Open().ok());
+  }
+  EXPECT_EQ(fake.CountOf("dcgmShutdown"), 0);
+  library.api.dcgmDisconnect(1);
+  AwaitNone(written_off);
+}
+
+TEST(DcgmRecovery, GivesUpAHangingNvmlAndKeepsWhatItSaid) {
+  Node node(2);
+  node.AddMig();
+  ASSERT_TRUE(node.source().Discover().ok());
+  std::promise<void> begun;
+  std::promise<void> release;
+  node.nvml.before_init = [&] {
+    begun.set_value();
+    release.get_future().wait();
+  };
+  std::jthread watchdog([&] {
+    begun.get_future().wait();
+    node.source().Interrupt();
+  });
+  const StatusOr<Topology> hung = node.source().Discover();
+  watchdog.join();
+  ASSERT_TRUE(hung.ok()) << hung.status();
+  EXPECT_EQ(hung->nvml_absence,
+            "libnvidia-ml.so.1 has not returned from a call; MIG UUIDs stay as they were until it "
+            "does");
+  EXPECT_EQ(hung->instances[0].compute_instances[0].mig_uuid, "MIG-x");
+  EXPECT_EQ(hung->gpus[1].minor_number, 11U);
+  const int asked = node.nvml.initialisations;
+  node.dcgm.instances.pop_back();
+  const StatusOr<Topology> later = node.source().Discover();
+  ASSERT_TRUE(later.ok());
+  EXPECT_EQ(node.nvml.initialisations, asked) << "one hanging thread is enough";
+  EXPECT_EQ(later->instances[0].compute_instances[0].mig_uuid, "") << "another layout, other UUIDs";
+  node.nvml.before_init = nullptr;
+  release.set_value();
+  while (true) {  // Until the thread is back and NVML may be asked again.
+    const StatusOr<Topology> again = node.source().Discover();
+    ASSERT_TRUE(again.ok());
+    if (again->nvml_absence.empty()) {
+      EXPECT_EQ(again->instances[0].compute_instances[0].mig_uuid, "MIG-x");
+      break;
+    }
+    std::this_thread::yield();
+  }
+}
+
+TEST(DcgmRecovery, AsksNvmlOnlyWhenSomethingIsUnknown) {
+  Node node(2);
+  ASSERT_TRUE(node.source().Discover().ok());
+  ASSERT_TRUE(node.source().Discover().ok());
+  EXPECT_EQ(node.nvml.initialisations, 1);
+  node.AddGpu(2);
+  ASSERT_TRUE(node.source().Discover().ok());
+  EXPECT_EQ(node.nvml.initialisations, 2);
+}
+
+TEST(DcgmRecovery, BeginsAMuteEngineAnewWithGrowingPatience) {
+  Node node(1);
+  const auto grid = node.Start({kTemperature, kDriver});
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperature, abi::DCGM_INT64_BLANK);
+  const auto read_after = [&](seconds pause) {
+    node.clock.Advance(pause);
+    return node.source().Read(*grid);
+  };
+  EXPECT_TRUE(read_after(seconds(0)).ok());
+  EXPECT_TRUE(read_after(seconds(4)).ok());
+  const Status mute = read_after(seconds(1));
+  EXPECT_EQ(Text(mute),
+            "the host engine host:5555 answers without a fresh number of any device, and is begun "
+            "anew");
+  EXPECT_TRUE(LostConnection(mute));
+  ASSERT_NE(node.Start({kTemperature, kDriver}), nullptr);
+  EXPECT_TRUE(read_after(seconds(0)).ok());
+  EXPECT_TRUE(read_after(seconds(9)).ok());
+  EXPECT_FALSE(read_after(seconds(1)).ok());
+}
+
+TEST(DcgmRecovery, ANumberThatAgesIsSilenceToo) {
+  Node node(1);
+  const auto grid = node.Start({kTemperature});
+  node.dcgm.sample_time_us = ToMicroseconds(node.clock.WallNow());
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperature, 41);
+  ASSERT_TRUE(node.source().Read(*grid).ok());
+  node.clock.Advance(seconds(6));
+  ASSERT_TRUE(node.source().Read(*grid).ok()) << "old, and silent since now";
+  node.clock.Advance(seconds(5));
+  EXPECT_TRUE(LostConnection(node.source().Read(*grid)));
+}
+
+TEST(DcgmRecovery, OneDeviceThatSpeaksIsEnough) {
+  Node node(2);
+  const auto grid = node.Start({kTemperature});
+  for (int i = 0; i < 20; ++i) {
+    node.dcgm.sample_time_us = ToMicroseconds(node.clock.WallNow());
+    node.dcgm.SetInt64(DCGM_FE_GPU, 1, kTemperature, 41);
+    EXPECT_TRUE(node.source().Read(*grid).ok());
+    node.clock.Advance(seconds(1));
+  }
+}
+
+TEST(DcgmRecovery, StartsAnotherEmbeddedEngineWhileThereIsNoGpu) {
+  Node node(0, {});
+  const auto gpus_after = [&](seconds pause) {
+    node.clock.Advance(pause);
+    const StatusOr<Topology> topology = node.source().Discover();
+    EXPECT_TRUE(topology.ok()) << topology.status();
+    return topology.ok() ? topology->gpus.size() : 99;
+  };
+  EXPECT_EQ(gpus_after(seconds(0)), 0U);
+  EXPECT_EQ(gpus_after(seconds(10)), 0U);
+  EXPECT_EQ(node.dcgm.CountOf("dcgmStartEmbedded_v2"), 1);
+  EXPECT_EQ(gpus_after(seconds(1)), 0U);
+  EXPECT_EQ(node.dcgm.CountOf("dcgmStartEmbedded_v2"), 2);
+  node.AddGpu(0);
+  EXPECT_EQ(gpus_after(seconds(1)), 1U);
+}
+
+TEST(DcgmRecovery, LeavesARemoteEngineWithoutGpusAlone) {
+  Node node(0);
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(node.source().Discover().ok());
+    node.clock.Advance(seconds(10));
+  }
+  EXPECT_EQ(node.dcgm.CountOf("dcgmConnect_v3"), 1);
+}
+
+TEST(DcgmRecovery, TriesARefusedFieldAgainAndTouchesNoOther) {
+  Node node(1);
+  node.dcgm.unwatchable = {kPower};
+  node.Start({kTemperature, kPower});
+  ASSERT_NE(node.watched.reason, "");
+  const auto topology = std::make_shared<const Topology>(*node.source().Discover());
+  const auto retry = [&] {
+    return node.source().Watch(*topology, Fields({kTemperature, kPower}), seconds(1));
+  };
+  node.dcgm.ForgetCalls();
+  StatusOr<WatchResult> again = retry();
+  ASSERT_TRUE(again.ok());
+  EXPECT_NE(again->reason, "") << "still refused";
+  EXPECT_EQ(node.dcgm.CountOf("dcgmGroupCreate"), 0);
+  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kTemperature));
+  node.dcgm.unwatchable.clear();
+  again = retry();
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->reason, "");
+  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kPower));
+}
+
+TEST(DcgmRecovery, TakesProfilingFieldsInWhenTheModuleIsThere) {
+  Node node(1);
+  node.Start({kTemperature, kGraphicsActive});
+  ASSERT_TRUE(node.watched.profiling_refused);
+  const auto topology = std::make_shared<const Topology>(*node.source().Discover());
+  node.dcgm.profiling_fields = {kGraphicsActive};
+  const StatusOr<WatchResult> again =
+      node.source().Watch(*topology, Fields({kTemperature, kGraphicsActive}), seconds(1));
+  ASSERT_TRUE(again.ok());
+  EXPECT_FALSE(again->profiling_refused);
+  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kGraphicsActive));
+}
+
+}  // namespace
+}  // namespace podgpu
