@@ -1,0 +1,82 @@
+// A node of three GPUs with owners and podgpu on it, for tests that make something of it fail.
+//
+// GPU 0 and GPU 1 have an owner each, GPU 2 is cut into MIG instances of which one is owned.  The
+// exporter reads every 200 ms and withdraws what is older than a second, so that a failure is on
+// the page soon; a test waits for the page that it wants, never for a time.  One thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/child.h"
+#include "tests/e2e/metric_page.h"
+#include "tests/e2e/sim_node.h"
+
+namespace podgpu {
+
+inline constexpr char kThreeGpus[] = R"(format: 1
+name: three
+seed: 5
+gpus:
+  - {count: 2, class: h100-sxm5-80gb}
+  - {class: h100-sxm5-80gb, mig: [3g.40gb, 1g.10gb]}
+loads: {train: {phases: [{for: 1s, sm: 60%, mem: 30%, tensor: 20%}]}}
+pods:
+  - name: train-0
+    namespace: research
+    containers: [{name: main, gpus: [0], processes: [{pid: 41, load: train, memory: 40GiB}]}]
+  - name: train-1
+    namespace: research
+    containers: [{name: main, gpus: [1], processes: [{pid: 42, load: train, memory: 40GiB}]}]
+  - {name: slice-0, namespace: vision, containers: [{name: main, devices: [gpu2/mig0]}]}
+)";
+
+inline constexpr std::string_view kReady = "\npodgpu_ready 1\n";
+inline constexpr std::string_view kNotReady = "\npodgpu_ready 0\n";
+inline constexpr char kOk[] = R"(state="ok")";
+inline constexpr char kLost[] = R"(state="lost")";
+inline constexpr char kUnresponsive[] = R"(state="unresponsive")";
+
+// What is on the page because of devices; their states and our own families stay when values go.
+inline const std::vector<std::string> kDeviceFamilies = {"DCGM_FI_", "podgpu_gpu_power",
+                                                         "podgpu_gpu_temp", "podgpu_gpu_memory"};
+
+class FailureFixture : public ::testing::Test {
+ protected:
+  explicit FailureFixture(std::string_view scenario, const std::vector<std::string>& run_flags = {})
+      : node_(files_.Write("node.yaml", scenario), SimNode::Pace::kReal, run_flags) {}
+
+  static std::string Gpu(std::string_view index) { return "gpu=\"" + std::string(index) + "\""; }
+
+  // Starts podgpu and waits until all is there: profiling values and owners come last.
+  void StartExporter(std::vector<std::string> flags = {}) {
+    ASSERT_TRUE(node_.ready()) << node_.output();
+    flags.insert(flags.begin(), {"-c=200", "--stale-after=1s"});
+    exporter_.emplace(node_, flags);
+    ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+    ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_PROF_DRAM_ACTIVE{")) << exporter_->Get("/");
+    ASSERT_TRUE(exporter_->Await("/metrics", "\npodgpu_allocation_info{")) << exporter_->Get("/");
+  }
+
+  MetricPage Page() const { return MetricPage(exporter_->Get("/metrics")); }
+  bool AwaitPage(const std::function<bool(const MetricPage&)>& holds) const {
+    return exporter_->AwaitPage("/metrics",
+                                [&](const std::string& text) { return holds(MetricPage(text)); });
+  }
+  std::set<std::string> DeviceSeries() const { return Page().Series(kDeviceFamilies); }
+  bool AwaitDeviceSeries(const std::set<std::string>& wanted) const {
+    return AwaitPage(
+        [&](const MetricPage& page) { return page.Series(kDeviceFamilies) == wanted; });
+  }
+
+  const TemporaryFolder files_;
+  const SimNode node_;
+  std::optional<ExporterProcess> exporter_;
+};
+
+}  // namespace podgpu

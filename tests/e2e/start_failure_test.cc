@@ -1,0 +1,70 @@
+// What podgpu finds missing at its start and what arrives later: it waits, says for what, and
+// serves when it comes.
+#include <csignal>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/failure_fixture.h"
+
+namespace podgpu {
+namespace {
+
+class StartFailure : public FailureFixture {
+ protected:
+  StartFailure() : FailureFixture(kThreeGpus) {}
+
+  void SetUp() override { ASSERT_TRUE(node_.ready()) << node_.output(); }
+
+  std::string late(std::string_view library) const {
+    return files_.path() + "/driver/" + std::string(library);
+  }
+};
+
+TEST_F(StartFailure, ADriverThatArrivesLaterIsTakenWithoutARestart) {
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--libdcgm=" + late("libdcgm.so.4"),
+                                                    "--libnvidia-ml=" + late("libnvidia-ml.so.1")});
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  ASSERT_TRUE(exporter_->Await("/readyz", late("libdcgm.so.4"))) << "what is awaited";
+  EXPECT_EQ(exporter_->Fetch("/readyz").status, 503);
+  EXPECT_EQ(exporter_->Get("/healthz"), "ok\n");
+  const MetricPage page = Page();
+  EXPECT_EQ(page.Value("podgpu_ready"), 0);
+  EXPECT_EQ(page.Value("podgpu_source_state", {R"(state="waiting")"}), 1);
+
+  std::filesystem::create_directory(files_.path() + "/driver");
+  for (const char* library : {"libnvidia-ml.so.1", "libdcgm.so.4"}) {
+    std::filesystem::create_symlink(std::filesystem::read_symlink(node_.library(library)),
+                                    late(library));
+  }
+  ASSERT_TRUE(exporter_->Await("/metrics", kReady)) << exporter_->Get("/readyz");
+  EXPECT_TRUE(Page().Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("1")}));
+  EXPECT_EQ(exporter_->Fetch("/readyz").status, 200);
+}
+
+TEST_F(StartFailure, AnEngineThatArrivesLaterIsTakenWithoutARestart) {
+  ::kill(node_.engine_pid(), SIGKILL);
+  exporter_.emplace(node_,
+                    std::vector<std::string>{"-c=200", "-r=unix://" + node_.engine_socket()});
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  ASSERT_TRUE(exporter_->Await("/readyz", node_.engine_socket()));
+  const Child engine({PODGPU_BINARY_DIR "/bin/podgpu-sim", "engine", "--dir", node_.directory()});
+  ASSERT_TRUE(exporter_->Await("/metrics", kReady)) << exporter_->Get("/readyz");
+}
+
+TEST_F(StartFailure, AKubeletThatArrivesLaterBringsTheOwners) {
+  const std::filesystem::path socket = node_.kubelet_socket();
+  const std::filesystem::path away = node_.kubelet_socket() + ".away";
+  std::filesystem::rename(socket, away);
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200"});
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  ASSERT_TRUE(exporter_->Await("/metrics", kReady)) << exporter_->Get("/readyz");
+  ASSERT_TRUE(exporter_->Await("/", socket.string() + " does not exist"));
+  EXPECT_FALSE(Page().Has("podgpu_allocation_info"));
+  std::filesystem::rename(away, socket);
+  EXPECT_TRUE(exporter_->Await("/metrics", "\npodgpu_pod_resources_up 1\n"));
+  EXPECT_TRUE(exporter_->Await("/metrics", "pod=\"train-1\""));
+}
+
+}  // namespace
+}  // namespace podgpu
