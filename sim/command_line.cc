@@ -127,6 +127,9 @@ std::string CommandHelp(const Command& command) {
                                                 : absl::StrFormat("%s %s", flag.name, flag.value);
     text += absl::StrFormat("  %-20s %s\n", left, flag.help);
   }
+  if (command.more_help != nullptr) {
+    text += "\n" + command.more_help();
+  }
   return text;
 }
 

@@ -43,6 +43,7 @@ struct Command {
   std::string_view summary;
   std::span<const Flag> flags;
   Status (*run)(const Arguments& arguments);
+  std::string (*more_help)() = nullptr;  // After the flags.
 };
 
 // The command that `words` (without the program's name) names, kInvalidArgument otherwise.

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "sim/compile.h"
 #include "sim/control_log.h"
+#include "sim/control_words.h"
+#include "sim/fault_table.h"
 #include "sim/node.h"
 #include "sim/run_directory.h"
 #include "sim/run_writer.h"
@@ -69,8 +71,11 @@ StatusOr<std::string> GpuFlag(std::string_view command, const Arguments& argumen
 }
 
 // Appends an entry to the log of the node that `arguments` name, and says when it takes effect.
-Status Control(const Arguments& arguments, std::string_view command, const std::string& entry) {
-  PODGPU_ASSIGN_OR_RETURN(const std::optional<TimeUs> at, TimeFlag(command, arguments, "--at"));
+Status Control(const Arguments& arguments, std::string_view command, const std::string& entry,
+               std::optional<TimeUs> at = std::nullopt) {
+  if (!at) {
+    PODGPU_ASSIGN_OR_RETURN(at, TimeFlag(command, arguments, "--at"));
+  }
   PODGPU_ASSIGN_OR_RETURN(RunWriter node, RunWriter::Attach(RunDirectoryPath(arguments)));
   const DirectoryLock lock(node.directory());
   PODGPU_ASSIGN_OR_RETURN(const TimeUs effective, AppendControl(node, entry, at));
@@ -197,25 +202,28 @@ Status PowerLimit(const Arguments& arguments) {
   return SetPowerLimit(arguments, "power-limit", arguments.operands.front());
 }
 
-Status Fault(const Arguments& arguments) {
-  const std::string& kind = arguments.operands.front();
-  if (kind == "mig_set") {
-    const std::string layout = arguments.Get("--layout").value_or("");
-    return SetLayout(arguments, "fault", Split(layout, ','));
-  }
-  if (kind == "power_limit") {
-    return SetPowerLimit(arguments, "fault", arguments.Get("--limit").value_or(""));
-  }
-  return absl::InvalidArgumentError("podgpu-sim fault: " + NotSimulated(kind));
+Status InjectFault(const Arguments& arguments) {
+  PODGPU_ASSIGN_OR_RETURN(const FaultWords words, ReadFaultWords(arguments.operands));
+  const Status done = Control(arguments, "fault", words.entry, words.at);
+  return absl::IsInvalidArgument(done) ? absl::InvalidArgumentError(absl::StrFormat(
+                                             "podgpu-sim fault %s: %s", arguments.operands.front(),
+                                             std::string(done.message())))
+                                       : done;
 }
 
 Status Heal(const Arguments& arguments) {
+  std::optional<FaultKind> kind;
+  if (!arguments.operands.empty()) {
+    PODGPU_ASSIGN_OR_RETURN(kind, ReadFaultKind("heal", arguments.operands.front()));
+  }
   PODGPU_ASSIGN_OR_RETURN(RunWriter node, RunWriter::Attach(RunDirectoryPath(arguments)));
   const DirectoryLock lock(node.directory());
-  PODGPU_ASSIGN_OR_RETURN(const std::optional<TimeUs> at, HealControl(node));
-  std::printf("%s\n",
-              at ? absl::StrFormat("at %s: as in the scenario again", FormatTime(*at)).c_str()
-                 : "nothing to undo: all is as in the scenario");
+  PODGPU_ASSIGN_OR_RETURN(const std::optional<TimeUs> at, HealControl(node, kind));
+  const std::string what = kind ? arguments.operands.front() : "all";
+  std::printf(
+      "%s\n",
+      at ? absl::StrFormat("at %s: %s as in the scenario again", FormatTime(*at), what).c_str()
+         : absl::StrFormat("nothing to undo: %s is as in the scenario", what).c_str());
   return absl::OkStatus();
 }
 
@@ -285,13 +293,7 @@ constexpr Flag kEngineFlags[] = {
     {"--parent", "PID", "end when this parent process ends"},
 };
 constexpr Flag kControlFlags[] = {kGpu, kAt, kDir};
-constexpr Flag kFaultFlags[] = {
-    kGpu,
-    {"--layout", "A,B,...", "mig_set: the profiles of the new layout"},
-    {"--limit", "WATTS", "power_limit: the new limit, such as 300W"},
-    kAt,
-    kDir,
-};
+constexpr Flag kFaultFlags[] = {kAt, kDir};
 constexpr Flag kDirFlags[] = {kDir};
 constexpr Flag kTruthFlags[] = {
     {"--at", "T", "world time, such as 90s (default: now)"},
@@ -300,6 +302,7 @@ constexpr Flag kTruthFlags[] = {
 };
 
 constexpr size_t kMaxProfiles = 7;
+constexpr size_t kMaxFaultWords = 16;
 
 constexpr Command kCommands[] = {
     {"run", "SCENARIO", 1, 1, "run a node: directory, kubelet, engine; Ctrl-C ends it", kRunFlags,
@@ -310,8 +313,9 @@ constexpr Command kCommands[] = {
     {"mig", "PROFILE...", 1, kMaxProfiles, "give a GPU another MIG layout; off: none",
      kControlFlags, Mig},
     {"power-limit", "WATTS", 1, 1, "give a GPU another power limit", kControlFlags, PowerLimit},
-    {"fault", "KIND", 1, 1, "let something happen: mig_set, power_limit", kFaultFlags, Fault},
-    {"heal", "", 0, 0, "undo what was done at run time", kDirFlags, Heal},
+    {"fault", "KIND [KEY=VALUE...]", 1, kMaxFaultWords, "let something go wrong", kFaultFlags,
+     InjectFault, FaultHelp},
+    {"heal", "[KIND]", 0, 1, "undo what was done at run time, or one kind of it", kDirFlags, Heal},
     {"speed", "A/B", 1, 1, "change the pace of world time, or stop it: manual", kDirFlags,
      SetSpeed},
     {"tick", "+TIME", 1, 1, "move the clock of a manual node", kDirFlags, Tick},

@@ -127,9 +127,9 @@ void Compilation::Fail(const Place& place, const std::string& what) const {
   errors->Add(place.line, place.column, place.path, what);
 }
 
-void Compilation::Fail(const EventSpec& event, const std::string& what) const {
-  (event.from_control ? control_errors : errors)
-      ->Add(event.place.line, event.place.column, event.place.path, what);
+void Compilation::Fail(const FaultSpec& fault, const std::string& what) const {
+  (fault.from_control ? control_errors : errors)
+      ->Add(fault.place.line, fault.place.column, fault.place.path, what);
 }
 
 std::string Seconds(TimeUs t) {
@@ -162,6 +162,9 @@ CompileResult CompileScenario(std::string_view text, std::string_view file,
   }
   const auto clean = [&] { return errors.empty() && control_errors.empty(); };
   if (clean()) {
+    PlanFaults(work);
+  }
+  if (clean()) {
     PlanGpus(work);
   }
   if (clean()) {
@@ -175,6 +178,7 @@ CompileResult CompileScenario(std::string_view text, std::string_view file,
     WriteEras(work, gpu);
   }
   WriteNode(work);
+  WriteFaults(work);
   CompileResult result;
   result.errors = errors.Sorted();
   for (std::string& line : control_errors.Sorted()) {

@@ -47,11 +47,11 @@ class EraWriter {
         gpu_(gpu),
         plan_(work.gpus[gpu]),
         figures_(plan_.board->figures),
-        ambient_c_(static_cast<double>(plan_.spec->ambient_millic) / kMilli),
         time_constant_us_(figures_.time_constant_s * 1e6) {
+    const double ambient_c = static_cast<double>(plan_.spec->ambient_millic) / kMilli;
     const double idle_w = static_cast<double>(figures_.idle_mw) / kMilli;
-    temperature_c_ = TargetC(idle_w);
-    memory_temperature_c_ = MemoryTargetC(idle_w);
+    temperature_c_ = TargetC(ambient_c, idle_w);
+    memory_temperature_c_ = MemoryTargetC(ambient_c, idle_w);
   }
 
   void Write() {
@@ -68,11 +68,11 @@ class EraWriter {
   }
 
  private:
-  double TargetC(double power_w) const {
-    return ambient_c_ + figures_.resistance_k_per_w * power_w;
+  double TargetC(double ambient_c, double power_w) const {
+    return ambient_c + figures_.resistance_k_per_w * power_w;
   }
-  double MemoryTargetC(double power_w) const {
-    return ambient_c_ + kMemoryAboveAmbientC +
+  double MemoryTargetC(double ambient_c, double power_w) const {
+    return ambient_c + kMemoryAboveAmbientC +
            figures_.resistance_k_per_w * kMemoryResistanceRatio * power_w;
   }
 
@@ -234,12 +234,12 @@ class EraWriter {
         const Slot& slot = work_.slots[i];
         residents.push_back({&slot, &slot.PhaseAt(era.start_us + cut)});
       }
-      solutions.push_back(SolveSegment(figures_, layout, change.limit_mw, residents));
+      solutions.push_back(SolveSegment(figures_, layout, change, residents));
       if (!MemoryFits(layout, solutions.back(), residents, era.start_us + cut)) {
         return false;
       }
     }
-    WriteTemperatures(era, solutions, record);
+    WriteTemperatures(era, static_cast<double>(change.ambient_millic) / kMilli, solutions, record);
     image_.eras.push_back(record);
     WriteChannels(era, layout, solutions);
     if (image_.SizeBytes() > kImageLimitBytes) {
@@ -295,8 +295,8 @@ class EraWriter {
   }
 
   // Segments with their temperatures, and the era's recursion from cycle to cycle.
-  void WriteTemperatures(const Era& era, const std::vector<SegmentSolution>& solutions,
-                         EraRecord& record) {
+  void WriteTemperatures(const Era& era, double ambient_c,
+                         const std::vector<SegmentSolution>& solutions, EraRecord& record) {
     double decay = 1.0;
     double shift_c = 0.0;
     double memory_shift_c = 0.0;
@@ -305,8 +305,8 @@ class EraWriter {
       const SegmentRecord segment{era.cuts[i],
                                   solutions[i].sm_clock_mhz,
                                   solutions[i].clock_event_reasons,
-                                  TargetC(power_w),
-                                  MemoryTargetC(power_w),
+                                  TargetC(ambient_c, power_w),
+                                  MemoryTargetC(ambient_c, power_w),
                                   decay,
                                   shift_c,
                                   memory_shift_c};
@@ -439,7 +439,7 @@ class EraWriter {
   size_t gpu_;
   const GpuPlan& plan_;
   const GpuClass& figures_;
-  double ambient_c_, time_constant_us_;
+  double time_constant_us_;
   double temperature_c_ = 0, memory_temperature_c_ = 0;
   std::map<uint32_t, OpenChannel> channels_;
 };

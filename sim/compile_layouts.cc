@@ -1,6 +1,5 @@
 // Which instances each GPU has, when, and under which power limit.
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "base/text.h"
@@ -17,7 +16,7 @@ constexpr int64_t kReservedMibPerSlice = 13;
 // Complains at the event that wrote the layout, or at its place in the scenario.
 class LayoutMaker {
  public:
-  LayoutMaker(Compilation& work, size_t gpu, const EventSpec* event)
+  LayoutMaker(Compilation& work, size_t gpu, const FaultSpec* event)
       : work_(work), gpu_(gpu), event_(event) {}
 
   Layout Make(const std::vector<MigSpec>& specs, bool mig_enabled, size_t generation) {
@@ -153,72 +152,115 @@ class LayoutMaker {
 
   Compilation& work_;
   size_t gpu_;
-  const EventSpec* event_;
+  const FaultSpec* event_;
 };
 
-// The events of one GPU by time; two of one kind may not claim the same moment.
-std::vector<const EventSpec*> EventsOf(const Compilation& work, size_t gpu) {
-  std::vector<const EventSpec*> events;
-  for (const EventSpec& event : work.scenario.events) {
-    if (static_cast<size_t>(event.gpu) == gpu) {
-      events.push_back(&event);
-    }
-  }
-  std::stable_sort(events.begin(), events.end(),
-                   [](const EventSpec* a, const EventSpec* b) { return a->at_us < b->at_us; });
-  std::array<const EventSpec*, 2> last{};
-  for (const EventSpec* event : events) {
-    const EventSpec*& before = last.at(static_cast<size_t>(event->kind));
-    if (before != nullptr && event->at_us < before->at_us + std::max<TimeUs>(before->for_us, 1)) {
-      work.Fail(*event, "another entry holds this of GPU " + std::to_string(gpu) + " at " +
-                            Seconds(event->at_us) + "; end it first");
-    }
-    before = event;
-  }
-  return events;
-}
-
-void ApplyMigSet(Compilation& work, size_t gpu, const EventSpec& event, GpuChange& change) {
+// MIG instances, or MIG mode without any.
+void ApplyLayout(Compilation& work, size_t gpu, const FaultSpec& fault, GpuChange& change) {
   GpuPlan& plan = work.gpus[gpu];
   if (plan.spec->sharing != Sharing::kExclusive) {
-    work.Fail(event,
+    work.Fail(fault,
               "GPU " + std::to_string(gpu) + " is shared as a whole; it cannot enter MIG mode");
     return;
   }
-  LayoutMaker maker(work, gpu, &event);
-  plan.layouts.push_back(maker.Make(event.layout, !event.layout.empty(), plan.layouts.size()));
+  const bool enabled = fault.kind == FaultKind::kMigMode ? fault.Get(FaultNumber::kMigMode) == 1
+                                                         : !fault.layout.empty();
+  if (enabled && plan.board->figures.mig_table.empty()) {
+    work.Fail(fault, "class '" + plan.board->name + "' has no MIG");
+    return;
+  }
+  LayoutMaker maker(work, gpu, &fault);
+  plan.layouts.push_back(maker.Make(fault.layout, enabled, plan.layouts.size()));
   change.layout = plan.layouts.size() - 1;
+}
+
+// A fault that changes what holds for its GPU: it begins, ends, or is part of the way there.
+struct Step {
+  TimeUs at_us = 0;
+  bool begins = false;
+  const FaultSpec* fault = nullptr;
+  int64_t ambient_millic = 0;
+};
+
+// The air warms up by steps, each of which the GPU's temperature follows.
+void AddThermal(const FaultSpec& fault, int64_t usual_millic, std::vector<Step>& steps) {
+  const int64_t count = fault.Has(FaultNumber::kRampUs) ? 10 : 1;
+  const TimeUs ramp_us = count > 1 ? fault.Get(FaultNumber::kRampUs) : 0;
+  const int64_t rise_millic = fault.Get(FaultNumber::kAmbientMillic) - usual_millic;
+  for (int64_t i = 0; i < count; ++i) {
+    steps.push_back({fault.at_us + ramp_us * i / count, true, &fault,
+                     usual_millic + rise_millic * (i + 1) / count});
+  }
+}
+
+// What the faults of a GPU do to its plan, by time; at one time ends come first.
+std::vector<Step> StepsOf(const Compilation& work, size_t gpu) {
+  std::vector<Step> steps;
+  for (const FaultSpec& fault : work.scenario.faults) {
+    if (static_cast<size_t>(fault.gpu) != gpu) {
+      continue;
+    }
+    switch (fault.kind) {
+      case FaultKind::kThermal:
+        AddThermal(fault, work.gpus[gpu].spec->ambient_millic, steps);
+        break;
+      case FaultKind::kMigMode:
+      case FaultKind::kMigSet:
+      case FaultKind::kPowerLimit:
+      case FaultKind::kThrottle:
+        steps.push_back({fault.at_us, true, &fault, 0});
+        break;
+      default:
+        continue;
+    }
+    const bool layout = fault.kind == FaultKind::kMigSet || fault.kind == FaultKind::kMigMode;
+    if (!layout && fault.until_us != kForever) {
+      steps.push_back({fault.until_us, false, &fault, 0});
+    }
+  }
+  std::ranges::stable_sort(steps, [](const Step& a, const Step& b) {
+    return std::pair(a.at_us, a.begins) < std::pair(b.at_us, b.begins);
+  });
+  // What was healed on its way does not go on.
+  std::erase_if(steps,
+                [](const Step& step) { return step.begins && step.at_us >= step.fault->until_us; });
+  return steps;
+}
+
+void Apply(Compilation& work, size_t gpu, const Step& step, GpuChange& change) {
+  const FaultSpec& fault = *step.fault;
+  const GpuPlan& plan = work.gpus[gpu];
+  switch (fault.kind) {
+    case FaultKind::kPowerLimit:
+      change.limit_mw =
+          step.begins ? fault.Get(FaultNumber::kLimitMw) : plan.board->figures.limit_mw;
+      break;
+    case FaultKind::kThermal:
+      change.ambient_millic = step.begins ? step.ambient_millic : plan.spec->ambient_millic;
+      break;
+    case FaultKind::kThrottle:
+      change.clock_ppm = step.begins ? fault.Get(FaultNumber::kFactorPpm) : kWholePpm;
+      change.why = static_cast<ThrottleReason>(fault.Get(FaultNumber::kWhy));
+      break;
+    default:
+      ApplyLayout(work, gpu, fault, change);
+  }
 }
 
 void PlanGpu(Compilation& work, size_t gpu) {
   GpuPlan& plan = work.gpus[gpu];
   LayoutMaker maker(work, gpu, nullptr);
   plan.layouts.push_back(maker.Make(plan.spec->mig, plan.spec->mig_enabled, 0));
-  const int64_t default_mw = plan.board->figures.limit_mw;
-  plan.changes.push_back({0, 0, default_mw});
-  std::vector<std::pair<TimeUs, const EventSpec*>> steps;  // Null: the limit is the default again.
-  for (const EventSpec* event : EventsOf(work, gpu)) {
-    steps.emplace_back(event->at_us, event);
-    if (event->for_us > 0) {
-      steps.emplace_back(event->at_us + event->for_us, nullptr);
-    }
-  }
-  std::stable_sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.first, a.second != nullptr) < std::pair(b.first, b.second != nullptr);
-  });
-  for (const auto& [at_us, event] : steps) {
-    if (plan.changes.back().at_us != at_us) {
+  plan.changes.push_back({.at_us = 0,
+                          .layout = 0,
+                          .limit_mw = plan.board->figures.limit_mw,
+                          .ambient_millic = plan.spec->ambient_millic});
+  for (const Step& step : StepsOf(work, gpu)) {
+    if (plan.changes.back().at_us != step.at_us) {
       plan.changes.push_back(plan.changes.back());
-      plan.changes.back().at_us = at_us;
+      plan.changes.back().at_us = step.at_us;
     }
-    GpuChange& change = plan.changes.back();
-    if (event == nullptr) {
-      change.limit_mw = default_mw;
-    } else if (event->kind == EventSpec::Kind::kPowerLimit) {
-      change.limit_mw = event->limit_mw;
-    } else {
-      ApplyMigSet(work, gpu, *event, change);
-    }
+    Apply(work, gpu, step, plan.changes.back());
   }
 }
 

@@ -34,7 +34,9 @@ struct Layout {
 struct GpuChange {
   TimeUs at_us = 0;
   size_t layout = 0;
-  int64_t limit_mw = 0;
+  int64_t limit_mw = 0, ambient_millic = 0;
+  int64_t clock_ppm = kWholePpm;  // Below the whole: throttled, for `why`.
+  ThrottleReason why = ThrottleReason::kPower;
 };
 struct GpuPlan {
   const GpuSpec* spec = nullptr;
@@ -84,8 +86,12 @@ struct Compilation {
   ImageBuilder image;
 
   void Fail(const Place& place, const std::string& what) const;
-  void Fail(const EventSpec& event, const std::string& what) const;
+  void Fail(const FaultSpec& fault, const std::string& what) const;
 };
+
+// Sorts the faults, ends those that are healed, and complains of two that claim one thing.
+void PlanFaults(Compilation& work);
+void WriteFaults(Compilation& work);
 
 // Resolves MIG layouts and limits over time and writes the instances' records.
 void PlanGpus(Compilation& work);

@@ -1,6 +1,7 @@
 #include "sim/compile_physics.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sim/arithmetic.h"
 
@@ -9,6 +10,8 @@ namespace podgpu::sim {
 namespace {
 
 constexpr uint32_t kReasonIdle = 0x1, kReasonPowerCap = 0x4;
+// Indexed by ThrottleReason: software power, software thermal, hardware, power brake.
+constexpr std::array<uint32_t, 4> kThrottleBits = {0x4, 0x20, 0x8, 0x80};
 constexpr int64_t kClockStepMhz = 15;
 
 // How a rate is shared and how it adds up from a compute instance to the GPU.
@@ -28,6 +31,7 @@ constexpr auto kSm = static_cast<size_t>(Integral::kSmPpmUs);
 constexpr auto kDram = static_cast<size_t>(Integral::kDramPpmUs);
 constexpr auto kEnergy = static_cast<size_t>(Integral::kEnergyNj);
 constexpr auto kPowerViolation = static_cast<size_t>(Integral::kPowerViolationNs);
+constexpr auto kThermalViolation = static_cast<size_t>(Integral::kThermalViolationNs);
 
 int64_t Scale(int64_t value, int64_t numerator, int64_t denominator) {
   return static_cast<int64_t>(static_cast<Int128>(value) * numerator / denominator);
@@ -173,32 +177,58 @@ void AddToEntities(const Layout& layout, const Share& share, SegmentSolution& so
   }
 }
 
-// Dynamic power of each process, cut to the limit; clocks and their reasons follow.
-void SolvePower(const GpuClass& figures, int64_t limit_mw, std::span<const Share> shares,
+// What throttling does by itself: clocks fall to a part, power with their cube.
+void Throttle(const GpuChange& change, std::vector<int64_t>& drawn, SegmentSolution& solution) {
+  if (change.clock_ppm >= kWholePpm) {
+    return;
+  }
+  const Int128 cube = static_cast<Int128>(change.clock_ppm) * change.clock_ppm * change.clock_ppm;
+  const Int128 whole = static_cast<Int128>(kWholePpm) * kWholePpm * kWholePpm;
+  for (int64_t& power_mw : drawn) {
+    power_mw = static_cast<int64_t>(power_mw * cube / whole);
+  }
+  solution.clock_event_reasons |= kThrottleBits.at(static_cast<size_t>(change.why));
+  auto& entity = solution.entities.front();
+  const int64_t lost_ppm = kWholePpm - change.clock_ppm;
+  entity[kPowerViolation] = change.why == ThrottleReason::kPower ? lost_ppm : 0;
+  entity[kThermalViolation] = change.why == ThrottleReason::kThermal ? lost_ppm : 0;
+}
+
+// What the power limit does to what is left; the part of the clock that stays.
+int64_t Cap(const GpuClass& figures, int64_t limit_mw, std::vector<int64_t>& drawn,
+            SegmentSolution& solution) {
+  const int64_t sum = std::accumulate(drawn.begin(), drawn.end(), int64_t{0});
+  const int64_t budget = limit_mw - figures.idle_mw;
+  if (sum <= budget || sum == 0) {
+    return kWholePpm;
+  }
+  const int64_t scale_ppm = budget * kWholePpm / sum;
+  const auto cubed = static_cast<uint64_t>(scale_ppm) * kWholePpm * kWholePpm;
+  const auto clock_ppm = static_cast<int64_t>(CubeRoot(cubed));
+  solution.clock_event_reasons |= kReasonPowerCap;
+  int64_t& violation_ppm = solution.entities.front()[kPowerViolation];
+  violation_ppm = kWholePpm - (kWholePpm - violation_ppm) * clock_ppm / kWholePpm;
+  for (int64_t& power_mw : drawn) {
+    power_mw = power_mw * budget / sum;
+  }
+  return clock_ppm;
+}
+
+// Dynamic power of each process, throttled and cut to the limit; clocks and their reasons follow.
+void SolvePower(const GpuClass& figures, const GpuChange& change, std::span<const Share> shares,
                 SegmentSolution& solution) {
   std::vector<int64_t> drawn;
-  int64_t sum = 0;
   for (const Share& share : shares) {
     const bool inside = share.resident->slot->device.instance >= 0;
     const int64_t sm = inside ? OfGpu(share, kSm) : share.rates[kSm];
     const int64_t dram = inside ? OfGpu(share, kDram) : share.rates[kDram];
     const Slot& slot = *share.resident->slot;
     drawn.push_back((slot.k_mw * sm + slot.m_mw * dram) / kWholePpm);
-    sum += drawn.back();
   }
+  Throttle(change, drawn, solution);
+  const int64_t clock_ppm =
+      Cap(figures, change.limit_mw, drawn, solution) * change.clock_ppm / kWholePpm;
   auto& whole = solution.entities.front();
-  int64_t clock_ppm = kWholePpm;
-  const int64_t budget = limit_mw - figures.idle_mw;
-  if (sum > budget && sum > 0) {
-    const int64_t scale_ppm = budget * kWholePpm / sum;
-    const auto cubed = static_cast<uint64_t>(scale_ppm) * kWholePpm * kWholePpm;
-    clock_ppm = static_cast<int64_t>(CubeRoot(cubed));
-    solution.clock_event_reasons |= kReasonPowerCap;
-    whole[kPowerViolation] = kWholePpm - clock_ppm;
-    for (int64_t& power_mw : drawn) {
-      power_mw = power_mw * budget / sum;
-    }
-  }
   for (size_t i = 0; i < drawn.size(); ++i) {
     solution.processes.at(i).at(static_cast<size_t>(ProcessChannel::kEnergy)) = drawn[i];
     whole[kEnergy] += drawn[i];
@@ -230,7 +260,7 @@ size_t EntityCount(const Layout& layout) {
   return EntityNumber(layout, static_cast<int>(layout.instances.size()), -1);
 }
 
-SegmentSolution SolveSegment(const GpuClass& figures, const Layout& layout, int64_t limit_mw,
+SegmentSolution SolveSegment(const GpuClass& figures, const Layout& layout, const GpuChange& change,
                              std::span<const Resident> residents) {
   SegmentSolution solution;
   solution.entities.resize(EntityCount(layout));
@@ -251,7 +281,7 @@ SegmentSolution SolveSegment(const GpuClass& figures, const Layout& layout, int6
                              rates[static_cast<size_t>(Integral::kDecoderPpmUs)],
                              residents[i].phase->memory_bytes};
   }
-  SolvePower(figures, limit_mw, shares, solution);
+  SolvePower(figures, change, shares, solution);
   return solution;
 }
 

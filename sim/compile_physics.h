@@ -33,7 +33,8 @@ struct SegmentSolution {
 size_t EntityNumber(const Layout& layout, int instance, int compute);
 size_t EntityCount(const Layout& layout);
 
-SegmentSolution SolveSegment(const GpuClass& figures, const Layout& layout, int64_t limit_mw,
+// Under the power limit and the throttling of `change`.
+SegmentSolution SolveSegment(const GpuClass& figures, const Layout& layout, const GpuChange& change,
                              std::span<const Resident> residents);
 
 }  // namespace podgpu::sim

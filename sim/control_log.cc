@@ -12,6 +12,9 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "sim/compile.h"
+#include "sim/control_words.h"
+#include "sim/fault_table.h"
+#include "sim/image.h"
 #include "sim/units.h"
 #include "sim/yaml_tree.h"
 
@@ -25,7 +28,7 @@ constexpr int kAttempts = 8;  // Each allows twice the time of the one before fo
 
 struct Entry {
   TimeUs at = 0;
-  std::string kind;
+  const FaultRow* row = nullptr;
   std::optional<int> gpu;
   std::string said;  // The whole entry in one form, however it was written.
   int line = 1, column = 1;
@@ -51,9 +54,26 @@ StatusOr<std::string> ReadIfThere(const std::string& path) {
   return absl::IsNotFound(text.status()) ? StatusOr<std::string>(std::string()) : text;
 }
 
+// Quoted where a letter could mean something to YAML.
+std::string Scalar(const std::string& text) {
+  const bool plain = std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_.+-/%").find(c) != std::string_view::npos;
+  });
+  if (plain) {
+    return text;
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c == '"' || c == '\\' ? "\\" : "";
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
 std::string Flow(const YamlNode& node) {
   if (node.kind == YamlNode::Kind::kScalar || node.kind == YamlNode::Kind::kNull) {
-    return node.text;
+    return Scalar(node.text);
   }
   const bool is_map = node.kind == YamlNode::Kind::kMap;
   std::string text;
@@ -135,10 +155,11 @@ class LogReader {
     entry.line = node.line;
     entry.column = node.column;
     const YamlNode* kind = Find(node, "kind");
-    entry.kind = kind == nullptr ? "" : kind->text;
-    if (std::find(kControlKinds.begin(), kControlKinds.end(), entry.kind) == kControlKinds.end()) {
+    const std::string name = kind == nullptr ? "" : kind->text;
+    entry.row = FindFaultRow(name);
+    if (entry.row == nullptr) {
       const YamlNode& place = kind == nullptr ? node : *kind;
-      Complain(place.line, place.column, path + ".kind: " + NotSimulated(entry.kind));
+      Complain(place.line, place.column, path + ".kind: " + NoFaultKind(name));
       return;
     }
     if (const YamlNode* gpu = Find(node, "gpu"); gpu != nullptr) {
@@ -327,29 +348,81 @@ std::string Layout(const World& world, int gpu, TimeUs t) {
 }
 
 // What `kind` of `gpu` is in `world` at t, as the rest of an entry.
-std::string Setting(const World& world, std::string_view kind, int gpu, TimeUs t) {
-  const std::string value = kind == "mig_set"
-                                ? "layout: " + Layout(world, gpu, t)
-                                : absl::StrFormat("watts: %d", world.PowerLimitMw(gpu, t) / 1000);
-  return absl::StrFormat("kind: %s, gpu: %d, %s", kind, gpu, value);
+std::string Setting(const World& world, FaultKind kind, int gpu, TimeUs t) {
+  if (kind == FaultKind::kPowerLimit) {
+    return absl::StrFormat("kind: power_limit, gpu: %d, watts: %d", gpu,
+                           world.PowerLimitMw(gpu, t) / 1000);
+  }
+  if (world.mig_enabled(gpu, t) && world.instance_count(gpu, t) == 0) {
+    return absl::StrFormat("kind: mig_mode, gpu: %d, mode: enabled", gpu);
+  }
+  return absl::StrFormat("kind: mig_set, gpu: %d, layout: %s", gpu, Layout(world, gpu, t));
+}
+
+bool IsSetting(FaultKind kind) {
+  return kind == FaultKind::kPowerLimit || kind == FaultKind::kMigSet ||
+         kind == FaultKind::kMigMode;
+}
+
+// Lines that undo at `healed_at` what `entries` have set or begun.
+std::set<std::string> Undo(const std::vector<Entry>& entries, std::optional<FaultKind> only,
+                           const World& scenario, const World& present, TimeUs healed_at) {
+  std::set<std::string> undo;
+  const std::string at = FormatTime(healed_at);
+  for (const Entry& entry : entries) {
+    const FaultKind kind = entry.row->kind;
+    if (only && kind != *only) {
+      continue;
+    }
+    if (IsSetting(kind)) {
+      const std::string wanted = Setting(scenario, kind, entry.gpu.value_or(0), healed_at);
+      if (Setting(present, kind, entry.gpu.value_or(0), healed_at) != wanted) {
+        undo.insert(absl::StrFormat("- {at: %s, %s}\n", at, wanted));
+      }
+    }
+    // Present, since the log may end it by itself before that time or have healed it already.
+    const bool begun = kind != FaultKind::kHeal && entry.row->lasts;
+    if (begun && std::ranges::any_of(present.faults(), [&](const Fault& fault) {
+          return fault.kind == kind && fault.at == entry.at && fault.InForce(healed_at) &&
+                 (!IsSetting(kind) || fault.until != kForever);
+        })) {
+      undo.insert(absl::StrFormat("- {at: %s, kind: heal, of: %s}\n", at, entry.row->name));
+    }
+  }
+  return undo;
+}
+
+// What complaints about the entry with index `last` say of it, without its place in the file.
+Status AboutEntry(const Status& status, size_t last) {
+  if (!absl::IsInvalidArgument(status)) {
+    return status;
+  }
+  const std::string path = absl::StrFormat("[%d]", last);
+  std::string lines;
+  const std::string all(status.message());
+  for (const std::string_view line : Split(all, '\n')) {
+    const size_t found = line.find(": " + path);
+    const bool own = found != std::string_view::npos && line.starts_with(kControlName);
+    std::string_view rest = own ? line.substr(found + 2 + path.size()) : line;
+    if (own) {
+      rest.remove_prefix(rest.starts_with(": ") ? 2 : 1);
+    }
+    lines += (lines.empty() ? "" : "\n") + std::string(rest);
+  }
+  return absl::InvalidArgumentError(lines);
 }
 
 }  // namespace
-
-std::string NotSimulated(std::string_view kind) {
-  std::string kinds;
-  for (const std::string_view one : kControlKinds) {
-    kinds += (kinds.empty() ? "" : ", ") + std::string(one);
-  }
-  return absl::StrFormat("\"%s\" is not simulated; simulated are %s", kind, kinds);
-}
 
 StatusOr<TimeUs> AppendControl(RunWriter& node, std::string_view entry, std::optional<TimeUs> at) {
   PODGPU_RETURN_IF_ERROR(AcceptControlFile(node).status());
   PODGPU_ASSIGN_OR_RETURN(const ControlLog accepted, Accepted(node));
   const std::string line = absl::StrFormat("- {at: %s, %s}\n", at ? FormatTime(*at) : "now", entry);
-  PODGPU_ASSIGN_OR_RETURN(const ControlLog log, Apply(node, Lines(accepted) + line));
-  return log.entries.back().at;
+  const StatusOr<ControlLog> log = Apply(node, Lines(accepted) + line);
+  if (!log.ok()) {
+    return AboutEntry(log.status(), accepted.entries.size());
+  }
+  return log->entries.back().at;
 }
 
 StatusOr<bool> AcceptControlFile(RunWriter& node) {
@@ -362,7 +435,7 @@ StatusOr<bool> AcceptControlFile(RunWriter& node) {
   return true;
 }
 
-StatusOr<std::optional<TimeUs>> HealControl(RunWriter& node) {
+StatusOr<std::optional<TimeUs>> HealControl(RunWriter& node, std::optional<FaultKind> kind) {
   PODGPU_RETURN_IF_ERROR(AcceptControlFile(node).status());
   PODGPU_ASSIGN_OR_RETURN(ControlLog log, Accepted(node));
   PODGPU_ASSIGN_OR_RETURN(const std::string image, SystemFiles().Read(Path(node, "world.bin")));
@@ -378,15 +451,10 @@ StatusOr<std::optional<TimeUs>> HealControl(RunWriter& node) {
   }
   // What lies nearer than this can no longer be dropped, and is undone after it has happened.
   const TimeUs healed_at = node.Now() + 4 * Lead(node);
-  std::erase_if(log.entries, [&](const Entry& one) { return one.at >= healed_at; });
-  std::set<std::string> undo;
-  for (const Entry& entry : log.entries) {
-    const int gpu = entry.gpu.value_or(0);
-    const std::string wanted = Setting(*scenario, entry.kind, gpu, healed_at);
-    if (Setting(*present, entry.kind, gpu, healed_at) != wanted) {
-      undo.insert(absl::StrFormat("- {at: %s, %s}\n", FormatTime(healed_at), wanted));
-    }
-  }
+  std::erase_if(log.entries, [&](const Entry& one) {
+    return one.at >= healed_at && (!kind || one.row->kind == *kind);
+  });
+  const std::set<std::string> undo = Undo(log.entries, kind, *scenario, *present, healed_at);
   std::string text = Lines(log);
   for (const std::string& line : undo) {
     text += line;

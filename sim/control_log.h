@@ -7,36 +7,32 @@
 // hold is refused as a whole and the old one stays.  Callers hold the DirectoryLock.  One thread.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
+#include "sim/fault.h"
 #include "sim/run_writer.h"
 #include "sim/world.h"
 
 namespace podgpu::sim {
 
-// What can be done to a node at run time.
-inline constexpr std::array<std::string_view, 2> kControlKinds = {"mig_set", "power_limit"};
-
-// The complaint about a kind that is not among them.
-std::string NotSimulated(std::string_view kind);
-
 // Appends "{at: ..., `entry`}", where `entry` is such as "kind: power_limit, gpu: 0, watts: 300".
 // Without `at` it takes effect as soon as it may.  Returns when it takes effect.
 // An edit of control.yaml that nobody has looked at yet is taken first; one that does not hold is
-// the error.
+// the error.  What is wrong with the entry itself is told without a place in the file, which nobody
+// has written.
 StatusOr<TimeUs> AppendControl(RunWriter& node, std::string_view entry, std::optional<TimeUs> at);
 
 // Takes control.yaml as a person left it.  False when it says what is already in force, or nothing;
 // an error has one line per complaint.
 StatusOr<bool> AcceptControlFile(RunWriter& node);
 
-// Takes back what the log has changed: entries to come are dropped, and each power limit and MIG
-// layout that was set returns to what the scenario says.  Returns when, or nothing if all is as in
-// the scenario.
-StatusOr<std::optional<TimeUs>> HealControl(RunWriter& node);
+// Takes back what the log has changed, or with `kind` that much of it: entries to come are dropped,
+// faults in force end, and each power limit and MIG layout that was set returns to what the
+// scenario says.  What has been counted stays.  Returns when, or nothing if all is as in the
+// scenario.
+StatusOr<std::optional<TimeUs>> HealControl(RunWriter& node, std::optional<FaultKind> kind);
 
 }  // namespace podgpu::sim

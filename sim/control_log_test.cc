@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -101,9 +102,8 @@ TEST_F(ControlLogTest, TakesAFileFromAPersonAndMakesItsTimesAbsolute) {
 
 TEST_F(ControlLogTest, RefusesALogThatDoesNotHoldAndKeepsTheOldOne) {
   ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
-  EXPECT_EQ(Refusal("- {at: 20s, kind: gpu_lost, gpu: 0}\n"),
-            "control.yaml:1:19: [0].kind: \"gpu_lost\" is not simulated; simulated are mig_set, "
-            "power_limit");
+  EXPECT_EQ(Refusal("- {at: 20s, kind: gpu_last, gpu: 0}\n"),
+            "control.yaml:1:19: [0].kind: \"gpu_last\" is no kind of fault; nearest is gpu_lost");
   EXPECT_EQ(Refusal("- {kind: mig_set, gpu: 0}\n"),
             "control.yaml:1:3: [0].at: missing; write at: now+2s or a world time");
   EXPECT_EQ(Refusal("- 5\n- {at: soon, kind: mig_set}\n"),
@@ -125,13 +125,12 @@ TEST_F(ControlLogTest, TakesAnEditThatStillWaitsBeforeACommand) {
             "- {at: 5s, kind: power_limit, gpu: 1, watts: 250}\n"
             "- {at: 1s, kind: power_limit, gpu: 0, watts: 300}\n");
   EXPECT_EQ(reader_->world().PowerLimitMw(1, 5 * kSecond), 250'000);
-  const std::string wrong = "- {at: 9s, kind: xid, gpu: 1}\n";
+  const std::string wrong = "- {at: 9s, kind: xid, gpu: 1, number: 0}\n";
   node_.folder().Write("control.yaml", wrong);
   const StatusOr<TimeUs> refused =
       AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 200", 2 * kSecond);
   EXPECT_EQ(refused.status().message(),
-            "control.yaml:1:18: [0].kind: \"xid\" is not simulated; simulated are mig_set, "
-            "power_limit");
+            "control.yaml:1:39: [0].number: found '0'; must be a whole number from 1 to 999");
   EXPECT_EQ(Read("control.yaml"), wrong) << "a person's text is not overwritten";
 }
 
@@ -153,7 +152,7 @@ TEST_F(ControlLogTest, LetsNobodyChangeWhatHasTakenEffect) {
 }
 
 TEST_F(ControlLogTest, HealsWhatItChanged) {
-  StatusOr<std::optional<TimeUs>> healed = HealControl(node_.writer());
+  StatusOr<std::optional<TimeUs>> healed = HealControl(node_.writer(), std::nullopt);
   ASSERT_TRUE(healed.ok()) << healed.status();
   EXPECT_FALSE(healed->has_value()) << "nothing was done";
   ASSERT_TRUE(AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", kSecond).ok());
@@ -162,7 +161,7 @@ TEST_F(ControlLogTest, HealsWhatItChanged) {
   ASSERT_TRUE(
       AppendControl(node_.writer(), "kind: power_limit, gpu: 1, watts: 200", 90 * kSecond).ok());
   ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
-  healed = HealControl(node_.writer());
+  healed = HealControl(node_.writer(), std::nullopt);
   ASSERT_TRUE(healed.ok()) << healed.status();
   ASSERT_TRUE(healed->has_value());
   const World& world = reader_->world();
@@ -176,6 +175,41 @@ TEST_F(ControlLogTest, HealsWhatItChanged) {
     EXPECT_EQ(world.instance(1, i, at).placement_start, world.instance(1, i, 0).placement_start);
   }
   EXPECT_EQ(world.PowerLimitMw(1, 91 * kSecond), 700'000);
+}
+
+TEST_F(ControlLogTest, HealsFaultsOfOneKindOrOfAll) {
+  ASSERT_TRUE(AppendControl(node_.writer(), "kind: gpu_lost, gpu: 0", kSecond).ok());
+  ASSERT_TRUE(AppendControl(node_.writer(), "kind: hang, calls: [\"*Get*\"]", kSecond).ok());
+  ASSERT_TRUE(AppendControl(node_.writer(), "kind: watch_stale, gpu: 1, for: 5s", kSecond).ok());
+  ASSERT_TRUE(AppendControl(node_.writer(), "kind: xid, gpu: 1, number: 31", kSecond).ok());
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+  StatusOr<std::optional<TimeUs>> healed = HealControl(node_.writer(), FaultKind::kGpuLost);
+  ASSERT_TRUE(healed.ok() && healed->has_value()) << healed.status();
+  EXPECT_EQ(reader_->world().FaultAt(FaultKind::kGpuLost, **healed), nullptr);
+  EXPECT_NE(reader_->world().FaultAt(FaultKind::kHang, **healed), nullptr);
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+  healed = HealControl(node_.writer(), std::nullopt);
+  ASSERT_TRUE(healed.ok() && healed->has_value()) << healed.status();
+  EXPECT_EQ(Read("control.yaml"),
+            "- {at: 1s, kind: gpu_lost, gpu: 0}\n"
+            "- {at: 1s, kind: hang, calls: [\"*Get*\"]}\n"
+            "- {at: 1s, kind: watch_stale, gpu: 1, for: 5s}\n"
+            "- {at: 1s, kind: xid, gpu: 1, number: 31}\n"
+            "- {at: 10.2s, kind: heal, of: gpu_lost}\n"
+            "- {at: 20.2s, kind: heal, of: hang}\n");
+  EXPECT_EQ(reader_->world().NextFaultChange(**healed), std::numeric_limits<TimeUs>::max());
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+  healed = HealControl(node_.writer(), std::nullopt);
+  ASSERT_TRUE(healed.ok()) << healed.status();
+  EXPECT_FALSE(healed->has_value()) << "nothing is left to undo";
+}
+
+TEST_F(ControlLogTest, TellsWhatIsWrongWithAnEntryWithoutItsPlace) {
+  ASSERT_TRUE(AppendControl(node_.writer(), "kind: gpu_lost, gpu: 0", kSecond).ok());
+  EXPECT_EQ(AppendControl(node_.writer(), "kind: gpu_lost, gpu: 7", kSecond).status().message(),
+            "gpu: found '7'; must be a whole number from 0 to 1");
+  EXPECT_EQ(AppendControl(node_.writer(), "kind: gpu_lost, gpu: 0", 9 * kSecond).status().message(),
+            "[0] (gpu_lost) holds this of GPU 0 from 1 s to the end; end it first");
 }
 
 TEST_F(ControlLogTest, GoesIntoForceOnAClockThatRuns) {

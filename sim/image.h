@@ -16,7 +16,7 @@
 namespace podgpu::sim {
 
 inline constexpr std::array<char, 8> kImageMagic = {'P', 'O', 'D', 'G', 'P', 'U', 'W', '1'};
-inline constexpr uint32_t kImageVersion = 1;
+inline constexpr uint32_t kImageVersion = 2;
 inline constexpr uint32_t kNone = 0xffffffff;            // "No such record" in an index.
 inline constexpr TimeUs kForever = INT64_MAX;            // The stop time of what never stops.
 inline constexpr TimeUs kLastTimeUs = INT64_C(1) << 62;  // Later times are read as this one.
@@ -40,10 +40,13 @@ enum class Section : uint32_t {
   kPods,               // PodRecord
   kContainers,         // ContainerRecord
   kDevices,            // DeviceRecord
-  kProcesses,  // ProcessRecord: those of pods and orphans by (pid, start), then those of churns
-  kChurns,     // ChurnRecord, by first_pid
+  kProcesses,    // ProcessRecord: those of pods and orphans by (pid, start), then those of churns
+  kChurns,       // ChurnRecord, by first_pid
+  kFaults,       // FaultRecord, by start
+  kFaultCalls,   // TextRef, patterns
+  kFaultFields,  // uint32_t, DCGM field ids
 };
-inline constexpr size_t kSectionCount = 19;
+inline constexpr size_t kSectionCount = 22;
 
 struct SectionEntry {
   uint64_t offset_bytes, record_count;

@@ -77,6 +77,9 @@ std::vector<std::byte> ImageBuilder::Finish(uint64_t scenario_hash, uint64_t see
   append(devices, Section::kDevices);
   append(processes, Section::kProcesses);
   append(churns, Section::kChurns);
+  append(faults, Section::kFaults);
+  append(fault_calls, Section::kFaultCalls);
+  append(fault_fields, Section::kFaultFields);
   header.size_bytes = image.size();
   std::memcpy(image.data(), &header, sizeof header);
   return image;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/image.h"
+#include "sim/image_faults.h"
 #include "sim/image_pods.h"
 
 namespace podgpu::sim {
@@ -34,6 +35,9 @@ struct ImageBuilder {
   std::vector<DeviceRecord> devices;
   std::vector<ProcessRecord> processes;
   std::vector<ChurnRecord> churns;
+  std::vector<FaultRecord> faults;
+  std::vector<TextRef> fault_calls;
+  std::vector<uint32_t> fault_fields;
 
   // Where `value` stands in the pool; equal texts stand there once.
   TextRef Text(std::string_view value);

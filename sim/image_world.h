@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/image.h"
+#include "sim/image_faults.h"
 #include "sim/image_pods.h"
 #include "sim/world.h"
 
@@ -37,6 +38,9 @@ struct ImageTables {
   std::span<const DeviceRecord> devices;
   std::span<const ProcessRecord> processes;
   std::span<const ChurnRecord> churns;
+  std::span<const FaultRecord> faults;
+  std::span<const TextRef> fault_calls;
+  std::span<const uint32_t> fault_fields;
 
   std::string_view Text(TextRef ref) const { return {text.data() + ref.offset, ref.length}; }
   template <typename Record>
@@ -115,6 +119,10 @@ class ImageWorld final : public World {
   ProcessFacts process(int index, TimeUs t) const override;
   TimeUs NextPodChange(TimeUs t) const override;
 
+  std::span<const Fault> faults() const override { return faults_; }
+  uint64_t fault_kinds() const override { return fault_kinds_; }
+  TimeUs NextFaultChange(TimeUs t) const override;
+
  private:
   bool Has(uint32_t flag) const { return (node_.flags & flag) != 0; }
   const GpuRecord& Gpu(int gpu) const { return tables_.gpus[static_cast<size_t>(gpu)]; }
@@ -129,6 +137,7 @@ class ImageWorld final : public World {
   int64_t PowerOver(int gpu, TimeUs t, TimeUs window_us) const;
   double TemperatureAt(int gpu, TimeUs t, bool memory) const;
 
+  void ReadFaults();
   const NodeEraRecord& NodeEraAt(TimeUs t) const;
   Int128 ProcessValue(const ProcessRecord& process, ProcessChannel what, TimeUs t) const;
   ProcessFacts Facts(const ProcessRecord& process, TimeUs t) const;
@@ -140,6 +149,8 @@ class ImageWorld final : public World {
   NodeRecord node_;
   uint64_t scenario_hash_;
   std::vector<GpuFacts> facts_;
+  std::vector<Fault> faults_;
+  uint64_t fault_kinds_ = 0;
 };
 
 }  // namespace podgpu::sim

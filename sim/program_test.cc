@@ -148,10 +148,11 @@ TEST_F(ProgramTest, RefusesWrongUseInOneLineWithExitCodeTwo) {
        "podgpu-sim mig: a profile is \"3g]\"; write MIG profiles such as 3g.40gb"},
       {{"power-limit", "300", "--gpu", "0"},
        "podgpu-sim power-limit: the limit is \"300\"; write watts, such as 300W"},
-      {{"fault", "gpu_lost", "--gpu", "0"},
-       "podgpu-sim fault: \"gpu_lost\" is not simulated; simulated are mig_set, power_limit"},
-      {{"fault", "mig_set", "--gpu", "0"},
-       "podgpu-sim fault: a profile is \"\"; write MIG profiles such as 3g.40gb"},
+      {{"fault", "gpu_last", "gpu=0"},
+       "podgpu-sim fault: \"gpu_last\" is no kind of fault; nearest is gpu_lost"},
+      {{"fault", "mig_set", "gpu=0"}, "podgpu-sim fault mig_set: layout=PROFILE,... is missing"},
+      {{"heal", "gpu_last"},
+       "podgpu-sim heal: \"gpu_last\" is no kind of fault; nearest is gpu_lost"},
       {{"truth", "--at", "1"},
        "podgpu-sim truth: --at is \"1\"; write a time with its unit, such as 1.5s, 200ms or 2min"},
       {{"compile", scenario_, "x"},
@@ -421,7 +422,27 @@ TEST_F(RunningNodeTest, ChangesThePowerLimitAndTheMigLayout) {
   EXPECT_EQ(reader_->world().PowerLimitMw(0, 11'000'000), 700'000);
   outcome = Command({"mig", "9g.900gb", "--gpu", "1"});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_EQ(outcome.err.find("control.yaml:"), 0U) << outcome.err;
+  EXPECT_EQ(outcome.err.find("layout[0]: no profile '9g.900gb' on this class"), 0U) << outcome.err;
+}
+
+TEST_F(RunningNodeTest, LetsAnyFaultHappenAndHealsIt) {
+  Outcome outcome = Command({"fault", "gpu_lost", "gpu=0"});
+  EXPECT_EQ(outcome.out, "at 0.05s: kind: gpu_lost, gpu: 0\n") << outcome.err;
+  outcome = Command({"fault", "hang", "calls=dcgmEntitiesGetLatestValues", "--at", "5s"});
+  EXPECT_EQ(outcome.out, "at 5s: kind: hang, calls: [\"dcgmEntitiesGetLatestValues\"]\n")
+      << outcome.err;
+  EXPECT_NE(reader_->world().FaultAt(FaultKind::kGpuLost, 0, 1'000'000), nullptr);
+  EXPECT_NE(reader_->world().FaultAt(FaultKind::kHang, 5'000'000), nullptr);
+  outcome = Command({"fault", "watch_stale", "gpu=9"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err,
+            "podgpu-sim fault watch_stale: gpu: found '9'; must be a whole number from 0 to 1\n");
+  EXPECT_EQ(Command({"tick", "+10s"}).code, 0);
+  EXPECT_EQ(Command({"heal", "lost"}).out, "at 10.2s: lost as in the scenario again\n");
+  EXPECT_EQ(reader_->world().FaultAt(FaultKind::kGpuLost, 11'000'000), nullptr);
+  EXPECT_NE(reader_->world().FaultAt(FaultKind::kHang, 11'000'000), nullptr);
+  EXPECT_EQ(Command({"heal"}).out, "at 10.2s: all as in the scenario again\n");
+  EXPECT_EQ(reader_->world().FaultAt(FaultKind::kHang, 11'000'000), nullptr);
 }
 
 TEST_F(RunningNodeTest, PicksUpAFileThatAPersonEdited) {
@@ -429,11 +450,12 @@ TEST_F(RunningNodeTest, PicksUpAFileThatAPersonEdited) {
   std::filesystem::rename(commands_.path() + "/new.yaml", run_ + "/control.yaml");
   EXPECT_TRUE(Await([&] { return reader_->log_generation() == 1; })) << node_.err();
   EXPECT_EQ(reader_->world().PowerLimitMw(0, 2'000'000), 300'000);
-  std::ofstream(run_ + "/control.yaml") << "- {at: now+2s, kind: xid, gpu: 0}\n";
+  std::ofstream(run_ + "/control.yaml") << "- {at: now+2s, kind: xit, gpu: 0}\n";
   EXPECT_TRUE(Await([&] { return !node_.err().empty(); }));
   EXPECT_TRUE(Await([&] { return node_.err().ends_with("the control log stays as it was\n"); }));
-  EXPECT_NE(node_.err().find("control.yaml:1:22: [0].kind: \"xid\" is not simulated"),
-            std::string::npos)
+  EXPECT_NE(
+      node_.err().find("control.yaml:1:22: [0].kind: \"xit\" is no kind of fault; nearest is xid"),
+      std::string::npos)
       << node_.err();
   EXPECT_EQ(reader_->log_generation(), 1U);
 }

@@ -205,7 +205,7 @@ Scenario ReadScenario(std::string_view text, ScenarioErrors& errors) {
   ReadPods(root.Key("pods"), scenario);
   ReadChurns(root.Key("churn"), scenario);
   ReadOrphans(root.Key("orphans"), scenario);
-  ReadEvents(root.Key("faults"), false, scenario);
+  ReadFaults(root.Key("faults"), false, scenario);
   return scenario;
 }
 
@@ -213,7 +213,7 @@ void ReadControlLog(std::string_view text, ScenarioErrors& errors, Scenario& sce
   std::vector<YamlError> problems;
   const YamlNode tree = ReadYaml(text, problems);
   if (!Report(problems, errors)) {
-    ReadEvents(Cursor(&tree, "", errors), true, scenario);
+    ReadFaults(Cursor(&tree, "", errors), true, scenario);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/fault.h"
 #include "sim/gpu_classes.h"
 #include "sim/image.h"
 #include "sim/scenario_reader.h"
@@ -99,16 +100,22 @@ struct ChurnSpec {
   Place place;
 };
 
-// What changes a GPU at a time: an entry of `faults:` or of the control log.
-struct EventSpec {
-  enum class Kind : uint8_t { kMigSet, kPowerLimit };
-  Kind kind = Kind::kMigSet;
-  TimeUs at_us = 0, for_us = 0;  // for 0: until the next one.
-  int gpu = 0;
-  std::vector<MigSpec> layout;  // Empty: MIG mode off.
-  int64_t limit_mw = 0;
-  bool from_control = false;  // Which file `place` is in.
+// What goes wrong at a time: an entry of `faults:` or of the control log.
+struct FaultSpec {
+  FaultKind kind = FaultKind::kHeal;
+  TimeUs at_us = 0, until_us = kForever;
+  int gpu = -1;  // -1: every one, or none.
+  std::array<int64_t, kFaultNumberCount> numbers{};
+  std::vector<std::string> calls;
+  std::vector<uint32_t> fields;
+  std::string version;
+  std::vector<MigSpec> layout;
+  std::optional<FaultKind> heals;  // Of kHeal; nothing: every kind.
+  bool from_control = false;       // Which file `place` is in.
   Place place;
+
+  bool Has(FaultNumber which) const { return Get(which) != kNotGiven; }
+  int64_t Get(FaultNumber which) const { return numbers[static_cast<size_t>(which)]; }
 };
 
 enum class Allocator : uint8_t { kNvidia, kGke, kHami };
@@ -134,13 +141,13 @@ struct Scenario {
   std::vector<PodSpec> pods;
   std::vector<ChurnSpec> churns;
   std::vector<ProcessSpec> orphans;
-  std::vector<EventSpec> events;
+  std::vector<FaultSpec> faults;
 };
 
 // Reads a scenario; what is wrong goes to `errors`, and the rest is still read.
 Scenario ReadScenario(std::string_view text, ScenarioErrors& errors);
 
-// Adds the entries of a control log (a YAML list, or nothing) to the scenario's events.
+// Adds the entries of a control log (a YAML list, or nothing) to the scenario's faults.
 void ReadControlLog(std::string_view text, ScenarioErrors& errors, Scenario& scenario);
 
 }  // namespace podgpu::sim

@@ -22,7 +22,7 @@ void ReadPods(const Cursor& pods, Scenario& scenario);
 void ReadChurns(const Cursor& churns, Scenario& scenario);
 void ReadOrphans(const Cursor& orphans, Scenario& scenario);
 
-void ReadEvents(const Cursor& faults, bool from_control, Scenario& scenario);
+void ReadFaults(const Cursor& faults, bool from_control, Scenario& scenario);
 
 // An index of a GPU that the scenario has; 0 and an error otherwise.
 int ReadGpuIndex(const Cursor& gpu, const Scenario& scenario);

@@ -237,12 +237,14 @@ int64_t Cursor::Integer(int64_t otherwise, int64_t least, int64_t most) const {
   if (!TakeScalar(allowed)) {
     return otherwise;
   }
-  const auto value = Scaled(node_->text, 1);
-  if (node_->text.find('.') != std::string::npos || !value || *value < least || *value > most) {
+  const bool below = node_->text.starts_with('-');
+  const auto size = Scaled(std::string_view(node_->text).substr(below ? 1 : 0), 1);
+  const int64_t value = size.value_or(0) * (below ? -1 : 1);
+  if (node_->text.find('.') != std::string::npos || !size || value < least || value > most) {
     Fail("found " + Quoted(node_->text) + "; must be " + allowed);
     return otherwise;
   }
-  return *value;
+  return value;
 }
 
 bool Cursor::Flag(bool otherwise) const {

@@ -344,23 +344,8 @@ TEST(ScenarioRules, KeepMemoryAndPowerWithinTheBoard) {
       kHead);
 }
 
-TEST(ScenarioRules, WantFaultsThatAreSimulated) {
-  Check({{"kind that is known and not simulated",
-          "faults: [{at: 60s, kind: gpu_lost, gpu: 0}]\n",
-          {"case.yaml:5:26: faults[0].kind: 'gpu_lost' is not simulated; simulated kinds: mig_set, "
-           "power_limit"}},
-         {"kind that is unknown",
-          "faults: [{at: 60s, kind: mig_sets, gpu: 0}]\n",
-          {"case.yaml:5:26: faults[0].kind: found 'mig_sets'; must be one of mig_set, power_limit; "
-           "nearest is 'mig_set'"}},
-         {"limit that the board has not",
-          "faults: [{at: 60s, kind: power_limit, gpu: 0, watts: 100}]\n",
-          {"case.yaml:5:54: faults[0].watts: found '100'; must be a number from 200 to 700"}},
-         {"two claims of one thing",
-          "faults:\n  - {at: 60s, kind: power_limit, gpu: 0, watts: 300, for: 30s}\n"
-          "  - {at: 80s, kind: power_limit, gpu: 0, watts: 400}\n",
-          {"case.yaml:7:5: faults[1]: another entry holds this of GPU 0 at 80 s; end it first"}},
-         {"MIG on a shared GPU",
+TEST(ScenarioRules, NameWhatIsNotSimulated) {
+  Check({{"MIG on a shared GPU",
           "faults: [{at: 60s, kind: mig_set, gpu: 2, layout: [7g.80gb]}]\n",
           {"case.yaml:5:10: faults[0]: GPU 2 is shared as a whole; it cannot enter MIG mode"}},
          {"MIG under a churn",

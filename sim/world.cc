@@ -70,6 +70,7 @@ ImageWorld::ImageWorld(const ImageTables& tables, uint64_t scenario_hash)
   for (const GpuRecord& record : tables_.gpus) {
     facts_.push_back(FactsOf(tables_, record));
   }
+  ReadFaults();
 }
 
 bool ImageWorld::kubelet_has(std::string_view version) const {

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/fault.h"
 #include "sim/world_facts.h"
 
 namespace podgpu::sim {
@@ -110,6 +111,17 @@ class World {
   virtual ProcessFacts process(int index, TimeUs t) const = 0;  // pid ascending
   // The next time after t at which pods or processes start or stop; INT64_MAX when none.
   virtual TimeUs NextPodChange(TimeUs t) const = 0;
+
+  // What goes wrong, ever, by start.  A kind without its bit (FaultBit) never occurs, so a world
+  // without faults costs its readers one load.
+  virtual std::span<const Fault> faults() const = 0;
+  virtual uint64_t fault_kinds() const = 0;
+  // The next time after t at which a fault begins or ends; INT64_MAX when none.
+  virtual TimeUs NextFaultChange(TimeUs t) const = 0;
+  // The fault of a kind that is in force at t; null when there is none.
+  const Fault* FaultAt(FaultKind kind, TimeUs t) const;
+  // The same of a GPU, or of every one.
+  const Fault* FaultAt(FaultKind kind, int gpu, TimeUs t) const;
 };
 
 }  // namespace podgpu::sim

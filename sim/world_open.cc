@@ -44,7 +44,10 @@ bool ReadSections(std::span<const std::byte> image, const ImageHeader& header, I
          ReadSection(image, header, Section::kContainers, t.containers) &&
          ReadSection(image, header, Section::kDevices, t.devices) &&
          ReadSection(image, header, Section::kProcesses, t.processes) &&
-         ReadSection(image, header, Section::kChurns, t.churns);
+         ReadSection(image, header, Section::kChurns, t.churns) &&
+         ReadSection(image, header, Section::kFaults, t.faults) &&
+         ReadSection(image, header, Section::kFaultCalls, t.fault_calls) &&
+         ReadSection(image, header, Section::kFaultFields, t.fault_fields);
 }
 
 // Checks indices between the tables.  Each method is the check of one kind of record.
@@ -60,7 +63,8 @@ class Checker {
            Each(t_.channels, &Checker::Channel) && Each(t_.node_eras, &Checker::NodeEra) &&
            Each(t_.pods, &Checker::Pod) && Each(t_.containers, &Checker::Container) &&
            Each(t_.devices, &Checker::Device) && Each(t_.processes, &Checker::Process) &&
-           Each(t_.churns, &Checker::Churn) && Below(t_.resident_pods, t_.pods.size()) &&
+           Each(t_.churns, &Checker::Churn) && Each(t_.faults, &Checker::Fault) &&
+           Each(t_.fault_calls, &Checker::Call) && Below(t_.resident_pods, t_.pods.size()) &&
            Below(t_.resident_processes, t_.processes.size());
   }
 
@@ -165,6 +169,14 @@ class Checker {
            churn.every_us >= kMinimumPeriodUs && churn.pid_cycles > 0 &&
            Fits(churn.devices, t_.devices.size()) && Fits(churn.processes, t_.processes.size());
   }
+
+  bool Fault(const FaultRecord& fault) const {
+    return fault.kind < kFaultKindCount && fault.gpu >= -1 &&
+           (fault.gpu < 0 || static_cast<size_t>(fault.gpu) < t_.gpus.size()) &&
+           Fits(fault.calls, t_.fault_calls.size()) && Fits(fault.fields, t_.fault_fields.size()) &&
+           Texts({fault.version});
+  }
+  bool Call(const TextRef& pattern) const { return Texts({pattern}); }
 
   const ImageTables& t_;
 };
