@@ -1,7 +1,6 @@
 #include "base/clock.h"
 
-#include <condition_variable>
-#include <mutex>
+#include "base/wakeup.h"
 
 namespace podgpu {
 
@@ -11,12 +10,13 @@ WallTime SystemClock::WallNow() const {
   return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
 }
 
-bool SystemClock::WaitUntil(Instant deadline, const std::stop_token& stop) {
-  // Private to the call: nobody else can notify it, so only the deadline or the stop ends the wait.
-  std::mutex mutex;
-  std::condition_variable_any condition;
-  std::unique_lock<std::mutex> lock(mutex);
-  condition.wait_until(lock, stop, deadline, [] { return false; });
+bool SystemClock::Wait(Instant deadline, const std::stop_token& stop, Wakeup* wakeup) {
+  Alarm alarm;
+  const std::stop_callback on_stop(stop, [&alarm] { alarm.Ring(); });
+  const Wakeup::Listener on_nudge(wakeup, alarm);
+  std::unique_lock lock(alarm.mutex);
+  alarm.rung.wait_until(lock, deadline,
+                        [&] { return stop.stop_requested() || on_nudge.is_nudged(); });
   return !stop.stop_requested();
 }
 

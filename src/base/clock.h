@@ -18,6 +18,8 @@ using Duration = std::chrono::steady_clock::duration;
 // A point in civil time with the resolution of the vendor's time stamps: microseconds since 1970.
 using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
 
+class Wakeup;
+
 class Clock {
  public:
   Clock() = default;
@@ -28,8 +30,14 @@ class Clock {
   virtual Instant Now() const = 0;
   virtual WallTime WallNow() const = 0;
 
-  // Waits until `deadline` has come (returns true) or `stop` is requested (returns false).
-  virtual bool WaitUntil(Instant deadline, const std::stop_token& stop) = 0;
+  // Waits until `deadline` has come or `wakeup`, if there is one, is nudged (both return true), or
+  // `stop` is requested (returns false).  Allocates nothing.
+  bool WaitUntil(Instant deadline, const std::stop_token& stop, Wakeup* wakeup = nullptr) {
+    return Wait(deadline, stop, wakeup);
+  }
+
+ private:
+  virtual bool Wait(Instant deadline, const std::stop_token& stop, Wakeup* wakeup) = 0;
 };
 
 // The clock of the machine.
@@ -37,7 +45,9 @@ class SystemClock final : public Clock {
  public:
   Instant Now() const override;
   WallTime WallNow() const override;
-  bool WaitUntil(Instant deadline, const std::stop_token& stop) override;
+
+ private:
+  bool Wait(Instant deadline, const std::stop_token& stop, Wakeup* wakeup) override;
 };
 
 // Microseconds since 1970, as the vendor libraries count them.

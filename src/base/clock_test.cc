@@ -2,11 +2,13 @@
 
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/manual_clock.h"
 #include "base/published.h"
+#include "base/testing/allocations.h"
 #include "base/wakeup.h"
 #include "base/worker.h"
 
@@ -106,6 +108,45 @@ TEST(Wakeup, AStopEndsTheSleepAndSaysSo) {
   });
   clock.AwaitSleepers(1);
   sleeper.request_stop();
+}
+
+TEST(Wakeup, ANudgeEndsASleepOnTheRealClock) {
+  SystemClock clock;
+  Wakeup wakeup;
+  std::jthread nudger([&] { wakeup.Nudge(); });
+  EXPECT_TRUE(wakeup.SleepUntil(clock, clock.Now() + hours(1), {}));
+}
+
+TEST(Wakeup, EveryNudgeOfManyThreadsIsSeen) {
+  constexpr int kNudges = 1'000;
+  SystemClock clock;
+  Wakeup wakeup;
+  std::atomic<int> published = 0;
+  std::vector<std::jthread> nudgers;
+  for (int i = 0; i < 2; ++i) {
+    nudgers.emplace_back([&] {
+      for (int nudge = 0; nudge < kNudges; ++nudge) {
+        ++published;
+        wakeup.Nudge();
+      }
+    });
+  }
+  while (published.load() < 2 * kNudges) {
+    ASSERT_TRUE(wakeup.SleepUntil(clock, clock.Now() + hours(1), {}));
+  }
+}
+
+TEST(Wakeup, SleepsAndNudgesAllocateNothing) {
+  SystemClock clock;
+  Wakeup wakeup;
+  const std::stop_source stop;
+  const Allocations before = AllocationsOfThisThread();
+  for (int i = 0; i < 10; ++i) {
+    wakeup.Nudge();
+    EXPECT_TRUE(wakeup.SleepUntil(clock, clock.Now() + hours(1), stop.get_token()));
+    EXPECT_TRUE(clock.WaitUntil(clock.Now(), stop.get_token()));
+  }
+  EXPECT_EQ((AllocationsOfThisThread() - before).count, 0U);
 }
 
 TEST(Worker, JoinsAThreadThatEndsAndGivesUpOnOneThatDoesNot) {

@@ -6,11 +6,10 @@
 // have done their work.  Thread safe; must outlive every thread that waits on it.
 #pragma once
 
-#include <condition_variable>
 #include <list>
-#include <mutex>
 
 #include "base/clock.h"
+#include "base/wakeup.h"
 
 namespace podgpu {
 
@@ -22,24 +21,24 @@ class ManualClock final : public Clock {
 
   Instant Now() const override;
   WallTime WallNow() const override;
-  bool WaitUntil(Instant deadline, const std::stop_token& stop) override;
 
   // Moves both times forward and wakes every waiter whose deadline has come.
   void Advance(Duration step);
 
   // Blocks until at least `count` threads sleep in WaitUntil: those whose deadline has come, or
-  // that were asked to stop, count as awake even before they have noticed.
+  // that were nudged or asked to stop, count as awake even before they have noticed.
   void AwaitSleepers(int count) const;
 
  private:
   struct Sleeper {
     Instant deadline;
     const std::stop_token* stop = nullptr;
+    const Wakeup::Listener* wakeup = nullptr;
   };
 
-  mutable std::mutex
-      mutex_;  // Guards all below; a plain mutex, since the waits need its condition variable.
-  mutable std::condition_variable_any changed_;
+  bool Wait(Instant deadline, const std::stop_token& stop, Wakeup* wakeup) override;
+
+  mutable Alarm changed_;  // Its mutex guards all below.
   Instant now_{};
   WallTime wall_;
   std::list<Sleeper> sleepers_;

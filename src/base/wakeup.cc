@@ -2,27 +2,26 @@
 
 namespace podgpu {
 
-std::stop_source Wakeup::Current() {
-  MutexLock lock(mutex_);
-  return nudge_;
-}
-
 void Wakeup::Nudge() {
-  std::stop_source current = Current();
-  current.request_stop();
+  is_nudged_.store(true);
+  MutexLock lock(mutex_);
+  if (alarm_ != nullptr) {
+    alarm_->Ring();
+  }
 }
 
 bool Wakeup::SleepUntil(Clock& clock, Instant deadline, const std::stop_token& stop) {
-  std::stop_source current = Current();
-  {
-    const std::stop_callback forward(stop, [&current] { current.request_stop(); });
-    clock.WaitUntil(deadline, current.get_token());
+  const bool goes_on = clock.WaitUntil(deadline, stop, this);
+  // What was published before a nudge that ends here is seen by the work that follows the sleep.
+  is_nudged_.exchange(false);
+  return goes_on;
+}
+
+void Wakeup::Listener::Listen(Alarm* alarm) {
+  if (wakeup_ != nullptr) {
+    MutexLock lock(wakeup_->mutex_);
+    wakeup_->alarm_ = alarm;
   }
-  if (current.stop_requested()) {
-    MutexLock lock(mutex_);
-    nudge_ = std::stop_source();
-  }
-  return !stop.stop_requested();
 }
 
 }  // namespace podgpu

@@ -1,31 +1,13 @@
 #include "exposition/series_plan.h"
 
-#include <atomic>
 #include <cmath>
-#include <cstdlib>
-#include <new>
 
 #include <gtest/gtest.h>
 
+#include "base/testing/allocations.h"
 #include "exposition/openmetrics.h"
 #include "exposition/text.h"
 #include "tests/strict_parser.h"
-
-namespace {
-std::atomic<int> allocations = 0;
-}  // namespace
-
-// Counts what this program allocates, to show that rendering allocates nothing.
-void* operator new(size_t size) {
-  ++allocations;
-  void* memory = std::malloc(size);
-  if (memory == nullptr) {
-    std::abort();
-  }
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace podgpu {
 namespace {
@@ -265,10 +247,10 @@ TEST(Rendering, AllocatesNothingWhenThePageHasRoom) {
   const SeriesPlan plan = std::move(builder).Build();
   std::string out;
   out.reserve(1 << 16);
-  const int before = allocations;
+  const Allocations before = AllocationsOfThisThread();
   EXPECT_EQ(RenderText(plan, &grid, {}, out), 50U);
   EXPECT_EQ(RenderOpenMetrics(plan, &grid, {}, out), 50U);
-  EXPECT_EQ(allocations, before);
+  EXPECT_EQ((AllocationsOfThisThread() - before).count, 0U);
 }
 
 TEST(SeriesPlan, Costs16BytesASeries) { EXPECT_EQ(sizeof(SeriesPlan::Series), 16U); }

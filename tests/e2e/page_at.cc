@@ -31,12 +31,13 @@ class NodeClock final : public Clock {
   WallTime WallNow() const override {
     return WallTime(std::chrono::microseconds(node_.StampUs(node_.Now())));
   }
-  bool WaitUntil(Instant /*deadline*/, const std::stop_token& /*stop*/) override {
+
+ private:
+  bool Wait(Instant /*deadline*/, const std::stop_token& /*stop*/, Wakeup* /*wakeup*/) override {
     PODGPU_CHECK(false && "nothing waits");
     return false;
   }
 
- private:
   sim::RunDirectory& node_;
 };
 
