@@ -50,4 +50,8 @@ bool SameDevices(const Topology& a, const Topology& b) {
          a.driver_version == b.driver_version && a.nvml_absence == b.nvml_absence;
 }
 
+bool SameStates(const Topology& a, const Topology& b) {
+  return std::ranges::equal(a.gpus, b.gpus, {}, &Gpu::state, &Gpu::state);
+}
+
 }  // namespace podgpu

@@ -88,4 +88,7 @@ void NumberEntities(Topology& topology);
 // compared.
 bool SameDevices(const Topology& a, const Topology& b);
 
+// Whether the GPUs of `a` and `b`, which are the same devices, are in the same states.
+bool SameStates(const Topology& a, const Topology& b);
+
 }  // namespace podgpu

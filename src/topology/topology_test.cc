@@ -62,6 +62,9 @@ TEST(Topology, IsTheSameWhateverEpochAndStates) {
   other.epoch = 5;
   other.gpus[0].state = DeviceState::kLost;
   EXPECT_TRUE(SameDevices(TwoGpus(), other));
+  EXPECT_FALSE(SameStates(TwoGpus(), other));
+  other.gpus[0].state = TwoGpus().gpus[0].state;
+  EXPECT_TRUE(SameStates(TwoGpus(), other));
 }
 
 TEST(Topology, DiffersInEveryFactOfIdentity) {

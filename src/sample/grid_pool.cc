@@ -1,0 +1,36 @@
+#include "sample/grid_pool.h"
+
+#include <algorithm>
+
+namespace podgpu {
+namespace {
+
+// Whether all other holders have let go.  The copy adds to the count with acquire and release order
+// (libstdc++ 12, ext/atomicity.h), so it comes after the last holder's release, and with that after
+// all that this one has read; use_count alone orders nothing.
+bool IsFree(const std::shared_ptr<Grid>& grid) {
+  const std::shared_ptr<Grid> copy =
+      grid;  // NOLINT(performance-unnecessary-copy-initialization): see above.
+  return copy.use_count() == 2;
+}
+
+}  // namespace
+
+std::shared_ptr<Grid> GridPool::Take(const std::shared_ptr<const Topology>& topology,
+                                     const std::vector<const Field*>& fields) {
+  std::erase_if(grids_, [&](const std::shared_ptr<Grid>& grid) {
+    return grid->shared_topology() != topology || grid->fields() != fields;
+  });
+  const auto found = std::ranges::find_if(grids_, IsFree);
+  if (found != grids_.end()) {
+    (*found)->Clear(Absence::kNotRead);
+    return *found;
+  }
+  auto made = std::make_shared<Grid>(topology, fields);
+  if (grids_.size() < kMostKept) {
+    grids_.push_back(made);
+  }
+  return made;
+}
+
+}  // namespace podgpu
