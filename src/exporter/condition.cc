@@ -1,6 +1,7 @@
 #include "exporter/condition.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "absl/strings/str_format.h"
 
@@ -9,46 +10,47 @@
 namespace podgpu {
 namespace {
 
-std::string Seconds(std::chrono::milliseconds duration) {
-  return absl::StrFormat("%.1f s", std::chrono::duration<double>(duration).count());
+using Tenths = ConditionBasis::Tenths;
+
+std::string Seconds(std::chrono::duration<double> duration) {
+  return absl::StrFormat("%.1f s", duration.count());
 }
 
-PartCondition JudgeDriver(const TickFacts& facts) {
-  if (facts.running && facts.running->past_deadline) {
-    const auto elapsed =
-        std::chrono::duration_cast<std::chrono::milliseconds>(facts.running->elapsed);
-    return {"driver", PartState::kUnresponsive,
-            absl::StrFormat(
-                "the call \"%s\" has not returned for %s; values are withdrawn after %s",
-                SourceCallName(facts.running->call), Seconds(elapsed), Seconds(facts.stale_after))};
+PartCondition JudgeDriver(const ConditionBasis& basis) {
+  if (basis.hung_call) {
+    return {
+        "driver", PartState::kUnresponsive,
+        absl::StrFormat("the call \"%s\" has not returned for %s; values are withdrawn after %s",
+                        SourceCallName(*basis.hung_call), Seconds(basis.hung_for),
+                        Seconds(basis.stale_after))};
   }
-  return {"driver", facts.source->state, facts.source->detail};
+  return {"driver", basis.source->state, basis.source->detail};
 }
 
-PartCondition JudgeKubelet(const TickFacts& facts) {
-  std::string detail = facts.pods->detail;
-  if (facts.pods->state == PartState::kDegraded) {
-    detail += absl::StrFormat(". Owners are %s old", Seconds(facts.pods_age));
+PartCondition JudgeKubelet(const ConditionBasis& basis) {
+  std::string detail = basis.pods->detail;
+  if (basis.pods->state == PartState::kDegraded) {
+    detail += absl::StrFormat(". Owners are %s old", Seconds(basis.owners_for));
   }
-  if (facts.owners != nullptr && !facts.owners->unmatched.empty()) {
-    const UnmatchedDevice& first = facts.owners->unmatched.front();
+  if (basis.owners != nullptr && !basis.owners->unmatched.empty()) {
+    const UnmatchedDevice& first = basis.owners->unmatched.front();
     detail += absl::StrFormat("; %d device ids match no device, the first: \"%s\" of %s (%s)",
-                              facts.owners->unmatched.size(), first.device_id, first.resource,
+                              basis.owners->unmatched.size(), first.device_id, first.resource,
                               UnmatchedReasonName(first.reason));
   }
-  return {"kubelet", facts.pods->state, std::move(detail)};
+  return {"kubelet", basis.pods->state, std::move(detail)};
 }
 
 // "free", "ns/pod (container)", "4 owners, shared", of a GPU and its instances together.
-std::string DescribeOwners(const TickFacts& facts, uint16_t gpu) {
-  if (facts.pods->answer == nullptr) {
+std::string DescribeOwners(const ConditionBasis& basis, uint16_t gpu) {
+  if (basis.pods->answer == nullptr) {
     return "not known: the kubelet has not answered";
   }
   std::vector<const Owner*> found;
-  const Topology& topology = facts.grid->topology();
+  const Topology& topology = *basis.topology;
   for (size_t i = 0; i < topology.entities.size(); ++i) {
     if (topology.entities[i].gpu == gpu) {
-      for (const Owner& owner : facts.owners->by_entity[i]) {
+      for (const Owner& owner : basis.owners->by_entity[i]) {
         found.push_back(&owner);
       }
     }
@@ -64,41 +66,79 @@ std::string DescribeOwners(const TickFacts& facts, uint16_t gpu) {
                          topology.gpus[gpu].mig_enabled ? ", MIG" : ", shared");
 }
 
-std::vector<DeviceCondition> JudgeDevices(const TickFacts& facts) {
+std::vector<DeviceCondition> JudgeDevices(const ConditionBasis& basis) {
   std::vector<DeviceCondition> devices;
-  if (facts.grid == nullptr) {
+  if (basis.topology == nullptr) {
     return devices;
   }
-  const Topology& topology = facts.grid->topology();
-  const auto count = static_cast<uint16_t>(topology.gpus.size());
+  const auto count = static_cast<uint16_t>(basis.topology->gpus.size());
   for (uint16_t i = 0; i < count; ++i) {
-    const Gpu& gpu = topology.gpus[i];
-    const DeviceState state = facts.devices_are_stale() ? DeviceState::kUnresponsive : gpu.state;
+    const Gpu& gpu = basis.topology->gpus[i];
+    const DeviceState state = basis.devices_are_stale ? DeviceState::kUnresponsive : gpu.state;
     devices.push_back({gpu.gpu_id, std::string(DeviceStateName(state)), gpu.uuid, gpu.model,
-                       gpu.pci_bus_id, DescribeOwners(facts, i)});
+                       gpu.pci_bus_id, DescribeOwners(basis, i)});
   }
   return devices;
 }
 
+Tenths InTenths(Duration age) { return std::chrono::round<Tenths>(age); }
+
+// What of the pod facts stands in a condition.  The refresher publishes after every answer.
+auto Told(const PodFacts& pods) {
+  return std::tuple(pods.state, std::string_view(pods.detail), pods.answer != nullptr);
+}
+
 }  // namespace
 
-Condition Judge(const TickFacts& facts) {
+bool ConditionBasis::operator==(const ConditionBasis& other) const {
+  const auto rest = [](const ConditionBasis& basis) {
+    return std::tie(basis.source, basis.topology, basis.owners, basis.devices_are_stale,
+                    basis.hung_call, basis.hung_for, basis.stale_for, basis.owners_for,
+                    basis.stale_after);
+  };
+  return rest(*this) == rest(other) && (pods == other.pods || Told(*pods) == Told(*other.pods));
+}
+
+ConditionBasis BasisOf(const TickFacts& facts) {
+  ConditionBasis basis;
+  basis.source = facts.source;
+  basis.pods = facts.pods;
+  basis.owners = facts.owners;
+  basis.stale_after = facts.stale_after;
+  basis.devices_are_stale = facts.devices_are_stale();
+  if (facts.grid != nullptr) {
+    basis.topology = facts.grid->shared_topology();
+  }
+  if (facts.grid != nullptr && basis.devices_are_stale) {
+    basis.stale_for = InTenths(facts.grid_age);
+  }
+  if (facts.running && facts.running->past_deadline) {
+    basis.hung_call = facts.running->call;
+    basis.hung_for = InTenths(facts.running->elapsed);
+  }
+  if (facts.pods->state == PartState::kDegraded) {
+    basis.owners_for = InTenths(facts.pods_age);
+  }
+  return basis;
+}
+
+Condition Judge(const ConditionBasis& basis) {
   Condition condition;
-  condition.parts = {JudgeDriver(facts), JudgeKubelet(facts)};
-  condition.devices = JudgeDevices(facts);
-  if (facts.grid == nullptr) {
+  condition.parts = {JudgeDriver(basis), JudgeKubelet(basis)};
+  condition.devices = JudgeDevices(basis);
+  if (basis.topology == nullptr) {
     condition.verdict = absl::StrFormat("not ready: %s", condition.parts[0].detail);
     return condition;
   }
-  if (facts.devices_are_stale()) {
+  if (basis.devices_are_stale) {
     condition.verdict = absl::StrFormat("not ready: the newest sample is %s old and withdrawn",
-                                        Seconds(facts.grid_age));
+                                        Seconds(basis.stale_for));
     return condition;
   }
   const size_t total = condition.devices.size();
-  if (total == 0 && facts.source->expected_gpus > 0) {
+  if (total == 0 && basis.source->expected_gpus > 0) {
     condition.verdict = absl::StrFormat("not ready: the driver lists no GPU, %d were there before",
-                                        facts.source->expected_gpus);
+                                        basis.source->expected_gpus);
     return condition;
   }
   condition.ready = true;

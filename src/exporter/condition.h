@@ -2,15 +2,42 @@
 //
 // Ready means data: the devices answer and their samples are fresh, or the driver answers and there
 // is no GPU to read. A lost GPU does not end readiness, since the others are served; a source or
-// device that does not answer does. Liveness is none of this (routes.cc).  Pure; the tick thread
-// calls it.
+// device that does not answer does. Liveness is none of this (routes.cc).  A condition is made of
+// sentences, so it is made only when the basis of the last one no longer holds; taking and
+// comparing a basis allocates nothing.  Pure; the tick thread calls it.
 #pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
 
 #include "exporter/tick_facts.h"
 #include "ui/condition.h"
 
 namespace podgpu {
 
-Condition Judge(const TickFacts& facts);
+// All that a condition depends on.  Ages are told to a tenth of a second, and only where something
+// is wrong: a steady node has one basis for hours.
+struct ConditionBasis {
+  using Tenths = std::chrono::duration<int64_t, std::deci>;
+
+  std::shared_ptr<const SourceStatus> source;  // Never null.
+  std::shared_ptr<const PodFacts> pods;        // Never null.
+  std::shared_ptr<const Topology> topology;    // Null before the first reading.
+  std::shared_ptr<const Owners> owners;        // Likewise.
+  bool devices_are_stale = false;
+  std::optional<SourceCall> hung_call;  // Past its deadline.
+  Tenths hung_for{};
+  Tenths stale_for{};   // Age of the newest reading, when it is stale.
+  Tenths owners_for{};  // Age of the last answer, when the kubelet does not give a new one.
+  std::chrono::milliseconds stale_after{};
+
+  // Whether both lead to the same condition.
+  bool operator==(const ConditionBasis& other) const;
+};
+
+ConditionBasis BasisOf(const TickFacts& facts);
+
+Condition Judge(const ConditionBasis& basis);
 
 }  // namespace podgpu

@@ -68,11 +68,14 @@ Status Reader::Discover() {
   }();
   PODGPU_RETURN_IF_ERROR(found.status());
   discovered_at_ = clock_.Now();
-  if (topology_ == nullptr || !SameDevices(*topology_, *found)) {
+  const bool same_devices = topology_ != nullptr && SameDevices(*topology_, *found);
+  if (!same_devices) {
     ++epoch_;
   }
-  found->epoch = epoch_;
-  topology_ = std::make_shared<const Topology>(*std::move(found));
+  if (!same_devices || !SameStates(*topology_, *found)) {
+    found->epoch = epoch_;
+    topology_ = std::make_shared<const Topology>(*std::move(found));
+  }
   status_.expected_gpus = std::max(status_.expected_gpus, topology_->gpus.size());
   return absl::OkStatus();
 }
@@ -80,6 +83,7 @@ Status Reader::Discover() {
 Status Reader::WatchFields() {
   watch_ = {};
   watched_at_ = clock_.Now();
+  reading_is_said_ = false;
   if (!topology_->entities.empty()) {
     const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kWatch);
     PODGPU_ASSIGN_OR_RETURN(watch_, source_->Watch(*topology_, options_.fields, options_.period));
@@ -89,7 +93,7 @@ Status Reader::WatchFields() {
 }
 
 StatusOr<std::shared_ptr<Grid>> Reader::ReadGrid() {
-  auto grid = std::make_shared<Grid>(topology_, options_.fields);
+  std::shared_ptr<Grid> grid = grid_pool_.Take(topology_, options_.fields);
   grid->read_at = clock_.Now();
   grid->read_at_wall = clock_.WallNow();
   if (!topology_->entities.empty()) {
@@ -112,7 +116,10 @@ Status Reader::Read() {
     }
   }
   grids_.Set(std::move(grid));
-  SayWhatIsRead();
+  if (!reading_is_said_) {
+    SayWhatIsRead();
+    reading_is_said_ = true;
+  }
   tick_.Nudge();
   return absl::OkStatus();
 }
@@ -151,6 +158,7 @@ bool Reader::AllIsWell() const {
 
 Status Reader::LookAgain() {
   const uint64_t before = epoch_;
+  reading_is_said_ = false;
   if (Status status = Discover(); !status.ok()) {
     discovered_at_ = clock_.Now();
     look_failure_ = std::string(status.message());

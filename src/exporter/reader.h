@@ -22,6 +22,7 @@
 #include "exporter/voices.h"
 #include "fields/field.h"
 #include "sample/grid.h"
+#include "sample/grid_pool.h"
 #include "source/source.h"
 #include "ui/condition.h"
 
@@ -89,6 +90,7 @@ class Reader {
   std::unique_ptr<Source> source_;
   std::shared_ptr<const Topology> topology_;
   WatchResult watch_;
+  GridPool grid_pool_;
   Voices voices_;
   std::string look_failure_;  // Why the devices cannot be looked for; empty: they can.
   Instant discovered_at_{};
@@ -96,6 +98,7 @@ class Reader {
   uint64_t epoch_ = 0;
   std::chrono::milliseconds retry_;
   SourceStatus status_;
+  bool reading_is_said_ = false;  // SayWhatIsRead has nothing new to say.
 
   Published<Grid> grids_;
   Published<SourceStatus> statuses_;

@@ -1,6 +1,5 @@
 #include "exporter/tick.h"
 
-#include "exporter/condition.h"
 #include "exporter/self_metrics.h"
 
 namespace podgpu {
@@ -23,17 +22,12 @@ void Tick::Once() {
   if (!PlanIsCurrent(facts)) {
     BuildPlan(facts);
   }
-  Condition condition = Judge(facts);
-  FillSlots(facts, condition.ready, slots_);
+  FillSlots(facts, JudgeFacts(facts), slots_);
   auto snapshot = std::make_shared<const Snapshot>(
       SnapshotParts{plan_, facts.grid, facts.owners, slots_, facts.tick}, last_text_bytes_);
   last_text_bytes_ = snapshot->text().size();
   last_series_ = snapshot->series_count();
   snapshots_.Set(std::move(snapshot));
-  if (condition_ == nullptr || *condition_ != condition) {
-    condition_ = std::make_shared<const Condition>(std::move(condition));
-    conditions_.Set(condition_);
-  }
   const Instant ended = clock_.Now();
   last_tick_seconds_ = std::chrono::duration<double>(ended - facts.now).count();
   last_ended_.store(ended.time_since_epoch().count(), std::memory_order_relaxed);
@@ -77,14 +71,20 @@ void Tick::TakeGrid(TickFacts& facts) {
   }
   facts.grid_age = duration_cast<milliseconds>(facts.now - facts.grid->read_at);
   if (facts.grid_age <= options_.period) {
+    aged_from_.reset();
+    aged_.reset();
     return;
   }
-  const std::shared_ptr<const Grid>& base = withdrawn_from_ == facts.grid ? withdrawn_ : facts.grid;
-  auto aged = std::make_shared<Grid>(*base);
-  const size_t gone = WithdrawStale(*aged, options_.stale_after, facts.grid_age);
-  withdrawn_from_ = facts.grid;
-  withdrawn_ = gone > 0 ? std::move(aged) : base;
-  facts.grid = withdrawn_;
+  if (aged_from_ != facts.grid) {
+    aged_from_ = facts.grid;
+    aged_ = facts.grid;
+  }
+  std::shared_ptr<Grid> older = aged_grids_.Take(aged_->shared_topology(), aged_->fields());
+  *older = *aged_;
+  if (WithdrawStale(*older, options_.stale_after, facts.grid_age) > 0) {
+    aged_ = std::move(older);
+  }
+  facts.grid = aged_;
 }
 
 // Joins anew when the devices or the kubelet's answer have changed; an answer that is too old
@@ -139,6 +139,17 @@ void Tick::BuildPlan(const TickFacts& facts) {
   plan_ = std::make_shared<const SeriesPlan>(std::move(builder).Build());
   planned_owners_ = facts.owners;
   planned_epoch_ = topology != nullptr ? topology->epoch : 0;
+}
+
+bool Tick::JudgeFacts(const TickFacts& facts) {
+  ConditionBasis basis = BasisOf(facts);
+  std::shared_ptr<const Condition> condition = conditions_.Get();
+  if (condition == nullptr || basis != basis_) {
+    condition = std::make_shared<const Condition>(Judge(basis));
+    conditions_.Set(condition);
+    basis_ = std::move(basis);
+  }
+  return condition->ready;
 }
 
 }  // namespace podgpu

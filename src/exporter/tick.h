@@ -18,11 +18,13 @@
 #include "base/published.h"
 #include "base/wakeup.h"
 #include "exporter/call_guard.h"
+#include "exporter/condition.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
 #include "exporter/tick_facts.h"
 #include "exposition/snapshot.h"
 #include "fields/counters_csv.h"
+#include "sample/grid_pool.h"
 #include "ui/condition.h"
 #include "view/view.h"
 
@@ -74,6 +76,8 @@ class Tick {
   void TakeOwners(TickFacts& facts);
   bool PlanIsCurrent(const TickFacts& facts) const;
   void BuildPlan(const TickFacts& facts);
+  // Publishes a new condition if the facts lead to one; returns whether the exporter is ready.
+  bool JudgeFacts(const TickFacts& facts);
 
   const TickOptions options_;
   const TickSources sources_;
@@ -90,14 +94,14 @@ class Tick {
   uint64_t planned_epoch_ = 0;
 
   // Tick data.
-  std::shared_ptr<const Grid>
-      withdrawn_from_;  // The published grid that `withdrawn_` is an aged copy of.
-  std::shared_ptr<const Grid> withdrawn_;
+  std::shared_ptr<const Grid> aged_from_;  // A published grid that has become old; else null.
+  std::shared_ptr<const Grid> aged_;       // The same without what has become too old.
+  GridPool aged_grids_;
   std::vector<Value> slots_;
   size_t last_text_bytes_ = 0;
   size_t last_series_ = 0;
   double last_tick_seconds_ = 0;
-  std::shared_ptr<const Condition> condition_;
+  ConditionBasis basis_;  // Of the published condition.
 
   std::atomic<uint64_t> ticks_ = 0;
   std::atomic<Duration::rep> last_ended_ = 0;

@@ -278,7 +278,7 @@ TEST(Condition, SaysWhyItIsNotReady) {
       facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
       facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
     }
-    const Condition condition = Judge(facts);
+    const Condition condition = Judge(BasisOf(facts));
     EXPECT_EQ(condition.ready, row.ready) << row.label;
     EXPECT_EQ(condition.verdict, row.verdict) << row.label;
   }
@@ -290,7 +290,7 @@ TEST(Condition, AHungCallIsToldWithItsName) {
   facts.source = std::make_shared<const SourceStatus>();
   facts.pods = std::make_shared<const PodFacts>();
   facts.running = CallGuard::Running{SourceCall::kRead, seconds(41), true};
-  const PartCondition driver = Judge(facts).parts[0];
+  const PartCondition driver = Judge(BasisOf(facts)).parts[0];
   EXPECT_EQ(driver.state, PartState::kUnresponsive);
   EXPECT_EQ(driver.detail,
             "the call \"read\" has not returned for 41.0 s; values are withdrawn after 10.0 s");
@@ -310,7 +310,7 @@ TEST(Condition, DescribesTheOwnersOfEachGpu) {
       {"ml", "b", "c", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::0"},
       {"ml", "d", "c", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::1"}};
   facts.owners = std::make_shared<const Owners>(Join(*topology, allocations, {}));
-  const Condition condition = Judge(facts);
+  const Condition condition = Judge(BasisOf(facts));
   EXPECT_EQ(condition.devices[0].owners, "ml/a (c)");
   EXPECT_EQ(condition.devices[1].owners, "2 owners, shared");
   EXPECT_EQ(condition.devices[2].owners, "free");

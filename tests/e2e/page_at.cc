@@ -5,6 +5,7 @@
 // The same rooms as the program, put together on the clock of a run directory in manual time: find
 // the devices, watch the fields, let START_S + 3 s of world time pass, read, ask the kubelet, make
 // one page.  For the golden pages of scenarios: everything on it follows from the scenario alone.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -116,7 +117,8 @@ int Main(const std::string& directory, const std::string& library, const std::st
   tick_options.view = options.view;
   CallGuard guard(clock, std::chrono::seconds(10));
   Wakeup wakeup;
-  Tick tick(std::move(tick_options), {grids, statuses, pods, guard}, clock, wakeup);
+  const std::atomic<int> written_off = 0;
+  Tick tick(std::move(tick_options), {grids, statuses, pods, guard, written_off}, clock, wakeup);
   tick.Once();
   std::fputs(std::string(tick.snapshots().Get()->text()).c_str(), stdout);
   return 0;

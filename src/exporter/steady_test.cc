@@ -1,0 +1,187 @@
+// What a node that is well takes from the heap: nothing per reading, and per tick the snapshot
+// alone.
+#include <functional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/testing/allocations.h"
+#include "exporter/fake_source.h"
+#include "exporter/tick.h"
+#include "sample/grid_pool.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A snapshot takes three pieces from the heap, however many series it has: itself, its text, and
+// the values of its slots.
+constexpr uint64_t kAllocationsOfASnapshot = 3;
+
+constexpr int kRounds = 30;
+constexpr int kRoundsToWarmUp = 6;
+
+// A clock on which waiting takes no time, so that a thread's body runs on the test's own thread:
+// each wait moves the clock to its deadline, and the last one stops who waits.
+class SteppingClock final : public Clock {
+ public:
+  explicit SteppingClock(std::function<void()> between) : between_(std::move(between)) {
+    taken_.reserve(kRounds);
+  }
+
+  Instant Now() const override { return now_; }
+  WallTime WallNow() const override {
+    return WallTime(std::chrono::duration_cast<std::chrono::microseconds>(now_.time_since_epoch()));
+  }
+
+  std::stop_token stop() const { return stop_.get_token(); }
+
+  // What was allocated between one wait and the next, once everything was warm.
+  std::vector<uint64_t> taken() const { return {taken_.begin() + kRoundsToWarmUp, taken_.end()}; }
+
+ private:
+  bool Wait(Instant deadline, const std::stop_token& /*stop*/, Wakeup* /*wakeup*/) override {
+    taken_.push_back((AllocationsOfThisThread() - last_).count);
+    now_ = std::max(now_, deadline);
+    between_();
+    if (taken_.size() == kRounds) {
+      stop_.request_stop();
+    }
+    last_ = AllocationsOfThisThread();
+    return !stop_.stop_requested();
+  }
+
+  std::function<void()> between_;
+  std::stop_source stop_;
+  Instant now_{};
+  Allocations last_;
+  std::vector<uint64_t> taken_;
+};
+
+const std::vector<const Field*> kFields = {FindField(53), FindField(150), FindField(155),
+                                           FindField(203)};
+
+TEST(SteadyReader, AReadingAllocatesNothing) {
+  Reader* reader = nullptr;
+  // What a slow scrape, the newest snapshot and the tick hold meanwhile.
+  std::shared_ptr<const Grid> scraped;
+  std::shared_ptr<const Grid> rendered;
+  std::vector<const Topology*> topologies;
+  SteppingClock clock([&] {
+    scraped = std::exchange(rendered, reader->grids().Get());
+    topologies.push_back(&rendered->topology());
+  });
+  Wakeup tick;
+  CallGuard guard(clock, seconds(10));
+  FakeDriver driver;
+  driver.SetTopology(FakeDriver::Gpus(8));
+  ReaderOptions options;
+  options.fields = kFields;
+  options.period = seconds(1);
+  options.rediscover_every = hours(1);
+  Reader steady([&] { return std::make_unique<FakeSource>(driver); }, options, clock, guard, tick);
+  reader = &steady;
+  steady.Run(clock.stop());
+  EXPECT_EQ(clock.taken(), std::vector<uint64_t>(kRounds - kRoundsToWarmUp, 0));
+}
+
+TEST(SteadyReader, LookingForDevicesAgainKeepsTheGrids) {
+  Reader* reader = nullptr;
+  std::vector<std::shared_ptr<const Topology>> topologies;
+  SteppingClock clock([&] { topologies.push_back(reader->grids().Get()->shared_topology()); });
+  Wakeup tick;
+  CallGuard guard(clock, seconds(10));
+  FakeDriver driver;
+  ReaderOptions options;
+  options.fields = kFields;
+  options.period = seconds(1);
+  options.rediscover_every = seconds(1);
+  Reader steady([&] { return std::make_unique<FakeSource>(driver); }, options, clock, guard, tick);
+  reader = &steady;
+  steady.Run(clock.stop());
+  EXPECT_EQ(driver.discoveries(), kRounds);
+  for (const std::shared_ptr<const Topology>& topology : topologies) {
+    EXPECT_EQ(topology, topologies.front());
+  }
+}
+
+// A tick whose facts are published anew before each page, as the other threads do.
+class SteadyNode {
+ public:
+  explicit SteadyNode(uint32_t gpus) : clock_([this] { PublishFacts(); }) {
+    auto topology = std::make_shared<Topology>(FakeDriver::Gpus(gpus));
+    topology->epoch = 1;
+    topology_ = topology;
+    answer_ = std::make_shared<const PodAllocations>(PodAllocations{
+        "v1", 1, {{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(0)}}});
+    source_.Set(std::make_shared<const SourceStatus>(SourceStatus{
+        PartState::kOk, "a driver whose sentence is longer than a small string", 1, 0, gpus}));
+    PublishFacts();
+    TickOptions options;
+    options.period = seconds(1);
+    options.stale_after = seconds(5);
+    options.counters =
+        ParseCounters(
+            "DCGM_FI_DEV_GPU_TEMP, gauge, GPU temperature\nDCGM_FI_DEV_SERIAL, label, Serial\n",
+            "test.csv")
+            .value()
+            .counters;
+    options.view.kubernetes = true;
+    tick_.emplace(std::move(options), TickSources{grids_, source_, pods_, guard_, written_off_},
+                  clock_, wakeup_);
+  }
+
+  // What each page took from the heap, sleep included.
+  std::vector<uint64_t> Run() {
+    tick_->Run(clock_.stop());
+    return clock_.taken();
+  }
+  size_t series() const { return tick_->snapshots().Get()->series_count(); }
+
+ private:
+  void PublishFacts() {
+    std::shared_ptr<Grid> grid = pool_.Take(topology_, kFields);
+    grid->read_at = clock_.Now();
+    for (uint16_t i = 0; i < topology_->entities.size(); ++i) {
+      grid->at(FieldRow{0}, EntityId{i}) = Value::OfText(grid->InternText("a serial number"));
+      for (uint16_t row = 1; row < kFields.size(); ++row) {
+        grid->at(FieldRow{row}, EntityId{i}) = Value::OfInt64(++reading_, 500);
+      }
+    }
+    grids_.Set(std::move(grid));
+    auto pods = std::make_shared<PodFacts>();
+    pods->answer = answer_;
+    pods->answered_at = clock_.Now();
+    pods->state = PartState::kOk;
+    pods->detail = "a kubelet whose sentence is longer than a small string";
+    pods_.Set(std::move(pods));
+  }
+
+  SteppingClock clock_;
+  Wakeup wakeup_;
+  CallGuard guard_{clock_, seconds(10)};
+  GridPool pool_;
+  int64_t reading_ = 0;
+  std::shared_ptr<const Topology> topology_;
+  std::shared_ptr<const PodAllocations> answer_;
+  Published<Grid> grids_;
+  Published<SourceStatus> source_;
+  Published<PodFacts> pods_;
+  std::atomic<int> written_off_ = 0;
+  std::optional<Tick> tick_;
+};
+
+TEST(SteadyTick, APageAllocatesItsSnapshotAndNothingElse) {
+  SteadyNode small(1);
+  SteadyNode large(9);
+  const std::vector<uint64_t> expected(kRounds - kRoundsToWarmUp, kAllocationsOfASnapshot);
+  EXPECT_EQ(small.Run(), expected);
+  EXPECT_EQ(large.Run(), expected);
+  EXPECT_GT(large.series(), 2 * small.series());
+}
+
+}  // namespace
+}  // namespace podgpu
