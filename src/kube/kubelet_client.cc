@@ -32,10 +32,13 @@ struct ApiVersion {
 constexpr ApiVersion kV1 = {"v1", "/v1.PodResourcesLister/List"};
 constexpr ApiVersion kV1Alpha1 = {"v1alpha1", "/v1alpha1.PodResourcesLister/List"};
 
-// A socket file, to know it again: the kubelet makes a new one at each start.
+// A socket file, to know it again: the kubelet makes a new one at each start.  Its number may be
+// that of the one before; the time of its last change is then another.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
+  int64_t changed_s = 0;
+  int64_t changed_ns = 0;
   bool operator==(const FileIdentity&) const = default;
 };
 
@@ -77,7 +80,10 @@ class KubeletClient final : public PodResources {
     if (::stat(options_.socket.c_str(), &status) != 0) {
       return std::nullopt;
     }
-    return FileIdentity{.device = status.st_dev, .inode = status.st_ino};
+    return FileIdentity{.device = status.st_dev,
+                        .inode = status.st_ino,
+                        .changed_s = status.st_ctim.tv_sec,
+                        .changed_ns = status.st_ctim.tv_nsec};
   }
 
   StatusOr<PodAllocations> ListAs(const ApiVersion& version, Instant deadline) const {
@@ -173,6 +179,9 @@ class KubeletClient final : public PodResources {
 
   // The kubelet has answered, and refused.
   Status ServerError(const UnaryReply& reply) const {
+    if (reply.code == absl::StatusCode::kDeadlineExceeded) {
+      return CallError(absl::DeadlineExceededError(""));  // It was told our deadline.
+    }
     const std::string text = CleanUtf8(std::string_view(reply.text).substr(0, kMaxServerTextBytes));
     if (reply.code == absl::StatusCode::kResourceExhausted &&
         text.find("rate limit") != std::string::npos) {

@@ -297,6 +297,9 @@ TEST_F(KubeletClient, GivesUpAtTheDeadlineWhateverTheServerDoes) {
   Expect(Error([&](const std::string&) { return unended; }, kShort),
          absl::StatusCode::kDeadlineExceeded, rest);
   Expect(RawError(AwaitEnd, kShort), absl::StatusCode::kDeadlineExceeded, rest);
+  // A server of gRPC's notices first, since the call told it when.
+  Expect(Error([](const std::string&) { return Refusal("4", "Deadline Exceeded"); }, kShort),
+         absl::StatusCode::kDeadlineExceeded, rest);
   // An endless trickle of SETTINGS frames renews nothing.
   Expect(RawError(
              [](int socket) {
