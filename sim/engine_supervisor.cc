@@ -57,7 +57,8 @@ void EngineSupervisor::NoteEnd(const std::string& how) {
 
 void EngineSupervisor::Obey(const EngineOrders& orders) {
   const EngineOrders before = std::exchange(obeyed_, orders);
-  if (orders.killed_at && orders.killed_at != before.killed_at) {
+  const bool is_killed = orders.kills != before.kills;
+  if (is_killed) {
     start_at_.reset();
     if (engine_) {
       engine_->Kill();
@@ -66,13 +67,13 @@ void EngineSupervisor::Obey(const EngineOrders& orders) {
       node_.SetEngineUp(false);
     }
   }
-  const bool comes_back = orders.is_restarted && !before.is_restarted;
+  const bool comes_back = !orders.is_away && (is_killed || before.is_away);
   if (comes_back) {
     StartAnother();
   }
-  if (engine_ && (orders.stopped != before.stopped || (comes_back && orders.stopped))) {
-    kill(engine_->pid(), orders.stopped ? SIGSTOP : SIGCONT);
-    say_(orders.stopped ? "stopped by a fault" : "goes on");
+  if (engine_ && (orders.is_stopped != before.is_stopped || (comes_back && orders.is_stopped))) {
+    kill(engine_->pid(), orders.is_stopped ? SIGSTOP : SIGCONT);
+    say_(orders.is_stopped ? "stopped by a fault" : "goes on");
   }
 }
 

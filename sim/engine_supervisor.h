@@ -15,17 +15,10 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "sim/engine_process.h"
+#include "sim/node_faults.h"
 #include "sim/run_writer.h"
 
 namespace podgpu::sim {
-
-// What the faults in force want of the engine.
-struct EngineOrders {
-  bool stopped = false;                  // It hangs: alive, and answers nothing.
-  std::optional<TimeUs> killed_at = {};  // The latest engine_kill that has come.
-  bool is_restarted = false;             // The time of its restart has come as well.
-  bool operator==(const EngineOrders&) const = default;
-};
 
 struct EngineSupervisorOptions {
   std::string tcp;          // "host:port"; empty: none.

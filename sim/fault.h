@@ -71,7 +71,9 @@ enum class FaultNumber : uint8_t {
   kDown,
   kEccError,  // An EccError.
   kFactorPpm,
+  kForm,  // A GarbageForm.
   kGeneration,
+  kHow,  // A KubeletAbsence.
   kLimitMw,
   kLink,
   kLocation,  // An EccLocation.
@@ -88,7 +90,7 @@ enum class FaultNumber : uint8_t {
   kWidth,
   kXid,
 };
-inline constexpr size_t kFaultNumberCount = 23;
+inline constexpr size_t kFaultNumberCount = 25;
 inline constexpr int64_t kNotGiven = INT64_MIN;
 
 // Choices, in the order of their words in the table.
@@ -96,6 +98,8 @@ enum class BlankReason : uint8_t { kNoValue, kNotFound, kNotSupported, kNotPermi
 enum class EccError : uint8_t { kSingleBit, kDoubleBit };
 enum class EccLocation : uint8_t { kDevice, kL1, kL2, kRegister, kTexture, kShared, kCbu, kSram };
 enum class ErrorTarget : uint8_t { kCall, kValue };
+enum class GarbageForm : uint8_t { kNoHttp2, kMessage };
+enum class KubeletAbsence : uint8_t { kGone, kRefuses };
 enum class ThrottleReason : uint8_t { kPower, kThermal, kHardware, kBrake };
 
 // Whether `text` matches `pattern`, in which `*` stands for any letters and `?` for one.

@@ -16,6 +16,8 @@ constexpr std::array<Words, 4> kReasons = {"no_value", "not_found", "not_support
 constexpr std::array<Words, 2> kEccErrors = {"sbe", "dbe"};
 constexpr std::array<Words, 8> kEccLocations = {"device",  "l1",     "l2",  "register",
                                                 "texture", "shared", "cbu", "sram"};
+constexpr std::array<Words, 2> kGarbageForms = {"http2", "message"};
+constexpr std::array<Words, 2> kAbsences = {"gone", "refuses"};
 constexpr std::array<Words, 2> kTargets = {"call", "value"};
 constexpr std::array<Words, 4> kThrottleReasons = {"power", "thermal", "hw", "brake"};
 constexpr std::array<Words, 2> kModes = {"disabled", "enabled"};
@@ -36,8 +38,10 @@ constexpr auto kKeys = std::to_array<FaultKey>({
     {"factor", "0.6", Form::kMillionths, Number::kFactorPpm, kNotGiven, 0, 1},
     {"fields", "ID|NAME,...", Form::kFields},
     {"for", "T", Form::kFor},
+    {"form", "http2|message", Form::kChoice, Number::kForm, 0, 0, 0, kGarbageForms},
     {"gen", "N", Form::kInteger, Number::kGeneration, kNotGiven, 1, 7},
     {"gpu", "N", Form::kGpu},
+    {"how", "gone|refuses", Form::kChoice, Number::kHow, 0, 0, 0, kAbsences},
     {"layout", "PROFILE,...", Form::kLayout},
     {"link", "N", Form::kInteger, Number::kLink, kNotGiven, 0, 35},
     {"location", "device|l1|l2|register|texture|shared|cbu|sram", Form::kChoice, Number::kLocation,
@@ -178,14 +182,14 @@ constexpr auto kRows = std::to_array<FaultRow>({
      "kubelet_down",
      Claim::kKubelet,
      true,
-     {{{"for"}}},
-     "the kubelet's socket is gone"},
+     {{{"how"}, {"for"}}},
+     "the kubelet's socket is gone, or refuses"},
     {kKubeletGarbage,
      "kubelet_garbage",
      Claim::kKubelet,
      true,
-     {{{"for"}}},
-     "the kubelet answers bytes that are no reply"},
+     {{{"form"}, {"for"}}},
+     "the kubelet answers bytes that are no HTTP/2, or no message"},
     {kKubeletHuge,
      "kubelet_huge",
      Claim::kKubelet,

@@ -25,6 +25,7 @@
 #include "sim/engine.h"
 #include "sim/engine_supervisor.h"
 #include "sim/fake_kubelet.h"
+#include "sim/node_faults.h"
 #include "sim/node_pci.h"
 #include "sim/run_directory.h"
 #include "sim/signals.h"
@@ -34,6 +35,7 @@ namespace podgpu::sim {
 namespace {
 
 constexpr int kLongestWaitMs = 60'000;
+constexpr int kFaultLookMs = 10;
 
 // One step, said when it is done.
 void Say(std::string_view what, const std::string& text) {
@@ -146,6 +148,7 @@ class Node {
     for (;;) {
       std::array<pollfd, 2> polled = {
           {{signals.descriptor(), POLLIN, 0}, {watch_.get(), POLLIN, 0}}};
+      Obey();
       poll(polled.data(), polled.size(), WaitMs());
       for (int one = signals.Take(); one != 0; one = signals.Take()) {
         if (one != SIGCHLD) {
@@ -171,8 +174,29 @@ class Node {
     return engine;
   }
 
-  // How long the loop may wait for a signal or an edit; -1: for ever.
+  // Lets the servers do what the faults of this moment ask of them.
+  void Obey() {
+    const World& world = directory_->world();
+    const TimeUs now = directory_->Now();
+    engine_->Obey(EngineOrdersAt(world, now));
+    const KubeletBehaviour wanted = KubeletBehaviourAt(world, now);
+    if (wanted == behaviour_) {
+      return;
+    }
+    const Status changed = kubelet_->Behave(wanted);
+    if (!changed.ok()) {
+      Warn(std::string(changed.message()));
+    }
+    Say("kubelet", KubeletWordsAt(world, now));
+    behaviour_ = wanted;
+  }
+
+  // How long the loop may wait for a signal or an edit; -1: for ever.  While faults are to come it
+  // looks as often as a library does, since nobody says when a manual clock has moved.
   int WaitMs() const {
+    if (HasServerFaultsAfter(directory_->world(), directory_->Now())) {
+      return kFaultLookMs;
+    }
     const std::optional<Instant> due = engine_->due();
     if (!due) {
       return -1;
@@ -203,6 +227,7 @@ class Node {
   std::unique_ptr<RunDirectory> directory_;
   std::unique_ptr<FakeKubelet> kubelet_;
   std::unique_ptr<EngineSupervisor> engine_;
+  KubeletBehaviour behaviour_;
   const Descriptor watch_;
 };
 

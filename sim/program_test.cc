@@ -2,116 +2,17 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <poll.h>
-#include <spawn.h>
-#include <sstream>
 #include <string>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "sim/run_directory.h"
-#include "sim/test_node.h"
+#include "sim/test_program.h"
 
 namespace podgpu::sim {
 namespace {
-
-constexpr char kProgram[] = PODGPU_BINARY_DIR "/bin/podgpu-sim";
-constexpr char kScenario[] =
-    "format: 1\nname: small\nseed: 3\n"
-    "gpus:\n  - {class: h100-sxm5-80gb}\n"
-    "  - {class: h100-sxm5-80gb, mig: [{profile: 3g.40gb}]}\n";
-constexpr int kWaitPolls = 2'000;  // 20 s: the machine may be busy; a pass takes milliseconds.
-
-std::string ReadAll(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-// Waits until `holds` or a deadline far away; the answer is whether it does.
-bool Await(const std::function<bool()>& holds) {
-  for (int i = 0; i < kWaitPolls; ++i) {
-    if (holds()) {
-      return true;
-    }
-    poll(nullptr, 0, 10);
-  }
-  return holds();
-}
-
-// podgpu-sim with its output in files; killed with the object if it still runs.
-class Process {
- public:
-  Process(const TestFolder& folder, std::vector<std::string> words)
-      : out_(folder.path() + "/out"), err_(folder.path() + "/err") {
-    words.insert(words.begin(), kProgram);
-    std::vector<char*> arguments;
-    for (std::string& word : words) {
-      arguments.push_back(word.data());
-    }
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
-    posix_spawn_file_actions_addopen(&files, 1, out_.c_str(), flags, 0644);
-    posix_spawn_file_actions_addopen(&files, 2, err_.c_str(), flags, 0644);
-    EXPECT_EQ(posix_spawn(&pid_, kProgram, &files, nullptr, arguments.data(), environ), 0);
-    posix_spawn_file_actions_destroy(&files);
-  }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-  ~Process() {
-    if (pid_ != 0) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-    }
-  }
-
-  // Waits for the end; the exit code, or minus the signal.
-  int Wait() {
-    int how = 0;
-    waitpid(pid_, &how, 0);
-    pid_ = 0;
-    return WIFSIGNALED(how) ? -WTERMSIG(how) : WEXITSTATUS(how);
-  }
-  void Signal(int number) const { kill(pid_, number); }
-  std::string out() const { return ReadAll(out_); }
-  std::string err() const { return ReadAll(err_); }
-
- private:
-  const std::string out_, err_;
-  pid_t pid_ = 0;
-};
-
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-class ProgramTest : public testing::Test {
- protected:
-  ProgramTest() { unsetenv("PODGPU_SIM_DIR"); }
-
-  // Runs podgpu-sim to its end.
-  Outcome Run(const std::vector<std::string>& words) const {
-    Process process(folder_, words);
-    const int code = process.Wait();
-    return {code, process.out(), process.err()};
-  }
-
-  const TestFolder folder_;
-  const std::string scenario_ = folder_.Write("small.yaml", kScenario);
-};
 
 TEST_F(ProgramTest, RefusesWrongUseInOneLineWithExitCodeTwo) {
   struct Case {
@@ -225,43 +126,6 @@ TEST_F(ProgramTest, ReportsEveryErrorOfAScenario) {
   }
 }
 
-// A node that runs on a manual clock, in a folder of its own.
-class RunningNodeTest : public ProgramTest {
- protected:
-  RunningNodeTest()
-      : node_(folder_,
-              {"run", scenario_, "--dir", run_, "--manual", "--engine-tcp", "127.0.0.1:0"}) {
-    EXPECT_TRUE(Await([&] { return node_.out().find("\nready ") != std::string::npos; }))
-        << node_.out() << node_.err();
-    std::string error;
-    reader_ = RunDirectory::Open(run_, error);
-    EXPECT_NE(reader_, nullptr) << error;
-  }
-  // Commands write their output elsewhere than the node.
-  Outcome Command(std::vector<std::string> words) const {
-    words.insert(words.end(), {"--dir", run_});
-    Process process(commands_, words);
-    const int code = process.Wait();
-    return {code, process.out(), process.err()};
-  }
-  pid_t EnginePid() const {
-    pid_t pid = 0;
-    std::ifstream(run_ + "/engine.pid") >> pid;
-    EXPECT_GT(pid, 1) << "a signal to it must reach nobody else";
-    return pid > 1 ? pid : 0x7fffffff;
-  }
-
-  const std::string run_ = folder_.path() + "/run";
-  const TestFolder commands_;
-  Process node_;
-  std::unique_ptr<RunDirectory> reader_;
-};
-
-bool IsSocket(const std::string& path) {
-  struct stat facts {};
-  return stat(path.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode);
-}
-
 TEST_F(RunningNodeTest, ServesUntilInterruptedAndLeavesNoProcess) {
   EXPECT_TRUE(IsSocket(run_ + "/engine.sock"));
   EXPECT_TRUE(IsSocket(run_ + "/kubelet/kubelet.sock"));
@@ -305,67 +169,6 @@ TEST_F(RunningNodeTest, GoesOnWithoutItsEngineAndTakesANewOne) {
 TEST_F(RunningNodeTest, ShowsItsGpusOnThePciBus) {
   EXPECT_EQ(ReadAll(run_ + "/sys/bus/pci/devices/0000:1b:00.0/class"), "0x030200\n");
   EXPECT_EQ(ReadAll(run_ + "/sys/bus/pci/devices/0000:05:00.0/class"), "0x068000\n") << "a switch";
-}
-
-// A node whose scenario says more about the engine; the test starts it.
-class EngineOfANodeTest : public ProgramTest {
- protected:
-  void StartWith(const std::string& engine, std::vector<std::string> flags) {
-    const std::string scenario =
-        folder_.Write("engine.yaml", std::string(kScenario) + "dcgm: {engine: {" + engine + "}}\n");
-    flags.insert(flags.begin(), {"run", scenario, "--dir", run_, "--manual"});
-    node_.emplace(folder_, flags);
-    ASSERT_TRUE(Await([&] { return node_->out().find("\nready ") != std::string::npos; }))
-        << node_->out() << node_->err();
-    std::string error;
-    reader_ = RunDirectory::Open(run_, error);
-    ASSERT_NE(reader_, nullptr) << error;
-  }
-  pid_t EnginePid() const {
-    pid_t pid = 0;
-    std::ifstream(run_ + "/engine.pid") >> pid;
-    EXPECT_GT(pid, 1) << "a signal to it must reach nobody else";
-    return pid > 1 ? pid : 0x7fffffff;
-  }
-
-  const std::string run_ = folder_.path() + "/run";
-  std::optional<Process> node_;
-  std::unique_ptr<RunDirectory> reader_;
-};
-
-TEST_F(EngineOfANodeTest, ListensWhereTheScenarioSays) {
-  StartWith("tcp: none, unix: host.sock", {});
-  EXPECT_TRUE(IsSocket(run_ + "/host.sock"));
-  EXPECT_FALSE(IsSocket(run_ + "/engine.sock"));
-  EXPECT_FALSE(std::filesystem::exists(run_ + "/engine.addr"));
-  EXPECT_NE(node_->out().find("\nengine     " + run_ + "/host.sock, process "), std::string::npos)
-      << node_->out();
-  node_->Signal(SIGTERM);
-  EXPECT_EQ(node_->Wait(), 0);
-  EXPECT_FALSE(std::filesystem::exists(run_ + "/host.sock"));
-}
-
-TEST_F(EngineOfANodeTest, ListensOnTcpAlone) {
-  StartWith("tcp: \"127.0.0.1:0\", unix: none", {});
-  EXPECT_NE(ReadAll(run_ + "/engine.addr"), "");
-  EXPECT_NE(node_->out().find("\nengine     TCP (engine.addr), process "), std::string::npos)
-      << node_->out();
-}
-
-TEST_F(EngineOfANodeTest, StartsAnotherAtTheSamePlaceWhenAskedTo) {
-  StartWith("tcp: \"127.0.0.1:0\"", {"--restart-engine=10ms"});
-  const std::string address = ReadAll(run_ + "/engine.addr");
-  for (uint64_t generation = 2; generation < 4; ++generation) {
-    const pid_t pid = EnginePid();
-    kill(pid, SIGKILL);
-    ASSERT_TRUE(Await([&] {
-      return reader_->engine_generation() == generation && reader_->engine_up();
-    })) << node_->out();
-    EXPECT_NE(EnginePid(), pid);
-    EXPECT_EQ(ReadAll(run_ + "/engine.addr"), address) << "where its clients look for it";
-  }
-  EXPECT_NE(node_->out().find("ended by signal 9; another starts in 10 ms\n"), std::string::npos)
-      << node_->out();
 }
 
 TEST_F(RunningNodeTest, DiesWholeWhenItIsKilled) {

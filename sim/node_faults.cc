@@ -1,0 +1,107 @@
+#include "sim/node_faults.h"
+
+#include <chrono>
+
+#include "sim/fault_table.h"
+
+namespace podgpu::sim {
+namespace {
+
+constexpr uint64_t kEngineFaults = FaultBit(FaultKind::kEngineKill) |
+                                   FaultBit(FaultKind::kEngineHang) |
+                                   FaultBit(FaultKind::kDriverReload);
+constexpr uint64_t kKubeletFaults =
+    FaultBit(FaultKind::kKubeletDenied) | FaultBit(FaultKind::kKubeletDown) |
+    FaultBit(FaultKind::kKubeletGarbage) | FaultBit(FaultKind::kKubeletHuge) |
+    FaultBit(FaultKind::kKubeletRateLimited) | FaultBit(FaultKind::kKubeletRestart) |
+    FaultBit(FaultKind::kKubeletSlow) | FaultBit(FaultKind::kKubeletV1Missing);
+
+bool EndsTheEngine(FaultKind kind) {
+  return kind == FaultKind::kEngineKill || kind == FaultKind::kDriverReload;
+}
+
+void Apply(const Fault& fault, KubeletBehaviour& behaviour) {
+  using Socket = KubeletBehaviour::Socket;
+  switch (fault.kind) {
+    case FaultKind::kKubeletRestart:
+      behaviour.socket = Socket::kRefusing;  // As one that was killed leaves its file.
+      break;
+    case FaultKind::kKubeletDown:
+      behaviour.socket = fault.As<KubeletAbsence>(FaultNumber::kHow) == KubeletAbsence::kGone
+                             ? Socket::kGone
+                             : Socket::kRefusing;
+      break;
+    case FaultKind::kKubeletGarbage:
+      if (fault.As<GarbageForm>(FaultNumber::kForm) == GarbageForm::kNoHttp2) {
+        behaviour.socket = Socket::kNoHttp2;
+      } else {
+        behaviour.is_garbled = true;
+      }
+      break;
+    case FaultKind::kKubeletSlow:
+      behaviour.delay = std::chrono::milliseconds(fault.Amount(FaultNumber::kMs));
+      break;
+    case FaultKind::kKubeletHuge:
+      behaviour.reply_bytes = fault.Amount(FaultNumber::kSizeBytes);
+      break;
+    case FaultKind::kKubeletV1Missing:
+      behaviour.is_without_v1 = true;
+      break;
+    case FaultKind::kKubeletDenied:
+      behaviour.is_denied = true;
+      break;
+    case FaultKind::kKubeletRateLimited:
+      behaviour.is_rate_limited = true;
+      break;
+    default:
+      break;  // Of others.
+  }
+}
+
+}  // namespace
+
+EngineOrders EngineOrdersAt(const World& world, TimeUs t) {
+  EngineOrders orders;
+  if ((world.fault_kinds() & kEngineFaults) == 0) {
+    return orders;
+  }
+  for (const Fault& fault : world.faults()) {
+    if (fault.at <= t && EndsTheEngine(fault.kind)) {
+      ++orders.kills;
+      orders.is_away = orders.is_away || fault.InForce(t);
+    }
+  }
+  orders.is_stopped = world.FaultAt(FaultKind::kEngineHang, t) != nullptr;
+  return orders;
+}
+
+KubeletBehaviour KubeletBehaviourAt(const World& world, TimeUs t) {
+  KubeletBehaviour behaviour;
+  if ((world.fault_kinds() & kKubeletFaults) == 0) {
+    return behaviour;
+  }
+  for (const Fault& fault : world.faults()) {
+    behaviour.start += fault.kind == FaultKind::kKubeletRestart && fault.at <= t ? 1 : 0;
+    if (fault.InForce(t)) {
+      Apply(fault, behaviour);
+    }
+  }
+  return behaviour;
+}
+
+std::string KubeletWordsAt(const World& world, TimeUs t) {
+  std::string words;
+  for (const Fault& fault : world.faults()) {
+    if (fault.InForce(t) && (FaultBit(fault.kind) & kKubeletFaults) != 0) {
+      words += (words.empty() ? "" : ", ") + std::string(RowOf(fault.kind).name);
+    }
+  }
+  return words.empty() ? "well" : words;
+}
+
+bool HasServerFaultsAfter(const World& world, TimeUs t) {
+  return (world.fault_kinds() & (kEngineFaults | kKubeletFaults)) != 0 &&
+         world.NextFaultChange(t) != INT64_MAX;
+}
+
+}  // namespace podgpu::sim

@@ -1,0 +1,31 @@
+// What the faults of a node ask of its servers: the engine's process and the kubelet.
+//
+// A pure function of the world and the time, so that `podgpu-sim run` obeys the same faults as the
+// libraries do, at the same moment.  What comes and goes between two looks is not lost: starts and
+// kills are counted.  Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/fake_kubelet_behaviour.h"
+#include "sim/world.h"
+
+namespace podgpu::sim {
+
+struct EngineOrders {
+  uint64_t kills = 0;       // How many faults have killed it so far.
+  bool is_away = false;     // It stays dead for now.
+  bool is_stopped = false;  // It hangs: alive, and answers nothing.
+  bool operator==(const EngineOrders&) const = default;
+};
+
+EngineOrders EngineOrdersAt(const World& world, TimeUs t);
+KubeletBehaviour KubeletBehaviourAt(const World& world, TimeUs t);
+// The kinds of fault that the kubelet suffers from, or "well".
+std::string KubeletWordsAt(const World& world, TimeUs t);
+
+// Whether such a fault begins or ends after t, so that somebody has to look again.
+bool HasServerFaultsAfter(const World& world, TimeUs t);
+
+}  // namespace podgpu::sim

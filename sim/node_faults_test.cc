@@ -1,0 +1,82 @@
+#include "sim/node_faults.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/test_world.h"
+
+namespace podgpu::sim {
+namespace {
+
+using Socket = KubeletBehaviour::Socket;
+
+constexpr TimeUs kSecond = 1'000'000;
+
+TestWorld With(const std::string& faults) {
+  return TestWorld("format: 1\nname: faulty\ngpus: [{class: t4}]\nfaults:\n" + faults);
+}
+
+TEST(EngineOrders, KillOnceAndStartWhenTheTimeIsOver) {
+  const TestWorld world = With("  - {at: 2s, kind: engine_kill, restart_after: 3s}\n");
+  EXPECT_EQ(EngineOrdersAt(*world, 1 * kSecond), EngineOrders());
+  EXPECT_EQ(EngineOrdersAt(*world, 2 * kSecond), (EngineOrders{.kills = 1, .is_away = true}));
+  EXPECT_EQ(EngineOrdersAt(*world, 5 * kSecond), (EngineOrders{.kills = 1}))
+      << "who looked at neither moment before still sees that it was killed";
+}
+
+TEST(EngineOrders, KeepAnEngineAwayForGood) {
+  const TestWorld world = With("  - {at: 2s, kind: engine_kill}\n");
+  EXPECT_EQ(EngineOrdersAt(*world, 3600 * kSecond), (EngineOrders{.kills = 1, .is_away = true}));
+}
+
+TEST(EngineOrders, EndTheEngineWithTheDriver) {
+  const TestWorld world = With("  - {at: 2s, kind: driver_reload, for: 4s}\n");
+  EXPECT_EQ(EngineOrdersAt(*world, 3 * kSecond), (EngineOrders{.kills = 1, .is_away = true}));
+  EXPECT_EQ(EngineOrdersAt(*world, 6 * kSecond), (EngineOrders{.kills = 1}));
+}
+
+TEST(EngineOrders, StopItForAWhile) {
+  const TestWorld world = With("  - {at: 2s, kind: engine_hang, for: 4s}\n");
+  EXPECT_EQ(EngineOrdersAt(*world, 3 * kSecond), (EngineOrders{.is_stopped = true}));
+  EXPECT_EQ(EngineOrdersAt(*world, 6 * kSecond), EngineOrders());
+}
+
+TEST(KubeletFaults, AreEachABehaviour) {
+  struct Case {
+    std::string fault;
+    KubeletBehaviour behaviour;
+  };
+  const Case cases[] = {
+      {"kind: kubelet_down", {.socket = Socket::kGone}},
+      {"kind: kubelet_down, how: refuses", {.socket = Socket::kRefusing}},
+      {"kind: kubelet_garbage", {.socket = Socket::kNoHttp2}},
+      {"kind: kubelet_garbage, form: message", {.is_garbled = true}},
+      {"kind: kubelet_slow, ms: 250", {.delay = std::chrono::milliseconds(250)}},
+      {"kind: kubelet_huge, size: 1MiB", {.reply_bytes = 1 << 20}},
+      {"kind: kubelet_huge", {.reply_bytes = 16 << 20}},
+      {"kind: kubelet_v1_missing", {.is_without_v1 = true}},
+      {"kind: kubelet_denied", {.is_denied = true}},
+      {"kind: kubelet_rate_limited", {.is_rate_limited = true}},
+      {"kind: kubelet_restart", {.socket = Socket::kRefusing, .start = 1}},
+  };
+  for (const Case& c : cases) {
+    const TestWorld world = With("  - {at: 1s, for: 500ms, " + c.fault + "}\n");
+    EXPECT_EQ(KubeletBehaviourAt(*world, 0), KubeletBehaviour()) << c.fault;
+    EXPECT_EQ(KubeletBehaviourAt(*world, kSecond), c.behaviour) << c.fault;
+    EXPECT_EQ(KubeletWordsAt(*world, kSecond), c.fault.substr(6, c.fault.find(',') - 6));
+    const KubeletBehaviour after = KubeletBehaviourAt(*world, 2 * kSecond);
+    EXPECT_EQ(after, (KubeletBehaviour{.start = c.behaviour.start})) << c.fault;
+    EXPECT_EQ(KubeletWordsAt(*world, 2 * kSecond), "well");
+  }
+}
+
+TEST(ServerFaults, AreLookedForOnlyWhileThereAreSome) {
+  const TestWorld none = With("  - {at: 2s, kind: xid, gpu: 0, number: 63}\n");
+  EXPECT_FALSE(HasServerFaultsAfter(*none, 0));
+  const TestWorld some = With("  - {at: 2s, kind: kubelet_down, for: 1s}\n");
+  EXPECT_TRUE(HasServerFaultsAfter(*some, 0));
+  EXPECT_TRUE(HasServerFaultsAfter(*some, 2 * kSecond));
+  EXPECT_FALSE(HasServerFaultsAfter(*some, 3 * kSecond));
+}
+
+}  // namespace
+}  // namespace podgpu::sim

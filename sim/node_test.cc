@@ -1,0 +1,112 @@
+// What a running node does with its servers: where the engine listens, how it comes back, and how
+// engine and kubelet obey faults.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sim/test_program.h"
+
+namespace podgpu::sim {
+namespace {
+
+TEST_F(RunningNodeTest, KillsItsEngineWhenAFaultWantsItAndStartsAnother) {
+  EXPECT_EQ(Command({"fault", "engine_kill", "restart_after=2s", "at=1s"}).code, 0);
+  EXPECT_EQ(Command({"tick", "+1s"}).code, 0);
+  EXPECT_TRUE(Await([&] { return !reader_->engine_up(); })) << node_.out();
+  EXPECT_EQ(Command({"tick", "+2s"}).code, 0);
+  EXPECT_TRUE(Await([&] { return reader_->engine_up(); })) << node_.out();
+  EXPECT_EQ(reader_->engine_generation(), 2U);
+  EXPECT_NE(node_.out().find("\nengine     killed by a fault\n"), std::string::npos);
+}
+
+TEST_F(RunningNodeTest, StopsItsEngineWhileAFaultLasts) {
+  const std::string stat = "/proc/" + std::to_string(EnginePid()) + "/stat";
+  EXPECT_EQ(Command({"fault", "engine_hang", "at=1s", "for=2s"}).code, 0);
+  EXPECT_EQ(Command({"tick", "+1s"}).code, 0);
+  EXPECT_TRUE(Await([&] { return ReadAll(stat).find(") T ") != std::string::npos; }));
+  EXPECT_EQ(Command({"tick", "+2s"}).code, 0);
+  EXPECT_TRUE(Await([&] { return ReadAll(stat).find(") S ") != std::string::npos; }));
+  EXPECT_EQ(reader_->engine_generation(), 1U) << "the same one";
+}
+
+TEST_F(RunningNodeTest, TakesTheKubeletsSocketAwayAndHealsIt) {
+  const std::string socket = run_ + "/kubelet/kubelet.sock";
+  EXPECT_EQ(Command({"fault", "kubelet_down", "at=1s"}).code, 0);
+  EXPECT_TRUE(IsSocket(socket)) << "not yet";
+  EXPECT_EQ(Command({"tick", "+1s"}).code, 0);
+  EXPECT_TRUE(Await([&] { return !IsSocket(socket); })) << node_.out();
+  EXPECT_EQ(Command({"heal"}).code, 0);
+  EXPECT_EQ(Command({"tick", "+1s"}).code, 0);
+  EXPECT_TRUE(Await([&] { return IsSocket(socket); })) << node_.out();
+  EXPECT_TRUE(Await([&] { return node_.out().ends_with("\nkubelet    well\n"); })) << node_.out();
+}
+
+// A node whose scenario says more about the engine; the test starts it.
+class EngineOfANodeTest : public ProgramTest {
+ protected:
+  void StartWith(const std::string& engine, std::vector<std::string> flags) {
+    const std::string scenario =
+        folder_.Write("engine.yaml", std::string(kScenario) + "dcgm: {engine: {" + engine + "}}\n");
+    flags.insert(flags.begin(), {"run", scenario, "--dir", run_, "--manual"});
+    node_.emplace(folder_, flags);
+    ASSERT_TRUE(Await([&] { return node_->out().find("\nready ") != std::string::npos; }))
+        << node_->out() << node_->err();
+    std::string error;
+    reader_ = RunDirectory::Open(run_, error);
+    ASSERT_NE(reader_, nullptr) << error;
+  }
+  pid_t EnginePid() const {
+    pid_t pid = 0;
+    std::ifstream(run_ + "/engine.pid") >> pid;
+    EXPECT_GT(pid, 1) << "a signal to it must reach nobody else";
+    return pid > 1 ? pid : 0x7fffffff;
+  }
+
+  const std::string run_ = folder_.path() + "/run";
+  std::optional<Process> node_;
+  std::unique_ptr<RunDirectory> reader_;
+};
+
+TEST_F(EngineOfANodeTest, ListensWhereTheScenarioSays) {
+  StartWith("tcp: none, unix: host.sock", {});
+  EXPECT_TRUE(IsSocket(run_ + "/host.sock"));
+  EXPECT_FALSE(IsSocket(run_ + "/engine.sock"));
+  EXPECT_FALSE(std::filesystem::exists(run_ + "/engine.addr"));
+  EXPECT_NE(node_->out().find("\nengine     " + run_ + "/host.sock, process "), std::string::npos)
+      << node_->out();
+  node_->Signal(SIGTERM);
+  EXPECT_EQ(node_->Wait(), 0);
+  EXPECT_FALSE(std::filesystem::exists(run_ + "/host.sock"));
+}
+
+TEST_F(EngineOfANodeTest, ListensOnTcpAlone) {
+  StartWith("tcp: \"127.0.0.1:0\", unix: none", {});
+  EXPECT_NE(ReadAll(run_ + "/engine.addr"), "");
+  EXPECT_NE(node_->out().find("\nengine     TCP (engine.addr), process "), std::string::npos)
+      << node_->out();
+}
+
+TEST_F(EngineOfANodeTest, StartsAnotherAtTheSamePlaceWhenAskedTo) {
+  StartWith("tcp: \"127.0.0.1:0\"", {"--restart-engine=10ms"});
+  const std::string address = ReadAll(run_ + "/engine.addr");
+  for (uint64_t generation = 2; generation < 4; ++generation) {
+    const pid_t pid = EnginePid();
+    kill(pid, SIGKILL);
+    ASSERT_TRUE(Await([&] {
+      return reader_->engine_generation() == generation && reader_->engine_up();
+    })) << node_->out();
+    EXPECT_NE(EnginePid(), pid);
+    EXPECT_EQ(ReadAll(run_ + "/engine.addr"), address) << "where its clients look for it";
+  }
+  EXPECT_NE(node_->out().find("ended by signal 9; another starts in 10 ms\n"), std::string::npos)
+      << node_->out();
+}
+
+}  // namespace
+}  // namespace podgpu::sim
