@@ -75,7 +75,7 @@ class FailureFixture : public ::testing::Test {
   }
 
   const TemporaryFolder files_;
-  const SimNode node_;
+  SimNode node_;
   std::optional<ExporterProcess> exporter_;
 };
 

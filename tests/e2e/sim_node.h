@@ -31,6 +31,8 @@ class SimNode {
   bool ready() const { return ready_; }
   const std::string& output() const { return process_->output(); }
   pid_t pid() const { return process_->pid(); }
+  // Waits until the node says a line that contains `part`; nothing when it ends before.
+  std::optional<std::string> AwaitLine(std::string_view part) { return process_->AwaitLine(part); }
   const std::string& directory() const { return folder_.path(); }
   std::string library(std::string_view name) const {
     return folder_.path() + "/lib/" + std::string(name);

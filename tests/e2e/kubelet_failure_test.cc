@@ -1,0 +1,146 @@
+// The kubelet goes wrong in each way that kubelets do: podgpu_pod_resources_up and the sentence on
+// the status page name the reason, device values go on, and owners are back when it is well.
+#include <gtest/gtest.h>
+
+#include "tests/e2e/failure_fixture.h"
+
+namespace podgpu {
+namespace {
+
+constexpr std::string_view kUp = "\npodgpu_pod_resources_up 1\n";
+constexpr std::string_view kDown = "\npodgpu_pod_resources_up 0\n";
+
+class KubeletFailure : public FailureFixture {
+ protected:
+  KubeletFailure() : FailureFixture(kThreeGpus) {}
+
+  void SetUp() override {
+    StartExporter();
+    owners_ = Owners();
+    ASSERT_EQ(owners_.size(), 3U);
+  }
+
+  std::set<std::string> Owners() const { return Page().Series({"podgpu_allocation_info"}); }
+
+  // Makes the kubelet fail in one way, and looks at what is said and at what goes on.
+  void Fail(std::vector<std::string> fault, std::string_view reason) {
+    fault.insert(fault.begin(), "fault");
+    node_.Command(fault);
+    ASSERT_TRUE(exporter_->Await("/metrics", kDown)) << exporter_->Get("/");
+    ASSERT_TRUE(exporter_->Await("/", reason)) << exporter_->Get("/");
+    ExpectDevicesGoOn();
+    const MetricPage page = Page();
+    EXPECT_GT(page.Value("podgpu_pod_resources_failures_total"), 0);
+    EXPECT_TRUE(page.Has("podgpu_fact_age_seconds", {R"(fact="pod_resources")"}));
+    EXPECT_EQ(Owners(), owners_) << "they are kept for a while";
+  }
+
+  // Each GPU has values of this moment, whatever the kubelet does.
+  void ExpectDevicesGoOn() const {
+    const double ticks = Page().Value("podgpu_ticks_total").value_or(-1);
+    EXPECT_TRUE(AwaitPage([&](const MetricPage& page) {
+      return page.Value("podgpu_ticks_total") > ticks + 1 && page.Value("podgpu_ready") == 1 &&
+             page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")}) &&
+             page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("1")});
+    }));
+  }
+
+  void Heal() const {
+    node_.Command({"heal"});
+    ExpectWell();
+  }
+  void ExpectWell() const {
+    EXPECT_TRUE(exporter_->Await("/metrics", kUp)) << exporter_->Get("/");
+    EXPECT_TRUE(AwaitPage([&](const MetricPage& page) {
+      return page.Series({"podgpu_allocation_info"}) == owners_;
+    }));
+  }
+
+  std::set<std::string> owners_;
+};
+
+TEST_F(KubeletFailure, ASocketThatIsGoneIsNamed) {
+  Fail({"kubelet_down"}, "kubelet.sock does not exist. Mount the directory");
+  Heal();
+}
+
+TEST_F(KubeletFailure, ASocketThatRefusesIsNamed) {
+  Fail({"kubelet_down", "how=refuses"}, "kubelet.sock refuses connections: nobody listens");
+  Heal();
+}
+
+TEST_F(KubeletFailure, AKubeletThatStartsAgainIsFoundOnItsNewSocket) {
+  Fail({"kubelet_restart", "for=3s"}, "kubelet.sock refuses connections: nobody listens");
+  ExpectWell();
+}
+
+TEST_F(KubeletFailure, BytesThatAreNoHttp2AreNoAnswer) {
+  Fail({"kubelet_garbage"}, "kubelet.sock does not speak HTTP/2");
+  Heal();
+}
+
+TEST_F(KubeletFailure, BytesThatAreNoMessageAreNoAnswer) {
+  Fail({"kubelet_garbage", "form=message"}, "the answer is no PodResources message");
+  Heal();
+}
+
+TEST_F(KubeletFailure, ASilentKubeletIsGivenUpAtTheDeadline) {
+  Fail({"kubelet_slow", "ms=60000"}, "kubelet.sock has not answered for");
+  Heal();
+}
+
+TEST_F(KubeletFailure, ADeniedSocketIsNamed) {
+  // Root may open the file, and is told by the kubelet.
+  Fail({"kubelet_denied"},
+       ::geteuid() == 0 ? "answered PERMISSION_DENIED" : "may not be opened by");
+  Heal();
+}
+
+TEST_F(KubeletFailure, ARateLimitThatOthersUseUpIsNamed) {
+  Fail({"kubelet_rate_limited"}, "rejected by rate limit, which all clients of the socket share");
+  Heal();
+}
+
+TEST_F(KubeletFailure, AnAnswerThatIsLateButInTimeIsTaken) {
+  node_.Command({"fault", "kubelet_slow", "ms=300"});
+  const double failures = Page().Value("podgpu_pod_resources_failures_total").value_or(-1);
+  // Two answers later, at least one of them was late.
+  for (int answers = 0; answers < 2; ++answers) {
+    ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+      return page.Value("podgpu_fact_age_seconds", {R"(fact="pod_resources")"}) > 0.5;
+    }));
+    ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+      return page.Value("podgpu_fact_age_seconds", {R"(fact="pod_resources")"}) < 0.4;
+    }));
+  }
+  EXPECT_EQ(Page().Value("podgpu_pod_resources_failures_total"), failures);
+  EXPECT_EQ(Owners(), owners_);
+}
+
+TEST_F(KubeletFailure, AnAnswerOfSixteenMebibytesIsRead) {
+  node_.Command({"fault", "kubelet_huge", "size=16MiB"});
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Value("podgpu_pod_resources_pods") > 50'000;
+  })) << exporter_->Get("/");
+  EXPECT_EQ(Page().Value("podgpu_pod_resources_up"), 1);
+  EXPECT_EQ(Owners(), owners_) << "those of others are no GPUs";
+  ExpectDevicesGoOn();
+  node_.Command({"heal"});
+  EXPECT_TRUE(AwaitPage(
+      [](const MetricPage& page) { return page.Value("podgpu_pod_resources_pods") == 3; }));
+}
+
+TEST_F(KubeletFailure, AKubeletOfTheOldVersionAloneIsUnderstood) {
+  node_.Command({"fault", "kubelet_v1_missing"});
+  ASSERT_TRUE(exporter_->Await("/", "pod-resources v1alpha1 answers")) << exporter_->Get("/");
+  EXPECT_EQ(Page().Value("podgpu_pod_resources_up"), 1);
+  EXPECT_EQ(Owners(), owners_);
+  node_.Command({"heal"});
+  ASSERT_TRUE(node_.AwaitLine("kubelet    well").has_value());
+  // A kubelet that speaks v1 again is, in life, one that has started again.
+  node_.Command({"fault", "kubelet_restart", "for=100ms"});
+  EXPECT_TRUE(exporter_->Await("/", "pod-resources v1 answers")) << exporter_->Get("/");
+}
+
+}  // namespace
+}  // namespace podgpu
