@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 
 namespace podgpu {
 namespace {
@@ -39,16 +40,18 @@ std::string Rfc3339(int64_t unix_ms) {
                          unix_ms % 1000);
 }
 
+bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+
 // Both forms share the escapes: backslash, quote, and control bytes that would break the line.
-std::string Quoted(std::string_view text) {
+std::string QuoteValue(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (const char c : CleanUtf8(text)) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
     } else if (c == '\n') {
       out += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+    } else if (IsControl(c)) {
       absl::StrAppendFormat(&out, "\\u%04x", static_cast<unsigned>(c));
     } else {
       out += c;
@@ -57,11 +60,11 @@ std::string Quoted(std::string_view text) {
   return out + '"';
 }
 
-std::string QuotedIfNeeded(std::string_view text) {
+std::string QuoteIfNeeded(std::string_view text) {
   const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
-    return static_cast<unsigned char>(c) > 0x20 && c != '"' && c != '=' && c != '\\';
+    return !IsControl(c) && c != ' ' && c != '"' && c != '=' && c != '\\';
   });
-  return plain ? std::string(text) : Quoted(text);
+  return plain ? CleanUtf8(text) : QuoteValue(text);
 }
 
 }  // namespace
@@ -76,16 +79,17 @@ std::string FormatLogLine(LogForm form, LogLevel level, int64_t unix_ms, std::st
   std::string line;
   if (form == LogForm::kJson) {
     line = absl::StrFormat("{\"time\":\"%s\",\"level\":\"%s\",\"msg\":%s", Rfc3339(unix_ms),
-                           LevelName(level), Quoted(message));
+                           LevelName(level), QuoteValue(message));
     for (const LogAttribute& attribute : attributes) {
-      absl::StrAppendFormat(&line, ",%s:%s", Quoted(attribute.key), Quoted(attribute.value));
+      absl::StrAppendFormat(&line, ",%s:%s", QuoteValue(attribute.key),
+                            QuoteValue(attribute.value));
     }
     return line + "}\n";
   }
   line = absl::StrFormat("time=%s level=%s msg=%s", Rfc3339(unix_ms), LevelName(level),
-                         Quoted(message));
+                         QuoteValue(message));
   for (const LogAttribute& attribute : attributes) {
-    absl::StrAppendFormat(&line, " %s=%s", attribute.key, QuotedIfNeeded(attribute.value));
+    absl::StrAppendFormat(&line, " %s=%s", attribute.key, QuoteIfNeeded(attribute.value));
   }
   return line + "\n";
 }

@@ -116,4 +116,12 @@ std::string CleanUtf8(std::string_view text) {
   return clean;
 }
 
+std::string Quoted(std::string_view text) {
+  constexpr size_t kLongestBytes = 80;
+  std::string quoted = "\"" + CleanUtf8(text.substr(0, kLongestBytes));
+  std::ranges::replace_if(
+      quoted, [](char c) { return (c >= 0 && c < ' ') || c == '\x7F'; }, ' ');
+  return quoted + (text.size() > kLongestBytes ? "...\"" : "\"");
+}
+
 }  // namespace podgpu

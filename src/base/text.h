@@ -28,6 +28,10 @@ std::optional<uint64_t> ParseDecimal(std::string_view text);
 std::optional<std::string_view> Nearest(std::string_view name,
                                         std::span<const std::string_view> candidates);
 
+// `text` in quotation marks, fit for one line of a message: valid UTF-8 without control characters,
+// and cut after 80 bytes.  For what people and other programs wrote.
+std::string Quoted(std::string_view text);
+
 // `text` with every byte that is not part of valid UTF-8 replaced by U+FFFD.  Strings from drivers
 // and kubelets pass through here once, where they enter: one bad byte in a label costs the reader
 // the whole page.

@@ -97,5 +97,21 @@ TEST(StatusDeathTest, ABrokenInvariantNamesItselfAndAborts) {
   EXPECT_DEATH(PODGPU_CHECK(1 == 2), "broken invariant \"1 == 2\"");
 }
 
+TEST(Log, KeepsALineValidTextWhateverItTells) {
+  EXPECT_EQ(FormatLogLine(LogForm::kJson, LogLevel::kWarn, 1500, "a\xFF", {{"k", "\x7F"}}),
+            "{\"time\":\"1970-01-01T00:00:01.500Z\",\"level\":\"WARN\",\"msg\":\"a\xEF\xBF\xBD\","
+            "\"k\":\"\\u007f\"}\n");
+  EXPECT_EQ(
+      FormatLogLine(LogForm::kText, LogLevel::kWarn, 1500, "m", {{"k", "\xFF"}, {"d", "\x7F"}}),
+      "time=1970-01-01T00:00:01.500Z level=WARN msg=\"m\" k=\xEF\xBF\xBD d=\"\\u007f\"\n");
+}
+
+TEST(Quoted, IsOneLineOfValidTextHoweverLongItWas) {
+  EXPECT_EQ(Quoted("a b"), "\"a b\"");
+  EXPECT_EQ(Quoted(""), "\"\"");
+  EXPECT_EQ(Quoted("a\nb\x7F\xFF"), "\"a b \xEF\xBF\xBD\"");
+  EXPECT_EQ(Quoted(std::string(100, 'x')), "\"" + std::string(80, 'x') + "...\"");
+}
+
 }  // namespace
 }  // namespace podgpu

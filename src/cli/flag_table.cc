@@ -78,7 +78,7 @@ Status SetViews(NodeCommand& command, std::string_view value) {
         std::ranges::find(kViews, Trim(name), &std::pair<std::string_view, View>::first);
     if (row == std::end(kViews)) {
       return absl::InvalidArgumentError(
-          absl::StrFormat("\"%s\" is none of dcgm, native, self", Trim(name)));
+          absl::StrFormat("%s is none of dcgm, native, self", Quoted(Trim(name))));
     }
     if (std::ranges::count(views, row->second) == 0) {
       views.push_back(row->second);

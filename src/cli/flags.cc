@@ -62,7 +62,7 @@ Status UnknownFlag(std::string_view argument, std::string_view name) {
     names.push_back(flag.name);
   }
   const std::optional<std::string_view> nearest = Nearest(name, names);
-  return Refused(absl::StrFormat("unknown flag \"%s\"%s. %s", argument,
+  return Refused(absl::StrFormat("unknown flag %s%s. %s", Quoted(argument),
                                  nearest ? absl::StrFormat("; nearest is --%s", *nearest) : "",
                                  kHint));
 }
@@ -72,10 +72,11 @@ Status Apply(const Flag& flag, std::string_view origin, std::string_view value,
              NodeCommand& command) {
   if (!IsOfKind(flag.kind, value)) {
     return Refused(
-        absl::StrFormat("%s: \"%s\" is not %s. %s", origin, value, Example(flag.kind), kHint));
+        absl::StrFormat("%s: %s is not %s. %s", origin, Quoted(value), Example(flag.kind), kHint));
   }
   if (const Status status = flag.apply(command, value); !status.ok()) {
-    return Refused(absl::StrFormat("%s: \"%s\" is refused: %s", origin, value, status.message()));
+    return Refused(
+        absl::StrFormat("%s: %s is refused: %s", origin, Quoted(value), status.message()));
   }
   return absl::OkStatus();
 }
@@ -193,6 +194,19 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
   PODGPU_RETURN_IF_ERROR(ApplyEnvironment(environment, command));
   PODGPU_RETURN_IF_ERROR(ArgumentReader(arguments, command).ReadAll());
   return command;
+}
+
+std::vector<std::string> FlagWarnings(const NodeCommand& command) {
+  const std::vector<std::string>& ignored = command.ignored_arguments;
+  if (ignored.empty()) {
+    return {};
+  }
+  return {absl::StrFormat(
+      "argument %s ends the flags; it is ignored%s. Begin flags with a dash, or "
+      "remove it",
+      Quoted(ignored.front()),
+      ignored.size() == 1 ? ""
+                          : absl::StrFormat(", and so are the %d behind it", ignored.size() - 1))};
 }
 
 std::string HostnameLabelValue(const NodeCommand& command, const Environment& environment,

@@ -49,6 +49,9 @@ inline constexpr std::string_view kDefaultCountersPath = "/etc/dcgm-exporter/def
 StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
                                  const Environment& environment);
 
+// What was given on the command line and does nothing, one line each with the remedy.
+std::vector<std::string> FlagWarnings(const NodeCommand& command);
+
 // The value of the hostname label: NODE_NAME or the system's name on the node itself, the host part
 // of a remote engine's address without Kubernetes; empty with --no-hostname.
 std::string HostnameLabelValue(const NodeCommand& command, const Environment& environment,

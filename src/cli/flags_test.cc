@@ -179,6 +179,23 @@ TEST(Flags, RefusesWhatItCannotUnderstandInOneLine) {
             "DCGM_EXPORTER_INTERVAL: \"soon\" is not a whole number. See podgpu --help");
 }
 
+TEST(Flags, ArgumentsThatAreIgnoredAreTold) {
+  EXPECT_TRUE(FlagWarnings(Parse({"-k"}).value()).empty());
+  EXPECT_EQ(
+      FlagWarnings(Parse({"-k", "extra"}).value()),
+      std::vector<std::string>{"argument \"extra\" ends the flags; it is ignored. Begin flags "
+                               "with a dash, or remove it"});
+  EXPECT_EQ(FlagWarnings(Parse({"extra", "-k", "-c=1000"}).value()),
+            std::vector<std::string>{"argument \"extra\" ends the flags; it is ignored, and so are "
+                                     "the 2 behind it. Begin flags with a dash, or remove it"});
+}
+
+TEST(Flags, WhatIsRefusedIsQuotedAsOneLineOfText) {
+  EXPECT_EQ(Refusal({"--a\nb\xFF"}), "unknown flag \"--a b\xEF\xBF\xBD\". See podgpu --help");
+  EXPECT_EQ(Refusal({"-c", "1\n2"}),
+            "--collect-interval: \"1 2\" is not a whole number. See podgpu --help");
+}
+
 TEST(Flags, HelpAndVersionAreActions) {
   EXPECT_EQ(Parse({"--help"}).value().action, NodeCommand::Action::kShowHelp);
   EXPECT_EQ(Parse({"help"}).value().action, NodeCommand::Action::kShowHelp);

@@ -21,18 +21,9 @@ constexpr std::array<std::string_view, 4> kExporterCounters = {
     "DCGM_EXP_P2P_STATUS"};
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr size_t kLongestQuote = 80;
 
 bool IsExporterCounter(std::string_view name) {
   return std::ranges::find(kExporterCounters, name) != kExporterCounters.end();
-}
-
-// `text` in quotation marks, fit for one line of a log.
-std::string Quoted(std::string_view text) {
-  std::string clean = CleanUtf8(text.substr(0, kLongestQuote));
-  std::ranges::replace_if(
-      clean, [](char c) { return (c >= 0 && c < ' ') || c == '\x7F'; }, ' ');
-  return "\"" + clean + (text.size() > kLongestQuote ? "...\"" : "\"");
 }
 
 std::vector<std::string_view> AllNames() {
@@ -101,7 +92,7 @@ std::string_view WhyNoSeries(const Counter& counter) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view path) : path_(path) {}
+  explicit Parser(std::string_view path) : path_(path) { result_.path = path; }
 
   Status Add(const CsvRecord& record) {
     if (record.columns.size() != 3) {

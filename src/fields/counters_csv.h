@@ -25,6 +25,7 @@ struct Counter {
 };
 
 struct Counters {
+  std::string path;               // As it is named in messages.
   std::vector<Counter> counters;  // In file order.
   std::vector<std::string>
       warnings;  // One line each: lines that were accepted but serve nothing yet.

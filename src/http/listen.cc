@@ -1,5 +1,6 @@
 #include "http/listen.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -198,7 +199,7 @@ StatusOr<Attempt> TryListenOnHost(const ListenAddress& address) {
 StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {
   const auto refuse = [&](std::string_view why) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "address \"%s\" %s. Write HOST:PORT, [V6]:PORT or :PORT, such as :9400", text, why));
+        "address %s %s. Write HOST:PORT, [V6]:PORT or :PORT, such as :9400", Quoted(text), why));
   };
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || text.ends_with(']')) {
@@ -214,7 +215,10 @@ StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {
   } else if (host.find(':') != std::string_view::npos) {
     return refuse("has an IPv6 host without brackets");
   }
-  if (host.find_first_of("[] \t\r\n/") != std::string_view::npos) {
+  const auto is_strange = [](char c) {
+    return c <= ' ' || c >= 0x7F || c == '[' || c == ']' || c == '/';
+  };
+  if (std::ranges::any_of(host, is_strange)) {
     return refuse("has no valid host");
   }
   return ListenAddress{.host = std::string(host), .port = static_cast<uint16_t>(*port)};

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "http/loopback_client.h"
 
 namespace podgpu {
@@ -52,6 +53,8 @@ TEST(ListenAddress, IsRefusedWithItsTextAndTheRemedy) {
       {"::1:9400", "has an IPv6 host without brackets"},
       {"[::1:9400", "has an IPv6 host without brackets"},
       {"a b:9400", "has no valid host"},
+      {"a\x01:9400", "has no valid host"},
+      {"caf\xC3\xA9:9400", "has no valid host"},
       {"http//x:9400", "has no valid host"},
   };
   for (const Row& row : rows) {
@@ -59,7 +62,7 @@ TEST(ListenAddress, IsRefusedWithItsTextAndTheRemedy) {
     ASSERT_FALSE(address.ok()) << row.text;
     EXPECT_EQ(address.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(address.status().message(),
-              "address \"" + std::string(row.text) + "\" " + std::string(row.why) +
+              "address " + Quoted(row.text) + " " + std::string(row.why) +
                   ". Write HOST:PORT, [V6]:PORT or :PORT, such as :9400");
   }
 }

@@ -27,7 +27,7 @@ constexpr std::string_view kTcpScheme = "tcp://";
 
 Status BadAddress(std::string_view text, std::string_view why) {
   return absl::InvalidArgumentError(absl::StrFormat(
-      "engine address \"%s\" %s. Give host:port, unix:///path or /path", text, why));
+      "engine address %s %s. Give host:port, unix:///path or /path", Quoted(text), why));
 }
 
 // Whether what follows the last colon of a host name, an IPv4 address or [IPv6] is a port.
