@@ -44,9 +44,6 @@ constexpr size_t kReadBytes = 2048;  // Holds the request of every scraper that 
 constexpr std::chrono::seconds kLinger{1};
 constexpr size_t kLingerBytes = size_t{1} << 20;
 
-// When no descriptor is left, the next try is this much later.
-constexpr std::chrono::milliseconds kAcceptPause{50};
-
 class Connection;
 using Connections = std::list<std::shared_ptr<Connection>>;
 
@@ -59,23 +56,18 @@ struct Pool {
   size_t size() const { return waiting.size() + busy.size(); }
 };
 
-// HttpServerStats, written by the server's thread and read by any.
-struct Counters {
-  std::atomic<uint64_t> open_connections = 0;
-  std::atomic<uint64_t> requests = 0;
-  std::atomic<uint64_t> bad_requests = 0;
-  std::atomic<uint64_t> deadlines = 0;
-  std::atomic<uint64_t> displaced = 0;
-  std::atomic<uint64_t> turned_away = 0;
-  std::atomic<uint64_t> accept_errors = 0;
-};
-
 // What all connections of a server share; outlives them.
 struct Shared {
+  Shared(HttpServerOptions server_options, HttpHandler server_handler)
+      : options(std::move(server_options)),
+        handler(std::move(server_handler)),
+        counters(options.counters != nullptr ? *options.counters : own_counters) {}
+
   HttpServerOptions options;
   HttpHandler handler;
   SystemClock clock;
-  Counters counters;
+  HttpCounters own_counters;
+  HttpCounters& counters;
   bool stopping = false;
   std::function<void()> on_closed;  // A connection has left its pool.
 };
@@ -113,6 +105,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void AwaitRequest() {
     reader_.Reset();
     BecomeWaiting();
+    is_idle_ = has_answered_ && buffer_.empty();
     stream_.expires_after(shared_.options.request_timeout);
     Advance();
   }
@@ -138,6 +131,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         asio::buffer(buffer_.data() + held, kReadBytes),
         [self = shared_from_this(), held](const ErrorCode& error, size_t count) {
           self->buffer_.resize(held + count);
+          self->is_idle_ = self->is_idle_ && count == 0;
           if (self->GoesOn(error)) {
             self->Advance();
           }
@@ -185,6 +179,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void OnWritten(Persistence persistence) {
+    has_answered_ = true;
     if (persistence == Persistence::kClose || shared_.stopping) {
       BeginLinger();
     } else {
@@ -219,7 +214,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Whether the connection is still of use after an operation; closes it if not.
   bool GoesOn(const ErrorCode& error) {
     if (error && !closed_) {
-      if (error == boost::beast::error::timeout) {
+      // A client that stays between two requests breaks no rule; it comes back when it wants.
+      if (error == boost::beast::error::timeout && !is_idle_) {
         shared_.counters.deadlines++;
       }
       Close();
@@ -251,18 +247,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
   size_t lingered_bytes_ = 0;
   Connections::iterator place_;
   bool is_busy_ = false;
+  bool has_answered_ = false;
+  bool is_idle_ = false;  // Between two requests.
   bool closed_ = false;
 };
 
 class BeastServer final : public HttpServer {
  public:
   BeastServer(HttpServerOptions options, HttpHandler handler, Listener listener)
-      : port_(listener.port), acceptor_(io_), accept_pause_(io_), drain_deadline_(io_) {
-    general_.limit = options.max_connections;
-    probes_.limit = options.probe_slots;
+      : port_(listener.port),
+        acceptor_(io_),
+        accept_pause_(io_),
+        drain_deadline_(io_),
+        shared_(std::move(options), std::move(handler)) {
+    general_.limit = shared_.options.max_connections;
+    probes_.limit = shared_.options.probe_slots;
     probes_.probes_only = true;
-    shared_.options = std::move(options);
-    shared_.handler = std::move(handler);
     shared_.on_closed = [this] { EndDrainWhenIdle(); };
     acceptor_.assign(listener.is_v6 ? Tcp::v6() : Tcp::v4(), listener.socket.Release());
     Accept();
@@ -280,16 +280,7 @@ class BeastServer final : public HttpServer {
 
   uint16_t port() const override { return port_; }
 
-  HttpServerStats stats() const override {
-    const Counters& now = shared_.counters;
-    return {.open_connections = now.open_connections,
-            .requests = now.requests,
-            .bad_requests = now.bad_requests,
-            .deadlines = now.deadlines,
-            .displaced = now.displaced,
-            .turned_away = now.turned_away,
-            .accept_errors = now.accept_errors};
-  }
+  HttpServerStats stats() const override { return shared_.counters.Read(); }
 
  private:
   void Accept() {
@@ -318,7 +309,7 @@ class BeastServer final : public HttpServer {
           {{"error", error.message()}});
     }
     DisplaceOne(general_);  // Its descriptor serves the next client.
-    accept_pause_.expires_after(kAcceptPause);
+    accept_pause_.expires_after(shared_.options.accept_pause);
     accept_pause_.async_wait([this](const ErrorCode& cancelled) {
       if (!cancelled && !shared_.stopping) {
         Accept();

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "http/counters.h"
 
 namespace podgpu {
 
@@ -58,17 +59,9 @@ struct HttpServerOptions {
   std::chrono::milliseconds request_timeout{10'000};   // For a whole request to arrive.
   std::chrono::milliseconds response_timeout{10'000};  // For a whole response to leave.
   std::chrono::milliseconds drain{1'000};
-};
-
-// What has happened since the start; each counter only grows but `open_connections`.
-struct HttpServerStats {
-  uint64_t open_connections = 0;
-  uint64_t requests = 0;       // Handed to the handler.
-  uint64_t bad_requests = 0;   // Answered with 4xx before the handler saw them.
-  uint64_t deadlines = 0;      // Connections closed because a request or a response took too long.
-  uint64_t displaced = 0;      // Waiting connections closed in favour of new ones.
-  uint64_t turned_away = 0;    // New connections closed or answered with 503: no slot was free.
-  uint64_t accept_errors = 0;  // Most often no file descriptor is left.
+  // When no descriptor is left, the next try to accept is this much later.
+  std::chrono::milliseconds accept_pause{50};
+  HttpCounters* counters = nullptr;  // Where the server counts; outlives it.  Null: in its own.
 };
 
 class HttpServer {

@@ -1,0 +1,297 @@
+// What clients that are slow, greedy, broken or many can do to the server, and what they cannot.
+#include <fcntl.h>
+#include <memory>
+#include <sys/resource.h>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "http/loopback_client.h"
+#include "http/server.h"
+#include "http/test_server.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(HttpServerLimits, ClosesAThousandIdleAndDrippingConnectionsAtTheDeadline) {
+  HttpServerOptions options = LoopbackOptions();
+  options.max_connections = 2000;
+  options.request_timeout = milliseconds(500);
+  const auto server = StartServer(options);
+  std::vector<std::unique_ptr<LoopbackClient>> clients;
+  for (int i = 0; i < 1000; ++i) {
+    clients.push_back(std::make_unique<LoopbackClient>(server->port()));
+    ASSERT_TRUE(clients.back()->connected()) << i;
+  }
+  // Every second one drips: bytes that go on arriving never renew the deadline.
+  constexpr int kMostDrops = 200;
+  int drops = 0;
+  Await([&] {
+    for (size_t i = 0; i < clients.size() && drops < kMostDrops; i += 2) {
+      clients[i]->Send(drops == 0 ? "GET / HTTP/1.1\r\nX: " : "y");
+    }
+    ++drops;
+    return server->stats().open_connections == 0;
+  });
+  for (const auto& client : clients) {
+    EXPECT_TRUE(client->AwaitEnd());
+  }
+  EXPECT_EQ(server->stats().deadlines, 1000U);
+  EXPECT_EQ(LoopbackClient(server->port()).Fetch("/").status, 200);
+}
+
+TEST(HttpServerLimits, ADripThatNeverPausesDoesNotPutTheDeadlineOff) {
+  HttpServerOptions options = LoopbackOptions();
+  options.request_timeout = milliseconds(100);
+  options.max_header_bytes = size_t{64} << 20;  // Only the deadline can end it.
+  const auto server = StartServer(options);
+  LoopbackClient drip(server->port());
+  ASSERT_TRUE(drip.Send("GET / HTTP/1.1\r\nHost: x\r\nX: "));
+  // With a deadline that each byte renews, this would never end.
+  while (drip.Send("y")) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(drip.AwaitEnd());
+  Await([&] { return server->stats().deadlines == 1; });
+  EXPECT_EQ(server->stats().bad_requests, 0U);
+}
+
+TEST(HttpServerLimits, ClosesAConnectionThatIdlesBetweenRequestsAndBlamesNobody) {
+  HttpServerOptions options = LoopbackOptions();
+  options.request_timeout = milliseconds(50);
+  const auto server = StartServer(options);
+  LoopbackClient scraper(server->port());
+  ASSERT_EQ(scraper.Fetch("/metrics").status, 200);
+  EXPECT_TRUE(scraper.AwaitEnd());
+  Await([&] { return server->stats().open_connections == 0; });
+  EXPECT_EQ(server->stats().deadlines, 0U);
+  // A request that was begun and not ended is another matter.
+  LoopbackClient half(server->port());
+  ASSERT_TRUE(half.Send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\nGET"));
+  EXPECT_EQ(half.Read().status, 200);
+  EXPECT_TRUE(half.AwaitEnd());
+  Await([&] { return server->stats().deadlines == 1; });
+}
+
+TEST(HttpServerLimits, GarbageBehindAGoodRequestIsRefusedAfterTheAnswer) {
+  const auto server = StartServer();
+  LoopbackClient client(server->port());
+  std::string bytes = "GET /good HTTP/1.1\r\nHost: x\r\n\r\n";
+  bytes += std::string("\x00\xFF\x01 not HTTP\r\n\r\n", 18);
+  bytes += "GET /never HTTP/1.1\r\nHost: x\r\n\r\n";
+  ASSERT_TRUE(client.Send(bytes));
+  EXPECT_EQ(client.Read().body, "GET /good  ");
+  EXPECT_EQ(client.Read().status, 400);
+  client.ShutDownSending();
+  EXPECT_TRUE(client.AwaitEnd());
+  EXPECT_EQ(server->stats().requests, 1U);
+  EXPECT_EQ(server->stats().bad_requests, 1U);
+}
+
+TEST(HttpServerLimits, CutsOffAClientThatAsksAndAsksAndNeverReads) {
+  HttpServerOptions options = LoopbackOptions();
+  options.response_timeout = milliseconds(100);
+  const auto server = StartServer(options);
+  LoopbackClient greedy(server->port(), 4096);
+  // Ends when the server, which answers one after the other and reads no further, has had enough.
+  while (greedy.Get("/large")) {
+  }
+  Await([&] { return server->stats().deadlines == 1; });
+  EXPECT_LE(server->stats().requests, 2U);
+  EXPECT_EQ(LoopbackClient(server->port()).Fetch("/").status, 200);
+}
+
+TEST(HttpServerLimits, ClosesAReaderThatTakesTooLong) {
+  HttpServerOptions options = LoopbackOptions();
+  options.response_timeout = milliseconds(100);
+  const auto server = StartServer(options);
+  LoopbackClient client(server->port(), 4096);
+  client.Get("/large");
+  Await([&] { return server->stats().deadlines == 1; });
+  EXPECT_EQ(client.Read().status, 0) << "the body must be cut short";
+}
+
+TEST(HttpServerLimits, KeepsASlowReadersBodyAndNothingElse) {
+  // Each request gets a body of its own; weak pointers tell which are still alive.
+  std::vector<std::weak_ptr<const void>> bodies;
+  const auto server = StartServer(LoopbackOptions(), [&](const HttpRequest& request) {
+    HttpResponse response =
+        TextResponse(200, std::string(request.path == "/large" ? kLargeBodyBytes : 10, 'b'));
+    bodies.push_back(response.keep_alive);
+    return response;
+  });
+  LoopbackClient slow(server->port(), 4096);
+  slow.Get("/large");
+  ASSERT_TRUE(slow.Receive());
+  LoopbackClient fast(server->port());
+  EXPECT_EQ(fast.Fetch("/a").status, 200);
+  // The second answer on one connection is begun after the first has let go of its body.
+  EXPECT_EQ(fast.Fetch("/b").status, 200);
+  EXPECT_FALSE(bodies[0].expired());
+  EXPECT_TRUE(bodies[1].expired());
+  const LoopbackResponse response = slow.Read();
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body.size(), kLargeBodyBytes);
+  Await([&] { return bodies[0].expired(); });
+}
+
+TEST(HttpServerLimits, ForgetsAClientThatGoesAwayMidBody) {
+  const auto server = StartServer();
+  {
+    LoopbackClient client(server->port(), 4096);
+    client.Get("/large");
+    ASSERT_TRUE(client.Receive());
+  }
+  Await([&] { return server->stats().open_connections == 0; });
+  EXPECT_EQ(LoopbackClient(server->port()).Fetch("/").status, 200);
+}
+
+TEST(HttpServerLimits, PutsNewConnectionsInThePlaceOfTheLongestWaiting) {
+  HttpServerOptions options = LoopbackOptions();
+  options.max_connections = 2;
+  const auto server = StartServer(options);
+  LoopbackClient first(server->port());
+  EXPECT_EQ(first.Fetch("/1").status, 200);
+  LoopbackClient second(server->port());
+  EXPECT_EQ(second.Fetch("/2").status, 200);
+  LoopbackClient third(server->port());
+  EXPECT_EQ(third.Fetch("/3").status, 200);
+  EXPECT_TRUE(first.AwaitEnd());
+  EXPECT_EQ(second.Fetch("/2").status, 200);
+  EXPECT_EQ(server->stats().displaced, 1U);
+  EXPECT_EQ(server->stats().open_connections, 2U);
+}
+
+TEST(HttpServerLimits, LetsOnlyProbesInWhileEveryConnectionIsBusy) {
+  HttpServerOptions options = LoopbackOptions();
+  options.max_connections = 2;
+  options.probe_slots = 1;
+  const auto server = StartServer(options);
+  LoopbackClient slow[2] = {LoopbackClient(server->port(), 4096),
+                            LoopbackClient(server->port(), 4096)};
+  for (LoopbackClient& client : slow) {
+    client.Get("/large");
+    ASSERT_TRUE(client.Receive());
+  }
+  LoopbackClient scraper(server->port());
+  const LoopbackResponse turned_away = scraper.Fetch("/metrics");
+  EXPECT_EQ(turned_away.status, 503);
+  EXPECT_EQ(turned_away.body, "Service Unavailable\n");
+
+  for (const std::string_view path : {"/health", "/healthz", "/readyz?verbose"}) {
+    LoopbackClient probe(server->port());
+    const LoopbackResponse response = probe.Fetch(path);
+    EXPECT_EQ(response.status, 200) << path;
+    EXPECT_NE(response.head.find("Connection: close"), std::string::npos);
+    EXPECT_TRUE(probe.AwaitEnd());
+  }
+  LoopbackClient silent(server->port());
+  Await([&] { return server->stats().open_connections == 3; });
+  EXPECT_EQ(LoopbackClient(server->port()).Fetch("/healthz").status, 200);
+  EXPECT_TRUE(silent.AwaitEnd()) << "a silent client may not hold a probe's slot";
+}
+
+TEST(HttpServerLimits, AnswersProbesAndScrapesWhileDrippersHoldEveryConnection) {
+  HttpServerOptions options = LoopbackOptions();
+  options.max_connections = 16;
+  options.request_timeout = milliseconds(30'000);
+  const auto server = StartServer(options);
+  std::vector<std::unique_ptr<LoopbackClient>> drippers;
+  for (size_t i = 0; i < options.max_connections; ++i) {
+    drippers.push_back(std::make_unique<LoopbackClient>(server->port()));
+    ASSERT_TRUE(drippers.back()->Send("GET / HTTP/1.1\r\nX: "));
+  }
+  Await([&] { return server->stats().open_connections == options.max_connections; });
+  for (const std::string_view path : {"/healthz", "/readyz", "/metrics"}) {
+    EXPECT_EQ(LoopbackClient(server->port()).Fetch(path).status, 200) << path;
+  }
+  EXPECT_TRUE(drippers.front()->AwaitEnd()) << "the one that has waited longest makes room";
+  EXPECT_EQ(server->stats().turned_away, 0U);
+}
+
+TEST(HttpServerLimits, TurnsEverybodyAwayWithoutProbeSlots) {
+  HttpServerOptions options = LoopbackOptions();
+  options.max_connections = 1;
+  options.probe_slots = 0;
+  const auto server = StartServer(options);
+  LoopbackClient slow(server->port(), 4096);
+  slow.Get("/large");
+  ASSERT_TRUE(slow.Receive());
+  LoopbackClient probe(server->port());
+  EXPECT_TRUE(probe.AwaitEnd());
+  EXPECT_EQ(server->stats().turned_away, 1U);
+}
+
+// Lowers the limit of file descriptors to those in use, so that accept fails, and restores it.
+class NoDescriptorsLeft {
+ public:
+  NoDescriptorsLeft() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int lowest_free = ::fcntl(0, F_DUPFD, 0);
+    ::close(lowest_free);
+    const rlimit now = {.rlim_cur = static_cast<rlim_t>(lowest_free), .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &now);
+  }
+  NoDescriptorsLeft(const NoDescriptorsLeft&) = delete;
+  NoDescriptorsLeft& operator=(const NoDescriptorsLeft&) = delete;
+  ~NoDescriptorsLeft() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+sockaddr_in LoopbackAddress(uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+TEST(HttpServerLimits, AcceptsAgainWhenDescriptorsAreFreeAgain) {
+  const auto server = StartServer();
+  LoopbackClient waiting(server->port());
+  ASSERT_EQ(waiting.Fetch("/").status, 200);
+  const FileDescriptor late(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = LoopbackAddress(server->port());
+  {
+    const NoDescriptorsLeft full;
+    // The kernel completes the connection before the server may accept it.
+    ASSERT_EQ(::connect(late.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+              0);
+    Await([&] { return server->stats().accept_errors > 0; });
+    EXPECT_TRUE(waiting.AwaitEnd()) << "its descriptor is freed for the next client";
+  }
+  static constexpr std::string_view kRequest = "GET /late HTTP/1.1\r\nHost: x\r\n\r\n";
+  ASSERT_EQ(::send(late.get(), kRequest.data(), kRequest.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(kRequest.size()));
+  char byte = 0;
+  EXPECT_EQ(::recv(late.get(), &byte, 1, 0), 1);
+  EXPECT_EQ(byte, 'H');
+}
+
+TEST(HttpServerLimits, DoesNotSpinWhileNoDescriptorIsLeft) {
+  HttpServerOptions options = LoopbackOptions();
+  options.accept_pause = std::chrono::hours(1);
+  const auto server = StartServer(options);
+  LoopbackClient oldest(server->port());
+  ASSERT_EQ(oldest.Fetch("/").status, 200);
+  LoopbackClient busy(server->port());
+  ASSERT_EQ(busy.Fetch("/").status, 200);
+  const FileDescriptor late(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = LoopbackAddress(server->port());
+  const NoDescriptorsLeft full;
+  ASSERT_EQ(::connect(late.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_TRUE(oldest.AwaitEnd()) << "its descriptor is freed for the next client";
+  // Every turn of the server's loop that could try again brings an answer here instead.
+  for (int i = 0; i < 1'000; ++i) {
+    ASSERT_EQ(busy.Fetch("/").status, 200);
+  }
+  EXPECT_EQ(server->stats().accept_errors, 1U);
+}
+
+}  // namespace
+}  // namespace podgpu
