@@ -61,6 +61,13 @@ StatusOr<Counters> LoadCounters(const NodeCommand& command, const Files& files) 
       absl::StrFormat("counters file %s. Correct --collectors (-f)", content.status().message()));
 }
 
+ConfigNotes NotesOn(const NodeCommand& command, const Counters& counters) {
+  ConfigNotes notes{counters.path, counters.counters.size(), counters.warnings};
+  const std::vector<std::string> ignored = FlagWarnings(command);
+  notes.warnings.insert(notes.warnings.end(), ignored.begin(), ignored.end());
+  return notes;
+}
+
 // Signals that end the program are taken by WaitForEnd alone.
 sigset_t BlockSignals() {
   sigset_t signals;
@@ -88,8 +95,9 @@ int RunNode(NodeCommand command) {
   if (!counters.ok()) {
     return Refuse(counters.status());
   }
-  for (const std::string& warning : counters->warnings) {
-    Log(LogLevel::kWarn, "a line of the counters file serves nothing", {{"line", warning}});
+  command.exporter.config = NotesOn(command, *counters);
+  for (const std::string& warning : command.exporter.config.warnings) {
+    Log(LogLevel::kWarn, "a part of the configuration serves nothing", {{"what", warning}});
   }
   command.exporter.counters = std::move(counters->counters);
   command.exporter.view.hostname = HostnameLabelValue(command, FromEnvironment, SystemHostname());

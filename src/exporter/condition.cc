@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 
@@ -39,6 +40,47 @@ PartCondition JudgeKubelet(const ConditionBasis& basis) {
                               UnmatchedReasonName(first.reason));
   }
   return {"kubelet", basis.pods->state, std::move(detail)};
+}
+
+// "2 bad requests, 1 past a deadline": the ways in which clients fared badly, those that happened.
+std::string DescribeRefused(const HttpServerStats& clients) {
+  const std::pair<uint64_t, std::string_view> rows[] = {
+      {clients.bad_requests, "bad requests"},       {clients.deadlines, "closed at a deadline"},
+      {clients.displaced, "closed for newer ones"}, {clients.turned_away, "turned away"},
+      {clients.accept_errors, "not accepted"},
+  };
+  std::string text;
+  for (const auto& [count, what] : rows) {
+    if (count > 0) {
+      absl::StrAppendFormat(&text, "%s%d %s", text.empty() ? "" : ", ", count, what);
+    }
+  }
+  return text;
+}
+
+PartCondition JudgeClients(const ConditionBasis& basis) {
+  const std::string refused = DescribeRefused(basis.clients);
+  if (basis.clients_crowd) {
+    return {"clients", PartState::kDegraded,
+            absl::StrFormat("more connections than there is room for in the last minute; probes "
+                            "keep slots of their own. Since the start: %s",
+                            refused)};
+  }
+  if (refused.empty()) {
+    return {"clients", PartState::kOk, "nobody has been refused since the start"};
+  }
+  return {"clients", PartState::kOk, "all are served. Since the start: " + refused};
+}
+
+PartCondition JudgeConfig(const ConfigNotes& config) {
+  std::string detail = absl::StrFormat("%d metrics of %s", config.metrics, config.counters);
+  if (config.warnings.empty()) {
+    return {"config", PartState::kOk, std::move(detail)};
+  }
+  absl::StrAppendFormat(&detail, "; %d %s: %s", config.warnings.size(),
+                        config.warnings.size() == 1 ? "warning" : "warnings, the first",
+                        config.warnings.front());
+  return {"config", PartState::kDegraded, std::move(detail)};
 }
 
 // "free", "ns/pod (container)", "4 owners, shared", of a GPU and its instances together.
@@ -94,7 +136,7 @@ bool ConditionBasis::operator==(const ConditionBasis& other) const {
   const auto rest = [](const ConditionBasis& basis) {
     return std::tie(basis.source, basis.topology, basis.owners, basis.devices_are_stale,
                     basis.hung_call, basis.hung_for, basis.stale_for, basis.owners_for,
-                    basis.stale_after);
+                    basis.stale_after, basis.clients, basis.clients_crowd, basis.config);
   };
   return rest(*this) == rest(other) && (pods == other.pods || Told(*pods) == Told(*other.pods));
 }
@@ -105,6 +147,11 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.pods = facts.pods;
   basis.owners = facts.owners;
   basis.stale_after = facts.stale_after;
+  basis.clients = facts.clients;
+  basis.clients.open_connections = 0;
+  basis.clients.requests = 0;
+  basis.clients_crowd = facts.clients_crowd;
+  basis.config = facts.config;
   basis.devices_are_stale = facts.devices_are_stale();
   if (facts.grid != nullptr) {
     basis.topology = facts.grid->shared_topology();
@@ -124,7 +171,8 @@ ConditionBasis BasisOf(const TickFacts& facts) {
 
 Condition Judge(const ConditionBasis& basis) {
   Condition condition;
-  condition.parts = {JudgeDriver(basis), JudgeKubelet(basis)};
+  condition.parts = {JudgeDriver(basis), JudgeKubelet(basis), JudgeClients(basis),
+                     JudgeConfig(*basis.config)};
   condition.devices = JudgeDevices(basis);
   if (basis.topology == nullptr) {
     condition.verdict = absl::StrFormat("not ready: %s", condition.parts[0].detail);

@@ -28,7 +28,10 @@ struct ConditionBasis {
   bool devices_are_stale = false;
   std::optional<SourceCall> hung_call;  // Past its deadline.
   Tenths hung_for{};
-  Tenths stale_for{};   // Age of the newest reading, when it is stale.
+  Tenths stale_for{};       // Age of the newest reading, when it is stale.
+  HttpServerStats clients;  // But for connections and requests, which change all the time.
+  bool clients_crowd = false;
+  std::shared_ptr<const ConfigNotes> config;  // Never null.
   Tenths owners_for{};  // Age of the last answer, when the kubelet does not give a new one.
   std::chrono::milliseconds stale_after{};
 

@@ -47,6 +47,7 @@ TickOptions TickOptionsOf(const ExporterOptions& options) {
   tick.counters = options.counters;
   tick.view = options.view;
   tick.join = options.join;
+  tick.config = options.config;
   return tick;
 }
 
@@ -90,7 +91,8 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       reader_(std::move(seams.open_source), ReaderOptionsOf(options), clock_, guard_, wakeup_),
       refresher_(seams.kubelet, RefresherOptionsOf(options), clock_, wakeup_),
       tick_(TickOptionsOf(options),
-            {reader_.grids(), reader_.statuses(), refresher_.facts(), guard_, *written_off_},
+            {reader_.grids(), reader_.statuses(), refresher_.facts(), guard_, *written_off_,
+             clients_},
             clock_, wakeup_),
       watchdog_pace_(kWatchdogPace) {}
 
@@ -100,9 +102,11 @@ StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& optio
   std::unique_ptr<Exporter> exporter(
       new Exporter(options, std::move(seams)));  // NOLINT(cppcoreguidelines-owning-memory)
   exporter->tick_.Once();
+  HttpServerOptions http = options.http;
+  http.counters = &exporter->clients_;
   PODGPU_ASSIGN_OR_RETURN(
       exporter->http_,
-      HttpServer::Start(options.http,
+      HttpServer::Start(std::move(http),
                         MakeRoutes(RouteOptionsOf(options), exporter->tick_, exporter->clock_)));
   exporter->StartThreads();
   return exporter;

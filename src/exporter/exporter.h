@@ -38,6 +38,7 @@ struct ExporterOptions {
   std::vector<Counter> counters;
   ViewOptions view;
   JoinOptions join;
+  ConfigNotes config;
 };
 
 // The seams that main.cc or a test fills.  All outlive the Exporter.
@@ -75,6 +76,7 @@ class Exporter {
   const ThreadTally written_off_;
   Wakeup wakeup_;
   CallGuard guard_;
+  HttpCounters clients_;
   Reader reader_;
   KubeletRefresher refresher_;
   Tick tick_;

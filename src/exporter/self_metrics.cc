@@ -245,6 +245,30 @@ constexpr SlotRow kRows[] = {
        return OneLabel<UnmatchedReason, kUnmatchedReasonCount>("reason", UnmatchedReasonName);
      },
      WriteUnmatched},
+    {kSelf, "podgpu_http_connections", "gauge", "", "",
+     "Connections of HTTP clients that are open.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.clients.open_connections); }},
+    {kSelf, "podgpu_http_requests_total", "counter", "", "", "HTTP requests answered.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.clients.requests); }},
+    {kSelf, "podgpu_http_rejected_total", "counter", "", "reason",
+     "HTTP clients refused or cut off, by reason.",
+     [](const Topology*) {
+       return LabelSets{{{"reason", "bad_request"}},
+                        {{"reason", "deadline"}},
+                        {{"reason", "displaced"}},
+                        {{"reason", "turned_away"}},
+                        {{"reason", "accept_error"}}};
+     },
+     [](const SlotInput& in, SlotWriter& out) {
+       const HttpServerStats& clients = in.facts.clients;
+       for (const uint64_t count : {clients.bad_requests, clients.deadlines, clients.displaced,
+                                    clients.turned_away, clients.accept_errors}) {
+         out.Count(count);
+       }
+     }},
+    {kSelf, "podgpu_config_warnings", "gauge", "", "",
+     "Parts of our own configuration that were accepted and serve nothing.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.config->warnings.size()); }},
     {kSelf, "process_cpu_seconds_total", "counter", "seconds", "",
      "Processor time used by this process.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Real(in.facts.usage.cpu_seconds); }},

@@ -130,8 +130,9 @@ class SteadyNode {
             .value()
             .counters;
     options.view.kubernetes = true;
-    tick_.emplace(std::move(options), TickSources{grids_, source_, pods_, guard_, written_off_},
-                  clock_, wakeup_);
+    tick_.emplace(std::move(options),
+                  TickSources{grids_, source_, pods_, guard_, written_off_, clients_}, clock_,
+                  wakeup_);
   }
 
   // What each page took from the heap, sleep included.
@@ -171,6 +172,7 @@ class SteadyNode {
   Published<SourceStatus> source_;
   Published<PodFacts> pods_;
   std::atomic<int> written_off_ = 0;
+  HttpCounters clients_;
   std::optional<Tick> tick_;
 };
 

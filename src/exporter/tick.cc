@@ -8,6 +8,9 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
+// For so long after a client was refused for want of room the page says so.
+constexpr std::chrono::minutes kCrowdIsTold{1};
+
 }  // namespace
 
 Tick::Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeup)
@@ -15,7 +18,8 @@ Tick::Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeu
       sources_(sources),
       clock_(clock),
       wakeup_(wakeup),
-      started_seconds_(ProcessStartSeconds()) {}
+      started_seconds_(ProcessStartSeconds()),
+      config_(std::make_shared<const ConfigNotes>(options_.config)) {}
 
 void Tick::Once() {
   const TickFacts facts = Gather();
@@ -59,6 +63,8 @@ TickFacts Tick::Gather() {
   facts.last_series = last_series_;
   TakeGrid(facts);
   TakeOwners(facts);
+  TakeClients(facts);
+  facts.config = config_;
   return facts;
 }
 
@@ -104,6 +110,15 @@ void Tick::TakeOwners(TickFacts& facts) {
     joined_answer_ = answer;
   }
   facts.owners = owners_;
+}
+
+void Tick::TakeClients(TickFacts& facts) {
+  facts.clients = sources_.clients.Read();
+  if (facts.clients.crowded_out() != crowded_out_) {
+    crowded_out_ = facts.clients.crowded_out();
+    crowded_at_ = facts.now;
+  }
+  facts.clients_crowd = crowded_at_ && facts.now - *crowded_at_ < kCrowdIsTold;
 }
 
 bool Tick::PlanIsCurrent(const TickFacts& facts) const {

@@ -41,6 +41,7 @@ struct TickOptions {
   std::vector<Counter> counters;
   ViewOptions view;
   JoinOptions join;
+  ConfigNotes config;
 };
 
 // Where a tick takes its facts from.  All outlive the Tick.
@@ -50,6 +51,7 @@ struct TickSources {
   const Published<PodFacts>& pods;
   const CallGuard& guard;
   const std::atomic<int>& written_off;  // Threads that hang in a foreign call for good.
+  const HttpCounters& clients;
 };
 
 class Tick {
@@ -74,6 +76,7 @@ class Tick {
   TickFacts Gather();
   void TakeGrid(TickFacts& facts);
   void TakeOwners(TickFacts& facts);
+  void TakeClients(TickFacts& facts);
   bool PlanIsCurrent(const TickFacts& facts) const;
   void BuildPlan(const TickFacts& facts);
   // Publishes a new condition if the facts lead to one; returns whether the exporter is ready.
@@ -84,6 +87,7 @@ class Tick {
   Clock& clock_;
   Wakeup& wakeup_;
   const std::optional<double> started_seconds_;
+  const std::shared_ptr<const ConfigNotes> config_;
 
   // Epoch data: what the plan was made from.
   std::shared_ptr<const SeriesPlan> plan_;
@@ -97,6 +101,8 @@ class Tick {
   std::shared_ptr<const Grid> aged_from_;  // A published grid that has become old; else null.
   std::shared_ptr<const Grid> aged_;       // The same without what has become too old.
   GridPool aged_grids_;
+  uint64_t crowded_out_ = 0;           // Clients, at the last tick.
+  std::optional<Instant> crowded_at_;  // When the number grew last.
   std::vector<Value> slots_;
   size_t last_text_bytes_ = 0;
   size_t last_series_ = 0;

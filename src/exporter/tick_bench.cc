@@ -78,8 +78,9 @@ class Node {
     options.counters = counters_;
     options.view.hostname = "gpu-node-0";
     options.view.kubernetes = true;
-    tick_.emplace(std::move(options), TickSources{grids_, source_, pods_, guard_, written_off_},
-                  clock_, wakeup_);
+    tick_.emplace(std::move(options),
+                  TickSources{grids_, source_, pods_, guard_, written_off_, clients_}, clock_,
+                  wakeup_);
   }
 
   Tick& tick() { return *tick_; }
@@ -110,6 +111,7 @@ class Node {
   Wakeup wakeup_;
   CallGuard guard_{clock_, std::chrono::seconds(10)};
   std::atomic<int> written_off_ = 0;
+  HttpCounters clients_;
   std::vector<Counter> counters_;
   Published<Grid> grids_;
   Published<SourceStatus> source_;

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "attribution/owner.h"
 #include "base/clock.h"
@@ -17,9 +19,18 @@
 #include "exporter/call_guard.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
+#include "http/counters.h"
 #include "sample/grid.h"
 
 namespace podgpu {
+
+// What is to be said of our own configuration; made at the start.
+struct ConfigNotes {
+  std::string counters;  // Where the list of metrics is from: a path.
+  size_t metrics = 0;    // On it.
+  std::vector<std::string>
+      warnings;  // A line each: what was asked for and serves nothing, and why.
+};
 
 struct TickFacts {
   uint64_t tick = 0;
@@ -37,6 +48,10 @@ struct TickFacts {
   std::shared_ptr<const PodFacts> pods;  // Never null.
   std::chrono::milliseconds pods_age{};  // Since the last good answer.
   std::shared_ptr<const Owners> owners;  // Null before the first reading.
+
+  HttpServerStats clients;
+  bool clients_crowd = false;  // A client was refused for want of room, a moment ago.
+  std::shared_ptr<const ConfigNotes> config;  // Never null.
 
   ProcessUsage usage;
   std::optional<double> started_seconds;  // Since 1970.

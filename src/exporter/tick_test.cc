@@ -1,5 +1,6 @@
 #include "exporter/tick.h"
 
+#include <functional>
 #include <set>
 #include <thread>
 
@@ -36,11 +37,13 @@ class TickTest : public ::testing::Test {
       options.period = seconds(1);
       options.stale_after = seconds(5);
       options.counters = counters_;
+      options.config = config_;
       options.views = views_;
       options.view.hostname = "node-a";
       options.view.kubernetes = true;
-      tick_.emplace(std::move(options), TickSources{grids_, source_, pods_, guard_, written_off_},
-                    clock_, wakeup_);
+      tick_.emplace(std::move(options),
+                    TickSources{grids_, source_, pods_, guard_, written_off_, clients_}, clock_,
+                    wakeup_);
     }
     return *tick_;
   }
@@ -78,13 +81,23 @@ class TickTest : public ::testing::Test {
   Wakeup wakeup_;
   CallGuard guard_{clock_, seconds(10)};
   std::atomic<int> written_off_ = 0;
+  HttpCounters clients_;
   Published<Grid> grids_;
   Published<SourceStatus> source_;
   Published<PodFacts> pods_;
   std::vector<Counter> counters_;
+  ConfigNotes config_;
   std::vector<View> views_ = {View::kDcgm, View::kNative, View::kSelf};
   std::optional<Tick> tick_;
 };
+
+TickFacts EmptyFacts() {
+  TickFacts facts;
+  facts.source = std::make_shared<const SourceStatus>();
+  facts.pods = std::make_shared<const PodFacts>();
+  facts.config = std::make_shared<const ConfigNotes>();
+  return facts;
+}
 
 constexpr std::string_view kGpu1 =
     "DCGM_FI_DEV_GPU_TEMP{gpu=\"1\",UUID=\"GPU-00000000-0000-0000-0000-000000000001\",pci_bus_id="
@@ -195,6 +208,51 @@ TEST_F(TickTest, CountsUnmatchedDevicesByReason) {
             std::string::npos);
 }
 
+TEST_F(TickTest, TellsHowClientsFareInMetricsAndInWords) {
+  EXPECT_NE(Page().find("podgpu_http_rejected_total{reason=\"turned_away\"} 0\n"),
+            std::string::npos);
+  clients_.open_connections = 512;
+  clients_.requests = 70;
+  clients_.turned_away = 3;
+  clients_.deadlines = 2;
+  const std::string page = Page();
+  for (const std::string_view line :
+       {"podgpu_http_connections 512\n", "podgpu_http_requests_total 70\n",
+        "podgpu_http_rejected_total{reason=\"turned_away\"} 3\n",
+        "podgpu_http_rejected_total{reason=\"deadline\"} 2\n",
+        "podgpu_http_rejected_total{reason=\"bad_request\"} 0\n"}) {
+    EXPECT_NE(page.find(line), std::string::npos) << line;
+  }
+  EXPECT_EQ(tick().conditions().Get()->parts[2].state, PartState::kDegraded);
+  clock_.Advance(seconds(61));
+  Page();
+  EXPECT_EQ(tick().conditions().Get()->parts[2].state, PartState::kOk) << "the crowd has gone";
+}
+
+TEST_F(TickTest, TellsHowMuchOfTheConfigurationServesNothing) {
+  config_ = {"a.csv", 3, {"a.csv:1: x", "a.csv:2: y"}};
+  EXPECT_NE(Page().find("podgpu_config_warnings 2\n"), std::string::npos);
+  EXPECT_EQ(tick().conditions().Get()->parts[3].detail,
+            "3 metrics of a.csv; 2 warnings, the first: a.csv:1: x");
+}
+
+TEST_F(TickTest, ASlowReaderKeepsItsOwnSnapshotAndNoOther) {
+  std::vector<std::weak_ptr<const Snapshot>> snapshots;
+  std::shared_ptr<const Snapshot> slow;
+  for (int i = 0; i < 5; ++i) {
+    SetGrid(i);
+    Page();
+    snapshots.push_back(tick().snapshots().Get());
+    if (i == 1) {
+      slow = snapshots.back().lock();
+    }
+  }
+  const std::vector<bool> alive = {false, true, false, false, true};
+  for (size_t i = 0; i < snapshots.size(); ++i) {
+    EXPECT_EQ(!snapshots[i].expired(), alive[i]) << i;
+  }
+}
+
 TEST_F(TickTest, NewsEndTheSleepBetweenTicks) {
   std::jthread thread([&](const std::stop_token& stop) { tick().Run(stop); });
   clock_.AwaitSleepers(1);
@@ -210,7 +268,7 @@ TEST_F(TickTest, NewsEndTheSleepBetweenTicks) {
 }
 
 TEST(SelfMetrics, EverySlotHasExactlyOneValue) {
-  TickFacts facts;
+  TickFacts facts = EmptyFacts();
   facts.source = std::make_shared<const SourceStatus>();
   facts.pods = std::make_shared<const PodFacts>();
   for (const uint32_t gpus : {0U, 1U, 8U}) {
@@ -264,7 +322,7 @@ TEST(Condition, SaysWhyItIsNotReady) {
       {"one lost", 2, DeviceState::kLost, seconds(1), 2, true, "ready: 1 of 2 GPUs served, 1 lost"},
   };
   for (const Case& row : cases) {
-    TickFacts facts;
+    TickFacts facts = EmptyFacts();
     facts.stale_after = seconds(5);
     facts.grid_age = row.age;
     facts.source = std::make_shared<const SourceStatus>(
@@ -285,7 +343,7 @@ TEST(Condition, SaysWhyItIsNotReady) {
 }
 
 TEST(Condition, AHungCallIsToldWithItsName) {
-  TickFacts facts;
+  TickFacts facts = EmptyFacts();
   facts.stale_after = seconds(10);
   facts.source = std::make_shared<const SourceStatus>();
   facts.pods = std::make_shared<const PodFacts>();
@@ -296,9 +354,126 @@ TEST(Condition, AHungCallIsToldWithItsName) {
             "the call \"read\" has not returned for 41.0 s; values are withdrawn after 10.0 s");
 }
 
+TEST(Condition, SaysWhatOurOwnConfigurationAsksForInVain) {
+  struct Case {
+    std::vector<std::string> warnings;
+    PartState state;
+    std::string_view detail;
+  };
+  const Case cases[] = {
+      {{}, PartState::kOk, "25 metrics of a.csv"},
+      {{"a.csv:3: DCGM_EXP_P2P_STATUS is accepted but not served yet; the line yields no series"},
+       PartState::kDegraded,
+       "25 metrics of a.csv; 1 warning: a.csv:3: DCGM_EXP_P2P_STATUS is accepted but not served "
+       "yet; the line yields no series"},
+      {{"a.csv:3: one", "a.csv:4: two"},
+       PartState::kDegraded,
+       "25 metrics of a.csv; 2 warnings, the first: a.csv:3: one"},
+  };
+  for (const Case& row : cases) {
+    TickFacts facts = EmptyFacts();
+    facts.config = std::make_shared<const ConfigNotes>(ConfigNotes{"a.csv", 25, row.warnings});
+    EXPECT_EQ(Judge(BasisOf(facts)).parts[3],
+              (PartCondition{"config", row.state, std::string(row.detail)}));
+  }
+}
+
+TEST(Condition, SaysHowClientsFare) {
+  struct Case {
+    HttpServerStats clients;
+    bool crowd;
+    PartState state;
+    std::string_view detail;
+  };
+  const Case cases[] = {
+      {{.open_connections = 3, .requests = 70},
+       false,
+       PartState::kOk,
+       "nobody has been refused since the start"},
+      {{.bad_requests = 2, .deadlines = 1},
+       false,
+       PartState::kOk,
+       "all are served. Since the start: 2 bad requests, 1 closed at a deadline"},
+      {{.displaced = 4, .turned_away = 5, .accept_errors = 6},
+       true,
+       PartState::kDegraded,
+       "more connections than there is room for in the last minute; probes keep slots of their "
+       "own. Since the start: 4 closed for newer ones, 5 turned away, 6 not accepted"},
+  };
+  for (const Case& row : cases) {
+    TickFacts facts = EmptyFacts();
+    facts.clients = row.clients;
+    facts.clients_crowd = row.crowd;
+    EXPECT_EQ(Judge(BasisOf(facts)).parts[2],
+              (PartCondition{"clients", row.state, std::string(row.detail)}));
+  }
+}
+
+// What is not told must not make a new condition, and what is told must.
+TEST(Condition, HasANewBasisWhenAndOnlyWhenASentenceChanges) {
+  struct Case {
+    std::string_view label;
+    bool same;
+    std::function<void(TickFacts&)> change;
+  };
+  const Case cases[] = {
+      {"another tick", true, [](TickFacts& f) { f.now += seconds(1); }},
+      {"a fresh grid's age", true, [](TickFacts& f) { f.grid_age = milliseconds(7); }},
+      {"a new answer with the same words", true,
+       [](TickFacts& f) {
+         auto pods = std::make_shared<PodFacts>(*f.pods);
+         pods->answered_at += seconds(1);
+         f.pods = pods;
+       }},
+      {"requests and connections", true,
+       [](TickFacts& f) { f.clients = {.open_connections = 9, .requests = 9}; }},
+      {"a running call before its deadline", true,
+       [](TickFacts& f) {
+         f.running = CallGuard::Running{SourceCall::kRead, seconds(1), false};
+       }},
+      {"a call past its deadline", false,
+       [](TickFacts& f) {
+         f.running = CallGuard::Running{SourceCall::kRead, seconds(11), true};
+       }},
+      {"stale devices", false, [](TickFacts& f) { f.grid_age = seconds(9); }},
+      {"a bad request", false, [](TickFacts& f) { f.clients.bad_requests = 1; }},
+      {"a crowd", false, [](TickFacts& f) { f.clients_crowd = true; }},
+      {"another word of the kubelet", false,
+       [](TickFacts& f) {
+         auto pods = std::make_shared<PodFacts>(*f.pods);
+         pods->detail = "x";
+         f.pods = pods;
+       }},
+      {"another word of the source", false,
+       [](TickFacts& f) {
+         f.source = std::make_shared<const SourceStatus>(SourceStatus{PartState::kOk, "x"});
+       }},
+      {"other devices", false,
+       [](TickFacts& f) {
+         f.grid = std::make_shared<const Grid>(std::make_shared<Topology>(FakeDriver::Gpus(1)),
+                                               std::vector<const Field*>{});
+       }},
+      {"other owners", false,
+       [](TickFacts& f) { f.owners = std::make_shared<const Owners>(*f.owners); }},
+  };
+  TickFacts facts = EmptyFacts();
+  facts.stale_after = seconds(5);
+  facts.grid = std::make_shared<const Grid>(std::make_shared<Topology>(FakeDriver::Gpus(2)),
+                                            std::vector<const Field*>{});
+  facts.owners = std::make_shared<const Owners>(Join(facts.grid->topology(), {}, {}));
+  for (const Case& row : cases) {
+    TickFacts changed = facts;
+    row.change(changed);
+    EXPECT_EQ(BasisOf(facts) == BasisOf(changed), row.same) << row.label;
+    if (row.same) {
+      EXPECT_EQ(Judge(BasisOf(facts)), Judge(BasisOf(changed))) << row.label;
+    }
+  }
+}
+
 TEST(Condition, DescribesTheOwnersOfEachGpu) {
   auto topology = std::make_shared<Topology>(FakeDriver::Gpus(3));
-  TickFacts facts;
+  TickFacts facts = EmptyFacts();
   facts.stale_after = seconds(10);
   facts.source = std::make_shared<const SourceStatus>();
   auto pods = std::make_shared<PodFacts>();

@@ -118,7 +118,9 @@ int Main(const std::string& directory, const std::string& library, const std::st
   CallGuard guard(clock, std::chrono::seconds(10));
   Wakeup wakeup;
   const std::atomic<int> written_off = 0;
-  Tick tick(std::move(tick_options), {grids, statuses, pods, guard, written_off}, clock, wakeup);
+  const HttpCounters clients;
+  Tick tick(std::move(tick_options), {grids, statuses, pods, guard, written_off, clients}, clock,
+            wakeup);
   tick.Once();
   std::fputs(std::string(tick.snapshots().Get()->text()).c_str(), stdout);
   return 0;
