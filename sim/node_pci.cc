@@ -40,10 +40,15 @@ constexpr std::array<BoardId, 11> kBoards = {{
 }};
 
 // What stands on every bus: a host bridge, the display of the management controller, a disk.
-constexpr std::array<std::array<uint32_t, 4>, 3> kOthers = {{
-    {0x00, 0x8086, 0x060000, 0x09a2},
-    {0x02, 0x1a03, kDisplayController, 0x2000},
-    {0x03, 0x144d, 0x010802, 0xa80a},
+struct OtherDevice {
+  std::string_view address;
+  uint32_t vendor, class_code, device;
+  std::string_view driver;
+};
+constexpr std::array<OtherDevice, 3> kOthers = {{
+    {"0000:00:00.0", 0x8086, 0x060000, 0x09a2, ""},
+    {"0000:02:00.0", 0x1a03, kDisplayController, 0x2000, "ast"},
+    {"0000:03:00.0", 0x144d, 0x010802, 0xa80a, "nvme"},
 }};
 constexpr std::string_view kSwitchAddress = "0000:05:00.0";
 constexpr uint32_t kSwitchDevice = 0x22a3;
@@ -98,6 +103,11 @@ Status WriteDevice(const PciDevice& device, const fs::path& sys) {
         absl::StrFormat("%s: %s", (sys / folder).string(), error.message()));
   }
   const fs::path path = sys / folder;
+  if (!device.driver.empty()) {
+    const fs::path driver = fs::path("bus/pci/drivers") / device.driver;
+    fs::create_directories(sys / driver, error);
+    fs::create_symlink(fs::path("../../..") / driver, path / "driver", error);
+  }
   PODGPU_RETURN_IF_ERROR(WriteAttribute(path / "vendor", absl::StrFormat("0x%04x", device.vendor)));
   PODGPU_RETURN_IF_ERROR(
       WriteAttribute(path / "class", absl::StrFormat("0x%06x", device.class_code)));
@@ -112,11 +122,11 @@ std::vector<PciDevice> PciDevices(const World& world) {
     const GpuFacts& gpu = world.gpu(i);
     const bool drives_display = gpu.brand == "GeForce";
     const std::string address = KernelAddress(gpu.pci_bus_id);
-    devices.push_back(
-        {address, kNvidia, drives_display ? kDisplayController : k3dController, DeviceId(gpu)});
+    devices.push_back({address, kNvidia, drives_display ? kDisplayController : k3dController,
+                       DeviceId(gpu), "nvidia"});
     if (drives_display) {
-      devices.push_back(
-          {address.substr(0, address.size() - 1) + "1", kNvidia, kAudio, kAudioDevice});
+      devices.push_back({address.substr(0, address.size() - 1) + "1", kNvidia, kAudio, kAudioDevice,
+                         "snd_hda_intel"});
     }
   }
   const bool has_gpus = !devices.empty();
@@ -125,11 +135,12 @@ std::vector<PciDevice> PciDevices(const World& world) {
       devices.push_back(std::move(other));
     }
   };
-  for (const auto& [bus, vendor, class_code, device] : kOthers) {
-    add_if_free({absl::StrFormat("0000:%02x:00.0", bus), vendor, class_code, device});
+  for (const OtherDevice& other : kOthers) {
+    add_if_free({std::string(other.address), other.vendor, other.class_code, other.device,
+                 std::string(other.driver)});
   }
   if (has_gpus) {
-    add_if_free({std::string(kSwitchAddress), kNvidia, kBridge, kSwitchDevice});
+    add_if_free({std::string(kSwitchAddress), kNvidia, kBridge, kSwitchDevice, "nvidia-nvswitch"});
   }
   std::ranges::sort(devices, {}, &PciDevice::address);
   return devices;

@@ -2,7 +2,8 @@
 //
 // A GPU that its driver has lost, or has never had, is known to the bus all the same: that is how a
 // program can tell how many GPUs a node should have.  The tree has what a reader of
-// bus/pci/devices needs: a link per device, and vendor, class and device in the kernel's form.
+// bus/pci/devices needs: a link per device, vendor, class and device in the kernel's form, and a
+// link to the driver.
 // Devices that are no GPUs stand among them, one of NVIDIA's own too, so that a reader has to look
 // at the class.  Written once, at the start of a node: the bus does not change while a node runs.
 #pragma once
@@ -21,6 +22,7 @@ struct PciDevice {
   uint32_t vendor = 0;      // 0x10de is NVIDIA.
   uint32_t class_code = 0;  // 0x030200 is a 3D controller, 0x030000 one that drives a display.
   uint32_t device = 0;
+  std::string driver;  // That has it; empty: none.
 };
 
 // Every device on the bus of `world`'s node, sorted by address.

@@ -80,6 +80,8 @@ TEST(PciTree, IsWrittenAsTheKernelShowsIt) {
   EXPECT_EQ(ReadAll(bus / "0000:ab:00.0/vendor"), "0x10de\n");
   EXPECT_EQ(ReadAll(bus / "0000:ab:00.0/class"), "0x030200\n");
   EXPECT_EQ(ReadAll(bus / "0000:ab:00.0/device"), "0x2330\n");
+  EXPECT_EQ(std::filesystem::canonical(bus / "0000:ab:00.0/driver").filename(), "nvidia");
+  EXPECT_FALSE(std::filesystem::exists(bus / "0000:00:00.0/driver")) << "bridges need none";
   EXPECT_EQ(ReadAll(bus / "1000a:03:00.0/class"), "0x030000\n");
   EXPECT_EQ(ReadAll(bus / "1000a:03:00.1/class"), "0x040300\n");
 }
