@@ -1,6 +1,6 @@
 // Feeds bytes to the reader that the server uses, whole and in pieces.  Invariants: the cut makes
 // no difference; no more is used than was given; a complete request has a method and a path of
-// visible characters; a refusal is one of four statuses.
+// visible characters, and holds no more than a header may; a refusal is one of four statuses.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -40,6 +40,9 @@ Seen Describe(const RequestReader& reader) {
   PODGPU_CHECK(std::ranges::all_of(request.path, IsVisible));
   PODGPU_CHECK(std::ranges::all_of(request.method, IsVisible));
   PODGPU_CHECK(request.accept.find_first_of("\r\n") == std::string_view::npos);
+  PODGPU_CHECK(request.method.size() + request.path.size() + request.query.size() +
+                   request.accept.size() + request.accept_encoding.size() <=
+               kLimits.max_header_bytes);
   return {.method = std::string(request.method),
           .path = std::string(request.path),
           .query = std::string(request.query),
