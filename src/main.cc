@@ -21,6 +21,7 @@
 #include "fields/counters_csv.h"
 #include "kube/kubelet_client.h"
 #include "source/open_source.h"
+#include "source/pci_bus.h"
 
 namespace podgpu {
 namespace {
@@ -105,13 +106,14 @@ int RunNode(NodeCommand command) {
   SystemClock clock;
   SystemLibraryLoader loader;
   const std::unique_ptr<PodResources> kubelet = MakeKubeletClient(command.kubelet);
+  const SystemFiles sysfs(command.sysfs_root);
   const ThreadTally written_off = NewThreadTally();
   command.source.mute_after = StaleAfter(command.exporter);
   const SourceOpener open = [&] {
     return OpenDcgmSource(command.source, loader, clock, written_off);
   };
-  StatusOr<std::unique_ptr<Exporter>> exporter =
-      Exporter::Start(command.exporter, {clock, open, *kubelet, written_off});
+  StatusOr<std::unique_ptr<Exporter>> exporter = Exporter::Start(
+      command.exporter, {clock, open, *kubelet, [&] { return ListPciGpus(sysfs); }, written_off});
   if (!exporter.ok()) {
     return Refuse(exporter.status());
   }

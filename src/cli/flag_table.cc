@@ -199,6 +199,12 @@ constexpr Flag kFlags[] = {
        command.source.nvml_library = std::string(value);
        return absl::OkStatus();
      }},
+    {"sysfs-root", "", "PODGPU_SYSFS_ROOT", FlagKind::kString, "/sys",
+     "Where the kernel's sysfs is: its PCI bus tells how many GPUs this node ought to have.",
+     [](NodeCommand& command, std::string_view value) {
+       command.sysfs_root = std::string(value);
+       return absl::OkStatus();
+     }},
     {"log-format", "", "DCGM_EXPORTER_LOG_FORMAT", FlagKind::kString, "text", "text or json.",
      SetLogForm},
     {"log-level", "", "PODGPU_LOG_LEVEL", FlagKind::kString, "info", "debug, info, warn or error.",

@@ -34,6 +34,7 @@ struct NodeCommand {
 
   std::string counters_path;  // Empty: the default path if that file exists, else the built-in set.
   bool no_hostname = false;
+  std::string sysfs_root = "/sys";
   LogLevel log_level = LogLevel::kInfo;
   LogForm log_form = LogForm::kText;
 

@@ -119,6 +119,8 @@ TEST(Flags, TheCommandLineWinsOverEveryVariable) {
        [](const NodeCommand& c) { return c.source.dcgm_library; }},
       {"libnvidia-ml", "PODGPU_LIBNVIDIA_ML", "/a", "/b",
        [](const NodeCommand& c) { return c.source.nvml_library; }},
+      {"sysfs-root", "PODGPU_SYSFS_ROOT", "/a", "/b",
+       [](const NodeCommand& c) { return c.sysfs_root; }},
       {"log-format", "DCGM_EXPORTER_LOG_FORMAT", "json", "text",
        [](const NodeCommand& c) {
          return std::string(c.log_form == LogForm::kJson ? "json" : "text");

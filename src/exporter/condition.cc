@@ -116,7 +116,8 @@ std::vector<DeviceCondition> JudgeDevices(const ConditionBasis& basis) {
   const auto count = static_cast<uint16_t>(basis.topology->gpus.size());
   for (uint16_t i = 0; i < count; ++i) {
     const Gpu& gpu = basis.topology->gpus[i];
-    const DeviceState state = basis.devices_are_stale ? DeviceState::kUnresponsive : gpu.state;
+    const DeviceState state =
+        JudgeState(*basis.topology, i, basis.frozen_gpus, basis.devices_are_stale);
     devices.push_back({gpu.gpu_id, std::string(DeviceStateName(state)), gpu.uuid, gpu.model,
                        gpu.pci_bus_id, DescribeOwners(basis, i)});
   }
@@ -135,8 +136,9 @@ auto Told(const PodFacts& pods) {
 bool ConditionBasis::operator==(const ConditionBasis& other) const {
   const auto rest = [](const ConditionBasis& basis) {
     return std::tie(basis.source, basis.topology, basis.owners, basis.devices_are_stale,
-                    basis.hung_call, basis.hung_for, basis.stale_for, basis.owners_for,
-                    basis.stale_after, basis.clients, basis.clients_crowd, basis.config);
+                    basis.frozen_gpus, basis.hung_call, basis.hung_for, basis.stale_for,
+                    basis.owners_for, basis.stale_after, basis.clients, basis.clients_crowd,
+                    basis.config);
   };
   return rest(*this) == rest(other) && (pods == other.pods || Told(*pods) == Told(*other.pods));
 }
@@ -153,6 +155,7 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.clients_crowd = facts.clients_crowd;
   basis.config = facts.config;
   basis.devices_are_stale = facts.devices_are_stale();
+  basis.frozen_gpus = facts.frozen_gpus;
   if (facts.grid != nullptr) {
     basis.topology = facts.grid->shared_topology();
   }
@@ -169,35 +172,57 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   return basis;
 }
 
+namespace {
+
+// "; GPUs that ought to be here: 8", where that is known.
+std::string Expectation(const ConditionBasis& basis) {
+  const size_t expected = basis.source->expected_gpus;
+  return expected == 0 ? "" : absl::StrFormat("; GPUs that ought to be here: %d", expected);
+}
+
+// The verdict on a node whose newest reading is fresh.
+std::string JudgeFresh(const std::vector<DeviceCondition>& devices) {
+  if (devices.empty()) {
+    return "ready: the driver answers and this node has no GPU";
+  }
+  const auto in_state = [&](std::string_view state) {
+    return static_cast<size_t>(std::ranges::count(devices, state, &DeviceCondition::state));
+  };
+  const size_t lost = in_state("lost");
+  const size_t silent = in_state("unresponsive");
+  if (lost + silent == 0) {
+    return absl::StrFormat("ready: %d GPUs have fresh samples", devices.size());
+  }
+  std::string verdict = absl::StrFormat("ready: %d of %d GPUs served",
+                                        devices.size() - lost - silent, devices.size());
+  if (lost > 0) {
+    absl::StrAppendFormat(&verdict, ", %d lost", lost);
+  }
+  if (silent > 0) {
+    absl::StrAppendFormat(&verdict, ", %d unresponsive", silent);
+  }
+  return verdict;
+}
+
+}  // namespace
+
 Condition Judge(const ConditionBasis& basis) {
   Condition condition;
   condition.parts = {JudgeDriver(basis), JudgeKubelet(basis), JudgeClients(basis),
                      JudgeConfig(*basis.config)};
   condition.devices = JudgeDevices(basis);
+  const bool lists_none = condition.devices.empty() && basis.source->expected_gpus > 0;
   if (basis.topology == nullptr) {
-    condition.verdict = absl::StrFormat("not ready: %s", condition.parts[0].detail);
-    return condition;
-  }
-  if (basis.devices_are_stale) {
+    condition.verdict =
+        absl::StrFormat("not ready: %s%s", condition.parts[0].detail, Expectation(basis));
+  } else if (basis.devices_are_stale) {
     condition.verdict = absl::StrFormat("not ready: the newest sample is %s old and withdrawn",
                                         Seconds(basis.stale_for));
-    return condition;
-  }
-  const size_t total = condition.devices.size();
-  if (total == 0 && basis.source->expected_gpus > 0) {
-    condition.verdict = absl::StrFormat("not ready: the driver lists no GPU, %d were there before",
-                                        basis.source->expected_gpus);
-    return condition;
-  }
-  condition.ready = true;
-  const auto lost = std::ranges::count(condition.devices, "lost", &DeviceCondition::state);
-  if (total == 0) {
-    condition.verdict = "ready: the driver answers and this node has no GPU";
-  } else if (lost > 0) {
-    condition.verdict = absl::StrFormat("ready: %d of %d GPUs served, %d lost",
-                                        total - static_cast<size_t>(lost), total, lost);
+  } else if (lists_none) {
+    condition.verdict = absl::StrFormat("not ready: the driver lists no GPU%s", Expectation(basis));
   } else {
-    condition.verdict = absl::StrFormat("ready: %d GPUs have fresh samples", total);
+    condition.ready = true;
+    condition.verdict = JudgeFresh(condition.devices);
   }
   return condition;
 }

@@ -26,6 +26,7 @@ struct ConditionBasis {
   std::shared_ptr<const Topology> topology;    // Null before the first reading.
   std::shared_ptr<const Owners> owners;        // Likewise.
   bool devices_are_stale = false;
+  GpuSet frozen_gpus;                   // Whose values have all become stale.
   std::optional<SourceCall> hung_call;  // Past its deadline.
   Tenths hung_for{};
   Tenths stale_for{};       // Age of the newest reading, when it is stale.

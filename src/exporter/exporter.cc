@@ -24,8 +24,9 @@ constexpr milliseconds kShortestTickDeadline{10'000};
 constexpr milliseconds kWatchdogPace{500};
 constexpr int kPeriodsUntilStale = 3;
 
-ReaderOptions ReaderOptionsOf(const ExporterOptions& options) {
+ReaderOptions ReaderOptionsOf(const ExporterOptions& options, PciGpuLister list_pci_gpus) {
   ReaderOptions reader;
+  reader.list_pci_gpus = std::move(list_pci_gpus);
   reader.fields = FieldsToRead(options);
   reader.period = options.collect_interval;
   reader.stale_after = StaleAfter(options);
@@ -88,7 +89,8 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
     : clock_(seams.clock),
       written_off_(std::move(seams.written_off)),
       guard_(clock_, options.call_deadline),
-      reader_(std::move(seams.open_source), ReaderOptionsOf(options), clock_, guard_, wakeup_),
+      reader_(std::move(seams.open_source),
+              ReaderOptionsOf(options, std::move(seams.list_pci_gpus)), clock_, guard_, wakeup_),
       refresher_(seams.kubelet, RefresherOptionsOf(options), clock_, wakeup_),
       tick_(TickOptionsOf(options),
             {reader_.grids(), reader_.statuses(), refresher_.facts(), guard_, *written_off_,

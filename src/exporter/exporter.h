@@ -46,6 +46,7 @@ struct ExporterSeams {
   Clock& clock;
   SourceOpener open_source;
   PodResources& kubelet;
+  PciGpuLister list_pci_gpus = {};             // May be left out.
   ThreadTally written_off = NewThreadTally();  // Of the sources that `open_source` makes.
 };
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/log.h"
+#include "source/pci_bus.h"
 
 namespace podgpu {
 namespace {
@@ -32,6 +33,7 @@ Reader::Reader(SourceOpener open, ReaderOptions options, Clock& clock, CallGuard
 }
 
 void Reader::Run(const std::stop_token& stop) {
+  CountExpected(Topology{});
   while (!stop.stop_requested()) {
     Status status = Connect();
     if (status.ok()) {
@@ -71,13 +73,21 @@ Status Reader::Discover() {
   const bool same_devices = topology_ != nullptr && SameDevices(*topology_, *found);
   if (!same_devices) {
     ++epoch_;
+    CountExpected(*found);
   }
   if (!same_devices || !SameStates(*topology_, *found)) {
     found->epoch = epoch_;
     topology_ = std::make_shared<const Topology>(*std::move(found));
   }
-  status_.expected_gpus = std::max(status_.expected_gpus, topology_->gpus.size());
   return absl::OkStatus();
+}
+
+// The bus is read when the devices have changed, not at each look: a node has hundreds of devices.
+void Reader::CountExpected(const Topology& topology) {
+  most_seen_ = std::max(most_seen_, topology.gpus.size());
+  const size_t promised =
+      options_.list_pci_gpus ? CountPromised(options_.list_pci_gpus(), topology) : 0;
+  status_.expected_gpus = std::max(most_seen_, promised);
 }
 
 Status Reader::WatchFields() {

@@ -34,12 +34,16 @@ struct SourceStatus {
   std::string detail;        // A plain sentence.
   uint64_t connections = 0;  // Successful discoveries after a start or a loss.
   uint64_t read_failures = 0;
-  size_t expected_gpus = 0;  // The most that were ever seen together.
+  size_t expected_gpus = 0;  // The most that were ever seen together, or that the PCI bus shows.
   bool operator==(const SourceStatus&) const = default;
 };
 
+// What source/pci_bus.h lists.
+using PciGpuLister = std::function<std::vector<std::string>()>;
+
 struct ReaderOptions {
   std::vector<const Field*> fields;  // Ascending by id.
+  PciGpuLister list_pci_gpus;        // May be left out.
   std::chrono::milliseconds period{30'000};
   std::chrono::milliseconds stale_after{90'000};       // Samples older than this are withdrawn.
   std::chrono::milliseconds rediscover_every{10'000};  // How often devices are looked for again.
@@ -77,6 +81,7 @@ class Reader {
   // everything but this costs no readings.
   Status LookAgain();
   bool AllIsWell() const;
+  void CountExpected(const Topology& topology);
   bool WaitAfterFailure(const Status& failure, const std::stop_token& stop);
   void Say(PartState state, std::string detail);
   void SayWhatIsRead();
@@ -99,6 +104,7 @@ class Reader {
   std::chrono::milliseconds retry_;
   SourceStatus status_;
   bool reading_is_said_ = false;  // SayWhatIsRead has nothing new to say.
+  size_t most_seen_ = 0;          // GPUs together since the start.
 
   Published<Grid> grids_;
   Published<SourceStatus> statuses_;

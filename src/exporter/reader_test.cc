@@ -28,6 +28,7 @@ class ReaderTest : public ::testing::Test {
     options.fields = {FindField(150), FindField(203), FindField(230)};
     options.period = seconds(1);
     options.stale_after = seconds(5);
+    options.list_pci_gpus = [this] { return on_bus_; };
     return options;
   }
   void Start() {
@@ -54,6 +55,7 @@ class ReaderTest : public ::testing::Test {
   CallGuard guard_{clock_, seconds(10)};
   FakeDriver driver_;
   std::atomic<bool> library_present_ = true;
+  std::vector<std::string> on_bus_;
   std::optional<Reader> reader_;
   Worker thread_;
 };
@@ -144,6 +146,20 @@ TEST_F(ReaderTest, RefusedProfilingIsADegradationWithItsReason) {
   EXPECT_EQ(status().state, PartState::kDegraded);
   EXPECT_NE(status().detail.find("some fields are absent: the profiling module is absent"),
             std::string::npos);
+}
+
+TEST_F(ReaderTest, ExpectsTheGpusThatTheBusShows) {
+  library_present_ = false;
+  on_bus_ = {"0000:1b:00.0", "0000:1c:00.0", "0000:1d:00.0"};
+  Start();
+  EXPECT_EQ(status().expected_gpus, 3U) << "before there is a driver";
+  library_present_ = true;
+  Step(seconds(1));
+  EXPECT_EQ(status().expected_gpus, 3U) << "the driver lists two, and one is on the bus";
+  on_bus_ = {"0000:9c:00.0"};
+  driver_.SetTopology(FakeDriver::Gpus(1));
+  Step(seconds(11));
+  EXPECT_EQ(status().expected_gpus, 2U) << "another machine's bus; two were seen together";
 }
 
 TEST_F(ReaderTest, TriesRefusedFieldsAgainEachMinute) {

@@ -67,16 +67,10 @@ LabelSets GpuStateLabels(const Topology* topology) {
   return sets;
 }
 
-DeviceState StateOf(const TickFacts& facts, const Gpu& gpu) {
-  return facts.devices_are_stale() ? DeviceState::kUnresponsive : gpu.state;
-}
-
 void WriteGpuStates(const SlotInput& in, SlotWriter& out) {
-  if (in.facts.grid == nullptr) {
-    return;
-  }
-  for (const Gpu& gpu : in.facts.grid->topology().gpus) {
-    const DeviceState state = StateOf(in.facts, gpu);
+  const size_t count = in.facts.grid == nullptr ? 0 : in.facts.grid->topology().gpus.size();
+  for (size_t gpu = 0; gpu < count; ++gpu) {
+    const DeviceState state = in.facts.StateOf(gpu);
     for (int i = 0; i < kDeviceStateCount; ++i) {
       out.Flag(static_cast<int>(state) == i);
     }
@@ -85,11 +79,10 @@ void WriteGpuStates(const SlotInput& in, SlotWriter& out) {
 
 uint64_t PresentGpus(const TickFacts& facts) {
   uint64_t present = 0;
-  if (facts.grid != nullptr) {
-    for (const Gpu& gpu : facts.grid->topology().gpus) {
-      const DeviceState state = StateOf(facts, gpu);
-      present += state != DeviceState::kLost && state != DeviceState::kUnresponsive ? 1 : 0;
-    }
+  const size_t count = facts.grid == nullptr ? 0 : facts.grid->topology().gpus.size();
+  for (size_t gpu = 0; gpu < count; ++gpu) {
+    const DeviceState state = facts.StateOf(gpu);
+    present += state != DeviceState::kLost && state != DeviceState::kUnresponsive ? 1 : 0;
   }
   return present;
 }
@@ -148,7 +141,9 @@ constexpr SlotRow kRows[] = {
      "State of the GPU: 1 for the state that it is in, 0 for the others.", GpuStateLabels,
      WriteGpuStates},
     {kNative, "podgpu_gpus_expected", "gauge", "", "",
-     "Most GPUs that were seen together since the start.", NoLabels,
+     "GPUs that this node ought to have: the most seen together since the start, or what its PCI "
+     "bus shows.",
+     NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.source->expected_gpus); }},
     {kNative, "podgpu_gpus_present", "gauge", "", "", "GPUs that answer now.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(PresentGpus(in.facts)); }},

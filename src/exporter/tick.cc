@@ -62,6 +62,9 @@ TickFacts Tick::Gather() {
   facts.last_tick_seconds = last_tick_seconds_;
   facts.last_series = last_series_;
   TakeGrid(facts);
+  if (facts.grid != nullptr) {
+    facts.frozen_gpus = FrozenGpus(*facts.grid);
+  }
   TakeOwners(facts);
   TakeClients(facts);
   facts.config = config_;
@@ -139,16 +142,13 @@ void Tick::BuildPlan(const TickFacts& facts) {
   PlanBuilder builder;
   const Topology* topology = facts.grid != nullptr ? &facts.grid->topology() : nullptr;
   for (const View view : options_.views) {
-    if (view == View::kSelf) {
-      AddSlotFamilies(SlotFamiliesOf(SlotView::kSelf, topology), builder);
-    } else if (facts.grid != nullptr) {
+    if (facts.grid != nullptr && view != View::kSelf) {
       const ViewInput input{*facts.grid, *facts.owners, options_.counters, options_.view};
-      if (view == View::kDcgm) {
-        AddDcgmView(input, builder);
-      } else {
-        AddNativeView(input, builder);
-        AddSlotFamilies(SlotFamiliesOf(SlotView::kNative, topology), builder);
-      }
+      view == View::kDcgm ? AddDcgmView(input, builder) : AddNativeView(input, builder);
+    }
+    if (view != View::kDcgm) {
+      const SlotView slots = view == View::kSelf ? SlotView::kSelf : SlotView::kNative;
+      AddSlotFamilies(SlotFamiliesOf(slots, topology), builder);
     }
   }
   plan_ = std::make_shared<const SeriesPlan>(std::move(builder).Build());

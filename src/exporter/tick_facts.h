@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/process_usage.h"
 #include "exporter/call_guard.h"
+#include "exporter/device_states.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
 #include "http/counters.h"
@@ -39,6 +40,7 @@ struct TickFacts {
 
   std::shared_ptr<const Grid> grid;  // Null before the first reading; stale values are withdrawn.
   std::chrono::milliseconds grid_age{};        // Since the reading began.
+  GpuSet frozen_gpus;                          // Whose values have all become stale.
   std::shared_ptr<const SourceStatus> source;  // Never null.
   std::optional<CallGuard::Running> running;   // The vendor call that runs now.
   std::array<std::optional<double>, kSourceCallCount> call_seconds;
@@ -60,6 +62,11 @@ struct TickFacts {
 
   // Whether the device values are too old to be shown, or have never been there.
   bool devices_are_stale() const { return grid == nullptr || grid_age > stale_after; }
+
+  // Of GPU `index` of the grid's topology.
+  DeviceState StateOf(size_t index) const {
+    return JudgeState(grid->topology(), index, frozen_gpus, devices_are_stale());
+  }
 };
 
 }  // namespace podgpu

@@ -318,7 +318,7 @@ TEST(Condition, SaysWhyItIsNotReady) {
       {"no GPU ever", 0, DeviceState::kOk, seconds(1), 0, true,
        "ready: the driver answers and this node has no GPU"},
       {"GPUs gone", 0, DeviceState::kOk, seconds(1), 8, false,
-       "not ready: the driver lists no GPU, 8 were there before"},
+       "not ready: the driver lists no GPU; GPUs that ought to be here: 8"},
       {"one lost", 2, DeviceState::kLost, seconds(1), 2, true, "ready: 1 of 2 GPUs served, 1 lost"},
   };
   for (const Case& row : cases) {

@@ -1,4 +1,5 @@
 // How the DCGM source gets free of what hangs, and begins anew what has fallen silent.
+#include <atomic>
 #include <future>
 #include <thread>
 
@@ -68,14 +69,18 @@ TEST(DcgmRecovery, GivesUpAHangingNvmlAndKeepsWhatItSaid) {
   ASSERT_TRUE(node.source().Discover().ok());
   std::promise<void> begun;
   std::promise<void> release;
+  std::atomic<bool> hangs = true;
   node.nvml.before_init = [&] {
-    begun.set_value();
-    release.get_future().wait();
+    if (hangs.exchange(false)) {
+      begun.set_value();
+      release.get_future().wait();
+    }
   };
   std::jthread watchdog([&] {
     begun.get_future().wait();
     node.source().Interrupt();
   });
+  node.clock.Advance(seconds(10));  // UUIDs of MIG devices hold for that long.
   const StatusOr<Topology> hung = node.source().Discover();
   watchdog.join();
   ASSERT_TRUE(hung.ok()) << hung.status();
@@ -90,7 +95,6 @@ TEST(DcgmRecovery, GivesUpAHangingNvmlAndKeepsWhatItSaid) {
   ASSERT_TRUE(later.ok());
   EXPECT_EQ(node.nvml.initialisations, asked) << "one hanging thread is enough";
   EXPECT_EQ(later->instances[0].compute_instances[0].mig_uuid, "") << "another layout, other UUIDs";
-  node.nvml.before_init = nullptr;
   release.set_value();
   while (true) {  // Until the thread is back and NVML may be asked again.
     const StatusOr<Topology> again = node.source().Discover();

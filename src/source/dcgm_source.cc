@@ -47,7 +47,7 @@ StatusOr<Topology> DcgmSource::Discover() {
   } else if (connection_.is_embedded() && empty_.IsOver(clock_.Now())) {
     connection_.Close();  // The next look starts another engine, which asks the driver again.
   }
-  nvml_.Fill(*topology);
+  nvml_.Fill(*topology, clock_.Now());
   return topology;
 }
 

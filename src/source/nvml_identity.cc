@@ -18,6 +18,8 @@ using abi::nvmlReturn_t;
 // More than any GPU has; a count above it is garbage.
 constexpr uint32_t kMaxMigDevices = 64;
 
+constexpr std::chrono::seconds kMigUuidsHold{10};
+
 // The compute instance of `topology` with NVML's ids, or null.
 ComputeInstance* FindCompute(Topology& topology, size_t gpu_index, uint32_t gpu_instance_id,
                              uint32_t compute_instance_id) {
@@ -148,8 +150,13 @@ bool SameLayout(const GpuInstance& a, const GpuInstance& b) {
 
 }  // namespace
 
-void NvmlIdentity::Fill(Topology& topology) {
-  topology.nvml_absence = IsComplete(topology) ? "" : Ask(topology);
+void NvmlIdentity::Fill(Topology& topology, Instant now) {
+  if (IsComplete(topology, now)) {
+    RecallMigUuids(topology);
+    topology.nvml_absence.clear();
+  } else {
+    topology.nvml_absence = Ask(topology, now);
+  }
   for (Gpu& gpu : topology.gpus) {
     const auto found = minor_numbers_.find(gpu.uuid);
     gpu.minor_known = found != minor_numbers_.end();
@@ -157,15 +164,18 @@ void NvmlIdentity::Fill(Topology& topology) {
   }
 }
 
-// UUIDs of MIG devices change when a layout is made again, which nothing else tells; the rest stays
-// as it is.
-bool NvmlIdentity::IsComplete(const Topology& topology) const {
-  return topology.instances.empty() && std::ranges::all_of(topology.gpus, [&](const Gpu& gpu) {
-           return gpu.state == DeviceState::kLost || minor_numbers_.contains(gpu.uuid);
-         });
+// The UUIDs of MIG devices change when a layout is made again, which nothing else tells; so they
+// are asked for now and then.
+bool NvmlIdentity::IsComplete(const Topology& topology, Instant now) const {
+  const bool has_minors = std::ranges::all_of(topology.gpus, [&](const Gpu& gpu) {
+    return gpu.state == DeviceState::kLost || minor_numbers_.contains(gpu.uuid);
+  });
+  return has_minors && (topology.instances.empty() ||
+                        (told_at_ && now - *told_at_ < kMigUuidsHold &&
+                         std::ranges::equal(topology.instances, instances_, SameLayout)));
 }
 
-std::string NvmlIdentity::Ask(Topology& topology) {
+std::string NvmlIdentity::Ask(Topology& topology, Instant now) {
   if (!is_loaded_) {
     StatusOr<abi::NvmlLibrary> loaded = load_();
     if (!loaded.ok()) {
@@ -189,6 +199,7 @@ std::string NvmlIdentity::Ask(Topology& topology) {
   } else {
     topology.instances = std::move(found->instances);
     instances_ = topology.instances;
+    told_at_ = found->reason.empty() ? std::optional(now) : std::nullopt;
   }
   return std::move(found->reason);
 }

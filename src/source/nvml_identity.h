@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "abi/load.h"
+#include "base/clock.h"
 #include "base/foreign_calls.h"
 #include "base/status.h"
 #include "topology/topology.h"
@@ -29,15 +31,15 @@ class NvmlIdentity {
       : load_(std::move(load)), looks_(1, std::move(written_off)) {}
 
   // Sets minor numbers, MIG UUIDs and nvml_absence of `topology`.
-  void Fill(Topology& topology);
+  void Fill(Topology& topology, Instant now);
 
   // Ends the wait of Fill for a driver that does not answer; false when it does not wait.
   bool GiveUp() noexcept { return looks_.GiveUp(); }
 
  private:
-  bool IsComplete(const Topology& topology) const;
+  bool IsComplete(const Topology& topology, Instant now) const;
   // Empty, or why something stays unknown.
-  std::string Ask(Topology& topology);
+  std::string Ask(Topology& topology, Instant now);
   void RecallMigUuids(Topology& topology) const;
 
   std::function<StatusOr<abi::NvmlLibrary>()> load_;
@@ -46,6 +48,7 @@ class NvmlIdentity {
   abi::NvmlLibrary library_;
   std::map<std::string, uint32_t> minor_numbers_;  // By UUID: a lost GPU keeps its own.
   std::vector<GpuInstance> instances_;             // With the MIG UUIDs that were told last.
+  std::optional<Instant> told_at_;                 // Nothing when the answer was not whole.
 };
 
 }  // namespace podgpu

@@ -36,7 +36,7 @@ TEST(NvmlIdentity, TellsMinorNumbersAndMigUuids) {
   AddNode(nvml);
   Topology topology = Node();
   NvmlIdentity identity = Identity(nvml);
-  identity.Fill(topology);
+  identity.Fill(topology, Instant{});
   EXPECT_EQ(topology.nvml_absence, "");
   EXPECT_TRUE(topology.gpus[0].minor_known);
   EXPECT_EQ(topology.gpus[0].minor_number, 4U);
@@ -50,8 +50,11 @@ TEST(NvmlIdentity, HoldsTheDriverOnlyWhileItAsks) {
   AddNode(nvml);
   Topology topology = Node();
   NvmlIdentity identity = Identity(nvml);
-  identity.Fill(topology);
-  identity.Fill(topology);
+  identity.Fill(topology, Instant{});
+  identity.Fill(topology, Instant{} + std::chrono::seconds(9));
+  EXPECT_EQ(nvml.initialisations, 1) << "UUIDs of a layout hold for a while";
+  EXPECT_EQ(topology.instances[0].compute_instances[0].mig_uuid, "MIG-x");
+  identity.Fill(topology, Instant{} + std::chrono::seconds(10));
   EXPECT_EQ(nvml.initialisations, 2);
   EXPECT_EQ(nvml.initialised, 0);
 }
@@ -67,11 +70,11 @@ TEST(NvmlIdentity, SaysWhyThereIsNoLibraryAndLooksAgain) {
     return nvml.Library();
   });
   Topology topology = Node();
-  identity.Fill(topology);
+  identity.Fill(topology, Instant{});
   EXPECT_EQ(topology.nvml_absence, "libnvidia-ml.so.1 is in none of 6 paths");
   EXPECT_FALSE(topology.gpus[0].minor_known);
   is_installed = true;
-  identity.Fill(topology);
+  identity.Fill(topology, Instant{});
   EXPECT_EQ(topology.nvml_absence, "");
   EXPECT_TRUE(topology.gpus[0].minor_known);
 }
@@ -101,7 +104,7 @@ TEST(NvmlIdentity, GivesTheReasonForWhatStaysUnknown) {
     AddNode(nvml);
     nvml.failing[row.symbol] = abi::NVML_ERROR_NO_PERMISSION;
     Topology topology = Node();
-    Identity(nvml).Fill(topology);
+    Identity(nvml).Fill(topology, Instant{});
     EXPECT_EQ(topology.nvml_absence, row.reason) << row.symbol;
     EXPECT_EQ(topology.gpus[1].minor_known, row.knows_minor) << row.symbol;
     EXPECT_EQ(topology.gpus[1].minor_number, row.knows_minor ? 6U : 1U) << row.symbol;
@@ -115,7 +118,7 @@ TEST(NvmlIdentity, GivesNumbersWhereWordsAreUnknown) {
   FakeNvml nvml;
   nvml.failing["nvmlInit_v2"] = 12345;
   Topology topology = Node();
-  Identity(nvml).Fill(topology);
+  Identity(nvml).Fill(topology, Instant{});
   EXPECT_EQ(topology.nvml_absence, "libnvidia-ml.so.1 does not initialise (NVML 12345)");
 }
 
@@ -124,12 +127,12 @@ TEST(NvmlIdentity, SaysThatAnOldDriverKnowsNoMigDevices) {
   AddNode(nvml);
   nvml.has_mig = false;
   Topology topology = Node();
-  Identity(nvml).Fill(topology);
+  Identity(nvml).Fill(topology, Instant{});
   EXPECT_EQ(topology.nvml_absence,
             "MIG UUIDs: off, libnvidia-ml.so.1 lacks nvmlDeviceGetGpuInstanceId");
   topology.instances.clear();
   NumberEntities(topology);
-  Identity(nvml).Fill(topology);
+  Identity(nvml).Fill(topology, Instant{});
   EXPECT_EQ(topology.nvml_absence, "") << "nobody needs them on a node without MIG";
 }
 
@@ -139,12 +142,12 @@ TEST(NvmlIdentity, DoesNotAskForALostGpuAndKeepsItsNumber) {
   Topology topology = Node();
   topology.gpus[1].state = DeviceState::kLost;
   NvmlIdentity identity = Identity(nvml);
-  identity.Fill(topology);
+  identity.Fill(topology, Instant{});
   EXPECT_EQ(topology.nvml_absence, "");
   EXPECT_FALSE(topology.gpus[1].minor_known);
   topology.gpus[0].state = DeviceState::kLost;
   nvml.gpus.clear();
-  identity.Fill(topology);
+  identity.Fill(topology, Instant{});
   EXPECT_TRUE(topology.gpus[0].minor_known);
   EXPECT_EQ(topology.gpus[0].minor_number, 4U);
 }
@@ -154,7 +157,7 @@ TEST(NvmlIdentity, IgnoresMigDevicesThatTheTopologyLacks) {
   nvml.gpus.push_back({"GPU-a", 4, {}});
   nvml.gpus.push_back({"GPU-b", 6, {{true, 9, 0, "MIG-new"}, {true, 3, 5, "MIG-newer"}}});
   Topology topology = Node();
-  Identity(nvml).Fill(topology);
+  Identity(nvml).Fill(topology, Instant{});
   EXPECT_EQ(topology.nvml_absence, "");
   for (const ComputeInstance& compute : topology.instances[0].compute_instances) {
     EXPECT_EQ(compute.mig_uuid, "");
