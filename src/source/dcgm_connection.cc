@@ -106,7 +106,7 @@ StatusOr<DcgmEndpoint> ParseDcgmAddress(std::string_view text) {
   if (text.starts_with(kTcpScheme)) {
     address.remove_prefix(kTcpScheme.size());
   }
-  if (address.empty() || address.starts_with(':')) {
+  if (address.empty() || address.starts_with(':') || address.starts_with('/')) {
     return BadAddress(text, "names no host");
   }
   if (address.find("://") != std::string_view::npos) {

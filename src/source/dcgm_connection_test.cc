@@ -49,6 +49,7 @@ TEST(DcgmAddress, RefusesTheRest) {
       {"unix://", "names no absolute path"},
       {":5555", "names no host"},
       {"tcp://", "names no host"},
+      {"tcp:///run/dcgm.sock", "names no host"},
       {"vsock://3:5555", "has an unknown scheme"},
       {"tcp://unix:///x", "has an unknown scheme"},
       {"host:", "has a port that is none of 1 to 65535"},
