@@ -43,8 +43,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     PODGPU_CHECK(!share->replica.empty() && text.ends_with(share->replica));
     PODGPU_CHECK(share->replica.find_first_not_of("0123456789") == std::string_view::npos);
   }
-  if (id.form != Form::kUnknown && text.find("::") == std::string_view::npos &&
-      text.find("/vgpu") == std::string_view::npos) {
+  // Whose own end does not run into the mark, and that has none yet.
+  if (id.form != Form::kUnknown && !text.ends_with(':') &&
+      text.find("::") == std::string_view::npos && text.find("/vgpu") == std::string_view::npos) {
     const std::string replicated = std::string(text) + "::7";
     const DeviceId marked = podgpu::ParseDeviceId(replicated);
     PODGPU_CHECK(marked.replica == "7");
