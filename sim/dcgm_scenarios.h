@@ -59,6 +59,17 @@ epoch: 2026-01-01T00:00:00Z
 gpus: []
 )";
 
+// Eight idle GPUs of which GPU 5 is lost from 10 s to 40 s.
+inline constexpr const char* kLostGpu = R"(format: 1
+name: lost
+seed: 42
+noise_mw: 0
+refresh_phase: 0s
+epoch: 2026-01-01T00:00:00Z
+gpus: [{count: 8, class: h100-sxm5-80gb}]
+faults: [{at: 10s, kind: gpu_lost, gpu: 5, for: 30s, xid: 79}]
+)";
+
 // The worked example: at 12.345678 s the counter shows 4,431,900 mJ since 0, power 342,100 mW.
 inline constexpr const char* kWorkedExample = R"(format: 1
 name: worked

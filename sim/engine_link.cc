@@ -147,6 +147,16 @@ EngineLink::~EngineLink() {
 
 LinkResult EngineLink::Ask(uint64_t call) { return AskWithin(call, Countdown(request_timeout_)); }
 
+LinkResult EngineLink::Stall(milliseconds pause, const Countdown& countdown) {
+  std::array<pollfd, 2> polled = {{{.fd = descriptor_, .events = POLLRDHUP, .revents = 0},
+                                   {.fd = countdown.timer(), .events = POLLIN, .revents = 0}}};
+  poll(polled.data(), polled.size(), static_cast<int>(pause.count()));
+  if (closed_ || polled[0].revents != 0) {
+    return Close();
+  }
+  return polled[1].revents != 0 ? LinkResult::kTimedOut : LinkResult::kAnswered;
+}
+
 void EngineLink::Shut() {
   closed_ = true;
   shutdown(descriptor_, SHUT_RDWR);

@@ -49,6 +49,8 @@ class Countdown {
   bool Await(int descriptor, short events) const;
   // Waits for `pause`; false when the time is up first.
   bool Pause(std::chrono::milliseconds pause) const;
+  // Readable when the time is up.
+  int timer() const { return timer_; }
 
  private:
   const int timer_;
@@ -68,6 +70,11 @@ class EngineLink {
 
   // One round trip.  On kAnswered, generation() is that of the engine that answered.
   LinkResult Ask(uint64_t call);
+  // How long a request may take.
+  std::chrono::milliseconds request_timeout() const { return request_timeout_; }
+  // Lets `pause` pass as while the engine is busy with a request of this connection, whose time
+  // `countdown` counts: kAnswered when it has, kTimedOut or kClosed when that came first.
+  LinkResult Stall(std::chrono::milliseconds pause, const Countdown& countdown);
   // Ends the connection under a blocked Ask(), which then returns kClosed.
   void Shut();
 

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <span>
 
+#include "sim/fake_dcgm_counts.h"
+#include "sim/fake_dcgm_faults.h"
 #include "sim/fake_dcgm_fields.h"
 
 namespace podgpu::sim {
@@ -34,9 +36,8 @@ void CopyText(char (&to)[kSize], std::string_view from) {
   to[length] = '\0';
 }
 
-bool IsGpu(const Scene& scene, uint32_t gpu) {
-  return gpu < static_cast<uint32_t>(scene.world.gpu_count());
-}
+// The world's GPU; -1 for one that the engine has not found.
+int WorldGpu(const Scene& scene, uint32_t id) { return scene.state.start.gpus.WorldGpu(id); }
 
 uint32_t Watts(int64_t milliwatts) { return static_cast<uint32_t>(milliwatts / 1000); }
 uint32_t Mib(int64_t bytes) { return static_cast<uint32_t>(bytes / kMib); }
@@ -93,6 +94,22 @@ void FillIdentifiers(const GpuFacts& facts, abi::dcgmDeviceIdentifiers_v1& out) 
   CopyText(out.inforomImageVersion, facts.inforom_image);
 }
 
+// What is told of a GPU that is gone: of one that the driver let go of, what the engine remembers;
+// of a lost one nothing (DCGM 4.6.0, seen).
+void FillGone(const GpuFacts& facts, Presence presence, abi::dcgmDeviceIdentifiers_v1& out) {
+  const bool remembered = presence == Presence::kDetached;
+  const auto text = [&](std::string_view known) {
+    return remembered ? known : std::string_view(abi::DCGM_STR_BLANK);
+  };
+  CopyText(out.uuid, text(facts.uuid));
+  CopyText(out.deviceName, text(facts.model));
+  CopyText(out.pciBusId, text(facts.pci_bus_id));
+  CopyText(out.brandName, abi::DCGM_STR_BLANK);
+  CopyText(out.serial, abi::DCGM_STR_BLANK);
+  CopyText(out.vbios, abi::DCGM_STR_BLANK);
+  CopyText(out.inforomImageVersion, abi::DCGM_STR_BLANK);
+}
+
 // The NVLink and PCIe bits of the path between two GPUs.
 uint64_t PathBits(const Scene& scene, int gpu, int other, uint64_t& link_ids) {
   const int links =
@@ -105,34 +122,37 @@ uint64_t PathBits(const Scene& scene, int gpu, int other, uint64_t& link_ids) {
 
 template <typename Topology>
 int FillAnyTopology(const Scene& scene, uint32_t gpu, Topology& out) {
-  if (!IsGpu(scene, gpu)) {
+  const int own = WorldGpu(scene, gpu);
+  if (own < 0) {
     return abi::DCGM_ST_BADPARAM;
   }
   const uint32_t version = out.version;
   out = Topology{};
   out.version = version;
   out.cpuAffinityMask[0] = kNearCores;
-  for (int other = 0; other < scene.world.gpu_count(); ++other) {
-    if (other == static_cast<int>(gpu)) {
+  const auto count = static_cast<uint32_t>(scene.state.start.gpus.count());
+  for (uint32_t other = 0; other < count; ++other) {
+    if (other == gpu) {
       continue;
     }
     uint64_t link_ids = 0;
     auto& path = out.gpuPaths[out.numGpus++];
-    path.gpuId = static_cast<uint32_t>(other);
+    path.gpuId = other;
     path.path =
-        static_cast<decltype(path.path)>(PathBits(scene, static_cast<int>(gpu), other, link_ids));
+        static_cast<decltype(path.path)>(PathBits(scene, own, WorldGpu(scene, other), link_ids));
     path.localNvLinkIds = static_cast<decltype(path.localNvLinkIds)>(link_ids);
   }
   return abi::DCGM_ST_OK;
 }
 
-abi::dcgmMigHierarchyInfo_v2 InstanceEntry(const Scene& scene, int gpu,
+abi::dcgmMigHierarchyInfo_v2 InstanceEntry(const Scene& scene, uint32_t id,
                                            const GpuInstanceFacts& facts) {
+  const int gpu = WorldGpu(scene, id);
   abi::dcgmMigHierarchyInfo_v2 entry{};
-  entry.entity = {abi::DCGM_FE_GPU_I, static_cast<uint32_t>(facts.dcgm_entity_id)};
-  entry.parent = {abi::DCGM_FE_GPU, static_cast<uint32_t>(gpu)};
+  entry.entity = {abi::DCGM_FE_GPU_I, InstanceNumber(scene.sight(), gpu, facts.dcgm_entity_id)};
+  entry.parent = {abi::DCGM_FE_GPU, id};
   CopyText(entry.info.gpuUuid, scene.world.gpu(gpu).uuid);
-  entry.info.nvmlGpuIndex = static_cast<uint32_t>(gpu);
+  entry.info.nvmlGpuIndex = id;
   entry.info.nvmlInstanceId = static_cast<uint32_t>(facts.gpu_instance_id);
   entry.info.nvmlComputeInstanceId = kNoComputeInstance;
   entry.info.nvmlMigProfileId = static_cast<uint32_t>(facts.profile_id);
@@ -153,11 +173,16 @@ void AddMetrics(const MetricRange& range, abi::dcgmProfMetricGroupInfo_v2& group
 
 int FillAttributes(const Scene& scene, uint32_t gpu, abi::dcgmDeviceAttributes_v3& out) {
   BlankAttributes(scene, out);
-  if (!IsGpu(scene, gpu)) {
+  const int index = WorldGpu(scene, gpu);
+  if (index < 0) {
     return abi::DCGM_ST_OK;
   }
-  const auto index = static_cast<int>(gpu);
   const GpuFacts& facts = scene.world.gpu(index);
+  const Presence presence = NoticedPresence(scene.world, index, scene.now);
+  if (presence != Presence::kHere) {
+    FillGone(facts, presence, out.identifiers);
+    return abi::DCGM_ST_OK;
+  }
   FillClockSets(facts, out.clockSets);
   out.thermalSettings.slowdownTemp = static_cast<uint32_t>(facts.slowdown_temperature_c);
   out.thermalSettings.shutdownTemp = static_cast<uint32_t>(facts.shutdown_temperature_c);
@@ -181,11 +206,15 @@ int FillAttributes(const Scene& scene, uint32_t gpu, abi::dcgmDeviceAttributes_v
 
 int FillHierarchy(const Scene& scene, abi::dcgmMigHierarchy_v2& out) {
   const World& world = scene.world;
+  if (!scene.state.start.has_nvml) {
+    return abi::DCGM_ST_NVML_NOT_LOADED;
+  }
   out.count = 0;
-  for (int gpu = 0; gpu < world.gpu_count(); ++gpu) {
+  for (uint32_t id = 0; id < static_cast<uint32_t>(scene.state.start.gpus.count()); ++id) {
+    const int gpu = WorldGpu(scene, id);
     for (int i = 0; i < world.instance_count(gpu, scene.now); ++i) {
       const abi::dcgmMigHierarchyInfo_v2 instance =
-          InstanceEntry(scene, gpu, world.instance(gpu, i, scene.now));
+          InstanceEntry(scene, id, world.instance(gpu, i, scene.now));
       const int computes = world.compute_count(gpu, i, scene.now);
       if (out.count + 1 + static_cast<uint32_t>(computes) > std::size(out.entityList)) {
         return abi::DCGM_ST_INSUFFICIENT_SIZE;
@@ -195,7 +224,8 @@ int FillHierarchy(const Scene& scene, abi::dcgmMigHierarchy_v2& out) {
         const ComputeInstanceFacts facts = world.compute(gpu, i, c, scene.now);
         abi::dcgmMigHierarchyInfo_v2 entry = instance;
         entry.parent = instance.entity;
-        entry.entity = {abi::DCGM_FE_GPU_CI, static_cast<uint32_t>(facts.dcgm_entity_id)};
+        entry.entity = {abi::DCGM_FE_GPU_CI,
+                        InstanceNumber(scene.sight(), gpu, facts.dcgm_entity_id)};
         entry.info.nvmlComputeInstanceId = static_cast<uint32_t>(facts.compute_instance_id);
         entry.info.nvmlProfileSlices = static_cast<uint32_t>(facts.slices);
         out.entityList[out.count++] = entry;
@@ -216,20 +246,28 @@ int FillTopology(const Scene& scene, uint32_t gpu, abi::dcgmDeviceTopology_v2& o
 abi::dcgmNvLinkLinkState_t LinkState(const Scene& scene, int gpu, size_t index) {
   const bool works = index < static_cast<size_t>(scene.world.gpu(gpu).nvlink_count) &&
                      !scene.world.mig_enabled(gpu, scene.now);
-  return works ? abi::DcgmNvLinkLinkStateUp : abi::DcgmNvLinkLinkStateNotSupported;
+  if (!works) {
+    return abi::DcgmNvLinkLinkStateNotSupported;
+  }
+  return IsLinkDown(scene.world, gpu, static_cast<int>(index), scene.now)
+             ? abi::DcgmNvLinkLinkStateDown
+             : abi::DcgmNvLinkLinkStateUp;
 }
 
 int FillP2PStatus(const Scene& scene, NvLinkP2PStatus& out) {
   const uint32_t version = out.version;
   out = {};
   out.version = version;
-  out.numGpus = static_cast<uint32_t>(scene.world.gpu_count());
-  for (int gpu = 0; gpu < scene.world.gpu_count(); ++gpu) {
-    out.gpus[gpu].entityId = static_cast<uint32_t>(gpu);
-    for (int other = 0; other < scene.world.gpu_count(); ++other) {
-      const bool joined = LinkState(scene, gpu, 0) == abi::DcgmNvLinkLinkStateUp &&
-                          LinkState(scene, other, 0) == abi::DcgmNvLinkLinkStateUp;
-      out.gpus[gpu].linkStatus[other] = joined ? kP2POk : kP2PNotSupported;
+  out.numGpus = static_cast<uint32_t>(scene.state.start.gpus.count());
+  // One link is enough, and of those between two GPUs a fault takes one.
+  const auto has_links = [&](uint32_t id) {
+    return LinkState(scene, WorldGpu(scene, id), 0) != abi::DcgmNvLinkLinkStateNotSupported;
+  };
+  for (uint32_t id = 0; id < out.numGpus; ++id) {
+    out.gpus[id].entityId = id;
+    for (uint32_t other = 0; other < out.numGpus; ++other) {
+      const bool joined = has_links(id) && has_links(other);
+      out.gpus[id].linkStatus[other] = joined ? kP2POk : kP2PNotSupported;
     }
   }
   return abi::DCGM_ST_OK;
@@ -237,11 +275,11 @@ int FillP2PStatus(const Scene& scene, NvLinkP2PStatus& out) {
 
 int FillMetricGroups(const Scene& scene, abi::dcgmProfGetMetricGroups_v3& out) {
   const bool has_module = scene.world.has_profiling_module();
-  if (!IsGpu(scene, out.gpuId) ||
-      (!scene.world.gpu(static_cast<int>(out.gpuId)).has_gpm && !has_module)) {
+  const int gpu = WorldGpu(scene, out.gpuId);
+  if (gpu < 0 || (!scene.world.gpu(gpu).has_gpm && !has_module)) {
     return abi::DCGM_ST_MODULE_NOT_LOADED;
   }
-  const bool gpm = scene.world.gpu(static_cast<int>(out.gpuId)).has_gpm;
+  const bool gpm = scene.world.gpu(gpu).has_gpm;
   std::array<abi::dcgmProfMetricGroupInfo_v2, kMetricGroupCount> groups{};
   for (const MetricRange& range : kMetricRanges) {
     AddMetrics(range, groups[range.group]);

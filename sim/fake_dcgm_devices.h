@@ -34,7 +34,7 @@ int FillTopology(const Scene& scene, uint32_t gpu, abi::dcgmDeviceTopology_v2& o
 int FillP2PStatus(const Scene& scene, NvLinkP2PStatus& out);
 int FillMetricGroups(const Scene& scene, abi::dcgmProfGetMetricGroups_v3& out);
 
-// The state of link `index` of a GPU.
+// The state of link `index` of one of the world's GPUs.
 abi::dcgmNvLinkLinkState_t LinkState(const Scene& scene, int gpu, size_t index);
 
 // Any of the three layouts of link states.
@@ -43,13 +43,14 @@ int FillLinkStatus(const Scene& scene, Status& out) {
   const uint32_t version = out.version;
   out = Status{};
   out.version = version;
-  out.numGpus = static_cast<uint32_t>(scene.world.gpu_count());
-  for (int gpu = 0; gpu < scene.world.gpu_count(); ++gpu) {
-    auto& links = out.gpus[gpu];
-    links.entityId = static_cast<uint32_t>(gpu);
+  const GpuNumbers& gpus = scene.state.start.gpus;
+  out.numGpus = static_cast<uint32_t>(gpus.count());
+  for (uint32_t id = 0; id < out.numGpus; ++id) {
+    auto& links = out.gpus[id];
+    links.entityId = id;
     size_t index = 0;
     for (abi::dcgmNvLinkLinkState_t& state : links.linkState) {
-      state = LinkState(scene, gpu, index++);
+      state = LinkState(scene, gpus.WorldGpu(id), index++);
     }
   }
   return abi::DCGM_ST_OK;

@@ -1,41 +1,42 @@
 #include "sim/fake_dcgm_entities.h"
 
+#include <algorithm>
+
 #include "sim/fake_dcgm_generation.h"
 
 namespace podgpu::sim {
 namespace {
 
 // Entity ids of instances are gpu x 7 + running number (DCGM 4.6.0, seen).
-constexpr uint32_t kInstanceIdsPerGpu = 7;
+constexpr int kInstanceIdsPerGpu = 7;
 
-std::optional<Entity> FindGpu(const World& world, EntityKey key) {
-  if (key.id >= static_cast<uint32_t>(world.gpu_count())) {
-    return std::nullopt;
-  }
-  return Entity{.key = key, .device = {.gpu = static_cast<int>(key.id)}};
+std::optional<Entity> FindGpu(const Sight& sight, EntityKey key) {
+  const int gpu = sight.gpus.WorldGpu(key.id);
+  return gpu < 0 ? std::nullopt : std::optional(Entity{.key = key, .device = {.gpu = gpu}});
 }
 
-std::optional<Entity> FindInstance(const World& world, EntityKey key, TimeUs t) {
-  const auto gpu = static_cast<int>(key.id / kInstanceIdsPerGpu);
-  if (gpu >= world.gpu_count()) {
+std::optional<Entity> FindInstance(const Sight& sight, EntityKey key, TimeUs t) {
+  const int gpu = sight.gpus.WorldGpu(key.id / kInstanceIdsPerGpu);
+  if (gpu < 0) {
     return std::nullopt;
   }
-  for (int i = 0; i < world.instance_count(gpu, t); ++i) {
-    if (world.instance(gpu, i, t).dcgm_entity_id == static_cast<int>(key.id)) {
+  for (int i = 0; i < sight.world.instance_count(gpu, t); ++i) {
+    if (InstanceNumber(sight, gpu, sight.world.instance(gpu, i, t).dcgm_entity_id) == key.id) {
       return Entity{.key = key, .device = {.gpu = gpu, .instance = i}};
     }
   }
   return std::nullopt;
 }
 
-std::optional<Entity> FindCompute(const World& world, EntityKey key, TimeUs t) {
-  const auto gpu = static_cast<int>(key.id / kInstanceIdsPerGpu);
-  if (gpu >= world.gpu_count()) {
+std::optional<Entity> FindCompute(const Sight& sight, EntityKey key, TimeUs t) {
+  const World& world = sight.world;
+  const int gpu = sight.gpus.WorldGpu(key.id / kInstanceIdsPerGpu);
+  if (gpu < 0) {
     return std::nullopt;
   }
   for (int i = 0; i < world.instance_count(gpu, t); ++i) {
     for (int c = 0; c < world.compute_count(gpu, i, t); ++c) {
-      if (world.compute(gpu, i, c, t).dcgm_entity_id == static_cast<int>(key.id)) {
+      if (InstanceNumber(sight, gpu, world.compute(gpu, i, c, t).dcgm_entity_id) == key.id) {
         return Entity{.key = key, .device = {.gpu = gpu, .instance = i, .compute = c}};
       }
     }
@@ -43,50 +44,75 @@ std::optional<Entity> FindCompute(const World& world, EntityKey key, TimeUs t) {
   return std::nullopt;
 }
 
-std::optional<Entity> FindLink(const World& world, EntityKey key) {
+std::optional<Entity> FindLink(const Sight& sight, EntityKey key) {
   const LinkId link = ParseLinkId(key.id);
-  if (link.parent_group != abi::DCGM_FE_GPU ||
-      link.parent >= static_cast<uint32_t>(world.gpu_count())) {
+  const int gpu = sight.gpus.WorldGpu(link.parent);
+  if (link.parent_group != abi::DCGM_FE_GPU || gpu < 0) {
     return std::nullopt;
   }
-  return Entity{.key = key,
-                .device = {.gpu = static_cast<int>(link.parent)},
-                .link = static_cast<int>(link.index)};
+  return Entity{.key = key, .device = {.gpu = gpu}, .link = static_cast<int>(link.index)};
 }
 
 }  // namespace
 
-std::optional<Entity> FindEntity(const World& world, EntityKey key, TimeUs t) {
+GpuNumbers::GpuNumbers(const World& world, TimeUs t) {
+  if (world.FaultAt(FaultKind::kNoNvml, t) != nullptr) {
+    return;
+  }
+  const int most = std::min<int>(world.gpu_count(), abi::DCGM_MAX_NUM_DEVICES);
+  for (int gpu = 0; gpu < most; ++gpu) {
+    if (world.FaultAt(FaultKind::kGpuAbsent, gpu, t) == nullptr) {
+      gpus_[static_cast<size_t>(count_++)] = static_cast<int8_t>(gpu);
+    }
+  }
+}
+
+int GpuNumbers::IdOf(int gpu) const {
+  const auto end = gpus_.begin() + count_;
+  const auto found = std::find(gpus_.begin(), end, gpu);
+  return found == end ? -1 : static_cast<int>(found - gpus_.begin());
+}
+
+uint32_t InstanceNumber(const Sight& sight, int gpu, int entity_id) {
+  const int moved = sight.gpus.IdOf(gpu) - gpu;
+  return static_cast<uint32_t>(entity_id + moved * kInstanceIdsPerGpu);
+}
+
+std::optional<Entity> FindEntity(const Sight& sight, EntityKey key, TimeUs t) {
   switch (key.group) {
     case abi::DCGM_FE_NONE:
       return Entity{.key = key, .device = {}};
     case abi::DCGM_FE_GPU:
-      return FindGpu(world, key);
+      return FindGpu(sight, key);
     case abi::DCGM_FE_GPU_I:
-      return FindInstance(world, key, t);
+      return FindInstance(sight, key, t);
     case abi::DCGM_FE_GPU_CI:
-      return FindCompute(world, key, t);
+      return FindCompute(sight, key, t);
     case abi::DCGM_FE_LINK:
-      return FindLink(world, key);
+      return FindLink(sight, key);
     default:
       return std::nullopt;
   }
 }
 
-std::vector<EntityKey> ListEntities(const World& world, abi::dcgm_field_entity_group_t group,
+std::vector<EntityKey> ListEntities(const Sight& sight, abi::dcgm_field_entity_group_t group,
                                     TimeUs t) {
+  const World& world = sight.world;
   std::vector<EntityKey> found;
-  for (int gpu = 0; gpu < world.gpu_count(); ++gpu) {
+  for (uint32_t id = 0; id < static_cast<uint32_t>(sight.gpus.count()); ++id) {
     if (group == abi::DCGM_FE_GPU) {
-      found.push_back({group, static_cast<uint32_t>(gpu)});
+      found.push_back({group, id});
       continue;
     }
+    const int gpu = sight.gpus.WorldGpu(id);
     for (int i = 0; i < world.instance_count(gpu, t); ++i) {
       if (group == abi::DCGM_FE_GPU_I) {
-        found.push_back({group, static_cast<uint32_t>(world.instance(gpu, i, t).dcgm_entity_id)});
+        found.push_back(
+            {group, InstanceNumber(sight, gpu, world.instance(gpu, i, t).dcgm_entity_id)});
       }
       for (int c = 0; group == abi::DCGM_FE_GPU_CI && c < world.compute_count(gpu, i, t); ++c) {
-        found.push_back({group, static_cast<uint32_t>(world.compute(gpu, i, c, t).dcgm_entity_id)});
+        found.push_back(
+            {group, InstanceNumber(sight, gpu, world.compute(gpu, i, c, t).dcgm_entity_id)});
       }
     }
   }

@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "abi/dcgm_engine.h"
 #include "abi/dcgm_health.h"
+#include "sim/fake_dcgm_fields.h"
 #include "sim/fake_dcgm_generation.h"
 #include "sim/fake_dcgm_library.h"
 
@@ -30,9 +33,15 @@ bool MembersOfType(const Scene& scene, abi::dcgmGroupType_t type, std::vector<En
 }
 
 int AddTo(const Scene& scene, abi::dcgmGpuGrp_t group, EntityKey entity) {
-  if (!FindEntity(scene.world, entity, scene.now) || entity.group == abi::DCGM_FE_NONE) {
-    return scene.state.groups.Find(group) != nullptr ? abi::DCGM_ST_BADPARAM
-                                                     : abi::DCGM_ST_NOT_CONFIGURED;
+  const std::optional<Entity> found = FindEntity(scene.sight(), entity, scene.now);
+  if (scene.state.groups.Find(group) == nullptr) {
+    return abi::DCGM_ST_NOT_CONFIGURED;
+  }
+  if (!found || entity.group == abi::DCGM_FE_NONE) {
+    return abi::DCGM_ST_BADPARAM;
+  }
+  if (NoticedPresence(scene.world, found->device.gpu, scene.now) == Presence::kLost) {
+    return abi::DCGM_ST_GPU_IS_LOST;
   }
   return scene.state.groups.Add(group, entity);
 }
@@ -95,7 +104,7 @@ abi::dcgmReturn_t dcgmGroupCreate(abi::dcgmHandle_t handle, abi::dcgmGroupType_t
 }
 
 abi::dcgmReturn_t dcgmGroupDestroy(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group) {
-  return Call(handle, __func__, [&](const Scene& scene) {
+  return Call(handle, __func__, Concern::Group(group), [&](const Scene& scene) {
     scene.state.watches.UnwatchGroup(group, scene.now);
     return scene.state.groups.Destroy(group);
   });
@@ -103,7 +112,7 @@ abi::dcgmReturn_t dcgmGroupDestroy(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t g
 
 abi::dcgmReturn_t dcgmGroupAddDevice(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                      unsigned int gpu) {
-  return Call(handle, __func__, [&](const Scene& scene) {
+  return Call(handle, __func__, Concern::Gpu(gpu), [&](const Scene& scene) {
     return AddTo(scene, group, {abi::DCGM_FE_GPU, gpu});
   });
 }
@@ -111,14 +120,14 @@ abi::dcgmReturn_t dcgmGroupAddDevice(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t
 abi::dcgmReturn_t dcgmGroupAddEntity(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                      abi::dcgm_field_entity_group_t kind,
                                      abi::dcgm_field_eid_t entity) {
-  return Call(handle, __func__, [&](const Scene& scene) {
+  return Call(handle, __func__, Concern::Of({kind, entity}), [&](const Scene& scene) {
     return AddTo(scene, group, {kind, entity});
   });
 }
 
 abi::dcgmReturn_t dcgmGroupRemoveDevice(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                         unsigned int gpu) {
-  return Call(handle, __func__, [&](const Scene& scene) {
+  return Call(handle, __func__, Concern::Gpu(gpu), [&](const Scene& scene) {
     return scene.state.groups.Remove(group, {abi::DCGM_FE_GPU, gpu});
   });
 }
@@ -126,19 +135,20 @@ abi::dcgmReturn_t dcgmGroupRemoveDevice(abi::dcgmHandle_t handle, abi::dcgmGpuGr
 abi::dcgmReturn_t dcgmGroupRemoveEntity(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                         abi::dcgm_field_entity_group_t kind,
                                         abi::dcgm_field_eid_t entity) {
-  return Call(handle, __func__, [&](const Scene& scene) {
+  return Call(handle, __func__, Concern::Of({kind, entity}), [&](const Scene& scene) {
     return scene.state.groups.Remove(group, {kind, entity});
   });
 }
 
 abi::dcgmReturn_t dcgmGroupGetInfo(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                    GroupInfo* out) {
-  return Call(handle, __func__, [&](const Scene& scene) -> int {
+  return Call(handle, __func__, Concern::Group(group).Filling(out), [&](const Scene& scene) -> int {
     if (out == nullptr) {
       return abi::DCGM_ST_BADPARAM;
     }
-    return out->version != kGroupInfoWord ? abi::DCGM_ST_VER_MISMATCH
-                                          : FillGroupInfo(scene, group, *out);
+    const bool accepted =
+        out->version == kGroupInfoWord && EngineKnows(scene.world, scene.now, "", kDcgmMajor);
+    return accepted ? FillGroupInfo(scene, group, *out) : abi::DCGM_ST_VER_MISMATCH;
   });
 }
 
@@ -163,7 +173,12 @@ abi::dcgmReturn_t dcgmFieldGroupCreate(abi::dcgmHandle_t handle, int count,
     if (fields == nullptr || out == nullptr || count < 0) {
       return abi::DCGM_ST_BADPARAM;
     }
-    return scene.state.field_groups.Create(name, {fields, static_cast<size_t>(count)}, *out);
+    const std::span<const unsigned short> ids(fields, static_cast<size_t>(count));
+    const bool known = std::ranges::all_of(ids, [&](unsigned short id) {
+      const Field* const field = FieldOfLibrary(id);
+      return field == nullptr || EngineKnows(scene.world, scene.now, field->since, 0);
+    });
+    return known ? scene.state.field_groups.Create(name, ids, *out) : abi::DCGM_ST_BADPARAM;
   });
 }
 
@@ -207,7 +222,7 @@ abi::dcgmReturn_t dcgmFieldGroupGetAll(abi::dcgmHandle_t handle, abi::dcgmAllFie
 
 abi::dcgmReturn_t dcgmHealthSet(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                 abi::dcgmHealthSystems_t systems) {
-  return Call(handle, __func__,
+  return Call(handle, __func__, Concern::Group(group),
               [&](const Scene& scene) { return SetHealth(scene, group, systems); });
 }
 
@@ -224,7 +239,7 @@ abi::dcgmReturn_t dcgmHealthSet_v2(abi::dcgmHandle_t handle, abi::dcgmHealthSetP
 
 abi::dcgmReturn_t dcgmHealthGet(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                 abi::dcgmHealthSystems_t* out) {
-  return Call(handle, __func__, [&](const Scene& scene) -> int {
+  return Call(handle, __func__, Concern::Group(group), [&](const Scene& scene) -> int {
     std::vector<EntityKey> members;
     if (out == nullptr) {
       return abi::DCGM_ST_BADPARAM;
@@ -241,12 +256,13 @@ abi::dcgmReturn_t dcgmHealthGet(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t grou
 // The world has no incidents, so every group is healthy.
 abi::dcgmReturn_t dcgmHealthCheck(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                   HealthResponse* out) {
-  return Call(handle, __func__, [&](const Scene& scene) -> int {
+  return Call(handle, __func__, Concern::Group(group).Filling(out), [&](const Scene& scene) -> int {
     std::vector<EntityKey> members;
     if (out == nullptr) {
       return abi::DCGM_ST_BADPARAM;
     }
-    if (out->version != kHealthResponseWord) {
+    if (out->version != kHealthResponseWord ||
+        !EngineKnows(scene.world, scene.now, "", kDcgmMajor)) {
       return abi::DCGM_ST_VER_MISMATCH;
     }
     if (!MembersOf(scene, group, members)) {

@@ -98,9 +98,13 @@ int FillVersion(std::string_view version, abi::dcgmVersionInfo_v2* out) {
   return abi::DCGM_ST_OK;
 }
 
-// The engine's version: the scenario's, unless that is of the other generation.
-std::string_view EngineVersion(const World& world) {
-  const std::string_view version = world.dcgm_version();
+// The engine's version: a fault's, or the scenario's, unless that is of the other generation.
+std::string_view EngineVersion(const Scene& scene) {
+  const std::string_view release = EngineRelease(scene.world, scene.now);
+  if (!release.empty()) {
+    return release;
+  }
+  const std::string_view version = scene.world.dcgm_version();
   return version.starts_with(kIsDcgm4 ? "4." : "3.") && version.size() < 32 ? version
                                                                             : kDcgmVersion;
 }
@@ -118,21 +122,21 @@ int ConnectWith(const char* address, bool is_unix, uint32_t timeout_ms, abi::dcg
 extern "C" {
 
 abi::dcgmReturn_t dcgmInit() {
-  return Guarded([] { return TheLibrary().Init(); });
+  return CallLibrary(__func__, [] { return TheLibrary().Init(); });
 }
 
 abi::dcgmReturn_t dcgmShutdown() {
-  return Guarded([] { return TheLibrary().Shutdown(); });
+  return CallLibrary(__func__, [] { return TheLibrary().Shutdown(); });
 }
 
 abi::dcgmReturn_t dcgmStartEmbedded(abi::dcgmOperationMode_t mode, abi::dcgmHandle_t* handle) {
-  return Guarded([&] {
+  return CallLibrary(__func__, [&] {
     return handle == nullptr ? abi::DCGM_ST_BADPARAM : TheLibrary().StartEmbedded(mode, *handle);
   });
 }
 
 abi::dcgmReturn_t dcgmStartEmbedded_v2(abi::dcgmStartEmbeddedV2Params_v1* params) {
-  return Guarded([&]() -> int {
+  return CallLibrary(__func__, [&]() -> int {
     if (params == nullptr) {
       return abi::DCGM_ST_BADPARAM;
     }
@@ -144,16 +148,16 @@ abi::dcgmReturn_t dcgmStartEmbedded_v2(abi::dcgmStartEmbeddedV2Params_v1* params
 }
 
 abi::dcgmReturn_t dcgmStopEmbedded(abi::dcgmHandle_t handle) {
-  return Guarded([&] { return TheLibrary().StopEmbedded(handle); });
+  return CallLibrary(__func__, [&] { return TheLibrary().StopEmbedded(handle); });
 }
 
 abi::dcgmReturn_t dcgmConnect(const char* address, abi::dcgmHandle_t* handle) {
-  return Guarded([&] { return ConnectWith(address, false, 0, handle); });
+  return CallLibrary(__func__, [&] { return ConnectWith(address, false, 0, handle); });
 }
 
 abi::dcgmReturn_t dcgmConnect_v2(const char* address, abi::dcgmConnectV2Params_v2* params,
                                  abi::dcgmHandle_t* handle) {
-  return Guarded([&]() -> int {
+  return CallLibrary(__func__, [&]() -> int {
     if (params == nullptr) {
       return abi::DCGM_ST_BADPARAM;
     }
@@ -170,7 +174,7 @@ abi::dcgmReturn_t dcgmConnect_v2(const char* address, abi::dcgmConnectV2Params_v
 #if PODGPU_DCGM_MAJOR == 4
 abi::dcgmReturn_t dcgmConnect_v3(const char* address, abi::dcgmConnectV3Params_v1* params,
                                  abi::dcgmHandle_t* handle) {
-  return Guarded([&]() -> int {
+  return CallLibrary(__func__, [&]() -> int {
     if (params == nullptr || address == nullptr) {
       return abi::DCGM_ST_BADPARAM;
     }
@@ -192,17 +196,17 @@ abi::dcgmReturn_t dcgmConnect_v3(const char* address, abi::dcgmConnectV3Params_v
 #endif
 
 abi::dcgmReturn_t dcgmDisconnect(abi::dcgmHandle_t handle) {
-  return Guarded([&] { return TheLibrary().Disconnect(handle); });
+  return CallLibrary(__func__, [&] { return TheLibrary().Disconnect(handle); });
 }
 
 abi::dcgmReturn_t dcgmVersionInfo(abi::dcgmVersionInfo_v2* out) {
-  return Guarded([&] { return FillVersion(kDcgmVersion, out); });
+  return CallLibrary(__func__, [&] { return FillVersion(kDcgmVersion, out); });
 }
 
 abi::dcgmReturn_t dcgmHostengineVersionInfo(abi::dcgmHandle_t handle,
                                             abi::dcgmVersionInfo_v2* out) {
-  return Call(handle, __func__,
-              [&](const Scene& scene) { return FillVersion(EngineVersion(scene.world), out); });
+  return Call(handle, __func__, Concern().Filling(out),
+              [&](const Scene& scene) { return FillVersion(EngineVersion(scene), out); });
 }
 
 abi::dcgmReturn_t dcgmHostengineIsHealthy(abi::dcgmHandle_t handle,

@@ -37,7 +37,7 @@ void Store(const Delivery& delivery, int64_t stamp_us, Value& out) {
 
 // Civil time of the sample, 0 without one.
 int64_t StampOf(const Scene& scene, const Reading& reading) {
-  return reading.sampled_at ? scene.run.StampUs(*reading.sampled_at) : 0;
+  return reading.sampled_at ? scene.StampUs(*reading.sampled_at) : 0;
 }
 
 void StoreV1(const Delivery& delivery, int64_t stamp_us, abi::dcgmFieldValue_v1& out) {
@@ -118,7 +118,7 @@ int CollectLatest(const Scene& scene, abi::dcgmGpuGrp_t group, abi::dcgmFieldGrp
 }
 
 int CollectSince(const Scene& scene, abi::dcgmGpuGrp_t group, abi::dcgmFieldGrp_t field_group,
-                 TimeUs since, std::vector<Outgoing>& values) {
+                 int64_t since_stamp_us, std::vector<Outgoing>& values) {
   std::vector<EntityKey> members;
   std::vector<const Field*> fields;
   const int resolved = ResolveGroups(scene, group, field_group, members, fields);
@@ -126,6 +126,7 @@ int CollectSince(const Scene& scene, abi::dcgmGpuGrp_t group, abi::dcgmFieldGrp_
     return resolved;
   }
   std::vector<Delivery> readings;
+  const TimeUs since = scene.run.FromStampUs(since_stamp_us) - scene.world.ClockJumpUs(scene.now);
   for (const EntityKey& entity : members) {
     for (const Field* field : fields) {
       const int result = ReadingsSince(scene, {entity, field, Reading{}}, since, readings);
@@ -189,7 +190,7 @@ extern "C" {
 abi::dcgmReturn_t dcgmWatchFields(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                   abi::dcgmFieldGrp_t field_group, long long period_us,
                                   double keep_age_s, int keep_samples) {
-  return Call(handle, __func__, [&](const Scene& scene) -> int {
+  return Call(handle, __func__, Concern::Group(group), [&](const Scene& scene) -> int {
     constexpr double kMaxAgeSeconds = 1e9;
     if (period_us < 0 || keep_samples < 0 || !(keep_age_s >= 0 && keep_age_s < kMaxAgeSeconds)) {
       return abi::DCGM_ST_BADPARAM;
@@ -203,15 +204,16 @@ abi::dcgmReturn_t dcgmWatchFields(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t gr
 
 abi::dcgmReturn_t dcgmUnwatchFields(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                     abi::dcgmFieldGrp_t field_group) {
-  return Call(handle, __func__,
+  return Call(handle, __func__, Concern::Group(group),
               [&](const Scene& scene) { return Unwatch(scene, group, field_group); });
 }
 
-abi::dcgmReturn_t dcgmUpdateAllFields(abi::dcgmHandle_t handle, int /*wait*/) {
-  return Call(handle, __func__, [&](const Scene& scene) -> int {
-    scene.state.watches.Update(scene.now);
-    return abi::DCGM_ST_OK;
-  });
+abi::dcgmReturn_t dcgmUpdateAllFields(abi::dcgmHandle_t handle, int wait) {
+  return Call(handle, __func__, wait != 0 ? Concern::Driver() : Concern(),
+              [&](const Scene& scene) -> int {
+                scene.state.watches.Update(scene.now);
+                return abi::DCGM_ST_OK;
+              });
 }
 
 abi::dcgmReturn_t dcgmGetLatestValues_v2(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
@@ -219,7 +221,7 @@ abi::dcgmReturn_t dcgmGetLatestValues_v2(abi::dcgmHandle_t handle, abi::dcgmGpuG
                                          abi::dcgmFieldValueEntityEnumeration_f callback,
                                          void* user) {
   std::vector<Outgoing> values;
-  const int result = Call(handle, __func__, [&](const Scene& scene) -> int {
+  const int result = Call(handle, __func__, Concern::Group(group), [&](const Scene& scene) -> int {
     return callback == nullptr ? abi::DCGM_ST_BADPARAM
                                : CollectLatest(scene, group, field_group, values);
   });
@@ -235,11 +237,11 @@ abi::dcgmReturn_t dcgmGetValuesSince_v2(  // NOLINT(readability-function-size): 
     void* user) {
   std::vector<Outgoing> values;
   int64_t queried_at_us = 0;
-  const int result = Call(handle, __func__, [&](const Scene& scene) -> int {
-    queried_at_us = scene.run.StampUs(scene.now);
+  const int result = Call(handle, __func__, Concern::Group(group), [&](const Scene& scene) -> int {
+    queried_at_us = scene.StampUs(scene.now);
     return callback == nullptr || next_us == nullptr
                ? abi::DCGM_ST_BADPARAM
-               : CollectSince(scene, group, field_group, scene.run.FromStampUs(since_us), values);
+               : CollectSince(scene, group, field_group, since_us, values);
   });
   if (result == abi::DCGM_ST_OK) {
     *next_us = queried_at_us + 1;
@@ -252,7 +254,12 @@ abi::dcgmReturn_t dcgmEntitiesGetLatestValues(  // NOLINT(readability-function-s
     abi::dcgmHandle_t handle, abi::dcgmGroupEntityPair_t* entities, unsigned int entity_count,
     unsigned short* ids, unsigned int field_count, unsigned int flags,
     abi::dcgmFieldValue_v2* out) {
-  return CallSession(handle, __func__, [&](Session& session) -> int {
+  const bool live = (flags & abi::DCGM_FV_FLAG_LIVE_DATA) != 0;
+  const size_t listed =
+      entities == nullptr ? 0 : std::min<size_t>(entity_count, kMaxEntitiesPerCall);
+  const Concern concern{
+      .about = Concern::About::kEntities, .asks_driver = live, .entities = {entities, listed}};
+  return CallSession(handle, __func__, concern, [&](Session& session) -> int {
     std::vector<const Field*> fields;
     if (entities == nullptr || out == nullptr || entity_count == 0 ||
         entity_count > kMaxEntitiesPerCall) {
@@ -262,7 +269,6 @@ abi::dcgmReturn_t dcgmEntitiesGetLatestValues(  // NOLINT(readability-function-s
     if (known != abi::DCGM_ST_OK) {
       return known;
     }
-    const bool live = (flags & abi::DCGM_FV_FLAG_LIVE_DATA) != 0;
     if (live && std::ranges::any_of(fields, &Field::profiling)) {
       return session.Crash();
     }
@@ -276,25 +282,28 @@ abi::dcgmReturn_t dcgmEntityGetLatestValues(abi::dcgmHandle_t handle,
                                             abi::dcgm_field_entity_group_t kind, int entity,
                                             unsigned short* ids, unsigned int count,
                                             abi::dcgmFieldValue_v1* out) {
-  return Call(handle, __func__, [&](const Scene& scene) -> int {
-    std::vector<const Field*> fields;
-    const int known = out == nullptr ? abi::DCGM_ST_BADPARAM : FieldsOf(ids, count, fields);
-    return known != abi::DCGM_ST_OK
-               ? known
-               : ReadEntity(scene, {kind, static_cast<uint32_t>(entity)}, fields, out);
-  });
+  return Call(handle, __func__, Concern::Of({kind, static_cast<uint32_t>(entity)}),
+              [&](const Scene& scene) -> int {
+                std::vector<const Field*> fields;
+                const int known =
+                    out == nullptr ? abi::DCGM_ST_BADPARAM : FieldsOf(ids, count, fields);
+                return known != abi::DCGM_ST_OK
+                           ? known
+                           : ReadEntity(scene, {kind, static_cast<uint32_t>(entity)}, fields, out);
+              });
 }
 
 abi::dcgmReturn_t dcgmGetLatestValuesForFields(abi::dcgmHandle_t handle, int gpu,
                                                unsigned short* ids, unsigned int count,
                                                abi::dcgmFieldValue_v1* out) {
-  return Call(handle, __func__, [&](const Scene& scene) -> int {
-    std::vector<const Field*> fields;
-    const int known = out == nullptr ? abi::DCGM_ST_BADPARAM : FieldsOf(ids, count, fields);
-    return known != abi::DCGM_ST_OK
-               ? known
-               : ReadEntity(scene, {abi::DCGM_FE_GPU, static_cast<uint32_t>(gpu)}, fields, out);
-  });
+  return Call(
+      handle, __func__, Concern::Gpu(static_cast<uint32_t>(gpu)), [&](const Scene& scene) -> int {
+        std::vector<const Field*> fields;
+        const int known = out == nullptr ? abi::DCGM_ST_BADPARAM : FieldsOf(ids, count, fields);
+        return known != abi::DCGM_ST_OK
+                   ? known
+                   : ReadEntity(scene, {abi::DCGM_FE_GPU, static_cast<uint32_t>(gpu)}, fields, out);
+      });
 }
 
 }  // extern "C"

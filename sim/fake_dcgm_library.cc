@@ -34,6 +34,29 @@ int Library::Init() {
   return abi::DCGM_ST_OK;
 }
 
+std::shared_ptr<RunDirectory> Library::OpenRun() {
+  std::string error;
+  std::shared_ptr<RunDirectory> run = RunDirectory::Open("", error);
+  const std::lock_guard lock(mutex_);
+  run_ = run;
+  return run;
+}
+
+int Library::Meet(std::string_view call) {
+  std::shared_ptr<RunDirectory> run;
+  {
+    const std::lock_guard lock(mutex_);
+    run = initialised_ ? run_ : nullptr;  // Before init another node may have been chosen.
+  }
+  if (run == nullptr) {
+    run = OpenRun();
+  }
+  if (run == nullptr || (run->world().fault_kinds() & kCallFaults) == 0) {
+    return abi::DCGM_ST_OK;
+  }
+  return MeetCallFaults(*run, {.name = call, .gpus = [] { return 0U; }, .pause = Sleep});
+}
+
 bool Library::initialised() {
   const std::lock_guard lock(mutex_);
   return initialised_;
@@ -47,11 +70,13 @@ int Library::Shutdown() {
   initialised_ = false;
   idle_.wait(lock, [&] { return calls_ == 0; });
   sessions_.clear();
+  run_ = nullptr;
   embedded_ = Embedded::kNever;
   return abi::DCGM_ST_OK;
 }
 
 int Library::StartEmbedded(abi::dcgmOperationMode_t mode, abi::dcgmHandle_t& handle) {
+  std::shared_ptr<RunDirectory> run = initialised() ? OpenRun() : nullptr;
   const std::lock_guard lock(mutex_);
   if (!initialised_) {
     return abi::DCGM_ST_UNINITIALIZED;
@@ -62,9 +87,7 @@ int Library::StartEmbedded(abi::dcgmOperationMode_t mode, abi::dcgmHandle_t& han
   if (embedded_ == Embedded::kRunning) {
     return abi::DCGM_ST_OK;
   }
-  std::string error;
-  std::unique_ptr<RunDirectory> run = RunDirectory::Open("", error);
-  if (run == nullptr) {
+  if (run == nullptr || IsDriverUnusable(run->world(), run->Now())) {
     embedded_ = Embedded::kFailed;
     return abi::DCGM_ST_INIT_ERROR;
   }
@@ -97,8 +120,7 @@ int Library::Connect(const std::string& address, bool is_unix, uint32_t timeout_
   if (!ParseEngineAddress(address, is_unix, parsed)) {
     return abi::DCGM_ST_BADPARAM;
   }
-  std::string error;
-  std::unique_ptr<RunDirectory> run = RunDirectory::Open("", error);
+  std::shared_ptr<RunDirectory> run = OpenRun();
   if (run == nullptr) {
     return abi::DCGM_ST_CONNECTION_NOT_VALID;  // No world, so nothing to be connected to.
   }
@@ -106,9 +128,10 @@ int Library::Connect(const std::string& address, bool is_unix, uint32_t timeout_
   if (link == nullptr) {
     return abi::DCGM_ST_CONNECTION_NOT_VALID;
   }
+  const auto session = std::make_shared<Session>(std::move(run), std::move(link), false);
   const std::lock_guard lock(mutex_);
   handle = next_handle_++;
-  sessions_[handle] = std::make_shared<Session>(std::move(run), std::move(link), false);
+  sessions_[handle] = session;
   return abi::DCGM_ST_OK;
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "abi/dcgm.h"
+#include "sim/fake_dcgm_faults.h"
 #include "sim/fake_dcgm_session.h"
 
 namespace podgpu::sim {
@@ -35,6 +36,9 @@ class Library {
   int Disconnect(abi::dcgmHandle_t handle);
   bool initialised();
 
+  // The faults that befall a call without a handle; a dcgmReturn_t.
+  int Meet(std::string_view call);
+
   // Counts a call as under way from Enter to Leave.
   int Enter(abi::dcgmHandle_t handle, std::shared_ptr<Session>& session);
   void Leave();
@@ -42,8 +46,12 @@ class Library {
  private:
   enum class Embedded : uint8_t { kNever, kFailed, kRunning, kStopped };
 
+  // The node, opened anew; null without one.
+  std::shared_ptr<RunDirectory> OpenRun();
+
   std::mutex mutex_;
   std::condition_variable idle_;
+  std::shared_ptr<RunDirectory> run_;  // As last opened.
   bool initialised_ = false;
   int calls_ = 0;  // Under way.
   Embedded embedded_ = Embedded::kNever;
@@ -63,17 +71,31 @@ int Guarded(Body&& body) noexcept {
   }
 }
 
+// Runs `body()` of a call without a handle, unless a fault answers for it.
+template <typename Body>
+int CallLibrary(std::string_view name, Body&& body) noexcept {
+  return Guarded([&] {
+    const int met = TheLibrary().Meet(name);
+    return met != abi::DCGM_ST_OK ? met : std::forward<Body>(body)();
+  });
+}
+
 // Enters the vendor call `name` on `handle` and runs `body(session)`.
 template <typename Body>
-int CallSession(abi::dcgmHandle_t handle, std::string_view name, Body&& body) noexcept {
+int CallSession(abi::dcgmHandle_t handle, std::string_view name, const Concern& concern,
+                Body&& body) noexcept {
   return Guarded([&] {
     std::shared_ptr<Session> session;
     if (const int refused = TheLibrary().Enter(handle, session); refused != abi::DCGM_ST_OK) {
       return refused;
     }
     const int result = Guarded([&] {
-      const int reached = session->Reach(name);
-      return reached != abi::DCGM_ST_OK ? reached : body(*session);
+      const int reached = session->Reach(name, concern);
+      const int done = reached != abi::DCGM_ST_OK ? reached : body(*session);
+      if (done == abi::DCGM_ST_OK) {
+        SpoilStruct(*session, name, concern);
+      }
+      return done;
     });
     session.reset();
     TheLibrary().Leave();
@@ -83,8 +105,15 @@ int CallSession(abi::dcgmHandle_t handle, std::string_view name, Body&& body) no
 
 // The same with `body(scene)` under the session's lock.
 template <typename Body>
+int Call(abi::dcgmHandle_t handle, std::string_view name, const Concern& concern,
+         Body&& body) noexcept {
+  return CallSession(handle, name, concern, [&](Session& session) { return session.With(body); });
+}
+
+// One that is about nothing in particular.
+template <typename Body>
 int Call(abi::dcgmHandle_t handle, std::string_view name, Body&& body) noexcept {
-  return CallSession(handle, name, [&](Session& session) { return session.With(body); });
+  return Call(handle, name, Concern{}, std::forward<Body>(body));
 }
 
 }  // namespace podgpu::sim

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/fake_dcgm_counts.h"
 #include "sim/fake_dcgm_values.h"
 
 namespace podgpu::sim {
@@ -212,8 +213,41 @@ bool HasLink(const Query& query, int index) {
   return index == kAllLinks ? count > 0 : index < count;
 }
 
-Reading LinkErrors(const Query& query) { return NumberIf(HasLink(query, query.argument), 0); }
-Reading OwnLinkErrors(const Query& query) { return NumberIf(HasLink(query, query.entity.link), 0); }
+// The error that a field counts, by the blocks in which DCGM has laid the fields of links out.
+FaultNumber LinkErrorOf(uint16_t field) {
+  using enum FaultNumber;
+  struct Block {
+    uint16_t first;
+    FaultNumber error;
+  };
+  constexpr auto kBlocks = std::to_array<Block>({{400, kCrc},
+                                                 {420, kReplay},
+                                                 {430, kRecovery},
+                                                 {451, kCrc},
+                                                 {463, kReplay},
+                                                 {469, kRecovery},
+                                                 {481, kCrc},
+                                                 {487, kReplay},
+                                                 {491, kRecovery},
+                                                 {497, kCrc},
+                                                 {498, kRecovery},
+                                                 {499, kReplay},
+                                                 {1525, kCrc},
+                                                 {1527, kReplay},
+                                                 {1528, kRecovery}});
+  return std::prev(std::ranges::upper_bound(kBlocks, field, {}, &Block::first))->error;
+}
+Reading LinkErrorsOf(const Query& query, int link) {
+  if (!HasLink(query, link)) {
+    return Refuse();
+  }
+  return Number(LinkErrorCount(query.world, query.entity.device.gpu, link == kAllLinks ? -1 : link,
+                               LinkErrorOf(query.field), query.sample.t));
+}
+Reading LinkErrors(const Query& query) { return LinkErrorsOf(query, query.argument); }
+Reading OwnLinkErrors(const Query& query) { return LinkErrorsOf(query, query.entity.link); }
+// Whether links have errors that the driver reports as an event: none does here.
+Reading NoLinkEvent(const Query& query) { return NumberIf(HasLink(query, kAllLinks), 0); }
 
 // The NVLink rate as DCGM derives it from a KiB counter: KiB a second, divided by 1,000.
 Reading LinkThroughput(const Query& query, int index, bool sends, bool receives) {
@@ -277,12 +311,49 @@ Reading NvlinkBytes(const Query& query) {
 
 // -- features whose counts stay 0 while nothing breaks
 
+Reading PcieReplay(const Query& query) {
+  return Number(PcieReplays(query.world, query.entity.device.gpu, query.sample.t));
+}
+Reading PcieGeneration(const Query& query) {
+  return Number(PcieNow(query.world, query.entity.device.gpu, FaultNumber::kGeneration,
+                        query.gpu().pcie_generation, query.sample.t));
+}
+Reading PcieWidth(const Query& query) {
+  return Number(PcieNow(query.world, query.entity.device.gpu, FaultNumber::kWidth,
+                        query.gpu().pcie_width, query.sample.t));
+}
+
 Reading Zero(const Query&) { return Number(0); }
 Reading EccOn(const Query& query) { return NumberIf(query.gpu().has_ecc, 1); }
-Reading EccErrors(const Query& query) { return NumberIf(query.gpu().has_ecc, 0); }
-Reading RetiredPages(const Query& query) { return NumberIf(query.gpu().has_retired_pages, 0); }
+Reading EccErrors(const Query& query) {
+  return NumberIf(query.gpu().has_ecc,
+                  EccCount(query.world, query.entity.device.gpu, query.field, query.sample.t));
+}
+// Older boards retire a page for a double-bit error, newer ones map another row in its place; both
+// do so when the driver is loaded the next time.
+Reading RetiredPages(const Query& query) {
+  constexpr int kDoubleBit = 1;
+  constexpr int kPending = 2;
+  const int gpu = query.entity.device.gpu;
+  int64_t count = 0;
+  if (query.argument == kDoubleBit) {
+    count = DoubleBitErrors(query.world, gpu, query.sample.t);
+  } else if (query.argument == kPending) {
+    count = DoubleBitErrorsOfDriver(query.world, gpu, query.sample.t) > 0 ? 1 : 0;
+  }
+  return NumberIf(query.gpu().has_retired_pages, count);
+}
 Reading RemappedRows(const Query& query) {
-  return NumberIf(query.gpu().has_row_remapping && !query.mig(), 0);
+  constexpr int kUncorrectable = 0;
+  constexpr int kPending = 3;
+  const int gpu = query.entity.device.gpu;
+  int64_t count = 0;
+  if (query.argument == kUncorrectable) {
+    count = DoubleBitErrors(query.world, gpu, query.sample.t);
+  } else if (query.argument == kPending) {
+    count = DoubleBitErrorsOfDriver(query.world, gpu, query.sample.t) > 0 ? 1 : 0;
+  }
+  return NumberIf(query.gpu().has_row_remapping && !query.mig(), count);
 }
 
 constexpr FieldLevel kGlobal = FieldLevel::kGlobal;
@@ -292,11 +363,11 @@ constexpr FieldLevel kLink = FieldLevel::kLink;
 constexpr auto kReadings = std::to_array<ReadingRow>({
     {1, 1, kGlobal, [](const Query& q) { return Text(q.world.driver_version()); }, 0},
     {2, 2, kGlobal, [](const Query& q) { return Text(q.world.nvml_version()); }, 0},
-    {4, 4, kGlobal, [](const Query& q) { return Number(q.world.gpu_count()); }, 0},
+    {4, 4, kGlobal, [](const Query& q) { return Number(q.gpus.count()); }, 0},
     {5, 5, kGlobal, [](const Query& q) { return Number(q.world.cuda_version()); }, 0},
     {50, 50, kGpu, Name, 0},
     {51, 51, kGpu, [](const Query& q) { return Text(q.gpu().brand); }, 0},
-    {52, 52, kGpu, [](const Query& q) { return Number(q.entity.device.gpu); }, 0},
+    {52, 52, kGpu, [](const Query& q) { return Number(q.gpus.IdOf(q.entity.device.gpu)); }, 0},
     {53, 53, kGpu, [](const Query& q) { return Text(q.gpu().serial); }, 0},
     {54, 54, kGpu, Uuid, 0},
     {55, 55, kGpu, [](const Query& q) { return Number(q.gpu().minor_number); }, 0},
@@ -335,15 +406,15 @@ constexpr auto kReadings = std::to_array<ReadingRow>({
     {163, 163, kGpu, [](const Query& q) { return WholeWatts(q.gpu().default_limit_mw); }, 0},
     {164, 164, kGpu, PowerLimit, 0},
     {190, 190, kGpu, Zero, 0},  // Simulated boards stay in P0.
-    {202, 202, kGpu, Zero, 0},
+    {202, 202, kGpu, PcieReplay, 0},
     {203, 203, kGpu, Utilization, Of(Integral::kSmPpmUs)},
     {204, 204, kGpu, Utilization, Of(Integral::kDramPpmUs)},
     {206, 206, kGpu, Utilization, Of(Integral::kEncoderPpmUs)},
     {207, 207, kGpu, Utilization, Of(Integral::kDecoderPpmUs)},
     {235, 235, kGpu, [](const Query& q) { return Number(q.gpu().pcie_generation); }, 0},
     {236, 236, kGpu, [](const Query& q) { return Number(q.gpu().pcie_width); }, 0},
-    {237, 237, kGpu, [](const Query& q) { return Number(q.gpu().pcie_generation); }, 0},
-    {238, 238, kGpu, [](const Query& q) { return Number(q.gpu().pcie_width); }, 0},
+    {237, 237, kGpu, PcieGeneration, 0},
+    {238, 238, kGpu, PcieWidth, 0},
     {240, 240, kGpu, Violation, Of(Integral::kPowerViolationNs)},
     {241, 241, kGpu, Violation, Of(Integral::kThermalViolationNs)},
     {242, 247, kGpu, Zero, 0},
@@ -371,7 +442,7 @@ constexpr auto kReadings = std::to_array<ReadingRow>({
     {440, 445, kGpu, Throughput, 0},
     {446, 448, kGpu, Throughput, 12},
     {449, 449, kGpu, Throughput, kAllLinks},
-    {450, 450, kGpu, LinkErrors, kAllLinks},
+    {450, 450, kGpu, NoLinkEvent, 0},
     {451, 456, kGpu, LinkErrors, 6},
     {457, 462, kGpu, LinkErrors, 6},
     {463, 468, kGpu, LinkErrors, 6},

@@ -1,5 +1,5 @@
 // The fidelity checklist of the DCGM face, row by row: what the real library answered (DCGM 4.6.0)
-// this one answers, in both generations.  Rows of faults come with the faults.
+// this one answers, in both generations.  Rows of the remote engine stand with its tests.
 #include <array>
 #include <memory>
 #include <numeric>
@@ -410,6 +410,68 @@ TEST_P(DcgmRows, Row28WithoutGpmAWatchIsPartial) {
   EXPECT_EQ(seen[0].status, 0);
   EXPECT_EQ(seen[1].status, -16);
   EXPECT_EQ(seen[2].status, 0);
+}
+
+int StatusOfGpu(const DcgmBench& bench, unsigned int gpu) {
+  int status = 77;
+  EXPECT_EQ(bench.On("dcgmGetGpuStatus", gpu, &status), 0);
+  return status;
+}
+
+TEST_P(DcgmRows, Row29ALostGpuIsNoticedAfterASecondAndAllItsValuesAreBlank) {
+  const auto bench = Start(kLostGpu);
+  const std::vector<unsigned short> fields = {150, 155, 54, 230};
+  const abi::dcgmGpuGrp_t group = bench->MakeGroup(abi::DCGM_GROUP_DEFAULT);
+  ASSERT_EQ(bench->Watch(group, bench->MakeFieldGroup(fields)), 0);
+  bench->Tick(10 * kSecond + 10'000);
+  EXPECT_EQ(StatusOfGpu(*bench, 5), 1);
+  bench->Tick(kSecond + 490'000);
+  EXPECT_EQ(StatusOfGpu(*bench, 5), 4);
+  EXPECT_EQ(StatusOfGpu(*bench, 4), 1);
+  std::array<unsigned int, 32> ids{};
+  int count = 0;
+  ASSERT_EQ(bench->On("dcgmGetAllDevices", ids.data(), &count), 0);
+  EXPECT_EQ(count, 8);
+  ASSERT_EQ(bench->On("dcgmGetAllSupportedDevices", ids.data(), &count), 0);
+  ASSERT_EQ(count, 7);
+  EXPECT_EQ(ids[5], 6U);
+  const auto attributes = std::make_unique<abi::dcgmDeviceAttributes_v3>();
+  attributes->version = abi::dcgmDeviceAttributes_version3;
+  EXPECT_EQ(bench->On("dcgmGetDeviceAttributes", 5U, attributes.get()), 0);
+  EXPECT_STREQ(attributes->identifiers.uuid, "<<<NULL>>>");
+  EXPECT_STREQ(attributes->identifiers.deviceName, "<<<NULL>>>");
+  const std::vector<Seen> seen = bench->Read(kGpu, 5, fields);
+  for (const Seen& value : seen) {
+    EXPECT_EQ(value.status, 0) << value.field;
+    EXPECT_EQ(value.ts, bench->Stamp(11 * kSecond)) << value.field;
+  }
+  EXPECT_EQ(seen[0].number, abi::DCGM_INT64_BLANK);
+  EXPECT_EQ(seen[1].real, abi::DCGM_FP64_BLANK);
+  EXPECT_EQ(seen[2].text, "<<<NULL>>>");
+  EXPECT_EQ(seen[3].number, abi::DCGM_INT64_BLANK);
+  bench->Tick(2 * kSecond);
+  EXPECT_EQ(bench->Read(kGpu, 5, {150})[0].ts, bench->Stamp(13 * kSecond)) << "stamps go on";
+  EXPECT_EQ(bench->On("dcgmGroupAddEntity", bench->MakeGroup(), kGpu, 5U), -18);
+  EXPECT_LT(bench->Read(kGpu, 4, {150})[0].number, 100);
+}
+
+TEST_P(DcgmRows, Row30AGpuThatReturnsIsReadInTheOldWatch) {
+  const auto bench = Start(kLostGpu);
+  const std::vector<unsigned short> fields = {150, 54, 156, 230};
+  ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 5), bench->MakeFieldGroup(fields)), 0);
+  bench->Tick(9 * kSecond);
+  const int64_t energy_mj = bench->Read(kGpu, 5, {156})[0].number;
+  bench->Tick(20 * kSecond);
+  EXPECT_EQ(bench->Read(kGpu, 5, {156})[0].number, abi::DCGM_INT64_BLANK);
+  bench->Tick(12 * kSecond);
+  EXPECT_EQ(StatusOfGpu(*bench, 5), 1);
+  const std::vector<Seen> seen = bench->Read(kGpu, 5, fields);
+  EXPECT_LT(seen[0].number, 100);
+  EXPECT_EQ(seen[0].ts, bench->Stamp(41 * kSecond));
+  EXPECT_EQ(seen[1].text, bench->world().gpu(5).uuid);
+  EXPECT_EQ(seen[2].number, energy_mj + 70'000 * 32) << "idle all the while";
+  EXPECT_EQ(seen[3].number, 79);
+  EXPECT_EQ(seen[3].ts, bench->Stamp(10 * kSecond));
 }
 
 TEST_P(DcgmRows, Row32MetricGroupsOfAnUnknownGpu) {

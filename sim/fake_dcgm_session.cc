@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 
+#include "sim/fake_dcgm_faults.h"
 #include "sim/fake_dcgm_fields.h"
 
 namespace podgpu::sim {
@@ -31,7 +33,7 @@ Watches::Key SeriesKey(EntityKey entity, const Field& field) {
 
 // A link's GPU, an instance's GPU, the GPU itself; -1 for anything else.
 int GpuOf(const Scene& scene, EntityKey entity) {
-  const std::optional<Entity> found = FindEntity(scene.world, entity, scene.now);
+  const std::optional<Entity> found = FindEntity(scene.sight(), entity, scene.now);
   return found && entity.group != abi::DCGM_FE_NONE ? found->device.gpu : -1;
 }
 
@@ -39,24 +41,130 @@ Reading ReadAt(const Scene& scene, EntityKey key, const Field& field, const Samp
   if (FieldTypeLetter(field) == abi::DCGM_FT_BINARY) {
     return NoSample(abi::DCGM_ST_NOT_SUPPORTED);  // A blob has no blank.
   }
-  const std::optional<Entity> entity = FindEntity(scene.world, key, sample.t);
-  return entity ? ReadField(scene.world, *entity, field, sample)
-                : NoSample(abi::DCGM_ST_NOT_WATCHED);
+  const std::optional<Entity> entity = FindEntity(scene.sight(), key, sample.t);
+  if (!entity) {
+    return NoSample(abi::DCGM_ST_NOT_WATCHED);
+  }
+  const bool is_global = key.group == abi::DCGM_FE_NONE;
+  const int gpu = is_global ? -1 : entity->device.gpu;
+  Reading reading = is_global || PresenceOf(scene.world, gpu, sample.t) == Presence::kHere
+                        ? ReadField(scene.sight(), *entity, field, sample)
+                        : Reading{.value = Blank::kNoValue, .sampled_at = sample.t};
+  SpoilReading(scene.world, gpu, field, sample.t, scene.now, reading);
+  return reading;
+}
+
+// Until when the engine has sampled the field.
+TimeUs LastSampled(const Scene& scene, EntityKey key, const Field& field) {
+  return (scene.world.fault_kinds() & kSamplingFaults) == 0
+             ? scene.now
+             : SampledUntil(scene.world, GpuOf(scene, key), field, scene.now);
+}
+
+// The event that the field shows at `sample`; without one there is no data.
+Reading EventReading(const Scene& scene, EntityKey key, const Field& field,
+                     const FieldEvent& event) {
+  Reading reading{.value = event.value, .sampled_at = event.at};
+  SpoilReading(scene.world, GpuOf(scene, key), field, event.at, scene.now, reading);
+  return reading;
+}
+
+// The newest event, unless the GPU is gone: then the field is as blank as all others.
+Reading LatestEvent(const Scene& scene, EntityKey key, const Field& field,
+                    const SampleTime& sample) {
+  const int gpu = GpuOf(scene, key);
+  if (gpu >= 0 && PresenceOf(scene.world, gpu, sample.t) != Presence::kHere) {
+    return ReadAt(scene, key, field, sample);
+  }
+  const std::vector<FieldEvent> events =
+      EventsOf(scene.world, gpu, field.id, scene.state.start.at, scene.now);
+  if (events.empty()) {
+    Reading none = NoSample(abi::DCGM_ST_NO_DATA);
+    SpoilReading(scene.world, gpu, field, sample.t, scene.now, none);
+    return none;
+  }
+  return EventReading(scene, key, field, events.back());
 }
 
 }  // namespace
 
-Session::Session(std::unique_ptr<RunDirectory> run, std::shared_ptr<EngineLink> link, bool manual)
+// A remote engine has been up for longer than a new connection to it.
+Session::Session(std::shared_ptr<RunDirectory> run, std::shared_ptr<EngineLink> link, bool manual)
     : run_(std::move(run)),
       link_(std::move(link)),
       manual_(manual),
-      state_(std::make_unique<SessionState>(manual)),
+      state_(MakeState(link_ == nullptr)),
       generation_(link_ != nullptr ? link_->generation() : 0) {}
 
-int Session::Reach(std::string_view call) {
-  if (link_ == nullptr) {
-    return abi::DCGM_ST_OK;
+std::unique_ptr<SessionState> Session::MakeState(bool engine_began_now) const {
+  const World& world = run_->world();
+  const TimeUs now = run_->Now();
+  return std::make_unique<SessionState>(
+      manual_, EngineStart{.at = engine_began_now ? now : 0,
+                           .has_nvml = world.FaultAt(FaultKind::kNoNvml, now) == nullptr,
+                           .gpus = GpuNumbers(world, now)});
+}
+
+int Session::Reach(std::string_view call, const Concern& concern) {
+  if (link_ != nullptr) {
+    if (const int reached = Ask(call); reached != abi::DCGM_ST_OK) {
+      return reached;
+    }
   }
+  const bool may_meet = (run_->world().fault_kinds() & kCallFaults) != 0;
+  return may_meet ? MeetFaults(call, concern) : abi::DCGM_ST_OK;
+}
+
+int Session::MeetFaults(std::string_view call, const Concern& concern) {
+  std::optional<Countdown> countdown;
+  if (link_ != nullptr) {
+    countdown.emplace(link_->request_timeout());
+  }
+  const auto pause = [&](int ms) -> int {
+    if (!countdown) {
+      return Sleep(ms);
+    }
+    const LinkResult result = link_->Stall(std::chrono::milliseconds(ms), *countdown);
+    return result == LinkResult::kAnswered   ? abi::DCGM_ST_OK
+           : result == LinkResult::kTimedOut ? abi::DCGM_ST_TIMEOUT
+                                             : abi::DCGM_ST_CONNECTION_NOT_VALID;
+  };
+  return MeetCallFaults(*run_, {.name = call,
+                                .asks_driver = concern.asks_driver,
+                                .gpus = [&] { return GpusOf(concern); },
+                                .pause = pause});
+}
+
+uint32_t Session::GpusOf(const Concern& concern) {
+  uint32_t gpus = 0;
+  With([&](const Scene& scene) {
+    const auto add = [&](EntityKey key) {
+      const int gpu = GpuOf(scene, key);
+      gpus |= gpu < 0 ? 0 : uint32_t{1} << static_cast<unsigned>(gpu);
+    };
+    std::vector<EntityKey> members;
+    switch (concern.about) {
+      case Concern::About::kNothing:
+        break;
+      case Concern::About::kEntity:
+        add(concern.entity);
+        break;
+      case Concern::About::kGroup:
+        MembersOf(scene, concern.group, members);
+        std::ranges::for_each(members, add);
+        break;
+      case Concern::About::kEntities:
+        for (const abi::dcgmGroupEntityPair_t& pair : concern.entities) {
+          add({pair.entityGroupId, pair.entityId});
+        }
+        break;
+    }
+    return abi::DCGM_ST_OK;
+  });
+  return gpus;
+}
+
+int Session::Ask(std::string_view call) {
   switch (link_->Ask(EngineCall(call))) {
     case LinkResult::kTimedOut:
       return abi::DCGM_ST_TIMEOUT;
@@ -68,7 +176,7 @@ int Session::Reach(std::string_view call) {
   const std::lock_guard lock(mutex_);
   if (link_->generation() != generation_) {
     generation_ = link_->generation();
-    state_ = std::make_unique<SessionState>(manual_);
+    state_ = MakeState(true);
   }
   return abi::DCGM_ST_OK;
 }
@@ -99,18 +207,21 @@ bool MembersOf(const Scene& scene, uint64_t group, std::vector<EntityKey>& membe
   }
   members.clear();
   for (const auto kind : built_in->members) {
-    const std::vector<EntityKey> entities = ListEntities(scene.world, kind, scene.now);
+    const std::vector<EntityKey> entities = ListEntities(scene.sight(), kind, scene.now);
     members.insert(members.end(), entities.begin(), entities.end());
   }
   return true;
 }
 
 bool CanWatch(const Scene& scene, EntityKey entity, const Field& field) {
-  if (!field.profiling || scene.world.has_profiling_module()) {
+  if (!field.profiling) {
     return true;
   }
   const int gpu = GpuOf(scene, entity);
-  return gpu >= 0 && scene.world.gpu(gpu).has_gpm;
+  if (scene.world.FaultAt(FaultKind::kWatchPartial, gpu, scene.now) != nullptr) {
+    return false;
+  }
+  return scene.world.has_profiling_module() || (gpu >= 0 && scene.world.gpu(gpu).has_gpm);
 }
 
 int WatchFields(const Scene& scene, Series::Owner owner, const WatchTerms& terms) {
@@ -142,9 +253,12 @@ Reading LatestReading(const Scene& scene, EntityKey entity, const Field& field) 
   if (series == nullptr) {
     return NoSample(abi::DCGM_ST_NOT_WATCHED);
   }
-  const std::optional<SampleTime> sample = series->Latest(scene.now);
-  if (!sample || IsEventField(field.id)) {
+  const std::optional<SampleTime> sample = series->Latest(LastSampled(scene, key.first, field));
+  if (!sample) {
     return NoSample(abi::DCGM_ST_NO_DATA);
+  }
+  if (IsEventField(field.id)) {
+    return LatestEvent(scene, key.first, field, *sample);
   }
   return ReadAt(scene, key.first, field, *sample);
 }
@@ -167,15 +281,24 @@ int ReadingsSince(const Scene& scene, const Delivery& which, TimeUs since,
   if (series == nullptr) {
     return abi::DCGM_ST_NOT_WATCHED;
   }
-  std::vector<SampleTime> samples;
-  if (!IsEventField(which.field->id)) {
-    samples = series->Since(since, scene.now);
+  const int gpu = GpuOf(scene, key.first);
+  const size_t before = readings.size();
+  const auto add = [&](Reading reading) {
+    readings.push_back({which.entity, which.field, std::move(reading)});
+  };
+  if (IsEventField(which.field->id)) {
+    const TimeUs first = std::max(since, scene.state.start.at);
+    for (const FieldEvent& event : EventsOf(scene.world, gpu, which.field->id, first, scene.now)) {
+      add(EventReading(scene, key.first, *which.field, event));
+    }
+  } else {
+    for (const SampleTime& sample :
+         series->Since(since, LastSampled(scene, key.first, *which.field))) {
+      add(ReadAt(scene, key.first, *which.field, sample));
+    }
   }
-  for (const SampleTime& sample : samples) {
-    readings.push_back({which.entity, which.field, ReadAt(scene, key.first, *which.field, sample)});
-  }
-  if (samples.empty()) {
-    readings.push_back({which.entity, which.field, NoSample(abi::DCGM_ST_NO_DATA)});
+  if (readings.size() == before) {
+    add(NoSample(abi::DCGM_ST_NO_DATA));
   }
   return abi::DCGM_ST_OK;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/engine_link.h"
+#include "sim/fake_dcgm_concern.h"
 #include "sim/fake_dcgm_groups.h"
 #include "sim/fake_dcgm_values.h"
 #include "sim/fake_dcgm_watches.h"
@@ -19,9 +20,17 @@
 
 namespace podgpu::sim {
 
-// What a client has set up.
+// What an engine found when it started.
+struct EngineStart {
+  TimeUs at = 0;  // Events before it are not known to it.
+  bool has_nvml = true;
+  GpuNumbers gpus;
+};
+
+// What a client has set up, with the engine in which it lives.
 struct SessionState {
-  explicit SessionState(bool manual) : watches(manual) {}
+  SessionState(bool manual, const EngineStart& engine) : start(engine), watches(manual) {}
+  const EngineStart start;
   Groups groups;
   FieldGroups field_groups;
   Watches watches;
@@ -34,6 +43,10 @@ struct Scene {
   const World& world;
   TimeUs now;
   SessionState& state;
+
+  Sight sight() const { return {world, state.start.gpus}; }
+  // Civil time of a sample, as the clock of the machine said then.
+  int64_t StampUs(TimeUs t) const { return run.StampUs(t) + world.ClockJumpUs(t); }
 };
 
 // A value on its way to the client.
@@ -46,10 +59,13 @@ struct Delivery {
 class Session {
  public:
   // `link` is null for the embedded engine; `manual` is DCGM_OPERATION_MODE_MANUAL.
-  Session(std::unique_ptr<RunDirectory> run, std::shared_ptr<EngineLink> link, bool manual);
+  Session(std::shared_ptr<RunDirectory> run, std::shared_ptr<EngineLink> link, bool manual);
 
-  // Makes the round trip of a vendor call; a dcgmReturn_t.  Embedded: 0 at once.
-  int Reach(std::string_view call);
+  // Makes the round trip of a vendor call and meets the faults that befall it; a dcgmReturn_t.
+  // Embedded and without faults: 0 at once.
+  int Reach(std::string_view call, const Concern& concern);
+  // The world in force.
+  const World& world() { return run_->world(); }
   // The engine dies, as from live data of a profiling field.  Embedded: this process.
   int Crash();
   // Frees a call that is blocked in Reach.
@@ -64,7 +80,13 @@ class Session {
   }
 
  private:
-  const std::unique_ptr<RunDirectory> run_;
+  std::unique_ptr<SessionState> MakeState(bool engine_began_now) const;
+  int Ask(std::string_view call);
+  int MeetFaults(std::string_view call, const Concern& concern);
+  // The GPUs that a call is about, a bit for each of the world's.
+  uint32_t GpusOf(const Concern& concern);
+
+  const std::shared_ptr<RunDirectory> run_;
   const std::shared_ptr<EngineLink> link_;
   const bool manual_;
   std::mutex mutex_;

@@ -74,7 +74,15 @@ PODGPU_DCGM_STUB(dcgmVgpuConfigGet)
 PODGPU_DCGM_STUB(dcgmVgpuConfigSet)
 PODGPU_DCGM_STUB(dcgmWatchFieldValue)
 PODGPU_DCGM_STUB(dcgmWatchJobFields)
-PODGPU_DCGM_STUB(dcgmWatchPidFields)
+
+// Process accounting is for root, who is to be asked for first.
+abi::dcgmReturn_t dcgmWatchPidFields(abi::dcgmHandle_t handle) {
+  return Call(handle, __func__, [](const Scene& scene) -> int {
+    return scene.world.FaultAt(FaultKind::kNoPermission, scene.now) != nullptr
+               ? abi::DCGM_ST_REQUIRES_ROOT
+               : abi::DCGM_ST_NOT_SUPPORTED;
+  });
+}
 
 #if PODGPU_DCGM_MAJOR == 4
 // Later than 3.x.

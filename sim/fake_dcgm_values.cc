@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 namespace podgpu::sim {
 namespace {
@@ -53,6 +54,16 @@ void StoreBlank(Blank blank, int type_letter, abi::dcgmFieldValuePayload& payloa
   }
 }
 
+void StoreGarbage(int type_letter, abi::dcgmFieldValuePayload& payload) {
+  if (type_letter == abi::DCGM_FT_DOUBLE) {
+    payload.dbl = std::numeric_limits<double>::quiet_NaN();
+  } else if (type_letter == abi::DCGM_FT_STRING || type_letter == abi::DCGM_FT_BINARY) {
+    std::memset(&payload, 0xff, sizeof(payload));
+  } else {
+    payload.i64 = std::numeric_limits<int64_t>::max();
+  }
+}
+
 }  // namespace
 
 bool IsEventField(uint16_t field) {
@@ -61,12 +72,13 @@ bool IsEventField(uint16_t field) {
   });
 }
 
-Reading ReadField(const World& world, const Entity& entity, const Field& field,
+Reading ReadField(const Sight& sight, const Entity& entity, const Field& field,
                   const SampleTime& sample) {
   const ReadingRow* const row = FindReading(field.id);
   Reading reading{.value = Blank::kNotSupported};
   if (row != nullptr && Answers(entity, row->level)) {
-    reading = row->read({.world = world,
+    reading = row->read({.world = sight.world,
+                         .gpus = sight.gpus,
                          .entity = entity,
                          .field = field.id,
                          .sample = sample,
@@ -79,7 +91,9 @@ Reading ReadField(const World& world, const Entity& entity, const Field& field,
 }
 
 void StorePayload(const Reading& reading, int type_letter, abi::dcgmFieldValuePayload& payload) {
-  if (const auto* const blank = std::get_if<Blank>(&reading.value)) {
+  if (reading.is_garbage) {
+    StoreGarbage(type_letter, payload);
+  } else if (const auto* const blank = std::get_if<Blank>(&reading.value)) {
     StoreBlank(*blank, type_letter, payload);
   } else if (const auto* const text = std::get_if<std::string>(&reading.value)) {
     StoreText(*text, payload);

@@ -27,11 +27,13 @@ struct Reading {
   int status = abi::DCGM_ST_OK;
   std::variant<Blank, int64_t, double, std::string> value = Blank::kNoValue;
   std::optional<TimeUs> sampled_at = std::nullopt;  // World time, when not the sample's own.
+  bool is_garbage = false;                          // Whatever the value is, it arrives spoilt.
 };
 
 // What a reading may depend on.
 struct Query {
   const World& world;
+  const GpuNumbers& gpus;
   Entity entity;
   uint16_t field = 0;
   SampleTime sample;
@@ -60,13 +62,14 @@ const ReadingRow* FindReading(uint16_t field);
 bool IsEventField(uint16_t field);
 
 // Reads `field` of `entity` as sampled.
-Reading ReadField(const World& world, const Entity& entity, const Field& field,
+Reading ReadField(const Sight& sight, const Entity& entity, const Field& field,
                   const SampleTime& sample);
 
 // A reading without a sample.
 inline Reading NoSample(int status) { return {.status = status, .value = Blank::kNoValue}; }
 
-// Writes the reading in DCGM's form: blanks by the field's type, texts cut to the buffer.
+// Writes the reading in DCGM's form: blanks by the field's type, texts cut to the buffer.  Garbage
+// is the largest integer, NaN, text without an end.
 void StorePayload(const Reading& reading, int type_letter, abi::dcgmFieldValuePayload& payload);
 
 }  // namespace podgpu::sim

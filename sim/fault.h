@@ -80,7 +80,8 @@ enum class FaultNumber : uint8_t {
   kMigMode,   // 1: on.
   kMs,
   kRampUs,
-  kReason,  // A BlankReason.
+  kReachesDriver,  // 1: of calls, some are NVML's.
+  kReason,         // A BlankReason.
   kRecovery,
   kReplay,
   kSeconds,
@@ -90,7 +91,7 @@ enum class FaultNumber : uint8_t {
   kWidth,
   kXid,
 };
-inline constexpr size_t kFaultNumberCount = 25;
+inline constexpr size_t kFaultNumberCount = 26;
 inline constexpr int64_t kNotGiven = INT64_MIN;
 
 // Choices, in the order of their words in the table.

@@ -163,7 +163,14 @@ class FaultReader {
                      (nearest ? "; nearest is '" + std::string(*nearest) + "'" : ""));
       }
       fault_.calls.push_back(pattern);
+      if (nvml && may_be_nvml) {
+        SetReachesDriver();
+      }
     }
+  }
+
+  void SetReachesDriver() {
+    fault_.numbers.at(static_cast<size_t>(FaultNumber::kReachesDriver)) = 1;
   }
 
   void ReadFields(const Cursor& value) {
@@ -231,6 +238,7 @@ class FaultReader {
       case FaultKind::kHang:
         if (fault_.calls.empty()) {
           fault_.calls = {"nvml*"};
+          SetReachesDriver();
         }
         break;
       case FaultKind::kError:

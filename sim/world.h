@@ -122,6 +122,10 @@ class World {
   const Fault* FaultAt(FaultKind kind, TimeUs t) const;
   // The same of a GPU, or of every one.
   const Fault* FaultAt(FaultKind kind, int gpu, TimeUs t) const;
+  // By how much the machine's clock has jumped at t.
+  TimeUs ClockJumpUs(TimeUs t) const;
+  // The end of the latest driver reload by t; 0 when there was none.
+  TimeUs DriverSince(TimeUs t) const;
 };
 
 }  // namespace podgpu::sim

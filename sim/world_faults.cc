@@ -58,4 +58,27 @@ const Fault* World::FaultAt(FaultKind kind, int gpu, TimeUs t) const {
   return nullptr;
 }
 
+TimeUs World::ClockJumpUs(TimeUs t) const {
+  constexpr TimeUs kSecondUs = 1'000'000;
+  TimeUs sum = 0;
+  if ((fault_kinds() & FaultBit(FaultKind::kClockJump)) != 0) {
+    for (const Fault& fault : faults()) {
+      const bool jumped = fault.kind == FaultKind::kClockJump && fault.InForce(t);
+      sum += jumped ? fault.Get(FaultNumber::kSeconds) * kSecondUs : 0;
+    }
+  }
+  return sum;
+}
+
+TimeUs World::DriverSince(TimeUs t) const {
+  TimeUs since = 0;
+  if ((fault_kinds() & FaultBit(FaultKind::kDriverReload)) != 0) {
+    for (const Fault& fault : faults()) {
+      const bool over = fault.kind == FaultKind::kDriverReload && fault.until <= t;
+      since = over ? std::max(since, fault.until) : since;
+    }
+  }
+  return since;
+}
+
 }  // namespace podgpu::sim

@@ -48,6 +48,11 @@ TimeUs ImageWorld::EnergyCounterTime(int gpu, TimeUs t) const {
 
 int64_t ImageWorld::EnergyCounterMj(int gpu, TimeUs t) const {
   const TimeUs refreshed = EnergyCounterTime(gpu, t);
+  if (const TimeUs since = DriverSince(t); since > 0) {  // A new driver counts from 0.
+    return Quotient(
+        IntegrateOver(Integral::kEnergyNj, {.gpu = gpu}, since, std::max(refreshed, since)),
+        kNjPerMj);
+  }
   return Quotient(Integrate(Integral::kEnergyNj, {.gpu = gpu}, refreshed), kNjPerMj) +
          Gpu(gpu).energy_offset_mj;
 }
