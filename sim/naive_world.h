@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "sim/random_scenario.h"
@@ -22,7 +23,7 @@ class NaiveWorld {
   }
 
   // What has accumulated since the epoch, without noise; and the state at that time.
-  Int128 energy_nj = 0, sm_ppm_us = 0, dram_ppm_us = 0;
+  Int128 energy_nj = 0, sm_ppm_us = 0, dram_ppm_us = 0, thermal_ppm_us = 0;
   std::vector<Int128> process_nj;
   double temperature_c = 30.0 + 0.075 * 70.0;
   int64_t now_ms = 0;
@@ -35,6 +36,25 @@ class NaiveWorld {
       }
     }
     return limit_mw;
+  }
+
+  // The throttling in force; null without.
+  const RandomThrottle* Throttle() const {
+    for (const RandomThrottle& throttle : scenario_.throttles) {
+      if (throttle.Holds(gpu_, now_ms)) {
+        return &throttle;
+      }
+    }
+    return nullptr;
+  }
+
+  double AmbientC() const {
+    for (const RandomHeat& heat : scenario_.heats) {
+      if (heat.Holds(gpu_, now_ms)) {
+        return static_cast<double>(heat.ambient_c);
+      }
+    }
+    return 30.0;
   }
 
   int64_t MemoryBytes() const {
@@ -74,6 +94,11 @@ class NaiveWorld {
     for (size_t i = 0; i < sm.size(); ++i) {
       const RandomProcess& process = scenario_.processes[i];
       drawn[i] = (process.k_w * 1'000 * sm[i] + process.m_w * 1'000 * dram[i]) / kWhole;
+      if (const RandomThrottle* const throttle = Throttle()) {
+        const Int128 part = throttle->clock_ppm;
+        drawn[i] = static_cast<int64_t>(drawn[i] * part * part * part /
+                                        (static_cast<Int128>(kWhole) * kWhole * kWhole));
+      }
       sum += drawn[i];
     }
     const int64_t budget = LimitMw() - kIdleMw;
@@ -86,7 +111,11 @@ class NaiveWorld {
       dram_ppm_us += static_cast<Int128>(dram[i]) * kStepUs;
     }
     energy_nj += static_cast<Int128>(power_mw) * kStepUs;
-    const double target = 30.0 + 0.075 * static_cast<double>(power_mw) / 1'000.0;
+    if (const RandomThrottle* const throttle = Throttle();
+        throttle != nullptr && throttle->why == std::string_view("thermal")) {
+      thermal_ppm_us += static_cast<Int128>(kWhole - throttle->clock_ppm) * kStepUs;
+    }
+    const double target = AmbientC() + 0.075 * static_cast<double>(power_mw) / 1'000.0;
     temperature_c = target + (temperature_c - target) * std::exp(-0.001 / 20.0);
     ++now_ms;
   }

@@ -1,8 +1,9 @@
 // Random scenarios for property tests.
 //
-// A RandomScenario is a list of processes and power limits on H100s without MIG, made from a number
-// that a failing test prints; Yaml() writes it as a scenario.  All its times are whole
-// milliseconds, so that naive_world.h can step through it exactly.  Tests only.
+// A RandomScenario is a list of processes, power limits and faults on H100s without MIG, made from
+// a number that a failing test prints; Yaml() writes it as a scenario.  Throttling and warm air
+// change the world; the other faults must not.  All its times are whole milliseconds, so that
+// naive_world.h can step through it exactly.  Tests only.
 #pragma once
 
 #include <algorithm>
@@ -44,12 +45,33 @@ struct RandomLimit {
   int64_t at_ms, watts;
 };
 
+// For a time, the clocks and the air of a GPU.
+struct RandomThrottle {
+  int gpu;
+  int64_t at_ms, stop_ms, clock_ppm;
+  const char* why;
+  bool Holds(int which, int64_t t_ms) const {
+    return gpu == which && at_ms <= t_ms && t_ms < stop_ms;
+  }
+};
+struct RandomHeat {
+  int gpu;
+  int64_t at_ms, stop_ms, ambient_c;
+  bool Holds(int which, int64_t t_ms) const {
+    return gpu == which && at_ms <= t_ms && t_ms < stop_ms;
+  }
+};
+
 struct RandomScenario {
+  static constexpr int64_t kHottestAmbientC = 60;
   int gpus = 1;
   int64_t noise_mw = 0;
   uint64_t seed = 1;
   std::vector<RandomProcess> processes;
   std::vector<RandomLimit> limits;  // By time.
+  std::vector<RandomThrottle> throttles;
+  std::vector<RandomHeat> heats;
+  std::vector<std::string> others;  // Faults of other kinds, as entries.
 
   explicit RandomScenario(uint64_t number) : seed(number) {
     std::mt19937_64 random(number);
@@ -85,6 +107,32 @@ struct RandomScenario {
       at += pick(1, 20'000);
       limits.push_back({static_cast<int>(pick(0, gpus - 1)), at, pick(200, 700)});
     }
+    for (int gpu = 0; gpu < gpus; ++gpu) {
+      constexpr std::array<const char*, 4> kReasons = {"power", "thermal", "hw", "brake"};
+      const int64_t start = pick(0, 30'000);
+      if (pick(0, 1) == 1) {
+        throttles.push_back({gpu, start, start + pick(1, 20'000), pick(0, 100) * 10'000,
+                             kReasons.at(static_cast<size_t>(pick(0, 3)))});
+      }
+      if (pick(0, 1) == 1) {
+        heats.push_back({gpu, start, start + pick(1, 30'000), pick(30, kHottestAmbientC)});
+      }
+    }
+    constexpr std::array<const char*, 13> kOthers = {"kind: gpu_lost, gpu: 0",
+                                                     "kind: gpu_absent, gpu: 0",
+                                                     "kind: bind_unbind",
+                                                     "kind: hang, calls: [\"*\"]",
+                                                     "kind: slow, calls: [dcgmInit], ms: 5",
+                                                     "kind: error, calls: [dcgmInit], code: -3",
+                                                     "kind: garbage",
+                                                     "kind: nodata, fields: [150]",
+                                                     "kind: watch_stale",
+                                                     "kind: clock_jump, s: -60",
+                                                     "kind: no_nvml",
+                                                     "kind: engine_kill",
+                                                     "kind: kubelet_down"};
+    others.push_back("at: " + std::to_string(pick(0, 60)) + "s, " +
+                     kOthers.at(static_cast<size_t>(pick(0, kOthers.size() - 1))));
   }
 
   std::string Yaml() const {
@@ -112,6 +160,22 @@ struct RandomScenario {
       text += "  - {at: " + std::to_string(limit.at_ms) +
               "ms, kind: power_limit, gpu: " + std::to_string(limit.gpu) +
               ", watts: " + std::to_string(limit.watts) + "}\n";
+    }
+    const auto window = [](const char* kind, const auto& fault) {
+      return "  - {kind: " + std::string(kind) + ", gpu: " + std::to_string(fault.gpu) +
+             ", at: " + std::to_string(fault.at_ms) +
+             "ms, for: " + std::to_string(fault.stop_ms - fault.at_ms) + "ms, ";
+    };
+    for (const RandomThrottle& throttle : throttles) {
+      const std::string hundredths = std::to_string(throttle.clock_ppm / 10'000 + 100).substr(1);
+      text += window("throttle", throttle) + "why: " + throttle.why +
+              ", factor: " + (throttle.clock_ppm == 1'000'000 ? "1" : "0." + hundredths) + "}\n";
+    }
+    for (const RandomHeat& heat : heats) {
+      text += window("thermal", heat) + "ambient_c: " + std::to_string(heat.ambient_c) + "}\n";
+    }
+    for (const std::string& other : others) {
+      text += "  - {" + other + "}\n";
     }
     return text;
   }

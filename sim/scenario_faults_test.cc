@@ -1,4 +1,6 @@
 // What `faults:` may say: each rule with its exact message, and that every kind can be written.
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -223,6 +225,17 @@ TEST(Faults, CanAllBeWrittenWithAllTheirKeys) {
     EXPECT_NE(FaultHelp().find("\n  " + std::string(row.name)) != std::string::npos,
               row.kind == FaultKind::kHeal)
         << row.name;
+  }
+}
+
+TEST(Faults, AreAllInTheDocument) {
+  std::ifstream file(std::string(PODGPU_SOURCE_DIR) + "/docs/simulator.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const FaultRow& row : FaultRows()) {
+    const std::string name(row.name);
+    EXPECT_TRUE(text.find("`" + name + "`") != std::string::npos ||
+                text.find("`" + name + " ") != std::string::npos)
+        << name;
   }
 }
 

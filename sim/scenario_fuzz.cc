@@ -13,6 +13,7 @@
 namespace {
 
 using podgpu::sim::DeviceRef;
+using podgpu::sim::Fault;
 using podgpu::sim::Int128;
 using podgpu::sim::Integral;
 using podgpu::sim::TimeUs;
@@ -50,8 +51,22 @@ class Counter final : public podgpu::sim::PodVisitor {
   size_t bytes = 0;
 };
 
+// Faults end after they begin, in order, and what is in force at t is said to be.
+void ReadFaults(const World& world) {
+  TimeUs before = 0;
+  for (const Fault& fault : world.faults()) {
+    Require(fault.at >= before && fault.until > fault.at);
+    Require(world.FaultAt(fault.kind, fault.at) != nullptr);
+    Require(fault.gpu < world.gpu_count());
+    Require(world.NextFaultChange(fault.at - 1) == fault.at);
+    before = fault.at;
+  }
+  Require((world.fault_kinds() == 0) == world.faults().empty());
+}
+
 void Read(const World& world) {
   constexpr TimeUs kSecond = 1'000'000;
+  ReadFaults(world);
   for (const TimeUs t : {TimeUs{0}, TimeUs{1}, 61 * kSecond, 40'000'000 * kSecond}) {
     Counter counter;
     world.VisitPods(t, counter);

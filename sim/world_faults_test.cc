@@ -1,6 +1,7 @@
 // What a world tells of its faults, and what they do to its physics.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
@@ -132,6 +133,35 @@ TEST(WorldFaults, WarmAirWarmsTheBoardThroughItsLag) {
   EXPECT_NEAR(world->TemperatureExactC(1, 300 * kSecond), before + 30, 0.01);
   EXPECT_NEAR(world->TemperatureExactC(1, 600 * kSecond), before, 0.01);
   EXPECT_NEAR(world->TemperatureExactC(0, 300 * kSecond), 30 + 0.075 * 370, 0.01);
+}
+
+TEST(WorldFaults, TheEnergyCounterBeginsAnewWithTheDriver) {
+  const TestWorld world = With("  - {at: 10s, kind: driver_reload, for: 10s}\n");
+  EXPECT_GT(world->EnergyCounterMj(1, 10 * kSecond), 1'000'000'000'000);
+  EXPECT_EQ(world->EnergyCounterMj(1, 20 * kSecond), 0);
+  EXPECT_EQ(world->EnergyCounterMj(1, 30 * kSecond), 70'000 * 10);
+  EXPECT_EQ(world->Integrate(Integral::kEnergyNj, {.gpu = 1}, 30 * kSecond),
+            Int128{70'000'000'000} * 30)
+      << "the truth goes on";
+  EXPECT_EQ(world->PowerAverageMw(1, 20 * kSecond), 70'000);
+}
+
+TEST(WorldFaults, OfTheShippedScenariosBeginAndEnd) {
+  int count = 0;
+  const std::string folder = std::string(PODGPU_SOURCE_DIR) + "/sim/scenarios";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().stem().string();
+    const TestWorld world(ShippedScenario(name));
+    if (!name.starts_with("fault-")) {
+      continue;
+    }
+    ++count;
+    EXPECT_FALSE(world->faults().empty()) << name;
+    for (const Fault& fault : world->faults()) {
+      EXPECT_LT(fault.until, 300 * kSecond) << name;
+    }
+  }
+  EXPECT_EQ(count, 12);
 }
 
 TEST(WorldFaults, MigModeCanBeWithoutInstances) {

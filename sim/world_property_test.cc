@@ -19,8 +19,9 @@ constexpr TimeUs kSecond = 1'000'000;
 constexpr TimeUs kYear = INT64_C(365) * 24 * 3'600 * kSecond;
 constexpr uint64_t kScenarios = 60;
 constexpr int kIntegrals = 17;
-constexpr std::array<const char*, 7> kShipped = {
-    "demo", "mig-mixed", "time-slicing", "churn", "h100x8-pods", "a100x2", "one-gpu"};
+constexpr std::array<const char*, 9> kShipped = {"demo",    "mig-mixed",   "time-slicing",
+                                                 "churn",   "h100x8-pods", "a100x2",
+                                                 "one-gpu", "fault-mig",   "fault-gpu-lost"};
 
 // Random times up to two minutes and up to a year, and every boundary that a process makes, each
 // with its neighbours; sorted.
@@ -32,6 +33,9 @@ std::vector<TimeUs> TimesOf(const World& world, uint64_t seed) {
   }
   for (int i = 0; i < 10; ++i) {
     times.push_back(std::uniform_int_distribution<TimeUs>(0, kYear)(random));
+  }
+  for (const Fault& fault : world.faults()) {
+    times.insert(times.end(), {std::max<TimeUs>(fault.at - 1, 0), fault.at, fault.at + 1});
   }
   TimeUs change = world.NextPodChange(0);
   for (int i = 0; i < 20 && change < kYear; ++i) {
@@ -122,12 +126,13 @@ void CheckMemory(const World& world, int gpu, TimeUs t) {
   ASSERT_LE(total, facts.memory_total_bytes);
 }
 
-void CheckTemperature(const World& world, int gpu, TimeUs t, double resistance_k_per_w) {
+void CheckTemperature(const World& world, int gpu, TimeUs t, double resistance_k_per_w,
+                      double hottest_ambient_c) {
   constexpr double kAmbientC = 30.0;
   constexpr double kTauUs = 20e6;
   const GpuFacts& facts = world.gpu(gpu);
   const double hottest =
-      kAmbientC + resistance_k_per_w * static_cast<double>(facts.max_limit_mw) / 1'000.0;
+      hottest_ambient_c + resistance_k_per_w * static_cast<double>(facts.max_limit_mw) / 1'000.0;
   const double now = world.TemperatureExactC(gpu, t);
   ASSERT_GE(now, kAmbientC - 1e-6) << t;
   ASSERT_LE(now, hottest + 1e-6) << t;
@@ -135,7 +140,8 @@ void CheckTemperature(const World& world, int gpu, TimeUs t, double resistance_k
   ASSERT_LE(std::abs(later - now), (hottest - kAmbientC) / kTauUs + 1e-6) << t;
 }
 
-void CheckWorld(const World& world, uint64_t seed, int64_t noise_mw) {
+void CheckWorld(const World& world, uint64_t seed, int64_t noise_mw,
+                double hottest_ambient_c = 30.0) {
   TimeUs before = 0;
   for (const TimeUs t : TimesOf(world, seed)) {
     for (int gpu = 0; gpu < world.gpu_count(); ++gpu) {
@@ -143,7 +149,7 @@ void CheckWorld(const World& world, uint64_t seed, int64_t noise_mw) {
       ASSERT_NO_FATAL_FAILURE(CheckCounters(world, gpu, before, t));
       ASSERT_NO_FATAL_FAILURE(CheckSensors(world, gpu, t, noise_mw));
       ASSERT_NO_FATAL_FAILURE(CheckMemory(world, gpu, t));
-      ASSERT_NO_FATAL_FAILURE(CheckTemperature(world, gpu, t, resistance));
+      ASSERT_NO_FATAL_FAILURE(CheckTemperature(world, gpu, t, resistance, hottest_ambient_c));
     }
     before = t;
   }
@@ -154,7 +160,8 @@ TEST(Worlds, KeepTheRulesInRandomScenarios) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const RandomScenario scenario(seed);
     const TestWorld world(scenario.Yaml());
-    ASSERT_NO_FATAL_FAILURE(CheckWorld(*world, seed, scenario.noise_mw));
+    ASSERT_NO_FATAL_FAILURE(
+        CheckWorld(*world, seed, scenario.noise_mw, RandomScenario::kHottestAmbientC));
   }
 }
 
@@ -202,6 +209,9 @@ TEST(Worlds, AgreeWithOneMillisecondStepsAfterAReadAYearAhead) {
                   naive.energy_nj)
             << t;
         ASSERT_EQ(world->Integrate(Integral::kSmPpmUs, whole, t), naive.sm_ppm_us) << t;
+        ASSERT_EQ(world->Integrate(Integral::kThermalViolationNs, whole, t),
+                  naive.thermal_ppm_us / 1'000)
+            << t;
         ASSERT_EQ(world->Integrate(Integral::kDramPpmUs, whole, t), naive.dram_ppm_us) << t;
         ASSERT_EQ(world->MemoryUsedBytes(whole, t), naive.MemoryBytes()) << t;
         ASSERT_EQ(world->PowerLimitMw(gpu, t), naive.LimitMw()) << t;
