@@ -1,4 +1,5 @@
 // One device fails, changes or lies; the others go on: what the page says of each.
+#include <algorithm>
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -70,6 +71,105 @@ TEST_F(DeviceFailure, AGpuThatLeavesMigModeIsWholeAgain) {
     return ProfilesOn(page).empty() && page.Has("DCGM_FI_DEV_GPU_UTIL", {Gpu("2")});
   }));
   EXPECT_TRUE(Page().Has("podgpu_gpu_info", {Gpu("2"), R"(mig="false")"}));
+}
+
+// The GPU's own values on a page, of both kinds of name.
+bool HasValuesOf(const MetricPage& page, const std::string& gpu) {
+  return page.Has("DCGM_FI_DEV_GPU_TEMP", {gpu}) && page.Has("podgpu_gpu_power_watts", {gpu});
+}
+
+TEST_F(DeviceFailure, AGpuWhoseSamplesStandStillIsUnresponsiveAndTheOthersGoOn) {
+  const std::set<std::string> before = DeviceSeries();
+  node_.Command({"fault", "watch_stale", "gpu=1"});
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    EXPECT_TRUE(HasValuesOf(page, Gpu("0"))) << "at no moment";
+    return !HasValuesOf(page, Gpu("1"));
+  }));
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return page.Value("podgpu_gpu_state", {Gpu("1"), kUnresponsive}) == 1;
+  }));
+  std::set<std::string> left = before;
+  std::erase_if(left, [](const std::string& series) {
+    return series.find(R"(gpu="1")") != std::string::npos;
+  });
+  EXPECT_TRUE(AwaitDeviceSeries(left)) << "all of its values, and no others";
+  const MetricPage page = Page();
+  EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu("0"), kOk}), 1);
+  EXPECT_TRUE(page.Has("podgpu_gpu_info", {Gpu("1")})) << "it stays visible";
+  node_.Command({"heal"});
+  ASSERT_TRUE(AwaitDeviceSeries(before));
+  EXPECT_TRUE(AwaitPage([&](const MetricPage& after) {
+    return after.Value("podgpu_gpu_state", {Gpu("1"), kOk}) == 1;
+  }));
+}
+
+TEST_F(DeviceFailure, AGpuThatFallsOffTheBusIsLostKeepsItsIdentityAndReturns) {
+  const std::set<std::string> before = DeviceSeries();
+  const std::set<std::string> identity = Page().Series({"podgpu_gpu_info"});
+  node_.Command({"fault", "gpu_lost", "gpu=1"});
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    EXPECT_TRUE(HasValuesOf(page, Gpu("0"))) << "at no moment";
+    return page.Value("podgpu_gpu_state", {Gpu("1"), kLost}) == 1;
+  })) << exporter_->Get("/");
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) { return !HasValuesOf(page, Gpu("1")); }));
+  const MetricPage page = Page();
+  EXPECT_EQ(page.Series({"podgpu_gpu_info"}), identity);
+  EXPECT_EQ(page.Value("podgpu_gpus_expected"), 3);
+  EXPECT_EQ(page.Value("podgpu_gpus_present"), 2);
+  EXPECT_TRUE(HasValuesOf(page, Gpu("0")));
+  EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu("0"), kOk}), 1);
+  EXPECT_NE(exporter_->Get("/readyz").find("1 lost"), std::string::npos)
+      << exporter_->Get("/readyz");
+  node_.Command({"heal"});
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& after) {
+    return after.Value("podgpu_gpu_state", {Gpu("1"), kOk}) == 1 &&
+           after.Value("podgpu_gpus_present") == 3;
+  })) << exporter_->Get("/");
+  EXPECT_TRUE(AwaitPage([&](const MetricPage& after) { return HasValuesOf(after, Gpu("1")); }));
+  // Its XID stays on record, so there may be more than before; nothing is missing.
+  EXPECT_TRUE(AwaitPage([&](const MetricPage& after) {
+    const std::set<std::string> now = after.Series(kDeviceFamilies);
+    return std::ranges::includes(now, before);
+  }));
+}
+
+TEST_F(DeviceFailure, ACallThatNeverReturnsTakesTheValuesAndNothingElse) {
+  node_.Command({"fault", "hang", "calls=dcgmEntitiesGetLatestValues"});
+  ASSERT_TRUE(exporter_->Await("/metrics", kNotReady)) << exporter_->Get("/");
+  const MetricPage page = Page();
+  EXPECT_FALSE(page.Has("DCGM_FI_DEV_GPU_TEMP")) << "withdrawn, not repeated";
+  for (const char* gpu : {"0", "1", "2"}) {
+    EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu(gpu), kUnresponsive}), 1) << gpu;
+    EXPECT_TRUE(page.Has("podgpu_gpu_info", {Gpu(gpu)})) << "it stays visible";
+  }
+  EXPECT_TRUE(page.Has("podgpu_allocation_info")) << "owners are known without the driver";
+  EXPECT_GT(page.Value("podgpu_source_running_call_seconds"), 0);
+  const double ticks = page.Value("podgpu_ticks_total").value_or(-1);
+  EXPECT_TRUE(AwaitPage([&](const MetricPage& next) {
+    return next.Value("podgpu_ticks_total") > ticks + 2;
+  })) << "pages go on";
+  EXPECT_EQ(exporter_->Get("/healthz"), "ok\n");
+  // Past the deadline of a call its name is said, and stays: nobody can free an embedded engine.
+  ASSERT_TRUE(exporter_->Await("/", "the call &quot;read&quot; has not returned"))
+      << exporter_->Get("/");
+  EXPECT_EQ(Page().Value("podgpu_source_state", {kUnresponsive}), 1);
+  const LoopbackResponse readiness = exporter_->Fetch("/readyz");
+  EXPECT_EQ(readiness.status, 503);
+  EXPECT_EQ(readiness.body.find("not ready: "), 0U) << readiness.body;
+  exporter_->process().Signal(SIGTERM);
+  EXPECT_EQ(exporter_->process().Wait(), 0) << exporter_->process().output();
+}
+
+TEST_F(DeviceFailure, ADriverThatIsReloadedIsBackWithoutARestart) {
+  const std::set<std::string> before = DeviceSeries();
+  node_.Command({"fault", "driver_reload", "for=3s"});
+  ASSERT_TRUE(exporter_->AwaitWithout("/metrics", "\nDCGM_FI_DEV_GPU_TEMP{"));
+  EXPECT_EQ(exporter_->Get("/healthz"), "ok\n");
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return std::ranges::includes(page.Series(kDeviceFamilies), before) &&
+           page.Value("podgpu_ready") == 1;
+  })) << exporter_->Get("/");
+  EXPECT_TRUE(exporter_->process().IsRunning());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ constexpr std::string_view kPrograms = PODGPU_BINARY_DIR "/bin/";
 
 // A page is made once per interval at most, so the machine is left alone between two looks at it.
 constexpr int kBetweenFetchesMs = 10;
-constexpr int kMostFetches = 12'000;  // 2 min: a busy machine, not a slow program.
+constexpr int kMostFetches = 6'000;  // 1 min: a busy machine, not a slow program.
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path);
@@ -75,7 +75,8 @@ std::vector<std::string> ExporterProcess::Arguments(const SimNode& node,
                                         "-c=1000",
                                         "--pod-resources-kubelet-socket=" + node.kubelet_socket(),
                                         "--libdcgm=" + node.library("libdcgm.so.4"),
-                                        "--libnvidia-ml=" + node.library("libnvidia-ml.so.1")};
+                                        "--libnvidia-ml=" + node.library("libnvidia-ml.so.1"),
+                                        "--sysfs-root=" + node.directory() + "/sys"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   return arguments;
 }

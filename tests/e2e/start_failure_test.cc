@@ -16,6 +16,14 @@ class StartFailure : public FailureFixture {
 
   void SetUp() override { ASSERT_TRUE(node_.ready()) << node_.output(); }
 
+  // Something is wrong from before podgpu starts: the clock jumps to where the fault is in force.
+  void MakeFail(std::vector<std::string> fault) {
+    fault.insert(fault.begin(), "fault");
+    node_.Command(fault);
+    node_.Command({"speed", "manual"});
+    node_.Tick("+1s");
+    node_.Command({"speed", "1/1"});
+  }
   std::string late(std::string_view library) const {
     return files_.path() + "/driver/" + std::string(library);
   }
@@ -64,6 +72,29 @@ TEST_F(StartFailure, AKubeletThatArrivesLaterBringsTheOwners) {
   std::filesystem::rename(away, socket);
   EXPECT_TRUE(exporter_->Await("/metrics", "\npodgpu_pod_resources_up 1\n"));
   EXPECT_TRUE(exporter_->Await("/metrics", "pod=\"train-1\""));
+}
+
+TEST_F(StartFailure, ADriverThatDoesNotFitItsLibraryIsAwaited) {
+  MakeFail({"driver_mismatch"});
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200"});
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  ASSERT_TRUE(exporter_->Await("/readyz", "the embedded DCGM engine does not start"))
+      << exporter_->Get("/readyz");
+  EXPECT_EQ(exporter_->Fetch("/readyz").status, 503);
+  EXPECT_EQ(exporter_->Get("/healthz"), "ok\n");
+  node_.Command({"heal"});
+  ASSERT_TRUE(exporter_->Await("/metrics", kReady)) << exporter_->Get("/readyz");
+}
+
+TEST_F(StartFailure, AGpuThatTheDriverNeverFoundIsMissedOnTheBus) {
+  MakeFail({"gpu_absent", "gpu=1"});
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200"});
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  ASSERT_TRUE(exporter_->Await("/metrics", kReady)) << exporter_->Get("/readyz");
+  const MetricPage page = Page();
+  EXPECT_EQ(page.Value("podgpu_gpus_expected"), 3);
+  EXPECT_EQ(page.Value("podgpu_gpus_present"), 2);
+  EXPECT_EQ(page.Lines("podgpu_gpu_info").size(), 2U);
 }
 
 }  // namespace
