@@ -103,6 +103,25 @@ TEST_F(DeviceFailure, AGpuWhoseSamplesStandStillIsUnresponsiveAndTheOthersGoOn) 
   }));
 }
 
+TEST_F(DeviceFailure, AFieldThatCannotBeReadIsAbsentForItsReasonAndNothingElse) {
+  const std::set<std::string> before = DeviceSeries();
+  const double blanks =
+      Page().Value("podgpu_absent_samples", {R"(reason="not_permitted")"}).value_or(-1);
+  node_.Command({"fault", "blank", "gpu=0", "fields=150", "reason=not_permitted"});
+  std::set<std::string> left = before;
+  std::erase_if(left, [](const std::string& series) {
+    return series.find(R"(gpu="0")") != std::string::npos &&
+           (series.starts_with("DCGM_FI_DEV_GPU_TEMP{") ||
+            series.starts_with("podgpu_gpu_temperature_celsius{"));
+  });
+  ASSERT_LT(left.size(), before.size());
+  ASSERT_TRUE(AwaitDeviceSeries(left));
+  EXPECT_GT(Page().Value("podgpu_absent_samples", {R"(reason="not_permitted")"}), blanks);
+  EXPECT_EQ(exporter_->Fetch("/readyz").status, 200);
+  node_.Command({"heal"});
+  EXPECT_TRUE(AwaitDeviceSeries(before));
+}
+
 TEST_F(DeviceFailure, AGpuThatFallsOffTheBusIsLostKeepsItsIdentityAndReturns) {
   const std::set<std::string> before = DeviceSeries();
   const std::set<std::string> identity = Page().Series({"podgpu_gpu_info"});
