@@ -60,7 +60,7 @@ class Node {
   std::string Page(const std::string& csv) {
     const std::vector<Counter> counters = CountersOf(csv);
     DcgmSource source(
-        dcgm.Library(), {DcgmEndpoint::Kind::kTcp, "host:5555"}, std::chrono::seconds(1),
+        dcgm.Library(), {.endpoint = {DcgmEndpoint::Kind::kTcp, "host:5555"}},
         NvmlIdentity([this]() -> StatusOr<abi::NvmlLibrary> { return nvml.Library(); }), clock);
     StatusOr<Topology> topology = source.Discover();
     PODGPU_CHECK(topology.ok());

@@ -19,6 +19,16 @@ std::string Seconds(milliseconds duration) {
   return absl::StrFormat("%g s", std::chrono::duration<double>(duration).count());
 }
 
+// A GPU that does not say who it is may be one of those that are missed: together they are as many
+// as are listed, or as have a name.
+size_t CountGpus(const Topology& topology) {
+  const auto named =
+      std::ranges::count_if(topology.gpus, [](const Gpu& gpu) { return !gpu.uuid.empty(); });
+  const auto listed = std::ranges::count_if(
+      topology.gpus, [](const Gpu& gpu) { return gpu.state != DeviceState::kLost; });
+  return static_cast<size_t>(std::max(named, listed));
+}
+
 }  // namespace
 
 Reader::Reader(SourceOpener open, ReaderOptions options, Clock& clock, CallGuard& guard,
@@ -84,7 +94,7 @@ Status Reader::Discover() {
 
 // The bus is read when the devices have changed, not at each look: a node has hundreds of devices.
 void Reader::CountExpected(const Topology& topology) {
-  most_seen_ = std::max(most_seen_, topology.gpus.size());
+  most_seen_ = std::max(most_seen_, CountGpus(topology));
   const size_t promised =
       options_.list_pci_gpus ? CountPromised(options_.list_pci_gpus(), topology) : 0;
   status_.expected_gpus = std::max(most_seen_, promised);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -41,6 +43,36 @@ DeviceState StateOf(abi::DcgmEntityStatus_t status) {
     default:  // Unsupported, inaccessible, disabled, unknown.
       return DeviceState::kDegraded;
   }
+}
+
+// Whether `uuid` has the form of a GPU's: an identity that is not even that is garbage, and would
+// stay on the page as a lost GPU.
+bool IsGpuUuid(std::string_view uuid) {
+  const auto is_plain = [](char letter) {
+    return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+           (letter >= 'A' && letter <= 'Z') || letter == '-';
+  };
+  return uuid.starts_with("GPU-") && std::ranges::all_of(uuid, is_plain);
+}
+
+// Entries of other kinds are none of ours, or garbage.
+bool IsInstance(const abi::dcgmMigHierarchyInfo_v2& entry) {
+  return entry.entity.entityGroupId == abi::DCGM_FE_GPU_I ||
+         entry.entity.entityGroupId == abi::DCGM_FE_GPU_CI;
+}
+
+// kInternal for a list that DCGM cannot mean: it numbers GPUs from 0, each once.
+Status CheckIds(std::span<const uint32_t> ids) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= static_cast<uint32_t>(abi::DCGM_MAX_NUM_DEVICES)) {
+      return absl::InternalError(
+          absl::StrFormat("lists a GPU %d, and DCGM knows none above 31", ids[i]));
+    }
+    if (std::ranges::count(ids, ids[i]) > 1) {
+      return absl::InternalError(absl::StrFormat("lists GPU %d twice", ids[i]));
+    }
+  }
+  return absl::OkStatus();
 }
 
 MigNode NodeOf(const abi::dcgmMigHierarchyInfo_v2& entry) {
@@ -92,8 +124,9 @@ Status DcgmDiscovery::ReadGpus(dcgmHandle_t handle, Topology& topology) {
   if (count < 0 || static_cast<size_t>(count) > ids.size()) {
     return absl::InternalError(absl::StrFormat("counts %d GPUs, and DCGM knows 32 at most", count));
   }
-  for (int i = 0; i < count; ++i) {
-    const uint32_t gpu_id = ids[static_cast<size_t>(i)];
+  const std::span<const uint32_t> listed = std::span(ids).first(static_cast<size_t>(count));
+  PODGPU_RETURN_IF_ERROR(CheckIds(listed));
+  for (const uint32_t gpu_id : listed) {
     PODGPU_ASSIGN_OR_RETURN(Gpu gpu, ReadGpu(handle, gpu_id));
     const std::string& driver = by_id_[gpu_id].driver_version;
     if (topology.driver_version.empty()) {
@@ -147,6 +180,10 @@ Status DcgmDiscovery::ReadIdentity(dcgmHandle_t handle, uint32_t gpu_id, Known& 
   if (uuid.empty()) {  // It has just been lost: what was known stands.
     return absl::OkStatus();
   }
+  if (!IsGpuUuid(uuid)) {
+    return absl::InternalError(
+        absl::StrFormat("tells a UUID of GPU %d that is none: \"%s\"", gpu_id, uuid));
+  }
   known.gpu.uuid = uuid;
   known.gpu.pci_bus_id = TextOrEmpty(who.pciBusId);
   known.gpu.model = TextOrEmpty(who.deviceName);
@@ -183,7 +220,10 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
   reply_->version = abi::dcgmMigHierarchy_version2;
   reply_->count = 0;
   const dcgmReturn_t code = library_.api.dcgmGetGpuInstanceHierarchy(handle, reply_.get());
-  if (code == abi::DCGM_ST_NVML_NOT_LOADED || code == abi::DCGM_ST_NOT_SUPPORTED) {
+  const bool has_mig = std::ranges::any_of(topology.gpus, [](const Gpu& gpu) {
+    return gpu.mig_enabled && gpu.state != DeviceState::kLost;
+  });
+  if ((code == abi::DCGM_ST_NVML_NOT_LOADED || code == abi::DCGM_ST_NOT_SUPPORTED) && !has_mig) {
     return absl::OkStatus();  // Without a driver, or before Ampere, there is no MIG.
   }
   PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not list its MIG instances"));
@@ -191,17 +231,23 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
       std::min<size_t>(reply_->count, static_cast<size_t>(abi::DCGM_MAX_HIERARCHY_INFO));
   std::vector<MigNode> nodes;
   std::vector<uint32_t> profile_ids;
-  for (size_t i = 0; i < count; ++i) {
-    nodes.push_back(NodeOf(reply_->entityList[i]));
-    profile_ids.push_back(reply_->entityList[i].info.nvmlMigProfileId);
+  for (const abi::dcgmMigHierarchyInfo_v2& entry : std::span(reply_->entityList).first(count)) {
+    if (IsInstance(entry)) {
+      nodes.push_back(NodeOf(entry));
+      profile_ids.push_back(entry.info.nvmlMigProfileId);
+    }
   }
   AddInstances(nodes, topology);
+  if (count > 0 && topology.instances.empty()) {
+    return absl::InternalError(
+        absl::StrFormat("lists %d MIG instances, none of them on a GPU of this node", count));
+  }
   if (std::ranges::equal(nodes, nodes_, SameNode) && profile_ids == profile_ids_ &&
       instances_.size() == topology.instances.size()) {
     for (size_t i = 0; i < instances_.size(); ++i) {
       topology.instances[i].profile = instances_[i].profile;
     }
-    return absl::OkStatus();
+    return ReadMissingProfiles(handle, topology);
   }
   PODGPU_RETURN_IF_ERROR(ReadProfiles(handle, topology));
   // The layout has changed, perhaps the modes with it.
@@ -216,6 +262,16 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
   }
   nodes_ = std::move(nodes);
   profile_ids_ = std::move(profile_ids);
+  instances_ = topology.instances;
+  return absl::OkStatus();
+}
+
+// Asks again for what the engine could not name when the layout was new.
+Status DcgmDiscovery::ReadMissingProfiles(dcgmHandle_t handle, Topology& topology) {
+  if (std::ranges::none_of(instances_, &std::string::empty, &GpuInstance::profile)) {
+    return absl::OkStatus();
+  }
+  PODGPU_RETURN_IF_ERROR(ReadProfiles(handle, topology));
   instances_ = topology.instances;
   return absl::OkStatus();
 }

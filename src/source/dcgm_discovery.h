@@ -41,6 +41,7 @@ class DcgmDiscovery {
   Status ReadIdentity(abi::dcgmHandle_t handle, uint32_t gpu_id, Known& known) const;
   void AddLost(Topology& topology);
   Status ReadInstances(abi::dcgmHandle_t handle, Topology& topology);
+  Status ReadMissingProfiles(abi::dcgmHandle_t handle, Topology& topology);
   Status ReadProfiles(abi::dcgmHandle_t handle, Topology& topology) const;
 
   const abi::DcgmLibrary& library_;

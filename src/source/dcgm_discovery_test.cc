@@ -93,6 +93,7 @@ TEST(DcgmDiscover, KnowsNoInstancesWhereTheEngineHasNone) {
   for (const auto& row : rows) {
     Node node(2);
     node.AddMig();
+    node.dcgm.gpus[1].mig_enabled = false;
     row.prepare(node.dcgm);
     const StatusOr<Topology> topology = node.source().Discover();
     ASSERT_TRUE(topology.ok()) << row.label << topology.status();
@@ -218,6 +219,52 @@ TEST(DcgmDiscover, RefusesACountThatDcgmCannotHave) {
   Node node(33);
   EXPECT_EQ(Text(node.source().Discover().status()),
             "the host engine host:5555 counts 33 GPUs, and DCGM knows 32 at most");
+}
+
+TEST(DcgmDiscover, DoesNotTakeSilenceAboutInstancesForTheirAbsence) {
+  Node node(2);
+  node.AddMig();
+  node.dcgm.Fail("dcgmGetGpuInstanceHierarchy", abi::DCGM_ST_NOT_SUPPORTED, 1);
+  EXPECT_EQ(Text(node.source().Discover().status()),
+            "the host engine host:5555 does not list its MIG instances (DCGM -6: as the fake "
+            "says)");
+  node.dcgm.instances = {{7, 5, 3, "3g.40gb", {}}};
+  EXPECT_EQ(Text(node.source().Discover().status()),
+            "the host engine host:5555 lists 1 MIG instances, none of them on a GPU of this node");
+}
+
+TEST(DcgmDiscover, RefusesAListThatDcgmCannotMean) {
+  Node node(2);
+  node.dcgm.gpus[1].gpu_id = 32;
+  EXPECT_EQ(Text(node.source().Discover().status()),
+            "the host engine host:5555 lists a GPU 32, and DCGM knows none above 31");
+  node.dcgm.gpus[1].gpu_id = 0;
+  EXPECT_EQ(Text(node.source().Discover().status()), "the host engine host:5555 lists GPU 0 twice");
+}
+
+TEST(DcgmDiscover, KeepsTheLastIdentityWhenTheNextIsGarbage) {
+  Node node(1);
+  ASSERT_TRUE(node.source().Discover().ok());
+  node.dcgm.gpus[0].uuid = "GPU-\x01 \"";
+  node.dcgm.gpus[0].status = abi::DcgmEntityStatusInaccessible;  // Has it read anew.
+  StatusOr<Topology> topology = node.source().Discover();
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  ASSERT_EQ(topology->gpus.size(), 1U);
+  EXPECT_EQ(topology->gpus[0].uuid, "GPU-0");
+  EXPECT_EQ(topology->gpus[0].state, DeviceState::kDegraded);
+}
+
+TEST(DcgmDiscover, AsksAgainForANameThatTheEngineDidNotTell) {
+  Node node(2);
+  node.AddMig();
+  node.dcgm.instances[0].profile = abi::DCGM_STR_BLANK;
+  StatusOr<Topology> topology = node.source().Discover();
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  EXPECT_EQ(topology->instances[0].profile, "");
+  node.dcgm.instances[0].profile = "3g.40gb";
+  topology = node.source().Discover();
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  EXPECT_EQ(topology->instances[0].profile, "3g.40gb");
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -60,6 +63,21 @@ bool RefusesFields(dcgmReturn_t code) {
 bool RefusesProfiling(dcgmReturn_t code) {
   return code == abi::DCGM_ST_MODULE_NOT_LOADED || code == abi::DCGM_ST_PROFILING_NOT_SUPPORTED ||
          code == abi::DCGM_ST_PROFILING_LIBRARY_ERROR;
+}
+
+// The fields of all groups; nothing when there are none, or more than the struct can hold.
+std::optional<std::vector<uint16_t>> FieldsIn(const abi::dcgmProfGetMetricGroups_v3& groups) {
+  std::vector<uint16_t> ids;
+  if (groups.numMetricGroups > std::size(groups.metricGroups)) {
+    return std::nullopt;
+  }
+  for (const auto& group : std::span(groups.metricGroups).first(groups.numMetricGroups)) {
+    if (group.numFieldIds > std::size(group.fieldIds)) {
+      return std::nullopt;
+    }
+    ids.insert(ids.end(), group.fieldIds, group.fieldIds + group.numFieldIds);
+  }
+  return ids.empty() ? std::nullopt : std::optional(std::move(ids));
 }
 
 void AddReason(WatchResult& result, const std::string& reason) {
@@ -176,12 +194,13 @@ Status DcgmWatches::FilterProfiling(dcgmHandle_t handle, const Topology& topolog
       reason = DcgmWords(library_.api, code);
       continue;
     }
-    has_answer = true;
-    for (size_t g = 0; g < std::min<size_t>(groups.numMetricGroups, 10); ++g) {
-      const abi::dcgmProfMetricGroupInfo_v2& group = groups.metricGroups[g];
-      const size_t count = std::min<size_t>(group.numFieldIds, 64);
-      offered.insert(group.fieldIds, group.fieldIds + count);
+    const std::optional<std::vector<uint16_t>> ids = FieldsIn(groups);
+    if (!ids) {
+      reason = "the engine's list of them is empty or none";
+      continue;
     }
+    has_answer = true;
+    offered.insert(ids->begin(), ids->end());
   }
   const bool has_gpu = !models.empty() || !library_.Has(abi::DcgmCapability::kProfiling);
   if (!has_answer && has_gpu) {
@@ -264,11 +283,7 @@ std::vector<DcgmWatches::Batch> DcgmWatches::MakeBatches(const std::vector<const
 }
 
 Status DcgmWatches::WatchBatch(dcgmHandle_t handle, const Batch& batch, WatchResult& result) {
-  const bool has_device =
-      std::ranges::any_of(devices_, [](const WatchedDevice& device) { return !device.is_refused; });
-  if (!has_device) {
-    return absl::OkStatus();
-  }
+  // Also while no device is there: the field groups wait for those that come back.
   const dcgmReturn_t code = TryWatch(handle, batch);
   if (code == abi::DCGM_ST_OK) {
     for (const uint16_t id : batch.ids) {
@@ -358,7 +373,9 @@ Status DcgmWatches::NoteStates(dcgmHandle_t handle, const Topology& now) {
     WatchedDevice& device = devices_[i];
     const auto gpu = std::ranges::find(now.gpus, gpu_ids_[i], &Gpu::gpu_id);
     device.is_lost = gpu == now.gpus.end() || gpu->state == DeviceState::kLost;
-    if (!device.is_refused || device.reason != Absence::kDeviceLost || device.is_lost) {
+    const bool may_be_back =
+        device.reason == Absence::kDeviceLost || device.reason == Absence::kNotFound;
+    if (!device.is_refused || !may_be_back || device.is_lost) {
       continue;
     }
     const dcgmReturn_t code = library_.api.dcgmGroupAddEntity(

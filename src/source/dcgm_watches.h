@@ -64,7 +64,8 @@ class DcgmWatches {
   StatusOr<WatchResult> Retry(abi::dcgmHandle_t handle, const Topology& topology,
                               const std::vector<const Field*>& fields);
 
-  // Notes which devices `now` shows lost, and takes in those that were lost at Start and are back.
+  // Notes which devices `now` shows lost, and takes in those that were lost or
+  // unknown at Start and are back.
   Status NoteStates(abi::dcgmHandle_t handle, const Topology& now);
 
   // Ends the watches and destroys the groups.

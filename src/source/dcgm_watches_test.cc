@@ -313,5 +313,34 @@ TEST(DcgmWatch, LeavesOutADeviceThatWentSinceDiscover) {
   EXPECT_EQ(Cell(grid, kTemperature, 1).absence(), Absence::kNotFound);
 }
 
+TEST(DcgmWatch, TakesInADeviceThatTheEngineDidNotKnow) {
+  Node node(1);
+  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, kTemperature, 40);
+  node.dcgm.Fail("dcgmGroupAddEntity", abi::DCGM_ST_BADPARAM, 1);
+  std::unique_ptr<Grid> grid = node.Start({kTemperature});
+  ASSERT_TRUE(node.source().Read(*grid).ok());
+  EXPECT_EQ(Cell(*grid, kTemperature, 0).absence(), Absence::kNotFound);
+  ASSERT_TRUE(node.source().Discover().ok());
+  ASSERT_TRUE(node.source().Read(*grid).ok());
+  EXPECT_TRUE(Cell(*grid, kTemperature, 0).present());
+}
+
+TEST(DcgmWatch, TriesAgainWhereTheListOfProfilingFieldsIsNone) {
+  Node node(1);
+  node.Start({kTemperature, kGraphicsActive});  // The fake has no such module.
+  EXPECT_TRUE(node.watched.profiling_refused);
+  node.dcgm.profiling_fields = {kGraphicsActive};
+  FakeFault garbage;
+  garbage.spoil = [](std::span<const FakeOut> outs) {
+    static_cast<abi::dcgmProfGetMetricGroups_v3*>(outs[0].bytes)->numMetricGroups = 11;
+  };
+  node.dcgm.Inject("dcgmProfGetSupportedMetricGroups", garbage);
+  node.Start({kTemperature, kGraphicsActive});
+  EXPECT_EQ(node.watched.reason, "no profiling fields: the engine's list of them is empty or none");
+  node.dcgm.Heal("dcgmProfGetSupportedMetricGroups");
+  node.Start({kTemperature, kGraphicsActive});
+  EXPECT_FALSE(node.watched.profiling_refused);
+}
+
 }  // namespace
 }  // namespace podgpu

@@ -14,9 +14,26 @@ namespace {
 
 using abi::dcgmFieldValue_v2;
 
-// Quantities that cannot be below zero.
-constexpr std::array<std::string_view, 12> kNonNegativeUnits = {
-    "W", "mJ", "J", "MiB", "MHz", "Hz", "kHz", "percent", "ratio", "bytes", "bytes_per_s", "mV"};
+// The least that a quantity of a unit can be.
+struct UnitRow {
+  std::string_view unit;
+  int64_t lowest;
+};
+constexpr std::array<UnitRow, 13> kUnits = {{
+    {"C", -273},
+    {"Hz", 0},
+    {"J", 0},
+    {"MHz", 0},
+    {"MiB", 0},
+    {"W", 0},
+    {"bytes", 0},
+    {"bytes_per_s", 0},
+    {"kHz", 0},
+    {"mJ", 0},
+    {"mV", 0},
+    {"percent", 0},
+    {"ratio", 0},
+}};
 
 struct StatusRow {
   abi::dcgmReturn_t status;
@@ -73,7 +90,7 @@ uint32_t AgeMs(int64_t stamp_us, WallTime now) {
   return static_cast<uint32_t>(std::clamp<int64_t>(age_ms, 0, kOldest));
 }
 
-Value DecodeInt64(int64_t number, bool non_negative, uint32_t age_ms) {
+Value DecodeInt64(int64_t number, int64_t lowest, uint32_t age_ms) {
   if (number >= abi::DCGM_INT64_BLANK) {
     const auto offset = static_cast<size_t>(number - abi::DCGM_INT64_BLANK);
     return Value::OfAbsence(offset < kBlanks.size() ? kBlanks[offset] : Absence::kOutOfRange);
@@ -83,14 +100,14 @@ Value DecodeInt64(int64_t number, bool non_negative, uint32_t age_ms) {
   if (number >= kNarrowBlank && number < kNarrowBlank + std::ssize(kBlanks)) {
     return Value::OfAbsence(kBlanks[static_cast<size_t>(number - kNarrowBlank)]);
   }
-  if (non_negative && number < 0) {
+  if (number < lowest) {
     return Value::OfAbsence(Absence::kOutOfRange);
   }
   return Value::OfInt64(number, age_ms);
 }
 
-Value DecodeDouble(double number, bool non_negative, uint32_t age_ms) {
-  if (!std::isfinite(number) || (non_negative && number < 0)) {
+Value DecodeDouble(double number, int64_t lowest, uint32_t age_ms) {
+  if (!std::isfinite(number) || number < static_cast<double>(lowest)) {
     return Value::OfAbsence(Absence::kOutOfRange);
   }
   if (number >= abi::DCGM_FP64_BLANK) {
@@ -138,7 +155,8 @@ Value DecodeString(const char* buffer, uint32_t age_ms, Grid& grid) {
 }  // namespace
 
 FieldDecoder DecoderFor(const Field& field, char vendor_type) {
-  return {vendor_type, std::ranges::find(kNonNegativeUnits, field.unit) != kNonNegativeUnits.end()};
+  const auto unit = std::ranges::find(kUnits, field.unit, &UnitRow::unit);
+  return {vendor_type, unit == kUnits.end() ? FieldDecoder::kAnyNumber : unit->lowest};
 }
 
 Value DecodeDcgm(const FieldDecoder& decoder, const dcgmFieldValue_v2& raw, WallTime now,
@@ -153,9 +171,9 @@ Value DecodeDcgm(const FieldDecoder& decoder, const dcgmFieldValue_v2& raw, Wall
   switch (decoder.vendor_type) {
     case abi::DCGM_FT_INT64:
     case abi::DCGM_FT_TIMESTAMP:
-      return DecodeInt64(raw.value.i64, decoder.non_negative, age_ms);
+      return DecodeInt64(raw.value.i64, decoder.lowest, age_ms);
     case abi::DCGM_FT_DOUBLE:
-      return DecodeDouble(raw.value.dbl, decoder.non_negative, age_ms);
+      return DecodeDouble(raw.value.dbl, decoder.lowest, age_ms);
     case abi::DCGM_FT_STRING:
       return DecodeString(raw.value.str, age_ms, grid);
     default:  // A blob is no number and no text.

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,8 +24,11 @@ namespace podgpu {
 
 // How the values of one field are to be read; made once per watch.
 struct FieldDecoder {
-  char vendor_type = 0;       // DCGM_FT_* that the library promises.
-  bool non_negative = false;  // Physical amounts: power, energy, memory, clocks, rates.
+  static constexpr int64_t kAnyNumber = std::numeric_limits<int64_t>::min();
+
+  char vendor_type = 0;  // DCGM_FT_* that the library promises.
+  // The least that the quantity can be: 0 for power, energy, memory, clocks and rates.
+  int64_t lowest = kAnyNumber;
 };
 
 // For `field` as the loaded library describes it (`vendor_type`: one type changed over releases).

@@ -44,9 +44,9 @@ dcgmFieldValue_v2 RawText(const std::string& text) {
   return raw;
 }
 
-Value Decode(const dcgmFieldValue_v2& raw, bool non_negative = false) {
+Value Decode(const dcgmFieldValue_v2& raw, int64_t lowest = FieldDecoder::kAnyNumber) {
   Grid grid = EmptyGrid();
-  return DecodeDcgm({static_cast<char>(raw.fieldType), non_negative}, raw, kNow, grid);
+  return DecodeDcgm({static_cast<char>(raw.fieldType), lowest}, raw, kNow, grid);
 }
 
 TEST(Decode, KeepsNumbers) {
@@ -92,20 +92,27 @@ TEST(Decode, RefusesNumbersThatAreNone) {
 }
 
 TEST(Decode, RefusesNegativeAmounts) {
-  EXPECT_EQ(Decode(RawInt64(-1), true).absence(), Absence::kOutOfRange);
-  EXPECT_EQ(Decode(RawDouble(-0.1), true).absence(), Absence::kOutOfRange);
-  EXPECT_TRUE(Decode(RawInt64(0), true).present());
+  EXPECT_EQ(Decode(RawInt64(-1), 0).absence(), Absence::kOutOfRange);
+  EXPECT_EQ(Decode(RawDouble(-0.1), 0).absence(), Absence::kOutOfRange);
+  EXPECT_EQ(Decode(RawInt64(-274), -273).absence(), Absence::kOutOfRange);
+  EXPECT_TRUE(Decode(RawInt64(0), 0).present());
 }
 
-TEST(Decode, KnowsWhichQuantitiesCannotBeNegative) {
+TEST(Decode, KnowsHowLowAQuantityCanBe) {
   const struct {
     uint16_t id;
-    bool expected;
-  } rows[] = {{155, true}, {156, true}, {252, true}, {203, true}, {1001, true}, {150, false}};
+    int64_t expected;
+  } rows[] = {{155, 0},
+              {156, 0},
+              {252, 0},
+              {203, 0},
+              {1001, 0},
+              {150, -273},
+              {230, FieldDecoder::kAnyNumber}};
   for (const auto& row : rows) {
     const Field* field = FindField(row.id);
     ASSERT_NE(field, nullptr) << row.id;
-    EXPECT_EQ(DecoderFor(*field, 'i').non_negative, row.expected) << field->name;
+    EXPECT_EQ(DecoderFor(*field, 'i').lowest, row.expected) << field->name;
   }
 }
 

@@ -206,7 +206,9 @@ std::string NvmlIdentity::Ask(Topology& topology, Instant now) {
 
 void NvmlIdentity::RecallMigUuids(Topology& topology) const {
   if (std::ranges::equal(topology.instances, instances_, SameLayout)) {
-    topology.instances = instances_;
+    for (size_t i = 0; i < instances_.size(); ++i) {
+      topology.instances[i].compute_instances = instances_[i].compute_instances;
+    }
   }
 }
 

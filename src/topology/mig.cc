@@ -18,24 +18,39 @@ std::optional<uint32_t> ParseId(std::string_view text) {
   return static_cast<uint32_t>(*number);
 }
 
+// Whether `instance` has the id of one that is there, the engine's or, on its GPU, NVML's.
+bool Repeats(const std::vector<GpuInstance>& instances, const GpuInstance& instance) {
+  return std::ranges::any_of(instances, [&](const GpuInstance& other) {
+    return other.entity_id == instance.entity_id ||
+           (other.gpu == instance.gpu && other.gpu_instance_id == instance.gpu_instance_id);
+  });
+}
+
+bool Repeats(const std::vector<ComputeInstance>& instances, const MigNode& node) {
+  return std::ranges::any_of(instances, [&](const ComputeInstance& other) {
+    return other.entity_id == node.entity_id ||
+           other.compute_instance_id == node.compute_instance_id;
+  });
+}
+
 }  // namespace
 
 size_t AddInstances(std::span<const MigNode> nodes, Topology& topology) {
   topology.instances.clear();
-  size_t orphans = 0;
+  size_t left_out = 0;
   for (const MigNode& node : nodes) {
     if (node.is_compute_instance) {
       continue;
     }
     const auto gpu = std::ranges::find(topology.gpus, node.parent_id, &Gpu::gpu_id);
-    if (gpu == topology.gpus.end()) {
-      ++orphans;
-      continue;
-    }
     GpuInstance instance;
     instance.gpu = static_cast<uint16_t>(gpu - topology.gpus.begin());
     instance.gpu_instance_id = node.gpu_instance_id;
     instance.entity_id = node.entity_id;
+    if (gpu == topology.gpus.end() || Repeats(topology.instances, instance)) {
+      ++left_out;
+      continue;
+    }
     topology.instances.push_back(std::move(instance));
   }
   std::ranges::stable_sort(topology.instances, {}, &GpuInstance::gpu);
@@ -45,13 +60,13 @@ size_t AddInstances(std::span<const MigNode> nodes, Topology& topology) {
     }
     const auto parent =
         std::ranges::find(topology.instances, node.parent_id, &GpuInstance::entity_id);
-    if (parent == topology.instances.end()) {
-      ++orphans;
+    if (parent == topology.instances.end() || Repeats(parent->compute_instances, node)) {
+      ++left_out;
       continue;
     }
     parent->compute_instances.push_back({node.compute_instance_id, node.entity_id, {}});
   }
-  return orphans;
+  return left_out;
 }
 
 std::optional<OldMigName> ParseOldMigName(std::string_view name) {

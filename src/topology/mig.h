@@ -26,8 +26,8 @@ struct MigNode {
 };
 
 // Replaces `topology.instances` by those of `nodes`, by GPU and then in the order of `nodes`;
-// profiles and UUIDs stay empty.  Returns how many nodes have no parent in the topology; those are
-// left out.
+// profiles and UUIDs stay empty.  Returns how many nodes have no parent in the topology or repeat
+// the id of another one; those are left out.
 size_t AddInstances(std::span<const MigNode> nodes, Topology& topology);
 
 // "MIG-GPU-<uuid>/<gi>/<ci>", as drivers before R470 name a MIG device.

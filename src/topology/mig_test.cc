@@ -61,6 +61,18 @@ TEST(Mig, LeavesOutAndCountsWhatHasNoParent) {
   EXPECT_EQ(topology.instances[0].gpu_instance_id, 3U);
 }
 
+TEST(Mig, LeavesOutAndCountsWhatRepeatsAnId) {
+  Topology topology = Gpus({0, 1});
+  const MigNode nodes[] = {Instance(1, 0, 7),   Instance(1, 1, 8),   Instance(2, 0, 7),
+                           Instance(3, 1, 7),   Compute(9, 1, 7, 0), Compute(9, 1, 7, 1),
+                           Compute(10, 1, 7, 0)};
+  EXPECT_EQ(AddInstances(nodes, topology), 4U);
+  ASSERT_EQ(topology.instances.size(), 2U);
+  EXPECT_EQ(topology.instances[0].entity_id, 1U);
+  EXPECT_EQ(topology.instances[0].compute_instances.size(), 1U);
+  EXPECT_EQ(topology.instances[1].entity_id, 3U);
+}
+
 TEST(Mig, ForgetsTheLayoutBefore) {
   Topology topology = Gpus({0});
   const MigNode nodes[] = {Instance(1, 0, 7)};

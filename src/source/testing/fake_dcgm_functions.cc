@@ -25,22 +25,40 @@ FakeDcgm*& Current() {
 
 // The vendor's functions, for the current fake.
 struct FakeDcgmFunctions {
-  // Runs `body` under the lock unless the call shall fail.
+  using Outs = std::initializer_list<FakeOut>;
+
+  // Runs `body` under the lock unless the call shall fail; a fault may then spoil `outs`.
   template <typename Body>
-  static dcgmReturn_t Call(const char* symbol, Body body) {
+  static dcgmReturn_t Call(const char* symbol, Outs outs, Body body) {
     FakeDcgm& fake = *Current();
     std::unique_lock<std::mutex> lock(fake.mutex_);
-    const dcgmReturn_t code = fake.Enter(symbol, lock);
-    return code == DCGM_ST_OK ? body(fake) : code;
+    dcgmReturn_t code = fake.Enter(symbol, lock);
+    if (code == DCGM_ST_OK) {
+      code = body(fake);
+    }
+    if (code == DCGM_ST_OK) {
+      fake.SpoilLocked(symbol, outs);
+    }
+    return code;
   }
   template <typename Body>
-  static dcgmReturn_t Connected(const char* symbol, Body body) {
-    return Call(symbol, [&](FakeDcgm& fake) {
+  static dcgmReturn_t Connected(const char* symbol, Outs outs, Body body) {
+    return Call(symbol, outs, [&](FakeDcgm& fake) {
       return fake.connected_ ? body(fake) : static_cast<dcgmReturn_t>(DCGM_ST_CONNECTION_NOT_VALID);
     });
   }
+  template <typename Out>
+  static FakeOut Whole(Out* out) {
+    return {out, sizeof(Out)};
+  }
 
   static const char* ErrorString(dcgmReturn_t code) {
+    const char* words = Words(code);
+    Call("errorString", {Whole(&words)}, [](FakeDcgm&) { return DCGM_ST_OK; });
+    return words;
+  }
+
+  static const char* Words(dcgmReturn_t code) {
     switch (code) {
       case DCGM_ST_CONNECTION_NOT_VALID:
         return "The connection to the host engine is not valid any longer";
@@ -52,24 +70,32 @@ struct FakeDcgmFunctions {
   }
 
   static const dcgm_field_meta_t* FieldById(uint16_t field) {
-    return Current()->unknown_fields.contains(field) ? nullptr : FindDcgmMeta(field);
+    const dcgm_field_meta_t* meta = nullptr;
+    Call("DcgmFieldGetById", {Whole(&meta)}, [&](FakeDcgm& fake) {
+      meta = fake.unknown_fields.contains(field) ? nullptr : FindDcgmMeta(field);
+      return DCGM_ST_OK;
+    });
+    return meta;
   }
 
   static dcgmReturn_t Init() {
-    return Call("dcgmInit", [](FakeDcgm&) { return DCGM_ST_OK; });
+    return Call("dcgmInit", {}, [](FakeDcgm&) { return DCGM_ST_OK; });
   }
 
   static dcgmReturn_t Shutdown() {
-    return Call("dcgmShutdown", [](FakeDcgm& fake) {
+    return Call("dcgmShutdown", {}, [](FakeDcgm& fake) {
       fake.connected_ = false;
       return DCGM_ST_OK;
     });
   }
 
   static dcgmReturn_t StartEmbedded(dcgmStartEmbeddedV2Params_v1* parameters) {
-    return Call("dcgmStartEmbedded_v2", [&](FakeDcgm& fake) -> dcgmReturn_t {
+    return Call("dcgmStartEmbedded_v2", {Whole(parameters)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
       if (parameters->version != dcgmStartEmbeddedV2Params_version1) {
         return DCGM_ST_VER_MISMATCH;
+      }
+      if (fake.down_) {
+        return DCGM_ST_INIT_ERROR;
       }
       fake.connected_ = true;
       parameters->dcgmHandle = DCGM_EMBEDDED_HANDLE;
@@ -79,9 +105,12 @@ struct FakeDcgmFunctions {
 
   static dcgmReturn_t Connect(const char* symbol, const char* address, uint32_t timeout_ms,
                               dcgmHandle_t* handle) {
-    return Call(symbol, [&](FakeDcgm& fake) {
+    return Call(symbol, {Whole(handle)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
       fake.last_address_ = address;
       fake.last_timeout_ms_ = timeout_ms;
+      if (fake.down_) {
+        return DCGM_ST_CONNECTION_NOT_VALID;
+      }
       fake.connected_ = true;
       *handle = kHandle;
       return DCGM_ST_OK;
@@ -101,31 +130,26 @@ struct FakeDcgmFunctions {
   }
 
   static dcgmReturn_t Disconnect(dcgmHandle_t) {
-    FakeDcgm& fake = *Current();
-    const std::unique_lock<std::mutex> lock(fake.mutex_);
-    fake.calls_.emplace_back("dcgmDisconnect");
-    fake.connected_ = false;
-    ++fake.disconnects_;
-    fake.groups_.clear();
-    fake.field_groups_.clear();
-    fake.field_group_names_.clear();
-    fake.watches_.clear();
-    fake.changed_.notify_all();
-    return DCGM_ST_OK;
-  }
-
-  static dcgmReturn_t AllDevices(dcgmHandle_t, uint32_t* ids, int* count) {
-    return Connected("dcgmGetAllDevices", [&](FakeDcgm& fake) {
-      *count = static_cast<int>(fake.gpus.size());
-      for (size_t i = 0; i < std::min<size_t>(fake.gpus.size(), DCGM_MAX_NUM_DEVICES); ++i) {
-        ids[i] = fake.gpus[i].gpu_id;
-      }
+    return Call("dcgmDisconnect", {}, [](FakeDcgm& fake) {
+      fake.DisconnectLocked();
       return DCGM_ST_OK;
     });
   }
 
+  static dcgmReturn_t AllDevices(dcgmHandle_t, uint32_t* ids, int* count) {
+    return Connected(
+        "dcgmGetAllDevices", {{ids, sizeof(uint32_t) * DCGM_MAX_NUM_DEVICES}, Whole(count)},
+        [&](FakeDcgm& fake) {
+          *count = static_cast<int>(fake.gpus.size());
+          for (size_t i = 0; i < std::min<size_t>(fake.gpus.size(), DCGM_MAX_NUM_DEVICES); ++i) {
+            ids[i] = fake.gpus[i].gpu_id;
+          }
+          return DCGM_ST_OK;
+        });
+  }
+
   static dcgmReturn_t GpuStatus(dcgmHandle_t, uint32_t gpu, DcgmEntityStatus_t* status) {
-    return Connected("dcgmGetGpuStatus", [&](FakeDcgm& fake) {
+    return Connected("dcgmGetGpuStatus", {Whole(status)}, [&](FakeDcgm& fake) {
       const auto found = std::ranges::find(fake.gpus, gpu, &FakeGpu::gpu_id);
       *status = found == fake.gpus.end() ? DcgmEntityStatusUnknown : found->status;
       return DCGM_ST_OK;
@@ -133,30 +157,31 @@ struct FakeDcgmFunctions {
   }
 
   static dcgmReturn_t Attributes(dcgmHandle_t, uint32_t gpu, dcgmDeviceAttributes_v3* attributes) {
-    return Connected("dcgmGetDeviceAttributes", [&](FakeDcgm& fake) -> dcgmReturn_t {
-      if (attributes->version != dcgmDeviceAttributes_version3) {
-        return DCGM_ST_VER_MISMATCH;
-      }
-      const auto found = std::ranges::find(fake.gpus, gpu, &FakeGpu::gpu_id);
-      const bool is_there = found != fake.gpus.end() && found->status != DcgmEntityStatusLost;
-      const auto text = [&](const std::string& known) {
-        return is_there ? known : std::string(DCGM_STR_BLANK);
-      };
-      const FakeGpu facts = found == fake.gpus.end() ? FakeGpu{} : *found;
-      dcgmDeviceIdentifiers_v1& who = attributes->identifiers;
-      PutText(who.uuid, text(facts.uuid));
-      PutText(who.pciBusId, text(facts.pci_bus_id));
-      PutText(who.deviceName, text(facts.model));
-      PutText(who.serial, text(facts.serial.empty() ? DCGM_STR_NOT_SUPPORTED : facts.serial));
-      PutText(who.vbios, text(facts.vbios_version));
-      PutText(who.driverVersion, fake.driver_version);
-      attributes->settings.migModeEnabled = facts.mig_enabled ? 1 : 0;
-      return DCGM_ST_OK;
-    });
+    return Connected(
+        "dcgmGetDeviceAttributes", {Whole(attributes)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
+          if (attributes->version != dcgmDeviceAttributes_version3) {
+            return DCGM_ST_VER_MISMATCH;
+          }
+          const auto found = std::ranges::find(fake.gpus, gpu, &FakeGpu::gpu_id);
+          const bool is_there = found != fake.gpus.end() && found->status != DcgmEntityStatusLost;
+          const auto text = [&](const std::string& known) {
+            return is_there ? known : std::string(DCGM_STR_BLANK);
+          };
+          const FakeGpu facts = found == fake.gpus.end() ? FakeGpu{} : *found;
+          dcgmDeviceIdentifiers_v1& who = attributes->identifiers;
+          PutText(who.uuid, text(facts.uuid));
+          PutText(who.pciBusId, text(facts.pci_bus_id));
+          PutText(who.deviceName, text(facts.model));
+          PutText(who.serial, text(facts.serial.empty() ? DCGM_STR_NOT_SUPPORTED : facts.serial));
+          PutText(who.vbios, text(facts.vbios_version));
+          PutText(who.driverVersion, fake.driver_version);
+          attributes->settings.migModeEnabled = facts.mig_enabled ? 1 : 0;
+          return DCGM_ST_OK;
+        });
   }
 
   static dcgmReturn_t GroupCreate(dcgmHandle_t, dcgmGroupType_t, const char*, dcgmGpuGrp_t* group) {
-    return Connected("dcgmGroupCreate", [&](FakeDcgm& fake) {
+    return Connected("dcgmGroupCreate", {Whole(group)}, [&](FakeDcgm& fake) {
       *group = fake.next_id_++;
       fake.groups_[*group] = {};
       return DCGM_ST_OK;
@@ -165,7 +190,7 @@ struct FakeDcgmFunctions {
 
   static dcgmReturn_t GroupAdd(dcgmHandle_t, dcgmGpuGrp_t group, int entity_group,
                                uint32_t entity) {
-    return Connected("dcgmGroupAddEntity", [&](FakeDcgm& fake) -> dcgmReturn_t {
+    return Connected("dcgmGroupAddEntity", {}, [&](FakeDcgm& fake) -> dcgmReturn_t {
       const auto found = fake.groups_.find(group);
       if (found == fake.groups_.end()) {
         return DCGM_ST_NOT_CONFIGURED;
@@ -189,7 +214,7 @@ struct FakeDcgmFunctions {
   }
 
   static dcgmReturn_t GroupDestroy(dcgmHandle_t, dcgmGpuGrp_t group) {
-    return Connected("dcgmGroupDestroy", [&](FakeDcgm& fake) -> dcgmReturn_t {
+    return Connected("dcgmGroupDestroy", {}, [&](FakeDcgm& fake) -> dcgmReturn_t {
       return fake.groups_.erase(group) == 1 ? static_cast<dcgmReturn_t>(DCGM_ST_OK)
                                             : static_cast<dcgmReturn_t>(DCGM_ST_NOT_CONFIGURED);
     });
@@ -197,25 +222,26 @@ struct FakeDcgmFunctions {
 
   static dcgmReturn_t FieldGroupCreate(dcgmHandle_t, int count, const uint16_t* fields,
                                        const char* name, dcgmFieldGrp_t* field_group) {
-    return Connected("dcgmFieldGroupCreate", [&](FakeDcgm& fake) -> dcgmReturn_t {
-      const std::vector<uint16_t> ids(fields, fields + count);
-      const bool has_unknown = std::ranges::any_of(ids, [&](uint16_t id) {
-        return fake.unknown_fields.contains(id) || fake.engine_unknown.contains(id);
-      });
-      if (count < 1 || count > 127 || has_unknown) {
-        return DCGM_ST_BADPARAM;
-      }
-      if (!fake.field_group_names_.insert(name).second) {
-        return DCGM_ST_DUPLICATE_KEY;
-      }
-      *field_group = fake.next_id_++;
-      fake.field_groups_[*field_group] = ids;
-      return DCGM_ST_OK;
-    });
+    return Connected(
+        "dcgmFieldGroupCreate", {Whole(field_group)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
+          const std::vector<uint16_t> ids(fields, fields + count);
+          const bool has_unknown = std::ranges::any_of(ids, [&](uint16_t id) {
+            return fake.unknown_fields.contains(id) || fake.engine_unknown.contains(id);
+          });
+          if (count < 1 || count > 127 || has_unknown) {
+            return DCGM_ST_BADPARAM;
+          }
+          if (!fake.field_group_names_.insert(name).second) {
+            return DCGM_ST_DUPLICATE_KEY;
+          }
+          *field_group = fake.next_id_++;
+          fake.field_groups_[*field_group] = ids;
+          return DCGM_ST_OK;
+        });
   }
 
   static dcgmReturn_t FieldGroupDestroy(dcgmHandle_t, dcgmFieldGrp_t field_group) {
-    return Connected("dcgmFieldGroupDestroy", [&](FakeDcgm& fake) -> dcgmReturn_t {
+    return Connected("dcgmFieldGroupDestroy", {}, [&](FakeDcgm& fake) -> dcgmReturn_t {
       return fake.field_groups_.erase(field_group) == 1
                  ? static_cast<dcgmReturn_t>(DCGM_ST_OK)
                  : static_cast<dcgmReturn_t>(DCGM_ST_NO_DATA);
@@ -224,7 +250,7 @@ struct FakeDcgmFunctions {
 
   static dcgmReturn_t Watch(dcgmHandle_t, dcgmGpuGrp_t group, dcgmFieldGrp_t field_group,
                             long long period_us, double keep_s, int) {
-    return Connected("dcgmWatchFields", [&](FakeDcgm& fake) -> dcgmReturn_t {
+    return Connected("dcgmWatchFields", {}, [&](FakeDcgm& fake) -> dcgmReturn_t {
       if (!fake.groups_.contains(group)) {
         return DCGM_ST_NOT_CONFIGURED;
       }
@@ -242,7 +268,7 @@ struct FakeDcgmFunctions {
   }
 
   static dcgmReturn_t Unwatch(dcgmHandle_t, dcgmGpuGrp_t group, dcgmFieldGrp_t field_group) {
-    return Connected("dcgmUnwatchFields", [&](FakeDcgm& fake) {
+    return Connected("dcgmUnwatchFields", {}, [&](FakeDcgm& fake) {
       std::erase_if(fake.watches_, [&](const FakeDcgm::Watch& watch) {
         return watch.group == group && watch.fields == field_group;
       });
@@ -254,79 +280,84 @@ struct FakeDcgmFunctions {
   static dcgmReturn_t Latest(dcgmHandle_t, dcgmGroupEntityPair_t* entities, uint32_t entity_count,
                              uint16_t* fields, uint32_t field_count, uint32_t flags,
                              dcgmFieldValue_v2* values) {
-    return Connected("dcgmEntitiesGetLatestValues", [&](FakeDcgm& fake) -> dcgmReturn_t {
-      fake.live_flags_.push_back(flags);
-      const uint32_t limit = fake.generation == DcgmGeneration::k3 ? 64 : 1024;
-      if (entity_count == 0 || field_count == 0 || entity_count > limit || field_count > 128) {
-        return DCGM_ST_BADPARAM;
-      }
-      const uint32_t count = entity_count * field_count;
-      for (uint32_t i = 0; i < count - (fake.omit_last_reply ? 1 : 0); ++i) {
-        const dcgmGroupEntityPair_t& entity = entities[i / field_count];
-        const uint16_t field = fields[i % field_count];
-        if (fake.unknown_fields.contains(field) || fake.engine_unknown.contains(field)) {
-          return DCGM_ST_GENERIC_ERROR;
-        }
-        values[fake.reverse_replies ? count - 1 - i : i] = fake.Answer(
-            entity.entityGroupId, entity.entityId, field, (flags & DCGM_FV_FLAG_LIVE_DATA) != 0);
-      }
-      return DCGM_ST_OK;
-    });
+    return Connected(
+        "dcgmEntitiesGetLatestValues", {{values, sizeof(*values) * entity_count * field_count}},
+        [&](FakeDcgm& fake) -> dcgmReturn_t {
+          fake.live_flags_.push_back(flags);
+          const uint32_t limit = fake.generation == DcgmGeneration::k3 ? 64 : 1024;
+          if (entity_count == 0 || field_count == 0 || entity_count > limit || field_count > 128) {
+            return DCGM_ST_BADPARAM;
+          }
+          const uint32_t count = entity_count * field_count;
+          for (uint32_t i = 0; i < count - (fake.omit_last_reply ? 1 : 0); ++i) {
+            const dcgmGroupEntityPair_t& entity = entities[i / field_count];
+            const uint16_t field = fields[i % field_count];
+            if (fake.unknown_fields.contains(field) || fake.engine_unknown.contains(field)) {
+              return DCGM_ST_GENERIC_ERROR;
+            }
+            values[fake.reverse_replies ? count - 1 - i : i] =
+                fake.Answer(entity.entityGroupId, entity.entityId, field,
+                            (flags & DCGM_FV_FLAG_LIVE_DATA) != 0);
+          }
+          return DCGM_ST_OK;
+        });
   }
 
   static dcgmReturn_t Version(dcgmVersionInfo_v2* version) {
-    return Call("dcgmVersionInfo", [&](FakeDcgm&) {
+    return Call("dcgmVersionInfo", {Whole(version)}, [&](FakeDcgm&) {
       PutText(version->rawBuildInfoString, "version:4.6.0;arch:x86_64;buildtype:Release");
       return DCGM_ST_OK;
     });
   }
 
   static dcgmReturn_t EngineVersion(dcgmHandle_t, dcgmVersionInfo_v2* version) {
-    return Connected("dcgmHostengineVersionInfo", [&](FakeDcgm& fake) {
+    return Connected("dcgmHostengineVersionInfo", {Whole(version)}, [&](FakeDcgm& fake) {
       PutText(version->rawBuildInfoString, "arch:x86_64;version:" + fake.version + ";crc:1");
       return DCGM_ST_OK;
     });
   }
 
   static dcgmReturn_t Hierarchy(dcgmHandle_t, dcgmMigHierarchy_v2* hierarchy) {
-    return Connected("dcgmGetGpuInstanceHierarchy", [&](FakeDcgm& fake) -> dcgmReturn_t {
-      if (hierarchy->version != dcgmMigHierarchy_version2) {
-        return DCGM_ST_VER_MISMATCH;
-      }
-      hierarchy->count = 0;
-      const auto add = [&](dcgmGroupEntityPair_t entity, dcgmGroupEntityPair_t parent,
-                           uint32_t gpu_instance_id, uint32_t compute_instance_id) {
-        dcgmMigHierarchyInfo_v2& entry = hierarchy->entityList[hierarchy->count++];
-        entry = {};
-        entry.entity = entity;
-        entry.parent = parent;
-        entry.info.nvmlInstanceId = gpu_instance_id;
-        entry.info.nvmlComputeInstanceId = compute_instance_id;
-      };
-      for (const FakeGpuInstance& instance : fake.instances) {
-        add({DCGM_FE_GPU_I, instance.entity_id}, {DCGM_FE_GPU, instance.gpu_id},
-            instance.gpu_instance_id, 0xffffffffU);
-        for (const auto& [entity, id] : instance.compute_instances) {
-          add({DCGM_FE_GPU_CI, entity}, {DCGM_FE_GPU_I, instance.entity_id},
-              instance.gpu_instance_id, id);
-        }
-      }
-      return DCGM_ST_OK;
-    });
+    return Connected(
+        "dcgmGetGpuInstanceHierarchy", {Whole(hierarchy)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
+          if (hierarchy->version != dcgmMigHierarchy_version2) {
+            return DCGM_ST_VER_MISMATCH;
+          }
+          hierarchy->count = 0;
+          const auto add = [&](dcgmGroupEntityPair_t entity, dcgmGroupEntityPair_t parent,
+                               uint32_t gpu_instance_id, uint32_t compute_instance_id) {
+            dcgmMigHierarchyInfo_v2& entry = hierarchy->entityList[hierarchy->count++];
+            entry = {};
+            entry.entity = entity;
+            entry.parent = parent;
+            entry.info.nvmlInstanceId = gpu_instance_id;
+            entry.info.nvmlComputeInstanceId = compute_instance_id;
+          };
+          for (const FakeGpuInstance& instance : fake.instances) {
+            add({DCGM_FE_GPU_I, instance.entity_id}, {DCGM_FE_GPU, instance.gpu_id},
+                instance.gpu_instance_id, 0xffffffffU);
+            for (const auto& [entity, id] : instance.compute_instances) {
+              add({DCGM_FE_GPU_CI, entity}, {DCGM_FE_GPU_I, instance.entity_id},
+                  instance.gpu_instance_id, id);
+            }
+          }
+          return DCGM_ST_OK;
+        });
   }
 
   static dcgmReturn_t MetricGroups(dcgmHandle_t, dcgmProfGetMetricGroups_v3* groups) {
-    return Connected("dcgmProfGetSupportedMetricGroups", [&](FakeDcgm& fake) -> dcgmReturn_t {
-      if (fake.profiling_fields.empty()) {
-        return DCGM_ST_MODULE_NOT_LOADED;
-      }
-      groups->numMetricGroups = 1;
-      groups->metricGroups[0] = {};
-      for (const uint16_t id : fake.profiling_fields) {
-        groups->metricGroups[0].fieldIds[groups->metricGroups[0].numFieldIds++] = id;
-      }
-      return DCGM_ST_OK;
-    });
+    return Connected(
+        "dcgmProfGetSupportedMetricGroups", {Whole(groups)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
+          if (fake.profiling_fields.empty()) {
+            return DCGM_ST_MODULE_NOT_LOADED;
+          }
+          groups->numMetricGroups = 1;
+          groups->metricGroups[0] = {};
+          for (const uint16_t id : fake.profiling_fields) {
+            groups->metricGroups[0].fieldIds[groups->metricGroups[0].numFieldIds++] = id;
+          }
+          return DCGM_ST_OK;
+        });
   }
 };
 

@@ -59,6 +59,18 @@ void FakeDcgm::Fail(const std::string& symbol, dcgmReturn_t code, int times) {
 void FakeDcgm::Heal(const std::string& symbol) {
   const std::lock_guard<std::mutex> lock(mutex_);
   failures_.erase(symbol);
+  faults_.erase(symbol);
+  FreeLocked([&](const Blocked& call) { return call.symbol == symbol; });
+}
+
+void FakeDcgm::Inject(const std::string& symbol, FakeFault fault) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  faults_[symbol] = std::move(fault);
+}
+
+void FakeDcgm::Free(const std::string& symbol) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  FreeLocked([&](const Blocked& call) { return call.symbol == symbol; });
 }
 
 void FakeDcgm::Hang(const std::string& symbol) {
@@ -68,35 +80,106 @@ void FakeDcgm::Hang(const std::string& symbol) {
 
 void FakeDcgm::AwaitHanging() {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] { return hanging_ > 0; });
+  changed_.wait(lock, [&] { return !blocked_.empty(); });
 }
 
 void FakeDcgm::Kill() {
   const std::lock_guard<std::mutex> lock(mutex_);
+  KillLocked();
+}
+
+void FakeDcgm::SetDown(bool down) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  down_ = down;
+  if (down) {
+    KillLocked();
+  }
+}
+
+void FakeDcgm::KillLocked() {
   connected_ = false;
-  groups_.clear();
-  field_groups_.clear();
-  field_group_names_.clear();
-  watches_.clear();
+  ForgetGroupsLocked();
 }
 
 void FakeDcgm::ForgetGroups() {
   const std::lock_guard<std::mutex> lock(mutex_);
+  ForgetGroupsLocked();
+}
+
+void FakeDcgm::ForgetGroupsLocked() {
   groups_.clear();
   field_groups_.clear();
   field_group_names_.clear();
   watches_.clear();
 }
 
-dcgmReturn_t FakeDcgm::Enter(const std::string& symbol, std::unique_lock<std::mutex>& lock) {
-  calls_.push_back(symbol);
-  if (to_hang_.erase(symbol) == 1) {
-    ++hanging_;
-    changed_.notify_all();
-    const uint64_t before = disconnects_;
-    changed_.wait(lock, [&] { return disconnects_ != before; });
-    --hanging_;
+template <typename Predicate>
+void FakeDcgm::FreeLocked(Predicate is_meant) {
+  for (Blocked& call : blocked_) {
+    if (!call.is_free && is_meant(call)) {
+      call.is_free = true;
+      if (on_block) {
+        on_block(call.thread, false);
+      }
+    }
+  }
+  changed_.notify_all();
+}
+
+void FakeDcgm::DisconnectLocked() {
+  KillLocked();
+  FreeLocked([](const Blocked& call) { return call.until_disconnect; });
+}
+
+void FakeDcgm::Block(const std::string& symbol, bool until_disconnect,
+                     std::unique_lock<std::mutex>& lock) {
+  const auto self =
+      blocked_.insert(blocked_.end(), {symbol, until_disconnect, std::this_thread::get_id()});
+  if (on_block) {
+    on_block(self->thread, true);
+  }
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return self->is_free; });
+  blocked_.erase(self);
+}
+
+// What `symbol` was told to meet; 0 when it shall go on.
+dcgmReturn_t FakeDcgm::Meet(const std::string& symbol, std::unique_lock<std::mutex>& lock) {
+  const auto found = faults_.find(symbol);
+  if (found == faults_.end()) {
+    return DCGM_ST_OK;
+  }
+  const dcgmReturn_t code = found->second.code;
+  const FakeFault::Block block = found->second.block;
+  if (found->second.kills_engine) {
+    down_ = true;
+    KillLocked();
     return DCGM_ST_CONNECTION_NOT_VALID;
+  }
+  if (block != FakeFault::Block::kNone) {
+    Block(symbol, block == FakeFault::Block::kUntilDisconnect, lock);
+  }
+  return code;
+}
+
+void FakeDcgm::SpoilLocked(const std::string& symbol, std::initializer_list<FakeOut> outs) {
+  const auto found = faults_.find(symbol);
+  if (found != faults_.end() && found->second.spoil) {
+    found->second.spoil(std::span(outs.begin(), outs.size()));
+  }
+}
+
+dcgmReturn_t FakeDcgm::Enter(const std::string& symbol, std::unique_lock<std::mutex>& lock) {
+  called_.insert(symbol);
+  if (symbol.starts_with("dcgm")) {  // The two others reach no engine.
+    calls_.push_back(symbol);
+  }
+  if (to_hang_.erase(symbol) == 1) {
+    Block(symbol, true, lock);
+    return DCGM_ST_CONNECTION_NOT_VALID;
+  }
+  if (const dcgmReturn_t code = Meet(symbol, lock); code != DCGM_ST_OK) {
+    return code;
   }
   const auto found = failures_.find(symbol);
   if (found == failures_.end() || found->second.times == 0) {
@@ -132,7 +215,7 @@ dcgmFieldValue_v2 FakeDcgm::Answer(int group, uint32_t entity, uint16_t field, b
   dcgmFieldValue_v2 raw = MakeRawValue(group, entity, field);
   if (is_watched && found != values_.end()) {
     raw = found->second;
-  } else {
+  } else if (!is_watched || !measure || !measure(raw)) {
     raw.status = is_watched ? DCGM_ST_NO_DATA : DCGM_ST_NOT_WATCHED;
     PutBlank(raw);
   }
@@ -147,6 +230,11 @@ std::vector<std::string> FakeDcgm::calls() const {
   return calls_;
 }
 
+std::set<std::string> FakeDcgm::called() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return called_;
+}
+
 int FakeDcgm::CountOf(const std::string& symbol) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return static_cast<int>(std::ranges::count(calls_, symbol));
@@ -154,8 +242,9 @@ int FakeDcgm::CountOf(const std::string& symbol) const {
 
 void FakeDcgm::ForgetCalls() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  calls_.clear();
-  live_flags_.clear();
+  called_.clear();
+  std::vector<std::string>().swap(calls_);  // With its memory: a test may count that.
+  std::vector<uint32_t>().swap(live_flags_);
 }
 
 bool FakeDcgm::IsWatched(int group, uint32_t entity, uint16_t field) const {

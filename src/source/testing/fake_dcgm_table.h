@@ -2,21 +2,26 @@
 //
 // A test adds devices and raw values, hands Library() to a DcgmSource, and asks afterwards which
 // calls were made.  Watches are followed: a value is told only for a device and field that are
-// watched.  Calls can be told to fail, or to hang until dcgmDisconnect frees them.  The vendor's
-// functions take no context, so that one FakeDcgm may live at a time in a process.  Thread safe.
+// watched.  Calls can be told to fail, to hang, to answer garbage, or to take the engine with them
+// (fake_fault.h).  The vendor's functions take no context, so that one FakeDcgm may live at a time
+// in a process.  Thread safe.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <list>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
 #include "abi/load.h"
+#include "source/testing/fake_fault.h"
 
 namespace podgpu {
 
@@ -84,14 +89,26 @@ class FakeDcgm {
   void Hang(const std::string& symbol);
   void AwaitHanging();  // Until such a call hangs.
 
+  // Every call of `symbol` meets `fault` until Heal.
+  void Inject(const std::string& symbol, FakeFault fault);
+  // Lets the calls that block now go on; the next ones block again.
+  void Free(const std::string& symbol);
+  // Told under the fake's lock when a call of `thread` begins to block, and when it is let go.
+  std::function<void(std::thread::id thread, bool blocks)> on_block;
+  // Makes the reply for a watched cell that no test has set; false: there is no sample.
+  std::function<bool(abi::dcgmFieldValue_v2&)> measure;
+
   // Kills the engine: everything answers -21 until the next connect; groups are gone.
   void Kill();
+  // Kills the engine, and no connect succeeds until it is up again.
+  void SetDown(bool down);
   // Forgets groups and watches but keeps the connection, as an engine does that restarted behind a
   // proxy.
   void ForgetGroups();
 
-  // Symbols in the order of their calls.
+  // Symbols that reach an engine, in the order of their calls.
   std::vector<std::string> calls() const;
+  std::set<std::string> called() const;  // All symbols.
   int CountOf(const std::string& symbol) const;
   void ForgetCalls();
   // What is watched now, and how.
@@ -122,9 +139,23 @@ class FakeDcgm {
     abi::dcgmReturn_t code;
     int times;
   };
+  struct Blocked {
+    std::string symbol;
+    bool until_disconnect;
+    std::thread::id thread;
+    bool is_free = false;
+  };
 
   // Notes the call and gives the code it shall answer before doing anything.  May hang.
   abi::dcgmReturn_t Enter(const std::string& symbol, std::unique_lock<std::mutex>& lock);
+  abi::dcgmReturn_t Meet(const std::string& symbol, std::unique_lock<std::mutex>& lock);
+  void Block(const std::string& symbol, bool until_disconnect, std::unique_lock<std::mutex>& lock);
+  template <typename Predicate>
+  void FreeLocked(Predicate is_meant);
+  void SpoilLocked(const std::string& symbol, std::initializer_list<FakeOut> outs);
+  void KillLocked();
+  void ForgetGroupsLocked();
+  void DisconnectLocked();
   bool IsWatchedLocked(const Key& key) const;
   abi::dcgmFieldValue_v2 Answer(int group, uint32_t entity, uint16_t field, bool live) const;
 
@@ -134,15 +165,17 @@ class FakeDcgm {
   std::map<Key, std::function<void(abi::dcgmFieldValue_v2&)>> changes_;
   std::map<std::string, Failure> failures_;
   std::set<std::string> to_hang_;
-  int hanging_ = 0;
-  uint64_t disconnects_ = 0;
+  std::map<std::string, FakeFault> faults_;
+  std::list<Blocked> blocked_;
   bool connected_ = false;
+  bool down_ = false;
   uint64_t next_id_ = 2;
   std::map<uint64_t, Group> groups_;
   std::map<uint64_t, std::vector<uint16_t>> field_groups_;
   std::set<std::string> field_group_names_;
   std::vector<Watch> watches_;
   std::vector<std::string> calls_;
+  std::set<std::string> called_;
   std::string last_address_;
   uint32_t last_timeout_ms_ = 0;
   std::vector<uint32_t> live_flags_;
