@@ -1,0 +1,109 @@
+#include "tests/matrix/device_lines.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <vector>
+
+#include "base/text.h"
+#include "exporter/self_metrics.h"
+
+namespace podgpu {
+namespace {
+
+// Labels that say who or whose a device is; garbage in an identity may change them.
+constexpr std::array<std::string_view, 13> kIdentityLabels = {"UUID",
+                                                              "pci_bus_id",
+                                                              "device",
+                                                              "modelName",
+                                                              "Hostname",
+                                                              "DCGM_FI_DRIVER_VERSION",
+                                                              "container",
+                                                              "namespace",
+                                                              "GPU_I_PROFILE",
+                                                              "pod",
+                                                              "pod_uid",
+                                                              "hostname",
+                                                              "exported_namespace"};
+
+constexpr std::array<std::string_view, 6> kFactFamilies = {
+    "podgpu_gpu_state", "podgpu_gpus_expected",   "podgpu_gpus_present",
+    "podgpu_gpu_info",  "podgpu_allocation_info", "podgpu_gpu_instance_info"};
+
+bool IsSelf(std::string_view family) {
+  static const std::vector<SlotFamilyDoc> docs = SlotFamilyDocs();
+  return std::ranges::any_of(docs, [&](const SlotFamilyDoc& doc) {
+    return doc.view == SlotView::kSelf && doc.name == family;
+  });
+}
+
+// `line` without the labels of identity.
+std::string Reduced(std::string_view line) {
+  const size_t open = line.find('{');
+  if (open == std::string_view::npos) {
+    return std::string(line);
+  }
+  std::string reduced(line.substr(0, open + 1));
+  size_t at = open + 1;
+  while (at < line.size() && line[at] != '}') {
+    const size_t equals = line.find('=', at);
+    const std::string_view name = line.substr(at, equals - at);
+    size_t end = equals + 2;
+    while (line[end] != '"') {
+      end += line[end] == '\\' ? size_t{2} : size_t{1};
+    }
+    ++end;
+    if (std::ranges::find(kIdentityLabels, name) == kIdentityLabels.end()) {
+      reduced.append(line.substr(at, end - at)).append(",");
+    }
+    at = line[end] == ',' ? end + 1 : end;
+  }
+  return reduced.append(line.substr(at));
+}
+
+template <typename Visit>
+void ForEachSample(std::string_view page, Visit visit) {
+  for (const std::string_view line : Split(page, '\n')) {
+    if (!line.empty() && line[0] != '#') {
+      visit(line, line.substr(0, line.find_first_of("{ ")));
+    }
+  }
+}
+
+}  // namespace
+
+DeviceLines DeviceLinesOf(std::string_view page) {
+  DeviceLines lines;
+  ForEachSample(page, [&](std::string_view line, std::string_view family) {
+    if (IsSelf(family)) {
+      return;
+    }
+    lines.whole.emplace(line);
+    if (std::ranges::find(kFactFamilies, family) == kFactFamilies.end()) {
+      lines.measured.insert(Reduced(line));
+    }
+  });
+  return lines;
+}
+
+std::string NumberOf(std::string_view page, std::string_view series) {
+  std::string number;
+  ForEachSample(page, [&](std::string_view line, std::string_view /*family*/) {
+    if (line.size() > series.size() && line.starts_with(series) && line[series.size()] == ' ') {
+      number = line.substr(series.size() + 1);
+    }
+  });
+  return number;
+}
+
+double SumOf(std::string_view page, std::string_view wanted) {
+  double sum = 0;
+  ForEachSample(page, [&](std::string_view line, std::string_view family) {
+    if (family == wanted) {
+      sum += std::strtod(std::string(line.substr(line.rfind(' ') + 1)).c_str(), nullptr);
+    }
+  });
+  return sum;
+}
+
+}  // namespace podgpu

@@ -1,0 +1,173 @@
+// The fault matrix: every vendor call that the exporter makes, and every fault that it can meet.
+//
+// Rows are recorded: the program is run through start, steady reading, a new MIG layout and the
+// death of the engine, embedded and remote, and each symbol that is called in a scene is a row of
+// that scene, a test of its own.  So a call that is added joins by itself.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "absl/strings/str_format.h"
+#include <gtest/gtest.h>
+
+#include "base/log.h"
+#include "tests/matrix/dcgm_vendor.h"
+#include "tests/matrix/fault_case.h"
+#include "tests/matrix/live_heap.h"
+
+namespace podgpu {
+namespace {
+
+// More than a hundred cases of a row may leave behind: texts and tables that have grown once.
+constexpr int64_t kHeapSlackBytes = 16 << 10;
+constexpr size_t kWarmUpCases = 3;
+
+// A symbol meets every code in its first row; in its others, one of so many.
+constexpr size_t kFewCodes = 7;
+
+struct Row {
+  const Vendor* vendor;
+  const Reference* reference;
+  size_t mode;
+  Scene scene;
+  std::string symbol;
+  size_t number;   // Among all rows.
+  bool has_codes;  // Takes every code; else one in kFewCodes, each row others.
+
+  std::string Name() const {
+    return absl::StrFormat("%s, %s, %s", vendor->modes[mode], SceneName(scene), symbol);
+  }
+};
+
+struct Totals {
+  size_t rows = 0;
+  size_t cases = 0;
+  size_t failed = 0;
+  std::set<std::string> symbols;
+};
+Totals& Sum() {
+  static Totals totals;
+  return totals;
+}
+
+class RowTest : public ::testing::Test {
+ public:
+  explicit RowTest(Row row) : row_(std::move(row)) {}
+
+  void TestBody() override {
+    ++Sum().rows;
+    Sum().symbols.insert(row_.symbol);
+    size_t codes = row_.number;
+    std::optional<int64_t> first_heap;
+    for (const FaultColumn& column : row_.vendor->columns(row_.symbol)) {
+      if (column.kind != FaultKind::kCode || row_.has_codes || ++codes % kFewCodes == 0) {
+        RunOne(column);
+      }
+      if (cases_ == kWarmUpCases && !first_heap) {
+        first_heap = HeapOfFreshEngine();
+      }
+    }
+    const std::optional<int64_t> last_heap = HeapOfFreshEngine();
+    if (LiveHeapIsCounted() && first_heap && last_heap) {
+      EXPECT_LE(*last_heap, *first_heap + kHeapSlackBytes)
+          << row_.Name() << ": the heap has grown over " << cases_ << " cases";
+    }
+  }
+
+ private:
+  void RunOne(const FaultColumn& column) {
+    ++Sum().cases;
+    ++cases_;
+    if (node_ == nullptr) {
+      node_ = std::make_unique<MatrixNode>(*row_.vendor, row_.mode);
+      if (row_.scene != Scene::kStart) {
+        node_->Start();
+        ASSERT_TRUE(AwaitHealthy(*node_, *row_.reference, 1)) << row_.Name();
+        node_->Fetch("/metrics");  // The connection that stays is among the descriptors.
+      }
+    }
+    const std::vector<std::string> complaints =
+        RunCase(*node_, {row_.scene, row_.symbol, column}, *row_.reference);
+    for (const std::string& complaint : complaints) {
+      ADD_FAILURE() << row_.Name() << " x " << column.name << ": " << complaint;
+    }
+    Sum().failed += complaints.empty() ? 0U : 1U;
+    if (!complaints.empty() || row_.scene == Scene::kStart) {
+      node_.reset();
+      return;
+    }
+    node_->vendor().forget_calls();
+  }
+
+  // Live bytes once the fake engine, which remembers what was not given back to it, has begun anew.
+  std::optional<int64_t> HeapOfFreshEngine() {
+    if (node_ == nullptr) {
+      return std::nullopt;
+    }
+    node_->vendor().set_down(true);
+    node_->Step();
+    node_->vendor().set_down(false);
+    EXPECT_TRUE(AwaitHealthy(*node_, *row_.reference, 2)) << row_.Name();
+    node_->vendor().forget_calls();
+    return LiveHeapBytes();
+  }
+
+  const Row row_;
+  std::unique_ptr<MatrixNode> node_;  // Serves case after case until one fails.
+  size_t cases_ = 0;
+};
+
+void RegisterRows(const Vendor& vendor, const Reference& reference) {
+  std::set<std::string> called;
+  size_t number = 0;
+  for (size_t mode = 0; mode < vendor.modes.size(); ++mode) {
+    for (const Scene scene : kScenes) {
+      for (const std::string& symbol : RecordCalls(vendor, mode, scene)) {
+        const bool is_new = called.insert(symbol).second;
+        if (mode >= 2 && !is_new) {
+          continue;  // This way of reaching the engine differs by its own calls alone.
+        }
+        const Row row{&vendor, &reference, mode, scene, symbol, number++, is_new};
+        ::testing::RegisterTest("FaultMatrix", row.Name().c_str(), nullptr, nullptr, __FILE__,
+                                __LINE__, [row] { return new RowTest(row); });
+      }
+    }
+  }
+  std::vector<std::string> uncalled;
+  std::ranges::set_difference(vendor.symbols, called, std::back_inserter(uncalled));
+  std::erase_if(uncalled, [&](const std::string& name) { return vendor.optional.contains(name); });
+  ::testing::RegisterTest("FaultMatrixRows", (vendor.name + ": every symbol is called").c_str(),
+                          nullptr, nullptr, __FILE__, __LINE__, [uncalled] {
+                            class Coverage : public ::testing::Test {
+                             public:
+                              explicit Coverage(std::vector<std::string> names)
+                                  : names_(std::move(names)) {}
+                              void TestBody() override {
+                                for (const std::string& name : names_) {
+                                  ADD_FAILURE() << name << " is in the table and never called";
+                                }
+                              }
+
+                             private:
+                              const std::vector<std::string> names_;
+                            };
+                            return new Coverage(uncalled);
+                          });
+}
+
+}  // namespace
+}  // namespace podgpu
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  podgpu::ConfigureLog(podgpu::LogLevel::kError, podgpu::LogForm::kText);
+  const podgpu::Vendor dcgm = podgpu::DcgmVendor();
+  const podgpu::Reference reference = podgpu::RecordReference(dcgm, 0);
+  podgpu::RegisterRows(dcgm, reference);
+  const int result = RUN_ALL_TESTS();
+  const podgpu::Totals& sum = podgpu::Sum();
+  std::printf("fault matrix: %zu calls in %zu rows, %zu cases, %s\n", sum.symbols.size(), sum.rows,
+              sum.cases,
+              sum.failed == 0 ? "all held" : (std::to_string(sum.failed) + " failed").c_str());
+  return result;
+}

@@ -1,0 +1,89 @@
+#include "tests/matrix/lockstep_clock.h"
+
+#include <algorithm>
+#include <sys/stat.h>
+
+#include "base/status.h"
+
+namespace podgpu {
+namespace {
+
+// How often a thread that has ended without a word is noticed.
+constexpr std::chrono::milliseconds kLookAgain{1};
+
+// The kernel counts a process's threads as links of this directory: one look, no listing.
+int Threads() {
+  struct stat status {};
+  PODGPU_CHECK(::stat("/proc/self/task", &status) == 0);
+  return static_cast<int>(status.st_nlink) - 2;
+}
+
+}  // namespace
+
+LockstepClock::LockstepClock(ThreadTally written_off)
+    : written_off_(std::move(written_off)), bystanders_(Threads()) {}
+
+Instant LockstepClock::Now() const {
+  const std::scoped_lock lock(changed_.mutex);
+  return now_;
+}
+
+WallTime LockstepClock::WallNow() const {
+  const std::scoped_lock lock(changed_.mutex);
+  return wall_;
+}
+
+bool LockstepClock::Wait(Instant deadline, const std::stop_token& stop, Wakeup* wakeup) {
+  const std::stop_callback on_stop(stop, [this] { changed_.Ring(); });
+  const Wakeup::Listener on_nudge(wakeup, changed_);
+  std::unique_lock lock(changed_.mutex);
+  workers_.insert(std::this_thread::get_id());
+  const auto self = sleepers_.insert(sleepers_.end(), {deadline, &stop, &on_nudge});
+  changed_.rung.notify_all();
+  changed_.rung.wait(
+      lock, [&] { return now_ >= deadline || stop.stop_requested() || on_nudge.is_nudged(); });
+  sleepers_.erase(self);
+  return !stop.stop_requested();
+}
+
+void LockstepClock::Advance(Duration step) {
+  const std::scoped_lock lock(changed_.mutex);
+  now_ += step;
+  wall_ += std::chrono::duration_cast<std::chrono::microseconds>(step);
+  changed_.rung.notify_all();
+}
+
+void LockstepClock::NoteWorker() {
+  const std::scoped_lock lock(changed_.mutex);
+  workers_.insert(std::this_thread::get_id());
+}
+
+void LockstepClock::NoteBlocked(std::thread::id thread, bool is_blocked) {
+  const std::scoped_lock lock(changed_.mutex);
+  const int change = is_blocked ? 1 : -1;
+  blocked_ += change;
+  blocked_alone_ += workers_.contains(thread) ? 0 : change;
+  changed_.rung.notify_all();
+}
+
+int LockstepClock::blocked() const {
+  const std::scoped_lock lock(changed_.mutex);
+  return blocked_;
+}
+
+bool LockstepClock::IsQuiet() const {
+  const auto asleep = std::ranges::count_if(sleepers_, [&](const Sleeper& sleeper) {
+    return sleeper.deadline > now_ && !sleeper.stop->stop_requested() &&
+           !sleeper.wakeup->is_nudged();
+  });
+  const int waiting = blocked_alone_ - *written_off_;
+  return asleep == std::ssize(sleepers_) && asleep + blocked_ + waiting >= Threads() - bystanders_;
+}
+
+void LockstepClock::AwaitQuiet() {
+  std::unique_lock lock(changed_.mutex);
+  while (!changed_.rung.wait_for(lock, kLookAgain, [&] { return IsQuiet(); })) {
+  }
+}
+
+}  // namespace podgpu

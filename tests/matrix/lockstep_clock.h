@@ -1,0 +1,60 @@
+// A clock for tests that must know when a whole program has nothing left to do.
+//
+// Moves only by Advance, as ManualClock does.  AwaitQuiet returns when every thread that works on
+// this clock sleeps on it until a later time, or is held up inside a fake, which says so by
+// NoteBlocked, or waits for one that is held up and was made for that one call
+// (base/foreign_calls.h).  The number of threads is read from the kernel, so that those that come
+// and go are waited for, too.  Thread safe; outlives every thread that waits on it.
+#pragma once
+
+#include <list>
+#include <set>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/foreign_calls.h"
+#include "base/wakeup.h"
+
+namespace podgpu {
+
+class LockstepClock final : public Clock {
+ public:
+  // Threads that live now, the caller among them, never count as workers.  `written_off` counts
+  // threads of single calls for which nobody waits any more.
+  explicit LockstepClock(ThreadTally written_off);
+
+  Instant Now() const override;
+  WallTime WallNow() const override;
+
+  void Advance(Duration step);
+  // `thread` is held up inside a fake, or is let go again.
+  void NoteBlocked(std::thread::id thread, bool is_blocked);
+  // The calling thread is one that will sleep on this clock, though it has not done so yet.
+  void NoteWorker();
+  // One more thread that does not work on this clock, such as a server's.
+  void NoteBystander() { ++bystanders_; }
+  // Of one test thread: waits until all workers sleep or are held up.
+  void AwaitQuiet();
+  int blocked() const;
+
+ private:
+  struct Sleeper {
+    Instant deadline;
+    const std::stop_token* stop = nullptr;
+    const Wakeup::Listener* wakeup = nullptr;
+  };
+  bool Wait(Instant deadline, const std::stop_token& stop, Wakeup* wakeup) override;
+  bool IsQuiet() const;  // With the mutex of changed_ held.
+
+  const ThreadTally written_off_;
+  int bystanders_;
+  mutable Alarm changed_;  // Its mutex guards all below.
+  Instant now_{};
+  WallTime wall_{std::chrono::seconds(1'700'000'000)};
+  std::list<Sleeper> sleepers_;
+  std::set<std::thread::id> workers_;  // Threads that have slept on this clock, or said they will.
+  int blocked_ = 0;
+  int blocked_alone_ = 0;  // Of these, threads that were made for one call.
+};
+
+}  // namespace podgpu
