@@ -205,8 +205,7 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
       "argument %s ends the flags; it is ignored%s. Begin flags with a dash, or "
       "remove it",
       Quoted(ignored.front()),
-      ignored.size() == 1 ? ""
-                          : absl::StrFormat(", and so are the %d behind it", ignored.size() - 1))};
+      ignored.size() == 1 ? "" : absl::StrFormat(", with the %d behind it", ignored.size() - 1))};
 }
 
 std::string HostnameLabelValue(const NodeCommand& command, const Environment& environment,

@@ -188,8 +188,8 @@ TEST(Flags, ArgumentsThatAreIgnoredAreTold) {
       std::vector<std::string>{"argument \"extra\" ends the flags; it is ignored. Begin flags "
                                "with a dash, or remove it"});
   EXPECT_EQ(FlagWarnings(Parse({"extra", "-k", "-c=1000"}).value()),
-            std::vector<std::string>{"argument \"extra\" ends the flags; it is ignored, and so are "
-                                     "the 2 behind it. Begin flags with a dash, or remove it"});
+            std::vector<std::string>{"argument \"extra\" ends the flags; it is ignored, with the 2 "
+                                     "behind it. Begin flags with a dash, or remove it"});
 }
 
 TEST(Flags, WhatIsRefusedIsQuotedAsOneLineOfText) {

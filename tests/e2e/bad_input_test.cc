@@ -116,6 +116,22 @@ TEST(BadInput, ABadAddressIsNamed) {
                    ":PORT, such as :9400\n"}));
 }
 
+TEST(GoodInput, WhatServesNothingIsToldAtTheStart) {
+  TemporaryFolder folder;
+  const std::string path = folder.Write(
+      "counters.csv", "DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_EXP_P2P_STATUS, gauge, p\n");
+  Child program({std::string(kProgram), "-a", "127.0.0.1:0", "-f", path,
+                 "--libdcgm=/nowhere/libdcgm.so.4", "extra", "-k"});
+  ASSERT_TRUE(program.AwaitLine("msg=\"serving\"").has_value()) << program.output();
+  const std::string output = program.output();
+  for (const std::string& line :
+       {"what=\"" + path + ":2: DCGM_EXP_P2P_STATUS is accepted but not served yet",
+        std::string(
+            "what=\"argument \\\"extra\\\" ends the flags; it is ignored, with the 1 behind it")}) {
+    EXPECT_NE(output.find(line), std::string::npos) << output;
+  }
+}
+
 TEST(GoodInput, HelpAndVersionEndWithZero) {
   EXPECT_EQ(RunPodgpu({"--help"}).exit_code, 0);
   EXPECT_EQ(RunPodgpu({"--version"}), (Ended{0, "podgpu version " PODGPU_VERSION "\n"}));
