@@ -107,15 +107,14 @@ void FillUp(Response& response, int64_t bytes) {
   const std::string tail(80, 'x');  // Names are long where controllers make them.
   auto size = static_cast<int64_t>(response.ByteSizeLong());
   for (int i = 0; size < bytes; ++i) {
-    const std::string number = std::to_string(i);
     auto& pod = *response.add_pod_resources();
-    pod.set_name("filler-" + number + "-" + tail);
+    pod.set_name(absl::StrFormat("filler-%d-%s", i, tail));
     pod.set_namespace_("filler");
     auto& container = *pod.add_containers();
     container.set_name("main");
     auto& device = *container.add_devices();
     device.set_resource_name("example.com/nic");
-    device.add_device_ids("eth-" + number + "-" + tail);
+    device.add_device_ids(absl::StrFormat("eth-%d-%s", i, tail));
     const auto pod_bytes = static_cast<int64_t>(pod.ByteSizeLong());
     size += pod_bytes + 1 + (pod_bytes < 128 ? 1 : 2);  // Its key and its length.
   }
