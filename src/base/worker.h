@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <pthread.h>
 #include <stop_token>
 #include <thread>
 
@@ -15,8 +16,9 @@ namespace podgpu {
 
 class Worker {
  public:
-  // Runs `body` on a new thread.  Once only.
-  void Start(std::function<void(const std::stop_token&)> body) {
+  // Runs `body` on a new thread, which `top -H` and /proc show by `name`: at most 15 characters,
+  // else the program's stays.  Once only.
+  void Start(std::function<void(const std::stop_token&)> body, const char* name = "") {
     std::promise<void> ended;
     ended_ = ended.get_future();
     thread_ = std::jthread(
@@ -24,6 +26,9 @@ class Worker {
           body(stop);
           ended.set_value();
         });
+    if (*name != '\0') {
+      pthread_setname_np(thread_.native_handle(), name);
+    }
   }
 
   void RequestStop() { thread_.request_stop(); }

@@ -115,11 +115,11 @@ StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& optio
 }
 
 void Exporter::StartThreads() {
-  source_thread_.Start([this](const std::stop_token& stop) { reader_.Run(stop); });
+  source_thread_.Start([this](const std::stop_token& stop) { reader_.Run(stop); }, "source");
   watchdog_thread_.Start(
-      [this](const std::stop_token& stop) { guard_.Watch(watchdog_pace_, stop); });
-  kubelet_thread_.Start([this](const std::stop_token& stop) { refresher_.Run(stop); });
-  tick_thread_.Start([this](const std::stop_token& stop) { tick_.Run(stop); });
+      [this](const std::stop_token& stop) { guard_.Watch(watchdog_pace_, stop); }, "watchdog");
+  kubelet_thread_.Start([this](const std::stop_token& stop) { refresher_.Run(stop); }, "kubelet");
+  tick_thread_.Start([this](const std::stop_token& stop) { tick_.Run(stop); }, "tick");
 }
 
 bool Exporter::Stop(milliseconds patience) {

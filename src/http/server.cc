@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <list>
+#include <pthread.h>
 #include <thread>
 
 #include <boost/asio/basic_socket_acceptor.hpp>
@@ -267,6 +268,7 @@ class BeastServer final : public HttpServer {
     acceptor_.assign(listener.is_v6 ? Tcp::v6() : Tcp::v4(), listener.socket.Release());
     Accept();
     thread_ = std::jthread([this] { io_.run(); });
+    pthread_setname_np(thread_.native_handle(), "http");
   }
 
   BeastServer(const BeastServer&) = delete;
