@@ -1,0 +1,29 @@
+// The nodes that the benchmarks run on: their scenario, their counters file, and the fields in it.
+//
+// Every board is an H100 and every device has a pod.  The sixty fields are answered by whole GPUs
+// and by MIG instances alike, so that the number of series is a product.  Pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace podgpu {
+
+struct NodeSize {
+  size_t gpus = 8;
+  size_t instances_per_gpu = 0;  // 0: MIG is off.
+  size_t devices() const { return instances_per_gpu > 0 ? gpus * instances_per_gpu : gpus; }
+};
+
+// The scenario file of such a node.
+std::string ScenarioOf(const NodeSize& size);
+
+// A counters file of sixty lines.
+std::string SixtyCounters();
+
+// The ids that podgpu reads for them, those of its native view included.
+std::vector<uint16_t> FieldsReadForSixtyCounters();
+
+}  // namespace podgpu
