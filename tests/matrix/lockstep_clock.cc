@@ -20,8 +20,8 @@ int Threads() {
 
 }  // namespace
 
-LockstepClock::LockstepClock(ThreadTally written_off)
-    : written_off_(std::move(written_off)), bystanders_(Threads()) {}
+LockstepClock::LockstepClock(ThreadTally written_off, WallTime start)
+    : written_off_(std::move(written_off)), bystanders_(Threads()), wall_(start) {}
 
 Instant LockstepClock::Now() const {
   const std::scoped_lock lock(changed_.mutex);

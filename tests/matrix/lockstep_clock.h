@@ -21,7 +21,8 @@ class LockstepClock final : public Clock {
  public:
   // Threads that live now, the caller among them, never count as workers.  `written_off` counts
   // threads of single calls for which nobody waits any more.
-  explicit LockstepClock(ThreadTally written_off);
+  explicit LockstepClock(ThreadTally written_off,
+                         WallTime start = WallTime(std::chrono::seconds(1'700'000'000)));
 
   Instant Now() const override;
   WallTime WallNow() const override;
@@ -50,7 +51,7 @@ class LockstepClock final : public Clock {
   int bystanders_;
   mutable Alarm changed_;  // Its mutex guards all below.
   Instant now_{};
-  WallTime wall_{std::chrono::seconds(1'700'000'000)};
+  WallTime wall_;
   std::list<Sleeper> sleepers_;
   std::set<std::thread::id> workers_;  // Threads that have slept on this clock, or said they will.
   int blocked_ = 0;
