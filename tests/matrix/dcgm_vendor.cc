@@ -92,6 +92,22 @@ class DcgmNode {
   FakeNvml nvml_;
 };
 
+void SetLayout(FakeDcgm& dcgm, Layout layout) {
+  switch (layout) {
+    case Layout::kUsual:
+    case Layout::kUsualOutsideMig:
+      dcgm.instances = kLayout;
+      break;
+    case Layout::kOther:
+    case Layout::kOtherOutsideMig:
+      dcgm.instances = kOtherLayout;
+      break;
+    default:
+      dcgm.instances.clear();
+  }
+  dcgm.gpus[1].mig_enabled = layout <= Layout::kNone;
+}
+
 std::unique_ptr<VendorNode> MakeNode(size_t mode, NodeSeams seams) {
   auto node = std::make_shared<DcgmNode>(mode, std::move(seams));
   FakeDcgm& dcgm = node->dcgm();
@@ -104,21 +120,7 @@ std::unique_ptr<VendorNode> MakeNode(size_t mode, NodeSeams seams) {
   };
   verbs->free = [&dcgm](const std::string& symbol) { dcgm.Free(symbol); };
   verbs->heal = [&dcgm](const std::string& symbol) { dcgm.Heal(symbol); };
-  verbs->set_layout = [&dcgm](Layout layout) {
-    switch (layout) {
-      case Layout::kUsual:
-      case Layout::kUsualOutsideMig:
-        dcgm.instances = kLayout;
-        break;
-      case Layout::kOther:
-      case Layout::kOtherOutsideMig:
-        dcgm.instances = kOtherLayout;
-        break;
-      default:
-        dcgm.instances.clear();
-    }
-    dcgm.gpus[1].mig_enabled = layout <= Layout::kNone;
-  };
+  verbs->set_layout = [&dcgm](Layout layout) { dcgm.Change([&] { SetLayout(dcgm, layout); }); };
   verbs->set_down = [&dcgm](bool down) { dcgm.SetDown(down); };
   return verbs;
 }

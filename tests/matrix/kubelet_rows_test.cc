@@ -114,7 +114,6 @@ class KubeletRows : public ::testing::Test {
     std::string name = ::testing::TempDir() + "podgpu-rows-XXXXXX";
     folder_ = ::mkdtemp(name.data());
     socket_ = folder_ + "/kubelet.sock";
-    Serve(nullptr, Saying(Answer()));
     client_ = MakeKubeletClient(
         {.socket = socket_, .timeout = milliseconds(1'000), .max_message_bytes = kLimitBytes});
   }
@@ -182,7 +181,9 @@ class KubeletRows : public ::testing::Test {
 TEST_F(KubeletRows, LeaveDeviceValuesAlone) {
   const Vendor vendor = DcgmVendor();
   const Reference reference = RecordReference(vendor, 0);
+  Serve(nullptr, Saying(Answer()));
   MatrixNode node(vendor, 0, *client_);
+  node.clock().NoteBystander();  // The server.
   node.Start();
   ASSERT_TRUE(AwaitHealthy(node, reference, 2));
   node.Fetch("/metrics");  // The connection that stays is among the descriptors.

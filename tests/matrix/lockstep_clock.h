@@ -19,8 +19,8 @@ namespace podgpu {
 
 class LockstepClock final : public Clock {
  public:
-  // Threads that live now, the caller among them, never count as workers.  `written_off` counts
-  // threads of single calls for which nobody waits any more.
+  // `written_off` counts threads of single calls for which nobody waits any more.  The first clock
+  // of a process is made before any thread of its own.
   explicit LockstepClock(ThreadTally written_off,
                          WallTime start = WallTime(std::chrono::seconds(1'700'000'000)));
 

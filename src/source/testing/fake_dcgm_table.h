@@ -57,7 +57,13 @@ class FakeDcgm {
   // The library to make a source of.
   abi::DcgmLibrary Library() const;
 
-  // What the node has; may change at any time.
+  // Runs `change`, which sets members below, while no call is answered.
+  void Change(const std::function<void()>& change) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    change();
+  }
+
+  // What the node has; changed by Change while calls may come from other threads.
   std::vector<FakeGpu> gpus;
   std::vector<FakeGpuInstance> instances;
   std::string driver_version = "570.133.20";
