@@ -27,6 +27,8 @@ class ForeignCalls {
   // At most `limit` threads of this object may be written off at a time.
   ForeignCalls(int limit, ThreadTally tally);
   ForeignCalls(ForeignCalls&&) noexcept;
+  ForeignCalls(const ForeignCalls&) = delete;
+  ForeignCalls& operator=(const ForeignCalls&) = delete;
   ForeignCalls& operator=(ForeignCalls&&) = delete;
   ~ForeignCalls();
 

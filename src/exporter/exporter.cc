@@ -21,7 +21,7 @@ constexpr milliseconds kShortestRediscovery{2'000};
 constexpr milliseconds kLongestRediscovery{10'000};
 constexpr milliseconds kShortestStaleAfter{5'000};
 constexpr milliseconds kShortestTickDeadline{10'000};
-constexpr milliseconds kWatchdogPace{500};
+constexpr milliseconds kWatchdogPace{1'000};
 constexpr int kPeriodsUntilStale = 3;
 
 ReaderOptions ReaderOptionsOf(const ExporterOptions& options, PciGpuLister list_pci_gpus) {
