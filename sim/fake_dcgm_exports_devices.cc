@@ -12,10 +12,10 @@
 namespace podgpu::sim {
 namespace {
 
-// Releases in which version words appeared.
-constexpr std::string_view kSince40 = "4.0.0";
-constexpr std::string_view kSince43 = "4.3.0";
-constexpr std::string_view kSince46 = "4.6.0";
+// Releases in which version words appeared; the library of one generation has not all of them.
+[[maybe_unused]] constexpr std::string_view kSince40 = "4.0.0";
+[[maybe_unused]] constexpr std::string_view kSince43 = "4.3.0";
+[[maybe_unused]] constexpr std::string_view kSince46 = "4.6.0";
 
 // Whether the engine takes the GPU for one that it can work with.
 bool IsSupported(const Scene& scene, EntityKey gpu) {

@@ -39,14 +39,14 @@ bool IsBlank(int64_t number) {
 }
 
 void CheckInt64(const FieldDecoder& decoder, int64_t raw, const Value& value) {
-  const bool must_be_there = !IsBlank(raw) && (raw >= 0 || !decoder.non_negative);
+  const bool must_be_there = !IsBlank(raw) && raw >= decoder.lowest;
   PODGPU_CHECK(value.present() == must_be_there);
   PODGPU_CHECK(!value.present() || (value.kind() == Value::Kind::kInt64 && value.int64() == raw));
 }
 
 void CheckDouble(const FieldDecoder& decoder, double raw, const Value& value) {
   const bool must_be_there =
-      std::isfinite(raw) && raw < kFp64Blank && (raw >= 0 || !decoder.non_negative);
+      std::isfinite(raw) && raw < kFp64Blank && raw >= static_cast<double>(decoder.lowest);
   PODGPU_CHECK(value.present() == must_be_there);
   PODGPU_CHECK(!value.present() || (value.kind() == Value::Kind::kDouble && value.real() == raw));
 }
@@ -117,7 +117,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   podgpu::FieldDecoder decoder;
   decoder.vendor_type = static_cast<char>(data[0]);
-  decoder.non_negative = (data[1] & 1) != 0;
+  constexpr int64_t kLeastCentigrade = -273;
+  decoder.lowest = (data[1] & 1) != 0   ? 0
+                   : (data[1] & 4) != 0 ? kLeastCentigrade
+                                        : podgpu::FieldDecoder::kAnyNumber;
   podgpu::abi::dcgmFieldValue_v2 raw{};
   std::memcpy(&raw, data + 2, std::min(size - 2, sizeof raw));
   if ((data[1] & 2) != 0) {  // As an engine in order would tag it.
