@@ -9,7 +9,8 @@ Voice Hear(const Grid& grid, EntityId entity) {
   if (grid.HasFreshNumbers(entity, std::chrono::milliseconds::max())) {
     return Voice::kSpeaks;
   }
-  for (uint16_t row = 0; row < grid.fields().size(); ++row) {
+  const auto rows = static_cast<uint16_t>(grid.fields().size());
+  for (uint16_t row = 0; row < rows; ++row) {
     const Value& value = grid.at(FieldRow{row}, entity);
     if (!value.present() && value.absence() == Absence::kStale) {
       return Voice::kStale;
@@ -24,7 +25,8 @@ GpuSet FrozenGpus(const Grid& grid) {
   GpuSet stale;
   GpuSet speaking;
   const Topology& topology = grid.topology();
-  for (uint16_t column = 0; column < topology.entities.size(); ++column) {
+  const auto columns = static_cast<uint16_t>(topology.entities.size());
+  for (uint16_t column = 0; column < columns; ++column) {
     const size_t gpu = topology.entities[column].gpu;
     if (gpu < kMaxJudgedGpus && !speaking[gpu]) {
       const Voice voice = Hear(grid, EntityId{column});

@@ -3,7 +3,7 @@
 namespace podgpu {
 
 bool Voices::Note(const Grid& grid) {
-  const size_t columns = grid.topology().entities.size();
+  const auto columns = static_cast<uint16_t>(grid.topology().entities.size());
   const bool is_new_epoch = epoch_ != grid.topology().epoch || speaking_.size() != columns;
   epoch_ = grid.topology().epoch;
   speaking_.resize(columns);

@@ -30,7 +30,8 @@ std::optional<FieldRow> Grid::RowOf(uint16_t field_id) const {
 }
 
 bool Grid::HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const {
-  for (uint16_t row = 0; row < fields_.size(); ++row) {
+  const auto rows = static_cast<uint16_t>(fields_.size());
+  for (uint16_t row = 0; row < rows; ++row) {
     const Value& value = at(FieldRow{row}, entity);
     const bool is_number = value.present() && value.kind() != Value::Kind::kText;
     if (is_number && std::chrono::milliseconds(value.age_ms()) <= limit) {
