@@ -9,8 +9,8 @@ namespace {
 // (libstdc++ 12, ext/atomicity.h), so it comes after the last holder's release, and with that after
 // all that this one has read; use_count alone orders nothing.
 bool IsFree(const std::shared_ptr<Grid>& grid) {
-  const std::shared_ptr<Grid> copy =
-      grid;  // NOLINT(performance-unnecessary-copy-initialization): see above.
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): see above.
+  const std::shared_ptr<Grid> copy = grid;
   return copy.use_count() == 2;
 }
 
