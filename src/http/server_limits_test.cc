@@ -80,7 +80,7 @@ TEST(HttpServerLimits, GarbageBehindAGoodRequestIsRefusedAfterTheAnswer) {
   const auto server = StartServer();
   LoopbackClient client(server->port());
   std::string bytes = "GET /good HTTP/1.1\r\nHost: x\r\n\r\n";
-  bytes += std::string("\x00\xFF\x01 not HTTP\r\n\r\n", 18);
+  bytes += std::string("\x00\xFF\x01 not HTTP\r\n\r\n", 16);
   bytes += "GET /never HTTP/1.1\r\nHost: x\r\n\r\n";
   ASSERT_TRUE(client.Send(bytes));
   EXPECT_EQ(client.Read().body, "GET /good  ");

@@ -24,11 +24,13 @@ void* Take(size_t bytes, size_t alignment) {
 }  // namespace
 
 void* operator new(size_t bytes) { return Take(bytes, 1); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return Take(bytes, 1); }
 void* operator new(size_t bytes, std::align_val_t alignment) {
   return Take(bytes, static_cast<size_t>(alignment));
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 
