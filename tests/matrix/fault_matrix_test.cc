@@ -27,6 +27,9 @@ constexpr size_t kWarmUpCases = 3;
 
 // A symbol meets every code in its first row; in its others, one of so many.
 constexpr size_t kFewCodes = 7;
+// Under a sanitizer, which is ten times as slow and looks for what does not depend on a code.
+constexpr size_t kFewestCodes = 23;
+size_t CodesPerOneTaken() { return LiveHeapIsCounted() ? kFewCodes : kFewestCodes; }
 
 struct Row {
   const Vendor* vendor;
@@ -52,7 +55,7 @@ class RowTest : public ::testing::Test {
     size_t codes = row_.number;
     std::optional<int64_t> first_heap;
     for (const FaultColumn& column : row_.vendor->columns(row_.symbol)) {
-      if (column.kind != FaultKind::kCode || TakesAllCodes() || ++codes % kFewCodes == 0) {
+      if (column.kind != FaultKind::kCode || TakesAllCodes() || ++codes % CodesPerOneTaken() == 0) {
         RunOne(column);
       }
       if (cases_ == kWarmUpCases && !first_heap) {
