@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "sim/engine_protocol.h"
 
 namespace podgpu::sim {
@@ -26,50 +27,28 @@ namespace {
 constexpr int kBacklog = 64;
 constexpr size_t kMaxClients = 256;  // More are accepted and closed at once.
 
-// An open descriptor; closed when it goes out of scope.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) {
-      close(fd_);
-    }
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 // One connected face and the part of a request that has come so far.
 struct Client {
-  Descriptor socket;
+  FileDescriptor socket;
   std::array<char, sizeof(EngineRequest)> buffer{};
   size_t filled = 0;
 };
 
 std::string ErrnoText() { return std::generic_category().message(errno); }
 
-Descriptor Refuse(const std::string& where, const std::string& why) {
+FileDescriptor Refuse(const std::string& where, const std::string& why) {
   std::fprintf(stderr, "podgpu-sim engine: cannot listen on %s: %s\n", where.c_str(), why.c_str());
-  return Descriptor(-1);
+  return FileDescriptor(-1);
 }
 
-Descriptor ListenUnix(const std::string& path) {
+FileDescriptor ListenUnix(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) {
     return Refuse(path, "the path is longer than 107 bytes; use a shorter run directory");
   }
   path.copy(address.sun_path, path.size());
-  Descriptor socket_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  FileDescriptor socket_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   unlink(path.c_str());  // A killed engine leaves its socket behind.
   if (bind(socket_fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       listen(socket_fd.get(), kBacklog) != 0) {
@@ -99,12 +78,12 @@ std::unique_ptr<addrinfo, void (*)(addrinfo*)> Resolve(const std::string& addres
           }};
 }
 
-Descriptor ListenTcp(const std::string& address) {
+FileDescriptor ListenTcp(const std::string& address) {
   const auto found = Resolve(address);
   if (found == nullptr) {
     return Refuse(address, "not an address of the form host:port");
   }
-  Descriptor socket_fd(
+  FileDescriptor socket_fd(
       socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, found->ai_protocol));
   const int on = 1;
   setsockopt(socket_fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -116,7 +95,7 @@ Descriptor ListenTcp(const std::string& address) {
 }
 
 // "host:port" as bound.
-std::string BoundAddress(const Descriptor& listener) {
+std::string BoundAddress(const FileDescriptor& listener) {
   sockaddr_storage address{};
   socklen_t length = sizeof(address);
   std::array<char, NI_MAXHOST> host{};
@@ -137,8 +116,8 @@ bool WriteAddress(const std::string& directory, const std::string& address) {
   const std::string line = address + "\n";
   bool written = false;
   {
-    const Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-                               0644));  // NOLINT(*-vararg)
+    const FileDescriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                                   0644));  // NOLINT(*-vararg)
     written = file.get() >= 0 &&
               write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
   }
@@ -171,8 +150,8 @@ bool Serve(Client& client, uint64_t generation) {
          static_cast<ssize_t>(sizeof(reply));
 }
 
-void Accept(const Descriptor& listener, std::vector<Client>& clients) {
-  Descriptor socket_fd(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+void Accept(const FileDescriptor& listener, std::vector<Client>& clients) {
+  FileDescriptor socket_fd(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (socket_fd.get() < 0 || clients.size() >= kMaxClients) {
     return;
   }
@@ -182,12 +161,13 @@ void Accept(const Descriptor& listener, std::vector<Client>& clients) {
 }
 
 // Polls listeners and clients until `stop_descriptor` is readable.
-void ServeAll(const std::vector<Descriptor>& listeners, uint64_t generation, int stop_descriptor) {
+void ServeAll(const std::vector<FileDescriptor>& listeners, uint64_t generation,
+              int stop_descriptor) {
   std::vector<Client> clients;
   std::vector<pollfd> polled;
   for (;;) {
     polled.assign(1, pollfd{.fd = stop_descriptor, .events = POLLIN, .revents = 0});
-    for (const Descriptor& listener : listeners) {
+    for (const FileDescriptor& listener : listeners) {
       polled.push_back({.fd = listener.get(), .events = POLLIN, .revents = 0});
     }
     for (const Client& client : clients) {
@@ -216,7 +196,7 @@ void ServeAll(const std::vector<Descriptor>& listeners, uint64_t generation, int
 }  // namespace
 
 int RunEngine(const EngineOptions& options) {
-  std::vector<Descriptor> listeners;
+  std::vector<FileDescriptor> listeners;
   if (!options.socket_name.empty()) {
     listeners.push_back(ListenUnix(options.run_directory + "/" + options.socket_name));
   }
@@ -228,7 +208,7 @@ int RunEngine(const EngineOptions& options) {
                  "podgpu-sim engine: no address to listen on; give dcgm.engine.unix or tcp\n");
     return 2;
   }
-  if (std::ranges::any_of(listeners, [](const Descriptor& d) { return d.get() < 0; })) {
+  if (std::ranges::any_of(listeners, [](const FileDescriptor& d) { return d.get() < 0; })) {
     return 2;
   }
   if (!options.tcp.empty() &&

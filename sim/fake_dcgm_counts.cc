@@ -59,6 +59,29 @@ int64_t CountEcc(const World& world, int gpu, EccError error, std::optional<EccL
   });
 }
 
+// The error that a field counts, by the blocks in which DCGM has laid the fields of links out.
+struct LinkBlock {
+  uint16_t first;
+  FaultNumber error;
+};
+constexpr auto kLinkBlocks = std::to_array<LinkBlock>({
+    {400, FaultNumber::kCrc},
+    {420, FaultNumber::kReplay},
+    {430, FaultNumber::kRecovery},
+    {451, FaultNumber::kCrc},
+    {463, FaultNumber::kReplay},
+    {469, FaultNumber::kRecovery},
+    {481, FaultNumber::kCrc},
+    {487, FaultNumber::kReplay},
+    {491, FaultNumber::kRecovery},
+    {497, FaultNumber::kCrc},
+    {498, FaultNumber::kRecovery},
+    {499, FaultNumber::kReplay},
+    {1525, FaultNumber::kCrc},
+    {1527, FaultNumber::kReplay},
+    {1528, FaultNumber::kRecovery},
+});
+
 }  // namespace
 
 int64_t EccCount(const World& world, int gpu, uint16_t field, TimeUs t) {
@@ -96,7 +119,9 @@ int64_t PcieNow(const World& world, int gpu, FaultNumber what, int64_t otherwise
   return otherwise;
 }
 
-int64_t LinkErrorCount(const World& world, int gpu, int link, FaultNumber what, TimeUs t) {
+int64_t LinkErrorCount(const World& world, int gpu, int link, uint16_t field, TimeUs t) {
+  const FaultNumber what =
+      std::prev(std::ranges::upper_bound(kLinkBlocks, field, {}, &LinkBlock::first))->error;
   return Sum(world, FaultKind::kNvlink, gpu, 0, t, [&](const Fault& fault) {
     const bool meant = link < 0 || fault.Get(FaultNumber::kLink) == link;
     return meant ? fault.Amount(what) : 0;

@@ -20,8 +20,9 @@ int64_t PcieReplays(const World& world, int gpu, TimeUs t);
 // What the fault in force says of the PCIe link; `otherwise` without one.
 int64_t PcieNow(const World& world, int gpu, FaultNumber what, int64_t otherwise, TimeUs t);
 
-// Errors of the kind `what` (kCrc, kReplay, kRecovery) of a link; of all with `link` below 0.
-int64_t LinkErrorCount(const World& world, int gpu, int link, FaultNumber what, TimeUs t);
+// Errors of a link that `field` (400 to 499, 1525 to 1528) counts; of all links with `link` below
+// 0.
+int64_t LinkErrorCount(const World& world, int gpu, int link, uint16_t field, TimeUs t);
 bool IsLinkDown(const World& world, int gpu, int link, TimeUs t);
 
 }  // namespace podgpu::sim

@@ -213,36 +213,12 @@ bool HasLink(const Query& query, int index) {
   return index == kAllLinks ? count > 0 : index < count;
 }
 
-// The error that a field counts, by the blocks in which DCGM has laid the fields of links out.
-FaultNumber LinkErrorOf(uint16_t field) {
-  using enum FaultNumber;
-  struct Block {
-    uint16_t first;
-    FaultNumber error;
-  };
-  constexpr auto kBlocks = std::to_array<Block>({{400, kCrc},
-                                                 {420, kReplay},
-                                                 {430, kRecovery},
-                                                 {451, kCrc},
-                                                 {463, kReplay},
-                                                 {469, kRecovery},
-                                                 {481, kCrc},
-                                                 {487, kReplay},
-                                                 {491, kRecovery},
-                                                 {497, kCrc},
-                                                 {498, kRecovery},
-                                                 {499, kReplay},
-                                                 {1525, kCrc},
-                                                 {1527, kReplay},
-                                                 {1528, kRecovery}});
-  return std::prev(std::ranges::upper_bound(kBlocks, field, {}, &Block::first))->error;
-}
 Reading LinkErrorsOf(const Query& query, int link) {
   if (!HasLink(query, link)) {
     return Refuse();
   }
   return Number(LinkErrorCount(query.world, query.entity.device.gpu, link == kAllLinks ? -1 : link,
-                               LinkErrorOf(query.field), query.sample.t));
+                               query.field, query.sample.t));
 }
 Reading LinkErrors(const Query& query) { return LinkErrorsOf(query, query.argument); }
 Reading OwnLinkErrors(const Query& query) { return LinkErrorsOf(query, query.entity.link); }
@@ -330,30 +306,22 @@ Reading EccErrors(const Query& query) {
                   EccCount(query.world, query.entity.device.gpu, query.field, query.sample.t));
 }
 // Older boards retire a page for a double-bit error, newer ones map another row in its place; both
-// do so when the driver is loaded the next time.
-Reading RetiredPages(const Query& query) {
-  constexpr int kDoubleBit = 1;
-  constexpr int kPending = 2;
+// do so when the driver is loaded the next time.  `done` and `pending` are the arguments of the
+// fields that count these; the others count what never happens here.
+int64_t Repairs(const Query& query, int done, int pending) {
   const int gpu = query.entity.device.gpu;
-  int64_t count = 0;
-  if (query.argument == kDoubleBit) {
-    count = DoubleBitErrors(query.world, gpu, query.sample.t);
-  } else if (query.argument == kPending) {
-    count = DoubleBitErrorsOfDriver(query.world, gpu, query.sample.t) > 0 ? 1 : 0;
+  if (query.argument == done) {
+    return DoubleBitErrors(query.world, gpu, query.sample.t);
   }
-  return NumberIf(query.gpu().has_retired_pages, count);
+  const bool is_pending =
+      query.argument == pending && DoubleBitErrorsOfDriver(query.world, gpu, query.sample.t) > 0;
+  return is_pending ? 1 : 0;
+}
+Reading RetiredPages(const Query& query) {
+  return NumberIf(query.gpu().has_retired_pages, Repairs(query, 1, 2));
 }
 Reading RemappedRows(const Query& query) {
-  constexpr int kUncorrectable = 0;
-  constexpr int kPending = 3;
-  const int gpu = query.entity.device.gpu;
-  int64_t count = 0;
-  if (query.argument == kUncorrectable) {
-    count = DoubleBitErrors(query.world, gpu, query.sample.t);
-  } else if (query.argument == kPending) {
-    count = DoubleBitErrorsOfDriver(query.world, gpu, query.sample.t) > 0 ? 1 : 0;
-  }
-  return NumberIf(query.gpu().has_row_remapping && !query.mig(), count);
+  return NumberIf(query.gpu().has_row_remapping && !query.mig(), Repairs(query, 0, 3));
 }
 
 constexpr FieldLevel kGlobal = FieldLevel::kGlobal;

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/file_descriptor.h"
 #include "sim/run_writer.h"
 
 namespace podgpu::sim {
@@ -27,42 +28,20 @@ constexpr std::string_view kNonsense = "220 \xff\xfe this is not the kubelet\r\n
 
 constexpr int kBacklog = 16;
 
-// An open descriptor, closed with its scope.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) {
-      close(fd_);
-    }
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 Status SocketError(const std::string& path) {
   return absl::UnavailableError(
       absl::StrFormat("%s: %s", path, std::generic_category().message(errno)));
 }
 
 // A socket bound beside `path`, and renamed over it; listening when `backlog` is above 0.
-StatusOr<Descriptor> Place(const std::string& path, int backlog) {
+StatusOr<FileDescriptor> Place(const std::string& path, int backlog) {
   PODGPU_RETURN_IF_ERROR(CheckSocketPath(path));
   const std::string temporary = std::filesystem::path(path).replace_filename("new").string();
   unlink(temporary.c_str());
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   temporary.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  FileDescriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       (backlog > 0 && listen(listener.get(), backlog) != 0) ||
       rename(temporary.c_str(), path.c_str()) != 0) {
@@ -73,7 +52,7 @@ StatusOr<Descriptor> Place(const std::string& path, int backlog) {
 
 class ThreadedNonsense final : public NonsenseServer {
  public:
-  ThreadedNonsense(Descriptor listener, Descriptor end)
+  ThreadedNonsense(FileDescriptor listener, FileDescriptor end)
       : listener_(std::move(listener)), end_(std::move(end)), thread_([this] { Serve(); }) {}
   ThreadedNonsense(const ThreadedNonsense&) = delete;
   ThreadedNonsense& operator=(const ThreadedNonsense&) = delete;
@@ -81,11 +60,11 @@ class ThreadedNonsense final : public NonsenseServer {
 
  private:
   void Serve() {
-    std::vector<Descriptor> clients;
+    std::vector<FileDescriptor> clients;
     std::vector<pollfd> polled;
     for (;;) {
       polled.assign({{end_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}});
-      for (const Descriptor& client : clients) {
+      for (const FileDescriptor& client : clients) {
         polled.push_back({client.get(), POLLIN, 0});
       }
       poll(polled.data(), polled.size(), -1);
@@ -98,7 +77,7 @@ class ThreadedNonsense final : public NonsenseServer {
         }
       }
       if (polled[1].revents != 0) {
-        Descriptor client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        FileDescriptor client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (client.get() >= 0) {
           clients.push_back(std::move(client));
         }
@@ -107,7 +86,7 @@ class ThreadedNonsense final : public NonsenseServer {
   }
 
   // False when the client has gone.
-  static bool Answer(const Descriptor& client) {
+  static bool Answer(const FileDescriptor& client) {
     std::array<char, 4096> unread{};
     if (recv(client.get(), unread.data(), unread.size(), MSG_DONTWAIT) <= 0) {
       return false;
@@ -115,8 +94,8 @@ class ThreadedNonsense final : public NonsenseServer {
     return send(client.get(), kNonsense.data(), kNonsense.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
   }
 
-  const Descriptor listener_;
-  const Descriptor end_;
+  const FileDescriptor listener_;
+  const FileDescriptor end_;
   const std::jthread thread_;  // Last: it uses the others.
 };
 
@@ -125,8 +104,8 @@ class ThreadedNonsense final : public NonsenseServer {
 Status PlaceDeadSocket(const std::string& path) { return Place(path, 0).status(); }
 
 StatusOr<std::unique_ptr<NonsenseServer>> NonsenseServer::Start(const std::string& path) {
-  PODGPU_ASSIGN_OR_RETURN(Descriptor listener, Place(path, kBacklog));
-  Descriptor end(eventfd(0, EFD_CLOEXEC));
+  PODGPU_ASSIGN_OR_RETURN(FileDescriptor listener, Place(path, kBacklog));
+  FileDescriptor end(eventfd(0, EFD_CLOEXEC));
   if (end.get() < 0) {
     return SocketError(path);
   }

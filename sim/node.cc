@@ -20,6 +20,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/clock.h"
+#include "base/file_descriptor.h"
 #include "sim/compile.h"
 #include "sim/control_log.h"
 #include "sim/engine.h"
@@ -79,31 +80,12 @@ std::string PaceOf(const RunOptions& run) {
   return "real time";
 }
 
-// A descriptor that is closed with its scope; may hold a lock meanwhile.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) {
-      close(fd_);
-    }
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 // Claims the directory for one `run`; the claim ends with the process, however that ends.
-StatusOr<Descriptor> Claim(const std::string& directory) {
+StatusOr<FileDescriptor> Claim(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   const std::string path = directory + "/run.lock";
-  Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (file.get() < 0) {
     return absl::InvalidArgumentError(
         absl::StrFormat("%s: %s; choose another run directory with --dir", path,
@@ -228,7 +210,7 @@ class Node {
   std::unique_ptr<FakeKubelet> kubelet_;
   std::unique_ptr<EngineSupervisor> engine_;
   KubeletBehaviour behaviour_;
-  const Descriptor watch_;
+  const FileDescriptor watch_;
 };
 
 // Removes what must not look alive afterwards.
@@ -249,7 +231,7 @@ Status RunNode(const NodeOptions& options) {
     return CompileErrors(compiled);
   }
   PODGPU_RETURN_IF_ERROR(CheckRunDirectory(options.run.directory));
-  PODGPU_ASSIGN_OR_RETURN(const Descriptor claim, Claim(options.run.directory));
+  PODGPU_ASSIGN_OR_RETURN(const FileDescriptor claim, Claim(options.run.directory));
   PODGPU_ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Create(options.run, compiled.image));
   PODGPU_RETURN_IF_ERROR(
       ReplaceFile(options.run.directory + "/scenario.yaml", Bytes(options.scenario.text)));

@@ -15,7 +15,7 @@ namespace podgpu::sim {
 
 struct EngineOrders {
   uint64_t kills = 0;       // How many faults have killed it so far.
-  bool is_away = false;     // It stays dead for now.
+  bool is_away = false;     // It is dead, and not to be started yet.
   bool is_stopped = false;  // It hangs: alive, and answers nothing.
   bool operator==(const EngineOrders&) const = default;
 };

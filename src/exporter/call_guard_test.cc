@@ -1,5 +1,7 @@
 #include "exporter/call_guard.h"
 
+#include <atomic>
+#include <functional>
 #include <future>
 #include <thread>
 
@@ -13,8 +15,8 @@ namespace {
 
 using std::chrono::seconds;
 
-// A source whose Interrupt takes as long as the test wants.
-class SlowToInterrupt final : public Source {
+// A source that notes when it is interrupted, and then does what the test wants.
+class Interruptible final : public Source {
  public:
   StatusOr<Topology> Discover() override { return Topology{}; }
   StatusOr<WatchResult> Watch(const Topology& /*topology*/,
@@ -25,52 +27,40 @@ class SlowToInterrupt final : public Source {
   Status Read(Grid& /*grid*/) override { return absl::OkStatus(); }
   void Interrupt() noexcept override {
     ++interrupts;
-    begun.set_value();
-    release.get_future().wait();
+    on_interrupt();
   }
-  std::string Describe() const override { return "slow"; }
+  std::string Describe() const override { return "interruptible"; }
 
   std::atomic<int> interrupts = 0;
-  std::promise<void> begun;
-  std::promise<void> release;
+  std::function<void()> on_interrupt = [] {};
 };
 
 TEST(CallGuard, TellsTheRunningCallWhileAnInterruptIsSlow) {
   ManualClock clock;
   CallGuard guard(clock, seconds(10));
-  SlowToInterrupt source;
+  Interruptible source;
+  std::promise<void> begun;
+  std::promise<void> release;
+  source.on_interrupt = [&] {
+    begun.set_value();
+    release.get_future().wait();
+  };
   const CallGuard::Scope scope(guard, &source, SourceCall::kRead);
   clock.Advance(seconds(11));
   std::jthread watchdog([&] { guard.InterruptNow(); });
-  source.begun.get_future().wait();
+  begun.get_future().wait();
   ASSERT_TRUE(guard.Current()) << "the page is made meanwhile";
   EXPECT_TRUE(guard.Current()->past_deadline);
   EXPECT_EQ(guard.interrupts(), 1U);
   guard.InterruptNow();
   EXPECT_EQ(source.interrupts, 1) << "a second one would only wait behind the first";
-  source.release.set_value();
+  release.set_value();
 }
-
-// Notes when it is interrupted.
-class Counting final : public Source {
- public:
-  StatusOr<Topology> Discover() override { return Topology{}; }
-  StatusOr<WatchResult> Watch(const Topology& /*topology*/,
-                              const std::vector<const Field*>& /*fields*/,
-                              std::chrono::microseconds /*period*/) override {
-    return WatchResult{};
-  }
-  Status Read(Grid& /*grid*/) override { return absl::OkStatus(); }
-  void Interrupt() noexcept override { ++interrupts; }
-  std::string Describe() const override { return "counting"; }
-
-  std::atomic<int> interrupts = 0;
-};
 
 TEST(CallGuard, InterruptsAgainEachTimeTheDeadlineHasPassed) {
   ManualClock clock;
   CallGuard guard(clock, seconds(10));
-  Counting source;
+  Interruptible source;
   Worker watchdog;
   const CallGuard::Scope scope(guard, &source, SourceCall::kDiscover);
   watchdog.Start([&](const std::stop_token& stop) { guard.Watch(seconds(1), stop); });

@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_descriptor.h"
 #include "base/files.h"
 #include "base/status.h"
-#include "http/file_descriptor.h"
 
 namespace podgpu {
 

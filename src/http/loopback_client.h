@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include "base/file_descriptor.h"
 #include "base/text.h"
-#include "http/file_descriptor.h"
 
 namespace podgpu {
 

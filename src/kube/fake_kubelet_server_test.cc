@@ -8,8 +8,8 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "base/file_descriptor.h"
 #include "base/mutex.h"
-#include "http/file_descriptor.h"
 
 namespace podgpu {
 

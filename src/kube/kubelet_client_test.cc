@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file_descriptor.h"
 #include "base/text.h"
-#include "http/file_descriptor.h"
 #include "kube/fake_kubelet_server.h"
 #include "pod_resources_v1.pb.h"
 

@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "base/text.h"
-#include "http/file_descriptor.h"
 #include "kube/unary_call.h"
 
 namespace podgpu {

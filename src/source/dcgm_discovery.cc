@@ -289,7 +289,10 @@ Status DcgmDiscovery::ReadProfiles(dcgmHandle_t handle, Topology& topology) cons
     const dcgmReturn_t code = library_.api.dcgmEntitiesGetLatestValues(
         handle, entities.data(), static_cast<uint32_t>(count), &field, 1,
         abi::DCGM_FV_FLAG_LIVE_DATA, replies.data());
-    PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not name its MIG profiles"));
+    if (code != abi::DCGM_ST_OK) {  // A name is worth no device: the next look asks again.
+      Status status = DcgmStatus(library_.api, code, "does not name its MIG profiles");
+      return LostConnection(status) ? status : absl::OkStatus();
+    }
     for (size_t i = 0; i < count; ++i) {
       const abi::dcgmFieldValue_v2& reply = replies[i];
       const auto instance =

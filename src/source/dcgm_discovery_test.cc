@@ -197,8 +197,8 @@ TEST(DcgmDiscover, SaysWhatFails) {
        "the host engine host:5555 does not say who GPU 0 is (DCGM -11: as the fake says)"},
       {"dcgmGetGpuInstanceHierarchy", -3, absl::StatusCode::kInternal,
        "the host engine host:5555 does not list its MIG instances (DCGM -3: as the fake says)"},
-      {"dcgmEntitiesGetLatestValues", -3, absl::StatusCode::kInternal,
-       "the host engine host:5555 does not name its MIG profiles (DCGM -3: as the fake says)"},
+      {"dcgmEntitiesGetLatestValues", -11, absl::StatusCode::kUnavailable,
+       "the host engine host:5555 does not name its MIG profiles (DCGM -11: as the fake says)"},
   };
   for (const auto& row : rows) {
     Node node(2);
@@ -213,6 +213,19 @@ TEST(DcgmDiscover, SaysWhatFails) {
               row.expected == absl::StatusCode::kUnavailable ? 1 : 0)
         << row.symbol;
   }
+}
+
+TEST(DcgmDiscover, HidesNoInstanceBehindANameThatIsNotTold) {
+  Node node(2);
+  node.AddMig();
+  node.dcgm.Fail("dcgmEntitiesGetLatestValues", abi::DCGM_ST_GENERIC_ERROR, 1);
+  const StatusOr<Topology> nameless = node.source().Discover();
+  ASSERT_TRUE(nameless.ok()) << nameless.status();
+  ASSERT_EQ(nameless->instances.size(), 2U);
+  EXPECT_EQ(nameless->instances[0].profile, "");
+  const StatusOr<Topology> named = node.source().Discover();
+  ASSERT_TRUE(named.ok());
+  EXPECT_EQ(named->instances[0].profile, "3g.40gb") << "the next look asks again";
 }
 
 TEST(DcgmDiscover, RefusesACountThatDcgmCannotHave) {

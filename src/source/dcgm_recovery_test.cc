@@ -23,18 +23,22 @@ void AwaitNone(const ThreadTally& tally) {
   }
 }
 
-TEST(DcgmRecovery, WritesOffAConnectThatHangsAndTriesAnew) {
-  FakeDcgm fake;
-  const abi::DcgmLibrary library = fake.Library();
-  const ThreadTally written_off = NewThreadTally();
-  DcgmConnection connection(library, {kTcp, "host"}, milliseconds(1), written_off);
+// Opens `connection` to an engine that takes it and says nothing, until the watchdog interrupts.
+Status OpenHung(FakeDcgm& fake, DcgmConnection& connection) {
   fake.Hang("dcgmConnect_v3");
   std::jthread watchdog([&] {
     fake.AwaitHanging();
     connection.Interrupt();
   });
-  const Status status = connection.Open();
-  watchdog.join();
+  return connection.Open();
+}
+
+TEST(DcgmRecovery, WritesOffAConnectThatHangsAndTriesAnew) {
+  FakeDcgm fake;
+  const abi::DcgmLibrary library = fake.Library();
+  const ThreadTally written_off = NewThreadTally();
+  DcgmConnection connection(library, {kTcp, "host"}, milliseconds(1), written_off);
+  const Status status = OpenHung(fake, connection);
   EXPECT_EQ(Text(status),
             "the host engine host takes the connection and says nothing; 1 connecting thread is "
             "written off. Restart it if it hangs");
@@ -51,12 +55,7 @@ TEST(DcgmRecovery, DoesNotShutTheLibraryDownBehindAHungConnect) {
   const ThreadTally written_off = NewThreadTally();
   {
     DcgmConnection connection(library, {kTcp, "host"}, milliseconds(1), written_off);
-    fake.Hang("dcgmConnect_v3");
-    std::jthread watchdog([&] {
-      fake.AwaitHanging();
-      connection.Interrupt();
-    });
-    EXPECT_FALSE(connection.Open().ok());
+    EXPECT_FALSE(OpenHung(fake, connection).ok());
   }
   EXPECT_EQ(fake.CountOf("dcgmShutdown"), 0);
   library.api.dcgmDisconnect(1);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "http/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace podgpu {
 

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/file_descriptor.h"
 #include "base/status.h"
-#include "http/file_descriptor.h"
 #include "http/server.h"
 #include "tests/bench/bench_node.h"
 #include "tests/bench/process_cost.h"

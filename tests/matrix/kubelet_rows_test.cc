@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "http/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "kube/fake_kubelet_server.h"
 #include "kube/kubelet_client.h"
 #include "pod_resources_v1.pb.h"
