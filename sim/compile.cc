@@ -10,7 +10,6 @@ namespace podgpu::sim {
 
 namespace {
 
-constexpr int64_t kMibBytes = 1 << 20;
 constexpr uint64_t kRefreshUs = 100'000;
 constexpr int64_t kLeastOffsetMj = INT64_C(1'000'000'000'000);
 constexpr uint64_t kOffsetSpreadMj = 500'000'000'000U;
@@ -133,7 +132,6 @@ void Compilation::Fail(const FaultSpec& fault, const std::string& what) const {
 }
 
 std::string Seconds(TimeUs t) {
-  constexpr TimeUs kSecondUs = 1'000'000;
   if (t == kForever) {
     return "the end";
   }

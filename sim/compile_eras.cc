@@ -17,7 +17,6 @@ constexpr TimeUs kLongestHyperperiodUs = INT64_C(24) * 3'600 * 1'000'000;
 constexpr double kMilli = 1'000.0;
 constexpr double kMemoryAboveAmbientC = 4.0;
 constexpr double kMemoryResistanceRatio = 1.2;
-constexpr int64_t kMibBytes = 1 << 20;
 
 // One channel as its eras are written.
 struct OpenChannel {

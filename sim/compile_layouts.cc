@@ -10,7 +10,6 @@ namespace podgpu::sim {
 
 namespace {
 
-constexpr int64_t kMibBytes = 1 << 20;
 constexpr int64_t kReservedMibPerSlice = 13;
 
 // Complains at the event that wrote the layout, or at its place in the scenario.

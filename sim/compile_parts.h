@@ -14,6 +14,8 @@
 
 namespace podgpu::sim {
 
+inline constexpr int64_t kMibBytes = 1 << 20;
+
 struct ComputeInstance {
   int slices = 0, compute_instance_id = 0, entity_id = 0;
   std::string mig_uuid, profile;

@@ -12,8 +12,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr TimeUs kSecond = 1'000'000;
-
 std::string Uuid(const World& world, int gpu) { return std::string(world.gpu(gpu).uuid); }
 
 TEST(ControlLog, CutsAnEraAndChangesNothingBeforeIt) {
@@ -22,7 +20,7 @@ TEST(ControlLog, CutsAnEraAndChangesNothingBeforeIt) {
   const TestWorld cut(text,
                       "- {at: 100s, kind: mig_set, gpu: 6, layout: [7g.80gb]}\n"
                       "- {at: 100s, kind: power_limit, gpu: 0, watts: 300}\n");
-  constexpr TimeUs kCut = 100 * kSecond;
+  constexpr TimeUs kCut = 100 * kSecondUs;
   EXPECT_NE(plain->scenario_hash(), cut->scenario_hash());
   for (const TimeUs t : {TimeUs{0}, 33'333'333 * TimeUs{1}, kCut - 1, kCut}) {
     for (int gpu = 0; gpu < 8; ++gpu) {
@@ -33,16 +31,16 @@ TEST(ControlLog, CutsAnEraAndChangesNothingBeforeIt) {
   }
   EXPECT_EQ(cut->PowerLimitMw(0, kCut - 1), 700'000);
   EXPECT_EQ(cut->PowerLimitMw(0, kCut), 300'000);
-  EXPECT_LE(cut->PowerAverageMw(0, kCut + 5 * kSecond), 300'000 + 1'500);
-  EXPECT_EQ(cut->ClockEventReasons(0, kCut + 5 * kSecond), 4U);
-  EXPECT_EQ(plain->ClockEventReasons(0, kCut + 5 * kSecond), 0U);
-  EXPECT_LT(cut->SmClockMhz(0, kCut + 5 * kSecond), 1'980);
-  EXPECT_GT(cut->Integrate(Integral::kPowerViolationNs, {0}, kCut + 5 * kSecond), 0);
+  EXPECT_LE(cut->PowerAverageMw(0, kCut + 5 * kSecondUs), 300'000 + 1'500);
+  EXPECT_EQ(cut->ClockEventReasons(0, kCut + 5 * kSecondUs), 4U);
+  EXPECT_EQ(plain->ClockEventReasons(0, kCut + 5 * kSecondUs), 0U);
+  EXPECT_LT(cut->SmClockMhz(0, kCut + 5 * kSecondUs), 1'980);
+  EXPECT_GT(cut->Integrate(Integral::kPowerViolationNs, {0}, kCut + 5 * kSecondUs), 0);
 }
 
 TEST(ControlLog, EndsTheProcessesOfALayoutAndLeavesTheirPodsTheOldIds) {
   const TestWorld cut(ShippedScenario("demo"), "- {at: 100s, kind: mig_set, gpu: 6, layout: []}");
-  constexpr TimeUs kCut = 100 * kSecond;
+  constexpr TimeUs kCut = 100 * kSecondUs;
   EXPECT_EQ(cut->process_count(kCut - 1), 11);
   EXPECT_EQ(cut->process_count(kCut), 9);
   EXPECT_EQ(cut->NextPodChange(0), kCut);
@@ -70,32 +68,32 @@ TEST(PowerLimits, HoldForTheirTimeAndSolveClocksByTheCubeRoot) {
   const TestWorld world(ShippedScenario("h100x8-pods"));
   // 388 W asked on GPU 0 under a limit of 300 W: (300 - 70) / (388 - 70) of the dynamic power, and
   // its cube root of the clock: 0.8976 x 1980 MHz.
-  constexpr TimeUs kBusy = 61 * kSecond;
+  constexpr TimeUs kBusy = 61 * kSecondUs;
   EXPECT_EQ(world->PowerLimitMw(0, kBusy), 300'000);
   EXPECT_EQ(world->PowerInstantMw(0, kBusy), 300'000);
   EXPECT_EQ(world->SmClockMhz(0, kBusy), 1'770);
-  EXPECT_EQ(world->PowerLimitMw(0, 90 * kSecond), 700'000);
-  EXPECT_EQ(world->SmClockMhz(0, 91 * kSecond), 1'980);
+  EXPECT_EQ(world->PowerLimitMw(0, 90 * kSecondUs), 700'000);
+  EXPECT_EQ(world->SmClockMhz(0, 91 * kSecondUs), 1'980);
   EXPECT_EQ(static_cast<int64_t>(
-                world->IntegrateOver(Integral::kPowerViolationNs, {0}, kBusy, kBusy + kSecond)),
+                world->IntegrateOver(Integral::kPowerViolationNs, {0}, kBusy, kBusy + kSecondUs)),
             102'365'000);
 }
 
 TEST(Contention, GrantsInProportionBeyondTheWhole) {
   const TestWorld world(ShippedScenario("h100x8-pods"));
   const auto ppm = [&](int pid) {
-    return static_cast<int64_t>(world->IntegrateProcess(Integral::kSmPpmUs, pid, kSecond) /
-                                kSecond);
+    return static_cast<int64_t>(world->IntegrateProcess(Integral::kSmPpmUs, pid, kSecondUs) /
+                                kSecondUs);
   };
   EXPECT_EQ(ppm(4301), 571'428);
   EXPECT_EQ(ppm(4302), 428'571);
-  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {7}, kSecond), 100);
+  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {7}, kSecondUs), 100);
 }
 
 TEST(Contention, CutsMpsClientsToTheirThreadsFirst) {
   const TestWorld world(ShippedScenario("time-slicing"));
   const auto ppm = [&](Integral what, int pid) {
-    return static_cast<int64_t>(world->IntegrateProcess(what, pid, kSecond) / kSecond);
+    return static_cast<int64_t>(world->IntegrateProcess(what, pid, kSecondUs) / kSecondUs);
   };
   EXPECT_EQ(ppm(Integral::kSmPpmUs, 4311), 500'000);    // Of 80 % asked,
   EXPECT_EQ(ppm(Integral::kDramPpmUs, 4311), 250'000);  // and of 40 % bandwidth as much less.
@@ -145,19 +143,19 @@ TEST(Pods, AreThereFromStartToStop) {
   const std::vector<std::string> both = {"example/a", "example/a/main nvidia.com/gpu " + gpu,
                                          "example/b", "example/b/main nvidia.com/gpu " + gpu};
   EXPECT_EQ(PodsAt(*world, 0).lines, one);
-  EXPECT_EQ(PodsAt(*world, 10 * kSecond - 1).lines, one);
-  EXPECT_EQ(PodsAt(*world, 10 * kSecond).lines, both);
-  EXPECT_EQ(PodsAt(*world, 50 * kSecond).lines, one);
-  EXPECT_EQ(world->NextPodChange(0), 10 * kSecond);
-  EXPECT_EQ(world->NextPodChange(10 * kSecond), 50 * kSecond);
-  EXPECT_EQ(world->NextPodChange(50 * kSecond), INT64_MAX);
-  EXPECT_EQ(world->process_count(10 * kSecond), 2);
-  const ProcessFacts process = world->process(1, 10 * kSecond);
+  EXPECT_EQ(PodsAt(*world, 10 * kSecondUs - 1).lines, one);
+  EXPECT_EQ(PodsAt(*world, 10 * kSecondUs).lines, both);
+  EXPECT_EQ(PodsAt(*world, 50 * kSecondUs).lines, one);
+  EXPECT_EQ(world->NextPodChange(0), 10 * kSecondUs);
+  EXPECT_EQ(world->NextPodChange(10 * kSecondUs), 50 * kSecondUs);
+  EXPECT_EQ(world->NextPodChange(50 * kSecondUs), INT64_MAX);
+  EXPECT_EQ(world->process_count(10 * kSecondUs), 2);
+  const ProcessFacts process = world->process(1, 10 * kSecondUs);
   EXPECT_EQ(process.pid, 4102);
   EXPECT_EQ(process.pod.view(), "b");
   EXPECT_EQ(process.pod_namespace, "example");
   EXPECT_EQ(process.container, "main");
-  EXPECT_EQ(process.started, 10 * kSecond);
+  EXPECT_EQ(process.started, 10 * kSecondUs);
   EXPECT_EQ(process.memory_bytes, INT64_C(5) << 30);
 }
 
@@ -168,40 +166,40 @@ TEST(Churn, ComesBackUnderANewNameWithTheSameLoad) {
     const PodLines pods = PodsAt(*world, t);
     return pods.lines.back().starts_with("ci/") ? pods : PodLines();
   };
-  EXPECT_TRUE(jobs(5 * kSecond - 1).lines.empty());
-  ASSERT_EQ(jobs(5 * kSecond).lines.back(), "ci/job-0/main nvidia.com/gpu " + Uuid(*world, 2));
-  EXPECT_TRUE(jobs(9 * kSecond).lines.empty());
-  ASSERT_EQ(jobs(11 * kSecond).lines.back(), "ci/job-1/main nvidia.com/gpu " + Uuid(*world, 2));
-  EXPECT_NE(jobs(5 * kSecond).uids.back(), jobs(11 * kSecond).uids.back());
-  EXPECT_EQ(jobs(11 * kSecond).uids.back(), jobs(13 * kSecond).uids.back());
-  EXPECT_NE(jobs(5 * kSecond).container_ids.back(), jobs(11 * kSecond).container_ids.back());
+  EXPECT_TRUE(jobs(5 * kSecondUs - 1).lines.empty());
+  ASSERT_EQ(jobs(5 * kSecondUs).lines.back(), "ci/job-0/main nvidia.com/gpu " + Uuid(*world, 2));
+  EXPECT_TRUE(jobs(9 * kSecondUs).lines.empty());
+  ASSERT_EQ(jobs(11 * kSecondUs).lines.back(), "ci/job-1/main nvidia.com/gpu " + Uuid(*world, 2));
+  EXPECT_NE(jobs(5 * kSecondUs).uids.back(), jobs(11 * kSecondUs).uids.back());
+  EXPECT_EQ(jobs(11 * kSecondUs).uids.back(), jobs(13 * kSecondUs).uids.back());
+  EXPECT_NE(jobs(5 * kSecondUs).container_ids.back(), jobs(11 * kSecondUs).container_ids.back());
   const auto energy = [&](TimeUs from) {
-    return world->IntegrateOver(Integral::kEnergyNj, {2}, from, from + 6 * kSecond);
+    return world->IntegrateOver(Integral::kEnergyNj, {2}, from, from + 6 * kSecondUs);
   };
-  EXPECT_EQ(energy(5 * kSecond), energy(600'005 * kSecond));
+  EXPECT_EQ(energy(5 * kSecondUs), energy(600'005 * kSecondUs));
 }
 
 TEST(Churn, GivesEachCycleItsOwnPidsAndEnergy) {
   const TestWorld world(ShippedScenario("churn"));
   const auto last = [&](TimeUs t) { return world->process(world->process_count(t) - 1, t); };
-  const ProcessFacts first = last(6 * kSecond);
-  const ProcessFacts second = last(12 * kSecond);
+  const ProcessFacts first = last(6 * kSecondUs);
+  const ProcessFacts second = last(12 * kSecondUs);
   EXPECT_EQ(second.pid, first.pid + 1);
-  EXPECT_EQ(second.started, 11 * kSecond);
+  EXPECT_EQ(second.started, 11 * kSecondUs);
   EXPECT_EQ(second.pod.view(), "job-1");
   // (0.85 x 480 + 0.5 x 100) and (0.4 x 480 + 0.2 x 100) W for a second each, twice.
   constexpr int64_t kLifeNj = INT64_C(2) * (458 + 212) * 1'000'000'000;
-  EXPECT_EQ(static_cast<int64_t>(world->ProcessEnergyNj(first.pid, 7 * kSecond)), kLifeNj / 2);
-  EXPECT_EQ(static_cast<int64_t>(world->ProcessEnergyNj(first.pid, 100 * kSecond)), kLifeNj);
-  EXPECT_EQ(static_cast<int64_t>(world->ProcessEnergyNj(second.pid, 10 * kSecond)), 0);
-  EXPECT_EQ(static_cast<int64_t>(world->ProcessEnergyNj(second.pid, 100 * kSecond)), kLifeNj);
+  EXPECT_EQ(static_cast<int64_t>(world->ProcessEnergyNj(first.pid, 7 * kSecondUs)), kLifeNj / 2);
+  EXPECT_EQ(static_cast<int64_t>(world->ProcessEnergyNj(first.pid, 100 * kSecondUs)), kLifeNj);
+  EXPECT_EQ(static_cast<int64_t>(world->ProcessEnergyNj(second.pid, 10 * kSecondUs)), 0);
+  EXPECT_EQ(static_cast<int64_t>(world->ProcessEnergyNj(second.pid, 100 * kSecondUs)), kLifeNj);
 }
 
 TEST(Churn, TellsWhenPodsChange) {
   const TestWorld world(ShippedScenario("churn"));
   std::vector<TimeUs> changes;
-  for (TimeUs t = world->NextPodChange(0); t < 31 * kSecond; t = world->NextPodChange(t)) {
-    changes.push_back(t / kSecond);
+  for (TimeUs t = world->NextPodChange(0); t < 31 * kSecondUs; t = world->NextPodChange(t)) {
+    changes.push_back(t / kSecondUs);
   }
   EXPECT_EQ(changes, (std::vector<TimeUs>{5, 9, 11, 15, 17, 21, 23, 25, 27, 29, 30}));
 }
@@ -289,7 +287,7 @@ TEST(Nodes, TakeChangedClasses) {
   EXPECT_TRUE(world->gpu(0).has_fan);
   EXPECT_TRUE(world->gpu(0).has_gpm);
   EXPECT_FALSE(world->gpu(0).has_ecc);
-  EXPECT_EQ(world->PowerAverageMw(0, kSecond), 12'500);
+  EXPECT_EQ(world->PowerAverageMw(0, kSecondUs), 12'500);
 }
 
 }  // namespace

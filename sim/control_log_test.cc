@@ -19,7 +19,6 @@ constexpr char kScenario[] =
     "format: 1\nname: test\nseed: 7\n"
     "gpus:\n  - {class: h100-sxm5-80gb}\n"
     "  - {class: h100-sxm5-80gb, mig: [{profile: 3g.40gb}, {profile: 1g.10gb}]}\n";
-constexpr TimeUs kSecond = 1'000'000;
 
 class ControlLogTest : public testing::Test {
  protected:
@@ -48,11 +47,11 @@ class ControlLogTest : public testing::Test {
 };
 
 TEST_F(ControlLogTest, ChangesAPowerLimitFromTheEntrysTimeOn) {
-  ASSERT_TRUE(node_.writer().Tick(kSecond).ok());
+  ASSERT_TRUE(node_.writer().Tick(kSecondUs).ok());
   const StatusOr<TimeUs> at =
       AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", std::nullopt);
   ASSERT_TRUE(at.ok()) << at.status();
-  EXPECT_EQ(*at, kSecond + 50'000);  // The least lead, on a clock that stands.
+  EXPECT_EQ(*at, kSecondUs + 50'000);  // The least lead, on a clock that stands.
   const World& world = reader_->world();
   EXPECT_EQ(world.PowerLimitMw(0, *at - 1), 700'000);
   EXPECT_EQ(world.PowerLimitMw(0, *at), 300'000);
@@ -62,25 +61,25 @@ TEST_F(ControlLogTest, ChangesAPowerLimitFromTheEntrysTimeOn) {
 
 TEST_F(ControlLogTest, KeepsEarlierEntriesAndEnergyThroughAMigChange) {
   ASSERT_TRUE(
-      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", 5 * kSecond).ok());
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", 5 * kSecondUs).ok());
   const DeviceRef gpu{1, -1, -1};
-  const Int128 before = reader_->world().Integrate(Integral::kEnergyNj, gpu, 9 * kSecond);
+  const Int128 before = reader_->world().Integrate(Integral::kEnergyNj, gpu, 9 * kSecondUs);
   const std::string uuid(reader_->world().compute(1, 0, 0, 0).mig_uuid);
   const StatusOr<TimeUs> at = AppendControl(
-      node_.writer(), "kind: mig_set, gpu: 1, layout: [1g.10gb, 1g.10gb, 1g.10gb]", 10 * kSecond);
+      node_.writer(), "kind: mig_set, gpu: 1, layout: [1g.10gb, 1g.10gb, 1g.10gb]", 10 * kSecondUs);
   ASSERT_TRUE(at.ok()) << at.status();
   const World& world = reader_->world();
   EXPECT_EQ(world.instance_count(1, *at - 1), 2);
   EXPECT_EQ(world.instance_count(1, *at), 3);
   EXPECT_NE(world.compute(1, 0, 0, *at).mig_uuid, uuid);
-  EXPECT_EQ(world.Integrate(Integral::kEnergyNj, gpu, 9 * kSecond), before);
-  EXPECT_GT(world.Integrate(Integral::kEnergyNj, gpu, 11 * kSecond), before);
+  EXPECT_EQ(world.Integrate(Integral::kEnergyNj, gpu, 9 * kSecondUs), before);
+  EXPECT_GT(world.Integrate(Integral::kEnergyNj, gpu, 11 * kSecondUs), before);
   EXPECT_EQ(world.PowerLimitMw(0, *at), 300'000);
   EXPECT_EQ(reader_->log_generation(), 2U);
 }
 
 TEST_F(ControlLogTest, TakesAFileFromAPersonAndMakesItsTimesAbsolute) {
-  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecondUs).ok());
   node_.folder().Write("control.yaml",
                        "# less power\n"
                        "- {at: now+2s, kind: power_limit, gpu: 0, watts: 250}\n"
@@ -92,8 +91,8 @@ TEST_F(ControlLogTest, TakesAFileFromAPersonAndMakesItsTimesAbsolute) {
             "# less power\n"
             "- {at: 12s, kind: power_limit, gpu: 0, watts: 250}\n"
             "- at: '10.05s'\n  kind: power_limit\n  gpu: 1\n  watts: 400\n");
-  EXPECT_EQ(reader_->world().PowerLimitMw(0, 12 * kSecond), 250'000);
-  EXPECT_EQ(reader_->world().PowerLimitMw(1, 11 * kSecond), 400'000);
+  EXPECT_EQ(reader_->world().PowerLimitMw(0, 12 * kSecondUs), 250'000);
+  EXPECT_EQ(reader_->world().PowerLimitMw(1, 11 * kSecondUs), 400'000);
   const StatusOr<bool> again = AcceptControlFile(node_.writer());
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_FALSE(*again) << "its own rewriting is no news";
@@ -101,7 +100,7 @@ TEST_F(ControlLogTest, TakesAFileFromAPersonAndMakesItsTimesAbsolute) {
 }
 
 TEST_F(ControlLogTest, RefusesALogThatDoesNotHoldAndKeepsTheOldOne) {
-  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecondUs).ok());
   EXPECT_EQ(Refusal("- {at: 20s, kind: gpu_last, gpu: 0}\n"),
             "control.yaml:1:19: [0].kind: \"gpu_last\" is no kind of fault; nearest is gpu_lost");
   EXPECT_EQ(Refusal("- {kind: mig_set, gpu: 0}\n"),
@@ -120,15 +119,16 @@ TEST_F(ControlLogTest, RefusesALogThatDoesNotHoldAndKeepsTheOldOne) {
 
 TEST_F(ControlLogTest, TakesAnEditThatStillWaitsBeforeACommand) {
   node_.folder().Write("control.yaml", "- {at: 5s, kind: power_limit, gpu: 1, watts: 250}\n");
-  ASSERT_TRUE(AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", kSecond).ok());
+  ASSERT_TRUE(
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", kSecondUs).ok());
   EXPECT_EQ(Read("control.yaml"),
             "- {at: 5s, kind: power_limit, gpu: 1, watts: 250}\n"
             "- {at: 1s, kind: power_limit, gpu: 0, watts: 300}\n");
-  EXPECT_EQ(reader_->world().PowerLimitMw(1, 5 * kSecond), 250'000);
+  EXPECT_EQ(reader_->world().PowerLimitMw(1, 5 * kSecondUs), 250'000);
   const std::string wrong = "- {at: 9s, kind: xid, gpu: 1, number: 0}\n";
   node_.folder().Write("control.yaml", wrong);
   const StatusOr<TimeUs> refused =
-      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 200", 2 * kSecond);
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 200", 2 * kSecondUs);
   EXPECT_EQ(refused.status().message(),
             "control.yaml:1:39: [0].number: found '0'; must be a whole number from 1 to 999");
   EXPECT_EQ(Read("control.yaml"), wrong) << "a person's text is not overwritten";
@@ -136,11 +136,11 @@ TEST_F(ControlLogTest, TakesAnEditThatStillWaitsBeforeACommand) {
 
 TEST_F(ControlLogTest, LetsNobodyChangeWhatHasTakenEffect) {
   ASSERT_TRUE(
-      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", 5 * kSecond).ok());
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", 5 * kSecondUs).ok());
   ASSERT_TRUE(
-      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 200", 90 * kSecond).ok());
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 200", 90 * kSecondUs).ok());
   generation_ = 2;
-  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecondUs).ok());
   EXPECT_EQ(Refusal("- {at: 90s, kind: power_limit, gpu: 0, watts: 200}\n"),
             "control.yaml:1:1: the entry {at: 5s, kind: power_limit, gpu: 0, watts: 300} has taken "
             "effect and stays; put it back, and add another that undoes it");
@@ -148,19 +148,20 @@ TEST_F(ControlLogTest, LetsNobodyChangeWhatHasTakenEffect) {
   node_.folder().Write("control.yaml", "- {at: 5s, kind: power_limit, gpu: 0, watts: 300}\n");
   const StatusOr<bool> accepted = AcceptControlFile(node_.writer());
   ASSERT_TRUE(accepted.ok()) << accepted.status();
-  EXPECT_EQ(reader_->world().PowerLimitMw(0, 91 * kSecond), 300'000);
+  EXPECT_EQ(reader_->world().PowerLimitMw(0, 91 * kSecondUs), 300'000);
 }
 
 TEST_F(ControlLogTest, HealsWhatItChanged) {
   StatusOr<std::optional<TimeUs>> healed = HealControl(node_.writer(), std::nullopt);
   ASSERT_TRUE(healed.ok()) << healed.status();
   EXPECT_FALSE(healed->has_value()) << "nothing was done";
-  ASSERT_TRUE(AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", kSecond).ok());
   ASSERT_TRUE(
-      AppendControl(node_.writer(), "kind: mig_set, gpu: 1, layout: [7g.80gb]", kSecond).ok());
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", kSecondUs).ok());
   ASSERT_TRUE(
-      AppendControl(node_.writer(), "kind: power_limit, gpu: 1, watts: 200", 90 * kSecond).ok());
-  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+      AppendControl(node_.writer(), "kind: mig_set, gpu: 1, layout: [7g.80gb]", kSecondUs).ok());
+  ASSERT_TRUE(
+      AppendControl(node_.writer(), "kind: power_limit, gpu: 1, watts: 200", 90 * kSecondUs).ok());
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecondUs).ok());
   healed = HealControl(node_.writer(), std::nullopt);
   ASSERT_TRUE(healed.ok()) << healed.status();
   ASSERT_TRUE(healed->has_value());
@@ -174,20 +175,20 @@ TEST_F(ControlLogTest, HealsWhatItChanged) {
     EXPECT_EQ(world.instance(1, i, at).profile, world.instance(1, i, 0).profile);
     EXPECT_EQ(world.instance(1, i, at).placement_start, world.instance(1, i, 0).placement_start);
   }
-  EXPECT_EQ(world.PowerLimitMw(1, 91 * kSecond), 700'000);
+  EXPECT_EQ(world.PowerLimitMw(1, 91 * kSecondUs), 700'000);
 }
 
 TEST_F(ControlLogTest, HealsFaultsOfOneKindOrOfAll) {
-  ASSERT_TRUE(AppendControl(node_.writer(), "kind: gpu_lost, gpu: 0", kSecond).ok());
-  ASSERT_TRUE(AppendControl(node_.writer(), "kind: hang, calls: [\"*Get*\"]", kSecond).ok());
-  ASSERT_TRUE(AppendControl(node_.writer(), "kind: watch_stale, gpu: 1, for: 5s", kSecond).ok());
-  ASSERT_TRUE(AppendControl(node_.writer(), "kind: xid, gpu: 1, number: 31", kSecond).ok());
-  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+  ASSERT_TRUE(AppendControl(node_.writer(), "kind: gpu_lost, gpu: 0", kSecondUs).ok());
+  ASSERT_TRUE(AppendControl(node_.writer(), "kind: hang, calls: [\"*Get*\"]", kSecondUs).ok());
+  ASSERT_TRUE(AppendControl(node_.writer(), "kind: watch_stale, gpu: 1, for: 5s", kSecondUs).ok());
+  ASSERT_TRUE(AppendControl(node_.writer(), "kind: xid, gpu: 1, number: 31", kSecondUs).ok());
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecondUs).ok());
   StatusOr<std::optional<TimeUs>> healed = HealControl(node_.writer(), FaultKind::kGpuLost);
   ASSERT_TRUE(healed.ok() && healed->has_value()) << healed.status();
   EXPECT_EQ(reader_->world().FaultAt(FaultKind::kGpuLost, **healed), nullptr);
   EXPECT_NE(reader_->world().FaultAt(FaultKind::kHang, **healed), nullptr);
-  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecondUs).ok());
   healed = HealControl(node_.writer(), std::nullopt);
   ASSERT_TRUE(healed.ok() && healed->has_value()) << healed.status();
   EXPECT_EQ(Read("control.yaml"),
@@ -198,18 +199,19 @@ TEST_F(ControlLogTest, HealsFaultsOfOneKindOrOfAll) {
             "- {at: 10.2s, kind: heal, of: gpu_lost}\n"
             "- {at: 20.2s, kind: heal, of: hang}\n");
   EXPECT_EQ(reader_->world().NextFaultChange(**healed), std::numeric_limits<TimeUs>::max());
-  ASSERT_TRUE(node_.writer().Tick(10 * kSecond).ok());
+  ASSERT_TRUE(node_.writer().Tick(10 * kSecondUs).ok());
   healed = HealControl(node_.writer(), std::nullopt);
   ASSERT_TRUE(healed.ok()) << healed.status();
   EXPECT_FALSE(healed->has_value()) << "nothing is left to undo";
 }
 
 TEST_F(ControlLogTest, TellsWhatIsWrongWithAnEntryWithoutItsPlace) {
-  ASSERT_TRUE(AppendControl(node_.writer(), "kind: gpu_lost, gpu: 0", kSecond).ok());
-  EXPECT_EQ(AppendControl(node_.writer(), "kind: gpu_lost, gpu: 7", kSecond).status().message(),
+  ASSERT_TRUE(AppendControl(node_.writer(), "kind: gpu_lost, gpu: 0", kSecondUs).ok());
+  EXPECT_EQ(AppendControl(node_.writer(), "kind: gpu_lost, gpu: 7", kSecondUs).status().message(),
             "gpu: found '7'; must be a whole number from 0 to 1");
-  EXPECT_EQ(AppendControl(node_.writer(), "kind: gpu_lost, gpu: 0", 9 * kSecond).status().message(),
-            "[0] (gpu_lost) holds this of GPU 0 from 1 s to the end; end it first");
+  EXPECT_EQ(
+      AppendControl(node_.writer(), "kind: gpu_lost, gpu: 0", 9 * kSecondUs).status().message(),
+      "[0] (gpu_lost) holds this of GPU 0 from 1 s to the end; end it first");
 }
 
 TEST_F(ControlLogTest, GoesIntoForceOnAClockThatRuns) {

@@ -23,6 +23,8 @@
 
 namespace podgpu::sim {
 
+inline constexpr int kGpu = abi::DCGM_FE_GPU;
+
 class DcgmClient {
  public:
   explicit DcgmClient(int major)

@@ -18,9 +18,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr TimeUs kSecond = 1'000'000;
-constexpr int kGpu = abi::DCGM_FE_GPU;
-
 class DcgmCallFaults : public DcgmFaults {};
 
 INSTANTIATE_TEST_SUITE_P(Generations, DcgmCallFaults, testing::Values(4, 3),
@@ -39,14 +36,14 @@ TEST_P(DcgmCallFaults, AnErrorAnswersForTheCallsThatItNames) {
   abi::dcgmConnectV2Params_v2 params{};
   params.version = abi::dcgmConnectV2Params_version2;
   EXPECT_EQ(bench->On("dcgmGetAllDevices", ids.data(), &count), 0);
-  bench->Tick(kSecond);
+  bench->Tick(kSecondUs);
   EXPECT_EQ(bench->On("dcgmGetAllDevices", ids.data(), &count), -3);
   EXPECT_EQ(bench->On("dcgmGetAllSupportedDevices", ids.data(), &count), -3);
   EXPECT_EQ(bench->Call("dcgmConnect_v2", "127.0.0.1:1", &params, &handle), -3);
   EXPECT_EQ(bench->On("dcgmGetGpuStatus", 2U, &status), -17);
   EXPECT_EQ(bench->On("dcgmGetGpuStatus", 3U, &status), 0);
   EXPECT_EQ(bench->On("dcgmUpdateAllFields", 1), 0);
-  bench->Tick(5 * kSecond);
+  bench->Tick(5 * kSecondUs);
   EXPECT_EQ(bench->On("dcgmGetAllDevices", ids.data(), &count), 0);
 }
 
@@ -58,7 +55,7 @@ TEST_P(DcgmCallFaults, AnEngineOfTheOtherGenerationKnowsItsOwnWordsOnly) {
   info->version = is_4 ? abi::dcgmGroupInfo_version3 : abi::dcgmGroupInfo_version2;
   const abi::dcgmGpuGrp_t group = abi::DCGM_GROUP_ALL_GPUS;
   EXPECT_EQ(bench->On("dcgmGroupGetInfo", group, info.get()), 0);
-  bench->Tick(kSecond);
+  bench->Tick(kSecondUs);
   EXPECT_EQ(bench->On("dcgmGroupGetInfo", group, info.get()), -12);
   EXPECT_STRNE(Attributes(*bench, 0)->identifiers.uuid, "") << "a word that both know";
   auto version = std::make_unique<abi::dcgmVersionInfo_v2>();
@@ -122,7 +119,7 @@ TEST_P(DcgmCallFaults, AHungCallReturnsWhenTheFaultEnds) {
       "{at: 1s, kind: hang, calls: dcgmEntitiesGetLatestValues, for: 9s}, "
       "{at: 1s, kind: hang, calls: dcgmGetGpuStatus, gpu: 3, for: 9s}");
   WatchAll(*bench, {150});
-  bench->Tick(2 * kSecond);
+  bench->Tick(2 * kSecondUs);
   int status = 0;
   int hung_status = 0;
   abi::dcgmGroupEntityPair_t pair{kGpu, 0};
@@ -136,17 +133,17 @@ TEST_P(DcgmCallFaults, AHungCallReturnsWhenTheFaultEnds) {
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].status, 0) << "other calls answer";
   EXPECT_FALSE(bulk.IsOver());
   EXPECT_FALSE(of_gpu_3.IsOver());
-  bench->Tick(8 * kSecond);
+  bench->Tick(8 * kSecondUs);
   EXPECT_EQ(bulk.Result(), 0);
   EXPECT_EQ(of_gpu_3.Result(), 0);
-  EXPECT_EQ(value->ts, bench->Stamp(10 * kSecond)) << "as of its end";
+  EXPECT_EQ(value->ts, bench->Stamp(10 * kSecondUs)) << "as of its end";
 }
 
 TEST_P(DcgmCallFaults, WhileTheDriverHangsTheCacheStandsStillAndLiveReadsWait) {
   const auto bench = Start("{at: 5500ms, kind: hang, gpu: 1, for: 10s}");
   WatchAll(*bench, {150});
-  bench->Tick(8 * kSecond);
-  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(5 * kSecond));
+  bench->Tick(8 * kSecondUs);
+  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(5 * kSecondUs));
   EXPECT_EQ(bench->On("dcgmUpdateAllFields", 0), 0) << "asks for no wait";
   Waiting update([&] { return bench->On("dcgmUpdateAllFields", 1); });
   Waiting live([&] {
@@ -157,10 +154,10 @@ TEST_P(DcgmCallFaults, WhileTheDriverHangsTheCacheStandsStillAndLiveReadsWait) {
   });
   EXPECT_FALSE(update.IsOver());
   EXPECT_FALSE(live.IsOver());
-  bench->Tick(8 * kSecond);
+  bench->Tick(8 * kSecondUs);
   EXPECT_EQ(update.Result(), 0);
   EXPECT_EQ(live.Result(), 0);
-  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(16 * kSecond));
+  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(16 * kSecondUs));
 }
 
 TEST_P(DcgmCallFaults, OverAConnectionAHungCallTimesOutOrIsFreed) {
@@ -172,7 +169,7 @@ TEST_P(DcgmCallFaults, OverAConnectionAHungCallTimesOutOrIsFreed) {
   params.version = abi::dcgmConnectV2Params_version2;
   params.addressIsUnixSocket = 1;
   ASSERT_EQ(bench->Call("dcgmConnect_v2", address.c_str(), &params, &bench->handle), 0);
-  bench->Tick(2 * kSecond);
+  bench->Tick(2 * kSecondUs);
   std::array<unsigned int, 32> ids{};
   int count = 0;
   EXPECT_EQ(bench->On("dcgmGetAllDevices", ids.data(), &count), -11) << "after its minute";
@@ -185,7 +182,7 @@ TEST_P(DcgmCallFaults, OverAConnectionAHungCallTimesOutOrIsFreed) {
 
 TEST_P(DcgmCallFaults, ASlowCallWaitsAndAnswersAllTheSame) {
   const auto bench = Start("{at: 1s, kind: slow, calls: dcgmGetGpuStatus, ms: 400, gpu: 1}");
-  bench->Tick(kSecond);
+  bench->Tick(kSecondUs);
   EXPECT_EQ(StatusOf(*bench, 0), abi::DcgmEntityStatusOk);
   int status = 0;
   Waiting slow([&] { return bench->On("dcgmGetGpuStatus", 1U, &status); });

@@ -14,9 +14,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr TimeUs kSecond = 1'000'000;
-constexpr int kGpu = abi::DCGM_FE_GPU;
-
 // The parameter is the generation.
 class DcgmCalls : public testing::TestWithParam<int> {
  protected:
@@ -35,10 +32,10 @@ INSTANTIATE_TEST_SUITE_P(Generations, DcgmCalls, testing::Values(4, 3), [](const
 TEST_P(DcgmCalls, ManualModeSamplesOnlyWhenToldAndOnlyWhatIsDue) {
   const auto bench = Start(kEightGpus, abi::DCGM_OPERATION_MODE_MANUAL);
   ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0), bench->MakeFieldGroup({150})), 0);
-  bench->Tick(kSecond - 1);
+  bench->Tick(kSecondUs - 1);
   EXPECT_EQ(bench->On("dcgmUpdateAllFields", 1), 0);
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(0));
-  bench->Tick(5 * kSecond);
+  bench->Tick(5 * kSecondUs);
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(0));
   EXPECT_EQ(bench->On("dcgmUpdateAllFields", 1), 0);
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(bench->now()));
@@ -47,10 +44,10 @@ TEST_P(DcgmCalls, ManualModeSamplesOnlyWhenToldAndOnlyWhatIsDue) {
 TEST_P(DcgmCalls, TheShortestPeriodOfTwoGroupsHolds) {
   const auto bench = Start(kEightGpus);
   const abi::dcgmFieldGrp_t fields = bench->MakeFieldGroup({150});
-  ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0), fields, 10 * kSecond), 0);
-  ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0), fields, kSecond), 0);
-  bench->Tick(3 * kSecond + 1);
-  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(3 * kSecond));
+  ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0), fields, 10 * kSecondUs), 0);
+  ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0), fields, kSecondUs), 0);
+  bench->Tick(3 * kSecondUs + 1);
+  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(3 * kSecondUs));
 }
 
 TEST_P(DcgmCalls, ValuesSinceAreTheSamplesOfTheWindowAscending) {
@@ -58,21 +55,21 @@ TEST_P(DcgmCalls, ValuesSinceAreTheSamplesOfTheWindowAscending) {
   const abi::dcgmGpuGrp_t group = bench->MakeGroupOf(kGpu, 0);
   const abi::dcgmFieldGrp_t fields = bench->MakeFieldGroup({150});
   ASSERT_EQ(bench->Watch(group, fields), 0);
-  bench->Tick(10 * kSecond);
+  bench->Tick(10 * kSecondUs);
   std::vector<Seen> seen;
   void* const user = &seen;
-  long long next = bench->Stamp(6 * kSecond + 1);
+  long long next = bench->Stamp(6 * kSecondUs + 1);
   for (const size_t expected : {4U, 1U, 1U}) {
     seen.clear();
     const long long since = next;
     ASSERT_EQ(bench->On("dcgmGetValuesSince_v2", group, fields, since, &next, &SeeAll, user), 0);
     ASSERT_EQ(seen.size(), expected);
     for (size_t i = 1; i < seen.size(); ++i) {
-      EXPECT_EQ(seen[i].ts, seen[i - 1].ts + kSecond);
+      EXPECT_EQ(seen[i].ts, seen[i - 1].ts + kSecondUs);
     }
-    bench->Tick(kSecond);
+    bench->Tick(kSecondUs);
   }
-  EXPECT_EQ(seen[0].ts, bench->Stamp(12 * kSecond));
+  EXPECT_EQ(seen[0].ts, bench->Stamp(12 * kSecondUs));
 }
 
 int StopAtTheSecond(abi::dcgm_field_entity_group_t group, abi::dcgm_field_eid_t entity,

@@ -143,7 +143,6 @@ int CollectSince(const Scene& scene, abi::dcgmGpuGrp_t group, abi::dcgmFieldGrp_
 }
 
 // Live data of event fields fails the whole call (DCGM 4.6.0, seen for the XID).
-constexpr uint16_t kXidField = 230;
 
 int ReadEntities(const Scene& scene, std::span<const abi::dcgmGroupEntityPair_t> entities,
                  std::span<const Field* const> fields, bool live, abi::dcgmFieldValue_v2* out) {

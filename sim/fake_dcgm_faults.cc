@@ -5,6 +5,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "sim/fake_dcgm_fields.h"
 #include "sim/fake_dcgm_generation.h"
 
 namespace podgpu::sim {
@@ -12,8 +13,6 @@ namespace {
 
 constexpr TimeUs kNoticeUs = 1'000'000;
 constexpr int kPollMs = 10;
-constexpr uint16_t kBindField = 6;
-constexpr uint16_t kXidField = 230;
 constexpr int64_t kReinitializing = 1;  // Values of the bind event (since 4.5.0).
 constexpr int64_t kReinitialized = 2;
 

@@ -16,8 +16,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr TimeUs kSecond = 1'000'000;
-constexpr int kGpu = abi::DCGM_FE_GPU;
 constexpr int64_t kBlank = abi::DCGM_INT64_BLANK;
 
 INSTANTIATE_TEST_SUITE_P(Generations, DcgmFaults, testing::Values(4, 3),
@@ -35,7 +33,7 @@ TEST_P(DcgmFaults, AnAbsentGpuIsNotNumbered) {
   EXPECT_EQ(bench->Read(kGpu, 2, {4})[0].number, 7);
   EXPECT_EQ(bench->Read(kGpu, 2, {52})[0].number, 2);
   EXPECT_EQ(bench->Read(kGpu, 2, {54})[0].text, bench->world().gpu(3).uuid);
-  bench->Tick(10 * kSecond);
+  bench->Tick(10 * kSecondUs);
   EXPECT_EQ(Count(*bench, "dcgmGetAllDevices"), 7) << "until an engine starts again";
   ASSERT_EQ(bench->On("dcgmStopEmbedded"), 0);
   ASSERT_EQ(bench->Call("dcgmStartEmbedded", 1, &bench->handle), 0);
@@ -58,7 +56,7 @@ TEST_P(DcgmFaults, ADetachedGpuIsBlankAndComesBack) {
   for (const char* kind : {"gpu_detached", "bind_unbind"}) {
     const auto bench = Start(std::string("{at: 5s, kind: ") + kind + ", gpu: 1, for: 10s}");
     WatchAll(*bench, {54, 150});
-    bench->Tick(6 * kSecond);
+    bench->Tick(6 * kSecondUs);
     EXPECT_EQ(StatusOf(*bench, 1), abi::DcgmEntityStatusDetached) << kind;
     EXPECT_EQ(StatusOf(*bench, 0), abi::DcgmEntityStatusOk);
     EXPECT_EQ(Count(*bench, "dcgmGetAllDevices"), 8);
@@ -67,10 +65,10 @@ TEST_P(DcgmFaults, ADetachedGpuIsBlankAndComesBack) {
     EXPECT_STREQ(Attributes(*bench, 1)->identifiers.serial, "<<<NULL>>>");
     const Seen seen = bench->Read(kGpu, 1, {150})[0];
     EXPECT_EQ(seen.status, 0);
-    EXPECT_EQ(seen.ts, bench->Stamp(6 * kSecond));
+    EXPECT_EQ(seen.ts, bench->Stamp(6 * kSecondUs));
     EXPECT_EQ(seen.number, kBlank);
     EXPECT_NE(bench->Read(kGpu, 0, {150})[0].number, kBlank);
-    bench->Tick(9 * kSecond);
+    bench->Tick(9 * kSecondUs);
     EXPECT_EQ(StatusOf(*bench, 1), abi::DcgmEntityStatusOk);
     EXPECT_NE(bench->Read(kGpu, 1, {150})[0].number, kBlank);
   }
@@ -83,13 +81,13 @@ TEST(DcgmFaultsOf4, ABindEventIsPushedWhenItHappens) {  // The field came with 4
   ASSERT_EQ(bench.Watch(abi::DCGM_GROUP_ALL_GPUS, fields), 0);
   const auto read = [&] { return bench.Read(kGpu, 0, {6})[0]; };
   EXPECT_EQ(read().status, -14);
-  bench.Tick(8 * kSecond);
+  bench.Tick(8 * kSecondUs);
   EXPECT_EQ(read().number, 1);
-  EXPECT_EQ(read().ts, bench.Stamp(5 * kSecond));
-  bench.Tick(8 * kSecond);
+  EXPECT_EQ(read().ts, bench.Stamp(5 * kSecondUs));
+  bench.Tick(8 * kSecondUs);
   EXPECT_EQ(read().status, 0);
   EXPECT_EQ(read().number, 2);
-  EXPECT_EQ(read().ts, bench.Stamp(15 * kSecond));
+  EXPECT_EQ(read().ts, bench.Stamp(15 * kSecondUs));
 }
 
 TEST_P(DcgmFaults, AReloadOfTheDriverBlanksAllAndCountsAnew) {
@@ -97,13 +95,13 @@ TEST_P(DcgmFaults, AReloadOfTheDriverBlanksAllAndCountsAnew) {
       "{at: 2s, kind: xid, gpu: 0, number: 31}, {at: 2s, kind: ecc, gpu: 0, error: sbe, count: 3}, "
       "{at: 5s, kind: driver_reload, for: 10s}");
   WatchAll(*bench, {150, 156, 230, 310, 312});
-  bench->Tick(4 * kSecond);
+  bench->Tick(4 * kSecondUs);
   const std::vector<Seen> before = bench->Read(kGpu, 0, {156, 230, 310, 312});
   EXPECT_GT(before[0].number, 1'000'000'000'000);
   EXPECT_EQ(before[1].number, 31);
   EXPECT_EQ(before[2].number, 3);
   EXPECT_EQ(before[3].number, 3);
-  bench->Tick(3 * kSecond);
+  bench->Tick(3 * kSecondUs);
   for (unsigned int gpu = 0; gpu < 8; ++gpu) {
     EXPECT_EQ(bench->Read(kGpu, gpu, {150})[0].number, kBlank);
     EXPECT_EQ(StatusOf(*bench, gpu), abi::DcgmEntityStatusLost);
@@ -111,7 +109,7 @@ TEST_P(DcgmFaults, AReloadOfTheDriverBlanksAllAndCountsAnew) {
   ASSERT_EQ(bench->On("dcgmStopEmbedded"), 0);
   EXPECT_EQ(bench->Call("dcgmStartEmbedded", 1, &bench->handle), -7);
   EXPECT_EQ(bench->On("dcgmUpdateAllFields", 1), -1);
-  bench->Tick(9 * kSecond);
+  bench->Tick(9 * kSecondUs);
   ASSERT_EQ(bench->Call("dcgmStartEmbedded", 1, &bench->handle), 0);
   WatchAll(*bench, {156, 230, 310, 312});
   const std::vector<Seen> after = bench->Read(kGpu, 0, {156, 230, 310, 312});
@@ -127,7 +125,7 @@ TEST_P(DcgmFaults, WithAnotherDriverThanTheLibrarysNoEngineStarts) {
   EXPECT_EQ(bench->Call("dcgmStartEmbedded", 1, &bench->handle), -7);
   bench->handle = abi::DCGM_EMBEDDED_HANDLE;
   EXPECT_EQ(bench->On("dcgmUpdateAllFields", 1), -1);
-  bench->Tick(5 * kSecond);
+  bench->Tick(5 * kSecondUs);
   EXPECT_EQ(bench->Call("dcgmStartEmbedded", 1, &bench->handle), 0);
   EXPECT_EQ(Count(*bench, "dcgmGetAllDevices"), 8);
 }
@@ -145,7 +143,7 @@ TEST_P(DcgmFaults, WithoutNvmlThereAreNoGpus) {
   auto hierarchy = std::make_unique<abi::dcgmMigHierarchy_v2>();
   hierarchy->version = abi::dcgmMigHierarchy_version2;
   EXPECT_EQ(bench->On("dcgmGetGpuInstanceHierarchy", hierarchy.get()), -56);
-  bench->Tick(6 * kSecond);
+  bench->Tick(6 * kSecondUs);
   ASSERT_EQ(bench->On("dcgmStopEmbedded"), 0);
   ASSERT_EQ(bench->Call("dcgmStartEmbedded", 1, &bench->handle), 0);
   EXPECT_EQ(Count(*bench, "dcgmGetAllDevices"), 8);
@@ -174,18 +172,18 @@ TEST_P(DcgmFaults, SpoilTheValuesThatTheyName) {
     const auto bench = Start(
         std::string("{at: 5s, for: 5s, gpu: 0, fields: [150, 155, 54], kind: ") + c.fault + "}");
     WatchAll(*bench, {150, 155, 54, 203});
-    bench->Tick(6 * kSecond);
+    bench->Tick(6 * kSecondUs);
     const std::vector<Seen> seen = bench->Read(kGpu, 0, {150, 155, 54, 203});
     for (size_t i = 0; i < 3; ++i) {
       EXPECT_EQ(seen[i].status, c.status) << c.fault;
-      EXPECT_EQ(seen[i].ts, c.has_stamp ? bench->Stamp(6 * kSecond) : 0) << c.fault;
+      EXPECT_EQ(seen[i].ts, c.has_stamp ? bench->Stamp(6 * kSecondUs) : 0) << c.fault;
     }
     EXPECT_EQ(seen[0].number, c.number) << c.fault;
     EXPECT_EQ(seen[1].real, c.real) << c.fault;
     EXPECT_EQ(seen[2].text, c.text) << c.fault;
     EXPECT_LE(seen[3].number, 100) << c.fault << ": another field";
     EXPECT_LT(bench->Read(kGpu, 1, {150})[0].number, 100) << c.fault << ": another GPU";
-    bench->Tick(5 * kSecond);
+    bench->Tick(5 * kSecondUs);
     EXPECT_LT(bench->Read(kGpu, 0, {150})[0].number, 100) << c.fault << ": afterwards";
   }
 }
@@ -193,7 +191,7 @@ TEST_P(DcgmFaults, SpoilTheValuesThatTheyName) {
 TEST_P(DcgmFaults, PermissionIsAskedForByAccounting) {
   const auto bench = Start("{at: 1s, kind: no_permission}");
   EXPECT_EQ(bench->On("dcgmWatchPidFields"), -6);
-  bench->Tick(kSecond);
+  bench->Tick(kSecondUs);
   EXPECT_EQ(bench->On("dcgmWatchPidFields"), -29);
 }
 
@@ -203,7 +201,7 @@ TEST_P(DcgmFaults, GarbageIsAsHostileAsTheStructsAllow) {
       "{at: 1s, kind: garbage, calls: [dcgmGetDeviceAttributes, dcgmGetGpuInstanceHierarchy], "
       "fields: [1]}");
   WatchAll(*bench, {150, 155, 54, 203});
-  bench->Tick(2 * kSecond);
+  bench->Tick(2 * kSecondUs);
   std::array<unsigned short, 4> fields = {150, 155, 54, 203};
   std::vector<abi::dcgmFieldValue_v1> values(fields.size());
   ASSERT_EQ(bench->On("dcgmEntityGetLatestValues", kGpu, 0, fields.data(), 4U, values.data()), 0);
@@ -224,14 +222,14 @@ TEST_P(DcgmFaults, GarbageIsAsHostileAsTheStructsAllow) {
 TEST_P(DcgmFaults, SamplesOfAForgottenWatchStandStill) {
   const auto bench = Start("{at: 5500ms, kind: watch_stale, gpu: 1, fields: [155], for: 10s}");
   WatchAll(*bench, {150, 155});
-  bench->Tick(9 * kSecond);
-  EXPECT_EQ(bench->Read(kGpu, 1, {155})[0].ts, bench->Stamp(5 * kSecond));
+  bench->Tick(9 * kSecondUs);
+  EXPECT_EQ(bench->Read(kGpu, 1, {155})[0].ts, bench->Stamp(5 * kSecondUs));
   EXPECT_EQ(bench->Read(kGpu, 1, {155})[0].status, 0);
   EXPECT_LT(bench->Read(kGpu, 1, {155})[0].real, 1'000);
-  EXPECT_EQ(bench->Read(kGpu, 1, {150})[0].ts, bench->Stamp(9 * kSecond));
-  EXPECT_EQ(bench->Read(kGpu, 0, {155})[0].ts, bench->Stamp(9 * kSecond));
-  bench->Tick(7 * kSecond);
-  EXPECT_EQ(bench->Read(kGpu, 1, {155})[0].ts, bench->Stamp(16 * kSecond));
+  EXPECT_EQ(bench->Read(kGpu, 1, {150})[0].ts, bench->Stamp(9 * kSecondUs));
+  EXPECT_EQ(bench->Read(kGpu, 0, {155})[0].ts, bench->Stamp(9 * kSecondUs));
+  bench->Tick(7 * kSecondUs);
+  EXPECT_EQ(bench->Read(kGpu, 1, {155})[0].ts, bench->Stamp(16 * kSecondUs));
 }
 
 TEST_P(DcgmFaults, APartialWatchLeavesTheProfilingFieldsOut) {
@@ -241,7 +239,7 @@ TEST_P(DcgmFaults, APartialWatchLeavesTheProfilingFieldsOut) {
   EXPECT_EQ(bench->Watch(group, fields), -33);
   EXPECT_EQ(bench->Read(kGpu, 0, {1001})[0].status, -16);
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].status, 0);
-  bench->Tick(6 * kSecond);
+  bench->Tick(6 * kSecondUs);
   EXPECT_EQ(bench->Read(kGpu, 0, {1001})[0].status, -16);
   EXPECT_EQ(bench->Watch(group, fields), 0);
   EXPECT_EQ(bench->Read(kGpu, 0, {1001})[0].status, 0);
@@ -255,11 +253,11 @@ TEST_P(DcgmFaults, AnXidStaysWithItsTime) {
   const abi::dcgmFieldGrp_t fields = bench->MakeFieldGroup({230});
   ASSERT_EQ(bench->Watch(group, fields), 0);
   EXPECT_EQ(bench->Read(kGpu, 0, {230})[0].status, -14);
-  bench->Tick(60 * kSecond);
+  bench->Tick(60 * kSecondUs);
   const Seen seen = bench->Read(kGpu, 0, {230})[0];
   EXPECT_EQ(seen.status, 0);
   EXPECT_EQ(seen.number, 63);
-  EXPECT_EQ(seen.ts, bench->Stamp(2 * kSecond));
+  EXPECT_EQ(seen.ts, bench->Stamp(2 * kSecondUs));
   long long next = 0;
   std::vector<Seen> all;
   void* const user = &all;
@@ -284,7 +282,7 @@ TEST_P(DcgmFaults, MemoryErrorsAreCounted) {
   for (const Seen& seen : bench->Read(kGpu, 0, fields)) {
     EXPECT_EQ(seen.number, 0) << seen.field;
   }
-  bench->Tick(3 * kSecond);
+  bench->Tick(3 * kSecondUs);
   std::vector<int64_t> counts;
   for (const Seen& seen : bench->Read(kGpu, 0, fields)) {
     counts.push_back(seen.number);
@@ -305,9 +303,9 @@ TEST_P(DcgmFaults, ThePcieLinkReplaysAndShrinks) {
     return numbers;
   };
   EXPECT_EQ(read(), (std::vector<int64_t>{0, 5, 16, 5, 16}));
-  bench->Tick(2 * kSecond);
+  bench->Tick(2 * kSecondUs);
   EXPECT_EQ(read(), (std::vector<int64_t>{5, 5, 16, 3, 8}));
-  bench->Tick(5 * kSecond);
+  bench->Tick(5 * kSecondUs);
   EXPECT_EQ(read(), (std::vector<int64_t>{5, 5, 16, 5, 16}));
 }
 
@@ -317,7 +315,7 @@ TEST_P(DcgmFaults, LinksGoDownAndCountErrors) {
       "{at: 1s, kind: nvlink, gpu: 0, link: 1, crc: 4, replay: 3, recovery: 2}");
   const std::vector<unsigned short> fields = {400, 401, 409, 411, 419, 421, 429, 431, 439};
   WatchAll(*bench, fields);
-  bench->Tick(2 * kSecond);
+  bench->Tick(2 * kSecondUs);
   std::vector<int64_t> counts;
   for (const Seen& seen : bench->Read(kGpu, 0, fields)) {
     counts.push_back(seen.number);
@@ -333,7 +331,7 @@ TEST_P(DcgmFaults, LinksGoDownAndCountErrors) {
                            : state(0x030015bc, std::make_unique<abi::dcgmNvLinkStatus_v3>());
   };
   EXPECT_EQ(states(), (std::array<int, 2>{2, 3}));
-  bench->Tick(5 * kSecond);
+  bench->Tick(5 * kSecondUs);
   EXPECT_EQ(states(), (std::array<int, 2>{3, 3}));
 }
 
@@ -343,11 +341,11 @@ TEST_P(DcgmFaults, ThrottlingAndHeatShowInTheirFields) {
       "{at: 10s, kind: thermal, gpu: 0, ambient_c: 60}");
   const std::vector<unsigned short> fields = {100, 112, 241, 150, 140};
   WatchAll(*bench, fields);
-  bench->Tick(9 * kSecond);
+  bench->Tick(9 * kSecondUs);
   const std::vector<Seen> before = bench->Read(kGpu, 0, fields);
   EXPECT_EQ(before[1].number, 0);
   EXPECT_EQ(before[2].number, 0);
-  bench->Tick(60 * kSecond);
+  bench->Tick(60 * kSecondUs);
   const std::vector<Seen> after = bench->Read(kGpu, 0, fields);
   EXPECT_LE(after[0].number, before[0].number / 2);
   EXPECT_EQ(after[1].number, 0x20);
@@ -359,11 +357,11 @@ TEST_P(DcgmFaults, ThrottlingAndHeatShowInTheirFields) {
 TEST_P(DcgmFaults, StampsFollowAClockThatJumps) {
   const auto bench = Start("{at: 5s, kind: clock_jump, s: -3600}");
   WatchAll(*bench, {150, 156});
-  bench->Tick(4 * kSecond);
+  bench->Tick(4 * kSecondUs);
   const Seen before = bench->Read(kGpu, 0, {150})[0];
-  EXPECT_EQ(before.ts, bench->Stamp(4 * kSecond));
-  bench->Tick(2 * kSecond);
-  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(6 * kSecond) - 3'600 * kSecond);
+  EXPECT_EQ(before.ts, bench->Stamp(4 * kSecondUs));
+  bench->Tick(2 * kSecondUs);
+  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(6 * kSecondUs) - 3'600 * kSecondUs);
 }
 
 TEST_P(DcgmFaults, MigSetLeavesNothingBehindWhatVanished) {
@@ -371,7 +369,7 @@ TEST_P(DcgmFaults, MigSetLeavesNothingBehindWhatVanished) {
   const abi::dcgmGpuGrp_t group = bench->MakeGroupOf(abi::DCGM_FE_GPU_I, 7 + 3);
   ASSERT_EQ(bench->Watch(group, bench->MakeFieldGroup({250})), 0);
   EXPECT_EQ(bench->Read(abi::DCGM_FE_GPU_I, 10, {250})[0].status, 0);
-  bench->Tick(6 * kSecond);
+  bench->Tick(6 * kSecondUs);
   EXPECT_EQ(bench->Read(abi::DCGM_FE_GPU_I, 10, {250})[0].status, -16);
   auto hierarchy = std::make_unique<abi::dcgmMigHierarchy_v2>();
   hierarchy->version = abi::dcgmMigHierarchy_version2;

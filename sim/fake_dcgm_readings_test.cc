@@ -17,8 +17,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr TimeUs kSecond = 1'000'000;
-constexpr int kGpu = abi::DCGM_FE_GPU;
 constexpr int kInstance = abi::DCGM_FE_GPU_I;
 constexpr int kCompute = abi::DCGM_FE_GPU_CI;
 constexpr int64_t kMib = 1 << 20;
@@ -110,7 +108,7 @@ TEST(DcgmReadings, ProfilingRatesAreIntegralsOverTheWatchPeriod) {
       bench.Watch(bench.MakeGroupOf(kGpu, 0),
                   bench.MakeFieldGroup({1002, 1004, 1005, 1008, 1017, 1010, 1012, 449, 1040})),
       0);
-  bench.Tick(kSecond + 400'000);  // Sampled at 4.5 s: half of that second was busy.
+  bench.Tick(kSecondUs + 400'000);  // Sampled at 4.5 s: half of that second was busy.
   const std::vector<Seen> seen =
       bench.Read(kGpu, 0, {1002, 1004, 1005, 1008, 1017, 1010, 1012, 449, 1040});
   EXPECT_DOUBLE_EQ(seen[0].real, 0.30);
@@ -123,27 +121,27 @@ TEST(DcgmReadings, ProfilingRatesAreIntegralsOverTheWatchPeriod) {
       bench.world().IntegrateOver(Integral::kNvlinkRxBytes, {}, 3'500'000, 4'500'000);
   const Int128 sent =
       bench.world().IntegrateOver(Integral::kNvlinkTxBytes, {}, 3'500'000, 4'500'000);
-  EXPECT_EQ(seen[6].number, static_cast<int64_t>(received / kSecond));
+  EXPECT_EQ(seen[6].number, static_cast<int64_t>(received / kSecondUs));
   EXPECT_NEAR(static_cast<double>(seen[7].number),
-              static_cast<double>((sent + received) / kSecond) / 1024 / 1000, 1.0);
-  EXPECT_EQ(seen[8].number, static_cast<int64_t>(sent / kSecond / 18));
+              static_cast<double>((sent + received) / kSecondUs) / 1024 / 1000, 1.0);
+  EXPECT_EQ(seen[8].number, static_cast<int64_t>(sent / kSecondUs / 18));
 }
 
 TEST(DcgmReadings, TheEnergyDifferenceIsTheIntegralOfPower) {
   DcgmBench bench(4, kEightGpus);
   bench.Start();
   ASSERT_EQ(bench.Watch(bench.MakeGroupOf(kGpu, 0), bench.MakeFieldGroup({156, 155})), 0);
-  bench.Tick(10 * kSecond);
+  bench.Tick(10 * kSecondUs);
   const Seen before = bench.Read(kGpu, 0, {156})[0];
   double power_mj = 0;
   Seen after;
   for (int second = 0; second < 60; ++second) {
-    bench.Tick(kSecond);
+    bench.Tick(kSecondUs);
     const std::vector<Seen> seen = bench.Read(kGpu, 0, {155, 156});
     power_mj += seen[0].real * 1000;  // The average of the second that ends here.
     after = seen[1];
   }
-  EXPECT_EQ(after.ts - before.ts, 60 * kSecond);
+  EXPECT_EQ(after.ts - before.ts, 60 * kSecondUs);
   EXPECT_NEAR(static_cast<double>(after.number - before.number), power_mj, 61);
 }
 
@@ -159,11 +157,11 @@ TEST(DcgmReadings, AnInstanceHasItsOwnActivityAndItsParentsSensors) {
   const abi::dcgmGpuGrp_t group = bench.MakeGroupOf(kInstance, id);
   ASSERT_EQ(bench.On("dcgmGroupAddEntity", group, kGpu, 1U), 0);
   ASSERT_EQ(bench.Watch(group, bench.MakeFieldGroup({1002, 150, 155, 156, 252})), 0);
-  bench.Tick(5 * kSecond);
+  bench.Tick(5 * kSecondUs);
   const std::vector<Seen> own = bench.Read(kInstance, id, {1002, 150, 155, 156, 252});
   const std::vector<Seen> parent = bench.Read(kGpu, 1, {1002, 150, 155, 156, 252});
   EXPECT_EQ(own[0].real, static_cast<double>(bench.world().IntegrateOver(
-                             Integral::kSmPpmUs, device, 4 * kSecond, 5 * kSecond)) /
+                             Integral::kSmPpmUs, device, 4 * kSecondUs, 5 * kSecondUs)) /
                              1e12);
   EXPECT_GT(own[0].real, 0.4);
   EXPECT_LT(parent[0].real, own[0].real);
@@ -229,7 +227,7 @@ TEST_P(DcgmEveryField, CanBeWatchedAndReadOnEveryKindOfEntity) {
     const abi::dcgmFieldGrp_t field_group =
         bench.MakeFieldGroup(part, std::to_string(first).c_str());
     ASSERT_EQ(bench.Watch(group, field_group), 0);
-    bench.Tick(kSecond);
+    bench.Tick(kSecondUs);
     std::vector<Seen> seen;
     void* const user = &seen;
     ASSERT_EQ(bench.On("dcgmGetLatestValues_v2", group, field_group, &SeeAll, user), 0);

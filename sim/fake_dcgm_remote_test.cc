@@ -24,8 +24,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr int kGpu = abi::DCGM_FE_GPU;
-
 // Vendor functions that take no handle, or that begin or end a connection.
 constexpr auto kWithoutRoundTrip =
     std::to_array<std::string_view>({"DcgmFieldGetById",

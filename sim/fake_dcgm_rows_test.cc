@@ -15,8 +15,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr TimeUs kSecond = 1'000'000;
-constexpr int kGpu = abi::DCGM_FE_GPU;
 constexpr int kInstance = abi::DCGM_FE_GPU_I;
 
 // The parameter is the generation.
@@ -247,7 +245,7 @@ TEST_P(DcgmRows, Row19ValuesSinceOfAnEventThatHasNotHappenedAreOneCallbackWithou
   const abi::dcgmGpuGrp_t group = bench->MakeGroup(abi::DCGM_GROUP_DEFAULT);
   const abi::dcgmFieldGrp_t fields = bench->MakeFieldGroup({230});
   ASSERT_EQ(bench->Watch(group, fields), 0);
-  bench->Tick(5 * kSecond);
+  bench->Tick(5 * kSecondUs);
   long long next = 0;
   std::vector<Seen> seen;
   void* const user = &seen;
@@ -268,18 +266,18 @@ TEST_P(DcgmRows, Row20WatchingUnknownGroups) {
 
 TEST_P(DcgmRows, Row21ValuesAreThereStraightAfterTheWatch) {
   const auto bench = Start(kEightGpus);
-  bench->Tick(3 * kSecond);
+  bench->Tick(3 * kSecondUs);
   ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0),
                          bench->MakeFieldGroup({150, 155, 54, 1001, 191, 230})),
             0);
   const std::vector<Seen> seen = bench->Read(kGpu, 0, {150, 155, 54, 1001, 191, 230});
   for (size_t i = 0; i < 5; ++i) {
     EXPECT_EQ(seen[i].status, 0) << seen[i].field;
-    EXPECT_EQ(seen[i].ts, bench->Stamp(3 * kSecond)) << seen[i].field;
+    EXPECT_EQ(seen[i].ts, bench->Stamp(3 * kSecondUs)) << seen[i].field;
   }
-  EXPECT_EQ(seen[0].number, bench->world().TemperatureC(0, 3 * kSecond));
+  EXPECT_EQ(seen[0].number, bench->world().TemperatureC(0, 3 * kSecondUs));
   EXPECT_EQ(seen[1].real,
-            static_cast<double>(bench->world().PowerAverageMw(0, 3 * kSecond)) / 1000.0);
+            static_cast<double>(bench->world().PowerAverageMw(0, 3 * kSecondUs)) / 1000.0);
   EXPECT_EQ(seen[2].text, bench->world().gpu(0).uuid);
   EXPECT_EQ(seen[3].real, 140737488355328.0);
   EXPECT_EQ(seen[4].number, abi::DCGM_INT64_NOT_SUPPORTED);
@@ -290,15 +288,15 @@ TEST_P(DcgmRows, Row21ValuesAreThereStraightAfterTheWatch) {
 TEST_P(DcgmRows, Row22ANewSampleComesWithThePeriodAndNotBefore) {
   const auto bench = Start(kEightGpus);
   ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0), bench->MakeFieldGroup({150, 1002})), 0);
-  bench->Tick(kSecond - 1);
+  bench->Tick(kSecondUs - 1);
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(0));
   bench->Tick(1);
   const std::vector<Seen> seen = bench->Read(kGpu, 0, {150, 1002});
-  EXPECT_EQ(seen[0].ts, bench->Stamp(kSecond));
-  EXPECT_EQ(seen[1].ts, bench->Stamp(kSecond));
+  EXPECT_EQ(seen[0].ts, bench->Stamp(kSecondUs));
+  EXPECT_EQ(seen[1].ts, bench->Stamp(kSecondUs));
   EXPECT_DOUBLE_EQ(seen[1].real, 0.6);
-  bench->Tick(kSecond / 2);
-  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(kSecond));
+  bench->Tick(kSecondUs / 2);
+  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(kSecondUs));
 }
 
 TEST_P(DcgmRows, Row23AfterUnwatchingTheLastSampleStays) {
@@ -423,9 +421,9 @@ TEST_P(DcgmRows, Row29ALostGpuIsNoticedAfterASecondAndAllItsValuesAreBlank) {
   const std::vector<unsigned short> fields = {150, 155, 54, 230};
   const abi::dcgmGpuGrp_t group = bench->MakeGroup(abi::DCGM_GROUP_DEFAULT);
   ASSERT_EQ(bench->Watch(group, bench->MakeFieldGroup(fields)), 0);
-  bench->Tick(10 * kSecond + 10'000);
+  bench->Tick(10 * kSecondUs + 10'000);
   EXPECT_EQ(StatusOfGpu(*bench, 5), 1);
-  bench->Tick(kSecond + 490'000);
+  bench->Tick(kSecondUs + 490'000);
   EXPECT_EQ(StatusOfGpu(*bench, 5), 4);
   EXPECT_EQ(StatusOfGpu(*bench, 4), 1);
   std::array<unsigned int, 32> ids{};
@@ -443,14 +441,14 @@ TEST_P(DcgmRows, Row29ALostGpuIsNoticedAfterASecondAndAllItsValuesAreBlank) {
   const std::vector<Seen> seen = bench->Read(kGpu, 5, fields);
   for (const Seen& value : seen) {
     EXPECT_EQ(value.status, 0) << value.field;
-    EXPECT_EQ(value.ts, bench->Stamp(11 * kSecond)) << value.field;
+    EXPECT_EQ(value.ts, bench->Stamp(11 * kSecondUs)) << value.field;
   }
   EXPECT_EQ(seen[0].number, abi::DCGM_INT64_BLANK);
   EXPECT_EQ(seen[1].real, abi::DCGM_FP64_BLANK);
   EXPECT_EQ(seen[2].text, "<<<NULL>>>");
   EXPECT_EQ(seen[3].number, abi::DCGM_INT64_BLANK);
-  bench->Tick(2 * kSecond);
-  EXPECT_EQ(bench->Read(kGpu, 5, {150})[0].ts, bench->Stamp(13 * kSecond)) << "stamps go on";
+  bench->Tick(2 * kSecondUs);
+  EXPECT_EQ(bench->Read(kGpu, 5, {150})[0].ts, bench->Stamp(13 * kSecondUs)) << "stamps go on";
   EXPECT_EQ(bench->On("dcgmGroupAddEntity", bench->MakeGroup(), kGpu, 5U), -18);
   EXPECT_LT(bench->Read(kGpu, 4, {150})[0].number, 100);
 }
@@ -459,19 +457,19 @@ TEST_P(DcgmRows, Row30AGpuThatReturnsIsReadInTheOldWatch) {
   const auto bench = Start(kLostGpu);
   const std::vector<unsigned short> fields = {150, 54, 156, 230};
   ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 5), bench->MakeFieldGroup(fields)), 0);
-  bench->Tick(9 * kSecond);
+  bench->Tick(9 * kSecondUs);
   const int64_t energy_mj = bench->Read(kGpu, 5, {156})[0].number;
-  bench->Tick(20 * kSecond);
+  bench->Tick(20 * kSecondUs);
   EXPECT_EQ(bench->Read(kGpu, 5, {156})[0].number, abi::DCGM_INT64_BLANK);
-  bench->Tick(12 * kSecond);
+  bench->Tick(12 * kSecondUs);
   EXPECT_EQ(StatusOfGpu(*bench, 5), 1);
   const std::vector<Seen> seen = bench->Read(kGpu, 5, fields);
   EXPECT_LT(seen[0].number, 100);
-  EXPECT_EQ(seen[0].ts, bench->Stamp(41 * kSecond));
+  EXPECT_EQ(seen[0].ts, bench->Stamp(41 * kSecondUs));
   EXPECT_EQ(seen[1].text, bench->world().gpu(5).uuid);
   EXPECT_EQ(seen[2].number, energy_mj + 70'000 * 32) << "idle all the while";
   EXPECT_EQ(seen[3].number, 79);
-  EXPECT_EQ(seen[3].ts, bench->Stamp(10 * kSecond));
+  EXPECT_EQ(seen[3].ts, bench->Stamp(10 * kSecondUs));
 }
 
 TEST_P(DcgmRows, Row32MetricGroupsOfAnUnknownGpu) {

@@ -16,9 +16,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr TimeUs kSecond = 1'000'000;
-constexpr int kGpu = abi::DCGM_FE_GPU;
-
 template <typename Struct>
 std::unique_ptr<Struct> WithWord(uint32_t word) {
   auto made = std::make_unique<Struct>();
@@ -244,7 +241,7 @@ void BindWatcherStep24(const DcgmBench& bench) {
 }
 
 void ScrapeStep25(DcgmBench& bench, const Collector& collector) {
-  bench.Tick(kSecond);
+  bench.Tick(kSecondUs);
   for (uint32_t gpu = 0; gpu < 8; ++gpu) {
     for (const Seen& value : bench.Read(kGpu, gpu, collector.fields)) {
       EXPECT_EQ(value.status, value.field == 230 ? -14 : 0) << gpu << " " << value.field;
@@ -262,7 +259,7 @@ void WindowStep26(const DcgmBench& bench, const Collector& collector) {
   std::vector<Seen> seen;
   void* const user = &seen;
   long long next = 0;
-  const long long since = bench.Stamp(bench.now()) - 60 * kSecond;
+  const long long since = bench.Stamp(bench.now()) - 60 * kSecondUs;
   ASSERT_EQ(
       bench.On("dcgmGetValuesSince_v2", collector.group, reasons, since, &next, &SeeAll, user), 0);
   ASSERT_EQ(seen.size(), 16U);

@@ -7,6 +7,7 @@
 // unchecked.  Shared by compiler and evaluator only.  Standard library only, for the faces.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <type_traits>
@@ -21,6 +22,9 @@ inline constexpr uint32_t kNone = 0xffffffff;            // "No such record" in 
 inline constexpr TimeUs kForever = INT64_MAX;            // The stop time of what never stops.
 inline constexpr TimeUs kLastTimeUs = INT64_C(1) << 62;  // Later times are read as this one.
 inline constexpr size_t kImageLimitBytes = size_t{128} << 20;
+
+// The time that is read for `t`.
+constexpr TimeUs Readable(TimeUs t) { return std::clamp<TimeUs>(t, 0, kLastTimeUs); }
 
 enum class Section : uint32_t {
   kText,               // char

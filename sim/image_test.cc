@@ -17,8 +17,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr TimeUs kSecond = 1'000'000;
-
 // The fenced yaml blocks of docs/scenarios.md.
 std::vector<std::string> DocumentedScenarios() {
   std::ifstream file(std::string(PODGPU_SOURCE_DIR) + "/docs/scenarios.md");
@@ -88,7 +86,7 @@ TEST(Images, WithAnyByteBrokenAreRefusedOrReadWithoutHarm) {
       EXPECT_EQ(error, "world image: damaged; compile the scenario again") << i;
       continue;
     }
-    for (const TimeUs t : {TimeUs{0}, 12 * kSecond, 3'600 * kSecond}) {
+    for (const TimeUs t : {TimeUs{0}, 12 * kSecondUs, 3'600 * kSecondUs}) {
       PodsAt(*broken, t);
       EXPECT_GE(broken->process_count(t), 0);
       EXPECT_GE(broken->gpu_count(), 0);

@@ -14,8 +14,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr TimeUs kSecond = 1'000'000;
-
 TEST(MigLayouts, CountEntitiesInProfileOrderAndPlaceAroundEachOther) {
   const TestWorld world(ShippedScenario("h100x8-pods"));
   struct Row {
@@ -53,7 +51,7 @@ TEST(MigLayouts, AnswerNothingForInstancesThatAreNotThere) {
   EXPECT_EQ(world->compute_count(6, 4, 0), 0);
   EXPECT_EQ(world->compute(6, 0, 1, 0).mig_uuid, "");
   EXPECT_EQ(world->MemoryUsedBytes({.gpu = 6, .instance = 9}, 0), 0);
-  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {6, 0, 3}, kSecond), 0);
+  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {6, 0, 3}, kSecondUs), 0);
 }
 
 TEST(MigLayouts, FitEveryProfileAsOftenAsTheChipAllows) {
@@ -99,16 +97,16 @@ TEST(MigLayouts, ShareComputeInstancesOfOneInstance) {
   EXPECT_EQ(world->compute(0, 2, 1, 0).profile, "2c.3g.40gb");
   EXPECT_EQ(world->compute(0, 2, 1, 0).compute_instance_id, 1);
   // 90 % of one slice and 30 % of two, of the three that the instance has, of the chip's seven.
-  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {0, 2, 0}, kSecond), 90);
-  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {0, 2, 1}, kSecond), 30);
-  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {0, 2}, kSecond), 50);
+  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {0, 2, 0}, kSecondUs), 90);
+  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {0, 2, 1}, kSecondUs), 30);
+  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {0, 2}, kSecondUs), 50);
   // The others: a 2g at 90 % and a 1g at 30 %: (1.5 + 1.8 + 0.3) / 7.
-  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {0}, kSecond), 51);
+  EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {0}, kSecondUs), 51);
 }
 
 TEST(MigLayouts, ChangeWithNewNamesAndLeaveTheRestAlone) {
   const TestWorld world(ShippedScenario("mig-mixed"));
-  constexpr TimeUs kCut = 120 * kSecond;
+  constexpr TimeUs kCut = 120 * kSecondUs;
   EXPECT_EQ(world->instance_count(2, kCut - 1), 2);
   ASSERT_EQ(world->instance_count(2, kCut), 3);
   EXPECT_EQ(world->instance(2, 0, kCut).profile, "2g.20gb");

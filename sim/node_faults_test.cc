@@ -9,35 +9,33 @@ namespace {
 
 using Socket = KubeletBehaviour::Socket;
 
-constexpr TimeUs kSecond = 1'000'000;
-
 TestWorld With(const std::string& faults) {
   return TestWorld("format: 1\nname: faulty\ngpus: [{class: t4}]\nfaults:\n" + faults);
 }
 
 TEST(EngineOrders, KillOnceAndStartWhenTheTimeIsOver) {
   const TestWorld world = With("  - {at: 2s, kind: engine_kill, restart_after: 3s}\n");
-  EXPECT_EQ(EngineOrdersAt(*world, 1 * kSecond), EngineOrders());
-  EXPECT_EQ(EngineOrdersAt(*world, 2 * kSecond), (EngineOrders{.kills = 1, .is_away = true}));
-  EXPECT_EQ(EngineOrdersAt(*world, 5 * kSecond), (EngineOrders{.kills = 1}))
+  EXPECT_EQ(EngineOrdersAt(*world, 1 * kSecondUs), EngineOrders());
+  EXPECT_EQ(EngineOrdersAt(*world, 2 * kSecondUs), (EngineOrders{.kills = 1, .is_away = true}));
+  EXPECT_EQ(EngineOrdersAt(*world, 5 * kSecondUs), (EngineOrders{.kills = 1}))
       << "who looked at neither moment before still sees that it was killed";
 }
 
 TEST(EngineOrders, KeepAnEngineAwayForGood) {
   const TestWorld world = With("  - {at: 2s, kind: engine_kill}\n");
-  EXPECT_EQ(EngineOrdersAt(*world, 3600 * kSecond), (EngineOrders{.kills = 1, .is_away = true}));
+  EXPECT_EQ(EngineOrdersAt(*world, 3600 * kSecondUs), (EngineOrders{.kills = 1, .is_away = true}));
 }
 
 TEST(EngineOrders, EndTheEngineWithTheDriver) {
   const TestWorld world = With("  - {at: 2s, kind: driver_reload, for: 4s}\n");
-  EXPECT_EQ(EngineOrdersAt(*world, 3 * kSecond), (EngineOrders{.kills = 1, .is_away = true}));
-  EXPECT_EQ(EngineOrdersAt(*world, 6 * kSecond), (EngineOrders{.kills = 1}));
+  EXPECT_EQ(EngineOrdersAt(*world, 3 * kSecondUs), (EngineOrders{.kills = 1, .is_away = true}));
+  EXPECT_EQ(EngineOrdersAt(*world, 6 * kSecondUs), (EngineOrders{.kills = 1}));
 }
 
 TEST(EngineOrders, StopItForAWhile) {
   const TestWorld world = With("  - {at: 2s, kind: engine_hang, for: 4s}\n");
-  EXPECT_EQ(EngineOrdersAt(*world, 3 * kSecond), (EngineOrders{.is_stopped = true}));
-  EXPECT_EQ(EngineOrdersAt(*world, 6 * kSecond), EngineOrders());
+  EXPECT_EQ(EngineOrdersAt(*world, 3 * kSecondUs), (EngineOrders{.is_stopped = true}));
+  EXPECT_EQ(EngineOrdersAt(*world, 6 * kSecondUs), EngineOrders());
 }
 
 TEST(KubeletFaults, AreEachABehaviour) {
@@ -61,11 +59,11 @@ TEST(KubeletFaults, AreEachABehaviour) {
   for (const Case& c : cases) {
     const TestWorld world = With("  - {at: 1s, for: 500ms, " + c.fault + "}\n");
     EXPECT_EQ(KubeletBehaviourAt(*world, 0), KubeletBehaviour()) << c.fault;
-    EXPECT_EQ(KubeletBehaviourAt(*world, kSecond), c.behaviour) << c.fault;
-    EXPECT_EQ(KubeletWordsAt(*world, kSecond), c.fault.substr(6, c.fault.find(',') - 6));
-    const KubeletBehaviour after = KubeletBehaviourAt(*world, 2 * kSecond);
+    EXPECT_EQ(KubeletBehaviourAt(*world, kSecondUs), c.behaviour) << c.fault;
+    EXPECT_EQ(KubeletWordsAt(*world, kSecondUs), c.fault.substr(6, c.fault.find(',') - 6));
+    const KubeletBehaviour after = KubeletBehaviourAt(*world, 2 * kSecondUs);
     EXPECT_EQ(after, (KubeletBehaviour{.start = c.behaviour.start})) << c.fault;
-    EXPECT_EQ(KubeletWordsAt(*world, 2 * kSecond), "well");
+    EXPECT_EQ(KubeletWordsAt(*world, 2 * kSecondUs), "well");
   }
 }
 
@@ -74,8 +72,8 @@ TEST(ServerFaults, AreLookedForOnlyWhileThereAreSome) {
   EXPECT_FALSE(HasServerFaultsAfter(*none, 0));
   const TestWorld some = With("  - {at: 2s, kind: kubelet_down, for: 1s}\n");
   EXPECT_TRUE(HasServerFaultsAfter(*some, 0));
-  EXPECT_TRUE(HasServerFaultsAfter(*some, 2 * kSecond));
-  EXPECT_FALSE(HasServerFaultsAfter(*some, 3 * kSecond));
+  EXPECT_TRUE(HasServerFaultsAfter(*some, 2 * kSecondUs));
+  EXPECT_FALSE(HasServerFaultsAfter(*some, 3 * kSecondUs));
 }
 
 }  // namespace

@@ -122,12 +122,12 @@ void ReadNode(const Cursor& root, Scenario& scenario) {
 }
 
 void ReadKubelet(const Cursor& kubelet, Scenario& scenario) {
-  constexpr std::array<Words, 5> kKeys = {"allocator", "versions", "inventory", "mig_strategy",
-                                          "rename_shared"};
+  constexpr std::array<Words, 5> kKubeletKeys = {"allocator", "versions", "inventory",
+                                                 "mig_strategy", "rename_shared"};
   constexpr std::array<Words, 3> kAllocators = {"nvidia", "gke", "hami"};
   constexpr std::array<Words, 2> kVersions = {"v1", "v1alpha1"};
   constexpr std::array<Words, 2> kStrategies = {"mixed", "single"};
-  if (!kubelet.ExpectKeys(kKeys)) {
+  if (!kubelet.ExpectKeys(kKubeletKeys)) {
     return;
   }
   scenario.allocator = static_cast<Allocator>(kubelet.Key("allocator").Choice(kAllocators, 0));

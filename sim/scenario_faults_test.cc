@@ -15,60 +15,62 @@ namespace podgpu::sim {
 namespace {
 
 // Lines 1 to 3 of every case; the faults begin at line 4.
-constexpr std::string_view kHead =
+constexpr std::string_view kThreeGpus =
     "format: 1\nname: case\n"
     "gpus: [{class: h100-sxm5-80gb}, {class: h100-sxm5-80gb, mig: [7g.80gb]}, {class: t4}]\n";
 
-std::vector<std::string> ErrorsOf(std::string_view faults) {
-  return CompileScenario(std::string(kHead) + "faults: " + std::string(faults) + "\n", "a.yaml")
+std::vector<std::string> FaultErrorsOf(std::string_view faults) {
+  return CompileScenario(std::string(kThreeGpus) + "faults: " + std::string(faults) + "\n",
+                         "a.yaml")
       .errors;
 }
 
-struct Rule {
+struct FaultRule {
   const char* label;
   const char* faults;
   std::vector<std::string> errors;
 };
 
-void Check(const std::vector<Rule>& rules) {
-  for (const Rule& rule : rules) {
-    EXPECT_EQ(ErrorsOf(rule.faults), rule.errors) << rule.label;
+void CheckFaults(const std::vector<FaultRule>& rules) {
+  for (const FaultRule& rule : rules) {
+    EXPECT_EQ(FaultErrorsOf(rule.faults), rule.errors) << rule.label;
   }
 }
 
 TEST(Faults, NameKindsAndKeysWithTheNearest) {
-  Check({{"kind",
-          "[{at: 1s, kind: gpu_last, gpu: 0}]",
-          {"a.yaml:4:25: faults[0].kind: found 'gpu_last'; must be one of bind_unbind, blank, "
-           "clock_jump, driver_mismatch, driver_reload, ecc, engine_hang, engine_kill, "
-           "engine_version, error, garbage, gpu_absent, gpu_detached, gpu_lost, hang, heal, "
-           "kubelet_denied, kubelet_down, kubelet_garbage, kubelet_huge, kubelet_rate_limited, "
-           "kubelet_restart, kubelet_slow, kubelet_v1_missing, mig_mode, mig_set, no_nvml, "
-           "no_permission, nodata, nvlink, pcie, power_limit, slow, thermal, throttle, "
-           "watch_partial, watch_stale, xid; nearest is 'gpu_lost'"}},
-         {"key",
-          "[{at: 1s, kind: gpu_lost, gpu: 0, xit: 79}]",
-          {"a.yaml:4:43: faults[0]: unknown key 'xit'; nearest is 'xid'"}},
-         {"key of another kind",
-          "[{at: 1s, kind: xid, gpu: 0, number: 79, watts: 300}]",
-          {"a.yaml:4:50: faults[0]: unknown key 'watts'; allowed: at, kind, gpu, number"}},
-         {"missing keys",
-          "[{kind: slow}]",
-          {"a.yaml:4:10: faults[0]: key 'at' is missing",
-           "a.yaml:4:10: faults[0]: key 'calls' is missing",
-           "a.yaml:4:10: faults[0]: key 'ms' is missing"}},
-         {"no map",
-          "[5]",
-          {"a.yaml:4:10: faults[0]: must be a map with keys at, kind and those of "
-           "its kind"}},
-         {"healing in a scenario",
-          "[{at: 1s, kind: heal}]",
-          {"a.yaml:4:25: faults[0].kind: heal is for the control log; give the fault its time with "
-           "'for'"}}});
+  CheckFaults(
+      {{"kind",
+        "[{at: 1s, kind: gpu_last, gpu: 0}]",
+        {"a.yaml:4:25: faults[0].kind: found 'gpu_last'; must be one of bind_unbind, blank, "
+         "clock_jump, driver_mismatch, driver_reload, ecc, engine_hang, engine_kill, "
+         "engine_version, error, garbage, gpu_absent, gpu_detached, gpu_lost, hang, heal, "
+         "kubelet_denied, kubelet_down, kubelet_garbage, kubelet_huge, kubelet_rate_limited, "
+         "kubelet_restart, kubelet_slow, kubelet_v1_missing, mig_mode, mig_set, no_nvml, "
+         "no_permission, nodata, nvlink, pcie, power_limit, slow, thermal, throttle, "
+         "watch_partial, watch_stale, xid; nearest is 'gpu_lost'"}},
+       {"key",
+        "[{at: 1s, kind: gpu_lost, gpu: 0, xit: 79}]",
+        {"a.yaml:4:43: faults[0]: unknown key 'xit'; nearest is 'xid'"}},
+       {"key of another kind",
+        "[{at: 1s, kind: xid, gpu: 0, number: 79, watts: 300}]",
+        {"a.yaml:4:50: faults[0]: unknown key 'watts'; allowed: at, kind, gpu, number"}},
+       {"missing keys",
+        "[{kind: slow}]",
+        {"a.yaml:4:10: faults[0]: key 'at' is missing",
+         "a.yaml:4:10: faults[0]: key 'calls' is missing",
+         "a.yaml:4:10: faults[0]: key 'ms' is missing"}},
+       {"no map",
+        "[5]",
+        {"a.yaml:4:10: faults[0]: must be a map with keys at, kind and those of "
+         "its kind"}},
+       {"healing in a scenario",
+        "[{at: 1s, kind: heal}]",
+        {"a.yaml:4:25: faults[0].kind: heal is for the control log; give the fault its time with "
+         "'for'"}}});
 }
 
 TEST(Faults, CheckWhatTheirKeysSay) {
-  Check(
+  CheckFaults(
       {{"GPU",
         "[{at: 1s, kind: gpu_lost, gpu: 3}]",
         {"a.yaml:4:40: faults[0].gpu: found '3'; must be a whole number from 0 to 2"}},
@@ -130,7 +132,7 @@ TEST(Faults, CheckWhatTheirKeysSay) {
 }
 
 TEST(Faults, DoNotClaimTheSameThingAtTheSameTime) {
-  Check(
+  CheckFaults(
       {{"one GPU twice",
         "[{at: 5s, kind: gpu_lost, gpu: 0, for: 10s}, {at: 14s, kind: gpu_detached, gpu: 0}]",
         {"a.yaml:4:54: faults[1]: faults[0] (gpu_lost) holds this of GPU 0 from 5 s to 15 s; end "
@@ -178,7 +180,7 @@ TEST(Faults, AreBoundedInNumber) {
   for (int i = 0; i < 4'097; ++i) {
     many += "{at: 1s, kind: ecc, gpu: 0, error: sbe}, ";
   }
-  const std::vector<std::string> errors = ErrorsOf(many + "]");
+  const std::vector<std::string> errors = FaultErrorsOf(many + "]");
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_NE(errors.front().find("4097 faults; at most 4096 are simulated"), std::string::npos);
 }
@@ -219,7 +221,8 @@ TEST(Faults, CanAllBeWrittenWithAllTheirKeys) {
     for (const FaultKeyUse& use : row.Keys()) {
       entry += ", " + std::string(use.name) + ": " + ValueOf(row, FaultKeyNamed(use.name));
     }
-    const CompileResult compiled = CompileScenario(kHead, "a.yaml", entry + "}\n", "control.yaml");
+    const CompileResult compiled =
+        CompileScenario(kThreeGpus, "a.yaml", entry + "}\n", "control.yaml");
     EXPECT_EQ(compiled.errors, std::vector<std::string>()) << entry;
     EXPECT_LT(row.help.size(), 200U) << row.name;
     EXPECT_NE(FaultHelp().find("\n  " + std::string(row.name)) != std::string::npos,
@@ -240,7 +243,7 @@ TEST(Faults, AreAllInTheDocument) {
 }
 
 TEST(Faults, MayBeWrittenShortly) {
-  const TestWorld world(std::string(kHead) + "faults: [{at: 1s, kind: lost, gpu: 2}]\n");
+  const TestWorld world(std::string(kThreeGpus) + "faults: [{at: 1s, kind: lost, gpu: 2}]\n");
   ASSERT_EQ(world->faults().size(), 1U);
   EXPECT_EQ(world->faults()[0].kind, FaultKind::kGpuLost);
 }

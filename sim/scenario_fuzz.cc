@@ -65,9 +65,9 @@ void ReadFaults(const World& world) {
 }
 
 void Read(const World& world) {
-  constexpr TimeUs kSecond = 1'000'000;
   ReadFaults(world);
-  for (const TimeUs t : {TimeUs{0}, TimeUs{1}, 61 * kSecond, 40'000'000 * kSecond}) {
+  for (const TimeUs t :
+       {TimeUs{0}, TimeUs{1}, 61 * podgpu::sim::kSecondUs, 40'000'000 * podgpu::sim::kSecondUs}) {
     Counter counter;
     world.VisitPods(t, counter);
     world.VisitAllocatable(t, counter);

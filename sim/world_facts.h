@@ -13,6 +13,7 @@
 namespace podgpu::sim {
 
 using TimeUs = int64_t;
+inline constexpr TimeUs kSecondUs = 1'000'000;
 __extension__ typedef __int128 Int128;
 
 // A whole GPU, one of its GPU instances, or one compute instance inside that.

@@ -59,7 +59,6 @@ const Fault* World::FaultAt(FaultKind kind, int gpu, TimeUs t) const {
 }
 
 TimeUs World::ClockJumpUs(TimeUs t) const {
-  constexpr TimeUs kSecondUs = 1'000'000;
   TimeUs sum = 0;
   if ((fault_kinds() & FaultBit(FaultKind::kClockJump)) != 0) {
     for (const Fault& fault : faults()) {

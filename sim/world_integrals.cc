@@ -7,8 +7,6 @@ namespace podgpu::sim {
 
 namespace {
 
-TimeUs Clamp(TimeUs t) { return std::clamp<TimeUs>(t, 0, kLastTimeUs); }
-
 // The integral from 0 to t of a square wave that is +amplitude in the first half of its period and
 // -amplitude in the second, `phase` into its period at time 0.
 Int128 TriangleNj(const NoiseWave& wave, TimeUs t) {
@@ -102,8 +100,8 @@ Int128 ImageWorld::Integrate(Integral what, DeviceRef device, TimeUs t) const {
 }
 
 Int128 ImageWorld::IntegrateOver(Integral what, DeviceRef device, TimeUs from, TimeUs to) const {
-  to = Clamp(to);
-  from = std::min(Clamp(from), to);
+  to = Readable(to);
+  from = std::min(Readable(from), to);
   if (what == Integral::kEnergyNj) {
     const uint32_t whole = Gpu(device.gpu).first_channel;
     const auto energy = [&](TimeUs t) {
@@ -118,21 +116,21 @@ Int128 ImageWorld::IntegrateOver(Integral what, DeviceRef device, TimeUs from, T
 }
 
 Int128 ImageWorld::IdleEnergyNj(int gpu, TimeUs t) const {
-  return static_cast<Int128>(Gpu(gpu).idle_mw) * Clamp(t);
+  return static_cast<Int128>(Gpu(gpu).idle_mw) * Readable(t);
 }
 
 Int128 ImageWorld::NoiseEnergyNj(int gpu, TimeUs t) const {
   Int128 sum = 0;
   for (const NoiseWave& wave : Gpu(gpu).noise) {
     if (wave.amplitude_mw != 0) {
-      sum += TriangleNj(wave, Clamp(t));
+      sum += TriangleNj(wave, Readable(t));
     }
   }
   return sum;
 }
 
 int64_t ImageWorld::MemoryUsedBytes(DeviceRef device, TimeUs t) const {
-  t = Clamp(t);
+  t = Readable(t);
   const uint32_t first_channel = FirstChannel(device, t);
   if (first_channel == kNone) {
     return 0;

@@ -85,8 +85,6 @@ bool ChannelOf(Integral what, ProcessChannel& channel) {
   return true;
 }
 
-TimeUs Clamp(TimeUs t) { return std::clamp<TimeUs>(t, 0, kLastTimeUs); }
-
 }  // namespace
 
 const NodeEraRecord& ImageWorld::NodeEraAt(TimeUs t) const {
@@ -110,7 +108,7 @@ void ImageWorld::VisitDevices(Range devices, TimeUs t, PodVisitor& visitor) cons
 }
 
 void ImageWorld::VisitPods(TimeUs t, PodVisitor& visitor) const {
-  t = Clamp(t);
+  t = Readable(t);
   for (const uint32_t index : ImageTables::Slice(tables_.resident_pods, NodeEraAt(t).pods)) {
     const PodRecord& pod = tables_.pods[index];
     visitor.Pod({tables_.Text(pod.pod_namespace), tables_.Text(pod.name), tables_.Text(pod.uid)});
@@ -140,14 +138,14 @@ void ImageWorld::VisitChurn(const ChurnRecord& churn, TimeUs t, PodVisitor& visi
 }
 
 void ImageWorld::VisitAllocatable(TimeUs t, PodVisitor& visitor) const {
-  t = Clamp(t);
+  t = Readable(t);
   for (int gpu = 0; gpu < gpu_count(); ++gpu) {
     VisitDevices(LayoutAt(gpu, t).devices, t, visitor);
   }
 }
 
 int ImageWorld::process_count(TimeUs t) const {
-  t = Clamp(t);
+  t = Readable(t);
   uint32_t count = NodeEraAt(t).processes.count;
   for (const ChurnRecord& churn : tables_.churns) {
     count += MomentOf(churn, t).alive ? churn.processes.count : 0;
@@ -156,7 +154,7 @@ int ImageWorld::process_count(TimeUs t) const {
 }
 
 ProcessFacts ImageWorld::process(int index, TimeUs t) const {
-  t = Clamp(t);
+  t = Readable(t);
   const auto residents = ImageTables::Slice(tables_.resident_processes, NodeEraAt(t).processes);
   if (index >= 0 && static_cast<size_t>(index) < residents.size()) {
     return Facts(tables_.processes[residents[static_cast<size_t>(index)]], t);
@@ -204,7 +202,7 @@ ProcessFacts ImageWorld::ChurnFacts(const ChurnRecord& churn, int index, TimeUs 
 }
 
 TimeUs ImageWorld::NextPodChange(TimeUs t) const {
-  t = Clamp(t);
+  t = Readable(t);
   TimeUs next = kForever;
   const NodeEraRecord* const after = &NodeEraAt(t) + 1;
   if (after != tables_.node_eras.data() + tables_.node_eras.size()) {
@@ -228,7 +226,7 @@ Int128 ImageWorld::ProcessValue(const ProcessRecord& process, ProcessChannel wha
 }
 
 Int128 ImageWorld::IntegrateProcess(Integral what, int pid, TimeUs t) const {
-  t = Clamp(t);
+  t = Readable(t);
   ProcessChannel channel{};
   if (!ChannelOf(what, channel)) {
     return 0;

@@ -15,8 +15,7 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr TimeUs kSecond = 1'000'000;
-constexpr TimeUs kYear = INT64_C(365) * 24 * 3'600 * kSecond;
+constexpr TimeUs kYear = INT64_C(365) * 24 * 3'600 * kSecondUs;
 constexpr uint64_t kScenarios = 60;
 constexpr int kIntegrals = 17;
 constexpr std::array<const char*, 9> kShipped = {"demo",    "mig-mixed",   "time-slicing",
@@ -29,7 +28,7 @@ std::vector<TimeUs> TimesOf(const World& world, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<TimeUs> times = {0, 1, kYear};
   for (int i = 0; i < 60; ++i) {
-    times.push_back(std::uniform_int_distribution<TimeUs>(0, 120 * kSecond)(random));
+    times.push_back(std::uniform_int_distribution<TimeUs>(0, 120 * kSecondUs)(random));
   }
   for (int i = 0; i < 10; ++i) {
     times.push_back(std::uniform_int_distribution<TimeUs>(0, kYear)(random));
@@ -88,10 +87,10 @@ void CheckSensors(const World& world, int gpu, TimeUs t, int64_t noise_mw) {
   ASSERT_GE(power_mw, facts.idle_mw - noise_mw);
   const int64_t highest_mw = std::max(limit_mw, facts.max_limit_mw);
   ASSERT_LE(power_mw, highest_mw + noise_mw);
-  if (refreshed >= kSecond) {
+  if (refreshed >= kSecondUs) {
     // 1 mW over 1 s is 1 mJ: the counter's difference is the sampled power, each rounded down.
     const int64_t moved =
-        world.EnergyCounterMj(gpu, t) - world.EnergyCounterMj(gpu, refreshed - kSecond);
+        world.EnergyCounterMj(gpu, t) - world.EnergyCounterMj(gpu, refreshed - kSecondUs);
     ASSERT_LE(std::abs(moved - power_mw), 1) << t;
   }
   for (const DeviceRef& entity : EntitiesOf(world, gpu, t)) {
@@ -270,7 +269,7 @@ TEST(Worlds, FollowALoadThatChanges) {
         "[{pid: 7, gpu: 0, load: {sm: " +
         std::to_string(percent) + "%}}]\n");
   };
-  constexpr TimeUs kAt = 100 * kSecond;
+  constexpr TimeUs kAt = 100 * kSecondUs;
   std::vector<int64_t> before = {0, 0, 0, 0};
   for (const int percent : {10, 40, 70, 100}) {
     const TestWorld world = world_with(percent);

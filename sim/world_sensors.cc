@@ -13,11 +13,8 @@ constexpr TimeUs kEnergyRefreshUs = 100'000;
 constexpr TimeUs kPowerAverageUs = 1'000'000;
 constexpr TimeUs kPowerInstantUs = 25'000;
 constexpr TimeUs kSamplesPerSecond = 6;
-constexpr TimeUs kSecondUs = 1'000'000;
 constexpr int64_t kNjPerMj = 1'000'000;
 constexpr int64_t kWholePpm = 1'000'000;
-
-TimeUs Clamp(TimeUs t) { return std::clamp<TimeUs>(t, 0, kLastTimeUs); }
 
 // To the nearest whole degree; boards are never below 0 here.
 int RoundDegrees(double value_c) { return (static_cast<int>(value_c * 2) + 1) / 2; }
@@ -42,7 +39,7 @@ int64_t SampleCount(TimeUs t) {
 
 TimeUs ImageWorld::EnergyCounterTime(int gpu, TimeUs t) const {
   const TimeUs phase = Gpu(gpu).refresh_phase_us;
-  t = Clamp(t);
+  t = Readable(t);
   return t < phase ? 0 : phase + (t - phase) / kEnergyRefreshUs * kEnergyRefreshUs;
 }
 
@@ -74,11 +71,11 @@ int64_t ImageWorld::PowerInstantMw(int gpu, TimeUs t) const {
 }
 
 int64_t ImageWorld::PowerLimitMw(int gpu, TimeUs t) const {
-  return EraAt(Gpu(gpu), Clamp(t)).limit_mw;
+  return EraAt(Gpu(gpu), Readable(t)).limit_mw;
 }
 
 int ImageWorld::UtilizationPercent(Integral what, DeviceRef device, TimeUs t) const {
-  t = Clamp(t);
+  t = Readable(t);
   const int64_t samples = SampleCount(t);
   const uint32_t first_channel = FirstChannel(device, t);
   if (samples == 0 || first_channel == kNone) {
@@ -94,7 +91,7 @@ int ImageWorld::UtilizationPercent(Integral what, DeviceRef device, TimeUs t) co
 
 double ImageWorld::TemperatureAt(int gpu, TimeUs t, bool memory) const {
   const GpuRecord& record = Gpu(gpu);
-  const Position position = Locate(record, Clamp(t));
+  const Position position = Locate(record, Readable(t));
   return TemperatureIn(*position.era_record, *position.segment_record, position.cycle,
                        position.into_segment_us, record.time_constant_us, memory);
 }
@@ -112,7 +109,7 @@ int ImageWorld::MemoryTemperatureC(int gpu, TimeUs t) const {
 }
 
 int ImageWorld::SmClockMhz(int gpu, TimeUs t) const {
-  return Locate(Gpu(gpu), Clamp(t)).segment_record->sm_clock_mhz;
+  return Locate(Gpu(gpu), Readable(t)).segment_record->sm_clock_mhz;
 }
 
 int ImageWorld::MemoryClockMhz(int gpu, TimeUs /*t*/) const {
@@ -120,7 +117,7 @@ int ImageWorld::MemoryClockMhz(int gpu, TimeUs /*t*/) const {
 }
 
 uint64_t ImageWorld::ClockEventReasons(int gpu, TimeUs t) const {
-  return Locate(Gpu(gpu), Clamp(t)).segment_record->clock_event_reasons;
+  return Locate(Gpu(gpu), Readable(t)).segment_record->clock_event_reasons;
 }
 
 }  // namespace podgpu::sim

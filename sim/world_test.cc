@@ -10,7 +10,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr TimeUs kSecond = 1'000'000;
 constexpr int64_t kNjPerJ = 1'000'000'000;
 constexpr DeviceRef kGpu0{.gpu = 0};
 
@@ -26,13 +25,13 @@ TEST(WorkedExample, EnergyIsExactToTheNanojoule) {
     int64_t energy_nj;
   };
   constexpr std::array<Row, 8> kRows = {{{"start", 0, 0},
-                                         {"busy phase of A", 4 * kSecond, 1'828 * kNjPerJ},
-                                         {"one cycle of era 0", 6 * kSecond, 1'968 * kNjPerJ},
-                                         {"end of era 0", 10 * kSecond, 3'796 * kNjPerJ},
+                                         {"busy phase of A", 4 * kSecondUs, 1'828 * kNjPerJ},
+                                         {"one cycle of era 0", 6 * kSecondUs, 1'968 * kNjPerJ},
+                                         {"end of era 0", 10 * kSecondUs, 3'796 * kNjPerJ},
                                          {"within era 1", 12'345'678, 4'459'900'614'000},
-                                         {"one cycle of era 1", 16 * kSecond, 6'700 * kNjPerJ},
-                                         {"end of era 1", 50 * kSecond, 22'898 * kNjPerJ},
-                                         {"one minute", 60 * kSecond, 25'920 * kNjPerJ}}};
+                                         {"one cycle of era 1", 16 * kSecondUs, 6'700 * kNjPerJ},
+                                         {"end of era 1", 50 * kSecondUs, 22'898 * kNjPerJ},
+                                         {"one minute", 60 * kSecondUs, 25'920 * kNjPerJ}}};
   for (const Row& row : kRows) {
     EXPECT_EQ(EnergyNj(*world, row.at_us), row.energy_nj) << row.label;
   }
@@ -58,7 +57,7 @@ TEST(WorkedExample, SensorsShowWhatTheTableSays) {
 
 TEST(WorkedExample, SharingByActivityDiffersFromTheTruth) {
   const TestWorld world(ShippedScenario("worked-example"));
-  constexpr TimeUs kFrom = 12 * kSecond;
+  constexpr TimeUs kFrom = 12 * kSecondUs;
   constexpr TimeUs kTo = 12'300'000;
   const auto joules_tenths = [](Int128 nj) { return static_cast<int64_t>(nj / (kNjPerJ / 10)); };
   EXPECT_EQ(joules_tenths(world->IntegrateOver(Integral::kEnergyNj, kGpu0, kFrom, kTo)), 1'839);
@@ -77,9 +76,9 @@ TEST(WorkedExample, TemperatureFollowsWithItsLag) {
   text.resize(text.find("  - name: b\n"));
   const TestWorld world(text);
   EXPECT_NEAR(world->TemperatureExactC(0, 0), 35.25, 0.005);
-  EXPECT_NEAR(world->TemperatureExactC(0, 4 * kSecond), 40.51, 0.005);
-  EXPECT_NEAR(world->TemperatureExactC(0, 6 * kSecond), 40.01, 0.005);
-  EXPECT_NEAR(world->TemperatureExactC(0, 6'000 * kSecond), 53.62, 0.005);
+  EXPECT_NEAR(world->TemperatureExactC(0, 4 * kSecondUs), 40.51, 0.005);
+  EXPECT_NEAR(world->TemperatureExactC(0, 6 * kSecondUs), 40.01, 0.005);
+  EXPECT_NEAR(world->TemperatureExactC(0, 6'000 * kSecondUs), 53.62, 0.005);
 }
 
 }  // namespace

@@ -12,30 +12,6 @@ namespace {
 namespace http = boost::beast::http;
 using ErrorCode = boost::beast::error_code;
 
-// A body that is counted against the limit and then forgotten.
-struct DiscardedBody {
-  // NOLINTBEGIN(readability-identifier-naming): names that Beast's body concept asks for.
-  struct value_type {};
-  class reader {
-   public:
-    template <bool kIsRequest, typename Fields>
-    reader(http::header<kIsRequest, Fields>& /*header*/, value_type& /*body*/) {}
-    template <typename Length>
-    void init(const Length& /*length*/, ErrorCode& error) {
-      error = {};
-    }
-    template <typename Buffers>
-    size_t put(const Buffers& buffers, ErrorCode& error) {
-      error = {};
-      return boost::beast::buffer_bytes(buffers);
-    }
-    void finish(ErrorCode& error) { error = {}; }
-  };
-  // NOLINTEND(readability-identifier-naming)
-};
-
-using Message = http::request<DiscardedBody>;
-
 int RefusalFor(const ErrorCode& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return 431;
@@ -53,9 +29,9 @@ bool IsPieceOfLastChunk(std::string_view bytes) {
 std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 // All values of a header, joined by commas (RFC 9110, 5.3).
-std::string Joined(const Message& message, http::field name) {
+std::string Joined(const http::fields& fields, http::field name) {
   std::string joined;
-  const auto [begin, end] = message.equal_range(name);
+  const auto [begin, end] = fields.equal_range(name);
   for (auto field = begin; field != end; ++field) {
     joined += joined.empty() ? "" : ",";
     joined += View(field->value());
@@ -78,6 +54,28 @@ std::string_view WithoutAuthority(std::string_view target) {
 }  // namespace
 
 struct RequestReader::Parse {
+  // A body that is counted against the limit and then forgotten.
+  struct DiscardedBody {
+    // NOLINTBEGIN(readability-identifier-naming): names that Beast's body concept asks for.
+    struct value_type {};
+    class reader {
+     public:
+      template <bool kIsRequest, typename Fields>
+      reader(http::header<kIsRequest, Fields>& /*header*/, value_type& /*body*/) {}
+      template <typename Length>
+      void init(const Length& /*length*/, ErrorCode& error) {
+        error = {};
+      }
+      template <typename Buffers>
+      size_t put(const Buffers& buffers, ErrorCode& error) {
+        error = {};
+        return boost::beast::buffer_bytes(buffers);
+      }
+      void finish(ErrorCode& error) { error = {}; }
+    };
+    // NOLINTEND(readability-identifier-naming)
+  };
+
   explicit Parse(const RequestLimits& limits) {
     parser.eager(true);
     parser.header_limit(static_cast<uint32_t>(limits.max_header_bytes) + 1);
@@ -113,7 +111,7 @@ size_t RequestReader::Step(std::string_view bytes) {
   if (!parse_) {
     parse_ = std::make_unique<Parse>(limits_);
   }
-  http::request_parser<DiscardedBody>& parser = parse_->parser;
+  auto& parser = parse_->parser;
   const bool in_header = !parser.is_header_done();
   // Beast's own limit starts again with each call, so the header is counted here.
   const size_t allowed =
@@ -144,7 +142,7 @@ void RequestReader::Reset() {
 }
 
 void RequestReader::Complete() {
-  const Message& message = parse_->parser.get();
+  const auto& message = parse_->parser.get();
   const auto [begin, end] = message.equal_range(http::field::host);
   const auto hosts = std::distance(begin, end);
   if (hosts > 1 || (hosts == 0 && !is_http_1_0())) {
@@ -167,7 +165,7 @@ void RequestReader::Refuse(int status) {
 
 HttpRequest RequestReader::request() const {
   PODGPU_CHECK(state_ == State::kComplete);
-  const Message& message = parse_->parser.get();
+  const auto& message = parse_->parser.get();
   const std::string_view target = WithoutAuthority(View(message.target()));
   const size_t question = target.find('?');
   const bool has_query = question != std::string_view::npos;

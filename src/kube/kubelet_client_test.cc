@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLong{60'000};  // No passing test comes near it.
 
-std::string Frame(const std::string& message, char flag = 0) {
+std::string Framed(const std::string& message, char flag = 0) {
   std::string frame(1, flag);
   for (const unsigned shift : {24U, 16U, 8U, 0U}) {
     frame += static_cast<char>(message.size() >> shift & 0xFFU);
@@ -110,7 +110,7 @@ void AwaitEnd(int socket) {
 }
 
 TEST_F(KubeletClient, ListsThePodsOfTheNode) {
-  FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Frame(Pods(2))); });
+  FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(2))); });
   const auto client = Client();
   for (int i = 0; i < 3; ++i) {
     const StatusOr<PodAllocations> answer = client->List();
@@ -123,7 +123,7 @@ TEST_F(KubeletClient, ListsThePodsOfTheNode) {
 }
 
 TEST_F(KubeletClient, AsksAsGrpcDoes) {
-  FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Frame("")); });
+  FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed("")); });
   ASSERT_TRUE(Client(milliseconds(5'000))->List().ok());
   FakeHeaders headers = server.requests().at(0);
   const auto timeout = std::find_if(headers.begin(), headers.end(), [](const auto& header) {
@@ -148,7 +148,7 @@ TEST_F(KubeletClient, AsksAsGrpcDoes) {
 }
 
 TEST_F(KubeletClient, ReadsAnswersHoweverTheyAreFramed) {
-  const std::string message = Frame(Pods(300));
+  const std::string message = Framed(Pods(300));
   for (const size_t frame_bytes : {size_t{7}, size_t{1000}, size_t{16384}}) {
     FakeKubeletServer server(socket_, [&](const std::string&) {
       FakeReply reply = Reply(message);
@@ -166,7 +166,7 @@ TEST_F(KubeletClient, ReadsAnAnswerFarAboveTheDefaultLimits) {
   // 4 MiB is what gRPC clients take by default.
   const std::string message = Pods(120'000);
   ASSERT_GT(message.size(), size_t{4} << 20);
-  FakeKubeletServer server(socket_, [&](const std::string&) { return Reply(Frame(message)); });
+  FakeKubeletServer server(socket_, [&](const std::string&) { return Reply(Framed(message)); });
   const StatusOr<PodAllocations> answer = Client()->List();
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(answer->pod_count, 120'000U);
@@ -174,7 +174,7 @@ TEST_F(KubeletClient, ReadsAnAnswerFarAboveTheDefaultLimits) {
 
 TEST_F(KubeletClient, AnswersAPing) {
   FakeKubeletServer server(socket_, [](const std::string&) {
-    FakeReply reply = Reply(Frame(Pods(1)));
+    FakeReply reply = Reply(Framed(Pods(1)));
     reply.ping = true;
     return reply;
   });
@@ -183,7 +183,7 @@ TEST_F(KubeletClient, AnswersAPing) {
 
 TEST_F(KubeletClient, SpeaksV1Alpha1WhereV1IsUnknown) {
   const auto old_kubelet = [](const std::string& path) {
-    return path.starts_with("/v1alpha1.") ? Reply(Frame(Pods(1)))
+    return path.starts_with("/v1alpha1.") ? Reply(Framed(Pods(1)))
                                           : Refusal("12", "unknown service v1.PodResourcesLister");
   };
   const auto client = Client();
@@ -201,7 +201,7 @@ TEST_F(KubeletClient, SpeaksV1Alpha1WhereV1IsUnknown) {
   // A kubelet starts anew with another socket: it may be a newer one.  The old file is kept beside
   // it, so that the new one cannot have its inode.
   std::filesystem::rename(socket_, socket_ + ".old");
-  FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Frame(Pods(1))); });
+  FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(1))); });
   EXPECT_EQ(client->List()->api_version, "v1");
 }
 
@@ -243,13 +243,13 @@ TEST_F(KubeletClient, TellsWhatIsWrongWithAnAnswer) {
     absl::StatusCode code;
     std::string_view rest;
   };
-  FakeReply no_status = Reply(Frame(Pods(1)));
+  FakeReply no_status = Reply(Framed(Pods(1)));
   no_status.grpc_status.reset();
   FakeReply headers_without_status = no_status;
   headers_without_status.headers_only = true;
   FakeReply not_found = headers_without_status;
   not_found.http_status = "404";
-  FakeReply closed = Reply(Frame(Pods(1)));
+  FakeReply closed = Reply(Framed(Pods(1)));
   closed.close = true;
   FakeReply reset;
   reset.reset_code = 2;  // INTERNAL_ERROR
@@ -263,14 +263,14 @@ TEST_F(KubeletClient, TellsWhatIsWrongWithAnAnswer) {
       {closed, absl::StatusCode::kUnavailable, " closed the connection before it answered"},
       {reset, absl::StatusCode::kUnavailable, " reset the call (HTTP/2 INTERNAL_ERROR)"},
       {go_away, absl::StatusCode::kUnavailable, " reset the call (HTTP/2 REFUSED_STREAM)"},
-      {Reply(Frame(pods, 1)), absl::StatusCode::kDataLoss,
+      {Reply(Framed(pods, 1)), absl::StatusCode::kDataLoss,
        ": the answer is compressed, which was not offered"},
-      {Reply(Frame(pods) + Frame(pods)), absl::StatusCode::kDataLoss,
+      {Reply(Framed(pods) + Framed(pods)), absl::StatusCode::kDataLoss,
        ": the answer to a single call has more than one message"},
-      {Reply(Frame(pods).substr(0, 9)), absl::StatusCode::kDataLoss,
+      {Reply(Framed(pods).substr(0, 9)), absl::StatusCode::kDataLoss,
        " ended the call well, but without a whole message"},
       {Reply(""), absl::StatusCode::kDataLoss, " ended the call well, but without a whole message"},
-      {Reply(Frame("<html>")), absl::StatusCode::kDataLoss,
+      {Reply(Framed("<html>")), absl::StatusCode::kDataLoss,
        ": the answer is no PodResources message"},
   };
   for (const Row& row : rows) {
@@ -292,7 +292,7 @@ TEST_F(KubeletClient, RefusesAnAnswerAboveTheLimitBeforeItComes) {
 TEST_F(KubeletClient, GivesUpAtTheDeadlineWhateverTheServerDoes) {
   constexpr milliseconds kShort{60};
   const std::string_view rest = " has not answered for 60 ms. Look at the kubelet's log";
-  FakeReply unended = Reply(Frame(Pods(1)));
+  FakeReply unended = Reply(Framed(Pods(1)));
   unended.without_end = true;
   Expect(Error([&](const std::string&) { return unended; }, kShort),
          absl::StatusCode::kDeadlineExceeded, rest);
@@ -358,12 +358,12 @@ TEST_F(KubeletClient, ComesBackWhenTheKubeletDoes) {
   const auto client = Client();
   EXPECT_EQ(client->List().status().code(), absl::StatusCode::kNotFound);
   {
-    FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Frame(Pods(1))); });
+    FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(1))); });
     EXPECT_TRUE(client->List().ok());
   }
   EXPECT_EQ(client->List().status().code(), absl::StatusCode::kUnavailable);
   std::filesystem::remove(socket_);
-  FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Frame(Pods(1))); });
+  FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(1))); });
   EXPECT_TRUE(client->List().ok());
 }
 
@@ -399,7 +399,7 @@ bool HoldsWithoutRights(Action action) {
 }
 
 TEST_F(KubeletClient, TellsWhoMayNotConnect) {
-  FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Frame(Pods(1))); });
+  FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(1))); });
   ASSERT_EQ(::chmod(socket_.c_str(), 0), 0);
   ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);
   EXPECT_TRUE(HoldsWithoutRights([&] {

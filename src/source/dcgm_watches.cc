@@ -45,7 +45,7 @@ bool IsReadOnGpus(abi::dcgm_field_entity_group_t level) {
 
 // Codes by which an engine refuses single fields, so that a smaller group may pass.
 bool RefusesFields(dcgmReturn_t code) {
-  constexpr std::array<dcgmReturn_t, 9> kCodes = {
+  constexpr std::array<dcgmReturn_t, 9> kRefusals = {
       abi::DCGM_ST_BADPARAM,
       abi::DCGM_ST_NOT_SUPPORTED,
       abi::DCGM_ST_UNKNOWN_FIELD,
@@ -56,7 +56,7 @@ bool RefusesFields(dcgmReturn_t code) {
       abi::DCGM_ST_PROFILING_LIBRARY_ERROR,
       abi::DCGM_ST_PROFILING_MULTI_PASS,
   };
-  return std::ranges::find(kCodes, code) != kCodes.end();
+  return std::ranges::find(kRefusals, code) != kRefusals.end();
 }
 
 // Codes that refuse all profiling fields at once.

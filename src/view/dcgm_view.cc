@@ -106,9 +106,9 @@ const Owner* SingleOwner(const std::vector<Owner>& owners) {
   return single ? &owners.front() : nullptr;
 }
 
-class View {
+class DcgmRows {
  public:
-  View(const ViewInput& input, PlanBuilder& plan)
+  DcgmRows(const ViewInput& input, PlanBuilder& plan)
       : input_(input),
         plan_(plan),
         names_(input.options.use_old_namespace ? kOldNames : kNewNames) {}
@@ -267,6 +267,6 @@ class View {
 
 }  // namespace
 
-void AddDcgmView(const ViewInput& input, PlanBuilder& plan) { View(input, plan).Add(); }
+void AddDcgmView(const ViewInput& input, PlanBuilder& plan) { DcgmRows(input, plan).Add(); }
 
 }  // namespace podgpu

@@ -47,9 +47,9 @@ void AddKnown(std::vector<Label>& labels, const char* name, const std::string& v
   }
 }
 
-class View {
+class NativeRows {
  public:
-  View(const ViewInput& input, PlanBuilder& plan)
+  NativeRows(const ViewInput& input, PlanBuilder& plan)
       : input_(input), topology_(input.grid.topology()), plan_(plan) {
     partitioned_.reserve(topology_.gpus.size());
     for (const Gpu& gpu : topology_.gpus) {
@@ -199,7 +199,7 @@ class View {
 
 }  // namespace
 
-void AddNativeView(const ViewInput& input, PlanBuilder& plan) { View(input, plan).Add(); }
+void AddNativeView(const ViewInput& input, PlanBuilder& plan) { NativeRows(input, plan).Add(); }
 
 std::vector<uint16_t> NativeFieldIds() {
   std::set<uint16_t> ids;

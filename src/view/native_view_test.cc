@@ -13,9 +13,9 @@
 namespace podgpu {
 namespace {
 
-class Node {
+class NativeNode {
  public:
-  Node(size_t gpus, size_t instances, size_t pods)
+  NativeNode(size_t gpus, size_t instances, size_t pods)
       : grid(FilledGrid(MakeTopology(gpus, instances), FieldsOf({}, NativeFieldIds()))),
         owners(OwnersFor(grid.topology(), pods)) {
     options.hostname = "node-a";
@@ -70,7 +70,7 @@ class Node {
 using Lines = std::vector<std::string>;
 
 TEST(NativeView, UsesBaseUnits) {
-  Node node(1, 0, 0);
+  NativeNode node(1, 0, 0);
   node.Set(203, 0, Value::OfInt64(97));
   node.Set(252, 0, Value::OfInt64(1024));
   node.Set(156, 0, Value::OfInt64(123456));
@@ -86,7 +86,7 @@ TEST(NativeView, UsesBaseUnits) {
 }
 
 TEST(NativeView, MeasuresPartitionedGpusByTheirEngine) {
-  Node node(1, 2, 0);
+  NativeNode node(1, 2, 0);
   node.Set(203, 0, Value::OfInt64(50));  // Says nothing about a partitioned GPU.
   node.Set(1001, 0, Value::OfDouble(0.5));
   node.Set(1001, 1, Value::OfDouble(0.75));
@@ -96,7 +96,7 @@ TEST(NativeView, MeasuresPartitionedGpusByTheirEngine) {
 }
 
 TEST(NativeView, TellsDeviceWideReadingsOnceOnTheDevice) {
-  const Node node(2, 3, 0);
+  const NativeNode node(2, 3, 0);
   for (const char* name : {"podgpu_gpu_power_watts", "podgpu_gpu_energy_joules_total",
                            "podgpu_gpu_temperature_celsius", "podgpu_gpu_power_limit_watts"}) {
     EXPECT_EQ(node.Samples(name).size(), 2U) << name;
@@ -105,7 +105,7 @@ TEST(NativeView, TellsDeviceWideReadingsOnceOnTheDevice) {
 }
 
 TEST(NativeView, ShowsOneSeriesPerThrottleReason) {
-  Node node(1, 0, 0);
+  NativeNode node(1, 0, 0);
   node.Set(112, 0, Value::OfInt64(0));
   const Lines none = node.Samples("podgpu_gpu_throttle_active");
   ASSERT_EQ(none.size(), 9U);
@@ -120,7 +120,7 @@ TEST(NativeView, ShowsOneSeriesPerThrottleReason) {
 }
 
 TEST(NativeView, KeepsHotSeriesTheSameWhoeverOwnsTheDevice) {
-  const auto hot = [](const Node& node) {
+  const auto hot = [](const NativeNode& node) {
     std::set<std::string> names;
     for (const ParsedFamily& family : node.Families()) {
       for (const ParsedSample& sample : family.samples) {
@@ -135,12 +135,12 @@ TEST(NativeView, KeepsHotSeriesTheSameWhoeverOwnsTheDevice) {
     }
     return names;
   };
-  EXPECT_EQ(hot(Node(2, 0, 0)), hot(Node(2, 0, 5)));
+  EXPECT_EQ(hot(NativeNode(2, 0, 0)), hot(NativeNode(2, 0, 5)));
 }
 
 TEST(NativeView, PutsAtMostSixLabelsOnAMeasure) {
   const std::set<std::string> allowed = {"gpu", "UUID", "GPU_I_ID", "scope", "domain", "reason"};
-  for (const ParsedFamily& family : Node(1, 2, 3).Families()) {
+  for (const ParsedFamily& family : NativeNode(1, 2, 3).Families()) {
     if (family.name.ends_with("_info")) {
       continue;
     }
@@ -154,7 +154,7 @@ TEST(NativeView, PutsAtMostSixLabelsOnAMeasure) {
 }
 
 TEST(NativeView, ListsEveryOwnerOfASharedDeviceOnce) {
-  Node node(1, 0, 3);
+  NativeNode node(1, 0, 3);
   node.owners.by_entity[0][2] = node.owners.by_entity[0][1];
   node.owners.by_entity[0][2].replica = "7";  // A second replica for the same container.
   EXPECT_EQ(node.Samples("podgpu_allocation_info"),
@@ -165,7 +165,7 @@ TEST(NativeView, ListsEveryOwnerOfASharedDeviceOnce) {
 }
 
 TEST(NativeView, TellsAllThatIsKnownOfAnAllocation) {
-  Node node(1, 1, 1);
+  NativeNode node(1, 1, 1);
   Owner& owner = node.owners.by_entity[1][0];
   owner.pod_uid = "a9c8";
   owner.claim = "gpu-claim";
@@ -177,7 +177,7 @@ TEST(NativeView, TellsAllThatIsKnownOfAnAllocation) {
 TEST(NativeView, TellsTheFactsOfGpusAndInstances) {
   Topology topology = *MakeTopology(1, 1);
   topology.gpus[0].serial = "165";
-  Node node(1, 1, 0);
+  NativeNode node(1, 1, 0);
   node.grid = FilledGrid(std::make_shared<const Topology>(topology), node.grid.fields());
   EXPECT_EQ(node.Samples("podgpu_gpu_info"),
             Lines{"gpu=0 hostname=node-a model=NVIDIA H100 80GB HBM3 pci_bus_id=00000000:1B:00.0 "
@@ -186,7 +186,7 @@ TEST(NativeView, TellsTheFactsOfGpusAndInstances) {
 }
 
 TEST(NativeView, ShowsFactsButNoMeasuresOfALostGpu) {
-  Node node(2, 0, 0);
+  NativeNode node(2, 0, 0);
   for (const Field* field : node.grid.fields()) {
     node.Set(field->id, 1, Value::OfAbsence(Absence::kDeviceLost));
   }
@@ -205,7 +205,7 @@ TEST(NativeView, HasOnlyFamiliesThatItNames) {
         family.unit.empty() ? "" : "_" + family.unit + (family.type == "counter" ? "_total" : "");
     EXPECT_TRUE(family.name.ends_with(end)) << family.name;
   }
-  for (const ParsedFamily& family : Node(2, 2, 2).Families()) {
+  for (const ParsedFamily& family : NativeNode(2, 2, 2).Families()) {
     ASSERT_TRUE(named.contains(family.name)) << family.name;
     EXPECT_EQ(family.type, named[family.name].type);
     EXPECT_EQ(family.help, named[family.name].help);
@@ -221,7 +221,7 @@ TEST(NativeView, ReadsFieldsOfTheCatalogueAscending) {
 }
 
 TEST(NativeView, LeavesOutFamiliesWhoseFieldIsNotInTheGrid) {
-  Node node(1, 0, 0);
+  NativeNode node(1, 0, 0);
   node.grid = FilledGrid(node.grid.shared_topology(), {FindField(155)});
   const std::vector<ParsedFamily> families = node.Families();
   ASSERT_EQ(families.size(), 2U);

@@ -12,7 +12,7 @@ using namespace abi;  // NOLINT(google-build-using-namespace): this file speaks 
 namespace {
 
 // The one fake that the context-free functions speak for.
-FakeNvml*& Current() {
+FakeNvml*& CurrentNvml() {
   // C functions have no context.
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static FakeNvml* current = nullptr;
@@ -21,7 +21,7 @@ FakeNvml*& Current() {
 
 // A handle is the address of what it stands for; the first member of either tells them apart.
 FakeNvmlGpu* AsGpu(nvmlDevice_t device) {
-  for (FakeNvmlGpu& gpu : Current()->gpus) {
+  for (FakeNvmlGpu& gpu : CurrentNvml()->gpus) {
     if (reinterpret_cast<nvmlDevice_t>(&gpu) == device) {
       return &gpu;
     }
@@ -30,7 +30,7 @@ FakeNvmlGpu* AsGpu(nvmlDevice_t device) {
 }
 
 FakeMigDevice* AsMig(nvmlDevice_t device) {
-  for (FakeNvmlGpu& gpu : Current()->gpus) {
+  for (FakeNvmlGpu& gpu : CurrentNvml()->gpus) {
     for (FakeMigDevice& mig : gpu.mig_devices) {
       if (reinterpret_cast<nvmlDevice_t>(&mig) == device) {
         return &mig;
@@ -42,12 +42,12 @@ FakeMigDevice* AsMig(nvmlDevice_t device) {
 
 // The code that `symbol` shall answer before doing anything.
 nvmlReturn_t Enter(const std::string& symbol) {
-  if (Current()->initialised == 0 && symbol != "nvmlInit_v2") {
+  if (CurrentNvml()->initialised == 0 && symbol != "nvmlInit_v2") {
     return NVML_ERROR_UNINITIALIZED;
   }
-  const auto found = Current()->failing.find(symbol);
-  return found == Current()->failing.end() ? static_cast<nvmlReturn_t>(NVML_SUCCESS)
-                                           : found->second;
+  const auto found = CurrentNvml()->failing.find(symbol);
+  return found == CurrentNvml()->failing.end() ? static_cast<nvmlReturn_t>(NVML_SUCCESS)
+                                               : found->second;
 }
 
 template <typename Body>
@@ -57,17 +57,17 @@ nvmlReturn_t Call(const char* symbol, Body body) {
 }
 
 nvmlReturn_t Init() {
-  if (Current()->before_init) {
-    Current()->before_init();
+  if (CurrentNvml()->before_init) {
+    CurrentNvml()->before_init();
   }
   const nvmlReturn_t code = Enter("nvmlInit_v2");
-  Current()->initialisations += 1;
-  Current()->initialised += code == NVML_SUCCESS ? 1 : 0;
+  CurrentNvml()->initialisations += 1;
+  CurrentNvml()->initialised += code == NVML_SUCCESS ? 1 : 0;
   return code;
 }
 
 nvmlReturn_t Shutdown() {
-  Current()->initialised -= 1;
+  CurrentNvml()->initialised -= 1;
   return NVML_SUCCESS;
 }
 
@@ -75,8 +75,8 @@ const char* ErrorString(nvmlReturn_t code) { return code == 4 ? "No Permission" 
 
 nvmlReturn_t HandleByUuid(const char* uuid, nvmlDevice_t* device) {
   return Call("nvmlDeviceGetHandleByUUID", [&]() -> nvmlReturn_t {
-    const auto found = std::ranges::find(Current()->gpus, uuid, &FakeNvmlGpu::uuid);
-    if (found == Current()->gpus.end()) {
+    const auto found = std::ranges::find(CurrentNvml()->gpus, uuid, &FakeNvmlGpu::uuid);
+    if (found == CurrentNvml()->gpus.end()) {
       return NVML_ERROR_NOT_FOUND;
     }
     *device = reinterpret_cast<nvmlDevice_t>(&*found);
@@ -138,11 +138,11 @@ nvmlReturn_t ComputeInstanceId(nvmlDevice_t device, uint32_t* id) {
 }  // namespace
 
 FakeNvml::FakeNvml() {
-  PODGPU_CHECK(Current() == nullptr);
-  Current() = this;
+  PODGPU_CHECK(CurrentNvml() == nullptr);
+  CurrentNvml() = this;
 }
 
-FakeNvml::~FakeNvml() { Current() = nullptr; }
+FakeNvml::~FakeNvml() { CurrentNvml() = nullptr; }
 
 NvmlLibrary FakeNvml::Library() const {
   NvmlLibrary library;
