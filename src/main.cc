@@ -18,7 +18,7 @@
 #include "base/version.h"
 #include "cli/flags.h"
 #include "exporter/exporter.h"
-#include "fields/counters_csv.h"
+#include "fields/counters_file.h"
 #include "kube/kubelet_client.h"
 #include "source/open_source.h"
 #include "source/pci_bus.h"
@@ -45,30 +45,6 @@ int Refuse(const Status& status) {
   return status.code() == absl::StatusCode::kInvalidArgument ? kExitUsage : kExitFatal;
 }
 
-// The counters file that was asked for; else the default path if it exists; else the built-in set.
-StatusOr<Counters> LoadCounters(const NodeCommand& command, const Files& files) {
-  const bool asked = !command.counters_path.empty();
-  const std::string path(asked ? std::string_view(command.counters_path) : kDefaultCountersPath);
-  const StatusOr<std::string> content = files.Read(path);
-  if (content.ok()) {
-    return ParseCounters(*content, path);
-  }
-  if (!asked && content.status().code() == absl::StatusCode::kNotFound) {
-    Log(LogLevel::kInfo, "no counters file at the default path; using the built-in set",
-        {{"path", path}});
-    return ParseCounters(DefaultCountersCsv(), "built-in counters");
-  }
-  return absl::InvalidArgumentError(
-      absl::StrFormat("counters file %s. Correct --collectors (-f)", content.status().message()));
-}
-
-ConfigNotes NotesOn(const NodeCommand& command, const Counters& counters) {
-  ConfigNotes notes{counters.path, counters.counters.size(), counters.warnings};
-  const std::vector<std::string> ignored = FlagWarnings(command);
-  notes.warnings.insert(notes.warnings.end(), ignored.begin(), ignored.end());
-  return notes;
-}
-
 // Signals that end the program are taken by WaitForEnd alone.
 sigset_t BlockSignals() {
   sigset_t signals;
@@ -81,29 +57,46 @@ sigset_t BlockSignals() {
   return signals;
 }
 
-void WaitForEnd(const sigset_t& signals) {
-  int signal = 0;
-  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) {
-    Log(LogLevel::kWarn,
-        "SIGHUP: the counters file is read at start only; restart to apply a change");
+void LogWarnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    Log(LogLevel::kWarn, "a part of the configuration serves nothing", {{"what", warning}});
+  }
+}
+
+// Until a signal asks for the end.  Meanwhile the counters file is looked at, and read anew when it
+// has changed, or at once when SIGHUP asks for it.
+void WaitForEnd(const sigset_t& signals, CountersFile& file, const NodeCommand& command,
+                Exporter& exporter) {
+  constexpr timespec kBetweenLooks = {1, 0};
+  while (true) {
+    const int signal = sigtimedwait(&signals, nullptr, &kBetweenLooks);
+    if (signal > 0 && signal != SIGHUP) {
+      return;
+    }
+    std::optional<StatusOr<Counters>> counters =
+        signal == SIGHUP ? std::optional(file.Load()) : file.LoadIfChanged();
+    if (counters) {
+      LogWarnings(counters->ok() ? (*counters)->warnings : std::vector<std::string>());
+      exporter.Reload(*std::move(counters), FlagWarnings(command));
+    }
   }
 }
 
 int RunNode(NodeCommand command) {
   ConfigureLog(command.log_level, command.log_form);
   const sigset_t signals = BlockSignals();
-  StatusOr<Counters> counters = LoadCounters(command, SystemFiles());
+  const SystemFiles files;
+  CountersFile counters_file(command.counters_path, files);
+  StatusOr<Counters> counters = counters_file.Load();
   if (!counters.ok()) {
     return Refuse(counters.status());
   }
-  command.exporter.config = NotesOn(command, *counters);
-  for (const std::string& warning : command.exporter.config.warnings) {
-    Log(LogLevel::kWarn, "a part of the configuration serves nothing", {{"what", warning}});
-  }
+  SystemClock clock;
+  command.exporter.config = NotesOn(*counters, FlagWarnings(command), clock.WallNow());
+  LogWarnings(command.exporter.config.warnings);
   command.exporter.counters = std::move(counters->counters);
   command.exporter.view.hostname = HostnameLabelValue(command, FromEnvironment, SystemHostname());
 
-  SystemClock clock;
   SystemLibraryLoader loader;
   const std::unique_ptr<PodResources> kubelet = MakeKubeletClient(command.kubelet);
   const SystemFiles sysfs(command.sysfs_root);
@@ -119,7 +112,7 @@ int RunNode(NodeCommand command) {
   }
   Log(LogLevel::kInfo, "serving",
       {{"version", std::string(kVersion)}, {"port", std::to_string((*exporter)->port())}});
-  WaitForEnd(signals);
+  WaitForEnd(signals, counters_file, command, **exporter);
   if (!(*exporter)->Stop()) {
     std::_Exit(0);  // A thread hangs inside a foreign library; the kernel ends it.
   }

@@ -43,7 +43,6 @@ struct NodeCommand {
   KubeletClientOptions kubelet;
 };
 
-inline constexpr std::string_view kDefaultCountersPath = "/etc/dcgm-exporter/default-counters.csv";
 
 // Reads `arguments` (without the program's name) and the environment.  kInvalidArgument with the
 // complete line to print; the exit code for that is 2.

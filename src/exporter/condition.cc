@@ -74,6 +74,11 @@ PartCondition JudgeClients(const ConditionBasis& basis) {
 
 PartCondition JudgeConfig(const ConfigNotes& config) {
   std::string detail = absl::StrFormat("%d metrics of %s", config.metrics, config.counters);
+  if (!config.refusal.empty()) {
+    absl::StrAppendFormat(&detail, " as read before; what is there now is refused: %s",
+                          config.refusal);
+    return {"config", PartState::kDegraded, std::move(detail)};
+  }
   if (config.warnings.empty()) {
     return {"config", PartState::kOk, std::move(detail)};
   }

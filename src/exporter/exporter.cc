@@ -27,7 +27,7 @@ constexpr int kPeriodsUntilStale = 3;
 ReaderOptions ReaderOptionsOf(const ExporterOptions& options, PciGpuLister list_pci_gpus) {
   ReaderOptions reader;
   reader.list_pci_gpus = std::move(list_pci_gpus);
-  reader.fields = FieldsToRead(options);
+  reader.fields = FieldsToRead(options.counters, options.views);
   reader.period = options.collect_interval;
   reader.stale_after = StaleAfter(options);
   reader.rediscover_every =
@@ -66,14 +66,15 @@ milliseconds StaleAfter(const ExporterOptions& options) {
   return std::max(options.collect_interval * kPeriodsUntilStale, kShortestStaleAfter);
 }
 
-std::vector<const Field*> FieldsToRead(const ExporterOptions& options) {
+std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
+                                       const std::vector<View>& views) {
   std::set<uint16_t> ids;
-  for (const Counter& counter : options.counters) {
+  for (const Counter& counter : counters) {
     if (counter.field != nullptr) {
       ids.insert(counter.field->id);
     }
   }
-  if (std::ranges::count(options.views, View::kNative) > 0) {
+  if (std::ranges::count(views, View::kNative) > 0) {
     const std::vector<uint16_t> native = NativeFieldIds();
     ids.insert(native.begin(), native.end());
   }
@@ -85,8 +86,21 @@ std::vector<const Field*> FieldsToRead(const ExporterOptions& options) {
   return fields;
 }
 
+ConfigNotes NotesOn(const Counters& counters, const std::vector<std::string>& warnings,
+                    WallTime loaded_at) {
+  ConfigNotes notes;
+  notes.counters = counters.path;
+  notes.metrics = counters.counters.size();
+  notes.warnings = counters.warnings;
+  notes.warnings.insert(notes.warnings.end(), warnings.begin(), warnings.end());
+  notes.loaded_at = loaded_at;
+  return notes;
+}
+
 Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
     : clock_(seams.clock),
+      views_(options.views),
+      config_(options.config),
       written_off_(std::move(seams.written_off)),
       guard_(clock_, options.call_deadline),
       reader_(std::move(seams.open_source),
@@ -142,6 +156,27 @@ bool Exporter::Stop(milliseconds patience) {
         "a call into the driver or to the kubelet does not return; ending without it");
   }
   return all_ended;
+}
+
+void Exporter::Reload(StatusOr<Counters> counters, const std::vector<std::string>& warnings) {
+  if (!counters.ok()) {
+    ++config_.failed_reloads;
+    config_.refusal = std::string(counters.status().message());
+    Log(LogLevel::kError, "the new list of metrics is refused; the one from before stays",
+        {{"error", config_.refusal}});
+    tick_.NoteConfig(config_);
+    return;
+  }
+  const ConfigNotes before = config_;
+  config_ = NotesOn(*counters, warnings, clock_.WallNow());
+  config_.reloads = before.reloads + 1;
+  config_.failed_reloads = before.failed_reloads;
+  Log(LogLevel::kInfo, "the list of metrics was read anew",
+      {{"path", config_.counters}, {"metrics", std::to_string(config_.metrics)}});
+  std::vector<const Field*> fields = FieldsToRead(counters->counters, views_);
+  reader_.ReadInstead(fields);
+  tick_.ShowInstead(std::move(counters->counters), std::move(fields));
+  tick_.NoteConfig(config_);
 }
 
 Exporter::~Exporter() {

@@ -66,6 +66,10 @@ class Exporter {
   // std::_Exit.
   bool Stop(std::chrono::milliseconds patience = std::chrono::milliseconds(1'500));
 
+  // Serves `counters` in place of the list of now, or, when they are refused, that one on; says so
+  // on `/` and in the self metrics.  `warnings` are those of the flags.  The caller of Start.
+  void Reload(StatusOr<Counters> counters, const std::vector<std::string>& warnings);
+
   uint16_t port() const { return http_->port(); }
   const Tick& tick() const { return tick_; }
 
@@ -74,6 +78,8 @@ class Exporter {
   void StartThreads();
 
   Clock& clock_;
+  const std::vector<View> views_;
+  ConfigNotes config_;
   const ThreadTally written_off_;
   Wakeup wakeup_;
   CallGuard guard_;
@@ -93,8 +99,13 @@ class Exporter {
 // The age beyond which values are withdrawn: as asked, else three intervals, at least 5 s.
 std::chrono::milliseconds StaleAfter(const ExporterOptions& options);
 
-// The fields that `options` makes the source read: those of the counters, and those of the native
-// view if it is on.
-std::vector<const Field*> FieldsToRead(const ExporterOptions& options);
+// The fields that the source reads: those of the counters, and those of the native view if it is
+// one of `views`.
+std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
+                                       const std::vector<View>& views);
+
+// What is said of a list of metrics and of the warnings about flags.
+ConfigNotes NotesOn(const Counters& counters, const std::vector<std::string>& warnings,
+                    WallTime loaded_at);
 
 }  // namespace podgpu

@@ -206,22 +206,62 @@ TEST_F(ExporterTest, ATakenPortIsAConfigurationError) {
 }
 
 TEST(FieldsToRead, AreThoseOfTheCountersAndOfTheNativeView) {
-  ExporterOptions options;
-  options.counters =
+  const std::vector<Counter> counters =
       ParseCounters("DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DRIVER_VERSION, label, v\n", "x")
           .value()
           .counters;
-  options.views = {View::kDcgm};
-  const std::vector<const Field*> fields = FieldsToRead(options);
+  const std::vector<const Field*> fields = FieldsToRead(counters, {View::kDcgm});
   ASSERT_EQ(fields.size(), 2U);
   EXPECT_EQ(fields[0]->id, 1);
   EXPECT_EQ(fields[1]->id, 150);
-  options.views = {View::kNative};
-  const std::vector<const Field*> with_native = FieldsToRead(options);
+  const std::vector<const Field*> with_native = FieldsToRead(counters, {View::kNative});
   EXPECT_GE(with_native.size(), NativeFieldIds().size());
   for (size_t i = 1; i < with_native.size(); ++i) {
     EXPECT_LT(with_native[i - 1]->id, with_native[i]->id);
   }
+}
+
+TEST_F(ExporterTest, ServesANewListOfMetricsWithItsFirstReading) {
+  Start();
+  AwaitPage([](const std::string& page) { return Holds(page, "DCGM_FI_DEV_GPU_TEMP{"); });
+  AwaitIdle();
+  exporter_->Reload(ParseCounters("DCGM_FI_DEV_BAR1_USED, gauge, used\n", "new.csv"), {});
+  AwaitPage([](const std::string& page) { return Holds(page, "DCGM_FI_DEV_BAR1_USED{"); });
+  const std::string page = Fetch("/metrics").body;
+  EXPECT_FALSE(Holds(page, "DCGM_FI_DEV_GPU_TEMP{"));
+  EXPECT_TRUE(Holds(page, "podgpu_config_reloads_total{result=\"taken_over\"} 1\n"));
+  EXPECT_TRUE(Holds(page, "podgpu_config_last_reload_successful 1\n"));
+  EXPECT_TRUE(Holds(Fetch("/").body, "1 metrics of new.csv"));
+}
+
+TEST_F(ExporterTest, KeepsItsListOfMetricsWhenTheNewOneIsRefused) {
+  Start();
+  AwaitPage([](const std::string& page) { return Holds(page, "DCGM_FI_DEV_GPU_TEMP{"); });
+  AwaitIdle();
+  exporter_->Reload(ParseCounters("DCGM_FI_DEV_NO_SUCH, gauge, none\n", "new.csv"), {});
+  AwaitPage([](const std::string& page) {
+    return Holds(page, "podgpu_config_reloads_total{result=\"refused\"} 1\n");
+  });
+  const std::string page = Fetch("/metrics").body;
+  EXPECT_TRUE(Holds(page, "DCGM_FI_DEV_GPU_TEMP{"));
+  EXPECT_TRUE(Holds(page, "podgpu_config_last_reload_successful 0\n"));
+  EXPECT_TRUE(Holds(Fetch("/").body, "as read before; what is there now is refused: new.csv"));
+}
+
+TEST_F(ExporterTest, ShowsTheOldListWhileTheNewOneWaitsForAReading) {
+  Start();
+  AwaitPage([](const std::string& page) { return Holds(page, "DCGM_FI_DEV_GPU_TEMP{"); });
+  AwaitIdle();
+  driver_.BlockReads(false);
+  exporter_->Reload(ParseCounters("DCGM_FI_DEV_BAR1_USED, gauge, used\n", "new.csv"), {});
+  AwaitPage([](const std::string& page) {
+    return Holds(page, "podgpu_config_reloads_total{result=\"taken_over\"} 1\n");
+  });
+  EXPECT_TRUE(Holds(Fetch("/metrics").body, "DCGM_FI_DEV_GPU_TEMP{"));
+  EXPECT_TRUE(Holds(Fetch("/health").head, "X-Reload-In-Progress: true\r\n"));
+  driver_.Release();
+  AwaitPage([](const std::string& page) { return Holds(page, "DCGM_FI_DEV_BAR1_USED{"); });
+  EXPECT_FALSE(Holds(Fetch("/health").head, "X-Reload-In-Progress"));
 }
 
 }  // namespace

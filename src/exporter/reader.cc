@@ -38,8 +38,15 @@ Reader::Reader(SourceOpener open, ReaderOptions options, Clock& clock, CallGuard
       clock_(clock),
       guard_(guard),
       tick_(tick),
+      fields_(std::make_shared<const FieldList>(options_.fields)),
       retry_(options_.first_retry) {
+  wanted_.Set(fields_);
   Say(PartState::kStarting, "opening the driver library");
+}
+
+void Reader::ReadInstead(std::vector<const Field*> fields) {
+  wanted_.Set(std::make_shared<const FieldList>(std::move(fields)));
+  news_.Nudge();
 }
 
 void Reader::Run(const std::stop_token& stop) {
@@ -104,16 +111,17 @@ Status Reader::WatchFields() {
   watch_ = {};
   watched_at_ = clock_.Now();
   reading_is_said_ = false;
+  fields_ = wanted_.Get();
   if (!topology_->entities.empty()) {
     const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kWatch);
-    PODGPU_ASSIGN_OR_RETURN(watch_, source_->Watch(*topology_, options_.fields, options_.period));
+    PODGPU_ASSIGN_OR_RETURN(watch_, source_->Watch(*topology_, *fields_, options_.period));
   }
   ++status_.connections;
   return absl::OkStatus();
 }
 
 StatusOr<std::shared_ptr<Grid>> Reader::ReadGrid() {
-  std::shared_ptr<Grid> grid = grid_pool_.Take(topology_, options_.fields);
+  std::shared_ptr<Grid> grid = grid_pool_.Take(topology_, *fields_);
   grid->read_at = clock_.Now();
   grid->read_at_wall = clock_.WallNow();
   if (!topology_->entities.empty()) {
@@ -150,8 +158,12 @@ Status Reader::ReadUntilFailure(const std::stop_token& stop) {
     PODGPU_RETURN_IF_ERROR(Read());
     // A reading that took longer than the period is not caught up with.
     due = std::max(due + options_.period, clock_.Now());
-    if (!clock_.WaitUntil(due, stop)) {
+    if (!news_.SleepUntil(clock_, due, stop)) {
       break;
+    }
+    if (wanted_.Get() != fields_) {
+      due = clock_.Now();
+      PODGPU_RETURN_IF_ERROR(WatchFields());
     }
     PODGPU_RETURN_IF_ERROR(LookAgainIfDue());
   }

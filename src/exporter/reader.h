@@ -42,7 +42,7 @@ struct SourceStatus {
 using PciGpuLister = std::function<std::vector<std::string>()>;
 
 struct ReaderOptions {
-  std::vector<const Field*> fields;  // Ascending by id.
+  std::vector<const Field*> fields;  // Ascending by id; those to begin with.
   PciGpuLister list_pci_gpus;        // May be left out.
   std::chrono::milliseconds period{30'000};
   std::chrono::milliseconds stale_after{90'000};       // Samples older than this are withdrawn.
@@ -59,6 +59,10 @@ class Reader {
  public:
   // `clock`, `guard` and `tick` outlive the reader.  `tick` is nudged after every publication.
   Reader(SourceOpener open, ReaderOptions options, Clock& clock, CallGuard& guard, Wakeup& tick);
+
+  // From the next reading on, which comes at once, reads `fields` (ascending by id) in place of
+  // those of the options.  Any thread.
+  void ReadInstead(std::vector<const Field*> fields);
 
   // The thread's body; returns when `stop` is requested, or after the running vendor call if one
   // runs then.
@@ -86,12 +90,16 @@ class Reader {
   void Say(PartState state, std::string detail);
   void SayWhatIsRead();
 
+  using FieldList = std::vector<const Field*>;
+
   const SourceOpener open_;
   const ReaderOptions options_;
   Clock& clock_;
   CallGuard& guard_;
   Wakeup& tick_;
+  Wakeup news_;  // Ends the sleep between readings when other fields are wanted.
 
+  std::shared_ptr<const FieldList> fields_;  // What is watched and read.
   std::unique_ptr<Source> source_;
   std::shared_ptr<const Topology> topology_;
   WatchResult watch_;
@@ -106,6 +114,7 @@ class Reader {
   bool reading_is_said_ = false;  // SayWhatIsRead has nothing new to say.
   size_t most_seen_ = 0;          // GPUs together since the start.
 
+  Published<FieldList> wanted_;
   Published<Grid> grids_;
   Published<SourceStatus> statuses_;
 };

@@ -46,7 +46,7 @@ HttpResponse ServeHealth(const RouteContext& context, const HttpRequest& /*reque
   const bool available = context.tick.snapshots().Get() != nullptr;
   HttpResponse response = TextResponse(200, available ? "OK" : "OK - reload in progress");
   AddHeader(response, "X-Registry-Available", available ? "true" : "false");
-  if (!available) {
+  if (!available || context.tick.is_reloading()) {
     AddHeader(response, "X-Reload-In-Progress", "true");
   }
   return response;

@@ -264,6 +264,25 @@ constexpr SlotRow kRows[] = {
     {kSelf, "podgpu_config_warnings", "gauge", "", "",
      "Parts of our own configuration that were accepted and serve nothing.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.config->warnings.size()); }},
+    {kSelf, "podgpu_config_last_reload_successful", "gauge", "", "",
+     "1 when the counters file is served as it was read last, 0 when that was refused.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Flag(in.facts.config->refusal.empty()); }},
+    {kSelf, "podgpu_config_last_reload_success_timestamp_seconds", "gauge", "seconds", "",
+     "When the list of metrics that is served was read, in seconds since 1970.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) {
+       constexpr double kMicrosecondsPerSecond = 1e6;
+       out.Real(static_cast<double>(ToMicroseconds(in.facts.config->loaded_at)) /
+                kMicrosecondsPerSecond);
+     }},
+    {kSelf, "podgpu_config_reloads_total", "counter", "", "result",
+     "Times that a changed counters file was read, by what became of it.",
+     [](const Topology*) {
+       return LabelSets{{{"result", "taken_over"}}, {{"result", "refused"}}};
+     },
+     [](const SlotInput& in, SlotWriter& out) {
+       out.Count(in.facts.config->reloads);
+       out.Count(in.facts.config->failed_reloads);
+     }},
     {kSelf, "process_cpu_seconds_total", "counter", "seconds", "",
      "Processor time used by this process.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Real(in.facts.usage.cpu_seconds); }},

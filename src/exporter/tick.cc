@@ -18,11 +18,25 @@ Tick::Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeu
       sources_(sources),
       clock_(clock),
       wakeup_(wakeup),
-      started_seconds_(ProcessStartSeconds()),
-      config_(std::make_shared<const ConfigNotes>(options_.config)) {}
+      started_seconds_(ProcessStartSeconds()) {
+  wanted_.Set(std::make_shared<const Metrics>(Metrics{options_.counters, {}}));
+  shown_.Set(wanted_.Get());
+  config_.Set(std::make_shared<const ConfigNotes>(options_.config));
+}
+
+void Tick::ShowInstead(std::vector<Counter> counters, std::vector<const Field*> fields) {
+  wanted_.Set(std::make_shared<const Metrics>(Metrics{std::move(counters), std::move(fields)}));
+  wakeup_.Nudge();
+}
+
+void Tick::NoteConfig(ConfigNotes notes) {
+  config_.Set(std::make_shared<const ConfigNotes>(std::move(notes)));
+  wakeup_.Nudge();
+}
 
 void Tick::Once() {
   const TickFacts facts = Gather();
+  TakeMetrics(facts);
   if (!PlanIsCurrent(facts)) {
     BuildPlan(facts);
   }
@@ -67,7 +81,7 @@ TickFacts Tick::Gather() {
   }
   TakeOwners(facts);
   TakeClients(facts);
-  facts.config = config_;
+  facts.config = config_.Get();
   return facts;
 }
 
@@ -124,6 +138,14 @@ void Tick::TakeClients(TickFacts& facts) {
   facts.clients_crowd = crowded_at_ && facts.now - *crowded_at_ < kCrowdIsTold;
 }
 
+void Tick::TakeMetrics(const TickFacts& facts) {
+  const std::shared_ptr<const Metrics> wanted = wanted_.Get();
+  if (wanted != shown_.Get() && (facts.grid == nullptr || facts.grid->fields() == wanted->fields)) {
+    shown_.Set(wanted);
+    plan_.reset();
+  }
+}
+
 bool Tick::PlanIsCurrent(const TickFacts& facts) const {
   if (plan_ == nullptr) {
     return false;
@@ -140,10 +162,11 @@ bool Tick::PlanIsCurrent(const TickFacts& facts) const {
 
 void Tick::BuildPlan(const TickFacts& facts) {
   PlanBuilder builder;
+  const std::shared_ptr<const Metrics> metrics = shown_.Get();
   const Topology* topology = facts.grid != nullptr ? &facts.grid->topology() : nullptr;
   for (const View view : options_.views) {
     if (facts.grid != nullptr && view != View::kSelf) {
-      const ViewInput input{*facts.grid, *facts.owners, options_.counters, options_.view};
+      const ViewInput input{*facts.grid, *facts.owners, metrics->counters, options_.view};
       view == View::kDcgm ? AddDcgmView(input, builder) : AddNativeView(input, builder);
     }
     if (view != View::kDcgm) {

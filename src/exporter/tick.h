@@ -61,6 +61,13 @@ class Tick {
   // Makes one page.
   void Once();
 
+  // Pages show `counters` as soon as a reading of `fields` is there, and what they show now until
+  // then.  Any thread, as NoteConfig.
+  void ShowInstead(std::vector<Counter> counters, std::vector<const Field*> fields);
+  void NoteConfig(ConfigNotes notes);
+  // Whether what ShowInstead asked for is not shown yet.
+  bool is_reloading() const { return wanted_.Get() != shown_.Get(); }
+
   // Makes a page per period, and at once when there is news, until `stop`.
   void Run(const std::stop_token& stop);
 
@@ -73,7 +80,14 @@ class Tick {
   }
 
  private:
+  // A list of metrics, and the fields that are read for it.
+  struct Metrics {
+    std::vector<Counter> counters;
+    std::vector<const Field*> fields;
+  };
+
   TickFacts Gather();
+  void TakeMetrics(const TickFacts& facts);
   void TakeGrid(TickFacts& facts);
   void TakeOwners(TickFacts& facts);
   void TakeClients(TickFacts& facts);
@@ -87,7 +101,9 @@ class Tick {
   Clock& clock_;
   Wakeup& wakeup_;
   const std::optional<double> started_seconds_;
-  const std::shared_ptr<const ConfigNotes> config_;
+  Published<ConfigNotes> config_;
+  Published<Metrics> wanted_;
+  Published<Metrics> shown_;
 
   // Epoch data: what the plan was made from.
   std::shared_ptr<const SeriesPlan> plan_;

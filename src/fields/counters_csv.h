@@ -35,6 +35,9 @@ struct Counters {
 // message.
 StatusOr<Counters> ParseCounters(std::string_view content, std::string_view path);
 
+// Where dcgm-exporter looks for its list.
+inline constexpr std::string_view kDefaultCountersPath = "/etc/dcgm-exporter/default-counters.csv";
+
 // dcgm-exporter's default set (its "A" list), for when no file is given and none is at the default
 // path.
 std::string_view DefaultCountersCsv();

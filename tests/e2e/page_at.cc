@@ -62,7 +62,7 @@ T ValueOrDie(StatusOr<T> result) {
 
 std::shared_ptr<const Grid> ReadDevices(Source& source, const Clock& clock,
                                         sim::RunWriter& writer) {
-  const std::vector<const Field*> fields = FieldsToRead(Options());
+  const std::vector<const Field*> fields = FieldsToRead(Options().counters, Options().views);
   auto topology = std::make_shared<Topology>(ValueOrDie(source.Discover()));
   topology->epoch = 1;
   if (!topology->entities.empty()) {

@@ -1,0 +1,51 @@
+#include "fields/counters_file.h"
+
+#include "absl/strings/str_format.h"
+
+namespace podgpu {
+
+CountersFile::CountersFile(std::string path, const Files& files)
+    : asked_(!path.empty()),
+      path_(asked_ ? std::move(path) : std::string(kDefaultCountersPath)),
+      files_(files) {}
+
+StatusOr<Counters> CountersFile::Load() {
+  changed_.reset();
+  return Judge(Look());
+}
+
+std::optional<StatusOr<Counters>> CountersFile::LoadIfChanged() {
+  Sight sight = Look();
+  if (sight == judged_) {
+    changed_.reset();
+    return std::nullopt;
+  }
+  if (changed_ != sight) {
+    changed_ = std::move(sight);
+    return std::nullopt;
+  }
+  changed_.reset();
+  return Judge(std::move(sight));
+}
+
+CountersFile::Sight CountersFile::Look() const {
+  StatusOr<std::string> content = files_.Read(path_);
+  if (content.ok()) {
+    return {absl::OkStatus(), *std::move(content)};
+  }
+  if (!asked_ && content.status().code() == absl::StatusCode::kNotFound) {
+    return {};
+  }
+  return {absl::InvalidArgumentError(absl::StrFormat("counters file %s. Correct --collectors (-f)",
+                                                     content.status().message())),
+          std::nullopt};
+}
+
+StatusOr<Counters> CountersFile::Judge(Sight sight) {
+  judged_ = std::move(sight);
+  PODGPU_RETURN_IF_ERROR(judged_.status);
+  return judged_.content ? ParseCounters(*judged_.content, path_)
+                         : ParseCounters(DefaultCountersCsv(), "built-in counters");
+}
+
+}  // namespace podgpu

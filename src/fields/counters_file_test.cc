@@ -1,0 +1,102 @@
+#include "fields/counters_file.h"
+
+#include <gtest/gtest.h>
+
+namespace podgpu {
+namespace {
+
+constexpr std::string_view kTemp = "DCGM_FI_DEV_GPU_TEMP, gauge, temperature\n";
+constexpr std::string_view kUsed = "DCGM_FI_DEV_FB_USED, gauge, used\n";
+
+// A disk with one file on it, or none.
+class OneFile final : public Files {
+ public:
+  StatusOr<std::string> content = absl::NotFoundError("/etc/c.csv: No such file or directory");
+
+  StatusOr<std::string> Read(std::string_view /*path*/) const override { return content; }
+  StatusOr<std::vector<std::string>> List(std::string_view /*path*/) const override {
+    return absl::UnimplementedError("");
+  }
+  StatusOr<std::string> ReadLink(std::string_view /*path*/) const override {
+    return absl::UnimplementedError("");
+  }
+};
+
+// The first name on the list, or the message of its refusal; "unchanged" if there is no outcome.
+std::string Outcome(const std::optional<StatusOr<Counters>>& loaded) {
+  if (!loaded) {
+    return "unchanged";
+  }
+  return loaded->ok() ? (*loaded)->counters.front().name : std::string(loaded->status().message());
+}
+
+TEST(CountersFile, AChangeCountsWhenTwoLooksAgreeOnIt) {
+  OneFile disk;
+  disk.content = std::string(kTemp);
+  CountersFile file("/etc/c.csv", disk);
+  EXPECT_EQ(Outcome(file.Load()), "DCGM_FI_DEV_GPU_TEMP");
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  disk.content = std::string(kUsed.substr(0, 15));  // Half written.
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  disk.content = std::string(kUsed);
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "DCGM_FI_DEV_FB_USED");
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+}
+
+TEST(CountersFile, AChangeThatIsTakenBackIsNone) {
+  OneFile disk;
+  disk.content = std::string(kTemp);
+  CountersFile file("/etc/c.csv", disk);
+  ASSERT_TRUE(file.Load().ok());
+  disk.content = std::string(kUsed);
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  disk.content = std::string(kTemp);
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  disk.content = std::string(kUsed);
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged") << "one look only";
+}
+
+TEST(CountersFile, ABadContentIsToldOnce) {
+  OneFile disk;
+  disk.content = std::string(kTemp);
+  CountersFile file("/etc/c.csv", disk);
+  ASSERT_TRUE(file.Load().ok());
+  disk.content = "DCGM_FI_DEV_GPU_TEMP, gauge\n";
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  EXPECT_TRUE(Outcome(file.LoadIfChanged()).starts_with("/etc/c.csv:1: "));
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  EXPECT_TRUE(Outcome(file.Load()).starts_with("/etc/c.csv:1: ")) << "who asks is told again";
+}
+
+TEST(CountersFile, AFileThatGoesIsToldOnceAndItsReturnIsNoticed) {
+  OneFile disk;
+  disk.content = std::string(kTemp);
+  CountersFile file("/etc/c.csv", disk);
+  ASSERT_TRUE(file.Load().ok());
+  disk.content = absl::NotFoundError("/etc/c.csv: No such file or directory");
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  EXPECT_EQ(Outcome(file.LoadIfChanged()),
+            "counters file /etc/c.csv: No such file or directory. Correct --collectors (-f)");
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  disk.content = std::string(kTemp);
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "DCGM_FI_DEV_GPU_TEMP");
+}
+
+TEST(CountersFile, TheBuiltInSetStandsInForADefaultFileThatIsNotThere) {
+  OneFile disk;
+  CountersFile file("", disk);
+  EXPECT_EQ(file.path(), kDefaultCountersPath);
+  const StatusOr<Counters> built_in = file.Load();
+  ASSERT_TRUE(built_in.ok());
+  EXPECT_EQ(built_in->path, "built-in counters");
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  disk.content = std::string(kUsed);
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "DCGM_FI_DEV_FB_USED");
+  EXPECT_FALSE(CountersFile("/asked/for.csv", OneFile()).Load().ok());
+}
+
+}  // namespace
+}  // namespace podgpu

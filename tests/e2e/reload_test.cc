@@ -1,0 +1,99 @@
+// The counters file changed under a running podgpu: by an editor, by a ConfigMap volume, by SIGHUP.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/failure_fixture.h"
+
+namespace podgpu {
+namespace {
+
+constexpr std::string_view kTemperature = "DCGM_FI_DEV_GPU_TEMP, gauge, GPU temperature\n";
+constexpr std::string_view kProfiling =
+    "DCGM_FI_DEV_DEC_UTIL, gauge, decoder utilisation\n"
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE, gauge, graphics engine active\n"
+    "DCGM_FI_DRIVER_VERSION, label, driver\n";
+constexpr std::string_view kBroken = "DCGM_FI_DEV_GPU_TEMP, gauge\n";
+
+void WriteInPlace(const std::string& path, std::string_view content) {
+  std::ofstream(path, std::ios::trunc) << content;
+}
+
+class Reload : public FailureFixture {
+ protected:
+  Reload() : FailureFixture(kThreeGpus) {}
+
+  void StartWith(const std::string& path) {
+    exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--collectors=" + path});
+    ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+    ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_DEV_GPU_TEMP{")) << exporter_->Get("/");
+  }
+  // Both at once, so that no page has profiling without the label of the same list.
+  void ExpectProfilingList() {
+    EXPECT_TRUE(AwaitPage([](const MetricPage& page) {
+      return page.Has("DCGM_FI_PROF_GR_ENGINE_ACTIVE") && page.Has("DCGM_FI_DEV_DEC_UTIL") &&
+             !page.Has("DCGM_FI_DEV_GPU_TEMP");
+    })) << exporter_->Get("/");
+    EXPECT_NE(exporter_->Get("/metrics").find("DCGM_FI_DRIVER_VERSION=\""), std::string::npos);
+  }
+};
+
+TEST_F(Reload, AnEditedFileIsTakenOver) {
+  const std::string path = files_.Write("counters.csv", kTemperature);
+  StartWith(path);
+  WriteInPlace(path, kProfiling);
+  ExpectProfilingList();
+  EXPECT_EQ(Page().Value("podgpu_config_reloads_total", {R"(result="taken_over")"}), 1);
+}
+
+// As the kubelet updates a ConfigMap volume: the file is a link into ..data, which is a link that
+// is renamed over.
+TEST_F(Reload, ASwappedConfigMapVolumeIsTakenOver) {
+  namespace fs = std::filesystem;
+  const fs::path volume = files_.path();
+  for (const auto& [name, content] :
+       {std::pair("..first", kTemperature), {"..second", kProfiling}}) {
+    fs::create_directory(volume / name);
+    WriteInPlace(volume / name / "counters.csv", content);
+  }
+  fs::create_directory_symlink("..first", volume / "..data");
+  fs::create_symlink("..data/counters.csv", volume / "counters.csv");
+  StartWith(volume / "counters.csv");
+  fs::create_directory_symlink("..second", volume / "..data_tmp");
+  fs::rename(volume / "..data_tmp", volume / "..data");
+  ExpectProfilingList();
+}
+
+TEST_F(Reload, ABrokenFileIsRefusedAndAMendedOneTakenOver) {
+  const std::string path = files_.Write("counters.csv", kTemperature);
+  StartWith(path);
+  WriteInPlace(path, kBroken);
+  EXPECT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Value("podgpu_config_reloads_total", {R"(result="refused")"}) == 1;
+  }));
+  EXPECT_EQ(Page().Value("podgpu_config_last_reload_successful"), 0);
+  EXPECT_TRUE(Page().Has("DCGM_FI_DEV_GPU_TEMP"));
+  EXPECT_NE(exporter_->Get("/").find("counters.csv:1: "), std::string::npos);
+  WriteInPlace(path, kProfiling);
+  ExpectProfilingList();
+  EXPECT_EQ(Page().Value("podgpu_config_last_reload_successful"), 1);
+}
+
+TEST_F(Reload, SighupReadsTheFileAtOnceAndKeepsProfilingFields) {
+  const std::string path =
+      files_.Write("counters.csv", std::string(kTemperature) + std::string(kProfiling));
+  StartWith(path);
+  ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_PROF_GR_ENGINE_ACTIVE{"));
+  for (int i = 1; i <= 5; ++i) {
+    ::kill(exporter_->process().pid(), SIGHUP);
+    EXPECT_TRUE(AwaitPage([&](const MetricPage& page) {
+      return page.Value("podgpu_config_reloads_total", {R"(result="taken_over")"}) == i &&
+             page.Has("DCGM_FI_PROF_GR_ENGINE_ACTIVE");
+    })) << i;
+  }
+}
+
+}  // namespace
+}  // namespace podgpu
