@@ -117,7 +117,9 @@ void WriteNode(Compilation& work) {
                          (scenario.v1alpha1 ? kNodeHasV1Alpha1 : 0) |
                          (scenario.inventory ? kNodeHasInventory : 0) |
                          (scenario.profiling_module ? kNodeHasProfilingModule : 0),
-                .reserved = 0};
+                .nvswitch_count = scenario.nvswitch_count,
+                .cpu_cores = {}};
+  std::copy(scenario.cpu_cores.begin(), scenario.cpu_cores.end(), image.node.cpu_cores.begin());
 }
 
 }  // namespace

@@ -50,6 +50,24 @@ epoch: 2026-01-01T00:00:00Z
 gpus: [{count: 2, class: a100-sxm4-80gb}]
 )";
 
+// Two GPUs on two switches, of which GPU 0 talks and GPU 1's link 3 is down; two Grace CPUs.
+inline constexpr const char* kFabric = R"(format: 1
+name: fabric
+seed: 5
+noise_mw: 0
+epoch: 2026-01-01T00:00:00Z
+gpus: [{count: 2, class: h100-sxm5-80gb}]
+links: {per_gpu: 5, switches: 2}
+cpus: [{cores: 2}, {cores: 3}]
+loads:
+  talk: {phases: [{for: 1s, sm: 50%, mem: 20%, nvlink: 90GB/s}]}
+pods:
+  - {name: user, namespace: ml, start: 0s,
+     containers: [{name: main, gpus: [0],
+       processes: [{pid: 4201, gpu: 0, load: talk, memory: 20GiB}]}]}
+faults: [{at: 0s, kind: nvlink, gpu: 1, link: 3, down: true, crc: 7}]
+)";
+
 // No GPU at all.
 inline constexpr const char* kNoGpus = R"(format: 1
 name: empty

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "sim/fake_dcgm_counts.h"
+#include "sim/fake_dcgm_fabric.h"
 #include "sim/fake_dcgm_faults.h"
 #include "sim/fake_dcgm_fields.h"
 
@@ -160,6 +161,25 @@ abi::dcgmMigHierarchyInfo_v2 InstanceEntry(const Scene& scene, uint32_t id,
   return entry;
 }
 
+template <typename Hierarchy>
+int FillAnyCpus(const Scene& scene, Hierarchy& out) {
+  const uint32_t version = out.version;
+  out = Hierarchy{};
+  out.version = version;
+  out.numCpus = static_cast<uint32_t>(CpuCount(scene.world));
+  for (uint32_t id = 0; id < out.numCpus; ++id) {
+    const int cpu = static_cast<int>(id);
+    out.cpus[id].cpuId = id;
+    out.cpus[id].ownedCores.version = abi::dcgmCpuHierarchyOwnedCores_version1;
+    const int first = FirstCore(scene.world, cpu);
+    for (int core = first; core < first + scene.world.cpu_cores(cpu); ++core) {
+      const auto bit = static_cast<unsigned>(core);
+      out.cpus[id].ownedCores.bitmask[bit / 64] |= uint64_t{1} << (bit % 64);
+    }
+  }
+  return out.numCpus == 0 ? abi::DCGM_ST_MODULE_NOT_LOADED : abi::DCGM_ST_OK;
+}
+
 // Adds the fields of a range that this library knows.
 void AddMetrics(const MetricRange& range, abi::dcgmProfMetricGroupInfo_v2& group) {
   for (uint16_t id = range.first; id <= range.last; ++id) {
@@ -252,6 +272,22 @@ abi::dcgmNvLinkLinkState_t LinkState(const Scene& scene, int gpu, size_t index) 
   return IsLinkDown(scene.world, gpu, static_cast<int>(index), scene.now)
              ? abi::DcgmNvLinkLinkStateDown
              : abi::DcgmNvLinkLinkStateUp;
+}
+
+abi::dcgmNvLinkLinkState_t PortState(const Scene& scene, int nvswitch, size_t index) {
+  const GpuLink end = AtPort(scene.world, nvswitch, static_cast<int>(index));
+  return end.gpu < 0 ? abi::DcgmNvLinkLinkStateNotSupported
+                     : LinkState(scene, end.gpu, static_cast<size_t>(end.link));
+}
+
+int FillCpus(const Scene& scene, abi::dcgmCpuHierarchy_v1& out) { return FillAnyCpus(scene, out); }
+
+int FillCpus(const Scene& scene, abi::dcgmCpuHierarchy_v2& out) {
+  const int result = FillAnyCpus(scene, out);
+  for (abi::dcgmCpuHierarchyCpu_v2& cpu : std::span(out.cpus).first(out.numCpus)) {
+    CopyText(cpu.serial, abi::DCGM_STR_NOT_SUPPORTED);
+  }
+  return result;
 }
 
 int FillP2PStatus(const Scene& scene, NvLinkP2PStatus& out) {

@@ -37,6 +37,13 @@ int FillMetricGroups(const Scene& scene, abi::dcgmProfGetMetricGroups_v3& out);
 // The state of link `index` of one of the world's GPUs.
 abi::dcgmNvLinkLinkState_t LinkState(const Scene& scene, int gpu, size_t index);
 
+// The same of link `index` of a switch.
+abi::dcgmNvLinkLinkState_t PortState(const Scene& scene, int nvswitch, size_t index);
+
+// Either layout of CPUs; "module not loaded" when there are none, as on all boards but Grace.
+int FillCpus(const Scene& scene, abi::dcgmCpuHierarchy_v1& out);
+int FillCpus(const Scene& scene, abi::dcgmCpuHierarchy_v2& out);
+
 // Any of the three layouts of link states.
 template <typename Status>
 int FillLinkStatus(const Scene& scene, Status& out) {
@@ -51,6 +58,15 @@ int FillLinkStatus(const Scene& scene, Status& out) {
     size_t index = 0;
     for (abi::dcgmNvLinkLinkState_t& state : links.linkState) {
       state = LinkState(scene, gpus.WorldGpu(id), index++);
+    }
+  }
+  out.numNvSwitches = static_cast<uint32_t>(scene.world.nvswitch_count());
+  for (uint32_t id = 0; id < out.numNvSwitches; ++id) {
+    auto& links = out.nvSwitches[id];
+    links.entityId = id;
+    size_t index = 0;
+    for (abi::dcgmNvLinkLinkState_t& state : links.linkState) {
+      state = PortState(scene, static_cast<int>(id), index++);
     }
   }
   return abi::DCGM_ST_OK;

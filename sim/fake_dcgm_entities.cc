@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/fake_dcgm_fabric.h"
 #include "sim/fake_dcgm_generation.h"
 
 namespace podgpu::sim {
@@ -46,11 +47,41 @@ std::optional<Entity> FindCompute(const Sight& sight, EntityKey key, TimeUs t) {
 
 std::optional<Entity> FindLink(const Sight& sight, EntityKey key) {
   const LinkId link = ParseLinkId(key.id);
+  if (link.parent_group == abi::DCGM_FE_SWITCH) {
+    const bool exists = link.parent < static_cast<uint32_t>(sight.world.nvswitch_count()) &&
+                        link.index < static_cast<uint32_t>(PortCount(sight.world));
+    return exists ? std::optional(Entity{.key = key,
+                                         .device = {.gpu = -1},
+                                         .link = static_cast<int>(link.index),
+                                         .part = static_cast<int>(link.parent)})
+                  : std::nullopt;
+  }
   const int gpu = sight.gpus.WorldGpu(link.parent);
   if (link.parent_group != abi::DCGM_FE_GPU || gpu < 0) {
     return std::nullopt;
   }
   return Entity{.key = key, .device = {.gpu = gpu}, .link = static_cast<int>(link.index)};
+}
+
+// How many switches, CPUs or cores there are; 0 for any other group.
+int PartCount(const World& world, abi::dcgm_field_entity_group_t group) {
+  switch (group) {
+    case abi::DCGM_FE_SWITCH:
+      return world.nvswitch_count();
+    case abi::DCGM_FE_CPU:
+      return CpuCount(world);
+    case abi::DCGM_FE_CPU_CORE:
+      return CoreCount(world);
+    default:
+      return 0;
+  }
+}
+
+std::optional<Entity> FindPart(const Sight& sight, EntityKey key) {
+  if (key.id >= static_cast<uint32_t>(PartCount(sight.world, key.group))) {
+    return std::nullopt;
+  }
+  return Entity{.key = key, .device = {.gpu = -1}, .part = static_cast<int>(key.id)};
 }
 
 }  // namespace
@@ -90,6 +121,10 @@ std::optional<Entity> FindEntity(const Sight& sight, EntityKey key, TimeUs t) {
       return FindCompute(sight, key, t);
     case abi::DCGM_FE_LINK:
       return FindLink(sight, key);
+    case abi::DCGM_FE_SWITCH:
+    case abi::DCGM_FE_CPU:
+    case abi::DCGM_FE_CPU_CORE:
+      return FindPart(sight, key);
     default:
       return std::nullopt;
   }
@@ -99,6 +134,9 @@ std::vector<EntityKey> ListEntities(const Sight& sight, abi::dcgm_field_entity_g
                                     TimeUs t) {
   const World& world = sight.world;
   std::vector<EntityKey> found;
+  for (uint32_t id = 0; id < static_cast<uint32_t>(PartCount(world, group)); ++id) {
+    found.push_back({group, id});
+  }
   for (uint32_t id = 0; id < static_cast<uint32_t>(sight.gpus.count()); ++id) {
     if (group == abi::DCGM_FE_GPU) {
       found.push_back({group, id});

@@ -23,12 +23,14 @@ struct EntityKey {
   auto operator<=>(const EntityKey&) const = default;
 };
 
-// What an existing entity is, in the world's numbers.  `device` of a link is its GPU, `link` the
-// index there.
+// What an existing entity is, in the world's numbers.  `device` of a GPU's link is its GPU, `link`
+// the index there.  A switch, CPU or core is `part`, and so is the switch of a link; such have no
+// GPU (-1).
 struct Entity {
   EntityKey key;
   DeviceRef device;
   int link = -1;
+  int part = -1;
 };
 
 // The GPUs that an engine found: DCGM's number of each, and the world's.

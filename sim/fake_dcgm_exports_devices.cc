@@ -6,6 +6,7 @@
 #include "abi/dcgm_devices.h"
 #include "abi/dcgm_engine.h"
 #include "sim/fake_dcgm_devices.h"
+#include "sim/fake_dcgm_fabric.h"
 #include "sim/fake_dcgm_generation.h"
 #include "sim/fake_dcgm_library.h"
 
@@ -70,7 +71,7 @@ int CanList(const Scene& scene, abi::dcgm_field_entity_group_t kind) {
     case abi::DCGM_FE_CPU:
     case abi::DCGM_FE_CPU_CORE:
       UseModule(scene, abi::DcgmModuleIdSysmon);
-      return abi::DCGM_ST_MODULE_NOT_LOADED;
+      return CpuCount(scene.world) > 0 ? abi::DCGM_ST_OK : abi::DCGM_ST_MODULE_NOT_LOADED;
     case abi::DCGM_FE_CONNECTX:
       return kIsDcgm4 ? abi::DCGM_ST_OK : abi::DCGM_ST_NOT_SUPPORTED;
     default:
@@ -110,9 +111,10 @@ int Versioned(Struct* out, uint32_t word, Fill&& fill) {
 }
 
 // Grace boards alone have CPUs that the module speaks to.
-int RefuseCpus(const Scene& scene) {
+template <typename Hierarchy>
+int TellCpus(const Scene& scene, Hierarchy& out) {
   UseModule(scene, abi::DcgmModuleIdSysmon);
-  return abi::DCGM_ST_MODULE_NOT_LOADED;
+  return FillCpus(scene, out);
 }
 
 }  // namespace
@@ -182,7 +184,8 @@ abi::dcgmReturn_t dcgmGetGpuInstanceHierarchy(abi::dcgmHandle_t handle,
 
 abi::dcgmReturn_t dcgmGetCpuHierarchy(abi::dcgmHandle_t handle, abi::dcgmCpuHierarchy_v1* out) {
   return Call(handle, __func__, [&](const Scene& scene) {
-    return Versioned(out, abi::dcgmCpuHierarchy_version1, [&](auto&) { return RefuseCpus(scene); });
+    return Versioned(out, abi::dcgmCpuHierarchy_version1,
+                     [&](auto& cpus) { return TellCpus(scene, cpus); });
   });
 }
 
@@ -206,8 +209,8 @@ abi::dcgmReturn_t dcgmGetDeviceTopology(abi::dcgmHandle_t handle, unsigned int g
 
 abi::dcgmReturn_t dcgmGetCpuHierarchy_v2(abi::dcgmHandle_t handle, abi::dcgmCpuHierarchy_v2* out) {
   return Call(handle, __func__, [&](const Scene& scene) {
-    return Versioned(out, abi::dcgmCpuHierarchy_version2, [&](auto&) {
-      return EngineKnows(scene.world, scene.now, kSince40, kDcgmMajor) ? RefuseCpus(scene)
+    return Versioned(out, abi::dcgmCpuHierarchy_version2, [&](auto& cpus) {
+      return EngineKnows(scene.world, scene.now, kSince40, kDcgmMajor) ? TellCpus(scene, cpus)
                                                                        : abi::DCGM_ST_VER_MISMATCH;
     });
   });

@@ -40,7 +40,8 @@ int AddTo(const Scene& scene, abi::dcgmGpuGrp_t group, EntityKey entity) {
   if (!found || entity.group == abi::DCGM_FE_NONE) {
     return abi::DCGM_ST_BADPARAM;
   }
-  if (NoticedPresence(scene.world, found->device.gpu, scene.now) == Presence::kLost) {
+  if (found->device.gpu >= 0 &&
+      NoticedPresence(scene.world, found->device.gpu, scene.now) == Presence::kLost) {
     return abi::DCGM_ST_GPU_IS_LOST;
   }
   return scene.state.groups.Add(group, entity);

@@ -31,7 +31,7 @@ Watches::Key SeriesKey(EntityKey entity, const Field& field) {
   return {field.scope() == FieldScope::kGlobal ? EntityKey{} : entity, field.id};
 }
 
-// A link's GPU, an instance's GPU, the GPU itself; -1 for anything else.
+// A GPU's link's GPU, an instance's GPU, the GPU itself; -1 for anything else.
 int GpuOf(const Scene& scene, EntityKey entity) {
   const std::optional<Entity> found = FindEntity(scene.sight(), entity, scene.now);
   return found && entity.group != abi::DCGM_FE_NONE ? found->device.gpu : -1;
@@ -47,7 +47,7 @@ Reading ReadAt(const Scene& scene, EntityKey key, const Field& field, const Samp
   }
   const bool is_global = key.group == abi::DCGM_FE_NONE;
   const int gpu = is_global ? -1 : entity->device.gpu;
-  Reading reading = is_global || PresenceOf(scene.world, gpu, sample.t) == Presence::kHere
+  Reading reading = gpu < 0 || PresenceOf(scene.world, gpu, sample.t) == Presence::kHere
                         ? ReadField(scene.sight(), *entity, field, sample)
                         : Reading{.value = Blank::kNoValue, .sampled_at = sample.t};
   SpoilReading(scene.world, gpu, field, sample.t, scene.now, reading);

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "sim/fake_dcgm_part_readings.h"
+
 namespace podgpu::sim {
 namespace {
 
@@ -24,8 +26,17 @@ bool Answers(const Entity& entity, FieldLevel level) {
   if (level == FieldLevel::kGlobal) {
     return true;
   }
-  if (level == FieldLevel::kLink) {
-    return entity.key.group == abi::DCGM_FE_LINK;
+  switch (level) {
+    case FieldLevel::kLink:
+      return entity.key.group == abi::DCGM_FE_LINK;
+    case FieldLevel::kSwitch:
+      return entity.key.group == abi::DCGM_FE_SWITCH;
+    case FieldLevel::kCpu:
+      return entity.key.group == abi::DCGM_FE_CPU;
+    case FieldLevel::kCpuCore:
+      return entity.key.group == abi::DCGM_FE_CPU || entity.key.group == abi::DCGM_FE_CPU_CORE;
+    default:
+      break;
   }
   return entity.key.group == abi::DCGM_FE_GPU || entity.key.group == abi::DCGM_FE_GPU_I ||
          entity.key.group == abi::DCGM_FE_GPU_CI;
@@ -74,7 +85,10 @@ bool IsEventField(uint16_t field) {
 
 Reading ReadField(const Sight& sight, const Entity& entity, const Field& field,
                   const SampleTime& sample) {
-  const ReadingRow* const row = FindReading(field.id);
+  const bool is_part = entity.part >= 0;
+  const ReadingRow* const row = is_part && field.scope() != FieldScope::kGlobal
+                                    ? FindPartReading(field.id)
+                                    : FindReading(field.id);
   Reading reading{.value = Blank::kNotSupported};
   if (row != nullptr && Answers(entity, row->level)) {
     reading = row->read({.world = sight.world,

@@ -46,7 +46,8 @@ struct Query {
 using Reader = Reading (*)(const Query& query);
 
 // A row of the table: fields first..last are read by `read` with argument, argument + 1, and so on.
-// `level` says on which entities: kGlobal, kGpu (instances included) or kLink.
+// `level` says on which entities: kGlobal, kGpu (instances included), kLink, kSwitch, kCpu, or
+// kCpuCore (CPUs included).
 struct ReadingRow {
   uint16_t first;
   uint16_t last;

@@ -17,7 +17,7 @@
 namespace podgpu::sim {
 
 inline constexpr std::array<char, 8> kImageMagic = {'P', 'O', 'D', 'G', 'P', 'U', 'W', '1'};
-inline constexpr uint32_t kImageVersion = 2;
+inline constexpr uint32_t kImageVersion = 3;
 inline constexpr uint32_t kNone = 0xffffffff;            // "No such record" in an index.
 inline constexpr TimeUs kForever = INT64_MAX;            // The stop time of what never stops.
 inline constexpr TimeUs kLastTimeUs = INT64_C(1) << 62;  // Later times are read as this one.
@@ -97,7 +97,9 @@ struct NodeRecord {
       cgroup_runtime;
   int64_t epoch_unix_us;
   int32_t cuda, cgroup_version;
-  uint32_t flags, reserved;
+  uint32_t flags;
+  int32_t nvswitch_count;
+  std::array<int32_t, kMostCpus> cpu_cores;  // 0 for a CPU that is not there.
 };
 
 inline constexpr uint32_t kHasGpm = 1, kHasMemoryTemperature = 2, kHasJpegOfa = 4,

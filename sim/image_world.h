@@ -85,6 +85,12 @@ class ImageWorld final : public World {
   std::string_view cgroup_driver() const override { return tables_.Text(node_.cgroup_driver); }
   std::string_view cgroup_runtime() const override { return tables_.Text(node_.cgroup_runtime); }
   int cgroup_version() const override { return node_.cgroup_version; }
+  int nvswitch_count() const override { return node_.nvswitch_count; }
+  int cpu_cores(int cpu) const override {
+    return cpu < 0 || cpu >= static_cast<int>(kMostCpus)
+               ? 0
+               : node_.cpu_cores[static_cast<size_t>(cpu)];
+  }
 
   bool mig_enabled(int gpu, TimeUs t) const override;
   int instance_count(int gpu, TimeUs t) const override;

@@ -199,7 +199,7 @@ Scenario ReadScenario(std::string_view text, ScenarioErrors& errors) {
   ReadClasses(root.Key("classes"), scenario);
   ReadGpus(root.Need("gpus"), scenario);
   ReadLinks(root.Key("links"), scenario);
-  ReadNothing(root.Key("cpus"), "Grace CPUs");
+  ReadCpus(root.Key("cpus"), scenario);
   ReadNothing(root.Key("quirks"), "driver quirks");
   ReadLoads(root.Key("loads"), scenario);
   ReadPods(root.Key("pods"), scenario);

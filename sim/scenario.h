@@ -135,6 +135,8 @@ struct Scenario {
   Allocator allocator = Allocator::kNvidia;
   bool mig_single = false, rename_shared = false, inventory = true, v1 = true, v1alpha1 = true;
   int nvlink_per_gpu = -1;  // -1: the class's.
+  int nvswitch_count = 0;
+  std::vector<int> cpu_cores;  // Of each CPU that the engine speaks to (Grace).
   std::vector<ClassSpec> classes;
   std::vector<GpuSpec> gpus;
   std::map<std::string, LoadSpec, std::less<>> loads;

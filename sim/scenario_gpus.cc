@@ -289,7 +289,7 @@ void ReadGpus(const Cursor& gpus, Scenario& scenario) {
 }
 
 void ReadLinks(const Cursor& links, Scenario& scenario) {
-  constexpr std::array<Words, 2> kKeys = {"nvlink", "per_gpu"};
+  constexpr std::array<Words, 3> kKeys = {"nvlink", "per_gpu", "switches"};
   constexpr std::array<Words, 2> kShapes = {"full_mesh", "none"};
   if (!links.ExpectKeys(kKeys)) {
     return;
@@ -298,6 +298,28 @@ void ReadLinks(const Cursor& links, Scenario& scenario) {
     scenario.nvlink_per_gpu = 0;
   } else {
     scenario.nvlink_per_gpu = static_cast<int>(links.Key("per_gpu").Integer(-1, 0, 18));
+  }
+  scenario.nvswitch_count = static_cast<int>(links.Key("switches").Integer(0, 0, kMostSwitches));
+}
+
+void ReadCpus(const Cursor& cpus, Scenario& scenario) {
+  constexpr std::array<Words, 1> kKeys = {"cores"};
+  constexpr int64_t kCoresOfGrace = 72;
+  int64_t all_cores = 0;
+  for (const Cursor& entry : cpus.Elements()) {
+    if (scenario.cpu_cores.size() >= kMostCpus) {
+      entry.Fail("a node has at most " + std::to_string(kMostCpus) + " CPUs");
+      return;
+    }
+    if (entry.ExpectKeys(kKeys)) {
+      const int64_t cores = entry.Key("cores").Integer(kCoresOfGrace, 1, kMostCores);
+      all_cores += cores;
+      scenario.cpu_cores.push_back(static_cast<int>(cores));
+    }
+  }
+  if (all_cores > kMostCores) {
+    cpus.Fail("a node has at most " + std::to_string(kMostCores) + " cores; found " +
+              std::to_string(all_cores));
   }
 }
 

@@ -14,6 +14,7 @@ namespace podgpu::sim {
 void ReadClasses(const Cursor& classes, Scenario& scenario);
 void ReadGpus(const Cursor& gpus, Scenario& scenario);
 void ReadLinks(const Cursor& links, Scenario& scenario);
+void ReadCpus(const Cursor& cpus, Scenario& scenario);
 // A list of profiles, each a name or a map.
 std::vector<MigSpec> ReadMigLayout(const Cursor& layout);
 

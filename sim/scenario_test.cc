@@ -353,13 +353,25 @@ TEST(ScenarioRules, NameWhatIsNotSimulated) {
           "faults: [{at: 60s, kind: mig_set, gpu: 0, layout: [7g.80gb]}]\n",
           {"case.yaml:5:9: churn[0]: GPU 0 changes its MIG layout later; a churn needs one that "
            "stays"}},
-         {"CPUs",
-          "cpus: [{cores: 72}]\n",
-          {"case.yaml:5:7: cpus: not simulated: Grace CPUs; leave the list empty"}},
          {"quirks",
           "quirks: [size_100]\n",
           {"case.yaml:5:9: quirks: not simulated: driver quirks; leave the list empty"}}},
         kHead);
+}
+
+TEST(ScenarioRules, BoundCpusCoresAndSwitches) {
+  Check(
+      {{"as many as DCGM knows", "cpus: [{cores: 512}, {cores: 512}]\nlinks: {switches: 12}\n", {}},
+       {"a core too many",
+        "cpus: [{cores: 512}, {cores: 513}]\n",
+        {"case.yaml:5:7: cpus: a node has at most 1024 cores; found 1025"}},
+       {"a CPU too many",
+        "cpus: [{}, {}, {}, {}, {}, {}, {}, {}, {}]\n",
+        {"case.yaml:5:40: cpus[8]: a node has at most 8 CPUs"}},
+       {"switches",
+        "links: {switches: 13}\n",
+        {"case.yaml:5:19: links.switches: found '13'; must be a whole number from 0 to 12"}}},
+      kHead);
 }
 
 TEST(ScenarioRules, RefuseWhatCouldGrow) {

@@ -62,6 +62,9 @@ class World {
   virtual std::string_view cgroup_runtime() const = 0;  // "containerd", "crio", "docker"
   virtual int cgroup_version() const = 0;
 
+  virtual int nvswitch_count() const = 0;
+  virtual int cpu_cores(int cpu) const = 0;  // 0 when there is no such CPU.
+
   // MIG layout at time t, in hierarchy order.
   virtual bool mig_enabled(int gpu, TimeUs t) const = 0;
   virtual int instance_count(int gpu, TimeUs t) const = 0;

@@ -16,6 +16,11 @@ using TimeUs = int64_t;
 inline constexpr TimeUs kSecondUs = 1'000'000;
 __extension__ typedef __int128 Int128;
 
+// What an engine can know, as DCGM.
+inline constexpr size_t kMostCpus = 8;
+inline constexpr int kMostCores = 1024;
+inline constexpr int kMostSwitches = 12;
+
 // A whole GPU, one of its GPU instances, or one compute instance inside that.
 struct DeviceRef {
   int gpu = 0;        // 0 .. gpu_count()-1
