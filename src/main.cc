@@ -106,7 +106,8 @@ int RunNode(NodeCommand command) {
     return OpenDcgmSource(command.source, loader, clock, written_off);
   };
   StatusOr<std::unique_ptr<Exporter>> exporter = Exporter::Start(
-      command.exporter, {clock, open, *kubelet, [&] { return ListPciGpus(sysfs); }, written_off});
+      command.exporter,
+      {clock, open, *kubelet, [&] { return ListPciGpus(sysfs); }, written_off, &files});
   if (!exporter.ok()) {
     return Refuse(exporter.status());
   }

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attribution/join.h"
+#include "attribution/owner_facts.h"
 #include "base/manual_clock.h"
 #include "exposition/openmetrics.h"
 #include "exposition/text.h"
@@ -68,7 +68,8 @@ class Node {
     Grid grid(shared, FieldsOf(counters));
     PODGPU_CHECK(source.Watch(*shared, grid.fields(), std::chrono::seconds(1)).ok());
     PODGPU_CHECK(source.Read(grid).ok());
-    const Owners owners = Join(*shared, allocations, {});
+    facts.pods = std::make_shared<const PodAllocations>(PodAllocations{"v1", 1, allocations});
+    const Owners owners = MakeOwners(*shared, facts, {});
     PlanBuilder builder;
     AddDcgmView({grid, owners, counters, options}, builder);
     const SeriesPlan plan = std::move(builder).Build();
@@ -87,6 +88,7 @@ class Node {
   ManualClock clock;
   ViewOptions options;
   std::vector<Allocation> allocations;
+  OwnerFacts facts;  // Besides the allocations.
 };
 
 std::string Golden(const std::string& name) {
@@ -141,6 +143,16 @@ TEST(GoldenPage, OfMigInstances) {
   EXPECT_EQ(node.Page(std::string("DCGM_FI_DEV_FB_USED,gauge,\"Framebuffer used, MiB\"\n") +
                       kEngineCsv + kDriverCsv),
             Golden("behaviour-14.4.prom"));
+}
+
+TEST(GoldenPage, OfTheJobsOfABatchSystem) {
+  Node node(2);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 34);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 1, 150, 41);
+  HpcJobs jobs;
+  jobs.by_device["0"] = ParseJobList("1001\n1002\n").jobs;
+  node.facts.jobs = std::make_shared<const HpcJobs>(std::move(jobs));
+  EXPECT_EQ(node.Page(std::string(kTempCsv) + kDriverCsv), Golden("behaviour-14.6.prom"));
 }
 
 TEST(GoldenPage, OfTheOldNamespace) {

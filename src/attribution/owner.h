@@ -48,8 +48,9 @@ struct UnmatchedDevice {
 };
 
 struct Owners {
-  std::vector<std::vector<Owner>> by_entity;  // As many as Topology::entities.
-  std::vector<UnmatchedDevice> unmatched;     // Sorted.
+  std::vector<std::vector<Owner>> by_entity;             // As many as Topology::entities.
+  std::vector<std::vector<std::string>> jobs_by_entity;  // Of a batch system; empty without one.
+  std::vector<UnmatchedDevice> unmatched;                // Sorted.
   bool operator==(const Owners&) const = default;
 };
 

@@ -29,11 +29,12 @@ Status FromErrno(std::string_view path, int error) {
   }
 }
 
-// An open file, closed when it goes out of scope.
+// An open file, closed when it goes out of scope.  Not blocking: a pipe in the place of a file is
+// empty, instead of holding up the thread until somebody writes to it.
 class OpenFile {
  public:
   explicit OpenFile(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
   ~OpenFile() {

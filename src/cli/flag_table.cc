@@ -163,6 +163,14 @@ constexpr Flag kFlags[] = {
      "Resource names that are GPUs besides nvidia.com/gpu and nvidia.com/mig-*, and both with "
      ".shared.",
      AddResourceNames},
+    {"hpc-job-mapping-dir", "", "DCGM_HPC_JOB_MAPPING_DIR", FlagKind::kString, "",
+     "Directory in which a batch system keeps a file per device (\"0\", or \"0.7\" for MIG "
+     "instance 7 of GPU 0) with one job id per line: each row of the device is shown once per job, "
+     "with hpc_job.",
+     [](NodeCommand& command, std::string_view value) {
+       command.exporter.job_directory = std::string(value);
+       return absl::OkStatus();
+     }},
     {"use-old-namespace", "o", "DCGM_EXPORTER_USE_OLD_NAMESPACE", FlagKind::kBool, "false",
      "Old label names on DCGM rows: uuid, pod_name, pod_namespace, container_name.",
      SetViewBool<&ViewOptions::use_old_namespace>},

@@ -131,9 +131,15 @@ std::vector<DeviceCondition> JudgeDevices(const ConditionBasis& basis) {
 
 Tenths InTenths(Duration age) { return std::chrono::round<Tenths>(age); }
 
-// What of the pod facts stands in a condition.  The refresher publishes after every answer.
+// What of a refresher's facts stands in a condition.  It publishes more often than that changes.
 auto Told(const PodFacts& pods) {
   return std::tuple(pods.state, std::string_view(pods.detail), pods.answer != nullptr);
+}
+auto Told(const JobFacts& jobs) { return std::tuple(jobs.state, std::string_view(jobs.detail)); }
+
+template <typename Facts>
+bool TellTheSame(const std::shared_ptr<const Facts>& a, const std::shared_ptr<const Facts>& b) {
+  return a == b || (a != nullptr && b != nullptr && Told(*a) == Told(*b));
 }
 
 }  // namespace
@@ -145,7 +151,8 @@ bool ConditionBasis::operator==(const ConditionBasis& other) const {
                     basis.owners_for, basis.stale_after, basis.clients, basis.clients_crowd,
                     basis.config);
   };
-  return rest(*this) == rest(other) && (pods == other.pods || Told(*pods) == Told(*other.pods));
+  return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
+         TellTheSame(jobs, other.jobs);
 }
 
 ConditionBasis BasisOf(const TickFacts& facts) {
@@ -153,6 +160,7 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.source = facts.source;
   basis.pods = facts.pods;
   basis.owners = facts.owners;
+  basis.jobs = facts.jobs;
   basis.stale_after = facts.stale_after;
   basis.clients = facts.clients;
   basis.clients.open_connections = 0;
@@ -215,6 +223,9 @@ Condition Judge(const ConditionBasis& basis) {
   Condition condition;
   condition.parts = {JudgeDriver(basis), JudgeKubelet(basis), JudgeClients(basis),
                      JudgeConfig(*basis.config)};
+  if (basis.jobs != nullptr) {
+    condition.parts.push_back({"jobs", basis.jobs->state, basis.jobs->detail});
+  }
   condition.devices = JudgeDevices(basis);
   const bool lists_none = condition.devices.empty() && basis.source->expected_gpus > 0;
   if (basis.topology == nullptr) {

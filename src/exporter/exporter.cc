@@ -57,6 +57,18 @@ RouteOptions RouteOptionsOf(const ExporterOptions& options) {
           std::max(options.collect_interval * kPeriodsUntilStale, kShortestTickDeadline)};
 }
 
+// Looks as often as the kubelet is asked: a job that has ended leaves the page as soon as a pod.
+std::unique_ptr<JobRefresher> JobRefresherOf(const ExporterOptions& options, const Files* files,
+                                             Clock& clock, Wakeup& tick) {
+  if (options.job_directory.empty()) {
+    return nullptr;
+  }
+  PODGPU_CHECK(files != nullptr);
+  return std::make_unique<JobRefresher>(
+      *files, JobRefresherOptions{options.job_directory, RefresherOptionsOf(options).period}, clock,
+      tick);
+}
+
 }  // namespace
 
 milliseconds StaleAfter(const ExporterOptions& options) {
@@ -106,9 +118,15 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       reader_(std::move(seams.open_source),
               ReaderOptionsOf(options, std::move(seams.list_pci_gpus)), clock_, guard_, wakeup_),
       refresher_(seams.kubelet, RefresherOptionsOf(options), clock_, wakeup_),
+      jobs_(JobRefresherOf(options, seams.files, clock_, wakeup_)),
       tick_(TickOptionsOf(options),
-            {reader_.grids(), reader_.statuses(), refresher_.facts(), guard_, *written_off_,
-             clients_},
+            {reader_.grids(),
+             reader_.statuses(),
+             refresher_.facts(),
+             guard_,
+             *written_off_,
+             clients_,
+             {.jobs = jobs_ != nullptr ? &jobs_->facts() : nullptr}},
             clock_, wakeup_),
       watchdog_pace_(kWatchdogPace) {}
 
@@ -133,12 +151,16 @@ void Exporter::StartThreads() {
   watchdog_thread_.Start(
       [this](const std::stop_token& stop) { guard_.Watch(watchdog_pace_, stop); }, "watchdog");
   kubelet_thread_.Start([this](const std::stop_token& stop) { refresher_.Run(stop); }, "kubelet");
+  if (jobs_ != nullptr) {
+    jobs_thread_.Start([this](const std::stop_token& stop) { jobs_->Run(stop); }, "jobs");
+  }
   tick_thread_.Start([this](const std::stop_token& stop) { tick_.Run(stop); }, "tick");
 }
 
 bool Exporter::Stop(milliseconds patience) {
   http_.reset();
-  Worker* const workers[] = {&tick_thread_, &watchdog_thread_, &kubelet_thread_, &source_thread_};
+  Worker* const workers[] = {&tick_thread_, &watchdog_thread_, &kubelet_thread_, &jobs_thread_,
+                             &source_thread_};
   for (Worker* worker : workers) {
     worker->RequestStop();
   }
@@ -153,7 +175,8 @@ bool Exporter::Stop(milliseconds patience) {
   all_ended = all_ended && *written_off_ == 0;
   if (!all_ended) {
     Log(LogLevel::kWarn,
-        "a call into the driver or to the kubelet does not return; ending without it");
+        "a call into the driver, to the kubelet or into the directory of jobs does not return; "
+        "ending without it");
   }
   return all_ended;
 }

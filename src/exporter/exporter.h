@@ -2,10 +2,10 @@
 // ends.
 //
 // Start makes one page before the port opens, so that nobody meets an empty one.  Five threads of
-// its own: source, watchdog, kubelet refresher, tick, HTTP.  Stop ends them within two seconds from
-// any state; a thread that hangs inside the vendor library or waits for the kubelet cannot be
-// joined, which Stop says, and the process then ends without it. Start and Stop belong to one
-// thread, the caller of main.
+// its own: source, watchdog, kubelet refresher, tick, HTTP; one more with a directory of jobs. Stop
+// ends them within two seconds from any state; a thread that hangs inside the vendor library or
+// waits for the kubelet cannot be joined, which Stop says, and the process then ends without it.
+// Start and Stop belong to one thread, the caller of main.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,7 @@
 #include "base/wakeup.h"
 #include "base/worker.h"
 #include "exporter/call_guard.h"
+#include "exporter/job_refresher.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
 #include "exporter/routes.h"
@@ -38,6 +39,7 @@ struct ExporterOptions {
   std::vector<Counter> counters;
   ViewOptions view;
   JoinOptions join;
+  std::string job_directory;  // Empty: no batch system.
   ConfigNotes config;
 };
 
@@ -48,6 +50,7 @@ struct ExporterSeams {
   PodResources& kubelet;
   PciGpuLister list_pci_gpus = {};             // May be left out.
   ThreadTally written_off = NewThreadTally();  // Of the sources that `open_source` makes.
+  const Files* files = nullptr;                // Needed with a directory of jobs.
 };
 
 class Exporter {
@@ -86,6 +89,7 @@ class Exporter {
   HttpCounters clients_;
   Reader reader_;
   KubeletRefresher refresher_;
+  const std::unique_ptr<JobRefresher> jobs_;  // Null without a directory of jobs.
   Tick tick_;
   const std::chrono::milliseconds watchdog_pace_;
 
@@ -93,6 +97,7 @@ class Exporter {
   Worker source_thread_;
   Worker watchdog_thread_;
   Worker kubelet_thread_;
+  Worker jobs_thread_;
   Worker tick_thread_;
 };
 

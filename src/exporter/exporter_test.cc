@@ -1,5 +1,9 @@
 #include "exporter/exporter.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 #include <gtest/gtest.h>
 
 #include "base/manual_clock.h"
@@ -26,8 +30,7 @@ class ExporterTest : public ::testing::Test {
     }
   }
 
-  void Start() {
-    ExporterOptions options;
+  void Start(ExporterOptions options = {}, const Files* files = nullptr) {
     options.http.address = "127.0.0.1:0";
     options.collect_interval = seconds(1);
     options.kubernetes = true;
@@ -41,7 +44,10 @@ class ExporterTest : public ::testing::Test {
                                   [this]() -> StatusOr<std::unique_ptr<Source>> {
                                     return std::make_unique<FakeSource>(driver_);
                                   },
-                                  kubelet_});
+                                  kubelet_,
+                                  {},
+                                  NewThreadTally(),
+                                  files});
     ASSERT_TRUE(exporter.ok()) << exporter.status();
     exporter_ = *std::move(exporter);
   }
@@ -77,6 +83,25 @@ TEST_F(ExporterTest, ServesOwnersAndValuesFromTheFirstReadingOn) {
   EXPECT_TRUE(Holds(page.head, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
   EXPECT_TRUE(Holds(page.head, "Vary: Accept, Accept-Encoding\r\n"));
   EXPECT_TRUE(Holds(page.head, "X-Content-Type-Options: nosniff\r\n"));
+}
+
+TEST_F(ExporterTest, ShowsTheJobsOfABatchSystemAndMeetsTheirDirectoryWhenItAppears) {
+  std::string root = ::testing::TempDir() + "podgpu-jobs-XXXXXX";
+  ASSERT_NE(::mkdtemp(root.data()), nullptr);
+  const SystemFiles files(root);
+  ExporterOptions options;
+  options.job_directory = "/jobs";
+  Start(options, &files);
+  AwaitPage([](const std::string& page) { return Holds(page, "\"} 42\n"); });
+  AwaitPage(
+      [](const std::string& page) { return Holds(page, "podgpu_hpc_job_failures_total 1\n"); });
+  EXPECT_TRUE(Holds(Fetch("/").body, "/jobs: No such file or directory"));
+  const std::filesystem::path directory = root + "/jobs";
+  std::filesystem::create_directory(directory);
+  std::ofstream(directory / "0") << "1001\n";
+  AwaitPage([](const std::string& page) { return Holds(page, "hpc_job=\"1001\"} 42\n"); },
+            milliseconds(100));
+  std::filesystem::remove_all(root);
 }
 
 TEST_F(ExporterTest, AnswersOpenMetricsAndGzipToThoseWhoAsk) {

@@ -240,6 +240,17 @@ constexpr SlotRow kRows[] = {
        return OneLabel<UnmatchedReason, kUnmatchedReasonCount>("reason", UnmatchedReasonName);
      },
      WriteUnmatched},
+    {kSelf, "podgpu_hpc_jobs", "gauge", "", "",
+     "Jobs that the directory of jobs lists on devices; absent when it cannot be listed.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) {
+       const bool known = in.facts.jobs != nullptr && in.facts.jobs->jobs != nullptr;
+       known ? out.Count(in.facts.jobs->jobs->job_count()) : out.Absent();
+     }},
+    {kSelf, "podgpu_hpc_job_failures_total", "counter", "", "",
+     "Looks into the directory of jobs that could not list it.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) {
+       in.facts.jobs != nullptr ? out.Count(in.facts.jobs->failures) : out.Absent();
+     }},
     {kSelf, "podgpu_http_connections", "gauge", "", "",
      "Connections of HTTP clients that are open.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.clients.open_connections); }},

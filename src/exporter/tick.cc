@@ -71,6 +71,7 @@ TickFacts Tick::Gather() {
   facts.written_off = static_cast<size_t>(sources_.written_off.load());
   facts.pods = sources_.pods.Get();
   facts.pods_age = duration_cast<milliseconds>(facts.now - facts.pods->answered_at);
+  facts.jobs = sources_.extra.jobs != nullptr ? sources_.extra.jobs->Get() : nullptr;
   facts.usage = ReadProcessUsage();
   facts.started_seconds = started_seconds_;
   facts.last_tick_seconds = last_tick_seconds_;
@@ -110,21 +111,21 @@ void Tick::TakeGrid(TickFacts& facts) {
   facts.grid = aged_;
 }
 
-// Joins anew when the devices or the kubelet's answer have changed; an answer that is too old
-// counts as none.
+// Makes the owners anew when the devices or one of the facts has changed; an answer of the kubelet
+// that is too old counts as none.
 void Tick::TakeOwners(TickFacts& facts) {
   if (facts.grid == nullptr) {
     return;
   }
   const bool expired = facts.pods_age > options_.owners_stay_for;
-  const std::shared_ptr<const PodAllocations> answer = expired ? nullptr : facts.pods->answer;
+  OwnerFacts known;
+  known.pods = expired ? nullptr : facts.pods->answer;
+  known.jobs = facts.jobs != nullptr ? facts.jobs->jobs : nullptr;
   const Topology& topology = facts.grid->topology();
-  if (owners_ == nullptr || joined_epoch_ != topology.epoch || joined_answer_ != answer) {
-    const std::vector<Allocation> none;
-    owners_ = std::make_shared<const Owners>(
-        Join(topology, answer ? answer->allocations : none, options_.join));
+  if (owners_ == nullptr || joined_epoch_ != topology.epoch || joined_facts_ != known) {
+    owners_ = std::make_shared<const Owners>(MakeOwners(topology, known, options_.join));
     joined_epoch_ = topology.epoch;
-    joined_answer_ = answer;
+    joined_facts_ = std::move(known);
   }
   facts.owners = owners_;
 }

@@ -13,12 +13,13 @@
 #include <memory>
 #include <vector>
 
-#include "attribution/join.h"
+#include "attribution/owner_facts.h"
 #include "base/clock.h"
 #include "base/published.h"
 #include "base/wakeup.h"
 #include "exporter/call_guard.h"
 #include "exporter/condition.h"
+#include "exporter/job_refresher.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
 #include "exporter/tick_facts.h"
@@ -44,6 +45,11 @@ struct TickOptions {
   ConfigNotes config;
 };
 
+// What refreshers of features that are off by default publish; null where the feature is off.
+struct ExtraSources {
+  const Published<JobFacts>* jobs = nullptr;
+};
+
 // Where a tick takes its facts from.  All outlive the Tick.
 struct TickSources {
   const Published<Grid>& grids;
@@ -52,6 +58,7 @@ struct TickSources {
   const CallGuard& guard;
   const std::atomic<int>& written_off;  // Threads that hang in a foreign call for good.
   const HttpCounters& clients;
+  ExtraSources extra = {};
 };
 
 class Tick {
@@ -109,7 +116,7 @@ class Tick {
   std::shared_ptr<const SeriesPlan> plan_;
   std::shared_ptr<const Owners> owners_;
   std::shared_ptr<const Owners> planned_owners_;
-  std::shared_ptr<const PodAllocations> joined_answer_;
+  OwnerFacts joined_facts_;
   uint64_t joined_epoch_ = 0;
   uint64_t planned_epoch_ = 0;
 

@@ -18,6 +18,7 @@
 #include "base/process_usage.h"
 #include "exporter/call_guard.h"
 #include "exporter/device_states.h"
+#include "exporter/job_refresher.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
 #include "http/counters.h"
@@ -53,6 +54,7 @@ struct TickFacts {
 
   std::shared_ptr<const PodFacts> pods;  // Never null.
   std::chrono::milliseconds pods_age{};  // Since the last good answer.
+  std::shared_ptr<const JobFacts> jobs;  // Null without a directory of jobs.
   std::shared_ptr<const Owners> owners;  // Null before the first reading.
 
   HttpServerStats clients;

@@ -116,7 +116,7 @@ class DcgmRows {
   void Add() {
     plan_.CountCellsIn(input_.grid);
     for (const EntityId entity : RowEntities(input_.grid.topology())) {
-      AddRow(entity);
+      AddRows(entity);
     }
     for (const Counter* metric : SortedMetrics(input_)) {
       AddMetric(*metric);
@@ -132,13 +132,32 @@ class DcgmRows {
     Attributes attributes;
   };
 
-  void AddRow(EntityId entity) {
+  // The rows of one entity: one, or one for each of its jobs.
+  void AddRows(EntityId entity) {
     Row row{.entity = entity, .labels = FixedLabels(entity), .attributes = OwnerOf(entity)};
     for (auto& [name, value] : LabelFields(entity)) {
       row.labels.push_back({name, std::move(value)});
     }
+    if (JobsOf(entity).empty()) {
+      AddRow(std::move(row));
+      return;
+    }
+    for (const std::string& job : JobsOf(entity)) {
+      Row copy = row;
+      copy.attributes.emplace("hpc_job", job);
+      AddRow(std::move(copy));
+    }
+  }
+
+  void AddRow(Row row) {
     row.block = Block(row.labels, row.attributes);
     rows_.push_back(std::move(row));
+  }
+
+  const std::vector<std::string>& JobsOf(EntityId entity) const {
+    static const std::vector<std::string> kNone;
+    const auto& by_entity = input_.owners.jobs_by_entity;
+    return entity.index < by_entity.size() ? by_entity[entity.index] : kNone;
   }
 
   void AddMetric(const Counter& metric) {

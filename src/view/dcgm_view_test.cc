@@ -165,6 +165,20 @@ TEST(DcgmView, NamesThePodOfADeviceOnlyWhenItIsTheOnlyOne) {
   }
 }
 
+TEST(DcgmView, ShowsARowForEachJobBesideThePod) {
+  Node node(MakeTopology(1, 0), std::string(kTempCsv) + "DCGM_FI_DEV_XID_ERRORS,gauge,\n");
+  node.options.kubernetes = true;
+  node.Set(150, 0, Value::OfInt64(1));
+  node.Set(230, 0, Value::OfInt64(0));
+  node.Own(0, "ml", "train-0", "main");
+  node.owners.jobs_by_entity = {{"b", "a"}};
+  const std::string page = node.Page();
+  const size_t first = page.find("container=\"main\",hpc_job=\"b\",namespace=\"ml\",");
+  EXPECT_LT(first, page.find("container=\"main\",hpc_job=\"a\",namespace=\"ml\","));
+  EXPECT_EQ(Count(page, "err_msg=\"No Error\",hpc_job=\"a\""), 1U);
+  EXPECT_EQ(Count(page, "\n"), 4U + 4U);
+}
+
 TEST(DcgmView, ShowsThePodUidWhenAskedEvenIfUnknown) {
   Node node(MakeTopology(1, 0), std::string(kTempCsv));
   node.options.kubernetes = true;

@@ -1,0 +1,27 @@
+// Makes the owners of all devices from everything that the refreshers have found out.
+//
+// Each fact is an immutable value that some refresher has published, or null where it is not known
+// or not asked for.  A pure function like Join (join.h), which it calls for the device ids: no I/O,
+// no clock.  The tick thread calls it when a fact has become another object.
+#pragma once
+
+#include <memory>
+
+#include "attribution/hpc_jobs.h"
+#include "attribution/join.h"
+#include "attribution/owner.h"
+#include "kube/pod_resources.h"
+#include "topology/topology.h"
+
+namespace podgpu {
+
+struct OwnerFacts {
+  std::shared_ptr<const PodAllocations> pods;  // Null: the kubelet has not answered, or long ago.
+  std::shared_ptr<const HpcJobs> jobs;         // Null: no directory of jobs.
+  // Whether both are the same objects.
+  bool operator==(const OwnerFacts&) const = default;
+};
+
+Owners MakeOwners(const Topology& topology, const OwnerFacts& facts, const JoinOptions& options);
+
+}  // namespace podgpu

@@ -1,0 +1,234 @@
+#include "exporter/condition.h"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "attribution/join.h"
+#include "exporter/fake_source.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TickFacts FactsOfNothing() {
+  TickFacts facts;
+  facts.source = std::make_shared<const SourceStatus>();
+  facts.pods = std::make_shared<const PodFacts>();
+  facts.config = std::make_shared<const ConfigNotes>();
+  return facts;
+}
+
+// What a condition is judged from, and the verdict.
+TEST(Condition, SaysWhyItIsNotReady) {
+  struct Case {
+    std::string_view label;
+    int gpus;  // -1: no reading yet.
+    DeviceState first_gpu;
+    milliseconds age;
+    size_t expected;
+    bool ready;
+    std::string_view verdict;
+  };
+  const Case cases[] = {
+      {"nothing read", -1, DeviceState::kOk, {}, 0, false, "not ready: waiting for the driver"},
+      {"fresh", 2, DeviceState::kOk, seconds(1), 2, true, "ready: 2 GPUs have fresh samples"},
+      {"stale", 2, DeviceState::kOk, seconds(6), 2, false,
+       "not ready: the newest sample is 6.0 s old and withdrawn"},
+      {"no GPU ever", 0, DeviceState::kOk, seconds(1), 0, true,
+       "ready: the driver answers and this node has no GPU"},
+      {"GPUs gone", 0, DeviceState::kOk, seconds(1), 8, false,
+       "not ready: the driver lists no GPU; GPUs that ought to be here: 8"},
+      {"one lost", 2, DeviceState::kLost, seconds(1), 2, true, "ready: 1 of 2 GPUs served, 1 lost"},
+  };
+  for (const Case& row : cases) {
+    TickFacts facts = FactsOfNothing();
+    facts.stale_after = seconds(5);
+    facts.grid_age = row.age;
+    facts.source = std::make_shared<const SourceStatus>(
+        SourceStatus{PartState::kWaiting, "waiting for the driver", 0, 0, row.expected});
+    facts.pods = std::make_shared<const PodFacts>();
+    if (row.gpus >= 0) {
+      auto topology = std::make_shared<Topology>(FakeDriver::Gpus(static_cast<uint32_t>(row.gpus)));
+      if (row.gpus > 0) {
+        topology->gpus[0].state = row.first_gpu;
+      }
+      facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
+      facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+    }
+    const Condition condition = Judge(BasisOf(facts));
+    EXPECT_EQ(condition.ready, row.ready) << row.label;
+    EXPECT_EQ(condition.verdict, row.verdict) << row.label;
+  }
+}
+
+TEST(Condition, AHungCallIsToldWithItsName) {
+  TickFacts facts = FactsOfNothing();
+  facts.stale_after = seconds(10);
+  facts.source = std::make_shared<const SourceStatus>();
+  facts.pods = std::make_shared<const PodFacts>();
+  facts.running = CallGuard::Running{SourceCall::kRead, seconds(41), true};
+  const PartCondition driver = Judge(BasisOf(facts)).parts[0];
+  EXPECT_EQ(driver.state, PartState::kUnresponsive);
+  EXPECT_EQ(driver.detail,
+            "the call \"read\" has not returned for 41.0 s; values are withdrawn after 10.0 s");
+}
+
+TEST(Condition, SaysWhatOurOwnConfigurationAsksForInVain) {
+  struct Case {
+    std::vector<std::string> warnings;
+    PartState state;
+    std::string_view detail;
+  };
+  const Case cases[] = {
+      {{}, PartState::kOk, "25 metrics of a.csv"},
+      {{"a.csv:3: DCGM_EXP_P2P_STATUS is accepted but not served yet; the line yields no series"},
+       PartState::kDegraded,
+       "25 metrics of a.csv; 1 warning: a.csv:3: DCGM_EXP_P2P_STATUS is accepted but not served "
+       "yet; the line yields no series"},
+      {{"a.csv:3: one", "a.csv:4: two"},
+       PartState::kDegraded,
+       "25 metrics of a.csv; 2 warnings, the first: a.csv:3: one"},
+  };
+  for (const Case& row : cases) {
+    TickFacts facts = FactsOfNothing();
+    facts.config = std::make_shared<const ConfigNotes>(ConfigNotes{"a.csv", 25, row.warnings});
+    EXPECT_EQ(Judge(BasisOf(facts)).parts[3],
+              (PartCondition{"config", row.state, std::string(row.detail)}));
+  }
+}
+
+TEST(Condition, SaysHowClientsFare) {
+  struct Case {
+    HttpServerStats clients;
+    bool crowd;
+    PartState state;
+    std::string_view detail;
+  };
+  const Case cases[] = {
+      {{.open_connections = 3, .requests = 70},
+       false,
+       PartState::kOk,
+       "nobody has been refused since the start"},
+      {{.bad_requests = 2, .deadlines = 1},
+       false,
+       PartState::kOk,
+       "all are served. Since the start: 2 bad requests, 1 closed at a deadline"},
+      {{.displaced = 4, .turned_away = 5, .accept_errors = 6},
+       true,
+       PartState::kDegraded,
+       "more connections than there is room for in the last minute; probes keep slots of their "
+       "own. Since the start: 4 closed for newer ones, 5 turned away, 6 not accepted"},
+  };
+  for (const Case& row : cases) {
+    TickFacts facts = FactsOfNothing();
+    facts.clients = row.clients;
+    facts.clients_crowd = row.crowd;
+    EXPECT_EQ(Judge(BasisOf(facts)).parts[2],
+              (PartCondition{"clients", row.state, std::string(row.detail)}));
+  }
+}
+
+// What is not told must not make a new condition, and what is told must.
+TEST(Condition, HasANewBasisWhenAndOnlyWhenASentenceChanges) {
+  struct Case {
+    std::string_view label;
+    bool same;
+    std::function<void(TickFacts&)> change;
+  };
+  const Case cases[] = {
+      {"another tick", true, [](TickFacts& f) { f.now += seconds(1); }},
+      {"a fresh grid's age", true, [](TickFacts& f) { f.grid_age = milliseconds(7); }},
+      {"a new answer with the same words", true,
+       [](TickFacts& f) {
+         auto pods = std::make_shared<PodFacts>(*f.pods);
+         pods->answered_at += seconds(1);
+         f.pods = pods;
+       }},
+      {"requests and connections", true,
+       [](TickFacts& f) { f.clients = {.open_connections = 9, .requests = 9}; }},
+      {"a running call before its deadline", true,
+       [](TickFacts& f) {
+         f.running = CallGuard::Running{SourceCall::kRead, seconds(1), false};
+       }},
+      {"a call past its deadline", false,
+       [](TickFacts& f) {
+         f.running = CallGuard::Running{SourceCall::kRead, seconds(11), true};
+       }},
+      {"stale devices", false, [](TickFacts& f) { f.grid_age = seconds(9); }},
+      {"a bad request", false, [](TickFacts& f) { f.clients.bad_requests = 1; }},
+      {"a crowd", false, [](TickFacts& f) { f.clients_crowd = true; }},
+      {"another word of the kubelet", false,
+       [](TickFacts& f) {
+         auto pods = std::make_shared<PodFacts>(*f.pods);
+         pods->detail = "x";
+         f.pods = pods;
+       }},
+      {"another word of the source", false,
+       [](TickFacts& f) {
+         f.source = std::make_shared<const SourceStatus>(SourceStatus{PartState::kOk, "x"});
+       }},
+      {"other devices", false,
+       [](TickFacts& f) {
+         f.grid = std::make_shared<const Grid>(std::make_shared<Topology>(FakeDriver::Gpus(1)),
+                                               std::vector<const Field*>{});
+       }},
+      {"other owners", false,
+       [](TickFacts& f) { f.owners = std::make_shared<const Owners>(*f.owners); }},
+  };
+  TickFacts facts = FactsOfNothing();
+  facts.stale_after = seconds(5);
+  facts.grid = std::make_shared<const Grid>(std::make_shared<Topology>(FakeDriver::Gpus(2)),
+                                            std::vector<const Field*>{});
+  facts.owners = std::make_shared<const Owners>(Join(facts.grid->topology(), {}, {}));
+  for (const Case& row : cases) {
+    TickFacts changed = facts;
+    row.change(changed);
+    EXPECT_EQ(BasisOf(facts) == BasisOf(changed), row.same) << row.label;
+    if (row.same) {
+      EXPECT_EQ(Judge(BasisOf(facts)), Judge(BasisOf(changed))) << row.label;
+    }
+  }
+}
+
+TEST(Condition, SaysHowTheDirectoryOfJobsIs) {
+  TickFacts facts = FactsOfNothing();
+  EXPECT_EQ(Judge(BasisOf(facts)).parts.back().part, "config") << "off";
+  JobFacts jobs{
+      .jobs = nullptr, .state = PartState::kWaiting, .detail = "/jobs: no such directory"};
+  facts.jobs = std::make_shared<const JobFacts>(jobs);
+  const ConditionBasis basis = BasisOf(facts);
+  EXPECT_EQ(Judge(basis).parts.back(),
+            (PartCondition{"jobs", PartState::kWaiting, "/jobs: no such directory"}));
+  ++jobs.failures;
+  facts.jobs = std::make_shared<const JobFacts>(jobs);
+  EXPECT_TRUE(basis == BasisOf(facts)) << "a failure more is told in a metric only";
+  jobs.state = PartState::kOk;
+  facts.jobs = std::make_shared<const JobFacts>(jobs);
+  EXPECT_FALSE(basis == BasisOf(facts));
+}
+
+TEST(Condition, DescribesTheOwnersOfEachGpu) {
+  auto topology = std::make_shared<Topology>(FakeDriver::Gpus(3));
+  TickFacts facts = FactsOfNothing();
+  facts.stale_after = seconds(10);
+  facts.source = std::make_shared<const SourceStatus>();
+  auto pods = std::make_shared<PodFacts>();
+  pods->answer = std::make_shared<const PodAllocations>();
+  facts.pods = pods;
+  facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
+  const std::vector<Allocation> allocations = {
+      {"ml", "a", "c", "nvidia.com/gpu", FakeDriver::Uuid(0)},
+      {"ml", "b", "c", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::0"},
+      {"ml", "d", "c", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::1"}};
+  facts.owners = std::make_shared<const Owners>(Join(*topology, allocations, {}));
+  const Condition condition = Judge(BasisOf(facts));
+  EXPECT_EQ(condition.devices[0].owners, "ml/a (c)");
+  EXPECT_EQ(condition.devices[1].owners, "2 owners, shared");
+  EXPECT_EQ(condition.devices[2].owners, "free");
+}
+
+}  // namespace
+}  // namespace podgpu
