@@ -16,7 +16,7 @@
 #include "sim/fault_table.h"
 #include "sim/image.h"
 #include "sim/units.h"
-#include "sim/yaml_tree.h"
+#include "yaml/yaml_tree.h"
 
 namespace podgpu::sim {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/yaml_tree.h"
+#include "yaml/yaml_tree.h"
 
 namespace podgpu::sim {
 

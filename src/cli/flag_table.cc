@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/go_values.h"
 #include "base/text.h"
-#include "cli/go_values.h"
 
 namespace podgpu {
 namespace {
@@ -133,6 +133,13 @@ constexpr Flag kFlags[] = {
      "Address to listen on: host:port, :port, or [v6]:port.",
      [](NodeCommand& command, std::string_view value) {
        command.exporter.http.address = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"web-config-file", "", "DCGM_EXPORTER_WEB_CONFIG_FILE", FlagKind::kString, "",
+     "Passwords, headers and a rate limit for HTTP clients: the YAML file that all Prometheus "
+     "exporters share. Read again when it changes.",
+     [](NodeCommand& command, std::string_view value) {
+       command.exporter.http.web_config_file = std::string(value);
        return absl::OkStatus();
      }},
     {"collectors", "f", "DCGM_EXPORTER_COLLECTORS", FlagKind::kString, kDefaultCountersPath,

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/flag_table.h"
-#include "cli/go_values.h"
+#include "base/go_values.h"
 
 namespace podgpu {
 namespace {

@@ -45,9 +45,10 @@ PartCondition JudgeKubelet(const ConditionBasis& basis) {
 // "2 bad requests, 1 past a deadline": the ways in which clients fared badly, those that happened.
 std::string DescribeRefused(const HttpServerStats& clients) {
   const std::pair<uint64_t, std::string_view> rows[] = {
-      {clients.bad_requests, "bad requests"},       {clients.deadlines, "closed at a deadline"},
-      {clients.displaced, "closed for newer ones"}, {clients.turned_away, "turned away"},
-      {clients.accept_errors, "not accepted"},
+      {clients.bad_requests, "bad requests"},         {clients.deadlines, "closed at a deadline"},
+      {clients.displaced, "closed for newer ones"},   {clients.turned_away, "turned away"},
+      {clients.accept_errors, "not accepted"},        {clients.unauthorized, "without a password"},
+      {clients.rate_limited, "above the rate limit"},
   };
   std::string text;
   for (const auto& [count, what] : rows) {
@@ -60,6 +61,11 @@ std::string DescribeRefused(const HttpServerStats& clients) {
 
 PartCondition JudgeClients(const ConditionBasis& basis) {
   const std::string refused = DescribeRefused(basis.clients);
+  if (basis.clients.web_config_is_old) {
+    return {"clients", PartState::kDegraded,
+            "the web configuration has changed and cannot be used; the old one stays in force, the "
+            "log says why"};
+  }
   if (basis.clients_crowd) {
     return {"clients", PartState::kDegraded,
             absl::StrFormat("more connections than there is room for in the last minute; probes "

@@ -259,18 +259,25 @@ constexpr SlotRow kRows[] = {
     {kSelf, "podgpu_http_rejected_total", "counter", "", "reason",
      "HTTP clients refused or cut off, by reason.",
      [](const Topology*) {
-       return LabelSets{{{"reason", "bad_request"}},
-                        {{"reason", "deadline"}},
-                        {{"reason", "displaced"}},
-                        {{"reason", "turned_away"}},
-                        {{"reason", "accept_error"}}};
+       return LabelSets{{{"reason", "bad_request"}},  {{"reason", "deadline"}},
+                        {{"reason", "displaced"}},    {{"reason", "turned_away"}},
+                        {{"reason", "accept_error"}}, {{"reason", "unauthorized"}},
+                        {{"reason", "rate_limited"}}};
      },
      [](const SlotInput& in, SlotWriter& out) {
        const HttpServerStats& clients = in.facts.clients;
-       for (const uint64_t count : {clients.bad_requests, clients.deadlines, clients.displaced,
-                                    clients.turned_away, clients.accept_errors}) {
+       for (const uint64_t count :
+            {clients.bad_requests, clients.deadlines, clients.displaced, clients.turned_away,
+             clients.accept_errors, clients.unauthorized, clients.rate_limited}) {
          out.Count(count);
        }
+     }},
+    {kSelf, "podgpu_web_config_old", "gauge", "", "",
+     "1 while the web configuration that was changed cannot be used and an older one is in force, "
+     "else 0.",
+     NoLabels,
+     [](const SlotInput& in, SlotWriter& out) {
+       out.Count(in.facts.clients.web_config_is_old ? 1U : 0U);
      }},
     {kSelf, "podgpu_config_warnings", "gauge", "", "",
      "Parts of our own configuration that were accepted and serve nothing.", NoLabels,

@@ -18,6 +18,10 @@ struct HttpServerStats {
   uint64_t displaced = 0;      // Waiting connections closed in favour of new ones.
   uint64_t turned_away = 0;    // New connections closed or answered with 503: no slot was free.
   uint64_t accept_errors = 0;  // Most often no file descriptor is left.
+  uint64_t unauthorized = 0;   // Answered with 401: no password, or a wrong one.
+  uint64_t rate_limited = 0;   // Answered with 429, as the web configuration asks.
+  // The web configuration was changed and cannot be used, so that an older one is in force.
+  bool web_config_is_old = false;
 
   // Clients that may have been good ones, and were refused for want of room.
   uint64_t crowded_out() const { return displaced + turned_away + accept_errors; }
@@ -32,6 +36,9 @@ struct HttpCounters {
   std::atomic<uint64_t> displaced = 0;
   std::atomic<uint64_t> turned_away = 0;
   std::atomic<uint64_t> accept_errors = 0;
+  std::atomic<uint64_t> unauthorized = 0;
+  std::atomic<uint64_t> rate_limited = 0;
+  std::atomic<bool> web_config_is_old = false;
 
   HttpServerStats Read() const {
     return {.open_connections = open_connections,
@@ -40,7 +47,10 @@ struct HttpCounters {
             .deadlines = deadlines,
             .displaced = displaced,
             .turned_away = turned_away,
-            .accept_errors = accept_errors};
+            .accept_errors = accept_errors,
+            .unauthorized = unauthorized,
+            .rate_limited = rate_limited,
+            .web_config_is_old = web_config_is_old};
   }
 };
 

@@ -149,8 +149,7 @@ Attempt TryListen(const sockaddr* address, socklen_t length) {
     return {.listener = {}, .error = errno};
   }
   const uint16_t port = BoundPort(socket.get());
-  return {.listener = {.socket = std::move(socket), .port = port, .is_v6 = family == AF_INET6},
-          .error = 0};
+  return {.listener = {.socket = std::move(socket), .port = port, .family = family}, .error = 0};
 }
 
 Attempt TryListenEverywhere(uint16_t port) {

@@ -32,7 +32,7 @@ std::string ToString(const ListenAddress& address);
 struct Listener {
   FileDescriptor socket;  // Bound, listening, non-blocking.
   uint16_t port = 0;      // The one that is bound.
-  bool is_v6 = false;
+  int family = 0;         // AF_INET6 or AF_INET.
 };
 
 // Binds and listens.  `files` is the file system in whose /proc the owner of a taken port is

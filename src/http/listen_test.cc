@@ -171,7 +171,7 @@ TEST(Listen, ServesBothFamiliesWhenNoHostIsNamed) {
   const StatusOr<Listener> listener = Listen({.host = "", .port = 0}, SystemFiles());
   ASSERT_TRUE(listener.ok()) << listener.status();
   EXPECT_TRUE(LoopbackClient(listener->port).connected());
-  if (listener->is_v6) {
+  if (listener->family == AF_INET6) {
     const FileDescriptor client(::socket(AF_INET6, SOCK_STREAM, 0));
     sockaddr_in6 address{};
     address.sin6_family = AF_INET6;

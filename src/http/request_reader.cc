@@ -173,7 +173,9 @@ HttpRequest RequestReader::request() const {
           .path = target.substr(0, question),
           .query = has_query ? target.substr(question + 1) : std::string_view(),
           .accept = parse_->accept,
-          .accept_encoding = parse_->accept_encoding};
+          .accept_encoding = parse_->accept_encoding,
+          .authorization = View(message[http::field::authorization]),
+          .scrape_timeout_s = View(message["X-Prometheus-Scrape-Timeout-Seconds"])};
 }
 
 bool RequestReader::keep_alive() const {

@@ -1,257 +1,21 @@
 #include "http/server.h"
 
-#if defined(__SANITIZE_THREAD__)
-// GCC's thread sanitizer knows no fences.  Asio's are not needed: its queue is behind a mutex.
-#define BOOST_ASIO_DISABLE_FENCED_BLOCK
-#endif
-
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <list>
 #include <pthread.h>
 #include <thread>
 
-#include <boost/asio/basic_socket_acceptor.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/core/basic_stream.hpp>
 
-#include "base/clock.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "http/connection.h"
 #include "http/listen.h"
-#include "http/request_reader.h"
-#include "http/response_head.h"
+#include "http/sockets.h"
 
 namespace podgpu {
 namespace {
 
 namespace asio = boost::asio;
-using ErrorCode = boost::system::error_code;
-using Tcp = asio::ip::tcp;
-using Executor = asio::io_context::executor_type;
-using Acceptor = asio::basic_socket_acceptor<Tcp, Executor>;
-using Socket = asio::basic_stream_socket<Tcp, Executor>;
-using Stream = boost::beast::basic_stream<Tcp, Executor>;
-
-constexpr size_t kReadBytes = 2048;  // Holds the request of every scraper that we know.
-
-// After the last response we close our half and read on for so long and so much, so that the
-// client finds the response before it finds the connection reset.
-constexpr std::chrono::seconds kLinger{1};
-constexpr size_t kLingerBytes = size_t{1} << 20;
-
-class Connection;
-using Connections = std::list<std::shared_ptr<Connection>>;
-
-// The connections that share one bound.
-struct Pool {
-  size_t limit = 0;
-  bool probes_only = false;
-  Connections waiting;  // For a request, or for the client to close; the longest first.
-  Connections busy;     // Being answered.
-  size_t size() const { return waiting.size() + busy.size(); }
-};
-
-// What all connections of a server share; outlives them.
-struct Shared {
-  Shared(HttpServerOptions server_options, HttpHandler server_handler)
-      : options(std::move(server_options)),
-        handler(std::move(server_handler)),
-        counters(options.counters != nullptr ? *options.counters : own_counters) {}
-
-  HttpServerOptions options;
-  HttpHandler handler;
-  SystemClock clock;
-  HttpCounters own_counters;
-  HttpCounters& counters;
-  bool stopping = false;
-  std::function<void()> on_closed;  // A connection has left its pool.
-};
-
-// One client.  Owned by its pool; operations under way keep it alive past that.
-class Connection : public std::enable_shared_from_this<Connection> {
- public:
-  Connection(Shared& shared, Pool& pool, Socket socket)
-      : shared_(shared),
-        pool_(pool),
-        stream_(std::move(socket)),
-        reader_({.max_header_bytes = shared.options.max_header_bytes,
-                 .max_body_bytes = shared.options.max_body_bytes}) {}
-
-  // Joins the pool and reads the first request.
-  void Start() {
-    place_ = pool_.waiting.insert(pool_.waiting.end(), shared_from_this());
-    shared_.counters.open_connections++;
-    AwaitRequest();
-  }
-
-  // Closes the socket and leaves the pool.
-  void Close() {
-    if (closed_) {
-      return;
-    }
-    closed_ = true;
-    stream_.close();
-    shared_.counters.open_connections--;
-    (is_busy_ ? pool_.busy : pool_.waiting).erase(place_);
-    shared_.on_closed();
-  }
-
- private:
-  void AwaitRequest() {
-    reader_.Reset();
-    BecomeWaiting();
-    is_idle_ = has_answered_ && buffer_.empty();
-    stream_.expires_after(shared_.options.request_timeout);
-    Advance();
-  }
-
-  // Goes as far as the bytes at hand allow.
-  void Advance() {
-    buffer_.erase(0, reader_.Feed(buffer_));
-    switch (reader_.state()) {
-      case RequestReader::State::kIncomplete:
-        return ReadMore();
-      case RequestReader::State::kComplete:
-        return Answer();
-      case RequestReader::State::kRefused:
-        shared_.counters.bad_requests++;
-        return Refuse(reader_.refusal(), false);
-    }
-  }
-
-  void ReadMore() {
-    const size_t held = buffer_.size();
-    buffer_.resize(held + kReadBytes);
-    stream_.async_read_some(
-        asio::buffer(buffer_.data() + held, kReadBytes),
-        [self = shared_from_this(), held](const ErrorCode& error, size_t count) {
-          self->buffer_.resize(held + count);
-          self->is_idle_ = self->is_idle_ && count == 0;
-          if (self->GoesOn(error)) {
-            self->Advance();
-          }
-        });
-  }
-
-  void Answer() {
-    const HttpRequest request = reader_.request();
-    const bool head_only = request.method == "HEAD";
-    const std::vector<std::string>& probes = shared_.options.probe_paths;
-    if (pool_.probes_only && std::ranges::find(probes, request.path) == probes.end()) {
-      shared_.counters.turned_away++;
-      return Refuse(503, head_only);
-    }
-    shared_.counters.requests++;
-    Persistence persistence = Persistence::kClose;
-    if (reader_.keep_alive() && !pool_.probes_only && !shared_.stopping) {
-      persistence = reader_.is_http_1_0() ? Persistence::kKeepAliveHttp10 : Persistence::kKeepAlive;
-    }
-    response_ = shared_.handler(request);
-    Write(persistence, head_only);
-  }
-
-  void Refuse(int status, bool head_only) {
-    response_ = TextResponse(status, std::string(ReasonPhrase(status)) + "\n");
-    Write(Persistence::kClose, head_only);
-  }
-
-  // One deadline for head and body together, however slowly the client takes them.
-  void Write(Persistence persistence, bool head_only) {
-    BecomeBusy();
-    const int64_t unix_s = ToMicroseconds(shared_.clock.WallNow()) / 1'000'000;
-    head_ = FormatResponseHead(response_, persistence, unix_s);
-    const std::string_view body = head_only ? std::string_view() : response_.body;
-    const std::array<asio::const_buffer, 2> parts = {asio::buffer(head_),
-                                                     asio::buffer(body.data(), body.size())};
-    stream_.expires_after(shared_.options.response_timeout);
-    asio::async_write(stream_, parts,
-                      [self = shared_from_this(), persistence](const ErrorCode& error, size_t) {
-                        self->response_ = {};  // The snapshot goes as soon as its bytes are out.
-                        if (self->GoesOn(error)) {
-                          self->OnWritten(persistence);
-                        }
-                      });
-  }
-
-  void OnWritten(Persistence persistence) {
-    has_answered_ = true;
-    if (persistence == Persistence::kClose || shared_.stopping) {
-      BeginLinger();
-    } else {
-      AwaitRequest();
-    }
-  }
-
-  void BeginLinger() {
-    if (shared_.stopping) {
-      return Close();
-    }
-    BecomeWaiting();
-    ErrorCode ignored;
-    stream_.socket().shutdown(Socket::shutdown_send, ignored);
-    stream_.expires_after(kLinger);
-    buffer_.resize(kReadBytes);
-    Linger();
-  }
-
-  void Linger() {
-    stream_.async_read_some(asio::buffer(buffer_),
-                            [self = shared_from_this()](const ErrorCode& error, size_t count) {
-                              self->lingered_bytes_ += count;
-                              if (error || self->closed_ || self->lingered_bytes_ > kLingerBytes) {
-                                self->Close();
-                              } else {
-                                self->Linger();
-                              }
-                            });
-  }
-
-  // Whether the connection is still of use after an operation; closes it if not.
-  bool GoesOn(const ErrorCode& error) {
-    if (error && !closed_) {
-      // A client that stays between two requests breaks no rule; it comes back when it wants.
-      if (error == boost::beast::error::timeout && !is_idle_) {
-        shared_.counters.deadlines++;
-      }
-      Close();
-    }
-    return !closed_;
-  }
-
-  void BecomeBusy() {
-    if (!is_busy_) {
-      pool_.busy.splice(pool_.busy.end(), pool_.waiting, place_);
-      is_busy_ = true;
-    }
-  }
-
-  void BecomeWaiting() {
-    if (is_busy_) {
-      pool_.waiting.splice(pool_.waiting.end(), pool_.busy, place_);
-      is_busy_ = false;
-    }
-  }
-
-  Shared& shared_;
-  Pool& pool_;
-  Stream stream_;
-  RequestReader reader_;
-  std::string buffer_;  // What has arrived and is not used yet.
-  HttpResponse response_;
-  std::string head_;
-  size_t lingered_bytes_ = 0;
-  Connections::iterator place_;
-  bool is_busy_ = false;
-  bool has_answered_ = false;
-  bool is_idle_ = false;  // Between two requests.
-  bool closed_ = false;
-};
 
 class BeastServer final : public HttpServer {
  public:
@@ -265,7 +29,22 @@ class BeastServer final : public HttpServer {
     probes_.limit = shared_.options.probe_slots;
     probes_.probes_only = true;
     shared_.on_closed = [this] { EndDrainWhenIdle(); };
-    acceptor_.assign(listener.is_v6 ? Tcp::v6() : Tcp::v4(), listener.socket.Release());
+    acceptor_.assign(StreamProtocol(listener.family, 0), listener.socket.Release());
+  }
+
+  // The objects of the web configuration, which may need the server's thread.
+  Status OpenFront() {
+    if (shared_.options.web_config_file.empty()) {
+      return absl::OkStatus();
+    }
+    PODGPU_ASSIGN_OR_RETURN(
+        shared_.front,
+        WebFront::Open(shared_.options.web_config_file, shared_.counters,
+                       [this](std::function<void()> work) { asio::post(io_, std::move(work)); }));
+    return absl::OkStatus();
+  }
+
+  void Run() {
     Accept();
     thread_ = std::jthread([this] { io_.run(); });
     pthread_setname_np(thread_.native_handle(), "http");
@@ -276,8 +55,10 @@ class BeastServer final : public HttpServer {
 
   // NOLINTNEXTLINE(bugprone-exception-escape): only for want of memory, which ends the program.
   ~BeastServer() override {
-    asio::post(io_, [this] { BeginStop(); });
-    thread_.join();
+    if (thread_.joinable()) {
+      asio::post(io_, [this] { BeginStop(); });
+      thread_.join();
+    }
   }
 
   uint16_t port() const override { return port_; }
@@ -321,8 +102,8 @@ class BeastServer final : public HttpServer {
 
   void Admit(Socket socket) {
     ErrorCode ignored;
-    socket.set_option(Tcp::no_delay(true), ignored);
-    for (Pool* pool : {&general_, &probes_}) {
+    socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+    for (ConnectionPool* pool : {&general_, &probes_}) {
       if (pool->size() < pool->limit || DisplaceOne(*pool)) {
         return std::make_shared<Connection>(shared_, *pool, std::move(socket))->Start();
       }
@@ -331,7 +112,7 @@ class BeastServer final : public HttpServer {
   }
 
   // Closes the connection that has waited longest, if one waits.
-  bool DisplaceOne(Pool& pool) {
+  bool DisplaceOne(ConnectionPool& pool) {
     if (pool.waiting.empty()) {
       return false;
     }
@@ -350,7 +131,7 @@ class BeastServer final : public HttpServer {
     ErrorCode ignored;
     acceptor_.close(ignored);
     accept_pause_.cancel();
-    for (Pool* pool : {&general_, &probes_}) {
+    for (ConnectionPool* pool : {&general_, &probes_}) {
       while (!pool->waiting.empty()) {
         CloseFirst(pool->waiting);
       }
@@ -360,7 +141,7 @@ class BeastServer final : public HttpServer {
     }
     drain_deadline_.expires_after(shared_.options.drain);
     drain_deadline_.async_wait([this](const ErrorCode& cancelled) {
-      for (Pool* pool : {&general_, &probes_}) {
+      for (ConnectionPool* pool : {&general_, &probes_}) {
         while (!cancelled && !pool->busy.empty()) {
           CloseFirst(pool->busy);
         }
@@ -377,15 +158,11 @@ class BeastServer final : public HttpServer {
   uint16_t port_;
   asio::io_context io_{1};
   Acceptor acceptor_;
-  asio::basic_waitable_timer<std::chrono::steady_clock,
-                             asio::wait_traits<std::chrono::steady_clock>, Executor>
-      accept_pause_;
-  asio::basic_waitable_timer<std::chrono::steady_clock,
-                             asio::wait_traits<std::chrono::steady_clock>, Executor>
-      drain_deadline_;
-  Shared shared_;
-  Pool general_;
-  Pool probes_;
+  Timer accept_pause_;
+  Timer drain_deadline_;
+  ServerState shared_;
+  ConnectionPool general_;
+  ConnectionPool probes_;
   bool accept_failing_ = false;
   std::jthread thread_;
 };
@@ -406,7 +183,11 @@ StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpServerOptions option
                                                         HttpHandler handler) {
   PODGPU_ASSIGN_OR_RETURN(const ListenAddress address, ParseListenAddress(options.address));
   PODGPU_ASSIGN_OR_RETURN(Listener listener, Listen(address, SystemFiles()));
-  return std::make_unique<BeastServer>(std::move(options), std::move(handler), std::move(listener));
+  auto server =
+      std::make_unique<BeastServer>(std::move(options), std::move(handler), std::move(listener));
+  PODGPU_RETURN_IF_ERROR(server->OpenFront());
+  server->Run();
+  return server;
 }
 
 }  // namespace podgpu

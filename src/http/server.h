@@ -27,10 +27,12 @@ namespace podgpu {
 // One request; views are valid during the handler only.
 struct HttpRequest {
   std::string_view method;
-  std::string_view path;             // Without query, percent-decoding not applied.
-  std::string_view query;            // Without "?"; empty when there is none.
-  std::string_view accept;           // All Accept headers, joined by commas.
-  std::string_view accept_encoding;  // Likewise.
+  std::string_view path;              // Without query, percent-decoding not applied.
+  std::string_view query;             // Without "?"; empty when there is none.
+  std::string_view accept;            // All Accept headers, joined by commas.
+  std::string_view accept_encoding;   // Likewise.
+  std::string_view authorization;     // The first Authorization header.
+  std::string_view scrape_timeout_s;  // X-Prometheus-Scrape-Timeout-Seconds.
 };
 
 struct HttpResponse {
@@ -49,7 +51,8 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
 struct HttpServerOptions {
   std::string address =
-      ":9400";  // "host:port", ":port", "[v6]:port"; port 0 lets the system choose.
+      ":9400";                  // "host:port", ":port", "[v6]:port"; port 0 lets the system choose.
+  std::string web_config_file;  // Empty: plain HTTP for everybody.  See web_config.h.
   size_t max_connections = 512;
   size_t max_header_bytes = 16384;
   size_t max_body_bytes = 65536;  // Of a request; bodies are read past and never kept.
@@ -66,8 +69,8 @@ struct HttpServerOptions {
 
 class HttpServer {
  public:
-  // Binds and starts serving.  A taken or bad address is kInvalidArgument (configuration) with a
-  // message that names it and the remedy.
+  // Binds and starts serving.  A taken or bad address, or a bad web configuration, is
+  // kInvalidArgument with a message that names it and the remedy.
   static StatusOr<std::unique_ptr<HttpServer>> Start(HttpServerOptions options,
                                                      HttpHandler handler);
 

@@ -1,4 +1,4 @@
-#include "sim/yaml_tree.h"
+#include "yaml/yaml_tree.h"
 
 #include <sstream>
 
@@ -6,7 +6,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-namespace podgpu::sim {
+namespace podgpu {
 
 namespace {
 
@@ -66,8 +66,8 @@ class TreeBuilder final : public YAML::EventHandler {
             YamlNode::Kind kind) {
     RefuseAnchor(mark, anchor);
     RefuseTag(mark, tag);
-    if (static_cast<int>(stack_.size()) >= kScenarioDepthLimit) {
-      Refuse(mark, "nesting is deeper than " + std::to_string(kScenarioDepthLimit) + " levels");
+    if (static_cast<int>(stack_.size()) >= kYamlDepthLimit) {
+      Refuse(mark, "nesting is deeper than " + std::to_string(kYamlDepthLimit) + " levels");
     }
     YamlNode node;
     node.kind = kind;
@@ -113,10 +113,10 @@ class TreeBuilder final : public YAML::EventHandler {
 
 YamlNode ReadYaml(std::string_view text, std::vector<YamlError>& errors) {
   YamlNode root;
-  if (text.size() > kScenarioLimitBytes) {
+  if (text.size() > kYamlLimitBytes) {
     errors.push_back({1, 1,
                       std::to_string(text.size()) + " bytes; at most " +
-                          std::to_string(kScenarioLimitBytes) + " are read"});
+                          std::to_string(kYamlLimitBytes) + " are read"});
     return root;
   }
   std::istringstream stream{std::string(text)};
@@ -137,4 +137,4 @@ YamlNode ReadYaml(std::string_view text, std::vector<YamlError>& errors) {
   return root;
 }
 
-}  // namespace podgpu::sim
+}  // namespace podgpu

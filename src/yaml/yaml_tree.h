@@ -1,8 +1,10 @@
 // YAML text as a tree of maps, lists and scalars that remember where they stand.
 //
 // The one place that meets the YAML library: anchors, aliases, tags, several documents and deep
-// nesting are refused here, so that no input can grow beyond its own size.  Scalars stay text;
-// scenario_reader.h says what they mean.  The tree owns its text.  Pure function; any thread.
+// nesting are refused here, so that no input can grow beyond its own size.  Scalars stay text; what
+// they mean is the reader's business.  The tree owns its text.  The program reads its web
+// configuration with it and the simulator its scenarios, so it knows nothing of either and uses
+// no other room.  Pure function; any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-namespace podgpu::sim {
+namespace podgpu {
 
-inline constexpr size_t kScenarioLimitBytes = size_t{1} << 20;
-inline constexpr int kScenarioDepthLimit = 16;
+inline constexpr size_t kYamlLimitBytes = size_t{1} << 20;
+inline constexpr int kYamlDepthLimit = 16;
 
 struct YamlNode {
   enum class Kind : uint8_t { kNull, kScalar, kList, kMap };
@@ -35,4 +37,4 @@ struct YamlError {
 // Reads one document.  With errors, the tree is what was read up to the first of them.
 YamlNode ReadYaml(std::string_view text, std::vector<YamlError>& errors);
 
-}  // namespace podgpu::sim
+}  // namespace podgpu

@@ -1,4 +1,4 @@
-#include "cli/go_values.h"
+#include "base/go_values.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,237 @@
+#include "http/connection.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <boost/asio/write.hpp>
+
+namespace podgpu {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr size_t kReadBytes = 2048;  // Holds the request of every scraper that we know.
+
+// After the last response we close our half and read on for so long and so much, so that the
+// client finds the response before it finds the connection reset.
+constexpr std::chrono::seconds kLinger{1};
+constexpr size_t kLingerBytes = size_t{1} << 20;
+
+// How long the answer to `request` may take: not longer than the scraper waits for it, which it
+// tells in X-Prometheus-Scrape-Timeout-Seconds.
+Duration TimeToAnswer(const HttpRequest& request, Duration longest) {
+  const std::string_view text = request.scrape_timeout_s;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  if (!is_number || !(seconds > 0) || seconds >= std::chrono::duration<double>(longest).count()) {
+    return longest;
+  }
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
+
+Connection::Connection(ServerState& shared, ConnectionPool& pool, Socket socket)
+    : shared_(shared),
+      pool_(pool),
+      stream_(std::move(socket)),
+      reader_({.max_header_bytes = shared.options.max_header_bytes,
+               .max_body_bytes = shared.options.max_body_bytes}) {}
+
+void Connection::Start() {
+  place_ = pool_.waiting.insert(pool_.waiting.end(), shared_from_this());
+  shared_.counters.open_connections++;
+  AwaitRequest();
+}
+
+void Connection::Close() {
+  if (closed_) {
+    return;
+  }
+  closed_ = true;
+  stream_.close();
+  shared_.counters.open_connections--;
+  (is_busy_ ? pool_.busy : pool_.waiting).erase(place_);
+  shared_.on_closed();
+}
+
+void Connection::AwaitRequest() {
+  reader_.Reset();
+  BecomeWaiting();
+  is_idle_ = has_answered_ && buffer_.empty();
+  stream_.expires_after(shared_.options.request_timeout);
+  Advance();
+}
+
+// Goes as far as the bytes at hand allow.
+void Connection::Advance() {
+  buffer_.erase(0, reader_.Feed(buffer_));
+  switch (reader_.state()) {
+    case RequestReader::State::kIncomplete:
+      return ReadMore();
+    case RequestReader::State::kComplete:
+      return Answer();
+    case RequestReader::State::kRefused:
+      shared_.counters.bad_requests++;
+      answer_by_ = shared_.clock.Now() + shared_.options.response_timeout;
+      return Refuse(reader_.refusal());
+  }
+}
+
+void Connection::ReadMore() {
+  const size_t held = buffer_.size();
+  buffer_.resize(held + kReadBytes);
+  stream_.async_read_some(asio::buffer(buffer_.data() + held, kReadBytes),
+                          [self = shared_from_this(), held](const ErrorCode& error, size_t count) {
+                            self->buffer_.resize(held + count);
+                            self->is_idle_ = self->is_idle_ && count == 0;
+                            if (self->GoesOn(error)) {
+                              self->Advance();
+                            }
+                          });
+}
+
+void Connection::Answer() {
+  const HttpRequest request = reader_.request();
+  const Instant now = shared_.clock.Now();
+  answer_by_ = now + TimeToAnswer(request, shared_.options.response_timeout);
+  const std::vector<std::string>& probes = shared_.options.probe_paths;
+  if (pool_.probes_only && std::ranges::find(probes, request.path) == probes.end()) {
+    shared_.counters.turned_away++;
+    return Refuse(503);
+  }
+  if (shared_.front == nullptr) {
+    return Serve();
+  }
+  BecomeBusy();
+  shared_.front->Admit(request.authorization, now,
+                       [self = shared_from_this()](int refusal) { self->OnAdmitted(refusal); });
+}
+
+// The front has decided, at once or after a password was checked.
+void Connection::OnAdmitted(int refusal) {
+  if (closed_) {
+    return;
+  }
+  if (shared_.clock.Now() > answer_by_) {
+    shared_.counters.deadlines++;
+    return Close();
+  }
+  refusal == 0 ? Serve() : Deny(refusal);
+}
+
+void Connection::Serve() {
+  shared_.counters.requests++;
+  response_ = shared_.handler(reader_.request());
+  Write(PersistenceOfRequest(), IsHead());
+}
+
+// Refuses a good request; the client may try another on the same connection.
+void Connection::Deny(int status) {
+  response_ = TextResponse(status, std::string(ReasonPhrase(status)) + "\n");
+  response_.headers.emplace_back("X-Content-Type-Options", "nosniff");
+  if (status == 401) {
+    response_.headers.emplace_back("WWW-Authenticate", "Basic");
+  }
+  Write(PersistenceOfRequest(), IsHead());
+}
+
+void Connection::Refuse(int status) {
+  response_ = TextResponse(status, std::string(ReasonPhrase(status)) + "\n");
+  Write(Persistence::kClose, IsHead());
+}
+
+Persistence Connection::PersistenceOfRequest() const {
+  if (!reader_.keep_alive() || pool_.probes_only || shared_.stopping) {
+    return Persistence::kClose;
+  }
+  return reader_.is_http_1_0() ? Persistence::kKeepAliveHttp10 : Persistence::kKeepAlive;
+}
+
+bool Connection::IsHead() const {
+  return reader_.state() == RequestReader::State::kComplete && reader_.request().method == "HEAD";
+}
+
+// One deadline for head and body together, however slowly the client takes them.
+void Connection::Write(Persistence persistence, bool head_only) {
+  BecomeBusy();
+  if (shared_.front != nullptr) {
+    shared_.front->AddHeaders(response_);
+  }
+  const int64_t unix_s = ToMicroseconds(shared_.clock.WallNow()) / 1'000'000;
+  head_ = FormatResponseHead(response_, persistence, unix_s);
+  const std::string_view body = head_only ? std::string_view() : response_.body;
+  const std::array<asio::const_buffer, 2> parts = {asio::buffer(head_),
+                                                   asio::buffer(body.data(), body.size())};
+  stream_.expires_at(answer_by_);
+  asio::async_write(stream_, parts,
+                    [self = shared_from_this(), persistence](const ErrorCode& error, size_t) {
+                      self->response_ = {};  // The snapshot goes as soon as its bytes are out.
+                      if (self->GoesOn(error)) {
+                        self->OnWritten(persistence);
+                      }
+                    });
+}
+
+void Connection::OnWritten(Persistence persistence) {
+  has_answered_ = true;
+  if (persistence == Persistence::kClose || shared_.stopping) {
+    BeginLinger();
+  } else {
+    AwaitRequest();
+  }
+}
+
+void Connection::BeginLinger() {
+  if (shared_.stopping) {
+    return Close();
+  }
+  BecomeWaiting();
+  ErrorCode ignored;
+  stream_.socket().shutdown(Socket::shutdown_send, ignored);
+  stream_.expires_after(kLinger);
+  buffer_.resize(kReadBytes);
+  Linger();
+}
+
+void Connection::Linger() {
+  stream_.async_read_some(asio::buffer(buffer_),
+                          [self = shared_from_this()](const ErrorCode& error, size_t count) {
+                            self->lingered_bytes_ += count;
+                            if (error || self->closed_ || self->lingered_bytes_ > kLingerBytes) {
+                              self->Close();
+                            } else {
+                              self->Linger();
+                            }
+                          });
+}
+
+// Whether the connection is still of use after an operation; closes it if not.
+bool Connection::GoesOn(const ErrorCode& error) {
+  if (error && !closed_) {
+    // A client that stays between two requests breaks no rule; it comes back when it wants.
+    if (error == boost::beast::error::timeout && !is_idle_) {
+      shared_.counters.deadlines++;
+    }
+    Close();
+  }
+  return !closed_;
+}
+
+void Connection::BecomeBusy() {
+  if (!is_busy_) {
+    pool_.busy.splice(pool_.busy.end(), pool_.waiting, place_);
+    is_busy_ = true;
+  }
+}
+
+void Connection::BecomeWaiting() {
+  if (is_busy_) {
+    pool_.waiting.splice(pool_.waiting.end(), pool_.busy, place_);
+    is_busy_ = false;
+  }
+}
+
+}  // namespace podgpu

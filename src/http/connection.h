@@ -1,0 +1,98 @@
+// One client of the server: reads its requests, has them answered, and closes in time.
+//
+// A connection is owned by the pool in whose bound it counts; operations under way keep it alive
+// past that.  It moves between the pool's two lists as it waits for the client or is being
+// answered, so that the server knows whom to close first.  Everything happens on the server's
+// thread.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "http/counters.h"
+#include "http/request_reader.h"
+#include "http/response_head.h"
+#include "http/server.h"
+#include "http/sockets.h"
+#include "http/web_front.h"
+
+namespace podgpu {
+
+class Connection;
+using Connections = std::list<std::shared_ptr<Connection>>;
+
+// The connections that share one bound.
+struct ConnectionPool {
+  size_t limit = 0;
+  bool probes_only = false;
+  Connections waiting;  // For a request, or for the client to close; the longest first.
+  Connections busy;     // Being answered.
+  size_t size() const { return waiting.size() + busy.size(); }
+};
+
+// What all connections of a server share; outlives them.
+struct ServerState {
+  ServerState(HttpServerOptions server_options, HttpHandler server_handler)
+      : options(std::move(server_options)),
+        handler(std::move(server_handler)),
+        counters(options.counters != nullptr ? *options.counters : own_counters) {}
+
+  HttpServerOptions options;
+  HttpHandler handler;
+  SystemClock clock;
+  HttpCounters own_counters;
+  HttpCounters& counters;
+  std::unique_ptr<WebFront> front;  // Null without a web configuration.
+  bool stopping = false;
+  std::function<void()> on_closed;  // A connection has left its pool.
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(ServerState& shared, ConnectionPool& pool, Socket socket);
+
+  // Joins the pool and reads the first request.
+  void Start();
+
+  // Closes the socket and leaves the pool.
+  void Close();
+
+ private:
+  void AwaitRequest();
+  void Advance();
+  void ReadMore();
+  void Answer();
+  void OnAdmitted(int refusal);
+  void Serve();
+  void Deny(int status);
+  void Refuse(int status);
+  Persistence PersistenceOfRequest() const;
+  bool IsHead() const;
+  void Write(Persistence persistence, bool head_only);
+  void OnWritten(Persistence persistence);
+  void BeginLinger();
+  void Linger();
+  bool GoesOn(const ErrorCode& error);
+  void BecomeBusy();
+  void BecomeWaiting();
+
+  ServerState& shared_;
+  ConnectionPool& pool_;
+  Stream stream_;
+  RequestReader reader_;
+  std::string buffer_;  // What has arrived and is not used yet.
+  HttpResponse response_;
+  std::string head_;
+  Instant answer_by_{};  // The response has left by then, or the connection is closed.
+  size_t lingered_bytes_ = 0;
+  Connections::iterator place_;
+  bool is_busy_ = false;
+  bool has_answered_ = false;
+  bool is_idle_ = false;  // Between two requests.
+  bool closed_ = false;
+};
+
+}  // namespace podgpu

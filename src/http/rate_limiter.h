@@ -1,0 +1,45 @@
+// A token bucket: how many requests may pass.
+//
+// Full at the start; each request takes one token, and one comes back per interval.  An interval of
+// 0 lets everything pass.  Time is handed in, so it needs no clock.  One thread.
+#pragma once
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "http/web_config.h"
+
+namespace podgpu {
+
+class RateLimiter {
+ public:
+  explicit RateLimiter(RateLimit limit)
+      : limit_(limit), tokens_(static_cast<double>(limit.burst)) {}
+
+  const RateLimit& limit() const { return limit_; }
+
+  // Whether a request may pass at `now`, which never goes back.
+  bool Allow(Instant now) {
+    if (limit_.interval <= Duration(0)) {
+      return true;
+    }
+    if (last_ != Instant()) {
+      const double gained = std::chrono::duration<double>(now - last_) /
+                            std::chrono::duration<double>(limit_.interval);
+      tokens_ = std::min(tokens_ + gained, static_cast<double>(limit_.burst));
+    }
+    last_ = now;
+    if (tokens_ < 1) {
+      return false;
+    }
+    tokens_ -= 1;
+    return true;
+  }
+
+ private:
+  RateLimit limit_;
+  double tokens_;
+  Instant last_{};
+};
+
+}  // namespace podgpu

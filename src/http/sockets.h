@@ -1,0 +1,35 @@
+// The types of Asio and Beast that the server is made of; for its own sources only.
+//
+// One executor, known by type, so that no operation goes through an erased one.  A listener may be
+// of TCP or of a path in the file system; both give the same kind of stream.  A stream ends an
+// operation that lasts past its deadline with boost::beast::error::timeout.
+#pragma once
+
+#if defined(__SANITIZE_THREAD__)
+// GCC's thread sanitizer knows no fences.  Asio's are not needed: its queue is behind a mutex.
+#define BOOST_ASIO_DISABLE_FENCED_BLOCK
+#endif
+
+// tidy: allow weighty-header: what this header is for; only the server's own sources include it.
+#include <boost/asio/basic_socket_acceptor.hpp>
+// tidy: allow weighty-header: as above.
+#include <boost/asio/basic_waitable_timer.hpp>
+// tidy: allow weighty-header: as above.
+#include <boost/asio/generic/stream_protocol.hpp>
+// tidy: allow weighty-header: as above.
+#include <boost/asio/io_context.hpp>
+// tidy: allow weighty-header: as above.
+#include <boost/beast/core/basic_stream.hpp>
+
+namespace podgpu {
+
+using ErrorCode = boost::system::error_code;
+using StreamProtocol = boost::asio::generic::stream_protocol;
+using Executor = boost::asio::io_context::executor_type;
+using Acceptor = boost::asio::basic_socket_acceptor<StreamProtocol, Executor>;
+using Socket = boost::asio::basic_stream_socket<StreamProtocol, Executor>;
+using Stream = boost::beast::basic_stream<StreamProtocol, Executor>;
+using Timer = boost::asio::basic_waitable_timer<
+    std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
+
+}  // namespace podgpu

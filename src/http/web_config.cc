@@ -1,0 +1,388 @@
+#include "http/web_config.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "absl/strings/str_format.h"
+
+#include "base/go_values.h"
+#include "base/text.h"
+#include "yaml/yaml_tree.h"
+
+namespace podgpu {
+namespace {
+
+// Reads one file; remembers its first mistake and goes on, so that no reader needs a way out.
+class ConfigReading {
+ public:
+  explicit ConfigReading(std::string path) : path_(std::move(path)) {}
+
+  // `key` as "section.key"; empty for the whole file.
+  void Refuse(int line, std::string_view key, std::string_view what) {
+    if (status_.ok()) {
+      std::string message = absl::StrFormat("%s:%d: %s%s%s", path_, line, key,
+                                            key.empty() ? "" : ": ", CleanUtf8(what));
+      std::ranges::replace_if(
+          message, [](char c) { return c >= 0 && c < ' '; }, ' ');
+      status_ = absl::InvalidArgumentError(message);
+    }
+  }
+  const Status& status() const { return status_; }
+
+  // `file` relative to the folder of the configuration.
+  std::string Resolve(const std::string& file) const {
+    const size_t slash = path_.rfind('/');
+    return file.empty() || file.starts_with('/') || slash == std::string::npos
+               ? file
+               : path_.substr(0, slash + 1) + file;
+  }
+
+ private:
+  std::string path_;
+  Status status_;
+};
+
+// A value and the key under which it stands.
+struct Entry {
+  ConfigReading& reading;
+  const YamlNode& value;
+  std::string key;
+
+  void Refuse(std::string_view what) const { reading.Refuse(value.line, key, what); }
+
+  std::string Text() const {
+    if (value.kind == YamlNode::Kind::kList || value.kind == YamlNode::Kind::kMap) {
+      Refuse("must be a single text. Write it on one line, or as a block behind |");
+    }
+    return value.text;
+  }
+
+  bool Bool() const {
+    const std::string text = Text();
+    for (const std::string_view yes : {"true", "True", "TRUE", "yes", "Yes", "on", "On"}) {
+      if (text == yes) {
+        return true;
+      }
+    }
+    for (const std::string_view no : {"false", "False", "FALSE", "no", "No", "off", "Off"}) {
+      if (text == no) {
+        return false;
+      }
+    }
+    Refuse(absl::StrFormat("%s is neither true nor false. Write one of them", Quoted(text)));
+    return false;
+  }
+
+  // The row of `table` that the text names; null, with a complaint, when there is none.
+  template <typename Row>
+  const Row* OneOf(std::span<const Row> table) const {
+    const std::string text = Text();
+    const Row* row = FindName(table, text);
+    if (row == nullptr) {
+      std::string names;
+      for (const Row& known : table) {
+        absl::StrAppendFormat(&names, "%s%s", names.empty() ? "" : ", ", known.name);
+      }
+      Refuse(absl::StrFormat("%s is not known. Write one of %s", Quoted(text), names));
+    }
+    return row;
+  }
+
+  std::vector<Entry> List() const {
+    std::vector<Entry> entries;
+    if (value.kind != YamlNode::Kind::kList && value.kind != YamlNode::Kind::kNull) {
+      Refuse("must be a list. Write each item on a line of its own, behind a dash");
+    }
+    for (const YamlNode& item : value.items) {
+      entries.push_back({reading, item, key});
+    }
+    return value.kind == YamlNode::Kind::kList ? entries : std::vector<Entry>();
+  }
+
+  // The entries of a map, each key once.
+  std::vector<Entry> Map() const {
+    std::vector<Entry> entries;
+    if (value.kind == YamlNode::Kind::kNull) {
+      return entries;
+    }
+    if (value.kind != YamlNode::Kind::kMap) {
+      Refuse("must hold keys with values. Write KEY: VALUE");
+      return entries;
+    }
+    for (size_t i = 0; i < value.items.size(); ++i) {
+      const YamlNode& name = value.keys[i];
+      if (name.kind != YamlNode::Kind::kScalar) {
+        reading.Refuse(name.line, key, "has a key that is no text. Write KEY: VALUE");
+        continue;
+      }
+      if (std::ranges::any_of(entries, [&](const Entry& e) { return e.key == name.text; })) {
+        reading.Refuse(name.line, key,
+                       absl::StrFormat("%s stands there twice. Remove one", Quoted(name.text)));
+      }
+      entries.push_back({reading, value.items[i], name.text});
+    }
+    return entries;
+  }
+};
+
+struct WebKey {
+  std::string_view name;
+  void (*read)(const Entry& entry, WebConfig& config);
+};
+
+// Hands each entry of the map to the row of its name.
+void ReadKeys(const Entry& section, std::span<const WebKey> table, WebConfig& config) {
+  for (Entry& entry : section.Map()) {
+    const WebKey* row = FindName(table, entry.key);
+    const std::string path =
+        section.key.empty() ? entry.key : absl::StrFormat("%s.%s", section.key, entry.key);
+    if (row != nullptr) {
+      row->read({entry.reading, entry.value, path}, config);
+      continue;
+    }
+    std::vector<std::string_view> names;
+    for (const WebKey& known : table) {
+      names.push_back(known.name);
+    }
+    const std::optional<std::string_view> nearest = Nearest(entry.key, names);
+    section.reading.Refuse(
+        entry.value.line, section.key,
+        absl::StrFormat("unknown key %s%s. Correct or remove it", Quoted(entry.key),
+                        nearest ? absl::StrFormat("; nearest is %s", *nearest) : ""));
+  }
+}
+
+TlsSettings& Tls(WebConfig& config) { return config.tls ? *config.tls : config.tls.emplace(); }
+
+template <PemSource TlsSettings::*source>
+void ReadPem(const Entry& entry, WebConfig& config) {
+  (Tls(config).*source).text = entry.Text();
+}
+
+template <PemSource TlsSettings::*source>
+void ReadPemFile(const Entry& entry, WebConfig& config) {
+  (Tls(config).*source).file = entry.reading.Resolve(entry.Text());
+}
+
+template <uint16_t TlsSettings::*version>
+void ReadVersion(const Entry& entry, WebConfig& config) {
+  if (const TlsVersionName* row = entry.OneOf(TlsVersionNames())) {
+    Tls(config).*version = row->version;
+  }
+}
+
+void ReadClientAuth(const Entry& entry, WebConfig& config) {
+  if (entry.Text().empty()) {
+    return;
+  }
+  if (const ClientAuthName* row = entry.OneOf(ClientAuthNames())) {
+    Tls(config).client_auth = row->auth;
+  }
+}
+
+template <std::vector<std::string_view> TlsSettings::*names, auto table>
+void ReadNames(const Entry& entry, WebConfig& config) {
+  for (const Entry& item : entry.List()) {
+    if (const auto* row = item.OneOf(table())) {
+      (Tls(config).*names).push_back(row->name);
+    }
+  }
+}
+
+void ReadSans(const Entry& entry, WebConfig& config) {
+  for (const Entry& item : entry.List()) {
+    Tls(config).client_allowed_sans.push_back(item.Text());
+  }
+}
+
+constexpr std::string_view kTlsSection = "tls_server_config";
+constexpr WebKey kTlsKeys[] = {
+    {"cert", ReadPem<&TlsSettings::certificate>},
+    {"cert_file", ReadPemFile<&TlsSettings::certificate>},
+    {"cipher_suites", ReadNames<&TlsSettings::cipher_suites, TlsSuiteNames>},
+    {"client_allowed_sans", ReadSans},
+    {"client_auth_type", ReadClientAuth},
+    {"client_ca", ReadPem<&TlsSettings::client_ca>},
+    {"client_ca_file", ReadPemFile<&TlsSettings::client_ca>},
+    {"curve_preferences", ReadNames<&TlsSettings::curves, TlsCurveNames>},
+    {"key", ReadPem<&TlsSettings::key>},
+    {"key_file", ReadPemFile<&TlsSettings::key>},
+    {"max_version", ReadVersion<&TlsSettings::max_version>},
+    {"min_version", ReadVersion<&TlsSettings::min_version>},
+    {"prefer_server_cipher_suites",
+     [](const Entry& entry, WebConfig& config) {
+       Tls(config).prefer_server_cipher_suites = entry.Bool();
+     }},
+};
+
+// What must hold between the keys of the section.
+void CheckTls(const Entry& section, WebConfig& config) {
+  const TlsSettings& tls = Tls(config);
+  const bool verifies = tls.client_auth == ClientAuth::kRequireAny ||
+                        tls.client_auth == ClientAuth::kRequireAndVerify;
+  if (!tls.certificate.is_given() && !tls.key.is_given() && !tls.client_ca.is_given() &&
+      tls.client_auth == ClientAuth::kNone) {
+    config.notes.push_back(absl::StrFormat(
+        "%s names no certificate: plain HTTP is served, as other exporters do", section.key));
+    config.tls.reset();
+  } else if (!tls.certificate.is_given()) {
+    section.Refuse("has no certificate. Add cert_file, or cert with the PEM text");
+  } else if (!tls.key.is_given()) {
+    section.Refuse("has no key. Add key_file, or key with the PEM text");
+  } else if (tls.client_ca.is_given() && tls.client_auth == ClientAuth::kNone) {
+    section.Refuse(
+        "has a client CA and asks for no client certificate. Add client_auth_type: "
+        "RequireAndVerifyClientCert");
+  } else if (!tls.client_allowed_sans.empty() && !verifies) {
+    section.Refuse(
+        "has client_allowed_sans and demands no certificate. Add client_auth_type: "
+        "RequireAndVerifyClientCert");
+  } else if (tls.min_version > tls.max_version) {
+    section.Refuse("has a min_version above its max_version. Exchange them");
+  }
+}
+
+void ReadTls(const Entry& entry, WebConfig& config) {
+  ReadKeys(entry, kTlsKeys, config);
+  if (config.tls) {
+    CheckTls(entry, config);
+  }
+}
+
+// The headers that the toolkit allows, and the values of those that have few.
+struct AllowedHeader {
+  std::string_view name;
+  std::array<std::string_view, 2> values;
+};
+constexpr AllowedHeader kAllowedHeaders[] = {
+    {"Content-Security-Policy", {}},
+    {"Strict-Transport-Security", {}},
+    {"X-Content-Type-Options", {"nosniff", "nosniff"}},
+    {"X-Frame-Options", {"deny", "sameorigin"}},
+    {"X-XSS-Protection", {}},
+};
+
+void ReadHeaders(const Entry& entry, WebConfig& config) {
+  for (const Entry& header : entry.Map()) {
+    const AllowedHeader* allowed =
+        FindName(std::span<const AllowedHeader>(kAllowedHeaders), header.key);
+    const std::string value = header.Text();
+    if (allowed == nullptr) {
+      header.reading.Refuse(
+          header.value.line, entry.key,
+          absl::StrFormat("%s may not be set. Allowed are Content-Security-Policy, "
+                          "Strict-Transport-Security, X-Content-Type-Options, X-Frame-Options and "
+                          "X-XSS-Protection",
+                          Quoted(header.key)));
+    } else if (!allowed->values[0].empty() && std::ranges::count(allowed->values, value) == 0) {
+      header.reading.Refuse(
+          header.value.line, absl::StrFormat("%s.%s", entry.key, header.key),
+          absl::StrFormat("%s is not allowed. Write %s%s", Quoted(value), allowed->values[0],
+                          allowed->values[0] == allowed->values[1]
+                              ? ""
+                              : absl::StrFormat(" or %s", allowed->values[1])));
+    } else if (!value.empty()) {
+      config.headers.emplace_back(header.key, value);
+    }
+  }
+}
+
+constexpr WebKey kHttpKeys[] = {
+    {"headers", ReadHeaders},
+    {"http2",
+     [](const Entry& entry, WebConfig& config) {
+       if (entry.Bool()) {
+         config.notes.push_back(absl::StrFormat(
+             "%s has no effect: HTTP/1.1 is spoken, which every scraper does", entry.key));
+       }
+     }},
+};
+
+void ReadUsers(const Entry& entry, WebConfig& config) {
+  for (const Entry& user : entry.Map()) {
+    const std::string hash = user.Text();
+    const auto refuse = [&](std::string_view why) {
+      user.reading.Refuse(
+          user.value.line, entry.key,
+          absl::StrFormat("what is written for %s %s. Make a hash with htpasswd -nBC 10 NAME",
+                          Quoted(user.key), why));
+    };
+    if (!IsBcryptHash(hash)) {
+      refuse("is no bcrypt hash");
+    } else if (BcryptCost(hash) > kHighestBcryptCost) {
+      refuse(absl::StrFormat("has cost %d; above %d a check takes longer than scrapers wait",
+                             BcryptCost(hash), kHighestBcryptCost));
+    }
+    config.users.emplace(user.key, hash);
+  }
+}
+
+constexpr WebKey kRateKeys[] = {
+    {"burst",
+     [](const Entry& entry, WebConfig& config) {
+       const std::optional<int64_t> burst = ParseGoInt(entry.Text());
+       if (!burst || *burst < 0) {
+         entry.Refuse("must be a whole number of requests. Write 20, for example");
+       }
+       config.rate_limit.burst = burst.value_or(0);
+     }},
+    {"interval",
+     [](const Entry& entry, WebConfig& config) {
+       const std::optional<std::chrono::nanoseconds> interval = ParseGoDuration(entry.Text());
+       if (!interval || *interval < std::chrono::nanoseconds(0)) {
+         entry.Refuse("must be a duration. Write 1s or 200ms, for example");
+       }
+       config.rate_limit.interval = interval.value_or(std::chrono::nanoseconds(0));
+     }},
+};
+
+void ReadRateLimit(const Entry& entry, WebConfig& config) {
+  ReadKeys(entry, kRateKeys, config);
+  if (config.rate_limit.interval > std::chrono::nanoseconds(0) && config.rate_limit.burst == 0) {
+    entry.Refuse("has no burst, so that every request would be refused. Add burst: 20");
+  }
+}
+
+constexpr WebKey kTopKeys[] = {
+    {"basic_auth_users", ReadUsers},
+    {"http_server_config",
+     [](const Entry& entry, WebConfig& config) { ReadKeys(entry, kHttpKeys, config); }},
+    {"rate_limit", ReadRateLimit},
+    {kTlsSection, ReadTls},
+};
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
+
+bool IsBcryptHash(std::string_view hash) {
+  constexpr size_t kLength = 60;  // "$2y$10$", 22 of salt, 31 of sum.
+  constexpr size_t kSaltStart = 7;
+  const auto is_symbol = [](char c) {
+    return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '/';
+  };
+  return hash.size() == kLength &&
+         (hash.starts_with("$2a$") || hash.starts_with("$2b$") || hash.starts_with("$2y$")) &&
+         IsDigit(hash[4]) && IsDigit(hash[5]) && hash[6] == '$' && BcryptCost(hash) >= 4 &&
+         BcryptCost(hash) <= 31 && std::ranges::all_of(hash.substr(kSaltStart), is_symbol);
+}
+
+int BcryptCost(std::string_view hash) { return (hash[4] - '0') * 10 + (hash[5] - '0'); }
+
+StatusOr<WebConfig> ParseWebConfig(std::string_view text, const std::string& path) {
+  ConfigReading reading(path);
+  std::vector<YamlError> errors;
+  const YamlNode tree = ReadYaml(text, errors);
+  for (const YamlError& error : errors) {
+    reading.Refuse(error.line, "", error.what);
+  }
+  WebConfig config;
+  ReadKeys({reading, tree, ""}, kTopKeys, config);
+  if (!reading.status().ok()) {
+    return reading.status();
+  }
+  return config;
+}
+
+}  // namespace podgpu

@@ -1,0 +1,181 @@
+#include "http/web_front.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "http/loopback_client.h"
+#include "http/test_server.h"
+
+namespace podgpu {
+namespace {
+
+// "alice:secret" and "alice:other" in base64.
+constexpr std::string_view kRight = "YWxpY2U6c2VjcmV0";
+constexpr std::string_view kOther = "YWxpY2U6b3RoZXI=";
+constexpr std::string_view kUserWithSecret =
+    "basic_auth_users:\n  alice: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW\n";
+constexpr std::string_view kUserWithOther =
+    "basic_auth_users:\n  alice: $2b$04$abcdefghijklmnopqrstuu0HtfOlPbTiymk5tcV.3TsFPDd3SYZqu\n";
+
+// A server on a configuration that the test may rewrite.
+class WebFrontTest : public testing::Test {
+ protected:
+  WebFrontTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "podgpu-web-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~WebFrontTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string path() const { return (folder_ / "web.yaml").string(); }
+
+  // Puts a new file in the place of the old one, as Kubernetes and editors do.
+  void Write(std::string_view text) const {
+    const std::filesystem::path next = folder_ / "next.yaml";
+    std::ofstream(next) << text;
+    std::filesystem::rename(next, path());
+  }
+
+  std::unique_ptr<HttpServer> Serve(std::string_view text, HttpHandler handler = Echo) const {
+    Write(text);
+    HttpServerOptions options = LoopbackOptions();
+    options.web_config_file = path();
+    return StartServer(options, std::move(handler));
+  }
+
+  static LoopbackResponse Ask(LoopbackClient& client, std::string_view path,
+                              std::string_view credentials) {
+    client.Send("GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nAuthorization: Basic " +
+                std::string(credentials) + "\r\n\r\n");
+    return client.Read();
+  }
+  static LoopbackResponse Ask(const HttpServer& server, std::string_view credentials) {
+    LoopbackClient client(server.port());
+    return Ask(client, "/metrics", credentials);
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST_F(WebFrontTest, AsksForAPasswordOnEveryPath) {
+  const auto server = Serve(kUserWithSecret);
+  for (const std::string_view path : {"/", "/metrics", "/health", "/nowhere"}) {
+    LoopbackClient client(server->port());
+    const LoopbackResponse response = client.Fetch(path);
+    EXPECT_EQ(response.status, 401) << path;
+    EXPECT_EQ(response.body, "Unauthorized\n");
+    EXPECT_NE(response.head.find("\r\nWWW-Authenticate: Basic\r\n"), std::string::npos);
+    EXPECT_EQ(Ask(client, path, kRight).status, 200) << "on the same connection";
+  }
+  EXPECT_EQ(server->stats().unauthorized, 4U);
+  EXPECT_EQ(server->stats().requests, 4U);
+}
+
+TEST_F(WebFrontTest, LetsInWhoKnowsThePassword) {
+  const auto server = Serve(kUserWithSecret);
+  EXPECT_EQ(Ask(*server, kRight).body, "GET /metrics  ");
+  EXPECT_EQ(Ask(*server, kRight).status, 200);
+  EXPECT_EQ(Ask(*server, kOther).status, 401);
+  EXPECT_EQ(Ask(*server, "Y2Fyb2w6c2VjcmV0").status, 401) << "carol:secret";
+  EXPECT_EQ(Ask(*server, "%%%").status, 401);
+  EXPECT_EQ(server->stats().unauthorized, 3U);
+}
+
+TEST_F(WebFrontTest, AnswersPipelinedRequestsInOrderWhilePasswordsAreChecked) {
+  const auto server = Serve(kUserWithSecret);
+  LoopbackClient client(server->port());
+  std::string requests;
+  for (int i = 0; i < 20; ++i) {
+    requests += "GET /" + std::to_string(i) + " HTTP/1.1\r\nHost: x\r\nAuthorization: Basic " +
+                std::string(i % 2 == 0 ? kRight : kOther) + "\r\n\r\n";
+  }
+  ASSERT_TRUE(client.Send(requests));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(client.Read().body,
+              i % 2 == 0 ? "GET /" + std::to_string(i) + "  " : std::string("Unauthorized\n"));
+  }
+}
+
+TEST_F(WebFrontTest, TakesAChangedFileAtOnce) {
+  const auto server = Serve(kUserWithSecret);
+  LoopbackClient client(server->port());
+  EXPECT_EQ(Ask(client, "/", kRight).status, 200);
+  Write(kUserWithOther);
+  EXPECT_EQ(Ask(client, "/", kRight).status, 401);
+  EXPECT_EQ(Ask(client, "/", kOther).status, 200);
+  Write("");
+  EXPECT_EQ(client.Fetch("/").status, 200) << "no users: no password";
+}
+
+TEST_F(WebFrontTest, KeepsTheLastGoodFileAndTellsOfIt) {
+  const auto server = Serve(kUserWithSecret);
+  EXPECT_FALSE(server->stats().web_config_is_old);
+  for (const std::string_view broken : {"basic_auth_users: {alice: secret}", "colour: blue"}) {
+    Write(broken);
+    EXPECT_EQ(Ask(*server, kRight).status, 200);
+    EXPECT_EQ(Ask(*server, kOther).status, 401);
+    EXPECT_TRUE(server->stats().web_config_is_old);
+  }
+  std::filesystem::remove(path());
+  EXPECT_EQ(Ask(*server, kRight).status, 200);
+  EXPECT_TRUE(server->stats().web_config_is_old);
+  Write(kUserWithOther);
+  EXPECT_EQ(Ask(*server, kOther).status, 200);
+  EXPECT_FALSE(server->stats().web_config_is_old);
+}
+
+TEST_F(WebFrontTest, IsRefusedAtTheStartWhenItsFileIsBad) {
+  HttpServerOptions options = LoopbackOptions();
+  options.web_config_file = path();
+  const StatusOr<std::unique_ptr<HttpServer>> missing = HttpServer::Start(options, Echo);
+  EXPECT_EQ(missing.status(),
+            absl::InvalidArgumentError("web configuration " + path() +
+                                       ": No such file or directory. Correct --web-config-file"));
+  Write("colour: blue");
+  const StatusOr<std::unique_ptr<HttpServer>> bad = HttpServer::Start(options, Echo);
+  EXPECT_EQ(bad.status(), absl::InvalidArgumentError(
+                              path() + ":1: unknown key \"colour\". Correct or remove it"));
+}
+
+TEST_F(WebFrontTest, AddsHeadersThatTheAnswerLacks) {
+  const auto server = Serve(
+      "http_server_config:\n  headers:\n    X-Frame-Options: deny\n"
+      "    X-Content-Type-Options: nosniff\n    Content-Security-Policy: default-src 'none'\n",
+      [](const HttpRequest& /*request*/) {
+        HttpResponse response = TextResponse(200, "page");
+        response.headers.emplace_back("content-security-policy", "own");
+        return response;
+      });
+  const std::string head = LoopbackClient(server->port()).Fetch("/").head;
+  EXPECT_NE(head.find("\r\nX-Frame-Options: deny\r\n"), std::string::npos) << head;
+  EXPECT_NE(head.find("\r\nX-Content-Type-Options: nosniff\r\n"), std::string::npos) << head;
+  EXPECT_EQ(head.find("default-src"), std::string::npos) << head;
+}
+
+TEST_F(WebFrontTest, LimitsTheRate) {
+  const auto server = Serve("rate_limit: {interval: 24h, burst: 2}");
+  LoopbackClient client(server->port());
+  EXPECT_EQ(client.Fetch("/").status, 200);
+  EXPECT_EQ(client.Fetch("/").status, 200);
+  const LoopbackResponse response = client.Fetch("/");
+  EXPECT_EQ(response.status, 429);
+  EXPECT_EQ(response.body, "Too Many Requests\n");
+  EXPECT_EQ(server->stats().rate_limited, 1U);
+  Write("rate_limit: {interval: 24h, burst: 1}");
+  EXPECT_EQ(client.Fetch("/").status, 200) << "another limit begins anew";
+  EXPECT_EQ(client.Fetch("/").status, 429);
+}
+
+TEST_F(WebFrontTest, StopsWhileAPasswordIsChecked) {
+  auto server = Serve(kUserWithSecret);
+  LoopbackClient client(server->port());
+  ASSERT_TRUE(client.Send("GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Basic " +
+                          std::string(kOther) + "\r\n\r\n"));
+  server.reset();
+  EXPECT_TRUE(client.AwaitEnd());
+}
+
+}  // namespace
+}  // namespace podgpu
