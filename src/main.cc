@@ -82,7 +82,18 @@ void WaitForEnd(const sigset_t& signals, CountersFile& file, const NodeCommand& 
   }
 }
 
+// The engine reads these when it starts, inside this process.
+void ConfigureDcgmLog(const NodeCommand& command) {
+  if (command.dcgm_log && command.source.address.empty()) {
+    // NOLINTBEGIN(concurrency-mt-unsafe): before threads start.
+    ::setenv("__DCGM_DBG_FILE", "-", 1);
+    ::setenv("__DCGM_DBG_LVL", command.dcgm_log_level.c_str(), 1);
+    // NOLINTEND(concurrency-mt-unsafe)
+  }
+}
+
 int RunNode(NodeCommand command) {
+  ConfigureDcgmLog(command);
   ConfigureLog(command.log_level, command.log_form);
   const sigset_t signals = BlockSignals();
   const SystemFiles files;

@@ -1,6 +1,8 @@
 #include "attribution/owner.h"
 
+#include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "base/status.h"
 
@@ -12,6 +14,15 @@ std::string_view UnmatchedReasonName(UnmatchedReason reason) {
   const auto index = static_cast<size_t>(reason);
   PODGPU_CHECK(index < kNames.size());
   return kNames[index];
+}
+
+const Owner* SoleOwner(const std::vector<Owner>& owners) {
+  const auto same = [&](const Owner& owner) {
+    const Owner& first = owners.front();
+    return std::tie(owner.pod_namespace, owner.pod, owner.container, owner.pod_uid) ==
+           std::tie(first.pod_namespace, first.pod, first.container, first.pod_uid);
+  };
+  return !owners.empty() && std::ranges::all_of(owners, same) ? &owners.front() : nullptr;
 }
 
 }  // namespace podgpu

@@ -47,6 +47,10 @@ struct UnmatchedDevice {
   auto operator<=>(const UnmatchedDevice&) const = default;
 };
 
+// The one container among the owners of a device, however many replicas it holds; null when there
+// is none, or more than one.  Borrowed from `owners`.
+const Owner* SoleOwner(const std::vector<Owner>& owners);
+
 struct Owners {
   std::vector<std::vector<Owner>> by_entity;             // As many as Topology::entities.
   std::vector<std::vector<std::string>> jobs_by_entity;  // Of a batch system; empty without one.

@@ -61,6 +61,23 @@ Status SetStaleAfter(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
+// Milliseconds as the 1.x exporter's -d, or a duration with a unit.
+Status SetTextFileInterval(NodeCommand& command, std::string_view value) {
+  std::optional<milliseconds> interval;
+  if (const auto plain = ParseGoInt(value)) {
+    interval = milliseconds(*plain);
+  } else if (const auto duration = ParseGoDuration(value)) {
+    interval = std::chrono::duration_cast<milliseconds>(*duration);
+  }
+  if (!interval || *interval < milliseconds(kShortestIntervalMs) ||
+      *interval > milliseconds(kLongestIntervalMs)) {
+    return absl::InvalidArgumentError(
+        "must be 100 to 3600000 milliseconds, or a duration such as 15s");
+  }
+  command.exporter.text_files.interval = *interval;
+  return absl::OkStatus();
+}
+
 Status SetHostnameLabel(NodeCommand& command, std::string_view value) {
   if (value != "Hostname" && value != "hostname") {
     return absl::InvalidArgumentError("must be \"Hostname\" (as released) or \"hostname\"");
@@ -125,6 +142,30 @@ Status SetAction(NodeCommand& command, std::string_view value, NodeCommand::Acti
     command.action = action;
   }
   return absl::OkStatus();
+}
+
+// A flag of dcgm-exporter that is understood and has nothing to do here; `why` says what there is
+// instead.
+Status TakeIdle(NodeCommand& command, std::string_view flag, std::string_view why) {
+  command.idle_flags.push_back(absl::StrFormat("%s %s", flag, why));
+  return absl::OkStatus();
+}
+
+Status SetDcgmLogLevel(NodeCommand& command, std::string_view value) {
+  constexpr std::string_view kLevels[] = {"NONE", "FATAL", "ERROR", "WARN",
+                                          "INFO", "DEBUG", "VERB"};
+  if (std::ranges::count(kLevels, value) == 0) {
+    return absl::InvalidArgumentError("must be one of NONE, FATAL, ERROR, WARN, INFO, DEBUG, VERB");
+  }
+  command.dcgm_log_level = std::string(value);
+  return absl::OkStatus();
+}
+
+Status SetConfigMap(NodeCommand& /*command*/, std::string_view value) {
+  return value == "none" ? absl::OkStatus()
+                         : absl::InvalidArgumentError(
+                               "the counters file is not read from the API server; mount the "
+                               "ConfigMap as a folder and name the file with --collectors");
 }
 
 // tidy: table
@@ -220,6 +261,22 @@ constexpr Flag kFlags[] = {
        command.sysfs_root = std::string(value);
        return absl::OkStatus();
      }},
+    {"textfile-device", "", "PODGPU_TEXTFILE_DEVICE", FlagKind::kString, "",
+     "Write the legacy page without pods to this file, for node-exporter's textfile collector.",
+     [](NodeCommand& command, std::string_view value) {
+       command.exporter.text_files.device_path = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"textfile-pod", "", "PODGPU_TEXTFILE_POD", FlagKind::kString, "",
+     "The same with the labels of pods, as /gpu/metrics shows it.",
+     [](NodeCommand& command, std::string_view value) {
+       command.exporter.text_files.pod_path = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"textfile-interval", "", "PODGPU_TEXTFILE_INTERVAL", FlagKind::kString, "1000",
+     "How often text files are written at most, in milliseconds (100 to 3600000) or as 15s. A file "
+     "is written when there is a newer reading (--collect-interval).",
+     SetTextFileInterval},
     {"log-format", "", "DCGM_EXPORTER_LOG_FORMAT", FlagKind::kString, "text", "text or json.",
      SetLogForm},
     {"log-level", "", "PODGPU_LOG_LEVEL", FlagKind::kString, "info", "debug, info, warn or error.",
@@ -231,6 +288,52 @@ constexpr Flag kFlags[] = {
        }
        return absl::OkStatus();
      }},
+    {"enable-dcgm-log", "", "DCGM_EXPORTER_ENABLE_DCGM_LOG", FlagKind::kBool, "false",
+     "Let an embedded engine log to standard output.", SetBool<&NodeCommand::dcgm_log>},
+    {"dcgm-log-level", "", "DCGM_EXPORTER_DCGM_LOG_LEVEL", FlagKind::kString, "NONE",
+     "Level of that log: NONE, FATAL, ERROR, WARN, INFO, DEBUG or VERB.", SetDcgmLogLevel},
+    {"configmap-data", "m", "DCGM_EXPORTER_CONFIGMAP_DATA", FlagKind::kString, "none",
+     "Only \"none\": mount the ConfigMap instead, changes of it are noticed.", SetConfigMap},
+    {"disable-startup-validate", "", "DISABLE_STARTUP_VALIDATE", FlagKind::kBool, "false",
+     "Accepted: podgpu always starts, whatever is missing, and says so.",
+     [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
+    {"enable-gpu-bind-unbind-watch", "", "DCGM_EXPORTER_ENABLE_GPU_BIND_UNBIND_WATCH",
+     FlagKind::kBool, "false", "Accepted: devices that come and go are always noticed.",
+     [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
+    {"gpu-bind-unbind-poll-interval", "", "DCGM_EXPORTER_GPU_BIND_UNBIND_POLL_INTERVAL",
+     FlagKind::kString, "1s", "Accepted: see above.",
+     [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
+    {"fake-gpus", "", "DCGM_EXPORTER_USE_FAKE_GPUS", FlagKind::kBool, "false",
+     "Accepted without effect: podgpu-sim is the simulated node.",
+     [](NodeCommand& command, std::string_view value) {
+       return BoolOf(value)
+                  ? TakeIdle(command, "--fake-gpus",
+                             "invents no devices here. Use podgpu-sim for a simulated node")
+                  : absl::OkStatus();
+     }},
+    {"enable-pprof", "", "DCGM_EXPORTER_ENABLE_PPROF", FlagKind::kBool, "false",
+     "Accepted without effect: there is no Go runtime; podgpu's own families and perf serve.",
+     [](NodeCommand& command, std::string_view value) {
+       return BoolOf(value)
+                  ? TakeIdle(command, "--enable-pprof",
+                             "serves nothing: there is no Go runtime to profile. Look at "
+                             "podgpu_tick_seconds and process_*, or run perf on the process")
+                  : absl::OkStatus();
+     }},
+    {"dump-enabled", "", "DCGM_EXPORTER_DUMP_ENABLED", FlagKind::kBool, "false",
+     "Accepted without effect: / and /metrics show what is known and why something is not.",
+     [](NodeCommand& command, std::string_view value) {
+       return BoolOf(value) ? TakeIdle(command, "--dump-enabled",
+                                       "writes nothing. Keep the pages / and /metrics instead")
+                            : absl::OkStatus();
+     }},
+    {"dump-directory", "", "DCGM_EXPORTER_DUMP_DIRECTORY", FlagKind::kString,
+     "/tmp/dcgm-exporter-debug", "Accepted: see above.",
+     [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
+    {"dump-retention", "", "DCGM_EXPORTER_DUMP_RETENTION", FlagKind::kInt, "24",
+     "Accepted: see above.", [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
+    {"dump-compression", "", "DCGM_EXPORTER_DUMP_COMPRESSION", FlagKind::kBool, "true",
+     "Accepted: see above.", [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
     {"help", "h", "", FlagKind::kBool, "", "Print this text.",
      [](NodeCommand& command, std::string_view value) {
        return SetAction(command, value, NodeCommand::Action::kShowHelp);

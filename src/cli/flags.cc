@@ -197,15 +197,16 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
 }
 
 std::vector<std::string> FlagWarnings(const NodeCommand& command) {
+  std::vector<std::string> warnings = command.idle_flags;
   const std::vector<std::string>& ignored = command.ignored_arguments;
-  if (ignored.empty()) {
-    return {};
+  if (!ignored.empty()) {
+    warnings.push_back(absl::StrFormat(
+        "argument %s ends the flags; it is ignored%s. Begin flags with a dash, or "
+        "remove it",
+        Quoted(ignored.front()),
+        ignored.size() == 1 ? "" : absl::StrFormat(", with the %d behind it", ignored.size() - 1)));
   }
-  return {absl::StrFormat(
-      "argument %s ends the flags; it is ignored%s. Begin flags with a dash, or "
-      "remove it",
-      Quoted(ignored.front()),
-      ignored.size() == 1 ? "" : absl::StrFormat(", with the %d behind it", ignored.size() - 1))};
+  return warnings;
 }
 
 std::string HostnameLabelValue(const NodeCommand& command, const Environment& environment,

@@ -33,6 +33,9 @@ struct NodeCommand {
   std::vector<std::string> ignored_arguments;  // Positional ones; dcgm-exporter ignores them too.
 
   std::string counters_path;  // Empty: the default path if that file exists, else the built-in set.
+  std::vector<std::string> idle_flags;  // Accepted, and without effect: a line each, why.
+  bool dcgm_log = false;                // Of an embedded engine, on standard output.
+  std::string dcgm_log_level = "NONE";
   bool no_hostname = false;
   std::string sysfs_root = "/sys";
   LogLevel log_level = LogLevel::kInfo;
@@ -42,7 +45,6 @@ struct NodeCommand {
   SourceOptions source;
   KubeletClientOptions kubelet;
 };
-
 
 // Reads `arguments` (without the program's name) and the environment.  kInvalidArgument with the
 // complete line to print; the exit code for that is 2.

@@ -258,5 +258,24 @@ TEST(Flags, TheDocumentIsInStepWithTheTable) {
       << "run with PODGPU_UPDATE_GOLDEN=1";
 }
 
+TEST(Flags, OfDcgmExporterThatHaveNothingToDoAreAcceptedAndSaidToDoNothing) {
+  const auto quiet = Parse({"--disable-startup-validate", "--enable-gpu-bind-unbind-watch",
+                            "--gpu-bind-unbind-poll-interval=soon", "--dump-retention=0",
+                            "--dump-compression=false", "-m", "none", "--enable-pprof=false"});
+  ASSERT_TRUE(quiet.ok()) << quiet.status();
+  EXPECT_TRUE(FlagWarnings(*quiet).empty());
+  const auto idle = Parse({"--fake-gpus", "--enable-pprof", "--dump-enabled"});
+  ASSERT_TRUE(idle.ok()) << idle.status();
+  const std::vector<std::string> warnings = FlagWarnings(*idle);
+  ASSERT_EQ(warnings.size(), 3U);
+  EXPECT_TRUE(warnings[0].starts_with("--fake-gpus invents no devices here. Use podgpu-sim"));
+  EXPECT_FALSE(Parse({"-m", "default:metrics"}).ok());
+}
+
+TEST(Flags, TheLogLevelOfDcgmIsOneOfItsOwn) {
+  EXPECT_EQ(Parse({"--enable-dcgm-log", "--dcgm-log-level=DEBUG"})->dcgm_log_level, "DEBUG");
+  EXPECT_FALSE(Parse({"--dcgm-log-level=debug"}).ok()) << "as upstream, even when it is off";
+}
+
 }  // namespace
 }  // namespace podgpu

@@ -27,7 +27,7 @@ constexpr int kPeriodsUntilStale = 3;
 ReaderOptions ReaderOptionsOf(const ExporterOptions& options, PciGpuLister list_pci_gpus) {
   ReaderOptions reader;
   reader.list_pci_gpus = std::move(list_pci_gpus);
-  reader.fields = FieldsToRead(options.counters, options.views);
+  reader.fields = FieldsToRead(options.counters, options.views, options.text_files.wanted());
   reader.period = options.collect_interval;
   reader.stale_after = StaleAfter(options);
   reader.rediscover_every =
@@ -52,9 +52,10 @@ TickOptions TickOptionsOf(const ExporterOptions& options) {
   return tick;
 }
 
-RouteOptions RouteOptionsOf(const ExporterOptions& options) {
+RouteOptions RouteOptionsOf(const ExporterOptions& options, std::function<void()> want_legacy) {
   return {options.view.hostname,
-          std::max(options.collect_interval * kPeriodsUntilStale, kShortestTickDeadline)};
+          std::max(options.collect_interval * kPeriodsUntilStale, kShortestTickDeadline),
+          std::move(want_legacy)};
 }
 
 // Looks as often as the kubelet is asked: a job that has ended leaves the page as soon as a pod.
@@ -79,16 +80,22 @@ milliseconds StaleAfter(const ExporterOptions& options) {
 }
 
 std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
-                                       const std::vector<View>& views) {
+                                       const std::vector<View>& views, bool legacy) {
+  constexpr uint16_t kFirstProfilingField = 1000;
   std::set<uint16_t> ids;
   for (const Counter& counter : counters) {
     if (counter.field != nullptr) {
       ids.insert(counter.field->id);
     }
   }
+  const bool profiling = !ids.empty() && *ids.rbegin() >= kFirstProfilingField;
   if (std::ranges::count(views, View::kNative) > 0) {
     const std::vector<uint16_t> native = NativeFieldIds();
     ids.insert(native.begin(), native.end());
+  }
+  if (legacy) {
+    const std::vector<uint16_t> more = LegacyFieldIds(profiling);
+    ids.insert(more.begin(), more.end());
   }
   std::vector<const Field*> fields;
   fields.reserve(ids.size());
@@ -113,6 +120,8 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
     : clock_(seams.clock),
       views_(options.views),
       config_(options.config),
+      counters_(options.counters),
+      legacy_wanted_(options.text_files.wanted()),
       written_off_(std::move(seams.written_off)),
       guard_(clock_, options.call_deadline),
       reader_(std::move(seams.open_source),
@@ -126,8 +135,10 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
              guard_,
              *written_off_,
              clients_,
-             {.jobs = jobs_ != nullptr ? &jobs_->facts() : nullptr}},
+             {.jobs = jobs_ != nullptr ? &jobs_->facts() : nullptr,
+              .text_files = &text_file_counts_}},
             clock_, wakeup_),
+      text_files_(options.text_files, tick_.snapshots(), text_file_counts_, clock_),
       watchdog_pace_(kWatchdogPace) {}
 
 StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& options,
@@ -140,8 +151,10 @@ StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& optio
   http.counters = &exporter->clients_;
   PODGPU_ASSIGN_OR_RETURN(
       exporter->http_,
-      HttpServer::Start(std::move(http),
-                        MakeRoutes(RouteOptionsOf(options), exporter->tick_, exporter->clock_)));
+      HttpServer::Start(
+          std::move(http),
+          MakeRoutes(RouteOptionsOf(options, [&wanted_by = *exporter] { wanted_by.WantLegacy(); }),
+                     exporter->tick_, exporter->clock_)));
   exporter->StartThreads();
   return exporter;
 }
@@ -155,12 +168,16 @@ void Exporter::StartThreads() {
     jobs_thread_.Start([this](const std::stop_token& stop) { jobs_->Run(stop); }, "jobs");
   }
   tick_thread_.Start([this](const std::stop_token& stop) { tick_.Run(stop); }, "tick");
+  if (text_files_.wanted()) {
+    text_file_thread_.Start([this](const std::stop_token& stop) { text_files_.Run(stop); },
+                            "textfiles");
+  }
 }
 
 bool Exporter::Stop(milliseconds patience) {
   http_.reset();
-  Worker* const workers[] = {&tick_thread_, &watchdog_thread_, &kubelet_thread_, &jobs_thread_,
-                             &source_thread_};
+  Worker* const workers[] = {&tick_thread_, &watchdog_thread_, &kubelet_thread_,
+                             &jobs_thread_, &source_thread_,   &text_file_thread_};
   for (Worker* worker : workers) {
     worker->RequestStop();
   }
@@ -196,10 +213,24 @@ void Exporter::Reload(StatusOr<Counters> counters, const std::vector<std::string
   config_.failed_reloads = before.failed_reloads;
   Log(LogLevel::kInfo, "the list of metrics was read anew",
       {{"path", config_.counters}, {"metrics", std::to_string(config_.metrics)}});
-  std::vector<const Field*> fields = FieldsToRead(counters->counters, views_);
-  reader_.ReadInstead(fields);
-  tick_.ShowInstead(std::move(counters->counters), std::move(fields));
   tick_.NoteConfig(config_);
+  MutexLock lock(wanted_mutex_);
+  counters_ = std::move(counters->counters);
+  Apply();
+}
+
+void Exporter::WantLegacy() {
+  MutexLock lock(wanted_mutex_);
+  if (!legacy_wanted_) {
+    legacy_wanted_ = true;
+    Apply();
+  }
+}
+
+void Exporter::Apply() {
+  std::vector<const Field*> fields = FieldsToRead(counters_, views_, legacy_wanted_);
+  reader_.ReadInstead(fields);
+  tick_.ShowInstead(counters_, std::move(fields));
 }
 
 Exporter::~Exporter() {

@@ -2,10 +2,10 @@
 // ends.
 //
 // Start makes one page before the port opens, so that nobody meets an empty one.  Five threads of
-// its own: source, watchdog, kubelet refresher, tick, HTTP; one more with a directory of jobs. Stop
-// ends them within two seconds from any state; a thread that hangs inside the vendor library or
-// waits for the kubelet cannot be joined, which Stop says, and the process then ends without it.
-// Start and Stop belong to one thread, the caller of main.
+// its own: source, watchdog, kubelet refresher, tick, HTTP; one more with a directory of jobs, and
+// one where text files are wanted.  Stop ends them within two seconds from any state; a thread that
+// hangs inside the vendor library or waits for the kubelet cannot be joined, which Stop says, and
+// the process then ends without it.  Start and Stop belong to one thread, the caller of main.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/foreign_calls.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "base/wakeup.h"
 #include "base/worker.h"
@@ -23,6 +24,7 @@
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
 #include "exporter/routes.h"
+#include "exporter/text_files.h"
 #include "exporter/tick.h"
 #include "http/server.h"
 #include "kube/pod_resources.h"
@@ -41,6 +43,7 @@ struct ExporterOptions {
   JoinOptions join;
   std::string job_directory;  // Empty: no batch system.
   ConfigNotes config;
+  TextFileOptions text_files;
 };
 
 // The seams that main.cc or a test fills.  All outlive the Exporter.
@@ -73,16 +76,24 @@ class Exporter {
   // on `/` and in the self metrics.  `warnings` are those of the flags.  The caller of Start.
   void Reload(StatusOr<Counters> counters, const std::vector<std::string>& warnings);
 
+  // Reads the fields of the legacy page too, from the next reading on.  Any thread.
+  void WantLegacy();
+
   uint16_t port() const { return http_->port(); }
   const Tick& tick() const { return tick_; }
 
  private:
   Exporter(const ExporterOptions& options, ExporterSeams seams);
   void StartThreads();
+  // Has what is wanted read and shown.
+  void Apply() PODGPU_REQUIRES(wanted_mutex_);
 
   Clock& clock_;
   const std::vector<View> views_;
   ConfigNotes config_;
+  Mutex wanted_mutex_;
+  std::vector<Counter> counters_ PODGPU_GUARDED_BY(wanted_mutex_);
+  bool legacy_wanted_ PODGPU_GUARDED_BY(wanted_mutex_) = false;
   const ThreadTally written_off_;
   Wakeup wakeup_;
   CallGuard guard_;
@@ -90,7 +101,9 @@ class Exporter {
   Reader reader_;
   KubeletRefresher refresher_;
   const std::unique_ptr<JobRefresher> jobs_;  // Null without a directory of jobs.
+  TextFileCounts text_file_counts_;
   Tick tick_;
+  TextFiles text_files_;
   const std::chrono::milliseconds watchdog_pace_;
 
   std::unique_ptr<HttpServer> http_;
@@ -99,15 +112,17 @@ class Exporter {
   Worker kubelet_thread_;
   Worker jobs_thread_;
   Worker tick_thread_;
+  Worker text_file_thread_;
 };
 
 // The age beyond which values are withdrawn: as asked, else three intervals, at least 5 s.
 std::chrono::milliseconds StaleAfter(const ExporterOptions& options);
 
-// The fields that the source reads: those of the counters, and those of the native view if it is
-// one of `views`.
+// The fields that the source reads: those of the counters, those of the native view if it is one of
+// `views`, and those of the legacy page if that is wanted; its five of profiling only where a
+// counter asks for profiling anyway.
 std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
-                                       const std::vector<View>& views);
+                                       const std::vector<View>& views, bool legacy = false);
 
 // What is said of a list of metrics and of the warnings about flags.
 ConfigNotes NotesOn(const Counters& counters, const std::vector<std::string>& warnings,

@@ -289,5 +289,38 @@ TEST_F(ExporterTest, ShowsTheOldListWhileTheNewOneWaitsForAReading) {
   EXPECT_FALSE(Holds(Fetch("/health").head, "X-Reload-In-Progress"));
 }
 
+TEST_F(ExporterTest, ReadsTheFieldsOfTheLegacyPageOnceSomebodyAsksForIt) {
+  kubelet_.AnswerWith({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(0)}});
+  Start();
+  AwaitPage([](const std::string& page) { return Holds(page, "pod=\"train-0\"} 42\n"); });
+  AwaitIdle();
+  const int watches = driver_.watches();
+  const LoopbackResponse first = Fetch("/gpu/metrics");
+  EXPECT_EQ(first.status, 200);
+  EXPECT_TRUE(Holds(first.body, "dcgm_gpu_temp{container_name=\"main\",gpu=\"0\",pod_name="));
+  EXPECT_FALSE(Holds(first.body, "dcgm_power_violation"));
+  while (!Holds(Fetch("/gpu/metrics").body, "dcgm_power_violation{")) {
+  }
+  EXPECT_EQ(driver_.watches(), watches + 1) << "once for all";
+  EXPECT_FALSE(Holds(Fetch("/metrics").body, "POWER_VIOLATION")) << "the main page is as it was";
+  EXPECT_TRUE(Holds(Fetch("/").body, "/gpu/metrics"));
+}
+
+TEST_F(ExporterTest, LabelsOfTheLegacyPageComeBackWithTheKubelet) {
+  kubelet_.AnswerWith({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(0)}});
+  Start();
+  const auto await_legacy = [&](bool labelled, Duration step) {
+    while (Holds(Fetch("/gpu/metrics").body, "pod_name=\"train-0\"") != labelled) {
+      clock_.Advance(step);
+    }
+  };
+  await_legacy(true, Duration::zero());
+  kubelet_.Answer(absl::UnavailableError("connection refused"));
+  await_legacy(false, seconds(1));
+  EXPECT_TRUE(Holds(Fetch("/gpu/metrics").body, "dcgm_gpu_temp{gpu=\"0\",uuid=")) << "values stay";
+  kubelet_.AnswerWith({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(0)}});
+  await_legacy(true, seconds(1));
+}
+
 }  // namespace
 }  // namespace podgpu

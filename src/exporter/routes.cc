@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/version.h"
+#include "exporter/legacy_page.h"
 #include "exposition/negotiate.h"
 #include "ui/status_page.h"
 
@@ -17,20 +18,20 @@ struct RouteContext {
   const RouteOptions& options;
   const Tick& tick;
   const Clock& clock;
+  LegacyPage& legacy;
 };
 
 void AddHeader(HttpResponse& response, std::string name, std::string value) {
   response.headers.emplace_back(std::move(name), std::move(value));
 }
 
-HttpResponse ServeMetrics(const RouteContext& context, const HttpRequest& request) {
-  const std::shared_ptr<const Snapshot> snapshot = context.tick.snapshots().Get();
+HttpResponse PageResponse(std::shared_ptr<const Snapshot> snapshot, const HttpRequest& request) {
   if (snapshot == nullptr) {
     return TextResponse(503, "the first page is not made yet; ask again in a second\n");
   }
   const Page page = snapshot->PageIn(ChooseForm(request.accept, request.accept_encoding));
   HttpResponse response;
-  response.keep_alive = snapshot;
+  response.keep_alive = std::move(snapshot);
   response.body = page.bytes;
   response.content_type = page.content_type;
   AddHeader(response, "Vary", "Accept, Accept-Encoding");
@@ -39,6 +40,15 @@ HttpResponse ServeMetrics(const RouteContext& context, const HttpRequest& reques
     AddHeader(response, "Content-Encoding", "gzip");
   }
   return response;
+}
+
+HttpResponse ServeMetrics(const RouteContext& context, const HttpRequest& request) {
+  return PageResponse(context.tick.snapshots().Get(), request);
+}
+
+HttpResponse ServeLegacy(const RouteContext& context, const HttpRequest& request) {
+  context.options.want_legacy();
+  return PageResponse(context.legacy.Of(context.tick.snapshots().Get()), request);
 }
 
 // As dcgm-exporter answers: always 200, the state in headers and body, no newline at the end.
@@ -78,8 +88,8 @@ struct Route {
 };
 
 constexpr Route kRoutes[] = {
-    {"/", ServeStatusPage},      {"/metrics", ServeMetrics},  {"/health", ServeHealth},
-    {"/healthz", ServeLiveness}, {"/readyz", ServeReadiness},
+    {"/", ServeStatusPage},   {"/metrics", ServeMetrics},  {"/gpu/metrics", ServeLegacy},
+    {"/health", ServeHealth}, {"/healthz", ServeLiveness}, {"/readyz", ServeReadiness},
 };
 
 HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& /*request*/) {
@@ -105,8 +115,9 @@ HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& /*r
 }  // namespace
 
 HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& clock) {
-  return [options = std::move(options), &tick, &clock](const HttpRequest& request) {
-    const RouteContext context{options, tick, clock};
+  return [options = std::move(options), &tick, &clock,
+          legacy = std::make_shared<LegacyPage>(true)](const HttpRequest& request) {
+    const RouteContext context{options, tick, clock, *legacy};
     for (const Route& route : kRoutes) {
       if (route.path == request.path) {
         HttpResponse response = route.serve(context, request);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include "base/clock.h"
@@ -19,6 +20,8 @@ struct RouteOptions {
   std::string hostname;
   // The tick counts as dead when none has ended for so long: three periods, at least 10 s.
   std::chrono::milliseconds tick_deadline{90'000};
+  // Called at each request for the legacy page: its fields are read from then on.
+  std::function<void()> want_legacy = [] {};
 };
 
 // The handler for the node role's listener.

@@ -301,6 +301,15 @@ constexpr SlotRow kRows[] = {
        out.Count(in.facts.config->reloads);
        out.Count(in.facts.config->failed_reloads);
      }},
+    {kSelf, "podgpu_textfile_writes_total", "counter", "", "result",
+     "Times that a text file for node-exporter was due, by what became of it.",
+     [](const Topology*) {
+       return LabelSets{{{"result", "written"}}, {{"result", "failed"}}};
+     },
+     [](const SlotInput& in, SlotWriter& out) {
+       out.Count(in.facts.text_files_written);
+       out.Count(in.facts.text_files_failed);
+     }},
     {kSelf, "process_cpu_seconds_total", "counter", "seconds", "",
      "Processor time used by this process.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Real(in.facts.usage.cpu_seconds); }},

@@ -83,6 +83,10 @@ TickFacts Tick::Gather() {
   TakeOwners(facts);
   TakeClients(facts);
   facts.config = config_.Get();
+  if (sources_.extra.text_files != nullptr) {
+    facts.text_files_written = sources_.extra.text_files->written.load(std::memory_order_relaxed);
+    facts.text_files_failed = sources_.extra.text_files->failed.load(std::memory_order_relaxed);
+  }
   return facts;
 }
 

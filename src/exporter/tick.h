@@ -22,6 +22,7 @@
 #include "exporter/job_refresher.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
+#include "exporter/text_files.h"
 #include "exporter/tick_facts.h"
 #include "exposition/snapshot.h"
 #include "fields/counters_csv.h"
@@ -48,6 +49,7 @@ struct TickOptions {
 // What refreshers of features that are off by default publish; null where the feature is off.
 struct ExtraSources {
   const Published<JobFacts>* jobs = nullptr;
+  const TextFileCounts* text_files = nullptr;
 };
 
 // Where a tick takes its facts from.  All outlive the Tick.

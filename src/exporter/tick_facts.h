@@ -60,6 +60,8 @@ struct TickFacts {
   HttpServerStats clients;
   bool clients_crowd = false;  // A client was refused for want of room, a moment ago.
   std::shared_ptr<const ConfigNotes> config;  // Never null.
+  uint64_t text_files_written = 0;
+  uint64_t text_files_failed = 0;
 
   ProcessUsage usage;
   std::optional<double> started_seconds;  // Since 1970.

@@ -94,18 +94,6 @@ std::vector<const Counter*> SortedMetrics(const ViewInput& input) {
   return metrics;
 }
 
-// The one container that holds the device, or null when there is none or more than one.
-const Owner* SingleOwner(const std::vector<Owner>& owners) {
-  const auto same = [](const Owner& a, const Owner& b) {
-    return std::tie(a.pod_namespace, a.pod, a.container, a.pod_uid) ==
-           std::tie(b.pod_namespace, b.pod, b.container, b.pod_uid);
-  };
-  const bool single = !owners.empty() && std::ranges::all_of(owners, [&](const Owner& owner) {
-    return same(owner, owners.front());
-  });
-  return single ? &owners.front() : nullptr;
-}
-
 class DcgmRows {
  public:
   DcgmRows(const ViewInput& input, PlanBuilder& plan)
@@ -245,7 +233,7 @@ class DcgmRows {
     if (!input_.options.kubernetes || entity.index >= by_entity.size()) {
       return {};
     }
-    const Owner* owner = SingleOwner(by_entity[entity.index]);
+    const Owner* owner = SoleOwner(by_entity[entity.index]);
     if (owner == nullptr) {
       return {};
     }

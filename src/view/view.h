@@ -53,6 +53,14 @@ void AddDcgmView(const ViewInput& input, PlanBuilder& plan);
 // base units, podgpu_gpu_info and podgpu_allocation_info beside them.
 void AddNativeView(const ViewInput& input, PlanBuilder& plan);
 
+// The per-pod page of pod-gpu-metrics-exporter (seed systems, section 1): 39 names of the 1.x
+// exporter on whole GPUs, with the labels gpu and uuid, and with the pod's where one container has
+// the device and `with_pods` asks for it.
+void AddLegacyView(const ViewInput& input, bool with_pods, PlanBuilder& plan);
+
+// The field ids that the legacy view shows, ascending; the five of profiling only if `profiling`.
+std::vector<uint16_t> LegacyFieldIds(bool profiling);
+
 // Families of slot values: self metrics and device states.
 void AddSlotFamilies(const std::vector<SlotFamily>& families, PlanBuilder& plan);
 

@@ -53,6 +53,15 @@ TEST(BadInput, BadVariablesAreNamed) {
           "podgpu: DCGM_EXPORTER_INTERVAL: \"soon\" is not a whole number. See podgpu --help\n"}));
 }
 
+TEST(BadInput, ATextFileIntervalBelowATenthOfASecondIsRefused) {
+  EXPECT_EQ(RunPodgpu({"--textfile-interval=99"}),
+            (Ended{2,
+                   "podgpu: --textfile-interval: \"99\" is refused: must be 100 to 3600000 "
+                   "milliseconds, or a "
+                   "duration such as 15s\n"}));
+  EXPECT_EQ(RunPodgpu({"--textfile-interval=100", "--version"}).exit_code, 0);
+}
+
 TEST(BadInput, AnUnknownFieldNamesFileLineAndTheNearestName) {
   TemporaryFolder folder;
   const std::string path =

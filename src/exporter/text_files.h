@@ -1,0 +1,67 @@
+// The per-pod page as files, for node-exporter's textfile collector.
+//
+// One file has the devices alone, the other one the pods as well, as the two programs of the 1.x
+// generation left them.  A file is written beside itself and renamed, so that no reader sees a part
+// of it; it is written when there is a newer reading, and removed at the end, so that nobody goes
+// on reading values that nobody renews.  A file that cannot be written is tried again at the next
+// turn.  Run is the body of one thread of its own, since a disk may hang.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+#include "base/clock.h"
+#include "base/published.h"
+#include "base/status.h"
+#include "exporter/legacy_page.h"
+
+namespace podgpu {
+
+struct TextFileOptions {
+  std::string device_path;  // Empty: not written.
+  std::string pod_path;     // Likewise.
+  std::chrono::milliseconds interval{1'000};
+  bool wanted() const { return !device_path.empty() || !pod_path.empty(); }
+};
+
+struct TextFileCounts {
+  std::atomic<uint64_t> written = 0;
+  std::atomic<uint64_t> failed = 0;
+};
+
+class TextFiles {
+ public:
+  // All borrowed outlive it.
+  TextFiles(TextFileOptions options, const Published<Snapshot>& pages, TextFileCounts& counts,
+            Clock& clock);
+
+  void Run(const std::stop_token& stop);
+
+  bool wanted() const { return options_.wanted(); }
+
+ private:
+  struct Target {
+    std::string path;
+    LegacyPage page;
+    uint64_t tick = 0;         // Of the reading that is in the file.
+    std::string failure = {};  // Why the last write failed; empty: it did not.
+  };
+  void WriteIfNewer(Target& target);
+  void Note(Target& target, const Status& status);
+
+  const TextFileOptions options_;
+  const Published<Snapshot>& pages_;
+  TextFileCounts& counts_;
+  Clock& clock_;
+  Target devices_;
+  Target pods_;
+};
+
+// Replaces the file at `path` by `content`, mode 0644, so that a reader sees the old one or the new
+// one.  The message names the path.
+Status ReplaceFile(const std::string& path, std::string_view content);
+
+}  // namespace podgpu

@@ -1,0 +1,57 @@
+// The per-pod page of pod-gpu-metrics-exporter on a real node: over HTTP and as files.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/failure_fixture.h"
+
+namespace podgpu {
+namespace {
+
+constexpr std::string_view kOwned =
+    "container_name=\"main\",gpu=\"0\",pod_name=\"train-0\",pod_namespace=\"research\",uuid=\"";
+
+std::string FileText(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Legacy : public FailureFixture {
+ protected:
+  Legacy() : FailureFixture(std::string(kThreeGpus) + "kubelet: {versions: [v1alpha1]}\n") {}
+};
+
+TEST_F(Legacy, ThePageNamesThePodsOfAKubeletOfThatTime) {
+  StartExporter();
+  ASSERT_TRUE(exporter_->Await("/gpu/metrics", kOwned)) << exporter_->Get("/");
+  ASSERT_TRUE(exporter_->Await("/gpu/metrics", "\ndcgm_power_violation{")) << exporter_->Get("/");
+  ASSERT_TRUE(exporter_->Await("/gpu/metrics", "\ndcgm_fi_prof_sm_occupancy{"));
+  const MetricPage page(exporter_->Get("/gpu/metrics"));
+  EXPECT_EQ(page.Lines("dcgm_gpu_temp").size(), 3U);
+  EXPECT_EQ(page.Lines("dcgm_gpu_temp", {Gpu("2"), "pod_name="}).size(), 0U) << "an instance's pod";
+  EXPECT_EQ(page.text().find("DCGM_FI"), std::string::npos);
+  EXPECT_EQ(page.text().find("podgpu_"), std::string::npos);
+}
+
+TEST_F(Legacy, TheFilesFollowTheReadingsAndGoWithTheProgram) {
+  const std::string devices = files_.path() + "/dcgm.prom";
+  const std::string pods = files_.path() + "/dcgm-pod.prom";
+  StartExporter(
+      {"--textfile-device=" + devices, "--textfile-pod=" + pods, "--textfile-interval=100"});
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Value("podgpu_textfile_writes_total", {R"(result="written")"}).value_or(0) > 20;
+  }));
+  EXPECT_NE(FileText(pods).find(kOwned), std::string::npos);
+  EXPECT_EQ(FileText(devices).find("pod_name"), std::string::npos);
+  EXPECT_NE(FileText(devices).find("\ndcgm_gpu_temp{gpu=\"1\",uuid="), std::string::npos);
+  exporter_->process().Signal(SIGTERM);
+  EXPECT_EQ(exporter_->process().Wait(), 0);
+  EXPECT_FALSE(std::filesystem::exists(pods));
+  EXPECT_FALSE(std::filesystem::exists(devices));
+}
+
+}  // namespace
+}  // namespace podgpu
