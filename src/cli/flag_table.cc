@@ -177,7 +177,7 @@ constexpr Flag kFlags[] = {
        return absl::OkStatus();
      }},
     {"web-config-file", "", "DCGM_EXPORTER_WEB_CONFIG_FILE", FlagKind::kString, "",
-     "Passwords, headers and a rate limit for HTTP clients: the YAML file that all Prometheus "
+     "TLS, passwords, headers and a rate limit for HTTP clients: the YAML file that all Prometheus "
      "exporters share. Read again when it changes.",
      [](NodeCommand& command, std::string_view value) {
        command.exporter.http.web_config_file = std::string(value);

@@ -45,10 +45,14 @@ PartCondition JudgeKubelet(const ConditionBasis& basis) {
 // "2 bad requests, 1 past a deadline": the ways in which clients fared badly, those that happened.
 std::string DescribeRefused(const HttpServerStats& clients) {
   const std::pair<uint64_t, std::string_view> rows[] = {
-      {clients.bad_requests, "bad requests"},         {clients.deadlines, "closed at a deadline"},
-      {clients.displaced, "closed for newer ones"},   {clients.turned_away, "turned away"},
-      {clients.accept_errors, "not accepted"},        {clients.unauthorized, "without a password"},
+      {clients.bad_requests, "bad requests"},
+      {clients.deadlines, "closed at a deadline"},
+      {clients.displaced, "closed for newer ones"},
+      {clients.turned_away, "turned away"},
+      {clients.accept_errors, "not accepted"},
+      {clients.unauthorized, "without a password"},
       {clients.rate_limited, "above the rate limit"},
+      {clients.failed_handshakes, "failed in the TLS handshake"},
   };
   std::string text;
   for (const auto& [count, what] : rows) {

@@ -262,13 +262,14 @@ constexpr SlotRow kRows[] = {
        return LabelSets{{{"reason", "bad_request"}},  {{"reason", "deadline"}},
                         {{"reason", "displaced"}},    {{"reason", "turned_away"}},
                         {{"reason", "accept_error"}}, {{"reason", "unauthorized"}},
-                        {{"reason", "rate_limited"}}};
+                        {{"reason", "rate_limited"}}, {{"reason", "tls_handshake"}}};
      },
      [](const SlotInput& in, SlotWriter& out) {
        const HttpServerStats& clients = in.facts.clients;
        for (const uint64_t count :
             {clients.bad_requests, clients.deadlines, clients.displaced, clients.turned_away,
-             clients.accept_errors, clients.unauthorized, clients.rate_limited}) {
+             clients.accept_errors, clients.unauthorized, clients.rate_limited,
+             clients.failed_handshakes}) {
          out.Count(count);
        }
      }},

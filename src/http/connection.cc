@@ -40,6 +40,15 @@ Connection::Connection(ServerState& shared, ConnectionPool& pool, Socket socket)
       reader_({.max_header_bytes = shared.options.max_header_bytes,
                .max_body_bytes = shared.options.max_body_bytes}) {}
 
+template <typename Act>
+void Connection::OnStream(Act act) {
+  if (tls_ != nullptr) {
+    act(*tls_);
+  } else {
+    act(stream_);
+  }
+}
+
 void Connection::Start() {
   place_ = pool_.waiting.insert(pool_.waiting.end(), shared_from_this());
   shared_.counters.open_connections++;
@@ -67,6 +76,12 @@ void Connection::AwaitRequest() {
 
 // Goes as far as the bytes at hand allow.
 void Connection::Advance() {
+  if (is_new_ && !buffer_.empty()) {
+    is_new_ = false;
+    if (BeginsWithTls()) {
+      return;
+    }
+  }
   buffer_.erase(0, reader_.Feed(buffer_));
   switch (reader_.state()) {
     case RequestReader::State::kIncomplete:
@@ -80,17 +95,52 @@ void Connection::Advance() {
   }
 }
 
+// Looks at the first bytes where TLS is configured: begins the handshake, or refuses a client that
+// speaks anything else.
+bool Connection::BeginsWithTls() {
+  constexpr char kHandshakeRecord = 0x16;  // RFC 8446, 5.1.
+  if (shared_.front != nullptr) {
+    tls_context_ = shared_.front->Tls();
+  }
+  if (tls_context_ == nullptr) {
+    return false;
+  }
+  if (buffer_.front() != kHandshakeRecord) {
+    shared_.counters.bad_requests++;
+    answer_by_ = shared_.clock.Now() + shared_.options.response_timeout;
+    Refuse(400, "Client sent an HTTP request to an HTTPS server. Use https://\n");
+    return true;
+  }
+  tls_ = std::make_unique<TlsStream>(stream_, tls_context_->NewSession());
+  tls_->async_handshake(
+      TlsStream::server, asio::buffer(buffer_),
+      [self = shared_from_this()](const ErrorCode& error, size_t) { self->OnHandshake(error); });
+  return true;
+}
+
+void Connection::OnHandshake(const ErrorCode& error) {
+  if (error && !closed_ && error != boost::beast::error::timeout) {
+    shared_.counters.failed_handshakes++;
+  }
+  buffer_.clear();  // A client has nothing more to say before it is answered.
+  if (GoesOn(error)) {
+    Advance();
+  }
+}
+
 void Connection::ReadMore() {
   const size_t held = buffer_.size();
   buffer_.resize(held + kReadBytes);
-  stream_.async_read_some(asio::buffer(buffer_.data() + held, kReadBytes),
-                          [self = shared_from_this(), held](const ErrorCode& error, size_t count) {
-                            self->buffer_.resize(held + count);
-                            self->is_idle_ = self->is_idle_ && count == 0;
-                            if (self->GoesOn(error)) {
-                              self->Advance();
-                            }
-                          });
+  auto on_read = [self = shared_from_this(), held](const ErrorCode& error, size_t count) {
+    self->buffer_.resize(held + count);
+    self->is_idle_ = self->is_idle_ && count == 0;
+    if (self->GoesOn(error)) {
+      self->Advance();
+    }
+  };
+  OnStream([&](auto& stream) {
+    stream.async_read_some(asio::buffer(buffer_.data() + held, kReadBytes), std::move(on_read));
+  });
 }
 
 void Connection::Answer() {
@@ -138,8 +188,9 @@ void Connection::Deny(int status) {
   Write(PersistenceOfRequest(), IsHead());
 }
 
-void Connection::Refuse(int status) {
-  response_ = TextResponse(status, std::string(ReasonPhrase(status)) + "\n");
+void Connection::Refuse(int status, std::string body) {
+  response_ = TextResponse(
+      status, body.empty() ? std::string(ReasonPhrase(status)) + "\n" : std::move(body));
   Write(Persistence::kClose, IsHead());
 }
 
@@ -166,13 +217,13 @@ void Connection::Write(Persistence persistence, bool head_only) {
   const std::array<asio::const_buffer, 2> parts = {asio::buffer(head_),
                                                    asio::buffer(body.data(), body.size())};
   stream_.expires_at(answer_by_);
-  asio::async_write(stream_, parts,
-                    [self = shared_from_this(), persistence](const ErrorCode& error, size_t) {
-                      self->response_ = {};  // The snapshot goes as soon as its bytes are out.
-                      if (self->GoesOn(error)) {
-                        self->OnWritten(persistence);
-                      }
-                    });
+  auto on_written = [self = shared_from_this(), persistence](const ErrorCode& error, size_t) {
+    self->response_ = {};  // The snapshot goes as soon as its bytes are out.
+    if (self->GoesOn(error)) {
+      self->OnWritten(persistence);
+    }
+  };
+  OnStream([&](auto& stream) { asio::async_write(stream, parts, std::move(on_written)); });
 }
 
 void Connection::OnWritten(Persistence persistence) {
@@ -189,9 +240,19 @@ void Connection::BeginLinger() {
     return Close();
   }
   BecomeWaiting();
+  stream_.expires_after(kLinger);
+  if (tls_ == nullptr) {
+    return LingerOn();
+  }
+  // Tells the client that nothing was cut off, and waits for it to say the same.
+  tls_->async_shutdown([self = shared_from_this()](const ErrorCode& error) {
+    error || self->closed_ ? self->Close() : self->LingerOn();
+  });
+}
+
+void Connection::LingerOn() {
   ErrorCode ignored;
   stream_.socket().shutdown(Socket::shutdown_send, ignored);
-  stream_.expires_after(kLinger);
   buffer_.resize(kReadBytes);
   Linger();
 }

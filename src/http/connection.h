@@ -2,8 +2,9 @@
 //
 // A connection is owned by the pool in whose bound it counts; operations under way keep it alive
 // past that.  It moves between the pool's two lists as it waits for the client or is being
-// answered, so that the server knows whom to close first.  Everything happens on the server's
-// thread.
+// answered, so that the server knows whom to close first.  With TLS it costs no more than without
+// until its first byte arrives; the handshake is part of the first request and shares its deadline.
+// Everything happens on the server's thread.
 #pragma once
 
 #include <functional>
@@ -17,6 +18,7 @@
 #include "http/response_head.h"
 #include "http/server.h"
 #include "http/sockets.h"
+#include "http/tls_context.h"
 #include "http/web_front.h"
 
 namespace podgpu {
@@ -63,25 +65,35 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   void AwaitRequest();
   void Advance();
+  bool BeginsWithTls();
+  void OnHandshake(const ErrorCode& error);
   void ReadMore();
   void Answer();
   void OnAdmitted(int refusal);
   void Serve();
   void Deny(int status);
-  void Refuse(int status);
+  void Refuse(int status, std::string body = "");
   Persistence PersistenceOfRequest() const;
   bool IsHead() const;
   void Write(Persistence persistence, bool head_only);
   void OnWritten(Persistence persistence);
   void BeginLinger();
+  void LingerOn();
   void Linger();
   bool GoesOn(const ErrorCode& error);
   void BecomeBusy();
   void BecomeWaiting();
 
+  // Calls `act` with the stream that carries HTTP: the socket's, or TLS over it.
+  template <typename Act>
+  void OnStream(Act act);
+
   ServerState& shared_;
   ConnectionPool& pool_;
   Stream stream_;
+  // With TLS, from the handshake on.  The session ends before its context and its socket.
+  std::shared_ptr<const TlsContext> tls_context_;
+  std::unique_ptr<TlsStream> tls_;
   RequestReader reader_;
   std::string buffer_;  // What has arrived and is not used yet.
   HttpResponse response_;
@@ -89,6 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Instant answer_by_{};  // The response has left by then, or the connection is closed.
   size_t lingered_bytes_ = 0;
   Connections::iterator place_;
+  bool is_new_ = true;  // Nothing has arrived yet.
   bool is_busy_ = false;
   bool has_answered_ = false;
   bool is_idle_ = false;  // Between two requests.

@@ -20,6 +20,7 @@ struct HttpServerStats {
   uint64_t accept_errors = 0;  // Most often no file descriptor is left.
   uint64_t unauthorized = 0;   // Answered with 401: no password, or a wrong one.
   uint64_t rate_limited = 0;   // Answered with 429, as the web configuration asks.
+  uint64_t failed_handshakes = 0;  // Of TLS: no common version, no certificate, or a bad one.
   // The web configuration was changed and cannot be used, so that an older one is in force.
   bool web_config_is_old = false;
 
@@ -38,6 +39,7 @@ struct HttpCounters {
   std::atomic<uint64_t> accept_errors = 0;
   std::atomic<uint64_t> unauthorized = 0;
   std::atomic<uint64_t> rate_limited = 0;
+  std::atomic<uint64_t> failed_handshakes = 0;
   std::atomic<bool> web_config_is_old = false;
 
   HttpServerStats Read() const {
@@ -50,6 +52,7 @@ struct HttpCounters {
             .accept_errors = accept_errors,
             .unauthorized = unauthorized,
             .rate_limited = rate_limited,
+            .failed_handshakes = failed_handshakes,
             .web_config_is_old = web_config_is_old};
   }
 };

@@ -19,6 +19,8 @@
 // tidy: allow weighty-header: as above.
 #include <boost/asio/io_context.hpp>
 // tidy: allow weighty-header: as above.
+#include <boost/asio/ssl/stream.hpp>
+// tidy: allow weighty-header: as above.
 #include <boost/beast/core/basic_stream.hpp>
 
 namespace podgpu {
@@ -29,6 +31,7 @@ using Executor = boost::asio::io_context::executor_type;
 using Acceptor = boost::asio::basic_socket_acceptor<StreamProtocol, Executor>;
 using Socket = boost::asio::basic_stream_socket<StreamProtocol, Executor>;
 using Stream = boost::beast::basic_stream<StreamProtocol, Executor>;
+using TlsStream = boost::asio::ssl::stream<Stream&>;
 using Timer = boost::asio::basic_waitable_timer<
     std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
 

@@ -11,20 +11,6 @@
 namespace podgpu {
 namespace {
 
-StatusOr<WebConfig> ReadConfig(const std::string& path) {
-  const StatusOr<std::string> text = SystemFiles().Read(path);
-  if (!text.ok()) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "web configuration %s. Correct --web-config-file", text.status().message()));
-  }
-  PODGPU_ASSIGN_OR_RETURN(WebConfig config, ParseWebConfig(*text, path));
-  if (config.tls) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "%s: tls_server_config is not served yet. Remove it, or keep TLS in a proxy", path));
-  }
-  return config;
-}
-
 void LogNotes(const WebConfig& config, const std::string& path) {
   for (const std::string& note : config.notes) {
     Log(LogLevel::kInfo, "a part of the web configuration has no effect",
@@ -36,43 +22,63 @@ void LogNotes(const WebConfig& config, const std::string& path) {
 
 StatusOr<std::unique_ptr<WebFront>> WebFront::Open(const std::string& path, HttpCounters& counters,
                                                    PasswordChecker::Poster post) {
-  const FileStamp stamp = StampOf(path);
-  PODGPU_ASSIGN_OR_RETURN(WebConfig config, ReadConfig(path));
-  LogNotes(config, path);
   // Private constructor: make_unique cannot reach it.
-  return std::unique_ptr<WebFront>(new WebFront(  // NOLINT(cppcoreguidelines-owning-memory)
-      path, stamp, std::move(config), counters, std::move(post)));
+  std::unique_ptr<WebFront> front(
+      new WebFront(path, counters, std::move(post)));  // NOLINT(cppcoreguidelines-owning-memory)
+  PODGPU_ASSIGN_OR_RETURN(front->state_, front->Read());
+  front->limiter_ = RateLimiter(front->state_.config.rate_limit);
+  LogNotes(front->state_.config, path);
+  return front;
 }
 
-WebFront::WebFront(std::string path, FileStamp stamp, WebConfig config, HttpCounters& counters,
-                   PasswordChecker::Poster post)
-    : path_(std::move(path)),
-      stamp_(stamp),
-      config_(std::move(config)),
-      counters_(counters),
-      limiter_(config_.rate_limit),
-      checker_(std::move(post)) {}
+WebFront::WebFront(std::string path, HttpCounters& counters, PasswordChecker::Poster post)
+    : path_(std::move(path)), counters_(counters), checker_(std::move(post)) {}
+
+// Each file's stamp is taken before the file is read: what changes meanwhile is seen next time.
+StatusOr<WebFront::State> WebFront::Read() {
+  stamps_ = {{path_, StampOf(path_)}};
+  const StatusOr<std::string> text = SystemFiles().Read(path_);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "web configuration %s. Correct --web-config-file", text.status().message()));
+  }
+  State state;
+  PODGPU_ASSIGN_OR_RETURN(state.config, ParseWebConfig(*text, path_));
+  if (const std::optional<TlsSettings>& tls = state.config.tls) {
+    for (const PemSource* source : {&tls->certificate, &tls->key, &tls->client_ca}) {
+      if (!source->file.empty()) {
+        stamps_.emplace_back(source->file, StampOf(source->file));
+      }
+    }
+    PODGPU_ASSIGN_OR_RETURN(state.tls, TlsContext::Make(*tls, path_));
+  }
+  return state;
+}
 
 void WebFront::Refresh() {
-  const FileStamp stamp = StampOf(path_);
-  if (stamp == stamp_) {
+  const auto is_same = [](const auto& file) { return StampOf(file.first) == file.second; };
+  if (std::ranges::all_of(stamps_, is_same)) {
     return;
   }
-  stamp_ = stamp;
-  StatusOr<WebConfig> config = ReadConfig(path_);
-  counters_.web_config_is_old = !config.ok();
-  if (!config.ok()) {
+  StatusOr<State> state = Read();
+  counters_.web_config_is_old = !state.ok();
+  if (!state.ok()) {
     Log(LogLevel::kError,
         "the changed web configuration cannot be used; the old one stays in force",
-        {{"why", std::string(config.status().message())}});
+        {{"why", std::string(state.status().message())}});
     return;
   }
   Log(LogLevel::kInfo, "the changed web configuration is in force", {{"file", path_}});
-  LogNotes(*config, path_);
-  config_ = *std::move(config);
-  if (limiter_.limit() != config_.rate_limit) {
-    limiter_ = RateLimiter(config_.rate_limit);
+  LogNotes(state->config, path_);
+  state_ = *std::move(state);
+  if (limiter_.limit() != state_.config.rate_limit) {
+    limiter_ = RateLimiter(state_.config.rate_limit);
   }
+}
+
+std::shared_ptr<const TlsContext> WebFront::Tls() {
+  Refresh();
+  return state_.tls;
 }
 
 void WebFront::Admit(std::string_view authorization, Instant now,
@@ -82,7 +88,7 @@ void WebFront::Admit(std::string_view authorization, Instant now,
     counters_.rate_limited++;
     return decide(429);
   }
-  if (config_.users.empty()) {
+  if (state_.config.users.empty()) {
     return decide(0);
   }
   CheckPassword(authorization, decide);
@@ -100,17 +106,17 @@ void WebFront::CheckPassword(std::string_view authorization,
   if (!credentials) {
     return tell(false);
   }
-  if (const std::optional<bool> known = checker_.Known(config_.users, *credentials)) {
+  if (const std::optional<bool> known = checker_.Known(state_.config.users, *credentials)) {
     return tell(*known);
   }
-  if (!checker_.Check(config_.users, *std::move(credentials), tell)) {
+  if (!checker_.Check(state_.config.users, *std::move(credentials), tell)) {
     counters_.turned_away++;
     decide(503);
   }
 }
 
 void WebFront::AddHeaders(HttpResponse& response) const {
-  for (const auto& [name, value] : config_.headers) {
+  for (const auto& [name, value] : state_.config.headers) {
     const auto is_same = [&](const auto& header) {
       return absl::EqualsIgnoreCase(header.first, name);
     };

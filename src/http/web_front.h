@@ -1,9 +1,11 @@
-// What stands before the handler when there is a web configuration: passwords, rate limit, headers.
+// What stands before the handler when there is a web configuration: TLS, passwords, rate limit,
+// headers.
 //
-// The file is looked at (one stat) whenever a client asks for something and read again when it has
-// changed, so that a new password is in force at once and no restart is needed.  A changed file
-// that cannot be used changes nothing: the last good one stays in force, the log says why once, and
-// the counters tell.  At the start it must be good.  Belongs to the server's thread; outlives the
+// The file and the certificates that it names are looked at (a stat each) whenever a client
+// connects with TLS or asks for something, and read again when one has changed, so that a new
+// password or certificate is in force at once and no restart is needed.  What cannot be used
+// changes nothing: the last good state stays in force, the log says why once, and the counters
+// tell.  At the start all must be good.  Belongs to the server's thread; outlives the
 // connections that ask it.
 #pragma once
 
@@ -11,6 +13,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/file_stamp.h"
 #include "base/status.h"
@@ -18,6 +22,7 @@
 #include "http/password_checker.h"
 #include "http/rate_limiter.h"
 #include "http/server.h"
+#include "http/tls_context.h"
 #include "http/web_config.h"
 
 namespace podgpu {
@@ -28,6 +33,9 @@ class WebFront {
   static StatusOr<std::unique_ptr<WebFront>> Open(const std::string& path, HttpCounters& counters,
                                                   PasswordChecker::Poster post);
 
+  // The newest TLS context; null where plain HTTP is served.
+  std::shared_ptr<const TlsContext> Tls();
+
   // Tells `decide` the status to refuse a request with, or 0 to serve it: at once, or after a
   // password has been checked, always on the server's thread.
   void Admit(std::string_view authorization, Instant now, const std::function<void(int)>& decide);
@@ -36,17 +44,24 @@ class WebFront {
   void AddHeaders(HttpResponse& response) const;
 
  private:
-  WebFront(std::string path, FileStamp stamp, WebConfig config, HttpCounters& counters,
-           PasswordChecker::Poster post);
+  // All that was read at one time, and what tells whether it has changed since.
+  struct State {
+    WebConfig config;
+    std::shared_ptr<const TlsContext> tls;
+  };
+  using Stamps = std::vector<std::pair<std::string, FileStamp>>;
 
+  WebFront(std::string path, HttpCounters& counters, PasswordChecker::Poster post);
+
+  StatusOr<State> Read();
   void Refresh();
   void CheckPassword(std::string_view authorization, const std::function<void(int)>& decide);
 
   const std::string path_;
-  FileStamp stamp_;
-  WebConfig config_;
+  State state_;
   HttpCounters& counters_;
-  RateLimiter limiter_;
+  Stamps stamps_;  // Of all files that the last attempt to read has met.
+  RateLimiter limiter_{RateLimit{}};
   PasswordChecker checker_;
 };
 

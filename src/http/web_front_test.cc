@@ -1,12 +1,12 @@
 #include "http/web_front.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "http/loopback_client.h"
 #include "http/test_server.h"
+#include "http/web_config_files.h"
 
 namespace podgpu {
 namespace {
@@ -22,20 +22,8 @@ constexpr std::string_view kUserWithOther =
 // A server on a configuration that the test may rewrite.
 class WebFrontTest : public testing::Test {
  protected:
-  WebFrontTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "podgpu-web-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~WebFrontTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string path() const { return (folder_ / "web.yaml").string(); }
-
-  // Puts a new file in the place of the old one, as Kubernetes and editors do.
-  void Write(std::string_view text) const {
-    const std::filesystem::path next = folder_ / "next.yaml";
-    std::ofstream(next) << text;
-    std::filesystem::rename(next, path());
-  }
+  std::string path() const { return files_.path(); }
+  void Write(std::string_view text) const { files_.Write(text); }
 
   std::unique_ptr<HttpServer> Serve(std::string_view text, HttpHandler handler = Echo) const {
     Write(text);
@@ -56,7 +44,7 @@ class WebFrontTest : public testing::Test {
   }
 
  private:
-  std::filesystem::path folder_;
+  WebConfigFiles files_;
 };
 
 TEST_F(WebFrontTest, AsksForAPasswordOnEveryPath) {

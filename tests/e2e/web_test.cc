@@ -1,0 +1,182 @@
+// The HTTP front of the program on a simulated node, asked by curl as scrapers and people ask it:
+// TLS, client certificates, passwords, headers, and their change while it runs.
+#include <algorithm>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "http/testing/authority.h"
+#include "http/web_config_files.h"
+#include "tests/e2e/child.h"
+#include "tests/e2e/failure_fixture.h"
+
+namespace podgpu {
+namespace {
+
+// bcrypt of "secret" and of "other".
+constexpr std::string_view kSecret =
+    "basic_auth_users:\n  alice: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW\n";
+constexpr std::string_view kOther =
+    "basic_auth_users:\n  alice: $2b$04$abcdefghijklmnopqrstuu0HtfOlPbTiymk5tcV.3TsFPDd3SYZqu\n";
+constexpr std::string_view kPair =
+    "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n";
+
+class WebTest : public FailureFixture {
+ protected:
+  WebTest() : FailureFixture(kThreeGpus) {
+    WriteServer(authority_.Issue("server", "IP:127.0.0.1"));
+    web_.Write(authority_.certificate(), "ca.crt");
+    const MadeCertificate client = authority_.Issue("client", "DNS:prometheus.example");
+    web_.Write(client.certificate, "client.crt");
+    web_.Write(client.key, "client.key");
+  }
+
+  void WriteServer(const MadeCertificate& made) const {
+    web_.Write(made.certificate, "server.crt");
+    web_.Write(made.key, "server.key");
+  }
+
+  void Start(std::string_view config) {
+    web_.Write(config);
+    ASSERT_TRUE(node_.ready()) << node_.output();
+    exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--web-config-file", web_.path()});
+    ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  }
+
+  struct Answer {
+    int curl_exit = 0;
+    std::string text;  // Head and body, then the status.
+    bool Has(std::string_view part) const { return text.find(part) != std::string::npos; }
+    bool is(int status) const {
+      return curl_exit == 0 && text.ends_with("\n" + std::to_string(status));
+    }
+  };
+  Answer Curl(const std::string& url, std::vector<std::string> flags = {}) const {
+    flags.insert(flags.begin(), {"curl", "-sSi", "-w", "\n%{http_code}", url});
+    Child curl(flags);
+    Answer answer;
+    answer.curl_exit = curl.Wait();
+    answer.text = curl.output();
+    return answer;
+  }
+  std::string http() const { return exporter_->root(); }
+  std::string https() const { return "https" + exporter_->root().substr(4); }
+  // Flags that make curl verify the server against our authority.
+  std::vector<std::string> Trusting(std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {"--cacert", web_.path("ca.crt")});
+    return more;
+  }
+  std::vector<std::string> AsClient() const {
+    return Trusting({"--cert", web_.path("client.crt"), "--key", web_.path("client.key")});
+  }
+
+  WebConfigFiles web_;
+  Authority authority_{"authority"};
+};
+
+TEST_F(WebTest, ServesThePageOverBothVersionsOfTls) {
+  Start(kPair);
+  for (const std::vector<std::string>& version :
+       {std::vector<std::string>{"--tlsv1.2", "--tls-max", "1.2"}, {"--tlsv1.3"}}) {
+    const Answer page = Curl(https() + "/metrics", Trusting(version));
+    EXPECT_TRUE(page.is(200)) << page.text;
+    EXPECT_TRUE(page.Has("\npodgpu_build_info{")) << page.text.substr(0, 500);
+  }
+  EXPECT_NE(Curl(https() + "/", Trusting({"--tls-max", "1.1"})).curl_exit, 0);
+  EXPECT_EQ(Curl(https() + "/").curl_exit, 60) << "curl trusts no certificate of ours by itself";
+  const Answer plain = Curl(http() + "/metrics");
+  EXPECT_TRUE(plain.is(400)) << plain.text;
+  EXPECT_TRUE(plain.Has("Client sent an HTTP request to an HTTPS server"));
+  EXPECT_FALSE(plain.Has("podgpu_build_info"));
+}
+
+TEST_F(WebTest, SpeaksTheVersionsAndCiphersThatAreAllowed) {
+  Start(std::string(kPair) +
+        "  max_version: TLS12\n  cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]\n"
+        "  curve_preferences: [CurveP384]\n");
+  EXPECT_TRUE(Curl(https() + "/health", Trusting()).is(200));
+  EXPECT_TRUE(Curl(https() + "/health", Trusting({"--ciphers", "ECDHE-ECDSA-AES256-GCM-SHA384",
+                                                  "--curves", "P-256:P-384"}))
+                  .is(200));
+  EXPECT_NE(Curl(https() + "/", Trusting({"--tlsv1.3"})).curl_exit, 0);
+  EXPECT_NE(Curl(https() + "/", Trusting({"--ciphers", "ECDHE-ECDSA-AES128-GCM-SHA256"})).curl_exit,
+            0);
+  // Our certificate's own curve, which is not among those for the key exchange.
+  EXPECT_NE(Curl(https() + "/", Trusting({"--curves", "P-256"})).curl_exit, 0);
+}
+
+TEST_F(WebTest, DemandsAClientCertificate) {
+  Start(std::string(kPair) +
+        "  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n"
+        "  client_allowed_sans: [prometheus.example]\n");
+  EXPECT_NE(Curl(https() + "/metrics", Trusting()).curl_exit, 0);
+  EXPECT_TRUE(Curl(https() + "/metrics", AsClient()).is(200));
+  const MadeCertificate stranger = Authority("stranger").Issue("client", "DNS:prometheus.example");
+  web_.Write(stranger.certificate, "client.crt");
+  web_.Write(stranger.key, "client.key");
+  EXPECT_NE(Curl(https() + "/metrics", AsClient()).curl_exit, 0);
+}
+
+TEST_F(WebTest, TakesARotatedCertificateWithoutARestart) {
+  Start(kPair);
+  ASSERT_TRUE(Curl(https() + "/health", Trusting()).is(200));
+  const Authority next("next authority");
+  web_.Write(next.certificate(), "ca.crt");
+  EXPECT_EQ(Curl(https() + "/health", Trusting()).curl_exit, 60) << "the old one is served still";
+  WriteServer(next.Issue("server", "IP:127.0.0.1"));
+  EXPECT_TRUE(Curl(https() + "/health", Trusting()).is(200));
+  EXPECT_TRUE(Curl(https() + "/metrics", Trusting()).Has("\npodgpu_web_config_old 0\n"));
+  // A broken one changes nothing but what is said.
+  web_.Write("nothing", "server.crt");
+  EXPECT_TRUE(Curl(https() + "/health", Trusting()).is(200));
+  Answer page;
+  while (!page.Has("\npodgpu_web_config_old 1\n")) {
+    page = Curl(https() + "/metrics", Trusting());
+    ASSERT_TRUE(page.is(200)) << page.text;
+  }
+  EXPECT_TRUE(Curl(https() + "/", Trusting()).Has("the web configuration has changed and cannot"));
+}
+
+TEST_F(WebTest, AsksForAPasswordOnEveryPath) {
+  Start(kSecret);
+  for (const std::string_view path : {"/", "/metrics", "/health", "/healthz", "/nowhere"}) {
+    const Answer refused = Curl(http() + std::string(path));
+    EXPECT_TRUE(refused.is(401)) << refused.text;
+    EXPECT_TRUE(refused.Has("\r\nWWW-Authenticate: Basic\r\n"));
+    EXPECT_TRUE(refused.Has("\r\n\r\nUnauthorized\n"));
+  }
+  EXPECT_TRUE(Curl(http() + "/metrics", {"-u", "alice:wrong"}).is(401));
+  EXPECT_TRUE(Curl(http() + "/metrics", {"-u", "bob:secret"}).is(401));
+  EXPECT_TRUE(Curl(http() + "/metrics", {"-u", "alice:secret"}).is(200));
+  EXPECT_TRUE(Curl(http() + "/health", {"-u", "alice:secret"}).Has("\r\n\r\nOK"));
+  web_.Write(kOther);
+  EXPECT_TRUE(Curl(http() + "/metrics", {"-u", "alice:secret"}).is(401));
+  EXPECT_TRUE(Curl(http() + "/metrics", {"-u", "alice:other"}).is(200));
+}
+
+TEST_F(WebTest, SetsHeadersAndLimitsTheRate) {
+  Start(
+      "http_server_config:\n  headers:\n    X-Frame-Options: deny\n"
+      "    Strict-Transport-Security: max-age=31536000\n"
+      "rate_limit: {interval: 24h, burst: 2}\n");
+  for (int i = 0; i < 2; ++i) {
+    const Answer page = Curl(http() + "/health");
+    EXPECT_TRUE(page.is(200));
+    EXPECT_TRUE(page.Has("\r\nX-Frame-Options: deny\r\n"));
+    EXPECT_TRUE(page.Has("\r\nStrict-Transport-Security: max-age=31536000\r\n"));
+  }
+  EXPECT_TRUE(Curl(http() + "/health").is(429));
+}
+
+TEST_F(WebTest, RefusesABadFileAtTheStartWithOneLine) {
+  web_.Write("tls_server_config:\n  certfile: x\n");
+  Child podgpu({PODGPU_BINARY_DIR "/bin/podgpu", "-a", "127.0.0.1:0", "--web-config-file",
+                web_.path(), "-f", PODGPU_SOURCE_DIR "/deploy/default-counters.csv"});
+  EXPECT_EQ(podgpu.Wait(), 2);
+  EXPECT_EQ(podgpu.output(), "podgpu: " + web_.path() +
+                                 ":2: tls_server_config: unknown key \"certfile\"; nearest is "
+                                 "cert_file. Correct or remove it\n");
+}
+
+}  // namespace
+}  // namespace podgpu
