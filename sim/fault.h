@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fields/glob.h"
 #include "sim/world_facts.h"
 
 namespace podgpu::sim {
@@ -102,29 +103,6 @@ enum class ErrorTarget : uint8_t { kCall, kValue };
 enum class GarbageForm : uint8_t { kNoHttp2, kMessage };
 enum class KubeletAbsence : uint8_t { kGone, kRefuses };
 enum class ThrottleReason : uint8_t { kPower, kThermal, kHardware, kBrake };
-
-// Whether `text` matches `pattern`, in which `*` stands for any letters and `?` for one.
-constexpr bool GlobMatches(std::string_view pattern, std::string_view text) {
-  size_t p = 0;
-  size_t t = 0;
-  size_t star = std::string_view::npos;  // The last `*`, and where its match ends so far.
-  size_t resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
 
 struct Fault {
   FaultKind kind = FaultKind::kHeal;

@@ -19,6 +19,8 @@
 #include "cli/flags.h"
 #include "exporter/exporter.h"
 #include "fields/counters_file.h"
+#include "fields/metric_patterns.h"
+#include "http/web_config.h"
 #include "kube/kubelet_client.h"
 #include "source/open_source.h"
 #include "source/pci_bus.h"
@@ -63,6 +65,12 @@ void LogWarnings(const std::vector<std::string>& warnings) {
   }
 }
 
+// The list of metrics in force, of what the file says.
+StatusOr<Counters> Selected(StatusOr<Counters> counters, const NodeCommand& command) {
+  PODGPU_RETURN_IF_ERROR(counters.status());
+  return Select(*std::move(counters), command.patterns);
+}
+
 // Until a signal asks for the end.  Meanwhile the counters file is looked at, and read anew when it
 // has changed, or at once when SIGHUP asks for it.
 void WaitForEnd(const sigset_t& signals, CountersFile& file, const NodeCommand& command,
@@ -76,8 +84,9 @@ void WaitForEnd(const sigset_t& signals, CountersFile& file, const NodeCommand& 
     std::optional<StatusOr<Counters>> counters =
         signal == SIGHUP ? std::optional(file.Load()) : file.LoadIfChanged();
     if (counters) {
-      LogWarnings(counters->ok() ? (*counters)->warnings : std::vector<std::string>());
-      exporter.Reload(*std::move(counters), FlagWarnings(command));
+      StatusOr<Counters> selected = Selected(*std::move(counters), command);
+      LogWarnings(selected.ok() ? selected->warnings : std::vector<std::string>());
+      exporter.Reload(std::move(selected), FlagWarnings(command));
     }
   }
 }
@@ -98,7 +107,7 @@ int RunNode(NodeCommand command) {
   const sigset_t signals = BlockSignals();
   const SystemFiles files;
   CountersFile counters_file(command.counters_path, files);
-  StatusOr<Counters> counters = counters_file.Load();
+  StatusOr<Counters> counters = Selected(counters_file.Load(), command);
   if (!counters.ok()) {
     return Refuse(counters.status());
   }
@@ -128,6 +137,35 @@ int RunNode(NodeCommand command) {
   if (!(*exporter)->Stop()) {
     std::_Exit(0);  // A thread hangs inside a foreign library; the kernel ends it.
   }
+  return 0;
+}
+
+Status CheckWebConfig(const std::string& path, const Files& files) {
+  if (path.empty()) {
+    return absl::OkStatus();
+  }
+  const StatusOr<std::string> text = files.Read(path);
+  return text.ok() ? ParseWebConfig(*text, path).status()
+                   : absl::InvalidArgumentError(text.status().message());
+}
+
+// Exit code 0 with a line on each file and warning, or the line that a start would end with.
+int Validate(const NodeCommand& command) {
+  const SystemFiles files;
+  const StatusOr<Counters> counters =
+      Selected(CountersFile(command.counters_path, files).Load(), command);
+  if (!counters.ok()) {
+    return Refuse(counters.status());
+  }
+  if (const Status web = CheckWebConfig(command.exporter.http.web_config_file, files); !web.ok()) {
+    return Refuse(web);
+  }
+  const ConfigNotes notes = NotesOn(*counters, FlagWarnings(command), {});
+  for (const std::string& warning : notes.warnings) {
+    std::printf("warning: %s\n", warning.c_str());
+  }
+  std::printf("%s: %zu metrics, %zu fields to read\n", notes.counters.c_str(), notes.metrics,
+              FieldsToRead(counters->counters, command.exporter.views).size());
   return 0;
 }
 
@@ -164,6 +202,8 @@ int Main(std::vector<std::string> arguments) {
     case NodeCommand::Action::kShowVersion:
       std::printf("podgpu version %s\n", std::string(kVersion).c_str());
       return 0;
+    case NodeCommand::Action::kValidate:
+      return Validate(*command);
     case NodeCommand::Action::kRun:
       break;
   }

@@ -151,6 +151,27 @@ Status TakeIdle(NodeCommand& command, std::string_view flag, std::string_view wh
   return absl::OkStatus();
 }
 
+template <std::vector<std::string> MetricPatterns::*member>
+Status SetPatterns(NodeCommand& command, std::string_view value) {
+  std::vector<std::string>& patterns = command.patterns.*member;
+  patterns.clear();
+  for (const std::string_view pattern : Split(value, ',')) {
+    if (!Trim(pattern).empty()) {
+      patterns.emplace_back(Trim(pattern));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status SetSeriesBudget(NodeCommand& command, std::string_view value) {
+  const int64_t budget = IntOf(value);
+  if (budget < 0) {
+    return absl::InvalidArgumentError("must be 0 (no budget) or more");
+  }
+  command.exporter.series_budget = static_cast<size_t>(budget);
+  return absl::OkStatus();
+}
+
 Status SetDcgmLogLevel(NodeCommand& command, std::string_view value) {
   constexpr std::string_view kLevels[] = {"NONE", "FATAL", "ERROR", "WARN",
                                           "INFO", "DEBUG", "VERB"};
@@ -191,6 +212,16 @@ constexpr Flag kFlags[] = {
        command.counters_path = std::string(value);
        return absl::OkStatus();
      }},
+    {"metrics-include", "", "PODGPU_METRICS_INCLUDE", FlagKind::kString, "",
+     "Names of DCGM fields to serve besides those of the counters file, with * and ?, by commas.",
+     SetPatterns<&MetricPatterns::include>},
+    {"metrics-exclude", "", "PODGPU_METRICS_EXCLUDE", FlagKind::kString, "",
+     "Names of lines to take out of the counters file, in the same way.",
+     SetPatterns<&MetricPatterns::exclude>},
+    {"series-budget", "", "PODGPU_SERIES_BUDGET", FlagKind::kInt, "0",
+     "Most series on /metrics; beyond it DCGM families are left out, those of the highest ids "
+     "first. 0: no budget.",
+     SetSeriesBudget},
     {"collect-interval", "c", "DCGM_EXPORTER_INTERVAL", FlagKind::kInt, "30000",
      "How often device values are sampled and pages are made, in milliseconds (100 to 3600000).",
      SetInterval},
@@ -334,6 +365,11 @@ constexpr Flag kFlags[] = {
      "Accepted: see above.", [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
     {"dump-compression", "", "DCGM_EXPORTER_DUMP_COMPRESSION", FlagKind::kBool, "true",
      "Accepted: see above.", [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
+    {"validate", "", "", FlagKind::kBool, "",
+     "Check flags and files, say what would be served, and end: 0 when all is well, else 2.",
+     [](NodeCommand& command, std::string_view value) {
+       return SetAction(command, value, NodeCommand::Action::kValidate);
+     }},
     {"help", "h", "", FlagKind::kBool, "", "Print this text.",
      [](NodeCommand& command, std::string_view value) {
        return SetAction(command, value, NodeCommand::Action::kShowHelp);

@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/go_values.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/flag_table.h"
-#include "base/go_values.h"
 
 namespace podgpu {
 namespace {

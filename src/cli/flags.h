@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "exporter/exporter.h"
+#include "fields/metric_patterns.h"
 #include "kube/pod_resources.h"
 #include "source/open_source.h"
 
@@ -28,7 +29,7 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 
 // What the command line asks for.
 struct NodeCommand {
-  enum class Action { kRun, kShowHelp, kShowVersion };
+  enum class Action { kRun, kShowHelp, kShowVersion, kValidate };
   Action action = Action::kRun;
   std::vector<std::string> ignored_arguments;  // Positional ones; dcgm-exporter ignores them too.
 
@@ -36,6 +37,7 @@ struct NodeCommand {
   std::vector<std::string> idle_flags;  // Accepted, and without effect: a line each, why.
   bool dcgm_log = false;                // Of an embedded engine, on standard output.
   std::string dcgm_log_level = "NONE";
+  MetricPatterns patterns;
   bool no_hostname = false;
   std::string sysfs_root = "/sys";
   LogLevel log_level = LogLevel::kInfo;

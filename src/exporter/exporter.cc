@@ -46,6 +46,7 @@ TickOptions TickOptionsOf(const ExporterOptions& options) {
   tick.stale_after = StaleAfter(options);
   tick.views = options.views;
   tick.counters = options.counters;
+  tick.series_budget = options.series_budget;
   tick.view = options.view;
   tick.join = options.join;
   tick.config = options.config;

@@ -39,6 +39,7 @@ struct ExporterOptions {
   bool kubernetes = false;
   std::vector<View> views = {View::kDcgm, View::kNative, View::kSelf};
   std::vector<Counter> counters;
+  size_t series_budget = 0;  // Of /metrics; 0: none.
   ViewOptions view;
   JoinOptions join;
   std::string job_directory;  // Empty: no batch system.

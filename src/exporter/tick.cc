@@ -1,5 +1,6 @@
 #include "exporter/tick.h"
 
+#include "base/log.h"
 #include "exporter/self_metrics.h"
 
 namespace podgpu {
@@ -45,6 +46,7 @@ void Tick::Once() {
       SnapshotParts{plan_, facts.grid, facts.owners, slots_, facts.tick}, last_text_bytes_);
   last_text_bytes_ = snapshot->text().size();
   last_series_ = snapshot->series_count();
+  left_out_total_ += left_out_;
   snapshots_.Set(std::move(snapshot));
   const Instant ended = clock_.Now();
   last_tick_seconds_ = std::chrono::duration<double>(ended - facts.now).count();
@@ -76,6 +78,7 @@ TickFacts Tick::Gather() {
   facts.started_seconds = started_seconds_;
   facts.last_tick_seconds = last_tick_seconds_;
   facts.last_series = last_series_;
+  facts.left_out = left_out_total_;
   TakeGrid(facts);
   if (facts.grid != nullptr) {
     facts.frozen_gpus = FrozenGpus(*facts.grid);
@@ -179,9 +182,21 @@ void Tick::BuildPlan(const TickFacts& facts) {
       AddSlotFamilies(SlotFamiliesOf(slots, topology), builder);
     }
   }
+  KeepToBudget(builder);
   plan_ = std::make_shared<const SeriesPlan>(std::move(builder).Build());
   planned_owners_ = facts.owners;
   planned_epoch_ = topology != nullptr ? topology->epoch : 0;
+}
+
+void Tick::KeepToBudget(PlanBuilder& builder) {
+  const size_t before = left_out_;
+  left_out_ = options_.series_budget == 0 ? 0 : builder.TrimTo(options_.series_budget);
+  if (left_out_ != before) {
+    Log(left_out_ == 0 ? LogLevel::kInfo : LogLevel::kWarn,
+        "the series budget leaves DCGM families out, those of the highest ids first",
+        {{"series", std::to_string(left_out_)},
+         {"budget", std::to_string(options_.series_budget)}});
+  }
 }
 
 bool Tick::JudgeFacts(const TickFacts& facts) {

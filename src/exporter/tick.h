@@ -41,6 +41,7 @@ struct TickOptions {
   std::chrono::milliseconds owners_stay_for{60'000};  // After the last good answer of the kubelet.
   std::vector<View> views = {View::kDcgm, View::kNative, View::kSelf};
   std::vector<Counter> counters;
+  size_t series_budget = 0;  // 0: none.
   ViewOptions view;
   JoinOptions join;
   ConfigNotes config;
@@ -102,6 +103,7 @@ class Tick {
   void TakeClients(TickFacts& facts);
   bool PlanIsCurrent(const TickFacts& facts) const;
   void BuildPlan(const TickFacts& facts);
+  void KeepToBudget(PlanBuilder& builder);
   // Publishes a new condition if the facts lead to one; returns whether the exporter is ready.
   bool JudgeFacts(const TickFacts& facts);
 
@@ -131,6 +133,8 @@ class Tick {
   std::vector<Value> slots_;
   size_t last_text_bytes_ = 0;
   size_t last_series_ = 0;
+  size_t left_out_ = 0;          // Series of the plan, by the budget.
+  uint64_t left_out_total_ = 0;  // The same, summed over all pages.
   double last_tick_seconds_ = 0;
   ConditionBasis basis_;  // Of the published condition.
 

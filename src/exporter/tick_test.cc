@@ -38,6 +38,7 @@ class TickTest : public ::testing::Test {
       options.stale_after = seconds(5);
       options.counters = counters_;
       options.config = config_;
+      options.series_budget = budget_;
       options.views = views_;
       options.view.hostname = "node-a";
       options.view.kubernetes = true;
@@ -87,6 +88,7 @@ class TickTest : public ::testing::Test {
   Published<PodFacts> pods_;
   std::vector<Counter> counters_;
   ConfigNotes config_;
+  size_t budget_ = 0;
   std::vector<View> views_ = {View::kDcgm, View::kNative, View::kSelf};
   std::optional<Tick> tick_;
 };
@@ -297,6 +299,29 @@ TEST(SelfMetrics, NamesAreUniqueAndDocumented) {
     EXPECT_EQ(doc.type == "counter", doc.name.ends_with("_total")) << doc.name;
     EXPECT_TRUE(doc.unit.empty() || doc.name.find(doc.unit) != std::string_view::npos) << doc.name;
   }
+}
+
+TEST_F(TickTest, ABudgetLeavesOutTheLastDcgmFamiliesAndCounts) {
+  counters_ =
+      ParseCounters("DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DEV_SERIAL, gauge, s\n", "test.csv")
+          .value()
+          .counters;
+  budget_ = 1;
+  SetGrid(34);
+  Page();
+  EXPECT_EQ(Page().find("DCGM_FI_DEV_GPU_TEMP"), std::string::npos);
+  EXPECT_NE(Page().find("podgpu_gpu_temperature_celsius{"), std::string::npos) << "ours stay";
+  EXPECT_NE(Page().find("podgpu_series_dropped_total 12\n"), std::string::npos)
+      << "4 series on each of 3 pages before this one";
+}
+
+TEST_F(TickTest, ABudgetThatIsLargeEnoughLeavesNothingOut) {
+  budget_ = 1'000;
+  SetGrid(34);
+  Page();
+  const std::string page = Page();
+  EXPECT_NE(page.find("DCGM_FI_DEV_GPU_TEMP{"), std::string::npos);
+  EXPECT_NE(page.find("podgpu_series_dropped_total 0\n"), std::string::npos);
 }
 
 }  // namespace

@@ -156,6 +156,22 @@ void PlanBuilder::DependsOn(const Grid& grid, uint32_t cell) {
        .text = value.kind() == Value::Kind::kText ? grid.text(value) : std::string()});
 }
 
+size_t PlanBuilder::TrimTo(size_t budget) {
+  size_t left = 0;
+  for (const auto& series : series_by_family_) {
+    left += series.size();
+  }
+  size_t dropped = 0;
+  for (size_t i = series_by_family_.size(); i-- > 0 && left > budget;) {
+    if (plan_.families_[i].family.format == NumberFormat::kDcgm) {
+      dropped += series_by_family_[i].size();
+      left -= series_by_family_[i].size();
+      series_by_family_[i].clear();
+    }
+  }
+  return dropped;
+}
+
 SeriesPlan PlanBuilder::Build() && {
   std::set<std::string_view> names;
   for (const SeriesPlan::FamilyLines& lines : plan_.families_) {

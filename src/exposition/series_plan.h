@@ -150,6 +150,10 @@ class PlanBuilder {
   // Says that the value of `cell` in `grid` has been written into a label.
   void DependsOn(const Grid& grid, uint32_t cell);
 
+  // Leaves out whole families in dcgm-exporter's format, the last ones first, until at most
+  // `budget` series remain or none of them is left; returns how many series that were.
+  size_t TrimTo(size_t budget);
+
   SeriesPlan Build() &&;
 
  private:

@@ -141,6 +141,27 @@ TEST(GoodInput, WhatServesNothingIsToldAtTheStart) {
   }
 }
 
+TEST(GoodInput, ValidateSaysWhatWouldBeServedAndWhatIsWrong) {
+  TemporaryFolder folder;
+  const std::string path = folder.Write(
+      "counters.csv", "DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DEV_SM_CLOCK, gauge, c\n");
+  EXPECT_EQ(RunPodgpu({"--validate", "-f", path, "--metrics-views=dcgm", "--metrics-exclude=*CLOCK",
+                       "--metrics-include=DCGM_FI_DEV_*_UTIL"}),
+            (Ended{0, path + ": 5 metrics, 5 fields to read\n"}));
+  EXPECT_EQ(RunPodgpu({"--validate", "-f", path, "--metrics-views=dcgm", "--metrics-exclude=NONE"}),
+            (Ended{0,
+                   "warning: --metrics-exclude: \"NONE\" matches nothing. Correct it, or remove "
+                   "it\n" +
+                       path + ": 2 metrics, 2 fields to read\n"}));
+  EXPECT_EQ(
+      RunPodgpu({"--validate", "-f", folder.Write("bad.csv", "DCGM_FI_DEV_GPU_TEMP\n")}).exit_code,
+      2);
+  EXPECT_EQ(
+      RunPodgpu({"--validate", "-f", path, "--web-config-file=" + folder.Write("w.yml", "x: 1\n")})
+          .exit_code,
+      2);
+}
+
 TEST(GoodInput, HelpAndVersionEndWithZero) {
   EXPECT_EQ(RunPodgpu({"--help"}).exit_code, 0);
   EXPECT_EQ(RunPodgpu({"--version"}), (Ended{0, "podgpu version " PODGPU_VERSION "\n"}));
