@@ -94,6 +94,7 @@ struct Entry {
     if (value.kind != YamlNode::Kind::kList && value.kind != YamlNode::Kind::kNull) {
       Refuse("must be a list. Write each item on a line of its own, behind a dash");
     }
+    entries.reserve(value.items.size());
     for (const YamlNode& item : value.items) {
       entries.push_back({reading, item, key});
     }

@@ -143,9 +143,9 @@ class DcgmRows {
   }
 
   const std::vector<std::string>& JobsOf(EntityId entity) const {
-    static const std::vector<std::string> kNone;
+    static const std::vector<std::string> none;
     const auto& by_entity = input_.owners.jobs_by_entity;
-    return entity.index < by_entity.size() ? by_entity[entity.index] : kNone;
+    return entity.index < by_entity.size() ? by_entity[entity.index] : none;
   }
 
   void AddMetric(const Counter& metric) {

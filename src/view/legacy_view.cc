@@ -110,7 +110,8 @@ struct LegacyRow {
 std::vector<LegacyRow> RowsOf(const ViewInput& input, bool with_pods, PlanBuilder& plan) {
   std::vector<LegacyRow> rows;
   const Topology& topology = input.grid.topology();
-  for (uint16_t i = 0; i < topology.entities.size(); ++i) {
+  const auto count = static_cast<uint16_t>(topology.entities.size());
+  for (uint16_t i = 0; i < count; ++i) {
     if (topology.entities[i].kind == EntityKind::kGpu) {
       const bool known = with_pods && i < input.owners.by_entity.size();
       const Owner* owner = known ? SoleOwner(input.owners.by_entity[i]) : nullptr;
