@@ -20,6 +20,7 @@
 #include "exporter/exporter.h"
 #include "fields/counters_file.h"
 #include "fields/metric_patterns.h"
+#include "http/inherited_socket.h"
 #include "http/web_config.h"
 #include "kube/kubelet_client.h"
 #include "source/open_source.h"
@@ -101,6 +102,23 @@ void ConfigureDcgmLog(const NodeCommand& command) {
   }
 }
 
+Status TakeSystemdSocket(NodeCommand& command) {
+  if (command.systemd_socket) {
+    PODGPU_ASSIGN_OR_RETURN(
+        command.exporter.http.inherited_socket,
+        InheritedSocket(FromEnvironment("LISTEN_FDS"), FromEnvironment("LISTEN_PID"), ::getpid()));
+  }
+  return absl::OkStatus();
+}
+
+// Where clients find us, for the log.
+LogAttribute ServedAt(uint16_t port, const HttpServerOptions& http) {
+  if (port > 0) {
+    return {"port", std::to_string(port)};
+  }
+  return {"address", http.inherited_socket >= 0 ? "the socket of systemd" : http.address};
+}
+
 int RunNode(NodeCommand command) {
   ConfigureDcgmLog(command);
   ConfigureLog(command.log_level, command.log_form);
@@ -125,6 +143,9 @@ int RunNode(NodeCommand command) {
   const SourceOpener open = [&] {
     return OpenDcgmSource(command.source, loader, clock, written_off);
   };
+  if (const Status status = TakeSystemdSocket(command); !status.ok()) {
+    return Refuse(status);
+  }
   StatusOr<std::unique_ptr<Exporter>> exporter = Exporter::Start(
       command.exporter,
       {clock, open, *kubelet, [&] { return ListPciGpus(sysfs); }, written_off, &files});
@@ -132,7 +153,7 @@ int RunNode(NodeCommand command) {
     return Refuse(exporter.status());
   }
   Log(LogLevel::kInfo, "serving",
-      {{"version", std::string(kVersion)}, {"port", std::to_string((*exporter)->port())}});
+      {{"version", std::string(kVersion)}, ServedAt((*exporter)->port(), command.exporter.http)});
   WaitForEnd(signals, counters_file, command, **exporter);
   if (!(*exporter)->Stop()) {
     std::_Exit(0);  // A thread hangs inside a foreign library; the kernel ends it.

@@ -192,11 +192,14 @@ Status SetConfigMap(NodeCommand& /*command*/, std::string_view value) {
 // tidy: table
 constexpr Flag kFlags[] = {
     {"address", "a", "DCGM_EXPORTER_LISTEN", FlagKind::kString, ":9400",
-     "Address to listen on: host:port, :port, or [v6]:port.",
+     "Address to listen on: host:port, :port, [v6]:port, or unix:/path.",
      [](NodeCommand& command, std::string_view value) {
        command.exporter.http.address = std::string(value);
        return absl::OkStatus();
      }},
+    {"web-systemd-socket", "", "DCGM_EXPORTER_SYSTEMD_SOCKET", FlagKind::kBool, "false",
+     "Serve the socket that systemd hands over instead of --address.",
+     SetBool<&NodeCommand::systemd_socket>},
     {"web-config-file", "", "DCGM_EXPORTER_WEB_CONFIG_FILE", FlagKind::kString, "",
      "TLS, passwords, headers and a rate limit for HTTP clients: the YAML file that all Prometheus "
      "exporters share. Read again when it changes.",

@@ -39,6 +39,7 @@ struct NodeCommand {
   std::string dcgm_log_level = "NONE";
   MetricPatterns patterns;
   bool no_hostname = false;
+  bool systemd_socket = false;
   std::string sysfs_root = "/sys";
   LogLevel log_level = LogLevel::kInfo;
   LogForm log_form = LogForm::kText;

@@ -1,5 +1,6 @@
 #include "exporter/exporter.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -181,6 +182,50 @@ TEST_F(ExporterTest, ComesBackWhenTheHangEnds) {
   driver_.Release();
   AwaitPage([](const std::string& page) { return Holds(page, "podgpu_ready 1\n"); }, seconds(1));
   EXPECT_EQ(driver_.watches(), 2);
+}
+
+TEST_F(ExporterTest, SendsOtherSpellingsOfAPathToTheRightOne) {
+  Start();
+  const HttpHandler routes = MakeRoutes({"n", seconds(10)}, exporter_->tick(), clock_);
+  struct Row {
+    std::string_view path, query, location;
+  };
+  const Row rows[] = {
+      {"//metrics", "", "/metrics"},
+      {"/./metrics", "a=b", "/metrics?a=b"},
+      {"/x/../metrics", "", "/metrics"},
+      {"/../..//metrics", "", "/metrics"},
+      {"//", "", "/"},
+      {"/x/..", "", "/"},
+      {"//elsewhere/x", "", "/elsewhere/x"},
+      {"/health//", "", "/health/"},
+  };
+  for (const Row& row : rows) {
+    HttpRequest request;
+    request.method = "GET";
+    request.path = row.path;
+    request.query = row.query;
+    const HttpResponse response = routes(request);
+    EXPECT_EQ(response.status, 301) << row.path;
+    const std::pair<std::string, std::string> location("Location", row.location);
+    EXPECT_EQ(std::ranges::count(response.headers, location), 1) << row.path;
+  }
+  for (const std::string_view path : {"/nowhere", "/metrics/", "/metrics/x", "*", "..", "/..."}) {
+    HttpRequest request;
+    request.path = path;
+    const HttpResponse response = routes(request);
+    EXPECT_EQ(response.status, 404) << path;
+    EXPECT_EQ(response.body, "404 page not found\n");
+  }
+}
+
+TEST_F(ExporterTest, AnswersEveryMethod) {
+  Start();
+  for (const std::string_view method : {"GET", "POST", "PUT", "DELETE", "OPTIONS", "PURGE"}) {
+    LoopbackClient client(exporter_->port());
+    client.Send(std::string(method) + " /health HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(client.Read().status, 200) << method;
+  }
 }
 
 TEST_F(ExporterTest, LivenessEndsWhenTheTickDoes) {

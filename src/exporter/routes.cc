@@ -1,11 +1,15 @@
 #include "exporter/routes.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 
+#include "base/text.h"
 #include "base/version.h"
 #include "exporter/legacy_page.h"
 #include "exposition/negotiate.h"
@@ -112,20 +116,48 @@ HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& /*r
   return response;
 }
 
+// `path` without empty, "." and ".." segments, as Go's servers clean it; a slash at the end stays.
+std::string CleanPath(std::string_view path) {
+  std::vector<std::string_view> segments;
+  for (const std::string_view segment : Split(path, '/')) {
+    if (segment == "..") {
+      segments.resize(segments.empty() ? 0 : segments.size() - 1);
+    } else if (!segment.empty() && segment != ".") {
+      segments.push_back(segment);
+    }
+  }
+  std::string clean;
+  for (const std::string_view segment : segments) {
+    absl::StrAppendFormat(&clean, "/%s", segment);
+  }
+  return clean.empty() || path.ends_with('/') ? clean + "/" : clean;
+}
+
+// What is not in the table: another spelling of a path is sent to the right one, as dcgm-exporter
+// does; all else is not found.
+HttpResponse ServeElsewhere(const HttpRequest& request) {
+  const std::string clean = CleanPath(request.path);
+  if (!request.path.starts_with('/') || clean == request.path) {
+    return TextResponse(404, "404 page not found\n");
+  }
+  const std::string location =
+      request.query.empty() ? clean : absl::StrFormat("%s?%s", clean, request.query);
+  HttpResponse response = TextResponse(301, absl::StrFormat("moved to %s\n", location));
+  AddHeader(response, "Location", location);
+  return response;
+}
+
 }  // namespace
 
 HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& clock) {
   return [options = std::move(options), &tick, &clock,
           legacy = std::make_shared<LegacyPage>(true)](const HttpRequest& request) {
     const RouteContext context{options, tick, clock, *legacy};
-    for (const Route& route : kRoutes) {
-      if (route.path == request.path) {
-        HttpResponse response = route.serve(context, request);
-        AddHeader(response, "X-Content-Type-Options", "nosniff");
-        return response;
-      }
-    }
-    return TextResponse(404, "404 page not found\n");
+    const auto* const route = std::ranges::find(kRoutes, request.path, &Route::path);
+    HttpResponse response =
+        route != std::end(kRoutes) ? route->serve(context, request) : ServeElsewhere(request);
+    AddHeader(response, "X-Content-Type-Options", "nosniff");
+    return response;
   };
 }
 

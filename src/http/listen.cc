@@ -20,6 +20,7 @@
 namespace podgpu {
 namespace {
 
+constexpr std::string_view kUnixScheme = "unix:";
 constexpr int kBacklog = 1024;  // The kernel cuts it to net.core.somaxconn.
 
 // The columns of /proc/net/tcp (Linux Documentation/networking/proc_net_tcp.rst) that we read.
@@ -149,7 +150,8 @@ Attempt TryListen(const sockaddr* address, socklen_t length) {
     return {.listener = {}, .error = errno};
   }
   const uint16_t port = BoundPort(socket.get());
-  return {.listener = {.socket = std::move(socket), .port = port, .family = family}, .error = 0};
+  return {.listener = {.socket = std::move(socket), .port = port, .family = family, .file = {}},
+          .error = 0};
 }
 
 Attempt TryListenEverywhere(uint16_t port) {
@@ -198,8 +200,18 @@ StatusOr<Attempt> TryListenOnHost(const ListenAddress& address) {
 StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {
   const auto refuse = [&](std::string_view why) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "address %s %s. Write HOST:PORT, [V6]:PORT or :PORT, such as :9400", Quoted(text), why));
+        "address %s %s. Write HOST:PORT, [V6]:PORT, :PORT or unix:/PATH, such as :9400",
+        Quoted(text), why));
   };
+  if (text.starts_with(kUnixScheme)) {
+    std::string_view path = text.substr(kUnixScheme.size());
+    path.remove_prefix(path.starts_with("///") ? 2 : 0);  // As a URL.
+    if (!path.starts_with('/') || path.starts_with("//") || path.ends_with('/') ||
+        path.find('\0') != std::string_view::npos) {
+      return refuse("has no absolute path of a file");
+    }
+    return ListenAddress{.host = {}, .port = 0, .path = std::string(path)};
+  }
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || text.ends_with(']')) {
     return refuse("has no port");
@@ -220,16 +232,23 @@ StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {
   if (std::ranges::any_of(host, is_strange)) {
     return refuse("has no valid host");
   }
-  return ListenAddress{.host = std::string(host), .port = static_cast<uint16_t>(*port)};
+  return ListenAddress{.host = std::string(host), .port = static_cast<uint16_t>(*port), .path = {}};
 }
 
 std::string ToString(const ListenAddress& address) {
+  if (!address.path.empty()) {
+    return absl::StrFormat("%s%s", kUnixScheme, address.path);
+  }
   const bool is_v6 = address.host.find(':') != std::string::npos;
   return is_v6 ? absl::StrFormat("[%s]:%d", address.host, address.port)
                : absl::StrFormat("%s:%d", address.host, address.port);
 }
 
 StatusOr<Listener> Listen(const ListenAddress& address, const Files& files) {
+  if (!address.path.empty()) {
+    PODGPU_ASSIGN_OR_RETURN(PathListener made, ListenOnPath(address.path, kBacklog));
+    return Listener{std::move(made.socket), 0, AF_UNIX, std::move(made.file)};
+  }
   Attempt attempt;
   if (address.host.empty()) {
     attempt = TryListenEverywhere(address.port);
@@ -240,6 +259,26 @@ StatusOr<Listener> Listen(const ListenAddress& address, const Files& files) {
     return BindError(address, attempt.error, files);
   }
   return std::move(attempt.listener);
+}
+
+StatusOr<Listener> AdoptListener(int descriptor) {
+  const auto option = [&](int name) {
+    int value = -1;
+    socklen_t length = sizeof value;
+    return ::getsockopt(descriptor, SOL_SOCKET, name, &value, &length) == 0 ? value : -1;
+  };
+  const int family = option(SO_DOMAIN);
+  const bool is_known = family == AF_INET || family == AF_INET6 || family == AF_UNIX;
+  if (option(SO_ACCEPTCONN) != 1 || option(SO_TYPE) != SOCK_STREAM || !is_known) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "the socket that was handed over (descriptor %d) does not listen for streams. Use "
+        "ListenStream= and Accept=no in the .socket unit",
+        descriptor));
+  }
+  ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+  const uint16_t port = family == AF_UNIX ? uint16_t{0} : BoundPort(descriptor);
+  return Listener{FileDescriptor(descriptor), port, family, SocketFile()};
 }
 
 std::optional<std::string> FindPortOwner(const Files& files, uint16_t port) {

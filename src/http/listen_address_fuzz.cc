@@ -1,6 +1,7 @@
-// An address to listen on, as a person writes it.  Invariants: what is understood is a host of
-// visible ASCII without brackets and a port, and means the same when it is written out again; what
-// is refused is refused in one line of valid text with the forms that are right.
+// An address to listen on, as a person writes it.  Invariants: what is understood is an absolute
+// path, or a host of visible ASCII without brackets and a port, and means the same when it is
+// written out again; what is refused is refused in one line of valid text with the forms that are
+// right.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +16,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!address.ok()) {
     const std::string message(address.status().message());
     PODGPU_CHECK(address.status().code() == absl::StatusCode::kInvalidArgument);
-    PODGPU_CHECK(message.ends_with("Write HOST:PORT, [V6]:PORT or :PORT, such as :9400"));
+    PODGPU_CHECK(
+        message.ends_with("Write HOST:PORT, [V6]:PORT, :PORT or unix:/PATH, such as :9400"));
     PODGPU_CHECK(podgpu::CleanUtf8(message) == message && message.size() < 500);
     PODGPU_CHECK(std::ranges::none_of(message, [](char c) { return c >= 0 && c < ' '; }));
     return 0;
   }
   PODGPU_CHECK(std::ranges::all_of(
       address->host, [](char c) { return c > ' ' && c < 0x7F && c != '[' && c != ']'; }));
+  if (!address->path.empty()) {
+    PODGPU_CHECK(address->path[0] == '/' && text.ends_with(address->path));
+    PODGPU_CHECK(address->host.empty() && address->port == 0);
+  }
   PODGPU_CHECK(text.find(address->host) != std::string_view::npos);
   PODGPU_CHECK(podgpu::ParseListenAddress(podgpu::ToString(*address)) == address);
   return 0;

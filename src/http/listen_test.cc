@@ -20,12 +20,13 @@ TEST(ListenAddress, IsReadInEveryForm) {
     ListenAddress address;
   };
   const Row rows[] = {
-      {":9400", {"", 9400}},
-      {"0.0.0.0:9400", {"0.0.0.0", 9400}},
-      {"localhost:0", {"localhost", 0}},
-      {"[::1]:65535", {"::1", 65535}},
-      {"[fe80::1%eth0]:1", {"fe80::1%eth0", 1}},
-      {"node-a.example:80", {"node-a.example", 80}},
+      {":9400", {"", 9400, ""}},
+      {"0.0.0.0:9400", {"0.0.0.0", 9400, ""}},
+      {"localhost:0", {"localhost", 0, ""}},
+      {"[::1]:65535", {"::1", 65535, ""}},
+      {"[fe80::1%eth0]:1", {"fe80::1%eth0", 1, ""}},
+      {"unix:/run/podgpu/metrics.sock", {"", 0, "/run/podgpu/metrics.sock"}},
+      {"node-a.example:80", {"node-a.example", 80, ""}},
   };
   for (const Row& row : rows) {
     const StatusOr<ListenAddress> address = ParseListenAddress(row.text);
@@ -33,6 +34,7 @@ TEST(ListenAddress, IsReadInEveryForm) {
     EXPECT_EQ(*address, row.address) << row.text;
     EXPECT_EQ(ToString(*address), row.text);
   }
+  EXPECT_EQ(ParseListenAddress("unix:///run/p.sock"), ParseListenAddress("unix:/run/p.sock"));
 }
 
 TEST(ListenAddress, IsRefusedWithItsTextAndTheRemedy) {
@@ -56,6 +58,10 @@ TEST(ListenAddress, IsRefusedWithItsTextAndTheRemedy) {
       {"a\x01:9400", "has no valid host"},
       {"caf\xC3\xA9:9400", "has no valid host"},
       {"http//x:9400", "has no valid host"},
+      {"unix:", "has no absolute path of a file"},
+      {"unix:run/x", "has no absolute path of a file"},
+      {"unix://host/x", "has no absolute path of a file"},
+      {"unix:/run/", "has no absolute path of a file"},
   };
   for (const Row& row : rows) {
     const StatusOr<ListenAddress> address = ParseListenAddress(row.text);
@@ -63,7 +69,7 @@ TEST(ListenAddress, IsRefusedWithItsTextAndTheRemedy) {
     EXPECT_EQ(address.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(address.status().message(),
               "address " + Quoted(row.text) + " " + std::string(row.why) +
-                  ". Write HOST:PORT, [V6]:PORT or :PORT, such as :9400");
+                  ". Write HOST:PORT, [V6]:PORT, :PORT or unix:/PATH, such as :9400");
   }
 }
 
@@ -147,10 +153,10 @@ TEST(PortOwner, SurvivesOddTables) {
 std::string OwnName() { return SystemFiles().Read("/proc/self/comm").value_or("?\n"); }
 
 TEST(Listen, NamesTheOwnerOfATakenPortAndTheNextPort) {
-  const StatusOr<Listener> first = Listen({.host = "", .port = 0}, SystemFiles());
+  const StatusOr<Listener> first = Listen({.host = "", .port = 0, .path = ""}, SystemFiles());
   ASSERT_TRUE(first.ok()) << first.status();
   const uint16_t port = first->port;
-  const StatusOr<Listener> second = Listen({.host = "", .port = port}, SystemFiles());
+  const StatusOr<Listener> second = Listen({.host = "", .port = port, .path = ""}, SystemFiles());
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.status().code(), absl::StatusCode::kInvalidArgument);
   std::string name = OwnName();
@@ -161,14 +167,15 @@ TEST(Listen, NamesTheOwnerOfATakenPortAndTheNextPort) {
                                            std::to_string(::getpid()) +
                                            "). Stop it, or choose --address " + next);
 
-  const StatusOr<Listener> third = Listen({.host = "127.0.0.1", .port = port}, TableFiles());
+  const StatusOr<Listener> third =
+      Listen({.host = "127.0.0.1", .port = port, .path = ""}, TableFiles());
   ASSERT_FALSE(third.ok());
   EXPECT_EQ(third.status().message(),
             "127.0.0.1" + taken + " is taken. Choose --address 127.0.0.1" + next);
 }
 
 TEST(Listen, ServesBothFamiliesWhenNoHostIsNamed) {
-  const StatusOr<Listener> listener = Listen({.host = "", .port = 0}, SystemFiles());
+  const StatusOr<Listener> listener = Listen({.host = "", .port = 0, .path = ""}, SystemFiles());
   ASSERT_TRUE(listener.ok()) << listener.status();
   EXPECT_TRUE(LoopbackClient(listener->port).connected());
   if (listener->family == AF_INET6) {
@@ -185,13 +192,15 @@ TEST(Listen, ServesBothFamiliesWhenNoHostIsNamed) {
 }
 
 TEST(Listen, RefusesWhatIsNoAddressOfThisMachine) {
-  const StatusOr<Listener> foreign = Listen({.host = "192.0.2.1", .port = 9400}, SystemFiles());
+  const StatusOr<Listener> foreign =
+      Listen({.host = "192.0.2.1", .port = 9400, .path = ""}, SystemFiles());
   ASSERT_FALSE(foreign.ok());
   EXPECT_EQ(foreign.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(foreign.status().message(),
             "192.0.2.1:9400: 192.0.2.1 is no address of this machine. Choose one that is, or "
             ":9400 for all");
-  const StatusOr<Listener> nowhere = Listen({.host = "256.1.1.1", .port = 9400}, SystemFiles());
+  const StatusOr<Listener> nowhere =
+      Listen({.host = "256.1.1.1", .port = 9400, .path = ""}, SystemFiles());
   ASSERT_FALSE(nowhere.ok());
   EXPECT_EQ(nowhere.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(nowhere.status().message().find("host \"256.1.1.1\" cannot be resolved"),

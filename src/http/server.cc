@@ -21,6 +21,7 @@ class BeastServer final : public HttpServer {
  public:
   BeastServer(HttpServerOptions options, HttpHandler handler, Listener listener)
       : port_(listener.port),
+        file_(std::move(listener.file)),
         acceptor_(io_),
         accept_pause_(io_),
         drain_deadline_(io_),
@@ -156,6 +157,7 @@ class BeastServer final : public HttpServer {
   }
 
   uint16_t port_;
+  SocketFile file_;
   asio::io_context io_{1};
   Acceptor acceptor_;
   Timer accept_pause_;
@@ -166,6 +168,14 @@ class BeastServer final : public HttpServer {
   bool accept_failing_ = false;
   std::jthread thread_;
 };
+
+StatusOr<Listener> ListenAs(const HttpServerOptions& options) {
+  if (options.inherited_socket >= 0) {
+    return AdoptListener(options.inherited_socket);
+  }
+  PODGPU_ASSIGN_OR_RETURN(const ListenAddress address, ParseListenAddress(options.address));
+  return Listen(address, SystemFiles());
+}
 
 }  // namespace
 
@@ -181,8 +191,7 @@ HttpResponse TextResponse(int status, std::string body, std::string content_type
 
 StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpServerOptions options,
                                                         HttpHandler handler) {
-  PODGPU_ASSIGN_OR_RETURN(const ListenAddress address, ParseListenAddress(options.address));
-  PODGPU_ASSIGN_OR_RETURN(Listener listener, Listen(address, SystemFiles()));
+  PODGPU_ASSIGN_OR_RETURN(Listener listener, ListenAs(options));
   auto server =
       std::make_unique<BeastServer>(std::move(options), std::move(handler), std::move(listener));
   PODGPU_RETURN_IF_ERROR(server->OpenFront());

@@ -50,8 +50,9 @@ HttpResponse TextResponse(int status, std::string body,
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
 struct HttpServerOptions {
-  std::string address =
-      ":9400";                  // "host:port", ":port", "[v6]:port"; port 0 lets the system choose.
+  // "host:port", ":port", "[v6]:port" or "unix:/path"; port 0 lets the system choose.
+  std::string address = ":9400";
+  int inherited_socket = -1;    // Serve this one, which listens already, instead of `address`.
   std::string web_config_file;  // Empty: plain HTTP for everybody.  See web_config.h.
   size_t max_connections = 512;
   size_t max_header_bytes = 16384;
@@ -79,7 +80,7 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
   virtual ~HttpServer() = default;
 
-  // The port that is bound.
+  // The port that is bound; 0 on a socket in the file system.
   virtual uint16_t port() const = 0;
 
   // Any thread.

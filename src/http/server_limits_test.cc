@@ -114,6 +114,25 @@ TEST(HttpServerLimits, ClosesAReaderThatTakesTooLong) {
   EXPECT_EQ(client.Read().status, 0) << "the body must be cut short";
 }
 
+TEST(HttpServerLimits, AnswersForAsLongAsTheScraperWaits) {
+  HttpServerOptions options = LoopbackOptions();
+  options.response_timeout = std::chrono::hours(1);
+  const auto server = StartServer(options);
+  LoopbackClient client(server->port(), 4096);
+  ASSERT_TRUE(client.Send(
+      "GET /large HTTP/1.1\r\nHost: x\r\nX-Prometheus-Scrape-Timeout-Seconds: 0.05\r\n\r\n"));
+  Await([&] { return server->stats().deadlines == 1; });
+  EXPECT_EQ(client.Read().status, 0) << "the body must be cut short";
+  // What is no time is no bound.
+  for (const std::string_view value : {"", "soon", "-1", "0", "nan", "1e999", "10s"}) {
+    LoopbackClient other(server->port());
+    ASSERT_TRUE(other.Send("GET / HTTP/1.1\r\nHost: x\r\nX-Prometheus-Scrape-Timeout-Seconds: " +
+                           std::string(value) + "\r\n\r\n"));
+    EXPECT_EQ(other.Read().status, 200) << value;
+  }
+  EXPECT_EQ(server->stats().deadlines, 1U);
+}
+
 TEST(HttpServerLimits, KeepsASlowReadersBodyAndNothingElse) {
   // Each request gets a body of its own; weak pointers tell which are still alive.
   std::vector<std::weak_ptr<const void>> bodies;

@@ -121,8 +121,8 @@ TEST(BadInput, ATakenPortNamesItsHolder) {
 TEST(BadInput, ABadAddressIsNamed) {
   EXPECT_EQ(RunPodgpu({"-f", std::string(kCounters), "-a", "nonsense"}),
             (Ended{2,
-                   "podgpu: address \"nonsense\" has no port. Write HOST:PORT, [V6]:PORT or "
-                   ":PORT, such as :9400\n"}));
+                   "podgpu: address \"nonsense\" has no port. Write HOST:PORT, [V6]:PORT, "
+                   ":PORT or unix:/PATH, such as :9400\n"}));
 }
 
 TEST(GoodInput, WhatServesNothingIsToldAtTheStart) {

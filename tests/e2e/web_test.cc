@@ -1,10 +1,12 @@
 // The HTTP front of the program on a simulated node, asked by curl as scrapers and people ask it:
 // TLS, client certificates, passwords, headers, and their change while it runs.
-#include <algorithm>
+#include <csignal>
 #include <filesystem>
+#include <sys/socket.h>
 
 #include <gtest/gtest.h>
 
+#include "base/file_descriptor.h"
 #include "http/testing/authority.h"
 #include "http/web_config_files.h"
 #include "tests/e2e/child.h"
@@ -166,6 +168,57 @@ TEST_F(WebTest, SetsHeadersAndLimitsTheRate) {
     EXPECT_TRUE(page.Has("\r\nStrict-Transport-Security: max-age=31536000\r\n"));
   }
   EXPECT_TRUE(Curl(http() + "/health").is(429));
+}
+
+// podgpu without a driver, which is all that a listener needs.
+std::vector<std::string> Driverless(std::vector<std::string> flags) {
+  flags.insert(flags.begin(), {PODGPU_BINARY_DIR "/bin/podgpu", "--libdcgm=/nowhere/libdcgm.so.4",
+                               "-f", PODGPU_SOURCE_DIR "/deploy/default-counters.csv"});
+  return flags;
+}
+
+TEST_F(WebTest, ServesASocketInTheFileSystem) {
+  const std::string path = web_.path("metrics.sock");
+  const auto serves = [&](Child& podgpu) {
+    EXPECT_TRUE(podgpu.AwaitLine("address=unix:" + path).has_value()) << podgpu.output();
+    return Curl("http://podgpu/health", {"--unix-socket", path}).is(200);
+  };
+  {
+    Child killed(Driverless({"-a", "unix:" + path}));
+    EXPECT_TRUE(serves(killed));
+    killed.Signal(SIGKILL);
+    killed.Wait();
+  }
+  EXPECT_TRUE(std::filesystem::exists(path));
+  Child podgpu(Driverless({"-a", "unix://" + path}));
+  EXPECT_TRUE(podgpu.AwaitLine("address=unix://" + path).has_value()) << podgpu.output();
+  EXPECT_TRUE(Curl("http://podgpu/metrics", {"--unix-socket", path}).is(200));
+  Child second(Driverless({"-a", "unix:" + path}));
+  EXPECT_EQ(second.Wait(), 2);
+  EXPECT_NE(second.output().find("is taken by another process"), std::string::npos);
+  podgpu.Signal(SIGTERM);
+  EXPECT_EQ(podgpu.Wait(), 0) << podgpu.output();
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(WebTest, ServesTheSocketThatSystemdHandsOver) {
+  const FileDescriptor made(::socket(AF_INET, SOCK_STREAM, 0));
+  ASSERT_EQ(::listen(made.get(), 16), 0);  // On a port that the system chooses.
+  // As systemd does: the socket is descriptor 3, and the variables name the process.
+  const std::string command =
+      "exec env LISTEN_FDS=1 LISTEN_PID=$$ \"$@\" 3<&" + std::to_string(made.get());
+  std::vector<std::string> arguments = {"sh", "-c", command, "sh"};
+  for (const std::string& argument : Driverless({"--web-systemd-socket"})) {
+    arguments.push_back(argument);
+  }
+  Child podgpu(arguments);
+  const std::optional<std::string> line = podgpu.AwaitLine("msg=\"serving\"");
+  ASSERT_TRUE(line.has_value()) << podgpu.output();
+  const std::string port = line->substr(line->find("port=") + 5);
+  EXPECT_TRUE(Curl("http://127.0.0.1:" + port + "/health").is(200));
+  Child without(Driverless({"--web-systemd-socket"}));
+  EXPECT_EQ(without.Wait(), 2);
+  EXPECT_NE(without.output().find("systemd has handed over no socket"), std::string::npos);
 }
 
 TEST_F(WebTest, RefusesABadFileAtTheStartWithOneLine) {

@@ -1,0 +1,36 @@
+#include "http/inherited_socket.h"
+
+#include <gtest/gtest.h>
+
+namespace podgpu {
+namespace {
+
+TEST(InheritedSocket, IsTheOneThatIsMeantForUs) {
+  EXPECT_EQ(InheritedSocket("1", "41", 41).value(), 3);
+}
+
+TEST(InheritedSocket, IsRefusedWithTheRemedyOtherwise) {
+  struct Row {
+    std::optional<std::string> fds, pid;
+    std::string_view why;
+  };
+  const Row rows[] = {
+      {std::nullopt, std::nullopt, "systemd has handed over no socket"},
+      {"1", std::nullopt, "systemd has handed over no socket"},
+      {"1", "42", "the socket is for process \"42\", and this is 41"},
+      {"1", "me", "the socket is for process \"me\", and this is 41"},
+      {"0", "41", "\"0\" sockets are handed over"},
+      {"2", "41", "\"2\" sockets are handed over"},
+      {"-1", "41", "\"-1\" sockets are handed over"},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(InheritedSocket(row.fds, row.pid, 41).status(),
+              absl::InvalidArgumentError(
+                  "--web-systemd-socket: " + std::string(row.why) +
+                  ". Start podgpu by a .socket unit with one ListenStream=, or leave the flag "
+                  "out"));
+  }
+}
+
+}  // namespace
+}  // namespace podgpu
