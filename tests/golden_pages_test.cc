@@ -10,6 +10,7 @@
 #include "base/manual_clock.h"
 #include "exposition/openmetrics.h"
 #include "exposition/text.h"
+#include "sample/columns.h"
 #include "source/dcgm_source.h"
 #include "source/testing/fake_dcgm_table.h"
 #include "source/testing/fake_nvml_table.h"
@@ -62,7 +63,7 @@ class Node {
     DcgmSource source(
         dcgm.Library(), {.endpoint = {DcgmEndpoint::Kind::kTcp, "host:5555"}},
         NvmlIdentity([this]() -> StatusOr<abi::NvmlLibrary> { return nvml.Library(); }), clock);
-    StatusOr<Topology> topology = source.Discover();
+    StatusOr<Topology> topology = source.Discover(PartsFor(FieldsOf(counters)));
     PODGPU_CHECK(topology.ok());
     const auto shared = std::make_shared<const Topology>(*std::move(topology));
     Grid grid(shared, FieldsOf(counters));
@@ -153,6 +154,26 @@ TEST(GoldenPage, OfTheJobsOfABatchSystem) {
   jobs.by_device["0"] = ParseJobList("1001\n1002\n").jobs;
   node.facts.jobs = std::make_shared<const HpcJobs>(std::move(jobs));
   EXPECT_EQ(node.Page(std::string(kTempCsv) + kDriverCsv), Golden("behaviour-14.6.prom"));
+}
+
+// Each of the five kinds of row, with two documented differences: a switch is called by its id, and
+// a family that spans two groups has one header.
+TEST(GoldenPage, OfSwitchesLinksCpusAndCores) {
+  Node node(1);
+  node.dcgm.links_up = {{0, {0}}};
+  node.dcgm.switches = {{0, {}}, {1, {5}}};
+  node.dcgm.cpus = {{0, {17}}};
+  node.dcgm.SetInt64(abi::DCGM_FE_SWITCH, 0, 858, 38);
+  node.dcgm.SetInt64(abi::DCGM_FE_LINK, abi::LinkEntityId(DCGM_FE_GPU, 0, 0), 780, 777);
+  node.dcgm.SetInt64(abi::DCGM_FE_LINK, abi::LinkEntityId(abi::DCGM_FE_SWITCH, 5, 1), 780, 12345);
+  node.dcgm.SetDouble(abi::DCGM_FE_CPU, 0, 1100, 0.125);
+  node.dcgm.SetDouble(abi::DCGM_FE_CPU_CORE, 17, 1100, 0.5);
+  EXPECT_EQ(node.Page(std::string("DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT,gauge,NVSwitch "
+                                  "temperature\n"
+                                  "DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX,counter,Link TX\n"
+                                  "DCGM_FI_DEV_CPU_UTIL_TOTAL,gauge,CPU utilisation\n") +
+                      kDriverCsv),
+            Golden("behaviour-14.10.prom"));
 }
 
 TEST(GoldenPage, OfTheOldNamespace) {

@@ -75,7 +75,8 @@ std::vector<const Field*> FieldsOf(const std::vector<Counter>& counters,
 Grid FilledGrid(std::shared_ptr<const Topology> topology, std::vector<const Field*> fields) {
   Grid grid(std::move(topology), std::move(fields));
   for (size_t row = 0; row < grid.fields().size(); ++row) {
-    for (size_t column = 0; column < grid.topology().entities.size(); ++column) {
+    const ColumnRange columns = grid.ColumnsOf(FieldRow{static_cast<uint16_t>(row)});
+    for (size_t column = columns.first; column < columns.first + columns.count; ++column) {
       grid.at(FieldRow{static_cast<uint16_t>(row)}, EntityId{static_cast<uint16_t>(column)}) =
           MakeValue(grid, *grid.fields()[row], column);
     }

@@ -18,6 +18,10 @@ constexpr dcgm_field_eid_t LinkEntityId(dcgm_field_entity_group_t parent_group, 
                                         uint32_t parent_id) {
   return static_cast<uint32_t>(parent_group) | (index << 8U) | (parent_id << 24U);
 }
+constexpr dcgm_field_eid_t LinkEntityIdOf3(dcgm_field_entity_group_t parent_group, uint32_t index,
+                                           uint32_t parent_id) {
+  return static_cast<uint32_t>(parent_group) | (index << 8U) | (parent_id << 16U);
+}
 constexpr dcgm_field_entity_group_t LinkParentGroup(dcgm_field_eid_t link) {
   return static_cast<int>(link & 0xffU);
 }

@@ -11,7 +11,9 @@
 
 #include "abi/dcgm.h"
 #include "abi/dcgm_connect.h"
+#include "abi/dcgm_cpus.h"
 #include "abi/dcgm_devices.h"
+#include "abi/dcgm_links.h"
 
 namespace podgpu::abi {
 
@@ -22,8 +24,11 @@ enum class DcgmCapability : uint8_t {
   kMig,         // GPU instances.
   kProfiling,   // Which profiling fields a GPU has.
   kConnection,  // Connection strings with a scheme, since 4.5.
+  kLinks,       // NVLinks and switches.
+  kPaths,       // Paths between GPUs, since 4.3.
+  kCpus,        // CPUs of Grace boards, since 3.3.1.
 };
-inline constexpr int kDcgmCapabilityCount = 5;
+inline constexpr int kDcgmCapabilityCount = 8;
 
 // X(result, symbol, capability, parameters)
 #define PODGPU_DCGM_API(X)                                                                         \
@@ -66,7 +71,12 @@ inline constexpr int kDcgmCapabilityCount = 5;
   X(dcgmReturn_t, dcgmProfGetSupportedMetricGroups, kProfiling,                                    \
     (dcgmHandle_t handle, dcgmProfGetMetricGroups_v3 * groups))                                    \
   X(dcgmReturn_t, dcgmConnect_v3, kConnection,                                                     \
-    (const char* address, dcgmConnectV3Params_v1* parameters, dcgmHandle_t* handle))
+    (const char* address, dcgmConnectV3Params_v1* parameters, dcgmHandle_t* handle))               \
+  X(dcgmReturn_t, dcgmGetNvLinkLinkStatus, kLinks, (dcgmHandle_t handle, void* status))            \
+  X(dcgmReturn_t, dcgmGetNvLinkP2PStatus, kPaths,                                                  \
+    (dcgmHandle_t handle, dcgmNvLinkP2PStatus_v1 * status))                                        \
+  X(dcgmReturn_t, dcgmGetCpuHierarchy, kCpus,                                                      \
+    (dcgmHandle_t handle, dcgmCpuHierarchy_v1 * hierarchy))
 
 // The functions of one loaded library.
 struct DcgmTable {

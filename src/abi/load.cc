@@ -31,8 +31,14 @@ struct Symbol {
 
 // What it means for a reader that a capability is off.
 constexpr std::array<std::string_view, kDcgmCapabilityCount> kDcgmCapabilityNames = {
-    "everything", "versions in messages", "MIG instances", "the list of profiling fields",
-    "connection strings with a scheme"};
+    "everything",
+    "versions in messages",
+    "MIG instances",
+    "the list of profiling fields",
+    "connection strings with a scheme",
+    "NVLinks and switches",
+    "paths between GPUs",
+    "CPUs"};
 constexpr std::array<std::string_view, kNvmlCapabilityCount> kNvmlCapabilityNames = {"everything",
                                                                                      "MIG UUIDs"};
 

@@ -106,6 +106,12 @@ Status SetViews(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
+template <DeviceSelection DeviceSelections::*member>
+Status SetSelection(NodeCommand& command, std::string_view value) {
+  PODGPU_ASSIGN_OR_RETURN(command.exporter.view.selections.*member, ParseDeviceSelection(value));
+  return absl::OkStatus();
+}
+
 Status AddResourceNames(NodeCommand& command, std::string_view value) {
   for (const std::string_view name : Split(value, ',')) {
     if (!Trim(name).empty()) {
@@ -231,6 +237,17 @@ constexpr Flag kFlags[] = {
     {"stale-after", "", "PODGPU_STALE_AFTER", FlagKind::kDuration, "three intervals, at least 5s",
      "Samples older than this are withdrawn from the page instead of being repeated.",
      SetStaleAfter},
+    {"devices", "d", "DCGM_EXPORTER_DEVICES_STR", FlagKind::kString, "f",
+     "GPUs and MIG instances on DCGM rows: f (instances, or the GPU without any), g (GPUs), i "
+     "(instances), g+i (both); g:0,2-4 by GPU id, i:7 by DCGM's entity id. NVLinks of GPUs go with "
+     "f, g and g+i.",
+     SetSelection<&DeviceSelections::gpus>},
+    {"switch-devices", "s", "DCGM_EXPORTER_OTHER_DEVICES_STR", FlagKind::kString, "f",
+     "NVSwitches on DCGM rows: f (with their links), g or g:0,2-4 (without), i (none), g+i (as f).",
+     SetSelection<&DeviceSelections::switches>},
+    {"cpu-devices", "p", "DCGM_EXPORTER_CPU_DEVICES_STR", FlagKind::kString, "f",
+     "CPUs on DCGM rows: f (with their cores), g or g:0,2-4 (without), i (none), g+i (as f).",
+     SetSelection<&DeviceSelections::cpus>},
     {"kubernetes", "k", "DCGM_EXPORTER_KUBERNETES", FlagKind::kBool, "false",
      "Put pod, namespace and container on the DCGM rows of devices that have exactly one owner.",
      SetKubernetes},

@@ -165,6 +165,14 @@ TEST(Flags, RefusesWhatItCannotUnderstandInOneLine) {
       {{"-k=maybe"}, "--kubernetes: \"maybe\" is not true or false. See podgpu --help"},
       {{"--stale-after=5"},
        "--stale-after: \"5\" is not a duration such as 5s or 1m30s. See podgpu --help"},
+      {{"-d", "f:1"},
+       "--devices: \"f:1\" is refused: no range can be specified with the flex option 'f'"},
+      {{"-s", "x"},
+       "--switch-devices: \"x\" is refused: the only valid options preceding ':<range>' are 'g' or "
+       "'i', but found 'x'"},
+      {{"--cpu-devices=g:1-2-3"},
+       "--cpu-devices: \"g:1-2-3\" is refused: range can only be '<number>-<number>', but found "
+       "'1-2-3'"},
       {{"--stale-after=1ms"}, "--stale-after: \"1ms\" is refused: must be 100ms or more"},
       {{"--metrics-views=dcgm,legcy"},
        "--metrics-views: \"dcgm,legcy\" is refused: \"legcy\" is none of dcgm, native, self"},

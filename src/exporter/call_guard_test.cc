@@ -18,7 +18,7 @@ using std::chrono::seconds;
 // A source that notes when it is interrupted, and then does what the test wants.
 class Interruptible final : public Source {
  public:
-  StatusOr<Topology> Discover() override { return Topology{}; }
+  StatusOr<Topology> Discover(PartKinds /*kinds*/) override { return Topology{}; }
   StatusOr<WatchResult> Watch(const Topology& /*topology*/,
                               const std::vector<const Field*>& /*fields*/,
                               std::chrono::microseconds /*period*/) override {

@@ -11,6 +11,9 @@ Voice Hear(const Grid& grid, EntityId entity) {
   }
   const auto rows = static_cast<uint16_t>(grid.fields().size());
   for (uint16_t row = 0; row < rows; ++row) {
+    if (!grid.ColumnsOf(FieldRow{row}).Contains(entity)) {
+      continue;
+    }
     const Value& value = grid.at(FieldRow{row}, entity);
     if (!value.present() && value.absence() == Absence::kStale) {
       return Voice::kStale;

@@ -90,6 +90,11 @@ class FakeDriver {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return waiting_; });
   }
+  // What the last Discover was to look for.
+  PartKinds kinds() const {
+    std::scoped_lock lock(mutex_);
+    return kinds_;
+  }
   int discoveries() const {
     std::scoped_lock lock(mutex_);
     return discoveries_;
@@ -108,6 +113,7 @@ class FakeDriver {
   mutable std::mutex mutex_;  // Guards everything below; the waits need a plain one.
   std::condition_variable changed_;
   Topology topology_ = Gpus(2);
+  PartKinds kinds_;
   Status discover_, read_;
   WatchResult watch_;
   Value value_ = Value::OfInt64(42);
@@ -120,8 +126,9 @@ class FakeSource final : public Source {
  public:
   explicit FakeSource(FakeDriver& driver) : driver_(driver) {}
 
-  StatusOr<Topology> Discover() override {
+  StatusOr<Topology> Discover(PartKinds kinds) override {
     std::scoped_lock lock(driver_.mutex_);
+    driver_.kinds_ = kinds;
     ++driver_.discoveries_;
     if (!driver_.discover_.ok()) {
       return driver_.discover_;
@@ -149,7 +156,9 @@ class FakeSource final : public Source {
       return driver_.read_;
     }
     for (uint16_t row = 0; row < grid.fields().size(); ++row) {
-      for (uint16_t column = 0; column < grid.topology().entities.size(); ++column) {
+      const ColumnRange columns = grid.ColumnsOf(FieldRow{row});
+      for (auto column = static_cast<uint16_t>(columns.first);
+           column < columns.first + columns.count; ++column) {
         grid.at(FieldRow{row}, EntityId{column}) =
             driver_.silent_ == column ? Value::OfAbsence(Absence::kBlank) : driver_.value_;
       }

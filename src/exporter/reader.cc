@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/log.h"
+#include "sample/columns.h"
 #include "source/pci_bus.h"
 
 namespace podgpu {
@@ -27,6 +28,21 @@ size_t CountGpus(const Topology& topology) {
   const auto listed = std::ranges::count_if(
       topology.gpus, [](const Gpu& gpu) { return gpu.state != DeviceState::kLost; });
   return static_cast<size_t>(std::max(named, listed));
+}
+
+// ", 4 switches, 140 links": what is there beside the GPUs.
+std::string CountParts(const Topology& topology) {
+  constexpr std::pair<PartKind, const char*> kWords[] = {{PartKind::kNvSwitch, "switches"},
+                                                         {PartKind::kNvLink, "links"},
+                                                         {PartKind::kCpu, "CPUs"},
+                                                         {PartKind::kCpuCore, "cores"}};
+  std::string counted;
+  for (const auto& [kind, word] : kWords) {
+    if (const size_t count = topology.ColumnsOf(kind).count; count > 0) {
+      absl::StrAppendFormat(&counted, ", %d %s", count, word);
+    }
+  }
+  return counted;
 }
 
 }  // namespace
@@ -81,9 +97,10 @@ Status Reader::OpenIfNeeded() {
 }
 
 Status Reader::Discover() {
+  kinds_ = PartsFor(*wanted_.Get());
   StatusOr<Topology> found = [&] {
     const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kDiscover);
-    return source_->Discover();
+    return source_->Discover(kinds_);
   }();
   PODGPU_RETURN_IF_ERROR(found.status());
   discovered_at_ = clock_.Now();
@@ -112,7 +129,7 @@ Status Reader::WatchFields() {
   watched_at_ = clock_.Now();
   reading_is_said_ = false;
   fields_ = wanted_.Get();
-  if (!topology_->entities.empty()) {
+  if (topology_->column_count() > 0) {
     const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kWatch);
     PODGPU_ASSIGN_OR_RETURN(watch_, source_->Watch(*topology_, *fields_, options_.period));
   }
@@ -124,7 +141,7 @@ StatusOr<std::shared_ptr<Grid>> Reader::ReadGrid() {
   std::shared_ptr<Grid> grid = grid_pool_.Take(topology_, *fields_);
   grid->read_at = clock_.Now();
   grid->read_at_wall = clock_.WallNow();
-  if (!topology_->entities.empty()) {
+  if (topology_->column_count() > 0) {
     const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kRead);
     if (Status status = source_->Read(*grid); !status.ok()) {
       ++status_.read_failures;
@@ -163,6 +180,9 @@ Status Reader::ReadUntilFailure(const std::stop_token& stop) {
     }
     if (wanted_.Get() != fields_) {
       due = clock_.Now();
+      if (PartsFor(*wanted_.Get()) != kinds_) {
+        PODGPU_RETURN_IF_ERROR(Discover());
+      }
       PODGPU_RETURN_IF_ERROR(WatchFields());
     }
     PODGPU_RETURN_IF_ERROR(LookAgainIfDue());
@@ -220,15 +240,17 @@ bool Reader::WaitAfterFailure(const Status& failure, const std::stop_token& stop
 }
 
 void Reader::SayWhatIsRead() {
-  if (topology_->entities.empty()) {
+  if (topology_->column_count() == 0) {
     Say(PartState::kWaiting, source_->Describe() + " answers and lists no GPU");
     return;
   }
-  std::string what = absl::StrFormat("%s: %d GPUs, %d MIG instances, read every %s",
-                                     source_->Describe(), topology_->gpus.size(),
-                                     topology_->instances.size(), Seconds(options_.period));
+  std::string what = absl::StrFormat(
+      "%s: %d GPUs, %d MIG instances%s, read every %s", source_->Describe(), topology_->gpus.size(),
+      topology_->instances.size(), CountParts(*topology_), Seconds(options_.period));
   if (!look_failure_.empty()) {
     Say(PartState::kDegraded, what + "; the devices are as last seen, since " + look_failure_);
+  } else if (!topology_->parts_absence.empty()) {
+    Say(PartState::kDegraded, what + "; absent or as last seen are " + topology_->parts_absence);
   } else if (!watch_.reason.empty()) {
     Say(PartState::kDegraded, what + "; some fields are absent: " + watch_.reason);
   } else {
@@ -255,13 +277,11 @@ void Reader::Say(PartState state, std::string detail) {
 size_t WithdrawStale(Grid& grid, milliseconds limit, milliseconds since_read) {
   size_t withdrawn = 0;
   const auto rows = static_cast<uint16_t>(grid.fields().size());
-  const auto columns = static_cast<uint16_t>(grid.topology().entities.size());
   for (uint16_t row = 0; row < rows; ++row) {
     if (grid.fields()[row]->id == kXidField) {
       continue;
     }
-    for (uint16_t column = 0; column < columns; ++column) {
-      Value& value = grid.at(FieldRow{row}, EntityId{column});
+    for (Value& value : grid.CellsOf(FieldRow{row})) {
       if (value.present() && milliseconds(value.age_ms()) + since_read > limit) {
         value = Value::OfAbsence(Absence::kStale);
         ++withdrawn;

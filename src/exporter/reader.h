@@ -100,6 +100,7 @@ class Reader {
   Wakeup news_;  // Ends the sleep between readings when other fields are wanted.
 
   std::shared_ptr<const FieldList> fields_;  // What is watched and read.
+  PartKinds kinds_;                          // What was looked for beside GPUs.
   std::unique_ptr<Source> source_;
   std::shared_ptr<const Topology> topology_;
   WatchResult watch_;

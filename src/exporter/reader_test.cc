@@ -194,6 +194,29 @@ TEST_F(ReaderTest, LooksAtOnceWhenADeviceFallsSilent) {
   EXPECT_EQ(grid()->topology().gpus[1].state, DeviceState::kOk) << "while one is lost, each cycle";
 }
 
+TEST_F(ReaderTest, LooksForPartsOnlyWhenAFieldOfTheirsIsWanted) {
+  Start();
+  EXPECT_EQ(driver_.kinds(), PartKinds{});
+  Topology with_parts = FakeDriver::Gpus(2);
+  with_parts.parts = {{.kind = PartKind::kNvSwitch, .id = 0},
+                      {.kind = PartKind::kNvLink, .id = 0, .gpu = 0},
+                      {.kind = PartKind::kNvLink, .id = 1, .gpu = 0}};
+  driver_.SetTopology(with_parts);
+  reader_->ReadInstead({FindField(150), FindField(780)});
+  Step(seconds(1));
+  EXPECT_EQ(driver_.kinds(), (PartKinds{.switches = true, .links = true}));
+  EXPECT_EQ(grid()->ColumnsOf(*grid()->RowOf(780)).count, 3U);
+  EXPECT_EQ(status().detail,
+            "fake driver: 2 GPUs, 0 MIG instances, 1 switches, 2 links, read every 1 s");
+  with_parts.parts_absence = "NVLinks and switches: the engine does not tell";
+  driver_.SetTopology(with_parts);
+  Step(seconds(10));
+  EXPECT_EQ(status().state, PartState::kDegraded);
+  EXPECT_EQ(status().detail,
+            "fake driver: 2 GPUs, 0 MIG instances, 1 switches, 2 links, read every 1 s; absent or "
+            "as last seen are NVLinks and switches: the engine does not tell");
+}
+
 TEST_F(ReaderTest, ReadsOnWhileTheDevicesCannotBeLookedFor) {
   Start();
   driver_.FailDiscover(absl::InternalError("counts 99 GPUs"));

@@ -1,5 +1,7 @@
 #include "exporter/tick.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "exporter/self_metrics.h"
 
@@ -168,7 +170,23 @@ bool Tick::PlanIsCurrent(const TickFacts& facts) const {
          plan_->LabelsAreCurrent(*facts.grid);
 }
 
+// A line for each kind that is not shown because of -d, -s or -p; once per reason.
+void Tick::SayWhatIsMissing(const TickFacts& facts) {
+  if (facts.grid == nullptr) {
+    return;
+  }
+  std::vector<std::string> missing =
+      SelectRows(options_.view.selections, facts.grid->topology()).missing;
+  for (const std::string& line : missing) {
+    if (std::ranges::count(missing_, line) == 0) {
+      Log(LogLevel::kInfo, line);
+    }
+  }
+  missing_ = std::move(missing);
+}
+
 void Tick::BuildPlan(const TickFacts& facts) {
+  SayWhatIsMissing(facts);
   PlanBuilder builder;
   const std::shared_ptr<const Metrics> metrics = shown_.Get();
   const Topology* topology = facts.grid != nullptr ? &facts.grid->topology() : nullptr;

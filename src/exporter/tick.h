@@ -104,6 +104,7 @@ class Tick {
   bool PlanIsCurrent(const TickFacts& facts) const;
   void BuildPlan(const TickFacts& facts);
   void KeepToBudget(PlanBuilder& builder);
+  void SayWhatIsMissing(const TickFacts& facts);
   // Publishes a new condition if the facts lead to one; returns whether the exporter is ready.
   bool JudgeFacts(const TickFacts& facts);
 
@@ -123,6 +124,7 @@ class Tick {
   OwnerFacts joined_facts_;
   uint64_t joined_epoch_ = 0;
   uint64_t planned_epoch_ = 0;
+  std::vector<std::string> missing_;  // What SayWhatIsMissing has said.
 
   // Tick data.
   std::shared_ptr<const Grid> aged_from_;  // A published grid that has become old; else null.

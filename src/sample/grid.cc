@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sample/columns.h"
+
 namespace podgpu {
 namespace {
 
@@ -18,7 +20,13 @@ Grid::Grid(std::shared_ptr<const Topology> topology, std::vector<const Field*> f
   PODGPU_CHECK(topology_ != nullptr);
   PODGPU_CHECK(std::ranges::find(fields_, nullptr) == fields_.end());
   PODGPU_CHECK(Ascending(fields_));
-  values_.resize(fields_.size() * topology_->entities.size());
+  size_t cells = 0;
+  rows_.reserve(fields_.size());
+  for (const Field* field : fields_) {
+    rows_.push_back({ColumnsFor(field->level, *topology_), cells});
+    cells += rows_.back().columns.count;
+  }
+  values_.resize(cells);
 }
 
 std::optional<FieldRow> Grid::RowOf(uint16_t field_id) const {
@@ -32,6 +40,9 @@ std::optional<FieldRow> Grid::RowOf(uint16_t field_id) const {
 bool Grid::HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const {
   const auto rows = static_cast<uint16_t>(fields_.size());
   for (uint16_t row = 0; row < rows; ++row) {
+    if (!rows_[row].columns.Contains(entity)) {
+      continue;
+    }
     const Value& value = at(FieldRow{row}, entity);
     const bool is_number = value.present() && value.kind() != Value::Kind::kText;
     if (is_number && std::chrono::milliseconds(value.age_ms()) <= limit) {

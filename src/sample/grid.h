@@ -1,8 +1,9 @@
-// All values of one reading: a row per field, a column per entity.
+// All values of one reading: a row per field, a column per entity or part that can have it.
 //
 // The source thread fills a Grid and publishes it; from then on it is immutable and shared.  Rows
-// follow the order of `fields()` (ascending field id, each once), columns the entities of
-// `topology()`.  Values are stored row-major: fields().size() x topology().entities.size().  Texts
+// follow the order of `fields()` (ascending field id, each once), columns those of `topology()`.
+// A row has cells only for the columns on which its field can be read (columns.h), one after
+// another; values are stored row by row.  Texts
 // are kept in a pool of the grid, each distinct text once, so that a Value stays 16 bytes and a
 // steady reading allocates nothing new.
 #pragma once
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +46,16 @@ class Grid {
   Value& at(FieldRow row, EntityId entity) { return values_[CellIndex(row, entity)]; }
   // Row-major index of a cell, valid for cells().
   size_t CellIndex(FieldRow row, EntityId entity) const {
-    PODGPU_CHECK(row.index < fields_.size() && entity.index < topology_->entities.size());
-    return size_t{row.index} * topology_->entities.size() + entity.index;
+    PODGPU_CHECK(row.index < rows_.size() && rows_[row.index].columns.Contains(entity));
+    return rows_[row.index].first_cell + (entity.index - rows_[row.index].columns.first);
+  }
+  // The columns in which a row has cells.
+  ColumnRange ColumnsOf(FieldRow row) const {
+    PODGPU_CHECK(row.index < rows_.size());
+    return rows_[row.index].columns;
+  }
+  std::span<Value> CellsOf(FieldRow row) {
+    return std::span(values_).subspan(rows_[row.index].first_cell, rows_[row.index].columns.count);
   }
   const std::vector<Value>& cells() const { return values_; }
 
@@ -69,8 +79,14 @@ class Grid {
   WallTime read_at_wall{};
 
  private:
+  struct Row {
+    ColumnRange columns;
+    size_t first_cell = 0;
+  };
+
   std::shared_ptr<const Topology> topology_;
   std::vector<const Field*> fields_;
+  std::vector<Row> rows_;  // By field.
   std::vector<Value> values_;
   std::vector<std::string> texts_;  // The first text_count_ are in use.
   size_t text_count_ = 0;

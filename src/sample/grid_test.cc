@@ -44,6 +44,38 @@ TEST(Grid, StoresRowMajor) {
   EXPECT_EQ(grid.cells()[2].age_ms(), 40U);
 }
 
+TEST(Grid, HasCellsOnlyWhereAFieldCanBeRead) {
+  auto topology = std::make_shared<Topology>(*TwoGpus());
+  topology->parts = {{.kind = PartKind::kNvSwitch, .id = 0},
+                     {.kind = PartKind::kNvLink, .id = 0, .gpu = 0},
+                     {.kind = PartKind::kNvLink, .id = 1, .gpu = 0},
+                     {.kind = PartKind::kCpu, .id = 0},
+                     {.kind = PartKind::kCpuCore, .id = 0}};
+  const struct {
+    uint16_t field;
+    size_t first, count;
+  } rows[] = {{1, 0, 2}, {150, 0, 2}, {780, 2, 3}, {858, 2, 1}, {1100, 5, 2}, {1110, 5, 1}};
+  std::vector<const Field*> fields;
+  for (const auto& row : rows) {
+    fields.push_back(FindField(row.field));
+  }
+  Grid grid(topology, fields);
+  size_t cells = 0;
+  for (const auto& row : rows) {
+    const ColumnRange columns = grid.ColumnsOf(*grid.RowOf(row.field));
+    EXPECT_EQ(columns.first, row.first) << row.field;
+    EXPECT_EQ(columns.count, row.count) << row.field;
+    EXPECT_EQ(grid.CellIndex(*grid.RowOf(row.field), EntityId{static_cast<uint16_t>(row.first)}),
+              cells);
+    EXPECT_EQ(grid.CellsOf(*grid.RowOf(row.field)).size(), row.count);
+    cells += row.count;
+  }
+  EXPECT_EQ(grid.cells().size(), cells);
+  grid.at(*grid.RowOf(1110), EntityId{5}) = Value::OfDouble(40);
+  EXPECT_TRUE(grid.HasFreshNumbers(EntityId{5}, std::chrono::seconds(1)));
+  EXPECT_FALSE(grid.HasFreshNumbers(EntityId{0}, std::chrono::seconds(1)));
+}
+
 TEST(Grid, KeepsEachTextOnceUntilItIsCleared) {
   Grid grid = TwoByTwo();
   const uint32_t first = grid.InternText("580.95.05");
@@ -61,8 +93,8 @@ TEST(GridDeathTest, StopsOnBugs) {
   EXPECT_DEATH(Grid(TwoGpus(), {FindField(155), FindField(150)}), "Ascending");
   EXPECT_DEATH(Grid(TwoGpus(), {FindField(150), FindField(150)}), "Ascending");
   EXPECT_DEATH(Grid(nullptr, {}), "topology_");
-  EXPECT_DEATH(TwoByTwo().at(FieldRow{2}, EntityId{0}), "entities.size");
-  EXPECT_DEATH(TwoByTwo().at(FieldRow{0}, EntityId{2}), "entities.size");
+  EXPECT_DEATH(TwoByTwo().at(FieldRow{2}, EntityId{0}), "rows_.size");
+  EXPECT_DEATH(TwoByTwo().at(FieldRow{0}, EntityId{2}), "Contains");
   EXPECT_DEATH(TwoByTwo().text(Value::OfText(0)), "text_count_");
 }
 

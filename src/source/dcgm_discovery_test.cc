@@ -14,7 +14,7 @@ namespace {
 TEST(DcgmDiscover, TellsGpusAndInstances) {
   Node node(2);
   node.AddMig();
-  const StatusOr<Topology> topology = node.source().Discover();
+  const StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok()) << topology.status();
   ASSERT_EQ(topology->gpus.size(), 2U);
   const Gpu& gpu = topology->gpus[1];
@@ -41,10 +41,10 @@ TEST(DcgmDiscover, TellsGpusAndInstances) {
 TEST(DcgmDiscover, AsksForIdentityAndNamesOnceWhileNothingChanges) {
   Node node(2);
   node.AddMig();
-  const StatusOr<Topology> first = node.source().Discover();
+  const StatusOr<Topology> first = node.source().Discover({});
   ASSERT_TRUE(first.ok());
   node.dcgm.ForgetCalls();
-  const StatusOr<Topology> second = node.source().Discover();
+  const StatusOr<Topology> second = node.source().Discover({});
   ASSERT_TRUE(second.ok());
   EXPECT_TRUE(SameDevices(*first, *second));
   EXPECT_EQ(node.dcgm.CountOf("dcgmGetDeviceAttributes"), 0);
@@ -53,15 +53,15 @@ TEST(DcgmDiscover, AsksForIdentityAndNamesOnceWhileNothingChanges) {
 
 TEST(DcgmDiscover, SeesANewLayoutWithItsNamesAndModes) {
   Node node(2);
-  ASSERT_TRUE(node.source().Discover().ok());
+  ASSERT_TRUE(node.source().Discover({}).ok());
   node.AddMig();
-  StatusOr<Topology> topology = node.source().Discover();
+  StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok());
   EXPECT_TRUE(topology->gpus[1].mig_enabled);
   EXPECT_EQ(topology->instances[1].profile, "1g.10gb");
   node.dcgm.instances[1].gpu_instance_id = 13;
   node.dcgm.instances[1].profile = "1g.20gb";
-  topology = node.source().Discover();
+  topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok());
   EXPECT_EQ(topology->instances[1].profile, "1g.20gb");
 }
@@ -71,7 +71,7 @@ TEST(DcgmDiscover, NamesFiftySixInstancesInParts) {
   for (uint32_t i = 0; i < 56; ++i) {
     node.dcgm.instances.push_back({i, i / 7, i % 7, "1g." + std::to_string(i), {}});
   }
-  const StatusOr<Topology> topology = node.source().Discover();
+  const StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok()) << topology.status();
   ASSERT_EQ(topology->instances.size(), 56U);
   for (uint32_t i = 0; i < 56; ++i) {
@@ -95,7 +95,7 @@ TEST(DcgmDiscover, KnowsNoInstancesWhereTheEngineHasNone) {
     node.AddMig();
     node.dcgm.gpus[1].mig_enabled = false;
     row.prepare(node.dcgm);
-    const StatusOr<Topology> topology = node.source().Discover();
+    const StatusOr<Topology> topology = node.source().Discover({});
     ASSERT_TRUE(topology.ok()) << row.label << topology.status();
     EXPECT_EQ(topology->entities.size(), 2U) << row.label;
   }
@@ -126,7 +126,7 @@ TEST(DcgmDiscover, MapsTheEnginesWordsForADevice) {
   for (const auto& row : rows) {
     Node node(1);
     node.dcgm.gpus[0].status = row.status;
-    const StatusOr<Topology> topology = node.source().Discover();
+    const StatusOr<Topology> topology = node.source().Discover({});
     ASSERT_TRUE(topology.ok()) << row.status;
     EXPECT_EQ(topology->gpus[0].state, row.expected) << row.status;
   }
@@ -134,31 +134,31 @@ TEST(DcgmDiscover, MapsTheEnginesWordsForADevice) {
 
 TEST(DcgmDiscover, RemembersALostGpuUntilItIsBack) {
   Node node(2);
-  ASSERT_TRUE(node.source().Discover().ok());
+  ASSERT_TRUE(node.source().Discover({}).ok());
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusLost;
-  StatusOr<Topology> topology = node.source().Discover();
+  StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok());
   EXPECT_EQ(topology->gpus[1].state, DeviceState::kLost);
   EXPECT_EQ(topology->gpus[1].uuid, "GPU-1");
   EXPECT_EQ(topology->gpus[1].model, "NVIDIA H100 80GB HBM3");
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusOk;
-  topology = node.source().Discover();
+  topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok());
   EXPECT_EQ(topology->gpus[1].state, DeviceState::kRecovering);
-  topology = node.source().Discover();
+  topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok());
   EXPECT_EQ(topology->gpus[1].state, DeviceState::kOk);
 }
 
 TEST(DcgmDiscover, ShowsAGpuThatARestartedEngineNoLongerLists) {
   Node node(3);
-  ASSERT_TRUE(node.source().Discover().ok());
+  ASSERT_TRUE(node.source().Discover({}).ok());
   // The engine counts the two that are left from 0.
   node.dcgm.Kill();
   node.dcgm.gpus.erase(node.dcgm.gpus.begin() + 1);
   node.dcgm.gpus[1].gpu_id = 1;
-  EXPECT_TRUE(LostConnection(node.source().Discover().status()));
-  const StatusOr<Topology> topology = node.source().Discover();
+  EXPECT_TRUE(LostConnection(node.source().Discover({}).status()));
+  const StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok()) << topology.status();
   ASSERT_EQ(topology->gpus.size(), 3U);
   EXPECT_EQ(topology->gpus[0].uuid, "GPU-0");
@@ -172,11 +172,11 @@ TEST(DcgmDiscover, HidesNoDeviceBehindOneThatDoesNotAnswer) {
   for (const char* symbol : {"dcgmGetGpuStatus", "dcgmGetDeviceAttributes"}) {
     Node node(2);
     node.dcgm.Fail(symbol, abi::DCGM_ST_NVML_DRIVER_TIMEOUT, 1);
-    const StatusOr<Topology> topology = node.source().Discover();
+    const StatusOr<Topology> topology = node.source().Discover({});
     ASSERT_TRUE(topology.ok()) << symbol;
     EXPECT_EQ(topology->gpus[0].state, DeviceState::kDegraded) << symbol;
     EXPECT_EQ(topology->gpus[1].state, DeviceState::kOk) << symbol;
-    const StatusOr<Topology> next = node.source().Discover();
+    const StatusOr<Topology> next = node.source().Discover({});
     ASSERT_TRUE(next.ok());
     EXPECT_EQ(next->gpus[0].uuid, "GPU-0") << symbol;
     EXPECT_EQ(next->gpus[0].state, DeviceState::kOk) << symbol;
@@ -204,11 +204,11 @@ TEST(DcgmDiscover, SaysWhatFails) {
     Node node(2);
     node.AddMig();
     node.dcgm.Fail(row.symbol, row.code, 1);
-    const StatusOr<Topology> topology = node.source().Discover();
+    const StatusOr<Topology> topology = node.source().Discover({});
     EXPECT_EQ(topology.status().code(), row.expected) << row.symbol;
     EXPECT_EQ(Text(topology.status()), row.message);
     const int connects = node.dcgm.CountOf("dcgmConnect_v3");
-    EXPECT_TRUE(node.source().Discover().ok()) << row.symbol;
+    EXPECT_TRUE(node.source().Discover({}).ok()) << row.symbol;
     EXPECT_EQ(node.dcgm.CountOf("dcgmConnect_v3") - connects,
               row.expected == absl::StatusCode::kUnavailable ? 1 : 0)
         << row.symbol;
@@ -219,18 +219,18 @@ TEST(DcgmDiscover, HidesNoInstanceBehindANameThatIsNotTold) {
   Node node(2);
   node.AddMig();
   node.dcgm.Fail("dcgmEntitiesGetLatestValues", abi::DCGM_ST_GENERIC_ERROR, 1);
-  const StatusOr<Topology> nameless = node.source().Discover();
+  const StatusOr<Topology> nameless = node.source().Discover({});
   ASSERT_TRUE(nameless.ok()) << nameless.status();
   ASSERT_EQ(nameless->instances.size(), 2U);
   EXPECT_EQ(nameless->instances[0].profile, "");
-  const StatusOr<Topology> named = node.source().Discover();
+  const StatusOr<Topology> named = node.source().Discover({});
   ASSERT_TRUE(named.ok());
   EXPECT_EQ(named->instances[0].profile, "3g.40gb") << "the next look asks again";
 }
 
 TEST(DcgmDiscover, RefusesACountThatDcgmCannotHave) {
   Node node(33);
-  EXPECT_EQ(Text(node.source().Discover().status()),
+  EXPECT_EQ(Text(node.source().Discover({}).status()),
             "the host engine host:5555 counts 33 GPUs, and DCGM knows 32 at most");
 }
 
@@ -238,29 +238,30 @@ TEST(DcgmDiscover, DoesNotTakeSilenceAboutInstancesForTheirAbsence) {
   Node node(2);
   node.AddMig();
   node.dcgm.Fail("dcgmGetGpuInstanceHierarchy", abi::DCGM_ST_NOT_SUPPORTED, 1);
-  EXPECT_EQ(Text(node.source().Discover().status()),
+  EXPECT_EQ(Text(node.source().Discover({}).status()),
             "the host engine host:5555 does not list its MIG instances (DCGM -6: as the fake "
             "says)");
   node.dcgm.instances = {{7, 5, 3, "3g.40gb", {}}};
-  EXPECT_EQ(Text(node.source().Discover().status()),
+  EXPECT_EQ(Text(node.source().Discover({}).status()),
             "the host engine host:5555 lists 1 MIG instances, none of them on a GPU of this node");
 }
 
 TEST(DcgmDiscover, RefusesAListThatDcgmCannotMean) {
   Node node(2);
   node.dcgm.gpus[1].gpu_id = 32;
-  EXPECT_EQ(Text(node.source().Discover().status()),
+  EXPECT_EQ(Text(node.source().Discover({}).status()),
             "the host engine host:5555 lists a GPU 32, and DCGM knows none above 31");
   node.dcgm.gpus[1].gpu_id = 0;
-  EXPECT_EQ(Text(node.source().Discover().status()), "the host engine host:5555 lists GPU 0 twice");
+  EXPECT_EQ(Text(node.source().Discover({}).status()),
+            "the host engine host:5555 lists GPU 0 twice");
 }
 
 TEST(DcgmDiscover, KeepsTheLastIdentityWhenTheNextIsGarbage) {
   Node node(1);
-  ASSERT_TRUE(node.source().Discover().ok());
+  ASSERT_TRUE(node.source().Discover({}).ok());
   node.dcgm.gpus[0].uuid = "GPU-\x01 \"";
   node.dcgm.gpus[0].status = abi::DcgmEntityStatusInaccessible;  // Has it read anew.
-  StatusOr<Topology> topology = node.source().Discover();
+  StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok()) << topology.status();
   ASSERT_EQ(topology->gpus.size(), 1U);
   EXPECT_EQ(topology->gpus[0].uuid, "GPU-0");
@@ -271,11 +272,11 @@ TEST(DcgmDiscover, AsksAgainForANameThatTheEngineDidNotTell) {
   Node node(2);
   node.AddMig();
   node.dcgm.instances[0].profile = abi::DCGM_STR_BLANK;
-  StatusOr<Topology> topology = node.source().Discover();
+  StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok()) << topology.status();
   EXPECT_EQ(topology->instances[0].profile, "");
   node.dcgm.instances[0].profile = "3g.40gb";
-  topology = node.source().Discover();
+  topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok()) << topology.status();
   EXPECT_EQ(topology->instances[0].profile, "3g.40gb");
 }

@@ -22,8 +22,9 @@ bool SameEntity(const dcgmFieldValue_v2& raw, const abi::dcgmGroupEntityPair_t& 
 }  // namespace
 
 Status DcgmReader::Read(abi::dcgmHandle_t handle, const DcgmWatches& watches, Grid& grid) {
-  PODGPU_CHECK(watches.fields().size() == grid.fields().size());
-  PODGPU_CHECK(watches.devices().size() == grid.topology().entities.size());
+  const ColumnRange columns = watches.ColumnsIn(grid.topology());
+  PODGPU_CHECK(columns.first == watches.first_column() || columns.count == 0);
+  PODGPU_CHECK(watches.devices().size() == columns.count);
   Prepare(watches, grid);
   for (size_t field = 0; field < ids_.size(); field += fields_per_call_) {
     for (size_t device = 0; device < entities_.size(); device += devices_per_call_) {
@@ -34,14 +35,13 @@ Status DcgmReader::Read(abi::dcgmHandle_t handle, const DcgmWatches& watches, Gr
 }
 
 void DcgmReader::Prepare(const DcgmWatches& watches, Grid& grid) {
-  grid.Clear(Absence::kNoData);  // What stands where the engine leaves an asked value out.
   entities_.clear();
   columns_.clear();
   ids_.clear();
   rows_.clear();
   for (size_t i = 0; i < watches.devices().size(); ++i) {
     const WatchedDevice& device = watches.devices()[i];
-    const EntityId column{static_cast<uint16_t>(i)};
+    const EntityId column{static_cast<uint16_t>(watches.first_column() + i)};
     if (!device.is_refused) {
       entities_.push_back(device.entity);
       columns_.push_back(column);
@@ -49,17 +49,19 @@ void DcgmReader::Prepare(const DcgmWatches& watches, Grid& grid) {
   }
   for (size_t f = 0; f < watches.fields().size(); ++f) {
     const WatchedField& field = watches.fields()[f];
-    const FieldRow row{static_cast<uint16_t>(f)};
+    PODGPU_CHECK(grid.fields()[field.row.index]->id == field.id);
     for (size_t i = 0; i < watches.devices().size(); ++i) {
       const WatchedDevice& device = watches.devices()[i];
+      Absence absence = Absence::kNoData;  // Where the engine leaves an asked value out.
       if (device.is_refused || field.is_refused) {
-        grid.at(row, EntityId{static_cast<uint16_t>(i)}) =
-            Value::OfAbsence(device.is_refused ? device.reason : field.reason);
+        absence = device.is_refused ? device.reason : field.reason;
       }
+      grid.at(field.row, EntityId{static_cast<uint16_t>(watches.first_column() + i)}) =
+          Value::OfAbsence(absence);
     }
     if (!field.is_refused) {
       ids_.push_back(field.id);
-      rows_.push_back(row);
+      rows_.push_back(f);
     }
   }
   fields_per_call_ = std::clamp<size_t>(ids_.size(), 1, kFieldsPerCall);
@@ -106,15 +108,15 @@ void DcgmReader::Store(const DcgmWatches& watches, const dcgmFieldValue_v2& raw,
   if (device == entities_.size() || field == ids_.size()) {
     return;  // Nobody asked for it.
   }
-  const FieldRow row = rows_[field];
+  const WatchedField& watched = watches.fields()[rows_[field]];
   const EntityId column = columns_[device];
-  Value value = DecodeDcgm(watches.fields()[row.index].decoder, raw, grid.read_at_wall, grid);
+  Value value = DecodeDcgm(watched.decoder, raw, grid.read_at_wall, grid);
   // A lost device answers with status 0 and plain blanks.
   if (!value.present() && value.absence() == Absence::kBlank &&
-      watches.devices()[column.index].is_lost) {
+      watches.devices()[column.index - watches.first_column()].is_lost) {
     value = Value::OfAbsence(Absence::kDeviceLost);
   }
-  grid.at(row, column) = value;
+  grid.at(watched.row, column) = value;
 }
 
 }  // namespace podgpu

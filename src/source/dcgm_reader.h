@@ -23,8 +23,7 @@ class DcgmReader {
   // Borrows `library`, which outlives this.
   explicit DcgmReader(const abi::DcgmLibrary& library) : library_(library) {}
 
-  // Fills every cell of `grid`, which has the fields and devices of `watches`; its read_at_wall is
-  // set.
+  // Fills the cells of `grid` that are those of `watches`; its read_at_wall is set.
   Status Read(abi::dcgmHandle_t handle, const DcgmWatches& watches, Grid& grid);
 
  private:
@@ -39,7 +38,7 @@ class DcgmReader {
   std::vector<abi::dcgmGroupEntityPair_t> entities_;  // To ask for.
   std::vector<EntityId> columns_;                     // Of each of them.
   std::vector<uint16_t> ids_;                         // To ask for.
-  std::vector<FieldRow> rows_;                        // Of each of them.
+  std::vector<size_t> rows_;                          // Of each, its index in watches.fields().
   size_t devices_per_call_ = 0;
   size_t fields_per_call_ = 0;
   std::vector<abi::dcgmFieldValue_v2> reply_;

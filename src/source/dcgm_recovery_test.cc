@@ -65,7 +65,7 @@ TEST(DcgmRecovery, DoesNotShutTheLibraryDownBehindAHungConnect) {
 TEST(DcgmRecovery, GivesUpAHangingNvmlAndKeepsWhatItSaid) {
   Node node(2);
   node.AddMig();
-  ASSERT_TRUE(node.source().Discover().ok());
+  ASSERT_TRUE(node.source().Discover({}).ok());
   std::promise<void> begun;
   std::promise<void> release;
   std::atomic<bool> hangs = true;
@@ -80,7 +80,7 @@ TEST(DcgmRecovery, GivesUpAHangingNvmlAndKeepsWhatItSaid) {
     node.source().Interrupt();
   });
   node.clock.Advance(seconds(10));  // UUIDs of MIG devices hold for that long.
-  const StatusOr<Topology> hung = node.source().Discover();
+  const StatusOr<Topology> hung = node.source().Discover({});
   watchdog.join();
   ASSERT_TRUE(hung.ok()) << hung.status();
   EXPECT_EQ(hung->nvml_absence,
@@ -90,13 +90,13 @@ TEST(DcgmRecovery, GivesUpAHangingNvmlAndKeepsWhatItSaid) {
   EXPECT_EQ(hung->gpus[1].minor_number, 11U);
   const int asked = node.nvml.initialisations;
   node.dcgm.instances.pop_back();
-  const StatusOr<Topology> later = node.source().Discover();
+  const StatusOr<Topology> later = node.source().Discover({});
   ASSERT_TRUE(later.ok());
   EXPECT_EQ(node.nvml.initialisations, asked) << "one hanging thread is enough";
   EXPECT_EQ(later->instances[0].compute_instances[0].mig_uuid, "") << "another layout, other UUIDs";
   release.set_value();
   while (true) {  // Until the thread is back and NVML may be asked again.
-    const StatusOr<Topology> again = node.source().Discover();
+    const StatusOr<Topology> again = node.source().Discover({});
     ASSERT_TRUE(again.ok());
     if (again->nvml_absence.empty()) {
       EXPECT_EQ(again->instances[0].compute_instances[0].mig_uuid, "MIG-x");
@@ -108,11 +108,11 @@ TEST(DcgmRecovery, GivesUpAHangingNvmlAndKeepsWhatItSaid) {
 
 TEST(DcgmRecovery, AsksNvmlOnlyWhenSomethingIsUnknown) {
   Node node(2);
-  ASSERT_TRUE(node.source().Discover().ok());
-  ASSERT_TRUE(node.source().Discover().ok());
+  ASSERT_TRUE(node.source().Discover({}).ok());
+  ASSERT_TRUE(node.source().Discover({}).ok());
   EXPECT_EQ(node.nvml.initialisations, 1);
   node.AddGpu(2);
-  ASSERT_TRUE(node.source().Discover().ok());
+  ASSERT_TRUE(node.source().Discover({}).ok());
   EXPECT_EQ(node.nvml.initialisations, 2);
 }
 
@@ -164,7 +164,7 @@ TEST(DcgmRecovery, StartsAnotherEmbeddedEngineWhileThereIsNoGpu) {
   Node node(0, {});
   const auto gpus_after = [&](seconds pause) {
     node.clock.Advance(pause);
-    const StatusOr<Topology> topology = node.source().Discover();
+    const StatusOr<Topology> topology = node.source().Discover({});
     EXPECT_TRUE(topology.ok()) << topology.status();
     return topology.ok() ? topology->gpus.size() : 99;
   };
@@ -180,7 +180,7 @@ TEST(DcgmRecovery, StartsAnotherEmbeddedEngineWhileThereIsNoGpu) {
 TEST(DcgmRecovery, LeavesARemoteEngineWithoutGpusAlone) {
   Node node(0);
   for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE(node.source().Discover().ok());
+    ASSERT_TRUE(node.source().Discover({}).ok());
     node.clock.Advance(seconds(10));
   }
   EXPECT_EQ(node.dcgm.CountOf("dcgmConnect_v3"), 1);
@@ -191,7 +191,7 @@ TEST(DcgmRecovery, TriesARefusedFieldAgainAndTouchesNoOther) {
   node.dcgm.unwatchable = {kPower};
   node.Start({kTemperature, kPower});
   ASSERT_NE(node.watched.reason, "");
-  const auto topology = std::make_shared<const Topology>(*node.source().Discover());
+  const auto topology = std::make_shared<const Topology>(*node.source().Discover({}));
   const auto retry = [&] {
     return node.source().Watch(*topology, Fields({kTemperature, kPower}), seconds(1));
   };
@@ -212,7 +212,7 @@ TEST(DcgmRecovery, TakesProfilingFieldsInWhenTheModuleIsThere) {
   Node node(1);
   node.Start({kTemperature, kGraphicsActive});
   ASSERT_TRUE(node.watched.profiling_refused);
-  const auto topology = std::make_shared<const Topology>(*node.source().Discover());
+  const auto topology = std::make_shared<const Topology>(*node.source().Discover({}));
   node.dcgm.profiling_fields = {kGraphicsActive};
   const StatusOr<WatchResult> again =
       node.source().Watch(*topology, Fields({kTemperature, kGraphicsActive}), seconds(1));

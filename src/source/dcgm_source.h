@@ -6,6 +6,7 @@
 // anew. Threads as source.h says.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "source/dcgm_connection.h"
 #include "source/dcgm_discovery.h"
+#include "source/dcgm_parts.h"
 #include "source/dcgm_reader.h"
 #include "source/dcgm_watches.h"
 #include "source/nvml_identity.h"
@@ -35,7 +37,7 @@ class DcgmSource final : public Source {
   // Borrows `clock`, which outlives the source.
   DcgmSource(abi::DcgmLibrary library, DcgmSourceOptions options, NvmlIdentity nvml, Clock& clock);
 
-  StatusOr<Topology> Discover() override;
+  StatusOr<Topology> Discover(PartKinds kinds) override;
   StatusOr<WatchResult> Watch(const Topology& topology, const std::vector<const Field*>& fields,
                               std::chrono::microseconds period) override;
   Status Read(Grid& grid) override;
@@ -47,7 +49,21 @@ class DcgmSource final : public Source {
   std::string Describe() const override { return connection_.Describe(); }
 
  private:
-  StatusOr<Topology> Look();
+  // One kind of part, watched and read apart from all else.
+  struct WatchedPart {
+    WatchedPart(const abi::DcgmLibrary& library, const Clock& clock, PartKind part)
+        : kind(part), watches(library, clock, part), reader(library) {}
+    const PartKind kind;
+    DcgmWatches watches;
+    DcgmReader reader;
+    std::string failure;  // Why it could not be read the last time; empty: it could.
+  };
+
+  StatusOr<Topology> Look(PartKinds kinds);
+  Status WatchParts(const Topology& topology, const std::vector<const Field*>& fields,
+                    std::chrono::microseconds period, WatchResult& result);
+  Status ReadParts(Grid& grid);
+  void ForgetWatches();
   Status BreakOffIfMute(const Grid& grid);
   // Gives handles and ids up when `status` says that they are worth nothing; returns `status` with
   // the engine's name in front.
@@ -57,12 +73,16 @@ class DcgmSource final : public Source {
   Clock& clock_;
   DcgmConnection connection_;
   DcgmDiscovery discovery_;
+  DcgmParts parts_;
   DcgmWatches watches_;
   DcgmReader reader_;
+  std::array<WatchedPart, kPartKindCount> part_watches_;
+  Topology watched_topology_;  // Given to the last Watch.
   NvmlIdentity nvml_;
   const std::chrono::milliseconds mute_after_;
-  Silence empty_;  // The embedded engine lists no GPU.
-  Silence mute_;   // No device has a fresh number.
+  Silence empty_;        // The embedded engine lists nothing.
+  Silence without_gpu_;  // It lists CPUs, and no GPU.
+  Silence mute_;         // No device has a fresh number.
 };
 
 }  // namespace podgpu

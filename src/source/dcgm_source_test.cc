@@ -25,7 +25,7 @@ TEST(DcgmRead, CallsTheBlanksOfALostGpuLost) {
   for (const uint32_t gpu : {0U, 1U}) {
     node.dcgm.SetInt64(DCGM_FE_GPU, gpu, kTemperature, abi::DCGM_INT64_BLANK);
   }
-  ASSERT_TRUE(node.source().Discover().ok());
+  ASSERT_TRUE(node.source().Discover({}).ok());
   ASSERT_TRUE(node.source().Read(*grid).ok());
   EXPECT_EQ(Cell(*grid, kTemperature, 0).absence(), Absence::kBlank);
   EXPECT_EQ(Cell(*grid, kTemperature, 1).absence(), Absence::kDeviceLost);
@@ -109,7 +109,7 @@ TEST(DcgmRead, BeginsAgainAfterALostConnection) {
 
 TEST(DcgmRead, RefusesToReadBeforeAWatch) {
   Node node(1);
-  const StatusOr<Topology> topology = node.source().Discover();
+  const StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok());
   Grid grid(std::make_shared<Topology>(*topology), Fields({kTemperature}));
   const Status status = node.source().Read(grid);

@@ -11,11 +11,14 @@
 
 #include "absl/strings/str_format.h"
 
+#include "sample/columns.h"
 #include "source/dcgm_error.h"
+#include "source/dcgm_parts.h"
 
 namespace podgpu {
 namespace {
 
+using abi::dcgmGroupEntityPair_t;
 using abi::dcgmHandle_t;
 using abi::dcgmReturn_t;
 
@@ -34,13 +37,6 @@ constexpr uint16_t kLastProfilingId = 1099;
 
 bool IsListedProfilingField(uint16_t id) {
   return id >= kFirstProfilingId && id <= kLastProfilingId;
-}
-
-// Levels that a GPU or one of its instances has (behaviour document, section 5.1).
-bool IsReadOnGpus(abi::dcgm_field_entity_group_t level) {
-  constexpr std::array<int, 5> kLevels = {abi::DCGM_FE_NONE, abi::DCGM_FE_GPU, abi::DCGM_FE_VGPU,
-                                          abi::DCGM_FE_GPU_I, abi::DCGM_FE_GPU_CI};
-  return std::ranges::find(kLevels, level) != kLevels.end();
 }
 
 // Codes by which an engine refuses single fields, so that a smaller group may pass.
@@ -80,6 +76,15 @@ std::optional<std::vector<uint16_t>> FieldsIn(const abi::dcgmProfGetMetricGroups
   return ids.empty() ? std::nullopt : std::optional(std::move(ids));
 }
 
+// The GPU that a column is of; null for a switch, its links, and CPUs.
+const Gpu* GpuAt(const Topology& topology, EntityId column) {
+  if (column.index < topology.entities.size()) {
+    return &topology.GpuOf(column);
+  }
+  const std::optional<uint16_t>& gpu = topology.PartAt(column).gpu;
+  return gpu ? &topology.gpus[*gpu] : nullptr;
+}
+
 void AddReason(WatchResult& result, const std::string& reason) {
   result.reason += result.reason.empty() ? reason : "; " + reason;
 }
@@ -110,12 +115,30 @@ StatusOr<WatchResult> DcgmWatches::Start(dcgmHandle_t handle, const Topology& to
 
 bool DcgmWatches::IsWorthRetrying(const Topology& topology, const std::vector<const Field*>& fields,
                                   std::chrono::microseconds period) const {
-  const auto same_id = [](const WatchedField& watched, const Field* field) {
-    return watched.id == field->id;
-  };
-  return period_ == period && std::ranges::equal(fields_, fields, same_id) &&
-         SameDevices(topology_, topology) &&
+  return IsWatching(topology, fields, period) &&
          std::ranges::any_of(fields_, &WatchedField::is_refused_by_engine);
+}
+
+bool DcgmWatches::IsWatching(const Topology& topology, const std::vector<const Field*>& fields,
+                             std::chrono::microseconds period) const {
+  std::vector<std::pair<uint16_t, uint16_t>> mine;
+  for (size_t row = 0; row < fields.size(); ++row) {
+    if (Covers(fields[row]->level)) {
+      mine.emplace_back(fields[row]->id, static_cast<uint16_t>(row));
+    }
+  }
+  const auto same_field = [](const WatchedField& watched, const auto& field) {
+    return watched.id == field.first && watched.row.index == field.second;
+  };
+  const ColumnRange now = ColumnsIn(topology);
+  const ColumnRange then = ColumnsIn(topology_);
+  bool same = period_ == period && std::ranges::equal(fields_, mine, same_field) &&
+              SameGpus(topology_, topology) && now.first == then.first && now.count == then.count;
+  for (size_t i = 0; part_ && same && i < now.count; ++i) {
+    const EntityId column{static_cast<uint16_t>(now.first + i)};
+    same = topology_.PartAt(column) == topology.PartAt(column);
+  }
+  return same;
 }
 
 WatchedField& DcgmWatches::FindWatched(uint16_t id) {
@@ -151,12 +174,27 @@ Status DcgmWatches::WatchAll(dcgmHandle_t handle, const std::vector<Batch>& batc
   return absl::OkStatus();
 }
 
+// Upstream's filter (behaviour document, section 5.1).
+bool DcgmWatches::Covers(FieldLevel level) const {
+  return part_ ? IsReadOn(level, *part_) : !IsPartLevel(level);
+}
+
+ColumnRange DcgmWatches::ColumnsIn(const Topology& topology) const {
+  return part_ ? topology.ColumnsOf(*part_) : ColumnRange{0, topology.entities.size()};
+}
+
 void DcgmWatches::SortOutFields(const std::vector<const Field*>& fields) {
-  for (const Field* field : fields) {
+  for (size_t row = 0; row < fields.size(); ++row) {
+    const Field* field = fields[row];
+    if (!Covers(field->level)) {
+      continue;
+    }
     WatchedField& watched = fields_.emplace_back();
     watched.id = field->id;
+    watched.row = FieldRow{static_cast<uint16_t>(row)};
     const abi::dcgm_field_meta_t* meta = library_.api.DcgmFieldGetById(field->id);
-    if (meta == nullptr || !IsReadOnGpus(meta->entityLevel)) {
+    const FieldLevel level = meta == nullptr ? FieldLevel::kConnectX : LevelOf(meta->entityLevel);
+    if (meta == nullptr || level == FieldLevel::kConnectX || !Covers(level)) {
       watched.Refuse(Absence::kNotSupported);
     } else {
       watched.decoder = DecoderFor(*field, meta->fieldType);
@@ -216,12 +254,23 @@ Status DcgmWatches::FilterProfiling(dcgmHandle_t handle, const Topology& topolog
   return absl::OkStatus();
 }
 
+dcgmGroupEntityPair_t DcgmWatches::EntityAt(const Topology& topology, EntityId column) const {
+  if (part_) {
+    return EntityOf(topology.PartAt(column), topology, library_.generation);
+  }
+  const GpuInstance* instance = topology.InstanceOf(column);
+  return instance == nullptr
+             ? dcgmGroupEntityPair_t{abi::DCGM_FE_GPU, topology.GpuOf(column).gpu_id}
+             : dcgmGroupEntityPair_t{abi::DCGM_FE_GPU_I, instance->entity_id};
+}
+
 Status DcgmWatches::MakeGroups(dcgmHandle_t handle, const Topology& topology) {
   const size_t limit = library_.MaxEntities();
-  for (size_t i = 0; i < topology.entities.size(); ++i) {
-    const EntityId id{static_cast<uint16_t>(i)};
-    const GpuInstance* instance = topology.InstanceOf(id);
-    const Gpu& gpu = topology.GpuOf(id);
+  const ColumnRange columns = ColumnsIn(topology);
+  first_column_ = columns.first;
+  for (size_t i = 0; i < columns.count; ++i) {
+    const EntityId id{static_cast<uint16_t>(columns.first + i)};
+    const Gpu* gpu = GpuAt(topology, id);
     if (i % limit == 0) {
       const dcgmReturn_t code = library_.api.dcgmGroupCreate(
           handle, abi::DCGM_GROUP_EMPTY, NewName("devices").c_str(), &groups_.emplace_back());
@@ -232,12 +281,11 @@ Status DcgmWatches::MakeGroups(dcgmHandle_t handle, const Topology& topology) {
       }
     }
     WatchedDevice device;
-    device.entity = instance == nullptr
-                        ? abi::dcgmGroupEntityPair_t{abi::DCGM_FE_GPU, gpu.gpu_id}
-                        : abi::dcgmGroupEntityPair_t{abi::DCGM_FE_GPU_I, instance->entity_id};
+    device.entity = EntityAt(topology, id);
+    device.gpu_id = gpu == nullptr ? std::nullopt : std::optional(gpu->gpu_id);
     device.group = groups_.size() - 1;
     dcgmReturn_t code = abi::DCGM_ST_GPU_IS_LOST;
-    if (gpu.state != DeviceState::kLost) {
+    if (gpu == nullptr || gpu->state != DeviceState::kLost) {
       code = library_.api.dcgmGroupAddEntity(handle, groups_.back(), device.entity.entityGroupId,
                                              device.entity.entityId);
     }
@@ -250,7 +298,6 @@ Status DcgmWatches::MakeGroups(dcgmHandle_t handle, const Topology& topology) {
       PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "takes a device into no group"));
     }
     devices_.push_back(device);
-    gpu_ids_.push_back(gpu.gpu_id);
   }
   return absl::OkStatus();
 }
@@ -265,7 +312,8 @@ std::vector<DcgmWatches::Batch> DcgmWatches::MakeBatches(const std::vector<const
     if (fields_[i].is_refused || !wanted[i]) {
       continue;
     }
-    const bool is_profiling = fields[i]->profiling || IsListedProfilingField(fields_[i].id);
+    const bool is_profiling =
+        fields[fields_[i].row.index]->profiling || IsListedProfilingField(fields_[i].id);
     Batch& usual = is_profiling ? profiling : plain;
     Batch& batch = fields_[i].id == kXidField ? events : usual;
     batch.ids.push_back(fields_[i].id);
@@ -369,10 +417,11 @@ void DcgmWatches::Refuse(const Batch& batch, dcgmReturn_t code, WatchResult& res
 
 Status DcgmWatches::NoteStates(dcgmHandle_t handle, const Topology& now) {
   std::set<size_t> grown;
-  for (size_t i = 0; i < devices_.size(); ++i) {
-    WatchedDevice& device = devices_[i];
-    const auto gpu = std::ranges::find(now.gpus, gpu_ids_[i], &Gpu::gpu_id);
-    device.is_lost = gpu == now.gpus.end() || gpu->state == DeviceState::kLost;
+  for (WatchedDevice& device : devices_) {
+    if (device.gpu_id) {
+      const auto gpu = std::ranges::find(now.gpus, *device.gpu_id, &Gpu::gpu_id);
+      device.is_lost = gpu == now.gpus.end() || gpu->state == DeviceState::kLost;
+    }
     const bool may_be_back =
         device.reason == Absence::kDeviceLost || device.reason == Absence::kNotFound;
     if (!device.is_refused || !may_be_back || device.is_lost) {
@@ -416,7 +465,6 @@ void DcgmWatches::Stop(dcgmHandle_t handle) {
 void DcgmWatches::Forget() {
   fields_.clear();
   devices_.clear();
-  gpu_ids_.clear();
   groups_.clear();
   field_groups_.clear();
   period_ = {};
@@ -425,8 +473,10 @@ void DcgmWatches::Forget() {
 
 std::string DcgmWatches::NewName(std::string_view kind) {
   // Names of field groups are unique per engine, and groups of a client that died may still be
-  // there: the time tells two clients apart, the count two groups.
-  return absl::StrFormat("podgpu-%s-%x-%d", kind, ToMicroseconds(clock_.WallNow()), names_++);
+  // there: the time tells two clients apart, the part and the count two groups.
+  const int part = part_ ? 1 + static_cast<int>(*part_) : 0;
+  return absl::StrFormat("podgpu-%s-%x-%d-%d", kind, ToMicroseconds(clock_.WallNow()), part,
+                         names_++);
 }
 
 }  // namespace podgpu

@@ -4,11 +4,14 @@
 // has the rest sampled; Read (dcgm_reader.h) then asks only for what is watched and gives the
 // reason for the others.  Profiling fields are watched apart, because an engine that cannot sample
 // them refuses the whole call.  A field that the engine refuses is found by halving and costs
-// nobody else.  Ids belong to one connection.  Source thread only.
+// nobody else.  One DcgmWatches serves GPUs and instances, or one kind of part, so that what an
+// engine refuses for one costs the others nothing.  Ids belong to one connection.  Source thread
+// only.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "fields/field.h"
+#include "sample/grid.h"
 #include "source/decode.h"
 #include "source/source.h"
 #include "topology/topology.h"
@@ -36,23 +40,26 @@ struct Watchable {
 // A field among those asked for.
 struct WatchedField : Watchable {
   uint16_t id = 0;
+  FieldRow row;                       // In the grid.
   bool is_refused_by_engine = false;  // Which may pass; what no device has stays refused.
   bool is_watched = false;
   FieldDecoder decoder;
 };
 
-// A device among those asked for.
+// A device, or part, among those asked for.
 struct WatchedDevice : Watchable {
   abi::dcgmGroupEntityPair_t entity{};
-  size_t group = 0;      // Index of the group that holds it, or would.
-  bool is_lost = false;  // As of the last look.
+  std::optional<uint32_t> gpu_id;  // Of its GPU; a switch or CPU has none.
+  size_t group = 0;                // Index of the group that holds it, or would.
+  bool is_lost = false;            // As of the last look.
 };
 
 class DcgmWatches {
  public:
   // Borrows both, which outlive this.
-  DcgmWatches(const abi::DcgmLibrary& library, const Clock& clock)
-      : library_(library), clock_(clock) {}
+  DcgmWatches(const abi::DcgmLibrary& library, const Clock& clock,
+              std::optional<PartKind> part = std::nullopt)
+      : library_(library), clock_(clock), part_(part) {}
 
   // Replaces what was watched.  After a failure nothing is watched.
   StatusOr<WatchResult> Start(abi::dcgmHandle_t handle, const Topology& topology,
@@ -79,9 +86,18 @@ class DcgmWatches {
   bool IsWorthRetrying(const Topology& topology, const std::vector<const Field*>& fields,
                        std::chrono::microseconds period) const;
 
-  // As many as the fields and the entities of the topology given to Start, in their order.
+  // Whether Start was given the same, as far as this one's fields and columns go.
+  bool IsWatching(const Topology& topology, const std::vector<const Field*>& fields,
+                  std::chrono::microseconds period) const;
+
+  // Those of the fields and columns given to Start that are this one's, in their order.
   const std::vector<WatchedField>& fields() const { return fields_; }
   const std::vector<WatchedDevice>& devices() const { return devices_; }
+  // Which columns of `topology` are this one's, and whether fields of `level` are read on them.
+  ColumnRange ColumnsIn(const Topology& topology) const;
+  bool Covers(FieldLevel level) const;
+  // The column of the first of devices().
+  size_t first_column() const { return first_column_; }
 
  private:
   // Fields that are watched by one call each group.
@@ -96,6 +112,7 @@ class DcgmWatches {
   };
 
   void SortOutFields(const std::vector<const Field*>& fields);
+  abi::dcgmGroupEntityPair_t EntityAt(const Topology& topology, EntityId column) const;
   Status FilterProfiling(abi::dcgmHandle_t handle, const Topology& topology, WatchResult& result);
   Status MakeGroups(abi::dcgmHandle_t handle, const Topology& topology);
   // Of the fields that are not refused and whose place in `wanted` is true.
@@ -111,12 +128,13 @@ class DcgmWatches {
 
   const abi::DcgmLibrary& library_;
   const Clock& clock_;
+  const std::optional<PartKind> part_;  // Nothing: GPUs and instances.
   int names_ = 0;
   std::chrono::microseconds period_{};
   Topology topology_;
   std::vector<WatchedField> fields_;
   std::vector<WatchedDevice> devices_;
-  std::vector<uint32_t> gpu_ids_;  // Of each device's GPU.
+  size_t first_column_ = 0;
   std::vector<abi::dcgmGpuGrp_t> groups_;
   std::vector<FieldGroup> field_groups_;
 };

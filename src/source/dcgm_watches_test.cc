@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 
+#include "sample/columns.h"
 #include "source/testing/dcgm_node.h"
 
 namespace podgpu {
@@ -44,7 +45,7 @@ TEST(DcgmWatch, KeepsAnXidLongAndAllElseShort) {
   node.Start({kTemperature, kXid});
   EXPECT_EQ(node.dcgm.KeepOf(kTemperature), 30);
   EXPECT_EQ(node.dcgm.KeepOf(kXid), 600);
-  const StatusOr<Topology> topology = node.source().Discover();
+  const StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(node.source().Watch(*topology, Fields({kTemperature, kXid}), seconds(300)).ok());
   EXPECT_EQ(node.dcgm.KeepOf(kTemperature), 900);
   EXPECT_EQ(node.dcgm.KeepOf(kXid), 900);
@@ -66,7 +67,7 @@ TEST(DcgmWatch, LeavesOutFieldsOfOtherEntitiesAndUnknownOnes) {
   const auto grid = node.Start({kPower, kTemperature, kCpuUtilisation});
   ASSERT_TRUE(node.source().Read(*grid).ok());
   EXPECT_EQ(Cell(*grid, kPower, 0).absence(), Absence::kNotSupported);
-  EXPECT_EQ(Cell(*grid, kCpuUtilisation, 0).absence(), Absence::kNotSupported);
+  EXPECT_EQ(grid->ColumnsOf(*grid->RowOf(kCpuUtilisation)).count, 0U);
   EXPECT_EQ(Cell(*grid, kTemperature, 0).absence(), Absence::kNoData);
 }
 
@@ -88,6 +89,10 @@ TEST(DcgmWatch, AcceptsExactlyTheLevelsOfGpus) {
     const bool is_filtered = field->id >= 1000 && field->id < 1100;
     if (!is_filtered) {
       EXPECT_EQ(node.dcgm.IsWatched(DCGM_FE_GPU, 0, field->id), is_read) << field->name;
+    }
+    if (IsPartLevel(field->level)) {
+      EXPECT_EQ(grid->ColumnsOf(*grid->RowOf(field->id)).count, 0U) << field->name;
+    } else if (!is_filtered) {
       EXPECT_EQ(Cell(*grid, field->id, 0).absence(),
                 is_read ? Absence::kNoData : Absence::kNotSupported)
           << field->name;
@@ -260,7 +265,7 @@ TEST(DcgmWatch, SaysWhatFailsAndLeavesNothingBehind) {
   };
   for (const auto& row : rows) {
     Node node(1);
-    const StatusOr<Topology> topology = node.source().Discover();
+    const StatusOr<Topology> topology = node.source().Discover({});
     ASSERT_TRUE(topology.ok());
     node.dcgm.Fail(row.symbol, row.code, 1);
     const StatusOr<WatchResult> result =
@@ -274,7 +279,7 @@ TEST(DcgmWatch, SaysWhatFailsAndLeavesNothingBehind) {
 
 TEST(DcgmWatch, LeavesALostGpuOutUntilItIsBack) {
   Node node(2);
-  ASSERT_TRUE(node.source().Discover().ok());
+  ASSERT_TRUE(node.source().Discover({}).ok());
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusLost;
   const auto grid = node.Start({kTemperature});
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperature, 41);
@@ -283,7 +288,7 @@ TEST(DcgmWatch, LeavesALostGpuOutUntilItIsBack) {
   EXPECT_EQ(Cell(*grid, kTemperature, 0).int64(), 41);
   EXPECT_EQ(Cell(*grid, kTemperature, 1).absence(), Absence::kDeviceLost);
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusOk;
-  const StatusOr<Topology> topology = node.source().Discover();
+  const StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok());
   EXPECT_TRUE(SameDevices(*topology, grid->topology())) << "the caller need not watch again";
   ASSERT_TRUE(node.source().Read(*grid).ok());
@@ -293,18 +298,18 @@ TEST(DcgmWatch, LeavesALostGpuOutUntilItIsBack) {
 TEST(DcgmWatch, SaysWhyADeviceThatIsBackIsNotWatched) {
   for (const char* symbol : {"dcgmGroupAddEntity", "dcgmWatchFields"}) {
     Node node(2);
-    ASSERT_TRUE(node.source().Discover().ok());
+    ASSERT_TRUE(node.source().Discover({}).ok());
     node.dcgm.gpus[1].status = abi::DcgmEntityStatusLost;
     node.Start({kTemperature});
     node.dcgm.gpus[1].status = abi::DcgmEntityStatusOk;
     node.dcgm.Fail(symbol, abi::DCGM_ST_TIMEOUT, 1);
-    EXPECT_TRUE(LostConnection(node.source().Discover().status())) << symbol;
+    EXPECT_TRUE(LostConnection(node.source().Discover({}).status())) << symbol;
   }
 }
 
 TEST(DcgmWatch, LeavesOutADeviceThatWentSinceDiscover) {
   Node node(2);
-  const StatusOr<Topology> topology = node.source().Discover();
+  const StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok());
   node.dcgm.gpus.pop_back();
   ASSERT_TRUE(node.source().Watch(*topology, Fields({kTemperature}), seconds(1)).ok());
@@ -320,7 +325,7 @@ TEST(DcgmWatch, TakesInADeviceThatTheEngineDidNotKnow) {
   std::unique_ptr<Grid> grid = node.Start({kTemperature});
   ASSERT_TRUE(node.source().Read(*grid).ok());
   EXPECT_EQ(Cell(*grid, kTemperature, 0).absence(), Absence::kNotFound);
-  ASSERT_TRUE(node.source().Discover().ok());
+  ASSERT_TRUE(node.source().Discover({}).ok());
   ASSERT_TRUE(node.source().Read(*grid).ok());
   EXPECT_TRUE(Cell(*grid, kTemperature, 0).present());
 }

@@ -38,9 +38,10 @@ class Source {
   virtual ~Source() = default;
 
   // Connects (or starts the embedded engine), checks that the handle lives, and reads which devices
-  // there are. May be called again at any time: after a lost connection it starts afresh, else it
-  // only looks again.  Epoch is left 0 for the caller to set.
-  virtual StatusOr<Topology> Discover() = 0;
+  // there are, and of the parts around them those of `kinds`. May be called again at any time:
+  // after a lost connection it starts afresh, else it only looks again.  Epoch is left 0 for the
+  // caller to set.
+  virtual StatusOr<Topology> Discover(PartKinds kinds) = 0;
 
   // Has `fields` sampled every `period` on all entities of `topology`, in place of what was watched
   // before.  Called again with the same after a refusal, it tries only that again.

@@ -125,6 +125,72 @@ SelectedEntities SelectListed(const DeviceSelection& selection, const Topology& 
   return selected;
 }
 
+// Switches or CPUs, and what belongs to them.
+struct PartWords {
+  PartKind kind;
+  PartKind inner;
+  std::string_view type, id;
+};
+constexpr PartWords kSwitchWords = {PartKind::kNvSwitch, PartKind::kNvLink, "NvSwitch",
+                                    "NvSwitch ID"};
+constexpr PartWords kCpuWords = {PartKind::kCpu, PartKind::kCpuCore, "CPU", "CPU ID"};
+
+void AddColumns(ColumnRange columns, std::vector<EntityId>& ids) {
+  for (size_t i = 0; i < columns.count; ++i) {
+    ids.push_back(IdAt(columns.first + i));
+  }
+}
+
+// The listed parts in list order, each once; nothing, and a line, when one of them is absent.
+void AddListed(const DeviceSelection& selection, const Topology& topology, const PartWords& words,
+               std::vector<EntityId>& outer, std::vector<std::string>& missing) {
+  std::vector<EntityId> all;
+  AddColumns(topology.ColumnsOf(words.kind), all);
+  for (const IdRange& range : selection.ranges) {
+    for (uint32_t id = range.first;; ++id) {
+      const auto found = std::ranges::find_if(
+          all, [&](EntityId column) { return topology.PartAt(column).id == id; });
+      if (found == all.end()) {
+        outer.clear();
+        missing.push_back(
+            absl::StrFormat("Not collecting %s metrics; couldn't find requested %s "
+                            "'%d'",
+                            words.type, words.id, id));
+        return;
+      }
+      if (std::ranges::find(outer, *found) == outer.end()) {
+        outer.push_back(*found);
+      }
+      if (id == range.last) {
+        break;
+      }
+    }
+  }
+}
+
+// The switches or CPUs, and with `f` and "g+i" their links or cores.
+void SelectParts(const DeviceSelection& selection, const Topology& topology, const PartWords& words,
+                 std::vector<EntityId>& outer, std::vector<EntityId>& inner,
+                 std::vector<std::string>& missing) {
+  if (selection.kind == Kind::kInstances) {
+    return;
+  }
+  if (!selection.all) {
+    AddListed(selection, topology, words, outer, missing);
+    return;
+  }
+  AddColumns(topology.ColumnsOf(words.kind), outer);
+  if (selection.kind != Kind::kGpus) {
+    AddColumns(topology.ColumnsOf(words.inner), inner);
+  }
+}
+
+bool IsListed(const DeviceSelection& selection, uint32_t id) {
+  return selection.all || std::ranges::any_of(selection.ranges, [&](const IdRange& range) {
+           return range.first <= id && id <= range.last;
+         });
+}
+
 }  // namespace
 
 StatusOr<DeviceSelection> ParseDeviceSelection(std::string_view text) {
@@ -172,6 +238,32 @@ SelectedEntities SelectEntities(const DeviceSelection& selection, const Topology
     AddAll(topology, EntityKind::kGpuInstance, selected.entities);
   }
   return selected;
+}
+
+SelectedRows SelectRows(const DeviceSelections& selections, const Topology& topology) {
+  SelectedRows rows;
+  SelectedEntities devices = SelectEntities(selections.gpus, topology);
+  const bool gpu_links = selections.gpus.kind != Kind::kInstances && devices.missing.empty();
+  if (!devices.missing.empty()) {
+    rows.missing.push_back(std::move(devices.missing));
+  }
+  rows.devices = std::move(devices.entities);
+  std::vector<EntityId> switch_links;
+  SelectParts(selections.switches, topology, kSwitchWords, rows.switches, switch_links,
+              rows.missing);
+  std::vector<EntityId> links;
+  AddColumns(topology.ColumnsOf(PartKind::kNvLink), links);
+  for (const EntityId link : links) {
+    const Part& part = topology.PartAt(link);
+    const bool is_shown =
+        part.gpu ? gpu_links && IsListed(selections.gpus, topology.gpus[*part.gpu].gpu_id)
+                 : !switch_links.empty();
+    if (is_shown) {
+      rows.links.push_back(link);
+    }
+  }
+  SelectParts(selections.cpus, topology, kCpuWords, rows.cpus, rows.cores, rows.missing);
+  return rows;
 }
 
 }  // namespace podgpu

@@ -1,9 +1,11 @@
-// Which devices are shown: dcgm-exporter's device strings (-d), "f", "g:0,2-4", "i", and our "g+i".
+// Which devices are shown: dcgm-exporter's device strings (-d, -s, -p), "f", "g:0,2-4", "i", and
+// our "g+i".
 //
 // Grammar and messages are dcgm-exporter's (behaviour document, section 4): `f` shows each GPU's
 // instances, or the GPU where there are none; `g` GPUs; `i` GPU instances, by DCGM's entity id.
-// "g+i", which upstream documents and refuses, shows GPUs and then instances.  Pure functions; any
-// thread.
+// "g+i", which upstream documents and refuses, shows GPUs and then instances.  Of switches and CPUs
+// `g` shows themselves, `f` and "g+i" their links or cores too, `i` nothing.  The links of GPUs go
+// with the GPUs.  Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -42,5 +44,21 @@ struct SelectedEntities {
 };
 
 SelectedEntities SelectEntities(const DeviceSelection& selection, const Topology& topology);
+
+// The three device strings.
+struct DeviceSelections {
+  DeviceSelection gpus;      // -d
+  DeviceSelection switches;  // -s
+  DeviceSelection cpus;      // -p
+  bool operator==(const DeviceSelections&) const = default;
+};
+
+// The rows of each kind, in their order.
+struct SelectedRows {
+  std::vector<EntityId> devices, switches, links, cpus, cores;
+  std::vector<std::string> missing;  // A line for each kind of which a listed id is not there.
+};
+
+SelectedRows SelectRows(const DeviceSelections& selections, const Topology& topology);
 
 }  // namespace podgpu

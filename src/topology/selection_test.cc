@@ -1,6 +1,7 @@
 #include "topology/selection.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -141,6 +142,76 @@ TEST(Selection, IsExactForEveryShortList) {
       }
     }
   }
+}
+
+// The node above with switches 0 and 2 (columns 5, 6); links of GPU 0, of GPU 3 and of each switch
+// (7 to 10); CPU 0 and 1 (11, 12) with a core each (13, 14).
+Topology NodeWithParts() {
+  Topology topology = Node();
+  topology.parts = {{.kind = PartKind::kNvSwitch, .id = 0},
+                    {.kind = PartKind::kNvSwitch, .id = 2},
+                    {.kind = PartKind::kNvLink, .id = 0, .gpu = 0},
+                    {.kind = PartKind::kNvLink, .id = 0, .gpu = 2},
+                    {.kind = PartKind::kNvLink, .id = 9, .parent = 0},
+                    {.kind = PartKind::kNvLink, .id = 9, .parent = 2},
+                    {.kind = PartKind::kCpu, .id = 0},
+                    {.kind = PartKind::kCpu, .id = 1},
+                    {.kind = PartKind::kCpuCore, .id = 0, .parent = 0},
+                    {.kind = PartKind::kCpuCore, .id = 1, .parent = 1}};
+  return topology;
+}
+
+std::vector<int> Columns(const std::vector<EntityId>& ids) {
+  std::vector<int> columns;
+  std::ranges::transform(ids, std::back_inserter(columns),
+                         [](EntityId id) { return static_cast<int>(id.index); });
+  return columns;
+}
+
+TEST(Selection, ShowsPartsAsUpstreamDoes) {
+  using List = std::vector<int>;
+  const struct {
+    std::string gpus, switches, cpus;
+    List shown_switches, links, shown_cpus, cores;
+  } rows[] = {
+      {"f", "f", "f", {5, 6}, {7, 8, 9, 10}, {11, 12}, {13, 14}},
+      {"g+i", "g+i", "g+i", {5, 6}, {7, 8, 9, 10}, {11, 12}, {13, 14}},
+      {"f", "g", "g", {5, 6}, {7, 8}, {11, 12}, {}},
+      {"f", "g:2,0", "g:1", {6, 5}, {7, 8}, {12}, {}},
+      {"f", "i", "i", {}, {7, 8}, {}, {}},
+      {"f", "i:0", "i:0", {}, {7, 8}, {}, {}},
+      {"g", "f", "f", {5, 6}, {7, 8, 9, 10}, {11, 12}, {13, 14}},
+      {"g:3", "f", "f", {5, 6}, {8, 9, 10}, {11, 12}, {13, 14}},
+      {"i", "f", "f", {5, 6}, {9, 10}, {11, 12}, {13, 14}},
+      {"i", "i", "g:3-1", {}, {}, {}, {}},
+  };
+  for (const auto& row : rows) {
+    const std::string label = row.gpus + " " + row.switches + " " + row.cpus;
+    const DeviceSelections selections = {*ParseDeviceSelection(row.gpus),
+                                         *ParseDeviceSelection(row.switches),
+                                         *ParseDeviceSelection(row.cpus)};
+    const SelectedRows shown = SelectRows(selections, NodeWithParts());
+    EXPECT_EQ(Columns(shown.switches), row.shown_switches) << label;
+    EXPECT_EQ(Columns(shown.links), row.links) << label;
+    EXPECT_EQ(Columns(shown.cpus), row.shown_cpus) << label;
+    EXPECT_EQ(Columns(shown.cores), row.cores) << label;
+    EXPECT_TRUE(shown.missing.empty()) << label;
+  }
+}
+
+TEST(Selection, ShowsNothingOfAKindOfWhichAListedIdIsNotThere) {
+  const DeviceSelections selections = {*ParseDeviceSelection("g:0,7"), *ParseDeviceSelection("g:1"),
+                                       *ParseDeviceSelection("g:0-2")};
+  const SelectedRows shown = SelectRows(selections, NodeWithParts());
+  EXPECT_TRUE(shown.devices.empty());
+  EXPECT_TRUE(shown.switches.empty());
+  EXPECT_TRUE(shown.links.empty());
+  EXPECT_TRUE(shown.cpus.empty());
+  EXPECT_EQ(shown.missing,
+            (std::vector<std::string>{
+                "Not collecting GPU metrics; couldn't find requested GPU ID '7'",
+                "Not collecting NvSwitch metrics; couldn't find requested NvSwitch ID '1'",
+                "Not collecting CPU metrics; couldn't find requested CPU ID '2'"}));
 }
 
 }  // namespace

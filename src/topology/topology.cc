@@ -43,15 +43,27 @@ void NumberEntities(Topology& topology) {
   PODGPU_CHECK(instance == topology.instances.size());
 }
 
-bool SameDevices(const Topology& a, const Topology& b) {
+bool SameGpus(const Topology& a, const Topology& b) {
   const auto same_gpu = [](const Gpu& x, const Gpu& y) { return Identity(x) == Identity(y); };
   return std::ranges::equal(a.gpus, b.gpus, same_gpu) &&
          std::ranges::equal(a.instances, b.instances, SameInstance) &&
          a.driver_version == b.driver_version && a.nvml_absence == b.nvml_absence;
 }
 
+bool SameDevices(const Topology& a, const Topology& b) {
+  return SameGpus(a, b) && a.parts == b.parts;
+}
+
 bool SameStates(const Topology& a, const Topology& b) {
-  return std::ranges::equal(a.gpus, b.gpus, {}, &Gpu::state, &Gpu::state);
+  return std::ranges::equal(a.gpus, b.gpus, {}, &Gpu::state, &Gpu::state) &&
+         a.parts_absence == b.parts_absence;
+}
+
+ColumnRange Topology::ColumnsOf(PartKind first, PartKind last) const {
+  const auto begin = std::ranges::lower_bound(parts, first, {}, &Part::kind);
+  const auto end = std::ranges::upper_bound(begin, parts.end(), last, {}, &Part::kind);
+  return {entities.size() + static_cast<size_t>(begin - parts.begin()),
+          static_cast<size_t>(end - begin)};
 }
 
 }  // namespace podgpu

@@ -1,10 +1,11 @@
-// What is in the node: GPUs, their MIG instances, and one dense numbering of both.
+// What is in the node: GPUs, their MIG instances, and the parts around them (switches, NVLinks,
+// CPUs, cores), with one dense numbering of all.
 //
 // A Topology is made by a Source once per epoch (a new one when a GPU comes or goes, or MIG is
 // re-partitioned) and never changes afterwards.  Everything downstream names a device by its
-// EntityId, an index into `entities`; the same index is the column of the device in the grid.
-// Vendor ids and names stay here.  Plain data: any thread may read a published Topology; nobody
-// writes one.
+// EntityId, an index into `entities`; the same index is the column of the device in the grid, and
+// the columns of the parts come behind.  Vendor ids and names stay here.  Plain data: any thread
+// may read a published Topology; nobody writes one.
 #pragma once
 
 #include <compare>
@@ -15,7 +16,7 @@
 
 namespace podgpu {
 
-// Index into Topology::entities; also the column in the grid.
+// Index into Topology::entities, or from their number on into `parts`; also the column in the grid.
 struct EntityId {
   uint16_t index = 0;
   auto operator<=>(const EntityId&) const = default;
@@ -63,16 +64,57 @@ struct Entity {
   std::optional<uint16_t> instance;  // Index into Topology::instances, for an instance.
 };
 
+// What a node has beside its GPUs, in the order of their columns.
+enum class PartKind : uint8_t { kNvSwitch, kNvLink, kCpu, kCpuCore };
+inline constexpr size_t kPartKindCount = 4;
+
+// One switch, one link that is up, one CPU or one core.
+struct Part {
+  PartKind kind = PartKind::kNvSwitch;
+  uint32_t id = 0;      // DCGM's; of a link its index in GPU or switch, from 0.
+  uint32_t parent = 0;  // The switch of a link, the CPU of a core, by DCGM's id.
+  std::optional<uint16_t> gpu =
+      std::nullopt;  // Of a GPU's link in place of `parent`: index into Topology::gpus.
+  auto operator<=>(const Part&) const = default;
+};
+
+// Columns `first` to `first + count - 1`.
+struct ColumnRange {
+  size_t first = 0;
+  size_t count = 0;
+  bool Contains(EntityId column) const {
+    return column.index >= first && column.index - first < count;
+  }
+};
+
+// Which kinds of part a source shall look for: only those that something is asked of.
+struct PartKinds {
+  bool switches = false;
+  bool links = false;
+  bool cpus = false;
+  bool cores = false;
+  bool any() const { return switches || links || cpus || cores; }
+  bool operator==(const PartKinds&) const = default;
+};
+
 struct Topology {
   uint64_t epoch = 0;                  // Grows by one with every new Topology of a process.
   std::vector<Gpu> gpus;               // Ascending by gpu_id.
   std::vector<GpuInstance> instances;  // By GPU, then in the order of DCGM's hierarchy.
   std::vector<Entity> entities;        // Each GPU, directly followed by its instances.
+  std::vector<Part> parts;             // By kind; links of GPUs before those of switches.
   std::string driver_version;
   // Why no MIG UUID could be asked for ("libnvidia-ml.so.1 is in none of 6 paths"); empty when NVML
   // answered.
   std::string nvml_absence;
+  // Why parts that were looked for are not there, or as last seen; empty when all was answered.
+  std::string parts_absence;
 
+  size_t column_count() const { return entities.size() + parts.size(); }
+  // The columns of the parts of these kinds, which are contiguous.
+  ColumnRange ColumnsOf(PartKind first, PartKind last) const;
+  ColumnRange ColumnsOf(PartKind kind) const { return ColumnsOf(kind, kind); }
+  const Part& PartAt(EntityId id) const { return parts[id.index - entities.size()]; }
   const Gpu& GpuOf(EntityId id) const { return gpus[entities[id.index].gpu]; }
   // Null for a whole GPU.
   const GpuInstance* InstanceOf(EntityId id) const {
@@ -84,11 +126,15 @@ struct Topology {
 // Fills `entities` from `gpus` and `instances` (which must be sorted as said above).
 void NumberEntities(Topology& topology);
 
-// Whether `a` and `b` describe the same devices with the same identities; epoch and states are not
-// compared.
+// Whether `a` and `b` describe the same GPUs and instances with the same identities; parts, epoch
+// and states are not compared.
+bool SameGpus(const Topology& a, const Topology& b);
+
+// The same of everything that has a column.
 bool SameDevices(const Topology& a, const Topology& b);
 
-// Whether the GPUs of `a` and `b`, which are the same devices, are in the same states.
+// Whether the GPUs of `a` and `b`, which are the same devices, are in the same states, and the
+// parts are there, or not, for the same reason.
 bool SameStates(const Topology& a, const Topology& b);
 
 }  // namespace podgpu

@@ -102,5 +102,38 @@ TEST(Topology, DiffersInEveryFactOfIdentity) {
   }
 }
 
+TEST(Topology, CountsTheColumnsOfPartsBehindThoseOfGpus) {
+  Topology topology;
+  topology.gpus.resize(2);
+  NumberEntities(topology);
+  EXPECT_EQ(topology.column_count(), 2U);
+  EXPECT_EQ(topology.ColumnsOf(PartKind::kNvLink).count, 0U);
+  topology.parts = {{.kind = PartKind::kNvSwitch, .id = 3},
+                    {.kind = PartKind::kNvLink, .id = 0, .gpu = 1},
+                    {.kind = PartKind::kNvLink, .id = 7, .parent = 3},
+                    {.kind = PartKind::kCpuCore, .id = 0}};
+  EXPECT_EQ(topology.column_count(), 6U);
+  const ColumnRange links = topology.ColumnsOf(PartKind::kNvLink);
+  EXPECT_EQ(links.first, 3U);
+  EXPECT_EQ(links.count, 2U);
+  EXPECT_TRUE(links.Contains(EntityId{4}));
+  EXPECT_FALSE(links.Contains(EntityId{5}));
+  EXPECT_EQ(topology.PartAt(EntityId{4}).id, 7U);
+  EXPECT_EQ(topology.ColumnsOf(PartKind::kNvSwitch, PartKind::kNvLink).count, 3U);
+  EXPECT_EQ(topology.ColumnsOf(PartKind::kCpu).count, 0U);
+  EXPECT_EQ(topology.ColumnsOf(PartKind::kCpu, PartKind::kCpuCore).first, 5U);
+}
+
+TEST(Topology, IsAnotherOneWhenAPartCameOrWent) {
+  Topology before;
+  Topology after;
+  after.parts = {{.kind = PartKind::kCpu, .id = 0}};
+  EXPECT_TRUE(SameGpus(before, after));
+  EXPECT_FALSE(SameDevices(before, after));
+  EXPECT_TRUE(SameStates(before, after));
+  after.parts_absence = "CPUs: the engine does not list its CPUs";
+  EXPECT_FALSE(SameStates(before, after));
+}
+
 }  // namespace
 }  // namespace podgpu

@@ -1,11 +1,12 @@
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
 
 #include "exposition/number.h"
+#include "sample/columns.h"
 #include "view/view.h"
 #include "view/xid.h"
 
@@ -26,36 +27,6 @@ struct LabelNames {
 constexpr LabelNames kNewNames = {"UUID", "pod", "namespace", "container"};
 constexpr LabelNames kOldNames = {"uuid", "pod_name", "pod_namespace", "container_name"};
 
-bool BelongsToGpus(const Field& field) {
-  switch (field.level) {
-    case FieldLevel::kNone:
-    case FieldLevel::kGlobal:
-    case FieldLevel::kGpu:
-    case FieldLevel::kVgpu:
-    case FieldLevel::kGpuInstance:
-    case FieldLevel::kComputeInstance:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// dcgm-exporter's `f` rows: the instances of a GPU that has any, else the GPU itself.
-std::vector<EntityId> RowEntities(const Topology& topology) {
-  std::vector<bool> partitioned(topology.gpus.size());
-  for (const GpuInstance& instance : topology.instances) {
-    partitioned[instance.gpu] = true;
-  }
-  std::vector<EntityId> rows;
-  for (size_t i = 0; i < topology.entities.size(); ++i) {
-    const Entity& entity = topology.entities[i];
-    if (entity.kind == EntityKind::kGpuInstance || !partitioned[entity.gpu]) {
-      rows.push_back(EntityId{static_cast<uint16_t>(i)});
-    }
-  }
-  return rows;
-}
-
 // `name` with runs of white space as one '-', and none at its ends.
 std::string WithoutBlanks(std::string_view name) {
   constexpr std::string_view kBlanks = " \t\n\v\f\r";
@@ -71,6 +42,16 @@ std::string WithoutBlanks(std::string_view name) {
   }
 }
 
+// Whether a field stands in the group of `kind`, or (nothing) of GPUs and the host.  A field of
+// links that a switch has too stands with the links.
+bool BelongsTo(const Field& field, std::optional<PartKind> kind) {
+  if (kind == PartKind::kNvSwitch) {
+    return field.level == FieldLevel::kSwitch;
+  }
+  return kind ? IsReadOn(field.level, *kind)
+              : !IsPartLevel(field.level) && field.level != FieldLevel::kConnectX;
+}
+
 // The column of the GPU itself; instances directly follow their GPU.
 EntityId WholeGpu(const Topology& topology, EntityId entity) {
   while (topology.entities[entity.index].kind != EntityKind::kGpu) {
@@ -79,11 +60,11 @@ EntityId WholeGpu(const Topology& topology, EntityId entity) {
   return entity;
 }
 
-// Metrics ascending by field id, then name, type and help.
-std::vector<const Counter*> SortedMetrics(const ViewInput& input) {
+// The metrics that `kind` has (nothing: GPUs), ascending by field id, then name, type and help.
+std::vector<const Counter*> SortedMetrics(const ViewInput& input, std::optional<PartKind> kind) {
   std::vector<const Counter*> metrics;
   for (const Counter& counter : input.counters) {
-    if (counter.field != nullptr && !counter.is_label() && BelongsToGpus(*counter.field)) {
+    if (counter.field != nullptr && !counter.is_label() && BelongsTo(*counter.field, kind)) {
       metrics.push_back(&counter);
     }
   }
@@ -99,16 +80,19 @@ class DcgmRows {
   DcgmRows(const ViewInput& input, PlanBuilder& plan)
       : input_(input),
         plan_(plan),
+        topology_(input.grid.topology()),
         names_(input.options.use_old_namespace ? kOldNames : kNewNames) {}
 
   void Add() {
     plan_.CountCellsIn(input_.grid);
-    for (const EntityId entity : RowEntities(input_.grid.topology())) {
-      AddRows(entity);
-    }
-    for (const Counter* metric : SortedMetrics(input_)) {
-      AddMetric(*metric);
-    }
+    SelectedRows selected = SelectRows(input_.options.selections, topology_);
+    AddGroup(std::nullopt, selected.devices);
+    AddGroup(PartKind::kNvSwitch, selected.switches);
+    selected.links.insert(selected.links.begin(), selected.switches.begin(),
+                          selected.switches.end());
+    AddGroup(PartKind::kNvLink, selected.links);
+    AddGroup(PartKind::kCpu, selected.cpus);
+    AddGroup(PartKind::kCpuCore, selected.cores);
   }
 
  private:
@@ -120,26 +104,61 @@ class DcgmRows {
     Attributes attributes;
   };
 
-  // The rows of one entity: one, or one for each of its jobs.
-  void AddRows(EntityId entity) {
-    Row row{.entity = entity, .labels = FixedLabels(entity), .attributes = OwnerOf(entity)};
-    for (auto& [name, value] : LabelFields(entity)) {
-      row.labels.push_back({name, std::move(value)});
-    }
-    if (JobsOf(entity).empty()) {
-      AddRow(std::move(row));
+  // The rows of one kind of entity; of GPUs and instances when there is no `kind`.
+  void AddGroup(std::optional<PartKind> kind, const std::vector<EntityId>& entities) {
+    const std::vector<const Counter*> metrics = SortedMetrics(input_, kind);
+    if (metrics.empty() || entities.empty()) {
       return;
     }
-    for (const std::string& job : JobsOf(entity)) {
-      Row copy = row;
-      copy.attributes.emplace("hpc_job", job);
-      AddRow(std::move(copy));
+    std::vector<Row> rows;
+    rows.reserve(entities.size());
+    for (const EntityId entity : entities) {
+      kind ? AddPartRows(entity, rows) : AddDeviceRows(entity, rows);
+    }
+    for (const Counter* metric : metrics) {
+      AddMetric(*metric, rows);
     }
   }
 
-  void AddRow(Row row) {
+  void AddDeviceRows(EntityId entity, std::vector<Row>& rows) {
+    Row row{.entity = entity, .labels = FixedLabels(entity), .attributes = {}};
+    for (auto& [name, value] : LabelFields(entity)) {
+      row.labels.push_back({name, std::move(value)});
+    }
+    AddOwned(std::move(row), entity, rows);
+  }
+
+  // Of all parts only the links of GPUs have owners, those of the GPU.
+  void AddPartRows(EntityId entity, std::vector<Row>& rows) {
+    const Part& part = topology_.PartAt(entity);
+    Row row{.entity = entity, .labels = PartLabels(part), .attributes = {}};
+    for (auto& [name, value] : PartLabelFields(entity)) {
+      row.labels.push_back({name, std::move(value)});
+    }
+    if (part.gpu) {
+      AddOwned(std::move(row), GpuColumn(*part.gpu), rows);
+    } else {
+      AddRow(std::move(row), rows);
+    }
+  }
+
+  // The row with the owner of `device`: one, or one for each of its jobs.
+  void AddOwned(Row row, EntityId device, std::vector<Row>& rows) {
+    row.attributes = OwnerOf(device);
+    if (JobsOf(device).empty()) {
+      AddRow(std::move(row), rows);
+      return;
+    }
+    for (const std::string& job : JobsOf(device)) {
+      Row copy = row;
+      copy.attributes.emplace("hpc_job", job);
+      AddRow(std::move(copy), rows);
+    }
+  }
+
+  void AddRow(Row row, std::vector<Row>& rows) {
     row.block = Block(row.labels, row.attributes);
-    rows_.push_back(std::move(row));
+    rows.push_back(std::move(row));
   }
 
   const std::vector<std::string>& JobsOf(EntityId entity) const {
@@ -148,7 +167,7 @@ class DcgmRows {
     return entity.index < by_entity.size() ? by_entity[entity.index] : none;
   }
 
-  void AddMetric(const Counter& metric) {
+  void AddMetric(const Counter& metric, const std::vector<Row>& rows) {
     const std::optional<FieldRow> field = input_.grid.RowOf(metric.field->id);
     if (!field) {
       return;
@@ -158,7 +177,7 @@ class DcgmRows {
                        .type = metric.type,
                        .unit = "",
                        .format = NumberFormat::kDcgm});
-    for (const Row& row : rows_) {
+    for (const Row& row : rows) {
       const size_t cell = input_.grid.CellIndex(*field, row.entity);
       plan_.AddSeries(metric.field->id == kXidField ? XidBlock(row, cell) : row.block,
                       NumberSource::Cell(cell));
@@ -185,10 +204,92 @@ class DcgmRows {
     return labels;
   }
 
+  std::vector<Label> PartLabels(const Part& part) const {
+    const std::string id = std::to_string(part.id);
+    const std::string parent = std::to_string(part.parent);
+    std::vector<Label> labels;
+    switch (part.kind) {
+      case PartKind::kNvSwitch:
+        labels = {{"nvswitch", "nvswitch" + id}};
+        break;
+      case PartKind::kNvLink:
+        labels = LinkLabels(part);
+        break;
+      case PartKind::kCpu:
+        labels = {{"cpu", id}};
+        break;
+      case PartKind::kCpuCore:
+        labels = {{"cpucore", id}, {"cpu", parent}};
+        break;
+    }
+    if (!input_.options.hostname.empty()) {
+      // Releases that write "Hostname" elsewhere write "hostname" on links.
+      const bool is_link = part.kind == PartKind::kNvLink;
+      labels.push_back(
+          {is_link ? "hostname" : input_.options.hostname_label, input_.options.hostname});
+    }
+    return labels;
+  }
+
+  // Upstream counts the links of a GPU from 1, those of a switch from 0.
+  std::vector<Label> LinkLabels(const Part& link) const {
+    if (!link.gpu) {
+      return {{"nvlink", std::to_string(link.id)},
+              {"nvswitch", "nvswitch" + std::to_string(link.parent)}};
+    }
+    const Gpu& gpu = topology_.gpus[*link.gpu];
+    const std::string id = std::to_string(gpu.gpu_id);
+    std::vector<Label> labels = {{"nvlink", std::to_string(link.id + 1)}, {"gpu", id}};
+    const Label others[] = {{"gpu_uuid", gpu.uuid},
+                            {"pci_bus_id", gpu.pci_bus_id},
+                            {"device", "nvidia" + id},
+                            {"model_name", gpu.model}};
+    std::ranges::copy_if(others, std::back_inserter(labels),
+                         [](const Label& label) { return !label.value.empty(); });
+    return labels;
+  }
+
+  EntityId GpuColumn(uint16_t gpu) const {
+    const auto found = std::ranges::find(topology_.entities, gpu, &Entity::gpu);
+    return EntityId{static_cast<uint16_t>(found - topology_.entities.begin())};
+  }
+
+  // Label fields of the part itself, and those of the host.
+  Attributes PartLabelFields(EntityId entity) {
+    Attributes labels;
+    for (const Counter& counter : input_.counters) {
+      if (!counter.is_label() || counter.field == nullptr) {
+        continue;
+      }
+      const std::optional<FieldRow> row = input_.grid.RowOf(counter.field->id);
+      std::optional<std::string> value;
+      if (row && input_.grid.ColumnsOf(*row).Contains(entity)) {
+        value = CellText(*row, entity);
+      } else if (row && counter.field->scope() == FieldScope::kGlobal) {
+        value = HostText(*row);
+      }
+      if (value) {
+        labels.emplace(counter.name, *std::move(value));
+      }
+    }
+    return labels;
+  }
+
+  // What any GPU has been told of the host.
+  std::optional<std::string> HostText(FieldRow row) {
+    for (size_t i = 0; i < topology_.entities.size(); ++i) {
+      if (auto text = CellText(row, EntityId{static_cast<uint16_t>(i)})) {
+        return text;
+      }
+    }
+    return std::nullopt;
+  }
+
   Attributes LabelFields(EntityId entity) {
     Attributes labels;
     for (const Counter& counter : input_.counters) {
-      if (!counter.is_label() || counter.field == nullptr || !BelongsToGpus(*counter.field)) {
+      if (!counter.is_label() || counter.field == nullptr ||
+          !BelongsTo(*counter.field, std::nullopt)) {
         continue;
       }
       if (std::optional<std::string> value = LabelValue(*counter.field, entity)) {
@@ -268,8 +369,8 @@ class DcgmRows {
 
   const ViewInput& input_;
   PlanBuilder& plan_;
+  const Topology& topology_;
   LabelNames names_;
-  std::vector<Row> rows_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -284,6 +285,101 @@ TEST(DcgmView, SortsXidAttributesAmongThoseOfThePod) {
                   "container=\"main\",err_code=\"0\",err_msg=\"No Error\","
                   "namespace=\"ml\",pod=\"train-0\"} 0\n"),
             1U);
+}
+
+// One GPU with a link (columns 0 and 3), switches 0 and 2 (1, 2) and a link of switch 2 (4).
+std::shared_ptr<const Topology> TopologyWithSwitches() {
+  auto topology = std::make_shared<Topology>(*MakeTopology(1, 0));
+  topology->parts = {{.kind = PartKind::kNvSwitch, .id = 0},
+                     {.kind = PartKind::kNvSwitch, .id = 2},
+                     {.kind = PartKind::kNvLink, .id = 4, .gpu = 0},
+                     {.kind = PartKind::kNvLink, .id = 4, .parent = 2}};
+  return topology;
+}
+
+constexpr const char* kPartsCsv =
+    "DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX, counter, TX\n"
+    "DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT, gauge, C\n"
+    "DCGM_FI_DRIVER_VERSION, label, Driver version\n"
+    "DCGM_FI_DEV_NVSWITCH_PHYSICAL_ID, label, Number on the board\n";
+
+// The lines of a page that are no comments.
+std::vector<std::string> Rows(const std::string& page) {
+  std::vector<std::string> rows;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('#')) {
+      rows.push_back(line);
+    }
+  }
+  return rows;
+}
+
+TEST(DcgmView, PutsLabelFieldsOfHostAndPartOnTheRowsOfParts) {
+  Node node(TopologyWithSwitches(), kPartsCsv);
+  node.options.hostname.clear();
+  node.SetDriverVersion();
+  node.Set(858, 1, Value::OfInt64(40));
+  node.Set(858, 2, Value::OfInt64(42));
+  node.Set(863, 2, Value::OfInt64(7));
+  node.Set(780, 4, Value::OfInt64(9));
+  const std::string temperature = "DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT";
+  EXPECT_EQ(Rows(node.Page()),
+            (std::vector<std::string>{
+                temperature + R"({nvswitch="nvswitch0",DCGM_FI_DRIVER_VERSION="580.95.05"} 40)",
+                temperature + R"({nvswitch="nvswitch2",DCGM_FI_DEV_NVSWITCH_PHYSICAL_ID="7",)" +
+                    R"(DCGM_FI_DRIVER_VERSION="580.95.05"} 42)",
+                R"(DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX{nvlink="4",nvswitch="nvswitch2",)"
+                R"(DCGM_FI_DRIVER_VERSION="580.95.05"} 9)"}));
+}
+
+TEST(DcgmView, PutsThePodOfAGpuOnTheRowsOfItsLinks) {
+  Node node(TopologyWithSwitches(), "DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX, counter, TX\n");
+  node.options.kubernetes = true;
+  node.Own(0, "ml", "train-0", "main");
+  node.Set(780, 3, Value::OfInt64(5));
+  node.Set(780, 4, Value::OfInt64(9));
+  const std::vector<std::string> rows = Rows(node.Page());
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0],
+            R"(DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX{nvlink="5",gpu="0",)"
+            R"(gpu_uuid="GPU-11111111-1111-1111-1111-111111111111",pci_bus_id="00000000:1B:00.0",)"
+            R"(device="nvidia0",model_name="NVIDIA H100 80GB HBM3",hostname="node-a",)"
+            R"(container="main",namespace="ml",pod="train-0"} 5)");
+  EXPECT_EQ(rows[1], R"(DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX{nvlink="4",nvswitch="nvswitch2",)"
+                     R"(hostname="node-a"} 9)");
+}
+
+TEST(DcgmView, CallsTheHostOnLinksAlwaysInLowerCase) {
+  Node node(TopologyWithSwitches(), kPartsCsv);
+  node.options.hostname_label = "Hostname";
+  node.Set(858, 1, Value::OfInt64(40));
+  node.Set(780, 4, Value::OfInt64(9));
+  const std::vector<std::string> rows = Rows(node.Page());
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_NE(rows[0].find(R"(Hostname="node-a")"), std::string::npos);
+  EXPECT_NE(rows[1].find(R"(hostname="node-a")"), std::string::npos);
+}
+
+TEST(DcgmView, ShowsTheDevicesThatAreSelected) {
+  const struct {
+    std::string gpus;
+    std::vector<size_t> columns;  // GPU 0, its instances, GPU 1, its instances.
+  } cases[] = {
+      {"f", {1, 2, 4, 5}}, {"g", {0, 3}},     {"i", {1, 2, 4, 5}}, {"g+i", {0, 3, 1, 2, 4, 5}},
+      {"g:1", {3}},        {"i:8,0", {5, 1}}, {"g:7", {}}};
+  for (const auto& row : cases) {
+    Node node(MakeTopology(2, 2), std::string(kTempCsv));
+    node.options.selections.gpus = *ParseDeviceSelection(row.gpus);
+    for (size_t column = 0; column < 6; ++column) {
+      node.Set(150, column, Value::OfInt64(static_cast<int64_t>(column)));
+    }
+    std::vector<size_t> shown;
+    for (const std::string& line : Rows(node.Page())) {
+      shown.push_back(static_cast<size_t>(line.back() - '0'));
+    }
+    EXPECT_EQ(shown, row.columns) << row.gpus;
+  }
 }
 
 TEST(DcgmView, AddsNothingForFieldsThatTheGridLacks) {

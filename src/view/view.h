@@ -15,6 +15,7 @@
 #include "exposition/series_plan.h"
 #include "fields/counters_csv.h"
 #include "sample/grid.h"
+#include "topology/selection.h"
 #include "topology/topology.h"
 
 namespace podgpu {
@@ -26,6 +27,7 @@ struct ViewOptions {
   bool replace_blanks_in_model_name = false;
   bool kubernetes = false;  // -k: DCGM rows carry their single owner.
   bool pod_uid = false;
+  DeviceSelections selections;  // -d, -s, -p: the rows of the DCGM view.
 };
 
 // What every view may look at.  All borrowed for the call.
@@ -46,7 +48,8 @@ struct SlotFamily {
   std::vector<SlotSeries> series;
 };
 
-// dcgm-exporter's rows for GPUs and MIG instances (behaviour document, section 6).
+// dcgm-exporter's rows (behaviour document, section 6): GPUs and MIG instances, then switches,
+// links, CPUs, cores.
 void AddDcgmView(const ViewInput& input, PlanBuilder& plan);
 
 // podgpu's own clean families over the same values (experience 6.1): identity only on hot series,

@@ -39,7 +39,7 @@ class SyntheticSource final : public Source {
  public:
   explicit SyntheticSource(const Topology& topology) : topology_(topology) {}
 
-  StatusOr<Topology> Discover() override { return topology_; }
+  StatusOr<Topology> Discover(PartKinds /*kinds*/) override { return topology_; }
   StatusOr<WatchResult> Watch(const Topology& /*topology*/,
                               const std::vector<const Field*>& /*fields*/,
                               std::chrono::microseconds /*period*/) override {
@@ -49,7 +49,9 @@ class SyntheticSource final : public Source {
     ++readings_;
     for (uint16_t row = 0; row < grid.fields().size(); ++row) {
       const bool real = grid.fields()[row]->type == FieldType::kDouble;
-      for (uint16_t column = 0; column < grid.topology().entities.size(); ++column) {
+      const ColumnRange columns = grid.ColumnsOf(FieldRow{row});
+      for (auto column = static_cast<uint16_t>(columns.first);
+           column < columns.first + columns.count; ++column) {
         const int64_t number = readings_ * 1'000 + row * 7 + column;
         grid.at(FieldRow{row}, EntityId{column}) =
             real ? Value::OfDouble(static_cast<double>(number) / 64) : Value::OfInt64(number);

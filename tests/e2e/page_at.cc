@@ -1,6 +1,6 @@
 // Prints the page that podgpu makes of a simulated node at a moment of the node's own clock.
 //
-//   page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S
+//   page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S [COUNTERS_FILE]
 //
 // The same rooms as the program, put together on the clock of a run directory in manual time: find
 // the devices, watch the fields, let START_S + 3 s of world time pass, read, ask the kubelet, make
@@ -12,11 +12,13 @@
 #include <string>
 
 #include "attribution/join.h"
+#include "base/files.h"
 #include "base/library.h"
 #include "base/status.h"
 #include "exporter/exporter.h"
 #include "fields/counters_csv.h"
 #include "kube/kubelet_client.h"
+#include "sample/columns.h"
 #include "sim/run_directory.h"
 #include "sim/run_writer.h"
 #include "source/open_source.h"
@@ -42,10 +44,13 @@ class NodeClock final : public Clock {
   sim::RunDirectory& node_;
 };
 
-ExporterOptions Options() {
+// `counters_path` is empty for the built-in set.
+ExporterOptions Options(const std::string& counters_path) {
+  const std::string csv = counters_path.empty() ? std::string(DefaultCountersCsv())
+                                                : SystemFiles().Read(counters_path).value();
   ExporterOptions options;
   options.views = {View::kDcgm, View::kNative};
-  options.counters = ParseCounters(DefaultCountersCsv(), "default").value().counters;
+  options.counters = ParseCounters(csv, "counters").value().counters;
   options.view.hostname = "gpu-node-0";
   options.view.kubernetes = true;
   return options;
@@ -60,12 +65,11 @@ T ValueOrDie(StatusOr<T> result) {
   return *std::move(result);
 }
 
-std::shared_ptr<const Grid> ReadDevices(Source& source, const Clock& clock,
-                                        sim::RunWriter& writer) {
-  const std::vector<const Field*> fields = FieldsToRead(Options().counters, Options().views);
-  auto topology = std::make_shared<Topology>(ValueOrDie(source.Discover()));
+std::shared_ptr<const Grid> ReadDevices(Source& source, const std::vector<const Field*>& fields,
+                                        const Clock& clock, sim::RunWriter& writer) {
+  auto topology = std::make_shared<Topology>(ValueOrDie(source.Discover(PartsFor(fields))));
   topology->epoch = 1;
-  if (!topology->entities.empty()) {
+  if (topology->column_count() > 0) {
     ValueOrDie(source.Watch(*topology, fields, std::chrono::seconds(1)));
   }
   for (int i = 0; i < 3; ++i) {
@@ -74,14 +78,15 @@ std::shared_ptr<const Grid> ReadDevices(Source& source, const Clock& clock,
   auto grid = std::make_shared<Grid>(topology, fields);
   grid->read_at = clock.Now();
   grid->read_at_wall = clock.WallNow();
-  if (!topology->entities.empty()) {
+  if (topology->column_count() > 0) {
     PODGPU_CHECK(source.Read(*grid).ok());
   }
   return grid;
 }
 
 int Main(const std::string& directory, const std::string& library, const std::string& address,
-         int64_t start_s) {
+         int64_t start_s, const std::string& counters_path) {
+  const ExporterOptions options = Options(counters_path);
   std::string error;
   const std::unique_ptr<sim::RunDirectory> node = sim::RunDirectory::Open(directory, error);
   PODGPU_CHECK(node != nullptr);
@@ -96,7 +101,7 @@ int Main(const std::string& directory, const std::string& library, const std::st
   const std::unique_ptr<Source> source = ValueOrDie(OpenDcgmSource(source_options, loader, clock));
 
   Published<Grid> grids;
-  grids.Set(ReadDevices(*source, clock, writer));
+  grids.Set(ReadDevices(*source, FieldsToRead(options.counters, options.views), clock, writer));
   Published<SourceStatus> statuses;
   statuses.Set(std::make_shared<const SourceStatus>(
       SourceStatus{PartState::kOk, source->Describe(), 1, 0, grids.Get()->topology().gpus.size()}));
@@ -110,7 +115,6 @@ int Main(const std::string& directory, const std::string& library, const std::st
   Published<PodFacts> pods;
   pods.Set(facts);
 
-  const ExporterOptions options = Options();
   TickOptions tick_options;
   tick_options.views = options.views;
   tick_options.counters = options.counters;
@@ -130,9 +134,11 @@ int Main(const std::string& directory, const std::string& library, const std::st
 }  // namespace podgpu
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fputs("usage: page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S\n", stderr);
+  if (argc != 5 && argc != 6) {
+    std::fputs("usage: page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S [COUNTERS_FILE]\n",
+               stderr);
     return 2;
   }
-  return podgpu::Main(argv[1], argv[2], argv[3], std::strtol(argv[4], nullptr, 10));
+  return podgpu::Main(argv[1], argv[2], argv[3], std::strtol(argv[4], nullptr, 10),
+                      argc == 6 ? argv[5] : "");
 }

@@ -12,6 +12,8 @@
 namespace podgpu {
 namespace {
 
+constexpr std::string_view kParts = PODGPU_SOURCE_DIR "/tests/e2e/parts.csv";
+
 struct Way {
   std::string_view name, library;
   bool remote_socket = false, remote_tcp = false;
@@ -24,11 +26,17 @@ constexpr Way kWays[] = {
     {"remote by socket, DCGM 3", "libdcgm.so.3", true, false},
 };
 
-class ScenarioPage : public ::testing::TestWithParam<std::string_view> {
+// A scenario, and the counters file of its page where the built-in set shows too little of it.
+struct Shown {
+  std::string_view scenario;
+  std::string_view counters = "";
+};
+
+class ScenarioPage : public ::testing::TestWithParam<Shown> {
  protected:
   // A fresh node for every way: each begins at the same world time.
-  static std::string PageOf(std::string_view scenario, const Way& way) {
-    const SimNode node(SimNode::Shipped(scenario), SimNode::Pace::kManual);
+  static std::string PageOf(const Shown& shown, const Way& way) {
+    const SimNode node(SimNode::Shipped(shown.scenario), SimNode::Pace::kManual);
     if (!node.ready()) {
       return node.output();
     }
@@ -39,7 +47,7 @@ class ScenarioPage : public ::testing::TestWithParam<std::string_view> {
       address = node.engine_address();
     }
     Child page({PODGPU_BINARY_DIR "/bin/page_at", node.directory(), node.library(way.library),
-                address, "12"},
+                address, "12", std::string(shown.counters)},
                node.variables());
     const int exit_code = page.Wait();
     return exit_code == 0
@@ -50,7 +58,7 @@ class ScenarioPage : public ::testing::TestWithParam<std::string_view> {
 
 TEST_P(ScenarioPage, IsTheSameThroughEveryDoor) {
   const std::string path =
-      PODGPU_SOURCE_DIR "/tests/golden/scenario-" + std::string(GetParam()) + ".prom";
+      PODGPU_SOURCE_DIR "/tests/golden/scenario-" + std::string(GetParam().scenario) + ".prom";
   if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path) << PageOf(GetParam(), kWays[0]);
   }
@@ -63,10 +71,11 @@ TEST_P(ScenarioPage, IsTheSameThroughEveryDoor) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shipped, ScenarioPage,
-                         ::testing::Values("one-gpu", "demo", "mig-mixed", "time-slicing", "no-gpu",
-                                           "churn"),
+                         ::testing::Values(Shown{"one-gpu"}, Shown{"demo"}, Shown{"mig-mixed"},
+                                           Shown{"time-slicing"}, Shown{"no-gpu"}, Shown{"churn"},
+                                           Shown{"nvswitch", kParts}, Shown{"grace", kParts}),
                          [](const auto& scenario) {
-                           std::string name(scenario.param);
+                           std::string name(scenario.param.scenario);
                            for (char& c : name) {
                              c = c == '-' ? '_' : c;
                            }

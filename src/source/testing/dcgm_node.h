@@ -78,7 +78,7 @@ struct Node {
 
   // Discovers and watches; the grid for it.
   std::unique_ptr<Grid> Start(const std::vector<uint16_t>& ids) {
-    StatusOr<Topology> topology = source().Discover();
+    StatusOr<Topology> topology = source().Discover({});
     EXPECT_TRUE(topology.ok()) << topology.status();
     if (!topology.ok()) {
       return nullptr;

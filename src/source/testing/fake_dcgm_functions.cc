@@ -197,7 +197,11 @@ struct FakeDcgmFunctions {
       }
       const auto gpu = std::ranges::find(fake.gpus, entity, &FakeGpu::gpu_id);
       const auto instance = std::ranges::find(fake.instances, entity, &FakeGpuInstance::entity_id);
-      if (entity_group == DCGM_FE_GPU ? gpu == fake.gpus.end() : instance == fake.instances.end()) {
+      const auto nvswitch = std::ranges::find(fake.switches, entity, &FakeSwitch::id);
+      if ((entity_group == DCGM_FE_GPU && gpu == fake.gpus.end()) ||
+          (entity_group == DCGM_FE_GPU_I && instance == fake.instances.end()) ||
+          (entity_group == DCGM_FE_SWITCH && nvswitch == fake.switches.end()) ||
+          (entity_group == DCGM_FE_CPU && !fake.cpus.contains(entity))) {
         return DCGM_ST_BADPARAM;
       }
       if (entity_group == DCGM_FE_GPU && gpu->status == DcgmEntityStatusLost) {
@@ -345,6 +349,70 @@ struct FakeDcgmFunctions {
         });
   }
 
+  template <typename Status>
+  static void FillLinks(const FakeDcgm& fake, Status& status) {
+    const auto set_up = [](auto& states, const std::vector<uint32_t>& links) {
+      for (const uint32_t link : links) {
+        states[link] = DcgmNvLinkLinkStateUp;
+      }
+    };
+    status.numGpus = static_cast<uint32_t>(fake.gpus.size());
+    for (size_t i = 0; i < fake.gpus.size(); ++i) {
+      status.gpus[i] = {};
+      status.gpus[i].entityId = fake.gpus[i].gpu_id;
+      status.gpus[i].linkState[0] = DcgmNvLinkLinkStateDown;
+      if (const auto links = fake.links_up.find(fake.gpus[i].gpu_id);
+          links != fake.links_up.end()) {
+        set_up(status.gpus[i].linkState, links->second);
+      }
+    }
+    status.numNvSwitches = static_cast<uint32_t>(fake.switches.size());
+    for (size_t i = 0; i < fake.switches.size(); ++i) {
+      status.nvSwitches[i] = {};
+      status.nvSwitches[i].entityId = fake.switches[i].id;
+      set_up(status.nvSwitches[i].linkState, fake.switches[i].links_up);
+    }
+  }
+
+  static dcgmReturn_t LinkStatus(dcgmHandle_t, void* status) {
+    const bool is_3 = Current()->generation == DcgmGeneration::k3;
+    const size_t size = is_3 ? sizeof(dcgmNvLinkStatus_v3) : sizeof(dcgmNvLinkStatus_v4);
+    return Connected(
+        "dcgmGetNvLinkLinkStatus", {{status, size}}, [&](FakeDcgm& fake) -> dcgmReturn_t {
+          const uint32_t version = *static_cast<uint32_t*>(status);
+          if (version != (is_3 ? dcgmNvLinkStatus_version3 : dcgmNvLinkStatus_version4)) {
+            return DCGM_ST_VER_MISMATCH;
+          }
+          is_3 ? FillLinks(fake, *static_cast<dcgmNvLinkStatus_v3*>(status))
+               : FillLinks(fake, *static_cast<dcgmNvLinkStatus_v4*>(status));
+          return DCGM_ST_OK;
+        });
+  }
+
+  static dcgmReturn_t Paths(dcgmHandle_t, dcgmNvLinkP2PStatus_v1* status) {
+    return Connected("dcgmGetNvLinkP2PStatus", {Whole(status)},
+                     [](FakeDcgm&) { return DCGM_ST_NOT_SUPPORTED; });
+  }
+
+  static dcgmReturn_t Cpus(dcgmHandle_t, dcgmCpuHierarchy_v1* hierarchy) {
+    return Connected(
+        "dcgmGetCpuHierarchy", {Whole(hierarchy)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
+          if (fake.cpus.empty() || hierarchy->version != dcgmCpuHierarchy_version1) {
+            return fake.cpus.empty() ? DCGM_ST_MODULE_NOT_LOADED : DCGM_ST_VER_MISMATCH;
+          }
+          hierarchy->numCpus = 0;
+          for (const auto& [id, cores] : fake.cpus) {
+            dcgmCpuHierarchyCpu_v1& cpu = hierarchy->cpus[hierarchy->numCpus++];
+            cpu = {};
+            cpu.cpuId = id;
+            for (const uint32_t core : cores) {
+              cpu.ownedCores.bitmask[core / 64] |= uint64_t{1} << (core % 64);
+            }
+          }
+          return DCGM_ST_OK;
+        });
+  }
+
   static dcgmReturn_t MetricGroups(dcgmHandle_t, dcgmProfGetMetricGroups_v3* groups) {
     return Connected(
         "dcgmProfGetSupportedMetricGroups", {Whole(groups)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
@@ -399,7 +467,10 @@ DcgmLibrary FakeDcgm::Library() const {
                  .dcgmHostengineVersionInfo = F::EngineVersion,
                  .dcgmGetGpuInstanceHierarchy = F::Hierarchy,
                  .dcgmProfGetSupportedMetricGroups = F::MetricGroups,
-                 .dcgmConnect_v3 = F::Connect3};
+                 .dcgmConnect_v3 = F::Connect3,
+                 .dcgmGetNvLinkLinkStatus = F::LinkStatus,
+                 .dcgmGetNvLinkP2PStatus = F::Paths,
+                 .dcgmGetCpuHierarchy = F::Cpus};
   return library;
 }
 

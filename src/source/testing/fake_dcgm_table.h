@@ -47,6 +47,12 @@ struct FakeGpuInstance {
   std::vector<std::pair<uint32_t, uint32_t>> compute_instances;
 };
 
+// A switch with the ports at which a link is up.
+struct FakeSwitch {
+  uint32_t id = 0;
+  std::vector<uint32_t> links_up;
+};
+
 class FakeDcgm {
  public:
   FakeDcgm();
@@ -66,6 +72,9 @@ class FakeDcgm {
   // What the node has; changed by Change while calls may come from other threads.
   std::vector<FakeGpu> gpus;
   std::vector<FakeGpuInstance> instances;
+  std::vector<FakeSwitch> switches;
+  std::map<uint32_t, std::vector<uint32_t>> links_up;  // By GPU id, from 0.
+  std::map<uint32_t, std::vector<uint32_t>> cpus;      // Cores by CPU id; none: there is no module.
   std::string driver_version = "570.133.20";
   std::string version = "4.6.0";
   std::set<uint16_t> profiling_fields;  // Empty: there is no profiling module (-33).
