@@ -5,11 +5,6 @@
 // operation that lasts past its deadline with boost::beast::error::timeout.
 #pragma once
 
-#if defined(__SANITIZE_THREAD__)
-// GCC's thread sanitizer knows no fences.  Asio's are not needed: its queue is behind a mutex.
-#define BOOST_ASIO_DISABLE_FENCED_BLOCK
-#endif
-
 // tidy: allow weighty-header: what this header is for; only the server's own sources include it.
 #include <boost/asio/basic_socket_acceptor.hpp>
 // tidy: allow weighty-header: as above.
