@@ -21,7 +21,7 @@
 #include "fields/counters_file.h"
 #include "fields/metric_patterns.h"
 #include "http/inherited_socket.h"
-#include "http/web_config.h"
+#include "http/web_front.h"
 #include "kube/kubelet_client.h"
 #include "source/open_source.h"
 #include "source/pci_bus.h"
@@ -161,13 +161,8 @@ int RunNode(NodeCommand command) {
   return 0;
 }
 
-Status CheckWebConfig(const std::string& path, const Files& files) {
-  if (path.empty()) {
-    return absl::OkStatus();
-  }
-  const StatusOr<std::string> text = files.Read(path);
-  return text.ok() ? ParseWebConfig(*text, path).status()
-                   : absl::InvalidArgumentError(text.status().message());
+Status CheckWebConfig(const std::string& path) {
+  return path.empty() ? absl::OkStatus() : WebFront::Check(path);
 }
 
 // Exit code 0 with a line on each file and warning, or the line that a start would end with.
@@ -178,7 +173,7 @@ int Validate(const NodeCommand& command) {
   if (!counters.ok()) {
     return Refuse(counters.status());
   }
-  if (const Status web = CheckWebConfig(command.exporter.http.web_config_file, files); !web.ok()) {
+  if (const Status web = CheckWebConfig(command.exporter.http.web_config_file); !web.ok()) {
     return Refuse(web);
   }
   const ConfigNotes notes = NotesOn(*counters, FlagWarnings(command), {});

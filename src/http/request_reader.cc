@@ -10,9 +10,9 @@ namespace podgpu {
 namespace {
 
 namespace http = boost::beast::http;
-using ErrorCode = boost::beast::error_code;
+using ParseError = boost::beast::error_code;
 
-int RefusalFor(const ErrorCode& error) {
+int RefusalFor(const ParseError& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return 431;
   }
@@ -63,15 +63,15 @@ struct RequestReader::Parse {
       template <bool kIsRequest, typename Fields>
       reader(http::header<kIsRequest, Fields>& /*header*/, value_type& /*body*/) {}
       template <typename Length>
-      void init(const Length& /*length*/, ErrorCode& error) {
+      void init(const Length& /*length*/, ParseError& error) {
         error = {};
       }
       template <typename Buffers>
-      size_t put(const Buffers& buffers, ErrorCode& error) {
+      size_t put(const Buffers& buffers, ParseError& error) {
         error = {};
         return boost::beast::buffer_bytes(buffers);
       }
-      void finish(ErrorCode& error) { error = {}; }
+      void finish(ParseError& error) { error = {}; }
     };
     // NOLINTEND(readability-identifier-naming)
   };
@@ -120,7 +120,7 @@ size_t RequestReader::Step(std::string_view bytes) {
   if (!in_header && parser.chunked() && IsPieceOfLastChunk(offer)) {
     return 0;
   }
-  ErrorCode error;
+  ParseError error;
   const size_t count = parser.put(boost::asio::const_buffer(offer.data(), offer.size()), error);
   parse_->header_bytes += count;
   if (error && error != http::error::need_more) {

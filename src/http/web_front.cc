@@ -31,6 +31,11 @@ StatusOr<std::unique_ptr<WebFront>> WebFront::Open(const std::string& path, Http
   return front;
 }
 
+Status WebFront::Check(const std::string& path) {
+  HttpCounters nobodys;
+  return Open(path, nobodys, [](const std::function<void()>& /*work*/) {}).status();
+}
+
 WebFront::WebFront(std::string path, HttpCounters& counters, PasswordChecker::Poster post)
     : path_(std::move(path)), counters_(counters), checker_(std::move(post)) {}
 

@@ -33,6 +33,9 @@ class WebFront {
   static StatusOr<std::unique_ptr<WebFront>> Open(const std::string& path, HttpCounters& counters,
                                                   PasswordChecker::Poster post);
 
+  // Whether the configuration at `path` and all that it names can be used.
+  static Status Check(const std::string& path);
+
   // The newest TLS context; null where plain HTTP is served.
   std::shared_ptr<const TlsContext> Tls();
 

@@ -229,6 +229,15 @@ TEST_F(WebTest, RefusesABadFileAtTheStartWithOneLine) {
   EXPECT_EQ(podgpu.output(), "podgpu: " + web_.path() +
                                  ":2: tls_server_config: unknown key \"certfile\"; nearest is "
                                  "cert_file. Correct or remove it\n");
+  // --validate looks at the certificates as well.
+  web_.Write(kPair);
+  web_.Write("nothing", "server.key");
+  Child validate({PODGPU_BINARY_DIR "/bin/podgpu", "--validate", "--web-config-file", web_.path(),
+                  "-f", PODGPU_SOURCE_DIR "/deploy/default-counters.csv"});
+  EXPECT_EQ(validate.Wait(), 2);
+  EXPECT_EQ(validate.output(), "podgpu: " + web_.path() +
+                                   ": tls_server_config.key_file: " + web_.path("server.key") +
+                                   " holds no private key. PEM begins -----BEGIN PRIVATE KEY\n");
 }
 
 }  // namespace
