@@ -13,6 +13,8 @@
 namespace podgpu {
 namespace {
 
+constexpr size_t kLongestKeyBytes = 100;  // In messages; names of users may be anything.
+
 // Reads one file; remembers its first mistake and goes on, so that no reader needs a way out.
 class ConfigReading {
  public:
@@ -21,8 +23,9 @@ class ConfigReading {
   // `key` as "section.key"; empty for the whole file.
   void Refuse(int line, std::string_view key, std::string_view what) {
     if (status_.ok()) {
-      std::string message = absl::StrFormat("%s:%d: %s%s%s", path_, line, key,
-                                            key.empty() ? "" : ": ", CleanUtf8(what));
+      std::string message =
+          absl::StrFormat("%s:%d: %s%s%s", path_, line, CleanUtf8(key.substr(0, kLongestKeyBytes)),
+                          key.empty() ? "" : ": ", CleanUtf8(what));
       std::ranges::replace_if(
           message, [](char c) { return c >= 0 && c < ' '; }, ' ');
       status_ = absl::InvalidArgumentError(message);
