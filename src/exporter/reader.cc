@@ -30,16 +30,20 @@ size_t CountGpus(const Topology& topology) {
   return static_cast<size_t>(std::max(named, listed));
 }
 
-// ", 4 switches, 140 links": what is there beside the GPUs.
-std::string CountParts(const Topology& topology) {
-  constexpr std::pair<PartKind, const char*> kWords[] = {{PartKind::kNvSwitch, "switches"},
-                                                         {PartKind::kNvLink, "links"},
-                                                         {PartKind::kCpu, "CPUs"},
-                                                         {PartKind::kCpuCore, "cores"}};
+// ", 4 switches, 140 links": what was looked for beside the GPUs, found or not.
+std::string CountParts(const Topology& topology, const PartKinds& kinds) {
+  const struct {
+    bool is_wanted;
+    PartKind kind;
+    const char* word;
+  } rows[] = {{kinds.switches, PartKind::kNvSwitch, "switches"},
+              {kinds.links, PartKind::kNvLink, "links"},
+              {kinds.cpus, PartKind::kCpu, "CPUs"},
+              {kinds.cores, PartKind::kCpuCore, "cores"}};
   std::string counted;
-  for (const auto& [kind, word] : kWords) {
-    if (const size_t count = topology.ColumnsOf(kind).count; count > 0) {
-      absl::StrAppendFormat(&counted, ", %d %s", count, word);
+  for (const auto& row : rows) {
+    if (row.is_wanted) {
+      absl::StrAppendFormat(&counted, ", %d %s", topology.ColumnsOf(row.kind).count, row.word);
     }
   }
   return counted;
@@ -246,9 +250,11 @@ void Reader::SayWhatIsRead() {
   }
   std::string what = absl::StrFormat(
       "%s: %d GPUs, %d MIG instances%s, read every %s", source_->Describe(), topology_->gpus.size(),
-      topology_->instances.size(), CountParts(*topology_), Seconds(options_.period));
+      topology_->instances.size(), CountParts(*topology_, kinds_), Seconds(options_.period));
   if (!look_failure_.empty()) {
     Say(PartState::kDegraded, what + "; the devices are as last seen, since " + look_failure_);
+  } else if (topology_->gpus.empty()) {
+    Say(PartState::kDegraded, what + "; it lists no GPU");
   } else if (!topology_->parts_absence.empty()) {
     Say(PartState::kDegraded, what + "; absent or as last seen are " + topology_->parts_absence);
   } else if (!watch_.reason.empty()) {

@@ -217,6 +217,19 @@ TEST_F(ReaderTest, LooksForPartsOnlyWhenAFieldOfTheirsIsWanted) {
             "as last seen are NVLinks and switches: the engine does not tell");
 }
 
+TEST_F(ReaderTest, ReadsCpusWhileThereIsNoGpuAndSaysSo) {
+  Start();
+  Topology no_gpu;
+  no_gpu.parts = {{.kind = PartKind::kCpu, .id = 0}};
+  driver_.SetTopology(no_gpu);
+  reader_->ReadInstead({FindField(1110)});
+  Step(seconds(1));
+  EXPECT_TRUE(grid()->at(FieldRow{0}, EntityId{0}).present());
+  EXPECT_EQ(status().state, PartState::kDegraded);
+  EXPECT_EQ(status().detail,
+            "fake driver: 0 GPUs, 0 MIG instances, 1 CPUs, read every 1 s; it lists no GPU");
+}
+
 TEST_F(ReaderTest, ReadsOnWhileTheDevicesCannotBeLookedFor) {
   Start();
   driver_.FailDiscover(absl::InternalError("counts 99 GPUs"));

@@ -18,6 +18,8 @@ using abi::dcgmReturn_t;
 // The largest id of a parent that a link's own id has room for.
 constexpr uint32_t kMostParents = 256;
 
+constexpr const char* kNoneAnyMore = "names none, and once named some";
+
 // Codes by which an engine says that a node has no such parts.
 bool SaysNone(dcgmReturn_t code) {
   return code == abi::DCGM_ST_NOT_SUPPORTED || code == abi::DCGM_ST_MODULE_NOT_LOADED ||
@@ -147,7 +149,7 @@ DcgmParts::DcgmParts(const abi::DcgmLibrary& library) : library_(library) {}
 
 void DcgmParts::ForgetEngine() {
   links_.clear();
-  cpus_.reset();
+  cpus_.clear();
 }
 
 void DcgmParts::Fill(dcgmHandle_t handle, PartKinds kinds, Topology& topology) {
@@ -158,21 +160,31 @@ void DcgmParts::Fill(dcgmHandle_t handle, PartKinds kinds, Topology& topology) {
     } else {
       AddAbsence("NVLinks and switches", links.status(), topology);
     }
+    had_links_ = had_links_ || !links_.empty();
+    // In MIG mode a GPU has no links.
+    const bool may_have_links =
+        std::ranges::any_of(topology.gpus, [](const Gpu& gpu) { return !gpu.mig_enabled; });
+    if (links.ok() && links_.empty() && had_links_ && may_have_links) {
+      AddAbsence("NVLinks and switches", absl::NotFoundError(kNoneAnyMore), topology);
+    }
     AddKind(links_, PartKind::kNvSwitch, kinds.switches, topology);
     AddKind(links_, PartKind::kNvLink, kinds.links, topology);
   }
   if (kinds.cpus || kinds.cores) {
-    if (!cpus_) {
+    if (cpus_.empty()) {  // A node may get its driver later.
       StatusOr<std::vector<Part>> cpus = ReadCpus(handle);
       if (cpus.ok()) {
         cpus_ = *std::move(cpus);
+        if (cpus_.empty() && had_cpus_) {
+          AddAbsence("CPUs", absl::NotFoundError(kNoneAnyMore), topology);
+        }
       } else {
         AddAbsence("CPUs", cpus.status(), topology);
       }
     }
-    const std::vector<Part> none;
-    AddKind(cpus_ ? *cpus_ : none, PartKind::kCpu, kinds.cpus, topology);
-    AddKind(cpus_ ? *cpus_ : none, PartKind::kCpuCore, kinds.cores, topology);
+    had_cpus_ = had_cpus_ || !cpus_.empty();
+    AddKind(cpus_, PartKind::kCpu, kinds.cpus, topology);
+    AddKind(cpus_, PartKind::kCpuCore, kinds.cores, topology);
   }
 }
 

@@ -1,13 +1,12 @@
 // Which switches, NVLinks, CPUs and cores an engine has beside its GPUs.
 //
 // Looks only for the kinds that something is asked of: the first question about CPUs has an engine
-// load a module, and links are a round trip each look.  CPUs stay what they are for the life of an
-// engine; links come and go, and only those that are up count.  A kind whose question fails keeps
-// its last answer and says why; the GPUs never suffer from it.  Source thread only.
+// load a module, and links are a round trip each look.  CPUs that were named stay for the life of
+// an engine; links come and go, and only those that are up count.  A kind whose question fails
+// keeps its last answer and says why; the GPUs never suffer from it.  Source thread only.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,8 +46,10 @@ class DcgmParts {
                                        const Topology& topology);
 
   const abi::DcgmLibrary& library_;
-  std::vector<Part> links_;                // With the switches; as last told.
-  std::optional<std::vector<Part>> cpus_;  // With the cores, once the engine has answered.
+  std::vector<Part> links_;  // With the switches; as last told.
+  std::vector<Part> cpus_;   // With the cores, once the engine has named some.
+  bool had_links_ = false;   // Ever, by any engine.
+  bool had_cpus_ = false;
 };
 
 }  // namespace podgpu

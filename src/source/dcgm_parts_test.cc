@@ -191,6 +191,36 @@ TEST(DcgmPart, WhoseQuestionFailsKeepTheirLastAnswerAndHarmNoGpu) {
   EXPECT_EQ(node.Found().parts_absence, "");
 }
 
+TEST(DcgmPart, ThatAreNamedNoMoreAreMissed) {
+  Fabric node;
+  node.Found();
+  node.dcgm.Kill();
+  node.dcgm.Change([&] {
+    node.dcgm.links_up.clear();
+    node.dcgm.switches.clear();
+    node.dcgm.cpus.clear();
+  });
+  EXPECT_FALSE(node.source().Discover(kAllKinds).ok()) << "the connection is gone";
+  const Topology topology = node.Found();
+  EXPECT_TRUE(topology.parts.empty());
+  EXPECT_EQ(topology.parts_absence,
+            "NVLinks and switches: the engine names none, and once named some; CPUs: the engine "
+            "names none, and once named some");
+}
+
+TEST(DcgmPart, OfGpusInMigModeAreMissedByNobody) {
+  Fabric node;
+  node.dcgm.switches.clear();
+  node.Found();
+  node.dcgm.Change([&] {
+    node.AddMig();
+    node.dcgm.gpus[0].mig_enabled = true;
+    node.dcgm.links_up.clear();
+  });
+  node.Found({.links = true});
+  EXPECT_EQ(node.Found({.links = true}).parts_absence, "");
+}
+
 TEST(DcgmPart, OfGarbageAreNone) {
   Fabric node;
   for (const char* symbol : {"dcgmGetNvLinkLinkStatus", "dcgmGetCpuHierarchy"}) {

@@ -19,12 +19,13 @@ struct UnitRow {
   std::string_view unit;
   int64_t lowest;
 };
-constexpr std::array<UnitRow, 13> kUnits = {{
+constexpr std::array<UnitRow, 14> kUnits = {{
     {"C", -273},
     {"Hz", 0},
     {"J", 0},
     {"MHz", 0},
     {"MiB", 0},
+    {"Mibit", 0},
     {"W", 0},
     {"bytes", 0},
     {"bytes_per_s", 0},

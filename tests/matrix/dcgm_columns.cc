@@ -12,7 +12,9 @@
 
 #include "abi/dcgm.h"
 #include "abi/dcgm_connect.h"
+#include "abi/dcgm_cpus.h"
 #include "abi/dcgm_devices.h"
+#include "abi/dcgm_links.h"
 #include "source/testing/fake_dcgm_values.h"
 
 namespace podgpu {
@@ -45,10 +47,14 @@ struct CountPlace {
   size_t offset;
   uint32_t capacity;
 };
-constexpr std::array<CountPlace, 4> kCounts = {{
+constexpr std::array<CountPlace, 7> kCounts = {{
     {"dcgmGetAllDevices", 1, 0, DCGM_MAX_NUM_DEVICES},
     {"dcgmGetGpuInstanceHierarchy", 0, offsetof(dcgmMigHierarchy_v2, count),
      DCGM_MAX_HIERARCHY_INFO},
+    {"dcgmGetNvLinkLinkStatus", 0, offsetof(dcgmNvLinkStatus_v4, numGpus), DCGM_MAX_NUM_DEVICES},
+    {"dcgmGetNvLinkLinkStatus", 0, offsetof(dcgmNvLinkStatus_v4, numNvSwitches),
+     DCGM_MAX_NUM_SWITCHES},
+    {"dcgmGetCpuHierarchy", 0, offsetof(dcgmCpuHierarchy_v1, numCpus), DCGM_MAX_NUM_CPUS},
     {"dcgmProfGetSupportedMetricGroups", 0, offsetof(dcgmProfGetMetricGroups_v3, numMetricGroups),
      10},
     {"dcgmProfGetSupportedMetricGroups", 0,

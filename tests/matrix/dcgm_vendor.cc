@@ -60,6 +60,9 @@ class DcgmNode {
     }
     nvml_.gpus[1].mig_devices = {{true, 3, 0, "MIG-x"}, {true, 5, 0, "MIG-y"}};
     dcgm_.instances = kLayout;
+    dcgm_.links_up = {{0, {2}}};
+    dcgm_.switches = {{0, {3}}};
+    dcgm_.cpus = {{0, {5}}};
     for (uint16_t id = 1001; id < 1061; ++id) {
       dcgm_.profiling_fields.insert(id);
     }
@@ -135,6 +138,7 @@ Vendor DcgmVendor() {
 #define X(result, symbol, capability, parameters) vendor.symbols.insert(#symbol);
   PODGPU_DCGM_API(X)
 #undef X
+  vendor.optional = {"dcgmGetNvLinkP2PStatus"};  // Tells the release by being there.
   vendor.columns = DcgmColumns;
   return vendor;
 }

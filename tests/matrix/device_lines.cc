@@ -12,10 +12,12 @@ namespace podgpu {
 namespace {
 
 // Labels that say who or whose a device is; garbage in an identity may change them.
-constexpr std::array<std::string_view, 13> kIdentityLabels = {"UUID",
+constexpr std::array<std::string_view, 15> kIdentityLabels = {"UUID",
                                                               "pci_bus_id",
                                                               "device",
                                                               "modelName",
+                                                              "gpu_uuid",
+                                                              "model_name",
                                                               "Hostname",
                                                               "DCGM_FI_DRIVER_VERSION",
                                                               "container",

@@ -11,14 +11,18 @@
 namespace podgpu {
 namespace {
 
-// One field of each kind: numbers of both types, a counter, an event, a label, profiling.
+// One field of each kind: numbers of both types, a counter, an event, a label, profiling, and of
+// each kind of part.
 constexpr std::string_view kCounters =
     "DCGM_FI_DEV_GPU_TEMP, gauge, t\n"
     "DCGM_FI_DEV_POWER_USAGE, gauge, p\n"
     "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION, counter, e\n"
     "DCGM_FI_DEV_XID_ERRORS, gauge, x\n"
     "DCGM_FI_DRIVER_VERSION, label, v\n"
-    "DCGM_FI_PROF_GR_ENGINE_ACTIVE, gauge, g\n";
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE, gauge, g\n"
+    "DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT, gauge, s\n"
+    "DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX, counter, l\n"
+    "DCGM_FI_DEV_CPU_UTIL_TOTAL, gauge, c\n";
 
 ExporterOptions Options() {
   ExporterOptions options;
