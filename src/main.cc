@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -148,7 +149,8 @@ int RunNode(NodeCommand command) {
   }
   StatusOr<std::unique_ptr<Exporter>> exporter = Exporter::Start(
       command.exporter,
-      {clock, open, *kubelet, [&] { return ListPciGpus(sysfs); }, written_off, &files});
+      {clock, open, *kubelet, [&] { return ListPciGpus(sysfs); }, written_off, &files,
+       static_cast<uint32_t>(std::hash<std::string>()(command.exporter.view.hostname))});
   if (!exporter.ok()) {
     return Refuse(exporter.status());
   }

@@ -70,7 +70,7 @@ class Node {
     PODGPU_CHECK(source.Watch(*shared, grid.fields(), std::chrono::seconds(1)).ok());
     PODGPU_CHECK(source.Read(grid).ok());
     facts.pods = std::make_shared<const PodAllocations>(PodAllocations{"v1", 1, allocations});
-    const Owners owners = MakeOwners(*shared, facts, {});
+    const Owners owners = MakeOwners(*shared, facts, join);
     PlanBuilder builder;
     AddDcgmView({grid, owners, counters, options}, builder);
     const SeriesPlan plan = std::move(builder).Build();
@@ -90,6 +90,7 @@ class Node {
   ViewOptions options;
   std::vector<Allocation> allocations;
   OwnerFacts facts;  // Besides the allocations.
+  JoinOptions join;
 };
 
 std::string Golden(const std::string& name) {
@@ -125,6 +126,25 @@ TEST(GoldenPage, OfTwoGpusWithAPodEach) {
                       Given("ml", "train-0", "main", node.dcgm.gpus[0].uuid)};
   EXPECT_EQ(node.Page(std::string(kTempCsv) + kUtilCsv + kDriverCsv),
             Golden("behaviour-14.2.prom"));
+}
+
+TEST(GoldenPage, OfPodLabelsAndUid) {
+  Node node(2);
+  node.options.kubernetes = true;
+  node.options.pod_uid = true;
+  node.join.pod_labels = std::make_shared<const LabelAllowlist>(std::vector<std::string>{});
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 34);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 1, 150, 41);
+  node.allocations = {Given("ml", "train-0", "main", node.dcgm.gpus[0].uuid)};
+  const StatusOr<ApiEvent> event = ParseApiEvent(
+      R"({"type":"ADDED","object":{"metadata":{"namespace":"ml","name":"train-0",
+      "resourceVersion":"1",
+      "uid":"a9c80282-3f6b-4d5b-84d5-a137a6668011",
+      "labels":{"team":"nlp","app.kubernetes.io/name":"train"}}}})");
+  ASSERT_TRUE(event.ok());
+  node.facts.api_pods =
+      std::make_shared<const ApiObjects>(ApiObjects{{"ml/train-0", event->object}});
+  EXPECT_EQ(node.Page(std::string(kTempCsv) + kDriverCsv), Golden("behaviour-14.3.prom"));
 }
 
 TEST(GoldenPage, OfMigInstances) {

@@ -217,7 +217,8 @@ Owners Join(const Topology& topology, std::span<const Allocation> allocations,
                                                 .resource = allocation.resource,
                                                 .pod_uid = {},
                                                 .claim = {},
-                                                .replica = std::string(match.id.replica)});
+                                                .replica = std::string(match.id.replica),
+                                                .labels = {}});
     }
     if (match.found.entities.empty() && kind == ResourceKind::kGpu) {
       owners.unmatched.push_back({.resource = allocation.resource,

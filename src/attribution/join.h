@@ -7,11 +7,13 @@
 // of this node, and is passed over otherwise.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "attribution/owner.h"
+#include "attribution/pod_labels.h"
 #include "kube/pod_resources.h"
 #include "topology/topology.h"
 
@@ -22,6 +24,8 @@ struct JoinOptions {
   // exact match.  Needed for the resources of other domains, whose plugins may name one device and
   // use another (HAMi, gpushare): whoever configures them takes the kubelet's word.
   std::vector<std::string> extra_resource_names;
+  // Which labels of pods their owners carry; null: none.
+  std::shared_ptr<const LabelAllowlist> pod_labels = nullptr;
 };
 
 // Equal facts give equal owners, whatever the order of `allocations`.

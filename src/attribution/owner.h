@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attribution/pod_labels.h"
 #include "topology/topology.h"
 
 namespace podgpu {
@@ -24,6 +25,7 @@ struct Owner {
   std::string claim;     // Empty without dynamic resource allocation.
   std::string replica;   // "3" of GPU-...::3 or nvidia0/vgpu3; empty when the device is not shared
                          // by replicas.
+  PodLabels labels = {};      // Those of the pod that are wanted on rows.
   auto operator<=>(const Owner&) const = default;
 };
 

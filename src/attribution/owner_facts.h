@@ -10,6 +10,7 @@
 #include "attribution/hpc_jobs.h"
 #include "attribution/join.h"
 #include "attribution/owner.h"
+#include "kube/api_object.h"
 #include "kube/pod_resources.h"
 #include "topology/topology.h"
 
@@ -18,6 +19,7 @@ namespace podgpu {
 struct OwnerFacts {
   std::shared_ptr<const PodAllocations> pods;  // Null: the kubelet has not answered, or long ago.
   std::shared_ptr<const HpcJobs> jobs;         // Null: no directory of jobs.
+  std::shared_ptr<const ApiObjects> api_pods;  // Null: the API server is not asked, or not there.
   // Whether both are the same objects.
   bool operator==(const OwnerFacts&) const = default;
 };

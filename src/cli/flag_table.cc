@@ -112,14 +112,25 @@ Status SetSelection(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
-Status AddResourceNames(NodeCommand& command, std::string_view value) {
-  for (const std::string_view name : Split(value, ',')) {
-    if (!Trim(name).empty()) {
-      command.exporter.join.extra_resource_names.emplace_back(Trim(name));
+template <std::vector<std::string>& (*list)(NodeCommand&)>
+Status AddToList(NodeCommand& command, std::string_view value) {
+  for (const std::string_view item : Split(value, ',')) {
+    if (!Trim(item).empty()) {
+      list(command).emplace_back(Trim(item));
     }
   }
   return absl::OkStatus();
 }
+
+template <std::vector<std::string>& (*list)(NodeCommand&)>
+void ClearList(NodeCommand& command) {
+  list(command).clear();
+}
+
+std::vector<std::string>& ResourceNames(NodeCommand& command) {
+  return command.exporter.join.extra_resource_names;
+}
+std::vector<std::string>& LabelPatterns(NodeCommand& command) { return command.label_patterns; }
 
 Status SetLogForm(NodeCommand& command, std::string_view value) {
   if (value != "text" && value != "json") {
@@ -261,7 +272,25 @@ constexpr Flag kFlags[] = {
     {"nvidia-resource-names", "", "NVIDIA_RESOURCE_NAMES", FlagKind::kList, "",
      "Resource names that are GPUs besides nvidia.com/gpu and nvidia.com/mig-*, and both with "
      ".shared.",
-     AddResourceNames},
+     AddToList<ResourceNames>, ClearList<ResourceNames>},
+    {"kubernetes-enable-pod-uid", "", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID", FlagKind::kBool,
+     "false",
+     "With --kubernetes: put pod_uid on the DCGM rows of devices that have exactly one owner. Asks "
+     "the API server for this node's pods; needs NODE_NAME and the right to list and watch pods.",
+     SetViewBool<&ViewOptions::pod_uid>},
+    {"kubernetes-enable-pod-labels", "", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS",
+     FlagKind::kBool, "false",
+     "With --kubernetes: put the labels of the pod on the same rows, under names in which every "
+     "character but letters, digits and underscores is an underscore. Needs the same.",
+     [](NodeCommand& command, std::string_view value) {
+       command.exporter.pod_labels = BoolOf(value);
+       return absl::OkStatus();
+     }},
+    {"kubernetes-pod-label-allowlist-regex", "",
+     "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX", FlagKind::kList, "",
+     "Patterns (RE2, searched anywhere in the key) of the pod labels that are wanted; without any, "
+     "all are.",
+     AddToList<LabelPatterns>, ClearList<LabelPatterns>},
     {"hpc-job-mapping-dir", "", "DCGM_HPC_JOB_MAPPING_DIR", FlagKind::kString, "",
      "Directory in which a batch system keeps a file per device (\"0\", or \"0.7\" for MIG "
      "instance 7 of GPU 0) with one job id per line: each row of the device is shown once per job, "

@@ -24,6 +24,8 @@ struct Flag {
   std::string_view help;
   // Puts the value into `command`.  Its error says what is allowed, without the flag's name.
   Status (*apply)(NodeCommand& command, std::string_view value);
+  // Of a list: empties it.  Null for all else.
+  void (*clear)(NodeCommand& command) = nullptr;
 };
 
 std::span<const Flag> FlagTable();

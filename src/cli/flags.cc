@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 
+#include "attribution/pod_labels.h"
 #include "base/go_values.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -151,7 +152,7 @@ class ArgumentReader {
     // other.
     if (flag->kind == FlagKind::kList && std::ranges::count(lists_begun_, flag) == 0) {
       lists_begun_.push_back(flag);
-      command_.exporter.join.extra_resource_names.clear();
+      flag->clear(command_);
     }
     return Apply(*flag, origin, *value, command_);
   }
@@ -193,6 +194,11 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
   NodeCommand command;
   PODGPU_RETURN_IF_ERROR(ApplyEnvironment(environment, command));
   PODGPU_RETURN_IF_ERROR(ArgumentReader(arguments, command).ReadAll());
+  if (command.exporter.pod_labels) {
+    command.exporter.join.pod_labels =
+        std::make_shared<const LabelAllowlist>(command.label_patterns);
+  }
+  command.exporter.api_server = FindApiServer(environment);
   return command;
 }
 
@@ -205,6 +211,14 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
         "remove it",
         Quoted(ignored.front()),
         ignored.size() == 1 ? "" : absl::StrFormat(", with the %d behind it", ignored.size() - 1)));
+  }
+  if (!command.exporter.kubernetes &&
+      (command.exporter.pod_labels || command.exporter.view.pod_uid)) {
+    warnings.emplace_back(
+        "labels and uids of pods were asked for without --kubernetes (-k), which they need");
+  }
+  if (const auto& allowlist = command.exporter.join.pod_labels) {
+    warnings.insert(warnings.end(), allowlist->complaints().begin(), allowlist->complaints().end());
   }
   return warnings;
 }

@@ -40,6 +40,7 @@ struct NodeCommand {
   MetricPatterns patterns;
   bool no_hostname = false;
   bool systemd_socket = false;
+  std::vector<std::string> label_patterns;  // Of the pod labels that are wanted.
   std::string sysfs_root = "/sys";
   LogLevel log_level = LogLevel::kInfo;
   LogForm log_form = LogForm::kText;

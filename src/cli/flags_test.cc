@@ -76,6 +76,29 @@ TEST(Flags, ListsAppendAndSplitOnCommas) {
             (std::vector<std::string>{"a/b", "c/d", "e/f"}));
 }
 
+TEST(Flags, PodLabelsComeThroughTheAllowlist) {
+  EXPECT_EQ(Parse({"-k"}).value().exporter.join.pod_labels, nullptr);
+  const NodeCommand command =
+      Parse({"-k"}, {{"DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS", "true"},
+                     {"DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX", "^team$,[oops"}})
+          .value();
+  ASSERT_NE(command.exporter.join.pod_labels, nullptr);
+  EXPECT_TRUE(command.exporter.join.pod_labels->Allows("team"));
+  EXPECT_FALSE(command.exporter.join.pod_labels->Allows("other"));
+  ASSERT_EQ(FlagWarnings(command).size(), 1U);
+  EXPECT_NE(FlagWarnings(command)[0].find("\"[oops\""), std::string::npos);
+  EXPECT_EQ(FlagWarnings(Parse({"--kubernetes-enable-pod-uid"}).value()).size(), 1U)
+      << "nothing without -k";
+}
+
+TEST(Flags, TheApiServerIsFoundInTheEnvironmentOrTheReasonIsKept) {
+  EXPECT_FALSE(Parse({}).value().exporter.api_server.ok());
+  const NodeCommand command =
+      Parse({}, {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"NODE_NAME", "n"}}).value();
+  ASSERT_TRUE(command.exporter.api_server.ok());
+  EXPECT_EQ(command.exporter.api_server->host, "10.0.0.1");
+}
+
 TEST(Flags, TheCommandLineReplacesAListFromTheEnvironment) {
   const NodeCommand command =
       Parse({"--nvidia-resource-names=x/y"}, {{"NVIDIA_RESOURCE_NAMES", "a/b"}}).value();

@@ -146,6 +146,7 @@ auto Told(const PodFacts& pods) {
   return std::tuple(pods.state, std::string_view(pods.detail), pods.answer != nullptr);
 }
 auto Told(const JobFacts& jobs) { return std::tuple(jobs.state, std::string_view(jobs.detail)); }
+auto Told(const ApiFacts& api) { return std::tuple(api.state, std::string_view(api.detail)); }
 
 template <typename Facts>
 bool TellTheSame(const std::shared_ptr<const Facts>& a, const std::shared_ptr<const Facts>& b) {
@@ -162,7 +163,7 @@ bool ConditionBasis::operator==(const ConditionBasis& other) const {
                     basis.config);
   };
   return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
-         TellTheSame(jobs, other.jobs);
+         TellTheSame(jobs, other.jobs) && TellTheSame(api_pods, other.api_pods);
 }
 
 ConditionBasis BasisOf(const TickFacts& facts) {
@@ -171,6 +172,7 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.pods = facts.pods;
   basis.owners = facts.owners;
   basis.jobs = facts.jobs;
+  basis.api_pods = facts.api_pods;
   basis.stale_after = facts.stale_after;
   basis.clients = facts.clients;
   basis.clients.open_connections = 0;
@@ -233,6 +235,9 @@ Condition Judge(const ConditionBasis& basis) {
   Condition condition;
   condition.parts = {JudgeDriver(basis), JudgeKubelet(basis), JudgeClients(basis),
                      JudgeConfig(*basis.config)};
+  if (basis.api_pods != nullptr) {
+    condition.parts.push_back({"pod metadata", basis.api_pods->state, basis.api_pods->detail});
+  }
   if (basis.jobs != nullptr) {
     condition.parts.push_back({"jobs", basis.jobs->state, basis.jobs->detail});
   }

@@ -71,6 +71,18 @@ std::unique_ptr<JobRefresher> JobRefresherOf(const ExporterOptions& options, con
       tick);
 }
 
+std::unique_ptr<ApiRefresher> PodRefresherOf(const ExporterOptions& options,
+                                             const ExporterSeams& seams, Wakeup& tick) {
+  if (!options.kubernetes || !(options.pod_labels || options.view.pod_uid)) {
+    return nullptr;
+  }
+  PODGPU_CHECK(seams.files != nullptr);
+  return std::make_unique<ApiRefresher>(
+      *seams.files,
+      ApiRefresherOptions{ApiCollection::kPods, options.api_server, seams.random_seed}, seams.clock,
+      tick);
+}
+
 }  // namespace
 
 milliseconds StaleAfter(const ExporterOptions& options) {
@@ -128,6 +140,7 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       reader_(std::move(seams.open_source),
               ReaderOptionsOf(options, std::move(seams.list_pci_gpus)), clock_, guard_, wakeup_),
       refresher_(seams.kubelet, RefresherOptionsOf(options), clock_, wakeup_),
+      api_pods_(PodRefresherOf(options, seams, wakeup_)),
       jobs_(JobRefresherOf(options, seams.files, clock_, wakeup_)),
       tick_(TickOptionsOf(options),
             {reader_.grids(),
@@ -137,7 +150,8 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
              *written_off_,
              clients_,
              {.jobs = jobs_ != nullptr ? &jobs_->facts() : nullptr,
-              .text_files = &text_file_counts_}},
+              .text_files = &text_file_counts_,
+              .api_pods = api_pods_ != nullptr ? &api_pods_->facts() : nullptr}},
             clock_, wakeup_),
       text_files_(options.text_files, tick_.snapshots(), text_file_counts_, clock_),
       watchdog_pace_(kWatchdogPace) {}
@@ -165,6 +179,10 @@ void Exporter::StartThreads() {
   watchdog_thread_.Start(
       [this](const std::stop_token& stop) { guard_.Watch(watchdog_pace_, stop); }, "watchdog");
   kubelet_thread_.Start([this](const std::stop_token& stop) { refresher_.Run(stop); }, "kubelet");
+  if (api_pods_ != nullptr) {
+    api_pods_thread_.Start([this](const std::stop_token& stop) { api_pods_->Run(stop); },
+                           "api-pods");
+  }
   if (jobs_ != nullptr) {
     jobs_thread_.Start([this](const std::stop_token& stop) { jobs_->Run(stop); }, "jobs");
   }
@@ -177,7 +195,7 @@ void Exporter::StartThreads() {
 
 bool Exporter::Stop(milliseconds patience) {
   http_.reset();
-  Worker* const workers[] = {&tick_thread_, &watchdog_thread_, &kubelet_thread_,
+  Worker* const workers[] = {&tick_thread_, &watchdog_thread_, &kubelet_thread_,  &api_pods_thread_,
                              &jobs_thread_, &source_thread_,   &text_file_thread_};
   for (Worker* worker : workers) {
     worker->RequestStop();

@@ -2,10 +2,10 @@
 // ends.
 //
 // Start makes one page before the port opens, so that nobody meets an empty one.  Five threads of
-// its own: source, watchdog, kubelet refresher, tick, HTTP; one more with a directory of jobs, and
-// one where text files are wanted.  Stop ends them within two seconds from any state; a thread that
-// hangs inside the vendor library or waits for the kubelet cannot be joined, which Stop says, and
-// the process then ends without it.  Start and Stop belong to one thread, the caller of main.
+// its own: source, watchdog, kubelet refresher, tick, HTTP; more for what is off by default. Stop
+// ends them within two seconds from any state; a thread that hangs inside the vendor library or
+// waits for the kubelet cannot be joined, which Stop says, and the process then ends without it.
+// Start and Stop belong to one thread, the caller of main.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "base/wakeup.h"
 #include "base/worker.h"
+#include "exporter/api_refresher.h"
 #include "exporter/call_guard.h"
 #include "exporter/job_refresher.h"
 #include "exporter/reader.h"
@@ -43,6 +44,9 @@ struct ExporterOptions {
   ViewOptions view;
   JoinOptions join;
   std::string job_directory;  // Empty: no batch system.
+  bool pod_labels = false;    // With `kubernetes`: ask the API server for labels of pods.
+  // Where that is, or why there is none.
+  StatusOr<ApiServerOptions> api_server = absl::FailedPreconditionError("no API server is known");
   ConfigNotes config;
   TextFileOptions text_files;
 };
@@ -54,7 +58,8 @@ struct ExporterSeams {
   PodResources& kubelet;
   PciGpuLister list_pci_gpus = {};             // May be left out.
   ThreadTally written_off = NewThreadTally();  // Of the sources that `open_source` makes.
-  const Files* files = nullptr;                // Needed with a directory of jobs.
+  const Files* files = nullptr;  // Needed with a directory of jobs and with an API server.
+  uint32_t random_seed = 0;      // Of waits that must differ between nodes.
 };
 
 class Exporter {
@@ -101,7 +106,8 @@ class Exporter {
   HttpCounters clients_;
   Reader reader_;
   KubeletRefresher refresher_;
-  const std::unique_ptr<JobRefresher> jobs_;  // Null without a directory of jobs.
+  const std::unique_ptr<ApiRefresher> api_pods_;  // Null unless labels or uids are wanted.
+  const std::unique_ptr<JobRefresher> jobs_;      // Null without a directory of jobs.
   TextFileCounts text_file_counts_;
   Tick tick_;
   TextFiles text_files_;
@@ -111,6 +117,7 @@ class Exporter {
   Worker source_thread_;
   Worker watchdog_thread_;
   Worker kubelet_thread_;
+  Worker api_pods_thread_;
   Worker jobs_thread_;
   Worker tick_thread_;
   Worker text_file_thread_;

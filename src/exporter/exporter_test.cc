@@ -11,6 +11,7 @@
 #include "exporter/fake_kubelet.h"
 #include "exporter/fake_source.h"
 #include "http/loopback_client.h"
+#include "kube/testing/fake_api_server.h"
 
 namespace podgpu {
 namespace {
@@ -103,6 +104,53 @@ TEST_F(ExporterTest, ShowsTheJobsOfABatchSystemAndMeetsTheirDirectoryWhenItAppea
   AwaitPage([](const std::string& page) { return Holds(page, "hpc_job=\"1001\"} 42\n"); },
             milliseconds(100));
   std::filesystem::remove_all(root);
+}
+
+TEST_F(ExporterTest, ShowsUidAndLabelsOfPodsAndGoesOnWithoutTheApiServer) {
+  std::string root = ::testing::TempDir() + "podgpu-labels-XXXXXX";
+  ASSERT_NE(::mkdtemp(root.data()), nullptr);
+  const SystemFiles files;
+  FakeApiServer server;
+  server.PutPod("ml", "train-0", "u-0", R"({"team":"nlp"})");
+  kubelet_.AnswerWith({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(0)}});
+  ExporterOptions options;
+  options.view.pod_uid = true;
+  options.pod_labels = true;
+  options.join.pod_labels = std::make_shared<const LabelAllowlist>(std::vector<std::string>{});
+  options.api_server = server.Options(root);
+  Start(options, &files);
+  AwaitPage([](const std::string& page) {
+    return Holds(page,
+                 "team=\"nlp\",container=\"main\",namespace=\"ml\",pod=\"train-0\","
+                 "pod_uid=\"u-0\"} 42\n");
+  });
+  server.Refuse(1'000'000, 403);
+  server.CutWatches();
+  AwaitPage(
+      [](const std::string& page) {
+        return Holds(page, "podgpu_api_server_up{collection=\"pods\"} 0\n");
+      },
+      milliseconds(100));
+  EXPECT_TRUE(Holds(Fetch("/metrics").body, "team=\"nlp\"")) << "stays for a while";
+  // Five minutes later they are withdrawn; device and pod stay.
+  AwaitPage(
+      [](const std::string& page) { return Holds(page, "pod=\"train-0\",pod_uid=\"\"} 42\n"); },
+      seconds(1));
+  EXPECT_FALSE(Holds(Fetch("/metrics").body, "team="));
+  EXPECT_TRUE(Holds(Fetch("/").body, "403"));
+  std::filesystem::remove_all(root);
+}
+
+TEST_F(ExporterTest, SaysWhyItAsksNoApiServer) {
+  const SystemFiles files;
+  ExporterOptions options;
+  options.view.pod_uid = true;
+  options.api_server = FindApiServer([](const std::string&) { return std::nullopt; });
+  Start(options, &files);
+  AwaitPage([](const std::string& page) {
+    return Holds(page, "podgpu_api_server_up{collection=\"pods\"} 0\n") && Holds(page, "\"} 42\n");
+  });
+  EXPECT_TRUE(Holds(Fetch("/").body, "KUBERNETES_SERVICE_HOST is not set"));
 }
 
 TEST_F(ExporterTest, AnswersOpenMetricsAndGzipToThoseWhoAsk) {

@@ -127,6 +127,26 @@ void WriteAge(bool known, std::chrono::milliseconds age, SlotWriter& out) {
   known ? out.Real(std::chrono::duration<double>(age).count()) : out.Absent();
 }
 
+// What a family says of a collection of the API server.
+using ApiNumber = std::optional<int64_t> (*)(const ApiFacts& facts);
+constexpr ApiNumber kApiUp = [](const ApiFacts& facts) -> std::optional<int64_t> {
+  return facts.state == PartState::kOk ? 1 : 0;
+};
+constexpr ApiNumber kApiObjects = [](const ApiFacts& facts) -> std::optional<int64_t> {
+  return facts.objects == nullptr ? std::nullopt
+                                  : std::optional<int64_t>(std::ssize(*facts.objects));
+};
+constexpr ApiNumber kApiRequests = [](const ApiFacts& facts) -> std::optional<int64_t> {
+  return static_cast<int64_t>(facts.requests);
+};
+constexpr ApiNumber kApiFailures = [](const ApiFacts& facts) -> std::optional<int64_t> {
+  return static_cast<int64_t>(facts.failures);
+};
+
+void WriteApi(const std::shared_ptr<const ApiFacts>& facts, ApiNumber number, SlotWriter& out) {
+  out.Optional(facts == nullptr ? std::optional<int64_t>() : number(*facts));
+}
+
 PartState SourceStateOf(const TickFacts& facts) {
   const bool hangs = facts.running && facts.running->past_deadline;
   return hangs ? PartState::kUnresponsive : facts.source->state;
@@ -243,6 +263,30 @@ constexpr SlotRow kRows[] = {
        return OneLabel<UnmatchedReason, kUnmatchedReasonCount>("reason", UnmatchedReasonName);
      },
      WriteUnmatched},
+    {kSelf, "podgpu_api_server_up", "gauge", "", "collection",
+     "1 while this node's objects are watched at the API server; absent where it is not asked.",
+     [](const Topology*) {
+       return LabelSets{{{"collection", "pods"}}};
+     },
+     [](const SlotInput& in, SlotWriter& out) { WriteApi(in.facts.api_pods, kApiUp, out); }},
+    {kSelf, "podgpu_api_server_objects", "gauge", "", "collection",
+     "Objects of this node that the API server has listed.",
+     [](const Topology*) {
+       return LabelSets{{{"collection", "pods"}}};
+     },
+     [](const SlotInput& in, SlotWriter& out) { WriteApi(in.facts.api_pods, kApiObjects, out); }},
+    {kSelf, "podgpu_api_server_requests_total", "counter", "", "collection",
+     "Requests sent to the API server: lists, and watches that were begun.",
+     [](const Topology*) {
+       return LabelSets{{{"collection", "pods"}}};
+     },
+     [](const SlotInput& in, SlotWriter& out) { WriteApi(in.facts.api_pods, kApiRequests, out); }},
+    {kSelf, "podgpu_api_server_failures_total", "counter", "", "collection",
+     "Lists and watches that ended in a failure.",
+     [](const Topology*) {
+       return LabelSets{{{"collection", "pods"}}};
+     },
+     [](const SlotInput& in, SlotWriter& out) { WriteApi(in.facts.api_pods, kApiFailures, out); }},
     {kSelf, "podgpu_hpc_jobs", "gauge", "", "",
      "Jobs that the directory of jobs lists on devices; absent when it cannot be listed.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) {

@@ -76,6 +76,7 @@ TickFacts Tick::Gather() {
   facts.pods = sources_.pods.Get();
   facts.pods_age = duration_cast<milliseconds>(facts.now - facts.pods->answered_at);
   facts.jobs = sources_.extra.jobs != nullptr ? sources_.extra.jobs->Get() : nullptr;
+  facts.api_pods = sources_.extra.api_pods != nullptr ? sources_.extra.api_pods->Get() : nullptr;
   facts.usage = ReadProcessUsage();
   facts.started_seconds = started_seconds_;
   facts.last_tick_seconds = last_tick_seconds_;
@@ -130,6 +131,7 @@ void Tick::TakeOwners(TickFacts& facts) {
   OwnerFacts known;
   known.pods = expired ? nullptr : facts.pods->answer;
   known.jobs = facts.jobs != nullptr ? facts.jobs->jobs : nullptr;
+  known.api_pods = Usable(facts.api_pods, facts.now);
   const Topology& topology = facts.grid->topology();
   if (owners_ == nullptr || joined_epoch_ != topology.epoch || joined_facts_ != known) {
     owners_ = std::make_shared<const Owners>(MakeOwners(topology, known, options_.join));
@@ -137,6 +139,14 @@ void Tick::TakeOwners(TickFacts& facts) {
     joined_facts_ = std::move(known);
   }
   facts.owners = owners_;
+}
+
+// What the API server has said, unless it was lost too long ago.
+std::shared_ptr<const ApiObjects> Tick::Usable(const std::shared_ptr<const ApiFacts>& facts,
+                                               Instant now) const {
+  const bool is_lost = facts == nullptr || (facts->state != PartState::kOk &&
+                                            now - facts->lost_at > options_.metadata_stays_for);
+  return is_lost ? nullptr : facts->objects;
 }
 
 void Tick::TakeClients(TickFacts& facts) {

@@ -39,6 +39,8 @@ struct TickOptions {
   std::chrono::milliseconds period{30'000};
   std::chrono::milliseconds stale_after{90'000};
   std::chrono::milliseconds owners_stay_for{60'000};  // After the last good answer of the kubelet.
+  // After the API server was lost.  A pod of the same name may be another one by then.
+  std::chrono::milliseconds metadata_stays_for{300'000};
   std::vector<View> views = {View::kDcgm, View::kNative, View::kSelf};
   std::vector<Counter> counters;
   size_t series_budget = 0;  // 0: none.
@@ -51,6 +53,7 @@ struct TickOptions {
 struct ExtraSources {
   const Published<JobFacts>* jobs = nullptr;
   const TextFileCounts* text_files = nullptr;
+  const Published<ApiFacts>* api_pods = nullptr;
 };
 
 // Where a tick takes its facts from.  All outlive the Tick.
@@ -100,6 +103,8 @@ class Tick {
   void TakeMetrics(const TickFacts& facts);
   void TakeGrid(TickFacts& facts);
   void TakeOwners(TickFacts& facts);
+  std::shared_ptr<const ApiObjects> Usable(const std::shared_ptr<const ApiFacts>& facts,
+                                           Instant now) const;
   void TakeClients(TickFacts& facts);
   bool PlanIsCurrent(const TickFacts& facts) const;
   void BuildPlan(const TickFacts& facts);

@@ -16,6 +16,7 @@
 #include "attribution/owner.h"
 #include "base/clock.h"
 #include "base/process_usage.h"
+#include "exporter/api_refresher.h"
 #include "exporter/call_guard.h"
 #include "exporter/device_states.h"
 #include "exporter/job_refresher.h"
@@ -52,10 +53,11 @@ struct TickFacts {
   uint64_t interrupts = 0;
   size_t written_off = 0;  // Threads that hang in a foreign call and are waited for no longer.
 
-  std::shared_ptr<const PodFacts> pods;  // Never null.
-  std::chrono::milliseconds pods_age{};  // Since the last good answer.
-  std::shared_ptr<const JobFacts> jobs;  // Null without a directory of jobs.
-  std::shared_ptr<const Owners> owners;  // Null before the first reading.
+  std::shared_ptr<const PodFacts> pods;      // Never null.
+  std::chrono::milliseconds pods_age{};      // Since the last good answer.
+  std::shared_ptr<const JobFacts> jobs;      // Null without a directory of jobs.
+  std::shared_ptr<const ApiFacts> api_pods;  // Null unless labels or uids of pods are wanted.
+  std::shared_ptr<const Owners> owners;      // Null before the first reading.
 
   HttpServerStats clients;
   bool clients_crowd = false;  // A client was refused for want of room, a moment ago.

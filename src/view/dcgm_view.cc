@@ -27,6 +27,12 @@ struct LabelNames {
 constexpr LabelNames kNewNames = {"UUID", "pod", "namespace", "container"};
 constexpr LabelNames kOldNames = {"uuid", "pod_name", "pod_namespace", "container_name"};
 
+// Names that a row may have whatever the pod is; those that change are in LabelNames.
+constexpr std::string_view kReservedNames =
+    " gpu pci_bus_id device modelName GPU_I_PROFILE GPU_I_ID nvlink nvswitch gpu_uuid model_name "
+    "pod_uid vgpu hpc_job err_code err_msg dra_claim_name dra_claim_namespace dra_driver_name "
+    "dra_pool_name dra_device_name dra_mig_profile dra_mig_device_uuid ";
+
 // `name` with runs of white space as one '-', and none at its ends.
 std::string WithoutBlanks(std::string_view name) {
   constexpr std::string_view kBlanks = " \t\n\v\f\r";
@@ -122,7 +128,7 @@ class DcgmRows {
 
   void AddDeviceRows(EntityId entity, std::vector<Row>& rows) {
     Row row{.entity = entity, .labels = FixedLabels(entity), .attributes = {}};
-    for (auto& [name, value] : LabelFields(entity)) {
+    for (auto& [name, value] : WithPodLabels(LabelFields(entity), entity)) {
       row.labels.push_back({name, std::move(value)});
     }
     AddOwned(std::move(row), entity, rows);
@@ -132,7 +138,11 @@ class DcgmRows {
   void AddPartRows(EntityId entity, std::vector<Row>& rows) {
     const Part& part = topology_.PartAt(entity);
     Row row{.entity = entity, .labels = PartLabels(part), .attributes = {}};
-    for (auto& [name, value] : PartLabelFields(entity)) {
+    Attributes fields = PartLabelFields(entity);
+    if (part.gpu) {
+      fields = WithPodLabels(std::move(fields), GpuColumn(*part.gpu));
+    }
+    for (auto& [name, value] : fields) {
       row.labels.push_back({name, std::move(value)});
     }
     if (part.gpu) {
@@ -154,6 +164,26 @@ class DcgmRows {
       copy.attributes.emplace("hpc_job", job);
       AddRow(std::move(copy), rows);
     }
+  }
+
+  // With the labels of the pod that has `device`.  What is on the row already keeps its name: a pod
+  // label that would take it is left out, since no name may stand twice on a row.
+  Attributes WithPodLabels(Attributes labels, EntityId device) const {
+    if (const Owner* owner = OwnerIn(device)) {
+      for (const auto& [name, value] : owner->labels) {
+        if (!IsReserved(name)) {
+          labels.emplace(name, value);
+        }
+      }
+    }
+    return labels;
+  }
+
+  bool IsReserved(const std::string& name) const {
+    return name == names_.uuid || name == names_.pod || name == names_.pod_namespace ||
+           name == names_.container || name == "hostname" ||
+           name == input_.options.hostname_label ||
+           kReservedNames.find(" " + name + " ") != std::string_view::npos;
   }
 
   void AddRow(Row row, std::vector<Row>& rows) {
@@ -329,12 +359,17 @@ class DcgmRows {
     return number;
   }
 
-  Attributes OwnerOf(EntityId entity) const {
+  // The owner that the rows of `entity` name; null when there is none.
+  const Owner* OwnerIn(EntityId entity) const {
     const auto& by_entity = input_.owners.by_entity;
     if (!input_.options.kubernetes || entity.index >= by_entity.size()) {
-      return {};
+      return nullptr;
     }
-    const Owner* owner = SoleOwner(by_entity[entity.index]);
+    return SoleOwner(by_entity[entity.index]);
+  }
+
+  Attributes OwnerOf(EntityId entity) const {
+    const Owner* owner = OwnerIn(entity);
     if (owner == nullptr) {
       return {};
     }

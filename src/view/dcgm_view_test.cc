@@ -166,6 +166,23 @@ TEST(DcgmView, NamesThePodOfADeviceOnlyWhenItIsTheOnlyOne) {
   }
 }
 
+TEST(DcgmView, APodLabelTakesNoNameThatIsOnTheRow) {
+  Node node(MakeTopology(1, 0), std::string(kTempCsv) + std::string(kDriverCsv));
+  node.options.kubernetes = true;
+  node.SetDriverVersion();
+  node.Set(150, 0, Value::OfInt64(1));
+  node.Own(0, "ml", "train-0", "main");
+  for (const char* const name : {"gpu", "UUID", "pci_bus_id", "device", "modelName", "hostname",
+                                 "pod", "namespace", "container", "pod_uid", "hpc_job", "err_code",
+                                 "vgpu", "dra_pool_name", "GPU_I_ID", "DCGM_FI_DRIVER_VERSION"}) {
+    node.owners.by_entity[0][0].labels.emplace_back(name, "of the pod");
+  }
+  node.owners.by_entity[0][0].labels.emplace_back("team", "nlp");
+  const std::string page = node.Page();  // The strict parser refuses a name that stands twice.
+  EXPECT_EQ(Count(page, "of the pod"), 0U) << page;
+  EXPECT_EQ(Count(page, "DCGM_FI_DRIVER_VERSION=\"580.95.05\",team=\"nlp\",container="), 1U);
+}
+
 TEST(DcgmView, ShowsARowForEachJobBesideThePod) {
   Node node(MakeTopology(1, 0), std::string(kTempCsv) + "DCGM_FI_DEV_XID_ERRORS,gauge,\n");
   node.options.kubernetes = true;

@@ -25,8 +25,8 @@ struct ViewOptions {
   std::string hostname_label = "Hostname";  // Or "hostname" (main branch since 2026-05-12).
   bool use_old_namespace = false;           // uuid, pod_name, pod_namespace, container_name.
   bool replace_blanks_in_model_name = false;
-  bool kubernetes = false;  // -k: DCGM rows carry their single owner.
-  bool pod_uid = false;
+  bool kubernetes = false;      // -k: DCGM rows carry their single owner.
+  bool pod_uid = false;         // Likewise its uid, empty while it is not known.
   DeviceSelections selections;  // -d, -s, -p: the rows of the DCGM view.
 };
 

@@ -1,0 +1,134 @@
+#include "exporter/api_refresher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "base/log.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// client-go's figures: kubernetes.io/client-go, tools/cache/reflector.go, 2026.
+constexpr milliseconds kFirstWait{800};
+constexpr milliseconds kLongestWait{30'000};
+// A right that is missing, or a group of the API, is granted by a person.
+constexpr milliseconds kWaitWhenRefused{60'000};
+// A watch that ends sooner is no health: without a wait it would be a busy loop.
+constexpr seconds kHealthyAfter{5};
+
+bool WaitsForAPerson(const Status& status) {
+  return status.code() == absl::StatusCode::kPermissionDenied ||
+         status.code() == absl::StatusCode::kUnimplemented;
+}
+
+}  // namespace
+
+ApiRefresher::ApiRefresher(const Files& files, const ApiRefresherOptions& options, Clock& clock,
+                           Wakeup& tick)
+    : what_(options.collection == ApiCollection::kPods ? "pods" : "resource slices"),
+      clock_(clock),
+      tick_(tick),
+      random_(options.seed) {
+  if (options.server.ok()) {
+    mirror_ = std::make_unique<ApiMirror>(*options.server, options.collection, files);
+    current_.detail =
+        absl::StrFormat("asking the API server for this node's %s for the first time", what_);
+  } else {
+    current_.state = PartState::kDegraded;
+    current_.detail = "off: " + std::string(options.server.status().message());
+    Log(LogLevel::kWarn, "the API server is not asked",
+        {{"what", what_}, {"reason", std::string(options.server.status().message())}});
+  }
+  facts_.Set(std::make_shared<const ApiFacts>(current_));
+}
+
+void ApiRefresher::Run(const std::stop_token& stop) {
+  if (mirror_ == nullptr) {
+    return;
+  }
+  while (!stop.stop_requested()) {
+    const Instant began = clock_.Now();
+    const ApiRound round = mirror_->Follow(stop, [this] { TakeNews(); });
+    if (stop.stop_requested()) {
+      return;
+    }
+    const Duration wait = Judge(round, clock_.Now() - began);
+    if (wait > Duration::zero() && !clock_.WaitUntil(clock_.Now() + wait, stop)) {
+      return;
+    }
+  }
+}
+
+// The mirror has listed, or its watch has brought something.
+void ApiRefresher::TakeNews() {
+  ApiFacts next = current_;
+  if (next.objects == nullptr || revision_ != mirror_->revision()) {
+    next.objects = std::make_shared<const ApiObjects>(mirror_->objects());
+    revision_ = mirror_->revision();
+  }
+  next.state = PartState::kOk;
+  next.detail =
+      absl::StrFormat("the API server lists %d %s of this node", next.objects->size(), what_);
+  next.requests = mirror_->requests();
+  Publish(std::move(next));
+}
+
+// How long to wait after `round`.
+Duration ApiRefresher::Judge(const ApiRound& round, Duration lasted) {
+  ApiFacts next = current_;
+  next.requests = mirror_->requests();
+  if (round.status.ok()) {
+    Publish(std::move(next));
+    if (lasted >= kHealthyAfter) {
+      wait_ = Duration::zero();
+      return Duration::zero();
+    }
+    return NextWait(round);
+  }
+  if (lasted >= kHealthyAfter) {
+    wait_ = Duration::zero();
+  }
+  ++next.failures;
+  if (next.state == PartState::kOk) {
+    next.lost_at = clock_.Now();
+  }
+  next.state = next.objects != nullptr ? PartState::kDegraded : PartState::kWaiting;
+  next.detail = std::string(round.status.message());
+  Publish(std::move(next));
+  return NextWait(round);
+}
+
+// Doubles, with a random half; at least as long as the server asks for.
+Duration ApiRefresher::NextWait(const ApiRound& round) {
+  const Duration longest = WaitsForAPerson(round.status) ? kWaitWhenRefused : kLongestWait;
+  wait_ = WaitsForAPerson(round.status) ? longest
+                                        : std::clamp<Duration>(2 * wait_, kFirstWait, longest);
+  const Duration asked = round.retry_after.value_or(seconds(0));
+  const Duration jitter(std::uniform_int_distribution<Duration::rep>(0, wait_.count())(random_));
+  return std::max(asked, wait_ / 2) + jitter / 2;
+}
+
+void ApiRefresher::Publish(ApiFacts next) {
+  const bool state_changed = next.state != current_.state;
+  const bool news =
+      state_changed || next.objects != current_.objects || next.detail != current_.detail;
+  current_ = std::move(next);
+  facts_.Set(std::make_shared<const ApiFacts>(current_));
+  if (state_changed) {
+    Log(current_.state == PartState::kOk ? LogLevel::kInfo : LogLevel::kWarn,
+        "what the API server says has changed its state",
+        {{"what", what_},
+         {"state", std::string(PartStateName(current_.state))},
+         {"detail", current_.detail}});
+  }
+  if (news) {
+    tick_.Nudge();
+  }
+}
+
+}  // namespace podgpu

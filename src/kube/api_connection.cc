@@ -1,0 +1,243 @@
+#include "kube/api_connection.h"
+
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/ssl.hpp>
+
+#include "base/text.h"
+#include "base/version.h"
+
+namespace podgpu {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+using boost::system::error_code;
+
+constexpr std::chrono::milliseconds kConnectPatience{10'000};
+constexpr std::chrono::milliseconds kHeadPatience{30'000};
+constexpr uint32_t kMaxHeadBytes = 16'384;
+
+std::string AddressOf(const ApiServerOptions& server) {
+  const bool is_v6 = server.host.find(':') != std::string::npos;
+  return (is_v6 ? "[" + server.host + "]" : server.host) + ":" + server.port;
+}
+
+// Bytes of the token without the newline that some editors add.
+StatusOr<std::string> ReadToken(const Files& files, const std::string& path) {
+  StatusOr<std::string> token = files.Read(path);
+  if (!token.ok()) {
+    return Status(token.status().code(),
+                  absl::StrFormat("no service account token: %s. Set automountServiceAccountToken",
+                                  token.status().message()));
+  }
+  std::string trimmed(Trim(*token));
+  if (trimmed.empty() || trimmed.find_first_of("\r\n") != std::string::npos) {
+    return absl::FailedPreconditionError(absl::StrFormat("%s holds no token", path));
+  }
+  return trimmed;
+}
+
+}  // namespace
+
+class ApiConnection::Wire {
+ public:
+  Wire(const ApiServerOptions& server, const Files& files, std::stop_token stop)
+      : server_(server),
+        files_(files),
+        stop_(std::move(stop)),
+        context_(asio::ssl::context::tls_client),
+        stream_(io_, context_),
+        on_stop_(stop_, Cancel{*this}) {}
+
+  Status Open() {
+    PODGPU_RETURN_IF_ERROR(Trust());
+    asio::ip::tcp::resolver::results_type endpoints;
+    PODGPU_RETURN_IF_ERROR(Resolve(endpoints));
+    PODGPU_RETURN_IF_ERROR(Await(kConnectPatience, "connecting", [&](auto done) {
+      Socket().async_connect(endpoints, [done](error_code error, auto&&) { done(error); });
+    }));
+    return Await(kConnectPatience, "TLS",
+                 [&](auto done) { stream_.async_handshake(asio::ssl::stream_base::client, done); });
+  }
+
+  StatusOr<ApiHead> Get(const std::string& target, std::string_view accept) {
+    PODGPU_ASSIGN_OR_RETURN(const std::string token, ReadToken(files_, server_.token_path));
+    beast::http::request<beast::http::empty_body> request(beast::http::verb::get, target, 11);
+    request.set(beast::http::field::host, AddressOf(server_));
+    request.set(beast::http::field::user_agent, "podgpu/" + std::string(kVersion) + " (linux)");
+    request.set(beast::http::field::accept, boost::string_view(accept.data(), accept.size()));
+    request.set(beast::http::field::authorization, "Bearer " + token);
+    PODGPU_RETURN_IF_ERROR(Await(kHeadPatience, "asking", [&](auto done) {
+      beast::http::async_write(stream_, request, [done](error_code error, size_t) { done(error); });
+    }));
+    parser_.emplace();
+    parser_->header_limit(kMaxHeadBytes);
+    parser_->body_limit(boost::none);
+    PODGPU_RETURN_IF_ERROR(Await(kHeadPatience, "the answer", [&](auto done) {
+      beast::http::async_read_header(stream_, received_, *parser_,
+                                     [done](error_code error, size_t) { done(error); });
+    }));
+    ApiHead head;
+    head.status = static_cast<int>(parser_->get().result_int());
+    const auto retry = parser_->get()[beast::http::field::retry_after];
+    if (const std::optional<uint64_t> seconds = ParseDecimal({retry.data(), retry.size()})) {
+      constexpr uint64_t kLongestWait = 3'600;
+      head.retry_after = std::chrono::seconds(std::min(*seconds, kLongestWait));
+    }
+    return head;
+  }
+
+  StatusOr<std::string_view> Read(std::chrono::milliseconds patience) {
+    PODGPU_CHECK(parser_.has_value());
+    while (!parser_->is_done()) {
+      auto& body = parser_->get().body();
+      body.data = chunk_.data();
+      body.size = chunk_.size();
+      body.more = true;
+      PODGPU_RETURN_IF_ERROR(Await(patience, "the answer", [&](auto done) {
+        beast::http::async_read_some(
+            stream_, received_, *parser_, [done](error_code error, size_t) {
+              done(error == beast::http::error::need_buffer ? error_code() : error);
+            });
+      }));
+      if (const size_t count = chunk_.size() - body.size; count > 0) {
+        return std::string_view(chunk_.data(), count);
+      }
+    }
+    return std::string_view();
+  }
+
+ private:
+  struct Cancel {
+    Wire& wire;
+    void operator()() const {
+      asio::post(wire.io_, [&stream = wire.Socket()] { stream.close(); });
+    }
+  };
+
+  beast::tcp_stream& Socket() { return beast::get_lowest_layer(stream_); }
+
+  // Trusts the cluster's authority, for this host only.
+  Status Trust() {
+    PODGPU_ASSIGN_OR_RETURN(const std::string certificate, files_.Read(server_.certificate_path));
+    error_code error;
+    context_.add_certificate_authority(asio::buffer(certificate), error);
+    if (error) {
+      return absl::FailedPreconditionError(
+          absl::StrFormat("%s holds no certificate", server_.certificate_path));
+    }
+    stream_.set_verify_mode(asio::ssl::verify_peer);
+    stream_.set_verify_callback(asio::ssl::host_name_verification(server_.host));
+    asio::ip::make_address(server_.host, error);
+    if (error) {  // A name, not an address.
+      SSL_ctrl(stream_.native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+               const_cast<char*>(server_.host.c_str()));
+    }
+    return absl::OkStatus();
+  }
+
+  // Inside a cluster the host is an address, and nobody is asked.
+  Status Resolve(asio::ip::tcp::resolver::results_type& endpoints) {
+    error_code error;
+    asio::ip::make_address(server_.host, error);
+    const auto flags =
+        error ? asio::ip::resolver_base::flags() : asio::ip::resolver_base::numeric_host;
+    asio::io_context own;  // So that Asio's thread for names ends here.
+    endpoints = asio::ip::tcp::resolver(own).resolve(server_.host, server_.port, flags, error);
+    return Described(error, "the name");
+  }
+
+  // Begins an operation and runs until it has ended.
+  template <typename Begin>
+  Status Await(std::chrono::milliseconds patience, std::string_view what, Begin begin) {
+    if (stop_.stop_requested()) {
+      return absl::CancelledError("stopping");
+    }
+    std::optional<error_code> outcome;
+    Socket().expires_after(patience);
+    begin([&outcome](error_code error) { outcome = error; });
+    io_.restart();
+    while (!outcome && io_.run_one() > 0) {
+    }
+    PODGPU_CHECK(outcome.has_value());
+    return Described(*outcome, what);
+  }
+
+  Status Described(error_code error, std::string_view what) const {
+    if (!error) {
+      return absl::OkStatus();
+    }
+    if (stop_.stop_requested()) {
+      return absl::CancelledError("stopping");
+    }
+    const std::string sentence =
+        absl::StrFormat("the API server at %s: %s: %s", AddressOf(server_), what, error.message());
+    if (error == beast::error::timeout) {
+      return absl::DeadlineExceededError(sentence);
+    }
+    if (error.category() == asio::error::get_ssl_category()) {
+      return absl::UnauthenticatedError(sentence);
+    }
+    return absl::UnavailableError(sentence);
+  }
+
+  const ApiServerOptions& server_;
+  const Files& files_;
+  const std::stop_token stop_;
+  asio::io_context io_{1};
+  asio::ssl::context context_;
+  asio::ssl::stream<beast::tcp_stream> stream_;
+  beast::flat_buffer received_{2 * kMaxHeadBytes};
+  std::optional<beast::http::response_parser<beast::http::buffer_body>> parser_;
+  std::array<char, kMaxHeadBytes> chunk_{};
+  std::stop_callback<Cancel> on_stop_;  // Last, so that it ends before what it touches.
+};
+
+ApiConnection::ApiConnection(std::unique_ptr<Wire> wire) : wire_(std::move(wire)) {}
+
+ApiConnection::~ApiConnection() = default;
+
+StatusOr<std::unique_ptr<ApiConnection>> ApiConnection::Open(const ApiServerOptions& server,
+                                                             const Files& files,
+                                                             const std::stop_token& stop) {
+  auto wire = std::make_unique<Wire>(server, files, stop);
+  PODGPU_RETURN_IF_ERROR(wire->Open());
+  // Private constructor: make_unique cannot reach it.
+  return std::unique_ptr<ApiConnection>(
+      new ApiConnection(std::move(wire)));  // NOLINT(cppcoreguidelines-owning-memory)
+}
+
+StatusOr<ApiHead> ApiConnection::Get(const std::string& target, std::string_view accept) {
+  return wire_->Get(target, accept);
+}
+
+StatusOr<std::string_view> ApiConnection::Read(std::chrono::milliseconds patience) {
+  return wire_->Read(patience);
+}
+
+StatusOr<std::string> ApiConnection::ReadAll(size_t max_bytes, std::chrono::milliseconds patience) {
+  std::string body;
+  while (true) {
+    PODGPU_ASSIGN_OR_RETURN(const std::string_view bytes, Read(patience));
+    if (bytes.empty()) {
+      return body;
+    }
+    if (body.size() + bytes.size() > max_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrFormat("an answer of the API server is larger than %d bytes", max_bytes));
+    }
+    body += bytes;
+  }
+}
+
+}  // namespace podgpu

@@ -1,0 +1,57 @@
+// One connection to the API server: TLS, and GET requests one after the other.
+//
+// The server must show a certificate of the cluster's own authority for the host that was asked
+// for; no other authority counts.  Every step has a deadline and ends when stop is requested.  Used
+// by one thread, which blocks in the calls.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/status.h"
+#include "kube/api_server.h"
+
+namespace podgpu {
+
+// The head of an answer.
+struct ApiHead {
+  int status = 0;
+  std::optional<std::chrono::seconds> retry_after;
+};
+
+class ApiConnection {
+ public:
+  // Connects and shakes hands.  kNotFound or kPermissionDenied when the certificate cannot be read,
+  // kUnavailable, kDeadlineExceeded, kUnauthenticated when the server is not who it ought to be,
+  // kCancelled after a stop.
+  static StatusOr<std::unique_ptr<ApiConnection>> Open(const ApiServerOptions& server,
+                                                       const Files& files,
+                                                       const std::stop_token& stop);
+
+  ApiConnection(const ApiConnection&) = delete;
+  ApiConnection& operator=(const ApiConnection&) = delete;
+  ~ApiConnection();
+
+  // Asks with the token that the file holds now.  `accept` is the media type.
+  StatusOr<ApiHead> Get(const std::string& target, std::string_view accept);
+
+  // The next bytes of the answer's body, empty at its end; kDeadlineExceeded when none come for
+  // `patience`.  Good until the next call.
+  StatusOr<std::string_view> Read(std::chrono::milliseconds patience);
+
+  // The whole body.  kResourceExhausted above `max_bytes`.
+  StatusOr<std::string> ReadAll(size_t max_bytes, std::chrono::milliseconds patience);
+
+ private:
+  class Wire;  // What knows Asio and OpenSSL.
+  explicit ApiConnection(std::unique_ptr<Wire> wire);
+
+  std::unique_ptr<Wire> wire_;
+};
+
+}  // namespace podgpu

@@ -1,0 +1,65 @@
+// Feeds bytes to the reader of a watch: the cutter of objects and the parser of events.
+// Invariants: the same bytes give the same objects however they are cut into chunks; what is held
+// is bounded; each object is one brace to its match; every text that is read is valid UTF-8.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "kube/api_object.h"
+#include "kube/json_stream.h"
+
+namespace {
+
+constexpr size_t kMaxObjectBytes = 4096;
+
+struct Outcome {
+  std::vector<std::string> objects;
+  bool broken = false;
+  bool operator==(const Outcome&) const = default;
+};
+
+Outcome Cut(std::string_view bytes, size_t piece) {
+  podgpu::JsonStream stream(kMaxObjectBytes);
+  Outcome outcome;
+  for (size_t at = 0; at < bytes.size() && !outcome.broken; at += piece) {
+    stream.Append(bytes.substr(at, piece));
+    while (true) {
+      const auto next = stream.Next();
+      outcome.broken = !next.ok();
+      if (!next.ok() || !next->has_value()) {
+        break;
+      }
+      outcome.objects.emplace_back(**next);
+    }
+    PODGPU_CHECK(outcome.broken || stream.pending_bytes() <= kMaxObjectBytes);
+  }
+  return outcome;
+}
+
+void CheckClean(const std::string& text) { PODGPU_CHECK(podgpu::CleanUtf8(text) == text); }
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const Outcome whole = Cut(bytes, size + 1);
+  PODGPU_CHECK(Cut(bytes, 1) == whole);
+  PODGPU_CHECK(Cut(bytes, 13) == whole);
+  for (const std::string& object : whole.objects) {
+    PODGPU_CHECK(object.front() == '{' && object.back() == '}');
+    const podgpu::StatusOr<podgpu::ApiEvent> event = podgpu::ParseApiEvent(object);
+    if (event.ok()) {
+      CheckClean(event->object.name_space + event->object.name + event->object.uid);
+      CheckClean(event->failure.reason + event->failure.message);
+      for (const auto& [key, value] : event->object.labels) {
+        CheckClean(key + value);
+      }
+    }
+    static_cast<void>(podgpu::ParseApiList(object));
+    static_cast<void>(podgpu::ParseApiVersions(object));
+    static_cast<void>(podgpu::ParseApiFailure(object));
+  }
+  return 0;
+}

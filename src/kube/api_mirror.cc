@@ -1,0 +1,270 @@
+#include "kube/api_mirror.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "base/text.h"
+#include "kube/json_stream.h"
+
+namespace podgpu {
+namespace {
+
+// A node has 110 pods as a rule and 1,000 at the very most; of a pod only its metadata is asked.
+constexpr size_t kMostObjects = 10'000;
+constexpr size_t kMaxListBytes = size_t{32} << 20;
+constexpr size_t kMaxEventBytes = size_t{4} << 20;  // An object is 1.5 MiB at most.
+constexpr size_t kMaxFailureBytes = 65'536;
+constexpr std::chrono::milliseconds kListPatience{30'000};
+// Bookmarks come about every minute; a watch that is silent for so long is dead.
+constexpr std::chrono::milliseconds kWatchPatience{600'000};
+// The server ends the watch after so long; each end costs a request.
+constexpr int kWatchSeconds = 3'600;
+constexpr int kPageSize = 500;
+
+constexpr std::string_view kPodsPath = "/api/v1/pods";
+constexpr std::string_view kResourceGroup = "/apis/resource.k8s.io";
+// Newest first.
+constexpr std::string_view kSliceVersions[] = {"v1", "v1beta2", "v1beta1"};
+constexpr std::string_view kSliceDriver = "gpu.nvidia.com";
+
+constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kMetadataOf = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+constexpr std::string_view kMetadataListOf = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+// Percent-encodes what is not safe in a query.
+std::string Encoded(std::string_view text) {
+  std::string encoded;
+  for (const char c : text) {
+    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '_' || c == '.' || c == '~';
+    if (safe) {
+      encoded += c;
+    } else {
+      absl::StrAppendFormat(&encoded, "%%%02X", static_cast<unsigned char>(c));
+    }
+  }
+  return encoded;
+}
+
+std::string KeyOf(const ApiObject& object) { return object.name_space + "/" + object.name; }
+
+std::string_view NameOf(ApiCollection collection) {
+  return collection == ApiCollection::kPods ? "pods" : "resourceslices";
+}
+
+std::string SelectorOf(ApiCollection collection, const std::string& node) {
+  const std::string selector = "spec.nodeName=" + node;
+  return Encoded(collection == ApiCollection::kPods
+                     ? selector
+                     : selector + ",spec.driver=" + std::string(kSliceDriver));
+}
+
+// Of pods only the metadata is wanted; servers that cannot cut it out send the whole.
+std::string AcceptFor(ApiCollection collection, std::string_view cut) {
+  std::string accept(kJson);
+  if (collection == ApiCollection::kPods) {
+    accept += std::string(cut) + "," + std::string(kJson);
+  }
+  return accept;
+}
+
+Status FromCode(int code, const std::string& sentence) {
+  switch (code) {
+    case 401:
+      return absl::UnauthenticatedError(sentence);
+    case 403:
+      return absl::PermissionDeniedError(sentence);
+    case 404:
+      return absl::NotFoundError(sentence);
+    case 410:
+      return absl::OutOfRangeError(sentence);
+    case 429:
+      return absl::ResourceExhaustedError(sentence);
+    default:
+      return absl::UnavailableError(sentence);
+  }
+}
+
+std::string_view RemedyFor(int code) {
+  return code == 401   ? ". The token is not accepted; it is read again for the next request"
+         : code == 403 ? ". Grant get, list and watch by a ClusterRole"
+                       : "";
+}
+
+Status Refused(int code, std::string_view what, const ApiFailure& failure) {
+  return FromCode(code,
+                  absl::StrFormat("the API server answers %d to %s%s%s%s", code, what,
+                                  failure.message.empty() ? "" : ": ",
+                                  failure.message.empty() ? std::string() : Quoted(failure.message),
+                                  RemedyFor(code)));
+}
+
+}  // namespace
+
+ApiMirror::ApiMirror(ApiServerOptions server, ApiCollection collection, const Files& files)
+    : server_(std::move(server)), collection_(collection), files_(files) {}
+
+ApiRound ApiMirror::Follow(const std::stop_token& stop, const std::function<void()>& changed) {
+  ApiRound round;
+  StatusOr<std::unique_ptr<ApiConnection>> connection = ApiConnection::Open(server_, files_, stop);
+  if (!connection.ok()) {
+    return {connection.status(), {}};
+  }
+  const StatusOr<std::string> path = PathOf(**connection, round);
+  if (!path.ok()) {
+    round.status = path.status();
+    return round;
+  }
+  if (version_.empty()) {
+    round.status = List(**connection, *path, round);
+    if (!round.status.ok()) {
+      return round;
+    }
+    changed();
+  }
+  round.status = Watch(**connection, *path, changed, round);
+  return round;
+}
+
+// The path of the collection; for slices it depends on the versions that the server speaks.
+StatusOr<std::string> ApiMirror::PathOf(ApiConnection& connection, ApiRound& round) {
+  if (collection_ == ApiCollection::kPods) {
+    return std::string(kPodsPath);
+  }
+  const Status asked = Ask(connection, std::string(kResourceGroup), round);
+  if (asked.code() == absl::StatusCode::kNotFound) {
+    return absl::UnimplementedError(
+        "this cluster has no resource.k8s.io: Kubernetes 1.32 or newer with dynamic resource "
+        "allocation is needed");
+  }
+  PODGPU_RETURN_IF_ERROR(asked);
+  PODGPU_ASSIGN_OR_RETURN(const std::string body,
+                          connection.ReadAll(kMaxFailureBytes, kListPatience));
+  PODGPU_ASSIGN_OR_RETURN(const std::vector<std::string> served, ParseApiVersions(body));
+  for (const std::string_view version : kSliceVersions) {
+    if (std::ranges::find(served, version) != served.end()) {
+      return absl::StrFormat("%s/%s/resourceslices", kResourceGroup, version);
+    }
+  }
+  return absl::UnimplementedError(
+      "this cluster serves resource.k8s.io in none of v1, v1beta2, v1beta1");
+}
+
+// Sends a request and reads the head; any status but 200 is a failure in the server's own words.
+Status ApiMirror::Ask(ApiConnection& connection, const std::string& target, ApiRound& round) {
+  ++requests_;
+  const bool watches = target.find("watch=1") != std::string::npos;
+  const StatusOr<ApiHead> head =
+      connection.Get(target, AcceptFor(collection_, watches ? kMetadataOf : kMetadataListOf));
+  if (!head.ok()) {
+    return head.status();
+  }
+  if (head->status == 200) {
+    return absl::OkStatus();
+  }
+  round.retry_after = head->retry_after;
+  const StatusOr<std::string> body = connection.ReadAll(kMaxFailureBytes, kListPatience);
+  return Refused(head->status,
+                 absl::StrFormat("%s %s", watches ? "watch" : "list", NameOf(collection_)),
+                 body.ok() ? ParseApiFailure(*body) : ApiFailure());
+}
+
+// Replaces the copy in one step, once the last page is there.
+Status ApiMirror::List(ApiConnection& connection, const std::string& path, ApiRound& round) {
+  ApiObjects listed;
+  std::string page;
+  ApiList list;
+  do {
+    const std::string target = absl::StrFormat(
+        "%s?fieldSelector=%s&limit=%d%s", path, SelectorOf(collection_, server_.node), kPageSize,
+        page.empty() ? std::string("&resourceVersion=0") : "&continue=" + Encoded(page));
+    PODGPU_RETURN_IF_ERROR(Ask(connection, target, round));
+    PODGPU_ASSIGN_OR_RETURN(const std::string body,
+                            connection.ReadAll(kMaxListBytes, kListPatience));
+    PODGPU_ASSIGN_OR_RETURN(list, ParseApiList(body));
+    for (ApiObject& object : list.items) {
+      std::string key = KeyOf(object);
+      listed.insert_or_assign(std::move(key), std::move(object));
+    }
+    if (listed.size() > kMostObjects) {
+      return absl::ResourceExhaustedError(absl::StrFormat(
+          "the API server lists more than %d %s for one node", kMostObjects, NameOf(collection_)));
+    }
+    page = list.next_page;
+  } while (!page.empty());
+  if (list.resource_version.empty()) {
+    return absl::DataLossError("the API server's list has no version");
+  }
+  objects_ = std::move(listed);
+  version_ = std::move(list.resource_version);
+  ++revision_;
+  return absl::OkStatus();
+}
+
+Status ApiMirror::Watch(ApiConnection& connection, const std::string& path,
+                        const std::function<void()>& changed, ApiRound& round) {
+  const std::string target = absl::StrFormat(
+      "%s?watch=1&fieldSelector=%s&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%d",
+      path, SelectorOf(collection_, server_.node), Encoded(version_), kWatchSeconds);
+  if (const Status asked = Ask(connection, target, round); !asked.ok()) {
+    if (asked.code() == absl::StatusCode::kOutOfRange) {
+      ForgetVersion();
+    }
+    return asked;
+  }
+  changed();
+  JsonStream stream(kMaxEventBytes);
+  while (true) {
+    PODGPU_ASSIGN_OR_RETURN(const std::string_view bytes, connection.Read(kWatchPatience));
+    if (bytes.empty()) {
+      return absl::OkStatus();  // What was cut in the middle comes again, from `version_` on.
+    }
+    stream.Append(bytes);
+    const uint64_t before = revision_;
+    StatusOr<std::optional<std::string_view>> text = stream.Next();
+    for (; text.ok() && text->has_value(); text = stream.Next()) {
+      StatusOr<ApiEvent> event = ParseApiEvent(**text);
+      const Status applied = event.ok() ? Apply(*std::move(event)) : event.status();
+      if (!applied.ok()) {
+        ForgetVersion();
+        return applied;
+      }
+    }
+    if (revision_ != before) {
+      changed();
+    }
+    if (!text.ok()) {
+      ForgetVersion();
+      return text.status();
+    }
+  }
+}
+
+Status ApiMirror::Apply(ApiEvent event) {
+  if (event.kind == ApiEvent::Kind::kError) {
+    return Refused(event.failure.code, absl::StrFormat("watch %s", NameOf(collection_)),
+                   event.failure);
+  }
+  version_ = event.object.resource_version;
+  if (event.kind == ApiEvent::Kind::kBookmark) {
+    return absl::OkStatus();
+  }
+  const std::string key = KeyOf(event.object);
+  const auto known = objects_.find(key);
+  if (event.kind == ApiEvent::Kind::kDelete) {
+    revision_ += objects_.erase(key);
+    return absl::OkStatus();
+  }
+  if (known == objects_.end() && objects_.size() == kMostObjects) {
+    return absl::ResourceExhaustedError(
+        absl::StrFormat("more than %d %s on one node", kMostObjects, NameOf(collection_)));
+  }
+  const bool news = known == objects_.end() || !known->second.SaysTheSame(event.object);
+  revision_ += news ? 1 : 0;
+  objects_.insert_or_assign(key, std::move(event.object));
+  return absl::OkStatus();
+}
+
+}  // namespace podgpu

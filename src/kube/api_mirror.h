@@ -1,0 +1,67 @@
+// Keeps a copy of one collection of the API server: this node's pods, or its ResourceSlices.
+//
+// Follow lists the collection once and then watches it; when a watch ends it goes on from the last
+// version seen, so that a change costs its own bytes and a quiet collection costs nothing.  Only a
+// version that the server no longer knows (410), or an event that cannot be understood, makes it
+// list again.  There is no polling.  Memory is bounded: by the size of an answer, of an event and
+// the number of objects.  One thread, which blocks in Follow; when to try again is its caller's
+// business (exporter/api_refresher.h).
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "kube/api_connection.h"
+#include "kube/api_object.h"
+#include "kube/api_server.h"
+
+namespace podgpu {
+
+enum class ApiCollection : uint8_t { kPods, kResourceSlices };
+
+// How a round of Follow ended.
+struct ApiRound {
+  Status status;                                    // OK: the server ended the watch in good order.
+  std::optional<std::chrono::seconds> retry_after;  // The server asks to be left alone so long.
+};
+
+class ApiMirror {
+ public:
+  // `files` outlives the mirror.
+  ApiMirror(ApiServerOptions server, ApiCollection collection, const Files& files);
+
+  // Lists if need be, then watches until the server ends it, something fails or stop is requested.
+  // Calls `changed` after the list, when the watch has begun, and when events have changed what the
+  // copy says.
+  ApiRound Follow(const std::stop_token& stop, const std::function<void()>& changed);
+
+  const ApiObjects& objects() const { return objects_; }
+  // Grows with every change of what the copy says.
+  uint64_t revision() const { return revision_; }
+  // GET requests sent since the start.
+  uint64_t requests() const { return requests_; }
+
+ private:
+  StatusOr<std::string> PathOf(ApiConnection& connection, ApiRound& round);
+  Status List(ApiConnection& connection, const std::string& path, ApiRound& round);
+  Status Watch(ApiConnection& connection, const std::string& path,
+               const std::function<void()>& changed, ApiRound& round);
+  Status Ask(ApiConnection& connection, const std::string& target, ApiRound& round);
+  Status Apply(ApiEvent event);
+  void ForgetVersion() { version_.clear(); }
+
+  const ApiServerOptions server_;
+  const ApiCollection collection_;
+  const Files& files_;
+  ApiObjects objects_;
+  std::string version_;  // Of the newest thing seen; empty: list first.
+  uint64_t revision_ = 0;
+  uint64_t requests_ = 0;
+};
+
+}  // namespace podgpu

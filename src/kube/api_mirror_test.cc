@@ -1,0 +1,304 @@
+#include "kube/api_mirror.h"
+
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "kube/testing/fake_api_server.h"
+
+namespace podgpu {
+namespace {
+
+// A mirror that follows on a thread of its own, round after round without a pause.
+class ApiMirrorTest : public ::testing::Test {
+ protected:
+  ApiMirrorTest() {
+    std::string pattern = ::testing::TempDir() + "podgpu-api-XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+  }
+  ~ApiMirrorTest() override {
+    thread_ = {};
+    std::filesystem::remove_all(directory_);
+  }
+
+  void Start(ApiCollection collection = ApiCollection::kPods) {
+    options_ = server_.Options(directory_);
+    Start(collection, options_);
+  }
+  void Start(ApiCollection collection, const ApiServerOptions& options) {
+    thread_ = std::jthread([this, collection, options](const std::stop_token& stop) {
+      ApiMirror mirror(options, collection, files_);
+      const auto note = [&] {
+        const std::scoped_lock lock(mutex_);
+        objects_ = mirror.objects();
+        noted_.notify_all();
+      };
+      while (!stop.stop_requested()) {
+        const ApiRound round = mirror.Follow(stop, note);
+        std::unique_lock lock(mutex_);
+        ended_.push_back(round);
+        noted_.notify_all();
+        noted_.wait(lock, stop, [&] { return rounds_left_ > 0; });
+        --rounds_left_;
+      }
+    });
+  }
+  // Lets the mirror go on after a round that has ended.
+  void GoOn(int rounds = 1) {
+    const std::scoped_lock lock(mutex_);
+    rounds_left_ += rounds;
+    noted_.notify_all();
+  }
+  // The keys of the copy, with the first label's value.
+  std::string Copy() const {
+    std::string text;
+    for (const auto& [key, object] : objects_) {
+      text += (text.empty() ? "" : " ") + key;
+      text += object.labels.empty() ? "" : "=" + object.labels.front().second;
+    }
+    return text;
+  }
+  void AwaitCopy(const std::string& expected) {
+    std::unique_lock lock(mutex_);
+    noted_.wait(lock, [&] { return Copy() == expected; });
+  }
+  ApiRound AwaitEnd(size_t count) {
+    std::unique_lock lock(mutex_);
+    noted_.wait(lock, [&] { return ended_.size() >= count; });
+    return ended_[count - 1];
+  }
+
+  FakeApiServer server_;
+  SystemFiles files_;
+  std::string directory_;
+  ApiServerOptions options_;
+  std::mutex mutex_;  // Guards all below: the mirror's thread writes, the test reads.
+  std::condition_variable_any noted_;
+  ApiObjects objects_;
+  std::vector<ApiRound> ended_;
+  int rounds_left_ = 0;
+  std::jthread thread_;
+};
+
+TEST_F(ApiMirrorTest, ListsOnceAndThenWatchesThisNodeOnly) {
+  server_.PutPod("ml", "train-0", "u0", R"({"team":"nlp"})");
+  Start();
+  AwaitCopy("ml/train-0=nlp");
+  server_.PutPod("ml", "train-1", "u1");
+  AwaitCopy("ml/train-0=nlp ml/train-1");
+  server_.PutPod("ml", "train-0", "u0", R"({"team":"cv"})");
+  AwaitCopy("ml/train-0=cv ml/train-1");
+  server_.Delete(kFakePods, "ml/train-1");
+  AwaitCopy("ml/train-0=cv");
+  const std::vector<std::string> requests = server_.requests();
+  ASSERT_EQ(requests.size(), 2U);
+  EXPECT_EQ(requests[0],
+            "GET /api/v1/pods?fieldSelector=spec.nodeName%3Dnode-a&limit=500&resourceVersion=0");
+  EXPECT_EQ(requests[1],
+            "GET /api/v1/pods?watch=1&fieldSelector=spec.nodeName%3Dnode-a&resourceVersion=101"
+            "&allowWatchBookmarks=true&timeoutSeconds=3600");
+}
+
+TEST_F(ApiMirrorTest, TakesAListInPages) {
+  for (const char* const name : {"a", "b", "c", "d", "e"}) {
+    server_.PutPod("ml", name, "u");
+  }
+  server_.PageBy(2);
+  Start();
+  AwaitCopy("ml/a ml/b ml/c ml/d ml/e");
+  server_.AwaitWatches(1);
+  EXPECT_EQ(server_.requests().size(), 4U);
+  EXPECT_TRUE(server_.requests()[1].ends_with("&continue=2"));
+}
+
+TEST_F(ApiMirrorTest, GoesOnFromTheLastVersionAfterTheEndOfAWatch) {
+  Start();
+  server_.AwaitWatches(1);
+  server_.PutPod("ml", "a", "u");
+  AwaitCopy("ml/a");
+  server_.EndWatches();
+  EXPECT_TRUE(AwaitEnd(1).status.ok());
+  server_.PutPod("ml", "b", "u");
+  GoOn();
+  AwaitCopy("ml/a ml/b");
+  EXPECT_EQ(server_.requests().size(), 3U);
+  EXPECT_NE(server_.requests()[2].find(
+                "watch=1&fieldSelector=spec.nodeName%3Dnode-a&resourceVersion=101"),
+            std::string::npos);
+}
+
+TEST_F(ApiMirrorTest, GoesOnFromABookmark) {
+  Start();
+  server_.AwaitWatches(1);
+  server_.SendToWatches(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"777"}}})");
+  server_.PutPod("ml", "a", "u");  // Comes after the bookmark.
+  AwaitCopy("ml/a");
+  server_.SendToWatches(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"778"}}})");
+  server_.EndWatches();
+  AwaitEnd(1);
+  GoOn();
+  server_.AwaitRequests(3);
+  EXPECT_EQ(server_.requests().back().find("&limit="), std::string::npos);
+}
+
+TEST_F(ApiMirrorTest, AWatchThatIsCutInTheMiddleOfAnObjectGoesOn) {
+  Start();
+  server_.AwaitWatches(1);
+  server_.PutPod("ml", "a", "u");
+  AwaitCopy("ml/a");
+  server_.SendToWatches(R"({"type":"ADDED","object":{"metadata":{"na)");
+  server_.CutWatches();
+  EXPECT_FALSE(AwaitEnd(1).status.ok());
+  server_.PutPod("ml", "b", "u");
+  GoOn();
+  AwaitCopy("ml/a ml/b");
+  EXPECT_EQ(server_.requests().size(), 3U) << "no second list";
+}
+
+TEST_F(ApiMirrorTest, ListsAgainWhenItsVersionIsGone) {
+  server_.PutPod("ml", "a", "u");
+  Start();
+  AwaitCopy("ml/a");
+  server_.AwaitWatches(1);
+  server_.EndWatches();
+  AwaitEnd(1);
+  server_.Delete(kFakePods, "ml/a");
+  server_.PutPod("ml", "b", "u");
+  server_.ForgetHistory();
+  GoOn();
+  EXPECT_EQ(AwaitEnd(2).status.code(), absl::StatusCode::kOutOfRange);
+  GoOn();
+  AwaitCopy("ml/b");
+}
+
+TEST_F(ApiMirrorTest, ListsAgainAfterAnEventThatIsNone) {
+  Start();
+  server_.AwaitWatches(1);
+  server_.SendToWatches("<html>a proxy's page</html>");
+  EXPECT_EQ(AwaitEnd(1).status.code(), absl::StatusCode::kDataLoss);
+  server_.PutPod("ml", "a", "u");
+  GoOn();
+  AwaitCopy("ml/a");
+  EXPECT_NE(server_.requests()[2].find("&limit=500"), std::string::npos);
+}
+
+TEST_F(ApiMirrorTest, ReadsATokenThatHasBeenReplaced) {
+  server_.AcceptToken("second");
+  Start();
+  EXPECT_EQ(AwaitEnd(1).status.code(), absl::StatusCode::kUnauthenticated);
+  std::ofstream(options_.token_path) << "second\n";
+  server_.PutPod("ml", "a", "u");
+  GoOn();
+  AwaitCopy("ml/a");
+}
+
+TEST_F(ApiMirrorTest, SaysWhatTheServerSaysAndHowLongItWantsToBeLeftAlone) {
+  server_.Refuse(1, 429, "Retry-After: 17\r\n");
+  Start();
+  const ApiRound round = AwaitEnd(1);
+  EXPECT_EQ(round.status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(round.retry_after, std::chrono::seconds(17));
+  EXPECT_EQ(round.status.message(),
+            "the API server answers 429 to list pods: \"Refused as the test wants\"");
+  server_.Refuse(1, 403);
+  GoOn();
+  EXPECT_EQ(AwaitEnd(2).status.message(),
+            "the API server answers 403 to list pods: \"Refused as the test wants\". Grant get, "
+            "list and watch by a ClusterRole");
+}
+
+TEST_F(ApiMirrorTest, SaysWhatIsMissingOnOurSide) {
+  ApiServerOptions options = server_.Options(directory_);
+  std::filesystem::remove(options.token_path);
+  Start(ApiCollection::kPods, options);
+  EXPECT_EQ(AwaitEnd(1).status.code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(AwaitEnd(1).status.message().find("Set automountServiceAccountToken"),
+            std::string::npos);
+  std::filesystem::remove(options.certificate_path);
+  GoOn();
+  EXPECT_NE(AwaitEnd(2).status.message().find("/ca.crt"), std::string::npos);
+}
+
+TEST_F(ApiMirrorTest, TrustsTheClustersAuthorityOnlyAndOnlyForTheHost) {
+  const FakeApiServer other;
+  options_ = server_.Options(directory_);
+  std::filesystem::create_directory(directory_ + "/other");
+  options_.certificate_path = other.Options(directory_ + "/other").certificate_path;
+  Start(ApiCollection::kPods, options_);
+  EXPECT_EQ(AwaitEnd(1).status.code(), absl::StatusCode::kUnauthenticated) << AwaitEnd(1).status;
+  EXPECT_TRUE(server_.requests().empty()) << "the token has not been sent";
+}
+
+TEST_F(ApiMirrorTest, StopsWhileItWatches) {
+  Start();
+  server_.AwaitWatches(1);
+  thread_.request_stop();
+  thread_.join();
+  EXPECT_EQ(ended_.back().status.code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(ApiMirrorTest, AsksForSlicesInTheNewestVersionThatIsServed) {
+  struct Row {
+    std::string versions;
+    std::string path;
+  };
+  const Row rows[] = {
+      {R"({"version":"v1"},{"version":"v1beta2"},{"version":"v1beta1"})", "v1"},
+      {R"({"version":"v1beta1"},{"version":"v1beta2"})", "v1beta2"},
+      {R"({"version":"v1alpha3"},{"version":"v1beta1"})", "v1beta1"},
+  };
+  size_t requests = 0;
+  for (const Row& row : rows) {
+    const std::string path = "/apis/resource.k8s.io/" + row.path + "/resourceslices";
+    server_.Serve("/apis/resource.k8s.io", R"({"versions":[)" + row.versions + "]}");
+    server_.Put(path, "s", R"("name":")" + row.path + "\"",
+                R"(,"spec":{"driver":"gpu.nvidia.com","pool":{"name":"p"},"devices":[]})");
+    Start(ApiCollection::kResourceSlices);
+    AwaitCopy("/" + row.path);
+    requests += 3;  // The group, the list, the watch.
+    server_.AwaitRequests(requests);
+    thread_ = {};
+    EXPECT_TRUE(server_.requests().back().starts_with(
+        "GET " + path +
+        "?watch=1&fieldSelector=spec.nodeName%3Dnode-a%2Cspec.driver%3Dgpu.nvidia.com&"))
+        << server_.requests().back();
+    server_.Delete(path, "s");
+  }
+}
+
+TEST_F(ApiMirrorTest, SaysThatAClusterHasNoSlices) {
+  Start(ApiCollection::kResourceSlices);
+  EXPECT_EQ(AwaitEnd(1).status.code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST(ApiServer, IsFoundInTheEnvironment) {
+  using Variables = std::map<std::string, std::string>;
+  const auto find = [](const Variables& variables) {
+    return FindApiServer([&](const std::string& name) -> std::optional<std::string> {
+      const auto found = variables.find(name);
+      return found == variables.end() ? std::nullopt : std::optional(found->second);
+    });
+  };
+  const auto found = find({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"},
+                           {"KUBERNETES_SERVICE_PORT", "6443"},
+                           {"NODE_NAME", "n"}});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->host + " " + found->port + " " + found->node, "10.0.0.1 6443 n");
+  EXPECT_EQ(find({{"KUBERNETES_SERVICE_HOST", "h"},
+                  {"KUBERNETES_SERVICE_PORT", "1"},
+                  {"KUBERNETES_SERVICE_PORT_HTTPS", "2"},
+                  {"NODE_NAME", "n"}})
+                ->port,
+            "2");
+  EXPECT_NE(find({{"KUBERNETES_SERVICE_HOST", "h"}}).status().message().find("NODE_NAME"),
+            std::string::npos);
+  EXPECT_NE(find({{"NODE_NAME", "n"}}).status().message().find("KUBERNETES_SERVICE_HOST"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace podgpu

@@ -1,0 +1,78 @@
+// What podgpu reads of the API server's JSON: names, uids and labels of pods, the devices of
+// ResourceSlices, and the server's own words about failures.
+//
+// Everything else in an object (often most of it) is dropped while it is parsed.  Strings are valid
+// UTF-8.  Pure functions; any thread.  Field names: kubernetes 1.37, core/v1, meta/v1 and
+// resource.k8s.io/v1 (in v1beta1 a device's attributes stand one level deeper, under "basic").
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace podgpu {
+
+// A device of a ResourceSlice with the attributes that tell which one it is; empty where not given.
+struct SliceDevice {
+  std::string name;  // "gpu-0", as the kubelet calls it.
+  std::string type;  // "gpu" or "mig", with NVIDIA's driver.
+  std::string uuid;
+  std::string parent_uuid;
+  std::string profile;
+  bool operator==(const SliceDevice&) const = default;
+};
+
+// A pod or a ResourceSlice.
+struct ApiObject {
+  std::string name_space;  // Empty for what belongs to the cluster.
+  std::string name;
+  std::string uid;
+  std::string resource_version;
+  std::vector<std::pair<std::string, std::string>> labels;  // In the order of the JSON.
+  // Of a ResourceSlice:
+  std::string driver;
+  std::string pool;
+  int64_t pool_generation = 0;
+  std::vector<SliceDevice> devices;
+
+  // Whether both say the same; versions are not compared, since a status alone makes a new one.
+  bool SaysTheSame(const ApiObject& other) const;
+};
+
+using ApiObjects = std::map<std::string, ApiObject>;  // By "namespace/name".
+
+// A Status object: why the server refuses.
+struct ApiFailure {
+  int code = 0;
+  std::string reason;
+  std::string message;
+};
+
+// One page of a list.
+struct ApiList {
+  std::string resource_version;
+  std::string next_page;  // The token that asks for it; empty on the last.
+  std::vector<ApiObject> items;
+};
+
+struct ApiEvent {
+  enum class Kind : uint8_t { kPut, kDelete, kBookmark, kError };
+  Kind kind = Kind::kBookmark;
+  ApiObject object;    // Of a bookmark: its resource_version alone.
+  ApiFailure failure;  // Of an error.
+};
+
+// kDataLoss when the text is not what it ought to be.
+StatusOr<ApiList> ParseApiList(std::string_view json);
+StatusOr<ApiEvent> ParseApiEvent(std::string_view json);
+// What can be read of a Status object; an empty failure for any other text.
+ApiFailure ParseApiFailure(std::string_view json);
+// The versions of an API group ("v1", "v1beta1"), in the order of the server.
+StatusOr<std::vector<std::string>> ParseApiVersions(std::string_view json);
+
+}  // namespace podgpu

@@ -1,0 +1,126 @@
+#include "kube/api_object.h"
+
+#include <gtest/gtest.h>
+
+namespace podgpu {
+namespace {
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+TEST(ApiObject, OfAPodIsItsMetadata) {
+  const StatusOr<ApiEvent> event = ParseApiEvent(
+      R"({"type":"MODIFIED","object":{"kind":"PartialObjectMetadata","metadata":{"name":"train-0",
+      "namespace":"ml","uid":"a9c8","resourceVersion":"12","labels":{
+      "team":"nlp","app.kubernetes.io/name":"t"},
+      "managedFields":[{"x":1}],"annotations":{"k":"v"}},"status":{"phase":"Running"}}})");
+  ASSERT_TRUE(event.ok()) << event.status();
+  EXPECT_EQ(event->kind, ApiEvent::Kind::kPut);
+  const ApiObject& pod = event->object;
+  EXPECT_EQ(pod.name_space + "/" + pod.name, "ml/train-0");
+  EXPECT_EQ(pod.uid, "a9c8");
+  EXPECT_EQ(pod.resource_version, "12");
+  EXPECT_EQ(pod.labels, (Labels{{"team", "nlp"}, {"app.kubernetes.io/name", "t"}}));
+}
+
+TEST(ApiObject, OfASliceIsTheSameInAllVersions) {
+  const std::string attributes =
+      R"("attributes":{"type":{"string":"mig"},"gpu.nvidia.com/uuid":{"string":"MIG-1"},
+      "parentUUID":{"string":"GPU-0"},"profile":{"string":"1g.10gb"},"index":{"int":3}})";
+  for (const std::string& device : {"\"name\":\"gpu-0-mig\"," + attributes,
+                                    "\"name\":\"gpu-0-mig\",\"basic\":{" + attributes + "}"}) {
+    const StatusOr<ApiEvent> event = ParseApiEvent(
+        R"({"type":"ADDED","object":{"metadata":{"name":"s","resourceVersion":"1"},"spec":{
+        "driver":"gpu.nvidia.com","pool":{"name":"node-a","generation":4,"resourceSliceCount":1},
+        "devices":[{)" +
+        device + R"(},{"name":"gpu-1"}]}}})");
+    ASSERT_TRUE(event.ok()) << event.status();
+    EXPECT_EQ(event->object.driver, "gpu.nvidia.com");
+    EXPECT_EQ(event->object.pool, "node-a");
+    EXPECT_EQ(event->object.pool_generation, 4);
+    EXPECT_EQ(event->object.devices,
+              (std::vector<SliceDevice>{{"gpu-0-mig", "mig", "MIG-1", "GPU-0", "1g.10gb"},
+                                        {"gpu-1", "", "", "", ""}}));
+  }
+}
+
+TEST(ApiObject, AnEventIsWhatItSays) {
+  struct Row {
+    std::string text;
+    std::string outcome;
+  };
+  const auto outcome = [](const std::string& text) -> std::string {
+    const StatusOr<ApiEvent> event = ParseApiEvent(text);
+    if (!event.ok()) {
+      return absl::StatusCodeToString(event.status().code());
+    }
+    switch (event->kind) {
+      case ApiEvent::Kind::kPut:
+        return "put " + event->object.name;
+      case ApiEvent::Kind::kDelete:
+        return "delete " + event->object.name;
+      case ApiEvent::Kind::kBookmark:
+        return "bookmark " + event->object.resource_version;
+      case ApiEvent::Kind::kError:
+        return "error " + std::to_string(event->failure.code) + " " + event->failure.reason;
+    }
+    return "";
+  };
+  const std::string pod = R"({"metadata":{"name":"p","resourceVersion":"7"}})";
+  const Row rows[] = {
+      {R"({"type":"ADDED","object":)" + pod + "}", "put p"},
+      {R"({"object":)" + pod + R"(,"type":"DELETED"})", "delete p"},
+      {R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}})", "bookmark 9"},
+      {R"({"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}})",
+       "error 410 Expired"},
+      {R"({"type":"ERROR","object":{}})", "error 0 "},
+      {R"({"type":"SYNCED","object":)" + pod + "}", "DATA_LOSS"},
+      {R"({"type":"ADDED","object":{"metadata":{"name":"p"}}})", "DATA_LOSS"},
+      {R"({"type":"ADDED","object":{"metadata":{"resourceVersion":"7"}}})", "DATA_LOSS"},
+      {R"({"type":"ADDED","object":[]})", "DATA_LOSS"},
+      {R"({"type":1,"object":)" + pod + "}", "DATA_LOSS"},
+      {R"({"type":"ADDED","object":{"metadata":{"name":3,"resourceVersion":7}}})", "DATA_LOSS"},
+      {"{}", "DATA_LOSS"},
+      {"[]", "DATA_LOSS"},
+      {"{\"type\"", "DATA_LOSS"},
+      {"", "DATA_LOSS"},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(outcome(row.text), row.outcome) << row.text;
+  }
+}
+
+TEST(ApiObject, AListMayBeEmptyAndHaveMorePages) {
+  const StatusOr<ApiList> page = ParseApiList(
+      R"({"metadata":{"resourceVersion":"5","continue":"abc"},
+      "items":[{"metadata":{"name":"p"}}]})");
+  ASSERT_TRUE(page.ok());
+  EXPECT_EQ(page->next_page, "abc");
+  EXPECT_EQ(page->items.front().name, "p");
+  EXPECT_EQ(ParseApiList(R"({"metadata":{"resourceVersion":"5"},"items":null})")->items.size(), 0U);
+  EXPECT_FALSE(ParseApiList(R"({"metadata":{"resourceVersion":"5"}})").ok());
+  EXPECT_FALSE(ParseApiList(R"({"items":[]})").ok());
+  EXPECT_FALSE(ParseApiList("<html>").ok());
+}
+
+TEST(ApiObject, BytesThatAreNoUtf8AreRefused) {
+  EXPECT_FALSE(
+      ParseApiEvent("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"\xff\"}}}").ok());
+}
+
+TEST(ApiObject, AFailureIsReadWhereThereIsOne) {
+  const ApiFailure failure = ParseApiFailure(
+      R"({"kind":"Status","code":403,"reason":"Forbidden","message":"pods is forbidden"})");
+  EXPECT_EQ(failure.code, 403);
+  EXPECT_EQ(failure.message, "pods is forbidden");
+  EXPECT_EQ(ParseApiFailure("not found\n").message, "");
+}
+
+TEST(ApiObject, AGroupListsItsVersions) {
+  EXPECT_EQ(*ParseApiVersions(
+                R"({"kind":"APIGroup","versions":[{"version":"v1"},{"version":"v1beta1"}]})"),
+            (std::vector<std::string>{"v1", "v1beta1"}));
+  EXPECT_FALSE(ParseApiVersions("{}").ok());
+}
+
+}  // namespace
+}  // namespace podgpu

@@ -1,0 +1,29 @@
+// Where the API server is and how a pod proves who it is: what Kubernetes puts into every pod.
+//
+// Address by environment, certificate and token by files.  The token is read for every request,
+// since the kubelet replaces it before its hour is over; it never reaches a log.  Plain data.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+
+namespace podgpu {
+
+struct ApiServerOptions {
+  std::string host;  // An address or a name, without brackets.
+  std::string port = "443";
+  std::string token_path = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+  std::string certificate_path = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
+  std::string node;  // The name of this node: only its objects are ever asked for.
+};
+
+// From KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT_HTTPS (or _PORT) and NODE_NAME.
+// kFailedPrecondition names the one that is missing, and the remedy: without a node's name every
+// node would watch the whole cluster.
+StatusOr<ApiServerOptions> FindApiServer(
+    const std::function<std::optional<std::string>(const std::string& name)>& environment);
+
+}  // namespace podgpu
