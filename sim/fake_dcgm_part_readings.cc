@@ -15,7 +15,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr int64_t kUsPerSecond = 1'000'000;
 constexpr int64_t kBytesPerMibit = (1 << 20) / 8;
 
 Reading Whole(int64_t value) { return {.value = value}; }
@@ -35,7 +34,7 @@ Int128 MovedBy(const Query& query, const GpuLink& end, Integral what) {
 }
 
 int64_t Mibits(Int128 byte_us) {
-  return static_cast<int64_t>(byte_us / kUsPerSecond / kBytesPerMibit);
+  return static_cast<int64_t>(byte_us / kSecondUs / kBytesPerMibit);
 }
 
 // What a switch sends, a GPU receives: the argument is the GPU's integral.
@@ -64,7 +63,7 @@ Reading SwitchTemperature(const Query& query) {
     moved +=
         query.world.IntegrateOver(Integral::kNvlinkTxBytes, {.gpu = gpu}, from, query.sample.t);
   }
-  return Whole(kIdleC + static_cast<int64_t>(moved / kUsPerSecond / kBytesPerDegree));
+  return Whole(kIdleC + static_cast<int64_t>(moved / kSecondUs / kBytesPerDegree));
 }
 
 // Errors of the GPU's link; the argument is the field that counts them there.
@@ -171,16 +170,11 @@ constexpr int kLimitW = 300;
 constexpr int kWarningC = 90;
 constexpr int kCriticalC = 105;
 
-constexpr FieldLevel kSwitch = FieldLevel::kSwitch;
-constexpr FieldLevel kLink = FieldLevel::kLink;
-constexpr FieldLevel kCpu = FieldLevel::kCpu;
-constexpr FieldLevel kCore = FieldLevel::kCpuCore;
-
-constexpr int Of(Integral integral) { return static_cast<int>(integral); }
+using enum FieldLevel;
 
 constexpr auto kPartReadings = std::to_array<ReadingRow>({
-    {780, 780, kLink, PortTraffic, Of(Integral::kNvlinkRxBytes)},
-    {781, 781, kLink, PortTraffic, Of(Integral::kNvlinkTxBytes)},
+    {780, 780, kLink, PortTraffic, ArgumentOf(Integral::kNvlinkRxBytes)},
+    {781, 781, kLink, PortTraffic, ArgumentOf(Integral::kNvlinkTxBytes)},
     {782, 783, kLink, Nought, 0},
     {784, 784, kLink, PortErrors, 1527},
     {785, 785, kLink, PortErrors, 1528},
@@ -190,8 +184,8 @@ constexpr auto kPartReadings = std::to_array<ReadingRow>({
     {858, 858, kSwitch, SwitchTemperature, 0},
     {859, 859, kSwitch, [](const Query&) { return Whole(kWarningC); }, 0},
     {860, 860, kSwitch, [](const Query&) { return Whole(kCriticalC); }, 0},
-    {861, 861, kSwitch, SwitchTraffic, Of(Integral::kNvlinkRxBytes)},
-    {862, 862, kSwitch, SwitchTraffic, Of(Integral::kNvlinkTxBytes)},
+    {861, 861, kSwitch, SwitchTraffic, ArgumentOf(Integral::kNvlinkRxBytes)},
+    {862, 862, kSwitch, SwitchTraffic, ArgumentOf(Integral::kNvlinkTxBytes)},
     {863, 863, kSwitch, PartNumber, 0},
     {864, 864, kSwitch, Nought, 0},
     {865, 865, kLink, PortNumber, 0},
@@ -201,12 +195,12 @@ constexpr auto kPartReadings = std::to_array<ReadingRow>({
     {870, 870, kLink, PortStatus, 0},
     {876, 876, kLink, RemoteLink, 0},
     {878, 878, kLink, RemoteUuid, 0},
-    {1100, 1100, kCore, Load, -1},
-    {1101, 1104, kCore, Load, 0},
+    {1100, 1100, kCpuCore, Load, -1},
+    {1101, 1104, kCpuCore, Load, 0},
     {1110, 1110, kCpu, CpuTemperature, 0},
     {1111, 1111, kCpu, Constant, kWarningC},
     {1112, 1112, kCpu, Constant, kCriticalC},
-    {1120, 1120, kCore, CoreClock, 0},
+    {1120, 1120, kCpuCore, CoreClock, 0},
     {1130, 1130, kCpu, CpuPower, 0},
     {1131, 1131, kCpu, Constant, kLimitW},
     {1132, 1132, kCpu, Constant, kSysioW},

@@ -15,7 +15,6 @@ namespace {
 
 constexpr int64_t kMib = 1 << 20;
 constexpr int64_t kKib = 1 << 10;
-constexpr int64_t kUsPerSecond = 1'000'000;
 constexpr int kAllLinks = 1000;  // In place of a link's index.
 constexpr int kMigSlices = 7;
 constexpr int kBlackwell = 10;  // The first architecture whose NVLink (version 5) counts bytes.
@@ -157,8 +156,6 @@ Reading Utilization(const Query& query) {
 
 // -- integrals
 
-constexpr int Of(Integral integral) { return static_cast<int>(integral); }
-
 // Nanoseconds, or bytes x 10^6, of the whole GPU since the epoch.
 Reading Violation(const Query& query) {
   const DeviceRef gpu{.gpu = query.entity.device.gpu};
@@ -169,7 +166,7 @@ Reading BytesTotal(const Query& query) {
   const DeviceRef gpu{.gpu = query.entity.device.gpu};
   return Number(static_cast<int64_t>(
       query.world.Integrate(static_cast<Integral>(query.argument), gpu, query.sample.t) /
-      kUsPerSecond));
+      kSecondUs));
 }
 
 // The part of the time between two samples in which the unit was active.
@@ -238,11 +235,11 @@ Reading LinkThroughput(const Query& query, int index, bool sends, bool receives)
   const auto kib_at = [&](TimeUs t) {
     const Int128 sent = sends ? query.world.Integrate(Integral::kNvlinkTxBytes, gpu, t) : 0;
     const Int128 received = receives ? query.world.Integrate(Integral::kNvlinkRxBytes, gpu, t) : 0;
-    return (sent + received) / kUsPerSecond / share / kKib;
+    return (sent + received) / kSecondUs / share / kKib;
   };
   const Int128 kib = kib_at(query.sample.t) - kib_at(*query.sample.previous);
   const Int128 elapsed_us = query.sample.t - *query.sample.previous;
-  return Number(static_cast<int64_t>(kib * kUsPerSecond / elapsed_us / 1000));
+  return Number(static_cast<int64_t>(kib * kSecondUs / elapsed_us / 1000));
 }
 Reading Throughput(const Query& query) { return LinkThroughput(query, query.argument, true, true); }
 Reading ThroughputTx(const Query& query) {
@@ -324,9 +321,7 @@ Reading RemappedRows(const Query& query) {
   return NumberIf(query.gpu().has_row_remapping && !query.mig(), Repairs(query, 0, 3));
 }
 
-constexpr FieldLevel kGlobal = FieldLevel::kGlobal;
-constexpr FieldLevel kGpu = FieldLevel::kGpu;
-constexpr FieldLevel kLink = FieldLevel::kLink;
+using enum FieldLevel;
 
 constexpr auto kReadings = std::to_array<ReadingRow>({
     {1, 1, kGlobal, [](const Query& q) { return Text(q.world.driver_version()); }, 0},
@@ -375,16 +370,16 @@ constexpr auto kReadings = std::to_array<ReadingRow>({
     {164, 164, kGpu, PowerLimit, 0},
     {190, 190, kGpu, Zero, 0},  // Simulated boards stay in P0.
     {202, 202, kGpu, PcieReplay, 0},
-    {203, 203, kGpu, Utilization, Of(Integral::kSmPpmUs)},
-    {204, 204, kGpu, Utilization, Of(Integral::kDramPpmUs)},
-    {206, 206, kGpu, Utilization, Of(Integral::kEncoderPpmUs)},
-    {207, 207, kGpu, Utilization, Of(Integral::kDecoderPpmUs)},
+    {203, 203, kGpu, Utilization, ArgumentOf(Integral::kSmPpmUs)},
+    {204, 204, kGpu, Utilization, ArgumentOf(Integral::kDramPpmUs)},
+    {206, 206, kGpu, Utilization, ArgumentOf(Integral::kEncoderPpmUs)},
+    {207, 207, kGpu, Utilization, ArgumentOf(Integral::kDecoderPpmUs)},
     {235, 235, kGpu, [](const Query& q) { return Number(q.gpu().pcie_generation); }, 0},
     {236, 236, kGpu, [](const Query& q) { return Number(q.gpu().pcie_width); }, 0},
     {237, 237, kGpu, PcieGeneration, 0},
     {238, 238, kGpu, PcieWidth, 0},
-    {240, 240, kGpu, Violation, Of(Integral::kPowerViolationNs)},
-    {241, 241, kGpu, Violation, Of(Integral::kThermalViolationNs)},
+    {240, 240, kGpu, Violation, ArgumentOf(Integral::kPowerViolationNs)},
+    {241, 241, kGpu, Violation, ArgumentOf(Integral::kThermalViolationNs)},
     {242, 247, kGpu, Zero, 0},
     {250, 250, kGpu, MemoryTotal, 0},
     {251, 251, kGpu, MemoryFree, 0},
@@ -429,36 +424,37 @@ constexpr auto kReadings = std::to_array<ReadingRow>({
     {843, 843, kGpu, ThroughputTx, kAllLinks},
     {879, 896, kGpu, ThroughputRx, 0},
     {897, 897, kGpu, ThroughputRx, kAllLinks},
-    {1001, 1001, kGpu, Activity, Of(Integral::kSmPpmUs)},
-    {1002, 1002, kGpu, Activity, Of(Integral::kSmPpmUs)},
-    {1003, 1003, kGpu, Activity, Of(Integral::kSmPpmUs)},  // Every active SM is full of warps.
-    {1004, 1004, kGpu, Activity, Of(Integral::kTensorPpmUs)},
-    {1005, 1005, kGpu, Activity, Of(Integral::kDramPpmUs)},
-    {1006, 1006, kGpu, Activity, Of(Integral::kFp64PpmUs)},
-    {1007, 1007, kGpu, Activity, Of(Integral::kFp32PpmUs)},
-    {1008, 1008, kGpu, Activity, Of(Integral::kFp16PpmUs)},
-    {1009, 1009, kGpu, PcieRate, Of(Integral::kPcieTxBytes)},
-    {1010, 1010, kGpu, PcieRate, Of(Integral::kPcieRxBytes)},
-    {1011, 1011, kGpu, NvlinkRate, Of(Integral::kNvlinkTxBytes)},
-    {1012, 1012, kGpu, NvlinkRate, Of(Integral::kNvlinkRxBytes)},
-    {1017, 1017, kGpu, Activity, Of(Integral::kDecoderPpmUs)},
-    {1025, 1025, kGpu, JpegOrOfaActivity, Of(Integral::kJpegPpmUs)},
-    {1033, 1033, kGpu, JpegOrOfaActivity, Of(Integral::kOfaPpmUs)},
+    {1001, 1001, kGpu, Activity, ArgumentOf(Integral::kSmPpmUs)},
+    {1002, 1002, kGpu, Activity, ArgumentOf(Integral::kSmPpmUs)},
+    {1003, 1003, kGpu, Activity,
+     ArgumentOf(Integral::kSmPpmUs)},  // Every active SM is full of warps.
+    {1004, 1004, kGpu, Activity, ArgumentOf(Integral::kTensorPpmUs)},
+    {1005, 1005, kGpu, Activity, ArgumentOf(Integral::kDramPpmUs)},
+    {1006, 1006, kGpu, Activity, ArgumentOf(Integral::kFp64PpmUs)},
+    {1007, 1007, kGpu, Activity, ArgumentOf(Integral::kFp32PpmUs)},
+    {1008, 1008, kGpu, Activity, ArgumentOf(Integral::kFp16PpmUs)},
+    {1009, 1009, kGpu, PcieRate, ArgumentOf(Integral::kPcieTxBytes)},
+    {1010, 1010, kGpu, PcieRate, ArgumentOf(Integral::kPcieRxBytes)},
+    {1011, 1011, kGpu, NvlinkRate, ArgumentOf(Integral::kNvlinkTxBytes)},
+    {1012, 1012, kGpu, NvlinkRate, ArgumentOf(Integral::kNvlinkRxBytes)},
+    {1017, 1017, kGpu, Activity, ArgumentOf(Integral::kDecoderPpmUs)},
+    {1025, 1025, kGpu, JpegOrOfaActivity, ArgumentOf(Integral::kJpegPpmUs)},
+    {1033, 1033, kGpu, JpegOrOfaActivity, ArgumentOf(Integral::kOfaPpmUs)},
     {1040, 1075, kGpu, NvlinkRateOfLink, 0},
-    {1091, 1091, kGpu, BytesTotal, Of(Integral::kPcieTxBytes)},
-    {1092, 1092, kGpu, BytesTotal, Of(Integral::kPcieRxBytes)},
-    {1201, 1201, kGpu, NvlinkBytes, Of(Integral::kNvlinkTxBytes)},
-    {1203, 1203, kGpu, NvlinkBytes, Of(Integral::kNvlinkRxBytes)},
-    {1420, 1420, kGpu, Violation, Of(Integral::kPowerViolationNs)},
+    {1091, 1091, kGpu, BytesTotal, ArgumentOf(Integral::kPcieTxBytes)},
+    {1092, 1092, kGpu, BytesTotal, ArgumentOf(Integral::kPcieRxBytes)},
+    {1201, 1201, kGpu, NvlinkBytes, ArgumentOf(Integral::kNvlinkTxBytes)},
+    {1203, 1203, kGpu, NvlinkBytes, ArgumentOf(Integral::kNvlinkRxBytes)},
+    {1420, 1420, kGpu, Violation, ArgumentOf(Integral::kPowerViolationNs)},
     {1421, 1421, kGpu, Zero, 0},
-    {1422, 1422, kGpu, Violation, Of(Integral::kThermalViolationNs)},
+    {1422, 1422, kGpu, Violation, ArgumentOf(Integral::kThermalViolationNs)},
     {1423, 1424, kGpu, Zero, 0},
     {1525, 1528, kLink, OwnLinkErrors, 0},
     {1529, 1529, kLink, OwnThroughput, 0},
     {1530, 1530, kLink, OwnThroughputTx, 0},
     {1531, 1531, kLink, OwnThroughputRx, 0},
-    {1532, 1532, kLink, OwnNvlinkRate, Of(Integral::kNvlinkTxBytes)},
-    {1533, 1533, kLink, OwnNvlinkRate, Of(Integral::kNvlinkRxBytes)},
+    {1532, 1532, kLink, OwnNvlinkRate, ArgumentOf(Integral::kNvlinkTxBytes)},
+    {1533, 1533, kLink, OwnNvlinkRate, ArgumentOf(Integral::kNvlinkRxBytes)},
 });
 
 constexpr bool AscendsWithoutOverlap() {

@@ -56,6 +56,8 @@ struct ReadingRow {
   int argument;
 };
 
+constexpr int ArgumentOf(Integral integral) { return static_cast<int>(integral); }
+
 // The row of a field, or null when the world does not model it.
 const ReadingRow* FindReading(uint16_t field);
 
