@@ -248,8 +248,8 @@ void Exporter::WantLegacy() {
 
 void Exporter::Apply() {
   std::vector<const Field*> fields = FieldsToRead(counters_, views_, legacy_wanted_);
-  reader_.ReadInstead(fields);
-  tick_.ShowInstead(counters_, std::move(fields));
+  tick_.ShowInstead(counters_, fields);  // First, so that it waits for what is read next.
+  reader_.ReadInstead(std::move(fields));
 }
 
 Exporter::~Exporter() {

@@ -200,7 +200,8 @@ Status Reader::LookAgainIfDue() {
   if (now - discovered_at_ >= (AllIsWell() ? options_.rediscover_every : options_.period)) {
     return LookAgain();
   }
-  if (!watch_.reason.empty() && now - watched_at_ >= options_.rewatch_every) {
+  const Duration patience = watch_.try_soon ? options_.period : options_.rewatch_every;
+  if (!watch_.reason.empty() && now - watched_at_ >= patience) {
     return WatchFields();
   }
   return absl::OkStatus();

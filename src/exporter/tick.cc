@@ -173,7 +173,8 @@ bool Tick::PlanIsCurrent(const TickFacts& facts) const {
   if (facts.grid == nullptr) {
     return planned_owners_ == nullptr;
   }
-  if (planned_owners_ == nullptr || planned_epoch_ != facts.grid->topology().epoch) {
+  if (planned_owners_ == nullptr || planned_epoch_ != facts.grid->topology().epoch ||
+      planned_fields_ != facts.grid->fields()) {
     return false;
   }
   return (planned_owners_ == facts.owners || *planned_owners_ == *facts.owners) &&
@@ -213,6 +214,7 @@ void Tick::BuildPlan(const TickFacts& facts) {
   KeepToBudget(builder);
   plan_ = std::make_shared<const SeriesPlan>(std::move(builder).Build());
   planned_owners_ = facts.owners;
+  planned_fields_ = facts.grid != nullptr ? facts.grid->fields() : std::vector<const Field*>();
   planned_epoch_ = topology != nullptr ? topology->epoch : 0;
 }
 

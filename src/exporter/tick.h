@@ -128,6 +128,7 @@ class Tick {
   std::shared_ptr<const Owners> planned_owners_;
   OwnerFacts joined_facts_;
   uint64_t joined_epoch_ = 0;
+  std::vector<const Field*> planned_fields_;
   uint64_t planned_epoch_ = 0;
   std::vector<std::string> missing_;  // What SayWhatIsMissing has said.
 

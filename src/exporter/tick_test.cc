@@ -301,6 +301,21 @@ TEST(SelfMetrics, NamesAreUniqueAndDocumented) {
   }
 }
 
+// A reading of other fields may come before anybody has said what is to be shown of them.
+TEST_F(TickTest, APlanIsMadeAnewForAReadingOfOtherFields) {
+  SetGrid(34);
+  Page();
+  auto topology = std::make_shared<Topology>(grids_.Get()->topology());
+  auto grid = std::make_shared<Grid>(topology, std::vector<const Field*>{FindField(150)});
+  grid->read_at = clock_.Now();
+  for (uint16_t i = 0; i < 2; ++i) {
+    grid->at(FieldRow{0}, EntityId{i}) = Value::OfInt64(77);
+  }
+  grids_.Set(grid);
+  EXPECT_NE(Page().find("modelName=\"NVIDIA H100 80GB HBM3\",Hostname=\"node-a\"} 77\n"),
+            std::string::npos);
+}
+
 TEST_F(TickTest, ABudgetLeavesOutTheLastDcgmFamiliesAndCounts) {
   counters_ =
       ParseCounters("DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DEV_SERIAL, gauge, s\n", "test.csv")

@@ -130,6 +130,7 @@ Status DcgmSource::WatchParts(const Topology& topology, const std::vector<const 
     if (LostConnection(watched.status())) {
       return watched.status();
     }
+    result.try_soon = result.try_soon || !watched.ok();
     const std::string reason =
         watched.ok() ? watched->reason : std::string(watched.status().message());
     if (!reason.empty()) {
