@@ -139,7 +139,8 @@ std::string FormulaSection() {
       "(counted once per device):\n\n"
       "- DCGM's names: M x (W + I), and M more for each GPU with MIG that has no instance.\n"
       "- Native: %d x W + %d x P + %d x I + A, and %d x (W + P) + %d of the state of devices.\n"
-      "- Self: %d.\n\n"
+      "- Self: %d; two of them only with a directory of batch jobs, four only with pods from the "
+      "API server.\n\n"
       "A value that is not there is a series less: the driver's support decides, and "
       "`podgpu_absent_samples` counts.\n",
       native.whole_gpu, native.partitioned_gpu, native.instance,

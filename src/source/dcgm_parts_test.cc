@@ -265,6 +265,16 @@ TEST(DcgmPart, ThatComeAndGoLeaveTheWatchesOfGpusAlone) {
   EXPECT_EQ(RowOfNumbers(*grid, kTemperature)[0], 30);
 }
 
+TEST(DcgmPart, ThatAGroupTookForLostIsTriedAgainAtTheNextLook) {
+  Fabric node;
+  node.dcgm.SetDouble(DCGM_FE_CPU, 1, kCpuTemperature, 61.5);
+  node.dcgm.Fail("dcgmGroupAddEntity", abi::DCGM_ST_GPU_IS_LOST);
+  EXPECT_EQ(Cell(*node.Read({kCpuTemperature}), kCpuTemperature, 3).absence(),
+            Absence::kDeviceLost);
+  node.dcgm.Fail("dcgmGroupAddEntity", abi::DCGM_ST_OK);
+  EXPECT_TRUE(Cell(*node.Read({kCpuTemperature}), kCpuTemperature, 3).present());
+}
+
 TEST(DcgmPart, OfALostGpuAreLostWithIt) {
   Fabric node;
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusLost;

@@ -418,6 +418,7 @@ void DcgmWatches::Refuse(const Batch& batch, dcgmReturn_t code, WatchResult& res
 Status DcgmWatches::NoteStates(dcgmHandle_t handle, const Topology& now) {
   std::set<size_t> grown;
   for (WatchedDevice& device : devices_) {
+    device.is_lost = false;  // What is no GPU has no state to tell: it is tried.
     if (device.gpu_id) {
       const auto gpu = std::ranges::find(now.gpus, *device.gpu_id, &Gpu::gpu_id);
       device.is_lost = gpu == now.gpus.end() || gpu->state == DeviceState::kLost;
