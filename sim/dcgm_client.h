@@ -24,6 +24,7 @@
 namespace podgpu::sim {
 
 inline constexpr int kGpu = abi::DCGM_FE_GPU;
+inline constexpr int kInstance = abi::DCGM_FE_GPU_I;
 
 class DcgmClient {
  public:

@@ -17,7 +17,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr int kInstance = abi::DCGM_FE_GPU_I;
 constexpr int kCompute = abi::DCGM_FE_GPU_CI;
 constexpr int64_t kMib = 1 << 20;
 

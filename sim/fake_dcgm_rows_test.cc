@@ -15,8 +15,6 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr int kInstance = abi::DCGM_FE_GPU_I;
-
 // The parameter is the generation.
 class DcgmRows : public testing::TestWithParam<int> {
  protected:

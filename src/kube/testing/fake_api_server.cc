@@ -15,8 +15,8 @@
 #include "base/text.h"
 
 namespace podgpu {
-namespace {
-
+// Named, since classes of this file have such members.
+namespace openssl {
 template <typename T, void (*kFree)(T*)>
 struct FreeWith {
   void operator()(T* object) const { kFree(object); }
@@ -24,10 +24,13 @@ struct FreeWith {
 using Key = std::unique_ptr<EVP_PKEY, FreeWith<EVP_PKEY, EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<X509, FreeWith<X509, X509_free>>;
 using Context = std::unique_ptr<SSL_CTX, FreeWith<SSL_CTX, SSL_CTX_free>>;
+}  // namespace openssl
+
+namespace {
 
 // A certificate for 127.0.0.1 that is its own authority.
-Certificate SelfSigned(EVP_PKEY* key) {
-  Certificate certificate(X509_new());
+openssl::Certificate SelfSigned(EVP_PKEY* key) {
+  openssl::Certificate certificate(X509_new());
   X509_set_version(certificate.get(), 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
   X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3'600);
@@ -101,9 +104,9 @@ struct FakeApiServer::Tls {
     PODGPU_CHECK(SSL_CTX_use_certificate(context.get(), certificate.get()) == 1);
     PODGPU_CHECK(SSL_CTX_use_PrivateKey(context.get(), key.get()) == 1);
   }
-  Key key;
-  Certificate certificate;
-  Context context;
+  openssl::Key key;
+  openssl::Certificate certificate;
+  openssl::Context context;
 };
 
 class FakeApiServer::Connection {
@@ -135,7 +138,7 @@ class FakeApiServer::Connection {
 
  private:
   const int socket_;
-  std::unique_ptr<SSL, FreeWith<SSL, SSL_free>> ssl_;
+  std::unique_ptr<SSL, openssl::FreeWith<SSL, SSL_free>> ssl_;
   std::string received_;
 };
 
