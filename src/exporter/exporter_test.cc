@@ -69,6 +69,7 @@ class ExporterTest : public ::testing::Test {
   ManualClock clock_;
   FakeDriver driver_;
   FakeKubelet kubelet_;
+  std::optional<SystemFiles> files_;  // Outlives the exporter.
   std::unique_ptr<Exporter> exporter_;
 };
 
@@ -90,7 +91,7 @@ TEST_F(ExporterTest, ServesOwnersAndValuesFromTheFirstReadingOn) {
 TEST_F(ExporterTest, ShowsTheJobsOfABatchSystemAndMeetsTheirDirectoryWhenItAppears) {
   std::string root = ::testing::TempDir() + "podgpu-jobs-XXXXXX";
   ASSERT_NE(::mkdtemp(root.data()), nullptr);
-  const SystemFiles files(root);
+  const SystemFiles& files = files_.emplace(root);
   ExporterOptions options;
   options.job_directory = "/jobs";
   Start(options, &files);
@@ -109,7 +110,7 @@ TEST_F(ExporterTest, ShowsTheJobsOfABatchSystemAndMeetsTheirDirectoryWhenItAppea
 TEST_F(ExporterTest, ShowsUidAndLabelsOfPodsAndGoesOnWithoutTheApiServer) {
   std::string root = ::testing::TempDir() + "podgpu-labels-XXXXXX";
   ASSERT_NE(::mkdtemp(root.data()), nullptr);
-  const SystemFiles files;
+  const SystemFiles& files = files_.emplace();
   FakeApiServer server;
   server.PutPod("ml", "train-0", "u-0", R"({"team":"nlp"})");
   kubelet_.AnswerWith({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(0)}});
@@ -142,7 +143,7 @@ TEST_F(ExporterTest, ShowsUidAndLabelsOfPodsAndGoesOnWithoutTheApiServer) {
 }
 
 TEST_F(ExporterTest, SaysWhyItAsksNoApiServer) {
-  const SystemFiles files;
+  const SystemFiles& files = files_.emplace();
   ExporterOptions options;
   options.view.pod_uid = true;
   options.api_server = FindApiServer([](const std::string&) { return std::nullopt; });

@@ -197,7 +197,7 @@ class ApiConnection::Wire {
   asio::io_context io_{1};
   asio::ssl::context context_;
   asio::ssl::stream<beast::tcp_stream> stream_;
-  beast::flat_buffer received_{2 * kMaxHeadBytes};
+  beast::flat_buffer received_{size_t{2} * kMaxHeadBytes};
   std::optional<beast::http::response_parser<beast::http::buffer_body>> parser_;
   std::array<char, kMaxHeadBytes> chunk_{};
   std::stop_callback<Cancel> on_stop_;  // Last, so that it ends before what it touches.

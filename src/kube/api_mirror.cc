@@ -6,7 +6,6 @@
 #include "absl/strings/str_format.h"
 
 #include "base/text.h"
-#include "kube/json_stream.h"
 
 namespace podgpu {
 namespace {
@@ -208,7 +207,7 @@ Status ApiMirror::Watch(ApiConnection& connection, const std::string& path,
   const std::string target = absl::StrFormat(
       "%s?watch=1&fieldSelector=%s&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%d",
       path, SelectorOf(collection_, server_.node), Encoded(version_), kWatchSeconds);
-  if (const Status asked = Ask(connection, target, round); !asked.ok()) {
+  if (Status asked = Ask(connection, target, round); !asked.ok()) {
     if (asked.code() == absl::StatusCode::kOutOfRange) {
       ForgetVersion();
     }
@@ -223,22 +222,25 @@ Status ApiMirror::Watch(ApiConnection& connection, const std::string& path,
     }
     stream.Append(bytes);
     const uint64_t before = revision_;
-    StatusOr<std::optional<std::string_view>> text = stream.Next();
-    for (; text.ok() && text->has_value(); text = stream.Next()) {
-      StatusOr<ApiEvent> event = ParseApiEvent(**text);
-      const Status applied = event.ok() ? Apply(*std::move(event)) : event.status();
-      if (!applied.ok()) {
-        ForgetVersion();
-        return applied;
-      }
-    }
+    Status applied = ApplyAll(stream);
     if (revision_ != before) {
       changed();
     }
-    if (!text.ok()) {
+    if (!applied.ok()) {
       ForgetVersion();
-      return text.status();
+      return applied;
     }
+  }
+}
+
+Status ApiMirror::ApplyAll(JsonStream& stream) {
+  while (true) {
+    PODGPU_ASSIGN_OR_RETURN(const std::optional<std::string_view> text, stream.Next());
+    if (!text) {
+      return absl::OkStatus();
+    }
+    PODGPU_ASSIGN_OR_RETURN(ApiEvent event, ParseApiEvent(*text));
+    PODGPU_RETURN_IF_ERROR(Apply(std::move(event)));
   }
 }
 

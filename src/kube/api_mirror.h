@@ -19,6 +19,7 @@
 #include "kube/api_connection.h"
 #include "kube/api_object.h"
 #include "kube/api_server.h"
+#include "kube/json_stream.h"
 
 namespace podgpu {
 
@@ -52,6 +53,8 @@ class ApiMirror {
   Status Watch(ApiConnection& connection, const std::string& path,
                const std::function<void()>& changed, ApiRound& round);
   Status Ask(ApiConnection& connection, const std::string& target, ApiRound& round);
+  // Applies the events that have come whole.
+  Status ApplyAll(JsonStream& stream);
   Status Apply(ApiEvent event);
   void ForgetVersion() { version_.clear(); }
 

@@ -155,7 +155,8 @@ void DcgmParts::ForgetEngine() {
 void DcgmParts::Fill(dcgmHandle_t handle, PartKinds kinds, Topology& topology) {
   if (kinds.switches || kinds.links) {
     StatusOr<std::vector<Part>> links = ReadLinks(handle, topology);
-    if (links.ok()) {
+    const bool is_read = links.ok();
+    if (is_read) {
       links_ = *std::move(links);
     } else {
       AddAbsence("NVLinks and switches", links.status(), topology);
@@ -164,7 +165,7 @@ void DcgmParts::Fill(dcgmHandle_t handle, PartKinds kinds, Topology& topology) {
     // In MIG mode a GPU has no links.
     const bool may_have_links =
         std::ranges::any_of(topology.gpus, [](const Gpu& gpu) { return !gpu.mig_enabled; });
-    if (links.ok() && links_.empty() && had_links_ && may_have_links) {
+    if (is_read && links_.empty() && had_links_ && may_have_links) {
       AddAbsence("NVLinks and switches", absl::NotFoundError(kNoneAnyMore), topology);
     }
     AddKind(links_, PartKind::kNvSwitch, kinds.switches, topology);

@@ -170,7 +170,7 @@ Status DcgmSource::ReadParts(Grid& grid) {
     if (!part.watches.is_started()) {
       continue;
     }
-    const Status status = part.reader.Read(connection_.handle(), part.watches, grid);
+    Status status = part.reader.Read(connection_.handle(), part.watches, grid);
     if (LostConnection(status)) {
       return status;
     }
