@@ -20,12 +20,12 @@ struct Owner {
   std::string pod_namespace;
   std::string pod;
   std::string container;
-  std::string resource;  // "nvidia.com/gpu"
-  std::string pod_uid;   // Empty until pods are read from the API server.
-  std::string claim;     // Empty without dynamic resource allocation.
-  std::string replica;   // "3" of GPU-...::3 or nvidia0/vgpu3; empty when the device is not shared
-                         // by replicas.
-  PodLabels labels = {};      // Those of the pod that are wanted on rows.
+  std::string resource;   // "nvidia.com/gpu"
+  std::string pod_uid;    // Empty until pods are read from the API server.
+  std::string claim;      // Empty without dynamic resource allocation.
+  std::string replica;    // "3" of GPU-...::3 or nvidia0/vgpu3; empty when the device is not shared
+                          // by replicas.
+  PodLabels labels = {};  // Those of the pod that are wanted on rows.
   auto operator<=>(const Owner&) const = default;
 };
 

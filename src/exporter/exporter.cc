@@ -239,9 +239,8 @@ void Exporter::Reload(StatusOr<Counters> counters, const std::vector<std::string
 }
 
 void Exporter::WantLegacy() {
-  MutexLock lock(wanted_mutex_);
-  if (!legacy_wanted_) {
-    legacy_wanted_ = true;
+  if (!legacy_wanted_.exchange(true)) {
+    MutexLock lock(wanted_mutex_);
     Apply();
   }
 }

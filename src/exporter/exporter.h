@@ -8,6 +8,7 @@
 // Start and Stop belong to one thread, the caller of main.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -99,7 +100,7 @@ class Exporter {
   ConfigNotes config_;
   Mutex wanted_mutex_;
   std::vector<Counter> counters_ PODGPU_GUARDED_BY(wanted_mutex_);
-  bool legacy_wanted_ PODGPU_GUARDED_BY(wanted_mutex_) = false;
+  std::atomic<bool> legacy_wanted_ = false;
   const ThreadTally written_off_;
   Wakeup wakeup_;
   CallGuard guard_;

@@ -6,7 +6,9 @@
 // the writer of text files its own.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "exposition/snapshot.h"
 
@@ -26,10 +28,10 @@ class LegacyPage {
 
   const bool with_pods_;
   std::shared_ptr<const SeriesPlan> plan_;
-  std::shared_ptr<const Grid> planned_grid_;
   std::shared_ptr<const Owners> planned_owners_;
-  std::shared_ptr<const Snapshot> main_;  // What `page_` was made of.
-  std::shared_ptr<const Snapshot> page_;
+  std::vector<const Field*> planned_fields_;
+  uint64_t planned_epoch_ = 0;
+  std::shared_ptr<const Snapshot> page_;  // The only grid that is held here is its own.
 };
 
 }  // namespace podgpu

@@ -43,7 +43,9 @@ Status ReplaceFile(const std::string& path, std::string_view content) {
   }
   // The umask took rights away from the mode above.
   if (::fchmod(file.get(), kReadableByAll) != 0 || !WriteAll(file.get(), content)) {
-    return FileError(beside, "cannot be written");
+    Status failure = FileError(beside, "cannot be written");
+    ::unlink(beside.c_str());
+    return failure;
   }
   if (std::rename(beside.c_str(), path.c_str()) != 0) {
     return FileError(path, "cannot be replaced");

@@ -17,8 +17,8 @@ namespace podgpu {
 class GridPool {
  public:
   // One is being filled, one is published, one may be in the newest snapshot, one in the snapshot
-  // that a scrape is sending.
-  static constexpr size_t kMostKept = 4;
+  // that a scrape is sending, and one in the older per-pod page and in each of its two files.
+  static constexpr size_t kMostKept = 7;
 
   // A grid of this layout that only the caller and the pool hold, with every cell absent
   // (kNotRead).
