@@ -13,6 +13,18 @@ NvmlTarget Failure(abi::nvmlReturn_t result) {
   return target;
 }
 
+// Why the driver lets nobody in at `t`, NVML_SUCCESS when it does.
+abi::nvmlReturn_t DriverState(const World& world, TimeUs t) {
+  if (world.FaultAt(FaultKind::kNoNvml, t) != nullptr) {
+    return abi::NVML_ERROR_LIBRARY_NOT_FOUND;
+  }
+  if (world.FaultAt(FaultKind::kDriverMismatch, t) != nullptr) {
+    return abi::NVML_ERROR_LIB_RM_VERSION_MISMATCH;
+  }
+  return world.FaultAt(FaultKind::kDriverReload, t) != nullptr ? abi::NVML_ERROR_DRIVER_NOT_LOADED
+                                                               : abi::NVML_SUCCESS;
+}
+
 // Calls visit(target) for each MIG device of `gpu`, in hierarchy order, until it returns true.
 template <typename Visit>
 bool AnyMigDevice(const NvmlTarget& gpu, const Visit& visit) {
@@ -48,6 +60,10 @@ abi::nvmlReturn_t NvmlSession::Init(uint32_t flags) {
     std::unique_ptr<RunDirectory> directory = RunDirectory::Open("", error);
     if (directory == nullptr) {
       return abi::NVML_ERROR_DRIVER_NOT_LOADED;
+    }
+    const abi::nvmlReturn_t state = DriverState(directory->world(), directory->Now());
+    if (state != abi::NVML_SUCCESS) {
+      return state;
     }
     if (directory->world().gpu_count() == 0 && (flags & kInitWithoutGpus) == 0) {
       return abi::NVML_ERROR_GPU_NOT_FOUND;

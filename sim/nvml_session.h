@@ -51,7 +51,7 @@ class NvmlSession {
   // The session of this process; never destroyed, since calls may come while the program ends.
   static NvmlSession& Get();
 
-  // Counts one more user.  Without a run directory the driver is not loaded.
+  // Counts one more user.  Without a run directory, and while the driver reloads, it is not loaded.
   abi::nvmlReturn_t Init(uint32_t flags);
   abi::nvmlReturn_t Shutdown();
 
