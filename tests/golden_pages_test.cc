@@ -72,12 +72,12 @@ class Node {
     facts.pods = std::make_shared<const PodAllocations>(PodAllocations{"v1", 1, allocations});
     const Owners owners = MakeOwners(*shared, facts, join);
     PlanBuilder builder;
-    AddDcgmView({grid, owners, counters, options}, builder);
+    AddDcgmView({grid, owners, counters, options, &pod_slots}, builder);
     const SeriesPlan plan = std::move(builder).Build();
     std::string text;
     std::string openmetrics;
-    RenderText(plan, &grid, {}, text);
-    RenderOpenMetrics(plan, &grid, {}, openmetrics);
+    RenderText(plan, &grid, pod_values, text);
+    RenderOpenMetrics(plan, &grid, pod_values, openmetrics);
     EXPECT_TRUE(ParseTextStrictly(text).ok()) << ParseTextStrictly(text).status();
     EXPECT_TRUE(ParseOpenMetricsStrictly(openmetrics).ok())
         << ParseOpenMetricsStrictly(openmetrics).status();
@@ -91,6 +91,8 @@ class Node {
   std::vector<Allocation> allocations;
   OwnerFacts facts;  // Besides the allocations.
   JoinOptions join;
+  PodSlots pod_slots;
+  std::vector<Value> pod_values;  // Of the slots.
 };
 
 std::string Golden(const std::string& name) {
@@ -164,6 +166,27 @@ TEST(GoldenPage, OfMigInstances) {
   EXPECT_EQ(node.Page(std::string("DCGM_FI_DEV_FB_USED,gauge,\"Framebuffer used, MiB\"\n") +
                       kEngineCsv + kDriverCsv),
             Golden("behaviour-14.4.prom"));
+}
+
+// Four columns of facts meet: replicas, uids of the API server, and what a pod's processes use.
+TEST(GoldenPage, OfVirtualGpus) {
+  Node node(2);
+  node.options.kubernetes = true;
+  node.options.virtual_gpus = true;
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 50);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 1, 150, 30);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 203, 80);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 1, 203, 0);
+  node.allocations = {Given("ns2", "b", "c", node.dcgm.gpus[0].uuid + "::1"),
+                      Given("ns1", "a", "c", node.dcgm.gpus[0].uuid + "::0")};
+  ApiObjects pods;
+  pods["ns1/a"].uid = "a9c80282-3f6b-4d5b-84d5-a137a6668011";
+  pods["ns2/b"].uid = "b0c80282-3f6b-4d5b-84d5-a137a6668022";
+  node.facts.api_pods = std::make_shared<const ApiObjects>(std::move(pods));
+  node.pod_slots = {{{203, 0, "ns1", "a"}, 0}, {{203, 0, "ns2", "b"}, 1}};
+  node.pod_values = {Value::OfInt64(62), Value::OfInt64(0)};
+  EXPECT_EQ(node.Page(std::string(kTempCsv) + kUtilCsv + kDriverCsv),
+            Golden("behaviour-14.5.prom"));
 }
 
 TEST(GoldenPage, OfTheJobsOfABatchSystem) {

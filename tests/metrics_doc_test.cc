@@ -87,7 +87,9 @@ std::string DcgmSection() {
       "without a file.\nLabels: `gpu` `UUID` `pci_bus_id` `device` `modelName`, `GPU_I_PROFILE` "
       "and `GPU_I_ID` on MIG instances,\n`Hostname`, then label fields by name, then `container` "
       "`namespace` `pod` when `-k` is on and exactly one\ncontainer holds the device. A second "
-      "line of one name adds nothing; two names of one field give rows under each.\n\n"
+      "line of one name adds nothing; two names of one field give rows under each.\n"
+      "`--kubernetes-virtual-gpus` gives a row per container that holds the device, and per share "
+      "with `vgpu`;\nfields 203 and 252 then have the row of the device alone.\n\n"
       "| metric | type | unit | DCGM field | meaning |\n|---|---|---|---|---|\n";
   for (const Counter& counter : CountersOf(DefaultCountersCsv())) {
     section += absl::StrFormat("| `%s` | %s | %s | %d | %s |\n", counter.name, counter.type,
@@ -137,7 +139,8 @@ std::string FormulaSection() {
       "With W GPUs without MIG, P GPUs with MIG, I MIG instances, M metrics in the counters file "
       "(labels and what the\ndriver does not serve aside) and A containers that hold a device "
       "(counted once per device):\n\n"
-      "- DCGM's names: M x (W + I), and M more for each GPU with MIG that has no instance.\n"
+      "- DCGM's names: M x (W + I), and M more for each GPU with MIG that has no instance; with "
+      "virtual GPUs\n  M x (number of shares, and of devices without any).\n"
       "- Native: %d x W + %d x P + %d x I + A, and %d x (W + P) + %d of the state of devices.\n"
       "- Self: %d; two of them only with a directory of batch jobs, four only with pods from the "
       "API server.\n\n"

@@ -291,6 +291,11 @@ constexpr Flag kFlags[] = {
      "Patterns (RE2, searched anywhere in the key) of the pod labels that are wanted; without any, "
      "all are.",
      AddToList<LabelPatterns>, ClearList<LabelPatterns>},
+    {"kubernetes-virtual-gpus", "", "KUBERNETES_VIRTUAL_GPUS", FlagKind::kBool, "false",
+     "With --kubernetes: a copy of each DCGM row of a shared GPU for each container that has it, "
+     "with vgpu, the number of its share; without labels of pods. A sum over the copies counts the "
+     "GPU several times: podgpu_allocation_info is the better way to join.",
+     SetViewBool<&ViewOptions::virtual_gpus>},
     {"hpc-job-mapping-dir", "", "DCGM_HPC_JOB_MAPPING_DIR", FlagKind::kString, "",
      "Directory in which a batch system keeps a file per device (\"0\", or \"0.7\" for MIG "
      "instance 7 of GPU 0) with one job id per line: each row of the device is shown once per job, "

@@ -187,6 +187,23 @@ std::string HostOf(std::string_view address) {
                                                                                         : address);
 }
 
+void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::string>& warnings) {
+  if (!options.view.virtual_gpus) {
+    return;
+  }
+  if (!options.kubernetes) {
+    warnings.emplace_back(
+        "--kubernetes-virtual-gpus does nothing without --kubernetes (-k), which it needs");
+    return;
+  }
+  warnings.emplace_back(
+      "--kubernetes-virtual-gpus: what each pod uses of a shared GPU is not measured, so "
+      "DCGM_FI_DEV_GPU_UTIL and DCGM_FI_DEV_FB_USED have the row of the device and none per pod");
+  if (options.pod_labels) {
+    warnings.emplace_back("labels of pods are not shown with --kubernetes-virtual-gpus");
+  }
+}
+
 }  // namespace
 
 StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
@@ -217,6 +234,7 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
     warnings.emplace_back(
         "labels and uids of pods were asked for without --kubernetes (-k), which they need");
   }
+  AddVirtualGpuWarnings(command.exporter, warnings);
   if (const auto& allowlist = command.exporter.join.pod_labels) {
     warnings.insert(warnings.end(), allowlist->complaints().begin(), allowlist->complaints().end());
   }

@@ -91,6 +91,20 @@ TEST(Flags, PodLabelsComeThroughTheAllowlist) {
       << "nothing without -k";
 }
 
+TEST(Flags, VirtualGpusSayWhatTheyDoNotShow) {
+  const NodeCommand command =
+      Parse({"-k", "--kubernetes-enable-pod-labels"}, {{"KUBERNETES_VIRTUAL_GPUS", "true"}})
+          .value();
+  EXPECT_TRUE(command.exporter.view.virtual_gpus);
+  const std::vector<std::string> warnings = FlagWarnings(command);
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_NE(warnings[0].find("DCGM_FI_DEV_GPU_UTIL and DCGM_FI_DEV_FB_USED"), std::string::npos);
+  EXPECT_NE(warnings[1].find("labels of pods"), std::string::npos);
+  const auto without = FlagWarnings(Parse({"--kubernetes-virtual-gpus"}).value());
+  ASSERT_EQ(without.size(), 1U);
+  EXPECT_NE(without[0].find("--kubernetes (-k)"), std::string::npos);
+}
+
 TEST(Flags, TheApiServerIsFoundInTheEnvironmentOrTheReasonIsKept) {
   EXPECT_FALSE(Parse({}).value().exporter.api_server.ok());
   const NodeCommand command =

@@ -73,7 +73,8 @@ std::unique_ptr<JobRefresher> JobRefresherOf(const ExporterOptions& options, con
 
 std::unique_ptr<ApiRefresher> PodRefresherOf(const ExporterOptions& options,
                                              const ExporterSeams& seams, Wakeup& tick) {
-  if (!options.kubernetes || !(options.pod_labels || options.view.pod_uid)) {
+  const bool labels = options.pod_labels && !options.view.virtual_gpus;
+  if (!options.kubernetes || !(labels || options.view.pod_uid)) {
     return nullptr;
   }
   PODGPU_CHECK(seams.files != nullptr);

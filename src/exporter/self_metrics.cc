@@ -96,6 +96,7 @@ void WriteAbsentSamples(const SlotInput& in, SlotWriter& out) {
       }
     }
   }
+  counts[static_cast<size_t>(Absence::kNoProcesses)] += in.facts.unknown_pod_values;
   for (const uint64_t count : counts) {
     out.Count(count);
   }

@@ -38,11 +38,12 @@ void Tick::NoteConfig(ConfigNotes notes) {
 }
 
 void Tick::Once() {
-  const TickFacts facts = Gather();
+  TickFacts facts = Gather();
   TakeMetrics(facts);
   if (!PlanIsCurrent(facts)) {
     BuildPlan(facts);
   }
+  facts.unknown_pod_values = unknown_pod_values_;
   FillSlots(facts, JudgeFacts(facts), slots_);
   auto snapshot = std::make_shared<const Snapshot>(
       SnapshotParts{plan_, facts.grid, facts.owners, slots_, facts.tick}, last_text_bytes_);
@@ -199,12 +200,17 @@ void Tick::SayWhatIsMissing(const TickFacts& facts) {
 void Tick::BuildPlan(const TickFacts& facts) {
   SayWhatIsMissing(facts);
   PlanBuilder builder;
+  unknown_pod_values_ = 0;
   const std::shared_ptr<const Metrics> metrics = shown_.Get();
   const Topology* topology = facts.grid != nullptr ? &facts.grid->topology() : nullptr;
   for (const View view : options_.views) {
     if (facts.grid != nullptr && view != View::kSelf) {
       const ViewInput input{*facts.grid, *facts.owners, metrics->counters, options_.view};
-      view == View::kDcgm ? AddDcgmView(input, builder) : AddNativeView(input, builder);
+      if (view == View::kDcgm) {
+        unknown_pod_values_ = AddDcgmView(input, builder);
+      } else {
+        AddNativeView(input, builder);
+      }
     }
     if (view != View::kDcgm) {
       const SlotView slots = view == View::kSelf ? SlotView::kSelf : SlotView::kNative;

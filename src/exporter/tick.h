@@ -130,6 +130,7 @@ class Tick {
   uint64_t joined_epoch_ = 0;
   std::vector<const Field*> planned_fields_;
   uint64_t planned_epoch_ = 0;
+  size_t unknown_pod_values_ = 0;     // Of the plan.
   std::vector<std::string> missing_;  // What SayWhatIsMissing has said.
 
   // Tick data.

@@ -69,7 +69,8 @@ struct TickFacts {
   std::optional<double> started_seconds;  // Since 1970.
   double last_tick_seconds = 0;
   size_t last_series = 0;
-  uint64_t left_out = 0;  // Series that the budget has kept off pages so far.
+  size_t unknown_pod_values = 0;  // Numbers of single pods that the page leaves out.
+  uint64_t left_out = 0;          // Series that the budget has kept off pages so far.
 
   // Whether the device values are too old to be shown, or have never been there.
   bool devices_are_stale() const { return grid == nullptr || grid_age > stale_after; }

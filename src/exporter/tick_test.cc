@@ -42,6 +42,7 @@ class TickTest : public ::testing::Test {
       options.views = views_;
       options.view.hostname = "node-a";
       options.view.kubernetes = true;
+      options.view.virtual_gpus = virtual_gpus_;
       tick_.emplace(std::move(options),
                     TickSources{grids_, source_, pods_, guard_, written_off_, clients_}, clock_,
                     wakeup_);
@@ -86,6 +87,7 @@ class TickTest : public ::testing::Test {
   Published<Grid> grids_;
   Published<SourceStatus> source_;
   Published<PodFacts> pods_;
+  bool virtual_gpus_ = false;
   std::vector<Counter> counters_;
   ConfigNotes config_;
   size_t budget_ = 0;
@@ -173,6 +175,21 @@ TEST_F(TickTest, ValuesAreWithdrawnNotRepeatedWhenTheSourceHangs) {
   EXPECT_EQ(page.find("DCGM_FI_DEV_GPU_TEMP{"), std::string::npos);
   EXPECT_NE(page.find("podgpu_absent_samples{reason=\"stale\"} 2\n"), std::string::npos);
   EXPECT_NE(page.find("podgpu_sample_age_seconds 4.501\n"), std::string::npos);
+}
+
+TEST_F(TickTest, CountsTheNumbersOfPodsThatNobodyKnows) {
+  virtual_gpus_ = true;
+  counters_ = ParseCounters("DCGM_FI_DEV_FB_USED, gauge, f\n", "test.csv").value().counters;
+  SetPods({{"ml", "a", "main", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::0"},
+           {"ml", "b", "main", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::1"}});
+  auto topology = std::make_shared<Topology>(FakeDriver::Gpus(2));
+  auto grid = std::make_shared<Grid>(topology, std::vector<const Field*>{FindField(252)});
+  grid->read_at = clock_.Now();
+  for (uint16_t i = 0; i < 2; ++i) {
+    grid->at(FieldRow{0}, EntityId{i}) = Value::OfInt64(77);
+  }
+  grids_.Set(grid);
+  EXPECT_NE(Page().find("podgpu_absent_samples{reason=\"no_processes\"} 2\n"), std::string::npos);
 }
 
 TEST_F(TickTest, ADeviceWhoseSamplesAreAllStaleIsUnresponsive) {

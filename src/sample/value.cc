@@ -7,8 +7,9 @@ namespace podgpu {
 namespace {
 
 constexpr std::array<std::string_view, kAbsenceCount> kAbsenceNames = {
-    "not_read", "not_supported", "not_permitted", "not_found",   "no_data",     "not_watched",
-    "blank",    "out_of_range",  "stale",         "device_lost", "source_down", "wrong_type"};
+    "not_read",    "not_supported", "not_permitted", "not_found", "no_data",
+    "not_watched", "blank",         "out_of_range",  "stale",     "device_lost",
+    "source_down", "wrong_type",    "no_processes"};
 
 }  // namespace
 

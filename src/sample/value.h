@@ -26,8 +26,9 @@ enum class Absence : uint8_t {
   kDeviceLost,    // The GPU is gone.
   kSourceDown,    // The engine or library does not answer.
   kWrongType,     // The vendor sent another type than its own table promises.
+  kNoProcesses,   // The number of one pod on a shared device, and its processes are not looked at.
 };
-inline constexpr int kAbsenceCount = 12;
+inline constexpr int kAbsenceCount = 13;
 
 // "not_supported" and so on.
 std::string_view AbsenceName(Absence absence);

@@ -7,6 +7,7 @@
 
 #include "exposition/number.h"
 #include "sample/columns.h"
+#include "view/row_owners.h"
 #include "view/view.h"
 #include "view/xid.h"
 
@@ -14,24 +15,6 @@ namespace podgpu {
 namespace {
 
 constexpr uint16_t kXidField = 230;
-
-using Attributes = std::map<std::string, std::string>;  // std::string orders by bytes.
-
-// The names of labels that changed with dcgm-exporter's 2.0 (`use_old_namespace`: the ones before).
-struct LabelNames {
-  const char* uuid;
-  const char* pod;
-  const char* pod_namespace;
-  const char* container;
-};
-constexpr LabelNames kNewNames = {"UUID", "pod", "namespace", "container"};
-constexpr LabelNames kOldNames = {"uuid", "pod_name", "pod_namespace", "container_name"};
-
-// Names that a row may have whatever the pod is; those that change are in LabelNames.
-constexpr std::string_view kReservedNames =
-    " gpu pci_bus_id device modelName GPU_I_PROFILE GPU_I_ID nvlink nvswitch gpu_uuid model_name "
-    "pod_uid vgpu hpc_job err_code err_msg dra_claim_name dra_claim_namespace dra_driver_name "
-    "dra_pool_name dra_device_name dra_mig_profile dra_mig_device_uuid ";
 
 // `name` with runs of white space as one '-', and none at its ends.
 std::string WithoutBlanks(std::string_view name) {
@@ -84,12 +67,10 @@ std::vector<const Counter*> SortedMetrics(const ViewInput& input, std::optional<
 class DcgmRows {
  public:
   DcgmRows(const ViewInput& input, PlanBuilder& plan)
-      : input_(input),
-        plan_(plan),
-        topology_(input.grid.topology()),
-        names_(input.options.use_old_namespace ? kOldNames : kNewNames) {}
+      : input_(input), plan_(plan), topology_(input.grid.topology()), owners_(input) {}
 
-  void Add() {
+  // Returns how many numbers of pods nobody knows.
+  size_t Add() {
     plan_.CountCellsIn(input_.grid);
     SelectedRows selected = SelectRows(input_.options.selections, topology_);
     AddGroup(std::nullopt, selected.devices);
@@ -99,6 +80,7 @@ class DcgmRows {
     AddGroup(PartKind::kNvLink, selected.links);
     AddGroup(PartKind::kCpu, selected.cpus);
     AddGroup(PartKind::kCpuCore, selected.cores);
+    return unknown_pod_values_;
   }
 
  private:
@@ -107,7 +89,7 @@ class DcgmRows {
     EntityId entity;
     uint32_t block = 0;
     std::vector<Label> labels;
-    Attributes attributes;
+    RowOwner owner;
   };
 
   // The rows of one kind of entity; of GPUs and instances when there is no `kind`.
@@ -127,74 +109,43 @@ class DcgmRows {
   }
 
   void AddDeviceRows(EntityId entity, std::vector<Row>& rows) {
-    Row row{.entity = entity, .labels = FixedLabels(entity), .attributes = {}};
-    for (auto& [name, value] : WithPodLabels(LabelFields(entity), entity)) {
+    Row row{.entity = entity, .labels = FixedLabels(entity), .owner = {}};
+    for (auto& [name, value] : owners_.WithPodLabels(LabelFields(entity), entity)) {
       row.labels.push_back({name, std::move(value)});
     }
-    AddOwned(std::move(row), entity, rows);
+    AddOwned(row, entity, rows);
   }
 
   // Of all parts only the links of GPUs have owners, those of the GPU.
   void AddPartRows(EntityId entity, std::vector<Row>& rows) {
     const Part& part = topology_.PartAt(entity);
-    Row row{.entity = entity, .labels = PartLabels(part), .attributes = {}};
+    Row row{.entity = entity, .labels = PartLabels(part), .owner = {}};
     Attributes fields = PartLabelFields(entity);
     if (part.gpu) {
-      fields = WithPodLabels(std::move(fields), GpuColumn(*part.gpu));
+      fields = owners_.WithPodLabels(std::move(fields), GpuColumn(*part.gpu));
     }
     for (auto& [name, value] : fields) {
       row.labels.push_back({name, std::move(value)});
     }
     if (part.gpu) {
-      AddOwned(std::move(row), GpuColumn(*part.gpu), rows);
+      AddOwned(row, GpuColumn(*part.gpu), rows);
     } else {
       AddRow(std::move(row), rows);
     }
   }
 
-  // The row with the owner of `device`: one, or one for each of its jobs.
-  void AddOwned(Row row, EntityId device, std::vector<Row>& rows) {
-    row.attributes = OwnerOf(device);
-    if (JobsOf(device).empty()) {
-      AddRow(std::move(row), rows);
-      return;
-    }
-    for (const std::string& job : JobsOf(device)) {
+  // The row with the owner of `device`, or a copy for each of those who share it.
+  void AddOwned(const Row& row, EntityId device, std::vector<Row>& rows) {
+    for (RowOwner& owner : owners_.Of(device)) {
       Row copy = row;
-      copy.attributes.emplace("hpc_job", job);
+      copy.owner = std::move(owner);
       AddRow(std::move(copy), rows);
     }
   }
 
-  // With the labels of the pod that has `device`.  What is on the row already keeps its name: a pod
-  // label that would take it is left out, since no name may stand twice on a row.
-  Attributes WithPodLabels(Attributes labels, EntityId device) const {
-    if (const Owner* owner = OwnerIn(device)) {
-      for (const auto& [name, value] : owner->labels) {
-        if (!IsReserved(name)) {
-          labels.emplace(name, value);
-        }
-      }
-    }
-    return labels;
-  }
-
-  bool IsReserved(const std::string& name) const {
-    return name == names_.uuid || name == names_.pod || name == names_.pod_namespace ||
-           name == names_.container || name == "hostname" ||
-           name == input_.options.hostname_label ||
-           kReservedNames.find(" " + name + " ") != std::string_view::npos;
-  }
-
   void AddRow(Row row, std::vector<Row>& rows) {
-    row.block = Block(row.labels, row.attributes);
+    row.block = Block(row.labels, row.owner.attributes);
     rows.push_back(std::move(row));
-  }
-
-  const std::vector<std::string>& JobsOf(EntityId entity) const {
-    static const std::vector<std::string> none;
-    const auto& by_entity = input_.owners.jobs_by_entity;
-    return entity.index < by_entity.size() ? by_entity[entity.index] : none;
   }
 
   void AddMetric(const Counter& metric, const std::vector<Row>& rows) {
@@ -208,9 +159,32 @@ class DcgmRows {
                        .unit = "",
                        .format = NumberFormat::kDcgm});
     for (const Row& row : rows) {
+      if (!Has(row, metric.field->id)) {
+        continue;
+      }
+      if (row.owner.pod != nullptr) {
+        AddPodValue(metric.field->id, row);
+        continue;
+      }
       const size_t cell = input_.grid.CellIndex(*field, row.entity);
       plan_.AddSeries(metric.field->id == kXidField ? XidBlock(row, cell) : row.block,
                       NumberSource::Cell(cell));
+    }
+  }
+
+  static bool Has(const Row& row, uint16_t field_id) {
+    return row.owner.metrics == RowOwner::Metrics::kAll ||
+           (row.owner.metrics == RowOwner::Metrics::kPerPod) == IsPerPodField(field_id);
+  }
+
+  // What the processes of one pod use of the device; never the number of the device itself.
+  void AddPodValue(uint16_t field_id, const Row& row) {
+    const Owner& pod = *row.owner.pod;
+    const PodSlotKey key{field_id, row.entity.index, pod.pod_namespace, pod.pod};
+    if (input_.pod_slots != nullptr && input_.pod_slots->contains(key)) {
+      plan_.AddSeries(row.block, NumberSource::Slot(input_.pod_slots->at(key)));
+    } else {
+      ++unknown_pod_values_;
     }
   }
 
@@ -220,7 +194,7 @@ class DcgmRows {
     const std::string id = std::to_string(gpu.gpu_id);
     std::string model = options.replace_blanks_in_model_name ? WithoutBlanks(gpu.model) : gpu.model;
     std::vector<Label> labels = {{"gpu", id},
-                                 {names_.uuid, gpu.uuid},
+                                 {owners_.names().uuid, gpu.uuid},
                                  {"pci_bus_id", gpu.pci_bus_id},
                                  {"device", "nvidia" + id},
                                  {"modelName", std::move(model)}};
@@ -359,29 +333,6 @@ class DcgmRows {
     return number;
   }
 
-  // The owner that the rows of `entity` name; null when there is none.
-  const Owner* OwnerIn(EntityId entity) const {
-    const auto& by_entity = input_.owners.by_entity;
-    if (!input_.options.kubernetes || entity.index >= by_entity.size()) {
-      return nullptr;
-    }
-    return SoleOwner(by_entity[entity.index]);
-  }
-
-  Attributes OwnerOf(EntityId entity) const {
-    const Owner* owner = OwnerIn(entity);
-    if (owner == nullptr) {
-      return {};
-    }
-    Attributes attributes = {{names_.pod, owner->pod},
-                             {names_.pod_namespace, owner->pod_namespace},
-                             {names_.container, owner->container}};
-    if (input_.options.pod_uid) {
-      attributes.emplace("pod_uid", owner->pod_uid);
-    }
-    return attributes;
-  }
-
   uint32_t Block(std::vector<Label> labels, const Attributes& attributes) {
     for (const auto& [name, value] : attributes) {
       labels.push_back({name, value});
@@ -396,7 +347,7 @@ class DcgmRows {
     if (value.kind() != Value::Kind::kInt64) {
       return row.block;
     }
-    Attributes attributes = row.attributes;
+    Attributes attributes = row.owner.attributes;
     attributes.emplace("err_code", std::to_string(value.int64()));
     attributes.emplace("err_msg", XidText(value.int64()));
     return Block(row.labels, attributes);
@@ -405,11 +356,14 @@ class DcgmRows {
   const ViewInput& input_;
   PlanBuilder& plan_;
   const Topology& topology_;
-  LabelNames names_;
+  const RowOwners owners_;
+  size_t unknown_pod_values_ = 0;
 };
 
 }  // namespace
 
-void AddDcgmView(const ViewInput& input, PlanBuilder& plan) { DcgmRows(input, plan).Add(); }
+size_t AddDcgmView(const ViewInput& input, PlanBuilder& plan) {
+  return DcgmRows(input, plan).Add();
+}
 
 }  // namespace podgpu

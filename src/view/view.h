@@ -6,7 +6,9 @@
 // the tick thread calls them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +29,20 @@ struct ViewOptions {
   bool replace_blanks_in_model_name = false;
   bool kubernetes = false;      // -k: DCGM rows carry their single owner.
   bool pod_uid = false;         // Likewise its uid, empty while it is not known.
+  bool virtual_gpus = false;    // With it: a copy of each row for each of several owners.
   DeviceSelections selections;  // -d, -s, -p: the rows of the DCGM view.
 };
+
+// Which slot holds what the processes of one pod use of one device: percent of its time for field
+// 203, MiB of its memory for 252.
+struct PodSlotKey {
+  uint16_t field_id = 0;
+  uint16_t device = 0;  // Column of the GPU or instance.
+  std::string pod_namespace;
+  std::string pod;
+  auto operator<=>(const PodSlotKey&) const = default;
+};
+using PodSlots = std::map<PodSlotKey, uint32_t>;
 
 // What every view may look at.  All borrowed for the call.
 struct ViewInput {
@@ -36,6 +50,7 @@ struct ViewInput {
   const Owners& owners;
   const std::vector<Counter>& counters;
   const ViewOptions& options;
+  const PodSlots* pod_slots = nullptr;  // Null where processes are not looked at.
 };
 
 // A family whose numbers the tick computes itself: slot values, with ready labels.
@@ -49,8 +64,9 @@ struct SlotFamily {
 };
 
 // dcgm-exporter's rows (behaviour document, section 6): GPUs and MIG instances, then switches,
-// links, CPUs, cores.
-void AddDcgmView(const ViewInput& input, PlanBuilder& plan);
+// links, CPUs, cores.  Returns how many numbers of single pods it leaves out, since `pod_slots` has
+// none for them.
+size_t AddDcgmView(const ViewInput& input, PlanBuilder& plan);
 
 // podgpu's own clean families over the same values (experience 6.1): identity only on hot series,
 // base units, podgpu_gpu_info and podgpu_allocation_info beside them.

@@ -1,0 +1,117 @@
+#include "view/row_owners.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace podgpu {
+namespace {
+
+constexpr LabelNames kNewNames = {"UUID", "pod", "namespace", "container"};
+constexpr LabelNames kOldNames = {"uuid", "pod_name", "pod_namespace", "container_name"};
+
+constexpr uint16_t kGpuUtilField = 203;
+constexpr uint16_t kUsedMemoryField = 252;
+
+// Names that a row may have whatever the pod is; those that change are in LabelNames.
+constexpr std::string_view kReservedNames =
+    " gpu pci_bus_id device modelName GPU_I_PROFILE GPU_I_ID nvlink nvswitch gpu_uuid model_name "
+    "pod_uid vgpu hpc_job err_code err_msg dra_claim_name dra_claim_namespace dra_driver_name "
+    "dra_pool_name dra_device_name dra_mig_profile dra_mig_device_uuid ";
+
+}  // namespace
+
+bool IsPerPodField(uint16_t field_id) {
+  return field_id == kGpuUtilField || field_id == kUsedMemoryField;
+}
+
+RowOwners::RowOwners(const ViewInput& input)
+    : input_(input), names_(input.options.use_old_namespace ? kOldNames : kNewNames) {}
+
+std::vector<RowOwner> RowOwners::Of(EntityId device) const {
+  std::vector<RowOwner> pods = PodsOf(device);
+  const std::vector<std::string>& jobs = JobsOf(device);
+  if (jobs.empty()) {
+    return pods;
+  }
+  std::vector<RowOwner> rows;
+  for (const RowOwner& pod : pods) {
+    for (const std::string& job : jobs) {
+      rows.push_back(pod);
+      rows.back().attributes.emplace("hpc_job", job);
+    }
+  }
+  return rows;
+}
+
+std::vector<RowOwner> RowOwners::PodsOf(EntityId device) const {
+  const std::vector<Owner>& owners = OwnersOf(device);
+  if (input_.options.virtual_gpus && !owners.empty()) {
+    return SharersOf(device);
+  }
+  const Owner* owner = SoleOwner(owners);
+  return {{.attributes = owner == nullptr ? Attributes() : AttributesOf(*owner)}};
+}
+
+// The row of the device, then one for each container and replica.
+std::vector<RowOwner> RowOwners::SharersOf(EntityId device) const {
+  std::vector<RowOwner> rows = {{.attributes = {}, .metrics = RowOwner::Metrics::kPerPod}};
+  for (const Owner& owner : OwnersOf(device)) {
+    Attributes attributes = AttributesOf(owner);
+    if (!owner.replica.empty()) {
+      attributes.emplace("vgpu", owner.replica);
+    }
+    // A container that has the device by two resources is one.
+    if (std::ranges::count(rows, attributes, &RowOwner::attributes) > 0) {
+      continue;
+    }
+    rows.push_back({attributes, RowOwner::Metrics::kNotPerPod});
+    attributes.insert_or_assign("pod_uid", owner.pod_uid);
+    rows.push_back({std::move(attributes), RowOwner::Metrics::kPerPod, &owner});
+  }
+  return rows;
+}
+
+Attributes RowOwners::AttributesOf(const Owner& owner) const {
+  Attributes attributes = {{names_.pod, owner.pod},
+                           {names_.pod_namespace, owner.pod_namespace},
+                           {names_.container, owner.container}};
+  if (input_.options.pod_uid) {
+    attributes.emplace("pod_uid", owner.pod_uid);
+  }
+  return attributes;
+}
+
+Attributes RowOwners::WithPodLabels(Attributes labels, EntityId device) const {
+  const Owner* owner = input_.options.virtual_gpus ? nullptr : SoleOwner(OwnersOf(device));
+  if (owner != nullptr) {
+    for (const auto& [name, value] : owner->labels) {
+      if (!IsReserved(name)) {
+        labels.emplace(name, value);
+      }
+    }
+  }
+  return labels;
+}
+
+// Those that the rows of `device` may name.
+const std::vector<Owner>& RowOwners::OwnersOf(EntityId device) const {
+  static const std::vector<Owner> none;
+  const auto& by_entity = input_.owners.by_entity;
+  const bool known = input_.options.kubernetes && device.index < by_entity.size();
+  return known ? by_entity[device.index] : none;
+}
+
+const std::vector<std::string>& RowOwners::JobsOf(EntityId device) const {
+  static const std::vector<std::string> none;
+  const auto& by_entity = input_.owners.jobs_by_entity;
+  return device.index < by_entity.size() ? by_entity[device.index] : none;
+}
+
+bool RowOwners::IsReserved(const std::string& name) const {
+  return name == names_.uuid || name == names_.pod || name == names_.pod_namespace ||
+         name == names_.container || name == "hostname" || name == input_.options.hostname_label ||
+         kReservedNames.find(" " + name + " ") != std::string_view::npos;
+}
+
+}  // namespace podgpu
