@@ -3,20 +3,12 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <string>
 
 #include <gtest/gtest.h>
 
-#include "attribution/owner_facts.h"
-#include "base/manual_clock.h"
-#include "exposition/openmetrics.h"
-#include "exposition/text.h"
-#include "sample/columns.h"
-#include "source/dcgm_source.h"
-#include "source/testing/fake_dcgm_table.h"
-#include "source/testing/fake_nvml_table.h"
-#include "tests/node_fixture.h"
-#include "tests/strict_parser.h"
-#include "view/view.h"
+#include "abi/dcgm_links.h"
+#include "tests/page_node.h"
 
 namespace podgpu {
 namespace {
@@ -30,71 +22,6 @@ constexpr const char* kEngineCsv =
     "DCGM_FI_PROF_GR_ENGINE_ACTIVE,gauge,Graphics engine active ratio\n";
 constexpr const char* kDriverCsv = "DCGM_FI_DRIVER_VERSION,label,Driver version\n";
 
-Allocation Given(std::string pod_namespace, std::string pod, std::string container,
-                 std::string device_id, std::string resource = "nvidia.com/gpu") {
-  return {std::move(pod_namespace), std::move(pod), std::move(container), std::move(resource),
-          std::move(device_id)};
-}
-
-// A node of the golden pages: its devices, what the kubelet says, and the page.
-class Node {
- public:
-  explicit Node(size_t gpu_count) {
-    dcgm.driver_version = "580.95.05";
-    dcgm.profiling_fields = {1001};
-    options.hostname = "node-a";
-    options.hostname_label = "hostname";
-    const auto topology = MakeTopology(gpu_count, 0);
-    for (const Gpu& gpu : topology->gpus) {
-      dcgm.gpus.push_back({.gpu_id = gpu.gpu_id,
-                           .uuid = gpu.uuid,
-                           .pci_bus_id = gpu.pci_bus_id,
-                           .model = gpu.model,
-                           .serial = "",
-                           .vbios_version = ""});
-      nvml.gpus.push_back({gpu.uuid, gpu.gpu_id, {}});
-      dcgm.SetString(DCGM_FE_GPU, gpu.gpu_id, 1, dcgm.driver_version);
-    }
-  }
-
-  // Discover, watch, read, join, view, render.
-  std::string Page(const std::string& csv) {
-    const std::vector<Counter> counters = CountersOf(csv);
-    DcgmSource source(
-        dcgm.Library(), {.endpoint = {DcgmEndpoint::Kind::kTcp, "host:5555"}},
-        NvmlIdentity([this]() -> StatusOr<abi::NvmlLibrary> { return nvml.Library(); }), clock);
-    StatusOr<Topology> topology = source.Discover(PartsFor(FieldsOf(counters)));
-    PODGPU_CHECK(topology.ok());
-    const auto shared = std::make_shared<const Topology>(*std::move(topology));
-    Grid grid(shared, FieldsOf(counters));
-    PODGPU_CHECK(source.Watch(*shared, grid.fields(), std::chrono::seconds(1)).ok());
-    PODGPU_CHECK(source.Read(grid).ok());
-    facts.pods = std::make_shared<const PodAllocations>(PodAllocations{"v1", 1, allocations});
-    const Owners owners = MakeOwners(*shared, facts, join);
-    PlanBuilder builder;
-    AddDcgmView({grid, owners, counters, options, &pod_slots}, builder);
-    const SeriesPlan plan = std::move(builder).Build();
-    std::string text;
-    std::string openmetrics;
-    RenderText(plan, &grid, pod_values, text);
-    RenderOpenMetrics(plan, &grid, pod_values, openmetrics);
-    EXPECT_TRUE(ParseTextStrictly(text).ok()) << ParseTextStrictly(text).status();
-    EXPECT_TRUE(ParseOpenMetricsStrictly(openmetrics).ok())
-        << ParseOpenMetricsStrictly(openmetrics).status();
-    return text;
-  }
-
-  FakeDcgm dcgm;
-  FakeNvml nvml;
-  ManualClock clock;
-  ViewOptions options;
-  std::vector<Allocation> allocations;
-  OwnerFacts facts;  // Besides the allocations.
-  JoinOptions join;
-  PodSlots pod_slots;
-  std::vector<Value> pod_values;  // Of the slots.
-};
-
 std::string Golden(const std::string& name) {
   std::ifstream file(std::string(PODGPU_SOURCE_DIR "/tests/golden/") + name, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -103,7 +30,7 @@ std::string Golden(const std::string& name) {
 }
 
 TEST(GoldenPage, OfOneGpuWithoutKubernetes) {
-  Node node(1);
+  PageNode node(1);
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 34);
   node.dcgm.SetDouble(DCGM_FE_GPU, 0, 155, 72.123457);
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 203, 0);
@@ -118,7 +45,7 @@ TEST(GoldenPage, OfOneGpuWithoutKubernetes) {
 }
 
 TEST(GoldenPage, OfTwoGpusWithAPodEach) {
-  Node node(2);
+  PageNode node(2);
   node.options.kubernetes = true;
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 34);
   node.dcgm.SetInt64(DCGM_FE_GPU, 1, 150, 41);
@@ -131,7 +58,7 @@ TEST(GoldenPage, OfTwoGpusWithAPodEach) {
 }
 
 TEST(GoldenPage, OfPodLabelsAndUid) {
-  Node node(2);
+  PageNode node(2);
   node.options.kubernetes = true;
   node.options.pod_uid = true;
   node.join.pod_labels = std::make_shared<const LabelAllowlist>(std::vector<std::string>{});
@@ -150,7 +77,7 @@ TEST(GoldenPage, OfPodLabelsAndUid) {
 }
 
 TEST(GoldenPage, OfMigInstances) {
-  Node node(1);
+  PageNode node(1);
   node.options.kubernetes = true;
   node.dcgm.gpus[0].mig_enabled = true;
   node.dcgm.instances = {{0, 0, 7, "1g.10gb", {{0, 0}}}, {1, 0, 3, "2g.20gb", {{1, 0}}}};
@@ -170,7 +97,7 @@ TEST(GoldenPage, OfMigInstances) {
 
 // Four columns of facts meet: replicas, uids of the API server, and what a pod's processes use.
 TEST(GoldenPage, OfVirtualGpus) {
-  Node node(2);
+  PageNode node(2);
   node.options.kubernetes = true;
   node.options.virtual_gpus = true;
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 50);
@@ -190,7 +117,7 @@ TEST(GoldenPage, OfVirtualGpus) {
 }
 
 TEST(GoldenPage, OfTheJobsOfABatchSystem) {
-  Node node(2);
+  PageNode node(2);
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 34);
   node.dcgm.SetInt64(DCGM_FE_GPU, 1, 150, 41);
   HpcJobs jobs;
@@ -202,7 +129,7 @@ TEST(GoldenPage, OfTheJobsOfABatchSystem) {
 // Each of the five kinds of row, with two documented differences: a switch is called by its id, and
 // a family that spans two groups has one header.
 TEST(GoldenPage, OfSwitchesLinksCpusAndCores) {
-  Node node(1);
+  PageNode node(1);
   node.dcgm.links_up = {{0, {0}}};
   node.dcgm.switches = {{0, {}}, {1, {5}}};
   node.dcgm.cpus = {{0, {17}}};
@@ -220,7 +147,7 @@ TEST(GoldenPage, OfSwitchesLinksCpusAndCores) {
 }
 
 TEST(GoldenPage, OfTheOldNamespace) {
-  Node node(1);
+  PageNode node(1);
   node.options.kubernetes = true;
   node.options.use_old_namespace = true;
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 34);

@@ -1,0 +1,72 @@
+// docs/conformance.md is made from the list of lines, and the list is true: every test that it
+// names is in this program, and every test of this program is named.
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include <gtest/gtest.h>
+
+#include "tests/conformance/conformance_lines.h"
+
+namespace podgpu {
+namespace {
+
+constexpr const char* kDocument = PODGPU_SOURCE_DIR "/docs/conformance.md";
+
+std::string Table(std::string_view first, std::span<const ConformanceLine> lines) {
+  std::string text = absl::StrFormat(
+      "| %s | what is asserted | test | how podgpu differs |\n|---|---|---|---|\n", first);
+  for (const ConformanceLine& line : lines) {
+    const std::string test = line.test.empty() ? "none" : absl::StrFormat("`%s`", line.test);
+    absl::StrAppendFormat(&text, "| %s | %s | %s | %s |\n", line.subject, line.line, test,
+                          line.difference);
+  }
+  return text;
+}
+
+std::string ConformanceDocument() {
+  return absl::StrFormat(
+      "# Conformance with dcgm-exporter\n\n"
+      "Made from `tests/conformance/conformance_lines.cc`; a test rewrites it with "
+      "`PODGPU_UPDATE_GOLDEN=1`. Every test named here\n"
+      "is in `conformance_test`, which `./dev test` runs. [compatibility.md](compatibility.md) "
+      "says "
+      "what changes for users.\n\n"
+      "## The checklist of a drop-in replacement\n\n%s\n"
+      "## What dcgm-exporter's own tests assert\n\n%s",
+      Table("line", ChecklistLines()), Table("subject", UpstreamLines()));
+}
+
+TEST(ConformanceDocument, IsInStepWithTheLines) {
+  if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(kDocument, std::ios::binary) << ConformanceDocument();
+  }
+  std::ifstream file(kDocument, std::ios::binary);
+  const std::string committed{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(committed, ConformanceDocument()) << "run this test with PODGPU_UPDATE_GOLDEN=1";
+}
+
+TEST(ConformanceDocument, NamesEveryTestAndOnlyTests) {
+  std::set<std::string> tests;
+  const auto* const program = testing::UnitTest::GetInstance();
+  for (int i = 0; i < program->total_test_suite_count(); ++i) {
+    const testing::TestSuite* const suite = program->GetTestSuite(i);
+    for (int j = 0; j < suite->total_test_count(); ++j) {
+      tests.insert(std::string(suite->name()) + "." + suite->GetTestInfo(j)->name());
+    }
+  }
+  for (const auto lines : {ChecklistLines(), UpstreamLines()}) {
+    for (const ConformanceLine& line : lines) {
+      EXPECT_TRUE(!line.test.empty() || !line.difference.empty()) << line.line;
+      EXPECT_TRUE(line.test.empty() || tests.erase(std::string(line.test)) == 1) << line.test;
+    }
+  }
+  std::erase_if(tests, [](const std::string& test) { return test.starts_with("Conformance"); });
+  EXPECT_EQ(tests, std::set<std::string>()) << "tests that no line names";
+}
+
+}  // namespace
+}  // namespace podgpu

@@ -1,0 +1,337 @@
+// What dcgm-exporter's own tests assert of the running program: its answers, its reloads, its ends.
+// Real processes on a simulated node, but for what only the inside can show.
+// conformance_lines.cc says which test is which line.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/manual_clock.h"
+#include "cli/flags.h"
+#include "exporter/routes.h"
+#include "http/testing/authority.h"
+#include "http/web_config_files.h"
+#include "tests/e2e/failure_fixture.h"
+#include "tests/strict_parser.h"
+
+namespace podgpu {
+namespace {
+
+constexpr std::string_view kTemperature = "DCGM_FI_DEV_GPU_TEMP, gauge, GPU temperature\n";
+constexpr std::string_view kTwoFields =
+    "DCGM_FI_DEV_GPU_TEMP, gauge, GPU temperature\nDCGM_FI_DEV_POWER_USAGE, gauge, power\n";
+constexpr std::string_view kTempRows = "\nDCGM_FI_DEV_GPU_TEMP{";
+constexpr std::string_view kPowerRows = "\nDCGM_FI_DEV_POWER_USAGE{";
+
+class UpstreamProgram : public FailureFixture {
+ protected:
+  UpstreamProgram() : FailureFixture(kThreeGpus) {}
+
+  // Starts podgpu with a counters file, whose path it returns, and waits for its rows.
+  std::string StartWith(std::string_view counters, std::vector<std::string> flags = {}) {
+    const std::string path = files_.Write("counters.csv", counters);
+    flags.insert(flags.end(), {"-c=200", "--stale-after=2s", "-f", path});
+    exporter_.emplace(node_, flags);
+    EXPECT_TRUE(exporter_->ready()) << exporter_->process().output();
+    return path;
+  }
+  void Hup() { ::kill(exporter_->process().pid(), SIGHUP); }
+  bool AwaitReloads(int count) const {
+    return AwaitPage([count](const MetricPage& page) {
+      return page.Value("podgpu_config_reloads_total", {R"(result="taken_over")"}) == count;
+    });
+  }
+};
+
+TEST_F(UpstreamProgram, AnswersWhileTheSourceFails) {
+  StartWith(kTwoFields, {"-k", "--metrics-views=dcgm"});
+  ASSERT_TRUE(exporter_->Await("/metrics", "pod=\"train-1\""));
+  const LoopbackResponse well = exporter_->Fetch("/metrics");
+  EXPECT_EQ(well.status, 200);
+  EXPECT_TRUE(
+      well.body.starts_with("# HELP DCGM_FI_DEV_GPU_TEMP GPU temperature\n"
+                            "# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n"
+                            "DCGM_FI_DEV_GPU_TEMP{gpu=\"0\",UUID=\"GPU-"));
+  node_.Command({"fault", "error", "calls=dcgmEntitiesGetLatestValues", "code=-3"});
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) { return page.text().empty(); }));
+  EXPECT_EQ(exporter_->Fetch("/metrics").status, 200);
+  node_.Command({"heal"});
+  EXPECT_TRUE(exporter_->Await("/metrics", kTempRows));
+}
+
+TEST_F(UpstreamProgram, AnswersWithoutPodsWhileTheKubeletFails) {
+  StartWith(kTemperature, {"-k"});
+  ASSERT_TRUE(exporter_->Await("/metrics", "pod=\"train-1\""));
+  node_.Command({"fault", "kubelet_down"});
+  ASSERT_TRUE(exporter_->Await("/metrics", "\npodgpu_pod_resources_up 0\n"));
+  EXPECT_EQ(exporter_->Fetch("/metrics").status, 200);
+  EXPECT_TRUE(Page().Has("DCGM_FI_DEV_GPU_TEMP"));
+}
+
+TEST_F(UpstreamProgram, ServesOthersWhenAClientGoesAway) {
+  StartWith(kTemperature);
+  ASSERT_TRUE(exporter_->Await("/metrics", kTempRows));
+  for (int i = 0; i < 20; ++i) {
+    LoopbackClient gone(exporter_->port(), 1);
+    ASSERT_TRUE(gone.Send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"));
+  }
+  EXPECT_EQ(exporter_->Fetch("/metrics").status, 200);
+  EXPECT_TRUE(exporter_->process().IsRunning());
+}
+
+TEST_F(UpstreamProgram, HasNoProfilerOfGo) {
+  StartWith(kTemperature, {"--enable-pprof"});
+  for (const char* path : {"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline"}) {
+    EXPECT_EQ(exporter_->Fetch(path).status, 404) << path;
+  }
+  EXPECT_TRUE(exporter_->Await("/", "--enable-pprof serves nothing"));
+  exporter_.reset();
+  StartWith(kTemperature);
+  EXPECT_EQ(exporter_->Fetch("/debug/pprof/").status, 404);
+  EXPECT_EQ(exporter_->Get("/").find("pprof"), std::string::npos);
+}
+
+TEST_F(UpstreamProgram, EveryScrapeDuringReloadsIsWhole) {
+  const std::string path = StartWith(kTemperature);
+  ASSERT_TRUE(exporter_->Await("/metrics", kTempRows));
+  int reloads = 0;
+  for (int round = 0; round < 4; ++round) {
+    files_.Write("counters.csv", round % 2 == 0 ? kTwoFields : kTemperature);
+    Hup();
+    ++reloads;
+    while (true) {
+      const LoopbackResponse page = exporter_->Fetch("/metrics");
+      ASSERT_EQ(page.status, 200);
+      ASSERT_NE(page.body.find(kTempRows), std::string::npos) << "rows of both lists never go";
+      ASSERT_TRUE(ParseTextStrictly(page.body).ok());
+      const bool two = page.body.find(kPowerRows) != std::string::npos;
+      const MetricPage parsed(page.body);
+      if (two == (round % 2 == 0) &&
+          parsed.Value("podgpu_config_reloads_total", {R"(result="taken_over")"}) == reloads) {
+        break;
+      }
+    }
+  }
+}
+
+TEST_F(UpstreamProgram, AFileIsWatchedByItsContent) {
+  const std::string path = StartWith(kTemperature);
+  ASSERT_TRUE(exporter_->Await("/metrics", kTempRows));
+  std::ofstream(path, std::ios::app) << "DCGM_FI_DEV_POWER_USAGE, gauge, power\n";
+  ASSERT_TRUE(exporter_->Await("/metrics", kPowerRows)) << "written in place";
+  files_.Write("next.csv", kTemperature);
+  std::filesystem::rename(files_.path() + "/next.csv", path);
+  ASSERT_TRUE(exporter_->AwaitWithout("/metrics", kPowerRows)) << "replaced";
+  std::filesystem::remove(path);
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Value("podgpu_config_last_reload_successful") == 0;
+  })) << "taken away";
+  EXPECT_TRUE(Page().Has("DCGM_FI_DEV_GPU_TEMP"));
+  files_.Write("counters.csv", kTwoFields);
+  EXPECT_TRUE(exporter_->Await("/metrics", kPowerRows)) << "back again";
+}
+
+TEST_F(UpstreamProgram, AGpuThatIsUnboundLeavesAndReturns) {
+  StartWith(kTemperature, {"--enable-gpu-bind-unbind-watch"});
+  const auto has_gpu_1 = [](const MetricPage& page) {
+    return page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("1")});
+  };
+  ASSERT_TRUE(AwaitPage(has_gpu_1));
+  node_.Command({"fault", "bind_unbind", "gpu=1", "for=2s"});
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "at no moment";
+    return !has_gpu_1(page);
+  }));
+  EXPECT_TRUE(AwaitPage(has_gpu_1));
+  EXPECT_TRUE(exporter_->process().IsRunning());
+}
+
+TEST_F(UpstreamProgram, FiveReloadsBySignal) {
+  StartWith(kTwoFields);
+  ASSERT_TRUE(exporter_->Await("/metrics", kTempRows));
+  for (int i = 1; i <= 5; ++i) {
+    Hup();
+    ASSERT_TRUE(AwaitReloads(i)) << i;
+    const auto families = ParseTextStrictly(exporter_->Get("/metrics"));
+    ASSERT_TRUE(families.ok()) << families.status();
+    for (const ParsedFamily& family : *families) {
+      EXPECT_FALSE(family.samples.empty()) << family.name;
+    }
+  }
+}
+
+TEST_F(UpstreamProgram, TlsAndPasswords) {
+  const Authority authority("authority");
+  const MadeCertificate server = authority.Issue("server", "IP:127.0.0.1");
+  const WebConfigFiles web;
+  web.Write(server.certificate, "server.crt");
+  web.Write(server.key, "server.key");
+  web.Write(authority.certificate(), "ca.crt");
+  // bcrypt of "secret".
+  web.Write(
+      "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n"
+      "basic_auth_users:\n"
+      "  alice: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW\n");
+  StartWith(kTemperature, {"--web-config-file", web.path()});
+  const auto status_of = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"curl", "-s", "-o", "/dev/null", "-w", "%{http_code}"});
+    Child curl(flags);
+    curl.Wait();
+    return curl.output();
+  };
+  const std::string http = exporter_->root() + "/metrics";
+  const std::string https = "https" + http.substr(4);
+  const std::string ca = web.path("ca.crt");
+  EXPECT_EQ(status_of({http}), "400");
+  EXPECT_EQ(status_of({"--cacert", ca, "-u", "alice:secret", https}), "200");
+  EXPECT_EQ(status_of({"--cacert", ca, "-u", "alice:wrong", https}), "401");
+  EXPECT_EQ(status_of({"--cacert", ca, https}), "401");
+}
+
+TEST_F(UpstreamProgram, WhatTheImageIsAskedFor) {
+  const std::string flags_file = PODGPU_SOURCE_DIR "/deploy/default-counters.csv";
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "-f", flags_file});
+  ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_"));
+  const std::string page = exporter_->Get("/metrics");
+  EXPECT_NE(page.find("# HELP "), std::string::npos);
+  EXPECT_NE(page.find("# TYPE "), std::string::npos);
+  EXPECT_EQ(exporter_->Fetch("/health").status, 200);
+  exporter_->process().Signal(SIGTERM);
+  EXPECT_EQ(exporter_->process().Wait(), 0);
+  for (const char* trouble : {"panic:", "terminate called", "level=ERROR"}) {
+    EXPECT_EQ(exporter_->process().output().find(trouble), std::string::npos) << trouble;
+  }
+}
+
+constexpr char kOneOwnedGpu[] = R"(format: 1
+name: one
+seed: 5
+gpus: [{class: h100-sxm5-80gb}]
+pods: [{name: train-0, namespace: ml, containers: [{name: main, gpus: [0]}]}]
+)";
+
+class UpstreamChart : public FailureFixture {
+ protected:
+  UpstreamChart() : FailureFixture(kOneOwnedGpu) {}
+};
+
+TEST_F(UpstreamChart, EverySampleOfTheOnlyGpuNamesItsPod) {
+  exporter_.emplace(node_,
+                    std::vector<std::string>{"-c=200", "-k", "--metrics-views=dcgm", "-f",
+                                             PODGPU_SOURCE_DIR "/deploy/default-counters.csv"});
+  ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_PROF_DRAM_ACTIVE{"));
+  ASSERT_TRUE(exporter_->Await("/metrics", "pod=\"train-0\""));
+  const auto families = ParseTextStrictly(exporter_->Get("/metrics"));
+  ASSERT_TRUE(families.ok()) << families.status();
+  size_t samples = 0;
+  for (const ParsedFamily& family : *families) {
+    for (const ParsedSample& sample : family.samples) {
+      ++samples;
+      for (const auto& [name, value] : {std::pair<std::string, std::string>{"namespace", "ml"},
+                                        {"pod", "train-0"},
+                                        {"container", "main"}}) {
+        EXPECT_EQ(std::ranges::count(sample.labels, std::pair(name, value)), 1) << family.name;
+      }
+    }
+  }
+  EXPECT_GT(samples, 15U);
+}
+
+TEST(UpstreamInside, NamesOfTheHost) {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::optional<std::string> node_name;
+    std::string expected;
+  };
+  const auto remote = [](const char* address, const char* expected) {
+    return Case{{"-r", address}, std::nullopt, expected};
+  };
+  for (const Case& row : {
+           Case{{}, "node-a", "node-a"},
+           Case{{}, std::nullopt, "system-name"},
+           remote("example.com:5555", "example.com"),
+           remote("127.0.0.1", "127.0.0.1"),
+           remote("[::1]:5555", "::1"),
+           remote("[2001:db8::1]:5555", "2001:db8::1"),
+           remote("[::]:5555", "::"),
+           remote("[::1]", "[::1]"),
+           remote("::1", "::1"),
+           Case{{"-k", "-r", "example.com:5555"}, "node-a", "node-a"},
+           Case{{"-k", "-r", "example.com:5555"}, std::nullopt, "system-name"},
+           Case{{"-n"}, "node-a", ""},
+       }) {
+    const Environment environment = [&](const std::string& name) -> std::optional<std::string> {
+      return name == "NODE_NAME" ? row.node_name : std::nullopt;
+    };
+    const StatusOr<NodeCommand> command = ParseFlags(row.arguments, environment);
+    ASSERT_TRUE(command.ok()) << command.status();
+    EXPECT_EQ(HostnameLabelValue(*command, environment, "system-name"), row.expected)
+        << (row.arguments.empty() ? "" : row.arguments.back());
+  }
+}
+
+TEST(UpstreamInside, StatesOfHealth) {
+  ManualClock clock;
+  Wakeup wakeup;
+  const Published<Grid> grids;
+  Published<SourceStatus> source;
+  source.Set(std::make_shared<const SourceStatus>());
+  Published<PodFacts> pods;
+  pods.Set(std::make_shared<const PodFacts>());
+  const CallGuard guard(clock, std::chrono::seconds(10));
+  const std::atomic<int> written_off = 0;
+  const HttpCounters clients;
+  Tick tick({}, {grids, source, pods, guard, written_off, clients}, clock, wakeup);
+  const HttpHandler handler = MakeRoutes({}, tick, clock);
+  const auto answer = [&] {
+    HttpRequest request;
+    request.path = "/health";
+    const HttpResponse response = handler(request);
+    std::string text = std::to_string(response.status) + " " + std::string(response.body);
+    for (const auto& [name, value] : response.headers) {
+      if (name.starts_with("X-Re")) {
+        text.append("; ").append(name).append(": ").append(value);
+      }
+    }
+    return text;
+  };
+  EXPECT_EQ(answer(),
+            "200 OK - reload in progress; X-Registry-Available: false; X-Reload-In-Progress: true");
+  tick.Once();
+  EXPECT_EQ(answer(), "200 OK; X-Registry-Available: true");
+  tick.ShowInstead({}, {FindField(150)});
+  EXPECT_EQ(answer(), "200 OK; X-Registry-Available: true; X-Reload-In-Progress: true");
+}
+
+// Upstream ends at each of these; here the program waits for the library and says what it found.
+TEST(UpstreamInside, LibrariesThatCannotBeUsed) {
+  const TemporaryFolder folder;
+  std::string header(
+      "\x7f"
+      "ELF\x02\x01\x01",
+      7);
+  header.resize(64);
+  header[16] = 3;       // A shared object ...
+  header[18] = '\xf3';  // ... for RISC-V.
+  header[20] = 1;
+  for (const std::string& path :
+       {folder.path() + "/libdcgm.so.4",  // Missing.
+        folder.Write("not-elf.so", "no library\n"), folder.Write("riscv.so", header),
+        folder.Write("cut.so", header.substr(0, 5))}) {
+    Child podgpu({PODGPU_BINARY_DIR "/bin/podgpu", "-a", "127.0.0.1:0", "--libdcgm=" + path, "-f",
+                  PODGPU_SOURCE_DIR "/deploy/default-counters.csv"});
+    const std::optional<std::string> serving = podgpu.AwaitLine("msg=\"serving\"");
+    ASSERT_TRUE(serving.has_value()) << podgpu.output();
+    EXPECT_TRUE(podgpu.output().find(path) != std::string::npos ||
+                podgpu.AwaitLine(path).has_value())
+        << podgpu.output();
+    podgpu.Signal(SIGTERM);
+    EXPECT_EQ(podgpu.Wait(), 0) << podgpu.output();
+  }
+}
+
+}  // namespace
+}  // namespace podgpu
