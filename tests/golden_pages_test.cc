@@ -116,6 +116,23 @@ TEST(GoldenPage, OfVirtualGpus) {
             Golden("behaviour-14.5.prom"));
 }
 
+TEST(GoldenPage, OfAClaim) {
+  PageNode node(1);
+  node.options.kubernetes = true;
+  node.join.claims = true;
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 34);
+  node.claimed = {{"ml", "train-0", "main", "ml", "claim1", "gpu.nvidia.com", "node-a", "gpu-0"}};
+  const StatusOr<ApiEvent> event = ParseApiEvent(
+      R"({"type":"ADDED","object":{"metadata":{"name":"node-a-gpu","resourceVersion":"1"},
+      "spec":{"driver":"gpu.nvidia.com","nodeName":"node-a",
+      "pool":{"name":"node-a","generation":1,"resourceSliceCount":1},
+      "devices":[{"name":"gpu-0","attributes":{"type":{"string":"gpu"},
+      "uuid":{"string":"GPU-11111111-1111-1111-1111-111111111111"}}}]}}})");
+  ASSERT_TRUE(event.ok()) << event.status();
+  node.facts.slices = std::make_shared<const ApiObjects>(ApiObjects{{"/slice", event->object}});
+  EXPECT_EQ(node.Page(std::string(kTempCsv) + kDriverCsv), Golden("behaviour-14.9.prom"));
+}
+
 TEST(GoldenPage, OfTheJobsOfABatchSystem) {
   PageNode node(2);
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 34);

@@ -89,7 +89,10 @@ std::string DcgmSection() {
       "`namespace` `pod` when `-k` is on and exactly one\ncontainer holds the device. A second "
       "line of one name adds nothing; two names of one field give rows under each.\n"
       "`--kubernetes-virtual-gpus` gives a row per container that holds the device, and per share "
-      "with `vgpu`;\nfields 203 and 252 then have the row of the device alone.\n\n"
+      "with `vgpu`;\nfields 203 and 252 then have the row of the device alone. "
+      "`--kubernetes-enable-dra` gives a row per\ncontainer that has the device by a claim, with "
+      "`dra_claim_name` `dra_claim_namespace` `dra_device_name`\n`dra_driver_name` "
+      "`dra_pool_name`, and for MIG `dra_mig_profile` `dra_mig_device_uuid`.\n\n"
       "| metric | type | unit | DCGM field | meaning |\n|---|---|---|---|---|\n";
   for (const Counter& counter : CountersOf(DefaultCountersCsv())) {
     section += absl::StrFormat("| `%s` | %s | %s | %d | %s |\n", counter.name, counter.type,
@@ -142,8 +145,8 @@ std::string FormulaSection() {
       "- DCGM's names: M x (W + I), and M more for each GPU with MIG that has no instance; with "
       "virtual GPUs\n  M x (number of shares, and of devices without any).\n"
       "- Native: %d x W + %d x P + %d x I + A, and %d x (W + P) + %d of the state of devices.\n"
-      "- Self: %d; two of them only with a directory of batch jobs, four only with pods from the "
-      "API server.\n\n"
+      "- Self: %d; two of them only with a directory of batch jobs, eight only with pods or "
+      "ResourceSlices\n  from the API server.\n\n"
       "A value that is not there is a series less: the driver's support decides, and "
       "`podgpu_absent_samples` counts.\n",
       native.whole_gpu, native.partitioned_gpu, native.instance,

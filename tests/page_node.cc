@@ -51,7 +51,8 @@ std::string PageNode::Page(const std::string& csv) {
   Grid grid(shared, FieldsOf(counters));
   PODGPU_CHECK(source.Watch(*shared, grid.fields(), std::chrono::seconds(1)).ok());
   PODGPU_CHECK(source.Read(grid).ok());
-  facts.pods = std::make_shared<const PodAllocations>(PodAllocations{"v1", 1, allocations});
+  facts.pods =
+      std::make_shared<const PodAllocations>(PodAllocations{"v1", 1, allocations, claimed});
   const Owners owners = MakeOwners(*shared, facts, join);
   PlanBuilder builder;
   AddDcgmView({grid, owners, counters, options, &pod_slots}, builder);

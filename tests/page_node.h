@@ -37,7 +37,8 @@ class PageNode {
   ManualClock clock;
   ViewOptions options;
   std::vector<Allocation> allocations;
-  OwnerFacts facts;  // Besides the allocations.
+  std::vector<ClaimedDevice> claimed;
+  OwnerFacts facts;  // Besides the allocations and claims.
   JoinOptions join;
   PodSlots pod_slots;
   std::vector<Value> pod_values;  // Of the slots.

@@ -26,10 +26,14 @@ struct JoinOptions {
   std::vector<std::string> extra_resource_names;
   // Which labels of pods their owners carry; null: none.
   std::shared_ptr<const LabelAllowlist> pod_labels = nullptr;
+  bool claims = false;  // Whether claims of dynamic resource allocation count (claims.h).
 };
 
 // Equal facts give equal owners, whatever the order of `allocations`.
 Owners Join(const Topology& topology, std::span<const Allocation> allocations,
             const JoinOptions& options);
+
+// Puts owners and what is unmatched into the order that equal facts have, each of them once.
+void SortOwners(Owners& owners);
 
 }  // namespace podgpu

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "attribution/claims.h"
+
 namespace podgpu {
 namespace {
 
@@ -27,6 +29,9 @@ void AddPodMetadata(const ApiObjects& pods, const JoinOptions& options, Owners& 
 Owners MakeOwners(const Topology& topology, const OwnerFacts& facts, const JoinOptions& options) {
   static const std::vector<Allocation> none;
   Owners owners = Join(topology, facts.pods ? facts.pods->allocations : none, options);
+  if (options.claims && facts.pods != nullptr) {
+    JoinClaims(topology, facts.pods->claimed, facts.slices.get(), owners);
+  }
   if (facts.api_pods != nullptr) {
     AddPodMetadata(*facts.api_pods, options, owners);
   }

@@ -20,6 +20,7 @@ struct OwnerFacts {
   std::shared_ptr<const PodAllocations> pods;  // Null: the kubelet has not answered, or long ago.
   std::shared_ptr<const HpcJobs> jobs;         // Null: no directory of jobs.
   std::shared_ptr<const ApiObjects> api_pods;  // Null: the API server is not asked, or not there.
+  std::shared_ptr<const ApiObjects> slices;    // ResourceSlices; null likewise.
   // Whether both are the same objects.
   bool operator==(const OwnerFacts&) const = default;
 };

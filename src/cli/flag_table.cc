@@ -36,6 +36,12 @@ Status SetViewBool(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
+template <bool JoinOptions::*member>
+Status SetJoinBool(NodeCommand& command, std::string_view value) {
+  command.exporter.join.*member = BoolOf(value);
+  return absl::OkStatus();
+}
+
 Status SetKubernetes(NodeCommand& command, std::string_view value) {
   command.exporter.kubernetes = BoolOf(value);
   command.exporter.view.kubernetes = command.exporter.kubernetes;
@@ -296,6 +302,13 @@ constexpr Flag kFlags[] = {
      "with vgpu, the number of its share; without labels of pods. A sum over the copies counts the "
      "GPU several times: podgpu_allocation_info is the better way to join.",
      SetViewBool<&ViewOptions::virtual_gpus>},
+    {"kubernetes-enable-dra", "", "KUBERNETES_ENABLE_DRA", FlagKind::kBool, "false",
+     "With --kubernetes: put the claims of dynamic resource allocation on DCGM rows (dra_*), a row "
+     "per container that has the device by one. Asks the API server for this node's "
+     "ResourceSlices; "
+     "needs NODE_NAME and the right to list and watch resourceslices. Nothing with "
+     "--kubernetes-virtual-gpus.",
+     SetJoinBool<&JoinOptions::claims>},
     {"hpc-job-mapping-dir", "", "DCGM_HPC_JOB_MAPPING_DIR", FlagKind::kString, "",
      "Directory in which a batch system keeps a file per device (\"0\", or \"0.7\" for MIG "
      "instance 7 of GPU 0) with one job id per line: each row of the device is shown once per job, "

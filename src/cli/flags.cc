@@ -202,6 +202,10 @@ void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::stri
   if (options.pod_labels) {
     warnings.emplace_back("labels of pods are not shown with --kubernetes-virtual-gpus");
   }
+  if (options.join.claims) {
+    warnings.emplace_back(
+        "claims (--kubernetes-enable-dra) are not on DCGM rows with --kubernetes-virtual-gpus");
+  }
 }
 
 }  // namespace
@@ -233,6 +237,10 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
       (command.exporter.pod_labels || command.exporter.view.pod_uid)) {
     warnings.emplace_back(
         "labels and uids of pods were asked for without --kubernetes (-k), which they need");
+  }
+  if (command.exporter.join.claims && !command.exporter.kubernetes) {
+    warnings.emplace_back(
+        "--kubernetes-enable-dra does nothing without --kubernetes (-k), which it needs");
   }
   AddVirtualGpuWarnings(command.exporter, warnings);
   if (const auto& allowlist = command.exporter.join.pod_labels) {

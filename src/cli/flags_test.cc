@@ -105,6 +105,16 @@ TEST(Flags, VirtualGpusSayWhatTheyDoNotShow) {
   EXPECT_NE(without[0].find("--kubernetes (-k)"), std::string::npos);
 }
 
+TEST(Flags, ClaimsNeedKubernetes) {
+  EXPECT_FALSE(Parse({"-k"}).value().exporter.join.claims);
+  const NodeCommand command = Parse({"-k"}, {{"KUBERNETES_ENABLE_DRA", "true"}}).value();
+  EXPECT_TRUE(command.exporter.join.claims);
+  EXPECT_TRUE(FlagWarnings(command).empty());
+  EXPECT_EQ(FlagWarnings(Parse({"--kubernetes-enable-dra"}).value()).size(), 1U);
+  const auto both = Parse({"-k", "--kubernetes-enable-dra", "--kubernetes-virtual-gpus"}).value();
+  EXPECT_NE(FlagWarnings(both).back().find("--kubernetes-enable-dra"), std::string::npos);
+}
+
 TEST(Flags, TheApiServerIsFoundInTheEnvironmentOrTheReasonIsKept) {
   EXPECT_FALSE(Parse({}).value().exporter.api_server.ok());
   const NodeCommand command =

@@ -163,7 +163,8 @@ bool ConditionBasis::operator==(const ConditionBasis& other) const {
                     basis.config);
   };
   return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
-         TellTheSame(jobs, other.jobs) && TellTheSame(api_pods, other.api_pods);
+         TellTheSame(jobs, other.jobs) && TellTheSame(api_pods, other.api_pods) &&
+         TellTheSame(api_slices, other.api_slices);
 }
 
 ConditionBasis BasisOf(const TickFacts& facts) {
@@ -173,6 +174,7 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.owners = facts.owners;
   basis.jobs = facts.jobs;
   basis.api_pods = facts.api_pods;
+  basis.api_slices = facts.api_slices;
   basis.stale_after = facts.stale_after;
   basis.clients = facts.clients;
   basis.clients.open_connections = 0;
@@ -237,6 +239,10 @@ Condition Judge(const ConditionBasis& basis) {
                      JudgeConfig(*basis.config)};
   if (basis.api_pods != nullptr) {
     condition.parts.push_back({"pod metadata", basis.api_pods->state, basis.api_pods->detail});
+  }
+  if (basis.api_slices != nullptr) {
+    condition.parts.push_back(
+        {"resource slices", basis.api_slices->state, basis.api_slices->detail});
   }
   if (basis.jobs != nullptr) {
     condition.parts.push_back({"jobs", basis.jobs->state, basis.jobs->detail});

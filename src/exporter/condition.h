@@ -27,6 +27,7 @@ struct ConditionBasis {
   std::shared_ptr<const Owners> owners;        // Likewise.
   std::shared_ptr<const JobFacts> jobs;        // Null without a directory of jobs.
   std::shared_ptr<const ApiFacts> api_pods;    // Null unless labels or uids of pods are wanted.
+  std::shared_ptr<const ApiFacts> api_slices;  // Null unless claims are wanted.
   bool devices_are_stale = false;
   GpuSet frozen_gpus;                   // Whose values have all become stale.
   std::optional<SourceCall> hung_call;  // Past its deadline.

@@ -210,6 +210,23 @@ TEST(Condition, SaysHowTheDirectoryOfJobsIs) {
   EXPECT_FALSE(basis == BasisOf(facts));
 }
 
+TEST(Condition, SaysHowTheResourceSlicesAre) {
+  TickFacts facts = FactsOfNothing();
+  ApiFacts slices;
+  slices.state = PartState::kWaiting;
+  slices.detail = "this cluster has no resource.k8s.io";
+  facts.api_slices = std::make_shared<const ApiFacts>(slices);
+  const ConditionBasis basis = BasisOf(facts);
+  EXPECT_EQ(Judge(basis).parts.back(), (PartCondition{"resource slices", PartState::kWaiting,
+                                                      "this cluster has no resource.k8s.io"}));
+  slices.requests = 7;
+  facts.api_slices = std::make_shared<const ApiFacts>(slices);
+  EXPECT_TRUE(basis == BasisOf(facts));
+  slices.detail = "another";
+  facts.api_slices = std::make_shared<const ApiFacts>(slices);
+  EXPECT_FALSE(basis == BasisOf(facts));
+}
+
 TEST(Condition, DescribesTheOwnersOfEachGpu) {
   auto topology = std::make_shared<Topology>(FakeDriver::Gpus(3));
   TickFacts facts = FactsOfNothing();

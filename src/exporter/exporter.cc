@@ -71,17 +71,26 @@ std::unique_ptr<JobRefresher> JobRefresherOf(const ExporterOptions& options, con
       tick);
 }
 
-std::unique_ptr<ApiRefresher> PodRefresherOf(const ExporterOptions& options,
-                                             const ExporterSeams& seams, Wakeup& tick) {
+bool WantsPods(const ExporterOptions& options) {
   const bool labels = options.pod_labels && !options.view.virtual_gpus;
-  if (!options.kubernetes || !(labels || options.view.pod_uid)) {
+  return options.kubernetes && (labels || options.view.pod_uid);
+}
+
+bool WantsSlices(const ExporterOptions& options) {
+  return options.kubernetes && options.join.claims;
+}
+
+// Null where the collection is not `wanted`.
+std::unique_ptr<ApiRefresher> ApiRefresherOf(ApiCollection collection, bool wanted,
+                                             const ExporterOptions& options,
+                                             const ExporterSeams& seams, Wakeup& tick) {
+  if (!wanted) {
     return nullptr;
   }
   PODGPU_CHECK(seams.files != nullptr);
   return std::make_unique<ApiRefresher>(
-      *seams.files,
-      ApiRefresherOptions{ApiCollection::kPods, options.api_server, seams.random_seed}, seams.clock,
-      tick);
+      *seams.files, ApiRefresherOptions{collection, options.api_server, seams.random_seed},
+      seams.clock, tick);
 }
 
 }  // namespace
@@ -141,7 +150,9 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       reader_(std::move(seams.open_source),
               ReaderOptionsOf(options, std::move(seams.list_pci_gpus)), clock_, guard_, wakeup_),
       refresher_(seams.kubelet, RefresherOptionsOf(options), clock_, wakeup_),
-      api_pods_(PodRefresherOf(options, seams, wakeup_)),
+      api_pods_(ApiRefresherOf(ApiCollection::kPods, WantsPods(options), options, seams, wakeup_)),
+      api_slices_(ApiRefresherOf(ApiCollection::kResourceSlices, WantsSlices(options), options,
+                                 seams, wakeup_)),
       jobs_(JobRefresherOf(options, seams.files, clock_, wakeup_)),
       tick_(TickOptionsOf(options),
             {reader_.grids(),
@@ -152,7 +163,8 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
              clients_,
              {.jobs = jobs_ != nullptr ? &jobs_->facts() : nullptr,
               .text_files = &text_file_counts_,
-              .api_pods = api_pods_ != nullptr ? &api_pods_->facts() : nullptr}},
+              .api_pods = api_pods_ != nullptr ? &api_pods_->facts() : nullptr,
+              .api_slices = api_slices_ != nullptr ? &api_slices_->facts() : nullptr}},
             clock_, wakeup_),
       text_files_(options.text_files, tick_.snapshots(), text_file_counts_, clock_),
       watchdog_pace_(kWatchdogPace) {}
@@ -184,6 +196,10 @@ void Exporter::StartThreads() {
     api_pods_thread_.Start([this](const std::stop_token& stop) { api_pods_->Run(stop); },
                            "api-pods");
   }
+  if (api_slices_ != nullptr) {
+    api_slices_thread_.Start([this](const std::stop_token& stop) { api_slices_->Run(stop); },
+                             "api-slices");
+  }
   if (jobs_ != nullptr) {
     jobs_thread_.Start([this](const std::stop_token& stop) { jobs_->Run(stop); }, "jobs");
   }
@@ -196,8 +212,9 @@ void Exporter::StartThreads() {
 
 bool Exporter::Stop(milliseconds patience) {
   http_.reset();
-  Worker* const workers[] = {&tick_thread_, &watchdog_thread_, &kubelet_thread_,  &api_pods_thread_,
-                             &jobs_thread_, &source_thread_,   &text_file_thread_};
+  Worker* const workers[] = {&tick_thread_,     &watchdog_thread_,   &kubelet_thread_,
+                             &api_pods_thread_, &api_slices_thread_, &jobs_thread_,
+                             &source_thread_,   &text_file_thread_};
   for (Worker* worker : workers) {
     worker->RequestStop();
   }

@@ -107,8 +107,9 @@ class Exporter {
   HttpCounters clients_;
   Reader reader_;
   KubeletRefresher refresher_;
-  const std::unique_ptr<ApiRefresher> api_pods_;  // Null unless labels or uids are wanted.
-  const std::unique_ptr<JobRefresher> jobs_;      // Null without a directory of jobs.
+  const std::unique_ptr<ApiRefresher> api_pods_;    // Null unless labels or uids are wanted.
+  const std::unique_ptr<ApiRefresher> api_slices_;  // Null unless claims are wanted.
+  const std::unique_ptr<JobRefresher> jobs_;        // Null without a directory of jobs.
   TextFileCounts text_file_counts_;
   Tick tick_;
   TextFiles text_files_;
@@ -119,6 +120,7 @@ class Exporter {
   Worker watchdog_thread_;
   Worker kubelet_thread_;
   Worker api_pods_thread_;
+  Worker api_slices_thread_;
   Worker jobs_thread_;
   Worker tick_thread_;
   Worker text_file_thread_;

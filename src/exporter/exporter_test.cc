@@ -133,12 +133,87 @@ TEST_F(ExporterTest, ShowsUidAndLabelsOfPodsAndGoesOnWithoutTheApiServer) {
       },
       milliseconds(100));
   EXPECT_TRUE(Holds(Fetch("/metrics").body, "team=\"nlp\"")) << "stays for a while";
+  while (!Holds(Fetch("/").body, "403")) {
+    clock_.Advance(milliseconds(10));
+  }
   // Five minutes later they are withdrawn; device and pod stay.
   AwaitPage(
       [](const std::string& page) { return Holds(page, "pod=\"train-0\",pod_uid=\"\"} 42\n"); },
       seconds(1));
   EXPECT_FALSE(Holds(Fetch("/metrics").body, "team="));
-  EXPECT_TRUE(Holds(Fetch("/").body, "403"));
+  std::filesystem::remove_all(root);
+}
+
+constexpr std::string_view kSlicesPath = "/apis/resource.k8s.io/v1/resourceslices";
+
+// A slice whose devices are those given: name and UUID of GPUs.
+void PutSlice(FakeApiServer& server, int generation,
+              const std::vector<std::pair<std::string, std::string>>& gpus) {
+  std::string devices;
+  for (const auto& [name, uuid] : gpus) {
+    devices += (devices.empty() ? "" : ",") + (R"({"name":")" + name) +
+               R"(","attributes":{"type":{"string":"gpu"},"uuid":{"string":")" + uuid + "\"}}}";
+  }
+  server.Put(kSlicesPath, "slice", R"("name":"slice")",
+             R"(,"spec":{"driver":"gpu.nvidia.com","nodeName":"node-a","pool":{"name":"node-a",)"
+             R"("generation":)" +
+                 std::to_string(generation) + R"(},"devices":[)" + devices + "]}");
+}
+
+// Nothing waits for the API server, and what it says is in force at once.
+TEST_F(ExporterTest, FollowsTheClaimsOfDevicesThatResourceSlicesDescribe) {
+  std::string root = ::testing::TempDir() + "podgpu-claims-XXXXXX";
+  ASSERT_NE(::mkdtemp(root.data()), nullptr);
+  const SystemFiles& files = files_.emplace();
+  FakeApiServer server;
+  server.Refuse(1, 503);
+  server.Serve("/apis/resource.k8s.io", R"({"versions":[{"version":"v1"}]})");
+  PutSlice(server, 1, {{"gpu-0", FakeDriver::Uuid(0)}});
+  kubelet_.Answer(PodAllocations{
+      "v1", 1, {}, {{"ml", "train-0", "main", "ml", "c1", "gpu.nvidia.com", "node-a", "gpu-0"}}});
+  ExporterOptions options;
+  options.join.claims = true;
+  options.api_server = server.Options(root);
+  Start(options, &files);
+  EXPECT_EQ(Fetch("/metrics").status, 200) << "before the API server has answered";
+  const auto claimed = [](const std::string& uuid) {
+    return [uuid](const std::string& page) {
+      return Holds(page, "podgpu_allocation_info{gpu=\"" + uuid.substr(uuid.size() - 1) +
+                             "\",UUID=\"" + uuid + "\",namespace=\"ml\",pod=\"train-0\"");
+    };
+  };
+  AwaitPage(claimed(FakeDriver::Uuid(0)), milliseconds(100));
+  EXPECT_TRUE(Holds(Fetch("/metrics").body,
+                    "dra_claim_name=\"c1\",dra_claim_namespace=\"ml\",dra_device_name=\"gpu-0\","
+                    "dra_driver_name=\"gpu.nvidia.com\",dra_pool_name=\"node-a\",namespace=\"ml\","
+                    "pod=\"train-0\"} 42\n"));
+  // The driver gives the name to another GPU, then takes it back.
+  PutSlice(server, 2, {{"gpu-0", FakeDriver::Uuid(1)}});
+  AwaitPage(claimed(FakeDriver::Uuid(1)));
+  EXPECT_FALSE(claimed(FakeDriver::Uuid(0))(Fetch("/metrics").body));
+  PutSlice(server, 3, {});
+  AwaitPage([](const std::string& page) {
+    return Holds(page, "podgpu_devices_unmatched{reason=\"no_resource_slice\"} 1\n");
+  });
+  EXPECT_FALSE(Holds(Fetch("/metrics").body, "train-0"));
+  EXPECT_TRUE(Holds(Fetch("/").body, "node-a/gpu-0"));
+  // What is known stays while the server is away, however long that is.
+  PutSlice(server, 4, {{"gpu-0", FakeDriver::Uuid(0)}});
+  AwaitPage(claimed(FakeDriver::Uuid(0)));
+  server.Refuse(1'000'000, 403);
+  server.CutWatches();
+  AwaitPage(
+      [](const std::string& page) {
+        return Holds(page, "podgpu_api_server_up{collection=\"resourceslices\"} 0\n");
+      },
+      milliseconds(100));
+  while (!Holds(Fetch("/").body, "403")) {
+    clock_.Advance(milliseconds(100));
+  }
+  for (int i = 0; i < 400; ++i) {
+    clock_.Advance(seconds(1));
+  }
+  AwaitPage(claimed(FakeDriver::Uuid(0)), milliseconds(100));
   std::filesystem::remove_all(root);
 }
 

@@ -29,12 +29,15 @@ void KubeletRefresher::RefreshOnce() {
 
 void KubeletRefresher::Accept(PodAllocations answer) {
   current_.answered_at = clock_.Now();
-  const bool news = current_.answer == nullptr ||
-                    current_.answer->allocations != answer.allocations ||
-                    current_.answer->pod_count != answer.pod_count;
+  const bool news =
+      current_.answer == nullptr || current_.answer->allocations != answer.allocations ||
+      current_.answer->claimed != answer.claimed || current_.answer->pod_count != answer.pod_count;
   std::string detail =
       absl::StrFormat("pod-resources %s answers: %d pods, %d device ids given", answer.api_version,
                       answer.pod_count, answer.allocations.size());
+  if (!answer.claimed.empty()) {
+    absl::StrAppendFormat(&detail, ", %d devices by claims", answer.claimed.size());
+  }
   if (news) {
     current_.answer = std::make_shared<const PodAllocations>(std::move(answer));
   }

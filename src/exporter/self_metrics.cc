@@ -144,8 +144,15 @@ constexpr ApiNumber kApiFailures = [](const ApiFacts& facts) -> std::optional<in
   return static_cast<int64_t>(facts.failures);
 };
 
-void WriteApi(const std::shared_ptr<const ApiFacts>& facts, ApiNumber number, SlotWriter& out) {
-  out.Optional(facts == nullptr ? std::optional<int64_t>() : number(*facts));
+LabelSets ApiLabels(const Topology* /*topology*/) {
+  return {{{"collection", "pods"}}, {{"collection", "resourceslices"}}};
+}
+
+// In the order of ApiLabels.
+void WriteApi(const SlotInput& in, ApiNumber number, SlotWriter& out) {
+  for (const ApiFacts* facts : {in.facts.api_pods.get(), in.facts.api_slices.get()}) {
+    out.Optional(facts == nullptr ? std::optional<int64_t>() : number(*facts));
+  }
 }
 
 PartState SourceStateOf(const TickFacts& facts) {
@@ -266,28 +273,16 @@ constexpr SlotRow kRows[] = {
      WriteUnmatched},
     {kSelf, "podgpu_api_server_up", "gauge", "", "collection",
      "1 while this node's objects are watched at the API server; absent where it is not asked.",
-     [](const Topology*) {
-       return LabelSets{{{"collection", "pods"}}};
-     },
-     [](const SlotInput& in, SlotWriter& out) { WriteApi(in.facts.api_pods, kApiUp, out); }},
+     ApiLabels, [](const SlotInput& in, SlotWriter& out) { WriteApi(in, kApiUp, out); }},
     {kSelf, "podgpu_api_server_objects", "gauge", "", "collection",
-     "Objects of this node that the API server has listed.",
-     [](const Topology*) {
-       return LabelSets{{{"collection", "pods"}}};
-     },
-     [](const SlotInput& in, SlotWriter& out) { WriteApi(in.facts.api_pods, kApiObjects, out); }},
+     "Objects of this node that the API server has listed.", ApiLabels,
+     [](const SlotInput& in, SlotWriter& out) { WriteApi(in, kApiObjects, out); }},
     {kSelf, "podgpu_api_server_requests_total", "counter", "", "collection",
-     "Requests sent to the API server: lists, and watches that were begun.",
-     [](const Topology*) {
-       return LabelSets{{{"collection", "pods"}}};
-     },
-     [](const SlotInput& in, SlotWriter& out) { WriteApi(in.facts.api_pods, kApiRequests, out); }},
+     "Requests sent to the API server: lists, and watches that were begun.", ApiLabels,
+     [](const SlotInput& in, SlotWriter& out) { WriteApi(in, kApiRequests, out); }},
     {kSelf, "podgpu_api_server_failures_total", "counter", "", "collection",
-     "Lists and watches that ended in a failure.",
-     [](const Topology*) {
-       return LabelSets{{{"collection", "pods"}}};
-     },
-     [](const SlotInput& in, SlotWriter& out) { WriteApi(in.facts.api_pods, kApiFailures, out); }},
+     "Lists and watches that ended in a failure.", ApiLabels,
+     [](const SlotInput& in, SlotWriter& out) { WriteApi(in, kApiFailures, out); }},
     {kSelf, "podgpu_hpc_jobs", "gauge", "", "",
      "Jobs that the directory of jobs lists on devices; absent when it cannot be listed.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) {

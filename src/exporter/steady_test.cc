@@ -178,7 +178,7 @@ class SteadyNode {
 
 TEST(SteadyTick, APageAllocatesItsSnapshotAndNothingElse) {
   SteadyNode small(1);
-  SteadyNode large(9);
+  SteadyNode large(12);
   const std::vector<uint64_t> expected(kRounds - kRoundsToWarmUp, kAllocationsOfASnapshot);
   EXPECT_EQ(small.Run(), expected);
   EXPECT_EQ(large.Run(), expected);

@@ -54,7 +54,7 @@ class TextFilesTest : public ::testing::Test {
                                        std::vector<const Field*>{FindField(150)});
     grid->at(FieldRow{0}, EntityId{0}) = Value::OfInt64(value);
     auto owners = std::make_shared<Owners>();
-    owners->by_entity = {{{"ml", "train-0", "main", "nvidia.com/gpu", "", "", ""}}};
+    owners->by_entity = {{{"ml", "train-0", "main", "nvidia.com/gpu", "", {}, ""}}};
     pages_.Set(std::make_shared<const Snapshot>(
         SnapshotParts{std::make_shared<const SeriesPlan>(), grid, owners, {}, ++tick_}));
   }

@@ -78,6 +78,8 @@ TickFacts Tick::Gather() {
   facts.pods_age = duration_cast<milliseconds>(facts.now - facts.pods->answered_at);
   facts.jobs = sources_.extra.jobs != nullptr ? sources_.extra.jobs->Get() : nullptr;
   facts.api_pods = sources_.extra.api_pods != nullptr ? sources_.extra.api_pods->Get() : nullptr;
+  facts.api_slices =
+      sources_.extra.api_slices != nullptr ? sources_.extra.api_slices->Get() : nullptr;
   facts.usage = ReadProcessUsage();
   facts.started_seconds = started_seconds_;
   facts.last_tick_seconds = last_tick_seconds_;
@@ -133,6 +135,8 @@ void Tick::TakeOwners(TickFacts& facts) {
   known.pods = expired ? nullptr : facts.pods->answer;
   known.jobs = facts.jobs != nullptr ? facts.jobs->jobs : nullptr;
   known.api_pods = Usable(facts.api_pods, facts.now);
+  // Never withdrawn: a name means the same device until the driver has told the API server.
+  known.slices = facts.api_slices != nullptr ? facts.api_slices->objects : nullptr;
   const Topology& topology = facts.grid->topology();
   if (owners_ == nullptr || joined_epoch_ != topology.epoch || joined_facts_ != known) {
     owners_ = std::make_shared<const Owners>(MakeOwners(topology, known, options_.join));

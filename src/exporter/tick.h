@@ -54,6 +54,7 @@ struct ExtraSources {
   const Published<JobFacts>* jobs = nullptr;
   const TextFileCounts* text_files = nullptr;
   const Published<ApiFacts>* api_pods = nullptr;
+  const Published<ApiFacts>* api_slices = nullptr;
 };
 
 // Where a tick takes its facts from.  All outlive the Tick.

@@ -39,6 +39,28 @@ void AppendContainer(const v1::PodResources& pod, const v1::ContainerResources& 
   }
 }
 
+// The names that CDI gives to the devices are not looked at: the kubelet repeats those of the
+// devices before (kubernetes 1.34).
+void AppendClaims(const v1::PodResources& pod, const v1::ContainerResources& container,
+                  std::vector<ClaimedDevice>& claimed) {
+  std::set<ClaimedDevice> seen;
+  for (const v1::DynamicResource& claim : container.dynamic_resources()) {
+    for (const v1::ClaimResource& resource : claim.claim_resources()) {
+      ClaimedDevice device{.pod_namespace = CleanUtf8(pod.namespace_()),
+                           .pod = CleanUtf8(pod.name()),
+                           .container = CleanUtf8(container.name()),
+                           .claim_namespace = CleanUtf8(claim.claim_namespace()),
+                           .claim = CleanUtf8(claim.claim_name()),
+                           .driver = CleanUtf8(resource.driver_name()),
+                           .pool = CleanUtf8(resource.pool_name()),
+                           .device = CleanUtf8(resource.device_name())};
+      if (seen.insert(device).second) {
+        claimed.push_back(std::move(device));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 StatusOr<PodAllocations> ParsePodResources(std::string_view message) {
@@ -71,6 +93,7 @@ StatusOr<PodAllocations> ParsePodResources(std::string_view message) {
     ++answer.pod_count;
     for (const v1::ContainerResources& container : pod.containers()) {
       AppendContainer(pod, container, answer.allocations);
+      AppendClaims(pod, container, answer.claimed);
     }
   }
   // A tag of 0 is the end of the message or a broken tag.

@@ -27,11 +27,25 @@ struct Allocation {
   auto operator<=>(const Allocation&) const = default;
 };
 
+// One device of a claim (dynamic resource allocation) given to one container.
+struct ClaimedDevice {
+  std::string pod_namespace;
+  std::string pod;
+  std::string container;
+  std::string claim_namespace;
+  std::string claim;
+  std::string driver;  // "gpu.nvidia.com"
+  std::string pool;
+  std::string device;  // "gpu-0": what it is says a ResourceSlice of that driver and pool.
+  auto operator<=>(const ClaimedDevice&) const = default;
+};
+
 // One answer of the kubelet.
 struct PodAllocations {
   std::string api_version;  // "v1" or "v1alpha1"
   uint32_t pod_count = 0;   // All pods in the answer, with or without devices.
   std::vector<Allocation> allocations;
+  std::vector<ClaimedDevice> claimed = {};  // Each once per container.
 };
 
 class PodResources {
@@ -48,8 +62,8 @@ class PodResources {
   virtual StatusOr<PodAllocations> List() = 0;
 };
 
-// Reads a serialized ListPodResourcesResponse of v1 (v1alpha1 has the same numbers for what we
-// read), pod by pod, so that memory stays near the size of the message.  A device that is listed
+// Reads a serialized ListPodResourcesResponse of v1 (v1alpha1 has the same numbers for what it
+// has), pod by pod, so that memory stays near the size of the message.  A device that is listed
 // once per NUMA node counts once; bytes that are no UTF-8 become U+FFFD.  kDataLoss otherwise.
 StatusOr<PodAllocations> ParsePodResources(std::string_view message);
 

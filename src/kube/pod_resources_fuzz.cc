@@ -1,6 +1,6 @@
 // Feeds bytes to the reader of the kubelet's answer.  Invariants: it agrees with the generated
-// reader about what is a message; there are never more allocations than the bytes have room for;
-// all strings are valid UTF-8; what was read, written again and read again is the same.
+// reader about what is a message; there are never more allocations or claims than the bytes have
+// room for; all strings are valid UTF-8; what was read, written again and read again is the same.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,6 +27,20 @@ std::string Write(const podgpu::PodAllocations& answer) {
     devices->set_resource_name(allocation.resource);
     devices->add_device_ids(allocation.device_id);
   }
+  for (const podgpu::ClaimedDevice& claimed : answer.claimed) {
+    v1::PodResources* pod = response.add_pod_resources();
+    pod->set_namespace_(claimed.pod_namespace);
+    pod->set_name(claimed.pod);
+    v1::ContainerResources* container = pod->add_containers();
+    container->set_name(claimed.container);
+    v1::DynamicResource* claim = container->add_dynamic_resources();
+    claim->set_claim_namespace(claimed.claim_namespace);
+    claim->set_claim_name(claimed.claim);
+    v1::ClaimResource* device = claim->add_claim_resources();
+    device->set_driver_name(claimed.driver);
+    device->set_pool_name(claimed.pool);
+    device->set_device_name(claimed.device);
+  }
   return response.SerializeAsString();
 }
 
@@ -51,7 +65,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                  IsClean(allocation.container) && IsClean(allocation.resource) &&
                  IsClean(allocation.device_id));
   }
+  PODGPU_CHECK(answer->claimed.size() <= size / 2);
+  for (const podgpu::ClaimedDevice& claimed : answer->claimed) {
+    PODGPU_CHECK(IsClean(claimed.claim_namespace) && IsClean(claimed.claim) &&
+                 IsClean(claimed.driver) && IsClean(claimed.pool) && IsClean(claimed.device));
+  }
   const podgpu::StatusOr<podgpu::PodAllocations> again = podgpu::ParsePodResources(Write(*answer));
-  PODGPU_CHECK(again.ok() && again->allocations == answer->allocations);
+  PODGPU_CHECK(again.ok() && again->allocations == answer->allocations &&
+               again->claimed == answer->claimed);
   return 0;
 }

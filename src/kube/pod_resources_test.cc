@@ -66,6 +66,29 @@ TEST(ParsePodResources, ListsOneAllocationPerDeviceInTheKubeletsOrder) {
   EXPECT_EQ(answer.allocations, expected);
 }
 
+// Of a claim with several devices each is listed, and once, whatever its CDI names.
+TEST(ParsePodResources, ListsEachDeviceOfAClaimOnce) {
+  v1::ListPodResourcesResponse response;
+  v1::ContainerResources* container = AddContainer(AddPod(response, "ml", "train-0"), "main");
+  v1::DynamicResource* claim = container->add_dynamic_resources();
+  claim->set_claim_namespace("ml");
+  claim->set_claim_name("two-gpus");
+  for (const char* const name : {"gpu-1", "gpu-0", "gpu-1", "gpu-\xff"}) {
+    v1::ClaimResource* device = claim->add_claim_resources();
+    device->set_driver_name("gpu.nvidia.com");
+    device->set_pool_name("node-a");
+    device->set_device_name(name);
+  }
+  const PodAllocations answer = Parse(response);
+  EXPECT_TRUE(answer.allocations.empty());
+  const auto device = [](const char* name) {
+    return ClaimedDevice{"ml",       "train-0",        "main",   "ml",
+                         "two-gpus", "gpu.nvidia.com", "node-a", name};
+  };
+  EXPECT_EQ(answer.claimed, (std::vector<ClaimedDevice>{device("gpu-1"), device("gpu-0"),
+                                                        device("gpu-\xef\xbf\xbd")}));
+}
+
 TEST(ParsePodResources, CountsADeviceOncePerContainerAndResource) {
   v1::ListPodResourcesResponse response;
   v1::PodResources* pod = AddPod(response, "ml", "a");

@@ -53,7 +53,7 @@ constexpr char kUuid1[] = "GPU-22222222-2222-2222-2222-222222222222";
 
 TEST(LegacyView, AnOwnedGpuCarriesFiveLabelsAndAFreeOneTwo) {
   LegacyNode node(2, 0, 0, LegacyIds());
-  node.owners.by_entity[0] = {{"ml", "train-0", "main", "nvidia.com/gpu", "", "", ""}};
+  node.owners.by_entity[0] = {{"ml", "train-0", "main", "nvidia.com/gpu", "", {}, ""}};
   node.Set(150, 0, Value::OfInt64(34));
   node.Set(150, 1, Value::OfInt64(41));
   const std::string free_row = std::string("dcgm_gpu_temp{gpu=\"1\",uuid=\"") + kUuid1 + "\"} 41\n";

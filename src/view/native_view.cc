@@ -151,7 +151,7 @@ class NativeRows {
     AddKnown(labels, "pod_uid", owner.pod_uid);
     AddKnown(labels, "container", owner.container);
     AddKnown(labels, "resource", owner.resource);
-    AddKnown(labels, "claim", owner.claim);
+    AddKnown(labels, "claim", owner.claim.name);
     AddKnown(labels, "shared", owner.replica.empty() ? "false" : "true");
     return labels;
   }

@@ -168,7 +168,7 @@ TEST(NativeView, TellsAllThatIsKnownOfAnAllocation) {
   NativeNode node(1, 1, 1);
   Owner& owner = node.owners.by_entity[1][0];
   owner.pod_uid = "a9c8";
-  owner.claim = "gpu-claim";
+  owner.claim.name = "gpu-claim";
   EXPECT_EQ(node.Samples("podgpu_allocation_info"),
             Lines{"gpu=0 GPU_I_ID=7 namespace=ml pod=train-1-0 pod_uid=a9c8 container=main "
                   "resource=nvidia.com/gpu claim=gpu-claim shared=false 1"});

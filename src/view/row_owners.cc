@@ -46,17 +46,52 @@ std::vector<RowOwner> RowOwners::Of(EntityId device) const {
 
 std::vector<RowOwner> RowOwners::PodsOf(EntityId device) const {
   const std::vector<Owner>& owners = OwnersOf(device);
-  if (input_.options.virtual_gpus && !owners.empty()) {
-    return SharersOf(device);
+  std::vector<RowOwner> rows =
+      input_.options.virtual_gpus ? SharersOf(owners) : ClaimantsOf(owners);
+  if (rows.empty()) {
+    const Owner* owner = input_.options.virtual_gpus ? nullptr : SoleOwner(owners);
+    rows.push_back({.attributes = owner == nullptr ? Attributes() : AttributesOf(*owner)});
   }
-  const Owner* owner = SoleOwner(owners);
-  return {{.attributes = owner == nullptr ? Attributes() : AttributesOf(*owner)}};
+  return rows;
 }
 
-// The row of the device, then one for each container and replica.
-std::vector<RowOwner> RowOwners::SharersOf(EntityId device) const {
-  std::vector<RowOwner> rows = {{.attributes = {}, .metrics = RowOwner::Metrics::kPerPod}};
-  for (const Owner& owner : OwnersOf(device)) {
+// One row for each container that has the device by a claim.
+std::vector<RowOwner> RowOwners::ClaimantsOf(const std::vector<Owner>& owners) const {
+  std::vector<RowOwner> rows;
+  for (const Owner& owner : owners) {
+    const Claim& claim = owner.claim;
+    if (claim.name.empty()) {
+      continue;
+    }
+    Attributes attributes = {{names_.pod, owner.pod},
+                             {names_.pod_namespace, owner.pod_namespace},
+                             {names_.container, owner.container},
+                             {"dra_claim_name", claim.name},
+                             {"dra_claim_namespace", claim.name_space},
+                             {"dra_driver_name", claim.driver},
+                             {"dra_pool_name", claim.pool},
+                             {"dra_device_name", claim.device}};
+    if (!claim.mig_profile.empty()) {
+      attributes.emplace("dra_mig_profile", claim.mig_profile);
+    }
+    if (!claim.mig_uuid.empty()) {
+      attributes.emplace("dra_mig_device_uuid", claim.mig_uuid);
+    }
+    rows.push_back({std::move(attributes)});
+  }
+  return rows;
+}
+
+// The row of the device, then one for each container and replica; none when nobody shares it.
+std::vector<RowOwner> RowOwners::SharersOf(const std::vector<Owner>& owners) const {
+  std::vector<RowOwner> rows;
+  for (const Owner& owner : owners) {
+    if (!owner.claim.name.empty()) {
+      continue;
+    }
+    if (rows.empty()) {
+      rows.push_back({.attributes = {}, .metrics = RowOwner::Metrics::kPerPod});
+    }
     Attributes attributes = AttributesOf(owner);
     if (!owner.replica.empty()) {
       attributes.emplace("vgpu", owner.replica);
@@ -84,7 +119,7 @@ Attributes RowOwners::AttributesOf(const Owner& owner) const {
 
 Attributes RowOwners::WithPodLabels(Attributes labels, EntityId device) const {
   const Owner* owner = input_.options.virtual_gpus ? nullptr : SoleOwner(OwnersOf(device));
-  if (owner != nullptr) {
+  if (owner != nullptr && owner->claim.name.empty()) {
     for (const auto& [name, value] : owner->labels) {
       if (!IsReserved(name)) {
         labels.emplace(name, value);

@@ -1,9 +1,10 @@
 // Who stands on the DCGM rows of a device: pods and batch jobs, as labels.
 //
-// dcgm-exporter has one row per device, and copies of it where a device is shared: one per job, and
-// with virtual GPUs one per container and replica.  Copies carry the device's number, but for the
-// two fields that can be told apart by pod (IsPerPodField): there the device keeps a row of its own
-// and each pod has one with its own number.  Pure; borrows the input; the tick thread uses it.
+// dcgm-exporter has one row per device, and copies of it where a device is shared: one per job, one
+// per container that has it by a claim, and with virtual GPUs one per container and replica. Copies
+// carry the device's number, but for the two fields that can be told apart by pod (IsPerPodField):
+// there the device keeps a row of its own and each pod has one with its own number.  Pure; borrows
+// the input; the tick thread uses it.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +52,8 @@ class RowOwners {
 
  private:
   std::vector<RowOwner> PodsOf(EntityId device) const;
-  std::vector<RowOwner> SharersOf(EntityId device) const;
+  std::vector<RowOwner> SharersOf(const std::vector<Owner>& owners) const;
+  std::vector<RowOwner> ClaimantsOf(const std::vector<Owner>& owners) const;
   Attributes AttributesOf(const Owner& owner) const;
   const std::vector<Owner>& OwnersOf(EntityId device) const;
   const std::vector<std::string>& JobsOf(EntityId device) const;

@@ -20,7 +20,6 @@ constexpr uint16_t kUtilisation = 203;
 constexpr uint16_t kUsedMemory = 252;
 
 const std::string kWhole = "GPU-11111111-1111-1111-1111-111111111111";
-const std::string kParent = "GPU-22222222-2222-2222-2222-222222222222";
 const std::string kMigDevice = "MIG-aaaaaaaa-0000-0000-0000-000000000007";
 
 // Columns: 0 is a whole GPU, 1 one in MIG mode, 2 and 3 its instances 7 (which has a MIG device)
@@ -250,6 +249,81 @@ TEST(VirtualGpus, ADeviceWithoutPodsHasItsRowInBothKindsOfField) {
   const std::vector<std::string> rows = node.Rows();
   EXPECT_EQ(std::ranges::count(rows, "gpu 0: } 41"), 2);
   EXPECT_EQ(node.unknown, 0U);
+}
+
+Owner ClaimantOf(const std::string& pod, const std::string& profile = "") {
+  Owner owner;
+  owner.pod_namespace = "ns";
+  owner.pod = pod;
+  owner.container = "c";
+  owner.pod_uid = "uid";
+  owner.labels = {{"team", "nlp"}};
+  owner.claim = {"claim1",
+                 "ml",
+                 "gpu.nvidia.com",
+                 "node-a",
+                 "gpu-0",
+                 profile,
+                 profile.empty() ? "" : kMigDevice};
+  return owner;
+}
+
+// The attributes of all rows of column 0 that hold a temperature.
+std::vector<Attributes> RowsOf(std::vector<Owner> owners, const ViewOptions& options) {
+  const Grid grid = FilledGrid(WholeGpuAndInstances(), {});
+  const std::vector<Counter> none;
+  Owners all;
+  all.by_entity.resize(grid.topology().entities.size());
+  all.by_entity[0] = std::move(owners);
+  const ViewInput input{grid, all, none, options};
+  const RowOwners rows(input);
+  EXPECT_EQ(rows.WithPodLabels({}, EntityId{0}), Attributes()) << "no labels of pods with claims";
+  std::vector<Attributes> attributes;
+  for (const RowOwner& row : rows.Of(EntityId{0})) {
+    if (row.metrics != RowOwner::Metrics::kPerPod) {
+      attributes.push_back(row.attributes);
+    }
+  }
+  return attributes;
+}
+
+TEST(ClaimRows, NameTheClaimOfEachContainer) {
+  ViewOptions options;
+  options.kubernetes = true;
+  options.pod_uid = true;  // Not on rows of claims, as in the original.
+  Attributes expected = {{"container", "c"},
+                         {"dra_claim_name", "claim1"},
+                         {"dra_claim_namespace", "ml"},
+                         {"dra_device_name", "gpu-0"},
+                         {"dra_driver_name", "gpu.nvidia.com"},
+                         {"dra_pool_name", "node-a"},
+                         {"namespace", "ns"},
+                         {"pod", "a"}};
+  EXPECT_EQ(RowsOf({ClaimantOf("a")}, options), std::vector<Attributes>{expected});
+  const std::vector<Attributes> shared = RowsOf({ClaimantOf("a"), ClaimantOf("b")}, options);
+  ASSERT_EQ(shared.size(), 2U);
+  EXPECT_EQ(shared[0], expected);
+  EXPECT_EQ(shared[1].at("pod"), "b");
+  expected.emplace("dra_mig_profile", "1g.10gb");
+  expected.emplace("dra_mig_device_uuid", kMigDevice);
+  EXPECT_EQ(RowsOf({ClaimantOf("a", "1g.10gb")}, options), std::vector<Attributes>{expected});
+  options.use_old_namespace = true;
+  const Attributes old = RowsOf({ClaimantOf("a")}, options).front();
+  EXPECT_EQ(old.at("pod_name") + old.at("pod_namespace") + old.at("container_name"), "ansc");
+}
+
+TEST(ClaimRows, AreNotThereWithVirtualGpusOrWithoutKubernetes) {
+  ViewOptions options;
+  options.kubernetes = true;
+  options.virtual_gpus = true;
+  EXPECT_EQ(RowsOf({ClaimantOf("a")}, options), std::vector<Attributes>{{}});
+  Owner by_plugin = ClaimantOf("b");
+  by_plugin.claim = {};
+  const std::vector<Attributes> rows = RowsOf({ClaimantOf("a"), by_plugin}, options);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].at("pod"), "b");
+  options = {};
+  EXPECT_EQ(RowsOf({ClaimantOf("a")}, options), std::vector<Attributes>{{}});
 }
 
 TEST(VirtualGpus, TwoFieldsArePerPod) {

@@ -80,6 +80,8 @@ constexpr ConformanceLine kUpstream[] = {
     {"labels", "`invalid.label/key`", "UpstreamOwners.NamesOfPodLabels", ""},
     {"allowlist", "none, exact, prefix, several, alternation, invalid",
      "UpstreamOwners.AllowlistOfPodLabels", ""},
+    {"DRA", "uuid exists, updated, missing; MIG", "UpstreamOwners.ClaimsOfDevices",
+     "a claim of a MIG device is on its instance, not on the GPU around it"},
     {"HPC", "names of files, several jobs, directories", "UpstreamOwners.JobFiles", ""},
     {"hostname", "NODE_NAME, the system's name, forms of a remote address",
      "UpstreamInside.NamesOfTheHost", ""},

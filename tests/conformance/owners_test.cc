@@ -133,6 +133,33 @@ TEST(UpstreamOwners, VirtualGpusKeepTheRowsOfUnusedDevices) {
   EXPECT_EQ(node.Rows(kUsed, "DCGM_FI_DEV_FB_USED{"), ordinary);
 }
 
+TEST(UpstreamOwners, ClaimsOfDevices) {
+  OwnedNode node;
+  node.join.claims = true;
+  node.claimed = {{"ml", "train-0", "main", "ml", "c", "gpu.nvidia.com", "p", "d"}};
+  const auto owners_with = [&](std::vector<SliceDevice> devices) {
+    ApiObject slice;
+    slice.driver = "gpu.nvidia.com";
+    slice.pool = "p";
+    slice.devices = std::move(devices);
+    node.facts.slices = std::make_shared<const ApiObjects>(ApiObjects{{"/s", slice}});
+    return OwnersOf(node);
+  };
+  const std::string claim =
+      R"(container="main",dra_claim_name="c",dra_claim_namespace="ml",dra_device_name="d",)"
+      R"(dra_driver_name="gpu.nvidia.com")";
+  const std::string pod = R"(,dra_pool_name="p",namespace="ml",pod="train-0")";
+  EXPECT_EQ(owners_with({{"d", "gpu", node.gpu, "", ""}}), (Rows{claim + pod, "free", "free"}));
+  EXPECT_EQ(owners_with({{"d", "gpu", "GPU-44444444-4444-4444-4444-444444444444", "", ""}}),
+            kNobody);  // Updated to another one.
+  EXPECT_EQ(owners_with({}), kNobody);
+  // Instance 3 of GPU 1.
+  const std::string uuid = "MIG-aaaaaaaa-0000-0000-0000-000000000003";
+  const std::string mig = R"(,dra_mig_device_uuid=")" + uuid + R"(",dra_mig_profile="2g.20gb")";
+  EXPECT_EQ(owners_with({{"d", "mig", uuid, node.parent, "2g.20gb"}}),
+            (Rows{"free", claim + mig + pod, "free"}));
+}
+
 TEST(UpstreamOwners, TwoReplicasOfOneGpu) {
   OwnedNode node;
   node.allocations = {Given("ml", "train-0", "main", node.gpu + "::0"),

@@ -44,6 +44,8 @@ inline constexpr auto kUpstreamFlags = std::to_array<UpstreamFlag>({
     {"log-format", "", "DCGM_EXPORTER_LOG_FORMAT", "text", "json"},
     {"pod-resources-kubelet-socket", "", "DCGM_POD_RESOURCES_KUBELET_SOCKET",
      "/var/lib/kubelet/pod-resources/kubelet.sock", "/run/kubelet.sock"},
+    {"kubernetes-virtual-gpus", "", "KUBERNETES_VIRTUAL_GPUS", "false", "true"},
+    {"kubernetes-enable-dra", "", "KUBERNETES_ENABLE_DRA", "false", "true"},
     {"hpc-job-mapping-dir", "", "DCGM_HPC_JOB_MAPPING_DIR", "", "/jobs"},
     {"nvidia-resource-names", "", "NVIDIA_RESOURCE_NAMES", "", "a.com/gpu,b.com/gpu"},
     {"dump-enabled", "", "DCGM_EXPORTER_DUMP_ENABLED", "false", "true"},
