@@ -48,6 +48,14 @@ Status SetKubernetes(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
+// Every form of id is told from all others by itself (attribution/device_id.h), so that there is
+// nothing to set.
+Status CheckGpuIdType(NodeCommand& /*command*/, std::string_view value) {
+  const bool known = value == "uid" || value == "device-name";
+  return known ? absl::OkStatus()
+               : absl::InvalidArgumentError("must be \"uid\" or \"device-name\"");
+}
+
 Status SetInterval(NodeCommand& command, std::string_view value) {
   const int64_t interval_ms = IntOf(value);
   if (interval_ms < kShortestIntervalMs || interval_ms > kLongestIntervalMs) {
@@ -275,6 +283,10 @@ constexpr Flag kFlags[] = {
        command.kubelet.socket = std::string(value);
        return absl::OkStatus();
      }},
+    {"kubernetes-gpu-id-type", "", "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE", FlagKind::kString, "uid",
+     "How dcgm-exporter is told to read ids of devices: uid or device-name (nvidia<N>, as on GKE). "
+     "Nothing to choose here: an id is matched by what it says, UUID or name.",
+     CheckGpuIdType},
     {"nvidia-resource-names", "", "NVIDIA_RESOURCE_NAMES", FlagKind::kList, "",
      "Resource names that are GPUs besides nvidia.com/gpu and nvidia.com/mig-*, and both with "
      ".shared.",

@@ -225,6 +225,8 @@ TEST(Flags, RefusesWhatItCannotUnderstandInOneLine) {
        "--metrics-views: \"dcgm,legcy\" is refused: \"legcy\" is none of dcgm, native, self"},
       {{"--hostname-label=host"},
        "--hostname-label: \"host\" is refused: must be \"Hostname\" (as released) or \"hostname\""},
+      {{"-k", "--kubernetes-gpu-id-type=uuid"},
+       "--kubernetes-gpu-id-type: \"uuid\" is refused: must be \"uid\" or \"device-name\""},
       {{"--log-format=xml"}, "--log-format: \"xml\" is refused: must be \"text\" or \"json\""},
       {{"--log-level=loud"},
        "--log-level: \"loud\" is refused: must be one of debug, info, warn, error"},

@@ -44,6 +44,7 @@ inline constexpr auto kUpstreamFlags = std::to_array<UpstreamFlag>({
     {"log-format", "", "DCGM_EXPORTER_LOG_FORMAT", "text", "json"},
     {"pod-resources-kubelet-socket", "", "DCGM_POD_RESOURCES_KUBELET_SOCKET",
      "/var/lib/kubelet/pod-resources/kubelet.sock", "/run/kubelet.sock"},
+    {"kubernetes-gpu-id-type", "", "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE", "uid", "device-name"},
     {"kubernetes-virtual-gpus", "", "KUBERNETES_VIRTUAL_GPUS", "false", "true"},
     {"kubernetes-enable-dra", "", "KUBERNETES_ENABLE_DRA", "false", "true"},
     {"hpc-job-mapping-dir", "", "DCGM_HPC_JOB_MAPPING_DIR", "", "/jobs"},
