@@ -72,6 +72,15 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   }
 }
 
+std::string Listed(std::span<const std::string> parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    text += text.empty() ? "" : ", ";
+    text += part;
+  }
+  return text;
+}
+
 std::optional<uint64_t> ParseDecimal(std::string_view text) {
   uint64_t value = 0;
   const char* end = text.data() + text.size();

@@ -1,5 +1,5 @@
-// Small operations on text that several rooms need: trimming, splitting, numbers, nearest names,
-// clean UTF-8.
+// Small operations on text that several rooms need: trimming, splitting, listing, numbers, nearest
+// names, clean UTF-8.
 //
 // Pure functions; they allocate only what they return.  Nothing here knows a format: what must be
 // escaped where is the business of exposition/.  Any thread.
@@ -19,6 +19,9 @@ std::string_view Trim(std::string_view text, std::string_view blanks = " \t\r\n"
 
 // The parts of `text` between `separator`; one part, perhaps empty, when there is none.
 std::vector<std::string_view> Split(std::string_view text, char separator);
+
+// "a, b, c"
+std::string Listed(std::span<const std::string> parts);
 
 // The whole of `text` as a decimal number, or nothing.
 std::optional<uint64_t> ParseDecimal(std::string_view text);

@@ -144,6 +144,9 @@ void ClearList(NodeCommand& command) {
 std::vector<std::string>& ResourceNames(NodeCommand& command) {
   return command.exporter.join.extra_resource_names;
 }
+std::vector<std::string>& VisibleNamespaceNames(NodeCommand& command) {
+  return command.exporter.visible.chosen;
+}
 std::vector<std::string>& LabelPatterns(NodeCommand& command) { return command.label_patterns; }
 
 Status SetLogForm(NodeCommand& command, std::string_view value) {
@@ -231,6 +234,10 @@ constexpr Flag kFlags[] = {
     {"web-systemd-socket", "", "DCGM_EXPORTER_SYSTEMD_SOCKET", FlagKind::kBool, "false",
      "Serve the socket that systemd hands over instead of --address.",
      SetBool<&NodeCommand::systemd_socket>},
+    {"api-namespaces", "", "PODGPU_API_NAMESPACES", FlagKind::kList, "",
+     "Namespaces whose pods are named on /, /explain and under /api/v1; of others they say only "
+     "that there are some. Without any, all are named. /metrics names all.",
+     AddToList<VisibleNamespaceNames>, ClearList<VisibleNamespaceNames>},
     {"web-config-file", "", "DCGM_EXPORTER_WEB_CONFIG_FILE", FlagKind::kString, "",
      "TLS, passwords, headers and a rate limit for HTTP clients: the YAML file that all Prometheus "
      "exporters share. Read again when it changes.",

@@ -98,7 +98,8 @@ PartCondition JudgeConfig(const ConfigNotes& config) {
   return {"config", PartState::kDegraded, std::move(detail)};
 }
 
-// "free", "ns/pod (container)", "4 owners, shared", of a GPU and its instances together.
+// "free", "ns/pod (container)", "in another namespace", "4 owners, shared", of a GPU and its
+// instances together.
 std::string DescribeOwners(const ConditionBasis& basis, uint16_t gpu) {
   if (basis.pods->answer == nullptr) {
     return "not known: the kubelet has not answered";
@@ -114,6 +115,10 @@ std::string DescribeOwners(const ConditionBasis& basis, uint16_t gpu) {
   }
   if (found.empty()) {
     return "free";
+  }
+  if (found.size() == 1 && basis.visible != nullptr &&
+      !basis.visible->Shows(found[0]->pod_namespace)) {
+    return "in another namespace";
   }
   if (found.size() == 1) {
     return absl::StrFormat("%s/%s (%s)", found[0]->pod_namespace, found[0]->pod,
@@ -169,6 +174,7 @@ bool ConditionBasis::operator==(const ConditionBasis& other) const {
 
 ConditionBasis BasisOf(const TickFacts& facts) {
   ConditionBasis basis;
+  basis.visible = facts.visible;
   basis.source = facts.source;
   basis.pods = facts.pods;
   basis.owners = facts.owners;

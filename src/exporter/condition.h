@@ -38,6 +38,7 @@ struct ConditionBasis {
   std::shared_ptr<const ConfigNotes> config;  // Never null.
   Tenths owners_for{};  // Age of the last answer, when the kubelet does not give a new one.
   std::chrono::milliseconds stale_after{};
+  const VisibleNamespaces* visible = nullptr;  // Null: all.  Always the same.
 
   // Whether both lead to the same condition.
   bool operator==(const ConditionBasis& other) const;

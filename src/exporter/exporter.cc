@@ -49,6 +49,7 @@ TickOptions TickOptionsOf(const ExporterOptions& options) {
   tick.series_budget = options.series_budget;
   tick.view = options.view;
   tick.join = options.join;
+  tick.visible = options.visible;
   tick.config = options.config;
   return tick;
 }

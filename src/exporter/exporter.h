@@ -44,6 +44,7 @@ struct ExporterOptions {
   size_t series_budget = 0;  // Of /metrics; 0: none.
   ViewOptions view;
   JoinOptions join;
+  VisibleNamespaces visible;
   std::string job_directory;  // Empty: no batch system.
   bool pod_labels = false;    // With `kubernetes`: ask the API server for labels of pods.
   // Where that is, or why there is none.

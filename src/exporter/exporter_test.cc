@@ -343,6 +343,36 @@ TEST_F(ExporterTest, SendsOtherSpellingsOfAPathToTheRightOne) {
   }
 }
 
+TEST_F(ExporterTest, ExplainsToBrowsersTerminalsAndPrograms) {
+  Start();
+  AwaitPage([](const std::string& page) { return Holds(page, "podgpu_ready 1\n"); });
+  const HttpHandler routes = MakeRoutes({"n", seconds(10)}, exporter_->tick(), clock_);
+  struct Row {
+    std::string_view path, query, accept;
+    int status;
+    std::string_view type, part;
+  };
+  const Row rows[] = {
+      {"/explain", "gpu=1", "text/html,*/*", 200, "text/html; charset=utf-8", "<caption>GPU 1"},
+      {"/explain", "gpu=1", "*/*", 200, "text/plain; charset=utf-8", "1 device      ok  "},
+      {"/explain", "x=1", "*/*", 400, "text/plain; charset=utf-8", "there is no parameter \"x\""},
+      {"/api/v1/explain", "gpu=1", "", 200, "application/json", R"({"devices":[{"gpu":1,)"},
+      {"/api/v1/explain", "gpu=9", "", 200, "application/json", R"({"devices":[],"notes":["this)"},
+      {"/api/v1/explain", "x=1", "", 400, "application/json", R"({"error":"there is no parameter)"},
+      {"/api/v1/status", "", "", 200, "application/json", R"({"ready":true,"verdict":"ready: 2)"},
+  };
+  for (const Row& row : rows) {
+    HttpRequest request;
+    request.path = row.path;
+    request.query = row.query;
+    request.accept = row.accept;
+    const HttpResponse response = routes(request);
+    EXPECT_EQ(response.status, row.status) << row.path;
+    EXPECT_EQ(response.content_type, row.type) << row.path;
+    EXPECT_TRUE(Holds(std::string(response.body), row.part)) << response.body;
+  }
+}
+
 TEST_F(ExporterTest, AnswersEveryMethod) {
   Start();
   for (const std::string_view method : {"GET", "POST", "PUT", "DELETE", "OPTIONS", "PURGE"}) {

@@ -11,8 +11,11 @@
 
 #include "base/text.h"
 #include "base/version.h"
+#include "exporter/explain.h"
 #include "exporter/legacy_page.h"
 #include "exposition/negotiate.h"
+#include "ui/condition_json.h"
+#include "ui/explanation.h"
 #include "ui/status_page.h"
 
 namespace podgpu {
@@ -27,6 +30,20 @@ struct RouteContext {
 
 void AddHeader(HttpResponse& response, std::string name, std::string value) {
   response.headers.emplace_back(std::move(name), std::move(value));
+}
+
+HttpResponse HtmlResponse(std::string page) {
+  HttpResponse response = TextResponse(200, std::move(page), "text/html; charset=utf-8");
+  AddHeader(response, "Content-Security-Policy",
+            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+            "frame-ancestors 'none'");
+  return response;
+}
+
+HttpResponse JsonResponse(int status, std::string body) {
+  HttpResponse response = TextResponse(status, std::move(body), "application/json");
+  AddHeader(response, "Cache-Control", "no-store");
+  return response;
 }
 
 HttpResponse PageResponse(std::shared_ptr<const Snapshot> snapshot, const HttpRequest& request) {
@@ -84,6 +101,45 @@ HttpResponse ServeReadiness(const RouteContext& context, const HttpRequest& /*re
   return TextResponse(condition->ready ? 200 : 503, condition->verdict + "\n");
 }
 
+StatusOr<Explanation> ExplainRequest(const RouteContext& context, const HttpRequest& request) {
+  PODGPU_ASSIGN_OR_RETURN(const ExplainQuery query, ParseExplainQuery(request.query));
+  const Tick& tick = context.tick;
+  const std::shared_ptr<const Snapshot> page = tick.snapshots().Get();
+  const std::shared_ptr<const Condition> condition = tick.conditions().Get();
+  const std::shared_ptr<const PodFacts> pods = tick.sources().pods.Get();
+  const TickOptions& options = tick.options();
+  return Explain({page.get(), condition.get(), *pods, context.clock.Now(), options.stale_after,
+                  options.owners_stay_for, options.join, options.view, options.visible},
+                 query);
+}
+
+// As HTML for a browser, else as text.
+HttpResponse ServeExplain(const RouteContext& context, const HttpRequest& request) {
+  const StatusOr<Explanation> explanation = ExplainRequest(context, request);
+  if (!explanation.ok()) {
+    return TextResponse(400, std::string(explanation.status().message()) + "\n");
+  }
+  HttpResponse response =
+      request.accept.find("text/html") == std::string_view::npos
+          ? TextResponse(200, ExplanationText(*explanation))
+          : HtmlResponse(ExplanationHtml(*explanation, context.options.hostname));
+  AddHeader(response, "Vary", "Accept");
+  return response;
+}
+
+HttpResponse ServeExplainJson(const RouteContext& context, const HttpRequest& request) {
+  const StatusOr<Explanation> explanation = ExplainRequest(context, request);
+  return explanation.ok()
+             ? JsonResponse(200, ExplanationJson(*explanation))
+             : JsonResponse(400, ErrorJson(std::string(explanation.status().message())));
+}
+
+HttpResponse ServeStatusJson(const RouteContext& context, const HttpRequest& /*request*/) {
+  const std::shared_ptr<const Condition> condition = context.tick.conditions().Get();
+  return condition != nullptr ? JsonResponse(200, ConditionJson(*condition))
+                              : JsonResponse(503, ErrorJson("the first page is not made yet"));
+}
+
 HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& request);
 
 struct Route {
@@ -92,8 +148,15 @@ struct Route {
 };
 
 constexpr Route kRoutes[] = {
-    {"/", ServeStatusPage},   {"/metrics", ServeMetrics},  {"/gpu/metrics", ServeLegacy},
-    {"/health", ServeHealth}, {"/healthz", ServeLiveness}, {"/readyz", ServeReadiness},
+    {"/", ServeStatusPage},
+    {"/metrics", ServeMetrics},
+    {"/gpu/metrics", ServeLegacy},
+    {"/health", ServeHealth},
+    {"/healthz", ServeLiveness},
+    {"/readyz", ServeReadiness},
+    {"/explain", ServeExplain},
+    {"/api/v1/explain", ServeExplainJson},
+    {"/api/v1/status", ServeStatusJson},
 };
 
 HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& /*request*/) {
@@ -109,11 +172,7 @@ HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& /*r
       facts.paths.push_back(route.path);
     }
   }
-  HttpResponse response = TextResponse(200, RenderStatusPage(facts), "text/html; charset=utf-8");
-  AddHeader(response, "Content-Security-Policy",
-            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
-            "frame-ancestors 'none'");
-  return response;
+  return HtmlResponse(RenderStatusPage(facts));
 }
 
 // `path` without empty, "." and ".." segments, as Go's servers clean it; a slash at the end stays.

@@ -91,6 +91,7 @@ TickFacts Tick::Gather() {
   }
   TakeOwners(facts);
   TakeClients(facts);
+  facts.visible = &options_.visible;
   facts.config = config_.Get();
   if (sources_.extra.text_files != nullptr) {
     facts.text_files_written = sources_.extra.text_files->written.load(std::memory_order_relaxed);
@@ -139,11 +140,29 @@ void Tick::TakeOwners(TickFacts& facts) {
   known.slices = facts.api_slices != nullptr ? facts.api_slices->objects : nullptr;
   const Topology& topology = facts.grid->topology();
   if (owners_ == nullptr || joined_epoch_ != topology.epoch || joined_facts_ != known) {
-    owners_ = std::make_shared<const Owners>(MakeOwners(topology, known, options_.join));
+    auto owners = std::make_shared<const Owners>(MakeOwners(topology, known, options_.join));
+    SayWhatIsUnmatched(owners->unmatched);
+    owners_ = std::move(owners);
     joined_epoch_ = topology.epoch;
     joined_facts_ = std::move(known);
   }
   facts.owners = owners_;
+}
+
+// One line when other ids than before match no device.
+void Tick::SayWhatIsUnmatched(const std::vector<UnmatchedDevice>& unmatched) const {
+  if (owners_ == nullptr ? unmatched.empty() : unmatched == owners_->unmatched) {
+    return;
+  }
+  if (unmatched.empty()) {
+    Log(LogLevel::kInfo, "all device ids of the kubelet match a device");
+    return;
+  }
+  Log(LogLevel::kWarn, "device ids of the kubelet match no device; /explain says what helps",
+      {{"ids", std::to_string(unmatched.size())},
+       {"first", unmatched.front().device_id},
+       {"resource", unmatched.front().resource},
+       {"reason", std::string(UnmatchedReasonName(unmatched.front().reason))}});
 }
 
 // What the API server has said, unless it was lost too long ago.

@@ -4,7 +4,7 @@
 // anew if the epoch has changed, computes its own numbers, renders the page, and publishes it.  It
 // never calls the vendor and never waits on a network, so pages go on, and stale values leave them,
 // while any of those hang.  Sole owner of the plan: no lock inside.  Run is the body of one thread;
-// snapshots(), conditions() and ticks() may be read from any thread.
+// what the accessors below it give may be read from any thread.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "attribution/owner_facts.h"
+#include "attribution/visible_namespaces.h"
 #include "base/clock.h"
 #include "base/published.h"
 #include "base/wakeup.h"
@@ -46,6 +47,7 @@ struct TickOptions {
   size_t series_budget = 0;  // 0: none.
   ViewOptions view;
   JoinOptions join;
+  VisibleNamespaces visible;  // On `/` and under /explain and /api.
   ConfigNotes config;
 };
 
@@ -85,6 +87,8 @@ class Tick {
   // Makes a page per period, and at once when there is news, until `stop`.
   void Run(const std::stop_token& stop);
 
+  const TickOptions& options() const { return options_; }
+  const TickSources& sources() const { return sources_; }
   const Published<Snapshot>& snapshots() const { return snapshots_; }
   const Published<Condition>& conditions() const { return conditions_; }
   uint64_t ticks() const { return ticks_.load(std::memory_order_relaxed); }
@@ -104,6 +108,7 @@ class Tick {
   void TakeMetrics(const TickFacts& facts);
   void TakeGrid(TickFacts& facts);
   void TakeOwners(TickFacts& facts);
+  void SayWhatIsUnmatched(const std::vector<UnmatchedDevice>& unmatched) const;
   std::shared_ptr<const ApiObjects> Usable(const std::shared_ptr<const ApiFacts>& facts,
                                            Instant now) const;
   void TakeClients(TickFacts& facts);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "attribution/owner.h"
+#include "attribution/visible_namespaces.h"
 #include "base/clock.h"
 #include "base/process_usage.h"
 #include "exporter/api_refresher.h"
@@ -60,6 +61,7 @@ struct TickFacts {
   std::shared_ptr<const ApiFacts> api_slices;  // Null unless claims are wanted.
   std::shared_ptr<const Owners> owners;        // Null before the first reading.
 
+  const VisibleNamespaces* visible = nullptr;  // To people; null: all.
   HttpServerStats clients;
   bool clients_crowd = false;  // A client was refused for want of room, a moment ago.
   std::shared_ptr<const ConfigNotes> config;  // Never null.

@@ -227,6 +227,26 @@ TEST_F(TickTest, CountsUnmatchedDevicesByReason) {
             std::string::npos);
 }
 
+TEST_F(TickTest, SaysOnceWhichIdsMatchNoDevice) {
+  SetGrid(1);
+  const auto lines_of = [&] {
+    testing::internal::CaptureStderr();
+    Page();
+    Page();
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(lines_of(), "");
+  SetPods({{"ml", "b", "c", "nvidia.com/gpu", "vendor-seven"}});
+  const std::string lines = lines_of();
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 1) << lines;
+  EXPECT_NE(lines.find("ids=1 first=vendor-seven resource=nvidia.com/gpu "
+                       "reason=unknown_id_form"),
+            std::string::npos)
+      << lines;
+  SetPods({});
+  EXPECT_NE(lines_of().find("all device ids of the kubelet match a device"), std::string::npos);
+}
+
 TEST_F(TickTest, TellsHowClientsFareInMetricsAndInWords) {
   EXPECT_NE(Page().find("podgpu_http_rejected_total{reason=\"turned_away\"} 0\n"),
             std::string::npos);

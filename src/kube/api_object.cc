@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_format.h"
 #include <boost/json.hpp>
-#include <boost/json/src.hpp>  // The library itself: it is made of headers, and compiled here once.
 
 #include "base/text.h"
 

@@ -32,6 +32,8 @@ inline constexpr int kAbsenceCount = 13;
 
 // "not_supported" and so on.
 std::string_view AbsenceName(Absence absence);
+// The same as half a sentence, for people.
+std::string_view AbsenceMeaning(Absence absence);
 
 class Value {
  public:

@@ -4,20 +4,10 @@
 
 #include "absl/strings/str_format.h"
 
+#include "ui/html.h"
+
 namespace podgpu {
 namespace {
-
-constexpr std::string_view kStyle =
-    "body{font:14px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em;"
-    "color:#1a2027;background:#fff}"
-    "table{border-collapse:collapse;margin:.5em 0 1.5em}caption{text-align:left;font-weight:600}"
-    "th,td{text-align:left;padding:.2em 1em .2em 0;border-bottom:1px solid "
-    "#87919c;vertical-align:top}"
-    "a{color:#0b62c4}.ok{color:#1b6e3c}.degraded,.waiting,.starting,.recovering{color:#8a5a00}"
-    ".lost,.unresponsive{color:#b3261e}"
-    "@media(prefers-color-scheme:dark){body{color:#e4e8ec;background:#10151b}a{color:#6cb2ff}"
-    ".ok{color:#5fd38d}.degraded,.waiting,.starting,.recovering{color:#e0a92e}"
-    ".lost,.unresponsive{color:#ff8a80}}";
 
 void AppendParts(const Condition& condition, std::string& page) {
   page +=
@@ -39,15 +29,15 @@ void AppendDevices(const Condition& condition, std::string& page) {
   page +=
       "<table><caption>Devices</caption><tr><th scope=\"col\">GPU</th><th scope=\"col\">State</th>"
       "<th scope=\"col\">Owner</th><th scope=\"col\">Model</th><th scope=\"col\">UUID</th>"
-      "<th scope=\"col\">PCI bus</th></tr>\n";
+      "<th scope=\"col\">PCI bus</th><th scope=\"col\">Explain</th></tr>\n";
   for (const DeviceCondition& device : condition.devices) {
     absl::StrAppendFormat(
         &page,
         "<tr><th scope=\"row\">%d</th><td class=\"%s\">%s</td><td>%s</td><td>%s</td>"
-        "<td>%s</td><td>%s</td></tr>\n",
+        "<td>%s</td><td>%s</td><td><a href=\"./explain?gpu=%d\">why</a></td></tr>\n",
         device.gpu_id, EscapeHtml(device.state), EscapeHtml(device.state),
         EscapeHtml(device.owners), EscapeHtml(device.model), EscapeHtml(device.uuid),
-        EscapeHtml(device.pci_bus_id));
+        EscapeHtml(device.pci_bus_id), device.gpu_id);
   }
   page += "</table>\n";
 }
@@ -60,43 +50,13 @@ std::string_view PartStateName(PartState state) {
   return kNames[static_cast<size_t>(state)];
 }
 
-std::string EscapeHtml(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 std::string RenderStatusPage(const StatusPageFacts& facts) {
   const std::string_view verdict = facts.condition == nullptr
                                        ? "starting: no tick has ended yet"
                                        : std::string_view(facts.condition->verdict);
-  std::string page = absl::StrFormat(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s - %s - "
-      "podgpu</title>"
-      "<style>%s</style></head>\n<body>\n<h1>podgpu on %s</h1>\n<p>%s</p>\n<p>",
-      EscapeHtml(verdict), EscapeHtml(facts.hostname), kStyle, EscapeHtml(facts.hostname),
-      EscapeHtml(verdict));
+  std::string page = HtmlHead(absl::StrFormat("%s - %s - podgpu", verdict, facts.hostname));
+  absl::StrAppendFormat(&page, "<h1>podgpu on %s</h1>\n<p>%s</p>\n<p>", EscapeHtml(facts.hostname),
+                        EscapeHtml(verdict));
   for (const std::string_view path : facts.paths) {
     absl::StrAppendFormat(&page, "<a href=\".%s\">%s</a> ", path, path);
   }

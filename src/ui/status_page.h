@@ -23,7 +23,4 @@ struct StatusPageFacts {
 
 std::string RenderStatusPage(const StatusPageFacts& facts);
 
-// `text` with & < > " ' as entities.
-std::string EscapeHtml(std::string_view text);
-
 }  // namespace podgpu

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ui/html.h"
+
 namespace podgpu {
 namespace {
 

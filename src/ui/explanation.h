@@ -1,0 +1,41 @@
+// Why a device's rows look as they do, step by step, in words that a person can act on.
+//
+// The steps follow a label from the driver to the page: device, allocation, match, labels, values.
+// HTML, JSON and text say the same steps in the same words.  Plain data, made for one request from
+// published facts (exporter/explain.h).  Pure functions; the HTTP thread calls them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace podgpu {
+
+struct ExplainedStep {
+  std::string_view name;  // "device", "allocation", "match", "labels", "values"
+  std::string_view state;
+  std::string detail;  // A sentence without a full stop.
+  bool operator==(const ExplainedStep&) const = default;
+};
+
+struct ExplainedDevice {
+  uint32_t gpu_id = 0;
+  std::optional<uint32_t> gpu_instance_id;  // Of a MIG instance.
+  std::string uuid, model, pci_bus_id;      // Of the GPU.
+  std::string profile;                      // Of the instance.
+  std::vector<ExplainedStep> steps;
+  std::string remedy;  // Empty where nothing is to be done.
+};
+
+struct Explanation {
+  std::vector<ExplainedDevice> devices;
+  std::vector<std::string> notes;  // What is true of the node, or why no device is told of.
+};
+
+std::string ExplanationText(const Explanation& explanation);
+std::string ExplanationHtml(const Explanation& explanation, std::string_view hostname);
+std::string ExplanationJson(const Explanation& explanation);
+
+}  // namespace podgpu
