@@ -192,6 +192,54 @@ TEST(DefaultCounters, AreTheShippedFile) {
   EXPECT_EQ(shipped, DefaultCountersCsv());
 }
 
+std::string Shipped(const std::string& name) {
+  std::ifstream file(PODGPU_SOURCE_DIR "/deploy/" + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// "100 gauge" and so on: what a list asks for, whatever its names.
+std::vector<std::string> WhatIsOn(std::string_view csv) {
+  std::vector<std::string> found;
+  for (const Counter& counter : MustParse(std::string(csv)).counters) {
+    found.push_back(std::to_string(counter.field->id) + " " + counter.type);
+  }
+  return found;
+}
+
+TEST(ShippedCounters, TheListOfTheGpuOperatorAsksForTheSame) {
+  EXPECT_EQ(WhatIsOn(Shipped("dcp-metrics-included.csv")), WhatIsOn(DefaultCountersCsv()));
+}
+
+TEST(ShippedCounters, TheListOfOlderDashboardsAsksByTheNamesOfThatTime) {
+  std::vector<std::string> found;
+  for (const Counter& counter : MustParse(Shipped("1.x-compatibility-metrics.csv")).counters) {
+    found.push_back(std::to_string(counter.field->id) + " " + counter.name + " " + counter.type);
+  }
+  const std::vector<std::string> expected = {
+      "100 dcgm_sm_clock gauge",
+      "101 dcgm_memory_clock gauge",
+      "140 dcgm_memory_temp gauge",
+      "150 dcgm_gpu_temp gauge",
+      "155 dcgm_power_usage gauge",
+      "156 dcgm_total_energy_consumption counter",
+      "202 dcgm_pcie_replay_counter counter",
+      "203 dcgm_gpu_utilization gauge",
+      "204 dcgm_mem_copy_utilization gauge",
+      "206 dcgm_enc_utilization gauge",
+      "207 dcgm_dec_utilization gauge",
+      "230 dcgm_xid_errors gauge",
+      "251 dcgm_fb_free gauge",
+      "252 dcgm_fb_used gauge",
+      "449 dcgm_nvlink_bandwidth_total counter",
+      "1001 dcgm_fi_prof_gr_engine_active gauge",
+      "1004 dcgm_fi_prof_pipe_tensor_active gauge",
+      "1005 dcgm_fi_prof_dram_active gauge",
+      "1009 dcgm_fi_prof_pcie_tx_bytes counter",
+      "1010 dcgm_fi_prof_pcie_rx_bytes counter",
+  };
+  EXPECT_EQ(found, expected);
+}
+
 TEST(DefaultCounters, AreRightInTheLinesThatAreOffToo) {
   std::string all_on;
   std::string_view rest = DefaultCountersCsv();

@@ -1,0 +1,128 @@
+// What the GPU Operator sets on dcgm-exporter's DaemonSet, word by word, with podgpu in the image.
+//
+// The program runs in a root that holds the libraries, the counter lists at their place in the
+// image, the kubelet's directory and nothing else: no shell, no token, no host PIDs, no writing.
+#include <cstdlib>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "tests/e2e/child.h"
+#include "tests/e2e/metric_page.h"
+#include "tests/e2e/sim_node.h"
+
+namespace podgpu {
+namespace {
+
+constexpr std::string_view kBinaries = PODGPU_BINARY_DIR "/bin/";
+constexpr int kNoNamespaces = 77;  // As in_pod says it.
+
+// The environment of the DaemonSet; the image sets no arguments.
+const std::vector<std::string> kOperatorVariables = {
+    "DCGM_EXPORTER_LISTEN=:9400",
+    "DCGM_EXPORTER_KUBERNETES=true",
+    "DCGM_EXPORTER_COLLECTORS=/etc/dcgm-exporter/dcp-metrics-included.csv",
+    "NODE_NAME=gpu-node-0",
+};
+
+class GpuOperator : public ::testing::Test {
+ protected:
+  GpuOperator() : node_(SimNode::Shipped("demo"), SimNode::Pace::kReal) {}
+
+  void StartPod(const std::vector<std::string>& more_variables) {
+    ASSERT_TRUE(node_.ready()) << node_.output();
+    namespace fs = std::filesystem;
+    fs::create_directories(root_.path() + "/usr");
+    fs::create_symlink("usr/lib", root_.path() + "/lib");
+    fs::create_symlink("usr/lib64", root_.path() + "/lib64");
+    // `env -i` keeps what this test was started with away from the program.
+    std::vector<std::string> words = {"env", "-i"};
+    words.insert(words.end(), kOperatorVariables.begin(), kOperatorVariables.end());
+    words.insert(words.end(), more_variables.begin(), more_variables.end());
+    // What the container runtime adds to the image: the driver's libraries.
+    words.push_back("LD_LIBRARY_PATH=" + node_.directory() + "/lib");
+    words.push_back("PODGPU_SIM_DIR=" + node_.directory());
+    words.insert(words.end(),
+                 {std::string(kBinaries) + "in_pod", root_.path(), "/usr/lib=/usr/lib",
+                  "/usr/lib64=/usr/lib64", std::string(kBinaries) + "podgpu=/usr/bin/dcgm-exporter",
+                  PODGPU_SOURCE_DIR "/deploy=/etc/dcgm-exporter",
+                  std::filesystem::path(node_.kubelet_socket()).parent_path().string() +
+                      "=/var/lib/kubelet/pod-resources",
+                  PODGPU_BINARY_DIR "=" PODGPU_BINARY_DIR,  // Where lib/ of the node points to.
+                  node_.directory() + "=" + node_.directory(), "--", "/usr/bin/dcgm-exporter"});
+    pod_.emplace(words);
+    const std::optional<std::string> line = pod_->AwaitLine("pod ");
+    if (!line) {
+      if (pod_->Wait() == kNoNamespaces) {
+        GTEST_SKIP() << "this machine gives us no namespaces: " << pod_->output();
+      }
+      FAIL() << pod_->output();
+    }
+    pid_ = std::string(Trim(*line)).substr(4);
+    ASSERT_TRUE(pod_->AwaitLine("msg=\"serving\"").has_value()) << pod_->output();
+  }
+
+  // A path of the pod's port 9400, as Prometheus and the kubelet ask for it.
+  std::string Get(const std::string& path) const {
+    Child curl({"nsenter", "--target", pid_, "--user", "--net", "--preserve-credentials", "curl",
+                "-s", "--max-time", "30", "http://127.0.0.1:9400" + path});
+    curl.Wait();
+    return curl.output();
+  }
+
+  // The page, once the first GPU is on it with its owner.
+  MetricPage AwaitMetrics() const {
+    constexpr int kMostFetches = 2'000;  // Far above what any machine needs.
+    for (int i = 0; i < kMostFetches && pod_->IsRunning(); ++i) {
+      MetricPage page(Get("/metrics"));
+      if (page.Has("DCGM_FI_DEV_GPU_TEMP", {"gpu=\"0\"", "pod="})) {
+        return page;
+      }
+    }
+    ADD_FAILURE() << "no owner has come: " << pod_->output();
+    return MetricPage("");
+  }
+
+  TemporaryFolder root_;
+  SimNode node_;
+  std::optional<Child> pod_;
+  std::string pid_;
+};
+
+TEST_F(GpuOperator, ServesLabelledPagesWithoutTokenHostPidOrShell) {
+  StartPod({});
+  if (IsSkipped()) {
+    return;
+  }
+  const MetricPage page = AwaitMetrics();
+  EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_TEMP", {"Hostname=\"gpu-node-0\""}).size(), 11U)
+      << pod_->output();
+  // Above: 8 GPUs and 3 MIG instances.
+  const std::vector<std::string_view> owned =
+      page.Lines("DCGM_FI_DEV_GPU_TEMP", {"gpu=\"0\"", "namespace=", "pod=", "container="});
+  EXPECT_EQ(owned.size(), 1U) << page.text().substr(0, 4'000);
+  EXPECT_EQ(Get("/health"), "OK");
+  EXPECT_EQ(pod_->output().find("panic"), std::string::npos);
+  EXPECT_EQ(pod_->output().find("level=ERROR"), std::string::npos) << pod_->output();
+}
+
+// The operator of 2026 asks for labels and uids of pods; the token may still not be mounted.
+TEST_F(GpuOperator, GoesOnWithoutTheTokenThatPodLabelsNeed) {
+  StartPod({"DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS=true",
+            "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID=true",
+            "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX=^app$,^team",
+            "DCGM_HPC_JOB_MAPPING_DIR=/var/lib/dcgm-exporter/job-mapping",
+            "DCGM_EXPORTER_CONFIGMAP_DATA=none"});
+  if (IsSkipped()) {
+    return;
+  }
+  const MetricPage page = AwaitMetrics();
+  EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_TEMP", {"gpu=\"0\"", "pod="}).size(), 1U);
+  EXPECT_EQ(page.Lines("podgpu_api_server_up").at(0),
+            "podgpu_api_server_up{collection=\"pods\"} 0");
+  EXPECT_EQ(Get("/health"), "OK");
+}
+
+}  // namespace
+}  // namespace podgpu

@@ -1,0 +1,115 @@
+// Runs a program as a container runtime would: in a root of its own that holds nothing but what was
+// put there, with own users, processes and network, and no way to write.
+//
+//   in_pod ROOT SOURCE=TARGET... -- PROGRAM ARGUMENT...
+//
+// Each SOURCE is shown read-only at TARGET below ROOT.  Says "pod PID" on standard output, then
+// becomes the wait for the program.  Exit code 77 where the kernel refuses namespaces to us.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <net/if.h>
+#include <sched.h>
+#include <string>
+#include <string_view>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+constexpr int kExitNoNamespaces = 77;
+constexpr int kExitBroken = 70;
+
+[[noreturn]] void Fail(const std::string& what) {
+  std::fprintf(stderr, "in_pod: %s: %s\n", what.c_str(), std::strerror(errno));
+  std::_Exit(kExitBroken);
+}
+
+void WriteFile(const std::string& path, const std::string& text) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0 || ::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    Fail(path);
+  }
+  ::close(file);
+}
+
+void BecomeRootOfNamespaces() {
+  const std::string uid = std::to_string(::getuid());
+  const std::string gid = std::to_string(::getgid());
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID) != 0) {
+    std::fprintf(stderr, "in_pod: no namespaces: %s\n", std::strerror(errno));
+    std::_Exit(kExitNoNamespaces);
+  }
+  WriteFile("/proc/self/setgroups", "deny");
+  WriteFile("/proc/self/uid_map", "0 " + uid + " 1");
+  WriteFile("/proc/self/gid_map", "0 " + gid + " 1");
+}
+
+void BringLoopbackUp() {
+  const int any = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ifreq request = {};
+  std::strncpy(request.ifr_name, "lo", sizeof request.ifr_name - 1);
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  if (any < 0 || ::ioctl(any, SIOCSIFFLAGS, &request) != 0) {
+    Fail("loopback");
+  }
+  ::close(any);
+}
+
+void Show(const std::string& source, const std::string& target) {
+  if (std::filesystem::is_directory(source)) {
+    std::filesystem::create_directories(target);
+  } else {
+    std::filesystem::create_directories(std::filesystem::path(target).parent_path());
+    ::close(::open(target.c_str(), O_CREAT | O_CLOEXEC, 0600));
+  }
+  if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
+    Fail("mount of " + source);
+  }
+}
+
+void EnterRoot(const std::string& root) {
+  if (::chroot(root.c_str()) != 0 || ::chdir("/") != 0) {
+    Fail("chroot");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::string& root = words.at(0);
+  BecomeRootOfNamespaces();
+  BringLoopbackUp();
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    Fail("private mounts");
+  }
+  Show(root, root);
+  size_t next = 1;
+  for (; words.at(next) != "--"; ++next) {
+    const size_t equals = words[next].find('=');
+    Show(words[next].substr(0, equals), root + words[next].substr(equals + 1));
+  }
+  if (::mount(nullptr, root.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) != 0) {
+    Fail("a root that nobody writes to");
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    EnterRoot(root);
+    ::execv(argv[1 + next + 1], argv + 1 + next + 1);
+    Fail("exec");
+  }
+  std::printf("pod %d\n", child);
+  std::fflush(stdout);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kExitBroken;
+}
