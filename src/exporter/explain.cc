@@ -262,6 +262,12 @@ class Explainer {
       return {"labels", "off",
               "DCGM rows carry no pod without --kubernetes (-k); podgpu_allocation_info does"};
     }
+    if (facts_.view.virtual_gpus) {
+      return {"labels", "ok",
+              absl::StrFormat("a copy of each DCGM row for each of %d shares, since "
+                              "--kubernetes-virtual-gpus asks for it",
+                              owners.size())};
+    }
     if (SoleOwner(owners) == nullptr) {
       return {"labels", "shared",
               absl::StrFormat("DCGM rows carry no pod, since %d owners share the device; "

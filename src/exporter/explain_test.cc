@@ -200,6 +200,10 @@ TEST_F(ExplainTest, RowsCarryNoPodOfASharedDevice) {
   EXPECT_EQ(Step("labels"), (ExplainedStep{"labels", "shared",
                                            "DCGM rows carry no pod, since 6 owners share the "
                                            "device; podgpu_allocation_info lists them"}));
+  view_.virtual_gpus = true;
+  EXPECT_EQ(Step("labels"), (ExplainedStep{"labels", "ok",
+                                           "a copy of each DCGM row for each of 6 shares, since "
+                                           "--kubernetes-virtual-gpus asks for it"}));
   EXPECT_TRUE(
       Step("allocation")
           .detail.ends_with("nvidia.com/gpu.shared to infer/chat-3 (main), and 2 more, 2.0 s ago"));
