@@ -47,6 +47,11 @@ std::string_view FormWords(std::string_view device_id, const Gpu& gpu) {
   return "by UUID and the number of a share";
 }
 
+// "nvidia.com/gpu", or the claim by which a device is held.
+std::string HeldAs(const Owner& owner) {
+  return owner.claim.name.empty() ? owner.resource : absl::StrFormat("claim %s", owner.claim.name);
+}
+
 struct UnmatchedWords {
   std::string_view meaning;
   std::string_view remedy;
@@ -66,6 +71,12 @@ UnmatchedWords WordsOf(UnmatchedReason reason) {
     case UnmatchedReason::kUnknownMigUuid:
       return {"NVML knows no such MIG instance",
               "the instance is gone: restart the device plugin after MIG was re-partitioned"};
+    case UnmatchedReason::kNoResourceSlice:
+      return {"no ResourceSlice that has come lists it",
+              "look at `kubectl get resourceslices`, and at the right to list and watch them"};
+    case UnmatchedReason::kUnclearInstance:
+      return {"it is a MIG device without UUID, and not exactly one instance has its profile",
+              "nothing here: the driver publishes no UUID for instances made on demand"};
   }
   return {};
 }
@@ -196,7 +207,7 @@ class Explainer {
     std::vector<std::string> names;
     for (const Owner& owner : owners) {
       if (facts_.visible.Shows(owner.pod_namespace)) {
-        names.push_back(absl::StrFormat("%s to %s/%s (%s)", owner.resource, owner.pod_namespace,
+        names.push_back(absl::StrFormat("%s to %s/%s (%s)", HeldAs(owner), owner.pod_namespace,
                                         owner.pod, owner.container));
       }
     }

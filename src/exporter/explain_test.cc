@@ -33,7 +33,8 @@ class ExplainTest : public ::testing::Test {
   }
 
   Explanation Ask(const ExplainQuery& query = FirstGpu()) const {
-    const OwnerFacts known{pods_.answer, nullptr, nullptr};
+    OwnerFacts known;
+    known.pods = pods_.answer;
     auto grid = std::make_shared<Grid>(topology_,
                                        std::vector<const Field*>{FindField(150), FindField(155)});
     grid->read_at = now_ - read_ago_;
@@ -161,6 +162,25 @@ TEST_F(ExplainTest, IdMatchesNoDevice) {
   }
   topology_->nvml_absence = "libnvidia-ml.so.1 is in none of 6 paths";
   EXPECT_TRUE(Remedy().starts_with("make libnvidia-ml.so.1 visible")) << Remedy();
+}
+
+TEST_F(ExplainTest, AClaimIsNamed) {
+  PodAllocations answer{"v1", 41, {}};
+  answer.claimed = {{.pod_namespace = "research",
+                     .pod = "train-0",
+                     .container = "main",
+                     .claim_namespace = "research",
+                     .claim = "one-gpu",
+                     .driver = "gpu.nvidia.com",
+                     .pool = "node-0",
+                     .device = "gpu-0"}};
+  pods_.answer = std::make_shared<const PodAllocations>(std::move(answer));
+  join_.claims = true;
+  EXPECT_EQ(Step("match"),
+            (ExplainedStep{"match", "unmatched",
+                           "1 ids that pods of this node hold match no device, the first: "
+                           "\"node-0/gpu-0\" of gpu.nvidia.com (no_resource_slice)"}));
+  EXPECT_TRUE(Remedy().starts_with("look at `kubectl get resourceslices`")) << Remedy();
 }
 
 TEST_F(ExplainTest, SaysHowAnIdMatches) {

@@ -1,0 +1,113 @@
+#include "exporter/routes.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "base/manual_clock.h"
+#include "exporter/fake_source.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::seconds;
+
+// The routes of a node of two GPUs, whose first page is made.
+class RoutesTest : public ::testing::Test {
+ protected:
+  HttpHandler Routes() {
+    source_.Set(
+        std::make_shared<const SourceStatus>(SourceStatus{PartState::kOk, "fake", 1, 0, 2}));
+    auto pods = std::make_shared<PodFacts>();
+    pods->answer = std::make_shared<const PodAllocations>(PodAllocations{"v1", 1, {}});
+    pods->answered_at = clock_.Now();
+    pods_.Set(std::move(pods));
+    auto grid = std::make_shared<Grid>(std::make_shared<const Topology>(FakeDriver::Gpus(2)),
+                                       std::vector<const Field*>{FindField(150)});
+    grid->read_at = clock_.Now();
+    for (Value& value : grid->CellsOf(FieldRow{0})) {
+      value = Value::OfInt64(42);
+    }
+    grids_.Set(std::move(grid));
+    tick_.emplace(TickOptions(),
+                  TickSources{grids_, source_, pods_, guard_, written_off_, clients_}, clock_,
+                  wakeup_);
+    tick_->Once();
+    return MakeRoutes({"n", seconds(10)}, *tick_, clock_);
+  }
+
+  ManualClock clock_;
+  Wakeup wakeup_;
+  CallGuard guard_{clock_, seconds(10)};
+  std::atomic<int> written_off_ = 0;
+  HttpCounters clients_;
+  Published<Grid> grids_;
+  Published<SourceStatus> source_;
+  Published<PodFacts> pods_;
+  std::optional<Tick> tick_;
+};
+
+TEST_F(RoutesTest, SendsOtherSpellingsOfAPathToTheRightOne) {
+  const HttpHandler routes = Routes();
+  struct Row {
+    std::string_view path, query, location;
+  };
+  const Row rows[] = {
+      {"//metrics", "", "/metrics"},
+      {"/./metrics", "a=b", "/metrics?a=b"},
+      {"/x/../metrics", "", "/metrics"},
+      {"/../..//metrics", "", "/metrics"},
+      {"//", "", "/"},
+      {"/x/..", "", "/"},
+      {"//elsewhere/x", "", "/elsewhere/x"},
+      {"/health//", "", "/health/"},
+  };
+  for (const Row& row : rows) {
+    HttpRequest request;
+    request.method = "GET";
+    request.path = row.path;
+    request.query = row.query;
+    const HttpResponse response = routes(request);
+    EXPECT_EQ(response.status, 301) << row.path;
+    const std::pair<std::string, std::string> location("Location", row.location);
+    EXPECT_EQ(std::ranges::count(response.headers, location), 1) << row.path;
+  }
+  for (const std::string_view path : {"/nowhere", "/metrics/", "/metrics/x", "*", "..", "/..."}) {
+    HttpRequest request;
+    request.path = path;
+    const HttpResponse response = routes(request);
+    EXPECT_EQ(response.status, 404) << path;
+    EXPECT_EQ(response.body, "404 page not found\n");
+  }
+}
+
+TEST_F(RoutesTest, ExplainsToBrowsersTerminalsAndPrograms) {
+  const HttpHandler routes = Routes();
+  struct Row {
+    std::string_view path, query, accept;
+    int status;
+    std::string_view type, part;
+  };
+  const Row rows[] = {
+      {"/explain", "gpu=1", "text/html,*/*", 200, "text/html; charset=utf-8", "<caption>GPU 1"},
+      {"/explain", "gpu=1", "*/*", 200, "text/plain; charset=utf-8", "1 device      ok  "},
+      {"/explain", "x=1", "*/*", 400, "text/plain; charset=utf-8", "there is no parameter \"x\""},
+      {"/api/v1/explain", "gpu=1", "", 200, "application/json", R"({"devices":[{"gpu":1,)"},
+      {"/api/v1/explain", "gpu=9", "", 200, "application/json", R"({"devices":[],"notes":["this)"},
+      {"/api/v1/explain", "x=1", "", 400, "application/json", R"({"error":"there is no parameter)"},
+      {"/api/v1/status", "", "", 200, "application/json", R"({"ready":true,"verdict":"ready: 2)"},
+  };
+  for (const Row& row : rows) {
+    HttpRequest request;
+    request.path = row.path;
+    request.query = row.query;
+    request.accept = row.accept;
+    const HttpResponse response = routes(request);
+    EXPECT_EQ(response.status, row.status) << row.path;
+    EXPECT_EQ(response.content_type, row.type) << row.path;
+    EXPECT_NE(response.body.find(row.part), std::string_view::npos) << response.body;
+  }
+}
+
+}  // namespace
+}  // namespace podgpu
