@@ -245,6 +245,15 @@ TEST(Condition, DescribesTheOwnersOfEachGpu) {
   EXPECT_EQ(condition.devices[0].owners, "ml/a (c)");
   EXPECT_EQ(condition.devices[1].owners, "2 owners, shared");
   EXPECT_EQ(condition.devices[2].owners, "free");
+
+  const VisibleNamespaces others{{"team-b"}};
+  facts.visible = &others;
+  const Condition for_others = Judge(BasisOf(facts));
+  EXPECT_EQ(for_others.devices[0].owners, "in another namespace");
+  EXPECT_EQ(for_others.devices[1].owners, "2 owners, shared");
+  const VisibleNamespaces own{{"team-b", "ml"}};
+  facts.visible = &own;
+  EXPECT_EQ(Judge(BasisOf(facts)).devices[0].owners, "ml/a (c)");
 }
 
 }  // namespace
