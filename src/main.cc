@@ -18,8 +18,8 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "cli/flags.h"
+#include "exporter/counters_source.h"
 #include "exporter/exporter.h"
-#include "fields/counters_file.h"
 #include "fields/metric_patterns.h"
 #include "http/inherited_socket.h"
 #include "http/web_front.h"
@@ -73,9 +73,18 @@ StatusOr<Counters> Selected(StatusOr<Counters> counters, const NodeCommand& comm
   return Select(*std::move(counters), command.patterns);
 }
 
-// Until a signal asks for the end.  Meanwhile the counters file is looked at, and read anew when it
-// has changed, or at once when SIGHUP asks for it.
-void WaitForEnd(const sigset_t& signals, CountersFile& file, const NodeCommand& command,
+// What serves nothing of the flags, and of where the counters come from.
+std::vector<std::string> Warnings(const NodeCommand& command, const CountersSource& source) {
+  std::vector<std::string> warnings = FlagWarnings(command);
+  if (std::string warning = source.warning(); !warning.empty()) {
+    warnings.push_back(std::move(warning));
+  }
+  return warnings;
+}
+
+// Until a signal asks for the end.  Meanwhile the list of counters is looked at, and read anew when
+// it has changed, or at once when SIGHUP asks for it.
+void WaitForEnd(const sigset_t& signals, CountersSource& source, const NodeCommand& command,
                 Exporter& exporter) {
   constexpr timespec kBetweenLooks = {1, 0};
   while (true) {
@@ -84,11 +93,11 @@ void WaitForEnd(const sigset_t& signals, CountersFile& file, const NodeCommand& 
       return;
     }
     std::optional<StatusOr<Counters>> counters =
-        signal == SIGHUP ? std::optional(file.Load()) : file.LoadIfChanged();
+        signal == SIGHUP ? std::optional(source.Load()) : source.LoadIfChanged();
     if (counters) {
       StatusOr<Counters> selected = Selected(*std::move(counters), command);
       LogWarnings(selected.ok() ? selected->warnings : std::vector<std::string>());
-      exporter.Reload(std::move(selected), FlagWarnings(command));
+      exporter.Reload(std::move(selected), Warnings(command, source));
     }
   }
 }
@@ -125,13 +134,13 @@ int RunNode(NodeCommand command) {
   ConfigureLog(command.log_level, command.log_form);
   const sigset_t signals = BlockSignals();
   const SystemFiles files;
-  CountersFile counters_file(command.counters_path, files);
-  StatusOr<Counters> counters = Selected(counters_file.Load(), command);
+  SystemClock clock;
+  CountersSource counters_source(command.counters, files, clock);
+  StatusOr<Counters> counters = Selected(counters_source.Load(), command);
   if (!counters.ok()) {
     return Refuse(counters.status());
   }
-  SystemClock clock;
-  command.exporter.config = NotesOn(*counters, FlagWarnings(command), clock.WallNow());
+  command.exporter.config = NotesOn(*counters, Warnings(command, counters_source), clock.WallNow());
   LogWarnings(command.exporter.config.warnings);
   command.exporter.counters = std::move(counters->counters);
   command.exporter.view.hostname = HostnameLabelValue(command, FromEnvironment, SystemHostname());
@@ -156,7 +165,7 @@ int RunNode(NodeCommand command) {
   }
   Log(LogLevel::kInfo, "serving",
       {{"version", std::string(kVersion)}, ServedAt((*exporter)->port(), command.exporter.http)});
-  WaitForEnd(signals, counters_file, command, **exporter);
+  WaitForEnd(signals, counters_source, command, **exporter);
   if (!(*exporter)->Stop()) {
     std::_Exit(0);  // A thread hangs inside a foreign library; the kernel ends it.
   }
@@ -170,15 +179,16 @@ Status CheckWebConfig(const std::string& path) {
 // Exit code 0 with a line on each file and warning, or the line that a start would end with.
 int Validate(const NodeCommand& command) {
   const SystemFiles files;
-  const StatusOr<Counters> counters =
-      Selected(CountersFile(command.counters_path, files).Load(), command);
+  SystemClock clock;
+  CountersSource source(command.counters, files, clock);
+  const StatusOr<Counters> counters = Selected(source.Load(), command);
   if (!counters.ok()) {
     return Refuse(counters.status());
   }
   if (const Status web = CheckWebConfig(command.exporter.http.web_config_file); !web.ok()) {
     return Refuse(web);
   }
-  const ConfigNotes notes = NotesOn(*counters, FlagWarnings(command), {});
+  const ConfigNotes notes = NotesOn(*counters, Warnings(command, source), {});
   for (const std::string& warning : notes.warnings) {
     std::printf("warning: %s\n", warning.c_str());
   }

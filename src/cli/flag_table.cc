@@ -216,11 +216,12 @@ Status SetDcgmLogLevel(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
-Status SetConfigMap(NodeCommand& /*command*/, std::string_view value) {
-  return value == "none" ? absl::OkStatus()
-                         : absl::InvalidArgumentError(
-                               "the counters file is not read from the API server; mount the "
-                               "ConfigMap as a folder and name the file with --collectors");
+Status SetConfigMap(NodeCommand& command, std::string_view value) {
+  command.counters.config_map.reset();
+  if (value != "none") {
+    PODGPU_ASSIGN_OR_RETURN(command.counters.config_map, ParseConfigMapName(value));
+  }
+  return absl::OkStatus();
 }
 
 // tidy: table
@@ -250,7 +251,7 @@ constexpr Flag kFlags[] = {
      "file, a built-in set "
      "equal to dcgm-exporter's default is used.",
      [](NodeCommand& command, std::string_view value) {
-       command.counters_path = std::string(value);
+       command.counters.path = std::string(value);
        return absl::OkStatus();
      }},
     {"metrics-include", "", "PODGPU_METRICS_INCLUDE", FlagKind::kString, "",
@@ -410,7 +411,11 @@ constexpr Flag kFlags[] = {
     {"dcgm-log-level", "", "DCGM_EXPORTER_DCGM_LOG_LEVEL", FlagKind::kString, "NONE",
      "Level of that log: NONE, FATAL, ERROR, WARN, INFO, DEBUG or VERB.", SetDcgmLogLevel},
     {"configmap-data", "m", "DCGM_EXPORTER_CONFIGMAP_DATA", FlagKind::kString, "none",
-     "Only \"none\": mount the ConfigMap instead, changes of it are noticed.", SetConfigMap},
+     "ConfigMap of the API server, as NAMESPACE:NAME, whose key \"metrics\" holds the counters "
+     "file; "
+     "until it can be read, --collectors serves. Needs the right to get it, and watch to hear of "
+     "changes at once. A ConfigMap that is mounted needs neither.",
+     SetConfigMap},
     {"disable-startup-validate", "", "DISABLE_STARTUP_VALIDATE", FlagKind::kBool, "false",
      "Accepted: podgpu always starts, whatever is missing, and says so.",
      [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},

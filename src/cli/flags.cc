@@ -220,6 +220,7 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
         std::make_shared<const LabelAllowlist>(command.label_patterns);
   }
   command.exporter.api_server = FindApiServer(environment);
+  command.counters.server = FindClusterServer(environment);
   return command;
 }
 

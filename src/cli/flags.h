@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "exporter/counters_source.h"
 #include "exporter/exporter.h"
 #include "fields/metric_patterns.h"
 #include "kube/pod_resources.h"
@@ -33,7 +34,7 @@ struct NodeCommand {
   Action action = Action::kRun;
   std::vector<std::string> ignored_arguments;  // Positional ones; dcgm-exporter ignores them too.
 
-  std::string counters_path;  // Empty: the default path if that file exists, else the built-in set.
+  CountersSourceOptions counters;  // Path empty: the default one if there is a file, else built in.
   std::vector<std::string> idle_flags;  // Accepted, and without effect: a line each, why.
   bool dcgm_log = false;                // Of an embedded engine, on standard output.
   std::string dcgm_log_level = "NONE";

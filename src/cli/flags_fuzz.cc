@@ -25,7 +25,7 @@ std::string Digest(const NodeCommand& command) {
   const ExporterOptions& exporter = command.exporter;
   std::string digest = absl::StrFormat(
       "%d|%s|%d|%d|%d|%s|%d|%d|%d|%s|%s|%s|%s|%s|%d%d%d%d", static_cast<int>(command.action),
-      command.counters_path, command.no_hostname, static_cast<int>(command.log_level),
+      command.counters.path, command.no_hostname, static_cast<int>(command.log_level),
       static_cast<int>(command.log_form), exporter.http.address, exporter.collect_interval.count(),
       exporter.stale_after.count(), exporter.kubernetes, command.source.address,
       command.source.dcgm_library, command.source.nvml_library, command.kubelet.socket,

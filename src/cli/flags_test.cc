@@ -36,7 +36,7 @@ TEST(Flags, DefaultsAreDcgmExporters) {
   EXPECT_EQ(command.exporter.http.address, ":9400");
   EXPECT_EQ(command.exporter.collect_interval, std::chrono::milliseconds(30'000));
   EXPECT_FALSE(command.exporter.kubernetes);
-  EXPECT_EQ(command.counters_path, "");
+  EXPECT_EQ(command.counters.path, "");
   EXPECT_EQ(command.source.address, "") << "an embedded engine";
   EXPECT_EQ(command.exporter.view.hostname_label, "Hostname");
   EXPECT_EQ(command.exporter.views, (std::vector<View>{View::kDcgm, View::kNative, View::kSelf}));
@@ -121,6 +121,9 @@ TEST(Flags, TheApiServerIsFoundInTheEnvironmentOrTheReasonIsKept) {
       Parse({}, {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"NODE_NAME", "n"}}).value();
   ASSERT_TRUE(command.exporter.api_server.ok());
   EXPECT_EQ(command.exporter.api_server->host, "10.0.0.1");
+  const NodeCommand nameless = Parse({}, {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}).value();
+  EXPECT_FALSE(nameless.exporter.api_server.ok());
+  EXPECT_TRUE(nameless.counters.server.ok()) << "a ConfigMap needs no name of the node";
 }
 
 TEST(Flags, TheCommandLineReplacesAListFromTheEnvironment) {
@@ -141,7 +144,7 @@ TEST(Flags, TheCommandLineWinsOverEveryVariable) {
       {"address", "DCGM_EXPORTER_LISTEN", ":1", ":2",
        [](const NodeCommand& c) { return c.exporter.http.address; }},
       {"collectors", "DCGM_EXPORTER_COLLECTORS", "/a", "/b",
-       [](const NodeCommand& c) { return c.counters_path; }},
+       [](const NodeCommand& c) { return c.counters.path; }},
       {"collect-interval", "DCGM_EXPORTER_INTERVAL", "200", "300",
        [](const NodeCommand& c) { return std::to_string(c.exporter.collect_interval.count()); }},
       {"kubernetes", "DCGM_EXPORTER_KUBERNETES", "true", "false",
@@ -155,6 +158,10 @@ TEST(Flags, TheCommandLineWinsOverEveryVariable) {
       {"replace-blanks-in-model-name", "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME", "true",
        "false",
        [&](const NodeCommand& c) { return text(c.exporter.view.replace_blanks_in_model_name); }},
+      {"configmap-data", "DCGM_EXPORTER_CONFIGMAP_DATA", "gpu:a", "gpu:b",
+       [](const NodeCommand& c) {
+         return c.counters.config_map->name_space + ":" + c.counters.config_map->name;
+       }},
       {"no-hostname", "DCGM_EXPORTER_NO_HOSTNAME", "true", "false",
        [&](const NodeCommand& c) { return text(c.no_hostname); }},
       {"hostname-label", "PODGPU_HOSTNAME_LABEL", "hostname", "Hostname",
@@ -220,6 +227,8 @@ TEST(Flags, RefusesWhatItCannotUnderstandInOneLine) {
       {{"--cpu-devices=g:1-2-3"},
        "--cpu-devices: \"g:1-2-3\" is refused: range can only be '<number>-<number>', but found "
        "'1-2-3'"},
+      {{"-m", "gpu"},
+       "--configmap-data: \"gpu\" is refused: must be NAMESPACE:NAME of a ConfigMap, or none"},
       {{"--stale-after=1ms"}, "--stale-after: \"1ms\" is refused: must be 100ms or more"},
       {{"--metrics-views=dcgm,legcy"},
        "--metrics-views: \"dcgm,legcy\" is refused: \"legcy\" is none of dcgm, native, self"},
@@ -326,7 +335,6 @@ TEST(Flags, OfDcgmExporterThatHaveNothingToDoAreAcceptedAndSaidToDoNothing) {
   const std::vector<std::string> warnings = FlagWarnings(*idle);
   ASSERT_EQ(warnings.size(), 3U);
   EXPECT_TRUE(warnings[0].starts_with("--fake-gpus invents no devices here. Use podgpu-sim"));
-  EXPECT_FALSE(Parse({"-m", "default:metrics"}).ok());
 }
 
 TEST(Flags, TheLogLevelOfDcgmIsOneOfItsOwn) {

@@ -58,6 +58,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       }
     }
     static_cast<void>(podgpu::ParseApiList(object));
+    if (const auto one = podgpu::ParseApiObject(object); one.ok()) {
+      CheckClean(one->metrics.value_or(""));
+    }
     static_cast<void>(podgpu::ParseApiVersions(object));
     static_cast<void>(podgpu::ParseApiFailure(object));
   }

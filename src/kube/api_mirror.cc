@@ -49,17 +49,6 @@ std::string Encoded(std::string_view text) {
 
 std::string KeyOf(const ApiObject& object) { return object.name_space + "/" + object.name; }
 
-std::string_view NameOf(ApiCollection collection) {
-  return collection == ApiCollection::kPods ? "pods" : "resourceslices";
-}
-
-std::string SelectorOf(ApiCollection collection, const std::string& node) {
-  const std::string selector = "spec.nodeName=" + node;
-  return Encoded(collection == ApiCollection::kPods
-                     ? selector
-                     : selector + ",spec.driver=" + std::string(kSliceDriver));
-}
-
 // Of pods only the metadata is wanted; servers that cannot cut it out send the whole.
 std::string AcceptFor(ApiCollection collection, std::string_view cut) {
   std::string accept(kJson);
@@ -105,6 +94,34 @@ Status Refused(int code, std::string_view what, const ApiFailure& failure) {
 ApiMirror::ApiMirror(ApiServerOptions server, ApiCollection collection, const Files& files)
     : server_(std::move(server)), collection_(collection), files_(files) {}
 
+ApiMirror::ApiMirror(ApiServerOptions server, ConfigMapName config_map, const Files& files)
+    : server_(std::move(server)),
+      collection_(ApiCollection::kConfigMap),
+      config_map_(std::move(config_map)),
+      files_(files) {}
+
+std::string_view ApiMirror::what() const {
+  switch (collection_) {
+    case ApiCollection::kPods:
+      return "pods";
+    case ApiCollection::kResourceSlices:
+      return "resourceslices";
+    case ApiCollection::kConfigMap:
+      return "configmaps";
+  }
+  return "";
+}
+
+std::string ApiMirror::Selector() const {
+  if (collection_ == ApiCollection::kConfigMap) {
+    return Encoded("metadata.name=" + config_map_.name);
+  }
+  const std::string selector = "spec.nodeName=" + server_.node;
+  return Encoded(collection_ == ApiCollection::kPods
+                     ? selector
+                     : selector + ",spec.driver=" + std::string(kSliceDriver));
+}
+
 ApiRound ApiMirror::Follow(const std::stop_token& stop, const std::function<void()>& changed) {
   ApiRound round;
   StatusOr<std::unique_ptr<ApiConnection>> connection = ApiConnection::Open(server_, files_, stop);
@@ -117,7 +134,9 @@ ApiRound ApiMirror::Follow(const std::stop_token& stop, const std::function<void
     return round;
   }
   if (version_.empty()) {
-    round.status = List(**connection, *path, round);
+    round.status = collection_ == ApiCollection::kConfigMap
+                       ? GetConfigMap(**connection, *path, round)
+                       : List(**connection, *path, round);
     if (!round.status.ok()) {
       return round;
     }
@@ -131,6 +150,9 @@ ApiRound ApiMirror::Follow(const std::stop_token& stop, const std::function<void
 StatusOr<std::string> ApiMirror::PathOf(ApiConnection& connection, ApiRound& round) {
   if (collection_ == ApiCollection::kPods) {
     return std::string(kPodsPath);
+  }
+  if (collection_ == ApiCollection::kConfigMap) {
+    return absl::StrFormat("/api/v1/namespaces/%s/configmaps", config_map_.name_space);
   }
   const Status asked = Ask(connection, std::string(kResourceGroup), round);
   if (asked.code() == absl::StatusCode::kNotFound) {
@@ -166,8 +188,25 @@ Status ApiMirror::Ask(ApiConnection& connection, const std::string& target, ApiR
   round.retry_after = head->retry_after;
   const StatusOr<std::string> body = connection.ReadAll(kMaxFailureBytes, kListPatience);
   return Refused(head->status,
-                 absl::StrFormat("%s %s", watches ? "watch" : "list", NameOf(collection_)),
+                 absl::StrFormat("%s %s",
+                                 watches                                    ? "watch"
+                                 : collection_ == ApiCollection::kConfigMap ? "get"
+                                                                            : "list",
+                                 what()),
                  body.ok() ? ParseApiFailure(*body) : ApiFailure());
+}
+
+Status ApiMirror::GetConfigMap(ApiConnection& connection, const std::string& path,
+                               ApiRound& round) {
+  PODGPU_RETURN_IF_ERROR(Ask(connection, path + "/" + config_map_.name, round));
+  PODGPU_ASSIGN_OR_RETURN(const std::string body,
+                          connection.ReadAll(kMaxEventBytes, kListPatience));
+  PODGPU_ASSIGN_OR_RETURN(ApiObject object, ParseApiObject(body));
+  version_ = object.resource_version;
+  objects_.clear();
+  objects_.emplace(KeyOf(object), std::move(object));
+  ++revision_;
+  return absl::OkStatus();
 }
 
 // Replaces the copy in one step, once the last page is there.
@@ -177,7 +216,7 @@ Status ApiMirror::List(ApiConnection& connection, const std::string& path, ApiRo
   ApiList list;
   do {
     const std::string target = absl::StrFormat(
-        "%s?fieldSelector=%s&limit=%d%s", path, SelectorOf(collection_, server_.node), kPageSize,
+        "%s?fieldSelector=%s&limit=%d%s", path, Selector(), kPageSize,
         page.empty() ? std::string("&resourceVersion=0") : "&continue=" + Encoded(page));
     PODGPU_RETURN_IF_ERROR(Ask(connection, target, round));
     PODGPU_ASSIGN_OR_RETURN(const std::string body,
@@ -189,7 +228,7 @@ Status ApiMirror::List(ApiConnection& connection, const std::string& path, ApiRo
     }
     if (listed.size() > kMostObjects) {
       return absl::ResourceExhaustedError(absl::StrFormat(
-          "the API server lists more than %d %s for one node", kMostObjects, NameOf(collection_)));
+          "the API server lists more than %d %s for one node", kMostObjects, what()));
     }
     page = list.next_page;
   } while (!page.empty());
@@ -206,9 +245,9 @@ Status ApiMirror::Watch(ApiConnection& connection, const std::string& path,
                         const std::function<void()>& changed, ApiRound& round) {
   const std::string target = absl::StrFormat(
       "%s?watch=1&fieldSelector=%s&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%d",
-      path, SelectorOf(collection_, server_.node), Encoded(version_), kWatchSeconds);
+      path, Selector(), Encoded(version_), kWatchSeconds);
   if (Status asked = Ask(connection, target, round); !asked.ok()) {
-    if (asked.code() == absl::StatusCode::kOutOfRange) {
+    if (asked.code() == absl::StatusCode::kOutOfRange || collection_ == ApiCollection::kConfigMap) {
       ForgetVersion();
     }
     return asked;
@@ -246,8 +285,7 @@ Status ApiMirror::ApplyAll(JsonStream& stream) {
 
 Status ApiMirror::Apply(ApiEvent event) {
   if (event.kind == ApiEvent::Kind::kError) {
-    return Refused(event.failure.code, absl::StrFormat("watch %s", NameOf(collection_)),
-                   event.failure);
+    return Refused(event.failure.code, absl::StrFormat("watch %s", what()), event.failure);
   }
   version_ = event.object.resource_version;
   if (event.kind == ApiEvent::Kind::kBookmark) {
@@ -261,7 +299,7 @@ Status ApiMirror::Apply(ApiEvent event) {
   }
   if (known == objects_.end() && objects_.size() == kMostObjects) {
     return absl::ResourceExhaustedError(
-        absl::StrFormat("more than %d %s on one node", kMostObjects, NameOf(collection_)));
+        absl::StrFormat("more than %d %s on one node", kMostObjects, what()));
   }
   const bool news = known == objects_.end() || !known->second.SaysTheSame(event.object);
   revision_ += news ? 1 : 0;

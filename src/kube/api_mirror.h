@@ -1,11 +1,14 @@
-// Keeps a copy of one collection of the API server: this node's pods, or its ResourceSlices.
+// Keeps a copy of one collection of the API server: this node's pods, its ResourceSlices, or one
+// ConfigMap.
 //
 // Follow lists the collection once and then watches it; when a watch ends it goes on from the last
 // version seen, so that a change costs its own bytes and a quiet collection costs nothing.  Only a
 // version that the server no longer knows (410), or an event that cannot be understood, makes it
-// list again.  There is no polling.  Memory is bounded: by the size of an answer, of an event and
-// the number of objects.  One thread, which blocks in Follow; when to try again is its caller's
-// business (exporter/api_refresher.h).
+// list again.  A ConfigMap is asked for by its name, since that is the one right that
+// dcgm-exporter's chart grants; where it may not be watched, each round asks again.  There is no
+// polling.  Memory is bounded: by the size of an answer, of an event and the number of objects. One
+// thread, which blocks in Follow; when to try again is its caller's business
+// (exporter/api_refresher.h).
 #pragma once
 
 #include <chrono>
@@ -23,7 +26,7 @@
 
 namespace podgpu {
 
-enum class ApiCollection : uint8_t { kPods, kResourceSlices };
+enum class ApiCollection : uint8_t { kPods, kResourceSlices, kConfigMap };
 
 // How a round of Follow ended.
 struct ApiRound {
@@ -35,6 +38,7 @@ class ApiMirror {
  public:
   // `files` outlives the mirror.
   ApiMirror(ApiServerOptions server, ApiCollection collection, const Files& files);
+  ApiMirror(ApiServerOptions server, ConfigMapName config_map, const Files& files);
 
   // Lists if need be, then watches until the server ends it, something fails or stop is requested.
   // Calls `changed` after the list, when the watch has begun, and when events have changed what the
@@ -49,6 +53,9 @@ class ApiMirror {
 
  private:
   StatusOr<std::string> PathOf(ApiConnection& connection, ApiRound& round);
+  std::string_view what() const;
+  std::string Selector() const;
+  Status GetConfigMap(ApiConnection& connection, const std::string& path, ApiRound& round);
   Status List(ApiConnection& connection, const std::string& path, ApiRound& round);
   Status Watch(ApiConnection& connection, const std::string& path,
                const std::function<void()>& changed, ApiRound& round);
@@ -60,6 +67,7 @@ class ApiMirror {
 
   const ApiServerOptions server_;
   const ApiCollection collection_;
+  const ConfigMapName config_map_;
   const Files& files_;
   ApiObjects objects_;
   std::string version_;  // Of the newest thing seen; empty: list first.

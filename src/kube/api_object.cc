@@ -106,6 +106,9 @@ ApiObject ObjectOf(const json::object* from) {
                                  TextOf(&label.value()));
     }
   }
+  if (const json::value* metrics = Member(ObjectIn(from, "data"), "metrics")) {
+    object.metrics = TextOf(metrics);
+  }
   const json::object* spec = ObjectIn(from, "spec");
   if (ObjectIn(spec, "pool") != nullptr) {
     ReadSlice(spec, object);
@@ -124,7 +127,7 @@ ApiFailure FailureOf(const json::object* status) {
 bool ApiObject::SaysTheSame(const ApiObject& other) const {
   const auto rest = [](const ApiObject& object) {
     return std::tie(object.name_space, object.name, object.uid, object.labels, object.driver,
-                    object.pool, object.pool_generation, object.devices);
+                    object.pool, object.pool_generation, object.devices, object.metrics);
   };
   return rest(*this) == rest(other);
 }
@@ -174,6 +177,15 @@ StatusOr<ApiEvent> ParseApiEvent(std::string_view text) {
   }
   event.kind = type == "DELETED" ? ApiEvent::Kind::kDelete : ApiEvent::Kind::kPut;
   return event;
+}
+
+StatusOr<ApiObject> ParseApiObject(std::string_view text) {
+  const Document document(text);
+  ApiObject object = ObjectOf(document.root());
+  if (object.name.empty() || object.resource_version.empty()) {
+    return NoAnswer("object of the Kubernetes API");
+  }
+  return object;
 }
 
 ApiFailure ParseApiFailure(std::string_view text) {

@@ -1,5 +1,5 @@
 // What podgpu reads of the API server's JSON: names, uids and labels of pods, the devices of
-// ResourceSlices, and the server's own words about failures.
+// ResourceSlices, the list of metrics in a ConfigMap, and the server's own words about failures.
 //
 // Everything else in an object (often most of it) is dropped while it is parsed.  Strings are valid
 // UTF-8.  Pure functions; any thread.  Field names: kubernetes 1.37, core/v1, meta/v1 and
@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,7 +28,7 @@ struct SliceDevice {
   bool operator==(const SliceDevice&) const = default;
 };
 
-// A pod or a ResourceSlice.
+// A pod, a ResourceSlice or a ConfigMap.
 struct ApiObject {
   std::string name_space;  // Empty for what belongs to the cluster.
   std::string name;
@@ -39,6 +40,8 @@ struct ApiObject {
   std::string pool;
   int64_t pool_generation = 0;
   std::vector<SliceDevice> devices;
+  // Of a ConfigMap: the text under the key "metrics".
+  std::optional<std::string> metrics = std::nullopt;
 
   // Whether both say the same; versions are not compared, since a status alone makes a new one.
   bool SaysTheSame(const ApiObject& other) const;
@@ -70,6 +73,8 @@ struct ApiEvent {
 // kDataLoss when the text is not what it ought to be.
 StatusOr<ApiList> ParseApiList(std::string_view json);
 StatusOr<ApiEvent> ParseApiEvent(std::string_view json);
+// A single object, as the answer to a question for it by name.
+StatusOr<ApiObject> ParseApiObject(std::string_view json);
 // What can be read of a Status object; an empty failure for any other text.
 ApiFailure ParseApiFailure(std::string_view json);
 // The versions of an API group ("v1", "v1beta1"), in the order of the server.

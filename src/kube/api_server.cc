@@ -1,27 +1,57 @@
 #include "kube/api_server.h"
 
-namespace podgpu {
+#include <algorithm>
 
-StatusOr<ApiServerOptions> FindApiServer(
+namespace podgpu {
+namespace {
+
+// What names of objects are made of; anything else would be a path of its own.
+bool IsObjectName(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  };
+  const auto is_end = [](char c) { return c != '-' && c != '.'; };
+  return !name.empty() && name.size() <= 253 && std::ranges::all_of(name, allowed) &&
+         is_end(name.front()) && is_end(name.back());
+}
+
+}  // namespace
+
+StatusOr<ConfigMapName> ParseConfigMapName(std::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos || !IsObjectName(text.substr(0, colon)) ||
+      !IsObjectName(text.substr(colon + 1))) {
+    return absl::InvalidArgumentError("must be NAMESPACE:NAME of a ConfigMap, or none");
+  }
+  return ConfigMapName{std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+}
+
+StatusOr<ApiServerOptions> FindClusterServer(
     const std::function<std::optional<std::string>(const std::string& name)>& environment) {
   ApiServerOptions options;
   options.host = environment("KUBERNETES_SERVICE_HOST").value_or("");
-  options.node = environment("NODE_NAME").value_or("");
   if (options.host.empty()) {
     return absl::FailedPreconditionError(
         "KUBERNETES_SERVICE_HOST is not set: this is no pod of a cluster, so there is no API "
         "server to ask");
-  }
-  if (options.node.empty()) {
-    return absl::FailedPreconditionError(
-        "NODE_NAME is not set, and the pods of the whole cluster are never watched. Set it from "
-        "spec.nodeName in the pod's template");
   }
   for (const char* const name : {"KUBERNETES_SERVICE_PORT_HTTPS", "KUBERNETES_SERVICE_PORT"}) {
     if (const std::optional<std::string> port = environment(name); port && !port->empty()) {
       options.port = *port;
       break;
     }
+  }
+  return options;
+}
+
+StatusOr<ApiServerOptions> FindApiServer(
+    const std::function<std::optional<std::string>(const std::string& name)>& environment) {
+  PODGPU_ASSIGN_OR_RETURN(ApiServerOptions options, FindClusterServer(environment));
+  options.node = environment("NODE_NAME").value_or("");
+  if (options.node.empty()) {
+    return absl::FailedPreconditionError(
+        "NODE_NAME is not set, and the pods of the whole cluster are never watched. Set it from "
+        "spec.nodeName in the pod's template");
   }
   return options;
 }

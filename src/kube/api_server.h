@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 
@@ -20,9 +21,21 @@ struct ApiServerOptions {
   std::string node;  // The name of this node: only its objects are ever asked for.
 };
 
-// From KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT_HTTPS (or _PORT) and NODE_NAME.
-// kFailedPrecondition names the one that is missing, and the remedy: without a node's name every
-// node would watch the whole cluster.
+// Which ConfigMap is meant.
+struct ConfigMapName {
+  std::string name_space;
+  std::string name;
+};
+// "namespace:name", as dcgm-exporter writes it; kInvalidArgument says what is allowed.
+StatusOr<ConfigMapName> ParseConfigMapName(std::string_view text);
+
+// From KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT_HTTPS (or _PORT); kFailedPrecondition
+// where this is no pod of a cluster.  `node` stays empty.
+StatusOr<ApiServerOptions> FindClusterServer(
+    const std::function<std::optional<std::string>(const std::string& name)>& environment);
+
+// The same with NODE_NAME.  kFailedPrecondition names the one that is missing, and the remedy:
+// without a node's name every node would watch the whole cluster.
 StatusOr<ApiServerOptions> FindApiServer(
     const std::function<std::optional<std::string>(const std::string& name)>& environment);
 

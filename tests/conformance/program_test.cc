@@ -11,9 +11,11 @@
 
 #include "base/manual_clock.h"
 #include "cli/flags.h"
+#include "exporter/counters_source.h"
 #include "exporter/routes.h"
 #include "http/testing/authority.h"
 #include "http/web_config_files.h"
+#include "kube/testing/fake_api_server.h"
 #include "tests/e2e/failure_fixture.h"
 #include "tests/strict_parser.h"
 
@@ -304,6 +306,42 @@ TEST(UpstreamInside, StatesOfHealth) {
   EXPECT_EQ(answer(), "200 OK; X-Registry-Available: true");
   tick.ShowInstead({}, {FindField(150)});
   EXPECT_EQ(answer(), "200 OK; X-Registry-Available: true; X-Reload-In-Progress: true");
+}
+
+TEST(UpstreamInside, ConfigMapOfCounters) {
+  FakeApiServer server;
+  const TemporaryFolder folder;
+  const SystemFiles files;
+  SystemClock clock;
+  const auto load = [&](const char* name_space, const char* name) {
+    CountersSourceOptions options;
+    options.path = folder.Write("counters.csv", "DCGM_FI_DEV_POWER_USAGE, gauge, power\n");
+    options.config_map = ConfigMapName{name_space, name};
+    options.server = server.Options(folder.path());
+    options.patience = std::chrono::minutes(10);
+    return CountersSource(options, files, clock).Load();
+  };
+  const auto serve = [&](const std::string& data) {
+    server.Serve(
+        "/api/v1/namespaces/gpu/configmaps/metrics",
+        R"({"metadata":{"namespace":"gpu","name":"metrics","resourceVersion":"7"},"data":)" + data +
+            "}");
+  };
+  serve(R"({"metrics":""})");
+  EXPECT_FALSE(load("gpu", "metrics").ok());
+  serve(R"({"other":"DCGM_FI_DEV_GPU_TEMP, gauge, temperature"})");
+  EXPECT_FALSE(load("gpu", "metrics").ok());
+  serve(R"({"metrics":"DCGM_FI_DEV_GPU_TEMP, gauge, temperature"})");
+  const StatusOr<Counters> one = load("gpu", "metrics");
+  ASSERT_TRUE(one.ok()) << one.status();
+  ASSERT_EQ(one->counters.size(), 1U);
+  EXPECT_EQ(one->counters[0].name, "DCGM_FI_DEV_GPU_TEMP");
+  // A ConfigMap that is not there: upstream ends, here the file serves until it is.
+  for (const auto& [name_space, name] : {std::pair("gpu", "wrong"), {"wrong", "metrics"}}) {
+    const StatusOr<Counters> other = load(name_space, name);
+    ASSERT_TRUE(other.ok()) << other.status();
+    EXPECT_EQ(other->counters.at(0).name, "DCGM_FI_DEV_POWER_USAGE");
+  }
 }
 
 // Upstream ends at each of these; here the program waits for the library and says what it found.

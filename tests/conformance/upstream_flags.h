@@ -33,7 +33,7 @@ inline constexpr auto kUpstreamFlags = std::to_array<UpstreamFlag>({
     {"cpu-devices", "p", "DCGM_EXPORTER_CPU_DEVICES_STR", "f", "g:0"},
     {"no-hostname", "n", "DCGM_EXPORTER_NO_HOSTNAME", "false", "t"},
     {"fake-gpus", "", "DCGM_EXPORTER_USE_FAKE_GPUS", "false", "false"},
-    {"configmap-data", "m", "DCGM_EXPORTER_CONFIGMAP_DATA", "none", "none"},
+    {"configmap-data", "m", "DCGM_EXPORTER_CONFIGMAP_DATA", "none", "gpu:metrics"},
     {"web-systemd-socket", "", "DCGM_EXPORTER_SYSTEMD_SOCKET", "false", "false"},
     {"web-config-file", "", "DCGM_EXPORTER_WEB_CONFIG_FILE", "", "/web.yaml"},
     {"replace-blanks-in-model-name", "rbmn", "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME", "false",

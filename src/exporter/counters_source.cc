@@ -1,0 +1,155 @@
+#include "exporter/counters_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "base/log.h"
+#include "kube/api_mirror.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstPause{1'000};
+constexpr milliseconds kLongestPause{30'000};
+// Where it may be read but not watched, and where a person has to grant a right or make the object.
+constexpr milliseconds kPauseForAPerson{60'000};
+
+bool NeedsAPerson(const Status& status) {
+  return status.code() == absl::StatusCode::kPermissionDenied ||
+         status.code() == absl::StatusCode::kNotFound;
+}
+
+}  // namespace
+
+CountersSource::CountersSource(CountersSourceOptions options, const Files& files, Clock& clock)
+    : options_(std::move(options)), files_(files), clock_(clock), file_(options_.path, files) {
+  ConfigMapFacts first;
+  if (options_.config_map && !options_.server.ok()) {
+    first.answered = true;
+    first.trouble = std::string(options_.server.status().message());
+  }
+  facts_.Set(std::make_shared<const ConfigMapFacts>(first));
+  if (options_.config_map && options_.server.ok()) {
+    thread_.Start([this](const std::stop_token& stop) { Follow(*options_.server, stop); },
+                  "counters");
+  }
+}
+
+StatusOr<Counters> CountersSource::Load() {
+  if (!options_.config_map) {
+    return file_.Load();
+  }
+  AwaitAnswer();
+  const std::shared_ptr<const ConfigMapFacts> facts = facts_.Get();
+  if (facts->exists) {
+    return Judge(*facts);
+  }
+  Log(LogLevel::kWarn, "the ConfigMap of the counters is not read; the counters file serves",
+      {{"configmap", Named()}, {"file", file_.path()}, {"reason", TroubleIn(*facts)}});
+  return file_.Load();
+}
+
+std::optional<StatusOr<Counters>> CountersSource::LoadIfChanged() {
+  const std::shared_ptr<const ConfigMapFacts> facts = facts_.Get();
+  if (!judged_ && !facts->exists) {
+    return file_.LoadIfChanged();
+  }
+  if (judged_ && judged_->SaysTheSame(*facts)) {
+    return std::nullopt;
+  }
+  return Judge(*facts);
+}
+
+std::string CountersSource::warning() const {
+  if (!options_.config_map || judged_) {
+    return {};
+  }
+  return absl::StrFormat(
+      "--configmap-data: %s is not read, so that the counters file serves until it can be: %s",
+      Named(), TroubleIn(*facts_.Get()));
+}
+
+std::string CountersSource::TroubleIn(const ConfigMapFacts& facts) {
+  return facts.answered ? facts.trouble : "the API server has not answered yet";
+}
+
+// Every change is heard in a call of Publish; the pauses are those between questions that fail.
+void CountersSource::Follow(const ApiServerOptions& server, const std::stop_token& stop) {
+  ApiMirror mirror(server, *options_.config_map, files_);
+  bool is_told = false;  // In this round.
+  const auto take = [&] {
+    is_told = true;
+    ConfigMapFacts next{.answered = true, .exists = false, .metrics = {}, .trouble = {}};
+    for (const auto& [key, object] : mirror.objects()) {
+      next.exists = true;
+      next.metrics = object.metrics;
+    }
+    next.trouble = next.exists ? "" : Named() + " is not there";
+    Publish(std::move(next));
+  };
+  milliseconds pause = kFirstPause;
+  while (!stop.stop_requested()) {
+    is_told = false;
+    const ApiRound round = mirror.Follow(stop, take);
+    if (round.status.ok()) {
+      pause = kFirstPause;  // A watch that has ended in good order goes on from where it was.
+    } else if (!stop.stop_requested()) {
+      ConfigMapFacts next = *facts_.Get();
+      next.answered = true;
+      next.trouble = std::string(round.status.message());
+      if (!is_told && round.status.code() == absl::StatusCode::kNotFound) {
+        next.exists = false;
+      }
+      Publish(std::move(next));
+      pause = NeedsAPerson(round.status) ? kPauseForAPerson : std::min(2 * pause, kLongestPause);
+    }
+    const Duration asked = round.retry_after.value_or(std::chrono::seconds(0));
+    if (!clock_.WaitUntil(clock_.Now() + std::max<Duration>(pause, asked), stop)) {
+      return;
+    }
+  }
+}
+
+void CountersSource::Publish(ConfigMapFacts next) {
+  facts_.Set(std::make_shared<const ConfigMapFacts>(std::move(next)));
+  answered_.Nudge();
+}
+
+void CountersSource::AwaitAnswer() {
+  const std::stop_token never;
+  const Instant deadline = clock_.Now() + options_.patience;
+  while (!facts_.Get()->answered && clock_.Now() < deadline) {
+    answered_.SleepUntil(clock_, deadline, never);
+  }
+}
+
+StatusOr<Counters> CountersSource::Judge(const ConfigMapFacts& facts) {
+  judged_ = facts;
+  if (!facts.exists) {
+    return absl::InvalidArgumentError(
+        Named() +
+        " is gone; the list that was read last stays. Make it again, or start without "
+        "--configmap-data");
+  }
+  if (!facts.metrics) {
+    return absl::InvalidArgumentError(Named() +
+                                      " has no key \"metrics\". Put the counters file under it");
+  }
+  PODGPU_ASSIGN_OR_RETURN(Counters counters, ParseCounters(*facts.metrics, Named()));
+  if (counters.counters.empty()) {
+    return absl::InvalidArgumentError(Named() +
+                                      " lists no metric under the key \"metrics\". Add a line");
+  }
+  return counters;
+}
+
+std::string CountersSource::Named() const {
+  return absl::StrFormat("ConfigMap %s/%s", options_.config_map->name_space,
+                         options_.config_map->name);
+}
+
+}  // namespace podgpu
