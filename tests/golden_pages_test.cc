@@ -173,5 +173,20 @@ TEST(GoldenPage, OfTheOldNamespace) {
             Golden("behaviour-14.7.prom"));
 }
 
+TEST(GoldenPage, OfTheExportersOwnCounters) {
+  PageNode node(2);
+  const int64_t now_us = ToMicroseconds(node.clock.WallNow());
+  for (int i = 2; i >= 0; --i) {
+    node.dcgm.AddSample(0, 230, 43, now_us - i);
+  }
+  for (int i = 4; i >= 0; --i) {
+    node.dcgm.AddSample(0, 112, i < 2 ? 0x5 : 0x1, now_us - i);
+  }
+  node.dcgm.AddSample(1, 112, 0x1, now_us - 400'000'000);  // Before the window.
+  EXPECT_EQ(node.Page("DCGM_EXP_CLOCK_EVENTS_COUNT,gauge,Clock events in window\n"
+                      "DCGM_EXP_XID_ERRORS_COUNT,gauge,XID events in window\n"),
+            Golden("behaviour-14.8.prom"));
+}
+
 }  // namespace
 }  // namespace podgpu

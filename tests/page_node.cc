@@ -13,6 +13,7 @@
 #include "source/dcgm_source.h"
 #include "tests/node_fixture.h"
 #include "tests/strict_parser.h"
+#include "view/finding_slots.h"
 
 namespace podgpu {
 
@@ -48,19 +49,23 @@ std::string PageNode::Page(const std::string& csv) {
   StatusOr<Topology> topology = source.Discover(PartsFor(FieldsOf(counters)));
   PODGPU_CHECK(topology.ok());
   const auto shared = std::make_shared<const Topology>(*std::move(topology));
-  Grid grid(shared, FieldsOf(counters));
+  Grid grid(shared, FieldsOf(counters, {112, 230}));
+  grid.findings.asked = {std::chrono::seconds(300), std::chrono::seconds(300)};
   PODGPU_CHECK(source.Watch(*shared, grid.fields(), std::chrono::seconds(1)).ok());
   PODGPU_CHECK(source.Read(grid).ok());
   facts.pods =
       std::make_shared<const PodAllocations>(PodAllocations{"v1", 1, allocations, claimed});
   const Owners owners = MakeOwners(*shared, facts, join);
   PlanBuilder builder;
-  AddDcgmView({grid, owners, counters, options, &pod_slots}, builder);
+  std::vector<Value> slots = pod_values;
+  AddDcgmView({grid, owners, counters, options, &pod_slots, static_cast<uint32_t>(slots.size())},
+              builder);
+  AppendFindings(grid.findings, false, slots);
   const SeriesPlan plan = std::move(builder).Build();
   std::string text;
   std::string openmetrics;
-  RenderText(plan, &grid, pod_values, text);
-  RenderOpenMetrics(plan, &grid, pod_values, openmetrics);
+  RenderText(plan, &grid, slots, text);
+  RenderOpenMetrics(plan, &grid, slots, openmetrics);
   EXPECT_TRUE(ParseTextStrictly(text).ok()) << ParseTextStrictly(text).status();
   EXPECT_TRUE(ParseOpenMetricsStrictly(openmetrics).ok())
       << ParseOpenMetricsStrictly(openmetrics).status();

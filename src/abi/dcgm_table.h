@@ -27,8 +27,9 @@ enum class DcgmCapability : uint8_t {
   kLinks,       // NVLinks and switches.
   kPaths,       // Paths between GPUs, since 4.3.
   kCpus,        // CPUs of Grace boards, since 3.3.1.
+  kSamples,     // Samples between two readings.
 };
-inline constexpr int kDcgmCapabilityCount = 8;
+inline constexpr int kDcgmCapabilityCount = 9;
 
 // X(result, symbol, capability, parameters)
 #define PODGPU_DCGM_API(X)                                                                         \
@@ -76,7 +77,10 @@ inline constexpr int kDcgmCapabilityCount = 8;
   X(dcgmReturn_t, dcgmGetNvLinkP2PStatus, kPaths,                                                  \
     (dcgmHandle_t handle, dcgmNvLinkP2PStatus_v1 * status))                                        \
   X(dcgmReturn_t, dcgmGetCpuHierarchy, kCpus,                                                      \
-    (dcgmHandle_t handle, dcgmCpuHierarchy_v1 * hierarchy))
+    (dcgmHandle_t handle, dcgmCpuHierarchy_v1 * hierarchy))                                        \
+  X(dcgmReturn_t, dcgmGetValuesSince_v2, kSamples,                                                 \
+    (dcgmHandle_t handle, dcgmGpuGrp_t group, dcgmFieldGrp_t field_group, long long since_us,      \
+     long long* next_us, dcgmFieldValueEntityEnumeration_f callback, void* user))
 
 // The functions of one loaded library.
 struct DcgmTable {

@@ -38,7 +38,8 @@ constexpr std::array<std::string_view, kDcgmCapabilityCount> kDcgmCapabilityName
     "connection strings with a scheme",
     "NVLinks and switches",
     "paths between GPUs",
-    "CPUs"};
+    "CPUs",
+    "events between two readings"};
 constexpr std::array<std::string_view, kNvmlCapabilityCount> kNvmlCapabilityNames = {"everything",
                                                                                      "MIG UUIDs"};
 

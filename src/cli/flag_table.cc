@@ -206,6 +206,19 @@ Status SetSeriesBudget(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
+template <std::chrono::milliseconds ExporterOptions::*member>
+Status SetWindow(NodeCommand& command, std::string_view value) {
+  constexpr int64_t kShortest = 1'000;
+  constexpr int64_t kLongest = 86'400'000;
+  const int64_t window = IntOf(value);
+  if (window < kShortest || window > kLongest) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("must be from %d to %d milliseconds", kShortest, kLongest));
+  }
+  command.exporter.*member = std::chrono::milliseconds(window);
+  return absl::OkStatus();
+}
+
 Status SetDcgmLogLevel(NodeCommand& command, std::string_view value) {
   constexpr std::string_view kLevels[] = {"NONE", "FATAL", "ERROR", "WARN",
                                           "INFO", "DEBUG", "VERB"};
@@ -270,6 +283,13 @@ constexpr Flag kFlags[] = {
     {"stale-after", "", "PODGPU_STALE_AFTER", FlagKind::kDuration, "three intervals, at least 5s",
      "Samples older than this are withdrawn from the page instead of being repeated.",
      SetStaleAfter},
+    {"xid-count-window-size", "x", "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE", FlagKind::kInt, "300000",
+     "For how long DCGM_EXP_XID_ERRORS_COUNT counts an XID, in milliseconds (1000 to 86400000).",
+     SetWindow<&ExporterOptions::xid_window>},
+    {"clock-events-count-window-size", "", "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE",
+     FlagKind::kInt, "300000",
+     "For how long DCGM_EXP_CLOCK_EVENTS_COUNT counts a sample, likewise.",
+     SetWindow<&ExporterOptions::clock_window>},
     {"devices", "d", "DCGM_EXPORTER_DEVICES_STR", FlagKind::kString, "f",
      "GPUs and MIG instances on DCGM rows: f (instances, or the GPU without any), g (GPUs), i "
      "(instances), g+i (both); g:0,2-4 by GPU id, i:7 by DCGM's entity id. NVLinks of GPUs go with "

@@ -147,6 +147,11 @@ TEST(Flags, TheCommandLineWinsOverEveryVariable) {
        [](const NodeCommand& c) { return c.counters.path; }},
       {"collect-interval", "DCGM_EXPORTER_INTERVAL", "200", "300",
        [](const NodeCommand& c) { return std::to_string(c.exporter.collect_interval.count()); }},
+      {"xid-count-window-size", "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE", "2000", "3000",
+       [](const NodeCommand& c) { return std::to_string(c.exporter.xid_window.count()); }},
+      {"clock-events-count-window-size", "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE", "2000",
+       "3000",
+       [](const NodeCommand& c) { return std::to_string(c.exporter.clock_window.count()); }},
       {"kubernetes", "DCGM_EXPORTER_KUBERNETES", "true", "false",
        [&](const NodeCommand& c) {
          return text(c.exporter.kubernetes && c.exporter.view.kubernetes);

@@ -27,7 +27,8 @@ constexpr int kPeriodsUntilStale = 3;
 ReaderOptions ReaderOptionsOf(const ExporterOptions& options, PciGpuLister list_pci_gpus) {
   ReaderOptions reader;
   reader.list_pci_gpus = std::move(list_pci_gpus);
-  reader.fields = FieldsToRead(options.counters, options.views, options.text_files.wanted());
+  reader.list = {FieldsToRead(options.counters, options.views, options.text_files.wanted()),
+                 FindingsToRead(options.counters, {options.xid_window, options.clock_window})};
   reader.period = options.collect_interval;
   reader.stale_after = StaleAfter(options);
   reader.rediscover_every =
@@ -94,6 +95,16 @@ std::unique_ptr<ApiRefresher> ApiRefresherOf(ApiCollection collection, bool want
       seams.clock, tick);
 }
 
+// The field whose samples a counter of dcgm-exporter's own counts.
+std::optional<uint16_t> FieldBehind(const Counter& counter) {
+  constexpr uint16_t kXids = 230;
+  constexpr uint16_t kClockReasons = 112;
+  if (counter.own == ExporterCounter::kXidErrors) {
+    return kXids;
+  }
+  return counter.own == ExporterCounter::kClockEvents ? std::optional(kClockReasons) : std::nullopt;
+}
+
 }  // namespace
 
 milliseconds StaleAfter(const ExporterOptions& options) {
@@ -110,6 +121,8 @@ std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
   for (const Counter& counter : counters) {
     if (counter.field != nullptr) {
       ids.insert(counter.field->id);
+    } else if (const std::optional<uint16_t> hidden = FieldBehind(counter)) {
+      ids.insert(*hidden);
     }
   }
   const bool profiling = !ids.empty() && *ids.rbegin() >= kFirstProfilingField;
@@ -129,6 +142,14 @@ std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
   return fields;
 }
 
+FindingsAsked FindingsToRead(const std::vector<Counter>& counters, const FindingsAsked& windows) {
+  FindingsAsked asked = windows;
+  if (std::ranges::count(counters, ExporterCounter::kClockEvents, &Counter::own) == 0) {
+    asked.clock_window = milliseconds(0);
+  }
+  return asked;
+}
+
 ConfigNotes NotesOn(const Counters& counters, const std::vector<std::string>& warnings,
                     WallTime loaded_at) {
   ConfigNotes notes;
@@ -143,6 +164,7 @@ ConfigNotes NotesOn(const Counters& counters, const std::vector<std::string>& wa
 Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
     : clock_(seams.clock),
       views_(options.views),
+      windows_{options.xid_window, options.clock_window},
       config_(options.config),
       counters_(options.counters),
       legacy_wanted_(options.text_files.wanted()),
@@ -267,7 +289,7 @@ void Exporter::WantLegacy() {
 void Exporter::Apply() {
   std::vector<const Field*> fields = FieldsToRead(counters_, views_, legacy_wanted_);
   tick_.ShowInstead(counters_, fields);  // First, so that it waits for what is read next.
-  reader_.ReadInstead(std::move(fields));
+  reader_.ReadInstead({std::move(fields), FindingsToRead(counters_, windows_)});
 }
 
 Exporter::~Exporter() {

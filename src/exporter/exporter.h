@@ -38,6 +38,8 @@ struct ExporterOptions {
   std::chrono::milliseconds collect_interval{30'000};
   std::chrono::milliseconds stale_after{0};  // 0: three intervals, at least 5 s.
   std::chrono::milliseconds call_deadline{10'000};
+  std::chrono::milliseconds xid_window{300'000};  // Of DCGM_EXP_XID_ERRORS_COUNT.
+  std::chrono::milliseconds clock_window{300'000};
   bool kubernetes = false;
   std::vector<View> views = {View::kDcgm, View::kNative, View::kSelf};
   std::vector<Counter> counters;
@@ -98,6 +100,7 @@ class Exporter {
 
   Clock& clock_;
   const std::vector<View> views_;
+  const FindingsAsked windows_;
   ConfigNotes config_;
   Mutex wanted_mutex_;
   std::vector<Counter> counters_ PODGPU_GUARDED_BY(wanted_mutex_);
@@ -130,11 +133,14 @@ class Exporter {
 // The age beyond which values are withdrawn: as asked, else three intervals, at least 5 s.
 std::chrono::milliseconds StaleAfter(const ExporterOptions& options);
 
-// The fields that the source reads: those of the counters, those of the native view if it is one of
-// `views`, and those of the legacy page if that is wanted; its five of profiling only where a
-// counter asks for profiling anyway.
+// The fields that the source reads: those of the counters, or that these are computed from, those
+// of the native view if it is one of `views`, and those of the legacy page if that is wanted; its
+// five of profiling only where a counter asks for profiling anyway.
 std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
                                        const std::vector<View>& views, bool legacy = false);
+
+// What the source finds out beside fields for `counters`, in the windows of `options`.
+FindingsAsked FindingsToRead(const std::vector<Counter>& counters, const FindingsAsked& windows);
 
 // What is said of a list of metrics and of the warnings about flags.
 ConfigNotes NotesOn(const Counters& counters, const std::vector<std::string>& warnings,

@@ -364,22 +364,6 @@ TEST_F(ExporterTest, ATakenPortIsAConfigurationError) {
   EXPECT_TRUE(Holds(std::string(second.status().message()), options.http.address + " is taken"));
 }
 
-TEST(FieldsToRead, AreThoseOfTheCountersAndOfTheNativeView) {
-  const std::vector<Counter> counters =
-      ParseCounters("DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DRIVER_VERSION, label, v\n", "x")
-          .value()
-          .counters;
-  const std::vector<const Field*> fields = FieldsToRead(counters, {View::kDcgm});
-  ASSERT_EQ(fields.size(), 2U);
-  EXPECT_EQ(fields[0]->id, 1);
-  EXPECT_EQ(fields[1]->id, 150);
-  const std::vector<const Field*> with_native = FieldsToRead(counters, {View::kNative});
-  EXPECT_GE(with_native.size(), NativeFieldIds().size());
-  for (size_t i = 1; i < with_native.size(); ++i) {
-    EXPECT_LT(with_native[i - 1]->id, with_native[i]->id);
-  }
-}
-
 TEST_F(ExporterTest, ServesANewListOfMetricsWithItsFirstReading) {
   Start();
   AwaitPage([](const std::string& page) { return Holds(page, "DCGM_FI_DEV_GPU_TEMP{"); });

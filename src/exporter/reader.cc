@@ -58,14 +58,14 @@ Reader::Reader(SourceOpener open, ReaderOptions options, Clock& clock, CallGuard
       clock_(clock),
       guard_(guard),
       tick_(tick),
-      fields_(std::make_shared<const FieldList>(options_.fields)),
+      list_(std::make_shared<const ReadList>(options_.list)),
       retry_(options_.first_retry) {
-  wanted_.Set(fields_);
+  wanted_.Set(list_);
   Say(PartState::kStarting, "opening the driver library");
 }
 
-void Reader::ReadInstead(std::vector<const Field*> fields) {
-  wanted_.Set(std::make_shared<const FieldList>(std::move(fields)));
+void Reader::ReadInstead(ReadList list) {
+  wanted_.Set(std::make_shared<const ReadList>(std::move(list)));
   news_.Nudge();
 }
 
@@ -101,7 +101,7 @@ Status Reader::OpenIfNeeded() {
 }
 
 Status Reader::Discover() {
-  kinds_ = PartsFor(*wanted_.Get());
+  kinds_ = PartsFor(wanted_.Get()->fields);
   StatusOr<Topology> found = [&] {
     const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kDiscover);
     return source_->Discover(kinds_);
@@ -132,17 +132,18 @@ Status Reader::WatchFields() {
   watch_ = {};
   watched_at_ = clock_.Now();
   reading_is_said_ = false;
-  fields_ = wanted_.Get();
+  list_ = wanted_.Get();
   if (topology_->column_count() > 0) {
     const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kWatch);
-    PODGPU_ASSIGN_OR_RETURN(watch_, source_->Watch(*topology_, *fields_, options_.period));
+    PODGPU_ASSIGN_OR_RETURN(watch_, source_->Watch(*topology_, list_->fields, options_.period));
   }
   ++status_.connections;
   return absl::OkStatus();
 }
 
 StatusOr<std::shared_ptr<Grid>> Reader::ReadGrid() {
-  std::shared_ptr<Grid> grid = grid_pool_.Take(topology_, *fields_);
+  std::shared_ptr<Grid> grid = grid_pool_.Take(topology_, list_->fields);
+  grid->findings.asked = list_->asked;
   grid->read_at = clock_.Now();
   grid->read_at_wall = clock_.WallNow();
   if (topology_->column_count() > 0) {
@@ -182,9 +183,9 @@ Status Reader::ReadUntilFailure(const std::stop_token& stop) {
     if (!news_.SleepUntil(clock_, due, stop)) {
       break;
     }
-    if (wanted_.Get() != fields_) {
+    if (wanted_.Get() != list_) {
       due = clock_.Now();
-      if (PartsFor(*wanted_.Get()) != kinds_) {
+      if (PartsFor(wanted_.Get()->fields) != kinds_) {
         PODGPU_RETURN_IF_ERROR(Discover());
       }
       PODGPU_RETURN_IF_ERROR(WatchFields());

@@ -41,9 +41,15 @@ struct SourceStatus {
 // What source/pci_bus.h lists.
 using PciGpuLister = std::function<std::vector<std::string>()>;
 
+// What is read.
+struct ReadList {
+  std::vector<const Field*> fields;  // Ascending by id.
+  FindingsAsked asked = {};
+};
+
 struct ReaderOptions {
-  std::vector<const Field*> fields;  // Ascending by id; those to begin with.
-  PciGpuLister list_pci_gpus;        // May be left out.
+  ReadList list;               // To begin with.
+  PciGpuLister list_pci_gpus;  // May be left out.
   std::chrono::milliseconds period{30'000};
   std::chrono::milliseconds stale_after{90'000};       // Samples older than this are withdrawn.
   std::chrono::milliseconds rediscover_every{10'000};  // How often devices are looked for again.
@@ -60,9 +66,9 @@ class Reader {
   // `clock`, `guard` and `tick` outlive the reader.  `tick` is nudged after every publication.
   Reader(SourceOpener open, ReaderOptions options, Clock& clock, CallGuard& guard, Wakeup& tick);
 
-  // From the next reading on, which comes at once, reads `fields` (ascending by id) in place of
-  // those of the options.  Any thread.
-  void ReadInstead(std::vector<const Field*> fields);
+  // From the next reading on, which comes at once, reads `list` in place of that of the options.
+  // Any thread.
+  void ReadInstead(ReadList list);
 
   // The thread's body; returns when `stop` is requested, or after the running vendor call if one
   // runs then.
@@ -90,8 +96,6 @@ class Reader {
   void Say(PartState state, std::string detail);
   void SayWhatIsRead();
 
-  using FieldList = std::vector<const Field*>;
-
   const SourceOpener open_;
   const ReaderOptions options_;
   Clock& clock_;
@@ -99,8 +103,8 @@ class Reader {
   Wakeup& tick_;
   Wakeup news_;  // Ends the sleep between readings when other fields are wanted.
 
-  std::shared_ptr<const FieldList> fields_;  // What is watched and read.
-  PartKinds kinds_;                          // What was looked for beside GPUs.
+  std::shared_ptr<const ReadList> list_;  // What is watched and read.
+  PartKinds kinds_;                       // What was looked for beside GPUs.
   std::unique_ptr<Source> source_;
   std::shared_ptr<const Topology> topology_;
   WatchResult watch_;
@@ -115,7 +119,7 @@ class Reader {
   bool reading_is_said_ = false;  // SayWhatIsRead has nothing new to say.
   size_t most_seen_ = 0;          // GPUs together since the start.
 
-  Published<FieldList> wanted_;
+  Published<ReadList> wanted_;
   Published<Grid> grids_;
   Published<SourceStatus> statuses_;
 };

@@ -25,7 +25,7 @@ class ReaderTest : public ::testing::Test {
 
   ReaderOptions Options() {
     ReaderOptions options;
-    options.fields = {FindField(150), FindField(203), FindField(230)};
+    options.list.fields = {FindField(150), FindField(203), FindField(230)};
     options.period = seconds(1);
     options.stale_after = seconds(5);
     options.list_pci_gpus = [this] { return on_bus_; };
@@ -202,7 +202,7 @@ TEST_F(ReaderTest, LooksForPartsOnlyWhenAFieldOfTheirsIsWanted) {
                       {.kind = PartKind::kNvLink, .id = 0, .gpu = 0},
                       {.kind = PartKind::kNvLink, .id = 1, .gpu = 0}};
   driver_.SetTopology(with_parts);
-  reader_->ReadInstead({FindField(150), FindField(780)});
+  reader_->ReadInstead({{FindField(150), FindField(780)}});
   Step(seconds(1));
   EXPECT_EQ(driver_.kinds(), (PartKinds{.switches = true, .links = true}));
   EXPECT_EQ(grid()->ColumnsOf(*grid()->RowOf(780)).count, 3U);
@@ -222,7 +222,7 @@ TEST_F(ReaderTest, ReadsCpusWhileThereIsNoGpuAndSaysSo) {
   Topology no_gpu;
   no_gpu.parts = {{.kind = PartKind::kCpu, .id = 0}};
   driver_.SetTopology(no_gpu);
-  reader_->ReadInstead({FindField(1110)});
+  reader_->ReadInstead({{FindField(1110)}});
   Step(seconds(1));
   EXPECT_TRUE(grid()->at(FieldRow{0}, EntityId{0}).present());
   EXPECT_EQ(status().state, PartState::kDegraded);

@@ -395,6 +395,14 @@ std::vector<SlotFamily> SlotFamiliesOf(SlotView view, const Topology* topology) 
   return families;
 }
 
+uint32_t SlotCount(const Topology* topology) {
+  size_t count = 0;
+  for (const SlotRow& row : kRows) {
+    count += row.label_sets(topology).size();
+  }
+  return static_cast<uint32_t>(count);
+}
+
 void FillSlots(const TickFacts& facts, bool ready, std::vector<Value>& slots) {
   slots.clear();
   SlotWriter writer(slots);

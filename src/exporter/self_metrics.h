@@ -23,6 +23,9 @@ enum class SlotView : uint8_t { kNative, kSelf };
 // slots.
 std::vector<SlotFamily> SlotFamiliesOf(SlotView view, const Topology* topology);
 
+// How many slots there are for the GPUs of `topology`.
+uint32_t SlotCount(const Topology* topology);
+
 // Writes the value of every slot of both views into `slots`, in the order of the table.
 void FillSlots(const TickFacts& facts, bool ready, std::vector<Value>& slots);
 

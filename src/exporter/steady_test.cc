@@ -79,7 +79,7 @@ TEST(SteadyReader, AReadingAllocatesNothing) {
   FakeDriver driver;
   driver.SetTopology(FakeDriver::Gpus(8));
   ReaderOptions options;
-  options.fields = kFields;
+  options.list.fields = kFields;
   options.period = seconds(1);
   options.rediscover_every = hours(1);
   Reader steady([&] { return std::make_unique<FakeSource>(driver); }, options, clock, guard, tick);
@@ -96,7 +96,7 @@ TEST(SteadyReader, LookingForDevicesAgainKeepsTheGrids) {
   CallGuard guard(clock, seconds(10));
   FakeDriver driver;
   ReaderOptions options;
-  options.fields = kFields;
+  options.list.fields = kFields;
   options.period = seconds(1);
   options.rediscover_every = seconds(1);
   Reader steady([&] { return std::make_unique<FakeSource>(driver); }, options, clock, guard, tick);

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "exporter/self_metrics.h"
+#include "view/finding_slots.h"
 
 namespace podgpu {
 namespace {
@@ -45,6 +46,9 @@ void Tick::Once() {
   }
   facts.unknown_pod_values = unknown_pod_values_;
   FillSlots(facts, JudgeFacts(facts), slots_);
+  if (facts.grid != nullptr) {
+    AppendFindings(facts.grid->findings, facts.devices_are_stale(), slots_);
+  }
   auto snapshot = std::make_shared<const Snapshot>(
       SnapshotParts{plan_, facts.grid, facts.owners, slots_, facts.tick}, last_text_bytes_);
   last_text_bytes_ = snapshot->text().size();
@@ -198,7 +202,8 @@ bool Tick::PlanIsCurrent(const TickFacts& facts) const {
     return planned_owners_ == nullptr;
   }
   if (planned_owners_ == nullptr || planned_epoch_ != facts.grid->topology().epoch ||
-      planned_fields_ != facts.grid->fields()) {
+      planned_fields_ != facts.grid->fields() ||
+      !SameLines(planned_findings_, facts.grid->findings)) {
     return false;
   }
   return (planned_owners_ == facts.owners || *planned_owners_ == *facts.owners) &&
@@ -228,7 +233,8 @@ void Tick::BuildPlan(const TickFacts& facts) {
   const Topology* topology = facts.grid != nullptr ? &facts.grid->topology() : nullptr;
   for (const View view : options_.views) {
     if (facts.grid != nullptr && view != View::kSelf) {
-      const ViewInput input{*facts.grid, *facts.owners, metrics->counters, options_.view};
+      const ViewInput input{*facts.grid,   *facts.owners, metrics->counters,
+                            options_.view, nullptr,       SlotCount(topology)};
       if (view == View::kDcgm) {
         unknown_pod_values_ = AddDcgmView(input, builder);
       } else {
@@ -244,6 +250,7 @@ void Tick::BuildPlan(const TickFacts& facts) {
   plan_ = std::make_shared<const SeriesPlan>(std::move(builder).Build());
   planned_owners_ = facts.owners;
   planned_fields_ = facts.grid != nullptr ? facts.grid->fields() : std::vector<const Field*>();
+  planned_findings_ = facts.grid != nullptr ? facts.grid->findings : Findings();
   planned_epoch_ = topology != nullptr ? topology->epoch : 0;
 }
 

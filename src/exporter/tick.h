@@ -135,6 +135,7 @@ class Tick {
   OwnerFacts joined_facts_;
   uint64_t joined_epoch_ = 0;
   std::vector<const Field*> planned_fields_;
+  Findings planned_findings_;
   uint64_t planned_epoch_ = 0;
   size_t unknown_pod_values_ = 0;     // Of the plan.
   std::vector<std::string> missing_;  // What SayWhatIsMissing has said.

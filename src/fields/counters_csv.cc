@@ -15,15 +15,18 @@ namespace {
 constexpr std::array<std::string_view, 5> kTypes = {"gauge", "counter", "histogram", "summary",
                                                     "label"};
 
-// Counters that dcgm-exporter computes itself.
+// By ExporterCounter.
 constexpr std::array<std::string_view, 4> kExporterCounters = {
     "DCGM_EXP_XID_ERRORS_COUNT", "DCGM_EXP_CLOCK_EVENTS_COUNT", "DCGM_EXP_GPU_HEALTH_STATUS",
     "DCGM_EXP_P2P_STATUS"};
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-bool IsExporterCounter(std::string_view name) {
-  return std::ranges::find(kExporterCounters, name) != kExporterCounters.end();
+std::optional<ExporterCounter> FindExporterCounter(std::string_view name) {
+  const auto found = std::ranges::find(kExporterCounters, name);
+  return found == kExporterCounters.end()
+             ? std::nullopt
+             : std::optional(static_cast<ExporterCounter>(found - kExporterCounters.begin()));
 }
 
 std::vector<std::string_view> AllNames() {
@@ -68,7 +71,9 @@ std::string UnknownType(std::string_view type, std::string_view name) {
 // Why a line that is right yields no series, or nothing.
 std::string_view WhyNoSeries(const Counter& counter) {
   if (counter.field == nullptr) {
-    return "is accepted but not served yet; the line yields no series";
+    return *counter.own <= ExporterCounter::kClockEvents
+               ? std::string_view()
+               : "is accepted but not served yet; the line yields no series";
   }
   switch (counter.field->level) {
     case FieldLevel::kSwitch:
@@ -101,17 +106,27 @@ class Parser {
     const std::string_view name = Trim(record.columns[0], " ");
     const std::string_view type = Trim(record.columns[1], " ");
     const Field* field = FindFieldByName(name);
-    if (field == nullptr && !IsExporterCounter(name)) {
+    const std::optional<ExporterCounter> own = FindExporterCounter(name);
+    if (field == nullptr && !own) {
       return Error(record, UnknownField(name));
     }
-    if (field != nullptr && std::ranges::find(kTypes, type) == kTypes.end()) {
+    const bool is_type = std::ranges::find(kTypes, type) != kTypes.end();
+    if (field != nullptr && !is_type) {
       return Error(record, UnknownType(type, name));
     }
-    Take({.line = record.line,
-          .name = std::string(name),
-          .field = field,
-          .type = CleanUtf8(type),
-          .help = CleanUtf8(Trim(record.columns[2], " "))});
+    Counter counter{.line = record.line,
+                    .name = std::string(name),
+                    .field = field,
+                    .type = CleanUtf8(type),
+                    .help = CleanUtf8(Trim(record.columns[2], " ")),
+                    .own = own};
+    if (own && (!is_type || counter.is_label())) {
+      Warn(counter, absl::StrFormat("has the type %s, which a page cannot have; it is shown as "
+                                    "untyped. Change it to gauge",
+                                    Quoted(type)));
+      counter.type = "untyped";
+    }
+    Take(std::move(counter));
     return absl::OkStatus();
   }
 

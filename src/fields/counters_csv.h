@@ -5,6 +5,8 @@
 // wrong and what helps; all other lines are fine.  Pure function of the bytes; any thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,9 @@
 
 namespace podgpu {
 
+// What dcgm-exporter computes itself (DCGM_EXP_*), in the order of its ids, 9001 and on.
+enum class ExporterCounter : uint8_t { kXidErrors, kClockEvents, kHealth, kPeers };
+
 // One accepted line.
 struct Counter {
   int line = 0;                  // Counted from 1.
@@ -21,6 +26,7 @@ struct Counter {
   const Field* field = nullptr;  // Null for DCGM_EXP_* counters.
   std::string type;              // "gauge", "counter", "histogram", "summary", or "label".
   std::string help;
+  std::optional<ExporterCounter> own = std::nullopt;  // Of DCGM_EXP_* counters.
   bool is_label() const { return type == "label"; }
 };
 

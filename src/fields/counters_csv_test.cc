@@ -129,7 +129,7 @@ TEST(CountersCsv, WarnsOfLinesThatYieldNothing) {
     std::string_view line, warning;
   };
   for (const Case& c : std::initializer_list<Case>{
-           {"DCGM_EXP_P2P_STATUS,whatever,x",
+           {"DCGM_EXP_P2P_STATUS,gauge,x",
             "counters.csv:1: DCGM_EXP_P2P_STATUS is accepted but not served yet; the line yields "
             "no series"},
            {"DCGM_FI_DRIVER_VERSION,gauge,x",
@@ -145,6 +145,24 @@ TEST(CountersCsv, WarnsOfLinesThatYieldNothing) {
     ASSERT_EQ(parsed.counters.size(), 1U) << c.line;
     EXPECT_EQ(parsed.warnings, std::vector<std::string>{std::string(c.warning)});
   }
+}
+
+// Upstream prints the type of its own counters as it is written, and Prometheus refuses the page.
+TEST(CountersCsv, ShowsAnOwnCounterOfNoTypeAsUntypedAndWarns) {
+  for (const std::string type : {"whatever", "label", ""}) {
+    const Counters parsed = MustParse("DCGM_EXP_XID_ERRORS_COUNT," + type + ",x");
+    ASSERT_EQ(parsed.counters.size(), 1U) << type;
+    EXPECT_EQ(parsed.counters[0].own, ExporterCounter::kXidErrors);
+    EXPECT_EQ(parsed.counters[0].type, "untyped");
+    EXPECT_EQ(parsed.warnings,
+              std::vector<std::string>{"counters.csv:1: DCGM_EXP_XID_ERRORS_COUNT has the type \"" +
+                                       type +
+                                       "\", which a page cannot have; it is shown as untyped. "
+                                       "Change it to gauge"});
+  }
+  const Counters parsed = MustParse("DCGM_EXP_CLOCK_EVENTS_COUNT,counter,x");
+  EXPECT_EQ(parsed.counters[0].type, "counter");
+  EXPECT_TRUE(parsed.warnings.empty());
 }
 
 TEST(CountersCsv, TakesTheFirstOfTwoLinesOfOneNameAndWarns) {

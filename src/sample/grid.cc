@@ -55,6 +55,7 @@ bool Grid::HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) con
 void Grid::Clear(Absence reason) {
   std::ranges::fill(values_, Value::OfAbsence(reason));
   text_count_ = 0;
+  findings.Clear();
 }
 
 uint32_t Grid::InternText(std::string_view text) {

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "fields/field.h"
+#include "sample/findings.h"
 #include "sample/value.h"
 #include "topology/topology.h"
 
@@ -63,7 +64,7 @@ class Grid {
   // identity outlives a device.
   bool HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const;
 
-  // Makes every cell absent for `reason`; texts are forgotten, their memory is kept.
+  // Makes every cell absent for `reason`; texts and findings are forgotten, their memory is kept.
   void Clear(Absence reason);
 
   // The index of `text` in the pool, adding it if it is new.  Costs a search over the distinct
@@ -77,6 +78,9 @@ class Grid {
   // When the reading began.  Ages of values are counted from here.
   Instant read_at{};
   WallTime read_at_wall{};
+
+  // What was found out beside the cells.
+  Findings findings;
 
  private:
   struct Row {

@@ -108,6 +108,9 @@ void DcgmReader::Store(const DcgmWatches& watches, const dcgmFieldValue_v2& raw,
   if (device == entities_.size() || field == ids_.size()) {
     return;  // Nobody asked for it.
   }
+  if (events_ != nullptr) {
+    events_->See(raw);
+  }
   const WatchedField& watched = watches.fields()[rows_[field]];
   const EntityId column = columns_[device];
   Value value = DecodeDcgm(watched.decoder, raw, grid.read_at_wall, grid);

@@ -14,14 +14,16 @@
 #include "abi/load.h"
 #include "base/status.h"
 #include "sample/grid.h"
+#include "source/dcgm_events.h"
 #include "source/dcgm_watches.h"
 
 namespace podgpu {
 
 class DcgmReader {
  public:
-  // Borrows `library`, which outlives this.
-  explicit DcgmReader(const abi::DcgmLibrary& library) : library_(library) {}
+  // Borrows both, which outlive this.  `events`, where there is one, is shown each sample.
+  explicit DcgmReader(const abi::DcgmLibrary& library, DcgmEvents* events = nullptr)
+      : library_(library), events_(events) {}
 
   // Fills the cells of `grid` that are those of `watches`; its read_at_wall is set.
   Status Read(abi::dcgmHandle_t handle, const DcgmWatches& watches, Grid& grid);
@@ -35,6 +37,7 @@ class DcgmReader {
              size_t field, Grid& grid) const;
 
   const abi::DcgmLibrary& library_;
+  DcgmEvents* const events_;
   std::vector<abi::dcgmGroupEntityPair_t> entities_;  // To ask for.
   std::vector<EntityId> columns_;                     // Of each of them.
   std::vector<uint16_t> ids_;                         // To ask for.

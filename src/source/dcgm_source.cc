@@ -37,7 +37,8 @@ DcgmSource::DcgmSource(abi::DcgmLibrary library, DcgmSourceOptions options, Nvml
       discovery_(library_),
       parts_(library_),
       watches_(library_, clock_),
-      reader_(library_),
+      events_(library_, clock_),
+      reader_(library_, &events_),
       part_watches_{WatchedPart(library_, clock_, PartKind::kNvSwitch),
                     WatchedPart(library_, clock_, PartKind::kNvLink),
                     WatchedPart(library_, clock_, PartKind::kCpu),
@@ -107,6 +108,9 @@ StatusOr<WatchResult> DcgmSource::Watch(const Topology& topology,
     }
   }
   watched_topology_ = topology;
+  if (result.ok()) {
+    events_.Follow(connection_.handle(), topology, period);
+  }
   return result.ok() ? std::move(result) : Noticed(result.status());
 }
 
@@ -143,6 +147,7 @@ Status DcgmSource::WatchParts(const Topology& topology, const std::vector<const 
 
 void DcgmSource::ForgetWatches() {
   watches_.Forget();
+  events_.Forget();
   for (WatchedPart& part : part_watches_) {
     part.watches.Forget();
     part.failure.clear();
@@ -161,6 +166,7 @@ Status DcgmSource::Read(Grid& grid) {
   }
   PODGPU_RETURN_IF_ERROR(Noticed(reader_.Read(connection_.handle(), watches_, grid)));
   PODGPU_RETURN_IF_ERROR(Noticed(ReadParts(grid)));
+  PODGPU_RETURN_IF_ERROR(Noticed(events_.Collect(connection_.handle(), grid)));
   return BreakOffIfMute(grid);
 }
 

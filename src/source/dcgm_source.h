@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "source/dcgm_connection.h"
 #include "source/dcgm_discovery.h"
+#include "source/dcgm_events.h"
 #include "source/dcgm_parts.h"
 #include "source/dcgm_reader.h"
 #include "source/dcgm_watches.h"
@@ -75,6 +76,7 @@ class DcgmSource final : public Source {
   DcgmDiscovery discovery_;
   DcgmParts parts_;
   DcgmWatches watches_;
+  DcgmEvents events_;
   DcgmReader reader_;
   std::array<WatchedPart, kPartKindCount> part_watches_;
   Topology watched_topology_;  // Given to the last Watch.

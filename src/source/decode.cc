@@ -156,6 +156,10 @@ Value DecodeString(const char* buffer, uint32_t age_ms, Grid& grid) {
 }  // namespace
 
 FieldDecoder DecoderFor(const Field& field, char vendor_type) {
+  constexpr uint16_t kXid = 230;  // The driver's number, 32 bits without a sign.
+  if (field.id == kXid) {
+    return {vendor_type, 0};
+  }
   const auto unit = std::ranges::find(kUnits, field.unit, &UnitRow::unit);
   return {vendor_type, unit == kUnits.end() ? FieldDecoder::kAnyNumber : unit->lowest};
 }

@@ -102,13 +102,8 @@ TEST(Decode, KnowsHowLowAQuantityCanBe) {
   const struct {
     uint16_t id;
     int64_t expected;
-  } rows[] = {{155, 0},
-              {156, 0},
-              {252, 0},
-              {203, 0},
-              {1001, 0},
-              {150, -273},
-              {230, FieldDecoder::kAnyNumber}};
+  } rows[] = {{155, 0},  {156, 0},    {252, 0}, {203, 0},
+              {1001, 0}, {150, -273}, {230, 0}, {112, FieldDecoder::kAnyNumber}};
   for (const auto& row : rows) {
     const Field* field = FindField(row.id);
     ASSERT_NE(field, nullptr) << row.id;

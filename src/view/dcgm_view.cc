@@ -6,6 +6,7 @@
 
 #include "exposition/number.h"
 #include "sample/columns.h"
+#include "view/dcgm_findings.h"
 #include "view/row_owners.h"
 #include "view/view.h"
 #include "view/xid.h"
@@ -73,6 +74,9 @@ class DcgmRows {
     plan_.CountCellsIn(input_.grid);
     SelectedRows selected = SelectRows(input_.options.selections, topology_);
     AddGroup(std::nullopt, selected.devices);
+    AddDcgmFindings(
+        input_, selected.devices,
+        [this](EntityId gpu, const Attributes& more) { return BlocksOf(gpu, more); }, plan_);
     AddGroup(PartKind::kNvSwitch, selected.switches);
     selected.links.insert(selected.links.begin(), selected.switches.begin(),
                           selected.switches.end());
@@ -107,9 +111,24 @@ class DcgmRows {
     }
   }
 
-  void AddDeviceRows(EntityId entity, std::vector<Row>& rows) {
+  // The blocks of the rows of `entity` that have the labels `more` besides their own.
+  std::vector<uint32_t> BlocksOf(EntityId entity, const Attributes& more) {
+    std::vector<Row> rows;
+    AddDeviceRows(entity, rows, more);
+    std::vector<uint32_t> blocks;
+    for (const Row& row : rows) {
+      if (row.owner.metrics != RowOwner::Metrics::kPerPod) {
+        blocks.push_back(row.block);
+      }
+    }
+    return blocks;
+  }
+
+  void AddDeviceRows(EntityId entity, std::vector<Row>& rows, const Attributes& more = {}) {
     Row row{.entity = entity, .labels = FixedLabels(entity), .owner = {}};
-    for (auto& [name, value] : owners_.WithPodLabels(LabelFields(entity), entity)) {
+    Attributes fields = LabelFields(entity);
+    fields.insert(more.begin(), more.end());
+    for (auto& [name, value] : owners_.WithPodLabels(std::move(fields), entity)) {
       row.labels.push_back({name, std::move(value)});
     }
     AddOwned(row, entity, rows);

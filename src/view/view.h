@@ -51,6 +51,7 @@ struct ViewInput {
   const std::vector<Counter>& counters;
   const ViewOptions& options;
   const PodSlots* pod_slots = nullptr;  // Null where processes are not looked at.
+  uint32_t first_finding_slot = 0;      // Where the tick has put the findings (finding_slots.h).
 };
 
 // A family whose numbers the tick computes itself: slot values, with ready labels.

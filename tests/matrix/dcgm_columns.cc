@@ -40,6 +40,10 @@ bool WritesNothing(std::string_view symbol) {
   return kSymbols.contains(symbol);
 }
 
+bool TellsValues(std::string_view symbol) {
+  return symbol == "dcgmEntitiesGetLatestValues" || symbol == "dcgmGetValuesSince_v2";
+}
+
 // Where an answer says how many things it holds.
 struct CountPlace {
   std::string_view symbol;
@@ -174,7 +178,7 @@ void AddSentinels(std::string_view symbol, std::vector<FaultColumn>& columns) {
   for (size_t i = 0; i < kTexts.size(); ++i) {
     const auto word = static_cast<uint32_t>(DCGM_INT32_BLANK) + static_cast<uint32_t>(i);
     FakeFault fault;
-    if (symbol == "dcgmEntitiesGetLatestValues") {
+    if (TellsValues(symbol)) {
       fault = EachValue([i](dcgmFieldValue_v2& raw) {
         if (raw.fieldType == DCGM_FT_STRING) {
           PutText(raw.value.str, kTexts[i]);
@@ -260,7 +264,7 @@ std::vector<FaultColumn> DcgmColumns(const std::string& symbol) {
   if (!WritesNothing(symbol)) {
     AddGarbage(symbol, columns);
     AddSentinels(symbol, columns);
-    if (symbol == "dcgmEntitiesGetLatestValues") {
+    if (TellsValues(symbol)) {
       AddValueGarbage(columns);
     }
   }

@@ -15,6 +15,9 @@ namespace {
 
 constexpr uint16_t kXid = 230;
 
+// An XID comes with every so many steps, so that it is news again and again.
+constexpr int kStepsBetweenXids = 4;
+
 // Indices of modes.
 constexpr size_t kEmbedded = 1;
 constexpr size_t kRemoteOld = 2;
@@ -25,8 +28,14 @@ const std::vector<FakeGpuInstance> kOtherLayout = {{9, 1, 5, "2g.20gb", {{90, 0}
 
 // A number that tells field, device and reading.
 bool Measure(const Clock& clock, abi::dcgmFieldValue_v2& raw) {
-  if (raw.fieldId == kXid || raw.fieldType == abi::DCGM_FT_BINARY) {
-    return false;  // No XID has been seen; a blob is never asked for.
+  if (raw.fieldType == abi::DCGM_FT_BINARY) {
+    return false;  // A blob is never asked for.
+  }
+  if (raw.fieldId == kXid) {
+    const auto step = clock.WallNow().time_since_epoch() / kMatrixStep;
+    raw.ts = ToMicroseconds(WallTime(step / kStepsBetweenXids * kStepsBetweenXids * kMatrixStep));
+    raw.value.i64 = 43;
+    return true;
   }
   raw.ts = ToMicroseconds(clock.WallNow());
   const int64_t number = int64_t{raw.fieldId} * 10'000 + int64_t{raw.entityGroupId} * 1'000 +

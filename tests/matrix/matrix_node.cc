@@ -18,6 +18,8 @@ constexpr std::string_view kCounters =
     "DCGM_FI_DEV_POWER_USAGE, gauge, p\n"
     "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION, counter, e\n"
     "DCGM_FI_DEV_XID_ERRORS, gauge, x\n"
+    "DCGM_EXP_XID_ERRORS_COUNT, gauge, x\n"
+    "DCGM_EXP_CLOCK_EVENTS_COUNT, gauge, c\n"
     "DCGM_FI_DRIVER_VERSION, label, v\n"
     "DCGM_FI_PROF_GR_ENGINE_ACTIVE, gauge, g\n"
     "DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT, gauge, s\n"
@@ -29,6 +31,9 @@ ExporterOptions Options() {
   options.http.address = "127.0.0.1:0";
   options.collect_interval = kMatrixPeriod;
   options.stale_after = kMatrixStaleAfter;
+  // So short that a count depends on the phase alone.
+  options.xid_window = std::chrono::seconds(1);
+  options.clock_window = std::chrono::seconds(1);
   options.kubernetes = true;
   options.view.kubernetes = true;
   options.view.hostname = "node-a";

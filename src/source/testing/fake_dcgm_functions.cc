@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "source/testing/fake_dcgm_calls.h"
 #include "source/testing/fake_dcgm_table.h"
 #include "source/testing/fake_dcgm_values.h"
 
@@ -13,45 +14,10 @@ namespace {
 
 constexpr dcgmHandle_t kHandle = 7;
 
-// The one fake that the context-free functions speak for.
-FakeDcgm*& Current() {
-  // C functions have no context.
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-  static FakeDcgm* current = nullptr;
-  return current;
-}
-
 }  // namespace
 
 // The vendor's functions, for the current fake.
-struct FakeDcgmFunctions {
-  using Outs = std::initializer_list<FakeOut>;
-
-  // Runs `body` under the lock unless the call shall fail; a fault may then spoil `outs`.
-  template <typename Body>
-  static dcgmReturn_t Call(const char* symbol, Outs outs, Body body) {
-    FakeDcgm& fake = *Current();
-    std::unique_lock<std::mutex> lock(fake.mutex_);
-    dcgmReturn_t code = fake.Enter(symbol, lock);
-    if (code == DCGM_ST_OK) {
-      code = body(fake);
-    }
-    if (code == DCGM_ST_OK) {
-      fake.SpoilLocked(symbol, outs);
-    }
-    return code;
-  }
-  template <typename Body>
-  static dcgmReturn_t Connected(const char* symbol, Outs outs, Body body) {
-    return Call(symbol, outs, [&](FakeDcgm& fake) {
-      return fake.connected_ ? body(fake) : static_cast<dcgmReturn_t>(DCGM_ST_CONNECTION_NOT_VALID);
-    });
-  }
-  template <typename Out>
-  static FakeOut Whole(Out* out) {
-    return {out, sizeof(Out)};
-  }
-
+struct FakeDcgmFunctions : FakeDcgmCalls {
   static const char* ErrorString(dcgmReturn_t code) {
     const char* words = Words(code);
     Call("errorString", {Whole(&words)}, [](FakeDcgm&) { return DCGM_ST_OK; });
@@ -389,11 +355,6 @@ struct FakeDcgmFunctions {
         });
   }
 
-  static dcgmReturn_t Paths(dcgmHandle_t, dcgmNvLinkP2PStatus_v1* status) {
-    return Connected("dcgmGetNvLinkP2PStatus", {Whole(status)},
-                     [](FakeDcgm&) { return DCGM_ST_NOT_SUPPORTED; });
-  }
-
   static dcgmReturn_t Cpus(dcgmHandle_t, dcgmCpuHierarchy_v1* hierarchy) {
     return Connected(
         "dcgmGetCpuHierarchy", {Whole(hierarchy)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
@@ -430,11 +391,11 @@ struct FakeDcgmFunctions {
 };
 
 FakeDcgm::FakeDcgm() {
-  PODGPU_CHECK(Current() == nullptr);
-  Current() = this;
+  PODGPU_CHECK(FakeDcgmCalls::Current() == nullptr);
+  FakeDcgmCalls::Current() = this;
 }
 
-FakeDcgm::~FakeDcgm() { Current() = nullptr; }
+FakeDcgm::~FakeDcgm() { FakeDcgmCalls::Current() = nullptr; }
 
 DcgmLibrary FakeDcgm::Library() const {
   using F = FakeDcgmFunctions;
@@ -469,8 +430,9 @@ DcgmLibrary FakeDcgm::Library() const {
                  .dcgmProfGetSupportedMetricGroups = F::MetricGroups,
                  .dcgmConnect_v3 = F::Connect3,
                  .dcgmGetNvLinkLinkStatus = F::LinkStatus,
-                 .dcgmGetNvLinkP2PStatus = F::Paths,
-                 .dcgmGetCpuHierarchy = F::Cpus};
+                 .dcgmGetNvLinkP2PStatus = FakeDcgmFindings::Paths,
+                 .dcgmGetCpuHierarchy = F::Cpus,
+                 .dcgmGetValuesSince_v2 = FakeDcgmFindings::Since};
   return library;
 }
 

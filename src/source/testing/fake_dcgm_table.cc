@@ -1,6 +1,7 @@
 #include "source/testing/fake_dcgm_table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "source/testing/fake_dcgm_values.h"
@@ -20,6 +21,15 @@ void FakeDcgm::SetInt64(int group, uint32_t entity, uint16_t field, int64_t numb
   raw.ts = sample_time_us;
   raw.value.i64 = number;
   SetRaw(raw);
+}
+
+void FakeDcgm::AddSample(uint32_t gpu, uint16_t field, int64_t number, int64_t stamp_us) {
+  dcgmFieldValue_v2 raw = MakeRawValue(DCGM_FE_GPU, gpu, field);
+  raw.ts = stamp_us;
+  raw.value.i64 = number;
+  SetRaw(raw);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  samples_[{raw.entityGroupId, gpu, field}].push_back(raw);
 }
 
 void FakeDcgm::SetDouble(int group, uint32_t entity, uint16_t field, double number) {
@@ -223,6 +233,25 @@ dcgmFieldValue_v2 FakeDcgm::Answer(int group, uint32_t entity, uint16_t field, b
     change->second(raw);
   }
   return raw;
+}
+
+// Of a watched cell: its samples from `since_us` on, or one answer without data.
+std::vector<dcgmFieldValue_v2> FakeDcgm::AnswerSince(const Key& key, int64_t since_us) const {
+  const auto& [group, entity, field] = key;
+  std::vector<dcgmFieldValue_v2> answers;
+  if (const auto found = samples_.find(key); found != samples_.end()) {
+    std::ranges::copy_if(found->second, std::back_inserter(answers),
+                         [&](const dcgmFieldValue_v2& raw) { return raw.ts >= since_us; });
+  } else if (const dcgmFieldValue_v2 newest = Answer(group, entity, field, false);
+             newest.ts >= since_us) {
+    answers.push_back(newest);
+  }
+  if (answers.empty()) {
+    answers.push_back(MakeRawValue(group, entity, field));
+    answers.back().status = DCGM_ST_NO_DATA;
+    PutBlank(answers.back());
+  }
+  return answers;
 }
 
 std::vector<std::string> FakeDcgm::calls() const {

@@ -21,37 +21,10 @@
 #include <vector>
 
 #include "abi/load.h"
+#include "source/testing/fake_devices.h"
 #include "source/testing/fake_fault.h"
 
 namespace podgpu {
-
-// A GPU as the fake engine tells of it.
-struct FakeGpu {
-  uint32_t gpu_id = 0;
-  std::string uuid;
-  std::string pci_bus_id;
-  std::string model;
-  std::string serial;
-  std::string vbios_version;
-  bool mig_enabled = false;
-  abi::DcgmEntityStatus_t status = abi::DcgmEntityStatusOk;
-};
-
-// A MIG GPU instance with its compute instances.
-struct FakeGpuInstance {
-  uint32_t entity_id = 0;
-  uint32_t gpu_id = 0;
-  uint32_t gpu_instance_id = 0;
-  std::string profile;
-  // DCGM's entity id and NVML's id of each.
-  std::vector<std::pair<uint32_t, uint32_t>> compute_instances;
-};
-
-// A switch with the ports at which a link is up.
-struct FakeSwitch {
-  uint32_t id = 0;
-  std::vector<uint32_t> links_up;
-};
 
 class FakeDcgm {
  public:
@@ -92,6 +65,9 @@ class FakeDcgm {
   void SetString(int group, uint32_t entity, uint16_t field, const std::string& text);
   void SetStatus(int group, uint32_t entity, uint16_t field, abi::dcgmReturn_t status);
   void SetRaw(const abi::dcgmFieldValue_v2& raw);  // Keyed by its own entity and field.
+  // A sample of that time, the newest of its cell.  Samples of the past are told to who asks for
+  // them.
+  void AddSample(uint32_t gpu, uint16_t field, int64_t number, int64_t stamp_us);
 
   // Has the reply for this cell changed by `change` before it is told.
   void Tamper(int group, uint32_t entity, uint16_t field,
@@ -139,7 +115,9 @@ class FakeDcgm {
   bool omit_last_reply = false;              // Leaves the last value of each reply untouched.
 
  private:
+  friend struct FakeDcgmCalls;
   friend struct FakeDcgmFunctions;
+  friend struct FakeDcgmFindings;
   using Key = std::tuple<int, uint32_t, uint16_t>;
   struct Group {
     std::set<std::pair<int, uint32_t>> members;
@@ -172,11 +150,13 @@ class FakeDcgm {
   void ForgetGroupsLocked();
   void DisconnectLocked();
   bool IsWatchedLocked(const Key& key) const;
+  std::vector<abi::dcgmFieldValue_v2> AnswerSince(const Key& key, int64_t since_us) const;
   abi::dcgmFieldValue_v2 Answer(int group, uint32_t entity, uint16_t field, bool live) const;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Key, abi::dcgmFieldValue_v2> values_;
+  std::map<Key, std::vector<abi::dcgmFieldValue_v2>> samples_;
   std::map<Key, std::function<void(abi::dcgmFieldValue_v2&)>> changes_;
   std::map<std::string, Failure> failures_;
   std::set<std::string> to_hang_;

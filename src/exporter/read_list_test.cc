@@ -1,0 +1,55 @@
+// What the source is asked for, by the counters and views that are shown.
+#include <gtest/gtest.h>
+
+#include "exporter/exporter.h"
+#include "fields/counters_csv.h"
+#include "view/view.h"
+
+namespace podgpu {
+namespace {
+
+TEST(FieldsToRead, AreThoseOfTheCountersAndOfTheNativeView) {
+  const std::vector<Counter> counters =
+      ParseCounters("DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DRIVER_VERSION, label, v\n", "x")
+          .value()
+          .counters;
+  const std::vector<const Field*> fields = FieldsToRead(counters, {View::kDcgm});
+  ASSERT_EQ(fields.size(), 2U);
+  EXPECT_EQ(fields[0]->id, 1);
+  EXPECT_EQ(fields[1]->id, 150);
+  const std::vector<const Field*> with_native = FieldsToRead(counters, {View::kNative});
+  EXPECT_GE(with_native.size(), NativeFieldIds().size());
+  for (size_t i = 1; i < with_native.size(); ++i) {
+    EXPECT_LT(with_native[i - 1]->id, with_native[i]->id);
+  }
+}
+
+TEST(FieldsToRead, HoldOnceWhatTheExportersOwnCountersCount) {
+  const auto ids_for = [](std::string_view csv) {
+    std::vector<uint16_t> ids;
+    for (const Field* field :
+         FieldsToRead(ParseCounters(csv, "x").value().counters, {View::kDcgm})) {
+      ids.push_back(field->id);
+    }
+    return ids;
+  };
+  EXPECT_EQ(ids_for("DCGM_EXP_XID_ERRORS_COUNT,gauge,x\n"), std::vector<uint16_t>{230});
+  EXPECT_EQ(ids_for("DCGM_EXP_CLOCK_EVENTS_COUNT,gauge,x\n"), std::vector<uint16_t>{112});
+  EXPECT_EQ(ids_for("DCGM_EXP_XID_ERRORS_COUNT,gauge,x\nDCGM_FI_DEV_XID_ERRORS,gauge,x\n"),
+            std::vector<uint16_t>{230});
+  EXPECT_EQ(ids_for("DCGM_EXP_P2P_STATUS,gauge,x\n"), std::vector<uint16_t>{});
+}
+
+TEST(FindingsToRead, AreThoseThatTheCountersShow) {
+  const FindingsAsked windows{std::chrono::seconds(5), std::chrono::seconds(7)};
+  const auto asked_by = [&](std::string_view csv) {
+    return FindingsToRead(ParseCounters(csv, "x").value().counters, windows);
+  };
+  EXPECT_EQ(asked_by("DCGM_EXP_CLOCK_EVENTS_COUNT,gauge,x\n"), windows);
+  // XIDs cost nothing while there are none.
+  EXPECT_EQ(asked_by("DCGM_FI_DEV_GPU_TEMP,gauge,x\n"),
+            (FindingsAsked{std::chrono::seconds(5), std::chrono::seconds(0)}));
+}
+
+}  // namespace
+}  // namespace podgpu

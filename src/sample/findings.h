@@ -1,0 +1,58 @@
+// What is found out about GPUs beside the values of their fields: events that were counted.
+//
+// Part of each grid (grid.h).  Whoever has a grid read says in `asked` what is wanted; the source
+// fills the rest, by index of the GPU in the grid's topology.  A MIG instance has no findings of
+// its own: events are the GPU's.  Memory is kept from reading to reading, so that a steady reading
+// allocates nothing.  Plain data.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace podgpu {
+
+// What is to be found out.
+struct FindingsAsked {
+  std::chrono::milliseconds xid_window{0};
+  std::chrono::milliseconds clock_window{0};  // 0: reasons of the clocks are not counted.
+  bool operator==(const FindingsAsked&) const = default;
+};
+
+// What is known of one XID code on one GPU.
+struct XidCount {
+  uint16_t gpu = 0;
+  int64_t code = 0;
+  uint64_t total = 0;      // Events since the source listens.
+  uint64_t in_window = 0;  // Events in the window that ends with the reading.
+  int64_t last_us = 0;     // The stamp of the last one, since 1970.
+  bool operator==(const XidCount&) const = default;
+};
+
+// Reasons for which clocks are held back: bits 0 to 8 of field 112.
+inline constexpr size_t kClockEventCount = 9;
+
+// The counts of one GPU, in windows that end with the reading.
+struct GpuEventCounts {
+  bool xids_known = false;  // Whether anybody would have told of an XID.
+  uint64_t xids = 0;        // Of any code.
+  bool clocks_known = false;
+  uint64_t clock_samples = 0;
+  std::array<uint64_t, kClockEventCount> clock_events{};  // Samples with this bit.
+  bool operator==(const GpuEventCounts&) const = default;
+};
+
+struct Findings {
+  FindingsAsked asked;
+  std::vector<XidCount> xids;        // Ascending by GPU, then code.
+  std::vector<GpuEventCounts> gpus;  // By GPU; empty: the source has counted nothing.
+
+  // Forgets all but the memory.
+  void Clear();
+};
+
+// Whether a page of `a` has the same lines as one of `b`, whatever their numbers.
+bool SameLines(const Findings& a, const Findings& b);
+
+}  // namespace podgpu

@@ -1,0 +1,117 @@
+#include "source/event_counts.h"
+
+#include <gtest/gtest.h>
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr WallTime kStart{seconds(1'000'000)};
+constexpr int64_t kStartUs = ToMicroseconds(kStart);
+constexpr int64_t kSecondUs = 1'000'000;
+
+Topology TwoGpus() {
+  Topology topology;
+  topology.gpus.resize(2);
+  topology.gpus[0].uuid = "GPU-a";
+  topology.gpus[1].uuid = "GPU-b";
+  return topology;
+}
+
+Findings CountsAt(EventCounts& counts, WallTime now, milliseconds window = seconds(60)) {
+  Findings findings;
+  findings.asked = {window, window};
+  counts.Fill(now, findings);
+  return findings;
+}
+
+TEST(EventCounts, KeepXidsByCodeInTheWindowAndInTotal) {
+  EventCounts counts;
+  counts.Follow(TwoGpus(), kStart);
+  counts.AddXid(1, 79, kStartUs + 1 * kSecondUs);
+  counts.AddXid(1, 43, kStartUs + 2 * kSecondUs);
+  counts.AddXid(1, 43, kStartUs + 50 * kSecondUs);
+  const std::vector<XidCount> early = CountsAt(counts, kStart + seconds(55)).xids;
+  EXPECT_EQ(early, (std::vector<XidCount>{{1, 43, 2, 2, kStartUs + 50 * kSecondUs},
+                                          {1, 79, 1, 1, kStartUs + 1 * kSecondUs}}));
+  const Findings later = CountsAt(counts, kStart + seconds(100));
+  EXPECT_EQ(later.xids, (std::vector<XidCount>{{1, 43, 2, 1, kStartUs + 50 * kSecondUs},
+                                               {1, 79, 1, 0, kStartUs + 1 * kSecondUs}}));
+  EXPECT_EQ(later.gpus[0].xids, 0U);
+  EXPECT_EQ(later.gpus[1].xids, 1U);
+}
+
+TEST(EventCounts, OfBeforeTheStartAreInTheWindowAndInNoTotal) {
+  EventCounts counts;
+  counts.Follow(TwoGpus(), kStart);
+  counts.AddXid(0, 31, kStartUs - kSecondUs);
+  EXPECT_EQ(CountsAt(counts, kStart).xids,
+            (std::vector<XidCount>{{0, 31, 0, 1, kStartUs - kSecondUs}}));
+}
+
+TEST(EventCounts, BelongToTheGpuThoughItsNumberChanges) {
+  EventCounts counts;
+  counts.Follow(TwoGpus(), kStart);
+  counts.AddXid(1, 79, kStartUs);
+  Topology other = TwoGpus();
+  std::swap(other.gpus[0].uuid, other.gpus[1].uuid);
+  counts.Follow(other, kStart + seconds(1));
+  EXPECT_EQ(CountsAt(counts, kStart).xids, (std::vector<XidCount>{{0, 79, 1, 1, kStartUs}}));
+}
+
+TEST(EventCounts, AddEachReasonOfASample) {
+  EventCounts counts;
+  counts.Follow(TwoGpus(), kStart);
+  counts.AddClocks(0, 0b1'0000'0101, kStartUs);
+  counts.AddClocks(0, 0b100, kStartUs + 30 * kSecondUs);
+  counts.AddClocks(0, 0, kStartUs + 31 * kSecondUs);
+  GpuEventCounts gpu = CountsAt(counts, kStart + seconds(31)).gpus[0];
+  EXPECT_EQ(gpu.clock_samples, 3U);
+  EXPECT_EQ(gpu.clock_events, (std::array<uint64_t, 9>{1, 0, 2, 0, 0, 0, 0, 0, 1}));
+  gpu = CountsAt(counts, kStart + seconds(61)).gpus[0];
+  EXPECT_EQ(gpu.clock_samples, 2U);
+  EXPECT_EQ(gpu.clock_events, (std::array<uint64_t, 9>{0, 0, 1, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST(EventCounts, AreThoseOfTheSamplesThatAWindowCanHold) {
+  EventCounts counts;
+  counts.Follow(TwoGpus(), kStart);
+  for (size_t i = 0; i < SampleWindow::kMostSamples + 10; ++i) {
+    counts.AddClocks(0, 1, kStartUs);
+    counts.AddXid(0, 13, kStartUs);
+  }
+  const Findings findings = CountsAt(counts, kStart);
+  EXPECT_EQ(findings.gpus[0].clock_events[0], SampleWindow::kMostSamples);
+  EXPECT_EQ(findings.xids[0].in_window, SampleWindow::kMostSamples);
+  EXPECT_EQ(findings.xids[0].total, SampleWindow::kMostSamples + 10);
+}
+
+TEST(EventCounts, KeepABoundedNumberOfCodes) {
+  EventCounts counts;
+  counts.Follow(TwoGpus(), kStart);
+  for (int64_t code = 0; code < 1000; ++code) {
+    counts.AddXid(0, code, kStartUs);
+  }
+  counts.AddXid(0, 5, kStartUs);
+  const Findings findings = CountsAt(counts, kStart);
+  EXPECT_EQ(findings.xids.size(), EventCounts::kMostCodes);
+  EXPECT_EQ(findings.gpus[0].xids, EventCounts::kMostCodes + 1);
+  EXPECT_EQ(CountsAt(counts, kStart + seconds(61)).gpus[0].xids, 0U);
+}
+
+TEST(EventCounts, BeginTheirWindowsAnewWhenAClockWasSetBack) {
+  EventCounts counts;
+  counts.Follow(TwoGpus(), kStart);
+  counts.AddXid(0, 5, kStartUs);
+  counts.AddClocks(0, 5, kStartUs);
+  counts.ForgetXidWindow(0);
+  counts.ForgetClockWindow(0);
+  const Findings findings = CountsAt(counts, kStart);
+  EXPECT_EQ(findings.xids, (std::vector<XidCount>{{0, 5, 1, 0, kStartUs}}));
+  EXPECT_EQ(findings.gpus[0], GpuEventCounts{});
+}
+
+}  // namespace
+}  // namespace podgpu

@@ -1,0 +1,43 @@
+// What a node of the fake engine (fake_dcgm_table.h) has: GPUs, instances, switches.
+//
+// Plain data, set by tests and told by the fake as the vendor's library tells it.  Test support.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "abi/dcgm_devices.h"
+
+namespace podgpu {
+
+// A GPU as the fake engine tells of it.
+struct FakeGpu {
+  uint32_t gpu_id = 0;
+  std::string uuid;
+  std::string pci_bus_id;
+  std::string model;
+  std::string serial;
+  std::string vbios_version;
+  bool mig_enabled = false;
+  abi::DcgmEntityStatus_t status = abi::DcgmEntityStatusOk;
+};
+
+// A MIG GPU instance with its compute instances.
+struct FakeGpuInstance {
+  uint32_t entity_id = 0;
+  uint32_t gpu_id = 0;
+  uint32_t gpu_instance_id = 0;
+  std::string profile;
+  // DCGM's entity id and NVML's id of each.
+  std::vector<std::pair<uint32_t, uint32_t>> compute_instances;
+};
+
+// A switch with the ports at which a link is up.
+struct FakeSwitch {
+  uint32_t id = 0;
+  std::vector<uint32_t> links_up;
+};
+
+}  // namespace podgpu

@@ -1,0 +1,118 @@
+#include "view/dcgm_findings.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "view/finding_slots.h"
+
+namespace podgpu {
+namespace {
+
+using Labels = std::map<std::string, std::string>;
+
+// By bit of field 112, in upstream's words.
+constexpr std::array<std::string_view, kClockEventCount> kClockEventNames = {
+    "gpu_idle",   "clocks_setting", "power_cap",      "hw_slowdown",   "sync_boost",
+    "sw_thermal", "hw_thermal",     "hw_power_brake", "display_clocks"};
+
+class FindingRows {
+ public:
+  FindingRows(const ViewInput& input, const GpuBlocks& blocks, PlanBuilder& plan)
+      : input_(input),
+        findings_(input.grid.findings),
+        slots_(findings_, input.first_finding_slot),
+        blocks_(blocks),
+        plan_(plan) {}
+
+  void Add(const Counter& counter, const std::vector<EntityId>& gpus) {
+    plan_.BeginFamily({.name = counter.name,
+                       .help = counter.help,
+                       .type = counter.type,
+                       .unit = "",
+                       .format = NumberFormat::kDcgm});
+    for (const EntityId gpu : gpus) {
+      const size_t index = input_.grid.topology().entities[gpu.index].gpu;
+      if (index < findings_.gpus.size()) {
+        counter.own == ExporterCounter::kXidErrors ? AddXids(gpu, index)
+                                                   : AddClockEvents(gpu, index);
+      }
+    }
+  }
+
+ private:
+  void AddRow(EntityId gpu, const Labels& more, uint32_t slot) {
+    for (const uint32_t block : blocks_(gpu, more)) {
+      plan_.AddSeries(block, NumberSource::Slot(slot));
+    }
+  }
+
+  static Labels Window(std::chrono::milliseconds window) {
+    return {{"window_size_in_ms", std::to_string(window.count())}};
+  }
+
+  void AddXids(EntityId gpu, size_t index) {
+    Labels labels = Window(findings_.asked.xid_window);
+    AddRow(gpu, labels, slots_.XidZero(index));
+    for (size_t i = 0; i < findings_.xids.size(); ++i) {
+      if (findings_.xids[i].gpu == index) {
+        labels["xid"] = std::to_string(findings_.xids[i].code);
+        AddRow(gpu, labels, slots_.XidsInWindow(i));
+      }
+    }
+  }
+
+  void AddClockEvents(EntityId gpu, size_t index) {
+    Labels labels = Window(findings_.asked.clock_window);
+    AddRow(gpu, labels, slots_.ClockZero(index));
+    for (size_t bit = 0; bit < kClockEventCount; ++bit) {
+      labels["clock_event"] = kClockEventNames[bit];
+      AddRow(gpu, labels, slots_.ClockEvent(index, bit));
+    }
+  }
+
+  const ViewInput& input_;
+  const Findings& findings_;
+  const FindingSlots slots_;
+  const GpuBlocks& blocks_;
+  PlanBuilder& plan_;
+};
+
+// The columns of the GPUs that `devices` are, or are instances of, each once.
+std::vector<EntityId> WholeGpus(const Topology& topology, const std::vector<EntityId>& devices) {
+  std::set<uint16_t> gpus;
+  for (const EntityId device : devices) {
+    gpus.insert(topology.entities[device.index].gpu);
+  }
+  std::vector<EntityId> columns;
+  for (size_t i = 0; i < topology.entities.size(); ++i) {
+    const Entity& entity = topology.entities[i];
+    if (entity.kind == EntityKind::kGpu && gpus.contains(entity.gpu)) {
+      columns.push_back(EntityId{static_cast<uint16_t>(i)});
+    }
+  }
+  return columns;
+}
+
+}  // namespace
+
+void AddDcgmFindings(const ViewInput& input, const std::vector<EntityId>& devices,
+                     const GpuBlocks& blocks, PlanBuilder& plan) {
+  std::vector<const Counter*> counters;
+  for (const Counter& counter : input.counters) {
+    if (counter.own) {
+      counters.push_back(&counter);
+    }
+  }
+  std::ranges::stable_sort(counters, {}, [](const Counter* counter) { return *counter->own; });
+  const std::vector<EntityId> gpus = WholeGpus(input.grid.topology(), devices);
+  FindingRows rows(input, blocks, plan);
+  for (const Counter* counter : counters) {
+    if (*counter->own <= ExporterCounter::kClockEvents) {
+      rows.Add(*counter, gpus);
+    }
+  }
+}
+
+}  // namespace podgpu

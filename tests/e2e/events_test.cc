@@ -1,0 +1,77 @@
+// What happens to GPUs, as events: XIDs and the reasons of the clocks, from the simulated driver to
+// the page.
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/failure_fixture.h"
+
+namespace podgpu {
+namespace {
+
+constexpr char kOwnCounters[] =
+    "DCGM_FI_DEV_GPU_TEMP, gauge, t\n"
+    "DCGM_FI_DEV_FB_USED, gauge, m\n"
+    "DCGM_FI_PROF_DRAM_ACTIVE, gauge, d\n"
+    "DCGM_EXP_XID_ERRORS_COUNT, gauge, XIDs in the window\n"
+    "DCGM_EXP_CLOCK_EVENTS_COUNT, gauge, Clock events in the window\n";
+constexpr char kXidCounts[] = "DCGM_EXP_XID_ERRORS_COUNT";
+constexpr char kClockCounts[] = "DCGM_EXP_CLOCK_EVENTS_COUNT";
+
+// Through a remote engine, which can hang.
+class EventsOnAPage : public FailureFixture {
+ protected:
+  EventsOnAPage() : FailureFixture(kThreeGpus) {}
+
+  void SetUp() override {
+    StartExporter({"-r=unix://" + node_.engine_socket(),
+                   "--collectors=" + files_.Write("counters.csv", kOwnCounters), "-x=600000",
+                   "--clock-events-count-window-size=1000"});
+  }
+};
+
+TEST_F(EventsOnAPage, EachXidIsCountedThoughOneReadingSeesOnlyTheLast) {
+  for (const char* gpu : {"0", "1", "2"}) {
+    EXPECT_EQ(Page().Value(kXidCounts, {Gpu(gpu), R"(window_size_in_ms="600000")"}), 0) << gpu;
+  }
+  for (const char* number : {"number=43", "number=43", "number=79", "number=43"}) {
+    node_.Command({"fault", "xid", "gpu=2", number});
+  }
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return page.Value(kXidCounts, {Gpu("2"), R"(xid="43")"}) == 3;
+  })) << Page().text();
+  const MetricPage page = Page();
+  EXPECT_EQ(page.Value(kXidCounts, {Gpu("2"), R"(xid="79")"}), 1);
+  EXPECT_EQ(page.Lines(kXidCounts, {Gpu("2")}).size(), 2U) << "no zero beside them";
+  EXPECT_TRUE(page.Lines(kXidCounts, {"GPU_I_ID"}).empty()) << "an instance has no XIDs";
+  EXPECT_EQ(page.Value(kXidCounts, {Gpu("0")}), 0) << "the others have none";
+}
+
+TEST_F(EventsOnAPage, ReasonsOfTheClocksComeAndGoWithTheWindow) {
+  const std::string brake = R"(clock_event="hw_power_brake")";
+  EXPECT_FALSE(Page().Has(kClockCounts, {Gpu("0"), brake}));
+  node_.Command({"fault", "throttle", "gpu=0", "why=brake", "factor=0.5"});
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return page.Value(kClockCounts, {Gpu("0"), brake}) >= 2;
+  })) << Page().text();
+  EXPECT_FALSE(Page().Has(kClockCounts, {Gpu("1"), brake}));
+  node_.Command({"heal"});
+  EXPECT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return !page.Has(kClockCounts, {Gpu("0"), brake});
+  }));
+}
+
+TEST_F(EventsOnAPage, AreWithdrawnWhileTheEngineHangsAndGoOnAfterwards) {
+  node_.Command({"fault", "xid", "gpu=1", "number=31"});
+  const auto is_counted = [&](const MetricPage& page) {
+    return page.Value(kXidCounts, {Gpu("1"), R"(xid="31")"}) == 1;
+  };
+  ASSERT_TRUE(AwaitPage(is_counted));
+  ::kill(node_.engine_pid(), SIGSTOP);
+  EXPECT_TRUE(AwaitPage([&](const MetricPage& page) { return !page.Has(kXidCounts, {}); }));
+  ::kill(node_.engine_pid(), SIGCONT);
+  EXPECT_TRUE(AwaitPage(is_counted)) << "once, though the engine tells it again";
+}
+
+}  // namespace
+}  // namespace podgpu
