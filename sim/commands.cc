@@ -125,6 +125,7 @@ Status Run(const Arguments& arguments) {
   options.run.directory = RunDirectoryPath(arguments);
   options.run.lib_links = SharedObjects();
   options.engine_tcp = arguments.Get("--engine-tcp");
+  options.api_server = arguments.Has("--api-server");
   const std::optional<std::string> speed = arguments.Get("--speed");
   if (speed && arguments.Has("--manual")) {
     return absl::InvalidArgumentError(
@@ -282,6 +283,7 @@ constexpr Flag kRunFlags[] = {
     {"--speed", "A/B", "world time passes A/B times as fast (default 1/1)"},
     {"--engine-tcp", "ADDR",
      "host:port of the engine; port 0: a free one, in engine.addr (default: the scenario's)"},
+    {"--api-server", "", "an API server too, with pods and ResourceSlices: api/env says where"},
     {"--restart-engine", "TIME",
      "start another engine that long after its death (default: none is started)"},
     {"--time-scale", "N", "divides the vendor's own time-outs, for tests (default 1)"},

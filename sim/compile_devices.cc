@@ -2,6 +2,7 @@
 #include <string>
 
 #include "sim/compile_parts.h"
+#include "sim/dra_names.h"
 
 namespace podgpu::sim {
 
@@ -49,6 +50,17 @@ DeviceName HamiName(const Compilation& work, const ResolvedDevice& device,
   }
   const GpuPlan& plan = work.gpus.at(static_cast<size_t>(device.gpu));
   return {"nvidia.com/gpu", plan.uuid + "-" + std::to_string(std::max(device.replica, 0))};
+}
+
+// Dynamic resource allocation has no replicas: those who hold one share the device.
+DeviceName DraName(const Compilation& work, const ResolvedDevice& device,
+                   const GpuInstance* instance) {
+  const GpuPlan& plan = work.gpus.at(static_cast<size_t>(device.gpu));
+  const int minor = plan.spec->minor_number;
+  return {std::string(kDraDriver),
+          instance == nullptr ? DraDeviceName(minor)
+                              : DraDeviceName(minor, instance->profile->name,
+                                              instance->profile->profile_id, instance->start)};
 }
 
 // What is wrong with a device that is written as a whole GPU or a replica; empty: nothing.
@@ -141,6 +153,9 @@ DeviceRecord DeviceOf(Compilation& work, const ResolvedDevice& device) {
       break;
     case Allocator::kHami:
       name = HamiName(work, device, compute);
+      break;
+    case Allocator::kDra:
+      name = DraName(work, device, instance);
       break;
   }
   return {work.image.Text(name.resource),

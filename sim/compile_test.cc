@@ -134,6 +134,9 @@ TEST(Allocators, SpellDeviceIdsTheirOwnWay) {
   EXPECT_EQ(IdsUnder("{allocator: hami}"),
             (Ids{" nvidia.com/gpu " + first + "-0", " nvidia.com/gpu " + second + "-0",
                  " nvidia.com/gpu " + second + "-1", " nvidia.com/gpu MIG"}));
+  EXPECT_EQ(IdsUnder("{allocator: dra}"),
+            (Ids{" gpu.nvidia.com gpu-4", " gpu.nvidia.com gpu-1", " gpu.nvidia.com gpu-1",
+                 " gpu.nvidia.com gpu-2-mig-1g10gbme-20-0"}));
 }
 
 TEST(Pods, AreThereFromStartToStop) {

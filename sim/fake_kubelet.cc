@@ -19,6 +19,7 @@
 
 #include "pod_resources_v1.grpc.pb.h"
 #include "pod_resources_v1alpha1.grpc.pb.h"
+#include "sim/dra_names.h"
 #include "sim/fake_kubelet_socket.h"
 #include "sim/run_writer.h"
 
@@ -63,11 +64,29 @@ void AddDevice(const PodDevice& device, Message& holder) {
   entry.add_device_ids(std::string(device.device_id));
 }
 
+// A claim per container, with what it holds by dynamic resource allocation; v1alpha1 has no claims.
+void AddClaimed(const PodDevice& device, const std::string& pool, const v1::PodResources& pod,
+                v1::ContainerResources& container) {
+  if (container.dynamic_resources_size() == 0) {
+    v1::DynamicResource& claim = *container.add_dynamic_resources();
+    claim.set_claim_namespace(pod.namespace_());
+    claim.set_claim_name(pod.name() + "-" + container.name());
+  }
+  v1::ClaimResource& resource = *container.mutable_dynamic_resources(0)->add_claim_resources();
+  resource.set_driver_name(std::string(device.resource));
+  resource.set_pool_name(pool);
+  resource.set_device_name(std::string(device.device_id));
+}
+void AddClaimed(const PodDevice& /*device*/, const std::string& /*pool*/,
+                const v1alpha1::PodResources& /*pod*/,
+                v1alpha1::ContainerResources& /*container*/) {}
+
 // Writes pods into a ListPodResourcesResponse of either version; with a name, that pod only.
 template <typename Response>
 class PodWriter final : public PodVisitor {
  public:
-  explicit PodWriter(Response& response) : response_(response) {}
+  // `pool`: that of the node's devices in claims.
+  PodWriter(Response& response, std::string_view pool) : response_(response), pool_(pool) {}
 
   void Pod(const PodFacts& pod) override {
     pod_ = response_.add_pod_resources();
@@ -78,7 +97,13 @@ class PodWriter final : public PodVisitor {
     container_ = pod_->add_containers();
     container_->set_name(std::string(container.name));
   }
-  void Device(const PodDevice& device) override { AddDevice(device, *container_); }
+  void Device(const PodDevice& device) override {
+    if (device.resource == kDraDriver) {
+      AddClaimed(device, pool_, *pod_, *container_);
+    } else {
+      AddDevice(device, *container_);
+    }
+  }
 
  private:
   using PodMessage = typename std::decay_t<decltype(std::declval<Response>().pod_resources(0))>;
@@ -86,6 +111,7 @@ class PodWriter final : public PodVisitor {
       typename std::decay_t<decltype(std::declval<PodMessage>().containers(0))>;
 
   Response& response_;
+  const std::string pool_;
   PodMessage* pod_ = nullptr;
   ContainerMessage* container_ = nullptr;
 };
@@ -95,7 +121,11 @@ class AllocatableWriter final : public PodVisitor {
   explicit AllocatableWriter(v1::AllocatableResourcesResponse& response) : response_(response) {}
   void Pod(const PodFacts& /*pod*/) override {}
   void Container(const ContainerFacts& /*container*/) override {}
-  void Device(const PodDevice& device) override { AddDevice(device, response_); }
+  void Device(const PodDevice& device) override {
+    if (device.resource != kDraDriver) {
+      AddDevice(device, response_);
+    }
+  }
 
  private:
   v1::AllocatableResourcesResponse& response_;
@@ -160,7 +190,7 @@ class Node {
 
   template <typename Response>
   void List(Response& response) {
-    PodWriter<Response> writer(response);
+    PodWriter<Response> writer(response, directory_.world().node_name());
     directory_.world().VisitPods(directory_.Now(), writer);
     FillUp(response, behaviour().reply_bytes);
   }

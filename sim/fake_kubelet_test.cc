@@ -217,6 +217,43 @@ class KubeletWithoutInventoryTest : public KubeletFixture {
             "kubelet: {allocator: nvidia, versions: [v1], inventory: false}\n") {}
 };
 
+class ClaimingKubeletTest : public KubeletFixture {
+ protected:
+  ClaimingKubeletTest() : KubeletFixture(std::string(kScenario) + "kubelet: {allocator: dra}\n") {}
+};
+
+TEST_F(ClaimingKubeletTest, TellsClaimsInThePlaceOfDevices) {
+  ASSERT_TRUE(node_.writer().Tick(12'000'000).ok());
+  v1::ListPodResourcesResponse response;
+  ASSERT_TRUE(List(response).ok());
+  std::string told;
+  for (const v1::PodResources& pod : response.pod_resources()) {
+    for (const v1::ContainerResources& container : pod.containers()) {
+      EXPECT_EQ(container.devices_size(), 0);
+      ASSERT_EQ(container.dynamic_resources_size(), 1);
+      const v1::DynamicResource& claim = container.dynamic_resources(0);
+      told += claim.claim_namespace() + "/" + claim.claim_name() + ":";
+      for (const v1::ClaimResource& device : claim.claim_resources()) {
+        EXPECT_EQ(device.driver_name(), "gpu.nvidia.com");
+        EXPECT_EQ(device.pool_name(), "gpu-node-0");
+        told += " " + device.device_name();
+      }
+      told += "\n";
+    }
+  }
+  EXPECT_EQ(told,
+            "ml/train-main: gpu-0 gpu-1\n"
+            "web/late-a: gpu-2-mig-1g10gb-19-4\n"
+            "web/late-b: gpu-3 gpu-3\n");
+  v1alpha1::ListPodResourcesResponse old;
+  ASSERT_TRUE(ListOld(old).ok());
+  EXPECT_EQ(old.pod_resources_size(), 2) << "a version that knows no claims";
+  grpc::ClientContext context;
+  v1::AllocatableResourcesResponse offered;
+  ASSERT_TRUE(v1_->GetAllocatableResources(&context, {}, &offered).ok());
+  EXPECT_EQ(offered.devices_size(), 0);
+}
+
 TEST_F(KubeletWithoutInventoryTest, SaysThatItsInventoryIsDisabled) {
   grpc::ClientContext context;
   v1::AllocatableResourcesResponse response;

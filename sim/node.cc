@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/file_descriptor.h"
+#include "sim/api_face.h"
 #include "sim/compile.h"
 #include "sim/control_log.h"
 #include "sim/engine.h"
@@ -117,6 +118,7 @@ class Node {
     }
     Say("kubelet", absl::StrFormat("%s serves pod-resources %s", socket_path,
                                    versions.empty() ? "in no version" : versions));
+    PODGPU_RETURN_IF_ERROR(StartApi(options));
     engine_ =
         std::make_unique<EngineSupervisor>(writer_, clock_, EngineOptionsOf(options),
                                            [](const std::string& what) { Say("engine", what); });
@@ -145,6 +147,18 @@ class Node {
   }
 
  private:
+  Status StartApi(const NodeOptions& options) {
+    if (options.api_server) {
+      const std::string folder =
+          std::filesystem::absolute(writer_.directory()).lexically_normal().string() + "/api";
+      PODGPU_ASSIGN_OR_RETURN(api_, ApiFace::Start(*directory_, folder));
+      Say("api", absl::StrFormat("https://127.0.0.1:%d serves pods and resourceslices; %s/env has "
+                                 "what a client needs",
+                                 api_->server().port(), folder));
+    }
+    return absl::OkStatus();
+  }
+
   EngineSupervisorOptions EngineOptionsOf(const NodeOptions& options) const {
     const World& world = directory_->world();
     EngineSupervisorOptions engine;
@@ -161,6 +175,9 @@ class Node {
     const World& world = directory_->world();
     const TimeUs now = directory_->Now();
     engine_->Obey(EngineOrdersAt(world, now));
+    if (api_ != nullptr) {
+      api_->Refresh();
+    }
     const KubeletBehaviour wanted = KubeletBehaviourAt(world, now);
     if (wanted == behaviour_) {
       return;
@@ -173,10 +190,11 @@ class Node {
     behaviour_ = wanted;
   }
 
-  // How long the loop may wait for a signal or an edit; -1: for ever.  While faults are to come it
-  // looks as often as a library does, since nobody says when a manual clock has moved.
+  // How long the loop may wait for a signal or an edit; -1: for ever.  While faults are to come, or
+  // the API server tells what changes, it looks as often as a library does, since nobody says when
+  // a manual clock has moved.
   int WaitMs() const {
-    if (HasServerFaultsAfter(directory_->world(), directory_->Now())) {
+    if (api_ != nullptr || HasServerFaultsAfter(directory_->world(), directory_->Now())) {
       return kFaultLookMs;
     }
     const std::optional<Instant> due = engine_->due();
@@ -208,6 +226,7 @@ class Node {
   RunWriter writer_;
   std::unique_ptr<RunDirectory> directory_;
   std::unique_ptr<FakeKubelet> kubelet_;
+  std::unique_ptr<ApiFace> api_;  // Null when it is not asked for.
   std::unique_ptr<EngineSupervisor> engine_;
   KubeletBehaviour behaviour_;
   const FileDescriptor watch_;
@@ -215,8 +234,9 @@ class Node {
 
 // Removes what must not look alive afterwards.
 void RemoveSockets(const std::string& directory, const std::string& engine_socket) {
-  for (const std::string& name : {engine_socket, std::string("engine.addr"),
-                                  std::string("engine.pid"), std::string("kubelet/kubelet.sock")}) {
+  for (const std::string& name :
+       {engine_socket, std::string("engine.addr"), std::string("engine.pid"),
+        std::string("kubelet/kubelet.sock"), std::string("api/env")}) {
     std::error_code error;
     std::filesystem::remove(std::filesystem::path(directory) / name, error);
   }

@@ -1,4 +1,5 @@
-// A simulated node, running: its directory, its kubelet, its engine process, its control log.
+// A simulated node, running: its directory, its kubelet, its engine process, its control log,
+// its API server.
 //
 // RunNode is `podgpu-sim run`: it makes everything, says what and where, and keeps it until SIGINT
 // or SIGTERM; then it ends all that it started.  ServeEngine is `podgpu-sim engine`, the process
@@ -21,6 +22,7 @@ struct NodeOptions {
   RunOptions run;
   // "host:port" of the engine; empty: the unix socket only; nothing: what the scenario says.
   std::optional<std::string> engine_tcp = {};
+  bool api_server = false;  // An API server too.
   // How long after its death another engine is started; nothing: none is.
   std::optional<std::chrono::milliseconds> restart_engine = {};
 };

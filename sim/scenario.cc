@@ -124,7 +124,7 @@ void ReadNode(const Cursor& root, Scenario& scenario) {
 void ReadKubelet(const Cursor& kubelet, Scenario& scenario) {
   constexpr std::array<Words, 5> kKubeletKeys = {"allocator", "versions", "inventory",
                                                  "mig_strategy", "rename_shared"};
-  constexpr std::array<Words, 3> kAllocators = {"nvidia", "gke", "hami"};
+  constexpr std::array<Words, 4> kAllocators = {"nvidia", "gke", "hami", "dra"};
   constexpr std::array<Words, 2> kVersions = {"v1", "v1alpha1"};
   constexpr std::array<Words, 2> kStrategies = {"mixed", "single"};
   if (!kubelet.ExpectKeys(kKubeletKeys)) {

@@ -349,6 +349,14 @@ constexpr Flag kFlags[] = {
      "needs NODE_NAME and the right to list and watch resourceslices. Nothing with "
      "--kubernetes-virtual-gpus.",
      SetJoinBool<&JoinOptions::claims>},
+    {"service-account-dir", "", "PODGPU_SERVICE_ACCOUNT_DIR", FlagKind::kString,
+     "/var/run/secrets/kubernetes.io/serviceaccount",
+     "Folder with token and ca.crt for the API server, where it is not the one that Kubernetes "
+     "mounts.",
+     [](NodeCommand& command, std::string_view value) {
+       command.service_account = std::string(value);
+       return absl::OkStatus();
+     }},
     {"hpc-job-mapping-dir", "", "DCGM_HPC_JOB_MAPPING_DIR", FlagKind::kString, "",
      "Directory in which a batch system keeps a file per device (\"0\", or \"0.7\" for MIG "
      "instance 7 of GPU 0) with one job id per line: each row of the device is shown once per job, "

@@ -187,6 +187,13 @@ std::string HostOf(std::string_view address) {
                                                                                         : address);
 }
 
+void TakeCredentials(const std::string& folder, StatusOr<ApiServerOptions>& server) {
+  if (server.ok() && !folder.empty()) {
+    server->token_path = folder + "/token";
+    server->certificate_path = folder + "/ca.crt";
+  }
+}
+
 void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::string>& warnings) {
   if (!options.view.virtual_gpus) {
     return;
@@ -221,6 +228,8 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
   }
   command.exporter.api_server = FindApiServer(environment);
   command.counters.server = FindClusterServer(environment);
+  TakeCredentials(command.service_account, command.exporter.api_server);
+  TakeCredentials(command.service_account, command.counters.server);
   return command;
 }
 

@@ -42,6 +42,7 @@ struct NodeCommand {
   bool no_hostname = false;
   bool systemd_socket = false;
   std::vector<std::string> label_patterns;  // Of the pod labels that are wanted.
+  std::string service_account;  // Folder of token and certificate; empty: the usual one.
   std::string sysfs_root = "/sys";
   LogLevel log_level = LogLevel::kInfo;
   LogForm log_form = LogForm::kText;

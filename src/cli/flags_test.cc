@@ -124,6 +124,14 @@ TEST(Flags, TheApiServerIsFoundInTheEnvironmentOrTheReasonIsKept) {
   const NodeCommand nameless = Parse({}, {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}).value();
   EXPECT_FALSE(nameless.exporter.api_server.ok());
   EXPECT_TRUE(nameless.counters.server.ok()) << "a ConfigMap needs no name of the node";
+  EXPECT_EQ(command.exporter.api_server->token_path,
+            "/var/run/secrets/kubernetes.io/serviceaccount/token");
+  const NodeCommand elsewhere =
+      Parse({"--service-account-dir=/x"}, {{"KUBERNETES_SERVICE_HOST", "h"}, {"NODE_NAME", "n"}})
+          .value();
+  EXPECT_EQ(elsewhere.exporter.api_server->token_path, "/x/token");
+  EXPECT_EQ(elsewhere.exporter.api_server->certificate_path, "/x/ca.crt");
+  EXPECT_EQ(elsewhere.counters.server->token_path, "/x/token");
 }
 
 TEST(Flags, TheCommandLineReplacesAListFromTheEnvironment) {
@@ -178,6 +186,10 @@ TEST(Flags, TheCommandLineWinsOverEveryVariable) {
        [](const NodeCommand& c) { return c.source.dcgm_library; }},
       {"libnvidia-ml", "PODGPU_LIBNVIDIA_ML", "/a", "/b",
        [](const NodeCommand& c) { return c.source.nvml_library; }},
+      {"kubernetes-virtual-gpus", "KUBERNETES_VIRTUAL_GPUS", "true", "false",
+       [&](const NodeCommand& c) { return text(c.exporter.view.virtual_gpus); }},
+      {"kubernetes-enable-dra", "KUBERNETES_ENABLE_DRA", "true", "false",
+       [&](const NodeCommand& c) { return text(c.exporter.join.claims); }},
       {"sysfs-root", "PODGPU_SYSFS_ROOT", "/a", "/b",
        [](const NodeCommand& c) { return c.sysfs_root; }},
       {"log-format", "DCGM_EXPORTER_LOG_FORMAT", "json", "text",

@@ -217,6 +217,33 @@ TEST_F(ExporterTest, FollowsTheClaimsOfDevicesThatResourceSlicesDescribe) {
   std::filesystem::remove_all(root);
 }
 
+TEST_F(ExporterTest, AnHourOfScrapesAsksTheApiServerNothing) {
+  std::string root = ::testing::TempDir() + "podgpu-hour-XXXXXX";
+  ASSERT_NE(::mkdtemp(root.data()), nullptr);
+  const SystemFiles& files = files_.emplace();
+  FakeApiServer server;
+  server.PutPod("ml", "train-0", "u-0");
+  server.Serve("/apis/resource.k8s.io", R"({"versions":[{"version":"v1"}]})");
+  PutSlice(server, 1, {{"gpu-0", FakeDriver::Uuid(0)}});
+  kubelet_.AnswerWith({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(0)}});
+  ExporterOptions options;
+  options.view.pod_uid = true;
+  options.join.claims = true;
+  options.api_server = server.Options(root);
+  Start(options, &files);
+  server.AwaitWatches(2);
+  AwaitPage([](const std::string& page) { return Holds(page, "pod_uid=\"u-0\"} 42\n"); });
+  const std::vector<std::string> first = server.requests();
+  EXPECT_EQ(first.size(), 5U) << "the versions of a group, and of each a list and a watch";
+  LoopbackClient scraper(exporter_->port());
+  for (int second = 0; second < 3'600; ++second) {
+    clock_.Advance(seconds(1));
+    ASSERT_EQ(scraper.Fetch("/metrics").status, 200) << second;
+  }
+  EXPECT_EQ(server.requests(), first);
+  std::filesystem::remove_all(root);
+}
+
 TEST_F(ExporterTest, SaysWhyItAsksNoApiServer) {
   const SystemFiles& files = files_.emplace();
   ExporterOptions options;

@@ -81,9 +81,11 @@ std::vector<std::string> ExporterProcess::Arguments(const SimNode& node,
   return arguments;
 }
 
-ExporterProcess::ExporterProcess(const SimNode& node, const std::vector<std::string>& flags) {
+ExporterProcess::ExporterProcess(const SimNode& node, const std::vector<std::string>& flags,
+                                 const std::vector<std::string>& more_variables) {
   std::vector<std::string> variables = node.variables();
   variables.emplace_back("NODE_NAME=gpu-node-0");
+  variables.insert(variables.end(), more_variables.begin(), more_variables.end());
   process_.emplace(Arguments(node, flags), variables);
   if (const std::optional<std::string> line = process_->AwaitLine("msg=\"serving\"")) {
     const std::string_view port = std::string_view(*line).substr(line->find("port=") + 5);

@@ -59,7 +59,8 @@ class SimNode {
 // podgpu, started on `node` with the flags that a Kubernetes node has, on a port of its own choice.
 class ExporterProcess {
  public:
-  ExporterProcess(const SimNode& node, const std::vector<std::string>& flags = {});
+  ExporterProcess(const SimNode& node, const std::vector<std::string>& flags = {},
+                  const std::vector<std::string>& more_variables = {});
   // What it is started with, the program first.
   static std::vector<std::string> Arguments(const SimNode& node,
                                             const std::vector<std::string>& flags);

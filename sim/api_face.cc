@@ -1,0 +1,146 @@
+#include "sim/api_face.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "sim/dra_names.h"
+
+namespace podgpu::sim {
+namespace {
+
+constexpr std::string_view kGroupPath = "/apis/resource.k8s.io";
+constexpr std::string_view kSlicesPath = "/apis/resource.k8s.io/v1/resourceslices";
+constexpr std::string_view kSliceName = "gpus";
+
+std::string Member(std::string_view name, std::string_view value) {
+  return "\"" + std::string(name) + "\":\"" + std::string(value) + "\"";
+}
+
+std::string Attribute(std::string_view name, std::string_view value) {
+  return "\"" + std::string(name) + "\":{" + Member("string", value) + "}";
+}
+
+std::string LabelsOf(std::string_view name) {
+  const size_t dash = name.rfind('-');
+  const std::string_view index = dash == std::string_view::npos ? "" : name.substr(dash + 1);
+  const bool numbered =
+      !index.empty() && index.find_first_not_of("0123456789") == std::string_view::npos;
+  return numbered ? Member("app.kubernetes.io/name", name.substr(0, dash)) + "," +
+                        Member("apps.kubernetes.io/pod-index", index)
+                  : Member("app.kubernetes.io/name", name);
+}
+
+// The metadata of each pod, by namespace/name.
+class PodCollector final : public PodVisitor {
+ public:
+  void Pod(const PodFacts& pod) override {
+    const std::string key = std::string(pod.pod_namespace) + "/" + std::string(pod.name);
+    pods[key] = Member("namespace", pod.pod_namespace) + "," + Member("name", pod.name) + "," +
+                Member("uid", pod.uid) + ",\"labels\":{" + LabelsOf(pod.name) + "}";
+  }
+  void Container(const ContainerFacts& /*container*/) override {}
+  void Device(const PodDevice& /*device*/) override {}
+
+  std::map<std::string, std::string> pods;
+};
+
+std::string DeviceText(const std::string& name, const std::string& attributes) {
+  return "{" + Member("name", name) + ",\"attributes\":{" + attributes + "}}";
+}
+
+// What the driver offers of one GPU: itself, or its MIG devices.
+std::string DevicesOf(const World& world, int gpu, TimeUs now) {
+  const GpuFacts facts = world.gpu(gpu);
+  if (!world.mig_enabled(gpu, now)) {
+    return DeviceText(DraDeviceName(facts.minor_number), Attribute("type", "gpu") + "," +
+                                                             Attribute("uuid", facts.uuid) + "," +
+                                                             Attribute("productName", facts.model));
+  }
+  std::string devices;
+  for (int i = 0; i < world.instance_count(gpu, now); ++i) {
+    const GpuInstanceFacts instance = world.instance(gpu, i, now);
+    devices += (devices.empty() ? "" : ",") +
+               DeviceText(DraDeviceName(facts.minor_number, instance.profile, instance.profile_id,
+                                        instance.placement_start),
+                          Attribute("type", "mig") + "," +
+                              Attribute("uuid", world.compute(gpu, i, 0, now).mig_uuid) + "," +
+                              Attribute("parentUUID", facts.uuid) + "," +
+                              Attribute("profile", instance.profile));
+  }
+  return devices;
+}
+
+Status WriteVariables(const std::string& folder, std::string_view node_name, uint16_t port) {
+  std::ofstream file(folder + "/env");
+  file << "KUBERNETES_SERVICE_HOST=127.0.0.1\nKUBERNETES_SERVICE_PORT=" << port
+       << "\nNODE_NAME=" << node_name << "\nPODGPU_SERVICE_ACCOUNT_DIR=" << folder << '\n'
+       << std::flush;
+  return file.good() ? absl::OkStatus()
+                     : absl::UnavailableError(folder + "/env: it cannot be written");
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<ApiFace>> ApiFace::Start(RunDirectory& node, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  // Private constructor: make_unique cannot reach it.
+  std::unique_ptr<ApiFace> face(new ApiFace(node));  // NOLINT(cppcoreguidelines-owning-memory)
+  if (!face->server_.WriteCredentials(folder)) {
+    return absl::UnavailableError(folder + ": token and certificate cannot be written");
+  }
+  PODGPU_RETURN_IF_ERROR(WriteVariables(folder, node.world().node_name(), face->server_.port()));
+  face->server_.Serve(std::string(kGroupPath), R"({"versions":[{"version":"v1"}]})");
+  face->Refresh();
+  return face;
+}
+
+void ApiFace::Refresh() {
+  RefreshPods();
+  RefreshSlice();
+}
+
+void ApiFace::RefreshPods() {
+  const World& world = node_.world();
+  PodCollector now;
+  world.VisitPods(node_.Now(), now);
+  for (const auto& [key, metadata] : pods_) {
+    if (!now.pods.contains(key)) {
+      server_.Delete(kPodsPath, key);
+    }
+  }
+  for (const auto& [key, metadata] : now.pods) {
+    const auto known = pods_.find(key);
+    if (known == pods_.end() || known->second != metadata) {
+      server_.Put(kPodsPath, key, metadata,
+                  ",\"spec\":{" + Member("nodeName", world.node_name()) + "}");
+    }
+  }
+  pods_ = std::move(now.pods);
+}
+
+void ApiFace::RefreshSlice() {
+  const World& world = node_.world();
+  const TimeUs now = node_.Now();
+  std::string devices;
+  for (int gpu = 0; gpu < world.gpu_count(); ++gpu) {
+    const std::string more = DevicesOf(world, gpu, now);
+    devices += (devices.empty() || more.empty() ? "" : ",") + more;
+  }
+  if (generation_ > 0 && devices == devices_) {
+    return;
+  }
+  devices_ = std::move(devices);
+  ++generation_;
+  server_.Put(kSlicesPath, std::string(kSliceName), Member("name", kSliceName),
+              ",\"spec\":{" + Member("driver", kDraDriver) + "," +
+                  Member("nodeName", world.node_name()) + ",\"pool\":{" +
+                  Member("name", world.node_name()) +
+                  ",\"generation\":" + std::to_string(generation_) +
+                  ",\"resourceSliceCount\":1},\"devices\":[" + devices_ + "]}");
+}
+
+}  // namespace podgpu::sim

@@ -1,0 +1,176 @@
+// The real program against a whole simulated cluster: engine, kubelet and API server.  First the
+// simulator's own, then one in this process that goes wrong as the test wants.
+#include <algorithm>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "sim/fake_api.h"
+#include "tests/e2e/failure_fixture.h"
+
+namespace podgpu {
+namespace {
+
+// A node whose API server is the simulator's.
+class ClusterNode : public FailureFixture {
+ protected:
+  explicit ClusterNode(const std::string& more = "")
+      : FailureFixture(kThreeGpus + more, {"--api-server"}) {}
+
+  // With the variables of a pod on this node.
+  void StartInPod(std::vector<std::string> flags) {
+    ASSERT_TRUE(node_.ready()) << node_.output();
+    std::vector<std::string> variables;
+    std::ifstream file(node_.directory() + "/api/env");
+    for (std::string line; std::getline(file, line);) {
+      variables.push_back(line);
+    }
+    flags.insert(flags.begin(), {"-c=200", "--stale-after=2s"});
+    exporter_.emplace(node_, flags, variables);
+    ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  }
+  std::string What() const { return exporter_->Get("/"); }
+};
+
+TEST_F(ClusterNode, RowsHaveTheUidAndTheLabelsOfTheirPod) {
+  StartInPod({"--kubernetes-enable-pod-uid", "--kubernetes-enable-pod-labels",
+              "--kubernetes-pod-label-allowlist-regex=pod-index$"});
+  const std::vector<std::string> of_train = {R"(apps_kubernetes_io_pod_index="1")",
+                                             R"(pod="train-1")"};
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return page.Has("DCGM_FI_DEV_GPU_TEMP", of_train);
+  })) << What();
+  const MetricPage page = Page();
+  const std::string_view row = page.Lines("DCGM_FI_DEV_GPU_TEMP", of_train).at(0);
+  EXPECT_EQ(MetricPage::Label(row, "pod_uid").size(), 36U) << row;
+  EXPECT_EQ(row.find("app_kubernetes_io_name"), std::string_view::npos) << "not allowed";
+  EXPECT_EQ(page.Value("podgpu_api_server_objects", {R"(collection="pods")"}), 3);
+  EXPECT_TRUE(AwaitPage([](const MetricPage& later) {
+    return later.Value("podgpu_api_server_requests_total", {R"(collection="pods")"}) == 2;
+  })) << "a list and a watch";
+}
+
+class ClaimingNode : public ClusterNode {
+ protected:
+  ClaimingNode() : ClusterNode("kubelet: {allocator: dra}\n") {}
+};
+
+TEST_F(ClaimingNode, RowsOfGpusAndInstancesHaveTheirClaims) {
+  StartInPod({"--kubernetes-enable-dra"});
+  const std::string instance = R"(dra_mig_profile="3g.40gb")";
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return page.Has("DCGM_FI_DEV_FB_USED", {instance}) &&
+           page.Has("DCGM_FI_DEV_FB_USED", {R"(dra_device_name="gpu-0")"});
+  })) << What();
+  const MetricPage page = Page();
+  for (const std::string pod : {"train-0", "train-1"}) {
+    const auto rows = page.Lines("DCGM_FI_DEV_FB_USED", {R"(pod=")" + pod + "\""});
+    ASSERT_EQ(rows.size(), 1U) << pod;
+    EXPECT_EQ(MetricPage::Label(rows[0], "dra_claim_name"), pod + "-main");
+    EXPECT_EQ(MetricPage::Label(rows[0], "dra_pool_name"), "gpu-node-0");
+    EXPECT_EQ(MetricPage::Label(rows[0], "gpu"), pod.substr(pod.size() - 1));
+  }
+  const auto claimed = page.Lines("DCGM_FI_DEV_FB_USED", {R"(pod="slice-0")"});
+  ASSERT_EQ(claimed.size(), 1U) << "the instance, not the GPU around it";
+  EXPECT_EQ(MetricPage::Label(claimed[0], "GPU_I_PROFILE"), "3g.40gb");
+  EXPECT_TRUE(MetricPage::Label(claimed[0], "dra_mig_device_uuid").starts_with("MIG-"));
+  EXPECT_EQ(page.Lines("podgpu_allocation_info").size(), 3U);
+}
+
+TEST_F(ClaimingNode, AClaimOfAnInstanceThatIsGoneHasAReason) {
+  StartInPod({"--kubernetes-enable-dra"});
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Has("podgpu_allocation_info", {R"(pod="slice-0")"});
+  })) << What();
+  node_.Command({"mig", "--gpu=2", "off"});
+  EXPECT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Value("podgpu_devices_unmatched", {R"(reason="no_resource_slice")"}) == 1;
+  })) << What();
+  EXPECT_FALSE(Page().Has("podgpu_allocation_info", {R"(pod="slice-0")"}));
+  EXPECT_TRUE(Page().Has("podgpu_allocation_info", {R"(pod="train-0")"}));
+}
+
+// A node whose API server is in this process.
+class TroubledCluster : public FailureFixture {
+ protected:
+  TroubledCluster() : FailureFixture(kThreeGpus) { SetLabel("first"); }
+
+  void SetLabel(const std::string& team) {
+    server_.Put(
+        sim::kPodsPath, "research/train-0",
+        R"("namespace":"research","name":"train-0","uid":"u","labels":{"team":")" + team + "\"}");
+  }
+  void StartWithLabels() {
+    const std::string folder = credentials_.path();
+    ASSERT_TRUE(server_.WriteCredentials(folder));
+    ASSERT_TRUE(node_.ready()) << node_.output();
+    exporter_.emplace(
+        node_,
+        std::vector<std::string>{"-c=200", "--stale-after=2s", "--kubernetes-enable-pod-labels",
+                                 "--service-account-dir=" + folder},
+        std::vector<std::string>{"KUBERNETES_SERVICE_HOST=127.0.0.1",
+                                 "KUBERNETES_SERVICE_PORT=" + std::to_string(server_.port())});
+    ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  }
+  bool AwaitLabel(const std::string& team) const {
+    return AwaitPage([&](const MetricPage& page) {
+      return page.Has("DCGM_FI_DEV_GPU_TEMP", {"team=\"" + team + "\"", R"(pod="train-0")"});
+    });
+  }
+  size_t Lists() const {
+    const std::vector<std::string> requests = server_.requests();
+    return static_cast<size_t>(std::ranges::count_if(
+        requests, [](const std::string& r) { return r.find("watch=1") == std::string::npos; }));
+  }
+
+  sim::FakeApi server_;
+  const TemporaryFolder credentials_;
+};
+
+TEST_F(TroubledCluster, AServerThatIsBusyIsLeftAloneAsLongAsItAsks) {
+  server_.Refuse(1, 429, "Retry-After: 1\r\n");
+  StartWithLabels();
+  EXPECT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Has("DCGM_FI_DEV_GPU_TEMP", {R"(pod="train-0")"});
+  })) << "the pod is the kubelet's word";
+  EXPECT_TRUE(AwaitLabel("first")) << exporter_->Get("/");
+  EXPECT_EQ(Lists(), 2U) << "the one that was refused, and one more";
+}
+
+TEST_F(TroubledCluster, AWatchThatIsCutInTheMiddleOfALineGoesOn) {
+  StartWithLabels();
+  server_.AwaitWatches(1);
+  server_.SendToWatches(R"({"type":"MODIFIED","object":{"metadata":{"name":"tra)");
+  server_.CutWatches();
+  SetLabel("second");
+  EXPECT_TRUE(AwaitLabel("second")) << exporter_->Get("/");
+  EXPECT_EQ(Lists(), 1U) << "it goes on from the last version";
+}
+
+TEST_F(TroubledCluster, AVersionThatIsGoneCostsOneList) {
+  StartWithLabels();
+  server_.AwaitWatches(1);
+  SetLabel("second");
+  server_.ForgetHistory();
+  server_.CutWatches();
+  EXPECT_TRUE(AwaitLabel("second")) << exporter_->Get("/");
+  SetLabel("third");
+  EXPECT_TRUE(AwaitLabel("third")) << exporter_->Get("/");
+  EXPECT_LE(Lists(), 2U);
+}
+
+TEST_F(TroubledCluster, ATokenThatHasExpiredIsReadAgain) {
+  StartWithLabels();
+  ASSERT_TRUE(AwaitLabel("first")) << exporter_->Get("/");
+  server_.AcceptToken("the next one");
+  server_.CutWatches();
+  EXPECT_TRUE(exporter_->Await("/", "401")) << exporter_->Get("/");
+  EXPECT_TRUE(AwaitLabel("first")) << "what is known stays";
+  SetLabel("second");
+  credentials_.Write("token", "the next one\n");  // As the kubelet renews it.
+  EXPECT_TRUE(AwaitLabel("second")) << exporter_->Get("/");
+  EXPECT_EQ(exporter_->process().output().find("the next one"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace podgpu
