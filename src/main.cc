@@ -17,6 +17,7 @@
 #include "base/library.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "cli/completion.h"
 #include "cli/flags.h"
 #include "exporter/counters_source.h"
 #include "exporter/exporter.h"
@@ -197,17 +198,31 @@ int Validate(const NodeCommand& command) {
   return 0;
 }
 
+int PrintCompletion(const std::vector<std::string>& arguments) {
+  const StatusOr<std::string> script =
+      CompletionScript(arguments.size() == 2 ? arguments[1] : std::string_view());
+  if (!script.ok()) {
+    return Refuse(script.status());
+  }
+  std::fputs(script->c_str(), stdout);
+  return 0;
+}
+
+bool HasSubcommands(std::string_view program) {
+  return program.substr(program.rfind('/') + 1) != "dcgm-exporter";
+}
+
 // "node" as the first argument names the role that is meant anyway; any other word there is a
 // mistake.  Called as dcgm-exporter there are no sub-commands.
 Status TakeSubcommand(std::vector<std::string>& arguments, std::string_view program) {
-  const std::string_view name = program.substr(program.rfind('/') + 1);
-  if (name == "dcgm-exporter" || arguments.empty() || arguments.front().starts_with('-') ||
+  if (!HasSubcommands(program) || arguments.empty() || arguments.front().starts_with('-') ||
       arguments.front() == "help" || arguments.front() == "h") {
     return absl::OkStatus();
   }
   if (arguments.front() != "node") {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "unknown command \"%s\"; the only one is \"node\". See podgpu --help", arguments.front()));
+        "unknown command \"%s\"; there are \"node\" and \"completion\". See podgpu --help",
+        arguments.front()));
   }
   arguments.erase(arguments.begin());
   return absl::OkStatus();
@@ -216,6 +231,9 @@ Status TakeSubcommand(std::vector<std::string>& arguments, std::string_view prog
 int Main(std::vector<std::string> arguments) {
   const std::string program = arguments.empty() ? "podgpu" : arguments.front();
   arguments.erase(arguments.begin(), arguments.begin() + (arguments.empty() ? 0 : 1));
+  if (HasSubcommands(program) && !arguments.empty() && arguments.front() == "completion") {
+    return PrintCompletion(arguments);
+  }
   if (const Status status = TakeSubcommand(arguments, program); !status.ok()) {
     return Refuse(status);
   }

@@ -42,7 +42,26 @@ TEST(BadInput, UnknownCommandsAreRefused) {
   EXPECT_EQ(
       RunPodgpu({"nodes"}),
       (Ended{2,
-             "podgpu: unknown command \"nodes\"; the only one is \"node\". See podgpu --help\n"}));
+             "podgpu: unknown command \"nodes\"; there are \"node\" and \"completion\". See podgpu "
+             "--help\n"}));
+}
+
+// The real shell, asked what it would offer.
+TEST(Completion, BashOffersFlagsCommandsAndShells) {
+  const auto offers = [](const std::string& words, int at) {
+    Child bash({"bash", "-c",
+                "source <(" + std::string(kProgram) + " completion bash) && COMP_WORDS=(" + words +
+                    ") && COMP_CWORD=" + std::to_string(at) +
+                    " && _podgpu && printf '%s\\n' \"${COMPREPLY[@]}\""});
+    EXPECT_EQ(bash.Wait(), 0) << bash.output();
+    return bash.output();
+  };
+  EXPECT_EQ(offers("podgpu --coll", 1), "--collectors\n--collect-interval\n");
+  EXPECT_EQ(offers("podgpu node --configm", 2), "--configmap-data\n");
+  EXPECT_EQ(offers("podgpu comp", 1), "completion\n");
+  EXPECT_EQ(offers("podgpu completion ''", 2), "bash\nzsh\nfish\n");
+  EXPECT_EQ(RunPodgpu({"completion", "tcsh"}).exit_code, 2);
+  EXPECT_EQ(RunPodgpu({"completion"}).exit_code, 2);
 }
 
 TEST(BadInput, BadVariablesAreNamed) {

@@ -1,0 +1,132 @@
+#include "cli/completion.h"
+
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "base/text.h"
+#include "cli/flag_table.h"
+
+namespace podgpu {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kCommands = {
+    {{"node", "serve this node (also without any command)"},
+     {"completion", "print a completion script for bash, zsh or fish"}}};
+
+// Up to the first full stop, without what the quotes of a shell or zsh's own grammar would stumble
+// over.
+std::string ShortHelp(std::string_view help) {
+  std::string text;
+  for (const char c : help.substr(0, help.find(". "))) {
+    constexpr std::string_view kTroublesome = "'\"`$\\[]:";
+    text += kTroublesome.find(c) == std::string_view::npos ? c : ' ';
+  }
+  while (text.ends_with('.') || text.ends_with(' ')) {
+    text.pop_back();
+  }
+  return text;
+}
+
+std::string BashScript() {
+  std::string words;
+  for (const Flag& flag : FlagTable()) {
+    absl::StrAppendFormat(&words, " --%s", flag.name);
+    if (!flag.alias.empty()) {
+      absl::StrAppendFormat(&words, " -%s", flag.alias);
+    }
+  }
+  std::string commands;
+  for (const auto& [name, help] : kCommands) {
+    absl::StrAppendFormat(&commands, " %s", name);
+  }
+  return absl::StrFormat(
+      "# Completion of podgpu for bash: source <(podgpu completion bash)\n"
+      "_podgpu() {\n"
+      "  local word=\"${COMP_WORDS[COMP_CWORD]}\" words=\"%s\"\n"
+      "  COMPREPLY=()\n"
+      "  if [[ ${COMP_CWORD} -eq 2 && ${COMP_WORDS[1]} == completion ]]; then\n"
+      "    words=\"bash zsh fish\"\n"
+      "  elif [[ ${COMP_CWORD} -eq 1 ]]; then\n"
+      "    words=\"%s${words}\"\n"
+      "  elif [[ ${word} != -* ]]; then\n"
+      "    return  # A value: the shell offers file names.\n"
+      "  fi\n"
+      "  while IFS= read -r match; do COMPREPLY+=(\"${match}\"); done < <(compgen -W \"${words}\" "
+      "-- \"${word}\")\n"
+      "}\n"
+      "complete -o default -F _podgpu podgpu\n",
+      words, commands);
+}
+
+std::string ZshScript() {
+  std::string arguments;
+  for (const Flag& flag : FlagTable()) {
+    const char* const value = flag.kind == FlagKind::kBool ? "" : "=";
+    const char* const action = flag.kind == FlagKind::kBool ? "" : ":value:_default";
+    absl::StrAppendFormat(&arguments, " \\\n    '--%s%s[%s]%s'", flag.name, value,
+                          ShortHelp(flag.help), action);
+    if (!flag.alias.empty()) {
+      absl::StrAppendFormat(&arguments, " \\\n    '-%s[%s]%s'", flag.alias, ShortHelp(flag.help),
+                            action);
+    }
+  }
+  std::string commands;
+  for (const auto& [name, help] : kCommands) {
+    absl::StrAppendFormat(&commands, "'%s:%s' ", name, help);
+  }
+  return absl::StrFormat(
+      "#compdef podgpu\n"
+      "# Completion of podgpu for zsh: podgpu completion zsh > a folder of $fpath/_podgpu\n"
+      "_podgpu() {\n"
+      "  local -a commands=(%s)\n"
+      "  if [[ $CURRENT -eq 3 && $words[2] == completion ]]; then\n"
+      "    compadd bash zsh fish\n"
+      "    return\n"
+      "  fi\n"
+      "  [[ $CURRENT -eq 2 && $words[2] != -* ]] && _describe command commands\n"
+      "  _arguments%s\n"
+      "}\n"
+      "compdef _podgpu podgpu\n",
+      commands, arguments);
+}
+
+std::string FishScript() {
+  std::string script =
+      "# Completion of podgpu for fish: podgpu completion fish > "
+      "~/.config/fish/completions/podgpu.fish\n";
+  for (const auto& [name, help] : kCommands) {
+    absl::StrAppendFormat(&script, "complete -c podgpu -n __fish_use_subcommand -a %s -d '%s'\n",
+                          name, help);
+  }
+  script +=
+      "complete -c podgpu -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n";
+  for (const Flag& flag : FlagTable()) {
+    absl::StrAppendFormat(&script, "complete -c podgpu -l %s", flag.name);
+    if (!flag.alias.empty()) {
+      absl::StrAppendFormat(&script, " %s %s", flag.alias.size() == 1 ? "-s" : "-o", flag.alias);
+    }
+    absl::StrAppendFormat(&script, "%s -d '%s'\n", flag.kind == FlagKind::kBool ? "" : " -r",
+                          ShortHelp(flag.help));
+  }
+  return script;
+}
+
+}  // namespace
+
+StatusOr<std::string> CompletionScript(std::string_view shell) {
+  if (shell == "bash") {
+    return BashScript();
+  }
+  if (shell == "zsh") {
+    return ZshScript();
+  }
+  if (shell == "fish") {
+    return FishScript();
+  }
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "completion is there for bash, zsh and fish, not for %s. See podgpu --help", Quoted(shell)));
+}
+
+}  // namespace podgpu
