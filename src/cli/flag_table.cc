@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 constexpr std::string_view kDefaultEngine = "localhost:5555";
 constexpr int64_t kShortestIntervalMs = 100;       // Below it sampling itself costs the workload.
 constexpr int64_t kLongestIntervalMs = 3'600'000;  // One hour.
+constexpr int64_t kLongestRetentionHours = 24 * 366 * 10;
 
 // The parser has checked the value's form before it calls `apply`, so the fallbacks are never used.
 bool BoolOf(std::string_view value) { return ParseGoBool(value).value_or(false); }
@@ -471,19 +472,30 @@ constexpr Flag kFlags[] = {
                   : absl::OkStatus();
      }},
     {"dump-enabled", "", "DCGM_EXPORTER_DUMP_ENABLED", FlagKind::kBool, "false",
-     "Accepted without effect: / and /metrics show what is known and why something is not.",
+     "Write each reading as JSON files, for people who look for where a number came from.",
      [](NodeCommand& command, std::string_view value) {
-       return BoolOf(value) ? TakeIdle(command, "--dump-enabled",
-                                       "writes nothing. Keep the pages / and /metrics instead")
-                            : absl::OkStatus();
+       command.exporter.dumps.enabled = BoolOf(value);
+       return absl::OkStatus();
      }},
     {"dump-directory", "", "DCGM_EXPORTER_DUMP_DIRECTORY", FlagKind::kString,
-     "/tmp/dcgm-exporter-debug", "Accepted: see above.",
-     [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
+     "/tmp/dcgm-exporter-debug", "Where; it is made if it is not there.",
+     [](NodeCommand& command, std::string_view value) {
+       command.exporter.dumps.directory = std::string(value);
+       return absl::OkStatus();
+     }},
     {"dump-retention", "", "DCGM_EXPORTER_DUMP_RETENTION", FlagKind::kInt, "24",
-     "Accepted: see above.", [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
+     "Hours after which dumps, and no other files, are removed; 0: when there are 10000 of them.",
+     [](NodeCommand& command, std::string_view value) {
+       command.exporter.dumps.retention =
+           std::chrono::hours(std::clamp<int64_t>(IntOf(value), 0, kLongestRetentionHours));
+       return absl::OkStatus();
+     }},
     {"dump-compression", "", "DCGM_EXPORTER_DUMP_COMPRESSION", FlagKind::kBool, "true",
-     "Accepted: see above.", [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
+     "Compress them with gzip.",
+     [](NodeCommand& command, std::string_view value) {
+       command.exporter.dumps.compression = BoolOf(value);
+       return absl::OkStatus();
+     }},
     {"validate", "", "", FlagKind::kBool, "",
      "Check flags and files, say what would be served, and end: 0 when all is well, else 2.",
      [](NodeCommand& command, std::string_view value) {

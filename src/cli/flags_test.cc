@@ -342,15 +342,15 @@ TEST(Flags, TheDocumentIsInStepWithTheTable) {
 }
 
 TEST(Flags, OfDcgmExporterThatHaveNothingToDoAreAcceptedAndSaidToDoNothing) {
-  const auto quiet = Parse({"--disable-startup-validate", "--enable-gpu-bind-unbind-watch",
-                            "--gpu-bind-unbind-poll-interval=soon", "--dump-retention=0",
-                            "--dump-compression=false", "-m", "none", "--enable-pprof=false"});
+  const auto quiet =
+      Parse({"--disable-startup-validate", "--enable-gpu-bind-unbind-watch",
+             "--gpu-bind-unbind-poll-interval=soon", "-m", "none", "--enable-pprof=false"});
   ASSERT_TRUE(quiet.ok()) << quiet.status();
   EXPECT_TRUE(FlagWarnings(*quiet).empty());
-  const auto idle = Parse({"--fake-gpus", "--enable-pprof", "--dump-enabled"});
+  const auto idle = Parse({"--fake-gpus", "--enable-pprof"});
   ASSERT_TRUE(idle.ok()) << idle.status();
   const std::vector<std::string> warnings = FlagWarnings(*idle);
-  ASSERT_EQ(warnings.size(), 3U);
+  ASSERT_EQ(warnings.size(), 2U);
   EXPECT_TRUE(warnings[0].starts_with("--fake-gpus invents no devices here. Use podgpu-sim"));
 }
 

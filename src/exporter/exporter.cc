@@ -190,6 +190,13 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
               .api_slices = api_slices_ != nullptr ? &api_slices_->facts() : nullptr}},
             clock_, wakeup_),
       text_files_(options.text_files, tick_.snapshots(), text_file_counts_, clock_),
+      dumps_(
+          options.dumps, options.view, tick_.snapshots(),
+          [this] {
+            MutexLock lock(wanted_mutex_);
+            return counters_;
+          },
+          clock_),
       watchdog_pace_(kWatchdogPace) {}
 
 StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& options,
@@ -231,13 +238,16 @@ void Exporter::StartThreads() {
     text_file_thread_.Start([this](const std::stop_token& stop) { text_files_.Run(stop); },
                             "textfiles");
   }
+  if (dumps_.wanted()) {
+    dump_thread_.Start([this](const std::stop_token& stop) { dumps_.Run(stop); }, "dumps");
+  }
 }
 
 bool Exporter::Stop(milliseconds patience) {
   http_.reset();
   Worker* const workers[] = {&tick_thread_,     &watchdog_thread_,   &kubelet_thread_,
                              &api_pods_thread_, &api_slices_thread_, &jobs_thread_,
-                             &source_thread_,   &text_file_thread_};
+                             &source_thread_,   &text_file_thread_,  &dump_thread_};
   for (Worker* worker : workers) {
     worker->RequestStop();
   }

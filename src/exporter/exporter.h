@@ -22,6 +22,7 @@
 #include "base/worker.h"
 #include "exporter/api_refresher.h"
 #include "exporter/call_guard.h"
+#include "exporter/dumps.h"
 #include "exporter/job_refresher.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
@@ -53,6 +54,7 @@ struct ExporterOptions {
   StatusOr<ApiServerOptions> api_server = absl::FailedPreconditionError("no API server is known");
   ConfigNotes config;
   TextFileOptions text_files;
+  DumpOptions dumps;
 };
 
 // The seams that main.cc or a test fills.  All outlive the Exporter.
@@ -117,6 +119,7 @@ class Exporter {
   TextFileCounts text_file_counts_;
   Tick tick_;
   TextFiles text_files_;
+  Dumps dumps_;
   const std::chrono::milliseconds watchdog_pace_;
 
   std::unique_ptr<HttpServer> http_;
@@ -128,6 +131,7 @@ class Exporter {
   Worker jobs_thread_;
   Worker tick_thread_;
   Worker text_file_thread_;
+  Worker dump_thread_;
 };
 
 // The age beyond which values are withdrawn: as asked, else three intervals, at least 5 s.

@@ -55,6 +55,8 @@ constexpr ConformanceLine kDefects[] = {
      "they are withdrawn after `--stale-after`"},
     {"28", "a slow kubelet truncates scrapes",
      "ExporterTest.ScrapesAndTicksGoOnWhileTheDriverAndTheKubeletBothHang", "scrapes never wait"},
+    {"29", "dumps without bound; their clean-up removes foreign files",
+     "DumpsTest.OldOnesAreRemovedAndNothingElse", "bounded, and only dumps are removed"},
     {"30", "the shipped 1.x list gives duplicate series",
      "CountersCsv.TakesTheFirstOfTwoLinesOfOneNameAndWarns", "the second line adds nothing"},
     {"31", "profiling is asked of GPU 0 only", "DcgmWatch.WatchesTheProfilingFieldsThatAGpuOffers",

@@ -148,12 +148,13 @@ TEST(UpstreamPages, XidMetric) {
   EXPECT_EQ(attributes_of(0), R"(err_code="0",err_msg="No Error"} 0)");
   EXPECT_EQ(attributes_of(79), R"(err_code="79",err_msg="GPU has fallen off the bus"} 79)");
   EXPECT_EQ(attributes_of(172), R"(err_code="172",err_msg="Uncorrectable SRAM Error"} 172)");
-  for (const int64_t unknown : {173, 255, -1}) {
+  for (const int64_t unknown : {173, 255}) {
     const std::string code = std::to_string(unknown);
     EXPECT_EQ(
         attributes_of(unknown),
         std::string("err_code=\"").append(code).append(R"(",err_msg="Unknown Error"} )" + code));
   }
+  EXPECT_EQ(attributes_of(-1), "") << "no number that a driver can mean";
 }
 
 TEST(UpstreamPages, FieldFilter) {

@@ -4,7 +4,9 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -306,6 +308,42 @@ TEST(UpstreamInside, StatesOfHealth) {
   EXPECT_EQ(answer(), "200 OK; X-Registry-Available: true");
   tick.ShowInstead({}, {FindField(150)});
   EXPECT_EQ(answer(), "200 OK; X-Registry-Available: true; X-Reload-In-Progress: true");
+}
+
+TEST(UpstreamInside, FlagsOfDumps) {
+  const Environment none = [](const std::string&) { return std::nullopt; };
+  const DumpOptions defaults = ParseFlags({}, none)->exporter.dumps;
+  EXPECT_FALSE(defaults.enabled);
+  EXPECT_EQ(defaults.directory, "/tmp/dcgm-exporter-debug");
+  EXPECT_EQ(defaults.retention, std::chrono::hours(24));
+  EXPECT_TRUE(defaults.compression);
+  const std::vector<std::string> arguments = {"--dump-enabled", "--dump-directory=/d",
+                                              "--dump-retention=48", "--dump-compression=false"};
+  const DumpOptions custom = ParseFlags(arguments, none)->exporter.dumps;
+  EXPECT_TRUE(custom.enabled);
+  EXPECT_EQ(custom.directory, "/d");
+  EXPECT_EQ(custom.retention, std::chrono::hours(48));
+  EXPECT_FALSE(custom.compression);
+  for (const char* for_ever : {"--dump-retention=0", "--dump-retention=-5"}) {
+    EXPECT_EQ(ParseFlags(std::vector<std::string>{for_ever}, none)->exporter.dumps.retention,
+              std::chrono::hours(0));
+  }
+}
+
+TEST_F(UpstreamProgram, DumpsOfReadings) {
+  const std::string directory = files_.path() + "/dumps";
+  StartWith(kTemperature,
+            {"--dump-enabled", "--dump-directory=" + directory, "--dump-compression=false"});
+  const auto has_dumps = [&] {
+    std::error_code error;
+    std::set<std::string> whats;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+      const std::string name = entry.path().filename();
+      whats.insert(name.substr(0, name.find('-', name.find('-') + 1)));
+    }
+    return whats.contains("metrics-GPU") && whats.contains("deviceinfo-GPU");
+  };
+  EXPECT_TRUE(AwaitPage([&](const MetricPage&) { return has_dumps(); }));
 }
 
 TEST(UpstreamInside, ConfigMapOfCounters) {
