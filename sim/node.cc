@@ -132,8 +132,9 @@ class Node {
     for (;;) {
       std::array<pollfd, 2> polled = {
           {{signals.descriptor(), POLLIN, 0}, {watch_.get(), POLLIN, 0}}};
-      Obey();
-      poll(polled.data(), polled.size(), WaitMs());
+      // Obeying takes its time; what is asked may be another thing by then.
+      const int wait_ms = Obey() ? 0 : WaitMs();
+      poll(polled.data(), polled.size(), wait_ms);
       for (int one = signals.Take(); one != 0; one = signals.Take()) {
         if (one != SIGCHLD) {
           return;
@@ -170,8 +171,8 @@ class Node {
     return engine;
   }
 
-  // Lets the servers do what the faults of this moment ask of them.
-  void Obey() {
+  // Lets the servers do what the faults of this moment ask of them; whether that was something new.
+  bool Obey() {
     const World& world = directory_->world();
     const TimeUs now = directory_->Now();
     engine_->Obey(EngineOrdersAt(world, now));
@@ -180,7 +181,7 @@ class Node {
     }
     const KubeletBehaviour wanted = KubeletBehaviourAt(world, now);
     if (wanted == behaviour_) {
-      return;
+      return false;
     }
     const Status changed = kubelet_->Behave(wanted);
     if (!changed.ok()) {
@@ -188,6 +189,7 @@ class Node {
     }
     Say("kubelet", KubeletWordsAt(world, now));
     behaviour_ = wanted;
+    return true;
   }
 
   // How long the loop may wait for a signal or an edit; -1: for ever.  While faults are to come, or

@@ -50,6 +50,10 @@ class FakeKubeletServer {
   std::string bodies() const;
   // The ":path" of each request.
   std::vector<std::string> paths() const;
+  // How many connections there have been.
+  size_t connections() const;
+  // Ends the connection that is open now.
+  void HangUp();
 
  private:
   class Server;

@@ -21,7 +21,26 @@ class FakeKubeletServer::Server {
   }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
-  ~Server() { ::shutdown(listener_.get(), SHUT_RDWR); }
+  ~Server() {
+    ::shutdown(listener_.get(), SHUT_RDWR);
+    {
+      const MutexLock lock(mutex_);
+      stopping_ = true;
+    }
+    HangUp();
+  }
+
+  // Ends the connection that is open now, as a server that stops does.
+  void HangUp() {
+    const MutexLock lock(mutex_);
+    if (open_connection_ >= 0) {
+      ::shutdown(open_connection_, SHUT_RDWR);
+    }
+  }
+  size_t connections() const {
+    const MutexLock lock(mutex_);
+    return connections_;
+  }
 
   std::vector<FakeHeaders> requests() const {
     const MutexLock lock(mutex_);
@@ -60,11 +79,22 @@ class FakeKubeletServer::Server {
       if (!connection.is_open()) {
         return;
       }
+      Note(connection.get());
       if (raw_) {
         raw_(connection.get());
       } else {
         ServeHttp2(connection.get());
       }
+      Note(-1);
+    }
+  }
+
+  void Note(int connection) {
+    const MutexLock lock(mutex_);
+    open_connection_ = connection;
+    connections_ += connection >= 0 ? 1U : 0U;
+    if (stopping_ && connection >= 0) {
+      ::shutdown(connection, SHUT_RDWR);
     }
   }
 
@@ -81,7 +111,6 @@ class FakeKubeletServer::Server {
     nghttp2_session_server_new(&session, callbacks, this);
     nghttp2_session_callbacks_del(callbacks);
     nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, nullptr, 0);
-    sent_ = 0;
     closing_ = false;
     char bytes[65536];
     while (nghttp2_session_send(session) == 0 && !closing_) {
@@ -172,6 +201,7 @@ class FakeKubeletServer::Server {
     if (frame->hd.stream_id > 0 && ends) {
       self.stream_ = frame->hd.stream_id;
       self.reply_ = self.script_(self.paths().back());
+      self.sent_ = 0;
       if (self.reply_.ping) {
         nghttp2_submit_ping(session, NGHTTP2_FLAG_NONE, nullptr);
         return 0;
@@ -221,6 +251,9 @@ class FakeKubeletServer::Server {
   mutable Mutex mutex_;
   std::vector<FakeHeaders> requests_ PODGPU_GUARDED_BY(mutex_);
   std::string bodies_ PODGPU_GUARDED_BY(mutex_);
+  int open_connection_ PODGPU_GUARDED_BY(mutex_) = -1;
+  size_t connections_ PODGPU_GUARDED_BY(mutex_) = 0;
+  bool stopping_ PODGPU_GUARDED_BY(mutex_) = false;
   std::jthread thread_;
 };
 
@@ -240,5 +273,8 @@ FakeKubeletServer::~FakeKubeletServer() = default;
 std::vector<FakeHeaders> FakeKubeletServer::requests() const { return server_->requests(); }
 std::string FakeKubeletServer::bodies() const { return server_->bodies(); }
 std::vector<std::string> FakeKubeletServer::paths() const { return server_->paths(); }
+
+size_t FakeKubeletServer::connections() const { return server_->connections(); }
+void FakeKubeletServer::HangUp() { server_->HangUp(); }
 
 }  // namespace podgpu

@@ -86,25 +86,35 @@ class KubeletClient final : public PodResources {
                         .changed_ns = status.st_ctim.tv_nsec};
   }
 
-  StatusOr<PodAllocations> ListAs(const ApiVersion& version, Instant deadline) const {
-    PODGPU_ASSIGN_OR_RETURN(const FileDescriptor socket, Connect(deadline));
-    StatusOr<UnaryReply> reply = CallUnary(socket.get(),
-                                           {.path = version.list_path,
-                                            .deadline = deadline,
-                                            .max_message_bytes = options_.max_message_bytes},
-                                           clock_);
-    if (!reply.ok()) {
-      return CallError(reply.status());
+  StatusOr<PodAllocations> ListAs(const ApiVersion& version, Instant deadline) {
+    PODGPU_ASSIGN_OR_RETURN(UnaryReply reply, Call(version.list_path, deadline));
+    if (reply.code != absl::StatusCode::kOk) {
+      return ServerError(reply);
     }
-    if (reply->code != absl::StatusCode::kOk) {
-      return ServerError(*reply);
-    }
-    StatusOr<PodAllocations> answer = ParsePodResources(reply->message);
+    StatusOr<PodAllocations> answer = ParsePodResources(reply.message);
     if (!answer.ok()) {
       return Prefixed(answer.status(), ": ");
     }
     answer->api_version = version.name;
     return answer;
+  }
+
+  // Over the connection that is kept.  Where that has ended since, which shows only now, over a new
+  // one.
+  StatusOr<UnaryReply> Call(std::string_view path, Instant deadline) {
+    const std::optional<FileIdentity> socket_file = Identify();
+    if (connection_ != nullptr && connection_->is_usable() && connected_to_ == socket_file) {
+      StatusOr<UnaryReply> reply = connection_->Call(path, deadline, clock_);
+      if (reply.status().code() != absl::StatusCode::kUnavailable) {
+        return reply.ok() ? std::move(reply) : CallError(reply.status());
+      }
+    }
+    connection_.reset();
+    PODGPU_ASSIGN_OR_RETURN(FileDescriptor socket, Connect(deadline));
+    connection_ = std::make_unique<UnaryConnection>(std::move(socket), options_.max_message_bytes);
+    connected_to_ = socket_file;
+    StatusOr<UnaryReply> reply = connection_->Call(path, deadline, clock_);
+    return reply.ok() ? std::move(reply) : CallError(reply.status());
   }
 
   StatusOr<FileDescriptor> Connect(Instant deadline) const {
@@ -200,6 +210,8 @@ class KubeletClient final : public PodResources {
 
   KubeletClientOptions options_;
   SystemClock clock_;
+  std::unique_ptr<UnaryConnection> connection_;  // Null before the first call, and after some.
+  std::optional<FileIdentity> connected_to_;
   std::optional<FileIdentity> old_socket_;  // The socket that is known to speak v1alpha1 only.
 };
 

@@ -120,6 +120,46 @@ TEST_F(KubeletClient, ListsThePodsOfTheNode) {
     EXPECT_EQ(answer->allocations[1],
               (Allocation{"ml", "pod-1", "main", "nvidia.com/gpu", "GPU-1"}));
   }
+  EXPECT_EQ(server.connections(), 1U);
+}
+
+TEST_F(KubeletClient, ConnectsAnewWhenTheServerHasHungUp) {
+  FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(1))); });
+  const auto client = Client();
+  for (int i = 0; i < 3; ++i) {
+    const StatusOr<PodAllocations> answer = client->List();
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    server.HangUp();
+  }
+  EXPECT_EQ(server.connections(), 3U);
+}
+
+TEST_F(KubeletClient, ConnectsAnewAfterACallThatWentWrong) {
+  FakeReply reset;
+  reset.reset_code = 2;  // INTERNAL_ERROR
+  FakeReply go_away;
+  go_away.go_away = true;
+  FakeReply torn = Reply(Framed(Pods(1)).substr(0, 9));
+  for (const FakeReply& wrong : {reset, go_away, torn}) {
+    FakeReply next = wrong;
+    FakeKubeletServer server(
+        socket_, [&](const std::string&) { return std::exchange(next, Reply(Framed(Pods(1)))); });
+    const auto client = Client();
+    EXPECT_FALSE(client->List().ok());
+    const StatusOr<PodAllocations> answer = client->List();
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(server.connections(), 2U);
+    std::filesystem::remove(socket_);
+  }
+}
+
+// A call that is refused in order is no reason to connect anew.
+TEST_F(KubeletClient, KeepsTheConnectionOfARefusal) {
+  FakeKubeletServer server(socket_, [](const std::string&) { return Refusal("2", "no"); });
+  const auto client = Client();
+  EXPECT_EQ(client->List().status().code(), absl::StatusCode::kUnknown);
+  EXPECT_EQ(client->List().status().code(), absl::StatusCode::kUnknown);
+  EXPECT_EQ(server.connections(), 1U);
 }
 
 TEST_F(KubeletClient, AsksAsGrpcDoes) {

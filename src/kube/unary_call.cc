@@ -45,30 +45,31 @@ Status ClosedError() { return absl::UnavailableError("closed the connection befo
 
 Status NoHttp2Error() { return absl::DataLossError("does not speak HTTP/2"); }
 
-// One call from preface to trailers.  nghttp2 calls back into it from Receive.
-class Session {
+}  // namespace
+
+// The HTTP/2 session of a connection, and the call that runs on it.  nghttp2 calls back into it
+// from Receive.
+class UnaryConnection::Session {
  public:
-  Session(int socket, const UnaryCall& call, const Clock& clock)
-      : socket_(socket), call_(call), clock_(clock), reader_(call.max_message_bytes) {
+  Session(FileDescriptor socket, size_t max_message_bytes)
+      : socket_(std::move(socket)), max_message_bytes_(max_message_bytes) {
     Open();
+    SubmitSettings();
   }
 
-  // Runs the call to its end.
-  StatusOr<UnaryReply> Run() {
-    SubmitRequest();
-    while (!ended_ && failure_.ok()) {
-      PODGPU_RETURN_IF_ERROR(Send());
-      if (ended_) {
-        break;  // By our own RST_STREAM: what came broke a rule.
-      }
-      if (nghttp2_session_want_read(session_.get()) == 0) {
-        return NoHttp2Error();  // Said good-bye in the same way.
-      }
-      PODGPU_RETURN_IF_ERROR(AwaitSocket());
-      PODGPU_RETURN_IF_ERROR(Receive());
-    }
-    return Result();
+  StatusOr<UnaryReply> Call(std::string_view path, Instant deadline, const Clock& clock) {
+    usable_ = false;
+    call_ = CallState(max_message_bytes_);
+    SubmitRequest(path, MillisecondsUntil(deadline, clock));
+    PODGPU_RETURN_IF_ERROR(RunCall(deadline, clock));
+    StatusOr<UnaryReply> reply = Result();
+    // What is to be said besides (a window, an answer to PING) need not wait for the next call.
+    usable_ = reply.ok() && call_.in_order && Send().ok() &&
+              nghttp2_session_check_request_allowed(session_.get()) != 0;
+    return reply;
   }
+
+  bool is_usable() const { return usable_; }
 
  private:
   struct Delete {
@@ -94,11 +95,10 @@ class Session {
     session_.reset(raw_session);
   }
 
-  // Preface, settings, request.  Both windows hold the longest answer, so that it never waits for
-  // ours.
-  void SubmitRequest() {
-    const auto window = static_cast<uint32_t>(std::clamp<size_t>(
-        call_.max_message_bytes + kPrefixBytes, kSmallestWindow, kLargestWindow));
+  // Preface and settings.  Both windows hold the longest answer, so that it never waits for ours.
+  void SubmitSettings() {
+    const auto window = static_cast<uint32_t>(
+        std::clamp<size_t>(max_message_bytes_ + kPrefixBytes, kSmallestWindow, kLargestWindow));
     const std::array settings = {
         nghttp2_settings_entry{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
         nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, window},
@@ -108,11 +108,14 @@ class Session {
                                          settings.size()) == 0);
     PODGPU_CHECK(nghttp2_session_set_local_window_size(session_.get(), NGHTTP2_FLAG_NONE, 0,
                                                        static_cast<int32_t>(window)) == 0);
-    const std::string timeout = absl::StrFormat("%dm", std::max<int64_t>(1, MillisecondsLeft()));
+  }
+
+  void SubmitRequest(std::string_view path, int64_t timeout_ms) {
+    const std::string timeout = absl::StrFormat("%dm", std::max<int64_t>(1, timeout_ms));
     const std::array headers = {
         Header(":method", "POST"),
         Header(":scheme", "http"),
-        Header(":path", call_.path),
+        Header(":path", path),
         Header(":authority", "localhost"),
         Header("content-type", "application/grpc"),
         Header("te", "trailers"),
@@ -126,9 +129,25 @@ class Session {
       *flags |= NGHTTP2_DATA_FLAG_EOF;
       return kPrefixBytes;
     };
-    stream_ = nghttp2_submit_request(session_.get(), nullptr, headers.data(), headers.size(),
-                                     &empty_message, nullptr);
-    PODGPU_CHECK(stream_ > 0);
+    call_.stream = nghttp2_submit_request(session_.get(), nullptr, headers.data(), headers.size(),
+                                          &empty_message, nullptr);
+    PODGPU_CHECK(call_.stream > 0);
+  }
+
+  // Runs the call to its end.
+  Status RunCall(Instant deadline, const Clock& clock) {
+    while (!call_.ended && call_.failure.ok()) {
+      PODGPU_RETURN_IF_ERROR(Send());
+      if (call_.ended) {
+        break;  // By our own RST_STREAM: what came broke a rule.
+      }
+      if (nghttp2_session_want_read(session_.get()) == 0) {
+        return NoHttp2Error();  // Said good-bye in the same way.
+      }
+      PODGPU_RETURN_IF_ERROR(AwaitSocket(MillisecondsUntil(deadline, clock)));
+      PODGPU_RETURN_IF_ERROR(Receive());
+    }
+    return absl::OkStatus();
   }
 
   // Hands what nghttp2 wants to say to the socket, as far as the socket takes it.
@@ -141,7 +160,7 @@ class Session {
       unsent_.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(count));
     }
     while (!unsent_.empty()) {
-      const ssize_t count = ::send(socket_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+      const ssize_t count = ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
       if (count < 0 && errno == EINTR) {
         continue;
       }
@@ -154,12 +173,11 @@ class Session {
     return absl::OkStatus();
   }
 
-  Status AwaitSocket() {
-    const int64_t left_ms = MillisecondsLeft();
+  Status AwaitSocket(int64_t left_ms) const {
     if (left_ms <= 0) {
       return absl::DeadlineExceededError("has not answered");
     }
-    pollfd wait{.fd = socket_, .events = POLLIN, .revents = 0};
+    pollfd wait{.fd = socket_.get(), .events = POLLIN, .revents = 0};
     if (!unsent_.empty()) {
       wait.events = POLLIN | POLLOUT;
     }
@@ -169,7 +187,7 @@ class Session {
 
   Status Receive() {
     uint8_t bytes[kReadBytes];
-    const ssize_t count = ::recv(socket_, bytes, sizeof bytes, 0);
+    const ssize_t count = ::recv(socket_.get(), bytes, sizeof bytes, 0);
     if (count < 0) {
       return errno == EAGAIN || errno == EINTR ? absl::OkStatus() : ClosedError();
     }
@@ -178,53 +196,53 @@ class Session {
     }
     const ssize_t used =
         nghttp2_session_mem_recv(session_.get(), bytes, static_cast<size_t>(count));
-    if (used < 0 && !ended_) {
+    if (used < 0 && !call_.ended) {
       return NoHttp2Error();
     }
     return absl::OkStatus();
   }
 
   StatusOr<UnaryReply> Result() {
-    PODGPU_RETURN_IF_ERROR(failure_);
-    if (!last_.grpc_status) {
+    PODGPU_RETURN_IF_ERROR(call_.failure);
+    if (!call_.last.grpc_status) {
       return WithoutStatus();
     }
-    const std::optional<uint64_t> number = ParseDecimal(*last_.grpc_status);
+    const std::optional<uint64_t> number = ParseDecimal(*call_.last.grpc_status);
     UnaryReply reply;
     reply.code = number && *number <= static_cast<uint64_t>(absl::StatusCode::kUnauthenticated)
                      ? static_cast<absl::StatusCode>(*number)
                      : absl::StatusCode::kUnknown;
-    reply.text = PercentDecode(last_.grpc_message);
+    reply.text = PercentDecode(call_.last.grpc_message);
     if (reply.code == absl::StatusCode::kOk) {
-      if (!reader_.complete()) {
+      if (!call_.reader.complete()) {
         return absl::DataLossError("ended the call well, but without a whole message");
       }
-      reply.message = reader_.Take();
+      reply.message = call_.reader.Take();
     }
     return reply;
   }
 
   // The call has ended and nobody said how.
   Status WithoutStatus() const {
-    if (reset_code_ != NGHTTP2_NO_ERROR) {
+    if (call_.reset_code != NGHTTP2_NO_ERROR) {
       return absl::UnavailableError(
-          absl::StrFormat("reset the call (HTTP/2 %s)", nghttp2_http2_strerror(reset_code_)));
+          absl::StrFormat("reset the call (HTTP/2 %s)", nghttp2_http2_strerror(call_.reset_code)));
     }
-    if (!http_status_.empty() && http_status_ != "200") {
+    if (!call_.http_status.empty() && call_.http_status != "200") {
       return absl::UnavailableError(
-          absl::StrFormat("answered HTTP %s, which is no gRPC", CleanUtf8(http_status_)));
+          absl::StrFormat("answered HTTP %s, which is no gRPC", CleanUtf8(call_.http_status)));
     }
     return absl::DataLossError("ended the call without grpc-status");
   }
 
   // Rounded up, so that the wait never ends a moment before the deadline.
-  int64_t MillisecondsLeft() const {
-    return std::chrono::ceil<std::chrono::milliseconds>(call_.deadline - clock_.Now()).count();
+  static int64_t MillisecondsUntil(Instant deadline, const Clock& clock) {
+    return std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.Now()).count();
   }
 
   static int OnBeginHeaders(nghttp2_session* /*session*/, const nghttp2_frame* /*frame*/,
                             void* user_data) {
-    From(user_data).block_ = {};
+    From(user_data).call_.block = {};
     return 0;
   }
 
@@ -232,7 +250,7 @@ class Session {
   static int OnHeader(nghttp2_session* /*session*/, const nghttp2_frame* /*frame*/,
                       const uint8_t* name_bytes, size_t name_size, const uint8_t* value_bytes,
                       size_t value_size, uint8_t /*flags*/, void* user_data) {
-    Block& block = From(user_data).block_;
+    Block& block = From(user_data).call_.block;
     const std::string_view name(reinterpret_cast<const char*>(name_bytes), name_size);
     const std::string_view value(reinterpret_cast<const char*>(value_bytes), value_size);
     if (name == ":status") {
@@ -247,17 +265,18 @@ class Session {
 
   static int OnFrame(nghttp2_session* /*session*/, const nghttp2_frame* frame, void* user_data) {
     Session& self = From(user_data);
-    if (frame->hd.stream_id != self.stream_) {
+    if (frame->hd.stream_id != self.call_.stream) {
       return 0;
     }
-    if (frame->hd.type == NGHTTP2_HEADERS && !self.block_.http_status.empty()) {
-      self.http_status_ = self.block_.http_status;
+    if (frame->hd.type == NGHTTP2_HEADERS && !self.call_.block.http_status.empty()) {
+      self.call_.http_status = self.call_.block.http_status;
     }
     // A block that ends the stream is the trailers, or all there is ("headers only").
     if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 &&
         (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA)) {
-      self.last_ = frame->hd.type == NGHTTP2_HEADERS ? self.block_ : Block{};
-      self.ended_ = true;
+      self.call_.last = frame->hd.type == NGHTTP2_HEADERS ? self.call_.block : Block{};
+      self.call_.ended = true;
+      self.call_.in_order = true;
     }
     return 0;
   }
@@ -265,8 +284,8 @@ class Session {
   static int OnData(nghttp2_session* /*session*/, uint8_t /*flags*/, int32_t stream,
                     const uint8_t* bytes, size_t size, void* user_data) {
     Session& self = From(user_data);
-    if (stream == self.stream_ && self.failure_.ok() && self.http_status_ == "200") {
-      self.failure_ = self.reader_.Feed({reinterpret_cast<const char*>(bytes), size});
+    if (stream == self.call_.stream && self.call_.failure.ok() && self.call_.http_status == "200") {
+      self.call_.failure = self.call_.reader.Feed({reinterpret_cast<const char*>(bytes), size});
     }
     return 0;
   }
@@ -274,32 +293,45 @@ class Session {
   static int OnStreamClose(nghttp2_session* /*session*/, int32_t stream, uint32_t code,
                            void* user_data) {
     Session& self = From(user_data);
-    if (stream == self.stream_ && !self.ended_) {
-      self.reset_code_ = code;
-      self.ended_ = true;
+    if (stream == self.call_.stream && !self.call_.ended) {
+      self.call_.reset_code = code;
+      self.call_.ended = true;
     }
     return 0;
   }
 
-  int socket_;
-  const UnaryCall& call_;
-  const Clock& clock_;
+  struct CallState {
+    explicit CallState(size_t max_message_bytes) : reader(max_message_bytes) {}
+
+    int32_t stream = 0;
+    GrpcMessageReader reader;
+    Status failure;  // What is wrong with the message.
+    Block block;     // The headers being received.
+    Block last;      // The block that ended the stream.
+    std::string http_status;
+    uint32_t reset_code = NGHTTP2_NO_ERROR;
+    bool ended = false;
+    bool in_order = false;  // The server has ended the stream.
+  };
+
+  const FileDescriptor socket_;
+  const size_t max_message_bytes_;
   std::unique_ptr<nghttp2_session, Delete> session_;
-  int32_t stream_ = 0;
   std::string unsent_;
-  GrpcMessageReader reader_;
-  Status failure_;  // What is wrong with the message.
-  Block block_;     // The headers being received.
-  Block last_;      // The block that ended the stream.
-  std::string http_status_;
-  uint32_t reset_code_ = NGHTTP2_NO_ERROR;
-  bool ended_ = false;
+  CallState call_{0};
+  bool usable_ = true;
 };
 
-}  // namespace
+UnaryConnection::UnaryConnection(FileDescriptor socket, size_t max_message_bytes)
+    : session_(std::make_unique<Session>(std::move(socket), max_message_bytes)) {}
 
-StatusOr<UnaryReply> CallUnary(int socket, const UnaryCall& call, const Clock& clock) {
-  return Session(socket, call, clock).Run();
+UnaryConnection::~UnaryConnection() = default;
+
+StatusOr<UnaryReply> UnaryConnection::Call(std::string_view path, Instant deadline,
+                                           const Clock& clock) {
+  return session_->Call(path, deadline, clock);
 }
+
+bool UnaryConnection::is_usable() const { return session_->is_usable(); }
 
 }  // namespace podgpu
