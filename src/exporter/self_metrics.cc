@@ -206,8 +206,8 @@ constexpr SlotRow kRows[] = {
      "Wall time of the last finished call into the vendor library, by kind.",
      [](const Topology*) { return OneLabel<SourceCall, kSourceCallCount>("call", SourceCallName); },
      [](const SlotInput& in, SlotWriter& out) {
-       for (const std::optional<double>& seconds : in.facts.call_seconds) {
-         out.Optional(seconds);
+       for (const std::optional<double>& last : in.facts.call_seconds) {
+         out.Optional(last);
        }
      }},
     {kSelf, "podgpu_source_running_call_seconds", "gauge", "seconds", "",
