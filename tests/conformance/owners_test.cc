@@ -250,6 +250,47 @@ TEST(UpstreamOwners, AllowlistOfPodLabels) {
   EXPECT_EQ(LabelsUnder({"[invalid", "^team"}), R"(,team_x="d")");
 }
 
+// A ResourceSlice of one device, as the API server says it.
+ApiObjects SliceOf(const std::string& name, const std::string& attributes) {
+  const StatusOr<ApiEvent> event = ParseApiEvent(
+      R"({"type":"ADDED","object":{"metadata":{"name":"s","resourceVersion":"1"},"spec":{)"
+      R"("driver":"gpu.nvidia.com","nodeName":"n","pool":{"name":"n","generation":1,)"
+      R"("resourceSliceCount":1},"devices":[{"name":")" +
+      name + R"(","attributes":{)" + attributes + "}}]}}}");
+  EXPECT_TRUE(event.ok()) << event.status();
+  return {{"/s", event->object}};
+}
+
+TEST(UpstreamOwners, Claims) {
+  OwnedNode node;
+  node.join.claims = true;
+  const auto owned_by_claim = [&](const std::string& device, const std::string& attributes) {
+    node.facts.slices = std::make_shared<const ApiObjects>(SliceOf("dev-0", attributes));
+    node.claimed = {{"ml", "train-0", "main", "ml", "claim", "gpu.nvidia.com", "n", device}};
+    std::vector<bool> owned;
+    for (const std::string& row : node.Rows(kUsed, "DCGM_FI_DEV_FB_USED{")) {
+      owned.push_back(row.find(R"(dra_claim_name="claim")") != std::string::npos &&
+                      row.find(R"(pod="train-0")") != std::string::npos);
+    }
+    return owned;
+  };
+  const auto whole = [](const std::string& uuid) {
+    return R"("type":{"string":"gpu"},"uuid":{"string":")" + uuid + "\"}";
+  };
+  using Owned = std::vector<bool>;
+  EXPECT_EQ(owned_by_claim("dev-0", whole(node.gpu)), (Owned{true, false, false}));
+  EXPECT_EQ(owned_by_claim("dev-0", whole("GPU-of-another-node")), (Owned{false, false, false}))
+      << "another uuid counts at once";
+  EXPECT_EQ(owned_by_claim("dev-1", whole(node.gpu)), (Owned{false, false, false}))
+      << "a device that no slice has";
+  EXPECT_EQ(
+      owned_by_claim("dev-0", R"("type":{"string":"mig"},"parentUUID":{"string":")" + node.parent +
+                                  R"("},"profile":{"string":"2g.20gb"},"uuid":{"string":)"
+                                  R"("MIG-aaaaaaaa-0000-0000-0000-000000000003"})"),
+      (Owned{false, true, false}))
+      << "the claim of an instance stands on its row";
+}
+
 TEST(UpstreamOwners, JobFiles) {
   const TemporaryFolder folder;
   folder.Write("0", "1000\n");
