@@ -1,7 +1,8 @@
 // Prints the page that podgpu makes of a simulated node at a moment of the node's own clock.
 //
-//   page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S [COUNTERS_FILE]
+//   page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S FLAG...
 //
+// The flags are podgpu's own; those that choose what rows say have effect.
 // The same rooms as the program, put together on the clock of a run directory in manual time: find
 // the devices, watch the fields, let START_S + 3 s of world time pass, read, ask the kubelet, make
 // one page.  For the golden pages of scenarios: everything on it follows from the scenario alone.
@@ -10,11 +11,14 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "attribution/hpc_jobs.h"
 #include "attribution/join.h"
 #include "base/files.h"
 #include "base/library.h"
 #include "base/status.h"
+#include "cli/flags.h"
 #include "exporter/exporter.h"
 #include "fields/counters_csv.h"
 #include "kube/kubelet_client.h"
@@ -44,18 +48,6 @@ class NodeClock final : public Clock {
   sim::RunDirectory& node_;
 };
 
-// `counters_path` is empty for the built-in set.
-ExporterOptions Options(const std::string& counters_path) {
-  const std::string csv = counters_path.empty() ? std::string(DefaultCountersCsv())
-                                                : SystemFiles().Read(counters_path).value();
-  ExporterOptions options;
-  options.views = {View::kDcgm, View::kNative};
-  options.counters = ParseCounters(csv, "counters").value().counters;
-  options.view.hostname = "gpu-node-0";
-  options.view.kubernetes = true;
-  return options;
-}
-
 template <typename T>
 T ValueOrDie(StatusOr<T> result) {
   if (!result.ok()) {
@@ -63,6 +55,19 @@ T ValueOrDie(StatusOr<T> result) {
     std::exit(1);
   }
   return *std::move(result);
+}
+
+NodeCommand CommandOf(const std::vector<std::string>& flags) {
+  const Environment nothing = [](const std::string&) { return std::optional<std::string>(); };
+  NodeCommand command = ValueOrDie(ParseFlags(flags, nothing));
+  const std::string csv = command.counters.path.empty()
+                              ? std::string(DefaultCountersCsv())
+                              : ValueOrDie(SystemFiles().Read(command.counters.path));
+  command.exporter.views = {View::kDcgm, View::kNative};
+  command.exporter.counters = ValueOrDie(ParseCounters(csv, "counters")).counters;
+  command.exporter.view.hostname = "gpu-node-0";
+  command.exporter.view.kubernetes = true;
+  return command;
 }
 
 std::shared_ptr<const Grid> ReadDevices(Source& source, const std::vector<const Field*>& fields,
@@ -85,8 +90,8 @@ std::shared_ptr<const Grid> ReadDevices(Source& source, const std::vector<const 
 }
 
 int Main(const std::string& directory, const std::string& library, const std::string& address,
-         int64_t start_s, const std::string& counters_path) {
-  const ExporterOptions options = Options(counters_path);
+         int64_t start_s, const std::vector<std::string>& flags) {
+  const ExporterOptions options = CommandOf(flags).exporter;
   std::string error;
   const std::unique_ptr<sim::RunDirectory> node = sim::RunDirectory::Open(directory, error);
   PODGPU_CHECK(node != nullptr);
@@ -115,6 +120,15 @@ int Main(const std::string& directory, const std::string& library, const std::st
   Published<PodFacts> pods;
   pods.Set(facts);
 
+  Published<JobFacts> jobs;
+  auto job_facts = std::make_shared<JobFacts>();
+  job_facts->state = PartState::kOk;
+  if (!options.job_directory.empty()) {
+    job_facts->jobs = std::make_shared<const HpcJobs>(
+        ValueOrDie(ReadHpcJobs(SystemFiles(), options.job_directory)));
+  }
+  jobs.Set(std::move(job_facts));
+
   TickOptions tick_options;
   tick_options.views = options.views;
   tick_options.counters = options.counters;
@@ -123,8 +137,8 @@ int Main(const std::string& directory, const std::string& library, const std::st
   Wakeup wakeup;
   const std::atomic<int> written_off = 0;
   const HttpCounters clients;
-  Tick tick(std::move(tick_options), {grids, statuses, pods, guard, written_off, clients}, clock,
-            wakeup);
+  Tick tick(std::move(tick_options),
+            {grids, statuses, pods, guard, written_off, clients, {.jobs = &jobs}}, clock, wakeup);
   tick.Once();
   std::fputs(std::string(tick.snapshots().Get()->text()).c_str(), stdout);
   return 0;
@@ -134,11 +148,10 @@ int Main(const std::string& directory, const std::string& library, const std::st
 }  // namespace podgpu
 
 int main(int argc, char** argv) {
-  if (argc != 5 && argc != 6) {
-    std::fputs("usage: page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S [COUNTERS_FILE]\n",
-               stderr);
+  if (argc < 5) {
+    std::fputs("usage: page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S FLAG...\n", stderr);
     return 2;
   }
   return podgpu::Main(argv[1], argv[2], argv[3], std::strtol(argv[4], nullptr, 10),
-                      argc == 6 ? argv[5] : "");
+                      {argv + 5, argv + argc});
 }

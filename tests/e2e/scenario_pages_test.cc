@@ -12,8 +12,6 @@
 namespace podgpu {
 namespace {
 
-constexpr std::string_view kParts = PODGPU_SOURCE_DIR "/tests/e2e/parts.csv";
-
 struct Way {
   std::string_view name, library;
   bool remote_socket = false, remote_tcp = false;
@@ -26,11 +24,15 @@ constexpr Way kWays[] = {
     {"remote by socket, DCGM 3", "libdcgm.so.3", true, false},
 };
 
-// A scenario, and the counters file of its page where the built-in set shows too little of it.
+// A scenario, and with which of podgpu's flags it is shown; `page` is the golden page's name.
 struct Shown {
-  std::string_view scenario;
-  std::string_view counters = "";
+  std::string scenario;
+  std::string page;
+  std::vector<std::string> flags = {};
 };
+// For scenarios of which the built-in list shows too little.
+const std::string kPartsFlag = "--collectors=" PODGPU_SOURCE_DIR "/tests/e2e/parts.csv";
+const std::string kJobsFlag = "--hpc-job-mapping-dir=" PODGPU_SOURCE_DIR "/tests/e2e/jobs";
 
 class ScenarioPage : public ::testing::TestWithParam<Shown> {
  protected:
@@ -46,9 +48,10 @@ class ScenarioPage : public ::testing::TestWithParam<Shown> {
     } else if (way.remote_tcp) {
       address = node.engine_address();
     }
-    Child page({PODGPU_BINARY_DIR "/bin/page_at", node.directory(), node.library(way.library),
-                address, "12", std::string(shown.counters)},
-               node.variables());
+    std::vector<std::string> words = {PODGPU_BINARY_DIR "/bin/page_at", node.directory(),
+                                      node.library(way.library), address, "12"};
+    words.insert(words.end(), shown.flags.begin(), shown.flags.end());
+    Child page(words, node.variables());
     const int exit_code = page.Wait();
     return exit_code == 0
                ? page.output()
@@ -57,8 +60,7 @@ class ScenarioPage : public ::testing::TestWithParam<Shown> {
 };
 
 TEST_P(ScenarioPage, IsTheSameThroughEveryDoor) {
-  const std::string path =
-      PODGPU_SOURCE_DIR "/tests/golden/scenario-" + std::string(GetParam().scenario) + ".prom";
+  const std::string path = PODGPU_SOURCE_DIR "/tests/golden/scenario-" + GetParam().page + ".prom";
   if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path) << PageOf(GetParam(), kWays[0]);
   }
@@ -70,17 +72,27 @@ TEST_P(ScenarioPage, IsTheSameThroughEveryDoor) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, ScenarioPage,
-                         ::testing::Values(Shown{"one-gpu"}, Shown{"demo"}, Shown{"mig-mixed"},
-                                           Shown{"time-slicing"}, Shown{"no-gpu"}, Shown{"churn"},
-                                           Shown{"nvswitch", kParts}, Shown{"grace", kParts}),
-                         [](const auto& scenario) {
-                           std::string name(scenario.param.scenario);
-                           for (char& c : name) {
-                             c = c == '-' ? '_' : c;
-                           }
-                           return name;
-                         });
+// Kinds of device by scenario, kinds of label by flag.
+const Shown kShown[] = {
+    {"one-gpu", "one-gpu"},
+    {"demo", "demo"},
+    {"mig-mixed", "mig-mixed"},
+    {"time-slicing", "time-slicing"},
+    {"no-gpu", "no-gpu"},
+    {"churn", "churn"},
+    {"nvswitch", "nvswitch", {kPartsFlag}},
+    {"grace", "grace", {kPartsFlag}},
+    {"time-slicing", "virtual-gpus", {"--kubernetes-virtual-gpus"}},
+    {"mig-mixed", "old-namespace", {"-o", "-rbmn", "--hostname-label=hostname"}},
+    {"mig-mixed", "jobs", {kJobsFlag}},
+};
+INSTANTIATE_TEST_SUITE_P(Shipped, ScenarioPage, ::testing::ValuesIn(kShown), [](const auto& shown) {
+  std::string name(shown.param.page);
+  for (char& c : name) {
+    c = c == '-' ? '_' : c;
+  }
+  return name;
+});
 
 }  // namespace
 }  // namespace podgpu
