@@ -1,6 +1,7 @@
 // What dcgm-exporter's own tests assert of fields, values and rows, asked of the whole way from raw
 // vendor values to the page.  conformance_lines.cc says which test is which line.
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <string>
 #include <vector>
@@ -225,14 +226,14 @@ void AddInstances(PageNode& node) {
     node.dcgm.SetInt64(DCGM_FE_GPU_I, id, 252, 20 + id);
   }
 }
-constexpr const char* kUsed = "DCGM_FI_DEV_FB_USED,gauge,u\n";
+constexpr const char* kUsedLine = "DCGM_FI_DEV_FB_USED,gauge,u\n";
 
 TEST(UpstreamPages, DiscoveryOfWhatIsThere) {
   EXPECT_EQ(PageNode(0).Page(kTemp), "");
   PageNode node(2);
   AddInstances(node);
   std::ranges::reverse(node.dcgm.instances);  // In another order each still has its own parent.
-  const std::vector<std::string> rows = node.Rows(kUsed, "DCGM_FI_DEV_FB_USED{");
+  const std::vector<std::string> rows = node.Rows(kUsedLine, "DCGM_FI_DEV_FB_USED{");
   ASSERT_EQ(rows.size(), 3U);
   for (const auto& [instance, number] :
        {std::pair(R"(GPU_I_PROFILE="1g.10gb",GPU_I_ID="7")", "} 20"),
@@ -302,7 +303,7 @@ TEST(UpstreamPages, DiscoveryOfNamesOfInstances) {
     value.fieldType = abi::DCGM_FT_INT64;
     value.value.i64 = 7;
   });
-  const std::vector<std::string> rows = node.Rows(kUsed, "DCGM_FI_DEV_FB_USED{");
+  const std::vector<std::string> rows = node.Rows(kUsedLine, "DCGM_FI_DEV_FB_USED{");
   EXPECT_EQ(rows.size(), 3U) << "an instance whose name is not told is shown all the same";
 }
 
@@ -317,6 +318,26 @@ TEST(UpstreamPages, WatchWithoutEntities) {
   node.dcgm.links_up = {{0, {0}}};
   node.dcgm.SetInt64(DCGM_FE_LINK, kGpuLink, 780, 1);
   EXPECT_EQ(node.Rows(csv, "DCGM_FI_").size(), 2U);
+}
+
+TEST(UpstreamPages, WatchThatFails) {
+  for (const char* call : {"dcgmGroupCreate", "dcgmFieldGroupCreate", "dcgmWatchFields"}) {
+    PageNode node(1);
+    DcgmSource source(
+        node.dcgm.Library(), {.endpoint = {DcgmEndpoint::Kind::kTcp, "host:5555"}},
+        NvmlIdentity([&]() -> StatusOr<abi::NvmlLibrary> { return node.nvml.Library(); }),
+        node.clock);
+    const StatusOr<Topology> topology = source.Discover({});
+    ASSERT_TRUE(topology.ok()) << topology.status();
+    const std::vector<const Field*> fields = {FindField(150)};
+    node.dcgm.Fail(call, abi::DCGM_ST_GENERIC_ERROR);
+    const Status refused = source.Watch(*topology, fields, std::chrono::seconds(1)).status();
+    EXPECT_NE(refused.message().find("DCGM -3"), std::string_view::npos) << call << refused;
+    EXPECT_EQ(node.dcgm.group_count(), 0U) << call << ": nothing is left behind";
+    EXPECT_EQ(node.dcgm.field_group_count(), 0U) << call;
+    node.dcgm.Heal(call);
+    EXPECT_TRUE(source.Watch(*topology, fields, std::chrono::seconds(1)).ok()) << call;
+  }
 }
 
 }  // namespace

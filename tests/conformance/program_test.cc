@@ -2,6 +2,7 @@
 // Real processes on a simulated node, but for what only the inside can show.
 // conformance_lines.cc says which test is which line.
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -165,6 +166,35 @@ TEST_F(UpstreamProgram, FiveReloadsBySignal) {
       EXPECT_FALSE(family.samples.empty()) << family.name;
     }
   }
+}
+
+TEST_F(UpstreamProgram, TheListOfAConfigMapIsServedAndFollowed) {
+  FakeApiServer server;
+  const ApiServerOptions options = server.Options(files_.path());  // Token and certificate.
+  constexpr const char* kMaps = "/api/v1/namespaces/gpu/configmaps";
+  constexpr const char* kMetadata = R"("namespace":"gpu","name":"metrics")";
+  const auto data = [](const std::string& line) {
+    return R"(,"data":{"metrics":")" + line + R"("})";
+  };
+  const std::string first = data("DCGM_FI_DEV_FB_USED, gauge, used");
+  server.Put(kMaps, "gpu/metrics", kMetadata, first);
+  server.Serve(std::string(kMaps) + "/metrics", std::string("{\"metadata\":{") + kMetadata +
+                                                    R"(,"resourceVersion":"101"})" + first + "}");
+  ::setenv("KUBERNETES_SERVICE_HOST", options.host.c_str(), 1);
+  ::setenv("KUBERNETES_SERVICE_PORT", options.port.c_str(), 1);
+  StartWith(kTemperature, {"-m", "gpu:metrics", "--service-account-dir=" + files_.path()});
+  ::unsetenv("KUBERNETES_SERVICE_HOST");
+  ::unsetenv("KUBERNETES_SERVICE_PORT");
+  ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_DEV_FB_USED{")) << exporter_->Get("/");
+  EXPECT_FALSE(Page().Has("DCGM_FI_DEV_GPU_TEMP"));
+  server.AwaitWatches(1);
+  server.Put(kMaps, "gpu/metrics", kMetadata, data("DCGM_FI_DEV_FB_USED, gauge"));
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Value("podgpu_config_last_reload_successful") == 0;
+  }));
+  EXPECT_TRUE(Page().Has("DCGM_FI_DEV_FB_USED")) << "a bad list changes nothing";
+  server.Put(kMaps, "gpu/metrics", kMetadata, data("DCGM_FI_DEV_POWER_USAGE, gauge, power"));
+  EXPECT_TRUE(exporter_->Await("/metrics", kPowerRows)) << exporter_->Get("/");
 }
 
 TEST_F(UpstreamProgram, TlsAndPasswords) {
