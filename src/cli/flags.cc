@@ -273,7 +273,8 @@ std::string HostnameLabelValue(const NodeCommand& command, const Environment& en
 
 std::string HelpText() {
   std::string text = absl::StrFormat(
-      "podgpu %s: GPU telemetry for Kubernetes nodes\n\nUsage: podgpu [node] [flags]\n\nFlags (one "
+      "podgpu %s: GPU telemetry for Kubernetes nodes\n\nUsage: podgpu [node] [flags]\n       "
+      "podgpu completion bash|zsh|fish\n\nFlags (one "
       "dash or two; "
       "--name=value or --name value):\n",
       kVersion);
