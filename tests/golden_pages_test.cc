@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "abi/dcgm_health.h"
 #include "abi/dcgm_links.h"
 #include "tests/page_node.h"
 
@@ -183,7 +184,14 @@ TEST(GoldenPage, OfTheExportersOwnCounters) {
     node.dcgm.AddSample(0, 112, i < 2 ? 0x5 : 0x1, now_us - i);
   }
   node.dcgm.AddSample(1, 112, 0x1, now_us - 400'000'000);  // Before the window.
-  EXPECT_EQ(node.Page("DCGM_EXP_CLOCK_EVENTS_COUNT,gauge,Clock events in window\n"
+  node.dcgm.incidents.push_back({.system = abi::DCGM_HEALTH_WATCH_THERMAL,
+                                 .health = abi::DCGM_HEALTH_RESULT_WARN,
+                                 .error = {.msg = "hot", .code = 10},
+                                 .entityInfo = {DCGM_FE_GPU, 0}});
+  node.dcgm.peers = {{5, 0}, {0, 5}};
+  EXPECT_EQ(node.Page("DCGM_EXP_P2P_STATUS,gauge,NVLink P2P state\n"
+                      "DCGM_EXP_GPU_HEALTH_STATUS,gauge,Health per watch\n"
+                      "DCGM_EXP_CLOCK_EVENTS_COUNT,gauge,Clock events in window\n"
                       "DCGM_EXP_XID_ERRORS_COUNT,gauge,XID events in window\n"),
             Golden("behaviour-14.8.prom"));
 }

@@ -50,7 +50,7 @@ std::string PageNode::Page(const std::string& csv) {
   PODGPU_CHECK(topology.ok());
   const auto shared = std::make_shared<const Topology>(*std::move(topology));
   Grid grid(shared, FieldsOf(counters, {112, 230}));
-  grid.findings.asked = {std::chrono::seconds(300), std::chrono::seconds(300)};
+  grid.findings.asked = {std::chrono::seconds(300), std::chrono::seconds(300), true, true};
   PODGPU_CHECK(source.Watch(*shared, grid.fields(), std::chrono::seconds(1)).ok());
   PODGPU_CHECK(source.Read(grid).ok());
   facts.pods =

@@ -13,6 +13,7 @@
 #include "abi/dcgm_connect.h"
 #include "abi/dcgm_cpus.h"
 #include "abi/dcgm_devices.h"
+#include "abi/dcgm_health.h"
 #include "abi/dcgm_links.h"
 
 namespace podgpu::abi {
@@ -28,8 +29,9 @@ enum class DcgmCapability : uint8_t {
   kPaths,       // Paths between GPUs, since 4.3.
   kCpus,        // CPUs of Grace boards, since 3.3.1.
   kSamples,     // Samples between two readings.
+  kHealth,      // Health watches.
 };
-inline constexpr int kDcgmCapabilityCount = 9;
+inline constexpr int kDcgmCapabilityCount = 10;
 
 // X(result, symbol, capability, parameters)
 #define PODGPU_DCGM_API(X)                                                                         \
@@ -80,7 +82,11 @@ inline constexpr int kDcgmCapabilityCount = 9;
     (dcgmHandle_t handle, dcgmCpuHierarchy_v1 * hierarchy))                                        \
   X(dcgmReturn_t, dcgmGetValuesSince_v2, kSamples,                                                 \
     (dcgmHandle_t handle, dcgmGpuGrp_t group, dcgmFieldGrp_t field_group, long long since_us,      \
-     long long* next_us, dcgmFieldValueEntityEnumeration_f callback, void* user))
+     long long* next_us, dcgmFieldValueEntityEnumeration_f callback, void* user))                  \
+  X(dcgmReturn_t, dcgmHealthSet, kHealth,                                                          \
+    (dcgmHandle_t handle, dcgmGpuGrp_t group, dcgmHealthSystems_t systems))                        \
+  X(dcgmReturn_t, dcgmHealthCheck, kHealth,                                                        \
+    (dcgmHandle_t handle, dcgmGpuGrp_t group, void* response))
 
 // The functions of one loaded library.
 struct DcgmTable {

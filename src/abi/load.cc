@@ -39,7 +39,8 @@ constexpr std::array<std::string_view, kDcgmCapabilityCount> kDcgmCapabilityName
     "NVLinks and switches",
     "paths between GPUs",
     "CPUs",
-    "events between two readings"};
+    "events between two readings",
+    "health watches"};
 constexpr std::array<std::string_view, kNvmlCapabilityCount> kNvmlCapabilityNames = {"everything",
                                                                                      "MIG UUIDs"};
 

@@ -147,6 +147,8 @@ FindingsAsked FindingsToRead(const std::vector<Counter>& counters, const Finding
   if (std::ranges::count(counters, ExporterCounter::kClockEvents, &Counter::own) == 0) {
     asked.clock_window = milliseconds(0);
   }
+  asked.health = std::ranges::count(counters, ExporterCounter::kHealth, &Counter::own) > 0;
+  asked.peers = std::ranges::count(counters, ExporterCounter::kPeers, &Counter::own) > 0;
   return asked;
 }
 

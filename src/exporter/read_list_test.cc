@@ -49,6 +49,8 @@ TEST(FindingsToRead, AreThoseThatTheCountersShow) {
   // XIDs cost nothing while there are none.
   EXPECT_EQ(asked_by("DCGM_FI_DEV_GPU_TEMP,gauge,x\n"),
             (FindingsAsked{std::chrono::seconds(5), std::chrono::seconds(0)}));
+  EXPECT_TRUE(asked_by("DCGM_EXP_GPU_HEALTH_STATUS,gauge,x\n").health);
+  EXPECT_TRUE(asked_by("DCGM_EXP_P2P_STATUS,gauge,x\n").peers);
 }
 
 }  // namespace

@@ -87,9 +87,23 @@ uint64_t PresentGpus(const TickFacts& facts) {
   return present;
 }
 
+// Verdicts and paths that were asked for and are not told.
+void CountAbsentFindings(const Grid& grid, std::array<uint64_t, kAbsenceCount>& counts) {
+  const Findings& findings = grid.findings;
+  const size_t gpus = grid.topology().gpus.size();
+  for (size_t i = 0; findings.asked.health && i < gpus; ++i) {
+    const bool is_known = i < findings.health.size() && findings.health[i].is_known;
+    counts[static_cast<size_t>(Absence::kNotRead)] += is_known ? 0 : kHealthWatchCount;
+  }
+  if (findings.asked.peers && findings.peers.empty() && gpus > 0) {
+    counts[static_cast<size_t>(Absence::kNotSupported)] += gpus * (gpus - 1);
+  }
+}
+
 void WriteAbsentSamples(const SlotInput& in, SlotWriter& out) {
   std::array<uint64_t, kAbsenceCount> counts{};
   if (in.facts.grid != nullptr) {
+    CountAbsentFindings(*in.facts.grid, counts);
     for (const Value& value : in.facts.grid->cells()) {
       if (!value.present()) {
         ++counts[static_cast<size_t>(value.absence())];

@@ -129,9 +129,6 @@ TEST(CountersCsv, WarnsOfLinesThatYieldNothing) {
     std::string_view line, warning;
   };
   for (const Case& c : std::initializer_list<Case>{
-           {"DCGM_EXP_P2P_STATUS,gauge,x",
-            "counters.csv:1: DCGM_EXP_P2P_STATUS is accepted but not served yet; the line yields "
-            "no series"},
            {"DCGM_FI_DRIVER_VERSION,gauge,x",
             "counters.csv:1: DCGM_FI_DRIVER_VERSION is a text, not a number; the line yields no "
             "series. Change its type to label"},

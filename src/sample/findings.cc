@@ -8,14 +8,22 @@ void Findings::Clear() {
   asked = {};
   xids.clear();
   gpus.clear();
+  health.clear();
+  peers.clear();
 }
 
 bool SameLines(const Findings& a, const Findings& b) {
   const auto same_code = [](const XidCount& one, const XidCount& other) {
     return one.gpu == other.gpu && one.code == other.code;
   };
+  // Why a watch does not pass, and how a way is, stand in labels.
+  const auto same_reasons = [](const GpuHealth& one, const GpuHealth& other) {
+    return std::ranges::equal(one.watches, other.watches, {}, &HealthVerdict::code,
+                              &HealthVerdict::code);
+  };
   return a.asked == b.asked && a.gpus.size() == b.gpus.size() &&
-         std::ranges::equal(a.xids, b.xids, same_code);
+         std::ranges::equal(a.xids, b.xids, same_code) &&
+         std::ranges::equal(a.health, b.health, same_reasons) && a.peers == b.peers;
 }
 
 }  // namespace podgpu

@@ -1,4 +1,5 @@
-// What is found out about GPUs beside the values of their fields: events that were counted.
+// What is found out about GPUs beside the values of their fields: events that were counted, the
+// verdicts of health watches, and whether one reaches another over NVLink.
 //
 // Part of each grid (grid.h).  Whoever has a grid read says in `asked` what is wanted; the source
 // fills the rest, by index of the GPU in the grid's topology.  A MIG instance has no findings of
@@ -17,6 +18,8 @@ namespace podgpu {
 struct FindingsAsked {
   std::chrono::milliseconds xid_window{0};
   std::chrono::milliseconds clock_window{0};  // 0: reasons of the clocks are not counted.
+  bool health = false;
+  bool peers = false;
   bool operator==(const FindingsAsked&) const = default;
 };
 
@@ -43,10 +46,28 @@ struct GpuEventCounts {
   bool operator==(const GpuEventCounts&) const = default;
 };
 
+// The health watches, as DCGM numbers them from bit 0 on; the last is for a verdict on all of them
+// together.
+inline constexpr size_t kHealthWatchCount = 11;
+
+struct HealthVerdict {
+  int32_t result = 0;  // 0 passes, 10 warns, 20 fails.
+  uint32_t code = 0;   // DCGM_FR, why; 0: nothing.
+  bool operator==(const HealthVerdict&) const = default;
+};
+
+struct GpuHealth {
+  bool is_known = false;
+  std::array<HealthVerdict, kHealthWatchCount> watches{};
+};
+
 struct Findings {
   FindingsAsked asked;
   std::vector<XidCount> xids;        // Ascending by GPU, then code.
   std::vector<GpuEventCounts> gpus;  // By GPU; empty: the source has counted nothing.
+  std::vector<GpuHealth> health;     // By GPU; empty: not asked, or not told.
+  // The state of the way from GPU i to GPU j at i * GPUs + j; empty likewise.
+  std::vector<int32_t> peers;
 
   // Forgets all but the memory.
   void Clear();

@@ -39,6 +39,7 @@ DcgmSource::DcgmSource(abi::DcgmLibrary library, DcgmSourceOptions options, Nvml
       watches_(library_, clock_),
       events_(library_, clock_),
       reader_(library_, &events_),
+      health_(library_),
       part_watches_{WatchedPart(library_, clock_, PartKind::kNvSwitch),
                     WatchedPart(library_, clock_, PartKind::kNvLink),
                     WatchedPart(library_, clock_, PartKind::kCpu),
@@ -148,6 +149,7 @@ Status DcgmSource::WatchParts(const Topology& topology, const std::vector<const 
 void DcgmSource::ForgetWatches() {
   watches_.Forget();
   events_.Forget();
+  health_.Forget();
   for (WatchedPart& part : part_watches_) {
     part.watches.Forget();
     part.failure.clear();
@@ -167,6 +169,7 @@ Status DcgmSource::Read(Grid& grid) {
   PODGPU_RETURN_IF_ERROR(Noticed(reader_.Read(connection_.handle(), watches_, grid)));
   PODGPU_RETURN_IF_ERROR(Noticed(ReadParts(grid)));
   PODGPU_RETURN_IF_ERROR(Noticed(events_.Collect(connection_.handle(), grid)));
+  PODGPU_RETURN_IF_ERROR(Noticed(health_.Read(connection_.handle(), grid)));
   return BreakOffIfMute(grid);
 }
 

@@ -17,6 +17,7 @@
 #include "source/dcgm_connection.h"
 #include "source/dcgm_discovery.h"
 #include "source/dcgm_events.h"
+#include "source/dcgm_health.h"
 #include "source/dcgm_parts.h"
 #include "source/dcgm_reader.h"
 #include "source/dcgm_watches.h"
@@ -78,6 +79,7 @@ class DcgmSource final : public Source {
   DcgmWatches watches_;
   DcgmEvents events_;
   DcgmReader reader_;
+  DcgmHealth health_;
   std::array<WatchedPart, kPartKindCount> part_watches_;
   Topology watched_topology_;  // Given to the last Watch.
   NvmlIdentity nvml_;

@@ -10,7 +10,7 @@ using std::chrono::seconds;
 
 constexpr WallTime kStart{seconds(1'000'000)};
 constexpr int64_t kStartUs = ToMicroseconds(kStart);
-constexpr int64_t kSecondUs = 1'000'000;
+constexpr int64_t kOneSecondUs = 1'000'000;
 
 Topology TwoGpus() {
   Topology topology;
@@ -30,15 +30,15 @@ Findings CountsAt(EventCounts& counts, WallTime now, milliseconds window = secon
 TEST(EventCounts, KeepXidsByCodeInTheWindowAndInTotal) {
   EventCounts counts;
   counts.Follow(TwoGpus(), kStart);
-  counts.AddXid(1, 79, kStartUs + 1 * kSecondUs);
-  counts.AddXid(1, 43, kStartUs + 2 * kSecondUs);
-  counts.AddXid(1, 43, kStartUs + 50 * kSecondUs);
+  counts.AddXid(1, 79, kStartUs + 1 * kOneSecondUs);
+  counts.AddXid(1, 43, kStartUs + 2 * kOneSecondUs);
+  counts.AddXid(1, 43, kStartUs + 50 * kOneSecondUs);
   const std::vector<XidCount> early = CountsAt(counts, kStart + seconds(55)).xids;
-  EXPECT_EQ(early, (std::vector<XidCount>{{1, 43, 2, 2, kStartUs + 50 * kSecondUs},
-                                          {1, 79, 1, 1, kStartUs + 1 * kSecondUs}}));
+  EXPECT_EQ(early, (std::vector<XidCount>{{1, 43, 2, 2, kStartUs + 50 * kOneSecondUs},
+                                          {1, 79, 1, 1, kStartUs + 1 * kOneSecondUs}}));
   const Findings later = CountsAt(counts, kStart + seconds(100));
-  EXPECT_EQ(later.xids, (std::vector<XidCount>{{1, 43, 2, 1, kStartUs + 50 * kSecondUs},
-                                               {1, 79, 1, 0, kStartUs + 1 * kSecondUs}}));
+  EXPECT_EQ(later.xids, (std::vector<XidCount>{{1, 43, 2, 1, kStartUs + 50 * kOneSecondUs},
+                                               {1, 79, 1, 0, kStartUs + 1 * kOneSecondUs}}));
   EXPECT_EQ(later.gpus[0].xids, 0U);
   EXPECT_EQ(later.gpus[1].xids, 1U);
 }
@@ -46,9 +46,9 @@ TEST(EventCounts, KeepXidsByCodeInTheWindowAndInTotal) {
 TEST(EventCounts, OfBeforeTheStartAreInTheWindowAndInNoTotal) {
   EventCounts counts;
   counts.Follow(TwoGpus(), kStart);
-  counts.AddXid(0, 31, kStartUs - kSecondUs);
+  counts.AddXid(0, 31, kStartUs - kOneSecondUs);
   EXPECT_EQ(CountsAt(counts, kStart).xids,
-            (std::vector<XidCount>{{0, 31, 0, 1, kStartUs - kSecondUs}}));
+            (std::vector<XidCount>{{0, 31, 0, 1, kStartUs - kOneSecondUs}}));
 }
 
 TEST(EventCounts, BelongToTheGpuThoughItsNumberChanges) {
@@ -65,8 +65,8 @@ TEST(EventCounts, AddEachReasonOfASample) {
   EventCounts counts;
   counts.Follow(TwoGpus(), kStart);
   counts.AddClocks(0, 0b1'0000'0101, kStartUs);
-  counts.AddClocks(0, 0b100, kStartUs + 30 * kSecondUs);
-  counts.AddClocks(0, 0, kStartUs + 31 * kSecondUs);
+  counts.AddClocks(0, 0b100, kStartUs + 30 * kOneSecondUs);
+  counts.AddClocks(0, 0, kStartUs + 31 * kOneSecondUs);
   GpuEventCounts gpu = CountsAt(counts, kStart + seconds(31)).gpus[0];
   EXPECT_EQ(gpu.clock_samples, 3U);
   EXPECT_EQ(gpu.clock_events, (std::array<uint64_t, 9>{1, 0, 2, 0, 0, 0, 0, 0, 1}));

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "view/finding_slots.h"
+#include "view/health_codes.h"
 
 namespace podgpu {
 namespace {
@@ -16,6 +17,17 @@ using Labels = std::map<std::string, std::string>;
 constexpr std::array<std::string_view, kClockEventCount> kClockEventNames = {
     "gpu_idle",   "clocks_setting", "power_cap",      "hw_slowdown",   "sync_boost",
     "sw_thermal", "hw_thermal",     "hw_power_brake", "display_clocks"};
+
+constexpr std::array<std::string_view, kHealthWatchCount> kHealthWatchNames = {
+    "PCIE", "NVLINK", "PMU", "MCU", "MEM", "SM", "INFOROM", "THERMAL", "POWER", "DRIVER", "ALL"};
+
+// By state; all above are unknown.
+constexpr std::array<std::string_view, 6> kWayNames = {"OK",
+                                                       "ChipsetNotSupported",
+                                                       "GPUNotSupported",
+                                                       "TopologyNotSupported",
+                                                       "DisabledByRegKey",
+                                                       "NotSupported"};
 
 class FindingRows {
  public:
@@ -34,9 +46,19 @@ class FindingRows {
                        .format = NumberFormat::kDcgm});
     for (const EntityId gpu : gpus) {
       const size_t index = input_.grid.topology().entities[gpu.index].gpu;
-      if (index < findings_.gpus.size()) {
-        counter.own == ExporterCounter::kXidErrors ? AddXids(gpu, index)
-                                                   : AddClockEvents(gpu, index);
+      switch (*counter.own) {
+        case ExporterCounter::kXidErrors:
+          AddXids(gpu, index);
+          break;
+        case ExporterCounter::kClockEvents:
+          AddClockEvents(gpu, index);
+          break;
+        case ExporterCounter::kHealth:
+          AddHealth(gpu, index);
+          break;
+        case ExporterCounter::kPeers:
+          AddPeers(gpu, index);
+          break;
       }
     }
   }
@@ -53,6 +75,9 @@ class FindingRows {
   }
 
   void AddXids(EntityId gpu, size_t index) {
+    if (index >= findings_.gpus.size()) {
+      return;
+    }
     Labels labels = Window(findings_.asked.xid_window);
     AddRow(gpu, labels, slots_.XidZero(index));
     for (size_t i = 0; i < findings_.xids.size(); ++i) {
@@ -64,11 +89,42 @@ class FindingRows {
   }
 
   void AddClockEvents(EntityId gpu, size_t index) {
+    if (index >= findings_.gpus.size()) {
+      return;
+    }
     Labels labels = Window(findings_.asked.clock_window);
     AddRow(gpu, labels, slots_.ClockZero(index));
     for (size_t bit = 0; bit < kClockEventCount; ++bit) {
       labels["clock_event"] = kClockEventNames[bit];
       AddRow(gpu, labels, slots_.ClockEvent(index, bit));
+    }
+  }
+
+  void AddHealth(EntityId gpu, size_t index) {
+    for (size_t watch = 0; index < findings_.health.size() && watch < kHealthWatchCount; ++watch) {
+      const HealthVerdict& verdict = findings_.health[index].watches[watch];
+      AddRow(gpu,
+             {{"health_error_code", HealthCodeName(verdict.code)},
+              {"health_watch", std::string(kHealthWatchNames[watch])}},
+             slots_.Health(index, watch));
+    }
+  }
+
+  void AddPeers(EntityId gpu, size_t index) {
+    const std::vector<Gpu>& gpus = input_.grid.topology().gpus;
+    if (findings_.peers.size() != gpus.size() * gpus.size()) {
+      return;
+    }
+    for (size_t peer = 0; peer < gpus.size(); ++peer) {
+      const size_t way = index * gpus.size() + peer;
+      if (peer != index) {
+        const auto state = static_cast<size_t>(findings_.peers[way]);
+        AddRow(
+            gpu,
+            {{"link_status", std::string(state < kWayNames.size() ? kWayNames[state] : "Unknown")},
+             {"peer_gpu", std::to_string(gpus[peer].gpu_id)}},
+            slots_.Peer(way));
+      }
     }
   }
 
@@ -106,12 +162,16 @@ void AddDcgmFindings(const ViewInput& input, const std::vector<EntityId>& device
     }
   }
   std::ranges::stable_sort(counters, {}, [](const Counter* counter) { return *counter->own; });
-  const std::vector<EntityId> gpus = WholeGpus(input.grid.topology(), devices);
+  const Topology& topology = input.grid.topology();
+  std::vector<EntityId> all;
+  for (size_t i = 0; i < topology.entities.size(); ++i) {
+    all.push_back(EntityId{static_cast<uint16_t>(i)});
+  }
+  const std::vector<EntityId> every_gpu = WholeGpus(topology, all);
+  const std::vector<EntityId> gpus = WholeGpus(topology, devices);
   FindingRows rows(input, blocks, plan);
   for (const Counter* counter : counters) {
-    if (*counter->own <= ExporterCounter::kClockEvents) {
-      rows.Add(*counter, gpus);
-    }
+    rows.Add(*counter, *counter->own <= ExporterCounter::kClockEvents ? gpus : every_gpu);
   }
 }
 

@@ -21,8 +21,8 @@ namespace podgpu {
 using GpuBlocks = std::function<std::vector<uint32_t>(
     EntityId gpu, const std::map<std::string, std::string>& more)>;
 
-// Adds the families that the counters of `input` name, on the GPUs of `devices` and on those of its
-// instances.
+// Adds the families that the counters of `input` name: counts on the GPUs of `devices` and of its
+// instances, health and ways to peers on every GPU.
 void AddDcgmFindings(const ViewInput& input, const std::vector<EntityId>& devices,
                      const GpuBlocks& blocks, PlanBuilder& plan);
 

@@ -1,5 +1,6 @@
 #include "view/dcgm_findings.h"
 
+#include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -155,6 +156,50 @@ TEST(DcgmFindings, AreWithdrawnWhenTheyAreOldOrNobodyCounts) {
   EXPECT_EQ(node.Lines(/*stale=*/true), "");
   node.grid.findings.Clear();
   EXPECT_EQ(node.Lines(), "");
+}
+
+TEST(DcgmFindings, ShowElevenVerdictsOfEachGpuWhateverIsSelected) {
+  FoundNode node(2, 2, "DCGM_EXP_GPU_HEALTH_STATUS,gauge,h\n");
+  node.options.selections.gpus = ParseDeviceSelection("g:1").value();
+  node.grid.findings.health.resize(2);
+  node.grid.findings.health[0].is_known = true;
+  node.grid.findings.health[0].watches[7] = {10, 10};
+  node.grid.findings.health[0].watches[10] = {20, 4711};
+  const std::string row = "DCGM_EXP_GPU_HEALTH_STATUS{gpu=\"0\",health_error_code=\"DCGM_FR_";
+  std::string expected;
+  for (const char* watch : {"PCIE", "NVLINK", "PMU", "MCU", "MEM", "SM", "INFOROM"}) {
+    expected += row + "OK\",health_watch=\"" + watch + "\"} 0\n";
+  }
+  expected += row + "CLOCK_THROTTLE_THERMAL\",health_watch=\"THERMAL\"} 10\n";
+  for (const char* watch : {"POWER", "DRIVER"}) {
+    expected += row + "OK\",health_watch=\"" + watch + "\"} 0\n";
+  }
+  EXPECT_EQ(node.Lines(), expected + row + "UNKNOWN(4711)\",health_watch=\"ALL\"} 20\n")
+      << "and nothing of the GPU whose health nobody tells";
+  EXPECT_EQ(node.Lines(/*stale=*/true), "");
+}
+
+TEST(DcgmFindings, NameTheStateOfEachWayToAPeer) {
+  FoundNode node(8, 0, "DCGM_EXP_P2P_STATUS,gauge,p\n");
+  node.grid.findings.peers.resize(64);
+  for (int32_t peer = 1; peer < 8; ++peer) {
+    node.grid.findings.peers[static_cast<size_t>(peer)] = peer - 1;
+  }
+  const std::string lines = node.Lines();
+  const char* names[] = {"OK",
+                         "ChipsetNotSupported",
+                         "GPUNotSupported",
+                         "TopologyNotSupported",
+                         "DisabledByRegKey",
+                         "NotSupported",
+                         "Unknown"};
+  std::string expected;
+  for (size_t i = 0; i < std::size(names); ++i) {
+    expected += "DCGM_EXP_P2P_STATUS{gpu=\"0\",link_status=\"" + std::string(names[i]) +
+                "\",peer_gpu=\"" + std::to_string(i + 1) + "\"} " + std::to_string(i) + "\n";
+  }
+  EXPECT_TRUE(lines.starts_with(expected)) << lines;
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 56) << "none to itself";
 }
 
 }  // namespace

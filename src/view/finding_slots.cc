@@ -25,6 +25,14 @@ void AppendFindings(const Findings& findings, bool stale, std::vector<Value>& sl
     slots.push_back(CountIf(true, xid.total));
     slots.push_back(Value::OfDouble(static_cast<double>(xid.last_us) / kMicrosecondsPerSecond));
   }
+  for (const GpuHealth& gpu : findings.health) {
+    for (const HealthVerdict& verdict : gpu.watches) {
+      slots.push_back(CountIf(!stale && gpu.is_known, static_cast<uint64_t>(verdict.result)));
+    }
+  }
+  for (const int32_t state : findings.peers) {
+    slots.push_back(CountIf(!stale, static_cast<uint64_t>(state)));
+  }
 }
 
 }  // namespace podgpu

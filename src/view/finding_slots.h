@@ -19,7 +19,10 @@ class FindingSlots {
  public:
   // For `findings`, whose first slot is `first`.
   FindingSlots(const Findings& findings, uint32_t first)
-      : first_(first), gpu_count_(findings.gpus.size()) {}
+      : first_(first),
+        gpu_count_(findings.gpus.size()),
+        first_health_(first + gpu_count_ * kPerGpu + findings.xids.size() * kPerXid),
+        first_peer_(first_health_ + findings.health.size() * kHealthWatchCount) {}
 
   // Of a GPU.  A zero is there while nothing was counted, and absent otherwise.
   uint32_t XidZero(size_t gpu) const { return OfGpu(gpu, 0); }
@@ -29,6 +32,11 @@ class FindingSlots {
   uint32_t XidsInWindow(size_t xid) const { return OfXid(xid, 0); }
   uint32_t XidTotal(size_t xid) const { return OfXid(xid, 1); }
   uint32_t XidLastSeconds(size_t xid) const { return OfXid(xid, 2); }
+  // Of an element of findings.health, and of findings.peers.
+  uint32_t Health(size_t gpu, size_t watch) const {
+    return static_cast<uint32_t>(first_health_ + gpu * kHealthWatchCount + watch);
+  }
+  uint32_t Peer(size_t way) const { return static_cast<uint32_t>(first_peer_ + way); }
 
  private:
   static constexpr size_t kPerGpu = 2 + kClockEventCount;
@@ -41,8 +49,10 @@ class FindingSlots {
     return static_cast<uint32_t>(first_ + gpu_count_ * kPerGpu + xid * kPerXid + which);
   }
 
-  uint32_t first_;
+  size_t first_;
   size_t gpu_count_;
+  size_t first_health_;
+  size_t first_peer_;
 };
 
 // Appends the values of all slots of `findings`.  Of old ones (`stale`) only totals and times are

@@ -147,13 +147,13 @@ TEST(BadInput, ABadAddressIsNamed) {
 TEST(GoodInput, WhatServesNothingIsToldAtTheStart) {
   TemporaryFolder folder;
   const std::string path = folder.Write(
-      "counters.csv", "DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_EXP_P2P_STATUS, gauge, p\n");
+      "counters.csv", "DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DRIVER_VERSION, gauge, p\n");
   Child program({std::string(kProgram), "-a", "127.0.0.1:0", "-f", path,
                  "--libdcgm=/nowhere/libdcgm.so.4", "extra", "-k"});
   ASSERT_TRUE(program.AwaitLine("msg=\"serving\"").has_value()) << program.output();
   const std::string output = program.output();
   for (const std::string& line :
-       {"what=\"" + path + ":2: DCGM_EXP_P2P_STATUS is accepted but not served yet",
+       {"what=\"" + path + ":2: DCGM_FI_DRIVER_VERSION is a text, not a number",
         std::string(
             "what=\"argument \\\"extra\\\" ends the flags; it is ignored, with the 1 behind it")}) {
     EXPECT_NE(output.find(line), std::string::npos) << output;

@@ -14,7 +14,9 @@ constexpr char kOwnCounters[] =
     "DCGM_FI_DEV_FB_USED, gauge, m\n"
     "DCGM_FI_PROF_DRAM_ACTIVE, gauge, d\n"
     "DCGM_EXP_XID_ERRORS_COUNT, gauge, XIDs in the window\n"
-    "DCGM_EXP_CLOCK_EVENTS_COUNT, gauge, Clock events in the window\n";
+    "DCGM_EXP_CLOCK_EVENTS_COUNT, gauge, Clock events in the window\n"
+    "DCGM_EXP_GPU_HEALTH_STATUS, gauge, Health per watch\n"
+    "DCGM_EXP_P2P_STATUS, gauge, State of each path\n";
 constexpr char kXidCounts[] = "DCGM_EXP_XID_ERRORS_COUNT";
 constexpr char kClockCounts[] = "DCGM_EXP_CLOCK_EVENTS_COUNT";
 
@@ -71,6 +73,21 @@ TEST_F(EventsOnAPage, AreWithdrawnWhileTheEngineHangsAndGoOnAfterwards) {
   EXPECT_TRUE(AwaitPage([&](const MetricPage& page) { return !page.Has(kXidCounts, {}); }));
   ::kill(node_.engine_pid(), SIGCONT);
   EXPECT_TRUE(AwaitPage(is_counted)) << "once, though the engine tells it again";
+}
+
+TEST_F(EventsOnAPage, HealthAndPathsAreThoseOfWholeGpus) {
+  const MetricPage page = Page();
+  const std::string_view family = "DCGM_EXP_GPU_HEALTH_STATUS";
+  for (const char* gpu : {"0", "1", "2"}) {
+    EXPECT_EQ(page.Lines(family, {Gpu(gpu), R"(health_error_code="DCGM_FR_OK")"}).size(), 11U);
+    EXPECT_EQ(page.Value(family, {Gpu(gpu), R"(health_watch="ALL")"}), 0);
+  }
+  EXPECT_TRUE(page.Lines(family, {"GPU_I_ID"}).empty());
+  const std::string_view paths = "DCGM_EXP_P2P_STATUS";
+  EXPECT_EQ(page.Value(paths, {Gpu("0"), R"(link_status="OK",peer_gpu="1")"}), 0);
+  EXPECT_EQ(page.Value(paths, {Gpu("0"), R"(link_status="NotSupported",peer_gpu="2")"}), 5)
+      << "a GPU in MIG mode has no links";
+  EXPECT_EQ(page.Lines(paths).size(), 6U);
 }
 
 }  // namespace

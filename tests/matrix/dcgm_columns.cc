@@ -14,6 +14,7 @@
 #include "abi/dcgm_connect.h"
 #include "abi/dcgm_cpus.h"
 #include "abi/dcgm_devices.h"
+#include "abi/dcgm_health.h"
 #include "abi/dcgm_links.h"
 #include "source/testing/fake_dcgm_values.h"
 
@@ -35,8 +36,9 @@ bool ReturnsPointer(std::string_view symbol) {
 // Symbols that write no answer.
 bool WritesNothing(std::string_view symbol) {
   static const std::set<std::string_view> kSymbols = {
-      "dcgmInit",         "dcgmShutdown",          "dcgmDisconnect",  "dcgmGroupAddEntity",
-      "dcgmGroupDestroy", "dcgmFieldGroupDestroy", "dcgmWatchFields", "dcgmUnwatchFields"};
+      "dcgmInit",           "dcgmShutdown",      "dcgmDisconnect",
+      "dcgmGroupAddEntity", "dcgmGroupDestroy",  "dcgmFieldGroupDestroy",
+      "dcgmWatchFields",    "dcgmUnwatchFields", "dcgmHealthSet"};
   return kSymbols.contains(symbol);
 }
 
@@ -51,7 +53,7 @@ struct CountPlace {
   size_t offset;
   uint32_t capacity;
 };
-constexpr std::array<CountPlace, 7> kCounts = {{
+constexpr std::array<CountPlace, 9> kCounts = {{
     {"dcgmGetAllDevices", 1, 0, DCGM_MAX_NUM_DEVICES},
     {"dcgmGetGpuInstanceHierarchy", 0, offsetof(dcgmMigHierarchy_v2, count),
      DCGM_MAX_HIERARCHY_INFO},
@@ -59,6 +61,8 @@ constexpr std::array<CountPlace, 7> kCounts = {{
     {"dcgmGetNvLinkLinkStatus", 0, offsetof(dcgmNvLinkStatus_v4, numNvSwitches),
      DCGM_MAX_NUM_SWITCHES},
     {"dcgmGetCpuHierarchy", 0, offsetof(dcgmCpuHierarchy_v1, numCpus), DCGM_MAX_NUM_CPUS},
+    {"dcgmGetNvLinkP2PStatus", 0, offsetof(dcgmNvLinkP2PStatus_v1, numGpus), DCGM_MAX_NUM_DEVICES},
+    {"dcgmHealthCheck", 0, offsetof(dcgmHealthResponse_v5, incidentCount), 1024},
     {"dcgmProfGetSupportedMetricGroups", 0, offsetof(dcgmProfGetMetricGroups_v3, numMetricGroups),
      10},
     {"dcgmProfGetSupportedMetricGroups", 0,

@@ -72,6 +72,7 @@ class DcgmNode {
     dcgm_.links_up = {{0, {2}}};
     dcgm_.switches = {{0, {3}}};
     dcgm_.cpus = {{0, {5}}};
+    dcgm_.peers = {{5, 0}, {0, 5}};
     for (uint16_t id = 1001; id < 1061; ++id) {
       dcgm_.profiling_fields.insert(id);
     }
@@ -147,7 +148,6 @@ Vendor DcgmVendor() {
 #define X(result, symbol, capability, parameters) vendor.symbols.insert(#symbol);
   PODGPU_DCGM_API(X)
 #undef X
-  vendor.optional = {"dcgmGetNvLinkP2PStatus"};  // Tells the release by being there.
   vendor.columns = DcgmColumns;
   return vendor;
 }

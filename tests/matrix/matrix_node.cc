@@ -20,6 +20,8 @@ constexpr std::string_view kCounters =
     "DCGM_FI_DEV_XID_ERRORS, gauge, x\n"
     "DCGM_EXP_XID_ERRORS_COUNT, gauge, x\n"
     "DCGM_EXP_CLOCK_EVENTS_COUNT, gauge, c\n"
+    "DCGM_EXP_GPU_HEALTH_STATUS, gauge, h\n"
+    "DCGM_EXP_P2P_STATUS, gauge, p\n"
     "DCGM_FI_DRIVER_VERSION, label, v\n"
     "DCGM_FI_PROF_GR_ENGINE_ACTIVE, gauge, g\n"
     "DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT, gauge, s\n"

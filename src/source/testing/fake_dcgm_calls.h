@@ -58,6 +58,10 @@ struct FakeDcgmFindings : FakeDcgmCalls {
                                  abi::dcgmFieldGrp_t field_group, long long since_us,
                                  long long* next_us,
                                  abi::dcgmFieldValueEntityEnumeration_f callback, void* user);
+  static abi::dcgmReturn_t HealthSet(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
+                                     abi::dcgmHealthSystems_t systems);
+  static abi::dcgmReturn_t HealthCheck(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
+                                       void* response);
   static abi::dcgmReturn_t Paths(abi::dcgmHandle_t handle, abi::dcgmNvLinkP2PStatus_v1* status);
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include "base/status.h"
@@ -47,9 +48,62 @@ dcgmReturn_t FakeDcgmFindings::Since(dcgmHandle_t, dcgmGpuGrp_t group, dcgmField
   return code;
 }
 
+dcgmReturn_t FakeDcgmFindings::HealthSet(dcgmHandle_t, dcgmGpuGrp_t group,
+                                         dcgmHealthSystems_t systems) {
+  return Connected("dcgmHealthSet", {}, [&](FakeDcgm& fake) -> dcgmReturn_t {
+    if (!fake.groups_.contains(group)) {
+      return DCGM_ST_NOT_CONFIGURED;
+    }
+    PODGPU_CHECK(systems == DCGM_HEALTH_WATCH_ALL);
+    fake.health_groups_.insert(group);
+    return DCGM_ST_OK;
+  });
+}
+
+namespace {
+
+template <typename Response>
+dcgmReturn_t Fill(const std::vector<dcgmIncidentInfo_t>& incidents, uint32_t version,
+                  Response& response) {
+  if (response.version != version) {
+    return DCGM_ST_VER_MISMATCH;
+  }
+  response.overallHealth = DCGM_HEALTH_RESULT_PASS;
+  response.incidentCount = 0;
+  for (const dcgmIncidentInfo_t& incident : incidents) {
+    response.incidents[response.incidentCount++] = incident;
+  }
+  return DCGM_ST_OK;
+}
+
+}  // namespace
+
+dcgmReturn_t FakeDcgmFindings::HealthCheck(dcgmHandle_t, dcgmGpuGrp_t group, void* response) {
+  const bool is_3 = Current()->generation == DcgmGeneration::k3;
+  const size_t size = is_3 ? sizeof(dcgmHealthResponse_v4) : sizeof(dcgmHealthResponse_v5);
+  return Connected("dcgmHealthCheck", {{response, size}}, [&](FakeDcgm& fake) -> dcgmReturn_t {
+    if (!fake.groups_.contains(group) || !fake.health_groups_.contains(group)) {
+      return DCGM_ST_NOT_CONFIGURED;
+    }
+    return is_3 ? Fill(fake.incidents, dcgmHealthResponse_version4,
+                       *static_cast<dcgmHealthResponse_v4*>(response))
+                : Fill(fake.incidents, dcgmHealthResponse_version5,
+                       *static_cast<dcgmHealthResponse_v5*>(response));
+  });
+}
+
 dcgmReturn_t FakeDcgmFindings::Paths(dcgmHandle_t, dcgmNvLinkP2PStatus_v1* status) {
-  return Connected("dcgmGetNvLinkP2PStatus", {Whole(status)},
-                   [](FakeDcgm&) { return DCGM_ST_NOT_SUPPORTED; });
+  return Connected("dcgmGetNvLinkP2PStatus", {Whole(status)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
+    if (fake.peers.empty() || status->version != dcgmNvLinkP2PStatus_version1) {
+      return fake.peers.empty() ? DCGM_ST_NOT_SUPPORTED : DCGM_ST_VER_MISMATCH;
+    }
+    status->numGpus = static_cast<uint32_t>(fake.peers.size());
+    for (size_t i = 0; i < fake.peers.size(); ++i) {
+      status->gpus[i].entityId = fake.gpus[i].gpu_id;
+      std::ranges::copy(fake.peers[i], status->gpus[i].linkStatus);
+    }
+    return DCGM_ST_OK;
+  });
 }
 
 }  // namespace podgpu

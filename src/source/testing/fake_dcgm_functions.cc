@@ -432,7 +432,9 @@ DcgmLibrary FakeDcgm::Library() const {
                  .dcgmGetNvLinkLinkStatus = F::LinkStatus,
                  .dcgmGetNvLinkP2PStatus = FakeDcgmFindings::Paths,
                  .dcgmGetCpuHierarchy = F::Cpus,
-                 .dcgmGetValuesSince_v2 = FakeDcgmFindings::Since};
+                 .dcgmGetValuesSince_v2 = FakeDcgmFindings::Since,
+                 .dcgmHealthSet = FakeDcgmFindings::HealthSet,
+                 .dcgmHealthCheck = FakeDcgmFindings::HealthCheck};
   return library;
 }
 

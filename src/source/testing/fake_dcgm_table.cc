@@ -118,6 +118,7 @@ void FakeDcgm::ForgetGroups() {
 
 void FakeDcgm::ForgetGroupsLocked() {
   groups_.clear();
+  health_groups_.clear();
   field_groups_.clear();
   field_group_names_.clear();
   watches_.clear();

@@ -20,6 +20,7 @@
 #include <tuple>
 #include <vector>
 
+#include "abi/dcgm_health.h"
 #include "abi/load.h"
 #include "source/testing/fake_devices.h"
 #include "source/testing/fake_fault.h"
@@ -57,6 +58,8 @@ class FakeDcgm {
   abi::dcgmReturn_t unwatchable_code = abi::DCGM_ST_REQUIRES_ROOT;
   abi::DcgmGeneration generation = abi::DcgmGeneration::k4;
   std::set<abi::DcgmCapability> without;           // Capabilities that the library lacks.
+  std::vector<abi::dcgmIncidentInfo_t> incidents;  // Of the health watches.
+  std::vector<std::vector<int>> peers;             // By GPU and GPU; empty: not supported.
   int64_t sample_time_us = 1'700'000'000'000'000;  // Of the values that are set without one.
 
   // Raw values, told as they are.  `group` is abi::DCGM_FE_GPU or DCGM_FE_GPU_I.
@@ -168,6 +171,7 @@ class FakeDcgm {
   std::map<uint64_t, Group> groups_;
   std::map<uint64_t, std::vector<uint16_t>> field_groups_;
   std::set<std::string> field_group_names_;
+  std::set<uint64_t> health_groups_;
   std::vector<Watch> watches_;
   std::vector<std::string> calls_;
   std::set<std::string> called_;
