@@ -36,6 +36,8 @@ SeriesCounts CountNative() {
   return counts;
 }
 
+bool IsOfXids(std::string_view name) { return name.starts_with("podgpu_gpu_xid_"); }
+
 std::string FieldsOfFamily(std::string_view name) {
   std::string fields;
   std::set<uint16_t> seen;
@@ -44,10 +46,13 @@ std::string FieldsOfFamily(std::string_view name) {
       fields += (fields.empty() ? "" : ", ") + std::to_string(measure.field_id);
     }
   }
-  return fields.empty() ? "-" : fields;
+  return !fields.empty() ? fields : IsOfXids(name) ? "230" : "-";
 }
 
 std::string LabelsOfFamily(std::string_view name) {
+  if (IsOfXids(name)) {
+    return "`gpu` `UUID` `xid` `action`";
+  }
   for (const Measure& measure : Measures()) {
     if (measure.name == name) {
       std::string labels = measure.instances ? "`gpu` `UUID` `GPU_I_ID` `scope`" : "`gpu` `UUID`";
@@ -144,7 +149,11 @@ std::string FormulaSection() {
       "(counted once per device):\n\n"
       "- DCGM's names: M x (W + I), and M more for each GPU with MIG that has no instance; with "
       "virtual GPUs\n  M x (number of shares, and of devices without any).\n"
-      "- Native: %d x W + %d x P + %d x I + A, and %d x (W + P) + %d of the state of devices.\n"
+      "- `DCGM_EXP_*`, which are not among the M, for each GPU: XIDs one for each code in the "
+      "window, clock events one\n  for each reason in it, either at least 1; health 11; paths one "
+      "for each other GPU.\n"
+      "- Native: %d x W + %d x P + %d x I + A, and %d x (W + P) + %d of the state of devices; two "
+      "for\n  each XID code that a GPU has reported.\n"
       "- Self: %d; two of them only with a directory of batch jobs, eight only with pods or "
       "ResourceSlices\n  from the API server.\n\n"
       "A value that is not there is a series less: the driver's support decides, and "

@@ -5,8 +5,10 @@
 #include <set>
 #include <string>
 
+#include "view/finding_slots.h"
 #include "view/native_table.h"
 #include "view/view.h"
+#include "view/xid.h"
 
 namespace podgpu {
 namespace {
@@ -25,6 +27,26 @@ constexpr std::array<InfoRow, 3> kInfoFamilies = {{
      "A container that was given a GPU or MIG instance; always 1. shared is true when it got one "
      "of several replicas. Join on UUID and GPU_I_ID."},
 }};
+
+constexpr uint16_t kXidFieldId = 230;
+
+// Of XIDs by code.
+Family XidTotals() {
+  return {.name = "podgpu_gpu_xid_errors_total",
+          .help =
+              "XIDs of this code that the driver has reported since podgpu listens. action is "
+              "what to begin with: restart_app, reset_gpu, reboot_node or investigate.",
+          .type = "counter",
+          .unit = ""};
+}
+Family XidTimes() {
+  return {.name = "podgpu_gpu_xid_last_timestamp_seconds",
+          .help =
+              "When the driver reported the last XID of this code, in seconds since 1970; also "
+              "of one from before podgpu listened.",
+          .type = "gauge",
+          .unit = "seconds"};
+}
 
 Family Described(const InfoRow& row) {
   return {
@@ -70,6 +92,7 @@ class NativeRows {
     for (const Measure& measure : Measures()) {
       AddMeasure(measure);
     }
+    AddXids();
   }
 
  private:
@@ -190,6 +213,30 @@ class NativeRows {
     }
   }
 
+  // Series of codes that were reported; code 0 is none.
+  void AddXids() {
+    const Findings& findings = input_.grid.findings;
+    const FindingSlots slots(findings, input_.first_finding_slot);
+    std::vector<uint32_t> blocks;
+    for (const XidCount& xid : findings.xids) {
+      const Gpu& gpu = topology_.gpus[xid.gpu];
+      blocks.push_back(
+          plan_.AddLabels(RenderLabels({{"gpu", std::to_string(gpu.gpu_id)},
+                                        {"UUID", gpu.uuid},
+                                        {"xid", std::to_string(xid.code)},
+                                        {"action", std::string(XidAction(xid.code))}})));
+    }
+    for (const bool times : {false, true}) {
+      plan_.BeginFamily(times ? XidTimes() : XidTotals());
+      for (size_t i = 0; i < blocks.size(); ++i) {
+        if (findings.xids[i].code > 0) {
+          plan_.AddSeries(blocks[i],
+                          NumberSource::Slot(times ? slots.XidLastSeconds(i) : slots.XidTotal(i)));
+        }
+      }
+    }
+  }
+
   const ViewInput& input_;
   const Topology& topology_;
   PlanBuilder& plan_;
@@ -202,7 +249,7 @@ class NativeRows {
 void AddNativeView(const ViewInput& input, PlanBuilder& plan) { NativeRows(input, plan).Add(); }
 
 std::vector<uint16_t> NativeFieldIds() {
-  std::set<uint16_t> ids;
+  std::set<uint16_t> ids = {kXidFieldId};
   for (const Measure& measure : Measures()) {
     ids.insert(measure.field_id);
   }
@@ -218,6 +265,8 @@ std::vector<Family> NativeFamilies() {
       families.push_back(Described(measure));
     }
   }
+  families.push_back(XidTotals());
+  families.push_back(XidTimes());
   return families;
 }
 

@@ -7,8 +7,10 @@
 #include "exposition/text.h"
 #include "tests/node_fixture.h"
 #include "tests/strict_parser.h"
+#include "view/finding_slots.h"
 #include "view/native_table.h"
 #include "view/view.h"
+#include "view/xid.h"
 
 namespace podgpu {
 namespace {
@@ -31,8 +33,10 @@ class NativeNode {
     const SeriesPlan plan = std::move(builder).Build();
     std::string text;
     std::string openmetrics;
-    RenderText(plan, &grid, {}, text);
-    RenderOpenMetrics(plan, &grid, {}, openmetrics);
+    std::vector<Value> slots;
+    AppendFindings(grid.findings, stale, slots);
+    RenderText(plan, &grid, slots, text);
+    RenderOpenMetrics(plan, &grid, slots, openmetrics);
     EXPECT_TRUE(ParseOpenMetricsStrictly(openmetrics).ok())
         << ParseOpenMetricsStrictly(openmetrics).status();
     auto parsed = ParseTextStrictly(text);
@@ -56,6 +60,7 @@ class NativeNode {
   Grid grid;
   Owners owners;
   ViewOptions options;
+  bool stale = false;
 
  private:
   static std::string Written(const ParsedSample& sample) {
@@ -246,6 +251,32 @@ TEST(SlotFamilies, ShowSlotValuesUnderTheirLabels) {
             "podgpu_gpu_state{gpu=\"0\",state=\"ok\"} 1\n"
             "podgpu_gpu_state{gpu=\"0\",state=\"lost\"} 0\n"
             "# HELP podgpu_ready y\n# TYPE podgpu_ready gauge\npodgpu_ready 1\n");
+}
+
+TEST(NativeView, CountsXidsByCodeAndSaysWhenTheLastWas) {
+  NativeNode node(2, 0, 0);
+  EXPECT_TRUE(node.Samples("podgpu_gpu_xid_errors_total").empty());
+  node.grid.findings.gpus.resize(2);
+  node.grid.findings.xids = {
+      {0, 0, 1, 1, 5}, {0, 79, 3, 0, 1'700'000'000'500'000}, {1, 31, 0, 1, 7}};
+  const std::vector<std::string> totals = node.Samples("podgpu_gpu_xid_errors_total");
+  EXPECT_EQ(totals,
+            (Lines{"gpu=0 xid=79 action=reboot_node 3", "gpu=1 xid=31 action=restart_app 0"}))
+      << "code 0 is no error, and an event from before the start is in no total";
+  const std::vector<std::string> times = node.Samples("podgpu_gpu_xid_last_timestamp_seconds");
+  ASSERT_EQ(times.size(), 2U);
+  EXPECT_TRUE(times[0].ends_with(" 1700000000.5")) << times[0];
+  node.stale = true;
+  EXPECT_EQ(node.Samples("podgpu_gpu_xid_errors_total"), totals) << "counts outlive the engine";
+}
+
+TEST(XidAction, IsToInvestigateWhereTheCodeDoesNotTell) {
+  EXPECT_EQ(XidAction(48), "reset_gpu");
+  EXPECT_EQ(XidAction(119), "reset_gpu");
+  EXPECT_EQ(XidAction(94), "restart_app");
+  for (const int64_t code : {-1, 1, 154, 999}) {
+    EXPECT_EQ(XidAction(code), "investigate") << code;
+  }
 }
 
 }  // namespace

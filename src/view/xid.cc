@@ -1,8 +1,10 @@
 // tidy: table
 #include "view/xid.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 
 namespace podgpu {
 namespace {
@@ -184,11 +186,31 @@ constexpr std::array<std::string_view, 173> kXidTexts = {
     "Uncorrectable SRAM Error",
 };
 
+struct XidActionRow {
+  int64_t code;
+  std::string_view action;
+};
+
+// Ascending.  Programs are to blame for the codes that NVIDIA's Kubernetes device plugin (0.17)
+// skips as such; a contained error (94) costs its program alone.  Resets and reboots are what
+// NVIDIA's "Xid Errors" and the driver's log lines advise.
+constexpr XidActionRow kXidActions[] = {
+    {13, "restart_app"}, {31, "restart_app"},  {43, "restart_app"}, {45, "restart_app"},
+    {46, "reset_gpu"},   {48, "reset_gpu"},    {62, "reset_gpu"},   {63, "reset_gpu"},
+    {64, "reset_gpu"},   {68, "restart_app"},  {79, "reboot_node"}, {94, "restart_app"},
+    {95, "reset_gpu"},   {109, "restart_app"}, {119, "reset_gpu"},  {120, "reset_gpu"},
+};
+
 }  // namespace
 
 std::string_view XidText(int64_t code) {
   return code >= 0 && code < int64_t{kXidTexts.size()} ? kXidTexts[static_cast<size_t>(code)]
                                                        : "Unknown Error";
+}
+
+std::string_view XidAction(int64_t code) {
+  const auto found = std::ranges::find(kXidActions, code, &XidActionRow::code);
+  return found == std::end(kXidActions) ? "investigate" : found->action;
 }
 
 }  // namespace podgpu

@@ -47,6 +47,11 @@ TEST_F(EventsOnAPage, EachXidIsCountedThoughOneReadingSeesOnlyTheLast) {
   EXPECT_EQ(page.Lines(kXidCounts, {Gpu("2")}).size(), 2U) << "no zero beside them";
   EXPECT_TRUE(page.Lines(kXidCounts, {"GPU_I_ID"}).empty()) << "an instance has no XIDs";
   EXPECT_EQ(page.Value(kXidCounts, {Gpu("0")}), 0) << "the others have none";
+  const std::string reboot = R"(xid="79",action="reboot_node")";
+  EXPECT_EQ(page.Value("podgpu_gpu_xid_errors_total", {Gpu("2"), R"(xid="43")"}), 3);
+  EXPECT_EQ(page.Value("podgpu_gpu_xid_errors_total", {Gpu("2"), reboot}), 1);
+  EXPECT_LT(page.Value("podgpu_gpu_xid_last_timestamp_seconds", {Gpu("2"), reboot}),
+            page.Value("podgpu_gpu_xid_last_timestamp_seconds", {Gpu("2"), R"(xid="43")"}));
 }
 
 TEST_F(EventsOnAPage, ReasonsOfTheClocksComeAndGoWithTheWindow) {

@@ -32,6 +32,9 @@ constexpr std::array<std::string_view, 6> kFactFamilies = {
     "podgpu_gpu_state", "podgpu_gpus_expected",   "podgpu_gpus_present",
     "podgpu_gpu_info",  "podgpu_allocation_info", "podgpu_gpu_instance_info"};
 
+// Counts since the start, and times of events: no page of another moment has the same.
+bool IsOfItsMoment(std::string_view family) { return family.starts_with("podgpu_gpu_xid_"); }
+
 bool IsSelf(std::string_view family) {
   static const std::vector<SlotFamilyDoc> docs = SlotFamilyDocs();
   return std::ranges::any_of(docs, [&](const SlotFamilyDoc& doc) {
@@ -77,7 +80,7 @@ void ForEachSample(std::string_view page, Visit visit) {
 DeviceLines DeviceLinesOf(std::string_view page) {
   DeviceLines lines;
   ForEachSample(page, [&](std::string_view line, std::string_view family) {
-    if (IsSelf(family)) {
+    if (IsSelf(family) || IsOfItsMoment(family)) {
       return;
     }
     lines.whole.emplace(line);
