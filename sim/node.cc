@@ -132,8 +132,10 @@ class Node {
     for (;;) {
       std::array<pollfd, 2> polled = {
           {{signals.descriptor(), POLLIN, 0}, {watch_.get(), POLLIN, 0}}};
-      // Obeying takes its time; what is asked may be another thing by then.
-      const int wait_ms = Obey() ? 0 : WaitMs();
+      // One moment for both: a fault that begins or ends between two would be missed.  Obeying
+      // takes its time, and what is asked may be another thing by then.
+      const TimeUs now = directory_->Now();
+      const int wait_ms = Obey(now) ? 0 : WaitMs(now);
       poll(polled.data(), polled.size(), wait_ms);
       for (int one = signals.Take(); one != 0; one = signals.Take()) {
         if (one != SIGCHLD) {
@@ -172,9 +174,8 @@ class Node {
   }
 
   // Lets the servers do what the faults of this moment ask of them; whether that was something new.
-  bool Obey() {
+  bool Obey(TimeUs now) {
     const World& world = directory_->world();
-    const TimeUs now = directory_->Now();
     engine_->Obey(EngineOrdersAt(world, now));
     if (api_ != nullptr) {
       api_->Refresh();
@@ -195,8 +196,8 @@ class Node {
   // How long the loop may wait for a signal or an edit; -1: for ever.  While faults are to come, or
   // the API server tells what changes, it looks as often as a library does, since nobody says when
   // a manual clock has moved.
-  int WaitMs() const {
-    if (api_ != nullptr || HasServerFaultsAfter(directory_->world(), directory_->Now())) {
+  int WaitMs(TimeUs now) const {
+    if (api_ != nullptr || HasServerFaultsAfter(directory_->world(), now)) {
       return kFaultLookMs;
     }
     const std::optional<Instant> due = engine_->due();

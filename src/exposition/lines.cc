@@ -13,6 +13,13 @@ Value BitOf(const Value& value, uint8_t bit) {
   return Value::OfInt64((value.int64() >> bit) & 1);
 }
 
+Value IsWord(const Value& value, uint8_t number) {
+  if (value.kind() != Value::Kind::kInt64) {
+    return Value::OfAbsence(Absence::kWrongType);
+  }
+  return Value::OfInt64(value.int64() == number ? 1 : 0);
+}
+
 Value ValueOf(const NumberSource& source, const Numbers& numbers) {
   switch (source.kind) {
     case NumberSource::Kind::kCell:
@@ -21,6 +28,8 @@ Value ValueOf(const NumberSource& source, const Numbers& numbers) {
       return numbers.slots[source.index];
     case NumberSource::Kind::kBit:
       return BitOf(numbers.cells[source.index], source.bit);
+    case NumberSource::Kind::kWord:
+      return IsWord(numbers.cells[source.index], source.bit);
     case NumberSource::Kind::kOne:
       break;
   }

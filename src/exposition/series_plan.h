@@ -27,6 +27,7 @@ struct NumberSource {
     kSlot,  // `index` into the tick's slot values (self metrics, states).
     kOne,   // Always 1: info series.
     kBit,   // 1 where bit `bit` of the integer in cell `index` is set, else 0.
+    kWord,  // 1 where the integer in cell `index` is `bit`, else 0: one word of an enumeration.
   };
   Kind kind = Kind::kOne;
   uint8_t bit = 0;
@@ -41,6 +42,9 @@ struct NumberSource {
   static constexpr NumberSource One() { return {}; }
   static constexpr NumberSource Bit(size_t index, uint8_t bit) {
     return {Kind::kBit, bit, static_cast<uint32_t>(index)};
+  }
+  static constexpr NumberSource Word(size_t index, uint8_t number) {
+    return {Kind::kWord, number, static_cast<uint32_t>(index)};
   }
 };
 

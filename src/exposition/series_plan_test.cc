@@ -66,6 +66,9 @@ TEST(SeriesPlan, RendersCellsSlotsBitsAndOnes) {
   builder.BeginFamily(Named("hot"));
   builder.AddSeries(zero, NumberSource::Bit(2, 1));
   builder.AddSeries(one, NumberSource::Bit(3, 1));
+  builder.BeginFamily(Named("is_41"));
+  builder.AddSeries(zero, NumberSource::Word(2, 41));
+  builder.AddSeries(one, NumberSource::Word(3, 41));
   builder.BeginFamily(Named("self", "counter"));
   builder.AddSeries(none, NumberSource::Slot(1));
   builder.BeginFamily(Named("facts"));
@@ -74,6 +77,7 @@ TEST(SeriesPlan, RendersCellsSlotsBitsAndOnes) {
   EXPECT_EQ(Text(plan, &grid, {Value(), Value::OfDouble(0.5)}),
             "# HELP temp what it is\n# TYPE temp gauge\ntemp{gpu=\"0\"} 34\ntemp{gpu=\"1\"} 410\n"
             "# HELP hot what it is\n# TYPE hot gauge\nhot{gpu=\"0\"} 1\nhot{gpu=\"1\"} 0\n"
+            "# HELP is_41 what it is\n# TYPE is_41 gauge\nis_41{gpu=\"0\"} 0\nis_41{gpu=\"1\"} 1\n"
             "# HELP self what it is\n# TYPE self counter\nself 0.5\n"
             "# HELP facts what it is\n# TYPE facts gauge\nfacts{gpu=\"0\"} 1\n");
 }
@@ -91,7 +95,8 @@ TEST(SeriesPlan, LeavesOutWhatHasNoNumber) {
   builder.AddSeries(labels, NumberSource::Cell(4));
   builder.AddSeries(other, NumberSource::Cell(5));  // Absent.
   builder.BeginFamily(Named("bit"));
-  builder.AddSeries(labels, NumberSource::Bit(4, 0));  // Not an integer.
+  builder.AddSeries(labels, NumberSource::Bit(4, 0));    // Not an integer.
+  builder.AddSeries(labels, NumberSource::Word(4, 72));  // Likewise.
   builder.BeginFamily(Named("nothing"));
   const SeriesPlan plan = std::move(builder).Build();
   EXPECT_EQ(Text(plan, &grid), "# HELP power what it is\n# TYPE power gauge\npower 72.5\n");

@@ -34,13 +34,6 @@ nghttp2_nv Header(std::string_view name, std::string_view value) {
   return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
 }
 
-// The headers of one block that matter to a call.
-struct Block {
-  std::string http_status;
-  std::optional<std::string> grpc_status;
-  std::string grpc_message;
-};
-
 Status ClosedError() { return absl::UnavailableError("closed the connection before it answered"); }
 
 Status NoHttp2Error() { return absl::DataLossError("does not speak HTTP/2"); }
@@ -300,6 +293,12 @@ class UnaryConnection::Session {
     return 0;
   }
 
+  // The headers of one block that matter to a call.
+  struct Block {
+    std::string http_status;
+    std::optional<std::string> grpc_status;
+    std::string grpc_message;
+  };
   struct CallState {
     explicit CallState(size_t max_message_bytes) : reader(max_message_bytes) {}
 

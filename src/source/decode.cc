@@ -19,7 +19,7 @@ struct UnitRow {
   std::string_view unit;
   int64_t lowest;
 };
-constexpr std::array<UnitRow, 14> kUnits = {{
+constexpr std::array<UnitRow, 17> kUnits = {{
     {"C", -273},
     {"Hz", 0},
     {"J", 0},
@@ -27,11 +27,14 @@ constexpr std::array<UnitRow, 14> kUnits = {{
     {"MiB", 0},
     {"Mibit", 0},
     {"W", 0},
+    {"bool", 0},
     {"bytes", 0},
     {"bytes_per_s", 0},
+    {"count", 0},
     {"kHz", 0},
     {"mJ", 0},
     {"mV", 0},
+    {"ns", 0},
     {"percent", 0},
     {"ratio", 0},
 }};

@@ -8,6 +8,7 @@ constexpr double kMebibyte = 1048576;
 constexpr double kMegahertz = 1e6;
 constexpr double kPercent = 0.01;
 constexpr double kMillijoule = 0.001;
+constexpr double kNanosecond = 1e-9;
 
 constexpr std::string_view kUtilizationHelp =
     "Share of time with any work resident on the device, from 0 to 1. High does not mean well "
@@ -17,6 +18,20 @@ constexpr std::string_view kClockHelp = "Clock frequency of a domain of the devi
 constexpr std::string_view kThrottleHelp =
     "1 while the reason holds clocks below their maximum, else 0. gpu_idle and clocks_setting are "
     "no shortage.";
+
+constexpr std::string_view kLimitHelp =
+    "Temperature at which the GPU lowers its clocks (slowdown) or switches itself off (shutdown).";
+constexpr std::string_view kThrottledHelp =
+    "Time for which the reason held clocks down, since the driver was loaded. thermal is all of "
+    "the "
+    "thermal ones; these and hw_power_brake are told by DCGM 4.3 and newer.";
+constexpr std::string_view kLinkErrorsHelp =
+    "Errors on all NVLinks of the GPU, since the driver was loaded: crc of flow control, crc_data "
+    "of "
+    "data, and what the link mended itself by replay and recovery.";
+constexpr std::string_view kRecoveryHelp =
+    "1 for what the driver asks for to make the GPU well, else 0; none: it is well. Told by DCGM "
+    "4.5 and newer.";
 
 constexpr Measure OnDevice(std::string_view name, std::string_view unit, uint16_t field_id,
                            std::string_view help) {
@@ -80,6 +95,47 @@ constexpr Measure Energy() {
   return measure;
 }
 
+constexpr Measure Limit(std::string_view limit, uint16_t field_id) {
+  Measure measure =
+      OnDevice("podgpu_gpu_temperature_limit_celsius", "celsius", field_id, kLimitHelp);
+  measure.extra_label = "limit";
+  measure.extra_value = limit;
+  return measure;
+}
+
+constexpr Measure Throttled(std::string_view reason, uint16_t field_id) {
+  Measure measure =
+      OnDevice("podgpu_gpu_throttled_seconds_total", "seconds", field_id, kThrottledHelp);
+  measure.type = "counter";
+  measure.extra_label = "reason";
+  measure.extra_value = reason;
+  measure.scale = kNanosecond;
+  return measure;
+}
+
+constexpr Measure UncorrectableErrors() {
+  Measure measure = OnDevice("podgpu_gpu_ecc_uncorrectable_errors_total", "", 311,
+                             "Double-bit ECC errors since the driver was loaded.");
+  measure.type = "counter";
+  return measure;
+}
+
+constexpr Measure LinkErrors(std::string_view kind, uint16_t field_id) {
+  Measure measure = OnDevice("podgpu_gpu_nvlink_errors_total", "", field_id, kLinkErrorsHelp);
+  measure.type = "counter";
+  measure.extra_label = "kind";
+  measure.extra_value = kind;
+  return measure;
+}
+
+constexpr Measure Recovery(std::string_view action, uint8_t number) {
+  Measure measure = OnDevice("podgpu_gpu_recovery_action", "", 1523, kRecoveryHelp);
+  measure.extra_label = "action";
+  measure.extra_value = action;
+  measure.word = number;
+  return measure;
+}
+
 constexpr Measure kMeasures[] = {
     WholeGpuUtilization(),
     PartitionedGpuUtilization(),
@@ -97,6 +153,8 @@ constexpr Measure kMeasures[] = {
     Memory("podgpu_gpu_memory_reserved_bytes", 253,
            "Device memory that driver and firmware keep for themselves."),
     OnDevice("podgpu_gpu_temperature_celsius", "celsius", 150, "Temperature of the GPU."),
+    Limit("slowdown", 158),
+    Limit("shutdown", 159),
     OnDevice("podgpu_gpu_power_watts", "watts", 155, "Power that the board draws."),
     OnDevice("podgpu_gpu_power_limit_watts", "watts", 164,
              "Power limit that is in force, the lowest of all that apply."),
@@ -113,6 +171,29 @@ constexpr Measure kMeasures[] = {
     Throttle("hw_thermal", 6),
     Throttle("hw_power_brake", 7),
     Throttle("display_clocks", 8),
+    Throttled("power_cap", 240),
+    Throttled("thermal", 241),
+    Throttled("sync_boost", 242),
+    Throttled("board_limit", 243),
+    Throttled("low_utilization", 244),
+    Throttled("reliability", 245),
+    Throttled("sw_thermal", 1422),
+    Throttled("hw_thermal", 1423),
+    Throttled("hw_power_brake", 1424),
+    UncorrectableErrors(),
+    OnDevice("podgpu_gpu_row_remap_pending", "", 396,
+             "1 while rows of memory wait for a reset of the GPU to be remapped."),
+    OnDevice("podgpu_gpu_row_remap_failed", "", 395,
+             "1 when a row could not be remapped: the GPU is due for replacement."),
+    LinkErrors("crc", 409),
+    LinkErrors("crc_data", 419),
+    LinkErrors("replay", 429),
+    LinkErrors("recovery", 439),
+    Recovery("none", 0),
+    Recovery("reset_gpu", 1),
+    Recovery("reboot_node", 2),
+    Recovery("drain_p2p", 3),
+    Recovery("drain_and_reset", 4),
 };
 
 }  // namespace

@@ -197,6 +197,13 @@ class NativeRows {
     return plan_.AddLabels(RenderLabels(labels));
   }
 
+  static NumberSource SourceOf(const Measure& measure, size_t cell) {
+    if (measure.bit) {
+      return NumberSource::Bit(cell, *measure.bit);
+    }
+    return measure.word ? NumberSource::Word(cell, *measure.word) : NumberSource::Cell(cell);
+  }
+
   void AddMeasure(const Measure& measure) {
     const std::optional<FieldRow> row = input_.grid.RowOf(measure.field_id);
     if (!row) {
@@ -208,8 +215,7 @@ class NativeRows {
         continue;
       }
       const size_t cell = input_.grid.CellIndex(*row, EntityId{static_cast<uint16_t>(i)});
-      plan_.AddSeries(BlockOf(measure, i), measure.bit ? NumberSource::Bit(cell, *measure.bit)
-                                                       : NumberSource::Cell(cell));
+      plan_.AddSeries(BlockOf(measure, i), SourceOf(measure, cell));
     }
   }
 

@@ -144,7 +144,8 @@ TEST(NativeView, KeepsHotSeriesTheSameWhoeverOwnsTheDevice) {
 }
 
 TEST(NativeView, PutsAtMostSixLabelsOnAMeasure) {
-  const std::set<std::string> allowed = {"gpu", "UUID", "GPU_I_ID", "scope", "domain", "reason"};
+  const std::set<std::string> allowed = {"gpu",    "UUID",  "GPU_I_ID", "scope", "domain",
+                                         "reason", "limit", "kind",     "action"};
   for (const ParsedFamily& family : NativeNode(1, 2, 3).Families()) {
     if (family.name.ends_with("_info")) {
       continue;

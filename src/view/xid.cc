@@ -191,9 +191,9 @@ struct XidActionRow {
   std::string_view action;
 };
 
-// Ascending.  Programs are to blame for the codes that NVIDIA's Kubernetes device plugin (0.17)
-// skips as such; a contained error (94) costs its program alone.  Resets and reboots are what
-// NVIDIA's "Xid Errors" and the driver's log lines advise.
+// Ascending.  Programs are to blame for the codes that NVIDIA's Kubernetes device plugin passes
+// over (13, 31, 43, 45, 68, 109); a contained error (94) costs its program alone.  The rest is our
+// own judgement of what the texts above say, not checked against NVIDIA's catalogue.
 constexpr XidActionRow kXidActions[] = {
     {13, "restart_app"}, {31, "restart_app"},  {43, "restart_app"}, {45, "restart_app"},
     {46, "reset_gpu"},   {48, "reset_gpu"},    {62, "reset_gpu"},   {63, "reset_gpu"},

@@ -56,7 +56,8 @@ class NodeCounts final : public sim::PodVisitor {
 size_t ExpectedSeries(const NodeCounts& node) {
   constexpr int kNotServed = 2;        // XID before one happens, the vGPU licence.
   constexpr int kNotOnInstances = 8;   // Classic utilisation, remapped rows, NVLink.
-  constexpr int kNativeNotServed = 1;  // The video clock.
+  constexpr int kNativeNotServed = 6;  // The video clock, the recovery action.
+  constexpr int kNotOnMigGpus = 6;     // Remapped rows, NVLink.
   int metrics = -kNotServed;
   const Counters counters = ParseCounters(DefaultCountersCsv(), "default").value();
   for (const Counter& counter : counters.counters) {
@@ -64,9 +65,9 @@ size_t ExpectedSeries(const NodeCounts& node) {
   }
   const int gpus = node.whole_gpus + node.mig_gpus;
   const int dcgm = metrics * node.whole_gpus + (metrics - kNotOnInstances) * node.instances;
-  const int native = (25 - kNativeNotServed) * gpus + 9 * node.instances +
-                     static_cast<int>(node.holders.size()) + 5 * gpus + 2;
-  constexpr size_t kOfFeaturesThatAreOff = 6;  // Two of batch jobs, four of the API server.
+  const int native = (48 - kNativeNotServed) * gpus - kNotOnMigGpus * node.mig_gpus +
+                     9 * node.instances + static_cast<int>(node.holders.size()) + 5 * gpus + 2;
+  constexpr size_t kOfFeaturesThatAreOff = 10;  // Two of batch jobs, eight of the API server.
   size_t self = 0;
   for (const SlotFamily& family : SlotFamiliesOf(SlotView::kSelf, nullptr)) {
     self += family.series.size();
