@@ -126,7 +126,7 @@ void PlanBuilder::BeginFamily(Family family) {
 void PlanBuilder::AddSeries(uint32_t labels, NumberSource source, std::optional<double> scale) {
   PODGPU_CHECK(current_ < series_by_family_.size());
   PODGPU_CHECK(labels < plan_.label_blocks_.size());
-  PODGPU_CHECK(source.bit < 64);
+  PODGPU_CHECK(source.kind != NumberSource::Kind::kBit || source.bit < 64);
   size_t unused = 0;
   size_t& needed = source.kind == NumberSource::Kind::kSlot  ? plan_.needed_slots_
                    : source.kind == NumberSource::Kind::kOne ? unused
