@@ -81,7 +81,9 @@ Status DcgmHealth::ReadHealth(abi::dcgmHandle_t handle, Grid& grid) {
   std::vector<GpuHealth>& health = grid.findings.health;
   health.resize(topology.gpus.size());
   for (const uint32_t id : watched_) {
-    health[*IndexOf(topology, id)].is_known = true;
+    if (const std::optional<size_t> gpu = IndexOf(topology, id)) {
+      health[*gpu].is_known = true;
+    }
   }
   for (const abi::dcgmIncidentInfo_t& incident : answer.incidents) {
     const std::optional<size_t> watch = WatchOf(incident.system);
@@ -141,6 +143,9 @@ Status DcgmHealth::Check(abi::dcgmHandle_t handle, Answer& answer) {
 template <typename Response>
 Status DcgmHealth::CheckAs(abi::dcgmHandle_t handle, uint32_t version,
                            std::unique_ptr<Response>& response, Answer& answer) {
+  if (!group_) {
+    return absl::FailedPreconditionError("has no group whose health it could tell");
+  }
   if (response == nullptr) {
     response = std::make_unique<Response>();
   }
