@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 constexpr std::string_view kDefaultEngine = "localhost:5555";
 constexpr int64_t kShortestIntervalMs = 100;       // Below it sampling itself costs the workload.
 constexpr int64_t kLongestIntervalMs = 3'600'000;  // One hour.
-constexpr int64_t kLongestRetentionHours = 24 * 366 * 10;
+constexpr int64_t kLongestRetentionHours = int64_t{24} * 366 * 10;
 
 // The parser has checked the value's form before it calls `apply`, so the fallbacks are never used.
 bool BoolOf(std::string_view value) { return ParseGoBool(value).value_or(false); }

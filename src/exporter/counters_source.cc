@@ -148,8 +148,8 @@ StatusOr<Counters> CountersSource::Judge(const ConfigMapFacts& facts) {
 }
 
 std::string CountersSource::Named() const {
-  return absl::StrFormat("ConfigMap %s/%s", options_.config_map->name_space,
-                         options_.config_map->name);
+  const ConfigMapName name = options_.config_map.value_or(ConfigMapName());
+  return absl::StrFormat("ConfigMap %s/%s", name.name_space, name.name);
 }
 
 }  // namespace podgpu

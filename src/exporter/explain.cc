@@ -293,6 +293,7 @@ class Explainer {
       return "the driver lists no GPU on this node";
     }
     std::vector<std::string> ids;
+    ids.reserve(topology_.gpus.size());
     for (const Gpu& gpu : topology_.gpus) {
       ids.push_back(std::to_string(gpu.gpu_id));
     }

@@ -38,7 +38,7 @@ class FindingRows {
         blocks_(blocks),
         plan_(plan) {}
 
-  void Add(const Counter& counter, const std::vector<EntityId>& gpus) {
+  void Add(const Counter& counter, ExporterCounter own, const std::vector<EntityId>& gpus) {
     plan_.BeginFamily({.name = counter.name,
                        .help = counter.help,
                        .type = counter.type,
@@ -46,7 +46,7 @@ class FindingRows {
                        .format = NumberFormat::kDcgm});
     for (const EntityId gpu : gpus) {
       const size_t index = input_.grid.topology().entities[gpu.index].gpu;
-      switch (*counter.own) {
+      switch (own) {
         case ExporterCounter::kXidErrors:
           AddXids(gpu, index);
           break;
@@ -155,13 +155,13 @@ std::vector<EntityId> WholeGpus(const Topology& topology, const std::vector<Enti
 
 void AddDcgmFindings(const ViewInput& input, const std::vector<EntityId>& devices,
                      const GpuBlocks& blocks, PlanBuilder& plan) {
-  std::vector<const Counter*> counters;
+  std::vector<std::pair<ExporterCounter, const Counter*>> counters;
   for (const Counter& counter : input.counters) {
     if (counter.own) {
-      counters.push_back(&counter);
+      counters.emplace_back(*counter.own, &counter);
     }
   }
-  std::ranges::stable_sort(counters, {}, [](const Counter* counter) { return *counter->own; });
+  std::ranges::stable_sort(counters, {}, [](const auto& own) { return own.first; });
   const Topology& topology = input.grid.topology();
   std::vector<EntityId> all;
   for (size_t i = 0; i < topology.entities.size(); ++i) {
@@ -170,8 +170,8 @@ void AddDcgmFindings(const ViewInput& input, const std::vector<EntityId>& device
   const std::vector<EntityId> every_gpu = WholeGpus(topology, all);
   const std::vector<EntityId> gpus = WholeGpus(topology, devices);
   FindingRows rows(input, blocks, plan);
-  for (const Counter* counter : counters) {
-    rows.Add(*counter, *counter->own <= ExporterCounter::kClockEvents ? gpus : every_gpu);
+  for (const auto& [own, counter] : counters) {
+    rows.Add(*counter, own, own <= ExporterCounter::kClockEvents ? gpus : every_gpu);
   }
 }
 
