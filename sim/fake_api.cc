@@ -93,6 +93,11 @@ std::string Query(const std::string& target, const std::string& name) {
   return {};
 }
 
+// 0 where it is no number or not there.
+uint64_t NumberIn(const std::string& target, const std::string& name) {
+  return ParseDecimal(Query(target, name)).value_or(0);
+}
+
 std::string ObjectText(const std::string& metadata, const std::string& rest, uint64_t version) {
   return "{\"metadata\":{" + metadata + ",\"resourceVersion\":\"" + std::to_string(version) +
          "\"}" + rest + "}";
@@ -347,7 +352,7 @@ std::string FakeApi::Answer(const std::string& target, const std::string& token,
 
 std::string FakeApi::ListPage(const std::string& path, const std::string& target) {
   const auto& objects = store_[path];
-  const size_t from = ParseDecimal(Query(target, "continue")).value_or(0);
+  const size_t from = NumberIn(target, "continue");
   const size_t to = page_ == 0 ? objects.size() : std::min(objects.size(), from + page_);
   std::string items;
   size_t index = 0;
@@ -366,7 +371,7 @@ std::string FakeApi::ListPage(const std::string& path, const std::string& target
 
 void FakeApi::Watching(Connection& connection, const std::string& path, const std::string& target) {
   std::unique_lock lock(mutex_);
-  const uint64_t since = ParseDecimal(Query(target, "resourceVersion")).value_or(0);
+  const uint64_t since = NumberIn(target, "resourceVersion");
   if (since < oldest_) {
     connection.Send(Chunk(R"({"type":"ERROR","object":)" + StatusObject(410, "Expired") + "}\n") +
                     "0\r\n\r\n");
