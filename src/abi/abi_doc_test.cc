@@ -9,6 +9,10 @@
 #include "abi/dcgm_links.h"
 #include "abi/dcgm_process.h"
 #include "abi/dcgm_table.h"
+#include "abi/nvml_events.h"
+#include "abi/nvml_gpm.h"
+#include "abi/nvml_processes.h"
+#include "abi/nvml_readings.h"
 #include "abi/nvml_table.h"
 
 namespace podgpu::abi {
@@ -35,7 +39,7 @@ TEST(AbiDocument, NamesEveryStruct) {
   for (const auto& entry : std::filesystem::directory_iterator(PODGPU_SOURCE_DIR "/src/abi")) {
     const std::string name = entry.path().filename().string();
     const bool declares_abi =
-        name == "nvml.h" || (name.starts_with("dcgm") && name.ends_with(".h"));
+        (name.starts_with("nvml") || name.starts_with("dcgm")) && name.ends_with(".h");
     if (!declares_abi || name.find("_table") != std::string::npos) {
       continue;
     }

@@ -1,0 +1,110 @@
+// NVML's processes: lists, shares of the SMs by sample, accounting.
+//
+// As nvml.h; nvmlProcessInfo_t, the entry of today's lists, stands in nvml.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "abi/nvml.h"
+
+// NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
+namespace podgpu::abi {
+
+// An entry of the lists before _v2; nvmlDeviceGetComputeRunningProcesses and its sisters.
+struct nvmlProcessInfo_v1_t {
+  uint32_t pid;
+  unsigned long long usedGpuMemory;  // Bytes.
+};
+static_assert(sizeof(nvmlProcessInfo_v1_t) == 16 &&
+              offsetof(nvmlProcessInfo_v1_t, usedGpuMemory) == 8);
+
+// One process in one sample, percent; nvmlDeviceGetProcessUtilization.
+struct nvmlProcessUtilizationSample_t {
+  uint32_t pid;
+  unsigned long long timeStamp;  // Microseconds since 1970.
+  uint32_t smUtil;
+  uint32_t memUtil;
+  uint32_t encUtil;
+  uint32_t decUtil;
+};
+static_assert(sizeof(nvmlProcessUtilizationSample_t) == 32 &&
+              offsetof(nvmlProcessUtilizationSample_t, timeStamp) == 8 &&
+              offsetof(nvmlProcessUtilizationSample_t, smUtil) == 16);
+
+// The same with JPG and OFA.
+struct nvmlProcessUtilizationInfo_v1_t {
+  unsigned long long timeStamp;  // Microseconds since 1970.
+  uint32_t pid;
+  uint32_t smUtil;
+  uint32_t memUtil;
+  uint32_t encUtil;
+  uint32_t decUtil;
+  uint32_t jpgUtil;
+  uint32_t ofaUtil;
+};
+static_assert(sizeof(nvmlProcessUtilizationInfo_v1_t) == 40 &&
+              offsetof(nvmlProcessUtilizationInfo_v1_t, pid) == 8);
+
+// nvmlDeviceGetProcessesUtilizationInfo, since R545.
+struct nvmlProcessesUtilizationInfo_v1_t {
+  uint32_t version;
+  uint32_t processSamplesCount;
+  unsigned long long lastSeenTimeStamp;
+  nvmlProcessUtilizationInfo_v1_t* procUtilArray;
+};
+constexpr uint32_t nvmlProcessesUtilizationInfo_v1 =
+    sizeof(nvmlProcessesUtilizationInfo_v1_t) | (1U << 24U);
+static_assert(nvmlProcessesUtilizationInfo_v1 == 0x01000018);
+
+// An entry of nvmlProcessDetailList_v1_t.
+struct nvmlProcessDetail_v1_t {
+  uint32_t pid;
+  unsigned long long usedGpuMemory;  // Bytes.
+  uint32_t gpuInstanceId;
+  uint32_t computeInstanceId;
+  unsigned long long usedGpuCcProtectedMemory;  // Bytes.
+};
+static_assert(sizeof(nvmlProcessDetail_v1_t) == 32);
+
+// nvmlDeviceGetRunningProcessDetailList, since 12.2.
+struct nvmlProcessDetailList_v1_t {
+  uint32_t version;
+  uint32_t mode;  // 0 compute, 1 graphics, 2 MPS.
+  uint32_t numProcArrayEntries;
+  nvmlProcessDetail_v1_t* procArray;
+};
+constexpr uint32_t nvmlProcessDetailList_v1 = sizeof(nvmlProcessDetailList_v1_t) | (1U << 24U);
+static_assert(nvmlProcessDetailList_v1 == 0x01000018);
+
+// A process over its life; nvmlDeviceGetAccountingStats.
+struct nvmlAccountingStats_t {
+  uint32_t gpuUtilization;            // Percent.
+  uint32_t memoryUtilization;         // Percent.
+  unsigned long long maxMemoryUsage;  // Bytes.
+  unsigned long long time;            // Milliseconds; 0 while it runs.
+  unsigned long long startTime;       // Microseconds since 1970.
+  uint32_t isRunning;
+  uint32_t reserved[5];
+};
+static_assert(sizeof(nvmlAccountingStats_t) == 56 &&
+              offsetof(nvmlAccountingStats_t, isRunning) == 32);
+
+// The same with running sums, percent times 100 over all samples; CUDA 13.3.
+struct nvmlAccountingStats_v2_t {
+  uint32_t pid;
+  uint32_t isRunning;
+  uint32_t gpuUtilization;
+  uint32_t memoryUtilization;
+  unsigned long long maxMemoryUsage;
+  uint32_t sampleCount;
+  unsigned long long sumGpuUtil;
+  unsigned long long sumFbUtil;
+  unsigned long long time;
+  unsigned long long startTime;
+};
+static_assert(sizeof(nvmlAccountingStats_v2_t) == 64 &&
+              offsetof(nvmlAccountingStats_v2_t, sumGpuUtil) == 32);
+
+}  // namespace podgpu::abi
+// NOLINTEND(readability-identifier-naming)
