@@ -1,6 +1,7 @@
 #include "abi/load.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_format.h"
 
@@ -41,8 +42,10 @@ constexpr std::array<std::string_view, kDcgmCapabilityCount> kDcgmCapabilityName
     "CPUs",
     "events between two readings",
     "health watches"};
-constexpr std::array<std::string_view, kNvmlCapabilityCount> kNvmlCapabilityNames = {"everything",
-                                                                                     "MIG UUIDs"};
+constexpr std::array<std::string_view, kNvmlCapabilityCount> kNvmlCapabilityNames = {
+    "everything", "MIG UUIDs", "the list of GPUs", "XIDs", "profiling fields", "some readings"};
+// Of each symbol by itself.
+constexpr auto kAlone = static_cast<uint8_t>(NvmlCapability::kReading);
 
 struct Opened {
   void* library = nullptr;
@@ -121,10 +124,10 @@ StatusOr<Opened> OpenAny(LibraryLoader& loader, const Wanted& wanted) {
 }
 
 // Resolves all of `symbols`.  Sets `has` and `off` for each capability; null addresses for those
-// that are off.
+// that are off, but for the symbols of `alone`, each of which is there or not.
 Status Resolve(LibraryLoader& loader, const Opened& opened, std::span<Symbol> symbols,
-               std::span<const std::string_view> capability_names, std::span<bool> has,
-               std::vector<std::string>& off) {
+               std::span<const std::string_view> capability_names, std::optional<uint8_t> alone,
+               std::span<bool> has, std::vector<std::string>& off) {
   std::vector<std::vector<std::string>> missing(has.size());
   for (Symbol& symbol : symbols) {
     symbol.address = loader.Symbol(opened.library, symbol.name);
@@ -146,7 +149,8 @@ Status Resolve(LibraryLoader& loader, const Opened& opened, std::span<Symbol> sy
     }
   }
   for (Symbol& symbol : symbols) {
-    symbol.address = has[symbol.capability] ? symbol.address : nullptr;
+    const bool is_on = has[symbol.capability] || symbol.capability == alone;
+    symbol.address = is_on ? symbol.address : nullptr;
   }
   return absl::OkStatus();
 }
@@ -179,7 +183,7 @@ StatusOr<DcgmLibrary> LoadDcgm(LibraryLoader& loader, const std::string& path) {
   std::array symbols = {PODGPU_DCGM_API(X)};
 #undef X
   PODGPU_RETURN_IF_ERROR(
-      Resolve(loader, opened, symbols, kDcgmCapabilityNames, library.has, library.off));
+      Resolve(loader, opened, symbols, kDcgmCapabilityNames, {}, library.has, library.off));
   const Symbol* next = symbols.data();
 #define X(result, symbol, capability, parameters) \
   library.api.symbol = reinterpret_cast<decltype(library.api.symbol)>((next++)->address);
@@ -198,7 +202,7 @@ StatusOr<NvmlLibrary> LoadNvml(LibraryLoader& loader, const std::string& path) {
   std::array symbols = {PODGPU_NVML_API(X)};
 #undef X
   PODGPU_RETURN_IF_ERROR(
-      Resolve(loader, opened, symbols, kNvmlCapabilityNames, library.has, library.off));
+      Resolve(loader, opened, symbols, kNvmlCapabilityNames, kAlone, library.has, library.off));
   const Symbol* next = symbols.data();
 #define X(result, symbol, capability, parameters) \
   library.api.symbol = reinterpret_cast<decltype(library.api.symbol)>((next++)->address);

@@ -4,8 +4,9 @@
 // the linker's own search and then in the directories where NVIDIA's packages and containers put it
 // (LibraryDirectories).  All symbols are resolved before any is called.  A library that lacks a
 // core symbol is refused with one error that names all of them; a capability that lacks any symbol
-// is off as a whole, its pointers are null, and `off` says so in one line.  A library is never
-// closed.  Any thread; costs a few milliseconds, so once per start.
+// is off as a whole, its pointers are null, and `off` says so in one line; NVML's readings alone
+// are there or not one by one.  A library is never closed.  Any thread; costs a few milliseconds,
+// so once per start.
 #pragma once
 
 #include <array>

@@ -208,6 +208,18 @@ TEST(LoadNvml, ServesWholeGpusWithAnOldDriver) {
                                                    "nvmlDeviceGetGpuInstanceId"});
 }
 
+TEST(LoadNvml, LosesNoReadingForWantOfAnother) {
+  FakeLoader loader;
+  loader.Add("libnvidia-ml.so.1", Without(AllOfNvml(), {"nvmlDeviceGetTemperatureV"}));
+  const StatusOr<NvmlLibrary> library = LoadNvml(loader, "");
+  ASSERT_TRUE(library.ok()) << library.status();
+  EXPECT_EQ(library->api.nvmlDeviceGetTemperatureV, nullptr);
+  EXPECT_NE(library->api.nvmlDeviceGetTemperature, nullptr);
+  EXPECT_TRUE(library->Has(NvmlCapability::kDevices));
+  EXPECT_EQ(library->off, std::vector<std::string>{"some readings: off, libnvidia-ml.so.1 lacks "
+                                                   "nvmlDeviceGetTemperatureV"});
+}
+
 TEST(LoadNvml, SaysWhereItLooked) {
   FakeLoader loader;
   const StatusOr<NvmlLibrary> library = LoadNvml(loader, "");

@@ -156,5 +156,37 @@ struct nvmlMarginTemperature_v1_t {
 constexpr uint32_t nvmlMarginTemperature_v1 = sizeof(nvmlMarginTemperature_v1_t) | (1U << 24U);
 static_assert(nvmlMarginTemperature_v1 == 0x01000008);
 
+// Until when a licence holds.
+struct nvmlGridLicenseExpiry_t {
+  uint32_t year;
+  uint16_t month;
+  uint16_t day;
+  uint16_t hour;
+  uint16_t min;
+  uint16_t sec;
+  uint8_t status;
+};
+static_assert(sizeof(nvmlGridLicenseExpiry_t) == 16);
+
+// One product that wants a licence.
+struct nvmlGridLicensableFeature_t {
+  int featureCode;  // 1: virtual GPUs.
+  uint32_t featureState;
+  char licenseInfo[128];
+  char productName[128];
+  uint32_t featureEnabled;
+  nvmlGridLicenseExpiry_t licenseExpiry;
+};
+static_assert(sizeof(nvmlGridLicensableFeature_t) == 284 &&
+              offsetof(nvmlGridLicensableFeature_t, featureEnabled) == 264);
+
+// nvmlDeviceGetGridLicensableFeatures_v4.
+struct nvmlGridLicensableFeatures_t {
+  int isGridLicenseSupported;
+  uint32_t licensableFeaturesCount;
+  nvmlGridLicensableFeature_t gridLicensableFeatures[3];
+};
+static_assert(sizeof(nvmlGridLicensableFeatures_t) == 860);
+
 }  // namespace podgpu::abi
 // NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,96 @@
+#include "base/foreign_lane.h"
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace podgpu {
+namespace {
+
+// Notes the thread that it ran on.
+struct QuickTask : ForeignLane::Task {
+  void Run() override { thread = std::this_thread::get_id(); }
+  std::thread::id thread;
+};
+
+// Returns when the test lets it.
+struct StuckTask : ForeignLane::Task {
+  void Run() override {
+    begun.set_value();
+    release.get_future().wait();
+  }
+  void Late() override { late.set_value(); }
+  std::promise<void> begun;
+  std::promise<void> release;
+  std::promise<void> late;
+};
+
+void WriteOffOn(ForeignLane& lane, const std::shared_ptr<StuckTask>& stuck) {
+  std::jthread watchdog([&] {
+    stuck->begun.get_future().wait();
+    EXPECT_TRUE(lane.GiveUp());
+  });
+  EXPECT_FALSE(lane.Run(stuck));
+}
+
+// Waits until written-off threads are counted no longer: the last thing that they do.
+void AwaitNone(const ThreadTally& tally) {
+  while (*tally != 0) {
+    std::this_thread::yield();
+  }
+}
+
+TEST(ForeignLane, KeepsItsThread) {
+  ForeignLane lane("lane", 1, NewThreadTally());
+  const auto first = std::make_shared<QuickTask>();
+  const auto second = std::make_shared<QuickTask>();
+  EXPECT_TRUE(lane.Run(first));
+  EXPECT_TRUE(lane.Run(second));
+  EXPECT_EQ(first->thread, second->thread);
+  EXPECT_NE(first->thread, std::this_thread::get_id());
+  EXPECT_EQ(first.use_count(), 1) << "what has run is let go";
+}
+
+TEST(ForeignLane, GivingUpNothingDoesNothing) {
+  ForeignLane lane("lane", 1, NewThreadTally());
+  EXPECT_FALSE(lane.GiveUp());
+  EXPECT_TRUE(lane.Run(std::make_shared<QuickTask>()));
+  EXPECT_FALSE(lane.GiveUp()) << "it has returned";
+  EXPECT_TRUE(lane.Run(std::make_shared<QuickTask>())) << "a task that begins later is not meant";
+}
+
+TEST(ForeignLane, WritesAThreadOffAndGoesOnWithAnother) {
+  const ThreadTally tally = NewThreadTally();
+  ForeignLane lane("lane", 1, tally);
+  const auto before = std::make_shared<QuickTask>();
+  EXPECT_TRUE(lane.Run(before));
+  const auto stuck = std::make_shared<StuckTask>();
+  WriteOffOn(lane, stuck);
+  EXPECT_EQ(lane.out(), 1);
+  EXPECT_EQ(*tally, 1);
+  EXPECT_FALSE(lane.Run(std::make_shared<QuickTask>())) << "no more than the limit at a time";
+  stuck->release.set_value();
+  stuck->late.get_future().wait();
+  AwaitNone(tally);
+  const auto after = std::make_shared<QuickTask>();
+  EXPECT_TRUE(lane.Run(after));
+  EXPECT_NE(after->thread, std::thread::id());
+}
+
+TEST(ForeignLane, EndsWhileAThreadIsOut) {
+  const ThreadTally tally = NewThreadTally();
+  const auto stuck = std::make_shared<StuckTask>();
+  {
+    ForeignLane lane("lane", 2, tally);
+    WriteOffOn(lane, stuck);
+    EXPECT_TRUE(lane.Run(std::make_shared<QuickTask>()));
+  }
+  EXPECT_EQ(*tally, 1);
+  stuck->release.set_value();
+  AwaitNone(tally);
+}
+
+}  // namespace
+}  // namespace podgpu
