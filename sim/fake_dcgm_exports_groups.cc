@@ -11,6 +11,7 @@
 #include "abi/dcgm_health.h"
 #include "sim/fake_dcgm_fields.h"
 #include "sim/fake_dcgm_generation.h"
+#include "sim/fake_dcgm_health.h"
 #include "sim/fake_dcgm_library.h"
 
 namespace podgpu::sim {
@@ -47,7 +48,8 @@ int AddTo(const Scene& scene, abi::dcgmGpuGrp_t group, EntityKey entity) {
   return scene.state.groups.Add(group, entity);
 }
 
-void CopyName(char (&to)[abi::DCGM_MAX_STR_LENGTH], std::string_view from) {
+template <size_t kSize>
+void CopyName(char (&to)[kSize], std::string_view from) {
   const size_t length = std::min(from.size(), sizeof(to) - 1);
   std::memcpy(to, from.data(), length);
   to[length] = '\0';
@@ -76,16 +78,33 @@ void FillFieldGroup(uint64_t id, const FieldGroup& group, abi::dcgmFieldGroupInf
 }
 
 int SetHealth(const Scene& scene, abi::dcgmGpuGrp_t group, uint32_t systems) {
-  Group* const made = scene.state.groups.Find(group);
   std::vector<EntityKey> members;
   if (!MembersOf(scene, group, members)) {
     return abi::DCGM_ST_NOT_CONFIGURED;
   }
   scene.state.modules_used |= 1U << static_cast<unsigned>(abi::DcgmModuleIdHealth);
-  if (made != nullptr) {
-    made->health_systems = systems;
-  }
+  scene.state.health[group] = {.systems = systems, .since = scene.now};
   return abi::DCGM_ST_OK;
+}
+
+HealthWatch HealthWatchOf(const Scene& scene, abi::dcgmGpuGrp_t group) {
+  const auto found = scene.state.health.find(group);
+  return found == scene.state.health.end() ? HealthWatch{} : found->second;
+}
+
+void FillHealth(std::span<const Incident> incidents, HealthResponse& out) {
+  out.overallHealth = abi::DCGM_HEALTH_RESULT_PASS;
+  out.incidentCount = 0;
+  for (const Incident& incident :
+       incidents.first(std::min(incidents.size(), std::size(out.incidents)))) {
+    abi::dcgmIncidentInfo_t& told = out.incidents[out.incidentCount++];
+    told = {.system = incident.system,
+            .health = incident.result,
+            .error = {.msg = {}, .code = incident.code},
+            .entityInfo = {incident.entity.group, incident.entity.id}};
+    CopyName(told.error.msg, incident.message);
+    out.overallHealth = std::max(out.overallHealth, incident.result);
+  }
 }
 
 }  // namespace
@@ -107,6 +126,7 @@ abi::dcgmReturn_t dcgmGroupCreate(abi::dcgmHandle_t handle, abi::dcgmGroupType_t
 abi::dcgmReturn_t dcgmGroupDestroy(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group) {
   return Call(handle, __func__, Concern::Group(group), [&](const Scene& scene) {
     scene.state.watches.UnwatchGroup(group, scene.now);
+    scene.state.health.erase(group);
     return scene.state.groups.Destroy(group);
   });
 }
@@ -248,13 +268,11 @@ abi::dcgmReturn_t dcgmHealthGet(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t grou
     if (!MembersOf(scene, group, members)) {
       return abi::DCGM_ST_NOT_CONFIGURED;
     }
-    const Group* const made = scene.state.groups.Find(group);
-    *out = made != nullptr ? made->health_systems : 0;
+    *out = HealthWatchOf(scene, group).systems;
     return abi::DCGM_ST_OK;
   });
 }
 
-// The world has no incidents, so every group is healthy.
 abi::dcgmReturn_t dcgmHealthCheck(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                   HealthResponse* out) {
   return Call(handle, __func__, Concern::Group(group).Filling(out), [&](const Scene& scene) -> int {
@@ -269,8 +287,7 @@ abi::dcgmReturn_t dcgmHealthCheck(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t gr
     if (!MembersOf(scene, group, members)) {
       return abi::DCGM_ST_NOT_CONFIGURED;
     }
-    out->overallHealth = abi::DCGM_HEALTH_RESULT_PASS;
-    out->incidentCount = 0;
+    FillHealth(FindIncidents(scene, members, HealthWatchOf(scene, group)), *out);
     return abi::DCGM_ST_OK;
   });
 }

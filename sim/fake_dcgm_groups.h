@@ -20,7 +20,12 @@ namespace podgpu::sim {
 struct Group {
   std::string name;
   std::vector<EntityKey> entities;
-  uint32_t health_systems = 0;  // dcgmHealthSet
+};
+
+// What dcgmHealthSet has asked of a group.
+struct HealthWatch {
+  uint32_t systems = 0;  // Bits.
+  TimeUs since = 0;
 };
 
 class Groups {

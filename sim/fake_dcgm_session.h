@@ -6,6 +6,7 @@
 // standard library only.  Any thread.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -34,7 +35,8 @@ struct SessionState {
   Groups groups;
   FieldGroups field_groups;
   Watches watches;
-  uint32_t modules_used = 0;  // A bit for each module id that a call has asked for.
+  std::map<uint64_t, HealthWatch> health;  // By group, built-in ones too.
+  uint32_t modules_used = 0;               // A bit for each module id that a call has asked for.
 };
 
 // The world at the moment of one call, with the session's state locked.

@@ -95,5 +95,30 @@ TEST_F(EventsOnAPage, HealthAndPathsAreThoseOfWholeGpus) {
   EXPECT_EQ(page.Lines(paths).size(), 6U);
 }
 
+TEST_F(EventsOnAPage, AnIncidentIsOnThePageUntilItHeals) {
+  const std::string_view family = "DCGM_EXP_GPU_HEALTH_STATUS";
+  const auto verdict = [&](const MetricPage& page, const char* gpu, const std::string& watch) {
+    return page.Value(family, {Gpu(gpu), "health_watch=\"" + watch + "\""});
+  };
+  node_.Command({"fault", "nvlink", "gpu=0", "link=3", "down=true"});
+  node_.Command({"fault", "ecc", "gpu=1", "error=dbe"});
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return verdict(page, "0", "NVLINK") == 20 && verdict(page, "1", "MEM") == 20;
+  })) << Page().text();
+  const MetricPage page = Page();
+  EXPECT_TRUE(page.Has(family, {Gpu("0"), R"(health_error_code="DCGM_FR_NVLINK_DOWN")"}));
+  EXPECT_TRUE(page.Has(family, {Gpu("1"), R"(health_error_code="DCGM_FR_VOLATILE_DBE_DETECTED")"}));
+  EXPECT_EQ(page.Lines(family, {Gpu("0"), R"(health_error_code="DCGM_FR_OK")"}).size(), 10U);
+  EXPECT_EQ(page.Lines(family, {Gpu("2"), R"(health_error_code="DCGM_FR_OK")"}).size(), 11U);
+  node_.Command({"heal"});
+  EXPECT_TRUE(AwaitPage([&](const MetricPage& healed) {
+    return verdict(healed, "0", "NVLINK") == 0 && verdict(healed, "1", "MEM") == 20;
+  })) << "a link is up again; memory forgets an error with the driver only";
+  node_.Command({"fault", "driver_reload", "for=1s"});
+  EXPECT_TRUE(AwaitPage([&](const MetricPage& reloaded) {
+    return verdict(reloaded, "1", "MEM") == 0;
+  })) << Page().text();
+}
+
 }  // namespace
 }  // namespace podgpu
