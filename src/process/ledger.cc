@@ -1,0 +1,234 @@
+#include "process/ledger.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <numeric>
+
+#include "base/status.h"
+
+namespace podgpu {
+namespace {
+
+// More than any GPU draws, by far: a counter that grew faster has told something else, such as the
+// sentinel of a driver that has just lost the device.
+constexpr uint64_t kMostPowerMw = 100'000'000;
+// The counter is refreshed about every 100 ms, so that a reading may tell of a little more than the
+// time between two readings.
+constexpr Duration kRefreshSlack = std::chrono::seconds(1);
+
+// mW x us are nJ; at the most `limit`.
+uint64_t EnergyMj(uint64_t power_mw, Duration time, uint64_t limit) {
+  __extension__ using Wide = unsigned __int128;
+  const auto time_us = std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+  const Wide energy_mj =
+      Wide{power_mw} * static_cast<uint64_t>(std::max<int64_t>(time_us, 0)) / 1'000'000;
+  return energy_mj > limit ? limit : static_cast<uint64_t>(energy_mj);
+}
+
+// What the counter grew by since `before`; nothing when it began anew.
+std::optional<uint64_t> Growth(uint64_t before, uint64_t now, Duration elapsed) {
+  if (now < before) {
+    return std::nullopt;
+  }
+  const uint64_t growth = now - before;
+  const Duration most = std::max(elapsed, Duration::zero()) + kRefreshSlack;
+  return growth == EnergyMj(kMostPowerMw, most, growth) ? std::optional(growth) : std::nullopt;
+}
+
+size_t IndexOf(EnergyMethod method) { return static_cast<size_t>(method); }
+
+}  // namespace
+
+std::string_view EnergyMethodName(EnergyMethod method) {
+  static constexpr std::array<std::string_view, kEnergyMethodCount> kNames = {
+      "exclusive", "sm_share", "mig_activity", "equal"};
+  return kNames.at(IndexOf(method));
+}
+
+uint64_t SumMj(const EnergyByMethod& energy) {
+  return std::accumulate(energy.begin(), energy.end(), uint64_t{0});
+}
+
+void Ledger::Record(const DeviceInterval& interval) {
+  DeviceAccount& account = devices_[interval.device];
+  OpenInterval& open = account.open;
+  open.Add(interval);
+  for (const Resident& resident : interval.residents) {
+    if (resident.listed) {
+      Open(resident, interval.device);
+    }
+  }
+  if (!interval.counter_mj) {
+    return;
+  }
+  if (account.counter_mj) {
+    const Duration elapsed = interval.at - account.counted_at;
+    if (const auto grown = Growth(*account.counter_mj, *interval.counter_mj, elapsed)) {
+      Bill bill{.device = interval.device, .energy = account.energy};
+      const uint64_t idle_mj = EnergyMj(options_.idle_power_mw, elapsed, *grown);
+      const uint64_t total_before_mj = account.energy.TotalMj();
+      ShareIdle(interval, open, idle_mj, bill);
+      ShareActive(open, *grown - idle_mj, bill);
+      PODGPU_CHECK(account.energy.TotalMj() == total_before_mj + *grown);
+    } else {
+      ++account.energy.restarts;
+    }
+  }
+  account.counter_mj = interval.counter_mj;
+  account.counted_at = interval.at;
+  open.Clear();
+}
+
+void Ledger::ShareIdle(const DeviceInterval& interval, const OpenInterval& open, uint64_t idle_mj,
+                       Bill& bill) {
+  if (idle_mj == 0) {
+    return;
+  }
+  if (options_.idle_energy == IdleEnergy::kEqual && open.residents_known) {
+    sharers_.clear();
+    for (const Resident& resident : open.residents) {
+      sharers_.push_back(&resident);
+    }
+    ShareEqually(idle_mj, open.Exclusive() ? EnergyMethod::kExclusive : EnergyMethod::kEqual, bill);
+  } else if (options_.idle_energy == IdleEnergy::kAllocated && !interval.holders.empty()) {
+    const auto shares = among_processes_.Equally(idle_mj, interval.holders.size());
+    for (size_t i = 0; i < shares.size(); ++i) {
+      pods_[{interval.holders[i], bill.device}][IndexOf(EnergyMethod::kEqual)] += shares[i];
+    }
+    bill.energy.by_method[IndexOf(EnergyMethod::kEqual)] += idle_mj;
+  } else {
+    bill.energy.unattributed_mj += idle_mj;
+  }
+}
+
+void Ledger::ShareActive(const OpenInterval& open, uint64_t active_mj, Bill& bill) {
+  if (!open.residents_known || open.residents.empty()) {
+    bill.energy.unattributed_mj += active_mj;
+    return;
+  }
+  if (open.Exclusive()) {
+    Charge(open.residents.front(), EnergyMethod::kExclusive, active_mj, bill);
+    return;
+  }
+  if (open.samples == BusySamples::kMissing) {
+    bill.energy.unattributed_mj += active_mj;
+    return;
+  }
+  if (!open.instances.empty()) {
+    ShareByInstance(open, active_mj, bill);
+    return;
+  }
+  sharers_.clear();
+  for (const Resident& resident : open.residents) {
+    sharers_.push_back(&resident);
+  }
+  if (open.samples == BusySamples::kMeasured) {
+    ShareByBusy(active_mj, EnergyMethod::kSmShare, bill);
+  } else {
+    ShareEqually(active_mj, EnergyMethod::kEqual, bill);
+  }
+}
+
+void Ledger::ShareByInstance(const OpenInterval& open, uint64_t active_mj, Bill& bill) {
+  weights_.clear();
+  for (const InstanceActivity& activity : open.instances) {
+    weights_.push_back(activity.busy);
+  }
+  const auto shares = among_instances_.ByWeight(active_mj, weights_);
+  if (shares.empty()) {
+    bill.energy.unattributed_mj += active_mj;
+  }
+  for (size_t i = 0; i < shares.size(); ++i) {
+    sharers_.clear();
+    for (const Resident& resident : open.residents) {
+      if (resident.instance == open.instances[i].instance) {
+        sharers_.push_back(&resident);
+      }
+    }
+    if (open.samples == BusySamples::kMeasured) {
+      ShareByBusy(shares[i], EnergyMethod::kMigActivity, bill);
+    } else {
+      ShareEqually(shares[i], EnergyMethod::kMigActivity, bill);
+    }
+  }
+}
+
+void Ledger::ShareByBusy(uint64_t energy_mj, EnergyMethod method, Bill& bill) {
+  weights_.clear();
+  for (const Resident* sharer : sharers_) {
+    weights_.push_back(sharer->busy);
+  }
+  ChargeSharers(among_processes_.ByWeight(energy_mj, weights_), energy_mj, method, bill);
+}
+
+void Ledger::ShareEqually(uint64_t energy_mj, EnergyMethod method, Bill& bill) {
+  ChargeSharers(among_processes_.Equally(energy_mj, sharers_.size()), energy_mj, method, bill);
+}
+
+void Ledger::ChargeSharers(std::span<const uint64_t> shares, uint64_t energy_mj,
+                           EnergyMethod method, Bill& bill) {
+  if (shares.empty()) {
+    bill.energy.unattributed_mj += energy_mj;
+  }
+  for (size_t i = 0; i < shares.size(); ++i) {
+    Charge(*sharers_[i], method, shares[i], bill);
+  }
+}
+
+void Ledger::Charge(const Resident& resident, EnergyMethod method, uint64_t energy_mj, Bill& bill) {
+  if (!resident.listed) {
+    bill.energy.outside_kubernetes_mj += energy_mj;
+    return;
+  }
+  bill.energy.by_method[IndexOf(method)] += energy_mj;
+  const auto it = processes_.find({resident.process, bill.device});
+  PodNumber pod = resident.pod;
+  if (it != processes_.end()) {  // Else its rows went while the counter could not be read.
+    it->second.energy[IndexOf(method)] += energy_mj;
+    pod = it->second.pod;
+  }
+  if (pod != kNoPod) {
+    pods_[{pod, bill.device}][IndexOf(method)] += energy_mj;
+  }
+}
+
+void Ledger::Open(const Resident& resident, DeviceNumber device) {
+  ProcessAccount& account = processes_[{resident.process, device}];
+  if (account.pod == kNoPod && resident.pod != kNoPod) {
+    // Its pod became known just now: the pod takes over what the process has drawn so far.
+    account.pod = resident.pod;
+    EnergyByMethod& pod = pods_[{account.pod, device}];
+    std::transform(pod.begin(), pod.end(), account.energy.begin(), pod.begin(), std::plus<>());
+  }
+}
+
+void Ledger::Forget(PodNumber pod) {
+  for (const auto& [device, account] : devices_) {
+    pods_.erase({pod, device});
+  }
+}
+
+const DeviceEnergy* Ledger::Device(DeviceNumber device) const {
+  const auto it = devices_.find(device);
+  return it == devices_.end() ? nullptr : &it->second.energy;
+}
+
+const EnergyByMethod* Ledger::Process(const ProcessOnDevice& process) const {
+  const auto it = processes_.find(process);
+  return it == processes_.end() ? nullptr : &it->second.energy;
+}
+
+const EnergyByMethod* Ledger::Pod(const PodOnDevice& pod) const {
+  const auto it = pods_.find(pod);
+  return it == pods_.end() ? nullptr : &it->second;
+}
+
+size_t Ledger::Hash::operator()(const ProcessOnDevice& process) const {
+  // A pid is nearly unique by itself; the rest only parts its few uses.
+  uint64_t hash = process.process.start_ticks * 31 + process.device.value;
+  hash = (hash << 32) ^ (hash >> 32) ^ process.process.pid;
+  return std::hash<uint64_t>()(hash * 0x9e3779b97f4a7c15U);
+}
+
+}  // namespace podgpu
