@@ -33,6 +33,8 @@ constexpr ConformanceLine kDefects[] = {
     {"15", "every scrape has DCGM read everything anew",
      "ExporterTest.ScrapesAndTicksGoOnWhileTheDriverAndTheKubeletBothHang",
      "a scrape calls nobody"},
+    {"15", "groups and watches of health are made anew by each reload",
+     "DcgmHealth.IsWatchedOnceAndCheckedAtEachReading", "set once for each connection"},
     {"16", "2147483632 to 2147483635 are taken for blanks", "UpstreamPages.BlankValues",
      "the same: NVML's blanks cannot be told from these numbers"},
     {"17", "a MIG device of unknown parent crashes rows of switches and CPUs",

@@ -91,5 +91,19 @@ TEST_F(UpstreamEvents, FailuresOfTheEngineCostNothingElse) {
   EXPECT_EQ(exporter_->Fetch("/metrics").status, 200);
 }
 
+TEST_F(UpstreamEvents, HealthThatCannotBeToldCostsItsRowsAlone) {
+  const char* const health = "DCGM_EXP_GPU_HEALTH_STATUS";
+  StartWith("DCGM_EXP_GPU_HEALTH_STATUS, gauge, h\nDCGM_FI_DEV_GPU_TEMP, gauge, t\n", health);
+  node_.Command({"fault", "error", "calls=dcgmHealthCheck", "code=-3"});
+  EXPECT_TRUE(AwaitPage([&](const MetricPage& page) {
+    EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "at no moment";
+    return !page.Has(health);
+  }));
+  EXPECT_EQ(exporter_->Fetch("/metrics").status, 200);
+  node_.Command({"heal"});
+  EXPECT_TRUE(AwaitPage(
+      [&](const MetricPage& page) { return page.Lines(health, {Gpu("0")}).size() == 11; }));
+}
+
 }  // namespace
 }  // namespace podgpu
