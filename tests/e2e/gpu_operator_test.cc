@@ -1,7 +1,8 @@
 // What the GPU Operator sets on dcgm-exporter's DaemonSet, word by word, with podgpu in the image.
 //
-// The program runs in a root that holds the libraries, the counter lists at their place in the
-// image, the kubelet's directory and nothing else: no shell, no token, no host PIDs, no writing.
+// In its pod the program runs in a root that holds the libraries, the counter lists at their place
+// in the image, the kubelet's directory and nothing else: no shell, no token, no host PIDs, no
+// writing.
 #include <cstdlib>
 #include <filesystem>
 
@@ -26,47 +27,30 @@ const std::vector<std::string> kOperatorVariables = {
     "NODE_NAME=gpu-node-0",
 };
 
-class GpuOperator : public ::testing::Test {
+// Whether the program runs in a pod of its own, or as it is on this machine: so also where the
+// kernel refuses us namespaces.
+enum class Where { kInAPod, kOnTheMachine };
+
+class GpuOperator : public ::testing::TestWithParam<Where> {
  protected:
   GpuOperator() : node_(SimNode::Shipped("demo"), SimNode::Pace::kReal) {}
 
-  void StartPod(const std::vector<std::string>& more_variables) {
+  void Start(const std::vector<std::string>& more_variables) {
     ASSERT_TRUE(node_.ready()) << node_.output();
-    namespace fs = std::filesystem;
-    fs::create_directories(root_.path() + "/usr");
-    fs::create_symlink("usr/lib", root_.path() + "/lib");
-    fs::create_symlink("usr/lib64", root_.path() + "/lib64");
-    // `env -i` keeps what this test was started with away from the program.
-    std::vector<std::string> words = {"env", "-i"};
-    words.insert(words.end(), kOperatorVariables.begin(), kOperatorVariables.end());
-    words.insert(words.end(), more_variables.begin(), more_variables.end());
-    // What the container runtime adds to the image: the driver's libraries.
-    words.push_back("LD_LIBRARY_PATH=" + node_.directory() + "/lib");
-    words.push_back("PODGPU_SIM_DIR=" + node_.directory());
-    words.insert(words.end(),
-                 {std::string(kBinaries) + "in_pod", root_.path(), "/usr/lib=/usr/lib",
-                  "/usr/lib64=/usr/lib64", std::string(kBinaries) + "podgpu=/usr/bin/dcgm-exporter",
-                  PODGPU_SOURCE_DIR "/deploy=/etc/dcgm-exporter",
-                  std::filesystem::path(node_.kubelet_socket()).parent_path().string() +
-                      "=/var/lib/kubelet/pod-resources",
-                  PODGPU_BINARY_DIR "=" PODGPU_BINARY_DIR,  // Where lib/ of the node points to.
-                  node_.directory() + "=" + node_.directory(), "--", "/usr/bin/dcgm-exporter"});
-    pod_.emplace(words);
-    const std::optional<std::string> line = pod_->AwaitLine("pod ");
-    if (!line) {
-      if (pod_->Wait() == kNoNamespaces) {
-        GTEST_SKIP() << "this machine gives us no namespaces: " << pod_->output();
-      }
-      FAIL() << pod_->output();
+    if (GetParam() == Where::kOnTheMachine || !StartPod(more_variables)) {
+      StartOnTheMachine(more_variables);
     }
-    pid_ = std::string(Trim(*line)).substr(4);
-    ASSERT_TRUE(pod_->AwaitLine("msg=\"serving\"").has_value()) << pod_->output();
   }
 
-  // A path of the pod's port 9400, as Prometheus and the kubelet ask for it.
+  // The body of a path, as Prometheus and the kubelet ask for it; in a pod from port 9400.
   std::string Get(const std::string& path) const {
-    Child curl({"nsenter", "--target", pid_, "--user", "--net", "--preserve-credentials", "curl",
-                "-s", "--max-time", "30", "http://127.0.0.1:9400" + path});
+    std::vector<std::string> words;
+    if (!pid_.empty()) {
+      words = {"nsenter", "--target", pid_, "--user", "--net", "--preserve-credentials"};
+    }
+    words.insert(words.end(),
+                 {"curl", "-s", "--max-time", "30", "http://127.0.0.1:" + port_ + path});
+    Child curl(words);
     curl.Wait();
     return curl.output();
   }
@@ -87,14 +71,77 @@ class GpuOperator : public ::testing::Test {
   TemporaryFolder root_;
   SimNode node_;
   std::optional<Child> pod_;
-  std::string pid_;
+
+ private:
+  // What runs the program with `variables` and nothing that this test was started with; the
+  // driver's libraries are what the container runtime adds to the image.
+  std::vector<std::string> With(const std::vector<std::string>& variables) const {
+    std::vector<std::string> words = {"env", "-i"};
+    words.insert(words.end(), kOperatorVariables.begin(), kOperatorVariables.end());
+    words.insert(words.end(), variables.begin(), variables.end());
+    words.push_back("LD_LIBRARY_PATH=" + node_.directory() + "/lib");
+    words.push_back("PODGPU_SIM_DIR=" + node_.directory());
+    return words;
+  }
+
+  // False where the kernel refuses namespaces.
+  bool StartPod(const std::vector<std::string>& more_variables) {
+    namespace fs = std::filesystem;
+    fs::create_directories(root_.path() + "/usr");
+    fs::create_symlink("usr/lib", root_.path() + "/lib");
+    fs::create_symlink("usr/lib64", root_.path() + "/lib64");
+    std::vector<std::string> words = With(more_variables);
+    words.insert(words.end(),
+                 {std::string(kBinaries) + "in_pod", root_.path(), "/usr/lib=/usr/lib",
+                  "/usr/lib64=/usr/lib64", std::string(kBinaries) + "podgpu=/usr/bin/dcgm-exporter",
+                  PODGPU_SOURCE_DIR "/deploy=/etc/dcgm-exporter",
+                  fs::path(node_.kubelet_socket()).parent_path().string() +
+                      "=/var/lib/kubelet/pod-resources",
+                  PODGPU_BINARY_DIR "=" PODGPU_BINARY_DIR,  // Where lib/ of the node points to.
+                  node_.directory() + "=" + node_.directory(), "--", "/usr/bin/dcgm-exporter"});
+    pod_.emplace(words);
+    const std::optional<std::string> line = pod_->AwaitLine("pod ");
+    if (!line && pod_->Wait() == kNoNamespaces) {
+      return false;
+    }
+    EXPECT_TRUE(line.has_value()) << pod_->output();
+    pid_ = line ? std::string(Trim(*line)).substr(4) : "";
+    EXPECT_TRUE(pod_->AwaitLine("msg=\"serving\"").has_value()) << pod_->output();
+    return true;
+  }
+
+  // The paths of the image and its port are this machine's own; all else is the operator's.
+  void StartOnTheMachine(const std::vector<std::string>& more_variables) {
+    std::vector<std::string> variables = more_variables;
+    variables.insert(
+        variables.end(),
+        {"DCGM_EXPORTER_LISTEN=127.0.0.1:0",
+         "DCGM_EXPORTER_COLLECTORS=" PODGPU_SOURCE_DIR "/deploy/dcp-metrics-included.csv",
+         "DCGM_POD_RESOURCES_KUBELET_SOCKET=" + node_.kubelet_socket()});
+    const std::string program = root_.path() + "/dcgm-exporter";
+    std::filesystem::create_symlink(std::string(kBinaries) + "podgpu", program);
+    std::vector<std::string> words = With(variables);
+    words.push_back(program);
+    pod_.emplace(words);
+    const std::optional<std::string> line = pod_->AwaitLine("msg=\"serving\"");
+    ASSERT_TRUE(line.has_value()) << pod_->output();
+    const size_t port = line->find("port=") + 5;
+    port_ = line->substr(port, line->find_first_not_of("0123456789", port) - port);
+  }
+
+  std::string pid_;  // Of the program in its pod; empty: there is none.
+  std::string port_ = "9400";
 };
 
-TEST_F(GpuOperator, ServesLabelledPagesWithoutTokenHostPidOrShell) {
-  StartPod({});
-  if (IsSkipped()) {
-    return;
-  }
+INSTANTIATE_TEST_SUITE_P(Places, GpuOperator,
+                         ::testing::Values(Where::kInAPod, Where::kOnTheMachine),
+                         [](const auto& where) {
+                           return where.param == Where::kInAPod ? "InAPod" : "OnTheMachine";
+                         });
+
+TEST_P(GpuOperator, ServesLabelledPagesWithoutTokenHostPidOrShell) {
+  Start({});
+  ASSERT_FALSE(HasFatalFailure());
   const MetricPage page = AwaitMetrics();
   EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_TEMP", {"Hostname=\"gpu-node-0\""}).size(), 11U)
       << pod_->output();
@@ -108,15 +155,13 @@ TEST_F(GpuOperator, ServesLabelledPagesWithoutTokenHostPidOrShell) {
 }
 
 // The operator of 2026 asks for labels and uids of pods; the token may still not be mounted.
-TEST_F(GpuOperator, GoesOnWithoutTheTokenThatPodLabelsNeed) {
-  StartPod({"DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS=true",
-            "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID=true",
-            "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX=^app$,^team",
-            "DCGM_HPC_JOB_MAPPING_DIR=/var/lib/dcgm-exporter/job-mapping",
-            "DCGM_EXPORTER_CONFIGMAP_DATA=none"});
-  if (IsSkipped()) {
-    return;
-  }
+TEST_P(GpuOperator, GoesOnWithoutTheTokenThatPodLabelsNeed) {
+  Start({"DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS=true",
+         "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID=true",
+         "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX=^app$,^team",
+         "DCGM_HPC_JOB_MAPPING_DIR=/var/lib/dcgm-exporter/job-mapping",
+         "DCGM_EXPORTER_CONFIGMAP_DATA=none"});
+  ASSERT_FALSE(HasFatalFailure());
   const MetricPage page = AwaitMetrics();
   EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_TEMP", {"gpu=\"0\"", "pod="}).size(), 1U);
   EXPECT_EQ(page.Lines("podgpu_api_server_up").at(0),
