@@ -1,5 +1,6 @@
 #include "sim/api_face.h"
 
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -82,13 +83,31 @@ Status WriteVariables(const std::string& folder, std::string_view node_name, uin
                      : absl::UnavailableError(folder + "/env: it cannot be written");
 }
 
+std::string TokenNumber(uint64_t number) {
+  return number == 0 ? std::string(kFirstToken)
+                     : std::string(kFirstToken) + "-" + std::to_string(number);
+}
+
+// As the kubelet renews it: no reader sees half of it.
+Status ReplaceToken(const std::string& folder, const std::string& token) {
+  const std::string path = folder + "/token";
+  const std::string next = path + ".next";
+  std::ofstream file(next);
+  file << token << std::flush;
+  std::error_code error;
+  std::filesystem::rename(next, path, error);
+  return file.good() && !error ? absl::OkStatus()
+                               : absl::UnavailableError(path + ": it cannot be written");
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<ApiFace>> ApiFace::Start(RunDirectory& node, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   // Private constructor: make_unique cannot reach it.
-  std::unique_ptr<ApiFace> face(new ApiFace(node));  // NOLINT(cppcoreguidelines-owning-memory)
+  std::unique_ptr<ApiFace> face(
+      new ApiFace(node, folder));  // NOLINT(cppcoreguidelines-owning-memory)
   if (!face->server_.WriteCredentials(folder)) {
     return absl::UnavailableError(folder + ": token and certificate cannot be written");
   }
@@ -101,6 +120,30 @@ StatusOr<std::unique_ptr<ApiFace>> ApiFace::Start(RunDirectory& node, const std:
 void ApiFace::Refresh() {
   RefreshPods();
   RefreshSlice();
+}
+
+Status ApiFace::Behave(const ApiBehaviour& next) {
+  const ApiBehaviour before = std::exchange(behaviour_, next);
+  if (next == before) {
+    return absl::OkStatus();
+  }
+  Status written = absl::OkStatus();
+  server_.SetDelay(next.delay);
+  server_.SetGarbled(next.is_garbled);
+  server_.Refuse(next.is_rate_limited ? INT_MAX : 0, 429, "Retry-After: 1\r\n");
+  if (next.forgotten != before.forgotten) {
+    server_.ForgetHistory();
+  }
+  if (next.tokens != before.tokens) {
+    server_.AcceptToken(TokenNumber(next.tokens));
+  }
+  if (!next.is_token_old && next.tokens != written_token_) {
+    written_token_ = next.tokens;
+    written = ReplaceToken(folder_, TokenNumber(next.tokens));
+  }
+  server_.SetDown(next.is_down);
+  server_.EndWatches();
+  return written;
 }
 
 void ApiFace::RefreshPods() {

@@ -5,15 +5,17 @@
 // gives them: app.kubernetes.io/name is the name without its number, apps.kubernetes.io/pod-index
 // that number.  One ResourceSlice lists whole GPUs and MIG devices as NVIDIA's driver names them,
 // in a new generation of its pool whenever MIG changes.  `env` beside token and certificate has the
-// variables that a pod of this node would have.  Refresh is the caller's: one thread.
+// variables that a pod of this node would have.  Refresh and Behave are the caller's: one thread.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/status.h"
 #include "sim/fake_api.h"
+#include "sim/fake_api_behaviour.h"
 #include "sim/run_directory.h"
 
 namespace podgpu::sim {
@@ -25,16 +27,21 @@ class ApiFace {
 
   // Brings the objects to the present moment.
   void Refresh();
+  // Goes wrong as told from now on; an error when the new token cannot be written.
+  Status Behave(const ApiBehaviour& next);
 
   FakeApi& server() { return server_; }
 
  private:
-  explicit ApiFace(RunDirectory& node) : node_(node) {}
+  ApiFace(RunDirectory& node, std::string folder) : node_(node), folder_(std::move(folder)) {}
   void RefreshPods();
   void RefreshSlice();
 
   RunDirectory& node_;
+  const std::string folder_;
   FakeApi server_;
+  ApiBehaviour behaviour_;
+  uint64_t written_token_ = 0;               // As ApiBehaviour counts them.
   std::map<std::string, std::string> pods_;  // What is served of each, by namespace/name.
   std::string devices_;                      // Of the slice.
   int generation_ = 0;

@@ -29,6 +29,7 @@ using Context = std::unique_ptr<SSL_CTX, FreeWith<SSL_CTX, SSL_CTX_free>>;
 namespace {
 
 constexpr size_t kMostEvents = 4'096;
+constexpr std::string_view kGarbage = "<html>no object is here</html>\n";
 
 // A certificate for 127.0.0.1 that is its own authority.
 openssl::Certificate SelfSigned(EVP_PKEY* key) {
@@ -103,6 +104,17 @@ std::string ObjectText(const std::string& metadata, const std::string& rest, uin
          "\"}" + rest + "}";
 }
 
+// Shared with whoever else holds the port without listening.
+void BindLoopback(int socket, uint16_t port) {
+  const int on = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  PODGPU_CHECK(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+}
+
 }  // namespace
 
 struct FakeApi::Tls {
@@ -150,18 +162,21 @@ class FakeApi::Connection {
 };
 
 FakeApi::FakeApi()
-    : tls_(std::make_unique<Tls>()), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    : tls_(std::make_unique<Tls>()), holder_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to connections that a client has cut.
+  BindLoopback(holder_.get(), 0);
   sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
-  auto* const plain = reinterpret_cast<sockaddr*>(&address);
-  PODGPU_CHECK(::bind(listener_.get(), plain, size) == 0);
-  PODGPU_CHECK(::listen(listener_.get(), 16) == 0);
-  PODGPU_CHECK(::getsockname(listener_.get(), plain, &size) == 0);
+  PODGPU_CHECK(::getsockname(holder_.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
   port_ = ntohs(address.sin_port);
+  Listen();
   acceptor_ = std::jthread([this] { Accept(); });
+}
+
+void FakeApi::Listen() {
+  listener_ = FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  BindLoopback(listener_.get(), port_);
+  PODGPU_CHECK(::listen(listener_.get(), 16) == 0);
 }
 
 FakeApi::~FakeApi() {
@@ -176,6 +191,32 @@ FakeApi::~FakeApi() {
   ::shutdown(listener_.get(), SHUT_RDWR);
   acceptor_.join();
   threads_.clear();
+}
+
+void FakeApi::SetDown(bool is_down) {
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(is_down_, is_down) == is_down) {
+    return;
+  }
+  if (is_down) {
+    ::shutdown(listener_.get(), SHUT_RDWR);
+    for (const int socket : sockets_) {
+      ::shutdown(socket, SHUT_RDWR);
+    }
+    ++cut_round_;
+  }
+  changed_.notify_all();
+}
+
+void FakeApi::SetDelay(std::chrono::milliseconds delay) {
+  const std::scoped_lock lock(mutex_);
+  delay_ = delay;
+  changed_.notify_all();
+}
+
+void FakeApi::SetGarbled(bool is_garbled) {
+  const std::scoped_lock lock(mutex_);
+  is_garbled_ = is_garbled;
 }
 
 bool FakeApi::WriteCredentials(const std::string& directory) const {
@@ -283,12 +324,20 @@ void FakeApi::AwaitWatches(size_t count) const {
 void FakeApi::Accept() {
   while (true) {
     const int socket = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
-    const std::scoped_lock lock(mutex_);
-    if (socket < 0 || stopping_) {
-      if (socket >= 0) {
-        ::close(socket);
+    std::unique_lock lock(mutex_);
+    if (socket < 0) {  // The listener is shut.
+      changed_.wait(lock, [this] { return stopping_ || !is_down_; });
+    }
+    if (stopping_ || is_down_) {
+      ::close(socket);
+      if (stopping_) {
+        return;
       }
-      return;
+      continue;
+    }
+    if (socket < 0) {
+      Listen();
+      continue;
     }
     std::erase_if(threads_, [this](const std::jthread& thread) {
       return std::ranges::count(ended_, thread.get_id()) > 0;  // Which joins it.
@@ -312,6 +361,7 @@ void FakeApi::Run(int socket) {
           at == std::string::npos ? "" : head.substr(begin, head.find('\r', at) - begin);
       bool is_watch = false;
       const std::string answer = Answer(target, token, is_watch);
+      AwaitDelay();
       if (!connection.Send(answer)) {
         break;
       }
@@ -327,6 +377,12 @@ void FakeApi::Run(int socket) {
   ::close(socket);
 }
 
+void FakeApi::AwaitDelay() {
+  std::unique_lock lock(mutex_);
+  const std::chrono::milliseconds delay = delay_;
+  changed_.wait_for(lock, delay, [&] { return stopping_ || delay_ != delay; });
+}
+
 std::string FakeApi::Answer(const std::string& target, const std::string& token, bool& is_watch) {
   const std::scoped_lock lock(mutex_);
   requests_.push_back("GET " + target);
@@ -337,6 +393,9 @@ std::string FakeApi::Answer(const std::string& target, const std::string& token,
   if (refusals_ > 0) {
     --refusals_;
     return WholeAnswer(refusal_, StatusObject(refusal_, "Refused"), refusal_headers_);
+  }
+  if (is_garbled_) {
+    return WholeAnswer(200, std::string(kGarbage));
   }
   const std::string path = target.substr(0, target.find('?'));
   if (const auto found = fixed_.find(path); found != fixed_.end()) {

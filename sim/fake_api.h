@@ -8,6 +8,7 @@
 // is made at the start.  Thread safe; a thread per connection.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <list>
@@ -40,6 +41,11 @@ class FakeApi {
 
   // The one token that is accepted from now on.
   void AcceptToken(std::string token);
+  // Does not listen, and ends every connection; or listens again on the same port.
+  void SetDown(bool is_down);
+  // Answers come so much later, or answers and what watches are told is no JSON, from now on.
+  void SetDelay(std::chrono::milliseconds delay);
+  void SetGarbled(bool is_garbled);
 
   // Puts an object, whose metadata lacks only the version, into a collection, or takes it out.
   // `rest`: what follows metadata, beginning with a comma.
@@ -79,8 +85,10 @@ class FakeApi {
   };
   class Connection;
 
+  void Listen();
   void Accept();
   void Run(int socket);
+  void AwaitDelay();
   std::string Answer(const std::string& target, const std::string& token, bool& is_watch);
   std::string ListPage(const std::string& path, const std::string& target);
   void Watching(Connection& connection, const std::string& path, const std::string& target);
@@ -102,10 +110,14 @@ class FakeApi {
   std::vector<std::string> requests_;
   size_t idle_watches_ = 0;
   std::list<int> sockets_;
+  std::chrono::milliseconds delay_{0};
+  bool is_garbled_ = false;
+  bool is_down_ = false;
   bool stopping_ = false;
 
   struct Tls;
   const std::unique_ptr<Tls> tls_;
+  const FileDescriptor holder_;  // Of the port, while nobody listens.
   FileDescriptor listener_;
   uint16_t port_ = 0;
   std::list<std::jthread> threads_;

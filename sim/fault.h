@@ -21,6 +21,12 @@ namespace podgpu::sim {
 
 // By name, as fault_table.cc lists them.
 enum class FaultKind : uint8_t {
+  kApiDown,
+  kApiGarbage,
+  kApiGone,
+  kApiRateLimited,
+  kApiSlow,
+  kApiTokenExpired,
   kBindUnbind,
   kBlank,
   kClockJump,
@@ -60,7 +66,7 @@ enum class FaultKind : uint8_t {
   kWatchStale,
   kXid,
 };
-inline constexpr size_t kFaultKindCount = 38;
+inline constexpr size_t kFaultKindCount = 44;
 constexpr uint64_t FaultBit(FaultKind kind) { return uint64_t{1} << static_cast<unsigned>(kind); }
 
 // Parameters that are numbers, in the unit that ends their name.

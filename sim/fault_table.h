@@ -34,6 +34,7 @@ enum class FaultClaim : uint8_t {
   kEngine,
   kEngineVersion,
   kKubelet,
+  kApi,
 };
 
 // What the value of a key is.

@@ -17,7 +17,7 @@
 namespace podgpu::sim {
 
 inline constexpr std::array<char, 8> kImageMagic = {'P', 'O', 'D', 'G', 'P', 'U', 'W', '1'};
-inline constexpr uint32_t kImageVersion = 3;
+inline constexpr uint32_t kImageVersion = 4;
 inline constexpr uint32_t kNone = 0xffffffff;            // "No such record" in an index.
 inline constexpr TimeUs kForever = INT64_MAX;            // The stop time of what never stops.
 inline constexpr TimeUs kLastTimeUs = INT64_C(1) << 62;  // Later times are read as this one.

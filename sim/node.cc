@@ -177,12 +177,10 @@ class Node {
   bool Obey(TimeUs now) {
     const World& world = directory_->world();
     engine_->Obey(EngineOrdersAt(world, now));
-    if (api_ != nullptr) {
-      api_->Refresh();
-    }
+    const bool api_changed = ObeyApi(now);
     const KubeletBehaviour wanted = KubeletBehaviourAt(world, now);
     if (wanted == behaviour_) {
-      return false;
+      return api_changed;
     }
     const Status changed = kubelet_->Behave(wanted);
     if (!changed.ok()) {
@@ -190,6 +188,28 @@ class Node {
     }
     Say("kubelet", KubeletWordsAt(world, now));
     behaviour_ = wanted;
+    return true;
+  }
+
+  bool ObeyApi(TimeUs now) {
+    const World& world = directory_->world();
+    if (api_ != nullptr) {
+      api_->Refresh();
+    }
+    const ApiBehaviour wanted = ApiBehaviourAt(world, now);
+    if (wanted == api_behaviour_) {
+      return false;
+    }
+    api_behaviour_ = wanted;
+    if (api_ == nullptr) {
+      Say("api", ApiWordsAt(world, now) + ", but there is none: run with --api-server");
+      return true;
+    }
+    const Status changed = api_->Behave(wanted);
+    if (!changed.ok()) {
+      Warn(std::string(changed.message()));
+    }
+    Say("api", ApiWordsAt(world, now));
     return true;
   }
 
@@ -232,6 +252,7 @@ class Node {
   std::unique_ptr<ApiFace> api_;  // Null when it is not asked for.
   std::unique_ptr<EngineSupervisor> engine_;
   KubeletBehaviour behaviour_;
+  ApiBehaviour api_behaviour_;
   const FileDescriptor watch_;
 };
 

@@ -15,6 +15,10 @@ constexpr uint64_t kKubeletFaults =
     FaultBit(FaultKind::kKubeletGarbage) | FaultBit(FaultKind::kKubeletHuge) |
     FaultBit(FaultKind::kKubeletRateLimited) | FaultBit(FaultKind::kKubeletRestart) |
     FaultBit(FaultKind::kKubeletSlow) | FaultBit(FaultKind::kKubeletV1Missing);
+constexpr uint64_t kApiFaults =
+    FaultBit(FaultKind::kApiDown) | FaultBit(FaultKind::kApiGarbage) |
+    FaultBit(FaultKind::kApiGone) | FaultBit(FaultKind::kApiRateLimited) |
+    FaultBit(FaultKind::kApiSlow) | FaultBit(FaultKind::kApiTokenExpired);
 
 bool EndsTheEngine(FaultKind kind) {
   return kind == FaultKind::kEngineKill || kind == FaultKind::kDriverReload;
@@ -58,6 +62,39 @@ void Apply(const Fault& fault, KubeletBehaviour& behaviour) {
   }
 }
 
+void ApplyToApi(const Fault& fault, ApiBehaviour& behaviour) {
+  switch (fault.kind) {
+    case FaultKind::kApiDown:
+      behaviour.is_down = true;
+      break;
+    case FaultKind::kApiGarbage:
+      behaviour.is_garbled = true;
+      break;
+    case FaultKind::kApiRateLimited:
+      behaviour.is_rate_limited = true;
+      break;
+    case FaultKind::kApiSlow:
+      behaviour.delay = std::chrono::milliseconds(fault.Amount(FaultNumber::kMs));
+      break;
+    case FaultKind::kApiTokenExpired:
+      behaviour.is_token_old = true;
+      break;
+    default:
+      break;  // Of others, or a moment.
+  }
+}
+
+// The names of those `kinds` that are in force.
+std::string WordsAt(const World& world, TimeUs t, uint64_t kinds) {
+  std::string words;
+  for (const Fault& fault : world.faults()) {
+    if (fault.InForce(t) && (FaultBit(fault.kind) & kinds) != 0 && RowOf(fault.kind).lasts) {
+      words += (words.empty() ? "" : ", ") + std::string(RowOf(fault.kind).name);
+    }
+  }
+  return words.empty() ? "well" : words;
+}
+
 }  // namespace
 
 EngineOrders EngineOrdersAt(const World& world, TimeUs t) {
@@ -89,18 +126,31 @@ KubeletBehaviour KubeletBehaviourAt(const World& world, TimeUs t) {
   return behaviour;
 }
 
-std::string KubeletWordsAt(const World& world, TimeUs t) {
-  std::string words;
+ApiBehaviour ApiBehaviourAt(const World& world, TimeUs t) {
+  ApiBehaviour behaviour;
+  if ((world.fault_kinds() & kApiFaults) == 0) {
+    return behaviour;
+  }
   for (const Fault& fault : world.faults()) {
-    if (fault.InForce(t) && (FaultBit(fault.kind) & kKubeletFaults) != 0) {
-      words += (words.empty() ? "" : ", ") + std::string(RowOf(fault.kind).name);
+    if (fault.at <= t) {
+      behaviour.forgotten += fault.kind == FaultKind::kApiGone ? 1 : 0;
+      behaviour.tokens += fault.kind == FaultKind::kApiTokenExpired ? 1 : 0;
+    }
+    if (fault.InForce(t)) {
+      ApplyToApi(fault, behaviour);
     }
   }
-  return words.empty() ? "well" : words;
+  return behaviour;
 }
 
+std::string KubeletWordsAt(const World& world, TimeUs t) {
+  return WordsAt(world, t, kKubeletFaults);
+}
+
+std::string ApiWordsAt(const World& world, TimeUs t) { return WordsAt(world, t, kApiFaults); }
+
 bool HasServerFaultsAfter(const World& world, TimeUs t) {
-  return (world.fault_kinds() & (kEngineFaults | kKubeletFaults)) != 0 &&
+  return (world.fault_kinds() & (kEngineFaults | kKubeletFaults | kApiFaults)) != 0 &&
          world.NextFaultChange(t) != INT64_MAX;
 }
 

@@ -1,4 +1,5 @@
-// What the faults of a node ask of its servers: the engine's process and the kubelet.
+// What the faults of a node ask of its servers: the engine's process, the kubelet and the
+// API server.
 //
 // A pure function of the world and the time, so that `podgpu-sim run` obeys the same faults as the
 // libraries do, at the same moment.  What comes and goes between two looks is not lost: starts and
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "sim/fake_api_behaviour.h"
 #include "sim/fake_kubelet_behaviour.h"
 #include "sim/world.h"
 
@@ -22,8 +24,10 @@ struct EngineOrders {
 
 EngineOrders EngineOrdersAt(const World& world, TimeUs t);
 KubeletBehaviour KubeletBehaviourAt(const World& world, TimeUs t);
-// The kinds of fault that the kubelet suffers from, or "well".
+ApiBehaviour ApiBehaviourAt(const World& world, TimeUs t);
+// The kinds of fault that the kubelet, or the API server, suffers from, or "well".
 std::string KubeletWordsAt(const World& world, TimeUs t);
+std::string ApiWordsAt(const World& world, TimeUs t);
 
 // Whether such a fault begins or ends after t, so that somebody has to look again.
 bool HasServerFaultsAfter(const World& world, TimeUs t);

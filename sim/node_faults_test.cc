@@ -67,6 +67,39 @@ TEST(KubeletFaults, AreEachABehaviour) {
   }
 }
 
+TEST(ApiFaults, AreEachABehaviour) {
+  struct Case {
+    std::string fault;
+    ApiBehaviour behaviour;
+  };
+  const Case cases[] = {
+      {"kind: api_down", {.is_down = true}},
+      {"kind: api_garbage", {.is_garbled = true}},
+      {"kind: api_rate_limited", {.is_rate_limited = true}},
+      {"kind: api_slow, ms: 250", {.delay = std::chrono::milliseconds(250)}},
+      {"kind: api_token_expired", {.is_token_old = true, .tokens = 1}},
+  };
+  for (const Case& c : cases) {
+    const TestWorld world = With("  - {at: 1s, for: 500ms, " + c.fault + "}\n");
+    EXPECT_EQ(ApiBehaviourAt(*world, 0), ApiBehaviour()) << c.fault;
+    EXPECT_EQ(ApiBehaviourAt(*world, kSecondUs), c.behaviour) << c.fault;
+    EXPECT_EQ(ApiWordsAt(*world, kSecondUs), c.fault.substr(6, c.fault.find(',') - 6));
+    EXPECT_EQ(KubeletWordsAt(*world, kSecondUs), "well");
+    EXPECT_EQ(ApiBehaviourAt(*world, 2 * kSecondUs), (ApiBehaviour{.tokens = c.behaviour.tokens}))
+        << c.fault;
+    EXPECT_EQ(ApiWordsAt(*world, 2 * kSecondUs), "well");
+    EXPECT_TRUE(HasServerFaultsAfter(*world, 0));
+  }
+}
+
+TEST(ApiFaults, ForgetAtAMoment) {
+  const TestWorld world = With("  - {at: 1s, kind: api_gone}\n  - {at: 3s, kind: api_gone}\n");
+  EXPECT_EQ(ApiBehaviourAt(*world, 0), ApiBehaviour());
+  EXPECT_EQ(ApiBehaviourAt(*world, kSecondUs), (ApiBehaviour{.forgotten = 1}));
+  EXPECT_EQ(ApiBehaviourAt(*world, 4 * kSecondUs), (ApiBehaviour{.forgotten = 2}));
+  EXPECT_EQ(ApiWordsAt(*world, 4 * kSecondUs), "well");
+}
+
 TEST(ServerFaults, AreLookedForOnlyWhileThereAreSome) {
   const TestWorld none = With("  - {at: 2s, kind: xid, gpu: 0, number: 63}\n");
   EXPECT_FALSE(HasServerFaultsAfter(*none, 0));

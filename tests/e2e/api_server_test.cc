@@ -50,6 +50,96 @@ TEST_F(ClusterNode, RowsHaveTheUidAndTheLabelsOfTheirPod) {
   })) << "a list and a watch";
 }
 
+// What `podgpu-sim fault api_*` makes of it: labels that are known stay, and all is well again
+// afterwards.
+class FaultyApi : public ClusterNode {
+ protected:
+  void StartWithLabels() { StartInPod({"--kubernetes-enable-pod-labels"}); }
+  bool AwaitLabels() const {
+    return AwaitPage([](const MetricPage& page) { return HasLabels(page); });
+  }
+  bool AwaitUp(double up) const {
+    return AwaitPage([up](const MetricPage& page) {
+      return page.Value("podgpu_api_server_up", {R"(collection="pods")"}) == up;
+    });
+  }
+  static bool HasLabels(const MetricPage& page) {
+    return page.Has("DCGM_FI_DEV_GPU_TEMP",
+                    {R"(pod="train-1")", R"(apps_kubernetes_io_pod_index="1")"});
+  }
+  static double Requests(const MetricPage& page) {
+    return page.Value("podgpu_api_server_requests_total", {R"(collection="pods")"}).value_or(0);
+  }
+};
+
+TEST_F(FaultyApi, DownItCostsNoLabelThatIsKnown) {
+  StartWithLabels();
+  ASSERT_TRUE(AwaitLabels()) << What();
+  node_.Command({"fault", "api_down"});
+  ASSERT_TRUE(AwaitUp(0)) << What();
+  EXPECT_TRUE(HasLabels(Page()));
+  node_.Command({"heal"});
+  EXPECT_TRUE(AwaitUp(1)) << What();
+}
+
+TEST_F(FaultyApi, SlowItIsNotWaitedFor) {
+  node_.Command({"fault", "api_slow", "ms=3600000"});
+  ASSERT_TRUE(node_.AwaitLine("api_slow"));
+  StartWithLabels();
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Has("DCGM_FI_DEV_GPU_TEMP", {R"(pod="train-1")"});
+  })) << What();
+  EXPECT_FALSE(HasLabels(Page()));
+  node_.Command({"heal"});
+  EXPECT_TRUE(AwaitLabels()) << What();
+}
+
+TEST_F(FaultyApi, AnExpiredTokenIsReplacedInItsFile) {
+  StartWithLabels();
+  ASSERT_TRUE(AwaitLabels()) << What();
+  node_.Command({"fault", "api_token_expired"});
+  ASSERT_TRUE(AwaitUp(0)) << What();
+  EXPECT_TRUE(exporter_->Await("/", "401")) << What();
+  EXPECT_TRUE(HasLabels(Page()));
+  node_.Command({"heal"});
+  EXPECT_TRUE(AwaitUp(1)) << What();
+}
+
+TEST_F(FaultyApi, BusyItIsAskedAgainWhenItSays) {
+  node_.Command({"fault", "api_rate_limited"});
+  ASSERT_TRUE(node_.AwaitLine("api_rate_limited"));
+  StartWithLabels();
+  ASSERT_TRUE(exporter_->Await("/", "429")) << What();
+  EXPECT_FALSE(HasLabels(Page()));
+  node_.Command({"heal"});
+  EXPECT_TRUE(AwaitLabels()) << What();
+}
+
+TEST_F(FaultyApi, WhatItHasForgottenIsListedAgain) {
+  StartWithLabels();
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return HasLabels(page) && Requests(page) == 2;
+  })) << "a list and a watch: "
+      << What();
+  node_.Command({"fault", "api_gone"});
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    EXPECT_TRUE(HasLabels(page)) << "at no moment without";
+    return Requests(page) == 5;
+  })) << "a watch that is answered 410, a list and a watch: "
+      << What();
+  EXPECT_TRUE(AwaitUp(1)) << What();
+}
+
+TEST_F(FaultyApi, GarbageIsNoAnswer) {
+  StartWithLabels();
+  ASSERT_TRUE(AwaitLabels()) << What();
+  node_.Command({"fault", "api_garbage"});
+  ASSERT_TRUE(AwaitUp(0)) << What();
+  EXPECT_TRUE(HasLabels(Page()));
+  node_.Command({"heal"});
+  EXPECT_TRUE(AwaitUp(1)) << What();
+}
+
 class ClaimingNode : public ClusterNode {
  protected:
   ClaimingNode() : ClusterNode("kubelet: {allocator: dra}\n") {}
