@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/board_readings.h"
 #include "sim/fake_dcgm_counts.h"
 #include "sim/fake_dcgm_values.h"
 
@@ -14,7 +15,6 @@ namespace podgpu::sim {
 namespace {
 
 constexpr int64_t kMib = 1 << 20;
-constexpr int64_t kKib = 1 << 10;
 constexpr int kAllLinks = 1000;  // In place of a link's index.
 constexpr int kMigSlices = 7;
 constexpr int kBlackwell = 10;  // The first architecture whose NVLink (version 5) counts bytes.
@@ -26,6 +26,10 @@ Reading Number(int64_t value) { return {.value = value}; }
 Reading Real(double value) { return {.value = value}; }
 Reading Refuse() { return {.value = Blank::kNotSupported}; }
 Reading NumberIf(bool has, int64_t value) { return has ? Number(value) : Refuse(); }
+template <typename Optional>
+Reading NumberOf(const Optional& value) {
+  return value ? Number(*value) : Refuse();
+}
 Reading Text(std::string_view text) {
   return text.empty() ? Refuse() : Reading{.value = std::string(text)};
 }
@@ -102,6 +106,10 @@ Reading MemoryUsedRatio(const Query& query) {
               static_cast<double>(memory.total - memory.reserved));
 }
 Reading Bar1Total(const Query& query) { return Number(query.gpu().bar1_total_bytes / kMib); }
+Reading Bar1Used(const Query&) { return Number(Bar1UsedBytes() / kMib); }
+Reading Bar1Free(const Query& query) {
+  return Number((query.gpu().bar1_total_bytes - Bar1UsedBytes()) / kMib);
+}
 
 // -- sensors
 
@@ -144,6 +152,18 @@ Reading ClockEventReasons(const Query& query) {
   return Number(
       static_cast<int64_t>(query.world.ClockEventReasons(query.entity.device.gpu, query.sample.t)));
 }
+
+Reading VideoClock(const Query& query) {
+  return Number(VideoClockMhz(query.world, query.entity.device.gpu, query.sample.t));
+}
+Reading Margin(const Query& query) {
+  return NumberOf(MarginTemperatureC(query.world, query.entity.device.gpu, query.sample.t));
+}
+Reading Fan(const Query& query) {
+  return NumberOf(FanPercent(query.world, query.entity.device.gpu, query.sample.t));
+}
+// The argument is NVML's number of the part.
+Reading Inforom(const Query& query) { return Text(InforomVersion(query.gpu(), query.argument)); }
 
 // Percent of the driver's last sample period; a GPU in MIG mode has none, nor have its instances.
 Reading Utilization(const Query& query) {
@@ -222,7 +242,8 @@ Reading OwnLinkErrors(const Query& query) { return LinkErrorsOf(query, query.ent
 // Whether links have errors that the driver reports as an event: none does here.
 Reading NoLinkEvent(const Query& query) { return NumberIf(HasLink(query, kAllLinks), 0); }
 
-// The NVLink rate as DCGM derives it from a KiB counter: KiB a second, divided by 1,000.
+// The NVLink rate as DCGM derives it from the driver's two KiB counters: KiB a second, divided by
+// 1,000.
 Reading LinkThroughput(const Query& query, int index, bool sends, bool receives) {
   if (!HasLink(query, index)) {
     return Refuse();
@@ -231,11 +252,12 @@ Reading LinkThroughput(const Query& query, int index, bool sends, bool receives)
     return Number(0);
   }
   const int share = index == kAllLinks ? 1 : std::max(LinkCount(query), 1);
-  const DeviceRef gpu{.gpu = query.entity.device.gpu};
+  const int gpu = query.entity.device.gpu;
   const auto kib_at = [&](TimeUs t) {
-    const Int128 sent = sends ? query.world.Integrate(Integral::kNvlinkTxBytes, gpu, t) : 0;
-    const Int128 received = receives ? query.world.Integrate(Integral::kNvlinkRxBytes, gpu, t) : 0;
-    return (sent + received) / kSecondUs / share / kKib;
+    const int64_t sent = sends ? LinkKib(query.world, gpu, Integral::kNvlinkTxBytes, share, t) : 0;
+    const int64_t received =
+        receives ? LinkKib(query.world, gpu, Integral::kNvlinkRxBytes, share, t) : 0;
+    return sent + received;
   };
   const Int128 kib = kib_at(query.sample.t) - kib_at(*query.sample.previous);
   const Int128 elapsed_us = query.sample.t - *query.sample.previous;
@@ -321,6 +343,20 @@ Reading RemappedRows(const Query& query) {
   return NumberIf(query.gpu().has_row_remapping && !query.mig(), Repairs(query, 0, 3));
 }
 
+// The argument counts from the banks with all spare rows to those with none.
+Reading BanksWithSpareRows(const Query& query) {
+  const auto spare = SpareRowsOf(query.world, query.entity.device.gpu, query.sample.t);
+  if (!spare) {
+    return Refuse();
+  }
+  const std::array<int64_t, 5> banks = {spare->max, spare->high, spare->partial, spare->low,
+                                        spare->none};
+  return Number(banks.at(static_cast<size_t>(query.argument)));
+}
+Reading Recovery(const Query& query) {
+  return Number(RecoveryAction(query.world, query.entity.device.gpu, query.sample.t));
+}
+
 using enum FieldLevel;
 
 constexpr auto kReadings = std::to_array<ReadingRow>({
@@ -334,30 +370,38 @@ constexpr auto kReadings = std::to_array<ReadingRow>({
     {53, 53, kGpu, [](const Query& q) { return Text(q.gpu().serial); }, 0},
     {54, 54, kGpu, Uuid, 0},
     {55, 55, kGpu, [](const Query& q) { return Number(q.gpu().minor_number); }, 0},
+    {56, 56, kGpu, Inforom, 0},
     {57, 57, kGpu, [](const Query& q) { return Text(q.gpu().pci_bus_id); }, 0},
     {63, 63, kGpu, ComputeCapability, 0},
     {65, 65, kGpu, Zero, 0},                                    // Default compute mode.
     {66, 66, kGpu, [](const Query&) { return Number(1); }, 0},  // Persistence mode is on.
-    {67, 67, kGpu, [](const Query& q) { return NumberIf(q.gpu().mig_capable, q.mig() ? 1 : 0); },
-     0},
+    {67, 67, kGpu, [](const Query& q) { return Number(q.mig() ? 1 : 0); }, 0},
     {68, 68, kGpu, VisibleDevice, 0},
     {69, 69, kGpu, [](const Query& q) { return NumberIf(q.gpu().mig_capable, kMigSlices); }, 0},
     {70, 73, kGpu, [](const Query& q) { return Number(q.argument == 0 ? kNearCores : 0); }, 0},
     {74, 74, kGpu, Zero, 0},  // Confidential computing is off.
+    {80, 81, kGpu, Inforom, 1},
     {82, 82, kGpu, [](const Query& q) { return Text(q.gpu().inforom_image); }, 0},
     {85, 85, kGpu, [](const Query& q) { return Text(q.gpu().vbios); }, 0},
     {86, 89, kGpu, [](const Query& q) { return Number(q.argument == 0 ? 1 : 0); }, 0},
     {90, 90, kGpu, Bar1Total, 0},
+    {92, 92, kGpu, Bar1Used, 0},
+    {93, 93, kGpu, Bar1Free, 0},
     {94, 94, kGpu, [](const Query& q) { return Number(q.gpu().has_gpm ? 1 : 0); }, 0},
     {100, 100, kGpu, SmClock, 0},
     {101, 101, kGpu, MemoryClock, 0},
+    {102, 102, kGpu, VideoClock, 0},
     {110, 110, kGpu, MaxSmClock, 0},
     {111, 111, kGpu, MaxMemoryClock, 0},
     {112, 112, kGpu, ClockEventReasons, 0},
     {113, 113, kGpu, MaxSmClock, 0},
     {114, 114, kGpu, MaxMemoryClock, 0},
+    {115, 115, kGpu, [](const Query& q) { return Number(MaxVideoClockMhz(q.gpu())); }, 0},
     {140, 140, kGpu, MemoryTemperature, 0},
     {150, 150, kGpu, Temperature, 0},
+    {151, 151, kGpu, [](const Query& q) { return NumberOf(MemoryMaxTemperatureC(q.gpu())); }, 0},
+    {152, 152, kGpu, [](const Query& q) { return Number(GpuMaxTemperatureC(q.gpu())); }, 0},
+    {153, 153, kGpu, Margin, 0},
     {155, 155, kGpu, Power, 0},
     {156, 156, kGpu, Energy, 0},
     {157, 157, kGpu, PowerInstant, 0},
@@ -369,6 +413,7 @@ constexpr auto kReadings = std::to_array<ReadingRow>({
     {163, 163, kGpu, [](const Query& q) { return WholeWatts(q.gpu().default_limit_mw); }, 0},
     {164, 164, kGpu, PowerLimit, 0},
     {190, 190, kGpu, Zero, 0},  // Simulated boards stay in P0.
+    {191, 191, kGpu, Fan, 0},
     {202, 202, kGpu, PcieReplay, 0},
     {203, 203, kGpu, Utilization, ArgumentOf(Integral::kSmPpmUs)},
     {204, 204, kGpu, Utilization, ArgumentOf(Integral::kDramPpmUs)},
@@ -388,6 +433,7 @@ constexpr auto kReadings = std::to_array<ReadingRow>({
     {254, 254, kGpu, MemoryUsedRatio, 0},
     {300, 301, kGpu, EccOn, 0},
     {310, 346, kGpu, EccErrors, 0},
+    {385, 389, kGpu, BanksWithSpareRows, 0},
     {390, 392, kGpu, RetiredPages, 0},
     {393, 396, kGpu, RemappedRows, 0},
     {400, 405, kGpu, LinkErrors, 0},
@@ -449,6 +495,8 @@ constexpr auto kReadings = std::to_array<ReadingRow>({
     {1421, 1421, kGpu, Zero, 0},
     {1422, 1422, kGpu, Violation, ArgumentOf(Integral::kThermalViolationNs)},
     {1423, 1424, kGpu, Zero, 0},
+    {1501, 1501, kGpu, PcieReplay, 0},  // Each error made a replay.
+    {1523, 1523, kGpu, Recovery, 0},
     {1525, 1528, kLink, OwnLinkErrors, 0},
     {1529, 1529, kLink, OwnThroughput, 0},
     {1530, 1530, kLink, OwnThroughputTx, 0},

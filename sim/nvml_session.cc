@@ -55,22 +55,33 @@ NvmlSession& NvmlSession::Get() {
 
 abi::nvmlReturn_t NvmlSession::Init(uint32_t flags) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (users_ == 0) {
-    std::string error;  // NVML has no way to say it; podgpu-sim and its documents do.
-    std::unique_ptr<RunDirectory> directory = RunDirectory::Open("", error);
-    if (directory == nullptr) {
-      return abi::NVML_ERROR_DRIVER_NOT_LOADED;
-    }
-    const abi::nvmlReturn_t state = DriverState(directory->world(), directory->Now());
-    if (state != abi::NVML_SUCCESS) {
-      return state;
-    }
-    if (directory->world().gpu_count() == 0 && (flags & kInitWithoutGpus) == 0) {
-      return abi::NVML_ERROR_GPU_NOT_FOUND;
-    }
-    directory_ = std::move(directory);
+  if (users_ > 0) {
+    const bool reloads = directory_->world().FaultAt(FaultKind::kDriverReload, directory_->Now());
+    users_ += reloads ? 0 : 1;
+    return reloads ? abi::NVML_ERROR_DRIVER_NOT_LOADED : abi::NVML_SUCCESS;
   }
-  ++users_;
+  std::string error;  // NVML has no way to say it; podgpu-sim and its documents do.
+  std::unique_ptr<RunDirectory> directory = RunDirectory::Open("", error);
+  if (directory == nullptr) {
+    return abi::NVML_ERROR_DRIVER_NOT_LOADED;
+  }
+  const World& world = directory->world();
+  const TimeUs now = directory->Now();
+  if (const abi::nvmlReturn_t state = DriverState(world, now); state != abi::NVML_SUCCESS) {
+    return state;
+  }
+  std::vector<int> gpus;
+  for (int gpu = 0; gpu < world.gpu_count(); ++gpu) {
+    if (world.FaultAt(FaultKind::kGpuAbsent, gpu, now) == nullptr) {
+      gpus.push_back(gpu);
+    }
+  }
+  if (gpus.empty() && (flags & kInitWithoutGpus) == 0) {
+    return abi::NVML_ERROR_GPU_NOT_FOUND;
+  }
+  directory_ = std::move(directory);
+  gpus_ = std::move(gpus);
+  users_ = 1;
   return abi::NVML_SUCCESS;
 }
 
@@ -91,7 +102,39 @@ NvmlTarget NvmlSession::System() {
   NvmlTarget target;
   target.world = &directory_->world();
   target.now = directory_->Now();
+  if (target.world->FaultAt(FaultKind::kDriverReload, target.now) != nullptr) {
+    return Failure(abi::NVML_ERROR_UNINITIALIZED);
+  }
   return target;
+}
+
+unsigned NvmlSession::GpuCount() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<unsigned>(gpus_.size());
+}
+
+NvmlTarget NvmlSession::ByIndex(unsigned index) {
+  NvmlTarget target = System();
+  if (target.result != abi::NVML_SUCCESS) {
+    return target;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (index >= gpus_.size()) {
+    return Failure(abi::NVML_ERROR_INVALID_ARGUMENT);
+  }
+  target.device.gpu = gpus_[index];
+  target.index = index;
+  return target;
+}
+
+int64_t NvmlSession::StampUs(TimeUs t) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return directory_->StampUs(t) + directory_->world().ClockJumpUs(directory_->Now());
+}
+
+TimeUs NvmlSession::FromStampUs(int64_t stamp_us) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return directory_->FromStampUs(stamp_us) - directory_->world().ClockJumpUs(directory_->Now());
 }
 
 NvmlTarget NvmlSession::Find(abi::nvmlDevice_t handle) {
@@ -104,10 +147,16 @@ NvmlTarget NvmlSession::Find(abi::nvmlDevice_t handle) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto known = [handle](const abi::nvmlDevice_st& one) { return &one == handle; };
     const auto found = std::find_if(handles_.begin(), handles_.end(), known);
-    if (found == handles_.end()) {
+    if (found == handles_.end() ||
+        found->driver_since_us != target.world->DriverSince(target.now)) {
+      return Failure(abi::NVML_ERROR_INVALID_ARGUMENT);
+    }
+    const auto numbered = std::ranges::find(gpus_, found->gpu);
+    if (numbered == gpus_.end()) {  // It was there under an earlier nvmlInit.
       return Failure(abi::NVML_ERROR_INVALID_ARGUMENT);
     }
     target.device.gpu = found->gpu;
+    target.index = static_cast<unsigned>(numbered - gpus_.begin());
     mig_uuid = found->mig_uuid;
   }
   if (mig_uuid.empty()) {
@@ -131,13 +180,13 @@ NvmlTarget NvmlSession::FindMig(const NvmlTarget& gpu, int mig_index) const {
 }
 
 NvmlTarget NvmlSession::FindUuid(std::string_view uuid) {
-  NvmlTarget gpu = System();
-  if (gpu.result != abi::NVML_SUCCESS) {
-    return gpu;
+  if (const NvmlTarget system = System(); system.result != abi::NVML_SUCCESS) {
+    return system;
   }
   NvmlTarget found;
-  for (gpu.device.gpu = 0; gpu.device.gpu < gpu.world->gpu_count(); ++gpu.device.gpu) {
-    if (gpu.gpu().uuid == uuid) {
+  for (unsigned index = 0; index < GpuCount(); ++index) {
+    const NvmlTarget gpu = ByIndex(index);
+    if (gpu.result != abi::NVML_SUCCESS || gpu.gpu().uuid == uuid) {
       return gpu;
     }
     const bool is_mig = AnyMigDevice(gpu, [&](const NvmlTarget& one) {
@@ -153,13 +202,15 @@ NvmlTarget NvmlSession::FindUuid(std::string_view uuid) {
 
 abi::nvmlDevice_t NvmlSession::Handle(const NvmlTarget& target) {
   const std::string mig_uuid(target.is_mig() ? target.compute().mig_uuid : std::string_view());
+  const TimeUs driver_since_us = target.world->DriverSince(target.now);
   const std::lock_guard<std::mutex> lock(mutex_);
   for (abi::nvmlDevice_st& one : handles_) {
-    if (one.gpu == target.device.gpu && one.mig_uuid == mig_uuid) {
+    if (one.gpu == target.device.gpu && one.mig_uuid == mig_uuid &&
+        one.driver_since_us == driver_since_us) {
       return &one;
     }
   }
-  handles_.push_back({target.device.gpu, mig_uuid});
+  handles_.push_back({target.device.gpu, mig_uuid, driver_since_us});
   return &handles_.back();
 }
 

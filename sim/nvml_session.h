@@ -2,9 +2,10 @@
 // the node it looks at, and the handles it gave out.
 //
 // The faces answer from the world at the present time and keep nothing else.  A handle names a GPU,
-// or a MIG device by its UUID: after a new MIG layout the old handle finds nothing and is invalid,
-// as with the driver.  Handles stay allocated for ever, so that a stale one is refused and never
-// read as something else.  One session per process; any thread.
+// or a MIG device by its UUID: after a new MIG layout, or a new driver, the old handle finds
+// nothing and is invalid, as with the driver.  Handles stay allocated for ever, so that a stale one
+// is refused and never read as something else.  GPUs have the numbers that they had when the
+// library was initialised: one that was absent then has none.  One session per process; any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "abi/nvml.h"
 #include "sim/run_directory.h"
@@ -22,8 +24,9 @@ namespace podgpu::abi {
 
 // What an nvmlDevice_t points to.
 struct nvmlDevice_st {
-  int gpu = 0;
+  int gpu = 0;           // The world's.
   std::string mig_uuid;  // Empty for the GPU itself.
+  int64_t driver_since_us = 0;
 };
 
 }  // namespace podgpu::abi
@@ -35,7 +38,8 @@ struct NvmlTarget {
   abi::nvmlReturn_t result = abi::NVML_SUCCESS;  // The rest holds only with NVML_SUCCESS.
   const World* world = nullptr;
   TimeUs now = 0;
-  DeviceRef device;
+  DeviceRef device;    // In the world's numbers.
+  unsigned index = 0;  // The GPU's number.
   int mig_index = -1;  // Position among the GPU's MIG devices, -1 for a GPU.
 
   bool is_mig() const { return mig_index >= 0; }
@@ -57,6 +61,13 @@ class NvmlSession {
 
   // The node, for questions about no device in particular.
   NvmlTarget System();
+  // How many GPUs have numbers, and the one with the number `index`: NVML_ERROR_INVALID_ARGUMENT
+  // when there is none.
+  unsigned GpuCount();
+  NvmlTarget ByIndex(unsigned index);
+  // Microseconds since 1970 at world time t, by the machine's clock as it is now.
+  int64_t StampUs(TimeUs t);
+  TimeUs FromStampUs(int64_t stamp_us);
   // What `handle` points to.
   NvmlTarget Find(abi::nvmlDevice_t handle);
   // The device of `gpu`, or its MIG device with this index: NVML_ERROR_NOT_FOUND when it has none.
@@ -71,6 +82,7 @@ class NvmlSession {
   std::mutex mutex_;  // Guards all below: the loading program calls from any thread.
   int users_ = 0;
   std::unique_ptr<RunDirectory> directory_;  // Kept over shutdowns; worlds stay readable.
+  std::vector<int> gpus_;                    // By number, the world's.
   std::deque<abi::nvmlDevice_st> handles_;
 };
 

@@ -66,11 +66,12 @@ std::string AsDcgm3(const std::string& golden) {
   std::istringstream lines(golden);
   std::string page;
   for (std::string line; std::getline(lines, line);) {
-    const bool is_new = line.starts_with("podgpu_gpu_throttled_seconds_total") &&
-                        (line.find("\"sw_thermal\"") != std::string::npos ||
-                         line.find("\"hw_thermal\"") != std::string::npos ||
-                         line.find("\"hw_power_brake\"") != std::string::npos);
-    page += is_new ? "" : line + "\n";
+    const bool is_new_reason = line.starts_with("podgpu_gpu_throttled_seconds_total") &&
+                               (line.find("\"sw_thermal\"") != std::string::npos ||
+                                line.find("\"hw_thermal\"") != std::string::npos ||
+                                line.find("\"hw_power_brake\"") != std::string::npos);
+    const bool is_new = line.find("podgpu_gpu_recovery_action") != std::string::npos;
+    page += is_new || is_new_reason ? "" : line + "\n";
   }
   return page;
 }
