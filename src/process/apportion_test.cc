@@ -9,7 +9,7 @@
 namespace podgpu {
 namespace {
 
-constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kLargest = std::numeric_limits<uint64_t>::max();
 
 TEST(Apportioner, SharesByLargestRemainder) {
   const struct {
@@ -24,8 +24,8 @@ TEST(Apportioner, SharesByLargestRemainder) {
       {"less than there are parts", 2, {5, 5, 5, 1}, {1, 1, 0, 0}},
       {"nothing to share", 0, {1, 2}, {0, 0}},
       {"no weight, no share", 7, {0, 1, 0}, {0, 7, 0}},
-      {"the largest numbers", kMost, {kMost, kMost}, {kMost / 2 + 1, kMost / 2}},
-      {"a giant and a dwarf", 1'000'000, {kMost, 1}, {1'000'000, 0}},
+      {"the largest numbers", kLargest, {kLargest, kLargest}, {kLargest / 2 + 1, kLargest / 2}},
+      {"a giant and a dwarf", 1'000'000, {kLargest, 1}, {1'000'000, 0}},
       {"all weights are zero", 7, {0, 0}, {}},
       {"nobody", 7, {}, {}},
   };

@@ -1,0 +1,96 @@
+#include "process/identity_cache.h"
+
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace podgpu {
+namespace {
+
+// Processes as texts; counts the reads.
+class CountingProc final : public Files {
+ public:
+  StatusOr<std::string> Read(std::string_view path) const override {
+    ++reads;
+    const auto found = files.find(path);
+    return found == files.end() ? absl::NotFoundError(std::string(path)) : found->second;
+  }
+  StatusOr<std::vector<std::string>> List(std::string_view path) const override {
+    return absl::NotFoundError(std::string(path));
+  }
+  StatusOr<std::string> ReadLink(std::string_view path) const override {
+    return absl::NotFoundError(std::string(path));
+  }
+  void Add(uint32_t pid, const std::string& name, uint64_t start_ticks) {
+    files["/proc/" + std::to_string(pid) + "/stat"] =
+        "1 (" + name + ") S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 " + std::to_string(start_ticks);
+  }
+
+  std::map<std::string, StatusOr<std::string>, std::less<>> files;
+  mutable size_t reads = 0;
+};
+
+class IdentityCacheTest : public ::testing::Test {
+ protected:
+  IdentityCacheTest() {
+    files_.Add(2, "kthreadd", 0);
+    files_.Add(7, "train", 100);
+  }
+  std::shared_ptr<const ProcessIdentity> FindOnce(uint32_t pid) {
+    cache_.Begin();
+    auto found = cache_.Find(pid);
+    cache_.End();
+    return found;
+  }
+
+  CountingProc files_;
+  ProcReader reader_{files_};
+  IdentityCache cache_{reader_};
+};
+
+TEST_F(IdentityCacheTest, ReadsAKnownProcessOncePerLook) {
+  const auto first = FindOnce(7);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->name, "train");
+  files_.reads = 0;
+  cache_.Begin();
+  EXPECT_EQ(cache_.Find(7), first);
+  EXPECT_EQ(cache_.Find(7), first) << "on two devices";
+  cache_.End();
+  EXPECT_EQ(files_.reads, 1U);
+}
+
+TEST_F(IdentityCacheTest, SeesThatAPidIsUsedAgain) {
+  const auto first = FindOnce(7);
+  files_.Add(7, "other", 200);
+  const auto second = FindOnce(7);
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(second->name, "other");
+  EXPECT_EQ(second->key.start_ticks, 200U);
+  EXPECT_EQ(first->key.start_ticks, 100U) << "who holds the old one keeps it";
+}
+
+TEST_F(IdentityCacheTest, ForgetsWhoIsNotAskedFor) {
+  FindOnce(7);
+  cache_.Begin();
+  cache_.End();
+  files_.reads = 0;
+  FindOnce(7);
+  EXPECT_GT(files_.reads, 1U);
+}
+
+TEST_F(IdentityCacheTest, TellsOfProcessesThatCannotBeLookedUp) {
+  FindOnce(8);
+  EXPECT_EQ(cache_.unknown(), 0U) << "gone is gone";
+  files_.Add(2, "sh", 4);
+  EXPECT_EQ(FindOnce(8), nullptr);
+  EXPECT_EQ(cache_.unknown(), 1U);
+  EXPECT_EQ(cache_.reason().code(), absl::StatusCode::kFailedPrecondition);
+  FindOnce(7);
+  EXPECT_EQ(cache_.unknown(), 0U);
+  EXPECT_TRUE(cache_.reason().ok());
+}
+
+}  // namespace
+}  // namespace podgpu

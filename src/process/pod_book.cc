@@ -1,0 +1,43 @@
+#include "process/pod_book.h"
+
+namespace podgpu {
+
+PodNumber PodBook::NumberOf(std::string_view uid, Instant now) {
+  if (uid.empty()) {
+    return kNoPod;
+  }
+  const auto it = numbers_.find(uid);
+  if (it != numbers_.end()) {
+    Use(it->second, now);
+    return it->second;
+  }
+  const PodNumber pod{++last_};
+  numbers_.emplace(uid, pod);
+  pages_[pod] = {.uid = std::string(uid), .used_at = now};
+  return pod;
+}
+
+std::string_view PodBook::UidOf(PodNumber pod) const {
+  const auto it = pages_.find(pod);
+  return it == pages_.end() ? std::string_view() : it->second.uid;
+}
+
+void PodBook::Use(PodNumber pod, Instant now) {
+  if (const auto it = pages_.find(pod); it != pages_.end()) {
+    it->second.used_at = now;
+  }
+}
+
+void PodBook::Forget(Instant now, Duration after, std::vector<PodNumber>& forgotten) {
+  std::erase_if(pages_, [&](const auto& entry) {
+    const Instant used_at = entry.second.used_at;
+    if (used_at >= now || now - used_at < after) {
+      return false;
+    }
+    numbers_.erase(entry.second.uid);
+    forgotten.push_back(entry.first);
+    return true;
+  });
+}
+
+}  // namespace podgpu

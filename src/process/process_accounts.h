@@ -1,0 +1,40 @@
+// Processes and their energy: the table and the ledger, fed together.
+//
+// Take() each reading once, in order; then rows are in table(), amounts in ledger(), and series are
+// to be made anew when table().generation() has changed.  One thread, the tick's.
+#pragma once
+
+#include "process/ledger.h"
+#include "process/process_table.h"
+
+namespace podgpu {
+
+class ProcessAccounts {
+ public:
+  ProcessAccounts(const ProcessTableOptions& table, const LedgerOptions& ledger)
+      : table_(table), ledger_(ledger) {}
+
+  void Take(const ProcessReading& reading) {
+    table_.Take(reading);
+    for (const DeviceInterval& interval : table_.intervals()) {
+      ledger_.Record(interval);
+    }
+    for (const ProcessOnDevice& process : table_.forgotten()) {
+      ledger_.Forget(process);
+    }
+    for (const PodNumber pod : table_.forgotten_pods()) {
+      ledger_.Forget(pod);
+    }
+  }
+
+  const ProcessTable& table() const { return table_; }
+  const Ledger& ledger() const { return ledger_; }
+  // For the numbers of pods that hold devices.
+  PodBook& pods() { return table_.pods(); }
+
+ private:
+  ProcessTable table_;
+  Ledger ledger_;
+};
+
+}  // namespace podgpu

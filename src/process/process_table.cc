@@ -1,0 +1,196 @@
+#include "process/process_table.h"
+
+#include <algorithm>
+
+namespace podgpu {
+namespace {
+
+// What the kernel leaves of nvidia-cuda-mps-server, which holds a context for its clients.
+constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
+
+bool IsInContainer(const ProcessIdentity& identity) {
+  return !identity.place.container_id.empty() || !identity.place.pod_uid.empty();
+}
+
+void Fill(const DeviceReading& reading, DeviceInterval& interval) {
+  interval.at = reading.at;
+  interval.counter_mj = reading.counter_mj;
+  interval.residents_known = reading.listed;
+  interval.samples = reading.samples;
+  interval.instances.assign(reading.instances.begin(), reading.instances.end());
+  interval.holders.assign(reading.holders.begin(), reading.holders.end());
+}
+
+// Of a device that is not there: whoever was on it, nobody knows what it does now.
+void FillGone(Instant now, DeviceInterval& interval) {
+  interval.at = now;
+  interval.counter_mj.reset();
+  interval.residents_known = false;
+  interval.instances.clear();
+  interval.holders.clear();
+}
+
+bool HasMpsClients(const DeviceReading& reading) {
+  return std::ranges::any_of(reading.processes, &ListedProcess::mps_client);
+}
+
+// Everyone who was there since the last reading.  A server of MPS works for its clients, who are
+// there themselves.
+void FillResidents(const ProcessTable::Rows& rows, bool mps, std::vector<Resident>& residents) {
+  for (const auto& [key, row] : rows) {
+    const bool serves = mps && row.identity != nullptr && row.identity->name == kMpsServer;
+    if ((row.active || row.busy > 0) && !serves) {
+      residents.push_back({.process = key,
+                           .instance = row.instance,
+                           .busy = row.busy,
+                           .listed = row.listed,
+                           .pod = row.pod});
+    }
+  }
+}
+
+void EndUnseen(Instant now, ProcessTable::Rows& rows) {
+  for (auto& [key, row] : rows) {
+    if (row.active && !row.seen) {
+      row.active = false;
+      row.ended_at = now;
+    }
+  }
+}
+
+void BeginReading(ProcessTable::Rows& rows) {
+  for (auto& [key, row] : rows) {
+    row.seen = false;
+    row.busy = 0;
+  }
+}
+
+}  // namespace
+
+void ProcessTable::Take(const ProcessReading& reading) {
+  forgotten_.clear();
+  forgotten_pods_.clear();
+  for (const DeviceReading& device : reading.devices) {
+    devices_.try_emplace(device.device);
+  }
+  intervals_.resize(devices_.size());
+  size_t next = 0;
+  for (auto& [device, rows] : devices_) {
+    DeviceInterval& interval = intervals_[next++];
+    interval.device = device;
+    interval.residents.clear();
+    BeginReading(rows);
+    const auto found = std::ranges::find(reading.devices, device, &DeviceReading::device);
+    if (found == reading.devices.end()) {
+      FillGone(reading.at, interval);
+      EndUnseen(reading.at, rows);
+    } else {
+      Fill(*found, interval);
+      for (const PodNumber holder : found->holders) {
+        pods_.Use(holder, reading.at);
+      }
+      if (found->listed) {
+        TakeLists(*found, rows);
+        FillResidents(rows, HasMpsClients(*found), interval.residents);
+        EndUnseen(found->at, rows);
+      }
+    }
+    DropOld(reading.at, device, rows);
+  }
+  pods_.Forget(reading.at, options_.retention, forgotten_pods_);
+}
+
+void ProcessTable::TakeLists(const DeviceReading& reading, Rows& rows) {
+  for (const ListedProcess& process : reading.processes) {
+    Enter(process, reading, rows);
+  }
+  for (const ProcessBusy& busy : reading.busy) {
+    if (busy.busy_percent_us > 0) {
+      EnterBusy(busy, reading.at, rows);
+    }
+  }
+}
+
+void ProcessTable::Enter(const ListedProcess& process, const DeviceReading& reading, Rows& rows) {
+  const ProcessKey key =
+      process.identity != nullptr ? process.identity->key : ProcessKey{.pid = process.pid};
+  const auto [it, born] = rows.try_emplace(key);
+  ProcessRow& row = it->second;
+  if (born) {
+    row.listed = options_.all_processes;
+    generation_ += row.listed ? 1 : 0;
+  }
+  Identify(process.identity, reading.at, row);
+  if (!row.seen) {
+    row.instance = process.instance;
+    row.memory_bytes = process.memory_bytes;
+    const bool measured = reading.samples == BusySamples::kMeasured;
+    row.sm_percent = measured ? std::optional<uint32_t>(0) : std::nullopt;
+    row.memory_percent = row.sm_percent;
+  } else if (process.memory_bytes) {
+    // It is on several lists, or in several instances.
+    row.memory_bytes = std::max(row.memory_bytes.value_or(0), *process.memory_bytes);
+  }
+  row.active = true;
+  row.seen = true;
+}
+
+void ProcessTable::Identify(const std::shared_ptr<const ProcessIdentity>& identity, Instant now,
+                            ProcessRow& row) {
+  if (identity != nullptr && identity != row.identity &&
+      (row.identity == nullptr || (!IsInContainer(*row.identity) && IsInContainer(*identity)))) {
+    row.identity = identity;
+    row.pod = pods_.NumberOf(identity->place.pod_uid, now);
+    row.listed = options_.all_processes || IsInContainer(*identity);
+    generation_ += row.listed ? 1 : 0;
+  }
+  pods_.Use(row.pod, now);
+}
+
+void ProcessTable::EnterBusy(const ProcessBusy& busy, Instant now, Rows& rows) {
+  // Of the processes that had this pid: who has it now, else who had it until now, else who had
+  // it last, since samples may come late.
+  const auto better = [](const ProcessRow& a, const ProcessRow& b) {
+    if (a.seen != b.seen || a.active != b.active) {
+      return a.seen != b.seen ? a.seen : a.active;
+    }
+    return a.ended_at >= b.ended_at;
+  };
+  ProcessRow* row = nullptr;
+  for (auto it = rows.lower_bound({.pid = busy.pid}); it != rows.end() && it->first.pid == busy.pid;
+       ++it) {
+    if (row == nullptr || better(it->second, *row)) {
+      row = &it->second;
+    }
+  }
+  if (row == nullptr) {
+    // It lived between two readings, and nobody can say any longer who it was.
+    row = &rows.try_emplace({.pid = busy.pid}).first->second;
+    row->listed = options_.all_processes;
+    row->active = false;
+    row->ended_at = now;
+    row->seen = true;
+    generation_ += row->listed ? 1 : 0;
+  }
+  row->busy += busy.busy_percent_us;
+  if (row->seen) {  // Who has ended keeps the last numbers.
+    row->sm_percent = busy.sm_percent;
+    row->memory_percent = busy.memory_percent;
+  }
+}
+
+void ProcessTable::DropOld(Instant now, DeviceNumber device, Rows& rows) {
+  for (auto it = rows.begin(); it != rows.end();) {
+    const ProcessRow& row = it->second;
+    pods_.Use(row.pod, now);
+    if (row.active || now - row.ended_at < options_.retention) {
+      ++it;
+    } else {
+      generation_ += row.listed ? 1 : 0;
+      forgotten_.push_back({it->first, device});
+      it = rows.erase(it);
+    }
+  }
+}
+
+}  // namespace podgpu
