@@ -145,6 +145,7 @@ int RunNode(NodeCommand command) {
   LogWarnings(command.exporter.config.warnings);
   command.exporter.counters = std::move(counters->counters);
   command.exporter.view.hostname = HostnameLabelValue(command, FromEnvironment, SystemHostname());
+  command.exporter.join.own_pod = FindOwnPod(command, FromEnvironment, SystemHostname(), files);
 
   SystemLibraryLoader loader;
   const std::unique_ptr<PodResources> kubelet = MakeKubeletClient(command.kubelet);

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "attribution/device_names.h"
-#include "attribution/join.h"
 
 namespace podgpu {
 namespace {
@@ -101,11 +100,11 @@ Owner OwnerBy(const ClaimedDevice& claimed, const SliceDevice& device) {
 }  // namespace
 
 void JoinClaims(const Topology& topology, std::span<const ClaimedDevice> claimed,
-                const ApiObjects* slices, Owners& owners) {
+                const ApiObjects* slices, const OwnPod& own_pod, Owners& owners) {
   const DeviceNames names(topology);
   const SliceDevices devices(slices);
   for (const ClaimedDevice& claim : claimed) {
-    if (claim.driver != kGpuDriver) {
+    if (claim.driver != kGpuDriver || own_pod.Is(claim.pod_namespace, claim.pod)) {
       continue;
     }
     const SliceDevice* device = devices.Find(claim);

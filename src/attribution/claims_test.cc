@@ -63,7 +63,7 @@ Owners OwnersOf(const Topology& topology, const ApiObjects* slices,
                 const std::vector<ClaimedDevice>& claimed) {
   Owners owners;
   owners.by_entity.resize(topology.entities.size());
-  JoinClaims(topology, claimed, slices, owners);
+  JoinClaims(topology, claimed, slices, {}, owners);
   return owners;
 }
 
@@ -186,6 +186,32 @@ TEST(JoinClaims, CountsOnlyWhereClaimsAreAskedFor) {
   EXPECT_EQ(owners.by_entity[1].size(), 1U) << "what a plugin gave stays";
   facts.slices = nullptr;
   EXPECT_EQ(MakeOwners(topology, facts, options).unmatched.size(), 1U);
+}
+
+// The GPU Operator gives its exporter a claim with adminAccess on every GPU.
+TEST(JoinClaims, TheOwnPodOnlyLooksOn) {
+  OwnerFacts facts;
+  PodAllocations answer;
+  answer.claimed = {ClaimOf("gpu-0"), ClaimOf("gpu-0", "exporter-x7k2p"),
+                    ClaimOf("gone", "exporter-x7k2p")};
+  facts.pods = std::make_shared<const PodAllocations>(answer);
+  facts.slices = std::make_shared<const ApiObjects>(
+      ApiObjects{{"/a", SliceOf({{"gpu-0", "gpu", kGpu0, "", ""}})}});
+  JoinOptions options;
+  options.claims = true;
+  struct Case {
+    OwnPod own_pod;
+    size_t owners, unmatched;
+  };
+  for (const Case& c :
+       {Case{{}, 2, 1}, Case{{"exporter-x7k2p", "ml"}, 1, 0}, Case{{"exporter-x7k2p", ""}, 1, 0},
+        Case{{"exporter-x7k2p", "gpu"}, 2, 1}, Case{{"", "ml"}, 2, 1}}) {
+    options.own_pod = c.own_pod;
+    const Owners owners = MakeOwners(NodeWithInstances(), facts, options);
+    EXPECT_EQ(owners.by_entity[0].size(), c.owners) << c.own_pod.name << c.own_pod.name_space;
+    EXPECT_EQ(owners.by_entity[0].back().pod, "train");
+    EXPECT_EQ(owners.unmatched.size(), c.unmatched);
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attribution/owner.h"
@@ -19,6 +20,16 @@
 
 namespace podgpu {
 
+// The pod that this program runs in.  It looks at devices, and uses none.
+struct OwnPod {
+  std::string name;        // Empty: it runs in none, or does not know.
+  std::string name_space;  // Empty: any; names of a DaemonSet's pods are not given twice.
+
+  bool Is(std::string_view pod_namespace, std::string_view pod) const {
+    return !name.empty() && pod == name && (name_space.empty() || pod_namespace == name_space);
+  }
+};
+
 struct JoinOptions {
   // Resource names that are GPUs besides nvidia.com/gpu, nvidia.com/mig-* and both with ".shared";
   // exact match.  Needed for the resources of other domains, whose plugins may name one device and
@@ -27,6 +38,7 @@ struct JoinOptions {
   // Which labels of pods their owners carry; null: none.
   std::shared_ptr<const LabelAllowlist> pod_labels = nullptr;
   bool claims = false;  // Whether claims of dynamic resource allocation count (claims.h).
+  OwnPod own_pod = {};  // Whose claims do not.
 };
 
 // Equal facts give equal owners, whatever the order of `allocations`.

@@ -30,7 +30,7 @@ Owners MakeOwners(const Topology& topology, const OwnerFacts& facts, const JoinO
   static const std::vector<Allocation> none;
   Owners owners = Join(topology, facts.pods ? facts.pods->allocations : none, options);
   if (options.claims && facts.pods != nullptr) {
-    JoinClaims(topology, facts.pods->claimed, facts.slices.get(), owners);
+    JoinClaims(topology, facts.pods->claimed, facts.slices.get(), options.own_pod, owners);
   }
   if (facts.api_pods != nullptr) {
     AddPodMetadata(*facts.api_pods, options, owners);

@@ -13,6 +13,8 @@
 namespace podgpu {
 namespace {
 
+constexpr std::string_view kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
+
 constexpr std::string_view kHint = "See podgpu --help";
 
 Status Refused(const std::string& what) { return absl::InvalidArgumentError(what); }
@@ -269,6 +271,23 @@ std::string HostnameLabelValue(const NodeCommand& command, const Environment& en
   }
   const std::optional<std::string> node_name = environment("NODE_NAME");
   return node_name && !node_name->empty() ? *node_name : std::string(system_hostname);
+}
+
+OwnPod FindOwnPod(const NodeCommand& command, const Environment& environment,
+                  std::string_view system_hostname, const Files& files) {
+  if (!environment("KUBERNETES_SERVICE_HOST")) {
+    return {};
+  }
+  OwnPod own{environment("POD_NAME").value_or(""), environment("POD_NAMESPACE").value_or("")};
+  if (own.name.empty()) {
+    own.name = system_hostname;
+  }
+  if (own.name_space.empty()) {
+    const std::string folder =
+        command.service_account.empty() ? std::string(kServiceAccount) : command.service_account;
+    own.name_space = Trim(files.Read(folder + "/namespace").value_or(""));
+  }
+  return own;
 }
 
 std::string HelpText() {

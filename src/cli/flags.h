@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "exporter/counters_source.h"
@@ -64,6 +65,11 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command);
 // of a remote engine's address without Kubernetes; empty with --no-hostname.
 std::string HostnameLabelValue(const NodeCommand& command, const Environment& environment,
                                std::string_view system_hostname);
+
+// The pod that this program runs in: POD_NAME and POD_NAMESPACE, else what Kubernetes puts into
+// each pod, its name as the system's and `namespace` beside the token.  No name outside of a pod.
+OwnPod FindOwnPod(const NodeCommand& command, const Environment& environment,
+                  std::string_view system_hostname, const Files& files);
 
 // The text of --help.
 std::string HelpText();

@@ -1,6 +1,7 @@
 #include "cli/flags.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <set>
@@ -312,6 +313,27 @@ TEST(Flags, TheHostnameLabelFollowsTheModeOfOperation) {
     EXPECT_EQ(HostnameLabelValue(command, EnvironmentOf(row.variables), "system"), row.hostname)
         << (row.arguments.empty() ? "no arguments" : row.arguments.back());
   }
+}
+
+TEST(Flags, TheOwnPodIsFoundWhereKubernetesHasPutItsName) {
+  std::string root = ::testing::TempDir() + "podgpu-pod-XXXXXX";
+  ASSERT_NE(::mkdtemp(root.data()), nullptr);
+  std::ofstream(root + "/namespace") << "gpu-operator\n";
+  const SystemFiles files;
+  NodeCommand command;
+  command.service_account = root;
+  const auto find = [&](const std::map<std::string, std::string>& variables) {
+    const OwnPod own = FindOwnPod(command, EnvironmentOf(variables), "exporter-x7k2p", files);
+    return own.name_space + "/" + own.name;
+  };
+  EXPECT_EQ(find({}), "/") << "no pod";
+  EXPECT_EQ(find({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}), "gpu-operator/exporter-x7k2p");
+  EXPECT_EQ(find({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"},
+                  {"POD_NAME", "on-the-host-network"},
+                  {"POD_NAMESPACE", "mine"}}),
+            "mine/on-the-host-network");
+  command.service_account = root + "/nothing";
+  EXPECT_EQ(find({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}), "/exporter-x7k2p");
 }
 
 TEST(Flags, NamesAliasesAndVariablesAreUnique) {

@@ -25,7 +25,7 @@ constexpr std::array<InfoRow, 3> kInfoFamilies = {{
      "Facts about a MIG instance; always 1. Join on UUID and GPU_I_ID."},
     {"podgpu_allocation_info",
      "A container that was given a GPU or MIG instance; always 1. shared is true when it got one "
-     "of several replicas. Join on UUID and GPU_I_ID."},
+     "of several replicas, or others were given the same. Join on UUID and GPU_I_ID."},
 }};
 
 constexpr uint16_t kXidFieldId = 230;
@@ -158,8 +158,10 @@ class NativeRows {
     for (size_t i = 0; i < std::min(topology_.entities.size(), by_entity.size()); ++i) {
       const EntityId entity{static_cast<uint16_t>(i)};
       std::set<std::string> seen;  // A container may hold several replicas of one device.
+      const bool has_others = SoleOwner(by_entity[i]) == nullptr;
       for (const Owner& owner : by_entity[i]) {
-        std::string rendered = RenderLabels(AllocationLabels(entity, owner));
+        const bool is_shared = has_others || !owner.replica.empty();
+        std::string rendered = RenderLabels(AllocationLabels(entity, owner, is_shared));
         if (seen.insert(rendered).second) {
           plan_.AddSeries(plan_.AddLabels(std::move(rendered)), NumberSource::One());
         }
@@ -167,7 +169,7 @@ class NativeRows {
     }
   }
 
-  std::vector<Label> AllocationLabels(EntityId entity, const Owner& owner) const {
+  std::vector<Label> AllocationLabels(EntityId entity, const Owner& owner, bool is_shared) const {
     std::vector<Label> labels = Identity(entity);
     AddKnown(labels, "namespace", owner.pod_namespace);
     AddKnown(labels, "pod", owner.pod);
@@ -175,7 +177,7 @@ class NativeRows {
     AddKnown(labels, "container", owner.container);
     AddKnown(labels, "resource", owner.resource);
     AddKnown(labels, "claim", owner.claim.name);
-    AddKnown(labels, "shared", owner.replica.empty() ? "false" : "true");
+    AddKnown(labels, "shared", is_shared ? "true" : "false");
     return labels;
   }
 

@@ -170,6 +170,24 @@ TEST(NativeView, ListsEveryOwnerOfASharedDeviceOnce) {
                    "shared=true 1"}));
 }
 
+TEST(NativeView, ADeviceThatTwoContainersClaimIsShared) {
+  NativeNode node(1, 0, 2);
+  for (Owner& owner : node.owners.by_entity[0]) {
+    owner.replica.clear();
+    owner.resource.clear();
+    owner.claim.name = "claim-of-" + owner.pod;
+  }
+  EXPECT_EQ(node.Samples("podgpu_allocation_info"),
+            (Lines{"gpu=0 namespace=ml pod=train-0-0 container=main claim=claim-of-train-0-0 "
+                   "shared=true 1",
+                   "gpu=0 namespace=ml pod=train-0-1 container=main claim=claim-of-train-0-1 "
+                   "shared=true 1"}));
+  node.owners.by_entity[0].pop_back();
+  EXPECT_EQ(node.Samples("podgpu_allocation_info"),
+            Lines{"gpu=0 namespace=ml pod=train-0-0 container=main claim=claim-of-train-0-0 "
+                  "shared=false 1"});
+}
+
 TEST(NativeView, TellsAllThatIsKnownOfAnAllocation) {
   NativeNode node(1, 1, 1);
   Owner& owner = node.owners.by_entity[1][0];

@@ -18,9 +18,8 @@ class ClusterNode : public FailureFixture {
       : FailureFixture(kThreeGpus + more, {"--api-server"}) {}
 
   // With the variables of a pod on this node.
-  void StartInPod(std::vector<std::string> flags) {
+  void StartInPod(std::vector<std::string> flags, std::vector<std::string> variables = {}) {
     ASSERT_TRUE(node_.ready()) << node_.output();
-    std::vector<std::string> variables;
     std::ifstream file(node_.directory() + "/api/env");
     for (std::string line; std::getline(file, line);) {
       variables.push_back(line);
@@ -165,6 +164,18 @@ TEST_F(ClaimingNode, RowsOfGpusAndInstancesHaveTheirClaims) {
   EXPECT_EQ(MetricPage::Label(claimed[0], "GPU_I_PROFILE"), "3g.40gb");
   EXPECT_TRUE(MetricPage::Label(claimed[0], "dra_mig_device_uuid").starts_with("MIG-"));
   EXPECT_EQ(page.Lines("podgpu_allocation_info").size(), 3U);
+}
+
+// As the GPU Operator's exporter, which holds a claim on every GPU to look on.
+TEST_F(ClaimingNode, TheClaimOfTheOwnPodIsNobodysUse) {
+  StartInPod({"--kubernetes-enable-dra"}, {"POD_NAME=train-0", "POD_NAMESPACE=research"});
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Has("podgpu_allocation_info", {R"(pod="train-1")"});
+  })) << What();
+  const MetricPage page = Page();
+  EXPECT_FALSE(page.Has("podgpu_allocation_info", {R"(pod="train-0")"}));
+  EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")}).size(), 1U) << "as a free GPU";
+  EXPECT_FALSE(page.Has("DCGM_FI_DEV_GPU_TEMP", {R"(pod="train-0")"}));
 }
 
 TEST_F(ClaimingNode, AClaimOfAnInstanceThatIsGoneHasAReason) {
