@@ -5,11 +5,15 @@
 // The flags are podgpu's own; those that choose what rows say have effect.
 // The same rooms as the program, put together on the clock of a run directory in manual time: find
 // the devices, watch the fields, let START_S + 3 s of world time pass, read, ask the kubelet, make
-// one page.  For the golden pages of scenarios: everything on it follows from the scenario alone.
+// one page.  Where the node has an API server, pods and ResourceSlices come from there, if the
+// flags ask for them.  For the golden pages of scenarios: everything on it follows from the
+// scenario.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -18,9 +22,11 @@
 #include "base/files.h"
 #include "base/library.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "cli/flags.h"
 #include "exporter/exporter.h"
 #include "fields/counters_csv.h"
+#include "kube/api_mirror.h"
 #include "kube/kubelet_client.h"
 #include "sample/columns.h"
 #include "sim/run_directory.h"
@@ -57,9 +63,24 @@ T ValueOrDie(StatusOr<T> result) {
   return *std::move(result);
 }
 
-NodeCommand CommandOf(const std::vector<std::string>& flags) {
-  const Environment nothing = [](const std::string&) { return std::optional<std::string>(); };
-  NodeCommand command = ValueOrDie(ParseFlags(flags, nothing));
+// The variables of a pod on the node; none where the node has no API server.
+Environment EnvironmentOf(const std::string& directory) {
+  std::map<std::string, std::string> variables;
+  const std::string text = SystemFiles().Read(directory + "/api/env").value_or("");
+  for (const std::string_view line : Split(text, '\n')) {
+    const size_t equals = line.find('=');
+    if (equals != std::string_view::npos) {
+      variables.emplace(line.substr(0, equals), line.substr(equals + 1));
+    }
+  }
+  return [variables](const std::string& name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional<std::string>(found->second);
+  };
+}
+
+NodeCommand CommandOf(const std::vector<std::string>& flags, const Environment& environment) {
+  NodeCommand command = ValueOrDie(ParseFlags(flags, environment));
   const std::string csv = command.counters.path.empty()
                               ? std::string(DefaultCountersCsv())
                               : ValueOrDie(SystemFiles().Read(command.counters.path));
@@ -89,9 +110,36 @@ std::shared_ptr<const Grid> ReadDevices(Source& source, const std::vector<const 
   return grid;
 }
 
+// What the program knows of a collection when its first list has come.
+std::shared_ptr<const ApiFacts> ListObjects(const ExporterOptions& options,
+                                            ApiCollection collection) {
+  const SystemFiles files;
+  ApiMirror mirror(ValueOrDie(options.api_server), collection, files);
+  std::stop_source listed;
+  const ApiRound round = mirror.Follow(listed.get_token(), [&] { listed.request_stop(); });
+  if (!listed.stop_requested()) {
+    ValueOrDie(StatusOr<bool>(round.status));
+  }
+  return std::make_shared<const ApiFacts>(
+      ApiFacts{.objects = std::make_shared<const ApiObjects>(mirror.objects()),
+               .state = PartState::kOk,
+               .detail = {}});
+}
+
+std::shared_ptr<const PodFacts> AskKubelet(const std::string& directory, const Clock& clock) {
+  KubeletClientOptions options;
+  options.socket = directory + "/kubelet/kubelet.sock";
+  auto facts = std::make_shared<PodFacts>();
+  facts->answer =
+      std::make_shared<const PodAllocations>(ValueOrDie(MakeKubeletClient(options)->List()));
+  facts->answered_at = clock.Now();
+  facts->state = PartState::kOk;
+  return facts;
+}
+
 int Main(const std::string& directory, const std::string& library, const std::string& address,
          int64_t start_s, const std::vector<std::string>& flags) {
-  const ExporterOptions options = CommandOf(flags).exporter;
+  const ExporterOptions options = CommandOf(flags, EnvironmentOf(directory)).exporter;
   std::string error;
   const std::unique_ptr<sim::RunDirectory> node = sim::RunDirectory::Open(directory, error);
   PODGPU_CHECK(node != nullptr);
@@ -110,15 +158,8 @@ int Main(const std::string& directory, const std::string& library, const std::st
   Published<SourceStatus> statuses;
   statuses.Set(std::make_shared<const SourceStatus>(
       SourceStatus{PartState::kOk, source->Describe(), 1, 0, grids.Get()->topology().gpus.size()}));
-  KubeletClientOptions kubelet_options;
-  kubelet_options.socket = directory + "/kubelet/kubelet.sock";
-  auto facts = std::make_shared<PodFacts>();
-  facts->answer = std::make_shared<const PodAllocations>(
-      ValueOrDie(MakeKubeletClient(kubelet_options)->List()));
-  facts->answered_at = clock.Now();
-  facts->state = PartState::kOk;
   Published<PodFacts> pods;
-  pods.Set(facts);
+  pods.Set(AskKubelet(directory, clock));
 
   Published<JobFacts> jobs;
   auto job_facts = std::make_shared<JobFacts>();
@@ -129,7 +170,18 @@ int Main(const std::string& directory, const std::string& library, const std::st
   }
   jobs.Set(std::move(job_facts));
 
+  Published<ApiFacts> api_pods;
+  const bool wants_pods = options.pod_labels || options.view.pod_uid;
+  if (wants_pods) {
+    api_pods.Set(ListObjects(options, ApiCollection::kPods));
+  }
+  Published<ApiFacts> api_slices;
+  if (options.join.claims) {
+    api_slices.Set(ListObjects(options, ApiCollection::kResourceSlices));
+  }
+
   TickOptions tick_options;
+  tick_options.join = options.join;
   tick_options.views = options.views;
   tick_options.counters = options.counters;
   tick_options.view = options.view;
@@ -138,7 +190,16 @@ int Main(const std::string& directory, const std::string& library, const std::st
   const std::atomic<int> written_off = 0;
   const HttpCounters clients;
   Tick tick(std::move(tick_options),
-            {grids, statuses, pods, guard, written_off, clients, {.jobs = &jobs}}, clock, wakeup);
+            {grids,
+             statuses,
+             pods,
+             guard,
+             written_off,
+             clients,
+             {.jobs = &jobs,
+              .api_pods = wants_pods ? &api_pods : nullptr,
+              .api_slices = options.join.claims ? &api_slices : nullptr}},
+            clock, wakeup);
   tick.Once();
   std::fputs(std::string(tick.snapshots().Get()->text()).c_str(), stdout);
   return 0;

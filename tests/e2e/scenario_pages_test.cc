@@ -31,19 +31,21 @@ struct Shown {
   std::string scenario;
   std::string page;
   std::vector<std::string> flags = {};
+  bool has_api_server = false;
 };
 // For scenarios of which the built-in list shows too little.
 const std::string kPartsFlag = "--collectors=" PODGPU_SOURCE_DIR "/tests/e2e/parts.csv";
+const std::string kUidFlag = "--kubernetes-enable-pod-uid";
 const std::string kJobsFlag = "--hpc-job-mapping-dir=" PODGPU_SOURCE_DIR "/tests/e2e/jobs";
 
 class ScenarioPage : public ::testing::TestWithParam<Shown> {
  protected:
   // A fresh node for every way: each begins at the same world time.
   static std::string PageOf(const Shown& shown, const Way& way) {
-    const SimNode node(SimNode::Shipped(shown.scenario), SimNode::Pace::kManual);
-    if (!node.ready()) {
-      return node.output();
-    }
+    const SimNode node(SimNode::Shipped(shown.scenario), SimNode::Pace::kManual,
+                       shown.has_api_server ? std::vector<std::string>{"--api-server"}
+                                            : std::vector<std::string>());
+    EXPECT_TRUE(node.ready()) << node.output();
     std::string address;
     if (way.remote_socket) {
       address = "unix://" + node.engine_socket();
@@ -55,9 +57,8 @@ class ScenarioPage : public ::testing::TestWithParam<Shown> {
     words.insert(words.end(), shown.flags.begin(), shown.flags.end());
     Child page(words, node.variables());
     const int exit_code = page.Wait();
-    return exit_code == 0
-               ? page.output()
-               : "page_at ended with " + std::to_string(exit_code) + ": " + page.output();
+    EXPECT_EQ(exit_code, 0) << page.output();
+    return page.output();
   }
 };
 
@@ -103,6 +104,9 @@ const Shown kShown[] = {
     {"time-slicing", "virtual-gpus", {"--kubernetes-virtual-gpus"}},
     {"mig-mixed", "old-namespace", {"-o", "-rbmn", "--hostname-label=hostname"}},
     {"mig-mixed", "jobs", {kJobsFlag}},
+    {"one-gpu", "pod-labels", {kUidFlag, "--kubernetes-enable-pod-labels"}, true},
+    {"time-slicing", "virtual-gpu-uids", {kUidFlag, "--kubernetes-virtual-gpus"}, true},
+    {"claims", "claims", {"-k", "--kubernetes-enable-dra"}, true},
 };
 INSTANTIATE_TEST_SUITE_P(Shipped, ScenarioPage, ::testing::ValuesIn(kShown), [](const auto& shown) {
   std::string name(shown.param.page);
