@@ -29,6 +29,7 @@
 #include "sim/fake_kubelet.h"
 #include "sim/node_faults.h"
 #include "sim/node_pci.h"
+#include "sim/node_proc.h"
 #include "sim/run_directory.h"
 #include "sim/signals.h"
 #include "sim/units.h"
@@ -102,9 +103,10 @@ StatusOr<FileDescriptor> Claim(const std::string& directory) {
 // Everything of a running node, ended in reverse order.
 class Node {
  public:
-  Node(RunWriter writer, std::unique_ptr<RunDirectory> directory)
+  Node(RunWriter writer, std::unique_ptr<RunDirectory> directory, ProcTree processes)
       : writer_(std::move(writer)),
         directory_(std::move(directory)),
+        processes_(std::move(processes)),
         watch_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {}
 
   Status Start(const NodeOptions& options) {
@@ -176,6 +178,9 @@ class Node {
   // Lets the servers do what the faults of this moment ask of them; whether that was something new.
   bool Obey(TimeUs now) {
     const World& world = directory_->world();
+    if (const Status shown = processes_.Show(world, now); !shown.ok()) {
+      Warn(std::string(shown.message()));
+    }
     engine_->Obey(EngineOrdersAt(world, now));
     const bool api_changed = ObeyApi(now);
     const KubeletBehaviour wanted = KubeletBehaviourAt(world, now);
@@ -213,11 +218,11 @@ class Node {
     return true;
   }
 
-  // How long the loop may wait for a signal or an edit; -1: for ever.  While faults are to come, or
-  // the API server tells what changes, it looks as often as a library does, since nobody says when
-  // a manual clock has moved.
+  // How long the loop may wait for a signal or an edit; -1: for ever.  While faults or processes
+  // are to come, or the API server tells what changes, it looks as often as a library does, since
+  // nobody says when a manual clock has moved.
   int WaitMs(TimeUs now) const {
-    if (api_ != nullptr || HasServerFaultsAfter(directory_->world(), now)) {
+    if (api_ != nullptr || processes_.changes() || HasServerFaultsAfter(directory_->world(), now)) {
       return kFaultLookMs;
     }
     const std::optional<Instant> due = engine_->due();
@@ -248,6 +253,7 @@ class Node {
   SystemClock clock_;
   RunWriter writer_;
   std::unique_ptr<RunDirectory> directory_;
+  ProcTree processes_;
   std::unique_ptr<FakeKubelet> kubelet_;
   std::unique_ptr<ApiFace> api_;  // Null when it is not asked for.
   std::unique_ptr<EngineSupervisor> engine_;
@@ -264,6 +270,8 @@ void RemoveSockets(const std::string& directory, const std::string& engine_socke
     std::error_code error;
     std::filesystem::remove(std::filesystem::path(directory) / name, error);
   }
+  std::error_code error;
+  std::filesystem::remove_all(std::filesystem::path(directory) / "proc", error);
 }
 
 }  // namespace
@@ -289,6 +297,9 @@ Status RunNode(const NodeOptions& options) {
   PODGPU_RETURN_IF_ERROR(
       CheckSocketPath(absl::StrFormat("%s/%s", options.run.directory, engine_socket)));
   PODGPU_RETURN_IF_ERROR(WritePciTree(PciDevices(world), options.run.directory));
+  PODGPU_ASSIGN_OR_RETURN(ProcTree processes,
+                          ProcTree::Create(options.run.directory, directory->StampUs(0)));
+  PODGPU_RETURN_IF_ERROR(processes.Show(world, directory->Now()));
   Say("scenario", absl::StrFormat("%s from %s: %d GPUs, image %016x of %d bytes",
                                   world.scenario_name(), options.scenario.path, world.gpu_count(),
                                   world.scenario_hash(), compiled.image.size()));
@@ -296,7 +307,7 @@ Status RunNode(const NodeOptions& options) {
   Say("clock", absl::StrFormat("%s; world time 0 is %s", PaceOf(options.run),
                                CivilTime(directory->StampUs(0))));
   {
-    Node node(std::move(writer), std::move(directory));
+    Node node(std::move(writer), std::move(directory), std::move(processes));
     PODGPU_RETURN_IF_ERROR(node.Start(options));
     Say("ready", absl::StrFormat("PODGPU_SIM_DIR=%s LD_LIBRARY_PATH=%s/lib; Ctrl-C ends it",
                                  options.run.directory, options.run.directory));
