@@ -48,6 +48,12 @@ Presence PresenceAfter(const World& world, int gpu, TimeUs t, TimeUs late_us) {
 
 bool StandsOnDriver(const Fault& fault) { return fault.Get(FaultNumber::kReachesDriver) == 1; }
 
+// Codes of NVML are positive.
+bool IsOfDcgm(const Fault& fault) { return fault.Get(FaultNumber::kCode) < 0; }
+
+// A fault that names calls is about values only if it names fields as well.
+bool IsOnFields(const Fault& fault) { return fault.calls.empty() || !fault.fields.empty(); }
+
 // Whether the fault befalls the call.
 bool Befalls(const Fault& fault, const CallUnderWay& call) {
   const bool by_driver = call.asks_driver && fault.kind != kError && StandsOnDriver(fault);
@@ -62,9 +68,10 @@ const Fault* FindCallFault(const World& world, FaultKind kind, const CallUnderWa
     return nullptr;
   }
   for (const Fault& fault : world.faults()) {
-    const bool on_value =
-        kind == kError && fault.As<ErrorTarget>(FaultNumber::kTarget) == ErrorTarget::kValue;
-    if (fault.kind == kind && !on_value && fault.InForce(t) && Befalls(fault, call)) {
+    const bool of_others =
+        kind == kError &&
+        (fault.As<ErrorTarget>(FaultNumber::kTarget) == ErrorTarget::kValue || !IsOfDcgm(fault));
+    if (fault.kind == kind && !of_others && fault.InForce(t) && Befalls(fault, call)) {
       return &fault;
     }
   }
@@ -82,7 +89,7 @@ bool Spoil(const Fault& fault, TimeUs sampled, TimeUs now, Reading& reading) {
       }
       return false;
     case kError:
-      if (fault.InForce(now) &&
+      if (fault.InForce(now) && IsOfDcgm(fault) &&
           fault.As<ErrorTarget>(FaultNumber::kTarget) == ErrorTarget::kValue) {
         reading = NoSample(static_cast<int>(fault.Get(FaultNumber::kCode)));
         return true;
@@ -90,7 +97,7 @@ bool Spoil(const Fault& fault, TimeUs sampled, TimeUs now, Reading& reading) {
       return false;
     case kBlank:
     case kNoPermission:
-      if (fault.InForce(sampled)) {
+      if (fault.InForce(sampled) && IsOnFields(fault)) {
         const bool refused = fault.kind == kNoPermission;
         reading = {.value = refused ? Blank::kNotPermitted : fault.As<Blank>(FaultNumber::kReason),
                    .sampled_at = sampled};
@@ -98,7 +105,7 @@ bool Spoil(const Fault& fault, TimeUs sampled, TimeUs now, Reading& reading) {
       }
       return false;
     case kGarbage:
-      if (fault.InForce(sampled) && (fault.calls.empty() || !fault.fields.empty())) {
+      if (fault.InForce(sampled) && IsOnFields(fault)) {
         reading.is_garbage = true;
         reading.sampled_at = sampled;
         return true;

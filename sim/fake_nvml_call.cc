@@ -36,7 +36,7 @@ NvmlTarget BeginNvmlCall(const NvmlCall& call) {
   if (target.result != abi::NVML_SUCCESS) {
     return target;
   }
-  const abi::nvmlReturn_t met = MeetNvmlFaults(call.name, target.device.gpu, true);
+  const abi::nvmlReturn_t met = MeetNvmlFaults(call.name, target.device.gpu);
   if (met != abi::NVML_SUCCESS) {
     return NvmlFailure(met);
   }
@@ -55,13 +55,13 @@ NvmlTarget BeginNvmlCall(const NvmlCall& call) {
   return refused == abi::NVML_SUCCESS ? target : NvmlFailure(refused);
 }
 
-NvmlTarget BeginNvmlSystemCall(std::string_view name, bool asks_driver) {
+NvmlTarget BeginNvmlSystemCall(std::string_view name) {
   NvmlSession& session = NvmlSession::Get();
   const NvmlTarget target = session.System();
   if (target.result != abi::NVML_SUCCESS) {
     return target;
   }
-  const abi::nvmlReturn_t met = MeetNvmlFaults(name, -1, asks_driver);
+  const abi::nvmlReturn_t met = MeetNvmlFaults(name, -1);
   return met == abi::NVML_SUCCESS ? session.System() : NvmlFailure(met);
 }
 
@@ -71,7 +71,7 @@ NvmlTarget BeginNvmlHandleCall(std::string_view name, const NvmlTarget& target) 
   if (system.result != abi::NVML_SUCCESS) {
     return system;
   }
-  if (const abi::nvmlReturn_t met = MeetNvmlFaults(name, gpu, true); met != abi::NVML_SUCCESS) {
+  if (const abi::nvmlReturn_t met = MeetNvmlFaults(name, gpu); met != abi::NVML_SUCCESS) {
     return NvmlFailure(met);
   }
   if (target.result == abi::NVML_SUCCESS && IsNvmlGpuGone(*target.world, gpu, target.now)) {

@@ -33,9 +33,8 @@ struct NvmlCall {
 // The device of the call, after all that may befall the call; or the code that it answers.  Waits
 // while a fault says so.
 NvmlTarget BeginNvmlCall(const NvmlCall& call);
-// The same of a call that is about no device; `asks_driver` says whether a driver that hangs keeps
-// it from returning.
-NvmlTarget BeginNvmlSystemCall(std::string_view name, bool asks_driver = true);
+// The same of a call that is about no device.
+NvmlTarget BeginNvmlSystemCall(std::string_view name);
 // The same of a call that asks for the handle of `target`.
 NvmlTarget BeginNvmlHandleCall(std::string_view name, const NvmlTarget& target);
 

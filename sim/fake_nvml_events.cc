@@ -167,7 +167,7 @@ std::optional<NvmlEvent> NextSystemEvent(const nvmlSystemEventSet_st& set, const
 template <typename Find>
 nvmlReturn_t WaitFor(std::string_view call, unsigned timeout_ms, const Find& find) {
   for (unsigned left_ms = timeout_ms;;) {
-    const NvmlTarget now = BeginNvmlSystemCall(call, false);
+    const NvmlTarget now = BeginNvmlSystemCall(call);
     if (now.result != NVML_SUCCESS) {
       return now.result;
     }
@@ -221,7 +221,7 @@ uint32_t PciNumber(const World& world, int gpu) {
 // Whether the request is one, of the version that this library knows.
 template <typename Request>
 nvmlReturn_t CheckRequest(std::string_view call, const Request* request, uint32_t version) {
-  const NvmlTarget target = BeginNvmlSystemCall(call, false);
+  const NvmlTarget target = BeginNvmlSystemCall(call);
   if (target.result != NVML_SUCCESS) {
     return target.result;
   }
@@ -237,7 +237,7 @@ nvmlReturn_t CheckRequest(std::string_view call, const Request* request, uint32_
 extern "C" {
 
 nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t* set) {
-  const NvmlTarget target = BeginNvmlSystemCall(__func__, false);
+  const NvmlTarget target = BeginNvmlSystemCall(__func__);
   if (target.result != NVML_SUCCESS) {
     return target.result;
   }

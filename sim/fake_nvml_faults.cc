@@ -13,7 +13,8 @@ namespace {
 using enum FaultKind;
 
 constexpr int kHangPollMs = 10;
-constexpr uint64_t kFaultsOnCalls = FaultBit(kHang) | FaultBit(kSlow) | FaultBit(kError);
+constexpr uint64_t kFaultsOnCalls =
+    FaultBit(kHang) | FaultBit(kSlow) | FaultBit(kError) | FaultBit(kNoPermission);
 constexpr uint64_t kFaultsOnPresence =
     FaultBit(kGpuLost) | FaultBit(kGpuDetached) | FaultBit(kBindUnbind);
 constexpr uint64_t kFaultsOnValues =
@@ -32,31 +33,30 @@ bool IsOnValues(const Fault& fault) {
 
 bool IsOfNvml(const Fault& fault) { return fault.Get(FaultNumber::kCode) > 0; }
 
-// Whether the fault befalls the call; one without patterns is the driver's.
-bool BefallsNvml(const Fault& fault, std::string_view call, int gpu, bool asks_driver) {
-  if (fault.kind == kError && (IsOnValues(fault) || !IsOfNvml(fault))) {
-    return false;
-  }
-  const bool meant = fault.calls.empty() ? asks_driver && fault.kind == kHang : fault.OnCall(call);
-  return meant && fault.Concerns(gpu);
+// Whether the fault befalls the call.
+bool BefallsNvml(const Fault& fault, std::string_view call, int gpu) {
+  const bool of_others = fault.kind == kError && (IsOnValues(fault) || !IsOfNvml(fault));
+  return !of_others && fault.OnCall(call) && fault.Concerns(gpu);
 }
 
 // The fault of the kind that befalls the call now; null when there is none.
-const Fault* NvmlCallFault(FaultKind kind, std::string_view call, int gpu, bool asks_driver) {
+const Fault* NvmlCallFault(FaultKind kind, std::string_view call, int gpu) {
   const NvmlTarget now = NvmlSession::Get().System();
   if (now.result != abi::NVML_SUCCESS || !MayHave(*now.world, FaultBit(kind))) {
     return nullptr;
   }
   const auto faults = now.world->faults();
   const auto found = std::ranges::find_if(faults, [&](const Fault& fault) {
-    return fault.kind == kind && fault.InForce(now.now) &&
-           BefallsNvml(fault, call, gpu, asks_driver);
+    return fault.kind == kind && fault.InForce(now.now) && BefallsNvml(fault, call, gpu);
   });
   return found == faults.end() ? nullptr : &*found;
 }
 
+// One that names calls is about values only if it names fields as well.
 bool OnAnyField(const Fault& fault, std::span<const uint16_t> fields) {
-  return std::ranges::any_of(fields, [&](uint16_t field) { return fault.OnField(field); });
+  const bool on_values = IsOnValues(fault) || fault.calls.empty() || !fault.fields.empty();
+  return on_values &&
+         std::ranges::any_of(fields, [&](uint16_t field) { return fault.OnField(field); });
 }
 
 // The code that the fault puts in place of a value.
@@ -81,18 +81,21 @@ abi::nvmlReturn_t ValueCode(const Fault& fault) {
 
 }  // namespace
 
-abi::nvmlReturn_t MeetNvmlFaults(std::string_view call, int gpu, bool asks_driver) {
+abi::nvmlReturn_t MeetNvmlFaults(std::string_view call, int gpu) {
   const NvmlTarget now = NvmlSession::Get().System();
   if (now.result != abi::NVML_SUCCESS || !MayHave(*now.world, kFaultsOnCalls)) {
     return abi::NVML_SUCCESS;
   }
-  while (NvmlCallFault(kHang, call, gpu, asks_driver) != nullptr) {
+  while (NvmlCallFault(kHang, call, gpu) != nullptr) {
     SleepInDriver(kHangPollMs);
   }
-  if (const Fault* const slow = NvmlCallFault(kSlow, call, gpu, asks_driver)) {
+  if (const Fault* const slow = NvmlCallFault(kSlow, call, gpu)) {
     SleepInDriver(static_cast<int>(slow->Get(FaultNumber::kMs)));
   }
-  const Fault* const error = NvmlCallFault(kError, call, gpu, asks_driver);
+  if (NvmlCallFault(kNoPermission, call, gpu) != nullptr) {
+    return abi::NVML_ERROR_NO_PERMISSION;
+  }
+  const Fault* const error = NvmlCallFault(kError, call, gpu);
   return error == nullptr ? abi::NVML_SUCCESS : static_cast<int>(error->Get(FaultNumber::kCode));
 }
 
@@ -123,9 +126,8 @@ bool IsNvmlGarbage(const World& world, std::string_view call, int gpu,
     return false;
   }
   return std::ranges::any_of(world.faults(), [&](const Fault& fault) {
-    const bool on_values = fault.calls.empty() || !fault.fields.empty();
     return fault.kind == kGarbage && fault.InForce(t) && fault.Concerns(gpu) &&
-           (fault.OnCall(call) || (on_values && OnAnyField(fault, fields)));
+           (fault.OnCall(call) || OnAnyField(fault, fields));
   });
 }
 

@@ -2,8 +2,7 @@
 //
 // The symptoms are those of the simulator facts, 4.2.  A fault names calls by pattern, or the DCGM
 // fields of values; a call that answers several values at once fails as a whole when one of them
-// does.  A driver that hangs (`hang` without calls, or of nvml calls) keeps what asks it of that
-// GPU from returning.  Positive codes of an `error` are NVML's, negative ones DCGM's.  Part of the
+// does.  Positive codes of an `error` are NVML's, negative ones DCGM's.  Part of the
 // face: standard library only.  Pure functions of world and time, but for the one that waits.
 #pragma once
 
@@ -17,7 +16,7 @@
 namespace podgpu::sim {
 
 // Waits and answers as the faults in force want; `gpu` is the world's, -1 for a call about none.
-abi::nvmlReturn_t MeetNvmlFaults(std::string_view call, int gpu, bool asks_driver);
+abi::nvmlReturn_t MeetNvmlFaults(std::string_view call, int gpu);
 
 // Whether the GPU is off the bus, or the driver has let go of it.
 bool IsNvmlGpuGone(const World& world, int gpu, TimeUs t);

@@ -273,7 +273,7 @@ nvmlReturn_t nvmlGpmMigSampleGet(nvmlDevice_t device, unsigned gpu_instance_id,
 }
 
 nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t* metrics) {
-  NvmlTarget on = BeginNvmlSystemCall(__func__, false);
+  NvmlTarget on = BeginNvmlSystemCall(__func__);
   if (on.result != NVML_SUCCESS) {
     return on.result;
   }

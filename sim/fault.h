@@ -72,7 +72,7 @@ constexpr uint64_t FaultBit(FaultKind kind) { return uint64_t{1} << static_cast<
 // Parameters that are numbers, in the unit that ends their name.
 enum class FaultNumber : uint8_t {
   kAmbientMillic,
-  kCode,  // A dcgmReturn_t.
+  kCode,  // A dcgmReturn_t below 0, an nvmlReturn_t above.
   kCount,
   kCrc,
   kDown,

@@ -30,7 +30,7 @@ constexpr int64_t kHugeReplyBytes = 16 << 20;
 constexpr auto kKeys = std::to_array<FaultKey>({
     {"ambient_c", "C", Form::kMillionths, Number::kAmbientMillic, kNotGiven, 0, 100},
     {"calls", "GLOB,...", Form::kCalls},
-    {"code", "CODE", Form::kInteger, Number::kCode, kNotGiven, -128, -1},
+    {"code", "CODE", Form::kInteger, Number::kCode, kNotGiven, -128, 999},
     {"count", "N", Form::kInteger, Number::kCount, 1, 1, kMany},
     {"crc", "N", Form::kInteger, Number::kCrc, kNotGiven, 1, kMany},
     {"down", "true", Form::kChoice, Number::kDown, kNotGiven, 0, 0, kFlags},
@@ -171,7 +171,8 @@ constexpr auto kRows = std::to_array<FaultRow>({
      Claim::kCalls,
      true,
      {{{"calls"}, {"code", kNeeded}, {"target"}, {"fields"}, {"gpu"}, {"for"}}},
-     "calls answer the code; or, with target=value, values have it as their status"},
+     "calls answer the code, below 0 for those of DCGM, above for NVML's; or, with target=value, "
+     "values have it as their status"},
     {kGarbage,
      "garbage",
      Claim::kValues,
@@ -280,8 +281,9 @@ constexpr auto kRows = std::to_array<FaultRow>({
      "no_permission",
      Claim::kValues,
      true,
-     {{{"gpu"}, {"fields"}, {"for"}}},
-     "values are blank for want of permission; process accounting answers -29"},
+     {{{"gpu"}, {"fields"}, {"calls"}, {"for"}}},
+     "values are blank for want of permission, process accounting answers -29; or the `calls` of "
+     "NVML answer 4"},
     {kNodata,
      "nodata",
      Claim::kValues,

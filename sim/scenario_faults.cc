@@ -30,6 +30,10 @@ const FaultRow* ReadKind(const Cursor& kind) {
   return row;
 }
 
+bool MatchesAny(Words pattern, std::span<const Words> names) {
+  return std::ranges::any_of(names, [&](Words name) { return GlobMatches(pattern, name); });
+}
+
 // Reads what stands under the keys of one entry.
 class FaultReader {
  public:
@@ -145,25 +149,20 @@ class FaultReader {
       value.Fail("at most " + std::to_string(kMostListed) + " patterns; use '*'");
       return;
     }
-    const bool may_be_nvml = row_.kind == FaultKind::kHang || row_.kind == FaultKind::kSlow;
+    const bool waits = row_.kind == FaultKind::kHang || row_.kind == FaultKind::kSlow;
     for (const Cursor& element : elements) {
       const std::string pattern = element.Text("");
       if (pattern.empty()) {
         continue;
       }
-      const auto matches = [&](Words name) { return GlobMatches(pattern, name); };
-      const bool dcgm = std::ranges::any_of(DcgmCalls(), matches);
-      const bool nvml = std::ranges::any_of(NvmlCalls(), matches);
-      if (!dcgm && nvml && !may_be_nvml) {
-        element.Fail("'" + pattern + "' matches calls of NVML only, which this kind does not " +
-                     "reach; name calls of libdcgm");
-      } else if (!dcgm && !nvml) {
+      const bool nvml = MatchesAny(pattern, NvmlCalls());
+      if (!nvml && !MatchesAny(pattern, DcgmCalls())) {
         const auto nearest = Nearest(pattern, DcgmCalls());
         element.Fail("'" + Printable(pattern) + "' matches no call that can fail" +
                      (nearest ? "; nearest is '" + std::string(*nearest) + "'" : ""));
       }
       fault_.calls.push_back(pattern);
-      if (nvml && may_be_nvml) {
+      if (nvml && waits) {
         SetReachesDriver();
       }
     }
@@ -246,6 +245,12 @@ class FaultReader {
             fault_.calls.empty()) {
           entry_.Fail("key 'calls' is missing; or write target: value");
         }
+        CheckCode();
+        break;
+      case FaultKind::kNoPermission:
+        if (MeansOthers(NvmlCalls(), DcgmCalls())) {
+          entry_.Key("calls").Fail("only calls of NVML refuse for want of permission");
+        }
         break;
       case FaultKind::kNvlink:
         CheckLink(figures);
@@ -267,6 +272,25 @@ class FaultReader {
         break;
       default:
         break;
+    }
+  }
+
+  // Whether a pattern means calls of the other library only.
+  bool MeansOthers(std::span<const Words> own, std::span<const Words> others) const {
+    return std::ranges::any_of(fault_.calls, [&](const std::string& pattern) {
+      return !MatchesAny(pattern, own) && MatchesAny(pattern, others);
+    });
+  }
+
+  // A code and the calls that answer it are of one library.
+  void CheckCode() const {
+    const int64_t code = fault_.Get(FaultNumber::kCode);
+    if (code == 0) {
+      entry_.Key("code").Fail("0 is success; write a code below 0 of DCGM, or above of NVML");
+    } else if (code < 0 && code != kNotGiven && MeansOthers(DcgmCalls(), NvmlCalls())) {
+      entry_.Key("code").Fail("a call of NVML cannot answer this; its codes are above 0");
+    } else if (code > 0 && MeansOthers(NvmlCalls(), DcgmCalls())) {
+      entry_.Key("code").Fail("a call of DCGM cannot answer this; its codes are below 0");
     }
   }
 

@@ -89,8 +89,10 @@ TEST(Faults, CheckWhatTheirKeysSay) {
         {"a.yaml:4:39: faults[0].calls: 'errorString' matches no call that can fail"}},
        {"call of the other library",
         "[{at: 1s, kind: error, calls: nvmlDeviceGet*, code: -3}]",
-        {"a.yaml:4:39: faults[0].calls: 'nvmlDeviceGet*' matches calls of NVML only, which this "
-         "kind does not reach; name calls of libdcgm"}},
+        {"a.yaml:4:61: faults[0].code: a call of NVML cannot answer this; its codes are above 0"}},
+       {"call that asks for no permission",
+        "[{at: 1s, kind: no_permission, calls: dcgmInit}]",
+        {"a.yaml:4:47: faults[0].calls: only calls of NVML refuse for want of permission"}},
        {"field",
         "[{at: 1s, kind: nodata, fields: [150, 49, DCGM_FI_DEV_GPU_TEMPO]}]",
         {"a.yaml:4:47: faults[0].fields[1]: found '49'; must be the number or the name of a DCGM "
@@ -99,7 +101,11 @@ TEST(Faults, CheckWhatTheirKeysSay) {
          "the name of a DCGM field, such as 150 or DCGM_FI_DEV_GPU_TEMP"}},
        {"code",
         "[{at: 1s, kind: error, calls: dcgmInit, code: 15}]",
-        {"a.yaml:4:55: faults[0].code: found '15'; must be a whole number from -128 to -1"}},
+        {"a.yaml:4:55: faults[0].code: a call of DCGM cannot answer this; its codes are below 0"}},
+       {"code of success",
+        "[{at: 1s, kind: error, calls: dcgmInit, code: 0}]",
+        {"a.yaml:4:55: faults[0].code: 0 is success; write a code below 0 of DCGM, or above of "
+         "NVML"}},
        {"an error of nothing",
         "[{at: 1s, kind: error, code: -3}]",
         {"a.yaml:4:10: faults[0]: key 'calls' is missing; or write target: value"}},
@@ -196,7 +202,7 @@ std::string ValueOf(const FaultRow& row, const FaultKey& key) {
     case FaultKeyForm::kDuration:
       return "2s";
     case FaultKeyForm::kCalls:
-      return "[dcgmGet*]";
+      return row.kind == FaultKind::kNoPermission ? "[nvmlDeviceGet*]" : "[dcgmGet*]";
     case FaultKeyForm::kFields:
       return "[150, DCGM_FI_DEV_POWER_USAGE]";
     case FaultKeyForm::kLayout:
