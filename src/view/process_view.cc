@@ -1,0 +1,167 @@
+#include "view/process_view.h"
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace podgpu {
+namespace {
+
+constexpr double kJoulesPerMillijoule = 1e-3;
+constexpr double kRatioPerPercent = 1e-2;
+constexpr double kSecondsPerMicrosecond = 1e-6;
+
+// The numbers of a process, one slot each.
+enum ProcessSlot : uint8_t {
+  kActive,
+  kEnergy,
+  kMemoryUsed,
+  kMemoryUtilization,
+  kSmUtilization,
+  kStartTime,
+};
+constexpr uint32_t kSlotsPerProcess = 6;
+
+constexpr std::string_view kEnergyHelp =
+    "Energy in joules that the process is charged with. Measured while it is alone on the GPU; "
+    "while several share it, what the GPU drew is apportioned by SM time, so that the parts add up "
+    "to the device; among unlike processes a share can be wrong by more than 100 %.";
+
+struct ProcessMeasure {
+  std::string_view suffix, type, unit;
+  ProcessSlot slot;
+  double scale;
+  std::string_view help;
+};
+// In the alphabet's order, as upstream prints them.
+constexpr std::array<ProcessMeasure, 7> kProcessMeasures = {{
+    {"_active", "gauge", "", kActive, 1, "1 while the process uses the GPU, 0 after its end."},
+    {"_energy_joules", "counter", "joules", kEnergy, kJoulesPerMillijoule, kEnergyHelp},
+    {"_energy_joules_total", "counter", "joules", kEnergy, kJoulesPerMillijoule, kEnergyHelp},
+    {"_memory_used_bytes", "gauge", "bytes", kMemoryUsed, 1,
+     "GPU memory that the process holds now, in bytes."},
+    {"_memory_utilization_ratio", "gauge", "ratio", kMemoryUtilization, kRatioPerPercent,
+     "Share of time in which the process read or wrote GPU memory, from 0 to 1."},
+    {"_sm_utilization_ratio", "gauge", "ratio", kSmUtilization, kRatioPerPercent,
+     "Share of time in which a kernel of the process ran, from 0 to 1."},
+    {"_start_time_seconds", "gauge", "seconds", kStartTime, kSecondsPerMicrosecond,
+     "When the process started, in seconds since 1970."},
+}};
+
+Family Described(const ProcessMeasure& measure, std::string_view prefix) {
+  return {.name = std::string(prefix) + std::string(measure.suffix),
+          .help = std::string(measure.help),
+          .type = std::string(measure.type),
+          .unit = std::string(measure.unit),
+          .format = NumberFormat::kShortest,
+          .scale = measure.scale};
+}
+
+// Calls `visit` for every listed row, in the order of the slots.
+template <typename Visit>
+void VisitListed(const ProcessTable& table, const Visit& visit) {
+  for (const auto& [device, rows] : table.devices()) {
+    for (const auto& [process, row] : rows) {
+      if (row.listed) {
+        visit(ProcessOnDevice{process, device}, row);
+      }
+    }
+  }
+}
+
+template <typename Names>
+typename Names::mapped_type NameIn(const Names& names, std::string_view key) {
+  const auto it = names.find(key);
+  return it == names.end() ? typename Names::mapped_type() : it->second;
+}
+
+std::string ProcessLabelsOf(const ProcessKey& process, const ProcessRow& row,
+                            const std::string& gpu, const ProcessNames& names) {
+  const ProcessIdentity nobody;
+  const ProcessIdentity& identity = row.identity != nullptr ? *row.identity : nobody;
+  const ProcessNames::Pod pod = NameIn(names.pods, identity.place.pod_uid);
+  return RenderLabels({{"container", NameIn(names.containers, identity.place.container_id)},
+                       {"container_id", identity.place.container_id},
+                       {"gpu", gpu},
+                       {"namespace", pod.name_space},
+                       {"pid", std::to_string(process.pid)},
+                       {"pod", pod.name},
+                       {"pod_uid", identity.place.pod_uid},
+                       {"process_name", identity.name}});
+}
+
+// One line per set of labels.  A process that has ended and another that was given its pid since
+// may have the same ones; then who is newer counts.
+struct ProcessLine {
+  bool active = false;
+  uint64_t start_ticks = 0;
+  uint32_t first_slot = 0;
+  bool operator<(const ProcessLine& other) const {
+    return std::tie(active, start_ticks) < std::tie(other.active, other.start_ticks);
+  }
+};
+
+Value OrAbsent(bool is_there, int64_t number) {
+  return is_there ? Value::OfInt64(number) : Value::OfAbsence(Absence::kNoData);
+}
+
+template <typename Number>
+Value OrAbsent(const std::optional<Number>& number) {
+  return OrAbsent(number.has_value(), static_cast<int64_t>(number.value_or(0)));
+}
+
+}  // namespace
+
+void AddProcessView(const ProcessTable& table, const ProcessNames& names, std::string_view prefix,
+                    uint32_t first_slot, PlanBuilder& plan) {
+  std::map<std::string, ProcessLine> lines;
+  uint32_t slot = first_slot;
+  VisitListed(table, [&](const ProcessOnDevice& key, const ProcessRow& row) {
+    if (const auto gpu = names.gpus.find(key.device); gpu != names.gpus.end()) {
+      const ProcessLine line{
+          .active = row.active, .start_ticks = key.process.start_ticks, .first_slot = slot};
+      ProcessLine& best =
+          lines.try_emplace(ProcessLabelsOf(key.process, row, gpu->second, names), line)
+              .first->second;
+      best = best < line ? line : best;
+    }
+    slot += kSlotsPerProcess;
+  });
+  std::vector<std::pair<uint32_t, uint32_t>> blocks;  // Of labels, and the first slot.
+  blocks.reserve(lines.size());
+  for (const auto& [labels, line] : lines) {
+    blocks.emplace_back(plan.AddLabels(labels), line.first_slot);
+  }
+  for (const ProcessMeasure& measure : kProcessMeasures) {
+    plan.BeginFamily(Described(measure, prefix));
+    for (const auto& [labels, first] : blocks) {
+      plan.AddSeries(labels, NumberSource::Slot(first + measure.slot));
+    }
+  }
+}
+
+void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots) {
+  VisitListed(accounts.table(), [&](const ProcessOnDevice& key, const ProcessRow& row) {
+    const EnergyByMethod* energy = accounts.ledger().Process(key);
+    const bool has_start = row.identity != nullptr && row.identity->started_at.has_value();
+    slots.push_back(Value::OfInt64(row.active ? 1 : 0));
+    slots.push_back(
+        OrAbsent(energy != nullptr, energy != nullptr ? static_cast<int64_t>(SumMj(*energy)) : 0));
+    slots.push_back(OrAbsent(row.memory_bytes));
+    slots.push_back(OrAbsent(row.memory_percent));
+    slots.push_back(OrAbsent(row.sm_percent));
+    slots.push_back(OrAbsent(has_start, has_start ? ToMicroseconds(*row.identity->started_at) : 0));
+  });
+}
+
+std::vector<Family> ProcessFamilies(std::string_view prefix) {
+  std::vector<Family> families;
+  for (const ProcessMeasure& measure : kProcessMeasures) {
+    families.push_back(Described(measure, prefix));
+  }
+  return families;
+}
+
+}  // namespace podgpu

@@ -1,0 +1,45 @@
+// The per-process page of my-gpu-exporter: energy, utilisation and memory of each process on each
+// GPU that it uses.
+//
+// Seven families under a prefix of the user's choice, all with exactly the same eight labels, so
+// that its queries and joins match; what is not known of a process is an empty label.  Energy is
+// the sum over the ledger's methods, once under the name that its documents use and once under the
+// one that its code had.  Lines are made once per generation of the table and refer to slots, which
+// the tick appends each time.  Pure functions; the tick thread calls them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exposition/series_plan.h"
+#include "process/process_accounts.h"
+#include "sample/value.h"
+
+namespace podgpu {
+
+inline constexpr std::string_view kProcessPrefix = "my_gpu_process";
+
+// The names of what the table knows by numbers and ids.
+struct ProcessNames {
+  struct Pod {
+    std::string name_space, name;
+  };
+  std::map<DeviceNumber, std::string> gpus;                    // "0"; who has none has no rows.
+  std::map<std::string, Pod, std::less<>> pods;                // By uid.
+  std::map<std::string, std::string, std::less<>> containers;  // By container id.
+};
+
+// Adds the rows of all listed processes; `first_slot` is where AppendProcesses will begin.
+void AddProcessView(const ProcessTable& table, const ProcessNames& names, std::string_view prefix,
+                    uint32_t first_slot, PlanBuilder& plan);
+
+// Appends the numbers of all listed processes, in the order that AddProcessView relies on.
+void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots);
+
+// Name, type, unit and help of every family, for docs/metrics.md.
+std::vector<Family> ProcessFamilies(std::string_view prefix);
+
+}  // namespace podgpu

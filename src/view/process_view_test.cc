@@ -1,0 +1,258 @@
+#include "view/process_view.h"
+
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "base/testing/allocations.h"
+#include "exposition/openmetrics.h"
+#include "exposition/text.h"
+#include "tests/strict_parser.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr DeviceNumber kGpuOfProcesses{3};
+constexpr char kPodUid[] = "0cc175b9-c0f1-46a8-a1c3-99e269772661";
+const std::string kContainerId(64, 'c');
+
+std::shared_ptr<const ProcessIdentity> Trainer(uint32_t pid, uint64_t start_ticks,
+                                               const std::string& name) {
+  auto identity = std::make_shared<ProcessIdentity>();
+  identity->key = {.pid = pid, .start_ticks = start_ticks};
+  identity->name = name;
+  identity->place = {.pod_uid = kPodUid, .container_id = kContainerId};
+  identity->started_at = WallTime(std::chrono::microseconds(1'700'000'000'250'000));
+  return identity;
+}
+
+// One GPU that is read each second.
+class ProcessPage {
+ public:
+  explicit ProcessPage(const ProcessTableOptions& options = {}) : accounts_(options, {}) {
+    names.gpus[kGpuOfProcesses] = "0";
+    names.pods[kPodUid] = {.name_space = "ml", .name = "train-0"};
+    names.containers[kContainerId] = "main";
+    gpu_.device = kGpuOfProcesses;
+    gpu_.counter_mj = 0;
+  }
+
+  void Take(std::vector<std::shared_ptr<const ProcessIdentity>> processes, uint64_t drawn_mj,
+            std::vector<ProcessBusy> busy = {}) {
+    now_ += seconds(1);
+    gpu_.at = now_;
+    *gpu_.counter_mj += drawn_mj;
+    gpu_.processes.clear();
+    for (const auto& identity : processes) {
+      gpu_.processes.push_back(
+          {.pid = identity->key.pid, .memory_bytes = 1024, .identity = identity});
+    }
+    gpu_.busy = std::move(busy);
+    accounts_.Take({.at = now_, .devices = {gpu_}});
+  }
+
+  SeriesPlan Plan() const {
+    PlanBuilder builder;
+    AddProcessView(accounts_.table(), names, kProcessPrefix, 2, builder);
+    return std::move(builder).Build();
+  }
+  std::vector<Value> Slots() const {
+    std::vector<Value> slots(2);
+    AppendProcesses(accounts_, slots);
+    return slots;
+  }
+  std::string Text() const {
+    std::string text;
+    RenderText(Plan(), nullptr, Slots(), text);
+    EXPECT_TRUE(ParseTextStrictly(text).ok()) << ParseTextStrictly(text).status();
+    return text;
+  }
+  std::string OpenMetrics() const {
+    std::string text;
+    RenderOpenMetrics(Plan(), nullptr, Slots(), text);
+    return text;
+  }
+  // The numbers of a family, in the order of its lines.
+  std::vector<std::string> Numbers(const std::string& family) const {
+    std::vector<std::string> numbers;
+    const std::string text = Text();
+    const std::string begin = "\n" + std::string(kProcessPrefix) + family + "{";
+    for (size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+      const size_t number = text.find("} ", at) + 2;
+      numbers.push_back(text.substr(number, text.find('\n', number) - number));
+    }
+    return numbers;
+  }
+
+  const ProcessAccounts& accounts() const { return accounts_; }
+  DeviceReading& gpu() { return gpu_; }
+  ProcessNames names;
+
+ private:
+  ProcessAccounts accounts_;
+  DeviceReading gpu_;
+  Instant now_{std::chrono::hours(1)};
+};
+
+using Lines = std::vector<std::string>;
+
+TEST(ProcessView, SaysWhatUpstreamSaysOfAProcess) {
+  ProcessPage page;
+  const auto trainer = Trainer(4101, 100, "python3");
+  page.Take({trainer}, 0);
+  page.Take({trainer}, 123'456,
+            {{.pid = 4101, .busy_percent_us = 5, .sm_percent = 37, .memory_percent = 8}});
+  const std::string labels =
+      "{container=\"main\",container_id=\"" + kContainerId +
+      "\",gpu=\"0\",namespace=\"ml\",pid=\"4101\",pod=\"train-0\",pod_uid=\"" + kPodUid +
+      "\",process_name=\"python3\"} ";
+  const std::string help =
+      "Energy in joules that the process is charged with. Measured while it is alone on the GPU; "
+      "while several share it, what the GPU drew is apportioned by SM time, so that the parts add "
+      "up to the device; among unlike processes a share can be wrong by more than 100 %.\n";
+  EXPECT_EQ(page.Text(),
+            "# HELP my_gpu_process_active 1 while the process uses the GPU, 0 after its end.\n"
+            "# TYPE my_gpu_process_active gauge\n"
+            "my_gpu_process_active" +
+                labels +
+                "1\n"
+                "# HELP my_gpu_process_energy_joules " +
+                help +
+                "# TYPE my_gpu_process_energy_joules counter\n"
+                "my_gpu_process_energy_joules" +
+                labels +
+                "123.456\n"
+                "# HELP my_gpu_process_energy_joules_total " +
+                help +
+                "# TYPE my_gpu_process_energy_joules_total counter\n"
+                "my_gpu_process_energy_joules_total" +
+                labels +
+                "123.456\n"
+                "# HELP my_gpu_process_memory_used_bytes GPU memory that the process holds now, in "
+                "bytes.\n"
+                "# TYPE my_gpu_process_memory_used_bytes gauge\n"
+                "my_gpu_process_memory_used_bytes" +
+                labels +
+                "1024\n"
+                "# HELP my_gpu_process_memory_utilization_ratio Share of time in which the process "
+                "read or "
+                "wrote GPU memory, from 0 to 1.\n"
+                "# TYPE my_gpu_process_memory_utilization_ratio gauge\n"
+                "my_gpu_process_memory_utilization_ratio" +
+                labels +
+                "0.08\n"
+                "# HELP my_gpu_process_sm_utilization_ratio Share of time in which a kernel of the "
+                "process "
+                "ran, from 0 to 1.\n"
+                "# TYPE my_gpu_process_sm_utilization_ratio gauge\n"
+                "my_gpu_process_sm_utilization_ratio" +
+                labels +
+                "0.37\n"
+                "# HELP my_gpu_process_start_time_seconds When the process started, in seconds "
+                "since 1970.\n"
+                "# TYPE my_gpu_process_start_time_seconds gauge\n"
+                "my_gpu_process_start_time_seconds" +
+                labels + "1700000000.25\n");
+}
+
+TEST(ProcessView, KeepsTheLastNumbersOfAProcessThatHasEnded) {
+  ProcessPage page;
+  const auto trainer = Trainer(4101, 100, "python3");
+  page.Take({trainer}, 0);
+  page.Take({trainer}, 5'000, {{.pid = 4101, .busy_percent_us = 5, .sm_percent = 37}});
+  page.Take({}, 5'000);
+  page.Take({}, 5'000);
+  EXPECT_EQ(page.Numbers("_active"), Lines{"0"});
+  EXPECT_EQ(page.Numbers("_energy_joules"), Lines{"10"}) << "it ended inside the third second";
+  EXPECT_EQ(page.Numbers("_sm_utilization_ratio"), Lines{"0.37"});
+  EXPECT_EQ(page.Numbers("_memory_used_bytes"), Lines{"1024"});
+}
+
+TEST(ProcessView, LeavesOutWhatNobodyKnows) {
+  ProcessPage page({.retention = seconds(60), .all_processes = true});
+  page.gpu().samples = BusySamples::kNotSupported;
+  auto nameless = std::make_shared<ProcessIdentity>();
+  nameless->key = {.pid = 7, .start_ticks = 1};
+  page.Take({nameless}, 0);
+  const std::string text = page.Text();
+  EXPECT_NE(text.find("my_gpu_process_active{container=\"\",container_id=\"\",gpu=\"0\",namespace="
+                      "\"\",pid=\"7\",pod=\"\",pod_uid=\"\",process_name=\"\"} 1\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("utilization"), std::string::npos);
+  EXPECT_EQ(text.find("start_time"), std::string::npos);
+}
+
+TEST(ProcessView, ListsNoProcessOutsideContainersUnlessAskedTo) {
+  ProcessPage page;
+  auto nameless = std::make_shared<ProcessIdentity>();
+  nameless->key = {.pid = 7, .start_ticks = 1};
+  page.Take({nameless}, 0);
+  page.Take({nameless}, 500);
+  EXPECT_EQ(page.Text(), "");
+  EXPECT_EQ(page.Slots().size(), 2U);
+}
+
+TEST(ProcessView, SharesOutWhatSeveralProcessesDrew) {
+  ProcessPage page;
+  const auto one = Trainer(4101, 100, "one");
+  const auto two = Trainer(4102, 100, "two");
+  page.Take({one, two}, 0);
+  page.Take({one, two}, 4'000,
+            {{.pid = 4101, .busy_percent_us = 3}, {.pid = 4102, .busy_percent_us = 1}});
+  EXPECT_EQ(page.Numbers("_energy_joules_total"), (Lines{"3", "1"}));
+}
+
+// A second header, or one line twice, and the reader drops the whole page.
+TEST(ProcessView, HasOneLineWhereTwoProcessesHaveTheSameLabels) {
+  ProcessPage page;
+  const auto old_one = Trainer(4101, 100, "python3");
+  const auto new_one = Trainer(4101, 200, "python3");
+  page.Take({old_one}, 0);
+  page.Take({old_one}, 1'000);
+  page.Take({new_one}, 0);
+  page.Take({new_one}, 7'000);
+  EXPECT_EQ(page.Numbers("_active"), Lines{"1"});
+  EXPECT_EQ(page.Numbers("_energy_joules"), Lines{"7"});
+  page.Take({Trainer(4101, 300, "other")}, 0);
+  EXPECT_EQ(page.Numbers("_active").size(), 2U);
+}
+
+TEST(ProcessView, IsSafeFromTheNamesOfProcesses) {
+  ProcessPage page;
+  page.Take({Trainer(4101, 100, "a\"} 1\nb\\")}, 0);
+  EXPECT_NE(page.Text().find("process_name=\"a\\\"} 1\\nb\\\\\"} 1\n"), std::string::npos);
+}
+
+TEST(ProcessView, HasFamiliesOfTypeUnknownInOpenMetrics) {
+  ProcessPage page;
+  page.Take({Trainer(4101, 100, "python3")}, 0);
+  const std::string text = page.OpenMetrics();
+  EXPECT_NE(text.find("# TYPE my_gpu_process_energy_joules unknown\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("# TYPE my_gpu_process_energy_joules_total unknown\n"), std::string::npos);
+  EXPECT_NE(text.find("# TYPE my_gpu_process_active gauge\n"), std::string::npos);
+}
+
+TEST(ProcessView, ADeviceWithoutANameHasNoRows) {
+  ProcessPage page;
+  page.Take({Trainer(4101, 100, "python3")}, 0);
+  page.names.gpus.clear();
+  EXPECT_EQ(page.Text(), "");
+  EXPECT_EQ(page.Slots().size(), 2U + 6U) << "the numbers of others stay where they are";
+}
+
+TEST(ProcessView, TakesNoMemoryPerTick) {
+  ProcessPage page;
+  const auto trainer = Trainer(4101, 100, "python3");
+  page.Take({trainer}, 0);
+  std::vector<Value> slots = page.Slots();
+  slots.resize(2);
+  const Allocations before = AllocationsOfThisThread();
+  AppendProcesses(page.accounts(), slots);
+  EXPECT_EQ((AllocationsOfThisThread() - before).count, 0U);
+}
+
+}  // namespace
+}  // namespace podgpu
