@@ -154,7 +154,8 @@ std::string FormulaSection() {
       "for each other GPU.\n"
       "- Native: %d x W + %d x P + %d x I + A, and %d x (W + P) + %d of the state of devices; two "
       "for\n  each XID code that a GPU has reported.\n"
-      "- Self: %d; two of them only with a directory of batch jobs, eight only with pods or "
+      "- Self: %d; two of them only with a directory of batch jobs, one with TLS, two with dumps, "
+      "eight with pods or "
       "ResourceSlices\n  from the API server.\n\n"
       "A value that is not there is a series less: the driver's support decides, and "
       "`podgpu_absent_samples` counts.\n",

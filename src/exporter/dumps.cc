@@ -64,10 +64,11 @@ bool IsDumpName(std::string_view name) {
 }
 
 Dumps::Dumps(DumpOptions options, ViewOptions view, const Published<Snapshot>& pages,
-             std::function<std::vector<Counter>()> counters, Clock& clock)
+             WriteCounts& counts, std::function<std::vector<Counter>()> counters, Clock& clock)
     : options_(std::move(options)),
       view_(std::move(view)),
       pages_(pages),
+      counts_(counts),
       counters_(std::move(counters)),
       clock_(clock) {}
 
@@ -85,6 +86,7 @@ void Dumps::WriteIfNewer() {
   }
   written_ = grid->read_at;
   const Status status = Write(*grid);
+  ++(status.ok() ? counts_.written : counts_.failed);
   RemoveOld(clock_.WallNow());
   if (failure_ == status.message()) {
     return;

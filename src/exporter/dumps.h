@@ -4,8 +4,8 @@
 // Per reading and kind of entity a file of values and one of devices, with dcgm-exporter's names:
 // metrics-GPU-20260512-131248-0000002a.json.gz.  Files of that form, and no others, are removed
 // when they are older than the retention, and the oldest when there are too many, so that neither a
-// wrong directory nor a forgotten flag does harm.  A failure is said once and tried again with the
-// next reading.  Run is the body of one thread.
+// wrong directory nor a forgotten flag does harm.  A failure is counted, said once and tried again
+// with the next reading.  Run is the body of one thread.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/published.h"
 #include "base/status.h"
+#include "exporter/write_counts.h"
 #include "exposition/snapshot.h"
 #include "fields/counters_csv.h"
 #include "view/view.h"
@@ -39,9 +40,10 @@ bool IsDumpName(std::string_view name);
 
 class Dumps {
  public:
-  // All borrowed outlive it.  `counters` gives the list of now; any thread may ask it.
+  // All borrowed outlive it.  `counts` are of readings; `counters` gives the list of now; any
+  // thread may ask it.
   Dumps(DumpOptions options, ViewOptions view, const Published<Snapshot>& pages,
-        std::function<std::vector<Counter>()> counters, Clock& clock);
+        WriteCounts& counts, std::function<std::vector<Counter>()> counters, Clock& clock);
 
   void Run(const std::stop_token& stop);
 
@@ -58,6 +60,7 @@ class Dumps {
   const DumpOptions options_;
   const ViewOptions view_;
   const Published<Snapshot>& pages_;
+  WriteCounts& counts_;
   const std::function<std::vector<Counter>()> counters_;
   Clock& clock_;
   Instant written_{};              // Of the reading that was written last.

@@ -44,8 +44,8 @@ class DumpsTest : public ::testing::Test {
     ViewOptions view;
     view.hostname = "node-a";
     dumps_.emplace(
-        options_, view, pages_, [] { return ParseCounters(kList, "list.csv").value().counters; },
-        clock_);
+        options_, view, pages_, counts_,
+        [] { return ParseCounters(kList, "list.csv").value().counters; }, clock_);
     thread_.Start([this](const std::stop_token& stop) { dumps_->Run(stop); });
     clock_.AwaitSleepers(1);
   }
@@ -84,6 +84,7 @@ class DumpsTest : public ::testing::Test {
   DumpOptions options_;
   ManualClock clock_;
   Published<Snapshot> pages_;
+  WriteCounts counts_;
   std::optional<Dumps> dumps_;
   Worker thread_;
   uint64_t tick_ = 0;
@@ -173,10 +174,14 @@ TEST_F(DumpsTest, ADirectoryThatCannotBeMadeIsTriedAgain) {
   Start();
   options_.directory = folder_;  // Where to look.
   EXPECT_EQ(Read(41), (std::set<std::string>{"dumps"}));
+  EXPECT_EQ(counts_.failed, 1U);
+  EXPECT_EQ(counts_.written, 0U);
   fs::remove(folder_ / "dumps");
   options_.directory = folder_ / "dumps";
   fs::create_directory(options_.directory);
   EXPECT_EQ(Read(42).size(), 2U);
+  EXPECT_EQ(counts_.failed, 1U);
+  EXPECT_EQ(counts_.written, 1U);
 }
 
 }  // namespace

@@ -188,12 +188,13 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
              clients_,
              {.jobs = jobs_ != nullptr ? &jobs_->facts() : nullptr,
               .text_files = &text_file_counts_,
+              .dumps = options.dumps.enabled ? &dump_counts_ : nullptr,
               .api_pods = api_pods_ != nullptr ? &api_pods_->facts() : nullptr,
               .api_slices = api_slices_ != nullptr ? &api_slices_->facts() : nullptr}},
             clock_, wakeup_),
       text_files_(options.text_files, tick_.snapshots(), text_file_counts_, clock_),
       dumps_(
-          options.dumps, options.view, tick_.snapshots(),
+          options.dumps, options.view, tick_.snapshots(), dump_counts_,
           [this] {
             MutexLock lock(wanted_mutex_);
             return counters_;

@@ -116,7 +116,8 @@ class Exporter {
   const std::unique_ptr<ApiRefresher> api_pods_;    // Null unless labels or uids are wanted.
   const std::unique_ptr<ApiRefresher> api_slices_;  // Null unless claims are wanted.
   const std::unique_ptr<JobRefresher> jobs_;        // Null without a directory of jobs.
-  TextFileCounts text_file_counts_;
+  WriteCounts text_file_counts_;
+  WriteCounts dump_counts_;
   Tick tick_;
   TextFiles text_files_;
   Dumps dumps_;

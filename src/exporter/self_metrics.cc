@@ -337,6 +337,14 @@ constexpr SlotRow kRows[] = {
      [](const SlotInput& in, SlotWriter& out) {
        out.Count(in.facts.clients.web_config_is_old ? 1U : 0U);
      }},
+    {kSelf, "podgpu_tls_certificate_expiry_timestamp_seconds", "gauge", "seconds", "",
+     "When the certificate that clients are shown expires, in seconds since 1970; absent without "
+     "TLS.",
+     NoLabels,
+     [](const SlotInput& in, SlotWriter& out) {
+       const int64_t expires_s = in.facts.clients.certificate_expires_s;
+       out.Optional(expires_s == 0 ? std::nullopt : std::optional(expires_s));
+     }},
     {kSelf, "podgpu_config_warnings", "gauge", "", "",
      "Parts of our own configuration that were accepted and serve nothing.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.config->warnings.size()); }},
@@ -365,8 +373,22 @@ constexpr SlotRow kRows[] = {
        return LabelSets{{{"result", "written"}}, {{"result", "failed"}}};
      },
      [](const SlotInput& in, SlotWriter& out) {
-       out.Count(in.facts.text_files_written);
-       out.Count(in.facts.text_files_failed);
+       out.Count(in.facts.text_files.written);
+       out.Count(in.facts.text_files.failed);
+     }},
+    {kSelf, "podgpu_dump_writes_total", "counter", "", "result",
+     "Readings that were due to be dumped, by what became of them; absent without --dump-enabled.",
+     [](const Topology*) {
+       return LabelSets{{{"result", "written"}}, {{"result", "failed"}}};
+     },
+     [](const SlotInput& in, SlotWriter& out) {
+       if (const std::optional<WriteTally>& dumps = in.facts.dumps) {
+         out.Count(dumps->written);
+         out.Count(dumps->failed);
+       } else {
+         out.Absent();
+         out.Absent();
+       }
      }},
     {kSelf, "process_cpu_seconds_total", "counter", "seconds", "",
      "Processor time used by this process.", NoLabels,

@@ -53,8 +53,8 @@ Status ReplaceFile(const std::string& path, std::string_view content) {
   return absl::OkStatus();
 }
 
-TextFiles::TextFiles(TextFileOptions options, const Published<Snapshot>& pages,
-                     TextFileCounts& counts, Clock& clock)
+TextFiles::TextFiles(TextFileOptions options, const Published<Snapshot>& pages, WriteCounts& counts,
+                     Clock& clock)
     : options_(std::move(options)),
       pages_(pages),
       counts_(counts),

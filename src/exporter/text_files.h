@@ -7,7 +7,6 @@
 // turn.  Run is the body of one thread of its own, since a disk may hang.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <stop_token>
@@ -17,6 +16,7 @@
 #include "base/published.h"
 #include "base/status.h"
 #include "exporter/legacy_page.h"
+#include "exporter/write_counts.h"
 
 namespace podgpu {
 
@@ -27,15 +27,10 @@ struct TextFileOptions {
   bool wanted() const { return !device_path.empty() || !pod_path.empty(); }
 };
 
-struct TextFileCounts {
-  std::atomic<uint64_t> written = 0;
-  std::atomic<uint64_t> failed = 0;
-};
-
 class TextFiles {
  public:
   // All borrowed outlive it.
-  TextFiles(TextFileOptions options, const Published<Snapshot>& pages, TextFileCounts& counts,
+  TextFiles(TextFileOptions options, const Published<Snapshot>& pages, WriteCounts& counts,
             Clock& clock);
 
   void Run(const std::stop_token& stop);
@@ -54,7 +49,7 @@ class TextFiles {
 
   const TextFileOptions options_;
   const Published<Snapshot>& pages_;
-  TextFileCounts& counts_;
+  WriteCounts& counts_;
   Clock& clock_;
   Target devices_;
   Target pods_;

@@ -62,7 +62,7 @@ class TextFilesTest : public ::testing::Test {
   fs::path folder_;
   ManualClock clock_;
   Published<Snapshot> pages_;
-  TextFileCounts counts_;
+  WriteCounts counts_;
   std::optional<TextFiles> files_;
   Worker thread_;
   uint64_t tick_ = 0;

@@ -98,8 +98,10 @@ TickFacts Tick::Gather() {
   facts.visible = &options_.visible;
   facts.config = config_.Get();
   if (sources_.extra.text_files != nullptr) {
-    facts.text_files_written = sources_.extra.text_files->written.load(std::memory_order_relaxed);
-    facts.text_files_failed = sources_.extra.text_files->failed.load(std::memory_order_relaxed);
+    facts.text_files = TallyOf(*sources_.extra.text_files);
+  }
+  if (sources_.extra.dumps != nullptr) {
+    facts.dumps = TallyOf(*sources_.extra.dumps);
   }
   return facts;
 }

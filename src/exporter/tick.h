@@ -23,8 +23,8 @@
 #include "exporter/job_refresher.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
-#include "exporter/text_files.h"
 #include "exporter/tick_facts.h"
+#include "exporter/write_counts.h"
 #include "exposition/snapshot.h"
 #include "fields/counters_csv.h"
 #include "sample/grid_pool.h"
@@ -54,7 +54,8 @@ struct TickOptions {
 // What refreshers of features that are off by default publish; null where the feature is off.
 struct ExtraSources {
   const Published<JobFacts>* jobs = nullptr;
-  const TextFileCounts* text_files = nullptr;
+  const WriteCounts* text_files = nullptr;
+  const WriteCounts* dumps = nullptr;
   const Published<ApiFacts>* api_pods = nullptr;
   const Published<ApiFacts>* api_slices = nullptr;
 };

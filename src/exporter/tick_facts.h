@@ -23,6 +23,7 @@
 #include "exporter/job_refresher.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
+#include "exporter/write_counts.h"
 #include "http/counters.h"
 #include "sample/grid.h"
 
@@ -65,8 +66,8 @@ struct TickFacts {
   HttpServerStats clients;
   bool clients_crowd = false;  // A client was refused for want of room, a moment ago.
   std::shared_ptr<const ConfigNotes> config;  // Never null.
-  uint64_t text_files_written = 0;
-  uint64_t text_files_failed = 0;
+  WriteTally text_files;
+  std::optional<WriteTally> dumps;  // Nothing where none are wanted.
 
   ProcessUsage usage;
   std::optional<double> started_seconds;  // Since 1970.

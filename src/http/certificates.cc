@@ -1,6 +1,7 @@
 #include "http/certificates.h"
 
 #include <arpa/inet.h>
+#include <ctime>
 #include <sys/socket.h>
 
 #include "absl/strings/str_format.h"
@@ -89,6 +90,11 @@ StatusOr<PrivateKey> ReadPrivateKey(std::string_view pem) {
     return absl::InvalidArgumentError("holds no private key. PEM begins -----BEGIN PRIVATE KEY");
   }
   return key;
+}
+
+int64_t ExpiresAt(const x509_st& certificate) {
+  tm parts{};
+  return ASN1_TIME_to_tm(X509_get0_notAfter(&certificate), &parts) == 1 ? timegm(&parts) : 0;
 }
 
 std::vector<std::string> AlternativeNames(const x509_st& certificate) {

@@ -4,6 +4,7 @@
 // sources only.  Any thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,6 +34,9 @@ StatusOr<PrivateKey> ReadPrivateKey(std::string_view pem);
 
 // Subject alternative names: DNS, e-mail, IP and URI, as texts.
 std::vector<std::string> AlternativeNames(const x509_st& certificate);
+
+// When a certificate expires, in seconds since 1970; 0 where it does not say.
+int64_t ExpiresAt(const x509_st& certificate);
 
 // What OpenSSL says of the last thing that went wrong on this thread; forgets it.
 std::string TakeTlsError();

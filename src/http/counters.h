@@ -23,6 +23,7 @@ struct HttpServerStats {
   uint64_t failed_handshakes = 0;  // Of TLS: no common version, no certificate, or a bad one.
   // The web configuration was changed and cannot be used, so that an older one is in force.
   bool web_config_is_old = false;
+  int64_t certificate_expires_s = 0;  // Of the one that is shown, since 1970; 0: there is none.
 
   // Clients that may have been good ones, and were refused for want of room.
   uint64_t crowded_out() const { return displaced + turned_away + accept_errors; }
@@ -41,6 +42,7 @@ struct HttpCounters {
   std::atomic<uint64_t> rate_limited = 0;
   std::atomic<uint64_t> failed_handshakes = 0;
   std::atomic<bool> web_config_is_old = false;
+  std::atomic<int64_t> certificate_expires_s = 0;
 
   HttpServerStats Read() const {
     return {.open_connections = open_connections,
@@ -53,7 +55,8 @@ struct HttpCounters {
             .unauthorized = unauthorized,
             .rate_limited = rate_limited,
             .failed_handshakes = failed_handshakes,
-            .web_config_is_old = web_config_is_old};
+            .web_config_is_old = web_config_is_old,
+            .certificate_expires_s = certificate_expires_s};
   }
 };
 

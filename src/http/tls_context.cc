@@ -228,6 +228,9 @@ StatusOr<std::shared_ptr<const TlsContext>> TlsContext::Make(const TlsSettings& 
   PODGPU_CHECK(made->context_ != nullptr);
   SSL_CTX* const context = made->context_.get();
   PODGPU_RETURN_IF_ERROR(ContextBuilder(settings, config_path, context).Build());
+  if (const X509* const shown = SSL_CTX_get0_certificate(context)) {
+    made->certificate_expires_s_ = ExpiresAt(*shown);
+  }
   made->allowed_sans_ = settings.client_allowed_sans;
   const bool verifies = settings.client_auth == ClientAuth::kVerifyIfGiven ||
                         settings.client_auth == ClientAuth::kRequireAndVerify;

@@ -5,6 +5,7 @@
 // was replaced is not met again.  Immutable; made and used by the server's thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ class TlsContext {
 
   // The server's end of a new connection, which the caller owns.  The context outlives it.
   ssl_st* NewSession() const;
+  // When the certificate that it shows expires, in seconds since 1970.
+  int64_t certificate_expires_s() const { return certificate_expires_s_; }
 
  private:
   struct Free {
@@ -40,6 +43,7 @@ class TlsContext {
   TlsContext() = default;
 
   std::vector<std::string> allowed_sans_;
+  int64_t certificate_expires_s_ = 0;
   std::unique_ptr<ssl_ctx_st, Free> context_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "http/loopback_client.h"
 #include "http/server.h"
 #include "http/test_server.h"
@@ -255,6 +256,27 @@ TEST_F(TlsServerTest, ChangesWithItsFiles) {
   Configure("  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n");
   EXPECT_EQ(TlsClient(server->port()).Fetch("/"), 0);
   EXPECT_EQ(early.Fetch("/"), 200);
+}
+
+TEST_F(TlsServerTest, TellsWhenTheCertificateThatItShowsExpires) {
+  constexpr int64_t kDayS = 86'400;
+  const auto now_s = [] { return ToMicroseconds(SystemClock().WallNow()) / 1'000'000; };
+  const auto is_in_days = [](int64_t expires_s, int days, int64_t since, int64_t until) {
+    return expires_s >= since + days * kDayS && expires_s <= until + days * kDayS;
+  };
+  const int64_t before = now_s();
+  WriteServer(authority_.Issue("server", "DNS:localhost", 7));
+  const int64_t after = now_s();
+  const auto server = StartServer(options_);
+  EXPECT_TRUE(is_in_days(server->stats().certificate_expires_s, 7, before, after));
+  const MadeCertificate next = authority_.Issue("server", "DNS:localhost", 90);
+  const int64_t later = now_s();
+  WriteServer(next);
+  EXPECT_EQ(TlsClient(server->port()).Fetch("/"), 200);
+  EXPECT_TRUE(is_in_days(server->stats().certificate_expires_s, 90, after, later));
+  files_.Write("");  // Without TLS.
+  EXPECT_EQ(TlsClient(server->port()).Fetch("/"), 0);
+  EXPECT_EQ(server->stats().certificate_expires_s, 0);
 }
 
 }  // namespace

@@ -25,9 +25,8 @@ StatusOr<std::unique_ptr<WebFront>> WebFront::Open(const std::string& path, Http
   // Private constructor: make_unique cannot reach it.
   std::unique_ptr<WebFront> front(
       new WebFront(path, counters, std::move(post)));  // NOLINT(cppcoreguidelines-owning-memory)
-  PODGPU_ASSIGN_OR_RETURN(front->state_, front->Read());
-  front->limiter_ = RateLimiter(front->state_.config.rate_limit);
-  LogNotes(front->state_.config, path);
+  PODGPU_ASSIGN_OR_RETURN(State state, front->Read());
+  front->Use(std::move(state));
   return front;
 }
 
@@ -74,8 +73,13 @@ void WebFront::Refresh() {
     return;
   }
   Log(LogLevel::kInfo, "the changed web configuration is in force", {{"file", path_}});
-  LogNotes(state->config, path_);
-  state_ = *std::move(state);
+  Use(*std::move(state));
+}
+
+void WebFront::Use(State state) {
+  LogNotes(state.config, path_);
+  state_ = std::move(state);
+  counters_.certificate_expires_s = state_.tls != nullptr ? state_.tls->certificate_expires_s() : 0;
   if (limiter_.limit() != state_.config.rate_limit) {
     limiter_ = RateLimiter(state_.config.rate_limit);
   }

@@ -58,6 +58,7 @@ class WebFront {
 
   StatusOr<State> Read();
   void Refresh();
+  void Use(State state);
   void CheckPassword(std::string_view authorization, const std::function<void(int)>& decide);
 
   const std::string path_;

@@ -127,7 +127,9 @@ TEST_F(WebTest, TakesARotatedCertificateWithoutARestart) {
   EXPECT_EQ(Curl(https() + "/health", Trusting()).curl_exit, 60) << "the old one is served still";
   WriteServer(next.Issue("server", "IP:127.0.0.1"));
   EXPECT_TRUE(Curl(https() + "/health", Trusting()).is(200));
-  EXPECT_TRUE(Curl(https() + "/metrics", Trusting()).Has("\npodgpu_web_config_old 0\n"));
+  const Answer renewed = Curl(https() + "/metrics", Trusting());
+  EXPECT_TRUE(renewed.Has("\npodgpu_web_config_old 0\n"));
+  EXPECT_TRUE(renewed.Has("\npodgpu_tls_certificate_expiry_timestamp_seconds 1")) << renewed.text;
   // A broken one changes nothing but what is said.
   web_.Write("nothing", "server.crt");
   EXPECT_TRUE(Curl(https() + "/health", Trusting()).is(200));

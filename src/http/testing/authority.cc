@@ -33,16 +33,17 @@ void Extend(X509* certificate, X509* issuer, int nid, const std::string& value) 
 
 }  // namespace
 
-Authority::Authority(const std::string& name) : own_(Sign(name, "", nullptr, nullptr)) {}
+Authority::Authority(const std::string& name) : own_(Sign(name, "", 1, nullptr, nullptr)) {}
 
-MadeCertificate Authority::Issue(const std::string& name, const std::string& names) const {
+MadeCertificate Authority::Issue(const std::string& name, const std::string& names,
+                                 int days) const {
   const std::vector<Certificate> issuer = ReadCertificates(own_.certificate).value();
   const PrivateKey key = ReadPrivateKey(own_.key).value();
-  return Sign(name, names, issuer.front().get(), key.get());
+  return Sign(name, names, days, issuer.front().get(), key.get());
 }
 
-MadeCertificate Authority::Sign(const std::string& name, const std::string& names, x509_st* issuer,
-                                evp_pkey_st* issuer_key) const {
+MadeCertificate Authority::Sign(const std::string& name, const std::string& names, int days,
+                                x509_st* issuer, evp_pkey_st* issuer_key) const {
   const PrivateKey key(EVP_EC_gen("P-256"));
   const Certificate certificate(X509_new());
   X509* const made = certificate.get();
@@ -51,7 +52,7 @@ MadeCertificate Authority::Sign(const std::string& name, const std::string& name
   ASN1_INTEGER_set(X509_get_serialNumber(made), serial++);
   constexpr long kDayS = 86'400;
   X509_gmtime_adj(X509_getm_notBefore(made), -kDayS);
-  X509_gmtime_adj(X509_getm_notAfter(made), kDayS);
+  X509_gmtime_adj(X509_getm_notAfter(made), days * kDayS);
   X509_set_pubkey(made, key.get());
   X509_NAME_add_entry_by_txt(X509_get_subject_name(made), "CN", MBSTRING_ASC,
                              reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);

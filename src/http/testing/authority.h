@@ -1,4 +1,5 @@
-// A certificate authority for tests: makes certificates and keys in PEM, valid for a day.
+// A certificate authority for tests: makes certificates and keys in PEM, valid for a day or as
+// many as wanted.
 //
 // Keys are on P-256, so that making one takes no time.  For tests only; one thread.
 #pragma once
@@ -23,10 +24,10 @@ class Authority {
   const std::string& certificate() const { return own_.certificate; }
 
   // For server or client; `names` as OpenSSL writes them: "DNS:localhost,IP:127.0.0.1".
-  MadeCertificate Issue(const std::string& name, const std::string& names) const;
+  MadeCertificate Issue(const std::string& name, const std::string& names, int days = 1) const;
 
  private:
-  MadeCertificate Sign(const std::string& name, const std::string& names, x509_st* issuer,
+  MadeCertificate Sign(const std::string& name, const std::string& names, int days, x509_st* issuer,
                        evp_pkey_st* issuer_key) const;
 
   MadeCertificate own_;
