@@ -36,7 +36,7 @@ SeriesCounts CountNative() {
   return counts;
 }
 
-bool IsOfXids(std::string_view name) { return name.starts_with("podgpu_gpu_xid_"); }
+bool IsOfXids(std::string_view name) { return name.find("_gpu_xid_") != name.npos; }
 
 std::string FieldsOfFamily(std::string_view name) {
   std::string fields;
@@ -51,7 +51,9 @@ std::string FieldsOfFamily(std::string_view name) {
 
 std::string LabelsOfFamily(std::string_view name) {
   if (IsOfXids(name)) {
-    return "`gpu` `UUID` `xid` `action`";
+    return name.starts_with("podgpu_pod_")
+               ? "`gpu` `UUID` `namespace` `pod` `container` `shared` `xid` `action`"
+               : "`gpu` `UUID` `xid` `action`";
   }
   for (const Measure& measure : Measures()) {
     if (measure.name == name) {
@@ -153,7 +155,8 @@ std::string FormulaSection() {
       "window, clock events one\n  for each reason in it, either at least 1; health 11; paths one "
       "for each other GPU.\n"
       "- Native: %d x W + %d x P + %d x I + A, and %d x (W + P) + %d of the state of devices; two "
-      "for\n  each XID code that a GPU has reported.\n"
+      "for\n  each XID code that a GPU has reported, and one for each of its containers then, 256 "
+      "at most.\n"
       "- Self: %d; two of them only with a directory of batch jobs, one with TLS, two with dumps, "
       "eight with pods or "
       "ResourceSlices\n  from the API server.\n\n"

@@ -41,6 +41,9 @@ void Tick::NoteConfig(ConfigNotes notes) {
 void Tick::Once() {
   TickFacts facts = Gather();
   TakeMetrics(facts);
+  if (facts.grid != nullptr) {
+    pod_xids_.Take(*facts.grid, facts.owners, facts.now);
+  }
   if (!PlanIsCurrent(facts)) {
     BuildPlan(facts);
   }
@@ -48,6 +51,7 @@ void Tick::Once() {
   FillSlots(facts, JudgeFacts(facts), slots_);
   if (facts.grid != nullptr) {
     AppendFindings(facts.grid->findings, facts.devices_are_stale(), slots_);
+    pod_xids_.AppendTo(slots_);
   }
   auto snapshot = std::make_shared<const Snapshot>(
       SnapshotParts{plan_, facts.grid, facts.owners, slots_, facts.tick}, last_text_bytes_);
@@ -204,7 +208,7 @@ bool Tick::PlanIsCurrent(const TickFacts& facts) const {
     return planned_owners_ == nullptr;
   }
   if (planned_owners_ == nullptr || planned_epoch_ != facts.grid->topology().epoch ||
-      planned_fields_ != facts.grid->fields() ||
+      planned_fields_ != facts.grid->fields() || planned_pod_xids_ != pod_xids_.generation() ||
       !SameLines(planned_findings_, facts.grid->findings)) {
     return false;
   }
@@ -241,6 +245,8 @@ void Tick::BuildPlan(const TickFacts& facts) {
         unknown_pod_values_ = AddDcgmView(input, builder);
       } else {
         AddNativeView(input, builder);
+        AddPodXids(pod_xids_.rows(),
+                   FindingSlots(facts.grid->findings, input.first_finding_slot).end(), builder);
       }
     }
     if (view != View::kDcgm) {
@@ -253,6 +259,7 @@ void Tick::BuildPlan(const TickFacts& facts) {
   planned_owners_ = facts.owners;
   planned_fields_ = facts.grid != nullptr ? facts.grid->fields() : std::vector<const Field*>();
   planned_findings_ = facts.grid != nullptr ? facts.grid->findings : Findings();
+  planned_pod_xids_ = pod_xids_.generation();
   planned_epoch_ = topology != nullptr ? topology->epoch : 0;
 }
 

@@ -21,6 +21,7 @@
 #include "exporter/call_guard.h"
 #include "exporter/condition.h"
 #include "exporter/job_refresher.h"
+#include "exporter/pod_xid_counts.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
 #include "exporter/tick_facts.h"
@@ -137,6 +138,7 @@ class Tick {
   uint64_t joined_epoch_ = 0;
   std::vector<const Field*> planned_fields_;
   Findings planned_findings_;
+  uint64_t planned_pod_xids_ = 0;
   uint64_t planned_epoch_ = 0;
   size_t unknown_pod_values_ = 0;     // Of the plan.
   std::vector<std::string> missing_;  // What SayWhatIsMissing has said.
@@ -147,6 +149,7 @@ class Tick {
   GridPool aged_grids_;
   uint64_t crowded_out_ = 0;           // Clients, at the last tick.
   std::optional<Instant> crowded_at_;  // When the number grew last.
+  PodXidCounts pod_xids_;
   std::vector<Value> slots_;
   size_t last_text_bytes_ = 0;
   size_t last_series_ = 0;

@@ -123,6 +123,29 @@ TEST_F(TickTest, APageHoldsTheNewestReading) {
   EXPECT_NE(Page().find(std::string(kGpu1) + "S1\"} 35\n"), std::string::npos);
 }
 
+TEST_F(TickTest, AnXidIsCountedForTheContainerThatHeldTheGpu) {
+  SetPods({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(1)}});
+  const auto read = [&](uint64_t xids) {
+    clock_.Advance(seconds(1));
+    SetGrid(34);
+    auto grid = std::make_shared<Grid>(*grids_.Get());
+    grid->findings.gpus.resize(2);
+    grid->findings.xids = {{.gpu = 1, .code = 79, .total = xids, .last_us = 5}};
+    grids_.Set(grid);
+    return Page();
+  };
+  const std::string line =
+      "podgpu_pod_gpu_xid_errors_total{gpu=\"1\",UUID=\"" + FakeDriver::Uuid(1) +
+      "\",namespace=\"ml\",pod=\"train-0\",container=\"main\",shared=\"false\",xid=\"79\","
+      "action=\"reboot_node\"} ";
+  EXPECT_EQ(read(0).find("podgpu_pod_gpu_xid"), std::string::npos);
+  EXPECT_NE(read(1).find(line + "1\n"), std::string::npos) << Page();
+  SetPods({});
+  EXPECT_NE(Page().find(line + "1\n"), std::string::npos) << "the pod has gone";
+  EXPECT_NE(read(3).find(line + "3\n"), std::string::npos) << "it held the GPU just before";
+  EXPECT_NE(read(4).find(line + "3\n"), std::string::npos) << "nobody does now";
+}
+
 TEST_F(TickTest, ThePlanIsMadeOncePerEpoch) {
   SetGrid(1);
   Page();

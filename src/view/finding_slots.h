@@ -22,7 +22,8 @@ class FindingSlots {
       : first_(first),
         gpu_count_(findings.gpus.size()),
         first_health_(first + gpu_count_ * kPerGpu + findings.xids.size() * kPerXid),
-        first_peer_(first_health_ + findings.health.size() * kHealthWatchCount) {}
+        first_peer_(first_health_ + findings.health.size() * kHealthWatchCount),
+        end_(first_peer_ + findings.peers.size()) {}
 
   // Of a GPU.  A zero is there while nothing was counted, and absent otherwise.
   uint32_t XidZero(size_t gpu) const { return OfGpu(gpu, 0); }
@@ -37,6 +38,8 @@ class FindingSlots {
     return static_cast<uint32_t>(first_health_ + gpu * kHealthWatchCount + watch);
   }
   uint32_t Peer(size_t way) const { return static_cast<uint32_t>(first_peer_ + way); }
+  // The first slot behind them.
+  uint32_t end() const { return static_cast<uint32_t>(end_); }
 
  private:
   static constexpr size_t kPerGpu = 2 + kClockEventCount;
@@ -53,6 +56,7 @@ class FindingSlots {
   size_t gpu_count_;
   size_t first_health_;
   size_t first_peer_;
+  size_t end_;
 };
 
 // Appends the values of all slots of `findings`.  Of old ones (`stale`) only totals and times are

@@ -7,6 +7,7 @@
 
 #include "view/finding_slots.h"
 #include "view/native_table.h"
+#include "view/pod_xids.h"
 #include "view/view.h"
 #include "view/xid.h"
 
@@ -35,7 +36,7 @@ Family XidTotals() {
   return {.name = "podgpu_gpu_xid_errors_total",
           .help =
               "XIDs of this code that the driver has reported since podgpu listens. action is "
-              "what to begin with: restart_app, reset_gpu, reboot_node or investigate.",
+              "what to begin with: none, restart_app, reset_gpu, reboot_node or investigate.",
           .type = "counter",
           .unit = ""};
 }
@@ -275,6 +276,7 @@ std::vector<Family> NativeFamilies() {
   }
   families.push_back(XidTotals());
   families.push_back(XidTimes());
+  families.push_back(PodXidFamily());
   return families;
 }
 

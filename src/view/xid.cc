@@ -187,18 +187,32 @@ constexpr std::array<std::string_view, 173> kXidTexts = {
 };
 
 struct XidActionRow {
-  int64_t code;
+  int64_t first, last;
   std::string_view action;
 };
 
-// Ascending.  Programs are to blame for the codes that NVIDIA's Kubernetes device plugin passes
-// over (13, 31, 43, 45, 68, 109); a contained error (94) costs its program alone.  The rest is our
-// own judgement of what the texts above say, not checked against NVIDIA's catalogue.
+// Ascending.  Codes that are not here are to be investigated.  After NVIDIA's catalogue of XIDs
+// for Ampere and newer (docs.nvidia.com/deploy/xid-errors, its immediate action, read 2026-11): to
+// ignore is none here, to restart a VM or a machine is reboot_node.  Where the catalogue has a
+// workflow in place of an action, what its text says clears the error: a reset for 48 and 74.
+// 43 and 45 ask nothing of the GPU, but a program has ended by them.
+constexpr std::string_view kNone = "none";
+constexpr std::string_view kApp = "restart_app";
+constexpr std::string_view kReset = "reset_gpu";
+constexpr std::string_view kReboot = "reboot_node";
 constexpr XidActionRow kXidActions[] = {
-    {13, "restart_app"}, {31, "restart_app"},  {43, "restart_app"}, {45, "restart_app"},
-    {46, "reset_gpu"},   {48, "reset_gpu"},    {62, "reset_gpu"},   {63, "reset_gpu"},
-    {64, "reset_gpu"},   {68, "restart_app"},  {79, "reboot_node"}, {94, "restart_app"},
-    {95, "reset_gpu"},   {109, "restart_app"}, {119, "reset_gpu"},  {120, "reset_gpu"},
+    {8, 8, kApp},        {11, 11, kApp},     {13, 13, kApp},     {14, 14, kNone},
+    {25, 25, kApp},      {31, 32, kApp},     {37, 38, kNone},    {39, 41, kApp},
+    {43, 43, kApp},      {44, 44, kNone},    {45, 45, kApp},     {46, 46, kReset},
+    {48, 48, kReset},    {60, 60, kApp},     {62, 62, kReset},   {63, 63, kNone},
+    {64, 64, kReset},    {66, 67, kNone},    {68, 72, kApp},     {74, 74, kReset},
+    {75, 77, kApp},      {79, 79, kReboot},  {80, 80, kApp},     {82, 86, kApp},
+    {88, 89, kApp},      {92, 93, kNone},    {94, 94, kApp},     {95, 95, kReset},
+    {96, 105, kApp},     {106, 108, kNone},  {109, 110, kReset}, {119, 120, kReset},
+    {121, 121, kNone},   {126, 135, kApp},   {136, 136, kReset}, {137, 137, kNone},
+    {139, 139, kApp},    {140, 140, kReset}, {141, 141, kNone},  {143, 143, kReset},
+    {151, 151, kReboot}, {152, 153, kNone},  {155, 156, kReset}, {157, 157, kNone},
+    {158, 158, kReset},  {160, 161, kNone},
 };
 
 }  // namespace
@@ -209,8 +223,8 @@ std::string_view XidText(int64_t code) {
 }
 
 std::string_view XidAction(int64_t code) {
-  const auto found = std::ranges::find(kXidActions, code, &XidActionRow::code);
-  return found == std::end(kXidActions) ? "investigate" : found->action;
+  const auto found = std::ranges::lower_bound(kXidActions, code, {}, &XidActionRow::last);
+  return found == std::end(kXidActions) || code < found->first ? "investigate" : found->action;
 }
 
 }  // namespace podgpu

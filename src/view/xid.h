@@ -12,8 +12,8 @@ namespace podgpu {
 
 std::string_view XidText(int64_t code);
 
-// "restart_app", "reset_gpu" or "reboot_node"; "investigate" where that is not told by the code
-// alone.  A first step, not a diagnosis: the same code again on one GPU asks for more.
+// "none", "restart_app", "reset_gpu" or "reboot_node"; "investigate" where that is not told by the
+// code alone.  A first step, not a diagnosis: the same code again on one GPU asks for more.
 std::string_view XidAction(int64_t code);
 
 }  // namespace podgpu

@@ -54,6 +54,19 @@ TEST_F(EventsOnAPage, EachXidIsCountedThoughOneReadingSeesOnlyTheLast) {
             page.Value("podgpu_gpu_xid_last_timestamp_seconds", {Gpu("2"), R"(xid="43")"}));
 }
 
+TEST_F(EventsOnAPage, XidsAreCountedForThePodThatTheyHit) {
+  for (const char* where : {"gpu=1", "gpu=1", "gpu=2"}) {
+    node_.Command({"fault", "xid", where, "number=119"});
+  }
+  const std::string_view family = "podgpu_pod_gpu_xid_errors_total";
+  const std::string fault = R"(shared="false",xid="119",action="reset_gpu")";
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return page.Value(family, {Gpu("1"), R"(namespace="research",pod="train-1")", fault}) == 2 &&
+           page.Value(family, {Gpu("2"), R"(pod="slice-0",container="main")", fault}) == 1;
+  })) << Page().text();
+  EXPECT_EQ(Page().Lines(family).size(), 2U) << "nobody else was hit";
+}
+
 TEST_F(EventsOnAPage, ReasonsOfTheClocksComeAndGoWithTheWindow) {
   const std::string brake = R"(clock_event="hw_power_brake")";
   EXPECT_FALSE(Page().Has(kClockCounts, {Gpu("0"), brake}));

@@ -1,0 +1,71 @@
+// Counts the XIDs of GPUs for the containers that held them.
+//
+// The driver's events name a GPU and no process, so that whoever holds the GPU, or an instance of
+// it, has been hit: one container, or each of those that share it.  Between two readings holders
+// may change; those of before count, since a fault ends programs more often than it greets them.
+// Rows stay while the container holds the GPU, and an hour after its last event; there are 256 at
+// most, of which the oldest makes room.  A steady tick allocates nothing here.  Tick thread only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attribution/owner.h"
+#include "base/clock.h"
+#include "sample/grid.h"
+#include "topology/topology.h"
+#include "view/pod_xids.h"
+
+namespace podgpu {
+
+class PodXidCounts {
+ public:
+  static constexpr size_t kMostRows = 256;
+  static constexpr std::chrono::hours kStay{1};
+
+  // Counts what is new in the reading `grid`, with those who hold its devices now.  The same
+  // reading again changes nothing.
+  void Take(const Grid& grid, const std::shared_ptr<const Owners>& owners, Instant now);
+
+  // Sorted.
+  const std::vector<PodXid>& rows() const { return rows_; }
+  // Another one when the rows are others.
+  uint64_t generation() const { return generation_; }
+  // Appends the number of each row.
+  void AppendTo(std::vector<Value>& slots) const;
+
+ private:
+  // Of one reading.
+  struct Holdings {
+    std::shared_ptr<const Topology> topology;
+    std::shared_ptr<const Owners> owners;
+  };
+  struct Count {
+    uint64_t events = 0;
+    Instant last{};
+  };
+  struct Seen {
+    std::string uuid;
+    int64_t code = 0;
+    uint64_t total = 0;
+  };
+
+  Seen& At(const std::string& uuid, int64_t code, size_t hint);
+  void CountFor(const XidCount& xid, uint64_t events, const Holdings& current, Instant now);
+  void Add(const PodXid& row, uint64_t events, Instant now);
+  void Remove(size_t place);
+  void Forget(Instant now);
+
+  std::vector<PodXid> rows_;
+  std::vector<Count> counts_;  // Of each row.
+  std::vector<Seen> seen_;     // Totals.
+  Holdings last_;              // Of the last reading.
+  std::optional<Instant> read_at_;
+  uint64_t generation_ = 0;
+};
+
+}  // namespace podgpu

@@ -1,0 +1,33 @@
+#include "view/pod_xids.h"
+
+#include "view/xid.h"
+
+namespace podgpu {
+
+Family PodXidFamily() {
+  return {
+      .name = "podgpu_pod_gpu_xid_errors_total",
+      .help =
+          "XIDs of this code that the driver has reported of a GPU while this container held "
+          "it or a part of it. shared is true where others did too: it counts for each of them.",
+      .type = "counter",
+      .unit = ""};
+}
+
+void AddPodXids(std::span<const PodXid> rows, uint32_t first_slot, PlanBuilder& plan) {
+  plan.BeginFamily(PodXidFamily());
+  for (const PodXid& row : rows) {
+    const uint32_t labels =
+        plan.AddLabels(RenderLabels({{"gpu", std::to_string(row.gpu_id)},
+                                     {"UUID", row.uuid},
+                                     {"namespace", row.pod_namespace},
+                                     {"pod", row.pod},
+                                     {"container", row.container},
+                                     {"shared", row.shared ? "true" : "false"},
+                                     {"xid", std::to_string(row.code)},
+                                     {"action", std::string(XidAction(row.code))}}));
+    plan.AddSeries(labels, NumberSource::Slot(first_slot++));
+  }
+}
+
+}  // namespace podgpu
