@@ -72,6 +72,7 @@ void WriteGpu(Compilation& work, size_t gpu) {
   const std::string generation = std::to_string(86 + figures.architecture_number);
   GpuRecord record{};
   SetFigures(figures, work.scenario, record);
+  record.flags |= plan.spec->sharing == Sharing::kMps ? kSharedByMps : 0;
   record.uuid = image.Text(plan.uuid);
   record.pci_bus_id = image.Text(plan.spec->bus_id);
   record.serial = SerialOf(work, figures, gpu);
@@ -116,7 +117,8 @@ void WriteNode(Compilation& work) {
                 .flags = (scenario.v1 ? kNodeHasV1 : 0) |
                          (scenario.v1alpha1 ? kNodeHasV1Alpha1 : 0) |
                          (scenario.inventory ? kNodeHasInventory : 0) |
-                         (scenario.profiling_module ? kNodeHasProfilingModule : 0),
+                         (scenario.profiling_module ? kNodeHasProfilingModule : 0) |
+                         (scenario.accounting ? kNodeAccounts : 0),
                 .nvswitch_count = scenario.nvswitch_count,
                 .cpu_cores = {}};
   std::copy(scenario.cpu_cores.begin(), scenario.cpu_cores.end(), image.node.cpu_cores.begin());

@@ -279,6 +279,8 @@ SegmentSolution SolveSegment(const GpuClass& figures, const Layout& layout, cons
                              rates[kDram],
                              rates[static_cast<size_t>(Integral::kEncoderPpmUs)],
                              rates[static_cast<size_t>(Integral::kDecoderPpmUs)],
+                             rates[static_cast<size_t>(Integral::kJpegPpmUs)],
+                             rates[static_cast<size_t>(Integral::kOfaPpmUs)],
                              residents[i].phase->memory_bytes};
   }
   SolvePower(figures, change, shares, solution);

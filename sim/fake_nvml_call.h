@@ -61,7 +61,8 @@ abi::nvmlReturn_t AskNvml(const NvmlCall& call, const Body& body, Outs*... outs)
   if (target.result != abi::NVML_SUCCESS) {
     return target.result;
   }
-  if (((outs == nullptr) || ...)) {
+  const bool has_all = ((outs != nullptr) && ...);
+  if (!has_all) {
     return abi::NVML_ERROR_INVALID_ARGUMENT;
   }
   const abi::nvmlReturn_t result = body(target);

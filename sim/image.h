@@ -17,7 +17,7 @@
 namespace podgpu::sim {
 
 inline constexpr std::array<char, 8> kImageMagic = {'P', 'O', 'D', 'G', 'P', 'U', 'W', '1'};
-inline constexpr uint32_t kImageVersion = 4;
+inline constexpr uint32_t kImageVersion = 5;
 inline constexpr uint32_t kNone = 0xffffffff;            // "No such record" in an index.
 inline constexpr TimeUs kForever = INT64_MAX;            // The stop time of what never stops.
 inline constexpr TimeUs kLastTimeUs = INT64_C(1) << 62;  // Later times are read as this one.
@@ -87,11 +87,20 @@ struct Range {
 // memory in use, whose rate is the reading.
 inline constexpr uint32_t kMemoryChannel = 17;
 inline constexpr uint32_t kEntityChannelCount = 18;
-enum class ProcessChannel : uint32_t { kEnergy, kSm, kDram, kEncoder, kDecoder, kMemory };
-inline constexpr uint32_t kProcessChannelCount = 6;
+enum class ProcessChannel : uint32_t {
+  kEnergy,
+  kSm,
+  kDram,
+  kEncoder,
+  kDecoder,
+  kJpeg,
+  kOfa,
+  kMemory
+};
+inline constexpr uint32_t kProcessChannelCount = 8;
 
 inline constexpr uint32_t kNodeHasV1 = 1, kNodeHasV1Alpha1 = 2, kNodeHasInventory = 4,
-                          kNodeHasProfilingModule = 8;
+                          kNodeHasProfilingModule = 8, kNodeAccounts = 16;
 struct NodeRecord {
   TextRef name, scenario, driver, nvml, dcgm, engine_tcp, engine_unix, cgroup_driver,
       cgroup_runtime;
@@ -104,7 +113,7 @@ struct NodeRecord {
 
 inline constexpr uint32_t kHasGpm = 1, kHasMemoryTemperature = 2, kHasJpegOfa = 4,
                           kHasRowRemapping = 8, kHasRetiredPages = 16, kHasEcc = 32, kHasFan = 64,
-                          kMigCapable = 128, kPowerIsAverage = 256;
+                          kMigCapable = 128, kPowerIsAverage = 256, kSharedByMps = 512;
 struct NoiseWave {
   int64_t amplitude_mw, period_us, phase_us;
 };

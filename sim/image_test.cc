@@ -67,7 +67,7 @@ TEST(Images, AreRefusedWhenTheyAreNotOne) {
   image = world.image();
   image[8] = std::byte{9};
   EXPECT_EQ(error_of(image),
-            "world image: format version 9, this program reads 4; compile the scenario again");
+            "world image: format version 9, this program reads 5; compile the scenario again");
   image = world.image();
   image.pop_back();
   EXPECT_EQ(error_of(image), "world image: " + std::to_string(image.size()) +
@@ -90,6 +90,8 @@ TEST(Images, WithAnyByteBrokenAreRefusedOrReadWithoutHarm) {
       PodsAt(*broken, t);
       EXPECT_GE(broken->process_count(t), 0);
       EXPECT_GE(broken->gpu_count(), 0);
+      EXPECT_GE(broken->FindProcess(4102, t).value_or(ProcessLife()).peak_memory_bytes, 0);
+      EXPECT_LE(broken->EndedProcesses(0, -1, t, 3).size(), 3U);
     }
   }
 }

@@ -80,6 +80,7 @@ class ImageWorld final : public World {
   bool kubelet_has(std::string_view version) const override;
   bool kubelet_has_inventory() const override { return Has(kNodeHasInventory); }
   bool has_profiling_module() const override { return Has(kNodeHasProfilingModule); }
+  bool accounts_processes() const override { return Has(kNodeAccounts); }
   std::string_view engine_tcp() const override { return tables_.Text(node_.engine_tcp); }
   std::string_view engine_unix() const override { return tables_.Text(node_.engine_unix); }
   std::string_view cgroup_driver() const override { return tables_.Text(node_.cgroup_driver); }
@@ -123,6 +124,9 @@ class ImageWorld final : public World {
   void VisitAllocatable(TimeUs t, PodVisitor& visitor) const override;
   int process_count(TimeUs t) const override;
   ProcessFacts process(int index, TimeUs t) const override;
+  std::optional<ProcessLife> FindProcess(int pid, TimeUs t) const override;
+  std::vector<ProcessLife> EndedProcesses(int gpu, TimeUs since, TimeUs t,
+                                          size_t most) const override;
   TimeUs NextPodChange(TimeUs t) const override;
 
   std::span<const Fault> faults() const override { return faults_; }
@@ -147,6 +151,15 @@ class ImageWorld final : public World {
   const NodeEraRecord& NodeEraAt(TimeUs t) const;
   Int128 ProcessValue(const ProcessRecord& process, ProcessChannel what, TimeUs t) const;
   ProcessFacts Facts(const ProcessRecord& process, TimeUs t) const;
+  std::span<const ProcessRecord> FixedProcesses() const;
+  // The latest process with that pid that has started by t, and its life up to then.
+  struct FoundProcess {
+    const ProcessRecord* record = nullptr;
+    TimeUs started = 0, stopped = 0;
+  };
+  FoundProcess LatestProcess(int pid, TimeUs t) const;
+  int64_t PeakMemory(const ProcessRecord& process, TimeUs from, TimeUs to) const;
+  ProcessLife Life(const FoundProcess& found, int pid, TimeUs t) const;
   ProcessFacts ChurnFacts(const ChurnRecord& churn, int index, TimeUs t) const;
   void VisitDevices(Range devices, TimeUs t, PodVisitor& visitor) const;
   void VisitChurn(const ChurnRecord& churn, TimeUs t, PodVisitor& visitor) const;

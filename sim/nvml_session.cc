@@ -137,6 +137,11 @@ TimeUs NvmlSession::FromStampUs(int64_t stamp_us) {
   return directory_->FromStampUs(stamp_us) - directory_->world().ClockJumpUs(directory_->Now());
 }
 
+std::string NvmlSession::NodePath() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return directory_->path();
+}
+
 NvmlTarget NvmlSession::Find(abi::nvmlDevice_t handle) {
   NvmlTarget target = System();
   if (target.result != abi::NVML_SUCCESS) {

@@ -68,6 +68,8 @@ class NvmlSession {
   // Microseconds since 1970 at world time t, by the machine's clock as it is now.
   int64_t StampUs(TimeUs t);
   TimeUs FromStampUs(int64_t stamp_us);
+  // The run directory, as a name of the node.
+  std::string NodePath();
   // What `handle` points to.
   NvmlTarget Find(abi::nvmlDevice_t handle);
   // The device of `gpu`, or its MIG device with this index: NVML_ERROR_NOT_FOUND when it has none.

@@ -79,12 +79,13 @@ void ReadEngine(const Cursor& engine, Scenario& scenario) {
 }
 
 void ReadVersions(const Cursor& root, Scenario& scenario) {
-  constexpr std::array<Words, 3> kDriverKeys = {"version", "nvml", "cuda"};
+  constexpr std::array<Words, 4> kDriverKeys = {"version", "nvml", "cuda", "accounting"};
   const Cursor driver = root.Key("driver");
   if (driver.ExpectKeys(kDriverKeys)) {
     scenario.driver = driver.Key("version").Text(scenario.driver);
     scenario.nvml = driver.Key("nvml").Text("12." + scenario.driver);
     scenario.cuda = static_cast<int>(driver.Key("cuda").Integer(scenario.cuda, 9'000, 99'990));
+    scenario.accounting = driver.Key("accounting").Flag(false);
   }
   constexpr std::array<Words, 3> kDcgmKeys = {"version", "profiling", "engine"};
   constexpr std::array<Words, 2> kProfiling = {"none", "module"};

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,7 @@ using podgpu::sim::DeviceRef;
 using podgpu::sim::Fault;
 using podgpu::sim::Int128;
 using podgpu::sim::Integral;
+using podgpu::sim::ProcessLife;
 using podgpu::sim::TimeUs;
 using podgpu::sim::World;
 
@@ -73,7 +75,10 @@ void Read(const World& world) {
     world.VisitAllocatable(t, counter);
     Require(world.NextPodChange(t) > t);
     const int count = world.process_count(t);
-    Require(count == 0 || world.process(count - 1, t).pid > 0);
+    for (int i = 0; i < count; ++i) {
+      const std::optional<ProcessLife> life = world.FindProcess(world.process(i, t).pid, t);
+      Require(life && life->started <= t && life->stopped > t);
+    }
     for (int gpu = 0; gpu < world.gpu_count(); ++gpu) {
       const DeviceRef whole{.gpu = gpu};
       Require(world.Integrate(Integral::kEnergyNj, whole, t) >=
@@ -82,6 +87,10 @@ void Read(const World& world) {
       Require(world.TemperatureC(gpu, t) >= 0);
       Require(world.PowerInstantMw(gpu, t) >= 0);
       Require(world.MemoryUsedBytes(whole, t) <= world.gpu(gpu).memory_total_bytes);
+      for (const ProcessLife& life : world.EndedProcesses(gpu, -1, t, 3)) {
+        Require(life.started < life.stopped && life.stopped <= t);
+        Require(life.peak_memory_bytes <= world.gpu(gpu).memory_total_bytes);
+      }
     }
   }
 }

@@ -50,6 +50,7 @@ GpuFacts FactsOf(const ImageTables& tables, const GpuRecord& record) {
   facts.has_fan = has(kHasFan);
   facts.mig_capable = has(kMigCapable);
   facts.power_is_average = has(kPowerIsAverage);
+  facts.shared_by_mps = has(kSharedByMps);
   return facts;
 }
 

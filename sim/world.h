@@ -4,16 +4,19 @@
 // no state and does not care how often or in which order it is asked.  Time is microseconds since
 // the world's epoch.  Integrals are exact 128-bit integers (energy in nJ, activity in ppm x us,
 // traffic in B/s x us); sensors derive from them as hardware's do (simulator facts, sections 3.2
-// to 3.8).  The image outlives the World; any thread may ask; no allocation. This header is for the
-// faces too, which use neither abseil nor base: only the standard library here.
+// to 3.8).  The image outlives the World; any thread may ask; no allocation where nothing is said.
+// This header is for the faces too, which use neither abseil nor base: only the standard library
+// here.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/fault.h"
 #include "sim/world_facts.h"
@@ -56,7 +59,8 @@ class World {
   virtual bool kubelet_has(std::string_view version) const = 0;  // "v1", "v1alpha1"
   virtual bool kubelet_has_inventory() const = 0;                // GetAllocatableResources answers.
   virtual bool has_profiling_module() const = 0;
-  virtual std::string_view engine_tcp() const = 0;   // "127.0.0.1:5555"; empty: none
+  virtual bool accounts_processes() const = 0;      // From the start, until the driver is reloaded.
+  virtual std::string_view engine_tcp() const = 0;  // "127.0.0.1:5555"; empty: none
   virtual std::string_view engine_unix() const = 0;  // Relative to the run directory; empty: none.
   virtual std::string_view cgroup_driver() const = 0;   // "systemd", "cgroupfs"
   virtual std::string_view cgroup_runtime() const = 0;  // "containerd", "crio", "docker"
@@ -78,8 +82,8 @@ class World {
   // The integral from `from` to `to` of the entity that `device` names at `to`: never negative,
   // also when that instance was created in between.
   virtual Int128 IntegrateOver(Integral what, DeviceRef device, TimeUs from, TimeUs to) const = 0;
-  // The same for the latest process with that pid; energy (the dynamic part), SM, DRAM, encoder and
-  // decoder only, 0 for others.
+  // The same for the latest process with that pid; energy (the dynamic part), SM, DRAM and media
+  // engines only, 0 for others.
   virtual Int128 IntegrateProcess(Integral what, int pid, TimeUs t) const = 0;
   // Dynamic energy of the latest process with that pid, idle and noise energy of a GPU: the truth,
   // never told by a vendor call.
@@ -112,6 +116,12 @@ class World {
   virtual void VisitAllocatable(TimeUs t, PodVisitor& visitor) const = 0;
   virtual int process_count(TimeUs t) const = 0;
   virtual ProcessFacts process(int index, TimeUs t) const = 0;  // pid ascending
+  // The latest process with that pid that has started by t; nothing when there is none.
+  virtual std::optional<ProcessLife> FindProcess(int pid, TimeUs t) const = 0;
+  // Those of a GPU, its instances included, that have ended after `since` and by t, the latest
+  // first and `most` at most.  Allocates.
+  virtual std::vector<ProcessLife> EndedProcesses(int gpu, TimeUs since, TimeUs t,
+                                                  size_t most) const = 0;
   // The next time after t at which pods or processes start or stop; INT64_MAX when none.
   virtual TimeUs NextPodChange(TimeUs t) const = 0;
 

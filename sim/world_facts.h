@@ -63,6 +63,7 @@ struct GpuFacts {
   bool has_gpm = false, has_memory_temperature = false, has_jpeg_ofa = false,
        has_row_remapping = false, has_retired_pages = false, has_ecc = false, has_fan = false,
        mig_capable = false, power_is_average = false;
+  bool shared_by_mps = false;  // Its processes are clients of an MPS server.
 };
 
 struct ComputeInstanceFacts {
@@ -110,6 +111,15 @@ struct ProcessFacts {
   int64_t memory_bytes = 0;
   std::string_view pod_namespace, container;  // Empty, as the pod, for a process outside pods.
   PodName pod;
+};
+
+// A process from its start to its end, or to the time asked for.
+struct ProcessLife {
+  int pid = 0;
+  DeviceRef device;
+  TimeUs started = 0;
+  TimeUs stopped = INT64_MAX;     // INT64_MAX while it lives.
+  int64_t peak_memory_bytes = 0;  // The most that it has held.
 };
 
 }  // namespace podgpu::sim

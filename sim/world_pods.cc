@@ -1,33 +1,15 @@
 // Who lives at a time: pods with their containers and device ids, and processes, in table order;
 // those of churns are made from the cycle number.
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "sim/identity.h"
 #include "sim/image_world.h"
+#include "sim/world_churns.h"
 
 namespace podgpu::sim {
 
 namespace {
-
-// The cycle of a churn at t, and whether its pod lives at that moment.
-struct ChurnMoment {
-  int64_t cycle = 0;
-  bool alive = false;
-};
-
-ChurnMoment MomentOf(const ChurnRecord& churn, TimeUs t) {
-  if (t < churn.start_us) {
-    return {};
-  }
-  const int64_t cycle = (t - churn.start_us) / churn.every_us;
-  return {cycle, t - churn.start_us - cycle * churn.every_us < churn.life_us};
-}
-
-TimeUs CycleStart(const ChurnRecord& churn, int64_t cycle) {
-  return churn.start_us + cycle * churn.every_us;
-}
 
 PodName NameOf(std::string_view prefix) {
   PodName name;
@@ -44,45 +26,6 @@ PodName NameOf(std::string_view prefix, int64_t cycle) {
   const auto result = std::to_chars(name.text.data() + name.size, end, cycle);
   name.size = static_cast<size_t>(result.ptr - name.text.data());
   return name;
-}
-
-int PidOf(const ChurnRecord& churn, int64_t cycle, uint32_t process) {
-  const auto turn = static_cast<int>(cycle % churn.pid_cycles);
-  return churn.first_pid + turn * static_cast<int>(churn.processes.count) +
-         static_cast<int>(process);
-}
-
-// The latest cycle at or before t in which the churn used the pid; -1 when there was none.
-int64_t CycleOfPid(const ChurnRecord& churn, int pid, TimeUs t) {
-  if (t < churn.start_us) {
-    return -1;
-  }
-  const int64_t turn = (pid - churn.first_pid) / static_cast<int>(churn.processes.count);
-  const int64_t now = (t - churn.start_us) / churn.every_us;
-  return now < turn ? -1 : now - (now - turn) % churn.pid_cycles;
-}
-
-bool Owns(const ChurnRecord& churn, int pid) {
-  return churn.processes.count > 0 && pid >= churn.first_pid &&
-         pid - churn.first_pid < static_cast<int64_t>(churn.pid_cycles) * churn.processes.count;
-}
-
-// Whether the process channel exists for an integral, and which it is.
-bool ChannelOf(Integral what, ProcessChannel& channel) {
-  constexpr std::array<std::pair<Integral, ProcessChannel>, 5> kChannels = {{
-      {Integral::kEnergyNj, ProcessChannel::kEnergy},
-      {Integral::kSmPpmUs, ProcessChannel::kSm},
-      {Integral::kDramPpmUs, ProcessChannel::kDram},
-      {Integral::kEncoderPpmUs, ProcessChannel::kEncoder},
-      {Integral::kDecoderPpmUs, ProcessChannel::kDecoder},
-  }};
-  const auto* const found = std::find_if(kChannels.begin(), kChannels.end(),
-                                         [what](const auto& row) { return row.first == what; });
-  if (found == kChannels.end()) {
-    return false;
-  }
-  channel = found->second;
-  return true;
 }
 
 }  // namespace
@@ -218,49 +161,6 @@ TimeUs ImageWorld::NextPodChange(TimeUs t) const {
     next = std::min(next, moment.alive ? start + churn.life_us : start + churn.every_us);
   }
   return next;
-}
-
-Int128 ImageWorld::ProcessValue(const ProcessRecord& process, ProcessChannel what, TimeUs t) const {
-  return Value(tables_.channels[process.first_channel + static_cast<uint32_t>(what)],
-               Locate(Gpu(process.gpu), t));
-}
-
-Int128 ImageWorld::IntegrateProcess(Integral what, int pid, TimeUs t) const {
-  t = Readable(t);
-  ProcessChannel channel{};
-  if (!ChannelOf(what, channel)) {
-    return 0;
-  }
-  for (const ChurnRecord& churn : tables_.churns) {
-    if (!Owns(churn, pid)) {
-      continue;
-    }
-    const int64_t cycle = CycleOfPid(churn, pid, t);
-    if (cycle < 0) {
-      return 0;
-    }
-    const auto number = static_cast<uint32_t>(pid - churn.first_pid) % churn.processes.count;
-    const ProcessRecord& slot = tables_.processes[churn.processes.first + number];
-    const TimeUs start = CycleStart(churn, cycle);
-    return ProcessValue(slot, channel, std::min(t, start + churn.life_us)) -
-           ProcessValue(slot, channel, start);
-  }
-  // Those before the churns' are sorted by pid, then start.
-  const auto fixed = tables_.processes.first(
-      tables_.churns.empty() ? tables_.processes.size() : tables_.churns.front().processes.first);
-  const auto after =
-      std::upper_bound(fixed.begin(), fixed.end(), std::pair(pid, t),
-                       [](const std::pair<int, TimeUs>& key, const ProcessRecord& process) {
-                         return key < std::pair(static_cast<int>(process.pid), process.start_us);
-                       });
-  if (after == fixed.begin() || (after - 1)->pid != pid) {
-    return 0;
-  }
-  return ProcessValue(*(after - 1), channel, t);
-}
-
-Int128 ImageWorld::ProcessEnergyNj(int pid, TimeUs t) const {
-  return IntegrateProcess(Integral::kEnergyNj, pid, t);
 }
 
 }  // namespace podgpu::sim

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/image_world.h"
+#include "sim/sample_periods.h"
 #include "sim/temperature.h"
 
 namespace podgpu::sim {
@@ -12,28 +13,11 @@ namespace {
 constexpr TimeUs kEnergyRefreshUs = 100'000;
 constexpr TimeUs kPowerAverageUs = 1'000'000;
 constexpr TimeUs kPowerInstantUs = 25'000;
-constexpr TimeUs kSamplesPerSecond = 6;
 constexpr int64_t kNjPerMj = 1'000'000;
 constexpr int64_t kWholePpm = 1'000'000;
 
 // To the nearest whole degree; boards are never below 0 here.
 int RoundDegrees(double value_c) { return (static_cast<int>(value_c * 2) + 1) / 2; }
-
-// The k-th boundary between utilisation samples.
-TimeUs SampleBoundary(int64_t k) {
-  return (k / kSamplesPerSecond) * kSecondUs +
-         (k % kSamplesPerSecond) * kSecondUs / kSamplesPerSecond;
-}
-
-// How many whole sample periods have passed at t.
-int64_t SampleCount(TimeUs t) {
-  const int64_t whole = t / kSecondUs;
-  int64_t k = whole * kSamplesPerSecond + (t % kSecondUs) * kSamplesPerSecond / kSecondUs;
-  if (SampleBoundary(k + 1) <= t) {  // A boundary is rounded down to its microsecond.
-    ++k;
-  }
-  return k;
-}
 
 }  // namespace
 
