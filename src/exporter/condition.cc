@@ -98,6 +98,26 @@ PartCondition JudgeConfig(const ConfigNotes& config) {
   return {"config", PartState::kDegraded, std::move(detail)};
 }
 
+bool AsksForFindings(const FindingsAsked& asked) { return asked.health || asked.peers; }
+
+// What DCGM_EXP_GPU_HEALTH_STATUS and DCGM_EXP_P2P_STATUS are made from.
+PartCondition JudgeFindings(const ConditionBasis& basis) {
+  constexpr const char* kName = "health and paths";
+  if (basis.note != nullptr) {
+    return {kName, basis.note->is_fault ? PartState::kDegraded : PartState::kOk, basis.note->text};
+  }
+  const size_t gpus = basis.topology->gpus.size();
+  const bool lacks_health = basis.asked.health && !basis.health_is_told && gpus > 0;
+  const bool lacks_peers = basis.asked.peers && !basis.peers_are_told && gpus > 1;
+  if (lacks_health || lacks_peers) {
+    return {kName, PartState::kDegraded,
+            absl::StrFormat("not told by this source: %s%s%s", lacks_health ? "health" : "",
+                            lacks_health && lacks_peers ? ", " : "",
+                            lacks_peers ? "paths between GPUs" : "")};
+  }
+  return {kName, PartState::kOk, "told at each reading"};
+}
+
 // "free", "ns/pod (container)", "in another namespace", "4 owners, shared", of a GPU and its
 // instances together.
 std::string DescribeOwners(const ConditionBasis& basis, uint16_t gpu) {
@@ -165,7 +185,8 @@ bool ConditionBasis::operator==(const ConditionBasis& other) const {
     return std::tie(basis.source, basis.topology, basis.owners, basis.devices_are_stale,
                     basis.frozen_gpus, basis.hung_call, basis.hung_for, basis.stale_for,
                     basis.owners_for, basis.stale_after, basis.clients, basis.clients_crowd,
-                    basis.config);
+                    basis.config, basis.asked, basis.health_is_told, basis.peers_are_told,
+                    basis.note);
   };
   return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
          TellTheSame(jobs, other.jobs) && TellTheSame(api_pods, other.api_pods) &&
@@ -191,6 +212,11 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.frozen_gpus = facts.frozen_gpus;
   if (facts.grid != nullptr) {
     basis.topology = facts.grid->shared_topology();
+    const Findings& findings = facts.grid->findings;
+    basis.asked = findings.asked;
+    basis.health_is_told = !findings.health.empty();
+    basis.peers_are_told = !findings.peers.empty();
+    basis.note = findings.note;
   }
   if (facts.grid != nullptr && basis.devices_are_stale) {
     basis.stale_for = InTenths(facts.grid_age);
@@ -252,6 +278,9 @@ Condition Judge(const ConditionBasis& basis) {
   }
   if (basis.jobs != nullptr) {
     condition.parts.push_back({"jobs", basis.jobs->state, basis.jobs->detail});
+  }
+  if (basis.topology != nullptr && AsksForFindings(basis.asked)) {
+    condition.parts.push_back(JudgeFindings(basis));
   }
   condition.devices = JudgeDevices(basis);
   const bool lists_none = condition.devices.empty() && basis.source->expected_gpus > 0;

@@ -36,6 +36,10 @@ struct ConditionBasis {
   HttpServerStats clients;  // But for connections and requests, which change all the time.
   bool clients_crowd = false;
   std::shared_ptr<const ConfigNotes> config;  // Never null.
+  FindingsAsked asked;                        // What was to be found out by the newest reading.
+  bool health_is_told = false;                // Of any GPU.
+  bool peers_are_told = false;                // Likewise.
+  std::shared_ptr<const FindingsNote> note;   // Of that reading.
   Tenths owners_for{};  // Age of the last answer, when the kubelet does not give a new one.
   std::chrono::milliseconds stale_after{};
   const VisibleNamespaces* visible = nullptr;  // Null: all.  Always the same.

@@ -100,6 +100,49 @@ TEST(Condition, SaysWhatOurOwnConfigurationAsksForInVain) {
   }
 }
 
+TEST(Condition, SaysWhyHealthAndPathsAreNotTold) {
+  using Notes = std::shared_ptr<const FindingsNote>;
+  const auto note = [](bool is_fault) {
+    return std::make_shared<const FindingsNote>(FindingsNote{is_fault, "health: not loaded"});
+  };
+  struct Case {
+    FindingsAsked asked;
+    size_t health, peers;  // How many are told.
+    Notes note;
+    PartState state;
+    std::string_view detail;
+  };
+  const FindingsAsked both{.health = true, .peers = true};
+  const Case cases[] = {
+      {both, 2, 4, nullptr, PartState::kOk, "told at each reading"},
+      {{.health = true}, 2, 0, nullptr, PartState::kOk, "told at each reading"},
+      {both, 0, 4, note(true), PartState::kDegraded, "health: not loaded"},
+      {both, 2, 0, note(false), PartState::kOk, "health: not loaded"},
+      {both, 0, 0, nullptr, PartState::kDegraded,
+       "not told by this source: health, paths between GPUs"},
+      {both, 2, 0, nullptr, PartState::kDegraded, "not told by this source: paths between GPUs"},
+  };
+  for (const Case& row : cases) {
+    TickFacts facts = FactsOfNothing();
+    const auto topology = std::make_shared<const Topology>(FakeDriver::Gpus(2));
+    auto grid = std::make_shared<Grid>(topology, std::vector<const Field*>{});
+    grid->findings.asked = row.asked;
+    grid->findings.health.resize(row.health);
+    grid->findings.peers.resize(row.peers);
+    grid->findings.note = row.note;
+    facts.grid = grid;
+    facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+    EXPECT_EQ(Judge(BasisOf(facts)).parts.back(),
+              (PartCondition{"health and paths", row.state, std::string(row.detail)}));
+    TickFacts unasked = facts;
+    auto silent = std::make_shared<Grid>(*grid);
+    silent->findings.asked = {};
+    unasked.grid = silent;
+    EXPECT_EQ(Judge(BasisOf(unasked)).parts.back().part, "config");
+    EXPECT_FALSE(BasisOf(facts) == BasisOf(unasked));
+  }
+}
+
 TEST(Condition, SaysHowClientsFare) {
   struct Case {
     HttpServerStats clients;

@@ -10,6 +10,7 @@ void Findings::Clear() {
   gpus.clear();
   health.clear();
   peers.clear();
+  note.reset();
 }
 
 bool SameLines(const Findings& a, const Findings& b) {

@@ -10,6 +10,8 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace podgpu {
@@ -61,6 +63,12 @@ struct GpuHealth {
   std::array<HealthVerdict, kHealthWatchCount> watches{};
 };
 
+// What of the health and the peers is not told, and why.
+struct FindingsNote {
+  bool is_fault = false;  // Else the node has nothing to tell.
+  std::string text;       // "health: the engine ...", for people.
+};
+
 struct Findings {
   FindingsAsked asked;
   std::vector<XidCount> xids;        // Ascending by GPU, then code.
@@ -68,6 +76,7 @@ struct Findings {
   std::vector<GpuHealth> health;     // By GPU; empty: not asked, or not told.
   // The state of the way from GPU i to GPU j at i * GPUs + j; empty likewise.
   std::vector<int32_t> peers;
+  std::shared_ptr<const FindingsNote> note;  // Null: all is told, or the source says nothing.
 
   // Forgets all but the memory.
   void Clear();

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <utility>
+
+#include "absl/strings/str_format.h"
 
 #include "base/log.h"
 #include "source/dcgm_error.h"
@@ -12,6 +15,9 @@ namespace podgpu {
 namespace {
 
 using abi::dcgmReturn_t;
+
+constexpr char kHealth[] = "health";
+constexpr char kPaths[] = "paths between GPUs";
 
 // PCIE to DRIVER are bits 0 to 9; a verdict on all of them has every bit.
 std::optional<size_t> WatchOf(abi::dcgmHealthSystems_t system) {
@@ -40,12 +46,16 @@ std::optional<size_t> IndexOf(const Topology& topology, uint32_t gpu_id) {
 }  // namespace
 
 Status DcgmHealth::Read(abi::dcgmHandle_t handle, Grid& grid) {
-  if (grid.findings.asked.health) {
-    PODGPU_RETURN_IF_ERROR(Told("health", ReadHealth(handle, grid), health_failure_));
+  const FindingsAsked& asked = grid.findings.asked;
+  const Status health = asked.health ? ReadHealth(handle, grid) : absl::OkStatus();
+  PODGPU_RETURN_IF_ERROR(Told(kHealth, health, health_failure_));
+  const bool had_no_links = std::exchange(has_no_links_, false);
+  const Status peers = asked.peers ? ReadPeers(handle, grid) : absl::OkStatus();
+  PODGPU_RETURN_IF_ERROR(Told(kPaths, peers, peers_failure_));
+  if (note_is_old_ || had_no_links != has_no_links_) {
+    MakeNote();
   }
-  if (grid.findings.asked.peers) {
-    PODGPU_RETURN_IF_ERROR(Told("paths between GPUs", ReadPeers(handle, grid), peers_failure_));
-  }
+  grid.findings.note = note_;
   return absl::OkStatus();
 }
 
@@ -54,17 +64,31 @@ void DcgmHealth::Forget() {
   watched_.clear();
 }
 
-Status DcgmHealth::Told(const char* what, const Status& status, std::string& last) const {
+Status DcgmHealth::Told(const char* what, const Status& status, std::string& last) {
   if (LostConnection(status)) {
     return status;
   }
   if (status.message() != last) {
     last = std::string(status.message());
+    note_is_old_ = true;
     Log(status.ok() ? LogLevel::kInfo : LogLevel::kWarn,
         status.ok() ? "the engine tells again" : "the engine does not tell; its rows are absent",
         {{"what", what}, {"reason", last}});
   }
   return absl::OkStatus();
+}
+
+void DcgmHealth::MakeNote() {
+  FindingsNote note{!health_failure_.empty() || !peers_failure_.empty(), {}};
+  const auto add = [&](const char* what, const std::string& why) {
+    if (!why.empty()) {
+      absl::StrAppendFormat(&note.text, "%s%s: %s", note.text.empty() ? "" : "; ", what, why);
+    }
+  };
+  add(kHealth, health_failure_);
+  add(kPaths, has_no_links_ ? "no GPU here has an NVLink" : peers_failure_);
+  note_ = note.text.empty() ? nullptr : std::make_shared<const FindingsNote>(std::move(note));
+  note_is_old_ = false;
 }
 
 Status DcgmHealth::ReadHealth(abi::dcgmHandle_t handle, Grid& grid) {
@@ -172,7 +196,8 @@ Status DcgmHealth::ReadPeers(abi::dcgmHandle_t handle, Grid& grid) {
   answer.version = abi::dcgmNvLinkP2PStatus_version1;
   const dcgmReturn_t code = library_.api.dcgmGetNvLinkP2PStatus(handle, &answer);
   if (code == abi::DCGM_ST_NOT_SUPPORTED) {
-    return absl::OkStatus();  // No GPU here has an NVLink.
+    has_no_links_ = true;
+    return absl::OkStatus();
   }
   PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not tell the paths between GPUs"));
   const std::vector<Gpu>& gpus = grid.topology().gpus;

@@ -27,7 +27,7 @@ class DcgmHealth {
   explicit DcgmHealth(const abi::DcgmLibrary& library) : library_(library) {}
 
   // Fills the health and the peers of `grid`'s findings if they are asked for.  What the engine
-  // does not tell stays empty; a lost connection is the Status.
+  // does not tell stays empty, and the note says why; a lost connection is the Status.
   Status Read(abi::dcgmHandle_t handle, Grid& grid);
 
   // For when the connection is gone, and the group with it.
@@ -47,7 +47,8 @@ class DcgmHealth {
   Status CheckAs(abi::dcgmHandle_t handle, uint32_t version, std::unique_ptr<Response>& response,
                  Answer& answer);
   // Says `status` once, and that it has passed; what is not a lost connection costs the rows alone.
-  Status Told(const char* what, const Status& status, std::string& last) const;
+  Status Told(const char* what, const Status& status, std::string& last);
+  void MakeNote();
 
   const abi::DcgmLibrary& library_;
   std::optional<abi::dcgmGpuGrp_t> group_;
@@ -57,6 +58,9 @@ class DcgmHealth {
   std::unique_ptr<abi::dcgmHealthResponse_v5> response_4_;
   std::string health_failure_;  // What was said last; empty: it is told.
   std::string peers_failure_;
+  bool has_no_links_ = false;
+  bool note_is_old_ = false;
+  std::shared_ptr<const FindingsNote> note_;
 };
 
 }  // namespace podgpu

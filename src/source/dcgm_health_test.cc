@@ -103,10 +103,17 @@ TEST(DcgmHealth, WhatTheEngineDoesNotTellCostsItsRowsAlone) {
     const bool is_health = std::string_view(call).starts_with("dcgmHealth");
     EXPECT_EQ(findings.health.empty(), is_health) << call;
     EXPECT_EQ(findings.peers.empty(), !is_health) << call;
+    ASSERT_NE(findings.note, nullptr) << call;
+    EXPECT_TRUE(findings.note->is_fault);
+    EXPECT_TRUE(findings.note->text.starts_with(is_health ? "health: " : "paths between GPUs: "))
+        << findings.note->text;
+    const std::shared_ptr<const FindingsNote> note = findings.note;
+    EXPECT_EQ(node.Read().note, note) << "the same as long as the reason is";
     node.dcgm.Heal(call);
     node.Read();
     EXPECT_EQ(findings.health.size(), 2U) << call;
     EXPECT_EQ(findings.peers.size(), 4U) << call;
+    EXPECT_EQ(findings.note, nullptr) << call;
   }
 }
 
@@ -138,7 +145,11 @@ TEST(DcgmHealth, ALostConnectionIsNoticedAndTheWatchesAreSetAnew) {
 
 TEST(DcgmPaths, AreByGpuAndGpuAndAbsentWhereThereIsNoLink) {
   WatchedNode node;
-  EXPECT_TRUE(node.Read().peers.empty()) << "not supported";
+  const Findings& without = node.Read();
+  EXPECT_TRUE(without.peers.empty()) << "not supported";
+  ASSERT_NE(without.note, nullptr);
+  EXPECT_FALSE(without.note->is_fault);
+  EXPECT_EQ(without.note->text, "paths between GPUs: no GPU here has an NVLink");
   node.dcgm.Change([&] { node.dcgm.peers = {{5, 2}, {0, 5}}; });
   EXPECT_EQ(node.Read().peers, (std::vector<int32_t>{5, 2, 0, 5}));
   node.dcgm.Change([&] { node.dcgm.peers = {{5, -2}, {0, 5}}; });
