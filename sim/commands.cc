@@ -123,7 +123,6 @@ Status Joined(const std::vector<std::string>& errors) {
 Status Run(const Arguments& arguments) {
   NodeOptions options;
   options.run.directory = RunDirectoryPath(arguments);
-  options.run.lib_links = SharedObjects();
   options.engine_tcp = arguments.Get("--engine-tcp");
   options.api_server = arguments.Has("--api-server");
   const std::optional<std::string> speed = arguments.Get("--speed");

@@ -14,6 +14,7 @@
 #include "sim/fake_dcgm_counts.h"
 #include "sim/fake_nvml_call.h"
 #include "sim/fake_nvml_faults.h"
+#include "sim/fake_nvml_generation.h"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
 namespace {
@@ -180,7 +181,8 @@ static_assert(std::ranges::is_sorted(kFieldRows, {}, &FieldRow::first));
 
 const FieldRow* FindFieldRow(uint32_t field) {
   const auto* const found = std::ranges::lower_bound(kFieldRows, field, {}, &FieldRow::last);
-  return found != kFieldRows.end() && found->first <= field ? found : nullptr;
+  const bool is_known = found != kFieldRows.end() && found->first <= field;
+  return is_known && field < kFieldValuesEnd ? found : nullptr;
 }
 
 // The answer, as faults on values leave it.

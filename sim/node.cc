@@ -11,6 +11,8 @@
 #include <memory>
 #include <optional>
 #include <poll.h>
+#include <span>
+#include <string>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
@@ -31,6 +33,7 @@
 #include "sim/node_pci.h"
 #include "sim/node_proc.h"
 #include "sim/run_directory.h"
+#include "sim/scenario_files.h"
 #include "sim/signals.h"
 #include "sim/units.h"
 
@@ -274,6 +277,17 @@ void RemoveSockets(const std::string& directory, const std::string& engine_socke
   std::filesystem::remove_all(std::filesystem::path(directory) / "proc", error);
 }
 
+// The run directory of the world, with the libraries of its driver.
+StatusOr<RunWriter> CreateRun(RunOptions run, std::span<const std::byte> image) {
+  std::string error;
+  const std::unique_ptr<World> world = World::Open(image, error);
+  if (world == nullptr) {
+    return absl::InternalError(error);
+  }
+  run.lib_links = SharedObjects(world->driver_version());
+  return RunWriter::Create(run, image);
+}
+
 }  // namespace
 
 Status RunNode(const NodeOptions& options) {
@@ -284,7 +298,7 @@ Status RunNode(const NodeOptions& options) {
   }
   PODGPU_RETURN_IF_ERROR(CheckRunDirectory(options.run.directory));
   PODGPU_ASSIGN_OR_RETURN(const FileDescriptor claim, Claim(options.run.directory));
-  PODGPU_ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Create(options.run, compiled.image));
+  PODGPU_ASSIGN_OR_RETURN(RunWriter writer, CreateRun(options.run, compiled.image));
   PODGPU_RETURN_IF_ERROR(
       ReplaceFile(options.run.directory + "/scenario.yaml", Bytes(options.scenario.text)));
   std::string error;

@@ -92,6 +92,22 @@ TEST_F(EngineOfANodeTest, ListensOnTcpAlone) {
       << node_->out();
 }
 
+TEST_F(ProgramTest, GivesANodeTheLibraryOfItsDriver) {
+  for (const auto& [driver, folder] :
+       {std::pair("470.199.02", "/lib/r470/"), std::pair("495.29.05", "/lib/")}) {
+    const std::string scenario = folder_.Write(
+        "driver.yaml", std::string(kScenario) + "driver: {version: " + driver + "}\n");
+    const std::string run = folder_.path() + "/run-" + driver;
+    Process node(folder_, {"run", scenario, "--dir", run, "--manual", "--engine-tcp=127.0.0.1:0"});
+    ASSERT_TRUE(Await([&] { return node.out().find("\nready ") != std::string::npos; }))
+        << node.out() << node.err();
+    for (const char* name : {"libnvidia-ml.so.1", "libnvidia-ml.so"}) {
+      EXPECT_EQ(std::filesystem::read_symlink(run + "/lib/" + name),
+                std::string(PODGPU_BINARY_DIR) + folder + name);
+    }
+  }
+}
+
 TEST_F(EngineOfANodeTest, StartsAnotherAtTheSamePlaceWhenAskedTo) {
   StartWith("tcp: \"127.0.0.1:0\"", {"--restart-engine=10ms"});
   const std::string address = ReadAll(run_ + "/engine.addr");

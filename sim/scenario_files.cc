@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/files.h"
+#include "base/text.h"
 
 namespace podgpu::sim {
 namespace {
@@ -17,6 +18,9 @@ constexpr std::string_view kDefaultRunDirectory = "build/run";
 
 constexpr std::array<std::string_view, 4> kLibraries = {"libdcgm.so.4", "libdcgm.so.3",
                                                         "libnvidia-ml.so.1", "libnvidia-ml.so"};
+
+// Drivers before this series have R470's library.
+constexpr uint64_t kFirstNewDriver = 495;
 
 bool Exists(const path& file) {
   std::error_code error;
@@ -55,12 +59,16 @@ StatusOr<ScenarioFile> LoadScenario(const std::string& name) {
       name));
 }
 
-std::vector<std::string> SharedObjects() {
+std::vector<std::string> SharedObjects(std::string_view driver_version) {
   const path program_folder = path(OwnPath()).parent_path();
+  const std::string_view series = driver_version.substr(0, driver_version.find('.'));
+  const bool is_old = ParseDecimal(series).value_or(kFirstNewDriver) < kFirstNewDriver;
   std::vector<std::string> found;
   for (const std::string_view name : kLibraries) {
+    const bool is_nvml = name.starts_with("libnvidia-ml");
     for (const char* folder : {"../lib/podgpu-sim", "../lib"}) {
-      const path file = (program_folder / folder / name).lexically_normal();
+      const path part = is_nvml && is_old ? "r470" : "";
+      const path file = (program_folder / folder / part / name).lexically_normal();
       if (Exists(file)) {
         found.push_back(file.string());
         break;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -21,8 +22,9 @@ struct ScenarioFile {
 
 StatusOr<ScenarioFile> LoadScenario(const std::string& name);
 
-// The simulated shared objects that were built with this program, by absolute path.
-std::vector<std::string> SharedObjects();
+// The simulated shared objects that were built with this program, by absolute path: NVML as the
+// driver has it.
+std::vector<std::string> SharedObjects(std::string_view driver_version);
 
 // The run directory that `arguments` ask for, by absolute path.
 std::string RunDirectoryPath(const Arguments& arguments);
