@@ -73,15 +73,8 @@ std::string_view WhyNoSeries(const Counter& counter) {
   if (counter.field == nullptr) {
     return {};
   }
-  switch (counter.field->level) {
-    case FieldLevel::kSwitch:
-    case FieldLevel::kLink:
-    case FieldLevel::kCpu:
-    case FieldLevel::kCpuCore:
-    case FieldLevel::kConnectX:
-      return "is not about GPUs or MIG instances, which are served; the line yields no series";
-    default:
-      break;
+  if (counter.field->level == FieldLevel::kConnectX) {
+    return "is about ConnectX adapters, which are not served; the line yields no series";
   }
   const FieldType type = counter.field->type;
   if (type == FieldType::kBlob || type == FieldType::kTimestamp) {

@@ -132,15 +132,24 @@ TEST(CountersCsv, WarnsOfLinesThatYieldNothing) {
            {"DCGM_FI_DRIVER_VERSION,gauge,x",
             "counters.csv:1: DCGM_FI_DRIVER_VERSION is a text, not a number; the line yields no "
             "series. Change its type to label"},
-           {"DCGM_FI_DEV_CPU_UTIL_TOTAL,gauge,x",
-            "counters.csv:1: DCGM_FI_DEV_CPU_UTIL_TOTAL is not about GPUs or MIG instances, which "
-            "are served; the line yields no series"},
+           {"DCGM_FI_DEV_CONNECTX_HEALTH,gauge,x",
+            "counters.csv:1: DCGM_FI_DEV_CONNECTX_HEALTH is about ConnectX adapters, which are not "
+            "served; the line yields no series"},
            {"DCGM_FI_GPU_TOPOLOGY_PCI,label,x",
             "counters.csv:1: DCGM_FI_GPU_TOPOLOGY_PCI has no number and no text; the line yields "
             "no series"}}) {
     const Counters parsed = MustParse(c.line);
     ASSERT_EQ(parsed.counters.size(), 1U) << c.line;
     EXPECT_EQ(parsed.warnings, std::vector<std::string>{std::string(c.warning)});
+  }
+}
+
+TEST(CountersCsv, WarnsOfNoKindOfDeviceThatIsServed) {
+  for (const std::string_view name :
+       {"DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT",
+        "DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX", "DCGM_FI_DEV_CPU_TEMP_CURRENT",
+        "DCGM_FI_DEV_CPU_UTIL_TOTAL"}) {
+    EXPECT_TRUE(MustParse(std::string(name) + ",gauge,x").warnings.empty()) << name;
   }
 }
 

@@ -39,12 +39,14 @@ std::string ConformanceDocument() {
       "what changes for users.\n\n"
       "## The checklist of a drop-in replacement\n\n%s\n"
       "## What dcgm-exporter's own tests assert\n\n%s\n"
+      "## The counters file\n\n%s\n"
       "## Defects of dcgm-exporter that its users meet\n\n"
       "The numbers are those of our list of its defects; those left out cannot be seen from "
       "outside, "
       "or are of parts\nthat podgpu does not have. Tests here may be of any room.\n\n%s",
       Table("line", "what is asserted", ChecklistLines()),
       Table("subject", "what is asserted", UpstreamLines()),
+      Table("rule", "what is asserted", CountersFileLines()),
       Table("number", "dcgm-exporter", DefectLines()));
 }
 
@@ -98,7 +100,7 @@ TEST(ConformanceDocument, NamesEveryTestAndOnlyTests) {
       tests.erase(std::string(line.test));
     }
   }
-  for (const auto lines : {ChecklistLines(), UpstreamLines()}) {
+  for (const auto lines : {ChecklistLines(), UpstreamLines(), CountersFileLines()}) {
     for (const ConformanceLine& line : lines) {
       EXPECT_TRUE(!line.test.empty() || !line.difference.empty()) << line.line;
       EXPECT_TRUE(line.test.empty() || tests.erase(std::string(line.test)) == 1) << line.test;

@@ -109,6 +109,11 @@ constexpr ConformanceLine kUpstream[] = {
     {"labels", "`invalid.label/key`", "UpstreamOwners.NamesOfPodLabels", ""},
     {"allowlist", "none, exact, prefix, several, alternation, invalid",
      "UpstreamOwners.AllowlistOfPodLabels", ""},
+    {"per process", "values of pods, busy and idle; one that cannot be read; old names, shares",
+     "UpstreamOwners.ValuesOfPodsFromTheirProcesses",
+     "no 0 for what is not known; upstream sums the processes of a pod in each scrape"},
+    {"cgroup", "v1, v2 with underscores, no pod, a short uid, nothing",
+     "UpstreamOwners.PodsOfCgroups", ""},
     {"DRA", "uuid exists, updated, missing; MIG", "UpstreamOwners.ClaimsOfDevices",
      "a claim of a MIG device is on its instance, not on the GPU around it"},
     {"DRA", "uuid there, another, missing; a MIG device", "UpstreamOwners.Claims",
@@ -135,9 +140,41 @@ constexpr ConformanceLine kUpstream[] = {
      "UpstreamChart.EverySampleOfTheOnlyGpuNamesItsPod", "with `--metrics-views=dcgm`"},
 };
 
+constexpr ConformanceLine kCounters[] = {
+    {"comments", "a `#` as the first byte of a line, nowhere else", "UpstreamCounters.Comments",
+     ""},
+    {"lines", "empty ones are passed over, those of blanks are not; LF and CRLF",
+     "UpstreamCounters.EmptyLinesAndLineEnds", ""},
+    {"columns", "three on each line, or the file is refused", "UpstreamCounters.Columns", ""},
+    {"quotes", "around a whole column, doubled within; a bare one refuses the file",
+     "UpstreamCounters.Quotes", ""},
+    {"blanks", "around a column are trimmed, tabs are kept",
+     "UpstreamCounters.BlanksAreTrimmedAndTabsKept", ""},
+    {"names", "whole and in their case, old and new; on the page as they were written",
+     "UpstreamCounters.Names", "one that is unknown is answered with the nearest"},
+    {"types", "of DCGM's fields: gauge, counter, histogram, summary, label",
+     "UpstreamCounters.TypesOfFields", ""},
+    {"types", "of the exporter's own counters are not checked",
+     "UpstreamCounters.TypesOfOwnCounters", "a word that is no type is shown as untyped"},
+    {"profiling", "fields 1000 to 1099 that the GPU does not offer are passed over",
+     "UpstreamCounters.ProfilingThatIsNotOffered",
+     "the type of such a line is checked all the same; each model of GPU is asked"},
+    {"labels", "stand on all rows of their entity, wherever in the file they are; numbers too",
+     "UpstreamCounters.Labels", ""},
+    {"unknown fields", "those that the library does not know are passed over",
+     "UpstreamCounters.FieldsThatTheLibraryDoesNotKnow", ""},
+    {"duplicates", "the same name twice; two names of one field", "UpstreamCounters.TheSameTwice",
+     "the second line of a name adds nothing; each name of a field has its rows"},
+    {"an empty list", "is accepted", "UpstreamCounters.NothingAtAll", ""},
+    {"more than 128 fields", "of one kind of entity", "UpstreamCounters.MoreThan128Fields",
+     "are served; upstream ends"},
+    {"shipped lists", "are right, without a warning", "UpstreamCounters.ShippedLists", ""},
+};
+
 }  // namespace
 
 std::span<const ConformanceLine> ChecklistLines() { return kChecklist; }
 std::span<const ConformanceLine> UpstreamLines() { return kUpstream; }
+std::span<const ConformanceLine> CountersFileLines() { return kCounters; }
 
 }  // namespace podgpu

@@ -1,5 +1,6 @@
-// The list of what has to be compatible: each line of the checklist and each assertion of
-// dcgm-exporter's own tests, the test of ours that proves it, and how we differ on purpose.
+// The list of what has to be compatible: each line of the checklist, each assertion of
+// dcgm-exporter's own tests and each rule of its counters file, the test of ours that proves it,
+// and how we differ on purpose.
 //
 // docs/conformance.md is made from it, and a test holds that every test named here is there and
 // that every test of the suite is named.  A line without a test has no counterpart here, and says
@@ -22,6 +23,8 @@ struct ConformanceLine {
 std::span<const ConformanceLine> ChecklistLines();
 // What dcgm-exporter's own tests assert.
 std::span<const ConformanceLine> UpstreamLines();
+// The rules of the counters file.
+std::span<const ConformanceLine> CountersFileLines();
 // Defects of dcgm-exporter that users meet; tests may be those of any room.
 std::span<const ConformanceLine> DefectLines();
 

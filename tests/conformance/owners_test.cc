@@ -11,6 +11,7 @@
 
 #include "attribution/device_id.h"
 #include "base/files.h"
+#include "process/cgroup_path.h"
 #include "tests/e2e/child.h"
 #include "tests/page_node.h"
 #include "topology/mig.h"
@@ -131,6 +132,70 @@ TEST(UpstreamOwners, VirtualGpusKeepTheRowsOfUnusedDevices) {
   const Rows ordinary = node.Rows(kUsed, "DCGM_FI_DEV_FB_USED{");
   node.options.virtual_gpus = true;
   EXPECT_EQ(node.Rows(kUsed, "DCGM_FI_DEV_FB_USED{"), ordinary);
+}
+
+// Labels and value of each row from the first pod label on; "device" for the device's own row.
+Rows ValuesOf(PageNode& node, const std::string& csv) {
+  Rows values;
+  for (const std::string& row : node.Rows(csv, "DCGM_FI_")) {
+    const size_t at = row.find(",container");
+    values.push_back(at == std::string::npos ? "device" + row.substr(row.rfind(' '))
+                                             : row.substr(at + 1));
+  }
+  return values;
+}
+
+TEST(UpstreamOwners, ValuesOfPodsFromTheirProcesses) {
+  PageNode node(1);
+  node.options.kubernetes = true;
+  node.options.virtual_gpus = true;
+  node.options.hostname = "";
+  const std::string gpu = node.dcgm.gpus[0].uuid;
+  node.allocations = {Given("ml", "busy", "main", gpu + "::0"),
+                      Given("ml", "idle", "main", gpu + "::1"),
+                      Given("ml", "new", "main", gpu + "::2")};
+  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 203, 80);
+  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 252, 30'000);
+  node.pod_slots = {{{203, 0, "ml", "busy"}, 0},
+                    {{203, 0, "ml", "idle"}, 1},
+                    {{252, 0, "ml", "busy"}, 2},
+                    {{252, 0, "ml", "idle"}, 3}};
+  node.pod_values = {Value::OfInt64(62), Value::OfInt64(0), Value::OfInt64(24'576),
+                     Value::OfAbsence(Absence::kNotRead)};
+  const auto row = [](const std::string& pod, const std::string& share, const char* value) {
+    return R"(container="main",namespace="ml",pod=")" + pod + R"(",pod_uid="",vgpu=")" + share +
+           "\"} " + value;
+  };
+  const std::string util = "DCGM_FI_DEV_GPU_UTIL,gauge,u\n";
+  EXPECT_EQ(ValuesOf(node, util),
+            Rows({"device 80", row("busy", "0", "62"), row("idle", "1", "0")}))
+      << "the device's row stays; a pod of which nothing is known has none";
+  EXPECT_EQ(ValuesOf(node, kUsed), Rows({"device 30000", row("busy", "0", "24576")}))
+      << "memory that cannot be read costs no utilisation, nor the memory of others";
+  node.options.use_old_namespace = true;
+  EXPECT_EQ(
+      ValuesOf(node, kUsed).at(1),
+      R"(container_name="main",pod_name="busy",pod_namespace="ml",pod_uid="",vgpu="0"} 24576)");
+  node.allocations = {};
+  node.options.use_old_namespace = false;
+  EXPECT_EQ(ValuesOf(node, util + kUsed), Rows({"device 80", "device 30000"})) << "nobody's GPU";
+}
+
+TEST(UpstreamOwners, PodsOfCgroups) {
+  const std::string uid = "a9c80282-3f6b-4d5b-84d5-a137a6668011";
+  const std::string underscored = "a9c80282_3f6b_4d5b_84d5_a137a6668011";
+  const std::string container = "/cri-containerd-" + std::string(64, 'c') + ".scope\n";
+  struct Case {
+    std::string text, pod;
+  };
+  for (const Case& row :
+       {Case{"11:memory:/kubepods/besteffort/pod" + uid + "/" + std::string(64, 'c') + "\n", uid},
+        {"0::/kubepods.slice/kubepods-pod" + underscored + ".slice" + container, uid},
+        {"0::/user.slice/user-1000.slice/session-3.scope\n", ""},
+        {"0::/kubepods.slice/kubepods-poda9c80282.slice/x.scope\n", ""},
+        {"", ""}}) {
+    EXPECT_EQ(ParseCgroup(row.text).pod_uid, row.pod) << row.text;
+  }
 }
 
 TEST(UpstreamOwners, ClaimsOfDevices) {
