@@ -1,6 +1,8 @@
 #include "exporter/pod_xid_counts.h"
 
 #include <algorithm>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace podgpu {
@@ -22,16 +24,22 @@ void VisitHolders(const Topology& topology, const Owners& owners, size_t gpu, Vi
   }
 }
 
-// The same, each container once.
-std::vector<const Owner*> HoldersOf(const Topology& topology, const Owners& owners, size_t gpu) {
-  std::vector<const Owner*> holders;
+// The same as a list, each container once.
+void ListHolders(const Topology& topology, const Owners& owners, size_t gpu,
+                 std::vector<const Owner*>& holders) {
   VisitHolders(topology, owners, gpu, [&](const Owner& owner) {
     if (std::ranges::none_of(
             holders, [&](const Owner* holder) { return IsSameContainer(*holder, owner); })) {
       holders.push_back(&owner);
     }
   });
-  return holders;
+}
+
+// In the order of PodXid's members.
+using RowKey = std::tuple<uint32_t, std::string_view, int64_t, std::string_view, std::string_view,
+                          std::string_view, bool>;
+RowKey KeyOf(const PodXid& row) {
+  return {row.gpu_id, row.uuid, row.code, row.pod_namespace, row.pod, row.container, row.shared};
 }
 
 std::optional<size_t> IndexOfGpu(const Topology& topology, const std::string& uuid) {
@@ -88,41 +96,41 @@ PodXidCounts::Seen& PodXidCounts::At(const std::string& uuid, int64_t code, size
 void PodXidCounts::CountFor(const XidCount& xid, uint64_t events, const Holdings& current,
                             Instant now) {
   const Gpu& gpu = current.topology->gpus[xid.gpu];
-  std::vector<const Owner*> holders;
+  holders_.clear();
   if (last_.topology != nullptr) {
     if (const std::optional<size_t> before = IndexOfGpu(*last_.topology, gpu.uuid)) {
-      holders = HoldersOf(*last_.topology, *last_.owners, *before);
+      ListHolders(*last_.topology, *last_.owners, *before, holders_);
     }
   }
-  if (holders.empty()) {
-    holders = HoldersOf(*current.topology, *current.owners, xid.gpu);
+  if (holders_.empty()) {
+    ListHolders(*current.topology, *current.owners, xid.gpu, holders_);
   }
-  for (const Owner* const holder : holders) {
-    Add({.gpu_id = gpu.gpu_id,
-         .uuid = gpu.uuid,
-         .code = xid.code,
-         .pod_namespace = holder->pod_namespace,
-         .pod = holder->pod,
-         .container = holder->container,
-         .shared = holders.size() > 1 || !holder->replica.empty()},
-        events, now);
+  for (const Owner* const holder : holders_) {
+    Count& count = CountOf(gpu, xid.code, *holder);
+    count.events += events;
+    count.last = now;
   }
-}
-
-void PodXidCounts::Add(const PodXid& row, uint64_t events, Instant now) {
-  const auto found = std::ranges::lower_bound(rows_, row);
-  auto place = found - rows_.begin();
-  if (found == rows_.end() || *found != row) {
-    rows_.insert(found, row);
-    counts_.insert(counts_.begin() + place, Count{});
-    ++generation_;
-  }
-  counts_[static_cast<size_t>(place)].events += events;
-  counts_[static_cast<size_t>(place)].last = now;
-  if (rows_.size() > kMostRows) {
+  holders_.clear();
+  while (rows_.size() > kMostRows) {
     const auto oldest = std::ranges::min_element(counts_, {}, &Count::last);
     Remove(static_cast<size_t>(oldest - counts_.begin()));
   }
+}
+
+// Of one of holders_; a new one where there is none.
+PodXidCounts::Count& PodXidCounts::CountOf(const Gpu& gpu, int64_t code, const Owner& holder) {
+  const bool shared = holders_.size() > 1 || !holder.replica.empty();
+  const RowKey key{gpu.gpu_id, gpu.uuid,         code,  holder.pod_namespace,
+                   holder.pod, holder.container, shared};
+  const auto found = std::ranges::lower_bound(rows_, key, {}, KeyOf);
+  const auto place = found - rows_.begin();
+  if (found == rows_.end() || KeyOf(*found) != key) {
+    rows_.insert(found, {gpu.gpu_id, gpu.uuid, code, holder.pod_namespace, holder.pod,
+                         holder.container, shared});
+    counts_.insert(counts_.begin() + place, Count{});
+    ++generation_;
+  }
+  return counts_[static_cast<size_t>(place)];
 }
 
 void PodXidCounts::Remove(size_t place) {

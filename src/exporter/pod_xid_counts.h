@@ -4,7 +4,7 @@
 // it, has been hit: one container, or each of those that share it.  Between two readings holders
 // may change; those of before count, since a fault ends programs more often than it greets them.
 // Rows stay while the container holds the GPU, and an hour after its last event; there are 256 at
-// most, of which the oldest makes room.  A steady tick allocates nothing here.  Tick thread only.
+// most, of which the oldest makes room.  Only a new row takes memory.  Tick thread only.
 #pragma once
 
 #include <chrono>
@@ -56,14 +56,15 @@ class PodXidCounts {
 
   Seen& At(const std::string& uuid, int64_t code, size_t hint);
   void CountFor(const XidCount& xid, uint64_t events, const Holdings& current, Instant now);
-  void Add(const PodXid& row, uint64_t events, Instant now);
+  Count& CountOf(const Gpu& gpu, int64_t code, const Owner& holder);
   void Remove(size_t place);
   void Forget(Instant now);
 
   std::vector<PodXid> rows_;
-  std::vector<Count> counts_;  // Of each row.
-  std::vector<Seen> seen_;     // Totals.
-  Holdings last_;              // Of the last reading.
+  std::vector<Count> counts_;          // Of each row.
+  std::vector<Seen> seen_;             // Totals.
+  std::vector<const Owner*> holders_;  // Of the GPU that is counted for.
+  Holdings last_;                      // Of the last reading.
   std::optional<Instant> read_at_;
   uint64_t generation_ = 0;
 };

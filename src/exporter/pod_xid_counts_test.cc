@@ -167,14 +167,16 @@ TEST_F(PodXidCountsTest, AreBounded) {
   EXPECT_FALSE(has("pod-143")) << "the oldest make room";
 }
 
-TEST_F(PodXidCountsTest, ASteadyReadingTakesNothingFromTheHeap) {
+TEST_F(PodXidCountsTest, OnlyANewRowTakesMemory) {
   Give(0, {Holder("train-0")});
   Read({{0, 31, 1, 1, 5}, {1, 79, 1, 1, 5}});
   now_ += hours(2);  // So that it is looked whether the row is held.
+  findings_.xids[0].total = 9;
   const Grid reading = Reading();
   const Allocations before = AllocationsOfThisThread();
   counts_.Take(reading, owners_, now_);
   EXPECT_EQ((AllocationsOfThisThread() - before).count, 0U);
+  EXPECT_EQ(Shown(), Rows({"0/31 train-0 9"}));
 }
 
 }  // namespace

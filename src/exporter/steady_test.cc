@@ -125,7 +125,10 @@ class SteadyNode {
     options.stale_after = seconds(5);
     options.counters =
         ParseCounters(
-            "DCGM_FI_DEV_GPU_TEMP, gauge, GPU temperature\nDCGM_FI_DEV_SERIAL, label, Serial\n",
+            "DCGM_FI_DEV_GPU_TEMP, gauge, GPU temperature\nDCGM_FI_DEV_SERIAL, label, "
+            "Serial\nDCGM_EXP_XID_ERRORS_COUNT, gauge, x\nDCGM_EXP_CLOCK_EVENTS_COUNT, "
+            "gauge, c\nDCGM_EXP_GPU_HEALTH_STATUS, gauge, h\nDCGM_EXP_P2P_STATUS, gauge, "
+            "p\n",
             "test.csv")
             .value()
             .counters;
@@ -141,6 +144,7 @@ class SteadyNode {
     return clock_.taken();
   }
   size_t series() const { return tick_->snapshots().Get()->series_count(); }
+  std::string_view page() const { return tick_->snapshots().Get()->text(); }
 
  private:
   void PublishFacts() {
@@ -152,6 +156,7 @@ class SteadyNode {
         grid->at(FieldRow{row}, EntityId{i}) = Value::OfInt64(++reading_, 500);
       }
     }
+    FillFindings(grid->findings);
     grids_.Set(std::move(grid));
     auto pods = std::make_shared<PodFacts>();
     pods->answer = answer_;
@@ -161,9 +166,34 @@ class SteadyNode {
     pods_.Set(std::move(pods));
   }
 
+  // One GPU reports an XID at each reading, health is well, one path is not.
+  void FillFindings(Findings& findings) const {
+    const size_t gpus = topology_->gpus.size();
+    findings.asked = {hours(1), hours(1), true, true};
+    findings.xids.push_back({.gpu = 0,
+                             .code = 31,
+                             .total = static_cast<uint64_t>(reading_),
+                             .in_window = 3,
+                             .last_us = reading_});
+    findings.gpus.resize(gpus);
+    for (GpuEventCounts& counts : findings.gpus) {
+      counts = {.xids_known = true,
+                .xids = 3,
+                .clocks_known = true,
+                .clock_samples = 9,
+                .clock_events = {static_cast<uint64_t>(reading_), 2}};
+    }
+    findings.health.assign(gpus, {.is_known = true, .watches = {}});
+    findings.peers.assign(gpus * gpus, 0);
+    findings.peers.back() = 3;
+    findings.note = note_;
+  }
+
   SteppingClock clock_;
   Wakeup wakeup_;
   CallGuard guard_{clock_, seconds(10)};
+  const std::shared_ptr<const FindingsNote> note_ = std::make_shared<const FindingsNote>(
+      FindingsNote{true, "paths between GPUs: a reason that is longer than a small string"});
   GridPool pool_;
   int64_t reading_ = 0;
   std::shared_ptr<const Topology> topology_;
@@ -177,12 +207,17 @@ class SteadyNode {
 };
 
 TEST(SteadyTick, APageAllocatesItsSnapshotAndNothingElse) {
-  SteadyNode small(1);
+  SteadyNode small(2);
   SteadyNode large(12);
   const std::vector<uint64_t> expected(kRounds - kRoundsToWarmUp, kAllocationsOfASnapshot);
   EXPECT_EQ(small.Run(), expected);
   EXPECT_EQ(large.Run(), expected);
   EXPECT_GT(large.series(), 2 * small.series());
+  for (const char* family :
+       {"DCGM_EXP_XID_ERRORS_COUNT{", "DCGM_EXP_CLOCK_EVENTS_COUNT{", "DCGM_EXP_GPU_HEALTH_STATUS{",
+        "DCGM_EXP_P2P_STATUS{", "podgpu_pod_gpu_xid_errors_total{"}) {
+    EXPECT_NE(large.page().find(family), std::string_view::npos) << family;
+  }
 }
 
 }  // namespace

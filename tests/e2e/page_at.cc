@@ -86,13 +86,14 @@ NodeCommand CommandOf(const std::vector<std::string>& flags, const Environment& 
                               : ValueOrDie(SystemFiles().Read(command.counters.path));
   command.exporter.views = {View::kDcgm, View::kNative};
   command.exporter.counters = ValueOrDie(ParseCounters(csv, "counters")).counters;
-  command.exporter.view.hostname = "gpu-node-0";
+  command.exporter.view.hostname = HostnameLabelValue(command, environment, "gpu-node-0");
   command.exporter.view.kubernetes = true;
   return command;
 }
 
-std::shared_ptr<const Grid> ReadDevices(Source& source, const std::vector<const Field*>& fields,
-                                        const Clock& clock, sim::RunWriter& writer) {
+std::shared_ptr<const Grid> ReadDevices(Source& source, const ReadList& list, const Clock& clock,
+                                        sim::RunWriter& writer) {
+  const std::vector<const Field*>& fields = list.fields;
   auto topology = std::make_shared<Topology>(ValueOrDie(source.Discover(PartsFor(fields))));
   topology->epoch = 1;
   if (topology->column_count() > 0) {
@@ -102,6 +103,7 @@ std::shared_ptr<const Grid> ReadDevices(Source& source, const std::vector<const 
     ValueOrDie(StatusOr<bool>(writer.Tick(1'000'000).ok()));
   }
   auto grid = std::make_shared<Grid>(topology, fields);
+  grid->findings.asked = list.asked;
   grid->read_at = clock.Now();
   grid->read_at_wall = clock.WallNow();
   if (topology->column_count() > 0) {
@@ -154,7 +156,11 @@ int Main(const std::string& directory, const std::string& library, const std::st
   const std::unique_ptr<Source> source = ValueOrDie(OpenDcgmSource(source_options, loader, clock));
 
   Published<Grid> grids;
-  grids.Set(ReadDevices(*source, FieldsToRead(options.counters, options.views), clock, writer));
+  grids.Set(
+      ReadDevices(*source,
+                  {FieldsToRead(options.counters, options.views),
+                   FindingsToRead(options.counters, {options.xid_window, options.clock_window})},
+                  clock, writer));
   Published<SourceStatus> statuses;
   statuses.Set(std::make_shared<const SourceStatus>(
       SourceStatus{PartState::kOk, source->Describe(), 1, 0, grids.Get()->topology().gpus.size()}));

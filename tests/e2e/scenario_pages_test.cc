@@ -32,17 +32,24 @@ struct Shown {
   std::string page;
   std::vector<std::string> flags = {};
   bool has_api_server = false;
+  int start_s = 12;
 };
 // For scenarios of which the built-in list shows too little.
 const std::string kPartsFlag = "--collectors=" PODGPU_SOURCE_DIR "/tests/e2e/parts.csv";
+const std::string kOwnCountersFlag =
+    "--collectors=" PODGPU_SOURCE_DIR "/tests/e2e/own-counters.csv";
 const std::string kUidFlag = "--kubernetes-enable-pod-uid";
 const std::string kJobsFlag = "--hpc-job-mapping-dir=" PODGPU_SOURCE_DIR "/tests/e2e/jobs";
 
 class ScenarioPage : public ::testing::TestWithParam<Shown> {
  protected:
-  // A fresh node for every way: each begins at the same world time.
+  // A fresh node for every way: each begins at the same world time, also by the calendar.
   static std::string PageOf(const Shown& shown, const Way& way) {
-    const SimNode node(SimNode::Shipped(shown.scenario), SimNode::Pace::kManual,
+    const TemporaryFolder folder;
+    const std::string scenario =
+        folder.Write(shown.scenario + ".yaml",
+                     Content(SimNode::Shipped(shown.scenario)) + "\nepoch: 2026-03-01T12:00:00Z\n");
+    const SimNode node(scenario, SimNode::Pace::kManual,
                        shown.has_api_server ? std::vector<std::string>{"--api-server"}
                                             : std::vector<std::string>());
     EXPECT_TRUE(node.ready()) << node.output();
@@ -53,12 +60,29 @@ class ScenarioPage : public ::testing::TestWithParam<Shown> {
       address = node.engine_address();
     }
     std::vector<std::string> words = {PODGPU_BINARY_DIR "/bin/page_at", node.directory(),
-                                      node.library(way.library), address, "12"};
+                                      node.library(way.library), address,
+                                      std::to_string(shown.start_s)};
     words.insert(words.end(), shown.flags.begin(), shown.flags.end());
     Child page(words, node.variables());
     const int exit_code = page.Wait();
     EXPECT_EQ(exit_code, 0) << page.output();
-    return page.output();
+    return WithoutLog(page.output());
+  }
+
+  static std::string Content(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+ private:
+  // Standard error comes with the page.
+  static std::string WithoutLog(const std::string& output) {
+    std::istringstream lines(output);
+    std::string page;
+    for (std::string line; std::getline(lines, line);) {
+      page += line.starts_with("time=") ? "" : line + "\n";
+    }
+    return page;
   }
 };
 
@@ -71,7 +95,8 @@ std::string AsDcgm3(const std::string& golden) {
                                (line.find("\"sw_thermal\"") != std::string::npos ||
                                 line.find("\"hw_thermal\"") != std::string::npos ||
                                 line.find("\"hw_power_brake\"") != std::string::npos);
-    const bool is_new = line.find("podgpu_gpu_recovery_action") != std::string::npos;
+    const bool is_new = line.find("podgpu_gpu_recovery_action") != std::string::npos ||
+                        line.find("DCGM_EXP_P2P_STATUS") != std::string::npos;
     page += is_new || is_new_reason ? "" : line + "\n";
   }
   return page;
@@ -82,8 +107,7 @@ TEST_P(ScenarioPage, IsTheSameThroughEveryDoor) {
   if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path) << PageOf(GetParam(), kWays[0]);
   }
-  std::ifstream file(path);
-  const std::string golden{std::istreambuf_iterator<char>(file), {}};
+  const std::string golden = Content(path);
   ASSERT_FALSE(golden.empty()) << path << " is missing; PODGPU_UPDATE_GOLDEN=1 writes it";
   for (const Way& way : kWays) {
     const bool is_old = way.library == "libdcgm.so.3";
@@ -106,6 +130,9 @@ const Shown kShown[] = {
     {"mig-mixed", "jobs", {kJobsFlag}},
     {"one-gpu", "pod-labels", {kUidFlag, "--kubernetes-enable-pod-labels"}, true},
     {"time-slicing", "virtual-gpu-uids", {kUidFlag, "--kubernetes-virtual-gpus"}, true},
+    {"one-gpu", "no-hostname", {"-n"}},
+    // One GPU is throttled, another has just had an ECC error and an XID.
+    {"fault-board", "own-counters", {kOwnCountersFlag}, false, 48},
     {"claims", "claims", {"-k", "--kubernetes-enable-dra"}, true},
 };
 INSTANTIATE_TEST_SUITE_P(Shipped, ScenarioPage, ::testing::ValuesIn(kShown), [](const auto& shown) {
