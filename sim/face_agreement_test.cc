@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -379,7 +381,46 @@ TEST(FaceAgreement, OnEveryGeneration) {
   }
 }
 
-// Row 35 of the simulator's checklist, in one process; row 36 gives the numbers.
+// What another process is told by NVML of the first GPU's energy counter.
+unsigned long long EnergyInAnotherProcess() {
+  int ends[2] = {};
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const NvmlClient nvml;
+    unsigned long long energy_mj = 0;
+    const bool is_told =
+        nvml.Call("nvmlInit_v2") == 0 &&
+        nvml.Call("nvmlDeviceGetTotalEnergyConsumption", nvml.ByIndex(0), &energy_mj) == 0 &&
+        write(ends[1], &energy_mj, sizeof energy_mj) == sizeof energy_mj;
+    _exit(is_told ? 0 : 1);
+  }
+  close(ends[1]);
+  unsigned long long energy_mj = 0;
+  EXPECT_EQ(read(ends[0], &energy_mj, sizeof energy_mj), ssize_t{sizeof energy_mj});
+  close(ends[0]);
+  int status = 1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  return energy_mj;
+}
+
+// Row 35 of the simulator's checklist.
+TEST(FaceAgreement, TwoProcessesReadOneEnergyCounter) {
+  DcgmBench bench(4, kWorkedExample);
+  bench.Start();
+  long long before = 0;
+  for (const TimeUs step :
+       {TimeUs{1}, TimeUs{99'999}, TimeUs{12'345'678}, TimeUs{86'400'000'000}}) {
+    bench.Tick(step);
+    const long long energy_mj = bench.ReadLive(kGpu, 0, {156})[0].number;
+    EXPECT_EQ(energy_mj, static_cast<long long>(EnergyInAnotherProcess())) << step;
+    EXPECT_GE(energy_mj, before);
+    before = energy_mj;
+  }
+}
+
+// The same in one process; row 36 gives the numbers.
 TEST(FaceAgreement, TheWorkedExample) {
   Faces faces(kWorkedExample);
   const auto energy = [&] {
