@@ -3,7 +3,7 @@
 // Accounting is on from the start where the scenario says so.  A client may switch it, and forget
 // those that have ended; since a face writes nothing that others read, only that client's program
 // sees it.  Off again once the driver is reloaded, and forced off in MIG mode.  Processes count
-// that started while it was on; of those that have ended the last 4,000, one per pid.
+// that started while it was on, one per pid: 4,000, of which those that ended first make room.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -24,7 +24,7 @@ namespace {
 using namespace podgpu::abi;  // NOLINT(google-build-using-namespace): they are all about it.
 using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about its answers.
 
-constexpr size_t kMostEnded = 4'000;
+constexpr size_t kMostAccounted = 4'000;
 constexpr uint16_t kAccountingField = 205;
 constexpr int64_t kUsPerMs = 1'000;
 constexpr Int128 kPpmPerPercent = 10'000;
@@ -84,9 +84,10 @@ std::vector<ProcessLife> AccountedLives(const NvmlTarget& on, const Accounting& 
   }
   const TimeUs after = std::max(accounting.since, accounting.forgotten);
   for (const ProcessLife& life :
-       on.world->EndedProcesses(on.device.gpu, after, on.now, kMostEnded)) {
+       on.world->EndedProcesses(on.device.gpu, after, on.now, kMostAccounted)) {
     add(life);
   }
+  lives.resize(std::min(lives.size(), kMostAccounted));
   return lives;
 }
 
@@ -217,7 +218,7 @@ nvmlReturn_t nvmlDeviceGetAccountingPids(nvmlDevice_t device, unsigned* count, u
 
 nvmlReturn_t nvmlDeviceGetAccountingBufferSize(nvmlDevice_t device, unsigned* size) {
   return TellNvml({__func__, device}, size, [](const NvmlTarget& on) {
-    return NvmlNumberIf(AccountingBook::Get().Of(on).is_on, kMostEnded);
+    return NvmlNumberIf(AccountingBook::Get().Of(on).is_on, kMostAccounted);
   });
 }
 

@@ -165,17 +165,17 @@ TEST_F(NvmlAccounting, TheLastFourThousandAreKeptUntilTheyAreCleared) {
   ASSERT_EQ(Set(1, 1), 0);
   TickTo(100'001 * kSecondUs);  // Cycle 25,000.
   const std::vector<unsigned> pids = Known(1);
-  ASSERT_EQ(pids.size(), 4'001U);
+  ASSERT_EQ(pids.size(), 4'000U);
   EXPECT_EQ(pids.front(), 1'025'000U);
-  EXPECT_EQ(pids.back(), 1'021'000U);
+  EXPECT_EQ(pids.back(), 1'021'001U);
   nvmlAccountingStats_t stats{};
-  EXPECT_EQ(Stats(1, 1'021'000, stats), 0);
-  EXPECT_EQ(Stats(1, 1'020'999, stats), NVML_ERROR_NOT_FOUND);
+  EXPECT_EQ(Stats(1, 1'021'001, stats), 0);
+  EXPECT_EQ(Stats(1, 1'021'000, stats), NVML_ERROR_NOT_FOUND);
   unsigned count = 100;
   unsigned few[100];
   EXPECT_EQ(nvml_.Call("nvmlDeviceGetAccountingPids", device, &count, &few[0]),
             NVML_ERROR_INSUFFICIENT_SIZE);
-  EXPECT_EQ(count, 4'001U);
+  EXPECT_EQ(count, 4'000U);
   EXPECT_EQ(nvml_.Call("nvmlDeviceClearAccountingPids", device), 0);
   EXPECT_EQ(Known(1), std::vector<unsigned>{1'025'000}) << "who runs stays";
   TickTo(100'004 * kSecondUs);
