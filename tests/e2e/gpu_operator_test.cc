@@ -23,9 +23,9 @@ constexpr int kNoNamespaces = 77;  // As in_pod says it.
 const std::vector<std::string> kOperatorVariables = {
     "DCGM_EXPORTER_LISTEN=:9400",
     "DCGM_EXPORTER_KUBERNETES=true",
-    "DCGM_EXPORTER_COLLECTORS=/etc/dcgm-exporter/dcp-metrics-included.csv",
     "NODE_NAME=gpu-node-0",
 };
+constexpr std::string_view kLists = "/etc/dcgm-exporter/";
 
 // Whether the program runs in a pod of its own, or as it is on this machine: so also where the
 // kernel refuses us namespaces.
@@ -33,7 +33,14 @@ enum class Where { kInAPod, kOnTheMachine };
 
 class GpuOperator : public ::testing::TestWithParam<Where> {
  protected:
-  GpuOperator() : node_(SimNode::Shipped("demo"), SimNode::Pace::kReal) {}
+  GpuOperator() : node_(SimNode::Shipped("demo"), SimNode::Pace::kReal) {
+    namespace fs = std::filesystem;
+    for (const auto& list : fs::directory_iterator(PODGPU_SOURCE_DIR "/deploy")) {
+      if (list.path().extension() == ".csv") {
+        fs::copy(list.path(), lists_.path());
+      }
+    }
+  }
 
   void Start(const std::vector<std::string>& more_variables) {
     ASSERT_TRUE(node_.ready()) << node_.output();
@@ -68,6 +75,8 @@ class GpuOperator : public ::testing::TestWithParam<Where> {
     return MetricPage("");
   }
 
+  const TemporaryFolder lists_;  // Of metrics, as in the image.
+  std::string list_ = "dcp-metrics-included.csv";
   TemporaryFolder root_;
   SimNode node_;
   std::optional<Child> pod_;
@@ -90,11 +99,13 @@ class GpuOperator : public ::testing::TestWithParam<Where> {
     fs::create_directories(root_.path() + "/usr");
     fs::create_symlink("usr/lib", root_.path() + "/lib");
     fs::create_symlink("usr/lib64", root_.path() + "/lib64");
-    std::vector<std::string> words = With(more_variables);
+    std::vector<std::string> variables = more_variables;
+    variables.push_back("DCGM_EXPORTER_COLLECTORS=" + std::string(kLists) + list_);
+    std::vector<std::string> words = With(variables);
     words.insert(words.end(),
                  {std::string(kBinaries) + "in_pod", root_.path(), "/usr/lib=/usr/lib",
                   "/usr/lib64=/usr/lib64", std::string(kBinaries) + "podgpu=/usr/bin/dcgm-exporter",
-                  PODGPU_SOURCE_DIR "/deploy=/etc/dcgm-exporter",
+                  lists_.path() + "=" + std::string(kLists),
                   fs::path(node_.kubelet_socket()).parent_path().string() +
                       "=/var/lib/kubelet/pod-resources",
                   PODGPU_BINARY_DIR "=" PODGPU_BINARY_DIR,  // Where lib/ of the node points to.
@@ -113,11 +124,10 @@ class GpuOperator : public ::testing::TestWithParam<Where> {
   // The paths of the image and its port are this machine's own; all else is the operator's.
   void StartOnTheMachine(const std::vector<std::string>& more_variables) {
     std::vector<std::string> variables = more_variables;
-    variables.insert(
-        variables.end(),
-        {"DCGM_EXPORTER_LISTEN=127.0.0.1:0",
-         "DCGM_EXPORTER_COLLECTORS=" PODGPU_SOURCE_DIR "/deploy/dcp-metrics-included.csv",
-         "DCGM_POD_RESOURCES_KUBELET_SOCKET=" + node_.kubelet_socket()});
+    variables.insert(variables.end(),
+                     {"DCGM_EXPORTER_LISTEN=127.0.0.1:0",
+                      "DCGM_EXPORTER_COLLECTORS=" + lists_.path() + "/" + list_,
+                      "DCGM_POD_RESOURCES_KUBELET_SOCKET=" + node_.kubelet_socket()});
     const std::string program = root_.path() + "/dcgm-exporter";
     std::filesystem::create_symlink(std::string(kBinaries) + "podgpu", program);
     std::vector<std::string> words = With(variables);
@@ -166,6 +176,37 @@ TEST_P(GpuOperator, GoesOnWithoutTheTokenThatPodLabelsNeed) {
   EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_TEMP", {"gpu=\"0\"", "pod="}).size(), 1U);
   EXPECT_EQ(page.Lines("podgpu_api_server_up").at(0),
             "podgpu_api_server_up{collection=\"pods\"} 0");
+  EXPECT_EQ(Get("/health"), "OK");
+}
+
+// With metrics of the cluster's own, a key of a ConfigMap lies beside the lists of the image.
+TEST_P(GpuOperator, TakesTheListOfTheClustersOwnMetrics) {
+  list_ = "dcgm-metrics.csv";
+  lists_.Write(list_, "DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DEV_FB_USED, gauge, u\n");
+  Start({});
+  ASSERT_FALSE(HasFatalFailure());
+  const MetricPage page = AwaitMetrics();
+  EXPECT_TRUE(page.Has("DCGM_FI_DEV_FB_USED"));
+  EXPECT_FALSE(page.Has("DCGM_FI_DEV_SM_CLOCK"));
+}
+
+// The engine of the operator is a service, which may come later than its clients.
+TEST_P(GpuOperator, WaitsForTheEngineThatTheOperatorNames) {
+  Start({"DCGM_REMOTE_HOSTENGINE_INFO=nvidia-dcgm:5555"});
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_TRUE(pod_->AwaitLine("state=waiting").has_value()) << pod_->output();
+  EXPECT_NE(Get("/").find("nvidia-dcgm:5555"), std::string::npos) << Get("/");
+  EXPECT_TRUE(pod_->IsRunning()) << pod_->output();
+  EXPECT_EQ(Get("/health"), "OK");
+  EXPECT_TRUE(MetricPage(Get("/metrics")).Has("podgpu_build_info"));
+}
+
+// As above, with claims in place of the device plugin.
+TEST_P(GpuOperator, GoesOnWithoutTheTokenThatClaimsNeed) {
+  Start({"KUBERNETES_ENABLE_DRA=true"});
+  ASSERT_FALSE(HasFatalFailure());
+  const MetricPage page = AwaitMetrics();
+  EXPECT_EQ(page.Value("podgpu_api_server_up", {R"(collection="resourceslices")"}), 0);
   EXPECT_EQ(Get("/health"), "OK");
 }
 
