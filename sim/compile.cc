@@ -102,25 +102,25 @@ void WriteGpu(Compilation& work, size_t gpu) {
 void WriteNode(Compilation& work) {
   const Scenario& scenario = work.scenario;
   ImageBuilder& image = work.image;
-  image.node = {.name = image.Text(scenario.node_name),
-                .scenario = image.Text(scenario.name),
-                .driver = image.Text(scenario.driver),
-                .nvml = image.Text(scenario.nvml),
-                .dcgm = image.Text(scenario.dcgm),
-                .engine_tcp = image.Text(scenario.engine_tcp),
-                .engine_unix = image.Text(scenario.engine_unix),
-                .cgroup_driver = image.Text(scenario.cgroup_driver),
-                .cgroup_runtime = image.Text(scenario.cgroup_runtime),
-                .epoch_unix_us = scenario.epoch_unix_us,
-                .cuda = scenario.cuda,
-                .cgroup_version = scenario.cgroup_version,
-                .flags = (scenario.v1 ? kNodeHasV1 : 0) |
-                         (scenario.v1alpha1 ? kNodeHasV1Alpha1 : 0) |
-                         (scenario.inventory ? kNodeHasInventory : 0) |
-                         (scenario.profiling_module ? kNodeHasProfilingModule : 0) |
-                         (scenario.accounting ? kNodeAccounts : 0),
-                .nvswitch_count = scenario.nvswitch_count,
-                .cpu_cores = {}};
+  image.node = {
+      .name = image.Text(scenario.node_name),
+      .scenario = image.Text(scenario.name),
+      .driver = image.Text(scenario.driver),
+      .nvml = image.Text(scenario.nvml),
+      .dcgm = image.Text(scenario.dcgm),
+      .engine_tcp = image.Text(scenario.engine_tcp),
+      .engine_unix = image.Text(scenario.engine_unix),
+      .cgroup_driver = image.Text(scenario.cgroup_driver),
+      .cgroup_runtime = image.Text(scenario.cgroup_runtime),
+      .epoch_unix_us = scenario.epoch_unix_us,
+      .cuda = scenario.cuda,
+      .cgroup_version = scenario.cgroup_version,
+      .flags = (scenario.v1 ? kNodeHasV1 : 0) | (scenario.v1alpha1 ? kNodeHasV1Alpha1 : 0) |
+               (scenario.inventory ? kNodeHasInventory : 0) |
+               (scenario.profiling_module ? kNodeHasProfilingModule : 0) |
+               (scenario.accounting ? kNodeAccounts : 0) | (scenario.quirks * kNodeFirstQuirk),
+      .nvswitch_count = scenario.nvswitch_count,
+      .cpu_cores = {}};
   std::copy(scenario.cpu_cores.begin(), scenario.cpu_cores.end(), image.node.cpu_cores.begin());
 }
 

@@ -2,15 +2,17 @@
 //
 // The driver keeps samples of the last 16 s.  A process has at most one record, the mean of its
 // samples after the time that the client names; who used nothing has none.  Where all records span
-// the same time their percentages add up to those of the GPU, rounded once.
+// the same time their percentages add up to those of the GPU, rounded once.  The scenario's quirks
+// are those of drivers in the field.
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <optional>
 #include <span>
 
 #include "abi/nvml.h"
 #include "abi/nvml_processes.h"
 #include "sim/fake_nvml_lists.h"
+#include "sim/identity.h"
 #include "sim/sample_periods.h"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
@@ -21,6 +23,9 @@ using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about
 
 constexpr TimeUs kDriverBufferUs = 16 * kSecondUs;
 constexpr Int128 kPercentPerPpm = 10'000;  // Parts of a million in a percent.
+constexpr uint64_t kLatestSamples = 10 * kSamplesPerSecond;
+constexpr unsigned kQuirkSize = 100;
+constexpr size_t kMostDead = 1'000;
 
 constexpr std::array<Integral, 6> kUses = {Integral::kSmPpmUs,      Integral::kDramPpmUs,
                                            Integral::kEncoderPpmUs, Integral::kDecoderPpmUs,
@@ -72,23 +77,53 @@ void RoundEach(std::span<ProcessUse> uses, size_t column) {
   }
 }
 
+// The newest sample of a process.
+TimeUs NewestSample(const NvmlTarget& on, int pid, TimeUs end) {
+  const auto late = on.world->has_quirk(DriverQuirk::kLateRecords)
+                        ? static_cast<int64_t>(Mix(static_cast<uint64_t>(pid)) % kLatestSamples)
+                        : 0;
+  return SampleBoundary(std::max<int64_t>(SampleCount(end) - late, 0));
+}
+
+// What the process has used after `asked` and by `to`; nothing when that is nothing.
+std::optional<ProcessUse> UseBetween(const World& world, int pid, TimeUs from, TimeUs to) {
+  ProcessUse use{.pid = pid, .from = from, .to = to};
+  if (from >= to) {
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < kUses.size(); ++i) {
+    use.sums.at(i) = world.IntegrateProcess(kUses.at(i), pid, to) -
+                     world.IntegrateProcess(kUses.at(i), pid, from);
+    use.sums.at(i) *= world.has_quirk(DriverQuirk::kOver100) ? 2 : 1;
+  }
+  const bool is_used = std::ranges::any_of(use.sums, [](Int128 sum) { return sum > 0; });
+  return is_used ? std::optional(use) : std::nullopt;
+}
+
 std::vector<ProcessUse> UsesOn(const NvmlTarget& on, unsigned long long last_seen_us) {
+  const World& world = *on.world;
   const TimeUs newest = SampleBoundary(SampleCount(on.now));
-  const TimeUs asked = std::max(AfterStamp(last_seen_us, newest), newest - kDriverBufferUs);
+  const TimeUs seen = AfterStamp(last_seen_us, newest);
   std::vector<ProcessUse> uses;
-  for (const ProcessFacts& process : ProcessesOn(on)) {
-    ProcessUse use{.pid = process.pid, .from = std::max(asked, process.started), .to = newest};
-    for (size_t i = 0; i < kUses.size(); ++i) {
-      use.sums.at(i) = on.world->IntegrateProcess(kUses.at(i), use.pid, use.to) -
-                       on.world->IntegrateProcess(kUses.at(i), use.pid, use.from);
+  const auto add = [&](int pid, TimeUs started, TimeUs end) {
+    const TimeUs to = NewestSample(on, pid, end);
+    const TimeUs from = std::max({seen, to - kDriverBufferUs, started});
+    if (const std::optional<ProcessUse> use = UseBetween(world, pid, from, to)) {
+      uses.push_back(*use);
     }
-    const bool is_used = std::ranges::any_of(use.sums, [](Int128 sum) { return sum > 0; });
-    if (use.from < use.to && is_used) {
-      uses.push_back(use);
+  };
+  for (const ProcessFacts& process : ProcessesOn(on)) {
+    add(process.pid, process.started, on.now);
+  }
+  if (world.has_quirk(DriverQuirk::kDeadPids)) {
+    const TimeUs kept = std::max(seen, newest - kDriverBufferUs);
+    for (const ProcessLife& life : world.EndedProcesses(on.device.gpu, kept, on.now, kMostDead)) {
+      add(life.pid, life.started, life.stopped);
     }
   }
-  const bool same_time = std::ranges::all_of(
-      uses, [&uses](const ProcessUse& use) { return use.from == uses.front().from; });
+  const bool same_time = std::ranges::all_of(uses, [&uses](const ProcessUse& use) {
+    return use.from == uses.front().from && use.to == uses.front().to;
+  });
   for (size_t column = 0; column < kUses.size() && !uses.empty(); ++column) {
     (same_time ? ShareOut : RoundEach)(uses, column);
   }
@@ -127,7 +162,8 @@ nvmlReturn_t TellUses(const NvmlCall& call, const NvmlTarget& on, unsigned long 
     TellUse(use, entries.emplace_back());
   }
   if (place == nullptr) {
-    count = static_cast<unsigned>(entries.size());
+    const bool is_quirky = on.world->has_quirk(DriverQuirk::kSize100);
+    count = is_quirky ? kQuirkSize : static_cast<unsigned>(entries.size());
     return NVML_ERROR_INSUFFICIENT_SIZE;
   }
   return entries.empty() ? NVML_ERROR_NOT_FOUND : PutNvmlList(call, on, entries, count, place);

@@ -1,5 +1,7 @@
 // What clients of the simulated NVML are told of who runs on a device, and of how much of it.
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@ namespace {
 
 using namespace podgpu::abi;
 
+constexpr unsigned long long kEpochStampUs = 1'767'225'600'000'000;
 constexpr unsigned long long kGibBytes = 1ULL << 30U;
 constexpr char kUsers[] = R"(format: 1
 name: users
@@ -56,7 +59,7 @@ using Pids = std::vector<unsigned>;
 
 class NvmlProcesses : public testing::Test {
  protected:
-  NvmlProcesses() : node_(kUsers) {
+  explicit NvmlProcesses(const std::string& more = "") : node_(kUsers + more) {
     setenv("PODGPU_SIM_DIR", node_.path().c_str(), 1);
     EXPECT_EQ(nvml_.Call("nvmlInit_v2"), 0);
     TickTo(5 * kSecondUs);
@@ -226,7 +229,7 @@ TEST_F(NvmlProcesses, UseIsRefusedAsTheDriverDoes) {
 TEST_F(NvmlProcesses, SharesAddUpToTheUtilisationOfTheGpu) {
   TickTo(40 * kSecondUs);
   const unsigned long long seen_us = Uses(0, 0).front().timeStamp;
-  EXPECT_EQ(seen_us, 1'767'225'600'000'000ULL + 40'000'000);
+  EXPECT_EQ(seen_us, kEpochStampUs + 40'000'000);
   TickTo(40 * kSecondUs + 170'000);  // One more sample, of 1/6 s.
   const auto uses = Uses(0, seen_us);
   ASSERT_EQ(uses.size(), 3U);
@@ -289,6 +292,46 @@ TEST_F(NvmlProcesses, FaultsBefallTheListsToo) {
   EXPECT_EQ(spoilt[0].usedGpuMemory, ~0ULL);
   TickTo(80 * kSecondUs);
   EXPECT_EQ(UseCode(device, 8, 0), NVML_ERROR_NO_PERMISSION);
+}
+
+class NvmlProcessQuirks : public NvmlProcesses {
+ protected:
+  NvmlProcessQuirks() : NvmlProcesses("quirks: [size_100, dead_pids, over_100, late_records]\n") {}
+};
+
+TEST_F(NvmlProcessQuirks, TellSizesPidsAndPercentagesThatAreNotSo) {
+  unsigned count = 0;
+  nvmlProcessUtilizationSample_t* const none = nullptr;
+  EXPECT_EQ(nvml_.Call("nvmlDeviceGetProcessUtilization", nvml_.ByIndex(0), none, &count, 0ULL),
+            NVML_ERROR_INSUFFICIENT_SIZE);
+  EXPECT_EQ(count, 100U);
+  TickTo(63 * kSecondUs);
+  const auto uses = Uses(0, 0);
+  ASSERT_EQ(uses.size(), 3U);
+  EXPECT_EQ(uses[2].pid, 53U) << "who ended 3 s ago";
+  std::set<unsigned long long> stamps;
+  for (const auto& use : uses) {
+    EXPECT_NEAR(use.smUtil, 2 * 33.3, 1);
+    EXPECT_EQ(use.memUtil, 20U);
+    EXPECT_LE(use.timeStamp, kEpochStampUs + 63'000'000);
+    EXPECT_GT(use.timeStamp, kEpochStampUs + 50'000'000);
+    stamps.insert(use.timeStamp);
+  }
+  EXPECT_EQ(stamps.size(), 3U) << "each has its own time";
+  TickTo(90 * kSecondUs);
+  EXPECT_EQ(Uses(0, 0).size(), 2U) << "not for ever";
+}
+
+TEST_F(NvmlProcessQuirks, ALateRecordIsLostToWhoAsksFromTheNewestOn) {
+  TickTo(20 * kSecondUs);
+  const auto before = Uses(0, 0);
+  ASSERT_EQ(before.size(), 2U);
+  const auto newest = std::max(before[0].timeStamp, before[1].timeStamp);
+  const auto oldest = std::min(before[0].timeStamp, before[1].timeStamp);
+  ASSERT_LT(oldest, newest);
+  TickTo(20 * kSecondUs + 200'000);  // One more sample.
+  EXPECT_EQ(Uses(0, newest).size(), 1U) << "the other's are older than that still";
+  EXPECT_EQ(Uses(0, oldest).size(), 2U);
 }
 
 }  // namespace

@@ -86,6 +86,9 @@ class ImageWorld final : public World {
   std::string_view cgroup_driver() const override { return tables_.Text(node_.cgroup_driver); }
   std::string_view cgroup_runtime() const override { return tables_.Text(node_.cgroup_runtime); }
   int cgroup_version() const override { return node_.cgroup_version; }
+  bool has_quirk(DriverQuirk quirk) const override {
+    return Has(kNodeFirstQuirk << static_cast<uint32_t>(quirk));
+  }
   int nvswitch_count() const override { return node_.nvswitch_count; }
   int cpu_cores(int cpu) const override {
     return cpu < 0 || cpu >= static_cast<int>(kMostCpus)

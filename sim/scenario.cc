@@ -18,11 +18,14 @@ constexpr std::array<Words, 23> kRootKeys = {
     "node",    "gpus",   "classes", "links",   "cpus",   "loads",  "pods",       "churn",
     "orphans", "cgroup", "pids",    "kubelet", "quirks", "faults", "description"};
 
-// A list key whose features are not part of this simulator: it may be there, but empty.
-void ReadNothing(const Cursor& list, std::string_view what) {
-  if (!list.Elements().empty()) {
-    list.Fail("not simulated: " + std::string(what) + "; leave the list empty");
+// The drivers' quirks, in DriverQuirk's order.
+uint32_t ReadQuirks(const Cursor& list) {
+  constexpr std::array<Words, 4> kQuirks = {"size_100", "dead_pids", "over_100", "late_records"};
+  uint32_t quirks = 0;
+  for (const Cursor& quirk : list.Elements()) {
+    quirks |= 1U << quirk.Choice(kQuirks, 0);
   }
+  return quirks;
 }
 
 // "2025-03-01T12:00:00Z" in microseconds since 1970.
@@ -201,7 +204,7 @@ Scenario ReadScenario(std::string_view text, ScenarioErrors& errors) {
   ReadGpus(root.Need("gpus"), scenario);
   ReadLinks(root.Key("links"), scenario);
   ReadCpus(root.Key("cpus"), scenario);
-  ReadNothing(root.Key("quirks"), "driver quirks");
+  scenario.quirks = ReadQuirks(root.Key("quirks"));
   ReadLoads(root.Key("loads"), scenario);
   ReadPods(root.Key("pods"), scenario);
   ReadChurns(root.Key("churn"), scenario);

@@ -126,6 +126,7 @@ struct Scenario {
   int64_t epoch_unix_us = 0;
   std::string driver = "570.124.06", nvml = "12.570.124.06", dcgm = "4.6.0";
   int cuda = 12'080;
+  uint32_t quirks = 0;  // 1 << DriverQuirk
   bool profiling_module = false, accounting = false;
   std::string engine_tcp = "127.0.0.1:5555", engine_unix = "engine.sock";
   std::string cgroup_driver = "systemd", cgroup_runtime = "containerd";

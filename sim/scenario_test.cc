@@ -354,8 +354,9 @@ TEST(ScenarioRules, NameWhatIsNotSimulated) {
           {"case.yaml:5:9: churn[0]: GPU 0 changes its MIG layout later; a churn needs one that "
            "stays"}},
          {"quirks",
-          "quirks: [size_100]\n",
-          {"case.yaml:5:9: quirks: not simulated: driver quirks; leave the list empty"}}},
+          "quirks: [size_10]\n",
+          {"case.yaml:5:10: quirks[0]: found 'size_10'; must be one of size_100, dead_pids, "
+           "over_100, late_records; nearest is 'size_100'"}}},
         kHead);
 }
 

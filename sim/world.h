@@ -66,6 +66,8 @@ class World {
   virtual std::string_view cgroup_runtime() const = 0;  // "containerd", "crio", "docker"
   virtual int cgroup_version() const = 0;
 
+  virtual bool has_quirk(DriverQuirk quirk) const = 0;
+
   virtual int nvswitch_count() const = 0;
   virtual int cpu_cores(int cpu) const = 0;  // 0 when there is no such CPU.
 

@@ -21,6 +21,14 @@ inline constexpr size_t kMostCpus = 8;
 inline constexpr int kMostCores = 1024;
 inline constexpr int kMostSwitches = 12;
 
+// What some drivers do when they are asked what processes have used.
+enum class DriverQuirk : uint8_t {
+  kSize100,      // Without an array the size that they tell is 100.
+  kDeadPids,     // Records of processes that have ended stay while the samples do.
+  kOver100,      // Percentages are twice what they should be.
+  kLateRecords,  // Each process's records end up to 10 s ago.
+};
+
 // A whole GPU, one of its GPU instances, or one compute instance inside that.
 struct DeviceRef {
   int gpu = 0;        // 0 .. gpu_count()-1
