@@ -189,7 +189,8 @@ Reading BytesTotal(const Query& query) {
       kSecondUs));
 }
 
-// The part of the time between two samples in which the unit was active.
+// The part of the time between two samples in which the unit was active: the percentage that GPM
+// gives, to the last digit.
 Reading Activity(const Query& query) {
   if (!query.sample.previous) {
     return {.value = Blank::kNoValue};
@@ -198,7 +199,8 @@ Reading Activity(const Query& query) {
   const Int128 active = query.world.IntegrateOver(integral, query.entity.device,
                                                   *query.sample.previous, query.sample.t);
   const auto elapsed_us = static_cast<double>(query.sample.t - *query.sample.previous);
-  return Real(static_cast<double>(active) / (elapsed_us * 1e6));
+  const double percent = static_cast<double>(active) * 100 / (elapsed_us * 1e6);
+  return Real(percent / 100);
 }
 Reading JpegOrOfaActivity(const Query& query) {
   return query.gpu().has_jpeg_ofa ? Activity(query) : Refuse();
@@ -465,7 +467,8 @@ constexpr auto kReadings = std::to_array<ReadingRow>({
     {497, 497, kGpu, LinkErrors, kAllLinks},
     {498, 498, kGpu, LinkErrors, kAllLinks},
     {499, 499, kGpu, LinkErrors, kAllLinks},
-    {500, 500, kGpu, Zero, 0},  // Not virtualised.
+    {500, 500, kGpu, Zero, 0},   // Not virtualised.
+    {526, 526, kVgpu, Zero, 0},  // And so without a licence, which DCGM tells of GPUs as 0.
     {825, 842, kGpu, ThroughputTx, 0},
     {843, 843, kGpu, ThroughputTx, kAllLinks},
     {879, 896, kGpu, ThroughputRx, 0},

@@ -152,9 +152,7 @@ int RunNode(NodeCommand command) {
   const SystemFiles sysfs(command.sysfs_root);
   const ThreadTally written_off = NewThreadTally();
   command.source.mute_after = StaleAfter(command.exporter);
-  const SourceOpener open = [&] {
-    return OpenDcgmSource(command.source, loader, clock, written_off);
-  };
+  const SourceOpener open = [&] { return OpenSource(command.source, loader, clock, written_off); };
   if (const Status status = TakeSystemdSocket(command); !status.ok()) {
     return Refuse(status);
   }

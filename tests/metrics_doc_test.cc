@@ -2,7 +2,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include <gtest/gtest.h>
@@ -10,6 +12,8 @@
 #include "base/files.h"
 #include "exporter/self_metrics.h"
 #include "exposition/text.h"
+#include "fields/field.h"
+#include "source/nvml_catalogue.h"
 #include "tests/node_fixture.h"
 #include "view/native_table.h"
 #include "view/view.h"
@@ -72,17 +76,36 @@ std::string LabelsOfFamily(std::string_view name) {
                "`shared`";
 }
 
+// What a field takes with --source=nvml.
+std::string FromNvml(const Field& field) {
+  const std::string_view origin = NvmlOrigin(field);
+  return origin.empty() ? "-" : std::string(origin);
+}
+
+std::string FamilyFromNvml(std::string_view name) {
+  std::string all;
+  for (const Measure& measure : Measures()) {
+    const std::string origin = FromNvml(*FindField(measure.field_id));
+    if (measure.name == name && all.find(origin) == std::string::npos) {
+      all += (all.empty() ? "" : ", ") + origin;
+    }
+  }
+  return !all.empty() ? all : IsOfXids(name) ? "event" : "driver";
+}
+
 std::string NativeSection() {
   std::string section =
       "## Native families\n\n"
       "Base units, identity only on measures; a label without a value is left out. `GPU_I_ID` "
       "stands on series of\nMIG instances only, and so does `scope=\"instance\"`; sums take "
       "`scope=\"device\"`. Field numbers are DCGM's.\n\n"
-      "| family | type | unit | labels | from field | meaning |\n|---|---|---|---|---|---|\n";
+      "| family | type | unit | labels | from field | with NVML | meaning |\n"
+      "|---|---|---|---|---|---|---|\n";
   for (const Family& family : NativeFamilies()) {
-    section += absl::StrFormat("| `%s` | %s | %s | %s | %s | %s |\n", family.name, family.type,
-                               family.unit.empty() ? "-" : family.unit, LabelsOfFamily(family.name),
-                               FieldsOfFamily(family.name), family.help);
+    section +=
+        absl::StrFormat("| `%s` | %s | %s | %s | %s | %s | %s |\n", family.name, family.type,
+                        family.unit.empty() ? "-" : family.unit, LabelsOfFamily(family.name),
+                        FieldsOfFamily(family.name), FamilyFromNvml(family.name), family.help);
   }
   return section;
 }
@@ -100,13 +123,49 @@ std::string DcgmSection() {
       "`--kubernetes-enable-dra` gives a row per\ncontainer that has the device by a claim, with "
       "`dra_claim_name` `dra_claim_namespace` `dra_device_name`\n`dra_driver_name` "
       "`dra_pool_name`, and for MIG `dra_mig_profile` `dra_mig_device_uuid`.\n\n"
-      "| metric | type | unit | DCGM field | meaning |\n|---|---|---|---|---|\n";
+      "| metric | type | unit | DCGM field | with NVML | meaning |\n|---|---|---|---|---|---|\n";
   for (const Counter& counter : CountersOf(DefaultCountersCsv())) {
-    section += absl::StrFormat("| `%s` | %s | %s | %d | %s |\n", counter.name, counter.type,
+    section += absl::StrFormat("| `%s` | %s | %s | %d | %s | %s |\n", counter.name, counter.type,
                                counter.field->unit.empty() ? "-" : counter.field->unit,
-                               counter.field->id, counter.help);
+                               counter.field->id, FromNvml(*counter.field), counter.help);
   }
   return section;
+}
+
+// Every field of the catalogue that NVML gives; "1-3" for numbers in a row.
+std::string SourceSection() {
+  std::map<std::string_view, std::vector<uint16_t>> ids;
+  for (const Field& field : Catalogue()) {
+    ids[NvmlOrigin(field)].push_back(field.id);
+  }
+  const auto list = [&](std::string_view origin) {
+    std::string text;
+    const std::vector<uint16_t>& all = ids[origin];
+    for (size_t i = 0; i < all.size(); ++i) {
+      const size_t first = i;
+      while (i + 1 < all.size() && all[i + 1] == all[i] + 1) {
+        ++i;
+      }
+      text += (text.empty() ? "" : ", ") + std::to_string(all[first]);
+      text += i == first ? "" : "-" + std::to_string(all[i]);
+    }
+    return text;
+  };
+  return absl::StrFormat(
+      "## Which source gives what\n\n"
+      "`--source=dcgm` serves every field that the installed DCGM knows. `--source=nvml` needs the "
+      "driver alone and\nserves the fields below, with DCGM's names, units and rounding; all "
+      "others "
+      "are absent with the reason\n`not_in_source`. What a board or an older driver lacks is "
+      "`not_supported`, as with DCGM.\n\n"
+      "| how | fields |\n|---|---|\n"
+      "| driver: a call of `libnvidia-ml` | %s |\n"
+      "| event: as the driver tells it, from when podgpu listens | %s |\n"
+      "| GPM: the profiling counters of Hopper and later | %s |\n\n"
+      "NVML tells nothing of NVSwitches, of single NVLinks as parts, of CPUs, and of health "
+      "(`DCGM_EXP_GPU_HEALTH_STATUS`,\n`DCGM_EXP_P2P_STATUS`). A GPU instance without a compute "
+      "instance is no MIG device, and NVML does not name it.\n",
+      list("driver"), list("event"), list("GPM"));
 }
 
 std::string SlotRows(SlotView view) {
@@ -171,7 +230,8 @@ std::string Document() {
   return "# Metrics\n\n"
          "Which series podgpu serves, from which field, and how many. Made from the tables of the "
          "program by a test;\ndo not edit it by hand.\n\n" +
-         NativeSection() + "\n" + SlotSection() + "\n" + DcgmSection() + "\n" + FormulaSection();
+         NativeSection() + "\n" + SlotSection() + "\n" + DcgmSection() + "\n" + SourceSection() +
+         "\n" + FormulaSection();
 }
 
 TEST(MetricsDocument, SaysWhatTheTablesSay) {

@@ -142,6 +142,14 @@ void ClearList(NodeCommand& command) {
   list(command).clear();
 }
 
+Status SetSource(NodeCommand& command, std::string_view value) {
+  if (value != "dcgm" && value != "nvml") {
+    return absl::InvalidArgumentError("it is one of dcgm, nvml");
+  }
+  command.source.kind = value == "nvml" ? SourceKind::kNvml : SourceKind::kDcgm;
+  return absl::OkStatus();
+}
+
 std::vector<std::string>& ResourceNames(NodeCommand& command) {
   return command.exporter.join.extra_resource_names;
 }
@@ -390,6 +398,10 @@ constexpr Flag kFlags[] = {
        command.source.address = std::string(value.empty() ? kDefaultEngine : value);
        return absl::OkStatus();
      }},
+    {"source", "", "PODGPU_SOURCE", FlagKind::kString, "dcgm",
+     "Where device metrics come from: dcgm, or nvml, which needs the driver's libnvidia-ml alone "
+     "and has profiling metrics on Hopper and later.",
+     SetSource},
     {"libdcgm", "", "PODGPU_LIBDCGM", FlagKind::kString, "searched",
      "Path of libdcgm.so.4 (or .so.3) when it is in none of the usual places.",
      [](NodeCommand& command, std::string_view value) {

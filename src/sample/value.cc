@@ -7,9 +7,10 @@ namespace podgpu {
 namespace {
 
 constexpr std::array<std::string_view, kAbsenceCount> kAbsenceNames = {
-    "not_read",    "not_supported", "not_permitted", "not_found", "no_data",
-    "not_watched", "blank",         "out_of_range",  "stale",     "device_lost",
-    "source_down", "wrong_type",    "no_processes"};
+    "not_read",         "not_supported",   "not_permitted", "not_found",     "no_data",
+    "not_watched",      "blank",           "out_of_range",  "stale",         "device_lost",
+    "source_down",      "wrong_type",      "no_processes",  "not_in_source", "profiling_taken",
+    "profiling_paused", "device_suspended"};
 
 constexpr std::array<std::string_view, kAbsenceCount> kAbsenceMeanings = {
     "nobody has asked for it yet",
@@ -23,7 +24,12 @@ constexpr std::array<std::string_view, kAbsenceCount> kAbsenceMeanings = {
     "the last sample is too old",
     "the GPU is gone",
     "the engine or library does not answer",
-    "the vendor sent another type than its table promises"};
+    "the vendor sent another type than its table promises",
+    "the number of one pod on a shared device, and its processes are not looked at",
+    "this source cannot give it",
+    "another program holds the profiling counters",
+    "profiling is paused on request",
+    "the device sleeps, and asking would wake it"};
 
 }  // namespace
 

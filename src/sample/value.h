@@ -14,21 +14,25 @@ namespace podgpu {
 // Why a value is not there.  The words (AbsenceName) are label values of
 // podgpu_absent_samples{reason}.
 enum class Absence : uint8_t {
-  kNotRead,       // Nobody has asked for it yet.
-  kNotSupported,  // The device or the driver does not have it.
-  kNotPermitted,  // The driver refuses it to this process.
-  kNotFound,      // The driver knows the field but not the thing.
-  kNoData,        // Watched, nothing sampled yet (normal for XID until one happens).
-  kNotWatched,    // The engine does not sample it (the profiling module is absent, say).
-  kBlank,         // The driver answered blank without a reason.
-  kOutOfRange,    // A number that this field cannot have, or a text without an end.
-  kStale,         // The last sample is older than --stale-after; withdrawn.
-  kDeviceLost,    // The GPU is gone.
-  kSourceDown,    // The engine or library does not answer.
-  kWrongType,     // The vendor sent another type than its own table promises.
-  kNoProcesses,   // The number of one pod on a shared device, and its processes are not looked at.
+  kNotRead,        // Nobody has asked for it yet.
+  kNotSupported,   // The device or the driver does not have it.
+  kNotPermitted,   // The driver refuses it to this process.
+  kNotFound,       // The driver knows the field but not the thing.
+  kNoData,         // Watched, nothing sampled yet (normal for XID until one happens).
+  kNotWatched,     // The engine does not sample it (the profiling module is absent, say).
+  kBlank,          // The driver answered blank without a reason.
+  kOutOfRange,     // A number that this field cannot have, or a text without an end.
+  kStale,          // The last sample is older than --stale-after; withdrawn.
+  kDeviceLost,     // The GPU is gone.
+  kSourceDown,     // The engine or library does not answer.
+  kWrongType,      // The vendor sent another type than its own table promises.
+  kNoProcesses,    // The number of one pod on a shared device, and its processes are not looked at.
+  kNotInSource,    // This source cannot give it; another one might.
+  kCountersTaken,  // Another program holds the profiling counters.
+  kPaused,         // Profiling is paused on request.
+  kSuspended,      // The device sleeps, and asking would wake it.
 };
-inline constexpr int kAbsenceCount = 13;
+inline constexpr int kAbsenceCount = 17;
 
 // "not_supported" and so on.
 std::string_view AbsenceName(Absence absence);

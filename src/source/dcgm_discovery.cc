@@ -104,15 +104,11 @@ void DcgmDiscovery::ForgetEngine() {
 StatusOr<Topology> DcgmDiscovery::Discover(dcgmHandle_t handle) {
   Topology topology;
   PODGPU_RETURN_IF_ERROR(ReadGpus(handle, topology));
-  AddLost(topology);
+  seen_.AddLost(topology);
   std::ranges::sort(topology.gpus, {}, &Gpu::gpu_id);
   PODGPU_RETURN_IF_ERROR(ReadInstances(handle, topology));
   NumberEntities(topology);
-  for (const Gpu& gpu : topology.gpus) {
-    if (!gpu.uuid.empty()) {
-      by_uuid_[gpu.uuid] = gpu;
-    }
-  }
+  seen_.Note(topology);
   return topology;
 }
 
@@ -161,9 +157,7 @@ StatusOr<Gpu> DcgmDiscovery::ReadGpu(dcgmHandle_t handle, uint32_t gpu_id) {
   }
   known.gpu.state = state;
   Gpu gpu = known.gpu;
-  const auto last = by_uuid_.find(gpu.uuid);
-  if (state == DeviceState::kOk && last != by_uuid_.end() &&
-      last->second.state == DeviceState::kLost) {
+  if (state == DeviceState::kOk && seen_.WasLost(gpu.uuid)) {
     gpu.state = DeviceState::kRecovering;
   }
   return gpu;
@@ -192,25 +186,6 @@ Status DcgmDiscovery::ReadIdentity(dcgmHandle_t handle, uint32_t gpu_id, Known& 
   known.gpu.mig_enabled = attributes.settings.migModeEnabled == 1;
   known.driver_version = TextOrEmpty(who.driverVersion);
   return absl::OkStatus();
-}
-
-// Adds the GPUs that were seen once and that this engine does not list.  A restarted engine counts
-// from 0, so that the old number may be another GPU's now; then the lost one gets the next free.
-void DcgmDiscovery::AddLost(Topology& topology) {
-  const auto is_taken = [&](uint32_t id) {
-    return std::ranges::find(topology.gpus, id, &Gpu::gpu_id) != topology.gpus.end();
-  };
-  for (const auto& [uuid, seen] : by_uuid_) {
-    if (std::ranges::find(topology.gpus, uuid, &Gpu::uuid) != topology.gpus.end()) {
-      continue;
-    }
-    Gpu lost = seen;
-    lost.state = DeviceState::kLost;
-    while (is_taken(lost.gpu_id)) {
-      ++lost.gpu_id;
-    }
-    topology.gpus.push_back(std::move(lost));
-  }
 }
 
 Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {

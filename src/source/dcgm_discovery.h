@@ -14,6 +14,7 @@
 
 #include "abi/load.h"
 #include "base/status.h"
+#include "source/seen_gpus.h"
 #include "topology/mig.h"
 #include "topology/topology.h"
 
@@ -39,14 +40,13 @@ class DcgmDiscovery {
   Status ReadGpus(abi::dcgmHandle_t handle, Topology& topology);
   StatusOr<Gpu> ReadGpu(abi::dcgmHandle_t handle, uint32_t gpu_id);
   Status ReadIdentity(abi::dcgmHandle_t handle, uint32_t gpu_id, Known& known) const;
-  void AddLost(Topology& topology);
   Status ReadInstances(abi::dcgmHandle_t handle, Topology& topology);
   Status ReadMissingProfiles(abi::dcgmHandle_t handle, Topology& topology);
   Status ReadProfiles(abi::dcgmHandle_t handle, Topology& topology) const;
 
   const abi::DcgmLibrary& library_;
-  std::map<uint32_t, Known> by_id_;                  // Of this engine.
-  std::map<std::string, Gpu> by_uuid_;               // Ever seen, with the last state.
+  std::map<uint32_t, Known> by_id_;  // Of this engine.
+  SeenGpus seen_;
   std::unique_ptr<abi::dcgmMigHierarchy_v2> reply_;  // 73 KB, allocated once.
   std::vector<MigNode> nodes_;                       // The layout that `instances_` stand for.
   std::vector<uint32_t> profile_ids_;                // NVML's, per node: part of the layout.

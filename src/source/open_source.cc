@@ -4,6 +4,7 @@
 
 #include "abi/load.h"
 #include "source/dcgm_source.h"
+#include "source/nvml_source.h"
 
 namespace podgpu {
 
@@ -22,6 +23,21 @@ StatusOr<std::unique_ptr<Source>> OpenDcgmSource(const SourceOptions& options,
                          .mute_after = options.mute_after,
                          .written_off = written_off};
   return std::make_unique<DcgmSource>(std::move(library), std::move(dcgm), std::move(nvml), clock);
+}
+
+StatusOr<std::unique_ptr<Source>> OpenNvmlSource(const SourceOptions& options,
+                                                 LibraryLoader& loader, Clock& clock,
+                                                 const ThreadTally& written_off) {
+  PODGPU_ASSIGN_OR_RETURN(abi::NvmlLibrary library, abi::LoadNvml(loader, options.nvml_library));
+  return std::make_unique<NvmlSource>(
+      std::move(library),
+      NvmlSourceOptions{.mute_after = options.mute_after, .written_off = written_off}, clock);
+}
+
+StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options, LibraryLoader& loader,
+                                             Clock& clock, const ThreadTally& written_off) {
+  return options.kind == SourceKind::kNvml ? OpenNvmlSource(options, loader, clock, written_off)
+                                           : OpenDcgmSource(options, loader, clock, written_off);
 }
 
 }  // namespace podgpu

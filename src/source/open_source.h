@@ -1,10 +1,11 @@
 // From options to a ready Source: finds the libraries and puts the parts together.
 //
-// Opening loads libdcgm but connects to nothing; the first Discover does.  NVML is looked for when
-// the first topology needs it.  The loader and the clock outlive the source.
+// Opening loads a library but connects to nothing; the first Discover does.  Beside DCGM, NVML is
+// looked for when the first topology needs it.  The loader and the clock outlive the source.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -16,7 +17,11 @@
 
 namespace podgpu {
 
+// Which library device facts come from.
+enum class SourceKind : uint8_t { kDcgm, kNvml };
+
 struct SourceOptions {
+  SourceKind kind = SourceKind::kDcgm;
   std::string dcgm_library;  // Path of libdcgm; empty: searched for.
   std::string nvml_library;  // Path of libnvidia-ml; empty: searched for.
   std::string address;       // Of a remote engine (dcgm_connection.h); empty: embedded.
@@ -29,5 +34,15 @@ struct SourceOptions {
 StatusOr<std::unique_ptr<Source>> OpenDcgmSource(const SourceOptions& options,
                                                  LibraryLoader& loader, Clock& clock,
                                                  const ThreadTally& written_off = NewThreadTally());
+
+// As abi::LoadNvml, and worth another try later.
+StatusOr<std::unique_ptr<Source>> OpenNvmlSource(const SourceOptions& options,
+                                                 LibraryLoader& loader, Clock& clock,
+                                                 const ThreadTally& written_off = NewThreadTally());
+
+// Whichever `options.kind` names.
+StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options, LibraryLoader& loader,
+                                             Clock& clock,
+                                             const ThreadTally& written_off = NewThreadTally());
 
 }  // namespace podgpu

@@ -107,7 +107,8 @@ struct Topology {
   // Why no MIG UUID could be asked for ("libnvidia-ml.so.1 is in none of 6 paths"); empty when NVML
   // answered.
   std::string nvml_absence;
-  // Why parts that were looked for are not there, or as last seen; empty when all was answered.
+  // Why parts or devices that were looked for are not there, or as last seen; empty when all was
+  // answered.
   std::string parts_absence;
 
   size_t column_count() const { return entities.size() + parts.size(); }

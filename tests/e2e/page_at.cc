@@ -2,6 +2,7 @@
 //
 //   page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S FLAG...
 //
+// LIBDCGM is its path, or "nvml": then the page is NVML's.
 // The flags are podgpu's own; those that choose what rows say have effect.
 // The same rooms as the program, put together on the clock of a run directory in manual time: find
 // the devices, watch the fields, let START_S + 3 s of world time pass, read, ask the kubelet, make
@@ -99,15 +100,16 @@ std::shared_ptr<const Grid> ReadDevices(Source& source, const ReadList& list, co
   if (topology->column_count() > 0) {
     ValueOrDie(source.Watch(*topology, fields, std::chrono::seconds(1)));
   }
-  for (int i = 0; i < 3; ++i) {
+  std::shared_ptr<Grid> grid;
+  for (int i = 0; i < 3; ++i) {  // Rates are of the time between two readings.
     ValueOrDie(StatusOr<bool>(writer.Tick(1'000'000).ok()));
-  }
-  auto grid = std::make_shared<Grid>(topology, fields);
-  grid->findings.asked = list.asked;
-  grid->read_at = clock.Now();
-  grid->read_at_wall = clock.WallNow();
-  if (topology->column_count() > 0) {
-    PODGPU_CHECK(source.Read(*grid).ok());
+    grid = std::make_shared<Grid>(topology, fields);
+    grid->findings.asked = list.asked;
+    grid->read_at = clock.Now();
+    grid->read_at_wall = clock.WallNow();
+    if (topology->column_count() > 0) {
+      PODGPU_CHECK(source.Read(*grid).ok());
+    }
   }
   return grid;
 }
@@ -153,7 +155,8 @@ int Main(const std::string& directory, const std::string& library, const std::st
   source_options.dcgm_library = library;
   source_options.nvml_library = directory + "/lib/libnvidia-ml.so.1";
   source_options.address = address;
-  const std::unique_ptr<Source> source = ValueOrDie(OpenDcgmSource(source_options, loader, clock));
+  source_options.kind = library == "nvml" ? SourceKind::kNvml : SourceKind::kDcgm;
+  const std::unique_ptr<Source> source = ValueOrDie(OpenSource(source_options, loader, clock));
 
   Published<Grid> grids;
   grids.Set(

@@ -53,6 +53,23 @@ bool Measure(const Clock& clock, abi::dcgmFieldValue_v2& raw) {
   return true;
 }
 
+// One field of each kind: numbers of both types, a counter, an event, a label, profiling, and of
+// each kind of part.
+constexpr std::string_view kCounters =
+    "DCGM_FI_DEV_GPU_TEMP, gauge, t\n"
+    "DCGM_FI_DEV_POWER_USAGE, gauge, p\n"
+    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION, counter, e\n"
+    "DCGM_FI_DEV_XID_ERRORS, gauge, x\n"
+    "DCGM_EXP_XID_ERRORS_COUNT, gauge, x\n"
+    "DCGM_EXP_CLOCK_EVENTS_COUNT, gauge, c\n"
+    "DCGM_EXP_GPU_HEALTH_STATUS, gauge, h\n"
+    "DCGM_EXP_P2P_STATUS, gauge, p\n"
+    "DCGM_FI_DRIVER_VERSION, label, v\n"
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE, gauge, g\n"
+    "DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT, gauge, s\n"
+    "DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX, counter, l\n"
+    "DCGM_FI_DEV_CPU_UTIL_TOTAL, gauge, c\n";
+
 class DcgmNode {
  public:
   DcgmNode(size_t mode, NodeSeams seams) : mode_(mode), seams_(std::move(seams)) {
@@ -149,6 +166,7 @@ Vendor DcgmVendor() {
   PODGPU_DCGM_API(X)
 #undef X
   vendor.columns = DcgmColumns;
+  vendor.counters = kCounters;
   return vendor;
 }
 

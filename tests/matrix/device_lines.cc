@@ -12,21 +12,10 @@ namespace podgpu {
 namespace {
 
 // Labels that say who or whose a device is; garbage in an identity may change them.
-constexpr std::array<std::string_view, 15> kIdentityLabels = {"UUID",
-                                                              "pci_bus_id",
-                                                              "device",
-                                                              "modelName",
-                                                              "gpu_uuid",
-                                                              "model_name",
-                                                              "Hostname",
-                                                              "DCGM_FI_DRIVER_VERSION",
-                                                              "container",
-                                                              "namespace",
-                                                              "GPU_I_PROFILE",
-                                                              "pod",
-                                                              "pod_uid",
-                                                              "hostname",
-                                                              "exported_namespace"};
+constexpr std::array<std::string_view, 14> kIdentityLabels = {
+    "UUID",       "pci_bus_id", "device",    "modelName",         "gpu_uuid",
+    "model_name", "Hostname",   "container", "namespace",         "GPU_I_PROFILE",
+    "pod",        "pod_uid",    "hostname",  "exported_namespace"};
 
 constexpr std::array<std::string_view, 6> kFactFamilies = {
     "podgpu_gpu_state", "podgpu_gpus_expected",   "podgpu_gpus_present",
@@ -58,7 +47,8 @@ std::string Reduced(std::string_view line) {
       end += line[end] == '\\' ? size_t{2} : size_t{1};
     }
     ++end;
-    if (std::ranges::find(kIdentityLabels, name) == kIdentityLabels.end()) {
+    const bool is_field = name.starts_with("DCGM_FI_");  // A text of the device's.
+    if (!is_field && std::ranges::find(kIdentityLabels, name) == kIdentityLabels.end()) {
       reduced.append(line.substr(at, end - at)).append(",");
     }
     at = line[end] == ',' ? end + 1 : end;

@@ -36,6 +36,7 @@ struct FaultCase {
   Scene scene;
   std::string symbol;
   FaultColumn column;
+  int steps_to_heal = 2;
 };
 
 // Runs one case on `node`, which is started (but for kStart) and healthy; what is wrong, in words.

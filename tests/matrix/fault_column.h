@@ -25,7 +25,8 @@ struct FaultColumn {
   std::string name;  // "DCGM -21", "random bytes 1", "blocks until freed"
   FaultKind kind = FaultKind::kCode;
   FakeFault fault;
-  bool sticks = false;  // What was said holds until the next connection.
+  bool sticks = false;    // What was said holds until the next connection.
+  bool may_pass = false;  // What it writes cannot be told from a measurement.
 };
 
 }  // namespace podgpu

@@ -14,15 +14,16 @@
 #include "tests/matrix/dcgm_vendor.h"
 #include "tests/matrix/fault_case.h"
 #include "tests/matrix/live_heap.h"
+#include "tests/matrix/nvml_vendor.h"
 #include "tests/matrix/totals.h"
 
 namespace podgpu {
 namespace {
 
 // More than a hundred cases of a row may leave behind: texts and tables that have grown once, and
-// the buffers of one connection more, since the server closes one that idles while a machine is
-// busy.
-constexpr int64_t kHeapSlackBytes = 40 << 10;
+// the buffers of one connection more, which are as long as a page, since the server closes one that
+// idles while a machine is busy.
+constexpr int64_t kHeapSlackBytes = 72 << 10;
 constexpr size_t kWarmUpCases = 3;
 
 // A symbol meets every code in its first row; in its others, one of so many.
@@ -48,7 +49,8 @@ struct Row {
   bool has_codes;  // Takes every code; else one in kFewCodes, each row others.
 
   std::string Name() const {
-    return absl::StrFormat("%s, %s, %s", vendor->modes[mode], SceneName(scene), symbol);
+    return absl::StrFormat("%s, %s, %s, %s", vendor->name, vendor->modes[mode], SceneName(scene),
+                           symbol);
   }
 };
 
@@ -95,8 +97,8 @@ class RowTest : public ::testing::Test {
         node_->Fetch("/metrics");  // The connection that stays is among the descriptors.
       }
     }
-    const std::vector<std::string> complaints =
-        RunCase(*node_, {row_.scene, row_.symbol, column}, *row_.reference);
+    const std::vector<std::string> complaints = RunCase(
+        *node_, {row_.scene, row_.symbol, column, row_.vendor->steps_to_heal}, *row_.reference);
     for (const std::string& complaint : complaints) {
       ADD_FAILURE() << row_.Name() << " x " << column.name << ": " << complaint;
     }
@@ -172,8 +174,11 @@ int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   podgpu::ConfigureLog(podgpu::LogLevel::kError, podgpu::LogForm::kText);
   const podgpu::Vendor dcgm = podgpu::DcgmVendor();
-  const podgpu::Reference reference = podgpu::RecordReference(dcgm, 0);
-  podgpu::RegisterRows(dcgm, reference);
+  const podgpu::Reference dcgm_pages = podgpu::RecordReference(dcgm, 0);
+  podgpu::RegisterRows(dcgm, dcgm_pages);
+  const podgpu::Vendor nvml = podgpu::NvmlVendor();
+  const podgpu::Reference nvml_pages = podgpu::RecordReference(nvml, 0);
+  podgpu::RegisterRows(nvml, nvml_pages);
   const int result = RUN_ALL_TESTS();
   const podgpu::Totals& sum = podgpu::Sum();
   std::printf("fault matrix: %zu calls in %zu rows, %zu cases + kubelet %zu, %s\n",

@@ -81,6 +81,18 @@ void LockstepClock::NoteBlocked(std::thread::id thread, bool is_blocked) {
   changed_.rung.notify_all();
 }
 
+void LockstepClock::NoteUnheeded(bool is_blocked) {
+  const std::scoped_lock lock(changed_.mutex);
+  unheeded_ += is_blocked ? 1 : -1;
+  changed_.rung.notify_all();
+}
+
+void LockstepClock::ExpectWorkers(int workers, int idle) {
+  const std::scoped_lock lock(changed_.mutex);
+  expected_workers_ = workers;
+  idle_ = idle;
+}
+
 int LockstepClock::blocked() const {
   const std::scoped_lock lock(changed_.mutex);
   return blocked_;
@@ -92,6 +104,12 @@ bool LockstepClock::IsQuiet() const {
            !sleeper.wakeup->is_nudged();
   });
   const int waiting = blocked_alone_ - *written_off_;
+  if (expected_workers_ > 0) {
+    // Fewer held up than written off: one is on its way back.
+    return asleep == std::ssize(sleepers_) && waiting + unheeded_ >= 0 &&
+           asleep + std::max(waiting, 0) >= expected_workers_ &&
+           Threads() - blocked_ - unheeded_ <= expected_workers_ + bystanders_ + idle_;
+  }
   return asleep == std::ssize(sleepers_) && asleep + blocked_ + waiting >= Threads() - bystanders_;
 }
 

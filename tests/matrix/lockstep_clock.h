@@ -30,10 +30,15 @@ class LockstepClock final : public Clock {
   void Advance(Duration step);
   // `thread` is held up inside a fake, or is let go again.
   void NoteBlocked(std::thread::id thread, bool is_blocked);
+  // A thread for which nobody waits is held up inside a fake, or is let go again.
+  void NoteUnheeded(bool is_blocked);
   // The calling thread is one that will sleep on this clock, though it has not done so yet.
   void NoteWorker();
   // One more thread that does not work on this clock, such as a server's.
   void NoteBystander() { ++bystanders_; }
+  // For a program that keeps `idle` threads which never sleep on this clock, but may be held up:
+  // it is quiet when `workers` threads sleep, or one waits for such a thread that is held up.
+  void ExpectWorkers(int workers, int idle);
   // Of one test thread: waits until all workers sleep or are held up.
   void AwaitQuiet();
   int blocked() const;
@@ -54,8 +59,11 @@ class LockstepClock final : public Clock {
   WallTime wall_;
   std::list<Sleeper> sleepers_;
   std::set<std::thread::id> workers_;  // Threads that have slept on this clock, or said they will.
+  int expected_workers_ = 0;           // 0: told by the number of threads.
+  int idle_ = 0;
   int blocked_ = 0;
   int blocked_alone_ = 0;  // Of these, threads that were made for one call.
+  int unheeded_ = 0;       // Held up, and none of those.
 };
 
 }  // namespace podgpu

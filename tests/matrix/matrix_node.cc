@@ -11,24 +11,10 @@
 namespace podgpu {
 namespace {
 
-// One field of each kind: numbers of both types, a counter, an event, a label, profiling, and of
-// each kind of part.
-constexpr std::string_view kCounters =
-    "DCGM_FI_DEV_GPU_TEMP, gauge, t\n"
-    "DCGM_FI_DEV_POWER_USAGE, gauge, p\n"
-    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION, counter, e\n"
-    "DCGM_FI_DEV_XID_ERRORS, gauge, x\n"
-    "DCGM_EXP_XID_ERRORS_COUNT, gauge, x\n"
-    "DCGM_EXP_CLOCK_EVENTS_COUNT, gauge, c\n"
-    "DCGM_EXP_GPU_HEALTH_STATUS, gauge, h\n"
-    "DCGM_EXP_P2P_STATUS, gauge, p\n"
-    "DCGM_FI_DRIVER_VERSION, label, v\n"
-    "DCGM_FI_PROF_GR_ENGINE_ACTIVE, gauge, g\n"
-    "DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT, gauge, s\n"
-    "DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX, counter, l\n"
-    "DCGM_FI_DEV_CPU_UTIL_TOTAL, gauge, c\n";
+// Threads of an exporter that sleep on its clock: source, watchdog, kubelet, tick.
+constexpr int kWorkers = 4;
 
-ExporterOptions Options() {
+ExporterOptions OptionsFor(const Vendor& vendor) {
   ExporterOptions options;
   options.http.address = "127.0.0.1:0";
   options.collect_interval = kMatrixPeriod;
@@ -39,7 +25,7 @@ ExporterOptions Options() {
   options.kubernetes = true;
   options.view.kubernetes = true;
   options.view.hostname = "node-a";
-  options.counters = ParseCounters(kCounters, "matrix.csv").value().counters;
+  options.counters = ParseCounters(vendor.counters, "matrix.csv").value().counters;
   return options;
 }
 
@@ -49,11 +35,16 @@ MatrixNode::MatrixNode(const Vendor& vendor, size_t mode)
     : MatrixNode(vendor, mode, fake_kubelet_) {}
 
 MatrixNode::MatrixNode(const Vendor& vendor, size_t mode, PodResources& kubelet)
-    : vendor_(vendor.make_node(mode, {clock_, written_off_, kMatrixStaleAfter,
+    : source_vendor_(vendor),
+      vendor_(vendor.make_node(mode, {clock_, written_off_, kMatrixStaleAfter,
                                       [this](std::thread::id thread, bool blocks) {
                                         clock_.NoteBlocked(thread, blocks);
-                                      }})),
+                                      },
+                                      [this](bool blocks) { clock_.NoteUnheeded(blocks); }})),
       kubelet_(kubelet) {
+  if (vendor.idle_threads > 0) {
+    clock_.ExpectWorkers(kWorkers, vendor.idle_threads);
+  }
   fake_kubelet_.AnswerWith({{"ml", "train-0", "main", "nvidia.com/gpu", "GPU-0"}});
 }
 
@@ -70,7 +61,7 @@ void MatrixNode::Start() {
     return vendor_->open_source();
   };
   StatusOr<std::unique_ptr<Exporter>> exporter =
-      Exporter::Start(Options(), {clock_, open, kubelet_, {}, written_off_});
+      Exporter::Start(OptionsFor(source_vendor_), {clock_, open, kubelet_, {}, written_off_});
   PODGPU_CHECK(exporter.ok());
   exporter_ = *std::move(exporter);
   clock_.NoteBystander();  // The HTTP thread.

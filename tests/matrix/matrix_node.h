@@ -26,6 +26,7 @@ struct ProcessCounts {
 
 class MatrixNode {
  public:
+  // Borrows `vendor`.
   MatrixNode(const Vendor& vendor, size_t mode);
   // The same with a kubelet of the test's.
   MatrixNode(const Vendor& vendor, size_t mode, PodResources& kubelet);
@@ -47,6 +48,7 @@ class MatrixNode {
   LockstepClock& clock() { return clock_; }
 
  private:
+  const Vendor& source_vendor_;
   const ThreadTally written_off_ = NewThreadTally();
   LockstepClock clock_{written_off_};
   std::unique_ptr<VendorNode> vendor_;

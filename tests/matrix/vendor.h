@@ -52,6 +52,8 @@ struct NodeSeams {
   std::chrono::milliseconds stale_after{};
   // Told when a call of `thread` is held up, and when it goes on.
   std::function<void(std::thread::id thread, bool blocks)> on_block;
+  // The same of a thread that nobody waits for.
+  std::function<void(bool blocks)> on_unheeded_block;
 };
 
 struct Vendor {
@@ -61,6 +63,12 @@ struct Vendor {
   std::set<std::string> symbols;   // Every entry point that the program may call.
   std::set<std::string> optional;  // Those that no recorded run needs to call.
   std::function<std::vector<FaultColumn>(const std::string& symbol)> columns;
+  std::string counters;  // What is read, as a counters file has it.
+  // Threads that the source keeps and that never sleep on the clock; 0: it has none, and all other
+  // threads do.
+  int idle_threads = 0;
+  // Periods until a page is whole again; the longest pause between two attempts is one.
+  int steps_to_heal = 2;
 };
 
 }  // namespace podgpu

@@ -1,7 +1,12 @@
 #include "source/testing/fake_nvml_table.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstring>
+#include <iterator>
+#include <tuple>
+#include <type_traits>
 
 #include "base/status.h"
 
@@ -19,10 +24,30 @@ FakeNvml*& CurrentNvml() {
   return current;
 }
 
-// A handle is the address of what it stands for; the first member of either tells them apart.
+enum class Symbol {
+#define X(result, symbol, capability, parameters) symbol,
+  PODGPU_NVML_API(X)
+#undef X
+};
+
+constexpr std::array kSymbolNames = {
+#define X(result, symbol, capability, parameters) #symbol,
+    PODGPU_NVML_API(X)
+#undef X
+};
+
+template <Symbol symbol>
+struct Tag {
+  static std::string name() { return kSymbolNames[static_cast<size_t>(symbol)]; }
+};
+
+// A handle is the address of what it stands for.
+nvmlDevice_t HandleOf(FakeNvmlGpu& gpu) { return reinterpret_cast<nvmlDevice_t>(&gpu); }
+nvmlDevice_t HandleOf(FakeMigDevice& mig) { return reinterpret_cast<nvmlDevice_t>(&mig); }
+
 FakeNvmlGpu* AsGpu(nvmlDevice_t device) {
   for (FakeNvmlGpu& gpu : CurrentNvml()->gpus) {
-    if (reinterpret_cast<nvmlDevice_t>(&gpu) == device) {
+    if (HandleOf(gpu) == device) {
       return &gpu;
     }
   }
@@ -32,7 +57,7 @@ FakeNvmlGpu* AsGpu(nvmlDevice_t device) {
 FakeMigDevice* AsMig(nvmlDevice_t device) {
   for (FakeNvmlGpu& gpu : CurrentNvml()->gpus) {
     for (FakeMigDevice& mig : gpu.mig_devices) {
-      if (reinterpret_cast<nvmlDevice_t>(&mig) == device) {
+      if (HandleOf(mig) == device) {
         return &mig;
       }
     }
@@ -40,100 +65,375 @@ FakeMigDevice* AsMig(nvmlDevice_t device) {
   return nullptr;
 }
 
-// The code that `symbol` shall answer before doing anything.
-nvmlReturn_t Enter(const std::string& symbol) {
-  if (CurrentNvml()->initialised == 0 && symbol != "nvmlInit_v2") {
-    return NVML_ERROR_UNINITIALIZED;
+nvmlReturn_t PutText(const std::string& text, char* buffer, uint32_t length) {
+  if (text.size() + 1 > length) {
+    return NVML_ERROR_INSUFFICIENT_SIZE;
   }
-  const auto found = CurrentNvml()->failing.find(symbol);
-  return found == CurrentNvml()->failing.end() ? static_cast<nvmlReturn_t>(NVML_SUCCESS)
-                                               : found->second;
-}
-
-template <typename Body>
-nvmlReturn_t Call(const char* symbol, Body body) {
-  const nvmlReturn_t code = Enter(symbol);
-  return code == NVML_SUCCESS ? static_cast<nvmlReturn_t>(body()) : code;
-}
-
-nvmlReturn_t Init() {
-  if (CurrentNvml()->before_init) {
-    CurrentNvml()->before_init();
-  }
-  const nvmlReturn_t code = Enter("nvmlInit_v2");
-  CurrentNvml()->initialisations += 1;
-  CurrentNvml()->initialised += code == NVML_SUCCESS ? 1 : 0;
-  return code;
-}
-
-nvmlReturn_t Shutdown() {
-  CurrentNvml()->initialised -= 1;
+  std::memcpy(buffer, text.c_str(), text.size() + 1);
   return NVML_SUCCESS;
 }
 
-const char* ErrorString(nvmlReturn_t code) { return code == 4 ? "No Permission" : nullptr; }
+// Every plain member of a struct of one number type gets the number.
+template <typename T, typename Member>
+void PutAll(T* out, Member number) {
+  for (size_t at = 0; at + sizeof number <= sizeof *out; at += sizeof number) {
+    std::memcpy(reinterpret_cast<char*>(out) + at, &number, sizeof number);
+  }
+}
 
-nvmlReturn_t HandleByUuid(const char* uuid, nvmlDevice_t* device) {
-  return Call("nvmlDeviceGetHandleByUUID", [&]() -> nvmlReturn_t {
+void Put(nvmlUtilization_t* out, int64_t number) { PutAll(out, static_cast<uint32_t>(number)); }
+void Put(nvmlRowRemapperHistogramValues_t* out, int64_t number) {
+  PutAll(out, static_cast<uint32_t>(number));
+}
+void Put(nvmlBAR1Memory_t* out, int64_t number) {
+  PutAll(out, static_cast<unsigned long long>(number) << 20U);
+}
+void Put(nvmlMemory_t* out, int64_t number) {
+  const auto bytes = static_cast<unsigned long long>(number) << 20U;
+  *out = {.total = 4 * bytes, .free = bytes, .used = bytes};
+}
+void Put(nvmlMemory_v2_t* out, int64_t number) {
+  const auto bytes = static_cast<unsigned long long>(number) << 20U;
+  *out = {
+      .version = out->version, .total = 4 * bytes, .reserved = bytes, .free = bytes, .used = bytes};
+}
+void Put(nvmlTemperature_v1_t* out, int64_t number) { out->temperature = static_cast<int>(number); }
+void Put(nvmlMarginTemperature_v1_t* out, int64_t number) {
+  out->marginTemperature = static_cast<int>(number);
+}
+void Put(nvmlGridLicensableFeatures_t* out, int64_t number) {
+  *out = {};
+  out->isGridLicenseSupported = 1;
+  out->licensableFeaturesCount = 1;
+  out->gridLicensableFeatures[0].featureCode = 1;
+  out->gridLicensableFeatures[0].featureState = number > 0 ? 1 : 0;
+}
+void Put(nvmlDeviceAttributes_t* out, int64_t /*number*/) { *out = {}; }
+void Put(nvmlPciInfo_t* out, int64_t number) {
+  *out = {};
+  PutText("00000000:0" + std::to_string(number % 10) + ":00.0", out->busId, sizeof out->busId);
+}
+template <typename T>
+  requires std::is_arithmetic_v<T>
+void Put(T* out, int64_t number) {
+  *out = static_cast<T>(number);
+}
+
+// Answers are written through pointers to complete types that are no handles.
+template <typename T>
+constexpr bool kIsHandle = std::is_same_v<T, nvmlDevice_t> || std::is_same_v<T, nvmlEventSet_t> ||
+                           std::is_same_v<T, nvmlGpmSample_t>;
+template <typename T>
+constexpr bool kIsOut =
+    std::is_pointer_v<T> && !kIsHandle<T> && !std::is_const_v<std::remove_pointer_t<T>>;
+
+template <typename T>
+void PutIfOut(T out, int64_t number) {
+  if constexpr (kIsOut<T>) {
+    if (out != nullptr) {
+      Put(out, number);
+    }
+  }
+}
+
+}  // namespace
+
+struct FakeNvmlCalls {
+  static std::unique_lock<std::mutex> Lock() {
+    return std::unique_lock<std::mutex>(CurrentNvml()->mutex_);
+  }
+  static nvmlReturn_t Enter(const std::string& symbol, nvmlDevice_t device,
+                            std::unique_lock<std::mutex>& lock) {
+    return CurrentNvml()->Enter(symbol, device, lock);
+  }
+  static void Spoil(const std::string& symbol, std::span<const FakeOut> outs) {
+    CurrentNvml()->Spoil(symbol, outs);
+  }
+  static int64_t NumberOf(const std::string& symbol, nvmlDevice_t device) {
+    return CurrentNvml()->NumberOf(symbol, device);
+  }
+
+  // -- what is no plain number
+
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlInit_v2>) {
+    CurrentNvml()->initialised += 1;
+    return NVML_SUCCESS;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlShutdown>) {
+    CurrentNvml()->initialised -= 1;
+    return NVML_SUCCESS;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetHandleByUUID>, const char* uuid,
+                             nvmlDevice_t* device) {
     const auto found = std::ranges::find(CurrentNvml()->gpus, uuid, &FakeNvmlGpu::uuid);
     if (found == CurrentNvml()->gpus.end()) {
       return NVML_ERROR_NOT_FOUND;
     }
-    *device = reinterpret_cast<nvmlDevice_t>(&*found);
+    *device = HandleOf(*found);
     return NVML_SUCCESS;
-  });
-}
-
-nvmlReturn_t Uuid(nvmlDevice_t device, char* uuid, uint32_t length) {
-  return Call("nvmlDeviceGetUUID", [&]() -> nvmlReturn_t {
-    const FakeMigDevice* mig = AsMig(device);
-    const std::string& text = mig == nullptr ? AsGpu(device)->uuid : mig->uuid;
-    if (text.size() + 1 > length) {
-      return NVML_ERROR_INSUFFICIENT_SIZE;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetHandleByIndex_v2>, uint32_t index,
+                             nvmlDevice_t* device) {
+    if (index >= CurrentNvml()->gpus.size()) {
+      return NVML_ERROR_INVALID_ARGUMENT;
     }
-    std::memcpy(uuid, text.c_str(), text.size() + 1);
+    *device = HandleOf(CurrentNvml()->gpus[index]);
+    return CurrentNvml()->gpus[index].state;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetCount_v2>, uint32_t* count) {
+    *count = static_cast<uint32_t>(CurrentNvml()->gpus.size());
     return NVML_SUCCESS;
-  });
-}
-
-nvmlReturn_t MinorNumber(nvmlDevice_t device, uint32_t* minor_number) {
-  return Call("nvmlDeviceGetMinorNumber", [&] {
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetUUID>, nvmlDevice_t device, char* uuid,
+                             uint32_t length) {
+    const FakeMigDevice* mig = AsMig(device);
+    return PutText(mig == nullptr ? AsGpu(device)->uuid : mig->uuid, uuid, length);
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetName>, nvmlDevice_t device, char* name,
+                             uint32_t length) {
+    const FakeMigDevice* mig = AsMig(device);
+    return PutText("NVIDIA H100 80GB HBM3" + (mig == nullptr ? "" : " MIG " + mig->profile), name,
+                   length);
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetMinorNumber>, nvmlDevice_t device,
+                             uint32_t* minor_number) {
     *minor_number = AsGpu(device)->minor_number;
     return NVML_SUCCESS;
-  });
-}
-
-nvmlReturn_t MaxMigDeviceCount(nvmlDevice_t device, uint32_t* count) {
-  return Call("nvmlDeviceGetMaxMigDeviceCount", [&] {
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetPciInfo_v3>, nvmlDevice_t device,
+                             nvmlPciInfo_t* pci) {
+    Put(pci, AsGpu(device) - CurrentNvml()->gpus.data());
+    return NVML_SUCCESS;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetMigMode>, nvmlDevice_t device, uint32_t* now,
+                             uint32_t* pending) {
+    *now = *pending = AsGpu(device)->mig_enabled ? 1 : 0;
+    return NVML_SUCCESS;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetMaxMigDeviceCount>, nvmlDevice_t device,
+                             uint32_t* count) {
     *count = static_cast<uint32_t>(AsGpu(device)->mig_devices.size());
     return NVML_SUCCESS;
-  });
-}
-
-nvmlReturn_t MigDevice(nvmlDevice_t device, uint32_t index, nvmlDevice_t* mig_device) {
-  return Call("nvmlDeviceGetMigDeviceHandleByIndex", [&]() -> nvmlReturn_t {
-    FakeMigDevice& mig = AsGpu(device)->mig_devices[index];
-    if (!mig.is_there) {
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetMigDeviceHandleByIndex>, nvmlDevice_t device,
+                             uint32_t index, nvmlDevice_t* mig_device) {
+    if (AsGpu(device) == nullptr || index >= AsGpu(device)->mig_devices.size()) {
       return NVML_ERROR_NOT_FOUND;
     }
-    *mig_device = reinterpret_cast<nvmlDevice_t>(&mig);
-    return NVML_SUCCESS;
-  });
-}
-
-nvmlReturn_t GpuInstanceId(nvmlDevice_t device, uint32_t* id) {
-  return Call("nvmlDeviceGetGpuInstanceId", [&] {
+    FakeMigDevice& mig = AsGpu(device)->mig_devices[index];
+    *mig_device = HandleOf(mig);
+    return mig.is_there ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetGpuInstanceId>, nvmlDevice_t device,
+                             uint32_t* id) {
     *id = AsMig(device)->gpu_instance_id;
     return NVML_SUCCESS;
-  });
-}
-
-nvmlReturn_t ComputeInstanceId(nvmlDevice_t device, uint32_t* id) {
-  return Call("nvmlDeviceGetComputeInstanceId", [&] {
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetComputeInstanceId>, nvmlDevice_t device,
+                             uint32_t* id) {
     *id = AsMig(device)->compute_instance_id;
     return NVML_SUCCESS;
-  });
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetFieldValues>, nvmlDevice_t device, int count,
+                             nvmlFieldValue_t* values) {
+    for (nvmlFieldValue_t& value : std::span(values, static_cast<size_t>(count))) {
+      const auto set = CurrentNvml()->values.find(value.fieldId);
+      if (set != CurrentNvml()->values.end()) {
+        value = set->second;
+        continue;
+      }
+      value.timestamp = CurrentNvml()->stamp ? CurrentNvml()->stamp() : 1'700'000'000'000'000;
+      value.valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
+      value.nvmlReturn = NVML_SUCCESS;
+      value.value.ullVal = static_cast<unsigned long long>(
+          NumberOf("field " + std::to_string(value.fieldId), device));
+    }
+    return NVML_SUCCESS;
+  }
+
+  // -- events
+
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlEventSetCreate>, nvmlEventSet_t* set) {
+    *set = reinterpret_cast<nvmlEventSet_t>(CurrentNvml());
+    return NVML_SUCCESS;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlEventSetFree>, nvmlEventSet_t /*set*/) {
+    return NVML_SUCCESS;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceRegisterEvents>, nvmlDevice_t /*device*/,
+                             unsigned long long /*types*/, nvmlEventSet_t /*set*/) {
+    return NVML_SUCCESS;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetSupportedEventTypes>, nvmlDevice_t /*device*/,
+                             unsigned long long* types) {
+    *types = nvmlEventTypeXidCriticalError | nvmlEventTypeDoubleBitEccError;
+    return NVML_SUCCESS;
+  }
+  // Waits for a moment only, whatever is asked: nobody else could end the wait.
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlEventSetWait_v2>, nvmlEventSet_t /*set*/,
+                             nvmlEventData_t* data, uint32_t timeout_ms) {
+    std::unique_lock<std::mutex> lock(CurrentNvml()->mutex_, std::adopt_lock);
+    std::list<nvmlEventData_t>& events = CurrentNvml()->events_;
+    const bool has_event = CurrentNvml()->changed_.wait_for(
+        lock, std::chrono::milliseconds(std::min(timeout_ms, 5U)), [&] { return !events.empty(); });
+    lock.release();  // The caller's.
+    if (!has_event) {
+      return NVML_ERROR_TIMEOUT;
+    }
+    *data = events.front();
+    events.pop_front();
+    return NVML_SUCCESS;
+  }
+
+  // -- GPM
+
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlGpmQueryDeviceSupport>, nvmlDevice_t device,
+                             nvmlGpmSupport_t* support) {
+    support->isSupportedDevice = AsGpu(device)->has_gpm ? 1 : 0;
+    return NVML_SUCCESS;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlGpmSampleAlloc>, nvmlGpmSample_t* sample) {
+    *sample = reinterpret_cast<nvmlGpmSample_t>(++CurrentNvml()->samples_);  // Never followed.
+    return NVML_SUCCESS;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlGpmSampleFree>, nvmlGpmSample_t /*sample*/) {
+    return NVML_SUCCESS;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlGpmSampleGet>, nvmlDevice_t /*device*/,
+                             nvmlGpmSample_t /*sample*/) {
+    return NVML_SUCCESS;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlGpmMigSampleGet>, nvmlDevice_t /*device*/,
+                             uint32_t /*gpu_instance_id*/, nvmlGpmSample_t /*sample*/) {
+    return NVML_SUCCESS;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlGpmMetricsGet>, nvmlGpmMetricsGet_t* request) {
+    for (nvmlGpmMetric_t& metric : std::span(request->metrics).first(request->numMetrics)) {
+      metric.nvmlReturn = NVML_SUCCESS;
+      metric.value = CurrentNvml()->gpm ? CurrentNvml()->gpm(metric.metricId) : 7.0;
+    }
+    return NVML_SUCCESS;
+  }
+
+  // -- texts and numbers
+
+  template <Symbol symbol>
+  static nvmlReturn_t Answer(Tag<symbol>, char* text, uint32_t length) {
+    return PutText("text of " + Tag<symbol>::name(), text, length);
+  }
+  template <Symbol symbol>
+  static nvmlReturn_t Answer(Tag<symbol>, nvmlDevice_t /*device*/, char* text, uint32_t length) {
+    return PutText("text of " + Tag<symbol>::name(), text, length);
+  }
+  template <Symbol symbol>
+  static nvmlReturn_t Answer(Tag<symbol>, nvmlDevice_t /*device*/, int /*object*/, char* text,
+                             uint32_t length) {
+    return PutText("text of " + Tag<symbol>::name(), text, length);
+  }
+  template <Symbol symbol, typename... Arguments>
+  static nvmlReturn_t Answer(Tag<symbol>, Arguments... arguments) {
+    nvmlDevice_t device = nullptr;
+    const auto note = [&](auto argument) {
+      if constexpr (std::is_same_v<decltype(argument), nvmlDevice_t>) {
+        device = argument;
+      }
+    };
+    (note(arguments), ...);
+    const int64_t number = NumberOf(Tag<symbol>::name(), device);
+    (PutIfOut(arguments, number), ...);
+    return NVML_SUCCESS;
+  }
+};
+
+namespace {
+
+void AddOut(std::vector<FakeOut>& /*outs*/, size_t /*before*/) {}
+
+// Notes what a call writes to.  The length of a text stands behind it, that of an array before it.
+template <typename First, typename... Rest>
+void AddOut(std::vector<FakeOut>& outs, size_t before, First first, Rest... rest) {
+  size_t number = 0;
+  if constexpr (std::is_arithmetic_v<First>) {
+    number = static_cast<size_t>(first);
+  } else if constexpr (kIsOut<First>) {
+    using Pointee = std::remove_pointer_t<First>;
+    size_t count = 1;
+    if constexpr (std::is_same_v<Pointee, char>) {
+      count = std::get<0>(std::tuple(rest...));
+    } else if constexpr (std::is_same_v<Pointee, nvmlFieldValue_t>) {
+      count = before;
+    }
+    if (first != nullptr && !kIsHandle<Pointee>) {  // Nobody survives a handle that is none.
+      outs.push_back({first, count * sizeof(Pointee)});
+    }
+  }
+  AddOut(outs, number, rest...);
 }
+
+template <typename... Arguments>
+std::vector<FakeOut> OutsOf(Arguments... arguments) {
+  std::vector<FakeOut> outs;
+  AddOut(outs, 0, arguments...);
+  return outs;
+}
+
+template <typename First, typename... Rest>
+nvmlDevice_t DeviceIn(First first, Rest... /*rest*/) {
+  if constexpr (std::is_same_v<First, nvmlDevice_t>) {
+    return first;
+  }
+  return nullptr;
+}
+nvmlDevice_t DeviceIn() { return nullptr; }
+
+// Whether a call that is about a device is given none.
+template <typename First, typename... Rest>
+bool IsAboutNoDevice(First first, Rest... /*rest*/) {
+  if constexpr (std::is_same_v<First, nvmlDevice_t>) {
+    return first == nullptr;
+  }
+  return false;
+}
+bool IsAboutNoDevice() { return false; }
+
+template <Symbol symbol, typename Pointer>
+struct Fake;
+
+template <Symbol symbol, typename... Arguments>
+struct Fake<symbol, nvmlReturn_t (*)(Arguments...)> {
+  static nvmlReturn_t Do(Arguments... arguments) {
+    const std::string name = Tag<symbol>::name();
+    if constexpr (symbol == Symbol::nvmlInit_v2) {
+      if (CurrentNvml()->before_init) {
+        CurrentNvml()->before_init();
+      }
+      CurrentNvml()->initialisations += 1;
+    }
+    if (IsAboutNoDevice(arguments...)) {
+      return NVML_ERROR_INVALID_ARGUMENT;
+    }
+    std::unique_lock<std::mutex> lock = FakeNvmlCalls::Lock();
+    if (const nvmlReturn_t code = FakeNvmlCalls::Enter(name, DeviceIn(arguments...), lock);
+        code != NVML_SUCCESS) {
+      return code;
+    }
+    if (const nvmlDevice_t device = DeviceIn(arguments...);
+        device != nullptr && AsGpu(device) == nullptr && AsMig(device) == nullptr) {
+      return NVML_ERROR_INVALID_ARGUMENT;  // Of a layout that is no more.
+    }
+    const nvmlReturn_t code = FakeNvmlCalls::Answer(Tag<symbol>(), arguments...);
+    const std::vector<FakeOut> outs = OutsOf(arguments...);
+    FakeNvmlCalls::Spoil(name, outs);
+    return code;
+  }
+};
+
+const char* ErrorString(nvmlReturn_t code) { return code == 4 ? "No Permission" : nullptr; }
+
+template <Symbol symbol>
+struct Fake<symbol, const char* (*)(nvmlReturn_t)> {
+  static constexpr auto Do = ErrorString;
+};
 
 }  // namespace
 
@@ -147,20 +447,16 @@ FakeNvml::~FakeNvml() { CurrentNvml() = nullptr; }
 NvmlLibrary FakeNvml::Library() const {
   NvmlLibrary library;
   library.name = "libnvidia-ml.so.1";
-  library.has = {true, has_mig};
+  library.has.fill(true);
+  library.has[static_cast<size_t>(NvmlCapability::kMig)] = has_mig;
   if (!has_mig) {
     library.off = {"MIG UUIDs: off, libnvidia-ml.so.1 lacks nvmlDeviceGetGpuInstanceId"};
   }
-  library.api = {.nvmlInit_v2 = Init,
-                 .nvmlShutdown = Shutdown,
-                 .nvmlErrorString = ErrorString,
-                 .nvmlDeviceGetHandleByUUID = HandleByUuid,
-                 .nvmlDeviceGetUUID = Uuid,
-                 .nvmlDeviceGetMinorNumber = MinorNumber,
-                 .nvmlDeviceGetMaxMigDeviceCount = MaxMigDeviceCount,
-                 .nvmlDeviceGetMigDeviceHandleByIndex = MigDevice,
-                 .nvmlDeviceGetGpuInstanceId = GpuInstanceId,
-                 .nvmlDeviceGetComputeInstanceId = ComputeInstanceId};
+#define X(result, symbol, capability, parameters) \
+  library.api.symbol =                            \
+      without.contains(#symbol) ? nullptr : Fake<Symbol::symbol, decltype(NvmlTable::symbol)>::Do;
+  PODGPU_NVML_API(X)
+#undef X
   return library;
 }
 

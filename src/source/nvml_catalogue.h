@@ -1,0 +1,105 @@
+// Which fields NVML can give, and by which of its calls.
+//
+// DCGM computes its device fields from NVML; this is the same map the other way round, so that a
+// page has the same numbers whichever library they come from.  Sources of the facts: DCGM 4.6.0's
+// own table of NVML field values (fields/field.h, nvml_field_id) and what its implementation calls.
+// Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "fields/field.h"
+
+namespace podgpu {
+
+// How a value is got.  Beside each: what the argument means.
+enum class NvmlCall : uint8_t {
+  kFieldValue,        // NVML's number of the field value.
+  kFieldMilliwatts,   // The same; the value is in mW.
+  kLinkRate,          // The link, or kAllLinks; kSent and kReceived.
+  kGpm,               // GPM's number of the metric, a percentage: told as a ratio.
+  kGpmPercent,        // The same, told as it is.
+  kGpmBytes,          // The same, MiB: told as bytes.
+  kGpmCount,          // The same, a count.
+  kXid,               // Told by events.
+  kClock,             // nvmlClockType_t.
+  kMaxClock,          // nvmlClockType_t.
+  kApplicationClock,  // nvmlClockType_t.
+  kClockReasons,
+  kTemperature,
+  kThreshold,  // nvmlTemperatureThresholds_t.
+  kMargin,
+  kPower,
+  kPowerLimit,   // NvmlLimit.
+  kUtilization,  // 0 of the SMs, 1 of memory.
+  kCoder,        // 0 of the encoder, 1 of the decoder.
+  kMemory,       // NvmlMemoryPart.
+  kBar1,         // NvmlMemoryPart.
+  kPerformanceState,
+  kFan,
+  kPcieReplays,
+  kPcieLink,      // 0 largest generation, 1 largest width, 2 generation, 3 width.
+  kEccLocation,   // type + 2 * counter + 4 * location.
+  kRetiredPages,  // nvmlPageRetirementCause_t.
+  kSpareRows,     // Member of nvmlRowRemapperHistogramValues_t.
+  kLinkErrors,    // The link, and nvmlNvLinkErrorCounter_t << kErrorShift.
+  kLicense,       // Of a virtual GPU.
+  kMode,          // NvmlMode.
+  kGpuText,       // NvmlText.
+  kSystemText,    // 0 driver's version, 1 NVML's.
+  kSystemNumber,  // 0 GPUs, 1 CUDA's version.
+};
+
+enum class NvmlLimit : uint8_t { kRequested, kLeast, kMost, kDefault, kEnforced };
+enum class NvmlMemoryPart : uint8_t { kTotal, kFree, kUsed, kReserved, kUsedRatio };
+enum class NvmlMode : uint8_t {
+  kIndex,
+  kMinorNumber,
+  kPciIds,
+  kPciSubsystem,
+  kComputeCapability,
+  kCompute,
+  kPersistence,
+  kMig,
+  kVirtualization,
+  kGpmSupport
+};
+enum class NvmlText : uint8_t {
+  kName,
+  kBrand,
+  kSerial,
+  kUuid,
+  kPciBusId,
+  kOemInforom,
+  kEccInforom,
+  kPowerInforom,
+  kInforomImage,
+  kVbios
+};
+
+// Flags in the argument of kLinkRate, beside the number of the link.
+inline constexpr uint16_t kSent = 0x100;
+inline constexpr uint16_t kReceived = 0x200;
+inline constexpr uint16_t kAllLinks = 0xff;
+inline constexpr int kErrorShift = 8;
+
+// How one field is got.
+struct NvmlRecipe {
+  NvmlCall call = NvmlCall::kFieldValue;
+  uint16_t argument = 0;
+  bool is_slow = false;  // Changes rarely, or is dear: read now and then.
+};
+
+// Nothing where NVML cannot give the field.
+std::optional<NvmlRecipe> NvmlRecipeOf(const Field& field);
+
+// Whether the field needs GPM, which Hopper and later have.
+bool NeedsGpm(const NvmlRecipe& recipe);
+
+// A few words on where the field comes from, for the reference: "GPM", "event", "driver"; empty
+// where NVML cannot give it.
+std::string_view NvmlOrigin(const Field& field);
+
+}  // namespace podgpu

@@ -1,0 +1,57 @@
+// A look at what NVML has: initialisation, devices, their identity and MIG instances.
+//
+// A task (nvml_task.h): a device whose calls hang is left out of the next look.  Every look asks
+// each device who it is; one that cannot say is taken for the one that was at its index.  One
+// object a look; its findings belong to who ran it, once the lane has said that it returned.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "abi/load.h"
+#include "source/nvml_device.h"
+#include "source/nvml_task.h"
+#include "topology/topology.h"
+
+namespace podgpu {
+
+// One device as a look found it.
+struct NvmlFound {
+  NvmlAddress address;
+  Gpu gpu;                                     // `state` is kOk, kLost or kDegraded.
+  std::vector<GpuInstance> instances;          // In DCGM's order; `gpu` of each is not set.
+  abi::nvmlReturn_t code = abi::NVML_SUCCESS;  // Why it does not say who it is, or what it holds.
+};
+
+class NvmlLook final : public NvmlTask {
+ public:
+  // `known`: what the last look found, of the same initialisation; `left_out`: indices of devices
+  // that hang.
+  NvmlLook(std::shared_ptr<const abi::NvmlLibrary> library, bool is_initialised,
+           std::vector<NvmlFound> known, std::vector<uint32_t> left_out);
+
+  void Run() override;
+
+  // What was found.
+  abi::nvmlReturn_t code = abi::NVML_SUCCESS;  // Of initialising, or of listing.
+  const char* failed = "";                     // Which call gave it.
+  bool is_initialised = false;
+  std::string driver_version;
+  std::vector<NvmlFound> found;  // Ascending by index; without those left out.
+
+ private:
+  abi::nvmlReturn_t List();
+  NvmlFound LookAt(uint32_t index) const;
+  abi::nvmlReturn_t Identify(NvmlFound& device) const;
+  void Describe(abi::nvmlDevice_t handle, Gpu& gpu) const;
+  abi::nvmlReturn_t FindInstances(NvmlFound& device) const;
+  abi::nvmlReturn_t AddMigDevice(abi::nvmlDevice_t handle, NvmlFound& device) const;
+
+  const std::shared_ptr<const abi::NvmlLibrary> library_;
+  const std::vector<NvmlFound> known_;
+  const std::vector<uint32_t> left_out_;
+};
+
+}  // namespace podgpu

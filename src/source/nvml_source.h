@@ -1,0 +1,115 @@
+// Device facts from NVML alone: no DCGM on the node.
+//
+// The same fields, units and rounding as from DCGM, where NVML can give them (nvml_catalogue.h); a
+// field that it cannot give is absent for that reason.  All calls but the wait for events are made
+// on a lane (base/foreign_lane.h), device by device: one that hangs in the driver costs its thread,
+// and the reading goes on with the others on a new one.  It stays in the topology, unresponsive,
+// until its thread returns.  When the driver goes away, the library is shut down and initialised
+// again.  Threads as source.h says.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "abi/load.h"
+#include "base/clock.h"
+#include "base/foreign_lane.h"
+#include "source/nvml_device.h"
+#include "source/nvml_events.h"
+#include "source/nvml_history.h"
+#include "source/nvml_look.h"
+#include "source/nvml_round.h"
+#include "source/nvml_slot.h"
+#include "source/seen_gpus.h"
+#include "source/silence.h"
+#include "source/source.h"
+
+namespace podgpu {
+
+struct NvmlSourceOptions {
+  std::chrono::milliseconds mute_after{5000};  // Without a fresh number NVML is begun anew.
+  ThreadTally written_off = NewThreadTally();  // Counts calls that hang.
+};
+
+class NvmlSource final : public Source {
+ public:
+  // Borrows `clock`, which outlives the source.
+  NvmlSource(abi::NvmlLibrary library, NvmlSourceOptions options, Clock& clock);
+  ~NvmlSource() override;
+
+  StatusOr<Topology> Discover(PartKinds kinds) override;
+  StatusOr<WatchResult> Watch(const Topology& topology, const std::vector<const Field*>& fields,
+                              std::chrono::microseconds period) override;
+  Status Read(Grid& grid) override;
+  void Interrupt() noexcept override { lane_.GiveUp(); }
+  std::string Describe() const override;
+
+ private:
+  // A device that hangs, or hung until lately.
+  struct Hung {
+    uint32_t index = 0;
+    Gpu gpu;                         // As it was last seen; without a UUID when it never was.
+    std::shared_ptr<NvmlTask> task;  // Whose thread is out.
+  };
+
+  // Looks, again without each device that hangs.
+  StatusOr<std::shared_ptr<NvmlLook>> Look();
+  // Now and then, in the hope that a lost GPU has come back.
+  void BeginAnewIfLost();
+  void NoteHung(uint32_t index, std::shared_ptr<NvmlTask> task);
+  void ForgetReturned();
+  std::vector<uint32_t> LeftOut() const;
+  Topology MakeTopology(const NvmlLook& look);
+  // In words, what was looked for and is not in a topology.
+  std::string AbsencesOf(const NvmlLook& look, PartKinds kinds, bool has_no_gpu) const;
+  void MakeDevices(const NvmlLook& look);
+  // Listens to the devices' XIDs; one that hangs in being asked to tell them is left out.
+  void FollowEvents();
+  void TieSlots();
+  void TieSlot(NvmlSlot& slot);
+  bool IsHung(const std::string& uuid) const;
+  bool IsHung(uint32_t index) const;
+  // Reads all devices, without those that hang.
+  Status RunRounds();
+  Status GoOnWithout(int place);
+  Status TakeCodes(size_t end);
+  void Copy(Grid& grid);
+  void CopyColumn(Grid& grid, const NvmlSlot& slot, EntityId entity,
+                  std::optional<size_t> instance);
+  void Fill(Grid& grid, EntityId entity, Absence absence);
+  Status BreakOffIfMute(const Grid& grid);
+  // Shuts the library down.
+  void Close();
+
+  const std::shared_ptr<const abi::NvmlLibrary> library_;
+  const std::shared_ptr<NvmlSamples> samples_ = std::make_shared<NvmlSamples>();
+  Clock& clock_;
+  ForeignLane lane_;
+  bool is_open_ = false;
+  std::string driver_version_;
+  std::vector<NvmlFound> found_;  // By the last look.
+  std::vector<Hung> hung_;
+  SeenGpus seen_;
+  std::vector<std::shared_ptr<NvmlDevice>> devices_;
+  NvmlEvents events_;
+  std::string events_absence_;             // Why XIDs are not heard, or not of all devices.
+  std::shared_ptr<NvmlTask> events_hung_;  // In a call that is about no device.
+  NvmlHistory history_;
+  std::vector<size_t> next_instance_;
+
+  std::vector<const Field*> fields_;  // Given to the last Watch.
+  std::shared_ptr<const NvmlPlan> plan_;
+  std::vector<std::optional<size_t>> column_of_row_;  // In the plan; nothing: not NVML's.
+  std::vector<NvmlSlot> slots_;                       // By GPU of the topology.
+  std::shared_ptr<NvmlRound> round_;
+  std::optional<Instant> slow_at_;                      // When everything was read.
+  Silence lost_;                                        // A GPU is lost, or does not say who it is.
+  abi::nvmlReturn_t last_failure_ = abi::NVML_SUCCESS;  // Of reading a device.
+  const std::chrono::milliseconds mute_after_;
+  Silence mute_;
+};
+
+}  // namespace podgpu
