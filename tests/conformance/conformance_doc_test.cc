@@ -33,20 +33,23 @@ std::string ConformanceDocument() {
   return absl::StrFormat(
       "# Conformance with dcgm-exporter\n\n"
       "Made from `tests/conformance/conformance_lines.cc`; a test rewrites it with "
-      "`PODGPU_UPDATE_GOLDEN=1`. Every test named here\n"
-      "is in `conformance_test`, which `./dev test` runs. [compatibility.md](compatibility.md) "
+      "`PODGPU_UPDATE_GOLDEN=1`. The tests named here\n"
+      "are in `conformance_test`, which `./dev test` runs. [compatibility.md](compatibility.md) "
       "says "
       "what changes for users.\n\n"
       "## The checklist of a drop-in replacement\n\n%s\n"
       "## What dcgm-exporter's own tests assert\n\n%s\n"
       "## The counters file\n\n%s\n"
+      "## The per-pod page of pod-gpu-metrics-exporter\n\n"
+      "Tests here and in the next section may be of any room.\n\n%s\n"
       "## Defects of dcgm-exporter that its users meet\n\n"
       "The numbers are those of our list of its defects; those left out cannot be seen from "
       "outside, "
-      "or are of parts\nthat podgpu does not have. Tests here may be of any room.\n\n%s",
+      "or are of parts\nthat podgpu does not have.\n\n%s",
       Table("line", "what is asserted", ChecklistLines()),
       Table("subject", "what is asserted", UpstreamLines()),
       Table("rule", "what is asserted", CountersFileLines()),
+      Table("statement", "what is asserted", LegacyLines()),
       Table("number", "dcgm-exporter", DefectLines()));
 }
 
@@ -79,10 +82,12 @@ std::set<std::string> TestsInSources() {
 
 TEST(ConformanceDocument, NamesTestsOfOtherRoomsThatAreThere) {
   const std::set<std::string> tests = TestsInSources();
-  for (const ConformanceLine& line : DefectLines()) {
-    std::string name(line.test);
-    name.replace(name.find('.'), 1, ", ");
-    EXPECT_TRUE(tests.contains(name)) << name;
+  for (const auto lines : {LegacyLines(), DefectLines()}) {
+    for (const ConformanceLine& line : lines) {
+      std::string name(line.test);
+      name.replace(name.find('.'), 1, ", ");
+      EXPECT_TRUE(tests.contains(name)) << name;
+    }
   }
 }
 

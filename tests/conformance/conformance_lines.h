@@ -25,6 +25,8 @@ std::span<const ConformanceLine> ChecklistLines();
 std::span<const ConformanceLine> UpstreamLines();
 // The rules of the counters file.
 std::span<const ConformanceLine> CountersFileLines();
+// What the per-pod page of pod-gpu-metrics-exporter must keep; tests may be those of any room.
+std::span<const ConformanceLine> LegacyLines();
 // Defects of dcgm-exporter that users meet; tests may be those of any room.
 std::span<const ConformanceLine> DefectLines();
 

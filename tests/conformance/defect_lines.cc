@@ -71,8 +71,29 @@ constexpr ConformanceLine kDefects[] = {
      "[operations.md](operations.md)"},
 };
 
+constexpr ConformanceLine kLegacy[] = {
+    {"1", "five labels on an assigned GPU, in the documented order; two on a free one",
+     "LegacyView.AnOwnedGpuCarriesFiveLabelsAndAFreeOneTwo", ""},
+    {"2", "39 names with their types and words",
+     "LegacyView.All39FamiliesStandInOrderWithTheirWords", ""},
+    {"2", "a blank value has no sample, a blank family no header",
+     "LegacyView.ABlankValueLeavesNoLineAndABlankFamilyNoHeader", ""},
+    {"3", "no rows of profiling where it is off",
+     "LegacyView.ProfilingRowsAreThereOnlyWhenTheirFieldsAreRead",
+     "on when the counters file asks for any of it"},
+    {"4", "one header for each family, its samples together",
+     "LegacyView.All39FamiliesStandInOrderWithTheirWords", "upstream's families interleave"},
+    {"5", "a reader of the file never sees a part of it", "TextFilesTest.AReaderNeverSeesAPart",
+     ""},
+    {"6", "pods return with the kubelet; values go on meanwhile",
+     "Legacy.PodsComeWithTheKubeletAndValuesGoOnMeanwhile", "upstream's page stops for good"},
+    {"7", "an interval of 99 ms is refused, one of 100 ms is not",
+     "BadInput.ATextFileIntervalBelowATenthOfASecondIsRefused", "exit code 2"},
+};
+
 }  // namespace
 
+std::span<const ConformanceLine> LegacyLines() { return kLegacy; }
 std::span<const ConformanceLine> DefectLines() { return kDefects; }
 
 }  // namespace podgpu

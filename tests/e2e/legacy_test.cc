@@ -36,6 +36,23 @@ TEST_F(Legacy, ThePageNamesThePodsOfAKubeletOfThatTime) {
   EXPECT_EQ(page.text().find("podgpu_"), std::string::npos);
 }
 
+TEST_F(Legacy, PodsComeWithTheKubeletAndValuesGoOnMeanwhile) {
+  ASSERT_TRUE(node_.ready()) << node_.output();
+  const std::string socket = node_.kubelet_socket();
+  std::filesystem::rename(socket, socket + ".away");
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--stale-after=2s"});
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  ASSERT_TRUE(exporter_->Await("/gpu/metrics", "\ndcgm_total_energy_consumption{gpu=\"0\",uuid="));
+  const std::optional<double> before =
+      MetricPage(exporter_->Get("/gpu/metrics")).Value("dcgm_total_energy_consumption", {Gpu("0")});
+  EXPECT_TRUE(exporter_->AwaitPage("/gpu/metrics", [&](const std::string& text) {
+    EXPECT_EQ(text.find("pod_name="), std::string::npos);
+    return MetricPage(text).Value("dcgm_total_energy_consumption", {Gpu("0")}) > before;
+  }));
+  std::filesystem::rename(socket + ".away", socket);
+  EXPECT_TRUE(exporter_->Await("/gpu/metrics", kOwned)) << exporter_->Get("/");
+}
+
 TEST_F(Legacy, TheFilesFollowTheReadingsAndGoWithTheProgram) {
   const std::string devices = files_.path() + "/dcgm.prom";
   const std::string pods = files_.path() + "/dcgm-pod.prom";
