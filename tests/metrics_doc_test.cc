@@ -17,6 +17,7 @@
 #include "tests/node_fixture.h"
 #include "view/native_table.h"
 #include "view/view.h"
+#include "view/xid.h"
 
 namespace podgpu {
 namespace {
@@ -226,12 +227,51 @@ std::string FormulaSection() {
       SlotSeriesOf(SlotView::kSelf, none));
 }
 
+// "8, 11, 31 to 32": the XIDs that ask for an action, of those that have a text.
+std::string CodesOf(std::string_view action) {
+  constexpr int64_t kLastCode = 172;
+  std::string codes;
+  for (int64_t code = 1; code <= kLastCode; ++code) {
+    if (XidAction(code) != action || XidAction(code - 1) == action) {
+      continue;  // Not the first of its range.
+    }
+    int64_t last = code;
+    while (last < kLastCode && XidAction(last + 1) == action) {
+      ++last;
+    }
+    absl::StrAppendFormat(&codes, "%s%d", codes.empty() ? "" : ", ", code);
+    if (last > code) {
+      absl::StrAppendFormat(&codes, " to %d", last);
+    }
+  }
+  return codes;
+}
+
+std::string XidSection() {
+  constexpr std::pair<std::string_view, std::string_view> kActions[] = {
+      {"none", "nothing: the GPU goes on, and so do its programs"},
+      {"restart_app", "restart the program that was hit; the GPU is well"},
+      {"reset_gpu", "drain the GPU and reset it"},
+      {"reboot_node", "drain the node and reboot it, or restart the VM"},
+  };
+  std::string section =
+      "## XIDs\n\n"
+      "The label `action` says what to begin with, after NVIDIA's catalogue of XIDs for Ampere and "
+      "newer. The same code again\non one GPU asks for more. Whom it has hit is on "
+      "`podgpu_pod_gpu_xid_errors_total`.\n\n"
+      "| action | what to begin with | codes |\n|---|---|---|\n";
+  for (const auto& [action, meaning] : kActions) {
+    absl::StrAppendFormat(&section, "| `%s` | %s | %s |\n", action, meaning, CodesOf(action));
+  }
+  return section + "| `investigate` | the kernel log around it, and the catalogue | all others |\n";
+}
+
 std::string Document() {
   return "# Metrics\n\n"
          "Which series podgpu serves, from which field, and how many. Made from the tables of the "
          "program by a test;\ndo not edit it by hand.\n\n" +
          NativeSection() + "\n" + SlotSection() + "\n" + DcgmSection() + "\n" + SourceSection() +
-         "\n" + FormulaSection();
+         "\n" + XidSection() + "\n" + FormulaSection();
 }
 
 TEST(MetricsDocument, SaysWhatTheTablesSay) {

@@ -129,9 +129,12 @@ TEST(UpstreamOwners, DeviceIdsOfVirtualGpus) {
 
 TEST(UpstreamOwners, VirtualGpusKeepTheRowsOfUnusedDevices) {
   OwnedNode node;
-  const Rows ordinary = node.Rows(kUsed, "DCGM_FI_DEV_FB_USED{");
+  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 150, 42);
+  const std::string both = std::string(kUsed) + "DCGM_FI_DEV_GPU_TEMP,gauge,t\n";
+  const Rows ordinary = node.Rows(both, "DCGM_FI_");
+  EXPECT_EQ(ordinary.size(), 4U);
   node.options.virtual_gpus = true;
-  EXPECT_EQ(node.Rows(kUsed, "DCGM_FI_DEV_FB_USED{"), ordinary);
+  EXPECT_EQ(node.Rows(both, "DCGM_FI_"), ordinary);
 }
 
 // Labels and value of each row from the first pod label on; "device" for the device's own row.
