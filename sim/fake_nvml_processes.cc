@@ -4,6 +4,7 @@
 // nothing simulated draws pictures.  On a GPU that is shared by MPS the processes of pods are
 // clients, one outside pods is none: the server itself, if the scenario has it.
 #include <algorithm>
+#include <string>
 
 #include "abi/nvml.h"
 #include "abi/nvml_processes.h"
@@ -148,6 +149,26 @@ nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device,
   const auto kind = static_cast<ProcessKind>(list->mode);
   return PutNvmlList(call, on, EntriesOf<nvmlProcessDetail_v1_t>(kind, on),
                      list->numProcArrayEntries, list->procArray);
+}
+
+nvmlReturn_t nvmlSystemGetProcessName(unsigned pid, char* name, unsigned length) {
+  const NvmlTarget on = BeginNvmlSystemCall(__func__);
+  if (on.result != NVML_SUCCESS) {
+    return on.result;
+  }
+  if (name == nullptr || length == 0) {
+    return NVML_ERROR_INVALID_ARGUMENT;
+  }
+  for (int i = 0; i < on.world->process_count(on.now); ++i) {
+    const ProcessFacts process = on.world->process(i, on.now);
+    if (static_cast<unsigned>(process.pid) == pid) {
+      std::string text(kProgramFolder);
+      text += ProcessComm(process);
+      name[text.copy(name, length - 1)] = '\0';  // Cut, not refused.
+      return NVML_SUCCESS;
+    }
+  }
+  return NVML_ERROR_NOT_FOUND;
 }
 
 }  // extern "C"

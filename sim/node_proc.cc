@@ -15,7 +15,6 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kUptimeAtEpochS = 3600;  // The machine has booted an hour before the world began.
 constexpr int64_t kTickUs = 10'000;        // USER_HZ is 100 on all that Linux runs on.
-constexpr size_t kLongestComm = 15;
 constexpr std::string_view kHostPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO
 constexpr std::string_view kPodPidNamespace = "pid:[4026532500]";
 
@@ -78,7 +77,7 @@ std::map<std::string, std::string> FilesOf(int pid, const std::string& name, int
   return {{"stat", StatText(pid, name, start_ticks)},
           {"status", StatusText(pid, name, in_container)},
           {"comm", name + "\n"},
-          {"cmdline", "/usr/bin/" + name + std::string(1, '\0')},
+          {"cmdline", std::string(kProgramFolder) + name + std::string(1, '\0')},
           {"cgroup", cgroup}};
 }
 
@@ -169,10 +168,9 @@ std::map<int, ProcTree::Process> ProcTree::LivingAt(const World& world, TimeUs n
   for (int i = 0; i < world.process_count(now); ++i) {
     const ProcessFacts facts = world.process(i, now);
     Process process;
-    process.name = "orphan";
+    process.name = ProcessComm(facts);
     process.started = facts.started;
     if (!facts.container.empty()) {
-      process.name = facts.pod.view().substr(0, kLongestComm);
       const auto found = containers.found.find(
           Containers::Name(facts.pod_namespace, facts.pod.view(), facts.container));
       if (found != containers.found.end()) {

@@ -121,6 +121,13 @@ struct ProcessFacts {
   PodName pod;
 };
 
+// What the kernel calls a process: comm, which has 15 characters, and the file that it runs.
+inline std::string_view ProcessComm(const ProcessFacts& process) {
+  constexpr size_t kLongest = 15;
+  return process.container.empty() ? "orphan" : process.pod.view().substr(0, kLongest);
+}
+inline constexpr std::string_view kProgramFolder = "/usr/bin/";
+
 // A process from its start to its end, or to the time asked for.
 struct ProcessLife {
   int pid = 0;
