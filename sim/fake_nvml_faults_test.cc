@@ -1,7 +1,10 @@
 // What clients of the simulated NVML meet when something goes wrong: each fault of the table.
 #include <cstring>
+#include <fstream>
 #include <future>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -108,6 +111,48 @@ TEST_F(NvmlFaults, EveryCallOnALostGpuSaysSoAndOthersAreWell) {
   Tick(10 * kSecondUs);
   EXPECT_EQ(Power(device), 0) << "it is back";
   EXPECT_EQ(nvml_.Call("nvmlGpmSampleFree", sample), 0);
+}
+
+// The code of every call that is about a device, by name, with nothing but nought behind the
+// handle. More arguments than a call takes do no harm on the machines that this runs on.
+std::map<std::string, int> CodesOfEveryCall(const NvmlClient& nvml, nvmlDevice_t device) {
+  std::map<std::string, int> codes;
+  std::ifstream list(PODGPU_SOURCE_DIR "/sim/nvml_names.txt");
+  void* const none = nullptr;
+  for (std::string name; std::getline(list, name);) {
+    const bool finds_one =
+        name.starts_with("nvmlDeviceGetHandle") || name.starts_with("nvmlDeviceGetCount");
+    const bool wants_two = name == "nvmlDeviceGetTopologyCommonAncestor" ||
+                           name == "nvmlDeviceGetP2PStatus" || name == "nvmlDeviceOnSameBoard";
+    if (name.starts_with("nvmlDevice") && !finds_one && !wants_two) {
+      codes[name] = nvml.Call(name.c_str(), device, none, none, none, none, none);
+    }
+  }
+  return codes;
+}
+
+TEST_F(NvmlFaults, EveryOneOfTheCallsKnowsALostGpu) {
+  StartAndInit("{at: 2s, kind: gpu_lost, gpu: 0}");
+  const nvmlDevice_t device = nvml_.ByIndex(0);
+  Tick(2 * kSecondUs);
+  int know = 0;
+  for (const auto& [name, code] : CodesOfEveryCall(nvml_, device)) {
+    EXPECT_TRUE(code == NVML_ERROR_GPU_IS_LOST || code == NVML_ERROR_NOT_SUPPORTED)
+        << name << " answers " << code;
+    know += code == NVML_ERROR_GPU_IS_LOST ? 1 : 0;
+  }
+  EXPECT_GT(know, 100) << "the rest is not simulated";
+}
+
+TEST_F(NvmlFaults, NoCallWritesWhereThereIsNoPlace) {
+  StartAndInit("");
+  std::set<std::string> content;
+  for (const auto& [name, code] : CodesOfEveryCall(nvml_, nvml_.ByIndex(0))) {
+    if (code == NVML_SUCCESS) {
+      content.insert(name);
+    }
+  }
+  EXPECT_EQ(content, std::set<std::string>({"nvmlDeviceSetAccountingMode"})) << "off, as it is";
 }
 
 // Row 41 of the simulator's checklist.
