@@ -56,6 +56,10 @@ Status NvmlStatus(const abi::NvmlTable& api, abi::nvmlReturn_t code, std::string
                 absl::StrFormat("%s (%s)", what, NvmlWords(api, code)));
 }
 
+bool DriverIsGone(abi::nvmlReturn_t code) {
+  return code == abi::NVML_ERROR_UNINITIALIZED || code == abi::NVML_ERROR_DRIVER_NOT_LOADED;
+}
+
 Absence AbsenceOfNvmlCode(abi::nvmlReturn_t code) {
   const CodeRow* row = Find(code);
   return row == nullptr ? Absence::kBlank : row->absence;

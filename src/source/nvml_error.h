@@ -20,6 +20,9 @@ std::string NvmlWords(const abi::NvmlTable& api, abi::nvmlReturn_t code);
 // OK for 0; else "<what> (NVML 9: Driver Not Loaded)".
 Status NvmlStatus(const abi::NvmlTable& api, abi::nvmlReturn_t code, std::string_view what);
 
+// Whether the driver went away under the library, by code.
+bool DriverIsGone(abi::nvmlReturn_t code);
+
 // What a code other than 0 means for a cell.
 Absence AbsenceOfNvmlCode(abi::nvmlReturn_t code);
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "source/decode.h"
+#include "source/nvml_error.h"
 
 namespace podgpu {
 namespace {
@@ -119,10 +120,6 @@ DeviceState StateAfter(nvmlReturn_t code) {
              : DeviceState::kDegraded;
 }
 
-bool IsGone(nvmlReturn_t code) {
-  return code == abi::NVML_ERROR_UNINITIALIZED || code == abi::NVML_ERROR_DRIVER_NOT_LOADED;
-}
-
 }  // namespace
 
 NvmlLook::NvmlLook(std::shared_ptr<const abi::NvmlLibrary> library, bool is_initialised_before,
@@ -168,7 +165,7 @@ nvmlReturn_t NvmlLook::List() {
       break;  // There are fewer than were counted.
     }
     found.push_back(std::move(device));
-    if (IsGone(found.back().code)) {
+    if (DriverIsGone(found.back().code)) {
       failed = "nvmlDeviceGetHandleByIndex_v2";
       return found.back().code;
     }

@@ -34,10 +34,6 @@ class Shutdown final : public NvmlTask {
   const std::shared_ptr<NvmlSamples> samples_;
 };
 
-bool IsGone(nvmlReturn_t code) {
-  return code == abi::NVML_ERROR_UNINITIALIZED || code == abi::NVML_ERROR_DRIVER_NOT_LOADED;
-}
-
 // In a container, NVML counts GPUs that are not the container's.
 bool IsOurs(const NvmlFound& device) {
   return device.code != abi::NVML_ERROR_NO_PERMISSION || !device.gpu.uuid.empty();
@@ -150,7 +146,7 @@ StatusOr<std::shared_ptr<NvmlLook>> NvmlSource::Look() {
       return look;
     }
     const std::string what = absl::StrFormat("%s: %s fails", library_->name, look->failed);
-    if (is_open_ && IsGone(look->code)) {
+    if (is_open_ && DriverIsGone(look->code)) {
       Close();
     }
     return NvmlStatus(library_->api, look->code, what);
@@ -373,7 +369,7 @@ Status NvmlSource::GoOnWithout(int place) {
 Status NvmlSource::TakeCodes(size_t end) {
   for (size_t i = round_->first; i < end; ++i) {
     const nvmlReturn_t code = round_->codes[i];
-    if (IsGone(code)) {
+    if (DriverIsGone(code)) {
       return NvmlStatus(library_->api, code, library_->name + ": the driver has gone");
     }
     last_failure_ = code == abi::NVML_SUCCESS ? last_failure_ : code;
