@@ -186,7 +186,7 @@ bool ConditionBasis::operator==(const ConditionBasis& other) const {
                     basis.frozen_gpus, basis.hung_call, basis.hung_for, basis.stale_for,
                     basis.owners_for, basis.stale_after, basis.clients, basis.clients_crowd,
                     basis.config, basis.asked, basis.health_is_told, basis.peers_are_told,
-                    basis.note);
+                    basis.note, basis.events_note);
   };
   return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
          TellTheSame(jobs, other.jobs) && TellTheSame(api_pods, other.api_pods) &&
@@ -217,6 +217,7 @@ ConditionBasis BasisOf(const TickFacts& facts) {
     basis.health_is_told = !findings.health.empty();
     basis.peers_are_told = !findings.peers.empty();
     basis.note = findings.note;
+    basis.events_note = findings.events_note;
   }
   if (facts.grid != nullptr && basis.devices_are_stale) {
     basis.stale_for = InTenths(facts.grid_age);
@@ -281,6 +282,9 @@ Condition Judge(const ConditionBasis& basis) {
   }
   if (basis.topology != nullptr && AsksForFindings(basis.asked)) {
     condition.parts.push_back(JudgeFindings(basis));
+  }
+  if (basis.events_note != nullptr) {
+    condition.parts.push_back({"events", PartState::kDegraded, basis.events_note->text});
   }
   condition.devices = JudgeDevices(basis);
   const bool lists_none = condition.devices.empty() && basis.source->expected_gpus > 0;

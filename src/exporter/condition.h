@@ -39,7 +39,8 @@ struct ConditionBasis {
   FindingsAsked asked;                        // What was to be found out by the newest reading.
   bool health_is_told = false;                // Of any GPU.
   bool peers_are_told = false;                // Likewise.
-  std::shared_ptr<const FindingsNote> note;   // Of that reading.
+  std::shared_ptr<const FindingsNote> note;   // Of that reading; the next too.
+  std::shared_ptr<const FindingsNote> events_note;
   Tenths owners_for{};  // Age of the last answer, when the kubelet does not give a new one.
   std::chrono::milliseconds stale_after{};
   const VisibleNamespaces* visible = nullptr;  // Null: all.  Always the same.

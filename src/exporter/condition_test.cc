@@ -143,6 +143,19 @@ TEST(Condition, SaysWhyHealthAndPathsAreNotTold) {
   }
 }
 
+TEST(Condition, SaysWhatOfEventsIsNotTold) {
+  TickFacts facts = FactsOfNothing();
+  const auto topology = std::make_shared<const Topology>(FakeDriver::Gpus(2));
+  auto grid = std::make_shared<Grid>(topology, std::vector<const Field*>{});
+  facts.grid = grid;
+  facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+  EXPECT_EQ(Judge(BasisOf(facts)).parts.back().part, "config");
+  grid->findings.events_note =
+      std::make_shared<const FindingsNote>(FindingsNote{true, "the last alone: why"});
+  EXPECT_EQ(Judge(BasisOf(facts)).parts.back(),
+            (PartCondition{"events", PartState::kDegraded, "the last alone: why"}));
+}
+
 TEST(Condition, SaysHowClientsFare) {
   struct Case {
     HttpServerStats clients;

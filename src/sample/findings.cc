@@ -11,6 +11,7 @@ void Findings::Clear() {
   health.clear();
   peers.clear();
   note.reset();
+  events_note.reset();
 }
 
 bool SameLines(const Findings& a, const Findings& b) {

@@ -63,7 +63,7 @@ struct GpuHealth {
   std::array<HealthVerdict, kHealthWatchCount> watches{};
 };
 
-// What of the health and the peers is not told, and why.
+// What is not told, and why.
 struct FindingsNote {
   bool is_fault = false;  // Else the node has nothing to tell.
   std::string text;       // "health: the engine ...", for people.
@@ -76,7 +76,9 @@ struct Findings {
   std::vector<GpuHealth> health;     // By GPU; empty: not asked, or not told.
   // The state of the way from GPU i to GPU j at i * GPUs + j; empty likewise.
   std::vector<int32_t> peers;
-  std::shared_ptr<const FindingsNote> note;  // Null: all is told, or the source says nothing.
+  // On health and peers.  Null: all is told, or the source says nothing; likewise the next.
+  std::shared_ptr<const FindingsNote> note;
+  std::shared_ptr<const FindingsNote> events_note;
 
   // Forgets all but the memory.
   void Clear();

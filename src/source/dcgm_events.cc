@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/log.h"
 #include "source/dcgm_error.h"
 #include "source/source.h"
 
@@ -98,6 +99,7 @@ Status DcgmEvents::Collect(abi::dcgmHandle_t handle, Grid& grid) {
   counts_.Fill(grid.read_at_wall, grid.findings);
   PODGPU_CHECK(grid.findings.gpus.size() == devices_.size());
   SayWhatIsKnown(grid.findings);
+  grid.findings.events_note = note_;
   return absl::OkStatus();
 }
 
@@ -122,9 +124,11 @@ Status DcgmEvents::CollectCell(abi::dcgmHandle_t handle, size_t gpu, size_t fiel
       const auto window_start = grid.read_at_wall - grid.findings.asked.clock_window;
       since_us = std::max(since_us, ToMicroseconds(window_start));
     }
-    if (Status status = AskForSamples(handle, device, field, since_us); LostConnection(status)) {
-      return status;
+    const Status answer = AskForSamples(handle, device, field, since_us);
+    if (LostConnection(answer)) {
+      return answer;
     }
+    NoteAnswer(answer);
   }
   // What came after the reading is news of the next one.
   std::erase_if(reply_, [&](const Sample& sample) {
@@ -139,6 +143,23 @@ Status DcgmEvents::CollectCell(abi::dcgmHandle_t handle, size_t gpu, size_t fiel
   }
   cell.seen_us = newest.stamp_us;
   return absl::OkStatus();
+}
+
+void DcgmEvents::NoteAnswer(const Status& answer) {
+  if (answer.message() == failure_) {
+    return;
+  }
+  failure_ = std::string(answer.message());
+  note_ =
+      answer.ok()
+          ? nullptr
+          : std::make_shared<const FindingsNote>(FindingsNote{
+                true, "of several between two readings the last alone is counted: " + failure_});
+  Log(answer.ok() ? LogLevel::kInfo : LogLevel::kWarn,
+      answer.ok() ? "the engine tells every XID and clock event again"
+                  : "the engine tells of several XIDs or clock events between two readings the "
+                    "last alone",
+      {{"reason", failure_}});
 }
 
 void DcgmEvents::Count(size_t gpu, size_t field, const Sample& sample) {

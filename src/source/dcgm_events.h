@@ -3,15 +3,17 @@
 // A reading sees the newest sample of each cell; between two readings there may have been more.
 // This one is shown each cell (See), and asks the engine for the samples in between only where the
 // newest is new and has left a gap, so that a healthy node costs no call.  An engine that does not
-// tell them has its newest counted.  A sample is counted once, by its time stamp, also across a
-// lost connection.  Groups are made at the first question, one for each GPU, because one device
-// that is not watched fails the call for all.  Source thread only.
+// tell them has its newest counted, and a note says so.  A sample is counted once, by its time
+// stamp, also across a lost connection.  Groups are made at the first question, one for each GPU,
+// because one device that is not watched fails the call for all.  Source thread only.
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "abi/load.h"
@@ -60,6 +62,7 @@ class DcgmEvents {
 
   Status CollectCell(abi::dcgmHandle_t handle, size_t gpu, size_t field, const Grid& grid);
   Status AskForSamples(abi::dcgmHandle_t handle, Device& device, size_t field, int64_t since_us);
+  void NoteAnswer(const Status& answer);
   Status MakeGroups(abi::dcgmHandle_t handle, Device& device, size_t field);
   void Count(size_t gpu, size_t field, const Sample& sample);
   void SayWhatIsKnown(Findings& findings);
@@ -75,6 +78,8 @@ class DcgmEvents {
   uint32_t asked_gpu_ = 0;  // Whose samples and which field reply_ takes.
   uint16_t asked_field_ = 0;
   EventCounts counts_;
+  std::string failure_;  // Why samples are not told, as said last; empty: they are.
+  std::shared_ptr<const FindingsNote> note_;
 };
 
 }  // namespace podgpu

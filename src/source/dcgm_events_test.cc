@@ -103,9 +103,15 @@ TEST(DcgmEvents, CountTheNewestWhereTheEngineDoesNotTellTheOthers) {
     EXPECT_TRUE(node.status.ok()) << node.status;
     ASSERT_EQ(findings.xids.size(), 1U) << row.call;
     EXPECT_EQ(findings.xids[0].total, 1U) << row.call;
+    ASSERT_NE(findings.events_note, nullptr) << row.call;
+    EXPECT_TRUE(findings.events_note->is_fault);
+    EXPECT_TRUE(findings.events_note->text.starts_with("of several between two readings"))
+        << findings.events_note->text;
+    EXPECT_NE(node.Read().events_note, nullptr) << "as long as it has not told any again";
     node.dcgm.Heal(row.call);
     node.dcgm.AddSample(0, kXid, 13, node.Now());
     EXPECT_EQ(node.Read().xids[0].total, 2U) << row.call;
+    EXPECT_EQ(findings.events_note, nullptr) << row.call;
   }
 }
 
