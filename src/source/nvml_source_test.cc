@@ -20,7 +20,7 @@ constexpr uint16_t kTemperature = 150;
 constexpr uint16_t kXid = 230;
 constexpr uint16_t kUsed = 252;
 constexpr uint16_t kActive = 1002;
-constexpr uint16_t kSwitchTemperature = 858;
+constexpr uint16_t kFieldOfSwitches = 858;
 constexpr uint16_t kFabricStatus = 170;
 
 // A node of fake GPUs, and the source on it.
@@ -312,7 +312,7 @@ TEST_F(NvmlSourceTest, LeavesOutGpusThatAreAnotherContainers) {
 }
 
 TEST_F(NvmlSourceTest, SaysThatPartsNeedDcgm) {
-  Start({kPower, kSwitchTemperature});
+  Start({kPower, kFieldOfSwitches});
   EXPECT_NE(topology_->parts_absence, "");
 }
 

@@ -18,7 +18,7 @@ namespace {
 using abi::DCGM_FE_GPU;
 
 // What a list asks for: "name type help", each in brackets; "refused" for one that is refused.
-std::string Read(const std::string& csv) {
+std::string Understood(const std::string& csv) {
   const StatusOr<Counters> counters = ParseCounters(csv, "list.csv");
   if (!counters.ok()) {
     return "refused";
@@ -33,46 +33,47 @@ std::string Read(const std::string& csv) {
 struct ListCase {
   std::string csv, read;
 };
-void ExpectRead(const std::vector<ListCase>& cases) {
+void ExpectUnderstood(const std::vector<ListCase>& cases) {
   for (const ListCase& row : cases) {
-    EXPECT_EQ(Read(row.csv), row.read) << row.csv;
+    EXPECT_EQ(Understood(row.csv), row.read) << row.csv;
   }
 }
 
-const std::string kTemperature = "[DCGM_FI_DEV_GPU_TEMP][gauge][t]";
-const std::string kLine = "DCGM_FI_DEV_GPU_TEMP,gauge,t";
+const std::string kReadAsTemperature = "[DCGM_FI_DEV_GPU_TEMP][gauge][t]";
+const std::string kTemperatureLine = "DCGM_FI_DEV_GPU_TEMP,gauge,t";
 
 TEST(UpstreamCounters, Comments) {
-  ExpectRead({{"# words, \"quoted\nDCGM_FI_DEV_GPU_TEMP,gauge,t", kTemperature},
-              {kLine + "\n#", kTemperature},
-              {kLine + "\n # behind a blank, it is data, of columns", "refused"},
-              {kLine + "\n\t#", "refused"},
-              {"DCGM_FI_DEV_GPU_TEMP,gauge,#", "[DCGM_FI_DEV_GPU_TEMP][gauge][#]"}});
+  ExpectUnderstood({{"# words, \"quoted\nDCGM_FI_DEV_GPU_TEMP,gauge,t", kReadAsTemperature},
+                    {kTemperatureLine + "\n#", kReadAsTemperature},
+                    {kTemperatureLine + "\n # behind a blank, it is data, of columns", "refused"},
+                    {kTemperatureLine + "\n\t#", "refused"},
+                    {"DCGM_FI_DEV_GPU_TEMP,gauge,#", "[DCGM_FI_DEV_GPU_TEMP][gauge][#]"}});
 }
 
 TEST(UpstreamCounters, EmptyLinesAndLineEnds) {
-  ExpectRead({{"\n\n" + kLine + "\n\n", kTemperature},
-              {"\r\n" + kLine + "\r\n\r\n", kTemperature},
-              {kLine + "\r\n" + kLine.substr(0, 20) + "X,gauge,t", "refused"},
-              {"   \n" + kLine, "refused"},
-              {kLine + "\n ", "refused"}});
+  ExpectUnderstood(
+      {{"\n\n" + kTemperatureLine + "\n\n", kReadAsTemperature},
+       {"\r\n" + kTemperatureLine + "\r\n\r\n", kReadAsTemperature},
+       {kTemperatureLine + "\r\n" + kTemperatureLine.substr(0, 20) + "X,gauge,t", "refused"},
+       {"   \n" + kTemperatureLine, "refused"},
+       {kTemperatureLine + "\n ", "refused"}});
 }
 
 TEST(UpstreamCounters, Columns) {
-  ExpectRead({{"DCGM_FI_DEV_GPU_TEMP", "refused"},
-              {"DCGM_FI_DEV_GPU_TEMP,gauge", "refused"},
-              {kLine + ",more", "refused"},
-              {kLine + "\nDCGM_FI_DEV_GPU_UTIL,gauge", "refused"},
-              {kLine + "\nDCGM_FI_DEV_GPU_UTIL,gauge,busy, in percent", "refused"},
-              {kLine + ",\n" + kLine + ",", "refused"},
-              {"DCGM_FI_DEV_GPU_TEMP,gauge,", "[DCGM_FI_DEV_GPU_TEMP][gauge][]"}});
+  ExpectUnderstood({{"DCGM_FI_DEV_GPU_TEMP", "refused"},
+                    {"DCGM_FI_DEV_GPU_TEMP,gauge", "refused"},
+                    {kTemperatureLine + ",more", "refused"},
+                    {kTemperatureLine + "\nDCGM_FI_DEV_GPU_UTIL,gauge", "refused"},
+                    {kTemperatureLine + "\nDCGM_FI_DEV_GPU_UTIL,gauge,busy, in percent", "refused"},
+                    {kTemperatureLine + ",\n" + kTemperatureLine + ",", "refused"},
+                    {"DCGM_FI_DEV_GPU_TEMP,gauge,", "[DCGM_FI_DEV_GPU_TEMP][gauge][]"}});
 }
 
 TEST(UpstreamCounters, Quotes) {
-  ExpectRead(
+  ExpectUnderstood(
       {{"DCGM_FI_DEV_GPU_TEMP,gauge,\"hot, in C\"", "[DCGM_FI_DEV_GPU_TEMP][gauge][hot, in C]"},
        {"DCGM_FI_DEV_GPU_TEMP,gauge,\"a \"\"b\"\"\"", "[DCGM_FI_DEV_GPU_TEMP][gauge][a \"b\"]"},
-       {"\"DCGM_FI_DEV_GPU_TEMP\",\"gauge\",\"t\"", kTemperature},
+       {"\"DCGM_FI_DEV_GPU_TEMP\",\"gauge\",\"t\"", kReadAsTemperature},
        {"DCGM_FI_DEV_GPU_TEMP,gauge,\"two\nlines\"", "[DCGM_FI_DEV_GPU_TEMP][gauge][two\nlines]"},
        {"DCGM_FI_DEV_GPU_TEMP,gauge, \"t\"", "refused"},
        {"DCGM_FI_DEV_GPU_TEMP,gauge,a \"b\" c", "refused"},
@@ -81,21 +82,21 @@ TEST(UpstreamCounters, Quotes) {
 }
 
 TEST(UpstreamCounters, BlanksAreTrimmedAndTabsKept) {
-  ExpectRead({{"  DCGM_FI_DEV_GPU_TEMP  ,  gauge  ,  t  ", kTemperature},
-              {"DCGM_FI_DEV_GPU_TEMP,gauge,\tt\t", "[DCGM_FI_DEV_GPU_TEMP][gauge][\tt\t]"},
-              {"DCGM_FI_DEV_GPU_TEMP\t,gauge,t", "refused"},
-              {"DCGM_FI_DEV_GPU_TEMP,gauge\t,t", "refused"}});
+  ExpectUnderstood({{"  DCGM_FI_DEV_GPU_TEMP  ,  gauge  ,  t  ", kReadAsTemperature},
+                    {"DCGM_FI_DEV_GPU_TEMP,gauge,\tt\t", "[DCGM_FI_DEV_GPU_TEMP][gauge][\tt\t]"},
+                    {"DCGM_FI_DEV_GPU_TEMP\t,gauge,t", "refused"},
+                    {"DCGM_FI_DEV_GPU_TEMP,gauge\t,t", "refused"}});
 }
 
 TEST(UpstreamCounters, Names) {
-  ExpectRead({{"dcgm_fi_dev_gpu_temp,gauge,t", "refused"},
-              {"DCGM_FI_DEV_GPU_TEMP_,gauge,t", "refused"},
-              {"150,gauge,t", "refused"},
-              {"dcgm_gpu_temp,gauge,t", "[dcgm_gpu_temp][gauge][t]"},
-              {"DCGM_FI_DEV_CLOCK_THROTTLE_REASONS,gauge,t",
-               "[DCGM_FI_DEV_CLOCK_THROTTLE_REASONS][gauge][t]"},
-              {"DCGM_FI_UNKNOWN,gauge,t", "[DCGM_FI_UNKNOWN][gauge][t]"},
-              {kLine + "\nDCGM_EXP_XID_ERRORS_COUNTS,gauge,t", "refused"}});
+  ExpectUnderstood({{"dcgm_fi_dev_gpu_temp,gauge,t", "refused"},
+                    {"DCGM_FI_DEV_GPU_TEMP_,gauge,t", "refused"},
+                    {"150,gauge,t", "refused"},
+                    {"dcgm_gpu_temp,gauge,t", "[dcgm_gpu_temp][gauge][t]"},
+                    {"DCGM_FI_DEV_CLOCK_THROTTLE_REASONS,gauge,t",
+                     "[DCGM_FI_DEV_CLOCK_THROTTLE_REASONS][gauge][t]"},
+                    {"DCGM_FI_UNKNOWN,gauge,t", "[DCGM_FI_UNKNOWN][gauge][t]"},
+                    {kTemperatureLine + "\nDCGM_EXP_XID_ERRORS_COUNTS,gauge,t", "refused"}});
   PageNode node(1);
   node.options.hostname = "";
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 112, 4);
@@ -107,26 +108,26 @@ TEST(UpstreamCounters, Names) {
 
 TEST(UpstreamCounters, TypesOfFields) {
   for (const std::string type : {"gauge", "counter", "histogram", "summary", "label"}) {
-    EXPECT_EQ(Read("DCGM_FI_DEV_GPU_TEMP," + type + ",t"),
+    EXPECT_EQ(Understood("DCGM_FI_DEV_GPU_TEMP," + type + ",t"),
               "[DCGM_FI_DEV_GPU_TEMP][" + type + "][t]");
   }
   for (const std::string type : {"Gauge", "untyped", "info", "", "gauge counter"}) {
-    EXPECT_EQ(Read("DCGM_FI_DEV_GPU_TEMP," + type + ",t"), "refused") << type;
+    EXPECT_EQ(Understood("DCGM_FI_DEV_GPU_TEMP," + type + ",t"), "refused") << type;
   }
 }
 
 TEST(UpstreamCounters, TypesOfOwnCounters) {
   for (const std::string name : {"DCGM_EXP_XID_ERRORS_COUNT", "DCGM_EXP_CLOCK_EVENTS_COUNT",
                                  "DCGM_EXP_GPU_HEALTH_STATUS", "DCGM_EXP_P2P_STATUS"}) {
-    EXPECT_EQ(Read(name + ",counter,t"), "[" + name + "][counter][t]");
-    EXPECT_EQ(Read(name + ",anything,t"), "[" + name + "][untyped][t]");
-    EXPECT_EQ(Read(name + ",gauge,first\n" + name + ",counter,second"),
+    EXPECT_EQ(Understood(name + ",counter,t"), "[" + name + "][counter][t]");
+    EXPECT_EQ(Understood(name + ",anything,t"), "[" + name + "][untyped][t]");
+    EXPECT_EQ(Understood(name + ",gauge,first\n" + name + ",counter,second"),
               "[" + name + "][gauge][first]");
   }
 }
 
 TEST(UpstreamCounters, ProfilingThatIsNotOffered) {
-  const std::string csv = kLine +
+  const std::string csv = kTemperatureLine +
                           "\nDCGM_FI_PROF_GR_ENGINE_ACTIVE,gauge,p\n"
                           "DCGM_FI_PROF_DRAM_ACTIVE,gauge,d\n";
   for (const bool some_is_offered : {false, true}) {
@@ -142,12 +143,12 @@ TEST(UpstreamCounters, ProfilingThatIsNotOffered) {
     EXPECT_EQ(node.Rows(csv, "DCGM_FI_PROF_GR_ENGINE_ACTIVE{").size(), 0U);
     EXPECT_EQ(node.Rows(csv, "DCGM_FI_PROF_DRAM_ACTIVE{").size(), some_is_offered ? 1U : 0U);
   }
-  EXPECT_EQ(Read("DCGM_FI_PROF_GR_ENGINE_ACTIVE,anything,p"), "refused");
+  EXPECT_EQ(Understood("DCGM_FI_PROF_GR_ENGINE_ACTIVE,anything,p"), "refused");
 }
 
 TEST(UpstreamCounters, Labels) {
   const std::string label = "DCGM_FI_DEV_NVML_INDEX,label,n\n";
-  for (const std::string& csv : {label + kLine, kLine + "\n" + label}) {
+  for (const std::string& csv : {label + kTemperatureLine, kTemperatureLine + "\n" + label}) {
     PageNode node(2);
     for (const uint32_t gpu : {0U, 1U}) {
       node.dcgm.SetInt64(DCGM_FE_GPU, gpu, 52, gpu + 7);
@@ -161,7 +162,7 @@ TEST(UpstreamCounters, Labels) {
   PageNode node(1);
   node.dcgm.SetDouble(DCGM_FE_GPU, 0, 155, 72.5);
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 42);
-  EXPECT_NE(node.Rows(kLine + "\nDCGM_FI_DEV_POWER_USAGE,label,p", "DCGM_FI_")
+  EXPECT_NE(node.Rows(kTemperatureLine + "\nDCGM_FI_DEV_POWER_USAGE,label,p", "DCGM_FI_")
                 .at(0)
                 .find("DCGM_FI_DEV_POWER_USAGE=\"72.500000\""),
             std::string::npos);
@@ -172,14 +173,15 @@ TEST(UpstreamCounters, FieldsThatTheLibraryDoesNotKnow) {
   node.dcgm.unknown_fields = {1523};
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 42);
   const std::string unknown(FindField(1523)->name);
-  EXPECT_EQ(node.Rows(unknown + ",gauge,r\n" + kLine, "DCGM_FI_").size(), 1U);
+  EXPECT_EQ(node.Rows(unknown + ",gauge,r\n" + kTemperatureLine, "DCGM_FI_").size(), 1U);
 }
 
 TEST(UpstreamCounters, TheSameTwice) {
   PageNode node(1);
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 42);
-  EXPECT_EQ(node.Rows(kLine + "\nDCGM_FI_DEV_GPU_TEMP,counter,again", "DCGM_FI_").size(), 1U);
-  const std::vector<std::string> rows = node.Rows(kLine + "\ndcgm_gpu_temp,gauge,t", "");
+  EXPECT_EQ(node.Rows(kTemperatureLine + "\nDCGM_FI_DEV_GPU_TEMP,counter,again", "DCGM_FI_").size(),
+            1U);
+  const std::vector<std::string> rows = node.Rows(kTemperatureLine + "\ndcgm_gpu_temp,gauge,t", "");
   EXPECT_EQ(
       std::ranges::count_if(rows, [](const std::string& row) { return row.ends_with(" 42"); }), 2)
       << "two names of one field have rows under each";
@@ -189,7 +191,7 @@ TEST(UpstreamCounters, NothingAtAll) {
   for (const char* csv : {"", "\n", "# nothing"}) {
     PageNode node(1);
     node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 42);
-    EXPECT_EQ(Read(csv), "");
+    EXPECT_EQ(Understood(csv), "");
     EXPECT_EQ(node.Page(csv), "");
   }
 }
