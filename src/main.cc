@@ -152,6 +152,11 @@ int RunNode(NodeCommand command) {
   const SystemFiles sysfs(command.sysfs_root);
   const ThreadTally written_off = NewThreadTally();
   command.source.mute_after = StaleAfter(command.exporter);
+  command.source.sysfs = &sysfs;
+  command.source.fields = FieldsToRead(command.exporter.counters, command.exporter.views);
+  command.source.asked = FindingsToRead(
+      command.exporter.counters,
+      {.xid_window = command.exporter.xid_window, .clock_window = command.exporter.clock_window});
   const SourceOpener open = [&] { return OpenSource(command.source, loader, clock, written_off); };
   if (const Status status = TakeSystemdSocket(command); !status.ok()) {
     return Refuse(status);

@@ -142,12 +142,21 @@ void ClearList(NodeCommand& command) {
   list(command).clear();
 }
 
-Status SetSource(NodeCommand& command, std::string_view value) {
-  if (value != "dcgm" && value != "nvml") {
-    return absl::InvalidArgumentError("it is one of dcgm, nvml");
-  }
-  command.source.kind = value == "nvml" ? SourceKind::kNvml : SourceKind::kDcgm;
+Status SetControl(NodeCommand& command, std::string_view value) {
+  command.exporter.enable_control = BoolOf(value);
   return absl::OkStatus();
+}
+
+Status SetSource(NodeCommand& command, std::string_view value) {
+  constexpr std::pair<std::string_view, SourceKind> kKinds[] = {
+      {"auto", SourceKind::kAuto}, {"dcgm", SourceKind::kDcgm}, {"nvml", SourceKind::kNvml}};
+  for (const auto& [name, kind] : kKinds) {
+    if (value == name) {
+      command.source.kind = kind;
+      return absl::OkStatus();
+    }
+  }
+  return absl::InvalidArgumentError("it is one of auto, dcgm, nvml");
 }
 
 std::vector<std::string>& ResourceNames(NodeCommand& command) {
@@ -257,6 +266,12 @@ constexpr Flag kFlags[] = {
     {"web-systemd-socket", "", "DCGM_EXPORTER_SYSTEMD_SOCKET", FlagKind::kBool, "false",
      "Serve the socket that systemd hands over instead of --address.",
      SetBool<&NodeCommand::systemd_socket>},
+    {"web-enable-control", "", "PODGPU_WEB_ENABLE_CONTROL", FlagKind::kBool, "false",
+     "Whoever may ask for /metrics may also POST: /api/v1/profiling?state=paused&for=10m leaves "
+     "the "
+     "profiling counters to another program, /api/v1/devices?state=released&for=30s lets go of the "
+     "devices. Both end by themselves, and at once with state=running or held.",
+     SetControl},
     {"api-namespaces", "", "PODGPU_API_NAMESPACES", FlagKind::kList, "",
      "Namespaces whose pods are named on /, /explain and under /api/v1; of others they say only "
      "that there are some. Without any, all are named. /metrics names all.",
@@ -398,9 +413,10 @@ constexpr Flag kFlags[] = {
        command.source.address = std::string(value.empty() ? kDefaultEngine : value);
        return absl::OkStatus();
      }},
-    {"source", "", "PODGPU_SOURCE", FlagKind::kString, "dcgm",
-     "Where device metrics come from: dcgm, or nvml, which needs the driver's libnvidia-ml alone "
-     "and has profiling metrics on Hopper and later.",
+    {"source", "", "PODGPU_SOURCE", FlagKind::kString, "auto",
+     "Where device metrics come from: dcgm; or nvml, which needs the driver's libnvidia-ml alone "
+     "and has profiling metrics on Hopper and later. auto takes DCGM where a remote engine or "
+     "--libdcgm is given, else NVML where it has every metric that is asked for, else DCGM.",
      SetSource},
     {"libdcgm", "", "PODGPU_LIBDCGM", FlagKind::kString, "searched",
      "Path of libdcgm.so.4 (or .so.3) when it is in none of the usual places.",

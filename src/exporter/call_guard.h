@@ -22,7 +22,7 @@ namespace podgpu {
 enum class SourceCall : uint8_t { kOpen, kDiscover, kWatch, kRead };
 inline constexpr int kSourceCallCount = 4;
 
-// "open", "discover", "watch", "read".
+// "open", "discover", "watch", "read"; "open" is letting go, too.
 std::string_view SourceCallName(SourceCall call);
 
 class CallGuard {

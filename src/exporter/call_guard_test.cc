@@ -29,6 +29,8 @@ class Interruptible final : public Source {
     ++interrupts;
     on_interrupt();
   }
+  void LetGo() override {}
+  void SetProfiling(bool /*is_on*/) override {}
   std::string Describe() const override { return "interruptible"; }
 
   std::atomic<int> interrupts = 0;

@@ -55,10 +55,11 @@ TickOptions TickOptionsOf(const ExporterOptions& options) {
   return tick;
 }
 
-RouteOptions RouteOptionsOf(const ExporterOptions& options, std::function<void()> want_legacy) {
+RouteOptions RouteOptionsOf(const ExporterOptions& options, std::function<void()> want_legacy,
+                            DeviceControl& control) {
   return {options.view.hostname,
           std::max(options.collect_interval * kPeriodsUntilStale, kShortestTickDeadline),
-          std::move(want_legacy)};
+          std::move(want_legacy), options.enable_control ? &control : nullptr};
 }
 
 // Looks as often as the kubelet is asked: a job that has ended leaves the page as soon as a pod.
@@ -214,7 +215,9 @@ StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& optio
       exporter->http_,
       HttpServer::Start(
           std::move(http),
-          MakeRoutes(RouteOptionsOf(options, [&wanted_by = *exporter] { wanted_by.WantLegacy(); }),
+          MakeRoutes(RouteOptionsOf(
+                         options, [&wanted_by = *exporter] { wanted_by.WantLegacy(); },
+                         exporter->reader_.control()),
                      exporter->tick_, exporter->clock_)));
   exporter->StartThreads();
   return exporter;

@@ -6,6 +6,7 @@
 // while the source thread runs.  For tests only.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -103,6 +104,10 @@ class FakeDriver {
     std::scoped_lock lock(mutex_);
     return watches_;
   }
+  // What SetProfiling was told last, and what NeedToLetGo says.
+  std::atomic<bool> profiles = true;
+  std::atomic<const char*> need = "";
+  std::atomic<int> let_gos = 0;
   int interrupts() const {
     std::scoped_lock lock(mutex_);
     return interrupts_;
@@ -165,6 +170,9 @@ class FakeSource final : public Source {
     }
     return absl::OkStatus();
   }
+  void LetGo() override { ++driver_.let_gos; }
+  void SetProfiling(bool is_on) override { driver_.profiles = is_on; }
+  std::string NeedToLetGo() const override { return driver_.need.load(); }
   void Interrupt() noexcept override {
     std::scoped_lock lock(driver_.mutex_);
     ++driver_.interrupts_;

@@ -13,6 +13,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// For as long, and as often, devices are let go of that the driver needs for itself.
+constexpr std::chrono::seconds kLetGoFor{10};
+constexpr std::chrono::seconds kLetGoAtMostEvery{60};
 constexpr uint16_t kXidField =
     230;  // The stamp of its value is that of the event (observed, DCGM 4.6.0).
 
@@ -58,6 +61,7 @@ Reader::Reader(SourceOpener open, ReaderOptions options, Clock& clock, CallGuard
       clock_(clock),
       guard_(guard),
       tick_(tick),
+      control_(clock, news_),
       list_(std::make_shared<const ReadList>(options_.list)),
       retry_(options_.first_retry) {
   wanted_.Set(list_);
@@ -72,6 +76,10 @@ void Reader::ReadInstead(ReadList list) {
 void Reader::Run(const std::stop_token& stop) {
   CountExpected(Topology{});
   while (!stop.stop_requested()) {
+    if (control_.let_go_for() > Duration::zero()) {
+      LetGo(stop);
+      continue;
+    }
     Status status = Connect();
     if (status.ok()) {
       retry_ = options_.first_retry;
@@ -133,6 +141,8 @@ Status Reader::WatchFields() {
   watched_at_ = clock_.Now();
   reading_is_said_ = false;
   list_ = wanted_.Get();
+  profiles_ = control_.profiling_paused_for() == Duration::zero();
+  source_->SetProfiling(profiles_);
   if (topology_->column_count() > 0) {
     const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kWatch);
     PODGPU_ASSIGN_OR_RETURN(watch_, source_->Watch(*topology_, list_->fields, options_.period));
@@ -180,10 +190,12 @@ Status Reader::ReadUntilFailure(const std::stop_token& stop) {
     PODGPU_RETURN_IF_ERROR(Read());
     // A reading that took longer than the period is not caught up with.
     due = std::max(due + options_.period, clock_.Now());
-    if (!news_.SleepUntil(clock_, due, stop)) {
+    LetGoIfNeeded();
+    if (!news_.SleepUntil(clock_, due, stop) || control_.let_go_for() > Duration::zero()) {
       break;
     }
-    if (wanted_.Get() != list_) {
+    const bool profiles = control_.profiling_paused_for() == Duration::zero();
+    if (wanted_.Get() != list_ || profiles != profiles_) {
       due = clock_.Now();
       if (PartsFor(wanted_.Get()->fields) != kinds_) {
         PODGPU_RETURN_IF_ERROR(Discover());
@@ -193,6 +205,30 @@ Status Reader::ReadUntilFailure(const std::stop_token& stop) {
     PODGPU_RETURN_IF_ERROR(LookAgainIfDue());
   }
   return absl::OkStatus();
+}
+
+void Reader::LetGo(const std::stop_token& stop) {
+  if (source_ != nullptr) {
+    const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kOpen);
+    source_->LetGo();
+  }
+  Say(PartState::kWaiting,
+      absl::StrFormat("the devices are let go of for %s; then they are taken back",
+                      Seconds(std::chrono::ceil<std::chrono::seconds>(control_.let_go_for()))));
+  while (control_.let_go_for() > Duration::zero() &&
+         news_.SleepUntil(clock_, clock_.Now() + control_.let_go_for(), stop)) {
+  }
+}
+
+void Reader::LetGoIfNeeded() {
+  const std::string need = source_->NeedToLetGo();
+  const Instant now = clock_.Now();
+  if (need.empty() || (needed_at_ && now - *needed_at_ < kLetGoAtMostEvery)) {
+    return;
+  }
+  needed_at_ = now;
+  Log(LogLevel::kInfo, "letting go of the devices, which the driver needs", {{"why", need}});
+  control_.LetGoFor(kLetGoFor);
 }
 
 // While something is missing, its return is looked for at every reading.
@@ -251,8 +287,9 @@ void Reader::SayWhatIsRead() {
     return;
   }
   std::string what = absl::StrFormat(
-      "%s: %d GPUs, %d MIG instances%s, read every %s", source_->Describe(), topology_->gpus.size(),
-      topology_->instances.size(), CountParts(*topology_, kinds_), Seconds(options_.period));
+      "%s: %d GPUs, %d MIG instances%s, read every %s%s", source_->Describe(),
+      topology_->gpus.size(), topology_->instances.size(), CountParts(*topology_, kinds_),
+      Seconds(options_.period), profiles_ ? "" : ", profiling paused on request");
   if (!look_failure_.empty()) {
     Say(PartState::kDegraded, what + "; the devices are as last seen, since " + look_failure_);
   } else if (topology_->gpus.empty()) {

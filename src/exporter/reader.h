@@ -11,6 +11,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "base/status.h"
 #include "base/wakeup.h"
 #include "exporter/call_guard.h"
+#include "exporter/device_control.h"
 #include "exporter/voices.h"
 #include "fields/field.h"
 #include "sample/grid.h"
@@ -70,6 +72,9 @@ class Reader {
   // Any thread.
   void ReadInstead(ReadList list);
 
+  // What an operator asks of the devices.  Any thread.
+  DeviceControl& control() { return control_; }
+
   // The thread's body; returns when `stop` is requested, or after the running vendor call if one
   // runs then.
   void Run(const std::stop_token& stop);
@@ -87,6 +92,10 @@ class Reader {
   // Reads until a call fails (its status) or `stop` is requested (OK).
   Status ReadUntilFailure(const std::stop_token& stop);
   Status LookAgainIfDue();
+  // Lets go of the devices until the time that was asked for is over.
+  void LetGo(const std::stop_token& stop);
+  // Where the driver needs that, asks for it; not again for a minute.
+  void LetGoIfNeeded();
   // Looks for the devices and watches them if they have changed.  An engine that answers
   // everything but this costs no readings.
   Status LookAgain();
@@ -101,7 +110,8 @@ class Reader {
   Clock& clock_;
   CallGuard& guard_;
   Wakeup& tick_;
-  Wakeup news_;  // Ends the sleep between readings when other fields are wanted.
+  Wakeup news_;  // Ends the sleep between readings when something else is wanted.
+  DeviceControl control_;
 
   std::shared_ptr<const ReadList> list_;  // What is watched and read.
   PartKinds kinds_;                       // What was looked for beside GPUs.
@@ -113,6 +123,8 @@ class Reader {
   std::string look_failure_;  // Why the devices cannot be looked for; empty: they can.
   Instant discovered_at_{};
   Instant watched_at_{};
+  std::optional<Instant> needed_at_;  // When the driver last needed the devices to be let go of.
+  bool profiles_ = true;              // Profiling fields are watched.
   uint64_t epoch_ = 0;
   std::chrono::milliseconds retry_;
   SourceStatus status_;

@@ -247,6 +247,62 @@ TEST_F(ReaderTest, ReadsOnWhileTheDevicesCannotBeLookedFor) {
   EXPECT_EQ(status().state, PartState::kOk);
 }
 
+TEST_F(ReaderTest, LetsGoOfTheDevicesOnRequestAndTakesThemBack) {
+  Start();
+  reader_->control().LetGoFor(seconds(30));
+  clock_.AwaitSleepers(1);
+  EXPECT_EQ(driver_.let_gos.load(), 1) << "at once, not at the next reading";
+  EXPECT_EQ(status().state, PartState::kWaiting);
+  EXPECT_EQ(status().detail, "the devices are let go of for 30 s; then they are taken back");
+  const int discoveries = driver_.discoveries();
+  Step(seconds(29));
+  EXPECT_EQ(driver_.discoveries(), discoveries);
+  Step(seconds(1));
+  EXPECT_EQ(driver_.discoveries(), discoveries + 1);
+  EXPECT_EQ(status().state, PartState::kOk);
+}
+
+TEST_F(ReaderTest, TakesTheDevicesBackEarlierWhenAsked) {
+  Start();
+  reader_->control().LetGoFor(seconds(3'000));
+  clock_.AwaitSleepers(1);
+  reader_->control().LetGoFor(seconds(0));
+  clock_.AwaitSleepers(1);
+  EXPECT_EQ(status().state, PartState::kOk);
+  EXPECT_EQ(driver_.let_gos.load(), 1);
+}
+
+TEST_F(ReaderTest, LetsGoWhenTheDriverNeedsItButNotAllTheTime) {
+  Start();
+  driver_.need = "GPU 0: a change of its MIG mode waits";
+  Step(seconds(1));
+  EXPECT_EQ(driver_.let_gos.load(), 1);
+  Step(seconds(10));
+  EXPECT_EQ(status().state, PartState::kOk) << "taken back";
+  for (int second = 11; second < 60; ++second) {
+    Step(seconds(1));
+  }
+  EXPECT_EQ(driver_.let_gos.load(), 1);
+  Step(seconds(2));
+  EXPECT_EQ(driver_.let_gos.load(), 2);
+}
+
+TEST_F(ReaderTest, PausesProfilingForATime) {
+  Start();
+  const int watches = driver_.watches();
+  reader_->control().PauseProfilingFor(seconds(20));
+  clock_.AwaitSleepers(1);
+  EXPECT_FALSE(driver_.profiles.load());
+  EXPECT_EQ(driver_.watches(), watches + 1);
+  EXPECT_TRUE(status().detail.ends_with("read every 1 s, profiling paused on request"));
+  for (int second = 0; second < 20; ++second) {
+    Step(seconds(1));
+  }
+  EXPECT_TRUE(driver_.profiles.load());
+  EXPECT_EQ(driver_.watches(), watches + 2);
+  EXPECT_TRUE(status().detail.ends_with("read every 1 s"));
+}
+
 TEST_F(ReaderTest, TheWatchdogFreesAHungReading) {
   Start();
   driver_.BlockReads(/*interruptible=*/true);

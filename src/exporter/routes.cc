@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/go_values.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "exporter/explain.h"
@@ -140,6 +141,83 @@ HttpResponse ServeStatusJson(const RouteContext& context, const HttpRequest& /*r
                               : JsonResponse(503, ErrorJson("the first page is not made yet"));
 }
 
+// One of two states, and how long the other one lasts.
+struct ControlWords {
+  const char* usual;  // As a value of `state`.
+  const char* asked;
+  std::chrono::seconds for_usually, for_at_most;
+  Duration (DeviceControl::*left)() const;
+  void (DeviceControl::*ask)(Duration time);
+};
+
+HttpResponse ControlState(const ControlWords& words, const DeviceControl& control) {
+  const auto left = std::chrono::ceil<std::chrono::seconds>((control.*words.left)());
+  return JsonResponse(200,
+                      absl::StrFormat("{\"state\":\"%s\",\"for_seconds\":%d}\n",
+                                      left.count() > 0 ? words.asked : words.usual, left.count()));
+}
+
+// "state=paused&for=10m"; `for` may be left out.
+StatusOr<Duration> AskedTime(const ControlWords& words, std::string_view query) {
+  std::string_view state;
+  Duration time = words.for_usually;
+  for (const std::string_view parameter : Split(query, '&')) {
+    if (parameter.starts_with("state=")) {
+      state = parameter.substr(6);
+    } else if (parameter.starts_with("for=")) {
+      const auto parsed = ParseGoDuration(parameter.substr(4));
+      if (!parsed || *parsed <= Duration::zero() || *parsed > words.for_at_most) {
+        return absl::InvalidArgumentError(absl::StrFormat(
+            "\"for\" is a time such as 30s, at most %d s", words.for_at_most.count()));
+      }
+      time = std::chrono::duration_cast<Duration>(*parsed);
+    } else if (!parameter.empty()) {
+      return absl::InvalidArgumentError("the parameters are \"state\" and \"for\"");
+    }
+  }
+  if (state != words.usual && state != words.asked) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("\"state\" is \"%s\" or \"%s\"", words.asked, words.usual));
+  }
+  return state == words.asked ? time : Duration::zero();
+}
+
+HttpResponse ServeControl(const ControlWords& words, const RouteContext& context,
+                          const HttpRequest& request) {
+  DeviceControl* const control = context.options.control;
+  if (control == nullptr) {
+    return JsonResponse(403, ErrorJson("podgpu runs without --web-enable-control"));
+  }
+  if (request.method == "POST") {
+    const StatusOr<Duration> time = AskedTime(words, request.query);
+    if (!time.ok()) {
+      return JsonResponse(400, ErrorJson(std::string(time.status().message())));
+    }
+    (control->*words.ask)(*time);
+  }
+  return ControlState(words, *control);
+}
+
+HttpResponse ServeProfiling(const RouteContext& context, const HttpRequest& request) {
+  constexpr ControlWords kWords = {"running",
+                                   "paused",
+                                   std::chrono::minutes(10),
+                                   std::chrono::hours(24),
+                                   &DeviceControl::profiling_paused_for,
+                                   &DeviceControl::PauseProfilingFor};
+  return ServeControl(kWords, context, request);
+}
+
+HttpResponse ServeDevices(const RouteContext& context, const HttpRequest& request) {
+  constexpr ControlWords kWords = {"held",
+                                   "released",
+                                   std::chrono::seconds(30),
+                                   std::chrono::hours(1),
+                                   &DeviceControl::let_go_for,
+                                   &DeviceControl::LetGoFor};
+  return ServeControl(kWords, context, request);
+}
+
 HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& request);
 
 struct Route {
@@ -157,6 +235,8 @@ constexpr Route kRoutes[] = {
     {"/explain", ServeExplain},
     {"/api/v1/explain", ServeExplainJson},
     {"/api/v1/status", ServeStatusJson},
+    {"/api/v1/profiling", ServeProfiling},
+    {"/api/v1/devices", ServeDevices},
 };
 
 HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& /*request*/) {

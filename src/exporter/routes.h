@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "exporter/device_control.h"
 #include "exporter/tick.h"
 #include "http/server.h"
 
@@ -22,6 +23,8 @@ struct RouteOptions {
   std::chrono::milliseconds tick_deadline{90'000};
   // Called at each request for the legacy page: its fields are read from then on.
   std::function<void()> want_legacy = [] {};
+  // What POST may change; null: nothing, whoever asks is told the flag.
+  DeviceControl* control = nullptr;
 };
 
 // The handler for the node role's listener.

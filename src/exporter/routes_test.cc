@@ -109,5 +109,46 @@ TEST_F(RoutesTest, ExplainsToBrowsersTerminalsAndPrograms) {
   }
 }
 
+TEST_F(RoutesTest, ControlsDevicesOnlyWhereThatIsEnabled) {
+  struct Row {
+    std::string_view method, path, query;
+    int status;
+    std::string_view body;
+  };
+  const auto ask = [](const HttpHandler& routes, const Row& row) {
+    HttpRequest request;
+    request.method = row.method;
+    request.path = row.path;
+    request.query = row.query;
+    const HttpResponse response = routes(request);
+    EXPECT_EQ(response.status, row.status) << row.path << " " << row.query;
+    EXPECT_NE(response.body.find(row.body), std::string_view::npos) << response.body;
+  };
+  ask(Routes(), {"POST", "/api/v1/profiling", "state=paused", 403, "--web-enable-control"});
+
+  Wakeup source;
+  DeviceControl control(clock_, source);
+  const HttpHandler routes =
+      MakeRoutes({.hostname = "node-1", .control = &control}, *tick_, clock_);
+  const std::string_view profiling = "/api/v1/profiling";
+  const std::string_view devices = "/api/v1/devices";
+  const Row rows[] = {
+      {"GET", profiling, "", 200, R"({"state":"running","for_seconds":0})"},
+      {"POST", profiling, "state=paused", 200, R"({"state":"paused","for_seconds":600})"},
+      {"GET", profiling, "state=running", 200, R"({"state":"paused","for_seconds":600})"},
+      {"POST", profiling, "state=running", 200, R"({"state":"running","for_seconds":0})"},
+      {"POST", devices, "for=45s&state=released", 200, R"({"state":"released","for_seconds":45})"},
+      {"POST", devices, "state=held", 200, R"({"state":"held","for_seconds":0})"},
+      {"POST", devices, "state=paused", 400, R"(\"state\" is \"released\" or \"held\")"},
+      {"POST", devices, "", 400, R"(\"state\" is)"},
+      {"POST", devices, "state=released&for=2h", 400, "at most 3600 s"},
+      {"POST", devices, "state=released&for=-1s", 400, "a time such as 30s"},
+      {"POST", devices, "state=released&until=x", 400, "the parameters are"},
+  };
+  for (const Row& row : rows) {
+    ask(routes, row);
+  }
+}
+
 }  // namespace
 }  // namespace podgpu

@@ -206,10 +206,14 @@ Status DcgmSource::BreakOffIfMute(const Grid& grid) {
   if (!mute_.IsOver(clock_.Now())) {
     return absl::OkStatus();
   }
-  ForgetWatches();
-  connection_.Close();
+  LetGo();
   return absl::UnavailableError(connection_.engine_name() +
                                 " answers without a fresh number of any device, and is begun anew");
+}
+
+void DcgmSource::LetGo() {
+  ForgetWatches();
+  connection_.Close();
 }
 
 Status DcgmSource::Noticed(const Status& status) {
@@ -217,8 +221,7 @@ Status DcgmSource::Noticed(const Status& status) {
     return status;
   }
   if (LostConnection(status)) {
-    ForgetWatches();
-    connection_.Close();
+    LetGo();
   }
   const std::string message(status.message());
   return Status(status.code(), absl::StrFormat("%s %s", connection_.engine_name(), message));

@@ -48,6 +48,8 @@ class DcgmSource final : public Source {
       connection_.Interrupt();
     }
   }
+  void LetGo() override;
+  void SetProfiling(bool is_on) override { watches_.SetProfiling(is_on); }
   std::string Describe() const override { return connection_.Describe(); }
 
  private:

@@ -98,6 +98,7 @@ StatusOr<WatchResult> DcgmWatches::Start(dcgmHandle_t handle, const Topology& to
   Stop(handle);
   period_ = period;
   topology_ = topology;
+  profiled_at_start_ = profiles_;
   SortOutFields(fields);
   WatchResult result;
   const auto start = [&]() -> Status {
@@ -132,8 +133,9 @@ bool DcgmWatches::IsWatching(const Topology& topology, const std::vector<const F
   };
   const ColumnRange now = ColumnsIn(topology);
   const ColumnRange then = ColumnsIn(topology_);
-  bool same = period_ == period && std::ranges::equal(fields_, mine, same_field) &&
-              SameGpus(topology_, topology) && now.first == then.first && now.count == then.count;
+  bool same = period_ == period && profiled_at_start_ == profiles_ &&
+              std::ranges::equal(fields_, mine, same_field) && SameGpus(topology_, topology) &&
+              now.first == then.first && now.count == then.count;
   for (size_t i = 0; part_ && same && i < now.count; ++i) {
     const EntityId column{static_cast<uint16_t>(now.first + i)};
     same = topology_.PartAt(column) == topology.PartAt(column);
@@ -196,6 +198,8 @@ void DcgmWatches::SortOutFields(const std::vector<const Field*>& fields) {
     const FieldLevel level = meta == nullptr ? FieldLevel::kConnectX : LevelOf(meta->entityLevel);
     if (meta == nullptr || level == FieldLevel::kConnectX || !Covers(level)) {
       watched.Refuse(Absence::kNotSupported);
+    } else if (!profiles_ && IsListedProfilingField(field->id)) {
+      watched.Refuse(Absence::kPaused);
     } else {
       watched.decoder = DecoderFor(*field, meta->fieldType);
     }

@@ -61,6 +61,9 @@ class DcgmWatches {
               std::optional<PartKind> part = std::nullopt)
       : library_(library), clock_(clock), part_(part) {}
 
+  // Whether Start watches profiling fields; else they are refused as kPaused.
+  void SetProfiling(bool is_on) { profiles_ = is_on; }
+
   // Replaces what was watched.  After a failure nothing is watched.
   StatusOr<WatchResult> Start(abi::dcgmHandle_t handle, const Topology& topology,
                               const std::vector<const Field*>& fields,
@@ -129,6 +132,8 @@ class DcgmWatches {
   const abi::DcgmLibrary& library_;
   const Clock& clock_;
   const std::optional<PartKind> part_;  // Nothing: GPUs and instances.
+  bool profiles_ = true;
+  bool profiled_at_start_ = true;
   int names_ = 0;
   std::chrono::microseconds period_{};
   Topology topology_;

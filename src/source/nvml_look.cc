@@ -123,11 +123,13 @@ DeviceState StateAfter(nvmlReturn_t code) {
 }  // namespace
 
 NvmlLook::NvmlLook(std::shared_ptr<const abi::NvmlLibrary> library, bool is_initialised_before,
-                   std::vector<NvmlFound> known, std::vector<uint32_t> left_out)
+                   std::vector<NvmlFound> known, std::vector<uint32_t> left_out,
+                   NvmlStrangers strangers)
     : is_initialised(is_initialised_before),
       library_(std::move(library)),
       known_(std::move(known)),
-      left_out_(std::move(left_out)) {}
+      left_out_(std::move(left_out)),
+      strangers_(std::move(strangers)) {}
 
 void NvmlLook::Run() {
   if (!is_initialised) {
@@ -152,6 +154,10 @@ nvmlReturn_t NvmlLook::List() {
   if (const nvmlReturn_t list_code = library_->api.nvmlDeviceGetCount_v2(&count);
       list_code != abi::NVML_SUCCESS) {
     return list_code;
+  }
+  if (strangers_.on_bus == count) {
+    asleep = strangers_.asleep;
+    left_out_.insert(left_out_.end(), asleep.begin(), asleep.end());
   }
   for (uint32_t index = 0; index < std::min(count, kMostDevices); ++index) {
     if (std::ranges::find(left_out_, index) != left_out_.end()) {
@@ -189,6 +195,9 @@ NvmlFound NvmlLook::LookAt(uint32_t index) const {
   if (device.code == abi::NVML_SUCCESS) {
     device.code = FindInstances(device);
   }
+  if (device.code == abi::NVML_ERROR_RESET_REQUIRED) {
+    device.needs_release = "it waits for a reset";
+  }
   device.gpu.state = StateAfter(device.code);
   device.address.mig_enabled = device.gpu.mig_enabled;
   return device;
@@ -210,6 +219,10 @@ nvmlReturn_t NvmlLook::Identify(NvmlFound& device) const {
   if (result == abi::NVML_SUCCESS) {
     device.address.uuid = device.gpu.uuid;
     Describe(handle, device.gpu);
+    abi::nvmlGpmSupport_t support{.version = abi::NVML_GPM_SUPPORT_VERSION, .isSupportedDevice = 0};
+    device.has_gpm = library_->Has(abi::NvmlCapability::kProfiling) &&
+                     api.nvmlGpmQueryDeviceSupport(handle, &support) == abi::NVML_SUCCESS &&
+                     support.isSupportedDevice != 0;
   }
   return result;
 }
@@ -243,6 +256,9 @@ nvmlReturn_t NvmlLook::FindInstances(NvmlFound& device) const {
   if (mode_code != abi::NVML_SUCCESS && mode_code != abi::NVML_ERROR_NOT_SUPPORTED &&
       mode_code != abi::NVML_ERROR_FUNCTION_NOT_FOUND) {
     return mode_code;
+  }
+  if (mode_code == abi::NVML_SUCCESS && pending != now) {
+    device.needs_release = "a change of its MIG mode waits";
   }
   if (!device.gpu.mig_enabled || !library_->Has(abi::NvmlCapability::kMig)) {
     return abi::NVML_SUCCESS;

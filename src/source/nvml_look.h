@@ -22,15 +22,24 @@ struct NvmlFound {
   NvmlAddress address;
   Gpu gpu;                                     // `state` is kOk, kLost or kDegraded.
   std::vector<GpuInstance> instances;          // In DCGM's order; `gpu` of each is not set.
+  bool has_gpm = false;                        // Profiling; see nvml_gpm.h.
+  bool may_sleep = false;                      // The kernel may suspend it; set by the source.
+  std::string needs_release;                   // Source::NeedToLetGo.
   abi::nvmlReturn_t code = abi::NVML_SUCCESS;  // Why it does not say who it is, or what it holds.
+};
+
+// Devices that sleep, by their place on the bus, which is NVML's index where it has as many.
+struct NvmlStrangers {
+  size_t on_bus = 0;
+  std::vector<uint32_t> asleep;
 };
 
 class NvmlLook final : public NvmlTask {
  public:
   // `known`: what the last look found, of the same initialisation; `left_out`: indices of devices
-  // that hang.
+  // that hang or sleep.
   NvmlLook(std::shared_ptr<const abi::NvmlLibrary> library, bool is_initialised,
-           std::vector<NvmlFound> known, std::vector<uint32_t> left_out);
+           std::vector<NvmlFound> known, std::vector<uint32_t> left_out, NvmlStrangers strangers);
 
   void Run() override;
 
@@ -40,6 +49,7 @@ class NvmlLook final : public NvmlTask {
   bool is_initialised = false;
   std::string driver_version;
   std::vector<NvmlFound> found;  // Ascending by index; without those left out.
+  std::vector<uint32_t> asleep;  // Indices of strangers that were left out.
 
  private:
   abi::nvmlReturn_t List();
@@ -51,7 +61,8 @@ class NvmlLook final : public NvmlTask {
 
   const std::shared_ptr<const abi::NvmlLibrary> library_;
   const std::vector<NvmlFound> known_;
-  const std::vector<uint32_t> left_out_;
+  std::vector<uint32_t> left_out_;
+  const NvmlStrangers strangers_;
 };
 
 }  // namespace podgpu

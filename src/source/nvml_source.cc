@@ -1,11 +1,13 @@
 #include "source/nvml_source.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
+#include "source/nvml_cells.h"
 #include "source/nvml_error.h"
 
 namespace podgpu {
@@ -63,6 +65,7 @@ NvmlSource::NvmlSource(abi::NvmlLibrary library, NvmlSourceOptions options, Cloc
       events_(clock, options.written_off),
       round_(std::make_shared<NvmlRound>()),
       lost_(kLostPatience, kLongestLostPatience),
+      sleep_(options.sysfs),
       mute_after_(options.mute_after),
       mute_(mute_after_, std::max<std::chrono::milliseconds>(kLongestMutePatience, mute_after_)) {}
 
@@ -99,6 +102,9 @@ std::string NvmlSource::AbsencesOf(const NvmlLook& look, PartKinds kinds, bool h
                                          NvmlWords(library_->api, device.code)));
     }
   }
+  for (const uint32_t index : look.asleep) {
+    absences.push_back(absl::StrFormat("GPU %d (it sleeps, and asking would wake it)", index));
+  }
   for (const Hung& hung : hung_) {
     if (hung.gpu.uuid.empty()) {
       absences.push_back(absl::StrFormat("GPU %d (a call has not returned)", hung.index));
@@ -114,6 +120,26 @@ std::string NvmlSource::AbsencesOf(const NvmlLook& look, PartKinds kinds, bool h
   return absl::StrJoin(absences, ", ");
 }
 
+std::vector<const Field*> NvmlSource::FieldsLacked(const std::vector<const Field*>& fields) const {
+  const bool has_gpm = std::ranges::all_of(found_, [](const NvmlFound& device) {
+    return device.gpu.state != DeviceState::kOk || device.has_gpm;
+  });
+  std::vector<const Field*> lacked;
+  std::ranges::copy_if(fields, std::back_inserter(lacked), [&](const Field* field) {
+    const std::optional<NvmlRecipe> recipe = NvmlRecipeOf(*field);
+    return !recipe || (NeedsGpm(*recipe) && !has_gpm);
+  });
+  return lacked;
+}
+
+std::string NvmlSource::NeedToLetGo() const {
+  const auto needy = std::ranges::find_if(
+      found_, [](const NvmlFound& device) { return !device.needs_release.empty(); });
+  return needy == found_.end()
+             ? ""
+             : absl::StrFormat("GPU %d: %s", needy->address.gpu.index, needy->needs_release);
+}
+
 // A GPU that comes back is found by an initialisation alone.
 void NvmlSource::BeginAnewIfLost() {
   const bool is_missing = std::ranges::any_of(
@@ -127,9 +153,16 @@ void NvmlSource::BeginAnewIfLost() {
 
 StatusOr<std::shared_ptr<NvmlLook>> NvmlSource::Look() {
   ForgetReturned();
+  const std::vector<NvmlFound> sleepers =
+      is_open_ ? sleep_.Sleepers(found_) : std::vector<NvmlFound>();
+  const NvmlStrangers strangers = is_open_ ? NvmlStrangers() : sleep_.Strangers();
   while (true) {
-    const auto look = std::make_shared<NvmlLook>(
-        library_, is_open_, is_open_ ? found_ : std::vector<NvmlFound>(), LeftOut());
+    std::vector<uint32_t> left_out = LeftOut();
+    std::ranges::transform(sleepers, std::back_inserter(left_out),
+                           [](const NvmlFound& device) { return device.address.gpu.index; });
+    const auto look =
+        std::make_shared<NvmlLook>(library_, is_open_, is_open_ ? found_ : std::vector<NvmlFound>(),
+                                   std::move(left_out), strangers);
     if (!lane_.Run(look)) {
       const int place = look->GiveUp();
       if (place < 0) {
@@ -143,6 +176,8 @@ StatusOr<std::shared_ptr<NvmlLook>> NvmlSource::Look() {
     }
     is_open_ = look->is_initialised;
     if (look->code == abi::NVML_SUCCESS) {
+      look->found.insert(look->found.end(), sleepers.begin(), sleepers.end());
+      sleep_.Note(look->found);
       return look;
     }
     const std::string what = absl::StrFormat("%s: %s fails", library_->name, look->failed);
@@ -314,7 +349,7 @@ Status NvmlSource::Read(Grid& grid) {
   round_->round = {.wall = grid.read_at_wall,
                    .now = grid.read_at,
                    .is_slow = !slow_at_ || grid.read_at - *slow_at_ >= kSlowEvery,
-                   .profiles = true};
+                   .profiles = profiles_};
   if (round_->round.is_slow) {
     slow_at_ = grid.read_at;
   }
@@ -323,7 +358,7 @@ Status NvmlSource::Read(Grid& grid) {
     return status;
   }
   history_.TakeXids(events_, slots_);
-  Copy(grid);
+  NvmlCells(*plan_, column_of_row_, slots_, history_, events_).CopyTo(grid);
   history_.Fill(grid, slots_, events_);
   return BreakOffIfMute(grid);
 }
@@ -333,7 +368,7 @@ Status NvmlSource::RunRounds() {
     slot.absence = IsHung(slot.uuid) ? Absence::kSourceDown : Absence::kDeviceLost;
     slot.is_read = false;
   }
-  round_->devices = devices_;
+  round_->devices = AwakeDevices();
   round_->first = 0;
   while (!lane_.Run(round_)) {
     const int place = round_->GiveUp();
@@ -361,8 +396,25 @@ Status NvmlSource::GoOnWithout(int place) {
     }
     TieSlots();
   }
-  round_->devices = devices_;
+  round_->devices = AwakeDevices();
   return absl::OkStatus();
+}
+
+// All but those that sleep, whose slots say so.
+std::vector<std::shared_ptr<NvmlDevice>> NvmlSource::AwakeDevices() {
+  std::vector<std::shared_ptr<NvmlDevice>> awake = devices_;
+  for (const NvmlFound& device : found_) {
+    if (!sleep_.IsAsleep(device)) {
+      continue;
+    }
+    std::erase_if(
+        awake, [&](const auto& candidate) { return candidate->address().uuid == device.gpu.uuid; });
+    const auto slot = std::ranges::find(slots_, device.gpu.uuid, &NvmlSlot::uuid);
+    if (slot != slots_.end()) {
+      slot->absence = Absence::kSuspended;
+    }
+  }
+  return awake;
 }
 
 // What the round said of its devices up to `end`.  kUnavailable when the driver has gone.
@@ -389,65 +441,6 @@ bool NvmlSource::IsHung(const std::string& uuid) const {
 
 bool NvmlSource::IsHung(uint32_t index) const {
   return std::ranges::find(hung_, index, &Hung::index) != hung_.end();
-}
-
-void NvmlSource::Copy(Grid& grid) {
-  const Topology& topology = grid.topology();
-  std::vector<size_t>& next_instance = next_instance_;
-  next_instance.assign(slots_.size(), 0);
-  for (uint16_t column = 0; column < topology.column_count(); ++column) {
-    const EntityId entity{column};
-    if (column >= topology.entities.size()) {
-      Fill(grid, entity, Absence::kNotInSource);
-      continue;
-    }
-    const Entity& what = topology.entities[column];
-    const NvmlSlot& slot = slots_[what.gpu];
-    std::optional<size_t> instance;
-    if (what.kind == EntityKind::kGpuInstance) {
-      const size_t nth = next_instance[what.gpu]++;
-      instance = slot.instances[nth];
-      if (!instance) {
-        Fill(grid, entity, slot.is_read ? Absence::kNotFound : slot.absence);
-        continue;
-      }
-    }
-    if (slot.is_read) {
-      CopyColumn(grid, slot, entity, instance);
-    } else {
-      Fill(grid, entity, slot.absence);
-    }
-  }
-}
-
-void NvmlSource::Fill(Grid& grid, EntityId entity, Absence absence) {
-  for (uint16_t row = 0; row < grid.fields().size(); ++row) {
-    if (grid.ColumnsOf(FieldRow{row}).Contains(entity)) {
-      const bool is_ours = column_of_row_[row].has_value();
-      grid.at(FieldRow{row}, entity) = Value::OfAbsence(is_ours ? absence : Absence::kNotInSource);
-    }
-  }
-}
-
-void NvmlSource::CopyColumn(Grid& grid, const NvmlSlot& slot, EntityId entity,
-                            std::optional<size_t> instance) {
-  for (uint16_t row = 0; row < grid.fields().size(); ++row) {
-    if (!grid.ColumnsOf(FieldRow{row}).Contains(entity)) {
-      continue;
-    }
-    Value& cell = grid.at(FieldRow{row}, entity);
-    const std::optional<size_t>& column = column_of_row_[row];
-    if (!column) {
-      cell = Value::OfAbsence(Absence::kNotInSource);
-      continue;
-    }
-    cell = slot.device->CellOf(*column, instance);
-    if (plan_->columns[*column].recipe.call == NvmlCall::kXid) {
-      cell = history_.LastXid(slot, events_, grid.read_at_wall);
-    } else if (cell.kind() == Value::Kind::kText) {
-      cell = Value::OfText(grid.InternText(slot.device->TextOf(*column, instance)), cell.age_ms());
-    }
-  }
 }
 
 Status NvmlSource::BreakOffIfMute(const Grid& grid) {

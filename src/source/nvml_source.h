@@ -16,12 +16,14 @@
 
 #include "abi/load.h"
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/foreign_lane.h"
 #include "source/nvml_device.h"
 #include "source/nvml_events.h"
 #include "source/nvml_history.h"
 #include "source/nvml_look.h"
 #include "source/nvml_round.h"
+#include "source/nvml_sleep.h"
 #include "source/nvml_slot.h"
 #include "source/seen_gpus.h"
 #include "source/silence.h"
@@ -30,6 +32,7 @@
 namespace podgpu {
 
 struct NvmlSourceOptions {
+  const Files* sysfs = nullptr;  // Says which devices sleep; null: none does.  Outlives the source.
   std::chrono::milliseconds mute_after{5000};  // Without a fresh number NVML is begun anew.
   ThreadTally written_off = NewThreadTally();  // Counts calls that hang.
 };
@@ -45,7 +48,14 @@ class NvmlSource final : public Source {
                               std::chrono::microseconds period) override;
   Status Read(Grid& grid) override;
   void Interrupt() noexcept override { lane_.GiveUp(); }
+  void LetGo() override { Close(); }
+  void SetProfiling(bool is_on) override { profiles_ = is_on; }
+  std::string NeedToLetGo() const override;
   std::string Describe() const override;
+
+  // Those of `fields` that cannot be given of the GPUs that the last look found: NVML has no call
+  // for them, or they need GPM, which a GPU lacks.
+  std::vector<const Field*> FieldsLacked(const std::vector<const Field*>& fields) const;
 
  private:
   // A device that hangs, or hung until lately.
@@ -55,6 +65,7 @@ class NvmlSource final : public Source {
     std::shared_ptr<NvmlTask> task;  // Whose thread is out.
   };
 
+  std::vector<std::shared_ptr<NvmlDevice>> AwakeDevices();
   // Looks, again without each device that hangs.
   StatusOr<std::shared_ptr<NvmlLook>> Look();
   // Now and then, in the hope that a lost GPU has come back.
@@ -76,10 +87,6 @@ class NvmlSource final : public Source {
   Status RunRounds();
   Status GoOnWithout(int place);
   Status TakeCodes(size_t end);
-  void Copy(Grid& grid);
-  void CopyColumn(Grid& grid, const NvmlSlot& slot, EntityId entity,
-                  std::optional<size_t> instance);
-  void Fill(Grid& grid, EntityId entity, Absence absence);
   Status BreakOffIfMute(const Grid& grid);
   // Shuts the library down.
   void Close();
@@ -98,16 +105,17 @@ class NvmlSource final : public Source {
   std::string events_absence_;             // Why XIDs are not heard, or not of all devices.
   std::shared_ptr<NvmlTask> events_hung_;  // In a call that is about no device.
   NvmlHistory history_;
-  std::vector<size_t> next_instance_;
 
   std::vector<const Field*> fields_;  // Given to the last Watch.
   std::shared_ptr<const NvmlPlan> plan_;
   std::vector<std::optional<size_t>> column_of_row_;  // In the plan; nothing: not NVML's.
   std::vector<NvmlSlot> slots_;                       // By GPU of the topology.
   std::shared_ptr<NvmlRound> round_;
+  bool profiles_ = true;
   std::optional<Instant> slow_at_;                      // When everything was read.
   Silence lost_;                                        // A GPU is lost, or does not say who it is.
   abi::nvmlReturn_t last_failure_ = abi::NVML_SUCCESS;  // Of reading a device.
+  const NvmlSleep sleep_;
   const std::chrono::milliseconds mute_after_;
   Silence mute_;
 };

@@ -1,5 +1,7 @@
 #include "source/nvml_source.h"
 
+#include <map>
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -33,9 +35,11 @@ class NvmlSourceTest : public ::testing::Test {
 
   void Open() {
     source_ = std::make_unique<NvmlSource>(
-        nvml_.Library(), NvmlSourceOptions{.mute_after = seconds(5), .written_off = tally_},
+        nvml_.Library(),
+        NvmlSourceOptions{.sysfs = sysfs_, .mute_after = seconds(5), .written_off = tally_},
         clock_);
   }
+  const Files* sysfs_ = nullptr;
   // Looks, watches and reads; the grid of the last reading is kept.
   void Start(const std::vector<uint16_t>& ids) {
     Open();
@@ -321,6 +325,111 @@ TEST_F(NvmlSourceTest, LetsTheLibraryGo) {
   ASSERT_TRUE(Read().ok());
   source_.reset();
   EXPECT_EQ(nvml_.initialised, 0);
+}
+
+TEST_F(NvmlSourceTest, PausesProfilingAndGoesOn) {
+  Start({kPower, kActive});
+  ASSERT_TRUE(Read().ok());
+  clock_.Advance(seconds(1));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(At(kActive, 0).present());
+  source_->SetProfiling(false);
+  clock_.Advance(seconds(1));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kActive, 0).absence(), Absence::kPaused);
+  EXPECT_TRUE(At(kPower, 0).present());
+  EXPECT_GE(nvml_.CountOf("nvmlGpmSampleFree"), 6) << "two a GPU";
+  source_->SetProfiling(true);
+  for (int i = 0; i < 2; ++i) {
+    clock_.Advance(seconds(1));
+    ASSERT_TRUE(Read().ok());
+  }
+  EXPECT_TRUE(At(kActive, 0).present());
+}
+
+TEST_F(NvmlSourceTest, LetsGoAndTakesTheDevicesBack) {
+  Start({kPower});
+  ASSERT_TRUE(Read().ok());
+  source_->LetGo();
+  EXPECT_EQ(nvml_.CountOf("nvmlShutdown"), 1);
+  EXPECT_TRUE(LostConnection(Read()));
+  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(At(kPower, 2).present());
+  EXPECT_EQ(nvml_.CountOf("nvmlInit_v2"), 2);
+}
+
+TEST_F(NvmlSourceTest, SaysThatAChangeOfMigModeNeedsTheDevices) {
+  Start({kPower});
+  EXPECT_EQ(source_->NeedToLetGo(), "");
+  nvml_.gpus[1].mig_pending = true;
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(source_->NeedToLetGo(), "GPU 1: a change of its MIG mode waits");
+}
+
+// The bus of the three devices, at 0000:00:00.0 and so on; those named there sleep.
+class SleepyBus final : public Files {
+ public:
+  StatusOr<std::string> Read(std::string_view path) const override {
+    const std::string_view file = path.substr(path.rfind('/') + 1);
+    const std::string address(path.substr(std::string_view("/bus/pci/devices/").size(), 12));
+    const std::map<std::string_view, std::string> contents = {
+        {"vendor", "0x10de\n"},
+        {"class", "0x030200\n"},
+        {"control", "auto\n"},
+        {"runtime_status", asleep.contains(address) ? "suspended\n" : "active\n"}};
+    const auto found = contents.find(file);
+    return found == contents.end() ? StatusOr<std::string>(absl::NotFoundError(std::string(path)))
+                                   : found->second;
+  }
+  StatusOr<std::vector<std::string>> List(std::string_view /*path*/) const override {
+    return std::vector<std::string>{"0000:00:00.0", "0000:01:00.0", "0000:02:00.0"};
+  }
+  StatusOr<std::string> ReadLink(std::string_view path) const override {
+    return absl::NotFoundError(std::string(path));
+  }
+
+  std::set<std::string> asleep;
+};
+
+TEST_F(NvmlSourceTest, AsksNothingOfADeviceThatSleeps) {
+  SleepyBus bus;
+  sysfs_ = &bus;
+  Start({kPower});
+  ASSERT_TRUE(Read().ok());
+  bus.asleep = {"0000:01:00.0"};
+  const int before = nvml_.CountOf("nvmlDeviceGetPowerUsage");
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetPowerUsage"), before + 2);
+  EXPECT_EQ(At(kPower, 1).absence(), Absence::kSuspended);
+  EXPECT_TRUE(At(kPower, 2).present());
+
+  const int identities = nvml_.CountOf("nvmlDeviceGetUUID");
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 2);
+  ASSERT_EQ(topology_->gpus.size(), 3U) << "it is still there";
+  EXPECT_EQ(topology_->gpus[1].uuid, "GPU-b");
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kPower, 1).absence(), Absence::kSuspended);
+
+  bus.asleep.clear();
+  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(At(kPower, 1).present());
+}
+
+TEST_F(NvmlSourceTest, WakesNoDeviceToMeetIt) {
+  SleepyBus bus;
+  bus.asleep = {"0000:02:00.0"};
+  sysfs_ = &bus;
+  Start({kPower});
+  EXPECT_EQ(topology_->gpus.size(), 2U);
+  EXPECT_EQ(topology_->parts_absence, "GPU 2 (it sleeps, and asking would wake it)");
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetHandleByIndex_v2"), 2);
+  ASSERT_TRUE(Read().ok());
+  bus.asleep.clear();
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(topology_->gpus.size(), 3U);
 }
 
 }  // namespace

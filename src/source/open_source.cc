@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "abi/load.h"
+#include "source/chosen_source.h"
 #include "source/dcgm_source.h"
 #include "source/nvml_source.h"
 
@@ -25,19 +26,34 @@ StatusOr<std::unique_ptr<Source>> OpenDcgmSource(const SourceOptions& options,
   return std::make_unique<DcgmSource>(std::move(library), std::move(dcgm), std::move(nvml), clock);
 }
 
-StatusOr<std::unique_ptr<Source>> OpenNvmlSource(const SourceOptions& options,
-                                                 LibraryLoader& loader, Clock& clock,
-                                                 const ThreadTally& written_off) {
+StatusOr<std::unique_ptr<NvmlSource>> OpenNvmlSource(const SourceOptions& options,
+                                                     LibraryLoader& loader, Clock& clock,
+                                                     const ThreadTally& written_off) {
   PODGPU_ASSIGN_OR_RETURN(abi::NvmlLibrary library, abi::LoadNvml(loader, options.nvml_library));
   return std::make_unique<NvmlSource>(
       std::move(library),
-      NvmlSourceOptions{.mute_after = options.mute_after, .written_off = written_off}, clock);
+      NvmlSourceOptions{
+          .sysfs = options.sysfs, .mute_after = options.mute_after, .written_off = written_off},
+      clock);
 }
 
 StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options, LibraryLoader& loader,
                                              Clock& clock, const ThreadTally& written_off) {
-  return options.kind == SourceKind::kNvml ? OpenNvmlSource(options, loader, clock, written_off)
-                                           : OpenDcgmSource(options, loader, clock, written_off);
+  const bool names_dcgm = !options.address.empty() || !options.dcgm_library.empty();
+  if (options.kind == SourceKind::kDcgm || (options.kind == SourceKind::kAuto && names_dcgm)) {
+    return OpenDcgmSource(options, loader, clock, written_off);
+  }
+  if (options.kind == SourceKind::kNvml) {
+    return OpenNvmlSource(options, loader, clock, written_off);
+  }
+  ChosenSource::Makers makers;
+  makers.nvml = [=, &loader, &clock] {
+    return OpenNvmlSource(options, loader, clock, written_off);
+  };
+  makers.dcgm = [=, &loader, &clock] {
+    return OpenDcgmSource(options, loader, clock, written_off);
+  };
+  return std::make_unique<ChosenSource>(std::move(makers), options.fields, options.asked);
 }
 
 }  // namespace podgpu

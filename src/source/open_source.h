@@ -8,25 +8,34 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/foreign_calls.h"
 #include "base/library.h"
 #include "base/status.h"
+#include "sample/findings.h"
+#include "source/nvml_source.h"
 #include "source/source.h"
 
 namespace podgpu {
 
-// Which library device facts come from.
-enum class SourceKind : uint8_t { kDcgm, kNvml };
+// Which library device facts come from.  kAuto: DCGM where an engine or its library is named, else
+// as chosen_source.h says.
+enum class SourceKind : uint8_t { kAuto, kDcgm, kNvml };
 
 struct SourceOptions {
-  SourceKind kind = SourceKind::kDcgm;
-  std::string dcgm_library;  // Path of libdcgm; empty: searched for.
-  std::string nvml_library;  // Path of libnvidia-ml; empty: searched for.
-  std::string address;       // Of a remote engine (dcgm_connection.h); empty: embedded.
+  SourceKind kind = SourceKind::kAuto;
+  std::string dcgm_library;      // Path of libdcgm; empty: searched for.
+  std::string nvml_library;      // Path of libnvidia-ml; empty: searched for.
+  const Files* sysfs = nullptr;  // Says which devices sleep; outlives the source.  May be left out.
+  std::string address;           // Of a remote engine (dcgm_connection.h); empty: embedded.
   std::chrono::milliseconds connect_timeout{5000};
   std::chrono::milliseconds mute_after{5000};  // Without a fresh number the engine is begun anew.
+  // What will be asked for, to choose by.
+  std::vector<const Field*> fields = {};
+  FindingsAsked asked = {};
 };
 
 // kInvalidArgument for a bad address; otherwise as abi::LoadDcgm, and worth another try later.
@@ -36,9 +45,9 @@ StatusOr<std::unique_ptr<Source>> OpenDcgmSource(const SourceOptions& options,
                                                  const ThreadTally& written_off = NewThreadTally());
 
 // As abi::LoadNvml, and worth another try later.
-StatusOr<std::unique_ptr<Source>> OpenNvmlSource(const SourceOptions& options,
-                                                 LibraryLoader& loader, Clock& clock,
-                                                 const ThreadTally& written_off = NewThreadTally());
+StatusOr<std::unique_ptr<NvmlSource>> OpenNvmlSource(
+    const SourceOptions& options, LibraryLoader& loader, Clock& clock,
+    const ThreadTally& written_off = NewThreadTally());
 
 // Whichever `options.kind` names.
 StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options, LibraryLoader& loader,

@@ -51,6 +51,18 @@ std::vector<std::string> ListPciGpus(const Files& sysfs) {
   return gpus;
 }
 
+bool MaySleep(const Files& sysfs, const std::string& address) {
+  return sysfs.Read(absl::StrFormat("%s/%s/power/control", kDevices, address))
+      .value_or("")
+      .starts_with("auto");
+}
+
+bool IsAsleep(const Files& sysfs, const std::string& address) {
+  return sysfs.Read(absl::StrFormat("%s/%s/power/runtime_status", kDevices, address))
+      .value_or("")
+      .starts_with("suspended");
+}
+
 std::string KernelPciAddress(std::string_view vendor_address) {
   while (vendor_address.find(':') > kDomainDigits && vendor_address.starts_with('0')) {
     vendor_address.remove_prefix(1);

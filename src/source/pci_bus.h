@@ -21,6 +21,11 @@ namespace podgpu {
 // ("0000:1b:00.0"), sorted.  Empty where the bus cannot be read.
 std::vector<std::string> ListPciGpus(const Files& sysfs);
 
+// Whether the kernel may suspend the device at `address` when nobody uses it, and whether it has
+// (power/control, power/runtime_status): a call about it would wake it.
+bool MaySleep(const Files& sysfs, const std::string& address);
+bool IsAsleep(const Files& sysfs, const std::string& address);
+
 // The address in the kernel's spelling: DCGM writes eight digits of domain, and capitals.
 std::string KernelPciAddress(std::string_view vendor_address);
 

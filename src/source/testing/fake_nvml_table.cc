@@ -207,7 +207,8 @@ struct FakeNvmlCalls {
   }
   static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetMigMode>, nvmlDevice_t device, uint32_t* now,
                              uint32_t* pending) {
-    *now = *pending = AsGpu(device)->mig_enabled ? 1 : 0;
+    *now = AsGpu(device)->mig_enabled ? 1 : 0;
+    *pending = AsGpu(device)->mig_pending ? 1 - *now : *now;
     return NVML_SUCCESS;
   }
   static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetMaxMigDeviceCount>, nvmlDevice_t device,

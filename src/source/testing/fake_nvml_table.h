@@ -38,6 +38,7 @@ struct FakeNvmlGpu {
   uint32_t minor_number = 0;
   std::vector<FakeMigDevice> mig_devices;
   bool mig_enabled = false;
+  bool mig_pending = false;  // A change of the mode waits.
   bool has_gpm = true;
   abi::nvmlReturn_t state = abi::NVML_SUCCESS;  // What every call about it answers otherwise.
 };

@@ -1,0 +1,37 @@
+#include "exporter/device_control.h"
+
+#include <algorithm>
+
+namespace podgpu {
+
+void DeviceControl::LetGoFor(Duration time) {
+  {
+    MutexLock lock(mutex_);
+    let_go_until_ = clock_.Now() + time;
+  }
+  source_.Nudge();
+}
+
+void DeviceControl::PauseProfilingFor(Duration time) {
+  {
+    MutexLock lock(mutex_);
+    paused_until_ = clock_.Now() + time;
+  }
+  source_.Nudge();
+}
+
+Duration DeviceControl::let_go_for() const {
+  MutexLock lock(mutex_);
+  return Left(let_go_until_);
+}
+
+Duration DeviceControl::profiling_paused_for() const {
+  MutexLock lock(mutex_);
+  return Left(paused_until_);
+}
+
+Duration DeviceControl::Left(Instant until) const {
+  return std::max(until - clock_.Now(), Duration::zero());
+}
+
+}  // namespace podgpu

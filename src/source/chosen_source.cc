@@ -1,0 +1,163 @@
+#include "source/chosen_source.h"
+
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "base/log.h"
+
+namespace podgpu {
+
+ChosenSource::ChosenSource(Makers makers, std::vector<const Field*> fields, FindingsAsked asked)
+    : makers_(std::move(makers)), fields_(std::move(fields)), asked_(asked) {}
+
+template <typename Call>
+auto ChosenSource::With(Source& source, Call call) {
+  {
+    MutexLock lock(mutex_);
+    running_ = &source;
+  }
+  auto result = call(source);
+  MutexLock lock(mutex_);
+  running_ = nullptr;
+  return result;
+}
+
+StatusOr<Topology> ChosenSource::Discover(PartKinds kinds) {
+  if (chosen_ == nullptr) {
+    return Choose(kinds);
+  }
+  return With(*chosen_, [&](Source& source) { return source.Discover(kinds); });
+}
+
+StatusOr<Topology> ChosenSource::Choose(PartKinds kinds) {
+  StatusOr<std::unique_ptr<NvmlSource>> nvml = makers_.nvml();
+  if (!nvml.ok()) {
+    PODGPU_ASSIGN_OR_RETURN(std::unique_ptr<Source> dcgm, makers_.dcgm());
+    Take(std::move(dcgm), "DCGM", "NVML cannot be used: " + std::string(nvml.status().message()));
+    return Discover(kinds);
+  }
+  PODGPU_ASSIGN_OR_RETURN(Topology seen,
+                          With(**nvml, [&](Source& source) { return source.Discover(kinds); }));
+  const std::string lacks = LackedBy(**nvml);
+  if (!lacks.empty()) {
+    return ChooseDespite(*std::move(nvml), std::move(seen), lacks, kinds);
+  }
+  nvml_ = nvml->get();
+  Take(*std::move(nvml), "NVML", "it has every metric that is asked for");
+  return seen;
+}
+
+StatusOr<Topology> ChosenSource::ChooseDespite(std::unique_ptr<NvmlSource> nvml, Topology seen,
+                                               const std::string& lacks, PartKinds kinds) {
+  StatusOr<std::unique_ptr<Source>> dcgm = makers_.dcgm();
+  const StatusOr<Topology> topology = [&]() -> StatusOr<Topology> {
+    PODGPU_RETURN_IF_ERROR(dcgm.status());
+    return With(**dcgm, [&](Source& source) { return source.Discover(kinds); });
+  }();
+  if (topology.ok()) {
+    With(*nvml, [](Source& source) {
+      source.LetGo();
+      return true;
+    });
+    Take(*std::move(dcgm), "DCGM", "NVML alone lacks " + lacks);
+    return topology;
+  }
+  dcgm_failed_ = true;
+  nvml_ = nvml.get();
+  Take(std::move(nvml), "NVML",
+       absl::StrFormat("%s absent, since DCGM cannot be used: %s", lacks,
+                       topology.status().message()));
+  return seen;
+}
+
+std::string ChosenSource::LackedBy(const NvmlSource& nvml) const {
+  const std::vector<const Field*> fields = nvml.FieldsLacked(fields_);
+  if (!fields.empty()) {
+    const std::string first(fields.front()->name);
+    return fields.size() == 1 ? first : absl::StrFormat("%s and %d more", first, fields.size() - 1);
+  }
+  return asked_.health || asked_.peers ? "the health of GPUs and of the paths between them" : "";
+}
+
+Status ChosenSource::ChooseAgainIfLacking() {
+  if (nvml_ == nullptr || dcgm_failed_) {
+    return absl::OkStatus();
+  }
+  const std::string lacks = LackedBy(*nvml_);
+  if (lacks.empty()) {
+    return absl::OkStatus();
+  }
+  LetGo();
+  Forget();
+  return absl::UnavailableError(
+      absl::StrFormat("NVML, which was chosen before, lacks %s: choosing again", lacks));
+}
+
+StatusOr<WatchResult> ChosenSource::Watch(const Topology& topology,
+                                          const std::vector<const Field*>& fields,
+                                          std::chrono::microseconds period) {
+  fields_ = fields;
+  PODGPU_RETURN_IF_ERROR(ChooseAgainIfLacking());
+  return With(*chosen_, [&](Source& source) { return source.Watch(topology, fields, period); });
+}
+
+Status ChosenSource::Read(Grid& grid) {
+  if (chosen_ == nullptr) {
+    return absl::UnavailableError("no device source is chosen");
+  }
+  if (grid.findings.asked != asked_) {
+    asked_ = grid.findings.asked;
+    PODGPU_RETURN_IF_ERROR(ChooseAgainIfLacking());
+  }
+  return With(*chosen_, [&](Source& source) { return source.Read(grid); });
+}
+
+void ChosenSource::Interrupt() noexcept {
+  MutexLock lock(mutex_);
+  if (running_ != nullptr) {
+    running_->Interrupt();
+  }
+}
+
+void ChosenSource::LetGo() {
+  if (chosen_ != nullptr) {
+    With(*chosen_, [](Source& source) {
+      source.LetGo();
+      return true;
+    });
+  }
+}
+
+void ChosenSource::SetProfiling(bool is_on) {
+  profiles_ = is_on;
+  if (chosen_ != nullptr) {
+    chosen_->SetProfiling(is_on);
+  }
+}
+
+std::string ChosenSource::Describe() const {
+  MutexLock lock(mutex_);
+  return shown_ == nullptr ? "no device source is chosen yet"
+                           : absl::StrFormat("%s (chosen: %s)", shown_->Describe(), why_);
+}
+
+void ChosenSource::Take(std::unique_ptr<Source> source, const char* name, std::string why) {
+  Log(LogLevel::kInfo, "the source of device metrics is chosen", {{"source", name}, {"why", why}});
+  chosen_ = std::move(source);
+  chosen_->SetProfiling(profiles_);
+  MutexLock lock(mutex_);
+  shown_ = chosen_.get();
+  why_ = std::move(why);
+}
+
+void ChosenSource::Forget() {
+  {
+    MutexLock lock(mutex_);
+    shown_ = nullptr;
+  }
+  nvml_ = nullptr;
+  chosen_ = nullptr;
+}
+
+}  // namespace podgpu

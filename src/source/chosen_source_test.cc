@@ -1,0 +1,138 @@
+#include "source/chosen_source.h"
+
+#include <gtest/gtest.h>
+
+#include "sample/columns.h"
+#include "source/testing/dcgm_node.h"
+
+namespace podgpu {
+namespace {
+
+constexpr uint16_t kSmActive = 1002;
+
+// A node with both libraries, of which either may be missing.
+class ChosenSourceTest : public ::testing::Test {
+ protected:
+  ChosenSourceTest() { node_.source(); }  // Its fakes are in place from here on.
+
+  void Open(std::vector<uint16_t> ids, FindingsAsked asked = {}) {
+    fields_ = Fields(std::move(ids));
+    source_ = std::make_unique<ChosenSource>(
+        ChosenSource::Makers{.nvml = [this]() -> StatusOr<std::unique_ptr<NvmlSource>> {
+                               if (!has_nvml_) {
+                                 return absl::NotFoundError("libnvidia-ml.so.1 is nowhere");
+                               }
+                               return std::make_unique<NvmlSource>(
+                                   node_.nvml.Library(), NvmlSourceOptions{}, node_.clock);
+                             },
+                             .dcgm = [this]() -> StatusOr<std::unique_ptr<Source>> {
+                               if (!has_dcgm_) {
+                                 return absl::NotFoundError("libdcgm.so.4 is nowhere");
+                               }
+                               return std::move(node_.made);
+                             }},
+        fields_, asked);
+  }
+  Status Look() {
+    StatusOr<Topology> found = source_->Discover(PartsFor(fields_));
+    if (found.ok()) {
+      topology_ = std::make_shared<Topology>(*std::move(found));
+    }
+    return found.status();
+  }
+  bool Chose(const std::string& words) const {
+    return source_->Describe().find("(chosen: " + words) != std::string::npos;
+  }
+
+  Node node_{2};
+  bool has_nvml_ = true, has_dcgm_ = true;
+  std::vector<const Field*> fields_;
+  std::shared_ptr<const Topology> topology_;
+  std::unique_ptr<ChosenSource> source_;
+};
+
+TEST_F(ChosenSourceTest, TakesNvmlWhereItHasEverything) {
+  Open({kTemperature, kXid, kSmActive});
+  EXPECT_EQ(source_->Describe(), "no device source is chosen yet");
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(topology_->gpus.size(), 2U);
+  EXPECT_TRUE(Chose("it has every metric that is asked for)")) << source_->Describe();
+  EXPECT_EQ(node_.nvml.CountOf("nvmlShutdown"), 0);
+}
+
+TEST_F(ChosenSourceTest, TakesDcgmForWhatNvmlLacksAndLetsNvmlGo) {
+  Open({kTemperature, kCpuUtilisation});
+  ASSERT_TRUE(Look().ok());
+  EXPECT_TRUE(Chose("NVML alone lacks DCGM_FI_DEV_CPU_UTIL_RATIO)")) << source_->Describe();
+  EXPECT_TRUE(source_->Describe().starts_with("dcgm ")) << source_->Describe();
+  EXPECT_GE(node_.nvml.CountOf("nvmlShutdown"), 1);
+}
+
+TEST_F(ChosenSourceTest, TakesDcgmForProfilingWhereAGpuHasNoGpm) {
+  node_.nvml.gpus[1].has_gpm = false;
+  Open({kTemperature, kSmActive, kTensorActive});
+  ASSERT_TRUE(Look().ok());
+  EXPECT_TRUE(Chose("NVML alone lacks DCGM_FI_PROF_SM_UTIL_RATIO and 1 more)"))
+      << source_->Describe();
+}
+
+TEST_F(ChosenSourceTest, TakesDcgmForHealth) {
+  Open({kTemperature}, {.health = true});
+  ASSERT_TRUE(Look().ok());
+  EXPECT_TRUE(Chose("NVML alone lacks the health of GPUs")) << source_->Describe();
+}
+
+TEST_F(ChosenSourceTest, MakesDoWithNvmlWhereThereIsNoDcgm) {
+  has_dcgm_ = false;
+  Open({kTemperature, kCpuUtilisation});
+  ASSERT_TRUE(Look().ok());
+  EXPECT_TRUE(
+      Chose("DCGM_FI_DEV_CPU_UTIL_RATIO absent, since DCGM cannot be used: libdcgm.so.4 "
+            "is nowhere)"))
+      << source_->Describe();
+  ASSERT_TRUE(source_->Watch(*topology_, fields_, std::chrono::seconds(1)).ok());
+  Grid grid(topology_, fields_);
+  ASSERT_TRUE(source_->Read(grid).ok());
+  EXPECT_TRUE(grid.at(FieldRow{0}, EntityId{0}).present());
+}
+
+TEST_F(ChosenSourceTest, TakesDcgmWhereThereIsNoNvml) {
+  has_nvml_ = false;
+  Open({kTemperature});
+  ASSERT_TRUE(Look().ok());
+  EXPECT_TRUE(Chose("NVML cannot be used: libnvidia-ml.so.1 is nowhere)")) << source_->Describe();
+}
+
+TEST_F(ChosenSourceTest, LooksAgainForBothWhereNeitherIsThere) {
+  has_nvml_ = has_dcgm_ = false;
+  Open({kTemperature});
+  EXPECT_EQ(Look().code(), absl::StatusCode::kNotFound);
+  has_nvml_ = true;
+  EXPECT_TRUE(Look().ok());
+}
+
+TEST_F(ChosenSourceTest, ChoosesAgainWhenMoreIsAskedFor) {
+  Open({kTemperature});
+  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(source_->Watch(*topology_, fields_, std::chrono::seconds(1)).ok());
+  fields_ = Fields({kTemperature, kCpuUtilisation});
+  const Status status = source_->Watch(*topology_, fields_, std::chrono::seconds(1)).status();
+  EXPECT_TRUE(LostConnection(status)) << status;
+  ASSERT_TRUE(Look().ok());
+  EXPECT_TRUE(Chose("NVML alone lacks")) << source_->Describe();
+}
+
+TEST_F(ChosenSourceTest, ChoosesAgainWhenHealthIsAskedFor) {
+  Open({kTemperature});
+  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(source_->Watch(*topology_, fields_, std::chrono::seconds(1)).ok());
+  Grid grid(topology_, fields_);
+  ASSERT_TRUE(source_->Read(grid).ok());
+  grid.findings.asked.health = true;
+  EXPECT_TRUE(LostConnection(source_->Read(grid)));
+  ASSERT_TRUE(Look().ok());
+  EXPECT_TRUE(Chose("NVML alone lacks the health")) << source_->Describe();
+}
+
+}  // namespace
+}  // namespace podgpu

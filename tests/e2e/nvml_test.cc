@@ -1,0 +1,76 @@
+// podgpu on a node without DCGM: the same page from the driver's NVML alone.
+#include <gtest/gtest.h>
+
+#include "tests/e2e/failure_fixture.h"
+
+namespace podgpu {
+namespace {
+
+// Neither a libdcgm that is named nor one that is found.
+const std::vector<std::string> kWithoutDcgm = {"--libdcgm=", "--web-enable-control"};
+
+class NvmlAlone : public FailureFixture {
+ protected:
+  NvmlAlone() : FailureFixture(kThreeGpus) {}
+
+  // What a POST to `path` answers.
+  std::string Post(const std::string& path) const { return exporter_->Get(path, {"-X", "POST"}); }
+};
+
+TEST_F(NvmlAlone, IsChosenAndServesThePage) {
+  StartExporter(kWithoutDcgm);
+  EXPECT_TRUE(exporter_->Await("/", "NVML of "));
+  EXPECT_TRUE(exporter_->Await("/", "chosen: it has every metric that is asked for"));
+  ASSERT_TRUE(exporter_->Await("/metrics", kReady));
+  const MetricPage page = Page();
+  EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_TEMP").size(), 4U) << "two GPUs and two instances";
+  EXPECT_EQ(page.Lines("DCGM_FI_DEV_POWER_USAGE", {Gpu("0"), "pod=\"train-0\""}).size(), 1U);
+  EXPECT_EQ(page.Lines("DCGM_FI_PROF_GR_ENGINE_ACTIVE", {"pod=\"slice-0\""}).size(), 1U);
+  EXPECT_EQ(page.Lines("podgpu_gpu_energy_joules_total").size(), 3U);
+}
+
+TEST_F(NvmlAlone, HearsOfAnXid) {
+  StartExporter(kWithoutDcgm);
+  node_.Command({"fault", "xid", "gpu=1", "number=79"});
+  EXPECT_TRUE(exporter_->Await("/metrics", "xid=\"79\"")) << exporter_->Get("/");
+  EXPECT_EQ(Page().Lines("podgpu_gpu_xid_errors_total", {Gpu("1"), "xid=\"79\""}).size(), 1U);
+}
+
+TEST_F(NvmlAlone, LetsGoOfTheDevicesAndTakesThemBack) {
+  StartExporter(kWithoutDcgm);
+  const std::set<std::string> before = DeviceSeries();
+  EXPECT_EQ(Post("/api/v1/devices?state=released&for=1h"),
+            "{\"state\":\"released\",\"for_seconds\":3600}\n");
+  EXPECT_TRUE(exporter_->Await("/metrics", "\npodgpu_source_state{state=\"waiting\"} 1"));
+  EXPECT_TRUE(AwaitDeviceSeries({})) << "what is stale goes";
+  EXPECT_NE(exporter_->Get("/").find("the devices are let go of"), std::string::npos);
+  Post("/api/v1/devices?state=held");
+  EXPECT_TRUE(AwaitDeviceSeries(before));
+}
+
+TEST_F(NvmlAlone, LeavesTheProfilingCountersForAWhile) {
+  StartExporter(kWithoutDcgm);
+  Post("/api/v1/profiling?state=paused");
+  EXPECT_TRUE(exporter_->AwaitWithout("/metrics", "\nDCGM_FI_PROF_"));
+  EXPECT_NE(exporter_->Get("/metrics").find("reason=\"profiling_paused\""), std::string::npos);
+  EXPECT_EQ(Page().Lines("DCGM_FI_DEV_GPU_TEMP").size(), 4U);
+  Post("/api/v1/profiling?state=running");
+  EXPECT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_PROF_DRAM_ACTIVE{"));
+}
+
+// The same requests where DCGM has the devices.
+TEST_F(NvmlAlone, DcgmStepsAsideAsWell) {
+  StartExporter({"--web-enable-control"});
+  const std::set<std::string> before = DeviceSeries();
+  Post("/api/v1/profiling?state=paused");
+  EXPECT_TRUE(exporter_->AwaitWithout("/metrics", "\nDCGM_FI_PROF_"));
+  Post("/api/v1/profiling?state=running");
+  EXPECT_TRUE(AwaitDeviceSeries(before));
+  Post("/api/v1/devices?state=released");
+  EXPECT_TRUE(AwaitDeviceSeries({}));
+  Post("/api/v1/devices?state=held");
+  EXPECT_TRUE(AwaitDeviceSeries(before));
+}
+
+}  // namespace
+}  // namespace podgpu
