@@ -1,8 +1,10 @@
 // node_cost: what podgpu costs on a GPU node, beside what the vendor's library costs in it.
 //
 // On each simulated node run at once: podgpu with the embedded engine, podgpu with the remote one,
-// and for each a vendor_probe.  A figure of our own is podgpu's less the probe's.  CPU is the time
-// of all threads; other work on the machine makes it a little larger, and round trips much longer.
+// and for each a vendor_probe; and podgpu with NVML alone.  A figure of our own is podgpu's less
+// the probe's.  With NVML the vendor's share is the CPU time of the threads nvml and nvml-events.
+// CPU is the time of all threads; other work on the machine makes it a little larger, and round
+// trips much longer.
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -206,12 +208,18 @@ ScrapeFigures Scrape(Subject& subject, Scraper::Encoding encoding, size_t count,
   return figures;
 }
 
+using ThreadCosts = std::map<std::string, double>;  // CPU per second in ms, by name.
+
 // Everything that one node gives.
 struct NodeFigures {
   Page page;
   Pair embedded;
   Pair remote;
-  std::map<std::string, double> tick_cpu_ms_by_thread;  // Of podgpu with the embedded engine.
+  ThreadCosts tick_cpu_ms_by_thread;  // Of podgpu with the embedded engine.
+  Page nvml_page;
+  Figures nvml;
+  ThreadCosts nvml_tick_cpu_ms_by_thread;
+  double nvml_first_page_ms = 0;
   double embedded_first_page_ms = 0;
   double remote_first_page_ms = 0;
   ScrapeFigures plain;
@@ -233,6 +241,7 @@ class NodeCost {
     remote_probe_.emplace(node_, socket);
     embedded_.emplace(node_, std::vector{counters});
     remote_.emplace(node_, std::vector{counters, "-r=unix://" + socket});
+    nvml_.emplace(node_, std::vector<std::string>{counters, "--libdcgm=", "--source=nvml"});
   }
 
   NodeFigures Measure(size_t plain_scrapes, size_t gzip_scrapes) {
@@ -241,6 +250,8 @@ class NodeCost {
     figures.remote_first_page_ms = remote_->first_page_ms();
     MeasureQuiet(figures);
     figures.page = PageOf(embedded_->port());
+    figures.nvml_page = PageOf(nvml_->port());
+    figures.nvml_first_page_ms = nvml_->first_page_ms();
     Say("scraping");
     const double tick_ms = figures.embedded.whole.tick_cpu_ms;
     figures.plain = Scrape(*embedded_, Scraper::Encoding::kPlain, plain_scrapes, tick_ms);
@@ -264,10 +275,20 @@ class NodeCost {
     std::fflush(stdout);
   }
 
+  static ThreadCosts PerSecond(const ThreadCosts& before, const ThreadCosts& after,
+                               double seconds) {
+    ThreadCosts costs;
+    for (const auto& [name, used_ms] : after) {
+      const auto first = before.find(name);
+      costs[name] = (used_ms - (first == before.end() ? 0 : first->second)) / seconds;
+    }
+    return costs;
+  }
+
   // Sizes, and CPU per second while nobody scrapes; a few scrapes come first, so that the gzip of
   // a page has been made before.
   void MeasureQuiet(NodeFigures& figures) {
-    for (Subject* subject : {&*embedded_, &*remote_}) {
+    for (Subject* subject : {&*embedded_, &*remote_, &*nvml_}) {
       Scraper scraper(subject->port(), Scraper::Encoding::kGzip);
       for (size_t i = 0; i < kWarmUpScrapes; ++i) {
         PODGPU_CHECK(scraper.Fetch() > 0);
@@ -275,10 +296,11 @@ class NodeCost {
     }
     Wait(kSettleMs);
     Say("quiet");
-    const std::array<pid_t, 4> pids = {embedded_->pid(), embedded_probe_->pid(), remote_->pid(),
-                                       remote_probe_->pid()};
-    std::array<double, 4> cpu_ms{};
-    const std::map<std::string, double> threads = CpuMsByThread(pids[0]);
+    const std::array<pid_t, 5> pids = {embedded_->pid(), embedded_probe_->pid(), remote_->pid(),
+                                       remote_probe_->pid(), nvml_->pid()};
+    std::array<double, 5> cpu_ms{};
+    const ThreadCosts threads = CpuMsByThread(pids[0]);
+    const ThreadCosts nvml_threads = CpuMsByThread(pids[4]);
     const Instant start = SystemClock().Now();
     for (size_t i = 0; i < pids.size(); ++i) {
       cpu_ms[i] = CpuMsOf(pids[i]);
@@ -288,20 +310,18 @@ class NodeCost {
     for (size_t i = 0; i < pids.size(); ++i) {
       cpu_ms[i] = (CpuMsOf(pids[i]) - cpu_ms[i]) / seconds;
     }
-    for (const auto& [name, used_ms] : CpuMsByThread(pids[0])) {
-      const auto before = threads.find(name);
-      figures.tick_cpu_ms_by_thread[name] =
-          (used_ms - (before == threads.end() ? 0 : before->second)) / seconds;
-    }
+    figures.tick_cpu_ms_by_thread = PerSecond(threads, CpuMsByThread(pids[0]), seconds);
+    figures.nvml_tick_cpu_ms_by_thread = PerSecond(nvml_threads, CpuMsByThread(pids[4]), seconds);
     figures.embedded = {embedded_->Take(cpu_ms[0]), embedded_probe_->Take(cpu_ms[1])};
     figures.remote = {remote_->Take(cpu_ms[2]), remote_probe_->Take(cpu_ms[3])};
+    figures.nvml = nvml_->Take(cpu_ms[4]);
   }
 
   const char* name_;
   TemporaryFolder files_;
   SimNode node_;
   std::optional<Probe> embedded_probe_, remote_probe_;
-  std::optional<Subject> embedded_, remote_;
+  std::optional<Subject> embedded_, remote_, nvml_;
 };
 
 // -- tables
@@ -326,6 +346,25 @@ void PrintScrapes(const char* name, const ScrapeFigures& scrapes) {
               scrapes.cpu_us, scrapes.p50_ms, scrapes.p99_ms, scrapes.count, scrapes.bytes);
 }
 
+void PrintThreads(const char* name, const ThreadCosts& costs) {
+  std::printf("%-34s ", name);
+  for (const auto& [thread, cpu_ms] : costs) {
+    std::printf(" %s %.2f", thread.c_str(), cpu_ms);
+  }
+  std::printf("\n");
+}
+
+// All of the process, the simulated library included.
+void PrintNvml(const NodeFigures& figures) {
+  std::printf("with NVML alone, the vendor's share included: %zu series, of them %zu DCGM_\n",
+              figures.nvml_page.series, figures.nvml_page.dcgm_series);
+  for (const Row& row : kRows) {
+    std::printf("%-34s %9.2f\n", row.name, figures.nvml.*row.figure);
+  }
+  PrintThreads("  by thread, ms", figures.nvml_tick_cpu_ms_by_thread);
+  std::printf("%-34s %8.0f ms\n", "start to the first full page", figures.nvml_first_page_ms);
+}
+
 void Print(const char* name, const NodeFigures& figures) {
   std::printf("\n%s: %zu series, of them %zu DCGM_; page of %zu bytes\n", name, figures.page.series,
               figures.page.dcgm_series, figures.page.bytes);
@@ -340,11 +379,7 @@ void Print(const char* name, const NodeFigures& figures) {
     }
     std::printf("%s\n", row.budget);
   }
-  std::printf("%-34s ", "  podgpu's threads, embedded, ms");
-  for (const auto& [thread, cpu_ms] : figures.tick_cpu_ms_by_thread) {
-    std::printf(" %s %.2f", thread.c_str(), cpu_ms);
-  }
-  std::printf("\n");
+  PrintThreads("  podgpu's threads, embedded, ms", figures.tick_cpu_ms_by_thread);
   std::printf("%-34s %8.0f ms embedded, %.0f ms remote; budget 1,000\n",
               "start to the first full page", figures.embedded_first_page_ms,
               figures.remote_first_page_ms);
@@ -355,6 +390,7 @@ void Print(const char* name, const NodeFigures& figures) {
               figures.after_scrapes.private_dirty_kib / kKibPerMib);
   std::printf("%-34s %8.0f ms while serving, %.0f ms with a hung engine; budget 2,000\n",
               "stop after SIGTERM", figures.stop_serving_ms, figures.stop_hung_ms);
+  PrintNvml(figures);
 }
 
 void PrintGrowth(const NodeFigures& small, const NodeFigures& large) {

@@ -1,9 +1,11 @@
 // The page of each shipped scenario, byte for byte, through the shared objects as they are loaded
 // in earnest: embedded and remote, DCGM 4 and 3, and NVML without any DCGM, all the same page, but
 // for the few fields that DCGM 3 does not know, and the devices that NVML does not.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -45,7 +47,7 @@ const std::string kUidFlag = "--kubernetes-enable-pod-uid";
 const std::string kJobsFlag = "--hpc-job-mapping-dir=" PODGPU_SOURCE_DIR "/tests/e2e/jobs";
 
 class ScenarioPage : public ::testing::TestWithParam<Shown> {
- protected:
+ public:
   // A fresh node for every way: each begins at the same world time, also by the calendar.
   static std::string PageOf(const Shown& shown, const Way& way) {
     const TemporaryFolder folder;
@@ -167,6 +169,75 @@ INSTANTIATE_TEST_SUITE_P(Shipped, ScenarioPage, ::testing::ValuesIn(kShown), [](
   }
   return name;
 });
+
+// The names of the series.
+std::set<std::string> FamiliesOf(const std::string& page) {
+  std::set<std::string> families;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('#')) {
+      families.insert(line.substr(0, line.find('{')));
+    }
+  }
+  return families;
+}
+
+std::string LinesIn(const std::string& page, const std::set<std::string>& families) {
+  std::istringstream lines(page);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    kept += !line.starts_with('#') && families.contains(line.substr(0, line.find('{')))
+                ? line + "\n"
+                : "";
+  }
+  return kept;
+}
+
+// A shipped scenario at some second of it; `lacks_gpm`: its boards are older than Hopper.
+struct Moment {
+  std::string scenario;
+  int start_s = 12;
+  bool lacks_gpm = false;
+};
+
+class MomentTest : public ::testing::TestWithParam<Moment> {};
+
+TEST_P(MomentTest, IsTheSameFromDcgmAndFromNvml) {
+  const Moment& moment = GetParam();
+  Shown shown{moment.scenario, moment.scenario};
+  shown.start_s = moment.start_s;
+  const std::string dcgm = ScenarioPage::PageOf(shown, {"DCGM", "libdcgm.so.4"});
+  const std::string nvml = ScenarioPage::PageOf(shown, {"NVML", kNvml});
+  std::set<std::string> families = FamiliesOf(dcgm);
+  if (moment.lacks_gpm) {
+    const std::set<std::string> told = FamiliesOf(nvml);
+    std::erase_if(families, [&](const std::string& family) {
+      const bool is_profiling =
+          family.starts_with("DCGM_FI_PROF_") ||
+          (family.starts_with("podgpu_gpu_") && family.ends_with("_active_ratio"));
+      return is_profiling && !told.contains(family);
+    });
+  }
+  EXPECT_GE(families.size(), 20U);
+  EXPECT_EQ(LinesIn(nvml, families), LinesIn(dcgm, families));
+}
+
+const Moment kMoments[] = {
+    {"a100x2", 12, true},    {"worked-example"},      {"fault-board", 65},
+    {"fault-board", 85},     {"fault-driver-reload"}, {"fault-driver-reload", 80},
+    {"fault-field"},         {"fault-gpu-lost"},      {"fault-gpu-detached", 70},
+    {"fault-mig", 40},       {"fault-mig", 70},       {"fault-mig", 100},
+    {"fault-no-driver", 70}, {"fault-stale"},         {"fault-engine"},
+    {"fault-kubelet"},       {"fault-call"},          {"fault-hang"},
+    {"mig-mixed", 130},      {"churn", 75},
+};
+INSTANTIATE_TEST_SUITE_P(Shipped, MomentTest, ::testing::ValuesIn(kMoments),
+                         [](const auto& moment) {
+                           std::string name = moment.param.scenario + "_at_" +
+                                              std::to_string(moment.param.start_s);
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace podgpu
