@@ -22,7 +22,9 @@ constexpr std::array<std::string_view, 6> kFactFamilies = {
     "podgpu_gpu_info",  "podgpu_allocation_info", "podgpu_gpu_instance_info"};
 
 // Counts since the start, and times of events: no page of another moment has the same.
-bool IsOfItsMoment(std::string_view family) { return family.starts_with("podgpu_gpu_xid_"); }
+bool IsOfItsMoment(std::string_view family) {
+  return family.starts_with("podgpu_gpu_xid_") || family.starts_with("podgpu_pod_gpu_xid_");
+}
 
 bool IsSelf(std::string_view family) {
   static const std::vector<SlotFamilyDoc> docs = SlotFamilyDocs();
