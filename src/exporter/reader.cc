@@ -213,21 +213,24 @@ void Reader::LetGo(const std::stop_token& stop) {
     source_->LetGo();
   }
   Say(PartState::kWaiting,
-      absl::StrFormat("the devices are let go of for %s; then they are taken back",
-                      Seconds(std::chrono::ceil<std::chrono::seconds>(control_.let_go_for()))));
+      absl::StrFormat("the devices are let go of for %s%s; then they are taken back",
+                      Seconds(std::chrono::ceil<std::chrono::seconds>(control_.let_go_for())),
+                      need_.empty() ? "" : ", since " + need_));
   while (control_.let_go_for() > Duration::zero() &&
          news_.SleepUntil(clock_, clock_.Now() + control_.let_go_for(), stop)) {
   }
+  need_.clear();
 }
 
 void Reader::LetGoIfNeeded() {
-  const std::string need = source_->NeedToLetGo();
+  std::string need = source_->NeedToLetGo();
   const Instant now = clock_.Now();
   if (need.empty() || (needed_at_ && now - *needed_at_ < kLetGoAtMostEvery)) {
     return;
   }
   needed_at_ = now;
   Log(LogLevel::kInfo, "letting go of the devices, which the driver needs", {{"why", need}});
+  need_ = std::move(need);
   control_.LetGoFor(kLetGoFor);
 }
 

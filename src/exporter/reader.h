@@ -124,6 +124,7 @@ class Reader {
   Instant discovered_at_{};
   Instant watched_at_{};
   std::optional<Instant> needed_at_;  // When the driver last needed the devices to be let go of.
+  std::string need_;                  // Why they are let go of now; empty: on request.
   bool profiles_ = true;              // Profiling fields are watched.
   uint64_t epoch_ = 0;
   std::chrono::milliseconds retry_;

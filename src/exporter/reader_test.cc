@@ -277,6 +277,9 @@ TEST_F(ReaderTest, LetsGoWhenTheDriverNeedsItButNotAllTheTime) {
   driver_.need = "GPU 0: a change of its MIG mode waits";
   Step(seconds(1));
   EXPECT_EQ(driver_.let_gos.load(), 1);
+  EXPECT_EQ(status().detail,
+            "the devices are let go of for 10 s, since GPU 0: a change of its MIG mode waits; then "
+            "they are taken back");
   Step(seconds(10));
   EXPECT_EQ(status().state, PartState::kOk) << "taken back";
   for (int second = 11; second < 60; ++second) {

@@ -167,7 +167,8 @@ nvmlReturn_t NvmlLook::List() {
       return abi::NVML_ERROR_TIMEOUT;
     }
     NvmlFound device = LookAt(index);
-    if (device.code == abi::NVML_ERROR_INVALID_ARGUMENT && device.gpu.uuid.empty()) {
+    if (device.code == abi::NVML_ERROR_INVALID_ARGUMENT && device.address.gpu.handle == nullptr &&
+        index > 0) {
       break;  // There are fewer than were counted.
     }
     found.push_back(std::move(device));

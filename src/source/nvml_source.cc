@@ -81,6 +81,9 @@ StatusOr<Topology> NvmlSource::Discover(PartKinds kinds) {
   BeginAnewIfLost();
   PODGPU_ASSIGN_OR_RETURN(const std::shared_ptr<NvmlLook> look, Look());
   found_ = look->found;
+  for (const NvmlFound& device : found_) {
+    last_failure_ = device.code == abi::NVML_SUCCESS ? last_failure_ : device.code;
+  }
   driver_version_ = look->driver_version;
   MakeDevices(*look);
   FollowEvents();
@@ -135,9 +138,13 @@ std::vector<const Field*> NvmlSource::FieldsLacked(const std::vector<const Field
 std::string NvmlSource::NeedToLetGo() const {
   const auto needy = std::ranges::find_if(
       found_, [](const NvmlFound& device) { return !device.needs_release.empty(); });
-  return needy == found_.end()
-             ? ""
-             : absl::StrFormat("GPU %d: %s", needy->address.gpu.index, needy->needs_release);
+  if (needy == found_.end()) {
+    return "";
+  }
+  const std::string why = needy->code == abi::NVML_SUCCESS
+                              ? ""
+                              : absl::StrFormat(" (%s)", NvmlWords(library_->api, needy->code));
+  return absl::StrFormat("GPU %d: %s%s", needy->address.gpu.index, needy->needs_release, why);
 }
 
 // A GPU that comes back is found by an initialisation alone.

@@ -114,7 +114,7 @@ class NvmlSource final : public Source {
   bool profiles_ = true;
   std::optional<Instant> slow_at_;                      // When everything was read.
   Silence lost_;                                        // A GPU is lost, or does not say who it is.
-  abi::nvmlReturn_t last_failure_ = abi::NVML_SUCCESS;  // Of reading a device.
+  abi::nvmlReturn_t last_failure_ = abi::NVML_SUCCESS;  // Of looking at a device, or reading it.
   const NvmlSleep sleep_;
   const std::chrono::milliseconds mute_after_;
   Silence mute_;
