@@ -44,8 +44,14 @@ constexpr std::array<std::string_view, kDcgmCapabilityCount> kDcgmCapabilityName
     "health watches"};
 constexpr std::array<std::string_view, kNvmlCapabilityCount> kNvmlCapabilityNames = {
     "everything", "MIG UUIDs", "the list of GPUs", "XIDs", "profiling fields", "some readings"};
-// Of each symbol by itself.
-constexpr auto kAlone = static_cast<uint8_t>(NvmlCapability::kReading);
+// What the symbols of a library are good for.
+struct Capabilities {
+  std::span<const std::string_view> names;
+  std::optional<uint8_t> alone = std::nullopt;  // Whose symbols are there or not one by one.
+};
+constexpr Capabilities kDcgmCapabilities = {kDcgmCapabilityNames};
+constexpr Capabilities kNvmlCapabilities = {kNvmlCapabilityNames,
+                                            static_cast<uint8_t>(NvmlCapability::kReading)};
 
 struct Opened {
   void* library = nullptr;
@@ -124,10 +130,10 @@ StatusOr<Opened> OpenAny(LibraryLoader& loader, const Wanted& wanted) {
 }
 
 // Resolves all of `symbols`.  Sets `has` and `off` for each capability; null addresses for those
-// that are off, but for the symbols of `alone`, each of which is there or not.
+// that are off, but for the symbols of `alone`.
 Status Resolve(LibraryLoader& loader, const Opened& opened, std::span<Symbol> symbols,
-               std::span<const std::string_view> capability_names, std::optional<uint8_t> alone,
-               std::span<bool> has, std::vector<std::string>& off) {
+               const Capabilities& capabilities, std::span<bool> has,
+               std::vector<std::string>& off) {
   std::vector<std::vector<std::string>> missing(has.size());
   for (Symbol& symbol : symbols) {
     symbol.address = loader.Symbol(opened.library, symbol.name);
@@ -144,12 +150,12 @@ Status Resolve(LibraryLoader& loader, const Opened& opened, std::span<Symbol> sy
   for (size_t capability = 0; capability < has.size(); ++capability) {
     has[capability] = missing[capability].empty();
     if (!has[capability]) {
-      off.push_back(absl::StrFormat("%s: off, %s lacks %s", capability_names[capability],
+      off.push_back(absl::StrFormat("%s: off, %s lacks %s", capabilities.names[capability],
                                     opened.name, Join(missing[capability], ", ")));
     }
   }
   for (Symbol& symbol : symbols) {
-    const bool is_on = has[symbol.capability] || symbol.capability == alone;
+    const bool is_on = has[symbol.capability] || symbol.capability == capabilities.alone;
     symbol.address = is_on ? symbol.address : nullptr;
   }
   return absl::OkStatus();
@@ -183,7 +189,7 @@ StatusOr<DcgmLibrary> LoadDcgm(LibraryLoader& loader, const std::string& path) {
   std::array symbols = {PODGPU_DCGM_API(X)};
 #undef X
   PODGPU_RETURN_IF_ERROR(
-      Resolve(loader, opened, symbols, kDcgmCapabilityNames, {}, library.has, library.off));
+      Resolve(loader, opened, symbols, kDcgmCapabilities, library.has, library.off));
   const Symbol* next = symbols.data();
 #define X(result, symbol, capability, parameters) \
   library.api.symbol = reinterpret_cast<decltype(library.api.symbol)>((next++)->address);
@@ -202,7 +208,7 @@ StatusOr<NvmlLibrary> LoadNvml(LibraryLoader& loader, const std::string& path) {
   std::array symbols = {PODGPU_NVML_API(X)};
 #undef X
   PODGPU_RETURN_IF_ERROR(
-      Resolve(loader, opened, symbols, kNvmlCapabilityNames, kAlone, library.has, library.off));
+      Resolve(loader, opened, symbols, kNvmlCapabilities, library.has, library.off));
   const Symbol* next = symbols.data();
 #define X(result, symbol, capability, parameters) \
   library.api.symbol = reinterpret_cast<decltype(library.api.symbol)>((next++)->address);

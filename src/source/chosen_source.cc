@@ -51,7 +51,7 @@ StatusOr<Topology> ChosenSource::Choose(PartKinds kinds) {
 StatusOr<Topology> ChosenSource::ChooseDespite(std::unique_ptr<NvmlSource> nvml, Topology seen,
                                                const std::string& lacks, PartKinds kinds) {
   StatusOr<std::unique_ptr<Source>> dcgm = makers_.dcgm();
-  const StatusOr<Topology> topology = [&]() -> StatusOr<Topology> {
+  StatusOr<Topology> topology = [&]() -> StatusOr<Topology> {
     PODGPU_RETURN_IF_ERROR(dcgm.status());
     return With(**dcgm, [&](Source& source) { return source.Discover(kinds); });
   }();

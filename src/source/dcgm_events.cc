@@ -124,7 +124,7 @@ Status DcgmEvents::CollectCell(abi::dcgmHandle_t handle, size_t gpu, size_t fiel
       const auto window_start = grid.read_at_wall - grid.findings.asked.clock_window;
       since_us = std::max(since_us, ToMicroseconds(window_start));
     }
-    const Status answer = AskForSamples(handle, device, field, since_us);
+    Status answer = AskForSamples(handle, device, field, since_us);
     if (LostConnection(answer)) {
       return answer;
     }

@@ -31,7 +31,8 @@ void NvmlCells::CopyTo(Grid& grid) const {
 }
 
 void NvmlCells::Fill(Grid& grid, EntityId entity, Absence absence) const {
-  for (uint16_t row = 0; row < grid.fields().size(); ++row) {
+  const auto rows = static_cast<uint16_t>(grid.fields().size());
+  for (uint16_t row = 0; row < rows; ++row) {
     if (grid.ColumnsOf(FieldRow{row}).Contains(entity)) {
       const bool is_ours = column_of_row_[row].has_value();
       grid.at(FieldRow{row}, entity) = Value::OfAbsence(is_ours ? absence : Absence::kNotInSource);
@@ -41,7 +42,8 @@ void NvmlCells::Fill(Grid& grid, EntityId entity, Absence absence) const {
 
 void NvmlCells::CopyColumn(Grid& grid, const NvmlSlot& slot, EntityId entity,
                            std::optional<size_t> instance) const {
-  for (uint16_t row = 0; row < grid.fields().size(); ++row) {
+  const auto rows = static_cast<uint16_t>(grid.fields().size());
+  for (uint16_t row = 0; row < rows; ++row) {
     if (!grid.ColumnsOf(FieldRow{row}).Contains(entity)) {
       continue;
     }

@@ -53,7 +53,9 @@ struct NvmlEvents::Listening {
   // A wait that fails at once is not made again before its time.
   void Pause() {
     MutexLock lock(mutex);
-    changed.wait_for(mutex, std::chrono::milliseconds(kWaitMs), [this] { return shall_end; });
+    constexpr std::chrono::milliseconds kPause(kWaitMs);
+    while (!shall_end && changed.wait_for(mutex, kPause) == std::cv_status::no_timeout) {
+    }
   }
   void Listen() {
     while (!ShallEnd()) {
@@ -79,7 +81,8 @@ struct NvmlEvents::Listening {
     MutexLock lock(mutex);
     shall_end = true;
     changed.notify_all();
-    changed.wait_for(mutex, kPatience, [this] { return has_ended; });
+    while (!has_ended && changed.wait_for(mutex, kPatience) == std::cv_status::no_timeout) {
+    }
     clock = has_ended ? clock : nullptr;
     return has_ended;
   }

@@ -42,7 +42,7 @@ bool IsOurs(const NvmlFound& device) {
 }
 
 void AddInstancesOf(const std::vector<NvmlFound>& found, Topology& topology) {
-  for (uint16_t gpu = 0; gpu < topology.gpus.size(); ++gpu) {
+  for (size_t gpu = 0; gpu < topology.gpus.size(); ++gpu) {
     const auto device = std::ranges::find_if(found, [&](const NvmlFound& candidate) {
       return !candidate.gpu.uuid.empty() && candidate.gpu.uuid == topology.gpus[gpu].uuid;
     });
@@ -50,7 +50,7 @@ void AddInstancesOf(const std::vector<NvmlFound>& found, Topology& topology) {
       continue;
     }
     for (GpuInstance instance : device->instances) {
-      instance.gpu = gpu;
+      instance.gpu = static_cast<uint16_t>(gpu);
       topology.instances.push_back(std::move(instance));
     }
   }
@@ -58,7 +58,7 @@ void AddInstancesOf(const std::vector<NvmlFound>& found, Topology& topology) {
 
 }  // namespace
 
-NvmlSource::NvmlSource(abi::NvmlLibrary library, NvmlSourceOptions options, Clock& clock)
+NvmlSource::NvmlSource(abi::NvmlLibrary library, const NvmlSourceOptions& options, Clock& clock)
     : library_(std::make_shared<const abi::NvmlLibrary>(std::move(library))),
       clock_(clock),
       lane_("nvml", kMostThreadsOut, options.written_off),
@@ -311,7 +311,7 @@ StatusOr<WatchResult> NvmlSource::Watch(const Topology& topology,
     }
   }
   slots_.clear();
-  for (uint16_t gpu = 0; gpu < topology.gpus.size(); ++gpu) {
+  for (size_t gpu = 0; gpu < topology.gpus.size(); ++gpu) {
     NvmlSlot slot;
     slot.uuid = topology.gpus[gpu].uuid;
     for (const GpuInstance& instance : topology.instances) {
@@ -451,8 +451,8 @@ bool NvmlSource::IsHung(uint32_t index) const {
 }
 
 Status NvmlSource::BreakOffIfMute(const Grid& grid) {
-  for (uint16_t column = 0; column < grid.topology().entities.size(); ++column) {
-    if (grid.HasFreshNumbers(EntityId{column}, mute_after_)) {
+  for (size_t column = 0; column < grid.topology().entities.size(); ++column) {
+    if (grid.HasFreshNumbers(EntityId{static_cast<uint16_t>(column)}, mute_after_)) {
       mute_.Break();
       return absl::OkStatus();
     }

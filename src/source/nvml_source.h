@@ -40,7 +40,9 @@ struct NvmlSourceOptions {
 class NvmlSource final : public Source {
  public:
   // Borrows `clock`, which outlives the source.
-  NvmlSource(abi::NvmlLibrary library, NvmlSourceOptions options, Clock& clock);
+  NvmlSource(abi::NvmlLibrary library, const NvmlSourceOptions& options, Clock& clock);
+  NvmlSource(const NvmlSource&) = delete;
+  NvmlSource& operator=(const NvmlSource&) = delete;
   ~NvmlSource() override;
 
   StatusOr<Topology> Discover(PartKinds kinds) override;

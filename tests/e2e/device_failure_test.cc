@@ -86,7 +86,7 @@ TEST_F(DeviceFailure, AGpuWhoseSamplesStandStillIsUnresponsiveAndTheOthersGoOn) 
     return !HasValuesOf(page, Gpu("1"));
   }));
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
-    return page.Value("podgpu_gpu_state", {Gpu("1"), kUnresponsive}) == 1;
+    return page.Value("podgpu_gpu_state", {Gpu("1"), kStateUnresponsive}) == 1;
   }));
   std::set<std::string> left = before;
   std::erase_if(left, [](const std::string& series) {
@@ -94,12 +94,12 @@ TEST_F(DeviceFailure, AGpuWhoseSamplesStandStillIsUnresponsiveAndTheOthersGoOn) 
   });
   EXPECT_TRUE(AwaitDeviceSeries(left)) << "all of its values, and no others";
   const MetricPage page = Page();
-  EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu("0"), kOk}), 1);
+  EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu("0"), kStateOk}), 1);
   EXPECT_TRUE(page.Has("podgpu_gpu_info", {Gpu("1")})) << "it stays visible";
   node_.Command({"heal"});
   ASSERT_TRUE(AwaitDeviceSeries(before));
   EXPECT_TRUE(AwaitPage([&](const MetricPage& after) {
-    return after.Value("podgpu_gpu_state", {Gpu("1"), kOk}) == 1;
+    return after.Value("podgpu_gpu_state", {Gpu("1"), kStateOk}) == 1;
   }));
 }
 
@@ -128,7 +128,7 @@ TEST_F(DeviceFailure, AGpuThatFallsOffTheBusIsLostKeepsItsIdentityAndReturns) {
   node_.Command({"fault", "gpu_lost", "gpu=1"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
     EXPECT_TRUE(HasValuesOf(page, Gpu("0"))) << "at no moment";
-    return page.Value("podgpu_gpu_state", {Gpu("1"), kLost}) == 1;
+    return page.Value("podgpu_gpu_state", {Gpu("1"), kStateLost}) == 1;
   })) << exporter_->Get("/");
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) { return !HasValuesOf(page, Gpu("1")); }));
   const MetricPage page = Page();
@@ -136,12 +136,12 @@ TEST_F(DeviceFailure, AGpuThatFallsOffTheBusIsLostKeepsItsIdentityAndReturns) {
   EXPECT_EQ(page.Value("podgpu_gpus_expected"), 3);
   EXPECT_EQ(page.Value("podgpu_gpus_present"), 2);
   EXPECT_TRUE(HasValuesOf(page, Gpu("0")));
-  EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu("0"), kOk}), 1);
+  EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu("0"), kStateOk}), 1);
   EXPECT_NE(exporter_->Get("/readyz").find("1 lost"), std::string::npos)
       << exporter_->Get("/readyz");
   node_.Command({"heal"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& after) {
-    return after.Value("podgpu_gpu_state", {Gpu("1"), kOk}) == 1 &&
+    return after.Value("podgpu_gpu_state", {Gpu("1"), kStateOk}) == 1 &&
            after.Value("podgpu_gpus_present") == 3;
   })) << exporter_->Get("/");
   EXPECT_TRUE(AwaitPage([&](const MetricPage& after) { return HasValuesOf(after, Gpu("1")); }));
@@ -158,7 +158,7 @@ TEST_F(DeviceFailure, ACallThatNeverReturnsTakesTheValuesAndNothingElse) {
   const MetricPage page = Page();
   EXPECT_FALSE(page.Has("DCGM_FI_DEV_GPU_TEMP")) << "withdrawn, not repeated";
   for (const char* gpu : {"0", "1", "2"}) {
-    EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu(gpu), kUnresponsive}), 1) << gpu;
+    EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu(gpu), kStateUnresponsive}), 1) << gpu;
     EXPECT_TRUE(page.Has("podgpu_gpu_info", {Gpu(gpu)})) << "it stays visible";
   }
   EXPECT_TRUE(page.Has("podgpu_allocation_info")) << "owners are known without the driver";
@@ -171,7 +171,7 @@ TEST_F(DeviceFailure, ACallThatNeverReturnsTakesTheValuesAndNothingElse) {
   // Past the deadline of a call its name is said, and stays: nobody can free an embedded engine.
   ASSERT_TRUE(exporter_->Await("/", "the call &quot;read&quot; has not returned"))
       << exporter_->Get("/");
-  EXPECT_EQ(Page().Value("podgpu_source_state", {kUnresponsive}), 1);
+  EXPECT_EQ(Page().Value("podgpu_source_state", {kStateUnresponsive}), 1);
   const LoopbackResponse readiness = exporter_->Fetch("/readyz");
   EXPECT_EQ(readiness.status, 503);
   EXPECT_EQ(readiness.body.find("not ready: "), 0U) << readiness.body;

@@ -24,7 +24,7 @@ TEST_F(EngineFailure, AStoppedEngineLeavesPagesComingAndTakesItsValuesOffThem) {
   const MetricPage page = Page();
   EXPECT_FALSE(page.Has("DCGM_FI_DEV_GPU_TEMP")) << "withdrawn, not repeated";
   for (const char* gpu : {"0", "1", "2"}) {
-    EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu(gpu), kUnresponsive}), 1) << gpu;
+    EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu(gpu), kStateUnresponsive}), 1) << gpu;
   }
   EXPECT_EQ(exporter_->Get("/healthz"), "ok\n");
   const LoopbackResponse readiness = exporter_->Fetch("/readyz");

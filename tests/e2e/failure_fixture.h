@@ -38,9 +38,9 @@ pods:
 
 inline constexpr std::string_view kReady = "\npodgpu_ready 1\n";
 inline constexpr std::string_view kNotReady = "\npodgpu_ready 0\n";
-inline constexpr char kOk[] = R"(state="ok")";
-inline constexpr char kLost[] = R"(state="lost")";
-inline constexpr char kUnresponsive[] = R"(state="unresponsive")";
+inline constexpr char kStateOk[] = R"(state="ok")";
+inline constexpr char kStateLost[] = R"(state="lost")";
+inline constexpr char kStateUnresponsive[] = R"(state="unresponsive")";
 
 // What is on the page because of devices; their states and our own families stay when values go.
 inline const std::vector<std::string> kDeviceFamilies = {"DCGM_FI_", "podgpu_gpu_power",
