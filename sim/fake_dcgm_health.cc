@@ -34,8 +34,8 @@ enum HealthCode : uint32_t {
 struct Patient {
   const Scene& scene;
   EntityKey key;
-  int gpu;  // The world's.
-  TimeUs watched_since;
+  int gpu = 0;  // The world's.
+  TimeUs watched_since = 0;
 };
 
 // The number that a field reads at `t`; nothing when it reads none.

@@ -48,9 +48,9 @@ void SpoilNvml(Out& out) {
   } else {
     size_t first = 0;
     if constexpr (requires { out.version; }) {
-      first = sizeof out.version;
+      first = sizeof(out.version);
     }
-    std::memset(reinterpret_cast<std::byte*>(&out) + first, 0xff, sizeof out - first);
+    std::memset(reinterpret_cast<std::byte*>(&out) + first, 0xff, sizeof(Out) - first);
   }
 }
 

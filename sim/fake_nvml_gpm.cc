@@ -116,7 +116,7 @@ double PercentOver(const GpmSpan& span, Integral what) {
 // Whole bytes a second, so that a client which multiplies gets them back.
 double MibPerSecond(const GpmSpan& span, Integral what, int share) {
   const Int128 moved = span.on.world->IntegrateOver(what, WholeGpu(span.on), span.from, span.to);
-  const auto bytes_per_s = static_cast<int64_t>(moved / ((span.to - span.from) * share));
+  const auto bytes_per_s = static_cast<int64_t>(moved / (Int128{span.to - span.from} * share));
   return static_cast<double>(bytes_per_s) / kBytesPerMibytes;
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -158,6 +159,7 @@ void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots)
 
 std::vector<Family> ProcessFamilies(std::string_view prefix) {
   std::vector<Family> families;
+  families.reserve(std::size(kProcessMeasures));
   for (const ProcessMeasure& measure : kProcessMeasures) {
     families.push_back(Described(measure, prefix));
   }
