@@ -45,6 +45,8 @@ template <typename Out>
 void SpoilNvml(Out& out) {
   if constexpr (std::is_arithmetic_v<Out>) {
     out = std::numeric_limits<Out>::max();
+  } else if constexpr (std::is_pointer_v<Out>) {
+    std::memset(static_cast<void*>(&out), 0xff, sizeof(void*));
   } else {
     size_t first = 0;
     if constexpr (requires { out.version; }) {

@@ -31,12 +31,10 @@ constexpr size_t kFewCodes = 7;
 // Under a sanitizer, which is ten times as slow and looks for what does not depend on a code.
 constexpr size_t kFewestCodes = 23;
 // The thread sanitizer is slower again, by five.  Races depend on the scene and the kind of fault,
-// hardly on the call: a row takes every fourth column, and the next row takes others.  The address
-// sanitizer's rows take every other one.
-#if defined(__SANITIZE_THREAD__)
+// hardly on the call: a row takes every fourth column, and the next row takes others.  So do
+// the address sanitizer's rows, which are many.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr size_t kColumnsPerOneTaken = 4;
-#elif defined(__SANITIZE_ADDRESS__)
-constexpr size_t kColumnsPerOneTaken = 2;
 #else
 constexpr size_t kColumnsPerOneTaken = 1;
 #endif
