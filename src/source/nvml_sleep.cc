@@ -26,7 +26,7 @@ std::vector<NvmlFound> NvmlSleep::Sleepers(const std::vector<NvmlFound>& devices
   return sleepers;
 }
 
-NvmlStrangers NvmlSleep::Strangers() const {
+NvmlStrangers NvmlSleep::Strangers(const std::vector<NvmlFound>& known) const {
   NvmlStrangers strangers;
   if (sysfs_ == nullptr) {
     return strangers;
@@ -34,7 +34,10 @@ NvmlStrangers NvmlSleep::Strangers() const {
   const std::vector<std::string> on_bus = ListPciGpus(*sysfs_);
   strangers.on_bus = on_bus.size();
   for (uint32_t index = 0; index < on_bus.size(); ++index) {
-    if (podgpu::IsAsleep(*sysfs_, on_bus[index])) {
+    const bool is_known = std::ranges::any_of(known, [&](const NvmlFound& device) {
+      return KernelPciAddress(device.gpu.pci_bus_id) == on_bus[index];
+    });
+    if (!is_known && podgpu::IsAsleep(*sysfs_, on_bus[index])) {
       strangers.asleep.push_back(index);
     }
   }

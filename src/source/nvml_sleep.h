@@ -21,8 +21,8 @@ class NvmlSleep {
   bool IsAsleep(const NvmlFound& device) const;
   // Those that sleep now.
   std::vector<NvmlFound> Sleepers(const std::vector<NvmlFound>& devices) const;
-  // Before any device was met.
-  NvmlStrangers Strangers() const;
+  // Those that sleep on the bus and are not among `known`.
+  NvmlStrangers Strangers(const std::vector<NvmlFound>& known) const;
 
  private:
   const Files* const sysfs_;

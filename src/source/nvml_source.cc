@@ -160,9 +160,9 @@ void NvmlSource::BeginAnewIfLost() {
 
 StatusOr<std::shared_ptr<NvmlLook>> NvmlSource::Look() {
   ForgetReturned();
-  const std::vector<NvmlFound> sleepers =
-      is_open_ ? sleep_.Sleepers(found_) : std::vector<NvmlFound>();
-  const NvmlStrangers strangers = is_open_ ? NvmlStrangers() : sleep_.Strangers();
+  const std::vector<NvmlFound> sleepers = sleep_.Sleepers(found_);
+  const NvmlStrangers strangers =
+      is_open_ && !has_strangers_ ? NvmlStrangers() : sleep_.Strangers(found_);
   while (true) {
     std::vector<uint32_t> left_out = LeftOut();
     std::ranges::transform(sleepers, std::back_inserter(left_out),
@@ -184,7 +184,10 @@ StatusOr<std::shared_ptr<NvmlLook>> NvmlSource::Look() {
     is_open_ = look->is_initialised;
     if (look->code == abi::NVML_SUCCESS) {
       look->found.insert(look->found.end(), sleepers.begin(), sleepers.end());
+      std::ranges::sort(look->found, {},
+                        [](const NvmlFound& device) { return device.address.gpu.index; });
       sleep_.Note(look->found);
+      has_strangers_ = !look->asleep.empty();
       return look;
     }
     const std::string what = absl::StrFormat("%s: %s fails", library_->name, look->failed);
@@ -199,7 +202,7 @@ void NvmlSource::NoteHung(uint32_t index, std::shared_ptr<NvmlTask> task) {
   Hung hung{.index = index, .gpu = {}, .task = std::move(task)};
   const auto known = std::ranges::find_if(
       found_, [&](const NvmlFound& device) { return device.address.gpu.index == index; });
-  if (known != found_.end()) {
+  if (known != found_.end() && known->address.gpu.handle != nullptr) {
     hung.gpu = known->gpu;
     std::erase_if(devices_,
                   [&](const auto& device) { return device->address().gpu.index == index; });
@@ -250,7 +253,8 @@ Topology NvmlSource::MakeTopology(const NvmlLook& look) {
 void NvmlSource::MakeDevices(const NvmlLook& look) {
   std::vector<std::shared_ptr<NvmlDevice>> devices;
   for (const NvmlFound& device : look.found) {
-    if (device.gpu.uuid.empty() || device.gpu.state == DeviceState::kLost || !IsOurs(device)) {
+    if (device.gpu.uuid.empty() || device.gpu.state == DeviceState::kLost || !IsOurs(device) ||
+        device.address.gpu.handle == nullptr) {
       continue;
     }
     const auto same = std::ranges::find_if(
@@ -375,7 +379,7 @@ Status NvmlSource::RunRounds() {
     slot.absence = IsHung(slot.uuid) ? Absence::kSourceDown : Absence::kDeviceLost;
     slot.is_read = false;
   }
-  round_->devices = AwakeDevices();
+  SetAwakeDevices();
   round_->first = 0;
   while (!lane_.Run(round_)) {
     const int place = round_->GiveUp();
@@ -403,13 +407,14 @@ Status NvmlSource::GoOnWithout(int place) {
     }
     TieSlots();
   }
-  round_->devices = AwakeDevices();
+  SetAwakeDevices();
   return absl::OkStatus();
 }
 
-// All but those that sleep, whose slots say so.
-std::vector<std::shared_ptr<NvmlDevice>> NvmlSource::AwakeDevices() {
-  std::vector<std::shared_ptr<NvmlDevice>> awake = devices_;
+// The round's: all but those that sleep, whose slots say so.
+void NvmlSource::SetAwakeDevices() {
+  std::vector<std::shared_ptr<NvmlDevice>>& awake = round_->devices;
+  awake = devices_;
   for (const NvmlFound& device : found_) {
     if (!sleep_.IsAsleep(device)) {
       continue;
@@ -421,7 +426,6 @@ std::vector<std::shared_ptr<NvmlDevice>> NvmlSource::AwakeDevices() {
       slot->absence = Absence::kSuspended;
     }
   }
-  return awake;
 }
 
 // What the round said of its devices up to `end`.  kUnavailable when the driver has gone.
@@ -478,7 +482,10 @@ void NvmlSource::Close() {
   for (NvmlSlot& slot : slots_) {
     slot.device = nullptr;
   }
-  found_.clear();
+  for (NvmlFound& device : found_) {  // Who they are stays; how they are reached does not.
+    device.address.gpu.handle = nullptr;
+    device.address.instances.clear();
+  }
   history_.ForgetXids();
   if (is_open_ && hung_.empty()) {
     lane_.Run(std::make_shared<Shutdown>(library_, samples_));

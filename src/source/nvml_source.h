@@ -67,7 +67,7 @@ class NvmlSource final : public Source {
     std::shared_ptr<NvmlTask> task;  // Whose thread is out.
   };
 
-  std::vector<std::shared_ptr<NvmlDevice>> AwakeDevices();
+  void SetAwakeDevices();
   // Looks, again without each device that hangs.
   StatusOr<std::shared_ptr<NvmlLook>> Look();
   // Now and then, in the hope that a lost GPU has come back.
@@ -99,7 +99,8 @@ class NvmlSource final : public Source {
   ForeignLane lane_;
   bool is_open_ = false;
   std::string driver_version_;
-  std::vector<NvmlFound> found_;  // By the last look.
+  std::vector<NvmlFound> found_;  // By the last look; without handles when NVML is shut down.
+  bool has_strangers_ = false;    // Devices sleep that were never met.
   std::vector<Hung> hung_;
   SeenGpus seen_;
   std::vector<std::shared_ptr<NvmlDevice>> devices_;

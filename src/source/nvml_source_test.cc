@@ -427,9 +427,32 @@ TEST_F(NvmlSourceTest, WakesNoDeviceToMeetIt) {
   EXPECT_EQ(topology_->parts_absence, "GPU 2 (it sleeps, and asking would wake it)");
   EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetHandleByIndex_v2"), 2);
   ASSERT_TRUE(Read().ok());
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetHandleByIndex_v2"), 4) << "nor to look again";
   bus.asleep.clear();
   ASSERT_TRUE(Look().ok());
   EXPECT_EQ(topology_->gpus.size(), 3U);
+  EXPECT_EQ(topology_->parts_absence, "");
+}
+
+TEST_F(NvmlSourceTest, RemembersASleeperThroughLettingGo) {
+  SleepyBus bus;
+  sysfs_ = &bus;
+  Start({kPower});
+  ASSERT_TRUE(Read().ok());
+  bus.asleep = {"0000:01:00.0"};
+  source_->LetGo();
+  const int identities = nvml_.CountOf("nvmlDeviceGetUUID");
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 2);
+  ASSERT_EQ(topology_->gpus.size(), 3U);
+  EXPECT_EQ(topology_->gpus[1].state, DeviceState::kOk) << "asleep, not lost";
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kPower, 1).absence(), Absence::kSuspended);
+  bus.asleep.clear();
+  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(At(kPower, 1).present());
 }
 
 }  // namespace
