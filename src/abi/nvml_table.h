@@ -72,15 +72,12 @@ inline constexpr int kNvmlCapabilityCount = 6;
   X(nvmlReturn_t, nvmlDeviceGetInforomImageVersion, kReading,                                      \
     (nvmlDevice_t device, char* version, uint32_t length))                                         \
   X(nvmlReturn_t, nvmlDeviceGetBrand, kReading, (nvmlDevice_t device, int* brand))                 \
-  X(nvmlReturn_t, nvmlDeviceGetArchitecture, kReading, (nvmlDevice_t device, uint32_t * value))    \
   X(nvmlReturn_t, nvmlDeviceGetCudaComputeCapability, kReading,                                    \
     (nvmlDevice_t device, int* major, int* minor))                                                 \
   X(nvmlReturn_t, nvmlDeviceGetComputeMode, kReading, (nvmlDevice_t device, int* mode))            \
   X(nvmlReturn_t, nvmlDeviceGetPersistenceMode, kReading, (nvmlDevice_t device, int* mode))        \
   X(nvmlReturn_t, nvmlDeviceGetMigMode, kReading,                                                  \
     (nvmlDevice_t device, uint32_t * current, uint32_t * pending))                                 \
-  X(nvmlReturn_t, nvmlDeviceGetAttributes_v2, kReading,                                            \
-    (nvmlDevice_t mig_device, nvmlDeviceAttributes_t * attributes))                                \
   X(nvmlReturn_t, nvmlDeviceGetVirtualizationMode, kReading, (nvmlDevice_t device, int* mode))     \
   X(nvmlReturn_t, nvmlDeviceGetUtilizationRates, kReading,                                         \
     (nvmlDevice_t device, nvmlUtilization_t * rates))                                              \
@@ -124,10 +121,6 @@ inline constexpr int kNvmlCapabilityCount = 6;
     (nvmlDevice_t device, unsigned long long* reasons))                                            \
   X(nvmlReturn_t, nvmlDeviceGetFanSpeed, kReading, (nvmlDevice_t device, uint32_t * value))        \
   X(nvmlReturn_t, nvmlDeviceGetPerformanceState, kReading, (nvmlDevice_t device, int* state))      \
-  X(nvmlReturn_t, nvmlDeviceGetEccMode, kReading,                                                  \
-    (nvmlDevice_t device, int* current, int* pending))                                             \
-  X(nvmlReturn_t, nvmlDeviceGetTotalEccErrors, kReading,                                           \
-    (nvmlDevice_t device, int type, int counter, unsigned long long* count))                       \
   X(nvmlReturn_t, nvmlDeviceGetMemoryErrorCounter, kReading,                                       \
     (nvmlDevice_t device, int type, int counter, int location, unsigned long long* count))         \
   X(nvmlReturn_t, nvmlDeviceGetRetiredPages, kReading,                                             \
@@ -149,9 +142,7 @@ inline constexpr int kNvmlCapabilityCount = 6;
   X(nvmlReturn_t, nvmlDeviceGetNvLinkErrorCounter, kReading,                                       \
     (nvmlDevice_t device, uint32_t link, int counter, unsigned long long* count))                  \
   X(nvmlReturn_t, nvmlDeviceGetGridLicensableFeatures_v4, kReading,                                \
-    (nvmlDevice_t device, nvmlGridLicensableFeatures_t * features))                                \
-  X(nvmlReturn_t, nvmlDeviceGetNvLinkState, kReading,                                              \
-    (nvmlDevice_t device, uint32_t link, int* state))
+    (nvmlDevice_t device, nvmlGridLicensableFeatures_t * features))
 
 // The functions of one loaded library.
 struct NvmlTable {

@@ -240,9 +240,12 @@ Vendor NvmlVendor() {
   PODGPU_NVML_API(X)
 #undef X
   // Asked in place of newer ones where those are missing, or beside DCGM alone.
-  vendor.optional = {"nvmlDeviceGetHandleByUUID", "nvmlDeviceGetMemoryInfo",
-                     "nvmlDeviceGetTemperature", "nvmlDeviceGetTotalEnergyConsumption",
-                     "nvmlDeviceGetCurrentClocksThrottleReasons"};
+  vendor.optional = {"nvmlDeviceGetHandleByUUID",
+                     "nvmlDeviceGetMemoryInfo",
+                     "nvmlDeviceGetTemperature",
+                     "nvmlDeviceGetTotalEnergyConsumption",
+                     "nvmlDeviceGetCurrentClocksThrottleReasons",
+                     std::string(kErrorString)};  // Of faults alone.
   vendor.columns = NvmlColumns;
   vendor.counters = kCounters;
   vendor.idle_threads = 2;   // Of calls, and of events.

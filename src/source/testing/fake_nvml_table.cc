@@ -108,7 +108,6 @@ void Put(nvmlGridLicensableFeatures_t* out, int64_t number) {
   out->gridLicensableFeatures[0].featureCode = 1;
   out->gridLicensableFeatures[0].featureState = number > 0 ? 1 : 0;
 }
-void Put(nvmlDeviceAttributes_t* out, int64_t /*number*/) { *out = {}; }
 void Put(nvmlPciInfo_t* out, int64_t number) {
   *out = {};
   PutText("00000000:0" + std::to_string(number % 10) + ":00.0", out->busId, sizeof out->busId);
