@@ -54,8 +54,7 @@ Status ProcReader::Gone(uint32_t pid, const Status& cause) const {
   return absl::NotFoundError(absl::StrFormat("process %d is gone", pid));
 }
 
-StatusOr<uint64_t> ProcReader::StartTicks(uint32_t pid) const {
-  const StatusOr<std::string> text = files_.Read(PathOf(pid, "stat"));
+StatusOr<ProcStat> ProcReader::StatIn(uint32_t pid, const StatusOr<std::string>& text) const {
   if (!text.ok()) {
     return Gone(pid, text.status());
   }
@@ -64,7 +63,13 @@ StatusOr<uint64_t> ProcReader::StartTicks(uint32_t pid) const {
     return absl::InvalidArgumentError(
         absl::StrFormat("%s: not what proc(5) says", PathOf(pid, "stat")));
   }
-  return stat->start_ticks;
+  return *stat;
+}
+
+StatusOr<uint64_t> ProcReader::StartTicks(uint32_t pid) const {
+  const StatusOr<std::string> text = files_.Read(PathOf(pid, "stat"));
+  PODGPU_ASSIGN_OR_RETURN(const ProcStat stat, StatIn(pid, text));
+  return stat.start_ticks;
 }
 
 std::optional<WallTime> ProcReader::StartedAt(uint64_t start_ticks) const {
@@ -81,17 +86,10 @@ std::optional<WallTime> ProcReader::StartedAt(uint64_t start_ticks) const {
 
 StatusOr<ProcessIdentity> ProcReader::Identify(uint32_t pid) const {
   const StatusOr<std::string> text = files_.Read(PathOf(pid, "stat"));
-  if (!text.ok()) {
-    return Gone(pid, text.status());
-  }
-  const std::optional<ProcStat> stat = ParseProcStat(*text);
-  if (!stat) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("%s: not what proc(5) says", PathOf(pid, "stat")));
-  }
+  PODGPU_ASSIGN_OR_RETURN(const ProcStat stat, StatIn(pid, text));
   ProcessIdentity identity;
-  identity.key = {.pid = pid, .start_ticks = stat->start_ticks};
-  identity.name = ProcessName(stat->name, "");
+  identity.key = {.pid = pid, .start_ticks = stat.start_ticks};
+  identity.name = ProcessName(stat.name, "");
   if (identity.name.empty()) {
     const StatusOr<std::string> cmdline = files_.Read(PathOf(pid, "cmdline"));
     identity.name = ProcessName("", cmdline.ok() ? std::string_view(*cmdline) : "");
@@ -102,7 +100,7 @@ StatusOr<ProcessIdentity> ProcReader::Identify(uint32_t pid) const {
   if (const auto status = files_.Read(PathOf(pid, "status")); status.ok()) {
     identity.inner_pid = ParseInnerPid(*status);
   }
-  identity.started_at = StartedAt(stat->start_ticks);
+  identity.started_at = StartedAt(stat.start_ticks);
   // The files above are of one process only if it is still the same.
   PODGPU_ASSIGN_OR_RETURN(const uint64_t start_ticks, StartTicks(pid));
   if (start_ticks != identity.key.start_ticks) {

@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "process/cgroup_path.h"
 #include "process/keys.h"
+#include "process/proc_stat.h"
 
 namespace podgpu {
 
@@ -54,6 +55,8 @@ class ProcReader {
  private:
   std::string PathOf(uint32_t pid, std::string_view file) const;
   Status Gone(uint32_t pid, const Status& cause) const;
+  // Borrows from `text`, what reading the file `stat` gave.
+  StatusOr<ProcStat> StatIn(uint32_t pid, const StatusOr<std::string>& text) const;
   std::optional<WallTime> StartedAt(uint64_t start_ticks) const;
 
   const Files& files_;
