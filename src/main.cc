@@ -145,6 +145,8 @@ int RunNode(NodeCommand command) {
   LogWarnings(command.exporter.config.warnings);
   command.exporter.counters = std::move(counters->counters);
   command.exporter.view.hostname = HostnameLabelValue(command, FromEnvironment, SystemHostname());
+  command.exporter.node_name =
+      command.exporter.view.hostname.empty() ? SystemHostname() : command.exporter.view.hostname;
   command.exporter.join.own_pod = FindOwnPod(command, FromEnvironment, SystemHostname(), files);
 
   SystemLibraryLoader loader;

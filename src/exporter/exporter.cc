@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "exporter/node_page.h"
 
 namespace podgpu {
 namespace {
@@ -27,8 +28,9 @@ constexpr int kPeriodsUntilStale = 3;
 ReaderOptions ReaderOptionsOf(const ExporterOptions& options, PciGpuLister list_pci_gpus) {
   ReaderOptions reader;
   reader.list_pci_gpus = std::move(list_pci_gpus);
-  reader.list = {FieldsToRead(options.counters, options.views, options.text_files.wanted()),
-                 FindingsToRead(options.counters, {options.xid_window, options.clock_window})};
+  reader.list = {
+      FieldsToRead(options.counters, options.views, {.legacy = options.text_files.wanted()}),
+      FindingsToRead(options.counters, {options.xid_window, options.clock_window})};
   reader.period = options.collect_interval;
   reader.stale_after = StaleAfter(options);
   reader.rediscover_every =
@@ -55,11 +57,14 @@ TickOptions TickOptionsOf(const ExporterOptions& options) {
   return tick;
 }
 
-RouteOptions RouteOptionsOf(const ExporterOptions& options, std::function<void()> want_legacy,
+RouteOptions RouteOptionsOf(const ExporterOptions& options, Exporter& exporter,
                             DeviceControl& control) {
   return {options.view.hostname,
           std::max(options.collect_interval * kPeriodsUntilStale, kShortestTickDeadline),
-          std::move(want_legacy), options.enable_control ? &control : nullptr};
+          [&exporter] { exporter.WantLegacy(); },
+          [&exporter] { exporter.WantUse(); },
+          options.enable_control ? &control : nullptr,
+          options.node_name};
 }
 
 // Looks as often as the kubelet is asked: a job that has ended leaves the page as soon as a pod.
@@ -116,7 +121,7 @@ milliseconds StaleAfter(const ExporterOptions& options) {
 }
 
 std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
-                                       const std::vector<View>& views, bool legacy) {
+                                       const std::vector<View>& views, WantedPages wanted) {
   constexpr uint16_t kFirstProfilingField = 1000;
   std::set<uint16_t> ids;
   for (const Counter& counter : counters) {
@@ -131,8 +136,12 @@ std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
     const std::vector<uint16_t> native = NativeFieldIds();
     ids.insert(native.begin(), native.end());
   }
-  if (legacy) {
+  if (wanted.legacy) {
     const std::vector<uint16_t> more = LegacyFieldIds(profiling);
+    ids.insert(more.begin(), more.end());
+  }
+  if (wanted.use) {
+    const std::vector<uint16_t> more = UseFieldIds(profiling);
     ids.insert(more.begin(), more.end());
   }
   std::vector<const Field*> fields;
@@ -213,12 +222,9 @@ StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& optio
   http.counters = &exporter->clients_;
   PODGPU_ASSIGN_OR_RETURN(
       exporter->http_,
-      HttpServer::Start(
-          std::move(http),
-          MakeRoutes(RouteOptionsOf(
-                         options, [&wanted_by = *exporter] { wanted_by.WantLegacy(); },
-                         exporter->reader_.control()),
-                     exporter->tick_, exporter->clock_)));
+      HttpServer::Start(std::move(http),
+                        MakeRoutes(RouteOptionsOf(options, *exporter, exporter->reader_.control()),
+                                   exporter->tick_, exporter->clock_)));
   exporter->StartThreads();
   return exporter;
 }
@@ -295,15 +301,24 @@ void Exporter::Reload(StatusOr<Counters> counters, const std::vector<std::string
   Apply();
 }
 
-void Exporter::WantLegacy() {
-  if (!legacy_wanted_.exchange(true)) {
-    MutexLock lock(wanted_mutex_);
+void Exporter::Want(std::atomic<bool>& wanted) {
+  if (wanted) {
+    return;
+  }
+  MutexLock lock(wanted_mutex_);
+  const std::vector<const Field*> before = WantedFields();
+  wanted = true;
+  if (WantedFields() != before) {
     Apply();
   }
 }
 
+std::vector<const Field*> Exporter::WantedFields() const {
+  return FieldsToRead(counters_, views_, {.legacy = legacy_wanted_, .use = use_wanted_});
+}
+
 void Exporter::Apply() {
-  std::vector<const Field*> fields = FieldsToRead(counters_, views_, legacy_wanted_);
+  std::vector<const Field*> fields = WantedFields();
   tick_.ShowInstead(counters_, fields);  // First, so that it waits for what is read next.
   reader_.ReadInstead({std::move(fields), FindingsToRead(counters_, windows_)});
 }

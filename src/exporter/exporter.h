@@ -47,6 +47,7 @@ struct ExporterOptions {
   std::vector<Counter> counters;
   size_t series_budget = 0;  // Of /metrics; 0: none.
   ViewOptions view;
+  std::string node_name;  // For the cluster role; empty: the hostname of the view.
   JoinOptions join;
   VisibleNamespaces visible;
   std::string job_directory;  // Empty: no batch system.
@@ -89,8 +90,9 @@ class Exporter {
   // on `/` and in the self metrics.  `warnings` are those of the flags.  The caller of Start.
   void Reload(StatusOr<Counters> counters, const std::vector<std::string>& warnings);
 
-  // Reads the fields of the legacy page too, from the next reading on.  Any thread.
-  void WantLegacy();
+  // Reads the fields of a page that somebody asks for too, from the next reading on.  Any thread.
+  void WantLegacy() { Want(legacy_wanted_); }
+  void WantUse() { Want(use_wanted_); }
 
   uint16_t port() const { return http_->port(); }
   const Tick& tick() const { return tick_; }
@@ -98,6 +100,8 @@ class Exporter {
  private:
   Exporter(const ExporterOptions& options, ExporterSeams seams);
   void StartThreads();
+  void Want(std::atomic<bool>& wanted);
+  std::vector<const Field*> WantedFields() const PODGPU_REQUIRES(wanted_mutex_);
   // Has what is wanted read and shown.
   void Apply() PODGPU_REQUIRES(wanted_mutex_);
 
@@ -108,6 +112,7 @@ class Exporter {
   Mutex wanted_mutex_;
   std::vector<Counter> counters_ PODGPU_GUARDED_BY(wanted_mutex_);
   std::atomic<bool> legacy_wanted_ = false;
+  std::atomic<bool> use_wanted_ = false;
   const ThreadTally written_off_;
   Wakeup wakeup_;
   CallGuard guard_;
@@ -139,11 +144,17 @@ class Exporter {
 // The age beyond which values are withdrawn: as asked, else three intervals, at least 5 s.
 std::chrono::milliseconds StaleAfter(const ExporterOptions& options);
 
+// What is served beside /metrics, as soon as somebody asks for it.
+struct WantedPages {
+  bool legacy = false;  // /gpu/metrics and the text files.
+  bool use = false;     // /api/v1/node
+};
+
 // The fields that the source reads: those of the counters, or that these are computed from, those
-// of the native view if it is one of `views`, and those of the legacy page if that is wanted; its
-// five of profiling only where a counter asks for profiling anyway.
+// of the native view if it is one of `views`, and those of the pages that are wanted; theirs of
+// profiling only where a counter asks for profiling anyway.
 std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
-                                       const std::vector<View>& views, bool legacy = false);
+                                       const std::vector<View>& views, WantedPages wanted = {});
 
 // What the source finds out beside fields for `counters`, in the windows of `options`.
 FindingsAsked FindingsToRead(const std::vector<Counter>& counters, const FindingsAsked& windows);

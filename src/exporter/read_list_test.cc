@@ -24,6 +24,21 @@ TEST(FieldsToRead, AreThoseOfTheCountersAndOfTheNativeView) {
   }
 }
 
+TEST(FieldsToRead, AreThoseOfTheUseOfDevicesWhereThatIsAskedFor) {
+  const auto ids_for = [](std::string_view csv) {
+    std::vector<uint16_t> ids;
+    for (const Field* field :
+         FieldsToRead(ParseCounters(csv, "x").value().counters, {View::kDcgm}, {.use = true})) {
+      ids.push_back(field->id);
+    }
+    return ids;
+  };
+  EXPECT_EQ(ids_for("DCGM_FI_DEV_GPU_TEMP,gauge,x\n"),
+            (std::vector<uint16_t>{150, 203, 204, 250, 252}));
+  EXPECT_EQ(ids_for("DCGM_FI_PROF_DRAM_ACTIVE,gauge,x\n"),
+            (std::vector<uint16_t>{203, 204, 250, 252, 1002, 1004, 1005}));
+}
+
 TEST(FieldsToRead, HoldOnceWhatTheExportersOwnCountersCount) {
   const auto ids_for = [](std::string_view csv) {
     std::vector<uint16_t> ids;

@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "exporter/explain.h"
 #include "exporter/legacy_page.h"
+#include "exporter/node_page.h"
 #include "exposition/negotiate.h"
 #include "ui/condition_json.h"
 #include "ui/explanation.h"
@@ -27,6 +28,7 @@ struct RouteContext {
   const Tick& tick;
   const Clock& clock;
   LegacyPage& legacy;
+  NodePage& node;
 };
 
 void AddHeader(HttpResponse& response, std::string name, std::string value) {
@@ -141,6 +143,45 @@ HttpResponse ServeStatusJson(const RouteContext& context, const HttpRequest& /*r
                               : JsonResponse(503, ErrorJson("the first page is not made yet"));
 }
 
+// Whether the kubelet's last answer still counts.
+bool OwnersAreKnown(const RouteContext& context) {
+  const std::shared_ptr<const PodFacts> pods = context.tick.sources().pods.Get();
+  return pods->answer != nullptr &&
+         context.clock.Now() - pods->answered_at <= context.tick.options().owners_stay_for;
+}
+
+HttpResponse ServeNode(const RouteContext& context, const HttpRequest& request) {
+  context.options.want_use();
+  const std::shared_ptr<const Snapshot> snapshot = context.tick.snapshots().Get();
+  const std::shared_ptr<const Condition> condition = context.tick.conditions().Get();
+  const bool gzip = ChooseForm({}, request.accept_encoding).gzip;
+  const std::shared_ptr<const NodeDocument> document =
+      context.node.Of({snapshot, condition, OwnersAreKnown(context), context.options.node,
+                       context.tick.options().visible},
+                      gzip);
+  if (document == nullptr) {
+    return JsonResponse(503, ErrorJson("the first page is not made yet"));
+  }
+  HttpResponse response;
+  response.content_type = "application/json";
+  AddHeader(response, "ETag", document->etag);
+  AddHeader(response, "Vary", "Accept-Encoding");
+  AddHeader(response, "Cache-Control", "no-cache");
+  const auto age =
+      std::chrono::floor<std::chrono::seconds>(context.clock.Now() - document->read_at);
+  AddHeader(response, "Age", std::to_string(std::max<int64_t>(age.count(), 0)));
+  if (MatchesEtag(request.if_none_match, document->etag)) {
+    response.status = 304;
+    return response;
+  }
+  if (gzip) {
+    AddHeader(response, "Content-Encoding", "gzip");
+  }
+  response.body = gzip ? document->gzip : document->json;
+  response.keep_alive = document;
+  return response;
+}
+
 // One of two states, and how long the other one lasts.
 struct ControlWords {
   const char* usual;  // As a value of `state`.
@@ -233,6 +274,7 @@ constexpr Route kRoutes[] = {
     {"/healthz", ServeLiveness},
     {"/readyz", ServeReadiness},
     {"/explain", ServeExplain},
+    {"/api/v1/node", ServeNode},
     {"/api/v1/explain", ServeExplainJson},
     {"/api/v1/status", ServeStatusJson},
     {"/api/v1/profiling", ServeProfiling},
@@ -289,9 +331,12 @@ HttpResponse ServeElsewhere(const HttpRequest& request) {
 }  // namespace
 
 HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& clock) {
-  return [options = std::move(options), &tick, &clock,
-          legacy = std::make_shared<LegacyPage>(true)](const HttpRequest& request) {
-    const RouteContext context{options, tick, clock, *legacy};
+  if (options.node.empty()) {
+    options.node = options.hostname;
+  }
+  return [options = std::move(options), &tick, &clock, legacy = std::make_shared<LegacyPage>(true),
+          node = std::make_shared<NodePage>()](const HttpRequest& request) {
+    const RouteContext context{options, tick, clock, *legacy, *node};
     const auto* const route = std::ranges::find(kRoutes, request.path, &Route::path);
     HttpResponse response =
         route != std::end(kRoutes) ? route->serve(context, request) : ServeElsewhere(request);

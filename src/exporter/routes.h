@@ -23,8 +23,10 @@ struct RouteOptions {
   std::chrono::milliseconds tick_deadline{90'000};
   // Called at each request for the legacy page: its fields are read from then on.
   std::function<void()> want_legacy = [] {};
+  std::function<void()> want_use = [] {};  // Likewise for /api/v1/node.
   // What POST may change; null: nothing, whoever asks is told the flag.
   DeviceControl* control = nullptr;
+  std::string node = {};  // What the cluster role knows this node by; empty: `hostname`.
 };
 
 // The handler for the node role's listener.

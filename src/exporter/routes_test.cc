@@ -6,6 +6,7 @@
 
 #include "base/manual_clock.h"
 #include "exporter/fake_source.h"
+#include "tests/gunzip.h"
 
 namespace podgpu {
 namespace {
@@ -107,6 +108,42 @@ TEST_F(RoutesTest, ExplainsToBrowsersTerminalsAndPrograms) {
     EXPECT_EQ(response.content_type, row.type) << row.path;
     EXPECT_NE(response.body.find(row.part), std::string_view::npos) << response.body;
   }
+}
+
+std::string_view HeaderOf(const HttpResponse& response, std::string_view name) {
+  const auto header =
+      std::ranges::find(response.headers, name, &std::pair<std::string, std::string>::first);
+  return header == response.headers.end() ? std::string_view() : header->second;
+}
+
+TEST_F(RoutesTest, TellsTheClusterRoleOfThisNodeOnceUntilItChanges) {
+  Routes();
+  int wanted = 0;
+  const HttpHandler routes =
+      MakeRoutes({.hostname = "n", .want_use = [&wanted] { ++wanted; }}, *tick_, clock_);
+  HttpRequest request;
+  request.path = "/api/v1/node";
+  const HttpResponse first = routes(request);
+  EXPECT_EQ(first.status, 200);
+  EXPECT_EQ(first.content_type, "application/json");
+  EXPECT_NE(first.body.find(R"("node":"n","ready":true)"), std::string_view::npos) << first.body;
+  EXPECT_EQ(HeaderOf(first, "Age"), "0");
+  EXPECT_EQ(wanted, 1);
+
+  clock_.Advance(seconds(7));
+  const std::string etag(HeaderOf(first, "ETag"));
+  request.if_none_match = etag;
+  const HttpResponse second = routes(request);
+  EXPECT_EQ(second.status, 304);
+  EXPECT_EQ(second.body, "");
+  EXPECT_EQ(HeaderOf(second, "Age"), "7");
+
+  request.if_none_match = "\"another\"";
+  request.accept_encoding = "gzip";
+  const HttpResponse third = routes(request);
+  EXPECT_EQ(third.status, 200);
+  EXPECT_EQ(HeaderOf(third, "Content-Encoding"), "gzip");
+  EXPECT_EQ(Gunzip(third.body), first.body);
 }
 
 TEST_F(RoutesTest, ControlsDevicesOnlyWhereThatIsEnabled) {

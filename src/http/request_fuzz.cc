@@ -42,7 +42,8 @@ Seen Describe(const RequestReader& reader) {
   PODGPU_CHECK(request.accept.find_first_of("\r\n") == std::string_view::npos);
   PODGPU_CHECK(request.method.size() + request.path.size() + request.query.size() +
                    request.accept.size() + request.accept_encoding.size() +
-                   request.authorization.size() + request.scrape_timeout_s.size() <=
+                   request.if_none_match.size() + request.authorization.size() +
+                   request.scrape_timeout_s.size() <=
                kLimits.max_header_bytes);
   return {.method = std::string(request.method),
           .path = std::string(request.path),

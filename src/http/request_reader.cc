@@ -86,6 +86,7 @@ struct RequestReader::Parse {
   size_t header_bytes = 0;  // Taken so far; means nothing once the header is complete.
   std::string accept;
   std::string accept_encoding;
+  std::string if_none_match;
 };
 
 RequestReader::RequestReader(RequestLimits limits) : limits_(limits) {}
@@ -155,6 +156,7 @@ void RequestReader::Complete() {
   }
   parse_->accept = Joined(message, http::field::accept);
   parse_->accept_encoding = Joined(message, http::field::accept_encoding);
+  parse_->if_none_match = Joined(message, http::field::if_none_match);
   state_ = State::kComplete;
 }
 
@@ -174,6 +176,7 @@ HttpRequest RequestReader::request() const {
           .query = has_query ? target.substr(question + 1) : std::string_view(),
           .accept = parse_->accept,
           .accept_encoding = parse_->accept_encoding,
+          .if_none_match = parse_->if_none_match,
           .authorization = View(message[http::field::authorization]),
           .scrape_timeout_s = View(message["X-Prometheus-Scrape-Timeout-Seconds"])};
 }

@@ -143,7 +143,7 @@ TEST(RequestReader, SplitsTargetsAndJoinsHeaders) {
     RequestReader reader(kLimits);
     reader.Feed("OPTIONS " + std::string(row.target) +
                 " HTTP/1.1\r\nHost: a\r\naccept: a/b\r\nAccept-Encoding: gzip\r\nACCEPT: "
-                "c/d;q=0.5\r\n\r\n");
+                "c/d;q=0.5\r\nIf-None-Match: \"x\"\r\n\r\n");
     ASSERT_EQ(reader.state(), State::kComplete) << row.target;
     const HttpRequest request = reader.request();
     EXPECT_EQ(request.method, "OPTIONS");
@@ -151,6 +151,7 @@ TEST(RequestReader, SplitsTargetsAndJoinsHeaders) {
     EXPECT_EQ(request.query, row.query) << row.target;
     EXPECT_EQ(request.accept, "a/b,c/d;q=0.5");
     EXPECT_EQ(request.accept_encoding, "gzip");
+    EXPECT_EQ(request.if_none_match, "\"x\"");
   }
 }
 

@@ -31,6 +31,7 @@ struct HttpRequest {
   std::string_view query;             // Without "?"; empty when there is none.
   std::string_view accept;            // All Accept headers, joined by commas.
   std::string_view accept_encoding;   // Likewise.
+  std::string_view if_none_match;     // Likewise.
   std::string_view authorization;     // The first Authorization header.
   std::string_view scrape_timeout_s;  // X-Prometheus-Scrape-Timeout-Seconds.
 };

@@ -1,8 +1,8 @@
-// Prints the page that podgpu makes of a simulated node at a moment of the node's own clock.
+// Prints what podgpu serves of a simulated node at a moment of the node's own clock.
 //
-//   page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S FLAG...
+//   page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S PATH FLAG...
 //
-// LIBDCGM is its path, or "nvml": then the page is NVML's.
+// LIBDCGM is its path, or "nvml": then the page is NVML's.  PATH is "/metrics" or another one.
 // The flags are podgpu's own; those that choose what rows say have effect.
 // The same rooms as the program, put together on the clock of a run directory in manual time: find
 // the devices, watch the fields, let START_S + 3 s of world time pass, read, ask the kubelet, make
@@ -26,6 +26,7 @@
 #include "base/text.h"
 #include "cli/flags.h"
 #include "exporter/exporter.h"
+#include "exporter/routes.h"
 #include "fields/counters_csv.h"
 #include "kube/api_mirror.h"
 #include "kube/kubelet_client.h"
@@ -141,8 +142,18 @@ std::shared_ptr<const PodFacts> AskKubelet(const std::string& directory, const C
   return facts;
 }
 
+int Print(const std::string& path, const std::string& hostname, const Tick& tick,
+          const Clock& clock) {
+  HttpRequest request;
+  request.method = "GET";
+  request.path = path;
+  const HttpResponse response = MakeRoutes({.hostname = hostname}, tick, clock)(request);
+  std::fputs(std::string(response.body).c_str(), stdout);
+  return response.status == 200 ? 0 : 1;
+}
+
 int Main(const std::string& directory, const std::string& library, const std::string& address,
-         int64_t start_s, const std::vector<std::string>& flags) {
+         int64_t start_s, const std::string& path, const std::vector<std::string>& flags) {
   const ExporterOptions options = CommandOf(flags, EnvironmentOf(directory)).exporter;
   std::string error;
   const std::unique_ptr<sim::RunDirectory> node = sim::RunDirectory::Open(directory, error);
@@ -194,6 +205,7 @@ int Main(const std::string& directory, const std::string& library, const std::st
   tick_options.views = options.views;
   tick_options.counters = options.counters;
   tick_options.view = options.view;
+  tick_options.visible = options.visible;
   CallGuard guard(clock, std::chrono::seconds(10));
   Wakeup wakeup;
   const std::atomic<int> written_off = 0;
@@ -210,18 +222,18 @@ int Main(const std::string& directory, const std::string& library, const std::st
               .api_slices = options.join.claims ? &api_slices : nullptr}},
             clock, wakeup);
   tick.Once();
-  std::fputs(std::string(tick.snapshots().Get()->text()).c_str(), stdout);
-  return 0;
+  return Print(path, options.view.hostname, tick, clock);
 }
 
 }  // namespace
 }  // namespace podgpu
 
 int main(int argc, char** argv) {
-  if (argc < 5) {
-    std::fputs("usage: page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S FLAG...\n", stderr);
+  if (argc < 6) {
+    std::fputs("usage: page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S PATH FLAG...\n",
+               stderr);
     return 2;
   }
-  return podgpu::Main(argv[1], argv[2], argv[3], std::strtol(argv[4], nullptr, 10),
-                      {argv + 5, argv + argc});
+  return podgpu::Main(argv[1], argv[2], argv[3], std::strtol(argv[4], nullptr, 10), argv[5],
+                      {argv + 6, argv + argc});
 }

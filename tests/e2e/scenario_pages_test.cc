@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <re2/re2.h>
 #include <set>
 #include <sstream>
 
@@ -38,6 +39,7 @@ struct Shown {
   bool has_api_server = false;
   int start_s = 12;
   bool with_nvml = true;
+  std::string path = "/metrics";
 };
 // For scenarios of which the built-in list shows too little.
 const std::string kPartsFlag = "--collectors=" PODGPU_SOURCE_DIR "/tests/e2e/parts.csv";
@@ -65,9 +67,12 @@ class ScenarioPage : public ::testing::TestWithParam<Shown> {
       address = node.engine_address();
     }
     std::vector<std::string> words = {
-        PODGPU_BINARY_DIR "/bin/page_at", node.directory(),
-        way.library == kNvml ? std::string(kNvml) : node.library(way.library), address,
-        std::to_string(shown.start_s)};
+        PODGPU_BINARY_DIR "/bin/page_at",
+        node.directory(),
+        way.library == kNvml ? std::string(kNvml) : node.library(way.library),
+        address,
+        std::to_string(shown.start_s),
+        shown.path};
     words.insert(words.end(), shown.flags.begin(), shown.flags.end());
     Child page(words, node.variables());
     const int exit_code = page.Wait();
@@ -169,6 +174,28 @@ INSTANTIATE_TEST_SUITE_P(Shipped, ScenarioPage, ::testing::ValuesIn(kShown), [](
   }
   return name;
 });
+
+// What the cluster role reads of a node, byte for byte but for the version and for line breaks.
+TEST(ScenarioReport, IsTheGoldenOne) {
+  struct Row {
+    Shown shown;
+    std::string golden;
+  };
+  Shown demo{.scenario = "demo", .page = "", .path = "/api/v1/node"};
+  Shown filtered = demo;
+  filtered.flags = {"--api-namespaces=research"};
+  const Row rows[] = {{demo, "node-demo.json"}, {filtered, "node-demo-research.json"}};
+  for (const auto& [shown, golden] : rows) {
+    const std::string path = PODGPU_SOURCE_DIR "/tests/golden/" + golden;
+    std::string report = ScenarioPage::PageOf(shown, kWays[0]);
+    RE2::GlobalReplace(&report, R"("version":"[^"]*")", R"("version":"")");
+    RE2::GlobalReplace(&report, R"(\},\{)", "},\n{");
+    if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
+      std::ofstream(path) << report;
+    }
+    EXPECT_EQ(report, ScenarioPage::Content(path)) << path;
+  }
+}
 
 // The names of the series.
 std::set<std::string> FamiliesOf(const std::string& page) {
