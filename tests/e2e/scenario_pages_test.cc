@@ -48,14 +48,22 @@ const std::string kOwnCountersFlag =
 const std::string kUidFlag = "--kubernetes-enable-pod-uid";
 const std::string kJobsFlag = "--hpc-job-mapping-dir=" PODGPU_SOURCE_DIR "/tests/e2e/jobs";
 
+// The scenario, beginning at the same moment of the calendar whenever it runs.
+std::string AtFixedTime(std::string scenario) {
+  const std::string now = "epoch: start\n";
+  if (const size_t at = scenario.find(now); at != std::string::npos) {
+    scenario.erase(at, now.size());
+  }
+  return scenario + "\nepoch: 2026-03-01T12:00:00Z\n";
+}
+
 class ScenarioPage : public ::testing::TestWithParam<Shown> {
  public:
   // A fresh node for every way: each begins at the same world time, also by the calendar.
   static std::string PageOf(const Shown& shown, const Way& way) {
     const TemporaryFolder folder;
-    const std::string scenario =
-        folder.Write(shown.scenario + ".yaml",
-                     Content(SimNode::Shipped(shown.scenario)) + "\nepoch: 2026-03-01T12:00:00Z\n");
+    const std::string scenario = folder.Write(
+        shown.scenario + ".yaml", AtFixedTime(Content(SimNode::Shipped(shown.scenario))));
     const SimNode node(scenario, SimNode::Pace::kManual,
                        shown.has_api_server ? std::vector<std::string>{"--api-server"}
                                             : std::vector<std::string>());
@@ -256,7 +264,8 @@ const Moment kMoments[] = {
     {"fault-mig", 40},       {"fault-mig", 70},       {"fault-mig", 100},
     {"fault-no-driver", 70}, {"fault-stale"},         {"fault-engine"},
     {"fault-kubelet"},       {"fault-call"},          {"fault-hang"},
-    {"mig-mixed", 130},      {"churn", 75},
+    {"mig-mixed", 130},      {"churn", 75},           {"h100x8-pods"},
+    {"h100x8-pods", 300},
 };
 INSTANTIATE_TEST_SUITE_P(Shipped, MomentTest, ::testing::ValuesIn(kMoments),
                          [](const auto& moment) {
