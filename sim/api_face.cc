@@ -34,18 +34,63 @@ std::string LabelsOf(std::string_view name) {
                   : Member("app.kubernetes.io/name", name);
 }
 
-// The metadata of each pod, by namespace/name.
+// What the API server says of each pod, by namespace/name.
 class PodCollector final : public PodVisitor {
  public:
   void Pod(const PodFacts& pod) override {
-    const std::string key = std::string(pod.pod_namespace) + "/" + std::string(pod.name);
-    pods[key] = Member("namespace", pod.pod_namespace) + "," + Member("name", pod.name) + "," +
-                Member("uid", pod.uid) + ",\"labels\":{" + LabelsOf(pod.name) + "}";
+    pod_ = &pods_[std::string(pod.pod_namespace) + "/" + std::string(pod.name)];
+    pod_->metadata = Member("namespace", pod.pod_namespace) + "," + Member("name", pod.name) + "," +
+                     Member("uid", pod.uid) + ",\"labels\":{" + LabelsOf(pod.name) + "}";
   }
-  void Container(const ContainerFacts& /*container*/) override {}
-  void Device(const PodDevice& /*device*/) override {}
+  void Container(const ContainerFacts& container) override {
+    pod_->containers.push_back({std::string(container.name), std::string(container.container_id)});
+  }
+  void Device(const PodDevice& device) override {
+    if (device.resource.find('/') != std::string_view::npos) {  // Else it is a claim's.
+      ++pod_->containers.back().requests[std::string(device.resource)];
+    }
+  }
 
-  std::map<std::string, std::string> pods;
+  // All that was visited, as a server writes it.
+  std::map<std::string, ApiPodText> Texts(std::string_view node_name) const {
+    std::map<std::string, ApiPodText> texts;
+    for (const auto& [key, pod] : pods_) {
+      texts[key] = {pod.metadata, RestOf(pod, node_name)};
+    }
+    return texts;
+  }
+
+ private:
+  struct Part {
+    std::string name, id;
+    std::map<std::string, int> requests = {};
+  };
+  struct Whole {
+    std::string metadata;
+    std::vector<Part> containers;
+  };
+
+  static std::string RestOf(const Whole& pod, std::string_view node_name) {
+    std::string specified;
+    std::string reported;
+    for (const Part& part : pod.containers) {
+      const std::string comma = specified.empty() ? "" : ",";
+      std::string requests;
+      for (const auto& [resource, count] : part.requests) {
+        requests += (requests.empty() ? "" : ",") + Member(resource, std::to_string(count));
+      }
+      specified += comma + "{" + Member("name", part.name) + ",\"resources\":{\"requests\":{" +
+                   requests + "}}}";
+      reported += comma + "{" + Member("name", part.name) + "," +
+                  Member("containerID", "containerd://" + part.id) + "}";
+    }
+    return ",\"spec\":{" + Member("nodeName", node_name) + ",\"containers\":[" + specified +
+           "]},\"status\":{" + Member("phase", "Running") + ",\"containerStatuses\":[" + reported +
+           "]}";
+  }
+
+  std::map<std::string, Whole> pods_;
+  Whole* pod_ = nullptr;  // The one that is being visited.
 };
 
 std::string DeviceText(const std::string& name, const std::string& attributes) {
@@ -148,21 +193,21 @@ Status ApiFace::Behave(const ApiBehaviour& next) {
 
 void ApiFace::RefreshPods() {
   const World& world = node_.world();
-  PodCollector now;
-  world.VisitPods(node_.Now(), now);
-  for (const auto& [key, metadata] : pods_) {
-    if (!now.pods.contains(key)) {
+  PodCollector collector;
+  world.VisitPods(node_.Now(), collector);
+  std::map<std::string, ApiPodText> now = collector.Texts(world.node_name());
+  for (const auto& [key, pod] : pods_) {
+    if (!now.contains(key)) {
       server_.Delete(kPodsPath, key);
     }
   }
-  for (const auto& [key, metadata] : now.pods) {
+  for (const auto& [key, pod] : now) {
     const auto known = pods_.find(key);
-    if (known == pods_.end() || known->second != metadata) {
-      server_.Put(kPodsPath, key, metadata,
-                  ",\"spec\":{" + Member("nodeName", world.node_name()) + "}");
+    if (known == pods_.end() || known->second != pod) {
+      server_.Put(kPodsPath, key, pod.metadata, pod.rest);
     }
   }
-  pods_ = std::move(now.pods);
+  pods_ = std::move(now);
 }
 
 void ApiFace::RefreshSlice() {

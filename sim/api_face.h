@@ -20,6 +20,12 @@
 
 namespace podgpu::sim {
 
+// A pod as FakeApi::Put takes it.
+struct ApiPodText {
+  std::string metadata, rest;
+  bool operator==(const ApiPodText&) const = default;
+};
+
 class ApiFace {
  public:
   // Serves `node`, which outlives the object, and writes credentials and `env` into `folder`.
@@ -41,9 +47,9 @@ class ApiFace {
   const std::string folder_;
   FakeApi server_;
   ApiBehaviour behaviour_;
-  uint64_t written_token_ = 0;               // As ApiBehaviour counts them.
-  std::map<std::string, std::string> pods_;  // What is served of each, by namespace/name.
-  std::string devices_;                      // Of the slice.
+  uint64_t written_token_ = 0;              // As ApiBehaviour counts them.
+  std::map<std::string, ApiPodText> pods_;  // What is served of each, by namespace/name.
+  std::string devices_;                     // Of the slice.
   int generation_ = 0;
 };
 

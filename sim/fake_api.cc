@@ -99,9 +99,14 @@ uint64_t NumberIn(const std::string& target, const std::string& name) {
   return ParseDecimal(Query(target, name)).value_or(0);
 }
 
-std::string ObjectText(const std::string& metadata, const std::string& rest, uint64_t version) {
-  return "{\"metadata\":{" + metadata + ",\"resourceVersion\":\"" + std::to_string(version) +
-         "\"}" + rest + "}";
+// The value of a header of a request; empty where it is not there.
+std::string Header(const std::string& head, std::string_view name) {
+  const size_t at = head.find("\r\n" + std::string(name) + ": ");
+  if (at == std::string::npos) {
+    return {};
+  }
+  const size_t begin = at + name.size() + 4;
+  return head.substr(begin, head.find('\r', begin) - begin);
 }
 
 // Shared with whoever else holds the port without listening.
@@ -249,8 +254,7 @@ void FakeApi::Delete(std::string_view collection, const std::string& key) {
 void FakeApi::Change(std::string_view collection, const std::string& key, std::string type) {
   const Stored& stored = store_[std::string(collection)].at(key);
   ++version_;
-  events_.push_back({version_, std::string(collection), std::move(type),
-                     ObjectText(stored.metadata, stored.rest, version_)});
+  events_.push_back({version_, std::string(collection), std::move(type), stored});
   if (events_.size() > kMostEvents) {
     oldest_ = events_.front().version;
     events_.pop_front();
@@ -348,25 +352,38 @@ void FakeApi::Accept() {
   }
 }
 
+// What a client asks for.
+struct FakeApi::Request {
+  explicit Request(const std::string& head)
+      : target(head.substr(4, head.find(' ', 4) - 4)),
+        path(target.substr(0, target.find('?'))),
+        authorization(Header(head, "Authorization")),
+        metadata_alone(Header(head, "Accept").find("as=PartialObjectMetadata") !=
+                       std::string::npos) {}
+
+  std::string TextOf(const Stored& object, uint64_t version) const {
+    return "{\"metadata\":{" + object.metadata + ",\"resourceVersion\":\"" +
+           std::to_string(version) + "\"}" + (metadata_alone ? "" : object.rest) + "}";
+  }
+
+  std::string target, path, authorization;
+  bool metadata_alone;
+};
+
 void FakeApi::Run(int socket) {
   {
     Connection connection(tls_->context.get(), socket);
     std::string head = connection.Greet() ? connection.Receive() : std::string();
     for (; !head.empty(); head = connection.Receive()) {
-      const std::string target = head.substr(4, head.find(' ', 4) - 4);
-      constexpr std::string_view kBearer = "Authorization: Bearer ";
-      const size_t at = head.find(kBearer);
-      const size_t begin = at + kBearer.size();
-      const std::string token =
-          at == std::string::npos ? "" : head.substr(begin, head.find('\r', at) - begin);
+      const Request request(head);
       bool is_watch = false;
-      const std::string answer = Answer(target, token, is_watch);
+      const std::string answer = Answer(request, is_watch);
       AwaitDelay();
       if (!connection.Send(answer)) {
         break;
       }
       if (is_watch) {
-        Watching(connection, target.substr(0, target.find('?')), target);
+        Watching(connection, request);
         break;
       }
     }
@@ -383,11 +400,11 @@ void FakeApi::AwaitDelay() {
   changed_.wait_for(lock, delay, [&] { return stopping_ || delay_ != delay; });
 }
 
-std::string FakeApi::Answer(const std::string& target, const std::string& token, bool& is_watch) {
+std::string FakeApi::Answer(const Request& request, bool& is_watch) {
   const std::scoped_lock lock(mutex_);
-  requests_.push_back("GET " + target);
+  requests_.push_back("GET " + request.target);
   changed_.notify_all();
-  if (token != token_) {
+  if (request.authorization != "Bearer " + token_) {
     return WholeAnswer(401, StatusObject(401, "Unauthorized"));
   }
   if (refusals_ > 0) {
@@ -397,27 +414,25 @@ std::string FakeApi::Answer(const std::string& target, const std::string& token,
   if (is_garbled_) {
     return WholeAnswer(200, std::string(kGarbage));
   }
-  const std::string path = target.substr(0, target.find('?'));
-  if (const auto found = fixed_.find(path); found != fixed_.end()) {
+  if (const auto found = fixed_.find(request.path); found != fixed_.end()) {
     return WholeAnswer(200, found->second);
   }
-  if (path != kPodsPath && !store_.contains(path)) {
+  if (request.path != kPodsPath && !store_.contains(request.path)) {
     return WholeAnswer(404, StatusObject(404, "NotFound"));
   }
-  is_watch = Query(target, "watch") == "1";
-  return is_watch ? "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-                  : ListPage(path, target);
+  is_watch = Query(request.target, "watch") == "1";
+  return is_watch ? "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" : ListPage(request);
 }
 
-std::string FakeApi::ListPage(const std::string& path, const std::string& target) {
-  const auto& objects = store_[path];
-  const size_t from = NumberIn(target, "continue");
+std::string FakeApi::ListPage(const Request& request) {
+  const auto& objects = store_[request.path];
+  const size_t from = NumberIn(request.target, "continue");
   const size_t to = page_ == 0 ? objects.size() : std::min(objects.size(), from + page_);
   std::string items;
   size_t index = 0;
   for (const auto& [key, stored] : objects) {
     if (index >= from && index < to) {
-      items += (items.empty() ? "" : ",") + ObjectText(stored.metadata, stored.rest, version_);
+      items += (items.empty() ? "" : ",") + request.TextOf(stored, version_);
     }
     ++index;
   }
@@ -428,9 +443,9 @@ std::string FakeApi::ListPage(const std::string& path, const std::string& target
                               "]}");
 }
 
-void FakeApi::Watching(Connection& connection, const std::string& path, const std::string& target) {
+void FakeApi::Watching(Connection& connection, const Request& request) {
   std::unique_lock lock(mutex_);
-  const uint64_t since = NumberIn(target, "resourceVersion");
+  const uint64_t since = NumberIn(request.target, "resourceVersion");
   if (since < oldest_) {
     connection.Send(Chunk(R"({"type":"ERROR","object":)" + StatusObject(410, "Expired") + "}\n") +
                     "0\r\n\r\n");
@@ -444,8 +459,9 @@ void FakeApi::Watching(Connection& connection, const std::string& path, const st
   while (!stopping_ && end == end_round_ && cut == cut_round_) {
     std::string bytes;
     for (const Event& event : events_) {
-      if (event.version > sent && event.collection == path) {
-        bytes += R"({"type":")" + event.type + R"(","object":)" + event.object + "}\n";
+      if (event.version > sent && event.collection == request.path) {
+        bytes += R"({"type":")" + event.type + R"(","object":)" +
+                 request.TextOf(event.object, event.version) + "}\n";
         sent = event.version;
       }
     }

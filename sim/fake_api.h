@@ -48,7 +48,8 @@ class FakeApi {
   void SetGarbled(bool is_garbled);
 
   // Puts an object, whose metadata lacks only the version, into a collection, or takes it out.
-  // `rest`: what follows metadata, beginning with a comma.
+  // `rest`: what follows metadata, beginning with a comma; who asks for metadata alone is spared
+  // it.
   void Put(std::string_view collection, const std::string& key, const std::string& metadata,
            const std::string& rest = "");
   void Delete(std::string_view collection, const std::string& key);
@@ -81,17 +82,19 @@ class FakeApi {
   };
   struct Event {
     uint64_t version;
-    std::string collection, type, object;
+    std::string collection, type;
+    Stored object;
   };
   class Connection;
+  struct Request;
 
   void Listen();
   void Accept();
   void Run(int socket);
   void AwaitDelay();
-  std::string Answer(const std::string& target, const std::string& token, bool& is_watch);
-  std::string ListPage(const std::string& path, const std::string& target);
-  void Watching(Connection& connection, const std::string& path, const std::string& target);
+  std::string Answer(const Request& request, bool& is_watch);
+  std::string ListPage(const Request& request);
+  void Watching(Connection& connection, const Request& request);
   void Change(std::string_view collection, const std::string& key, std::string type);
 
   mutable std::mutex mutex_;  // Guards everything below; the waits need a plain one.

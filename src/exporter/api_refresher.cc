@@ -30,7 +30,7 @@ bool WaitsForAPerson(const Status& status) {
 
 ApiRefresher::ApiRefresher(const Files& files, const ApiRefresherOptions& options, Clock& clock,
                            Wakeup& tick)
-    : what_(options.collection == ApiCollection::kPods ? "pods" : "resource slices"),
+    : what_(options.collection == ApiCollection::kResourceSlices ? "resource slices" : "pods"),
       clock_(clock),
       tick_(tick),
       random_(options.seed) {

@@ -49,7 +49,7 @@ std::string Encoded(std::string_view text) {
 
 std::string KeyOf(const ApiObject& object) { return object.name_space + "/" + object.name; }
 
-// Of pods only the metadata is wanted; servers that cannot cut it out send the whole.
+// Where the metadata of pods is enough, servers that cannot cut it out send the whole.
 std::string AcceptFor(ApiCollection collection, std::string_view cut) {
   std::string accept(kJson);
   if (collection == ApiCollection::kPods) {
@@ -103,6 +103,7 @@ ApiMirror::ApiMirror(ApiServerOptions server, ConfigMapName config_map, const Fi
 std::string_view ApiMirror::what() const {
   switch (collection_) {
     case ApiCollection::kPods:
+    case ApiCollection::kWholePods:
       return "pods";
     case ApiCollection::kResourceSlices:
       return "resourceslices";
@@ -117,9 +118,9 @@ std::string ApiMirror::Selector() const {
     return Encoded("metadata.name=" + config_map_.name);
   }
   const std::string selector = "spec.nodeName=" + server_.node;
-  return Encoded(collection_ == ApiCollection::kPods
-                     ? selector
-                     : selector + ",spec.driver=" + std::string(kSliceDriver));
+  return Encoded(collection_ == ApiCollection::kResourceSlices
+                     ? selector + ",spec.driver=" + std::string(kSliceDriver)
+                     : selector);
 }
 
 ApiRound ApiMirror::Follow(const std::stop_token& stop, const std::function<void()>& changed) {
@@ -148,7 +149,7 @@ ApiRound ApiMirror::Follow(const std::stop_token& stop, const std::function<void
 
 // The path of the collection; for slices it depends on the versions that the server speaks.
 StatusOr<std::string> ApiMirror::PathOf(ApiConnection& connection, ApiRound& round) {
-  if (collection_ == ApiCollection::kPods) {
+  if (collection_ == ApiCollection::kPods || collection_ == ApiCollection::kWholePods) {
     return std::string(kPodsPath);
   }
   if (collection_ == ApiCollection::kConfigMap) {

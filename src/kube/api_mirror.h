@@ -26,7 +26,12 @@
 
 namespace podgpu {
 
-enum class ApiCollection : uint8_t { kPods, kResourceSlices, kConfigMap };
+enum class ApiCollection : uint8_t {
+  kPods,       // Their metadata alone.
+  kWholePods,  // With their containers too.
+  kResourceSlices,
+  kConfigMap,
+};
 
 // How a round of Follow ended.
 struct ApiRound {

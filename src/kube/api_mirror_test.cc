@@ -103,6 +103,32 @@ TEST_F(ApiMirrorTest, ListsOnceAndThenWatchesThisNodeOnly) {
             "&allowWatchBookmarks=true&timeoutSeconds=3600");
 }
 
+TEST_F(ApiMirrorTest, BringsContainersOnlyWhereTheyAreWanted) {
+  const auto put = [this](const std::string& id) {
+    server_.Put(kFakePods, "ml/a", R"("namespace":"ml","name":"a")",
+                R"(,"spec":{"containers":[{"name":"main"}]},"status":{"containerStatuses":[
+                {"name":"main","containerID":"containerd://)" +
+                    id + "\"}]}");
+  };
+  put("");
+  Start(ApiCollection::kWholePods);
+  AwaitCopy("ml/a");
+  put("77");
+  const auto id = [this] {
+    const std::vector<ApiContainer>& containers = objects_.at("ml/a").containers;
+    return containers.size() == 1 ? containers.front().id : "none";
+  };
+  {
+    std::unique_lock lock(mutex_);
+    noted_.wait(lock, [&] { return id() == "77"; });
+  }
+  thread_ = {};
+  objects_.clear();
+  Start(ApiCollection::kPods);
+  AwaitCopy("ml/a");
+  EXPECT_EQ(id(), "none");
+}
+
 TEST_F(ApiMirrorTest, TakesAListInPages) {
   for (const char* const name : {"a", "b", "c", "d", "e"}) {
     server_.PutPod("ml", name, "u");

@@ -1,5 +1,8 @@
 #include "kube/api_object.h"
 
+#include <array>
+#include <charconv>
+#include <map>
 #include <tuple>
 
 #include "absl/strings/str_format.h"
@@ -93,6 +96,63 @@ void ReadSlice(const json::object* spec, ApiObject& object) {
   }
 }
 
+std::vector<std::pair<std::string, uint64_t>> RequestsOf(const json::object* resources) {
+  std::vector<std::pair<std::string, uint64_t>> requests;
+  const json::object* asked = ObjectIn(resources, "requests");
+  if (asked == nullptr) {
+    asked = ObjectIn(resources, "limits");  // Which the server takes for requests, too.
+  }
+  if (asked == nullptr) {
+    return requests;
+  }
+  for (const json::key_value_pair& resource : *asked) {
+    const std::string_view name(resource.key().data(), resource.key().size());
+    const std::optional<uint64_t> quantity = ParseQuantity(TextOf(&resource.value()));
+    if (quantity && name.find('/') != std::string_view::npos) {
+      requests.emplace_back(CleanUtf8(name), *quantity);
+    }
+  }
+  return requests;
+}
+
+// "containerd://0123abcd" is 0123abcd.
+std::string BareContainerId(const std::string& id) {
+  const size_t end = id.find("://");
+  return end == std::string::npos ? std::string() : id.substr(end + 3);
+}
+
+// The containers of one list of the specification, and their ids from the list of the status.
+void ReadContainers(const json::object* pod, std::string_view specified, std::string_view reported,
+                    std::vector<ApiContainer>& containers) {
+  const json::array* specifications = ArrayIn(ObjectIn(pod, "spec"), specified);
+  if (specifications == nullptr) {
+    return;
+  }
+  std::map<std::string, std::string> ids;
+  if (const json::array* statuses = ArrayIn(ObjectIn(pod, "status"), reported)) {
+    for (const json::value& status : *statuses) {
+      ids[TextIn(status.if_object(), "name")] =
+          BareContainerId(TextIn(status.if_object(), "containerID"));
+    }
+  }
+  for (const json::value& specification : *specifications) {
+    const json::object* container = specification.if_object();
+    std::string name = TextIn(container, "name");
+    const auto id = ids.find(name);
+    containers.push_back({.name = std::move(name),
+                          .id = id == ids.end() ? std::string() : id->second,
+                          .requests = RequestsOf(ObjectIn(container, "resources"))});
+  }
+}
+
+void ReadPod(const json::object* from, ApiObject& object) {
+  const std::string phase = TextIn(ObjectIn(from, "status"), "phase");
+  object.has_ended = phase == "Succeeded" || phase == "Failed";
+  ReadContainers(from, "containers", "containerStatuses", object.containers);
+  ReadContainers(from, "initContainers", "initContainerStatuses", object.containers);
+  ReadContainers(from, "ephemeralContainers", "ephemeralContainerStatuses", object.containers);
+}
+
 ApiObject ObjectOf(const json::object* from) {
   const json::object* metadata = ObjectIn(from, "metadata");
   ApiObject object;
@@ -113,6 +173,7 @@ ApiObject ObjectOf(const json::object* from) {
   if (ObjectIn(spec, "pool") != nullptr) {
     ReadSlice(spec, object);
   }
+  ReadPod(from, object);
   return object;
 }
 
@@ -126,8 +187,9 @@ ApiFailure FailureOf(const json::object* status) {
 
 bool ApiObject::SaysTheSame(const ApiObject& other) const {
   const auto rest = [](const ApiObject& object) {
-    return std::tie(object.name_space, object.name, object.uid, object.labels, object.driver,
-                    object.pool, object.pool_generation, object.devices, object.metrics);
+    return std::tie(object.name_space, object.name, object.uid, object.labels, object.has_ended,
+                    object.containers, object.driver, object.pool, object.pool_generation,
+                    object.devices, object.metrics);
   };
   return rest(*this) == rest(other);
 }
@@ -191,6 +253,36 @@ StatusOr<ApiObject> ParseApiObject(std::string_view text) {
 ApiFailure ParseApiFailure(std::string_view text) {
   const Document document(text);
   return TextIn(document.root(), "kind") == "Status" ? FailureOf(document.root()) : ApiFailure();
+}
+
+std::optional<uint64_t> ParseQuantity(std::string_view text) {
+  struct Suffix {
+    std::string_view word;
+    uint64_t factor;
+  };
+  static constexpr uint64_t kMost = 1ULL << 53U;
+  static constexpr std::array<Suffix, 8> kSuffixes = {{{"Ki", 1ULL << 10U},
+                                                       {"Mi", 1ULL << 20U},
+                                                       {"Gi", 1ULL << 30U},
+                                                       {"Ti", 1ULL << 40U},
+                                                       {"k", 1'000},
+                                                       {"M", 1'000'000},
+                                                       {"G", 1'000'000'000},
+                                                       {"T", 1'000'000'000'000}}};
+  uint64_t factor = 1;
+  for (const Suffix& suffix : kSuffixes) {
+    if (text.ends_with(suffix.word)) {
+      factor = suffix.factor;
+      text.remove_suffix(suffix.word.size());
+      break;
+    }
+  }
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number > kMost / factor) {
+    return std::nullopt;
+  }
+  return number * factor;
 }
 
 StatusOr<std::vector<std::string>> ParseApiVersions(std::string_view text) {

@@ -1,5 +1,6 @@
-// What podgpu reads of the API server's JSON: names, uids and labels of pods, the devices of
-// ResourceSlices, the list of metrics in a ConfigMap, and the server's own words about failures.
+// What podgpu reads of the API server's JSON: names, uids and labels of pods, their containers, the
+// devices of ResourceSlices, the list of metrics in a ConfigMap, and the server's own words about
+// failures.
 //
 // Everything else in an object (often most of it) is dropped while it is parsed.  Strings are valid
 // UTF-8.  Pure functions; any thread.  Field names: kubernetes 1.37, core/v1, meta/v1 and
@@ -28,6 +29,15 @@ struct SliceDevice {
   bool operator==(const SliceDevice&) const = default;
 };
 
+// A container of a pod, of any of its three lists.
+struct ApiContainer {
+  std::string name;
+  std::string id;  // Without the runtime before it; empty until the container has begun.
+  // Of extended resources ("nvidia.com/gpu"), in the order of the JSON.
+  std::vector<std::pair<std::string, uint64_t>> requests;
+  bool operator==(const ApiContainer&) const = default;
+};
+
 // A pod, a ResourceSlice or a ConfigMap.
 struct ApiObject {
   std::string name_space;  // Empty for what belongs to the cluster.
@@ -35,6 +45,9 @@ struct ApiObject {
   std::string uid;
   std::string resource_version;
   std::vector<std::pair<std::string, std::string>> labels;  // In the order of the JSON.
+  // Of a pod:
+  bool has_ended = false;  // Succeeded or failed as a whole.
+  std::vector<ApiContainer> containers;
   // Of a ResourceSlice:
   std::string driver;
   std::string pool;
@@ -77,6 +90,9 @@ StatusOr<ApiEvent> ParseApiEvent(std::string_view json);
 StatusOr<ApiObject> ParseApiObject(std::string_view json);
 // What can be read of a Status object; an empty failure for any other text.
 ApiFailure ParseApiFailure(std::string_view json);
+// A quantity of an extended resource: "2", or "1k" as the server writes 1000.  Nothing for one that
+// is negative, no whole number or beyond 2^53.
+std::optional<uint64_t> ParseQuantity(std::string_view text);
 // The versions of an API group ("v1", "v1beta1"), in the order of the server.
 StatusOr<std::vector<std::string>> ParseApiVersions(std::string_view json);
 

@@ -22,6 +22,57 @@ TEST(ApiObject, OfAPodIsItsMetadata) {
   EXPECT_EQ(pod.labels, (Labels{{"team", "nlp"}, {"app.kubernetes.io/name", "t"}}));
 }
 
+TEST(ApiObject, OfAWholePodHasItsContainers) {
+  const StatusOr<ApiObject> pod = ParseApiObject(
+      R"({"metadata":{"name":"p","resourceVersion":"1"},"spec":{"containers":[
+      {"name":"main","resources":{"limits":{"nvidia.com/gpu":"9"},"requests":{"cpu":"100m",
+        "tencent.com/vcuda-core":"1k","tencent.com/vcuda-memory":"30"}}},
+      {"name":"side","resources":{"limits":{"nvidia.com/mig-1g.10gb":"2"}}},
+      {"name":"bare"}],"initContainers":[{"name":"first","resources":{"requests":{
+        "nvidia.com/gpu":"-1"}}}]},
+      "status":{"phase":"Failed","containerStatuses":[
+      {"name":"side","containerID":"cri-o://5678"},{"name":"main","containerID":"containerd://12"},
+      {"name":"bare","containerID":""}],"initContainerStatuses":[
+      {"name":"first","containerID":"docker://f0"}]}})");
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  EXPECT_TRUE(pod->has_ended);
+  EXPECT_EQ(
+      pod->containers,
+      (std::vector<ApiContainer>{
+          {"main", "12", {{"tencent.com/vcuda-core", 1000}, {"tencent.com/vcuda-memory", 30}}},
+          {"side", "5678", {{"nvidia.com/mig-1g.10gb", 2}}},
+          {"bare", "", {}},
+          {"first", "f0", {}},
+      }));
+}
+
+TEST(ApiObject, AQuantityIsAWholeNumber) {
+  struct Row {
+    std::string text;
+    std::optional<uint64_t> number;
+  };
+  const Row rows[] = {
+      {"0", 0},
+      {"2", 2},
+      {"1k", 1'000},
+      {"3M", 3'000'000},
+      {"2Ki", 2'048},
+      {"1Gi", 1 << 30},
+      {"9T", 9'000'000'000'000},
+      {"-1", {}},
+      {"0.5", {}},
+      {"100m", {}},
+      {"", {}},
+      {"k", {}},
+      {"1e3", {}},
+      {"9007199254740993", {}},
+      {"99999999T", {}},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(ParseQuantity(row.text), row.number) << row.text;
+  }
+}
+
 TEST(ApiObject, OfASliceIsTheSameInAllVersions) {
   const std::string attributes =
       R"("attributes":{"type":{"string":"mig"},"gpu.nvidia.com/uuid":{"string":"MIG-1"},
