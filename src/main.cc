@@ -166,7 +166,8 @@ int RunNode(NodeCommand command) {
   StatusOr<std::unique_ptr<Exporter>> exporter = Exporter::Start(
       command.exporter,
       {clock, open, *kubelet, [&] { return ListPciGpus(sysfs); }, written_off, &files,
-       static_cast<uint32_t>(std::hash<std::string>()(command.exporter.view.hostname))});
+       static_cast<uint32_t>(std::hash<std::string>()(command.exporter.view.hostname)),
+       [&] { return OpenProcesses(command.source, loader, files, clock, written_off); }});
   if (!exporter.ok()) {
     return Refuse(exporter.status());
   }

@@ -15,7 +15,9 @@
 #include "fields/field.h"
 #include "source/nvml_catalogue.h"
 #include "tests/node_fixture.h"
+#include "view/energy_view.h"
 #include "view/native_table.h"
+#include "view/process_view.h"
 #include "view/view.h"
 #include "view/xid.h"
 
@@ -107,6 +109,24 @@ std::string NativeSection() {
         absl::StrFormat("| `%s` | %s | %s | %s | %s | %s | %s |\n", family.name, family.type,
                         family.unit.empty() ? "-" : family.unit, LabelsOfFamily(family.name),
                         FieldsOfFamily(family.name), FamilyFromNvml(family.name), family.help);
+  }
+  return section;
+}
+
+std::string ProcessSection() {
+  std::string section =
+      "## Processes and energy\n\nWith `--process-metrics=on`, from NVML and `/proc`; the first "
+      "is part of the native view, the others are the view\n`process`, under `--metric-prefix`. "
+      "[energy.md](energy.md) says how energy is apportioned and how wrong that can be.\n\n"
+      "| family | type | unit | labels | meaning |\n|---|---|---|---|---|\n";
+  const auto add = [&](const Family& family, std::string_view labels) {
+    section += absl::StrFormat("| `%s` | %s | %s | %s | %s |\n", family.name, family.type,
+                               family.unit.empty() ? "-" : family.unit, labels, family.help);
+  };
+  add(EnergyByMethodFamily(), "`gpu` `UUID` `method`");
+  for (const Family& family : ProcessFamilies(kProcessPrefix)) {
+    add(family,
+        "`container` `container_id` `gpu` `namespace` `pid` `pod` `pod_uid` `process_name`");
   }
   return section;
 }
@@ -217,6 +237,7 @@ std::string FormulaSection() {
       "- Native: %d x W + %d x P + %d x I + A, and %d x (W + P) + %d of the state of devices; two "
       "for\n  each XID code that a GPU has reported, and one for each of its containers then, 256 "
       "at most.\n"
+      "- Processes: 6 for each GPU, and 7 for each row of a process on a GPU.\n"
       "- Self: %d; two of them only with a directory of batch jobs, one with TLS, two with dumps, "
       "eight with pods or "
       "ResourceSlices\n  from the API server.\n\n"
@@ -270,8 +291,8 @@ std::string Document() {
   return "# Metrics\n\n"
          "Which series podgpu serves, from which field, and how many. Made from the tables of the "
          "program by a test;\ndo not edit it by hand.\n\n" +
-         NativeSection() + "\n" + SlotSection() + "\n" + DcgmSection() + "\n" + SourceSection() +
-         "\n" + XidSection() + "\n" + FormulaSection();
+         NativeSection() + "\n" + ProcessSection() + "\n" + SlotSection() + "\n" + DcgmSection() +
+         "\n" + SourceSection() + "\n" + XidSection() + "\n" + FormulaSection();
 }
 
 TEST(MetricsDocument, SaysWhatTheTablesSay) {

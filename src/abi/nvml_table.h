@@ -11,6 +11,7 @@
 #include "abi/nvml.h"
 #include "abi/nvml_events.h"
 #include "abi/nvml_gpm.h"
+#include "abi/nvml_processes.h"
 #include "abi/nvml_readings.h"
 
 namespace podgpu::abi {
@@ -142,7 +143,24 @@ inline constexpr int kNvmlCapabilityCount = 6;
   X(nvmlReturn_t, nvmlDeviceGetNvLinkErrorCounter, kReading,                                       \
     (nvmlDevice_t device, uint32_t link, int counter, unsigned long long* count))                  \
   X(nvmlReturn_t, nvmlDeviceGetGridLicensableFeatures_v4, kReading,                                \
-    (nvmlDevice_t device, nvmlGridLicensableFeatures_t * features))
+    (nvmlDevice_t device, nvmlGridLicensableFeatures_t * features))                                \
+  X(nvmlReturn_t, nvmlDeviceGetComputeRunningProcesses_v3, kReading,                               \
+    (nvmlDevice_t device, uint32_t * count, nvmlProcessInfo_t * processes))                        \
+  X(nvmlReturn_t, nvmlDeviceGetComputeRunningProcesses_v2, kReading,                               \
+    (nvmlDevice_t device, uint32_t * count, nvmlProcessInfo_t * processes))                        \
+  X(nvmlReturn_t, nvmlDeviceGetGraphicsRunningProcesses_v3, kReading,                              \
+    (nvmlDevice_t device, uint32_t * count, nvmlProcessInfo_t * processes))                        \
+  X(nvmlReturn_t, nvmlDeviceGetGraphicsRunningProcesses_v2, kReading,                              \
+    (nvmlDevice_t device, uint32_t * count, nvmlProcessInfo_t * processes))                        \
+  X(nvmlReturn_t, nvmlDeviceGetMPSComputeRunningProcesses_v3, kReading,                            \
+    (nvmlDevice_t device, uint32_t * count, nvmlProcessInfo_t * processes))                        \
+  X(nvmlReturn_t, nvmlDeviceGetMPSComputeRunningProcesses_v2, kReading,                            \
+    (nvmlDevice_t device, uint32_t * count, nvmlProcessInfo_t * processes))                        \
+  X(nvmlReturn_t, nvmlDeviceGetProcessUtilization, kReading,                                       \
+    (nvmlDevice_t device, nvmlProcessUtilizationSample_t * samples, uint32_t * count,              \
+     unsigned long long last_seen_us))                                                             \
+  X(nvmlReturn_t, nvmlDeviceGetProcessesUtilizationInfo, kReading,                                 \
+    (nvmlDevice_t device, nvmlProcessesUtilizationInfo_v1_t * info))
 
 // The functions of one loaded library.
 struct NvmlTable {

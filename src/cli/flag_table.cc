@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 
 #include "base/go_values.h"
@@ -102,15 +103,17 @@ Status SetHostnameLabel(NodeCommand& command, std::string_view value) {
 }
 
 Status SetViews(NodeCommand& command, std::string_view value) {
-  constexpr std::pair<std::string_view, View> kViews[] = {
-      {"dcgm", View::kDcgm}, {"native", View::kNative}, {"self", View::kSelf}};
+  constexpr std::pair<std::string_view, View> kViews[] = {{"dcgm", View::kDcgm},
+                                                          {"native", View::kNative},
+                                                          {"process", View::kProcess},
+                                                          {"self", View::kSelf}};
   std::vector<View> views;
   for (const std::string_view name : Split(value, ',')) {
     const auto* const row =
         std::ranges::find(kViews, Trim(name), &std::pair<std::string_view, View>::first);
     if (row == std::end(kViews)) {
       return absl::InvalidArgumentError(
-          absl::StrFormat("%s is none of dcgm, native, self", Quoted(Trim(name))));
+          absl::StrFormat("%s is none of dcgm, native, process, self", Quoted(Trim(name))));
     }
     if (std::ranges::count(views, row->second) == 0) {
       views.push_back(row->second);
@@ -166,6 +169,73 @@ std::vector<std::string>& VisibleNamespaceNames(NodeCommand& command) {
   return command.exporter.visible.chosen;
 }
 std::vector<std::string>& LabelPatterns(NodeCommand& command) { return command.label_patterns; }
+
+Status SetProcessMetrics(NodeCommand& command, std::string_view value) {
+  if (value != "on" && value != "off") {
+    return absl::InvalidArgumentError("must be \"on\" or \"off\"");
+  }
+  command.exporter.processes.enabled = value == "on";
+  return absl::OkStatus();
+}
+
+Status SetProcessPeriod(NodeCommand& command, std::string_view value) {
+  const auto period = std::chrono::duration_cast<milliseconds>(DurationOf(value));
+  if (period < milliseconds(kShortestIntervalMs) || period > milliseconds(kLongestIntervalMs)) {
+    return absl::InvalidArgumentError("must be from 100ms to 1h");
+  }
+  command.exporter.processes.period = period;
+  return absl::OkStatus();
+}
+
+Status SetProcessRetention(NodeCommand& command, std::string_view value) {
+  const std::chrono::nanoseconds retention = DurationOf(value);
+  if (retention < std::chrono::nanoseconds(0)) {
+    return absl::InvalidArgumentError("must be 0s or more");
+  }
+  command.exporter.processes.table.retention = std::chrono::duration_cast<Duration>(retention);
+  return absl::OkStatus();
+}
+
+Status SetMetricPrefix(NodeCommand& command, std::string_view value) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
+  };
+  const auto is_part = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  if (value.empty() || !is_letter(value.front()) || !std::ranges::all_of(value, is_part)) {
+    return absl::InvalidArgumentError(
+        "must be letters, digits and underscores, and not begin with a digit");
+  }
+  command.exporter.processes.prefix = std::string(value);
+  return absl::OkStatus();
+}
+
+Status SetIdlePower(NodeCommand& command, std::string_view value) {
+  constexpr double kMostWatts = 10'000;
+  double watts = -1;
+  if (!absl::SimpleAtod({value.data(), value.size()}, &watts) ||
+      !(watts >= 0 && watts <= kMostWatts)) {
+    return absl::InvalidArgumentError("must be watts, from 0 to 10000");
+  }
+  command.exporter.processes.ledger.idle_power_mw = static_cast<uint64_t>(watts * 1e3);
+  return absl::OkStatus();
+}
+
+Status SetIdleEnergy(NodeCommand& command, std::string_view value) {
+  if (value != "unattributed" && value != "equal") {
+    return absl::InvalidArgumentError("must be \"unattributed\" or \"equal\"");
+  }
+  command.exporter.processes.ledger.idle_energy =
+      value == "equal" ? IdleEnergy::kEqual : IdleEnergy::kUnattributed;
+  return absl::OkStatus();
+}
+
+Status SetProcessScope(NodeCommand& command, std::string_view value) {
+  if (value != "containers" && value != "all") {
+    return absl::InvalidArgumentError("must be \"containers\" or \"all\"");
+  }
+  command.exporter.processes.table.all_processes = value == "all";
+  return absl::OkStatus();
+}
 
 Status SetLogForm(NodeCommand& command, std::string_view value) {
   if (value != "text" && value != "json") {
@@ -401,8 +471,9 @@ constexpr Flag kFlags[] = {
      "Spelling of the hostname label on DCGM rows: Hostname (released versions) or hostname.",
      SetHostnameLabel},
     {"metrics-views", "", "PODGPU_METRICS_VIEWS", FlagKind::kString, "dcgm,native,self",
-     "What /metrics shows: dcgm (dcgm-exporter's rows), native (clean names in base units), self "
-     "(this program).",
+     "What /metrics shows: dcgm (dcgm-exporter's rows), native (clean names in base units), "
+     "process "
+     "(each process, see --process-metrics), self (this program).",
      SetViews},
     {"remote-hostengine-info", "r", "DCGM_REMOTE_HOSTENGINE_INFO", FlagKind::kString,
      kDefaultEngine,
@@ -434,6 +505,47 @@ constexpr Flag kFlags[] = {
      "Where the kernel's sysfs is: its PCI bus tells how many GPUs this node ought to have.",
      [](NodeCommand& command, std::string_view value) {
        command.sysfs_root = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"process-metrics", "", "PODGPU_PROCESS_METRICS", FlagKind::kString, "off",
+     "on: show each process on each GPU (the view process) and whose energy is whose. The energy "
+     "of a GPU is measured; of processes that share one it is apportioned by SM time, so that the "
+     "parts add up, and a part can be wrong by more than 100 % where unlike work shares a GPU. "
+     "Needs the host's pids (hostPID).",
+     SetProcessMetrics},
+    {"process-interval", "dcgm-update-frequency", "PODGPU_PROCESS_INTERVAL", FlagKind::kDuration,
+     "1s",
+     "How often processes, their use and the energy counters of their GPUs are read, from 100ms "
+     "to 1h; pages are made as often.",
+     SetProcessPeriod},
+    {"process-scan-interval", "", "", FlagKind::kDuration, "",
+     "Accepted: who runs on a GPU is looked at in each reading.",
+     [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
+    {"metric-prefix", "", "PODGPU_METRIC_PREFIX", FlagKind::kString, kProcessPrefix,
+     "What the names of the families of processes begin with.", SetMetricPrefix},
+    {"metric-retention", "", "PODGPU_METRIC_RETENTION", FlagKind::kDuration, "5m",
+     "For how long a process that has ended stays on the page, with its last numbers.",
+     SetProcessRetention},
+    {"process-scope", "", "PODGPU_PROCESS_SCOPE", FlagKind::kString, "containers",
+     "Which processes have rows: those in containers, or all. The energy of others is "
+     "outside_kubernetes.",
+     SetProcessScope},
+    {"gpu-idle-power", "", "PODGPU_GPU_IDLE_POWER", FlagKind::kString, "0",
+     "Watts that a GPU draws when it is idle: so much is set aside before energy is apportioned.",
+     SetIdlePower},
+    {"idle-energy", "", "PODGPU_IDLE_ENERGY", FlagKind::kString, "unattributed",
+     "Whose the energy set aside is: unattributed, or equal: in equal parts that of the processes "
+     "that are there.",
+     SetIdleEnergy},
+    {"enable-energy-estimation", "", "", FlagKind::kBool, "true",
+     "Accepted: energy is always measured for a process that is alone on a GPU, and apportioned "
+     "else.",
+     [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
+    {"proc-root", "", "PODGPU_PROC_ROOT", FlagKind::kString, "/proc",
+     "Where the /proc of the host's pids is: it tells the name, the container and the pod of a "
+     "process.",
+     [](NodeCommand& command, std::string_view value) {
+       command.source.proc_root = std::string(value);
        return absl::OkStatus();
      }},
     {"textfile-device", "", "PODGPU_TEXTFILE_DEVICE", FlagKind::kString, "",

@@ -196,6 +196,16 @@ void TakeCredentials(const std::string& folder, StatusOr<ApiServerOptions>& serv
   }
 }
 
+// Whoever asks for processes has them on the page, and the other way round.
+void ShowProcesses(ExporterOptions& options) {
+  const bool on_page = std::ranges::count(options.views, View::kProcess) > 0;
+  if (options.processes.enabled && !on_page) {
+    options.views.push_back(View::kProcess);
+    std::ranges::sort(options.views);
+  }
+  options.processes.enabled = options.processes.enabled || on_page;
+}
+
 void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::string>& warnings) {
   if (!options.view.virtual_gpus) {
     return;
@@ -228,6 +238,7 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
     command.exporter.join.pod_labels =
         std::make_shared<const LabelAllowlist>(command.label_patterns);
   }
+  ShowProcesses(command.exporter);
   command.exporter.api_server = FindApiServer(environment);
   command.counters.server = FindClusterServer(environment);
   TakeCredentials(command.service_account, command.exporter.api_server);

@@ -43,6 +43,24 @@ TEST(Flags, DefaultsAreDcgmExporters) {
   EXPECT_EQ(command.exporter.views, (std::vector<View>{View::kDcgm, View::kNative, View::kSelf}));
 }
 
+TEST(Flags, WhatProcessesAreToldByIsChecked) {
+  EXPECT_EQ(Parse({"--dcgm-update-frequency=5s"}).value().exporter.processes.period,
+            std::chrono::seconds(5))
+      << "as my-gpu-exporter calls it";
+  EXPECT_TRUE(Parse({"--metrics-views=process"}).value().exporter.processes.enabled);
+  EXPECT_EQ(Parse({"--process-scan-interval=10s", "--enable-energy-estimation=false"})
+                .value()
+                .exporter.processes.period,
+            std::chrono::seconds(1));
+  EXPECT_NE(Refusal({"--process-metrics=yes"}).find("\"on\" or \"off\""), std::string::npos);
+  EXPECT_NE(Refusal({"--process-interval=50ms"}).find("100ms"), std::string::npos);
+  EXPECT_NE(Refusal({"--metric-retention=-1s"}).find("0s or more"), std::string::npos);
+  EXPECT_NE(Refusal({"--metric-prefix=2x"}).find("digit"), std::string::npos);
+  EXPECT_NE(Refusal({"--gpu-idle-power=nan"}).find("watts"), std::string::npos);
+  EXPECT_NE(Refusal({"--idle-energy=mine"}).find("unattributed"), std::string::npos);
+  EXPECT_NE(Refusal({"--process-scope=pods"}).find("containers"), std::string::npos);
+}
+
 TEST(Flags, OneDashOrTwoEqualsSignOrBlankAreTheSame) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"-address", ":1"},
@@ -213,6 +231,56 @@ TEST(Flags, TheCommandLineWinsOverEveryVariable) {
   }
 }
 
+// Likewise, of processes.
+TEST(Flags, TheCommandLineWinsOverTheVariablesOfProcesses) {
+  struct ProcessCase {
+    std::string flag, variable, from_environment, from_line;
+    std::function<std::string(const NodeCommand&)> read;
+  };
+  const ProcessCase cases[] = {
+      {"process-metrics", "PODGPU_PROCESS_METRICS", "on", "off",
+       [](const NodeCommand& c) {
+         const bool on_page = std::ranges::count(c.exporter.views, View::kProcess) == 1;
+         EXPECT_EQ(on_page, c.exporter.processes.enabled);
+         return std::string(on_page ? "on" : "off");
+       }},
+      {"process-interval", "PODGPU_PROCESS_INTERVAL", "200ms", "2000ms",
+       [](const NodeCommand& c) {
+         return std::to_string(c.exporter.processes.period.count()) + "ms";
+       }},
+      {"metric-prefix", "PODGPU_METRIC_PREFIX", "a", "b_2",
+       [](const NodeCommand& c) { return c.exporter.processes.prefix; }},
+      {"metric-retention", "PODGPU_METRIC_RETENTION", "0s", "60s",
+       [](const NodeCommand& c) {
+         const auto retention = c.exporter.processes.table.retention;
+         return std::to_string(
+                    std::chrono::duration_cast<std::chrono::seconds>(retention).count()) +
+                "s";
+       }},
+      {"process-scope", "PODGPU_PROCESS_SCOPE", "all", "containers",
+       [](const NodeCommand& c) {
+         return std::string(c.exporter.processes.table.all_processes ? "all" : "containers");
+       }},
+      {"gpu-idle-power", "PODGPU_GPU_IDLE_POWER", "17", "70",
+       [](const NodeCommand& c) {
+         return std::to_string(c.exporter.processes.ledger.idle_power_mw / 1'000);
+       }},
+      {"idle-energy", "PODGPU_IDLE_ENERGY", "equal", "unattributed",
+       [](const NodeCommand& c) {
+         const bool equal = c.exporter.processes.ledger.idle_energy == IdleEnergy::kEqual;
+         return std::string(equal ? "equal" : "unattributed");
+       }},
+      {"proc-root", "PODGPU_PROC_ROOT", "/a", "/b",
+       [](const NodeCommand& c) { return c.source.proc_root; }},
+  };
+  for (const ProcessCase& row : cases) {
+    const Variables variables = {{row.variable, row.from_environment}};
+    EXPECT_EQ(row.read(Parse({}, variables).value()), row.from_environment) << row.flag;
+    EXPECT_EQ(row.read(Parse({"--" + row.flag, row.from_line}, variables).value()), row.from_line)
+        << row.flag;
+  }
+}
+
 TEST(Flags, AnEmptyVariableIsUnsetButSelectsTheRemoteEngine) {
   const NodeCommand command = Parse({}, {{"DCGM_EXPORTER_INTERVAL", ""},
                                          {"DCGM_EXPORTER_KUBERNETES", ""},
@@ -249,7 +317,8 @@ TEST(Flags, RefusesWhatItCannotUnderstandInOneLine) {
        "--configmap-data: \"gpu\" is refused: must be NAMESPACE:NAME of a ConfigMap, or none"},
       {{"--stale-after=1ms"}, "--stale-after: \"1ms\" is refused: must be 100ms or more"},
       {{"--metrics-views=dcgm,legcy"},
-       "--metrics-views: \"dcgm,legcy\" is refused: \"legcy\" is none of dcgm, native, self"},
+       "--metrics-views: \"dcgm,legcy\" is refused: \"legcy\" is none of dcgm, native, process, "
+       "self"},
       {{"--hostname-label=host"},
        "--hostname-label: \"host\" is refused: must be \"Hostname\" (as released) or \"hostname\""},
       {{"-k", "--kubernetes-gpu-id-type=uuid"},

@@ -8,7 +8,7 @@ std::string_view SourceCallName(SourceCall call) {
   return kNames[static_cast<size_t>(call)];
 }
 
-CallGuard::Scope::Scope(CallGuard& guard, Source* source, SourceCall call) : guard_(guard) {
+CallGuard::Scope::Scope(CallGuard& guard, Interruptible* source, SourceCall call) : guard_(guard) {
   {
     MutexLock lock(guard_.source_mutex_);
     guard_.source_ = source;
@@ -53,9 +53,12 @@ uint64_t CallGuard::interrupts() const {
   return interrupts_;
 }
 
-void CallGuard::Watch(Duration pace, const std::stop_token& stop) {
+void CallGuard::Watch(Duration pace, const std::stop_token& stop, CallGuard* other) {
   while (clock_.WaitUntil(clock_.Now() + pace, stop)) {
     InterruptIf(true);
+    if (other != nullptr) {
+      other->InterruptIf(true);
+    }
   }
 }
 

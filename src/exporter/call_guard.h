@@ -1,7 +1,7 @@
 // Watches the calls into the vendor library from outside, since any of them may never return.
 //
 // The source thread enters a Scope around each call; the watchdog thread looks at it and, each time
-// that the deadline has passed again, calls Source::Interrupt, which frees a hung remote call at
+// that the deadline has passed again, calls its Interrupt, which frees a hung remote call at
 // once.  A call of an embedded engine that hangs in the kernel cannot be freed: it stays visible
 // here as running, and what it fed ages away (tick.h).  The guard also remembers how long each kind
 // of call took last.  Current and LastSeconds never wait for an Interrupt.  Outlives both threads.
@@ -14,8 +14,8 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/interruptible.h"
 #include "base/mutex.h"
-#include "source/source.h"
 
 namespace podgpu {
 
@@ -34,7 +34,7 @@ class CallGuard {
   // goes.
   class Scope {
    public:
-    Scope(CallGuard& guard, Source* source, SourceCall call);
+    Scope(CallGuard& guard, Interruptible* source, SourceCall call);
     ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
@@ -57,8 +57,8 @@ class CallGuard {
   // Calls interrupted since the start.
   uint64_t interrupts() const;
 
-  // The watchdog's body: looks every `pace` until `stop`.
-  void Watch(Duration pace, const std::stop_token& stop);
+  // The watchdog's body: looks every `pace` until `stop`, at `other` too.
+  void Watch(Duration pace, const std::stop_token& stop, CallGuard* other = nullptr);
 
   // Interrupts the running call, if there is one, whatever its age: for shutdown.
   void InterruptNow();
@@ -70,8 +70,8 @@ class CallGuard {
 
   Clock& clock_;
   const Duration deadline_;
-  Mutex source_mutex_;  // Held during Interrupt, so that a Source cannot end under it.
-  Source* source_ PODGPU_GUARDED_BY(source_mutex_) = nullptr;
+  Mutex source_mutex_;  // Held during Interrupt, so that it cannot end under it.
+  Interruptible* source_ PODGPU_GUARDED_BY(source_mutex_) = nullptr;
   mutable Mutex mutex_;  // Apart, since Interrupt may itself be slow.
   std::optional<SourceCall> call_ PODGPU_GUARDED_BY(mutex_);
   Instant begun_ PODGPU_GUARDED_BY(mutex_){};

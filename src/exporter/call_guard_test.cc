@@ -16,22 +16,12 @@ namespace {
 using std::chrono::seconds;
 
 // A source that notes when it is interrupted, and then does what the test wants.
-class Interruptible final : public Source {
+class SlowSource final : public Interruptible {
  public:
-  StatusOr<Topology> Discover(PartKinds /*kinds*/) override { return Topology{}; }
-  StatusOr<WatchResult> Watch(const Topology& /*topology*/,
-                              const std::vector<const Field*>& /*fields*/,
-                              std::chrono::microseconds /*period*/) override {
-    return WatchResult{};
-  }
-  Status Read(Grid& /*grid*/) override { return absl::OkStatus(); }
   void Interrupt() noexcept override {
     ++interrupts;
     on_interrupt();
   }
-  void LetGo() override {}
-  void SetProfiling(bool /*is_on*/) override {}
-  std::string Describe() const override { return "interruptible"; }
 
   std::atomic<int> interrupts = 0;
   std::function<void()> on_interrupt = [] {};
@@ -40,7 +30,7 @@ class Interruptible final : public Source {
 TEST(CallGuard, TellsTheRunningCallWhileAnInterruptIsSlow) {
   ManualClock clock;
   CallGuard guard(clock, seconds(10));
-  Interruptible source;
+  SlowSource source;
   std::promise<void> begun;
   std::promise<void> release;
   source.on_interrupt = [&] {
@@ -62,7 +52,7 @@ TEST(CallGuard, TellsTheRunningCallWhileAnInterruptIsSlow) {
 TEST(CallGuard, InterruptsAgainEachTimeTheDeadlineHasPassed) {
   ManualClock clock;
   CallGuard guard(clock, seconds(10));
-  Interruptible source;
+  SlowSource source;
   Worker watchdog;
   const CallGuard::Scope scope(guard, &source, SourceCall::kDiscover);
   watchdog.Start([&](const std::stop_token& stop) { guard.Watch(seconds(1), stop); });
@@ -98,6 +88,23 @@ TEST(CallGuard, RemembersHowLongEachKindOfCallTook) {
   EXPECT_FALSE(guard.Current());
   EXPECT_EQ(guard.LastSeconds()[0], 3.0);
   EXPECT_FALSE(guard.LastSeconds()[1]);
+}
+
+TEST(CallGuard, ItsWatchdogLooksAtAnotherToo) {
+  ManualClock clock;
+  CallGuard guard(clock, seconds(10));
+  CallGuard other(clock, seconds(10));
+  SlowSource source;
+  std::promise<void> interrupted;
+  source.on_interrupt = [&] { interrupted.set_value(); };
+  const CallGuard::Scope scope(other, &source, SourceCall::kRead);
+  Worker watchdog;
+  watchdog.Start([&](const std::stop_token& stop) { guard.Watch(seconds(1), stop, &other); });
+  clock.AwaitSleepers(1);
+  clock.Advance(seconds(11));
+  interrupted.get_future().wait();
+  EXPECT_EQ(other.interrupts(), 1U);
+  EXPECT_EQ(guard.interrupts(), 0U);
 }
 
 }  // namespace

@@ -170,6 +170,9 @@ Tenths InTenths(Duration age) { return std::chrono::round<Tenths>(age); }
 auto Told(const PodFacts& pods) {
   return std::tuple(pods.state, std::string_view(pods.detail), pods.answer != nullptr);
 }
+auto Told(const ProcessFacts& processes) {
+  return std::tuple(processes.state, std::string_view(processes.detail));
+}
 auto Told(const JobFacts& jobs) { return std::tuple(jobs.state, std::string_view(jobs.detail)); }
 auto Told(const ApiFacts& api) { return std::tuple(api.state, std::string_view(api.detail)); }
 
@@ -189,8 +192,8 @@ bool ConditionBasis::operator==(const ConditionBasis& other) const {
                     basis.note, basis.events_note);
   };
   return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
-         TellTheSame(jobs, other.jobs) && TellTheSame(api_pods, other.api_pods) &&
-         TellTheSame(api_slices, other.api_slices);
+         TellTheSame(jobs, other.jobs) && TellTheSame(processes, other.processes) &&
+         TellTheSame(api_pods, other.api_pods) && TellTheSame(api_slices, other.api_slices);
 }
 
 ConditionBasis BasisOf(const TickFacts& facts) {
@@ -200,6 +203,7 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.pods = facts.pods;
   basis.owners = facts.owners;
   basis.jobs = facts.jobs;
+  basis.processes = facts.processes;
   basis.api_pods = facts.api_pods;
   basis.api_slices = facts.api_slices;
   basis.stale_after = facts.stale_after;
@@ -276,6 +280,9 @@ Condition Judge(const ConditionBasis& basis) {
   if (basis.api_slices != nullptr) {
     condition.parts.push_back(
         {"resource slices", basis.api_slices->state, basis.api_slices->detail});
+  }
+  if (basis.processes != nullptr) {
+    condition.parts.push_back({"processes", basis.processes->state, basis.processes->detail});
   }
   if (basis.jobs != nullptr) {
     condition.parts.push_back({"jobs", basis.jobs->state, basis.jobs->detail});

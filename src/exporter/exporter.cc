@@ -54,6 +54,7 @@ TickOptions TickOptionsOf(const ExporterOptions& options) {
   tick.join = options.join;
   tick.visible = options.visible;
   tick.config = options.config;
+  tick.processes = options.processes;
   return tick;
 }
 
@@ -79,9 +80,24 @@ std::unique_ptr<JobRefresher> JobRefresherOf(const ExporterOptions& options, con
       tick);
 }
 
+// Null unless processes are wanted.
+std::unique_ptr<ProcessRefresher> ProcessRefresherOf(const ExporterOptions& options,
+                                                     const ProcessOpener& open,
+                                                     const DeviceControl& control, Clock& clock,
+                                                     Wakeup& tick) {
+  if (!options.processes.enabled) {
+    return nullptr;
+  }
+  PODGPU_CHECK(open != nullptr);
+  return std::make_unique<ProcessRefresher>(open, options.processes.period, options.call_deadline,
+                                            control, clock, tick);
+}
+
 bool WantsPods(const ExporterOptions& options) {
   const bool labels = options.pod_labels && !options.view.virtual_gpus;
-  return options.kubernetes && (labels || options.view.pod_uid);
+  // Processes are shown without the names of their pods where there is no API server.
+  const bool names = options.processes.enabled && options.api_server.ok();
+  return options.kubernetes && (labels || options.view.pod_uid || names);
 }
 
 bool WantsSlices(const ExporterOptions& options) {
@@ -189,6 +205,8 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       api_slices_(ApiRefresherOf(ApiCollection::kResourceSlices, WantsSlices(options), options,
                                  seams, wakeup_)),
       jobs_(JobRefresherOf(options, seams.files, clock_, wakeup_)),
+      processes_(
+          ProcessRefresherOf(options, seams.open_processes, reader_.control(), clock_, wakeup_)),
       tick_(TickOptionsOf(options),
             {reader_.grids(),
              reader_.statuses(),
@@ -200,7 +218,8 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
               .text_files = &text_file_counts_,
               .dumps = options.dumps.enabled ? &dump_counts_ : nullptr,
               .api_pods = api_pods_ != nullptr ? &api_pods_->facts() : nullptr,
-              .api_slices = api_slices_ != nullptr ? &api_slices_->facts() : nullptr}},
+              .api_slices = api_slices_ != nullptr ? &api_slices_->facts() : nullptr,
+              .processes = processes_ != nullptr ? &processes_->feed() : nullptr}},
             clock_, wakeup_),
       text_files_(options.text_files, tick_.snapshots(), text_file_counts_, clock_),
       dumps_(
@@ -232,7 +251,10 @@ StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& optio
 void Exporter::StartThreads() {
   source_thread_.Start([this](const std::stop_token& stop) { reader_.Run(stop); }, "source");
   watchdog_thread_.Start(
-      [this](const std::stop_token& stop) { guard_.Watch(watchdog_pace_, stop); }, "watchdog");
+      [this](const std::stop_token& stop) {
+        guard_.Watch(watchdog_pace_, stop, processes_ != nullptr ? &processes_->guard() : nullptr);
+      },
+      "watchdog");
   kubelet_thread_.Start([this](const std::stop_token& stop) { refresher_.Run(stop); }, "kubelet");
   if (api_pods_ != nullptr) {
     api_pods_thread_.Start([this](const std::stop_token& stop) { api_pods_->Run(stop); },
@@ -244,6 +266,10 @@ void Exporter::StartThreads() {
   }
   if (jobs_ != nullptr) {
     jobs_thread_.Start([this](const std::stop_token& stop) { jobs_->Run(stop); }, "jobs");
+  }
+  if (processes_ != nullptr) {
+    processes_thread_.Start([this](const std::stop_token& stop) { processes_->Run(stop); },
+                            "processes");
   }
   tick_thread_.Start([this](const std::stop_token& stop) { tick_.Run(stop); }, "tick");
   if (text_files_.wanted()) {
@@ -257,13 +283,17 @@ void Exporter::StartThreads() {
 
 bool Exporter::Stop(milliseconds patience) {
   http_.reset();
-  Worker* const workers[] = {&tick_thread_,     &watchdog_thread_,   &kubelet_thread_,
-                             &api_pods_thread_, &api_slices_thread_, &jobs_thread_,
-                             &source_thread_,   &text_file_thread_,  &dump_thread_};
+  Worker* const workers[] = {&tick_thread_,      &watchdog_thread_, &kubelet_thread_,
+                             &processes_thread_, &api_pods_thread_, &api_slices_thread_,
+                             &jobs_thread_,      &source_thread_,   &text_file_thread_,
+                             &dump_thread_};
   for (Worker* worker : workers) {
     worker->RequestStop();
   }
   guard_.InterruptNow();
+  if (processes_ != nullptr) {
+    processes_->guard().InterruptNow();
+  }
   const Instant deadline =
       SystemClock().Now() + patience;  // Real time, whatever clock the rooms run on.
   bool all_ended = true;

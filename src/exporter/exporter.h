@@ -24,6 +24,8 @@
 #include "exporter/call_guard.h"
 #include "exporter/dumps.h"
 #include "exporter/job_refresher.h"
+#include "exporter/process_refresher.h"
+#include "exporter/process_rows.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
 #include "exporter/routes.h"
@@ -57,6 +59,7 @@ struct ExporterOptions {
   ConfigNotes config;
   TextFileOptions text_files;
   DumpOptions dumps;
+  ProcessOptions processes;
 };
 
 // The seams that main.cc or a test fills.  All outlive the Exporter.
@@ -66,8 +69,9 @@ struct ExporterSeams {
   PodResources& kubelet;
   PciGpuLister list_pci_gpus = {};             // May be left out.
   ThreadTally written_off = NewThreadTally();  // Of the sources that `open_source` makes.
-  const Files* files = nullptr;  // Needed with a directory of jobs and with an API server.
-  uint32_t random_seed = 0;      // Of waits that must differ between nodes.
+  const Files* files = nullptr;       // Needed with a directory of jobs and with an API server.
+  uint32_t random_seed = 0;           // Of waits that must differ between nodes.
+  ProcessOpener open_processes = {};  // Needed where processes are enabled.
 };
 
 class Exporter {
@@ -119,9 +123,10 @@ class Exporter {
   HttpCounters clients_;
   Reader reader_;
   KubeletRefresher refresher_;
-  const std::unique_ptr<ApiRefresher> api_pods_;    // Null unless labels or uids are wanted.
-  const std::unique_ptr<ApiRefresher> api_slices_;  // Null unless claims are wanted.
-  const std::unique_ptr<JobRefresher> jobs_;        // Null without a directory of jobs.
+  const std::unique_ptr<ApiRefresher> api_pods_;       // Null unless labels or uids are wanted.
+  const std::unique_ptr<ApiRefresher> api_slices_;     // Null unless claims are wanted.
+  const std::unique_ptr<JobRefresher> jobs_;           // Null without a directory of jobs.
+  const std::unique_ptr<ProcessRefresher> processes_;  // Null unless processes are enabled.
   WriteCounts text_file_counts_;
   WriteCounts dump_counts_;
   Tick tick_;
@@ -136,6 +141,7 @@ class Exporter {
   Worker api_pods_thread_;
   Worker api_slices_thread_;
   Worker jobs_thread_;
+  Worker processes_thread_;
   Worker tick_thread_;
   Worker text_file_thread_;
   Worker dump_thread_;

@@ -15,6 +15,13 @@ using std::chrono::milliseconds;
 // For so long after a client was refused for want of room the page says so.
 constexpr std::chrono::minutes kCrowdIsTold{1};
 
+// The age beyond which numbers of processes are withdrawn.
+Duration StaleAfter(const ProcessOptions& options) {
+  constexpr int kPeriodsUntilStale = 3;
+  constexpr milliseconds kShortest{5'000};
+  return std::max(options.period * kPeriodsUntilStale, kShortest);
+}
+
 }  // namespace
 
 Tick::Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeup)
@@ -22,7 +29,8 @@ Tick::Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeu
       sources_(sources),
       clock_(clock),
       wakeup_(wakeup),
-      started_seconds_(ProcessStartSeconds()) {
+      started_seconds_(ProcessStartSeconds()),
+      processes_(options_.processes) {
   wanted_.Set(std::make_shared<const Metrics>(Metrics{options_.counters, {}}));
   shown_.Set(wanted_.Get());
   config_.Set(std::make_shared<const ConfigNotes>(options_.config));
@@ -44,6 +52,9 @@ void Tick::Once() {
   if (facts.grid != nullptr) {
     pod_xids_.Take(*facts.grid, facts.owners, facts.now);
   }
+  if (sources_.extra.processes != nullptr) {
+    processes_.Take(*sources_.extra.processes, facts);
+  }
   if (!PlanIsCurrent(facts)) {
     BuildPlan(facts);
   }
@@ -52,6 +63,9 @@ void Tick::Once() {
   if (facts.grid != nullptr) {
     AppendFindings(facts.grid->findings, facts.devices_are_stale(), slots_);
     pod_xids_.AppendTo(slots_);
+    if (options_.processes.enabled) {
+      processes_.AppendTo(facts.now, StaleAfter(options_.processes), slots_);
+    }
   }
   auto snapshot = std::make_shared<const Snapshot>(
       SnapshotParts{plan_, facts.grid, facts.owners, slots_, facts.tick}, last_text_bytes_);
@@ -88,6 +102,9 @@ TickFacts Tick::Gather() {
   facts.api_pods = sources_.extra.api_pods != nullptr ? sources_.extra.api_pods->Get() : nullptr;
   facts.api_slices =
       sources_.extra.api_slices != nullptr ? sources_.extra.api_slices->Get() : nullptr;
+  if (sources_.extra.processes != nullptr) {
+    facts.processes = sources_.extra.processes->facts().Get();
+  }
   facts.usage = ReadProcessUsage();
   facts.started_seconds = started_seconds_;
   facts.last_tick_seconds = last_tick_seconds_;
@@ -209,6 +226,7 @@ bool Tick::PlanIsCurrent(const TickFacts& facts) const {
   }
   if (planned_owners_ == nullptr || planned_epoch_ != facts.grid->topology().epoch ||
       planned_fields_ != facts.grid->fields() || planned_pod_xids_ != pod_xids_.generation() ||
+      planned_processes_ != processes_.generation() ||
       !SameLines(planned_findings_, facts.grid->findings)) {
     return false;
   }
@@ -238,18 +256,10 @@ void Tick::BuildPlan(const TickFacts& facts) {
   const std::shared_ptr<const Metrics> metrics = shown_.Get();
   const Topology* topology = facts.grid != nullptr ? &facts.grid->topology() : nullptr;
   for (const View view : options_.views) {
-    if (facts.grid != nullptr && view != View::kSelf) {
-      const ViewInput input{*facts.grid,   *facts.owners, metrics->counters,
-                            options_.view, nullptr,       SlotCount(topology)};
-      if (view == View::kDcgm) {
-        unknown_pod_values_ = AddDcgmView(input, builder);
-      } else {
-        AddNativeView(input, builder);
-        AddPodXids(pod_xids_.rows(),
-                   FindingSlots(facts.grid->findings, input.first_finding_slot).end(), builder);
-      }
+    if (facts.grid != nullptr) {
+      AddView(view, facts, *metrics, builder);
     }
-    if (view != View::kDcgm) {
+    if (view == View::kNative || view == View::kSelf) {
       const SlotView slots = view == View::kSelf ? SlotView::kSelf : SlotView::kNative;
       AddSlotFamilies(SlotFamiliesOf(slots, topology), builder);
     }
@@ -260,7 +270,37 @@ void Tick::BuildPlan(const TickFacts& facts) {
   planned_fields_ = facts.grid != nullptr ? facts.grid->fields() : std::vector<const Field*>();
   planned_findings_ = facts.grid != nullptr ? facts.grid->findings : Findings();
   planned_pod_xids_ = pod_xids_.generation();
+  planned_processes_ = processes_.generation();
   planned_epoch_ = topology != nullptr ? topology->epoch : 0;
+}
+
+// What a view says of devices and who uses them.
+void Tick::AddView(View view, const TickFacts& facts, const Metrics& metrics,
+                   PlanBuilder& builder) {
+  const uint32_t first_finding = SlotCount(&facts.grid->topology());
+  const uint32_t first_xid = FindingSlots(facts.grid->findings, first_finding).end();
+  const auto first_process = static_cast<uint32_t>(first_xid + pod_xids_.rows().size());
+  const ViewInput input{*facts.grid,   *facts.owners, metrics.counters,
+                        options_.view, nullptr,       first_finding};
+  switch (view) {
+    case View::kDcgm:
+      unknown_pod_values_ = AddDcgmView(input, builder);
+      break;
+    case View::kNative:
+      AddNativeView(input, builder);
+      AddPodXids(pod_xids_.rows(), first_xid, builder);
+      if (options_.processes.enabled) {
+        processes_.AddEnergy(first_process, builder);
+      }
+      break;
+    case View::kProcess:
+      if (options_.processes.enabled) {
+        processes_.AddProcesses(first_process, builder);
+      }
+      break;
+    case View::kSelf:
+      break;
+  }
 }
 
 void Tick::KeepToBudget(PlanBuilder& builder) {

@@ -22,6 +22,8 @@
 #include "exporter/condition.h"
 #include "exporter/job_refresher.h"
 #include "exporter/pod_xid_counts.h"
+#include "exporter/process_feed.h"
+#include "exporter/process_rows.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
 #include "exporter/tick_facts.h"
@@ -35,7 +37,7 @@
 namespace podgpu {
 
 // The views that can stand on a page, in the order in which they are written.
-enum class View : uint8_t { kDcgm, kNative, kSelf };
+enum class View : uint8_t { kDcgm, kNative, kProcess, kSelf };
 
 struct TickOptions {
   std::chrono::milliseconds period{30'000};
@@ -50,6 +52,7 @@ struct TickOptions {
   JoinOptions join;
   VisibleNamespaces visible;  // On `/` and under /explain and /api.
   ConfigNotes config;
+  ProcessOptions processes;
 };
 
 // What refreshers of features that are off by default publish; null where the feature is off.
@@ -59,6 +62,7 @@ struct ExtraSources {
   const WriteCounts* dumps = nullptr;
   const Published<ApiFacts>* api_pods = nullptr;
   const Published<ApiFacts>* api_slices = nullptr;
+  ProcessFeed* processes = nullptr;  // The tick takes from it.
 };
 
 // Where a tick takes its facts from.  All outlive the Tick.
@@ -116,6 +120,7 @@ class Tick {
   void TakeClients(TickFacts& facts);
   bool PlanIsCurrent(const TickFacts& facts) const;
   void BuildPlan(const TickFacts& facts);
+  void AddView(View view, const TickFacts& facts, const Metrics& metrics, PlanBuilder& builder);
   void KeepToBudget(PlanBuilder& builder);
   void SayWhatIsMissing(const TickFacts& facts);
   // Publishes a new condition if the facts lead to one; returns whether the exporter is ready.
@@ -139,6 +144,7 @@ class Tick {
   std::vector<const Field*> planned_fields_;
   Findings planned_findings_;
   uint64_t planned_pod_xids_ = 0;
+  uint64_t planned_processes_ = 0;
   uint64_t planned_epoch_ = 0;
   size_t unknown_pod_values_ = 0;     // Of the plan.
   std::vector<std::string> missing_;  // What SayWhatIsMissing has said.
@@ -150,6 +156,7 @@ class Tick {
   uint64_t crowded_out_ = 0;           // Clients, at the last tick.
   std::optional<Instant> crowded_at_;  // When the number grew last.
   PodXidCounts pod_xids_;
+  ProcessRows processes_;
   std::vector<Value> slots_;
   size_t last_text_bytes_ = 0;
   size_t last_series_ = 0;

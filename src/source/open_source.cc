@@ -37,6 +37,18 @@ StatusOr<std::unique_ptr<NvmlSource>> OpenNvmlSource(const SourceOptions& option
       clock);
 }
 
+StatusOr<std::unique_ptr<NvmlProcesses>> OpenProcesses(const SourceOptions& options,
+                                                       LibraryLoader& loader, const Files& files,
+                                                       const Clock& clock,
+                                                       const ThreadTally& written_off) {
+  PODGPU_ASSIGN_OR_RETURN(abi::NvmlLibrary library, abi::LoadNvml(loader, options.nvml_library));
+  return std::make_unique<NvmlProcesses>(
+      std::move(library),
+      NvmlProcessesOptions{
+          .proc_root = options.proc_root, .sysfs = options.sysfs, .written_off = written_off},
+      files, clock);
+}
+
 StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options, LibraryLoader& loader,
                                              Clock& clock, const ThreadTally& written_off) {
   const bool names_dcgm = !options.address.empty() || !options.dcgm_library.empty();

@@ -16,6 +16,7 @@
 #include "base/library.h"
 #include "base/status.h"
 #include "sample/findings.h"
+#include "source/nvml_processes.h"
 #include "source/nvml_source.h"
 #include "source/source.h"
 
@@ -27,8 +28,9 @@ enum class SourceKind : uint8_t { kAuto, kDcgm, kNvml };
 
 struct SourceOptions {
   SourceKind kind = SourceKind::kAuto;
-  std::string dcgm_library;      // Path of libdcgm; empty: searched for.
-  std::string nvml_library;      // Path of libnvidia-ml; empty: searched for.
+  std::string dcgm_library;         // Path of libdcgm; empty: searched for.
+  std::string nvml_library;         // Path of libnvidia-ml; empty: searched for.
+  std::string proc_root = "/proc";  // Where pids are the host's.
   const Files* sysfs = nullptr;  // Says which devices sleep; outlives the source.  May be left out.
   std::string address;           // Of a remote engine (dcgm_connection.h); empty: embedded.
   std::chrono::milliseconds connect_timeout{5000};
@@ -47,6 +49,11 @@ StatusOr<std::unique_ptr<Source>> OpenDcgmSource(const SourceOptions& options,
 // As abi::LoadNvml, and worth another try later.
 StatusOr<std::unique_ptr<NvmlSource>> OpenNvmlSource(
     const SourceOptions& options, LibraryLoader& loader, Clock& clock,
+    const ThreadTally& written_off = NewThreadTally());
+
+// The reader of processes, beside either: errors likewise.  `files` outlive it.
+StatusOr<std::unique_ptr<NvmlProcesses>> OpenProcesses(
+    const SourceOptions& options, LibraryLoader& loader, const Files& files, const Clock& clock,
     const ThreadTally& written_off = NewThreadTally());
 
 // Whichever `options.kind` names.

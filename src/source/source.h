@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/interruptible.h"
 #include "base/status.h"
 #include "fields/field.h"
 #include "sample/grid.h"
@@ -31,13 +32,8 @@ struct WatchResult {
 // begins again with Discover.
 bool LostConnection(const Status& status);
 
-class Source {
+class Source : public Interruptible {
  public:
-  Source() = default;
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-  virtual ~Source() = default;
-
   // Connects (or starts the embedded engine), checks that the handle lives, and reads which devices
   // there are, and of the parts around them those of `kinds`. May be called again at any time:
   // after a lost connection it starts afresh, else it only looks again.  Epoch is left 0 for the
@@ -54,11 +50,6 @@ class Source {
   // cell is set: to a value, or to the reason why there is none.  A whole-call failure is the
   // Status.
   virtual Status Read(Grid& grid) = 0;
-
-  // From the watchdog, while another call hangs: makes it return if the library allows that, or if
-  // its thread can be written off (base/foreign_calls.h).
-  // Returns at once.
-  virtual void Interrupt() noexcept = 0;
 
   // Lets go of the hardware and of what holds it: devices are closed, an embedded engine ends.  The
   // next Discover takes them back.

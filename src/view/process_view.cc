@@ -157,6 +157,14 @@ void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots)
   });
 }
 
+uint32_t ProcessSlotCount(const ProcessTable& table) {
+  uint32_t count = 0;
+  VisitListed(table, [&](const ProcessOnDevice& /*key*/, const ProcessRow& /*row*/) {
+    count += kSlotsPerProcess;
+  });
+  return count;
+}
+
 std::vector<Family> ProcessFamilies(std::string_view prefix) {
   std::vector<Family> families;
   families.reserve(std::size(kProcessMeasures));

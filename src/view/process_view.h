@@ -26,10 +26,13 @@ inline constexpr std::string_view kProcessPrefix = "my_gpu_process";
 struct ProcessNames {
   struct Pod {
     std::string name_space, name;
+    bool operator==(const Pod&) const = default;
   };
   std::map<DeviceNumber, std::string> gpus;                    // "0"; who has none has no rows.
+  std::map<DeviceNumber, std::string> uuids;                   // Of those.
   std::map<std::string, Pod, std::less<>> pods;                // By uid.
   std::map<std::string, std::string, std::less<>> containers;  // By container id.
+  bool operator==(const ProcessNames&) const = default;
 };
 
 // Adds the rows of all listed processes; `first_slot` is where AppendProcesses will begin.
@@ -38,6 +41,9 @@ void AddProcessView(const ProcessTable& table, const ProcessNames& names, std::s
 
 // Appends the numbers of all listed processes, in the order that AddProcessView relies on.
 void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots);
+
+// How many that are.
+uint32_t ProcessSlotCount(const ProcessTable& table);
 
 // Name, type, unit and help of every family, for docs/metrics.md.
 std::vector<Family> ProcessFamilies(std::string_view prefix);

@@ -239,13 +239,22 @@ Vendor NvmlVendor() {
 #define X(result, symbol, capability, parameters) vendor.symbols.insert(#symbol);
   PODGPU_NVML_API(X)
 #undef X
-  // Asked in place of newer ones where those are missing, or beside DCGM alone.
+  // Asked in place of newer ones where those are missing, beside DCGM alone, or of processes
+  // alone, whose faults nvml_processes_test has.
   vendor.optional = {"nvmlDeviceGetHandleByUUID",
                      "nvmlDeviceGetMemoryInfo",
                      "nvmlDeviceGetTemperature",
                      "nvmlDeviceGetTotalEnergyConsumption",
                      "nvmlDeviceGetCurrentClocksThrottleReasons",
-                     std::string(kErrorString)};  // Of faults alone.
+                     std::string(kErrorString),  // Of faults alone.
+                     "nvmlDeviceGetComputeRunningProcesses_v2",
+                     "nvmlDeviceGetComputeRunningProcesses_v3",
+                     "nvmlDeviceGetGraphicsRunningProcesses_v2",
+                     "nvmlDeviceGetGraphicsRunningProcesses_v3",
+                     "nvmlDeviceGetMPSComputeRunningProcesses_v2",
+                     "nvmlDeviceGetMPSComputeRunningProcesses_v3",
+                     "nvmlDeviceGetProcessUtilization",
+                     "nvmlDeviceGetProcessesUtilizationInfo"};
   vendor.columns = NvmlColumns;
   vendor.counters = kCounters;
   vendor.idle_threads = 2;   // Of calls, and of events.

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "base/status.h"
+#include "source/testing/fake_nvml_processes.h"
 
 namespace podgpu {
 
@@ -313,6 +314,37 @@ struct FakeNvmlCalls {
       metric.value = CurrentNvml()->gpm ? CurrentNvml()->gpm(metric.metricId) : 7.0;
     }
     return NVML_SUCCESS;
+  }
+
+  // -- processes
+
+  template <Symbol symbol>
+  static nvmlReturn_t Answer(Tag<symbol>, nvmlDevice_t device, uint32_t* count,
+                             nvmlProcessInfo_t* processes) {
+    const FakeMigDevice* mig = AsMig(device);
+    const FakeNvmlGpu* gpu = AsGpu(device);
+    for (const FakeNvmlGpu& candidate : CurrentNvml()->gpus) {
+      const bool holds = std::ranges::any_of(
+          candidate.mig_devices, [&](const FakeMigDevice& part) { return &part == mig; });
+      gpu = holds ? &candidate : gpu;
+    }
+    const std::string name = Tag<symbol>::name();
+    const bool graphics = name.find("Graphics") != std::string::npos;
+    const bool mps = name.find("MPS") != std::string::npos;
+    return PutFakeList(graphics ? std::vector<nvmlProcessInfo_t>() : ListedOn(*gpu, mig, mps),
+                       count, processes);
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetProcessUtilization>, nvmlDevice_t device,
+                             nvmlProcessUtilizationSample_t* samples, uint32_t* count,
+                             unsigned long long last_seen_us) {
+    const auto told = SamplesSince(*AsGpu(device), last_seen_us);
+    return told.empty() ? NVML_ERROR_NOT_FOUND : PutFakeList(told, count, samples);
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetProcessesUtilizationInfo>,
+                             nvmlDevice_t device, nvmlProcessesUtilizationInfo_v1_t* info) {
+    const auto told = RecordsSince(*AsGpu(device), info->lastSeenTimeStamp);
+    return told.empty() ? NVML_ERROR_NOT_FOUND
+                        : PutFakeList(told, &info->processSamplesCount, info->procUtilArray);
   }
 
   // -- texts and numbers

@@ -33,6 +33,15 @@ struct FakeMigDevice {
   std::string profile = "1g.10gb";
 };
 
+struct FakeNvmlProcess {
+  uint32_t pid = 0;
+  uint64_t memory_bytes = 0;
+  bool mps_client = false;
+  uint32_t gpu_instance_id = 0xffffffff;
+  // Its records of use.
+  std::vector<abi::nvmlProcessUtilizationInfo_v1_t> records = {};
+};
+
 struct FakeNvmlGpu {
   std::string uuid;
   uint32_t minor_number = 0;
@@ -40,6 +49,7 @@ struct FakeNvmlGpu {
   bool mig_enabled = false;
   bool mig_pending = false;  // A change of the mode waits.
   bool has_gpm = true;
+  std::vector<FakeNvmlProcess> processes = {};
   abi::nvmlReturn_t state = abi::NVML_SUCCESS;  // What every call about it answers otherwise.
 };
 

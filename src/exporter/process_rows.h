@@ -1,0 +1,74 @@
+// What the tick knows of processes: their accounts, and what their pods are called.
+//
+// Takes every reading that has come, each once; a scrape takes none.  Names are looked for anew
+// when rows, owners or pods have changed, and kept for as long as a row needs them: a pod that has
+// ended is still called what it was.  Tick thread only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exporter/process_feed.h"
+#include "exporter/tick_facts.h"
+#include "exposition/series_plan.h"
+#include "process/process_accounts.h"
+#include "sample/value.h"
+#include "view/process_view.h"
+
+namespace podgpu {
+
+struct ProcessOptions {
+  bool enabled = false;
+  std::chrono::milliseconds period{1'000};
+  std::string prefix = std::string(kProcessPrefix);
+  ProcessTableOptions table;
+  LedgerOptions ledger;
+};
+
+class ProcessRows {
+ public:
+  explicit ProcessRows(const ProcessOptions& options)
+      : prefix_(options.prefix), accounts_(options.table, options.ledger) {}
+
+  // Takes what has come.  `facts`: of this tick.
+  void Take(ProcessFeed& feed, const TickFacts& facts);
+
+  // Another one when the lines are others.
+  uint64_t generation() const { return accounts_.table().generation() + name_changes_; }
+  // Adds the lines of processes, or those of devices and pods; the numbers of both begin at
+  // `first_slot`.
+  void AddProcesses(uint32_t first_slot, PlanBuilder& plan) const;
+  void AddEnergy(uint32_t first_slot, PlanBuilder& plan) const;
+  // Appends the numbers of all lines; none is there when the last reading is older than
+  // `stale_after`.
+  void AppendTo(Instant now, Duration stale_after, std::vector<Value>& slots) const;
+
+ private:
+  // What names were made from.
+  struct Basis {
+    uint64_t rows = 0;
+    uint64_t epoch = 0;
+    std::shared_ptr<const Owners> owners;
+    std::shared_ptr<const ApiFacts> pods;
+    std::shared_ptr<const ProcessFacts> facts;
+    bool operator==(const Basis&) const = default;
+  };
+
+  void NameAll(const Basis& basis, const Topology& topology);
+  void NamePod(const std::string& uid, const Basis& basis, ProcessNames& names) const;
+  void NameContainer(const ProcessIdentity& identity, const Basis& basis,
+                     ProcessNames& names) const;
+
+  const std::string prefix_;
+  ProcessAccounts accounts_;
+  std::optional<Instant> read_at_;
+  std::optional<Basis> basis_;
+  ProcessNames names_;
+  uint64_t name_changes_ = 0;
+  std::vector<std::unique_ptr<ProcessReading>> readings_;  // Empty between ticks.
+};
+
+}  // namespace podgpu

@@ -1,0 +1,220 @@
+#include "source/nvml_process_device.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace podgpu {
+namespace {
+
+using abi::nvmlReturn_t;
+
+constexpr size_t kFirstRoom = 64;
+constexpr size_t kMostRoom = 1 << 16;  // A count above it is garbage.
+constexpr auto kNoMemory = std::numeric_limits<unsigned long long>::max();
+
+// Whether a board or a driver does not have this at all.
+bool IsLacking(nvmlReturn_t code) {
+  return code == abi::NVML_ERROR_NOT_SUPPORTED || code == abi::NVML_ERROR_FUNCTION_NOT_FOUND ||
+         code == abi::NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+}
+
+bool MakesPointless(nvmlReturn_t code) {
+  return code == abi::NVML_ERROR_GPU_IS_LOST || code == abi::NVML_ERROR_UNINITIALIZED ||
+         code == abi::NVML_ERROR_DRIVER_NOT_LOADED;
+}
+
+// Calls call(entries, count) with more and more room until all that there is fits.  The list may
+// grow between two calls, and some drivers tell a size that is none; so the room at least doubles.
+template <typename Room, typename Call>
+nvmlReturn_t FillRoom(Room& room, const Call& call) {
+  if (room.entries.empty()) {
+    room.entries.resize(kFirstRoom);
+  }
+  while (true) {
+    auto count = static_cast<uint32_t>(room.entries.size());
+    const nvmlReturn_t code = call(room.entries.data(), count);
+    room.count =
+        code == abi::NVML_SUCCESS ? std::min(count, static_cast<uint32_t>(room.entries.size())) : 0;
+    if (code != abi::NVML_ERROR_INSUFFICIENT_SIZE || room.entries.size() >= kMostRoom) {
+      return code;
+    }
+    room.entries.resize(std::clamp<size_t>(count + kFirstRoom, 2 * room.entries.size(), kMostRoom));
+  }
+}
+
+template <typename Entry>
+UtilizationRecord RecordOf(const Entry& entry) {
+  return {.pid = entry.pid,
+          .stamp_us = entry.timeStamp,
+          .sm_percent = entry.smUtil,
+          .memory_percent = entry.memUtil};
+}
+
+uint64_t MicrosecondsOf(WallTime time) {
+  return static_cast<uint64_t>(std::max<int64_t>(ToMicroseconds(time), 0));
+}
+
+}  // namespace
+
+nvmlReturn_t NvmlProcessDevice::Read(Instant now, WallTime wall) {
+  at_ = now;
+  wall_us_ = MicrosecondsOf(wall);
+  const auto read_energy = library_->api.nvmlDeviceGetTotalEnergyConsumption;
+  energy_mj_ = 0;
+  energy_code_ = read_energy == nullptr ? abi::NVML_ERROR_FUNCTION_NOT_FOUND
+                                        : read_energy(address_.gpu.handle, &energy_mj_);
+  ReadUtilization();
+  ReadLists();
+  for (const nvmlReturn_t code : {energy_code_, utilization_code_, lists_code_}) {
+    if (MakesPointless(code)) {
+      return code;
+    }
+  }
+  return abi::NVML_SUCCESS;
+}
+
+void NvmlProcessDevice::ReadLists() {
+  processes_.clear();
+  lists_code_ = abi::NVML_SUCCESS;
+  ReadListsOf(address_.gpu.handle, kWholeGpu);
+  if (lists_code_ == abi::NVML_ERROR_NO_PERMISSION && !address_.instances.empty()) {
+    processes_.clear();
+    lists_code_ = abi::NVML_SUCCESS;
+    for (const NvmlInstanceHandle& instance : address_.instances) {
+      ReadListsOf(instance.handle, instance.gpu_instance_id);
+    }
+  }
+}
+
+void NvmlProcessDevice::ReadListsOf(abi::nvmlDevice_t device, uint32_t instance) {
+  const abi::NvmlTable& api = library_->api;
+  const auto newest = [](auto call, auto older) { return call != nullptr ? call : older; };
+  const nvmlReturn_t compute = ReadList(device, instance, false,
+                                        newest(api.nvmlDeviceGetComputeRunningProcesses_v3,
+                                               api.nvmlDeviceGetComputeRunningProcesses_v2));
+  const nvmlReturn_t graphics = ReadList(device, instance, false,
+                                         newest(api.nvmlDeviceGetGraphicsRunningProcesses_v3,
+                                                api.nvmlDeviceGetGraphicsRunningProcesses_v2));
+  const nvmlReturn_t mps = ReadList(device, instance, true,
+                                    newest(api.nvmlDeviceGetMPSComputeRunningProcesses_v3,
+                                           api.nvmlDeviceGetMPSComputeRunningProcesses_v2));
+  // Who lacks the other two lists has nobody on them.
+  for (const nvmlReturn_t code : {compute, IsLacking(graphics) ? abi::NVML_SUCCESS : graphics,
+                                  IsLacking(mps) ? abi::NVML_SUCCESS : mps}) {
+    lists_code_ = lists_code_ == abi::NVML_SUCCESS ? code : lists_code_;
+  }
+}
+
+nvmlReturn_t NvmlProcessDevice::ReadList(abi::nvmlDevice_t device, uint32_t instance, bool mps,
+                                         nvmlReturn_t (*call)(abi::nvmlDevice_t, uint32_t*,
+                                                              abi::nvmlProcessInfo_t*)) {
+  if (call == nullptr) {
+    return abi::NVML_ERROR_FUNCTION_NOT_FOUND;
+  }
+  const nvmlReturn_t code =
+      FillRoom(listed_, [&](abi::nvmlProcessInfo_t* entries, uint32_t& count) {
+        return call(device, &count, entries);
+      });
+  for (uint32_t i = 0; i < listed_.count; ++i) {
+    const abi::nvmlProcessInfo_t& entry = listed_.entries[i];
+    const bool has_memory = entry.usedGpuMemory != kNoMemory;
+    processes_.push_back(
+        {.pid = entry.pid,
+         .instance = instance != kWholeGpu ? instance : entry.gpuInstanceId,
+         .memory_bytes = has_memory ? std::optional<uint64_t>(entry.usedGpuMemory) : std::nullopt,
+         .mps_client = mps});
+  }
+  return code;
+}
+
+// Since Blackwell the older call tells nothing; so the newer one is asked first.
+void NvmlProcessDevice::ReadUtilization() {
+  records_.clear();
+  const uint64_t since_us = meter_.Since(wall_us_);
+  utilization_code_ = ReadUtilizationInfo(since_us);
+  if (IsLacking(utilization_code_)) {
+    utilization_code_ = ReadUtilizationSamples(since_us);
+  }
+  if (utilization_code_ == abi::NVML_ERROR_NOT_FOUND) {
+    utilization_code_ = abi::NVML_SUCCESS;  // Nobody did anything.
+  }
+}
+
+nvmlReturn_t NvmlProcessDevice::ReadUtilizationInfo(uint64_t since_us) {
+  const auto call = library_->api.nvmlDeviceGetProcessesUtilizationInfo;
+  if (call == nullptr) {
+    return abi::NVML_ERROR_FUNCTION_NOT_FOUND;
+  }
+  const nvmlReturn_t code =
+      FillRoom(told_, [&](abi::nvmlProcessUtilizationInfo_v1_t* entries, uint32_t& count) {
+        abi::nvmlProcessesUtilizationInfo_v1_t info{.version = abi::nvmlProcessesUtilizationInfo_v1,
+                                                    .processSamplesCount = count,
+                                                    .lastSeenTimeStamp = since_us,
+                                                    .procUtilArray = entries};
+        const nvmlReturn_t result = call(address_.gpu.handle, &info);
+        count = info.processSamplesCount;
+        return result;
+      });
+  for (uint32_t i = 0; i < told_.count; ++i) {
+    records_.push_back(RecordOf(told_.entries[i]));
+  }
+  return code;
+}
+
+nvmlReturn_t NvmlProcessDevice::ReadUtilizationSamples(uint64_t since_us) {
+  const auto call = library_->api.nvmlDeviceGetProcessUtilization;
+  if (call == nullptr) {
+    return abi::NVML_ERROR_FUNCTION_NOT_FOUND;
+  }
+  const nvmlReturn_t code =
+      FillRoom(sampled_, [&](abi::nvmlProcessUtilizationSample_t* entries, uint32_t& count) {
+        return call(address_.gpu.handle, entries, &count, since_us);
+      });
+  for (uint32_t i = 0; i < sampled_.count; ++i) {
+    records_.push_back(RecordOf(sampled_.entries[i]));
+  }
+  return code;
+}
+
+void NvmlProcessDevice::NoteBirth(const ListedProcess& process) {
+  if (process.identity == nullptr || !process.identity->started_at) {
+    return;
+  }
+  const uint64_t born_us = MicrosecondsOf(*process.identity->started_at);
+  for (UtilizationRecord& record :
+       std::ranges::equal_range(records_, process.pid, {}, &UtilizationRecord::pid)) {
+    record.born_us = born_us;
+  }
+}
+
+void NvmlProcessDevice::Finish(DeviceNumber number, const Identify& identify,
+                               DeviceReading& reading) {
+  reading.device = number;
+  reading.at = at_;
+  const bool has_energy = energy_code_ == abi::NVML_SUCCESS && energy_mj_ != kNoMemory;
+  reading.counter_mj = has_energy ? std::optional<uint64_t>(energy_mj_) : std::nullopt;
+  reading.listed = lists_code_ == abi::NVML_SUCCESS;
+  reading.processes.clear();
+  std::ranges::sort(records_, {}, &UtilizationRecord::pid);
+  for (ListedProcess& process : processes_) {
+    process.identity = identify(process.pid);
+    NoteBirth(process);
+    reading.processes.push_back(std::move(process));
+  }
+  processes_.clear();
+  reading.busy.clear();
+  reading.instances.clear();
+  reading.holders.clear();
+  reading.samples =
+      IsLacking(utilization_code_) ? BusySamples::kNotSupported : BusySamples::kMissing;
+  if (utilization_code_ != abi::NVML_SUCCESS) {
+    return;
+  }
+  if (const auto busy = meter_.Take(records_, wall_us_)) {
+    reading.busy.assign(busy->begin(), busy->end());
+    reading.samples = BusySamples::kMeasured;
+  }
+}
+
+}  // namespace podgpu

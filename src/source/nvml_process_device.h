@@ -1,0 +1,81 @@
+// What NVML tells at one time of one GPU's processes: who they are, how busy they were, and the
+// GPU's energy counter.
+//
+// Read makes the calls, on the thread that may be written off, and touches no more than this
+// object.  Finish, once Read has returned, makes a DeviceReading of what was told: it needs to know
+// when processes began, which /proc says.  Of each list the newest call that the library has is
+// taken; of a GPU in MIG mode that keeps its lists for the privileged, the lists of its MIG
+// devices.  One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "abi/load.h"
+#include "base/clock.h"
+#include "process/busy_meter.h"
+#include "process/process_reading.h"
+#include "source/nvml_device.h"
+
+namespace podgpu {
+
+class NvmlProcessDevice {
+ public:
+  // Who a pid is; null where nobody can say.
+  using Identify = std::function<std::shared_ptr<const ProcessIdentity>(uint32_t pid)>;
+
+  // `meter`: of the same GPU, where it was known before.
+  NvmlProcessDevice(std::shared_ptr<const abi::NvmlLibrary> library, NvmlAddress address,
+                    BusyMeter meter = {})
+      : library_(std::move(library)), address_(std::move(address)), meter_(std::move(meter)) {}
+
+  // The code that made further calls pointless (a lost GPU, a driver that has gone), or success.
+  abi::nvmlReturn_t Read(Instant now, WallTime wall);
+  // What that said.
+  void Finish(DeviceNumber number, const Identify& identify, DeviceReading& reading);
+
+  const NvmlAddress& address() const { return address_; }
+  const BusyMeter& meter() const { return meter_; }
+
+ private:
+  // A list, with room for more than there is; `count` is how much of it was told.
+  template <typename Entry>
+  struct Room {
+    std::vector<Entry> entries;
+    uint32_t count = 0;
+  };
+
+  void ReadLists();
+  void ReadListsOf(abi::nvmlDevice_t device, uint32_t instance);
+  abi::nvmlReturn_t ReadList(abi::nvmlDevice_t device, uint32_t instance, bool mps,
+                             abi::nvmlReturn_t (*call)(abi::nvmlDevice_t, uint32_t*,
+                                                       abi::nvmlProcessInfo_t*));
+  void ReadUtilization();
+  abi::nvmlReturn_t ReadUtilizationInfo(uint64_t since_us);
+  abi::nvmlReturn_t ReadUtilizationSamples(uint64_t since_us);
+  // In the records of this process.
+  void NoteBirth(const ListedProcess& process);
+
+  const std::shared_ptr<const abi::NvmlLibrary> library_;
+  const NvmlAddress address_;
+  BusyMeter meter_;
+
+  // Of the last Read.
+  Instant at_{};
+  uint64_t wall_us_ = 0;
+  abi::nvmlReturn_t energy_code_ = abi::NVML_SUCCESS;
+  unsigned long long energy_mj_ = 0;
+  abi::nvmlReturn_t lists_code_ = abi::NVML_SUCCESS;  // The first list that was not told.
+  std::vector<ListedProcess> processes_;
+  abi::nvmlReturn_t utilization_code_ = abi::NVML_SUCCESS;
+  std::vector<UtilizationRecord> records_;
+
+  // For calls.
+  Room<abi::nvmlProcessInfo_t> listed_;
+  Room<abi::nvmlProcessUtilizationInfo_v1_t> told_;
+  Room<abi::nvmlProcessUtilizationSample_t> sampled_;
+};
+
+}  // namespace podgpu

@@ -1,0 +1,216 @@
+#include "source/nvml_processes.h"
+
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/manual_clock.h"
+#include "source/testing/fake_nvml_table.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::seconds;
+
+// A /proc in which every pid is a process of its own name.
+class ProcOfAll final : public Files {
+ public:
+  StatusOr<std::string> Read(std::string_view path) const override {
+    if (path == "/proc/stat") {
+      return "btime 1699990000\n";
+    }
+    const std::string_view rest = path.substr(std::string_view("/proc/").size());
+    const std::string id(rest.substr(0, rest.find('/')));
+    if (path.ends_with("/stat")) {
+      return id + " (p" + id + ") S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0\n";
+    }
+    return path.ends_with("/status") ? "Name:\tp" + id + "\nNSpid:\t" + id + "\n" : "0::/\n";
+  }
+  StatusOr<std::vector<std::string>> List(std::string_view path) const override {
+    return absl::NotFoundError(std::string(path));
+  }
+  StatusOr<std::string> ReadLink(std::string_view path) const override {
+    return absl::NotFoundError(std::string(path));
+  }
+};
+
+class NvmlProcessesTest : public ::testing::Test {
+ protected:
+  NvmlProcessesTest() {
+    nvml_.gpus = {{"GPU-a", 0, {}}, {"GPU-b", 1, {}}};
+    clock_.Advance(seconds(1'000));
+    nvml_.measure = [this](const std::string& symbol, size_t gpu) -> int64_t {
+      return symbol == "nvmlDeviceGetTotalEnergyConsumption" ? energy_mj_.at(gpu) : 7;
+    };
+  }
+
+  void Open() {
+    processes_ = std::make_unique<NvmlProcesses>(
+        nvml_.Library(), NvmlProcessesOptions{.written_off = tally_}, files_, clock_);
+  }
+  Status Read() {
+    if (processes_ == nullptr) {
+      Open();
+    }
+    return processes_->Read(reading_);
+  }
+  uint64_t NowUs() const { return static_cast<uint64_t>(ToMicroseconds(clock_.WallNow())); }
+  // A record of now.
+  void Record(FakeNvmlProcess& process, uint32_t sm_percent) const {
+    abi::nvmlProcessUtilizationInfo_v1_t record{};
+    record.timeStamp = NowUs();
+    record.pid = process.pid;
+    record.smUtil = sm_percent;
+    process.records.push_back(record);
+  }
+  // Which pids a device tells.
+  std::vector<uint32_t> Pids(size_t device) const {
+    std::vector<uint32_t> pids;
+    for (const ListedProcess& process : reading_.devices.at(device).processes) {
+      pids.push_back(process.pid);
+    }
+    return pids;
+  }
+
+  const ThreadTally tally_ = NewThreadTally();
+  const ProcOfAll files_;
+  ManualClock clock_;
+  FakeNvml nvml_;
+  std::vector<int64_t> energy_mj_ = {5'000, 6'000};
+  std::unique_ptr<NvmlProcesses> processes_;
+  ProcessReading reading_;
+};
+
+TEST_F(NvmlProcessesTest, TellsWhoIsThereHowBusyAndWhatWasDrawn) {
+  nvml_.gpus[0].processes = {{.pid = 11, .memory_bytes = 4'096},
+                             {.pid = 12, .memory_bytes = ~uint64_t{0}, .mps_client = true}};
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(reading_.devices[0].samples, BusySamples::kMissing) << "since when, nobody knows";
+  clock_.Advance(seconds(1));
+  Record(nvml_.gpus[0].processes[0], 40);
+  energy_mj_[0] = 5'300;
+  ASSERT_TRUE(Read().ok());
+  ASSERT_EQ(reading_.devices.size(), 2U);
+  const DeviceReading& device = reading_.devices[0];
+  EXPECT_EQ(device.counter_mj, 5'300U);
+  EXPECT_TRUE(device.listed);
+  ASSERT_EQ(Pids(0), (std::vector<uint32_t>{11, 12}));
+  EXPECT_EQ(device.processes[0].identity->name, "p11");
+  EXPECT_EQ(device.processes[0].memory_bytes, 4'096U);
+  EXPECT_FALSE(device.processes[1].memory_bytes.has_value()) << "all ones: not told";
+  EXPECT_TRUE(device.processes[1].mps_client);
+  EXPECT_EQ(device.samples, BusySamples::kMeasured);
+  ASSERT_EQ(device.busy.size(), 1U);
+  EXPECT_EQ(device.busy[0].busy_percent_us, 40U * 1'000'000);
+  EXPECT_EQ(reading_.devices[1].samples, BusySamples::kMeasured) << "nobody did anything";
+  EXPECT_EQ(processes_->uuids(), (std::vector<std::string>{"GPU-a", "GPU-b"}));
+}
+
+TEST_F(NvmlProcessesTest, AsksAnOldDriverByItsOldCalls) {
+  nvml_.without = {
+      "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetProcessesUtilizationInfo",
+      "nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2"};
+  nvml_.gpus[1].processes = {{.pid = 21}};
+  ASSERT_TRUE(Read().ok());
+  clock_.Advance(seconds(1));
+  Record(nvml_.gpus[1].processes[0], 70);
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(reading_.devices[1].listed);
+  EXPECT_EQ(Pids(1), std::vector<uint32_t>{21});
+  ASSERT_EQ(reading_.devices[1].busy.size(), 1U);
+  EXPECT_EQ(reading_.devices[1].busy[0].sm_percent, 70U);
+}
+
+TEST_F(NvmlProcessesTest, SaysThatThereAreNoSamplesOrThatTheyAreMissing) {
+  nvml_.failing["nvmlDeviceGetProcessesUtilizationInfo"] = abi::NVML_ERROR_NOT_SUPPORTED;
+  nvml_.failing["nvmlDeviceGetProcessUtilization"] = abi::NVML_ERROR_NOT_SUPPORTED;
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(reading_.devices[0].samples, BusySamples::kNotSupported);
+  nvml_.failing["nvmlDeviceGetProcessUtilization"] = abi::NVML_ERROR_UNKNOWN;
+  nvml_.failing["nvmlDeviceGetTotalEnergyConsumption"] = abi::NVML_ERROR_NOT_SUPPORTED;
+  nvml_.failing["nvmlDeviceGetMPSComputeRunningProcesses_v3"] = abi::NVML_ERROR_UNKNOWN;
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(reading_.devices[0].samples, BusySamples::kMissing);
+  EXPECT_FALSE(reading_.devices[0].counter_mj.has_value());
+  EXPECT_FALSE(reading_.devices[0].listed) << "a list that is not whole ends nobody";
+}
+
+TEST_F(NvmlProcessesTest, ReadsAListOfAnyLength) {
+  for (uint32_t i = 0; i < 1'000; ++i) {
+    nvml_.gpus[0].processes.push_back({.pid = 1'000 + i});
+  }
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(reading_.devices[0].processes.size(), 1'000U);
+}
+
+TEST_F(NvmlProcessesTest, TellsTheInstanceOfAProcess) {
+  nvml_.gpus[1].mig_enabled = true;
+  nvml_.gpus[1].mig_devices = {{true, 5, 0, "MIG-x", "3g.40gb"}, {true, 9, 0, "MIG-y", "1g.10gb"}};
+  nvml_.gpus[1].processes = {{.pid = 31, .gpu_instance_id = 9}};
+  ASSERT_TRUE(Read().ok());
+  ASSERT_EQ(Pids(1), std::vector<uint32_t>{31});
+  EXPECT_EQ(reading_.devices[1].processes[0].instance, 9U);
+}
+
+TEST_F(NvmlProcessesTest, LeavesOutADeviceThatHangsUntilItReturns) {
+  nvml_.gpus[1].processes = {{.pid = 41}};
+  ASSERT_TRUE(Read().ok());
+  FakeFault hang;
+  hang.block = FakeFault::Block::kUntilFreed;
+  nvml_.Inject("nvmlDeviceGetComputeRunningProcesses_v3", hang, 0);
+  {
+    std::jthread watchdog([&] {
+      nvml_.AwaitHanging();
+      processes_->Interrupt();
+    });
+    ASSERT_TRUE(Read().ok());
+  }
+  ASSERT_EQ(reading_.devices.size(), 1U);
+  EXPECT_EQ(reading_.devices[0].device.value, 1U) << "numbers stay";
+  EXPECT_EQ(Pids(0), std::vector<uint32_t>{41});
+  EXPECT_NE(processes_->Complaint().find("has not returned"), std::string::npos);
+  EXPECT_EQ(*tally_, 1);
+  clock_.Advance(seconds(10));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(reading_.devices.size(), 1U) << "not asked again while it hangs";
+  nvml_.Heal("nvmlDeviceGetComputeRunningProcesses_v3");
+  while (*tally_ != 0) {
+    std::this_thread::yield();
+  }
+  clock_.Advance(seconds(10));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(reading_.devices.size(), 2U);
+  EXPECT_EQ(processes_->Complaint(), "");
+}
+
+TEST_F(NvmlProcessesTest, HoldsNvmlOnlyDuringAReadingWhileAGpuIsLost) {
+  nvml_.gpus[1].processes = {{.pid = 51}};
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(nvml_.initialised, 1);
+  nvml_.gpus[0].state = abi::NVML_ERROR_GPU_IS_LOST;
+  clock_.Advance(seconds(10));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(nvml_.initialised, 0) << "so that who looks for the GPU finds it";
+  clock_.Advance(seconds(1));
+  Record(nvml_.gpus[1].processes[0], 20);
+  ASSERT_TRUE(Read().ok());
+  ASSERT_EQ(reading_.devices.size(), 1U);
+  EXPECT_EQ(reading_.devices[0].samples, BusySamples::kMeasured) << "as if nothing had been";
+  nvml_.gpus[0].state = abi::NVML_SUCCESS;
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(nvml_.initialised, 1);
+  EXPECT_EQ(reading_.devices.size(), 2U);
+}
+
+TEST_F(NvmlProcessesTest, SaysWhenTheDriverHasGoneAndGoesOnWhenItIsBack) {
+  ASSERT_TRUE(Read().ok());
+  nvml_.SetDown(true);
+  EXPECT_FALSE(Read().ok());
+  EXPECT_FALSE(Read().ok());
+  nvml_.SetDown(false);
+  EXPECT_TRUE(Read().ok());
+  EXPECT_EQ(reading_.devices.size(), 2U);
+}
+
+}  // namespace
+}  // namespace podgpu

@@ -1,0 +1,59 @@
+// What FakeNvml (fake_nvml_table.h) answers of processes: the lists of a GPU or of one of its MIG
+// devices, and records of use.  Pure functions of what a test has set; called under the fake's
+// lock.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+#include "source/testing/fake_nvml_table.h"
+
+namespace podgpu {
+
+// As the vendor: without room enough it says how much there is.
+template <typename Entry>
+abi::nvmlReturn_t PutFakeList(const std::vector<Entry>& told, uint32_t* count, Entry* entries) {
+  const bool fits = entries != nullptr && told.size() <= *count;
+  *count = static_cast<uint32_t>(told.size());
+  if (!fits) {
+    return abi::NVML_ERROR_INSUFFICIENT_SIZE;
+  }
+  std::ranges::copy(told, entries);
+  return abi::NVML_SUCCESS;
+}
+
+inline std::vector<abi::nvmlProcessInfo_t> ListedOn(const FakeNvmlGpu& gpu,
+                                                    const FakeMigDevice* mig, bool mps) {
+  std::vector<abi::nvmlProcessInfo_t> told;
+  for (const FakeNvmlProcess& process : gpu.processes) {
+    const bool is_on = mig == nullptr || process.gpu_instance_id == mig->gpu_instance_id;
+    if (is_on && process.mps_client == mps) {
+      told.push_back({process.pid, process.memory_bytes, process.gpu_instance_id, 0});
+    }
+  }
+  return told;
+}
+
+inline std::vector<abi::nvmlProcessUtilizationInfo_v1_t> RecordsSince(const FakeNvmlGpu& gpu,
+                                                                      uint64_t last_seen_us) {
+  std::vector<abi::nvmlProcessUtilizationInfo_v1_t> records;
+  for (const FakeNvmlProcess& process : gpu.processes) {
+    std::ranges::copy_if(process.records, std::back_inserter(records),
+                         [&](const auto& record) { return record.timeStamp > last_seen_us; });
+  }
+  return records;
+}
+
+// The same in the entries of the older call.
+inline std::vector<abi::nvmlProcessUtilizationSample_t> SamplesSince(const FakeNvmlGpu& gpu,
+                                                                     uint64_t last_seen_us) {
+  std::vector<abi::nvmlProcessUtilizationSample_t> samples;
+  for (const abi::nvmlProcessUtilizationInfo_v1_t& record : RecordsSince(gpu, last_seen_us)) {
+    samples.push_back({record.pid, record.timeStamp, record.smUtil, record.memUtil, 0, 0});
+  }
+  return samples;
+}
+
+}  // namespace podgpu

@@ -1,0 +1,125 @@
+// The processes of a real node: whose they are, and that energy adds up.
+#include <cmath>
+#include <fstream>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/failure_fixture.h"
+
+namespace podgpu {
+namespace {
+
+// Four pods share GPU 0 by time; GPU 1 has one, and a process of nobody's.
+constexpr char kSharers[] = R"(format: 1
+name: sharers
+seed: 6
+gpus:
+  - {class: h100-sxm5-80gb, sharing: {kind: time_slicing, replicas: 4}}
+  - {class: h100-sxm5-80gb}
+pods:
+  - name: a
+    namespace: ml
+    containers:
+      - {name: main, devices: ["gpu0::0"], processes: [{pid: 51, load: {sm: 10%}, memory: 1GiB}]}
+  - name: b
+    namespace: ml
+    containers:
+      - {name: main, devices: ["gpu0::1"], processes: [{pid: 52, load: {sm: 15%}, memory: 2GiB}]}
+  - name: c
+    namespace: ml
+    containers:
+      - {name: main, devices: ["gpu0::2"], processes: [{pid: 53, load: {sm: 20%}, memory: 3GiB}]}
+  - name: d
+    namespace: ml
+    containers:
+      - {name: main, devices: ["gpu0::3"], processes: [{pid: 54, load: {sm: 25%}, memory: 4GiB}]}
+  - name: alone
+    namespace: ml
+    containers:
+      - {name: main, gpus: [1], processes: [{pid: 55, load: {sm: 50%}, memory: 1GiB}]}
+orphans:
+  - {pid: 999, gpu: 1, load: {sm: 50%}, memory: 1GiB}
+)";
+
+constexpr char kEnergy[] = "my_gpu_process_energy_joules_total";
+constexpr char kByMethod[] = "podgpu_gpu_energy_by_method_joules_total";
+
+std::string OfMethod(const std::string& method) { return "method=\"" + method + '"'; }
+
+class Processes : public FailureFixture {
+ protected:
+  Processes() : FailureFixture(kSharers, {"--api-server"}) {}
+
+  void Start(const std::string& source) {
+    ASSERT_TRUE(node_.ready()) << node_.output();
+    std::vector<std::string> variables;
+    std::ifstream file(node_.directory() + "/api/env");
+    for (std::string line; std::getline(file, line);) {
+      variables.push_back(line);
+    }
+    exporter_.emplace(node_,
+                      std::vector<std::string>{"-c=200", "--source=" + source,
+                                               "--process-metrics=on", "--process-interval=200ms",
+                                               "--proc-root=" + node_.directory() + "/proc"},
+                      variables);
+    ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  }
+
+  // Until all five are on the page with the names of their pods, and a joule has been shared out.
+  bool AwaitShares() const {
+    return AwaitPage([](const MetricPage& page) {
+      std::set<std::string> pods;
+      for (const std::string_view line : page.Lines(kEnergy)) {
+        pods.insert(MetricPage::Label(line, "pod"));
+      }
+      return pods == std::set<std::string>{"a", "b", "c", "d", "alone"} &&
+             page.Sum(kByMethod, {Gpu("0"), OfMethod("sm_share")}) > 100 &&
+             page.Sum(kByMethod, {Gpu("1"), OfMethod("outside_kubernetes")}) > 100;
+    });
+  }
+
+  void ExpectThatItAddsUp(const MetricPage& page) const {
+    for (const char* gpu : {"0", "1"}) {
+      const double of_processes = page.Sum(kEnergy, {Gpu(gpu)});
+      const double of_others = page.Sum(kByMethod, {Gpu(gpu), OfMethod("unattributed")}) +
+                               page.Sum(kByMethod, {Gpu(gpu), OfMethod("outside_kubernetes")});
+      EXPECT_NEAR(of_processes + of_others, page.Sum(kByMethod, {Gpu(gpu)}), 1e-6) << gpu;
+    }
+  }
+};
+
+TEST_F(Processes, SharersOfAGpuDifferAndAddUpToIt) {
+  for (const char* source : {"nvml", "dcgm"}) {
+    Start(source);
+    ASSERT_TRUE(AwaitShares()) << source << ": " << exporter_->Get("/") << Page().text();
+    const MetricPage page = Page();
+    ExpectThatItAddsUp(page);
+    double before = 0;
+    for (const char* pid : {"51", "52", "53", "54"}) {
+      const std::vector<std::string> row = {Gpu("0"), "pid=\"" + std::string(pid) + '"',
+                                            "container=\"main\"", "namespace=\"ml\""};
+      const double energy = page.Value(kEnergy, row).value_or(0);
+      EXPECT_GT(energy, before) << pid << ": who is busier is charged more";
+      before = energy;
+      EXPECT_EQ(page.Value("my_gpu_process_active", row), 1);
+      EXPECT_EQ(page.Value("my_gpu_process_energy_joules", row), energy);
+    }
+    EXPECT_EQ(page.Sum("my_gpu_process_memory_used_bytes", {Gpu("0")}), std::ldexp(10, 30));
+    EXPECT_FALSE(page.Has(kEnergy, {"pid=\"999\""})) << "in no container";
+    const double drawn = page.Sum(kByMethod, {Gpu("1")});
+    EXPECT_NEAR(page.Sum(kByMethod, {Gpu("1"), OfMethod("outside_kubernetes")}) / drawn, 0.5, 0.1);
+  }
+}
+
+TEST_F(Processes, WithoutTheHostsPidsThePageSaysSo) {
+  ASSERT_TRUE(node_.ready()) << node_.output();
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--process-metrics=on",
+                                                    "--proc-root=" + files_.path()});
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  EXPECT_TRUE(exporter_->Await("/", "6 processes cannot be looked up")) << exporter_->Get("/");
+  EXPECT_FALSE(Page().Has(kEnergy));
+}
+
+}  // namespace
+}  // namespace podgpu
