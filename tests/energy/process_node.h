@@ -1,0 +1,75 @@
+// A simulated node on a virtual clock, and podgpu's whole path from the driver to the page of
+// processes.
+//
+// NVML is the simulated library, opened as the program opens it; /proc is the node's own; opener,
+// refresher, feed, tick and views are the program's.  One thread drives all of it: Pass moves the
+// node's clock, then has one reading and one page made.  So a test can ask whether a page says what
+// the world that made it knows.  One node at a time, since the library finds it by the environment.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/library.h"
+#include "base/wakeup.h"
+#include "exporter/process_refresher.h"
+#include "exporter/tick.h"
+#include "sim/node_proc.h"
+#include "sim/run_directory.h"
+#include "sim/test_node.h"
+
+namespace podgpu {
+
+class ProcessNode {
+ public:
+  explicit ProcessNode(std::string_view scenario, ProcessOptions options = {});
+  ~ProcessNode();
+  ProcessNode(const ProcessNode&) = delete;
+  ProcessNode& operator=(const ProcessNode&) = delete;
+
+  // Lets so much time pass, then reads and makes a page.
+  void Pass(Duration step);
+  // The same without a reading.
+  void PassUnread(Duration step);
+  void Read();
+
+  const sim::World& world() const { return run_->world(); }
+  sim::TimeUs now() const { return run_->Now(); }
+  // Civil time, in microseconds since 1970.
+  int64_t stamp_us() const { return run_->StampUs(now()); }
+  const ProcessFacts& facts() { return *refresher_->feed().facts().Get(); }
+  std::shared_ptr<const Snapshot> page() const { return tick_->snapshots().Get(); }
+
+ private:
+  class NodeTime;
+
+  void StartExporter(ProcessOptions options);
+  // What kubelet and API server would say.
+  void ShowPods();
+
+  sim::TestNode node_;
+  std::unique_ptr<sim::RunDirectory> run_;
+  std::unique_ptr<NodeTime> clock_;
+  std::optional<sim::ProcTree> proc_;
+
+  SystemFiles files_;
+  SystemLibraryLoader loader_;
+  Wakeup wakeup_;
+  std::optional<DeviceControl> control_;
+  std::unique_ptr<ProcessRefresher> refresher_;
+  std::shared_ptr<const Topology> topology_;
+  Published<Grid> grids_;
+  Published<SourceStatus> statuses_;
+  Published<PodFacts> pods_;
+  Published<ApiFacts> api_pods_;
+  std::optional<CallGuard> guard_;
+  const std::atomic<int> written_off_ = 0;
+  const HttpCounters clients_;
+  std::optional<Tick> tick_;
+};
+
+}  // namespace podgpu
