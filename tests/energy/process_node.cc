@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/log.h"
 #include "source/open_source.h"
 
 namespace podgpu {
@@ -57,6 +58,7 @@ class ProcessNode::NodeTime final : public Clock {
 };
 
 ProcessNode::ProcessNode(std::string_view scenario, ProcessOptions options) : node_(scenario) {
+  ConfigureLog(LogLevel::kError, LogForm::kText);
   // No other thread of the test reads the environment meanwhile.
   setenv("PODGPU_SIM_DIR", node_.path().c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
   std::string error;
