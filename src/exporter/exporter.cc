@@ -100,6 +100,11 @@ bool WantsPods(const ExporterOptions& options) {
   return options.kubernetes && (labels || options.view.pod_uid || names);
 }
 
+// Names of containers stand beside the metadata of their pods.
+ApiCollection PodsToAskFor(const ExporterOptions& options) {
+  return options.processes.enabled ? ApiCollection::kWholePods : ApiCollection::kPods;
+}
+
 bool WantsSlices(const ExporterOptions& options) {
   return options.kubernetes && options.join.claims;
 }
@@ -201,7 +206,7 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       reader_(std::move(seams.open_source),
               ReaderOptionsOf(options, std::move(seams.list_pci_gpus)), clock_, guard_, wakeup_),
       refresher_(seams.kubelet, RefresherOptionsOf(options), clock_, wakeup_),
-      api_pods_(ApiRefresherOf(ApiCollection::kPods, WantsPods(options), options, seams, wakeup_)),
+      api_pods_(ApiRefresherOf(PodsToAskFor(options), WantsPods(options), options, seams, wakeup_)),
       api_slices_(ApiRefresherOf(ApiCollection::kResourceSlices, WantsSlices(options), options,
                                  seams, wakeup_)),
       jobs_(JobRefresherOf(options, seams.files, clock_, wakeup_)),

@@ -57,11 +57,6 @@ class ProcessRows {
     bool operator==(const Basis&) const = default;
   };
 
-  void NameAll(const Basis& basis, const Topology& topology);
-  void NamePod(const std::string& uid, const Basis& basis, ProcessNames& names) const;
-  void NameContainer(const ProcessIdentity& identity, const Basis& basis,
-                     ProcessNames& names) const;
-
   const std::string prefix_;
   ProcessAccounts accounts_;
   std::optional<Instant> read_at_;

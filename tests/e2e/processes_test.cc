@@ -10,14 +10,20 @@
 namespace podgpu {
 namespace {
 
-// Four pods share GPU 0 by time; GPU 1 has one, and a process of nobody's.
+// Four pods share GPU 0 by time; GPU 1 has one, and a process of nobody's; a pod of two containers
+// has the others.
 constexpr char kSharers[] = R"(format: 1
 name: sharers
 seed: 6
 gpus:
   - {class: h100-sxm5-80gb, sharing: {kind: time_slicing, replicas: 4}}
-  - {class: h100-sxm5-80gb}
+  - {count: 3, class: h100-sxm5-80gb}
 pods:
+  - name: duo
+    namespace: ml
+    containers:
+      - {name: left, gpus: [2], processes: [{pid: 61, load: {sm: 50%}, memory: 1GiB}]}
+      - {name: right, gpus: [3], processes: [{pid: 62, load: {sm: 50%}, memory: 1GiB}]}
   - name: a
     namespace: ml
     containers:
@@ -66,14 +72,14 @@ class Processes : public FailureFixture {
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
   }
 
-  // Until all five are on the page with the names of their pods, and a joule has been shared out.
+  // Until all are on the page with the names of their pods, and a joule has been shared out.
   bool AwaitShares() const {
     return AwaitPage([](const MetricPage& page) {
       std::set<std::string> pods;
       for (const std::string_view line : page.Lines(kEnergy)) {
         pods.insert(MetricPage::Label(line, "pod"));
       }
-      return pods == std::set<std::string>{"a", "b", "c", "d", "alone"} &&
+      return pods == std::set<std::string>{"a", "b", "c", "d", "alone", "duo"} &&
              page.Sum(kByMethod, {Gpu("0"), OfMethod("sm_share")}) > 100 &&
              page.Sum(kByMethod, {Gpu("1"), OfMethod("outside_kubernetes")}) > 100;
     });
@@ -106,6 +112,8 @@ TEST_F(Processes, SharersOfAGpuDifferAndAddUpToIt) {
       EXPECT_EQ(page.Value("my_gpu_process_energy_joules", row), energy);
     }
     EXPECT_EQ(page.Sum("my_gpu_process_memory_used_bytes", {Gpu("0")}), std::ldexp(10, 30));
+    EXPECT_TRUE(page.Has(kEnergy, {"pid=\"61\"", "pod=\"duo\"", "container=\"left\""}));
+    EXPECT_TRUE(page.Has(kEnergy, {"pid=\"62\"", "pod=\"duo\"", "container=\"right\""}));
     EXPECT_FALSE(page.Has(kEnergy, {"pid=\"999\""})) << "in no container";
     const double drawn = page.Sum(kByMethod, {Gpu("1")});
     EXPECT_NEAR(page.Sum(kByMethod, {Gpu("1"), OfMethod("outside_kubernetes")}) / drawn, 0.5, 0.1);
@@ -117,7 +125,7 @@ TEST_F(Processes, WithoutTheHostsPidsThePageSaysSo) {
   exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--process-metrics=on",
                                                     "--proc-root=" + files_.path()});
   ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
-  EXPECT_TRUE(exporter_->Await("/", "6 processes cannot be looked up")) << exporter_->Get("/");
+  EXPECT_TRUE(exporter_->Await("/", "8 processes cannot be looked up")) << exporter_->Get("/");
   EXPECT_FALSE(Page().Has(kEnergy));
 }
 
