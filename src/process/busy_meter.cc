@@ -37,8 +37,11 @@ std::optional<std::span<const ProcessBusy>> BusyMeter::Take(
               return std::tie(a.pid, a.stamp_us) < std::tie(b.pid, b.stamp_us);
             });
   uint64_t newest_us = 0;
-  for (const UtilizationRecord& record : records_) {
+  for (UtilizationRecord& record : records_) {
     newest_us = std::max(newest_us, record.stamp_us);
+    if (record.born_us > now_us + kAheadUs) {
+      record.born_us = 0;  // Civil time was set back since: it says nothing about these stamps.
+    }
   }
   for (auto begin = records_.begin(); begin != records_.end();) {
     const auto end = std::find_if(begin, records_.end(), [&](const UtilizationRecord& record) {

@@ -201,6 +201,18 @@ TEST(BusyMeter, BeginsAnewWhenCivilTimeIsSetBack) {
             30 * kSecondUs);
 }
 
+// Births are told with the clock as it was when the process was first seen.
+TEST(BusyMeter, CountsWhoWasBornInAFutureThatWasSetBack) {
+  BusyMeter meter;
+  meter.Take({}, kBeginUs);
+  const UtilizationRecord record = {.pid = 7,
+                                    .stamp_us = kBeginUs + kSecondUs,
+                                    .sm_percent = 30,
+                                    .born_us = kBeginUs + 1800 * kSecondUs};
+  EXPECT_EQ(meter.Take(std::span(&record, 1), kBeginUs + kSecondUs)->front().busy_percent_us,
+            30 * kSecondUs);
+}
+
 // Any records: a process is never busier than the time since it was last counted.
 TEST(BusyMeter, NeverCountsMoreThanTheTimeThatPassed) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
