@@ -184,6 +184,20 @@ TEST_P(DcgmHealthFaults, OnlySystemsThatWereSetAreWatched) {
   EXPECT_EQ(Check(*bench, all_gpus).overall, kPass);
 }
 
+// Row 31 of the simulator's checklist.
+TEST_P(DcgmHealthFaults, AHealthyNodeHasNoIncidentsAndAnotherWordIsAVersionMismatch) {
+  const auto bench = Start("{at: 60s, kind: nvlink, gpu: 0, link: 0, down: true}");
+  const auto response = std::make_unique<abi::dcgmHealthResponse_v5>();
+  response->version = abi::dcgmHealthResponse_version5 + (1U << 24U);
+  const abi::dcgmGpuGrp_t never = bench->MakeGroup(abi::DCGM_GROUP_DEFAULT);
+  EXPECT_EQ(bench->On("dcgmHealthCheck", never, response.get()), abi::DCGM_ST_VER_MISMATCH);
+  for (const abi::dcgmGpuGrp_t group : {never, WatchHealth(*bench)}) {
+    const Answer answer = Check(*bench, group);
+    EXPECT_EQ(answer.overall, kPass);
+    EXPECT_TRUE(answer.found.empty());
+  }
+}
+
 TEST_P(DcgmHealthFaults, OfALostGpuNothingIsFound) {
   const auto bench = Start(
       "{at: 5s, kind: nvlink, gpu: 0, link: 0, down: true}, "

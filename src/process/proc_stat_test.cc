@@ -77,6 +77,7 @@ TEST(ProcStat, MakesNamesFitForLabels) {
       {"", "/bin/\0"s, ""},
       {"", "", ""},
       {"\"} 1\n", "", "\"} 1 "},
+      {"fifteen-bytes-\xC3", "", "fifteen-bytes-\xEF\xBF\xBD"},  // The kernel cuts anywhere.
       {std::string(70, 'x'), "", std::string(64, 'x')},
       {std::string(63, 'x') + "\xC3\xA4", "", std::string(63, 'x')},
   };

@@ -15,6 +15,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr DeviceNumber kGpuOfProcesses{3};
+constexpr DeviceNumber kSecondGpuOfProcesses{5};
 constexpr char kPodUid[] = "0cc175b9-c0f1-46a8-a1c3-99e269772661";
 const std::string kContainerId(64, 'c');
 
@@ -84,6 +85,20 @@ class ProcessPage {
       numbers.push_back(text.substr(number, text.find('\n', number) - number));
     }
     return numbers;
+  }
+
+  // The same processes on a second GPU.
+  void AddGpu(uint64_t drawn_mj) {
+    names.gpus[kSecondGpuOfProcesses] = "1";
+    DeviceReading second = gpu_;
+    second.device = kSecondGpuOfProcesses;
+    for (const uint64_t counter_mj : {uint64_t{0}, drawn_mj}) {
+      now_ += seconds(1);
+      gpu_.at = now_;
+      second.at = now_;
+      second.counter_mj = counter_mj;
+      accounts_.Take({.at = now_, .devices = {gpu_, second}});
+    }
   }
 
   const ProcessAccounts& accounts() const { return accounts_; }
@@ -203,6 +218,18 @@ TEST(ProcessView, SharesOutWhatSeveralProcessesDrew) {
   page.Take({one, two}, 4'000,
             {{.pid = 4101, .busy_percent_us = 3}, {.pid = 4102, .busy_percent_us = 1}});
   EXPECT_EQ(page.Numbers("_energy_joules_total"), (Lines{"3", "1"}));
+}
+
+TEST(ProcessView, HasALineOfEachFamilyForEachGpuOfAProcess) {
+  ProcessPage page;
+  const auto trainer = Trainer(4101, 100, "python3");
+  page.Take({trainer}, 0);
+  page.Take({trainer}, 2'000);
+  page.AddGpu(5'000);
+  EXPECT_EQ(page.Numbers("_energy_joules"), (Lines{"2", "5"}));
+  for (const Family& family : ProcessFamilies("")) {
+    EXPECT_EQ(page.Numbers(family.name).size(), 2U) << family.name;
+  }
 }
 
 // A second header, or one line twice, and the reader drops the whole page.

@@ -41,7 +41,8 @@ std::string ConformanceDocument() {
       "## What dcgm-exporter's own tests assert\n\n%s\n"
       "## The counters file\n\n%s\n"
       "## The per-pod page of pod-gpu-metrics-exporter\n\n"
-      "Tests here and in the next section may be of any room.\n\n%s\n"
+      "Tests here and in the next sections may be of any room.\n\n%s\n"
+      "## The page of my-gpu-exporter: processes and their energy\n\n%s\n"
       "## Defects of dcgm-exporter that its users meet\n\n"
       "The numbers are those of our list of its defects; those left out cannot be seen from "
       "outside, "
@@ -50,6 +51,7 @@ std::string ConformanceDocument() {
       Table("subject", "what is asserted", UpstreamLines()),
       Table("rule", "what is asserted", CountersFileLines()),
       Table("statement", "what is asserted", LegacyLines()),
+      Table("statement", "what is asserted", ProcessLines()),
       Table("number", "dcgm-exporter", DefectLines()));
 }
 
@@ -82,7 +84,7 @@ std::set<std::string> TestsInSources() {
 
 TEST(ConformanceDocument, NamesTestsOfOtherRoomsThatAreThere) {
   const std::set<std::string> tests = TestsInSources();
-  for (const auto lines : {LegacyLines(), DefectLines()}) {
+  for (const auto lines : {LegacyLines(), ProcessLines(), DefectLines()}) {
     for (const ConformanceLine& line : lines) {
       std::string name(line.test);
       name.replace(name.find('.'), 1, ", ");

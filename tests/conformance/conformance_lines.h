@@ -27,6 +27,8 @@ std::span<const ConformanceLine> UpstreamLines();
 std::span<const ConformanceLine> CountersFileLines();
 // What the per-pod page of pod-gpu-metrics-exporter must keep; tests may be those of any room.
 std::span<const ConformanceLine> LegacyLines();
+// What must hold of my-gpu-exporter's page of processes and their energy; tests likewise.
+std::span<const ConformanceLine> ProcessLines();
 // Defects of dcgm-exporter that users meet; tests may be those of any room.
 std::span<const ConformanceLine> DefectLines();
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -118,6 +119,25 @@ TEST_F(Processes, SharersOfAGpuDifferAndAddUpToIt) {
     const double drawn = page.Sum(kByMethod, {Gpu("1")});
     EXPECT_NEAR(page.Sum(kByMethod, {Gpu("1"), OfMethod("outside_kubernetes")}) / drawn, 0.5, 0.1);
   }
+}
+
+TEST_F(Processes, TwoScrapesAtOnceSayTheSame) {
+  Start("nvml");
+  ASSERT_TRUE(AwaitShares()) << exporter_->Get("/") << Page().text();
+  const auto tick_of = [](const std::string& page) {
+    return MetricPage(page).Value("podgpu_ticks_total");
+  };
+  // Until both have come between two ticks, which are 200 ms apart.
+  std::string first;
+  std::string second;
+  do {
+    std::thread other([&] { second = exporter_->Get("/metrics"); });
+    first = exporter_->Get("/metrics");
+    other.join();
+    ASSERT_FALSE(first.empty() || second.empty());
+  } while (tick_of(first) != tick_of(second));
+  EXPECT_EQ(first, second);
+  EXPECT_TRUE(MetricPage(first).Has(kEnergy));
 }
 
 TEST_F(Processes, WithoutTheHostsPidsThePageSaysSo) {

@@ -46,7 +46,8 @@ class ProcessNode::NodeTime final : public Clock {
   explicit NodeTime(sim::RunDirectory& node) : node_(node) {}
   Instant Now() const override { return Instant(std::chrono::microseconds(node_.Now())); }
   WallTime WallNow() const override {
-    return WallTime(std::chrono::microseconds(node_.StampUs(node_.Now())));
+    const sim::TimeUs now = node_.Now();
+    return WallTime(std::chrono::microseconds(node_.StampUs(now) + node_.world().ClockJumpUs(now)));
   }
 
  private:

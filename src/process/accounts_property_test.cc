@@ -1,0 +1,225 @@
+// What holds of table and ledger together whatever a node does: processes that come, go, come back
+// and leave their pids to others, rows that end their retention, lists and counters that are
+// missing, counters that begin anew, devices that are gone for a while.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "process/process_accounts.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr uint32_t kDevicesOfNode = 3;
+constexpr uint64_t kHighestPid = 7;
+
+class LivingNode {
+ public:
+  explicit LivingNode(uint32_t seed)
+      : random_(seed),
+        retention_(seconds(Below(4) == 0 ? 0 : Below(25))),
+        all_processes_(OneIn(3)),
+        ledger_({.idle_power_mw = Below(2) * 60'000,
+                 .idle_energy = OneIn(2) ? IdleEnergy::kUnattributed : IdleEnergy::kEqual}),
+        accounts_({.retention = retention_, .all_processes = all_processes_}, ledger_),
+        keeper_({.retention = std::chrono::hours(1'000), .all_processes = all_processes_},
+                ledger_) {}
+
+  void Step() {
+    now_ += seconds(1 + Below(3));
+    ProcessReading reading{.at = now_, .devices = {}};
+    for (uint32_t device = 0; device < kDevicesOfNode; ++device) {
+      Live(device);
+      if (!OneIn(9)) {
+        reading.devices.push_back(Tell(device));
+      }
+    }
+    accounts_.Take(reading);
+    keeper_.Take(reading);
+    NoteGrowth(reading);
+    Check();
+  }
+
+  uint64_t shared_out_mj() const { return shared_out_mj_; }
+  size_t forgotten() const { return forgotten_; }
+  size_t restarts() const { return restarts_; }
+
+ private:
+  struct LivingDevice {
+    uint64_t counter_mj = 5'000'000;
+    std::map<uint32_t, std::shared_ptr<const ProcessIdentity>> processes;  // By pid.
+    std::optional<uint64_t> read_mj;
+    uint64_t expected_mj = 0;   // By the rule in its plainest form.
+    uint64_t forgotten_mj = 0;  // Of rows that are gone.
+    DeviceEnergy before;
+  };
+
+  uint64_t Below(uint64_t limit) { return random_() % limit; }
+  bool OneIn(uint64_t times) { return Below(times) == 0; }
+
+  // Pids are few, so that they are used again, sometimes by who is in no container.
+  void Live(uint32_t number) {
+    LivingDevice& device = devices_[number];
+    std::erase_if(device.processes, [&](const auto& process) {
+      const bool ends = OneIn(7);
+      if (ends && OneIn(3)) {
+        ended_.push_back(process.second);
+      }
+      return ends;
+    });
+    if (OneIn(2)) {
+      auto identity = std::make_shared<ProcessIdentity>();
+      identity->key = {.pid = static_cast<uint32_t>(1 + Below(kHighestPid)),
+                       .start_ticks = ++births_};
+      identity->place.pod_uid = OneIn(4) ? "" : "pod-" + std::to_string(Below(3));
+      device.processes.try_emplace(identity->key.pid, std::move(identity));
+    }
+    if (!ended_.empty() && OneIn(3)) {  // A list had lacked it for a while.
+      device.processes.try_emplace(ended_.back()->key.pid, ended_.back());
+      ended_.pop_back();
+    }
+    device.counter_mj = OneIn(30) ? Below(1'000) : device.counter_mj + Below(700'000);
+  }
+
+  DeviceReading Tell(uint32_t number) {
+    LivingDevice& device = devices_[number];
+    DeviceReading reading{.device = {number}, .at = now_};
+    reading.counter_mj = OneIn(8) ? std::nullopt : std::optional(device.counter_mj);
+    reading.listed = !OneIn(12);
+    reading.samples = OneIn(6) ? static_cast<BusySamples>(Below(3)) : BusySamples::kMeasured;
+    for (const auto& [pid, identity] : device.processes) {
+      // Who nobody can look up is a row of its own.
+      reading.processes.push_back({.pid = pid, .identity = OneIn(15) ? nullptr : identity});
+      reading.busy.push_back({.pid = pid, .busy_percent_us = OneIn(3) ? 0 : Below(1'000'000)});
+    }
+    if (OneIn(4)) {  // Of somebody who is on no list, and perhaps never was.
+      const auto pid = static_cast<uint32_t>(1 + Below(kHighestPid + 3));
+      if (!device.processes.contains(pid)) {
+        reading.busy.push_back({.pid = pid, .busy_percent_us = Below(1'000'000)});
+      }
+    }
+    return reading;
+  }
+
+  void NoteGrowth(const ProcessReading& reading) {
+    for (const DeviceReading& told : reading.devices) {
+      LivingDevice& device = devices_[told.device.value];
+      if (!told.counter_mj) {
+        continue;
+      }
+      const bool fell = device.read_mj && *told.counter_mj < *device.read_mj;
+      restarts_ += fell ? 1 : 0;
+      if (device.read_mj && !fell) {
+        device.expected_mj += *told.counter_mj - *device.read_mj;
+        shared_out_mj_ += *told.counter_mj - *device.read_mj;
+      }
+      device.read_mj = told.counter_mj;
+    }
+  }
+
+  void Check() {
+    CheckForgotten();
+    for (auto& [number, device] : devices_) {
+      const auto rows = accounts_.table().devices().find({number});
+      const DeviceEnergy* energy = accounts_.ledger().Device({number});
+      if (rows == accounts_.table().devices().end() || energy == nullptr) {
+        continue;
+      }
+      uint64_t of_rows_mj = 0;
+      for (const auto& [process, row] : rows->second) {
+        of_rows_mj += CheckRow({process, {number}}, row);
+      }
+      EXPECT_EQ(energy->TotalMj(), device.expected_mj);
+      // What was theirs stays in the methods.  A row may be charged as it goes, which nobody sees.
+      EXPECT_LE(of_rows_mj + device.forgotten_mj, SumMj(energy->by_method));
+      CheckKeeper(number, device);
+      for (size_t method = 0; method < kEnergyMethodCount; ++method) {
+        EXPECT_GE(energy->by_method.at(method), device.before.by_method.at(method));
+      }
+      EXPECT_GE(energy->unattributed_mj, device.before.unattributed_mj);
+      EXPECT_GE(energy->outside_kubernetes_mj, device.before.outside_kubernetes_mj);
+      device.before = *energy;
+    }
+  }
+
+  // Where no row ever goes, rows have all of it.
+  void CheckKeeper(uint32_t number, const LivingDevice& device) const {
+    const DeviceEnergy& energy = *keeper_.ledger().Device({number});
+    EXPECT_EQ(energy.TotalMj(), device.expected_mj);
+    uint64_t of_rows_mj = 0;
+    for (const auto& [process, row] : keeper_.table().devices().at({number})) {
+      const EnergyByMethod* charged = keeper_.ledger().Process({process, {number}});
+      of_rows_mj += charged != nullptr ? SumMj(*charged) : 0;
+    }
+    EXPECT_EQ(of_rows_mj, SumMj(energy.by_method));
+  }
+
+  // Rows go after their retention and not before, and are forgotten with what they were charged.
+  void CheckForgotten() {
+    for (const ProcessOnDevice& process : accounts_.table().forgotten()) {
+      ++forgotten_;
+      EXPECT_EQ(accounts_.ledger().Process(process), nullptr);
+      const auto seen = last_seen_.find(process);  // Not there: it came and went at once.
+      EXPECT_GE(seen == last_seen_.end() ? Duration::zero() : now_ - seen->second, retention_);
+      devices_[process.device.value].forgotten_mj += charged_mj_[process];
+      charged_mj_.erase(process);
+      last_seen_.erase(process);
+    }
+  }
+
+  // Returns what it was charged.
+  uint64_t CheckRow(const ProcessOnDevice& process, const ProcessRow& row) {
+    if (row.active || !last_seen_.contains(process)) {
+      last_seen_[process] = now_;
+    }
+    const EnergyByMethod* energy = accounts_.ledger().Process(process);
+    if (energy == nullptr) {
+      return 0;
+    }
+    EXPECT_GE(SumMj(*energy), charged_mj_[process]) << "pid " << process.process.pid;
+    charged_mj_[process] = SumMj(*energy);
+    return SumMj(*energy);
+  }
+
+  std::mt19937_64 random_;
+  const Duration retention_;
+  const bool all_processes_;
+  const LedgerOptions ledger_;
+  ProcessAccounts accounts_;
+  ProcessAccounts keeper_;  // The same, of which no row ever goes.
+  Instant now_{std::chrono::hours(1)};
+  std::map<uint32_t, LivingDevice> devices_;
+  std::vector<std::shared_ptr<const ProcessIdentity>> ended_;
+  uint64_t births_ = 0;
+  std::map<ProcessOnDevice, uint64_t> charged_mj_;
+  std::map<ProcessOnDevice, Instant> last_seen_;
+  uint64_t shared_out_mj_ = 0;
+  size_t forgotten_ = 0, restarts_ = 0;
+};
+
+TEST(ProcessAccountsProperty, AddUpAcrossRetentionReuseOfPidsAndRestarts) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    LivingNode node(seed);
+    for (int step = 0; step < 150; ++step) {
+      node.Step();
+    }
+    EXPECT_GT(node.shared_out_mj(), 1'000'000U);
+    EXPECT_GT(node.forgotten(), 0U);
+    EXPECT_GT(node.restarts(), 0U);
+    if (HasFailure()) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace podgpu

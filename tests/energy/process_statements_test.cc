@@ -1,0 +1,66 @@
+// What has to hold of the page of processes from one reading to the next, on the whole path.
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/metric_page.h"
+#include "tests/energy/process_node.h"
+
+namespace podgpu {
+namespace {
+
+constexpr char kEnergyOfProcesses[] = "my_gpu_process_energy_joules";
+constexpr char kNodeWithAVisitor[] = R"(format: 1
+name: visitor
+epoch: 2025-03-01T12:00:00Z
+noise_mw: 0
+refresh_phase: 0ms
+gpus: [{class: h100-sxm5-80gb, sharing: {kind: time_slicing, replicas: 2}}]
+pods:
+  - name: host
+    containers:
+      - {name: main, devices: ["gpu0::0"], processes: [{pid: 21, memory: 9GiB, load: {sm: 30%}}]}
+  - name: visitor
+    start: 10400ms
+    stop: 20400ms
+    containers:
+      - {name: main, devices: ["gpu0::1"], processes: [{pid: 22, memory: 9GiB, load: {sm: 10%}}]}
+)";
+
+// What upstream's estimator does when a second process comes: its counter jumps, or freezes, and a
+// label of the first one flips.
+TEST(ProcessStatements, SharingBeginsAndEndsWithoutAJumpAFreezeOrAnotherLabel) {
+  constexpr double kIdleW = 70;
+  constexpr double kAloneW = kIdleW + 0.3 * 480;
+  constexpr double kSharedW = kIdleW + 0.4 * 480;
+  ProcessNode node(kNodeWithAVisitor);
+  node.Read();
+  std::set<std::string> series;
+  double before = 0;
+  std::set<std::string> of_visitor;
+  for (int second = 1; second <= 30; ++second) {
+    node.Pass(std::chrono::seconds(1));
+    const MetricPage page{std::string(node.page()->text())};
+    const auto lines = page.Lines(kEnergyOfProcesses, {"pod=\"host\""});
+    ASSERT_EQ(lines.size(), 1U);
+    series.emplace(lines.front().substr(0, lines.front().rfind(' ')));
+    for (const std::string_view line : page.Lines(kEnergyOfProcesses, {"pod=\"visitor\""})) {
+      of_visitor.emplace(line.substr(0, line.rfind(' ')));
+    }
+    const double now = *page.Value(kEnergyOfProcesses, {"pod=\"host\""});
+    const bool is_shared = second > 11 && second <= 20;
+    const bool is_between = second == 11 || second == 21;
+    const double expected_j = is_shared ? kSharedW * 0.75 : kAloneW;
+    // Where the visitor comes or goes between two readings, whole percents and parts of the second
+    // decide: between what is shared and what the GPU drew.
+    EXPECT_GE(now - before, is_between ? kSharedW * 0.75 - 1 : expected_j - 1e-3) << second;
+    EXPECT_LE(now - before, is_between ? kSharedW : expected_j + 1e-3) << second;
+    before = now;
+  }
+  EXPECT_EQ(series.size(), 1U);
+  EXPECT_EQ(of_visitor.size(), 1U) << "its labels stay when it has ended, too";
+}
+
+}  // namespace
+}  // namespace podgpu
