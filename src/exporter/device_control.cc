@@ -9,7 +9,7 @@ void DeviceControl::LetGoFor(Duration time) {
     MutexLock lock(mutex_);
     let_go_until_ = clock_.Now() + time;
   }
-  source_.Nudge();
+  Nudge();
 }
 
 void DeviceControl::PauseProfilingFor(Duration time) {
@@ -17,7 +17,14 @@ void DeviceControl::PauseProfilingFor(Duration time) {
     MutexLock lock(mutex_);
     paused_until_ = clock_.Now() + time;
   }
+  Nudge();
+}
+
+void DeviceControl::Nudge() {
   source_.Nudge();
+  if (processes_ != nullptr) {
+    processes_->Nudge();
+  }
 }
 
 Duration DeviceControl::let_go_for() const {

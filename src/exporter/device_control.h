@@ -2,7 +2,7 @@
 // profiling counters to another program.
 //
 // Each request has an end, so that a request which is forgotten costs no data for ever.  Any
-// thread; the source thread is nudged at each request and asks at each reading.
+// thread; those who hold devices are nudged at each request and ask at each reading.
 #pragma once
 
 #include "base/clock.h"
@@ -16,6 +16,9 @@ class DeviceControl {
   // Borrows both, which outlive this.
   DeviceControl(const Clock& clock, Wakeup& source) : clock_(clock), source_(source) {}
 
+  // Nudges `processes` too, which outlives this; before any request can come.
+  void NudgeToo(Wakeup& processes) { processes_ = &processes; }
+
   // From now on and for so long; zero ends it.
   void LetGoFor(Duration time);
   void PauseProfilingFor(Duration time);
@@ -26,9 +29,11 @@ class DeviceControl {
 
  private:
   Duration Left(Instant until) const;
+  void Nudge();
 
   const Clock& clock_;
   Wakeup& source_;
+  Wakeup* processes_ = nullptr;
   mutable Mutex mutex_;  // Requests come from the HTTP thread.
   Instant let_go_until_ PODGPU_GUARDED_BY(mutex_){};
   Instant paused_until_ PODGPU_GUARDED_BY(mutex_){};

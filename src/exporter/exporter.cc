@@ -83,7 +83,7 @@ std::unique_ptr<JobRefresher> JobRefresherOf(const ExporterOptions& options, con
 // Null unless processes are wanted.
 std::unique_ptr<ProcessRefresher> ProcessRefresherOf(const ExporterOptions& options,
                                                      const ProcessOpener& open,
-                                                     const DeviceControl& control, Clock& clock,
+                                                     DeviceControl& control, Clock& clock,
                                                      Wakeup& tick) {
   if (!options.processes.enabled) {
     return nullptr;

@@ -9,33 +9,75 @@
 
 namespace podgpu {
 
+namespace {
+
+using std::chrono::seconds;
+
+// As the reader of devices does for their sake.
+constexpr seconds kStayAwayFor{10};
+constexpr seconds kStayAwayAtMostEvery{60};
+
+}  // namespace
+
 ProcessRefresher::ProcessRefresher(ProcessOpener open, std::chrono::milliseconds period,
-                                   Duration call_deadline, const DeviceControl& control,
-                                   Clock& clock, Wakeup& tick)
+                                   Duration call_deadline, DeviceControl& control, Clock& clock,
+                                   Wakeup& tick)
     : open_(std::move(open)),
       period_(period),
       control_(control),
       clock_(clock),
       tick_(tick),
-      guard_(clock, call_deadline) {}
+      guard_(clock, call_deadline) {
+  control_.NudgeToo(news_);
+}
 
 void ProcessRefresher::Run(const std::stop_token& stop) {
-  Instant next = clock_.Now();
+  Instant due = clock_.Now();
   do {
-    ReadOnce();
-    next = std::max(next + period_, clock_.Now());
-  } while (clock_.WaitUntil(next, stop));
+    if (const Duration left = LetGoFor(); left > Duration::zero()) {
+      LetGo(left);
+      due = clock_.Now() + left;
+    } else if (is_away_ || clock_.Now() >= due) {
+      const Instant begun = clock_.Now();
+      is_away_ = false;
+      ReadOnce();
+      due = LetGoFor() > Duration::zero() ? begun : std::max(begun + period_, clock_.Now());
+    }
+  } while (news_.SleepUntil(clock_, due, stop));
+}
+
+Duration ProcessRefresher::LetGoFor() {
+  const Instant now = clock_.Now();
+  if (const Duration asked = control_.let_go_for(); asked > Duration::zero()) {
+    stayed_until_ = now + asked;  // Which serves a device that needs it, too.
+    return asked;
+  }
+  const bool stays = stayed_until_ && now < *stayed_until_;
+  const bool needed = processes_ != nullptr && !processes_->NeedToLetGo().empty();
+  if (needed && (!stayed_until_ || now - *stayed_until_ >= kStayAwayAtMostEvery - kStayAwayFor)) {
+    stayed_until_ = now + kStayAwayFor;
+    return kStayAwayFor;
+  }
+  return needed && stays ? *stayed_until_ - now : Duration::zero();
+}
+
+void ProcessRefresher::LetGo(Duration left) {
+  std::string why;
+  if (processes_ != nullptr) {
+    if (const std::string need = processes_->NeedToLetGo(); !need.empty()) {
+      why = ", since " + need;
+    }
+    const CallGuard::Scope scope(guard_, processes_.get(), SourceCall::kOpen);
+    processes_->LetGo();
+  }
+  is_away_ = true;
+  Publish(PartState::kWaiting,
+          absl::StrFormat("the devices are let go of for %d s%s; processes and their energy are "
+                          "not read meanwhile",
+                          std::chrono::ceil<seconds>(left).count(), why));
 }
 
 void ProcessRefresher::ReadOnce() {
-  if (control_.let_go_for() > Duration::zero()) {
-    if (processes_ != nullptr) {
-      processes_->LetGo();
-    }
-    Publish(PartState::kWaiting,
-            "asked to let go of the devices; processes are not read meanwhile");
-    return;
-  }
   Status status = Open();
   if (status.ok()) {
     status = Read();

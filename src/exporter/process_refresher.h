@@ -2,13 +2,17 @@
 //
 // A page is made after each reading, since energy is apportioned between two of them and not
 // between two scrapes.  What cannot be read is said once when that changes and tried again; the
-// next reading then tells of the time between.  A reading that hangs is interrupted by the watchdog
-// through `guard`.  Run is the body of one thread; the rest may be called from any thread.
+// next reading then tells of the time between.  NVML is let go of, entirely and at once, for as
+// long as `control` says, and now and then for a while when a device needs it (NvmlProcesses):
+// whoever resets a GPU or changes its MIG mode must find it unused.  A call that hangs is
+// interrupted by the watchdog through `guard`.  Run is the body of one thread; the rest may be
+// called from any thread.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -25,9 +29,10 @@ using ProcessOpener = std::function<StatusOr<std::unique_ptr<NvmlProcesses>>()>;
 
 class ProcessRefresher {
  public:
-  // All borrowed things outlive the refresher.  `tick` is nudged after each reading.
+  // Borrows all that is given by reference: clock and tick outlive the refresher, and `control`
+  // takes requests no longer when it ends.  `tick` is nudged after each reading.
   ProcessRefresher(ProcessOpener open, std::chrono::milliseconds period, Duration call_deadline,
-                   const DeviceControl& control, Clock& clock, Wakeup& tick);
+                   DeviceControl& control, Clock& clock, Wakeup& tick);
 
   void Run(const std::stop_token& stop);
 
@@ -35,6 +40,9 @@ class ProcessRefresher {
   ProcessFeed& feed() { return feed_; }
 
  private:
+  // For how long the devices are to be let go of from now on.
+  Duration LetGoFor();
+  void LetGo(Duration left);
   void ReadOnce();
   Status Open();
   Status Read();
@@ -42,10 +50,13 @@ class ProcessRefresher {
 
   const ProcessOpener open_;
   const std::chrono::milliseconds period_;
-  const DeviceControl& control_;
+  DeviceControl& control_;
   Clock& clock_;
   Wakeup& tick_;
   CallGuard guard_;
+  Wakeup news_;
+  bool is_away_ = false;                      // The devices are let go of.
+  std::optional<Instant> stayed_until_;       // The end of the last time that a device needed it.
   std::unique_ptr<NvmlProcesses> processes_;  // Null until NVML is found.
   ProcessFacts current_;
   ProcessFeed feed_;

@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_format.h"
+
 #include "source/decode.h"
 #include "source/nvml_error.h"
 
@@ -121,6 +123,17 @@ DeviceState StateAfter(nvmlReturn_t code) {
 }
 
 }  // namespace
+
+std::string NeedToLetGo(const abi::NvmlTable& api, const std::vector<NvmlFound>& devices) {
+  const auto needy = std::ranges::find_if(
+      devices, [](const NvmlFound& device) { return !device.needs_release.empty(); });
+  if (needy == devices.end()) {
+    return "";
+  }
+  const std::string why =
+      needy->code == abi::NVML_SUCCESS ? "" : absl::StrFormat(" (%s)", NvmlWords(api, needy->code));
+  return absl::StrFormat("GPU %d: %s%s", needy->address.gpu.index, needy->needs_release, why);
+}
 
 NvmlLook::NvmlLook(std::shared_ptr<const abi::NvmlLibrary> library, bool is_initialised_before,
                    std::vector<NvmlFound> known, std::vector<uint32_t> left_out,

@@ -28,6 +28,9 @@ struct NvmlFound {
   abi::nvmlReturn_t code = abi::NVML_SUCCESS;  // Why it does not say who it is, or what it holds.
 };
 
+// Source::NeedToLetGo of what was found: the first device that needs it, and why; or empty.
+std::string NeedToLetGo(const abi::NvmlTable& api, const std::vector<NvmlFound>& devices);
+
 // Devices that sleep, by their place on the bus, which is NVML's index where it has as many.
 struct NvmlStrangers {
   size_t on_bus = 0;

@@ -78,8 +78,9 @@ Status NvmlProcesses::Read(ProcessReading& reading) {
 Status NvmlProcesses::LookIfDue() {
   const Instant now = clock_.Now();
   const std::vector<NvmlFound> sleepers = sleep_.Sleepers(found_);
-  if (is_open_ && looked_at_ && now - *looked_at_ < options_.look_every &&
-      sleepers.size() == sleepers_) {
+  const bool same_sleep = std::ranges::equal(
+      sleepers, sleepers_, {}, [](const NvmlFound& sleeper) { return sleeper.address.gpu.index; });
+  if (is_open_ && looked_at_ && now - *looked_at_ < options_.look_every && same_sleep) {
     return absl::OkStatus();
   }
   if (!library_->Has(abi::NvmlCapability::kDevices)) {
@@ -147,7 +148,10 @@ void NvmlProcesses::TakeDevices(const NvmlLook& look, const std::vector<NvmlFoun
   }
   devices_ = std::move(devices);
   found_.insert(found_.end(), sleepers.begin(), sleepers.end());
-  sleepers_ = sleepers.size();
+  sleepers_.clear();
+  for (const NvmlFound& sleeper : sleepers) {
+    sleepers_.push_back(sleeper.address.gpu.index);
+  }
 }
 
 void NvmlProcesses::NoteHung(uint32_t index, std::shared_ptr<NvmlTask> task) {
@@ -205,6 +209,10 @@ void NvmlProcesses::Finish(ProcessReading& reading) {
     }
   }
   identities_.End();
+}
+
+std::string NvmlProcesses::NeedToLetGo() const {
+  return podgpu::NeedToLetGo(library_->api, found_);
 }
 
 DeviceNumber NvmlProcesses::NumberOf(const std::string& uuid) {

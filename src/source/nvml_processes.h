@@ -49,8 +49,10 @@ class NvmlProcesses final : public Interruptible {
   Status Read(ProcessReading& reading);
   void Interrupt() noexcept override { lane_.GiveUp(); }
 
-  // Lets go of the devices; the next Read takes them back.
+  // Lets go of the devices; the next Read takes them back.  Hangs and is interrupted as Read.
   void LetGo() { Close(); }
+  // As Source::NeedToLetGo, by the last look.
+  std::string NeedToLetGo() const;
 
   // The devices by their numbers, which are given once and for good.
   const std::vector<std::string>& uuids() const { return uuids_; }
@@ -85,7 +87,7 @@ class NvmlProcesses final : public Interruptible {
   bool is_open_ = false;
   std::optional<Instant> looked_at_;  // Nothing: look at once.
   bool is_missing_ = false;  // A device is lost, waits to be let go of, or does not say who it is.
-  size_t sleepers_ = 0;      // At the last look.
+  std::vector<uint32_t> sleepers_;  // By index, at the last look.
   std::vector<NvmlFound> found_;
   std::vector<std::shared_ptr<NvmlProcessDevice>> devices_;
   std::vector<Hung> hung_;

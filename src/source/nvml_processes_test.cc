@@ -6,33 +6,13 @@
 
 #include "base/manual_clock.h"
 #include "source/testing/fake_nvml_table.h"
+#include "source/testing/proc_of_all.h"
+#include "source/testing/sleepy_bus.h"
 
 namespace podgpu {
 namespace {
 
 using std::chrono::seconds;
-
-// A /proc in which every pid is a process of its own name.
-class ProcOfAll final : public Files {
- public:
-  StatusOr<std::string> Read(std::string_view path) const override {
-    if (path == "/proc/stat") {
-      return "btime 1699990000\n";
-    }
-    const std::string_view rest = path.substr(std::string_view("/proc/").size());
-    const std::string id(rest.substr(0, rest.find('/')));
-    if (path.ends_with("/stat")) {
-      return id + " (p" + id + ") S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0\n";
-    }
-    return path.ends_with("/status") ? "Name:\tp" + id + "\nNSpid:\t" + id + "\n" : "0::/\n";
-  }
-  StatusOr<std::vector<std::string>> List(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path));
-  }
-  StatusOr<std::string> ReadLink(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path));
-  }
-};
 
 class NvmlProcessesTest : public ::testing::Test {
  protected:
@@ -46,7 +26,8 @@ class NvmlProcessesTest : public ::testing::Test {
 
   void Open() {
     processes_ = std::make_unique<NvmlProcesses>(
-        nvml_.Library(), NvmlProcessesOptions{.written_off = tally_}, files_, clock_);
+        nvml_.Library(), NvmlProcessesOptions{.sysfs = sysfs_, .written_off = tally_}, files_,
+        clock_);
   }
   Status Read() {
     if (processes_ == nullptr) {
@@ -74,6 +55,7 @@ class NvmlProcessesTest : public ::testing::Test {
 
   const ThreadTally tally_ = NewThreadTally();
   const ProcOfAll files_;
+  const Files* sysfs_ = nullptr;
   ManualClock clock_;
   FakeNvml nvml_;
   std::vector<int64_t> energy_mj_ = {5'000, 6'000};
@@ -200,6 +182,45 @@ TEST_F(NvmlProcessesTest, HoldsNvmlOnlyDuringAReadingWhileAGpuIsLost) {
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(nvml_.initialised, 1);
   EXPECT_EQ(reading_.devices.size(), 2U);
+}
+
+TEST_F(NvmlProcessesTest, SaysThatADeviceNeedsToBeLetGoOf) {
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(processes_->NeedToLetGo(), "");
+  nvml_.gpus[1].mig_pending = true;
+  clock_.Advance(seconds(5));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(processes_->NeedToLetGo(), "GPU 1: a change of its MIG mode waits");
+  EXPECT_EQ(nvml_.initialised, 0);
+  nvml_.gpus[1].mig_pending = false;
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(processes_->NeedToLetGo(), "");
+}
+
+TEST_F(NvmlProcessesTest, AsksNothingOfADeviceThatSleeps) {
+  SleepyBus bus;
+  sysfs_ = &bus;
+  nvml_.gpus = {{"GPU-a", 0, {}}, {"GPU-b", 1, {}}, {"GPU-c", 2, {}}};
+  energy_mj_.push_back(7'000);
+  bus.asleep = {"0000:00:00.0"};
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(reading_.devices.size(), 2U) << "it was never met";
+  bus.asleep = {"0000:01:00.0"};
+  const int before = nvml_.CountOf("nvmlDeviceGetTotalEnergyConsumption");
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(processes_->uuids(), (std::vector<std::string>{"GPU-b", "GPU-c", "GPU-a"}));
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetTotalEnergyConsumption"), before + 2);
+  bus.asleep = {"0000:02:00.0"};
+  const int identities = nvml_.CountOf("nvmlDeviceGetUUID");
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 2) << "as many sleep, but another one";
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetTotalEnergyConsumption"), before + 4);
+  processes_->LetGo();
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 4) << "nor when NVML begins anew";
+  bus.asleep.clear();
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(reading_.devices.size(), 3U);
 }
 
 TEST_F(NvmlProcessesTest, SaysWhenTheDriverHasGoneAndGoesOnWhenItIsBack) {

@@ -135,17 +135,7 @@ std::vector<const Field*> NvmlSource::FieldsLacked(const std::vector<const Field
   return lacked;
 }
 
-std::string NvmlSource::NeedToLetGo() const {
-  const auto needy = std::ranges::find_if(
-      found_, [](const NvmlFound& device) { return !device.needs_release.empty(); });
-  if (needy == found_.end()) {
-    return "";
-  }
-  const std::string why = needy->code == abi::NVML_SUCCESS
-                              ? ""
-                              : absl::StrFormat(" (%s)", NvmlWords(library_->api, needy->code));
-  return absl::StrFormat("GPU %d: %s%s", needy->address.gpu.index, needy->needs_release, why);
-}
+std::string NvmlSource::NeedToLetGo() const { return podgpu::NeedToLetGo(library_->api, found_); }
 
 // A GPU that comes back is found by an initialisation alone.
 void NvmlSource::BeginAnewIfLost() {

@@ -9,6 +9,7 @@
 #include "base/manual_clock.h"
 #include "sample/columns.h"
 #include "source/testing/fake_nvml_table.h"
+#include "source/testing/sleepy_bus.h"
 
 namespace podgpu {
 namespace {
@@ -366,31 +367,6 @@ TEST_F(NvmlSourceTest, SaysThatAChangeOfMigModeNeedsTheDevices) {
   ASSERT_TRUE(Look().ok());
   EXPECT_EQ(source_->NeedToLetGo(), "GPU 1: a change of its MIG mode waits");
 }
-
-// The bus of the three devices, at 0000:00:00.0 and so on; those named there sleep.
-class SleepyBus final : public Files {
- public:
-  StatusOr<std::string> Read(std::string_view path) const override {
-    const std::string_view file = path.substr(path.rfind('/') + 1);
-    const std::string address(path.substr(std::string_view("/bus/pci/devices/").size(), 12));
-    const std::map<std::string_view, std::string> contents = {
-        {"vendor", "0x10de\n"},
-        {"class", "0x030200\n"},
-        {"control", "auto\n"},
-        {"runtime_status", asleep.contains(address) ? "suspended\n" : "active\n"}};
-    const auto found = contents.find(file);
-    return found == contents.end() ? StatusOr<std::string>(absl::NotFoundError(std::string(path)))
-                                   : found->second;
-  }
-  StatusOr<std::vector<std::string>> List(std::string_view /*path*/) const override {
-    return std::vector<std::string>{"0000:00:00.0", "0000:01:00.0", "0000:02:00.0"};
-  }
-  StatusOr<std::string> ReadLink(std::string_view path) const override {
-    return absl::NotFoundError(std::string(path));
-  }
-
-  std::set<std::string> asleep;
-};
 
 TEST_F(NvmlSourceTest, AsksNothingOfADeviceThatSleeps) {
   SleepyBus bus;
