@@ -1,5 +1,5 @@
-// A /proc for tests: whatever pid is asked for, there is such a process, in no container.
-// Stateless.
+// A /proc for tests: whatever pid is asked for, there is such a process, in no container, called p
+// and its pid.  All were born at the same time.  Stateless; any thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// A sysfs for tests of devices that the kernel suspends.  A test changes it while nobody reads.
+// A sysfs for tests of devices that the kernel suspends: a bus of three GPUs, of which those that a
+// test names sleep.  It is changed while nobody reads.
 #pragma once
 
 #include <map>
