@@ -17,6 +17,7 @@
 #include "tests/node_fixture.h"
 #include "view/energy_view.h"
 #include "view/native_table.h"
+#include "view/pod_use_view.h"
 #include "view/process_view.h"
 #include "view/view.h"
 #include "view/xid.h"
@@ -115,8 +116,9 @@ std::string NativeSection() {
 
 std::string ProcessSection() {
   std::string section =
-      "## Processes and energy\n\nWith `--process-metrics=on`, from NVML and `/proc`; the first "
-      "is part of the native view, the others are the view\n`process`, under `--metric-prefix`. "
+      "## Processes and energy\n\nWith `--process-metrics=on`, from NVML and `/proc`; of GPUs and "
+      "pods in the native view, of processes in the view\n`process`, under `--metric-prefix`. Pods "
+      "are named by the API server. "
       "[energy.md](energy.md) says how energy is apportioned and how wrong that can be.\n\n"
       "| family | type | unit | labels | meaning |\n|---|---|---|---|---|\n";
   const auto add = [&](const Family& family, std::string_view labels) {
@@ -124,10 +126,17 @@ std::string ProcessSection() {
                                family.unit.empty() ? "-" : family.unit, labels, family.help);
   };
   add(EnergyByMethodFamily(), "`gpu` `UUID` `method`");
-  for (const Family& family : ProcessFamilies(kProcessPrefix)) {
-    add(family,
-        "`container` `container_id` `gpu` `namespace` `pid` `pod` `pod_uid` `process_name`");
+  for (const Family& family : PodUseFamilies()) {
+    const bool by_method = family.name == PodUseFamilies().front().name;
+    add(family, by_method ? "`gpu` `UUID` `namespace` `pod` `pod_uid` `container` `shared` `method`"
+                          : "`gpu` `UUID` `namespace` `pod` `pod_uid` `container` `shared`");
   }
+  const std::string labels =
+      "`container` `container_id` `gpu` `namespace` `pid` `pod` `pod_uid` `process_name`";
+  for (const Family& family : ProcessFamilies(kProcessPrefix)) {
+    add(family, labels);
+  }
+  add(ProcessEnergyByMethodFamily(), labels + " `UUID` `method`");
   return section;
 }
 
@@ -237,7 +246,9 @@ std::string FormulaSection() {
       "- Native: %d x W + %d x P + %d x I + A, and %d x (W + P) + %d of the state of devices; two "
       "for\n  each XID code that a GPU has reported, and one for each of its containers then, 256 "
       "at most.\n"
-      "- Processes: 6 for each GPU, and 7 for each row of a process on a GPU.\n"
+      "- Processes: 6 for each GPU, 10 for each pod on a GPU, and 11 for each row of a process on "
+      "a "
+      "GPU.\n"
       "- Self: %d; two of them only with a directory of batch jobs, one with TLS, two with dumps, "
       "eight with pods or "
       "ResourceSlices\n  from the API server.\n\n"

@@ -221,11 +221,16 @@ Status SetIdlePower(NodeCommand& command, std::string_view value) {
 }
 
 Status SetIdleEnergy(NodeCommand& command, std::string_view value) {
-  if (value != "unattributed" && value != "equal") {
-    return absl::InvalidArgumentError("must be \"unattributed\" or \"equal\"");
+  constexpr std::pair<std::string_view, IdleEnergy> kWhose[] = {
+      {"unattributed", IdleEnergy::kUnattributed},
+      {"equal", IdleEnergy::kEqual},
+      {"allocated", IdleEnergy::kAllocated}};
+  const auto* const row =
+      std::ranges::find(kWhose, value, &std::pair<std::string_view, IdleEnergy>::first);
+  if (row == std::end(kWhose)) {
+    return absl::InvalidArgumentError("must be \"unattributed\", \"equal\" or \"allocated\"");
   }
-  command.exporter.processes.ledger.idle_energy =
-      value == "equal" ? IdleEnergy::kEqual : IdleEnergy::kUnattributed;
+  command.exporter.processes.ledger.idle_energy = row->second;
   return absl::OkStatus();
 }
 
@@ -534,8 +539,10 @@ constexpr Flag kFlags[] = {
      "Watts that a GPU draws when it is idle: so much is set aside before energy is apportioned.",
      SetIdlePower},
     {"idle-energy", "", "PODGPU_IDLE_ENERGY", FlagKind::kString, "unattributed",
-     "Whose the energy set aside is: unattributed, or equal: in equal parts that of the processes "
-     "that are there.",
+     "Whose the energy set aside is: unattributed; equal: in equal parts that of the processes "
+     "that "
+     "are there; or allocated: in equal parts that of the pods that hold the GPU, whether they run "
+     "or not (told of pods alone).",
      SetIdleEnergy},
     {"enable-energy-estimation", "", "", FlagKind::kBool, "true",
      "Accepted: energy is always measured for a process that is alone on a GPU, and apportioned "

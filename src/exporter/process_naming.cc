@@ -39,6 +39,12 @@ class Naming {
     }
   }
 
+  void NamePods() {
+    for (const std::string& uid : facts_.pod_uids) {
+      NamePod(uid);
+    }
+  }
+
   ProcessNames names() && { return std::move(names_); }
 
  private:
@@ -102,6 +108,7 @@ ProcessNames NameProcesses(const ProcessTable& table, const NamingFacts& facts,
       }
     }
   }
+  naming.NamePods();
   return std::move(naming).names();
 }
 

@@ -22,6 +22,8 @@ struct NamingFacts {
   const Topology& topology;
   const ApiObjects* pods = nullptr;  // Null where the API server is not asked, or said nothing yet.
   const Owners* owners = nullptr;    // By the kubelet; null while unknown.
+  std::vector<std::string> pod_uids =
+      {};  // Of pods that are named too, besides those in the table.
 };
 
 // The names of all that is in `table`; `before` is what this gave last.

@@ -5,39 +5,94 @@
 
 #include "exporter/process_naming.h"
 #include "view/energy_view.h"
+#include "view/pod_use_view.h"
 
 namespace podgpu {
 
 void ProcessRows::Take(ProcessFeed& feed, const TickFacts& facts) {
+  FindHolders(facts, feed);
   feed.Take(readings_);
   for (const std::unique_ptr<ProcessReading>& reading : readings_) {
-    accounts_.Take(*reading);
-    read_at_ = reading->at;
+    TakeReading(*reading);
   }
   feed.GiveBack(readings_);
   if (facts.grid == nullptr) {
     return;
   }
-  Basis basis{.rows = accounts_.table().generation(),
-              .epoch = facts.grid->topology().epoch,
-              .owners = facts.owners,
-              .pods = facts.api_pods,
-              .facts = feed.facts().Get()};
+  Basis basis = BasisOf(accounts_.generation(), facts, feed);
   if (basis_ == basis) {
     return;
   }
-  ProcessNames names =
-      NameProcesses(accounts_.table(),
-                    {.processes = *basis.facts,
-                     .topology = facts.grid->topology(),
-                     .pods = basis.pods == nullptr ? nullptr : basis.pods->objects.get(),
-                     .owners = basis.owners.get()},
-                    names_);
+  ProcessNames names = NameAll(basis, facts);
   if (names != names_) {
     names_ = std::move(names);
     ++name_changes_;
   }
   basis_ = std::move(basis);
+}
+
+ProcessRows::Basis ProcessRows::BasisOf(uint64_t rows, const TickFacts& facts, ProcessFeed& feed) {
+  return {.rows = rows,
+          .epoch = facts.grid->topology().epoch,
+          .owners = facts.owners,
+          .pods = facts.api_pods,
+          .facts = feed.facts().Get()};
+}
+
+void ProcessRows::FindHolders(const TickFacts& facts, ProcessFeed& feed) {
+  if (facts.grid == nullptr) {
+    return;
+  }
+  Basis basis = BasisOf(0, facts, feed);
+  if (holders_basis_ == basis) {
+    return;
+  }
+  holders_.clear();
+  for (const std::string& uuid : basis.facts->uuids) {
+    holders_.push_back(HoldersOf(uuid, facts, accounts_.pods()));
+  }
+  holders_basis_ = std::move(basis);
+}
+
+void ProcessRows::TakeReading(ProcessReading& reading) {
+  for (DeviceReading& device : reading.devices) {
+    device.holders.clear();
+    if (device.device.value < holders_.size()) {
+      const std::vector<PodNumber>& pods = holders_[device.device.value].pods;
+      device.holders.assign(pods.begin(), pods.end());
+    }
+  }
+  accounts_.Take(reading);
+  read_at_ = reading.at;
+  if (!accounts_.table().forgotten_pods().empty()) {
+    holders_basis_.reset();  // One that holds a device which was away for long has a new number.
+  }
+}
+
+ProcessNames ProcessRows::NameAll(const Basis& basis, const TickFacts& facts) const {
+  NamingFacts naming{.processes = *basis.facts,
+                     .topology = facts.grid->topology(),
+                     .pods = basis.pods == nullptr ? nullptr : basis.pods->objects.get(),
+                     .owners = basis.owners.get()};
+  for (const auto& [key, use] : accounts_.uses().all()) {
+    naming.pod_uids.emplace_back(accounts_.table().pods().UidOf(key.pod));
+  }
+  ProcessNames names = NameProcesses(accounts_.table(), naming, names_);
+  const bool kubelet_answered = facts.pods != nullptr && facts.pods->answer != nullptr;
+  for (const auto& [key, use] : accounts_.uses().all()) {
+    const auto* const holding = key.device.value < holders_.size()
+                                    ? holders_[key.device.value].HoldingOf(key.pod)
+                                    : nullptr;
+    const auto known = names_.holdings.find(key);
+    if (holding != nullptr) {
+      names.holdings[key] = *holding;
+    } else if (known != names_.holdings.end()) {
+      names.holdings.insert(*known);
+    } else if (kubelet_answered) {
+      names.holdings[key] = {};  // It uses what it was not given.
+    }
+  }
+  return names;
 }
 
 void ProcessRows::AddProcesses(uint32_t first_slot, PlanBuilder& plan) const {
@@ -48,10 +103,16 @@ void ProcessRows::AddEnergy(uint32_t first_slot, PlanBuilder& plan) const {
   AddEnergyView(accounts_, names_, first_slot + ProcessSlotCount(accounts_.table()), plan);
 }
 
+void ProcessRows::AddPods(uint32_t first_slot, PlanBuilder& plan) const {
+  const uint32_t energy = first_slot + ProcessSlotCount(accounts_.table());
+  AddPodUseView(accounts_, names_, energy + EnergySlotCount(accounts_), plan);
+}
+
 void ProcessRows::AppendTo(Instant now, Duration stale_after, std::vector<Value>& slots) const {
   const size_t first = slots.size();
   AppendProcesses(accounts_, slots);
   AppendEnergy(accounts_, slots);
+  AppendPodUses(accounts_, slots);
   if (!read_at_ || now - *read_at_ > stale_after) {
     std::fill(slots.begin() + static_cast<std::ptrdiff_t>(first), slots.end(),
               Value::OfAbsence(Absence::kStale));

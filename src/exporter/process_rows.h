@@ -1,6 +1,7 @@
 // What the tick knows of processes: their accounts, and what their pods are called.
 //
-// Takes every reading that has come, each once; a scrape takes none.  Names are looked for anew
+// Takes every reading that has come, each once, and adds to it which pods hold its devices; a
+// scrape takes none.  Names are looked for anew
 // when rows, owners or pods have changed, and kept for as long as a row needs them: a pod that has
 // ended is still called what it was.  Tick thread only.
 #pragma once
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "exporter/device_holders.h"
 #include "exporter/process_feed.h"
 #include "exporter/tick_facts.h"
 #include "exposition/series_plan.h"
@@ -37,19 +39,19 @@ class ProcessRows {
   void Take(ProcessFeed& feed, const TickFacts& facts);
 
   // Another one when the lines are others.
-  uint64_t generation() const { return accounts_.table().generation() + name_changes_; }
-  // Adds the lines of processes, or those of devices and pods; the numbers of both begin at
-  // `first_slot`.
+  uint64_t generation() const { return accounts_.generation() + name_changes_; }
+  // Adds the lines of processes, of devices, or of pods; the numbers of all begin at `first_slot`.
   void AddProcesses(uint32_t first_slot, PlanBuilder& plan) const;
   void AddEnergy(uint32_t first_slot, PlanBuilder& plan) const;
+  void AddPods(uint32_t first_slot, PlanBuilder& plan) const;
   // Appends the numbers of all lines; none is there when the last reading is older than
   // `stale_after`.
   void AppendTo(Instant now, Duration stale_after, std::vector<Value>& slots) const;
 
  private:
-  // What names were made from.
+  // What names, or holders, were made from.
   struct Basis {
-    uint64_t rows = 0;
+    uint64_t rows = 0;  // Generation of the accounts; of holders, 0.
     uint64_t epoch = 0;
     std::shared_ptr<const Owners> owners;
     std::shared_ptr<const ApiFacts> pods;
@@ -57,10 +59,17 @@ class ProcessRows {
     bool operator==(const Basis&) const = default;
   };
 
+  static Basis BasisOf(uint64_t rows, const TickFacts& facts, ProcessFeed& feed);
+  void FindHolders(const TickFacts& facts, ProcessFeed& feed);
+  void TakeReading(ProcessReading& reading);
+  ProcessNames NameAll(const Basis& basis, const TickFacts& facts) const;
+
   const std::string prefix_;
   ProcessAccounts accounts_;
   std::optional<Instant> read_at_;
   std::optional<Basis> basis_;
+  std::optional<Basis> holders_basis_;
+  std::vector<DeviceHolders> holders_;  // By device number.
   ProcessNames names_;
   uint64_t name_changes_ = 0;
   std::vector<std::unique_ptr<ProcessReading>> readings_;  // Empty between ticks.

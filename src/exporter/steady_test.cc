@@ -133,9 +133,11 @@ class SteadyNode {
             .value()
             .counters;
     options.view.kubernetes = true;
-    tick_.emplace(std::move(options),
-                  TickSources{grids_, source_, pods_, guard_, written_off_, clients_}, clock_,
-                  wakeup_);
+    options.views.push_back(View::kProcess);
+    options.processes.enabled = true;
+    TickSources sources{grids_, source_, pods_, guard_, written_off_, clients_};
+    sources.extra.processes = &processes_;
+    tick_.emplace(std::move(options), sources, clock_, wakeup_);
   }
 
   // What each page took from the heap, sleep included.
@@ -164,6 +166,36 @@ class SteadyNode {
     pods->state = PartState::kOk;
     pods->detail = "a kubelet whose sentence is longer than a small string";
     pods_.Set(std::move(pods));
+    PublishProcesses();
+  }
+
+  // Two processes on each GPU, whose use changes.
+  void PublishProcesses() {
+    ProcessFacts facts;
+    std::unique_ptr<ProcessReading> reading = processes_.Begin();
+    reading->at = clock_.Now();
+    reading->devices.resize(topology_->gpus.size());
+    for (uint32_t i = 0; i < reading->devices.size(); ++i) {
+      facts.uuids.push_back(topology_->gpus[i].uuid);
+      DeviceReading& device = reading->devices[i];
+      device.device = {i};
+      device.at = reading->at;
+      device.counter_mj = static_cast<uint64_t>(reading_) * 7;
+      device.processes = {{.pid = 1, .memory_bytes = 5, .identity = identities_[0]},
+                          {.pid = 2, .memory_bytes = 6, .identity = identities_[1]}};
+      device.busy = {{.pid = 1, .busy_percent_us = static_cast<uint64_t>(reading_)},
+                     {.pid = 2, .busy_percent_us = 3}};
+    }
+    if (processes_.facts().Get()->uuids != facts.uuids) {
+      processes_.facts().Set(std::make_shared<const ProcessFacts>(facts));
+    }
+    processes_.Add(std::move(reading));
+  }
+  static std::shared_ptr<const ProcessIdentity> Identity(uint32_t pid) {
+    ProcessIdentity identity;
+    identity.key = {.pid = pid, .start_ticks = 1};
+    identity.place = {.pod_uid = "uid-" + std::to_string(pid), .container_id = "c"};
+    return std::make_shared<const ProcessIdentity>(identity);
   }
 
   // One GPU reports an XID at each reading, health is well, one path is not.
@@ -201,6 +233,9 @@ class SteadyNode {
   Published<Grid> grids_;
   Published<SourceStatus> source_;
   Published<PodFacts> pods_;
+  ProcessFeed processes_;
+  const std::vector<std::shared_ptr<const ProcessIdentity>> identities_ = {Identity(1),
+                                                                           Identity(2)};
   std::atomic<int> written_off_ = 0;
   HttpCounters clients_;
   std::optional<Tick> tick_;
@@ -215,7 +250,8 @@ TEST(SteadyTick, APageAllocatesItsSnapshotAndNothingElse) {
   EXPECT_GT(large.series(), 2 * small.series());
   for (const char* family :
        {"DCGM_EXP_XID_ERRORS_COUNT{", "DCGM_EXP_CLOCK_EVENTS_COUNT{", "DCGM_EXP_GPU_HEALTH_STATUS{",
-        "DCGM_EXP_P2P_STATUS{", "podgpu_pod_gpu_xid_errors_total{"}) {
+        "DCGM_EXP_P2P_STATUS{", "podgpu_pod_gpu_xid_errors_total{", "my_gpu_process_energy_joules{",
+        "podgpu_process_energy_joules_total{", "podgpu_gpu_energy_by_method_joules_total{"}) {
     EXPECT_NE(large.page().find(family), std::string_view::npos) << family;
   }
 }

@@ -291,6 +291,7 @@ void Tick::AddView(View view, const TickFacts& facts, const Metrics& metrics,
       AddPodXids(pod_xids_.rows(), first_xid, builder);
       if (options_.processes.enabled) {
         processes_.AddEnergy(first_process, builder);
+        processes_.AddPods(first_process, builder);
       }
       break;
     case View::kProcess:

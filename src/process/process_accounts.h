@@ -1,10 +1,12 @@
-// Processes and their energy: the table and the ledger, fed together.
+// Processes, their pods and their energy: the table, the ledger and the use of devices by pods, fed
+// together.
 //
-// Take() each reading once, in order; then rows are in table(), amounts in ledger(), and series are
-// to be made anew when table().generation() has changed.  One thread, the tick's.
+// Take() each reading once, in order; then rows are in table(), amounts in ledger(), pods in
+// uses(), and series are to be made anew when generation() has changed.  One thread, the tick's.
 #pragma once
 
 #include "process/ledger.h"
+#include "process/pod_uses.h"
 #include "process/process_table.h"
 
 namespace podgpu {
@@ -22,19 +24,24 @@ class ProcessAccounts {
     for (const ProcessOnDevice& process : table_.forgotten()) {
       ledger_.Forget(process);
     }
+    uses_.Take(reading, table_);
     for (const PodNumber pod : table_.forgotten_pods()) {
       ledger_.Forget(pod);
+      uses_.Forget(pod);
     }
   }
 
   const ProcessTable& table() const { return table_; }
   const Ledger& ledger() const { return ledger_; }
+  const PodUses& uses() const { return uses_; }
+  uint64_t generation() const { return table_.generation() + uses_.generation(); }
   // For the numbers of pods that hold devices.
   PodBook& pods() { return table_.pods(); }
 
  private:
   ProcessTable table_;
   Ledger ledger_;
+  PodUses uses_;
 };
 
 }  // namespace podgpu

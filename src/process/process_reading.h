@@ -41,6 +41,7 @@ struct DeviceReading {
 
 struct ProcessReading {
   Instant at = {};
+  WallTime wall = {};
   std::vector<DeviceReading> devices = {};  // All that are there.
 };
 

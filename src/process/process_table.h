@@ -61,6 +61,7 @@ class ProcessTable {
 
   const std::map<DeviceNumber, Rows>& devices() const { return devices_; }
   PodBook& pods() { return pods_; }
+  const PodBook& pods() const { return pods_; }
   // Grows when a listed row comes, goes, or is known better: when series change.
   uint64_t generation() const { return generation_; }
 

@@ -198,6 +198,7 @@ void NvmlProcesses::TakeCodes(const Round& round, size_t end) {
 
 void NvmlProcesses::Finish(ProcessReading& reading) {
   reading.at = clock_.Now();
+  reading.wall = clock_.WallNow();
   reading.devices.resize(static_cast<size_t>(std::ranges::count(is_read_, true)));
   identities_.Begin();
   size_t next = 0;

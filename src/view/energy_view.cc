@@ -53,6 +53,10 @@ void AddEnergyView(const ProcessAccounts& accounts, const ProcessNames& names, u
   }
 }
 
+uint32_t EnergySlotCount(const ProcessAccounts& accounts) {
+  return static_cast<uint32_t>(accounts.table().devices().size()) * kSlotsPerDevice;
+}
+
 void AppendEnergy(const ProcessAccounts& accounts, std::vector<Value>& slots) {
   for (const auto& [device, rows] : accounts.table().devices()) {
     const DeviceEnergy* energy = accounts.ledger().Device(device);

@@ -23,6 +23,9 @@ Family EnergyByMethodFamily();
 void AddEnergyView(const ProcessAccounts& accounts, const ProcessNames& names, uint32_t first_slot,
                    PlanBuilder& plan);
 
+// How many numbers AppendEnergy will append.
+uint32_t EnergySlotCount(const ProcessAccounts& accounts);
+
 // Appends the numbers of all devices, in the order that AddEnergyView relies on.
 void AppendEnergy(const ProcessAccounts& accounts, std::vector<Value>& slots);
 

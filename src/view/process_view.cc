@@ -22,8 +22,9 @@ enum ProcessSlot : uint8_t {
   kMemoryUtilization,
   kSmUtilization,
   kStartTime,
+  kFirstMethod,  // Of the energy by method.
 };
-constexpr uint32_t kSlotsPerProcess = 6;
+constexpr uint32_t kSlotsPerProcess = kFirstMethod + kEnergyMethodCount;
 
 constexpr std::string_view kEnergyHelp =
     "Energy in joules that the process is charged with. Measured while it is alone on the GPU; "
@@ -78,19 +79,24 @@ typename Names::mapped_type NameIn(const Names& names, std::string_view key) {
   return it == names.end() ? typename Names::mapped_type() : it->second;
 }
 
-std::string ProcessLabelsOf(const ProcessKey& process, const ProcessRow& row,
-                            const std::string& gpu, const ProcessNames& names) {
+std::vector<Label> ProcessLabelsOf(const ProcessKey& process, const ProcessRow& row,
+                                   const std::string& gpu, const ProcessNames& names) {
   const ProcessIdentity nobody;
   const ProcessIdentity& identity = row.identity != nullptr ? *row.identity : nobody;
   const ProcessNames::Pod pod = NameIn(names.pods, identity.place.pod_uid);
-  return RenderLabels({{"container", NameIn(names.containers, identity.place.container_id)},
-                       {"container_id", identity.place.container_id},
-                       {"gpu", gpu},
-                       {"namespace", pod.name_space},
-                       {"pid", std::to_string(process.pid)},
-                       {"pod", pod.name},
-                       {"pod_uid", identity.place.pod_uid},
-                       {"process_name", identity.name}});
+  return {{"container", NameIn(names.containers, identity.place.container_id)},
+          {"container_id", identity.place.container_id},
+          {"gpu", gpu},
+          {"namespace", pod.name_space},
+          {"pid", std::to_string(process.pid)},
+          {"pod", pod.name},
+          {"pod_uid", identity.place.pod_uid},
+          {"process_name", identity.name}};
+}
+
+std::string UuidOf(DeviceNumber device, const ProcessNames& names) {
+  const auto uuid = names.uuids.find(device);
+  return uuid == names.uuids.end() ? std::string() : uuid->second;
 }
 
 // One line per set of labels.  A process that has ended and another that was given its pid since
@@ -99,10 +105,22 @@ struct ProcessLine {
   bool active = false;
   uint64_t start_ticks = 0;
   uint32_t first_slot = 0;
+  std::vector<Label> labels = {};
+  std::string uuid = {};
   bool operator<(const ProcessLine& other) const {
     return std::tie(active, start_ticks) < std::tie(other.active, other.start_ticks);
   }
 };
+
+void AddByMethod(const ProcessLine& line, PlanBuilder& plan) {
+  for (uint32_t method = 0; method < kEnergyMethodCount; ++method) {
+    std::vector<Label> labels = line.labels;
+    labels.push_back({"UUID", line.uuid});
+    labels.push_back({"method", std::string(EnergyMethodName(static_cast<EnergyMethod>(method)))});
+    plan.AddSeries(plan.AddLabels(RenderLabels(labels)),
+                   NumberSource::Slot(line.first_slot + kFirstMethod + method));
+  }
+}
 
 Value OrAbsent(bool is_there, int64_t number) {
   return is_there ? Value::OfInt64(number) : Value::OfAbsence(Absence::kNoData);
@@ -115,17 +133,29 @@ Value OrAbsent(const std::optional<Number>& number) {
 
 }  // namespace
 
+Family ProcessEnergyByMethodFamily() {
+  return {.name = "podgpu_process_energy_joules_total",
+          .help =
+              "Energy that the process is charged with, by how that is known: exclusive is "
+              "measured, sm_share, mig_activity and equal are apportioned.",
+          .type = "counter",
+          .unit = "joules",
+          .format = NumberFormat::kShortest,
+          .scale = kJoulesPerMillijoule};
+}
+
 void AddProcessView(const ProcessTable& table, const ProcessNames& names, std::string_view prefix,
                     uint32_t first_slot, PlanBuilder& plan) {
   std::map<std::string, ProcessLine> lines;
   uint32_t slot = first_slot;
   VisitListed(table, [&](const ProcessOnDevice& key, const ProcessRow& row) {
     if (const auto gpu = names.gpus.find(key.device); gpu != names.gpus.end()) {
-      const ProcessLine line{
-          .active = row.active, .start_ticks = key.process.start_ticks, .first_slot = slot};
-      ProcessLine& best =
-          lines.try_emplace(ProcessLabelsOf(key.process, row, gpu->second, names), line)
-              .first->second;
+      const ProcessLine line{.active = row.active,
+                             .start_ticks = key.process.start_ticks,
+                             .first_slot = slot,
+                             .labels = ProcessLabelsOf(key.process, row, gpu->second, names),
+                             .uuid = UuidOf(key.device, names)};
+      ProcessLine& best = lines.try_emplace(RenderLabels(line.labels), line).first->second;
       best = best < line ? line : best;
     }
     slot += kSlotsPerProcess;
@@ -141,6 +171,10 @@ void AddProcessView(const ProcessTable& table, const ProcessNames& names, std::s
       plan.AddSeries(labels, NumberSource::Slot(first + measure.slot));
     }
   }
+  plan.BeginFamily(ProcessEnergyByMethodFamily());
+  for (const auto& [labels, line] : lines) {
+    AddByMethod(line, plan);
+  }
 }
 
 void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots) {
@@ -154,6 +188,10 @@ void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots)
     slots.push_back(OrAbsent(row.memory_percent));
     slots.push_back(OrAbsent(row.sm_percent));
     slots.push_back(OrAbsent(has_start, has_start ? ToMicroseconds(*row.identity->started_at) : 0));
+    for (size_t method = 0; method < kEnergyMethodCount; ++method) {
+      slots.push_back(OrAbsent(energy != nullptr,
+                               energy != nullptr ? static_cast<int64_t>((*energy)[method]) : 0));
+    }
   });
 }
 

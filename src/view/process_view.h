@@ -4,8 +4,9 @@
 // Seven families under a prefix of the user's choice, all with exactly the same eight labels, so
 // that its queries and joins match; what is not known of a process is an empty label.  Energy is
 // the sum over the ledger's methods, once under the name that its documents use and once under the
-// one that its code had.  Lines are made once per generation of the table and refer to slots, which
-// the tick appends each time.  Pure functions; the tick thread calls them.
+// one that its code had; podgpu_process_energy_joules_total has it by method.  Lines are made once
+// per generation of the table and refer to slots, which the tick appends each time.  Pure
+// functions; the tick thread calls them.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,16 @@ struct ProcessNames {
     std::string name_space, name;
     bool operator==(const Pod&) const = default;
   };
-  std::map<DeviceNumber, std::string> gpus;                    // "0"; who has none has no rows.
-  std::map<DeviceNumber, std::string> uuids;                   // Of those.
-  std::map<std::string, Pod, std::less<>> pods;                // By uid.
+  std::map<DeviceNumber, std::string> gpus;      // "0"; who has none has no rows.
+  std::map<DeviceNumber, std::string> uuids;     // Of those.
+  std::map<std::string, Pod, std::less<>> pods;  // By uid.
+  // How a pod has a device.
+  struct Holding {
+    std::string container;  // Empty where several of its containers have it, or none is known to.
+    bool shared = false;    // By a replica, or others have it too.
+    bool operator==(const Holding&) const = default;
+  };
+  std::map<PodOnDevice, Holding> holdings;
   std::map<std::string, std::string, std::less<>> containers;  // By container id.
   bool operator==(const ProcessNames&) const = default;
 };
@@ -47,5 +55,7 @@ uint32_t ProcessSlotCount(const ProcessTable& table);
 
 // Name, type, unit and help of every family, for docs/metrics.md.
 std::vector<Family> ProcessFamilies(std::string_view prefix);
+// That of energy by method, which has the labels UUID and method more.
+Family ProcessEnergyByMethodFamily();
 
 }  // namespace podgpu

@@ -34,6 +34,7 @@ class ProcessPage {
  public:
   explicit ProcessPage(const ProcessTableOptions& options = {}) : accounts_(options, {}) {
     names.gpus[kGpuOfProcesses] = "0";
+    names.uuids[kGpuOfProcesses] = "GPU-a";
     names.pods[kPodUid] = {.name_space = "ml", .name = "train-0"};
     names.containers[kContainerId] = "main";
     gpu_.device = kGpuOfProcesses;
@@ -113,6 +114,12 @@ class ProcessPage {
 
 using Lines = std::vector<std::string>;
 
+std::string LineOfMethod(const std::string& labels, const std::string& method,
+                         const std::string& number) {
+  return "podgpu_process_energy_joules_total" + labels.substr(0, labels.size() - 2) +
+         ",UUID=\"GPU-a\",method=\"" + method + "\"} " + number + "\n";
+}
+
 TEST(ProcessView, SaysWhatUpstreamSaysOfAProcess) {
   ProcessPage page;
   const auto trainer = Trainer(4101, 100, "python3");
@@ -169,7 +176,15 @@ TEST(ProcessView, SaysWhatUpstreamSaysOfAProcess) {
                 "since 1970.\n"
                 "# TYPE my_gpu_process_start_time_seconds gauge\n"
                 "my_gpu_process_start_time_seconds" +
-                labels + "1700000000.25\n");
+                labels +
+                "1700000000.25\n"
+                "# HELP podgpu_process_energy_joules_total Energy that the process is charged "
+                "with, by how that is known: exclusive is measured, sm_share, mig_activity and "
+                "equal are apportioned.\n"
+                "# TYPE podgpu_process_energy_joules_total counter\n" +
+                LineOfMethod(labels, "exclusive", "123.456") +
+                LineOfMethod(labels, "sm_share", "0") + LineOfMethod(labels, "mig_activity", "0") +
+                LineOfMethod(labels, "equal", "0"));
 }
 
 TEST(ProcessView, KeepsTheLastNumbersOfAProcessThatHasEnded) {
@@ -267,7 +282,7 @@ TEST(ProcessView, ADeviceWithoutANameHasNoRows) {
   page.Take({Trainer(4101, 100, "python3")}, 0);
   page.names.gpus.clear();
   EXPECT_EQ(page.Text(), "");
-  EXPECT_EQ(page.Slots().size(), 2U + 6U) << "the numbers of others stay where they are";
+  EXPECT_EQ(page.Slots().size(), 2U + 10U) << "the numbers of others stay where they are";
 }
 
 TEST(ProcessView, TakesNoMemoryPerTick) {

@@ -50,6 +50,8 @@ orphans:
 )";
 
 constexpr char kEnergy[] = "my_gpu_process_energy_joules_total";
+constexpr char kOfPods[] = "podgpu_pod_gpu_energy_joules_total";
+constexpr char kOfProcesses[] = "podgpu_process_energy_joules_total";
 constexpr char kByMethod[] = "podgpu_gpu_energy_by_method_joules_total";
 
 std::string OfMethod(const std::string& method) { return "method=\"" + method + '"'; }
@@ -92,6 +94,8 @@ class Processes : public FailureFixture {
       const double of_others = page.Sum(kByMethod, {Gpu(gpu), OfMethod("unattributed")}) +
                                page.Sum(kByMethod, {Gpu(gpu), OfMethod("outside_kubernetes")});
       EXPECT_NEAR(of_processes + of_others, page.Sum(kByMethod, {Gpu(gpu)}), 1e-6) << gpu;
+      EXPECT_NEAR(page.Sum(kOfPods, {Gpu(gpu)}), of_processes, 1e-6) << gpu;
+      EXPECT_NEAR(page.Sum(kOfProcesses, {Gpu(gpu)}), of_processes, 1e-6) << gpu;
     }
   }
 };
@@ -110,6 +114,9 @@ TEST_F(Processes, SharersOfAGpuDifferAndAddUpToIt) {
       EXPECT_GT(energy, before) << pid << ": who is busier is charged more";
       before = energy;
       EXPECT_EQ(page.Value("my_gpu_process_active", row), 1);
+      const double apportioned =
+          page.Value(kOfProcesses, {row[0], row[1], OfMethod("sm_share")}).value_or(0);
+      EXPECT_GT(apportioned, energy / 2) << "the first reading may have met it alone";
       EXPECT_EQ(page.Value("my_gpu_process_energy_joules", row), energy);
     }
     EXPECT_EQ(page.Sum("my_gpu_process_memory_used_bytes", {Gpu("0")}), std::ldexp(10, 30));

@@ -1,0 +1,58 @@
+#include "exporter/device_holders.h"
+
+#include <algorithm>
+
+namespace podgpu {
+namespace {
+
+// Empty until the API server has told it.
+std::string UidOfOwner(const Owner& owner, const ApiFacts* pods) {
+  if (!owner.pod_uid.empty() || pods == nullptr || pods->objects == nullptr) {
+    return owner.pod_uid;
+  }
+  const auto pod = pods->objects->find(owner.pod_namespace + '/' + owner.pod);
+  return pod == pods->objects->end() ? "" : pod->second.uid;
+}
+
+void AddHolder(PodNumber pod, const std::string& container, bool shared, DeviceHolders& holders) {
+  const auto [it, is_first] =
+      holders.holdings.try_emplace(pod, ProcessNames::Holding{container, shared});
+  if (!is_first) {
+    it->second.container = it->second.container == container ? container : "";
+    it->second.shared = it->second.shared || shared;
+  }
+}
+
+}  // namespace
+
+const ProcessNames::Holding* DeviceHolders::HoldingOf(PodNumber pod) const {
+  const auto holding = holdings.find(pod);
+  return holding == holdings.end() ? nullptr : &holding->second;
+}
+
+DeviceHolders HoldersOf(const std::string& uuid, const TickFacts& facts, PodBook& book) {
+  DeviceHolders holders;
+  if (facts.owners == nullptr) {
+    return holders;
+  }
+  const Topology& topology = facts.grid->topology();
+  const auto& by_entity = facts.owners->by_entity;
+  for (size_t i = 0; i < std::min(topology.entities.size(), by_entity.size()); ++i) {
+    if (topology.gpus[topology.entities[i].gpu].uuid != uuid) {
+      continue;
+    }
+    const bool has_others = SoleOwner(by_entity[i]) == nullptr;
+    for (const Owner& owner : by_entity[i]) {
+      const PodNumber pod = book.NumberOf(UidOfOwner(owner, facts.api_pods.get()), facts.now);
+      if (pod != kNoPod) {
+        AddHolder(pod, owner.container, has_others || !owner.replica.empty(), holders);
+      }
+    }
+  }
+  for (const auto& [pod, holding] : holders.holdings) {
+    holders.pods.push_back(pod);
+  }
+  return holders;
+}
+
+}  // namespace podgpu
