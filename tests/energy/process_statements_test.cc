@@ -62,5 +62,22 @@ TEST(ProcessStatements, SharingBeginsAndEndsWithoutAJumpAFreezeOrAnotherLabel) {
   EXPECT_EQ(of_visitor.size(), 1U) << "its labels stay when it has ended, too";
 }
 
+// It comes and goes between two readings; this driver tells the samples of who has ended.
+TEST(ProcessStatements, WhoEndsBetweenTwoReadingsIsChargedItsLastWorkToo) {
+  constexpr double kSharedW = 70 + 0.4 * 480;
+  constexpr double kStayS = 10;
+  ProcessNode node(std::string(kNodeWithAVisitor) + "quirks: [dead_pids]\n");
+  node.Read();
+  for (int second = 1; second <= 30; ++second) {
+    node.Pass(std::chrono::seconds(1));
+  }
+  const MetricPage page{std::string(node.page()->text())};
+  EXPECT_EQ(page.Value("my_gpu_process_active", {"pod=\"visitor\""}), 0);
+  // What it did in its last part of a second stands for the whole of that second at the most.
+  const double charged_j = page.Value(kEnergyOfProcesses, {"pod=\"visitor\""}).value_or(0);
+  EXPECT_GE(charged_j, 0.98 * kSharedW * 0.25 * kStayS);
+  EXPECT_LE(charged_j, kSharedW * 0.25 * (kStayS + 1));
+}
+
 }  // namespace
 }  // namespace podgpu
