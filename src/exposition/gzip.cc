@@ -1,5 +1,6 @@
 #include "exposition/gzip.h"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -39,6 +40,40 @@ std::string Gzip(std::string_view bytes) {
   }
   out.resize(used);
   out.shrink_to_fit();
+  return out;
+}
+
+StatusOr<std::string> Inflate(std::string_view compressed, size_t most_bytes) {
+  if (compressed.size() > std::numeric_limits<uint32_t>::max()) {
+    return absl::ResourceExhaustedError("more than 4 GiB of gzip");
+  }
+  const auto state = std::make_unique<inflate_state>();
+  isal_inflate_init(state.get());
+  state->crc_flag = ISAL_GZIP;
+  state->next_in = const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(compressed.data()));
+  state->avail_in = static_cast<uint32_t>(compressed.size());
+  std::string out;
+  size_t used = 0;
+  while (state->block_state != ISAL_BLOCK_FINISH) {
+    if (used > most_bytes) {
+      return absl::ResourceExhaustedError("what was compressed is larger than is taken");
+    }
+    out.resize(used + std::min(most_bytes + 1 - used, used + kSpareBytes));
+    state->next_out = reinterpret_cast<uint8_t*>(out.data()) + used;
+    state->avail_out = static_cast<uint32_t>(out.size() - used);
+    const uint32_t room = state->avail_out;
+    const uint32_t left = state->avail_in;
+    const int result = isal_inflate(state.get());
+    used = out.size() - state->avail_out;
+    const bool stuck = state->avail_out == room && state->avail_in == left;
+    if (result != ISAL_DECOMP_OK || (stuck && state->block_state != ISAL_BLOCK_FINISH)) {
+      return absl::InvalidArgumentError("it is no whole gzip");
+    }
+  }
+  if (used > most_bytes) {
+    return absl::ResourceExhaustedError("what was compressed is larger than is taken");
+  }
+  out.resize(used);
   return out;
 }
 

@@ -33,5 +33,30 @@ TEST(Gzip, WouldNotPassDamaged) {
   EXPECT_EQ(Gunzip(compressed), std::nullopt);
 }
 
+TEST(Inflate, UndoesGzipWithinItsLimit) {
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) {
+    text += std::to_string(i * 7919);
+  }
+  for (const std::string& bytes : {std::string(), std::string("x"), text}) {
+    EXPECT_EQ(Inflate(Gzip(bytes), bytes.size()).value(), bytes);
+  }
+  EXPECT_EQ(Inflate(Gzip(text), text.size() - 1).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Inflate(Gzip(std::string(1 << 24, 'x')), 1000).status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST(Inflate, RefusesWhatIsDamagedOrCut) {
+  const std::string good = Gzip("some text that is long enough to be damaged");
+  std::string damaged = good;
+  damaged[damaged.size() - 6] ^= 1;  // The checksum.
+  EXPECT_FALSE(Inflate(damaged, 1000).ok());
+  for (size_t size = 0; size < good.size(); ++size) {
+    EXPECT_FALSE(Inflate(good.substr(0, size), 1000).ok()) << size;
+  }
+  EXPECT_FALSE(Inflate("no gzip at all, but text", 1000).ok());
+}
+
 }  // namespace
 }  // namespace podgpu

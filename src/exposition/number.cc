@@ -41,11 +41,21 @@ void AppendSixDecimals(double number, std::string& out) {
   });
 }
 
+void AppendFloat(double number, std::string& out) {
+  const size_t begin = out.size();
+  AppendShortest(number, out);
+  if (out.find_first_of(".e", begin) == std::string::npos) {
+    out += ".0";
+  }
+}
+
 void AppendDouble(double number, NumberFormat format, std::string& out) {
   if (!std::isfinite(number)) {
     out += std::isnan(number) ? "NaN" : number > 0 ? "+Inf" : "-Inf";
   } else if (format == NumberFormat::kDcgm) {
     AppendSixDecimals(number, out);
+  } else if (format == NumberFormat::kFloat) {
+    AppendFloat(number, out);
   } else {
     AppendShortest(number, out);
   }
@@ -64,7 +74,7 @@ double Scaled(double number, double scale) {
 
 void AppendNumber(const Value& value, NumberFormat format, double scale, std::string& out) {
   PODGPU_CHECK(value.kind() == Value::Kind::kInt64 || value.kind() == Value::Kind::kDouble);
-  if (scale != 1.0) {
+  if (scale != 1.0 || format == NumberFormat::kFloat) {
     AppendDouble(Scaled(value.number(), scale), format, out);
   } else if (value.kind() == Value::Kind::kInt64) {
     AppendInteger(value.int64(), out);

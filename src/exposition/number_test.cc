@@ -42,6 +42,16 @@ TEST(Number, IsWrittenAsDcgmExporterWritesIt) {
   }
 }
 
+TEST(Number, IsWrittenAsPythonWritesFloats) {
+  const std::pair<Value, std::string_view> rows[] = {
+      {Value::OfInt64(1), "1.0"},       {Value::OfDouble(0), "0.0"},
+      {Value::OfDouble(37.5), "37.5"},  {Value::OfDouble(100.0 / 3), "33.333333333333336"},
+      {Value::OfDouble(1e22), "1e+22"}, {Value::OfDouble(std::nan("")), "NaN"}};
+  for (const auto& [value, text] : rows) {
+    EXPECT_EQ(Written(value, NumberFormat::kFloat), text);
+  }
+}
+
 TEST(Number, IsWrittenAsShortAsReadsBackEqual) {
   struct Case {
     Value value;
