@@ -17,6 +17,7 @@
 #include "base/library.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "cli/cluster_flags.h"
 #include "cli/completion.h"
 #include "cli/flags.h"
 #include "exporter/counters_source.h"
@@ -215,6 +216,38 @@ int PrintCompletion(const std::vector<std::string>& arguments) {
   return 0;
 }
 
+int RunCluster(const std::vector<std::string>& arguments) {
+  const StatusOr<ClusterCommand> command = ParseClusterFlags(arguments, FromEnvironment);
+  if (!command.ok()) {
+    return Refuse(command.status());
+  }
+  if (command->wants_help) {
+    std::fputs(ClusterHelpText().c_str(), stdout);
+    return 0;
+  }
+  ConfigureLog(command->log_level, command->log_form);
+  const sigset_t signals = BlockSignals();
+  const SystemFiles files;
+  SystemClock clock;
+  ClusterOptions options = command->cluster;
+  options.poller.seed = static_cast<uint32_t>(std::hash<std::string>()(SystemHostname()));
+  StatusOr<std::unique_ptr<Cluster>> cluster =
+      Cluster::Start(options, {clock, files, ResolveBySystem});
+  if (!cluster.ok()) {
+    return Refuse(cluster.status());
+  }
+  Log(LogLevel::kInfo, "serving",
+      {{"version", std::string(kVersion)}, ServedAt((*cluster)->port(), options.http)});
+  int signal = SIGHUP;
+  while (signal == SIGHUP) {
+    sigwait(&signals, &signal);
+  }
+  if (!(*cluster)->Stop()) {
+    std::_Exit(0);  // A name server does not answer; the kernel ends the thread.
+  }
+  return 0;
+}
+
 bool HasSubcommands(std::string_view program) {
   return program.substr(program.rfind('/') + 1) != "dcgm-exporter";
 }
@@ -228,7 +261,8 @@ Status TakeSubcommand(std::vector<std::string>& arguments, std::string_view prog
   }
   if (arguments.front() != "node") {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "unknown command \"%s\"; there are \"node\" and \"completion\". See podgpu --help",
+        "unknown command \"%s\"; there are \"node\", \"cluster\" and \"completion\". See podgpu "
+        "--help",
         arguments.front()));
   }
   arguments.erase(arguments.begin());
@@ -240,6 +274,10 @@ int Main(std::vector<std::string> arguments) {
   arguments.erase(arguments.begin(), arguments.begin() + (arguments.empty() ? 0 : 1));
   if (HasSubcommands(program) && !arguments.empty() && arguments.front() == "completion") {
     return PrintCompletion(arguments);
+  }
+  if (HasSubcommands(program) && !arguments.empty() && arguments.front() == "cluster") {
+    arguments.erase(arguments.begin());
+    return RunCluster(arguments);
   }
   if (const Status status = TakeSubcommand(arguments, program); !status.ok()) {
     return Refuse(status);

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "cli/cluster_flags.h"
 #include "cli/flag_table.h"
 #include "exporter/self_metrics.h"
 #include "tests/e2e/child.h"
@@ -19,9 +20,9 @@
 namespace podgpu {
 namespace {
 
-constexpr std::array<std::string_view, 7> kDocuments = {
-    "README.md",          "ARCHITECTURE.md",     "CONTRIBUTING.md",      "CHANGELOG.md",
-    "docs/operations.md", "docs/performance.md", "docs/compatibility.md"};
+constexpr std::array<std::string_view, 8> kDocuments = {
+    "README.md",          "ARCHITECTURE.md",     "CONTRIBUTING.md",       "CHANGELOG.md",
+    "docs/operations.md", "docs/performance.md", "docs/compatibility.md", "docs/cluster.md"};
 
 std::string Read(std::string_view path) {
   std::ifstream file(std::string(PODGPU_SOURCE_DIR "/").append(path), std::ios::binary);
@@ -61,8 +62,10 @@ std::string OwnLines(std::string_view text) {
 
 bool IsFlag(const std::string& name) {
   const auto flags = FlagTable();
-  return std::any_of(flags.begin(), flags.end(),
-                     [&name](const Flag& flag) { return flag.name == name; });
+  const auto cluster_flags = ClusterFlagTable();
+  return std::ranges::count(flags, name, &Flag::name) +
+             std::ranges::count(cluster_flags, name, &FlagOf<ClusterCommand>::name) >
+         0;
 }
 
 TEST(Documents, NameOnlyFlagsThatExist) {

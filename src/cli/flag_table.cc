@@ -243,25 +243,11 @@ Status SetProcessScope(NodeCommand& command, std::string_view value) {
 }
 
 Status SetLogForm(NodeCommand& command, std::string_view value) {
-  if (value != "text" && value != "json") {
-    return absl::InvalidArgumentError("must be \"text\" or \"json\"");
-  }
-  command.log_form = value == "json" ? LogForm::kJson : LogForm::kText;
-  return absl::OkStatus();
+  return ReadLogForm(value, command.log_form);
 }
 
 Status SetLogLevel(NodeCommand& command, std::string_view value) {
-  constexpr std::pair<std::string_view, LogLevel> kLevels[] = {{"debug", LogLevel::kDebug},
-                                                               {"info", LogLevel::kInfo},
-                                                               {"warn", LogLevel::kWarn},
-                                                               {"error", LogLevel::kError}};
-  const auto* const row =
-      std::ranges::find(kLevels, value, &std::pair<std::string_view, LogLevel>::first);
-  if (row == std::end(kLevels)) {
-    return absl::InvalidArgumentError("must be one of debug, info, warn, error");
-  }
-  command.log_level = row->second;
-  return absl::OkStatus();
+  return ReadLogLevel(value, command.log_level);
 }
 
 Status SetAction(NodeCommand& command, std::string_view value, NodeCommand::Action action) {
@@ -661,10 +647,5 @@ constexpr Flag kFlags[] = {
 }  // namespace
 
 std::span<const Flag> FlagTable() { return kFlags; }
-
-std::string_view FlagKindName(FlagKind kind) {
-  constexpr std::array<std::string_view, 5> kNames = {"bool", "int", "string", "list", "duration"};
-  return kNames[static_cast<size_t>(kind)];
-}
 
 }  // namespace podgpu

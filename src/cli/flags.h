@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "cli/flag_reader.h"
 #include "exporter/counters_source.h"
 #include "exporter/exporter.h"
 #include "fields/metric_patterns.h"
@@ -25,9 +26,6 @@
 #include "source/open_source.h"
 
 namespace podgpu {
-
-// Looks up an environment variable; nothing when it is not set.
-using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
 // What the command line asks for.
 struct NodeCommand {

@@ -39,11 +39,11 @@ TEST(BadInput, UnknownFlagsAreRefused) {
 }
 
 TEST(BadInput, UnknownCommandsAreRefused) {
-  EXPECT_EQ(
-      RunPodgpu({"nodes"}),
-      (Ended{2,
-             "podgpu: unknown command \"nodes\"; there are \"node\" and \"completion\". See podgpu "
-             "--help\n"}));
+  EXPECT_EQ(RunPodgpu({"nodes"}),
+            (Ended{2,
+                   "podgpu: unknown command \"nodes\"; there are \"node\", \"cluster\" and "
+                   "\"completion\". See podgpu "
+                   "--help\n"}));
 }
 
 // The real shell, asked what it would offer.

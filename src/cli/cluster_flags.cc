@@ -1,0 +1,155 @@
+#include "cli/cluster_flags.h"
+
+#include "absl/strings/str_format.h"
+
+#include "base/go_values.h"
+#include "base/text.h"
+#include "base/version.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view kClusterHint = "See podgpu cluster --help";
+constexpr milliseconds kShortestInterval{1'000};
+constexpr milliseconds kLongestInterval{3'600'000};
+constexpr milliseconds kShortestDeadline{100};
+constexpr int64_t kMostAtOnce = 4'096;
+
+// The parser has checked the value's form before it calls `apply`, so the fallbacks are never used.
+milliseconds MillisecondsOf(std::string_view value) {
+  return std::chrono::duration_cast<milliseconds>(
+      ParseGoDuration(value).value_or(std::chrono::nanoseconds(0)));
+}
+
+Status SetNodes(ClusterCommand& command, std::string_view value) {
+  PODGPU_ASSIGN_OR_RETURN(command.cluster.nodes, ParseNodesOption(value));
+  command.has_nodes = true;
+  return absl::OkStatus();
+}
+
+Status SetNodeInterval(ClusterCommand& command, std::string_view value) {
+  const milliseconds interval = MillisecondsOf(value);
+  if (interval < kShortestInterval || interval > kLongestInterval) {
+    return absl::InvalidArgumentError("must be from 1s to 1h");
+  }
+  command.cluster.poller.pace.interval = interval;
+  return absl::OkStatus();
+}
+
+Status SetNodeTimeout(ClusterCommand& command, std::string_view value) {
+  const milliseconds deadline = MillisecondsOf(value);
+  if (deadline < kShortestDeadline || deadline > kLongestInterval) {
+    return absl::InvalidArgumentError("must be from 100ms to 1h");
+  }
+  command.cluster.poller.client.deadline = deadline;
+  return absl::OkStatus();
+}
+
+Status SetNodesAtOnce(ClusterCommand& command, std::string_view value) {
+  const int64_t count = ParseGoInt(value).value_or(0);
+  if (count < 1 || count > kMostAtOnce) {
+    return absl::InvalidArgumentError(absl::StrFormat("must be from 1 to %d", kMostAtOnce));
+  }
+  command.cluster.poller.pace.at_once = static_cast<size_t>(count);
+  return absl::OkStatus();
+}
+
+Status SetWithdrawAfter(ClusterCommand& command, std::string_view value) {
+  const milliseconds limit = MillisecondsOf(value);
+  if (limit < kShortestInterval) {
+    return absl::InvalidArgumentError("must be 1s or more");
+  }
+  command.cluster.withdraw_after = limit;
+  return absl::OkStatus();
+}
+
+using ClusterFlag = FlagOf<ClusterCommand>;
+
+constexpr ClusterFlag kClusterFlags[] = {
+    {"nodes", "", "PODGPU_NODES", FlagKind::kString, "",
+     "Where the nodes are: file:PATH (one HOST, HOST:PORT or [IPV6]:PORT a line, port 9400 where "
+     "none is said, # begins a comment; looked at each 10 s) or dns:NAME:PORT (every address of "
+     "the name, such as a headless Service). Needed.",
+     SetNodes},
+    {"address", "a", "PODGPU_CLUSTER_LISTEN", FlagKind::kString, ":9401",
+     "Address to listen on: host:port, :port, [v6]:port, or unix:/path.",
+     [](ClusterCommand& command, std::string_view value) {
+       command.cluster.http.address = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"web-config-file", "", "PODGPU_CLUSTER_WEB_CONFIG_FILE", FlagKind::kString, "",
+     "TLS, passwords, headers and a rate limit for HTTP clients, as on nodes.",
+     [](ClusterCommand& command, std::string_view value) {
+       command.cluster.http.web_config_file = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"node-interval", "", "PODGPU_NODE_INTERVAL", FlagKind::kDuration, "15s",
+     "How often each node is asked. One that fails is asked less often, up to each minute.",
+     SetNodeInterval},
+    {"node-timeout", "", "PODGPU_NODE_TIMEOUT", FlagKind::kDuration, "5s",
+     "How long a node may take, from connecting to the last byte.", SetNodeTimeout},
+    {"nodes-at-once", "", "PODGPU_NODES_AT_ONCE", FlagKind::kInt, "256",
+     "How many nodes are asked at the same time.", SetNodesAtOnce},
+    {"node-withdraw-after", "", "PODGPU_NODE_WITHDRAW_AFTER", FlagKind::kDuration, "",
+     "How long what a node has said counts while it does not answer; without it four intervals, at "
+     "least a minute.",
+     SetWithdrawAfter},
+    {"pod-map-deprecated", "", "PODGPU_POD_MAP_DEPRECATED", FlagKind::kBool, "false",
+     "Show the map also in its deprecated form, a family POD_GPU_MAP_INFO_n for each line.",
+     [](ClusterCommand& command, std::string_view value) {
+       command.cluster.deprecated_map = ParseGoBool(value).value_or(false);
+       return absl::OkStatus();
+     }},
+    {"log-format", "", "PODGPU_LOG_FORMAT", FlagKind::kString, "text", "text or json.",
+     [](ClusterCommand& command, std::string_view value) {
+       return ReadLogForm(value, command.log_form);
+     }},
+    {"log-level", "", "PODGPU_LOG_LEVEL", FlagKind::kString, "info", "debug, info, warn or error.",
+     [](ClusterCommand& command, std::string_view value) {
+       return ReadLogLevel(value, command.log_level);
+     }},
+    {"help", "h", "", FlagKind::kBool, "false", "Print this text.",
+     [](ClusterCommand& command, std::string_view value) {
+       command.wants_help = ParseGoBool(value).value_or(false);
+       return absl::OkStatus();
+     }},
+};
+
+}  // namespace
+
+StatusOr<ClusterCommand> ParseClusterFlags(std::span<const std::string> arguments,
+                                           const Environment& environment) {
+  ClusterCommand command;
+  command.cluster.http.address = ":9401";
+  PODGPU_ASSIGN_OR_RETURN(
+      const std::vector<std::string> rest,
+      ReadFlags(BindFlags(ClusterFlagTable(), command), arguments, environment, kClusterHint));
+  if (command.wants_help || (!rest.empty() && rest.front() == "help")) {
+    command.wants_help = true;
+    return command;
+  }
+  if (!rest.empty()) {
+    return absl::InvalidArgumentError(absl::StrFormat("argument %s is none of podgpu cluster. %s",
+                                                      Quoted(rest.front()), kClusterHint));
+  }
+  if (!command.has_nodes) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--nodes is missing: where the nodes are, as file:PATH or dns:NAME:PORT. %s",
+        kClusterHint));
+  }
+  return command;
+}
+
+std::span<const FlagOf<ClusterCommand>> ClusterFlagTable() { return kClusterFlags; }
+
+std::string ClusterHelpText() {
+  return absl::StrFormat(
+      "podgpu %s: who has which GPU in the whole cluster\n\nUsage: podgpu cluster --nodes=... "
+      "[flags]\n\nFlags (one dash or two; --name=value or --name value):\n%s\nExit codes: 0 after "
+      "a signal, 2 for usage and configuration (a taken port too), 1 for anything else fatal.\n",
+      kVersion, FlagHelp(FlagTexts(ClusterFlagTable())));
+}
+
+}  // namespace podgpu

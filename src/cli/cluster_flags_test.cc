@@ -1,0 +1,82 @@
+#include "cli/cluster_flags.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+namespace podgpu {
+namespace {
+
+StatusOr<ClusterCommand> ParseCluster(const std::vector<std::string>& arguments,
+                                      const std::map<std::string, std::string>& variables = {}) {
+  return ParseClusterFlags(arguments, [&](const std::string& name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional<std::string>(found->second);
+  });
+}
+
+TEST(ClusterFlags, FillTheOptions) {
+  const auto command =
+      ParseCluster({"--nodes=dns:gpu.svc:80", "-a", ":1", "-node-interval=30s", "--node-timeout",
+                    "2s", "--nodes-at-once=7", "--node-withdraw-after=2m", "--pod-map-deprecated",
+                    "--web-config-file=w", "--log-level=debug"});
+  ASSERT_TRUE(command.ok()) << command.status();
+  const ClusterOptions& cluster = command->cluster;
+  EXPECT_EQ(cluster.nodes.dns, (HostAndPort{"gpu.svc", 80}));
+  EXPECT_EQ(cluster.http.address, ":1");
+  EXPECT_EQ(cluster.http.web_config_file, "w");
+  EXPECT_EQ(cluster.poller.pace.interval, std::chrono::seconds(30));
+  EXPECT_EQ(cluster.poller.client.deadline, std::chrono::seconds(2));
+  EXPECT_EQ(cluster.poller.pace.at_once, 7U);
+  EXPECT_EQ(cluster.withdraw_after, std::chrono::minutes(2));
+  EXPECT_TRUE(cluster.deprecated_map);
+  EXPECT_EQ(command->log_level, LogLevel::kDebug);
+}
+
+TEST(ClusterFlags, ComeFromVariablesToo) {
+  const auto command = ParseCluster({}, {{"PODGPU_NODES", "file:/n"}});
+  ASSERT_TRUE(command.ok()) << command.status();
+  EXPECT_EQ(command->cluster.nodes.path, "/n");
+  EXPECT_EQ(command->cluster.http.address, ":9401");
+  EXPECT_EQ(ParseCluster({"--nodes=file:/m"}, {{"PODGPU_NODES", "file:/n"}})->cluster.nodes.path,
+            "/m");
+}
+
+TEST(ClusterFlags, AreRefusedInOneLine) {
+  struct Row {
+    std::vector<std::string> arguments;
+    std::string_view line;
+  };
+  const Row rows[] = {
+      {{},
+       "--nodes is missing: where the nodes are, as file:PATH or dns:NAME:PORT. See podgpu cluster "
+       "--help"},
+      {{"--nodes=x"}, "--nodes: \"x\" is refused: must be file:PATH or dns:NAME:PORT"},
+      {{"--nodes=file:/n", "extra"},
+       "argument \"extra\" is none of podgpu cluster. See podgpu cluster --help"},
+      {{"--node"}, "unknown flag \"--node\"; nearest is --nodes. See podgpu cluster --help"},
+      {{"--node-interval=0s"}, "--node-interval: \"0s\" is refused: must be from 1s to 1h"},
+      {{"--node-timeout=x"},
+       "--node-timeout: \"x\" is not a duration such as 5s or 1m30s. See podgpu cluster --help"},
+      {{"--nodes-at-once=0"}, "--nodes-at-once: \"0\" is refused: must be from 1 to 4096"},
+      {{"--node-withdraw-after=1ms"},
+       "--node-withdraw-after: \"1ms\" is refused: must be 1s or more"},
+  };
+  for (const Row& row : rows) {
+    const auto command = ParseCluster(row.arguments);
+    EXPECT_EQ(command.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(std::string(command.status().message()), row.line);
+  }
+}
+
+TEST(ClusterFlags, HelpNeedsNoNodes) {
+  EXPECT_TRUE(ParseCluster({"--help"})->wants_help);
+  EXPECT_TRUE(ParseCluster({"help"})->wants_help);
+  const std::string help = ClusterHelpText();
+  for (const auto& flag : ClusterFlagTable()) {
+    EXPECT_NE(help.find("--" + std::string(flag.name)), std::string::npos) << flag.name;
+  }
+}
+
+}  // namespace
+}  // namespace podgpu

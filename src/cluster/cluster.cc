@@ -1,0 +1,93 @@
+#include "cluster/cluster.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+
+#include "base/log.h"
+#include "cluster/cluster_routes.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kShortestWithdrawal{60'000};
+constexpr int kIntervalsUntilWithdrawn = 4;
+
+ClusterTickOptions ClusterTickOptionsOf(const ClusterOptions& options) {
+  ClusterTickOptions tick;
+  tick.withdraw_after = options.withdraw_after;
+  if (tick.withdraw_after == milliseconds(0)) {
+    tick.withdraw_after =
+        std::max(options.poller.pace.interval * kIntervalsUntilWithdrawn, kShortestWithdrawal);
+  }
+  tick.deprecated_map = options.deprecated_map;
+  return tick;
+}
+
+}  // namespace
+
+Cluster::Cluster(const ClusterOptions& options, ClusterSeams seams)
+    : clock_(seams.clock),
+      discovery_(options.nodes, seams.files, std::move(seams.resolve), clock_,
+                 [this] {
+                   poller_.Nudge();
+                   wakeup_.Nudge();
+                 }),
+      poller_(options.poller, discovery_.nodes(), clock_, wakeup_),
+      tick_(ClusterTickOptionsOf(options), poller_.fleet(), discovery_.nodes(), clock_, wakeup_) {}
+
+StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
+                                                  ClusterSeams seams) {
+  if (options.nodes.kind == NodesOption::Kind::kFile) {
+    // What is wrong now is a mistake of whoever starts it; later it is weather.
+    const StatusOr<std::string> text = seams.files.Read(options.nodes.path);
+    if (!text.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("--nodes: %s. Write one address a line there, or mount the file",
+                          text.status().message()));
+    }
+    PODGPU_RETURN_IF_ERROR(ParseNodeFile(*text, options.nodes.path).status());
+  }
+  // Private constructor: make_unique cannot reach it.
+  std::unique_ptr<Cluster> cluster(
+      new Cluster(options, std::move(seams)));  // NOLINT(cppcoreguidelines-owning-memory)
+  cluster->tick_.Once();
+  PODGPU_ASSIGN_OR_RETURN(
+      cluster->http_,
+      HttpServer::Start(options.http, MakeClusterRoutes(cluster->tick_, cluster->clock_)));
+  Cluster& started = *cluster;
+  started.discovery_thread_.Start(
+      [&started](const std::stop_token& stop) { started.discovery_.Run(stop); }, "discovery");
+  started.poller_thread_.Start(
+      [&started](const std::stop_token& stop) { started.poller_.Run(stop); }, "nodes");
+  started.tick_thread_.Start([&started](const std::stop_token& stop) { started.tick_.Run(stop); },
+                             "tick");
+  return cluster;
+}
+
+bool Cluster::Stop(milliseconds patience) {
+  http_.reset();
+  Worker* const workers[] = {&tick_thread_, &discovery_thread_, &poller_thread_};
+  for (Worker* worker : workers) {
+    worker->RequestStop();
+  }
+  const Instant deadline = SystemClock().Now() + patience;
+  bool all_ended = true;
+  for (Worker* worker : workers) {
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline - SystemClock().Now());
+    all_ended = worker->JoinWithin(std::max(left, milliseconds(0))) && all_ended;
+  }
+  if (!all_ended) {
+    Log(LogLevel::kWarn, "a name server does not answer; ending without it");
+  }
+  return all_ended;
+}
+
+Cluster::~Cluster() {
+  constexpr std::chrono::hours kForEver{24 * 365};
+  Stop(kForEver);
+}
+
+}  // namespace podgpu

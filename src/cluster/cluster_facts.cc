@@ -1,0 +1,216 @@
+#include "cluster/cluster_facts.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_format.h"
+
+#include "base/version.h"
+
+namespace podgpu {
+namespace {
+
+using FactLabels = std::vector<std::vector<Label>>;
+
+void PushCount(uint64_t count, std::vector<Value>& slots) {
+  slots.push_back(Value::OfInt64(static_cast<int64_t>(count)));
+}
+
+struct ClusterRow {
+  std::string_view name, type, unit, help;
+  FactLabels (*labels)(const ClusterFacts& facts);
+  void (*write)(const ClusterFacts& facts, std::vector<Value>& slots);
+};
+
+FactLabels Unlabelled(const ClusterFacts& /*facts*/) { return {{}}; }
+
+FactLabels VersionLabel(const ClusterFacts& /*facts*/) {
+  return {{{"version", std::string(kVersion)}}};
+}
+
+FactLabels StateNames(const ClusterFacts& /*facts*/) {
+  FactLabels sets;
+  for (int i = 0; i < kNodeStateCount; ++i) {
+    sets.push_back({{"state", std::string(NodeStateName(static_cast<NodeState>(i)))}});
+  }
+  return sets;
+}
+
+FactLabels ResultNames(const ClusterFacts& /*facts*/) {
+  FactLabels sets;
+  for (int i = 0; i < kFetchResultCount; ++i) {
+    sets.push_back({{"result", std::string(FetchResultName(static_cast<FetchResult>(i)))}});
+  }
+  return sets;
+}
+
+FactLabels NodeLabels(const ClusterFacts& facts) {
+  FactLabels sets;
+  for (const NodeEntry& node : facts.fleet->nodes) {
+    sets.push_back(
+        {{"address", node.address.id}, {"node", node.report == nullptr ? "" : node.report->node}});
+  }
+  return sets;
+}
+
+FactLabels NodeStateLabels(const ClusterFacts& facts) {
+  FactLabels sets = NodeLabels(facts);
+  for (size_t i = 0; i < sets.size(); ++i) {
+    const std::optional<FetchResult>& last = facts.fleet->nodes[i].last;
+    sets[i].push_back({"state", std::string(NodeStateName(facts.states[i]))});
+    sets[i].push_back(
+        {"reason", last && !IsGood(*last) ? std::string(FetchResultName(*last)) : ""});
+  }
+  return sets;
+}
+
+void WriteOne(const ClusterFacts& /*facts*/, std::vector<Value>& slots) { PushCount(1, slots); }
+
+void WriteReady(const ClusterFacts& facts, std::vector<Value>& slots) {
+  PushCount(JudgeCluster(facts).ready ? 1 : 0, slots);
+}
+
+void WriteStates(const ClusterFacts& facts, std::vector<Value>& slots) {
+  std::array<uint64_t, kNodeStateCount> counts{};
+  for (const NodeState state : facts.states) {
+    ++counts[static_cast<size_t>(state)];
+  }
+  for (const uint64_t count : counts) {
+    PushCount(count, slots);
+  }
+}
+
+void WriteOnePerNode(const ClusterFacts& facts, std::vector<Value>& slots) {
+  slots.insert(slots.end(), facts.fleet->nodes.size(), Value::OfInt64(1));
+}
+
+void WriteAges(const ClusterFacts& facts, std::vector<Value>& slots) {
+  for (const NodeEntry& node : facts.fleet->nodes) {
+    const double age_s = std::chrono::duration<double>(facts.now - node.read_at).count();
+    slots.push_back(node.report == nullptr ? Value::OfAbsence(Absence::kNoData)
+                                           : Value::OfDouble(std::max(age_s, 0.0)));
+  }
+}
+
+void WriteFailures(const ClusterFacts& facts, std::vector<Value>& slots) {
+  for (const NodeEntry& node : facts.fleet->nodes) {
+    PushCount(node.failures, slots);
+  }
+}
+
+void WriteFetches(const ClusterFacts& facts, std::vector<Value>& slots) {
+  for (const uint64_t count : facts.fleet->fetches) {
+    PushCount(count, slots);
+  }
+}
+
+constexpr ClusterRow kClusterRows[] = {
+    {"podgpu_build_info", "gauge", "", "Always 1; which podgpu this is.", VersionLabel, WriteOne},
+    {"podgpu_cluster_ready", "gauge", "",
+     "1 when every node that was found has been asked, else 0: the map is not complete yet.",
+     Unlabelled, WriteReady},
+    {"podgpu_cluster_nodes", "gauge", "",
+     "Nodes by state. What nodes in ok and failing say is on the pages, what others say is not.",
+     StateNames, WriteStates},
+    {"podgpu_cluster_node_state", "gauge", "",
+     "Always 1; the state of each node, and why it could not be read the last time.",
+     NodeStateLabels, WriteOnePerNode},
+    {"podgpu_cluster_node_age_seconds", "gauge", "seconds",
+     "Time since the node read what it reports.", NodeLabels, WriteAges},
+    {"podgpu_cluster_node_failures_total", "counter", "",
+     "Times that the node was asked and could not be read.", NodeLabels, WriteFailures},
+    {"podgpu_cluster_fetches_total", "counter", "",
+     "Times that a node was asked, by how that ended; unchanged: it said that nothing has changed.",
+     ResultNames, WriteFetches},
+    {"podgpu_cluster_discovery_up", "gauge", "",
+     "1 when the last look for nodes found them all, else 0: those from before stay.", Unlabelled,
+     [](const ClusterFacts& facts, std::vector<Value>& slots) {
+       PushCount(facts.list->is_ok ? 1 : 0, slots);
+     }},
+    {"podgpu_cluster_discovery_failures_total", "counter", "",
+     "Looks for nodes that failed or left some out.", Unlabelled,
+     [](const ClusterFacts& facts, std::vector<Value>& slots) {
+       PushCount(facts.list->failures, slots);
+     }},
+    {"podgpu_cluster_gpus", "gauge", "", "GPUs of the nodes that are on the pages.", Unlabelled,
+     [](const ClusterFacts& facts, std::vector<Value>& slots) {
+       PushCount(facts.map.gpus.size(), slots);
+     }},
+    {"podgpu_cluster_repeated_gpus", "gauge", "",
+     "GPUs that are left out, since another one has their UUID.", Unlabelled,
+     [](const ClusterFacts& facts, std::vector<Value>& slots) {
+       PushCount(facts.map.repeated_gpus, slots);
+     }},
+    {"podgpu_cluster_hidden_owners", "gauge", "",
+     "Holders of GPUs that are not on the map, since their nodes do not name their namespaces "
+     "(--api-namespaces there).",
+     Unlabelled,
+     [](const ClusterFacts& facts, std::vector<Value>& slots) {
+       PushCount(facts.map.hidden_owners, slots);
+     }},
+};
+
+Family FamilyOf(const ClusterRow& row) {
+  Family family;
+  family.name = row.name;
+  family.help = row.help;
+  family.type = row.type;
+  family.unit = row.unit;
+  return family;
+}
+
+}  // namespace
+
+ClusterCondition JudgeCluster(const ClusterFacts& facts) {
+  const auto in = [&](NodeState state) {
+    return static_cast<size_t>(std::ranges::count(facts.states, state));
+  };
+  const size_t nodes = facts.states.size();
+  const size_t waiting = in(NodeState::kStarting);
+  if (!facts.list->is_found) {
+    return {false, "not ready: " + facts.list->detail};
+  }
+  if (waiting > 0 || nodes < facts.list->addresses.size()) {
+    return {false, absl::StrFormat("not ready: %d of %d nodes have not been asked yet",
+                                   waiting + facts.list->addresses.size() - nodes,
+                                   facts.list->addresses.size())};
+  }
+  std::string verdict = absl::StrFormat("ready: %d of %d nodes answer, with %d GPUs",
+                                        in(NodeState::kOk), nodes, facts.map.gpus.size());
+  for (const NodeState state :
+       {NodeState::kFailing, NodeState::kWithdrawn, NodeState::kDuplicate}) {
+    if (in(state) > 0) {
+      absl::StrAppendFormat(&verdict, "; %d %s", in(state), NodeStateName(state));
+    }
+  }
+  return {true, verdict};
+}
+
+std::vector<SlotFamily> ClusterFamilies(const ClusterFacts& facts, uint32_t first_slot) {
+  std::vector<SlotFamily> families;
+  uint32_t slot = first_slot;
+  for (const ClusterRow& row : kClusterRows) {
+    SlotFamily family{FamilyOf(row), {}};
+    for (std::vector<Label>& labels : row.labels(facts)) {
+      family.series.push_back({std::move(labels), slot++});
+    }
+    families.push_back(std::move(family));
+  }
+  return families;
+}
+
+void WriteClusterSlots(const ClusterFacts& facts, std::vector<Value>& slots) {
+  for (const ClusterRow& row : kClusterRows) {
+    row.write(facts, slots);
+  }
+}
+
+std::vector<Family> ClusterFamilyList() {
+  std::vector<Family> families;
+  for (const ClusterRow& row : kClusterRows) {
+    families.push_back(FamilyOf(row));
+  }
+  return families;
+}
+
+}  // namespace podgpu

@@ -1,0 +1,92 @@
+#include "cluster/cluster_map.h"
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+
+#include "base/status.h"
+
+namespace podgpu {
+namespace {
+
+constexpr std::string_view kNodeStateNames[] = {"starting", "ok", "failing", "withdrawn",
+                                                "duplicate"};
+static_assert(std::size(kNodeStateNames) == kNodeStateCount);
+
+NodeState JudgeAlone(const NodeEntry& node, Instant now, std::chrono::milliseconds withdraw_after) {
+  if (!node.last) {
+    return NodeState::kStarting;
+  }
+  if (node.report == nullptr || now - node.read_at > withdraw_after) {
+    return NodeState::kWithdrawn;
+  }
+  return IsGood(*node.last) ? NodeState::kOk : NodeState::kFailing;
+}
+
+// Adds the pods of a GPU or instance.
+void AddPods(const NodeReport& report, const ReportedGpu& gpu, const DeviceUse& use,
+             ClusterMap& map) {
+  for (const ReportedOwner& owner : use.owners) {
+    map.rows.push_back({report.node, gpu.uuid, gpu.model, owner.pod_namespace, owner.pod});
+  }
+  map.hidden_owners += use.hidden_owners;
+}
+
+void AddGpu(const NodeReport& report, const ReportedGpu& gpu, ClusterMap& map) {
+  const size_t first = map.rows.size();
+  AddPods(report, gpu, gpu.use, map);
+  for (const ReportedInstance& instance : gpu.instances) {
+    AddPods(report, gpu, instance.use, map);
+  }
+  // A pod of several containers, shares or instances is one line.
+  const auto added = std::ranges::subrange(map.rows).next(static_cast<std::ptrdiff_t>(first));
+  std::ranges::sort(added);
+  const auto repeated = std::ranges::unique(added);
+  map.rows.erase(repeated.begin(), repeated.end());
+  map.gpus.push_back(&gpu);
+}
+
+}  // namespace
+
+std::string_view NodeStateName(NodeState state) {
+  const auto index = static_cast<size_t>(state);
+  PODGPU_CHECK(index < std::size(kNodeStateNames));
+  return kNodeStateNames[index];
+}
+
+std::vector<NodeState> JudgeNodes(const Fleet& fleet, Instant now,
+                                  std::chrono::milliseconds withdraw_after) {
+  std::vector<NodeState> states;
+  states.reserve(fleet.nodes.size());
+  std::set<std::string_view> names;
+  for (const NodeEntry& node : fleet.nodes) {
+    NodeState state = JudgeAlone(node, now, withdraw_after);
+    if (Counts(state) && !names.insert(node.report->node).second) {
+      state = NodeState::kDuplicate;
+    }
+    states.push_back(state);
+  }
+  return states;
+}
+
+ClusterMap MakeClusterMap(const Fleet& fleet, const std::vector<NodeState>& states) {
+  PODGPU_CHECK(states.size() == fleet.nodes.size());
+  ClusterMap map;
+  std::set<std::string_view> uuids;
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (!Counts(states[i])) {
+      continue;
+    }
+    const NodeReport& report = *fleet.nodes[i].report;
+    for (const ReportedGpu& gpu : report.gpus) {
+      if (uuids.insert(gpu.uuid).second) {
+        AddGpu(report, gpu, map);
+      } else {
+        ++map.repeated_gpus;
+      }
+    }
+  }
+  return map;
+}
+
+}  // namespace podgpu

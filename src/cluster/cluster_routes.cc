@@ -1,0 +1,81 @@
+#include "cluster/cluster_routes.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "absl/strings/str_format.h"
+
+#include "ui/responses.h"
+
+namespace podgpu {
+namespace {
+
+// The tick counts as dead when none has ended for so long.
+constexpr std::chrono::seconds kTickDeadline{30};
+
+struct ClusterContext {
+  const ClusterTick& tick;
+  const Clock& clock;
+};
+
+HttpResponse ServeMap(const ClusterContext& context, const HttpRequest& request) {
+  return PageResponse(context.tick.metrics().Get(), request);
+}
+
+HttpResponse ServeNodeFamilies(const ClusterContext& context, const HttpRequest& request) {
+  return PageResponse(context.tick.node_families().Get(), request);
+}
+
+HttpResponse ServeAlive(const ClusterContext& context, const HttpRequest& /*request*/) {
+  const Duration since = context.clock.Now() - context.tick.last_ended();
+  const bool alive = context.tick.metrics().Get() != nullptr && since <= kTickDeadline;
+  return alive ? TextResponse(200, "ok\n")
+               : TextResponse(503, "no page has been made for a while\n");
+}
+
+HttpResponse ServeReady(const ClusterContext& context, const HttpRequest& /*request*/) {
+  const std::shared_ptr<const ClusterCondition> condition = context.tick.condition().Get();
+  if (condition == nullptr) {
+    return TextResponse(503, "not ready: the first page is not made yet\n");
+  }
+  return TextResponse(condition->ready ? 200 : 503, condition->verdict + "\n");
+}
+
+HttpResponse ServeClusterIndex(const ClusterContext& context, const HttpRequest& request);
+
+struct ClusterRoute {
+  std::string_view path;
+  HttpResponse (*serve)(const ClusterContext& context, const HttpRequest& request);
+};
+
+constexpr ClusterRoute kClusterRoutes[] = {
+    {"/", ServeClusterIndex}, {"/metrics", ServeMap},  {"/metrics/nodes", ServeNodeFamilies},
+    {"/healthz", ServeAlive}, {"/readyz", ServeReady},
+};
+
+// The verdict and the paths, as text.
+HttpResponse ServeClusterIndex(const ClusterContext& context, const HttpRequest& /*request*/) {
+  const std::shared_ptr<const ClusterCondition> condition = context.tick.condition().Get();
+  std::string text = absl::StrFormat("podgpu cluster: %s\n\n",
+                                     condition == nullptr ? "starting" : condition->verdict);
+  for (const ClusterRoute& route : kClusterRoutes) {
+    absl::StrAppendFormat(&text, "%s\n", route.path);
+  }
+  return TextResponse(200, std::move(text));
+}
+
+}  // namespace
+
+HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock) {
+  return [&tick, &clock](const HttpRequest& request) {
+    const ClusterContext context{tick, clock};
+    const auto* const route = std::ranges::find(kClusterRoutes, request.path, &ClusterRoute::path);
+    HttpResponse response = route != std::end(kClusterRoutes) ? route->serve(context, request)
+                                                              : ServeElsewhere(request);
+    AddHeader(response, "X-Content-Type-Options", "nosniff");
+    return response;
+  };
+}
+
+}  // namespace podgpu

@@ -1,0 +1,237 @@
+// The cluster role with real servers for nodes: honest ones, and all the others.
+#include "cluster/cluster.h"
+
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "exposition/gzip.h"
+#include "http/listen.h"
+#include "http/loopback_client.h"
+#include "http/test_server.h"
+#include "http/web_config_files.h"
+#include "report/node_report.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+
+NodeReport ReportOf(const std::string& name, const std::string& pod) {
+  NodeReport report;
+  report.version = "1";
+  report.node = name;
+  report.ready = true;
+  report.owners_known = true;
+  ReportedGpu gpu;
+  gpu.uuid = "GPU-of-" + name;
+  gpu.model = "NVIDIA H100 80GB HBM3";
+  gpu.state = "ok";
+  gpu.use.owners = {{"research", pod, "main", "nvidia.com/gpu", ""}};
+  report.gpus = {gpu};
+  return report;
+}
+
+// A node whose answer a test may change, on any thread.
+class FakeNode {
+ public:
+  explicit FakeNode(std::string body, std::string encoding = "") {
+    Answer(std::move(body), std::move(encoding));
+    server_ = StartServer(LoopbackOptions(), [this](const HttpRequest& request) {
+      const auto answer = answer_.Get();
+      if (request.path != "/api/v1/node") {
+        return TextResponse(404, "");
+      }
+      const std::string etag = "\"" + std::to_string(std::hash<std::string>()(answer->body)) + "\"";
+      HttpResponse response = TextResponse(answer->status, answer->body, "application/json");
+      if (request.if_none_match == etag) {
+        ++unchanged_;
+        response = TextResponse(304, "");
+      } else if (!answer->encoding.empty()) {
+        response.headers.emplace_back("Content-Encoding", answer->encoding);
+      }
+      response.headers.emplace_back("ETag", etag);
+      return response;
+    });
+  }
+
+  void Answer(std::string body, std::string encoding = "", int status = 200) {
+    answer_.Set(std::make_shared<const Reply>(Reply{std::move(body), std::move(encoding), status}));
+  }
+  std::string address() const { return "127.0.0.1:" + std::to_string(server_->port()); }
+  int unchanged() const { return unchanged_; }
+
+ private:
+  struct Reply {
+    std::string body, encoding;
+    int status = 200;
+  };
+  Published<Reply> answer_;
+  std::atomic<int> unchanged_ = 0;
+  std::unique_ptr<HttpServer> server_;
+};
+
+class ClusterTest : public testing::Test {
+ protected:
+  void Start(const std::vector<std::string>& addresses) {
+    WriteNodes(addresses);
+    ClusterOptions options;
+    options.http = LoopbackOptions();
+    options.nodes = ParseNodesOption("file:" + files_.path("nodes")).value();
+    options.poller.pace.interval = milliseconds(20);
+    options.poller.pace.longest_wait = milliseconds(20);
+    options.poller.publish_every = milliseconds(0);
+    options.poller.client.deadline = deadline_;
+    options.poller.client.max_body_bytes = 100'000;
+    options.poller.max_report_bytes = 100'000;
+    options.withdraw_after = withdraw_after_;
+    auto cluster = Cluster::Start(options, {clock_, system_files_, ResolveBySystem});
+    ASSERT_TRUE(cluster.ok()) << cluster.status();
+    cluster_ = *std::move(cluster);
+  }
+
+  void WriteNodes(const std::vector<std::string>& addresses) const {
+    std::string text;
+    for (const std::string& address : addresses) {
+      text += address + "\n";
+    }
+    files_.Write(text, "nodes");
+  }
+
+  LoopbackResponse Fetch(std::string_view path) const {
+    return LoopbackClient(cluster_->port()).Fetch(path);
+  }
+
+  // Fetches `path` until it holds `part`.
+  std::string AwaitPart(std::string_view path, std::string_view part) const {
+    std::string body;
+    LoopbackClient client(cluster_->port());  // One connection: a loop of new ones uses up ports.
+    Await([&] {
+      body = client.Fetch(path).body;
+      return body.find(part) != std::string::npos;
+    });
+    return body;
+  }
+
+  const WebConfigFiles files_;
+  const SystemFiles system_files_;
+  SystemClock clock_;
+  milliseconds deadline_{5'000};
+  milliseconds withdraw_after_{3'600'000};
+  std::unique_ptr<Cluster> cluster_;
+};
+
+TEST_F(ClusterTest, ServesTheMapOfAllNodes) {
+  FakeNode one(WriteNodeReport(ReportOf("gpu-node.1", "a")));
+  FakeNode two(Gzip(WriteNodeReport(ReportOf("gpu-node-2", "b"))), "gzip");
+  Start({one.address(), two.address()});
+  AwaitPart("/readyz", "ready: 2 of 2 nodes answer, with 2 GPUs");
+  EXPECT_EQ(Fetch("/readyz").status, 200);
+  EXPECT_EQ(Fetch("/healthz").status, 200);
+  const std::string page = Fetch("/metrics").body;
+  for (const std::string_view line :
+       {"pod_and_gpu_map_info{gpu_id=\"GPU-of-gpu-node.1\",gpu_model=\"NVIDIA H100 80GB HBM3\","
+        "namespace=\"research\",node=\"gpu-node.1\",pod_name=\"a\"} 1.0\n",
+        "node=\"gpu-node-2\",pod_name=\"b\"} 1.0\n", "podgpu_cluster_nodes{state=\"ok\"} 2\n"}) {
+    EXPECT_NE(page.find(line), std::string::npos) << page;
+  }
+  const std::string families = Fetch("/metrics/nodes").body;
+  EXPECT_NE(families.find("# TYPE gpu_node_1_info gauge\n"), std::string::npos) << families;
+  EXPECT_NE(families.find("# TYPE gpu_node_2_info gauge\n"), std::string::npos) << families;
+  EXPECT_NE(Fetch("/").body.find("/metrics/nodes"), std::string::npos);
+  EXPECT_EQ(Fetch("/nowhere").status, 404);
+  Await([&] { return one.unchanged() > 1; });  // What has not changed is not sent again.
+  one.Answer(WriteNodeReport(ReportOf("gpu-node.1", "c")));
+  AwaitPart("/metrics", "node=\"gpu-node.1\",pod_name=\"c\"} 1.0\n");
+}
+
+// Whatever a node says, it is named, and the honest one beside it is served.
+TEST_F(ClusterTest, ContainsNodesThatLie) {
+  NodeReport twins = ReportOf("twins", "p");
+  twins.gpus.push_back(twins.gpus[0]);
+  NodeReport bomb = ReportOf("bomb", std::string(5'000, 'x'));
+  struct Row {
+    std::string body, encoding;
+    int status;
+    std::string_view reason;
+  };
+  const Row rows[] = {
+      {WriteNodeReport(twins), "", 200, "not_understood"},
+      {WriteNodeReport(bomb), "", 200, "not_understood"},
+      {"{\"schema\":2}", "", 200, "schema"},
+      {"<html>", "", 200, "not_understood"},
+      {"", "", 401, "refused"},
+      {"", "", 500, "refused"},
+      {std::string(200'000, ' '), "", 200, "too_large"},
+      {Gzip(std::string(200'000, ' ')), "gzip", 200, "too_large"},
+      {"no gzip", "gzip", 200, "broken"},
+  };
+  FakeNode honest(WriteNodeReport(ReportOf("honest", "a")));
+  FakeNode liar(WriteNodeReport(ReportOf("liar", "b")));
+  Start({honest.address(), liar.address()});
+  AwaitPart("/readyz", "ready: 2 of 2 nodes answer");
+  for (const Row& row : rows) {
+    liar.Answer(row.body, row.encoding, row.status);
+    const std::string line = "podgpu_cluster_node_state{address=\"" + liar.address() +
+                             "\",node=\"liar\",state=\"failing\",reason=\"" +
+                             std::string(row.reason) + "\"} 1\n";
+    const std::string page = AwaitPart("/metrics", line);
+    EXPECT_NE(page.find("node=\"honest\",pod_name=\"a\"} 1.0\n"), std::string::npos);
+    EXPECT_NE(page.find("node=\"liar\",pod_name=\"b\"} 1.0\n"), std::string::npos)
+        << "what it said before counts for a while";
+    liar.Answer(WriteNodeReport(ReportOf("liar", "b")));
+    AwaitPart("/metrics", "node=\"liar\",state=\"ok\",reason=\"\"} 1\n");
+  }
+}
+
+// Statement 14: a node that stops answering is withdrawn after the limit, and nothing is made up.
+TEST_F(ClusterTest, WithdrawsANodeThatHangsAndTakesItBack) {
+  FakeNode node(WriteNodeReport(ReportOf("n1", "a")));
+  withdraw_after_ = milliseconds(200);
+  Start({node.address()});
+  AwaitPart("/metrics", "pod_name=\"a\"} 1.0\n");
+  node.Answer("", "", 503);
+  const std::string page = AwaitPart("/metrics", "state=\"withdrawn\",reason=\"refused\"} 1\n");
+  EXPECT_EQ(page.find("pod_name"), std::string::npos) << page;
+  node.Answer(WriteNodeReport(ReportOf("n1", "b")));
+  AwaitPart("/metrics", "pod_name=\"b\"} 1.0\n");
+}
+
+TEST_F(ClusterTest, NamesNodesThatHangOrAreNotThere) {
+  const Listener mute = Listen({.host = "127.0.0.1", .port = 0, .path = {}}, system_files_).value();
+  std::string nobody;
+  { nobody = FakeNode("").address(); }
+  deadline_ = milliseconds(50);
+  Start({"127.0.0.1:" + std::to_string(mute.port), nobody});
+  AwaitPart("/metrics", "state=\"withdrawn\",reason=\"timeout\"} 1\n");
+  AwaitPart("/metrics", "state=\"withdrawn\",reason=\"no_connection\"} 1\n");
+  AwaitPart("/readyz", "ready: 0 of 2 nodes answer, with 0 GPUs; 2 withdrawn");
+}
+
+TEST_F(ClusterTest, RefusesToStartOnAFileWithAMistake) {
+  WriteNodes({"a", "b:x"});
+  ClusterOptions options;
+  options.http = LoopbackOptions();
+  options.nodes = ParseNodesOption("file:" + files_.path("nodes")).value();
+  const auto cluster = Cluster::Start(options, {clock_, system_files_, ResolveBySystem});
+  EXPECT_EQ(cluster.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(cluster.status().message(),
+            files_.path("nodes") +
+                ":2: \"b:x\" has no port from 1 to 65535. Write HOST, HOST:PORT or [IPV6]:PORT");
+  options.nodes.path = "/nowhere/nodes";
+  EXPECT_EQ(
+      Cluster::Start(options, {clock_, system_files_, ResolveBySystem}).status().message(),
+      "--nodes: /nowhere/nodes: No such file or directory. Write one address a line there, or "
+      "mount the file");
+}
+
+TEST_F(ClusterTest, StartsAndStopsManyTimes) {
+  FakeNode node(WriteNodeReport(ReportOf("n1", "a")));
+  for (int i = 0; i < 20; ++i) {
+    Start({node.address()});
+    EXPECT_TRUE(cluster_->Stop(std::chrono::hours(1)));
+  }
+}
+
+}  // namespace
+}  // namespace podgpu

@@ -1,0 +1,78 @@
+// Makes the pages of the cluster role from what the poller knows: each second, and at once when the
+// first answers come.
+//
+// The lines are made anew only when a node comes, goes, changes its state or its holders; otherwise
+// numbers alone change.  It asks nobody and waits for nobody, so pages go on, and what is too old
+// leaves them, while nodes hang.  Run is the body of one thread; what the accessors give may be
+// read from any thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/published.h"
+#include "base/wakeup.h"
+#include "cluster/cluster_facts.h"
+#include "exposition/snapshot.h"
+
+namespace podgpu {
+
+struct ClusterTickOptions {
+  std::chrono::milliseconds period{1'000};
+  std::chrono::milliseconds withdraw_after{60'000};  // What a node says counts so long.
+  bool deprecated_map = false;                       // POD_GPU_MAP_INFO_n too.
+};
+
+class ClusterTick {
+ public:
+  // All borrowed things outlive it.
+  ClusterTick(ClusterTickOptions options, const Published<Fleet>& fleet,
+              const Published<NodeList>& list, Clock& clock, Wakeup& wakeup);
+
+  void Once();
+  void Run(const std::stop_token& stop);
+
+  // /metrics and /metrics/nodes; null before the first tick.
+  const Published<Snapshot>& metrics() const { return metrics_; }
+  const Published<Snapshot>& node_families() const { return node_families_; }
+  const Published<ClusterCondition>& condition() const { return condition_; }
+  Instant last_ended() const {
+    return Instant(Duration(last_ended_.load(std::memory_order_relaxed)));
+  }
+
+ private:
+  // What the lines depend on.
+  struct PlannedNode {
+    std::string address;
+    NodeState state = NodeState::kStarting;
+    std::optional<FetchResult> last;
+    uint64_t holders_revision = 0;
+    bool operator==(const PlannedNode&) const = default;
+  };
+
+  ClusterFacts Gather();
+  void BuildPlan(const ClusterFacts& facts);
+  void Say(const ClusterFacts& facts);
+
+  const ClusterTickOptions options_;
+  const Published<Fleet>& fleet_;
+  const Published<NodeList>& list_;
+  Clock& clock_;
+  Wakeup& wakeup_;
+
+  std::vector<PlannedNode> planned_;
+  std::shared_ptr<const SeriesPlan> plan_;
+  uint64_t ticks_ = 0;
+  size_t last_text_bytes_ = 0;
+  Published<Snapshot> metrics_;
+  Published<Snapshot> node_families_;
+  Published<ClusterCondition> condition_;
+  std::atomic<Duration::rep> last_ended_ = 0;
+};
+
+}  // namespace podgpu

@@ -1,0 +1,98 @@
+#include "cluster/node_address.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "absl/strings/str_format.h"
+
+#include "base/text.h"
+
+namespace podgpu {
+namespace {
+
+constexpr std::string_view kForms = "Write HOST, HOST:PORT or [IPV6]:PORT";
+constexpr size_t kLongestHostBytes = 253;
+
+bool IsHost(std::string_view host, bool in_brackets) {
+  const auto may_stand = [in_brackets](char c) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return letter || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_' ||
+           (in_brackets && (c == ':' || c == '%'));
+  };
+  return !host.empty() && host.size() <= kLongestHostBytes && host.front() != '-' &&
+         std::ranges::all_of(host, may_stand);
+}
+
+Status NoAddress(std::string_view text) {
+  return absl::InvalidArgumentError(absl::StrFormat("%s is no address. %s", Quoted(text), kForms));
+}
+
+}  // namespace
+
+StatusOr<HostAndPort> ParseHostAndPort(std::string_view text) {
+  HostAndPort address;
+  std::string_view rest = text;
+  const bool in_brackets = rest.starts_with('[');
+  if (in_brackets) {
+    const size_t end = rest.find(']');
+    if (end == std::string_view::npos) {
+      return NoAddress(text);
+    }
+    address.host = rest.substr(1, end - 1);
+    rest.remove_prefix(end + 1);
+  } else {
+    address.host = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(address.host.size());
+  }
+  if (!IsHost(address.host, in_brackets) || (!rest.empty() && rest.front() != ':')) {
+    return NoAddress(text);
+  }
+  if (!rest.empty()) {
+    const std::optional<uint64_t> port = ParseDecimal(rest.substr(1));
+    if (!port || *port == 0 || *port > 65'535) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s has no port from 1 to 65535. %s", Quoted(text), kForms));
+    }
+    address.port = static_cast<uint16_t>(*port);
+  }
+  return address;
+}
+
+std::string ToString(const HostAndPort& address) {
+  const bool is_v6 = address.host.find(':') != std::string::npos;
+  return absl::StrFormat(is_v6 ? "[%s]:%d" : "%s:%d", address.host, address.port);
+}
+
+StatusOr<std::vector<HostAndPort>> ParseNodeFile(std::string_view text, std::string_view path) {
+  std::vector<HostAndPort> addresses;
+  std::map<HostAndPort, size_t> lines;
+  size_t number = 0;
+  for (std::string_view line : Split(text, '\n')) {
+    ++number;
+    line = Trim(line.substr(0, line.find('#')));
+    if (line.empty()) {
+      continue;
+    }
+    StatusOr<HostAndPort> address = ParseHostAndPort(line);
+    if (!address.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s:%d: %s", path, number, address.status().message()));
+    }
+    const auto [first, is_new] = lines.emplace(*address, number);
+    if (!is_new) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s:%d: %s stands in line %d already. Remove one of them", path, number,
+                          Quoted(line), first->second));
+    }
+    if (addresses.size() == kMostNodes) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "%s:%d: more than %d nodes. Split them over several instances of the cluster role", path,
+          number, kMostNodes));
+    }
+    addresses.push_back(*std::move(address));
+  }
+  return addresses;
+}
+
+}  // namespace podgpu

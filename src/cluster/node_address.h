@@ -1,0 +1,46 @@
+// Where nodes are, as people write it: one address, or a file of them.
+//
+// A host may be a name or a number; port 9400 where none is said.  Every mistake is refused with
+// one line that names the place, what stands there and what to write instead.  Pure functions; any
+// thread.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace podgpu {
+
+inline constexpr uint16_t kNodePort = 9400;
+// More than any cluster has; a file or an answer with more is a mistake.
+inline constexpr size_t kMostNodes = 20'000;
+
+struct HostAndPort {
+  std::string host;  // Without brackets.
+  uint16_t port = kNodePort;
+  auto operator<=>(const HostAndPort&) const = default;
+};
+
+// "gpu-node-1", "gpu-node-1:9400", "10.0.0.7:9400", "[fd00::7]:9400".
+StatusOr<HostAndPort> ParseHostAndPort(std::string_view text);
+// The same again, with the port.
+std::string ToString(const HostAndPort& address);
+
+// One address a line; blank lines and what follows "#" do not count.  `path` is for messages.
+StatusOr<std::vector<HostAndPort>> ParseNodeFile(std::string_view text, std::string_view path);
+
+// A node that may be asked.
+struct NodeAddress {
+  std::string id;  // "gpu-node-1:9400": the label `address`.
+  std::string ip;  // In numbers.
+  uint16_t port = kNodePort;
+  std::string name;           // Whom its certificate must name.
+  std::string expected_node;  // What it must call itself; empty: anything.
+  auto operator<=>(const NodeAddress&) const = default;
+};
+
+}  // namespace podgpu

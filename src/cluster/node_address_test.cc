@@ -1,0 +1,80 @@
+#include "cluster/node_address.h"
+
+#include <gtest/gtest.h>
+
+namespace podgpu {
+namespace {
+
+TEST(NodeAddress, IsReadInEveryForm) {
+  struct Row {
+    std::string_view text;
+    HostAndPort address;
+    std::string_view again;
+  };
+  const Row rows[] = {
+      {"gpu-node-1", {"gpu-node-1", 9400}, "gpu-node-1:9400"},
+      {"gpu_node.example.com:80", {"gpu_node.example.com", 80}, "gpu_node.example.com:80"},
+      {"10.0.0.7:65535", {"10.0.0.7", 65535}, "10.0.0.7:65535"},
+      {"[fd00::7]:9400", {"fd00::7", 9400}, "[fd00::7]:9400"},
+      {"[::1]", {"::1", 9400}, "[::1]:9400"},
+  };
+  for (const Row& row : rows) {
+    const StatusOr<HostAndPort> address = ParseHostAndPort(row.text);
+    ASSERT_TRUE(address.ok()) << address.status();
+    EXPECT_EQ(*address, row.address) << row.text;
+    EXPECT_EQ(ToString(*address), row.again);
+  }
+}
+
+TEST(NodeAddress, SaysWhatIsWrong) {
+  const std::pair<std::string_view, std::string_view> rows[] = {
+      {"", "\"\" is no address. Write HOST, HOST:PORT or [IPV6]:PORT"},
+      {"a:", "\"a:\" has no port from 1 to 65535"},
+      {"a:0", "\"a:0\" has no port"},
+      {"a:65536", "\"a:65536\" has no port"},
+      {"a:x", "\"a:x\" has no port"},
+      {"a b", "\"a b\" is no address"},
+      {"http://a", "\"http://a\" has no port"},
+      {"[::1", "\"[::1\" is no address"},
+      {"[::1]9400", "\"[::1]9400\" is no address"},
+      {"::1", "\"::1\" is no address"},
+      {"-a", "\"-a\" is no address"},
+      {"a/../b", "is no address"},
+  };
+  for (const auto& [text, says] : rows) {
+    const StatusOr<HostAndPort> address = ParseHostAndPort(text);
+    ASSERT_FALSE(address.ok()) << text;
+    EXPECT_NE(std::string(address.status().message()).find(says), std::string::npos)
+        << address.status();
+  }
+}
+
+TEST(NodeFile, HasAnAddressALine) {
+  const auto addresses =
+      ParseNodeFile("# GPU nodes\n\ngpu-1:9400   # rack 1\r\n  gpu-2\n[fd00::7]:80", "nodes");
+  ASSERT_TRUE(addresses.ok()) << addresses.status();
+  EXPECT_EQ(*addresses,
+            (std::vector<HostAndPort>{{"gpu-1", 9400}, {"gpu-2", 9400}, {"fd00::7", 80}}));
+  EXPECT_TRUE(ParseNodeFile("", "nodes")->empty());
+}
+
+TEST(NodeFile, NamesFileLineAndRemedyOfAMistake) {
+  EXPECT_EQ(ParseNodeFile("a\nb:x\n", "/etc/nodes").status().message(),
+            "/etc/nodes:2: \"b:x\" has no port from 1 to 65535. Write HOST, HOST:PORT or "
+            "[IPV6]:PORT");
+  EXPECT_EQ(ParseNodeFile("a\n#\na:9400\n", "/etc/nodes").status().message(),
+            "/etc/nodes:3: \"a:9400\" stands in line 1 already. Remove one of them");
+}
+
+TEST(NodeFile, IsBounded) {
+  std::string text;
+  for (size_t i = 0; i <= kMostNodes; ++i) {
+    text += "n" + std::to_string(i) + "\n";
+  }
+  EXPECT_EQ(ParseNodeFile(text, "f").status().message(),
+            "f:20001: more than 20000 nodes. Split them over several instances of the cluster "
+            "role");
+}
+
+}  // namespace
+}  // namespace podgpu

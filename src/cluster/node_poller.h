@@ -1,0 +1,73 @@
+// Asks every node for its report, each in its own rhythm, and believes none of them.
+//
+// One thread sends and receives for all; a node that hangs, lies or floods costs a socket until its
+// deadline and is named and counted, and the others are asked as before.  Publishes a Fleet at most
+// every so often while answers come.  Run is the body of that thread; the rest may be called from
+// any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "base/clock.h"
+#include "base/published.h"
+#include "base/wakeup.h"
+#include "cluster/discovery.h"
+#include "cluster/fleet.h"
+#include "cluster/poll_schedule.h"
+#include "http/client.h"
+
+namespace podgpu {
+
+struct PollerOptions {
+  PollPace pace;
+  HttpClientOptions client;  // The deadline is that of one node.
+  size_t max_report_bytes = size_t{4} << 20;
+  std::chrono::milliseconds publish_every{1'000};
+  uint32_t seed = 0;
+};
+
+class NodePoller {
+ public:
+  // All borrowed things outlive the poller.  `tick` is nudged when a Fleet was published.
+  NodePoller(PollerOptions options, const Published<NodeList>& found, Clock& clock, Wakeup& tick);
+
+  void Run(const std::stop_token& stop);
+  // Has the poller look at the list of nodes at once.
+  void Nudge() { client_.Interrupt(); }
+
+  // Never null.
+  const Published<Fleet>& fleet() const { return fleet_; }
+
+ private:
+  void TakeNodes();
+  void AskDue();
+  void Ask(const std::string& id);
+  void Take(const std::string& id, StatusOr<HttpAnswer> answer);
+  // What `answer` says of `node`; the result, with the reason in `node.detail`.
+  FetchResult Judge(NodeEntry& node, const StatusOr<HttpAnswer>& answer);
+  FetchResult TakeReport(NodeEntry& node, const HttpAnswer& answer);
+  void PublishIfDue();
+  Instant NextWake() const;
+
+  const PollerOptions options_;
+  const Published<NodeList>& found_;
+  Clock& clock_;
+  Wakeup& tick_;
+  HttpClient client_;
+  PollSchedule schedule_;
+  std::shared_ptr<const NodeList> list_;  // What the schedule was made for.
+  struct Known {
+    NodeEntry entry;
+    std::string etag;
+  };
+  std::map<std::string, Known> nodes_;
+  std::array<uint64_t, kFetchResultCount> fetches_{};
+  bool has_news_ = false;
+  Instant published_at_{};
+  Published<Fleet> fleet_;
+};
+
+}  // namespace podgpu
