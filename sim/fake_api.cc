@@ -368,6 +368,7 @@ struct FakeApi::Request {
 
   std::string target, path, authorization;
   bool metadata_alone;
+  uint64_t end_round = 0, cut_round = 0;  // When it was answered.
 };
 
 void FakeApi::Run(int socket) {
@@ -375,7 +376,7 @@ void FakeApi::Run(int socket) {
     Connection connection(tls_->context.get(), socket);
     std::string head = connection.Greet() ? connection.Receive() : std::string();
     for (; !head.empty(); head = connection.Receive()) {
-      const Request request(head);
+      Request request(head);
       bool is_watch = false;
       const std::string answer = Answer(request, is_watch);
       AwaitDelay();
@@ -400,8 +401,10 @@ void FakeApi::AwaitDelay() {
   changed_.wait_for(lock, delay, [&] { return stopping_ || delay_ != delay; });
 }
 
-std::string FakeApi::Answer(const Request& request, bool& is_watch) {
+std::string FakeApi::Answer(Request& request, bool& is_watch) {
   const std::scoped_lock lock(mutex_);
+  request.end_round = end_round_;
+  request.cut_round = cut_round_;
   requests_.push_back("GET " + request.target);
   changed_.notify_all();
   if (request.authorization != "Bearer " + token_) {
@@ -453,10 +456,8 @@ void FakeApi::Watching(Connection& connection, const Request& request) {
   }
   uint64_t sent = since;
   uint64_t raw = raw_round_;
-  const uint64_t end = end_round_;
-  const uint64_t cut = cut_round_;
   bool is_new = true;
-  while (!stopping_ && end == end_round_ && cut == cut_round_) {
+  while (!stopping_ && request.end_round == end_round_ && request.cut_round == cut_round_) {
     std::string bytes;
     for (const Event& event : events_) {
       if (event.version > sent && event.collection == request.path) {
@@ -477,7 +478,7 @@ void FakeApi::Watching(Connection& connection, const Request& request) {
     changed_.wait(lock);
     --idle_watches_;
   }
-  if (end != end_round_) {
+  if (request.end_round != end_round_) {
     connection.Send("0\r\n\r\n");
   }
   connection.Cut();

@@ -66,7 +66,7 @@ class FakeApi {
   void ForgetHistory();
   // Sends bytes as they are on all watches.
   void SendToWatches(const std::string& bytes);
-  // Ends all watches in good order, or cuts their connections.
+  // Ends all watches that were granted so far in good order, or cuts their connections.
   void EndWatches();
   void CutWatches();
 
@@ -92,7 +92,7 @@ class FakeApi {
   void Accept();
   void Run(int socket);
   void AwaitDelay();
-  std::string Answer(const Request& request, bool& is_watch);
+  std::string Answer(Request& request, bool& is_watch);
   std::string ListPage(const Request& request);
   void Watching(Connection& connection, const Request& request);
   void Change(std::string_view collection, const std::string& key, std::string type);

@@ -248,14 +248,10 @@ int RunCluster(const std::vector<std::string>& arguments) {
   return 0;
 }
 
-bool HasSubcommands(std::string_view program) {
-  return program.substr(program.rfind('/') + 1) != "dcgm-exporter";
-}
-
 // "node" as the first argument names the role that is meant anyway; any other word there is a
-// mistake.  Called as dcgm-exporter there are no sub-commands.
-Status TakeSubcommand(std::vector<std::string>& arguments, std::string_view program) {
-  if (!HasSubcommands(program) || arguments.empty() || arguments.front().starts_with('-') ||
+// mistake.  Called as one of those that podgpu stands for there are no sub-commands.
+Status TakeSubcommand(std::vector<std::string>& arguments, CalledAs called_as) {
+  if (called_as != CalledAs::kPodgpu || arguments.empty() || arguments.front().starts_with('-') ||
       arguments.front() == "help" || arguments.front() == "h") {
     return absl::OkStatus();
   }
@@ -270,19 +266,19 @@ Status TakeSubcommand(std::vector<std::string>& arguments, std::string_view prog
 }
 
 int Main(std::vector<std::string> arguments) {
-  const std::string program = arguments.empty() ? "podgpu" : arguments.front();
+  const CalledAs called_as = CalledBy(arguments.empty() ? "podgpu" : arguments.front());
   arguments.erase(arguments.begin(), arguments.begin() + (arguments.empty() ? 0 : 1));
-  if (HasSubcommands(program) && !arguments.empty() && arguments.front() == "completion") {
+  if (called_as == CalledAs::kPodgpu && !arguments.empty() && arguments.front() == "completion") {
     return PrintCompletion(arguments);
   }
-  if (HasSubcommands(program) && !arguments.empty() && arguments.front() == "cluster") {
+  if (called_as == CalledAs::kPodgpu && !arguments.empty() && arguments.front() == "cluster") {
     arguments.erase(arguments.begin());
     return RunCluster(arguments);
   }
-  if (const Status status = TakeSubcommand(arguments, program); !status.ok()) {
+  if (const Status status = TakeSubcommand(arguments, called_as); !status.ok()) {
     return Refuse(status);
   }
-  StatusOr<NodeCommand> command = ParseFlags(arguments, FromEnvironment);
+  StatusOr<NodeCommand> command = ParseFlags(arguments, FromEnvironment, called_as);
   if (!command.ok()) {
     return Refuse(command.status());
   }

@@ -64,6 +64,7 @@ bool IsFlag(const std::string& name) {
   const auto flags = FlagTable();
   const auto cluster_flags = ClusterFlagTable();
   return std::ranges::count(flags, name, &Flag::name) +
+             std::ranges::count(flags, name, &Flag::other_name) +
              std::ranges::count(cluster_flags, name, &FlagOf<ClusterCommand>::name) >
          0;
 }

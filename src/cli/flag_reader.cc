@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -89,7 +90,8 @@ class FlagReader {
  private:
   const BoundFlag* Find(std::string_view name) const {
     const auto found = std::ranges::find_if(flags_, [name](const BoundFlag& flag) {
-      return flag.text.name == name || (!flag.text.alias.empty() && flag.text.alias == name);
+      return !name.empty() &&
+             (flag.text.name == name || flag.text.alias == name || flag.text.other_name == name);
     });
     return found == flags_.end() ? nullptr : &*found;
   }
@@ -130,7 +132,9 @@ class FlagReader {
     if (flag == nullptr) {
       return UnknownFlag(argument.substr(0, argument.find('=')), name);
     }
-    const std::string origin = absl::StrFormat("--%s", flag->text.name);
+    const bool is_other = name == flag->text.other_name;
+    const std::string origin =
+        absl::StrFormat("--%s", is_other ? flag->text.other_name : flag->text.name);
     if (!value && flag->text.kind == FlagKind::kBool) {
       value = "true";
     }
@@ -141,6 +145,7 @@ class FlagReader {
       }
       value = arguments[next++];
     }
+    PODGPU_RETURN_IF_ERROR(CheckThatNamesAgree(flag->text, is_other, *value));
     // The command line replaces a list from the environment, and repeated flags append to each
     // other.
     if (flag->text.kind == FlagKind::kList && std::ranges::count(lists_begun_, flag) == 0) {
@@ -150,10 +155,35 @@ class FlagReader {
     return Apply(*flag, origin, *value);
   }
 
+  // A flag that is given under both of its long names must have one value.
+  Status CheckThatNamesAgree(const FlagText& flag, bool is_other, std::string_view value) {
+    if (flag.other_name.empty()) {
+      return absl::OkStatus();
+    }
+    const auto before = given_.find({flag.name, !is_other});
+    if (before != given_.end() && before->second != value) {
+      return Refused(absl::StrFormat(
+          "--%s and --%s are one flag and have two values, %s and %s", flag.name, flag.other_name,
+          Quoted(is_other ? before->second : value), Quoted(is_other ? value : before->second)));
+    }
+    given_[{flag.name, is_other}] = value;
+    return absl::OkStatus();
+  }
+
   const std::vector<BoundFlag>& flags_;
   const std::string_view hint_;
   std::vector<const BoundFlag*> lists_begun_;
+  // By flag, and whether by its other name.
+  std::map<std::pair<std::string_view, bool>, std::string_view> given_;
 };
+
+std::string OtherNames(const FlagText& flag) {
+  std::string names = flag.alias.empty() ? "" : absl::StrFormat("`-%s`", flag.alias);
+  if (!flag.other_name.empty()) {
+    absl::StrAppendFormat(&names, "%s`--%s`", names.empty() ? "" : ", ", flag.other_name);
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -174,7 +204,9 @@ StatusOr<std::vector<std::string>> ReadFlags(const std::vector<BoundFlag>& flags
 std::string FlagHelp(std::span<const FlagText> flags) {
   std::string text;
   for (const FlagText& flag : flags) {
-    const std::string alias = flag.alias.empty() ? "" : absl::StrFormat(", -%s", flag.alias);
+    const std::string alias =
+        absl::StrFormat("%s%s%s%s", flag.alias.empty() ? "" : ", -", flag.alias,
+                        flag.other_name.empty() ? "" : ", --", flag.other_name);
     absl::StrAppendFormat(&text, "  --%s%s  %s\n        %s\n", flag.name, alias,
                           FlagKindName(flag.kind), flag.help);
     if (!flag.variable.empty() || !flag.default_text.empty()) {
@@ -194,9 +226,8 @@ std::string FlagRows(std::span<const FlagText> flags) {
       return part.empty() ? "" : absl::StrFormat("`%s`", part);
     };
     absl::StrAppendFormat(&text, "| `--%s` | %s | %s | %s | %s | %s |\n", flag.name,
-                          flag.alias.empty() ? "" : absl::StrFormat("`-%s`", flag.alias),
-                          code(flag.variable), FlagKindName(flag.kind), code(flag.default_text),
-                          flag.help);
+                          OtherNames(flag), code(flag.variable), FlagKindName(flag.kind),
+                          code(flag.default_text), flag.help);
   }
   return text;
 }

@@ -39,20 +39,22 @@ struct FlagOf {
   Status (*apply)(Command& command, std::string_view value);
   // Of a list: empties it.  Null for all else.
   void (*clear)(Command& command) = nullptr;
+  // A long name that a program calls it which podgpu stands for, empty where there is none.
+  std::string_view other_name = {};
 };
 
 // A row without what it fills.
 struct FlagText {
   std::string_view name, alias, variable;
   FlagKind kind = FlagKind::kString;
-  std::string_view default_text, help;
+  std::string_view default_text, help, other_name;
 };
 template <typename Command>
 std::vector<FlagText> FlagTexts(std::span<const FlagOf<Command>> table) {
   std::vector<FlagText> texts;
   for (const FlagOf<Command>& flag : table) {
-    texts.push_back(
-        {flag.name, flag.alias, flag.variable, flag.kind, flag.default_text, flag.help});
+    texts.push_back({flag.name, flag.alias, flag.variable, flag.kind, flag.default_text, flag.help,
+                     flag.other_name});
   }
   return texts;
 }

@@ -8,6 +8,7 @@
 
 #include "base/go_values.h"
 #include "base/text.h"
+#include "exporter/routes.h"
 
 namespace podgpu {
 namespace {
@@ -209,6 +210,20 @@ Status SetMetricPrefix(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
+Status SetMetricsPath(NodeCommand& command, std::string_view value) {
+  const bool is_odd = value.find("//") != std::string_view::npos ||
+                      value.find("/.") != std::string_view::npos ||
+                      value.find_first_of("?#% ") != std::string_view::npos;
+  if (!value.starts_with('/') || is_odd) {
+    return absl::InvalidArgumentError("must be a path such as /metrics or /gpu");
+  }
+  if (value != "/metrics" && IsNodePath(value)) {
+    return absl::InvalidArgumentError("something else is served there");
+  }
+  command.exporter.metrics_path = std::string(value);
+  return absl::OkStatus();
+}
+
 Status SetIdlePower(NodeCommand& command, std::string_view value) {
   constexpr double kMostWatts = 10'000;
   double watts = -1;
@@ -323,7 +338,10 @@ constexpr Flag kFlags[] = {
      [](NodeCommand& command, std::string_view value) {
        command.exporter.http.address = std::string(value);
        return absl::OkStatus();
-     }},
+     },
+     nullptr, "listen-address"},
+    {"metrics-path", "", "", FlagKind::kString, "",
+     "Serve /metrics under this path too, as my-gpu-exporter does.", SetMetricsPath},
     {"web-systemd-socket", "", "DCGM_EXPORTER_SYSTEMD_SOCKET", FlagKind::kBool, "false",
      "Serve the socket that systemd hands over instead of --address.",
      SetBool<&NodeCommand::systemd_socket>},
@@ -388,14 +406,15 @@ constexpr Flag kFlags[] = {
      SetSelection<&DeviceSelections::cpus>},
     {"kubernetes", "k", "DCGM_EXPORTER_KUBERNETES", FlagKind::kBool, "false",
      "Put pod, namespace and container on the DCGM rows of devices that have exactly one owner.",
-     SetKubernetes},
+     SetKubernetes, nullptr, "kubernetes-enabled"},
     {"pod-resources-kubelet-socket", "", "DCGM_POD_RESOURCES_KUBELET_SOCKET", FlagKind::kString,
      "/var/lib/kubelet/pod-resources/kubelet.sock",
      "The kubelet's pod-resources socket. Mount its directory, not the file.",
      [](NodeCommand& command, std::string_view value) {
        command.kubelet.socket = std::string(value);
        return absl::OkStatus();
-     }},
+     },
+     nullptr, "pod-resources-socket"},
     {"kubernetes-gpu-id-type", "", "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE", FlagKind::kString, "uid",
      "How dcgm-exporter is told to read ids of devices: uid or device-name (nvidia<N>, as on GKE). "
      "Nothing to choose here: an id is matched by what it says, UUID or name.",
@@ -504,11 +523,10 @@ constexpr Flag kFlags[] = {
      "parts add up, and a part can be wrong by more than 100 % where unlike work shares a GPU. "
      "Needs the host's pids (hostPID).",
      SetProcessMetrics},
-    {"process-interval", "dcgm-update-frequency", "PODGPU_PROCESS_INTERVAL", FlagKind::kDuration,
-     "1s",
+    {"process-interval", "", "PODGPU_PROCESS_INTERVAL", FlagKind::kDuration, "1s",
      "How often processes, their use and the energy counters of their GPUs are read, from 100ms "
      "to 1h; pages are made as often.",
-     SetProcessPeriod},
+     SetProcessPeriod, nullptr, "dcgm-update-frequency"},
     {"process-scan-interval", "", "", FlagKind::kDuration, "",
      "Accepted: who runs on a GPU is looked at in each reading.",
      [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},

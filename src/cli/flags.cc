@@ -1,6 +1,7 @@
 #include "cli/flags.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 
@@ -73,9 +74,21 @@ void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::stri
 
 }  // namespace
 
+CalledAs CalledBy(std::string_view program) {
+  const std::string_view name = program.substr(program.rfind('/') + 1);
+  if (name == "dcgm-exporter") {
+    return CalledAs::kDcgmExporter;
+  }
+  return name == "my-gpu-exporter" ? CalledAs::kMyGpuExporter : CalledAs::kPodgpu;
+}
+
 StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
-                                 const Environment& environment) {
+                                 const Environment& environment, CalledAs called_as) {
   NodeCommand command;
+  if (called_as == CalledAs::kMyGpuExporter) {
+    command.exporter.kubernetes = true;
+    command.exporter.processes.enabled = true;
+  }
   PODGPU_ASSIGN_OR_RETURN(command.ignored_arguments, ReadFlags(BindFlags(FlagTable(), command),
                                                                arguments, environment, kHint));
   const std::vector<std::string>& rest = command.ignored_arguments;
@@ -170,13 +183,13 @@ std::string FlagsDocument() {
       "dash or two,\n`--name=value` or `--name value`; the command line wins over the environment "
       "variable. A value "
       "that cannot be understood\nends the start with one line and exit code 2.\n\n"
-      "| flag | short | variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
+      "| flag | also | variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
   text += FlagRows(FlagTexts(FlagTable()));
   text +=
       "\n## podgpu cluster\n\nThe flags of the cluster role ([cluster.md](cluster.md)), in the "
       "same "
       "grammar.\n\n"
-      "| flag | short | variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
+      "| flag | also | variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
   text += FlagRows(FlagTexts(ClusterFlagTable()));
   return text;
 }

@@ -51,10 +51,20 @@ struct NodeCommand {
   KubeletClientOptions kubelet;
 };
 
+// Under which name the program was called, which decides on defaults.
+enum class CalledAs : uint8_t {
+  kPodgpu,
+  kDcgmExporter,   // No sub-commands.
+  kMyGpuExporter,  // The same; processes and Kubernetes are on.
+};
+// By the last segment of `program`, argv[0].
+CalledAs CalledBy(std::string_view program);
+
 // Reads `arguments` (without the program's name) and the environment.  kInvalidArgument with the
 // complete line to print; the exit code for that is 2.
 StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
-                                 const Environment& environment);
+                                 const Environment& environment,
+                                 CalledAs called_as = CalledAs::kPodgpu);
 
 // What was given on the command line and does nothing, one line each with the remedy.
 std::vector<std::string> FlagWarnings(const NodeCommand& command);

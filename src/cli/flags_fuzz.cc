@@ -88,7 +88,8 @@ std::vector<std::string> Respelled(const std::vector<std::string>& arguments) {
     const auto flags = FlagTable();
     const auto flag = std::ranges::find_if(flags, [&](const Flag& row) {
       return row.name == name.substr(0, equals) ||
-             (!row.alias.empty() && row.alias == name.substr(0, equals));
+             (!row.alias.empty() && row.alias == name.substr(0, equals)) ||
+             (!row.other_name.empty() && row.other_name == name.substr(0, equals));
     });
     const bool takes_next = flag != flags.end() && flag->kind != FlagKind::kBool;
     const std::string dashes = had_two ? "-" : "--";

@@ -43,24 +43,6 @@ TEST(Flags, DefaultsAreDcgmExporters) {
   EXPECT_EQ(command.exporter.views, (std::vector<View>{View::kDcgm, View::kNative, View::kSelf}));
 }
 
-TEST(Flags, WhatProcessesAreToldByIsChecked) {
-  EXPECT_EQ(Parse({"--dcgm-update-frequency=5s"}).value().exporter.processes.period,
-            std::chrono::seconds(5))
-      << "as my-gpu-exporter calls it";
-  EXPECT_TRUE(Parse({"--metrics-views=process"}).value().exporter.processes.enabled);
-  EXPECT_EQ(Parse({"--process-scan-interval=10s", "--enable-energy-estimation=false"})
-                .value()
-                .exporter.processes.period,
-            std::chrono::seconds(1));
-  EXPECT_NE(Refusal({"--process-metrics=yes"}).find("\"on\" or \"off\""), std::string::npos);
-  EXPECT_NE(Refusal({"--process-interval=50ms"}).find("100ms"), std::string::npos);
-  EXPECT_NE(Refusal({"--metric-retention=-1s"}).find("0s or more"), std::string::npos);
-  EXPECT_NE(Refusal({"--metric-prefix=2x"}).find("digit"), std::string::npos);
-  EXPECT_NE(Refusal({"--gpu-idle-power=nan"}).find("watts"), std::string::npos);
-  EXPECT_NE(Refusal({"--idle-energy=mine"}).find("unattributed"), std::string::npos);
-  EXPECT_NE(Refusal({"--process-scope=pods"}).find("containers"), std::string::npos);
-}
-
 TEST(Flags, OneDashOrTwoEqualsSignOrBlankAreTheSame) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"-address", ":1"},
@@ -408,7 +390,7 @@ TEST(Flags, TheOwnPodIsFoundWhereKubernetesHasPutItsName) {
 TEST(Flags, NamesAliasesAndVariablesAreUnique) {
   std::set<std::string_view> seen;
   for (const Flag& flag : FlagTable()) {
-    for (const std::string_view name : {flag.name, flag.alias, flag.variable}) {
+    for (const std::string_view name : {flag.name, flag.alias, flag.variable, flag.other_name}) {
       EXPECT_TRUE(name.empty() || seen.insert(name).second) << name;
     }
     EXPECT_TRUE(flag.help.ends_with('.')) << flag.name;

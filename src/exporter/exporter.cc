@@ -65,7 +65,8 @@ RouteOptions RouteOptionsOf(const ExporterOptions& options, Exporter& exporter,
           [&exporter] { exporter.WantLegacy(); },
           [&exporter] { exporter.WantUse(); },
           options.enable_control ? &control : nullptr,
-          options.node_name};
+          options.node_name,
+          options.metrics_path};
 }
 
 // Looks as often as the kubelet is asked: a job that has ended leaves the page as soon as a pod.

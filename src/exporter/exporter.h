@@ -43,6 +43,7 @@ struct ExporterOptions {
   std::chrono::milliseconds call_deadline{10'000};
   std::chrono::milliseconds xid_window{300'000};  // Of DCGM_EXP_XID_ERRORS_COUNT.
   std::chrono::milliseconds clock_window{300'000};
+  std::string metrics_path;     // Beside /metrics; empty: none.
   bool enable_control = false;  // POST under /api/v1 pauses profiling and lets go of devices.
   bool kubernetes = false;
   std::vector<View> views = {View::kDcgm, View::kNative, View::kSelf};

@@ -265,6 +265,10 @@ HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& /*r
 
 }  // namespace
 
+bool IsNodePath(std::string_view path) {
+  return std::ranges::find(kRoutes, path, &Route::path) != std::end(kRoutes);
+}
+
 HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& clock) {
   if (options.node.empty()) {
     options.node = options.hostname;
@@ -272,7 +276,9 @@ HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& cloc
   return [options = std::move(options), &tick, &clock, legacy = std::make_shared<LegacyPage>(true),
           node = std::make_shared<NodePage>()](const HttpRequest& request) {
     const RouteContext context{options, tick, clock, *legacy, *node};
-    const auto* const route = std::ranges::find(kRoutes, request.path, &Route::path);
+    const std::string_view path =
+        request.path == options.metrics_path ? "/metrics" : std::string_view(request.path);
+    const auto* const route = std::ranges::find(kRoutes, path, &Route::path);
     HttpResponse response =
         route != std::end(kRoutes) ? route->serve(context, request) : ServeElsewhere(request);
     AddHeader(response, "X-Content-Type-Options", "nosniff");

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "exporter/device_control.h"
@@ -26,8 +27,12 @@ struct RouteOptions {
   std::function<void()> want_use = [] {};  // Likewise for /api/v1/node.
   // What POST may change; null: nothing, whoever asks is told the flag.
   DeviceControl* control = nullptr;
-  std::string node = {};  // What the cluster role knows this node by; empty: `hostname`.
+  std::string node = {};          // What the cluster role knows this node by; empty: `hostname`.
+  std::string metrics_path = {};  // Another one for /metrics; empty: none.
 };
+
+// Whether something is served there in any case.
+bool IsNodePath(std::string_view path);
 
 // The handler for the node role's listener.
 HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& clock);

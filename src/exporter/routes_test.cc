@@ -82,6 +82,20 @@ TEST_F(RoutesTest, SendsOtherSpellingsOfAPathToTheRightOne) {
   }
 }
 
+TEST_F(RoutesTest, ServesMetricsUnderAnotherPathToo) {
+  Routes();
+  const HttpHandler routes = MakeRoutes({.hostname = "n", .metrics_path = "/gpu"}, *tick_, clock_);
+  HttpRequest request;
+  request.method = "GET";
+  request.path = "/gpu";
+  const HttpResponse there = routes(request);
+  request.path = "/metrics";
+  EXPECT_EQ(there.status, 200);
+  EXPECT_EQ(there.body, routes(request).body);
+  EXPECT_TRUE(IsNodePath("/healthz"));
+  EXPECT_FALSE(IsNodePath("/gpu"));
+}
+
 TEST_F(RoutesTest, ExplainsToBrowsersTerminalsAndPrograms) {
   const HttpHandler routes = Routes();
   struct Row {

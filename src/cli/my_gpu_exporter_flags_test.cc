@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "cli/flags.h"
+
+namespace podgpu {
+namespace {
+
+using Settings = std::map<std::string, std::string>;
+
+StatusOr<NodeCommand> ParseAs(CalledAs called_as, const std::vector<std::string>& arguments,
+                              const Settings& settings = {}) {
+  return ParseFlags(
+      arguments,
+      [&](const std::string& name) {
+        const auto found = settings.find(name);
+        return found == settings.end() ? std::nullopt : std::optional(found->second);
+      },
+      called_as);
+}
+
+std::string RefusalOf(const std::vector<std::string>& arguments) {
+  const StatusOr<NodeCommand> command = ParseAs(CalledAs::kPodgpu, arguments);
+  return command.ok() ? "accepted" : std::string(command.status().message());
+}
+
+TEST(MyGpuExporterFlags, WhatProcessesAreToldByIsChecked) {
+  EXPECT_EQ(
+      ParseAs(CalledAs::kPodgpu, {"--dcgm-update-frequency=5s"}).value().exporter.processes.period,
+      std::chrono::seconds(5))
+      << "as my-gpu-exporter calls it";
+  EXPECT_TRUE(
+      ParseAs(CalledAs::kPodgpu, {"--metrics-views=process"}).value().exporter.processes.enabled);
+  EXPECT_EQ(ParseAs(CalledAs::kPodgpu,
+                    {"--process-scan-interval=10s", "--enable-energy-estimation=false"})
+                .value()
+                .exporter.processes.period,
+            std::chrono::seconds(1));
+  EXPECT_NE(RefusalOf({"--process-metrics=yes"}).find("\"on\" or \"off\""), std::string::npos);
+  EXPECT_NE(RefusalOf({"--process-interval=50ms"}).find("100ms"), std::string::npos);
+  EXPECT_NE(RefusalOf({"--metric-retention=-1s"}).find("0s or more"), std::string::npos);
+  EXPECT_NE(RefusalOf({"--metric-prefix=2x"}).find("digit"), std::string::npos);
+  EXPECT_NE(RefusalOf({"--gpu-idle-power=nan"}).find("watts"), std::string::npos);
+  EXPECT_NE(RefusalOf({"--idle-energy=mine"}).find("unattributed"), std::string::npos);
+  EXPECT_NE(RefusalOf({"--process-scope=pods"}).find("containers"), std::string::npos);
+}
+
+TEST(MyGpuExporterFlags, MeanTheSame) {
+  const NodeCommand command =
+      ParseAs(CalledAs::kPodgpu,
+              {"--listen-address=:1", "--kubernetes-enabled", "--pod-resources-socket=/k",
+               "--metrics-path=/gpu", "--metric-prefix=x", "--metric-retention=1m",
+               "--gpu-idle-power=17", "--log-level=debug"})
+          .value();
+  EXPECT_EQ(command.exporter.http.address, ":1");
+  EXPECT_TRUE(command.exporter.kubernetes);
+  EXPECT_EQ(command.kubelet.socket, "/k");
+  EXPECT_EQ(command.exporter.metrics_path, "/gpu");
+  EXPECT_EQ(command.exporter.processes.prefix, "x");
+  EXPECT_EQ(command.exporter.processes.table.retention, std::chrono::minutes(1));
+  EXPECT_EQ(command.exporter.processes.ledger.idle_power_mw, 17'000U);
+  EXPECT_EQ(command.log_level, LogLevel::kDebug);
+}
+
+TEST(MyGpuExporterFlags, BothNamesOfAFlagMustAgree) {
+  EXPECT_TRUE(ParseAs(CalledAs::kPodgpu, {"--listen-address=:1", "-a", ":1"}).ok());
+  EXPECT_TRUE(ParseAs(CalledAs::kPodgpu, {"--listen-address=:1", "--listen-address=:2"}).ok())
+      << "the last one wins";
+  EXPECT_EQ(RefusalOf({"-a", ":1", "--listen-address=:2"}),
+            "--address and --listen-address are one flag and have two values, \":1\" and \":2\"");
+  EXPECT_EQ(RefusalOf({"--kubernetes-enabled=true", "-k=false"}),
+            "--kubernetes and --kubernetes-enabled are one flag and have two values, \"false\" and "
+            "\"true\"");
+  EXPECT_EQ(ParseAs(CalledAs::kPodgpu, {"--listen-address=:2"}, {{"DCGM_EXPORTER_LISTEN", ":1"}})
+                .value()
+                .exporter.http.address,
+            ":2");
+}
+
+TEST(MyGpuExporterFlags, TheMetricsPathIsAPathOfItsOwn) {
+  EXPECT_TRUE(ParseAs(CalledAs::kPodgpu, {"--metrics-path=/metrics"}).ok());
+  EXPECT_NE(RefusalOf({"--metrics-path=/healthz"}).find("something else"), std::string::npos);
+  for (const char* path : {"gpu", "", "//x", "/a/../b", "/a?b", "/a b"}) {
+    EXPECT_NE(RefusalOf({"--metrics-path", path}).find("must be a path"), std::string::npos)
+        << path;
+  }
+}
+
+TEST(MyGpuExporterFlags, TheNameOfTheProgramDecidesOnDefaults) {
+  EXPECT_EQ(CalledBy("/usr/bin/dcgm-exporter"), CalledAs::kDcgmExporter);
+  EXPECT_EQ(CalledBy("my-gpu-exporter"), CalledAs::kMyGpuExporter);
+  EXPECT_EQ(CalledBy("podgpu"), CalledAs::kPodgpu);
+  const auto parse = [](const std::vector<std::string>& arguments, const Settings& settings = {}) {
+    return ParseAs(CalledAs::kMyGpuExporter, arguments, settings).value();
+  };
+  const NodeCommand command = parse({});
+  EXPECT_TRUE(command.exporter.kubernetes);
+  EXPECT_TRUE(command.exporter.processes.enabled);
+  EXPECT_EQ(std::ranges::count(command.exporter.views, View::kProcess), 1);
+  EXPECT_FALSE(parse({"--kubernetes-enabled=false"}).exporter.kubernetes);
+  EXPECT_FALSE(parse({}, {{"DCGM_EXPORTER_KUBERNETES", "false"}}).exporter.kubernetes);
+  EXPECT_FALSE(parse({"--process-metrics=off"}).exporter.processes.enabled);
+}
+
+}  // namespace
+}  // namespace podgpu
