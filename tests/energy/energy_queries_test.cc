@@ -250,6 +250,10 @@ TEST_F(EnergyQueries, AreAnsweredAsTheSimulatorKnows) {
   Expect("topk(10, rate(" + e + "[5m]))", ByPod(lives, watts_5m), kRateToleranceW);
   Expect("sum(my_gpu_process_active)", Sum(ByPod(all, is_there)), 0);
   Expect("sum by (namespace) (my_gpu_process_active)", ByNamespace(is_there), 0);
+  Expect("sum by (pod) (rate(podgpu_pod_gpu_energy_joules_total[1m])) > 0", ByPod(lives, watts_1m),
+         kRateToleranceW);
+  Expect("sum by (pod) (rate(podgpu_process_energy_joules_total{method=\"exclusive\"}[1m])) > 0",
+         ByPod(named("alone"), watts_1m), kRateToleranceW);
   const double boards_w = 2 * 70;
   Expect("sum(rate(podgpu_gpu_energy_by_method_joules_total[1m])) - " + std::to_string(boards_w),
          Sum(ByPod(lives, watts_1m)), 12 * kRateToleranceW);

@@ -16,6 +16,8 @@ namespace {
 using std::chrono::seconds;
 
 constexpr char kOfProcesses[] = "my_gpu_process_energy_joules";
+constexpr char kOfProcessesByMethod[] = "podgpu_process_energy_joules_total";
+constexpr char kOfPods[] = "podgpu_pod_gpu_energy_joules_total";
 constexpr char kOfDevices[] = "podgpu_gpu_energy_by_method_joules_total";
 
 // GPU 0: two that stay, one that comes and goes between readings, one in no container.  GPU 1: one.
@@ -140,12 +142,14 @@ class ProcessFaults : public testing::TestWithParam<FaultRow> {
                     MjOf(page, kOfDevices, gpu, "method=\"outside_kubernetes\""),
                 of_all_mj)
           << "GPU " << gpu << ", second " << second_;
+      EXPECT_EQ(MjOf(page, kOfProcessesByMethod, gpu), MjOf(page, kOfProcesses, gpu));
+      EXPECT_EQ(MjOf(page, kOfPods, gpu), MjOf(page, kOfProcesses, gpu)) << "second " << second_;
       EXPECT_LE(of_all_mj, TrueMj(gpu, 0, second_) + 1) << "GPU " << gpu << ", second " << second_;
     }
   }
 
   void ExpectThatNothingFalls(const MetricPage& page) {
-    for (const char* family : {kOfProcesses, kOfDevices}) {
+    for (const char* family : {kOfProcesses, kOfProcessesByMethod, kOfPods, kOfDevices}) {
       for (const std::string_view line : page.Lines(family)) {
         const size_t blank = line.rfind(' ');
         const double number = std::strtod(std::string(line.substr(blank + 1)).c_str(), nullptr);
