@@ -102,6 +102,7 @@ class ProcessFaults : public testing::TestWithParam<FaultRow> {
   static constexpr int kFaultEndS = 30;
   static constexpr int kLookS = 6;  // Until devices that were gone have been looked for.
   static constexpr int kLastS = 50;
+  static constexpr int kParsedEveryS = 5;  // Which takes longer than all the rest.
 
   ProcessFaults() : node_(std::string(kBusyNode) + GetParam().text, Options()) {
     node_.Read();
@@ -132,8 +133,10 @@ class ProcessFaults : public testing::TestWithParam<FaultRow> {
     ++second_;
     node_.Pass(seconds(1));
     const MetricPage page = Page();
-    const auto parsed = ParseTextStrictly(page.text());
-    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    if (second_ % kParsedEveryS == 0) {
+      const auto parsed = ParseTextStrictly(page.text());
+      ASSERT_TRUE(parsed.ok()) << parsed.status();
+    }
     ExpectThatNothingFalls(page);
     for (int gpu = 0; gpu < 2; ++gpu) {
       const int64_t of_all_mj = MjOf(page, kOfDevices, gpu);
