@@ -102,7 +102,7 @@ TEST(NvmlIdentity, GivesTheReasonForWhatStaysUnknown) {
   for (const auto& row : rows) {
     FakeNvml nvml;
     AddNode(nvml);
-    nvml.failing[row.symbol] = abi::NVML_ERROR_NO_PERMISSION;
+    nvml.FailWith({{row.symbol, abi::NVML_ERROR_NO_PERMISSION}});
     Topology topology = Node();
     Identity(nvml).Fill(topology, Instant{});
     EXPECT_EQ(topology.nvml_absence, row.reason) << row.symbol;
@@ -116,7 +116,7 @@ TEST(NvmlIdentity, GivesTheReasonForWhatStaysUnknown) {
 
 TEST(NvmlIdentity, GivesNumbersWhereWordsAreUnknown) {
   FakeNvml nvml;
-  nvml.failing["nvmlInit_v2"] = 12345;
+  nvml.FailWith({{"nvmlInit_v2", 12345}});
   Topology topology = Node();
   Identity(nvml).Fill(topology, Instant{});
   EXPECT_EQ(topology.nvml_absence, "libnvidia-ml.so.1 does not initialise (NVML 12345)");

@@ -104,13 +104,14 @@ TEST_F(NvmlProcessesTest, AsksAnOldDriverByItsOldCalls) {
 }
 
 TEST_F(NvmlProcessesTest, SaysThatThereAreNoSamplesOrThatTheyAreMissing) {
-  nvml_.failing["nvmlDeviceGetProcessesUtilizationInfo"] = abi::NVML_ERROR_NOT_SUPPORTED;
-  nvml_.failing["nvmlDeviceGetProcessUtilization"] = abi::NVML_ERROR_NOT_SUPPORTED;
+  nvml_.FailWith({{"nvmlDeviceGetProcessesUtilizationInfo", abi::NVML_ERROR_NOT_SUPPORTED},
+                  {"nvmlDeviceGetProcessUtilization", abi::NVML_ERROR_NOT_SUPPORTED}});
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(reading_.devices[0].samples, BusySamples::kNotSupported);
-  nvml_.failing["nvmlDeviceGetProcessUtilization"] = abi::NVML_ERROR_UNKNOWN;
-  nvml_.failing["nvmlDeviceGetTotalEnergyConsumption"] = abi::NVML_ERROR_NOT_SUPPORTED;
-  nvml_.failing["nvmlDeviceGetMPSComputeRunningProcesses_v3"] = abi::NVML_ERROR_UNKNOWN;
+  nvml_.FailWith({{"nvmlDeviceGetProcessesUtilizationInfo", abi::NVML_ERROR_NOT_SUPPORTED},
+                  {"nvmlDeviceGetProcessUtilization", abi::NVML_ERROR_UNKNOWN},
+                  {"nvmlDeviceGetTotalEnergyConsumption", abi::NVML_ERROR_NOT_SUPPORTED},
+                  {"nvmlDeviceGetMPSComputeRunningProcesses_v3", abi::NVML_ERROR_UNKNOWN}});
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(reading_.devices[0].samples, BusySamples::kMissing);
   EXPECT_FALSE(reading_.devices[0].counter_mj.has_value());

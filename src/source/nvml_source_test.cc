@@ -145,8 +145,8 @@ TEST_F(NvmlSourceTest, TakesOlderCallsWhereTheNewerAreMissing) {
 }
 
 TEST_F(NvmlSourceTest, GivesReasonsForWhatIsNotThere) {
-  nvml_.failing = {{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_NO_PERMISSION},
-                   {"nvmlDeviceGetFieldValues", abi::NVML_ERROR_NOT_SUPPORTED}};
+  nvml_.FailWith({{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_NO_PERMISSION},
+                  {"nvmlDeviceGetFieldValues", abi::NVML_ERROR_NOT_SUPPORTED}});
   nvml_.numbers = {{"nvmlDeviceGetTemperatureV", 4'000}};
   Start({kTemperature, kPower, kEnergy});
   ASSERT_TRUE(Read().ok());
@@ -156,14 +156,14 @@ TEST_F(NvmlSourceTest, GivesReasonsForWhatIsNotThere) {
 }
 
 TEST_F(NvmlSourceTest, AsksAgainNowAndThenForWhatTheBoardHasNot) {
-  nvml_.failing = {{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_NOT_SUPPORTED}};
+  nvml_.FailWith({{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_NOT_SUPPORTED}});
   Start({kTemperature, kPower});
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(Read().ok());
     clock_.Advance(seconds(1));
   }
   EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetPowerUsage"), 3) << "once for each GPU";
-  nvml_.failing.clear();
+  nvml_.FailWith({});
   clock_.Advance(seconds(10));
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 0).present());
@@ -186,11 +186,11 @@ TEST_F(NvmlSourceTest, ProfilesBetweenTwoReadings) {
 
 TEST_F(NvmlSourceTest, SaysThatAnotherProgramHoldsTheCounters) {
   Start({kTemperature, kActive});
-  nvml_.failing = {{"nvmlGpmSampleGet", abi::NVML_ERROR_IN_USE}};
+  nvml_.FailWith({{"nvmlGpmSampleGet", abi::NVML_ERROR_IN_USE}});
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kActive, 0).absence(), Absence::kCountersTaken);
   EXPECT_TRUE(At(kTemperature, 0).present());
-  nvml_.failing.clear();
+  nvml_.FailWith({});
   clock_.Advance(seconds(1));
   ASSERT_TRUE(Read().ok());
   clock_.Advance(seconds(1));
@@ -301,7 +301,7 @@ TEST_F(NvmlSourceTest, BeginsAnewWhenTheDriverWasReloaded) {
 
 TEST_F(NvmlSourceTest, BeginsAnewWhenNothingIsTold) {
   Start({kPower});
-  nvml_.failing = {{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_UNKNOWN}};
+  nvml_.FailWith({{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_UNKNOWN}});
   EXPECT_TRUE(Read().ok());
   clock_.Advance(seconds(6));
   EXPECT_TRUE(absl::IsUnavailable(Read()));

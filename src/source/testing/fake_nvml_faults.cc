@@ -103,11 +103,16 @@ nvmlReturn_t FakeNvml::Enter(const std::string& symbol, nvmlDevice_t device,
   if (initialised == 0 && symbol != "nvmlInit_v2") {
     return NVML_ERROR_UNINITIALIZED;
   }
-  if (const auto fails = failing.find(symbol); fails != failing.end()) {
+  if (const auto fails = failing_.find(symbol); fails != failing_.end()) {
     return fails->second;
   }
   const std::optional<size_t> gpu = IndexOf(device);
   return gpu ? gpus[*gpu].state : static_cast<nvmlReturn_t>(NVML_SUCCESS);
+}
+
+void FakeNvml::FailWith(std::map<std::string, nvmlReturn_t> failing) {
+  const std::scoped_lock lock(mutex_);
+  failing_ = std::move(failing);
 }
 
 void FakeNvml::Spoil(const std::string& symbol, std::span<const FakeOut> outs) {
@@ -127,6 +132,9 @@ int64_t FakeNvml::NumberOf(const std::string& symbol, nvmlDevice_t device) const
 
 // Of the GPU, or of that which a MIG device lies in.
 std::optional<size_t> FakeNvml::IndexOf(nvmlDevice_t device) const {
+  if (device == nullptr) {
+    return std::nullopt;
+  }
   for (size_t i = 0; i < gpus.size(); ++i) {
     const auto is_it = [&](const FakeMigDevice& mig) {
       return reinterpret_cast<nvmlDevice_t>(const_cast<FakeMigDevice*>(&mig)) == device;

@@ -63,11 +63,12 @@ class FakeNvml {
   abi::NvmlLibrary Library() const;
 
   std::vector<FakeNvmlGpu> gpus;
-  bool has_mig = true;                               // The library has the MIG symbols.
-  std::set<std::string> without;                     // Readings that the library lacks.
-  std::map<std::string, abi::nvmlReturn_t> failing;  // By symbol.
-  std::function<void()> before_init;                 // Runs at the beginning of nvmlInit_v2.
-  int initialised = 0;                               // Balance of nvmlInit_v2 and nvmlShutdown.
+  bool has_mig = true;            // The library has the MIG symbols.
+  std::set<std::string> without;  // Readings that the library lacks.
+  // Which calls fail from now on, by symbol.  Any thread.
+  void FailWith(std::map<std::string, abi::nvmlReturn_t> failing);
+  std::function<void()> before_init;  // Runs at the beginning of nvmlInit_v2.
+  int initialised = 0;                // Balance of nvmlInit_v2 and nvmlShutdown.
   int initialisations = 0;
   // The number that `symbol` tells of the GPU with this index.
   std::function<int64_t(const std::string& symbol, size_t gpu)> measure;
@@ -117,6 +118,7 @@ class FakeNvml {
   std::optional<size_t> IndexOf(abi::nvmlDevice_t device) const;
 
   mutable std::mutex mutex_;
+  std::map<std::string, abi::nvmlReturn_t> failing_;
   std::condition_variable changed_;
   std::map<std::string, Injected> faults_;
   std::list<Blocked> blocked_;
