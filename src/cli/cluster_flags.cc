@@ -102,6 +102,22 @@ constexpr ClusterFlag kClusterFlags[] = {
        command.cluster.deprecated_map = ParseGoBool(value).value_or(false);
        return absl::OkStatus();
      }},
+    {"in-use", "", "PODGPU_IN_USE", FlagKind::kString, "value",
+     "When a device counts as in use for podgpu_in_use_ratio and podgpu_workload_in_use_ratio: "
+     "value (what is averaged is not zero) or pod (a pod holds it). avg_GPU_utilization means "
+     "value "
+     "in any case.",
+     [](ClusterCommand& command, std::string_view value) {
+       PODGPU_ASSIGN_OR_RETURN(command.cluster.in_use, ParseInUseMeaning(value));
+       return absl::OkStatus();
+     }},
+    {"in-use-listen", "", "PODGPU_IN_USE_LISTEN", FlagKind::kString, "",
+     "Serve avg_GPU_utilization and its kin also alone, under every path of this address, such as "
+     ":8000. Off without it.",
+     [](ClusterCommand& command, std::string_view value) {
+       command.cluster.in_use_address = std::string(value);
+       return absl::OkStatus();
+     }},
     {"log-format", "", "PODGPU_LOG_FORMAT", FlagKind::kString, "text", "text or json.",
      [](ClusterCommand& command, std::string_view value) {
        return ReadLogForm(value, command.log_form);

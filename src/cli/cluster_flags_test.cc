@@ -16,10 +16,10 @@ StatusOr<ClusterCommand> ParseCluster(const std::vector<std::string>& arguments,
 }
 
 TEST(ClusterFlags, FillTheOptions) {
-  const auto command =
-      ParseCluster({"--nodes=dns:gpu.svc:80", "-a", ":1", "-node-interval=30s", "--node-timeout",
-                    "2s", "--nodes-at-once=7", "--node-withdraw-after=2m", "--pod-map-deprecated",
-                    "--web-config-file=w", "--log-level=debug"});
+  const auto command = ParseCluster(
+      {"--nodes=dns:gpu.svc:80", "-a", ":1", "-node-interval=30s", "--node-timeout", "2s",
+       "--nodes-at-once=7", "--node-withdraw-after=2m", "--pod-map-deprecated",
+       "--web-config-file=w", "--log-level=debug", "--in-use=pod", "--in-use-listen=:8000"});
   ASSERT_TRUE(command.ok()) << command.status();
   const ClusterOptions& cluster = command->cluster;
   EXPECT_EQ(cluster.nodes.dns, (HostAndPort{"gpu.svc", 80}));
@@ -30,6 +30,8 @@ TEST(ClusterFlags, FillTheOptions) {
   EXPECT_EQ(cluster.poller.pace.at_once, 7U);
   EXPECT_EQ(cluster.withdraw_after, std::chrono::minutes(2));
   EXPECT_TRUE(cluster.deprecated_map);
+  EXPECT_EQ(cluster.in_use, InUseMeaning::kPod);
+  EXPECT_EQ(cluster.in_use_address, ":8000");
   EXPECT_EQ(command->log_level, LogLevel::kDebug);
 }
 
@@ -59,6 +61,7 @@ TEST(ClusterFlags, AreRefusedInOneLine) {
       {{"--node-timeout=x"},
        "--node-timeout: \"x\" is not a duration such as 5s or 1m30s. See podgpu cluster --help"},
       {{"--nodes-at-once=0"}, "--nodes-at-once: \"0\" is refused: must be from 1 to 4096"},
+      {{"--in-use=process"}, "--in-use: \"process\" is refused: must be \"value\" or \"pod\""},
       {{"--node-withdraw-after=1ms"},
        "--node-withdraw-after: \"1ms\" is refused: must be 1s or more"},
   };

@@ -23,6 +23,7 @@ ClusterTickOptions ClusterTickOptionsOf(const ClusterOptions& options) {
         std::max(options.poller.pace.interval * kIntervalsUntilWithdrawn, kShortestWithdrawal);
   }
   tick.deprecated_map = options.deprecated_map;
+  tick.in_use = options.in_use;
   return tick;
 }
 
@@ -57,6 +58,12 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
   PODGPU_ASSIGN_OR_RETURN(
       cluster->http_,
       HttpServer::Start(options.http, MakeClusterRoutes(cluster->tick_, cluster->clock_)));
+  if (!options.in_use_address.empty()) {
+    HttpServerOptions in_use = options.http;
+    in_use.address = options.in_use_address;
+    PODGPU_ASSIGN_OR_RETURN(cluster->in_use_http_,
+                            HttpServer::Start(in_use, MakeInUseRoutes(cluster->tick_)));
+  }
   Cluster& started = *cluster;
   started.discovery_thread_.Start(
       [&started](const std::stop_token& stop) { started.discovery_.Run(stop); }, "discovery");
@@ -69,6 +76,7 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
 
 bool Cluster::Stop(milliseconds patience) {
   http_.reset();
+  in_use_http_.reset();
   Worker* const workers[] = {&tick_thread_, &discovery_thread_, &poller_thread_};
   for (Worker* worker : workers) {
     worker->RequestStop();

@@ -2,8 +2,8 @@
 // and ends.
 //
 // Four threads of its own: discovery finds nodes, nodes asks them, tick makes pages, http serves
-// them.  Several instances may run: each asks all nodes and is complete.  Start and Stop belong to
-// one thread, the caller of main.
+// them (a second one where --in-use-listen asks for it).  Several instances may run: each asks all
+// nodes and is complete.  Start and Stop belong to one thread, the caller of main.
 #pragma once
 
 #include <chrono>
@@ -28,6 +28,8 @@ struct ClusterOptions {
   PollerOptions poller;
   std::chrono::milliseconds withdraw_after{0};  // 0: four intervals, at least a minute.
   bool deprecated_map = false;
+  InUseMeaning in_use = InUseMeaning::kValue;
+  std::string in_use_address;  // Empty: no listener for it alone.
 };
 
 // The seams that main.cc or a test fills.  All outlive the Cluster.
@@ -53,6 +55,7 @@ class Cluster {
   bool Stop(std::chrono::milliseconds patience = std::chrono::milliseconds(1'500));
 
   uint16_t port() const { return http_->port(); }
+  uint16_t in_use_port() const { return in_use_http_ == nullptr ? 0 : in_use_http_->port(); }
 
  private:
   Cluster(const ClusterOptions& options, ClusterSeams seams);
@@ -63,6 +66,7 @@ class Cluster {
   NodePoller poller_;
   ClusterTick tick_;
   std::unique_ptr<HttpServer> http_;
+  std::unique_ptr<HttpServer> in_use_http_;
   Worker discovery_thread_;
   Worker poller_thread_;
   Worker tick_thread_;

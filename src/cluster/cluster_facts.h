@@ -15,6 +15,7 @@
 #include "cluster/cluster_map.h"
 #include "cluster/discovery.h"
 #include "cluster/fleet.h"
+#include "cluster/in_use.h"
 #include "sample/value.h"
 #include "view/view.h"
 
@@ -26,6 +27,7 @@ struct ClusterFacts {
   std::shared_ptr<const NodeList> list;
   std::vector<NodeState> states;  // By node of the fleet.
   ClusterMap map;
+  InUse in_use;
 };
 
 // How the cluster role is, for /readyz and `/`.

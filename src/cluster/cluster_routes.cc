@@ -67,6 +67,14 @@ HttpResponse ServeClusterIndex(const ClusterContext& context, const HttpRequest&
 
 }  // namespace
 
+HttpHandler MakeInUseRoutes(const ClusterTick& tick) {
+  return [&tick](const HttpRequest& request) {
+    HttpResponse response = PageResponse(tick.in_use().Get(), request);
+    AddHeader(response, "X-Content-Type-Options", "nosniff");
+    return response;
+  };
+}
+
 HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock) {
   return [&tick, &clock](const HttpRequest& request) {
     const ClusterContext context{tick, clock};

@@ -15,4 +15,7 @@ namespace podgpu {
 
 HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock);
 
+// The listener of the utilisation exporter that was before: one page under every path.
+HttpHandler MakeInUseRoutes(const ClusterTick& tick);
+
 }  // namespace podgpu

@@ -85,6 +85,7 @@ class ClusterTest : public testing::Test {
     options.poller.client.max_body_bytes = 100'000;
     options.poller.max_report_bytes = 100'000;
     options.withdraw_after = withdraw_after_;
+    options.in_use_address = "127.0.0.1:0";
     auto cluster = Cluster::Start(options, {clock_, system_files_, ResolveBySystem});
     ASSERT_TRUE(cluster.ok()) << cluster.status();
     cluster_ = *std::move(cluster);
@@ -143,6 +144,24 @@ TEST_F(ClusterTest, ServesTheMapOfAllNodes) {
   Await([&] { return one.unchanged() > 1; });  // What has not changed is not sent again.
   one.Answer(WriteNodeReport(ReportOf("gpu-node.1", "c")));
   AwaitPart("/metrics", "node=\"gpu-node.1\",pod_name=\"c\"} 1.0\n");
+}
+
+// Statement 10: it begins without any node, says nothing of GPUs, and does once there is one.
+TEST_F(ClusterTest, ServesTheMeanOfGpusInUseUnderEveryPath) {
+  NodeReport used = ReportOf("n1", "train-0");
+  used.gpus[0].use.values[static_cast<size_t>(UseMeasure::kMemoryCopy)] = UseValue{37.5, 0};
+  FakeNode node("nothing yet");
+  Start({node.address()});
+  AwaitPart("/readyz", "ready: 0 of 1 nodes answer");
+  EXPECT_EQ(LoopbackClient(cluster_->in_use_port()).Fetch("/metrics").body, "");
+  node.Answer(WriteNodeReport(used));
+  AwaitPart("/metrics", "\navg_GPU_utilization 37.5\n");
+  for (const std::string_view path : {"/", "/metrics", "/any/path"}) {
+    const LoopbackResponse page = LoopbackClient(cluster_->in_use_port()).Fetch(path);
+    EXPECT_EQ(page.status, 200);
+    EXPECT_NE(page.body.find("\navg_GPU_utilization 37.5\n"), std::string::npos) << page.body;
+    EXPECT_EQ(page.body.find("pod_and_gpu_map_info"), std::string::npos);
+  }
 }
 
 // Whatever a node says, it is named, and the honest one beside it is served.

@@ -1,14 +1,23 @@
 #include "cluster/cluster_tick.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "view/pod_map.h"
 
 namespace podgpu {
 namespace {
 
-// Slots before those of the families.
+// The slot before those of the families.
 constexpr size_t kZeroSlot = 0;
-constexpr uint32_t kFirstFamilySlot = 1;
+
+uint32_t SlotsOf(const std::vector<SlotFamily>& families) {
+  size_t count = 0;
+  for (const SlotFamily& family : families) {
+    count += family.series.size();
+  }
+  return static_cast<uint32_t>(count);
+}
 
 }  // namespace
 
@@ -28,7 +37,9 @@ void ClusterTick::Once() {
   nodes.reserve(facts.states.size());
   for (size_t i = 0; i < facts.states.size(); ++i) {
     const NodeEntry& node = facts.fleet->nodes[i];
-    nodes.push_back({node.address.id, facts.states[i], node.last, node.holders_revision});
+    nodes.push_back({node.address.id, facts.states[i],
+                     node.last && !IsGood(*node.last) ? node.last : std::nullopt,
+                     node.holders_revision});
   }
   ++ticks_;
   if (plan_ == nullptr || nodes != planned_) {
@@ -37,11 +48,16 @@ void ClusterTick::Once() {
   }
   std::vector<Value> slots;
   slots.push_back(Value::OfInt64(0));
+  WriteInUseSlots(facts.in_use, slots);
   WriteClusterSlots(facts, slots);
   const auto page = std::make_shared<const Snapshot>(
       SnapshotParts{plan_, nullptr, nullptr, std::move(slots), ticks_}, last_text_bytes_);
   last_text_bytes_ = page->text().size();
   metrics_.Set(page);
+  std::vector<Value> in_use;
+  WriteInUseSlots(facts.in_use, in_use);
+  in_use_.Set(std::make_shared<const Snapshot>(
+      SnapshotParts{in_use_plan_, nullptr, nullptr, std::move(in_use), ticks_}));
   Say(facts);
   last_ended_.store(clock_.Now().time_since_epoch().count(), std::memory_order_relaxed);
 }
@@ -53,6 +69,10 @@ ClusterFacts ClusterTick::Gather() {
   facts.now = clock_.Now();
   facts.states = JudgeNodes(*facts.fleet, facts.now, options_.withdraw_after);
   facts.map = MakeClusterMap(*facts.fleet, facts.states);
+  // Nothing is said of GPUs while there are nodes and none of them can be read.
+  const bool is_known = facts.list->is_found && (facts.list->addresses.empty() ||
+                                                 std::ranges::any_of(facts.states, Counts));
+  facts.in_use = SumInUse(facts.map, is_known, options_.in_use);
   return facts;
 }
 
@@ -62,8 +82,15 @@ void ClusterTick::BuildPlan(const ClusterFacts& facts) {
   if (options_.deprecated_map) {
     AddDeprecatedPodMap(facts.map.rows, kZeroSlot, metrics);
   }
-  AddSlotFamilies(ClusterFamilies(facts, kFirstFamilySlot), metrics);
+  constexpr uint32_t kFirstSlot = kZeroSlot + 1;
+  const std::vector<SlotFamily> in_use = InUseFamilies(facts.in_use, kFirstSlot);
+  AddSlotFamilies(in_use, metrics);
+  AddSlotFamilies(ClusterFamilies(facts, kFirstSlot + SlotsOf(in_use)), metrics);
   plan_ = std::make_shared<const SeriesPlan>(std::move(metrics).Build());
+
+  PlanBuilder used;
+  AddSlotFamilies(InUseFamilies(facts.in_use, 0), used);
+  in_use_plan_ = std::make_shared<const SeriesPlan>(std::move(used).Build());
 
   PlanBuilder nodes;
   AddNodeFamilies(facts.map.rows, nodes);

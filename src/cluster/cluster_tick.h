@@ -26,6 +26,7 @@ struct ClusterTickOptions {
   std::chrono::milliseconds period{1'000};
   std::chrono::milliseconds withdraw_after{60'000};  // What a node says counts so long.
   bool deprecated_map = false;                       // POD_GPU_MAP_INFO_n too.
+  InUseMeaning in_use = InUseMeaning::kValue;
 };
 
 class ClusterTick {
@@ -37,8 +38,9 @@ class ClusterTick {
   void Once();
   void Run(const std::stop_token& stop);
 
-  // /metrics and /metrics/nodes; null before the first tick.
+  // /metrics, /metrics/nodes, and the page of what is in use; null before the first tick.
   const Published<Snapshot>& metrics() const { return metrics_; }
+  const Published<Snapshot>& in_use() const { return in_use_; }
   const Published<Snapshot>& node_families() const { return node_families_; }
   const Published<ClusterCondition>& condition() const { return condition_; }
   Instant last_ended() const {
@@ -50,7 +52,7 @@ class ClusterTick {
   struct PlannedNode {
     std::string address;
     NodeState state = NodeState::kStarting;
-    std::optional<FetchResult> last;
+    std::optional<FetchResult> failure;  // Of the last time.
     uint64_t holders_revision = 0;
     bool operator==(const PlannedNode&) const = default;
   };
@@ -67,10 +69,12 @@ class ClusterTick {
 
   std::vector<PlannedNode> planned_;
   std::shared_ptr<const SeriesPlan> plan_;
+  std::shared_ptr<const SeriesPlan> in_use_plan_;
   uint64_t ticks_ = 0;
   size_t last_text_bytes_ = 0;
   Published<Snapshot> metrics_;
   Published<Snapshot> node_families_;
+  Published<Snapshot> in_use_;
   Published<ClusterCondition> condition_;
   std::atomic<Duration::rep> last_ended_ = 0;
 };

@@ -106,6 +106,9 @@ TEST_F(ClusterTickTest, MakesLinesAnewOnlyWhenSomethingHasChanged) {
   const auto first = tick.metrics().Get();
   const auto families = tick.node_families().Get();
   clock_.Advance(seconds(50));
+  auto unchanged = std::make_shared<Fleet>(*fleet_.Get());
+  unchanged->nodes[0].last = FetchResult::kUnchanged;
+  fleet_.Set(unchanged);
   tick.Once();
   EXPECT_NE(tick.metrics().Get(), first);
   EXPECT_EQ(tick.metrics().Get()->parts().plan, first->parts().plan);

@@ -46,7 +46,8 @@ struct NodeEntry {
   std::string detail;                        // What failed; empty after an answer.
   std::shared_ptr<const NodeReport> report;  // The last good one; null before it.
   Instant read_at{};                         // When the node read what it reports.
-  uint64_t holders_revision = 0;             // Grows when the report says otherwise who holds what.
+  // Another one, never used before, whenever the report says otherwise who holds what.
+  uint64_t holders_revision = 0;
   uint64_t failures = 0;
 };
 

@@ -171,7 +171,7 @@ FetchResult NodePoller::TakeReport(NodeEntry& node, const HttpAnswer& answer) {
     return FetchResult::kWrongNode;
   }
   if (node.report == nullptr || !NameTheSameHolders(*node.report, *report)) {
-    ++node.holders_revision;
+    node.holders_revision = ++revisions_;
   }
   node.report = std::make_shared<const NodeReport>(*std::move(report));
   node.read_at = clock_.Now() - answer.age;

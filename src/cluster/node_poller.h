@@ -65,6 +65,7 @@ class NodePoller {
   };
   std::map<std::string, Known> nodes_;
   std::array<uint64_t, kFetchResultCount> fetches_{};
+  uint64_t revisions_ = 0;  // Given to any node.
   bool has_news_ = false;
   Instant published_at_{};
   Published<Fleet> fleet_;

@@ -1,0 +1,70 @@
+// How hard the devices that are in use are used: the mean over those alone, so that idle ones do
+// not dilute it.
+//
+// What "in use" means is a choice.  The families are the one of the utilisation exporter that
+// served it before (seed systems, section 2) and our own: the whole cluster, and each workload of
+// each namespace.  A device whose value is not known counts nowhere.  Pure functions; the tick
+// thread calls them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "cluster/cluster_map.h"
+#include "sample/value.h"
+#include "view/view.h"
+
+namespace podgpu {
+
+// When a device counts: --in-use.
+enum class InUseMeaning : uint8_t {
+  kValue,  // The value itself is not zero.
+  kPod,    // A pod holds it.
+};
+StatusOr<InUseMeaning> ParseInUseMeaning(std::string_view word);
+
+// What is averaged, as shares from 0 to 1.  The words are values of the label `measure`.
+enum class InUseMeasure : uint8_t { kMemoryCopy, kSm, kTensor, kMemoryFill };
+inline constexpr size_t kInUseMeasureCount = 4;
+
+// Of `use`, from 0 to 1; nothing where it is not known.
+std::optional<double> InUseShare(const DeviceUse& use, InUseMeasure measure);
+
+// Devices that count, and the sum of their shares.
+struct InUseSum {
+  uint64_t devices = 0;
+  double shares = 0;
+  // Nothing where no device counts.
+  std::optional<double> mean() const {
+    return devices == 0 ? std::nullopt : std::optional(shares / static_cast<double>(devices));
+  }
+};
+using InUseSums = std::array<InUseSum, kInUseMeasureCount>;
+
+struct InUse {
+  bool is_known = false;  // Some node counts, or there is none at all.
+  // Mean memory-copy utilisation in percent over whole GPUs where it is not zero; 0 where that is
+  // none: what avg_GPU_utilization says.
+  double memory_copy_percent = 0;
+  InUseSums all{};
+  // By namespace and workload; names are borrowed from the fleet.  A device that several hold
+  // counts for each of them.
+  std::map<std::pair<std::string_view, std::string_view>, InUseSums> workloads;
+};
+InUse SumInUse(const ClusterMap& map, bool is_known, InUseMeaning meaning);
+
+// The name of what made a pod: without the number of a StatefulSet, and without the letters that a
+// ReplicaSet or Job and its Deployment add.
+std::string_view WorkloadOf(std::string_view pod);
+
+// The families, in slots from `first_slot` on, and their values.
+std::vector<SlotFamily> InUseFamilies(const InUse& in_use, uint32_t first_slot);
+void WriteInUseSlots(const InUse& in_use, std::vector<Value>& slots);
+
+}  // namespace podgpu
