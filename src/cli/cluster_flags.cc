@@ -85,6 +85,15 @@ constexpr ClusterFlag kClusterFlags[] = {
        command.cluster.http.web_config_file = std::string(value);
        return absl::OkStatus();
      }},
+    {"node-web-config", "", "PODGPU_NODE_WEB_CONFIG", FlagKind::kString, "",
+     "How nodes are asked where they want TLS or a password: a YAML file with tls_config, "
+     "authorization or basic_auth, in the words of Prometheus. Read again each 10 s, with the "
+     "files "
+     "that it names.",
+     [](ClusterCommand& command, std::string_view value) {
+       command.cluster.poller.node_web_config = std::string(value);
+       return absl::OkStatus();
+     }},
     {"node-interval", "", "PODGPU_NODE_INTERVAL", FlagKind::kDuration, "15s",
      "How often each node is asked. One that fails is asked less often, up to each minute.",
      SetNodeInterval},

@@ -36,7 +36,7 @@ Cluster::Cluster(const ClusterOptions& options, ClusterSeams seams)
                    poller_.Nudge();
                    wakeup_.Nudge();
                  }),
-      poller_(options.poller, discovery_.nodes(), clock_, wakeup_),
+      poller_(options.poller, discovery_.nodes(), seams.files, clock_, wakeup_),
       tick_(ClusterTickOptionsOf(options), poller_.fleet(), discovery_.nodes(), clock_, wakeup_) {}
 
 StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
@@ -50,6 +50,14 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
                           text.status().message()));
     }
     PODGPU_RETURN_IF_ERROR(ParseNodeFile(*text, options.nodes.path).status());
+  }
+  if (const std::string& path = options.poller.node_web_config; !path.empty()) {
+    PODGPU_ASSIGN_OR_RETURN(const NodeWebAccess access, ReadNodeWebConfig(path, seams.files));
+    const Status usable = HttpClient({}).UseTls(access.tls ? &*access.tls : nullptr);
+    if (!usable.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: tls_config: %s. Name PEM files", path, usable.message()));
+    }
   }
   // Private constructor: make_unique cannot reach it.
   std::unique_ptr<Cluster> cluster(

@@ -9,6 +9,7 @@
 #include "http/listen.h"
 #include "http/loopback_client.h"
 #include "http/test_server.h"
+#include "http/testing/authority.h"
 #include "http/web_config_files.h"
 #include "report/node_report.h"
 
@@ -86,6 +87,7 @@ class ClusterTest : public testing::Test {
     options.poller.max_report_bytes = 100'000;
     options.withdraw_after = withdraw_after_;
     options.in_use_address = "127.0.0.1:0";
+    options.poller.node_web_config = node_web_config_;
     auto cluster = Cluster::Start(options, {clock_, system_files_, ResolveBySystem});
     ASSERT_TRUE(cluster.ok()) << cluster.status();
     cluster_ = *std::move(cluster);
@@ -119,6 +121,7 @@ class ClusterTest : public testing::Test {
   SystemClock clock_;
   milliseconds deadline_{5'000};
   milliseconds withdraw_after_{3'600'000};
+  std::string node_web_config_;
   std::unique_ptr<Cluster> cluster_;
 };
 
@@ -225,6 +228,43 @@ TEST_F(ClusterTest, NamesNodesThatHangOrAreNotThere) {
   AwaitPart("/metrics", "state=\"withdrawn\",reason=\"timeout\"} 1\n");
   AwaitPart("/metrics", "state=\"withdrawn\",reason=\"no_connection\"} 1\n");
   AwaitPart("/readyz", "ready: 0 of 2 nodes answer, with 0 GPUs; 2 withdrawn");
+}
+
+TEST_F(ClusterTest, AsksWithTheCertificatesAndTokenOfItsConfiguration) {
+  const Authority authority("nodes");
+  const MadeCertificate made = authority.Issue("node", "DNS:gpu-nodes");
+  files_.Write(made.certificate, "server.crt");
+  files_.Write(made.key, "server.key");
+  files_.Write("tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n");
+  HttpServerOptions secure = LoopbackOptions();
+  secure.web_config_file = files_.path();
+  const auto node = StartServer(secure, [](const HttpRequest& request) {
+    return request.authorization == "Bearer t0ken"
+               ? TextResponse(200, WriteNodeReport(ReportOf("n1", "a")))
+               : TextResponse(401, "");
+  });
+  files_.Write(authority.certificate(), "ca.crt");
+  files_.Write("t0ken\n", "token");
+  files_.Write(
+      "tls_config: {ca_file: ca.crt, server_name: gpu-nodes}\n"
+      "authorization: {credentials_file: token}\n",
+      "access.yaml");
+  node_web_config_ = files_.path("access.yaml");
+  Start({"127.0.0.1:" + std::to_string(node->port())});
+  AwaitPart("/metrics", "node=\"n1\",pod_name=\"a\"} 1.0\n");
+}
+
+TEST_F(ClusterTest, RefusesToStartOnWhatItCannotAskWith) {
+  WriteNodes({"a"});
+  files_.Write("no certificate", "ca.crt");
+  files_.Write("tls_config: {ca_file: ca.crt}\n", "access.yaml");
+  ClusterOptions options;
+  options.http = LoopbackOptions();
+  options.nodes = ParseNodesOption("file:" + files_.path("nodes")).value();
+  options.poller.node_web_config = files_.path("access.yaml");
+  EXPECT_EQ(Cluster::Start(options, {clock_, system_files_, ResolveBySystem}).status().message(),
+            files_.path("access.yaml") +
+                ": tls_config: it holds no certificate of an authority. Name PEM files");
 }
 
 TEST_F(ClusterTest, RefusesToStartOnAFileWithAMistake) {

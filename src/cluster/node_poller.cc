@@ -40,25 +40,57 @@ std::string_view RemedyFor(int status) {
 
 }  // namespace
 
-NodePoller::NodePoller(PollerOptions options, const Published<NodeList>& found, Clock& clock,
-                       Wakeup& tick)
-    : options_(options),
+NodePoller::NodePoller(PollerOptions options, const Published<NodeList>& found, const Files& files,
+                       Clock& clock, Wakeup& tick)
+    : options_(std::move(options)),
       found_(found),
+      files_(files),
       clock_(clock),
       tick_(tick),
-      client_(options.client),
-      schedule_(options.pace, options.seed) {
+      client_(options_.client),
+      schedule_(options_.pace, options_.seed) {
   fleet_.Set(std::make_shared<const Fleet>());
 }
 
 void NodePoller::Run(const std::stop_token& stop) {
   const std::stop_callback wake(stop, [this] { client_.Interrupt(); });
   while (!stop.stop_requested()) {
+    TakeAccess();
     TakeNodes();
     AskDue();
     PublishIfDue();
     client_.Run(NextWake());
   }
+}
+
+// A token or certificate that was replaced is in force within the pause between two looks; what
+// cannot be used leaves the one from before.
+void NodePoller::TakeAccess() {
+  constexpr std::chrono::seconds kBetweenReadings{10};
+  const Instant now = clock_.Now();
+  if (options_.node_web_config.empty() ||
+      (access_read_at_ && now < *access_read_at_ + kBetweenReadings)) {
+    return;
+  }
+  access_read_at_ = now;
+  const Status status = UseAccess();
+  const std::string complaint(status.message());
+  if (complaint != access_complaint_ && !status.ok()) {
+    Log(LogLevel::kError, "what nodes are asked with cannot be used; the one from before stays",
+        {{"error", complaint}});
+  }
+  access_complaint_ = complaint;
+}
+
+Status NodePoller::UseAccess() {
+  PODGPU_ASSIGN_OR_RETURN(NodeWebAccess access,
+                          ReadNodeWebConfig(options_.node_web_config, files_));
+  if (access == access_) {
+    return absl::OkStatus();
+  }
+  PODGPU_RETURN_IF_ERROR(client_.UseTls(access.tls ? &*access.tls : nullptr));
+  access_ = std::move(access);
+  return absl::OkStatus();
 }
 
 void NodePoller::TakeNodes() {
@@ -97,7 +129,8 @@ void NodePoller::Ask(const std::string& id) {
   question.port = address.port;
   question.host = id;
   question.path = kReportPath;
-  question.certificate_name = address.name;
+  question.certificate_name = access_.server_name.empty() ? address.name : access_.server_name;
+  question.authorization = access_.authorization;
   question.etag = known.etag;
   client_.Ask(std::move(question),
               [this, id](StatusOr<HttpAnswer> answer) { Take(id, std::move(answer)); });

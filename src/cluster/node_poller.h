@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -16,6 +17,7 @@
 #include "base/wakeup.h"
 #include "cluster/discovery.h"
 #include "cluster/fleet.h"
+#include "cluster/node_web_config.h"
 #include "cluster/poll_schedule.h"
 #include "http/client.h"
 
@@ -26,13 +28,15 @@ struct PollerOptions {
   HttpClientOptions client;  // The deadline is that of one node.
   size_t max_report_bytes = size_t{4} << 20;
   std::chrono::milliseconds publish_every{1'000};
+  std::string node_web_config;  // How nodes are asked; empty: plainly.  Read again each 10 s.
   uint32_t seed = 0;
 };
 
 class NodePoller {
  public:
   // All borrowed things outlive the poller.  `tick` is nudged when a Fleet was published.
-  NodePoller(PollerOptions options, const Published<NodeList>& found, Clock& clock, Wakeup& tick);
+  NodePoller(PollerOptions options, const Published<NodeList>& found, const Files& files,
+             Clock& clock, Wakeup& tick);
 
   void Run(const std::stop_token& stop);
   // Has the poller look at the list of nodes at once.
@@ -42,6 +46,8 @@ class NodePoller {
   const Published<Fleet>& fleet() const { return fleet_; }
 
  private:
+  void TakeAccess();
+  Status UseAccess();
   void TakeNodes();
   void AskDue();
   void Ask(const std::string& id);
@@ -54,10 +60,14 @@ class NodePoller {
 
   const PollerOptions options_;
   const Published<NodeList>& found_;
+  const Files& files_;
   Clock& clock_;
   Wakeup& tick_;
   HttpClient client_;
   PollSchedule schedule_;
+  NodeWebAccess access_;
+  std::optional<Instant> access_read_at_;
+  std::string access_complaint_;          // What was said of it last.
   std::shared_ptr<const NodeList> list_;  // What the schedule was made for.
   struct Known {
     NodeEntry entry;

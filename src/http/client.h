@@ -25,6 +25,7 @@ struct HttpClientTls {
   std::string certificate;  // Our own, with `key`; empty: none.
   std::string key;
   bool trusts_anyone = false;
+  bool operator==(const HttpClientTls&) const = default;
 };
 
 struct HttpClientOptions {
