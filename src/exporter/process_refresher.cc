@@ -106,6 +106,7 @@ Status ProcessRefresher::Read() {
   }
   Status status;
   {
+    processes_->SetProfiling(control_.profiling_paused_for() == Duration::zero());
     const CallGuard::Scope scope(guard_, processes_.get(), SourceCall::kRead);
     status = processes_->Read(*reading);
   }

@@ -1,6 +1,8 @@
 #include "source/nvml_process_device.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -9,6 +11,7 @@ namespace {
 
 using abi::nvmlReturn_t;
 
+constexpr double kMostPercent = 100;
 constexpr size_t kFirstRoom = 64;
 constexpr size_t kMostRoom = 1 << 16;  // A count above it is garbage.
 constexpr auto kNoMemory = std::numeric_limits<unsigned long long>::max();
@@ -51,13 +54,33 @@ UtilizationRecord RecordOf(const Entry& entry) {
           .memory_percent = entry.memUtil};
 }
 
+// 3 of "3g.40gb": how many of the GPU's seven slices an instance has; 1 where that is not told.
+uint64_t SlicesOf(std::string_view profile) {
+  uint64_t slices = 0;
+  const size_t point = profile.find("g.");
+  if (point != std::string_view::npos) {
+    std::from_chars(profile.data(), profile.data() + point, slices);
+  }
+  return std::max<uint64_t>(slices, 1);
+}
+
 uint64_t MicrosecondsOf(WallTime time) {
   return static_cast<uint64_t>(std::max<int64_t>(ToMicroseconds(time), 0));
 }
 
 }  // namespace
 
-nvmlReturn_t NvmlProcessDevice::Read(Instant now, WallTime wall) {
+NvmlProcessDevice::NvmlProcessDevice(std::shared_ptr<const abi::NvmlLibrary> library,
+                                     const std::shared_ptr<NvmlSamples>& samples,
+                                     NvmlAddress address, BusyMeter meter)
+    : library_(std::move(library)), address_(std::move(address)), meter_(std::move(meter)) {
+  for (const NvmlInstanceHandle& instance : address_.instances) {
+    parts_.push_back({instance.gpu_instance_id, SlicesOf(instance.profile),
+                      NvmlGpm(library_, samples, address_.gpu.handle, instance.gpu_instance_id)});
+  }
+}
+
+nvmlReturn_t NvmlProcessDevice::Read(Instant now, WallTime wall, bool profiles) {
   at_ = now;
   wall_us_ = MicrosecondsOf(wall);
   const auto read_energy = library_->api.nvmlDeviceGetTotalEnergyConsumption;
@@ -66,6 +89,7 @@ nvmlReturn_t NvmlProcessDevice::Read(Instant now, WallTime wall) {
                                         : read_energy(address_.gpu.handle, &energy_mj_);
   ReadUtilization();
   ReadLists();
+  ReadActivity(profiles);
   for (const nvmlReturn_t code : {energy_code_, utilization_code_, lists_code_}) {
     if (MakesPointless(code)) {
       return code;
@@ -177,6 +201,49 @@ nvmlReturn_t NvmlProcessDevice::ReadUtilizationSamples(uint64_t since_us) {
   return code;
 }
 
+void NvmlProcessDevice::PauseProfiling() {
+  for (Part& part : parts_) {
+    part.gpm.Pause();
+  }
+  activity_since_.reset();
+}
+
+void NvmlProcessDevice::ReadActivity(bool profiles) {
+  const bool was_read = activity_since_.has_value();
+  if (parts_.empty() || !profiles) {
+    PauseProfiling();
+    return;
+  }
+  if (metrics_request_ == nullptr) {
+    metrics_request_ = std::make_unique<abi::nvmlGpmMetricsGet_t>();
+  }
+  constexpr uint32_t kMetrics[] = {2};  // NVML_GPM_METRIC_SM_UTIL
+  for (Part& part : parts_) {
+    part.gpm.Read(kMetrics, at_, *metrics_request_);
+  }
+  activity_for_ = was_read ? at_ - *activity_since_ : Duration::zero();
+  activity_since_ = at_;
+}
+
+// Of all instances or of none: without one of them the others' parts would be too large.
+void NvmlProcessDevice::FinishActivity(DeviceReading& reading) const {
+  reading.instances.clear();
+  const auto is_told = [](const Part& part) {
+    return !part.gpm.metrics().empty() && part.gpm.metrics()[0].code == abi::NVML_SUCCESS &&
+           part.gpm.metrics()[0].value >= 0 && part.gpm.metrics()[0].value <= kMostPercent;
+  };
+  if (!activity_since_ || activity_for_ <= Duration::zero() ||
+      !std::ranges::all_of(parts_, is_told)) {
+    return;
+  }
+  const double span_us = std::chrono::duration<double, std::micro>(activity_for_).count();
+  for (const Part& part : parts_) {
+    const double busy = part.gpm.metrics()[0].value * static_cast<double>(part.slices) * span_us;
+    reading.instances.push_back(
+        {.instance = part.instance, .busy = static_cast<uint64_t>(std::llround(busy))});
+  }
+}
+
 void NvmlProcessDevice::NoteBirth(const ListedProcess& process) {
   if (process.identity == nullptr || !process.identity->started_at) {
     return;
@@ -204,7 +271,7 @@ void NvmlProcessDevice::Finish(DeviceNumber number, const Identify& identify,
   }
   processes_.clear();
   reading.busy.clear();
-  reading.instances.clear();
+  FinishActivity(reading);
   reading.holders.clear();
   reading.samples =
       IsLacking(utilization_code_) ? BusySamples::kNotSupported : BusySamples::kMissing;

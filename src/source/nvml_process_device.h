@@ -5,12 +5,14 @@
 // object.  Finish, once Read has returned, makes a DeviceReading of what was told: it needs to know
 // when processes began, which /proc says.  Of each list the newest call that the library has is
 // taken; of a GPU in MIG mode that keeps its lists for the privileged, the lists of its MIG
-// devices.  One thread at a time.
+// devices.  How active each MIG instance was GPM tells, where the board has it (Hopper and later).
+// One thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "abi/load.h"
@@ -18,6 +20,8 @@
 #include "process/busy_meter.h"
 #include "process/process_reading.h"
 #include "source/nvml_device.h"
+#include "source/nvml_gpm.h"
+#include "source/nvml_samples.h"
 
 namespace podgpu {
 
@@ -27,12 +31,15 @@ class NvmlProcessDevice {
   using Identify = std::function<std::shared_ptr<const ProcessIdentity>(uint32_t pid)>;
 
   // `meter`: of the same GPU, where it was known before.
-  NvmlProcessDevice(std::shared_ptr<const abi::NvmlLibrary> library, NvmlAddress address,
-                    BusyMeter meter = {})
-      : library_(std::move(library)), address_(std::move(address)), meter_(std::move(meter)) {}
+  NvmlProcessDevice(std::shared_ptr<const abi::NvmlLibrary> library,
+                    const std::shared_ptr<NvmlSamples>& samples, NvmlAddress address,
+                    BusyMeter meter = {});
 
   // The code that made further calls pointless (a lost GPU, a driver that has gone), or success.
-  abi::nvmlReturn_t Read(Instant now, WallTime wall);
+  // Without `profiles` the profiling counters are left to others.
+  abi::nvmlReturn_t Read(Instant now, WallTime wall, bool profiles);
+  // Gives the samples of profiling back, before the library is shut down; calls nothing.
+  void PauseProfiling();
   // What that said.
   void Finish(DeviceNumber number, const Identify& identify, DeviceReading& reading);
 
@@ -55,12 +62,25 @@ class NvmlProcessDevice {
   void ReadUtilization();
   abi::nvmlReturn_t ReadUtilizationInfo(uint64_t since_us);
   abi::nvmlReturn_t ReadUtilizationSamples(uint64_t since_us);
+  void ReadActivity(bool profiles);
+  void FinishActivity(DeviceReading& reading) const;
   // In the records of this process.
   void NoteBirth(const ListedProcess& process);
+
+  // A MIG instance and what part of the GPU it is.
+  struct Part {
+    uint32_t instance = 0;
+    uint64_t slices = 1;
+    NvmlGpm gpm;
+  };
 
   const std::shared_ptr<const abi::NvmlLibrary> library_;
   const NvmlAddress address_;
   BusyMeter meter_;
+  std::vector<Part> parts_;
+  std::unique_ptr<abi::nvmlGpmMetricsGet_t> metrics_request_;  // 13 KB, where it is needed.
+  std::optional<Instant> activity_since_;                      // The last reading of it.
+  Duration activity_for_{};                                    // Between that and the one before.
 
   // Of the last Read.
   Instant at_{};

@@ -14,12 +14,16 @@ constexpr int kMostProcessThreadsOut = 64;  // One a device, and more devices th
 
 class EndOfUse final : public NvmlTask {
  public:
-  explicit EndOfUse(std::shared_ptr<const abi::NvmlLibrary> library)
-      : library_(std::move(library)) {}
-  void Run() override { library_->api.nvmlShutdown(); }
+  EndOfUse(std::shared_ptr<const abi::NvmlLibrary> library, std::shared_ptr<NvmlSamples> samples)
+      : library_(std::move(library)), samples_(std::move(samples)) {}
+  void Run() override {
+    samples_->Free(library_->api);
+    library_->api.nvmlShutdown();
+  }
 
  private:
   const std::shared_ptr<const abi::NvmlLibrary> library_;
+  const std::shared_ptr<NvmlSamples> samples_;
 };
 
 }  // namespace
@@ -35,13 +39,14 @@ class NvmlProcesses::Round final : public NvmlTask {
       if (!GoTo(static_cast<int>(i))) {
         return;
       }
-      codes[i] = devices[i]->Read(clock_.Now(), clock_.WallNow());
+      codes[i] = devices[i]->Read(clock_.Now(), clock_.WallNow(), profiles);
     }
     GoTo(kNowhere);
   }
 
   std::vector<std::shared_ptr<NvmlProcessDevice>> devices;
-  size_t first = 0;  // The device to begin with.
+  size_t first = 0;      // The device to begin with.
+  bool profiles = true;  // Profiling counters are read.
   // By device: what its reading said.
   std::vector<abi::nvmlReturn_t> codes;
 
@@ -138,12 +143,12 @@ void NvmlProcesses::TakeDevices(const NvmlLook& look, const std::vector<NvmlFoun
       return before->address().uuid == device.address.uuid;
     });
     if (same == devices_.end()) {
-      devices.push_back(std::make_shared<NvmlProcessDevice>(library_, device.address));
+      devices.push_back(std::make_shared<NvmlProcessDevice>(library_, samples_, device.address));
     } else if ((*same)->address() == device.address) {
       devices.push_back(*same);
     } else {
-      devices.push_back(
-          std::make_shared<NvmlProcessDevice>(library_, device.address, (*same)->meter()));
+      devices.push_back(std::make_shared<NvmlProcessDevice>(library_, samples_, device.address,
+                                                            (*same)->meter()));
     }
   }
   devices_ = std::move(devices);
@@ -163,6 +168,7 @@ Status NvmlProcesses::RunRounds() {
   is_read_.assign(devices_.size(), false);
   round_->devices = devices_;
   round_->first = 0;
+  round_->profiles = profiles_;
   while (!lane_.Run(round_)) {
     const int place = round_->GiveUp();
     if (place == NvmlTask::kLibrary) {
@@ -173,6 +179,7 @@ Status NvmlProcesses::RunRounds() {
     const std::shared_ptr<Round> stuck = std::exchange(round_, std::make_shared<Round>(clock_));
     TakeCodes(*stuck, end);
     round_->first = end;
+    round_->profiles = profiles_;
     if (hangs) {
       NoteHung(devices_[end]->address().gpu.index, stuck);
       is_read_.erase(is_read_.begin() + static_cast<std::ptrdiff_t>(end));
@@ -240,8 +247,11 @@ std::string NvmlProcesses::Complaint() const {
 // Devices stay, for what they know; the next look gives them their handles.
 void NvmlProcesses::Close() {
   looked_at_.reset();
+  for (const std::shared_ptr<NvmlProcessDevice>& device : devices_) {
+    device->PauseProfiling();
+  }
   if (is_open_ && hung_.empty()) {
-    lane_.Run(std::make_shared<EndOfUse>(library_));
+    lane_.Run(std::make_shared<EndOfUse>(library_, samples_));
   }
   is_open_ = false;
 }

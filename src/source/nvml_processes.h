@@ -26,6 +26,7 @@
 #include "process/process_reading.h"
 #include "source/nvml_look.h"
 #include "source/nvml_process_device.h"
+#include "source/nvml_samples.h"
 #include "source/nvml_sleep.h"
 #include "source/nvml_task.h"
 
@@ -53,6 +54,8 @@ class NvmlProcesses final : public Interruptible {
   void LetGo() { Close(); }
   // As Source::NeedToLetGo, by the last look.
   std::string NeedToLetGo() const;
+  // Whether profiling counters are read, from the next Read on; else they are left to others.
+  void SetProfiling(bool profiles) { profiles_ = profiles; }
 
   // The devices by their numbers, which are given once and for good.
   const std::vector<std::string>& uuids() const { return uuids_; }
@@ -84,6 +87,8 @@ class NvmlProcesses final : public Interruptible {
   IdentityCache identities_;
   const NvmlSleep sleep_;
   ForeignLane lane_;
+  std::shared_ptr<NvmlSamples> samples_ = std::make_shared<NvmlSamples>();
+  bool profiles_ = true;
   bool is_open_ = false;
   std::optional<Instant> looked_at_;  // Nothing: look at once.
   bool is_missing_ = false;  // A device is lost, waits to be let go of, or does not say who it is.

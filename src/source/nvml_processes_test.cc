@@ -135,6 +135,46 @@ TEST_F(NvmlProcessesTest, TellsTheInstanceOfAProcess) {
   EXPECT_EQ(reading_.devices[1].processes[0].instance, 9U);
 }
 
+TEST_F(NvmlProcessesTest, TellsHowActiveEachMigInstanceWas) {
+  nvml_.gpus[1].mig_enabled = true;
+  nvml_.gpus[1].mig_devices = {{true, 5, 0, "MIG-x", "3g.40gb"}, {true, 9, 0, "MIG-y", "1g.10gb"}};
+  nvml_.gpm = [](uint32_t metric) { return metric == 2 ? 50.0 : 1.0; };
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(reading_.devices[1].instances.empty()) << "since when, nobody knows";
+  clock_.Advance(seconds(2));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(reading_.devices[0].instances.empty()) << "not in MIG mode";
+  const std::vector<InstanceActivity>& told = reading_.devices[1].instances;
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0].instance, 9U);
+  EXPECT_EQ(told[0].busy, 1U * 50 * 2'000'000);
+  EXPECT_EQ(told[1].busy, 3U * 50 * 2'000'000) << "slices x percent x time";
+
+  processes_->SetProfiling(false);
+  clock_.Advance(seconds(1));
+  const int taken = nvml_.CountOf("nvmlGpmMigSampleGet");
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(nvml_.CountOf("nvmlGpmMigSampleGet"), taken);
+  EXPECT_TRUE(reading_.devices[1].instances.empty());
+  processes_->SetProfiling(true);
+  processes_->LetGo();
+  EXPECT_GT(nvml_.CountOf("nvmlGpmSampleFree"), 0);
+}
+
+TEST_F(NvmlProcessesTest, TellsNoActivityWhereABoardHasNoneOrALikelyOne) {
+  nvml_.gpus[1].mig_enabled = true;
+  nvml_.gpus[1].mig_devices = {{true, 5, 0, "MIG-x", "3g.40gb"}};
+  nvml_.gpm = [](uint32_t) { return 1e9; };
+  for (const bool has_gpm : {true, false}) {
+    nvml_.gpus[1].has_gpm = has_gpm;
+    processes_.reset();
+    ASSERT_TRUE(Read().ok());
+    clock_.Advance(seconds(1));
+    ASSERT_TRUE(Read().ok());
+    EXPECT_TRUE(reading_.devices[1].instances.empty());
+  }
+}
+
 TEST_F(NvmlProcessesTest, LeavesOutADeviceThatHangsUntilItReturns) {
   nvml_.gpus[1].processes = {{.pid = 41}};
   ASSERT_TRUE(Read().ok());

@@ -49,7 +49,11 @@ constexpr double kScaleWidth = 560;
 constexpr double kTop = 64;
 constexpr double kLineHeight = 26;
 
+// Nothing at all has a place of its own, before a scale of ratios.
 double PlaceOf(double ratio) {
+  if (ratio == 0) {
+    return kLeft - kLineHeight;
+  }
   const double bounded = std::clamp(ratio, kLeastRatioInPlot, kMostRatioInPlot);
   return kLeft + kScaleWidth * std::log2(bounded / kLeastRatioInPlot) /
                      std::log2(kMostRatioInPlot / kLeastRatioInPlot);
@@ -107,8 +111,14 @@ std::string Legend() {
 }
 
 std::string Scale(double bottom) {
-  constexpr std::array<std::pair<double, std::string_view>, 7> kTicks = {
-      {{0.25, "1/4"}, {0.5, "1/2"}, {1, "true"}, {2, "2 x"}, {4, "4 x"}, {8, "8 x"}, {16, "16 x"}}};
+  constexpr std::array<std::pair<double, std::string_view>, 8> kTicks = {{{0, "0"},
+                                                                          {0.25, "1/4"},
+                                                                          {0.5, "1/2"},
+                                                                          {1, "true"},
+                                                                          {2, "2 x"},
+                                                                          {4, "4 x"},
+                                                                          {8, "8 x"},
+                                                                          {16, "16 x"}}};
   std::string scale;
   for (const auto& [ratio, name] : kTicks) {
     absl::StrAppendFormat(
