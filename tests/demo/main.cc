@@ -137,7 +137,20 @@ std::vector<std::string> ExporterArguments(const Setting& setting) {
           "--libdcgm",
           run + "/lib/libdcgm.so.4",
           "--libnvidia-ml",
-          run + "/lib/libnvidia-ml.so.1"};
+          run + "/lib/libnvidia-ml.so.1",
+          "--process-metrics=on",
+          "--proc-root",
+          run + "/proc"};
+}
+
+// Where the simulated node and its API server are.
+std::vector<std::string> ExporterVariables(const Setting& setting) {
+  std::vector<std::string> variables = {"PODGPU_SIM_DIR=" + setting.run.string()};
+  std::ifstream file(setting.run / "api/env");
+  for (std::string line; std::getline(file, line);) {
+    variables.push_back(line);
+  }
+  return variables;
 }
 
 // Blocks the signals that end the demo, so that they are waited for.
@@ -225,14 +238,15 @@ int Run(Setting setting) {
   }
   std::filesystem::create_directories(setting.run);
   Child simulator({setting.build / "bin/podgpu-sim", "run", setting.scenario, "--dir", setting.run,
-                   "--engine-tcp", "127.0.0.1:0"},
+                   "--engine-tcp", "127.0.0.1:0", "--api-server"},
                   {}, setting.run / "podgpu-sim.log");
   std::unique_ptr<sim::RunDirectory> directory;
   if (!Await(simulator, "the simulator", kStartPatience, [&] {
         std::string error;
         directory = sim::RunDirectory::Open(setting.run, error);
         return directory != nullptr &&
-               std::filesystem::exists(setting.run / "kubelet/kubelet.sock");
+               std::filesystem::exists(setting.run / "kubelet/kubelet.sock") &&
+               std::filesystem::exists(setting.run / "api/env");
       })) {
     return kUnexpected;
   }
@@ -242,7 +256,7 @@ int Run(Setting setting) {
       gpus + " x " + expected.model + ", scenario " + std::string(truth->world->scenario_name()));
 
   const Patience since_start(kStartPatience);
-  Child exporter(ExporterArguments(setting), {"PODGPU_SIM_DIR=" + setting.run.string()},
+  Child exporter(ExporterArguments(setting), ExporterVariables(setting),
                  setting.run / "podgpu.log");
   if (!Await(exporter, "the exporter", kStartPatience,
              [&] { return Fetch(setting.port, "/readyz").has_value(); })) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 #include <span>
 
 #include "base/text.h"
@@ -12,6 +14,8 @@ namespace {
 constexpr std::string_view kUtilization = "DCGM_FI_DEV_GPU_UTIL";
 constexpr std::string_view kPower = "DCGM_FI_DEV_POWER_USAGE";
 constexpr std::string_view kAllocation = "podgpu_allocation_info";
+constexpr std::string_view kEnergyOfPods = "podgpu_pod_gpu_energy_joules_total";
+constexpr std::string_view kEnergyByMethod = "podgpu_gpu_energy_by_method_joules_total";
 constexpr size_t kShownColumns = 100;
 
 // Reads `name="value"` pairs; `at` stands behind "{" and ends behind "}".
@@ -125,6 +129,47 @@ void CompareAllocations(const Expectation& expected, const std::vector<Sample>& 
   }
 }
 
+double NumberIn(const Sample& sample) { return std::strtod(sample.value.c_str(), nullptr); }
+
+// Those who share a GPU are charged different parts of its energy, and with what is nobody's they
+// make up the whole.
+void CompareEnergy(const Expectation& expected, int gpu, const std::vector<Sample>& page,
+                   std::vector<std::string>& wrong) {
+  std::map<std::string, double> by_pod;
+  double of_gpu = 0;
+  double of_nobody = 0;
+  for (const Sample& sample : page) {
+    if (sample.Label("gpu") != NumberOf(gpu)) {
+      continue;
+    }
+    if (sample.family == kEnergyOfPods) {
+      by_pod[sample.Label("namespace") + "/" + sample.Label("pod")] += NumberIn(sample);
+    } else if (sample.family == kEnergyByMethod) {
+      const std::string method = sample.Label("method");
+      const bool is_nobodys = method == "unattributed" || method == "outside_kubernetes";
+      of_gpu += NumberIn(sample);
+      of_nobody += is_nobodys ? NumberIn(sample) : 0;
+    }
+  }
+  std::set<double> parts;
+  double of_pods = 0;
+  for (const auto& [pod, energy] : by_pod) {
+    parts.insert(energy);
+    of_pods += energy;
+  }
+  if (parts.size() != expected.most_owners || parts.contains(0)) {
+    wrong.push_back("gpu " + NumberOf(gpu) + " has different parts of energy for " +
+                    std::to_string(parts.size() - parts.count(0)) + " pods, the scenario has " +
+                    std::to_string(expected.most_owners));
+  }
+  constexpr double kHalfAMillijoule = 0.0005;
+  if (std::abs(of_pods + of_nobody - of_gpu) > kHalfAMillijoule) {
+    wrong.push_back("the parts of gpu " + NumberOf(gpu) + "'s energy are " +
+                    std::to_string(of_pods + of_nobody) + " J, the whole is " +
+                    std::to_string(of_gpu) + " J");
+  }
+}
+
 // A line of the page with all labels left out but `shown`.
 std::string WithLabels(const Sample& sample, std::span<const std::string_view> shown) {
   std::string text = sample.family + "{";
@@ -215,6 +260,9 @@ std::vector<std::string> Compare(const Expectation& expected, const std::vector<
   }
   CompareUtilization(expected, page, wrong);
   CompareAllocations(expected, page, wrong);
+  for (const int gpu : expected.shared) {
+    CompareEnergy(expected, gpu, page, wrong);
+  }
   return wrong;
 }
 
@@ -227,9 +275,11 @@ std::string Summary(const Expectation& expected) {
 
 std::vector<std::string> ShownLines(const Expectation& expected, const std::vector<Sample>& page) {
   std::vector<std::string> lines;
-  const auto show = [&](std::string_view family, int gpu, size_t most) {
+  const auto show = [&](std::string_view family, int gpu, size_t most,
+                        std::string_view method = "") {
     for (const Sample& sample : page) {
-      if (sample.family == family && sample.Label("gpu") == NumberOf(gpu) && most > 0) {
+      if (sample.family == family && sample.Label("gpu") == NumberOf(gpu) &&
+          (method.empty() || sample.Label("method") == method) && most > 0) {
         lines.push_back(Shorten(sample));
         --most;
       }
@@ -244,6 +294,7 @@ std::vector<std::string> ShownLines(const Expectation& expected, const std::vect
   }
   if (!expected.shared.empty()) {
     show(kAllocation, *expected.shared.begin(), expected.most_owners);
+    show(kEnergyOfPods, *expected.shared.begin(), expected.most_owners, "sm_share");
   }
   return lines;
 }

@@ -24,7 +24,16 @@ constexpr std::string_view kPage =
     "DCGM_FI_DEV_GPU_UTIL{gpu=\"1\",UUID=\"GPU-2\"} 50\n"
     "podgpu_allocation_info{gpu=\"0\",namespace=\"ml\",pod=\"train\",container=\"main\"} 1\n"
     "podgpu_allocation_info{gpu=\"1\",namespace=\"web\",pod=\"a\",container=\"srv\"} 1\n"
-    "podgpu_allocation_info{gpu=\"1\",namespace=\"web\",pod=\"b\",container=\"srv\"} 1\n";
+    "podgpu_allocation_info{gpu=\"1\",namespace=\"web\",pod=\"b\",container=\"srv\"} 1\n"
+    "podgpu_gpu_energy_by_method_joules_total{gpu=\"1\",method=\"exclusive\"} 1.5\n"
+    "podgpu_gpu_energy_by_method_joules_total{gpu=\"1\",method=\"sm_share\"} 30\n"
+    "podgpu_gpu_energy_by_method_joules_total{gpu=\"1\",method=\"unattributed\"} 0.25\n"
+    "podgpu_pod_gpu_energy_joules_total{gpu=\"1\",namespace=\"web\",pod=\"a\",method="
+    "\"exclusive\"} 1.5\n"
+    "podgpu_pod_gpu_energy_joules_total{gpu=\"1\",namespace=\"web\",pod=\"a\",method="
+    "\"sm_share\"} 10\n"
+    "podgpu_pod_gpu_energy_joules_total{gpu=\"1\",namespace=\"web\",pod=\"b\",method="
+    "\"sm_share\"} 20\n";
 
 std::string Replaced(std::string text, std::string_view what, std::string_view by) {
   const size_t at = text.find(what);
@@ -51,6 +60,10 @@ TEST(DemoPage, NamesEachDifference) {
       {"pod=\"b\"", "pod=\"a\"", "podgpu_allocation_info lacks gpu 1: web/b/srv"},
       {"pod=\"b\"", "pod=\"c\"",
        "podgpu_allocation_info has gpu 1: web/c/srv, which the scenario has not"},
+      {"\"sm_share\"} 20", "\"sm_share\"} 11.5",
+       "gpu 1 has different parts of energy for 1 pods, the scenario has 2"},
+      {"\"sm_share\"} 20", "\"sm_share\"} 21",
+       "the parts of gpu 1's energy are 32.750000 J, the whole is 31.750000 J"},
   };
   for (const Row& row : kRows) {
     SCOPED_TRACE(row.named);
@@ -62,12 +75,14 @@ TEST(DemoPage, NamesEachDifference) {
 
 TEST(DemoPage, ShowsLinesOfThePageWithoutLabelsThatAFirstLookDoesNotNeed) {
   const auto lines = ShownLines(TwoGpus(), ParsePage(kPage));
-  ASSERT_EQ(lines.size(), 3U);
+  ASSERT_EQ(lines.size(), 5U);
   EXPECT_EQ(
       lines[0],
       "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",...,pod=\"train\",namespace=\"ml\",container=\"main\"} 97");
   EXPECT_EQ(lines[2],
             "podgpu_allocation_info{gpu=\"1\",namespace=\"web\",pod=\"b\",container=\"srv\"} 1");
+  EXPECT_EQ(lines[4],
+            "podgpu_pod_gpu_energy_joules_total{gpu=\"1\",namespace=\"web\",pod=\"b\",...} 20");
 }
 
 TEST(DemoPage, LeavesOutLabelsBeforeItCutsANumber) {
