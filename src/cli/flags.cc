@@ -87,6 +87,7 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
   NodeCommand command;
   if (called_as == CalledAs::kMyGpuExporter) {
     command.exporter.kubernetes = true;
+    command.exporter.view.kubernetes = true;
     command.exporter.processes.enabled = true;
   }
   PODGPU_ASSIGN_OR_RETURN(command.ignored_arguments, ReadFlags(BindFlags(FlagTable(), command),

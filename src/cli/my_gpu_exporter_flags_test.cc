@@ -97,6 +97,7 @@ TEST(MyGpuExporterFlags, TheNameOfTheProgramDecidesOnDefaults) {
   };
   const NodeCommand command = parse({});
   EXPECT_TRUE(command.exporter.kubernetes);
+  EXPECT_TRUE(command.exporter.view.kubernetes) << "on DCGM rows too, as with -k";
   EXPECT_TRUE(command.exporter.processes.enabled);
   EXPECT_EQ(std::ranges::count(command.exporter.views, View::kProcess), 1);
   EXPECT_FALSE(parse({"--kubernetes-enabled=false"}).exporter.kubernetes);
