@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr char kUid[] = "0cc175b9-c0f1-46a8-a1c3-99e269772661";
+constexpr char kUidOfTrainer[] = "0cc175b9-c0f1-46a8-a1c3-99e269772661";
 
 // Two GPUs whose processes the test reads, a kubelet and an API server that say what it wants.
 class ProcessRowsTest : public ::testing::Test {
@@ -27,7 +27,7 @@ class ProcessRowsTest : public ::testing::Test {
   }
 
   static std::shared_ptr<const ProcessIdentity> Trainer(uint32_t pid, std::string container_id,
-                                                        std::string uid = kUid) {
+                                                        std::string uid = kUidOfTrainer) {
     auto identity = std::make_shared<ProcessIdentity>();
     identity->key = {.pid = pid, .start_ticks = 1};
     identity->name = "python3";
@@ -74,7 +74,7 @@ class ProcessRowsTest : public ::testing::Test {
     ApiObject& pod = (*objects)["ml/train-0"];
     pod.name_space = "ml";
     pod.name = "train-0";
-    pod.uid = kUid;
+    pod.uid = kUidOfTrainer;
     pod.containers = std::move(containers);
     auto api = std::make_shared<ApiFacts>();
     api->objects = objects;
@@ -115,7 +115,7 @@ TEST_F(ProcessRowsTest, CallsDevicesByTheirNumbersOfTheTopology) {
   EXPECT_TRUE(
       Shows("my_gpu_process_energy_joules{container=\"\",container_id=\"c1\",gpu=\"1\","
             "namespace=\"\",pid=\"11\",pod=\"\",pod_uid=\"" +
-            std::string(kUid) + "\",process_name=\"python3\"} 0.5\n"))
+            std::string(kUidOfTrainer) + "\",process_name=\"python3\"} 0.5\n"))
       << Text();
 }
 
@@ -176,7 +176,7 @@ TEST_F(ProcessRowsTest, APodThatHasGoneIsStillCalledWhatItWas) {
   EXPECT_TRUE(
       Shows("my_gpu_process_active{container=\"main\",container_id=\"c1\",gpu=\"1\","
             "namespace=\"ml\",pid=\"11\",pod=\"train-0\",pod_uid=\"" +
-            std::string(kUid) + "\",process_name=\"python3\"} 0\n"))
+            std::string(kUidOfTrainer) + "\",process_name=\"python3\"} 0\n"))
       << Text();
 }
 
@@ -187,7 +187,7 @@ TEST_F(ProcessRowsTest, APodKeepsWhatItWasChargedWhenItsProcessesEnd) {
   Read({Trainer(11, "c1")}, 500);
   Take();
   const std::string labels = "{gpu=\"1\",UUID=\"" + FakeDriver::Uuid(1) +
-                             "\",namespace=\"ml\",pod=\"train-0\",pod_uid=\"" + kUid +
+                             "\",namespace=\"ml\",pod=\"train-0\",pod_uid=\"" + kUidOfTrainer +
                              "\",container=\"main\",shared=\"false\"";
   const std::string energy =
       "podgpu_pod_gpu_energy_joules_total" + labels + ",method=\"exclusive\"} 0.5\n";
@@ -215,7 +215,7 @@ TEST_F(ProcessRowsTest, SharersOfADeviceHoldItShared) {
   facts_.owners = owners;
   Read({});
   Take();
-  EXPECT_TRUE(Shows("pod=\"train-0\",pod_uid=\"" + std::string(kUid) +
+  EXPECT_TRUE(Shows("pod=\"train-0\",pod_uid=\"" + std::string(kUidOfTrainer) +
                     "\",container=\"main\",shared=\"true\"} "))
       << Text();
   EXPECT_FALSE(Shows("train-1")) << "without its uid nobody knows which processes are its";
