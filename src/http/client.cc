@@ -161,6 +161,16 @@ Status UsePem(boost::asio::ssl::context& context, const HttpClientTls& tls) {
   return absl::OkStatus();
 }
 
+// Failures of the first step, too, are told from Run.
+template <typename Stream>
+void BeginExchange(boost::asio::io_context& io, Stream stream, HttpQuestion question,
+                   const HttpClientOptions& options, HttpCallback done) {
+  boost::asio::post(io, [exchange = std::make_shared<Exchange<Stream>>(
+                             std::move(stream), std::move(question), options, std::move(done))] {
+    exchange->Start();
+  });
+}
+
 }  // namespace
 
 class HttpClient::Engine {
@@ -187,7 +197,7 @@ class HttpClient::Engine {
       done(std::move(answer));
     };
     if (context_ == nullptr) {
-      Begin(Plain(io_), std::move(question), std::move(counted));
+      BeginExchange(io_, Plain(io_), std::move(question), options_, std::move(counted));
       return;
     }
     Secure stream(io_, *context_);
@@ -201,7 +211,7 @@ class HttpClient::Engine {
       SSL_ctrl(stream.native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                const_cast<char*>(name.c_str()));
     }
-    Begin(std::move(stream), std::move(question), std::move(counted));
+    BeginExchange(io_, std::move(stream), std::move(question), options_, std::move(counted));
   }
 
   size_t running() const { return running_; }
@@ -218,14 +228,6 @@ class HttpClient::Engine {
   }
 
  private:
-  template <typename Stream>
-  void Begin(Stream stream, HttpQuestion question, HttpCallback done) {
-    // Failures of the first step, too, are told from Run.
-    boost::asio::post(io_, [exchange = std::make_shared<Exchange<Stream>>(
-                                std::move(stream), std::move(question), options_,
-                                std::move(done))] { exchange->Start(); });
-  }
-
   const HttpClientOptions options_;
   // A context lives as long as its sessions, which hold it themselves.
   std::shared_ptr<boost::asio::ssl::context> context_;
