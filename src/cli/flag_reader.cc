@@ -161,7 +161,10 @@ class FlagReader {
       return absl::OkStatus();
     }
     const auto before = given_.find({flag.name, !is_other});
-    if (before != given_.end() && before->second != value) {
+    const bool is_same =
+        before == given_.end() || before->second == value ||
+        (flag.kind == FlagKind::kBool && ParseGoBool(before->second) == ParseGoBool(value));
+    if (!is_same) {
       return Refused(absl::StrFormat(
           "--%s and --%s are one flag and have two values, %s and %s", flag.name, flag.other_name,
           Quoted(is_other ? before->second : value), Quoted(is_other ? value : before->second)));

@@ -65,6 +65,7 @@ TEST(MyGpuExporterFlags, MeanTheSame) {
 }
 
 TEST(MyGpuExporterFlags, BothNamesOfAFlagMustAgree) {
+  EXPECT_TRUE(ParseAs(CalledAs::kPodgpu, {"-k", "--kubernetes-enabled=1"}).ok());
   EXPECT_TRUE(ParseAs(CalledAs::kPodgpu, {"--listen-address=:1", "-a", ":1"}).ok());
   EXPECT_TRUE(ParseAs(CalledAs::kPodgpu, {"--listen-address=:1", "--listen-address=:2"}).ok())
       << "the last one wins";
