@@ -6,25 +6,12 @@
 #include "absl/strings/str_format.h"
 
 #include "source/nvml_error.h"
+#include "source/nvml_shutdown.h"
 
 namespace podgpu {
 namespace {
 
 constexpr int kMostProcessThreadsOut = 64;  // One a device, and more devices than a node has.
-
-class EndOfUse final : public NvmlTask {
- public:
-  EndOfUse(std::shared_ptr<const abi::NvmlLibrary> library, std::shared_ptr<NvmlSamples> samples)
-      : library_(std::move(library)), samples_(std::move(samples)) {}
-  void Run() override {
-    samples_->Free(library_->api);
-    library_->api.nvmlShutdown();
-  }
-
- private:
-  const std::shared_ptr<const abi::NvmlLibrary> library_;
-  const std::shared_ptr<NvmlSamples> samples_;
-};
 
 }  // namespace
 
@@ -251,7 +238,7 @@ void NvmlProcesses::Close() {
     device->PauseProfiling();
   }
   if (is_open_ && hung_.empty()) {
-    lane_.Run(std::make_shared<EndOfUse>(library_, samples_));
+    lane_.Run(std::make_shared<NvmlShutdown>(library_, samples_));
   }
   is_open_ = false;
 }

@@ -9,6 +9,7 @@
 
 #include "source/nvml_cells.h"
 #include "source/nvml_error.h"
+#include "source/nvml_shutdown.h"
 
 namespace podgpu {
 namespace {
@@ -21,20 +22,6 @@ constexpr int kMostThreadsOut = 64;  // One a device, and more devices than a no
 constexpr seconds kLostPatience{10};
 constexpr seconds kLongestLostPatience{1800};
 constexpr seconds kLongestMutePatience{60};
-
-class Shutdown final : public NvmlTask {
- public:
-  Shutdown(std::shared_ptr<const abi::NvmlLibrary> library, std::shared_ptr<NvmlSamples> samples)
-      : library_(std::move(library)), samples_(std::move(samples)) {}
-  void Run() override {
-    samples_->Free(library_->api);
-    library_->api.nvmlShutdown();
-  }
-
- private:
-  const std::shared_ptr<const abi::NvmlLibrary> library_;
-  const std::shared_ptr<NvmlSamples> samples_;
-};
 
 // In a container, NVML counts GPUs that are not the container's.
 bool IsOurs(const NvmlFound& device) {
@@ -478,7 +465,7 @@ void NvmlSource::Close() {
   }
   history_.ForgetXids();
   if (is_open_ && hung_.empty()) {
-    lane_.Run(std::make_shared<Shutdown>(library_, samples_));
+    lane_.Run(std::make_shared<NvmlShutdown>(library_, samples_));
   }
   is_open_ = false;
 }
