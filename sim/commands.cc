@@ -13,6 +13,7 @@
 #include "sim/control_log.h"
 #include "sim/control_words.h"
 #include "sim/fault_table.h"
+#include "sim/fleet.h"
 #include "sim/node.h"
 #include "sim/run_directory.h"
 #include "sim/run_writer.h"
@@ -276,6 +277,48 @@ Status Truth(const Arguments& arguments) {
   return absl::OkStatus();
 }
 
+StatusOr<uint64_t> FleetNumber(const Arguments& arguments, std::string_view flag, uint64_t usual,
+                               uint64_t most) {
+  const std::optional<std::string> text = arguments.Get(flag);
+  const std::optional<uint64_t> number = text ? ParseDecimal(*text) : std::optional(usual);
+  if (!number || *number > most) {
+    return Wrong("fleet", flag, text.value_or(""),
+                 absl::StrFormat("a whole number up to %d", most));
+  }
+  return *number;
+}
+
+Status Fleet(const Arguments& arguments) {
+  constexpr uint64_t kMostPercent = 100;
+  FleetOptions options;
+  PODGPU_ASSIGN_OR_RETURN(options.nodes,
+                          FleetNumber(arguments, "--nodes", options.nodes, kMostFleetNodes));
+  if (options.nodes == 0) {
+    return Wrong("fleet", "--nodes", "0", "how many nodes are to be there");
+  }
+  PODGPU_ASSIGN_OR_RETURN(const uint64_t port,
+                          FleetNumber(arguments, "--port", kFleetPort, 65'535));
+  options.port = static_cast<uint16_t>(port);
+  uint64_t percent = 0;
+  for (const auto& [flag, share] : {std::pair("--hanging", &options.shares.hanging),
+                                    std::pair("--refusing", &options.shares.refusing),
+                                    std::pair("--garbage", &options.shares.garbage)}) {
+    PODGPU_ASSIGN_OR_RETURN(const uint64_t given, FleetNumber(arguments, flag, 0, kMostPercent));
+    *share = static_cast<uint32_t>(given);
+    percent += given;
+  }
+  if (percent > kMostPercent) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "podgpu-sim fleet: --hanging, --refusing and --garbage are %d percent together; at most "
+        "100 are there",
+        percent));
+  }
+  options.nodes_file = arguments.Get("--nodes-file").value_or("");
+  const std::string scenario = arguments.operands.empty() ? "demo" : arguments.operands.front();
+  PODGPU_ASSIGN_OR_RETURN(options.scenario, LoadScenario(scenario));
+  return RunFleet(options);
+}
+
 constexpr Flag kRunFlags[] = {
     kDir,
     {"--manual", "", "world time stands still until `podgpu-sim tick`"},
@@ -292,6 +335,14 @@ constexpr Flag kEngineFlags[] = {
     kDir,
     {"--tcp", "ADDR", "host:port; port 0: a free one, written to engine.addr (default)"},
     {"--parent", "PID", "end when this parent process ends"},
+};
+constexpr Flag kFleetFlags[] = {
+    {"--nodes", "N", "how many nodes there are, up to 20000 (default 100)"},
+    {"--port", "PORT", "of all nodes; 0: a free one (default 9400)"},
+    {"--nodes-file", "FILE", "write their addresses there, for podgpu cluster --nodes=file:FILE"},
+    {"--hanging", "PERCENT", "of the nodes take connections and never answer (default 0)"},
+    {"--refusing", "PERCENT", "of the nodes refuse connections (default 0)"},
+    {"--garbage", "PERCENT", "of the nodes answer what no node should (default 0)"},
 };
 constexpr Flag kControlFlags[] = {kGpu, kAt, kDir};
 constexpr Flag kFaultFlags[] = {kAt, kDir};
@@ -311,6 +362,8 @@ constexpr Command kCommands[] = {
     {"compile", "SCENARIO", 1, 1, "check a scenario and make its image", kCompileFlags, Compile},
     {"engine", "", 0, 0, "the host engine of a node, as a process of its own", kEngineFlags,
      Engine},
+    {"fleet", "[SCENARIO]", 0, 1, "many nodes for podgpu cluster, each like SCENARIO (demo)",
+     kFleetFlags, Fleet},
     {"mig", "PROFILE...", 1, kMaxProfiles, "give a GPU another MIG layout; off: none",
      kControlFlags, Mig},
     {"power-limit", "WATTS", 1, 1, "give a GPU another power limit", kControlFlags, PowerLimit},

@@ -25,6 +25,13 @@ TEST_F(ProgramTest, RefusesWrongUseInOneLineWithExitCodeTwo) {
       {{"trutj"}, "podgpu-sim: unknown command \"trutj\"; nearest is truth"},
       {{"run"}, "podgpu-sim run: SCENARIO is missing; see `podgpu-sim run --help`"},
       {{"run", "demo", "--manuel"}, "podgpu-sim run: unknown flag --manuel; nearest is --manual"},
+      {{"fleet", "--nodes=0"},
+       "podgpu-sim fleet: --nodes is \"0\"; write how many nodes are to be there"},
+      {{"fleet", "--nodes=many"},
+       "podgpu-sim fleet: --nodes is \"many\"; write a whole number up to 20000"},
+      {{"fleet", "--hanging=60", "--garbage=60"},
+       "podgpu-sim fleet: --hanging, --refusing and --garbage are 120 percent together; at most "
+       "100 are there"},
       {{"run", "demo", "--speed", "fast"},
        "podgpu-sim run: --speed is \"fast\"; write two whole numbers, such as 60/1"},
       {{"run", "demo", "--speed", "2/1", "--manual"},

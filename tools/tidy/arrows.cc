@@ -15,9 +15,10 @@ constexpr int kHighestFloorOfSim = 1;
 
 // Files of sim/ that are servers, the compiler or the command line, by the beginning of their
 // names: they may use base and abseil.  All others are world or face.
-constexpr std::array<std::string_view, 14> kSimPrograms = {
-    "main",   "run_writer", "compile", "scenario", "fake_kubelet", "fake_api", "api_face",
-    "engine", "control",    "command", "program",  "node",         "truth",    "units"};
+constexpr std::array<std::string_view, 15> kSimPrograms = {
+    "main",     "run_writer", "compile", "scenario", "fake_kubelet",
+    "fake_api", "api_face",   "engine",  "control",  "command",
+    "program",  "node",       "truth",   "units",    "fleet"};
 
 struct Room {
   std::string name;

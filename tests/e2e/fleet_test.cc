@@ -1,0 +1,70 @@
+// The cluster role over a simulated fleet: nodes that hang, refuse and send garbage take nothing
+// from the others.
+#include <csignal>
+#include <re2/re2.h>
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "http/loopback_client.h"
+#include "tests/e2e/child.h"
+
+namespace podgpu {
+namespace {
+
+// The value of a line that begins with `name`, -1 when there is none.
+int64_t ValueOf(const std::string& page, const std::string& name) {
+  int64_t value = -1;
+  RE2::PartialMatch(page, "\n" + RE2::QuoteMeta(name) + R"( ([0-9]+)\n)", &value);
+  return value;
+}
+
+int64_t NodesThatAre(const std::string& page, const std::string& state) {
+  return ValueOf(page, "podgpu_cluster_nodes{state=\"" + state + "\"}");
+}
+
+int64_t FetchesOf(const std::string& page, const std::string& result) {
+  return ValueOf(page, "podgpu_cluster_fetches_total{result=\"" + result + "\"}");
+}
+
+size_t CountOfLines(std::string_view page, std::string_view begin) {
+  size_t count = 0;
+  for (const std::string_view line : Split(page, '\n')) {
+    count += line.starts_with(begin) ? 1U : 0U;
+  }
+  return count;
+}
+
+TEST(SimulatedFleet, IsMappedAsFarAsItsNodesAnswer) {
+  const TemporaryFolder folder;
+  const std::string nodes = folder.path() + "/nodes";
+  Child fleet({PODGPU_BINARY_DIR "/bin/podgpu-sim", "fleet", "--nodes=80", "--port=0",
+               "--hanging=10", "--refusing=10", "--garbage=5", "--nodes-file=" + nodes});
+  ASSERT_TRUE(fleet.AwaitLine("ready")) << fleet.output();
+  EXPECT_NE(fleet.output().find("; 8 hang, 8 refuse, 4 answer garbage"), std::string::npos);
+
+  Child cluster({PODGPU_BINARY_DIR "/bin/podgpu", "cluster", "-a=127.0.0.1:0",
+                 "--nodes=file:" + nodes, "--node-interval=1s", "--node-timeout=1s"});
+  const std::optional<std::string> serving = cluster.AwaitLine("msg=\"serving\"");
+  ASSERT_TRUE(serving) << cluster.output();
+  const auto port = static_cast<uint16_t>(
+      ParseDecimal(std::string_view(*serving).substr(serving->find("port=") + 5)).value_or(0));
+  ASSERT_TRUE(cluster.AwaitLine("ready: 60 of 80 nodes answer, with 480 GPUs")) << cluster.output();
+  const std::string page = LoopbackClient(port).Fetch("/metrics").body;
+
+  EXPECT_EQ(NodesThatAre(page, "ok"), 60) << page;
+  EXPECT_EQ(NodesThatAre(page, "withdrawn"), 20);
+  EXPECT_EQ(ValueOf(page, "podgpu_cluster_gpus"), 60 * 8);
+  EXPECT_EQ(ValueOf(page, "podgpu_cluster_repeated_gpus"), 0);
+  EXPECT_EQ(CountOfLines(page, "pod_and_gpu_map_info{"), 60U * 11U);
+  EXPECT_GE(FetchesOf(page, "timeout"), 8);
+  EXPECT_GE(FetchesOf(page, "no_connection"), 8);
+
+  fleet.Signal(SIGTERM);
+  EXPECT_EQ(fleet.Wait(), 0);
+  cluster.Signal(SIGTERM);
+  EXPECT_EQ(cluster.Wait(), 0);
+}
+
+}  // namespace
+}  // namespace podgpu
