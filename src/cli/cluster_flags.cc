@@ -65,6 +65,11 @@ Status SetWithdrawAfter(ClusterCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
+Status SetPrometheus(ClusterCommand& command, std::string_view value) {
+  PODGPU_ASSIGN_OR_RETURN(command.cluster.prometheus.url, ParsePrometheusUrl(value));
+  return absl::OkStatus();
+}
+
 using ClusterFlag = FlagOf<ClusterCommand>;
 
 constexpr ClusterFlag kClusterFlags[] = {
@@ -127,6 +132,29 @@ constexpr ClusterFlag kClusterFlags[] = {
        command.cluster.in_use_address = std::string(value);
        return absl::OkStatus();
      }},
+    {"in-use-prometheus", "", "PODGPU_IN_USE_PROMETHEUS", FlagKind::kString, "",
+     "Take what is in use from the Prometheus, Thanos or Mimir at this URL, such as "
+     "http://prometheus.monitoring:9090, which knows the families of dcgm-exporter, and not from "
+     "the nodes; asked each --node-interval, within --node-timeout. --nodes is not needed then.",
+     SetPrometheus},
+    {"in-use-matchers", "", "PODGPU_IN_USE_MATCHERS", FlagKind::kString, "",
+     "Label matchers of PromQL for what is asked there, such as cluster=\"west\",job=\"gpu\".",
+     [](ClusterCommand& command, std::string_view value) {
+       command.cluster.prometheus.matchers = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"in-use-tenant", "", "PODGPU_IN_USE_TENANT", FlagKind::kString, "",
+     "The tenant that is asked for there: the header X-Scope-OrgID of Mimir.",
+     [](ClusterCommand& command, std::string_view value) {
+       command.cluster.prometheus.tenant = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"in-use-web-config", "", "PODGPU_IN_USE_WEB_CONFIG", FlagKind::kString, "",
+     "How it is asked where it wants TLS or a password: a file as for --node-web-config.",
+     [](ClusterCommand& command, std::string_view value) {
+       command.cluster.prometheus.web_config = std::string(value);
+       return absl::OkStatus();
+     }},
     {"log-format", "", "PODGPU_LOG_FORMAT", FlagKind::kString, "text", "text or json.",
      [](ClusterCommand& command, std::string_view value) {
        return ReadLogForm(value, command.log_form);
@@ -159,7 +187,9 @@ StatusOr<ClusterCommand> ParseClusterFlags(std::span<const std::string> argument
     return absl::InvalidArgumentError(absl::StrFormat("argument %s is none of podgpu cluster. %s",
                                                       Quoted(rest.front()), kClusterHint));
   }
-  if (!command.has_nodes) {
+  if (!command.has_nodes && command.cluster.prometheus.url) {
+    command.cluster.nodes.kind = NodesOption::Kind::kNone;
+  } else if (!command.has_nodes) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "--nodes is missing: where the nodes are, as file:PATH or dns:NAME:PORT. %s",
         kClusterHint));

@@ -27,38 +27,67 @@ ClusterTickOptions ClusterTickOptionsOf(const ClusterOptions& options) {
   return tick;
 }
 
+PrometheusOptions PrometheusOptionsOf(const ClusterOptions& options) {
+  PrometheusOptions prometheus = options.prometheus;
+  prometheus.interval = options.poller.pace.interval;
+  prometheus.client.deadline = options.poller.client.deadline;
+  prometheus.meaning = options.in_use;
+  return prometheus;
+}
+
+// Whether what servers are to be asked with can be used; `path` may be empty.
+Status CheckAccess(const std::string& path, const Files& files, bool wants_tls) {
+  if (path.empty()) {
+    return absl::OkStatus();
+  }
+  PODGPU_ASSIGN_OR_RETURN(const NodeWebAccess access, ReadNodeWebConfig(path, files));
+  const Status usable = HttpClient({}).UseTls(access.tls ? &*access.tls : nullptr);
+  if (!usable.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: tls_config: %s. Name PEM files", path, usable.message()));
+  }
+  if (access.tls && !wants_tls) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: tls_config is not used with http://. Write https:// in --in-use-prometheus", path));
+  }
+  return absl::OkStatus();
+}
+
+// What is wrong now is a mistake of whoever starts it; later it is weather.
+Status CheckNodeFile(const NodesOption& nodes, const Files& files) {
+  if (nodes.kind != NodesOption::Kind::kFile) {
+    return absl::OkStatus();
+  }
+  const StatusOr<std::string> text = files.Read(nodes.path);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--nodes: %s. Write one address a line there, or mount the file", text.status().message()));
+  }
+  return ParseNodeFile(*text, nodes.path).status();
+}
+
 }  // namespace
 
 Cluster::Cluster(const ClusterOptions& options, ClusterSeams seams)
     : clock_(seams.clock),
-      discovery_(options.nodes, seams.files, std::move(seams.resolve), clock_,
+      discovery_(options.nodes, seams.files, seams.resolve, clock_,
                  [this] {
                    poller_.Nudge();
                    wakeup_.Nudge();
                  }),
       poller_(options.poller, discovery_.nodes(), seams.files, clock_, wakeup_),
-      tick_(ClusterTickOptionsOf(options), poller_.fleet(), discovery_.nodes(), clock_, wakeup_) {}
+      prometheus_(PrometheusOptionsOf(options), seams.files, seams.resolve, clock_, wakeup_),
+      tick_(ClusterTickOptionsOf(options),
+            {poller_.fleet(), discovery_.nodes(),
+             options.prometheus.url ? &prometheus_.reading() : nullptr},
+            clock_, wakeup_) {}
 
 StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
                                                   ClusterSeams seams) {
-  if (options.nodes.kind == NodesOption::Kind::kFile) {
-    // What is wrong now is a mistake of whoever starts it; later it is weather.
-    const StatusOr<std::string> text = seams.files.Read(options.nodes.path);
-    if (!text.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("--nodes: %s. Write one address a line there, or mount the file",
-                          text.status().message()));
-    }
-    PODGPU_RETURN_IF_ERROR(ParseNodeFile(*text, options.nodes.path).status());
-  }
-  if (const std::string& path = options.poller.node_web_config; !path.empty()) {
-    PODGPU_ASSIGN_OR_RETURN(const NodeWebAccess access, ReadNodeWebConfig(path, seams.files));
-    const Status usable = HttpClient({}).UseTls(access.tls ? &*access.tls : nullptr);
-    if (!usable.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("%s: tls_config: %s. Name PEM files", path, usable.message()));
-    }
-  }
+  PODGPU_RETURN_IF_ERROR(CheckNodeFile(options.nodes, seams.files));
+  PODGPU_RETURN_IF_ERROR(CheckAccess(options.poller.node_web_config, seams.files, true));
+  PODGPU_RETURN_IF_ERROR(CheckAccess(options.prometheus.web_config, seams.files,
+                                     options.prometheus.url && options.prometheus.url->is_tls));
   // Private constructor: make_unique cannot reach it.
   std::unique_ptr<Cluster> cluster(
       new Cluster(options, std::move(seams)));  // NOLINT(cppcoreguidelines-owning-memory)
@@ -77,6 +106,8 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
       [&started](const std::stop_token& stop) { started.discovery_.Run(stop); }, "discovery");
   started.poller_thread_.Start(
       [&started](const std::stop_token& stop) { started.poller_.Run(stop); }, "nodes");
+  started.prometheus_thread_.Start(
+      [&started](const std::stop_token& stop) { started.prometheus_.Run(stop); }, "prometheus");
   started.tick_thread_.Start([&started](const std::stop_token& stop) { started.tick_.Run(stop); },
                              "tick");
   return cluster;
@@ -85,7 +116,8 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
 bool Cluster::Stop(milliseconds patience) {
   http_.reset();
   in_use_http_.reset();
-  Worker* const workers[] = {&tick_thread_, &discovery_thread_, &poller_thread_};
+  Worker* const workers[] = {&tick_thread_, &discovery_thread_, &poller_thread_,
+                             &prometheus_thread_};
   for (Worker* worker : workers) {
     worker->RequestStop();
   }

@@ -2,8 +2,9 @@
 // and ends.
 //
 // Four threads of its own: discovery finds nodes, nodes asks them, tick makes pages, http serves
-// them (a second one where --in-use-listen asks for it).  Several instances may run: each asks all
-// nodes and is complete.  Start and Stop belong to one thread, the caller of main.
+// them (a second one where --in-use-listen asks for it, and prometheus where one is asked). Several
+// instances may run: each asks all nodes and is complete.  Start and Stop belong to one thread, the
+// caller of main.
 #pragma once
 
 #include <chrono>
@@ -18,6 +19,7 @@
 #include "cluster/cluster_tick.h"
 #include "cluster/discovery.h"
 #include "cluster/node_poller.h"
+#include "cluster/prometheus_reader.h"
 #include "http/server.h"
 
 namespace podgpu {
@@ -28,6 +30,7 @@ struct ClusterOptions {
   PollerOptions poller;
   std::chrono::milliseconds withdraw_after{0};  // 0: four intervals, at least a minute.
   bool deprecated_map = false;
+  PrometheusOptions prometheus;  // Without a URL the nodes say what is in use.
   InUseMeaning in_use = InUseMeaning::kValue;
   std::string in_use_address;  // Empty: no listener for it alone.
 };
@@ -64,11 +67,13 @@ class Cluster {
   Wakeup wakeup_;
   NodeDiscovery discovery_;
   NodePoller poller_;
+  PrometheusReader prometheus_;
   ClusterTick tick_;
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<HttpServer> in_use_http_;
   Worker discovery_thread_;
   Worker poller_thread_;
+  Worker prometheus_thread_;
   Worker tick_thread_;
 };
 

@@ -98,6 +98,44 @@ void WriteFailures(const ClusterFacts& facts, std::vector<Value>& slots) {
   }
 }
 
+FactLabels MeasuresOfPrometheus(const ClusterFacts& facts) {
+  FactLabels sets;
+  for (size_t i = 0; facts.prometheus != nullptr && i < kInUseMeasureCount; ++i) {
+    sets.push_back({{"measure", std::string(InUseMeasureName(static_cast<InUseMeasure>(i)))}});
+  }
+  return sets;
+}
+
+FactLabels ResultsOfPrometheus(const ClusterFacts& facts) {
+  return facts.prometheus == nullptr ? FactLabels() : ResultNames(facts);
+}
+
+void WritePrometheusUp(const ClusterFacts& facts, std::vector<Value>& slots) {
+  if (facts.prometheus != nullptr) {
+    for (const PrometheusReading::Measure& measure : facts.prometheus->measures) {
+      PushCount(measure.last && IsGood(*measure.last) ? 1 : 0, slots);
+    }
+  }
+}
+
+void WritePrometheusAges(const ClusterFacts& facts, std::vector<Value>& slots) {
+  if (facts.prometheus != nullptr) {
+    for (const PrometheusReading::Measure& measure : facts.prometheus->measures) {
+      const double age_s = std::chrono::duration<double>(facts.now - measure.read_at).count();
+      slots.push_back(measure.sums == nullptr ? Value::OfAbsence(Absence::kNoData)
+                                              : Value::OfDouble(std::max(age_s, 0.0)));
+    }
+  }
+}
+
+void WritePrometheusQueries(const ClusterFacts& facts, std::vector<Value>& slots) {
+  if (facts.prometheus != nullptr) {
+    for (const uint64_t count : facts.prometheus->queries) {
+      PushCount(count, slots);
+    }
+  }
+}
+
 void WriteFetches(const ClusterFacts& facts, std::vector<Value>& slots) {
   for (const uint64_t count : facts.fleet->fetches) {
     PushCount(count, slots);
@@ -148,6 +186,14 @@ constexpr ClusterRow kClusterRows[] = {
      [](const ClusterFacts& facts, std::vector<Value>& slots) {
        PushCount(facts.map.hidden_owners, slots);
      }},
+    {"podgpu_cluster_prometheus_up", "gauge", "",
+     "1 when the Prometheus of --in-use-prometheus has answered the last query of the measure.",
+     MeasuresOfPrometheus, WritePrometheusUp},
+    {"podgpu_cluster_prometheus_age_seconds", "gauge", "seconds",
+     "Time since Prometheus has last told the measure.", MeasuresOfPrometheus, WritePrometheusAges},
+    {"podgpu_cluster_prometheus_queries_total", "counter", "",
+     "Queries to the Prometheus of --in-use-prometheus, by how they ended.", ResultsOfPrometheus,
+     WritePrometheusQueries},
 };
 
 Family FamilyOf(const ClusterRow& row) {
@@ -159,12 +205,27 @@ Family FamilyOf(const ClusterRow& row) {
   return family;
 }
 
+// Where only Prometheus is asked.
+ClusterCondition JudgePrometheus(const PrometheusReading& reading) {
+  const auto told = std::ranges::count_if(
+      reading.measures, [](const auto& measure) { return measure.last && IsGood(*measure.last); });
+  if (!reading.measures[0].last) {
+    return {false, "not ready: Prometheus has not been asked yet"};
+  }
+  std::string verdict =
+      absl::StrFormat("ready: Prometheus tells %d of %d measures", told, kInUseMeasureCount);
+  return {true, reading.detail.empty() ? verdict : verdict + "; " + reading.detail};
+}
+
 }  // namespace
 
 ClusterCondition JudgeCluster(const ClusterFacts& facts) {
   const auto in = [&](NodeState state) {
     return static_cast<size_t>(std::ranges::count(facts.states, state));
   };
+  if (facts.list->is_unwanted) {
+    return JudgePrometheus(*facts.prometheus);
+  }
   const size_t nodes = facts.states.size();
   const size_t waiting = in(NodeState::kStarting);
   if (!facts.list->is_found) {

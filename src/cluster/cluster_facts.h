@@ -16,6 +16,7 @@
 #include "cluster/discovery.h"
 #include "cluster/fleet.h"
 #include "cluster/in_use.h"
+#include "cluster/prometheus_reader.h"
 #include "sample/value.h"
 #include "view/view.h"
 
@@ -25,7 +26,8 @@ struct ClusterFacts {
   Instant now{};
   std::shared_ptr<const Fleet> fleet;  // Never null, as the next.
   std::shared_ptr<const NodeList> list;
-  std::vector<NodeState> states;  // By node of the fleet.
+  std::shared_ptr<const PrometheusReading> prometheus;  // Null where none is asked.
+  std::vector<NodeState> states;                        // By node of the fleet.
   ClusterMap map;
   InUse in_use;
 };

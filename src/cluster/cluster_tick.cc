@@ -19,11 +19,18 @@ uint32_t SlotsOf(const std::vector<SlotFamily>& families) {
   return static_cast<uint32_t>(count);
 }
 
+template <typename Workloads>
+bool AreTheWorkloads(const std::vector<PodName>& planned, const Workloads& workloads) {
+  return std::ranges::equal(planned, workloads, [](const PodName& name, const auto& entry) {
+    return name.pod_namespace == entry.first.first && name.name == entry.first.second;
+  });
+}
+
 }  // namespace
 
-ClusterTick::ClusterTick(ClusterTickOptions options, const Published<Fleet>& fleet,
-                         const Published<NodeList>& list, Clock& clock, Wakeup& wakeup)
-    : options_(options), fleet_(fleet), list_(list), clock_(clock), wakeup_(wakeup) {}
+ClusterTick::ClusterTick(ClusterTickOptions options, const Sources& sources, Clock& clock,
+                         Wakeup& wakeup)
+    : options_(options), sources_(sources), clock_(clock), wakeup_(wakeup) {}
 
 void ClusterTick::Run(const std::stop_token& stop) {
   do {
@@ -42,8 +49,13 @@ void ClusterTick::Once() {
                      node.holders_revision});
   }
   ++ticks_;
-  if (plan_ == nullptr || nodes != planned_) {
+  if (plan_ == nullptr || nodes != planned_ ||
+      !AreTheWorkloads(planned_workloads_, facts.in_use.workloads)) {
     planned_ = std::move(nodes);
+    planned_workloads_.clear();
+    for (const auto& [name, sums] : facts.in_use.workloads) {
+      planned_workloads_.push_back({std::string(name.first), std::string(name.second)});
+    }
     BuildPlan(facts);
   }
   std::vector<Value> slots;
@@ -64,11 +76,16 @@ void ClusterTick::Once() {
 
 ClusterFacts ClusterTick::Gather() {
   ClusterFacts facts;
-  facts.list = list_.Get();
-  facts.fleet = fleet_.Get();
+  facts.list = sources_.list.Get();
+  facts.fleet = sources_.fleet.Get();
   facts.now = clock_.Now();
   facts.states = JudgeNodes(*facts.fleet, facts.now, options_.withdraw_after);
   facts.map = MakeClusterMap(*facts.fleet, facts.states);
+  if (sources_.prometheus != nullptr) {
+    facts.prometheus = sources_.prometheus->Get();
+    facts.in_use = MergeReading(*facts.prometheus, facts.now, options_.withdraw_after);
+    return facts;
+  }
   // Nothing is said of GPUs while there are nodes and none of them can be read.
   const bool is_known = facts.list->is_found && (facts.list->addresses.empty() ||
                                                  std::ranges::any_of(facts.states, Counts));

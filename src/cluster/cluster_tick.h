@@ -31,9 +31,13 @@ struct ClusterTickOptions {
 
 class ClusterTick {
  public:
-  // All borrowed things outlive it.
-  ClusterTick(ClusterTickOptions options, const Published<Fleet>& fleet,
-              const Published<NodeList>& list, Clock& clock, Wakeup& wakeup);
+  // Where its facts come from; all outlive it.
+  struct Sources {
+    const Published<Fleet>& fleet;
+    const Published<NodeList>& list;
+    const Published<PrometheusReading>* prometheus = nullptr;  // Null where none is asked.
+  };
+  ClusterTick(ClusterTickOptions options, const Sources& sources, Clock& clock, Wakeup& wakeup);
 
   void Once();
   void Run(const std::stop_token& stop);
@@ -62,12 +66,12 @@ class ClusterTick {
   void Say(const ClusterFacts& facts);
 
   const ClusterTickOptions options_;
-  const Published<Fleet>& fleet_;
-  const Published<NodeList>& list_;
+  const Sources sources_;
   Clock& clock_;
   Wakeup& wakeup_;
 
   std::vector<PlannedNode> planned_;
+  std::vector<PodName> planned_workloads_;
   std::shared_ptr<const SeriesPlan> plan_;
   std::shared_ptr<const SeriesPlan> in_use_plan_;
   uint64_t ticks_ = 0;

@@ -92,7 +92,7 @@ void ExpectGolden(std::string page, const std::string& name) {
 TEST_F(ClusterTickTest, MakesTheGoldenPages) {
   SetThreeNodes();
   clock_.Advance(seconds(5));
-  ClusterTick tick({.deprecated_map = true}, fleet_, list_, clock_, wakeup_);
+  ClusterTick tick({.deprecated_map = true}, {fleet_, list_}, clock_, wakeup_);
   tick.Once();
   ExpectGolden(std::string(tick.metrics().Get()->text()), "cluster-map.prom");
   ExpectGolden(std::string(tick.node_families().Get()->text()), "cluster-nodes.prom");
@@ -101,7 +101,7 @@ TEST_F(ClusterTickTest, MakesTheGoldenPages) {
 
 TEST_F(ClusterTickTest, MakesLinesAnewOnlyWhenSomethingHasChanged) {
   SetThreeNodes();
-  ClusterTick tick({.withdraw_after = seconds(60)}, fleet_, list_, clock_, wakeup_);
+  ClusterTick tick({.withdraw_after = seconds(60)}, {fleet_, list_}, clock_, wakeup_);
   tick.Once();
   const auto first = tick.metrics().Get();
   const auto families = tick.node_families().Get();
@@ -120,7 +120,7 @@ TEST_F(ClusterTickTest, MakesLinesAnewOnlyWhenSomethingHasChanged) {
 }
 
 TEST_F(ClusterTickTest, SaysWhatIsAwaited) {
-  ClusterTick tick({}, fleet_, list_, clock_, wakeup_);
+  ClusterTick tick({}, {fleet_, list_}, clock_, wakeup_);
   fleet_.Set(std::make_shared<const Fleet>());
   NodeList none;
   none.detail = "looking";

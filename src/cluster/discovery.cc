@@ -105,11 +105,16 @@ NodeDiscovery::NodeDiscovery(NodesOption option, const Files& files, Resolver re
       resolve_(std::move(resolve)),
       clock_(clock),
       changed_(std::move(changed)) {
-  current_.detail = "looking for nodes for the first time";
+  const bool is_unwanted = option_.kind == NodesOption::Kind::kNone;
+  current_.is_unwanted = current_.is_found = current_.is_ok = is_unwanted;
+  current_.detail = is_unwanted ? "no nodes are asked" : "looking for nodes for the first time";
   nodes_.Set(std::make_shared<const NodeList>(current_));
 }
 
 void NodeDiscovery::Run(const std::stop_token& stop) {
+  if (current_.is_unwanted) {
+    return;
+  }
   do {
     LookOnce();
   } while (clock_.WaitUntil(clock_.Now() + kBetweenLooks, stop));

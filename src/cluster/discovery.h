@@ -23,7 +23,7 @@ namespace podgpu {
 
 // Where nodes are to be looked for: --nodes.
 struct NodesOption {
-  enum class Kind : uint8_t { kFile, kDns };
+  enum class Kind : uint8_t { kNone, kFile, kDns };
   Kind kind = Kind::kFile;
   std::string path;  // Of a file.
   HostAndPort dns;
@@ -47,9 +47,10 @@ StatusOr<FoundNodes> FindNodes(const NodesOption& option, const Files& files,
 // What is known.  Immutable once published.
 struct NodeList {
   std::vector<NodeAddress> addresses;
-  bool is_found = false;  // Some look has succeeded.
-  bool is_ok = false;     // The last one has, without complaints.
-  std::string detail;     // A plain sentence.
+  bool is_unwanted = false;  // Nobody is looked for: Prometheus alone is asked.
+  bool is_found = false;     // Some look has succeeded.
+  bool is_ok = false;        // The last one has, without complaints.
+  std::string detail;        // A plain sentence.
   uint64_t failures = 0;
 };
 

@@ -34,6 +34,21 @@ std::string_view FetchResultName(FetchResult result) {
   return kResultNames[index];
 }
 
+FetchResult FetchResultOf(const Status& failure) {
+  switch (failure.code()) {
+    case absl::StatusCode::kDeadlineExceeded:
+      return FetchResult::kTimeout;
+    case absl::StatusCode::kUnauthenticated:
+      return FetchResult::kTls;
+    case absl::StatusCode::kResourceExhausted:
+      return FetchResult::kTooLarge;
+    case absl::StatusCode::kDataLoss:
+      return FetchResult::kBroken;
+    default:
+      return FetchResult::kNoConnection;
+  }
+}
+
 bool NameTheSameHolders(const NodeReport& a, const NodeReport& b) {
   return a.node == b.node && std::ranges::equal(a.gpus, b.gpus, AreTheSameGpu);
 }

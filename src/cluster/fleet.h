@@ -40,6 +40,9 @@ inline bool IsGood(FetchResult result) {
   return result == FetchResult::kOk || result == FetchResult::kUnchanged;
 }
 
+// What a failure of http/client.h counts as.
+FetchResult FetchResultOf(const Status& failure);
+
 struct NodeEntry {
   NodeAddress address;
   std::optional<FetchResult> last;           // Nothing before the first answer or failure.

@@ -12,7 +12,9 @@ constexpr double kPercentPerShare = 100;
 void AddDevice(const DeviceUse& use, InUseMeaning meaning, InUseSums& sums) {
   for (size_t i = 0; i < kInUseMeasureCount; ++i) {
     const std::optional<double> share = InUseShare(use, static_cast<InUseMeasure>(i));
-    if (share && (meaning != InUseMeaning::kValue || *share > 0)) {
+    if (!share) {
+      ++sums[i].unknown;
+    } else if (meaning != InUseMeaning::kValue || *share > 0) {
       ++sums[i].devices;
       sums[i].shares += *share;
     }
@@ -111,12 +113,27 @@ void AddSumFamilies(std::string_view prefix, std::string_view whose,
   families.push_back(std::move(means));
 }
 
-void WriteSums(bool is_known, const InUseSums& sums, std::vector<Value>& slots) {
-  for (const InUseSum& sum : sums) {
-    slots.push_back(is_known ? Value::OfInt64(static_cast<int64_t>(sum.devices))
-                             : Value::OfAbsence(Absence::kNoData));
-    slots.push_back(MeanOf(sum));
+Value CountOf(bool is_known, uint64_t count) {
+  return is_known ? Value::OfInt64(static_cast<int64_t>(count))
+                  : Value::OfAbsence(Absence::kNoData);
+}
+
+void WriteSums(const InUse& in_use, const InUseSums& sums, std::vector<Value>& slots) {
+  for (size_t i = 0; i < kInUseMeasureCount; ++i) {
+    slots.push_back(CountOf(in_use.is_known[i], sums[i].devices));
+    slots.push_back(MeanOf(sums[i]));
   }
+}
+
+SlotFamily UnknownFamily(uint32_t& slot) {
+  SlotFamily family{
+      InUseFamily("podgpu_in_use_unknown_devices",
+                  "GPUs and MIG instances that do not count, since their value is not known.", ""),
+      {}};
+  for (const std::string_view measure : kMeasureNames) {
+    family.series.push_back({{{"measure", std::string(measure)}}, slot++});
+  }
+  return family;
 }
 
 }  // namespace
@@ -129,6 +146,10 @@ StatusOr<InUseMeaning> ParseInUseMeaning(std::string_view word) {
     return InUseMeaning::kPod;
   }
   return absl::InvalidArgumentError("must be \"value\" or \"pod\"");
+}
+
+std::string_view InUseMeasureName(InUseMeasure measure) {
+  return kMeasureNames[static_cast<size_t>(measure)];
 }
 
 std::optional<double> InUseShare(const DeviceUse& use, InUseMeasure measure) {
@@ -155,7 +176,7 @@ std::optional<double> InUseShare(const DeviceUse& use, InUseMeasure measure) {
 
 InUse SumInUse(const ClusterMap& map, bool is_known, InUseMeaning meaning) {
   InUse in_use;
-  in_use.is_known = is_known;
+  in_use.is_known.fill(is_known);
   in_use.memory_copy_percent = MeanMemoryCopyPercent(map);
   for (const ReportedGpu* const gpu : map.gpus) {
     if (gpu->instances.empty()) {
@@ -194,6 +215,7 @@ std::vector<SlotFamily> InUseFamilies(const InUse& in_use, uint32_t first_slot) 
   mean.format = NumberFormat::kFloat;
   families.push_back({std::move(mean), {{{}, slot++}}});
   AddSumFamilies("podgpu_", "", {{}}, slot, families);
+  families.push_back(UnknownFamily(slot));
   std::vector<std::vector<Label>> workloads;
   for (const auto& [workload, sums] : in_use.workloads) {
     workloads.push_back(
@@ -204,11 +226,15 @@ std::vector<SlotFamily> InUseFamilies(const InUse& in_use, uint32_t first_slot) 
 }
 
 void WriteInUseSlots(const InUse& in_use, std::vector<Value>& slots) {
-  slots.push_back(in_use.is_known ? Value::OfDouble(in_use.memory_copy_percent)
-                                  : Value::OfAbsence(Absence::kNoData));
-  WriteSums(in_use.is_known, in_use.all, slots);
+  constexpr auto kMemoryCopy = static_cast<size_t>(InUseMeasure::kMemoryCopy);
+  slots.push_back(in_use.is_known[kMemoryCopy] ? Value::OfDouble(in_use.memory_copy_percent)
+                                               : Value::OfAbsence(Absence::kNoData));
+  WriteSums(in_use, in_use.all, slots);
+  for (size_t i = 0; i < kInUseMeasureCount; ++i) {
+    slots.push_back(CountOf(in_use.is_known[i], in_use.all[i].unknown));
+  }
   for (const auto& [workload, sums] : in_use.workloads) {
-    WriteSums(true, sums, slots);
+    WriteSums(in_use, sums, slots);
   }
 }
 

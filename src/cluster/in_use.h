@@ -33,6 +33,8 @@ StatusOr<InUseMeaning> ParseInUseMeaning(std::string_view word);
 enum class InUseMeasure : uint8_t { kMemoryCopy, kSm, kTensor, kMemoryFill };
 inline constexpr size_t kInUseMeasureCount = 4;
 
+std::string_view InUseMeasureName(InUseMeasure measure);
+
 // Of `use`, from 0 to 1; nothing where it is not known.
 std::optional<double> InUseShare(const DeviceUse& use, InUseMeasure measure);
 
@@ -40,6 +42,7 @@ std::optional<double> InUseShare(const DeviceUse& use, InUseMeasure measure);
 struct InUseSum {
   uint64_t devices = 0;
   double shares = 0;
+  uint64_t unknown = 0;  // Devices that do not count since their value is not known.
   // Nothing where no device counts.
   std::optional<double> mean() const {
     return devices == 0 ? std::nullopt : std::optional(shares / static_cast<double>(devices));
@@ -48,12 +51,13 @@ struct InUseSum {
 using InUseSums = std::array<InUseSum, kInUseMeasureCount>;
 
 struct InUse {
-  bool is_known = false;  // Some node counts, or there is none at all.
+  // By measure: some source tells of it, be it that there is nothing to tell of.
+  std::array<bool, kInUseMeasureCount> is_known{};
   // Mean memory-copy utilisation in percent over whole GPUs where it is not zero; 0 where that is
   // none: what avg_GPU_utilization says.
   double memory_copy_percent = 0;
   InUseSums all{};
-  // By namespace and workload; names are borrowed from the fleet.  A device that several hold
+  // By namespace and workload; names are borrowed from the source.  A device that several hold
   // counts for each of them.
   std::map<std::pair<std::string_view, std::string_view>, InUseSums> workloads;
 };

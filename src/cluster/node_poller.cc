@@ -16,21 +16,6 @@ constexpr std::chrono::seconds kLongestPause{1};
 constexpr int kStatusOk = 200;
 constexpr int kStatusUnchanged = 304;
 
-FetchResult ResultOf(const Status& failure) {
-  switch (failure.code()) {
-    case absl::StatusCode::kDeadlineExceeded:
-      return FetchResult::kTimeout;
-    case absl::StatusCode::kUnauthenticated:
-      return FetchResult::kTls;
-    case absl::StatusCode::kResourceExhausted:
-      return FetchResult::kTooLarge;
-    case absl::StatusCode::kDataLoss:
-      return FetchResult::kBroken;
-    default:
-      return FetchResult::kNoConnection;
-  }
-}
-
 std::string_view RemedyFor(int status) {
   if (status == 401 || status == 403) {
     return ": it wants a password or certificate, which --node-web-config names";
@@ -44,53 +29,23 @@ NodePoller::NodePoller(PollerOptions options, const Published<NodeList>& found, 
                        Clock& clock, Wakeup& tick)
     : options_(std::move(options)),
       found_(found),
-      files_(files),
       clock_(clock),
       tick_(tick),
       client_(options_.client),
-      schedule_(options_.pace, options_.seed) {
+      schedule_(options_.pace, options_.seed),
+      access_(options_.node_web_config, false, files, clock) {
   fleet_.Set(std::make_shared<const Fleet>());
 }
 
 void NodePoller::Run(const std::stop_token& stop) {
   const std::stop_callback wake(stop, [this] { client_.Interrupt(); });
   while (!stop.stop_requested()) {
-    TakeAccess();
+    access_.Refresh(client_);
     TakeNodes();
     AskDue();
     PublishIfDue();
     client_.Run(NextWake());
   }
-}
-
-// A token or certificate that was replaced is in force within the pause between two looks; what
-// cannot be used leaves the one from before.
-void NodePoller::TakeAccess() {
-  constexpr std::chrono::seconds kBetweenReadings{10};
-  const Instant now = clock_.Now();
-  if (options_.node_web_config.empty() ||
-      (access_read_at_ && now < *access_read_at_ + kBetweenReadings)) {
-    return;
-  }
-  access_read_at_ = now;
-  const Status status = UseAccess();
-  const std::string complaint(status.message());
-  if (complaint != access_complaint_ && !status.ok()) {
-    Log(LogLevel::kError, "what nodes are asked with cannot be used; the one from before stays",
-        {{"error", complaint}});
-  }
-  access_complaint_ = complaint;
-}
-
-Status NodePoller::UseAccess() {
-  PODGPU_ASSIGN_OR_RETURN(NodeWebAccess access,
-                          ReadNodeWebConfig(options_.node_web_config, files_));
-  if (access == access_) {
-    return absl::OkStatus();
-  }
-  PODGPU_RETURN_IF_ERROR(client_.UseTls(access.tls ? &*access.tls : nullptr));
-  access_ = std::move(access);
-  return absl::OkStatus();
 }
 
 void NodePoller::TakeNodes() {
@@ -124,13 +79,14 @@ void NodePoller::AskDue() {
 void NodePoller::Ask(const std::string& id) {
   const Known& known = nodes_.at(id);
   const NodeAddress& address = known.entry.address;
+  const NodeWebAccess& access = access_.access();
   HttpQuestion question;
   question.ip = address.ip;
   question.port = address.port;
   question.host = id;
   question.path = kReportPath;
-  question.certificate_name = access_.server_name.empty() ? address.name : access_.server_name;
-  question.authorization = access_.authorization;
+  question.certificate_name = access.server_name.empty() ? address.name : access.server_name;
+  question.authorization = access.authorization;
   question.etag = known.etag;
   client_.Ask(std::move(question),
               [this, id](StatusOr<HttpAnswer> answer) { Take(id, std::move(answer)); });
@@ -168,7 +124,7 @@ void NodePoller::Take(const std::string& id, StatusOr<HttpAnswer> answer) {
 FetchResult NodePoller::Judge(NodeEntry& node, const StatusOr<HttpAnswer>& answer) {
   if (!answer.ok()) {
     node.detail = std::string(answer.status().message());
-    return ResultOf(answer.status());
+    return FetchResultOf(answer.status());
   }
   if (answer->status == kStatusUnchanged && node.report != nullptr) {
     node.read_at = clock_.Now() - answer->age;

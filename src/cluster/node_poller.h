@@ -15,9 +15,9 @@
 #include "base/clock.h"
 #include "base/published.h"
 #include "base/wakeup.h"
+#include "cluster/client_access.h"
 #include "cluster/discovery.h"
 #include "cluster/fleet.h"
-#include "cluster/node_web_config.h"
 #include "cluster/poll_schedule.h"
 #include "http/client.h"
 
@@ -46,8 +46,6 @@ class NodePoller {
   const Published<Fleet>& fleet() const { return fleet_; }
 
  private:
-  void TakeAccess();
-  Status UseAccess();
   void TakeNodes();
   void AskDue();
   void Ask(const std::string& id);
@@ -60,14 +58,11 @@ class NodePoller {
 
   const PollerOptions options_;
   const Published<NodeList>& found_;
-  const Files& files_;
   Clock& clock_;
   Wakeup& tick_;
   HttpClient client_;
   PollSchedule schedule_;
-  NodeWebAccess access_;
-  std::optional<Instant> access_read_at_;
-  std::string access_complaint_;          // What was said of it last.
+  ClientAccess access_;
   std::shared_ptr<const NodeList> list_;  // What the schedule was made for.
   struct Known {
     NodeEntry entry;

@@ -100,6 +100,9 @@ class Exchange : public std::enable_shared_from_this<Exchange<Stream>> {
     if (!question_.authorization.empty()) {
       request_.set(Field::authorization, question_.authorization);
     }
+    for (const auto& [name, value] : question_.headers) {
+      request_.set(name, value);
+    }
     beast::http::async_write(stream_, request_, Then("asking", [this] { Read(); }));
   }
 

@@ -13,6 +13,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -41,6 +43,7 @@ struct HttpQuestion {
   std::string certificate_name;  // Whom the server's certificate must name; without TLS unused.
   std::string etag;              // For If-None-Match; empty: none.
   std::string authorization;     // The header's value; empty: none.
+  std::vector<std::pair<std::string, std::string>> headers{};  // Further ones: name and value.
 };
 
 struct HttpAnswer {

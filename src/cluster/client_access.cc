@@ -1,0 +1,39 @@
+#include "cluster/client_access.h"
+
+#include "base/log.h"
+
+namespace podgpu {
+
+void ClientAccess::Refresh(HttpClient& client) {
+  constexpr std::chrono::seconds kBetweenLooksAtIt{10};
+  const Instant now = clock_.Now();
+  if (looked_at_ && (path_.empty() || now < *looked_at_ + kBetweenLooksAtIt)) {
+    return;
+  }
+  looked_at_ = now;
+  const Status status = Use(client);
+  std::string complaint(status.message());
+  if (complaint != complaint_ && !status.ok()) {
+    Log(LogLevel::kError, "what servers are asked with cannot be used; the one from before stays",
+        {{"error", complaint}});
+  }
+  complaint_ = std::move(complaint);
+}
+
+Status ClientAccess::Use(HttpClient& client) {
+  NodeWebAccess access;
+  if (!path_.empty()) {
+    PODGPU_ASSIGN_OR_RETURN(access, ReadNodeWebConfig(path_, files_));
+  }
+  if (always_tls_ && !access.tls) {
+    access.tls.emplace();
+  }
+  if (access == access_) {
+    return absl::OkStatus();
+  }
+  PODGPU_RETURN_IF_ERROR(client.UseTls(access.tls ? &*access.tls : nullptr));
+  access_ = std::move(access);
+  return absl::OkStatus();
+}
+
+}  // namespace podgpu

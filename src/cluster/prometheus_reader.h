@@ -1,0 +1,112 @@
+// Has an existing Prometheus say how hard the GPUs are used, for where it knows them already:
+// one query for each measure, at an even pace, never from a scrape.
+//
+// Each answer is summed up at once, so that what stays of forty thousand series is a few numbers
+// and a line for each workload.  Series that are there several times, for each pod of a shared GPU
+// or from each replica of an exporter, count as the one GPU that they are of.  A measure that is
+// not answered keeps its last sums, with their age, for the tick to withdraw.  Run is the body of
+// one thread; the rest may be called from any thread.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/published.h"
+#include "base/wakeup.h"
+#include "cluster/client_access.h"
+#include "cluster/discovery.h"
+#include "cluster/fleet.h"
+#include "cluster/in_use.h"
+#include "cluster/prometheus_answer.h"
+#include "http/client.h"
+
+namespace podgpu {
+
+// Where it is: --in-use-prometheus.
+struct PrometheusUrl {
+  bool is_tls = false;
+  HostAndPort server;
+  std::string prefix;  // Before /api/v1/query, without a slash at the end.
+};
+// "http://prometheus.monitoring:9090", "https://mimir.example/prometheus".
+StatusOr<PrometheusUrl> ParsePrometheusUrl(std::string_view text);
+
+struct PrometheusOptions {
+  std::optional<PrometheusUrl> url;  // Nothing: nobody is asked.
+  std::string matchers;              // For each selector: cluster="a", or empty.
+  std::string tenant;                // X-Scope-OrgID; empty: none.
+  std::string web_config;            // As --node-web-config; empty: plainly.
+  std::chrono::milliseconds interval{15'000};
+  HttpClientOptions client{.max_body_bytes = size_t{64} << 20};
+  InUseMeaning meaning = InUseMeaning::kValue;
+};
+
+// What is asked for `measure`.
+std::string PrometheusQuery(InUseMeasure measure, std::string_view matchers);
+
+// The series of a measure, summed up.
+struct MeasureSums {
+  InUseSum all;
+  std::map<PodName, InUseSum> workloads;
+  InUseSum not_zero;  // Over GPUs where it is not zero, in the unit of the answer.
+};
+// `prefers_exported`: whether the labels exported_pod and exported_namespace name the holder.
+MeasureSums SumSeries(const std::vector<AnsweredSeries>& series, InUseMeasure measure,
+                      InUseMeaning meaning, bool prefers_exported);
+
+// What is known.  Immutable once published.
+struct PrometheusReading {
+  struct Measure {
+    std::shared_ptr<const MeasureSums> sums;  // Of the last good answer; null before it.
+    Instant read_at{};
+    std::optional<FetchResult> last;
+  };
+  std::array<Measure, kInUseMeasureCount> measures;
+  std::array<uint64_t, kFetchResultCount> queries{};
+  std::string detail;  // What failed last; empty while all is well.
+};
+
+// Of sums that are not older than `withdraw_after`.  Names are borrowed from `reading`.
+InUse MergeReading(const PrometheusReading& reading, Instant now,
+                   std::chrono::milliseconds withdraw_after);
+
+class PrometheusReader {
+ public:
+  // All borrowed things outlive it.  `tick` is nudged when a reading was published.
+  PrometheusReader(PrometheusOptions options, const Files& files, Resolver resolve, Clock& clock,
+                   Wakeup& tick);
+
+  void Run(const std::stop_token& stop);
+  // Never null; of a PrometheusReader without a URL nobody has been asked, ever.
+  const Published<PrometheusReading>& reading() const { return published_; }
+
+ private:
+  void AskAll(const std::stop_token& stop);
+  StatusOr<HttpAnswer> Ask(InUseMeasure measure, const std::string& ip,
+                           const std::stop_token& stop);
+  void Take(InUseMeasure measure, const StatusOr<HttpAnswer>& answer);
+  FetchResult Judge(InUseMeasure measure, const StatusOr<HttpAnswer>& answer, std::string& detail);
+  FetchResult TakeBody(InUseMeasure measure, std::string_view body, std::string& detail);
+
+  const PrometheusOptions options_;
+  const Resolver resolve_;
+  Clock& clock_;
+  Wakeup& tick_;
+  HttpClient client_;
+  ClientAccess access_;
+  bool prefers_exported_ = false;  // Once any series has had those labels.
+  PrometheusReading current_;
+  Published<PrometheusReading> published_;
+};
+
+}  // namespace podgpu
