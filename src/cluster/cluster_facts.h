@@ -24,6 +24,7 @@ namespace podgpu {
 
 struct ClusterFacts {
   Instant now{};
+  WallTime wall_now{};
   std::shared_ptr<const Fleet> fleet;  // Never null, as the next.
   std::shared_ptr<const NodeList> list;
   std::shared_ptr<const PrometheusReading> prometheus;  // Null where none is asked.

@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_format.h"
 
+#include "cluster/fleet_json.h"
+#include "ui/condition_json.h"
 #include "ui/responses.h"
 
 namespace podgpu {
@@ -17,6 +19,7 @@ constexpr std::chrono::seconds kTickDeadline{30};
 struct ClusterContext {
   const ClusterTick& tick;
   const Clock& clock;
+  FleetDocuments& fleet;
 };
 
 HttpResponse ServeMap(const ClusterContext& context, const HttpRequest& request) {
@@ -42,6 +45,16 @@ HttpResponse ServeReady(const ClusterContext& context, const HttpRequest& /*requ
   return TextResponse(condition->ready ? 200 : 503, condition->verdict + "\n");
 }
 
+HttpResponse ServeFleet(const ClusterContext& context, const HttpRequest& request) {
+  const StatusOr<std::string_view> pod_namespace = ParseFleetQuery(request.query);
+  if (!pod_namespace.ok()) {
+    return JsonResponse(400, ErrorJson(std::string(pod_namespace.status().message())));
+  }
+  const std::shared_ptr<const ClusterFacts> facts = context.tick.facts().Get();
+  return facts == nullptr ? JsonResponse(503, ErrorJson("the first page is not made yet"))
+                          : DocumentResponse(context.fleet.Of(facts, *pod_namespace), request);
+}
+
 HttpResponse ServeClusterIndex(const ClusterContext& context, const HttpRequest& request);
 
 struct ClusterRoute {
@@ -51,7 +64,7 @@ struct ClusterRoute {
 
 constexpr ClusterRoute kClusterRoutes[] = {
     {"/", ServeClusterIndex}, {"/metrics", ServeMap},  {"/metrics/nodes", ServeNodeFamilies},
-    {"/healthz", ServeAlive}, {"/readyz", ServeReady},
+    {"/healthz", ServeAlive}, {"/readyz", ServeReady}, {"/api/v1/fleet", ServeFleet},
 };
 
 // The verdict and the paths, as text.
@@ -76,8 +89,8 @@ HttpHandler MakeInUseRoutes(const ClusterTick& tick) {
 }
 
 HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock) {
-  return [&tick, &clock](const HttpRequest& request) {
-    const ClusterContext context{tick, clock};
+  return [&tick, &clock, fleet = std::make_shared<FleetDocuments>()](const HttpRequest& request) {
+    const ClusterContext context{tick, clock, *fleet};
     const auto* const route = std::ranges::find(kClusterRoutes, request.path, &ClusterRoute::path);
     HttpResponse response = route != std::end(kClusterRoutes) ? route->serve(context, request)
                                                               : ServeElsewhere(request);

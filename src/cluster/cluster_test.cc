@@ -143,6 +143,11 @@ TEST_F(ClusterTest, ServesTheMapOfAllNodes) {
   EXPECT_NE(families.find("# TYPE gpu_node_1_info gauge\n"), std::string::npos) << families;
   EXPECT_NE(families.find("# TYPE gpu_node_2_info gauge\n"), std::string::npos) << families;
   EXPECT_NE(Fetch("/").body.find("/metrics/nodes"), std::string::npos);
+  const std::string fleet = Fetch("/api/v1/fleet").body;
+  for (const std::string_view part : {"\"gpu-node.1\"", "\"gpu-node-2\"", "[0,\"b\"]"}) {
+    EXPECT_NE(fleet.find(part), std::string::npos) << fleet;
+  }
+  EXPECT_EQ(Fetch("/api/v1/fleet?namespace=A").status, 400);
   EXPECT_EQ(Fetch("/nowhere").status, 404);
   Await([&] { return one.unchanged() > 1; });  // What has not changed is not sent again.
   one.Answer(WriteNodeReport(ReportOf("gpu-node.1", "c")));

@@ -39,7 +39,8 @@ void ClusterTick::Run(const std::stop_token& stop) {
 }
 
 void ClusterTick::Once() {
-  const ClusterFacts facts = Gather();
+  const auto gathered = std::make_shared<const ClusterFacts>(Gather());
+  const ClusterFacts& facts = *gathered;
   std::vector<PlannedNode> nodes;
   nodes.reserve(facts.states.size());
   for (size_t i = 0; i < facts.states.size(); ++i) {
@@ -70,6 +71,7 @@ void ClusterTick::Once() {
   WriteInUseSlots(facts.in_use, in_use);
   in_use_.Set(std::make_shared<const Snapshot>(
       SnapshotParts{in_use_plan_, nullptr, nullptr, std::move(in_use), ticks_}));
+  facts_.Set(gathered);
   Say(facts);
   last_ended_.store(clock_.Now().time_since_epoch().count(), std::memory_order_relaxed);
 }
@@ -79,6 +81,7 @@ ClusterFacts ClusterTick::Gather() {
   facts.list = sources_.list.Get();
   facts.fleet = sources_.fleet.Get();
   facts.now = clock_.Now();
+  facts.wall_now = clock_.WallNow();
   facts.states = JudgeNodes(*facts.fleet, facts.now, options_.withdraw_after);
   facts.map = MakeClusterMap(*facts.fleet, facts.states);
   if (sources_.prometheus != nullptr) {

@@ -47,6 +47,8 @@ class ClusterTick {
   const Published<Snapshot>& in_use() const { return in_use_; }
   const Published<Snapshot>& node_families() const { return node_families_; }
   const Published<ClusterCondition>& condition() const { return condition_; }
+  // What the newest pages were made from; null before the first tick.
+  const Published<ClusterFacts>& facts() const { return facts_; }
   Instant last_ended() const {
     return Instant(Duration(last_ended_.load(std::memory_order_relaxed)));
   }
@@ -80,6 +82,7 @@ class ClusterTick {
   Published<Snapshot> node_families_;
   Published<Snapshot> in_use_;
   Published<ClusterCondition> condition_;
+  Published<ClusterFacts> facts_;
   std::atomic<Duration::rep> last_ended_ = 0;
 };
 

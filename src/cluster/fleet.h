@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "cluster/idle_gpus.h"
 #include "cluster/node_address.h"
 #include "report/node_report.h"
 
@@ -49,6 +50,7 @@ struct NodeEntry {
   std::string detail;                        // What failed; empty after an answer.
   std::shared_ptr<const NodeReport> report;  // The last good one; null before it.
   Instant read_at{};                         // When the node read what it reports.
+  std::shared_ptr<const IdleSpells> idle;    // As of the report; null before it.
   // Another one, never used before, whenever the report says otherwise who holds what.
   uint64_t holders_revision = 0;
   uint64_t failures = 0;

@@ -162,8 +162,10 @@ FetchResult NodePoller::TakeReport(NodeEntry& node, const HttpAnswer& answer) {
   if (node.report == nullptr || !NameTheSameHolders(*node.report, *report)) {
     node.holders_revision = ++revisions_;
   }
-  node.report = std::make_shared<const NodeReport>(*std::move(report));
   node.read_at = clock_.Now() - answer.age;
+  node.idle = std::make_shared<const IdleSpells>(ContinueIdle(
+      node.idle == nullptr ? IdleSpells() : *node.idle, node.report.get(), *report, node.read_at));
+  node.report = std::make_shared<const NodeReport>(*std::move(report));
   return FetchResult::kOk;
 }
 

@@ -1,13 +1,8 @@
 #include "exporter/node_page.h"
 
 #include <algorithm>
-#include <functional>
 
-#include "absl/strings/str_format.h"
-
-#include "base/text.h"
 #include "base/version.h"
-#include "exposition/gzip.h"
 
 namespace podgpu {
 namespace {
@@ -106,36 +101,21 @@ NodeReport MakeNodeReport(const NodePageFacts& facts) {
   return report;
 }
 
-std::shared_ptr<const NodeDocument> NodePage::Of(const NodePageFacts& facts, bool with_gzip) {
+std::shared_ptr<const NodeDocument> NodePage::Of(const NodePageFacts& facts) {
   if (facts.snapshot == nullptr || facts.condition == nullptr) {
     return nullptr;
   }
   const SnapshotParts& parts = facts.snapshot->parts();
   if (document_ == nullptr || tick_ != parts.tick || condition_ != facts.condition ||
       owners_known_ != facts.owners_known) {
-    auto document = std::make_shared<NodeDocument>();
-    document->json = WriteNodeReport(MakeNodeReport(facts));
-    document->etag = absl::StrFormat("W/\"%016x\"", std::hash<std::string_view>()(document->json));
-    document->read_at = parts.grid == nullptr ? Instant() : parts.grid->read_at;
-    document_ = std::move(document);
+    document_ = std::make_shared<const NodeDocument>(
+        NodeDocument{MakeDocument(WriteNodeReport(MakeNodeReport(facts)), "application/json"),
+                     parts.grid == nullptr ? Instant() : parts.grid->read_at});
     tick_ = parts.tick;
     condition_ = facts.condition;
     owners_known_ = facts.owners_known;
   }
-  if (with_gzip && document_->gzip.empty()) {
-    document_->gzip = Gzip(document_->json);
-  }
   return document_;
-}
-
-bool MatchesEtag(std::string_view if_none_match, std::string_view etag) {
-  const auto opaque = [](std::string_view tag) {
-    return tag.starts_with("W/") ? tag.substr(2) : tag;
-  };
-  return std::ranges::any_of(Split(if_none_match, ','), [&](std::string_view part) {
-    const std::string_view tag = Trim(part);
-    return tag == "*" || (!tag.empty() && opaque(tag) == opaque(etag));
-  });
 }
 
 std::vector<uint16_t> UseFieldIds(bool profiling) {

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "attribution/visible_namespaces.h"
@@ -17,6 +16,7 @@
 #include "exposition/snapshot.h"
 #include "report/node_report.h"
 #include "ui/condition.h"
+#include "ui/document.h"
 
 namespace podgpu {
 
@@ -33,26 +33,21 @@ struct NodePageFacts {
 NodeReport MakeNodeReport(const NodePageFacts& facts);
 
 struct NodeDocument {
-  std::string json;
-  std::string etag;    // As it stands in the header: W/"..."
-  Instant read_at{};   // When the reading began; the epoch of the clock where there is none.
-  std::string gzip{};  // Empty until it is wanted.
+  std::shared_ptr<Document> document;
+  Instant read_at{};  // When the reading began; the epoch of the clock where there is none.
 };
 
 class NodePage {
  public:
   // The document of `facts`; null while there is no snapshot or no condition.
-  std::shared_ptr<const NodeDocument> Of(const NodePageFacts& facts, bool with_gzip);
+  std::shared_ptr<const NodeDocument> Of(const NodePageFacts& facts);
 
  private:
-  std::shared_ptr<NodeDocument> document_;
+  std::shared_ptr<const NodeDocument> document_;
   std::shared_ptr<const Condition> condition_;  // What it was made from, with the snapshot's tick.
   uint64_t tick_ = 0;
   bool owners_known_ = false;
 };
-
-// Whether one of the tags in If-None-Match is `etag`, or it is "*" (RFC 9110, 13.1.2).
-bool MatchesEtag(std::string_view if_none_match, std::string_view etag);
 
 // The fields of the use of devices, ascending; those of profiling only if `profiling`.
 std::vector<uint16_t> UseFieldIds(bool profiling);

@@ -15,7 +15,6 @@
 #include "exporter/explain.h"
 #include "exporter/legacy_page.h"
 #include "exporter/node_page.h"
-#include "exposition/negotiate.h"
 #include "ui/condition_json.h"
 #include "ui/explanation.h"
 #include "ui/responses.h"
@@ -120,31 +119,15 @@ HttpResponse ServeNode(const RouteContext& context, const HttpRequest& request) 
   context.options.want_use();
   const std::shared_ptr<const Snapshot> snapshot = context.tick.snapshots().Get();
   const std::shared_ptr<const Condition> condition = context.tick.conditions().Get();
-  const bool gzip = ChooseForm({}, request.accept_encoding).gzip;
-  const std::shared_ptr<const NodeDocument> document =
+  const std::shared_ptr<const NodeDocument> node =
       context.node.Of({snapshot, condition, OwnersAreKnown(context), context.options.node,
-                       context.tick.options().visible},
-                      gzip);
-  if (document == nullptr) {
+                       context.tick.options().visible});
+  if (node == nullptr) {
     return JsonResponse(503, ErrorJson("the first page is not made yet"));
   }
-  HttpResponse response;
-  response.content_type = "application/json";
-  AddHeader(response, "ETag", document->etag);
-  AddHeader(response, "Vary", "Accept-Encoding");
-  AddHeader(response, "Cache-Control", "no-cache");
-  const auto age =
-      std::chrono::floor<std::chrono::seconds>(context.clock.Now() - document->read_at);
+  HttpResponse response = DocumentResponse(node->document, request);
+  const auto age = std::chrono::floor<std::chrono::seconds>(context.clock.Now() - node->read_at);
   AddHeader(response, "Age", std::to_string(std::max<int64_t>(age.count(), 0)));
-  if (MatchesEtag(request.if_none_match, document->etag)) {
-    response.status = 304;
-    return response;
-  }
-  if (gzip) {
-    AddHeader(response, "Content-Encoding", "gzip");
-  }
-  response.body = gzip ? document->gzip : document->json;
-  response.keep_alive = document;
   return response;
 }
 
