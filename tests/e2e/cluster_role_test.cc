@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/text.h"
 #include "http/loopback_client.h"
 #include "tests/e2e/sim_node.h"
 
@@ -22,35 +21,6 @@ std::string ScenarioWith(const TemporaryFolder& folder, const std::string& seed)
   return folder.Write("node-" + seed + ".yaml", text);
 }
 
-// podgpu on `node`, under a name of its own.
-class NamedNode {
- public:
-  NamedNode(const SimNode& node, const std::string& name)
-      : process_(ExporterProcess::Arguments(node, {}), Variables(node, name)) {
-    port_ = PortOf(process_);
-  }
-  uint16_t port() const { return port_; }
-
-  // The port that a program says it serves; 0 when it ends before.
-  static uint16_t PortOf(Child& process) {
-    const std::optional<std::string> line = process.AwaitLine("msg=\"serving\"");
-    return line ? static_cast<uint16_t>(
-                      ParseDecimal(std::string_view(*line).substr(line->find("port=") + 5))
-                          .value_or(0))
-                : uint16_t{0};
-  }
-
- private:
-  static std::vector<std::string> Variables(const SimNode& node, const std::string& name) {
-    std::vector<std::string> variables = node.variables();
-    variables.push_back("NODE_NAME=" + name);
-    return variables;
-  }
-
-  Child process_;
-  uint16_t port_ = 0;
-};
-
 bool NamesAPodOf(const std::string& page, const std::string& node) {
   return RE2::PartialMatch(page,
                            R"(\npod_and_gpu_map_info\{gpu_id="GPU-[^"]+",gpu_model="NVIDIA [^"]+",)"
@@ -63,16 +33,16 @@ TEST(ClusterRole, ServesTheMapOfTwoSimulatedNodes) {
   const SimNode one(ScenarioWith(folder, "41"), SimNode::Pace::kReal);
   const SimNode two(ScenarioWith(folder, "42"), SimNode::Pace::kReal);
   ASSERT_TRUE(one.ready() && two.ready()) << one.output() << two.output();
-  const NamedNode first(one, "gpu-node.1");
-  const NamedNode second(two, "gpu-node.2");
-  ASSERT_TRUE(first.port() != 0 && second.port() != 0);
+  const ExporterProcess first(one, {}, {"NODE_NAME=gpu-node.1"});
+  const ExporterProcess second(two, {}, {"NODE_NAME=gpu-node.2"});
+  ASSERT_TRUE(first.ready() && second.ready());
 
   const std::string nodes =
       folder.Write("nodes", "127.0.0.1:" + std::to_string(first.port()) +
                                 "\nlocalhost:" + std::to_string(second.port()) + "  # by name\n");
   Child cluster({PODGPU_BINARY_DIR "/bin/podgpu", "cluster", "-a=127.0.0.1:0",
                  "--nodes=file:" + nodes, "--node-interval=1s"});
-  const uint16_t port = NamedNode::PortOf(cluster);
+  const uint16_t port = ServedPort(cluster);
   ASSERT_NE(port, 0) << cluster.output();
   ASSERT_TRUE(cluster.AwaitLine("ready: 2 of 2 nodes answer, with 2 GPUs")) << cluster.output();
   // A node may have been asked before its kubelet had answered it.

@@ -1,5 +1,6 @@
 #include "tests/e2e/sim_node.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -84,13 +85,21 @@ std::vector<std::string> ExporterProcess::Arguments(const SimNode& node,
 ExporterProcess::ExporterProcess(const SimNode& node, const std::vector<std::string>& flags,
                                  const std::vector<std::string>& more_variables) {
   std::vector<std::string> variables = node.variables();
-  variables.emplace_back("NODE_NAME=gpu-node-0");
+  const auto names_node = [](const std::string& one) { return one.starts_with("NODE_NAME="); };
+  if (std::ranges::none_of(more_variables, names_node)) {
+    variables.emplace_back("NODE_NAME=gpu-node-0");
+  }
   variables.insert(variables.end(), more_variables.begin(), more_variables.end());
   process_.emplace(Arguments(node, flags), variables);
-  if (const std::optional<std::string> line = process_->AwaitLine("msg=\"serving\"")) {
-    const std::string_view port = std::string_view(*line).substr(line->find("port=") + 5);
-    port_ = static_cast<uint16_t>(ParseDecimal(port).value_or(0));
-  }
+  port_ = ServedPort(*process_);
+}
+
+uint16_t ServedPort(Child& process) {
+  const std::optional<std::string> line = process.AwaitLine("msg=\"serving\"");
+  return line ? static_cast<uint16_t>(
+                    ParseDecimal(std::string_view(*line).substr(line->find("port=") + 5))
+                        .value_or(0))
+              : uint16_t{0};
 }
 
 std::string ExporterProcess::root() const { return "http://127.0.0.1:" + std::to_string(port_); }

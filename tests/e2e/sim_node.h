@@ -89,4 +89,7 @@ class ExporterProcess {
   uint16_t port_ = 0;
 };
 
+// The port that podgpu says it serves; 0 when it ends before.
+uint16_t ServedPort(Child& process);
+
 }  // namespace podgpu
