@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 
 #include "cluster/fleet_json.h"
+#include "cluster/fleet_page.h"
 #include "ui/condition_json.h"
 #include "ui/responses.h"
 
@@ -20,6 +21,7 @@ struct ClusterContext {
   const ClusterTick& tick;
   const Clock& clock;
   FleetDocuments& fleet;
+  FleetPage& page;
 };
 
 HttpResponse ServeMap(const ClusterContext& context, const HttpRequest& request) {
@@ -67,15 +69,22 @@ constexpr ClusterRoute kClusterRoutes[] = {
     {"/healthz", ServeAlive}, {"/readyz", ServeReady}, {"/api/v1/fleet", ServeFleet},
 };
 
-// The verdict and the paths, as text.
-HttpResponse ServeClusterIndex(const ClusterContext& context, const HttpRequest& /*request*/) {
+// The fleet page for a browser; else the verdict and the paths, as text.
+HttpResponse ServeClusterIndex(const ClusterContext& context, const HttpRequest& request) {
+  if (request.accept.find("text/html") != std::string_view::npos) {
+    HttpResponse page = context.page.Serve("/", request);
+    AddHeader(page, "Vary", "Accept");
+    return page;
+  }
   const std::shared_ptr<const ClusterCondition> condition = context.tick.condition().Get();
   std::string text = absl::StrFormat("podgpu cluster: %s\n\n",
                                      condition == nullptr ? "starting" : condition->verdict);
   for (const ClusterRoute& route : kClusterRoutes) {
     absl::StrAppendFormat(&text, "%s\n", route.path);
   }
-  return TextResponse(200, std::move(text));
+  HttpResponse response = TextResponse(200, std::move(text));
+  AddHeader(response, "Vary", "Accept");
+  return response;
 }
 
 }  // namespace
@@ -89,10 +98,12 @@ HttpHandler MakeInUseRoutes(const ClusterTick& tick) {
 }
 
 HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock) {
-  return [&tick, &clock, fleet = std::make_shared<FleetDocuments>()](const HttpRequest& request) {
-    const ClusterContext context{tick, clock, *fleet};
+  return [&tick, &clock, fleet = std::make_shared<FleetDocuments>(),
+          page = std::make_shared<FleetPage>()](const HttpRequest& request) {
+    const ClusterContext context{tick, clock, *fleet, *page};
     const auto* const route = std::ranges::find(kClusterRoutes, request.path, &ClusterRoute::path);
     HttpResponse response = route != std::end(kClusterRoutes) ? route->serve(context, request)
+                            : page->Has(request.path)         ? page->Serve(request.path, request)
                                                               : ServeElsewhere(request);
     AddHeader(response, "X-Content-Type-Options", "nosniff");
     return response;

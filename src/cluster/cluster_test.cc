@@ -148,6 +148,8 @@ TEST_F(ClusterTest, ServesTheMapOfAllNodes) {
     EXPECT_NE(fleet.find(part), std::string::npos) << fleet;
   }
   EXPECT_EQ(Fetch("/api/v1/fleet?namespace=A").status, 400);
+  EXPECT_EQ(Fetch("/assets/fleet.js").status, 200);
+  EXPECT_EQ(Fetch("/assets/nothing.js").status, 404);
   EXPECT_EQ(Fetch("/nowhere").status, 404);
   Await([&] { return one.unchanged() > 1; });  // What has not changed is not sent again.
   one.Answer(WriteNodeReport(ReportOf("gpu-node.1", "c")));

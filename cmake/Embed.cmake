@@ -1,0 +1,41 @@
+# podgpu_embed(TARGET HEADER FUNCTION FOLDER): makes a source file with the text of every file in FOLDER, and adds it to
+# TARGET.  It defines FUNCTION, which HEADER declares: std::span<const EmbeddedFile> FUNCTION().  A file that
+# changes is embedded again by the next build.  Run as a script (cmake -P) it writes that source file.
+
+if(CMAKE_SCRIPT_MODE_FILE)
+  file(GLOB files "${FOLDER}/*")
+  list(SORT files)
+  set(rows "")
+  foreach(path IN LISTS files)
+    file(READ "${path}" text)
+    if(text MATCHES "\\)embedded\"")
+      message(FATAL_ERROR "${path}: the text holds the end of the literal that it is embedded in")
+    endif()
+    cmake_path(GET path FILENAME name)
+    string(APPEND rows "    {\"${name}\", R\"embedded(${text})embedded\"},\n")
+  endforeach()
+  file(WRITE "${OUTPUT}" "#include \"${HEADER}\"
+
+namespace podgpu {
+
+std::span<const EmbeddedFile> ${FUNCTION}() {
+  static constexpr EmbeddedFile kFiles[] = {
+${rows}  };
+  return kFiles;
+}
+
+}  // namespace podgpu
+")
+  return()
+endif()
+
+function(podgpu_embed target header function folder)
+  podgpu_collect("${folder}" "*" files)
+  set(output "${PROJECT_BINARY_DIR}/embedded/${function}.cc")
+  add_custom_command(OUTPUT "${output}"
+    COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${folder}" "-DOUTPUT=${output}" "-DHEADER=${header}" "-DFUNCTION=${function}"
+      -P "${PROJECT_SOURCE_DIR}/cmake/Embed.cmake"
+    DEPENDS ${files} "${PROJECT_SOURCE_DIR}/cmake/Embed.cmake" VERBATIM)
+  target_sources(${target} PRIVATE "${output}")
+  set_source_files_properties("${output}" PROPERTIES SKIP_LINTING ON)
+endfunction()

@@ -1,0 +1,339 @@
+// The fleet page: asks for the JSON, keeps what is seen in the address, and passes keys and pointer on.
+import {BIN_WORDS, FREE, IDLE, LOST, NO_BIN, SILENT, USED, countKinds, decode, facts, gibibytes, holders, idleRanking, orderOf, sentence, span} from './fleet_model.js';
+import {matchAll, namespaceIn, parse, withNamespace} from './fleet_filter.js';
+import {FleetMap, swatch} from './fleet_map.js';
+
+const POLL_MS = 5000, POLL_LARGE_MS = 15000, LARGE_GPUS = 10000, OLD_AFTER_S = 60;
+const MOST_RANKED = 20, TABLE_ROWS = 100, SMALLEST_PX = 2, LARGEST_PX = 24;
+const CARDS_UP_TO = 50;
+const by = (id) => document.getElementById(id);
+const map = new FleetMap(by('map'), by('scroller'), by('spacer'));
+
+let json = null, etag = '', serverOffsetS = 0, fleet = null, order = [], matches = null, timer = 0;
+let lastOk = 0, isPaused = false, page = 0;
+let cursor = null;  // {node, gpu} where the arrow keys have led; null: what the address names.
+let pointer = null;  // Where the pointer is on the map.
+// All that is seen, as it stands in the address.
+let seen = {};
+
+const DEFAULTS = {q: '', sort: 'idle', cell: '', idle: '0', node: '', gpu: '', view: ''};
+
+function readAddress() {
+  const query = new URLSearchParams(location.search);
+  seen = {...DEFAULTS};
+  for (const key of Object.keys(DEFAULTS)) if (query.has(key)) seen[key] = query.get(key);
+  if (!['idle', 'name', 'activity'].includes(seen.sort)) seen.sort = DEFAULTS.sort;
+  if (!/^\d{1,7}$/.test(seen.idle)) seen.idle = DEFAULTS.idle;
+  if (!/^\d{1,2}$/.test(seen.cell)) seen.cell = '';
+}
+
+function writeAddress(how) {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(seen)) if (value !== DEFAULTS[key]) query.set(key, value);
+  const text = query.toString();
+  history[how](null, '', text === '' ? location.pathname : `?${text}`);
+}
+
+function set(changes, how = 'replaceState') {
+  Object.assign(seen, changes);
+  if ('node' in changes) cursor = null;
+  writeAddress(how);
+  render();
+}
+
+function element(name, text, attributes = {}) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+const now = () => Date.now() / 1000 + serverOffsetS;
+const cellPx = () => Math.min(Math.max(Number(seen.cell) || (fleet.nodes.length <= CARDS_UP_TO ? LARGEST_PX : 4), SMALLEST_PX), LARGEST_PX);
+const say = (text) => { by('said').textContent = text; };
+
+// -- data
+
+async function poll() {
+  clearTimeout(timer);
+  if (isPaused || document.hidden) return;
+  try {
+    const answer = await fetch('api/v1/fleet', {cache: 'no-store', headers: etag ? {'If-None-Match': etag} : {}});
+    if (answer.status === 200) {
+      const next = await answer.json();
+      if (next.schema !== 1) throw new Error('this page is of another release; load it again');
+      [json, etag] = [next, answer.headers.get('ETag') ?? ''];
+    } else if (answer.status !== 304) {
+      throw new Error(`it answers ${answer.status}`);
+    }
+    const date = Date.parse(answer.headers.get('Date') ?? '');
+    if (!Number.isNaN(date)) serverOffsetS = (date - Date.now()) / 1000;
+    lastOk = Date.now();
+    tell('');
+  } catch (error) {
+    tell(`The cluster role does not answer${lastOk ? ` since ${new Date(lastOk).toLocaleTimeString('en-GB')}` : ''}: ${error.message}`);
+  }
+  if (json !== null) refresh();
+  timer = setTimeout(poll, json !== null && json.devices.gpu.length > LARGE_GPUS ? POLL_LARGE_MS : POLL_MS);
+}
+
+function tell(notice) {
+  by('notice').textContent = notice;
+  by('notice').hidden = notice === '';
+  document.body.classList.toggle('old', notice !== '');
+}
+
+function refresh() {
+  fleet = decode(json, now(), Number(seen.idle));
+  render();
+}
+
+// -- what is seen
+
+function render() {
+  if (fleet === null) return;
+  const {terms, errors} = parse(seen.q);
+  matches = matchAll(fleet, terms);
+  order = orderOf(fleet, seen.sort);
+  renderControls(errors);
+  renderCounts();
+  map.cursor = indexOf(cursor ?? seen);
+  const isTable = seen.view === 'table';
+  by('scroller').hidden = by('map-help').hidden = isTable;
+  by('table').hidden = !isTable;
+  if (isTable) keepFocus(by('table'), renderTable); else map.show(fleet, order, matches, cellPx());
+  renderDetail();
+  keepFocus(by('ranking'), renderRanking);
+}
+
+// The GPU of that name; the first of its node where it has none of that number; -1 without such a node.
+function indexOf({node: name, gpu}) {
+  const node = fleet.nodes.find((one) => one.name === name);
+  if (name === '' || node === undefined) return -1;
+  for (let i = node.first; i < node.first + node.count; ++i) {
+    if (String(fleet.json.devices.gpu[i]) === gpu) return i;
+  }
+  return node.count > 0 ? node.first : -1;
+}
+
+const nameOf = (i) => ({node: fleet.nodes[fleet.node[i]].name, gpu: String(fleet.json.devices.gpu[i])});
+
+function renderControls(errors) {
+  if (by('filter').value !== seen.q) by('filter').value = seen.q;
+  by('filter-error').textContent = errors.join('; ');
+  const names = ['', ...fleet.json.namespaces.slice().sort()];
+  const list = by('namespace');
+  const chosen = namespaceIn(seen.q);
+  if (chosen !== '' && !names.includes(chosen)) names.push(chosen);
+  if ([...list.options].map((option) => option.value).join('\n') !== names.join('\n')) {
+    list.replaceChildren(...names.map((name) => new Option(name || 'all', name)));
+  }
+  list.value = chosen;
+  by('idle').value = seen.idle;
+  by('sort').value = seen.sort;
+  by('cell').textContent = `${cellPx()} px`;
+  by('table-view').setAttribute('aria-pressed', String(seen.view === 'table'));
+}
+
+function renderCounts() {
+  const {counts, nodes} = countKinds(fleet, matches);
+  const gpus = counts.reduce((sum, count) => sum + count, 0);
+  const all = seen.q === '' ? fleet.nodes.length : nodes;
+  const parts = [`${all} ${all === 1 ? 'node' : 'nodes'}, ${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'}: ${counts[USED] + counts[IDLE]} allocated, ${counts[IDLE]} of them idle`, `${counts[FREE]} free`];
+  if (counts[LOST] > 0) parts.push(`${counts[LOST]} lost`);
+  if (counts[SILENT] > 0) parts.push(`${counts[SILENT]} unresponsive`);
+  if (counts[5] > 0) parts.push(`${counts[5]} not known`);
+  const text = parts.join(', ');
+  if (by('counts').textContent !== text) by('counts').textContent = text;
+  const read = fleet.nodes.filter((node) => node.readAt !== null).map((node) => node.readAt);
+  const age = read.length === 0 ? '' : `read ${span(now() - Math.max(...read))} ago; `;
+  by('freshness').textContent = `${age}${fleet.json.verdict}`;
+  const lost = counts[LOST] > 0 ? `${counts[LOST]} lost - ` : '';
+  document.title = `${lost}${counts[IDLE]} idle of ${gpus} GPUs - podgpu fleet`;
+}
+
+// Of the GPU under the pointer, else of the one at the cursor.
+function renderDetail() {
+  const under = pointer === null || seen.view === 'table' ? -1 : map.at(pointer.x, pointer.y);
+  const i = under < 0 ? map.cursor : under;
+  by('detail').replaceChildren(...(i < 0 ? [element('dd', 'Point at a GPU, or move to it with the arrow keys.')] :
+    facts(fleet, i).flatMap(([name, text]) => [element('dt', name), element('dd', text)])));
+}
+
+function renderLegend() {
+  const cells = [...BIN_WORDS.map((word, bin) => [USED, bin, `${word} %`]), [USED, NO_BIN, 'not known'], [FREE, NO_BIN, 'free'], [IDLE, 0, 'idle'], [LOST, NO_BIN, 'lost'], [SILENT, NO_BIN, 'unresponsive']];
+  by('legend').replaceChildren(...cells.map(([kind, bin, word]) => {
+    const item = element('li', word);
+    item.prepend(swatch(map.palette, kind, bin));
+    return item;
+  }));
+}
+
+function row(cells, heads = 1) {
+  const made = document.createElement('tr');
+  cells.forEach((cell, at) => {
+    const box = element(at < heads ? 'th' : 'td', '', at < heads ? {scope: 'row'} : {});
+    box.append(cell.text ?? cell);
+    if (cell.number) box.className = 'number';
+    made.append(box);
+  });
+  return made;
+}
+
+// Makes the content of a part anew, with the focus where it was.
+function keepFocus(part, make) {
+  const focused = part.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+  make();
+  if (focused !== undefined) [...part.querySelectorAll('[data-key]')].find((one) => one.dataset.key === focused)?.focus();
+}
+
+const number = (text) => ({text, number: true});
+
+function button(text, act, attributes = {}) {
+  const made = element('button', text, {type: 'button', ...attributes});
+  made.addEventListener('click', act);
+  return made;
+}
+
+function renderRanking() {
+  const pods = idleRanking(fleet, matches);
+  if (pods.length === 0) {
+    by('ranking').replaceChildren(element('p', 'No GPU that is held is known to do nothing.'));
+    return;
+  }
+  const table = document.createElement('table');
+  table.append(element('caption', `By GPU-hours, since the cluster role watches${pods.length > MOST_RANKED ? `; ${pods.length - MOST_RANKED} more` : ''}`));
+  const head = table.createTHead().insertRow();
+  for (const [text, kind] of [['Pod'], ['GPUs', 'number'], ['idle for', 'number'], ['memory', 'number'], ['GPU-hours', 'number']]) {
+    head.append(element('th', text, {scope: 'col', ...(kind ? {class: kind} : {})}));
+  }
+  const body = table.createTBody();
+  for (const pod of pods.slice(0, MOST_RANKED)) {
+    const [namespace, name] = pod.name.split('/');
+    const link = button(pod.name, () => set({q: `ns:${namespace} pod:${name}`}, 'pushState'), {'data-key': pod.name});
+    body.append(row([link, number(`${pod.gpus}${pod.shared ? ' shared' : ''}`), number(span(pod.longest)),
+      number(`${pod.memoryMib > 0 ? gibibytes(pod.memoryMib) : '-'} GiB`), number(pod.hours.toFixed(1))]));
+  }
+  by('ranking').replaceChildren(table);
+}
+
+// -- the same as a table
+
+const COLUMNS = {
+  name: ['Node', (i) => fleet.nodes[fleet.node[i]].name],
+  gpu: ['GPU', (i) => number(String(fleet.json.devices.gpu[i]))],
+  held: ['Held by', (i) => holders(fleet, i)],
+  state: ['State', (i) => fleet.json.states[fleet.json.devices.state[i]]],
+  activity: ['Activity', (i) => number(fleet.json.devices.activity_percent[i] === null ? '-' : `${fleet.json.devices.activity_percent[i]} %`)],
+  memory: ['Memory', (i) => number(fleet.json.devices.memory_used_mib[i] === null ? '-' : `${gibibytes(fleet.json.devices.memory_used_mib[i])} GiB`)],
+  idle: ['Idle for', (i) => number(fleet.json.devices.idle_since_s[i] === null ? '-' : span(fleet.now - fleet.json.devices.idle_since_s[i]))],
+};
+const SORTABLE = {name: 'ascending', activity: 'descending', idle: 'descending'};
+
+function tableOrder() {
+  const rows = order.flatMap((node) => Array.from({length: node.count}, (_, n) => node.first + n)).filter((i) => matches[i]);
+  const {activity_percent: activity, idle_since_s: since} = fleet.json.devices;
+  if (seen.sort === 'activity') rows.sort((a, b) => (activity[b] ?? -1) - (activity[a] ?? -1));
+  if (seen.sort === 'idle') rows.sort((a, b) => (since[a] ?? Infinity) - (since[b] ?? Infinity) || 0);
+  return rows;
+}
+
+function renderTable() {
+  const rows = tableOrder();
+  const pages = Math.max(1, Math.ceil(rows.length / TABLE_ROWS));
+  page = Math.min(page, pages - 1);
+  const table = document.createElement('table');
+  table.append(element('caption', `${rows.length} GPUs, page ${page + 1} of ${pages}`));
+  const head = table.createTHead().insertRow();
+  for (const [key, [title]] of Object.entries(COLUMNS)) {
+    const cell = element('th', SORTABLE[key] ? '' : title, {scope: 'col'});
+    if (SORTABLE[key]) {
+      if (seen.sort === key) cell.setAttribute('aria-sort', SORTABLE[key]);
+      cell.append(button(title, () => set({sort: key}), {'data-key': key}));
+    }
+    head.append(cell);
+  }
+  const body = table.createTBody();
+  for (const i of rows.slice(page * TABLE_ROWS, (page + 1) * TABLE_ROWS)) {
+    body.append(row(Object.values(COLUMNS).map(([, of]) => of(i)), 2));
+  }
+  const turn = (text, by_) => {
+    const made = button(text, () => { page += by_; render(); }, {'data-key': text});
+    made.disabled = page + by_ < 0 || page + by_ >= pages;
+    return made;
+  };
+  const links = element('div', '', {class: 'pages'});
+  links.append(turn('Previous', -1), turn('Next', 1));
+  by('table').replaceChildren(table, links);
+}
+
+// -- hands on it
+
+by('filter').addEventListener('input', (event) => { page = 0; set({q: event.target.value}); });
+by('controls').addEventListener('submit', (event) => event.preventDefault());
+by('namespace').addEventListener('change', (event) => { page = 0; set({q: withNamespace(seen.q, event.target.value)}); });
+by('sort').addEventListener('change', (event) => set({sort: event.target.value}));
+by('idle').addEventListener('change', (event) => { seen.idle = event.target.value; writeAddress('replaceState'); refresh(); });
+by('smaller').addEventListener('click', () => set({cell: String(Math.max(SMALLEST_PX, cellPx() - 2))}));
+by('larger').addEventListener('click', () => set({cell: String(Math.min(LARGEST_PX, cellPx() + 2))}));
+by('table-view').addEventListener('click', () => set({view: seen.view === 'table' ? '' : 'table'}, 'pushState'));
+by('pause').addEventListener('click', () => {
+  isPaused = !isPaused;
+  by('pause').setAttribute('aria-pressed', String(isPaused));
+  poll();
+});
+by('map').addEventListener('pointermove', (event) => {
+  pointer = {x: event.offsetX, y: event.offsetY};
+  if (fleet !== null) renderDetail();
+});
+by('map').addEventListener('pointerleave', () => {
+  pointer = null;
+  if (fleet !== null) renderDetail();
+});
+by('map').addEventListener('click', (event) => {
+  const i = map.at(event.offsetX, event.offsetY);
+  if (i >= 0) set(nameOf(i), 'pushState');
+});
+by('map').addEventListener('keydown', (event) => {
+  if (fleet === null || event.ctrlKey || event.altKey || event.metaKey) return;
+  const to = map.step(event.key);
+  if (to !== undefined) {
+    [cursor, pointer] = [nameOf(to), null];
+    map.moveTo(to);
+    renderDetail();
+    say(sentence(fleet, to));
+  } else if (event.key === 'Enter' && map.cursor >= 0) {
+    set(nameOf(map.cursor), 'pushState');
+    say(`selected ${sentence(fleet, map.cursor)}`);
+  } else if (event.key === 'i') {
+    (by('ranking').querySelector('button') ?? by('ranking-title')).focus();
+  } else if (event.key === 't') {
+    set({view: 'table'}, 'pushState');
+    by('table').querySelector('button')?.focus();
+  } else if (event.key === '/') {
+    by('filter').focus();
+  } else {
+    return;
+  }
+  event.preventDefault();
+});
+document.addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape' || fleet === null) return;
+  if (seen.view === 'table') {
+    set({view: ''}, 'pushState');
+  } else if (document.activeElement === by('map') && (seen.node !== '' || map.cursor >= 0)) {
+    set({node: '', gpu: ''}, seen.node === '' ? 'replaceState' : 'pushState');
+  }
+  by('map').focus();
+});
+window.addEventListener('popstate', () => { cursor = null; readAddress(); if (json !== null) refresh(); });
+document.addEventListener('visibilitychange', poll);
+new ResizeObserver(() => requestAnimationFrame(() => map.layOut())).observe(by('scroller'));
+for (const query of ['(prefers-color-scheme: dark)', '(forced-colors: active)']) {
+  matchMedia(query).addEventListener('change', () => { map.restyle(); map.draw(); renderLegend(); });
+}
+
+setInterval(() => { if (fleet !== null && !document.hidden && !isPaused) renderCounts(); }, 1000);
+readAddress();
+renderLegend();
+poll();

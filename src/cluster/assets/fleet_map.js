@@ -1,0 +1,249 @@
+// The map of GPUs: one canvas as large as what is seen of it, filled through one pixel buffer, so that
+// 40,000 GPUs cost no more than the pixels.  No element per GPU; which one is under the pointer is
+// arithmetic.  Below NAMED_PX nodes are strips side by side, from there on a line each, with names.
+import {FREE, IDLE, LOST, NO_BIN, SILENT, holders, podNames} from './fleet_model.js';
+
+export const NAMED_PX = 12;
+const NAME_PX = 230, LINE_GAP_PX = 6, MOST_COLUMNS = 16, DIM = 0.2;
+
+// A colour of the style sheet, also a system colour, as the four bytes of a pixel.
+class Palette {
+  constructor() {
+    const probe = document.createElement('canvas');
+    probe.width = probe.height = 1;
+    this.context = probe.getContext('2d', {willReadFrequently: true});
+    this.style = getComputedStyle(document.documentElement);
+    this.ground = this.bytes('--ground');
+    this.bins = [0, 1, 2, 3, 4, 5, 6].map((bin) => this.bytes(`--bin${bin}`));
+    this.bins[NO_BIN] = this.bytes('--unknown');
+    [this.border, this.idle, this.lost] = ['--border', '--idle', '--lost'].map((name) => this.bytes(name));
+  }
+  text(name) { return this.style.getPropertyValue(name).trim(); }
+  bytes(name) {
+    this.context.fillStyle = this.text(name);
+    this.context.fillRect(0, 0, 1, 1);
+    return this.context.getImageData(0, 0, 1, 1).data;
+  }
+  word(bytes, dim) {
+    const [r, g, b] = [0, 1, 2].map((i) => Math.round(dim ? this.ground[i] + (bytes[i] - this.ground[i]) * DIM : bytes[i]));
+    return (255 << 24 | b << 16 | g << 8 | r) >>> 0;
+  }
+}
+
+// The pixels of a cell, row by row.
+function makeSprite(palette, px, kind, bin, dim) {
+  const ground = palette.word(palette.ground, dim), border = palette.word(palette.border, dim);
+  const isEmpty = (kind === FREE && (bin === 0 || bin === NO_BIN)) || kind === LOST || kind === SILENT;
+  const inside = isEmpty ? ground : palette.word(palette.bins[bin], dim);
+  const lost = palette.word(palette.lost, dim), idle = palette.word(palette.idle, dim);
+  const stroke = Math.max(1, Math.round(px / 8));
+  const bar = Math.max(1, Math.round(px / 5)), left = Math.floor((px - bar) / 2);
+  const sprite = new Uint32Array(px * px);
+  for (let y = 0; y < px; ++y) {
+    for (let x = 0; x < px; ++x) {
+      const isEdge = x === 0 || y === 0 || x === px - 1 || y === px - 1;
+      let colour = isEdge && (isEmpty || px >= 6) ? border : inside;
+      if (kind === LOST && (Math.abs(x - y) < stroke || Math.abs(x + y - px + 1) < stroke)) colour = lost;
+      if (kind === SILENT && (x + y) % (3 * stroke) < stroke) colour = border;
+      if (kind === IDLE && x >= left && x < left + bar) {
+        const share = y / px;
+        if (px < 6 || (share >= 0.15 && share < 0.6) || (share >= 0.7 && share < 0.85)) colour = idle;
+      }
+      sprite[y * px + x] = colour;
+    }
+  }
+  return sprite;
+}
+
+export class FleetMap {
+  constructor(canvas, scroller, spacer) {
+    Object.assign(this, {canvas, scroller, spacer, order: [], cursor: -1, cell: 4, fleet: null});
+    this.context = canvas.getContext('2d', {willReadFrequently: true});
+    scroller.addEventListener('scroll', () => this.draw());
+    this.restyle();
+  }
+
+  restyle() {
+    this.palette = new Palette();
+    this.sprites = new Map();
+  }
+
+  // `order` is of nodes; `matches` has a 0 for each GPU that is dimmed.
+  show(fleet, order, matches, cell) {
+    if (cell !== this.cell) this.sprites.clear();
+    Object.assign(this, {fleet, order, matches, cell});
+    this.place = new Map(order.map((node, at) => [node.index, at]));
+    this.layOut();
+  }
+
+  layOut() {
+    if (this.fleet === null || this.scroller.hidden) return;
+    this.scale = window.devicePixelRatio || 1;
+    this.px = Math.max(2, Math.round(this.cell * this.scale));
+    this.isNamed = this.cell >= NAMED_PX;
+    const width = Math.floor(this.scroller.clientWidth * this.scale);
+    this.gap = this.isNamed ? Math.max(1, Math.round(this.px / 8)) : 0;
+    this.pitch = this.px + this.gap;
+    this.columns = Math.min(this.fleet.widest, MOST_COLUMNS);
+    const lines = Math.ceil(this.fleet.widest / this.columns);
+    this.left = this.isNamed ? Math.round(NAME_PX * this.scale) : 0;
+    this.stripWidth = this.columns * this.pitch + 1;
+    this.stripHeight = lines * this.pitch + (this.isNamed ? Math.round(LINE_GAP_PX * this.scale) : 1);
+    this.across = this.isNamed ? 1 : Math.max(1, Math.floor(width / this.stripWidth));
+    const height = Math.ceil(this.order.length / this.across) * this.stripHeight;
+    const seen = Math.min(height, Math.floor(window.innerHeight * 0.75 * this.scale));
+    this.canvas.width = Math.max(width, 1);
+    this.canvas.height = Math.max(seen, 1);
+    this.canvas.style.height = `${this.canvas.height / this.scale}px`;
+    this.spacer.style.height = `${Math.max(height - seen, 0) / this.scale}px`;
+    this.draw();
+  }
+
+  get top() { return Math.round(this.scroller.scrollTop * this.scale); }
+
+  // The corner of a GPU's cell, in pixels of the whole map.
+  corner(i) {
+    const node = this.fleet.nodes[this.fleet.node[i]];
+    const at = this.place.get(node.index), nth = i - node.first;
+    return {
+      x: this.left + (at % this.across) * this.stripWidth + (nth % this.columns) * this.pitch,
+      y: Math.floor(at / this.across) * this.stripHeight + Math.floor(nth / this.columns) * this.pitch,
+    };
+  }
+
+  // The GPU at a point of the canvas, in CSS pixels; -1 where there is none.
+  at(cssX, cssY) {
+    if (this.fleet === null) return -1;
+    const x = Math.floor(cssX * this.scale) - this.left, y = Math.floor(cssY * this.scale) + this.top;
+    const across = Math.floor(x / this.stripWidth), down = Math.floor(y / this.stripHeight);
+    const column = Math.floor((x - across * this.stripWidth) / this.pitch);
+    const nth = column + this.columns * Math.floor((y - down * this.stripHeight) / this.pitch);
+    if (x < 0 || across >= this.across || column >= this.columns) return -1;
+    const node = this.order[down * this.across + across];
+    return node !== undefined && nth < node.count ? node.first + nth : -1;
+  }
+
+  sprite(i) {
+    const key = this.fleet.kind[i] << 4 | this.fleet.bin[i] << 1 | (this.matches[i] ? 0 : 1);
+    let sprite = this.sprites.get(key);
+    if (sprite === undefined) {
+      sprite = makeSprite(this.palette, this.px, this.fleet.kind[i], this.fleet.bin[i], !this.matches[i]);
+      this.sprites.set(key, sprite);
+    }
+    return sprite;
+  }
+
+  draw() {
+    if (this.fleet === null || this.scroller.hidden) return;
+    const {width, height} = this.canvas;
+    const image = this.context.createImageData(width, height);
+    const pixels = new Uint32Array(image.data.buffer).fill(this.palette.word(this.palette.ground, false));
+    const first = Math.floor(this.top / this.stripHeight) * this.across;
+    const last = Math.min(Math.ceil((this.top + height) / this.stripHeight) * this.across, this.order.length);
+    for (let at = first; at < last; ++at) {
+      const node = this.order[at];
+      for (let i = node.first; i < node.first + node.count; ++i) this.blit(pixels, i, width, height);
+    }
+    this.context.putImageData(image, 0, 0);
+    if (this.isNamed) this.writeNames(first, last);
+    this.drawCursor();
+  }
+
+  blit(pixels, i, width, height) {
+    const {x, y} = this.corner(i), sprite = this.sprite(i), top = y - this.top;
+    const columns = Math.min(this.px, width - x);
+    for (let row = Math.max(0, -top); row < this.px && top + row < height; ++row) {
+      const from = row * this.px, to = (top + row) * width + x;
+      for (let column = 0; column < columns; ++column) pixels[to + column] = sprite[from + column];
+    }
+  }
+
+  writeNames(first, last) {
+    const context = this.context;
+    context.font = `${Math.round(13 * this.scale)}px system-ui, sans-serif`;
+    context.textBaseline = 'middle';
+    const right = this.left + this.stripWidth + 8 * this.scale;
+    for (let at = first; at < last; ++at) {
+      const node = this.order[at];
+      const middle = at * this.stripHeight - this.top + this.px / 2;
+      context.fillStyle = this.palette.text('--text');
+      this.write(node.state === 'ok' ? node.name : `${node.name} ${node.state}`, 0, middle, this.left - 8 * this.scale);
+      context.fillStyle = this.palette.text('--muted');
+      this.write(nodeHolders(this.fleet, node), right, middle, this.canvas.width - right);
+    }
+  }
+
+  // Cut to what fits.
+  write(text, x, y, room) {
+    let shown = text;
+    while (shown.length > 1 && this.context.measureText(shown).width > room) {
+      shown = `${shown.slice(0, Math.floor(shown.length * 0.9) - 1)}\u2026`;
+    }
+    if (room > 0) this.context.fillText(shown, x, y);
+  }
+
+  drawCursor() {
+    if (this.cursor < 0) return;
+    const {x, y} = this.corner(this.cursor), line = Math.max(2, Math.round(2 * this.scale));
+    this.context.strokeStyle = this.palette.text('--link');
+    this.context.lineWidth = line;
+    this.context.strokeRect(x - line / 2, y - this.top - line / 2, this.px + line, this.px + line);
+  }
+
+  // Where a key leads from the cursor; undefined for a key that does not move it.
+  step(key) {
+    const nodes = this.order.filter((node) => node.count > 0);
+    if (nodes.length === 0) return undefined;
+    const i = Math.max(this.cursor, nodes[0].first), node = this.fleet.nodes[this.fleet.node[i]];
+    const at = nodes.indexOf(node), nth = i - node.first;
+    const inNode = (to, n) => {
+      const there = nodes[Math.min(Math.max(to, 0), nodes.length - 1)];
+      return there.first + Math.min(n, there.count - 1);
+    };
+    const moves = {
+      ArrowLeft: () => (nth > 0 ? i - 1 : this.isNamed ? i : inNode(at - 1, at > 0 ? Infinity : 0)),
+      ArrowRight: () => (nth + 1 < node.count ? i + 1 : this.isNamed ? i : inNode(at + 1, at + 1 < nodes.length ? 0 : nth)),
+      ArrowUp: () => (at >= this.across ? inNode(at - this.across, nth) : i),
+      ArrowDown: () => (at + this.across < nodes.length ? inNode(at + this.across, nth) : i),
+      Home: () => node.first,
+      End: () => node.first + node.count - 1,
+      PageUp: () => inNode(at - 10 * this.across, nth),
+      PageDown: () => inNode(at + 10 * this.across, nth),
+    };
+    if (moves[key] === undefined) return undefined;
+    return this.cursor < 0 ? nodes[0].first : moves[key]();
+  }
+
+  moveTo(i) {
+    this.cursor = i;
+    if (i >= 0 && this.fleet !== null) {
+      const {y} = this.corner(i), room = this.canvas.height;
+      if (y < this.top || y + this.px > this.top + room) {
+        this.scroller.scrollTop = Math.max(0, y - room / 2) / this.scale;
+      }
+    }
+    this.draw();
+  }
+}
+
+function nodeHolders(fleet, node) {
+  if (node.count === 0) return node.detail;
+  const names = new Set();
+  for (let i = node.first; i < node.first + node.count; ++i) {
+    for (const name of podNames(fleet, i)) names.add(name);
+  }
+  if (names.size > 0) return [...names].join(', ');
+  return node.state === 'ok' || node.state === 'failing' ? holders(fleet, node.first) : node.detail;
+}
+
+// A cell of the legend.
+export function swatch(palette, kind, bin) {
+  const canvas = document.createElement('canvas');
+  const px = Math.round(16 * (window.devicePixelRatio || 1));
+  canvas.width = canvas.height = px;
+  canvas.style.width = canvas.style.height = '16px';
+  const context = canvas.getContext('2d'), image = context.createImageData(px, px);
+  new Uint32Array(image.data.buffer).set(makeSprite(palette, px, kind, bin, false));
+  context.putImageData(image, 0, 0);
+  return canvas;
+}

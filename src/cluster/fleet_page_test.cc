@@ -1,0 +1,62 @@
+#include "cluster/fleet_page.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "exposition/gzip.h"
+
+namespace podgpu {
+namespace {
+
+std::string HeaderIn(const HttpResponse& response, std::string_view name) {
+  const auto found =
+      std::ranges::find(response.headers, name, &std::pair<std::string, std::string>::first);
+  return found == response.headers.end() ? "" : found->second;
+}
+
+TEST(FleetPage, IsServedWithAPolicyThatLetsNothingElseIn) {
+  FleetPage page;
+  HttpRequest request;
+  const HttpResponse html = page.Serve("/", request);
+  EXPECT_EQ(html.status, 200);
+  EXPECT_EQ(html.content_type, "text/html; charset=utf-8");
+  EXPECT_TRUE(html.body.starts_with("<!DOCTYPE html>\n")) << html.body.substr(0, 80);
+  EXPECT_TRUE(html.body.ends_with("</html>\n"));
+  for (const std::string_view part :
+       {"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"}) {
+    EXPECT_NE(HeaderIn(html, "Content-Security-Policy").find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(page.Serve("/assets/fleet.js", request).content_type, "text/javascript; charset=utf-8");
+  EXPECT_EQ(page.Serve("/assets/fleet.css", request).content_type, "text/css; charset=utf-8");
+  EXPECT_FALSE(page.Has("/assets/fleet.html"));
+  EXPECT_FALSE(page.Has("/assets/"));
+  request.if_none_match = HeaderIn(html, "ETag");
+  EXPECT_EQ(page.Serve("/", request).status, 304);
+}
+
+TEST(FleetPage, NamesNoOtherOriginAndHasNothingInline) {
+  for (const EmbeddedFile& file : FleetFiles()) {
+    EXPECT_EQ(file.bytes.find("http:"), std::string_view::npos) << file.name;
+    EXPECT_EQ(file.bytes.find("https:"), std::string_view::npos) << file.name;
+    EXPECT_EQ(file.bytes.find(" style="), std::string_view::npos) << file.name;
+    EXPECT_EQ(file.bytes.find("innerHTML"), std::string_view::npos)
+        << file.name << ": names from nodes go into the page as text";
+  }
+}
+
+// What a first look costs: 60 KB, 20 KB as it is sent.
+TEST(FleetPage, IsSmall) {
+  size_t bytes = 0;
+  size_t sent = 0;
+  for (const EmbeddedFile& file : FleetFiles()) {
+    bytes += file.bytes.size();
+    sent += Gzip(file.bytes).size();
+  }
+  EXPECT_GT(bytes, 20'000U);
+  EXPECT_LE(bytes, 60'000U);
+  EXPECT_LE(sent, 20'000U);
+}
+
+}  // namespace
+}  // namespace podgpu
