@@ -19,6 +19,7 @@
 #include "base/version.h"
 #include "cli/cluster_flags.h"
 #include "cli/completion.h"
+#include "cli/doctor_flags.h"
 #include "cli/flags.h"
 #include "exporter/counters_source.h"
 #include "exporter/exporter.h"
@@ -26,6 +27,7 @@
 #include "http/inherited_socket.h"
 #include "http/web_front.h"
 #include "kube/kubelet_client.h"
+#include "source/accounting_switch.h"
 #include "source/open_source.h"
 #include "source/pci_bus.h"
 
@@ -248,6 +250,37 @@ int RunCluster(const std::vector<std::string>& arguments) {
   return 0;
 }
 
+// Each line as a GPU says it; exit code 1 when one refuses.
+int RunDoctor(const std::vector<std::string>& arguments) {
+  const StatusOr<DoctorCommand> command = ParseDoctorFlags(arguments, FromEnvironment);
+  if (!command.ok()) {
+    return Refuse(command.status());
+  }
+  if (command->wants_help) {
+    std::fputs(DoctorHelpText().c_str(), stdout);
+    return 0;
+  }
+  SystemLibraryLoader loader;
+  SystemClock clock;
+  const ThreadTally written_off = NewThreadTally();
+  const StatusOr<AccountingSwitched> switched =
+      SwitchAccountingOn(loader, command->nvml_library, clock, written_off);
+  if (!switched.ok()) {
+    std::fprintf(stderr, "podgpu: %s\n", std::string(switched.status().message()).c_str());
+    if (*written_off > 0) {
+      std::_Exit(kExitFatal);  // A thread hangs inside the driver; the kernel ends it.
+    }
+    return kExitFatal;
+  }
+  for (const std::string& line : switched->lines) {
+    std::printf("%s\n", line.c_str());
+  }
+  if (switched->lines.empty()) {
+    std::printf("there are no GPUs\n");
+  }
+  return switched->has_failed ? kExitFatal : 0;
+}
+
 // "node" as the first argument names the role that is meant anyway; any other word there is a
 // mistake.  Called as one of those that podgpu stands for there are no sub-commands.
 Status TakeSubcommand(std::vector<std::string>& arguments, CalledAs called_as) {
@@ -256,10 +289,11 @@ Status TakeSubcommand(std::vector<std::string>& arguments, CalledAs called_as) {
     return absl::OkStatus();
   }
   if (arguments.front() != "node") {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "unknown command \"%s\"; there are \"node\", \"cluster\" and \"completion\". See podgpu "
-        "--help",
-        arguments.front()));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("unknown command \"%s\"; there are \"node\", \"cluster\", \"doctor\" and "
+                        "\"completion\". See "
+                        "podgpu --help",
+                        arguments.front()));
   }
   arguments.erase(arguments.begin());
   return absl::OkStatus();
@@ -274,6 +308,10 @@ int Main(std::vector<std::string> arguments) {
   if (called_as == CalledAs::kPodgpu && !arguments.empty() && arguments.front() == "cluster") {
     arguments.erase(arguments.begin());
     return RunCluster(arguments);
+  }
+  if (called_as == CalledAs::kPodgpu && !arguments.empty() && arguments.front() == "doctor") {
+    arguments.erase(arguments.begin());
+    return RunDoctor(arguments);
   }
   if (const Status status = TakeSubcommand(arguments, called_as); !status.ok()) {
     return Refuse(status);

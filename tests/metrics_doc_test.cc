@@ -15,6 +15,7 @@
 #include "fields/field.h"
 #include "source/nvml_catalogue.h"
 #include "tests/node_fixture.h"
+#include "view/accounting_view.h"
 #include "view/energy_view.h"
 #include "view/native_table.h"
 #include "view/pod_use_view.h"
@@ -126,6 +127,9 @@ std::string ProcessSection() {
                                family.unit.empty() ? "-" : family.unit, labels, family.help);
   };
   add(EnergyByMethodFamily(), "`gpu` `UUID` `method`");
+  for (const Family& family : AccountingFamilies()) {
+    add(family, "`gpu` `UUID`");
+  }
   for (const Family& family : PodUseFamilies()) {
     const bool by_method = family.name == PodUseFamilies().front().name;
     add(family, by_method ? "`gpu` `UUID` `namespace` `pod` `pod_uid` `container` `shared` `method`"

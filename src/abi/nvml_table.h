@@ -160,7 +160,15 @@ inline constexpr int kNvmlCapabilityCount = 6;
     (nvmlDevice_t device, nvmlProcessUtilizationSample_t * samples, uint32_t * count,              \
      unsigned long long last_seen_us))                                                             \
   X(nvmlReturn_t, nvmlDeviceGetProcessesUtilizationInfo, kReading,                                 \
-    (nvmlDevice_t device, nvmlProcessesUtilizationInfo_v1_t * info))
+    (nvmlDevice_t device, nvmlProcessesUtilizationInfo_v1_t * info))                               \
+  X(nvmlReturn_t, nvmlDeviceGetAccountingMode, kReading, (nvmlDevice_t device, int* mode))         \
+  X(nvmlReturn_t, nvmlDeviceSetAccountingMode, kReading, (nvmlDevice_t device, int mode))          \
+  X(nvmlReturn_t, nvmlDeviceGetAccountingPids, kReading,                                           \
+    (nvmlDevice_t device, uint32_t * count, uint32_t * pids))                                      \
+  X(nvmlReturn_t, nvmlDeviceGetAccountingStats, kReading,                                          \
+    (nvmlDevice_t device, uint32_t pid, nvmlAccountingStats_t * stats))                            \
+  X(nvmlReturn_t, nvmlDeviceGetAccountingStats_v2, kReading,                                       \
+    (nvmlDevice_t device, nvmlAccountingStats_v2_t * stats))
 
 // The functions of one loaded library.
 struct NvmlTable {

@@ -11,9 +11,10 @@
 namespace podgpu {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kCommands = {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kCommands = {
     {{"node", "serve this node (also without any command)"},
      {"cluster", "serve the map of all nodes"},
+     {"doctor", "prepare this node, such as the accounting of processes"},
      {"completion", "print a completion script for bash, zsh or fish"}}};
 
 // Up to the first full stop, without what the quotes of a shell or zsh's own grammar would stumble

@@ -539,6 +539,16 @@ constexpr Flag kFlags[] = {
      "Which processes have rows: those in containers, or all. The energy of others is "
      "outside_kubernetes.",
      SetProcessScope},
+    {"enable-accounting", "", "PODGPU_ENABLE_ACCOUNTING", FlagKind::kBool, "false",
+     "With --process-metrics=on: switch the driver's accounting on, on every GPU that is not in "
+     "MIG "
+     "mode, and again after each load of the driver. Then processes that begin and end between two "
+     "readings are counted, and have rows with --process-scope=all. Energy does not need it. Needs "
+     "root (see podgpu doctor).",
+     [](NodeCommand& command, std::string_view value) {
+       command.source.enable_accounting = BoolOf(value);
+       return absl::OkStatus();
+     }},
     {"gpu-idle-power", "", "PODGPU_GPU_IDLE_POWER", FlagKind::kString, "0",
      "Watts that a GPU draws when it is idle: so much is set aside before energy is apportioned.",
      SetIdlePower},

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/cluster_flags.h"
+#include "cli/doctor_flags.h"
 #include "cli/flag_reader.h"
 #include "cli/flag_table.h"
 
@@ -127,6 +128,10 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
     warnings.emplace_back(
         "--kubernetes-enable-dra does nothing without --kubernetes (-k), which it needs");
   }
+  if (command.source.enable_accounting && !command.exporter.processes.enabled) {
+    warnings.emplace_back(
+        "--enable-accounting does nothing without --process-metrics=on, which it needs");
+  }
   AddVirtualGpuWarnings(command.exporter, warnings);
   if (const auto& allowlist = command.exporter.join.pod_labels) {
     warnings.insert(warnings.end(), allowlist->complaints().begin(), allowlist->complaints().end());
@@ -166,8 +171,9 @@ OwnPod FindOwnPod(const NodeCommand& command, const Environment& environment,
 std::string HelpText() {
   std::string text = absl::StrFormat(
       "podgpu %s: GPU telemetry for Kubernetes nodes\n\nUsage: podgpu [node] [flags]\n       "
-      "podgpu cluster --nodes=... (podgpu cluster --help)\n       podgpu completion "
-      "bash|zsh|fish\n\nFlags (one "
+      "podgpu cluster --nodes=... (podgpu cluster --help)\n       podgpu doctor "
+      "--enable-accounting (podgpu doctor --help)\n       podgpu completion bash|zsh|fish\n\nFlags "
+      "(one "
       "dash or two; "
       "--name=value or --name value):\n",
       kVersion);
@@ -192,6 +198,11 @@ std::string FlagsDocument() {
       "grammar.\n\n"
       "| flag | also | variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
   text += FlagRows(FlagTexts(ClusterFlagTable()));
+  text +=
+      "\n## podgpu doctor\n\nThe flags of the doctor, in the same grammar. It does its task, says "
+      "so in a line per GPU and ends: exit code 0, 1 when one\nrefuses.\n\n"
+      "| flag | also | variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
+  text += FlagRows(FlagTexts(DoctorFlagTable()));
   return text;
 }
 

@@ -115,9 +115,7 @@ Status ProcessRefresher::Read() {
   }
   const std::string complaint = processes_->Complaint();
   Publish(complaint.empty() ? PartState::kOk : PartState::kDegraded,
-          complaint.empty() ? absl::StrFormat("%s tells the processes of %d GPUs",
-                                              processes_->Describe(), reading->devices.size())
-                            : complaint);
+          complaint.empty() ? processes_->Describe() : complaint);
   feed_.Add(std::move(reading));
   tick_.Nudge();
   return status;

@@ -79,7 +79,8 @@ TEST_F(ProcessRefresherTest, ReadsAtItsPaceAndSaysWhatItReads) {
   Start();
   EXPECT_EQ(Taken(), 1U) << "at once";
   EXPECT_EQ(facts().state, PartState::kOk);
-  EXPECT_EQ(facts().detail, "NVML of libnvidia-ml.so.1 tells the processes of 2 GPUs");
+  EXPECT_EQ(facts().detail,
+            "NVML of libnvidia-ml.so.1 tells the processes of 2 GPUs; accounting is on for 0");
   EXPECT_EQ(facts().uuids, (std::vector<std::string>{"GPU-a", "GPU-b"}));
   Step();
   Step();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "exporter/process_naming.h"
+#include "view/accounting_view.h"
 #include "view/energy_view.h"
 #include "view/pod_use_view.h"
 
@@ -100,18 +101,22 @@ void ProcessRows::AddProcesses(uint32_t first_slot, PlanBuilder& plan) const {
 }
 
 void ProcessRows::AddEnergy(uint32_t first_slot, PlanBuilder& plan) const {
-  AddEnergyView(accounts_, names_, first_slot + ProcessSlotCount(accounts_.table()), plan);
+  const uint32_t energy = first_slot + ProcessSlotCount(accounts_.table());
+  AddEnergyView(accounts_, names_, energy, plan);
+  AddAccountingView(accounts_, names_, energy + EnergySlotCount(accounts_), plan);
 }
 
 void ProcessRows::AddPods(uint32_t first_slot, PlanBuilder& plan) const {
   const uint32_t energy = first_slot + ProcessSlotCount(accounts_.table());
-  AddPodUseView(accounts_, names_, energy + EnergySlotCount(accounts_), plan);
+  const uint32_t accounting = energy + EnergySlotCount(accounts_);
+  AddPodUseView(accounts_, names_, accounting + AccountingSlotCount(accounts_), plan);
 }
 
 void ProcessRows::AppendTo(Instant now, Duration stale_after, std::vector<Value>& slots) const {
   const size_t first = slots.size();
   AppendProcesses(accounts_, slots);
   AppendEnergy(accounts_, slots);
+  AppendAccounting(accounts_, slots);
   AppendPodUses(accounts_, slots);
   if (!read_at_ || now - *read_at_ > stale_after) {
     std::fill(slots.begin() + static_cast<std::ptrdiff_t>(first), slots.end(),

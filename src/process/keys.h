@@ -14,7 +14,9 @@ namespace podgpu {
 
 struct ProcessKey {
   uint32_t pid = 0;
-  uint64_t start_ticks = 0;  // Field 22 of /proc/PID/stat; 0 where nobody could read it.
+  // Field 22 of /proc/PID/stat.  0 where nobody could read it; of one that accounting alone tells,
+  // microseconds since 1970, which no such field reaches.
+  uint64_t start_ticks = 0;
   auto operator<=>(const ProcessKey&) const = default;
 };
 

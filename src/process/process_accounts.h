@@ -1,5 +1,5 @@
-// Processes, their pods and their energy: the table, the ledger and the use of devices by pods, fed
-// together.
+// Processes, their pods and their energy: the table, the ledger, the use of devices by pods, and
+// what accounting tells of lives too short for a list, fed together.
 //
 // Take() each reading once, in order; then rows are in table(), amounts in ledger(), pods in
 // uses(), and series are to be made anew when generation() has changed.  One thread, the tick's.
@@ -8,6 +8,7 @@
 #include "process/ledger.h"
 #include "process/pod_uses.h"
 #include "process/process_table.h"
+#include "process/short_lives.h"
 
 namespace podgpu {
 
@@ -18,6 +19,7 @@ class ProcessAccounts {
 
   void Take(const ProcessReading& reading) {
     table_.Take(reading);
+    short_lives_.Take(reading);
     for (const DeviceInterval& interval : table_.intervals()) {
       ledger_.Record(interval);
     }
@@ -34,6 +36,7 @@ class ProcessAccounts {
   const ProcessTable& table() const { return table_; }
   const Ledger& ledger() const { return ledger_; }
   const PodUses& uses() const { return uses_; }
+  const ShortLives& short_lives() const { return short_lives_; }
   uint64_t generation() const { return table_.generation() + uses_.generation(); }
   // For the numbers of pods that hold devices.
   PodBook& pods() { return table_.pods(); }
@@ -42,6 +45,7 @@ class ProcessAccounts {
   ProcessTable table_;
   Ledger ledger_;
   PodUses uses_;
+  ShortLives short_lives_;
 };
 
 }  // namespace podgpu

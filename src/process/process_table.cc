@@ -8,6 +8,10 @@ namespace {
 // What the kernel leaves of nvidia-cuda-mps-server, which holds a context for its clients.
 constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
 
+// More of one device than this end as numbers: a row lives for the retention, and programs that
+// begin and end many times a second would fill the page.
+constexpr size_t kMostRowsWithEnded = 1'000;
+
 bool IsInContainer(const ProcessIdentity& identity) {
   return !identity.place.container_id.empty() || !identity.place.pod_uid.empty();
 }
@@ -104,6 +108,9 @@ void ProcessTable::TakeLists(const DeviceReading& reading, Rows& rows) {
   for (const ListedProcess& process : reading.processes) {
     Enter(process, reading, rows);
   }
+  for (const EndedProcess& ended : reading.ended) {
+    EnterEnded(ended, reading.at, rows);
+  }
   for (const ProcessBusy& busy : reading.busy) {
     if (busy.busy_percent_us > 0) {
       EnterBusy(busy, reading.at, rows);
@@ -145,6 +152,40 @@ void ProcessTable::Identify(const std::shared_ptr<const ProcessIdentity>& identi
     generation_ += row.listed ? 1 : 0;
   }
   pods_.Use(row.pod, now);
+}
+
+// Before EnterBusy, which then finds the row; one that was made by earlier samples is the same
+// process.
+void ProcessTable::EnterEnded(const EndedProcess& ended, Instant now, Rows& rows) {
+  const auto first = rows.lower_bound({.pid = ended.pid});
+  for (auto it = first; it != rows.end() && it->first.pid == ended.pid; ++it) {
+    if (it->second.active || it->second.started_at == ended.started_at) {
+      return;  // The lists have told of it, or accounting has.
+    }
+  }
+  ProcessKey key{.pid = ended.pid};
+  if (ended.identity != nullptr) {
+    key = ended.identity->key;
+  } else if (const auto nameless = rows.find(key);
+             ended.started_at && (nameless == rows.end() || nameless->second.started_at)) {
+    key.start_ticks = static_cast<uint64_t>(ToMicroseconds(*ended.started_at));
+  }
+  if (!rows.contains(key) && rows.size() >= kMostRowsWithEnded) {
+    return;
+  }
+  const auto [it, born] = rows.try_emplace(key);
+  ProcessRow& row = it->second;
+  if (born) {
+    row.listed = options_.all_processes;
+    row.active = false;
+    row.ended_at = now;
+    generation_ += row.listed ? 1 : 0;
+  }
+  Identify(ended.identity, now, row);
+  row.started_at = ended.started_at;
+  row.memory_bytes = ended.memory_bytes;
+  row.sm_percent = ended.sm_percent;
+  row.memory_percent = ended.memory_percent;
 }
 
 void ProcessTable::EnterBusy(const ProcessBusy& busy, Instant now, Rows& rows) {

@@ -5,8 +5,9 @@
 // its device is gone), keeps its last numbers for the retention, and then goes; if it comes back
 // meanwhile it goes on.  A list that could not be read ends nobody.  From each reading come also
 // the intervals for the ledger: everyone who was there at its begin, at its end, or was told to
-// have been busy in between.  Pure but for its memory, which it takes only for who is new.  One
-// thread, the tick's.
+// have been busy in between.  Who lived between two readings has a row only where the driver's
+// accounting or its samples tell of it, and is in no container that anybody knows.  Pure but for
+// its memory, which it takes only for who is new.  One thread, the tick's.
 #pragma once
 
 #include <chrono>
@@ -31,6 +32,7 @@ struct ProcessRow {
   std::optional<uint64_t> memory_bytes;
   std::optional<uint32_t> sm_percent;  // Absent where the driver has no samples.
   std::optional<uint32_t> memory_percent;
+  std::optional<WallTime> started_at;  // By accounting, where there is no identity.
   PodNumber pod = kNoPod;
   bool listed = false;  // Has series of its own.
   bool active = true;
@@ -70,6 +72,7 @@ class ProcessTable {
   void Enter(const ListedProcess& process, const DeviceReading& reading, Rows& rows);
   void Identify(const std::shared_ptr<const ProcessIdentity>& identity, Instant now,
                 ProcessRow& row);
+  void EnterEnded(const EndedProcess& ended, Instant now, Rows& rows);
   void EnterBusy(const ProcessBusy& busy, Instant now, Rows& rows);
   void DropOld(Instant now, DeviceNumber device, Rows& rows);
 

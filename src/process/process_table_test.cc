@@ -173,6 +173,86 @@ TEST_F(TableTest, ADeviceThatIsGoneEndsItsProcesses) {
   EXPECT_FALSE(table_.intervals()[1].counter_mj.has_value());
 }
 
+// Takes a reading of GPU 0 in which accounting tells of these.
+class EndedTest : public TableTest {
+ protected:
+  void TakeEnded(std::vector<EndedProcess> ended, std::vector<ProcessBusy> busy = {},
+                 std::vector<ListedProcess> processes = {}) {
+    ProcessReading reading{.at = now_, .devices = {}};
+    reading.devices.push_back({.device = kGpu0,
+                               .at = now_,
+                               .counter_mj = 0,
+                               .processes = std::move(processes),
+                               .ended = std::move(ended),
+                               .busy = std::move(busy)});
+    table_.Take(reading);
+    now_ += seconds(1);
+  }
+  static EndedProcess Ended(uint32_t pid, int64_t born_us) {
+    return {.pid = pid,
+            .sm_percent = 60,
+            .memory_percent = 20,
+            .memory_bytes = 4'096,
+            .started_at = WallTime(std::chrono::microseconds(born_us)),
+            .identity = nullptr};
+  }
+};
+
+TEST_F(EndedTest, WhoLivedBetweenTwoReadingsHasARowOfTheDead) {
+  table_ = ProcessTable({.retention = minutes(5), .all_processes = true});
+  const uint64_t before = table_.generation();
+  TakeEnded({Ended(7, 1'000)}, {{.pid = 7, .busy_percent_us = 9, .sm_percent = 80}});
+  EXPECT_GT(table_.generation(), before);
+  const ProcessRow& row = Row(7, 1'000);
+  EXPECT_FALSE(row.active);
+  EXPECT_TRUE(row.listed);
+  EXPECT_EQ(row.memory_bytes, 4'096U);
+  EXPECT_EQ(row.sm_percent, 60U) << "of its whole life";
+  EXPECT_EQ(row.busy, 9U) << "which is charged";
+  EXPECT_EQ(Residents(), Pids{7});
+  TakeEnded({Ended(7, 1'000)});
+  EXPECT_EQ(rows().size(), 1U) << "told twice";
+  TakeEnded({Ended(7, 2'000)});
+  EXPECT_EQ(rows().size(), 2U) << "its pid was used again";
+  now_ += minutes(5);
+  TakeEnded({});
+  EXPECT_TRUE(rows().empty());
+}
+
+TEST_F(EndedTest, IsTheSameThatSamplesHaveToldOf) {
+  Take({}, {{.pid = 7, .busy_percent_us = 9, .sm_percent = 80}});
+  TakeEnded({Ended(7, 1'000)});
+  ASSERT_EQ(rows().size(), 1U);
+  EXPECT_EQ(Row(7, 0).sm_percent, 60U);
+  EXPECT_FALSE(Row(7, 0).listed) << "in no container that anybody knows";
+}
+
+TEST_F(EndedTest, WhoIsOnAListOrWasUntilNowIsNoOther) {
+  Take({On(Known(7, 100))});
+  TakeEnded({Ended(7, 1'000)});
+  EXPECT_EQ(rows().size(), 1U);
+  TakeEnded({Ended(8, 1'000)}, {}, {On(Known(8, 300))});
+  EXPECT_EQ(rows().size(), 2U);
+}
+
+TEST_F(EndedTest, WhoGoesOnWithoutAGpuIsKnown) {
+  EndedProcess ended = Ended(7, 1'000);
+  ended.identity = Known(7, 100);
+  TakeEnded({ended});
+  EXPECT_TRUE(Row(7, 100).listed);
+  EXPECT_FALSE(Row(7, 100).active);
+  EXPECT_EQ(table_.pods().UidOf(Row(7, 100).pod), "pod-a");
+}
+
+TEST_F(EndedTest, RowsOfTheDeadAreBounded) {
+  std::vector<EndedProcess> many;
+  for (uint32_t pid = 1; pid <= 3'000; ++pid) {
+    many.push_back(Ended(pid, 1'000 + pid));
+  }
+  TakeEnded(many);
+  EXPECT_EQ(rows().size(), 1'000U);
+}
+
 TEST_F(TableTest, ListsOnlyWhatIsInAContainerUnlessAllAreWanted) {
   for (const bool all : {false, true}) {
     table_ = ProcessTable({.retention = minutes(5), .all_processes = all});

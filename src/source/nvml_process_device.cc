@@ -12,39 +12,9 @@ namespace {
 using abi::nvmlReturn_t;
 
 constexpr double kMostPercent = 100;
-constexpr size_t kFirstRoom = 64;
-constexpr size_t kMostRoom = 1 << 16;  // A count above it is garbage.
+// Accounting and /proc tell when a process began by clocks of their own.
+constexpr std::chrono::seconds kSameBirth{2};
 constexpr auto kNoMemory = std::numeric_limits<unsigned long long>::max();
-
-// Whether a board or a driver does not have this at all.
-bool IsLacking(nvmlReturn_t code) {
-  return code == abi::NVML_ERROR_NOT_SUPPORTED || code == abi::NVML_ERROR_FUNCTION_NOT_FOUND ||
-         code == abi::NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-}
-
-bool MakesPointless(nvmlReturn_t code) {
-  return code == abi::NVML_ERROR_GPU_IS_LOST || code == abi::NVML_ERROR_UNINITIALIZED ||
-         code == abi::NVML_ERROR_DRIVER_NOT_LOADED;
-}
-
-// Calls call(entries, count) with more and more room until all that there is fits.  The list may
-// grow between two calls, and some drivers tell a size that is none; so the room at least doubles.
-template <typename Room, typename Call>
-nvmlReturn_t FillRoom(Room& room, const Call& call) {
-  if (room.entries.empty()) {
-    room.entries.resize(kFirstRoom);
-  }
-  while (true) {
-    auto count = static_cast<uint32_t>(room.entries.size());
-    const nvmlReturn_t code = call(room.entries.data(), count);
-    room.count =
-        code == abi::NVML_SUCCESS ? std::min(count, static_cast<uint32_t>(room.entries.size())) : 0;
-    if (code != abi::NVML_ERROR_INSUFFICIENT_SIZE || room.entries.size() >= kMostRoom) {
-      return code;
-    }
-    room.entries.resize(std::clamp<size_t>(count + kFirstRoom, 2 * room.entries.size(), kMostRoom));
-  }
-}
 
 template <typename Entry>
 UtilizationRecord RecordOf(const Entry& entry) {
@@ -72,8 +42,8 @@ uint64_t MicrosecondsOf(WallTime time) {
 
 NvmlProcessDevice::NvmlProcessDevice(std::shared_ptr<const abi::NvmlLibrary> library,
                                      const std::shared_ptr<NvmlSamples>& samples,
-                                     NvmlAddress address, BusyMeter meter)
-    : library_(std::move(library)), address_(std::move(address)), meter_(std::move(meter)) {
+                                     NvmlAddress address, Kept kept)
+    : library_(std::move(library)), address_(std::move(address)), kept_(std::move(kept)) {
   for (const NvmlInstanceHandle& instance : address_.instances) {
     parts_.push_back({instance.gpu_instance_id, SlicesOf(instance.profile),
                       NvmlGpm(library_, samples, address_.gpu.handle, instance.gpu_instance_id)});
@@ -89,8 +59,9 @@ nvmlReturn_t NvmlProcessDevice::Read(Instant now, WallTime wall, bool profiles) 
                                         : read_energy(address_.gpu.handle, &energy_mj_);
   ReadUtilization();
   ReadLists();
+  const nvmlReturn_t accounting_code = ReadAccounting(now, wall);
   ReadActivity(profiles);
-  for (const nvmlReturn_t code : {energy_code_, utilization_code_, lists_code_}) {
+  for (const nvmlReturn_t code : {energy_code_, utilization_code_, lists_code_, accounting_code}) {
     if (MakesPointless(code)) {
       return code;
     }
@@ -109,6 +80,17 @@ void NvmlProcessDevice::ReadLists() {
       ReadListsOf(instance.handle, instance.gpu_instance_id);
     }
   }
+}
+
+// After the lists, so that whoever accounting knows and they do not has come since, or is gone.
+nvmlReturn_t NvmlProcessDevice::ReadAccounting(Instant now, WallTime wall) {
+  const abi::NvmlTable& api = library_->api;
+  const nvmlReturn_t code = kept_.accounting.ReadMode(api, address_.gpu.handle, now);
+  if (code != abi::NVML_SUCCESS) {
+    return code;
+  }
+  return kept_.accounting.ReadEnded(api, address_.gpu.handle, wall, processes_,
+                                    lists_code_ == abi::NVML_SUCCESS);
 }
 
 void NvmlProcessDevice::ReadListsOf(abi::nvmlDevice_t device, uint32_t instance) {
@@ -155,7 +137,7 @@ nvmlReturn_t NvmlProcessDevice::ReadList(abi::nvmlDevice_t device, uint32_t inst
 // Since Blackwell the older call tells nothing; so the newer one is asked first.
 void NvmlProcessDevice::ReadUtilization() {
   records_.clear();
-  const uint64_t since_us = meter_.Since(wall_us_);
+  const uint64_t since_us = kept_.meter.Since(wall_us_);
   utilization_code_ = ReadUtilizationInfo(since_us);
   if (IsLacking(utilization_code_)) {
     utilization_code_ = ReadUtilizationSamples(since_us);
@@ -255,6 +237,18 @@ void NvmlProcessDevice::NoteBirth(const ListedProcess& process) {
   }
 }
 
+// A pid that accounting has told of may be another process's by now.
+void NvmlProcessDevice::FinishAccounting(const Identify& identify, DeviceReading& reading) const {
+  reading.accounting = kept_.accounting.mode();
+  reading.ended = kept_.accounting.ended();
+  for (EndedProcess& process : reading.ended) {
+    std::shared_ptr<const ProcessIdentity> now = identify(process.pid);
+    const bool is_same = now != nullptr && now->started_at && process.started_at &&
+                         *now->started_at <= *process.started_at + kSameBirth;
+    process.identity = is_same ? std::move(now) : nullptr;
+  }
+}
+
 void NvmlProcessDevice::Finish(DeviceNumber number, const Identify& identify,
                                DeviceReading& reading) {
   reading.device = number;
@@ -270,6 +264,7 @@ void NvmlProcessDevice::Finish(DeviceNumber number, const Identify& identify,
     reading.processes.push_back(std::move(process));
   }
   processes_.clear();
+  FinishAccounting(identify, reading);
   reading.busy.clear();
   FinishActivity(reading);
   reading.holders.clear();
@@ -278,7 +273,7 @@ void NvmlProcessDevice::Finish(DeviceNumber number, const Identify& identify,
   if (utilization_code_ != abi::NVML_SUCCESS) {
     return;
   }
-  if (const auto busy = meter_.Take(records_, wall_us_)) {
+  if (const auto busy = kept_.meter.Take(records_, wall_us_)) {
     reading.busy.assign(busy->begin(), busy->end());
     reading.samples = BusySamples::kMeasured;
   }

@@ -1,5 +1,5 @@
-// What NVML tells at one time of one GPU's processes: who they are, how busy they were, and the
-// GPU's energy counter.
+// What NVML tells at one time of one GPU's processes: who they are, how busy they were, who has
+// come and gone meanwhile, and the GPU's energy counter.
 //
 // Read makes the calls, on the thread that may be written off, and touches no more than this
 // object.  Finish, once Read has returned, makes a DeviceReading of what was told: it needs to know
@@ -19,8 +19,10 @@
 #include "base/clock.h"
 #include "process/busy_meter.h"
 #include "process/process_reading.h"
+#include "source/nvml_accounting.h"
 #include "source/nvml_device.h"
 #include "source/nvml_gpm.h"
+#include "source/nvml_lists.h"
 #include "source/nvml_samples.h"
 
 namespace podgpu {
@@ -30,10 +32,14 @@ class NvmlProcessDevice {
   // Who a pid is; null where nobody can say.
   using Identify = std::function<std::shared_ptr<const ProcessIdentity>(uint32_t pid)>;
 
-  // `meter`: of the same GPU, where it was known before.
+  // What a GPU is known by, whatever address it has.
+  struct Kept {
+    BusyMeter meter;
+    NvmlAccounting accounting;
+  };
+  // `kept`: of the same GPU, where it was known before.
   NvmlProcessDevice(std::shared_ptr<const abi::NvmlLibrary> library,
-                    const std::shared_ptr<NvmlSamples>& samples, NvmlAddress address,
-                    BusyMeter meter = {});
+                    const std::shared_ptr<NvmlSamples>& samples, NvmlAddress address, Kept kept);
 
   // The code that made further calls pointless (a lost GPU, a driver that has gone), or success.
   // Without `profiles` the profiling counters are left to others.
@@ -44,26 +50,21 @@ class NvmlProcessDevice {
   void Finish(DeviceNumber number, const Identify& identify, DeviceReading& reading);
 
   const NvmlAddress& address() const { return address_; }
-  const BusyMeter& meter() const { return meter_; }
+  const Kept& kept() const { return kept_; }
 
  private:
-  // A list, with room for more than there is; `count` is how much of it was told.
-  template <typename Entry>
-  struct Room {
-    std::vector<Entry> entries;
-    uint32_t count = 0;
-  };
-
   void ReadLists();
   void ReadListsOf(abi::nvmlDevice_t device, uint32_t instance);
   abi::nvmlReturn_t ReadList(abi::nvmlDevice_t device, uint32_t instance, bool mps,
                              abi::nvmlReturn_t (*call)(abi::nvmlDevice_t, uint32_t*,
                                                        abi::nvmlProcessInfo_t*));
+  abi::nvmlReturn_t ReadAccounting(Instant now, WallTime wall);
   void ReadUtilization();
   abi::nvmlReturn_t ReadUtilizationInfo(uint64_t since_us);
   abi::nvmlReturn_t ReadUtilizationSamples(uint64_t since_us);
   void ReadActivity(bool profiles);
   void FinishActivity(DeviceReading& reading) const;
+  void FinishAccounting(const Identify& identify, DeviceReading& reading) const;
   // In the records of this process.
   void NoteBirth(const ListedProcess& process);
 
@@ -76,7 +77,7 @@ class NvmlProcessDevice {
 
   const std::shared_ptr<const abi::NvmlLibrary> library_;
   const NvmlAddress address_;
-  BusyMeter meter_;
+  Kept kept_;
   std::vector<Part> parts_;
   std::unique_ptr<abi::nvmlGpmMetricsGet_t> metrics_request_;  // 13 KB, where it is needed.
   std::optional<Instant> activity_since_;                      // The last reading of it.
@@ -93,9 +94,9 @@ class NvmlProcessDevice {
   std::vector<UtilizationRecord> records_;
 
   // For calls.
-  Room<abi::nvmlProcessInfo_t> listed_;
-  Room<abi::nvmlProcessUtilizationInfo_v1_t> told_;
-  Room<abi::nvmlProcessUtilizationSample_t> sampled_;
+  NvmlRoom<abi::nvmlProcessInfo_t> listed_;
+  NvmlRoom<abi::nvmlProcessUtilizationInfo_v1_t> told_;
+  NvmlRoom<abi::nvmlProcessUtilizationSample_t> sampled_;
 };
 
 }  // namespace podgpu

@@ -130,12 +130,14 @@ void NvmlProcesses::TakeDevices(const NvmlLook& look, const std::vector<NvmlFoun
       return before->address().uuid == device.address.uuid;
     });
     if (same == devices_.end()) {
-      devices.push_back(std::make_shared<NvmlProcessDevice>(library_, samples_, device.address));
+      devices.push_back(std::make_shared<NvmlProcessDevice>(
+          library_, samples_, device.address,
+          NvmlProcessDevice::Kept{{}, NvmlAccounting(options_.enable_accounting)}));
     } else if ((*same)->address() == device.address) {
       devices.push_back(*same);
     } else {
-      devices.push_back(std::make_shared<NvmlProcessDevice>(library_, samples_, device.address,
-                                                            (*same)->meter()));
+      devices.push_back(
+          std::make_shared<NvmlProcessDevice>(library_, samples_, device.address, (*same)->kept()));
     }
   }
   devices_ = std::move(devices);
@@ -228,7 +230,38 @@ std::string NvmlProcesses::Complaint() const {
     return absl::StrFormat("%d processes cannot be looked up: %s", identities_.unknown(),
                            identities_.reason().message());
   }
-  return "";
+  return AccountingComplaint();
+}
+
+// Of a GPU in MIG mode, or of a board without it, nobody can change it: that is no complaint.
+std::string NvmlProcesses::AccountingComplaint() const {
+  size_t refused = 0;
+  abi::nvmlReturn_t why = abi::NVML_SUCCESS;
+  for (const std::shared_ptr<NvmlProcessDevice>& device : devices_) {
+    const std::optional<abi::nvmlReturn_t> refusal = device->kept().accounting.refusal();
+    if (refusal && !IsLacking(*refusal)) {
+      ++refused;
+      why = *refusal;
+    }
+  }
+  if (refused == 0) {
+    return "";
+  }
+  return absl::StrFormat(
+      "accounting cannot be switched on for %d GPUs (%s), so processes that live between two "
+      "readings are not seen. Run podgpu as root, or \"podgpu doctor --enable-accounting\" as root "
+      "after each load of the driver, or leave --enable-accounting out",
+      refused, NvmlWords(library_->api, why));
+}
+
+std::string NvmlProcesses::Describe() const {
+  const auto read = static_cast<size_t>(std::ranges::count(is_read_, true));
+  const auto accounted = static_cast<size_t>(
+      std::ranges::count_if(devices_, [](const std::shared_ptr<NvmlProcessDevice>& device) {
+        return device->kept().accounting.mode() == Accounting::kOn;
+      }));
+  return absl::StrFormat("NVML of %s tells the processes of %d GPUs; accounting is on for %d",
+                         library_->name, read, accounted);
 }
 
 // Devices stay, for what they know; the next look gives them their handles.

@@ -36,6 +36,7 @@ struct NvmlProcessesOptions {
   std::string proc_root = "/proc";  // Of the host's pids.
   const Files* sysfs = nullptr;     // Says which devices sleep; outlives this.  May be left out.
   std::chrono::milliseconds look_every{5000};  // For devices.
+  bool enable_accounting = false;              // Switch it on where it is off.
   ThreadTally written_off = NewThreadTally();  // Counts calls that hang.
 };
 
@@ -61,7 +62,8 @@ class NvmlProcesses final : public Interruptible {
   const std::vector<std::string>& uuids() const { return uuids_; }
   // What of the last reading is not known, and why: a sentence without a full stop, or empty.
   std::string Complaint() const;
-  std::string Describe() const { return "NVML of " + library_->name; }
+  // What tells the processes of how many devices, and of what accounting: half a sentence.
+  std::string Describe() const;
 
  private:
   class Round;
@@ -76,6 +78,7 @@ class NvmlProcesses final : public Interruptible {
   Status RunRounds();
   void TakeCodes(const Round& round, size_t end);
   void Finish(ProcessReading& reading);
+  std::string AccountingComplaint() const;
   DeviceNumber NumberOf(const std::string& uuid);
   // Shuts NVML down, unless a call hangs in it.
   void Close();

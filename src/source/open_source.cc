@@ -44,8 +44,10 @@ StatusOr<std::unique_ptr<NvmlProcesses>> OpenProcesses(const SourceOptions& opti
   PODGPU_ASSIGN_OR_RETURN(abi::NvmlLibrary library, abi::LoadNvml(loader, options.nvml_library));
   return std::make_unique<NvmlProcesses>(
       std::move(library),
-      NvmlProcessesOptions{
-          .proc_root = options.proc_root, .sysfs = options.sysfs, .written_off = written_off},
+      NvmlProcessesOptions{.proc_root = options.proc_root,
+                           .sysfs = options.sysfs,
+                           .enable_accounting = options.enable_accounting,
+                           .written_off = written_off},
       files, clock);
 }
 

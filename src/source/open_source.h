@@ -31,6 +31,7 @@ struct SourceOptions {
   std::string dcgm_library;         // Path of libdcgm; empty: searched for.
   std::string nvml_library;         // Path of libnvidia-ml; empty: searched for.
   std::string proc_root = "/proc";  // Where pids are the host's.
+  bool enable_accounting = false;   // Of processes, by NVML.
   const Files* sysfs = nullptr;  // Says which devices sleep; outlives the source.  May be left out.
   std::string address;           // Of a remote engine (dcgm_connection.h); empty: embedded.
   std::chrono::milliseconds connect_timeout{5000};

@@ -43,7 +43,8 @@ constexpr std::array<ProcessMeasure, 7> kProcessMeasures = {{
     {"_energy_joules", "counter", "joules", kEnergy, kJoulesPerMillijoule, kEnergyHelp},
     {"_energy_joules_total", "counter", "joules", kEnergy, kJoulesPerMillijoule, kEnergyHelp},
     {"_memory_used_bytes", "gauge", "bytes", kMemoryUsed, 1,
-     "GPU memory that the process holds now, in bytes."},
+     "GPU memory that the process holds now, in bytes; of one that lived between two readings, the "
+     "most that it held."},
     {"_memory_utilization_ratio", "gauge", "ratio", kMemoryUtilization, kRatioPerPercent,
      "Share of time in which the process read or wrote GPU memory, from 0 to 1."},
     {"_sm_utilization_ratio", "gauge", "ratio", kSmUtilization, kRatioPerPercent,
@@ -180,14 +181,15 @@ void AddProcessView(const ProcessTable& table, const ProcessNames& names, std::s
 void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots) {
   VisitListed(accounts.table(), [&](const ProcessOnDevice& key, const ProcessRow& row) {
     const EnergyByMethod* energy = accounts.ledger().Process(key);
-    const bool has_start = row.identity != nullptr && row.identity->started_at.has_value();
+    const std::optional<WallTime>& start =
+        row.identity != nullptr ? row.identity->started_at : row.started_at;
     slots.push_back(Value::OfInt64(row.active ? 1 : 0));
     slots.push_back(
         OrAbsent(energy != nullptr, energy != nullptr ? static_cast<int64_t>(SumMj(*energy)) : 0));
     slots.push_back(OrAbsent(row.memory_bytes));
     slots.push_back(OrAbsent(row.memory_percent));
     slots.push_back(OrAbsent(row.sm_percent));
-    slots.push_back(OrAbsent(has_start, has_start ? ToMicroseconds(*row.identity->started_at) : 0));
+    slots.push_back(OrAbsent(start.has_value(), start ? ToMicroseconds(*start) : 0));
     for (size_t method = 0; method < kEnergyMethodCount; ++method) {
       slots.push_back(OrAbsent(energy != nullptr,
                                energy != nullptr ? static_cast<int64_t>((*energy)[method]) : 0));

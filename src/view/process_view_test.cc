@@ -153,7 +153,7 @@ TEST(ProcessView, SaysWhatUpstreamSaysOfAProcess) {
                 labels +
                 "123.456\n"
                 "# HELP my_gpu_process_memory_used_bytes GPU memory that the process holds now, in "
-                "bytes.\n"
+                "bytes; of one that lived between two readings, the most that it held.\n"
                 "# TYPE my_gpu_process_memory_used_bytes gauge\n"
                 "my_gpu_process_memory_used_bytes" +
                 labels +

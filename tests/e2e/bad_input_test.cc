@@ -41,8 +41,8 @@ TEST(BadInput, UnknownFlagsAreRefused) {
 TEST(BadInput, UnknownCommandsAreRefused) {
   EXPECT_EQ(RunPodgpu({"nodes"}),
             (Ended{2,
-                   "podgpu: unknown command \"nodes\"; there are \"node\", \"cluster\" and "
-                   "\"completion\". See podgpu "
+                   "podgpu: unknown command \"nodes\"; there are \"node\", \"cluster\", "
+                   "\"doctor\" and \"completion\". See podgpu "
                    "--help\n"}));
 }
 

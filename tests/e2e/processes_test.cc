@@ -49,6 +49,19 @@ orphans:
   - {pid: 999, gpu: 1, load: {sm: 50%}, memory: 1GiB}
 )";
 
+// A job that is over before most readings: none of two seconds a second finds it on a list.
+constexpr char kFlashes[] = R"(format: 1
+name: flashes
+seed: 7
+gpus:
+  - {class: h100-sxm5-80gb}
+  - {class: h100-sxm5-80gb, mig: [3g.40gb]}
+loads:
+  flash: {phases: [{for: 100ms, sm: 80%, mem: 40%}]}
+churn:
+  - {template: flash, namespace: b, every: 500ms, life: 100ms, gpus: [0], load: flash, memory: 2GiB}
+)";
+
 constexpr char kEnergy[] = "my_gpu_process_energy_joules_total";
 constexpr char kOfPods[] = "podgpu_pod_gpu_energy_joules_total";
 constexpr char kOfProcesses[] = "podgpu_process_energy_joules_total";
@@ -154,6 +167,80 @@ TEST_F(Processes, WithoutTheHostsPidsThePageSaysSo) {
   ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
   EXPECT_TRUE(exporter_->Await("/", "8 processes cannot be looked up")) << exporter_->Get("/");
   EXPECT_FALSE(Page().Has(kEnergy));
+}
+
+// Whom accounting alone tells of has a row without a container, where all processes have rows.
+class ShortProcesses : public FailureFixture {
+ protected:
+  ShortProcesses() : FailureFixture(kFlashes) {}
+  void Start(const std::vector<std::string>& flags) {
+    ASSERT_TRUE(node_.ready()) << node_.output();
+    std::vector<std::string> all = {"-c=1000", "--source=nvml", "--process-metrics=on",
+                                    "--proc-root=" + node_.directory() + "/proc"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    exporter_.emplace(node_, all);
+    ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  }
+};
+
+constexpr char kAccounting[] = "podgpu_gpu_accounting_enabled";
+constexpr char kShortLived[] = "podgpu_gpu_short_processes_total";
+
+TEST_F(ShortProcesses, AreFoundByAccountingWhichIsSwitchedOnOnRequest) {
+  Start({"--enable-accounting", "--process-scope=all"});
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Sum(kShortLived, {Gpu("0")}) >= 2 &&
+           page.Has("my_gpu_process_start_time_seconds", {Gpu("0"), "process_name=\"\""});
+  })) << exporter_->Get("/")
+      << Page().text();
+  const MetricPage page = Page();
+  EXPECT_EQ(page.Value(kAccounting, {Gpu("0")}), 1);
+  EXPECT_EQ(page.Value(kAccounting, {Gpu("1")}), 0) << "in MIG mode";
+  EXPECT_FALSE(page.Has(kShortLived, {Gpu("1")}));
+  std::string pid;  // One of those, each of which lives once.
+  for (const std::string_view line : page.Lines("my_gpu_process_start_time_seconds")) {
+    pid = MetricPage::Label(line, "process_name").empty() ? MetricPage::Label(line, "pid") : pid;
+  }
+  const std::vector<std::string> gone = {Gpu("0"), "pid=\"" + pid + '"', "container_id=\"\""};
+  EXPECT_EQ(page.Value("my_gpu_process_active", gone), 0);
+  EXPECT_EQ(page.Value("my_gpu_process_memory_used_bytes", gone), std::ldexp(2, 30));
+  EXPECT_NEAR(page.Value("my_gpu_process_sm_utilization_ratio", gone).value_or(0), 0.8, 0.01);
+  EXPECT_NE(exporter_->Get("/").find("accounting is on for 1"), std::string::npos);
+}
+
+TEST_F(ShortProcesses, AreNotSeenWithoutAccountingAndNobodySwitchesItOn) {
+  Start({"--process-scope=all"});
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Sum(kByMethod, {Gpu("0")}) > 100;
+  })) << exporter_->Get("/")
+      << Page().text();
+  const MetricPage page = Page();
+  EXPECT_EQ(page.Value(kAccounting, {Gpu("0")}), 0);
+  EXPECT_FALSE(page.Has(kShortLived));
+}
+
+// As an init container does it.
+TEST_F(ShortProcesses, TheDoctorSwitchesAccountingOnAndSaysWhatItDid) {
+  ASSERT_TRUE(node_.ready()) << node_.output();
+  const std::vector<std::string> doctor = {ExporterProcess::Arguments(node_, {}).front(), "doctor",
+                                           "--enable-accounting",
+                                           "--libnvidia-ml=" + node_.library("libnvidia-ml.so.1")};
+  Child healthy(doctor, node_.variables());
+  EXPECT_EQ(healthy.Wait(), 0) << healthy.output();
+  EXPECT_NE(healthy.output().find(": accounting is on now"), std::string::npos);
+  EXPECT_NE(healthy.output().find("GPU 1 GPU-"), std::string::npos) << healthy.output();
+  EXPECT_NE(healthy.output().find(": accounting stays off (NVML 3"), std::string::npos)
+      << "in MIG mode: " << healthy.output();
+  node_.Command({"fault", "no_permission", "gpu=0", "calls=nvmlDeviceSetAccountingMode"});
+  std::string refused;
+  int exit_code = 0;
+  for (int i = 0; i < 1'000 && exit_code == 0; ++i) {  // Until the driver has heard of it.
+    Child again(doctor, node_.variables());
+    exit_code = again.Wait();
+    refused = again.output();
+  }
+  EXPECT_EQ(exit_code, 1) << refused;
+  EXPECT_NE(refused.find("it needs root"), std::string::npos) << refused;
 }
 
 }  // namespace

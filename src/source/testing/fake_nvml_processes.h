@@ -1,6 +1,6 @@
 // What FakeNvml (fake_nvml_table.h) answers of processes: the lists of a GPU or of one of its MIG
-// devices, and records of use.  Pure functions of what a test has set; called under the fake's
-// lock.
+// devices, and records of use, and accounting.  Functions of what a test has set; called under the
+// fake's lock.
 #pragma once
 
 #include <algorithm>
@@ -54,6 +54,43 @@ inline std::vector<abi::nvmlProcessUtilizationSample_t> SamplesSince(const FakeN
     samples.push_back({record.pid, record.timeStamp, record.smUtil, record.memUtil, 0, 0});
   }
   return samples;
+}
+
+// As the vendor: forced off in MIG mode.
+inline abi::nvmlReturn_t SetFakeAccounting(FakeNvmlGpu& gpu, int mode) {
+  if (gpu.mig_enabled) {
+    return abi::NVML_ERROR_NOT_SUPPORTED;
+  }
+  gpu.accounting.is_on = gpu.accounting.obeys ? mode == 1 : gpu.accounting.is_on;
+  return abi::NVML_SUCCESS;
+}
+
+inline abi::nvmlReturn_t PutFakeAccounted(const FakeNvmlGpu& gpu, uint32_t* count, uint32_t* pids) {
+  if (!gpu.accounting.is_on) {
+    return abi::NVML_ERROR_NOT_SUPPORTED;
+  }
+  std::vector<uint32_t> told;
+  for (const abi::nvmlAccountingStats_v2_t& life : gpu.accounting.lives) {
+    told.push_back(life.pid);
+  }
+  return PutFakeList(told, count, pids);
+}
+
+// In the struct of either call.
+template <typename Stats>
+abi::nvmlReturn_t PutFakeLife(const FakeNvmlGpu& gpu, uint32_t pid, Stats& stats) {
+  const auto life =
+      std::ranges::find(gpu.accounting.lives, pid, &abi::nvmlAccountingStats_v2_t::pid);
+  if (!gpu.accounting.is_on || life == gpu.accounting.lives.end()) {
+    return gpu.accounting.is_on ? abi::NVML_ERROR_NOT_FOUND : abi::NVML_ERROR_NOT_SUPPORTED;
+  }
+  stats.isRunning = life->isRunning;
+  stats.gpuUtilization = life->gpuUtilization;
+  stats.memoryUtilization = life->memoryUtilization;
+  stats.maxMemoryUsage = life->maxMemoryUsage;
+  stats.time = life->time;
+  stats.startTime = life->startTime;
+  return abi::NVML_SUCCESS;
 }
 
 }  // namespace podgpu

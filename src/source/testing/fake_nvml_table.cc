@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "base/status.h"
+#include "source/testing/fake_nvml_numbers.h"
 #include "source/testing/fake_nvml_processes.h"
 
 namespace podgpu {
@@ -64,59 +65,6 @@ FakeMigDevice* AsMig(nvmlDevice_t device) {
     }
   }
   return nullptr;
-}
-
-nvmlReturn_t PutText(const std::string& text, char* buffer, uint32_t length) {
-  if (text.size() + 1 > length) {
-    return NVML_ERROR_INSUFFICIENT_SIZE;
-  }
-  std::memcpy(buffer, text.c_str(), text.size() + 1);
-  return NVML_SUCCESS;
-}
-
-// Every plain member of a struct of one number type gets the number.
-template <typename T, typename Member>
-void PutAll(T* out, Member number) {
-  for (size_t at = 0; at + sizeof number <= sizeof *out; at += sizeof number) {
-    std::memcpy(reinterpret_cast<char*>(out) + at, &number, sizeof number);
-  }
-}
-
-void Put(nvmlUtilization_t* out, int64_t number) { PutAll(out, static_cast<uint32_t>(number)); }
-void Put(nvmlRowRemapperHistogramValues_t* out, int64_t number) {
-  PutAll(out, static_cast<uint32_t>(number));
-}
-void Put(nvmlBAR1Memory_t* out, int64_t number) {
-  PutAll(out, static_cast<unsigned long long>(number) << 20U);
-}
-void Put(nvmlMemory_t* out, int64_t number) {
-  const auto bytes = static_cast<unsigned long long>(number) << 20U;
-  *out = {.total = 4 * bytes, .free = bytes, .used = bytes};
-}
-void Put(nvmlMemory_v2_t* out, int64_t number) {
-  const auto bytes = static_cast<unsigned long long>(number) << 20U;
-  *out = {
-      .version = out->version, .total = 4 * bytes, .reserved = bytes, .free = bytes, .used = bytes};
-}
-void Put(nvmlTemperature_v1_t* out, int64_t number) { out->temperature = static_cast<int>(number); }
-void Put(nvmlMarginTemperature_v1_t* out, int64_t number) {
-  out->marginTemperature = static_cast<int>(number);
-}
-void Put(nvmlGridLicensableFeatures_t* out, int64_t number) {
-  *out = {};
-  out->isGridLicenseSupported = 1;
-  out->licensableFeaturesCount = 1;
-  out->gridLicensableFeatures[0].featureCode = 1;
-  out->gridLicensableFeatures[0].featureState = number > 0 ? 1 : 0;
-}
-void Put(nvmlPciInfo_t* out, int64_t number) {
-  *out = {};
-  PutText("00000000:0" + std::to_string(number % 10) + ":00.0", out->busId, sizeof out->busId);
-}
-template <typename T>
-  requires std::is_arithmetic_v<T>
-void Put(T* out, int64_t number) {
-  *out = static_cast<T>(number);
 }
 
 // Answers are written through pointers to complete types that are no handles.
@@ -345,6 +293,27 @@ struct FakeNvmlCalls {
     const auto told = RecordsSince(*AsGpu(device), info->lastSeenTimeStamp);
     return told.empty() ? NVML_ERROR_NOT_FOUND
                         : PutFakeList(told, &info->processSamplesCount, info->procUtilArray);
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetAccountingMode>, nvmlDevice_t device,
+                             int* mode) {
+    *mode = AsGpu(device)->accounting.is_on ? 1 : 0;
+    return NVML_SUCCESS;
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceSetAccountingMode>, nvmlDevice_t device,
+                             int mode) {
+    return SetFakeAccounting(*AsGpu(device), mode);
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetAccountingPids>, nvmlDevice_t device,
+                             uint32_t* count, uint32_t* pids) {
+    return PutFakeAccounted(*AsGpu(device), count, pids);
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetAccountingStats>, nvmlDevice_t device,
+                             uint32_t pid, nvmlAccountingStats_t* stats) {
+    return PutFakeLife(*AsGpu(device), pid, *stats);
+  }
+  static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetAccountingStats_v2>, nvmlDevice_t device,
+                             nvmlAccountingStats_v2_t* stats) {
+    return PutFakeLife(*AsGpu(device), stats->pid, *stats);
   }
 
   // -- texts and numbers

@@ -42,6 +42,13 @@ struct FakeNvmlProcess {
   std::vector<abi::nvmlProcessUtilizationInfo_v1_t> records = {};
 };
 
+// What the driver writes down of processes, from their begin on; `lives` in no order.
+struct FakeAccounting {
+  bool is_on = false;
+  bool obeys = true;  // Else it says so and stays as it is.
+  std::vector<abi::nvmlAccountingStats_v2_t> lives = {};
+};
+
 struct FakeNvmlGpu {
   std::string uuid;
   uint32_t minor_number = 0;
@@ -50,6 +57,7 @@ struct FakeNvmlGpu {
   bool mig_pending = false;  // A change of the mode waits.
   bool has_gpm = true;
   std::vector<FakeNvmlProcess> processes = {};
+  FakeAccounting accounting = {};
   abi::nvmlReturn_t state = abi::NVML_SUCCESS;  // What every call about it answers otherwise.
 };
 
