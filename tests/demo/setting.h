@@ -1,0 +1,71 @@
+// What the demos have in common: their settings, what they say, and how they wait and end.
+//
+// Messages are lines "demo 3/5 ...": ./dev has said the first two.  One thread.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "tests/demo/process.h"
+
+namespace podgpu::demo {
+
+enum ExitCode { kAsExpected = 0, kUnexpected = 1, kWrongUse = 2 };
+
+struct Setting {
+  std::string command;  // "demo", "demo-check", "demo-cluster" or "demo-cluster-check"
+  std::filesystem::path build, run;
+  std::filesystem::path scenarios;  // The folder.
+  uint16_t port = 0;
+  std::string moved;  // Why not the default port; empty when it is.
+
+  bool ends_after_check() const { return command.ends_with("-check"); }
+};
+
+void Say(const Setting& setting, int step, const char* name, const std::string& text);
+// To standard error; gives kUnexpected.
+int Complain(const std::string& text);
+
+// Of the environment; empty when it is not set.
+std::string Variable(const char* name);
+
+// Chooses the port: PORT insists, else the first free one from `first` on.  A code to end with when
+// it cannot be.
+std::optional<int> ChoosePort(uint16_t first, Setting& setting);
+
+// "1.2": since `start`, in seconds.
+std::string Elapsed(const Patience& start);
+
+// Waits until `done` holds; says why not when the child ends or patience does.
+template <typename Condition>
+bool Await(Child& child, const std::string& what, std::chrono::milliseconds patience,
+           Condition done) {
+  const Patience wait(patience);
+  while (!done()) {
+    const std::optional<std::string> end = child.Ended();
+    if (end || !wait.WaitABit()) {
+      Complain(what + (end ? " ended with " + *end : " is not ready after 30 s") +
+               "; its last lines, from " + child.log() + ":\n" + child.LastLines());
+      return false;
+    }
+  }
+  return true;
+}
+
+// Blocks the signals that end a demo, so that they are waited for.
+sigset_t BlockSignals();
+
+struct NamedChild {
+  std::string name;  // "the exporter"
+  Child* child = nullptr;
+};
+// Stays until a signal, DEMO_SECONDS, or the end of a child.
+int Stay(const sigset_t& signals, std::span<const NamedChild> children);
+
+}  // namespace podgpu::demo
