@@ -176,6 +176,10 @@ int RunNode(NodeCommand command) {
   }
   Log(LogLevel::kInfo, "serving",
       {{"version", std::string(kVersion)}, ServedAt((*exporter)->port(), command.exporter.http)});
+  if (const uint16_t port = (*exporter)->query_port(); port > 0) {
+    Log(LogLevel::kInfo, "serving requests and use of GPUs",
+        {{"address", command.exporter.query_address}, {"query_port", std::to_string(port)}});
+  }
   WaitForEnd(signals, counters_source, command, **exporter);
   if (!(*exporter)->Stop()) {
     std::_Exit(0);  // A thread hangs inside a foreign library; the kernel ends it.

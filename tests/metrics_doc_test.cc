@@ -20,6 +20,7 @@
 #include "view/native_table.h"
 #include "view/pod_use_view.h"
 #include "view/process_view.h"
+#include "view/vcuda_view.h"
 #include "view/view.h"
 #include "view/xid.h"
 
@@ -144,6 +145,26 @@ std::string ProcessSection() {
   return section;
 }
 
+std::string VcudaSection() {
+  std::string section =
+      "## Requested and used\n\nWith `--requested-vs-used=on`, under `/metric`, and with "
+      "`--query-addr` or `--query-port` on a listener of its own: gpu-manager's\nfamilies. "
+      "[compatibility.md](compatibility.md#with-gpu-manager) says which request counts as what.\n\n"
+      "| family | type | unit | labels | meaning |\n|---|---|---|---|---|\n";
+  for (const Family& family : VcudaFamilies()) {
+    const bool of_memory = family.name.find("memory") != std::string::npos;
+    const bool is_asked = family.name.find("request") != std::string::npos;
+    section += absl::StrFormat(
+        "| `%s` | %s | %s | `container_name` `namespace` `node` `pod_name` `%s` | %s |\n",
+        family.name, family.type,
+        of_memory  ? "MiB"
+        : is_asked ? "cards"
+                   : "percent",
+        VcudaLabelOf(family.name), family.help);
+  }
+  return section;
+}
+
 std::string DcgmSection() {
   std::string section =
       "## DCGM's names\n\n"
@@ -253,6 +274,9 @@ std::string FormulaSection() {
       "- Processes: 6 for each GPU, 10 for each pod on a GPU, and 11 for each row of a process on "
       "a "
       "GPU.\n"
+      "- Requested and used, on a page of its own: 4 for each container, and 2 more for each of "
+      "its "
+      "cards.\n"
       "- Self: %d; two of them only with a directory of batch jobs, one with TLS, two with dumps, "
       "eight with pods or "
       "ResourceSlices\n  from the API server.\n\n"
@@ -306,8 +330,9 @@ std::string Document() {
   return "# Metrics\n\n"
          "Which series podgpu serves, from which field, and how many. Made from the tables of the "
          "program by a test;\ndo not edit it by hand.\n\n" +
-         NativeSection() + "\n" + ProcessSection() + "\n" + SlotSection() + "\n" + DcgmSection() +
-         "\n" + SourceSection() + "\n" + XidSection() + "\n" + FormulaSection();
+         NativeSection() + "\n" + ProcessSection() + "\n" + VcudaSection() + "\n" + SlotSection() +
+         "\n" + DcgmSection() + "\n" + SourceSection() + "\n" + XidSection() + "\n" +
+         FormulaSection();
 }
 
 TEST(MetricsDocument, SaysWhatTheTablesSay) {

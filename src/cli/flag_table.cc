@@ -9,6 +9,7 @@
 #include "base/go_values.h"
 #include "base/text.h"
 #include "exporter/routes.h"
+#include "http/listen.h"
 
 namespace podgpu {
 namespace {
@@ -176,6 +177,34 @@ Status SetProcessMetrics(NodeCommand& command, std::string_view value) {
     return absl::InvalidArgumentError("must be \"on\" or \"off\"");
   }
   command.exporter.processes.enabled = value == "on";
+  return absl::OkStatus();
+}
+
+Status SetRequestedVsUsed(NodeCommand& command, std::string_view value) {
+  if (value != "on" && value != "off") {
+    return absl::InvalidArgumentError("must be \"on\" or \"off\"");
+  }
+  command.exporter.requested_vs_used = value == "on";
+  return absl::OkStatus();
+}
+
+Status SetQueryAddress(NodeCommand& command, std::string_view value) {
+  const bool has_brackets = value.starts_with('[') && value.ends_with(']');
+  const std::string host(has_brackets ? value.substr(1, value.size() - 2) : value);
+  if (!ParseListenAddress(ToString({.host = host, .port = 0, .path = {}})).ok()) {
+    return absl::InvalidArgumentError(
+        "must be a host such as 0.0.0.0; the port is that of --query-port");
+  }
+  command.query_host = host;
+  return absl::OkStatus();
+}
+
+Status SetQueryPort(NodeCommand& command, std::string_view value) {
+  const int64_t port = IntOf(value);
+  if (port < 0 || port > UINT16_MAX) {
+    return absl::InvalidArgumentError("must be a port, or 0 for one that is free");
+  }
+  command.query_port = static_cast<uint16_t>(port);
   return absl::OkStatus();
 }
 
@@ -523,6 +552,17 @@ constexpr Flag kFlags[] = {
      "parts add up, and a part can be wrong by more than 100 % where unlike work shares a GPU. "
      "Needs the host's pids (hostPID).",
      SetProcessMetrics},
+    {"requested-vs-used", "", "PODGPU_REQUESTED_VS_USED", FlagKind::kString, "off",
+     "on: serve under /metric what containers ask for of GPUs beside what they use, as gpu-manager "
+     "does. Reads processes as --process-metrics does; asks the API server for this node's pods, "
+     "which needs NODE_NAME and the right to list and watch pods.",
+     SetRequestedVsUsed},
+    {"query-addr", "", "PODGPU_QUERY_ADDR", FlagKind::kString, "localhost",
+     "Serve that page, and nothing else, at this host and --query-port too; turns it on. TLS and "
+     "passwords are those of --web-config-file.",
+     SetQueryAddress},
+    {"query-port", "", "PODGPU_QUERY_PORT", FlagKind::kInt, "5678",
+     "The port of --query-addr; without either of the two nobody listens there.", SetQueryPort},
     {"process-interval", "", "PODGPU_PROCESS_INTERVAL", FlagKind::kDuration, "1s",
      "How often processes, their use and the energy counters of their GPUs are read, from 100ms "
      "to 1h; pages are made as often.",

@@ -13,6 +13,7 @@
 #include "cli/doctor_flags.h"
 #include "cli/flag_reader.h"
 #include "cli/flag_table.h"
+#include "http/listen.h"
 
 namespace podgpu {
 namespace {
@@ -50,6 +51,36 @@ void ShowProcesses(ExporterOptions& options) {
     std::ranges::sort(options.views);
   }
   options.processes.enabled = options.processes.enabled || on_page;
+}
+
+// Whether who listens at the one takes the other.
+bool AreOneAddress(const ListenAddress& a, const ListenAddress& b) {
+  const auto is_everywhere = [](const ListenAddress& address) {
+    return address.host.empty() || address.host == "0.0.0.0" || address.host == "::";
+  };
+  return a.path.empty() && b.path.empty() && a.port == b.port && a.port != 0 &&
+         (a.host == b.host || is_everywhere(a) || is_everywhere(b));
+}
+
+// Whoever names gpu-manager's listener has its page, and that page needs processes.
+Status TakeQuery(NodeCommand& command) {
+  constexpr uint16_t kUsualPort = 5678;
+  ExporterOptions& options = command.exporter;
+  if (command.query_host || command.query_port) {
+    const ListenAddress query{.host = command.query_host.value_or("localhost"),
+                              .port = command.query_port.value_or(kUsualPort),
+                              .path = {}};
+    const StatusOr<ListenAddress> main = ParseListenAddress(options.http.address);
+    if (main.ok() && !command.systemd_socket && AreOneAddress(*main, query)) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("--query-port: %s is that of --address (%s) already. Choose another port",
+                          ToString(query), options.http.address));
+    }
+    options.query_address = ToString(query);
+    options.requested_vs_used = true;
+  }
+  options.processes.enabled = options.processes.enabled || options.requested_vs_used;
+  return absl::OkStatus();
 }
 
 void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::string>& warnings) {
@@ -102,6 +133,7 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
         std::make_shared<const LabelAllowlist>(command.label_patterns);
   }
   ShowProcesses(command.exporter);
+  PODGPU_RETURN_IF_ERROR(TakeQuery(command));
   command.exporter.api_server = FindApiServer(environment);
   command.counters.server = FindClusterServer(environment);
   TakeCredentials(command.service_account, command.exporter.api_server);

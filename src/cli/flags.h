@@ -8,6 +8,7 @@
 // functions: the environment is handed in; main.cc calls them once.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -40,6 +41,8 @@ struct NodeCommand {
   MetricPatterns patterns;
   bool no_hostname = false;
   bool systemd_socket = false;
+  std::optional<std::string> query_host;  // Of gpu-manager's listener, where one is asked for.
+  std::optional<uint16_t> query_port;
   std::vector<std::string> label_patterns;  // Of the pod labels that are wanted.
   std::string service_account;  // Folder of token and certificate; empty: the usual one.
   std::string sysfs_root = "/sys";

@@ -55,6 +55,54 @@ TEST(Flags, OneDashOrTwoEqualsSignOrBlankAreTheSame) {
   }
 }
 
+TEST(Flags, TheListenerOfGpuManagerIsOffUnlessItIsNamed) {
+  const ExporterOptions off = Parse({}).value().exporter;
+  EXPECT_FALSE(off.requested_vs_used);
+  EXPECT_FALSE(off.processes.enabled);
+  EXPECT_EQ(off.query_address, "");
+  const ExporterOptions page = Parse({"--requested-vs-used=on"}).value().exporter;
+  EXPECT_TRUE(page.requested_vs_used);
+  EXPECT_TRUE(page.processes.enabled) << "it is made of them";
+  EXPECT_EQ(page.views, off.views) << "they have no rows for that";
+  EXPECT_EQ(page.query_address, "");
+  struct Row {
+    std::vector<std::string> arguments;
+    std::string address;
+  };
+  const Row rows[] = {
+      {{"--query-port=5678"}, "localhost:5678"},
+      {{"--query-addr=0.0.0.0"}, "0.0.0.0:5678"},
+      {{"-query-addr", "[::1]", "-query-port", "0"}, "[::1]:0"},
+      {{"--query-addr=", "--query-port=9"}, ":9"},
+      {{"--query-port=9400", "--address=unix:/run/x"}, "localhost:9400"},
+      {{"--query-port=9400", "--web-systemd-socket"}, "localhost:9400"},
+      {{"--query-port=9400", "--address=10.0.0.1:9400"}, "localhost:9400"},
+  };
+  for (const Row& row : rows) {
+    const StatusOr<NodeCommand> command = Parse(row.arguments);
+    ASSERT_TRUE(command.ok()) << command.status();
+    EXPECT_EQ(command->exporter.query_address, row.address);
+    EXPECT_TRUE(command->exporter.requested_vs_used);
+    EXPECT_TRUE(command->exporter.processes.enabled);
+  }
+}
+
+TEST(Flags, TwoListenersOnOneAddressAreRefused) {
+  const std::vector<std::vector<std::string>> rows = {
+      {"--query-port=9400"},
+      {"--query-addr=0.0.0.0", "--query-port=9400"},
+      {"--address=localhost:5678", "--query-port=5678"},
+      {"--address=0.0.0.0:5678", "--query-addr=127.0.0.1"},
+  };
+  for (const std::vector<std::string>& arguments : rows) {
+    EXPECT_NE(Refusal(arguments).find("--query-port: "), std::string::npos) << arguments.front();
+    EXPECT_NE(Refusal(arguments).find("Choose another port"), std::string::npos);
+  }
+  EXPECT_NE(Refusal({"--query-port=65536"}).find("must be a port"), std::string::npos);
+  EXPECT_NE(Refusal({"--query-addr=a b"}).find("must be a host"), std::string::npos);
+  EXPECT_NE(Refusal({"--requested-vs-used=yes"}).find("\"on\" or \"off\""), std::string::npos);
+}
+
 TEST(Flags, BooleansTakeNoSeparateValue) {
   EXPECT_TRUE(Parse({"-k"}).value().exporter.kubernetes);
   EXPECT_FALSE(Parse({"-k=F"}).value().exporter.kubernetes);

@@ -29,7 +29,8 @@ ReaderOptions ReaderOptionsOf(const ExporterOptions& options, PciGpuLister list_
   ReaderOptions reader;
   reader.list_pci_gpus = std::move(list_pci_gpus);
   reader.list = {
-      FieldsToRead(options.counters, options.views, {.legacy = options.text_files.wanted()}),
+      FieldsToRead(options.counters, options.views,
+                   {.legacy = options.text_files.wanted(), .vcuda = options.requested_vs_used}),
       FindingsToRead(options.counters, {options.xid_window, options.clock_window})};
   reader.period = options.collect_interval;
   reader.stale_after = StaleAfter(options);
@@ -55,6 +56,8 @@ TickOptions TickOptionsOf(const ExporterOptions& options) {
   tick.visible = options.visible;
   tick.config = options.config;
   tick.processes = options.processes;
+  tick.requested_vs_used = options.requested_vs_used;
+  tick.node = options.node_name.empty() ? options.view.hostname : options.node_name;
   return tick;
 }
 
@@ -66,7 +69,8 @@ RouteOptions RouteOptionsOf(const ExporterOptions& options, Exporter& exporter,
           [&exporter] { exporter.WantUse(); },
           options.enable_control ? &control : nullptr,
           options.node_name,
-          options.metrics_path};
+          options.metrics_path,
+          options.requested_vs_used};
 }
 
 // Looks as often as the kubelet is asked: a job that has ended leaves the page as soon as a pod.
@@ -98,7 +102,8 @@ bool WantsPods(const ExporterOptions& options) {
   const bool labels = options.pod_labels && !options.view.virtual_gpus;
   // Processes are shown without the names of their pods where there is no API server.
   const bool names = options.processes.enabled && options.api_server.ok();
-  return options.kubernetes && (labels || options.view.pod_uid || names);
+  return options.requested_vs_used ||
+         (options.kubernetes && (labels || options.view.pod_uid || names));
 }
 
 // Names of containers stand beside the metadata of their pods.
@@ -162,6 +167,9 @@ std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
     const std::vector<uint16_t> more = LegacyFieldIds(profiling);
     ids.insert(more.begin(), more.end());
   }
+  if (wanted.vcuda) {
+    ids.insert(kCardMemoryField);
+  }
   if (wanted.use) {
     const std::vector<uint16_t> more = UseFieldIds(profiling);
     ids.insert(more.begin(), more.end());
@@ -201,6 +209,7 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       windows_{options.xid_window, options.clock_window},
       config_(options.config),
       counters_(options.counters),
+      requested_vs_used_(options.requested_vs_used),
       legacy_wanted_(options.text_files.wanted()),
       written_off_(std::move(seams.written_off)),
       guard_(clock_, options.call_deadline),
@@ -250,8 +259,20 @@ StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& optio
       HttpServer::Start(std::move(http),
                         MakeRoutes(RouteOptionsOf(options, *exporter, exporter->reader_.control()),
                                    exporter->tick_, exporter->clock_)));
+  if (!options.query_address.empty()) {
+    PODGPU_RETURN_IF_ERROR(exporter->StartQueryServer(options));
+  }
   exporter->StartThreads();
   return exporter;
+}
+
+Status Exporter::StartQueryServer(const ExporterOptions& options) {
+  HttpServerOptions http = options.http;
+  http.address = options.query_address;
+  http.inherited_socket = -1;
+  http.counters = &clients_;
+  PODGPU_ASSIGN_OR_RETURN(query_http_, HttpServer::Start(std::move(http), MakeQueryRoutes(tick_)));
+  return absl::OkStatus();
 }
 
 void Exporter::StartThreads() {
@@ -289,6 +310,7 @@ void Exporter::StartThreads() {
 
 bool Exporter::Stop(milliseconds patience) {
   http_.reset();
+  query_http_.reset();
   Worker* const workers[] = {&tick_thread_,      &watchdog_thread_, &kubelet_thread_,
                              &processes_thread_, &api_pods_thread_, &api_slices_thread_,
                              &jobs_thread_,      &source_thread_,   &text_file_thread_,
@@ -350,7 +372,8 @@ void Exporter::Want(std::atomic<bool>& wanted) {
 }
 
 std::vector<const Field*> Exporter::WantedFields() const {
-  return FieldsToRead(counters_, views_, {.legacy = legacy_wanted_, .use = use_wanted_});
+  return FieldsToRead(counters_, views_,
+                      {.legacy = legacy_wanted_, .use = use_wanted_, .vcuda = requested_vs_used_});
 }
 
 void Exporter::Apply() {

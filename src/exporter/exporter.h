@@ -38,6 +38,8 @@ namespace podgpu {
 
 struct ExporterOptions {
   HttpServerOptions http;
+  bool requested_vs_used = false;  // Served under /metric; needs `processes`.
+  std::string query_address;       // That page on a listener of its own; empty: none.
   std::chrono::milliseconds collect_interval{30'000};
   std::chrono::milliseconds stale_after{0};  // 0: three intervals, at least 5 s.
   std::chrono::milliseconds call_deadline{10'000};
@@ -100,10 +102,13 @@ class Exporter {
   void WantUse() { Want(use_wanted_); }
 
   uint16_t port() const { return http_->port(); }
+  // Of the second listener; 0 where there is none.
+  uint16_t query_port() const { return query_http_ == nullptr ? uint16_t{0} : query_http_->port(); }
   const Tick& tick() const { return tick_; }
 
  private:
   Exporter(const ExporterOptions& options, ExporterSeams seams);
+  Status StartQueryServer(const ExporterOptions& options);
   void StartThreads();
   void Want(std::atomic<bool>& wanted);
   std::vector<const Field*> WantedFields() const PODGPU_REQUIRES(wanted_mutex_);
@@ -116,6 +121,7 @@ class Exporter {
   ConfigNotes config_;
   Mutex wanted_mutex_;
   std::vector<Counter> counters_ PODGPU_GUARDED_BY(wanted_mutex_);
+  const bool requested_vs_used_;
   std::atomic<bool> legacy_wanted_ = false;
   std::atomic<bool> use_wanted_ = false;
   const ThreadTally written_off_;
@@ -136,6 +142,7 @@ class Exporter {
   const std::chrono::milliseconds watchdog_pace_;
 
   std::unique_ptr<HttpServer> http_;
+  std::unique_ptr<HttpServer> query_http_;  // Null without an address for it.
   Worker source_thread_;
   Worker watchdog_thread_;
   Worker kubelet_thread_;
@@ -155,6 +162,7 @@ std::chrono::milliseconds StaleAfter(const ExporterOptions& options);
 struct WantedPages {
   bool legacy = false;  // /gpu/metrics and the text files.
   bool use = false;     // /api/v1/node
+  bool vcuda = false;   // /metric
 };
 
 // The fields that the source reads: those of the counters, or that these are computed from, those

@@ -118,7 +118,7 @@ void ProcessRows::AppendTo(Instant now, Duration stale_after, std::vector<Value>
   AppendEnergy(accounts_, slots);
   AppendAccounting(accounts_, slots);
   AppendPodUses(accounts_, slots);
-  if (!read_at_ || now - *read_at_ > stale_after) {
+  if (IsStale(now, stale_after)) {
     std::fill(slots.begin() + static_cast<std::ptrdiff_t>(first), slots.end(),
               Value::OfAbsence(Absence::kStale));
   }

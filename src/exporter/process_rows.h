@@ -38,6 +38,12 @@ class ProcessRows {
   // Takes what has come.  `facts`: of this tick.
   void Take(ProcessFeed& feed, const TickFacts& facts);
 
+  const ProcessTable& table() const { return accounts_.table(); }
+  // Whether the last reading is older than `stale_after`.
+  bool IsStale(Instant now, Duration stale_after) const {
+    return !read_at_ || now - *read_at_ > stale_after;
+  }
+
   // Another one when the lines are others.
   uint64_t generation() const { return accounts_.generation() + name_changes_; }
   // Adds the lines of processes, of devices, or of pods; the numbers of all begin at `first_slot`.

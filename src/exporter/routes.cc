@@ -15,6 +15,7 @@
 #include "exporter/explain.h"
 #include "exporter/legacy_page.h"
 #include "exporter/node_page.h"
+#include "exporter/vcuda_page.h"
 #include "ui/condition_json.h"
 #include "ui/explanation.h"
 #include "ui/responses.h"
@@ -29,6 +30,7 @@ struct RouteContext {
   const Clock& clock;
   LegacyPage& legacy;
   NodePage& node;
+  VcudaPage& vcuda;
 };
 
 HttpResponse ServeMetrics(const RouteContext& context, const HttpRequest& request) {
@@ -38,6 +40,16 @@ HttpResponse ServeMetrics(const RouteContext& context, const HttpRequest& reques
 HttpResponse ServeLegacy(const RouteContext& context, const HttpRequest& request) {
   context.options.want_legacy();
   return PageResponse(context.legacy.Of(context.tick.snapshots().Get()), request);
+}
+
+// Requests and use, under gpu-manager's name for it.
+HttpResponse ServeVcuda(const RouteContext& context, const HttpRequest& request) {
+  if (!context.options.requested_vs_used) {
+    return TextResponse(404,
+                        "404: what containers ask for beside what they use is off; start podgpu "
+                        "with --requested-vs-used=on. Its other metrics are under /metrics\n");
+  }
+  return PageResponse(context.vcuda.Of(context.tick.snapshots().Get()), request);
 }
 
 // As dcgm-exporter answers: always 200, the state in headers and body, no newline at the end.
@@ -218,6 +230,7 @@ struct Route {
 constexpr Route kRoutes[] = {
     {"/", ServeStatusPage},
     {"/metrics", ServeMetrics},
+    {"/metric", ServeVcuda},
     {"/gpu/metrics", ServeLegacy},
     {"/health", ServeHealth},
     {"/healthz", ServeLiveness},
@@ -239,7 +252,8 @@ HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& /*r
                         snapshot == nullptr ? 0 : snapshot->series_count(),
                         {}};
   for (const Route& route : kRoutes) {
-    if (route.path != "/") {
+    const bool is_off = route.serve == ServeVcuda && !context.options.requested_vs_used;
+    if (route.path != "/" && !is_off) {
       facts.paths.push_back(route.path);
     }
   }
@@ -257,13 +271,27 @@ HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& cloc
     options.node = options.hostname;
   }
   return [options = std::move(options), &tick, &clock, legacy = std::make_shared<LegacyPage>(true),
-          node = std::make_shared<NodePage>()](const HttpRequest& request) {
-    const RouteContext context{options, tick, clock, *legacy, *node};
+          node = std::make_shared<NodePage>(),
+          vcuda = std::make_shared<VcudaPage>()](const HttpRequest& request) {
+    const RouteContext context{options, tick, clock, *legacy, *node, *vcuda};
     const std::string_view path =
         request.path == options.metrics_path ? "/metrics" : std::string_view(request.path);
     const auto* const route = std::ranges::find(kRoutes, path, &Route::path);
     HttpResponse response =
         route != std::end(kRoutes) ? route->serve(context, request) : ServeElsewhere(request);
+    AddHeader(response, "X-Content-Type-Options", "nosniff");
+    return response;
+  };
+}
+
+HttpHandler MakeQueryRoutes(const Tick& tick) {
+  return [&tick, vcuda = std::make_shared<VcudaPage>()](const HttpRequest& request) {
+    const bool is_page = request.path == "/metric";
+    HttpResponse response =
+        is_page ? PageResponse(vcuda->Of(tick.snapshots().Get()), request)
+                : TextResponse(404,
+                               "404: the only page here is /metric, without an s; podgpu's others "
+                               "are at its main address\n");
     AddHeader(response, "X-Content-Type-Options", "nosniff");
     return response;
   };

@@ -3,7 +3,7 @@
 // Each answer is made from published values alone and at once, on the HTTP thread.  /metrics hands
 // out the bytes of the latest snapshot; /health answers as dcgm-exporter's; /healthz says only that
 // the tick turns; /readyz says whether there is data.  Everything borrowed outlives the server that
-// calls the handler.
+// calls the handler.  A second listener, that of gpu-manager, has one page alone.
 #pragma once
 
 #include <chrono>
@@ -27,8 +27,9 @@ struct RouteOptions {
   std::function<void()> want_use = [] {};  // Likewise for /api/v1/node.
   // What POST may change; null: nothing, whoever asks is told the flag.
   DeviceControl* control = nullptr;
-  std::string node = {};          // What the cluster role knows this node by; empty: `hostname`.
-  std::string metrics_path = {};  // Another one for /metrics; empty: none.
+  std::string node = {};           // What the cluster role knows this node by; empty: `hostname`.
+  std::string metrics_path = {};   // Another one for /metrics; empty: none.
+  bool requested_vs_used = false;  // The tick makes the page that /metric shows.
 };
 
 // Whether something is served there in any case.
@@ -36,5 +37,8 @@ bool IsNodePath(std::string_view path);
 
 // The handler for the node role's listener.
 HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& clock);
+
+// The handler for gpu-manager's listener: /metric, and a hint elsewhere.
+HttpHandler MakeQueryRoutes(const Tick& tick);
 
 }  // namespace podgpu

@@ -96,6 +96,33 @@ TEST_F(RoutesTest, ServesMetricsUnderAnotherPathToo) {
   EXPECT_FALSE(IsNodePath("/gpu"));
 }
 
+TEST_F(RoutesTest, SaysHowRequestsAndUseAreTurnedOn) {
+  const HttpHandler routes = Routes();
+  HttpRequest request;
+  request.method = "GET";
+  request.path = "/metric";
+  const HttpResponse off = routes(request);
+  EXPECT_EQ(off.status, 404);
+  EXPECT_NE(off.body.find("--requested-vs-used=on"), std::string_view::npos) << off.body;
+  request.path = "/";
+  EXPECT_EQ(std::string(routes(request).body).find("\"/metric\""), std::string::npos);
+}
+
+TEST_F(RoutesTest, GpuManagersListenerHasOnePageAndHintsAtIt) {
+  Routes();
+  const HttpHandler routes = MakeQueryRoutes(*tick_);
+  HttpRequest request;
+  request.method = "GET";
+  request.path = "/metric";
+  EXPECT_EQ(routes(request).status, 503) << "the tick makes no such page";
+  for (const std::string_view path : {"/metrics", "/", "/usage"}) {
+    request.path = path;
+    const HttpResponse response = routes(request);
+    EXPECT_EQ(response.status, 404) << path;
+    EXPECT_NE(response.body.find("/metric, without an s"), std::string_view::npos);
+  }
+}
+
 TEST_F(RoutesTest, ExplainsToBrowsersTerminalsAndPrograms) {
   const HttpHandler routes = Routes();
   struct Row {

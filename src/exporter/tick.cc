@@ -30,7 +30,8 @@ Tick::Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeu
       clock_(clock),
       wakeup_(wakeup),
       started_seconds_(ProcessStartSeconds()),
-      processes_(options_.processes) {
+      processes_(options_.processes),
+      vcuda_(options_.join.extra_resource_names, options_.node) {
   wanted_.Set(std::make_shared<const Metrics>(Metrics{options_.counters, {}}));
   shown_.Set(wanted_.Get());
   config_.Set(std::make_shared<const ConfigNotes>(options_.config));
@@ -55,6 +56,9 @@ void Tick::Once() {
   if (sources_.extra.processes != nullptr) {
     processes_.Take(*sources_.extra.processes, facts);
   }
+  if (options_.requested_vs_used) {
+    vcuda_.Take(facts, processes_.table());
+  }
   if (!PlanIsCurrent(facts)) {
     BuildPlan(facts);
   }
@@ -63,12 +67,11 @@ void Tick::Once() {
   if (facts.grid != nullptr) {
     AppendFindings(facts.grid->findings, facts.devices_are_stale(), slots_);
     pod_xids_.AppendTo(slots_);
-    if (options_.processes.enabled) {
-      processes_.AppendTo(facts.now, StaleAfter(options_.processes), slots_);
-    }
+    AppendProcesses(facts);
   }
   auto snapshot = std::make_shared<const Snapshot>(
-      SnapshotParts{plan_, facts.grid, facts.owners, slots_, facts.tick}, last_text_bytes_);
+      SnapshotParts{plan_, facts.grid, facts.owners, slots_, facts.tick, other_plan_},
+      last_text_bytes_);
   last_text_bytes_ = snapshot->text().size();
   last_series_ = snapshot->series_count();
   left_out_total_ += left_out_;
@@ -76,6 +79,18 @@ void Tick::Once() {
   const Instant ended = clock_.Now();
   last_tick_seconds_ = std::chrono::duration<double>(ended - facts.now).count();
   last_ended_.store(ended.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+// The numbers of the page of requests and use, then those of processes.
+void Tick::AppendProcesses(const TickFacts& facts) {
+  const Duration stale_after = StaleAfter(options_.processes);
+  if (options_.requested_vs_used) {
+    vcuda_.AppendTo(*facts.grid, processes_.table(), processes_.IsStale(facts.now, stale_after),
+                    slots_);
+  }
+  if (options_.processes.enabled) {
+    processes_.AppendTo(facts.now, stale_after, slots_);
+  }
 }
 
 void Tick::Run(const std::stop_token& stop) {
@@ -100,6 +115,7 @@ TickFacts Tick::Gather() {
   facts.pods_age = duration_cast<milliseconds>(facts.now - facts.pods->answered_at);
   facts.jobs = sources_.extra.jobs != nullptr ? sources_.extra.jobs->Get() : nullptr;
   facts.api_pods = sources_.extra.api_pods != nullptr ? sources_.extra.api_pods->Get() : nullptr;
+  facts.usable_pods = Usable(facts.api_pods, facts.now);
   facts.api_slices =
       sources_.extra.api_slices != nullptr ? sources_.extra.api_slices->Get() : nullptr;
   if (sources_.extra.processes != nullptr) {
@@ -162,7 +178,7 @@ void Tick::TakeOwners(TickFacts& facts) {
   OwnerFacts known;
   known.pods = expired ? nullptr : facts.pods->answer;
   known.jobs = facts.jobs != nullptr ? facts.jobs->jobs : nullptr;
-  known.api_pods = Usable(facts.api_pods, facts.now);
+  known.api_pods = facts.usable_pods;
   // Never withdrawn: a name means the same device until the driver has told the API server.
   known.slices = facts.api_slices != nullptr ? facts.api_slices->objects : nullptr;
   const Topology& topology = facts.grid->topology();
@@ -226,7 +242,7 @@ bool Tick::PlanIsCurrent(const TickFacts& facts) const {
   }
   if (planned_owners_ == nullptr || planned_epoch_ != facts.grid->topology().epoch ||
       planned_fields_ != facts.grid->fields() || planned_pod_xids_ != pod_xids_.generation() ||
-      planned_processes_ != processes_.generation() ||
+      planned_processes_ != processes_.generation() || planned_vcuda_ != vcuda_.generation() ||
       !SameLines(planned_findings_, facts.grid->findings)) {
     return false;
   }
@@ -266,12 +282,23 @@ void Tick::BuildPlan(const TickFacts& facts) {
   }
   KeepToBudget(builder);
   plan_ = std::make_shared<const SeriesPlan>(std::move(builder).Build());
+  if (options_.requested_vs_used && facts.grid != nullptr) {
+    PlanBuilder other;
+    vcuda_.AddTo(FirstVcudaSlot(*facts.grid), other);
+    other_plan_ = std::make_shared<const SeriesPlan>(std::move(other).Build());
+  }
   planned_owners_ = facts.owners;
   planned_fields_ = facts.grid != nullptr ? facts.grid->fields() : std::vector<const Field*>();
   planned_findings_ = facts.grid != nullptr ? facts.grid->findings : Findings();
   planned_pod_xids_ = pod_xids_.generation();
   planned_processes_ = processes_.generation();
+  planned_vcuda_ = vcuda_.generation();
   planned_epoch_ = topology != nullptr ? topology->epoch : 0;
+}
+
+uint32_t Tick::FirstVcudaSlot(const Grid& grid) const {
+  const uint32_t first_xid = FindingSlots(grid.findings, SlotCount(&grid.topology())).end();
+  return first_xid + static_cast<uint32_t>(pod_xids_.rows().size());
 }
 
 // What a view says of devices and who uses them.
@@ -279,7 +306,7 @@ void Tick::AddView(View view, const TickFacts& facts, const Metrics& metrics,
                    PlanBuilder& builder) {
   const uint32_t first_finding = SlotCount(&facts.grid->topology());
   const uint32_t first_xid = FindingSlots(facts.grid->findings, first_finding).end();
-  const auto first_process = static_cast<uint32_t>(first_xid + pod_xids_.rows().size());
+  const uint32_t first_process = FirstVcudaSlot(*facts.grid) + vcuda_.slot_count();
   const ViewInput input{*facts.grid,   *facts.owners, metrics.counters,
                         options_.view, nullptr,       first_finding};
   switch (view) {

@@ -27,6 +27,7 @@
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
 #include "exporter/tick_facts.h"
+#include "exporter/vcuda_rows.h"
 #include "exporter/write_counts.h"
 #include "exposition/snapshot.h"
 #include "fields/counters_csv.h"
@@ -53,6 +54,8 @@ struct TickOptions {
   VisibleNamespaces visible;  // On `/` and under /explain and /api.
   ConfigNotes config;
   ProcessOptions processes;
+  bool requested_vs_used = false;  // With `processes`: vcuda's page, as the snapshot's other plan.
+  std::string node = {};           // What that page calls this node.
 };
 
 // What refreshers of features that are off by default publish; null where the feature is off.
@@ -118,10 +121,13 @@ class Tick {
   std::shared_ptr<const ApiObjects> Usable(const std::shared_ptr<const ApiFacts>& facts,
                                            Instant now) const;
   void TakeClients(TickFacts& facts);
+  void AppendProcesses(const TickFacts& facts);
   bool PlanIsCurrent(const TickFacts& facts) const;
   void BuildPlan(const TickFacts& facts);
   void AddView(View view, const TickFacts& facts, const Metrics& metrics, PlanBuilder& builder);
   void KeepToBudget(PlanBuilder& builder);
+  // Where the numbers of that page begin; those of processes follow.
+  uint32_t FirstVcudaSlot(const Grid& grid) const;
   void SayWhatIsMissing(const TickFacts& facts);
   // Publishes a new condition if the facts lead to one; returns whether the exporter is ready.
   bool JudgeFacts(const TickFacts& facts);
@@ -145,6 +151,8 @@ class Tick {
   Findings planned_findings_;
   uint64_t planned_pod_xids_ = 0;
   uint64_t planned_processes_ = 0;
+  std::shared_ptr<const SeriesPlan> other_plan_;  // Null where requests and use are not shown.
+  uint64_t planned_vcuda_ = 0;
   uint64_t planned_epoch_ = 0;
   size_t unknown_pod_values_ = 0;     // Of the plan.
   std::vector<std::string> missing_;  // What SayWhatIsMissing has said.
@@ -157,6 +165,7 @@ class Tick {
   std::optional<Instant> crowded_at_;  // When the number grew last.
   PodXidCounts pod_xids_;
   ProcessRows processes_;
+  VcudaRows vcuda_;
   std::vector<Value> slots_;
   size_t last_text_bytes_ = 0;
   size_t last_series_ = 0;

@@ -56,11 +56,13 @@ struct TickFacts {
   uint64_t interrupts = 0;
   size_t written_off = 0;  // Threads that hang in a foreign call and are waited for no longer.
 
-  std::shared_ptr<const PodFacts> pods;           // Never null.
-  std::chrono::milliseconds pods_age{};           // Since the last good answer.
-  std::shared_ptr<const JobFacts> jobs;           // Null without a directory of jobs.
-  std::shared_ptr<const ApiFacts> api_pods;       // Null unless labels or uids of pods are wanted.
-  std::shared_ptr<const ApiFacts> api_slices;     // Null unless claims are wanted.
+  std::shared_ptr<const PodFacts> pods;        // Never null.
+  std::chrono::milliseconds pods_age{};        // Since the last good answer.
+  std::shared_ptr<const JobFacts> jobs;        // Null without a directory of jobs.
+  std::shared_ptr<const ApiFacts> api_pods;    // Null unless labels or uids of pods are wanted.
+  std::shared_ptr<const ApiFacts> api_slices;  // Null unless claims are wanted.
+  // Of the former, unless it was lost too long ago; null then.
+  std::shared_ptr<const ApiObjects> usable_pods;
   std::shared_ptr<const ProcessFacts> processes;  // Null where processes are not read.
   std::shared_ptr<const Owners> owners;           // Null before the first reading.
 

@@ -28,6 +28,8 @@ struct SnapshotParts {
   std::shared_ptr<const Owners> owners;
   std::vector<Value> slots;
   uint64_t tick = 0;
+  // Of another page of the same numbers, which whoever asks for it makes; null where there is none.
+  std::shared_ptr<const SeriesPlan> other_plan = nullptr;
 };
 
 // What a response carries.

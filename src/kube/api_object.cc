@@ -141,7 +141,38 @@ void ReadContainers(const json::object* pod, std::string_view specified, std::st
     const auto id = ids.find(name);
     containers.push_back({.name = std::move(name),
                           .id = id == ids.end() ? std::string() : id->second,
-                          .requests = RequestsOf(ObjectIn(container, "resources"))});
+                          .requests = RequestsOf(ObjectIn(container, "resources")),
+                          .is_regular = specified == "containers"});
+  }
+}
+
+// "GPU-0aaf,NVIDIA,3000,50:GPU-1bb0,NVIDIA,3000,50:" of one container.
+std::vector<std::string> UuidsOfShares(std::string_view shares) {
+  std::vector<std::string> uuids;
+  for (const std::string_view share : Split(shares, ':')) {
+    const std::string_view uuid = Trim(share.substr(0, share.find(',')));
+    if (!uuid.empty()) {
+      uuids.emplace_back(uuid);
+    }
+  }
+  return uuids;
+}
+
+// Which GPUs the schedulers of gpu-manager and HAMi have chosen for each container of the
+// specification, in its order.
+void ReadGpus(const json::object* annotations, std::vector<ApiContainer>& containers) {
+  const std::string shares = TextIn(annotations, "hami.io/vgpu-devices-allocated");
+  const std::vector<std::string_view> by_container = Split(shares, ';');
+  for (size_t i = 0; i < containers.size() && containers[i].is_regular; ++i) {
+    const std::string indices =
+        TextIn(annotations, absl::StrFormat("tencent.com/predicate-gpu-idx-%d", i));
+    if (!indices.empty()) {
+      for (const std::string_view index : Split(indices, ',')) {
+        containers[i].gpus.emplace_back(Trim(index));
+      }
+    } else if (i < by_container.size()) {
+      containers[i].gpus = UuidsOfShares(by_container[i]);
+    }
   }
 }
 
@@ -151,6 +182,7 @@ void ReadPod(const json::object* from, ApiObject& object) {
   ReadContainers(from, "containers", "containerStatuses", object.containers);
   ReadContainers(from, "initContainers", "initContainerStatuses", object.containers);
   ReadContainers(from, "ephemeralContainers", "ephemeralContainerStatuses", object.containers);
+  ReadGpus(ObjectIn(ObjectIn(from, "metadata"), "annotations"), object.containers);
 }
 
 ApiObject ObjectOf(const json::object* from) {

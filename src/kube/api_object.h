@@ -29,12 +29,17 @@ struct SliceDevice {
   bool operator==(const SliceDevice&) const = default;
 };
 
-// A container of a pod, of any of its three lists.
+// A container of a pod, of any of its three lists.  Annotations: tkestack/gpu-manager 1.1 and
+// Project-HAMi 2.8.
 struct ApiContainer {
   std::string name;
   std::string id;  // Without the runtime before it; empty until the container has begun.
   // Of extended resources ("nvidia.com/gpu"), in the order of the JSON.
   std::vector<std::pair<std::string, uint64_t>> requests;
+  // The GPUs that a scheduler of shares gave it, by its annotation: indices ("0") of gpu-manager,
+  // UUIDs of HAMi.  They stand above what the kubelet says, whose ids such a plugin makes up.
+  std::vector<std::string> gpus = {};
+  bool is_regular = true;  // Neither of those that initialise nor of those that debug.
   bool operator==(const ApiContainer&) const = default;
 };
 

@@ -42,8 +42,40 @@ TEST(ApiObject, OfAWholePodHasItsContainers) {
           {"main", "12", {{"tencent.com/vcuda-core", 1000}, {"tencent.com/vcuda-memory", 30}}},
           {"side", "5678", {{"nvidia.com/mig-1g.10gb", 2}}},
           {"bare", "", {}},
-          {"first", "f0", {}},
+          {"first", "f0", {}, {}, false},
       }));
+}
+
+TEST(ApiObject, OfAPodHasTheGpusThatASchedulerOfSharesChose) {
+  struct Row {
+    std::string label, annotations;
+    std::vector<std::string> first, second;
+  };
+  const Row rows[] = {
+      {"gpu-manager",
+       R"("tencent.com/predicate-gpu-idx-0":"0,3","tencent.com/predicate-gpu-idx-1":" 2 ")",
+       {"0", "3"},
+       {"2"}},
+      {"HAMi",
+       R"("hami.io/vgpu-devices-allocated":"GPU-a,NVIDIA,30,5:GPU-b,NVIDIA,1,2:;;GPU-z,N,1,1:;")",
+       {"GPU-a", "GPU-b"},
+       {}},
+      {"HAMi, the second",
+       R"("hami.io/vgpu-devices-allocated":";GPU-a,NVIDIA,0,0:;")",
+       {},
+       {"GPU-a"}},
+      {"nobody", R"("a":"b","hami.io/vgpu-devices-allocated":7)", {}, {}},
+  };
+  for (const Row& row : rows) {
+    const StatusOr<ApiObject> pod = ParseApiObject(
+        R"({"metadata":{"name":"p","resourceVersion":"1","annotations":{)" + row.annotations +
+        R"(}},"spec":{"containers":[{"name":"a"},{"name":"b"}],"initContainers":[{"name":"c"}]}})");
+    ASSERT_TRUE(pod.ok()) << pod.status();
+    ASSERT_EQ(pod->containers.size(), 3U);
+    EXPECT_EQ(pod->containers[0].gpus, row.first) << row.label;
+    EXPECT_EQ(pod->containers[1].gpus, row.second) << row.label;
+    EXPECT_TRUE(pod->containers[2].gpus.empty()) << row.label;
+  }
 }
 
 TEST(ApiObject, AQuantityIsAWholeNumber) {

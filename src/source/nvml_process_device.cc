@@ -1,10 +1,11 @@
 #include "source/nvml_process_device.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
+
+#include "topology/mig_profile.h"
 
 namespace podgpu {
 namespace {
@@ -24,16 +25,6 @@ UtilizationRecord RecordOf(const Entry& entry) {
           .memory_percent = entry.memUtil};
 }
 
-// 3 of "3g.40gb": how many of the GPU's seven slices an instance has; 1 where that is not told.
-uint64_t SlicesOf(std::string_view profile) {
-  uint64_t slices = 0;
-  const size_t point = profile.find("g.");
-  if (point != std::string_view::npos) {
-    std::from_chars(profile.data(), profile.data() + point, slices);
-  }
-  return std::max<uint64_t>(slices, 1);
-}
-
 uint64_t MicrosecondsOf(WallTime time) {
   return static_cast<uint64_t>(std::max<int64_t>(ToMicroseconds(time), 0));
 }
@@ -45,7 +36,7 @@ NvmlProcessDevice::NvmlProcessDevice(std::shared_ptr<const abi::NvmlLibrary> lib
                                      NvmlAddress address, Kept kept)
     : library_(std::move(library)), address_(std::move(address)), kept_(std::move(kept)) {
   for (const NvmlInstanceHandle& instance : address_.instances) {
-    parts_.push_back({instance.gpu_instance_id, SlicesOf(instance.profile),
+    parts_.push_back({instance.gpu_instance_id, ComputeSlicesOf(instance.profile),
                       NvmlGpm(library_, samples, address_.gpu.handle, instance.gpu_instance_id)});
   }
 }

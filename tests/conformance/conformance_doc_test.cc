@@ -43,6 +43,7 @@ std::string ConformanceDocument() {
       "## The per-pod page of pod-gpu-metrics-exporter\n\n"
       "Tests here and in the next sections may be of any room.\n\n%s\n"
       "## The page of my-gpu-exporter: processes and their energy\n\n%s\n"
+      "## The page of gpu-manager: what is asked for and what is used\n\n%s\n"
       "## Defects of dcgm-exporter that its users meet\n\n"
       "The numbers are those of our list of its defects; those left out cannot be seen from "
       "outside, "
@@ -52,6 +53,7 @@ std::string ConformanceDocument() {
       Table("rule", "what is asserted", CountersFileLines()),
       Table("statement", "what is asserted", LegacyLines()),
       Table("statement", "what is asserted", ProcessLines()),
+      Table("statement", "what is asserted", VcudaLines()),
       Table("number", "dcgm-exporter", DefectLines()));
 }
 
@@ -84,7 +86,7 @@ std::set<std::string> TestsInSources() {
 
 TEST(ConformanceDocument, NamesTestsOfOtherRoomsThatAreThere) {
   const std::set<std::string> tests = TestsInSources();
-  for (const auto lines : {LegacyLines(), ProcessLines(), DefectLines()}) {
+  for (const auto lines : {LegacyLines(), ProcessLines(), VcudaLines(), DefectLines()}) {
     for (const ConformanceLine& line : lines) {
       std::string name(line.test);
       name.replace(name.find('.'), 1, ", ");

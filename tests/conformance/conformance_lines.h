@@ -29,6 +29,8 @@ std::span<const ConformanceLine> CountersFileLines();
 std::span<const ConformanceLine> LegacyLines();
 // What must hold of my-gpu-exporter's page of processes and their energy; tests likewise.
 std::span<const ConformanceLine> ProcessLines();
+// What must hold of gpu-manager's page of requests and use; tests likewise.
+std::span<const ConformanceLine> VcudaLines();
 // Defects of dcgm-exporter that users meet; tests may be those of any room.
 std::span<const ConformanceLine> DefectLines();
 

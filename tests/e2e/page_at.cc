@@ -7,8 +7,8 @@
 // The same rooms as the program, put together on the clock of a run directory in manual time: find
 // the devices, watch the fields, let START_S + 3 s of world time pass, read, ask the kubelet, make
 // one page.  Where the node has an API server, pods and ResourceSlices come from there, if the
-// flags ask for them.  For the golden pages of scenarios: everything on it follows from the
-// scenario.
+// flags ask for them; so it is with processes, which are read twice, a second apart.  For the
+// golden pages of scenarios: everything on it follows from the scenario.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -131,6 +131,11 @@ std::shared_ptr<const ApiFacts> ListObjects(const ExporterOptions& options,
                .detail = {}});
 }
 
+std::shared_ptr<const ApiFacts> ListPods(const ExporterOptions& options) {
+  return ListObjects(options,
+                     options.requested_vs_used ? ApiCollection::kWholePods : ApiCollection::kPods);
+}
+
 std::shared_ptr<const PodFacts> AskKubelet(const std::string& directory, const Clock& clock) {
   KubeletClientOptions options;
   options.socket = directory + "/kubelet/kubelet.sock";
@@ -142,12 +147,42 @@ std::shared_ptr<const PodFacts> AskKubelet(const std::string& directory, const C
   return facts;
 }
 
-int Print(const std::string& path, const std::string& hostname, const Tick& tick,
-          const Clock& clock) {
+// Who runs on the devices, as often as a busy time needs.
+void ReadProcesses(const SourceOptions& source, LibraryLoader& loader, const Clock& clock,
+                   sim::RunWriter& writer, ProcessFeed& feed) {
+  const SystemFiles files;
+  const std::unique_ptr<NvmlProcesses> processes =
+      ValueOrDie(OpenProcesses(source, loader, files, clock));
+  for (int i = 0; i < 2; ++i) {
+    PODGPU_CHECK(writer.Tick(1'000'000).ok());
+    std::unique_ptr<ProcessReading> reading = feed.Begin();
+    PODGPU_CHECK(processes->Read(*reading).ok());
+    feed.Add(std::move(reading));
+  }
+  feed.facts().Set(std::make_shared<const ProcessFacts>(
+      ProcessFacts{.state = PartState::kOk, .detail = {}, .uuids = processes->uuids()}));
+}
+
+TickOptions TickOptionsFor(const ExporterOptions& options) {
+  TickOptions tick_options;
+  tick_options.join = options.join;
+  tick_options.views = options.views;
+  tick_options.counters = options.counters;
+  tick_options.view = options.view;
+  tick_options.visible = options.visible;
+  tick_options.processes = options.processes;
+  tick_options.requested_vs_used = options.requested_vs_used;
+  tick_options.node = options.view.hostname;
+  return tick_options;
+}
+
+int Print(const std::string& path, const Tick& tick, const Clock& clock) {
   HttpRequest request;
   request.method = "GET";
   request.path = path;
-  const HttpResponse response = MakeRoutes({.hostname = hostname}, tick, clock)(request);
+  const HttpResponse response = MakeRoutes({.hostname = tick.options().view.hostname,
+                                            .requested_vs_used = tick.options().requested_vs_used},
+                                           tick, clock)(request);
   std::fputs(std::string(response.body).c_str(), stdout);
   return response.status == 200 ? 0 : 1;
 }
@@ -166,15 +201,16 @@ int Main(const std::string& directory, const std::string& library, const std::st
   source_options.dcgm_library = library;
   source_options.nvml_library = directory + "/lib/libnvidia-ml.so.1";
   source_options.address = address;
+  source_options.proc_root = directory + "/proc";
   source_options.kind = library == "nvml" ? SourceKind::kNvml : SourceKind::kDcgm;
   const std::unique_ptr<Source> source = ValueOrDie(OpenSource(source_options, loader, clock));
 
   Published<Grid> grids;
-  grids.Set(
-      ReadDevices(*source,
-                  {FieldsToRead(options.counters, options.views),
-                   FindingsToRead(options.counters, {options.xid_window, options.clock_window})},
-                  clock, writer));
+  grids.Set(ReadDevices(
+      *source,
+      {FieldsToRead(options.counters, options.views, {.vcuda = options.requested_vs_used}),
+       FindingsToRead(options.counters, {options.xid_window, options.clock_window})},
+      clock, writer));
   Published<SourceStatus> statuses;
   statuses.Set(std::make_shared<const SourceStatus>(
       SourceStatus{PartState::kOk, source->Describe(), 1, 0, grids.Get()->topology().gpus.size()}));
@@ -191,26 +227,24 @@ int Main(const std::string& directory, const std::string& library, const std::st
   jobs.Set(std::move(job_facts));
 
   Published<ApiFacts> api_pods;
-  const bool wants_pods = options.pod_labels || options.view.pod_uid;
+  const bool wants_pods = options.pod_labels || options.view.pod_uid || options.requested_vs_used;
   if (wants_pods) {
-    api_pods.Set(ListObjects(options, ApiCollection::kPods));
+    api_pods.Set(ListPods(options));
+  }
+  ProcessFeed processes;
+  if (options.processes.enabled) {
+    ReadProcesses(source_options, loader, clock, writer, processes);
   }
   Published<ApiFacts> api_slices;
   if (options.join.claims) {
     api_slices.Set(ListObjects(options, ApiCollection::kResourceSlices));
   }
 
-  TickOptions tick_options;
-  tick_options.join = options.join;
-  tick_options.views = options.views;
-  tick_options.counters = options.counters;
-  tick_options.view = options.view;
-  tick_options.visible = options.visible;
   CallGuard guard(clock, std::chrono::seconds(10));
   Wakeup wakeup;
   const std::atomic<int> written_off = 0;
   const HttpCounters clients;
-  Tick tick(std::move(tick_options),
+  Tick tick(TickOptionsFor(options),
             {grids,
              statuses,
              pods,
@@ -219,10 +253,11 @@ int Main(const std::string& directory, const std::string& library, const std::st
              clients,
              {.jobs = &jobs,
               .api_pods = wants_pods ? &api_pods : nullptr,
-              .api_slices = options.join.claims ? &api_slices : nullptr}},
+              .api_slices = options.join.claims ? &api_slices : nullptr,
+              .processes = options.processes.enabled ? &processes : nullptr}},
             clock, wakeup);
   tick.Once();
-  return Print(path, options.view.hostname, tick, clock);
+  return Print(path, tick, clock);
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ const std::string kPartsFlag = "--collectors=" PODGPU_SOURCE_DIR "/tests/e2e/par
 const std::string kOwnCountersFlag =
     "--collectors=" PODGPU_SOURCE_DIR "/tests/e2e/own-counters.csv";
 const std::string kUidFlag = "--kubernetes-enable-pod-uid";
+const std::string kRequestsFlag = "--requested-vs-used=on";
 const std::string kJobsFlag = "--hpc-job-mapping-dir=" PODGPU_SOURCE_DIR "/tests/e2e/jobs";
 
 // The scenario, beginning at the same moment of the calendar whenever it runs.
@@ -174,6 +175,7 @@ const Shown kShown[] = {
     // and what it tells of events depends on when one began to listen (nvml_source_test.cc).
     {"fault-board", "own-counters", {kOwnCountersFlag}, false, 48, false},
     {"claims", "claims", {"-k", "--kubernetes-enable-dra"}, true},
+    {"demo", "requested-vs-used", {kRequestsFlag}, true, 12, true, "/metric"},
 };
 INSTANTIATE_TEST_SUITE_P(Shipped, ScenarioPage, ::testing::ValuesIn(kShown), [](const auto& shown) {
   std::string name(shown.param.page);

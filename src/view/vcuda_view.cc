@@ -1,0 +1,156 @@
+#include "view/vcuda_view.h"
+
+#include <algorithm>
+#include <array>
+
+namespace podgpu {
+namespace {
+
+constexpr uint64_t kBytesPerMib = uint64_t{1} << 20U;
+constexpr std::string_view kTotal = "total";
+
+// The numbers of a user: two for each card, then these.
+enum UserSlot : uint8_t { kMemoryInAll, kSmInAll, kMemoryAsked, kCardsAsked };
+constexpr uint32_t kSlotsPerUser = 4;
+constexpr uint32_t kSlotsPerCard = 2;
+
+struct VcudaMeasure {
+  std::string_view name, help, label;
+  bool by_card;
+  uint8_t of_card;  // Its slot among those of a card.
+  UserSlot in_all;
+};
+constexpr std::array<VcudaMeasure, 4> kVcudaMeasures = {{
+    {"container_gpu_memory_total", "gpu memory usage in MiB", "gpu_memory", true, 0, kMemoryInAll},
+    {"container_gpu_utilization", "gpu utilization", "gpu", true, 1, kSmInAll},
+    {"container_request_gpu_memory", "request of gpu memory in MiB", "req_of_gpu_memory", false, 0,
+     kMemoryAsked},
+    {"container_request_gpu_utilization", "request of gpu utilization", "req_of_gpu", false, 0,
+     kCardsAsked},
+}};
+
+Family Described(const VcudaMeasure& measure) {
+  return {.name = std::string(measure.name),
+          .help = std::string(measure.help),
+          .type = "gauge",
+          .unit = {},
+          .format = NumberFormat::kShortest};
+}
+
+uint32_t SlotsOf(const CardUser& user) {
+  return static_cast<uint32_t>(user.cards.size()) * kSlotsPerCard + kSlotsPerUser;
+}
+
+// The labels in the alphabet's order, as gpu-manager prints them.
+std::string LabelsOfUser(const CardUser& user, const std::string& node, std::string_view name,
+                         const std::string& value) {
+  std::vector<Label> labels = {{"container_name", user.container},
+                               {"namespace", user.name_space},
+                               {"node", node},
+                               {"pod_name", user.pod},
+                               {std::string(name), value}};
+  std::ranges::sort(labels, {}, &Label::name);
+  return RenderLabels(labels);
+}
+
+Value OrUnknown(std::optional<double> number) {
+  return number ? Value::OfDouble(*number) : Value::OfAbsence(Absence::kNoData);
+}
+
+Value OrUnknownCount(std::optional<uint64_t> number) {
+  return number ? Value::OfInt64(static_cast<int64_t>(*number))
+                : Value::OfAbsence(Absence::kNoData);
+}
+
+// Nothing where one of the cards does not tell its memory, or none is known.
+std::optional<double> MemoryAskedMib(const CardsAsked& asked, const Grid& grid) {
+  if (asked.memory_mib) {
+    return asked.memory_mib;
+  }
+  const std::optional<FieldRow> row = grid.RowOf(kCardMemoryField);
+  if (!row || asked.memory_of.empty()) {
+    return std::nullopt;
+  }
+  double mib = 0;
+  for (const EntityId entity : asked.memory_of) {
+    const Value& memory = grid.at(*row, entity);
+    if (!memory.present()) {
+      return std::nullopt;
+    }
+    mib += memory.number();
+  }
+  return mib * asked.memory_share;
+}
+
+}  // namespace
+
+std::vector<Family> VcudaFamilies() {
+  std::vector<Family> families;
+  families.reserve(kVcudaMeasures.size());
+  for (const VcudaMeasure& measure : kVcudaMeasures) {
+    families.push_back(Described(measure));
+  }
+  return families;
+}
+
+std::string_view VcudaLabelOf(std::string_view family) {
+  const auto* const measure = std::ranges::find(kVcudaMeasures, family, &VcudaMeasure::name);
+  return measure == kVcudaMeasures.end() ? std::string_view() : measure->label;
+}
+
+uint32_t VcudaSlotCount(std::span<const CardUser> users) {
+  uint32_t count = 0;
+  for (const CardUser& user : users) {
+    count += SlotsOf(user);
+  }
+  return count;
+}
+
+void AddVcudaView(std::span<const CardUser> users, const std::string& node, uint32_t first_slot,
+                  PlanBuilder& plan) {
+  for (const VcudaMeasure& measure : kVcudaMeasures) {
+    plan.BeginFamily(Described(measure));
+    uint32_t slot = first_slot;
+    for (const CardUser& user : users) {
+      const auto card_count = static_cast<uint32_t>(user.cards.size());
+      for (uint32_t i = 0; measure.by_card && i < card_count; ++i) {
+        const std::string gpu = "gpu" + std::to_string(user.cards[i].gpu);
+        plan.AddSeries(plan.AddLabels(LabelsOfUser(user, node, measure.label, gpu)),
+                       NumberSource::Slot(slot + i * kSlotsPerCard + measure.of_card));
+      }
+      if (card_count > 0 || !measure.by_card) {
+        plan.AddSeries(plan.AddLabels(LabelsOfUser(user, node, measure.label, std::string(kTotal))),
+                       NumberSource::Slot(slot + card_count * kSlotsPerCard + measure.in_all));
+      }
+      slot += SlotsOf(user);
+    }
+  }
+}
+
+void AppendCardUser(const CardUser& user, std::span<const CardUse> uses, const Grid& grid,
+                    std::vector<Value>& slots) {
+  PODGPU_CHECK(uses.size() == user.cards.size());
+  std::optional<uint64_t> memory_mib;
+  std::optional<uint64_t> sm_percent;
+  if (user.is_told) {
+    memory_mib = 0;
+    sm_percent = 0;
+  }
+  for (const CardUse& use : uses) {
+    std::optional<uint64_t> of_card;
+    if (user.is_told && use.memory_bytes) {
+      of_card = *use.memory_bytes / kBytesPerMib;
+    }
+    const std::optional<uint64_t> busy = user.is_told ? use.sm_percent : std::nullopt;
+    memory_mib = memory_mib && of_card ? std::optional(*memory_mib + *of_card) : std::nullopt;
+    sm_percent = sm_percent && busy ? std::optional(*sm_percent + *busy) : std::nullopt;
+    slots.push_back(OrUnknownCount(of_card));
+    slots.push_back(OrUnknownCount(busy));
+  }
+  slots.push_back(OrUnknownCount(memory_mib));
+  slots.push_back(OrUnknownCount(sm_percent));
+  slots.push_back(OrUnknown(user.asked ? MemoryAskedMib(*user.asked, grid) : std::nullopt));
+  slots.push_back(OrUnknown(user.asked ? user.asked->cards : std::nullopt));
+}
+
+}  // namespace podgpu
