@@ -204,7 +204,7 @@ function renderRanking() {
   const table = document.createElement('table');
   table.append(element('caption', `By GPU-hours, since the cluster role watches${pods.length > MOST_RANKED ? `; ${pods.length - MOST_RANKED} more` : ''}`));
   const head = table.createTHead().insertRow();
-  for (const [text, kind] of [['Pod'], ['GPUs', 'number'], ['idle for', 'number'], ['memory', 'number'], ['GPU-hours', 'number']]) {
+  for (const [text, kind] of [['Pod'], ['GPUs', 'number'], ['idle for', 'number'], ['memory', 'number'], ['GPU-h', 'number']]) {
     head.append(element('th', text, {scope: 'col', ...(kind ? {class: kind} : {})}));
   }
   const body = table.createTBody();

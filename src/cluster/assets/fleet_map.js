@@ -194,7 +194,7 @@ export class FleetMap {
   step(key) {
     const nodes = this.order.filter((node) => node.count > 0);
     if (nodes.length === 0) return undefined;
-    const i = Math.max(this.cursor, nodes[0].first), node = this.fleet.nodes[this.fleet.node[i]];
+    const i = this.cursor < 0 ? nodes[0].first : this.cursor, node = this.fleet.nodes[this.fleet.node[i]];
     const at = nodes.indexOf(node), nth = i - node.first;
     const inNode = (to, n) => {
       const there = nodes[Math.min(Math.max(to, 0), nodes.length - 1)];

@@ -1,0 +1,66 @@
+// The fleet page over three simulated nodes, in Chromium: fleet_page.py leads the browser and says
+// what must be seen.  With PODGPU_UPDATE_GOLDEN it makes the pictures of docs/cluster.md anew.
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/sim_node.h"
+
+namespace podgpu {
+namespace {
+
+constexpr const char* kDriver = "/usr/bin/chromedriver";
+constexpr uint64_t kMostPictureBytes = 150'000;
+
+// podgpu on a simulated node of its own.
+struct FleetNode {
+  FleetNode(const std::string& scenario, const std::string& name)
+      : simulator(SimNode::Shipped(scenario), SimNode::Pace::kReal),
+        exporter(simulator, {}, {"NODE_NAME=" + name}) {}
+
+  SimNode simulator;
+  ExporterProcess exporter;
+};
+
+TEST(FleetPageInABrowser, IsReadFilteredAndMovedThrough) {
+  if (!std::filesystem::exists(kDriver)) {
+    GTEST_SKIP() << kDriver << " is not there; `tools/setup \"\" test` installs it";
+  }
+  const TemporaryFolder folder;
+  std::vector<std::unique_ptr<FleetNode>> nodes;
+  std::string list;
+  for (const char* scenario : {"demo", "time-slicing", "mig-mixed"}) {
+    const std::string name = "gpu-node-" + std::to_string(nodes.size() + 1);
+    nodes.push_back(std::make_unique<FleetNode>(scenario, name));
+    ASSERT_TRUE(nodes.back()->exporter.ready()) << nodes.back()->exporter.process().output();
+    list += "127.0.0.1:" + std::to_string(nodes.back()->exporter.port()) + "\n";
+  }
+  Child cluster({PODGPU_BINARY_DIR "/bin/podgpu", "cluster", "-a=127.0.0.1:0",
+                 "--nodes=file:" + folder.Write("nodes", list), "--node-interval=1s"});
+  const std::optional<std::string> serving = cluster.AwaitLine("msg=\"serving\"");
+  ASSERT_TRUE(serving) << cluster.output();
+  const std::string port = serving->substr(serving->find("port=") + 5);
+  const std::string root = "http://127.0.0.1:" + port.substr(0, port.find_first_of(" \n")) + "/";
+
+  const bool makes_pictures = std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr;
+  std::vector<std::string> arguments = {"/usr/bin/python3",
+                                        PODGPU_SOURCE_DIR "/tests/e2e/fleet_page.py", root};
+  if (makes_pictures) {
+    arguments.emplace_back(PODGPU_SOURCE_DIR "/docs");
+  }
+  Child browser(arguments, {"PYTHONDONTWRITEBYTECODE=1"});
+  EXPECT_EQ(browser.Wait(), 0) << browser.output();
+  for (const char* picture : {"fleet-light.png", "fleet-dark.png"}) {
+    const std::filesystem::path path = std::filesystem::path(PODGPU_SOURCE_DIR "/docs") / picture;
+    ASSERT_TRUE(std::filesystem::exists(path)) << path;
+    EXPECT_LE(std::filesystem::file_size(path), kMostPictureBytes) << path;
+  }
+  cluster.Signal(SIGTERM);
+  EXPECT_EQ(cluster.Wait(), 0);
+}
+
+}  // namespace
+}  // namespace podgpu
