@@ -118,9 +118,9 @@ constexpr ClusterFlag kClusterFlags[] = {
      }},
     {"in-use", "", "PODGPU_IN_USE", FlagKind::kString, "value",
      "When a device counts as in use for podgpu_in_use_ratio and podgpu_workload_in_use_ratio: "
-     "value (what is averaged is not zero) or pod (a pod holds it). avg_GPU_utilization means "
-     "value "
-     "in any case.",
+     "value (what is averaged is not zero), pod (a pod holds it) or process (one is on it; of "
+     "nodes "
+     "with --process-metrics=on). avg_GPU_utilization means value in any case.",
      [](ClusterCommand& command, std::string_view value) {
        PODGPU_ASSIGN_OR_RETURN(command.cluster.in_use, ParseInUseMeaning(value));
        return absl::OkStatus();
@@ -186,6 +186,12 @@ StatusOr<ClusterCommand> ParseClusterFlags(std::span<const std::string> argument
   if (!rest.empty()) {
     return absl::InvalidArgumentError(absl::StrFormat("argument %s is none of podgpu cluster. %s",
                                                       Quoted(rest.front()), kClusterHint));
+  }
+  if (command.cluster.prometheus.url && command.cluster.in_use == InUseMeaning::kProcess) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--in-use=process is known of nodes alone: leave --in-use-prometheus out, or write "
+        "--in-use=pod. %s",
+        kClusterHint));
   }
   if (!command.has_nodes && command.cluster.prometheus.url) {
     command.cluster.nodes.kind = NodesOption::Kind::kNone;

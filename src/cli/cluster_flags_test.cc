@@ -61,7 +61,14 @@ TEST(ClusterFlags, AreRefusedInOneLine) {
       {{"--node-timeout=x"},
        "--node-timeout: \"x\" is not a duration such as 5s or 1m30s. See podgpu cluster --help"},
       {{"--nodes-at-once=0"}, "--nodes-at-once: \"0\" is refused: must be from 1 to 4096"},
-      {{"--in-use=process"}, "--in-use: \"process\" is refused: must be \"value\" or \"pod\""},
+      {{"--in-use=busy"},
+       "--in-use: \"busy\" is refused: must be \"value\", \"pod\" or \"process\""},
+      {{"--in-use-prometheus=prometheus:9090"},
+       "--in-use-prometheus: \"prometheus:9090\" is refused: must be http://HOST:PORT or "
+       "https://HOST:PORT, with a path"},
+      {{"--in-use-prometheus=http://prometheus", "--in-use=process"},
+       "--in-use=process is known of nodes alone: leave --in-use-prometheus out, or write "
+       "--in-use=pod. See podgpu cluster --help"},
       {{"--node-withdraw-after=1ms"},
        "--node-withdraw-after: \"1ms\" is refused: must be 1s or more"},
   };

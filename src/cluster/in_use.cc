@@ -9,12 +9,24 @@ constexpr std::string_view kMeasureNames[] = {"memory_copy", "sm", "tensor", "me
 static_assert(std::size(kMeasureNames) == kInUseMeasureCount);
 constexpr double kPercentPerShare = 100;
 
+bool IsInUse(const DeviceUse& use, double share, InUseMeaning meaning) {
+  switch (meaning) {
+    case InUseMeaning::kValue:
+      return share > 0;
+    case InUseMeaning::kPod:
+      return !use.owners.empty() || use.hidden_owners > 0;
+    case InUseMeaning::kProcess:
+      return use.processes.value_or(0) > 0;
+  }
+  return false;
+}
+
 void AddDevice(const DeviceUse& use, InUseMeaning meaning, InUseSums& sums) {
   for (size_t i = 0; i < kInUseMeasureCount; ++i) {
     const std::optional<double> share = InUseShare(use, static_cast<InUseMeasure>(i));
-    if (!share) {
+    if (!share || (meaning == InUseMeaning::kProcess && !use.processes)) {
       ++sums[i].unknown;
-    } else if (meaning != InUseMeaning::kValue || *share > 0) {
+    } else if (IsInUse(use, *share, meaning)) {
       ++sums[i].devices;
       sums[i].shares += *share;
     }
@@ -48,10 +60,7 @@ void AddToWorkloads(const DeviceUse& use, InUseMeaning meaning, InUse& in_use) {
 }
 
 void AddUse(const DeviceUse& use, InUseMeaning meaning, InUse& in_use) {
-  const bool is_held = !use.owners.empty() || use.hidden_owners > 0;
-  if (meaning != InUseMeaning::kPod || is_held) {
-    AddDevice(use, meaning, in_use.all);
-  }
+  AddDevice(use, meaning, in_use.all);
   AddToWorkloads(use, meaning, in_use);
 }
 
@@ -145,7 +154,10 @@ StatusOr<InUseMeaning> ParseInUseMeaning(std::string_view word) {
   if (word == "pod") {
     return InUseMeaning::kPod;
   }
-  return absl::InvalidArgumentError("must be \"value\" or \"pod\"");
+  if (word == "process") {
+    return InUseMeaning::kProcess;
+  }
+  return absl::InvalidArgumentError("must be \"value\", \"pod\" or \"process\"");
 }
 
 std::string_view InUseMeasureName(InUseMeasure measure) {

@@ -24,8 +24,9 @@ namespace podgpu {
 
 // When a device counts: --in-use.
 enum class InUseMeaning : uint8_t {
-  kValue,  // The value itself is not zero.
-  kPod,    // A pod holds it.
+  kValue,    // The value itself is not zero.
+  kPod,      // A pod holds it.
+  kProcess,  // A process is on it.
 };
 StatusOr<InUseMeaning> ParseInUseMeaning(std::string_view word);
 

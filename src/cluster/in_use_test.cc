@@ -92,6 +92,20 @@ TEST(InUse, MayMeanThatAPodHoldsIt) {
   EXPECT_DOUBLE_EQ(by_value.all[0].mean().value(), 0.35);
 }
 
+TEST(InUse, MayMeanThatAProcessIsOnIt) {
+  UsedGpus used({0, 50, 80, 20});
+  used.gpu(0).use.processes = 2;  // They hold memory and wait.
+  used.gpu(1).use.processes = 1;
+  used.gpu(2).use.processes = 0;
+  used.gpu(0).use.owners = {{"ml", "train-0", "c", "", ""}};
+  used.gpu(2).use.owners = {{"ml", "train-1", "c", "", ""}};
+  const InUse by_process = SumInUse(used.map(), true, InUseMeaning::kProcess);
+  EXPECT_EQ(by_process.all[0].devices, 2U);
+  EXPECT_DOUBLE_EQ(by_process.all[0].mean().value(), 0.25);
+  EXPECT_EQ(by_process.all[0].unknown, 1U) << "the node of the fourth reads no processes";
+  EXPECT_EQ(by_process.workloads.at({"ml", "train"})[0].devices, 1U);
+}
+
 TEST(InUse, IsToldOfEachWorkloadAndMeasure) {
   UsedGpus used({40, 60, std::nullopt});
   for (const size_t gpu : {size_t{0}, size_t{1}}) {

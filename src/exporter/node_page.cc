@@ -36,6 +36,9 @@ DeviceUse UseOf(const SnapshotParts& parts, EntityId entity, const VisibleNamesp
       use.values[static_cast<size_t>(row.measure)] = UseValue{number, value.age_ms()};
     }
   }
+  if (parts.processes != nullptr && entity.index < parts.processes->size()) {
+    use.processes = (*parts.processes)[entity.index];
+  }
   for (ReportedOwner& owner : OwnersOf(parts.owners->by_entity[entity.index])) {
     if (visible.Shows(owner.pod_namespace)) {
       use.owners.push_back(std::move(owner));

@@ -64,10 +64,18 @@ void ProcessRows::TakeReading(ProcessReading& reading) {
     }
   }
   accounts_.Take(reading);
+  counts_.Take(reading);
   read_at_ = reading.at;
   if (!accounts_.table().forgotten_pods().empty()) {
     holders_basis_.reset();  // One that holds a device which was away for long has a new number.
   }
+}
+
+std::shared_ptr<const EntityCounts> ProcessRows::CountsOn(const Topology& topology, Instant now,
+                                                          Duration stale_after) {
+  static const std::vector<std::string> kNone;
+  const bool is_known = holders_basis_ && holders_basis_->facts != nullptr;
+  return counts_.Of(topology, is_known ? holders_basis_->facts->uuids : kNone, now, stale_after);
 }
 
 ProcessNames ProcessRows::NameAll(const Basis& basis, const TickFacts& facts) const {

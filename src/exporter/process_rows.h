@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "exporter/device_holders.h"
+#include "exporter/process_counts.h"
 #include "exporter/process_feed.h"
 #include "exporter/tick_facts.h"
 #include "exposition/series_plan.h"
@@ -43,6 +44,9 @@ class ProcessRows {
   bool IsStale(Instant now, Duration stale_after) const {
     return !read_at_ || now - *read_at_ > stale_after;
   }
+  // How many processes are on each entity of `topology`.
+  std::shared_ptr<const EntityCounts> CountsOn(const Topology& topology, Instant now,
+                                               Duration stale_after);
 
   // Another one when the lines are others.
   uint64_t generation() const { return accounts_.generation() + name_changes_; }
@@ -72,6 +76,7 @@ class ProcessRows {
 
   const std::string prefix_;
   ProcessAccounts accounts_;
+  ProcessCounts counts_;
   std::optional<Instant> read_at_;
   std::optional<Basis> basis_;
   std::optional<Basis> holders_basis_;

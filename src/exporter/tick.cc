@@ -70,7 +70,8 @@ void Tick::Once() {
     AppendProcesses(facts);
   }
   auto snapshot = std::make_shared<const Snapshot>(
-      SnapshotParts{plan_, facts.grid, facts.owners, slots_, facts.tick, other_plan_},
+      SnapshotParts{plan_, facts.grid, facts.owners, slots_, facts.tick, other_plan_,
+                    CountProcesses(facts)},
       last_text_bytes_);
   last_text_bytes_ = snapshot->text().size();
   last_series_ = snapshot->series_count();
@@ -91,6 +92,13 @@ void Tick::AppendProcesses(const TickFacts& facts) {
   if (options_.processes.enabled) {
     processes_.AppendTo(facts.now, stale_after, slots_);
   }
+}
+
+std::shared_ptr<const EntityCounts> Tick::CountProcesses(const TickFacts& facts) {
+  return facts.grid == nullptr || sources_.extra.processes == nullptr
+             ? nullptr
+             : processes_.CountsOn(facts.grid->topology(), facts.now,
+                                   StaleAfter(options_.processes));
 }
 
 void Tick::Run(const std::stop_token& stop) {

@@ -113,6 +113,7 @@ class Tick {
     std::vector<const Field*> fields;
   };
 
+  std::shared_ptr<const EntityCounts> CountProcesses(const TickFacts& facts);
   TickFacts Gather();
   void TakeMetrics(const TickFacts& facts);
   void TakeGrid(TickFacts& facts);

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@
 
 namespace podgpu {
 
+// A count for each entity of a topology; nothing where it is not known.
+using EntityCounts = std::vector<std::optional<uint32_t>>;
+
 // What a page is rendered from.  `grid` and `owners` are null before the first data; then the plan
 // refers to slots only.
 struct SnapshotParts {
@@ -30,6 +34,7 @@ struct SnapshotParts {
   uint64_t tick = 0;
   // Of another page of the same numbers, which whoever asks for it makes; null where there is none.
   std::shared_ptr<const SeriesPlan> other_plan = nullptr;
+  std::shared_ptr<const EntityCounts> processes = {};  // Null where none are read.  On no page.
 };
 
 // What a response carries.

@@ -56,6 +56,9 @@ void AddUse(const DeviceUse& use, boost::json::object& object) {
   if (use.hidden_owners > 0) {
     object["hidden_owners"] = use.hidden_owners;
   }
+  if (use.processes) {
+    object["processes"] = *use.processes;
+  }
 }
 
 boost::json::object InstanceJson(const ReportedInstance& instance) {

@@ -63,7 +63,8 @@ struct ReportedOwner {
 struct DeviceUse {
   std::array<std::optional<UseValue>, kUseMeasureCount> values;
   std::vector<ReportedOwner> owners;
-  uint32_t hidden_owners = 0;  // In namespaces that the node does not name.
+  uint32_t hidden_owners = 0;         // In namespaces that the node does not name.
+  std::optional<uint32_t> processes;  // On it now; nothing where the node does not read them.
 
   const std::optional<UseValue>& of(UseMeasure measure) const {
     return values[static_cast<size_t>(measure)];

@@ -21,6 +21,7 @@ NodeReport TwoGpus() {
   whole.use.owners = {{"default", "test2", "main", "nvidia.com/gpu", ""},
                       {"default", "test2", "side", "", "claim-7"}};
   whole.use.hidden_owners = 3;
+  whole.use.processes = 0;
   ReportedGpu split;
   split.index = 1;
   split.uuid = "GPU-2";

@@ -102,6 +102,10 @@ class ReportReader {
       Take(Number(object, "hidden_owners", std::numeric_limits<uint32_t>::max()),
            use.hidden_owners);
     }
+    if (object.contains("processes")) {
+      Take(Number(object, "processes", std::numeric_limits<uint32_t>::max()),
+           use.processes.emplace());
+    }
     return use;
   }
 

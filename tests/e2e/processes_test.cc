@@ -119,6 +119,7 @@ TEST_F(Processes, SharersOfAGpuDifferAndAddUpToIt) {
     ASSERT_TRUE(AwaitShares()) << source << ": " << exporter_->Get("/") << Page().text();
     const MetricPage page = Page();
     ExpectThatItAddsUp(page);
+    EXPECT_TRUE(exporter_->Await("/api/v1/node", "\"processes\":4")) << "for the cluster role";
     double before = 0;
     for (const char* pid : {"51", "52", "53", "54"}) {
       const std::vector<std::string> row = {Gpu("0"), "pid=\"" + std::string(pid) + '"',
