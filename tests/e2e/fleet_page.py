@@ -265,6 +265,87 @@ class FleetPage(unittest.TestCase):
         self.open("")
         self.await_counts("3 nodes, 14 GPUs: 12 allocated, 1 of them idle, 2 free")
 
+    def test_every_state_has_its_word(self):
+        """What the three nodes never do, told to the page's own model."""
+        fleet = {
+            "namespaces": ["ml"],
+            "pods": [[0, "train-0"]],
+            "models": ["H100"],
+            "states": ["ok", "lost", "unresponsive", "degraded"],
+            "nodes": {
+                "node": ["a", "b", "c", ""],
+                "address": ["a:1", "b:1", "c:1", "d:1"],
+                "state": ["ok", "failing", "withdrawn", "starting"],
+                "reason": ["", "timeout", "timeout", ""],
+                "detail": ["", "", "not within 5 s", ""],
+                "read_at_s": [1000, 1000, 900, None],
+                "owners_known": [True, False, False, False],
+                "devices": [5, 2, 1, 0],
+            },
+            "devices": {
+                "gpu": [0, 1, 2, 3, 4, 0, 1, 0],
+                "model": [0] * 8,
+                "state": [0, 1, 3, 0, 0, 0, 0, 2],
+                "activity_percent": [99, None, 0, None, 0, None, 3, None],
+                "memory_used_mib": [1024] + [None] * 7,
+                "memory_total_mib": [2048] + [None] * 7,
+                "instances": [0] * 8,
+                "pods": [[0], [0], [0], [], [], [], [0], []],
+                "hidden_owners": [1, 0, 0, 0, 0, 0, 0, 0],
+                "idle_since_s": [None, None, 400, None, None, None, None, None],
+            },
+        }
+        told = self.browser.execute_async_script(
+            """const [json, done] = arguments;
+            Promise.all([import('./assets/fleet_model.js'), import('./assets/fleet_filter.js')]).then(([model, filter]) => {
+              const fleet = model.decode(json, 1000, 300), young = model.decode(json, 1000, 900);
+              const all = new Uint8Array(fleet.count).fill(1);
+              const at = (text) => [...filter.matchAll(fleet, filter.parse(text).terms)].flatMap((yes, i) => yes ? [i] : []);
+              done({
+                kinds: [...fleet.kind].map((kind) => model.KIND_WORDS[kind]), bins: [...fleet.bin],
+                young: model.KIND_WORDS[young.kind[2]],
+                holders: [...all].map((_, i) => model.holders(fleet, i)),
+                first: fleet.nodes.map((node) => node.first), said: model.sentence(fleet, 2),
+                ranking: model.idleRanking(fleet, all).map((pod) => [pod.name, pod.gpus, pod.longest]),
+                filters: ['state:lost', 'state:allocated', '-ns:ml', 'idle>9m', 'idle>10m', 'node:B', '"train-0" a'].map(at),
+                spans: [59, 60, 3600 * 2 + 14 * 60, 86400 * 3].map(model.span),
+              });
+            }, (error) => done(String(error)));""",
+            fleet,
+        )
+        self.assertEqual(
+            told,
+            {
+                "kinds": ["allocated", "lost", "idle", "free", "free", "not known", "allocated", "unresponsive"],
+                "bins": [6, 7, 0, 7, 0, 7, 1, 7],
+                "young": "allocated",
+                "holders": ["ml/train-0, 1 not shown", "ml/train-0", "ml/train-0", "free", "free", "not known"]
+                + ["ml/train-0", "not known"],
+                "first": [0, 5, 7, 8],
+                "said": "a GPU 2, ml/train-0, degraded, idle for 10m",
+                "ranking": [["ml/train-0", 1, 600]],
+                "filters": [[1], [0, 2, 6], [3, 4, 5, 7], [2], [], [5, 6], [0, 1, 2, 6]],
+                "spans": ["59s", "1m", "2h14m", "3d0h"],
+            },
+        )
+
+    def test_says_when_the_cluster_role_is_gone_and_asks_nobody_while_paused(self):
+        self.browser.execute_script(
+            "window.asked = 0; window.answers = window.fetch;"
+            "window.fetch = () => { ++window.asked; return Promise.reject(new Error('gone')); };"
+        )
+        self.until(lambda: self.of("notice").is_displayed())
+        self.assertIn("does not answer since ", self.text_of("notice"))
+        self.assertIn("old", self.browser.find_element(By.TAG_NAME, "body").get_attribute("class"))
+        self.of("pause").click()
+        asked = self.browser.execute_script(
+            "window.asked = 0; document.dispatchEvent(new Event('visibilitychange')); return window.asked;"
+        )
+        self.assertEqual(asked, 0)
+        self.browser.execute_script("window.fetch = window.answers;")
+        self.of("pause").click()
+        self.until(lambda: not self.of("notice").is_displayed())
+
     def test_screen_readers_find_a_name_for_each_control(self):
         tree = self.browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
         roles = ("button", "link", "textbox", "searchbox", "combobox", "application", "heading")
