@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <functional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,16 @@ class JsonColumn {
   std::string text_;
 };
 
+using HolderName = std::pair<std::string_view, std::string_view>;  // Namespace and name.
+
+struct NameHash {
+  size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  size_t operator()(const HolderName& name) const {
+    constexpr size_t kOdd = 0x9E3779B97F4A7C15;
+    return (*this)(name.first) * kOdd + (*this)(name.second);
+  }
+};
+
 // Names by number, in the order in which they first occurred.
 template <typename Key>
 class NameTable {
@@ -58,20 +69,18 @@ class NameTable {
   const std::vector<Key>& names() const { return names_; }
 
  private:
-  std::map<Key, size_t> indices_;
+  std::unordered_map<Key, size_t, NameHash> indices_;
   std::vector<Key> names_;
 };
 
-using PodName = std::pair<std::string_view, std::string_view>;  // Namespace and name.
-
 // The pods that hold `gpu` or an instance of it, each once, and how many holders are not named.
 struct Holders {
-  std::set<PodName> pods;
+  std::vector<HolderName> pods;
   uint64_t hidden = 0;
 };
 void AddHolders(const DeviceUse& use, Holders& holders) {
   for (const ReportedOwner& owner : use.owners) {
-    holders.pods.emplace(owner.pod_namespace, owner.pod);
+    holders.pods.emplace_back(owner.pod_namespace, owner.pod);
   }
   holders.hidden += use.hidden_owners;
 }
@@ -81,6 +90,9 @@ Holders HoldersOf(const ReportedGpu& gpu) {
   for (const ReportedInstance& instance : gpu.instances) {
     AddHolders(instance.use, holders);
   }
+  std::ranges::sort(holders.pods);
+  const auto repeated = std::ranges::unique(holders.pods);
+  holders.pods.erase(repeated.begin(), repeated.end());
   return holders;
 }
 
@@ -146,7 +158,7 @@ class FleetWriter {
   bool AddGpu(const NodeEntry& node, NodeState state, const ReportedGpu& gpu) {
     const bool counts = Counts(state);
     const Holders holders = counts ? HoldersOf(gpu) : Holders();
-    if (!namespace_.empty() && std::ranges::none_of(holders.pods, [this](const PodName& pod) {
+    if (!namespace_.empty() && std::ranges::none_of(holders.pods, [this](const HolderName& pod) {
           return pod.first == namespace_;
         })) {
       return false;
@@ -157,7 +169,7 @@ class FleetWriter {
     gpu_states_.AddNumber(static_cast<int64_t>(state_names_.IndexOf(word)));
     AddUse(gpu, counts);
     JsonColumn pods;
-    for (const PodName& pod : holders.pods) {
+    for (const HolderName& pod : holders.pods) {
       pods.AddNumber(static_cast<int64_t>(pod_names_.IndexOf(pod)));
     }
     pods_.Add(pods.Whole());
@@ -234,7 +246,7 @@ class FleetWriter {
 
   const ClusterFacts& facts_;  // Borrowed, as all names.
   const std::string_view namespace_;
-  NameTable<PodName> pod_names_;
+  NameTable<HolderName> pod_names_;
   NameTable<std::string_view> model_names_, state_names_;
   JsonColumn names_, addresses_, states_, reasons_, details_, read_at_, owners_known_, devices_;
   JsonColumn gpus_, models_, gpu_states_, activities_, memory_used_, memory_total_, instances_;

@@ -18,7 +18,7 @@ DeviceUse UsedBy(const std::string& pod_namespace, const std::string& pod, doubl
   return use;
 }
 
-ReportedGpu Board(uint32_t index, const std::string& uuid, DeviceUse use) {
+ReportedGpu BoardWith(uint32_t index, const std::string& uuid, DeviceUse use) {
   ReportedGpu gpu;
   gpu.index = index;
   gpu.uuid = uuid;
@@ -33,18 +33,18 @@ class FleetJsonTest : public testing::Test {
  protected:
   FleetJsonTest() {
     Add("node-1", NodeState::kOk,
-        {Board(0, "GPU-a", UsedBy("ml", "train-0", 0.4)), Board(1, "GPU-b", DeviceUse())});
+        {BoardWith(0, "GPU-a", UsedBy("ml", "train-0", 0.4)), BoardWith(1, "GPU-b", DeviceUse())});
     fleet_.nodes[0].idle =
         std::make_shared<const IdleSpells>(IdleSpells{{"GPU-a", now_ - seconds(90)}});
-    ReportedGpu lost = Board(3, "GPU-c", DeviceUse());
+    ReportedGpu lost = BoardWith(3, "GPU-c", DeviceUse());
     lost.state = "lost";
     lost.use.hidden_owners = 2;
     Add("node-2", NodeState::kFailing,
-        {Board(0, "GPU-a", UsedBy("ml", "twin", 0)), lost,
-         Board(4, "GPU-d", UsedBy("infer", "chat", 97.6))});
+        {BoardWith(0, "GPU-a", UsedBy("ml", "twin", 0)), lost,
+         BoardWith(4, "GPU-d", UsedBy("infer", "chat", 97.6))});
     fleet_.nodes[1].last = FetchResult::kTimeout;
     fleet_.nodes[1].detail = "not within 5 s";
-    Add("node-3", NodeState::kWithdrawn, {Board(0, "GPU-e", UsedBy("ml", "old", 50))});
+    Add("node-3", NodeState::kWithdrawn, {BoardWith(0, "GPU-e", UsedBy("ml", "old", 50))});
     NodeEntry never;
     never.address.id = "node-4:9400";
     fleet_.nodes.push_back(never);

@@ -7,7 +7,7 @@ namespace {
 
 // Below it nothing happens: less than one percent of the time or of the multiprocessors.
 constexpr double kIdleShare = 0.01;
-constexpr double kPercent = 100;
+constexpr double kPercentOfWhole = 100;
 
 bool HasHolders(const DeviceUse& use) { return !use.owners.empty() || use.hidden_owners > 0; }
 
@@ -16,7 +16,7 @@ std::optional<double> ActivityIn(const DeviceUse& use) {
     return std::min(active->value, 1.0);
   }
   if (const std::optional<UseValue>& busy = use.of(UseMeasure::kUtilization)) {
-    return busy->value / kPercent;
+    return busy->value / kPercentOfWhole;
   }
   return std::nullopt;
 }
@@ -25,7 +25,7 @@ bool DoesNothing(const DeviceUse& use) {
   const std::optional<UseValue>& active = use.of(UseMeasure::kSmActive);
   const std::optional<UseValue>& busy = use.of(UseMeasure::kUtilization);
   return (active || busy) && (!active || active->value < kIdleShare) &&
-         (!busy || busy->value / kPercent < kIdleShare);
+         (!busy || busy->value / kPercentOfWhole < kIdleShare);
 }
 
 bool HaveTheSameHolders(const DeviceUse& a, const DeviceUse& b) {

@@ -119,7 +119,7 @@ function indexOf({node: name, gpu}) {
 const nameOf = (i) => ({node: fleet.nodes[fleet.node[i]].name, gpu: String(fleet.json.devices.gpu[i])});
 
 function renderControls(errors) {
-  if (by('filter').value !== seen.q) by('filter').value = seen.q;
+  if (typed === null && by('filter').value !== seen.q) by('filter').value = seen.q;
   by('filter-error').textContent = errors.join('; ');
   const names = ['', ...fleet.json.namespaces.slice().sort()];
   const list = by('namespace');
@@ -269,7 +269,12 @@ function renderTable() {
 
 // -- hands on it
 
-by('filter').addEventListener('input', (event) => { page = 0; set({q: event.target.value}); });
+// What is typed while a frame is waited for is one change.
+let typed = null;
+by('filter').addEventListener('input', (event) => {
+  if (typed === null) requestAnimationFrame(() => { const q = typed; [typed, page] = [null, 0]; set({q}); });
+  typed = event.target.value;
+});
 by('controls').addEventListener('submit', (event) => event.preventDefault());
 by('namespace').addEventListener('change', (event) => { page = 0; set({q: withNamespace(seen.q, event.target.value)}); });
 by('sort').addEventListener('change', (event) => set({sort: event.target.value}));

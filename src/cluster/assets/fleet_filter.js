@@ -69,24 +69,15 @@ const tests = {
     return (i) => since[i] !== null && fleet.now - since[i] > value;
   },
   any: (fleet, value) => {
-    const parts = [
-      tests.pod(fleet, value), tests.node(fleet, value), tests.model(fleet, value),
-      namespaceContains(fleet, value), kindIs(fleet, value),
-    ];
-    return (i) => parts.some((part) => part(i));
+    const {pods, namespaces, models, devices} = fleet.json;
+    const ofNamespace = within(namespaces, value), ofModel = within(models, value);
+    const ofNode = within(fleet.nodes.map((node) => node.name), value);
+    const ofPod = pods.map(([place, name]) => ofNamespace[place] || name.toLowerCase().includes(value));
+    const kind = {free: FREE, idle: IDLE, allocated: USED}[value];
+    return (i) => fleet.kind[i] === kind || ofNode[fleet.node[i]] || ofModel[devices.model[i]] ||
+      devices.pods[i].some((pod) => ofPod[pod]);
   },
 };
-
-function namespaceContains(fleet, value) {
-  const {pods, namespaces, devices} = fleet.json;
-  const taken = within(namespaces, value);
-  return (i) => devices.pods[i].some((pod) => taken[pods[pod][0]]);
-}
-
-function kindIs(fleet, value) {
-  const words = {free: FREE, idle: IDLE, allocated: USED};
-  return (i) => words[value] === fleet.kind[i];
-}
 
 // The only ns: word of a text, for the list of namespaces; "" where there is none.
 export function namespaceIn(text) {

@@ -65,12 +65,12 @@ export class FleetMap {
 
   restyle() {
     this.palette = new Palette();
-    this.sprites = new Map();
+    this.sprites = [];
   }
 
   // `order` is of nodes; `matches` has a 0 for each GPU that is dimmed.
   show(fleet, order, matches, cell) {
-    if (cell !== this.cell) this.sprites.clear();
+    if (cell !== this.cell) this.sprites = [];
     Object.assign(this, {fleet, order, matches, cell});
     this.place = new Map(order.map((node, at) => [node.index, at]));
     this.layOut();
@@ -99,7 +99,6 @@ export class FleetMap {
     this.draw();
   }
 
-  get top() { return Math.round(this.scroller.scrollTop * this.scale); }
 
   // The corner of a GPU's cell, in pixels of the whole map.
   corner(i) {
@@ -125,35 +124,35 @@ export class FleetMap {
 
   sprite(i) {
     const key = this.fleet.kind[i] << 4 | this.fleet.bin[i] << 1 | (this.matches[i] ? 0 : 1);
-    let sprite = this.sprites.get(key);
-    if (sprite === undefined) {
-      sprite = makeSprite(this.palette, this.px, this.fleet.kind[i], this.fleet.bin[i], !this.matches[i]);
-      this.sprites.set(key, sprite);
-    }
-    return sprite;
+    return this.sprites[key] ??= makeSprite(this.palette, this.px, this.fleet.kind[i], this.fleet.bin[i], !this.matches[i]);
   }
 
   draw() {
     if (this.fleet === null || this.scroller.hidden) return;
     const {width, height} = this.canvas;
+    this.top = Math.round(this.scroller.scrollTop * this.scale);
     const image = this.context.createImageData(width, height);
     const pixels = new Uint32Array(image.data.buffer).fill(this.palette.word(this.palette.ground, false));
     const first = Math.floor(this.top / this.stripHeight) * this.across;
     const last = Math.min(Math.ceil((this.top + height) / this.stripHeight) * this.across, this.order.length);
     for (let at = first; at < last; ++at) {
-      const node = this.order[at];
-      for (let i = node.first; i < node.first + node.count; ++i) this.blit(pixels, i, width, height);
+      const {first: start, count} = this.order[at];
+      const left = this.left + (at % this.across) * this.stripWidth;
+      const top = Math.floor(at / this.across) * this.stripHeight - this.top;
+      for (let nth = 0, x = left, y = top; nth < count; ++nth, x += this.pitch) {
+        if (nth > 0 && nth % this.columns === 0) [x, y] = [left, y + this.pitch];
+        this.blit(pixels, this.sprite(start + nth), x, y, width, height);
+      }
     }
     this.context.putImageData(image, 0, 0);
     if (this.isNamed) this.writeNames(first, last);
     this.drawCursor();
   }
 
-  blit(pixels, i, width, height) {
-    const {x, y} = this.corner(i), sprite = this.sprite(i), top = y - this.top;
+  blit(pixels, sprite, x, y, width, height) {
     const columns = Math.min(this.px, width - x);
-    for (let row = Math.max(0, -top); row < this.px && top + row < height; ++row) {
-      const from = row * this.px, to = (top + row) * width + x;
+    for (let row = Math.max(0, -y); row < this.px && y + row < height; ++row) {
+      const from = row * this.px, to = (y + row) * width + x;
       for (let column = 0; column < columns; ++column) pixels[to + column] = sprite[from + column];
     }
   }
