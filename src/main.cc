@@ -237,6 +237,7 @@ int RunCluster(const std::vector<std::string>& arguments) {
   SystemClock clock;
   ClusterOptions options = command->cluster;
   options.poller.seed = static_cast<uint32_t>(std::hash<std::string>()(SystemHostname()));
+  options.nodes.api.seed = options.poller.seed;
   StatusOr<std::unique_ptr<Cluster>> cluster =
       Cluster::Start(options, {clock, files, ResolveBySystem});
   if (!cluster.ok()) {

@@ -75,9 +75,21 @@ using ClusterFlag = FlagOf<ClusterCommand>;
 constexpr ClusterFlag kClusterFlags[] = {
     {"nodes", "", "PODGPU_NODES", FlagKind::kString, "",
      "Where the nodes are: file:PATH (one HOST, HOST:PORT or [IPV6]:PORT a line, port 9400 where "
-     "none is said, # begins a comment; looked at each 10 s) or dns:NAME:PORT (every address of "
-     "the name, such as a headless Service). Needed.",
+     "none is said, # begins a comment; looked at each 10 s), dns:NAME:PORT (every address of "
+     "the name, such as a headless Service), endpoints:NAMESPACE/SERVICE (the ready endpoints of a "
+     "Service, from the API server) or pods:NAMESPACE/SELECTOR (pods by their labels). The last "
+     "two "
+     "need a Role (get, list and watch of endpointslices or of pods there), take the port that is "
+     "called metrics, or the one that :PORT behind them names, and know each node's name. Needed.",
      SetNodes},
+    {"service-account-dir", "", "PODGPU_SERVICE_ACCOUNT_DIR", FlagKind::kString,
+     "/var/run/secrets/kubernetes.io/serviceaccount",
+     "Folder with token and ca.crt for the API server, where it is not the one that Kubernetes "
+     "mounts.",
+     [](ClusterCommand& command, std::string_view value) {
+       command.service_account = std::string(value);
+       return absl::OkStatus();
+     }},
     {"address", "a", "PODGPU_CLUSTER_LISTEN", FlagKind::kString, ":9401",
      "Address to listen on: host:port, :port, [v6]:port, or unix:/path.",
      [](ClusterCommand& command, std::string_view value) {
@@ -196,9 +208,20 @@ StatusOr<ClusterCommand> ParseClusterFlags(std::span<const std::string> argument
   if (!command.has_nodes && command.cluster.prometheus.url) {
     command.cluster.nodes.kind = NodesOption::Kind::kNone;
   } else if (!command.has_nodes) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "--nodes is missing: where the nodes are, as file:PATH or dns:NAME:PORT. %s",
-        kClusterHint));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--nodes is missing: where the nodes are, as file:PATH, dns:NAME:PORT, "
+                        "endpoints:NAMESPACE/SERVICE or pods:NAMESPACE/SELECTOR. %s",
+                        kClusterHint));
+  }
+  if (NodesOption& nodes = command.cluster.nodes; nodes.kind == NodesOption::Kind::kApi) {
+    StatusOr<ApiServerOptions> server = FindClusterServer(environment);
+    if (!server.ok()) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "--nodes: %s. Write file:PATH or dns:NAME:PORT instead, or run it in a pod",
+          server.status().message()));
+    }
+    TakeCredentials(command.service_account, *server);
+    nodes.api.server = *std::move(server);
   }
   return command;
 }

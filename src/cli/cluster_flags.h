@@ -18,7 +18,8 @@ struct ClusterCommand {
   bool wants_help = false;
   LogLevel log_level = LogLevel::kInfo;
   LogForm log_form = LogForm::kText;
-  bool has_nodes = false;  // --nodes was given.
+  bool has_nodes = false;       // --nodes was given.
+  std::string service_account;  // The folder of token and certificate; empty: the usual one.
   ClusterOptions cluster;
 };
 

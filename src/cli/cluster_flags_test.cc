@@ -44,6 +44,18 @@ TEST(ClusterFlags, ComeFromVariablesToo) {
             "/m");
 }
 
+TEST(ClusterFlags, FindTheApiServerWhereNodesComeFromIt) {
+  const auto command = ParseCluster(
+      {"--nodes=pods:gpu/app=podgpu", "--service-account-dir=/sa"},
+      {{"KUBERNETES_SERVICE_HOST", "10.96.0.1"}, {"KUBERNETES_SERVICE_PORT_HTTPS", "6443"}});
+  ASSERT_TRUE(command.ok()) << command.status();
+  const ApiNodesOption& api = command->cluster.nodes.api;
+  EXPECT_EQ(api.name_space + " " + api.selected, "gpu app=podgpu");
+  EXPECT_EQ(api.server.host + ":" + api.server.port, "10.96.0.1:6443");
+  EXPECT_EQ(api.server.token_path, "/sa/token");
+  EXPECT_EQ(api.server.certificate_path, "/sa/ca.crt");
+}
+
 TEST(ClusterFlags, AreRefusedInOneLine) {
   struct Row {
     std::vector<std::string> arguments;
@@ -51,9 +63,14 @@ TEST(ClusterFlags, AreRefusedInOneLine) {
   };
   const Row rows[] = {
       {{},
-       "--nodes is missing: where the nodes are, as file:PATH or dns:NAME:PORT. See podgpu cluster "
-       "--help"},
-      {{"--nodes=x"}, "--nodes: \"x\" is refused: must be file:PATH or dns:NAME:PORT"},
+       "--nodes is missing: where the nodes are, as file:PATH, dns:NAME:PORT, "
+       "endpoints:NAMESPACE/SERVICE or pods:NAMESPACE/SELECTOR. See podgpu cluster --help"},
+      {{"--nodes=x"},
+       "--nodes: \"x\" is refused: must be file:PATH, dns:NAME:PORT, endpoints:NAMESPACE/SERVICE "
+       "or pods:NAMESPACE/SELECTOR"},
+      {{"--nodes=endpoints:gpu/podgpu"},
+       "--nodes: KUBERNETES_SERVICE_HOST is not set: this is no pod of a cluster, so there is no "
+       "API server to ask. Write file:PATH or dns:NAME:PORT instead, or run it in a pod"},
       {{"--nodes=file:/n", "extra"},
        "argument \"extra\" is none of podgpu cluster. See podgpu cluster --help"},
       {{"--node"}, "unknown flag \"--node\"; nearest is --nodes. See podgpu cluster --help"},

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/text.h"
+#include "cli/cluster_flags.h"
 #include "cli/flag_table.h"
 
 namespace podgpu {
@@ -31,14 +32,22 @@ std::string ShortHelp(std::string_view help) {
   return text;
 }
 
-std::string BashScript() {
+// The flags of serving a node, and of `podgpu cluster`.
+std::vector<FlagText> NodeFlags() { return FlagTexts(FlagTable()); }
+std::vector<FlagText> ClusterFlags() { return FlagTexts(ClusterFlagTable()); }
+
+std::string BashWords(const std::vector<FlagText>& flags) {
   std::string words;
-  for (const Flag& flag : FlagTable()) {
+  for (const FlagText& flag : flags) {
     absl::StrAppendFormat(&words, " --%s", flag.name);
     if (!flag.alias.empty()) {
       absl::StrAppendFormat(&words, " -%s", flag.alias);
     }
   }
+  return words;
+}
+
+std::string BashScript() {
   std::string commands;
   for (const auto& [name, help] : kCommands) {
     absl::StrAppendFormat(&commands, " %s", name);
@@ -48,6 +57,9 @@ std::string BashScript() {
       "_podgpu() {\n"
       "  local word=\"${COMP_WORDS[COMP_CWORD]}\" words=\"%s\"\n"
       "  COMPREPLY=()\n"
+      "  if [[ ${COMP_CWORD} -ge 2 && ${COMP_WORDS[1]} == cluster ]]; then\n"
+      "    words=\"%s\"\n"
+      "  fi\n"
       "  if [[ ${COMP_CWORD} -eq 2 && ${COMP_WORDS[1]} == completion ]]; then\n"
       "    words=\"bash zsh fish\"\n"
       "  elif [[ ${COMP_CWORD} -eq 1 ]]; then\n"
@@ -59,12 +71,12 @@ std::string BashScript() {
       "-- \"${word}\")\n"
       "}\n"
       "complete -o default -F _podgpu podgpu\n",
-      words, commands);
+      BashWords(NodeFlags()), BashWords(ClusterFlags()), commands);
 }
 
-std::string ZshScript() {
+std::string ZshArguments(const std::vector<FlagText>& flags) {
   std::string arguments;
-  for (const Flag& flag : FlagTable()) {
+  for (const FlagText& flag : flags) {
     const char* const value = flag.kind == FlagKind::kBool ? "" : "=";
     const char* const action = flag.kind == FlagKind::kBool ? "" : ":value:_default";
     absl::StrAppendFormat(&arguments, " \\\n    '--%s%s[%s]%s'", flag.name, value,
@@ -74,6 +86,10 @@ std::string ZshScript() {
                             action);
     }
   }
+  return arguments;
+}
+
+std::string ZshScript() {
   std::string commands;
   for (const auto& [name, help] : kCommands) {
     absl::StrAppendFormat(&commands, "'%s:%s' ", name, help);
@@ -87,11 +103,28 @@ std::string ZshScript() {
       "    compadd bash zsh fish\n"
       "    return\n"
       "  fi\n"
+      "  if [[ $CURRENT -ge 3 && $words[2] == cluster ]]; then\n"
+      "    _arguments%s\n"
+      "    return\n"
+      "  fi\n"
       "  [[ $CURRENT -eq 2 && $words[2] != -* ]] && _describe command commands\n"
       "  _arguments%s\n"
       "}\n"
       "compdef _podgpu podgpu\n",
-      commands, arguments);
+      commands, ZshArguments(ClusterFlags()), ZshArguments(NodeFlags()));
+}
+
+// Each flag in a line, offered where `condition` holds.
+void AppendFishFlags(const std::vector<FlagText>& flags, std::string_view condition,
+                     std::string& script) {
+  for (const FlagText& flag : flags) {
+    absl::StrAppendFormat(&script, "complete -c podgpu -n '%s' -l %s", condition, flag.name);
+    if (!flag.alias.empty()) {
+      absl::StrAppendFormat(&script, " %s %s", flag.alias.size() == 1 ? "-s" : "-o", flag.alias);
+    }
+    absl::StrAppendFormat(&script, "%s -d '%s'\n", flag.kind == FlagKind::kBool ? "" : " -r",
+                          ShortHelp(flag.help));
+  }
 }
 
 std::string FishScript() {
@@ -104,14 +137,8 @@ std::string FishScript() {
   }
   script +=
       "complete -c podgpu -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n";
-  for (const Flag& flag : FlagTable()) {
-    absl::StrAppendFormat(&script, "complete -c podgpu -l %s", flag.name);
-    if (!flag.alias.empty()) {
-      absl::StrAppendFormat(&script, " %s %s", flag.alias.size() == 1 ? "-s" : "-o", flag.alias);
-    }
-    absl::StrAppendFormat(&script, "%s -d '%s'\n", flag.kind == FlagKind::kBool ? "" : " -r",
-                          ShortHelp(flag.help));
-  }
+  AppendFishFlags(NodeFlags(), "not __fish_seen_subcommand_from cluster", script);
+  AppendFishFlags(ClusterFlags(), "__fish_seen_subcommand_from cluster", script);
   return script;
 }
 

@@ -1,6 +1,9 @@
 #include "cli/completion.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -20,6 +23,36 @@ TEST(Completion, OfEachShellHasEveryFlag) {
           (std::string_view(shell) == "fish" ? "-l " : "--") + std::string(flag.name);
       EXPECT_NE(script->find(name), std::string::npos) << shell << " " << name;
     }
+  }
+}
+
+// Bash itself is asked, as a user asks it.
+std::string OfferedByBash(const std::string& words, int position) {
+  const std::string script = CompletionScript("bash").value();
+  const std::string path = ::testing::TempDir() + "podgpu-completion.bash";
+  std::ofstream(path) << script << "COMP_WORDS=(" << words << "); COMP_CWORD=" << position
+                      << "; _podgpu; printf '%s ' \"${COMPREPLY[@]}\"\n";
+  const std::string command = "bash " + path;
+  // tidy: allow forbidden-call: a shell is what is tested
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
+  std::string offered;
+  for (int c = std::fgetc(pipe.get()); c != EOF; c = std::fgetc(pipe.get())) {
+    offered += static_cast<char>(c);
+  }
+  std::remove(path.c_str());
+  return offered;
+}
+
+TEST(Completion, OfTheClusterRoleIsOfItsOwnFlags) {
+  EXPECT_EQ(OfferedByBash("podgpu cluster --node-w", 2),
+            "--node-web-config --node-withdraw-after ");
+  EXPECT_EQ(OfferedByBash("podgpu cluster --nodes=file:/n --pod", 3), "--pod-map-deprecated ");
+  EXPECT_EQ(OfferedByBash("podgpu --kubernetes-enable-d", 1), "--kubernetes-enable-dra ");
+  EXPECT_EQ(OfferedByBash("podgpu node --kubernetes-enable-d", 2), "--kubernetes-enable-dra ");
+  EXPECT_EQ(OfferedByBash("podgpu cl", 1), "cluster ");
+  for (const char* shell : {"zsh", "fish"}) {
+    const std::string script = CompletionScript(shell).value();
+    EXPECT_NE(script.find("node-withdraw-after"), std::string::npos) << shell;
   }
 }
 

@@ -36,10 +36,9 @@ std::string HostOf(std::string_view address) {
                                                                                         : address);
 }
 
-void TakeCredentials(const std::string& folder, StatusOr<ApiServerOptions>& server) {
-  if (server.ok() && !folder.empty()) {
-    server->token_path = folder + "/token";
-    server->certificate_path = folder + "/ca.crt";
+void TakeCredentialsIfFound(const std::string& folder, StatusOr<ApiServerOptions>& server) {
+  if (server.ok()) {
+    TakeCredentials(folder, *server);
   }
 }
 
@@ -136,8 +135,8 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
   PODGPU_RETURN_IF_ERROR(TakeQuery(command));
   command.exporter.api_server = FindApiServer(environment);
   command.counters.server = FindClusterServer(environment);
-  TakeCredentials(command.service_account, command.exporter.api_server);
-  TakeCredentials(command.service_account, command.counters.server);
+  TakeCredentialsIfFound(command.service_account, command.exporter.api_server);
+  TakeCredentialsIfFound(command.service_account, command.counters.server);
   return command;
 }
 

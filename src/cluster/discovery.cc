@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "kube/api_pace.h"
 
 namespace podgpu {
 namespace {
@@ -44,11 +45,25 @@ StatusOr<FoundNodes> FindByDns(const HostAndPort& name, const Resolver& resolve)
   return found;
 }
 
+// Sorts, and takes each id once.
+StatusOr<FoundNodes> Settled(FoundNodes found) {
+  std::ranges::sort(found.addresses);
+  const auto repeated = std::ranges::unique(found.addresses, {}, &NodeAddress::id);
+  found.addresses.erase(repeated.begin(), repeated.end());
+  if (found.addresses.size() > kMostNodes) {
+    return absl::ResourceExhaustedError(absl::StrFormat("%d nodes were found; at most %d are asked",
+                                                        found.addresses.size(), kMostNodes));
+  }
+  return found;
+}
+
 }  // namespace
 
 StatusOr<NodesOption> ParseNodesOption(std::string_view text) {
   constexpr std::string_view kFile = "file:";
   constexpr std::string_view kDns = "dns:";
+  constexpr std::string_view kEndpoints = "endpoints:";
+  constexpr std::string_view kPods = "pods:";
   NodesOption option;
   if (text.starts_with(kFile) && text.size() > kFile.size()) {
     option.path = text.substr(kFile.size());
@@ -59,7 +74,18 @@ StatusOr<NodesOption> ParseNodesOption(std::string_view text) {
     PODGPU_ASSIGN_OR_RETURN(option.dns, ParseHostAndPort(text.substr(kDns.size())));
     return option;
   }
-  return absl::InvalidArgumentError("must be file:PATH or dns:NAME:PORT");
+  if (text.starts_with(kEndpoints)) {
+    option.kind = NodesOption::Kind::kApi;
+    PODGPU_ASSIGN_OR_RETURN(option.api, ParseEndpointsOption(text.substr(kEndpoints.size())));
+    return option;
+  }
+  if (text.starts_with(kPods)) {
+    option.kind = NodesOption::Kind::kApi;
+    PODGPU_ASSIGN_OR_RETURN(option.api, ParsePodsOption(text.substr(kPods.size())));
+    return option;
+  }
+  return absl::InvalidArgumentError(
+      "must be file:PATH, dns:NAME:PORT, endpoints:NAMESPACE/SERVICE or pods:NAMESPACE/SELECTOR");
 }
 
 StatusOr<std::vector<std::string>> ResolveBySystem(const std::string& host) {
@@ -85,17 +111,11 @@ StatusOr<std::vector<std::string>> ResolveBySystem(const std::string& host) {
 
 StatusOr<FoundNodes> FindNodes(const NodesOption& option, const Files& files,
                                const Resolver& resolve) {
+  PODGPU_CHECK(option.kind != NodesOption::Kind::kApi);
   PODGPU_ASSIGN_OR_RETURN(FoundNodes found, option.kind == NodesOption::Kind::kFile
                                                 ? FindInFile(option.path, files, resolve)
                                                 : FindByDns(option.dns, resolve));
-  std::ranges::sort(found.addresses);
-  const auto repeated = std::ranges::unique(found.addresses, {}, &NodeAddress::id);
-  found.addresses.erase(repeated.begin(), repeated.end());
-  if (found.addresses.size() > kMostNodes) {
-    return absl::ResourceExhaustedError(absl::StrFormat("%d nodes were found; at most %d are asked",
-                                                        found.addresses.size(), kMostNodes));
-  }
-  return found;
+  return Settled(std::move(found));
 }
 
 NodeDiscovery::NodeDiscovery(NodesOption option, const Files& files, Resolver resolve, Clock& clock,
@@ -115,13 +135,40 @@ void NodeDiscovery::Run(const std::stop_token& stop) {
   if (current_.is_unwanted) {
     return;
   }
+  if (option_.kind == NodesOption::Kind::kApi) {
+    FollowApi(stop);
+    return;
+  }
   do {
     LookOnce();
   } while (clock_.WaitUntil(clock_.Now() + kBetweenLooks, stop));
 }
 
-void NodeDiscovery::LookOnce() {
-  StatusOr<FoundNodes> found = FindNodes(option_, files_, resolve_);
+void NodeDiscovery::LookOnce() { Take(FindNodes(option_, files_, resolve_)); }
+
+// What changes comes by itself; after a failure it is listed or watched again.
+void NodeDiscovery::FollowApi(const std::stop_token& stop) {
+  const ApiNodesOption& api = option_.api;
+  ApiMirror mirror(api.server, api.collection, ScopeOf(api), files_);
+  ApiPace pace(api.seed);
+  while (!stop.stop_requested()) {
+    const Instant began = clock_.Now();
+    const ApiRound round =
+        mirror.Follow(stop, [&] { Take(Settled(NodesIn(api, mirror.objects()))); });
+    if (stop.stop_requested()) {
+      return;
+    }
+    if (!round.status.ok()) {
+      Take(round.status);
+    }
+    const Duration wait = pace.After(round, clock_.Now() - began);
+    if (wait > Duration::zero() && !clock_.WaitUntil(clock_.Now() + wait, stop)) {
+      return;
+    }
+  }
+}
+
+void NodeDiscovery::Take(StatusOr<FoundNodes> found) {
   NodeList next = current_;
   next.is_ok = found.ok() && found->complaints.empty();
   next.failures += next.is_ok ? 0 : 1;
@@ -129,6 +176,9 @@ void NodeDiscovery::LookOnce() {
     next.is_found = true;
     next.addresses = std::move(found->addresses);
     next.detail = absl::StrFormat("%d nodes are known", next.addresses.size());
+    if (next.addresses.empty() && option_.kind == NodesOption::Kind::kApi) {
+      next.detail += ": " + NobodyThere(option_.api);
+    }
     if (!found->complaints.empty()) {
       absl::StrAppendFormat(&next.detail, "; %d are left out, the first: %s",
                             found->complaints.size(), found->complaints.front());

@@ -43,4 +43,10 @@ struct NodeAddress {
   auto operator<=>(const NodeAddress&) const = default;
 };
 
+// What one look for nodes has brought.
+struct FoundNodes {
+  std::vector<NodeAddress> addresses;
+  std::vector<std::string> complaints;  // Of what is left out.
+};
+
 }  // namespace podgpu

@@ -1,6 +1,5 @@
 #include "exporter/api_refresher.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -8,32 +7,13 @@
 #include "base/log.h"
 
 namespace podgpu {
-namespace {
-
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-// client-go's figures: kubernetes.io/client-go, tools/cache/reflector.go, 2026.
-constexpr milliseconds kFirstWait{800};
-constexpr milliseconds kLongestWait{30'000};
-// A right that is missing, or a group of the API, is granted by a person.
-constexpr milliseconds kWaitWhenRefused{60'000};
-// A watch that ends sooner is no health: without a wait it would be a busy loop.
-constexpr seconds kHealthyAfter{5};
-
-bool WaitsForAPerson(const Status& status) {
-  return status.code() == absl::StatusCode::kPermissionDenied ||
-         status.code() == absl::StatusCode::kUnimplemented;
-}
-
-}  // namespace
 
 ApiRefresher::ApiRefresher(const Files& files, const ApiRefresherOptions& options, Clock& clock,
                            Wakeup& tick)
     : what_(options.collection == ApiCollection::kResourceSlices ? "resource slices" : "pods"),
       clock_(clock),
       tick_(tick),
-      random_(options.seed) {
+      pace_(options.seed) {
   if (options.server.ok()) {
     mirror_ = std::make_unique<ApiMirror>(*options.server, options.collection, files);
     current_.detail =
@@ -57,7 +37,8 @@ void ApiRefresher::Run(const std::stop_token& stop) {
     if (stop.stop_requested()) {
       return;
     }
-    const Duration wait = Judge(round, clock_.Now() - began);
+    Judge(round);
+    const Duration wait = pace_.After(round, clock_.Now() - began);
     if (wait > Duration::zero() && !clock_.WaitUntil(clock_.Now() + wait, stop)) {
       return;
     }
@@ -78,39 +59,18 @@ void ApiRefresher::TakeNews() {
   Publish(std::move(next));
 }
 
-// How long to wait after `round`.
-Duration ApiRefresher::Judge(const ApiRound& round, Duration lasted) {
+void ApiRefresher::Judge(const ApiRound& round) {
   ApiFacts next = current_;
   next.requests = mirror_->requests();
-  if (round.status.ok()) {
-    Publish(std::move(next));
-    if (lasted >= kHealthyAfter) {
-      wait_ = Duration::zero();
-      return Duration::zero();
+  if (!round.status.ok()) {
+    ++next.failures;
+    if (next.state == PartState::kOk) {
+      next.lost_at = clock_.Now();
     }
-    return NextWait(round);
+    next.state = next.objects != nullptr ? PartState::kDegraded : PartState::kWaiting;
+    next.detail = std::string(round.status.message());
   }
-  if (lasted >= kHealthyAfter) {
-    wait_ = Duration::zero();
-  }
-  ++next.failures;
-  if (next.state == PartState::kOk) {
-    next.lost_at = clock_.Now();
-  }
-  next.state = next.objects != nullptr ? PartState::kDegraded : PartState::kWaiting;
-  next.detail = std::string(round.status.message());
   Publish(std::move(next));
-  return NextWait(round);
-}
-
-// Doubles, with a random half; at least as long as the server asks for.
-Duration ApiRefresher::NextWait(const ApiRound& round) {
-  const Duration longest = WaitsForAPerson(round.status) ? kWaitWhenRefused : kLongestWait;
-  wait_ = WaitsForAPerson(round.status) ? longest
-                                        : std::clamp<Duration>(2 * wait_, kFirstWait, longest);
-  const Duration asked = round.retry_after.value_or(seconds(0));
-  const Duration jitter(std::uniform_int_distribution<Duration::rep>(0, wait_.count())(random_));
-  return std::max(asked, wait_ / 2) + jitter / 2;
 }
 
 void ApiRefresher::Publish(ApiFacts next) {

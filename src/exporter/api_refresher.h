@@ -10,13 +10,13 @@
 
 #include <chrono>
 #include <memory>
-#include <random>
 #include <string>
 
 #include "base/clock.h"
 #include "base/published.h"
 #include "base/wakeup.h"
 #include "kube/api_mirror.h"
+#include "kube/api_pace.h"
 #include "ui/condition.h"
 
 namespace podgpu {
@@ -49,17 +49,15 @@ class ApiRefresher {
 
  private:
   void TakeNews();
-  Duration Judge(const ApiRound& round, Duration lasted);
-  Duration NextWait(const ApiRound& round);
+  void Judge(const ApiRound& round);
   void Publish(ApiFacts next);
 
   const std::string what_;
   Clock& clock_;
   Wakeup& tick_;
   std::unique_ptr<ApiMirror> mirror_;  // Null when there is no server.
-  std::minstd_rand random_;
+  ApiPace pace_;
   uint64_t revision_ = 0;  // Of the mirror, when it was published last.
-  Duration wait_{};        // The last one after a failure.
   ApiFacts current_;
   Published<ApiFacts> facts_;
 };

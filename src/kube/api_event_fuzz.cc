@@ -53,6 +53,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (event.ok()) {
       CheckClean(event->object.name_space + event->object.name + event->object.uid);
       CheckClean(event->failure.reason + event->failure.message);
+      CheckClean(event->object.node + event->object.ip + event->object.address_type);
+      for (const podgpu::ApiEndpoint& endpoint : event->object.endpoints) {
+        CheckClean(endpoint.ip + endpoint.node);
+      }
+      for (const podgpu::ApiPort& port : event->object.ports) {
+        CheckClean(port.name);
+        PODGPU_CHECK(port.number > 0);
+      }
       for (const auto& [key, value] : event->object.labels) {
         CheckClean(key + value);
       }

@@ -12,6 +12,8 @@ namespace {
 
 // A node has 110 pods as a rule and 1,000 at the very most; of a pod only its metadata is asked.
 constexpr size_t kMostObjects = 10'000;
+// Of a scope: a pod on each node of the largest cluster, while they are being replaced.
+constexpr size_t kMostScopedObjects = 40'000;
 constexpr size_t kMaxListBytes = size_t{32} << 20;
 constexpr size_t kMaxEventBytes = size_t{4} << 20;  // An object is 1.5 MiB at most.
 constexpr size_t kMaxFailureBytes = 65'536;
@@ -75,18 +77,20 @@ Status FromCode(int code, const std::string& sentence) {
   }
 }
 
-std::string_view RemedyFor(int code) {
+// `rights`: what to grant.
+std::string RemedyFor(int code, const std::string& rights) {
   return code == 401   ? ". The token is not accepted; it is read again for the next request"
-         : code == 403 ? ". Grant get, list and watch by a ClusterRole"
+         : code == 403 ? ". Grant " + rights
                        : "";
 }
 
-Status Refused(int code, std::string_view what, const ApiFailure& failure) {
+Status Refused(int code, std::string_view what, const ApiFailure& failure,
+               const std::string& rights) {
   return FromCode(code,
                   absl::StrFormat("the API server answers %d to %s%s%s%s", code, what,
                                   failure.message.empty() ? "" : ": ",
                                   failure.message.empty() ? std::string() : Quoted(failure.message),
-                                  RemedyFor(code)));
+                                  RemedyFor(code, rights)));
 }
 
 }  // namespace
@@ -100,6 +104,13 @@ ApiMirror::ApiMirror(ApiServerOptions server, ConfigMapName config_map, const Fi
       config_map_(std::move(config_map)),
       files_(files) {}
 
+ApiMirror::ApiMirror(ApiServerOptions server, ApiCollection collection, ApiScope scope,
+                     const Files& files)
+    : server_(std::move(server)), collection_(collection), scope_(std::move(scope)), files_(files) {
+  PODGPU_CHECK(collection == ApiCollection::kWholePods ||
+               collection == ApiCollection::kEndpointSlices);
+}
+
 std::string_view ApiMirror::what() const {
   switch (collection_) {
     case ApiCollection::kPods:
@@ -109,18 +120,35 @@ std::string_view ApiMirror::what() const {
       return "resourceslices";
     case ApiCollection::kConfigMap:
       return "configmaps";
+    case ApiCollection::kEndpointSlices:
+      return "endpointslices";
   }
   return "";
 }
 
+std::string ApiMirror::RightsWanted() const {
+  if (!scope_) {
+    return "get, list and watch by a ClusterRole";
+  }
+  return absl::StrFormat("get, list and watch of %s%s in the namespace %s by a Role", what(),
+                         collection_ == ApiCollection::kEndpointSlices ? " (discovery.k8s.io)" : "",
+                         scope_->name_space);
+}
+
+size_t ApiMirror::MostObjects() const { return scope_ ? kMostScopedObjects : kMostObjects; }
+
+// As it stands in a query.
 std::string ApiMirror::Selector() const {
+  if (scope_) {
+    return "labelSelector=" + Encoded(scope_->labels);
+  }
   if (collection_ == ApiCollection::kConfigMap) {
-    return Encoded("metadata.name=" + config_map_.name);
+    return "fieldSelector=" + Encoded("metadata.name=" + config_map_.name);
   }
   const std::string selector = "spec.nodeName=" + server_.node;
-  return Encoded(collection_ == ApiCollection::kResourceSlices
-                     ? selector + ",spec.driver=" + std::string(kSliceDriver)
-                     : selector);
+  return "fieldSelector=" + Encoded(collection_ == ApiCollection::kResourceSlices
+                                        ? selector + ",spec.driver=" + std::string(kSliceDriver)
+                                        : selector);
 }
 
 ApiRound ApiMirror::Follow(const std::stop_token& stop, const std::function<void()>& changed) {
@@ -149,6 +177,11 @@ ApiRound ApiMirror::Follow(const std::stop_token& stop, const std::function<void
 
 // The path of the collection; for slices it depends on the versions that the server speaks.
 StatusOr<std::string> ApiMirror::PathOf(ApiConnection& connection, ApiRound& round) {
+  if (scope_) {
+    const bool is_pods = collection_ == ApiCollection::kWholePods;
+    return absl::StrFormat("%s/namespaces/%s/%s", is_pods ? "/api/v1" : "/apis/discovery.k8s.io/v1",
+                           scope_->name_space, what());
+  }
   if (collection_ == ApiCollection::kPods || collection_ == ApiCollection::kWholePods) {
     return std::string(kPodsPath);
   }
@@ -194,7 +227,7 @@ Status ApiMirror::Ask(ApiConnection& connection, const std::string& target, ApiR
                                  : collection_ == ApiCollection::kConfigMap ? "get"
                                                                             : "list",
                                  what()),
-                 body.ok() ? ParseApiFailure(*body) : ApiFailure());
+                 body.ok() ? ParseApiFailure(*body) : ApiFailure(), RightsWanted());
 }
 
 Status ApiMirror::GetConfigMap(ApiConnection& connection, const std::string& path,
@@ -217,7 +250,7 @@ Status ApiMirror::List(ApiConnection& connection, const std::string& path, ApiRo
   ApiList list;
   do {
     const std::string target = absl::StrFormat(
-        "%s?fieldSelector=%s&limit=%d%s", path, Selector(), kPageSize,
+        "%s?%s&limit=%d%s", path, Selector(), kPageSize,
         page.empty() ? std::string("&resourceVersion=0") : "&continue=" + Encoded(page));
     PODGPU_RETURN_IF_ERROR(Ask(connection, target, round));
     PODGPU_ASSIGN_OR_RETURN(const std::string body,
@@ -227,9 +260,10 @@ Status ApiMirror::List(ApiConnection& connection, const std::string& path, ApiRo
       std::string key = KeyOf(object);
       listed.insert_or_assign(std::move(key), std::move(object));
     }
-    if (listed.size() > kMostObjects) {
-      return absl::ResourceExhaustedError(absl::StrFormat(
-          "the API server lists more than %d %s for one node", kMostObjects, what()));
+    if (listed.size() > MostObjects()) {
+      return absl::ResourceExhaustedError(
+          absl::StrFormat("the API server lists more than %d %s for one %s", MostObjects(), what(),
+                          scope_ ? "selector" : "node"));
     }
     page = list.next_page;
   } while (!page.empty());
@@ -244,9 +278,9 @@ Status ApiMirror::List(ApiConnection& connection, const std::string& path, ApiRo
 
 Status ApiMirror::Watch(ApiConnection& connection, const std::string& path,
                         const std::function<void()>& changed, ApiRound& round) {
-  const std::string target = absl::StrFormat(
-      "%s?watch=1&fieldSelector=%s&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%d",
-      path, Selector(), Encoded(version_), kWatchSeconds);
+  const std::string target =
+      absl::StrFormat("%s?watch=1&%s&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%d",
+                      path, Selector(), Encoded(version_), kWatchSeconds);
   if (Status asked = Ask(connection, target, round); !asked.ok()) {
     if (asked.code() == absl::StatusCode::kOutOfRange || collection_ == ApiCollection::kConfigMap) {
       ForgetVersion();
@@ -286,7 +320,8 @@ Status ApiMirror::ApplyAll(JsonStream& stream) {
 
 Status ApiMirror::Apply(ApiEvent event) {
   if (event.kind == ApiEvent::Kind::kError) {
-    return Refused(event.failure.code, absl::StrFormat("watch %s", what()), event.failure);
+    return Refused(event.failure.code, absl::StrFormat("watch %s", what()), event.failure,
+                   RightsWanted());
   }
   version_ = event.object.resource_version;
   if (event.kind == ApiEvent::Kind::kBookmark) {
@@ -298,9 +333,9 @@ Status ApiMirror::Apply(ApiEvent event) {
     revision_ += objects_.erase(key);
     return absl::OkStatus();
   }
-  if (known == objects_.end() && objects_.size() == kMostObjects) {
-    return absl::ResourceExhaustedError(
-        absl::StrFormat("more than %d %s on one node", kMostObjects, what()));
+  if (known == objects_.end() && objects_.size() == MostObjects()) {
+    return absl::ResourceExhaustedError(absl::StrFormat(
+        "more than %d %s %s", MostObjects(), what(), scope_ ? "for one selector" : "on one node"));
   }
   const bool news = known == objects_.end() || !known->second.SaysTheSame(event.object);
   revision_ += news ? 1 : 0;

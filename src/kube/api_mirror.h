@@ -1,5 +1,5 @@
-// Keeps a copy of one collection of the API server: this node's pods, its ResourceSlices, or one
-// ConfigMap.
+// Keeps a copy of one collection of the API server: this node's pods, its ResourceSlices, one
+// ConfigMap, or the pods or EndpointSlices of a namespace that bear some labels.
 //
 // Follow lists the collection once and then watches it; when a watch ends it goes on from the last
 // version seen, so that a change costs its own bytes and a quiet collection costs nothing.  Only a
@@ -31,6 +31,13 @@ enum class ApiCollection : uint8_t {
   kWholePods,  // With their containers too.
   kResourceSlices,
   kConfigMap,
+  kEndpointSlices,  // Of a scope alone.
+};
+
+// The objects of a namespace with some labels, on whatever node.
+struct ApiScope {
+  std::string name_space;
+  std::string labels;  // A selector: "app=podgpu,tier!=test".
 };
 
 // How a round of Follow ended.
@@ -44,6 +51,8 @@ class ApiMirror {
   // `files` outlives the mirror.
   ApiMirror(ApiServerOptions server, ApiCollection collection, const Files& files);
   ApiMirror(ApiServerOptions server, ConfigMapName config_map, const Files& files);
+  // kWholePods or kEndpointSlices.
+  ApiMirror(ApiServerOptions server, ApiCollection collection, ApiScope scope, const Files& files);
 
   // Lists if need be, then watches until the server ends it, something fails or stop is requested.
   // Calls `changed` after the list, when the watch has begun, and when events have changed what the
@@ -60,6 +69,8 @@ class ApiMirror {
   StatusOr<std::string> PathOf(ApiConnection& connection, ApiRound& round);
   std::string_view what() const;
   std::string Selector() const;
+  std::string RightsWanted() const;
+  size_t MostObjects() const;
   Status GetConfigMap(ApiConnection& connection, const std::string& path, ApiRound& round);
   Status List(ApiConnection& connection, const std::string& path, ApiRound& round);
   Status Watch(ApiConnection& connection, const std::string& path,
@@ -73,6 +84,7 @@ class ApiMirror {
   const ApiServerOptions server_;
   const ApiCollection collection_;
   const ConfigMapName config_map_;
+  const std::optional<ApiScope> scope_;  // Nothing: this node's.
   const Files& files_;
   ApiObjects objects_;
   std::string version_;  // Of the newest thing seen; empty: list first.

@@ -96,6 +96,41 @@ void ReadSlice(const json::object* spec, ApiObject& object) {
   }
 }
 
+// The TCP ports of a list, whose number stands under `key`.
+std::vector<ApiPort> PortsOf(const json::array* list, std::string_view key) {
+  constexpr int64_t kMostPort = 65'535;
+  std::vector<ApiPort> ports;
+  for (const json::value& port : list == nullptr ? json::array() : *list) {
+    const json::object* object = port.if_object();
+    const std::string protocol = TextIn(object, "protocol");
+    const int64_t number = NumberIn(object, key);
+    if ((protocol.empty() || protocol == "TCP") && number > 0 && number <= kMostPort) {
+      ports.push_back({TextIn(object, "name"), static_cast<uint16_t>(number)});
+    }
+  }
+  return ports;
+}
+
+// Who uses a slice is to take the first address of each endpoint, and a readiness that is not said
+// for a good one.
+void ReadEndpoints(const json::object* slice, ApiObject& object) {
+  object.address_type = TextIn(slice, "addressType");
+  object.ports = PortsOf(ArrayIn(slice, "ports"), "port");
+  const json::array* endpoints = ArrayIn(slice, "endpoints");
+  if (endpoints == nullptr) {
+    return;
+  }
+  for (const json::value& one : *endpoints) {
+    const json::object* endpoint = one.if_object();
+    const json::array* addresses = ArrayIn(endpoint, "addresses");
+    const json::value* ready = Member(ObjectIn(endpoint, "conditions"), "ready");
+    if (addresses != nullptr && !addresses->empty()) {
+      object.endpoints.push_back({TextOf(&addresses->front()), TextIn(endpoint, "nodeName"),
+                                  ready == nullptr || !ready->is_bool() || ready->get_bool()});
+    }
+  }
+}
+
 std::vector<std::pair<std::string, uint64_t>> RequestsOf(const json::object* resources) {
   std::vector<std::pair<std::string, uint64_t>> requests;
   const json::object* asked = ObjectIn(resources, "requests");
@@ -142,7 +177,8 @@ void ReadContainers(const json::object* pod, std::string_view specified, std::st
     containers.push_back({.name = std::move(name),
                           .id = id == ids.end() ? std::string() : id->second,
                           .requests = RequestsOf(ObjectIn(container, "resources")),
-                          .is_regular = specified == "containers"});
+                          .is_regular = specified == "containers",
+                          .ports = PortsOf(ArrayIn(container, "ports"), "containerPort")});
   }
 }
 
@@ -179,6 +215,8 @@ void ReadGpus(const json::object* annotations, std::vector<ApiContainer>& contai
 void ReadPod(const json::object* from, ApiObject& object) {
   const std::string phase = TextIn(ObjectIn(from, "status"), "phase");
   object.has_ended = phase == "Succeeded" || phase == "Failed";
+  object.node = TextIn(ObjectIn(from, "spec"), "nodeName");
+  object.ip = TextIn(ObjectIn(from, "status"), "podIP");
   ReadContainers(from, "containers", "containerStatuses", object.containers);
   ReadContainers(from, "initContainers", "initContainerStatuses", object.containers);
   ReadContainers(from, "ephemeralContainers", "ephemeralContainerStatuses", object.containers);
@@ -205,6 +243,9 @@ ApiObject ObjectOf(const json::object* from) {
   if (ObjectIn(spec, "pool") != nullptr) {
     ReadSlice(spec, object);
   }
+  if (Member(from, "addressType") != nullptr) {
+    ReadEndpoints(from, object);
+  }
   ReadPod(from, object);
   return object;
 }
@@ -220,8 +261,9 @@ ApiFailure FailureOf(const json::object* status) {
 bool ApiObject::SaysTheSame(const ApiObject& other) const {
   const auto rest = [](const ApiObject& object) {
     return std::tie(object.name_space, object.name, object.uid, object.labels, object.has_ended,
-                    object.containers, object.driver, object.pool, object.pool_generation,
-                    object.devices, object.metrics);
+                    object.containers, object.node, object.ip, object.address_type,
+                    object.endpoints, object.ports, object.driver, object.pool,
+                    object.pool_generation, object.devices, object.metrics);
   };
   return rest(*this) == rest(other);
 }

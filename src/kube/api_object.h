@@ -1,10 +1,11 @@
-// What podgpu reads of the API server's JSON: names, uids and labels of pods, their containers, the
-// devices of ResourceSlices, the list of metrics in a ConfigMap, and the server's own words about
-// failures.
+// What podgpu reads of the API server's JSON: names, uids, labels and addresses of pods, their
+// containers, the devices of ResourceSlices, the endpoints of EndpointSlices, the list of metrics
+// in a ConfigMap, and the server's own words about failures.
 //
 // Everything else in an object (often most of it) is dropped while it is parsed.  Strings are valid
-// UTF-8.  Pure functions; any thread.  Field names: kubernetes 1.37, core/v1, meta/v1 and
-// resource.k8s.io/v1 (in v1beta1 a device's attributes stand one level deeper, under "basic").
+// UTF-8.  Pure functions; any thread.  Field names: kubernetes 1.37, core/v1, meta/v1,
+// discovery.k8s.io/v1 and resource.k8s.io/v1 (in v1beta1 a device's attributes stand one level
+// deeper, under "basic").
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,21 @@ struct SliceDevice {
   bool operator==(const SliceDevice&) const = default;
 };
 
+// A TCP port of a container or of an EndpointSlice.
+struct ApiPort {
+  std::string name;  // May be empty.
+  uint16_t number = 0;
+  bool operator==(const ApiPort&) const = default;
+};
+
+// One endpoint of an EndpointSlice.
+struct ApiEndpoint {
+  std::string ip;    // In numbers, unless the slice is one of names.
+  std::string node;  // Empty where it is not said.
+  bool is_ready = true;
+  bool operator==(const ApiEndpoint&) const = default;
+};
+
 // A container of a pod, of any of its three lists.  Annotations: tkestack/gpu-manager 1.1 and
 // Project-HAMi 2.8.
 struct ApiContainer {
@@ -40,10 +56,11 @@ struct ApiContainer {
   // UUIDs of HAMi.  They stand above what the kubelet says, whose ids such a plugin makes up.
   std::vector<std::string> gpus = {};
   bool is_regular = true;  // Neither of those that initialise nor of those that debug.
+  std::vector<ApiPort> ports = {};
   bool operator==(const ApiContainer&) const = default;
 };
 
-// A pod, a ResourceSlice or a ConfigMap.
+// A pod, a ResourceSlice, an EndpointSlice or a ConfigMap.
 struct ApiObject {
   std::string name_space;  // Empty for what belongs to the cluster.
   std::string name;
@@ -53,6 +70,12 @@ struct ApiObject {
   // Of a pod:
   bool has_ended = false;  // Succeeded or failed as a whole.
   std::vector<ApiContainer> containers;
+  std::string node = {};  // Where it runs; empty until that is known, as the next.
+  std::string ip = {};
+  // Of an EndpointSlice:
+  std::string address_type = {};  // "IPv4", "IPv6", "FQDN"
+  std::vector<ApiEndpoint> endpoints = {};
+  std::vector<ApiPort> ports = {};
   // Of a ResourceSlice:
   std::string driver;
   std::string pool;

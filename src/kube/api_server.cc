@@ -3,19 +3,16 @@
 #include <algorithm>
 
 namespace podgpu {
-namespace {
 
-// What names of objects are made of; anything else would be a path of its own.
 bool IsObjectName(std::string_view name) {
+  constexpr size_t kLongestName = 253;
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
   };
   const auto is_end = [](char c) { return c != '-' && c != '.'; };
-  return !name.empty() && name.size() <= 253 && std::ranges::all_of(name, allowed) &&
+  return !name.empty() && name.size() <= kLongestName && std::ranges::all_of(name, allowed) &&
          is_end(name.front()) && is_end(name.back());
 }
-
-}  // namespace
 
 StatusOr<ConfigMapName> ParseConfigMapName(std::string_view text) {
   const size_t colon = text.find(':');
@@ -24,6 +21,13 @@ StatusOr<ConfigMapName> ParseConfigMapName(std::string_view text) {
     return absl::InvalidArgumentError("must be NAMESPACE:NAME of a ConfigMap, or none");
   }
   return ConfigMapName{std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+}
+
+void TakeCredentials(const std::string& folder, ApiServerOptions& server) {
+  if (!folder.empty()) {
+    server.token_path = folder + "/token";
+    server.certificate_path = folder + "/ca.crt";
+  }
 }
 
 StatusOr<ApiServerOptions> FindClusterServer(

@@ -26,8 +26,14 @@ struct ConfigMapName {
   std::string name_space;
   std::string name;
 };
+// Whether this may be the name of an object or a namespace; anything else would be a path of its
+// own.
+bool IsObjectName(std::string_view name);
 // "namespace:name", as dcgm-exporter writes it; kInvalidArgument says what is allowed.
 StatusOr<ConfigMapName> ParseConfigMapName(std::string_view text);
+
+// Takes token and certificate from `folder` instead, unless it is empty.
+void TakeCredentials(const std::string& folder, ApiServerOptions& server);
 
 // From KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT_HTTPS (or _PORT); kFailedPrecondition
 // where this is no pod of a cluster.  `node` stays empty.

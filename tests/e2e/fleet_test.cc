@@ -1,12 +1,14 @@
 // The cluster role over a simulated fleet: nodes that hang, refuse and send garbage take nothing
 // from the others.
 #include <csignal>
+#include <fstream>
 #include <re2/re2.h>
 
 #include <gtest/gtest.h>
 
 #include "base/text.h"
 #include "http/loopback_client.h"
+#include "sim/fake_api.h"
 #include "tests/e2e/child.h"
 
 namespace podgpu {
@@ -33,6 +35,54 @@ size_t CountOfLines(std::string_view page, std::string_view begin) {
     count += line.starts_with(begin) ? 1U : 0U;
   }
   return count;
+}
+
+// The file of nodes has the port, which the system has chosen.
+std::string PortIn(const std::string& nodes) {
+  std::ifstream file(nodes);
+  std::string first_line;
+  std::string address;
+  std::getline(file, first_line);
+  file >> address;
+  return address.substr(address.rfind(':') + 1);
+}
+
+// The API server's list of one node that tells its name and one that is another than it ought to
+// be.
+void PutEndpoints(sim::FakeApi& api, const std::string& second, const std::string& port) {
+  const auto endpoint = [](const std::string& ip, const std::string& node) {
+    return R"({"addresses":[")" + ip + R"("],"nodeName":")" + node + "\"}";
+  };
+  api.Put("/apis/discovery.k8s.io/v1/namespaces/gpu/endpointslices", "gpu/podgpu-a",
+          R"("namespace":"gpu","name":"podgpu-a")",
+          R"(,"addressType":"IPv4","ports":[{"name":"metrics","port":)" + port +
+              R"(}],"endpoints":[)" + endpoint("127.16.0.1", "gpu-node-0001") + "," +
+              endpoint("127.16.0.2", second) + "]");
+}
+
+TEST(SimulatedFleet, IsFoundByTheEndpointsOfAService) {
+  const TemporaryFolder folder;
+  const std::string nodes = folder.path() + "/nodes";
+  Child fleet({PODGPU_BINARY_DIR "/bin/podgpu-sim", "fleet", "--nodes=2", "--port=0",
+               "--nodes-file=" + nodes});
+  ASSERT_TRUE(fleet.AwaitLine("ready")) << fleet.output();
+  sim::FakeApi api;
+  ASSERT_TRUE(api.WriteCredentials(folder.path()));
+  PutEndpoints(api, "gpu-node-0003", PortIn(nodes));
+
+  Child cluster(
+      {PODGPU_BINARY_DIR "/bin/podgpu", "cluster", "-a=127.0.0.1:0", "--nodes=endpoints:gpu/podgpu",
+       "--node-interval=1s"},
+      {"KUBERNETES_SERVICE_HOST=127.0.0.1", "KUBERNETES_SERVICE_PORT=" + std::to_string(api.port()),
+       "PODGPU_SERVICE_ACCOUNT_DIR=" + folder.path()});
+  ASSERT_TRUE(
+      cluster.AwaitLine("it calls itself \\\"gpu-node-0002\\\" and is known as "
+                        "\\\"gpu-node-0003\\\""))
+      << cluster.output();
+  PutEndpoints(api, "gpu-node-0002", PortIn(nodes));
+  EXPECT_TRUE(cluster.AwaitLine("ready: 2 of 2 nodes answer, with 16 GPUs")) << cluster.output();
+  cluster.Signal(SIGTERM);
+  EXPECT_EQ(cluster.Wait(), 0);
 }
 
 TEST(SimulatedFleet, IsMappedAsFarAsItsNodesAnswer) {
