@@ -174,8 +174,9 @@ std::string DcgmSection() {
       "`namespace` `pod` when `-k` is on and exactly one\ncontainer holds the device. A second "
       "line of one name adds nothing; two names of one field give rows under each.\n"
       "`--kubernetes-virtual-gpus` gives a row per container that holds the device, and per share "
-      "with `vgpu`;\nfields 203 and 252 then have the row of the device alone. "
-      "`--kubernetes-enable-dra` gives a row per\ncontainer that has the device by a claim, with "
+      "with `vgpu`;\nfields 203 and 252 then have the row of the device, and with "
+      "`--process-metrics=on` one of what each of its pods\nuses. `--kubernetes-enable-dra` gives "
+      "a row per container that has the device by a claim, with "
       "`dra_claim_name` `dra_claim_namespace` `dra_device_name`\n`dra_driver_name` "
       "`dra_pool_name`, and for MIG `dra_mig_profile` `dra_mig_device_uuid`.\n\n"
       "| metric | type | unit | DCGM field | with NVML | meaning |\n|---|---|---|---|---|---|\n";

@@ -91,9 +91,12 @@ void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::stri
         "--kubernetes-virtual-gpus does nothing without --kubernetes (-k), which it needs");
     return;
   }
-  warnings.emplace_back(
-      "--kubernetes-virtual-gpus: what each pod uses of a shared GPU is not measured, so "
-      "DCGM_FI_DEV_GPU_UTIL and DCGM_FI_DEV_FB_USED have the row of the device and none per pod");
+  if (!options.processes.enabled) {
+    warnings.emplace_back(
+        "--kubernetes-virtual-gpus: what each pod uses of a shared GPU is known only with "
+        "--process-metrics=on; without it DCGM_FI_DEV_GPU_UTIL and DCGM_FI_DEV_FB_USED have the "
+        "row of the device and none per pod");
+  }
   if (options.pod_labels) {
     warnings.emplace_back("labels of pods are not shown with --kubernetes-virtual-gpus");
   }

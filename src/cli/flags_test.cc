@@ -149,6 +149,9 @@ TEST(Flags, VirtualGpusSayWhatTheyDoNotShow) {
   ASSERT_EQ(warnings.size(), 2U);
   EXPECT_NE(warnings[0].find("DCGM_FI_DEV_GPU_UTIL and DCGM_FI_DEV_FB_USED"), std::string::npos);
   EXPECT_NE(warnings[1].find("labels of pods"), std::string::npos);
+  const std::vector<std::string> measured = {"-k", "--kubernetes-virtual-gpus",
+                                             "--process-metrics=on"};
+  EXPECT_TRUE(FlagWarnings(Parse(measured).value()).empty());
   const auto without = FlagWarnings(Parse({"--kubernetes-virtual-gpus"}).value());
   ASSERT_EQ(without.size(), 1U);
   EXPECT_NE(without[0].find("--kubernetes (-k)"), std::string::npos);

@@ -5,15 +5,6 @@
 namespace podgpu {
 namespace {
 
-// Empty until the API server has told it.
-std::string UidOfOwner(const Owner& owner, const ApiFacts* pods) {
-  if (!owner.pod_uid.empty() || pods == nullptr || pods->objects == nullptr) {
-    return owner.pod_uid;
-  }
-  const auto pod = pods->objects->find(owner.pod_namespace + '/' + owner.pod);
-  return pod == pods->objects->end() ? "" : pod->second.uid;
-}
-
 void AddHolder(PodNumber pod, const std::string& container, bool shared, DeviceHolders& holders) {
   const auto [it, is_first] =
       holders.holdings.try_emplace(pod, ProcessNames::Holding{container, shared});
@@ -24,6 +15,14 @@ void AddHolder(PodNumber pod, const std::string& container, bool shared, DeviceH
 }
 
 }  // namespace
+
+std::string UidOfOwner(const Owner& owner, const ApiFacts* pods) {
+  if (!owner.pod_uid.empty() || pods == nullptr || pods->objects == nullptr) {
+    return owner.pod_uid;
+  }
+  const auto pod = pods->objects->find(owner.pod_namespace + '/' + owner.pod);
+  return pod == pods->objects->end() ? "" : pod->second.uid;
+}
 
 const ProcessNames::Holding* DeviceHolders::HoldingOf(PodNumber pod) const {
   const auto holding = holdings.find(pod);

@@ -24,6 +24,9 @@ struct DeviceHolders {
   const ProcessNames::Holding* HoldingOf(PodNumber pod) const;
 };
 
+// The uid of an owner's pod; empty until the API server, of which `pods` is known, has told it.
+std::string UidOfOwner(const Owner& owner, const ApiFacts* pods);
+
 // Of the GPU with this UUID.  There is a grid.
 DeviceHolders HoldersOf(const std::string& uuid, const TickFacts& facts, PodBook& book);
 

@@ -56,6 +56,7 @@ TickOptions TickOptionsOf(const ExporterOptions& options) {
   tick.visible = options.visible;
   tick.config = options.config;
   tick.processes = options.processes;
+  tick.processes.pod_values = options.processes.enabled && options.view.virtual_gpus;
   tick.requested_vs_used = options.requested_vs_used;
   tick.node = options.node_name.empty() ? options.view.hostname : options.node_name;
   return tick;

@@ -14,7 +14,7 @@ void ProcessRows::Take(ProcessFeed& feed, const TickFacts& facts) {
   FindHolders(facts, feed);
   feed.Take(readings_);
   for (const std::unique_ptr<ProcessReading>& reading : readings_) {
-    TakeReading(*reading);
+    TakeReading(facts.grid.get(), *reading);
   }
   feed.GiveBack(readings_);
   if (facts.grid == nullptr) {
@@ -52,15 +52,22 @@ void ProcessRows::FindHolders(const TickFacts& facts, ProcessFeed& feed) {
   for (const std::string& uuid : basis.facts->uuids) {
     holders_.push_back(HoldersOf(uuid, facts, accounts_.pods()));
   }
+  activity_.Find(facts.grid->topology(), basis.facts->uuids);
+  if (pod_values_wanted_ && pod_values_.Find(facts, basis.facts->uuids, accounts_.pods())) {
+    ++name_changes_;
+  }
   holders_basis_ = std::move(basis);
 }
 
-void ProcessRows::TakeReading(ProcessReading& reading) {
+void ProcessRows::TakeReading(const Grid* grid, ProcessReading& reading) {
   for (DeviceReading& device : reading.devices) {
     device.holders.clear();
     if (device.device.value < holders_.size()) {
       const std::vector<PodNumber>& pods = holders_[device.device.value].pods;
       device.holders.assign(pods.begin(), pods.end());
+    }
+    if (grid != nullptr) {
+      activity_.AddTo(*grid, device);
     }
   }
   accounts_.Take(reading);
@@ -105,23 +112,26 @@ ProcessNames ProcessRows::NameAll(const Basis& basis, const TickFacts& facts) co
 }
 
 void ProcessRows::AddProcesses(uint32_t first_slot, PlanBuilder& plan) const {
-  AddProcessView(accounts_.table(), names_, prefix_, first_slot, plan);
+  AddProcessView(accounts_.table(), names_, prefix_, first_slot + pod_values_.slot_count(), plan);
 }
 
 void ProcessRows::AddEnergy(uint32_t first_slot, PlanBuilder& plan) const {
-  const uint32_t energy = first_slot + ProcessSlotCount(accounts_.table());
+  const uint32_t first = first_slot + pod_values_.slot_count();
+  const uint32_t energy = first + ProcessSlotCount(accounts_.table());
   AddEnergyView(accounts_, names_, energy, plan);
   AddAccountingView(accounts_, names_, energy + EnergySlotCount(accounts_), plan);
 }
 
 void ProcessRows::AddPods(uint32_t first_slot, PlanBuilder& plan) const {
-  const uint32_t energy = first_slot + ProcessSlotCount(accounts_.table());
+  const uint32_t first = first_slot + pod_values_.slot_count();
+  const uint32_t energy = first + ProcessSlotCount(accounts_.table());
   const uint32_t accounting = energy + EnergySlotCount(accounts_);
   AddPodUseView(accounts_, names_, accounting + AccountingSlotCount(accounts_), plan);
 }
 
 void ProcessRows::AppendTo(Instant now, Duration stale_after, std::vector<Value>& slots) const {
   const size_t first = slots.size();
+  pod_values_.AppendTo(accounts_.table(), slots);
   AppendProcesses(accounts_, slots);
   AppendEnergy(accounts_, slots);
   AppendAccounting(accounts_, slots);

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "exporter/device_holders.h"
+#include "exporter/mig_activity.h"
+#include "exporter/pod_values.h"
 #include "exporter/process_counts.h"
 #include "exporter/process_feed.h"
 #include "exporter/tick_facts.h"
@@ -29,12 +31,15 @@ struct ProcessOptions {
   std::string prefix = std::string(kProcessPrefix);
   ProcessTableOptions table;
   LedgerOptions ledger;
+  bool pod_values = false;  // What pods use of shared devices is told on DCGM rows.
 };
 
 class ProcessRows {
  public:
   explicit ProcessRows(const ProcessOptions& options)
-      : prefix_(options.prefix), accounts_(options.table, options.ledger) {}
+      : prefix_(options.prefix),
+        pod_values_wanted_(options.pod_values),
+        accounts_(options.table, options.ledger) {}
 
   // Takes what has come.  `facts`: of this tick.
   void Take(ProcessFeed& feed, const TickFacts& facts);
@@ -54,6 +59,8 @@ class ProcessRows {
   void AddProcesses(uint32_t first_slot, PlanBuilder& plan) const;
   void AddEnergy(uint32_t first_slot, PlanBuilder& plan) const;
   void AddPods(uint32_t first_slot, PlanBuilder& plan) const;
+  // Where the numbers of pods for DCGM rows are.
+  PodSlots PodSlotsFrom(uint32_t first_slot) const { return pod_values_.SlotsFrom(first_slot); }
   // Appends the numbers of all lines; none is there when the last reading is older than
   // `stale_after`.
   void AppendTo(Instant now, Duration stale_after, std::vector<Value>& slots) const;
@@ -71,16 +78,19 @@ class ProcessRows {
 
   static Basis BasisOf(uint64_t rows, const TickFacts& facts, ProcessFeed& feed);
   void FindHolders(const TickFacts& facts, ProcessFeed& feed);
-  void TakeReading(ProcessReading& reading);
+  void TakeReading(const Grid* grid, ProcessReading& reading);
   ProcessNames NameAll(const Basis& basis, const TickFacts& facts) const;
 
   const std::string prefix_;
+  const bool pod_values_wanted_;
   ProcessAccounts accounts_;
   ProcessCounts counts_;
   std::optional<Instant> read_at_;
   std::optional<Basis> basis_;
   std::optional<Basis> holders_basis_;
   std::vector<DeviceHolders> holders_;  // By device number.
+  MigActivity activity_;
+  PodValues pod_values_;
   ProcessNames names_;
   uint64_t name_changes_ = 0;
   std::vector<std::unique_ptr<ProcessReading>> readings_;  // Empty between ticks.

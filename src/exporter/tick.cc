@@ -315,8 +315,9 @@ void Tick::AddView(View view, const TickFacts& facts, const Metrics& metrics,
   const uint32_t first_finding = SlotCount(&facts.grid->topology());
   const uint32_t first_xid = FindingSlots(facts.grid->findings, first_finding).end();
   const uint32_t first_process = FirstVcudaSlot(*facts.grid) + vcuda_.slot_count();
+  const PodSlots pod_slots = processes_.PodSlotsFrom(first_process);
   const ViewInput input{*facts.grid,   *facts.owners, metrics.counters,
-                        options_.view, nullptr,       first_finding};
+                        options_.view, &pod_slots,    first_finding};
   switch (view) {
     case View::kDcgm:
       unknown_pod_values_ = AddDcgmView(input, builder);

@@ -71,20 +71,21 @@ std::string OfMethod(const std::string& method) { return "method=\"" + method + 
 
 class Processes : public FailureFixture {
  protected:
-  Processes() : FailureFixture(kSharers, {"--api-server"}) {}
+  explicit Processes(std::string_view scenario = kSharers)
+      : FailureFixture(scenario, {"--api-server"}) {}
 
-  void Start(const std::string& source) {
+  void Start(const std::string& source, const std::vector<std::string>& more_flags = {}) {
     ASSERT_TRUE(node_.ready()) << node_.output();
     std::vector<std::string> variables;
     std::ifstream file(node_.directory() + "/api/env");
     for (std::string line; std::getline(file, line);) {
       variables.push_back(line);
     }
-    exporter_.emplace(node_,
-                      std::vector<std::string>{"-c=200", "--source=" + source,
-                                               "--process-metrics=on", "--process-interval=200ms",
-                                               "--proc-root=" + node_.directory() + "/proc"},
-                      variables);
+    std::vector<std::string> flags = {"-c=200", "--source=" + source, "--process-metrics=on",
+                                      "--process-interval=200ms",
+                                      "--proc-root=" + node_.directory() + "/proc"};
+    flags.insert(flags.end(), more_flags.begin(), more_flags.end());
+    exporter_.emplace(node_, flags, variables);
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
   }
 
@@ -159,6 +160,64 @@ TEST_F(Processes, TwoScrapesAtOnceSayTheSame) {
   } while (tick_of(first) != tick_of(second));
   EXPECT_EQ(first, second);
   EXPECT_TRUE(MetricPage(first).Has(kEnergy));
+}
+
+TEST_F(Processes, VirtualGpusHaveWhatTheirPodUses) {
+  Start("dcgm", {"--kubernetes-virtual-gpus"});
+  const auto of = [](const char* pod) {
+    return std::vector<std::string>{Gpu("0"), "pod=\"" + std::string(pod) + '"'};
+  };
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return page.Value("DCGM_FI_DEV_GPU_UTIL", of("a")) == 10 &&
+           page.Value("DCGM_FI_DEV_GPU_UTIL", of("d")) == 25;
+  })) << Page().text();
+  const MetricPage page = Page();
+  EXPECT_EQ(page.Value("DCGM_FI_DEV_FB_USED", of("b")), 2'048);
+  EXPECT_EQ(page.Value("DCGM_FI_DEV_FB_USED", of("d")), 4'096);
+  EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_UTIL", {Gpu("0")}).size(), 5U) << "and the device's";
+}
+
+// An A100 with MIG, whose driver has no GPM: a busy instance and an idle one.
+constexpr char kPartedA100[] = R"(format: 1
+name: parted
+seed: 8
+dcgm: {profiling: module}
+gpus: [{class: a100-sxm4-80gb, mig: [3g.40gb, 3g.40gb]}]
+pods:
+  - name: busy
+    namespace: ml
+    containers:
+      - {name: main, devices: [gpu0/mig0], processes: [{pid: 71, load: {sm: 90%}, memory: 1GiB}]}
+  - name: calm
+    namespace: ml
+    containers:
+      - {name: main, devices: [gpu0/mig1], processes: [{pid: 72, load: {sm: 10%}, memory: 1GiB}]}
+)";
+
+class PartedA100 : public Processes {
+ protected:
+  PartedA100() : Processes(kPartedA100) {}
+  static double EnergyOf(const MetricPage& page, const char* pid, const std::string& method) {
+    return page.Value(kOfProcesses, {"pid=\"" + std::string(pid) + '"', OfMethod(method)})
+        .value_or(0);
+  }
+};
+
+TEST_F(PartedA100, SharesByTheActivityThatDcgmTells) {
+  Start("dcgm");
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return EnergyOf(page, "72", "mig_activity") > 5;
+  })) << exporter_->Get("/")
+      << Page().text();
+  const MetricPage page = Page();
+  EXPECT_NEAR(EnergyOf(page, "71", "mig_activity") / EnergyOf(page, "72", "mig_activity"), 9, 0.5);
+}
+
+TEST_F(PartedA100, SharesEquallyWhereNobodyTells) {
+  Start("nvml");
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) { return EnergyOf(page, "71", "equal") > 5; }))
+      << Page().text();
+  EXPECT_EQ(EnergyOf(Page(), "71", "mig_activity"), 0);
 }
 
 TEST_F(Processes, WithoutTheHostsPidsThePageSaysSo) {
