@@ -111,7 +111,10 @@ class NodeReading {
       set(UseMeasure::kTensorActive, Activity(Integral::kTensorPpmUs, device));
     }
     // DCGM tells whole MiB.
-    const auto mebibytes = [](int64_t bytes) { return static_cast<double>(bytes / kMib * kMib); };
+    const auto mebibytes = [](int64_t bytes) {
+      const int64_t whole = bytes / kMib * kMib;
+      return static_cast<double>(whole);
+    };
     set(UseMeasure::kMemoryUsed, mebibytes(world_.MemoryUsedBytes(device, t_)));
     set(UseMeasure::kMemoryTotal, mebibytes(memory_bytes));
     return use;

@@ -59,14 +59,19 @@ StatusOr<ApiNodesOption> ParseSelected(std::string_view text, ApiCollection coll
   return option;
 }
 
-// The port that is wanted of those that are there; nothing when that cannot be said.
-std::optional<uint16_t> ChoosePort(const std::vector<ApiPort>& ports, const std::string& wanted) {
+// The port that is wanted of those that are there, or `usual` where none is wanted by name; nothing
+// when that cannot be said.
+std::optional<uint16_t> ChoosePort(const std::vector<ApiPort>& ports, const std::string& wanted,
+                                   std::optional<uint16_t> usual) {
   if (const std::optional<uint16_t> number = PortNumber(wanted)) {
     return number;
   }
   const auto named = std::ranges::find(
       ports, wanted.empty() ? kUsualPortName : std::string_view(wanted), &ApiPort::name);
-  return named == ports.end() ? std::nullopt : std::optional(named->number);
+  if (named != ports.end()) {
+    return named->number;
+  }
+  return wanted.empty() ? usual : std::nullopt;
 }
 
 NodeAddress AddressAt(const std::string& ip, uint16_t port, std::string certificate_name,
@@ -76,10 +81,9 @@ NodeAddress AddressAt(const std::string& ip, uint16_t port, std::string certific
 
 // The endpoints of one slice.
 void AddSlice(const ApiNodesOption& option, const ApiObject& slice, FoundNodes& found) {
-  std::optional<uint16_t> port = ChoosePort(slice.ports, option.port);
-  if (!port && option.port.empty() && slice.ports.size() == 1) {
-    port = slice.ports.front().number;
-  }
+  const std::optional<uint16_t> port = ChoosePort(
+      slice.ports, option.port,
+      slice.ports.size() == 1 ? std::optional(slice.ports.front().number) : std::nullopt);
   if (!port) {
     found.complaints.push_back(absl::StrFormat(
         "the Service %s/%s has no port called %s. Say which, as endpoints:%s/%s:PORT",
@@ -111,25 +115,25 @@ FoundNodes NodesInSlices(const ApiNodesOption& option, const ApiObjects& slices)
   return found;
 }
 
+void AddPod(const ApiNodesOption& option, const ApiObject& pod, FoundNodes& found) {
+  std::vector<ApiPort> ports;
+  for (const ApiContainer& container : pod.containers) {
+    ports.insert(ports.end(), container.ports.begin(), container.ports.end());
+  }
+  const std::optional<uint16_t> port = ChoosePort(ports, option.port, kNodePort);
+  if (port) {
+    found.addresses.push_back(AddressAt(pod.ip, *port, pod.ip, pod.node));
+  } else {
+    found.complaints.push_back(absl::StrFormat("the pod %s/%s has no port called %s",
+                                               pod.name_space, pod.name, Quoted(option.port)));
+  }
+}
+
 FoundNodes NodesInPods(const ApiNodesOption& option, const ApiObjects& pods) {
   FoundNodes found;
   for (const auto& [key, pod] : pods) {
-    if (pod.has_ended || pod.ip.empty()) {
-      continue;
-    }
-    std::vector<ApiPort> ports;
-    for (const ApiContainer& container : pod.containers) {
-      ports.insert(ports.end(), container.ports.begin(), container.ports.end());
-    }
-    std::optional<uint16_t> port = ChoosePort(ports, option.port);
-    if (!port && option.port.empty()) {
-      port = kNodePort;
-    }
-    if (port) {
-      found.addresses.push_back(AddressAt(pod.ip, *port, pod.ip, pod.node));
-    } else {
-      found.complaints.push_back(
-          absl::StrFormat("the pod %s has no port called %s", key, Quoted(option.port)));
+    if (!pod.has_ended && !pod.ip.empty()) {
+      AddPod(option, pod, found);
     }
   }
   return found;

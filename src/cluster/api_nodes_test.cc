@@ -108,8 +108,11 @@ TEST(NodesIn, TakeThePortThatIsMeant) {
 TEST(NodesIn, ArePodsThatHaveAnAddress) {
   ApiObject ended = PodAt("10.0.0.9", "gpu-9", {});
   ended.has_ended = true;
+  ApiObject other = PodAt("10.0.0.2", "gpu-2", {{"other", 1}});
+  other.name_space = "gpu";
+  other.name = "b";
   const ApiObjects pods = {{"gpu/a", PodAt("10.0.0.1", "gpu-1", {{"metrics", 9500}})},
-                           {"gpu/b", PodAt("10.0.0.2", "gpu-2", {{"other", 1}})},
+                           {"gpu/b", other},
                            {"gpu/c", PodAt("", "", {})},
                            {"gpu/d", ended}};
   EXPECT_EQ(NodesText(NodesIn(ParsePodsOption("gpu/app=podgpu").value(), pods).addresses),
