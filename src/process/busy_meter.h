@@ -4,12 +4,15 @@
 // with the average over the samples since the time that it was asked for.  So it is asked for what
 // is newer than the newest stamp of the last answer: with 0 it averages over a history of unknown
 // length, in which bursts that are long over linger.  A process's average stands for all of the
-// time between the two stamps, also when its own samples come later than those of others; later
-// by more than an interval, they count in the next.  What is old or from the future does not
-// count, nor a share above 100 %.  A process without a record was idle.
+// time between the two stamps, also when its own samples come later than those of others.  A
+// process of whom that answer tells nothing was idle, or its samples come later by more than an
+// interval; so where one is silent that runs, the driver is asked again for a longer while.  Who is
+// in that answer alone is counted up to its own stamp, by the average over that while: what it did
+// is counted some seconds later, and smoothed, but not lost.  What is old or from the future does
+// not count, nor a share above 100 %.
 //
-// One meter per device, on the thread that asks the driver: Since(), the vendor's call, Take().  No
-// clock, no I/O; keeps its memory.
+// One meter per device, on the thread that asks the driver: Since(), the vendor's call, LateSince()
+// and the call again if need be, Take().  No clock, no I/O; keeps its memory.
 #pragma once
 
 #include <cstdint>
@@ -40,16 +43,34 @@ class BusyMeter {
   // The time stamp to ask the driver with.
   uint64_t Since(uint64_t now_us);
 
-  // What the answer to that says, ascending by pid; nothing when the meter has only just begun, or
+  // The one to ask with for those that are silent; after Since().
+  uint64_t LateSince() const;
+
+  // What the answers to these say, ascending by pid; nothing when the meter has only just begun, or
   // begins anew since civil time was set back.  Valid until the next call.
   std::optional<std::span<const ProcessBusy>> Take(std::span<const UtilizationRecord> records,
-                                                   uint64_t now_us);
+                                                   uint64_t now_us,
+                                                   std::span<const UtilizationRecord> late = {});
 
  private:
+  // Up to when a process was counted in the last seconds.
+  struct Counted {
+    uint32_t pid = 0;
+    uint64_t to_us = 0;
+    bool is_late = false;  // Its samples have come later than those of others.
+  };
+
+  void Sort(std::span<const UtilizationRecord> records, uint64_t after_us, uint64_t now_us);
   // Of the records of one process, which are ascending by time stamp.
   ProcessBusy Count(std::span<const UtilizationRecord> records, uint64_t newest_us) const;
+  void TakeLate(const UtilizationRecord& last);
+  // Null for one that was not counted in the last seconds.
+  const Counted* Find(uint32_t pid) const;
+  void Note(uint32_t pid, uint64_t to_us, bool is_late);
 
   uint64_t since_us_ = 0;  // 0: has not begun.
+  uint64_t begun_us_ = 0;
+  std::vector<Counted> counted_;  // Ascending by pid.
   std::vector<UtilizationRecord> records_;
   std::vector<ProcessBusy> busy_;
 };

@@ -68,7 +68,8 @@ std::map<uint32_t, uint64_t> Metered(const FakeDriver& driver) {
   std::map<uint32_t, uint64_t> busy;
   for (uint64_t now = kBeginUs + kSecondUs; now <= kBeginUs + 120 * kSecondUs; now += kSecondUs) {
     const std::vector<UtilizationRecord> records = driver.Ask(meter.Since(now), now);
-    if (const auto answer = meter.Take(records, now)) {
+    const std::vector<UtilizationRecord> late = driver.Ask(meter.LateSince(), now);
+    if (const auto answer = meter.Take(records, now, late)) {
       for (const ProcessBusy& process : *answer) {
         busy[process.pid] += process.busy_percent_us / 100;
       }
@@ -88,6 +89,11 @@ TEST(BusyMeter, CountsWhatProcessesWereBusy) {
       {"long silence", {.busy_us = kSecondUs, .period_us = 20 * kSecondUs}},
       {"short silence", {.busy_us = kSecondUs, .period_us = 3 * kSecondUs}},
       {"records that lag", {.busy_us = 600, .period_us = 1'000, .lag_us = 700'000}},
+      {"records that are always late", {.busy_us = 600, .period_us = 1'000, .lag_us = 3'000'000}},
+      {"late, in bursts",
+       {.busy_us = 4 * kSecondUs, .period_us = 6 * kSecondUs, .lag_us = 5'000'000}},
+      {"late, born late",
+       {.busy_us = 900, .period_us = 1'000, .lag_us = 2'500'000, .born_us = 60'300'000}},
       {"born late", {.busy_us = 900, .period_us = 1'000, .born_us = 60'300'000}},
       {"hardly busy", {.busy_us = 20, .period_us = 1'000}},
   };
@@ -104,9 +110,35 @@ TEST(BusyMeter, CountsWhatProcessesWereBusy) {
                            FakeDriver::BusyUs(row.process, kBeginUs + kSecondUs);
     // Whole percents, and what the driver has yet to tell.
     const double error = static_cast<double>(busy[pid]) - static_cast<double>(truth);
-    EXPECT_LT(std::abs(error), 0.02 * static_cast<double>(truth) + 1e6) << row.label;
+    const double untold = static_cast<double>(row.process.lag_us);
+    EXPECT_LT(std::abs(error), 0.02 * static_cast<double>(truth) + 1e6 + untold) << row.label;
     EXPECT_GT(busy[pid], truth / 2) << row.label;
     ++pid;
+  }
+}
+
+// The longer while says what a process did before, too, which was counted then.
+TEST(BusyMeter, WhoFallsSilentIsIdleAndNotCountedAgain) {
+  BusyMeter meter;
+  meter.Take({}, kBeginUs);
+  const auto record = [](uint64_t stamp_us, uint32_t percent) {
+    return UtilizationRecord{.pid = 7, .stamp_us = stamp_us, .sm_percent = percent};
+  };
+  const UtilizationRecord worked = record(kBeginUs + kSecondUs, 80);
+  EXPECT_EQ(meter.Take(std::span(&worked, 1), kBeginUs + kSecondUs)->size(), 1U);
+  for (uint64_t second = 2; second < 30; ++second) {
+    const uint64_t now = kBeginUs + second * kSecondUs;
+    meter.Since(now);
+    const uint64_t late_since = meter.LateSince();
+    // A driver that stamps by the last use, and one that stamps by the last sample.
+    const UtilizationRecord late[] = {worked,
+                                      record(now - 500'000, late_since > worked.stamp_us ? 0 : 20)};
+    for (const UtilizationRecord& told : late) {
+      BusyMeter copy = meter;
+      const auto answer = copy.Take({}, now, std::span(&told, told.sm_percent > 0 ? 1 : 0));
+      EXPECT_TRUE(answer->empty()) << second;
+    }
+    meter.Take({}, now);
   }
 }
 
@@ -231,7 +263,11 @@ TEST(BusyMeter, NeverCountsMoreThanTheTimeThatPassed) {
                   .sm_percent = static_cast<uint32_t>(random() % 120),
                   .born_us = random() % 4 == 0 ? now - random() % kSecondUs : 0};
       }
-      if (const auto answer = meter.Take(records, now)) {
+      std::vector<UtilizationRecord> late(records);
+      for (UtilizationRecord& record : late) {
+        record.stamp_us -= std::min(record.stamp_us, random() % (12 * kSecondUs));
+      }
+      if (const auto answer = meter.Take(records, now, late)) {
         for (const ProcessBusy& process : *answer) {
           busy[process.pid] += process.busy_percent_us;
         }
@@ -246,7 +282,8 @@ TEST(BusyMeter, NeverCountsMoreThanTheTimeThatPassed) {
 TEST(BusyMeter, KeepsItsMemory) {
   FakeDriver driver;
   for (uint32_t pid = 1; pid <= 1000; ++pid) {
-    driver.processes[pid] = {.busy_us = pid, .period_us = 2'000};
+    driver.processes[pid] = {
+        .busy_us = pid, .period_us = 2'000, .lag_us = pid % 2 == 0 ? 1'500'000U : 0};
   }
   BusyMeter meter;
   uint64_t now = kBeginUs;
@@ -254,8 +291,9 @@ TEST(BusyMeter, KeepsItsMemory) {
   for (int step = 0; step < 12; ++step) {
     now += kSecondUs;
     const std::vector<UtilizationRecord> records = driver.Ask(meter.Since(now), now);
+    const std::vector<UtilizationRecord> late = driver.Ask(meter.LateSince(), now);
     const Allocations before = AllocationsOfThisThread();
-    meter.Take(records, now);
+    meter.Take(records, now, late);
     count = step < 4 ? 0 : count + (AllocationsOfThisThread() - before).count;
   }
   EXPECT_EQ(count, 0U);

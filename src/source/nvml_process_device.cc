@@ -50,6 +50,7 @@ nvmlReturn_t NvmlProcessDevice::Read(Instant now, WallTime wall, bool profiles) 
                                         : read_energy(address_.gpu.handle, &energy_mj_);
   ReadUtilization();
   ReadLists();
+  ReadLateUtilization();
   const nvmlReturn_t accounting_code = ReadAccounting(now, wall);
   ReadActivity(profiles);
   for (const nvmlReturn_t code : {energy_code_, utilization_code_, lists_code_, accounting_code}) {
@@ -125,17 +126,34 @@ nvmlReturn_t NvmlProcessDevice::ReadList(abi::nvmlDevice_t device, uint32_t inst
   return code;
 }
 
-// Since Blackwell the older call tells nothing; so the newer one is asked first.
 void NvmlProcessDevice::ReadUtilization() {
+  late_records_.clear();
   records_.clear();
-  const uint64_t since_us = kept_.meter.Since(wall_us_);
-  utilization_code_ = ReadUtilizationInfo(since_us);
-  if (IsLacking(utilization_code_)) {
-    utilization_code_ = ReadUtilizationSamples(since_us);
+  utilization_code_ = AskUtilization(kept_.meter.Since(wall_us_));
+}
+
+// For those that run and of whom the first answer tells nothing (process/busy_meter.h).
+void NvmlProcessDevice::ReadLateUtilization() {
+  std::ranges::sort(records_, {}, &UtilizationRecord::pid);
+  const bool all_told = std::ranges::all_of(processes_, [&](const ListedProcess& process) {
+    return std::ranges::binary_search(records_, process.pid, {}, &UtilizationRecord::pid);
+  });
+  if (utilization_code_ != abi::NVML_SUCCESS || all_told) {
+    return;
   }
-  if (utilization_code_ == abi::NVML_ERROR_NOT_FOUND) {
-    utilization_code_ = abi::NVML_SUCCESS;  // Nobody did anything.
+  late_records_.swap(records_);
+  AskUtilization(kept_.meter.LateSince());
+  late_records_.swap(records_);
+}
+
+// Into records_.  Since Blackwell the older call tells nothing; so the newer one is asked first.
+nvmlReturn_t NvmlProcessDevice::AskUtilization(uint64_t since_us) {
+  nvmlReturn_t code = ReadUtilizationInfo(since_us);
+  if (IsLacking(code)) {
+    code = ReadUtilizationSamples(since_us);
   }
+  // Not found: nobody did anything.
+  return code == abi::NVML_ERROR_NOT_FOUND ? static_cast<nvmlReturn_t>(abi::NVML_SUCCESS) : code;
 }
 
 nvmlReturn_t NvmlProcessDevice::ReadUtilizationInfo(uint64_t since_us) {
@@ -222,9 +240,11 @@ void NvmlProcessDevice::NoteBirth(const ListedProcess& process) {
     return;
   }
   const uint64_t born_us = MicrosecondsOf(*process.identity->started_at);
-  for (UtilizationRecord& record :
-       std::ranges::equal_range(records_, process.pid, {}, &UtilizationRecord::pid)) {
-    record.born_us = born_us;
+  for (std::vector<UtilizationRecord>* records : {&records_, &late_records_}) {
+    for (UtilizationRecord& record :
+         std::ranges::equal_range(*records, process.pid, {}, &UtilizationRecord::pid)) {
+      record.born_us = born_us;
+    }
   }
 }
 
@@ -248,7 +268,7 @@ void NvmlProcessDevice::Finish(DeviceNumber number, const Identify& identify,
   reading.counter_mj = has_energy ? std::optional<uint64_t>(energy_mj_) : std::nullopt;
   reading.listed = lists_code_ == abi::NVML_SUCCESS;
   reading.processes.clear();
-  std::ranges::sort(records_, {}, &UtilizationRecord::pid);
+  std::ranges::sort(late_records_, {}, &UtilizationRecord::pid);
   for (ListedProcess& process : processes_) {
     process.identity = identify(process.pid);
     NoteBirth(process);
@@ -264,7 +284,7 @@ void NvmlProcessDevice::Finish(DeviceNumber number, const Identify& identify,
   if (utilization_code_ != abi::NVML_SUCCESS) {
     return;
   }
-  if (const auto busy = kept_.meter.Take(records_, wall_us_)) {
+  if (const auto busy = kept_.meter.Take(records_, wall_us_, late_records_)) {
     reading.busy.assign(busy->begin(), busy->end());
     reading.samples = BusySamples::kMeasured;
   }

@@ -60,6 +60,8 @@ class NvmlProcessDevice {
                                                        abi::nvmlProcessInfo_t*));
   abi::nvmlReturn_t ReadAccounting(Instant now, WallTime wall);
   void ReadUtilization();
+  void ReadLateUtilization();
+  abi::nvmlReturn_t AskUtilization(uint64_t since_us);
   abi::nvmlReturn_t ReadUtilizationInfo(uint64_t since_us);
   abi::nvmlReturn_t ReadUtilizationSamples(uint64_t since_us);
   void ReadActivity(bool profiles);
@@ -92,6 +94,7 @@ class NvmlProcessDevice {
   std::vector<ListedProcess> processes_;
   abi::nvmlReturn_t utilization_code_ = abi::NVML_SUCCESS;
   std::vector<UtilizationRecord> records_;
+  std::vector<UtilizationRecord> late_records_;
 
   // For calls.
   NvmlRoom<abi::nvmlProcessInfo_t> listed_;
