@@ -142,6 +142,7 @@ std::string ProcessSection() {
     add(family, labels);
   }
   add(ProcessEnergyByMethodFamily(), labels + " `UUID` `method`");
+  add(DcgmEnergyFamily(), labels + " `UUID`");
   return section;
 }
 

@@ -98,24 +98,25 @@ PartCondition JudgeConfig(const ConfigNotes& config) {
   return {"config", PartState::kDegraded, std::move(detail)};
 }
 
-bool AsksForFindings(const FindingsAsked& asked) { return asked.health || asked.peers; }
+bool AsksForHealth(const FindingsAsked& asked) { return asked.health || asked.peers; }
 
-// What DCGM_EXP_GPU_HEALTH_STATUS and DCGM_EXP_P2P_STATUS are made from.
+// What DCGM_EXP_GPU_HEALTH_STATUS and DCGM_EXP_P2P_STATUS are made from, and DCGM's own energy of
+// processes, which is spoken of where it is not told.
 PartCondition JudgeFindings(const ConditionBasis& basis) {
-  constexpr const char* kName = "health and paths";
+  const char* const name = AsksForHealth(basis.asked) ? "health and paths" : "DCGM's findings";
   if (basis.note != nullptr) {
-    return {kName, basis.note->is_fault ? PartState::kDegraded : PartState::kOk, basis.note->text};
+    return {name, basis.note->is_fault ? PartState::kDegraded : PartState::kOk, basis.note->text};
   }
   const size_t gpus = basis.topology->gpus.size();
   const bool lacks_health = basis.asked.health && !basis.health_is_told && gpus > 0;
   const bool lacks_peers = basis.asked.peers && !basis.peers_are_told && gpus > 1;
   if (lacks_health || lacks_peers) {
-    return {kName, PartState::kDegraded,
+    return {name, PartState::kDegraded,
             absl::StrFormat("not told by this source: %s%s%s", lacks_health ? "health" : "",
                             lacks_health && lacks_peers ? ", " : "",
                             lacks_peers ? "paths between GPUs" : "")};
   }
-  return {kName, PartState::kOk, "told at each reading"};
+  return {name, PartState::kOk, "told at each reading"};
 }
 
 // "free", "ns/pod (container)", "in another namespace", "4 owners, shared", of a GPU and its
@@ -287,7 +288,7 @@ Condition Judge(const ConditionBasis& basis) {
   if (basis.jobs != nullptr) {
     condition.parts.push_back({"jobs", basis.jobs->state, basis.jobs->detail});
   }
-  if (basis.topology != nullptr && AsksForFindings(basis.asked)) {
+  if (basis.topology != nullptr && (AsksForHealth(basis.asked) || basis.note != nullptr)) {
     condition.parts.push_back(JudgeFindings(basis));
   }
   if (basis.events_note != nullptr) {

@@ -137,10 +137,24 @@ TEST(Condition, SaysWhyHealthAndPathsAreNotTold) {
     TickFacts unasked = facts;
     auto silent = std::make_shared<Grid>(*grid);
     silent->findings.asked = {};
+    silent->findings.note = nullptr;
     unasked.grid = silent;
     EXPECT_EQ(Judge(BasisOf(unasked)).parts.back().part, "config");
     EXPECT_FALSE(BasisOf(facts) == BasisOf(unasked));
   }
+}
+
+TEST(Condition, SaysWhyDcgmsEnergyOfProcessesIsNotTold) {
+  TickFacts facts = FactsOfNothing();
+  const auto topology = std::make_shared<const Topology>(FakeDriver::Gpus(1));
+  auto grid = std::make_shared<Grid>(topology, std::vector<const Field*>{});
+  grid->findings.note =
+      std::make_shared<const FindingsNote>(FindingsNote{true, "energy of processes: refused"});
+  facts.grid = grid;
+  facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+  EXPECT_EQ(
+      Judge(BasisOf(facts)).parts.back(),
+      (PartCondition{"DCGM's findings", PartState::kDegraded, "energy of processes: refused"}));
 }
 
 TEST(Condition, SaysWhatOfEventsIsNotTold) {

@@ -19,6 +19,7 @@
 #include "exporter/process_feed.h"
 #include "exporter/tick_facts.h"
 #include "exposition/series_plan.h"
+#include "process/dcgm_energy_board.h"
 #include "process/process_accounts.h"
 #include "sample/value.h"
 #include "view/process_view.h"
@@ -32,6 +33,7 @@ struct ProcessOptions {
   ProcessTableOptions table;
   LedgerOptions ledger;
   bool pod_values = false;  // What pods use of shared devices is told on DCGM rows.
+  std::shared_ptr<DcgmEnergyBoard> dcgm_energy = nullptr;  // Shows DCGM's own; may be left out.
 };
 
 class ProcessRows {
@@ -39,6 +41,7 @@ class ProcessRows {
   explicit ProcessRows(const ProcessOptions& options)
       : prefix_(options.prefix),
         pod_values_wanted_(options.pod_values),
+        dcgm_energy_(options.dcgm_energy),
         accounts_(options.table, options.ledger) {}
 
   // Takes what has come.  `facts`: of this tick.
@@ -79,10 +82,14 @@ class ProcessRows {
   static Basis BasisOf(uint64_t rows, const TickFacts& facts, ProcessFeed& feed);
   void FindHolders(const TickFacts& facts, ProcessFeed& feed);
   void TakeReading(const Grid* grid, ProcessReading& reading);
+  void AskDcgm();
+  std::vector<DcgmEnergyOnDevice> DcgmEnergies(Instant now, Duration stale_after) const;
   ProcessNames NameAll(const Basis& basis, const TickFacts& facts) const;
 
   const std::string prefix_;
   const bool pod_values_wanted_;
+  const std::shared_ptr<DcgmEnergyBoard> dcgm_energy_;
+  uint64_t asked_generation_ = 0;  // Of the accounts, when DCGM was last asked.
   ProcessAccounts accounts_;
   ProcessCounts counts_;
   std::optional<Instant> read_at_;

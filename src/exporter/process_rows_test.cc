@@ -16,7 +16,7 @@ constexpr char kUidOfTrainer[] = "0cc175b9-c0f1-46a8-a1c3-99e269772661";
 // Two GPUs whose processes the test reads, a kubelet and an API server that say what it wants.
 class ProcessRowsTest : public ::testing::Test {
  protected:
-  ProcessRowsTest() {
+  explicit ProcessRowsTest(const ProcessOptions& options = {}) : rows_(options) {
     ProcessFacts told;
     told.uuids = {FakeDriver::Uuid(1), FakeDriver::Uuid(0)};  // In the order of meeting.
     feed_.facts().Set(std::make_shared<const ProcessFacts>(told));
@@ -100,7 +100,7 @@ class ProcessRowsTest : public ::testing::Test {
 
   ProcessFeed feed_;
   TickFacts facts_;
-  ProcessRows rows_{ProcessOptions{}};
+  ProcessRows rows_;
   Instant now_{std::chrono::hours(1)};
   uint64_t counter_mj_ = 1'000;
 };
@@ -117,6 +117,38 @@ TEST_F(ProcessRowsTest, CallsDevicesByTheirNumbersOfTheTopology) {
             "namespace=\"\",pid=\"11\",pod=\"\",pod_uid=\"" +
             std::string(kUidOfTrainer) + "\",process_name=\"python3\"} 0.5\n"))
       << Text();
+}
+
+// The same, and DCGM's own energy is asked for.
+class DcgmRowsTest : public ProcessRowsTest {
+ protected:
+  DcgmRowsTest() : DcgmRowsTest(std::make_shared<DcgmEnergyBoard>()) {}
+  explicit DcgmRowsTest(const std::shared_ptr<DcgmEnergyBoard>& shared)
+      : ProcessRowsTest(With(shared)), board(shared) {}
+  static ProcessOptions With(const std::shared_ptr<DcgmEnergyBoard>& board) {
+    ProcessOptions options;
+    options.dcgm_energy = board;
+    return options;
+  }
+
+  const std::shared_ptr<DcgmEnergyBoard> board;
+};
+
+TEST_F(DcgmRowsTest, AreAskedAboutAndShowWhatIsToldWhileThatIsFresh) {
+  EXPECT_EQ(board->asked.Get(), nullptr);
+  Read({Trainer(11, "c1"), Trainer(12, "c2")});
+  Take();
+  ASSERT_NE(board->asked.Get(), nullptr);
+  EXPECT_EQ(*board->asked.Get(), (std::vector<uint32_t>{11, 12}));
+  EXPECT_FALSE(Shows("podgpu_dcgm_process_energy_joules{"));
+  board->told.Set(std::make_shared<const std::vector<DcgmEnergy>>(std::vector<DcgmEnergy>{
+      {11, FakeDriver::Uuid(1), 4'000, now_}, {12, "GPU-of-nobody", 4'000, now_}}));
+  EXPECT_TRUE(Shows("UUID=\"" + FakeDriver::Uuid(1) + "\"} 4\n")) << Text();
+  for (int i = 0; i < 40; ++i) {
+    Read({Trainer(11, "c1"), Trainer(12, "c2")});
+  }
+  Take();
+  EXPECT_FALSE(Shows("podgpu_dcgm_process_energy_joules{")) << "it has told nothing for long";
 }
 
 TEST_F(ProcessRowsTest, TakesEachReadingOnce) {

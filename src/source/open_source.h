@@ -15,6 +15,7 @@
 #include "base/foreign_calls.h"
 #include "base/library.h"
 #include "base/status.h"
+#include "process/dcgm_energy_board.h"
 #include "sample/findings.h"
 #include "source/nvml_processes.h"
 #include "source/nvml_source.h"
@@ -22,8 +23,8 @@
 
 namespace podgpu {
 
-// Which library device facts come from.  kAuto: DCGM where an engine or its library is named, else
-// as chosen_source.h says.
+// Which library device facts come from.  kAuto: DCGM where an engine or its library is named, or
+// where its energy of processes is asked for; else as chosen_source.h says.
 enum class SourceKind : uint8_t { kAuto, kDcgm, kNvml };
 
 struct SourceOptions {
@@ -36,6 +37,8 @@ struct SourceOptions {
   std::string address;           // Of a remote engine (dcgm_connection.h); empty: embedded.
   std::chrono::milliseconds connect_timeout{5000};
   std::chrono::milliseconds mute_after{5000};  // Without a fresh number the engine is begun anew.
+  // Asks for DCGM's own energy of processes, which only DCGM has; null: nobody does.
+  std::shared_ptr<DcgmEnergyBoard> pid_energy = nullptr;
   // What will be asked for, to choose by.
   std::vector<const Field*> fields = {};
   FindingsAsked asked = {};

@@ -1,5 +1,6 @@
 #include "view/process_view.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <iterator>
@@ -22,6 +23,7 @@ enum ProcessSlot : uint8_t {
   kMemoryUtilization,
   kSmUtilization,
   kStartTime,
+  kDcgmEnergy,
   kFirstMethod,  // Of the energy by method.
 };
 constexpr uint32_t kSlotsPerProcess = kFirstMethod + kEnergyMethodCount;
@@ -113,6 +115,26 @@ struct ProcessLine {
   }
 };
 
+// By their rendered labels.
+std::map<std::string, ProcessLine> LinesOf(const ProcessTable& table, const ProcessNames& names,
+                                           uint32_t first_slot) {
+  std::map<std::string, ProcessLine> lines;
+  uint32_t slot = first_slot;
+  VisitListed(table, [&](const ProcessOnDevice& key, const ProcessRow& row) {
+    if (const auto gpu = names.gpus.find(key.device); gpu != names.gpus.end()) {
+      const ProcessLine line{.active = row.active,
+                             .start_ticks = key.process.start_ticks,
+                             .first_slot = slot,
+                             .labels = ProcessLabelsOf(key.process, row, gpu->second, names),
+                             .uuid = UuidOf(key.device, names)};
+      ProcessLine& best = lines.try_emplace(RenderLabels(line.labels), line).first->second;
+      best = best < line ? line : best;
+    }
+    slot += kSlotsPerProcess;
+  });
+  return lines;
+}
+
 void AddByMethod(const ProcessLine& line, PlanBuilder& plan) {
   for (uint32_t method = 0; method < kEnergyMethodCount; ++method) {
     std::vector<Label> labels = line.labels;
@@ -132,6 +154,21 @@ Value OrAbsent(const std::optional<Number>& number) {
   return OrAbsent(number.has_value(), static_cast<int64_t>(number.value_or(0)));
 }
 
+// DCGM knows a process by its pid alone: what it says is of the newest that had it.
+Value DcgmEnergyOf(const ProcessOnDevice& key, const ProcessTable& table,
+                   std::span<const DcgmEnergyOnDevice> dcgm) {
+  const auto told = std::ranges::find_if(dcgm, [&](const DcgmEnergyOnDevice& energy) {
+    return energy.pid == key.process.pid && energy.device == key.device;
+  });
+  if (told == dcgm.end()) {
+    return Value::OfAbsence(Absence::kNoData);
+  }
+  const ProcessTable::Rows& rows = table.devices().at(key.device);
+  const auto newer = rows.upper_bound(key.process);
+  return OrAbsent(newer == rows.end() || newer->first.pid != key.process.pid,
+                  static_cast<int64_t>(told->energy_mj));
+}
+
 }  // namespace
 
 Family ProcessEnergyByMethodFamily() {
@@ -147,20 +184,7 @@ Family ProcessEnergyByMethodFamily() {
 
 void AddProcessView(const ProcessTable& table, const ProcessNames& names, std::string_view prefix,
                     uint32_t first_slot, PlanBuilder& plan) {
-  std::map<std::string, ProcessLine> lines;
-  uint32_t slot = first_slot;
-  VisitListed(table, [&](const ProcessOnDevice& key, const ProcessRow& row) {
-    if (const auto gpu = names.gpus.find(key.device); gpu != names.gpus.end()) {
-      const ProcessLine line{.active = row.active,
-                             .start_ticks = key.process.start_ticks,
-                             .first_slot = slot,
-                             .labels = ProcessLabelsOf(key.process, row, gpu->second, names),
-                             .uuid = UuidOf(key.device, names)};
-      ProcessLine& best = lines.try_emplace(RenderLabels(line.labels), line).first->second;
-      best = best < line ? line : best;
-    }
-    slot += kSlotsPerProcess;
-  });
+  const std::map<std::string, ProcessLine> lines = LinesOf(table, names, first_slot);
   std::vector<std::pair<uint32_t, uint32_t>> blocks;  // Of labels, and the first slot.
   blocks.reserve(lines.size());
   for (const auto& [labels, line] : lines) {
@@ -178,7 +202,31 @@ void AddProcessView(const ProcessTable& table, const ProcessNames& names, std::s
   }
 }
 
-void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots) {
+Family DcgmEnergyFamily() {
+  return {.name = "podgpu_dcgm_process_energy_joules",
+          .help =
+              "What DCGM says that a process drew: the energy of its WHOLE GPU while it lived, the "
+              "same for each of several processes, which must not be added up; "
+              "podgpu_process_energy_joules_total is what it is charged with.",
+          .type = "gauge",
+          .unit = "joules",
+          .format = NumberFormat::kShortest,
+          .scale = kJoulesPerMillijoule};
+}
+
+void AddDcgmEnergy(const ProcessTable& table, const ProcessNames& names, uint32_t first_slot,
+                   PlanBuilder& plan) {
+  plan.BeginFamily(DcgmEnergyFamily());
+  for (const auto& [rendered, line] : LinesOf(table, names, first_slot)) {
+    std::vector<Label> labels = line.labels;
+    labels.push_back({"UUID", line.uuid});
+    plan.AddSeries(plan.AddLabels(RenderLabels(labels)),
+                   NumberSource::Slot(line.first_slot + kDcgmEnergy));
+  }
+}
+
+void AppendProcesses(const ProcessAccounts& accounts, std::span<const DcgmEnergyOnDevice> dcgm,
+                     std::vector<Value>& slots) {
   VisitListed(accounts.table(), [&](const ProcessOnDevice& key, const ProcessRow& row) {
     const EnergyByMethod* energy = accounts.ledger().Process(key);
     const std::optional<WallTime>& start =
@@ -190,6 +238,7 @@ void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots)
     slots.push_back(OrAbsent(row.memory_percent));
     slots.push_back(OrAbsent(row.sm_percent));
     slots.push_back(OrAbsent(start.has_value(), start ? ToMicroseconds(*start) : 0));
+    slots.push_back(DcgmEnergyOf(key, accounts.table(), dcgm));
     for (size_t method = 0; method < kEnergyMethodCount; ++method) {
       slots.push_back(OrAbsent(energy != nullptr,
                                energy != nullptr ? static_cast<int64_t>((*energy)[method]) : 0));

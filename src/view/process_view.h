@@ -11,11 +11,13 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "exposition/series_plan.h"
+#include "process/dcgm_energy_board.h"
 #include "process/process_accounts.h"
 #include "sample/value.h"
 
@@ -47,8 +49,14 @@ struct ProcessNames {
 void AddProcessView(const ProcessTable& table, const ProcessNames& names, std::string_view prefix,
                     uint32_t first_slot, PlanBuilder& plan);
 
-// Appends the numbers of all listed processes, in the order that AddProcessView relies on.
-void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots);
+// Adds DCGM's own energy of the same rows, in the same slots.
+void AddDcgmEnergy(const ProcessTable& table, const ProcessNames& names, uint32_t first_slot,
+                   PlanBuilder& plan);
+
+// Appends the numbers of all listed processes, in the order that AddProcessView relies on; `dcgm`
+// is what DCGM says of some.
+void AppendProcesses(const ProcessAccounts& accounts, std::span<const DcgmEnergyOnDevice> dcgm,
+                     std::vector<Value>& slots);
 
 // How many that are.
 uint32_t ProcessSlotCount(const ProcessTable& table);
@@ -57,5 +65,7 @@ uint32_t ProcessSlotCount(const ProcessTable& table);
 std::vector<Family> ProcessFamilies(std::string_view prefix);
 // That of energy by method, which has the labels UUID and method more.
 Family ProcessEnergyByMethodFamily();
+// DCGM's own, which has the label UUID more.
+Family DcgmEnergyFamily();
 
 }  // namespace podgpu

@@ -229,6 +229,19 @@ TEST_F(Processes, WithoutTheHostsPidsThePageSaysSo) {
   EXPECT_FALSE(Page().Has(kEnergy));
 }
 
+// The simulated engine keeps no record of processes.
+TEST_F(Processes, WhereDcgmHasNoEnergyOfProcessesThePageSaysWhy) {
+  ASSERT_TRUE(node_.ready()) << node_.output();
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--source=dcgm",
+                                                    "--process-metrics=on", "--process-energy=dcgm",
+                                                    "--proc-root=" + node_.directory() + "/proc"});
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  EXPECT_TRUE(exporter_->Await("/", "energy of processes: watches no processes (DCGM -6"))
+      << exporter_->Get("/");
+  EXPECT_FALSE(Page().Has("podgpu_dcgm_process_energy_joules"));
+  EXPECT_TRUE(AwaitPage([](const MetricPage& page) { return page.Has(kEnergy); }));
+}
+
 // Whom accounting alone tells of has a row without a container, where all processes have rows.
 class ShortProcesses : public FailureFixture {
  protected:

@@ -240,7 +240,7 @@ Vendor NvmlVendor() {
   PODGPU_NVML_API(X)
 #undef X
   // Asked in place of newer ones where those are missing, beside DCGM alone, or of processes
-  // alone, whose faults nvml_processes_test has.
+  // alone, whose faults nvml_processes_test and nvml_accounting_test have.
   vendor.optional = {"nvmlDeviceGetHandleByUUID",
                      "nvmlDeviceGetMemoryInfo",
                      "nvmlDeviceGetTemperature",
@@ -254,7 +254,12 @@ Vendor NvmlVendor() {
                      "nvmlDeviceGetMPSComputeRunningProcesses_v2",
                      "nvmlDeviceGetMPSComputeRunningProcesses_v3",
                      "nvmlDeviceGetProcessUtilization",
-                     "nvmlDeviceGetProcessesUtilizationInfo"};
+                     "nvmlDeviceGetProcessesUtilizationInfo",
+                     "nvmlDeviceGetAccountingMode",
+                     "nvmlDeviceSetAccountingMode",
+                     "nvmlDeviceGetAccountingPids",
+                     "nvmlDeviceGetAccountingStats",
+                     "nvmlDeviceGetAccountingStats_v2"};
   vendor.columns = NvmlColumns;
   vendor.counters = kCounters;
   vendor.idle_threads = 2;   // Of calls, and of events.

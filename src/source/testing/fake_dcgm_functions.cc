@@ -434,7 +434,9 @@ DcgmLibrary FakeDcgm::Library() const {
                  .dcgmGetCpuHierarchy = F::Cpus,
                  .dcgmGetValuesSince_v2 = FakeDcgmFindings::Since,
                  .dcgmHealthSet = FakeDcgmFindings::HealthSet,
-                 .dcgmHealthCheck = FakeDcgmFindings::HealthCheck};
+                 .dcgmHealthCheck = FakeDcgmFindings::HealthCheck,
+                 .dcgmWatchPidFields = FakeDcgmFindings::WatchPids,
+                 .dcgmGetPidInfo = FakeDcgmFindings::PidInfo};
   return library;
 }
 
