@@ -200,7 +200,7 @@ class CaseRun {
     if (node_.clock().blocked() != 0) {
       Complain("a call is still held up");
     }
-    const ProcessCounts now = node_.counts();
+    const HeldResources now = node_.counts();
     if (before_ && now != *before_) {
       Complain(absl::StrFormat("%d threads and %d descriptors, before %d and %d", now.threads,
                                now.descriptors, before_->threads, before_->descriptors));
@@ -222,7 +222,7 @@ class CaseRun {
   MatrixNode& node_;
   const FaultCase& case_;
   const Reference& reference_;
-  std::optional<ProcessCounts> before_;
+  std::optional<HeldResources> before_;
   bool is_late_ = false;  // A call was held up before this period, too.
   std::vector<std::string> complaints_;
 };

@@ -141,7 +141,7 @@ class KubeletRows : public ::testing::Test {
 
   void RunFault(MatrixNode& node, const Reference& reference, const KubeletFault& fault) {
     const bool had_failed = HasFailure();
-    const ProcessCounts before = CountsWithoutServer(node);
+    const HeldResources before = CountsWithoutServer(node);
     Serve(fault.raw, fault.script);
     for (int period = 0; period < 3; ++period) {
       node.Step();
@@ -156,7 +156,7 @@ class KubeletRows : public ::testing::Test {
     Serve(nullptr, Saying(Answer()));
     EXPECT_TRUE(AwaitHealthy(node, reference, 2));
     EXPECT_EQ(NumberOf(node.Page(), "podgpu_pod_resources_up"), "1");
-    const ProcessCounts after = CountsWithoutServer(node);
+    const HeldResources after = CountsWithoutServer(node);
     EXPECT_EQ(after.threads, before.threads);
     EXPECT_EQ(after.descriptors, before.descriptors);
     ++Sum().kubelet_cases;
@@ -164,10 +164,10 @@ class KubeletRows : public ::testing::Test {
   }
 
   // A server closes its end of a connection when it gets to it; one that has ended, has.
-  ProcessCounts CountsWithoutServer(MatrixNode& node) {
+  HeldResources CountsWithoutServer(MatrixNode& node) {
     server_.reset();
     deaf_ = FileDescriptor();
-    const ProcessCounts counts = node.counts();
+    const HeldResources counts = node.counts();
     Serve(nullptr, Saying(Answer()));
     return counts;
   }

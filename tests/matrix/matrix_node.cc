@@ -87,7 +87,7 @@ LoopbackResponse MatrixNode::Fetch(std::string_view path) {
 
 int MatrixNode::phase() const { return PhaseOf(clock_.WallNow()); }
 
-ProcessCounts MatrixNode::counts() const {
+HeldResources MatrixNode::counts() const {
   const ProcessUsage usage = ReadProcessUsage();
   return {usage.threads.value_or(-1), usage.open_descriptors.value_or(-1)};
 }

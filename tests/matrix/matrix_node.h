@@ -18,10 +18,10 @@
 namespace podgpu {
 
 // What must be the same before a fault and after it.
-struct ProcessCounts {
+struct HeldResources {
   int64_t threads = 0;
   int64_t descriptors = 0;
-  bool operator==(const ProcessCounts&) const = default;
+  bool operator==(const HeldResources&) const = default;
 };
 
 class MatrixNode {
@@ -42,7 +42,7 @@ class MatrixNode {
   LoopbackResponse Fetch(std::string_view path);
   uint64_t ticks() const { return exporter_->tick().ticks(); }
   int phase() const;
-  ProcessCounts counts() const;
+  HeldResources counts() const;
 
   VendorNode& vendor() { return *vendor_; }
   LockstepClock& clock() { return clock_; }
