@@ -1,10 +1,12 @@
-// Exported: watching fields and reading values, in all of the vendor's forms.
+// Exported: watching fields and reading values, in all of the vendor's forms, and of processes.
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "sim/fake_dcgm_fields.h"
 #include "sim/fake_dcgm_library.h"
+#include "sim/fake_dcgm_processes.h"
 
 namespace podgpu::sim {
 namespace {
@@ -161,6 +163,17 @@ int ReadEntities(const Scene& scene, std::span<const abi::dcgmGroupEntityPair_t>
   return abi::DCGM_ST_OK;
 }
 
+// What a client asks of a watch; nothing when it is out of range.
+std::optional<WatchTerms> TermsOf(long long period_us, double keep_age_s, int keep_samples) {
+  constexpr double kMaxAgeSeconds = 1e9;
+  if (period_us < 0 || keep_samples < 0 || !(keep_age_s >= 0 && keep_age_s < kMaxAgeSeconds)) {
+    return std::nullopt;
+  }
+  return WatchTerms{.period_us = period_us,
+                    .keep_age_us = static_cast<TimeUs>(keep_age_s * 1e6),
+                    .keep_samples = keep_samples};
+}
+
 // A field group of global fields only: its watch is not found under the group's entities (DCGM
 // 4.6.0, seen for the bind event on all GPUs).
 bool IsGlobalOnly(const FieldGroup& group) {
@@ -190,14 +203,27 @@ abi::dcgmReturn_t dcgmWatchFields(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t gr
                                   abi::dcgmFieldGrp_t field_group, long long period_us,
                                   double keep_age_s, int keep_samples) {
   return Call(handle, __func__, Concern::Group(group), [&](const Scene& scene) -> int {
-    constexpr double kMaxAgeSeconds = 1e9;
-    if (period_us < 0 || keep_samples < 0 || !(keep_age_s >= 0 && keep_age_s < kMaxAgeSeconds)) {
+    const std::optional<WatchTerms> terms = TermsOf(period_us, keep_age_s, keep_samples);
+    return terms ? WatchFields(scene, {group, field_group}, *terms) : abi::DCGM_ST_BADPARAM;
+  });
+}
+
+abi::dcgmReturn_t dcgmWatchPidFields(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
+                                     long long period_us, double keep_age_s, int keep_samples) {
+  return Call(handle, __func__, Concern::Group(group), [&](const Scene& scene) -> int {
+    const std::optional<WatchTerms> terms = TermsOf(period_us, keep_age_s, keep_samples);
+    return terms ? WatchPids(scene, group, *terms) : abi::DCGM_ST_BADPARAM;
+  });
+}
+
+abi::dcgmReturn_t dcgmGetPidInfo(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
+                                 abi::dcgmPidInfo_v2* out) {
+  return Call(handle, __func__, Concern::Group(group).Filling(out), [&](const Scene& scene) -> int {
+    if (out == nullptr) {
       return abi::DCGM_ST_BADPARAM;
     }
-    return WatchFields(scene, {group, field_group},
-                       {.period_us = period_us,
-                        .keep_age_us = static_cast<TimeUs>(keep_age_s * 1e6),
-                        .keep_samples = keep_samples});
+    return out->version != abi::dcgmPidInfo_version2 ? abi::DCGM_ST_VER_MISMATCH
+                                                     : FillPidInfo(scene, group, *out);
   });
 }
 

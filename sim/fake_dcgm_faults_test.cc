@@ -188,11 +188,17 @@ TEST_P(DcgmFaults, SpoilTheValuesThatTheyName) {
   }
 }
 
-TEST_P(DcgmFaults, PermissionIsAskedForByAccounting) {
-  const auto bench = Start("{at: 1s, kind: no_permission}");
-  EXPECT_EQ(bench->On("dcgmWatchPidFields"), -6);
-  bench->Tick(kSecondUs);
-  EXPECT_EQ(bench->On("dcgmWatchPidFields"), -29);
+TEST_P(DcgmFaults, PermissionIsAskedForByAccountingThatIsOff) {
+  const auto bench = Start("{at: 1s, kind: no_permission}, {at: 3s, kind: driver_reload, for: 1s}");
+  const auto watch = [&](unsigned int gpu) {
+    return bench->On("dcgmWatchPidFields", bench->MakeGroupOf(kGpu, gpu), 1'000'000LL, 60.0, 0);
+  };
+  EXPECT_EQ(watch(0), 0);
+  bench->Tick(2 * kSecondUs);
+  EXPECT_EQ(watch(0), 0) << "it is on already";
+  EXPECT_EQ(watch(1), -29);
+  bench->Tick(3 * kSecondUs);
+  EXPECT_EQ(watch(0), -29) << "a new driver has it off";
 }
 
 TEST_P(DcgmFaults, GarbageIsAsHostileAsTheStructsAllow) {

@@ -233,15 +233,23 @@ int WatchFields(const Scene& scene, Series::Owner owner, const WatchTerms& terms
   if (fields == nullptr) {
     return abi::DCGM_ST_NO_DATA;
   }
+  return WatchMembers(scene, members, fields->fields, owner, terms);
+}
+
+int WatchMembers(const Scene& scene, std::span<const EntityKey> members,
+                 std::span<const uint16_t> fields, Series::Owner owner, const WatchTerms& terms) {
   int result = abi::DCGM_ST_OK;
   for (const EntityKey& entity : members) {
-    for (const uint16_t id : fields->fields) {
-      const Field& field = *FieldOfLibrary(id);
-      if (!CanWatch(scene, entity, field)) {
+    for (const uint16_t id : fields) {
+      const Field* const field = FieldOfLibrary(id);
+      if (field == nullptr) {
+        continue;
+      }
+      if (!CanWatch(scene, entity, *field)) {
         result = abi::DCGM_ST_MODULE_NOT_LOADED;  // The others are watched all the same (seen).
         continue;
       }
-      scene.state.watches.Watch(SeriesKey(entity, field), owner, terms, scene.now);
+      scene.state.watches.Watch(SeriesKey(entity, *field), owner, terms, scene.now);
     }
   }
   return result;

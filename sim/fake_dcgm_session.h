@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct SessionState {
   FieldGroups field_groups;
   Watches watches;
   std::map<uint64_t, HealthWatch> health;  // By group, built-in ones too.
+  std::map<int, TimeUs> accounted_since;   // By the world's GPU: when a watch switched it on.
   uint32_t modules_used = 0;               // A bit for each module id that a call has asked for.
 };
 
@@ -105,6 +107,9 @@ bool CanWatch(const Scene& scene, EntityKey entity, const Field& field);
 
 // dcgmWatchFields.
 int WatchFields(const Scene& scene, Series::Owner owner, const WatchTerms& terms);
+// The same of the members of a group and those of `fields` that this library's release has.
+int WatchMembers(const Scene& scene, std::span<const EntityKey> members,
+                 std::span<const uint16_t> fields, Series::Owner owner, const WatchTerms& terms);
 
 // The newest sample of a field, or why there is none.
 Reading LatestReading(const Scene& scene, EntityKey entity, const Field& field);

@@ -34,7 +34,6 @@ PODGPU_DCGM_STUB(dcgmGetGroupTopology)
 PODGPU_DCGM_STUB(dcgmGetLatestValues)
 PODGPU_DCGM_STUB(dcgmGetMultipleValuesForField)
 PODGPU_DCGM_STUB(dcgmGetNvmlInjectFuncCallCount)
-PODGPU_DCGM_STUB(dcgmGetPidInfo)
 PODGPU_DCGM_STUB(dcgmGetValuesSince)
 PODGPU_DCGM_STUB(dcgmGetVgpuDeviceAttributes)
 PODGPU_DCGM_STUB(dcgmGetVgpuInstanceAttributes)
@@ -74,15 +73,6 @@ PODGPU_DCGM_STUB(dcgmVgpuConfigGet)
 PODGPU_DCGM_STUB(dcgmVgpuConfigSet)
 PODGPU_DCGM_STUB(dcgmWatchFieldValue)
 PODGPU_DCGM_STUB(dcgmWatchJobFields)
-
-// Process accounting is for root, who is to be asked for first.
-abi::dcgmReturn_t dcgmWatchPidFields(abi::dcgmHandle_t handle) {
-  return Call(handle, __func__, [](const Scene& scene) -> int {
-    return scene.world.FaultAt(FaultKind::kNoPermission, scene.now) != nullptr
-               ? abi::DCGM_ST_REQUIRES_ROOT
-               : abi::DCGM_ST_NOT_SUPPORTED;
-  });
-}
 
 #if PODGPU_DCGM_MAJOR == 4
 // Later than 3.x.

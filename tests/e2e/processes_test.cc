@@ -229,16 +229,79 @@ TEST_F(Processes, WithoutTheHostsPidsThePageSaysSo) {
   EXPECT_FALSE(Page().Has(kEnergy));
 }
 
-// The simulated engine keeps no record of processes.
-TEST_F(Processes, WhereDcgmHasNoEnergyOfProcessesThePageSaysWhy) {
-  ASSERT_TRUE(node_.ready()) << node_.output();
-  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--source=dcgm",
-                                                    "--process-metrics=on", "--process-energy=dcgm",
-                                                    "--proc-root=" + node_.directory() + "/proc"});
-  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
-  EXPECT_TRUE(exporter_->Await("/", "energy of processes: watches no processes (DCGM -6"))
+// Two share GPU 0 by time; one is on a GPU in MIG mode.
+constexpr char kTold[] = R"(
+gpus:
+  - {class: h100-sxm5-80gb, sharing: {kind: time_slicing, replicas: 2}}
+  - {class: h100-sxm5-80gb, mig: [3g.40gb]}
+pods:
+  - name: a
+    namespace: ml
+    containers:
+      - {name: main, devices: ["gpu0::0"], processes: [{pid: 51, load: {sm: 20%}, memory: 1GiB}]}
+  - name: b
+    namespace: ml
+    containers:
+      - {name: main, devices: ["gpu0::1"], processes: [{pid: 52, load: {sm: 60%}, memory: 2GiB}]}
+  - name: c
+    namespace: ml
+    containers:
+      - {name: main, devices: [gpu1/mig0], processes: [{pid: 53, load: {sm: 50%}, memory: 1GiB}]}
+)";
+
+constexpr char kOfDcgm[] = "podgpu_dcgm_process_energy_joules";
+
+class EnergyOfDcgm : public Processes {
+ protected:
+  explicit EnergyOfDcgm(const std::string& head = "driver: {accounting: true}")
+      : Processes("format: 1\nname: told\nseed: 9\n" + head + kTold) {}
+  static std::vector<std::string> Pid(const std::string& pid) {
+    return {Gpu("0"), "pid=\"" + pid + '"'};
+  }
+  static std::vector<std::string> Share(const std::string& pid) {
+    return {Gpu("0"), "pid=\"" + pid + '"', OfMethod("sm_share")};
+  }
+};
+
+TEST_F(EnergyOfDcgm, IsThatOfTheWholeGpuForEachWhileOurOwnAddsUp) {
+  const std::string flag = "--process-energy=dcgm";
+  const std::string remote = "-r=unix://" + node_.engine_socket();
+  for (const std::vector<std::string>& flags : {std::vector{flag}, std::vector{flag, remote}}) {
+    Start("dcgm", flags);
+    // The engine and the ledger begin a reading or two apart, which matters less and less.
+    MetricPage page("");
+    ASSERT_TRUE(AwaitPage([&](const MetricPage& now) {
+      page = now;
+      const double of_a = now.Value(kOfDcgm, Pid("51")).value_or(0);
+      const double drawn = now.Sum(kByMethod, {Gpu("0")});
+      return of_a > 0.8 * drawn && of_a < 1.2 * drawn && now.Value(kOfDcgm, Pid("52")) == of_a &&
+             now.Sum(kByMethod, {Gpu("0"), OfMethod("sm_share")}) > 100 &&
+             now.Has(kEnergy, {"pid=\"53\""});
+    })) << exporter_->Get("/")
+        << Page().text();
+    const double drawn = page.Sum(kByMethod, {Gpu("0")});
+    EXPECT_GT(page.Sum(kOfDcgm, {Gpu("0")}), drawn) << "together more than there was";
+    EXPECT_LT(page.Sum(kOfProcesses, Share("51")), page.Sum(kOfProcesses, Share("52")))
+        << "who is busier is charged more";
+    EXPECT_NEAR(page.Sum(kOfProcesses, {Gpu("0")}) +
+                    page.Sum(kByMethod, {Gpu("0"), OfMethod("unattributed")}) +
+                    page.Sum(kByMethod, {Gpu("0"), OfMethod("outside_kubernetes")}),
+                drawn, 1e-6);
+    EXPECT_FALSE(page.Has(kOfDcgm, {"pid=\"53\""})) << "in MIG mode";
+  }
+}
+
+class RefusedEnergyOfDcgm : public EnergyOfDcgm {
+ protected:
+  RefusedEnergyOfDcgm() : EnergyOfDcgm("faults: [{at: 0s, kind: no_permission, fields: [205]}]") {}
+};
+
+TEST_F(RefusedEnergyOfDcgm, IsAbsentAndThePageSaysWhatToDo) {
+  Start("dcgm", {"--process-energy=dcgm"});
+  EXPECT_TRUE(exporter_->Await("/", "energy of processes: watches no processes (DCGM -29"))
       << exporter_->Get("/");
-  EXPECT_FALSE(Page().Has("podgpu_dcgm_process_energy_joules"));
+  EXPECT_NE(exporter_->Get("/").find("Run the engine as root"), std::string::npos);
+  EXPECT_FALSE(Page().Has(kOfDcgm));
   EXPECT_TRUE(AwaitPage([](const MetricPage& page) { return page.Has(kEnergy); }));
 }
 
