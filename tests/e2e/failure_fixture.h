@@ -1,7 +1,7 @@
 // A node of three GPUs with owners and podgpu on it, for tests that make something of it fail.
 //
 // GPU 0 and GPU 1 have an owner each, GPU 2 is cut into MIG instances of which one is owned.  The
-// exporter reads every 200 ms and withdraws what is older than 2 s, so that a failure is on
+// exporter reads every 200 ms and withdraws what is older than 4 s, so that a failure is on
 // the page soon; a test waits for the page that it wants, never for a time.  One thread.
 #pragma once
 
@@ -56,7 +56,7 @@ class FailureFixture : public ::testing::Test {
   // Starts podgpu and waits until all is there: profiling values and owners come last.
   void StartExporter(std::vector<std::string> flags = {}) {
     ASSERT_TRUE(node_.ready()) << node_.output();
-    flags.insert(flags.begin(), {"-c=200", "--stale-after=2s"});
+    flags.insert(flags.begin(), {"-c=200", "--stale-after=4s"});
     exporter_.emplace(node_, flags);
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
     ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_PROF_DRAM_ACTIVE{")) << exporter_->Get("/");

@@ -1,10 +1,15 @@
 #include "tests/matrix/matrix_node.h"
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "base/process_usage.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "fields/counters_csv.h"
 #include "tests/matrix/phase.h"
 
@@ -27,6 +32,23 @@ ExporterOptions OptionsFor(const Vendor& vendor) {
   options.view.hostname = "node-a";
   options.counters = ParseCounters(vendor.counters, "matrix.csv").value().counters;
   return options;
+}
+
+// Whether a thread of ours is on its way out: it has been joined, and the kernel still counts it.
+bool SomeThreadIsEnding() {
+  constexpr size_t kFlags = 6;          // Of what follows the name in stat: proc(5), field 9.
+  constexpr uint64_t kIsExiting = 0x4;  // PF_EXITING of the kernel.
+  std::error_code error;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::ifstream file(thread.path() / "stat");
+    const std::string stat(std::istreambuf_iterator<char>(file), {});
+    const std::vector<std::string_view> fields =
+        Split(std::string_view(stat).substr(std::min(stat.rfind(')') + 2, stat.size())), ' ');
+    if (fields.size() <= kFlags || (ParseDecimal(fields[kFlags]).value_or(0) & kIsExiting) != 0) {
+      return true;  // Or gone while we looked.
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -88,6 +110,8 @@ LoopbackResponse MatrixNode::Fetch(std::string_view path) {
 int MatrixNode::phase() const { return PhaseOf(clock_.WallNow()); }
 
 HeldResources MatrixNode::counts() const {
+  while (SomeThreadIsEnding()) {
+  }
   const ProcessUsage usage = ReadProcessUsage();
   return {usage.threads.value_or(-1), usage.open_descriptors.value_or(-1)};
 }
