@@ -31,7 +31,8 @@ double CardsIn(std::span<const EntityId> entities, const Topology& topology) {
 
 // Boards of one node are of one kind where they are cut into instances.
 double CardsByName(const GpuRequest& request, const Topology& topology) {
-  const std::string_view model = topology.gpus.empty() ? "" : topology.gpus.front().model;
+  const std::string_view model =
+      topology.gpus.empty() ? std::string_view() : topology.gpus.front().model;
   auto cards = static_cast<double>(request.cards);
   for (const GpuRequest::Instances& instances : request.instances) {
     cards += static_cast<double>(instances.count * ComputeSlicesOf(instances.profile)) /
