@@ -31,7 +31,8 @@ TEST(FleetPage, IsServedWithAPolicyThatLetsNothingElseIn) {
   EXPECT_EQ(page.Serve("/assets/fleet.css", request).content_type, "text/css; charset=utf-8");
   EXPECT_FALSE(page.Has("/assets/fleet.html"));
   EXPECT_FALSE(page.Has("/assets/"));
-  request.if_none_match = HeaderIn(html, "ETag");
+  const std::string etag = HeaderIn(html, "ETag");
+  request.if_none_match = etag;
   EXPECT_EQ(page.Serve("/", request).status, 304);
 }
 
