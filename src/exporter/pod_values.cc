@@ -14,26 +14,22 @@ constexpr uint16_t kMemoryOfPods = 252;
 constexpr uint64_t kBytesInMib = uint64_t{1} << 20U;
 
 struct PodSums {
-  std::optional<uint64_t> busy_percent = 0;
-  std::optional<uint64_t> memory_mib = 0;
+  uint64_t busy_percent = 0;
+  uint64_t memory_mib = 0;
+  bool knows_busy = true;  // Of all of its processes, as the next.
+  bool knows_memory = true;
 };
 
 void AddProcess(const ProcessRow& row, PodSums& sums) {
-  if (sums.busy_percent && row.sm_percent) {
-    *sums.busy_percent += *row.sm_percent;
-  } else {
-    sums.busy_percent.reset();
-  }
-  if (sums.memory_mib && row.memory_bytes) {
-    *sums.memory_mib += *row.memory_bytes / kBytesInMib;
-  } else {
-    sums.memory_mib.reset();
-  }
+  sums.busy_percent += row.sm_percent.value_or(0);
+  sums.memory_mib += row.memory_bytes.value_or(0) / kBytesInMib;
+  sums.knows_busy = sums.knows_busy && row.sm_percent.has_value();
+  sums.knows_memory = sums.knows_memory && row.memory_bytes.has_value();
 }
 
-Value OrNothing(const std::optional<uint64_t>& number) {
-  return number ? Value::OfInt64(static_cast<int64_t>(*number))
-                : Value::OfAbsence(Absence::kNotSupported);
+Value SumOrNothing(bool is_known, uint64_t sum) {
+  return is_known ? Value::OfInt64(static_cast<int64_t>(sum))
+                  : Value::OfAbsence(Absence::kNotSupported);
 }
 
 }  // namespace
@@ -88,9 +84,8 @@ void PodValues::AppendTo(const ProcessTable& table, std::vector<Value>& slots) c
         AddProcess(row, sums);
       }
     }
-    slots.push_back(user.instance == kWholeGpu ? OrNothing(sums.busy_percent)
-                                               : Value::OfAbsence(Absence::kNotSupported));
-    slots.push_back(OrNothing(sums.memory_mib));
+    slots.push_back(SumOrNothing(sums.knows_busy && user.instance == kWholeGpu, sums.busy_percent));
+    slots.push_back(SumOrNothing(sums.knows_memory, sums.memory_mib));
   }
 }
 

@@ -202,7 +202,9 @@ class FleetPage(unittest.TestCase):
         self.press(Keys.ESCAPE)
         self.assertFalse(self.of("table").is_displayed())
         self.press("i")
-        self.assertEqual(self.browser.switch_to.active_element.text, "research/notebook-ada")
+        # In one look: each reading draws the ranking anew.
+        focused = self.browser.execute_script("return document.activeElement.textContent")
+        self.assertEqual(focused, "research/notebook-ada")
         self.press(Keys.ENTER)
         self.await_counts("1 node, 1 GPU: 1 allocated, 1 of them idle, 0 free")
 
@@ -237,10 +239,10 @@ class FleetPage(unittest.TestCase):
         self.assertEqual(self.of("filter").get_attribute("value"), "ns:vision")
         self.assertEqual(Select(self.of("sort")).first_selected_option.text, "name")
         self.assertEqual(self.address(), link)
-        rows = [
-            [cell.text for cell in line.find_elements(By.CSS_SELECTOR, "th,td")][:3]
-            for line in self.of("table").find_elements(By.CSS_SELECTOR, "tbody tr")
-        ]
+        rows = self.browser.execute_script(
+            "return [...document.querySelectorAll('#table tbody tr')].map((line) => "
+            "[...line.querySelectorAll('th,td')].slice(0, 3).map((cell) => cell.textContent))"
+        )
         fleet = fleet_json()
         expected = []
         for node, count in zip(fleet["nodes"]["node"], fleet["nodes"]["devices"]):
