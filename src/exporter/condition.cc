@@ -190,7 +190,7 @@ bool ConditionBasis::operator==(const ConditionBasis& other) const {
                     basis.frozen_gpus, basis.hung_call, basis.hung_for, basis.stale_for,
                     basis.owners_for, basis.stale_after, basis.clients, basis.clients_crowd,
                     basis.config, basis.asked, basis.health_is_told, basis.peers_are_told,
-                    basis.note, basis.events_note);
+                    basis.note, basis.events_note, basis.text_file_failure, basis.dump_failure);
   };
   return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
          TellTheSame(jobs, other.jobs) && TellTheSame(processes, other.processes) &&
@@ -213,6 +213,8 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.clients.requests = 0;
   basis.clients_crowd = facts.clients_crowd;
   basis.config = facts.config;
+  basis.text_file_failure = facts.text_files.failure;
+  basis.dump_failure = facts.dumps ? facts.dumps->failure : nullptr;
   basis.devices_are_stale = facts.devices_are_stale();
   basis.frozen_gpus = facts.frozen_gpus;
   if (facts.grid != nullptr) {
@@ -293,6 +295,12 @@ Condition Judge(const ConditionBasis& basis) {
   }
   if (basis.events_note != nullptr) {
     condition.parts.push_back({"events", PartState::kDegraded, basis.events_note->text});
+  }
+  for (const auto& [name, failure] : {std::pair("text files", &basis.text_file_failure),
+                                      std::pair("dumps", &basis.dump_failure)}) {
+    if (*failure != nullptr) {
+      condition.parts.push_back({name, PartState::kDegraded, **failure});
+    }
   }
   condition.devices = JudgeDevices(basis);
   const bool lists_none = condition.devices.empty() && basis.source->expected_gpus > 0;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "exporter/tick_facts.h"
 #include "ui/condition.h"
@@ -42,6 +43,8 @@ struct ConditionBasis {
   bool peers_are_told = false;                // Likewise.
   std::shared_ptr<const FindingsNote> note;   // Of that reading; the next too.
   std::shared_ptr<const FindingsNote> events_note;
+  std::shared_ptr<const std::string> text_file_failure;  // Null while files can be written.
+  std::shared_ptr<const std::string> dump_failure;       // Likewise.
   Tenths owners_for{};  // Age of the last answer, when the kubelet does not give a new one.
   std::chrono::milliseconds stale_after{};
   const VisibleNamespaces* visible = nullptr;  // Null: all.  Always the same.

@@ -263,6 +263,19 @@ TEST(Condition, HasANewBasisWhenAndOnlyWhenASentenceChanges) {
   }
 }
 
+TEST(Condition, SaysWhyFilesAreNotWritten) {
+  TickFacts facts = FactsOfNothing();
+  EXPECT_EQ(Judge(BasisOf(facts)).parts.back().part, "config") << "all can be written";
+  const ConditionBasis before = BasisOf(facts);
+  facts.text_files.failure = std::make_shared<const std::string>("/a is full");
+  EXPECT_FALSE(BasisOf(facts) == before);
+  EXPECT_EQ(Judge(BasisOf(facts)).parts.back(),
+            (PartCondition{"text files", PartState::kDegraded, "/a is full"}));
+  facts.dumps = WriteTally{1, 2, std::make_shared<const std::string>("/b is full")};
+  EXPECT_EQ(Judge(BasisOf(facts)).parts.back(),
+            (PartCondition{"dumps", PartState::kDegraded, "/b is full"}));
+}
+
 TEST(Condition, SaysHowTheDirectoryOfJobsIs) {
   TickFacts facts = FactsOfNothing();
   EXPECT_EQ(Judge(BasisOf(facts)).parts.back().part, "config") << "off";

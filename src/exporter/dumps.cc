@@ -1,21 +1,17 @@
 #include "exporter/dumps.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
+#include <sys/types.h>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 
 #include "base/log.h"
 #include "exporter/dump_json.h"
-#include "exporter/text_files.h"
 #include "exposition/gzip.h"
 
 namespace podgpu {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kBetweenLooks{1'000};
 constexpr size_t kStampLength = 15;  // "20260512-131248"
@@ -87,19 +83,32 @@ void Dumps::WriteIfNewer() {
   written_ = grid->read_at;
   const Status status = Write(*grid);
   ++(status.ok() ? counts_.written : counts_.failed);
-  RemoveOld(clock_.WallNow());
   if (failure_ == status.message()) {
     return;
   }
   failure_ = std::string(status.message());
-  if (!status.ok()) {
+  counts_.failure.Set(status.ok() ? nullptr : std::make_shared<const std::string>(failure_));
+  if (status.ok()) {
+    Log(LogLevel::kInfo, "dumps are written again", {{"directory", options_.directory}});
+  } else {
     Log(LogLevel::kWarn, "a dump is not written; next try with the next reading",
         {{"error", failure_}});
   }
 }
 
 Status Dumps::Write(const Grid& grid) {
-  PODGPU_RETURN_IF_ERROR(FindOldFiles());
+  StatusOr<GuardedDirectory> directory = GuardedDirectory::Make(options_.directory);
+  if (!directory.ok()) {
+    return absl::UnavailableError(
+        absl::StrFormat("%s (--dump-directory)", directory.status().message()));
+  }
+  PODGPU_RETURN_IF_ERROR(FindOldFiles(*directory));
+  Status status = WriteGroups(*directory, grid);
+  RemoveOld(*directory, clock_.WallNow());  // After a failure too: the disk may be full.
+  return status;
+}
+
+Status Dumps::WriteGroups(const GuardedDirectory& directory, const Grid& grid) {
   const std::vector<Counter> counters = counters_();
   const DumpInput input{grid, counters, view_};
   const std::string stamp = StampOf(grid.read_at_wall);
@@ -109,54 +118,51 @@ Status Dumps::Write(const Grid& grid) {
       continue;
     }
     const std::string_view name = DumpGroupName(group);
-    PODGPU_RETURN_IF_ERROR(WriteFile("metrics", name, stamp, std::move(metrics)));
-    PODGPU_RETURN_IF_ERROR(WriteFile("deviceinfo", name, stamp, DeviceInfoDump(input, group)));
+    PODGPU_RETURN_IF_ERROR(WriteFile(directory, "metrics", name, stamp, std::move(metrics)));
+    PODGPU_RETURN_IF_ERROR(
+        WriteFile(directory, "deviceinfo", name, stamp, DeviceInfoDump(input, group)));
   }
   return absl::OkStatus();
 }
 
-Status Dumps::WriteFile(std::string_view what, std::string_view group, const std::string& stamp,
-                        std::string text) {
+Status Dumps::WriteFile(const GuardedDirectory& directory, std::string_view what,
+                        std::string_view group, const std::string& stamp, std::string text) {
+  constexpr mode_t kForUsAlone = 0600;
   std::string name = absl::StrFormat("%s-%s-%s-%08x.json", what, group, stamp, ++number_);
   if (options_.compression) {
     name += ".gz";
     text = Gzip(text);
   }
-  PODGPU_RETURN_IF_ERROR(ReplaceFile(options_.directory + "/" + name, text));
+  PODGPU_RETURN_IF_ERROR(directory.Replace(name, text, kForUsAlone));
   files_.push_back(std::move(name));
   return absl::OkStatus();
 }
 
-// Makes the directory, and takes over what an earlier run has left in it.
-Status Dumps::FindOldFiles() {
+// Takes over what an earlier run has left in the directory; what it was killed over is removed.
+Status Dumps::FindOldFiles(const GuardedDirectory& directory) {
   if (is_found_) {
     return absl::OkStatus();
   }
-  std::error_code error;
-  fs::create_directories(options_.directory, error);
-  fs::directory_iterator entry(options_.directory, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    if (std::string name = entry->path().filename().string(); IsDumpName(name)) {
+  PODGPU_ASSIGN_OR_RETURN(std::vector<std::string> names, directory.List());
+  for (std::string& name : names) {
+    if (IsDumpName(ReplacedBy(name))) {
+      directory.Remove(name);
+    } else if (IsDumpName(name)) {
       files_.push_back(std::move(name));
     }
-  }
-  if (error) {
-    files_.clear();
-    return absl::UnavailableError(
-        absl::StrFormat("%s: %s. Correct --dump-directory", options_.directory, error.message()));
   }
   std::ranges::sort(files_, {}, OrderOf);
   is_found_ = true;
   return absl::OkStatus();
 }
 
-void Dumps::RemoveOld(WallTime now) {
+// A file that is gone already, or is not ours to remove, is not counted any longer either.
+void Dumps::RemoveOld(const GuardedDirectory& directory, WallTime now) {
   const std::string oldest =
       options_.retention.count() > 0 ? StampOf(now - options_.retention) : std::string();
   while (!files_.empty() && (files_.size() > options_.most_files ||
                              OrderOf(files_.front()).substr(0, kStampLength) < oldest)) {
-    std::error_code ignored;  // Gone already, or not ours to remove: neither is counted again.
-    fs::remove(options_.directory + "/" + files_.front(), ignored);
+    directory.Remove(files_.front());
     files_.pop_front();
   }
 }

@@ -4,8 +4,9 @@
 // Per reading and kind of entity a file of values and one of devices, with dcgm-exporter's names:
 // metrics-GPU-20260512-131248-0000002a.json.gz.  Files of that form, and no others, are removed
 // when they are older than the retention, and the oldest when there are too many, so that neither a
-// wrong directory nor a forgotten flag does harm.  A failure is counted, said once and tried again
-// with the next reading.  Run is the body of one thread.
+// wrong directory nor a forgotten flag does harm.  The directory is made for us alone, and one in
+// which other users could plant links is refused (base/guarded_directory.h).  A failure is counted,
+// logged once and tried again with the next reading.  Run is the body of one thread.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/guarded_directory.h"
 #include "base/published.h"
 #include "base/status.h"
 #include "exporter/write_counts.h"
@@ -52,10 +54,11 @@ class Dumps {
  private:
   void WriteIfNewer();
   Status Write(const Grid& grid);
-  Status WriteFile(std::string_view what, std::string_view group, const std::string& stamp,
-                   std::string text);
-  Status FindOldFiles();
-  void RemoveOld(WallTime now);
+  Status WriteGroups(const GuardedDirectory& directory, const Grid& grid);
+  Status WriteFile(const GuardedDirectory& directory, std::string_view what, std::string_view group,
+                   const std::string& stamp, std::string text);
+  Status FindOldFiles(const GuardedDirectory& directory);
+  void RemoveOld(const GuardedDirectory& directory, WallTime now);
 
   const DumpOptions options_;
   const ViewOptions view_;

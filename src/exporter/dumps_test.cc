@@ -1,9 +1,11 @@
 #include "exporter/dumps.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sys/stat.h>
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
@@ -167,6 +169,52 @@ TEST_F(DumpsTest, TheirNumberIsBoundedWithoutARetentionToo) {
   }
   EXPECT_EQ(files.size(), 6U);
   EXPECT_NE(Content(*files.rbegin()).find("\"value\": \"49\""), std::string::npos);
+}
+
+// A dump names pods' devices and processes: it is for the user who asked for it.
+TEST_F(DumpsTest, DirectoryAndFilesAreForOurUserAlone) {
+  Start();
+  const std::set<std::string> files = Read(41);
+  ASSERT_EQ(files.size(), 2U);
+  struct stat facts {};
+  ASSERT_EQ(::stat(options_.directory.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 07777, 0700U);
+  for (const std::string& name : files) {
+    ASSERT_EQ(::stat((fs::path(options_.directory) / name).c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 07777, 0600U) << name;
+  }
+}
+
+TEST_F(DumpsTest, ADirectoryThatOthersMayWriteIsRefusedAndSaidOnce) {
+  fs::create_directory(options_.directory);
+  ASSERT_EQ(::chmod(options_.directory.c_str(), 0777), 0);
+  testing::internal::CaptureStderr();
+  Start();
+  Read(41);
+  EXPECT_EQ(Read(42), std::set<std::string>());
+  const std::string log = testing::internal::GetCapturedStderr();
+  const std::string what = options_.directory + " may be written by other users (mode 0777): " +
+                           "nothing is written where they can plant links. chmod go-w it, or " +
+                           "name another directory (--dump-directory)";
+  EXPECT_EQ(std::ranges::count(log, '\n'), 1) << log;
+  EXPECT_NE(log.find("level=WARN msg=\"a dump is not written; next try with the next reading\""),
+            std::string::npos)
+      << log;
+  EXPECT_NE(log.find("error=\"" + what + "\""), std::string::npos) << log;
+  EXPECT_EQ(counts_.failed, 2U);
+  EXPECT_EQ(*counts_.failure.Get(), what) << "/ tells it";
+  ASSERT_EQ(::chmod(options_.directory.c_str(), 0700), 0);
+  EXPECT_EQ(Read(43).size(), 2U);
+  EXPECT_EQ(counts_.failure.Get(), nullptr);
+}
+
+TEST_F(DumpsTest, ADirectoryBehindALinkOfOursIsFound) {
+  fs::create_directory(folder_ / "real");
+  fs::create_directory_symlink("real", options_.directory);
+  const std::string left = "metrics-GPU-20200101-000000-00000001.json.0123456789abcdef.swp";
+  std::ofstream(folder_ / "real" / left) << "a part";
+  Start();
+  EXPECT_EQ(Read(41).size(), 2U) << "and what a killed writer left is gone";
 }
 
 TEST_F(DumpsTest, ADirectoryThatCannotBeMadeIsTriedAgain) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "exporter/node_page.h"
 
 namespace podgpu {
@@ -309,15 +311,33 @@ void Exporter::StartThreads() {
   }
 }
 
+namespace {
+
+// A thread that Stop waits for, and what may hold it up.
+struct Joined {
+  Worker& worker;
+  const char* waits_for;
+};
+
+}  // namespace
+
 bool Exporter::Stop(milliseconds patience) {
   http_.reset();
   query_http_.reset();
-  Worker* const workers[] = {&tick_thread_,      &watchdog_thread_, &kubelet_thread_,
-                             &processes_thread_, &api_pods_thread_, &api_slices_thread_,
-                             &jobs_thread_,      &source_thread_,   &text_file_thread_,
-                             &dump_thread_};
-  for (Worker* worker : workers) {
-    worker->RequestStop();
+  const Joined joined[] = {
+      {tick_thread_, "the tick"},
+      {watchdog_thread_, "the watchdog"},
+      {kubelet_thread_, "the kubelet's answer"},
+      {processes_thread_, "a call into the driver, or /proc"},
+      {api_pods_thread_, "the API server's answer"},
+      {api_slices_thread_, "the API server's answer"},
+      {jobs_thread_, "the file system of --hpc-job-mapping-dir"},
+      {source_thread_, "a call into the driver"},
+      {text_file_thread_, "the disk of --textfile-device or --textfile-pod"},
+      {dump_thread_, "the disk of --dump-directory"},
+  };
+  for (const Joined& one : joined) {
+    one.worker.RequestStop();
   }
   guard_.InterruptNow();
   if (processes_ != nullptr) {
@@ -325,18 +345,21 @@ bool Exporter::Stop(milliseconds patience) {
   }
   const Instant deadline =
       SystemClock().Now() + patience;  // Real time, whatever clock the rooms run on.
-  bool all_ended = true;
-  for (Worker* worker : workers) {
+  std::vector<std::string> awaited;
+  for (const Joined& one : joined) {
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - SystemClock().Now());
-    all_ended = worker->JoinWithin(std::max(left, milliseconds(0))) && all_ended;
+    if (!one.worker.JoinWithin(std::max(left, milliseconds(0)))) {
+      awaited.emplace_back(one.waits_for);
+    }
   }
-  all_ended = all_ended && *written_off_ == 0;
-  if (!all_ended) {
-    Log(LogLevel::kWarn,
-        "a call into the driver, to the kubelet or into the directory of jobs does not return; "
-        "ending without it");
+  if (*written_off_ > 0) {
+    awaited.emplace_back("a call into the driver that hung before");
   }
-  return all_ended;
+  if (!awaited.empty()) {
+    Log(LogLevel::kWarn, "something does not return in time; podgpu ends without it",
+        {{"waits_for", Listed(awaited)}});
+  }
+  return awaited.empty();
 }
 
 void Exporter::Reload(StatusOr<Counters> counters, const std::vector<std::string>& warnings) {

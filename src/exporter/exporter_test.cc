@@ -375,7 +375,14 @@ TEST_F(ExporterTest, StopSaysWhenACallCannotBeEnded) {
   driver_.BlockReads(/*interruptible=*/false);
   clock_.Advance(seconds(1));
   driver_.AwaitBlockedRead();
+  testing::internal::CaptureStderr();
   EXPECT_FALSE(exporter_->Stop(milliseconds(1)));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("msg=\"something does not return in time; podgpu ends without it\""),
+            std::string::npos)
+      << log;
+  EXPECT_NE(log.find("a call into the driver"), std::string::npos) << log;
+  EXPECT_EQ(log.find("--dump-directory"), std::string::npos) << log;
   driver_.Release();
   EXPECT_TRUE(exporter_->Stop(hours(1)));
 }

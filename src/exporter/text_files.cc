@@ -1,56 +1,17 @@
 #include "exporter/text_files.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
+#include <algorithm>
+#include <sys/types.h>
 
-#include "absl/strings/str_format.h"
-
-#include "base/file_descriptor.h"
+#include "base/guarded_directory.h"
 #include "base/log.h"
 
 namespace podgpu {
-namespace {
 
-Status FileError(const std::string& path, std::string_view what) {
-  return absl::UnavailableError(
-      absl::StrFormat("%s: %s: %s", path, what, std::system_category().message(errno)));
-}
-
-bool WriteAll(int descriptor, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t count = ::write(descriptor, content.data(), content.size());
-    if (count < 0 && errno != EINTR) {
-      return false;
-    }
-    content.remove_prefix(count < 0 ? 0 : static_cast<size_t>(count));
-  }
-  return true;
-}
-
-}  // namespace
-
-Status ReplaceFile(const std::string& path, std::string_view content) {
-  constexpr mode_t kReadableByAll = 0644;
-  const std::string beside = path + ".swp";  // A name that node-exporter does not read.
-  const FileDescriptor file(
-      ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll));
-  if (file.get() < 0) {
-    return FileError(beside, "cannot be made");
-  }
-  // The umask took rights away from the mode above.
-  if (::fchmod(file.get(), kReadableByAll) != 0 || !WriteAll(file.get(), content)) {
-    Status failure = FileError(beside, "cannot be written");
-    ::unlink(beside.c_str());
-    return failure;
-  }
-  if (std::rename(beside.c_str(), path.c_str()) != 0) {
-    return FileError(path, "cannot be replaced");
-  }
-  return absl::OkStatus();
+TextFiles::Target::Target(const std::string& file, bool with_pods) : path(file), page(with_pods) {
+  const size_t slash = path.rfind('/');
+  name = path.substr(slash == std::string::npos ? 0 : slash + 1);
+  directory = slash == std::string::npos ? "." : path.substr(0, std::max(slash, size_t{1}));
 }
 
 TextFiles::TextFiles(TextFileOptions options, const Published<Snapshot>& pages, WriteCounts& counts,
@@ -59,8 +20,8 @@ TextFiles::TextFiles(TextFileOptions options, const Published<Snapshot>& pages, 
       pages_(pages),
       counts_(counts),
       clock_(clock),
-      devices_{options_.device_path, LegacyPage(false)},
-      pods_{options_.pod_path, LegacyPage(true)} {}
+      devices_(options_.device_path, false),
+      pods_(options_.pod_path, true) {}
 
 void TextFiles::Run(const std::stop_token& stop) {
   do {
@@ -69,8 +30,30 @@ void TextFiles::Run(const std::stop_token& stop) {
   } while (clock_.WaitUntil(clock_.Now() + options_.interval, stop));
   for (const Target* target : {&devices_, &pods_}) {
     if (target->tick > 0) {
-      ::unlink(target->path.c_str());
+      Remove(*target);
     }
+  }
+}
+
+Status TextFiles::Write(Target& target, std::string_view text) {
+  constexpr mode_t kReadableByAll = 0644;
+  PODGPU_ASSIGN_OR_RETURN(const GuardedDirectory directory,
+                          GuardedDirectory::Open(target.directory));
+  if (!target.is_tidy) {
+    PODGPU_ASSIGN_OR_RETURN(const std::vector<std::string> names, directory.List());
+    for (const std::string& name : names) {
+      if (ReplacedBy(name) == target.name) {
+        directory.Remove(name);
+      }
+    }
+    target.is_tidy = true;
+  }
+  return directory.Replace(target.name, text, kReadableByAll);
+}
+
+void TextFiles::Remove(const Target& target) {
+  if (const auto directory = GuardedDirectory::Open(target.directory); directory.ok()) {
+    directory->Remove(target.name);
   }
 }
 
@@ -82,20 +65,22 @@ void TextFiles::WriteIfNewer(Target& target) {
   if (page == nullptr || page->parts().tick == target.tick) {
     return;
   }
-  const Status status = ReplaceFile(target.path, page->text());
+  const Status status = Write(target, page->text());
   if (status.ok()) {
     target.tick = page->parts().tick;
   }
   Note(target, status);
 }
 
-// A failure is said when it begins, or when it becomes another one.
+// A failure is logged when it begins, or when it becomes another one.
 void TextFiles::Note(Target& target, const Status& status) {
   (status.ok() ? counts_.written : counts_.failed).fetch_add(1, std::memory_order_relaxed);
   if (target.failure == status.message()) {
     return;
   }
   target.failure = std::string(status.message());
+  const std::string& first = devices_.failure.empty() ? pods_.failure : devices_.failure;
+  counts_.failure.Set(first.empty() ? nullptr : std::make_shared<const std::string>(first));
   if (status.ok()) {
     Log(LogLevel::kInfo, "the text file is written again", {{"path", target.path}});
   } else {

@@ -2,9 +2,10 @@
 //
 // One file has the devices alone, the other one the pods as well, as the two programs of the 1.x
 // generation left them.  A file is written beside itself and renamed, so that no reader sees a part
-// of it; it is written when there is a newer reading, and removed at the end, so that nobody goes
-// on reading values that nobody renews.  A file that cannot be written is tried again at the next
-// turn.  Run is the body of one thread of its own, since a disk may hang.
+// of it; it is written when there is a newer reading, and removed at the end, so that no reader
+// takes old values for new ones.  A directory in which other users could plant links is refused
+// (base/guarded_directory.h).  A file that cannot be written is tried again at the next turn.  Run
+// is the body of one thread of its own, since a disk may hang.
 #pragma once
 
 #include <chrono>
@@ -39,12 +40,18 @@ class TextFiles {
 
  private:
   struct Target {
+    Target(const std::string& path, bool with_pods);
     std::string path;
+    std::string directory;
+    std::string name;  // In the directory.
     LegacyPage page;
-    uint64_t tick = 0;         // Of the reading that is in the file.
-    std::string failure = {};  // Why the last write failed; empty: it did not.
+    uint64_t tick = 0;     // Of the reading that is in the file.
+    std::string failure;   // Why the last write failed; empty: it did not.
+    bool is_tidy = false;  // What a killed process left beside the file is gone.
   };
   void WriteIfNewer(Target& target);
+  static Status Write(Target& target, std::string_view text);
+  static void Remove(const Target& target);
   void Note(Target& target, const Status& status);
 
   const TextFileOptions options_;
@@ -54,9 +61,5 @@ class TextFiles {
   Target devices_;
   Target pods_;
 };
-
-// Replaces the file at `path` by `content`, mode 0644, so that a reader sees the old one or the new
-// one.  The message names the path.
-Status ReplaceFile(const std::string& path, std::string_view content);
 
 }  // namespace podgpu

@@ -1,5 +1,6 @@
 #include "exporter/text_files.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -107,7 +108,58 @@ TEST_F(TextFilesTest, AReaderNeverSeesAPart) {
   Turn();
   const std::string rest{std::istreambuf_iterator<char>(reader), {}};
   EXPECT_TRUE(rest.ends_with("} 34\n"));
-  EXPECT_FALSE(fs::exists(folder_ / "a.prom.swp"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "nothing beside the file";
+}
+
+// What another user of the machine may have put where we write, before the directory was guarded.
+TEST_F(TextFilesTest, OverwritesNeitherALinksTargetNorWaitsForAPipe) {
+  const fs::path precious = folder_ / "precious";
+  std::ofstream(precious) << "root's own";
+  fs::create_symlink(precious, folder_ / "a.prom");
+  fs::create_symlink(precious, folder_ / "a.prom.swp");
+  ASSERT_EQ(::mkfifo((folder_ / "b.prom").c_str(), 0666), 0);
+  ASSERT_EQ(::mkfifo((folder_ / "b.prom.swp").c_str(), 0666), 0);
+  Publish(34);
+  Start({folder_ / "a.prom", folder_ / "b.prom", seconds(1)});
+  EXPECT_EQ(Content(precious), "root's own");
+  EXPECT_TRUE(Content(folder_ / "a.prom").ends_with("} 34\n"));
+  EXPECT_TRUE(Content(folder_ / "b.prom").ends_with("} 34\n"));
+  EXPECT_EQ(counts_.written, 2U);
+}
+
+TEST_F(TextFilesTest, ADirectoryThatOthersMayWriteIsRefusedAndSaidOnce) {
+  ASSERT_EQ(::chmod(folder_.c_str(), 01777), 0);
+  Publish(34);
+  testing::internal::CaptureStderr();
+  Start({folder_ / "a.prom", "", seconds(1)});
+  Turn();
+  const std::string log = testing::internal::GetCapturedStderr();
+  const std::string what = folder_.string() + " may be written by other users (mode 1777): " +
+                           "nothing is written where they can plant links. chmod go-w it, or " +
+                           "name another directory";
+  EXPECT_EQ(std::ranges::count(log, '\n'), 1) << log;
+  EXPECT_NE(log.find("level=ERROR msg=\"the text file is not written; next try at the next turn\""),
+            std::string::npos)
+      << log;
+  EXPECT_NE(log.find("error=\"" + what + "\""), std::string::npos) << log;
+  EXPECT_FALSE(fs::exists(folder_ / "a.prom"));
+  EXPECT_EQ(counts_.failed, 2U);
+  EXPECT_EQ(*counts_.failure.Get(), what) << "/ tells it";
+  ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);
+  Turn();
+  EXPECT_TRUE(Content(folder_ / "a.prom").ends_with("} 34\n"));
+  EXPECT_EQ(counts_.failure.Get(), nullptr);
+}
+
+TEST_F(TextFilesTest, RemovesWhatAKilledWriterLeft) {
+  const fs::path left = folder_ / "a.prom.0123456789abcdef.swp";
+  const fs::path other = folder_ / "b.prom.0123456789abcdef.swp";
+  std::ofstream(left) << "a part";
+  std::ofstream(other) << "another program's";
+  Publish(34);
+  Start({folder_ / "a.prom", "", seconds(1)});
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(other));
 }
 
 TEST_F(TextFilesTest, AFolderThatIsNotThereIsTriedAgain) {

@@ -1,27 +1,34 @@
-// How often something was written to a disk, and how often that failed.
+// How often something was written to a disk, how often that failed, and why the last time.
 //
-// The writer's thread counts, any thread reads; whoever made the counts owns them and outlives
+// The writer's thread counts, any thread reads; the maker of the counts owns them and outlives
 // both.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/published.h"
 
 namespace podgpu {
 
 struct WriteCounts {
   std::atomic<uint64_t> written = 0;
   std::atomic<uint64_t> failed = 0;
+  Published<std::string> failure;  // Null while all that is due can be written.
 };
 
 // The same at one moment.
 struct WriteTally {
   uint64_t written = 0;
   uint64_t failed = 0;
+  std::shared_ptr<const std::string> failure = nullptr;
 };
 inline WriteTally TallyOf(const WriteCounts& counts) {
   return {.written = counts.written.load(std::memory_order_relaxed),
-          .failed = counts.failed.load(std::memory_order_relaxed)};
+          .failed = counts.failed.load(std::memory_order_relaxed),
+          .failure = counts.failure.Get()};
 }
 
 }  // namespace podgpu
