@@ -46,6 +46,8 @@ class NvmlProcesses final : public Interruptible {
   NvmlProcesses(abi::NvmlLibrary library, NvmlProcessesOptions options, const Files& files,
                 const Clock& clock);
   ~NvmlProcesses() override;
+  NvmlProcesses(const NvmlProcesses&) = delete;
+  NvmlProcesses& operator=(const NvmlProcesses&) = delete;
 
   // Reads all devices that can be read.  The Status of a call that is about no device.
   Status Read(ProcessReading& reading);
