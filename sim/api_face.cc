@@ -34,13 +34,23 @@ std::string LabelsOf(std::string_view name) {
                   : Member("app.kubernetes.io/name", name);
 }
 
+// What the mirror of a static pod has, which the kubelet has put there.
+std::string MirrorOf(std::string_view config_hash) {
+  return config_hash.empty()
+             ? std::string()
+             : ",\"annotations\":{" + Member("kubernetes.io/config.mirror", config_hash) + "," +
+                   Member("kubernetes.io/config.source", "file") + "}";
+}
+
 // What the API server says of each pod, by namespace/name.
 class PodCollector final : public PodVisitor {
  public:
   void Pod(const PodFacts& pod) override {
     pod_ = &pods_[std::string(pod.pod_namespace) + "/" + std::string(pod.name)];
     pod_->metadata = Member("namespace", pod.pod_namespace) + "," + Member("name", pod.name) + "," +
-                     Member("uid", pod.uid) + ",\"labels\":{" + LabelsOf(pod.name) + "}";
+                     Member("uid", pod.uid) + ",\"labels\":{" + LabelsOf(pod.name) + "}" +
+                     MirrorOf(pod.config_hash);
+    pod_->phase = pod.has_ended ? "Succeeded" : "Running";
   }
   void Container(const ContainerFacts& container) override {
     pod_->containers.push_back({std::string(container.name), std::string(container.container_id)});
@@ -66,7 +76,7 @@ class PodCollector final : public PodVisitor {
     std::map<std::string, int> requests = {};
   };
   struct Whole {
-    std::string metadata;
+    std::string metadata, phase;
     std::vector<Part> containers;
   };
 
@@ -85,7 +95,7 @@ class PodCollector final : public PodVisitor {
                   Member("containerID", "containerd://" + part.id) + "}";
     }
     return ",\"spec\":{" + Member("nodeName", node_name) + ",\"containers\":[" + specified +
-           "]},\"status\":{" + Member("phase", "Running") + ",\"containerStatuses\":[" + reported +
+           "]},\"status\":{" + Member("phase", pod.phase) + ",\"containerStatuses\":[" + reported +
            "]}";
   }
 
@@ -194,7 +204,7 @@ Status ApiFace::Behave(const ApiBehaviour& next) {
 void ApiFace::RefreshPods() {
   const World& world = node_.world();
   PodCollector collector;
-  world.VisitPods(node_.Now(), collector);
+  world.VisitListedPods(node_.Now(), collector);
   std::map<std::string, ApiPodText> now = collector.Texts(world.node_name());
   for (const auto& [key, pod] : pods_) {
     if (!now.contains(key)) {

@@ -121,6 +121,7 @@ void WriteNode(Compilation& work) {
                (scenario.accounting ? kNodeAccounts : 0) | (scenario.quirks * kNodeFirstQuirk),
       .nvswitch_count = scenario.nvswitch_count,
       .cpu_cores = {}};
+  image.node.flags |= scenario.keeps_finished ? kNodeKeepsFinished : 0;
   std::copy(scenario.cpu_cores.begin(), scenario.cpu_cores.end(), image.node.cpu_cores.begin());
 }
 

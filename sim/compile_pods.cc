@@ -75,7 +75,10 @@ class PodPlanner {
     const PodRecord record{image_.Text(pod.pod_namespace),
                            image_.Text(pod.name),
                            image_.Text({uid.data(), uid.size()}),
-                           {CountOf(image_.containers), CountOf(pod.containers)}};
+                           image_.Text(pod.is_static ? ConfigHashOf(key) : std::string()),
+                           {CountOf(image_.containers), CountOf(pod.containers)},
+                           pod.start_us,
+                           pod.stop_us};
     image_.pods.push_back(record);
     std::set<std::string_view> names;
     for (const ContainerSpec& container : pod.containers) {
@@ -84,6 +87,14 @@ class PodPlanner {
       }
       AddContainer(pod, container, index, KeyOf(key, container.name));
     }
+  }
+
+  // 32 hexadecimal digits, as the kubelet makes them from the file of a static pod.
+  static std::string ConfigHashOf(uint64_t key) {
+    const auto digits = UuidText(KeyOf(KeyOf(key, "config hash"), Purpose::kPodUid));
+    std::string hash(digits.data(), digits.size());
+    std::erase(hash, '-');
+    return hash;
   }
 
   void AddContainer(const PodSpec& pod, const ContainerSpec& spec, uint32_t pod_index,

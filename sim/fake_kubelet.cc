@@ -30,6 +30,7 @@ namespace {
 // pkg/kubelet/apis/podresources/constants.go).
 constexpr double kCallsPerSecond = 100;
 constexpr double kBurstCalls = 10;
+constexpr mode_t kSocketRights = 0755;  // Connecting takes the right to write: root alone has it.
 
 // A token bucket: full at first, one token a call.
 class RateLimit {
@@ -86,18 +87,30 @@ template <typename Response>
 class PodWriter final : public PodVisitor {
  public:
   // `pool`: that of the node's devices in claims.
-  PodWriter(Response& response, std::string_view pool) : response_(response), pool_(pool) {}
+  PodWriter(Response& response, std::string_view pool, KubeletBehaviour::Listing listing)
+      : response_(response), pool_(pool), listing_(listing) {}
 
   void Pod(const PodFacts& pod) override {
+    using Listing = KubeletBehaviour::Listing;
+    is_listed_ =
+        listing_ == Listing::kAll || (listing_ == Listing::kStaticPods && !pod.config_hash.empty());
+    if (!is_listed_) {
+      return;
+    }
     pod_ = response_.add_pod_resources();
     pod_->set_name(std::string(pod.name));
     pod_->set_namespace_(std::string(pod.pod_namespace));
   }
   void Container(const ContainerFacts& container) override {
-    container_ = pod_->add_containers();
-    container_->set_name(std::string(container.name));
+    if (is_listed_) {
+      container_ = pod_->add_containers();
+      container_->set_name(std::string(container.name));
+    }
   }
   void Device(const PodDevice& device) override {
+    if (!is_listed_) {
+      return;
+    }
     if (device.resource == kDraDriver) {
       AddClaimed(device, pool_, *pod_, *container_);
     } else {
@@ -112,6 +125,8 @@ class PodWriter final : public PodVisitor {
 
   Response& response_;
   const std::string pool_;
+  const KubeletBehaviour::Listing listing_;
+  bool is_listed_ = true;  // The pod that is being visited.
   PodMessage* pod_ = nullptr;
   ContainerMessage* container_ = nullptr;
 };
@@ -190,9 +205,10 @@ class Node {
 
   template <typename Response>
   void List(Response& response) {
-    PodWriter<Response> writer(response, directory_.world().node_name());
-    directory_.world().VisitPods(directory_.Now(), writer);
-    FillUp(response, behaviour().reply_bytes);
+    const KubeletBehaviour now = behaviour();
+    PodWriter<Response> writer(response, directory_.world().node_name(), now.listing);
+    directory_.world().VisitListedPods(directory_.Now(), writer);
+    FillUp(response, now.reply_bytes);
   }
 
   // A kubelet whose gate is off answers with an error of no particular code.
@@ -362,7 +378,9 @@ class GrpcKubelet final : public FakeKubelet {
     if (server_ == nullptr) {
       return absl::UnavailableError(socket_path_ + ": the kubelet's socket cannot be made here");
     }
-    if (rename(temporary.c_str(), socket_path_.c_str()) != 0) {
+    // gRPC makes it by the umask; the kubelet's is root's with these rights.
+    if (chmod(temporary.c_str(), kSocketRights) != 0 ||
+        rename(temporary.c_str(), socket_path_.c_str()) != 0) {
       return FileError();
     }
     return absl::OkStatus();

@@ -18,6 +18,9 @@ struct KubeletBehaviour {
     kNoHttp2,   // Something that takes connections and answers bytes of its own.
   };
   Socket socket = Socket::kServed;
+  // Which pods a list has: a kubelet that has just started does not know all of them yet.
+  enum class Listing : uint8_t { kAll, kStaticPods, kNone };
+  Listing listing = Listing::kAll;
   // Another number than before: the kubelet has started again.  Connections end, the socket's file
   // is a new one.
   uint64_t start = 0;

@@ -136,6 +136,66 @@ TEST_F(KubeletTest, ListsThePodsOfThePresentMoment) {
   EXPECT_EQ(response.pod_resources_size(), 1);
 }
 
+// Names of the pods on a list, in order.
+class ListedPodsTest : public KubeletFixture {
+ protected:
+  explicit ListedPodsTest(const std::string& head = "")
+      : KubeletFixture("format: 1\nname: listed\nseed: 1\n" + head + R"(
+gpus: [{count: 3, class: h100-sxm5-80gb}]
+pods:
+  - {name: proxy-node-a, static: true, containers: [{name: main, gpus: [0]}]}
+  - {name: first, start: 1s, stop: 10s, containers: [{name: main, gpus: [1]}]}
+  - {name: second, start: 20s, stop: 30s, containers: [{name: main, gpus: [2]}]}
+)") {}
+  std::set<std::string> Names() {
+    v1::ListPodResourcesResponse response;
+    EXPECT_TRUE(List(response).ok());
+    std::set<std::string> names;
+    for (const v1::PodResources& pod : response.pod_resources()) {
+      EXPECT_EQ(DevicesOf(pod.containers(0)).size(), 1U) << pod.name();
+      names.insert(pod.name());
+    }
+    return names;
+  }
+};
+
+using PodNames = std::set<std::string>;
+
+TEST_F(ListedPodsTest, AKubeletThatHasJustStartedListsNoneThenTheStaticOnes) {
+  ASSERT_TRUE(node_.writer().Tick(5'000'000).ok());
+  EXPECT_EQ(Names(), (PodNames{"first", "proxy-node-a"}));
+  ASSERT_TRUE(kubelet_->Behave({.listing = KubeletBehaviour::Listing::kNone}).ok());
+  EXPECT_EQ(Names(), PodNames());
+  ASSERT_TRUE(kubelet_->Behave({.listing = KubeletBehaviour::Listing::kStaticPods}).ok());
+  EXPECT_EQ(Names(), PodNames{"proxy-node-a"});
+}
+
+TEST_F(ListedPodsTest, AFinishedPodLeavesTheListOfANewKubelet) {
+  ASSERT_TRUE(node_.writer().Tick(12'000'000).ok());
+  EXPECT_EQ(Names(), PodNames{"proxy-node-a"});
+}
+
+// As kubelets before 1.34.
+class KeptPodsTest : public ListedPodsTest {
+ protected:
+  KeptPodsTest() : ListedPodsTest("kubelet: {keeps_finished: true}") {}
+};
+
+TEST_F(KeptPodsTest, AFinishedPodStaysUntilAnotherIsAdmitted) {
+  ASSERT_TRUE(node_.writer().Tick(12'000'000).ok());
+  EXPECT_EQ(Names(), (PodNames{"first", "proxy-node-a"}));
+  ASSERT_TRUE(node_.writer().Tick(8'000'000).ok());
+  EXPECT_EQ(Names(), (PodNames{"proxy-node-a", "second"}));
+  ASSERT_TRUE(node_.writer().Tick(20'000'000).ok());
+  EXPECT_EQ(Names(), (PodNames{"proxy-node-a", "second"})) << "the last one stays for good";
+}
+
+TEST_F(KubeletTest, TheSocketIsWritableForItsOwnerAlone) {
+  struct stat facts {};
+  ASSERT_EQ(stat(socket_path().c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 07777, 0755U) << "connecting takes the right to write";
+}
+
 TEST_F(KubeletTest, TellsTheOldVersionTheSame) {
   ASSERT_TRUE(node_.writer().Tick(12'000'000).ok());
   v1::ListPodResourcesResponse response;

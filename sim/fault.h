@@ -93,12 +93,13 @@ enum class FaultNumber : uint8_t {
   kReplay,
   kSeconds,
   kSizeBytes,
+  kSyncUs,
   kTarget,  // An ErrorTarget.
   kWhy,     // A ThrottleReason.
   kWidth,
   kXid,
 };
-inline constexpr size_t kFaultNumberCount = 26;
+inline constexpr size_t kFaultNumberCount = 27;
 inline constexpr int64_t kNotGiven = INT64_MIN;
 
 // Choices, in the order of their words in the table.

@@ -25,6 +25,7 @@ constexpr std::array<Words, 2> kFlags = {"false", "true"};
 
 constexpr int64_t kMany = 1'000'000'000;
 constexpr int64_t kHugeReplyBytes = 16 << 20;
+constexpr int64_t kKubeletSyncUs = 1'000'000;  // Seen on kubelets 1.31, 1.34 and 1.37.
 
 // Ascending by name.  Bounds of a duration or size are the reader's own.
 constexpr auto kKeys = std::to_array<FaultKey>({
@@ -58,6 +59,7 @@ constexpr auto kKeys = std::to_array<FaultKey>({
     {"restart_after", "T", Form::kFor},
     {"s", "SECONDS", Form::kInteger, Number::kSeconds, kNotGiven, -kMany, kMany},
     {"size", "16MiB", Form::kBytes, Number::kSizeBytes, kHugeReplyBytes},
+    {"sync", "T", Form::kDuration, Number::kSyncUs, kKubeletSyncUs},
     {"target", "call|value", Form::kChoice, Number::kTarget, 0, 0, 0, kTargets},
     {"version", "3.x|4.2.0", Form::kVersion},
     {"watts", "W", Form::kMillionths, Number::kLimitMw},  // Bounds are the board's.
@@ -244,8 +246,9 @@ constexpr auto kRows = std::to_array<FaultRow>({
      "kubelet_restart",
      Claim::kKubelet,
      true,
-     {{{"for"}}},
-     "the kubelet ends and comes back on a new socket after the time, 1 s",
+     {{{"sync"}, {"for"}}},
+     "the kubelet ends and comes back on a new socket after the time, 1 s; it lists no pods, then "
+     "the static ones, and all after `sync`, or when the API server is back",
      1'000'000},
     {kKubeletSlow,
      "kubelet_slow",

@@ -17,7 +17,7 @@
 namespace podgpu::sim {
 
 inline constexpr std::array<char, 8> kImageMagic = {'P', 'O', 'D', 'G', 'P', 'U', 'W', '1'};
-inline constexpr uint32_t kImageVersion = 5;
+inline constexpr uint32_t kImageVersion = 6;
 inline constexpr uint32_t kNone = 0xffffffff;            // "No such record" in an index.
 inline constexpr TimeUs kForever = INT64_MAX;            // The stop time of what never stops.
 inline constexpr TimeUs kLastTimeUs = INT64_C(1) << 62;  // Later times are read as this one.
@@ -101,7 +101,8 @@ inline constexpr uint32_t kProcessChannelCount = 8;
 
 inline constexpr uint32_t kNodeHasV1 = 1, kNodeHasV1Alpha1 = 2, kNodeHasInventory = 4,
                           kNodeHasProfilingModule = 8, kNodeAccounts = 16,
-                          kNodeFirstQuirk = 32;  // 32 << DriverQuirk
+                          kNodeFirstQuirk = 32,  // 32 << DriverQuirk
+    kNodeKeepsFinished = uint32_t{1} << 31U;
 struct NodeRecord {
   TextRef name, scenario, driver, nvml, dcgm, engine_tcp, engine_unix, cgroup_driver,
       cgroup_runtime;

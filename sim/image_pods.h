@@ -16,7 +16,9 @@ struct NodeEraRecord {
 };
 struct PodRecord {
   TextRef pod_namespace, name, uid;
+  TextRef config_hash;  // Empty unless the pod is static.
   Range containers;
+  int64_t start_us, stop_us;
 };
 struct ContainerRecord {
   TextRef name, container_id;

@@ -17,6 +17,8 @@
 
 namespace podgpu::sim {
 
+struct ChurnMoment;  // world_churns.h
+
 // The sections of an image.
 struct ImageTables {
   std::span<const char> text;
@@ -124,6 +126,7 @@ class ImageWorld final : public World {
   int64_t MemoryUsedBytes(DeviceRef device, TimeUs t) const override;
 
   void VisitPods(TimeUs t, PodVisitor& visitor) const override;
+  void VisitListedPods(TimeUs t, PodVisitor& visitor) const override;
   void VisitAllocatable(TimeUs t, PodVisitor& visitor) const override;
   int process_count(TimeUs t) const override;
   ProcessFacts process(int index, TimeUs t) const override;
@@ -165,7 +168,10 @@ class ImageWorld final : public World {
   ProcessLife Life(const FoundProcess& found, int pid, TimeUs t) const;
   ProcessFacts ChurnFacts(const ChurnRecord& churn, int index, TimeUs t) const;
   void VisitDevices(Range devices, TimeUs t, PodVisitor& visitor) const;
-  void VisitChurn(const ChurnRecord& churn, TimeUs t, PodVisitor& visitor) const;
+  void VisitPod(const PodRecord& pod, TimeUs t, PodVisitor& visitor) const;
+  void VisitChurn(const ChurnRecord& churn, const ChurnMoment& moment, TimeUs t,
+                  PodVisitor& visitor) const;
+  TimeUs LastAdmission(TimeUs t) const;
 
   ImageTables tables_;
   NodeRecord node_;

@@ -1,5 +1,6 @@
 #include "sim/node_faults.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "sim/fault_table.h"
@@ -84,6 +85,28 @@ void ApplyToApi(const Fault& fault, ApiBehaviour& behaviour) {
   }
 }
 
+// Until when a kubelet that has started again lacks pods: the static ones it reads from files at
+// once, the others come from the API server.
+TimeUs SyncedAt(const World& world, const Fault& restart) {
+  TimeUs synced = restart.until + restart.Amount(FaultNumber::kSyncUs);
+  for (const Fault& fault : world.faults()) {  // By start.
+    if (fault.kind == FaultKind::kApiDown && fault.InForce(synced)) {
+      synced = fault.until;
+    }
+  }
+  return synced;
+}
+
+KubeletBehaviour::Listing ListingAfter(const World& world, const Fault& restart, TimeUs t) {
+  constexpr int64_t kShareWithoutPods = 3;  // A third of the time.
+  using Listing = KubeletBehaviour::Listing;
+  if (t < restart.until || t >= SyncedAt(world, restart)) {
+    return Listing::kAll;
+  }
+  const TimeUs first_us = restart.Amount(FaultNumber::kSyncUs) / kShareWithoutPods;
+  return t < restart.until + first_us ? Listing::kNone : Listing::kStaticPods;
+}
+
 // The names of those `kinds` that are in force.
 std::string WordsAt(const World& world, TimeUs t, uint64_t kinds) {
   std::string words;
@@ -118,7 +141,10 @@ KubeletBehaviour KubeletBehaviourAt(const World& world, TimeUs t) {
     return behaviour;
   }
   for (const Fault& fault : world.faults()) {
-    behaviour.start += fault.kind == FaultKind::kKubeletRestart && fault.at <= t ? 1 : 0;
+    if (fault.kind == FaultKind::kKubeletRestart && fault.at <= t) {
+      ++behaviour.start;
+      behaviour.listing = std::max(behaviour.listing, ListingAfter(world, fault, t));
+    }
     if (fault.InForce(t)) {
       Apply(fault, behaviour);
     }
@@ -144,6 +170,14 @@ ApiBehaviour ApiBehaviourAt(const World& world, TimeUs t) {
 }
 
 std::string KubeletWordsAt(const World& world, TimeUs t) {
+  switch (KubeletBehaviourAt(world, t).listing) {
+    case KubeletBehaviour::Listing::kNone:
+      return "starting, lists no pods";
+    case KubeletBehaviour::Listing::kStaticPods:
+      return "starting, lists static pods";
+    case KubeletBehaviour::Listing::kAll:
+      break;
+  }
   return WordsAt(world, t, kKubeletFaults);
 }
 
@@ -151,7 +185,8 @@ std::string ApiWordsAt(const World& world, TimeUs t) { return WordsAt(world, t, 
 
 bool HasServerFaultsAfter(const World& world, TimeUs t) {
   return (world.fault_kinds() & (kEngineFaults | kKubeletFaults | kApiFaults)) != 0 &&
-         world.NextFaultChange(t) != INT64_MAX;
+         (world.NextFaultChange(t) != INT64_MAX ||
+          KubeletBehaviourAt(world, t).listing != KubeletBehaviour::Listing::kAll);
 }
 
 }  // namespace podgpu::sim

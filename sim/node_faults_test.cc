@@ -61,10 +61,36 @@ TEST(KubeletFaults, AreEachABehaviour) {
     EXPECT_EQ(KubeletBehaviourAt(*world, 0), KubeletBehaviour()) << c.fault;
     EXPECT_EQ(KubeletBehaviourAt(*world, kSecondUs), c.behaviour) << c.fault;
     EXPECT_EQ(KubeletWordsAt(*world, kSecondUs), c.fault.substr(6, c.fault.find(',') - 6));
-    const KubeletBehaviour after = KubeletBehaviourAt(*world, 2 * kSecondUs);
+    const KubeletBehaviour after = KubeletBehaviourAt(*world, 3 * kSecondUs);
     EXPECT_EQ(after, (KubeletBehaviour{.start = c.behaviour.start})) << c.fault;
-    EXPECT_EQ(KubeletWordsAt(*world, 2 * kSecondUs), "well");
+    EXPECT_EQ(KubeletWordsAt(*world, 3 * kSecondUs), "well");
   }
+}
+
+TEST(KubeletFaults, ARestartedKubeletLearnsOfItsPodsInThreeSteps) {
+  using Listing = KubeletBehaviour::Listing;
+  struct Case {
+    int64_t at_ms;
+    Listing listing;
+    std::string_view words;
+  };
+  const Case cases[] = {{1'999, Listing::kAll, "kubelet_restart"},
+                        {2'000, Listing::kNone, "starting, lists no pods"},
+                        {2'999, Listing::kNone, "starting, lists no pods"},
+                        {3'000, Listing::kStaticPods, "starting, lists static pods"},
+                        {4'999, Listing::kStaticPods, "starting, lists static pods"},
+                        {5'000, Listing::kAll, "well"}};
+  const TestWorld world = With("  - {at: 1s, for: 1s, kind: kubelet_restart, sync: 3s}\n");
+  for (const Case& c : cases) {
+    EXPECT_EQ(KubeletBehaviourAt(*world, c.at_ms * 1'000).listing, c.listing) << c.at_ms;
+    EXPECT_EQ(KubeletWordsAt(*world, c.at_ms * 1'000), c.words) << c.at_ms;
+    EXPECT_EQ(HasServerFaultsAfter(*world, c.at_ms * 1'000), c.at_ms < 5'000) << c.at_ms;
+  }
+  // Without the API server it learns of no more than its static pods.
+  const TestWorld alone = With(
+      "  - {at: 1s, for: 1s, kind: kubelet_restart}\n  - {at: 0s, for: 60s, kind: api_down}\n");
+  EXPECT_EQ(KubeletBehaviourAt(*alone, 59 * kSecondUs).listing, Listing::kStaticPods);
+  EXPECT_EQ(KubeletBehaviourAt(*alone, 60 * kSecondUs).listing, Listing::kAll);
 }
 
 TEST(ApiFaults, AreEachABehaviour) {

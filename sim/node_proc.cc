@@ -23,7 +23,7 @@ class Containers final : public PodVisitor {
  public:
   void Pod(const PodFacts& pod) override {
     pod_ = Name(pod.pod_namespace, pod.name, "");
-    pod_uid_ = pod.uid;
+    pod_uid_ = pod.config_hash.empty() ? pod.uid : pod.config_hash;
   }
   void Container(const ContainerFacts& container) override {
     found[pod_ + std::string(container.name)] = {pod_uid_, std::string(container.container_id)};

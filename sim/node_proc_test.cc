@@ -110,6 +110,24 @@ TEST_F(ProcTreeTest, HasTheFilesOfTheKernel) {
   EXPECT_TRUE(Text("2/stat").starts_with("2 (kthreadd) ")) << "the host's /proc";
 }
 
+TEST_F(ProcTreeTest, AStaticPodHasItsConfigHashInItsCgroup) {
+  const TestWorld world(R"(format: 1
+name: static
+gpus: [{class: t4}]
+pods:
+  - name: proxy-node-a
+    static: true
+    containers: [{name: main, gpus: [0], processes: [{pid: 41, load: {sm: 1%}, memory: 1GiB}]}]
+)");
+  StatusOr<ProcTree> tree = ProcTree::Create(folder_.path(), kEpochUs);
+  ASSERT_TRUE(tree.ok() && tree->Show(*world, 0).ok());
+  const std::string cgroup = Text("41/cgroup");
+  const size_t begin = cgroup.find("-pod") + 4;
+  const std::string hash = cgroup.substr(begin, cgroup.find(".slice/cri-") - begin);
+  EXPECT_EQ(hash.size(), 32U) << cgroup;
+  EXPECT_EQ(hash.find_first_not_of("0123456789abcdef"), std::string::npos) << cgroup;
+}
+
 TEST_F(ProcTreeTest, GivesAPidThatIsUsedAgainItsNewStart) {
   const TestWorld world(kComingsAndGoings);
   StatusOr<ProcTree> tree = ProcTree::Create(folder_.path(), kEpochUs);

@@ -126,8 +126,8 @@ void ReadNode(const Cursor& root, Scenario& scenario) {
 }
 
 void ReadKubelet(const Cursor& kubelet, Scenario& scenario) {
-  constexpr std::array<Words, 5> kKubeletKeys = {"allocator", "versions", "inventory",
-                                                 "mig_strategy", "rename_shared"};
+  constexpr std::array<Words, 6> kKubeletKeys = {"allocator",    "versions",      "inventory",
+                                                 "mig_strategy", "rename_shared", "keeps_finished"};
   constexpr std::array<Words, 4> kAllocators = {"nvidia", "gke", "hami", "dra"};
   constexpr std::array<Words, 2> kVersions = {"v1", "v1alpha1"};
   constexpr std::array<Words, 2> kStrategies = {"mixed", "single"};
@@ -138,6 +138,7 @@ void ReadKubelet(const Cursor& kubelet, Scenario& scenario) {
   scenario.inventory = kubelet.Key("inventory").Flag(true);
   scenario.mig_single = kubelet.Key("mig_strategy").Choice(kStrategies, 0) == 1;
   scenario.rename_shared = kubelet.Key("rename_shared").Flag(false);
+  scenario.keeps_finished = kubelet.Key("keeps_finished").Flag(false);
   const Cursor versions = kubelet.Key("versions");
   if (versions.present()) {
     scenario.v1 = scenario.v1alpha1 = false;

@@ -89,6 +89,7 @@ struct ContainerSpec {
 struct PodSpec {
   std::string name, pod_namespace;
   TimeUs start_us = 0, stop_us = kForever;
+  bool is_static = false;  // From a file of the node, not from the API server.
   std::vector<ContainerSpec> containers;
   Place place;
 };
@@ -135,7 +136,8 @@ struct Scenario {
   int64_t refresh_phase_us = -1;  // -1: from the seed, per GPU.
   Allocator allocator = Allocator::kNvidia;
   bool mig_single = false, rename_shared = false, inventory = true, v1 = true, v1alpha1 = true;
-  int nvlink_per_gpu = -1;  // -1: the class's.
+  bool keeps_finished = false;  // The kubelet lists finished pods until it admits the next one.
+  int nvlink_per_gpu = -1;      // -1: the class's.
   int nvswitch_count = 0;
   std::vector<int> cpu_cores;  // Of each CPU that the engine speaks to (Grace).
   std::vector<ClassSpec> classes;

@@ -248,7 +248,8 @@ void ReadLoads(const Cursor& loads, Scenario& scenario) {
 }
 
 void ReadPods(const Cursor& pods, Scenario& scenario) {
-  constexpr std::array<Words, 5> kKeys = {"name", "namespace", "start", "stop", "containers"};
+  constexpr std::array<Words, 6> kKeys = {"name", "namespace", "start",
+                                          "stop", "static",    "containers"};
   for (const Cursor& entry : pods.Elements()) {
     if (!entry.ExpectKeys(kKeys)) {
       continue;
@@ -263,6 +264,7 @@ void ReadPods(const Cursor& pods, Scenario& scenario) {
       entry.Key("stop").Fail("must be after start");
       pod.stop_us = kForever;
     }
+    pod.is_static = entry.Key("static").Flag(false);
     for (const Cursor& container : entry.Key("containers").Elements()) {
       pod.containers.push_back(ReadContainer(container, scenario));
     }

@@ -112,6 +112,9 @@ class World {
 
   // Who lives at t.  Strings are valid during the call of the visitor only.
   virtual void VisitPods(TimeUs t, PodVisitor& visitor) const = 0;
+  // Those that the kubelet lists: where the scenario's kubelet keeps finished pods (all before
+  // Kubernetes 1.34 do), also those that have ended since the last pod was admitted.
+  virtual void VisitListedPods(TimeUs t, PodVisitor& visitor) const = 0;
   // Every device id that the device plugin has registered with the kubelet at t, free or not, in
   // the spelling in which pods get it (all replicas of a shared device; MIG devices of a GPU in MIG
   // mode instead of the GPU): calls visitor.Device only.

@@ -100,6 +100,8 @@ struct PodDevice {
 // A pod that lives at the time asked for.
 struct PodFacts {
   std::string_view pod_namespace, name, uid;
+  std::string_view config_hash;  // Of a static pod, whose cgroup has this in place of the uid.
+  bool has_ended = false;        // Only among those that the kubelet still lists.
 };
 struct ContainerFacts {
   std::string_view name, container_id;

@@ -53,29 +53,75 @@ void ImageWorld::VisitDevices(Range devices, TimeUs t, PodVisitor& visitor) cons
 void ImageWorld::VisitPods(TimeUs t, PodVisitor& visitor) const {
   t = Readable(t);
   for (const uint32_t index : ImageTables::Slice(tables_.resident_pods, NodeEraAt(t).pods)) {
-    const PodRecord& pod = tables_.pods[index];
-    visitor.Pod({tables_.Text(pod.pod_namespace), tables_.Text(pod.name), tables_.Text(pod.uid)});
-    for (const ContainerRecord& container :
-         ImageTables::Slice(tables_.containers, pod.containers)) {
-      visitor.Container({tables_.Text(container.name), tables_.Text(container.container_id)});
-      VisitDevices(container.devices, t, visitor);
-    }
+    VisitPod(tables_.pods[index], t, visitor);
   }
   for (const ChurnRecord& churn : tables_.churns) {
-    VisitChurn(churn, t, visitor);
+    const ChurnMoment moment = MomentOf(churn, t);
+    if (moment.alive) {
+      VisitChurn(churn, moment, t, visitor);
+    }
   }
 }
 
-void ImageWorld::VisitChurn(const ChurnRecord& churn, TimeUs t, PodVisitor& visitor) const {
-  const ChurnMoment moment = MomentOf(churn, t);
-  if (!moment.alive) {
+// A kubelet that keeps finished pods forgets them when it admits the next one.
+void ImageWorld::VisitListedPods(TimeUs t, PodVisitor& visitor) const {
+  VisitPods(t, visitor);
+  if (!Has(kNodeKeepsFinished)) {
     return;
   }
+  t = Readable(t);
+  const TimeUs admitted = LastAdmission(t);
+  for (const PodRecord& pod : tables_.pods) {
+    if (pod.stop_us <= t && pod.stop_us > admitted) {
+      VisitPod(pod, t, visitor);
+    }
+  }
+  for (const ChurnRecord& churn : tables_.churns) {
+    const ChurnMoment moment = MomentOf(churn, t);
+    if (t >= churn.start_us && !moment.alive &&
+        CycleStart(churn, moment.cycle) + churn.life_us > admitted) {
+      VisitChurn(churn, moment, t, visitor);
+    }
+  }
+}
+
+// When the newest pod that has begun by t did so.
+TimeUs ImageWorld::LastAdmission(TimeUs t) const {
+  TimeUs last = 0;
+  for (const PodRecord& pod : tables_.pods) {
+    last = pod.start_us <= t ? std::max(last, pod.start_us) : last;
+  }
+  for (const ChurnRecord& churn : tables_.churns) {
+    if (t >= churn.start_us) {
+      last = std::max(last, CycleStart(churn, MomentOf(churn, t).cycle));
+    }
+  }
+  return last;
+}
+
+void ImageWorld::VisitPod(const PodRecord& pod, TimeUs t, PodVisitor& visitor) const {
+  visitor.Pod({.pod_namespace = tables_.Text(pod.pod_namespace),
+               .name = tables_.Text(pod.name),
+               .uid = tables_.Text(pod.uid),
+               .config_hash = tables_.Text(pod.config_hash),
+               .has_ended = pod.stop_us <= t});
+  for (const ContainerRecord& container : ImageTables::Slice(tables_.containers, pod.containers)) {
+    visitor.Container({tables_.Text(container.name), tables_.Text(container.container_id)});
+    VisitDevices(container.devices, t, visitor);
+  }
+}
+
+void ImageWorld::VisitChurn(const ChurnRecord& churn, const ChurnMoment& moment, TimeUs t,
+                            PodVisitor& visitor) const {
   const uint64_t key = KeyOf(churn.key, static_cast<uint64_t>(moment.cycle));
   const PodName name = NameOf(tables_.Text(churn.name_prefix), moment.cycle);
   const auto uid = UuidText(KeyOf(key, Purpose::kPodUid));
   const auto container_id = ContainerIdText(KeyOf(key, Purpose::kContainerId));
-  visitor.Pod({tables_.Text(churn.pod_namespace), name.view(), {uid.data(), uid.size()}});
+  visitor.Pod({.pod_namespace = tables_.Text(churn.pod_namespace),
+               .name = name.view(),
+               .uid = {uid.data(), uid.size()},
+               .config_hash = {},
+               .has_ended = !moment.alive});
   visitor.Container({tables_.Text(churn.container), {container_id.data(), container_id.size()}});
   VisitDevices(churn.devices, t, visitor);
 }

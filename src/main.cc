@@ -151,6 +151,7 @@ int RunNode(NodeCommand command) {
   command.exporter.node_name =
       command.exporter.view.hostname.empty() ? SystemHostname() : command.exporter.view.hostname;
   command.exporter.join.own_pod = FindOwnPod(command, FromEnvironment, SystemHostname(), files);
+  command.kubelet.own_pod = command.exporter.join.own_pod;
 
   SystemLibraryLoader loader;
   const std::unique_ptr<PodResources> kubelet = MakeKubeletClient(command.kubelet);

@@ -20,16 +20,6 @@
 
 namespace podgpu {
 
-// The pod that this program runs in.  It looks at devices, and uses none.
-struct OwnPod {
-  std::string name;        // Empty: it runs in none, or does not know.
-  std::string name_space;  // Empty: any; names of a DaemonSet's pods are not given twice.
-
-  bool Is(std::string_view pod_namespace, std::string_view pod) const {
-    return !name.empty() && pod == name && (name_space.empty() || pod_namespace == name_space);
-  }
-};
-
 struct JoinOptions {
   // Resource names that are GPUs besides nvidia.com/gpu, nvidia.com/mig-* and both with ".shared";
   // exact match.  Needed for the resources of other domains, whose plugins may name one device and

@@ -125,6 +125,9 @@ std::string DescribeOwners(const ConditionBasis& basis, uint16_t gpu) {
   if (basis.pods->answer == nullptr) {
     return "not known: the kubelet has not answered";
   }
+  if (!basis.owners_are_known) {
+    return "not known: the kubelet's last answer is too old";
+  }
   std::vector<const Owner*> found;
   const Topology& topology = *basis.topology;
   for (size_t i = 0; i < topology.entities.size(); ++i) {
@@ -135,7 +138,7 @@ std::string DescribeOwners(const ConditionBasis& basis, uint16_t gpu) {
     }
   }
   if (found.empty()) {
-    return "free";
+    return basis.pods->is_incomplete ? "not known: the kubelet's list is incomplete" : "free";
   }
   if (found.size() == 1 && basis.visible != nullptr &&
       !basis.visible->Shows(found[0]->pod_namespace)) {
@@ -188,9 +191,10 @@ bool ConditionBasis::operator==(const ConditionBasis& other) const {
   const auto rest = [](const ConditionBasis& basis) {
     return std::tie(basis.source, basis.topology, basis.owners, basis.devices_are_stale,
                     basis.frozen_gpus, basis.hung_call, basis.hung_for, basis.stale_for,
-                    basis.owners_for, basis.stale_after, basis.clients, basis.clients_crowd,
-                    basis.config, basis.asked, basis.health_is_told, basis.peers_are_told,
-                    basis.note, basis.events_note, basis.text_file_failure, basis.dump_failure);
+                    basis.owners_are_known, basis.owners_for, basis.stale_after, basis.clients,
+                    basis.clients_crowd, basis.config, basis.asked, basis.health_is_told,
+                    basis.peers_are_told, basis.note, basis.events_note, basis.text_file_failure,
+                    basis.dump_failure);
   };
   return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
          TellTheSame(jobs, other.jobs) && TellTheSame(processes, other.processes) &&
@@ -207,6 +211,7 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.processes = facts.processes;
   basis.api_pods = facts.api_pods;
   basis.api_slices = facts.api_slices;
+  basis.owners_are_known = facts.owners_are_known;
   basis.stale_after = facts.stale_after;
   basis.clients = facts.clients;
   basis.clients.open_connections = 0;

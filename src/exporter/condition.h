@@ -45,6 +45,7 @@ struct ConditionBasis {
   std::shared_ptr<const FindingsNote> events_note;
   std::shared_ptr<const std::string> text_file_failure;  // Null while files can be written.
   std::shared_ptr<const std::string> dump_failure;       // Likewise.
+  bool owners_are_known = false;                         // The kubelet's last answer still counts.
   Tenths owners_for{};  // Age of the last answer, when the kubelet does not give a new one.
   std::chrono::milliseconds stale_after{};
   const VisibleNamespaces* visible = nullptr;  // Null: all.  Always the same.

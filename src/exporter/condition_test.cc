@@ -318,6 +318,7 @@ TEST(Condition, DescribesTheOwnersOfEachGpu) {
   auto pods = std::make_shared<PodFacts>();
   pods->answer = std::make_shared<const PodAllocations>();
   facts.pods = pods;
+  facts.owners_are_known = true;
   facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
   const std::vector<Allocation> allocations = {
       {"ml", "a", "c", "nvidia.com/gpu", FakeDriver::Uuid(0)},
@@ -328,6 +329,17 @@ TEST(Condition, DescribesTheOwnersOfEachGpu) {
   EXPECT_EQ(condition.devices[0].owners, "ml/a (c)");
   EXPECT_EQ(condition.devices[1].owners, "2 owners, shared");
   EXPECT_EQ(condition.devices[2].owners, "free");
+
+  auto incomplete = std::make_shared<PodFacts>(*pods);
+  incomplete->is_incomplete = true;
+  facts.pods = incomplete;
+  EXPECT_EQ(Judge(BasisOf(facts)).devices[0].owners, "ml/a (c)") << "from the list before";
+  EXPECT_EQ(Judge(BasisOf(facts)).devices[2].owners, "not known: the kubelet's list is incomplete");
+  facts.owners_are_known = false;
+  EXPECT_EQ(Judge(BasisOf(facts)).devices[2].owners,
+            "not known: the kubelet's last answer is too old");
+  facts.owners_are_known = true;
+  facts.pods = pods;
 
   const VisibleNamespaces others{{"team-b"}};
   facts.visible = &others;

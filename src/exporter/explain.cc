@@ -199,6 +199,11 @@ class Explainer {
     }
     const std::vector<Owner>& owners = owners_.by_entity[entity.index];
     const std::string age = Age(facts_.now - facts_.pods.answered_at);
+    if (owners.empty() && facts_.pods.is_incomplete) {
+      return {
+          "allocation", "absent",
+          absl::StrFormat("%s ago it was given to no pod, and now %s", age, facts_.pods.detail)};
+    }
     if (owners.empty()) {
       return {"allocation", "free",
               absl::StrFormat("the kubelet gives it to none of %d pods, %s ago",

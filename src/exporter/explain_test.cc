@@ -101,6 +101,18 @@ TEST_F(ExplainTest, TellsEveryStepOfADeviceThatIsWell) {
   EXPECT_EQ(explanation.devices[0].uuid, kGpuUuid);
 }
 
+TEST_F(ExplainTest, NoDeviceIsFreeWhileTheKubeletsListIsIncomplete) {
+  Give({});
+  EXPECT_EQ(Step("allocation").state, "free");
+  pods_.is_incomplete = true;
+  pods_.state = PartState::kDegraded;
+  pods_.detail = "the kubelet's list is incomplete: it has 0 pods; x";
+  EXPECT_EQ(Step("allocation"),
+            (ExplainedStep{"allocation", "absent",
+                           "2.0 s ago it was given to no pod, and now the kubelet's list is "
+                           "incomplete: it has 0 pods; x"}));
+}
+
 TEST_F(ExplainTest, DeviceIsLost) {
   topology_->gpus[0].state = DeviceState::kLost;
   EXPECT_EQ(Step("device"),

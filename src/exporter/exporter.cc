@@ -43,7 +43,7 @@ ReaderOptions ReaderOptionsOf(const ExporterOptions& options, PciGpuLister list_
 
 RefresherOptions RefresherOptionsOf(const ExporterOptions& options) {
   return {std::clamp(options.collect_interval, kShortestKubeletPeriod, kLongestKubeletPeriod),
-          options.kubernetes};
+          options.kubernetes, !options.join.own_pod.name.empty()};
 }
 
 TickOptions TickOptionsOf(const ExporterOptions& options) {

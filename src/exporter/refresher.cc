@@ -1,33 +1,73 @@
 #include "exporter/refresher.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_format.h"
 
 #include "base/log.h"
 
 namespace podgpu {
+namespace {
+
+// How often a kubelet is asked that does not list all of its pods yet.
+constexpr std::chrono::milliseconds kPaceInDoubt{1'000};
+
+std::string_view WhyInDoubt(ListVerdict verdict) {
+  return verdict == ListVerdict::kLacksOwnPod
+             ? "it lacks podgpu's own pod, so the kubelet has just started and does not know all "
+               "of "
+               "its pods. If this lasts, look whether the node reaches the API server"
+             : "the kubelet has just started, or has lost all of its pods at once. The list counts "
+               "when it has been the same for 10 s; with POD_NAME and POD_NAMESPACE set it counts "
+               "as soon as podgpu's own pod is on it";
+}
+
+}  // namespace
 
 KubeletRefresher::KubeletRefresher(PodResources& kubelet, RefresherOptions options, Clock& clock,
                                    Wakeup& tick)
-    : kubelet_(kubelet), options_(options), clock_(clock), tick_(tick) {
+    : kubelet_(kubelet),
+      options_(options),
+      clock_(clock),
+      tick_(tick),
+      completeness_(options.in_pod) {
   Publish(PartState::kStarting, "asking the kubelet for the first time", false);
 }
 
 void KubeletRefresher::Run(const std::stop_token& stop) {
   do {
     RefreshOnce();
-  } while (clock_.WaitUntil(clock_.Now() + options_.period, stop));
+  } while (clock_.WaitUntil(
+      clock_.Now() +
+          (current_.is_incomplete ? std::min(kPaceInDoubt, options_.period) : options_.period),
+      stop));
 }
 
 void KubeletRefresher::RefreshOnce() {
   StatusOr<PodAllocations> answer = kubelet_.List();
-  if (answer.ok()) {
+  if (!answer.ok()) {
+    Refuse(answer.status());
+    return;
+  }
+  const ListVerdict verdict = completeness_.Judge(*answer, clock_.Now());
+  if (verdict == ListVerdict::kComplete) {
     Accept(*std::move(answer));
   } else {
-    Refuse(answer.status());
+    Doubt(verdict, *answer);
   }
 }
 
+// The last complete list stays, and grows old.
+void KubeletRefresher::Doubt(ListVerdict verdict, const PodAllocations& answer) {
+  current_.is_incomplete = true;
+  Publish(current_.answer != nullptr ? PartState::kDegraded : PartState::kWaiting,
+          absl::StrFormat("the kubelet's list is incomplete: it has %d pods; %s", answer.pod_count,
+                          WhyInDoubt(verdict)),
+          false);
+}
+
 void KubeletRefresher::Accept(PodAllocations answer) {
+  current_.is_incomplete = false;
   current_.answered_at = clock_.Now();
   const bool news =
       current_.answer == nullptr || current_.answer->allocations != answer.allocations ||
@@ -46,13 +86,15 @@ void KubeletRefresher::Accept(PodAllocations answer) {
 
 void KubeletRefresher::Refuse(const Status& failure) {
   ++current_.failures;
+  current_.is_incomplete = false;
   const bool had_answer = current_.answer != nullptr;
   Publish(had_answer ? PartState::kDegraded : PartState::kWaiting, std::string(failure.message()),
           false);
 }
 
 void KubeletRefresher::Publish(PartState state, std::string detail, bool news) {
-  const bool state_changed = state != current_.state;
+  const bool state_changed = state != current_.state || was_incomplete_ != current_.is_incomplete;
+  was_incomplete_ = current_.is_incomplete;
   const bool said = state_changed || detail != current_.detail;
   current_.state = state;
   current_.detail = std::move(detail);

@@ -3,8 +3,10 @@
 //
 // Asks the kubelet every `period`, whether it answered or not: a restarted kubelet is found again
 // within one cycle, and a look costs microseconds.  After a failure the last good answer stays,
-// with its age.  Publishes PodFacts after every attempt that changed something.  Each change of
-// state is one log line.  Run is the body of one thread; the rest may be called from any thread.
+// with its age.  So it does while the kubelet lists only some of its pods, as one does that has
+// just started (kube/list_completeness.h); it is asked each second then.  Publishes PodFacts after
+// every attempt that changed something.  Each change of state is one log line.  Run is the body of
+// one thread; the rest may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -14,6 +16,7 @@
 #include "base/clock.h"
 #include "base/published.h"
 #include "base/wakeup.h"
+#include "kube/list_completeness.h"
 #include "kube/pod_resources.h"
 #include "ui/condition.h"
 
@@ -23,6 +26,8 @@ namespace podgpu {
 struct PodFacts {
   std::shared_ptr<const PodAllocations> answer;  // The last good one; null before the first.
   Instant answered_at{};                         // When that was.
+  // The kubelet answers, but does not list all pods yet: who is not on the list may have a device.
+  bool is_incomplete = false;
   PartState state = PartState::kStarting;
   std::string detail;     // A plain sentence.
   uint64_t failures = 0;  // Attempts without an answer since the start.
@@ -32,6 +37,7 @@ struct RefresherOptions {
   std::chrono::milliseconds period{10'000};
   bool expected =
       true;  // Whether Kubernetes was asked for: without it a missing socket is no warning.
+  bool in_pod = false;  // We run in a pod, so no complete list is empty.
 };
 
 class KubeletRefresher {
@@ -47,6 +53,7 @@ class KubeletRefresher {
  private:
   void RefreshOnce();
   void Accept(PodAllocations answer);
+  void Doubt(ListVerdict verdict, const PodAllocations& answer);
   void Refuse(const Status& failure);
   void Publish(PartState state, std::string detail, bool news);
 
@@ -54,6 +61,8 @@ class KubeletRefresher {
   const RefresherOptions options_;
   Clock& clock_;
   Wakeup& tick_;
+  ListCompleteness completeness_;
+  bool was_incomplete_ = false;  // When that was last published.
   PodFacts current_;
   Published<PodFacts> facts_;
 };

@@ -51,7 +51,7 @@ TEST_F(RefresherTest, KeepsTheSameObjectWhileTheAnswerIsTheSame) {
   EXPECT_EQ(facts().detail, "pod-resources v1 answers: 1 pods, 1 device ids given");
   Step();
   EXPECT_EQ(facts().answer, first);
-  kubelet_.AnswerWith({});
+  kubelet_.Answer(PodAllocations{"v1", 1, {}});
   Step();
   EXPECT_NE(facts().answer, first);
   EXPECT_EQ(kubelet_.calls(), 3);
@@ -72,6 +72,64 @@ TEST_F(RefresherTest, AFailureKeepsTheLastAnswerAndItsTime) {
   Step();
   EXPECT_EQ(facts().state, PartState::kOk);
   EXPECT_GT(facts().answered_at, answered);
+}
+
+// Over another connection the kubelet lists no pod, then one without devices, then all.
+TEST_F(RefresherTest, AnIncompleteListReplacesNothingUntilItHasSettled) {
+  const auto answer = [this](uint64_t connection, uint32_t pods,
+                             std::vector<Allocation> allocations) {
+    kubelet_.Answer(PodAllocations{.api_version = "v1",
+                                   .pod_count = pods,
+                                   .allocations = std::move(allocations),
+                                   .connection = connection});
+  };
+  answer(1, 2, {kAllocation});
+  Start();
+  const Instant answered = facts().answered_at;
+  answer(2, 0, {});
+  Step();
+  EXPECT_EQ(facts().state, PartState::kDegraded);
+  EXPECT_TRUE(facts().is_incomplete);
+  EXPECT_TRUE(facts().detail.starts_with("the kubelet's list is incomplete: it has 0 pods; "))
+      << facts().detail;
+  EXPECT_EQ(facts().answer->allocations.size(), 1U);
+  EXPECT_EQ(facts().answered_at, answered);
+  EXPECT_EQ(facts().failures, 0U);
+  answer(2, 1, {});
+  Step();
+  EXPECT_TRUE(facts().is_incomplete);
+  answer(2, 2, {kAllocation});
+  for (int second = 0; second < 10; ++second) {
+    Step();
+    EXPECT_TRUE(facts().is_incomplete) << second;
+  }
+  Step();
+  EXPECT_EQ(facts().state, PartState::kOk);
+  EXPECT_FALSE(facts().is_incomplete);
+  EXPECT_GT(facts().answered_at, answered);
+}
+
+// With a period of 10 s it would be a minute until a second look.
+TEST(KubeletRefresher, AsksEachSecondWhileTheListIsIncomplete) {
+  ManualClock clock;
+  Wakeup wakeup;
+  FakeKubelet kubelet;
+  KubeletRefresher refresher(kubelet, {.period = seconds(10), .in_pod = true}, clock, wakeup);
+  Worker thread;
+  thread.Start([&](const std::stop_token& stop) { refresher.Run(stop); });
+  clock.AwaitSleepers(1);
+  EXPECT_TRUE(refresher.facts().Get()->is_incomplete) << "a list without pods, asked from a pod";
+  EXPECT_EQ(refresher.facts().Get()->state, PartState::kWaiting);
+  PodAllocations all{.api_version = "v1", .pod_count = 1, .allocations = {kAllocation}};
+  all.lists_own_pod = true;
+  kubelet.Answer(all);
+  clock.Advance(seconds(1));
+  clock.AwaitSleepers(1);
+  EXPECT_EQ(refresher.facts().Get()->state, PartState::kOk);
+  clock.Advance(seconds(1));
+  EXPECT_EQ(kubelet.calls(), 2) << "and at the usual pace from then on";
+  thread.RequestStop();
+  thread.JoinWithin(std::chrono::hours(1));
 }
 
 TEST_F(RefresherTest, WaitsForAKubeletThatWasNeverThere) {

@@ -121,6 +121,8 @@ TickFacts Tick::Gather() {
   facts.written_off = static_cast<size_t>(sources_.written_off.load());
   facts.pods = sources_.pods.Get();
   facts.pods_age = duration_cast<milliseconds>(facts.now - facts.pods->answered_at);
+  facts.owners_are_known =
+      facts.pods->answer != nullptr && facts.pods_age <= options_.owners_stay_for;
   facts.jobs = sources_.extra.jobs != nullptr ? sources_.extra.jobs->Get() : nullptr;
   facts.api_pods = sources_.extra.api_pods != nullptr ? sources_.extra.api_pods->Get() : nullptr;
   facts.usable_pods = Usable(facts.api_pods, facts.now);
@@ -182,9 +184,8 @@ void Tick::TakeOwners(TickFacts& facts) {
   if (facts.grid == nullptr) {
     return;
   }
-  const bool expired = facts.pods_age > options_.owners_stay_for;
   OwnerFacts known;
-  known.pods = expired ? nullptr : facts.pods->answer;
+  known.pods = facts.owners_are_known ? facts.pods->answer : nullptr;
   known.jobs = facts.jobs != nullptr ? facts.jobs->jobs : nullptr;
   known.api_pods = facts.usable_pods;
   // Never withdrawn: a name means the same device until the driver has told the API server.

@@ -58,6 +58,7 @@ struct TickFacts {
 
   std::shared_ptr<const PodFacts> pods;        // Never null.
   std::chrono::milliseconds pods_age{};        // Since the last good answer.
+  bool owners_are_known = false;               // That answer still counts.
   std::shared_ptr<const JobFacts> jobs;        // Null without a directory of jobs.
   std::shared_ptr<const ApiFacts> api_pods;    // Null unless labels or uids of pods are wanted.
   std::shared_ptr<const ApiFacts> api_slices;  // Null unless claims are wanted.

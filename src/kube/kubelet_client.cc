@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <optional>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -91,11 +90,12 @@ class KubeletClient final : public PodResources {
     if (reply.code != absl::StatusCode::kOk) {
       return ServerError(reply);
     }
-    StatusOr<PodAllocations> answer = ParsePodResources(reply.message);
+    StatusOr<PodAllocations> answer = ParsePodResources(reply.message, options_.own_pod);
     if (!answer.ok()) {
       return Prefixed(answer.status(), ": ");
     }
     answer->api_version = version.name;
+    answer->connection = connections_;
     return answer;
   }
 
@@ -113,6 +113,7 @@ class KubeletClient final : public PodResources {
     PODGPU_ASSIGN_OR_RETURN(FileDescriptor socket, Connect(deadline));
     connection_ = std::make_unique<UnaryConnection>(std::move(socket), options_.max_message_bytes);
     connected_to_ = socket_file;
+    ++connections_;
     StatusOr<UnaryReply> reply = connection_->Call(path, deadline, clock_);
     return reply.ok() ? std::move(reply) : CallError(reply.status());
   }
@@ -159,8 +160,9 @@ class KubeletClient final : public PodResources {
       case EACCES:
       case EPERM:
         return absl::PermissionDeniedError(absl::StrFormat(
-            "%s may not be opened by uid %d. Run as root or in the group of %s", socket,
-            ::geteuid(), std::filesystem::path(socket).parent_path().string()));
+            "%s may not be opened by uid %d. Run as root: the kubelet makes the socket with "
+            "mode 0755 for root alone",
+            socket, ::geteuid()));
       case ECONNREFUSED:
         return absl::UnavailableError(absl::StrFormat(
             "%s refuses connections: nobody listens behind it. Mount the directory, not the file: "
@@ -212,6 +214,7 @@ class KubeletClient final : public PodResources {
   SystemClock clock_;
   std::unique_ptr<UnaryConnection> connection_;  // Null before the first call, and after some.
   std::optional<FileIdentity> connected_to_;
+  uint64_t connections_ = 0;                // Made so far.
   std::optional<FileIdentity> old_socket_;  // The socket that is known to speak v1alpha1 only.
 };
 

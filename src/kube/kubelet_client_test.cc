@@ -126,9 +126,13 @@ TEST_F(KubeletClient, ListsThePodsOfTheNode) {
 TEST_F(KubeletClient, ConnectsAnewWhenTheServerHasHungUp) {
   FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(1))); });
   const auto client = Client();
-  for (int i = 0; i < 3; ++i) {
-    const StatusOr<PodAllocations> answer = client->List();
+  for (uint64_t i = 1; i <= 3; ++i) {
+    StatusOr<PodAllocations> answer = client->List();
     ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(answer->connection, i);
+    answer = client->List();
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(answer->connection, i) << "the connection is kept";
     server.HangUp();
   }
   EXPECT_EQ(server.connections(), 3U);
@@ -447,7 +451,8 @@ TEST_F(KubeletClient, TellsWhoMayNotConnect) {
     return status.code() == absl::StatusCode::kPermissionDenied &&
            status.message() == socket_ + " may not be opened by uid " +
                                    std::to_string(::geteuid()) +
-                                   ". Run as root or in the group of " + folder_;
+                                   ". Run as root: the kubelet makes the socket with mode 0755 "
+                                   "for root alone";
   }));
 }
 

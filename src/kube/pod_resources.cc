@@ -63,7 +63,7 @@ void AppendClaims(const v1::PodResources& pod, const v1::ContainerResources& con
 
 }  // namespace
 
-StatusOr<PodAllocations> ParsePodResources(std::string_view message) {
+StatusOr<PodAllocations> ParsePodResources(std::string_view message, const OwnPod& own_pod) {
   if (message.size() > INT32_MAX) {
     return NoPodResources();
   }
@@ -91,6 +91,7 @@ StatusOr<PodAllocations> ParsePodResources(std::string_view message) {
       return NoPodResources();
     }
     ++answer.pod_count;
+    answer.lists_own_pod = answer.lists_own_pod || own_pod.Is(pod.namespace_(), pod.name());
     for (const v1::ContainerResources& container : pod.containers()) {
       AppendContainer(pod, container, answer.allocations);
       AppendClaims(pod, container, answer.claimed);

@@ -17,6 +17,16 @@
 
 namespace podgpu {
 
+// The pod that this program runs in.  It looks at devices, and uses none.
+struct OwnPod {
+  std::string name;        // Empty: it runs in none, or does not know.
+  std::string name_space;  // Empty: any; names of a DaemonSet's pods are not given twice.
+
+  bool Is(std::string_view pod_namespace, std::string_view pod) const {
+    return !name.empty() && pod == name && (name_space.empty() || pod_namespace == name_space);
+  }
+};
+
 // One device id given to one container.
 struct Allocation {
   std::string pod_namespace;
@@ -46,6 +56,8 @@ struct PodAllocations {
   uint32_t pod_count = 0;   // All pods in the answer, with or without devices.
   std::vector<Allocation> allocations;
   std::vector<ClaimedDevice> claimed = {};  // Each once per container.
+  bool lists_own_pod = false;
+  uint64_t connection = 0;  // Which one it came over: another number after each reconnection.
 };
 
 class PodResources {
@@ -65,12 +77,13 @@ class PodResources {
 // Reads a serialized ListPodResourcesResponse of v1 (v1alpha1 has the same numbers for what it
 // has), pod by pod, so that memory stays near the size of the message.  A device that is listed
 // once per NUMA node counts once; bytes that are no UTF-8 become U+FFFD.  kDataLoss otherwise.
-StatusOr<PodAllocations> ParsePodResources(std::string_view message);
+StatusOr<PodAllocations> ParsePodResources(std::string_view message, const OwnPod& own_pod = {});
 
 struct KubeletClientOptions {
   std::string socket = "/var/lib/kubelet/pod-resources/kubelet.sock";
   std::chrono::milliseconds timeout{10'000};
   size_t max_message_bytes = size_t{64} << 20;
+  OwnPod own_pod = {};  // Looked for on each list.
 };
 
 }  // namespace podgpu

@@ -66,6 +66,20 @@ TEST(ParsePodResources, ListsOneAllocationPerDeviceInTheKubeletsOrder) {
   EXPECT_EQ(answer.allocations, expected);
 }
 
+TEST(ParsePodResources, FindsOurOwnPodWithOrWithoutDevices) {
+  v1::ListPodResourcesResponse response;
+  AddPod(response, "gpu-operator", "podgpu-x7k2p");
+  const std::string bytes = response.SerializeAsString();
+  const auto lists = [&](const OwnPod& own) {
+    return ParsePodResources(bytes, own)->lists_own_pod;
+  };
+  EXPECT_TRUE(lists({"podgpu-x7k2p", "gpu-operator"}));
+  EXPECT_TRUE(lists({"podgpu-x7k2p", ""}));
+  EXPECT_FALSE(lists({"podgpu-x7k2p", "monitoring"}));
+  EXPECT_FALSE(lists({"podgpu-aaaaa", "gpu-operator"}));
+  EXPECT_FALSE(lists({}));
+}
+
 // Of a claim with several devices each is listed, and once, whatever its CDI names.
 TEST(ParsePodResources, ListsEachDeviceOfAClaimOnce) {
   v1::ListPodResourcesResponse response;

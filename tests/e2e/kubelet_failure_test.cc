@@ -74,6 +74,25 @@ TEST_F(KubeletFailure, AKubeletThatStartsAgainIsFoundOnItsNewSocket) {
   ExpectWell();
 }
 
+// It lists no pod, then the static ones; podgpu says so, and keeps what it knew.
+TEST_F(KubeletFailure, AKubeletThatHasJustStartedDoesNotFreeADevice) {
+  node_.Command({"fault", "kubelet_restart", "for=100ms", "sync=6s"});
+  ASSERT_TRUE(exporter_->Await("/", "list is incomplete: it has 0 pods")) << exporter_->Get("/");
+  EXPECT_EQ(Page().Value("podgpu_pod_resources_up"), 0);
+  EXPECT_EQ(Owners(), owners_);
+  EXPECT_EQ(exporter_->Get("/readyz").rfind("ready", 0), 0U) << "the devices are well";
+  const std::string explained = exporter_->Get("/explain?gpu=0");
+  EXPECT_EQ(explained.find("free"), std::string::npos) << explained;
+  EXPECT_NE(explained.find("train-0"), std::string::npos) << explained;
+  ASSERT_TRUE(exporter_->process().AwaitLine("the kubelet's list is incomplete").has_value());
+  ASSERT_TRUE(node_.AwaitLine("kubelet    well").has_value());
+  ASSERT_TRUE(exporter_->process().AwaitLine("pod-resources v1 answers").has_value());
+  const std::string& log = exporter_->process().output();
+  const size_t line = log.find("the kubelet's list is incomplete");
+  EXPECT_EQ(log.find("the kubelet's list is incomplete", line + 1), std::string::npos) << log;
+  ExpectWell();
+}
+
 TEST_F(KubeletFailure, BytesThatAreNoHttp2AreNoAnswer) {
   Fail({"kubelet_garbage"}, "kubelet.sock does not speak HTTP/2");
   Heal();

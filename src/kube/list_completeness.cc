@@ -1,0 +1,44 @@
+#include "kube/list_completeness.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace podgpu {
+
+ListVerdict ListCompleteness::Judge(const PodAllocations& answer, Instant now) {
+  const bool is_reconnected = connection_ && *connection_ != answer.connection;
+  const bool has_vanished = had_pods_ && answer.pod_count == 0;
+  connection_ = answer.connection;
+  was_listed_ = was_listed_ || answer.lists_own_pod;
+  if (is_reconnected || (has_vanished && !doubt_)) {
+    doubt_ = Doubt{ContentOf(answer), now};
+  }
+  if (doubt_ && !answer.lists_own_pod) {
+    if (was_listed_) {
+      return ListVerdict::kLacksOwnPod;
+    }
+    if (!IsSettled(answer, now)) {
+      return ListVerdict::kUnsettled;
+    }
+  }
+  doubt_.reset();
+  had_pods_ = answer.pod_count > 0;
+  return ListVerdict::kComplete;
+}
+
+bool ListCompleteness::IsSettled(const PodAllocations& answer, Instant now) {
+  Content content = ContentOf(answer);
+  if (content != doubt_->content) {
+    doubt_ = Doubt{std::move(content), now};
+  }
+  return now - doubt_->since >= kSettlesAfter;
+}
+
+ListCompleteness::Content ListCompleteness::ContentOf(const PodAllocations& answer) {
+  Content content{answer.pod_count, answer.allocations, answer.claimed};
+  std::ranges::sort(content.allocations);
+  std::ranges::sort(content.claimed);
+  return content;
+}
+
+}  // namespace podgpu
