@@ -122,6 +122,16 @@ std::shared_ptr<const EntityCounts> ProcessRows::CountsOn(const Topology& topolo
   return counts_.Of(topology, is_known ? holders_basis_->facts->uuids : kNone, now, stale_after);
 }
 
+std::shared_ptr<const Grid> ProcessRows::WithCounters(const std::shared_ptr<const Grid>& grid,
+                                                      Instant now, Duration stale_after) {
+  static const std::vector<std::string> kNone;
+  return counters_.ShowIn(grid, {.ledger = accounts_.ledger(),
+                                 .uuids = basis_ ? basis_->facts->uuids : kNone,
+                                 .is_shown = !IsStale(now, stale_after),
+                                 .now = now,
+                                 .stale_after = stale_after});
+}
+
 ProcessNames ProcessRows::NameAll(const Basis& basis, const TickFacts& facts) const {
   NamingFacts naming{.processes = *basis.facts,
                      .topology = facts.grid->topology(),
@@ -150,7 +160,7 @@ ProcessNames ProcessRows::NameAll(const Basis& basis, const TickFacts& facts) co
 
 void ProcessRows::AddProcesses(uint32_t first_slot, PlanBuilder& plan) const {
   const uint32_t first = first_slot + pod_values_.slot_count();
-  AddProcessView(accounts_.table(), names_, prefix_, first, plan);
+  AddProcessView(accounts_, names_, prefix_, first, plan);
   if (dcgm_energy_ != nullptr) {
     AddDcgmEnergy(accounts_.table(), names_, first, plan);
   }
@@ -158,14 +168,14 @@ void ProcessRows::AddProcesses(uint32_t first_slot, PlanBuilder& plan) const {
 
 void ProcessRows::AddEnergy(uint32_t first_slot, PlanBuilder& plan) const {
   const uint32_t first = first_slot + pod_values_.slot_count();
-  const uint32_t energy = first + ProcessSlotCount(accounts_.table());
+  const uint32_t energy = first + ProcessSlotCount(accounts_);
   AddEnergyView(accounts_, names_, energy, plan);
   AddAccountingView(accounts_, names_, energy + EnergySlotCount(accounts_), plan);
 }
 
 void ProcessRows::AddPods(uint32_t first_slot, PlanBuilder& plan) const {
   const uint32_t first = first_slot + pod_values_.slot_count();
-  const uint32_t energy = first + ProcessSlotCount(accounts_.table());
+  const uint32_t energy = first + ProcessSlotCount(accounts_);
   const uint32_t accounting = energy + EnergySlotCount(accounts_);
   AddPodUseView(accounts_, names_, accounting + AccountingSlotCount(accounts_), plan);
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "exporter/device_holders.h"
+#include "exporter/ledger_counters.h"
 #include "exporter/mig_activity.h"
 #include "exporter/pod_values.h"
 #include "exporter/process_counts.h"
@@ -52,6 +53,10 @@ class ProcessRows {
   bool IsStale(Instant now, Duration stale_after) const {
     return !read_at_ || now - *read_at_ > stale_after;
   }
+  // `grid`, which is there, with the energy counters that fit the amounts that AppendTo will append
+  // (LedgerCounters).
+  std::shared_ptr<const Grid> WithCounters(const std::shared_ptr<const Grid>& grid, Instant now,
+                                           Duration stale_after);
   // How many processes are on each entity of `topology`.
   std::shared_ptr<const EntityCounts> CountsOn(const Topology& topology, Instant now,
                                                Duration stale_after);
@@ -92,6 +97,7 @@ class ProcessRows {
   uint64_t asked_generation_ = 0;  // Of the accounts, when DCGM was last asked.
   ProcessAccounts accounts_;
   ProcessCounts counts_;
+  LedgerCounters counters_;
   std::optional<Instant> read_at_;
   std::optional<Basis> basis_;
   std::optional<Basis> holders_basis_;

@@ -238,6 +238,27 @@ TEST_F(ProcessRowsTest, APodKeepsWhatItWasChargedWhenItsProcessesEnd) {
   EXPECT_TRUE(Shows("podgpu_pod_gpu_idle_seconds_total" + labels + "} 400\n")) << Text();
 }
 
+TEST_F(ProcessRowsTest, ThePodsOwnRowsLeaveWithThoseOfItsProcesses) {
+  TellPods();
+  Own({"main"});
+  Read({Trainer(11, "c1")});
+  Read({Trainer(11, "c1")}, 500);
+  Take();
+  Own({});
+  int with_rows = 0;
+  for (int second = 0; second < 400; ++second) {
+    Read({});
+    Take();
+    EXPECT_EQ(Shows("my_gpu_process_active{"), Shows("podgpu_pod_gpu_energy_joules_total{"))
+        << second;
+    with_rows += Shows("my_gpu_process_active{") ? 1 : 0;
+  }
+  EXPECT_EQ(with_rows, 300) << "the retention";
+  EXPECT_TRUE(Shows(",pid=\"\",pod=\"\",pod_uid=\"\",process_name=\"ended\",UUID=\"" +
+                    FakeDriver::Uuid(1) + "\",method=\"exclusive\"} 0.5\n"))
+      << "so that the GPU still adds up: " << Text();
+}
+
 TEST_F(ProcessRowsTest, SharersOfADeviceHoldItShared) {
   TellPods();
   Own({"main"});

@@ -56,6 +56,9 @@ void Tick::Once() {
   if (sources_.extra.processes != nullptr) {
     processes_.Take(*sources_.extra.processes, facts);
   }
+  if (options_.processes.enabled && facts.grid != nullptr) {
+    facts.grid = processes_.WithCounters(facts.grid, facts.now, StaleAfter(options_.processes));
+  }
   if (options_.requested_vs_used) {
     vcuda_.Take(facts, processes_.table());
   }

@@ -138,8 +138,9 @@ class LivingNode {
         of_rows_mj += CheckRow({process, {number}}, row);
       }
       EXPECT_EQ(energy->TotalMj(), device.expected_mj);
-      // What was theirs stays in the methods.  A row may be charged as it goes, which nobody sees.
-      EXPECT_LE(of_rows_mj + device.forgotten_mj, SumMj(energy->by_method));
+      const uint64_t ended_mj = EndedMj(accounts_, number);
+      EXPECT_EQ(of_rows_mj + ended_mj, SumMj(energy->by_method));
+      EXPECT_GE(ended_mj, device.forgotten_mj) << "a row may be charged once more as it goes";
       CheckKeeper(number, device);
       for (size_t method = 0; method < kEnergyMethodCount; ++method) {
         EXPECT_GE(energy->by_method.at(method), device.before.by_method.at(method));
@@ -150,7 +151,15 @@ class LivingNode {
     }
   }
 
-  // Where no row ever goes, rows have all of it.
+  static uint64_t EndedMj(const ProcessAccounts& accounts, uint32_t number) {
+    uint64_t sum_mj = 0;
+    for (const auto& [pod, energy] : accounts.ledger().ended()) {
+      sum_mj += pod.device == DeviceNumber{number} ? SumMj(energy) : 0;
+    }
+    return sum_mj;
+  }
+
+  // Where no row ever goes, rows have all of it but what was of those that others have replaced.
   void CheckKeeper(uint32_t number, const LivingDevice& device) const {
     const DeviceEnergy& energy = *keeper_.ledger().Device({number});
     EXPECT_EQ(energy.TotalMj(), device.expected_mj);
@@ -159,19 +168,28 @@ class LivingNode {
       const EnergyByMethod* charged = keeper_.ledger().Process({process, {number}});
       of_rows_mj += charged != nullptr ? SumMj(*charged) : 0;
     }
-    EXPECT_EQ(of_rows_mj, SumMj(energy.by_method));
+    EXPECT_EQ(of_rows_mj + EndedMj(keeper_, number), SumMj(energy.by_method));
   }
 
-  // Rows go after their retention and not before, and are forgotten with what they were charged.
+  bool IsReplaced(const ProcessOnDevice& process) const {
+    const ProcessTable::Rows& rows = accounts_.table().devices().at(process.device);
+    const auto row = rows.find(process.process);
+    return row != rows.end() && row->second.replaced;
+  }
+
+  // Rows go after their retention and not before, and are forgotten with what they were charged, as
+  // are those whose labels another process has.
   void CheckForgotten() {
     for (const ProcessOnDevice& process : accounts_.table().forgotten()) {
       ++forgotten_;
       EXPECT_EQ(accounts_.ledger().Process(process), nullptr);
       const auto seen = last_seen_.find(process);  // Not there: it came and went at once.
-      EXPECT_GE(seen == last_seen_.end() ? Duration::zero() : now_ - seen->second, retention_);
       devices_[process.device.value].forgotten_mj += charged_mj_[process];
       charged_mj_.erase(process);
-      last_seen_.erase(process);
+      if (!IsReplaced(process)) {
+        EXPECT_GE(seen == last_seen_.end() ? Duration::zero() : now_ - seen->second, retention_);
+        last_seen_.erase(process);
+      }
     }
   }
 

@@ -94,7 +94,7 @@ void Ledger::ShareIdle(const DeviceInterval& interval, const OpenInterval& open,
   } else if (options_.idle_energy == IdleEnergy::kAllocated && !interval.holders.empty()) {
     const auto shares = among_processes_.Equally(idle_mj, interval.holders.size());
     for (size_t i = 0; i < shares.size(); ++i) {
-      pods_[{interval.holders[i], bill.device}][IndexOf(EnergyMethod::kEqual)] += shares[i];
+      GiveIdle(interval.holders[i], shares[i], bill.device);
     }
     bill.energy.by_method[IndexOf(EnergyMethod::kEqual)] += idle_mj;
   } else {
@@ -184,9 +184,11 @@ void Ledger::Charge(const Resident& resident, EnergyMethod method, uint64_t ener
   bill.energy.by_method[IndexOf(method)] += energy_mj;
   const auto it = processes_.find({resident.process, bill.device});
   PodNumber pod = resident.pod;
-  if (it != processes_.end()) {  // Else its rows went while the counter could not be read.
+  if (it != processes_.end()) {
     it->second.energy[IndexOf(method)] += energy_mj;
     pod = it->second.pod;
+  } else if (energy_mj > 0) {  // Its rows went while the counter could not be read.
+    EndedOf({pod, bill.device}, method) += energy_mj;
   }
   if (pod != kNoPod) {
     pods_[{pod, bill.device}][IndexOf(method)] += energy_mj;
@@ -203,15 +205,62 @@ void Ledger::Open(const Resident& resident, DeviceNumber device) {
   }
 }
 
+uint64_t& Ledger::EndedOf(const PodOnDevice& pod, EnergyMethod method) {
+  const auto [it, is_new] = ended_.try_emplace(pod);
+  generation_ += is_new ? 1 : 0;
+  return it->second[IndexOf(method)];
+}
+
+void Ledger::GiveIdle(PodNumber pod, uint64_t energy_mj, DeviceNumber device) {
+  pods_[{pod, device}][IndexOf(EnergyMethod::kEqual)] += energy_mj;
+  const auto [it, is_new] = idle_.try_emplace({pod, device});
+  generation_ += is_new ? 1 : 0;
+  it->second += energy_mj;
+}
+
+void Ledger::Forget(const ProcessOnDevice& process) {
+  const auto it = processes_.find(process);
+  if (it == processes_.end()) {
+    return;
+  }
+  for (size_t method = 0; method < kEnergyMethodCount; ++method) {
+    if (const uint64_t energy_mj = it->second.energy[method]; energy_mj > 0) {
+      EndedOf({it->second.pod, process.device}, static_cast<EnergyMethod>(method)) += energy_mj;
+    }
+  }
+  processes_.erase(it);
+}
+
 void Ledger::Forget(PodNumber pod) {
-  for (const auto& [device, account] : devices_) {
+  for (auto& [device, account] : devices_) {
+    for (Resident& resident : account.open.residents) {
+      resident.pod = resident.pod == pod ? kNoPod : resident.pod;
+    }
     pods_.erase({pod, device});
+    if (const auto ended = ended_.extract({pod, device}); !ended.empty()) {
+      ++generation_;
+      for (size_t method = 0; method < kEnergyMethodCount; ++method) {
+        EndedOf({kNoPod, device}, static_cast<EnergyMethod>(method)) += ended.mapped()[method];
+      }
+    }
+    if (const auto idle = idle_.extract({pod, device}); !idle.empty()) {
+      ++generation_;
+      EndedOf({kNoPod, device}, EnergyMethod::kEqual) += idle.mapped();
+    }
   }
 }
 
 const DeviceEnergy* Ledger::Device(DeviceNumber device) const {
   const auto it = devices_.find(device);
   return it == devices_.end() ? nullptr : &it->second.energy;
+}
+
+std::optional<CountedReading> Ledger::Counted(DeviceNumber device) const {
+  const auto it = devices_.find(device);
+  if (it == devices_.end() || !it->second.counter_mj) {
+    return std::nullopt;
+  }
+  return CountedReading{.counter_mj = *it->second.counter_mj, .at = it->second.counted_at};
 }
 
 const EnergyByMethod* Ledger::Process(const ProcessOnDevice& process) const {

@@ -6,7 +6,8 @@
 // driver has no samples at all, and to nobody where nothing says whose it was.  Every millijoule of
 // the counter lands in exactly one place: over its methods, `unattributed` and `outside_kubernetes`
 // a device adds up to what its counter grew by.  Amounts only ever grow, and a device's and a pod's
-// outlive the processes that they came from.
+// outlive the processes that they came from: what a forgotten process was charged is kept under its
+// pod as `ended`, and under no pod when that is forgotten too.
 //
 // Driven once per reading of the counters, whoever scrapes.  Pure: no clock, no I/O; takes memory
 // only for what it has not met before.  One thread, the tick's.
@@ -52,6 +53,12 @@ struct DeviceEnergy {
   uint64_t TotalMj() const { return SumMj(by_method) + unattributed_mj + outside_kubernetes_mj; }
 };
 
+// The reading of a device's counter up to which its energy has been shared out.
+struct CountedReading {
+  uint64_t counter_mj = 0;
+  Instant at;
+};
+
 struct LedgerOptions {
   uint64_t idle_power_mw = 0;  // Set aside first, at the most what was drawn.
   IdleEnergy idle_energy = IdleEnergy::kUnattributed;
@@ -70,8 +77,18 @@ class Ledger {
   const EnergyByMethod* Process(const ProcessOnDevice& process) const;
   const EnergyByMethod* Pod(const PodOnDevice& pod) const;
 
+  // Nothing where the counter has never been read.
+  std::optional<CountedReading> Counted(DeviceNumber device) const;
+
+  // What listed processes were charged that have no account any more, by their pods; and the idle
+  // energy that pods were given.  With the accounts of processes they add up to the methods.
+  const std::map<PodOnDevice, EnergyByMethod>& ended() const { return ended_; }
+  const std::map<PodOnDevice, uint64_t>& idle() const { return idle_; }
+  // Another one when an entry of these two comes or goes.
+  uint64_t generation() const { return generation_; }
+
   // Drops the account of a process whose rows are gone; of a pod that is no more, on all devices.
-  void Forget(const ProcessOnDevice& process) { processes_.erase(process); }
+  void Forget(const ProcessOnDevice& process);
   void Forget(PodNumber pod);
 
  private:
@@ -106,11 +123,16 @@ class Ledger {
   void ChargeSharers(std::span<const uint64_t> shares, uint64_t energy_mj, EnergyMethod method,
                      Bill& bill);
   void Charge(const Resident& resident, EnergyMethod method, uint64_t energy_mj, Bill& bill);
+  uint64_t& EndedOf(const PodOnDevice& pod, EnergyMethod method);
+  void GiveIdle(PodNumber pod, uint64_t energy_mj, DeviceNumber device);
 
   LedgerOptions options_;
   std::map<DeviceNumber, DeviceAccount> devices_;
   std::unordered_map<ProcessOnDevice, ProcessAccount, Hash> processes_;
   std::map<PodOnDevice, EnergyByMethod> pods_;
+  std::map<PodOnDevice, EnergyByMethod> ended_;
+  std::map<PodOnDevice, uint64_t> idle_;
+  uint64_t generation_ = 0;
 
   // Reused from one interval to the next.
   Apportioner among_processes_;

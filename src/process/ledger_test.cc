@@ -59,6 +59,11 @@ class OneGpu {
     const EnergyByMethod* energy = ledger.Pod({pod, kGpu});
     return energy == nullptr ? 0 : energy->at(static_cast<size_t>(method));
   }
+  // All that is kept as ended, of whichever pod.
+  uint64_t EndedMj(PodNumber pod, EnergyMethod method) const {
+    const auto energy = ledger.ended().find({pod, kGpu});
+    return energy == ledger.ended().end() ? 0 : energy->second.at(static_cast<size_t>(method));
+  }
   const DeviceEnergy& device() const { return *ledger.Device(kGpu); }
   uint64_t DeviceMj(EnergyMethod method) const {
     return device().by_method.at(static_cast<size_t>(method));
@@ -236,6 +241,67 @@ TEST(Ledger, LetsAPodKeepWhatItsProcessesDrew) {
   EXPECT_EQ(gpu.device().TotalMj(), 200U);
   gpu.ledger.Forget(kPodA);
   EXPECT_EQ(gpu.ledger.Pod({kPodA, kGpu}), nullptr);
+}
+
+TEST(Ledger, KeepsUnderItsPodWhatAForgottenProcessWasCharged) {
+  OneGpu gpu;
+  gpu.Draw(100, {Busy(7, 1, kPodA), Busy(8, 3, kPodB)});
+  EXPECT_EQ(gpu.ledger.generation(), 0U);
+  gpu.ledger.Forget({Key(7), kGpu});
+  gpu.ledger.Forget({Key(7), kGpu});
+  EXPECT_EQ(gpu.EndedMj(kPodA, kSmShare), 25U) << "once";
+  EXPECT_EQ(gpu.ledger.generation(), 1U) << "it has lines of its own";
+  gpu.ledger.Forget(kPodA);
+  EXPECT_EQ(gpu.EndedMj(kPodA, kSmShare), 0U);
+  EXPECT_EQ(gpu.EndedMj(kNoPod, kSmShare), 25U) << "no pod's, while the GPU goes on to add up";
+  EXPECT_GT(gpu.ledger.generation(), 1U);
+  EXPECT_EQ(gpu.Mj(8, kSmShare) + 25, gpu.DeviceMj(kSmShare));
+}
+
+TEST(Ledger, MakesNoEntryForAProcessThatDrewNothing) {
+  OneGpu gpu;
+  gpu.Draw(0, {Busy(7, 1, kPodA)});
+  gpu.ledger.Forget({Key(7), kGpu});
+  EXPECT_TRUE(gpu.ledger.ended().empty());
+}
+
+TEST(Ledger, KeepsAsNoPodsWhatAForgottenPodIsChargedLater) {
+  OneGpu gpu;
+  gpu.interval.residents = {Busy(7, 30, kPodA)};
+  gpu.Read(std::nullopt);
+  gpu.ledger.Forget({Key(7), kGpu});
+  gpu.ledger.Forget(kPodA);
+  gpu.Draw(1000, {});
+  EXPECT_EQ(gpu.EndedMj(kNoPod, kExclusive), 1000U);
+  EXPECT_EQ(gpu.ledger.Pod({kPodA, kGpu}), nullptr);
+}
+
+TEST(Ledger, TellsTheIdleEnergyOfAPodApart) {
+  OneGpu gpu({.idle_power_mw = 60, .idle_energy = IdleEnergy::kAllocated});
+  gpu.interval.holders = {kPodA, kPodB};
+  gpu.Draw(100, {Busy(7, 1, kPodA)});
+  EXPECT_EQ(gpu.ledger.idle().at({kPodA, kGpu}), 30U);
+  EXPECT_EQ(gpu.PodMj(kPodA, kEqual), 30U);
+  gpu.ledger.Forget(kPodB);
+  EXPECT_EQ(gpu.EndedMj(kNoPod, kEqual), 30U);
+  EXPECT_EQ(gpu.Mj(7, kExclusive) + 30 + 30, gpu.device().TotalMj());
+}
+
+TEST(Ledger, SaysUpToWhichReadingItHasShared) {
+  Ledger ledger{{}};
+  DeviceInterval interval;
+  interval.device = kGpu;
+  interval.at = Instant(seconds(5));
+  ledger.Record(interval);
+  EXPECT_FALSE(ledger.Counted(kGpu)) << "no counter yet";
+  interval.counter_mj = 700;
+  ledger.Record(interval);
+  interval.at += seconds(1);
+  interval.counter_mj.reset();
+  ledger.Record(interval);
+  ASSERT_TRUE(ledger.Counted(kGpu));
+  EXPECT_EQ(ledger.Counted(kGpu)->counter_mj, 700U);
+  EXPECT_EQ(ledger.Counted(kGpu)->at, Instant(seconds(5)));
 }
 
 TEST(Ledger, GivesAPodThatIsLearnedLateWhatWasDrawnBefore) {

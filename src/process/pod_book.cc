@@ -1,5 +1,7 @@
 #include "process/pod_book.h"
 
+#include <algorithm>
+
 namespace podgpu {
 
 PodNumber PodBook::NumberOf(std::string_view uid, Instant now) {
@@ -22,9 +24,9 @@ std::string_view PodBook::UidOf(PodNumber pod) const {
   return it == pages_.end() ? std::string_view() : it->second.uid;
 }
 
-void PodBook::Use(PodNumber pod, Instant now) {
+void PodBook::Use(PodNumber pod, Instant at) {
   if (const auto it = pages_.find(pod); it != pages_.end()) {
-    it->second.used_at = now;
+    it->second.used_at = std::max(it->second.used_at, at);
   }
 }
 

@@ -24,8 +24,8 @@ class PodBook {
   // Empty for a number that is not in the book.
   std::string_view UidOf(PodNumber pod) const;
 
-  // Says that the pod is there; kNoPod and forgotten ones may be said, too.
-  void Use(PodNumber pod, Instant now);
+  // Says that the pod is there, or was there at `at`; kNoPod and forgotten ones may be said, too.
+  void Use(PodNumber pod, Instant at);
 
   // Takes out, and adds to `forgotten`, whoever was not used for `after`.
   void Forget(Instant now, Duration after, std::vector<PodNumber>& forgotten);

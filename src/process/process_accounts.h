@@ -37,7 +37,9 @@ class ProcessAccounts {
   const Ledger& ledger() const { return ledger_; }
   const PodUses& uses() const { return uses_; }
   const ShortLives& short_lives() const { return short_lives_; }
-  uint64_t generation() const { return table_.generation() + uses_.generation(); }
+  uint64_t generation() const {
+    return table_.generation() + uses_.generation() + ledger_.generation();
+  }
   // For the numbers of pods that hold devices.
   PodBook& pods() { return table_.pods(); }
 

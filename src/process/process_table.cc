@@ -1,6 +1,8 @@
 #include "process/process_table.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace podgpu {
 namespace {
@@ -60,6 +62,40 @@ void EndUnseen(Instant now, ProcessTable::Rows& rows) {
       row.ended_at = now;
     }
   }
+}
+
+// Whether the rows of two processes with one pid would have the same labels.
+bool HaveSameLabels(const ProcessRow& a, const ProcessRow& b) {
+  static const ProcessIdentity kNobody;
+  const ProcessIdentity& of_a = a.identity != nullptr ? *a.identity : kNobody;
+  const ProcessIdentity& of_b = b.identity != nullptr ? *b.identity : kNobody;
+  return a.listed && b.listed && of_a.name == of_b.name &&
+         of_a.place.container_id == of_b.place.container_id &&
+         of_a.place.pod_uid == of_b.place.pod_uid;
+}
+
+// Whether another process with this pid takes the labels of `it`: one that runs, else the newer.
+bool IsReplaced(const ProcessTable::Rows& rows, ProcessTable::Rows::const_iterator it) {
+  const auto takes = [it](const ProcessTable::Rows::value_type& other) {
+    return !it->second.active && HaveSameLabels(it->second, other.second) &&
+           (other.second.active || other.first.start_ticks > it->first.start_ticks);
+  };
+  for (auto other = std::next(it); other != rows.end() && other->first.pid == it->first.pid;
+       ++other) {
+    if (takes(*other)) {
+      return true;
+    }
+  }
+  for (auto other = it; other != rows.begin();) {
+    --other;
+    if (other->first.pid != it->first.pid) {
+      return false;
+    }
+    if (takes(*other)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void BeginReading(ProcessTable::Rows& rows) {
@@ -222,9 +258,14 @@ void ProcessTable::EnterBusy(const ProcessBusy& busy, Instant now, Rows& rows) {
 
 void ProcessTable::DropOld(Instant now, DeviceNumber device, Rows& rows) {
   for (auto it = rows.begin(); it != rows.end();) {
-    const ProcessRow& row = it->second;
-    pods_.Use(row.pod, now);
+    ProcessRow& row = it->second;
+    pods_.Use(row.pod, row.active ? now : row.ended_at);
     if (row.active || now - row.ended_at < options_.retention) {
+      const bool was_replaced = std::exchange(row.replaced, IsReplaced(rows, it));
+      generation_ += row.replaced != was_replaced ? 1 : 0;
+      if (row.replaced) {
+        forgotten_.push_back({it->first, device});
+      }
       ++it;
     } else {
       generation_ += row.listed ? 1 : 0;

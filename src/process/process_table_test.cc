@@ -142,6 +142,20 @@ TEST_F(TableTest, APidThatIsUsedAgainIsAnotherRow) {
   EXPECT_EQ(residents[1].busy, 5U);
 }
 
+TEST_F(TableTest, WhoseLabelsAnotherOneHasIsForgottenAtOnce) {
+  const auto old_one = Known(7, 100);
+  Take({On(old_one)});
+  Take({On(Known(7, 200))});
+  EXPECT_TRUE(Row(7, 100).replaced);
+  EXPECT_EQ(table_.forgotten(), (std::vector<ProcessOnDevice>{{{7, 100}, kGpu0}}));
+  const uint64_t generation = table_.generation();
+  Take({On(old_one), On(Known(7, 200))});
+  EXPECT_FALSE(Row(7, 100).replaced) << "it runs";
+  EXPECT_NE(table_.generation(), generation);
+  Take({On(Known(7, 300, "another-pod"))});
+  EXPECT_FALSE(Row(7, 200).replaced) << "the labels of pid 7 are others now";
+}
+
 TEST_F(TableTest, AProcessOnTwoDevicesHasTwoRows) {
   const auto seven = Known(7, 100);
   second_ = DeviceReading{.device = kGpu1, .at = {}, .counter_mj = {}, .processes = {On(seven)}};
@@ -349,13 +363,13 @@ TEST_F(TableTest, ForgetsPodsThatNobodyUses) {
   Take({On(Known(7, 100, "pod-a"))});
   const PodNumber pod = Row(7, 100).pod;
   Take({});
-  now_ += minutes(6);
+  now_ += minutes(5) - seconds(2);
+  Take({});
+  EXPECT_EQ(rows().size(), 1U);
+  EXPECT_TRUE(table_.forgotten_pods().empty());
   Take({});
   EXPECT_TRUE(rows().empty());
-  EXPECT_TRUE(table_.forgotten_pods().empty()) << "its row has gone just now";
-  now_ += minutes(6);
-  Take({});
-  EXPECT_EQ(table_.forgotten_pods(), std::vector<PodNumber>{pod});
+  EXPECT_EQ(table_.forgotten_pods(), std::vector<PodNumber>{pod}) << "with the last of its rows";
   EXPECT_EQ(table_.pods().UidOf(pod), "");
   EXPECT_EQ(table_.pods().UidOf(holder), "holder");
   Take({On(Known(7, 300, "pod-a"))});

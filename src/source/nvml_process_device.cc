@@ -16,6 +16,8 @@ constexpr double kMostPercent = 100;
 // Accounting and /proc tell when a process began by clocks of their own.
 constexpr std::chrono::seconds kSameBirth{2};
 constexpr auto kNoMemory = std::numeric_limits<unsigned long long>::max();
+// Pages have signed numbers; what is above has been read from a GPU that is gone.
+constexpr unsigned long long kMostEnergyMj = std::numeric_limits<int64_t>::max();
 
 template <typename Entry>
 UtilizationRecord RecordOf(const Entry& entry) {
@@ -264,7 +266,7 @@ void NvmlProcessDevice::Finish(DeviceNumber number, const Identify& identify,
                                DeviceReading& reading) {
   reading.device = number;
   reading.at = at_;
-  const bool has_energy = energy_code_ == abi::NVML_SUCCESS && energy_mj_ != kNoMemory;
+  const bool has_energy = energy_code_ == abi::NVML_SUCCESS && energy_mj_ <= kMostEnergyMj;
   reading.counter_mj = has_energy ? std::optional<uint64_t>(energy_mj_) : std::nullopt;
   reading.listed = lists_code_ == abi::NVML_SUCCESS;
   reading.processes.clear();

@@ -60,7 +60,7 @@ uint32_t EnergySlotCount(const ProcessAccounts& accounts) {
 void AppendEnergy(const ProcessAccounts& accounts, std::vector<Value>& slots) {
   for (const auto& [device, rows] : accounts.table().devices()) {
     const DeviceEnergy* energy = accounts.ledger().Device(device);
-    if (energy == nullptr) {
+    if (energy == nullptr || !accounts.ledger().Counted(device)) {
       slots.insert(slots.end(), kSlotsPerDevice, Value::OfAbsence(Absence::kNoData));
       continue;
     }

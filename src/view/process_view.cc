@@ -64,12 +64,12 @@ Family Described(const ProcessMeasure& measure, std::string_view prefix) {
           .scale = measure.scale};
 }
 
-// Calls `visit` for every listed row, in the order of the slots.
+// Calls `visit` for every row with series, in the order of the slots.
 template <typename Visit>
 void VisitListed(const ProcessTable& table, const Visit& visit) {
   for (const auto& [device, rows] : table.devices()) {
     for (const auto& [process, row] : rows) {
-      if (row.listed) {
+      if (row.listed && !row.replaced) {
         visit(ProcessOnDevice{process, device}, row);
       }
     }
@@ -82,16 +82,15 @@ typename Names::mapped_type NameIn(const Names& names, std::string_view key) {
   return it == names.end() ? typename Names::mapped_type() : it->second;
 }
 
-std::vector<Label> ProcessLabelsOf(const ProcessKey& process, const ProcessRow& row,
+// `pid` is empty for what is of no process.
+std::vector<Label> ProcessLabelsOf(const std::string& pid, const ProcessIdentity& identity,
                                    const std::string& gpu, const ProcessNames& names) {
-  const ProcessIdentity nobody;
-  const ProcessIdentity& identity = row.identity != nullptr ? *row.identity : nobody;
   const ProcessNames::Pod pod = NameIn(names.pods, identity.place.pod_uid);
   return {{"container", NameIn(names.containers, identity.place.container_id)},
           {"container_id", identity.place.container_id},
           {"gpu", gpu},
           {"namespace", pod.name_space},
-          {"pid", std::to_string(process.pid)},
+          {"pid", pid},
           {"pod", pod.name},
           {"pod_uid", identity.place.pod_uid},
           {"process_name", identity.name}};
@@ -118,15 +117,19 @@ struct ProcessLine {
 // By their rendered labels.
 std::map<std::string, ProcessLine> LinesOf(const ProcessTable& table, const ProcessNames& names,
                                            uint32_t first_slot) {
+  static const ProcessIdentity kNobody;
   std::map<std::string, ProcessLine> lines;
   uint32_t slot = first_slot;
   VisitListed(table, [&](const ProcessOnDevice& key, const ProcessRow& row) {
     if (const auto gpu = names.gpus.find(key.device); gpu != names.gpus.end()) {
-      const ProcessLine line{.active = row.active,
-                             .start_ticks = key.process.start_ticks,
-                             .first_slot = slot,
-                             .labels = ProcessLabelsOf(key.process, row, gpu->second, names),
-                             .uuid = UuidOf(key.device, names)};
+      const ProcessLine line{
+          .active = row.active,
+          .start_ticks = key.process.start_ticks,
+          .first_slot = slot,
+          .labels = ProcessLabelsOf(std::to_string(key.process.pid),
+                                    row.identity != nullptr ? *row.identity : kNobody, gpu->second,
+                                    names),
+          .uuid = UuidOf(key.device, names)};
       ProcessLine& best = lines.try_emplace(RenderLabels(line.labels), line).first->second;
       best = best < line ? line : best;
     }
@@ -135,14 +138,57 @@ std::map<std::string, ProcessLine> LinesOf(const ProcessTable& table, const Proc
   return lines;
 }
 
-void AddByMethod(const ProcessLine& line, PlanBuilder& plan) {
+void AddOfMethod(const ProcessLine& line, EnergyMethod method, uint32_t slot, PlanBuilder& plan) {
+  std::vector<Label> labels = line.labels;
+  labels.push_back({"UUID", line.uuid});
+  labels.push_back({"method", std::string(EnergyMethodName(method))});
+  plan.AddSeries(plan.AddLabels(RenderLabels(labels)), NumberSource::Slot(slot));
+}
+
+void AddByMethod(const ProcessLine& line, uint32_t first_slot, PlanBuilder& plan) {
   for (uint32_t method = 0; method < kEnergyMethodCount; ++method) {
-    std::vector<Label> labels = line.labels;
-    labels.push_back({"UUID", line.uuid});
-    labels.push_back({"method", std::string(EnergyMethodName(static_cast<EnergyMethod>(method)))});
-    plan.AddSeries(plan.AddLabels(RenderLabels(labels)),
-                   NumberSource::Slot(line.first_slot + kFirstMethod + method));
+    AddOfMethod(line, static_cast<EnergyMethod>(method), first_slot + method, plan);
   }
+}
+
+// The line of what a pod was charged on a device and no process has; nothing for a device without
+// a name.
+std::optional<ProcessLine> RestLine(const PodOnDevice& key, std::string what,
+                                    const ProcessAccounts& accounts, const ProcessNames& names) {
+  const auto gpu = names.gpus.find(key.device);
+  if (gpu == names.gpus.end()) {
+    return std::nullopt;
+  }
+  ProcessIdentity identity;
+  identity.name = std::move(what);
+  identity.place.pod_uid = accounts.table().pods().UidOf(key.pod);
+  return ProcessLine{.labels = ProcessLabelsOf("", identity, gpu->second, names),
+                     .uuid = UuidOf(key.device, names)};
+}
+
+// `slot`: of the first number behind those of processes.
+void AddRest(const ProcessAccounts& accounts, const ProcessNames& names, uint32_t slot,
+             PlanBuilder& plan) {
+  for (const auto& [key, energy] : accounts.ledger().ended()) {
+    if (const auto line = RestLine(key, "ended", accounts, names)) {
+      AddByMethod(*line, slot, plan);
+    }
+    slot += kEnergyMethodCount;
+  }
+  for (const auto& [key, energy] : accounts.ledger().idle()) {
+    if (const auto line = RestLine(key, "idle", accounts, names)) {
+      AddOfMethod(*line, EnergyMethod::kEqual, slot, plan);
+    }
+    ++slot;
+  }
+}
+
+uint32_t ListedSlotCount(const ProcessTable& table) {
+  uint32_t count = 0;
+  VisitListed(table, [&](const ProcessOnDevice& /*key*/, const ProcessRow& /*row*/) {
+    count += kSlotsPerProcess;
+  });
+  return count;
 }
 
 Value OrAbsent(bool is_there, int64_t number) {
@@ -172,19 +218,22 @@ Value DcgmEnergyOf(const ProcessOnDevice& key, const ProcessTable& table,
 }  // namespace
 
 Family ProcessEnergyByMethodFamily() {
-  return {.name = "podgpu_process_energy_joules_total",
-          .help =
-              "Energy that the process is charged with, by how that is known: exclusive is "
-              "measured, sm_share, mig_activity and equal are apportioned.",
-          .type = "counter",
-          .unit = "joules",
-          .format = NumberFormat::kShortest,
-          .scale = kJoulesPerMillijoule};
+  return {
+      .name = "podgpu_process_energy_joules_total",
+      .help =
+          "Energy that the process is charged with, by how that is known: exclusive is "
+          "measured, sm_share, mig_activity and equal are apportioned. Without a pid: ended, of "
+          "processes whose rows have gone, and idle, of an idle GPU that the pod holds; so the "
+          "sum over a pod never falls.",
+      .type = "counter",
+      .unit = "joules",
+      .format = NumberFormat::kShortest,
+      .scale = kJoulesPerMillijoule};
 }
 
-void AddProcessView(const ProcessTable& table, const ProcessNames& names, std::string_view prefix,
-                    uint32_t first_slot, PlanBuilder& plan) {
-  const std::map<std::string, ProcessLine> lines = LinesOf(table, names, first_slot);
+void AddProcessView(const ProcessAccounts& accounts, const ProcessNames& names,
+                    std::string_view prefix, uint32_t first_slot, PlanBuilder& plan) {
+  const std::map<std::string, ProcessLine> lines = LinesOf(accounts.table(), names, first_slot);
   std::vector<std::pair<uint32_t, uint32_t>> blocks;  // Of labels, and the first slot.
   blocks.reserve(lines.size());
   for (const auto& [labels, line] : lines) {
@@ -198,8 +247,9 @@ void AddProcessView(const ProcessTable& table, const ProcessNames& names, std::s
   }
   plan.BeginFamily(ProcessEnergyByMethodFamily());
   for (const auto& [labels, line] : lines) {
-    AddByMethod(line, plan);
+    AddByMethod(line, line.first_slot + kFirstMethod, plan);
   }
+  AddRest(accounts, names, first_slot + ListedSlotCount(accounts.table()), plan);
 }
 
 Family DcgmEnergyFamily() {
@@ -244,14 +294,20 @@ void AppendProcesses(const ProcessAccounts& accounts, std::span<const DcgmEnergy
                                energy != nullptr ? static_cast<int64_t>((*energy)[method]) : 0));
     }
   });
+  for (const auto& [key, energy] : accounts.ledger().ended()) {
+    for (const uint64_t amount_mj : energy) {
+      slots.push_back(Value::OfInt64(static_cast<int64_t>(amount_mj)));
+    }
+  }
+  for (const auto& [key, amount_mj] : accounts.ledger().idle()) {
+    slots.push_back(Value::OfInt64(static_cast<int64_t>(amount_mj)));
+  }
 }
 
-uint32_t ProcessSlotCount(const ProcessTable& table) {
-  uint32_t count = 0;
-  VisitListed(table, [&](const ProcessOnDevice& /*key*/, const ProcessRow& /*row*/) {
-    count += kSlotsPerProcess;
-  });
-  return count;
+uint32_t ProcessSlotCount(const ProcessAccounts& accounts) {
+  const Ledger& ledger = accounts.ledger();
+  return ListedSlotCount(accounts.table()) +
+         static_cast<uint32_t>(ledger.ended().size() * kEnergyMethodCount + ledger.idle().size());
 }
 
 std::vector<Family> ProcessFamilies(std::string_view prefix) {

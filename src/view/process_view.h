@@ -4,9 +4,11 @@
 // Seven families under a prefix of the user's choice, all with exactly the same eight labels, so
 // that its queries and joins match; what is not known of a process is an empty label.  Energy is
 // the sum over the ledger's methods, once under the name that its documents use and once under the
-// one that its code had; podgpu_process_energy_joules_total has it by method.  Lines are made once
-// per generation of the table and refer to slots, which the tick appends each time.  Pure
-// functions; the tick thread calls them.
+// one that its code had; podgpu_process_energy_joules_total has it by method.  There, rows without
+// a pid say what else a pod was charged: "ended" of processes whose rows have gone, "idle" of the
+// energy of idle GPUs that it holds; so the rows of a pod never fall, and those of a GPU add up.
+// Lines are made once per generation of the accounts and refer to slots, which the tick appends
+// each time.  Pure functions; the tick thread calls them.
 #pragma once
 
 #include <cstdint>
@@ -46,20 +48,20 @@ struct ProcessNames {
 };
 
 // Adds the rows of all listed processes; `first_slot` is where AppendProcesses will begin.
-void AddProcessView(const ProcessTable& table, const ProcessNames& names, std::string_view prefix,
-                    uint32_t first_slot, PlanBuilder& plan);
+void AddProcessView(const ProcessAccounts& accounts, const ProcessNames& names,
+                    std::string_view prefix, uint32_t first_slot, PlanBuilder& plan);
 
 // Adds DCGM's own energy of the same rows, in the same slots.
 void AddDcgmEnergy(const ProcessTable& table, const ProcessNames& names, uint32_t first_slot,
                    PlanBuilder& plan);
 
-// Appends the numbers of all listed processes, in the order that AddProcessView relies on; `dcgm`
-// is what DCGM says of some.
+// Appends the numbers of all listed processes and of the rows without a pid, in the order that
+// AddProcessView relies on; `dcgm` is what DCGM says of some.
 void AppendProcesses(const ProcessAccounts& accounts, std::span<const DcgmEnergyOnDevice> dcgm,
                      std::vector<Value>& slots);
 
 // How many that are.
-uint32_t ProcessSlotCount(const ProcessTable& table);
+uint32_t ProcessSlotCount(const ProcessAccounts& accounts);
 
 // Name, type, unit and help of every family, for docs/metrics.md.
 std::vector<Family> ProcessFamilies(std::string_view prefix);

@@ -32,7 +32,8 @@ std::shared_ptr<const ProcessIdentity> Trainer(uint32_t pid, uint64_t start_tick
 // One GPU that is read each second.
 class ProcessPage {
  public:
-  explicit ProcessPage(const ProcessTableOptions& options = {}) : accounts_(options, {}) {
+  explicit ProcessPage(const ProcessTableOptions& options = {}, const LedgerOptions& ledger = {})
+      : accounts_(options, ledger) {
     names.gpus[kGpuOfProcesses] = "0";
     names.uuids[kGpuOfProcesses] = "GPU-a";
     names.pods[kPodUid] = {.name_space = "ml", .name = "train-0"};
@@ -57,7 +58,7 @@ class ProcessPage {
 
   SeriesPlan Plan() const {
     PlanBuilder builder;
-    AddProcessView(accounts_.table(), names, kProcessPrefix, 2, builder);
+    AddProcessView(accounts_, names, kProcessPrefix, 2, builder);
     if (!dcgm.empty()) {
       AddDcgmEnergy(accounts_.table(), names, 2, builder);
     }
@@ -185,7 +186,8 @@ TEST(ProcessView, SaysWhatUpstreamSaysOfAProcess) {
                 "1700000000.25\n"
                 "# HELP podgpu_process_energy_joules_total Energy that the process is charged "
                 "with, by how that is known: exclusive is measured, sm_share, mig_activity and "
-                "equal are apportioned.\n"
+                "equal are apportioned. Without a pid: ended, of processes whose rows have gone, "
+                "and idle, of an idle GPU that the pod holds; so the sum over a pod never falls.\n"
                 "# TYPE podgpu_process_energy_joules_total counter\n" +
                 LineOfMethod(labels, "exclusive", "123.456") +
                 LineOfMethod(labels, "sm_share", "0") + LineOfMethod(labels, "mig_activity", "0") +
@@ -203,6 +205,48 @@ TEST(ProcessView, KeepsTheLastNumbersOfAProcessThatHasEnded) {
   EXPECT_EQ(page.Numbers("_energy_joules"), Lines{"10"}) << "it ended inside the third second";
   EXPECT_EQ(page.Numbers("_sm_utilization_ratio"), Lines{"0.37"});
   EXPECT_EQ(page.Numbers("_memory_used_bytes"), Lines{"1024"});
+}
+
+std::string RestLabels(const std::string& what) {
+  return "{container=\"\",container_id=\"\",gpu=\"0\",namespace=\"ml\",pid=\"\",pod=\"train-0\","
+         "pod_uid=\"" +
+         std::string(kPodUid) + "\",process_name=\"" + what + "\"} ";
+}
+
+TEST(ProcessView, CountsAsEndedWhatARowHadThatHasGone) {
+  ProcessPage page({.retention = seconds(0), .all_processes = false});
+  page.Take({Trainer(4101, 100, "python3"), Trainer(4102, 100, "python3")}, 0);
+  page.Take({Trainer(4101, 100, "python3")}, 1'000,
+            {{.pid = 4101, .busy_percent_us = 1}, {.pid = 4102, .busy_percent_us = 3}});
+  const std::string text = page.Text();
+  EXPECT_EQ(page.Numbers("_energy_joules"), Lines{"0.25"}) << "its families have processes alone";
+  EXPECT_NE(text.find(LineOfMethod(RestLabels("ended"), "sm_share", "0.75") +
+                      LineOfMethod(RestLabels("ended"), "mig_activity", "0") +
+                      LineOfMethod(RestLabels("ended"), "equal", "0")),
+            std::string::npos)
+      << text;
+}
+
+TEST(ProcessView, CountsAsEndedWhatAProcessHadWhoseLabelsAnotherHas) {
+  ProcessPage page;
+  page.Take({Trainer(4101, 100, "python3")}, 0);
+  page.Take({Trainer(4101, 100, "python3")}, 1'000);
+  page.Take({Trainer(4101, 200, "python3")}, 0);
+  page.Take({Trainer(4101, 200, "python3")}, 7'000);
+  EXPECT_NE(page.Text().find(LineOfMethod(RestLabels("ended"), "exclusive", "1")),
+            std::string::npos)
+      << page.Text();
+}
+
+TEST(ProcessView, TellsTheIdleEnergyOfAPodWithoutAPid) {
+  ProcessPage page({}, {.idle_power_mw = 60'000, .idle_energy = IdleEnergy::kAllocated});
+  page.Take({Trainer(4101, 100, "python3")}, 0);
+  const auto row = page.accounts().table().devices().at(kGpuOfProcesses).begin();
+  page.gpu().holders = {row->second.pod};
+  page.Take({Trainer(4101, 100, "python3")}, 100'000);
+  EXPECT_EQ(page.Numbers("_energy_joules"), Lines{"40"});
+  EXPECT_NE(page.Text().find(LineOfMethod(RestLabels("idle"), "equal", "60")), std::string::npos)
+      << page.Text();
 }
 
 TEST(ProcessView, LeavesOutWhatNobodyKnows) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "fields/field.h"
 #include "source/open_source.h"
 
 namespace podgpu {
@@ -58,7 +59,11 @@ class ProcessNode::NodeTime final : public Clock {
   sim::RunDirectory& node_;
 };
 
-ProcessNode::ProcessNode(std::string_view scenario, ProcessOptions options) : node_(scenario) {
+ProcessNode::ProcessNode(std::string_view scenario, ProcessOptions options, NodeDevices devices)
+    : devices_(std::move(devices)), process_period_(options.period), node_(scenario) {
+  for (const uint16_t field : devices_.fields) {
+    fields_.push_back(FindField(field));
+  }
   ConfigureLog(LogLevel::kError, LogForm::kText);
   // No other thread of the test reads the environment meanwhile.
   setenv("PODGPU_SIM_DIR", node_.path().c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
@@ -76,7 +81,8 @@ ProcessNode::ProcessNode(std::string_view scenario, ProcessOptions options) : no
 
 ProcessNode::~ProcessNode() {
   tick_.reset();
-  refresher_.reset();          // Lets go of NVML.
+  refresher_.reset();  // Lets go of NVML.
+  source_.reset();
   unsetenv("PODGPU_SIM_DIR");  // NOLINT(concurrency-mt-unsafe): as above
 }
 
@@ -84,21 +90,25 @@ void ProcessNode::StartExporter(ProcessOptions options) {
   SourceOptions source;
   source.nvml_library = std::string(PODGPU_BINARY_DIR) + "/lib/libnvidia-ml.so.1";
   source.proc_root = node_.path() + "/proc";
-  auto nvml = OpenNvmlSource(source, loader_, *clock_);
-  PODGPU_CHECK(nvml.ok());
-  StatusOr<Topology> topology = (*nvml)->Discover({});
-  PODGPU_CHECK(topology.ok());
-  topology->epoch = 1;
-  topology_ = std::make_shared<const Topology>(*std::move(topology));
+  source_ = OpenDevices(source.proc_root);
+  PODGPU_CHECK(FindDevices());
   control_.emplace(*clock_, wakeup_);
   refresher_ = std::make_unique<ProcessRefresher>(
       [this, source] { return OpenProcesses(source, loader_, files_, *clock_); }, options.period,
       std::chrono::seconds(10), *control_, *clock_, wakeup_);
   statuses_.Set(std::make_shared<const SourceStatus>(
-      SourceStatus{PartState::kOk, (*nvml)->Describe(), 1, 0, topology_->gpus.size()}));
+      SourceStatus{PartState::kOk, source_->Describe(), 1, 0, topology_->gpus.size()}));
   guard_.emplace(*clock_, std::chrono::seconds(10));
   TickOptions tick;
-  tick.views = {View::kNative, View::kProcess};
+  tick.views = {View::kDcgm, View::kNative, View::kProcess};
+  tick.period = devices_.period;
+  tick.stale_after = 3 * devices_.period;
+  for (const Field* field : fields_) {
+    tick.counters.push_back({.name = std::string(field->name),
+                             .field = field,
+                             .type = "counter",
+                             .help = "Of the simulated node."});
+  }
   tick.processes = std::move(options);
   tick.processes.enabled = true;
   tick_.emplace(std::move(tick),
@@ -110,6 +120,60 @@ void ProcessNode::StartExporter(ProcessOptions options) {
                             clients_,
                             {.api_pods = &api_pods_, .processes = &refresher_->feed()}},
                 *clock_, wakeup_);
+}
+
+std::unique_ptr<Source> ProcessNode::OpenDevices(const std::string& proc_root) {
+  SourceOptions options;
+  const std::string libraries = std::string(PODGPU_BINARY_DIR) + "/lib/";
+  options.nvml_library = libraries + "libnvidia-ml.so.1";
+  options.dcgm_library = libraries + "libdcgm.so.4";
+  options.proc_root = proc_root;
+  options.kind = devices_.by_dcgm ? SourceKind::kDcgm : SourceKind::kNvml;
+  options.fields = fields_;
+  auto source = OpenSource(options, loader_, *clock_);
+  PODGPU_CHECK(source.ok());
+  return *std::move(source);
+}
+
+// As the program's reader does: what fails is tried again at the next reading.
+bool ProcessNode::FindDevices() {
+  StatusOr<Topology> topology = source_->Discover({});
+  if (!topology.ok()) {
+    return false;
+  }
+  topology->epoch = ++epoch_;
+  topology_ = std::make_shared<const Topology>(*std::move(topology));
+  is_found_ = fields_.empty() || source_->Watch(*topology_, fields_, devices_.period).ok();
+  return is_found_;
+}
+
+void ProcessNode::ReadDevices() {
+  if (!is_found_ && !FindDevices()) {
+    return;
+  }
+  auto grid = std::make_shared<Grid>(topology_, fields_);
+  grid->read_at = clock_->Now();
+  grid->read_at_wall = clock_->WallNow();
+  if (!fields_.empty() && !source_->Read(*grid).ok()) {
+    is_found_ = false;
+    return;
+  }
+  WithdrawStale(*grid, 3 * devices_.period, {});
+  grids_.Set(std::move(grid));
+}
+
+void ProcessNode::PassAtPace(Duration step) {
+  PassUnread(step);
+  const Instant now = clock_->Now();
+  if (!processes_read_at_ || now - *processes_read_at_ >= process_period_) {
+    processes_read_at_ = now;
+    refresher_->Run({});
+  }
+  if (!devices_read_at_ || now - *devices_read_at_ >= devices_.period) {
+    devices_read_at_ = now;
+    ReadDevices();
+  }
+  tick_->Once();
 }
 
 void ProcessNode::ShowPods() {
@@ -135,10 +199,7 @@ void ProcessNode::PassUnread(Duration step) {
 
 void ProcessNode::Read() {
   refresher_->Run({});
-  auto grid = std::make_shared<Grid>(topology_, std::vector<const Field*>());
-  grid->read_at = clock_->Now();
-  grid->read_at_wall = clock_->WallNow();
-  grids_.Set(std::move(grid));
+  ReadDevices();
   tick_->Once();
 }
 

@@ -3,8 +3,10 @@
 //
 // NVML is the simulated library, opened as the program opens it; /proc is the node's own; opener,
 // refresher, feed, tick and views are the program's.  One thread drives all of it: Pass moves the
-// node's clock, then has one reading and one page made.  So a test can ask whether a page says what
-// the world that made it knows.  One node at a time, since the library finds it by the environment.
+// node's clock, then has one reading and one page made.  Where device fields are asked for, they
+// are read by the program's source at a pace of their own.  So a test can ask whether a page says
+// what the world that made it knows.  One node at a time, since the library finds it by the
+// environment.
 #pragma once
 
 #include <atomic>
@@ -12,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/files.h"
 #include "base/library.h"
@@ -21,12 +24,21 @@
 #include "sim/node_proc.h"
 #include "sim/run_directory.h"
 #include "sim/test_node.h"
+#include "source/source.h"
 
 namespace podgpu {
 
+// Which device fields are read, by which source, and how often.
+struct NodeDevices {
+  std::vector<uint16_t> fields = {};  // None: grids have no rows.
+  bool by_dcgm = false;               // Else by NVML.
+  std::chrono::milliseconds period{30'000};
+};
+
 class ProcessNode {
  public:
-  explicit ProcessNode(std::string_view scenario, ProcessOptions options = {});
+  explicit ProcessNode(std::string_view scenario, ProcessOptions options = {},
+                       NodeDevices devices = {});
   ~ProcessNode();
   ProcessNode(const ProcessNode&) = delete;
   ProcessNode& operator=(const ProcessNode&) = delete;
@@ -36,6 +48,8 @@ class ProcessNode {
   // The same without a reading.
   void PassUnread(Duration step);
   void Read();
+  // Lets so much time pass, then reads what is due, processes or devices, and makes a page.
+  void PassAtPace(Duration step);
 
   const sim::World& world() const { return run_->world(); }
   sim::TimeUs now() const { return run_->Now(); }
@@ -48,9 +62,16 @@ class ProcessNode {
   class NodeTime;
 
   void StartExporter(ProcessOptions options);
+  std::unique_ptr<Source> OpenDevices(const std::string& proc_root);
+  bool FindDevices();
+  void ReadDevices();
   // What kubelet and API server would say.
   void ShowPods();
 
+  const NodeDevices devices_;
+  std::vector<const Field*> fields_;
+  std::chrono::milliseconds process_period_{};
+  std::optional<Instant> devices_read_at_, processes_read_at_;
   sim::TestNode node_;
   std::unique_ptr<sim::RunDirectory> run_;
   std::unique_ptr<NodeTime> clock_;
@@ -61,6 +82,9 @@ class ProcessNode {
   Wakeup wakeup_;
   std::optional<DeviceControl> control_;
   std::unique_ptr<ProcessRefresher> refresher_;
+  std::unique_ptr<Source> source_;
+  bool is_found_ = false;  // Devices are, and watched.
+  uint64_t epoch_ = 0;
   std::shared_ptr<const Topology> topology_;
   Published<Grid> grids_;
   Published<SourceStatus> statuses_;
