@@ -57,7 +57,7 @@ NvmlProcesses::~NvmlProcesses() { Close(); }
 Status NvmlProcesses::Read(ProcessReading& reading) {
   std::erase_if(hung_, [](const Hung& hung) { return hung.task->has_returned(); });
   PODGPU_RETURN_IF_ERROR(LookIfDue());
-  const Status status = RunRounds();
+  Status status = RunRounds();
   if (status.ok()) {
     Finish(reading);
   }
@@ -81,6 +81,7 @@ Status NvmlProcesses::LookIfDue() {
   }
   while (true) {
     std::vector<uint32_t> left_out;
+    left_out.reserve(hung_.size() + sleepers.size());
     for (const Hung& hung : hung_) {
       left_out.push_back(hung.index);
     }
@@ -102,8 +103,8 @@ Status NvmlProcesses::LookIfDue() {
     }
     is_open_ = look->is_initialised;
     if (look->code != abi::NVML_SUCCESS) {
-      const Status status = NvmlStatus(
-          library_->api, look->code, absl::StrFormat("%s: %s fails", library_->name, look->failed));
+      Status status = NvmlStatus(library_->api, look->code,
+                                 absl::StrFormat("%s: %s fails", library_->name, look->failed));
       Close();
       return status;
     }
