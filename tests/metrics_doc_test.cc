@@ -1,4 +1,5 @@
 // docs/metrics.md is made from the tables here and compared; PODGPU_UPDATE_GOLDEN=1 writes it anew.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -29,16 +30,22 @@ namespace {
 
 constexpr const char* kPath = PODGPU_SOURCE_DIR "/docs/metrics.md";
 
-// Series per unpartitioned GPU, per partitioned GPU, and per MIG instance.
+// Series per unpartitioned GPU, per partitioned GPU, and per MIG instance; and those that a GPU has
+// besides once their state or reason has held.
 struct SeriesCounts {
   size_t whole_gpu = 0;
   size_t partitioned_gpu = 0;
   size_t instance = 0;
+  size_t once_held = 0;
 };
 
-SeriesCounts CountNative() {
-  SeriesCounts counts = {1, 1, 1};  // podgpu_gpu_info, podgpu_gpu_instance_info.
+SeriesCounts CountMeasures() {
+  SeriesCounts counts;
   for (const Measure& measure : Measures()) {
+    if (measure.shown == Shown::kOnceSeen) {
+      ++counts.once_held;
+      continue;
+    }
     counts.whole_gpu += measure.on != MeasuredOn::kPartitionedGpus ? 1 : 0;
     counts.partitioned_gpu += measure.on != MeasuredOn::kWholeGpus ? 1 : 0;
     counts.instance += measure.instances && measure.on != MeasuredOn::kWholeGpus ? 1 : 0;
@@ -102,25 +109,30 @@ std::string FamilyFromNvml(std::string_view name) {
 std::string NativeSection() {
   std::string section =
       "## Native families\n\n"
-      "Base units, identity only on measures; a label without a value is left out. `GPU_I_ID` "
-      "stands on series of\nMIG instances only, and so does `scope=\"instance\"`; sums take "
-      "`scope=\"device\"`. Field numbers are DCGM's.\n\n"
-      "| family | type | unit | labels | from field | with NVML | meaning |\n"
-      "|---|---|---|---|---|---|---|\n";
-  for (const Family& family : NativeFamilies()) {
-    section +=
-        absl::StrFormat("| `%s` | %s | %s | %s | %s | %s | %s |\n", family.name, family.type,
-                        family.unit.empty() ? "-" : family.unit, LabelsOfFamily(family.name),
-                        FieldsOfFamily(family.name), FamilyFromNvml(family.name), family.help);
-  }
+      "The view `native` has all of them, the view `core` those that say so. Base units, identity "
+      "only on measures; a label\nwithout a value is left out. `GPU_I_ID` stands on series of MIG "
+      "instances only, and so does `scope=\"instance\"`; sums\ntake `scope=\"device\"`. Field "
+      "numbers are DCGM's.\n\n"
+      "| family | core | type | unit | labels | from field | with NVML | meaning |\n"
+      "|---|---|---|---|---|---|---|---|\n";
+  const auto add = [&](const std::vector<Family>& families, std::string_view core) {
+    for (const Family& family : families) {
+      section += absl::StrFormat("| `%s` | %s | %s | %s | %s | %s | %s | %s |\n", family.name, core,
+                                 family.type, family.unit.empty() ? "-" : family.unit,
+                                 LabelsOfFamily(family.name), FieldsOfFamily(family.name),
+                                 FamilyFromNvml(family.name), family.help);
+    }
+  };
+  add(CoreFamilies(), "yes");
+  add(MeasureFamilies(), "-");
   return section;
 }
 
 std::string ProcessSection() {
   std::string section =
-      "## Processes and energy\n\nWith `--process-metrics=on`, from NVML and `/proc`; of GPUs and "
-      "pods in the native view, of processes in the view\n`process`, under `--metric-prefix`. Pods "
-      "are named by the API server. "
+      "## Processes and energy\n\nWith `--process-metrics=on`, from NVML and `/proc`: the view "
+      "`process`, which that adds to the page. Those of GPUs and pods are in the\nview `native` "
+      "too; those of processes are under `--metric-prefix`. Pods are named by the API server. "
       "[energy.md](energy.md) says how energy is apportioned and how wrong that can be.\n\n"
       "| family | type | unit | labels | meaning |\n|---|---|---|---|---|\n";
   const auto add = [&](const Family& family, std::string_view labels) {
@@ -225,13 +237,27 @@ std::string SourceSection() {
       list("driver"), list("event"), list("GPM"));
 }
 
+// A sentence on lines that are not always there.
+std::string_view WhenShown(Shown shown) {
+  switch (shown) {
+    case Shown::kOnceSeen:
+      return " A line from the first time that it is not 0.";
+    case Shown::kWhileSeen:
+      return " No line while it is 0.";
+    case Shown::kAlways:
+      break;
+  }
+  return "";
+}
+
 std::string SlotRows(SlotView view) {
   std::string rows;
   for (const SlotFamilyDoc& doc : SlotFamilyDocs()) {
     if (doc.view == view) {
-      rows += absl::StrFormat(
-          "| `%s` | %s | %s | %s | %s |\n", doc.name, doc.type, doc.unit.empty() ? "-" : doc.unit,
-          doc.labels.empty() ? "-" : absl::StrFormat("`%s`", doc.labels), doc.help);
+      rows += absl::StrFormat("| `%s` | %s | %s | %s | %s |\n", doc.name, doc.type,
+                              doc.unit.empty() ? "-" : doc.unit,
+                              doc.labels.empty() ? "-" : absl::StrFormat("`%s`", doc.labels),
+                              absl::StrFormat("%s%s", doc.help, WhenShown(doc.shown)));
     }
   }
   return rows;
@@ -241,25 +267,31 @@ std::string SlotSection() {
   constexpr std::string_view kHead =
       "| family | type | unit | labels | meaning |\n|---|---|---|---|---|\n";
   return absl::StrFormat(
-      "## State of devices\n\nPart of the native view; computed by the exporter.\n\n%s%s\n"
+      "## State of devices\n\nPart of the views `core` and `native`; computed by the "
+      "exporter.\n\n%s%s\n"
       "## About podgpu itself\n\nThe view `self`. [operations.md](operations.md) says what to do "
       "when one of them moves.\n\n%s%s",
-      kHead, SlotRows(SlotView::kNative), kHead, SlotRows(SlotView::kSelf));
+      kHead, SlotRows(SlotView::kCore), kHead, SlotRows(SlotView::kSelf));
 }
 
-size_t SlotSeriesOf(SlotView view, const Topology& topology) {
+bool IsAlwaysShown(std::string_view family) {
+  const std::vector<SlotFamilyDoc> docs = SlotFamilyDocs();
+  const auto found = std::ranges::find(docs, family, &SlotFamilyDoc::name);
+  return found->shown == Shown::kAlways && family != "podgpu_source_call_seconds";
+}
+
+// Those that are always there.
+size_t SlotSeriesOf(SlotView view) {
   size_t count = 0;
-  for (const SlotFamily& family : SlotFamiliesOf(view, &topology)) {
-    count += family.series.size();
+  const Topology none;
+  for (const SlotFamily& family : SlotFamiliesOf(view, &none)) {
+    count += IsAlwaysShown(family.family.name) ? family.series.size() : 0;
   }
   return count;
 }
 
 std::string FormulaSection() {
-  const SeriesCounts native = CountNative();
-  const Topology one = *MakeTopology(1, 0);
-  const Topology none = *MakeTopology(0, 0);
-  const size_t constant = SlotSeriesOf(SlotView::kNative, none);
+  const SeriesCounts native = CountMeasures();
   return absl::StrFormat(
       "## How many series a node has\n\n"
       "With W GPUs without MIG, P GPUs with MIG, I MIG instances, M metrics in the counters file "
@@ -270,23 +302,26 @@ std::string FormulaSection() {
       "- `DCGM_EXP_*`, which are not among the M, for each GPU: XIDs one for each code in the "
       "window, clock events one\n  for each reason in it, either at least 1; health 11; paths one "
       "for each other GPU.\n"
-      "- Native: %d x W + %d x P + %d x I + A, and %d x (W + P) + %d of the state of devices; two "
-      "for\n  each XID code that a GPU has reported, and one for each of its containers then, 256 "
-      "at most.\n"
+      "- Core: 2 x (W + P) + I + A + %d, and one for each further state that a GPU has been in; "
+      "two "
+      "for each XID\n  code that a GPU has reported, and one for each of its containers then, 256 "
+      "at "
+      "most.\n"
+      "- Native: core, and %d x W + %d x P + %d x I; at most %d more for each GPU, as its throttle "
+      "reasons and\n  recovery actions hold for the first time.\n"
       "- Processes: 6 for each GPU, 10 for each pod on a GPU, and 11 for each row of a process on "
       "a "
       "GPU.\n"
       "- Requested and used, on a page of its own: 4 for each container, and 2 more for each of "
       "its "
       "cards.\n"
-      "- Self: %d; two of them only with a directory of batch jobs, one with TLS, two with dumps, "
-      "eight with pods or "
-      "ResourceSlices\n  from the API server.\n\n"
+      "- Self: %d, one for the state of the source, and one for each kind of call, reason and "
+      "result that has been; two\n  of the %d only with a directory of batch jobs, one with TLS, "
+      "two with dumps, eight with pods or ResourceSlices from\n  the API server.\n\n"
       "A value that is not there is a series less: the driver's support decides, and "
       "`podgpu_absent_samples` counts.\n",
-      native.whole_gpu, native.partitioned_gpu, native.instance,
-      SlotSeriesOf(SlotView::kNative, one) - constant, constant,
-      SlotSeriesOf(SlotView::kSelf, none));
+      SlotSeriesOf(SlotView::kCore), native.whole_gpu, native.partitioned_gpu, native.instance,
+      native.once_held, SlotSeriesOf(SlotView::kSelf), SlotSeriesOf(SlotView::kSelf));
 }
 
 // "8, 11, 31 to 32": the XIDs that ask for an action, of those that have a text.
@@ -350,7 +385,7 @@ TEST(MetricsDocument, CountsSeriesAsThePageDoes) {
   struct Case {
     size_t whole, partitioned, instances_each, pods;
   };
-  const SeriesCounts native = CountNative();
+  const SeriesCounts native = CountMeasures();
   for (const Case& c :
        std::initializer_list<Case>{{1, 0, 0, 1}, {8, 0, 0, 4}, {0, 2, 7, 2}, {0, 1, 3, 0}}) {
     const std::vector<Counter> counters = CountersOf(DefaultCountersCsv());
@@ -367,9 +402,10 @@ TEST(MetricsDocument, CountsSeriesAsThePageDoes) {
       return RenderText(std::move(builder).Build(), &grid, {}, page);
     };
     EXPECT_EQ(count(AddDcgmView), 25 * (c.whole + instances));
-    EXPECT_EQ(count(AddNativeView),
-              native.whole_gpu * c.whole + native.partitioned_gpu * c.partitioned +
-                  native.instance * instances + c.pods * (c.whole + instances));
+    EXPECT_EQ(count(AddCoreView), gpus + instances + c.pods * (c.whole + instances));
+    EXPECT_EQ(count(AddMeasures), native.whole_gpu * c.whole +
+                                      native.partitioned_gpu * c.partitioned +
+                                      native.instance * instances);
   }
 }
 

@@ -106,6 +106,7 @@ Status SetHostnameLabel(NodeCommand& command, std::string_view value) {
 
 Status SetViews(NodeCommand& command, std::string_view value) {
   constexpr std::pair<std::string_view, View> kViews[] = {{"dcgm", View::kDcgm},
+                                                          {"core", View::kCore},
                                                           {"native", View::kNative},
                                                           {"process", View::kProcess},
                                                           {"self", View::kSelf}};
@@ -115,7 +116,7 @@ Status SetViews(NodeCommand& command, std::string_view value) {
         std::ranges::find(kViews, Trim(name), &std::pair<std::string_view, View>::first);
     if (row == std::end(kViews)) {
       return absl::InvalidArgumentError(
-          absl::StrFormat("%s is none of dcgm, native, process, self", Quoted(Trim(name))));
+          absl::StrFormat("%s is none of dcgm, core, native, process, self", Quoted(Trim(name))));
     }
     if (std::ranges::count(views, row->second) == 0) {
       views.push_back(row->second);
@@ -519,10 +520,10 @@ constexpr Flag kFlags[] = {
     {"hostname-label", "", "PODGPU_HOSTNAME_LABEL", FlagKind::kString, "Hostname",
      "Spelling of the hostname label on DCGM rows: Hostname (released versions) or hostname.",
      SetHostnameLabel},
-    {"metrics-views", "", "PODGPU_METRICS_VIEWS", FlagKind::kString, "dcgm,native,self",
-     "What /metrics shows: dcgm (dcgm-exporter's rows), native (clean names in base units), "
-     "process "
-     "(each process, see --process-metrics), self (this program).",
+    {"metrics-views", "", "PODGPU_METRICS_VIEWS", FlagKind::kString, "dcgm,core,self",
+     "What /metrics shows: dcgm (dcgm-exporter's rows and no others), core (facts, holders, states "
+     "and XIDs of GPUs), native (core, and clean names in base units for every measure), process "
+     "(see --process-metrics; GPUs, pods and each process), self (this program).",
      SetViews},
     {"remote-hostengine-info", "r", "DCGM_REMOTE_HOSTENGINE_INFO", FlagKind::kString,
      kDefaultEngine,

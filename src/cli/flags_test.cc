@@ -40,7 +40,7 @@ TEST(Flags, DefaultsAreDcgmExporters) {
   EXPECT_EQ(command.counters.path, "");
   EXPECT_EQ(command.source.address, "") << "an embedded engine";
   EXPECT_EQ(command.exporter.view.hostname_label, "Hostname");
-  EXPECT_EQ(command.exporter.views, (std::vector<View>{View::kDcgm, View::kNative, View::kSelf}));
+  EXPECT_EQ(command.exporter.views, (std::vector<View>{View::kDcgm, View::kCore, View::kSelf}));
 }
 
 TEST(Flags, OneDashOrTwoEqualsSignOrBlankAreTheSame) {
@@ -350,8 +350,8 @@ TEST(Flags, RefusesWhatItCannotUnderstandInOneLine) {
        "--configmap-data: \"gpu\" is refused: must be NAMESPACE:NAME of a ConfigMap, or none"},
       {{"--stale-after=1ms"}, "--stale-after: \"1ms\" is refused: must be 100ms or more"},
       {{"--metrics-views=dcgm,legcy"},
-       "--metrics-views: \"dcgm,legcy\" is refused: \"legcy\" is none of dcgm, native, process, "
-       "self"},
+       "--metrics-views: \"dcgm,legcy\" is refused: \"legcy\" is none of dcgm, core, native, "
+       "process, self"},
       {{"--hostname-label=host"},
        "--hostname-label: \"host\" is refused: must be \"Hostname\" (as released) or \"hostname\""},
       {{"-k", "--kubernetes-gpu-id-type=uuid"},

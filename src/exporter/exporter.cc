@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "exporter/mig_activity.h"
 #include "exporter/node_page.h"
 
 namespace podgpu {
@@ -141,6 +142,22 @@ std::optional<uint16_t> FieldBehind(const Counter& counter) {
   return counter.own == ExporterCounter::kClockEvents ? std::optional(kClockReasons) : std::nullopt;
 }
 
+// What a view needs besides the counters.
+std::vector<uint16_t> FieldIdsOf(View view, bool profiling) {
+  switch (view) {
+    case View::kCore:
+      return CoreFieldIds();
+    case View::kNative:
+      return NativeFieldIds();
+    case View::kProcess:
+      return profiling ? MigActivityFieldIds() : std::vector<uint16_t>();
+    case View::kDcgm:
+    case View::kSelf:
+      break;
+  }
+  return {};
+}
+
 }  // namespace
 
 milliseconds StaleAfter(const ExporterOptions& options) {
@@ -162,9 +179,9 @@ std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
     }
   }
   const bool profiling = !ids.empty() && *ids.rbegin() >= kFirstProfilingField;
-  if (std::ranges::count(views, View::kNative) > 0) {
-    const std::vector<uint16_t> native = NativeFieldIds();
-    ids.insert(native.begin(), native.end());
+  for (const View view : views) {
+    const std::vector<uint16_t> more = FieldIdsOf(view, profiling);
+    ids.insert(more.begin(), more.end());
   }
   if (wanted.legacy) {
     const std::vector<uint16_t> more = LegacyFieldIds(profiling);

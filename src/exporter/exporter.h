@@ -48,7 +48,7 @@ struct ExporterOptions {
   std::string metrics_path;     // Beside /metrics; empty: none.
   bool enable_control = false;  // POST under /api/v1 pauses profiling and lets go of devices.
   bool kubernetes = false;
-  std::vector<View> views = {View::kDcgm, View::kNative, View::kSelf};
+  std::vector<View> views = {View::kDcgm, View::kCore, View::kSelf};
   std::vector<Counter> counters;
   size_t series_budget = 0;  // Of /metrics; 0: none.
   ViewOptions view;
@@ -166,8 +166,8 @@ struct WantedPages {
 };
 
 // The fields that the source reads: those of the counters, or that these are computed from, those
-// of the native view if it is one of `views`, and those of the pages that are wanted; theirs of
-// profiling only where a counter asks for profiling anyway.
+// that `views` need, and those of the pages that are wanted; theirs of profiling, and those that
+// share energy within a partitioned GPU, only where a counter asks for profiling anyway.
 std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
                                        const std::vector<View>& views, WantedPages wanted = {});
 

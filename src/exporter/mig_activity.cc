@@ -21,6 +21,10 @@ bool IsRatio(const Value& value) {
 
 }  // namespace
 
+std::vector<uint16_t> MigActivityFieldIds() {
+  return {std::begin(kActivityFields), std::end(kActivityFields)};
+}
+
 void MigActivity::Find(const Topology& topology, const std::vector<std::string>& uuids) {
   devices_.resize(uuids.size());
   for (Device& device : devices_) {

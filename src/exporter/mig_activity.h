@@ -40,4 +40,7 @@ class MigActivity {
   std::vector<Device> devices_;  // By number; those of whole GPUs have no parts.
 };
 
+// The fields that it looks for in the grid.
+std::vector<uint16_t> MigActivityFieldIds();
+
 }  // namespace podgpu

@@ -17,11 +17,28 @@ TEST(FieldsToRead, AreThoseOfTheCountersAndOfTheNativeView) {
   ASSERT_EQ(fields.size(), 2U);
   EXPECT_EQ(fields[0]->id, 1);
   EXPECT_EQ(fields[1]->id, 150);
+  EXPECT_EQ(FieldsToRead(counters, {View::kDcgm, View::kCore, View::kSelf}).size(), 3U)
+      << "the core needs XIDs alone";
   const std::vector<const Field*> with_native = FieldsToRead(counters, {View::kNative});
   EXPECT_GE(with_native.size(), NativeFieldIds().size());
   for (size_t i = 1; i < with_native.size(); ++i) {
     EXPECT_LT(with_native[i - 1]->id, with_native[i]->id);
   }
+}
+
+TEST(FieldsToRead, AreThoseThatShareEnergyWithinAPartitionedGpuWhereProcessesAreShown) {
+  const auto ids_for = [](std::string_view csv) {
+    std::vector<uint16_t> ids;
+    for (const Field* field :
+         FieldsToRead(ParseCounters(csv, "x").value().counters, {View::kDcgm, View::kProcess})) {
+      ids.push_back(field->id);
+    }
+    return ids;
+  };
+  EXPECT_EQ(ids_for("DCGM_FI_PROF_DRAM_ACTIVE,gauge,x\n"),
+            (std::vector<uint16_t>{1001, 1002, 1005}));
+  EXPECT_EQ(ids_for("DCGM_FI_DEV_GPU_TEMP,gauge,x\n"), std::vector<uint16_t>{150})
+      << "profiling is not begun for it";
 }
 
 TEST(FieldsToRead, AreThoseOfTheUseOfDevicesWhereThatIsAskedFor) {

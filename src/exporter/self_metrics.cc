@@ -38,6 +38,7 @@ struct SlotRow {
   std::string_view name, type, unit, labels, help;
   LabelSets (*label_sets)(const Topology* topology);
   void (*write)(const SlotInput& in, SlotWriter& out);
+  Shown shown = Shown::kAlways;
 };
 
 LabelSets NoLabels(const Topology* /*topology*/) { return {{}}; }
@@ -174,20 +175,20 @@ PartState SourceStateOf(const TickFacts& facts) {
   return hangs ? PartState::kUnresponsive : facts.source->state;
 }
 
-constexpr SlotView kNative = SlotView::kNative;
+constexpr SlotView kCore = SlotView::kCore;
 constexpr SlotView kSelf = SlotView::kSelf;
 
 // tidy: table
 constexpr SlotRow kRows[] = {
-    {kNative, "podgpu_gpu_state", "gauge", "", "gpu,UUID,state",
-     "State of the GPU: 1 for the state that it is in, 0 for the others.", GpuStateLabels,
-     WriteGpuStates},
-    {kNative, "podgpu_gpus_expected", "gauge", "", "",
+    {kCore, "podgpu_gpu_state", "gauge", "", "gpu,UUID,state",
+     "State of the GPU: 1 for the state that it is in, 0 for those that it has been in before.",
+     GpuStateLabels, WriteGpuStates, Shown::kOnceSeen},
+    {kCore, "podgpu_gpus_expected", "gauge", "", "",
      "GPUs that this node ought to have: the most seen together since the start, or what its PCI "
      "bus shows.",
      NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.source->expected_gpus); }},
-    {kNative, "podgpu_gpus_present", "gauge", "", "", "GPUs that answer now.", NoLabels,
+    {kCore, "podgpu_gpus_present", "gauge", "", "", "GPUs that answer now.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(PresentGpus(in.facts)); }},
     {kSelf, "podgpu_build_info", "gauge", "", "version",
      "Always 1; the version of this program is the label.",
@@ -209,13 +210,15 @@ constexpr SlotRow kRows[] = {
      "Series that --series-budget has kept off pages, counted on each page.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.left_out); }},
     {kSelf, "podgpu_source_state", "gauge", "", "state",
-     "State of the device source: 1 for the state it is in.",
+     "State of the device source: 1 for the state it is in, 0 for those that it has been in "
+     "before.",
      [](const Topology*) { return OneLabel<PartState, kPartStateCount>("state", PartStateName); },
      [](const SlotInput& in, SlotWriter& out) {
        for (int i = 0; i < kPartStateCount; ++i) {
          out.Flag(static_cast<int>(SourceStateOf(in.facts)) == i);
        }
-     }},
+     },
+     Shown::kOnceSeen},
     {kSelf, "podgpu_source_call_seconds", "gauge", "seconds", "call",
      "Wall time of the last finished call into the vendor library, by kind.",
      [](const Topology*) { return OneLabel<SourceCall, kSourceCallCount>("call", SourceCallName); },
@@ -260,7 +263,7 @@ constexpr SlotRow kRows[] = {
     {kSelf, "podgpu_absent_samples", "gauge", "", "reason",
      "Watched values that the last page leaves out, by reason.",
      [](const Topology*) { return OneLabel<Absence, kAbsenceCount>("reason", AbsenceName); },
-     WriteAbsentSamples},
+     WriteAbsentSamples, Shown::kWhileSeen},
     {kSelf, "podgpu_pod_resources_up", "gauge", "", "",
      "1 when the kubelet answered the last time it was asked.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
@@ -284,7 +287,7 @@ constexpr SlotRow kRows[] = {
      [](const Topology*) {
        return OneLabel<UnmatchedReason, kUnmatchedReasonCount>("reason", UnmatchedReasonName);
      },
-     WriteUnmatched},
+     WriteUnmatched, Shown::kOnceSeen},
     {kSelf, "podgpu_api_server_up", "gauge", "", "collection",
      "1 while this node's objects are watched at the API server; absent where it is not asked.",
      ApiLabels, [](const SlotInput& in, SlotWriter& out) { WriteApi(in, kApiUp, out); }},
@@ -329,7 +332,8 @@ constexpr SlotRow kRows[] = {
              clients.failed_handshakes}) {
          out.Count(count);
        }
-     }},
+     },
+     Shown::kOnceSeen},
     {kSelf, "podgpu_web_config_old", "gauge", "", "",
      "1 while the web configuration that was changed cannot be used and an older one is in force, "
      "else 0.",
@@ -366,7 +370,8 @@ constexpr SlotRow kRows[] = {
      [](const SlotInput& in, SlotWriter& out) {
        out.Count(in.facts.config->reloads);
        out.Count(in.facts.config->failed_reloads);
-     }},
+     },
+     Shown::kOnceSeen},
     {kSelf, "podgpu_textfile_writes_total", "counter", "", "result",
      "Times that a text file for node-exporter was due, by what became of it.",
      [](const Topology*) {
@@ -375,7 +380,8 @@ constexpr SlotRow kRows[] = {
      [](const SlotInput& in, SlotWriter& out) {
        out.Count(in.facts.text_files.written);
        out.Count(in.facts.text_files.failed);
-     }},
+     },
+     Shown::kOnceSeen},
     {kSelf, "podgpu_dump_writes_total", "counter", "", "result",
      "Readings that were due to be dumped, by what became of them; absent without --dump-enabled.",
      [](const Topology*) {
@@ -439,6 +445,16 @@ uint32_t SlotCount(const Topology* topology) {
   return static_cast<uint32_t>(count);
 }
 
+std::vector<SlotLine> SlotLinesOf(const Topology* topology) {
+  std::vector<SlotLine> lines;
+  for (const SlotRow& row : kRows) {
+    for (const std::vector<Label>& labels : row.label_sets(topology)) {
+      lines.push_back({std::string(row.name) + "{" + RenderLabels(labels), row.shown});
+    }
+  }
+  return lines;
+}
+
 void FillSlots(const TickFacts& facts, bool ready, std::vector<Value>& slots) {
   slots.clear();
   SlotWriter writer(slots);
@@ -450,7 +466,7 @@ void FillSlots(const TickFacts& facts, bool ready, std::vector<Value>& slots) {
 std::vector<SlotFamilyDoc> SlotFamilyDocs() {
   std::vector<SlotFamilyDoc> docs;
   for (const SlotRow& row : kRows) {
-    docs.push_back({row.view, row.name, row.type, row.unit, row.labels, row.help});
+    docs.push_back({row.view, row.name, row.type, row.unit, row.labels, row.help, row.shown});
   }
   return docs;
 }

@@ -3,21 +3,23 @@
 // One table (self_metrics.cc) names every such family with its type, unit, help, labels and the
 // function that writes its values, so that page, documents and tests cannot disagree.  Slots are
 // numbered in table order; the layout depends only on the GPUs of the topology, the values on the
-// facts of the tick.  Pure; the tick thread calls it.
+// facts of the tick.  Which of the values stand on the page is slot_history.h.  Pure; the tick
+// thread calls it.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "exporter/slot_history.h"
 #include "exporter/tick_facts.h"
 #include "sample/value.h"
 #include "view/view.h"
 
 namespace podgpu {
 
-// Which view a family belongs to.
-enum class SlotView : uint8_t { kNative, kSelf };
+// Which view a family belongs to; what is of the core is of the view native too.
+enum class SlotView : uint8_t { kCore, kSelf };
 
 // The families of `view` for the GPUs of `topology` (null: before the first reading), with their
 // slots.
@@ -26,6 +28,9 @@ std::vector<SlotFamily> SlotFamiliesOf(SlotView view, const Topology* topology);
 // How many slots there are for the GPUs of `topology`.
 uint32_t SlotCount(const Topology* topology);
 
+// The slots for the GPUs of `topology`, in their order.
+std::vector<SlotLine> SlotLinesOf(const Topology* topology);
+
 // Writes the value of every slot of both views into `slots`, in the order of the table.
 void FillSlots(const TickFacts& facts, bool ready, std::vector<Value>& slots);
 
@@ -33,6 +38,7 @@ void FillSlots(const TickFacts& facts, bool ready, std::vector<Value>& slots);
 struct SlotFamilyDoc {
   SlotView view;
   std::string_view name, type, unit, labels, help;
+  Shown shown;
 };
 std::vector<SlotFamilyDoc> SlotFamilyDocs();
 

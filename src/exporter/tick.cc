@@ -51,6 +51,7 @@ void Tick::Once() {
   TickFacts facts = Gather();
   TakeMetrics(facts);
   if (facts.grid != nullptr) {
+    held_.Take(*facts.grid);
     pod_xids_.Take(*facts.grid, facts.owners, facts.now);
   }
   if (sources_.extra.processes != nullptr) {
@@ -67,6 +68,7 @@ void Tick::Once() {
   }
   facts.unknown_pod_values = unknown_pod_values_;
   FillSlots(facts, JudgeFacts(facts), slots_);
+  slot_history_.Withdraw(facts.grid != nullptr ? &facts.grid->topology() : nullptr, slots_);
   if (facts.grid != nullptr) {
     AppendFindings(facts.grid->findings, facts.devices_are_stale(), slots_);
     pod_xids_.AppendTo(slots_);
@@ -253,7 +255,8 @@ bool Tick::PlanIsCurrent(const TickFacts& facts) const {
     return planned_owners_ == nullptr;
   }
   if (planned_owners_ == nullptr || planned_epoch_ != facts.grid->topology().epoch ||
-      planned_fields_ != facts.grid->fields() || planned_pod_xids_ != pod_xids_.generation() ||
+      planned_fields_ != facts.grid->fields() || planned_held_ != held_.generation() ||
+      planned_pod_xids_ != pod_xids_.generation() ||
       planned_processes_ != processes_.generation() || planned_vcuda_ != vcuda_.generation() ||
       !SameLines(planned_findings_, facts.grid->findings)) {
     return false;
@@ -280,18 +283,7 @@ void Tick::SayWhatIsMissing(const TickFacts& facts) {
 void Tick::BuildPlan(const TickFacts& facts) {
   SayWhatIsMissing(facts);
   PlanBuilder builder;
-  unknown_pod_values_ = 0;
-  const std::shared_ptr<const Metrics> metrics = shown_.Get();
-  const Topology* topology = facts.grid != nullptr ? &facts.grid->topology() : nullptr;
-  for (const View view : options_.views) {
-    if (facts.grid != nullptr) {
-      AddView(view, facts, *metrics, builder);
-    }
-    if (view == View::kNative || view == View::kSelf) {
-      const SlotView slots = view == View::kSelf ? SlotView::kSelf : SlotView::kNative;
-      AddSlotFamilies(SlotFamiliesOf(slots, topology), builder);
-    }
-  }
+  AddParts(facts, builder);
   KeepToBudget(builder);
   plan_ = std::make_shared<const SeriesPlan>(std::move(builder).Build());
   if (options_.requested_vs_used && facts.grid != nullptr) {
@@ -302,10 +294,11 @@ void Tick::BuildPlan(const TickFacts& facts) {
   planned_owners_ = facts.owners;
   planned_fields_ = facts.grid != nullptr ? facts.grid->fields() : std::vector<const Field*>();
   planned_findings_ = facts.grid != nullptr ? facts.grid->findings : Findings();
+  planned_held_ = held_.generation();
   planned_pod_xids_ = pod_xids_.generation();
   planned_processes_ = processes_.generation();
   planned_vcuda_ = vcuda_.generation();
-  planned_epoch_ = topology != nullptr ? topology->epoch : 0;
+  planned_epoch_ = facts.grid != nullptr ? facts.grid->topology().epoch : 0;
 }
 
 uint32_t Tick::FirstVcudaSlot(const Grid& grid) const {
@@ -313,35 +306,28 @@ uint32_t Tick::FirstVcudaSlot(const Grid& grid) const {
   return first_xid + static_cast<uint32_t>(pod_xids_.rows().size());
 }
 
-// What a view says of devices and who uses them.
-void Tick::AddView(View view, const TickFacts& facts, const Metrics& metrics,
-                   PlanBuilder& builder) {
-  const uint32_t first_finding = SlotCount(&facts.grid->topology());
-  const uint32_t first_xid = FindingSlots(facts.grid->findings, first_finding).end();
+void Tick::AddParts(const TickFacts& facts, PlanBuilder& builder) {
+  if (facts.grid == nullptr) {
+    unknown_pod_values_ = AddPageParts(options_.views, {}, builder);
+    return;
+  }
+  const Topology& topology = facts.grid->topology();
+  const uint32_t first_finding = SlotCount(&topology);
   const uint32_t first_process = FirstVcudaSlot(*facts.grid) + vcuda_.slot_count();
   const PodSlots pod_slots = processes_.PodSlotsFrom(first_process);
-  const ViewInput input{*facts.grid,   *facts.owners, metrics.counters,
-                        options_.view, &pod_slots,    first_finding};
-  switch (view) {
-    case View::kDcgm:
-      unknown_pod_values_ = AddDcgmView(input, builder);
-      break;
-    case View::kNative:
-      AddNativeView(input, builder);
-      AddPodXids(pod_xids_.rows(), first_xid, builder);
-      if (options_.processes.enabled) {
-        processes_.AddEnergy(first_process, builder);
-        processes_.AddPods(first_process, builder);
-      }
-      break;
-    case View::kProcess:
-      if (options_.processes.enabled) {
-        processes_.AddProcesses(first_process, builder);
-      }
-      break;
-    case View::kSelf:
-      break;
-  }
+  const std::shared_ptr<const Metrics> metrics = shown_.Get();
+  const ViewInput devices{*facts.grid,   *facts.owners, metrics->counters,
+                          options_.view, &pod_slots,    first_finding,
+                          &held_};
+  unknown_pod_values_ =
+      AddPageParts(options_.views,
+                   {.topology = &topology,
+                    .devices = &devices,
+                    .pod_xids = &pod_xids_,
+                    .processes = options_.processes.enabled ? &processes_ : nullptr,
+                    .first_xid_slot = FindingSlots(facts.grid->findings, first_finding).end(),
+                    .first_process_slot = first_process},
+                   builder);
 }
 
 void Tick::KeepToBudget(PlanBuilder& builder) {

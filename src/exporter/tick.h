@@ -21,11 +21,13 @@
 #include "exporter/call_guard.h"
 #include "exporter/condition.h"
 #include "exporter/job_refresher.h"
+#include "exporter/page_parts.h"
 #include "exporter/pod_xid_counts.h"
 #include "exporter/process_feed.h"
 #include "exporter/process_rows.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
+#include "exporter/slot_history.h"
 #include "exporter/tick_facts.h"
 #include "exporter/vcuda_rows.h"
 #include "exporter/write_counts.h"
@@ -33,12 +35,10 @@
 #include "fields/counters_csv.h"
 #include "sample/grid_pool.h"
 #include "ui/condition.h"
+#include "view/held_measures.h"
 #include "view/view.h"
 
 namespace podgpu {
-
-// The views that can stand on a page, in the order in which they are written.
-enum class View : uint8_t { kDcgm, kNative, kProcess, kSelf };
 
 struct TickOptions {
   std::chrono::milliseconds period{30'000};
@@ -46,7 +46,7 @@ struct TickOptions {
   std::chrono::milliseconds owners_stay_for{60'000};  // After the last good answer of the kubelet.
   // After the API server was lost.  A pod of the same name may be another one by then.
   std::chrono::milliseconds metadata_stays_for{300'000};
-  std::vector<View> views = {View::kDcgm, View::kNative, View::kSelf};
+  std::vector<View> views = {View::kDcgm, View::kCore, View::kSelf};
   std::vector<Counter> counters;
   size_t series_budget = 0;  // 0: none.
   ViewOptions view;
@@ -125,7 +125,7 @@ class Tick {
   void AppendProcesses(const TickFacts& facts);
   bool PlanIsCurrent(const TickFacts& facts) const;
   void BuildPlan(const TickFacts& facts);
-  void AddView(View view, const TickFacts& facts, const Metrics& metrics, PlanBuilder& builder);
+  void AddParts(const TickFacts& facts, PlanBuilder& builder);
   void KeepToBudget(PlanBuilder& builder);
   // Where the numbers of that page begin; those of processes follow.
   uint32_t FirstVcudaSlot(const Grid& grid) const;
@@ -150,6 +150,7 @@ class Tick {
   uint64_t joined_epoch_ = 0;
   std::vector<const Field*> planned_fields_;
   Findings planned_findings_;
+  uint64_t planned_held_ = 0;
   uint64_t planned_pod_xids_ = 0;
   uint64_t planned_processes_ = 0;
   std::shared_ptr<const SeriesPlan> other_plan_;  // Null where requests and use are not shown.
@@ -164,6 +165,8 @@ class Tick {
   GridPool aged_grids_;
   uint64_t crowded_out_ = 0;           // Clients, at the last tick.
   std::optional<Instant> crowded_at_;  // When the number grew last.
+  HeldMeasures held_;
+  SlotHistory slot_history_;
   PodXidCounts pod_xids_;
   ProcessRows processes_;
   VcudaRows vcuda_;

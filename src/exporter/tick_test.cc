@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/manual_clock.h"
+#include "base/text.h"
 #include "exporter/condition.h"
 #include "exporter/fake_source.h"
 #include "exporter/self_metrics.h"
@@ -91,9 +92,20 @@ class TickTest : public ::testing::Test {
   std::vector<Counter> counters_;
   ConfigNotes config_;
   size_t budget_ = 0;
-  std::vector<View> views_ = {View::kDcgm, View::kNative, View::kSelf};
+  std::vector<View> views_ = TickOptions().views;
   std::optional<Tick> tick_;
 };
+
+// The lines that begin so.
+std::vector<std::string> Lines(std::string_view page, std::string_view begin) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : Split(page, '\n')) {
+    if (line.starts_with(begin)) {
+      lines.emplace_back(line);
+    }
+  }
+  return lines;
+}
 
 TickFacts EmptyFacts() {
   TickFacts facts;
@@ -219,15 +231,19 @@ TEST_F(TickTest, ADeviceWhoseSamplesAreAllStaleIsUnresponsive) {
   SetGrid(34);
   clock_.Advance(seconds(6));
   const std::string page = Page();
+  EXPECT_FALSE(tick().conditions().Get()->ready);
   EXPECT_NE(page.find("podgpu_gpu_state{gpu=\"0\",UUID=\"GPU-00000000-0000-0000-0000-"
                       "000000000000\",state=\"unresponsive\"} 1\n"),
             std::string::npos);
-  EXPECT_NE(page.find("podgpu_gpu_state{gpu=\"0\",UUID=\"GPU-00000000-0000-0000-0000-"
-                      "000000000000\",state=\"ok\"} 0\n"),
-            std::string::npos);
+  EXPECT_EQ(Lines(page, "podgpu_gpu_state{gpu=\"0\"").size(), 1U) << "it was in no other";
+  clock_.Advance(seconds(1));
+  SetGrid(34);
+  const std::string after = Page();
+  EXPECT_EQ(Lines(after, "podgpu_gpu_state{gpu=\"0\"").size(), 2U);
+  EXPECT_NE(after.find("000000000000\",state=\"ok\"} 1\n"), std::string::npos);
+  EXPECT_NE(after.find("000000000000\",state=\"unresponsive\"} 0\n"), std::string::npos);
   EXPECT_NE(page.find("podgpu_gpus_present 0\n"), std::string::npos);
   EXPECT_NE(page.find("podgpu_gpus_expected 2\n"), std::string::npos);
-  EXPECT_FALSE(tick().conditions().Get()->ready);
 }
 
 TEST_F(TickTest, TheViewsThatAreNotAskedForAreNotThere) {
@@ -236,6 +252,73 @@ TEST_F(TickTest, TheViewsThatAreNotAskedForAreNotThere) {
   const std::string page = Page();
   EXPECT_NE(page.find("DCGM_FI_DEV_GPU_TEMP{"), std::string::npos);
   EXPECT_EQ(page.find("podgpu_"), std::string::npos);
+}
+
+TEST_F(TickTest, AStateThatWasOnceKeepsItsLineThroughANewEpoch) {
+  clock_.Advance(seconds(1));
+  SetGrid(34);
+  Page();
+  SetSource(PartState::kDegraded, "some fields are absent");
+  EXPECT_EQ(Lines(Page(), "podgpu_source_state{"),
+            (std::vector<std::string>{"podgpu_source_state{state=\"ok\"} 0",
+                                      "podgpu_source_state{state=\"degraded\"} 1"}));
+  SetGrid(34, 2);
+  SetSource(PartState::kOk, "fake driver");
+  EXPECT_EQ(Lines(Page(), "podgpu_source_state{"),
+            (std::vector<std::string>{"podgpu_source_state{state=\"ok\"} 1",
+                                      "podgpu_source_state{state=\"degraded\"} 0"}));
+}
+
+TEST_F(TickTest, AReasonForAbsenceHasALineOnlyWhileItHoldsForAnything) {
+  SetGrid(34);
+  EXPECT_TRUE(Lines(Page(), "podgpu_absent_samples{").empty());
+  auto grid = std::make_shared<Grid>(*grids_.Get());
+  grid->at(FieldRow{1}, EntityId{0}) = Value::OfAbsence(Absence::kNotSupported);
+  grids_.Set(grid);
+  EXPECT_EQ(Lines(Page(), "podgpu_absent_samples{"),
+            std::vector<std::string>{"podgpu_absent_samples{reason=\"not_supported\"} 1"});
+  SetGrid(34);
+  EXPECT_TRUE(Lines(Page(), "podgpu_absent_samples{").empty());
+}
+
+TEST_F(TickTest, AReasonThatHoldsForTheFirstTimeMakesANewPlan) {
+  views_ = {View::kNative};
+  const auto read = [&](int64_t reasons) {
+    auto topology = std::make_shared<Topology>(FakeDriver::Gpus(1));
+    topology->epoch = 1;
+    auto grid = std::make_shared<Grid>(topology, std::vector<const Field*>{FindField(112)});
+    grid->read_at = clock_.Now();
+    grid->at(FieldRow{0}, EntityId{0}) = Value::OfInt64(reasons);
+    grids_.Set(grid);
+    return Lines(Page(), "podgpu_gpu_throttle_active{");
+  };
+  constexpr size_t kAlwaysThere = 5;
+  EXPECT_EQ(read(0).size(), kAlwaysThere);
+  const auto plan = tick().snapshots().Get()->parts().plan;
+  read(4);
+  EXPECT_EQ(tick().snapshots().Get()->parts().plan, plan);
+  EXPECT_EQ(read(1).size(), kAlwaysThere + 1);
+  EXPECT_TRUE(read(1).front().ends_with("reason=\"gpu_idle\"} 1")) << read(1).front();
+  EXPECT_TRUE(read(0).front().ends_with("reason=\"gpu_idle\"} 0")) << "it has held";
+}
+
+TEST_F(TickTest, ThePartsOfAViewStandOnThePageOnceHoweverManyViewsHaveThem) {
+  SetPods({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(1)}});
+  SetGrid(34);
+  views_ = {View::kNative};
+  const std::string native = Page();
+  EXPECT_EQ(Lines(native, "podgpu_allocation_info{").size(), 1U);
+  EXPECT_EQ(Lines(native, "podgpu_gpus_present ").size(), 1U);
+  tick_.reset();
+  views_ = {View::kCore, View::kNative};
+  EXPECT_EQ(Page(), native);
+  tick_.reset();
+  views_ = {View::kCore};
+  const std::string core = Page();
+  EXPECT_EQ(Lines(core, "podgpu_gpu_temperature_celsius{").size(), 0U) << "no measures";
+  EXPECT_EQ(Lines(core, "podgpu_gpu_info{").size(), 2U);
+  EXPECT_EQ(Lines(core, "podgpu_gpu_state{").size(), 2U);
+  EXPECT_EQ(Lines(core, "podgpu_allocation_info{"), Lines(native, "podgpu_allocation_info{"));
 }
 
 TEST_F(TickTest, CountsUnmatchedDevicesByReason) {
@@ -271,8 +354,7 @@ TEST_F(TickTest, SaysOnceWhichIdsMatchNoDevice) {
 }
 
 TEST_F(TickTest, TellsHowClientsFareInMetricsAndInWords) {
-  EXPECT_NE(Page().find("podgpu_http_rejected_total{reason=\"turned_away\"} 0\n"),
-            std::string::npos);
+  EXPECT_EQ(Page().find("podgpu_http_rejected_total{"), std::string::npos) << "none yet";
   clients_.open_connections = 512;
   clients_.requests = 70;
   clients_.turned_away = 3;
@@ -281,10 +363,10 @@ TEST_F(TickTest, TellsHowClientsFareInMetricsAndInWords) {
   for (const std::string_view line :
        {"podgpu_http_connections 512\n", "podgpu_http_requests_total 70\n",
         "podgpu_http_rejected_total{reason=\"turned_away\"} 3\n",
-        "podgpu_http_rejected_total{reason=\"deadline\"} 2\n",
-        "podgpu_http_rejected_total{reason=\"bad_request\"} 0\n"}) {
+        "podgpu_http_rejected_total{reason=\"deadline\"} 2\n"}) {
     EXPECT_NE(page.find(line), std::string::npos) << line;
   }
+  EXPECT_EQ(Lines(page, "podgpu_http_rejected_total{").size(), 2U) << "no reason that never was";
   EXPECT_EQ(tick().conditions().Get()->parts[2].state, PartState::kDegraded);
   clock_.Advance(seconds(61));
   Page();
@@ -337,7 +419,7 @@ TEST(SelfMetrics, EverySlotHasExactlyOneValue) {
     auto topology = std::make_shared<Topology>(FakeDriver::Gpus(gpus));
     facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
     std::set<uint32_t> slots;
-    for (const SlotView view : {SlotView::kNative, SlotView::kSelf}) {
+    for (const SlotView view : {SlotView::kCore, SlotView::kSelf}) {
       for (const SlotFamily& family : SlotFamiliesOf(view, topology.get())) {
         for (const SlotSeries& series : family.series) {
           EXPECT_TRUE(slots.insert(series.slot).second) << family.family.name;
@@ -382,6 +464,7 @@ TEST_F(TickTest, ABudgetLeavesOutTheLastDcgmFamiliesAndCounts) {
           .value()
           .counters;
   budget_ = 1;
+  views_ = {View::kDcgm, View::kNative, View::kSelf};
   SetGrid(34);
   Page();
   EXPECT_EQ(Page().find("DCGM_FI_DEV_GPU_TEMP"), std::string::npos);

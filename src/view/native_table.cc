@@ -1,6 +1,8 @@
 // tidy: table
 #include "view/native_table.h"
 
+#include <algorithm>
+
 namespace podgpu {
 namespace {
 
@@ -16,22 +18,23 @@ constexpr std::string_view kUtilizationHelp =
     "see podgpu_gpu_sm_active_ratio.";
 constexpr std::string_view kClockHelp = "Clock frequency of a domain of the device.";
 constexpr std::string_view kThrottleHelp =
-    "1 while the reason holds clocks below their maximum, else 0. gpu_idle and clocks_setting are "
-    "no shortage.";
+    "1 while the reason holds clocks below their maximum, else 0. power_cap and those of heat and "
+    "hardware are always there, the others from the first time that they hold: gpu_idle and "
+    "clocks_setting are no shortage.";
 
 constexpr std::string_view kLimitHelp =
     "Temperature at which the GPU lowers its clocks (slowdown) or switches itself off (shutdown).";
 constexpr std::string_view kThrottledHelp =
     "Time for which the reason held clocks down, since the driver was loaded. thermal is all of "
-    "the "
-    "thermal ones; these and hw_power_brake are told by DCGM 4.3 and newer.";
+    "the thermal ones; these and hw_power_brake are told by DCGM 4.3 and newer. Reasons other than "
+    "heat and power have a line once their time is not 0.";
 constexpr std::string_view kLinkErrorsHelp =
     "Errors on all NVLinks of the GPU, since the driver was loaded: crc of flow control, crc_data "
     "of "
     "data, and what the link mended itself by replay and recovery.";
 constexpr std::string_view kRecoveryHelp =
-    "1 for what the driver asks for to make the GPU well, else 0; none: it is well. Told by DCGM "
-    "4.5 and newer.";
+    "1 for what the driver asks for to make the GPU well, 0 for what it asked for before; none: it "
+    "is well. Told by DCGM 4.5 and newer.";
 
 constexpr Measure OnDevice(std::string_view name, std::string_view unit, uint16_t field_id,
                            std::string_view help) {
@@ -44,11 +47,13 @@ constexpr Measure OnDevice(std::string_view name, std::string_view unit, uint16_
   return measure;
 }
 
-constexpr Measure Throttle(std::string_view reason, uint8_t bit) {
+// An operator can do something about a reason that is kAlways.
+constexpr Measure Throttle(std::string_view reason, uint8_t bit, Shown shown) {
   Measure measure = OnDevice("podgpu_gpu_throttle_active", "", 112, kThrottleHelp);
   measure.extra_label = "reason";
   measure.extra_value = reason;
   measure.bit = bit;
+  measure.shown = shown;
   return measure;
 }
 
@@ -103,13 +108,14 @@ constexpr Measure Limit(std::string_view limit, uint16_t field_id) {
   return measure;
 }
 
-constexpr Measure Throttled(std::string_view reason, uint16_t field_id) {
+constexpr Measure Throttled(std::string_view reason, uint16_t field_id, Shown shown) {
   Measure measure =
       OnDevice("podgpu_gpu_throttled_seconds_total", "seconds", field_id, kThrottledHelp);
   measure.type = "counter";
   measure.extra_label = "reason";
   measure.extra_value = reason;
   measure.scale = kNanosecond;
+  measure.shown = shown;
   return measure;
 }
 
@@ -133,6 +139,7 @@ constexpr Measure Recovery(std::string_view action, uint8_t number) {
   measure.extra_label = "action";
   measure.extra_value = action;
   measure.word = number;
+  measure.shown = Shown::kOnceSeen;
   return measure;
 }
 
@@ -162,24 +169,24 @@ constexpr Measure kMeasures[] = {
     Clock("sm", 100),
     Clock("memory", 101),
     Clock("video", 102),
-    Throttle("gpu_idle", 0),
-    Throttle("clocks_setting", 1),
-    Throttle("power_cap", 2),
-    Throttle("hw_slowdown", 3),
-    Throttle("sync_boost", 4),
-    Throttle("sw_thermal", 5),
-    Throttle("hw_thermal", 6),
-    Throttle("hw_power_brake", 7),
-    Throttle("display_clocks", 8),
-    Throttled("power_cap", 240),
-    Throttled("thermal", 241),
-    Throttled("sync_boost", 242),
-    Throttled("board_limit", 243),
-    Throttled("low_utilization", 244),
-    Throttled("reliability", 245),
-    Throttled("sw_thermal", 1422),
-    Throttled("hw_thermal", 1423),
-    Throttled("hw_power_brake", 1424),
+    Throttle("gpu_idle", 0, Shown::kOnceSeen),
+    Throttle("clocks_setting", 1, Shown::kOnceSeen),
+    Throttle("power_cap", 2, Shown::kAlways),
+    Throttle("hw_slowdown", 3, Shown::kAlways),
+    Throttle("sync_boost", 4, Shown::kOnceSeen),
+    Throttle("sw_thermal", 5, Shown::kAlways),
+    Throttle("hw_thermal", 6, Shown::kAlways),
+    Throttle("hw_power_brake", 7, Shown::kAlways),
+    Throttle("display_clocks", 8, Shown::kOnceSeen),
+    Throttled("power_cap", 240, Shown::kAlways),
+    Throttled("thermal", 241, Shown::kAlways),
+    Throttled("sync_boost", 242, Shown::kOnceSeen),
+    Throttled("board_limit", 243, Shown::kOnceSeen),
+    Throttled("low_utilization", 244, Shown::kOnceSeen),
+    Throttled("reliability", 245, Shown::kOnceSeen),
+    Throttled("sw_thermal", 1422, Shown::kAlways),
+    Throttled("hw_thermal", 1423, Shown::kAlways),
+    Throttled("hw_power_brake", 1424, Shown::kAlways),
     UncorrectableErrors(),
     OnDevice("podgpu_gpu_row_remap_pending", "", 396,
              "1 while rows of memory wait for a reset of the GPU to be remapped."),
@@ -195,6 +202,10 @@ constexpr Measure kMeasures[] = {
     Recovery("drain_p2p", 3),
     Recovery("drain_and_reset", 4),
 };
+
+static_assert(std::ranges::none_of(kMeasures, [](const Measure& measure) {
+  return measure.instances && measure.shown != Shown::kAlways;
+}));
 
 }  // namespace
 

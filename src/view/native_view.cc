@@ -6,6 +6,7 @@
 #include <string>
 
 #include "view/finding_slots.h"
+#include "view/held_measures.h"
 #include "view/native_table.h"
 #include "view/pod_xids.h"
 #include "view/view.h"
@@ -74,26 +75,29 @@ class NativeRows {
  public:
   NativeRows(const ViewInput& input, PlanBuilder& plan)
       : input_(input), topology_(input.grid.topology()), plan_(plan) {
+    plan_.CountCellsIn(input_.grid);
     partitioned_.reserve(topology_.gpus.size());
     for (const Gpu& gpu : topology_.gpus) {
       partitioned_.push_back(gpu.mig_enabled);
     }
   }
 
-  void Add() {
-    plan_.CountCellsIn(input_.grid);
+  void AddCore() {
     AddGpuInfo();
     AddInstanceInfo();
     AddAllocationInfo();
+    AddXids();
+  }
+
+  void AddMeasures() {
     for (size_t i = 0; i < topology_.entities.size(); ++i) {
       const EntityId entity{static_cast<uint16_t>(i)};
       plain_blocks_.push_back(plan_.AddLabels(RenderLabels(Identity(entity))));
       scoped_blocks_.push_back(plan_.AddLabels(RenderLabels(ScopedIdentity(entity))));
     }
-    for (const Measure& measure : Measures()) {
-      AddMeasure(measure);
+    for (size_t i = 0; i < Measures().size(); ++i) {
+      AddMeasure(i);
     }
-    AddXids();
   }
 
  private:
@@ -182,13 +186,22 @@ class NativeRows {
     return labels;
   }
 
-  bool IsMeasured(const Measure& measure, size_t entity) const {
+  bool IsMeasured(size_t index, size_t entity) const {
+    const Measure& measure = Measures()[index];
+    if (measure.shown == Shown::kOnceSeen && !HasHeld(index, entity)) {
+      return false;
+    }
     const bool partitioned = partitioned_[topology_.entities[entity].gpu];
     if ((measure.on == MeasuredOn::kWholeGpus && partitioned) ||
         (measure.on == MeasuredOn::kPartitionedGpus && !partitioned)) {
       return false;
     }
     return measure.instances || !IsInstance(entity);
+  }
+
+  bool HasHeld(size_t index, size_t entity) const {
+    const Gpu& gpu = topology_.GpuOf(EntityId{static_cast<uint16_t>(entity)});
+    return input_.held != nullptr && input_.held->Has(gpu.uuid, index);
   }
 
   uint32_t BlockOf(const Measure& measure, size_t entity) {
@@ -207,14 +220,15 @@ class NativeRows {
     return measure.word ? NumberSource::Word(cell, *measure.word) : NumberSource::Cell(cell);
   }
 
-  void AddMeasure(const Measure& measure) {
+  void AddMeasure(size_t index) {
+    const Measure& measure = Measures()[index];
     const std::optional<FieldRow> row = input_.grid.RowOf(measure.field_id);
     if (!row) {
       return;
     }
     plan_.BeginFamily(Described(measure));
     for (size_t i = 0; i < topology_.entities.size(); ++i) {
-      if (!IsMeasured(measure, i)) {
+      if (!IsMeasured(index, i)) {
         continue;
       }
       const size_t cell = input_.grid.CellIndex(*row, EntityId{static_cast<uint16_t>(i)});
@@ -255,7 +269,13 @@ class NativeRows {
 
 }  // namespace
 
-void AddNativeView(const ViewInput& input, PlanBuilder& plan) { NativeRows(input, plan).Add(); }
+void AddCoreView(const ViewInput& input, PlanBuilder& plan) { NativeRows(input, plan).AddCore(); }
+
+void AddMeasures(const ViewInput& input, PlanBuilder& plan) {
+  NativeRows(input, plan).AddMeasures();
+}
+
+std::vector<uint16_t> CoreFieldIds() { return {kXidFieldId}; }
 
 std::vector<uint16_t> NativeFieldIds() {
   std::set<uint16_t> ids = {kXidFieldId};
@@ -265,18 +285,23 @@ std::vector<uint16_t> NativeFieldIds() {
   return {ids.begin(), ids.end()};
 }
 
-std::vector<Family> NativeFamilies() {
+std::vector<Family> CoreFamilies() {
   std::vector<Family> families;
   std::ranges::transform(kInfoFamilies, std::back_inserter(families),
                          [](const InfoRow& row) { return Described(row); });
-  for (const Measure& measure : Measures()) {
-    if (families.back().name != measure.name) {
-      families.push_back(Described(measure));
-    }
-  }
   families.push_back(XidTotals());
   families.push_back(XidTimes());
   families.push_back(PodXidFamily());
+  return families;
+}
+
+std::vector<Family> MeasureFamilies() {
+  std::vector<Family> families;
+  for (const Measure& measure : Measures()) {
+    if (families.empty() || families.back().name != measure.name) {
+      families.push_back(Described(measure));
+    }
+  }
   return families;
 }
 

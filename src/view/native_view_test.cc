@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -8,6 +10,7 @@
 #include "tests/node_fixture.h"
 #include "tests/strict_parser.h"
 #include "view/finding_slots.h"
+#include "view/held_measures.h"
 #include "view/native_table.h"
 #include "view/view.h"
 #include "view/xid.h"
@@ -27,9 +30,24 @@ class NativeNode {
     grid.at(*grid.RowOf(field), EntityId{static_cast<uint16_t>(column)}) = value;
   }
 
+  // No state and no reason holds, and none has held.
+  void Quiet() {
+    for (const Measure& measure : Measures()) {
+      if (measure.shown == Shown::kOnceSeen) {
+        for (size_t gpu = 0; gpu < grid.topology().gpus.size(); ++gpu) {
+          Set(measure.field_id, gpu, Value::OfInt64(measure.word ? -1 : 0));
+        }
+      }
+    }
+    held = HeldMeasures();
+  }
+
   std::vector<ParsedFamily> Families() const {
     PlanBuilder builder;
-    AddNativeView({grid, owners, {}, options}, builder);
+    const ViewInput input{
+        .grid = grid, .owners = owners, .counters = {}, .options = options, .held = &held};
+    AddCoreView(input, builder);
+    AddMeasures(input, builder);
     const SeriesPlan plan = std::move(builder).Build();
     std::string text;
     std::string openmetrics;
@@ -60,6 +78,7 @@ class NativeNode {
   Grid grid;
   Owners owners;
   ViewOptions options;
+  HeldMeasures held;
   bool stale = false;
 
  private:
@@ -109,19 +128,96 @@ TEST(NativeView, TellsDeviceWideReadingsOnceOnTheDevice) {
   EXPECT_EQ(node.Samples("podgpu_gpu_memory_used_bytes").size(), 2U + 6U);
 }
 
-TEST(NativeView, ShowsOneSeriesPerThrottleReason) {
+TEST(NativeView, ShowsTheThrottleReasonsThatAskForSomethingAlways) {
   NativeNode node(1, 0, 0);
-  node.Set(112, 0, Value::OfInt64(0));
-  const Lines none = node.Samples("podgpu_gpu_throttle_active");
-  ASSERT_EQ(none.size(), 9U);
-  for (size_t bit = 0; bit < none.size(); ++bit) {
-    EXPECT_TRUE(none[bit].ends_with(" 0")) << none[bit];
-    node.Set(112, 0, Value::OfInt64(int64_t{1} << bit));
+  node.Quiet();
+  const Lines none = {"gpu=0 reason=power_cap 0", "gpu=0 reason=hw_slowdown 0",
+                      "gpu=0 reason=sw_thermal 0", "gpu=0 reason=hw_thermal 0",
+                      "gpu=0 reason=hw_power_brake 0"};
+  EXPECT_EQ(node.Samples("podgpu_gpu_throttle_active"), none);
+  const uint8_t bits[] = {2, 3, 5, 6, 7};
+  for (size_t i = 0; i < none.size(); ++i) {
+    node.Set(112, 0, Value::OfInt64(int64_t{1} << bits[i]));
+    node.held.Take(node.grid);
     Lines expected = none;
-    expected[bit].back() = '1';
+    expected[i].back() = '1';
     EXPECT_EQ(node.Samples("podgpu_gpu_throttle_active"), expected);
   }
-  EXPECT_EQ(none[2], "gpu=0 reason=power_cap 0");
+  EXPECT_EQ(node.held.generation(), 0U) << "lines that are always there change no plan";
+}
+
+TEST(NativeView, ShowsOtherReasonsFromTheFirstTimeThatTheyHold) {
+  NativeNode node(2, 0, 0);
+  node.Quiet();
+  constexpr int64_t kGpuIdle = 1;
+  constexpr int64_t kDisplayClocks = 1 << 8;
+  node.Set(112, 0, Value::OfInt64(kGpuIdle | kDisplayClocks));
+  node.held.Take(node.grid);
+  const uint64_t generation = node.held.generation();
+  EXPECT_EQ(generation, 2U);
+  const auto lines_of = [&](std::string_view reason) {
+    Lines lines;
+    for (const std::string& line : node.Samples("podgpu_gpu_throttle_active")) {
+      if (line.find(reason) != std::string::npos) {
+        lines.push_back(line);
+      }
+    }
+    return lines;
+  };
+  EXPECT_EQ(lines_of("gpu_idle"), Lines{"gpu=0 reason=gpu_idle 1"});
+  EXPECT_EQ(lines_of("display_clocks"), Lines{"gpu=0 reason=display_clocks 1"});
+  EXPECT_TRUE(lines_of("sync_boost").empty());
+  node.Set(112, 0, Value::OfInt64(0));
+  node.Set(112, 1, Value::OfAbsence(Absence::kStale));
+  node.held.Take(node.grid);
+  EXPECT_EQ(node.held.generation(), generation) << "nothing new";
+  EXPECT_EQ(lines_of("gpu_idle"), Lines{"gpu=0 reason=gpu_idle 0"}) << "its end is a 0, no gap";
+  node.Set(244, 1, Value::OfInt64(5'000'000'000));
+  node.held.Take(node.grid);
+  EXPECT_NE(node.held.generation(), generation) << "the plan is out of date";
+  EXPECT_EQ(std::ranges::count(node.Samples("podgpu_gpu_throttled_seconds_total"),
+                               "gpu=1 reason=low_utilization 5"),
+            1);
+}
+
+TEST(NativeView, ShowsWhatTheDriverAsksForAndHasAskedForBefore) {
+  NativeNode node(1, 0, 0);
+  for (const int64_t action : {0, 2, 0}) {
+    node.Set(1523, 0, Value::OfInt64(action));
+    node.held.Take(node.grid);
+  }
+  EXPECT_EQ(node.Samples("podgpu_gpu_recovery_action"),
+            (Lines{"gpu=0 action=none 1", "gpu=0 action=reboot_node 0"}));
+}
+
+TEST(NativeView, AGpuKeepsItsLinesThroughANewEpoch) {
+  NativeNode node(2, 0, 0);
+  node.Set(1523, 1, Value::OfInt64(1));
+  node.held.Take(node.grid);
+  Topology topology = node.grid.topology();
+  topology.epoch = 9;
+  std::ranges::reverse(topology.gpus);
+  node.grid = FilledGrid(std::make_shared<const Topology>(topology), node.grid.fields());
+  node.Set(1523, 0, Value::OfInt64(0));
+  node.Set(1523, 1, Value::OfAbsence(Absence::kDeviceLost));
+  EXPECT_EQ(node.Samples("podgpu_gpu_recovery_action"), Lines{"gpu=1 action=reset_gpu 0"});
+}
+
+TEST(CoreView, HoldsFactsHoldersAndXidsAndNoMeasure) {
+  NativeNode node(1, 1, 1);
+  node.grid.findings.gpus.resize(1);
+  node.grid.findings.xids = {{0, 79, 3, 0, 1'700'000'000'500'000}};
+  PlanBuilder builder;
+  AddCoreView({node.grid, node.owners, {}, node.options}, builder);
+  const SeriesPlan plan = std::move(builder).Build();
+  std::set<std::string> names;
+  for (const SeriesPlan::FamilyLines& family : plan.families()) {
+    names.insert(family.family.name);
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"podgpu_gpu_info", "podgpu_gpu_instance_info",
+                                          "podgpu_allocation_info", "podgpu_gpu_xid_errors_total",
+                                          "podgpu_gpu_xid_last_timestamp_seconds"}));
+  EXPECT_EQ(CoreFieldIds(), std::vector<uint16_t>{230}) << "the source reads one field for it";
 }
 
 TEST(NativeView, KeepsHotSeriesTheSameWhoeverOwnsTheDevice) {
@@ -220,7 +316,9 @@ TEST(NativeView, ShowsFactsButNoMeasuresOfALostGpu) {
 
 TEST(NativeView, HasOnlyFamiliesThatItNames) {
   std::map<std::string, Family> named;
-  for (const Family& family : NativeFamilies()) {
+  std::vector<Family> families = CoreFamilies();
+  std::ranges::copy(MeasureFamilies(), std::back_inserter(families));
+  for (const Family& family : families) {
     EXPECT_TRUE(named.emplace(family.name, family).second) << family.name << " is named twice";
     EXPECT_TRUE(family.name.starts_with("podgpu_"));
     EXPECT_TRUE(family.help.ends_with(".")) << family.name;

@@ -22,6 +22,8 @@
 
 namespace podgpu {
 
+class HeldMeasures;
+
 struct ViewOptions {
   std::string hostname;                     // Empty: no hostname label.
   std::string hostname_label = "Hostname";  // Or "hostname" (main branch since 2026-05-12).
@@ -52,6 +54,7 @@ struct ViewInput {
   const ViewOptions& options;
   const PodSlots* pod_slots = nullptr;  // Null where processes are not looked at.
   uint32_t first_finding_slot = 0;      // Where the tick has put the findings (finding_slots.h).
+  const HeldMeasures* held = nullptr;   // Null: none has held yet.
 };
 
 // A family whose numbers the tick computes itself: slot values, with ready labels.
@@ -69,9 +72,13 @@ struct SlotFamily {
 // none for them.
 size_t AddDcgmView(const ViewInput& input, PlanBuilder& plan);
 
-// podgpu's own clean families over the same values (experience 6.1): identity only on hot series,
-// base units, podgpu_gpu_info and podgpu_allocation_info beside them.
-void AddNativeView(const ViewInput& input, PlanBuilder& plan);
+// What everybody needs to know of devices besides DCGM's numbers: which there are, who holds them,
+// which XIDs they had.  The view core, and the beginning of the view native.
+void AddCoreView(const ViewInput& input, PlanBuilder& plan);
+
+// The rest of the view native: clean families over the values that DCGM's names have too
+// (experience 6.1), identity only, base units.
+void AddMeasures(const ViewInput& input, PlanBuilder& plan);
 
 // The per-pod page of pod-gpu-metrics-exporter (seed systems, section 1): 39 names of the 1.x
 // exporter on whole GPUs, with the labels gpu and uuid, and with the pod's where one container has
@@ -84,11 +91,13 @@ std::vector<uint16_t> LegacyFieldIds(bool profiling);
 // Families of slot values: self metrics and device states.
 void AddSlotFamilies(const std::vector<SlotFamily>& families, PlanBuilder& plan);
 
-// The field ids that the native view reads, ascending.  The exporter watches them besides the
-// user's counters.
+// The field ids that the views core and native read, ascending.  The exporter watches them besides
+// the user's counters.
+std::vector<uint16_t> CoreFieldIds();
 std::vector<uint16_t> NativeFieldIds();
 
-// Name, type, unit and help of every family of the native view, for docs/metrics.md.
-std::vector<Family> NativeFamilies();
+// Name, type, unit and help of every family of AddCoreView and AddMeasures, for docs/metrics.md.
+std::vector<Family> CoreFamilies();
+std::vector<Family> MeasureFamilies();
 
 }  // namespace podgpu

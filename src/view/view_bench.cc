@@ -74,7 +74,8 @@ struct Node {
     PlanBuilder builder;
     const ViewInput input{grid, owners, counters, options};
     AddDcgmView(input, builder);
-    AddNativeView(input, builder);
+    AddCoreView(input, builder);
+    AddMeasures(input, builder);
     return std::move(builder).Build();
   }
 

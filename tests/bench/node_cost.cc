@@ -239,9 +239,11 @@ class NodeCost {
     Say("starting");
     embedded_probe_.emplace(node_, "-");
     remote_probe_.emplace(node_, socket);
-    embedded_.emplace(node_, std::vector{counters});
-    remote_.emplace(node_, std::vector{counters, "-r=unix://" + socket});
-    nvml_.emplace(node_, std::vector<std::string>{counters, "--libdcgm=", "--source=nvml"});
+    // All that podgpu shows of devices; views_cost says what less of it costs.
+    const std::string views = "--metrics-views=dcgm,native,self";
+    embedded_.emplace(node_, std::vector{counters, views});
+    remote_.emplace(node_, std::vector{counters, views, "-r=unix://" + socket});
+    nvml_.emplace(node_, std::vector<std::string>{counters, views, "--libdcgm=", "--source=nvml"});
   }
 
   NodeFigures Measure(size_t plain_scrapes, size_t gzip_scrapes) {

@@ -235,7 +235,8 @@ int Run() {
   const SimNode node(files.Write("node.yaml", ScenarioOf({.gpus = 16, .instances_per_gpu = 7})),
                      SimNode::Pace::kReal);
   PODGPU_CHECK(node.ready());
-  ExporterProcess exporter(node, {"-f=" + files.Write("counters.csv", SixtyCounters())});
+  ExporterProcess exporter(node, {"-f=" + files.Write("counters.csv", SixtyCounters()),
+                                  "--metrics-views=dcgm,native,self"});
   PODGPU_CHECK(exporter.ready() && exporter.Await("/metrics", "pod=\"train-0\""));
   // For us; the exporter keeps what it was started with.
   rlimit limit{};

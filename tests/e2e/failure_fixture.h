@@ -36,6 +36,7 @@ pods:
   - {name: slice-0, namespace: vision, containers: [{name: main, devices: [gpu2/mig0]}]}
 )";
 
+inline constexpr char kWholePage[] = "--metrics-views=dcgm,native,self";
 inline constexpr std::string_view kReady = "\npodgpu_ready 1\n";
 inline constexpr std::string_view kNotReady = "\npodgpu_ready 0\n";
 inline constexpr char kStateOk[] = R"(state="ok")";
@@ -56,7 +57,7 @@ class FailureFixture : public ::testing::Test {
   // Starts podgpu and waits until all is there: profiling values and owners come last.
   void StartExporter(std::vector<std::string> flags = {}) {
     ASSERT_TRUE(node_.ready()) << node_.output();
-    flags.insert(flags.begin(), {"-c=200", "--stale-after=4s"});
+    flags.insert(flags.begin(), {"-c=200", "--stale-after=4s", kWholePage});
     exporter_.emplace(node_, flags);
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
     ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_PROF_DRAM_ACTIVE{")) << exporter_->Get("/");

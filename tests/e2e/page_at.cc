@@ -81,12 +81,13 @@ Environment EnvironmentOf(const std::string& directory) {
   };
 }
 
-NodeCommand CommandOf(const std::vector<std::string>& flags, const Environment& environment) {
+// Shows all that podgpu says of devices, and nothing of itself, unless `flags` say otherwise.
+NodeCommand CommandOf(std::vector<std::string> flags, const Environment& environment) {
+  flags.insert(flags.begin(), "--metrics-views=dcgm,native");
   NodeCommand command = ValueOrDie(ParseFlags(flags, environment));
   const std::string csv = command.counters.path.empty()
                               ? std::string(DefaultCountersCsv())
                               : ValueOrDie(SystemFiles().Read(command.counters.path));
-  command.exporter.views = {View::kDcgm, View::kNative};
   command.exporter.counters = ValueOrDie(ParseCounters(csv, "counters")).counters;
   command.exporter.view.hostname = HostnameLabelValue(command, environment, "gpu-node-0");
   command.exporter.view.kubernetes = true;

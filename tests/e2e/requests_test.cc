@@ -65,7 +65,7 @@ class RequestsNode : public FailureFixture {
   void Start(std::vector<std::string> flags) {
     ASSERT_TRUE(node_.ready()) << node_.output();
     ASSERT_TRUE(server_.WriteCredentials(credentials_.path()));
-    flags.insert(flags.end(), {"-c=200", "--process-interval=200ms",
+    flags.insert(flags.end(), {"-c=200", kWholePage, "--process-interval=200ms",
                                "--proc-root=" + node_.directory() + "/proc",
                                "--service-account-dir=" + credentials_.path()});
     exporter_.emplace(

@@ -159,6 +159,7 @@ TEST_P(ScenarioPage, IsTheSameThroughEveryDoor) {
 const Shown kShown[] = {
     {"one-gpu", "one-gpu"},
     {"demo", "demo"},
+    {"demo", "default-views", {"--metrics-views=dcgm,core"}},
     {"mig-mixed", "mig-mixed"},
     {"time-slicing", "time-slicing"},
     {"no-gpu", "no-gpu"},

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "exporter/self_metrics.h"
+#include "view/native_table.h"
 
 namespace podgpu {
 namespace {
@@ -24,6 +25,19 @@ constexpr std::array<std::string_view, 6> kFactFamilies = {
 // Counts since the start, and times of events: no page of another moment has the same.
 bool IsOfItsMoment(std::string_view family) {
   return family.starts_with("podgpu_gpu_xid_") || family.starts_with("podgpu_pod_gpu_xid_");
+}
+
+// A line of a state or reason that holds no longer: whether it is there depends on what was.
+bool IsOfThePast(std::string_view line, std::string_view family) {
+  if (!line.ends_with(" 0")) {
+    return false;
+  }
+  return family == "podgpu_gpu_state" ||
+         std::ranges::any_of(Measures(), [&](const Measure& measure) {
+           return measure.shown == Shown::kOnceSeen && measure.name == family &&
+                  line.find("=\"" + std::string(measure.extra_value) + "\"}") !=
+                      std::string_view::npos;
+         });
 }
 
 bool IsSelf(std::string_view family) {
@@ -72,7 +86,7 @@ void ForEachSample(std::string_view page, Visit visit) {
 DeviceLines DeviceLinesOf(std::string_view page) {
   DeviceLines lines;
   ForEachSample(page, [&](std::string_view line, std::string_view family) {
-    if (IsSelf(family) || IsOfItsMoment(family)) {
+    if (IsSelf(family) || IsOfItsMoment(family) || IsOfThePast(line, family)) {
       return;
     }
     lines.whole.emplace(line);

@@ -173,7 +173,8 @@ class CaseRun {
 
   static bool HasTroubledGpu(std::string_view page) {
     return std::ranges::any_of(Split(page, '\n'), [](std::string_view line) {
-      return line.starts_with("podgpu_gpu_state{") && Holds(line, "state=\"ok\"} 0");
+      return line.starts_with("podgpu_gpu_state{") && line.ends_with(" 1") &&
+             !Holds(line, "state=\"ok\"");
     });
   }
 

@@ -28,6 +28,7 @@ ExporterOptions OptionsFor(const Vendor& vendor) {
   options.xid_window = std::chrono::seconds(1);
   options.clock_window = std::chrono::seconds(1);
   options.kubernetes = true;
+  options.views = {View::kDcgm, View::kNative, View::kSelf};
   options.view.kubernetes = true;
   options.view.hostname = "node-a";
   options.counters = ParseCounters(vendor.counters, "matrix.csv").value().counters;

@@ -149,6 +149,7 @@ class Soak : public ::testing::Test {
     options.http.address = "127.0.0.1:0";
     options.collect_interval = kPeriod;
     options.kubernetes = true;
+    options.views = {View::kDcgm, View::kNative, View::kSelf};
     options.view.kubernetes = true;
     options.view.hostname = "node-a";
     options.counters = ParseCounters(DefaultCountersCsv(), "default").value().counters;
