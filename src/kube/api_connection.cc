@@ -32,13 +32,20 @@ std::string AddressOf(const ApiServerOptions& server) {
   return (is_v6 ? "[" + server.host + "]" : server.host) + ":" + server.port;
 }
 
+// The token or the authority's certificate cannot be read; both are mounted together.
+Status NoServiceAccount(const Status& failure) {
+  return {
+      failure.code(),
+      absl::StrFormat("no service account is mounted: %s. Set automountServiceAccountToken: true "
+                      "in the pod's template",
+                      failure.message())};
+}
+
 // Bytes of the token without the newline that some editors add.
 StatusOr<std::string> ReadToken(const Files& files, const std::string& path) {
   StatusOr<std::string> token = files.Read(path);
   if (!token.ok()) {
-    return Status(token.status().code(),
-                  absl::StrFormat("no service account token: %s. Set automountServiceAccountToken",
-                                  token.status().message()));
+    return NoServiceAccount(token.status());
   }
   std::string trimmed(Trim(*token));
   if (trimmed.empty() || trimmed.find_first_of("\r\n") != std::string::npos) {
@@ -129,9 +136,12 @@ class ApiConnection::Wire {
 
   // Trusts the cluster's authority, for this host only.
   Status Trust() {
-    PODGPU_ASSIGN_OR_RETURN(const std::string certificate, files_.Read(server_.certificate_path));
+    const StatusOr<std::string> certificate = files_.Read(server_.certificate_path);
+    if (!certificate.ok()) {
+      return NoServiceAccount(certificate.status());
+    }
     error_code error;
-    context_.add_certificate_authority(asio::buffer(certificate), error);
+    context_.add_certificate_authority(asio::buffer(*certificate), error);
     if (error) {
       return absl::FailedPreconditionError(
           absl::StrFormat("%s holds no certificate", server_.certificate_path));

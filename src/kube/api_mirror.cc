@@ -77,6 +77,15 @@ Status FromCode(int code, const std::string& sentence) {
   }
 }
 
+// What the server says, whole: a refusal ends with the resource and the scope that it is about.
+std::string Sentence(std::string_view text) {
+  constexpr size_t kLongestBytes = 512;
+  std::string sentence = CleanUtf8(text.substr(0, kLongestBytes));
+  std::ranges::replace_if(
+      sentence, [](char c) { return (c >= 0 && c < ' ') || c == '\x7F'; }, ' ');
+  return "\"" + sentence + (text.size() > kLongestBytes ? "...\"" : "\"");
+}
+
 // `rights`: what to grant.
 std::string RemedyFor(int code, const std::string& rights) {
   return code == 401   ? ". The token is not accepted; it is read again for the next request"
@@ -86,11 +95,11 @@ std::string RemedyFor(int code, const std::string& rights) {
 
 Status Refused(int code, std::string_view what, const ApiFailure& failure,
                const std::string& rights) {
-  return FromCode(code,
-                  absl::StrFormat("the API server answers %d to %s%s%s%s", code, what,
-                                  failure.message.empty() ? "" : ": ",
-                                  failure.message.empty() ? std::string() : Quoted(failure.message),
-                                  RemedyFor(code, rights)));
+  return FromCode(
+      code, absl::StrFormat("the API server answers %d to %s%s%s%s", code, what,
+                            failure.message.empty() ? "" : ": ",
+                            failure.message.empty() ? std::string() : Sentence(failure.message),
+                            RemedyFor(code, rights)));
 }
 
 }  // namespace

@@ -212,6 +212,20 @@ TEST_F(ApiMirrorTest, ListsAgainAfterAnEventThatIsNone) {
   EXPECT_NE(server_.requests()[2].find("&limit=500"), std::string::npos);
 }
 
+// The sentence of a real server, whose end says what to grant.
+TEST_F(ApiMirrorTest, TellsARefusalToItsEnd) {
+  const std::string sentence =
+      R"(pods is forbidden: User \"system:serviceaccount:gpu-monitoring:podgpu\" cannot watch )"
+      R"(resource \"pods\" in API group \"\" at the cluster scope)";
+  Start();
+  server_.AwaitWatches(1);
+  server_.SendToWatches(R"({"type":"ERROR","object":{"kind":"Status","code":403,"message":")" +
+                        sentence + "\"}}\n");
+  EXPECT_NE(AwaitEnd(1).status.message().find("in API group \"\" at the cluster scope"),
+            std::string::npos)
+      << AwaitEnd(1).status;
+}
+
 TEST_F(ApiMirrorTest, ReadsATokenThatHasBeenReplaced) {
   server_.AcceptToken("second");
   Start();
@@ -246,7 +260,11 @@ TEST_F(ApiMirrorTest, SaysWhatIsMissingOnOurSide) {
             std::string::npos);
   std::filesystem::remove(options.certificate_path);
   GoOn();
-  EXPECT_NE(AwaitEnd(2).status.message().find("/ca.crt"), std::string::npos);
+  const std::string both_missing(AwaitEnd(2).status.message());
+  EXPECT_TRUE(both_missing.starts_with("no service account is mounted: ")) << both_missing;
+  EXPECT_NE(both_missing.find("/ca.crt"), std::string::npos) << both_missing;
+  EXPECT_NE(both_missing.find("Set automountServiceAccountToken: true"), std::string::npos)
+      << both_missing;
 }
 
 TEST_F(ApiMirrorTest, TrustsTheClustersAuthorityOnlyAndOnlyForTheHost) {
