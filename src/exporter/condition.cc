@@ -82,19 +82,21 @@ PartCondition JudgeClients(const ConditionBasis& basis) {
   return {"clients", PartState::kOk, "all are served. Since the start: " + refused};
 }
 
-PartCondition JudgeConfig(const ConfigNotes& config) {
+// `naming_note`: not null where what is missing is a variable or a right that names need.
+PartCondition JudgeConfig(const ConfigNotes& config, const std::string* naming_note) {
   std::string detail = absl::StrFormat("%d metrics of %s", config.metrics, config.counters);
   if (!config.refusal.empty()) {
     absl::StrAppendFormat(&detail, " as read before; what is there now is refused: %s",
                           config.refusal);
     return {"config", PartState::kDegraded, std::move(detail)};
   }
-  if (config.warnings.empty()) {
+  const size_t count = config.warnings.size() + (naming_note != nullptr ? 1 : 0);
+  if (count == 0) {
     return {"config", PartState::kOk, std::move(detail)};
   }
-  absl::StrAppendFormat(&detail, "; %d %s: %s", config.warnings.size(),
-                        config.warnings.size() == 1 ? "warning" : "warnings, the first",
-                        config.warnings.front());
+  absl::StrAppendFormat(&detail, "; %d %s: %s", count,
+                        count == 1 ? "warning" : "warnings, the first",
+                        config.warnings.empty() ? *naming_note : config.warnings.front());
   return {"config", PartState::kDegraded, std::move(detail)};
 }
 
@@ -117,6 +119,15 @@ PartCondition JudgeFindings(const ConditionBasis& basis) {
                             lacks_peers ? "paths between GPUs" : "")};
   }
   return {name, PartState::kOk, "told at each reading"};
+}
+
+PartCondition JudgeProcesses(const ConditionBasis& basis) {
+  PartCondition part{"processes", basis.processes->state, basis.processes->detail};
+  if (basis.naming_note != nullptr && part.state == PartState::kOk) {
+    part.state = PartState::kDegraded;
+    part.detail += "; " + *basis.naming_note;
+  }
+  return part;
 }
 
 // "free", "ns/pod (container)", "in another namespace", "4 owners, shared", of a GPU and its
@@ -189,12 +200,12 @@ bool TellTheSame(const std::shared_ptr<const Facts>& a, const std::shared_ptr<co
 
 bool ConditionBasis::operator==(const ConditionBasis& other) const {
   const auto rest = [](const ConditionBasis& basis) {
-    return std::tie(basis.source, basis.topology, basis.owners, basis.devices_are_stale,
-                    basis.frozen_gpus, basis.hung_call, basis.hung_for, basis.stale_for,
-                    basis.owners_are_known, basis.owners_for, basis.stale_after, basis.clients,
-                    basis.clients_crowd, basis.config, basis.asked, basis.health_is_told,
-                    basis.peers_are_told, basis.note, basis.events_note, basis.text_file_failure,
-                    basis.dump_failure);
+    return std::tie(basis.naming_note, basis.source, basis.topology, basis.owners,
+                    basis.devices_are_stale, basis.frozen_gpus, basis.hung_call, basis.hung_for,
+                    basis.stale_for, basis.owners_are_known, basis.owners_for, basis.stale_after,
+                    basis.clients, basis.clients_crowd, basis.config, basis.asked,
+                    basis.health_is_told, basis.peers_are_told, basis.note, basis.events_note,
+                    basis.text_file_failure, basis.dump_failure);
   };
   return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
          TellTheSame(jobs, other.jobs) && TellTheSame(processes, other.processes) &&
@@ -209,6 +220,7 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.owners = facts.owners;
   basis.jobs = facts.jobs;
   basis.processes = facts.processes;
+  basis.naming_note = facts.naming_note;
   basis.api_pods = facts.api_pods;
   basis.api_slices = facts.api_slices;
   basis.owners_are_known = facts.owners_are_known;
@@ -281,7 +293,7 @@ std::string JudgeFresh(const std::vector<DeviceCondition>& devices) {
 Condition Judge(const ConditionBasis& basis) {
   Condition condition;
   condition.parts = {JudgeDriver(basis), JudgeKubelet(basis), JudgeClients(basis),
-                     JudgeConfig(*basis.config)};
+                     JudgeConfig(*basis.config, basis.naming_note.get())};
   if (basis.api_pods != nullptr) {
     condition.parts.push_back({"pod metadata", basis.api_pods->state, basis.api_pods->detail});
   }
@@ -290,7 +302,7 @@ Condition Judge(const ConditionBasis& basis) {
         {"resource slices", basis.api_slices->state, basis.api_slices->detail});
   }
   if (basis.processes != nullptr) {
-    condition.parts.push_back({"processes", basis.processes->state, basis.processes->detail});
+    condition.parts.push_back(JudgeProcesses(basis));
   }
   if (basis.jobs != nullptr) {
     condition.parts.push_back({"jobs", basis.jobs->state, basis.jobs->detail});

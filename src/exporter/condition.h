@@ -22,14 +22,15 @@ namespace podgpu {
 struct ConditionBasis {
   using Tenths = std::chrono::duration<int64_t, std::deci>;
 
-  std::shared_ptr<const SourceStatus> source;     // Never null.
-  std::shared_ptr<const PodFacts> pods;           // Never null.
-  std::shared_ptr<const Topology> topology;       // Null before the first reading.
-  std::shared_ptr<const Owners> owners;           // Likewise.
-  std::shared_ptr<const JobFacts> jobs;           // Null without a directory of jobs.
-  std::shared_ptr<const ProcessFacts> processes;  // Null where processes are not read.
-  std::shared_ptr<const ApiFacts> api_pods;       // Null unless labels or uids of pods are wanted.
-  std::shared_ptr<const ApiFacts> api_slices;     // Null unless claims are wanted.
+  std::shared_ptr<const SourceStatus> source;      // Never null.
+  std::shared_ptr<const PodFacts> pods;            // Never null.
+  std::shared_ptr<const Topology> topology;        // Null before the first reading.
+  std::shared_ptr<const Owners> owners;            // Likewise.
+  std::shared_ptr<const JobFacts> jobs;            // Null without a directory of jobs.
+  std::shared_ptr<const ProcessFacts> processes;   // Null where processes are not read.
+  std::shared_ptr<const std::string> naming_note;  // Null while all processes in pods have names.
+  std::shared_ptr<const ApiFacts> api_pods;        // Null unless labels or uids of pods are wanted.
+  std::shared_ptr<const ApiFacts> api_slices;      // Null unless claims are wanted.
   bool devices_are_stale = false;
   GpuSet frozen_gpus;                   // Whose values have all become stale.
   std::optional<SourceCall> hung_call;  // Past its deadline.

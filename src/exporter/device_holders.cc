@@ -16,12 +16,16 @@ void AddHolder(PodNumber pod, const std::string& container, bool shared, DeviceH
 
 }  // namespace
 
-std::string UidOfOwner(const Owner& owner, const ApiFacts* pods) {
-  if (!owner.pod_uid.empty() || pods == nullptr || pods->objects == nullptr) {
+std::string PodUids::Of(const Owner& owner) const {
+  if (!owner.pod_uid.empty()) {
     return owner.pod_uid;
   }
-  const auto pod = pods->objects->find(owner.pod_namespace + '/' + owner.pod);
-  return pod == pods->objects->end() ? "" : pod->second.uid;
+  if (api == nullptr || api->objects == nullptr) {
+    const std::string* const uid = learned.UidOf(owner.pod_namespace, owner.pod);
+    return uid == nullptr ? "" : *uid;
+  }
+  const auto pod = api->objects->find(owner.pod_namespace + '/' + owner.pod);
+  return pod == api->objects->end() ? "" : pod->second.uid;
 }
 
 const ProcessNames::Holding* DeviceHolders::HoldingOf(PodNumber pod) const {
@@ -29,7 +33,8 @@ const ProcessNames::Holding* DeviceHolders::HoldingOf(PodNumber pod) const {
   return holding == holdings.end() ? nullptr : &holding->second;
 }
 
-DeviceHolders HoldersOf(const std::string& uuid, const TickFacts& facts, PodBook& book) {
+DeviceHolders HoldersOf(const std::string& uuid, const TickFacts& facts, const PodUids& uids,
+                        PodBook& book) {
   DeviceHolders holders;
   if (facts.owners == nullptr) {
     return holders;
@@ -42,7 +47,7 @@ DeviceHolders HoldersOf(const std::string& uuid, const TickFacts& facts, PodBook
     }
     const bool has_others = SoleOwner(by_entity[i]) == nullptr;
     for (const Owner& owner : by_entity[i]) {
-      const PodNumber pod = book.NumberOf(UidOfOwner(owner, facts.api_pods.get()), facts.now);
+      const PodNumber pod = book.NumberOf(uids.Of(owner), facts.now);
       if (pod != kNoPod) {
         AddHolder(pod, owner.container, has_others || !owner.replica.empty(), holders);
       }

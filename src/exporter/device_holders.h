@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "exporter/learned_pods.h"
 #include "exporter/tick_facts.h"
 #include "process/pod_book.h"
 #include "view/process_view.h"
@@ -24,10 +25,17 @@ struct DeviceHolders {
   const ProcessNames::Holding* HoldingOf(PodNumber pod) const;
 };
 
-// The uid of an owner's pod; empty until the API server, of which `pods` is known, has told it.
-std::string UidOfOwner(const Owner& owner, const ApiFacts* pods);
+// Who says which uid the pod of an owner has.  Borrows both.
+struct PodUids {
+  const ApiFacts* api = nullptr;  // Null where the API server is not asked.
+  const LearnedPods& learned;     // Knows nothing where the API server tells.
+
+  // Empty while nobody has told it.
+  std::string Of(const Owner& owner) const;
+};
 
 // Of the GPU with this UUID.  There is a grid.
-DeviceHolders HoldersOf(const std::string& uuid, const TickFacts& facts, PodBook& book);
+DeviceHolders HoldersOf(const std::string& uuid, const TickFacts& facts, const PodUids& uids,
+                        PodBook& book);
 
 }  // namespace podgpu

@@ -101,6 +101,9 @@ class Explainer {
         explanation.devices.push_back(ExplainDevice(entity));
       }
     }
+    if (facts_.condition != nullptr) {
+      AddProcesses(*facts_.condition, explanation);
+    }
     if (explanation.devices.empty()) {
       explanation.notes.push_back(query_.pod.empty() ? WhyNoDevice() : WhyPodHasNone());
     }
@@ -127,6 +130,14 @@ class Explainer {
       return false;
     }
     return query_.pod.empty() || IsHeldByPod(entity);
+  }
+
+  // Why rows of processes lack something, such as the names of their pods.
+  static void AddProcesses(const Condition& condition, Explanation& explanation) {
+    const auto part = std::ranges::find(condition.parts, "processes", &PartCondition::part);
+    if (part != condition.parts.end() && part->state != PartState::kOk) {
+      explanation.notes.push_back("processes: " + part->detail);
+    }
   }
 
   bool HasMigUuid(const GpuInstance* instance) const {

@@ -61,6 +61,8 @@ TickOptions TickOptionsOf(const ExporterOptions& options) {
   tick.processes = options.processes;
   tick.processes.pod_values = options.processes.enabled && options.view.virtual_gpus;
   tick.requested_vs_used = options.requested_vs_used;
+  tick.why_no_api = options.kubernetes ? std::string(options.api_server.status().message())
+                                       : "it is asked only with --kubernetes (-k)";
   tick.node = options.node_name.empty() ? options.view.hostname : options.node_name;
   return tick;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "exporter/device_holders.h"
 #include "exporter/tick_facts.h"
 #include "process/pod_book.h"
 #include "process/process_table.h"
@@ -22,7 +23,8 @@ class PodValues {
  public:
   // True when others than before have values.  There is a grid; `uuids` are those of the devices
   // with these numbers.
-  bool Find(const TickFacts& facts, const std::vector<std::string>& uuids, PodBook& book);
+  bool Find(const TickFacts& facts, const std::vector<std::string>& uuids, const PodUids& uids,
+            PodBook& book);
 
   uint32_t slot_count() const { return static_cast<uint32_t>(2 * users_.size()); }
   PodSlots SlotsFrom(uint32_t first_slot) const;

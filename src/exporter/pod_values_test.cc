@@ -83,10 +83,12 @@ class PodValuesTest : public ::testing::Test {
   }
   bool Find() {
     facts_.now = now_;
-    return values_.Find(facts_, {FakeDriver::Uuid(0), FakeDriver::Uuid(1)}, table_.pods());
+    return values_.Find(facts_, {FakeDriver::Uuid(0), FakeDriver::Uuid(1)},
+                        {.api = facts_.api_pods.get(), .learned = learned_}, table_.pods());
   }
 
   TickFacts facts_;
+  const LearnedPods learned_;
   ProcessTable table_{ProcessTableOptions{}};
   PodValues values_;
   Instant now_{std::chrono::hours(1)};

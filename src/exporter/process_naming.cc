@@ -56,6 +56,8 @@ class Naming {
       names_.pods[uid] = {.name_space = pod->second->name_space, .name = pod->second->name};
     } else if (const auto known = before_.pods.find(uid); known != before_.pods.end()) {
       names_.pods.insert(*known);
+    } else if (facts_.learned != nullptr && facts_.learned->PodOf(uid) != nullptr) {
+      names_.pods[uid] = *facts_.learned->PodOf(uid);
     }
   }
 
@@ -69,7 +71,12 @@ class Naming {
       }
     }
     const auto known = before_.containers.find(place.container_id);
-    return known != before_.containers.end() ? known->second : OnlyHolder(place.pod_uid);
+    if (known != before_.containers.end()) {
+      return known->second;
+    }
+    const std::string* const learned =
+        facts_.learned != nullptr ? facts_.learned->ContainerOf(place.container_id) : nullptr;
+    return learned != nullptr ? *learned : OnlyHolder(place.pod_uid);
   }
 
   // The container of the pod that holds a device, if there is but one.

@@ -26,12 +26,30 @@ void ProcessRows::Take(ProcessFeed& feed, const TickFacts& facts) {
   if (basis_ == basis) {
     return;
   }
+  if (LearnPods(basis, facts)) {
+    holders_basis_.reset();
+    FindHolders(facts, feed);
+  }
   ProcessNames names = NameAll(basis, facts);
+  unnamed_ = basis.owners == nullptr ? UnnamedProcesses()
+                                     : FindUnnamed({accounts_.table(), basis.facts->uuids,
+                                                    facts.grid->topology(), *basis.owners},
+                                                   names);
   if (names != names_) {
     names_ = std::move(names);
     ++name_changes_;
   }
   basis_ = std::move(basis);
+}
+
+// True when other pods than before are known by their uids.
+bool ProcessRows::LearnPods(const Basis& basis, const TickFacts& facts) {
+  const bool api_tells = basis.pods != nullptr && basis.pods->objects != nullptr;
+  if (api_tells || basis.owners == nullptr) {
+    return api_tells && learned_.Forget();
+  }
+  return learned_.Learn(
+      {accounts_.table(), basis.facts->uuids, facts.grid->topology(), *basis.owners});
 }
 
 void ProcessRows::AskDcgm() {
@@ -85,12 +103,13 @@ void ProcessRows::FindHolders(const TickFacts& facts, ProcessFeed& feed) {
   if (holders_basis_ == basis) {
     return;
   }
+  const PodUids uids{.api = facts.api_pods.get(), .learned = learned_};
   holders_.clear();
   for (const std::string& uuid : basis.facts->uuids) {
-    holders_.push_back(HoldersOf(uuid, facts, accounts_.pods()));
+    holders_.push_back(HoldersOf(uuid, facts, uids, accounts_.pods()));
   }
   activity_.Find(facts.grid->topology(), basis.facts->uuids);
-  if (pod_values_wanted_ && pod_values_.Find(facts, basis.facts->uuids, accounts_.pods())) {
+  if (pod_values_wanted_ && pod_values_.Find(facts, basis.facts->uuids, uids, accounts_.pods())) {
     ++name_changes_;
   }
   holders_basis_ = std::move(basis);
@@ -136,7 +155,8 @@ ProcessNames ProcessRows::NameAll(const Basis& basis, const TickFacts& facts) co
   NamingFacts naming{.processes = *basis.facts,
                      .topology = facts.grid->topology(),
                      .pods = basis.pods == nullptr ? nullptr : basis.pods->objects.get(),
-                     .owners = basis.owners.get()};
+                     .owners = basis.owners.get(),
+                     .learned = &learned_};
   for (const auto& [key, use] : accounts_.uses().all()) {
     naming.pod_uids.emplace_back(accounts_.table().pods().UidOf(key.pod));
   }

@@ -3,7 +3,8 @@
 // Takes every reading that has come, each once, and adds to it which pods hold its devices; a
 // scrape takes none.  Names are looked for anew
 // when rows, owners or pods have changed, and kept for as long as a row needs them: a pod that has
-// ended is still called what it was.  Tick thread only.
+// ended is still called what it was.  Without an API server, uids and names come from what the
+// kubelet gives to one container alone.  Tick thread only.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "exporter/device_holders.h"
+#include "exporter/learned_pods.h"
 #include "exporter/ledger_counters.h"
 #include "exporter/mig_activity.h"
 #include "exporter/pod_values.h"
@@ -57,6 +59,8 @@ class ProcessRows {
   // (LedgerCounters).
   std::shared_ptr<const Grid> WithCounters(const std::shared_ptr<const Grid>& grid, Instant now,
                                            Duration stale_after);
+  // Processes of pods that nobody can name.
+  const UnnamedProcesses& unnamed() const { return unnamed_; }
   // How many processes are on each entity of `topology`.
   std::shared_ptr<const EntityCounts> CountsOn(const Topology& topology, Instant now,
                                                Duration stale_after);
@@ -86,6 +90,7 @@ class ProcessRows {
 
   static Basis BasisOf(uint64_t rows, const TickFacts& facts, ProcessFeed& feed);
   void FindHolders(const TickFacts& facts, ProcessFeed& feed);
+  bool LearnPods(const Basis& basis, const TickFacts& facts);
   void TakeReading(const Grid* grid, ProcessReading& reading);
   void AskDcgm();
   std::vector<DcgmEnergyOnDevice> DcgmEnergies(Instant now, Duration stale_after) const;
@@ -102,6 +107,8 @@ class ProcessRows {
   std::optional<Basis> basis_;
   std::optional<Basis> holders_basis_;
   std::vector<DeviceHolders> holders_;  // By device number.
+  LearnedPods learned_;
+  UnnamedProcesses unnamed_;
   MigActivity activity_;
   PodValues pod_values_;
   ProcessNames names_;

@@ -119,6 +119,42 @@ TEST_F(ProcessRowsTest, CallsDevicesByTheirNumbersOfTheTopology) {
       << Text();
 }
 
+// The API server is not asked: the kubelet gives GPU 1 to one container, and its process is named.
+TEST_F(ProcessRowsTest, NamesProcessesByTheKubeletAloneWhereADeviceHasOneOwner) {
+  Own({"main"});
+  Read({Trainer(11, "c1")});
+  Take();
+  Read({Trainer(11, "c1")}, 500);
+  Take();
+  EXPECT_TRUE(
+      Shows("my_gpu_process_energy_joules{container=\"main\",container_id=\"c1\",gpu=\"1\","
+            "namespace=\"ml\",pid=\"11\",pod=\"train-0\",pod_uid=\"" +
+            std::string(kUidOfTrainer) + "\",process_name=\"python3\"} 0.5\n"))
+      << Text();
+  const std::string pod = "{gpu=\"1\",UUID=\"" + FakeDriver::Uuid(1) +
+                          "\",namespace=\"ml\",pod=\"train-0\",pod_uid=\"" + kUidOfTrainer +
+                          "\",container=\"main\",shared=\"false\"";
+  EXPECT_TRUE(Shows("podgpu_pod_gpu_energy_joules_total" + pod + ",method=\"exclusive\"} 0.5\n"))
+      << Text();
+  EXPECT_TRUE(Shows("podgpu_pod_gpu_active_seconds_total" + pod + "} 1\n")) << Text();
+  EXPECT_EQ(rows_.unnamed().count, 0U);
+}
+
+TEST_F(ProcessRowsTest, SaysWhichProcessesOnASharedDeviceHaveNoNames) {
+  Own({"main", "side"});
+  Read({Trainer(11, "c1"), Trainer(12, "c2")});
+  Take();
+  EXPECT_FALSE(Shows("pod=\"train-0\"")) << Text();
+  EXPECT_EQ(rows_.unnamed().count, 2U);
+  EXPECT_EQ(rows_.unnamed().pid, 11U);
+  EXPECT_EQ(rows_.unnamed().gpu_id, 1U);
+  EXPECT_EQ(rows_.unnamed().owners, 2U);
+  TellPods();
+  Take();
+  EXPECT_TRUE(Shows("pod=\"train-0\"")) << Text();
+  EXPECT_EQ(rows_.unnamed().count, 0U);
+}
+
 // The same, and DCGM's own energy is asked for.
 class DcgmRowsTest : public ProcessRowsTest {
  protected:
@@ -274,8 +310,8 @@ TEST_F(ProcessRowsTest, SharersOfADeviceHoldItShared) {
   EXPECT_FALSE(Shows("train-1")) << "without its uid nobody knows which processes are its";
 }
 
-TEST_F(ProcessRowsTest, SaysNothingOfPodsThatTheApiServerHasNotNamed) {
-  Own({"main"});
+TEST_F(ProcessRowsTest, SaysNothingOfPodsThatNothingHasNamed) {
+  Own({"main", "side"});
   Read({Trainer(11, "c1")});
   Take();
   EXPECT_FALSE(Shows("podgpu_pod_gpu_energy_joules_total{"));

@@ -351,7 +351,9 @@ constexpr SlotRow kRows[] = {
      }},
     {kSelf, "podgpu_config_warnings", "gauge", "", "",
      "Parts of our own configuration that were accepted and serve nothing.", NoLabels,
-     [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.config->warnings.size()); }},
+     [](const SlotInput& in, SlotWriter& out) {
+       out.Count(in.facts.config->warnings.size() + (in.facts.naming_note != nullptr ? 1 : 0));
+     }},
     {kSelf, "podgpu_config_last_reload_successful", "gauge", "", "",
      "1 when the counters file is served as it was read last, 0 when that was refused.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Flag(in.facts.config->refusal.empty()); }},

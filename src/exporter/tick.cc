@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "exporter/naming_note.h"
 #include "exporter/self_metrics.h"
 #include "view/finding_slots.h"
 
@@ -56,6 +57,7 @@ void Tick::Once() {
   }
   if (sources_.extra.processes != nullptr) {
     processes_.Take(*sources_.extra.processes, facts);
+    TakeNaming(facts);
   }
   if (options_.processes.enabled && facts.grid != nullptr) {
     facts.grid = processes_.WithCounters(facts.grid, facts.now, StaleAfter(options_.processes));
@@ -198,7 +200,7 @@ void Tick::TakeOwners(TickFacts& facts) {
   const Topology& topology = facts.grid->topology();
   if (owners_ == nullptr || joined_epoch_ != topology.epoch || joined_facts_ != known) {
     auto owners = std::make_shared<const Owners>(MakeOwners(topology, known, options_.join));
-    SayWhatIsUnmatched(owners->unmatched);
+    SayWhatIsUnmatched(*owners);
     owners_ = std::move(owners);
     joined_epoch_ = topology.epoch;
     joined_facts_ = std::move(known);
@@ -207,12 +209,16 @@ void Tick::TakeOwners(TickFacts& facts) {
 }
 
 // One line when other ids than before match no device.
-void Tick::SayWhatIsUnmatched(const std::vector<UnmatchedDevice>& unmatched) const {
+void Tick::SayWhatIsUnmatched(const Owners& owners) const {
+  const std::vector<UnmatchedDevice>& unmatched = owners.unmatched;
   if (owners_ == nullptr ? unmatched.empty() : unmatched == owners_->unmatched) {
     return;
   }
   if (unmatched.empty()) {
-    Log(LogLevel::kInfo, "all device ids of the kubelet match a device");
+    const bool any_is_given = std::ranges::any_of(
+        owners.by_entity, [](const std::vector<Owner>& of_entity) { return !of_entity.empty(); });
+    Log(LogLevel::kInfo, any_is_given ? "all device ids of the kubelet match a device"
+                                      : "the kubelet gives no device of this node to a pod now");
     return;
   }
   Log(LogLevel::kWarn, "device ids of the kubelet match no device; /explain says what helps",
@@ -220,6 +226,28 @@ void Tick::SayWhatIsUnmatched(const std::vector<UnmatchedDevice>& unmatched) con
        {"first", unmatched.front().device_id},
        {"resource", unmatched.front().resource},
        {"reason", std::string(UnmatchedReasonName(unmatched.front().reason))}});
+}
+
+// Which processes have no pod's name: a part of the configuration that serves nothing, since what
+// is missing is a variable or a right.  One line in the log for each reason.
+void Tick::TakeNaming(TickFacts& facts) {
+  if (facts.grid == nullptr) {
+    return;
+  }
+  const std::string why = WhyNotNamed(facts.api_pods.get(), options_.why_no_api);
+  std::string note = NamingNote(processes_.unnamed(), why);
+  if (note.empty()) {
+    naming_note_.reset();
+    return;
+  }
+  if (naming_note_ == nullptr || *naming_note_ != note) {
+    naming_note_ = std::make_shared<const std::string>(std::move(note));
+  }
+  if (naming_said_ != why) {
+    naming_said_ = why;
+    Log(LogLevel::kWarn, "processes of pods have no names", {{"detail", *naming_note_}});
+  }
+  facts.naming_note = naming_note_;
 }
 
 // What the API server has said, unless it was lost too long ago.

@@ -56,6 +56,7 @@ struct TickOptions {
   ProcessOptions processes;
   bool requested_vs_used = false;  // With `processes`: vcuda's page, as the snapshot's other plan.
   std::string node = {};           // What that page calls this node.
+  std::string why_no_api = {};     // Why the API server is not asked for pods, where it is not.
 };
 
 // What refreshers of features that are off by default publish; null where the feature is off.
@@ -118,7 +119,8 @@ class Tick {
   void TakeMetrics(const TickFacts& facts);
   void TakeGrid(TickFacts& facts);
   void TakeOwners(TickFacts& facts);
-  void SayWhatIsUnmatched(const std::vector<UnmatchedDevice>& unmatched) const;
+  void TakeNaming(TickFacts& facts);
+  void SayWhatIsUnmatched(const Owners& owners) const;
   std::shared_ptr<const ApiObjects> Usable(const std::shared_ptr<const ApiFacts>& facts,
                                            Instant now) const;
   void TakeClients(TickFacts& facts);
@@ -158,6 +160,8 @@ class Tick {
   uint64_t planned_epoch_ = 0;
   size_t unknown_pod_values_ = 0;     // Of the plan.
   std::vector<std::string> missing_;  // What SayWhatIsMissing has said.
+  std::shared_ptr<const std::string> naming_note_;
+  std::string naming_said_;  // The reason that stands in the log.
 
   // Tick data.
   std::shared_ptr<const Grid> aged_from_;  // A published grid that has become old; else null.

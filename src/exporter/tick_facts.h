@@ -66,6 +66,8 @@ struct TickFacts {
   std::shared_ptr<const ApiObjects> usable_pods;
   std::shared_ptr<const ProcessFacts> processes;  // Null where processes are not read.
   std::shared_ptr<const Owners> owners;           // Null before the first reading.
+  // Which processes have no pod's name, and why; null while all in pods have one.
+  std::shared_ptr<const std::string> naming_note;
 
   const VisibleNamespaces* visible = nullptr;  // To people; null: all.
   HttpServerStats clients;

@@ -349,8 +349,16 @@ TEST_F(TickTest, SaysOnceWhichIdsMatchNoDevice) {
                        "reason=unknown_id_form"),
             std::string::npos)
       << lines;
-  SetPods({});
+  SetPods({{"ml", "a", "c", "nvidia.com/gpu", FakeDriver::Uuid(0)}});
   EXPECT_NE(lines_of().find("all device ids of the kubelet match a device"), std::string::npos);
+  SetPods({{"ml", "b", "c", "nvidia.com/gpu", "vendor-seven"}});
+  lines_of();
+  SetPods({});
+  const std::string none_given = lines_of();
+  EXPECT_EQ(none_given.find("all device ids"), std::string::npos) << "there are none";
+  EXPECT_NE(none_given.find("the kubelet gives no device of this node to a pod now"),
+            std::string::npos)
+      << none_given;
 }
 
 TEST_F(TickTest, TellsHowClientsFareInMetricsAndInWords) {

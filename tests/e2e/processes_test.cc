@@ -143,6 +143,38 @@ TEST_F(Processes, SharersOfAGpuDifferAndAddUpToIt) {
   }
 }
 
+// A DaemonSet without the API server's variables: the kubelet's word is enough for who is alone.
+TEST_F(Processes, WithoutAnApiServerWhoIsAloneOnAGpuIsNamedAndTheRestIsSaid) {
+  ASSERT_TRUE(node_.ready()) << node_.output();
+  exporter_.emplace(node_,
+                    std::vector<std::string>{"-c=200", "--source=nvml", "--process-metrics=on",
+                                             "--process-interval=200ms",
+                                             "--proc-root=" + node_.directory() + "/proc"});
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Has(kEnergy,
+                    {"pid=\"55\"", "namespace=\"ml\"", "pod=\"alone\"", "container=\"main\""}) &&
+           page.Has(kEnergy, {"pid=\"61\"", "pod=\"duo\"", "container=\"left\""}) &&
+           page.Has(kEnergy, {"pid=\"62\"", "pod=\"duo\"", "container=\"right\""}) &&
+           page.Sum(kOfPods, {Gpu("1"), "pod=\"alone\""}) > 10;
+  })) << exporter_->Get("/")
+      << Page().text();
+  const MetricPage page = Page();
+  EXPECT_TRUE(page.Has("podgpu_pod_gpu_active_seconds_total", {Gpu("2"), "pod=\"duo\""}));
+  EXPECT_TRUE(page.Has(kEnergy, {"pid=\"51\"", "pod=\"\""})) << "four pods share its GPU";
+  EXPECT_FALSE(page.Has(kEnergy, {"pid=\"999\""})) << "a process of the host";
+  EXPECT_GT(page.Sum(kByMethod, {Gpu("1"), OfMethod("outside_kubernetes")}), 0);
+  EXPECT_EQ(page.Value("podgpu_config_warnings"), 1);
+  EXPECT_TRUE(exporter_->Get("/readyz").starts_with("ready")) << exporter_->Get("/readyz");
+  for (const char* path : {"/", "/explain?gpu=0"}) {
+    EXPECT_TRUE(exporter_->Await(path, "4 processes have no namespace, pod and container"))
+        << exporter_->Get(path);
+    EXPECT_TRUE(exporter_->Await(path, "Names need NODE_NAME, and the right to list and watch"))
+        << exporter_->Get(path);
+  }
+  ASSERT_TRUE(exporter_->process().AwaitLine("processes of pods have no names").has_value());
+}
+
 TEST_F(Processes, TwoScrapesAtOnceSayTheSame) {
   Start("nvml");
   ASSERT_TRUE(AwaitShares()) << exporter_->Get("/") << Page().text();
