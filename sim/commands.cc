@@ -154,6 +154,7 @@ Status Run(const Arguments& arguments) {
     }
     options.run.time_scale = static_cast<int64_t>(*parsed);
   }
+  options.run.engine_delays = !arguments.Has("--prompt-engine");
   PODGPU_ASSIGN_OR_RETURN(options.scenario, LoadScenario(arguments.operands.front()));
   return RunNode(options);
 }
@@ -329,6 +330,7 @@ constexpr Flag kRunFlags[] = {
     {"--restart-engine", "TIME",
      "start another engine that long after its death (default: none is started)"},
     {"--time-scale", "N", "divides the vendor's own time-outs, for tests (default 1)"},
+    {"--prompt-engine", "", "reads over TCP and the end of an embedded engine take no time"},
 };
 constexpr Flag kCompileFlags[] = {{"-o", "FILE", "write the image there"}};
 constexpr Flag kEngineFlags[] = {

@@ -128,17 +128,18 @@ std::shared_ptr<EngineLink> EngineLink::Connect(const EngineAddress& address,
   if (descriptor < 0) {
     return nullptr;
   }
-  auto link = std::make_shared<EngineLink>(descriptor, deadlines.request);
+  auto link = std::make_shared<EngineLink>(descriptor, deadlines.request, !address.is_unix);
   if (link->AskWithin(EngineCall("login"), Countdown(deadlines.login)) != LinkResult::kAnswered) {
     link->Shut();
   }
   return link;
 }
 
-EngineLink::EngineLink(int descriptor, milliseconds request_timeout)
+EngineLink::EngineLink(int descriptor, milliseconds request_timeout, bool is_tcp)
     : descriptor_(descriptor),
       turn_(eventfd(1, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC)),
-      request_timeout_(request_timeout) {}
+      request_timeout_(request_timeout),
+      is_tcp_(is_tcp) {}
 
 EngineLink::~EngineLink() {
   close(turn_);

@@ -63,13 +63,14 @@ class EngineLink {
   static std::shared_ptr<EngineLink> Connect(const EngineAddress& address,
                                              const EngineDeadlines& deadlines);
 
-  EngineLink(int descriptor, std::chrono::milliseconds request_timeout);
+  EngineLink(int descriptor, std::chrono::milliseconds request_timeout, bool is_tcp);
   EngineLink(const EngineLink&) = delete;
   EngineLink& operator=(const EngineLink&) = delete;
   ~EngineLink();
 
   // One round trip.  On kAnswered, generation() is that of the engine that answered.
   LinkResult Ask(uint64_t call);
+  bool is_tcp() const { return is_tcp_; }
   // How long a request may take.
   std::chrono::milliseconds request_timeout() const { return request_timeout_; }
   // Lets `pause` pass as while the engine is busy with a request of this connection, whose time
@@ -89,6 +90,7 @@ class EngineLink {
   const int descriptor_;
   const int turn_;  // A semaphore of 1 that can be polled: the thread whose request is on its way.
   const std::chrono::milliseconds request_timeout_;
+  const bool is_tcp_;
   std::atomic<uint64_t> generation_ = 0;
   std::atomic<bool> closed_ = false;
   // Guarded by turn_.

@@ -161,6 +161,13 @@ abi::dcgmMigHierarchyInfo_v2 InstanceEntry(const Scene& scene, uint32_t id,
   return entry;
 }
 
+// NVML's number of the profile of a compute instance, by its slices (nvml.h,
+// NVML_COMPUTE_INSTANCE_PROFILE_*).
+uint32_t ComputeProfileId(int slices) {
+  constexpr std::array<uint32_t, 9> kIds = {0, 0, 1, 2, 3, 0, 6, 4, 5};
+  return kIds.at(static_cast<size_t>(slices));
+}
+
 template <typename Hierarchy>
 int FillAnyCpus(const Scene& scene, Hierarchy& out) {
   const uint32_t version = out.version;
@@ -247,6 +254,7 @@ int FillHierarchy(const Scene& scene, abi::dcgmMigHierarchy_v2& out) {
         entry.entity = {abi::DCGM_FE_GPU_CI,
                         InstanceNumber(scene.sight(), gpu, facts.dcgm_entity_id)};
         entry.info.nvmlComputeInstanceId = static_cast<uint32_t>(facts.compute_instance_id);
+        entry.info.nvmlMigProfileId = ComputeProfileId(facts.slices);
         entry.info.nvmlProfileSlices = static_cast<uint32_t>(facts.slices);
         out.entityList[out.count++] = entry;
       }

@@ -18,6 +18,7 @@ namespace podgpu::sim {
 namespace {
 
 constexpr std::string_view kAllGpusName = "DCGM_ALL_SUPPORTED_GPUS";
+constexpr std::string_view kAllNvSwitchesName = "DCGM_ALL_SUPPORTED_NVSWITCHES";
 
 // Indexed by dcgmGroupType_t: the built-in group whose members a new group of the type has.
 constexpr std::array<uint32_t, 6> kLikeGroup = {abi::DCGM_GROUP_ALL_GPUS,
@@ -61,7 +62,9 @@ int FillGroupInfo(const Scene& scene, abi::dcgmGpuGrp_t group, GroupInfo& out) {
     return abi::DCGM_ST_NOT_CONFIGURED;
   }
   const Group* const made = scene.state.groups.Find(group);
-  CopyName(out.groupName, made != nullptr ? std::string_view(made->name) : kAllGpusName);
+  const bool of_switches = EngineGroup(group) == kAllNvSwitchesGroup;
+  const std::string_view built_in = of_switches ? kAllNvSwitchesName : kAllGpusName;
+  CopyName(out.groupName, made != nullptr ? std::string_view(made->name) : built_in);
   out.count = static_cast<uint32_t>(std::min(members.size(), kMaxGroupEntities));
   for (uint32_t i = 0; i < out.count; ++i) {
     out.entityList[i] = {members[i].group, members[i].id};
@@ -83,12 +86,12 @@ int SetHealth(const Scene& scene, abi::dcgmGpuGrp_t group, uint32_t systems) {
     return abi::DCGM_ST_NOT_CONFIGURED;
   }
   scene.state.modules_used |= 1U << static_cast<unsigned>(abi::DcgmModuleIdHealth);
-  scene.state.health[group] = {.systems = systems, .since = scene.now};
+  scene.state.health[EngineGroup(group)] = {.systems = systems, .since = scene.now};
   return abi::DCGM_ST_OK;
 }
 
 HealthWatch HealthWatchOf(const Scene& scene, abi::dcgmGpuGrp_t group) {
-  const auto found = scene.state.health.find(group);
+  const auto found = scene.state.health.find(EngineGroup(group));
   return found == scene.state.health.end() ? HealthWatch{} : found->second;
 }
 

@@ -184,13 +184,16 @@ abi::dcgmReturn_t dcgmConnect_v3(const char* address, abi::dcgmConnectV3Params_v
     const std::string_view text = address;
     constexpr std::string_view kTcp = "tcp://";
     constexpr std::string_view kUnix = "unix://";
-    if (text.starts_with(kTcp)) {
-      return ConnectWith(address + kTcp.size(), false, params->timeoutMs, handle);
-    }
     if (text.starts_with(kUnix)) {
       return ConnectWith(address + kUnix.size(), true, params->timeoutMs, handle);
     }
-    return abi::DCGM_ST_BADPARAM;
+    if (text.starts_with(kTcp)) {
+      return ConnectWith(address + kTcp.size(), false, params->timeoutMs, handle);
+    }
+    // Without a scheme it is a host (DCGM 4.6.0, seen of dcgmi).
+    return text.find("://") == std::string_view::npos
+               ? ConnectWith(address, false, params->timeoutMs, handle)
+               : abi::DCGM_ST_BADPARAM;
   });
 }
 #endif

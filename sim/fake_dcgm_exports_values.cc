@@ -190,8 +190,9 @@ int Unwatch(const Scene& scene, abi::dcgmGpuGrp_t group, abi::dcgmFieldGrp_t fie
   if (made == nullptr) {
     return abi::DCGM_ST_NO_DATA;
   }
-  scene.state.watches.Unwatch({group, field_group}, scene.now);
-  return IsGlobalOnly(*made) ? abi::DCGM_ST_NOT_WATCHED : abi::DCGM_ST_OK;
+  const bool was_watched =
+      scene.state.watches.Unwatch({EngineGroup(group), field_group}, scene.now);
+  return was_watched && !IsGlobalOnly(*made) ? abi::DCGM_ST_OK : abi::DCGM_ST_NOT_WATCHED;
 }
 
 }  // namespace

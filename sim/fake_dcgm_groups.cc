@@ -64,8 +64,7 @@ Group* Groups::Find(uint64_t id) {
 }
 
 std::vector<uint64_t> Groups::Ids() const {
-  std::vector<uint64_t> ids;
-  ids.reserve(groups_.size());
+  std::vector<uint64_t> ids = {kAllGpusGroup, kAllNvSwitchesGroup};
   for (const auto& [id, group] : groups_) {
     ids.push_back(id);
   }

@@ -1,8 +1,8 @@
 // The groups and field groups that a client of the simulated libdcgm has made.
 //
 // One object of each per engine connection.  Rules, limits and codes are those of DCGM 4.6.0 as
-// seen: names of groups may repeat, names of field groups may not; ids of built-in groups are not
-// listed here but recognised.  Whether an entity exists is the caller's question.  Part of the
+// seen: names of groups may repeat, names of field groups may not; the members of the engine's own
+// groups are not kept here.  Whether an entity exists is the caller's question.  Part of the
 // face: standard library only.  Not thread-safe; the session's lock guards them.
 #pragma once
 
@@ -28,6 +28,18 @@ struct HealthWatch {
   TimeUs since = 0;
 };
 
+// The two groups that an engine makes when it starts, of all GPUs and of all NvSwitches.  Clients
+// name them by these ids, or by the two constants of the vendor's header.
+inline constexpr uint64_t kAllGpusGroup = 0;
+inline constexpr uint64_t kAllNvSwitchesGroup = 1;
+
+// The id under which the engine keeps the group that a client calls `id`.
+constexpr uint64_t EngineGroup(uint64_t id) {
+  return id == abi::DCGM_GROUP_ALL_GPUS         ? kAllGpusGroup
+         : id == abi::DCGM_GROUP_ALL_NVSWITCHES ? kAllNvSwitchesGroup
+                                                : id;
+}
+
 class Groups {
  public:
   // Codes are dcgmReturn_t.
@@ -37,6 +49,7 @@ class Groups {
   int Remove(uint64_t id, EntityKey entity);
   // Null when there is no such group.
   Group* Find(uint64_t id);
+  // With those of the engine.
   std::vector<uint64_t> Ids() const;
 
  private:

@@ -9,6 +9,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kDefaultConnectTimeout{5000};
+constexpr int kEmbeddedEndMs = 1500;  // DCGM 4.6.0, seen: 1.5 to 1.8 s.
 
 EngineDeadlines DeadlinesOf(const RunDirectory& run, uint32_t timeout_ms) {
   const int64_t scale = std::max<int64_t>(run.time_scale(), 1);
@@ -69,6 +70,7 @@ int Library::Shutdown() {
   }
   initialised_ = false;
   idle_.wait(lock, [&] { return calls_ == 0; });
+  AwaitEndOfEmbedded(lock);
   sessions_.clear();
   run_ = nullptr;
   embedded_ = Embedded::kNever;
@@ -98,14 +100,25 @@ int Library::StartEmbedded(abi::dcgmOperationMode_t mode, abi::dcgmHandle_t& han
   return abi::DCGM_ST_OK;
 }
 
+void Library::AwaitEndOfEmbedded(std::unique_lock<std::mutex>& lock) {
+  const auto engine = sessions_.find(abi::DCGM_EMBEDDED_HANDLE);
+  if (engine == sessions_.end() || !engine->second->has_delays()) {
+    return;
+  }
+  lock.unlock();
+  Sleep(kEmbeddedEndMs);
+  lock.lock();
+}
+
 int Library::StopEmbedded(abi::dcgmHandle_t handle) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (!initialised_) {
     return abi::DCGM_ST_UNINITIALIZED;
   }
   if (handle != abi::DCGM_EMBEDDED_HANDLE) {
     return abi::DCGM_ST_BADPARAM;
   }
+  AwaitEndOfEmbedded(lock);
   sessions_.erase(handle);
   embedded_ = Embedded::kStopped;
   return abi::DCGM_ST_OK;
@@ -151,7 +164,7 @@ int Library::Disconnect(abi::dcgmHandle_t handle) {
 int Library::Enter(abi::dcgmHandle_t handle, std::shared_ptr<Session>& session) {
   const std::lock_guard lock(mutex_);
   if (!initialised_) {
-    return abi::DCGM_ST_UNINITIALIZED;
+    return abi::DCGM_ST_CONNECTION_NOT_VALID;  // As seen; the documents say "uninitialized".
   }
   const auto found = sessions_.find(handle);
   if (found != sessions_.end()) {

@@ -26,7 +26,8 @@ class Library {
  public:
   // Each returns a dcgmReturn_t.
   int Init();
-  // Waits for calls under way, as the vendor's does.
+  // Waits for calls under way, as the vendor's does.  Stopping an embedded engine, here too, takes
+  // it a second and a half.
   int Shutdown();
   // Writes `handle` only when it starts the engine, not when one already runs.
   int StartEmbedded(abi::dcgmOperationMode_t mode, abi::dcgmHandle_t& handle);
@@ -46,6 +47,8 @@ class Library {
  private:
   enum class Embedded : uint8_t { kNever, kFailed, kRunning, kStopped };
 
+  // Lets the time pass that the end of an embedded engine takes, if one runs.
+  void AwaitEndOfEmbedded(std::unique_lock<std::mutex>& lock);
   // The node, opened anew; null without one.
   std::shared_ptr<RunDirectory> OpenRun();
 

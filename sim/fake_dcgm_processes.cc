@@ -295,7 +295,7 @@ int WatchPids(const Scene& scene, uint64_t group, const WatchTerms& terms) {
   for (const int gpu : off) {
     scene.state.accounted_since[gpu] = scene.now;
   }
-  return WatchMembers(scene, members, kPidFields, {group, kPidFieldGroup}, terms);
+  return WatchMembers(scene, members, kPidFields, {EngineGroup(group), kPidFieldGroup}, terms);
 }
 
 int FillPidInfo(const Scene& scene, uint64_t group, abi::dcgmPidInfo_v2& out) {

@@ -182,8 +182,9 @@ TEST_P(DcgmRemote, ConnectionStringsNameTheirScheme) {
   abi::dcgmConnectV3Params_v1 params{.version = abi::dcgmConnectV3Params_version1,
                                      .persistAfterDisconnect = 0,
                                      .timeoutMs = 60'000};
-  for (const std::string& address : {"tcp://" + EngineAddressIn(bench->node().path()),
-                                     "unix://" + bench->node().path() + "/engine.sock"}) {
+  for (const std::string& address :
+       {"tcp://" + EngineAddressIn(bench->node().path()), EngineAddressIn(bench->node().path()),
+        "unix://" + bench->node().path() + "/engine.sock"}) {
     EXPECT_EQ(bench->Call("dcgmConnect_v3", address.c_str(), &params, &bench->handle), 0)
         << address;
     EXPECT_EQ(bench->On("dcgmUpdateAllFields", 1), 0) << address;

@@ -34,15 +34,15 @@ INSTANTIATE_TEST_SUITE_P(Generations, DcgmRows, testing::Values(4, 3), [](const 
   return "so" + std::to_string(generation.param);
 });
 
-TEST_P(DcgmRows, Row1CallsBeforeInitAreRefusedAsUninitialized) {
+TEST_P(DcgmRows, Row1BeforeInitThereIsNoConnectionAndNoneCanBeMade) {
   DcgmBench bench(GetParam(), kEightGpus);
   bench.handle = abi::DCGM_EMBEDDED_HANDLE;
   std::array<unsigned int, 32> ids{};
   int count = 0;
   abi::dcgmHandle_t handle = 0;
-  EXPECT_EQ(bench.On("dcgmGetAllDevices", ids.data(), &count), -10);
-  EXPECT_EQ(bench.On("dcgmUpdateAllFields", 1), -10);
-  EXPECT_EQ(bench.On("dcgmJobRemoveAll"), -10);
+  EXPECT_EQ(bench.On("dcgmGetAllDevices", ids.data(), &count), -21);
+  EXPECT_EQ(bench.On("dcgmUpdateAllFields", 1), -21);
+  EXPECT_EQ(bench.On("dcgmJobRemoveAll"), -21);
   EXPECT_EQ(bench.Call("dcgmStartEmbedded", 1, &handle), -10);
   EXPECT_EQ(bench.Call("dcgmConnect", "127.0.0.1:1", &handle), -10);
 }
@@ -304,7 +304,7 @@ TEST_P(DcgmRows, Row23AfterUnwatchingTheLastSampleStays) {
   ASSERT_EQ(bench->Watch(group, fields, 500'000), 0);
   bench->Tick(600'000);
   EXPECT_EQ(bench->On("dcgmUnwatchFields", group, fields), 0);
-  EXPECT_EQ(bench->On("dcgmUnwatchFields", group, fields), 0);
+  EXPECT_EQ(bench->On("dcgmUnwatchFields", group, fields), -16);
   bench->Tick(600'000);
   const Seen seen = bench->Read(kGpu, 0, {150})[0];
   EXPECT_EQ(seen.status, 0);

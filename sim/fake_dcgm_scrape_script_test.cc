@@ -192,7 +192,7 @@ TEST_P(DcgmScript, Row27AReloadUndoesWatchesAndGroupsOnceOnly) {
   Start();
   const Collector collector = MakeCollector();
   EXPECT_EQ(bench_->On("dcgmUnwatchFields", collector.group, collector.field_group), 0);
-  EXPECT_EQ(bench_->On("dcgmUnwatchFields", collector.group, collector.field_group), 0);
+  EXPECT_EQ(bench_->On("dcgmUnwatchFields", collector.group, collector.field_group), -16);
   EXPECT_EQ(bench_->On("dcgmFieldGroupDestroy", collector.field_group), 0);
   EXPECT_EQ(bench_->On("dcgmFieldGroupDestroy", collector.field_group), -14);
   EXPECT_EQ(bench_->On("dcgmGroupDestroy", collector.group), 0);

@@ -257,6 +257,8 @@ TEST_P(DcgmScript, Row14InstancesAreFollowedByTheirOwnComputeInstances) {
     } else {
       EXPECT_EQ(entry.parent.entityId, parent.entityId) << i;
       EXPECT_EQ(entry.parent.entityGroupId, abi::DCGM_FE_GPU_I) << i;
+      // Their own profile: NVML counts those of 1, 2 and 3 slices from 0.
+      EXPECT_EQ(entry.info.nvmlMigProfileId + 1, entry.info.nvmlProfileSlices) << i;
     }
   }
 }

@@ -14,27 +14,55 @@ namespace {
 // Fields that can be read from the cache only (DCGM 4.6.0).
 constexpr std::array<uint16_t, 5> kNeverLive = {210, 211, 220, 221, 501};
 
+// Fields of virtual GPUs, of which a host without them has no sample (DCGM 4.6.0, seen).
+constexpr std::array<uint16_t, 3> kNeverSampled = {522, 523, 524};
+
+// Requests whose message is large wait for a delayed acknowledgement of the peer's TCP, once or, as
+// the state of the links does, twice (DCGM 4.6.0, seen).
+struct TcpDelay {
+  std::string_view call;
+  int ms;
+};
+constexpr int kTcpDelayMs = 44;
+constexpr std::array<TcpDelay, 5> kTcpDelays = {{{"dcgmEntitiesGetLatestValues", kTcpDelayMs},
+                                                 {"dcgmGetGpuInstanceHierarchy", kTcpDelayMs},
+                                                 {"dcgmGetLatestValues_v2", kTcpDelayMs},
+                                                 {"dcgmGetNvLinkLinkStatus", 2 * kTcpDelayMs},
+                                                 {"dcgmGetPidInfo", kTcpDelayMs}}};
+
 struct BuiltInGroup {
   uint64_t id;
   std::array<abi::dcgm_field_entity_group_t, 3> members;  // DCGM_FE_NONE where there are fewer.
 };
+// The engine makes the first two when it starts.
 constexpr std::array<BuiltInGroup, 6> kBuiltInGroups = {
-    {{abi::DCGM_GROUP_ALL_GPUS, {abi::DCGM_FE_GPU}},
-     {abi::DCGM_GROUP_ALL_NVSWITCHES, {abi::DCGM_FE_SWITCH}},
+    {{kAllGpusGroup, {abi::DCGM_FE_GPU}},
+     {kAllNvSwitchesGroup, {abi::DCGM_FE_SWITCH}},
      {abi::DCGM_GROUP_ALL_INSTANCES, {abi::DCGM_FE_GPU_I}},
      {abi::DCGM_GROUP_ALL_COMPUTE_INSTANCES, {abi::DCGM_FE_GPU_CI}},
      {abi::DCGM_GROUP_ALL_ENTITIES, {abi::DCGM_FE_GPU, abi::DCGM_FE_GPU_I, abi::DCGM_FE_GPU_CI}},
      {abi::DCGM_GROUP_NULL, {}}}};
 
-// A global field has one series, whichever entity is asked.
-Watches::Key SeriesKey(EntityKey entity, const Field& field) {
-  return {field.scope() == FieldScope::kGlobal ? EntityKey{} : entity, field.id};
-}
-
 // A GPU's link's GPU, an instance's GPU, the GPU itself; -1 for anything else.
 int GpuOf(const Scene& scene, EntityKey entity) {
   const std::optional<Entity> found = FindEntity(scene.sight(), entity, scene.now);
   return found && entity.group != abi::DCGM_FE_NONE ? found->device.gpu : -1;
+}
+
+// The series of a field, whichever entity is asked: a global field has one; one of the level GPU
+// has one for the GPU and all its instances, so that what is watched through an instance can be
+// read of its GPU (DCGM 4.6.0, seen).
+Watches::Key SeriesKey(const Scene& scene, EntityKey entity, const Field& field) {
+  if (field.scope() == FieldScope::kGlobal) {
+    return {EntityKey{}, field.id};
+  }
+  const bool is_part_of_gpu =
+      entity.group == abi::DCGM_FE_GPU_I || entity.group == abi::DCGM_FE_GPU_CI;
+  const int gpu = is_part_of_gpu && field.level == FieldLevel::kGpu ? GpuOf(scene, entity) : -1;
+  return {gpu < 0 ? entity
+                  : EntityKey{abi::DCGM_FE_GPU,
+                              static_cast<uint32_t>(scene.state.start.gpus.IdOf(gpu))},
+          field.id};
 }
 
 Reading ReadAt(const Scene& scene, EntityKey key, const Field& field, const SampleTime& sample) {
@@ -110,9 +138,31 @@ int Session::Reach(std::string_view call, const Concern& concern) {
     if (const int reached = Ask(call); reached != abi::DCGM_ST_OK) {
       return reached;
     }
+    if (const int waited = AwaitDelayOf(call); waited != abi::DCGM_ST_OK) {
+      return waited;
+    }
   }
   const bool may_meet = (run_->world().fault_kinds() & kCallFaults) != 0;
   return may_meet ? MeetFaults(call, concern) : abi::DCGM_ST_OK;
+}
+
+int Session::AwaitDelayOf(std::string_view call) {
+  const auto delay = std::ranges::find(kTcpDelays, call, &TcpDelay::call);
+  const bool is_delayed = link_->is_tcp() && delay != kTcpDelays.end() && run_->has_engine_delays();
+  return is_delayed ? Pause(delay->ms, Countdown(link_->request_timeout())) : abi::DCGM_ST_OK;
+}
+
+// Of a remote session; what ends it early is a dcgmReturn_t.
+int Session::Pause(int ms, const Countdown& countdown) {
+  switch (link_->Stall(std::chrono::milliseconds(ms), countdown)) {
+    case LinkResult::kTimedOut:
+      return abi::DCGM_ST_TIMEOUT;
+    case LinkResult::kClosed:
+      return abi::DCGM_ST_CONNECTION_NOT_VALID;
+    case LinkResult::kAnswered:
+      break;
+  }
+  return abi::DCGM_ST_OK;
 }
 
 int Session::MeetFaults(std::string_view call, const Concern& concern) {
@@ -120,15 +170,7 @@ int Session::MeetFaults(std::string_view call, const Concern& concern) {
   if (link_ != nullptr) {
     countdown.emplace(link_->request_timeout());
   }
-  const auto pause = [&](int ms) -> int {
-    if (!countdown) {
-      return Sleep(ms);
-    }
-    const LinkResult result = link_->Stall(std::chrono::milliseconds(ms), *countdown);
-    return result == LinkResult::kAnswered   ? abi::DCGM_ST_OK
-           : result == LinkResult::kTimedOut ? abi::DCGM_ST_TIMEOUT
-                                             : abi::DCGM_ST_CONNECTION_NOT_VALID;
-  };
+  const auto pause = [&](int ms) { return countdown ? Pause(ms, *countdown) : Sleep(ms); };
   return MeetCallFaults(*run_, {.name = call,
                                 .asks_driver = concern.asks_driver,
                                 .gpus = [&] { return GpusOf(concern); },
@@ -201,7 +243,7 @@ bool MembersOf(const Scene& scene, uint64_t group, std::vector<EntityKey>& membe
     members = made->entities;
     return true;
   }
-  const auto built_in = std::ranges::find(kBuiltInGroups, group, &BuiltInGroup::id);
+  const auto built_in = std::ranges::find(kBuiltInGroups, EngineGroup(group), &BuiltInGroup::id);
   if (built_in == kBuiltInGroups.end()) {
     return false;
   }
@@ -233,7 +275,8 @@ int WatchFields(const Scene& scene, Series::Owner owner, const WatchTerms& terms
   if (fields == nullptr) {
     return abi::DCGM_ST_NO_DATA;
   }
-  return WatchMembers(scene, members, fields->fields, owner, terms);
+  return WatchMembers(scene, members, fields->fields, {EngineGroup(owner.first), owner.second},
+                      terms);
 }
 
 int WatchMembers(const Scene& scene, std::span<const EntityKey> members,
@@ -249,20 +292,20 @@ int WatchMembers(const Scene& scene, std::span<const EntityKey> members,
         result = abi::DCGM_ST_MODULE_NOT_LOADED;  // The others are watched all the same (seen).
         continue;
       }
-      scene.state.watches.Watch(SeriesKey(entity, *field), owner, terms, scene.now);
+      scene.state.watches.Watch(SeriesKey(scene, entity, *field), owner, terms, scene.now);
     }
   }
   return result;
 }
 
 Reading LatestReading(const Scene& scene, EntityKey entity, const Field& field) {
-  const Watches::Key key = SeriesKey(entity, field);
+  const Watches::Key key = SeriesKey(scene, entity, field);
   const Series* const series = scene.state.watches.Find(key);
   if (series == nullptr) {
     return NoSample(abi::DCGM_ST_NOT_WATCHED);
   }
   const std::optional<SampleTime> sample = series->Latest(LastSampled(scene, key.first, field));
-  if (!sample) {
+  if (!sample || std::ranges::find(kNeverSampled, field.id) != kNeverSampled.end()) {
     return NoSample(abi::DCGM_ST_NO_DATA);
   }
   if (IsEventField(field.id)) {
@@ -278,13 +321,13 @@ Reading LiveReading(const Scene& scene, EntityKey entity, const Field& field) {
   if (IsEventField(field.id)) {
     return NoSample(abi::DCGM_ST_NO_DATA);
   }
-  return ReadAt(scene, SeriesKey(entity, field).first, field,
+  return ReadAt(scene, SeriesKey(scene, entity, field).first, field,
                 {.t = scene.now, .previous = std::nullopt});
 }
 
 int ReadingsSince(const Scene& scene, const Delivery& which, TimeUs since,
                   std::vector<Delivery>& readings) {
-  const Watches::Key key = SeriesKey(which.entity, *which.field);
+  const Watches::Key key = SeriesKey(scene, which.entity, *which.field);
   const Series* const series = scene.state.watches.Find(key);
   if (series == nullptr) {
     return abi::DCGM_ST_NOT_WATCHED;

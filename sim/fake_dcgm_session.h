@@ -2,8 +2,8 @@
 //
 // The simulated engine keeps nothing, so groups, field groups and watches live here and go with the
 // connection.  A remote session makes one round trip for each vendor call before it answers
-// (Reach); everything else needs the session's lock, which Scene stands for.  Part of the face:
-// standard library only.  Any thread.
+// (Reach), which over TCP takes as long as it does with DCGM; everything else needs the session's
+// lock, which Scene stands for.  Part of the face: standard library only.  Any thread.
 #pragma once
 
 #include <map>
@@ -70,6 +70,7 @@ class Session {
   int Reach(std::string_view call, const Concern& concern);
   // The world in force.
   const World& world() { return run_->world(); }
+  bool has_delays() const { return run_->has_engine_delays(); }
   // The engine dies, as from live data of a profiling field.  Embedded: this process.
   int Crash();
   // Frees a call that is blocked in Reach.
@@ -86,6 +87,8 @@ class Session {
  private:
   std::unique_ptr<SessionState> MakeState(bool engine_began_now) const;
   int Ask(std::string_view call);
+  int AwaitDelayOf(std::string_view call);
+  int Pause(int ms, const Countdown& countdown);
   int MeetFaults(std::string_view call, const Concern& concern);
   // The GPUs that a call is about, a bit for each of the world's.
   uint32_t GpusOf(const Concern& concern);

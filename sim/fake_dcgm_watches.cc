@@ -10,6 +10,7 @@ constexpr TimeUs kForever = std::numeric_limits<TimeUs>::max();
 constexpr TimeUs kMinPeriodUs = 1000;             // Bounds what one question can enumerate.
 constexpr TimeUs kDefaultKeepAgeUs = 30'000'000;  // DCGM's default age.
 constexpr TimeUs kMaxKeepAgeUs = 3600LL * 1'000'000;
+constexpr TimeUs kShortestRateUs = 100'000;  // Two samples of GPM must lie that far apart.
 
 WatchTerms Bounded(const WatchTerms& terms) {
   const TimeUs age = terms.keep_age_us > 0 ? terms.keep_age_us : kDefaultKeepAgeUs;
@@ -23,6 +24,11 @@ WatchTerms Bounded(const WatchTerms& terms) {
 int64_t Series::Run::CountAt(TimeUs now) const {
   const TimeUs end = std::min(now, last);
   return end < first ? 0 : (end - first) / period + 1;
+}
+
+std::optional<TimeUs> Series::Run::BaseFor(TimeUs t) const {
+  const int64_t count = CountAt(t - kShortestRateUs);
+  return count == 0 ? std::nullopt : std::optional(first + (count - 1) * period);
 }
 
 void Series::Watch(Owner owner, const WatchTerms& terms, TimeUs now, bool manual) {
@@ -50,6 +56,8 @@ void Series::Restart(TimeUs now, bool manual, bool was_watched) {
   if (watches_.empty()) {
     return;
   }
+  const bool rates_go_on =
+      was_watched || (!runs_.empty() && now - runs_.back().last <= terms_.keep_age_us);
   terms_ = watches_.begin()->second;
   for (const auto& [owner, terms] : watches_) {
     const bool unlimited = terms_.keep_samples == 0 || terms.keep_samples == 0;
@@ -67,7 +75,7 @@ void Series::Restart(TimeUs now, bool manual, bool was_watched) {
   runs_.push_back({.first = first,
                    .period = terms_.period_us,
                    .last = manual ? first : kForever,
-                   .fresh = !was_watched});
+                   .fresh = !rates_go_on});
 }
 
 void Series::Stop(TimeUs now) {
@@ -123,7 +131,7 @@ std::optional<SampleTime> Series::Latest(TimeUs now) const {
     if (count > 1) {
       sample.previous = sample.t - run.period;
     } else if (!run.fresh && i > 0) {
-      sample.previous = runs_[i - 1].last;
+      sample.previous = runs_[i - 1].BaseFor(sample.t);
     }
     return sample;
   }
@@ -147,10 +155,13 @@ void Watches::Watch(Key key, Series::Owner owner, const WatchTerms& terms, TimeU
   series_[key].Watch(owner, terms, now, manual_);
 }
 
-void Watches::Unwatch(Series::Owner owner, TimeUs now) {
+bool Watches::Unwatch(Series::Owner owner, TimeUs now) {
+  bool was_watched = false;
   for (auto& [key, series] : series_) {
+    was_watched = series.IsWatchedBy(owner) || was_watched;
     series.Unwatch(owner, now, manual_);
   }
+  return was_watched;
 }
 
 void Watches::UnwatchGroup(uint64_t group, TimeUs now) {

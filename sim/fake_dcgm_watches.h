@@ -3,7 +3,8 @@
 // A watch holds its start and its period, so the sample times of a series follow from the time of
 // the question: no thread samples anything.  A series is a list of runs of evenly spaced times; a
 // run ends when the watches of the series change.  With several watches the shortest period and the
-// longest age hold; after the last one has gone its samples stay readable.  In manual mode only
+// longest age hold; after the last one has gone its samples stay readable, and a new watch takes
+// its first rate from the newest of them that is still kept.  In manual mode only
 // Update() adds times.  Values are computed from these times elsewhere.  Part of the face: standard
 // library only.  Not thread-safe; the session's lock guards it.
 #pragma once
@@ -40,6 +41,7 @@ class Series {
   void Watch(Owner owner, const WatchTerms& terms, TimeUs now, bool manual);
   void Unwatch(Owner owner, TimeUs now, bool manual);
   void UnwatchGroup(uint64_t group, TimeUs now, bool manual);
+  bool IsWatchedBy(Owner owner) const { return watches_.contains(owner); }
   // Manual mode: takes a sample at `now` if the period has passed.
   void Update(TimeUs now);
 
@@ -54,8 +56,10 @@ class Series {
     TimeUs first;
     TimeUs period;
     TimeUs last;
-    bool fresh;  // Its first sample begins a new watching, so rates have nothing to start from.
+    bool fresh;  // Rates of its first sample have nothing to start from.
     int64_t CountAt(TimeUs now) const;
+    // The newest sample from which a rate up to `t` can be taken.
+    std::optional<TimeUs> BaseFor(TimeUs t) const;
   };
   void Restart(TimeUs now, bool manual, bool was_watched);
   void Stop(TimeUs now);
@@ -74,7 +78,8 @@ class Watches {
   explicit Watches(bool manual) : manual_(manual) {}
 
   void Watch(Key key, Series::Owner owner, const WatchTerms& terms, TimeUs now);
-  void Unwatch(Series::Owner owner, TimeUs now);
+  // False when `owner` watches nothing.
+  bool Unwatch(Series::Owner owner, TimeUs now);
   void UnwatchGroup(uint64_t group, TimeUs now);
   void Update(TimeUs now);
   // Null when it was never watched.

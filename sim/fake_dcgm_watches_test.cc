@@ -87,13 +87,23 @@ TEST(Series, TheLastSampleStaysAfterTheLastWatchHasGone) {
   EXPECT_EQ(series.Latest(100 * kSecondUs)->t, 2 * kSecondUs);
 }
 
-TEST(Series, WatchingAnewSamplesAtOnceAndBeginsANewHistoryOfRates) {
+TEST(Series, WatchingAgainSamplesAtOnceAndTakesItsFirstRateFromAKeptSample) {
   Series series;
   series.Watch(kOne, Every(kSecondUs), 0, false);
   series.UnwatchGroup(kOne.first, 2 * kSecondUs, false);
   series.Watch(kOne, Every(kSecondUs), 2 * kSecondUs + 7, false);
   EXPECT_EQ(series.Latest(2 * kSecondUs + 7)->t, 2 * kSecondUs + 7);
-  EXPECT_FALSE(series.Latest(2 * kSecondUs + 7)->previous.has_value());
+  EXPECT_EQ(series.Latest(2 * kSecondUs + 7)->previous, kSecondUs)
+      << "the one 7 us ago is too near";
+  EXPECT_EQ(series.Latest(3 * kSecondUs + 7)->previous, 2 * kSecondUs + 7);
+}
+
+TEST(Series, AWatchAfterTheKeptSamplesHaveExpiredBeginsItsRatesFromNothing) {
+  Series series;
+  series.Watch(kOne, Every(kSecondUs), 0, false);
+  series.Unwatch(kOne, 2 * kSecondUs, false);
+  series.Watch(kOne, Every(kSecondUs), 603 * kSecondUs, false);
+  EXPECT_FALSE(series.Latest(603 * kSecondUs)->previous.has_value());
 }
 
 TEST(Series, SinceListsKeptSamplesAscending) {

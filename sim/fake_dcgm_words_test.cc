@@ -124,7 +124,8 @@ TEST_P(DcgmWords, ConnectionParametersAreCheckedBeforeTheAddress) {
     newer.version = 1;
     EXPECT_EQ(bench.Call("dcgmConnect_v3", "tcp://127.0.0.1:1", &newer, &bench.handle), kMismatch);
     newer.version = abi::dcgmConnectV3Params_version1;
-    EXPECT_EQ(bench.Call("dcgmConnect_v3", "127.0.0.1:1", &newer, &bench.handle), -1);
+    EXPECT_EQ(bench.Call("dcgmConnect_v3", "vsock://2:5555", &newer, &bench.handle), -1);
+    EXPECT_EQ(bench.Call("dcgmConnect_v3", "127.0.0.1:port", &newer, &bench.handle), -1);
   }
 }
 

@@ -122,6 +122,7 @@ class MappedRunDirectory final : public RunDirectory {
   }
   bool engine_up() const override { return page().engine_up.load(std::memory_order_acquire) == 1; }
   int64_t time_scale() const override { return static_cast<int64_t>(page().time_scale.load()); }
+  bool has_engine_delays() const override { return page().engine_delays.load() == 1; }
   const std::string& path() const override { return path_; }
 
  private:

@@ -43,6 +43,9 @@ class RunDirectory {
   // Divides the vendor's own time-outs (60 s for a request, 120 s for a connection), so that tests
   // need not wait for them; 1 in a faithful world.
   virtual int64_t time_scale() const = 0;
+  // Whether reading over TCP and stopping an embedded engine take the time that they take with
+  // DCGM.
+  virtual bool has_engine_delays() const = 0;
   virtual const std::string& path() const = 0;
 };
 

@@ -170,6 +170,7 @@ StatusOr<RunWriter> RunWriter::Create(const RunOptions& options,
   page->epoch_realtime_ns =
       world->epoch_unix_us() != 0 ? world->epoch_unix_us() * 1000 : ClockNs(CLOCK_REALTIME);
   page->time_scale = static_cast<uint64_t>(options.time_scale);
+  writer.SetEngineDelays(options.engine_delays && options.mode != ClockMode::kManual);
   ClockSlot& clock = page->clocks[0];
   clock.mode = static_cast<uint64_t>(options.mode);
   clock.base_boottime_ns = boottime_ns;

@@ -35,6 +35,7 @@ struct RunOptions {
   ClockMode mode = ClockMode::kReal;        // kManual starts at time 0.
   Speed speed = {};                         // Of kScaled.
   int64_t time_scale = 1;                   // See StatePage.
+  bool engine_delays = true;                // See StatePage; a manual clock begins without.
 };
 
 // Holds the directory's lock for a scope; other podgpu-sim commands on it wait.
@@ -85,6 +86,8 @@ class RunWriter {
   // Announces one more engine process; returns its generation, which differs from all before it.
   uint64_t BeginEngine();
   void SetEngineUp(bool up);
+  // Whether calls take the time that they take with DCGM.
+  void SetEngineDelays(bool delays) { page_->engine_delays = delays ? 1 : 0; }
   bool engine_up() const { return page_->engine_up.load(std::memory_order_acquire) == 1; }
 
  private:

@@ -47,6 +47,7 @@ struct StatePage {
   std::atomic<uint64_t> engine_generation;  // Raised at each start of the engine process.
   std::atomic<uint64_t> engine_up;          // 1 while the engine process listens.
   std::atomic<uint64_t> time_scale;  // Divides the vendor's own time-outs, for tests; at least 1.
+  std::atomic<uint64_t> engine_delays;  // 1: calls take the time that they take with DCGM.
 };
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
