@@ -1,4 +1,5 @@
 // The composition root: flags, objects, threads, wait, stop; nothing else.
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +34,9 @@
 
 namespace podgpu {
 namespace {
+
+// DCGM takes 1.5 s to end an embedded engine (4.6.0, observed), and a stop may take 2 s.
+constexpr std::chrono::milliseconds kStopPatience{1'900};
 
 constexpr int kExitFatal = 1;
 constexpr int kExitUsage = 2;  // Usage and configuration, a taken address among them.
@@ -182,7 +186,7 @@ int RunNode(NodeCommand command) {
         {{"address", command.exporter.query_address}, {"query_port", std::to_string(port)}});
   }
   WaitForEnd(signals, counters_source, command, **exporter);
-  if (!(*exporter)->Stop()) {
+  if (!(*exporter)->Stop(kStopPatience)) {
     std::_Exit(0);  // A thread hangs inside a foreign library; the kernel ends it.
   }
   return 0;

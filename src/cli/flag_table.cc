@@ -527,9 +527,9 @@ constexpr Flag kFlags[] = {
      SetViews},
     {"remote-hostengine-info", "r", "DCGM_REMOTE_HOSTENGINE_INFO", FlagKind::kString,
      kDefaultEngine,
-     "Use the DCGM host engine at this address (host:port or unix:///path) instead of an embedded "
-     "one. Setting it at "
-     "all selects the remote engine.",
+     "Use the DCGM host engine at this address (host:port, or unix:///path, which is faster) "
+     "instead "
+     "of an embedded one. Setting it at all selects the remote engine.",
      [](NodeCommand& command, std::string_view value) {
        command.source.address = std::string(value.empty() ? kDefaultEngine : value);
        return absl::OkStatus();

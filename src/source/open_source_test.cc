@@ -1,6 +1,6 @@
 #include "source/open_source.h"
 
-#include <set>
+#include <algorithm>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -32,6 +32,31 @@ TEST(OpenDcgmSource, ConnectsToNothingYet) {
   const StatusOr<std::unique_ptr<Source>> source = OpenDcgmSource(options, loader, clock);
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_EQ((*source)->Describe(), "dcgm (libdcgm.so.4), remote engine nvidia-dcgm:5555");
+}
+
+// What is logged while the source of `address` is opened.
+std::string LogOf(const std::string& address) {
+  InertLoader loader;
+  ManualClock clock;
+  SourceOptions options;
+  options.address = address;
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(OpenDcgmSource(options, loader, clock).ok()) << address;
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(OpenDcgmSource, AdvisesTheSocketForAnEngineOfThisMachineThatIsReadOverTcp) {
+  for (const char* address : {"localhost", "localhost:5555", "tcp://localhost:5555", "127.0.0.1",
+                              "127.0.0.1:5555", "127.1.2.3:5555", "[::1]:5555", "[::1]"}) {
+    const std::string log = LogOf(address);
+    EXPECT_NE(log.find("level=INFO"), std::string::npos) << address;
+    EXPECT_NE(log.find("give -r unix://PATH"), std::string::npos) << address;
+    EXPECT_EQ(std::ranges::count(log, '\n'), 1) << log;
+  }
+  for (const char* address : {"nvidia-dcgm:5555", "10.0.0.1:5555", "localhost.example:5555",
+                              "[::10]:5555", "unix:///run/dcgm.sock", "/run/dcgm.sock"}) {
+    EXPECT_EQ(LogOf(address), "") << address;
+  }
 }
 
 TEST(OpenDcgmSource, IsEmbeddedWithoutAnAddress) {

@@ -56,6 +56,21 @@ TEST_F(EngineFailure, AKilledEngineIsSaidInPlainWords) {
   EXPECT_EQ(exporter_->Get("/healthz"), "ok\n");
 }
 
+class EmbeddedEngine : public FailureFixture {
+ protected:
+  EmbeddedEngine() : FailureFixture(kThreeGpus) {}
+
+  void SetUp() override { StartExporter({"--source=dcgm"}); }
+};
+
+// DCGM takes 1.5 s for that, which the program waits for.
+TEST_F(EmbeddedEngine, IsStoppedInOrderWhenTheProgramEnds) {
+  exporter_->process().Signal(SIGTERM);
+  EXPECT_EQ(exporter_->process().Wait(), 0);
+  EXPECT_EQ(exporter_->process().output().find("does not return"), std::string::npos)
+      << exporter_->process().output();
+}
+
 class EngineThatComesBack : public EngineFailure {
  protected:
   EngineThatComesBack() : EngineFailure({"--restart-engine=300ms"}) {}
