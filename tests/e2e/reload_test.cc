@@ -2,6 +2,8 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -25,8 +27,8 @@ class Reload : public FailureFixture {
  protected:
   Reload() : FailureFixture(kThreeGpus) {}
 
-  void StartWith(const std::string& path) {
-    exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--collectors=" + path});
+  void StartWith(const std::string& path, const std::string& pace = "-c=200") {
+    exporter_.emplace(node_, std::vector<std::string>{pace, "--collectors=" + path});
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
     ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_DEV_GPU_TEMP{")) << exporter_->Get("/");
   }
@@ -93,6 +95,23 @@ TEST_F(Reload, SighupReadsTheFileAtOnceAndKeepsProfilingFields) {
              page.Has("DCGM_FI_PROF_GR_ENGINE_ACTIVE");
     })) << i;
   }
+}
+
+// A first watch has its first rate after a period; one that is made again has it at once.
+TEST_F(Reload, SighupWithAnUnchangedFileTakesNoProfilingRowOffThePage) {
+  const std::string path =
+      files_.Write("counters.csv", std::string(kTemperature) + std::string(kProfiling));
+  StartWith(path, "-c=2000");
+  ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_PROF_GR_ENGINE_ACTIVE{"));
+  const std::set<std::string> before = Page().Series({"DCGM_FI_PROF_"});
+  ::kill(exporter_->process().pid(), SIGHUP);
+  constexpr int kPagesAfter = 20;  // Made from the reading that the reload asks for.
+  int pages = 0;
+  EXPECT_TRUE(AwaitPage([&](const MetricPage& page) {
+    EXPECT_EQ(page.Series({"DCGM_FI_PROF_"}), before);
+    pages += page.Value("podgpu_config_reloads_total", {R"(result="taken_over")"}) == 1 ? 1 : 0;
+    return pages == kPagesAfter || HasFailure();
+  }));
 }
 
 }  // namespace
