@@ -187,8 +187,15 @@ std::string HostnameLabelValue(const NodeCommand& command, const Environment& en
   if (command.no_hostname) {
     return {};
   }
-  if (!command.source.address.empty() && !command.exporter.kubernetes) {
-    return HostOf(command.source.address);
+  std::string_view address = command.source.address;
+  constexpr std::string_view kTcp = "tcp://";
+  if (address.starts_with(kTcp)) {
+    address.remove_prefix(kTcp.size());
+  }
+  // A socket's engine is on this machine.
+  const bool is_socket = address.starts_with("unix://") || address.starts_with('/');
+  if (!address.empty() && !is_socket && !command.exporter.kubernetes) {
+    return HostOf(address);
   }
   const std::optional<std::string> node_name = environment("NODE_NAME");
   return node_name && !node_name->empty() ? *node_name : std::string(system_hostname);
