@@ -1,5 +1,7 @@
 #include "attribution/owner_facts.h"
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "attribution/claims.h"
@@ -7,18 +9,31 @@
 namespace podgpu {
 namespace {
 
-// What the API server knows of the owners' pods.  A pod that it does not list (yet) keeps what the
-// kubelet says.
-void AddPodMetadata(const ApiObjects& pods, const JoinOptions& options, Owners& owners) {
+// What the API server says of the pod of an owner; null for one that it does not list (yet), and
+// for one that the kubelet cannot have meant.
+const ApiObject* PodOf(const Owner& owner, const OwnerFacts& facts) {
+  const std::string name = owner.pod_namespace + "/" + owner.pod;
+  const auto pod = facts.api_pods->find(name);
+  return pod == facts.api_pods->end() || std::ranges::binary_search(facts.younger_pods, name)
+             ? nullptr
+             : &pod->second;
+}
+
+// A pod of which the API server says nothing keeps what the kubelet says.
+void AddPodMetadata(const OwnerFacts& facts, const JoinOptions& options, Owners& owners) {
   for (std::vector<Owner>& of_entity : owners.by_entity) {
+    std::erase_if(of_entity, [&](const Owner& owner) {
+      const ApiObject* const pod = PodOf(owner, facts);
+      return pod != nullptr && pod->has_ended;
+    });
     for (Owner& owner : of_entity) {
-      const auto pod = pods.find(owner.pod_namespace + "/" + owner.pod);
-      if (pod == pods.end()) {
+      const ApiObject* const pod = PodOf(owner, facts);
+      if (pod == nullptr) {
         continue;
       }
-      owner.pod_uid = pod->second.uid;
+      owner.pod_uid = pod->uid;
       if (options.pod_labels != nullptr) {
-        owner.labels = options.pod_labels->Select(pod->second.labels);
+        owner.labels = options.pod_labels->Select(pod->labels);
       }
     }
   }
@@ -33,7 +48,7 @@ Owners MakeOwners(const Topology& topology, const OwnerFacts& facts, const JoinO
     JoinClaims(topology, facts.pods->claimed, facts.slices.get(), options.own_pod, owners);
   }
   if (facts.api_pods != nullptr) {
-    AddPodMetadata(*facts.api_pods, options, owners);
+    AddPodMetadata(facts, options, owners);
   }
   if (facts.jobs != nullptr) {
     owners.jobs_by_entity = JobsByEntity(topology, *facts.jobs);

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "attribution/hpc_jobs.h"
 #include "attribution/join.h"
@@ -21,10 +23,15 @@ struct OwnerFacts {
   std::shared_ptr<const HpcJobs> jobs;         // Null: no directory of jobs.
   std::shared_ptr<const ApiObjects> api_pods;  // Null: the API server is not asked, or not there.
   std::shared_ptr<const ApiObjects> slices;    // ResourceSlices; null likewise.
+  // "namespace/name" of pods that are younger than `pods`, which means others; ascending.
+  std::vector<std::string> younger_pods = {};
   // Whether both are the same objects.
   bool operator==(const OwnerFacts&) const = default;
 };
 
+// What the API server says of a pod decides: one that has ended holds nothing, though kubelets
+// before 1.34 go on listing it; one that is younger than the kubelet's answer is not the one that
+// is meant there.
 Owners MakeOwners(const Topology& topology, const OwnerFacts& facts, const JoinOptions& options);
 
 }  // namespace podgpu

@@ -51,6 +51,8 @@ void ApiRefresher::TakeNews() {
   if (next.objects == nullptr || revision_ != mirror_->revision()) {
     next.objects = std::make_shared<const ApiObjects>(mirror_->objects());
     revision_ = mirror_->revision();
+    renewed_.Take(*next.objects, clock_.Now());
+    next.renewed = renewed_.at();
   }
   next.state = PartState::kOk;
   next.detail =

@@ -17,6 +17,7 @@
 #include "base/wakeup.h"
 #include "kube/api_mirror.h"
 #include "kube/api_pace.h"
+#include "kube/renewed_pods.h"
 #include "ui/condition.h"
 
 namespace podgpu {
@@ -24,6 +25,7 @@ namespace podgpu {
 // What is known of one collection.  Immutable once published.
 struct ApiFacts {
   std::shared_ptr<const ApiObjects> objects;  // Null before the first list.
+  RenewedAt renewed;                          // Names that mean other pods than before.
   PartState state = PartState::kStarting;
   std::string detail;     // A plain sentence.
   Instant lost_at{};      // When the watch was lost; meant only while the state is not ok.
@@ -57,6 +59,7 @@ class ApiRefresher {
   Wakeup& tick_;
   std::unique_ptr<ApiMirror> mirror_;  // Null when there is no server.
   ApiPace pace_;
+  RenewedPods renewed_;
   uint64_t revision_ = 0;  // Of the mirror, when it was published last.
   ApiFacts current_;
   Published<ApiFacts> facts_;

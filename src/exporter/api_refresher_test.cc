@@ -151,6 +151,20 @@ TEST_F(ApiRefresherTest, KeepsWhatItKnowsAndSinceWhenItIsOld) {
   EXPECT_EQ(facts().objects->size(), 1U);
 }
 
+TEST_F(ApiRefresherTest, KnowsSinceWhenANameMeansAnotherPod) {
+  server_.PutPod("ml", "train-0", "u0");
+  Start();
+  server_.AwaitWatches(1);
+  AwaitFacts([](const ApiFacts& f) { return f.objects != nullptr && f.objects->size() == 1; });
+  EXPECT_TRUE(facts().renewed.empty());
+  clock_.Advance(seconds(7));
+  server_.Delete(sim::kPodsPath, "ml/train-0");
+  AwaitFacts([](const ApiFacts& f) { return f.objects->empty(); });
+  server_.PutPod("ml", "train-0", "u1");
+  AwaitFacts([](const ApiFacts& f) { return f.objects->size() == 1; });
+  EXPECT_EQ(facts().renewed, (RenewedAt{{"ml/train-0", clock_.Now()}}));
+}
+
 TEST_F(ApiRefresherTest, AWatchThatEndsAtOnceIsNoBusyLoop) {
   Start();
   server_.AwaitWatches(1);

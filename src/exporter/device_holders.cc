@@ -17,15 +17,16 @@ void AddHolder(PodNumber pod, const std::string& container, bool shared, DeviceH
 }  // namespace
 
 std::string PodUids::Of(const Owner& owner) const {
-  if (!owner.pod_uid.empty()) {
-    return owner.pod_uid;
-  }
   if (api == nullptr || api->objects == nullptr) {
     const std::string* const uid = learned.UidOf(owner.pod_namespace, owner.pod);
-    return uid == nullptr ? "" : *uid;
+    return uid == nullptr ? owner.pod_uid : *uid;
   }
-  const auto pod = api->objects->find(owner.pod_namespace + '/' + owner.pod);
-  return pod == api->objects->end() ? "" : pod->second.uid;
+  const std::string name = owner.pod_namespace + '/' + owner.pod;
+  const auto pod = api->objects->find(name);
+  if (pod == api->objects->end() || std::ranges::binary_search(younger_pods, name)) {
+    return owner.pod_uid;
+  }
+  return pod->second.config_hash.empty() ? pod->second.uid : pod->second.config_hash;
 }
 
 const ProcessNames::Holding* DeviceHolders::HoldingOf(PodNumber pod) const {

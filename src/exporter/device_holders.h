@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,11 @@ struct DeviceHolders {
 
 // Who says which uid the pod of an owner has.  Borrows both.
 struct PodUids {
-  const ApiFacts* api = nullptr;  // Null where the API server is not asked.
-  const LearnedPods& learned;     // Knows nothing where the API server tells.
+  const ApiFacts* api = nullptr;                   // Null where the API server is not asked.
+  const LearnedPods& learned;                      // Knows nothing where the API server tells.
+  std::span<const std::string> younger_pods = {};  // Than the kubelet's answer.
 
-  // Empty while nobody has told it.
+  // As it stands in cgroups: of a static pod the hash of its file.  Empty while it is not known.
   std::string Of(const Owner& owner) const;
 };
 

@@ -104,6 +104,7 @@ class Explainer {
     if (facts_.condition != nullptr) {
       AddProcesses(*facts_.condition, explanation);
     }
+    AddWhatIsNotKnown(explanation);
     if (explanation.devices.empty()) {
       explanation.notes.push_back(query_.pod.empty() ? WhyNoDevice() : WhyPodHasNone());
     }
@@ -137,6 +138,21 @@ class Explainer {
     const auto part = std::ranges::find(condition.parts, "processes", &PartCondition::part);
     if (part != condition.parts.end() && part->state != PartState::kOk) {
       explanation.notes.push_back("processes: " + part->detail);
+    }
+  }
+
+  // The kubelet does not say whether a pod has finished.
+  void AddWhatIsNotKnown(Explanation& explanation) const {
+    for (size_t i = 0; i < topology_.entities.size(); ++i) {
+      const std::vector<Owner>& owners = owners_.by_entity[i];
+      if (IsAsked({static_cast<uint16_t>(i)}) &&
+          std::ranges::any_of(owners, [](const Owner& owner) { return owner.pod_uid.empty(); })) {
+        explanation.notes.emplace_back(
+            "whether a pod that holds a device has finished is not known: a kubelet before 1.34 "
+            "lists it until it admits another one, and the API server has not told of it "
+            "(--kubernetes-enable-pod-uid asks it)");
+        return;
+      }
     }
   }
 

@@ -112,11 +112,6 @@ bool WantsPods(const ExporterOptions& options) {
          (options.kubernetes && (labels || options.view.pod_uid || names));
 }
 
-// Names of containers stand beside the metadata of their pods.
-ApiCollection PodsToAskFor(const ExporterOptions& options) {
-  return options.processes.enabled ? ApiCollection::kWholePods : ApiCollection::kPods;
-}
-
 bool WantsSlices(const ExporterOptions& options) {
   return options.kubernetes && options.join.claims;
 }
@@ -238,7 +233,8 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       reader_(std::move(seams.open_source),
               ReaderOptionsOf(options, std::move(seams.list_pci_gpus)), clock_, guard_, wakeup_),
       refresher_(seams.kubelet, RefresherOptionsOf(options), clock_, wakeup_),
-      api_pods_(ApiRefresherOf(PodsToAskFor(options), WantsPods(options), options, seams, wakeup_)),
+      api_pods_(
+          ApiRefresherOf(ApiCollection::kWholePods, WantsPods(options), options, seams, wakeup_)),
       api_slices_(ApiRefresherOf(ApiCollection::kResourceSlices, WantsSlices(options), options,
                                  seams, wakeup_)),
       jobs_(JobRefresherOf(options, seams.files, clock_, wakeup_)),

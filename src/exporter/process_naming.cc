@@ -12,7 +12,7 @@ class Naming {
   Naming(const NamingFacts& facts, const ProcessNames& before) : facts_(facts), before_(before) {
     if (facts.pods != nullptr) {
       for (const auto& [key, pod] : *facts.pods) {
-        pods_.emplace(pod.uid, &pod);
+        pods_.emplace(pod.config_hash.empty() ? pod.uid : pod.config_hash, &pod);
       }
     }
   }
@@ -53,7 +53,9 @@ class Naming {
       return;
     }
     if (const auto pod = pods_.find(uid); pod != pods_.end()) {
-      names_.pods[uid] = {.name_space = pod->second->name_space, .name = pod->second->name};
+      names_.pods[uid] = {.name_space = pod->second->name_space,
+                          .name = pod->second->name,
+                          .uid = pod->second->uid};
     } else if (const auto known = before_.pods.find(uid); known != before_.pods.end()) {
       names_.pods.insert(*known);
     } else if (facts_.learned != nullptr && facts_.learned->PodOf(uid) != nullptr) {
@@ -98,7 +100,7 @@ class Naming {
 
   const NamingFacts& facts_;
   const ProcessNames& before_;
-  std::map<std::string, const ApiObject*> pods_;  // By uid.
+  std::map<std::string, const ApiObject*> pods_;  // By uid; static ones by the hash of their file.
   ProcessNames names_;
 };
 

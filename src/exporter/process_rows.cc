@@ -103,7 +103,8 @@ void ProcessRows::FindHolders(const TickFacts& facts, ProcessFeed& feed) {
   if (holders_basis_ == basis) {
     return;
   }
-  const PodUids uids{.api = facts.api_pods.get(), .learned = learned_};
+  const PodUids uids{
+      .api = facts.api_pods.get(), .learned = learned_, .younger_pods = facts.younger_pods};
   holders_.clear();
   for (const std::string& uuid : basis.facts->uuids) {
     holders_.push_back(HoldersOf(uuid, facts, uids, accounts_.pods()));

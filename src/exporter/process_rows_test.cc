@@ -310,6 +310,30 @@ TEST_F(ProcessRowsTest, SharersOfADeviceHoldItShared) {
   EXPECT_FALSE(Shows("train-1")) << "without its uid nobody knows which processes are its";
 }
 
+// Its processes have the hash of its file in their cgroups, and the API server another uid.
+TEST_F(ProcessRowsTest, NamesAStaticPodByTheHashOfItsFile) {
+  const std::string hash = "a81259cef8e959c624df1d456e5d3297";
+  TellPods();
+  auto objects = std::make_shared<ApiObjects>(*facts_.api_pods->objects);
+  objects->at("ml/train-0").config_hash = hash;
+  auto api = std::make_shared<ApiFacts>();
+  api->objects = objects;
+  facts_.api_pods = api;
+  Own({"main"});
+  Read({Trainer(11, "c1", hash)});
+  Read({Trainer(11, "c1", hash)}, 500);
+  Take();
+  EXPECT_TRUE(
+      Shows("my_gpu_process_energy_joules{container=\"main\",container_id=\"c1\",gpu=\"1\","
+            "namespace=\"ml\",pid=\"11\",pod=\"train-0\",pod_uid=\"" +
+            std::string(kUidOfTrainer) + "\",process_name=\"python3\"} 0.5\n"))
+      << Text();
+  EXPECT_TRUE(Shows("podgpu_pod_gpu_active_seconds_total{gpu=\"1\",UUID=\"" + FakeDriver::Uuid(1) +
+                    "\",namespace=\"ml\",pod=\"train-0\",pod_uid=\"" + kUidOfTrainer +
+                    "\",container=\"main\",shared=\"false\"} 1\n"))
+      << Text();
+}
+
 TEST_F(ProcessRowsTest, SaysNothingOfPodsThatNothingHasNamed) {
   Own({"main", "side"});
   Read({Trainer(11, "c1")});

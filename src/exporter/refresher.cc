@@ -44,6 +44,7 @@ void KubeletRefresher::Run(const std::stop_token& stop) {
 }
 
 void KubeletRefresher::RefreshOnce() {
+  const Instant asked_at = clock_.Now();
   StatusOr<PodAllocations> answer = kubelet_.List();
   if (!answer.ok()) {
     Refuse(answer.status());
@@ -51,7 +52,7 @@ void KubeletRefresher::RefreshOnce() {
   }
   const ListVerdict verdict = completeness_.Judge(*answer, clock_.Now());
   if (verdict == ListVerdict::kComplete) {
-    Accept(*std::move(answer));
+    Accept(*std::move(answer), asked_at);
   } else {
     Doubt(verdict, *answer);
   }
@@ -66,7 +67,8 @@ void KubeletRefresher::Doubt(ListVerdict verdict, const PodAllocations& answer) 
           false);
 }
 
-void KubeletRefresher::Accept(PodAllocations answer) {
+void KubeletRefresher::Accept(PodAllocations answer, Instant asked_at) {
+  current_.asked_at = asked_at;
   current_.is_incomplete = false;
   current_.answered_at = clock_.Now();
   const bool news =

@@ -25,7 +25,8 @@ namespace podgpu {
 // What is known of the node's pods.  Immutable once published.
 struct PodFacts {
   std::shared_ptr<const PodAllocations> answer;  // The last good one; null before the first.
-  Instant answered_at{};                         // When that was.
+  Instant asked_at{};                            // When it was asked for, and when it came.
+  Instant answered_at{};
   // The kubelet answers, but does not list all pods yet: who is not on the list may have a device.
   bool is_incomplete = false;
   PartState state = PartState::kStarting;
@@ -52,7 +53,7 @@ class KubeletRefresher {
 
  private:
   void RefreshOnce();
-  void Accept(PodAllocations answer);
+  void Accept(PodAllocations answer, Instant asked_at);
   void Doubt(ListVerdict verdict, const PodAllocations& answer);
   void Refuse(const Status& failure);
   void Publish(PartState state, std::string detail, bool news);

@@ -195,6 +195,10 @@ void Tick::TakeOwners(TickFacts& facts) {
   known.pods = facts.owners_are_known ? facts.pods->answer : nullptr;
   known.jobs = facts.jobs != nullptr ? facts.jobs->jobs : nullptr;
   known.api_pods = facts.usable_pods;
+  if (facts.api_pods != nullptr) {
+    facts.younger_pods = RenewedSince(facts.api_pods->renewed, facts.pods->asked_at);
+  }
+  known.younger_pods = facts.younger_pods;
   // Never withdrawn: a name means the same device until the driver has told the API server.
   known.slices = facts.api_slices != nullptr ? facts.api_slices->objects : nullptr;
   const Topology& topology = facts.grid->topology();

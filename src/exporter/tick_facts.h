@@ -62,6 +62,7 @@ struct TickFacts {
   std::shared_ptr<const JobFacts> jobs;        // Null without a directory of jobs.
   std::shared_ptr<const ApiFacts> api_pods;    // Null unless labels or uids of pods are wanted.
   std::shared_ptr<const ApiFacts> api_slices;  // Null unless claims are wanted.
+  std::vector<std::string> younger_pods;       // Than the kubelet's answer; "namespace/name".
   // Of the former, unless it was lost too long ago; null then.
   std::shared_ptr<const ApiObjects> usable_pods;
   std::shared_ptr<const ProcessFacts> processes;  // Null where processes are not read.

@@ -220,7 +220,9 @@ void ReadPod(const json::object* from, ApiObject& object) {
   ReadContainers(from, "containers", "containerStatuses", object.containers);
   ReadContainers(from, "initContainers", "initContainerStatuses", object.containers);
   ReadContainers(from, "ephemeralContainers", "ephemeralContainerStatuses", object.containers);
-  ReadGpus(ObjectIn(ObjectIn(from, "metadata"), "annotations"), object.containers);
+  const json::object* annotations = ObjectIn(ObjectIn(from, "metadata"), "annotations");
+  object.config_hash = TextIn(annotations, "kubernetes.io/config.mirror");
+  ReadGpus(annotations, object.containers);
 }
 
 ApiObject ObjectOf(const json::object* from) {
@@ -261,8 +263,8 @@ ApiFailure FailureOf(const json::object* status) {
 bool ApiObject::SaysTheSame(const ApiObject& other) const {
   const auto rest = [](const ApiObject& object) {
     return std::tie(object.name_space, object.name, object.uid, object.labels, object.has_ended,
-                    object.containers, object.node, object.ip, object.address_type,
-                    object.endpoints, object.ports, object.driver, object.pool,
+                    object.config_hash, object.containers, object.node, object.ip,
+                    object.address_type, object.endpoints, object.ports, object.driver, object.pool,
                     object.pool_generation, object.devices, object.metrics);
   };
   return rest(*this) == rest(other);

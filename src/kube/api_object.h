@@ -69,6 +69,8 @@ struct ApiObject {
   std::vector<std::pair<std::string, std::string>> labels;  // In the order of the JSON.
   // Of a pod:
   bool has_ended = false;  // Succeeded or failed as a whole.
+  // Of the mirror of a static pod: what its cgroups have in place of the uid.
+  std::string config_hash = {};
   std::vector<ApiContainer> containers;
   std::string node = {};  // Where it runs; empty until that is known, as the next.
   std::string ip = {};

@@ -46,6 +46,18 @@ TEST(ApiObject, OfAWholePodHasItsContainers) {
       }));
 }
 
+TEST(ApiObject, OfAMirrorPodHasTheHashOfItsFile) {
+  const StatusOr<ApiObject> pod = ParseApiObject(
+      R"({"metadata":{"name":"proxy-node-a","resourceVersion":"1","uid":"u-1","annotations":{
+      "kubernetes.io/config.hash":"a812","kubernetes.io/config.mirror":"a812"}}})");
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  EXPECT_EQ(pod->config_hash, "a812");
+  ApiObject other = *pod;
+  EXPECT_TRUE(other.SaysTheSame(*pod));
+  other.config_hash = "b000";
+  EXPECT_FALSE(other.SaysTheSame(*pod));
+}
+
 TEST(ApiObject, OfAPodHasTheGpusThatASchedulerOfSharesChose) {
   struct Row {
     std::string label, annotations;

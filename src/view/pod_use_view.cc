@@ -77,7 +77,7 @@ std::vector<PodLine> PodLines(const ProcessAccounts& accounts, const ProcessName
                         {"UUID", names.uuids.at(key.device)},
                         {"namespace", pod->second.name_space},
                         {"pod", pod->second.name},
-                        {"pod_uid", uid},
+                        {"pod_uid", pod->second.uid.empty() ? uid : pod->second.uid},
                         {"container", holding->second.container},
                         {"shared", holding->second.shared ? "true" : "false"}},
                        slot});

@@ -92,7 +92,7 @@ std::vector<Label> ProcessLabelsOf(const std::string& pid, const ProcessIdentity
           {"namespace", pod.name_space},
           {"pid", pid},
           {"pod", pod.name},
-          {"pod_uid", identity.place.pod_uid},
+          {"pod_uid", pod.uid.empty() ? identity.place.pod_uid : pod.uid},
           {"process_name", identity.name}};
 }
 

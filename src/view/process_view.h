@@ -31,6 +31,7 @@ inline constexpr std::string_view kProcessPrefix = "my_gpu_process";
 struct ProcessNames {
   struct Pod {
     std::string name_space, name;
+    std::string uid = {};  // As the API server has it; empty where it does not tell.
     bool operator==(const Pod&) const = default;
   };
   std::map<DeviceNumber, std::string> gpus;      // "0"; who has none has no rows.

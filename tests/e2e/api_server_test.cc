@@ -49,6 +49,66 @@ TEST_F(ClusterNode, RowsHaveTheUidAndTheLabelsOfTheirPod) {
   })) << "a list and a watch";
 }
 
+// The kubelet goes on listing a pod that has finished, as before Kubernetes 1.34.
+constexpr char kFinishes[] = R"(format: 1
+name: finishes
+seed: 5
+gpus: [{count: 2, class: h100-sxm5-80gb}]
+kubelet: {keeps_finished: true}
+pods:
+  - {name: job-0, namespace: batch, stop: 8s, containers: [{name: main, gpus: [0]}]}
+  - {name: proxy-node-a, namespace: kube-system, static: true, containers: [
+      {name: main, gpus: [1], processes: [{pid: 71, load: {sm: 50%}, memory: 1GiB}]}]}
+)";
+
+class OldKubelet : public FailureFixture {
+ protected:
+  OldKubelet() : FailureFixture(kFinishes, {"--api-server"}) {}
+  void Start(bool asks_api) {
+    ASSERT_TRUE(node_.ready()) << node_.output();
+    std::vector<std::string> variables;
+    std::ifstream file(node_.directory() + "/api/env");
+    for (std::string line; asks_api && std::getline(file, line);) {
+      variables.push_back(line);
+    }
+    exporter_.emplace(node_,
+                      std::vector<std::string>{"-c=200", "--source=nvml", "--process-metrics=on",
+                                               "--process-interval=200ms",
+                                               "--proc-root=" + node_.directory() + "/proc"},
+                      variables);
+    ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  }
+  static bool HoldsGpu0(const MetricPage& page) {
+    return page.Has("podgpu_allocation_info", {Gpu("0"), R"(pod="job-0")"});
+  }
+};
+
+TEST_F(OldKubelet, APodThatHasFinishedHoldsNothingWhereTheApiServerSaysSo) {
+  Start(true);
+  ASSERT_TRUE(AwaitPage(HoldsGpu0)) << exporter_->Get("/");
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) { return !HoldsGpu0(page); }));
+  EXPECT_EQ(Page().Value("podgpu_pod_resources_pods"), 2) << "the kubelet lists it still";
+  EXPECT_TRUE(exporter_->Await("/explain?gpu=0", "free")) << exporter_->Get("/explain?gpu=0");
+}
+
+TEST_F(OldKubelet, WithoutTheApiServerExplainSaysThatThisIsNotKnown) {
+  Start(false);
+  ASSERT_TRUE(AwaitPage(HoldsGpu0)) << exporter_->Get("/");
+  EXPECT_TRUE(exporter_->Await("/explain?gpu=0", "whether a pod that holds a device has finished"))
+      << exporter_->Get("/explain?gpu=0");
+}
+
+TEST_F(OldKubelet, AStaticPodsProcessesAreNamedByItsMirror) {
+  Start(true);
+  // With the mirror's uid; the hash in the cgroup is shorter.
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    constexpr size_t kUidCharacters = 36;
+    const auto rows = page.Lines("my_gpu_process_active", {R"(pid="71")", R"(pod="proxy-node-a")"});
+    return rows.size() == 1 && MetricPage::Label(rows[0], "pod_uid").size() == kUidCharacters &&
+           page.Has("podgpu_pod_gpu_active_seconds_total", {R"(pod="proxy-node-a")"});
+  })) << Page().text();
+}
+
 // What `podgpu-sim fault api_*` makes of it: labels that are known stay, and all is well again
 // afterwards.
 class FaultyApi : public ClusterNode {
