@@ -26,7 +26,8 @@ Status EngineSupervisor::Start() {
   }
   const bool both = !options_.tcp.empty() && !options_.socket_path.empty();
   say_(absl::StrFormat("%s%s%s, process %d", options_.socket_path, both ? " and " : "",
-                       options_.tcp.empty() ? "" : "TCP (engine.addr)", engine_->pid()));
+                       options_.tcp.empty() ? "" : "TCP " + options_.tcp + " (engine.addr)",
+                       engine_->pid()));
   return absl::OkStatus();
 }
 

@@ -27,6 +27,7 @@
 #include "sim/compile.h"
 #include "sim/control_log.h"
 #include "sim/engine.h"
+#include "sim/engine_address.h"
 #include "sim/engine_supervisor.h"
 #include "sim/fake_kubelet.h"
 #include "sim/node_faults.h"
@@ -167,10 +168,25 @@ class Node {
     return absl::OkStatus();
   }
 
+  // An address that was asked for is insisted on; the scenario's gives way to whoever is there.
+  std::string EngineAddress(const NodeOptions& options) const {
+    if (options.engine_tcp) {
+      return *options.engine_tcp;
+    }
+    const std::string usual(directory_->world().engine_tcp());
+    const std::string address = FreeAddress(usual);
+    if (address != usual) {
+      Say("engine", absl::StrFormat("%s is taken by another program; the engine takes a free port. "
+                                    "--engine-tcp=%s insists on that one",
+                                    usual, usual));
+    }
+    return address;
+  }
+
   EngineSupervisorOptions EngineOptionsOf(const NodeOptions& options) const {
     const World& world = directory_->world();
     EngineSupervisorOptions engine;
-    engine.tcp = options.engine_tcp.value_or(std::string(world.engine_tcp()));
+    engine.tcp = EngineAddress(options);
     if (!world.engine_unix().empty()) {
       engine.socket_path = absl::StrFormat("%s/%s", writer_.directory(), world.engine_unix());
     }

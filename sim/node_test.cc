@@ -4,12 +4,15 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <netinet/in.h>
 #include <optional>
 #include <string>
+#include <sys/socket.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/file_descriptor.h"
 #include "sim/test_program.h"
 
 namespace podgpu::sim {
@@ -46,6 +49,27 @@ TEST_F(RunningNodeTest, TakesTheKubeletsSocketAwayAndHealsIt) {
   EXPECT_TRUE(Await([&] { return IsSocket(socket); })) << node_.out();
   EXPECT_TRUE(Await([&] { return node_.out().ends_with("\nkubelet    well\n"); })) << node_.out();
 }
+
+// A port of this machine that is listened on.
+class TakenPort {
+ public:
+  TakenPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    socklen_t length = sizeof(address);
+    EXPECT_EQ(bind(socket_.get(), generic, length), 0);
+    EXPECT_EQ(listen(socket_.get(), 1), 0);
+    EXPECT_EQ(getsockname(socket_.get(), generic, &length), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  FileDescriptor socket_;
+  int port_ = 0;
+};
 
 // A node whose scenario says more about the engine; the test starts it.
 class EngineOfANodeTest : public ProgramTest {
@@ -88,8 +112,26 @@ TEST_F(EngineOfANodeTest, ListensWhereTheScenarioSays) {
 TEST_F(EngineOfANodeTest, ListensOnTcpAlone) {
   StartWith("tcp: \"127.0.0.1:0\", unix: none", {});
   EXPECT_NE(ReadAll(run_ + "/engine.addr"), "");
-  EXPECT_NE(node_->out().find("\nengine     TCP (engine.addr), process "), std::string::npos)
+  const std::string address = ReadAll(run_ + "/engine.addr");
+  EXPECT_NE(node_->out().find("\nengine     TCP " + address.substr(0, address.size() - 1) +
+                              " (engine.addr), process "),
+            std::string::npos)
       << node_->out();
+}
+
+TEST_F(EngineOfANodeTest, TakesAFreePortWhereAnotherProgramHasTheScenarios) {
+  TakenPort other;
+  StartWith("tcp: \"" + other.address() + "\", unix: none", {});
+  EXPECT_NE(node_->out().find("\nengine     " + other.address() + " is taken by another program; "),
+            std::string::npos)
+      << node_->out();
+  const std::string address = ReadAll(run_ + "/engine.addr");
+  EXPECT_TRUE(address.starts_with("127.0.0.1:")) << address;
+  EXPECT_NE(address, other.address() + "\n");
+  const std::string run = folder_.path() + "/insisting";
+  const Outcome insisting = Run({"run", folder_.path() + "/engine.yaml", "--dir", run, "--manual",
+                                 "--engine-tcp", other.address()});
+  EXPECT_NE(insisting.code, 0) << "who asks for an address gets that one or none";
 }
 
 TEST_F(ProgramTest, GivesANodeTheLibraryOfItsDriver) {
