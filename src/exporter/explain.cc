@@ -107,6 +107,7 @@ class Explainer {
     AddWhatIsNotKnown(explanation);
     if (explanation.devices.empty()) {
       explanation.notes.push_back(query_.pod.empty() ? WhyNoDevice() : WhyPodHasNone());
+      explanation.lacks_device = query_.pod.empty() && (query_.gpu || !query_.uuid.empty());
     }
     for (const UnmatchedDevice& device : owners_.unmatched) {
       explanation.notes.push_back(absl::StrFormat(

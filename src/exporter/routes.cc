@@ -93,6 +93,8 @@ StatusOr<Explanation> ExplainRequest(const RouteContext& context, const HttpRequ
                  query);
 }
 
+int StatusOf(const Explanation& explanation) { return explanation.lacks_device ? 404 : 200; }
+
 // As HTML for a browser, else as text.
 HttpResponse ServeExplain(const RouteContext& context, const HttpRequest& request) {
   const StatusOr<Explanation> explanation = ExplainRequest(context, request);
@@ -103,6 +105,7 @@ HttpResponse ServeExplain(const RouteContext& context, const HttpRequest& reques
       request.accept.find("text/html") == std::string_view::npos
           ? TextResponse(200, ExplanationText(*explanation))
           : HtmlResponse(ExplanationHtml(*explanation, context.options.hostname));
+  response.status = StatusOf(*explanation);
   AddHeader(response, "Vary", "Accept");
   return response;
 }
@@ -110,7 +113,7 @@ HttpResponse ServeExplain(const RouteContext& context, const HttpRequest& reques
 HttpResponse ServeExplainJson(const RouteContext& context, const HttpRequest& request) {
   const StatusOr<Explanation> explanation = ExplainRequest(context, request);
   return explanation.ok()
-             ? JsonResponse(200, ExplanationJson(*explanation))
+             ? JsonResponse(StatusOf(*explanation), ExplanationJson(*explanation))
              : JsonResponse(400, ErrorJson(std::string(explanation.status().message())));
 }
 
@@ -243,7 +246,7 @@ constexpr Route kRoutes[] = {
     {"/api/v1/devices", ServeDevices},
 };
 
-HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& /*request*/) {
+HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& request) {
   const std::shared_ptr<const Condition> condition = context.tick.conditions().Get();
   const std::shared_ptr<const Snapshot> snapshot = context.tick.snapshots().Get();
   StatusPageFacts facts{context.options.hostname,
@@ -257,7 +260,13 @@ HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& /*r
       facts.paths.push_back(route.path);
     }
   }
-  return HtmlResponse(RenderStatusPage(facts));
+  // curl says that it takes anything; a client that says nothing gets what a browser gets.
+  const bool as_html =
+      request.accept.empty() || request.accept.find("text/html") != std::string_view::npos;
+  HttpResponse response =
+      as_html ? HtmlResponse(RenderStatusPage(facts)) : TextResponse(200, StatusText(facts));
+  AddHeader(response, "Vary", "Accept");
+  return response;
 }
 
 }  // namespace

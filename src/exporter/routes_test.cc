@@ -135,8 +135,15 @@ TEST_F(RoutesTest, ExplainsToBrowsersTerminalsAndPrograms) {
       {"/explain", "gpu=1", "*/*", 200, "text/plain; charset=utf-8", "1 device      ok  "},
       {"/explain", "x=1", "*/*", 400, "text/plain; charset=utf-8", "there is no parameter \"x\""},
       {"/api/v1/explain", "gpu=1", "", 200, "application/json", R"({"devices":[{"gpu":1,)"},
-      {"/api/v1/explain", "gpu=9", "", 200, "application/json", R"({"devices":[],"notes":["this)"},
+      {"/explain", "gpu=17", "*/*", 404, "text/plain; charset=utf-8",
+       "this node has no such device; its GPUs are 0, 1"},
+      {"/explain", "UUID=GPU-x", "text/html", 404, "text/html; charset=utf-8", "no such device"},
+      {"/explain", "pod=ml/none", "*/*", 200, "text/plain; charset=utf-8", "gives no device to"},
+      {"/api/v1/explain", "gpu=9", "", 404, "application/json", R"({"devices":[],"notes":["this)"},
       {"/api/v1/explain", "x=1", "", 400, "application/json", R"({"error":"there is no parameter)"},
+      {"/", "", "*/*", 200, "text/plain; charset=utf-8", "\nGPU 1             ok   "},
+      {"/", "", "text/html,*/*;q=0.8", 200, "text/html; charset=utf-8", "<h1>podgpu on n</h1>"},
+      {"/", "", "", 200, "text/html; charset=utf-8", "<h1>podgpu on n</h1>"},
       {"/api/v1/status", "", "", 200, "application/json", R"({"ready":true,"verdict":"ready: 2)"},
   };
   for (const Row& row : rows) {

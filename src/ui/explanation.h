@@ -32,6 +32,7 @@ struct ExplainedDevice {
 struct Explanation {
   std::vector<ExplainedDevice> devices;
   std::vector<std::string> notes;  // What is true of the node, or why no device is told of.
+  bool lacks_device = false;       // A device was asked for by name, and this node has none such.
 };
 
 std::string ExplanationText(const Explanation& explanation);

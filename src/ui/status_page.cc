@@ -42,6 +42,11 @@ void AppendDevices(const Condition& condition, std::string& page) {
   page += "</table>\n";
 }
 
+std::string_view VerdictOf(const StatusPageFacts& facts) {
+  return facts.condition == nullptr ? std::string_view("starting: no tick has ended yet")
+                                    : std::string_view(facts.condition->verdict);
+}
+
 }  // namespace
 
 std::string_view PartStateName(PartState state) {
@@ -50,10 +55,30 @@ std::string_view PartStateName(PartState state) {
   return kNames[static_cast<size_t>(state)];
 }
 
+std::string StatusText(const StatusPageFacts& facts) {
+  std::string text =
+      absl::StrFormat("podgpu %s on %s: %s\n\n", facts.version, facts.hostname, VerdictOf(facts));
+  if (facts.condition != nullptr) {
+    for (const PartCondition& part : facts.condition->parts) {
+      absl::StrAppendFormat(&text, "%-16s  %-12s  %s\n", part.part, PartStateName(part.state),
+                            part.detail);
+    }
+    for (const DeviceCondition& device : facts.condition->devices) {
+      absl::StrAppendFormat(&text, "%-16s  %-12s  %s  %s  %s  %s\n",
+                            absl::StrFormat("GPU %d", device.gpu_id), device.state, device.owners,
+                            device.model, device.uuid, device.pci_bus_id);
+    }
+    text += "\n";
+  }
+  absl::StrAppendFormat(&text, "%d series on /metrics; other paths:", facts.series);
+  for (const std::string_view path : facts.paths) {
+    text += path == "/metrics" ? "" : " " + std::string(path);
+  }
+  return text + "\n";
+}
+
 std::string RenderStatusPage(const StatusPageFacts& facts) {
-  const std::string_view verdict = facts.condition == nullptr
-                                       ? "starting: no tick has ended yet"
-                                       : std::string_view(facts.condition->verdict);
+  const std::string_view verdict = VerdictOf(facts);
   std::string page = HtmlHead(absl::StrFormat("%s - %s - podgpu", verdict, facts.hostname));
   absl::StrAppendFormat(&page, "<h1>podgpu on %s</h1>\n<p>%s</p>\n<p>", EscapeHtml(facts.hostname),
                         EscapeHtml(verdict));

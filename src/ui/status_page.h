@@ -1,4 +1,4 @@
-// The page at `/`: complete HTML without scripts, made from the latest condition.
+// The page at `/`: complete HTML without scripts, or text, made from the latest condition.
 //
 // For a person at a terminal or in a browser at three in the morning: what each part does, why
 // something is missing, where the metrics are.  Every text that came from outside is escaped.  Pure
@@ -22,5 +22,8 @@ struct StatusPageFacts {
 };
 
 std::string RenderStatusPage(const StatusPageFacts& facts);
+
+// The same for a terminal: a line for the verdict, each part and each device.
+std::string StatusText(const StatusPageFacts& facts);
 
 }  // namespace podgpu

@@ -30,6 +30,20 @@ TEST(StatusPage, ShowsEveryPartWithItsStateAndReason) {
   }
 }
 
+TEST(StatusPage, SaysTheSameToATerminalInText) {
+  const Condition condition = Sample();
+  EXPECT_EQ(StatusText({"node-1", "1.0", &condition, 12, {"/metrics", "/health", "/explain"}}),
+            "podgpu 1.0 on node-1: ready: 1 of 1 GPUs has fresh samples\n\n"
+            "driver            ok            dcgm 4.6.0, embedded\n"
+            "kubelet           degraded      /x.sock does not exist\n"
+            "GPU 0             ok            research/<b>&\"pod\"</b>  NVIDIA H100  GPU-1  "
+            "00000000:1B:00.0\n\n"
+            "12 series on /metrics; other paths: /health /explain\n");
+  EXPECT_EQ(StatusText({"n", "1.0", nullptr, 0, {"/metrics"}}),
+            "podgpu 1.0 on n: starting: no tick has ended yet\n\n0 series on /metrics; other paths:"
+            "\n");
+}
+
 TEST(StatusPage, EscapesWhatComesFromOutside) {
   const Condition condition = Sample();
   const std::string page = RenderStatusPage({"<node>", "1.0", &condition, 0, {}});
