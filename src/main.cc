@@ -17,6 +17,7 @@
 #include "base/foreign_calls.h"
 #include "base/library.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "cli/cluster_flags.h"
 #include "cli/completion.h"
@@ -26,6 +27,7 @@
 #include "exporter/exporter.h"
 #include "fields/metric_patterns.h"
 #include "http/inherited_socket.h"
+#include "http/listen.h"
 #include "http/web_front.h"
 #include "kube/kubelet_client.h"
 #include "source/accounting_switch.h"
@@ -129,12 +131,27 @@ Status TakeSystemdSocket(NodeCommand& command) {
   return absl::OkStatus();
 }
 
-// Where clients find us, for the log.
-LogAttribute ServedAt(uint16_t port, const HttpServerOptions& http) {
-  if (port > 0) {
-    return {"port", std::to_string(port)};
+// Where clients find us: with the port that was free, where 0 was asked for.
+std::string ServedAt(uint16_t port, const HttpServerOptions& http) {
+  if (http.inherited_socket >= 0) {
+    return "the socket of systemd";
   }
-  return {"address", http.inherited_socket >= 0 ? "the socket of systemd" : http.address};
+  StatusOr<ListenAddress> address = ParseListenAddress(http.address);
+  if (!address.ok() || !address->path.empty()) {
+    return http.address;
+  }
+  address->port = port;
+  return ToString(*address);
+}
+
+void SayServing(uint16_t port, const HttpServerOptions& http) {
+  const std::string address = ServedAt(port, http);
+  if (port > 0) {
+    Log(LogLevel::kInfo, "serving",
+        {{"version", std::string(kVersion)}, {"address", address}, {"port", std::to_string(port)}});
+  } else {
+    Log(LogLevel::kInfo, "serving", {{"version", std::string(kVersion)}, {"address", address}});
+  }
 }
 
 int RunNode(NodeCommand command) {
@@ -179,8 +196,7 @@ int RunNode(NodeCommand command) {
   if (!exporter.ok()) {
     return Refuse(exporter.status());
   }
-  Log(LogLevel::kInfo, "serving",
-      {{"version", std::string(kVersion)}, ServedAt((*exporter)->port(), command.exporter.http)});
+  SayServing((*exporter)->port(), command.exporter.http);
   if (const uint16_t port = (*exporter)->query_port(); port > 0) {
     Log(LogLevel::kInfo, "serving requests and use of GPUs",
         {{"address", command.exporter.query_address}, {"query_port", std::to_string(port)}});
@@ -248,8 +264,7 @@ int RunCluster(const std::vector<std::string>& arguments) {
   if (!cluster.ok()) {
     return Refuse(cluster.status());
   }
-  Log(LogLevel::kInfo, "serving",
-      {{"version", std::string(kVersion)}, ServedAt((*cluster)->port(), options.http)});
+  SayServing((*cluster)->port(), options.http);
   int signal = SIGHUP;
   while (signal == SIGHUP) {
     sigwait(&signals, &signal);
@@ -299,11 +314,13 @@ Status TakeSubcommand(std::vector<std::string>& arguments, CalledAs called_as) {
     return absl::OkStatus();
   }
   if (arguments.front() != "node") {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("unknown command \"%s\"; there are \"node\", \"cluster\", \"doctor\" and "
-                        "\"completion\". See "
-                        "podgpu --help",
-                        arguments.front()));
+    constexpr std::string_view kCommands[] = {"node", "cluster", "doctor", "completion"};
+    const std::optional<std::string_view> nearest = Nearest(arguments.front(), kCommands);
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "unknown command %s%s; there are \"node\", \"cluster\", \"doctor\" and \"completion\". See "
+        "podgpu --help",
+        Quoted(arguments.front()),
+        nearest ? absl::StrFormat("; nearest is %s", Quoted(*nearest)) : ""));
   }
   arguments.erase(arguments.begin());
   return absl::OkStatus();

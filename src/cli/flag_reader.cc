@@ -13,6 +13,24 @@
 namespace podgpu {
 namespace {
 
+using std::chrono::milliseconds;
+
+std::optional<bool> ParseSwitch(std::string_view value) {
+  if (value == "on" || value == "off") {
+    return value == "on";
+  }
+  return ParseGoBool(value);
+}
+
+std::optional<milliseconds> ParseMilliseconds(std::string_view value) {
+  if (const std::optional<int64_t> plain = ParseGoInt(value)) {
+    return milliseconds(*plain);
+  }
+  const auto duration = ParseGoDuration(value);
+  return duration ? std::optional(std::chrono::duration_cast<milliseconds>(*duration))
+                  : std::nullopt;
+}
+
 Status Refused(const std::string& what) { return absl::InvalidArgumentError(what); }
 
 bool IsOfKind(FlagKind kind, std::string_view value) {
@@ -23,6 +41,10 @@ bool IsOfKind(FlagKind kind, std::string_view value) {
       return ParseGoInt(value).has_value();
     case FlagKind::kDuration:
       return ParseGoDuration(value).has_value();
+    case FlagKind::kMilliseconds:
+      return ParseMilliseconds(value).has_value();
+    case FlagKind::kSwitch:
+      return ParseSwitch(value).has_value();
     case FlagKind::kString:
     case FlagKind::kList:
       return true;
@@ -39,6 +61,10 @@ std::string_view Example(FlagKind kind) {
       return "a whole number";
     case FlagKind::kDuration:
       return "a duration such as 5s or 1m30s";
+    case FlagKind::kMilliseconds:
+      return "milliseconds such as 5000, or a duration such as 5s";
+    case FlagKind::kSwitch:
+      return "on or off";
     case FlagKind::kString:
     case FlagKind::kList:
       return "a text";
@@ -138,6 +164,10 @@ class FlagReader {
     if (!value && flag->text.kind == FlagKind::kBool) {
       value = "true";
     }
+    if (!value && flag->text.kind == FlagKind::kSwitch) {
+      const bool is_next = next < arguments.size() && ParseSwitch(arguments[next]).has_value();
+      value = is_next ? std::string_view(arguments[next++]) : std::string_view("on");
+    }
     if (!value) {
       if (next == arguments.size()) {
         return Refused(
@@ -191,7 +221,8 @@ std::string OtherNames(const FlagText& flag) {
 }  // namespace
 
 std::string_view FlagKindName(FlagKind kind) {
-  constexpr std::array<std::string_view, 5> kNames = {"bool", "int", "string", "list", "duration"};
+  constexpr std::array<std::string_view, 7> kNames = {"bool",     "int",          "string", "list",
+                                                      "duration", "milliseconds", "switch"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -234,6 +265,12 @@ std::string FlagRows(std::span<const FlagText> flags) {
   }
   return text;
 }
+
+milliseconds MillisecondsOf(std::string_view value) {
+  return ParseMilliseconds(value).value_or(milliseconds(0));
+}
+
+bool IsOn(std::string_view value) { return ParseSwitch(value).value_or(false); }
 
 Status ReadLogLevel(std::string_view value, LogLevel& level) {
   constexpr std::pair<std::string_view, LogLevel> kLevels[] = {{"debug", LogLevel::kDebug},

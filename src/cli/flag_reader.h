@@ -6,6 +6,7 @@
 // and a struct that they fill; help and documents are made from the same rows.  Pure functions.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -22,9 +23,17 @@ namespace podgpu {
 // Looks up an environment variable; nothing when it is not set.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
-enum class FlagKind : uint8_t { kBool, kInt, kString, kList, kDuration };
+enum class FlagKind : uint8_t {
+  kBool,
+  kInt,
+  kString,
+  kList,
+  kDuration,
+  kMilliseconds,  // A whole number of them, or a duration.
+  kSwitch,        // "on" or "off", or a boolean; alone it means on.
+};
 
-// "bool", "int", "string", "list", "duration".
+// "bool", "int", "string", "list", "duration", "milliseconds", "switch".
 std::string_view FlagKindName(FlagKind kind);
 
 template <typename Command>
@@ -92,7 +101,9 @@ StatusOr<std::vector<std::string>> ReadFlags(const std::vector<BoundFlag>& flags
 std::string FlagHelp(std::span<const FlagText> flags);
 std::string FlagRows(std::span<const FlagText> flags);
 
-// Values that several commands take.
+// Values that several commands take.  The first two are for values of their kinds, checked already.
+std::chrono::milliseconds MillisecondsOf(std::string_view value);
+bool IsOn(std::string_view value);
 Status ReadLogLevel(std::string_view value, LogLevel& level);
 Status ReadLogForm(std::string_view value, LogForm& form);
 

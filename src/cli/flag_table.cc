@@ -60,14 +60,21 @@ Status CheckGpuIdType(NodeCommand& /*command*/, std::string_view value) {
                : absl::InvalidArgumentError("must be \"uid\" or \"device-name\"");
 }
 
-Status SetInterval(NodeCommand& command, std::string_view value) {
-  const int64_t interval_ms = IntOf(value);
-  if (interval_ms < kShortestIntervalMs || interval_ms > kLongestIntervalMs) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("must be %d to %d milliseconds", kShortestIntervalMs, kLongestIntervalMs));
+// Puts a value of kMilliseconds into `interval`.
+Status TakeInterval(std::string_view value, int64_t least_ms, int64_t most_ms,
+                    milliseconds& interval) {
+  const milliseconds wanted = MillisecondsOf(value);
+  if (wanted < milliseconds(least_ms) || wanted > milliseconds(most_ms)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "must be %d to %d milliseconds, or as long a duration such as 5s", least_ms, most_ms));
   }
-  command.exporter.collect_interval = milliseconds(interval_ms);
+  interval = wanted;
   return absl::OkStatus();
+}
+
+Status SetInterval(NodeCommand& command, std::string_view value) {
+  return TakeInterval(value, kShortestIntervalMs, kLongestIntervalMs,
+                      command.exporter.collect_interval);
 }
 
 Status SetStaleAfter(NodeCommand& command, std::string_view value) {
@@ -79,21 +86,9 @@ Status SetStaleAfter(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
-// Milliseconds as the 1.x exporter's -d, or a duration with a unit.
 Status SetTextFileInterval(NodeCommand& command, std::string_view value) {
-  std::optional<milliseconds> interval;
-  if (const auto plain = ParseGoInt(value)) {
-    interval = milliseconds(*plain);
-  } else if (const auto duration = ParseGoDuration(value)) {
-    interval = std::chrono::duration_cast<milliseconds>(*duration);
-  }
-  if (!interval || *interval < milliseconds(kShortestIntervalMs) ||
-      *interval > milliseconds(kLongestIntervalMs)) {
-    return absl::InvalidArgumentError(
-        "must be 100 to 3600000 milliseconds, or a duration such as 15s");
-  }
-  command.exporter.text_files.interval = *interval;
-  return absl::OkStatus();
+  return TakeInterval(value, kShortestIntervalMs, kLongestIntervalMs,
+                      command.exporter.text_files.interval);
 }
 
 Status SetHostnameLabel(NodeCommand& command, std::string_view value) {
@@ -174,18 +169,12 @@ std::vector<std::string>& VisibleNamespaceNames(NodeCommand& command) {
 std::vector<std::string>& LabelPatterns(NodeCommand& command) { return command.label_patterns; }
 
 Status SetProcessMetrics(NodeCommand& command, std::string_view value) {
-  if (value != "on" && value != "off") {
-    return absl::InvalidArgumentError("must be \"on\" or \"off\"");
-  }
-  command.exporter.processes.enabled = value == "on";
+  command.exporter.processes.enabled = IsOn(value);
   return absl::OkStatus();
 }
 
 Status SetRequestedVsUsed(NodeCommand& command, std::string_view value) {
-  if (value != "on" && value != "off") {
-    return absl::InvalidArgumentError("must be \"on\" or \"off\"");
-  }
-  command.exporter.requested_vs_used = value == "on";
+  command.exporter.requested_vs_used = IsOn(value);
   return absl::OkStatus();
 }
 
@@ -342,15 +331,9 @@ Status SetSeriesBudget(NodeCommand& command, std::string_view value) {
 
 template <std::chrono::milliseconds ExporterOptions::*member>
 Status SetWindow(NodeCommand& command, std::string_view value) {
-  constexpr int64_t kShortest = 1'000;
-  constexpr int64_t kLongest = 86'400'000;
-  const int64_t window = IntOf(value);
-  if (window < kShortest || window > kLongest) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("must be from %d to %d milliseconds", kShortest, kLongest));
-  }
-  command.exporter.*member = std::chrono::milliseconds(window);
-  return absl::OkStatus();
+  constexpr int64_t kShortestMs = 1'000;
+  constexpr int64_t kLongestMs = 86'400'000;
+  return TakeInterval(value, kShortestMs, kLongestMs, command.exporter.*member);
 }
 
 Status SetDcgmLogLevel(NodeCommand& command, std::string_view value) {
@@ -420,17 +403,21 @@ constexpr Flag kFlags[] = {
      "Most series on /metrics; beyond it DCGM families are left out, those of the highest ids "
      "first. 0: no budget.",
      SetSeriesBudget},
-    {"collect-interval", "c", "DCGM_EXPORTER_INTERVAL", FlagKind::kInt, "30000",
-     "How often device values are sampled and pages are made, in milliseconds (100 to 3600000).",
+    {"collect-interval", "c", "DCGM_EXPORTER_INTERVAL", FlagKind::kMilliseconds, "30000",
+     "How often device values are sampled and pages are made: 100 to 3600000 milliseconds, or a "
+     "duration such as 5s.",
      SetInterval},
     {"stale-after", "", "PODGPU_STALE_AFTER", FlagKind::kDuration, "three intervals, at least 5s",
      "Samples older than this are withdrawn from the page instead of being repeated.",
      SetStaleAfter},
-    {"xid-count-window-size", "x", "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE", FlagKind::kInt, "300000",
-     "For how long DCGM_EXP_XID_ERRORS_COUNT counts an XID, in milliseconds (1000 to 86400000).",
+    {"xid-count-window-size", "x", "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE", FlagKind::kMilliseconds,
+     "300000",
+     "For how long DCGM_EXP_XID_ERRORS_COUNT counts an XID: 1000 to 86400000 milliseconds, or a "
+     "duration "
+     "such as 5m.",
      SetWindow<&ExporterOptions::xid_window>},
     {"clock-events-count-window-size", "", "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE",
-     FlagKind::kInt, "300000",
+     FlagKind::kMilliseconds, "300000",
      "For how long DCGM_EXP_CLOCK_EVENTS_COUNT counts a sample, likewise.",
      SetWindow<&ExporterOptions::clock_window>},
     {"devices", "d", "DCGM_EXPORTER_DEVICES_STR", FlagKind::kString, "f",
@@ -557,13 +544,13 @@ constexpr Flag kFlags[] = {
        command.sysfs_root = std::string(value);
        return absl::OkStatus();
      }},
-    {"process-metrics", "", "PODGPU_PROCESS_METRICS", FlagKind::kString, "off",
+    {"process-metrics", "", "PODGPU_PROCESS_METRICS", FlagKind::kSwitch, "off",
      "on: show each process on each GPU (the view process) and whose energy is whose. The energy "
      "of a GPU is measured; of processes that share one it is apportioned by SM time, so that the "
      "parts add up, and a part can be wrong by more than 100 % where unlike work shares a GPU. "
      "Needs the host's pids (hostPID).",
      SetProcessMetrics},
-    {"requested-vs-used", "", "PODGPU_REQUESTED_VS_USED", FlagKind::kString, "off",
+    {"requested-vs-used", "", "PODGPU_REQUESTED_VS_USED", FlagKind::kSwitch, "off",
      "on: serve under /metric what containers ask for of GPUs beside what they use, as gpu-manager "
      "does. Reads processes as --process-metrics does; asks the API server for this node's pods, "
      "which needs NODE_NAME and the right to list and watch pods.",
@@ -637,8 +624,8 @@ constexpr Flag kFlags[] = {
        command.exporter.text_files.pod_path = std::string(value);
        return absl::OkStatus();
      }},
-    {"textfile-interval", "", "PODGPU_TEXTFILE_INTERVAL", FlagKind::kString, "1000",
-     "How often text files are written at most, in milliseconds (100 to 3600000) or as 15s. A file "
+    {"textfile-interval", "", "PODGPU_TEXTFILE_INTERVAL", FlagKind::kMilliseconds, "1000",
+     "How often text files are written at most: 100 to 3600000 milliseconds, or a duration. A file "
      "is written when there is a newer reading (--collect-interval).",
      SetTextFileInterval},
     {"log-format", "", "DCGM_EXPORTER_LOG_FORMAT", FlagKind::kString, "text", "text or json.",

@@ -82,6 +82,46 @@ Status TakeQuery(NodeCommand& command) {
   return absl::OkStatus();
 }
 
+void TakeDefaultsOf(CalledAs called_as, ExporterOptions& options) {
+  const bool is_my_gpu = called_as == CalledAs::kMyGpuExporter;
+  const bool is_legacy = called_as == CalledAs::kPodGpuMetricsExporter;
+  options.kubernetes = is_my_gpu || is_legacy;
+  options.view.kubernetes = options.kubernetes;
+  options.processes.enabled = is_my_gpu;
+  options.legacy_from_start = is_legacy;
+  if (is_legacy) {
+    options.collect_interval = std::chrono::seconds(1);
+  }
+}
+
+// Takes the flags of Go's glog out, which is all that pod-gpu-metrics-exporter understands; its -v
+// is a number, where ours asks for the version.
+void RemoveLoggingFlags(std::vector<std::string>& arguments) {
+  struct LoggingFlag {
+    std::string_view name;
+    bool takes_value;
+  };
+  constexpr LoggingFlag kLoggingFlags[] = {
+      {"alsologtostderr", false}, {"log_backtrace_at", true}, {"log_dir", true},
+      {"logtostderr", false},     {"stderrthreshold", true},  {"v", true},
+      {"vmodule", true},
+  };
+  std::vector<std::string> rest;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string_view name = arguments[i];
+    name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+    const size_t equals = name.find('=');
+    const auto* const known =
+        std::ranges::find(kLoggingFlags, name.substr(0, equals), &LoggingFlag::name);
+    if (!arguments[i].starts_with('-') || known == std::end(kLoggingFlags)) {
+      rest.push_back(arguments[i]);
+    } else if (known->takes_value && equals == std::string_view::npos) {
+      ++i;
+    }
+  }
+  arguments = std::move(rest);
+}
+
 void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::string>& warnings) {
   if (!options.view.virtual_gpus) {
     return;
@@ -109,23 +149,27 @@ void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::stri
 }  // namespace
 
 CalledAs CalledBy(std::string_view program) {
+  constexpr std::pair<std::string_view, CalledAs> kNames[] = {
+      {"dcgm-exporter", CalledAs::kDcgmExporter},
+      {"my-gpu-exporter", CalledAs::kMyGpuExporter},
+      {"pod-gpu-metrics-exporter", CalledAs::kPodGpuMetricsExporter},
+  };
   const std::string_view name = program.substr(program.rfind('/') + 1);
-  if (name == "dcgm-exporter") {
-    return CalledAs::kDcgmExporter;
-  }
-  return name == "my-gpu-exporter" ? CalledAs::kMyGpuExporter : CalledAs::kPodgpu;
+  const auto* const known =
+      std::ranges::find(kNames, name, &std::pair<std::string_view, CalledAs>::first);
+  return known == std::end(kNames) ? CalledAs::kPodgpu : known->second;
 }
 
 StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
                                  const Environment& environment, CalledAs called_as) {
   NodeCommand command;
-  if (called_as == CalledAs::kMyGpuExporter) {
-    command.exporter.kubernetes = true;
-    command.exporter.view.kubernetes = true;
-    command.exporter.processes.enabled = true;
+  TakeDefaultsOf(called_as, command.exporter);
+  std::vector<std::string> ours(arguments.begin(), arguments.end());
+  if (called_as == CalledAs::kPodGpuMetricsExporter) {
+    RemoveLoggingFlags(ours);
   }
-  PODGPU_ASSIGN_OR_RETURN(command.ignored_arguments, ReadFlags(BindFlags(FlagTable(), command),
-                                                               arguments, environment, kHint));
+  PODGPU_ASSIGN_OR_RETURN(command.ignored_arguments,
+                          ReadFlags(BindFlags(FlagTable(), command), ours, environment, kHint));
   const std::vector<std::string>& rest = command.ignored_arguments;
   if (!rest.empty() && (rest.front() == "help" || rest.front() == "h")) {
     command.action = NodeCommand::Action::kShowHelp;

@@ -57,8 +57,10 @@ struct NodeCommand {
 // Under which name the program was called, which decides on defaults.
 enum class CalledAs : uint8_t {
   kPodgpu,
-  kDcgmExporter,   // No sub-commands.
-  kMyGpuExporter,  // The same; processes and Kubernetes are on.
+  kDcgmExporter,           // No sub-commands.
+  kMyGpuExporter,          // The same; processes and Kubernetes are on.
+  kPodGpuMetricsExporter,  // The same; a reading a second, its page's fields from the start on,
+                           // Kubernetes is on, and flags of its logging library are ignored.
 };
 // By the last segment of `program`, argv[0].
 CalledAs CalledBy(std::string_view program);

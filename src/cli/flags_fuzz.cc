@@ -91,7 +91,8 @@ std::vector<std::string> Respelled(const std::vector<std::string>& arguments) {
              (!row.alias.empty() && row.alias == name.substr(0, equals)) ||
              (!row.other_name.empty() && row.other_name == name.substr(0, equals));
     });
-    const bool takes_next = flag != flags.end() && flag->kind != FlagKind::kBool;
+    const bool takes_next =
+        flag != flags.end() && flag->kind != FlagKind::kBool && flag->kind != FlagKind::kSwitch;
     const std::string dashes = had_two ? "-" : "--";
     if (equals < name.size() && takes_next) {
       respelled.push_back(dashes + std::string(name.substr(0, equals)));

@@ -38,7 +38,7 @@ TEST(MyGpuExporterFlags, WhatProcessesAreToldByIsChecked) {
                 .value()
                 .exporter.processes.period,
             std::chrono::seconds(1));
-  EXPECT_NE(RefusalOf({"--process-metrics=yes"}).find("\"on\" or \"off\""), std::string::npos);
+  EXPECT_NE(RefusalOf({"--process-metrics=yes"}).find("is not on or off"), std::string::npos);
   EXPECT_NE(RefusalOf({"--process-interval=50ms"}).find("100ms"), std::string::npos);
   EXPECT_NE(RefusalOf({"--metric-retention=-1s"}).find("0s or more"), std::string::npos);
   EXPECT_NE(RefusalOf({"--metric-prefix=2x"}).find("digit"), std::string::npos);
@@ -117,6 +117,28 @@ TEST(MyGpuExporterFlags, TheNameOfTheProgramDecidesOnDefaults) {
   EXPECT_FALSE(parse({"--kubernetes-enabled=false"}).exporter.kubernetes);
   EXPECT_FALSE(parse({}, {{"DCGM_EXPORTER_KUBERNETES", "false"}}).exporter.kubernetes);
   EXPECT_FALSE(parse({"--process-metrics=off"}).exporter.processes.enabled);
+}
+
+TEST(PodGpuMetricsExporterFlags, ItsNameGivesItsPaceItsPageAndItsFlags) {
+  EXPECT_EQ(CalledBy("/usr/bin/pod-gpu-metrics-exporter"), CalledAs::kPodGpuMetricsExporter);
+  const NodeCommand command =
+      ParseAs(CalledAs::kPodGpuMetricsExporter, {"-logtostderr", "-v", "2", "--vmodule=a=1"})
+          .value();
+  EXPECT_EQ(command.action, NodeCommand::Action::kRun) << "its -v is a level, no question";
+  EXPECT_TRUE(command.ignored_arguments.empty());
+  EXPECT_EQ(command.exporter.collect_interval, std::chrono::seconds(1));
+  EXPECT_TRUE(command.exporter.kubernetes);
+  EXPECT_TRUE(command.exporter.legacy_from_start);
+  EXPECT_FALSE(command.exporter.processes.enabled);
+  EXPECT_EQ(ParseAs(CalledAs::kPodGpuMetricsExporter, {"-c", "5s", "-a=:1", "-logtostderr=true"})
+                .value()
+                .exporter.collect_interval,
+            std::chrono::seconds(5))
+      << "our flags count as ever";
+  const NodeCommand usual = ParseAs(CalledAs::kDcgmExporter, {}).value();
+  EXPECT_EQ(usual.exporter.collect_interval, std::chrono::seconds(30));
+  EXPECT_FALSE(usual.exporter.legacy_from_start);
+  EXPECT_NE(RefusalOf({"-logtostderr"}).find("unknown flag"), std::string::npos);
 }
 
 }  // namespace

@@ -28,13 +28,16 @@ constexpr milliseconds kShortestTickDeadline{10'000};
 constexpr milliseconds kWatchdogPace{1'000};
 constexpr int kPeriodsUntilStale = 3;
 
+bool WantsLegacy(const ExporterOptions& options) {
+  return options.text_files.wanted() || options.legacy_from_start;
+}
+
 ReaderOptions ReaderOptionsOf(const ExporterOptions& options, PciGpuLister list_pci_gpus) {
   ReaderOptions reader;
   reader.list_pci_gpus = std::move(list_pci_gpus);
-  reader.list = {
-      FieldsToRead(options.counters, options.views,
-                   {.legacy = options.text_files.wanted(), .vcuda = options.requested_vs_used}),
-      FindingsToRead(options.counters, {options.xid_window, options.clock_window})};
+  reader.list = {FieldsToRead(options.counters, options.views,
+                              {.legacy = WantsLegacy(options), .vcuda = options.requested_vs_used}),
+                 FindingsToRead(options.counters, {options.xid_window, options.clock_window})};
   reader.period = options.collect_interval;
   reader.stale_after = StaleAfter(options);
   reader.rediscover_every =
@@ -227,7 +230,7 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       config_(options.config),
       counters_(options.counters),
       requested_vs_used_(options.requested_vs_used),
-      legacy_wanted_(options.text_files.wanted()),
+      legacy_wanted_(WantsLegacy(options)),
       written_off_(std::move(seams.written_off)),
       guard_(clock_, options.call_deadline),
       reader_(std::move(seams.open_source),

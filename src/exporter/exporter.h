@@ -39,6 +39,7 @@ namespace podgpu {
 struct ExporterOptions {
   HttpServerOptions http;
   bool requested_vs_used = false;  // Served under /metric; needs `processes`.
+  bool legacy_from_start = false;  // The fields of /gpu/metrics are read before anyone asks.
   std::string query_address;       // That page on a listener of its own; empty: none.
   std::chrono::milliseconds collect_interval{30'000};
   std::chrono::milliseconds stale_after{0};  // 0: three intervals, at least 5 s.

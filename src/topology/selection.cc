@@ -14,8 +14,8 @@ namespace {
 using Kind = DeviceSelection::Kind;
 
 Status NotANumber(std::string_view token, std::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrFormat("strconv.Atoi: parsing \"%s\": %s", token, why));
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "%s %s. Give numbers and ranges of them, such as g:0,2-3", Quoted(token), why));
 }
 
 // A number as upstream reads it: decimal, perhaps with a plus sign.
@@ -28,11 +28,11 @@ StatusOr<uint32_t> ParseNumber(std::string_view token) {
     return letter >= '0' && letter <= '9';
   });
   if (!all_digits) {
-    return NotANumber(token, "invalid syntax");
+    return NotANumber(token, "is no number");
   }
   const std::optional<uint64_t> number = ParseDecimal(digits);
   if (!number || *number > std::numeric_limits<uint32_t>::max()) {
-    return NotANumber(token, "value out of range");
+    return NotANumber(token, "is too large for the number of a device");
   }
   return static_cast<uint32_t>(*number);
 }

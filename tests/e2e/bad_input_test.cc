@@ -39,11 +39,19 @@ TEST(BadInput, UnknownFlagsAreRefused) {
 }
 
 TEST(BadInput, UnknownCommandsAreRefused) {
-  EXPECT_EQ(RunPodgpu({"nodes"}),
-            (Ended{2,
-                   "podgpu: unknown command \"nodes\"; there are \"node\", \"cluster\", "
-                   "\"doctor\" and \"completion\". See podgpu "
-                   "--help\n"}));
+  EXPECT_EQ(RunPodgpu({"nodes"}), (Ended{2,
+                                         "podgpu: unknown command \"nodes\"; nearest is \"node\"; "
+                                         "there are \"node\", \"cluster\", "
+                                         "\"doctor\" and \"completion\". See podgpu "
+                                         "--help\n"}));
+}
+
+TEST(BadInput, ASelectionThatIsNoneIsRefusedInOurOwnWords) {
+  EXPECT_EQ(
+      RunPodgpu({"-d", "g:one"}),
+      (Ended{2,
+             "podgpu: --devices: \"g:one\" is refused: \"one\" is no number. Give numbers and "
+             "ranges of them, such as g:0,2-3\n"}));
 }
 
 // The real shell, asked what it would offer.
@@ -67,17 +75,16 @@ TEST(Completion, BashOffersFlagsCommandsAndShells) {
 TEST(BadInput, BadVariablesAreNamed) {
   EXPECT_EQ(
       RunPodgpu({}, {"DCGM_EXPORTER_INTERVAL=soon"}),
-      (Ended{
-          2,
-          "podgpu: DCGM_EXPORTER_INTERVAL: \"soon\" is not a whole number. See podgpu --help\n"}));
+      (Ended{2,
+             "podgpu: DCGM_EXPORTER_INTERVAL: \"soon\" is not milliseconds such as 5000, or a "
+             "duration such as 5s. See podgpu --help\n"}));
 }
 
 TEST(BadInput, ATextFileIntervalBelowATenthOfASecondIsRefused) {
   EXPECT_EQ(RunPodgpu({"--textfile-interval=99"}),
             (Ended{2,
                    "podgpu: --textfile-interval: \"99\" is refused: must be 100 to 3600000 "
-                   "milliseconds, or a "
-                   "duration such as 15s\n"}));
+                   "milliseconds, or as long a duration such as 5s\n"}));
   EXPECT_EQ(RunPodgpu({"--textfile-interval=100", "--version"}).exit_code, 0);
 }
 
