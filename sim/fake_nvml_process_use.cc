@@ -2,8 +2,9 @@
 //
 // The driver keeps samples of the last 16 s.  A process has at most one record, the mean of its
 // samples after the time that the client names; who used nothing has none.  Where all records span
-// the same time their percentages add up to those of the GPU, rounded once.  The scenario's quirks
-// are those of drivers in the field.
+// the same time their percentages add up to those of the GPU, rounded once.  In MIG mode there are
+// none, or, as a quirk, those of a MIG device's own processes.  The scenario's quirks are those of
+// drivers in the field.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -118,7 +119,9 @@ std::vector<ProcessUse> UsesOn(const NvmlTarget& on, unsigned long long last_see
   if (world.has_quirk(DriverQuirk::kDeadPids)) {
     const TimeUs kept = std::max(seen, newest - kDriverBufferUs);
     for (const ProcessLife& life : world.EndedProcesses(on.device.gpu, kept, on.now, kMostDead)) {
-      add(life.pid, life.started, life.stopped);
+      if (!on.is_mig() || life.device.instance == on.device.instance) {
+        add(life.pid, life.started, life.stopped);
+      }
     }
   }
   const bool same_time = std::ranges::all_of(uses, [&uses](const ProcessUse& use) {
@@ -154,7 +157,7 @@ void TellUse(const ProcessUse& use, nvmlProcessUtilizationInfo_v1_t& entry) {
 template <typename Entry>
 nvmlReturn_t TellUses(const NvmlCall& call, const NvmlTarget& on, unsigned long long last_seen_us,
                       unsigned& count, Entry* place) {
-  if (InMigMode(on)) {
+  if (InMigMode(on) && !(on.is_mig() && on.world->has_quirk(DriverQuirk::kMigRecords))) {
     return NVML_ERROR_NOT_SUPPORTED;
   }
   std::vector<Entry> entries;
@@ -177,7 +180,7 @@ extern "C" {
 nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
                                              nvmlProcessUtilizationSample_t* entries,
                                              unsigned* count, unsigned long long last_seen_us) {
-  const NvmlCall call{.name = __func__, .device = device};
+  const NvmlCall call{.name = __func__, .device = device, .scope = NvmlScope::kAny};
   const NvmlTarget on = BeginNvmlCall(call);
   if (on.result != NVML_SUCCESS) {
     return on.result;
@@ -188,7 +191,7 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
 
 nvmlReturn_t nvmlDeviceGetProcessesUtilizationInfo(nvmlDevice_t device,
                                                    nvmlProcessesUtilizationInfo_v1_t* info) {
-  const NvmlCall call{.name = __func__, .device = device};
+  const NvmlCall call{.name = __func__, .device = device, .scope = NvmlScope::kAny};
   const NvmlTarget on = BeginNvmlCall(call);
   if (on.result != NVML_SUCCESS) {
     return on.result;

@@ -322,6 +322,17 @@ TEST_F(NvmlProcessQuirks, TellSizesPidsAndPercentagesThatAreNotSo) {
   EXPECT_EQ(Uses(0, 0).size(), 2U) << "not for ever";
 }
 
+class NvmlMigRecords : public NvmlProcesses {
+ protected:
+  NvmlMigRecords() : NvmlProcesses("quirks: [mig_records]\n") {}
+};
+
+TEST_F(NvmlMigRecords, AreThoseOfItsOwnProcesses) {
+  EXPECT_EQ(UseCode(nvml_.ByIndex(1), 8, 0), NVML_ERROR_NOT_SUPPORTED) << "the GPU has none still";
+  EXPECT_EQ(UseCode(nvml_.Mig(1, 1), 8, 0), NVML_SUCCESS);
+  EXPECT_EQ(UseCode(nvml_.Mig(1, 0), 8, 0), NVML_ERROR_NOT_FOUND) << "nobody is there";
+}
+
 TEST_F(NvmlProcessQuirks, ALateRecordIsLostToWhoAsksFromTheNewestOn) {
   TickTo(20 * kSecondUs);
   const auto before = Uses(0, 0);

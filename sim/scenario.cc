@@ -20,7 +20,8 @@ constexpr std::array<Words, 23> kRootKeys = {
 
 // The drivers' quirks, in DriverQuirk's order.
 uint32_t ReadQuirks(const Cursor& list) {
-  constexpr std::array<Words, 4> kQuirks = {"size_100", "dead_pids", "over_100", "late_records"};
+  constexpr std::array<Words, 5> kQuirks = {"size_100", "dead_pids", "over_100", "late_records",
+                                            "mig_records"};
   uint32_t quirks = 0;
   for (const Cursor& quirk : list.Elements()) {
     quirks |= 1U << quirk.Choice(kQuirks, 0);

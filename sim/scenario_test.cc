@@ -356,7 +356,7 @@ TEST(ScenarioRules, NameWhatIsNotSimulated) {
          {"quirks",
           "quirks: [size_10]\n",
           {"case.yaml:5:10: quirks[0]: found 'size_10'; must be one of size_100, dead_pids, "
-           "over_100, late_records; nearest is 'size_100'"}}},
+           "over_100, late_records, mig_records; nearest is 'size_100'"}}},
         kHead);
 }
 

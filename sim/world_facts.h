@@ -27,6 +27,7 @@ enum class DriverQuirk : uint8_t {
   kDeadPids,     // Records of processes that have ended stay while the samples do.
   kOver100,      // Percentages are twice what they should be.
   kLateRecords,  // Each process's records end up to 10 s ago.
+  kMigRecords,   // A MIG device tells of its processes.
 };
 
 // A whole GPU, one of its GPU instances, or one compute instance inside that.

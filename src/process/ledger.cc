@@ -111,12 +111,12 @@ void Ledger::ShareActive(const OpenInterval& open, uint64_t active_mj, Bill& bil
     Charge(open.residents.front(), EnergyMethod::kExclusive, active_mj, bill);
     return;
   }
-  if (open.samples == BusySamples::kMissing) {
-    bill.energy.unattributed_mj += active_mj;
-    return;
-  }
   if (!open.instances.empty()) {
     ShareByInstance(open, active_mj, bill);
+    return;
+  }
+  if (open.samples == BusySamples::kMissing) {
+    bill.energy.unattributed_mj += active_mj;
     return;
   }
   sharers_.clear();
@@ -146,11 +146,20 @@ void Ledger::ShareByInstance(const OpenInterval& open, uint64_t active_mj, Bill&
         sharers_.push_back(&resident);
       }
     }
-    if (open.samples == BusySamples::kMeasured) {
-      ShareByBusy(shares[i], EnergyMethod::kMigActivity, bill);
-    } else {
-      ShareEqually(shares[i], EnergyMethod::kMigActivity, bill);
-    }
+    ShareWithinInstance(open.samples, shares[i], bill);
+  }
+}
+
+// Among sharers_, all in one instance.
+void Ledger::ShareWithinInstance(BusySamples samples, uint64_t energy_mj, Bill& bill) {
+  if (sharers_.size() <= 1) {
+    ShareEqually(energy_mj, EnergyMethod::kMigActivity, bill);
+  } else if (samples == BusySamples::kMeasured) {
+    ShareByBusy(energy_mj, EnergyMethod::kMigActivity, bill);
+  } else if (samples == BusySamples::kNotSupported) {
+    ShareEqually(energy_mj, EnergyMethod::kEqual, bill);
+  } else {
+    bill.energy.unattributed_mj += energy_mj;
   }
 }
 

@@ -3,11 +3,12 @@
 // No GPU measures energy per process.  The device's counter is measured; the ledger differences it
 // and shares each difference out: whole to the one process that was there (exclusive), by SM time
 // among several (sm_share), by the activity of MIG instances (mig_activity), equally only where the
-// driver has no samples at all, and to nobody where nothing says whose it was.  Every millijoule of
-// the counter lands in exactly one place: over its methods, `unattributed` and `outside_kubernetes`
-// a device adds up to what its counter grew by.  Amounts only ever grow, and a device's and a pod's
-// outlive the processes that they came from: what a forgotten process was charged is kept under its
-// pod as `ended`, and under no pod when that is forgotten too.
+// driver has no samples, which may be so within an instance alone, and to nobody where nothing says
+// whose it was.  Every millijoule of the counter lands in exactly one place: over its methods,
+// `unattributed` and `outside_kubernetes` a device adds up to what its counter grew by.  Amounts
+// only ever grow, and a device's and a pod's outlive the processes that they came from: what a
+// forgotten process was charged is kept under its pod as `ended`, and under no pod when that is
+// forgotten too.
 //
 // Driven once per reading of the counters, whoever scrapes.  Pure: no clock, no I/O; takes memory
 // only for what it has not met before.  One thread, the tick's.
@@ -117,6 +118,7 @@ class Ledger {
                  Bill& bill);
   void ShareActive(const OpenInterval& open, uint64_t active_mj, Bill& bill);
   void ShareByInstance(const OpenInterval& open, uint64_t active_mj, Bill& bill);
+  void ShareWithinInstance(BusySamples samples, uint64_t energy_mj, Bill& bill);
   // Among sharers_; what nobody gets is unattributed.
   void ShareByBusy(uint64_t energy_mj, EnergyMethod method, Bill& bill);
   void ShareEqually(uint64_t energy_mj, EnergyMethod method, Bill& bill);

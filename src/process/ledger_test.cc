@@ -166,8 +166,8 @@ TEST(Ledger, SharesByTheActivityOfInstances) {
   gpu.interval.instances = {{.instance = 1, .busy = 300}, {.instance = 2, .busy = 100}};
   gpu.Draw(1000, {InInstance(7, 1), InInstance(8, 2), InInstance(9, 2)});
   EXPECT_EQ(gpu.Mj(7, kMigActivity), 750U);
-  EXPECT_EQ(gpu.Mj(8, kMigActivity), 125U);
-  EXPECT_EQ(gpu.Mj(9, kMigActivity), 125U);
+  EXPECT_EQ(gpu.Mj(8, kEqual), 125U) << "what two have in one instance nobody has measured";
+  EXPECT_EQ(gpu.Mj(9, kEqual), 125U);
   gpu.interval.instances = {{.instance = 1, .busy = 0}, {.instance = 2, .busy = 0}};
   gpu.Draw(70);
   EXPECT_EQ(gpu.device().unattributed_mj, 70U);
@@ -189,6 +189,15 @@ TEST(Ledger, UsesSamplesWithinAnInstanceWhereThereAreSome) {
   gpu.Draw(100, {InInstance(7, 1, 3), InInstance(8, 1, 1)});
   EXPECT_EQ(gpu.Mj(7, kMigActivity), 75U);
   EXPECT_EQ(gpu.Mj(8, kMigActivity), 25U);
+}
+
+TEST(Ledger, ChargesSharersOfAnInstanceNothingWhileSamplesAreMissing) {
+  OneGpu gpu;
+  gpu.interval.samples = BusySamples::kMissing;
+  gpu.interval.instances = {{.instance = 1, .busy = 3}, {.instance = 2, .busy = 1}};
+  gpu.Draw(100, {InInstance(7, 1), InInstance(8, 1), InInstance(9, 2)});
+  EXPECT_EQ(gpu.device().unattributed_mj, 75U);
+  EXPECT_EQ(gpu.Mj(9, kMigActivity), 25U) << "alone in its instance";
 }
 
 TEST(Ledger, SetsIdleEnergyAside) {

@@ -148,17 +148,37 @@ void NvmlProcessDevice::ReadLateUtilization() {
   late_records_.swap(records_);
 }
 
-// Into records_.  Since Blackwell the older call tells nothing; so the newer one is asked first.
+// Into records_.
 nvmlReturn_t NvmlProcessDevice::AskUtilization(uint64_t since_us) {
-  nvmlReturn_t code = ReadUtilizationInfo(since_us);
+  const nvmlReturn_t code = AskUtilizationOf(address_.gpu.handle, since_us);
+  told_by_instances_ = IsLacking(code) && !address_.instances.empty() && !instances_lack_samples_;
+  return told_by_instances_ ? AskInstances(since_us) : code;
+}
+
+// Of all instances or of none: a process without samples would count as idle beside the others.
+nvmlReturn_t NvmlProcessDevice::AskInstances(uint64_t since_us) {
+  for (const NvmlInstanceHandle& instance : address_.instances) {
+    const nvmlReturn_t code = AskUtilizationOf(instance.handle, since_us);
+    if (code != abi::NVML_SUCCESS) {
+      instances_lack_samples_ = IsLacking(code);
+      records_.clear();
+      return code;
+    }
+  }
+  return abi::NVML_SUCCESS;
+}
+
+// Since Blackwell the older call tells nothing; so the newer one is asked first.
+nvmlReturn_t NvmlProcessDevice::AskUtilizationOf(abi::nvmlDevice_t device, uint64_t since_us) {
+  nvmlReturn_t code = ReadUtilizationInfo(device, since_us);
   if (IsLacking(code)) {
-    code = ReadUtilizationSamples(since_us);
+    code = ReadUtilizationSamples(device, since_us);
   }
   // Not found: nobody did anything.
   return code == abi::NVML_ERROR_NOT_FOUND ? static_cast<nvmlReturn_t>(abi::NVML_SUCCESS) : code;
 }
 
-nvmlReturn_t NvmlProcessDevice::ReadUtilizationInfo(uint64_t since_us) {
+nvmlReturn_t NvmlProcessDevice::ReadUtilizationInfo(abi::nvmlDevice_t device, uint64_t since_us) {
   const auto call = library_->api.nvmlDeviceGetProcessesUtilizationInfo;
   if (call == nullptr) {
     return abi::NVML_ERROR_FUNCTION_NOT_FOUND;
@@ -169,7 +189,7 @@ nvmlReturn_t NvmlProcessDevice::ReadUtilizationInfo(uint64_t since_us) {
                                                     .processSamplesCount = count,
                                                     .lastSeenTimeStamp = since_us,
                                                     .procUtilArray = entries};
-        const nvmlReturn_t result = call(address_.gpu.handle, &info);
+        const nvmlReturn_t result = call(device, &info);
         count = info.processSamplesCount;
         return result;
       });
@@ -179,14 +199,15 @@ nvmlReturn_t NvmlProcessDevice::ReadUtilizationInfo(uint64_t since_us) {
   return code;
 }
 
-nvmlReturn_t NvmlProcessDevice::ReadUtilizationSamples(uint64_t since_us) {
+nvmlReturn_t NvmlProcessDevice::ReadUtilizationSamples(abi::nvmlDevice_t device,
+                                                       uint64_t since_us) {
   const auto call = library_->api.nvmlDeviceGetProcessUtilization;
   if (call == nullptr) {
     return abi::NVML_ERROR_FUNCTION_NOT_FOUND;
   }
   const nvmlReturn_t code =
       FillRoom(sampled_, [&](abi::nvmlProcessUtilizationSample_t* entries, uint32_t& count) {
-        return call(address_.gpu.handle, entries, &count, since_us);
+        return call(device, entries, &count, since_us);
       });
   for (uint32_t i = 0; i < sampled_.count; ++i) {
     records_.push_back(RecordOf(sampled_.entries[i]));
@@ -278,17 +299,30 @@ void NvmlProcessDevice::Finish(DeviceNumber number, const Identify& identify,
   }
   processes_.clear();
   FinishAccounting(identify, reading);
-  reading.busy.clear();
   FinishActivity(reading);
   reading.holders.clear();
+  FinishUtilization(reading);
+}
+
+void NvmlProcessDevice::FinishUtilization(DeviceReading& reading) {
+  reading.busy.clear();
   reading.samples =
       IsLacking(utilization_code_) ? BusySamples::kNotSupported : BusySamples::kMissing;
   if (utilization_code_ != abi::NVML_SUCCESS) {
     return;
   }
-  if (const auto busy = kept_.meter.Take(records_, wall_us_, late_records_)) {
-    reading.busy.assign(busy->begin(), busy->end());
-    reading.samples = BusySamples::kMeasured;
+  const auto busy = kept_.meter.Take(records_, wall_us_, late_records_);
+  if (!busy) {
+    return;
+  }
+  reading.busy.assign(busy->begin(), busy->end());
+  reading.samples = BusySamples::kMeasured;
+  for (ProcessBusy& part : reading.busy) {
+    const auto process = std::ranges::find(reading.processes, part.pid, &ListedProcess::pid);
+    if (told_by_instances_ && process != reading.processes.end()) {
+      const auto of = std::ranges::find(parts_, process->instance, &Part::instance);
+      part.busy_percent_us *= of == parts_.end() ? 1 : of->slices;
+    }
   }
 }
 

@@ -5,7 +5,9 @@
 // object.  Finish, once Read has returned, makes a DeviceReading of what was told: it needs to know
 // when processes began, which /proc says.  Of each list the newest call that the library has is
 // taken; of a GPU in MIG mode that keeps its lists for the privileged, the lists of its MIG
-// devices.  How active each MIG instance was GPM tells, where the board has it (Hopper and later).
+// devices; so it is with samples, which a GPU in MIG mode does not have: a driver that has them of
+// its MIG devices tells those.  How active each MIG instance was GPM tells, where the board has it
+// (Hopper and later).
 // One thread at a time.
 #pragma once
 
@@ -62,8 +64,11 @@ class NvmlProcessDevice {
   void ReadUtilization();
   void ReadLateUtilization();
   abi::nvmlReturn_t AskUtilization(uint64_t since_us);
-  abi::nvmlReturn_t ReadUtilizationInfo(uint64_t since_us);
-  abi::nvmlReturn_t ReadUtilizationSamples(uint64_t since_us);
+  abi::nvmlReturn_t AskUtilizationOf(abi::nvmlDevice_t device, uint64_t since_us);
+  abi::nvmlReturn_t AskInstances(uint64_t since_us);
+  abi::nvmlReturn_t ReadUtilizationInfo(abi::nvmlDevice_t device, uint64_t since_us);
+  abi::nvmlReturn_t ReadUtilizationSamples(abi::nvmlDevice_t device, uint64_t since_us);
+  void FinishUtilization(DeviceReading& reading);
   void ReadActivity(bool profiles);
   void FinishActivity(DeviceReading& reading) const;
   void FinishAccounting(const Identify& identify, DeviceReading& reading) const;
@@ -81,6 +86,7 @@ class NvmlProcessDevice {
   const NvmlAddress address_;
   Kept kept_;
   std::vector<Part> parts_;
+  bool instances_lack_samples_ = false;  // The driver has none of MIG devices; not asked again.
   std::unique_ptr<abi::nvmlGpmMetricsGet_t> metrics_request_;  // 13 KB, where it is needed.
   std::optional<Instant> activity_since_;                      // The last reading of it.
   Duration activity_for_{};                                    // Between that and the one before.
@@ -93,6 +99,7 @@ class NvmlProcessDevice {
   abi::nvmlReturn_t lists_code_ = abi::NVML_SUCCESS;  // The first list that was not told.
   std::vector<ListedProcess> processes_;
   abi::nvmlReturn_t utilization_code_ = abi::NVML_SUCCESS;
+  bool told_by_instances_ = false;  // Percentages are of the instance, not of the GPU.
   std::vector<UtilizationRecord> records_;
   std::vector<UtilizationRecord> late_records_;
 

@@ -62,6 +62,56 @@ TEST(ProcessStatements, SharingBeginsAndEndsWithoutAJumpAFreezeOrAnotherLabel) {
   EXPECT_EQ(of_visitor.size(), 1U) << "its labels stay when it has ended, too";
 }
 
+// Two processes of one instance that do unlike work, beside one alone in another instance.
+constexpr char kSharedInstance[] = R"(format: 1
+name: instance
+epoch: 2025-03-01T12:00:00Z
+noise_mw: 0
+refresh_phase: 0ms
+gpus: [{class: h100-sxm5-80gb, mig: [3g.40gb, 2g.20gb]}]
+pods:
+  - name: unlike
+    containers:
+      - name: main
+        devices: [gpu0/mig0]
+        processes:
+          - {pid: 41, memory: 2GiB, load: {sm: 85%}}
+          - {pid: 42, memory: 2GiB, load: {sm: 15%}}
+  - name: alone
+    containers:
+      - {name: main, devices: [gpu0/mig1], processes: [{pid: 43, memory: 2GiB, load: {sm: 50%}}]}
+)";
+
+double ChargedJ(const ProcessNode& node, const char* pid, const char* method) {
+  const MetricPage page{std::string(node.page()->text())};
+  return page
+      .Value("podgpu_process_energy_joules_total",
+             {"pid=\"" + std::string(pid) + '"', "method=\"" + std::string(method) + '"'})
+      .value_or(-1);
+}
+
+TEST(ProcessStatements, SharersOfAnInstanceAreToldApartWhereTheDriverHasTheirSamples) {
+  ProcessNode node(std::string(kSharedInstance) + "quirks: [mig_records]\n");
+  for (int second = 0; second <= 30; ++second) {
+    node.Pass(std::chrono::seconds(1));
+  }
+  const double busy_j = ChargedJ(node, "41", "mig_activity");
+  EXPECT_GT(busy_j, 1'000);
+  EXPECT_NEAR(ChargedJ(node, "42", "mig_activity") / busy_j, 15.0 / 85.0, 0.01);
+  EXPECT_EQ(ChargedJ(node, "41", "equal"), 0);
+}
+
+TEST(ProcessStatements, SharersOfAnInstanceHaveEqualPartsThatSaySoWhereItHasNone) {
+  ProcessNode node(kSharedInstance);
+  for (int second = 0; second <= 30; ++second) {
+    node.Pass(std::chrono::seconds(1));
+  }
+  EXPECT_GT(ChargedJ(node, "41", "equal"), 1'000);
+  EXPECT_NEAR(ChargedJ(node, "41", "equal"), ChargedJ(node, "42", "equal"), 1);
+  EXPECT_EQ(ChargedJ(node, "43", "equal"), 0);
+  EXPECT_GT(ChargedJ(node, "43", "mig_activity"), 500) << "what an instance drew is measured";
+}
+
 // It comes and goes between two readings; this driver tells the samples of who has ended.
 TEST(ProcessStatements, WhoEndsBetweenTwoReadingsIsChargedItsLastWorkToo) {
   constexpr double kSharedW = 70 + 0.4 * 480;
