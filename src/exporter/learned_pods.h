@@ -2,7 +2,7 @@
 // to one container alone.
 //
 // A process has the uid of its pod and the id of its container in its cgroup; the kubelet has names
-// and no ids.  Whoever runs on a device that one container holds alone belongs to it, as long as
+// and no ids.  A process on a device that one container holds alone belongs to it, as long as
 // nothing contradicts: a uid that also runs on devices which that pod does not hold is another
 // pod's, and so is a second uid while the pod is known by the first.  Two uids on one device of
 // which both may be the owner name neither.  What was learned stays while a row or an owner needs
@@ -40,7 +40,7 @@ class LearnedPods {
   // Drops all: the API server tells now.  True when there was something.
   bool Forget();
 
-  // Null for whom it does not know.
+  // Null for a pod or container that it does not know.
   const ProcessNames::Pod* PodOf(const std::string& uid) const;
   const std::string* UidOf(const std::string& name_space, const std::string& name) const;
   const std::string* ContainerOf(const std::string& container_id) const;

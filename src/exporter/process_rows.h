@@ -59,7 +59,7 @@ class ProcessRows {
   // (LedgerCounters).
   std::shared_ptr<const Grid> WithCounters(const std::shared_ptr<const Grid>& grid, Instant now,
                                            Duration stale_after);
-  // Processes of pods that nobody can name.
+  // Processes of pods that have no names.
   const UnnamedProcesses& unnamed() const { return unnamed_; }
   // How many processes are on each entity of `topology`.
   std::shared_ptr<const EntityCounts> CountsOn(const Topology& topology, Instant now,

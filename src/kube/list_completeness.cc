@@ -17,7 +17,7 @@ ListVerdict ListCompleteness::Judge(const PodAllocations& answer, Instant now) {
     if (was_listed_) {
       return ListVerdict::kLacksOwnPod;
     }
-    if (!IsSettled(answer, now)) {
+    if (!IsSettled(answer, now, *doubt_)) {
       return ListVerdict::kUnsettled;
     }
   }
@@ -26,12 +26,12 @@ ListVerdict ListCompleteness::Judge(const PodAllocations& answer, Instant now) {
   return ListVerdict::kComplete;
 }
 
-bool ListCompleteness::IsSettled(const PodAllocations& answer, Instant now) {
+bool ListCompleteness::IsSettled(const PodAllocations& answer, Instant now, Doubt& doubt) {
   Content content = ContentOf(answer);
-  if (content != doubt_->content) {
-    doubt_ = Doubt{std::move(content), now};
+  if (content != doubt.content) {
+    doubt = {std::move(content), now};
   }
-  return now - doubt_->since >= kSettlesAfter;
+  return now - doubt.since >= kSettlesAfter;
 }
 
 ListCompleteness::Content ListCompleteness::ContentOf(const PodAllocations& answer) {

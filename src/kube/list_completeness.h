@@ -49,7 +49,7 @@ class ListCompleteness {
   };
 
   static Content ContentOf(const PodAllocations& answer);
-  bool IsSettled(const PodAllocations& answer, Instant now);
+  static bool IsSettled(const PodAllocations& answer, Instant now, Doubt& doubt);
 
   bool had_pods_;  // The last complete list.
   bool was_listed_ = false;

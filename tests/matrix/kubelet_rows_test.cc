@@ -114,8 +114,11 @@ class KubeletRows : public ::testing::Test {
     std::string name = ::testing::TempDir() + "podgpu-rows-XXXXXX";
     folder_ = ::mkdtemp(name.data());
     socket_ = folder_ + "/kubelet.sock";
-    client_ = MakeKubeletClient(
-        {.socket = socket_, .timeout = milliseconds(1'000), .max_message_bytes = kLimitBytes});
+    // The list of a kubelet that comes back counts as soon as our own pod is on it.
+    client_ = MakeKubeletClient({.socket = socket_,
+                                 .timeout = milliseconds(1'000),
+                                 .max_message_bytes = kLimitBytes,
+                                 .own_pod = {.name = "train-0", .name_space = "ml"}});
   }
   ~KubeletRows() override { std::filesystem::remove_all(folder_); }
 
