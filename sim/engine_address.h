@@ -1,7 +1,7 @@
 // Where a server listens by default when something else is there already.
 //
-// For addresses that nobody chose: a scenario's engine is at DCGM's usual port, and a second node,
-// or a real engine, may have it.  Another program can take the port between the look and its use;
+// For default addresses: a scenario's engine is at DCGM's usual port, and a second node, or a real
+// engine, may have it.  Another program can take the port between the look and its use;
 // then the server says that it is taken.  Any thread.
 #pragma once
 

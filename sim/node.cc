@@ -168,7 +168,7 @@ class Node {
     return absl::OkStatus();
   }
 
-  // An address that was asked for is insisted on; the scenario's gives way to whoever is there.
+  // An address that was asked for is insisted on; the scenario's gives way where its port is taken.
   std::string EngineAddress(const NodeOptions& options) const {
     if (options.engine_tcp) {
       return *options.engine_tcp;

@@ -1,8 +1,8 @@
 // views_cost: how many series and bytes each view puts on the page of a node.
 //
 // On each simulated node podgpu runs with the built-in list of metrics, once with each view alone
-// and once as it is by default, until the page has all that the node has to tell.  "of dcgm" is
-// what the page costs whoever is billed by series, beside dcgm-exporter's rows.
+// and once as it is by default, until the page has all that the node has to tell.  "of dcgm" is the
+// number of series beside dcgm-exporter's rows.
 #include <cstdio>
 #include <string>
 #include <string_view>
