@@ -150,7 +150,8 @@ abi::dcgmMigHierarchyInfo_v2 InstanceEntry(const Scene& scene, uint32_t id,
                                            const GpuInstanceFacts& facts) {
   const int gpu = WorldGpu(scene, id);
   abi::dcgmMigHierarchyInfo_v2 entry{};
-  entry.entity = {abi::DCGM_FE_GPU_I, InstanceNumber(scene.sight(), gpu, facts.dcgm_entity_id)};
+  entry.entity = {abi::DCGM_FE_GPU_I,
+                  InstanceNumber(scene.sight(), gpu, facts.dcgm_entity_id, scene.now)};
   entry.parent = {abi::DCGM_FE_GPU, id};
   CopyText(entry.info.gpuUuid, scene.world.gpu(gpu).uuid);
   entry.info.nvmlGpuIndex = id;
@@ -252,7 +253,7 @@ int FillHierarchy(const Scene& scene, abi::dcgmMigHierarchy_v2& out) {
         abi::dcgmMigHierarchyInfo_v2 entry = instance;
         entry.parent = instance.entity;
         entry.entity = {abi::DCGM_FE_GPU_CI,
-                        InstanceNumber(scene.sight(), gpu, facts.dcgm_entity_id)};
+                        InstanceNumber(scene.sight(), gpu, facts.dcgm_entity_id, scene.now)};
         entry.info.nvmlComputeInstanceId = static_cast<uint32_t>(facts.compute_instance_id);
         entry.info.nvmlMigProfileId = ComputeProfileId(facts.slices);
         entry.info.nvmlProfileSlices = static_cast<uint32_t>(facts.slices);

@@ -16,33 +16,75 @@ std::optional<Entity> FindGpu(const Sight& sight, EntityKey key) {
   return gpu < 0 ? std::nullopt : std::optional(Entity{.key = key, .device = {.gpu = gpu}});
 }
 
-std::optional<Entity> FindInstance(const Sight& sight, EntityKey key, TimeUs t) {
-  const int gpu = sight.gpus.WorldGpu(key.id / kInstanceIdsPerGpu);
-  if (gpu < 0) {
-    return std::nullopt;
+// Whether the GPU alone was unbound and is bound again.
+bool WasRebound(const Sight& sight, int gpu, TimeUs t) {
+  return std::ranges::any_of(sight.world.faults(), [&](const Fault& fault) {
+    const bool detaches =
+        fault.kind == FaultKind::kGpuDetached || fault.kind == FaultKind::kBindUnbind;
+    return detaches && fault.gpu == gpu && fault.until > sight.gpus.engine_start() &&
+           fault.until <= t;
+  });
+}
+
+// DCGM's number of the GPU by which the instances of `gpu` are counted, and to which the engine
+// goes for their values: its own, or, where it was rebound, that of the next GPU without MIG.
+int HomeOf(const Sight& sight, int gpu, TimeUs t) {
+  const int own = sight.gpus.IdOf(gpu);
+  if (!WasRebound(sight, gpu, t)) {
+    return own;
   }
-  for (int i = 0; i < sight.world.instance_count(gpu, t); ++i) {
-    if (InstanceNumber(sight, gpu, sight.world.instance(gpu, i, t).dcgm_entity_id) == key.id) {
-      return Entity{.key = key, .device = {.gpu = gpu, .instance = i}};
+  for (int step = 1; step < sight.gpus.count(); ++step) {
+    const int other = (own + step) % sight.gpus.count();
+    if (!sight.world.mig_enabled(sight.gpus.WorldGpu(static_cast<uint32_t>(other)), t)) {
+      return other;
+    }
+  }
+  return own;
+}
+
+// Calls `visit(gpu)` for each GPU whose instances are counted as those of `home`, until one
+// finds its instance.  The values of one that is not at home are those of the whole other GPU.
+template <typename Visit>
+std::optional<Entity> FindAtHome(const Sight& sight, uint32_t home, TimeUs t, Visit&& visit) {
+  for (uint32_t id = 0; id < static_cast<uint32_t>(sight.gpus.count()); ++id) {
+    const int gpu = sight.gpus.WorldGpu(id);
+    if (HomeOf(sight, gpu, t) != static_cast<int>(home)) {
+      continue;
+    }
+    if (std::optional<Entity> found = visit(gpu)) {
+      if (id != home) {
+        found->device = {.gpu = sight.gpus.WorldGpu(home)};
+      }
+      return found;
     }
   }
   return std::nullopt;
 }
 
-std::optional<Entity> FindCompute(const Sight& sight, EntityKey key, TimeUs t) {
-  const World& world = sight.world;
-  const int gpu = sight.gpus.WorldGpu(key.id / kInstanceIdsPerGpu);
-  if (gpu < 0) {
-    return std::nullopt;
-  }
-  for (int i = 0; i < world.instance_count(gpu, t); ++i) {
-    for (int c = 0; c < world.compute_count(gpu, i, t); ++c) {
-      if (InstanceNumber(sight, gpu, world.compute(gpu, i, c, t).dcgm_entity_id) == key.id) {
-        return Entity{.key = key, .device = {.gpu = gpu, .instance = i, .compute = c}};
+std::optional<Entity> FindInstance(const Sight& sight, EntityKey key, TimeUs t) {
+  return FindAtHome(sight, key.id / kInstanceIdsPerGpu, t, [&](int gpu) -> std::optional<Entity> {
+    for (int i = 0; i < sight.world.instance_count(gpu, t); ++i) {
+      const int id = sight.world.instance(gpu, i, t).dcgm_entity_id;
+      if (InstanceNumber(sight, gpu, id, t) == key.id) {
+        return Entity{.key = key, .device = {.gpu = gpu, .instance = i}};
       }
     }
-  }
-  return std::nullopt;
+    return std::nullopt;
+  });
+}
+
+std::optional<Entity> FindCompute(const Sight& sight, EntityKey key, TimeUs t) {
+  const World& world = sight.world;
+  return FindAtHome(sight, key.id / kInstanceIdsPerGpu, t, [&](int gpu) -> std::optional<Entity> {
+    for (int i = 0; i < world.instance_count(gpu, t); ++i) {
+      for (int c = 0; c < world.compute_count(gpu, i, t); ++c) {
+        if (InstanceNumber(sight, gpu, world.compute(gpu, i, c, t).dcgm_entity_id, t) == key.id) {
+          return Entity{.key = key, .device = {.gpu = gpu, .instance = i, .compute = c}};
+        }
+      }
+    }
+    return std::nullopt;
+  });
 }
 
 std::optional<Entity> FindLink(const Sight& sight, EntityKey key) {
@@ -86,7 +128,8 @@ std::optional<Entity> FindPart(const Sight& sight, EntityKey key) {
 
 }  // namespace
 
-GpuNumbers::GpuNumbers(const World& world, TimeUs t) {
+GpuNumbers::GpuNumbers(const World& world, TimeUs t, TimeUs engine_start)
+    : engine_start_(engine_start) {
   if (world.FaultAt(FaultKind::kNoNvml, t) != nullptr) {
     return;
   }
@@ -104,8 +147,8 @@ int GpuNumbers::IdOf(int gpu) const {
   return found == end ? -1 : static_cast<int>(found - gpus_.begin());
 }
 
-uint32_t InstanceNumber(const Sight& sight, int gpu, int entity_id) {
-  const int moved = sight.gpus.IdOf(gpu) - gpu;
+uint32_t InstanceNumber(const Sight& sight, int gpu, int entity_id, TimeUs t) {
+  const int moved = HomeOf(sight, gpu, t) - gpu;
   return static_cast<uint32_t>(entity_id + moved * kInstanceIdsPerGpu);
 }
 
@@ -146,11 +189,11 @@ std::vector<EntityKey> ListEntities(const Sight& sight, abi::dcgm_field_entity_g
     for (int i = 0; i < world.instance_count(gpu, t); ++i) {
       if (group == abi::DCGM_FE_GPU_I) {
         found.push_back(
-            {group, InstanceNumber(sight, gpu, world.instance(gpu, i, t).dcgm_entity_id)});
+            {group, InstanceNumber(sight, gpu, world.instance(gpu, i, t).dcgm_entity_id, t)});
       }
       for (int c = 0; group == abi::DCGM_FE_GPU_CI && c < world.compute_count(gpu, i, t); ++c) {
         found.push_back(
-            {group, InstanceNumber(sight, gpu, world.compute(gpu, i, c, t).dcgm_entity_id)});
+            {group, InstanceNumber(sight, gpu, world.compute(gpu, i, c, t).dcgm_entity_id, t)});
       }
     }
   }

@@ -26,10 +26,20 @@ int FieldsOf(const unsigned short* ids, size_t count, std::vector<const Field*>&
                                                             : abi::DCGM_ST_GENERIC_ERROR;
 }
 
+// The letter of the value's type.  The licence of a vGPU, a number, comes as a text where it is not
+// supported (DCGM 4.6.0, seen).
+int TypeOf(const Delivery& delivery) {
+  constexpr uint16_t kVgpuLicence = 526;
+  const auto* const blank = std::get_if<Blank>(&delivery.reading.value);
+  const bool is_text =
+      delivery.field->id == kVgpuLicence && blank != nullptr && *blank == Blank::kNotSupported;
+  return is_text ? int{abi::DCGM_FT_STRING} : FieldTypeLetter(*delivery.field);
+}
+
 // The members common to both layouts of a value.
 template <typename Value>
 void Store(const Delivery& delivery, int64_t stamp_us, Value& out) {
-  const int type = FieldTypeLetter(*delivery.field);
+  const int type = TypeOf(delivery);
   out.fieldId = delivery.field->id;
   out.fieldType = static_cast<uint16_t>(type);
   out.status = delivery.reading.status;

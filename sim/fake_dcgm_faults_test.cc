@@ -70,7 +70,10 @@ TEST_P(DcgmFaults, ADetachedGpuIsBlankAndComesBack) {
     EXPECT_NE(bench->Read(kGpu, 0, {150})[0].number, kBlank);
     bench->Tick(9 * kSecondUs);
     EXPECT_EQ(StatusOf(*bench, 1), abi::DcgmEntityStatusOk);
-    EXPECT_NE(bench->Read(kGpu, 1, {150})[0].number, kBlank);
+    ASSERT_EQ(bench->Watch(bench->MakeGroup(abi::DCGM_GROUP_DEFAULT),
+                           bench->MakeFieldGroup({155}, "again")),
+              0);
+    EXPECT_NE(bench->Read(kGpu, 1, {155})[0].number, kBlank);
   }
 }
 
@@ -238,17 +241,21 @@ TEST_P(DcgmFaults, SamplesOfAForgottenWatchStandStill) {
   EXPECT_EQ(bench->Read(kGpu, 1, {155})[0].ts, bench->Stamp(16 * kSecondUs));
 }
 
-TEST_P(DcgmFaults, APartialWatchLeavesTheProfilingFieldsOut) {
+TEST_P(DcgmFaults, AWatchThatIsPartlyRefusedIsRolledBack) {
   const auto bench = Start("{at: 0s, kind: watch_partial, for: 5s}");
   const abi::dcgmGpuGrp_t group = bench->MakeGroupOf(kGpu, 0);
-  const abi::dcgmFieldGrp_t fields = bench->MakeFieldGroup({150, 1001});
+  const abi::dcgmFieldGrp_t fields = bench->MakeFieldGroup({150, 230, 1001});
   EXPECT_EQ(bench->Watch(group, fields), -33);
   EXPECT_EQ(bench->Read(kGpu, 0, {1001})[0].status, -16);
+  EXPECT_EQ(bench->Read(kGpu, 0, {230})[0].status, -16);
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].status, 0);
+  const int64_t first = bench->Read(kGpu, 0, {150})[0].ts;
   bench->Tick(6 * kSecondUs);
+  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, first) << "nothing samples it";
   EXPECT_EQ(bench->Read(kGpu, 0, {1001})[0].status, -16);
   EXPECT_EQ(bench->Watch(group, fields), 0);
   EXPECT_EQ(bench->Read(kGpu, 0, {1001})[0].status, 0);
+  EXPECT_NE(bench->Read(kGpu, 0, {150})[0].ts, first);
 }
 
 TEST_P(DcgmFaults, AnXidStaysWithItsTime) {

@@ -43,6 +43,35 @@ constexpr std::array<BuiltInGroup, 6> kBuiltInGroups = {
      {abi::DCGM_GROUP_ALL_ENTITIES, {abi::DCGM_FE_GPU, abi::DCGM_FE_GPU_I, abi::DCGM_FE_GPU_CI}},
      {abi::DCGM_GROUP_NULL, {}}}};
 
+// A watch of more profiling fields is refused (DCGM 4.6.0, seen).
+constexpr int64_t kMostProfilingFields = 64;
+
+// The InfoROM is read no more often, whatever a watch asks for (DCGM 4.6.0, seen).
+constexpr std::array<uint16_t, 2> kInforomFields = {83, 84};
+constexpr TimeUs kInforomPeriodUs = 30'000'000;
+
+constexpr uint64_t kDetachFaults =
+    FaultBit(FaultKind::kGpuDetached) | FaultBit(FaultKind::kBindUnbind);
+
+// Those of `ids` that this library's release has.
+std::vector<const Field*> KnownOf(std::span<const uint16_t> ids) {
+  std::vector<const Field*> fields;
+  for (const uint16_t id : ids) {
+    if (const Field* const field = FieldOfLibrary(id)) {
+      fields.push_back(field);
+    }
+  }
+  return fields;
+}
+
+// How often the engine samples the field for a watch of `terms`.
+WatchTerms TermsFor(const Field& field, WatchTerms terms) {
+  if (std::ranges::find(kInforomFields, field.id) != kInforomFields.end()) {
+    terms.period_us = std::max(terms.period_us, kInforomPeriodUs);
+  }
+  return terms;
+}
+
 // A GPU's link's GPU, an instance's GPU, the GPU itself; -1 for anything else.
 int GpuOf(const Scene& scene, EntityKey entity) {
   const std::optional<Entity> found = FindEntity(scene.sight(), entity, scene.now);
@@ -127,10 +156,13 @@ Session::Session(std::shared_ptr<RunDirectory> run, std::shared_ptr<EngineLink> 
 std::unique_ptr<SessionState> Session::MakeState(bool engine_began_now) const {
   const World& world = run_->world();
   const TimeUs now = run_->Now();
+  const TimeUs began = engine_began_now ? now : 0;
   return std::make_unique<SessionState>(
-      manual_, EngineStart{.at = engine_began_now ? now : 0,
-                           .has_nvml = world.FaultAt(FaultKind::kNoNvml, now) == nullptr,
-                           .gpus = GpuNumbers(world, now)});
+      manual_,
+      EngineStart{.at = began,
+                  .has_nvml = world.FaultAt(FaultKind::kNoNvml, now) == nullptr,
+                  .gpus = GpuNumbers(world, now, began)},
+      now);
 }
 
 int Session::Reach(std::string_view call, const Concern& concern) {
@@ -238,6 +270,28 @@ void Session::Shut() {
   }
 }
 
+void DropWatchesOfDetached(const Scene& scene) {
+  TimeUs& seen = scene.state.detachments_seen;
+  if ((scene.world.fault_kinds() & kDetachFaults) == 0) {
+    return;
+  }
+  const auto is_built_in = [](uint64_t group) {
+    return std::ranges::find(kBuiltInGroups, group, &BuiltInGroup::id) != kBuiltInGroups.end();
+  };
+  for (const Fault& fault : scene.world.faults()) {
+    if ((FaultBit(fault.kind) & kDetachFaults) == 0 || fault.until <= seen ||
+        fault.until > scene.now) {
+      continue;
+    }
+    const auto is_meant = [&](const EntityKey& key) {
+      const int gpu = GpuOf(scene, key);
+      return gpu >= 0 && fault.Concerns(gpu);
+    };
+    scene.state.watches.Drop(is_meant, is_built_in, fault.until);
+  }
+  seen = scene.now;
+}
+
 bool MembersOf(const Scene& scene, uint64_t group, std::vector<EntityKey>& members) {
   if (const Group* const made = scene.state.groups.Find(group)) {
     members = made->entities;
@@ -280,22 +334,29 @@ int WatchFields(const Scene& scene, Series::Owner owner, const WatchTerms& terms
 }
 
 int WatchMembers(const Scene& scene, std::span<const EntityKey> members,
-                 std::span<const uint16_t> fields, Series::Owner owner, const WatchTerms& terms) {
-  int result = abi::DCGM_ST_OK;
+                 std::span<const uint16_t> ids, Series::Owner owner, const WatchTerms& terms) {
+  const std::vector<const Field*> fields = KnownOf(ids);
+  if (std::ranges::count_if(fields, &Field::profiling) > kMostProfilingFields) {
+    return abi::DCGM_ST_GENERIC_ERROR;
+  }
+  const bool is_refused = std::ranges::any_of(members, [&](const EntityKey& entity) {
+    return std::ranges::any_of(
+        fields, [&](const Field* field) { return !CanWatch(scene, entity, *field); });
+  });
   for (const EntityKey& entity : members) {
-    for (const uint16_t id : fields) {
-      const Field* const field = FieldOfLibrary(id);
-      if (field == nullptr) {
-        continue;
+    for (const Field* field : fields) {
+      if (!is_refused || !(field->profiling || IsEventField(field->id))) {
+        scene.state.watches.Watch(SeriesKey(scene, entity, *field), owner, TermsFor(*field, terms),
+                                  scene.now);
       }
-      if (!CanWatch(scene, entity, *field)) {
-        result = abi::DCGM_ST_MODULE_NOT_LOADED;  // The others are watched all the same (seen).
-        continue;
-      }
-      scene.state.watches.Watch(SeriesKey(scene, entity, *field), owner, terms, scene.now);
     }
   }
-  return result;
+  if (!is_refused) {
+    return abi::DCGM_ST_OK;
+  }
+  // The whole watch is rolled back; the first sample of what is no profiling field stays.
+  scene.state.watches.Unwatch(owner, scene.now);
+  return abi::DCGM_ST_MODULE_NOT_LOADED;
 }
 
 Reading LatestReading(const Scene& scene, EntityKey entity, const Field& field) {

@@ -31,7 +31,8 @@ struct EngineStart {
 
 // What a client has set up, with the engine in which it lives.
 struct SessionState {
-  SessionState(bool manual, const EngineStart& engine) : start(engine), watches(manual) {}
+  SessionState(bool manual, const EngineStart& engine, TimeUs now)
+      : start(engine), watches(manual), detachments_seen(now) {}
   const EngineStart start;
   Groups groups;
   FieldGroups field_groups;
@@ -39,6 +40,7 @@ struct SessionState {
   std::map<uint64_t, HealthWatch> health;  // By group, built-in ones too.
   std::map<int, TimeUs> accounted_since;   // By the world's GPU: when a watch switched it on.
   uint32_t modules_used = 0;               // A bit for each module id that a call has asked for.
+  TimeUs detachments_seen;                 // Until when watches of detached GPUs are dropped.
 };
 
 // The world at the moment of one call, with the session's state locked.
@@ -52,6 +54,10 @@ struct Scene {
   // Civil time of a sample, as the clock of the machine said then.
   int64_t StampUs(TimeUs t) const { return run.StampUs(t) + world.ClockJumpUs(t); }
 };
+
+// Drops the watches of the GPUs that were detached and are back since the last call: the engine
+// restores only those of its own groups (DCGM 4.6.0, seen).
+void DropWatchesOfDetached(const Scene& scene);
 
 // A value on its way to the client.
 struct Delivery {
@@ -81,6 +87,7 @@ class Session {
   int With(Body&& body) {
     const std::lock_guard lock(mutex_);
     Scene scene{.run = *run_, .world = run_->world(), .now = run_->Now(), .state = *state_};
+    DropWatchesOfDetached(scene);
     return body(scene);
   }
 

@@ -49,6 +49,12 @@ void Series::UnwatchGroup(uint64_t group, TimeUs now, bool manual) {
   }
 }
 
+void Series::Drop(bool (*stays)(uint64_t group), TimeUs now, bool manual) {
+  if (std::erase_if(watches_, [&](const auto& entry) { return !stays(entry.first.first); }) != 0) {
+    Restart(now, manual, true);
+  }
+}
+
 // Ends the present run and begins the one that the watches now ask for.  A series that was watched
 // all along keeps its rhythm: the next sample comes one period after the last.
 void Series::Restart(TimeUs now, bool manual, bool was_watched) {

@@ -42,6 +42,8 @@ class Series {
   void Unwatch(Owner owner, TimeUs now, bool manual);
   void UnwatchGroup(uint64_t group, TimeUs now, bool manual);
   bool IsWatchedBy(Owner owner) const { return watches_.contains(owner); }
+  // Ends all watches but those of the groups that `stays` names.
+  void Drop(bool (*stays)(uint64_t group), TimeUs now, bool manual);
   // Manual mode: takes a sample at `now` if the period has passed.
   void Update(TimeUs now);
 
@@ -81,6 +83,19 @@ class Watches {
   // False when `owner` watches nothing.
   bool Unwatch(Series::Owner owner, TimeUs now);
   void UnwatchGroup(uint64_t group, TimeUs now);
+  // What an engine does to the entities for which `is_meant` holds: only watches of groups that
+  // `stays` names go on.  A series without any is as if it had never been watched.
+  template <typename Predicate>
+  void Drop(Predicate&& is_meant, bool (*stays)(uint64_t group), TimeUs now) {
+    for (auto& [key, series] : series_) {
+      if (is_meant(key.first)) {
+        series.Drop(stays, now, manual_);
+      }
+    }
+    std::erase_if(series_, [&](const auto& entry) {
+      return is_meant(entry.first.first) && !entry.second.watched();
+    });
+  }
   void Update(TimeUs now);
   // Null when it was never watched.
   const Series* Find(const Key& key) const;

@@ -327,6 +327,9 @@ Condition Judge(const ConditionBasis& basis) {
   } else if (basis.devices_are_stale) {
     condition.verdict = absl::StrFormat("not ready: the newest sample is %s old and withdrawn",
                                         Seconds(basis.stale_for));
+  } else if (!basis.topology->driver_absence.empty()) {
+    condition.verdict =
+        absl::StrFormat("not ready: %s%s", condition.parts[0].detail, Expectation(basis));
   } else if (lists_none) {
     condition.verdict = absl::StrFormat("not ready: the driver lists no GPU%s", Expectation(basis));
   } else {

@@ -64,6 +64,21 @@ TEST(Condition, SaysWhyItIsNotReady) {
   }
 }
 
+TEST(Condition, AnEngineWithoutADriverIsNoNodeWithoutGpus) {
+  TickFacts facts = FactsOfNothing();
+  facts.stale_after = seconds(5);
+  facts.grid_age = seconds(1);
+  facts.source = std::make_shared<const SourceStatus>(
+      SourceStatus{PartState::kWaiting, "dcgm runs without the driver's library", 0, 0, 0});
+  auto topology = std::make_shared<Topology>(FakeDriver::Gpus(0));
+  topology->driver_absence = "runs without the driver's library";
+  facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
+  facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+  const Condition condition = Judge(BasisOf(facts));
+  EXPECT_FALSE(condition.ready);
+  EXPECT_EQ(condition.verdict, "not ready: dcgm runs without the driver's library");
+}
+
 TEST(Condition, AHungCallIsToldWithItsName) {
   TickFacts facts = FactsOfNothing();
   facts.stale_after = seconds(10);

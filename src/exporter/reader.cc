@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/log.h"
+#include "fields/slow_fields.h"
 #include "sample/columns.h"
 #include "source/pci_bus.h"
 
@@ -18,6 +19,9 @@ constexpr std::chrono::seconds kLetGoFor{10};
 constexpr std::chrono::seconds kLetGoAtMostEvery{60};
 constexpr uint16_t kXidField =
     230;  // The stamp of its value is that of the event (observed, DCGM 4.6.0).
+
+// A field that the engine samples at a pace of its own is stale after as many of its periods.
+constexpr int kOwnPeriods = 3;
 
 std::string Seconds(milliseconds duration) {
   return absl::StrFormat("%g s", std::chrono::duration<double>(duration).count());
@@ -285,6 +289,10 @@ bool Reader::WaitAfterFailure(const Status& failure, const std::stop_token& stop
 }
 
 void Reader::SayWhatIsRead() {
+  if (!topology_->driver_absence.empty()) {
+    Say(PartState::kWaiting, source_->Describe() + " " + topology_->driver_absence);
+    return;
+  }
   if (topology_->column_count() == 0) {
     Say(PartState::kWaiting, source_->Describe() + " answers and lists no GPU");
     return;
@@ -326,11 +334,13 @@ size_t WithdrawStale(Grid& grid, milliseconds limit, milliseconds since_read) {
   size_t withdrawn = 0;
   const auto rows = static_cast<uint16_t>(grid.fields().size());
   for (uint16_t row = 0; row < rows; ++row) {
-    if (grid.fields()[row]->id == kXidField) {
+    const uint16_t id = grid.fields()[row]->id;
+    if (id == kXidField) {
       continue;
     }
+    const milliseconds oldest = std::max<milliseconds>(limit, kOwnPeriods * OwnPeriodOf(id));
     for (Value& value : grid.CellsOf(FieldRow{row})) {
-      if (value.present() && milliseconds(value.age_ms()) + since_read > limit) {
+      if (value.present() && milliseconds(value.age_ms()) + since_read > oldest) {
         value = Value::OfAbsence(Absence::kStale);
         ++withdrawn;
       }

@@ -138,8 +138,8 @@ class Reader {
 };
 
 // Makes every value of `grid` absent (kStale) that is older than `limit`, `since_read` after the
-// reading.  Values of events (XID) stay: their time stamp is the event's.  Returns how many were
-// withdrawn.
+// reading.  A field that the engine samples more slowly is judged by its own period.  Values of
+// events (XID) stay: their time stamp is the event's.  Returns how many were withdrawn.
 size_t WithdrawStale(Grid& grid, std::chrono::milliseconds limit,
                      std::chrono::milliseconds since_read);
 

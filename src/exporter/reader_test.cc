@@ -130,6 +130,19 @@ TEST_F(ReaderTest, ANewEpochBeginsOnlyWhenTheDevicesChange) {
   EXPECT_EQ(status().expected_gpus, 3U);
 }
 
+// An engine that found no NVML lists no GPU, on a node with GPUs as well.
+TEST_F(ReaderTest, AnEngineWithoutADriverIsWaitedFor) {
+  Topology none = FakeDriver::Gpus(0);
+  none.driver_absence = "runs without the driver's library";
+  driver_.SetTopology(none);
+  Start();
+  EXPECT_EQ(status().state, PartState::kWaiting);
+  EXPECT_EQ(status().detail, "fake driver runs without the driver's library");
+  driver_.SetTopology(FakeDriver::Gpus(2));
+  Step(seconds(1));
+  EXPECT_EQ(status().state, PartState::kOk) << status().detail;
+}
+
 TEST_F(ReaderTest, ANodeWithoutGpusWaitsAndSaysSo) {
   driver_.SetTopology(FakeDriver::Gpus(0));
   Start();
@@ -355,6 +368,19 @@ TEST(WithdrawStale, TakesOldValuesButKeepsEvents) {
   EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kStale);
   EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(1'001)), 1U);
   EXPECT_TRUE(grid.at(FieldRow{2}, EntityId{0}).present());
+}
+
+// DCGM samples the InfoROM every 30 s at best, whatever is asked for.
+TEST(WithdrawStale, JudgesASlowFieldByItsOwnPeriod) {
+  auto topology = std::make_shared<Topology>(FakeDriver::Gpus(1));
+  Grid grid(topology, {FindField(84), FindField(150)});
+  grid.at(FieldRow{0}, EntityId{0}) = Value::OfInt64(1, 30'000);
+  grid.at(FieldRow{1}, EntityId{0}) = Value::OfInt64(41, 30'000);
+  EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(0)), 1U);
+  EXPECT_TRUE(grid.at(FieldRow{0}, EntityId{0}).present());
+  EXPECT_FALSE(grid.HasFreshNumbers(EntityId{0}, seconds(60))) << "it tells of no device";
+  EXPECT_EQ(WithdrawStale(grid, seconds(5), seconds(61)), 1U);
+  EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kStale);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fields/slow_fields.h"
 #include "sample/columns.h"
 
 namespace podgpu {
@@ -40,7 +41,8 @@ std::optional<FieldRow> Grid::RowOf(uint16_t field_id) const {
 bool Grid::HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const {
   const auto rows = static_cast<uint16_t>(fields_.size());
   for (uint16_t row = 0; row < rows; ++row) {
-    if (!rows_[row].columns.Contains(entity)) {
+    const bool is_slow = OwnPeriodOf(fields_[row]->id).count() > 0;
+    if (is_slow || !rows_[row].columns.Contains(entity)) {
       continue;
     }
     const Value& value = at(FieldRow{row}, entity);

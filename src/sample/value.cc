@@ -6,11 +6,24 @@
 namespace podgpu {
 namespace {
 
-constexpr std::array<std::string_view, kAbsenceCount> kAbsenceNames = {
-    "not_read",         "not_supported",   "not_permitted", "not_found",     "no_data",
-    "not_watched",      "blank",           "out_of_range",  "stale",         "device_lost",
-    "source_down",      "wrong_type",      "no_processes",  "not_in_source", "profiling_taken",
-    "profiling_paused", "device_suspended"};
+constexpr std::array<std::string_view, kAbsenceCount> kAbsenceNames = {"not_read",
+                                                                       "not_supported",
+                                                                       "not_permitted",
+                                                                       "not_found",
+                                                                       "no_data",
+                                                                       "not_watched",
+                                                                       "blank",
+                                                                       "out_of_range",
+                                                                       "stale",
+                                                                       "device_lost",
+                                                                       "source_down",
+                                                                       "wrong_type",
+                                                                       "no_processes",
+                                                                       "not_in_source",
+                                                                       "profiling_taken",
+                                                                       "profiling_paused",
+                                                                       "device_suspended",
+                                                                       "another_gpu"};
 
 constexpr std::array<std::string_view, kAbsenceCount> kAbsenceMeanings = {
     "nobody has asked for it yet",
@@ -29,7 +42,8 @@ constexpr std::array<std::string_view, kAbsenceCount> kAbsenceMeanings = {
     "this source cannot give it",
     "another program holds the profiling counters",
     "profiling is paused on request",
-    "the device sleeps, and asking would wake it"};
+    "the device sleeps, and asking would wake it",
+    "the engine would answer with the values of another GPU"};
 
 }  // namespace
 

@@ -31,8 +31,9 @@ enum class Absence : uint8_t {
   kCountersTaken,  // Another program holds the profiling counters.
   kPaused,         // Profiling is paused on request.
   kSuspended,      // The device sleeps, and asking would wake it.
+  kOtherGpu,       // The engine would answer with the values of another GPU.
 };
-inline constexpr int kAbsenceCount = 17;
+inline constexpr int kAbsenceCount = 18;
 
 // "not_supported" and so on.
 std::string_view AbsenceName(Absence absence);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/log.h"
 #include "source/dcgm_error.h"
 #include "source/decode.h"
 #include "source/source.h"
@@ -73,6 +74,18 @@ Status CheckIds(std::span<const uint32_t> ids) {
     }
   }
   return absl::OkStatus();
+}
+
+// Whether these are numbers that an engine gives to the instances of a GPU: from its own number
+// times the most instances of its board on (DCGM 4.6.0, observed).  It finds the GPU by the same
+// rule when it is asked for values.
+bool AreNumberedAfter(uint32_t gpu_id, const std::vector<uint32_t>& ids) {
+  constexpr uint32_t kMostOnLargeBoards = 7;
+  constexpr uint32_t kMostOnSmallBoards = 4;  // These begin with the first number.
+  const auto [least, most] = std::ranges::minmax(ids);
+  const bool is_large = least / kMostOnLargeBoards == gpu_id && most / kMostOnLargeBoards == gpu_id;
+  const bool is_small = least == gpu_id * kMostOnSmallBoards && most / kMostOnSmallBoards == gpu_id;
+  return is_large || is_small;
 }
 
 MigNode NodeOf(const abi::dcgmMigHierarchyInfo_v2& entry) {
@@ -145,13 +158,13 @@ StatusOr<Gpu> DcgmDiscovery::ReadGpu(dcgmHandle_t handle, uint32_t gpu_id) {
   Known& known = by_id_[gpu_id];
   known.gpu.gpu_id = gpu_id;
   const DeviceState before = known.gpu.state;
-  const bool is_stale = known.gpu.uuid.empty() || before != state;
-  if (state != DeviceState::kLost && is_stale) {
-    Status identity = ReadIdentity(handle, gpu_id, known);
+  const bool is_lost = state == DeviceState::kLost;
+  if (known.gpu.uuid.empty() || (before != state && !is_lost)) {
+    Status identity = ReadIdentity(handle, gpu_id, is_lost, known);
     if (LostConnection(identity)) {
       return identity;
     }
-    if (!identity.ok()) {
+    if (!identity.ok() && !is_lost) {
       state = DeviceState::kDegraded;  // One device that does not answer hides no other one.
     }
   }
@@ -163,13 +176,15 @@ StatusOr<Gpu> DcgmDiscovery::ReadGpu(dcgmHandle_t handle, uint32_t gpu_id) {
   return gpu;
 }
 
-Status DcgmDiscovery::ReadIdentity(dcgmHandle_t handle, uint32_t gpu_id, Known& known) const {
+Status DcgmDiscovery::ReadIdentity(dcgmHandle_t handle, uint32_t gpu_id, bool is_lost,
+                                   Known& known) const {
   abi::dcgmDeviceAttributes_v3 attributes{};
   attributes.version = abi::dcgmDeviceAttributes_version3;
   const dcgmReturn_t code = library_.api.dcgmGetDeviceAttributes(handle, gpu_id, &attributes);
   PODGPU_RETURN_IF_ERROR(
       DcgmStatus(library_.api, code, absl::StrFormat("does not say who GPU %d is", gpu_id)));
   const abi::dcgmDeviceIdentifiers_v1& who = attributes.identifiers;
+  known.driver_version = TextOrEmpty(who.driverVersion);  // An engine tells it of lost ones too.
   const std::string uuid = TextOrEmpty(who.uuid);
   if (uuid.empty()) {  // It has just been lost: what was known stands.
     return absl::OkStatus();
@@ -178,23 +193,33 @@ Status DcgmDiscovery::ReadIdentity(dcgmHandle_t handle, uint32_t gpu_id, Known& 
     return absl::InternalError(
         absl::StrFormat("tells a UUID of GPU %d that is none: \"%s\"", gpu_id, uuid));
   }
+  if (const Gpu* seen = seen_.Find(uuid); is_lost && seen != nullptr) {
+    // Of a detached GPU an engine tells UUID, name and bus id alone (DCGM 4.6.0, observed).
+    known.gpu = *seen;
+    known.gpu.gpu_id = gpu_id;
+    return absl::OkStatus();
+  }
   known.gpu.uuid = uuid;
   known.gpu.pci_bus_id = TextOrEmpty(who.pciBusId);
   known.gpu.model = TextOrEmpty(who.deviceName);
   known.gpu.serial = TextOrEmpty(who.serial);
   known.gpu.vbios_version = TextOrEmpty(who.vbios);
   known.gpu.mig_enabled = attributes.settings.migModeEnabled == 1;
-  known.driver_version = TextOrEmpty(who.driverVersion);
   return absl::OkStatus();
 }
 
 Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
-  if (!library_.Has(abi::DcgmCapability::kMig) || topology.gpus.empty()) {
+  if (!library_.Has(abi::DcgmCapability::kMig)) {
     return absl::OkStatus();
   }
   reply_->version = abi::dcgmMigHierarchy_version2;
   reply_->count = 0;
   const dcgmReturn_t code = library_.api.dcgmGetGpuInstanceHierarchy(handle, reply_.get());
+  if (by_id_.empty()) {  // Without a GPU there is one thing to learn: why there is none.
+    NoteDriver(code == abi::DCGM_ST_NVML_NOT_LOADED, topology);
+    Status status = DcgmStatus(library_.api, code, "does not list its MIG instances");
+    return LostConnection(status) ? status : absl::OkStatus();
+  }
   const bool has_mig = std::ranges::any_of(topology.gpus, [](const Gpu& gpu) {
     return gpu.mig_enabled && gpu.state != DeviceState::kLost;
   });
@@ -213,6 +238,7 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
     }
   }
   AddInstances(nodes, topology);
+  MarkMisread(topology);
   if (count > 0 && topology.instances.empty()) {
     return absl::InternalError(
         absl::StrFormat("lists %d MIG instances, none of them on a GPU of this node", count));
@@ -224,12 +250,21 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
     }
     return ReadMissingProfiles(handle, topology);
   }
+  // Such an instance is asked nothing; its name is the one of before.
+  for (GpuInstance& instance : topology.instances) {
+    const auto before = std::ranges::find_if(instances_, [&](const GpuInstance& old) {
+      return old.gpu == instance.gpu && old.gpu_instance_id == instance.gpu_instance_id;
+    });
+    if (instance.is_misread && before != instances_.end()) {
+      instance.profile = before->profile;
+    }
+  }
   PODGPU_RETURN_IF_ERROR(ReadProfiles(handle, topology));
   // The layout has changed, perhaps the modes with it.
   for (Gpu& gpu : topology.gpus) {
     if (gpu.state != DeviceState::kLost && by_id_.contains(gpu.gpu_id)) {
       Known& known = by_id_[gpu.gpu_id];
-      if (Status status = ReadIdentity(handle, gpu.gpu_id, known); LostConnection(status)) {
+      if (Status status = ReadIdentity(handle, gpu.gpu_id, false, known); LostConnection(status)) {
         return status;
       }
       gpu.mig_enabled = known.gpu.mig_enabled;
@@ -241,9 +276,61 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
   return absl::OkStatus();
 }
 
+void DcgmDiscovery::NoteDriver(bool is_absent, Topology& topology) {
+  if (is_absent) {
+    topology.driver_absence = absl::StrFormat(
+        "runs without the driver's library, libnvidia-ml.so.1, and knows no GPU (%s)",
+        DcgmWords(library_.api, abi::DCGM_ST_NVML_NOT_LOADED));
+  }
+  if (is_absent && !lacks_driver_) {
+    Log(LogLevel::kWarn, "the engine " + topology.driver_absence +
+                             ". Install the driver; a host engine is then restarted by hand");
+  }
+  lacks_driver_ = is_absent;
+}
+
+void DcgmDiscovery::MarkMisread(Topology& topology) {
+  std::string list;
+  for (size_t gpu = 0; gpu < topology.gpus.size(); ++gpu) {
+    const Gpu& parent = topology.gpus[gpu];
+    std::vector<uint32_t> ids;
+    for (const GpuInstance& instance : topology.instances) {
+      if (instance.gpu == gpu) {
+        ids.push_back(instance.entity_id);
+      }
+    }
+    if (ids.empty() || AreNumberedAfter(parent.gpu_id, ids)) {
+      continue;
+    }
+    absl::StrAppendFormat(&list, "%sGPU %d (%s)", list.empty() ? "" : ", ", parent.gpu_id,
+                          parent.uuid);
+    for (GpuInstance& instance : topology.instances) {
+      instance.is_misread = instance.is_misread || instance.gpu == gpu;
+    }
+  }
+  if (!list.empty()) {
+    topology.parts_absence = absl::StrFormat(
+        "the values of the MIG instances of %s: the engine takes them for instances of another "
+        "GPU, as it does once a GPU was unbound and bound again, and would answer with the values "
+        "of that one. Restart the engine (where it is embedded, podgpu)",
+        list);
+  }
+  if (list != misread_) {
+    Log(list.empty() ? LogLevel::kInfo : LogLevel::kWarn,
+        list.empty() ? "the engine reads MIG instances as those of their own GPU again"
+                     : "the engine takes MIG instances for those of another GPU; their values are "
+                       "withdrawn. Restart the engine (where it is embedded, podgpu)",
+        {{"gpus", list}});
+    misread_ = list;
+  }
+}
+
 // Asks again for what the engine could not name when the layout was new.
 Status DcgmDiscovery::ReadMissingProfiles(dcgmHandle_t handle, Topology& topology) {
-  if (std::ranges::none_of(instances_, &std::string::empty, &GpuInstance::profile)) {
+  const auto is_missing = [](const GpuInstance& instance) {
+    return instance.profile.empty() && !instance.is_misread;
+  };
+  if (std::ranges::none_of(instances_, is_missing)) {
     return absl::OkStatus();
   }
   PODGPU_RETURN_IF_ERROR(ReadProfiles(handle, topology));
@@ -273,7 +360,7 @@ Status DcgmDiscovery::ReadProfiles(dcgmHandle_t handle, Topology& topology) cons
       const auto instance =
           std::ranges::find(topology.instances, reply.entityId, &GpuInstance::entity_id);
       if (reply.status == abi::DCGM_ST_OK && reply.fieldType == abi::DCGM_FT_STRING &&
-          instance != topology.instances.end()) {
+          instance != topology.instances.end() && !instance->is_misread) {
         instance->profile = TextOrEmpty(reply.value.str);
       }
     }

@@ -3,7 +3,9 @@
 // Builds a Topology from the engine's lists.  Identity is read live, which costs the driver some 26
 // queries a GPU, so it is kept while the engine, the device's state and its instances stay the
 // same. A GPU that was seen once stays in the topology as lost, with its last identity, until it
-// returns: also when a restarted engine no longer lists it.  Source thread only.
+// returns: also when a restarted engine no longer lists it.  A GPU is known by its UUID, which an
+// engine tells of a detached one as well; numbers are those of one engine alone.  Source thread
+// only.
 #pragma once
 
 #include <map>
@@ -39,10 +41,14 @@ class DcgmDiscovery {
 
   Status ReadGpus(abi::dcgmHandle_t handle, Topology& topology);
   StatusOr<Gpu> ReadGpu(abi::dcgmHandle_t handle, uint32_t gpu_id);
-  Status ReadIdentity(abi::dcgmHandle_t handle, uint32_t gpu_id, Known& known) const;
+  Status ReadIdentity(abi::dcgmHandle_t handle, uint32_t gpu_id, bool is_lost, Known& known) const;
   Status ReadInstances(abi::dcgmHandle_t handle, Topology& topology);
   Status ReadMissingProfiles(abi::dcgmHandle_t handle, Topology& topology);
   Status ReadProfiles(abi::dcgmHandle_t handle, Topology& topology) const;
+  // Says why an engine lists no GPU; in the log once.
+  void NoteDriver(bool is_absent, Topology& topology);
+  // Marks the instances that the engine takes for another GPU's, and says so.
+  void MarkMisread(Topology& topology);
 
   const abi::DcgmLibrary& library_;
   std::map<uint32_t, Known> by_id_;  // Of this engine.
@@ -51,6 +57,8 @@ class DcgmDiscovery {
   std::vector<MigNode> nodes_;                       // The layout that `instances_` stand for.
   std::vector<uint32_t> profile_ids_;                // NVML's, per node: part of the layout.
   std::vector<GpuInstance> instances_;
+  bool lacks_driver_ = false;  // As of the last look at an engine without a GPU.
+  std::string misread_;        // What MarkMisread has said in the log; empty: nothing.
 };
 
 }  // namespace podgpu

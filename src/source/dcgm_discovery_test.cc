@@ -168,6 +168,64 @@ TEST(DcgmDiscover, ShowsAGpuThatARestartedEngineNoLongerLists) {
   EXPECT_EQ(topology->gpus[2].gpu_id, 2U) << "the next number that is free";
 }
 
+TEST(DcgmDiscover, KnowsADetachedGpuByItsUuidAfterAReconnect) {
+  Node node(4);
+  const StatusOr<Topology> before = node.source().Discover({});
+  ASSERT_TRUE(before.ok());
+  node.dcgm.Kill();
+  node.dcgm.gpus[3].status = abi::DcgmEntityStatusDetached;
+  EXPECT_TRUE(LostConnection(node.source().Discover({}).status()));
+  const StatusOr<Topology> after = node.source().Discover({});
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_TRUE(SameDevices(*before, *after))
+      << "serial and mode too, which the engine does not tell";
+  EXPECT_EQ(after->gpus[3].state, DeviceState::kLost);
+}
+
+TEST(DcgmDiscover, TellsWhoADetachedGpuIsThatItHasNeverSeen) {
+  Node node(2);
+  node.dcgm.gpus[1].status = abi::DcgmEntityStatusDetached;
+  const StatusOr<Topology> topology = node.source().Discover({});
+  ASSERT_TRUE(topology.ok());
+  EXPECT_EQ(topology->gpus[1].uuid, "GPU-1");
+  EXPECT_EQ(topology->gpus[1].serial, "");
+  node.dcgm.gpus[1].status = abi::DcgmEntityStatusOk;
+  const StatusOr<Topology> back = node.source().Discover({});
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->gpus[1].serial, "1651");
+}
+
+// An engine that starts while the driver is away tells nothing of its GPUs, not even who they are.
+TEST(DcgmDiscover, MakesNoPhantomsOfGpusThatDoNotSayWhoTheyAre) {
+  for (const size_t gone : {size_t{1}, size_t{8}}) {
+    Node node(8);
+    const StatusOr<Topology> before = node.source().Discover({});
+    ASSERT_TRUE(before.ok());
+    node.dcgm.Kill();
+    for (size_t i = 8 - gone; i < 8; ++i) {
+      node.dcgm.gpus[i].status = abi::DcgmEntityStatusLost;
+    }
+    EXPECT_TRUE(LostConnection(node.source().Discover({}).status()));
+    const StatusOr<Topology> after = node.source().Discover({});
+    ASSERT_TRUE(after.ok()) << after.status();
+    ASSERT_EQ(after->gpus.size(), 8U) << gone;
+    EXPECT_TRUE(SameDevices(*before, *after)) << gone;
+    EXPECT_EQ(after->gpus[7].state, DeviceState::kLost);
+  }
+}
+
+TEST(DcgmDiscover, SaysThatAnEngineRunsWithoutADriver) {
+  Node node(0);
+  node.dcgm.has_nvml = false;
+  const StatusOr<Topology> topology = node.source().Discover({});
+  ASSERT_TRUE(topology.ok());
+  EXPECT_EQ(topology->driver_absence,
+            "runs without the driver's library, libnvidia-ml.so.1, and knows no GPU (DCGM -56: as "
+            "the fake says)");
+  node.dcgm.has_nvml = true;
+  EXPECT_EQ(node.source().Discover({})->driver_absence, "");
+}
+
 TEST(DcgmDiscover, HidesNoDeviceBehindOneThatDoesNotAnswer) {
   for (const char* symbol : {"dcgmGetGpuStatus", "dcgmGetDeviceAttributes"}) {
     Node node(2);

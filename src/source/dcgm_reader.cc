@@ -25,6 +25,7 @@ Status DcgmReader::Read(abi::dcgmHandle_t handle, const DcgmWatches& watches, Gr
   const ColumnRange columns = watches.ColumnsIn(grid.topology());
   PODGPU_CHECK(columns.first == watches.first_column() || columns.count == 0);
   PODGPU_CHECK(watches.devices().size() == columns.count);
+  dropped_.clear();
   Prepare(watches, grid);
   for (size_t field = 0; field < ids_.size(); field += fields_per_call_) {
     for (size_t device = 0; device < entities_.size(); device += devices_per_call_) {
@@ -51,15 +52,11 @@ void DcgmReader::Prepare(const DcgmWatches& watches, Grid& grid) {
     const WatchedField& field = watches.fields()[f];
     PODGPU_CHECK(grid.fields()[field.row.index]->id == field.id);
     for (size_t i = 0; i < watches.devices().size(); ++i) {
-      const WatchedDevice& device = watches.devices()[i];
-      Absence absence = Absence::kNoData;  // Where the engine leaves an asked value out.
-      if (device.is_refused || field.is_refused) {
-        absence = device.is_refused ? device.reason : field.reason;
-      }
+      // No data: where the engine leaves an asked value out.
       grid.at(field.row, EntityId{static_cast<uint16_t>(watches.first_column() + i)}) =
-          Value::OfAbsence(absence);
+          Value::OfAbsence(watches.RefusalOf(f, i).value_or(Absence::kNoData));
     }
-    if (!field.is_refused) {
+    if (watches.IsWatched(f)) {
       ids_.push_back(field.id);
       rows_.push_back(f);
     }
@@ -96,7 +93,7 @@ Status DcgmReader::ReadPart(abi::dcgmHandle_t handle, const DcgmWatches& watches
 // Puts `raw`, expected for `device` and `field` (indices into entities_ and ids_), where it
 // belongs: the order of a reply is not promised.
 void DcgmReader::Store(const DcgmWatches& watches, const dcgmFieldValue_v2& raw, size_t device,
-                       size_t field, Grid& grid) const {
+                       size_t field, Grid& grid) {
   if (!SameEntity(raw, entities_[device])) {
     const auto found = std::ranges::find_if(
         entities_, [&](const auto& entity) { return SameEntity(raw, entity); });
@@ -111,13 +108,20 @@ void DcgmReader::Store(const DcgmWatches& watches, const dcgmFieldValue_v2& raw,
   if (events_ != nullptr) {
     events_->See(raw);
   }
-  const WatchedField& watched = watches.fields()[rows_[field]];
   const EntityId column = columns_[device];
+  const size_t index = column.index - watches.first_column();
+  if (watches.RefusalOf(rows_[field], index)) {
+    return;  // It is asked for because of other devices.
+  }
+  const WatchedField& watched = watches.fields()[rows_[field]];
   Value value = DecodeDcgm(watched.decoder, raw, grid.read_at_wall, grid);
-  // A lost device answers with status 0 and plain blanks.
-  if (!value.present() && value.absence() == Absence::kBlank &&
-      watches.devices()[column.index - watches.first_column()].is_lost) {
+  // A lost device answers with status 0 and plain blanks, or that it is not watched.
+  const bool is_dropped = raw.status == abi::DCGM_ST_NOT_WATCHED;
+  const bool says_nothing = !value.present() && (is_dropped || value.absence() == Absence::kBlank);
+  if (says_nothing && watches.devices()[index].is_lost) {
     value = Value::OfAbsence(Absence::kDeviceLost);
+  } else if (is_dropped && (dropped_.empty() || dropped_.back() != index)) {
+    dropped_.push_back(index);
   }
   grid.at(watched.row, column) = value;
 }

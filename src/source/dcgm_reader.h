@@ -28,13 +28,17 @@ class DcgmReader {
   // Fills the cells of `grid` that are those of `watches`; its read_at_wall is set.
   Status Read(abi::dcgmHandle_t handle, const DcgmWatches& watches, Grid& grid);
 
+  // The devices, by index in watches.devices(), of which the last reading said that a field is not
+  // watched that had been: the engine has dropped the watch.
+  const std::vector<size_t>& dropped() const { return dropped_; }
+
  private:
   // Lists what is to be asked for, and gives all other cells their reason.
   void Prepare(const DcgmWatches& watches, Grid& grid);
   Status ReadPart(abi::dcgmHandle_t handle, const DcgmWatches& watches, size_t first_device,
                   size_t first_field, Grid& grid);
   void Store(const DcgmWatches& watches, const abi::dcgmFieldValue_v2& raw, size_t device,
-             size_t field, Grid& grid) const;
+             size_t field, Grid& grid);
 
   const abi::DcgmLibrary& library_;
   DcgmEvents* const events_;
@@ -42,6 +46,7 @@ class DcgmReader {
   std::vector<EntityId> columns_;                     // Of each of them.
   std::vector<uint16_t> ids_;                         // To ask for.
   std::vector<size_t> rows_;                          // Of each, its index in watches.fields().
+  std::vector<size_t> dropped_;
   size_t devices_per_call_ = 0;
   size_t fields_per_call_ = 0;
   std::vector<abi::dcgmFieldValue_v2> reply_;

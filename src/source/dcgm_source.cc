@@ -102,7 +102,7 @@ StatusOr<WatchResult> DcgmSource::Watch(const Topology& topology,
       watches_.IsWatching(topology, fields, period) && watched_topology_.parts != topology.parts;
   StatusOr<WatchResult> result =
       only_parts || watches_.IsWorthRetrying(topology, fields, period)
-          ? watches_.Retry(connection_.handle(), topology, fields)
+          ? watches_.Retry(connection_.handle(), topology)
           : watches_.Start(connection_.handle(), topology, fields, period);
   if (result.ok()) {
     if (Status parts = WatchParts(topology, fields, period, *result); !parts.ok()) {
@@ -131,7 +131,7 @@ Status DcgmSource::WatchParts(const Topology& topology, const std::vector<const 
     }
     const StatusOr<WatchResult> watched =
         part.watches.IsWatching(topology, fields, period)
-            ? part.watches.Retry(connection_.handle(), topology, fields)
+            ? part.watches.Retry(connection_.handle(), topology)
             : part.watches.Start(connection_.handle(), topology, fields, period);
     if (LostConnection(watched.status())) {
       return watched.status();
@@ -169,6 +169,7 @@ Status DcgmSource::Read(Grid& grid) {
                                          " has nothing to watch yet: Watch comes before Read");
   }
   PODGPU_RETURN_IF_ERROR(Noticed(reader_.Read(connection_.handle(), watches_, grid)));
+  PODGPU_RETURN_IF_ERROR(Noticed(watches_.WatchAgain(connection_.handle(), reader_.dropped())));
   PODGPU_RETURN_IF_ERROR(Noticed(ReadParts(grid)));
   PODGPU_RETURN_IF_ERROR(Noticed(events_.Collect(connection_.handle(), grid)));
   PODGPU_RETURN_IF_ERROR(Noticed(health_.Read(connection_.handle(), grid)));
@@ -198,6 +199,9 @@ Status DcgmSource::ReadParts(Grid& grid) {
       continue;
     }
     Status status = part.reader.Read(connection_.handle(), part.watches, grid);
+    if (status.ok()) {
+      status = part.watches.WatchAgain(connection_.handle(), part.reader.dropped());
+    }
     if (LostConnection(status)) {
       return status;
     }

@@ -1,16 +1,10 @@
 #include "source/dcgm_watches.h"
 
 #include <algorithm>
-#include <array>
-#include <iterator>
-#include <optional>
-#include <set>
-#include <span>
-#include <string_view>
-#include <utility>
 
 #include "absl/strings/str_format.h"
 
+#include "base/log.h"
 #include "sample/columns.h"
 #include "source/dcgm_error.h"
 #include "source/dcgm_parts.h"
@@ -22,59 +16,8 @@ using abi::dcgmGroupEntityPair_t;
 using abi::dcgmHandle_t;
 using abi::dcgmReturn_t;
 
-// The client refuses 128 (DCGM 4.6.0, observed), whatever the header says.
-constexpr size_t kFieldsPerGroup = abi::DCGM_MAX_FIELD_IDS_PER_FIELD_GROUP - 1;
-
-// An XID stays the last sample until it expires; dcgm-exporter keeps ten minutes.  All else is only
-// ever asked for its newest sample.
-constexpr uint16_t kXidField = 230;
-constexpr double kXidKeepSeconds = 600;
-constexpr double kKeepSeconds = 30;
-
-// The ids that dcgm-exporter looks up in the metric groups.
-constexpr uint16_t kFirstProfilingId = 1000;
-constexpr uint16_t kLastProfilingId = 1099;
-
-bool IsListedProfilingField(uint16_t id) {
-  return id >= kFirstProfilingId && id <= kLastProfilingId;
-}
-
-// Codes by which an engine refuses single fields, so that a smaller group may pass.
-bool RefusesFields(dcgmReturn_t code) {
-  constexpr std::array<dcgmReturn_t, 9> kRefusals = {
-      abi::DCGM_ST_BADPARAM,
-      abi::DCGM_ST_NOT_SUPPORTED,
-      abi::DCGM_ST_UNKNOWN_FIELD,
-      abi::DCGM_ST_NO_PERMISSION,
-      abi::DCGM_ST_REQUIRES_ROOT,
-      abi::DCGM_ST_FIELD_UNSUPPORTED_BY_API,
-      abi::DCGM_ST_PROFILING_NOT_SUPPORTED,
-      abi::DCGM_ST_PROFILING_LIBRARY_ERROR,
-      abi::DCGM_ST_PROFILING_MULTI_PASS,
-  };
-  return std::ranges::find(kRefusals, code) != kRefusals.end();
-}
-
-// Codes that refuse all profiling fields at once.
-bool RefusesProfiling(dcgmReturn_t code) {
-  return code == abi::DCGM_ST_MODULE_NOT_LOADED || code == abi::DCGM_ST_PROFILING_NOT_SUPPORTED ||
-         code == abi::DCGM_ST_PROFILING_LIBRARY_ERROR;
-}
-
-// The fields of all groups; nothing when there are none, or more than the struct can hold.
-std::optional<std::vector<uint16_t>> FieldsIn(const abi::dcgmProfGetMetricGroups_v3& groups) {
-  std::vector<uint16_t> ids;
-  if (groups.numMetricGroups > std::size(groups.metricGroups)) {
-    return std::nullopt;
-  }
-  for (const auto& group : std::span(groups.metricGroups).first(groups.numMetricGroups)) {
-    if (group.numFieldIds > std::size(group.fieldIds)) {
-      return std::nullopt;
-    }
-    ids.insert(ids.end(), group.fieldIds, group.fieldIds + group.numFieldIds);
-  }
-  return ids.empty() ? std::nullopt : std::optional(std::move(ids));
-}
+// Between two tries to have devices sampled again that an engine does not want to sample.
+constexpr std::chrono::microseconds kLongestRepairPause = std::chrono::seconds(60);
 
 // The GPU that a column is of; null for a switch, its links, and CPUs.
 const Gpu* GpuAt(const Topology& topology, EntityId column) {
@@ -85,8 +28,10 @@ const Gpu* GpuAt(const Topology& topology, EntityId column) {
   return gpu ? &topology.gpus[*gpu] : nullptr;
 }
 
-void AddReason(WatchResult& result, const std::string& reason) {
-  result.reason += result.reason.empty() ? reason : "; " + reason;
+// The kind of a column's device: the model of its GPU, or nothing for a part.
+std::string_view KindOf(const Topology& topology, EntityId column) {
+  return column.index < topology.entities.size() ? std::string_view(topology.GpuOf(column).model)
+                                                 : std::string_view();
 }
 
 }  // namespace
@@ -102,10 +47,13 @@ StatusOr<WatchResult> DcgmWatches::Start(dcgmHandle_t handle, const Topology& to
   SortOutFields(fields);
   WatchResult result;
   const auto start = [&]() -> Status {
-    PODGPU_RETURN_IF_ERROR(FilterProfiling(handle, topology, result));
+    MakeKinds(topology);
     PODGPU_RETURN_IF_ERROR(MakeGroups(handle, topology));
-    const std::vector<bool> all(fields_.size(), true);
-    return WatchAll(handle, MakeBatches(fields, all), result);
+    for (DcgmWatchedKind& kind : kinds_) {
+      PODGPU_RETURN_IF_ERROR(
+          kind.Watch(handle, fields_, period_, GpuToAsk(topology, kind), result));
+    }
+    return absl::OkStatus();
   };
   if (Status status = start(); !status.ok()) {
     Stop(handle);
@@ -117,7 +65,7 @@ StatusOr<WatchResult> DcgmWatches::Start(dcgmHandle_t handle, const Topology& to
 bool DcgmWatches::IsWorthRetrying(const Topology& topology, const std::vector<const Field*>& fields,
                                   std::chrono::microseconds period) const {
   return IsWatching(topology, fields, period) &&
-         std::ranges::any_of(fields_, &WatchedField::is_refused_by_engine);
+         std::ranges::any_of(kinds_, &DcgmWatchedKind::HasRefusals);
 }
 
 bool DcgmWatches::IsWatching(const Topology& topology, const std::vector<const Field*>& fields,
@@ -143,37 +91,34 @@ bool DcgmWatches::IsWatching(const Topology& topology, const std::vector<const F
   return same;
 }
 
-WatchedField& DcgmWatches::FindWatched(uint16_t id) {
-  return *std::ranges::find(fields_, id, &WatchedField::id);
-}
-
-StatusOr<WatchResult> DcgmWatches::Retry(dcgmHandle_t handle, const Topology& topology,
-                                         const std::vector<const Field*>& fields) {
-  std::vector<bool> again(fields_.size(), false);
-  for (size_t i = 0; i < fields_.size(); ++i) {
-    WatchedField& field = fields_[i];
-    again[i] = field.is_refused_by_engine;
-    field.is_refused = field.is_refused && !field.is_refused_by_engine;
-    field.is_refused_by_engine = false;
-  }
+StatusOr<WatchResult> DcgmWatches::Retry(dcgmHandle_t handle, const Topology& topology) {
   WatchResult result;
-  const auto retry = [&]() -> Status {
-    PODGPU_RETURN_IF_ERROR(FilterProfiling(handle, topology, result));
-    return WatchAll(handle, MakeBatches(fields, again), result);
-  };
-  if (Status status = retry(); !status.ok()) {
-    Stop(handle);
-    return status;
+  for (DcgmWatchedKind& kind : kinds_) {
+    if (Status status = kind.Retry(handle, fields_, GpuToAsk(topology, kind), result);
+        !status.ok()) {
+      Stop(handle);
+      return status;
+    }
   }
   return result;
 }
 
-Status DcgmWatches::WatchAll(dcgmHandle_t handle, const std::vector<Batch>& batches,
-                             WatchResult& result) {
-  for (const Batch& batch : batches) {
-    PODGPU_RETURN_IF_ERROR(WatchBatch(handle, batch, result));
+std::optional<Absence> DcgmWatches::RefusalOf(size_t field, size_t device) const {
+  const WatchedDevice& asked = devices_[device];
+  for (const Watchable* watchable :
+       {static_cast<const Watchable*>(&asked), static_cast<const Watchable*>(&fields_[field]),
+        &kinds_[asked.kind].field(field)}) {
+    if (watchable->is_refused) {
+      return watchable->reason;
+    }
   }
-  return absl::OkStatus();
+  return std::nullopt;
+}
+
+bool DcgmWatches::IsWatched(size_t field) const {
+  return !fields_[field].is_refused &&
+         std::ranges::any_of(
+             kinds_, [&](const DcgmWatchedKind& kind) { return !kind.field(field).is_refused; });
 }
 
 // Upstream's filter (behaviour document, section 5.1).
@@ -202,60 +147,9 @@ void DcgmWatches::SortOutFields(const std::vector<const Field*>& fields) {
       watched.Refuse(Absence::kPaused);
     } else {
       watched.decoder = DecoderFor(*field, meta->fieldType);
+      watched.is_profiling = field->profiling || IsListedProfilingField(field->id);
     }
   }
-}
-
-// Refuses the profiling fields that no GPU offers, by asking one GPU of each model.
-Status DcgmWatches::FilterProfiling(dcgmHandle_t handle, const Topology& topology,
-                                    WatchResult& result) {
-  const auto is_wanted = [](const WatchedField& field) {
-    return IsListedProfilingField(field.id) && !field.is_refused && !field.is_watched;
-  };
-  if (std::ranges::none_of(fields_, is_wanted)) {
-    return absl::OkStatus();
-  }
-  std::set<std::string_view> models;
-  std::set<uint16_t> offered;
-  bool has_answer = false;
-  std::string reason = library_.name + " lacks dcgmProfGetSupportedMetricGroups";
-  for (const Gpu& gpu : topology.gpus) {
-    if (!library_.Has(abi::DcgmCapability::kProfiling) || gpu.state == DeviceState::kLost ||
-        !models.insert(gpu.model).second) {
-      continue;
-    }
-    abi::dcgmProfGetMetricGroups_v3 groups{};
-    groups.version = abi::dcgmProfGetMetricGroups_version3;
-    groups.gpuId = gpu.gpu_id;
-    const dcgmReturn_t code = library_.api.dcgmProfGetSupportedMetricGroups(handle, &groups);
-    if (code != abi::DCGM_ST_OK) {
-      Status status = DcgmStatus(library_.api, code, "does not list its profiling fields");
-      if (LostConnection(status)) {
-        return status;
-      }
-      reason = DcgmWords(library_.api, code);
-      continue;
-    }
-    const std::optional<std::vector<uint16_t>> ids = FieldsIn(groups);
-    if (!ids) {
-      reason = "the engine's list of them is empty or none";
-      continue;
-    }
-    has_answer = true;
-    offered.insert(ids->begin(), ids->end());
-  }
-  const bool has_gpu = !models.empty() || !library_.Has(abi::DcgmCapability::kProfiling);
-  if (!has_answer && has_gpu) {
-    result.profiling_refused = true;
-    AddReason(result, "no profiling fields: " + reason);
-  }
-  for (WatchedField& field : fields_) {
-    if (is_wanted(field) && !offered.contains(field.id)) {
-      field.Refuse(has_answer ? Absence::kNotSupported : Absence::kNotWatched);
-      field.is_refused_by_engine = !has_answer;
-    }
-  }
-  return absl::OkStatus();
 }
 
 dcgmGroupEntityPair_t DcgmWatches::EntityAt(const Topology& topology, EntityId column) const {
@@ -268,30 +162,49 @@ dcgmGroupEntityPair_t DcgmWatches::EntityAt(const Topology& topology, EntityId c
              : dcgmGroupEntityPair_t{abi::DCGM_FE_GPU_I, instance->entity_id};
 }
 
+std::optional<uint32_t> DcgmWatches::GpuToAsk(const Topology& topology,
+                                              const DcgmWatchedKind& kind) const {
+  const auto found = std::ranges::find_if(topology.gpus, [&](const Gpu& gpu) {
+    return gpu.state != DeviceState::kLost && (part_ || gpu.model == kind.name());
+  });
+  return found == topology.gpus.end() ? std::nullopt : std::optional(found->gpu_id);
+}
+
+void DcgmWatches::MakeKinds(const Topology& topology) {
+  std::vector<std::string_view> names;
+  const ColumnRange columns = ColumnsIn(topology);
+  for (size_t i = 0; i < columns.count; ++i) {
+    const std::string_view name =
+        KindOf(topology, EntityId{static_cast<uint16_t>(columns.first + i)});
+    if (std::ranges::find(names, name) == names.end()) {
+      names.push_back(name);
+    }
+  }
+  for (const std::string_view name : names) {
+    kinds_.emplace_back(library_, names_, std::string(name), names.size() > 1);
+  }
+}
+
 Status DcgmWatches::MakeGroups(dcgmHandle_t handle, const Topology& topology) {
-  const size_t limit = library_.MaxEntities();
   const ColumnRange columns = ColumnsIn(topology);
   first_column_ = columns.first;
   for (size_t i = 0; i < columns.count; ++i) {
     const EntityId id{static_cast<uint16_t>(columns.first + i)};
     const Gpu* gpu = GpuAt(topology, id);
-    if (i % limit == 0) {
-      const dcgmReturn_t code = library_.api.dcgmGroupCreate(
-          handle, abi::DCGM_GROUP_EMPTY, NewName("devices").c_str(), &groups_.emplace_back());
-      if (code != abi::DCGM_ST_OK) {
-        groups_.pop_back();
-        return DcgmStatus(library_.api, code, "makes no group of devices",
-                          "Another client may hold all of its 64");
-      }
-    }
-    WatchedDevice device;
+    WatchedDevice& device = devices_.emplace_back();
+    const auto kind = std::ranges::find(kinds_, KindOf(topology, id), &DcgmWatchedKind::name);
+    device.kind = static_cast<size_t>(kind - kinds_.begin());
     device.entity = EntityAt(topology, id);
     device.gpu_id = gpu == nullptr ? std::nullopt : std::optional(gpu->gpu_id);
-    device.group = groups_.size() - 1;
+    PODGPU_ASSIGN_OR_RETURN(device.group, kind->MakeRoom(handle));
+    const GpuInstance* instance = part_ ? nullptr : topology.InstanceOf(id);
+    if (instance != nullptr && instance->is_misread) {
+      device.Refuse(Absence::kOtherGpu);
+      continue;
+    }
     dcgmReturn_t code = abi::DCGM_ST_GPU_IS_LOST;
     if (gpu == nullptr || gpu->state != DeviceState::kLost) {
-      code = library_.api.dcgmGroupAddEntity(handle, groups_.back(), device.entity.entityGroupId,
-                                             device.entity.entityId);
+      code = kind->Add(handle, device.group, device.entity);
     }
     device.is_lost = code == abi::DCGM_ST_GPU_IS_LOST;
     if (device.is_lost) {
@@ -301,168 +214,112 @@ Status DcgmWatches::MakeGroups(dcgmHandle_t handle, const Topology& topology) {
     } else {
       PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "takes a device into no group"));
     }
-    devices_.push_back(device);
   }
   return absl::OkStatus();
-}
-
-std::vector<DcgmWatches::Batch> DcgmWatches::MakeBatches(const std::vector<const Field*>& fields,
-                                                         const std::vector<bool>& wanted) const {
-  const double period_s = std::chrono::duration<double>(period_).count();
-  Batch plain{{}, std::max(kKeepSeconds, 3 * period_s), false};
-  Batch profiling{{}, plain.keep_s, true};
-  Batch events{{}, std::max(kXidKeepSeconds, plain.keep_s), false};
-  for (size_t i = 0; i < fields_.size(); ++i) {
-    if (fields_[i].is_refused || !wanted[i]) {
-      continue;
-    }
-    const bool is_profiling =
-        fields[fields_[i].row.index]->profiling || IsListedProfilingField(fields_[i].id);
-    Batch& usual = is_profiling ? profiling : plain;
-    Batch& batch = fields_[i].id == kXidField ? events : usual;
-    batch.ids.push_back(fields_[i].id);
-  }
-  std::vector<Batch> batches;
-  for (const Batch* all : {&plain, &profiling, &events}) {
-    for (size_t begin = 0; begin < all->ids.size(); begin += kFieldsPerGroup) {
-      const auto first = all->ids.begin() + static_cast<std::ptrdiff_t>(begin);
-      const size_t count = std::min(kFieldsPerGroup, all->ids.size() - begin);
-      batches.push_back(
-          {{first, first + static_cast<std::ptrdiff_t>(count)}, all->keep_s, all->profiling});
-    }
-  }
-  return batches;
-}
-
-Status DcgmWatches::WatchBatch(dcgmHandle_t handle, const Batch& batch, WatchResult& result) {
-  // Also while no device is there: the field groups wait for those that come back.
-  const dcgmReturn_t code = TryWatch(handle, batch);
-  if (code == abi::DCGM_ST_OK) {
-    for (const uint16_t id : batch.ids) {
-      FindWatched(id).is_watched = true;
-    }
-    return absl::OkStatus();
-  }
-  if (batch.profiling && RefusesProfiling(code)) {
-    result.profiling_refused = true;
-    Refuse(batch, code, result);
-    return absl::OkStatus();
-  }
-  if (!RefusesFields(code)) {
-    return DcgmStatus(library_.api, code, "does not watch the fields");
-  }
-  if (batch.ids.size() == 1) {
-    result.profiling_refused = result.profiling_refused || batch.profiling;
-    Refuse(batch, code, result);
-    return absl::OkStatus();
-  }
-  const auto middle = batch.ids.begin() + static_cast<std::ptrdiff_t>(batch.ids.size() / 2);
-  const Batch halves[] = {{{batch.ids.begin(), middle}, batch.keep_s, batch.profiling},
-                          {{middle, batch.ids.end()}, batch.keep_s, batch.profiling}};
-  for (const Batch& half : halves) {
-    PODGPU_RETURN_IF_ERROR(WatchBatch(handle, half, result));
-  }
-  return absl::OkStatus();
-}
-
-// Watches all of `batch` on every group, or nothing of it.
-dcgmReturn_t DcgmWatches::TryWatch(dcgmHandle_t handle, const Batch& batch) {
-  FieldGroup fields{.id = 0, .keep_s = batch.keep_s};
-  dcgmReturn_t code =
-      library_.api.dcgmFieldGroupCreate(handle, static_cast<int>(batch.ids.size()),
-                                        batch.ids.data(), NewName("fields").c_str(), &fields.id);
-  if (code != abi::DCGM_ST_OK) {
-    return code;
-  }
-  for (size_t group = 0; group < groups_.size() && code == abi::DCGM_ST_OK; ++group) {
-    code = WatchGroup(handle, group, fields);
-  }
-  // An engine without the profiling module answers so although it watches all other fields.
-  if (code == abi::DCGM_ST_MODULE_NOT_LOADED && !batch.profiling) {
-    code = abi::DCGM_ST_OK;
-  }
-  if (code == abi::DCGM_ST_OK) {
-    field_groups_.push_back(fields);
-  } else {
-    for (const abi::dcgmGpuGrp_t group : groups_) {
-      library_.api.dcgmUnwatchFields(handle, group, fields.id);
-    }
-    library_.api.dcgmFieldGroupDestroy(handle, fields.id);
-  }
-  return code;
-}
-
-dcgmReturn_t DcgmWatches::WatchGroup(dcgmHandle_t handle, size_t group, const FieldGroup& fields) {
-  const bool has_device = std::ranges::any_of(devices_, [&](const WatchedDevice& device) {
-    return device.group == group && !device.is_refused;
-  });
-  if (!has_device) {
-    return abi::DCGM_ST_OK;
-  }
-  return library_.api.dcgmWatchFields(handle, groups_[group], fields.id, period_.count(),
-                                      fields.keep_s, 0);
-}
-
-void DcgmWatches::Refuse(const Batch& batch, dcgmReturn_t code, WatchResult& result) {
-  // A field that the engine does not know comes as a bad parameter.
-  const Absence absence =
-      code == abi::DCGM_ST_BADPARAM ? Absence::kNotSupported : AbsenceOfDcgmStatus(code);
-  std::string ids;
-  for (const uint16_t id : batch.ids) {
-    WatchedField& field = FindWatched(id);
-    field.Refuse(absence);
-    field.is_refused_by_engine = true;
-    absl::StrAppendFormat(&ids, "%s%d", ids.empty() ? "" : ", ", id);
-  }
-  AddReason(result, absl::StrFormat("the engine refuses %s %s: %s",
-                                    batch.ids.size() == 1 ? "field" : "fields", ids,
-                                    DcgmWords(library_.api, code)));
 }
 
 Status DcgmWatches::NoteStates(dcgmHandle_t handle, const Topology& now) {
-  std::set<size_t> grown;
+  std::set<std::pair<size_t, size_t>> back;  // Groups, by kind.
   for (WatchedDevice& device : devices_) {
+    const bool was_lost = device.is_lost;
     device.is_lost = false;  // What is no GPU has no state to tell: it is tried.
     if (device.gpu_id) {
       const auto gpu = std::ranges::find(now.gpus, *device.gpu_id, &Gpu::gpu_id);
       device.is_lost = gpu == now.gpus.end() || gpu->state == DeviceState::kLost;
     }
-    const bool may_be_back =
-        device.reason == Absence::kDeviceLost || device.reason == Absence::kNotFound;
-    if (!device.is_refused || !may_be_back || device.is_lost) {
-      continue;
-    }
-    const dcgmReturn_t code = library_.api.dcgmGroupAddEntity(
-        handle, groups_[device.group], device.entity.entityGroupId, device.entity.entityId);
-    if (code == abi::DCGM_ST_OK) {
-      device.is_refused = false;
-      grown.insert(device.group);
-    } else if (Status status = DcgmStatus(library_.api, code, "takes a device into no group");
-               LostConnection(status)) {
-      return status;
+    bool is_back = was_lost && !device.is_lost;
+    PODGPU_RETURN_IF_ERROR(TakeIn(handle, device, is_back));
+    if (is_back) {
+      back.emplace(device.kind, device.group);
     }
   }
-  for (const size_t group : grown) {
-    for (const FieldGroup& fields : field_groups_) {
-      const dcgmReturn_t code = WatchGroup(handle, group, fields);
-      if (code != abi::DCGM_ST_MODULE_NOT_LOADED) {
-        PODGPU_RETURN_IF_ERROR(
-            DcgmStatus(library_.api, code, "does not watch a device that is back"));
-      }
+  return WatchBack(handle, now, back);
+}
+
+// Adds a device to its group that was lost or unknown at Start and is back; `is_back` says
+// afterwards whether it needs its watches again.
+Status DcgmWatches::TakeIn(dcgmHandle_t handle, WatchedDevice& device, bool& is_back) {
+  if (!device.is_refused) {
+    return absl::OkStatus();
+  }
+  const bool may_be_back =
+      device.reason == Absence::kDeviceLost || device.reason == Absence::kNotFound;
+  is_back = false;
+  if (!may_be_back || device.is_lost) {
+    return absl::OkStatus();
+  }
+  const dcgmReturn_t code = kinds_[device.kind].Add(handle, device.group, device.entity);
+  is_back = code == abi::DCGM_ST_OK;
+  device.is_refused = !is_back;
+  Status status = DcgmStatus(library_.api, code, "takes a device into no group");
+  return LostConnection(status) ? status : absl::OkStatus();
+}
+
+Status DcgmWatches::WatchBack(dcgmHandle_t handle, const Topology& topology,
+                              const std::set<std::pair<size_t, size_t>>& groups) {
+  for (const auto& [kind, group] : groups) {
+    PODGPU_RETURN_IF_ERROR(kinds_[kind].WatchAgain(handle, group));
+    // While no GPU of a kind is there, none can say which profiling fields it offers.
+    WatchResult ignored;
+    if (kinds_[kind].HasRefusals()) {
+      PODGPU_RETURN_IF_ERROR(
+          kinds_[kind].Retry(handle, fields_, GpuToAsk(topology, kinds_[kind]), ignored));
     }
   }
   return absl::OkStatus();
 }
 
-void DcgmWatches::Stop(dcgmHandle_t handle) {
-  for (const FieldGroup& fields : field_groups_) {
-    for (const abi::dcgmGpuGrp_t group : groups_) {
-      library_.api.dcgmUnwatchFields(handle, group, fields.id);
+Status DcgmWatches::WatchAgain(dcgmHandle_t handle, const std::vector<size_t>& devices) {
+  if (devices.empty()) {
+    if (repair_.is_going_on) {
+      Log(LogLevel::kInfo, "the engine samples again what it had stopped sampling", {});
     }
-    library_.api.dcgmFieldGroupDestroy(handle, fields.id);
+    repair_ = {};
+    return absl::OkStatus();
   }
-  for (const abi::dcgmGpuGrp_t group : groups_) {
-    library_.api.dcgmGroupDestroy(handle, group);
+  const Instant now = clock_.Now();
+  if (repair_.is_going_on && now < repair_.next) {
+    return absl::OkStatus();
+  }
+  if (!repair_.is_going_on) {
+    SayDropped(devices);
+  }
+  repair_.pause = std::clamp(repair_.pause * 2, period_, std::max(period_, kLongestRepairPause));
+  repair_.next = now + repair_.pause;
+  repair_.is_going_on = true;
+  std::set<std::pair<size_t, size_t>> groups;
+  for (const size_t device : devices) {
+    groups.emplace(devices_[device].kind, devices_[device].group);
+  }
+  for (const auto& [kind, group] : groups) {
+    if (Status status = kinds_[kind].WatchAgain(handle, group); LostConnection(status)) {
+      return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+void DcgmWatches::SayDropped(const std::vector<size_t>& devices) const {
+  std::set<std::string> names;
+  for (const size_t device : devices) {
+    const EntityId column{static_cast<uint16_t>(first_column_ + device)};
+    const Gpu* gpu = GpuAt(topology_, column);
+    names.insert(gpu == nullptr ? std::string("what belongs to no GPU")
+                                : absl::StrFormat("GPU %d (%s)", gpu->gpu_id, gpu->uuid));
+  }
+  std::string list;
+  for (const std::string& name : names) {
+    absl::StrAppendFormat(&list, "%s%s", list.empty() ? "" : ", ", name);
+  }
+  Log(LogLevel::kWarn,
+      "the engine has dropped watches of ours, as it does with a GPU that is unbound and bound "
+      "again; they are set again",
+      {{"devices", list}});
+}
+
+void DcgmWatches::Stop(dcgmHandle_t handle) {
+  for (DcgmWatchedKind& kind : kinds_) {
+    kind.Stop(handle);
   }
   Forget();
 }
@@ -470,18 +327,10 @@ void DcgmWatches::Stop(dcgmHandle_t handle) {
 void DcgmWatches::Forget() {
   fields_.clear();
   devices_.clear();
-  groups_.clear();
-  field_groups_.clear();
+  kinds_.clear();
   period_ = {};
   topology_ = {};
-}
-
-std::string DcgmWatches::NewName(std::string_view kind) {
-  // Names of field groups are unique per engine, and groups of a client that died may still be
-  // there: the time tells two clients apart, the part and the count two groups.
-  const int part = part_ ? 1 + static_cast<int>(*part_) : 0;
-  return absl::StrFormat("podgpu-%s-%x-%d-%d", kind, ToMicroseconds(clock_.WallNow()), part,
-                         names_++);
+  repair_ = {};
 }
 
 }  // namespace podgpu

@@ -202,12 +202,19 @@ TEST(DcgmWatch, GoesOnWithoutProfiling) {
   }
 }
 
-TEST(DcgmWatch, TakesMinus33ForOtherFieldsAsPartial) {
+// The engine rolls such a watch back, so that nothing of it may pass for watched.
+TEST(DcgmWatch, Minus33ForOtherFieldsIsARefusalToo) {
   Node node(1);
-  node.dcgm.Fail("dcgmWatchFields", abi::DCGM_ST_MODULE_NOT_LOADED);
-  const auto grid = node.Start({kTemperature});
+  node.dcgm.unwatchable = {kPower};
+  node.dcgm.unwatchable_code = abi::DCGM_ST_MODULE_NOT_LOADED;
+  const auto grid = node.Start({kTemperature, kPower, kUtilisation});
+  ASSERT_TRUE(node.source().Read(*grid).ok());
+  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kTemperature));
+  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kUtilisation));
+  EXPECT_EQ(Cell(*grid, kPower, 0).absence(), Absence::kNotWatched);
   EXPECT_FALSE(node.watched.profiling_refused);
-  EXPECT_EQ(node.dcgm.field_group_count(), 1U);
+  EXPECT_NE(node.watched.reason.find("the engine refuses field 155: DCGM -33"), std::string::npos)
+      << node.watched.reason;
 }
 
 // Each single field and each pair among eight is refused: all others are watched.

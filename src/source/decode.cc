@@ -143,6 +143,13 @@ bool IsAscii(std::string_view text) {
   return std::ranges::all_of(text, [](char letter) { return (letter & 0x80) == 0; });
 }
 
+// The absence that a blank text stands for where a number was promised: DCGM tells of a licence
+// that is not supported so (field 526; DCGM 4.6.0, observed).
+std::optional<Absence> AbsenceOfTextForNumber(const dcgmFieldValue_v2& raw) {
+  const size_t length = strnlen(raw.value.str, abi::DCGM_MAX_STR_LENGTH);
+  return AbsenceOfText(std::string_view(raw.value.str, length));
+}
+
 Value DecodeString(const char* buffer, uint32_t age_ms, Grid& grid) {
   const size_t length = strnlen(buffer, abi::DCGM_MAX_STR_LENGTH);
   if (length == abi::DCGM_MAX_STR_LENGTH) {
@@ -173,6 +180,11 @@ Value DecodeDcgm(const FieldDecoder& decoder, const dcgmFieldValue_v2& raw, Wall
     return Value::OfAbsence(AbsenceOfDcgmStatus(raw.status));
   }
   if (raw.fieldType != static_cast<unsigned char>(decoder.vendor_type)) {
+    if (raw.fieldType == abi::DCGM_FT_STRING) {
+      if (const std::optional<Absence> absence = AbsenceOfTextForNumber(raw)) {
+        return Value::OfAbsence(*absence);
+      }
+    }
     return Value::OfAbsence(Absence::kWrongType);
   }
   const uint32_t age_ms = AgeMs(raw.ts, now);

@@ -63,6 +63,16 @@ TEST(Decode, KeepsNumbers) {
   }
 }
 
+TEST(Decode, TakesABlankTextInPlaceOfANumberForItsReason) {
+  Grid grid = EmptyGrid();
+  const auto decode = [&](const std::string& text) {
+    return DecodeDcgm({'i', 0}, RawText(text), kNow, grid).absence();
+  };
+  EXPECT_EQ(decode("<<<NOT_SUPPORTED>>>"), Absence::kNotSupported);
+  EXPECT_EQ(decode("<<<NULL>>>"), Absence::kBlank);
+  EXPECT_EQ(decode("7"), Absence::kWrongType);
+}
+
 TEST(Decode, TurnsNumericBlanksIntoReasons) {
   const Absence reasons[] = {Absence::kBlank, Absence::kNotFound, Absence::kNotSupported,
                              Absence::kNotPermitted, Absence::kOutOfRange};

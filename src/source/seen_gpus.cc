@@ -2,8 +2,28 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace podgpu {
+namespace {
+
+// Takes as many GPUs without a name out of `topology` as there are in `missing`, first those whose
+// number one of these has had.
+void DropNameless(const std::vector<Gpu>& missing, Topology& topology) {
+  size_t left = missing.size();
+  const auto drop = [&](bool of_same_number) {
+    std::erase_if(topology.gpus, [&](const Gpu& gpu) {
+      const bool has_number = std::ranges::find(missing, gpu.gpu_id, &Gpu::gpu_id) != missing.end();
+      const bool is_meant = left > 0 && gpu.uuid.empty() && (has_number || !of_same_number);
+      left -= is_meant ? 1 : 0;
+      return is_meant;
+    });
+  };
+  drop(true);
+  drop(false);
+}
+
+}  // namespace
 
 const Gpu* SeenGpus::Find(const std::string& uuid) const {
   const auto found = by_uuid_.find(uuid);
@@ -16,15 +36,18 @@ bool SeenGpus::WasLost(const std::string& uuid) const {
 }
 
 void SeenGpus::AddLost(Topology& topology) const {
+  std::vector<Gpu> missing;
+  for (const auto& [uuid, seen] : by_uuid_) {
+    if (std::ranges::find(topology.gpus, uuid, &Gpu::uuid) == topology.gpus.end()) {
+      missing.push_back(seen);
+      missing.back().state = DeviceState::kLost;
+    }
+  }
+  DropNameless(missing, topology);
   const auto is_taken = [&](uint32_t id) {
     return std::ranges::find(topology.gpus, id, &Gpu::gpu_id) != topology.gpus.end();
   };
-  for (const auto& [uuid, seen] : by_uuid_) {
-    if (std::ranges::find(topology.gpus, uuid, &Gpu::uuid) != topology.gpus.end()) {
-      continue;
-    }
-    Gpu lost = seen;
-    lost.state = DeviceState::kLost;
+  for (Gpu& lost : missing) {
     while (is_taken(lost.gpu_id)) {
       ++lost.gpu_id;
     }

@@ -20,7 +20,8 @@ class SeenGpus {
   bool WasLost(const std::string& uuid) const;
 
   // Adds to `topology` those that it does not have, as lost; one whose number is taken gets the
-  // next free.
+  // next free.  They stand for as many GPUs of `topology` that do not say who they are, which are
+  // taken out: whose values those would be, nothing tells.
   void AddLost(Topology& topology) const;
 
   // Remembers all that `topology` has.

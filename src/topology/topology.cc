@@ -21,7 +21,7 @@ bool SameCompute(const ComputeInstance& a, const ComputeInstance& b) {
 
 bool SameInstance(const GpuInstance& a, const GpuInstance& b) {
   return a.gpu == b.gpu && a.gpu_instance_id == b.gpu_instance_id && a.entity_id == b.entity_id &&
-         a.profile == b.profile &&
+         a.profile == b.profile && a.is_misread == b.is_misread &&
          std::ranges::equal(a.compute_instances, b.compute_instances, SameCompute);
 }
 
@@ -56,7 +56,7 @@ bool SameDevices(const Topology& a, const Topology& b) {
 
 bool SameStates(const Topology& a, const Topology& b) {
   return std::ranges::equal(a.gpus, b.gpus, {}, &Gpu::state, &Gpu::state) &&
-         a.parts_absence == b.parts_absence;
+         a.parts_absence == b.parts_absence && a.driver_absence == b.driver_absence;
 }
 
 ColumnRange Topology::ColumnsOf(PartKind first, PartKind last) const {

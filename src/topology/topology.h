@@ -55,6 +55,7 @@ struct GpuInstance {
   uint32_t entity_id = 0;        // DCGM's entity id.
   std::string profile;           // "1g.10gb"
   std::vector<ComputeInstance> compute_instances;
+  bool is_misread = false;  // The engine takes it for another GPU's, and tells that one's values.
 };
 
 // One column of the grid: a GPU or a GPU instance.
@@ -104,6 +105,8 @@ struct Topology {
   std::vector<Entity> entities;        // Each GPU, directly followed by its instances.
   std::vector<Part> parts;             // By kind; links of GPUs before those of switches.
   std::string driver_version;
+  // Why the source runs without a driver, and so knows no GPU; empty: it has one.
+  std::string driver_absence;
   // Why no MIG UUID could be asked for ("libnvidia-ml.so.1 is in none of 6 paths"); empty when NVML
   // answered.
   std::string nvml_absence;

@@ -1,6 +1,10 @@
 // The host engine's process stops, dies and comes back: what the page, the probes and the status
 // page say meanwhile (docs/operations.md, "When something fails").
 #include <csignal>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -88,6 +92,106 @@ TEST_F(EngineThatComesBack, AnEngineThatIsKilledAndStartedAgainIsWatchedAnew) {
         << kills << " kills: " << exporter_->Get("/readyz");
   }
   EXPECT_TRUE(exporter_->process().IsRunning()) << "no restart of ours";
+}
+
+// The UUIDs on a page, each as often as a row of GPUs' identity has it.
+std::multiset<std::string> UuidsOn(const MetricPage& page) {
+  std::multiset<std::string> uuids;
+  for (const std::string_view line : page.Lines("podgpu_gpu_info")) {
+    uuids.insert(MetricPage::Label(line, "UUID"));
+  }
+  return uuids;
+}
+
+TEST_F(EngineThatComesBack, GpusOfADriverThatIsUnboundAreNoPhantomsAfterAReconnect) {
+  const std::multiset<std::string> identity = UuidsOn(Page());
+  ASSERT_EQ(identity.size(), 3U);
+  // Of all GPUs together, of one, and of one that does not even say who it is.
+  const std::vector<std::vector<std::string>> faults = {
+      {"bind_unbind"}, {"gpu_detached", "gpu=1"}, {"gpu_lost", "gpu=1"}};
+  for (const std::vector<std::string>& words : faults) {
+    const std::string& fault = words.front();
+    const double connections = Page().Value("podgpu_source_connections_total").value_or(-1);
+    std::vector<std::string> command = {"fault"};
+    command.insert(command.end(), words.begin(), words.end());
+    node_.Command(command);
+    ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+      return page.Value("podgpu_gpu_state", {Gpu("1"), kStateLost}) == 1;
+    })) << fault;
+    ::kill(node_.engine_pid(), SIGKILL);
+    ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+      EXPECT_EQ(UuidsOn(page), identity) << fault << ": at no moment another row";
+      return page.Value("podgpu_source_connections_total") > connections;
+    })) << fault;
+    EXPECT_EQ(Page().Value("podgpu_gpus_expected"), 3) << fault;
+    node_.Command({"heal"});
+    ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+      EXPECT_EQ(UuidsOn(page), identity) << fault;
+      return page.Value("podgpu_gpu_state", {Gpu("1"), kStateOk}) == 1 &&
+             page.Has("DCGM_FI_PROF_DRAM_ACTIVE", {Gpu("1")});
+    })) << fault
+        << exporter_->Get("/");
+  }
+}
+
+// A GPU that is unbound and bound again, on an engine in the program and on one beside it.
+class GpuThatIsBoundAgain : public FailureFixture, public testing::WithParamInterface<bool> {
+ protected:
+  GpuThatIsBoundAgain() : FailureFixture(kThreeGpus) {}
+
+  void SetUp() override {
+    const bool is_remote = GetParam();
+    StartExporter(is_remote ? std::vector<std::string>{"-r=unix://" + node_.engine_socket()}
+                            : std::vector<std::string>{});
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, GpuThatIsBoundAgain, testing::Bool(),
+                         [](const auto& remote) { return remote.param ? "Remote" : "Embedded"; });
+
+TEST_P(GpuThatIsBoundAgain, HasItsRowsBack) {
+  const std::set<std::string> before = DeviceSeries();
+  const std::set<std::string> identity = Page().Series({"podgpu_gpu_info"});
+  for (int cycle = 1; cycle <= 2; ++cycle) {
+    node_.Command({"fault", "gpu_detached", "gpu=1"});
+    ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+      EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "at no moment";
+      return page.Value("podgpu_gpu_state", {Gpu("1"), kStateLost}) == 1 &&
+             !page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("1")});
+    })) << cycle;
+    EXPECT_EQ(Page().Series({"podgpu_gpu_info"}), identity);
+    node_.Command({"heal"});
+    ASSERT_TRUE(AwaitDeviceSeries(before)) << cycle << exporter_->Get("/");
+  }
+  EXPECT_EQ(Page().Value("podgpu_gpu_state", {Gpu("1"), kStateOk}), 1);
+  EXPECT_EQ(exporter_->Fetch("/readyz").status, 200);
+}
+
+TEST_P(GpuThatIsBoundAgain, HasItsInstancesWithdrawnForWhichTheEngineTellsAnotherGpusValues) {
+  const std::multiset<std::string> identity = UuidsOn(Page());
+  ASSERT_TRUE(Page().Has("DCGM_FI_DEV_FB_USED", {R"(gpu="2")", "GPU_I_ID="}));
+  node_.Command({"fault", "gpu_detached", "gpu=2"});
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return page.Value("podgpu_gpu_state", {Gpu("2"), kStateLost}) == 1;
+  }));
+  node_.Command({"heal"});
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return page.Value("podgpu_absent_samples", {R"(reason="another_gpu")"}).value_or(0) > 0;
+  })) << exporter_->Get("/");
+  const MetricPage page = Page();
+  EXPECT_FALSE(page.Has("DCGM_FI_DEV_FB_USED", {R"(gpu="2")", "GPU_I_ID="}));
+  EXPECT_FALSE(page.Has("DCGM_FI_DEV_GPU_TEMP", {R"(gpu="2")", "GPU_I_ID="}));
+  EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")}));
+  EXPECT_EQ(UuidsOn(page), identity);
+  const std::string why = "the engine takes them for instances of another GPU";
+  EXPECT_TRUE(exporter_->Await("/", why)) << exporter_->Get("/");
+  EXPECT_EQ(Page().Value("podgpu_source_state", {R"(state="degraded")"}), 1);
+  EXPECT_EQ(exporter_->Fetch("/readyz").status, 200);
+  const std::optional<std::string> line = exporter_->process().AwaitLine(
+      "the engine takes MIG instances for those of another GPU; their values are withdrawn");
+  ASSERT_TRUE(line.has_value());
+  EXPECT_NE(line->find("Restart the engine (where it is embedded, podgpu)"), std::string::npos);
+  EXPECT_NE(line->find("GPU 2 (GPU-"), std::string::npos) << *line;
 }
 
 }  // namespace

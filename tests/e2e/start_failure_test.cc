@@ -86,6 +86,22 @@ TEST_F(StartFailure, ADriverThatDoesNotFitItsLibraryIsAwaited) {
   ASSERT_TRUE(exporter_->Await("/metrics", kReady)) << exporter_->Get("/readyz");
 }
 
+// The engine starts all the same and lists no GPU, which says nothing of the node.
+TEST_F(StartFailure, AnEngineWithoutTheDriversLibraryIsAwaited) {
+  MakeFail({"no_nvml"});
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--source=dcgm", kWholePage});
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  ASSERT_TRUE(exporter_->Await("/readyz", "runs without the driver's library, libnvidia-ml.so.1"))
+      << exporter_->Get("/readyz");
+  EXPECT_EQ(exporter_->Fetch("/readyz").status, 503);
+  EXPECT_NE(exporter_->Get("/").find("(DCGM -56: "), std::string::npos) << exporter_->Get("/");
+  EXPECT_EQ(Page().Value("podgpu_source_state", {R"(state="waiting")"}), 1);
+  EXPECT_TRUE(
+      exporter_->process().AwaitLine("the engine runs without the driver's library").has_value());
+  node_.Command({"heal"});
+  EXPECT_TRUE(exporter_->Await("/metrics", kReady)) << exporter_->Get("/readyz");
+}
+
 TEST_F(StartFailure, AGpuThatTheDriverNeverFoundIsMissedOnTheBus) {
   MakeFail({"gpu_absent", "gpu=1"});
   exporter_.emplace(node_, std::vector<std::string>{"-c=200"});

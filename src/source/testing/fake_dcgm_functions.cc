@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "fields/field.h"
 #include "source/testing/fake_dcgm_calls.h"
 #include "source/testing/fake_dcgm_table.h"
 #include "source/testing/fake_dcgm_values.h"
@@ -138,10 +139,16 @@ struct FakeDcgmFunctions : FakeDcgmCalls {
           PutText(who.uuid, text(facts.uuid));
           PutText(who.pciBusId, text(facts.pci_bus_id));
           PutText(who.deviceName, text(facts.model));
-          PutText(who.serial, text(facts.serial.empty() ? DCGM_STR_NOT_SUPPORTED : facts.serial));
-          PutText(who.vbios, text(facts.vbios_version));
+          const bool is_detached = facts.status == DcgmEntityStatusDetached;
+          const auto board = [&](const std::string& known) {
+            return is_detached ? std::string(DCGM_STR_BLANK) : text(known);
+          };
+          PutText(who.serial, board(facts.serial.empty() ? DCGM_STR_NOT_SUPPORTED : facts.serial));
+          PutText(who.vbios, board(facts.vbios_version));
           PutText(who.driverVersion, fake.driver_version);
-          attributes->settings.migModeEnabled = facts.mig_enabled ? 1 : 0;
+          constexpr uint32_t kBlank = DCGM_INT32_BLANK;
+          const uint32_t mode = facts.mig_enabled ? 1 : 0;
+          attributes->settings.migModeEnabled = is_detached ? kBlank : mode;
           return DCGM_ST_OK;
         });
   }
@@ -227,14 +234,30 @@ struct FakeDcgmFunctions : FakeDcgmCalls {
       if (!fake.field_groups_.contains(field_group)) {
         return DCGM_ST_NO_DATA;
       }
-      for (const uint16_t id : fake.field_groups_[field_group]) {
-        if (fake.unwatchable.contains(id)) {
-          return fake.unwatchable_code;
-        }
+      if (const dcgmReturn_t refusal = RefusalOf(fake, group, field_group); refusal != DCGM_ST_OK) {
+        return refusal;
       }
-      fake.watches_.push_back({group, field_group, period_us, keep_s});
+      fake.watches_.push_back({group, field_group, period_us, keep_s, {}});
       return DCGM_ST_OK;
     });
+  }
+
+  static dcgmReturn_t RefusalOf(FakeDcgm& fake, uint64_t group, uint64_t field_group) {
+    constexpr ptrdiff_t kMostProfilingFields = 64;
+    const std::vector<uint16_t>& ids = fake.field_groups_[field_group];
+    const auto profiling =
+        std::ranges::count_if(ids, [](uint16_t id) { return FindField(id)->profiling; });
+    if (profiling > kMostProfilingFields) {
+      return DCGM_ST_GENERIC_ERROR;
+    }
+    if (std::ranges::any_of(ids, [&](uint16_t id) { return fake.unwatchable.contains(id); })) {
+      return fake.unwatchable_code;
+    }
+    const auto& members = fake.groups_[group].members;
+    const bool lacks_profiler = std::ranges::any_of(members, [&](const auto& member) {
+      return member.first == DCGM_FE_GPU && fake.without_profiler.contains(member.second);
+    });
+    return profiling > 0 && lacks_profiler ? DCGM_ST_MODULE_NOT_LOADED : DCGM_ST_OK;
   }
 
   static dcgmReturn_t Unwatch(dcgmHandle_t, dcgmGpuGrp_t group, dcgmFieldGrp_t field_group) {
@@ -292,6 +315,9 @@ struct FakeDcgmFunctions : FakeDcgmCalls {
         "dcgmGetGpuInstanceHierarchy", {Whole(hierarchy)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
           if (hierarchy->version != dcgmMigHierarchy_version2) {
             return DCGM_ST_VER_MISMATCH;
+          }
+          if (!fake.has_nvml) {
+            return DCGM_ST_NVML_NOT_LOADED;
           }
           hierarchy->count = 0;
           const auto add = [&](dcgmGroupEntityPair_t entity, dcgmGroupEntityPair_t parent,
@@ -377,13 +403,18 @@ struct FakeDcgmFunctions : FakeDcgmCalls {
   static dcgmReturn_t MetricGroups(dcgmHandle_t, dcgmProfGetMetricGroups_v3* groups) {
     return Connected(
         "dcgmProfGetSupportedMetricGroups", {Whole(groups)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
-          if (fake.profiling_fields.empty()) {
+          if (fake.profiling_fields.empty() || fake.without_profiler.contains(groups->gpuId)) {
             return DCGM_ST_MODULE_NOT_LOADED;
           }
-          groups->numMetricGroups = 1;
-          groups->metricGroups[0] = {};
+          constexpr uint32_t kFieldsInGroup = 40;
+          groups->numMetricGroups = 0;
+          uint32_t count = 0;
           for (const uint16_t id : fake.profiling_fields) {
-            groups->metricGroups[0].fieldIds[groups->metricGroups[0].numFieldIds++] = id;
+            if (count++ % kFieldsInGroup == 0) {
+              groups->metricGroups[groups->numMetricGroups++] = {};
+            }
+            auto& last = groups->metricGroups[groups->numMetricGroups - 1];
+            last.fieldIds[last.numFieldIds++] = id;
           }
           return DCGM_ST_OK;
         });

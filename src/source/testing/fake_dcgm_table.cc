@@ -116,6 +116,13 @@ void FakeDcgm::ForgetGroups() {
   ForgetGroupsLocked();
 }
 
+void FakeDcgm::DropWatchesOf(int group, uint32_t entity) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (Watch& watch : watches_) {
+    watch.dropped.emplace(group, entity);
+  }
+}
+
 void FakeDcgm::ForgetGroupsLocked() {
   groups_.clear();
   health_groups_.clear();
@@ -207,7 +214,7 @@ bool FakeDcgm::IsWatchedLocked(const Key& key) const {
     const auto found = groups_.find(watch.group);
     const auto fields = field_groups_.find(watch.fields);
     return found != groups_.end() && found->second.members.contains(member) &&
-           fields != field_groups_.end() &&
+           !watch.dropped.contains(member) && fields != field_groups_.end() &&
            std::ranges::find(fields->second, id) != fields->second.end();
   });
 }

@@ -56,6 +56,8 @@ class FakeDcgm {
   std::set<uint16_t> engine_unknown;    // Ids that the engine alone does not have.
   std::set<uint16_t> unwatchable;       // Ids whose watch is refused with `unwatchable_code`.
   abi::dcgmReturn_t unwatchable_code = abi::DCGM_ST_REQUIRES_ROOT;
+  std::set<uint32_t> without_profiler;  // GPUs for which a profiling field is refused (-33).
+  bool has_nvml = true;                 // Else the engine has no GPU and no instance (-56).
   abi::DcgmGeneration generation = abi::DcgmGeneration::k4;
   std::set<abi::DcgmCapability> without;           // Capabilities that the library lacks.
   std::vector<abi::dcgmIncidentInfo_t> incidents;  // Of the health watches.
@@ -101,6 +103,8 @@ class FakeDcgm {
   // Forgets groups and watches but keeps the connection, as an engine does that restarted behind a
   // proxy.
   void ForgetGroups();
+  // Drops what is watched of an entity, as an engine does with a GPU that is unbound.
+  void DropWatchesOf(int group, uint32_t entity);
 
   // Symbols that reach an engine, in the order of their calls.
   std::vector<std::string> calls() const;
@@ -132,6 +136,7 @@ class FakeDcgm {
     uint64_t fields;
     long long period_us;
     double keep_s;
+    std::set<std::pair<int, uint32_t>> dropped;  // Members that it no longer holds for.
   };
   struct Failure {
     abi::dcgmReturn_t code;
