@@ -73,7 +73,7 @@ sigset_t BlockSignals() {
 
 void LogWarnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
-    Log(LogLevel::kWarn, "a part of the configuration serves nothing", {{"what", warning}});
+    Log(LogLevel::kWarn, "the configuration was accepted with a warning", {{"what", warning}});
   }
 }
 
@@ -171,6 +171,9 @@ int RunNode(NodeCommand command) {
   command.exporter.view.hostname = HostnameLabelValue(command, FromEnvironment, SystemHostname());
   command.exporter.node_name =
       command.exporter.view.hostname.empty() ? SystemHostname() : command.exporter.view.hostname;
+  command.exporter.http.guard.own_names = {SystemHostname(),
+                                           FromEnvironment("NODE_NAME").value_or(""),
+                                           FromEnvironment("POD_NAME").value_or("")};
   command.exporter.join.own_pod = FindOwnPod(command, FromEnvironment, SystemHostname(), files);
   command.kubelet.own_pod = command.exporter.join.own_pod;
 

@@ -148,6 +148,21 @@ Status SetControl(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
+Status AddAllowedHosts(NodeCommand& command, std::string_view value) {
+  for (const std::string_view item : Split(value, ',')) {
+    const std::string_view host = Trim(item);
+    if (host.find_first_of(":/[] ") != std::string_view::npos) {
+      return absl::InvalidArgumentError(
+          "must be names of hosts, without scheme and port, such as gpu.example.com");
+    }
+    if (!host.empty()) {
+      command.exporter.http.guard.allowed_hosts.emplace_back(host);
+    }
+  }
+  return absl::OkStatus();
+}
+void ClearAllowedHosts(NodeCommand& command) { command.exporter.http.guard.allowed_hosts.clear(); }
+
 Status SetSource(NodeCommand& command, std::string_view value) {
   constexpr std::pair<std::string_view, SourceKind> kKinds[] = {
       {"auto", SourceKind::kAuto}, {"dcgm", SourceKind::kDcgm}, {"nvml", SourceKind::kNvml}};
@@ -374,6 +389,12 @@ constexpr Flag kFlags[] = {
      "profiling counters to another program, /api/v1/devices?state=released&for=30s lets go of the "
      "devices. Both end by themselves, and at once with state=running or held.",
      SetControl},
+    {"web-allowed-hosts", "", "PODGPU_WEB_ALLOWED_HOSTS", FlagKind::kList, "",
+     "Names by which clients may ask for us, besides addresses, localhost and this machine's own; "
+     "every other Host gets 403 then, on all paths. * allows all. Without any, only the paths of "
+     "--web-enable-control ask for one of the latter. Keeps a name that another site has turned to "
+     "our address from being used by a browser.",
+     AddAllowedHosts, ClearAllowedHosts},
     {"api-namespaces", "", "PODGPU_API_NAMESPACES", FlagKind::kList, "",
      "Namespaces whose pods are named on /, /explain and under /api/v1; of others they say only "
      "that there are some. Without any, all are named. /metrics names all.",

@@ -122,6 +122,19 @@ void RemoveLoggingFlags(std::vector<std::string>& arguments) {
   arguments = std::move(rest);
 }
 
+// Whoever reaches the port may change something, unless a password or a certificate is asked for;
+// a socket in the file system has its permissions.
+void AddControlWarning(const NodeCommand& command, std::vector<std::string>& warnings) {
+  const HttpServerOptions& http = command.exporter.http;
+  if (command.exporter.enable_control && http.web_config_file.empty() && !command.systemd_socket &&
+      !http.address.starts_with("unix:")) {
+    warnings.emplace_back(
+        "--web-enable-control without --web-config-file: everybody who reaches the port may "
+        "release the devices and pause profiling. Ask for a password or a client certificate "
+        "there, or listen on a unix socket");
+  }
+}
+
 void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::string>& warnings) {
   if (!options.view.virtual_gpus) {
     return;
@@ -219,6 +232,7 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
     warnings.emplace_back(
         "--enable-accounting does nothing without --process-metrics=on, which it needs");
   }
+  AddControlWarning(command, warnings);
   AddVirtualGpuWarnings(command.exporter, warnings);
   if (const auto& allowlist = command.exporter.join.pod_labels) {
     warnings.insert(warnings.end(), allowlist->complaints().begin(), allowlist->complaints().end());

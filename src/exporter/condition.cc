@@ -53,6 +53,8 @@ std::string DescribeRefused(const HttpServerStats& clients) {
       {clients.unauthorized, "without a password"},
       {clients.rate_limited, "above the rate limit"},
       {clients.failed_handshakes, "failed in the TLS handshake"},
+      {clients.cross_site, "from another site"},
+      {clients.foreign_host, "by a name that is not ours"},
   };
   std::string text;
   for (const auto& [count, what] : rows) {

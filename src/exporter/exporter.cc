@@ -275,6 +275,9 @@ StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& optio
   exporter->tick_.Once();
   HttpServerOptions http = options.http;
   http.counters = &exporter->clients_;
+  if (options.enable_control) {
+    http.guard.control_paths = ControlPaths();
+  }
   PODGPU_ASSIGN_OR_RETURN(
       exporter->http_,
       HttpServer::Start(std::move(http),

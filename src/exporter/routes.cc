@@ -271,6 +271,16 @@ HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& req
 
 }  // namespace
 
+std::vector<std::string> ControlPaths() {
+  std::vector<std::string> paths;
+  for (const Route& route : kRoutes) {
+    if (route.serve == ServeProfiling || route.serve == ServeDevices) {
+      paths.emplace_back(route.path);
+    }
+  }
+  return paths;
+}
+
 bool IsNodePath(std::string_view path) {
   return std::ranges::find(kRoutes, path, &Route::path) != std::end(kRoutes);
 }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "exporter/device_control.h"
@@ -31,6 +32,9 @@ struct RouteOptions {
   std::string metrics_path = {};   // Another one for /metrics; empty: none.
   bool requested_vs_used = false;  // The tick makes the page that /metric shows.
 };
+
+// The paths under which a POST changes something.
+std::vector<std::string> ControlPaths();
 
 // Whether something is served there in any case.
 bool IsNodePath(std::string_view path);

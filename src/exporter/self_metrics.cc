@@ -322,14 +322,15 @@ constexpr SlotRow kRows[] = {
        return LabelSets{{{"reason", "bad_request"}},  {{"reason", "deadline"}},
                         {{"reason", "displaced"}},    {{"reason", "turned_away"}},
                         {{"reason", "accept_error"}}, {{"reason", "unauthorized"}},
-                        {{"reason", "rate_limited"}}, {{"reason", "tls_handshake"}}};
+                        {{"reason", "rate_limited"}}, {{"reason", "tls_handshake"}},
+                        {{"reason", "cross_site"}},   {{"reason", "foreign_host"}}};
      },
      [](const SlotInput& in, SlotWriter& out) {
        const HttpServerStats& clients = in.facts.clients;
        for (const uint64_t count :
             {clients.bad_requests, clients.deadlines, clients.displaced, clients.turned_away,
              clients.accept_errors, clients.unauthorized, clients.rate_limited,
-             clients.failed_handshakes}) {
+             clients.failed_handshakes, clients.cross_site, clients.foreign_host}) {
          out.Count(count);
        }
      },
@@ -350,7 +351,7 @@ constexpr SlotRow kRows[] = {
        out.Optional(expires_s == 0 ? std::nullopt : std::optional(expires_s));
      }},
     {kSelf, "podgpu_config_warnings", "gauge", "", "",
-     "Parts of our own configuration that were accepted and serve nothing.", NoLabels,
+     "Parts of our own configuration that were accepted and serve nothing or are a risk.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
        out.Count(in.facts.config->warnings.size() + (in.facts.naming_note != nullptr ? 1 : 0));
      }},

@@ -6,6 +6,8 @@
 
 #include <boost/asio/write.hpp>
 
+#include "base/log.h"
+
 namespace podgpu {
 namespace {
 
@@ -17,6 +19,15 @@ constexpr size_t kReadBytes = 2048;  // Holds the request of every scraper that 
 // client finds the response before it finds the connection reset.
 constexpr std::chrono::seconds kLinger{1};
 constexpr size_t kLingerBytes = size_t{1} << 20;
+
+constexpr size_t kPieceBytes = size_t{64} << 10;
+
+// A client that goes on without the right password must connect again.
+constexpr int kMostFailedPasswords = 3;
+
+// Those of RFC 9110 and 5789; what WebDAV adds is answered too, and not worth naming.
+constexpr const char* kAllowedMethods =
+    "GET, HEAD, POST, PUT, DELETE, CONNECT, OPTIONS, TRACE, PATCH";
 
 // How long the answer to `request` may take: not longer than the scraper waits for it, which it
 // tells in X-Prometheus-Scrape-Timeout-Seconds.
@@ -33,9 +44,10 @@ Duration TimeToAnswer(const HttpRequest& request, Duration longest) {
 
 }  // namespace
 
-Connection::Connection(ServerState& shared, ConnectionPool& pool, Socket socket)
+Connection::Connection(ServerState& shared, ConnectionPool& pool, Socket socket, std::string peer)
     : shared_(shared),
       pool_(pool),
+      peer_(std::move(peer)),
       stream_(std::move(socket)),
       reader_({.max_header_bytes = shared.options.max_header_bytes,
                .max_body_bytes = shared.options.max_body_bytes}) {}
@@ -52,6 +64,9 @@ void Connection::OnStream(Act act) {
 void Connection::Start() {
   place_ = pool_.waiting.insert(pool_.waiting.end(), shared_from_this());
   shared_.counters.open_connections++;
+  if (!peer_.empty()) {
+    shared_.connections_of_peer[peer_]++;
+  }
   AwaitRequest();
 }
 
@@ -63,6 +78,10 @@ void Connection::Close() {
   stream_.close();
   shared_.counters.open_connections--;
   (is_busy_ ? pool_.busy : pool_.waiting).erase(place_);
+  if (const auto peer = shared_.connections_of_peer.find(peer_);
+      peer != shared_.connections_of_peer.end() && --peer->second == 0) {
+    shared_.connections_of_peer.erase(peer);
+  }
   shared_.on_closed();
 }
 
@@ -152,12 +171,35 @@ void Connection::Answer() {
     shared_.counters.turned_away++;
     return Refuse(503);
   }
+  if (IsGuardedAgainst(request)) {
+    return;
+  }
   if (shared_.front == nullptr) {
     return Serve();
   }
   BecomeBusy();
   shared_.front->Admit(request.authorization, now,
                        [self = shared_from_this()](int refusal) { self->OnAdmitted(refusal); });
+}
+
+// Denies what a browser may have been made to send.
+bool Connection::IsGuardedAgainst(const HttpRequest& request) {
+  const GuardVerdict verdict =
+      shared_.is_local ? GuardVerdict::kPass : shared_.guard.Judge(request);
+  if (verdict == GuardVerdict::kPass) {
+    return false;
+  }
+  const std::string why = RequestGuard::Explain(verdict, request);
+  const bool is_host = verdict == GuardVerdict::kForeignHost;
+  std::atomic<uint64_t>& count =
+      is_host ? shared_.counters.foreign_host : shared_.counters.cross_site;
+  if (count++ == 0) {  // The rest is counted.
+    Log(LogLevel::kWarn,
+        is_host ? "a request by a foreign name is refused" : "a request of another site is refused",
+        {{"why", why}, {"peer", peer_}});
+  }
+  Deny(403, why + "\n");
+  return true;
 }
 
 // The front has decided, at once or after a password was checked.
@@ -169,6 +211,7 @@ void Connection::OnAdmitted(int refusal) {
     shared_.counters.deadlines++;
     return Close();
   }
+  failed_passwords_ = refusal == 401 ? failed_passwords_ + 1 : 0;
   refusal == 0 ? Serve() : Deny(refusal);
 }
 
@@ -179,8 +222,9 @@ void Connection::Serve() {
 }
 
 // Refuses a good request; the client may try another on the same connection.
-void Connection::Deny(int status) {
-  response_ = TextResponse(status, std::string(ReasonPhrase(status)) + "\n");
+void Connection::Deny(int status, std::string body) {
+  response_ = TextResponse(
+      status, body.empty() ? std::string(ReasonPhrase(status)) + "\n" : std::move(body));
   response_.headers.emplace_back("X-Content-Type-Options", "nosniff");
   if (status == 401) {
     response_.headers.emplace_back("WWW-Authenticate", "Basic");
@@ -191,11 +235,15 @@ void Connection::Deny(int status) {
 void Connection::Refuse(int status, std::string body) {
   response_ = TextResponse(
       status, body.empty() ? std::string(ReasonPhrase(status)) + "\n" : std::move(body));
+  if (status == 405) {
+    response_.headers.emplace_back("Allow", kAllowedMethods);
+  }
   Write(Persistence::kClose, IsHead());
 }
 
 Persistence Connection::PersistenceOfRequest() const {
-  if (!reader_.keep_alive() || pool_.probes_only || shared_.stopping) {
+  if (!reader_.keep_alive() || pool_.probes_only || shared_.stopping ||
+      failed_passwords_ >= kMostFailedPasswords) {
     return Persistence::kClose;
   }
   return reader_.is_http_1_0() ? Persistence::kKeepAliveHttp10 : Persistence::kKeepAlive;
@@ -223,7 +271,16 @@ void Connection::Write(Persistence persistence, bool head_only) {
       self->OnWritten(persistence);
     }
   };
-  OnStream([&](auto& stream) { asio::async_write(stream, parts, std::move(on_written)); });
+  // Asked before each piece: how much of the rest may be handed to the system at once.
+  auto next_piece = [self = shared_from_this()](const ErrorCode& error, size_t written) {
+    if (written > 0) {
+      self->NoteProgress();
+    }
+    return error ? size_t{0} : kPieceBytes;
+  };
+  OnStream([&](auto& stream) {
+    asio::async_write(stream, parts, std::move(next_piece), std::move(on_written));
+  });
 }
 
 void Connection::OnWritten(Persistence persistence) {
@@ -281,7 +338,15 @@ bool Connection::GoesOn(const ErrorCode& error) {
   return !closed_;
 }
 
+void Connection::NoteProgress() {
+  if (is_busy_ && !closed_) {
+    progressed_at_ = shared_.clock.Now();
+    pool_.busy.splice(pool_.busy.end(), pool_.busy, place_);
+  }
+}
+
 void Connection::BecomeBusy() {
+  progressed_at_ = shared_.clock.Now();
   if (!is_busy_) {
     pool_.busy.splice(pool_.busy.end(), pool_.waiting, place_);
     is_busy_ = true;

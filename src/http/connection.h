@@ -2,18 +2,22 @@
 //
 // A connection is owned by the pool in whose bound it counts; operations under way keep it alive
 // past that.  It moves between the pool's two lists as it waits for the client or is being
-// answered, so that the server knows whom to close first.  With TLS it costs no more than without
+// answered, and within the latter as its answer makes progress, so that the server knows which one
+// to close first.  One answer is in flight at a time: no further request is read before the system
+// has taken all of it.  With TLS it costs no more than without
 // until its first byte arrives; the handshake is part of the first request and shares its deadline.
 // Everything happens on the server's thread.
 #pragma once
 
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "base/clock.h"
 #include "http/counters.h"
+#include "http/request_guard.h"
 #include "http/request_reader.h"
 #include "http/response_head.h"
 #include "http/server.h"
@@ -31,7 +35,7 @@ struct ConnectionPool {
   size_t limit = 0;
   bool probes_only = false;
   Connections waiting;  // For a request, or for the client to close; the longest first.
-  Connections busy;     // Being answered.
+  Connections busy;     // Being answered; the one whose last progress is longest ago first.
   size_t size() const { return waiting.size() + busy.size(); }
 };
 
@@ -40,13 +44,17 @@ struct ServerState {
   ServerState(HttpServerOptions server_options, HttpHandler server_handler)
       : options(std::move(server_options)),
         handler(std::move(server_handler)),
-        counters(options.counters != nullptr ? *options.counters : own_counters) {}
+        counters(options.counters != nullptr ? *options.counters : own_counters),
+        guard(options.guard) {}
 
   HttpServerOptions options;
   HttpHandler handler;
   SystemClock clock;
   HttpCounters own_counters;
   HttpCounters& counters;
+  const RequestGuard guard;
+  std::map<std::string, size_t, std::less<>> connections_of_peer;  // Those that are open.
+  bool is_local = false;  // Served on a socket in the file system, which no browser reaches.
   std::unique_ptr<WebFront> front;  // Null without a web configuration.
   bool stopping = false;
   std::function<void()> on_closed;  // A connection has left its pool.
@@ -54,13 +62,18 @@ struct ServerState {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(ServerState& shared, ConnectionPool& pool, Socket socket);
+  // `peer` is the address that the client's bound is counted for; empty: none is.
+  Connection(ServerState& shared, ConnectionPool& pool, Socket socket, std::string peer);
 
   // Joins the pool and reads the first request.
   void Start();
 
   // Closes the socket and leaves the pool.
   void Close();
+
+  const std::string& peer() const { return peer_; }
+  // When the answer began or the system last took a part of it.
+  Instant progressed_at() const { return progressed_at_; }
 
  private:
   void AwaitRequest();
@@ -71,7 +84,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Answer();
   void OnAdmitted(int refusal);
   void Serve();
-  void Deny(int status);
+  void Deny(int status, std::string body = "");
+  bool IsGuardedAgainst(const HttpRequest& request);
   void Refuse(int status, std::string body = "");
   Persistence PersistenceOfRequest() const;
   bool IsHead() const;
@@ -81,6 +95,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void LingerOn();
   void Linger();
   bool GoesOn(const ErrorCode& error);
+  void NoteProgress();
   void BecomeBusy();
   void BecomeWaiting();
 
@@ -90,6 +105,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   ServerState& shared_;
   ConnectionPool& pool_;
+  const std::string peer_;
   Stream stream_;
   // With TLS, from the handshake on.  The session ends before its context and its socket.
   std::shared_ptr<const TlsContext> tls_context_;
@@ -99,6 +115,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   HttpResponse response_;
   std::string head_;
   Instant answer_by_{};  // The response has left by then, or the connection is closed.
+  Instant progressed_at_{};
+  int failed_passwords_ = 0;  // Since the last right one.
   size_t lingered_bytes_ = 0;
   Connections::iterator place_;
   bool is_new_ = true;  // Nothing has arrived yet.

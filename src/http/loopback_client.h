@@ -27,8 +27,9 @@ struct LoopbackResponse {
 
 class LoopbackClient {
  public:
-  // `receive_buffer_bytes` above 0 makes the client's window small, to play a slow reader.
-  explicit LoopbackClient(uint16_t port, int receive_buffer_bytes = 0)
+  // `receive_buffer_bytes` above 0 makes the client's window small, to play a slow reader; `from`
+  // is one of the addresses 127.0.0.0/8, to play another machine.
+  explicit LoopbackClient(uint16_t port, int receive_buffer_bytes = 0, const char* from = nullptr)
       : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     if (receive_buffer_bytes > 0) {
       ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes,
@@ -38,6 +39,10 @@ class LoopbackClient {
     ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    if (from != nullptr) {
+      ::inet_pton(AF_INET, from, &address.sin_addr);
+      ::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    }
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connected_ =

@@ -1,6 +1,6 @@
 // Feeds bytes to the reader that the server uses, whole and in pieces.  Invariants: the cut makes
 // no difference; no more is used than was given; a complete request has a method and a path of
-// visible characters, and holds no more than a header may; a refusal is one of four statuses.
+// visible characters, and holds no more than a header may; a refusal is one of six statuses.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,8 @@ bool IsVisible(char c) { return static_cast<unsigned char>(c) > ' ' && c != 0x7F
 Seen Describe(const RequestReader& reader) {
   if (reader.state() == State::kRefused) {
     const int status = reader.refusal();
-    PODGPU_CHECK(status == 400 || status == 413 || status == 417 || status == 431);
+    PODGPU_CHECK(status == 400 || status == 405 || status == 413 || status == 417 ||
+                 status == 431 || status == 501);
     return {.method = {}, .path = {}, .query = {}, .accept = {}, .refusal = status};
   }
   const podgpu::HttpRequest request = reader.request();
@@ -43,6 +44,7 @@ Seen Describe(const RequestReader& reader) {
   PODGPU_CHECK(request.method.size() + request.path.size() + request.query.size() +
                    request.accept.size() + request.accept_encoding.size() +
                    request.if_none_match.size() + request.authorization.size() +
+                   request.host.size() + request.origin.size() + request.fetch_site.size() +
                    request.scrape_timeout_s.size() <=
                kLimits.max_header_bytes);
   return {.method = std::string(request.method),

@@ -6,6 +6,9 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 
+#include "base/text.h"
+#include "http/ignore_case.h"
+
 namespace podgpu {
 namespace {
 
@@ -24,6 +27,12 @@ int RefusalFor(const ParseError& error) {
 bool IsPieceOfLastChunk(std::string_view bytes) {
   constexpr std::string_view kShortestLastChunk = "0\r\n\r\n";
   return bytes.size() < kShortestLastChunk.size() && bytes.starts_with("0\r\n");
+}
+
+// Whether a body may be in this transfer coding: the one whose end we find.  Every other one would
+// leave its body to be read as the next request.
+bool IsKnownTransferCoding(std::string_view coding) {
+  return AreEqualIgnoringCase(Trim(coding), "chunked");
 }
 
 std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
@@ -87,6 +96,7 @@ struct RequestReader::Parse {
   std::string accept;
   std::string accept_encoding;
   std::string if_none_match;
+  std::string origin;
 };
 
 RequestReader::RequestReader(RequestLimits limits) : limits_(limits) {}
@@ -124,6 +134,9 @@ size_t RequestReader::Step(std::string_view bytes) {
   ParseError error;
   const size_t count = parser.put(boost::asio::const_buffer(offer.data(), offer.size()), error);
   parse_->header_bytes += count;
+  if (parser.is_header_done() && !HasKnownFraming()) {
+    return count;
+  }
   if (error && error != http::error::need_more) {
     Refuse(RefusalFor(error));
   } else if (parser.is_done()) {
@@ -142,12 +155,34 @@ void RequestReader::Reset() {
   refusal_ = 0;
 }
 
+// Whether the end of the body is known; else the request is refused.
+bool RequestReader::HasKnownFraming() {
+  const auto& message = parse_->parser.get();
+  const auto [begin, end] = message.equal_range(http::field::transfer_encoding);
+  if (begin == end) {
+    return true;
+  }
+  if (is_http_1_0()) {
+    Refuse(400);  // RFC 9112, 6.1: its framing is faulty.
+    return false;
+  }
+  if (!IsKnownTransferCoding(Joined(message, http::field::transfer_encoding))) {
+    Refuse(501);
+    return false;
+  }
+  return true;
+}
+
 void RequestReader::Complete() {
   const auto& message = parse_->parser.get();
   const auto [begin, end] = message.equal_range(http::field::host);
   const auto hosts = std::distance(begin, end);
   if (hosts > 1 || (hosts == 0 && !is_http_1_0())) {
     Refuse(400);  // RFC 9112, 3.2.
+    return;
+  }
+  if (message.method() == http::verb::unknown) {
+    Refuse(405);
     return;
   }
   if (!message[http::field::expect].empty()) {
@@ -157,6 +192,7 @@ void RequestReader::Complete() {
   parse_->accept = Joined(message, http::field::accept);
   parse_->accept_encoding = Joined(message, http::field::accept_encoding);
   parse_->if_none_match = Joined(message, http::field::if_none_match);
+  parse_->origin = Joined(message, http::field::origin);
   state_ = State::kComplete;
 }
 
@@ -178,6 +214,9 @@ HttpRequest RequestReader::request() const {
           .accept_encoding = parse_->accept_encoding,
           .if_none_match = parse_->if_none_match,
           .authorization = View(message[http::field::authorization]),
+          .host = View(message[http::field::host]),
+          .origin = parse_->origin,
+          .fetch_site = View(message["Sec-Fetch-Site"]),
           .scrape_timeout_s = View(message["X-Prometheus-Scrape-Timeout-Seconds"])};
 }
 

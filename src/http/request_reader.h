@@ -1,10 +1,11 @@
 // Bytes from a client, made into one request at a time, within limits.
 //
 // A RequestReader is fed what arrives and says when a request is complete, or with which status it
-// must be refused: 400 for what is no HTTP/1.x request, 413 for a body and 431 for a header above
-// the limit, 417 for a client that waits to be asked for its body.  Bodies are read past, never
-// kept.  How the bytes are cut into pieces makes no difference.  It knows no sockets, so the fuzz
-// target drives exactly what the server uses.  One thread.
+// must be refused: 400 for what is no HTTP/1.x request, 405 for a method that HTTP does not know,
+// 413 for a body and 431 for a header above the limit, 417 for a client that waits to be asked for
+// its body, 501 for a body in any transfer coding but "chunked", whose end cannot be found.  Bodies
+// are read past, never kept.  How the bytes are cut into pieces makes no difference.  It knows no
+// sockets, so the fuzz target drives exactly what the server uses.  One thread.
 #pragma once
 
 #include <cstddef>
@@ -52,6 +53,7 @@ class RequestReader {
   struct Parse;
 
   size_t Step(std::string_view bytes);
+  bool HasKnownFraming();
   void Complete();
   void Refuse(int status);
 

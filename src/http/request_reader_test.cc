@@ -1,5 +1,6 @@
 #include "http/request_reader.h"
 
+#include <span>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -29,6 +30,28 @@ Outcome FeedInPieces(RequestReader& reader, std::string_view bytes, size_t piece
   return {reader.state(), reader.refusal(), used};
 }
 
+struct JudgedRow {
+  std::string_view name;
+  std::string bytes;
+  State state;
+  int refusal;
+};
+
+// However its bytes are cut, each request is judged as its row says.
+void ExpectJudged(std::span<const JudgedRow> rows) {
+  for (const JudgedRow& row : rows) {
+    for (const size_t piece_bytes : {row.bytes.size() + 1, size_t{1}, size_t{2}, size_t{7}}) {
+      RequestReader reader(kLimits);
+      const Outcome outcome = FeedInPieces(reader, row.bytes, piece_bytes);
+      EXPECT_EQ(outcome.state, row.state) << row.name << ", pieces of " << piece_bytes;
+      EXPECT_EQ(outcome.refusal, row.refusal) << row.name << ", pieces of " << piece_bytes;
+      if (row.state == State::kComplete) {
+        EXPECT_EQ(outcome.used, row.bytes.size()) << row.name << ", pieces of " << piece_bytes;
+      }
+    }
+  }
+}
+
 TEST(RequestReader, JudgesRequestsHoweverTheyAreCut) {
   const std::string get = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
   const std::string long_header = "GET / HTTP/1.1\r\nX: " + std::string(300, 'x') + "\r\n\r\n";
@@ -38,13 +61,7 @@ TEST(RequestReader, JudgesRequestsHoweverTheyAreCut) {
     many_headers += "A: b\r\n";
   }
   const std::string body33 = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 33\r\n\r\n";
-  struct Row {
-    std::string_view name;
-    std::string bytes;
-    State state;
-    int refusal;
-  };
-  const Row rows[] = {
+  const JudgedRow rows[] = {
       {"plain", get, State::kComplete, 0},
       {"blank lines first", "\r\n\r\n" + get, State::kComplete, 0},
       {"half a request", get.substr(0, get.size() - 1), State::kIncomplete, 0},
@@ -88,17 +105,25 @@ TEST(RequestReader, JudgesRequestsHoweverTheyAreCut) {
       {"bad chunk", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
        State::kRefused, 400},
   };
-  for (const Row& row : rows) {
-    for (const size_t piece_bytes : {row.bytes.size() + 1, size_t{1}, size_t{2}, size_t{7}}) {
-      RequestReader reader(kLimits);
-      const Outcome outcome = FeedInPieces(reader, row.bytes, piece_bytes);
-      EXPECT_EQ(outcome.state, row.state) << row.name << ", pieces of " << piece_bytes;
-      EXPECT_EQ(outcome.refusal, row.refusal) << row.name << ", pieces of " << piece_bytes;
-      if (row.state == State::kComplete) {
-        EXPECT_EQ(outcome.used, row.bytes.size()) << row.name << ", pieces of " << piece_bytes;
-      }
-    }
-  }
+  ExpectJudged(rows);
+}
+
+TEST(RequestReader, KnowsTheMethodsOfHttpAndOneTransferCoding) {
+  const JudgedRow rows[] = {
+      {"unknown method", "BREW /pot HTTP/1.1\r\nHost: a\r\n\r\n", State::kRefused, 405},
+      {"method in small letters", "get / HTTP/1.1\r\nHost: a\r\n\r\n", State::kRefused, 405},
+      {"known method that we have no use for", "PROPFIND / HTTP/1.1\r\nHost: a\r\n\r\n",
+       State::kComplete, 0},
+      {"chunked in capitals",
+       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: CHUNKED \r\n\r\n0\r\n\r\n",
+       State::kComplete, 0},
+      {"blank before the colon",
+       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+       State::kRefused, 400},
+      {"chunks of HTTP/1.0", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+       State::kRefused, 400},
+  };
+  ExpectJudged(rows);
 }
 
 TEST(RequestReader, ReadsAnEmptyChunkedBodyHoweverItIsCut) {
@@ -113,6 +138,33 @@ TEST(RequestReader, ReadsAnEmptyChunkedBodyHoweverItIsCut) {
               State::kIncomplete)
         << piece_bytes;
   }
+}
+
+// What no end can be found of would be read as the next request.
+TEST(RequestReader, RefusesEveryTransferCodingButChunked) {
+  for (const std::string_view coding :
+       {"xchunked", "chunkedx", "gzip", "gzip, chunked", "chunked, gzip", "chunked, chunked",
+        "chunked;q=1", "\"chunked\"", "identity", "chunked,", ",chunked", ""}) {
+    for (const std::string_view length : {"", "Content-Length: 3\r\n"}) {
+      const std::string bytes =
+          "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: " + std::string(coding) + "\r\n" +
+          std::string(length) +
+          "\r\n3\r\nabc\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+      for (const size_t piece_bytes : {bytes.size(), size_t{1}, size_t{7}}) {
+        RequestReader reader(kLimits);
+        const Outcome outcome = FeedInPieces(reader, bytes, piece_bytes);
+        EXPECT_EQ(outcome.state, State::kRefused) << coding << ", " << length << piece_bytes;
+        // A list that ends in chunked may not have a length as well: that is refused first.
+        EXPECT_TRUE(outcome.refusal == 501 || (!length.empty() && outcome.refusal == 400))
+            << coding << ", " << length << outcome.refusal;
+      }
+    }
+  }
+  RequestReader two(kLimits);
+  two.Feed(
+      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n");
+  EXPECT_EQ(two.refusal(), 501);
 }
 
 TEST(RequestReader, RefusesAChunkLineAsLongAsAHeaderMayBe) {

@@ -1,6 +1,13 @@
 #include "http/server.h"
 
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <cstring>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <thread>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -17,6 +24,48 @@ namespace {
 
 namespace asio = boost::asio;
 
+// What the kernel may hold for each connection: of an answer that the client does not take, and of
+// requests that we do not read yet.  Left to itself it takes up to 4 MiB and 6 MiB (tcp_wmem and
+// tcp_rmem), which a thousand clients that never read would have it do.  An answer over 10 ms of
+// distance still leaves at 10 MB/s.
+constexpr int kSendBufferBytes = 128 << 10;    // The kernel doubles it, for its own bookkeeping.
+constexpr int kReceiveBufferBytes = 32 << 10;  // Likewise; a request is 16 KiB at most.
+constexpr int kUnsentBytes = 32 << 10;         // Handed over and not yet on its way.
+
+// Connections inherit it from their listener.
+void BoundKernelMemory(const Listener& listener) {
+  const int socket = listener.socket.get();
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes, sizeof kSendBufferBytes);
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes, sizeof kReceiveBufferBytes);
+  if (listener.family != AF_UNIX) {
+    ::setsockopt(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes, sizeof kUnsentBytes);
+  }
+}
+
+// The address whose connections are counted together: of IPv6 the network of 64 bits, which one
+// machine has as a whole.  Empty for a socket in the file system.
+std::string PeerOf(const Socket& socket) {
+  ErrorCode error;
+  const StreamProtocol::endpoint endpoint = socket.remote_endpoint(error);
+  if (error) {
+    return {};
+  }
+  sockaddr_storage storage{};
+  std::memcpy(&storage, endpoint.data(), std::min(endpoint.size(), sizeof storage));
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (storage.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(storage);
+    ::inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+  } else if (storage.ss_family == AF_INET6) {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(storage);
+    if (!IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+      std::memset(&v6.sin6_addr.s6_addr[8], 0, 8);
+    }
+    ::inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+  }
+  return text.data();
+}
+
 class BeastServer final : public HttpServer {
  public:
   BeastServer(HttpServerOptions options, HttpHandler handler, Listener listener)
@@ -29,6 +78,8 @@ class BeastServer final : public HttpServer {
     general_.limit = shared_.options.max_connections;
     probes_.limit = shared_.options.probe_slots;
     probes_.probes_only = true;
+    shared_.is_local = listener.family == AF_UNIX;
+    BoundKernelMemory(listener);
     shared_.on_closed = [this] { EndDrainWhenIdle(); };
     acceptor_.assign(StreamProtocol(listener.family, 0), listener.socket.Release());
   }
@@ -104,21 +155,40 @@ class BeastServer final : public HttpServer {
   void Admit(Socket socket) {
     ErrorCode ignored;
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+    const std::string peer = PeerOf(socket);
     for (ConnectionPool* pool : {&general_, &probes_}) {
-      if (pool->size() < pool->limit || DisplaceOne(*pool)) {
-        return std::make_shared<Connection>(shared_, *pool, std::move(socket))->Start();
+      // A peer that has its share already makes room itself.
+      const bool has_room = pool->size() < pool->limit && !HasItsShare(peer);
+      if (has_room || DisplaceOne(*pool, HasItsShare(peer) ? peer : std::string())) {
+        return std::make_shared<Connection>(shared_, *pool, std::move(socket), peer)->Start();
       }
     }
     shared_.counters.turned_away++;
   }
 
-  // Closes the connection that has waited longest, if one waits.
-  bool DisplaceOne(ConnectionPool& pool) {
-    if (pool.waiting.empty()) {
-      return false;
+  bool HasItsShare(const std::string& peer) const {
+    const auto held = shared_.connections_of_peer.find(peer);
+    return held != shared_.connections_of_peer.end() &&
+           held->second >= shared_.options.max_connections_per_peer;
+  }
+
+  // Closes the connection that has waited longest, if one waits, or else the one whose answer has
+  // made no progress for longest.  Of `peer` alone, unless that is empty.
+  bool DisplaceOne(ConnectionPool& pool, const std::string& peer = "") {
+    const auto is_meant = [&](const std::shared_ptr<Connection>& one) {
+      return peer.empty() || one->peer() == peer;
+    };
+    auto victim = std::ranges::find_if(pool.waiting, is_meant);
+    if (victim == pool.waiting.end()) {
+      victim = std::ranges::find_if(pool.busy, is_meant);
+      if (victim == pool.busy.end() ||
+          shared_.clock.Now() - (*victim)->progressed_at() < shared_.options.stalled_after) {
+        return false;
+      }
     }
     shared_.counters.displaced++;
-    CloseFirst(pool.waiting);
+    const std::shared_ptr<Connection> kept = *victim;
+    kept->Close();
     return true;
   }
 

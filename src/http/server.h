@@ -3,11 +3,12 @@
 // One Asio thread serves all connections; the handler is called on it for each complete request and
 // must return at once (it hands out bytes that exist already).  A response body is borrowed from
 // the object that `keep_alive` holds, so nothing is copied and a slow reader keeps only its own
-// snapshot.  Connections, header size and the time for a whole request are bounded.  Above the
-// bound a new connection takes the place of the one that has waited longest for a request; while
-// all are being answered, only probes are let in, through a few slots of their own.  The server
-// stops when it is destroyed: it closes the listener, lets running responses finish for at most
-// `drain`, and joins its thread.
+// snapshot.  Connections, those of each peer, header size, the time for a whole request and what
+// the kernel holds for a connection are bounded.  Above the bound a new connection takes the place
+// of the one that has waited longest for a request, or else of the one whose answer has made no
+// progress for longest; while none may be displaced, only probes are let in, through a few slots of
+// their own.  The server stops when it is destroyed: it closes the listener, lets running responses
+// finish for at most `drain`, and joins its thread.
 #pragma once
 
 #include <chrono>
@@ -33,6 +34,9 @@ struct HttpRequest {
   std::string_view accept_encoding;   // Likewise.
   std::string_view if_none_match;     // Likewise.
   std::string_view authorization;     // The first Authorization header.
+  std::string_view host;              // The Host header; empty only from clients of HTTP/1.0.
+  std::string_view origin;            // All Origin headers, joined by commas.
+  std::string_view fetch_site;        // Sec-Fetch-Site, which browsers send.
   std::string_view scrape_timeout_s;  // X-Prometheus-Scrape-Timeout-Seconds.
 };
 
@@ -50,12 +54,20 @@ HttpResponse TextResponse(int status, std::string body,
 
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
+// See request_guard.h.
+struct RequestGuardOptions {
+  std::vector<std::string> control_paths;  // Which change something; empty: none does.
+  std::vector<std::string> own_names;      // Of this machine.
+  std::vector<std::string> allowed_hosts;  // Others; "*" is any.  Empty: only control wants a host.
+};
+
 struct HttpServerOptions {
   // "host:port", ":port", "[v6]:port" or "unix:/path"; port 0 lets the system choose.
   std::string address = ":9400";
   int inherited_socket = -1;    // Serve this one, which listens already, instead of `address`.
   std::string web_config_file;  // Empty: plain HTTP for everybody.  See web_config.h.
   size_t max_connections = 512;
+  size_t max_connections_per_peer = 128;  // Of one address; further ones take the place of its own.
   size_t max_header_bytes = 16384;
   size_t max_body_bytes = 65536;  // Of a request; bodies are read past and never kept.
   // Connections above `max_connections`, closed with 503 unless they ask for one of `probe_paths`.
@@ -63,6 +75,9 @@ struct HttpServerOptions {
   std::vector<std::string> probe_paths = {"/health", "/healthz", "/readyz"};
   std::chrono::milliseconds request_timeout{10'000};   // For a whole request to arrive.
   std::chrono::milliseconds response_timeout{10'000};  // For a whole response to leave.
+  // An answer that has made no progress for so long may be cut off in favour of a new connection.
+  std::chrono::milliseconds stalled_after{0};
+  RequestGuardOptions guard;
   std::chrono::milliseconds drain{1'000};
   // When no descriptor is left, the next try to accept is this much later.
   std::chrono::milliseconds accept_pause{50};

@@ -1,5 +1,8 @@
 // What clients that are slow, greedy, broken or many can do to the server, and what they cannot.
+#include <algorithm>
+#include <cstdio>
 #include <fcntl.h>
+#include <fstream>
 #include <memory>
 #include <sys/resource.h>
 #include <thread>
@@ -19,6 +22,7 @@ using std::chrono::milliseconds;
 TEST(HttpServerLimits, ClosesAThousandIdleAndDrippingConnectionsAtTheDeadline) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections = 2000;
+  options.max_connections_per_peer = 2000;
   options.request_timeout = milliseconds(500);
   const auto server = StartServer(options);
   std::vector<std::unique_ptr<LoopbackClient>> clients;
@@ -188,6 +192,7 @@ TEST(HttpServerLimits, LetsOnlyProbesInWhileEveryConnectionIsBusy) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections = 2;
   options.probe_slots = 1;
+  options.stalled_after = std::chrono::hours(1);  // None may be cut off.
   const auto server = StartServer(options);
   LoopbackClient slow[2] = {LoopbackClient(server->port(), 4096),
                             LoopbackClient(server->port(), 4096)};
@@ -213,6 +218,111 @@ TEST(HttpServerLimits, LetsOnlyProbesInWhileEveryConnectionIsBusy) {
   EXPECT_TRUE(silent.AwaitEnd()) << "a silent client may not hold a probe's slot";
 }
 
+TEST(HttpServerLimits, CutsOffTheAnswerWithoutProgressWhenEveryConnectionIsBusy) {
+  HttpServerOptions options = LoopbackOptions();
+  options.max_connections = 2;
+  const auto server = StartServer(options);
+  LoopbackClient slow(server->port(), 4096);
+  slow.Get("/large");
+  LoopbackClient stuck(server->port(), 4096);
+  stuck.Get("/large");
+  Await([&] { return server->stats().requests == 2; });
+  for (int i = 0; i < 1'000; ++i) {
+    ASSERT_TRUE(slow.Receive());  // More than the system holds: the answer goes on.
+  }
+  EXPECT_EQ(LoopbackClient(server->port()).Fetch("/metrics").status, 200);
+  EXPECT_EQ(stuck.Read().status, 0) << "the body must be cut short";
+  EXPECT_EQ(slow.Read().body.size(), kLargeBodyBytes);
+  EXPECT_EQ(server->stats().displaced, 1U);
+  EXPECT_EQ(server->stats().turned_away, 0U);
+}
+
+TEST(HttpServerLimits, AScrapeIsAnsweredAmongManyThatAskAndNeverRead) {
+  HttpServerOptions options = LoopbackOptions();
+  options.max_connections = 16;
+  options.response_timeout = std::chrono::hours(1);
+  const auto server = StartServer(options);
+  std::vector<std::unique_ptr<LoopbackClient>> greedy;
+  for (int i = 0; i < 100; ++i) {
+    greedy.push_back(std::make_unique<LoopbackClient>(server->port(), 4096));
+    for (int request = 0; request < 40; ++request) {
+      greedy.back()->Get("/large");
+    }
+    ASSERT_EQ(LoopbackClient(server->port()).Fetch("/metrics").status, 200) << i;
+  }
+  EXPECT_EQ(server->stats().turned_away, 0U);
+  EXPECT_LE(server->stats().open_connections, 16U);
+}
+
+TEST(HttpServerLimits, APeerWithItsShareMakesRoomItself) {
+  HttpServerOptions options = LoopbackOptions();
+  options.max_connections_per_peer = 2;
+  const auto server = StartServer(options);
+  LoopbackClient other(server->port(), 0, "127.0.0.2");
+  EXPECT_EQ(other.Fetch("/").status, 200);
+  LoopbackClient stuck(server->port(), 4096);
+  stuck.Get("/large");
+  Await([&] { return server->stats().requests == 2; });
+  LoopbackClient idle(server->port());
+  EXPECT_EQ(idle.Fetch("/").status, 200);
+  LoopbackClient third(server->port());
+  EXPECT_EQ(third.Fetch("/").status, 200);
+  EXPECT_TRUE(idle.AwaitEnd()) << "the one that waits goes before the one that is answered";
+  EXPECT_EQ(other.Fetch("/").status, 200) << "another peer pays nothing";
+  EXPECT_EQ(server->stats().displaced, 1U);
+  EXPECT_EQ(server->stats().open_connections, 3U);
+}
+
+// The most bytes that the kernel holds for connections of `port`: sent and not taken by the client,
+// received and not read by us.  From /proc/net/tcp (Linux, Documentation/networking/proc_net_tcp).
+struct KernelQueues {
+  uint64_t unsent_bytes = 0;
+  uint64_t unread_bytes = 0;
+};
+KernelQueues QueuesOf(uint16_t port) {
+  KernelQueues queues;
+  std::ifstream table("/proc/net/tcp");
+  std::string line;
+  std::getline(table, line);  // The header.
+  while (std::getline(table, line)) {
+    unsigned local_port = 0;
+    unsigned state = 0;
+    unsigned unsent_bytes = 0;
+    unsigned unread_bytes = 0;
+    constexpr unsigned kEstablished = 1;
+    // NOLINTNEXTLINE(cert-err34-c): the kernel writes these.
+    const int found = std::sscanf(line.c_str(), "%*d: %*x:%x %*x:%*x %x %x:%x", &local_port, &state,
+                                  &unsent_bytes, &unread_bytes);
+    if (found == 4 && local_port == port && state == kEstablished) {
+      queues.unsent_bytes = std::max<uint64_t>(queues.unsent_bytes, unsent_bytes);
+      queues.unread_bytes = std::max<uint64_t>(queues.unread_bytes, unread_bytes);
+    }
+  }
+  return queues;
+}
+
+TEST(HttpServerLimits, TheKernelHoldsLittleForAClientThatNeverReads) {
+  HttpServerOptions options = LoopbackOptions();
+  options.response_timeout = milliseconds(500);
+  const auto server = StartServer(options);
+  LoopbackClient greedy(server->port(), 4096);
+  const std::jthread asking([&] {
+    while (greedy.Get("/large")) {  // Until it is cut off.
+    }
+  });
+  KernelQueues most;
+  Await([&] {
+    const KernelQueues now = QueuesOf(server->port());
+    most.unsent_bytes = std::max(most.unsent_bytes, now.unsent_bytes);
+    most.unread_bytes = std::max(most.unread_bytes, now.unread_bytes);
+    return server->stats().deadlines == 1;
+  });
+  EXPECT_GT(most.unsent_bytes, 0U);
+  EXPECT_LE(most.unsent_bytes, 256U << 10);
+  EXPECT_GT(most.unread_bytes, 0U);
+  EXPECT_LE(most.unread_bytes, 64U << 10);
+}
+
 TEST(HttpServerLimits, AnswersProbesAndScrapesWhileDrippersHoldEveryConnection) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections = 16;
@@ -235,6 +345,7 @@ TEST(HttpServerLimits, TurnsEverybodyAwayWithoutProbeSlots) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections = 1;
   options.probe_slots = 0;
+  options.stalled_after = std::chrono::hours(1);  // None may be cut off.
   const auto server = StartServer(options);
   LoopbackClient slow(server->port(), 4096);
   slow.Get("/large");

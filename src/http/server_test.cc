@@ -105,6 +105,39 @@ TEST(HttpServer, RefusesWhatItCannotRead) {
   EXPECT_EQ(LoopbackClient(server->port()).Fetch("/").status, 200);
 }
 
+// What is behind a request whose end is not known is no request.
+TEST(HttpServer, RefusesATransferCodingThatItCannotReadAndWhatIsBehindIt) {
+  const auto server = StartServer();
+  for (const std::string_view coding : {"xchunked", "gzip\r\nContent-Length: 5"}) {
+    LoopbackClient client(server->port());
+    ASSERT_TRUE(
+        client.Send("POST /first HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: " + std::string(coding) +
+                    "\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"));
+    const LoopbackResponse response = client.Read();
+    EXPECT_EQ(response.status, 501) << coding;
+    EXPECT_NE(response.head.find("\r\nConnection: close\r\n"), std::string::npos) << response.head;
+    client.ShutDownSending();
+    EXPECT_EQ(client.Read().status, 0) << coding;
+  }
+  EXPECT_EQ(server->stats().requests, 0U);
+  EXPECT_EQ(server->stats().bad_requests, 2U);
+}
+
+TEST(HttpServer, RefusesAMethodThatHttpDoesNotKnow) {
+  const auto server = StartServer();
+  LoopbackClient client(server->port());
+  ASSERT_TRUE(client.Send("BREW /metrics HTTP/1.1\r\nHost: x\r\n\r\n"));
+  const LoopbackResponse response = client.Read();
+  EXPECT_EQ(response.status, 405);
+  EXPECT_EQ(response.body, "Method Not Allowed\n");
+  EXPECT_NE(response.head.find("\r\nAllow: GET, HEAD, POST, "), std::string::npos) << response.head;
+  for (const std::string_view method : {"PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"}) {
+    LoopbackClient other(server->port());
+    ASSERT_TRUE(other.Send(std::string(method) + " /metrics HTTP/1.1\r\nHost: x\r\n\r\n"));
+    EXPECT_EQ(other.Read().body, std::string(method) + " /metrics  ");
+  }
+}
+
 TEST(HttpServer, AnswersAClientThatHasClosedItsHalf) {
   const auto server = StartServer();
   LoopbackClient client(server->port());

@@ -129,6 +129,7 @@ TEST_F(TlsServerTest, PutsNewClientsInThePlaceOfStalledHandshakes) {
 
 TEST_F(TlsServerTest, LetsOnlyProbesInWhileEveryConnectionIsBusy) {
   options_.max_connections = 1;
+  options_.stalled_after = std::chrono::hours(1);  // None may be cut off.
   const auto server = StartServer(options_);
   TlsClient slow(server->port(), 4096);
   ASSERT_TRUE(slow.Send("GET /large HTTP/1.1\r\nHost: x\r\n\r\n"));

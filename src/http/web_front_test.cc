@@ -86,6 +86,24 @@ TEST_F(WebFrontTest, AnswersPipelinedRequestsInOrderWhilePasswordsAreChecked) {
   }
 }
 
+TEST_F(WebFrontTest, ClosesAConnectionAfterThreeWrongPasswords) {
+  const auto server = Serve(kUserWithSecret);
+  LoopbackClient client(server->port());
+  EXPECT_EQ(client.Fetch("/").status, 401);
+  EXPECT_EQ(Ask(client, "/", kOther).status, 401);
+  EXPECT_EQ(Ask(client, "/", kRight).status, 200) << "the count begins again";
+  for (int i = 0; i < 40; ++i) {
+    client.Get("/");
+  }
+  EXPECT_EQ(client.Read().status, 401);
+  EXPECT_EQ(client.Read().status, 401);
+  const LoopbackResponse last = client.Read();
+  EXPECT_EQ(last.status, 401);
+  EXPECT_NE(last.head.find("\r\nConnection: close\r\n"), std::string::npos) << last.head;
+  EXPECT_TRUE(client.AwaitEnd());
+  EXPECT_EQ(server->stats().unauthorized, 5U);
+}
+
 TEST_F(WebFrontTest, TakesAChangedFileAtOnce) {
   const auto server = Serve(kUserWithSecret);
   LoopbackClient client(server->port());

@@ -58,6 +58,32 @@ TEST_F(NvmlAlone, LeavesTheProfilingCountersForAWhile) {
   EXPECT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_PROF_DRAM_ACTIVE{"));
 }
 
+// A browser on a page of another site, and one that was told that our address is that site's.
+TEST_F(NvmlAlone, NoOtherSiteChangesAnything) {
+  StartExporter(kWithoutDcgm);
+  const std::set<std::string> before = DeviceSeries();
+  const std::string path = "/api/v1/devices?state=released&for=1h";
+  for (const std::string header : {"Origin: http://evil.example", "Sec-Fetch-Site: cross-site"}) {
+    EXPECT_NE(exporter_->Get(path, {"-i", "-X", "POST", "-H", header}).find("HTTP/1.1 403 "),
+              std::string::npos)
+        << header;
+  }
+  EXPECT_NE(exporter_->Get(path, {"-X", "POST", "-H", "Host: evil.example"})
+                .find("refused: Host \"evil.example\" is no address"),
+            std::string::npos);
+  EXPECT_TRUE(exporter_->Await("/metrics",
+                               "\npodgpu_http_rejected_total{reason=\"cross_site\"} 2\n"
+                               "podgpu_http_rejected_total{reason=\"foreign_host\"} 1\n"));
+  EXPECT_EQ(DeviceSeries(), before);
+  const std::string page = exporter_->Get("/");
+  EXPECT_NE(page.find("2 from another site, 1 by a name that is not ours"), std::string::npos);
+  EXPECT_NE(page.find("--web-enable-control without --web-config-file"), std::string::npos);
+  EXPECT_TRUE(exporter_->Get("/readyz").starts_with("ready"));
+  Child& process = exporter_->process();
+  EXPECT_TRUE(process.AwaitLine("msg=\"a request of another site is refused\"").has_value());
+  EXPECT_TRUE(process.AwaitLine("msg=\"a request by a foreign name is refused\"").has_value());
+}
+
 // The same requests where DCGM has the devices.
 TEST_F(NvmlAlone, DcgmStepsAsideAsWell) {
   StartExporter({"--web-enable-control"});
