@@ -117,6 +117,25 @@ TEST(CountersCsv, RefusesEverythingElseWithOneCompleteLine) {
   }
 }
 
+// A wrong file, such as a core dump, must not cost many times its size.
+TEST(CountersCsv, RefusesWhatIsLargerThanAnyList) {
+  const auto refusal = [](const std::string& content) {
+    return std::string(ParseCounters(content, "a.csv").status().message());
+  };
+  EXPECT_EQ(refusal(std::string(size_t{15} << 20, 'x')),
+            "a.csv: 15728640 bytes are too many for a list of metrics, which may have 1048576. "
+            "Correct the path, or shorten the list");
+  EXPECT_EQ(refusal(std::string(1 << 20, ',')),
+            "a.csv:1: more than 64 columns. Write three: field, type, help");
+  std::string lines;
+  for (int i = 0; i < 10'001; ++i) {
+    lines += "a\n";
+  }
+  EXPECT_EQ(refusal(lines),
+            "a.csv:10001: more than 10000 lines of metrics. Remove what is no metric");
+  EXPECT_TRUE(ParseCounters("#" + std::string((1 << 20) - 1, 'c'), "a.csv").ok()) << "a comment";
+}
+
 TEST(CountersCsv, CutsALongNameInItsMessage) {
   const StatusOr<Counters> parsed = ParseCounters(std::string(5000, 'x') + ",gauge,x", "f");
   EXPECT_EQ(parsed.status().message(), "f:1: unknown field \"" + std::string(80, 'x') +

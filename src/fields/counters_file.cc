@@ -2,6 +2,8 @@
 
 #include "absl/strings/str_format.h"
 
+#include "fields/csv_records.h"
+
 namespace podgpu {
 
 CountersFile::CountersFile(std::string path, const Files& files)
@@ -31,6 +33,9 @@ std::optional<StatusOr<Counters>> CountersFile::LoadIfChanged() {
 CountersFile::Sight CountersFile::Look() const {
   StatusOr<std::string> content = files_.Read(path_);
   if (content.ok()) {
+    if (Status size = CheckCsvSize(*content, path_); !size.ok()) {
+      return {std::move(size), std::nullopt};  // The content is not kept.
+    }
     return {absl::OkStatus(), *std::move(content)};
   }
   if (!asked_ && content.status().code() == absl::StatusCode::kNotFound) {

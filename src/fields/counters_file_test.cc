@@ -69,6 +69,24 @@ TEST(CountersFile, ABadContentIsToldOnce) {
   EXPECT_TRUE(Outcome(file.Load()).starts_with("/etc/c.csv:1: ")) << "who asks is told again";
 }
 
+TEST(CountersFile, AFileThatIsTooLargeIsToldOnceAndNotKept) {
+  OneFile disk;
+  disk.content = std::string(kTemp);
+  CountersFile file("/etc/c.csv", disk);
+  ASSERT_TRUE(file.Load().ok());
+  disk.content = std::string(size_t{15} << 20, 'x');
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  EXPECT_EQ(
+      Outcome(file.LoadIfChanged()),
+      "/etc/c.csv: 15728640 bytes are too many for a list of metrics, which may have 1048576. "
+      "Correct the path, or shorten the list");
+  disk.content = std::string(size_t{15} << 20, 'y');
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged") << "the same to us";
+  disk.content = std::string(kTemp);
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "DCGM_FI_DEV_GPU_TEMP");
+}
+
 TEST(CountersFile, AFileThatGoesIsToldOnceAndItsReturnIsNoticed) {
   OneFile disk;
   disk.content = std::string(kTemp);

@@ -21,6 +21,9 @@ std::string WithPlainLineEnds(std::string_view content) {
   return text;
 }
 
+constexpr size_t kMostRecords = 10'000;
+constexpr size_t kMostColumns = 64;  // Three are asked for.
+
 class Reader {
  public:
   Reader(std::string_view text, std::string_view path) : rest_(text), path_(path) {}
@@ -31,6 +34,11 @@ class Reader {
       if (rest_.front() == '#' || rest_.front() == '\n') {
         SkipLine();
         continue;
+      }
+      if (records.size() == kMostRecords) {
+        return Error(line_,
+                     absl::StrFormat("more than %d lines of metrics. Remove what is no metric",
+                                     kMostRecords));
       }
       PODGPU_ASSIGN_OR_RETURN(CsvRecord record, ReadRecord());
       records.push_back(std::move(record));
@@ -52,6 +60,11 @@ class Reader {
     CsvRecord record{.line = line_, .columns = {}};
     bool more = true;
     while (more) {
+      if (record.columns.size() == kMostColumns) {
+        return Error(record.line, absl::StrFormat("more than %d columns. Write three: field, type, "
+                                                  "help",
+                                                  kMostColumns));
+      }
       std::string column;
       PODGPU_RETURN_IF_ERROR(rest_.starts_with('"') ? ReadQuoted(column) : ReadPlain(column));
       record.columns.push_back(std::move(column));
@@ -112,7 +125,18 @@ class Reader {
 
 }  // namespace
 
+Status CheckCsvSize(std::string_view content, std::string_view path) {
+  if (content.size() <= kMostCsvBytes) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s: %d bytes are too many for a list of metrics, which may have %d. Correct "
+                      "the path, or shorten the list",
+                      path, content.size(), kMostCsvBytes));
+}
+
 StatusOr<std::vector<CsvRecord>> ReadCsvRecords(std::string_view content, std::string_view path) {
+  PODGPU_RETURN_IF_ERROR(CheckCsvSize(content, path));
   const std::string text = WithPlainLineEnds(content);
   return Reader(text, path).ReadAll();
 }
