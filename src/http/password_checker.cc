@@ -20,12 +20,16 @@ namespace {
 
 constexpr size_t kRememberedGuesses = 64;
 
-// What a password of nobody is compared with: nothing gives it, and it costs what the users' do.
-std::string DecoyHash(const Users& users) {
+int HighestCost(const Users& users) {
   int cost = 0;
   for (const auto& [name, hash] : users) {
     cost = std::max(cost, BcryptCost(hash));
   }
+  return cost;
+}
+
+// A hash of this cost that no password gives.
+std::string DecoyHash(int cost) {
   return absl::StrFormat("$2b$%02d$%s", cost, std::string(53, '.'));
 }
 
@@ -39,6 +43,15 @@ std::string Joined(std::initializer_list<std::string_view> texts) {
 }
 
 }  // namespace
+
+// A cost is a power of two, and 2^c + 2^c + 2^(c+1) + ... + 2^(h-1) is 2^h.
+std::vector<std::string> PaddingFor(const std::string& hash, const Users& users) {
+  std::vector<std::string> padding;
+  for (int cost = BcryptCost(hash); cost < HighestCost(users); ++cost) {
+    padding.push_back(DecoyHash(cost));
+  }
+  return padding;
+}
 
 bool MatchesBcrypt(const std::string& password, const std::string& hash) {
   const auto scratch = std::make_unique<crypt_data>();  // 32 KiB.
@@ -73,7 +86,8 @@ bool PasswordChecker::Check(const Users& users, Credentials credentials,
   const auto user = users.find(credentials.user);
   Task task;
   task.is_known_user = user != users.end();
-  task.hash = task.is_known_user ? user->second : DecoyHash(users);
+  task.hash = task.is_known_user ? user->second : DecoyHash(HighestCost(users));
+  task.padding = PaddingFor(task.hash, users);
   task.digest = DigestOf(users, credentials);
   task.credentials = std::move(credentials);
   task.done = std::move(done);
@@ -98,11 +112,14 @@ PasswordChecker::Digest PasswordChecker::DigestOf(const Users& users,
 }
 
 void PasswordChecker::ComputeFirst() {
-  thread_ = std::jthread(
-      [this, password = tasks_.front().credentials.password, hash = tasks_.front().hash] {
-        const bool matches = MatchesBcrypt(password, hash);
-        post_([this, matches] { FinishFirst(matches); });
-      });
+  thread_ = std::jthread([this, password = tasks_.front().credentials.password,
+                          hash = tasks_.front().hash, padding = tasks_.front().padding] {
+    const bool matches = MatchesBcrypt(password, hash);
+    for (const std::string& decoy : padding) {
+      MatchesBcrypt(password, decoy);
+    }
+    post_([this, matches] { FinishFirst(matches); });
+  });
   pthread_setname_np(thread_.native_handle(), "password");
 }
 

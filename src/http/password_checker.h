@@ -4,8 +4,9 @@
 // each check runs on a thread of its own, one at a time, and few wait for their turn.  What was
 // found is remembered by a keyed digest, never by the password: who was let in once is known at
 // once from then on, as long as name, hash and password stay the same.  Wrong guesses have a memory
-// of their own, so that no number of them pushes out who was right.  A name that is not known costs
-// what a known one costs.  All of it but the hash itself belongs to one thread, the owner's.
+// of their own, so that no number of them pushes out who was right.  Every check costs what the
+// dearest hash of all users costs, so that its time does not tell which names there are.  All of it
+// but the hash itself belongs to one thread, the owner's.
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "http/credentials.h"
 
@@ -47,6 +49,7 @@ class PasswordChecker {
   struct Task {
     Credentials credentials;
     std::string hash;
+    std::vector<std::string> padding;  // Hashed too, for their time alone.
     bool is_known_user = false;
     Digest digest{};
     std::function<void(bool)> done;
@@ -63,6 +66,9 @@ class PasswordChecker {
   std::deque<Digest> wrong_;                          // The newest last.
   std::jthread thread_;                               // Last: it ends before what it uses.
 };
+
+// Hashes that nothing gives, whose costs and that of `hash` together are the highest of `users`.
+std::vector<std::string> PaddingFor(const std::string& hash, const Users& users);
 
 // Whether `password` is the one that `hash` was made of.  Costs what the hash says.
 bool MatchesBcrypt(const std::string& password, const std::string& hash);

@@ -3,7 +3,10 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "absl/strings/str_format.h"
 #include <gtest/gtest.h>
+
+#include "http/web_config.h"
 
 namespace podgpu {
 namespace {
@@ -89,6 +92,28 @@ TEST_F(PasswordCheckerTest, ForgetsWhenTheHashOrTheUserIsAnother) {
 TEST_F(PasswordCheckerTest, LetsNobodyInUnderAnUnknownName) {
   EXPECT_FALSE(Answer({"carol", "secret"}));
   EXPECT_FALSE(Answer({"", ""}));
+}
+
+TEST_F(PasswordCheckerTest, EveryNameCostsWhatTheDearestHashCosts) {
+  const auto of_cost = [](int cost) {
+    return absl::StrFormat("$2y$%02d%s", cost, kSecretSum.substr(3));
+  };
+  const Users users = {{"cheap", of_cost(4)}, {"middling", of_cost(7)}, {"dear", of_cost(9)}};
+  for (const int cost : {4, 7, 9}) {
+    uint64_t rounds = uint64_t{1} << cost;
+    for (const std::string& decoy : PaddingFor(of_cost(cost), users)) {
+      EXPECT_FALSE(MatchesBcrypt("secret", decoy));
+      rounds += uint64_t{1} << BcryptCost(decoy);
+    }
+    EXPECT_EQ(rounds, uint64_t{1} << 9) << cost;
+  }
+}
+
+TEST_F(PasswordCheckerTest, ACheapHashBesideADearOneIsCheckedAllTheSame) {
+  users_["dear"] = "$2b$06" + std::string(53, 'a');
+  EXPECT_TRUE(Answer({"alice", "secret"}));
+  EXPECT_FALSE(Answer({"alice", "other"}));
+  EXPECT_FALSE(Answer({"carol", "secret"}));
 }
 
 TEST_F(PasswordCheckerTest, IsNotMadeToForgetByGuesses) {

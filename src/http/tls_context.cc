@@ -59,9 +59,13 @@ class ContextBuilder {
 
   Status SetVersionsAndCiphers() {
     constexpr uint16_t kTls12 = TLS1_2_VERSION;
+    uint16_t min_version = settings_.min_version;
     std::string list;
     for (const TlsSuiteName& suite : TlsSuiteNames()) {
-      const bool is_default = suite.name.starts_with("TLS_ECDHE");
+      // Suites of CBC leak by the time that they take; TLS 1.0 and 1.1 have no others.
+      const bool is_cbc = suite.name.find("_CBC_") != std::string_view::npos;
+      const bool is_default =
+          suite.name.starts_with("TLS_ECDHE") && (!is_cbc || min_version < kTls12);
       if (!suite.openssl.empty() && settings_.cipher_suites.empty() && is_default) {
         absl::StrAppendFormat(&list, ":%s", suite.openssl);
       }
@@ -72,7 +76,6 @@ class ContextBuilder {
         absl::StrAppendFormat(&list, ":%s", suite->openssl);
       }
     }
-    uint16_t min_version = settings_.min_version;
     if (list.empty()) {
       // Only suites of TLS 1.3 are wanted, so nothing older can be spoken.
       if (settings_.max_version < TLS1_3_VERSION) {

@@ -227,6 +227,33 @@ TEST_F(TlsServerTest, NamesFileKeyAndRemedyOfWhatCannotBeUsed) {
                 ": No such file or directory. Correct the path"));
 }
 
+TEST_F(TlsServerTest, SpeaksSuitesOfCbcOnlyWhereTheyAreAskedFor) {
+  struct Row {
+    std::string_view config;
+    const char* suites;
+    bool is_let_in;
+  };
+  constexpr const char* kCbc =
+      "ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA:"
+      "ECDHE-ECDSA-AES128-SHA256:ECDHE-RSA-AES128-SHA256:AES128-SHA:AES256-SHA";
+  constexpr const char* kGcm = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256";
+  const Row rows[] = {
+      {"", kGcm, true},
+      {"", kCbc, false},
+      {"  min_version: TLS11\n", kCbc, true},
+      {"  cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, "
+       "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA]\n",
+       kCbc, true},
+  };
+  for (const Row& row : rows) {
+    Configure(std::string(row.config));
+    const auto server = StartServer(options_);
+    TlsClient client(server->port(), 0, nullptr, row.suites);
+    EXPECT_EQ(client.is_connected() && client.Fetch("/") == 200, row.is_let_in)
+        << row.config << row.suites;
+  }
+}
+
 TEST_F(TlsServerTest, TakesInlinePem) {
   const auto indented = [](std::string text) {
     std::string block = " |\n    ";

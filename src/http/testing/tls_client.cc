@@ -11,7 +11,8 @@
 
 namespace podgpu {
 
-TlsClient::TlsClient(uint16_t port, int receive_buffer_bytes, const MadeCertificate* identity)
+TlsClient::TlsClient(uint16_t port, int receive_buffer_bytes, const MadeCertificate* identity,
+                     const char* tls12_suites)
     : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
       context_(SSL_CTX_new(TLS_client_method())),
       session_(nullptr) {
@@ -26,6 +27,10 @@ TlsClient::TlsClient(uint16_t port, int receive_buffer_bytes, const MadeCertific
     const PrivateKey key = ReadPrivateKey(identity->key).value();
     SSL_CTX_use_certificate(context_, chain.front().get());
     SSL_CTX_use_PrivateKey(context_, key.get());
+  }
+  if (tls12_suites != nullptr) {
+    SSL_CTX_set_max_proto_version(context_, TLS1_2_VERSION);
+    SSL_CTX_set_cipher_list(context_, tls12_suites);
   }
   session_ = SSL_new(context_);
   SSL_set_fd(session_, socket_.get());

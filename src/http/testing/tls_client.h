@@ -19,9 +19,10 @@ namespace podgpu {
 class TlsClient {
  public:
   // Connects and shakes hands; `identity` is shown to a server that asks for a certificate.
-  // `receive_buffer_bytes` above 0 makes the client's window small, to play a slow reader.
+  // `receive_buffer_bytes` above 0 makes the client's window small, to play a slow reader; with
+  // `tls12_suites`, in OpenSSL's words, it speaks TLS 1.2 with one of these.
   explicit TlsClient(uint16_t port, int receive_buffer_bytes = 0,
-                     const MadeCertificate* identity = nullptr);
+                     const MadeCertificate* identity = nullptr, const char* tls12_suites = nullptr);
   TlsClient(const TlsClient&) = delete;
   TlsClient& operator=(const TlsClient&) = delete;
   ~TlsClient();
