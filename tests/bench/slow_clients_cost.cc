@@ -1,14 +1,17 @@
 // slow_clients_cost: what a thousand bad clients do to the running exporter and to a good one.
 //
-// Three crowds, one after the other: clients that send nothing, clients that send a byte of a
-// request each second, and clients that ask for a large page and read nothing.  Meanwhile a good
-// client scrapes over a new connection each time, and another asks for /healthz.  A connection's
-// life is taken at both ends: by the client when it sees the end, and by the exporter's count of
-// open descriptors.
+// Four crowds, one after the other: clients that send nothing, clients that send a byte of a
+// request each second, clients that ask for a large page and read nothing, and clients of ten
+// machines that ask 40 times at once, read nothing, and connect again when they are cut off.  What
+// the kernel holds for TCP is read from /proc/net/sockstat, which counts both ends.  Meanwhile a
+// good client scrapes over a new connection each time, and another asks for /healthz.  A
+// connection's life is taken at both ends: by the client when it sees the end, and by the
+// exporter's count of open descriptors.
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
 #include <cstdio>
+#include <fstream>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -17,11 +20,13 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/file_descriptor.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "http/server.h"
 #include "tests/bench/bench_node.h"
 #include "tests/bench/process_cost.h"
@@ -46,7 +51,26 @@ double SecondsSince(Instant start) {
   return std::chrono::duration<double>(SystemClock().Now() - start).count();
 }
 
-enum class Manner : uint8_t { kIdle, kDripping, kNotReading };
+enum class Manner : uint8_t { kIdle, kDripping, kNotReading, kFlooding };
+
+constexpr int kRequestsAtOnce = 40;
+constexpr size_t kMachines = 10;
+constexpr double kFloodSeconds = 20;
+
+// What the kernel holds for TCP in all of this machine: "TCP: inuse 5 orphan 0 tw 0 alloc 7 mem 3".
+double KernelTcpMib() {
+  std::ifstream table("/proc/net/sockstat");
+  std::string line;
+  while (std::getline(table, line)) {
+    const size_t at = line.find(" mem ");
+    if (line.starts_with("TCP: ") && at != std::string::npos) {
+      const auto pages = ParseDecimal(std::string_view(line).substr(at + 5)).value_or(0);
+      return static_cast<double>(pages) * static_cast<double>(::sysconf(_SC_PAGESIZE)) /
+             (kKibPerMib * kKibPerMib);
+    }
+  }
+  return 0;
+}
 
 struct BadClient {
   FileDescriptor socket;
@@ -58,15 +82,9 @@ struct BadClient {
 class Crowd {
  public:
   Crowd(uint16_t port, Manner manner)
-      : manner_(manner), events_(::epoll_create1(EPOLL_CLOEXEC)), clients_(kCrowd) {
+      : port_(port), manner_(manner), events_(::epoll_create1(EPOLL_CLOEXEC)), clients_(kCrowd) {
     for (size_t i = 0; i < clients_.size(); ++i) {
-      Connect(clients_[i], port);
-      epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.u64 = i}};
-      if (manner == Manner::kNotReading) {
-        event.events = EPOLLRDHUP;  // Errors and hang-ups are always told.
-        ::send(clients_[i].socket.get(), kRequest.data(), kRequest.size(), MSG_NOSIGNAL);
-      }
-      ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, clients_[i].socket.get(), &event);
+      Connect(i);
     }
     last_drip_ = SystemClock().Now();
   }
@@ -92,7 +110,9 @@ class Crowd {
   static constexpr std::string_view kRequest =
       "GET /metrics HTTP/1.1\r\nHost: a-name-that-is-longer-than-any-deadline\r\n\r\n";
 
-  void Connect(BadClient& client, uint16_t port) const {
+  // Connects client `index`, has it ask what it asks at first, and waits for its end.
+  void Connect(size_t index) {
+    BadClient& client = clients_[index];
     client.socket = FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (manner_ == Manner::kNotReading) {
       ::setsockopt(client.socket.get(), SOL_SOCKET, SO_RCVBUF, &kSmallWindowBytes,
@@ -102,23 +122,40 @@ class Crowd {
     }
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_port = htons(port);
+    if (manner_ == Manner::kFlooding) {
+      address.sin_addr.s_addr =
+          htonl(INADDR_LOOPBACK + 1 + static_cast<uint32_t>(index % kMachines));
+      ::bind(client.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    }
+    address.sin_port = htons(port_);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     PODGPU_CHECK(::connect(client.socket.get(), reinterpret_cast<const sockaddr*>(&address),
                            sizeof address) == 0);
     client.connected = SystemClock().Now();
+    epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.u64 = index}};
+    if (manner_ == Manner::kNotReading || manner_ == Manner::kFlooding) {
+      event.events = EPOLLRDHUP;  // Errors and hang-ups are always told.
+      for (int i = 0; i < (manner_ == Manner::kFlooding ? kRequestsAtOnce : 1); ++i) {
+        ::send(client.socket.get(), kRequest.data(), kRequest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      }
+    }
+    ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, client.socket.get(), &event);
   }
 
   void LookAt(BadClient& client) {
     char bytes[4096];
-    const ssize_t count = manner_ == Manner::kNotReading
-                              ? 0
-                              : ::recv(client.socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+    const bool reads = manner_ != Manner::kNotReading && manner_ != Manner::kFlooding;
+    const ssize_t count =
+        !reads ? 0 : ::recv(client.socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);
     if (count > 0 || client.lived_seconds >= 0) {
       return;
     }
     client.lived_seconds = SecondsSince(client.connected);
     ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, client.socket.get(), nullptr);
+    if (manner_ == Manner::kFlooding) {
+      client.lived_seconds = -1;
+      Connect(static_cast<size_t>(&client - clients_.data()));
+    }
   }
 
   void Drip() {
@@ -130,6 +167,7 @@ class Crowd {
     }
   }
 
+  const uint16_t port_;
   const Manner manner_;
   FileDescriptor events_;
   std::vector<BadClient> clients_;
@@ -199,15 +237,19 @@ void Suffer(pid_t pid, uint16_t port, Manner manner, const char* name) {
   const Instant start = SystemClock().Now();
   Crowd crowd(port, manner);
   Memory peak = before;
+  const double kernel_mib = KernelTcpMib();
+  double most_kernel_mib = kernel_mib;
+  const double patience_seconds = manner == Manner::kFlooding ? kFloodSeconds : kPatienceSeconds;
   int64_t most_descriptors = descriptors;
   double all_closed_seconds = -1;
   constexpr int64_t kGoodOnes = 2;
-  while (all_closed_seconds < 0 && SecondsSince(start) < kPatienceSeconds) {
+  while (all_closed_seconds < 0 && SecondsSince(start) < patience_seconds) {
     crowd.Live();
     const int64_t now = DescriptorsOf(pid);
     most_descriptors = std::max(most_descriptors, now);
+    most_kernel_mib = std::max(most_kernel_mib, KernelTcpMib());
     peak.resident_kib = std::max(peak.resident_kib, MemoryOf(pid).resident_kib);
-    if (now <= descriptors + kGoodOnes) {
+    if (manner != Manner::kFlooding && now <= descriptors + kGoodOnes) {
       all_closed_seconds = SecondsSince(start);
     }
   }
@@ -216,11 +258,15 @@ void Suffer(pid_t pid, uint16_t port, Manner manner, const char* name) {
   probes.Stop();
   scrapes.Print("good client, /metrics");
   probes.Print("good client, /healthz");
-  if (manner != Manner::kNotReading) {
+  if (manner == Manner::kIdle || manner == Manner::kDripping) {
     PrintLives(crowd);
   }
-  std::printf("  %-28s %.2f s after the crowd came\n", "the exporter has closed all",
-              all_closed_seconds);
+  if (manner != Manner::kFlooding) {
+    std::printf("  %-28s %.2f s after the crowd came\n", "the exporter has closed all",
+                all_closed_seconds);
+  }
+  std::printf("  %-28s %.1f MiB at first, %.1f MiB at most\n", "the kernel, for TCP", kernel_mib,
+              most_kernel_mib);
   std::printf("  %-28s %.1f MiB at first, %.1f MiB at most; %lld connections at most\n",
               "exporter, resident", before.resident_kib / kKibPerMib,
               peak.resident_kib / kKibPerMib,
@@ -251,6 +297,7 @@ int Run() {
   Suffer(pid, port, Manner::kIdle, "send nothing");
   Suffer(pid, port, Manner::kDripping, "send a byte each second");
   Suffer(pid, port, Manner::kNotReading, "ask for the page and read nothing");
+  Suffer(pid, port, Manner::kFlooding, "ask 40 times at once, read nothing and come again");
   return 0;
 }
 
