@@ -40,7 +40,8 @@ target_link_libraries(podgpu_plain INTERFACE podgpu_warnings)
 # The same plus the sanitizers of the preset: for the program and in-process tests, never for the simulator's
 # shared objects and programs, which are always built plain.
 add_library(podgpu_instrumented INTERFACE)
-target_link_libraries(podgpu_instrumented INTERFACE podgpu_plain)
+include(cmake/Hardening.cmake)
+target_link_libraries(podgpu_instrumented INTERFACE podgpu_plain podgpu_hardening)
 if(PODGPU_SANITIZE)
   target_compile_options(podgpu_instrumented INTERFACE
     -fsanitize=${PODGPU_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -1,0 +1,93 @@
+// The program as it was built: what makes a defect of memory harder to use is in it, whatever
+// compiler and preset built it (cmake/Hardening.cmake).
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "tests/e2e/child.h"
+
+namespace podgpu {
+namespace {
+
+constexpr const char* kProgram = PODGPU_BINARY_DIR "/bin/podgpu";
+
+// What a tool of binutils says of the program.
+std::string Told(std::vector<std::string> command) {
+  command.emplace_back(kProgram);
+  Child tool(command);
+  EXPECT_EQ(tool.Wait(), 0) << tool.output();
+  return tool.output();
+}
+
+// The first line of `text` with `part` in it.
+std::string LineWith(const std::string& text, std::string_view part) {
+  const size_t at = text.find(part);
+  if (at == std::string::npos) {
+    return {};
+  }
+  const size_t begin = text.rfind('\n', at) + 1;
+  return text.substr(begin, text.find('\n', at) - begin);
+}
+
+TEST(Hardening, TheProgramMovesInMemoryAndItsTablesAreReadOnly) {
+  const std::string headers = Told({"readelf", "-hldW"});
+  EXPECT_NE(LineWith(headers, "Type:").find("DYN (Position-Independent Executable"),
+            std::string::npos)
+      << LineWith(headers, "Type:");
+  EXPECT_NE(headers.find("GNU_RELRO"), std::string::npos);
+  const std::string flags = LineWith(headers, "(FLAGS_1)");
+  EXPECT_NE(flags.find("NOW"), std::string::npos) << flags;
+  EXPECT_NE(flags.find("PIE"), std::string::npos) << flags;
+  const std::string stack = LineWith(headers, "GNU_STACK");
+  EXPECT_NE(stack.find(" RW "), std::string::npos) << stack;
+  EXPECT_EQ(headers.find(" RWE "), std::string::npos) << "nothing is writable and executable";
+}
+
+TEST(Hardening, FunctionsCheckTheirStackAndWhereTheyAreEntered) {
+  const std::string symbols = Told({"readelf", "--dyn-syms", "-W"});
+  EXPECT_NE(symbols.find(" __stack_chk_fail"), std::string::npos);
+#if PODGPU_FORTIFIED
+  EXPECT_NE(symbols.find("_chk@GLIBC"), std::string::npos);
+#endif
+#if defined(__x86_64__)
+  // The program's own functions; the C runtime of Debian 12 has no such marks, so that the linker
+  // writes no note of it for the whole.
+  const std::string code = Told({"objdump", "-d", "--no-show-raw-insn", "--disassemble=main"});
+  EXPECT_NE(LineWith(code, "endbr64"), "") << code.substr(0, 500);
+#endif
+}
+
+TEST(Hardening, EverySourceIsCompiledSo) {
+  std::ifstream file(PODGPU_BINARY_DIR "/compile_commands.json");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  size_t sources = 0;
+  const boost::json::value commands = boost::json::parse(text);
+  for (const boost::json::value& entry : commands.as_array()) {
+    const std::string command(entry.at("command").as_string());
+    if (command.find(" -o src/CMakeFiles/podgpu") == std::string::npos) {
+      continue;
+    }
+    ++sources;
+    for (const std::string flag : {
+           "-fPIE", "-fstack-protector-strong", "-fstack-clash-protection",
+               "-ftrivial-auto-var-init=zero", "-D_GLIBCXX_ASSERTIONS",
+#if defined(__x86_64__)
+               "-fcf-protection=full",
+#endif
+#if PODGPU_FORTIFIED
+               "-D_FORTIFY_SOURCE=3"
+#endif
+         }) {
+      EXPECT_NE(command.find(" " + flag), std::string::npos) << flag << ": " << command;
+    }
+  }
+  EXPECT_GT(sources, 20U);
+}
+
+}  // namespace
+}  // namespace podgpu
