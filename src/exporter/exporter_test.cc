@@ -451,11 +451,26 @@ TEST_F(ExporterTest, ReadsTheFieldsOfTheLegacyPageOnceSomebodyAsksForIt) {
   const LoopbackResponse first = Fetch("/gpu/metrics");
   EXPECT_EQ(first.status, 200);
   EXPECT_TRUE(Holds(first.body, "dcgm_gpu_temp{container_name=\"main\",gpu=\"0\",pod_name="));
-  while (!Holds(Fetch("/gpu/metrics").body, "dcgm_retired_pages_sbe{")) {
-  }
+  EXPECT_TRUE(Holds(first.body, "dcgm_retired_pages_sbe{")) << "which had to be read first";
   EXPECT_EQ(driver_.watches(), watches + 1) << "once for all";
   EXPECT_FALSE(Holds(Fetch("/metrics").body, "RETIRED_SBE")) << "the main page is as it was";
   EXPECT_TRUE(Holds(Fetch("/").body, "/gpu/metrics"));
+}
+
+TEST_F(ExporterTest, TheLegacyPageWaitsForNoDriverThatHangs) {
+  Start();
+  AwaitPage([](const std::string& page) { return Holds(page, "DCGM_FI_DEV_GPU_TEMP{"); });
+  AwaitIdle();
+  driver_.BlockReads(false);
+  LoopbackClient first(exporter_->port());
+  ASSERT_TRUE(first.Send("GET /gpu/metrics HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_EQ(Fetch("/healthz").status, 200) << "no other client waits";
+  clock_.Advance(seconds(3));
+  const LoopbackResponse response = first.Read();
+  EXPECT_TRUE(Holds(response.body, "dcgm_gpu_temp{"));
+  EXPECT_FALSE(Holds(response.body, "dcgm_retired_pages_sbe{"));
+  EXPECT_TRUE(Holds(Fetch("/gpu/metrics").body, "dcgm_gpu_temp{")) << "at once";
+  driver_.Release();
 }
 
 TEST_F(ExporterTest, LabelsOfTheLegacyPageComeBackWithTheKubelet) {

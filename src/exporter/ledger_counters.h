@@ -5,7 +5,7 @@
 // (field 156, also in the columns of its instances) is the reading that they were made from.  It is
 // withdrawn as stale while that is older than `stale_after`.  Where they are not on the page, the
 // counter is that of the device fields.  At a change from one to the other the counter is withdrawn
-// as long as it would fall, since a counter that falls says that it began anew.  Keeps a few grids
+// as long as it would fall, since a counter that falls says that it began again.  Keeps a few grids
 // to write into.  Tick thread only.
 #pragma once
 

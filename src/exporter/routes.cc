@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -24,11 +25,16 @@
 namespace podgpu {
 namespace {
 
+// For so long after it was first asked for, the legacy page waits for the fields that no reading
+// has had before: one reading, at any pace.  A driver that hangs costs later requests nothing.
+constexpr std::chrono::seconds kLegacyPatience{3};
+
 struct RouteContext {
   const RouteOptions& options;
   const Tick& tick;
   const Clock& clock;
   LegacyPage& legacy;
+  std::optional<Instant>& legacy_since;  // When it was first asked for.
   NodePage& node;
   VcudaPage& vcuda;
 };
@@ -39,6 +45,14 @@ HttpResponse ServeMetrics(const RouteContext& context, const HttpRequest& reques
 
 HttpResponse ServeLegacy(const RouteContext& context, const HttpRequest& request) {
   context.options.want_legacy();
+  const Instant now = context.clock.Now();
+  const Instant since = context.legacy_since.value_or(now);
+  context.legacy_since = since;
+  if (!request.must_answer && now - since < kLegacyPatience && context.tick.lacks_fields()) {
+    HttpResponse later;
+    later.ask_again = true;
+    return later;
+  }
   return PageResponse(context.legacy.Of(context.tick.snapshots().Get()), request);
 }
 
@@ -290,9 +304,10 @@ HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& cloc
     options.node = options.hostname;
   }
   return [options = std::move(options), &tick, &clock, legacy = std::make_shared<LegacyPage>(true),
+          legacy_since = std::make_shared<std::optional<Instant>>(),
           node = std::make_shared<NodePage>(),
           vcuda = std::make_shared<VcudaPage>()](const HttpRequest& request) {
-    const RouteContext context{options, tick, clock, *legacy, *node, *vcuda};
+    const RouteContext context{options, tick, clock, *legacy, *legacy_since, *node, *vcuda};
     const std::string_view path =
         request.path == options.metrics_path ? "/metrics" : std::string_view(request.path);
     const auto* const route = std::ranges::find(kRoutes, path, &Route::path);

@@ -43,6 +43,13 @@ void Tick::ShowInstead(std::vector<Counter> counters, std::vector<const Field*> 
   wakeup_.Nudge();
 }
 
+bool Tick::lacks_fields() const {
+  const std::shared_ptr<const Metrics> wanted = wanted_.Get();
+  const std::shared_ptr<const Snapshot> page = snapshots_.Get();
+  return !wanted->fields.empty() && page != nullptr && page->parts().grid != nullptr &&
+         page->parts().grid->fields() != wanted->fields;
+}
+
 void Tick::NoteConfig(ConfigNotes notes) {
   config_.Set(std::make_shared<const ConfigNotes>(std::move(notes)));
   wakeup_.Nudge();

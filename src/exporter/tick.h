@@ -93,6 +93,9 @@ class Tick {
   void NoteConfig(ConfigNotes notes);
   // Whether what ShowInstead asked for is not shown yet.
   bool is_reloading() const { return wanted_.Get() != shown_.Get(); }
+  // Whether there is a page, and it is of a reading from before the fields that ShowInstead asked
+  // for last.  Any thread.
+  bool lacks_fields() const;
 
   // Makes a page per period, and at once when there is news, until `stop`.
   void Run(const std::stop_token& stop);

@@ -35,9 +35,9 @@ void AppendShortest(double number, std::string& out) {
   AppendWritten(out, [&](char* begin, char* end) { return std::to_chars(begin, end, number); });
 }
 
-void AppendSixDecimals(double number, std::string& out) {
+void AppendDecimals(double number, int decimals, std::string& out) {
   AppendWritten(out, [&](char* begin, char* end) {
-    return std::to_chars(begin, end, number, std::chars_format::fixed, 6);
+    return std::to_chars(begin, end, number, std::chars_format::fixed, decimals);
   });
 }
 
@@ -53,7 +53,9 @@ void AppendDouble(double number, NumberFormat format, std::string& out) {
   if (!std::isfinite(number)) {
     out += std::isnan(number) ? "NaN" : number > 0 ? "+Inf" : "-Inf";
   } else if (format == NumberFormat::kDcgm) {
-    AppendSixDecimals(number, out);
+    AppendDecimals(number, 6, out);
+  } else if (format == NumberFormat::kMilli) {
+    AppendDecimals(number, 3, out);
   } else if (format == NumberFormat::kFloat) {
     AppendFloat(number, out);
   } else {
@@ -74,9 +76,13 @@ double Scaled(double number, double scale) {
 
 void AppendNumber(const Value& value, NumberFormat format, double scale, std::string& out) {
   PODGPU_CHECK(value.kind() == Value::Kind::kInt64 || value.kind() == Value::Kind::kDouble);
+  const bool is_integer = value.kind() == Value::Kind::kInt64;
   if (scale != 1.0 || format == NumberFormat::kFloat) {
-    AppendDouble(Scaled(value.number(), scale), format, out);
-  } else if (value.kind() == Value::Kind::kInt64) {
+    const double number = Scaled(value.number(), scale);
+    const bool stays_whole =
+        is_integer && format == NumberFormat::kMilli && number == std::trunc(number);
+    AppendDouble(number, stays_whole ? NumberFormat::kShortest : format, out);
+  } else if (is_integer) {
     AppendInteger(value.int64(), out);
   } else {
     AppendDouble(value.real(), format, out);

@@ -86,6 +86,14 @@ TEST(Number, KeepsSixDecimalsWhenDcgmFormatIsScaled) {
   EXPECT_EQ(Written(Value::OfInt64(1500), NumberFormat::kDcgm, 0.001), "1.500000");
 }
 
+TEST(Number, IsWrittenAsDmonWritesIt) {
+  EXPECT_EQ(Written(Value::OfDouble(31.7369), NumberFormat::kMilli), "31.737");
+  EXPECT_EQ(Written(Value::OfDouble(300), NumberFormat::kMilli), "300.000");
+  EXPECT_EQ(Written(Value::OfInt64(300), NumberFormat::kMilli), "300");
+  EXPECT_EQ(Written(Value::OfInt64(1'500'000), NumberFormat::kMilli, 1e-3), "1500");
+  EXPECT_EQ(Written(Value::OfInt64(1'500'250), NumberFormat::kMilli, 1e-3), "1500.250");
+}
+
 TEST(Number, AgreesWithPrintfOnManyDoubles) {
   std::mt19937_64 random(20240611);
   for (int i = 0; i < 20000; ++i) {

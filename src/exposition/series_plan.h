@@ -53,6 +53,7 @@ enum class NumberFormat : uint8_t {
   kDcgm,      // dcgm-exporter's: integers in decimal, doubles with six decimals.
   kShortest,  // The shortest form that reads back equal; integers without a point.
   kFloat,     // Likewise, and integers with ".0": as Python's client writes every number.
+  kMilli,     // As dcgmi dmon: integers in decimal, doubles with three decimals.
 };
 
 // A metric family.  `type` is printed as it is in text 0.0.4 ("gauge", "counter", "untyped",

@@ -29,6 +29,11 @@ constexpr int kMostFailedPasswords = 3;
 constexpr const char* kAllowedMethods =
     "GET, HEAD, POST, PUT, DELETE, CONNECT, OPTIONS, TRACE, PATCH";
 
+// A handler that has more to say in a moment is called again so much later, until so long before
+// the response is due.
+constexpr std::chrono::milliseconds kAskAgainAfter{20};
+constexpr std::chrono::milliseconds kAskAgainUntil{250};
+
 // How long the answer to `request` may take: not longer than the scraper waits for it, which it
 // tells in X-Prometheus-Scrape-Timeout-Seconds.
 Duration TimeToAnswer(const HttpRequest& request, Duration longest) {
@@ -49,6 +54,7 @@ Connection::Connection(ServerState& shared, ConnectionPool& pool, Socket socket,
       pool_(pool),
       peer_(std::move(peer)),
       stream_(std::move(socket)),
+      ask_again_(stream_.get_executor()),
       reader_({.max_header_bytes = shared.options.max_header_bytes,
                .max_body_bytes = shared.options.max_body_bytes}) {}
 
@@ -217,7 +223,25 @@ void Connection::OnAdmitted(int refusal) {
 
 void Connection::Serve() {
   shared_.counters.requests++;
-  response_ = shared_.handler(reader_.request());
+  AskHandler();
+}
+
+void Connection::AskHandler() {
+  HttpRequest request = reader_.request();
+  const Duration left = answer_by_ - shared_.clock.Now();
+  request.must_answer = left < kAskAgainUntil;
+  response_ = shared_.handler(request);
+  if (response_.ask_again && !request.must_answer) {
+    BecomeBusy();
+    response_ = {};
+    ask_again_.expires_after(kAskAgainAfter);
+    ask_again_.async_wait([self = shared_from_this()](const ErrorCode& error) {
+      if (!error && !self->closed_) {
+        self->AskHandler();
+      }
+    });
+    return;
+  }
   Write(PersistenceOfRequest(), IsHead());
 }
 

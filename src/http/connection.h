@@ -86,6 +86,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Serve();
   void Deny(int status, std::string body = "");
   bool IsGuardedAgainst(const HttpRequest& request);
+  void AskHandler();
   void Refuse(int status, std::string body = "");
   Persistence PersistenceOfRequest() const;
   bool IsHead() const;
@@ -107,6 +108,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ConnectionPool& pool_;
   const std::string peer_;
   Stream stream_;
+  Timer ask_again_;
   // With TLS, from the handshake on.  The session ends before its context and its socket.
   std::shared_ptr<const TlsContext> tls_context_;
   std::unique_ptr<TlsStream> tls_;

@@ -38,6 +38,7 @@ struct HttpRequest {
   std::string_view origin;            // All Origin headers, joined by commas.
   std::string_view fetch_site;        // Sec-Fetch-Site, which browsers send.
   std::string_view scrape_timeout_s;  // X-Prometheus-Scrape-Timeout-Seconds.
+  bool must_answer = false;           // A response that asks to wait is not heeded.
 };
 
 struct HttpResponse {
@@ -46,6 +47,9 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers;  // Besides type, length, date.
   std::shared_ptr<const void> keep_alive;                    // Owns what `body` points to.
   std::string_view body;
+  // There may be more to say in a moment: the handler is called again then, and at the latest
+  // shortly before the response is due, with must_answer.  No other client waits.
+  bool ask_again = false;
 };
 
 // A response that owns `body`.

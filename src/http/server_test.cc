@@ -24,6 +24,48 @@ TEST(HttpServer, AnswersARequest) {
   EXPECT_EQ(response.head.find("Connection:"), std::string::npos);
 }
 
+TEST(HttpServer, AsksAHandlerAgainThatHasMoreToSayInAMoment) {
+  int asked = 0;
+  const auto server = StartServer(LoopbackOptions(), [&](const HttpRequest& request) {
+    HttpResponse response = Echo(request);
+    response.ask_again = request.path == "/later" && ++asked < 3;
+    return response;
+  });
+  LoopbackClient waiting(server->port());
+  ASSERT_TRUE(waiting.Send("GET /later HTTP/1.1\r\nHost: x\r\n\r\n"));
+  LoopbackClient other(server->port());
+  EXPECT_EQ(other.Fetch("/now").body, "GET /now  ") << "no other client waits";
+  EXPECT_EQ(waiting.Read().body, "GET /later  ");
+  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(waiting.Fetch("/next").body, "GET /next  ");
+  EXPECT_EQ(server->stats().requests, 3U) << "each once";
+}
+
+TEST(HttpServer, AnswersInTimeWhateverAHandlerWouldWaitFor) {
+  const auto server = StartServer(LoopbackOptions(), [](const HttpRequest& request) {
+    HttpResponse response = TextResponse(200, request.must_answer ? "at last" : "too early");
+    response.ask_again = true;
+    return response;
+  });
+  LoopbackClient client(server->port());
+  ASSERT_TRUE(
+      client.Send("GET / HTTP/1.1\r\nHost: x\r\nX-Prometheus-Scrape-Timeout-Seconds: 0.3\r\n\r\n"));
+  EXPECT_EQ(client.Read().body, "at last");
+}
+
+TEST(HttpServer, EndsWhileAHandlerWouldWait) {
+  auto server = StartServer(LoopbackOptions(), [](const HttpRequest&) {
+    HttpResponse response;
+    response.ask_again = true;
+    return response;
+  });
+  LoopbackClient client(server->port());
+  ASSERT_TRUE(client.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+  Await([&] { return server->stats().requests == 1; });
+  server.reset();
+  EXPECT_EQ(client.Read().status, 0);
+}
+
 TEST(HttpServer, KeepsAConnectionForManyRequests) {
   const auto server = StartServer();
   LoopbackClient client(server->port());

@@ -11,7 +11,8 @@ struct LegacyMetric {
   std::string_view name, type, help;
 };
 
-// Names, types, words and order are the 1.x exporter's; what it says of a unit is made true below.
+// Names, types, words and order are the 1.x exporter's, and so are three decimals of what is no
+// integer, since it prints what "dcgmi dmon" does; what it says of a unit is made true below.
 // tidy: table
 constexpr LegacyMetric kLegacyMetrics[] = {
     {100, "dcgm_sm_clock", "gauge", "SM clock frequency (in MHz)."},
@@ -136,6 +137,7 @@ void AddLegacyView(const ViewInput& input, bool with_pods, PlanBuilder& plan) {
                       .help = std::string(metric.help),
                       .type = std::string(metric.type),
                       .unit = "",
+                      .format = NumberFormat::kMilli,
                       .scale = ScaleOf(*input.grid.fields()[field->index])});
     for (const LegacyRow& row : rows) {
       plan.AddSeries(row.labels, NumberSource::Cell(input.grid.CellIndex(*field, row.entity)));

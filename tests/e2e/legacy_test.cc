@@ -36,6 +36,22 @@ TEST_F(Legacy, ThePageNamesThePodsOfAKubeletOfThatTime) {
   EXPECT_EQ(page.text().find("podgpu_"), std::string::npos);
 }
 
+TEST_F(Legacy, TheFirstAnswerHasAllFamiliesAndThreeDecimals) {
+  for (const char* source : {"dcgm", "nvml"}) {
+    StartExporter({"--source=" + std::string(source)});
+    const std::string first = exporter_->Get("/gpu/metrics");
+    ASSERT_TRUE(exporter_->Await("/gpu/metrics", "\ndcgm_power_violation{")) << source;
+    ASSERT_TRUE(exporter_->Await("/gpu/metrics", "\ndcgm_fi_prof_sm_occupancy{")) << source;
+    const MetricPage later(exporter_->Get("/gpu/metrics"));
+    EXPECT_EQ(MetricPage(first).Series({"dcgm_"}), later.Series({"dcgm_"})) << source;
+    for (const char* family : {"dcgm_power_usage", "dcgm_fi_prof_sm_active"}) {
+      for (const std::string_view line : later.Lines(family)) {
+        EXPECT_EQ(line.size() - line.rfind('.'), 4U) << line;
+      }
+    }
+  }
+}
+
 TEST_F(Legacy, PodsComeWithTheKubeletAndValuesGoOnMeanwhile) {
   ASSERT_TRUE(node_.ready()) << node_.output();
   const std::string socket = node_.kubelet_socket();

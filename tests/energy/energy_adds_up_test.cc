@@ -74,7 +74,7 @@ struct PaceRow {
   milliseconds period;    // Of device fields.
   seconds time;           // For which pages are checked.
   const char* more = "";  // Added to the scenario.
-  bool restarts = false;  // The counters begin anew.
+  bool restarts = false;  // The counters begin again.
   IdleEnergy idle_energy = IdleEnergy::kUnattributed;
 };
 

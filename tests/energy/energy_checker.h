@@ -2,7 +2,7 @@
 //
 // Reads pages with the strict parser, one after another as a scraper would, and knows nothing of
 // how podgpu keeps its accounts.  On any page, of each GPU: the counter less the sum over methods
-// is the same as on the page before, unless the counter has begun anew; the rows of processes,
+// is the same as on the page before, unless the counter has begun again; the rows of processes,
 // those without a pid among them, are the methods, each method by itself; every line of the counter
 // says the same; and of pods, the rows of processes add up to the pod's own rows.  From page to
 // page no pod's sum falls while it has rows.  One thread.
@@ -29,7 +29,7 @@ class EnergyChecker {
   std::vector<std::string> Check(std::string_view page);
 
   // GPUs on pages whose counter was held against what is shared out, and how often a counter began
-  // anew, so that a test can say that it has looked at something.
+  // again, so that a test can say that it has looked at something.
   size_t compared() const { return compared_; }
   size_t restarts() const { return restarts_; }
   // How many rows stood for processes that have gone, over all pages.
