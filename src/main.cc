@@ -25,6 +25,7 @@
 #include "cli/flags.h"
 #include "exporter/counters_source.h"
 #include "exporter/exporter.h"
+#include "exporter/selection_check.h"
 #include "fields/metric_patterns.h"
 #include "http/inherited_socket.h"
 #include "http/listen.h"
@@ -215,6 +216,26 @@ Status CheckWebConfig(const std::string& path) {
   return path.empty() ? absl::OkStatus() : WebFront::Check(path);
 }
 
+// Says whether -d names devices that are here; false when the driver hangs.
+bool ValidateSelection(const NodeCommand& command, Clock& clock) {
+  constexpr std::chrono::seconds kPatience{5};
+  const ThreadTally written_off = NewThreadTally();
+  const SelectionCheck check = CheckSelection(
+      command.exporter.view.selections,
+      [&command, &clock, written_off, loader = std::make_shared<SystemLibraryLoader>()] {
+        return OpenSource(command.source, *loader, clock, written_off);
+      },
+      kPatience, clock, written_off);
+  for (const std::string& warning : check.warnings) {
+    std::printf("warning: %s\n", warning.c_str());
+  }
+  if (!check.unknown.empty()) {
+    std::printf("note: whether this node has what --devices (-d) names is not known: %s\n",
+                check.unknown.c_str());
+  }
+  return *written_off == 0;
+}
+
 // Exit code 0 with a line on each file and warning, or the line that a start would end with.
 int Validate(const NodeCommand& command) {
   const SystemFiles files;
@@ -231,8 +252,13 @@ int Validate(const NodeCommand& command) {
   for (const std::string& warning : notes.warnings) {
     std::printf("warning: %s\n", warning.c_str());
   }
+  const bool driver_returned = ValidateSelection(command, clock);
   std::printf("%s: %zu metrics, %zu fields to read\n", notes.counters.c_str(), notes.metrics,
               FieldsToRead(counters->counters, command.exporter.views).size());
+  if (!driver_returned) {
+    std::fflush(stdout);
+    std::_Exit(0);  // A thread hangs inside the driver; the kernel ends it.
+  }
   return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 
+#include "exporter/readiness.h"
 #include "topology/device_state.h"
 
 namespace podgpu {
@@ -17,6 +18,7 @@ std::string Seconds(std::chrono::duration<double> duration) {
   return absl::StrFormat("%.1f s", duration.count());
 }
 
+// A source that answers is not well for that: it may tell nothing of any device.
 PartCondition JudgeDriver(const ConditionBasis& basis) {
   if (basis.hung_call) {
     return {
@@ -25,7 +27,23 @@ PartCondition JudgeDriver(const ConditionBasis& basis) {
                         SourceCallName(*basis.hung_call), Seconds(basis.hung_for),
                         Seconds(basis.stale_after))};
   }
-  return {"driver", basis.source->state, basis.source->detail};
+  const SourceStatus& source = *basis.source;
+  if (source.state != PartState::kOk && source.state != PartState::kDegraded) {
+    return {"driver", source.state, source.detail};
+  }
+  if (basis.awaits_reading) {
+    return {"driver", PartState::kUnresponsive,
+            source.detail + "; a call that hung has returned, and no reading has come since"};
+  }
+  if (basis.topology != nullptr && basis.devices_are_stale) {
+    return {"driver", PartState::kUnresponsive,
+            absl::StrFormat("%s; the newest reading is %s old", source.detail,
+                            Seconds(basis.stale_for))};
+  }
+  if (const std::string silence = WhyNothingIsServed(basis); !silence.empty()) {
+    return {"driver", PartState::kUnresponsive, source.detail + "; " + silence};
+  }
+  return {"driver", source.state, source.detail};
 }
 
 PartCondition JudgeKubelet(const ConditionBasis& basis) {
@@ -173,8 +191,7 @@ std::vector<DeviceCondition> JudgeDevices(const ConditionBasis& basis) {
   const auto count = static_cast<uint16_t>(basis.topology->gpus.size());
   for (uint16_t i = 0; i < count; ++i) {
     const Gpu& gpu = basis.topology->gpus[i];
-    const DeviceState state =
-        JudgeState(*basis.topology, i, basis.frozen_gpus, basis.devices_are_stale);
+    const DeviceState state = JudgeState(*basis.topology, i, basis.heard, basis.devices_are_stale);
     devices.push_back({gpu.gpu_id, std::string(DeviceStateName(state)), gpu.uuid, gpu.model,
                        gpu.pci_bus_id, DescribeOwners(basis, i)});
   }
@@ -203,11 +220,11 @@ bool TellTheSame(const std::shared_ptr<const Facts>& a, const std::shared_ptr<co
 bool ConditionBasis::operator==(const ConditionBasis& other) const {
   const auto rest = [](const ConditionBasis& basis) {
     return std::tie(basis.naming_note, basis.source, basis.topology, basis.owners,
-                    basis.devices_are_stale, basis.frozen_gpus, basis.hung_call, basis.hung_for,
-                    basis.stale_for, basis.owners_are_known, basis.owners_for, basis.stale_after,
-                    basis.clients, basis.clients_crowd, basis.config, basis.asked,
-                    basis.health_is_told, basis.peers_are_told, basis.note, basis.events_note,
-                    basis.text_file_failure, basis.dump_failure);
+                    basis.devices_are_stale, basis.heard, basis.excluded_gpus, basis.awaits_reading,
+                    basis.hung_call, basis.hung_for, basis.stale_for, basis.owners_are_known,
+                    basis.owners_for, basis.stale_after, basis.clients, basis.clients_crowd,
+                    basis.config, basis.asked, basis.health_is_told, basis.peers_are_told,
+                    basis.note, basis.events_note, basis.text_file_failure, basis.dump_failure);
   };
   return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
          TellTheSame(jobs, other.jobs) && TellTheSame(processes, other.processes) &&
@@ -235,7 +252,9 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.text_file_failure = facts.text_files.failure;
   basis.dump_failure = facts.dumps ? facts.dumps->failure : nullptr;
   basis.devices_are_stale = facts.devices_are_stale();
-  basis.frozen_gpus = facts.frozen_gpus;
+  basis.heard = facts.heard;
+  basis.excluded_gpus = facts.excluded_gpus;
+  basis.awaits_reading = facts.awaits_reading;
   if (facts.grid != nullptr) {
     basis.topology = facts.grid->shared_topology();
     const Findings& findings = facts.grid->findings;
@@ -248,7 +267,7 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   if (facts.grid != nullptr && basis.devices_are_stale) {
     basis.stale_for = InTenths(facts.grid_age);
   }
-  if (facts.running && facts.running->past_deadline) {
+  if (facts.running && facts.call_hangs()) {
     basis.hung_call = facts.running->call;
     basis.hung_for = InTenths(facts.running->elapsed);
   }
@@ -257,40 +276,6 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   }
   return basis;
 }
-
-namespace {
-
-// "; GPUs that ought to be here: 8", where that is known.
-std::string Expectation(const ConditionBasis& basis) {
-  const size_t expected = basis.source->expected_gpus;
-  return expected == 0 ? "" : absl::StrFormat("; GPUs that ought to be here: %d", expected);
-}
-
-// The verdict on a node whose newest reading is fresh.
-std::string JudgeFresh(const std::vector<DeviceCondition>& devices) {
-  if (devices.empty()) {
-    return "ready: the driver answers and this node has no GPU";
-  }
-  const auto in_state = [&](std::string_view state) {
-    return static_cast<size_t>(std::ranges::count(devices, state, &DeviceCondition::state));
-  };
-  const size_t lost = in_state("lost");
-  const size_t silent = in_state("unresponsive");
-  if (lost + silent == 0) {
-    return absl::StrFormat("ready: %d GPUs have fresh samples", devices.size());
-  }
-  std::string verdict = absl::StrFormat("ready: %d of %d GPUs served",
-                                        devices.size() - lost - silent, devices.size());
-  if (lost > 0) {
-    absl::StrAppendFormat(&verdict, ", %d lost", lost);
-  }
-  if (silent > 0) {
-    absl::StrAppendFormat(&verdict, ", %d unresponsive", silent);
-  }
-  return verdict;
-}
-
-}  // namespace
 
 Condition Judge(const ConditionBasis& basis) {
   Condition condition;
@@ -322,22 +307,9 @@ Condition Judge(const ConditionBasis& basis) {
     }
   }
   condition.devices = JudgeDevices(basis);
-  const bool lists_none = condition.devices.empty() && basis.source->expected_gpus > 0;
-  if (basis.topology == nullptr) {
-    condition.verdict =
-        absl::StrFormat("not ready: %s%s", condition.parts[0].detail, Expectation(basis));
-  } else if (basis.devices_are_stale) {
-    condition.verdict = absl::StrFormat("not ready: the newest sample is %s old and withdrawn",
-                                        Seconds(basis.stale_for));
-  } else if (!basis.topology->driver_absence.empty()) {
-    condition.verdict =
-        absl::StrFormat("not ready: %s%s", condition.parts[0].detail, Expectation(basis));
-  } else if (lists_none) {
-    condition.verdict = absl::StrFormat("not ready: the driver lists no GPU%s", Expectation(basis));
-  } else {
-    condition.ready = true;
-    condition.verdict = JudgeFresh(condition.devices);
-  }
+  Readiness readiness = JudgeReadiness(basis, condition.parts[0].detail);
+  condition.ready = readiness.is_ready;
+  condition.verdict = std::move(readiness.verdict);
   return condition;
 }
 

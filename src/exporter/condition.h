@@ -1,10 +1,9 @@
 // Judges from the facts of a tick how each part is, and whether the exporter is ready.
 //
-// Ready means data: the devices answer and their samples are fresh, or the driver answers and there
-// is no GPU to read. A lost GPU does not end readiness, since the others are served; a source or
-// device that does not answer does. Liveness is none of this (routes.cc).  A condition is made of
-// sentences, so it is made only when the basis of the last one no longer holds; taking and
-// comparing a basis allocates nothing.  Pure; the tick thread calls it.
+// Ready means data: every GPU that is neither lost nor excluded by the selection has a fresh value
+// (readiness.h), or the driver answers and there is no GPU to read.  Liveness is none of this
+// (routes.cc).  A condition is made of sentences, so it is made only when the basis of the last one
+// no longer holds; taking and comparing a basis allocates nothing.  Pure; the tick thread calls it.
 #pragma once
 
 #include <chrono>
@@ -32,8 +31,10 @@ struct ConditionBasis {
   std::shared_ptr<const ApiFacts> api_pods;        // Null unless labels or uids of pods are wanted.
   std::shared_ptr<const ApiFacts> api_slices;      // Null unless claims are wanted.
   bool devices_are_stale = false;
-  GpuSet frozen_gpus;                   // Whose values have all become stale.
-  std::optional<SourceCall> hung_call;  // Past its deadline.
+  HeardGpus heard;                      // What the readings up to the newest say of GPUs.
+  GpuSet excluded_gpus;                 // Of which -d selects nothing.
+  std::optional<SourceCall> hung_call;  // TickFacts::call_hangs
+  bool awaits_reading = false;          // One was, and no reading has begun and ended since.
   Tenths hung_for{};
   Tenths stale_for{};       // Age of the newest reading, when it is stale.
   HttpServerStats clients;  // But for connections and requests, which change all the time.

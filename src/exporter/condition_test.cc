@@ -79,6 +79,109 @@ TEST(Condition, AnEngineWithoutADriverIsNoNodeWithoutGpus) {
   EXPECT_EQ(condition.verdict, "not ready: dcgm runs without the driver's library");
 }
 
+// A node of two GPUs whose source says that it is well, as readings have told of them.
+struct NodeCase {
+  std::string_view label;
+  std::function<void(TickFacts&, Topology&)> change;
+  bool ready;
+  std::string_view verdict;
+  PartState driver;
+};
+
+void PrintTo(const NodeCase& node, std::ostream* out) { *out << node.label; }
+
+class ReadinessOfANode : public ::testing::TestWithParam<NodeCase> {};
+
+void MakeUnresponsive(TickFacts& facts, size_t gpu, Absence reason) {
+  facts.heard.unresponsive.set(gpu);
+  facts.heard.reasons[gpu] = reason;
+}
+
+TEST_P(ReadinessOfANode, IsThatEachGpuThatCountsHasAFreshValue) {
+  TickFacts facts = FactsOfNothing();
+  facts.stale_after = seconds(5);
+  facts.grid_age = seconds(1);
+  facts.source = std::make_shared<const SourceStatus>(SourceStatus{PartState::kOk, "s", 1, 0, 2});
+  auto topology = std::make_shared<Topology>(FakeDriver::Gpus(2));
+  GetParam().change(facts, *topology);
+  facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
+  facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+  const Condition condition = Judge(BasisOf(facts));
+  EXPECT_EQ(condition.ready, GetParam().ready);
+  EXPECT_EQ(condition.verdict, GetParam().verdict);
+  EXPECT_EQ(condition.parts[0].state, GetParam().driver) << condition.parts[0].detail;
+  EXPECT_EQ(condition.parts[0].detail.find("s"), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Condition, ReadinessOfANode,
+    ::testing::Values(
+        NodeCase{"well", [](TickFacts&, Topology&) {}, true, "ready: 2 GPUs have fresh samples",
+                 PartState::kOk},
+        NodeCase{
+            "one frozen",
+            [](TickFacts& facts, Topology&) { MakeUnresponsive(facts, 1, Absence::kStale); }, false,
+            "not ready: GPU 1 without a fresh value, since its samples are older than 5.0 s. 1 "
+            "of 2 GPUs served, 1 unresponsive",
+            PartState::kOk},
+        NodeCase{"one without any value",
+                 [](TickFacts& facts, Topology&) { MakeUnresponsive(facts, 0, Absence::kNoData); },
+                 false,
+                 "not ready: GPU 0 without a fresh value, since its values are absent as "
+                 "\"no_data\" (watched, and nothing has been sampled yet). 1 of 2 GPUs served, 1 "
+                 "unresponsive",
+                 PartState::kOk},
+        NodeCase{"telemetry paused",
+                 [](TickFacts& facts, Topology&) {
+                   MakeUnresponsive(facts, 0, Absence::kStale);
+                   MakeUnresponsive(facts, 1, Absence::kStale);
+                 },
+                 false,
+                 "not ready: no GPU gives a fresh value, since its samples are older than 5.0 s, 2 "
+                 "unresponsive",
+                 PartState::kUnresponsive},
+        NodeCase{"driver detached",
+                 [](TickFacts&, Topology& topology) {
+                   topology.gpus[0].state = DeviceState::kLost;
+                   topology.gpus[1].state = DeviceState::kLost;
+                 },
+                 false, "not ready: no GPU is served: the driver has lost or released them, 2 lost",
+                 PartState::kUnresponsive},
+        NodeCase{"first reading",
+                 [](TickFacts& facts, Topology&) {
+                   facts.heard.awaited.set(1);
+                   facts.heard.unheard.set(1);
+                 },
+                 false, "not ready: the first value of GPU 1 is awaited", PartState::kOk},
+        NodeCase{"watched again", [](TickFacts& facts, Topology&) { facts.heard.awaited.set(1); },
+                 true, "ready: 2 GPUs have fresh samples", PartState::kOk},
+        NodeCase{"one asleep",
+                 [](TickFacts& facts, Topology&) {
+                   facts.heard.excused.set(1);
+                   facts.heard.reasons[1] = Absence::kSuspended;
+                 },
+                 true, "ready: 1 of 2 GPUs served, 1 without values (device_suspended)",
+                 PartState::kOk},
+        NodeCase{"an excluded one is frozen",
+                 [](TickFacts& facts, Topology&) {
+                   MakeUnresponsive(facts, 1, Absence::kStale);
+                   facts.excluded_gpus.set(1);
+                 },
+                 true, "ready: 1 of 2 GPUs served, 1 not selected", PartState::kOk},
+        NodeCase{"nothing is selected",
+                 [](TickFacts& facts, Topology&) {
+                   facts.excluded_gpus.set(0);
+                   facts.excluded_gpus.set(1);
+                 },
+                 true, "ready: 0 of 2 GPUs served, 2 not selected", PartState::kOk},
+        NodeCase{"a call that hung has returned",
+                 [](TickFacts& facts, Topology&) { facts.awaits_reading = true; }, true,
+                 "ready: 2 GPUs have fresh samples", PartState::kUnresponsive},
+        NodeCase{"the newest reading is old",
+                 [](TickFacts& facts, Topology&) { facts.grid_age = seconds(7); }, false,
+                 "not ready: the newest sample is 7.0 s old and withdrawn",
+                 PartState::kUnresponsive}));
+
 TEST(Condition, AHungCallIsToldWithItsName) {
   TickFacts facts = FactsOfNothing();
   facts.stale_after = seconds(10);
@@ -243,6 +346,9 @@ TEST(Condition, HasANewBasisWhenAndOnlyWhenASentenceChanges) {
          f.running = CallGuard::Running{SourceCall::kRead, seconds(11), true};
        }},
       {"stale devices", false, [](TickFacts& f) { f.grid_age = seconds(9); }},
+      {"a silent GPU", false, [](TickFacts& f) { f.heard.unresponsive.set(1); }},
+      {"another selection", false, [](TickFacts& f) { f.excluded_gpus.set(1); }},
+      {"a call that has returned", false, [](TickFacts& f) { f.awaits_reading = true; }},
       {"a bad request", false, [](TickFacts& f) { f.clients.bad_requests = 1; }},
       {"a crowd", false, [](TickFacts& f) { f.clients_crowd = true; }},
       {"another word of the kubelet", false,

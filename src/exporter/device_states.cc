@@ -1,53 +1,92 @@
 #include "exporter/device_states.h"
 
+#include <algorithm>
+
 namespace podgpu {
 namespace {
 
-enum class Voice : uint8_t { kSilent, kStale, kSpeaks };
+constexpr uint16_t kEventOfXid = 230;
+// The framebuffer's fields: a GPU that does not even tell its memory is no GPU that lacks a field.
+constexpr uint16_t kFirstMemoryField = 250;
+constexpr uint16_t kLastMemoryField = 252;
 
-Voice Hear(const Grid& grid, EntityId entity) {
-  if (grid.HasFreshNumbers(entity, std::chrono::milliseconds::max())) {
-    return Voice::kSpeaks;
+// Whether a GPU that is well may give no number of `field` for this reason.
+bool IsExcuse(const Field& field, Absence absence) {
+  const bool is_memory = field.id >= kFirstMemoryField && field.id <= kLastMemoryField;
+  switch (absence) {
+    case Absence::kSuspended:
+    case Absence::kPaused:
+      return true;
+    case Absence::kNotSupported:
+    case Absence::kNotInSource:
+      return !is_memory;
+    default:
+      return false;
   }
+}
+
+// Adds what the absent values of one column say; false when no more need be asked.
+bool AddAbsences(const Grid& grid, EntityId column, HeardVoice& heard) {
   const auto rows = static_cast<uint16_t>(grid.fields().size());
   for (uint16_t row = 0; row < rows; ++row) {
-    if (!grid.ColumnsOf(FieldRow{row}).Contains(entity)) {
+    const Field& field = *grid.fields()[row];
+    if (field.id == kEventOfXid || !grid.ColumnsOf(FieldRow{row}).Contains(column)) {
       continue;
     }
-    const Value& value = grid.at(FieldRow{row}, entity);
-    if (!value.present() && value.absence() == Absence::kStale) {
-      return Voice::kStale;
+    const Value& value = grid.at(FieldRow{row}, column);
+    if (value.present()) {
+      continue;  // A text.
+    }
+    if (value.absence() == Absence::kStale) {
+      heard = {Voice::kStale, Absence::kStale};
+      return false;
+    }
+    if (heard.voice == Voice::kExcused) {
+      const bool is_excuse = IsExcuse(field, value.absence());
+      const bool is_first = !is_excuse || heard.reason == Absence::kNotRead;
+      heard.voice = is_excuse ? Voice::kExcused : Voice::kSilent;
+      heard.reason = is_first ? value.absence() : heard.reason;
     }
   }
-  return Voice::kSilent;
+  return true;
 }
 
 }  // namespace
 
-GpuSet FrozenGpus(const Grid& grid) {
-  GpuSet stale;
-  GpuSet speaking;
-  const Topology& topology = grid.topology();
-  const auto columns = static_cast<uint16_t>(topology.entities.size());
-  for (uint16_t column = 0; column < columns; ++column) {
-    const size_t gpu = topology.entities[column].gpu;
-    if (gpu < kMaxJudgedGpus && !speaking[gpu]) {
-      const Voice voice = Hear(grid, EntityId{column});
-      speaking[gpu] = voice == Voice::kSpeaks;
-      stale[gpu] = stale[gpu] || voice == Voice::kStale;
+HeardVoice Hear(const Grid& grid, size_t index) {
+  const std::vector<Entity>& entities = grid.topology().entities;
+  const auto begin = std::ranges::find(entities, index, &Entity::gpu);
+  const auto first = static_cast<uint16_t>(begin - entities.begin());
+  const auto is_of_gpu = [&](uint16_t column) {
+    return column < entities.size() && entities[column].gpu == index;
+  };
+  for (uint16_t column = first; is_of_gpu(column); ++column) {
+    if (grid.HasFreshNumbers(EntityId{column}, std::chrono::milliseconds::max())) {
+      return {Voice::kSpeaks, Absence::kNotRead};
     }
   }
-  return stale & ~speaking;
+  HeardVoice heard;
+  for (uint16_t column = first; is_of_gpu(column); ++column) {
+    if (!AddAbsences(grid, EntityId{column}, heard)) {
+      break;
+    }
+  }
+  return heard;
 }
 
-DeviceState JudgeState(const Topology& topology, size_t index, const GpuSet& frozen,
+DeviceState JudgeState(const Topology& topology, size_t index, const HeardGpus& heard,
                        bool all_stale) {
   const DeviceState told = topology.gpus[index].state;
   if (all_stale) {
     return DeviceState::kUnresponsive;
   }
-  const bool is_frozen = index < kMaxJudgedGpus && frozen[index];
-  return is_frozen && told != DeviceState::kLost ? DeviceState::kUnresponsive : told;
+  if (told == DeviceState::kLost || index >= kMaxJudgedGpus) {
+    return told;
+  }
+  if (heard.unresponsive[index]) {
+    return DeviceState::kUnresponsive;
+  }
+  return heard.awaited[index] ? DeviceState::kRecovering : told;
 }
 
 }  // namespace podgpu

@@ -1,11 +1,13 @@
-// What each GPU is now: the driver's word, and what its samples say.
+// What each GPU is now: the driver's word, and what its values say.
 //
-// The driver's word alone does not do: a device whose samples have stopped is still listed as fine.
-// A GPU is unresponsive when all of its values have been withdrawn for their age, or when nothing
-// at all is read any more.  Pure; the tick thread calls it once per tick.
+// The driver's word alone does not do: a device whose samples have stopped, or never begin, is
+// still listed as fine.  Hear looks at one reading; which readings make a GPU unresponsive is told
+// by Hearing (hearing.h).  Plain data and pure functions; the tick thread calls them once per tick.
 #pragma once
 
+#include <array>
 #include <bitset>
+#include <cstdint>
 
 #include "sample/grid.h"
 
@@ -16,11 +18,38 @@ namespace podgpu {
 inline constexpr size_t kMaxJudgedGpus = 256;
 using GpuSet = std::bitset<kMaxJudgedGpus>;
 
-// The GPUs of `grid` whose values have all become stale.
-GpuSet FrozenGpus(const Grid& grid);
+// What the values of a GPU and its instances say together.
+enum class Voice : uint8_t {
+  kSpeaks,   // One of them at least is a fresh number.
+  kExcused,  // There is none, and none can be expected: nothing that the board has is asked for, it
+             // sleeps, or profiling is paused on request.
+  kStale,    // All have been withdrawn for their age.
+  kSilent,   // There is none.
+};
 
-// The state of GPU `index`, of which `frozen` tells; `all_stale`: nothing is read any more.
-DeviceState JudgeState(const Topology& topology, size_t index, const GpuSet& frozen,
+struct HeardVoice {
+  Voice voice = Voice::kExcused;
+  Absence reason = Absence::kNotRead;  // Why there is no number; kNotRead of one that has none to
+                                       // give.
+  bool operator==(const HeardVoice&) const = default;
+};
+
+// The voice of GPU `index` in `grid`, from which old values are withdrawn.  An XID, or that there
+// was none yet, says nothing.
+HeardVoice Hear(const Grid& grid, size_t index);
+
+// What all readings up to the newest say of the GPUs of its topology.
+struct HeardGpus {
+  GpuSet unresponsive;  // No fresh value, and that is no passing matter.
+  GpuSet awaited;       // No value in the newest readings; the next may have one.
+  GpuSet unheard;       // Of these, those that never had one.
+  GpuSet excused;       // Voice::kExcused
+  std::array<Absence, kMaxJudgedGpus> reasons{};  // Of each GPU in one of the sets.
+  bool operator==(const HeardGpus&) const = default;
+};
+
+// The state of GPU `index`, of which `heard` tells; `all_stale`: nothing is read any more.
+DeviceState JudgeState(const Topology& topology, size_t index, const HeardGpus& heard,
                        bool all_stale);
 
 }  // namespace podgpu

@@ -90,7 +90,6 @@ class Explainer {
         grid_(grid),
         topology_(grid.topology()),
         owners_(owners),
-        frozen_(FrozenGpus(grid)),
         stale_(facts.now - grid.read_at > facts.stale_after) {}
 
   Explanation Run() {
@@ -190,8 +189,9 @@ class Explainer {
   }
 
   ExplainedStep DeviceStep(EntityId entity, std::string& remedy) const {
-    const DeviceState state =
-        JudgeState(topology_, topology_.entities[entity.index].gpu, frozen_, stale_);
+    const size_t gpu = topology_.entities[entity.index].gpu;
+    const HeardVoice heard = Hear(grid_, gpu);
+    const DeviceState state = StateOf(gpu, heard);
     const std::string age = Age(facts_.now - grid_.read_at);
     const std::string_view name = DeviceStateName(state);
     if (state == DeviceState::kLost) {
@@ -201,11 +201,25 @@ class Explainer {
     if (state == DeviceState::kUnresponsive) {
       remedy = "nvidia-smi on the node, then the log of the engine; / says what the driver does";
       return {"device", name,
-              stale_ ? absl::StrFormat("nothing has been read for %s", age)
-                     : absl::StrFormat("the driver lists it, and its samples are older than %s",
-                                       Age(facts_.stale_after))};
+              stale_ ? absl::StrFormat("nothing has been read for %s", age) : WhySilent(heard)};
     }
     return {"device", name, absl::StrFormat("the driver answers; read %s ago", age)};
+  }
+
+  // As this one reading tells it.
+  DeviceState StateOf(size_t gpu, const HeardVoice& heard) const {
+    const bool is_silent = heard.voice == Voice::kStale || heard.voice == Voice::kSilent;
+    HeardGpus gpus;
+    gpus.unresponsive[std::min(gpu, kMaxJudgedGpus - 1)] = is_silent;
+    return JudgeState(topology_, gpu, gpus, stale_);
+  }
+
+  std::string WhySilent(const HeardVoice& heard) const {
+    return heard.voice == Voice::kStale
+               ? absl::StrFormat("the driver lists it, and its samples are older than %s",
+                                 Age(facts_.stale_after))
+               : absl::StrFormat("the driver lists it, and it gives no value: %s (%s)",
+                                 AbsenceName(heard.reason), AbsenceMeaning(heard.reason));
   }
 
   // Whether the kubelet's last answer still counts.
@@ -367,7 +381,6 @@ class Explainer {
   const Grid& grid_;
   const Topology& topology_;
   const Owners& owners_;
-  const GpuSet frozen_;
   const bool stale_;
 };
 

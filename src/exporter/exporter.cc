@@ -37,7 +37,8 @@ ReaderOptions ReaderOptionsOf(const ExporterOptions& options, PciGpuLister list_
   reader.list_pci_gpus = std::move(list_pci_gpus);
   reader.list = {FieldsToRead(options.counters, options.views,
                               {.legacy = WantsLegacy(options), .vcuda = options.requested_vs_used}),
-                 FindingsToRead(options.counters, {options.xid_window, options.clock_window})};
+                 FindingsToRead(options.counters, {options.xid_window, options.clock_window}),
+                 ProfilesByDefault(options.config.counters, options.counters)};
   reader.period = options.collect_interval;
   reader.stale_after = StaleAfter(options);
   reader.rediscover_every =
@@ -212,6 +213,14 @@ FindingsAsked FindingsToRead(const std::vector<Counter>& counters, const Finding
   return asked;
 }
 
+bool ProfilesByDefault(std::string_view path, const std::vector<Counter>& counters) {
+  const bool is_default = path == kBuiltInCounters || path == kDefaultCountersPath;
+  return is_default && std::ranges::none_of(counters, [](const Counter& counter) {
+           const bool was_added = counter.line == 0;  // By --metrics-include.
+           return was_added && counter.field != nullptr && counter.field->profiling;
+         });
+}
+
 ConfigNotes NotesOn(const Counters& counters, const std::vector<std::string>& warnings,
                     WallTime loaded_at) {
   ConfigNotes notes;
@@ -229,6 +238,7 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       windows_{options.xid_window, options.clock_window},
       config_(options.config),
       counters_(options.counters),
+      profiling_by_default_(ProfilesByDefault(options.config.counters, options.counters)),
       requested_vs_used_(options.requested_vs_used),
       legacy_wanted_(WantsLegacy(options)),
       written_off_(std::move(seams.written_off)),
@@ -400,6 +410,7 @@ void Exporter::Reload(StatusOr<Counters> counters, const std::vector<std::string
       {{"path", config_.counters}, {"metrics", std::to_string(config_.metrics)}});
   tick_.NoteConfig(config_);
   MutexLock lock(wanted_mutex_);
+  profiling_by_default_ = ProfilesByDefault(counters->path, counters->counters);
   counters_ = std::move(counters->counters);
   Apply();
 }
@@ -424,7 +435,8 @@ std::vector<const Field*> Exporter::WantedFields() const {
 void Exporter::Apply() {
   std::vector<const Field*> fields = WantedFields();
   tick_.ShowInstead(counters_, fields);  // First, so that it waits for what is read next.
-  reader_.ReadInstead({std::move(fields), FindingsToRead(counters_, windows_)});
+  reader_.ReadInstead(
+      {std::move(fields), FindingsToRead(counters_, windows_), profiling_by_default_});
 }
 
 Exporter::~Exporter() {

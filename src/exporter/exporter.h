@@ -12,6 +12,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -122,6 +123,7 @@ class Exporter {
   ConfigNotes config_;
   Mutex wanted_mutex_;
   std::vector<Counter> counters_ PODGPU_GUARDED_BY(wanted_mutex_);
+  bool profiling_by_default_ PODGPU_GUARDED_BY(wanted_mutex_);
   const bool requested_vs_used_;
   std::atomic<bool> legacy_wanted_ = false;
   std::atomic<bool> use_wanted_ = false;
@@ -174,6 +176,10 @@ std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
 
 // What the source finds out beside fields for `counters`, in the windows of `options`.
 FindingsAsked FindingsToRead(const std::vector<Counter>& counters, const FindingsAsked& windows);
+
+// Whether `counters`, read from `path`, ask for profiling fields only because the default list
+// does.
+bool ProfilesByDefault(std::string_view path, const std::vector<Counter>& counters);
 
 // What is said of a list of metrics and of the warnings about flags.
 ConfigNotes NotesOn(const Counters& counters, const std::vector<std::string>& warnings,

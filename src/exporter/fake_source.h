@@ -58,6 +58,11 @@ class FakeDriver {
     std::scoped_lock lock(mutex_);
     watch_ = {true, std::move(reason)};
   }
+  // A field is refused that a node that is well would have.
+  void RefuseField(std::string reason) {
+    std::scoped_lock lock(mutex_);
+    watch_ = {.reason = std::move(reason), .is_fault = true};
+  }
   void AcceptProfiling() {
     std::scoped_lock lock(mutex_);
     watch_ = {};
@@ -82,9 +87,19 @@ class FakeDriver {
     blocked_ = true;
     interruptible_ = interruptible;
   }
+  // From now on Discover does not return, until Release.
+  void BlockDiscover() {
+    std::scoped_lock lock(mutex_);
+    discover_blocked_ = true;
+  }
+  void AwaitBlockedDiscover() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return discover_waiting_; });
+  }
   void Release() {
     std::scoped_lock lock(mutex_);
     blocked_ = false;
+    discover_blocked_ = false;
     changed_.notify_all();
   }
   void AwaitBlockedRead() {
@@ -123,6 +138,7 @@ class FakeDriver {
   WatchResult watch_;
   Value value_ = Value::OfInt64(42);
   std::optional<uint16_t> silent_;
+  bool discover_blocked_ = false, discover_waiting_ = false;
   bool blocked_ = false, interruptible_ = false, waiting_ = false, freed_ = false;
   int discoveries_ = 0, watches_ = 0, interrupts_ = 0;
 };
@@ -132,7 +148,11 @@ class FakeSource final : public Source {
   explicit FakeSource(FakeDriver& driver) : driver_(driver) {}
 
   StatusOr<Topology> Discover(PartKinds kinds) override {
-    std::scoped_lock lock(driver_.mutex_);
+    std::unique_lock lock(driver_.mutex_);
+    driver_.discover_waiting_ = driver_.discover_blocked_;
+    driver_.changed_.notify_all();
+    driver_.changed_.wait(lock, [&] { return !driver_.discover_blocked_; });
+    driver_.discover_waiting_ = false;
     driver_.kinds_ = kinds;
     ++driver_.discoveries_;
     if (!driver_.discover_.ok()) {

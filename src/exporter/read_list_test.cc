@@ -8,6 +8,22 @@
 namespace podgpu {
 namespace {
 
+TEST(ProfilesByDefault, IsSoWhereNobodyHasListedProfilingFields) {
+  const auto reading = [](int line, uint16_t field) {
+    return Counter{line, "name", FindField(field), "gauge", "help"};
+  };
+  const std::vector<Counter> list = {reading(7, 1001)};
+  EXPECT_TRUE(ProfilesByDefault("built-in counters", list));
+  EXPECT_TRUE(ProfilesByDefault("/etc/dcgm-exporter/default-counters.csv", list));
+  EXPECT_FALSE(ProfilesByDefault("/etc/mine.csv", list));
+  EXPECT_FALSE(ProfilesByDefault("default/exporter-metrics-config-map", list));
+  std::vector<Counter> longer = list;
+  longer.push_back(reading(0, 150));
+  EXPECT_TRUE(ProfilesByDefault("built-in counters", longer)) << "what was added is another field";
+  longer.push_back(reading(0, 1002));
+  EXPECT_FALSE(ProfilesByDefault("built-in counters", longer)) << "--metrics-include names one";
+}
+
 TEST(FieldsToRead, AreThoseOfTheCountersAndOfTheNativeView) {
   const std::vector<Counter> counters =
       ParseCounters("DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DRIVER_VERSION, label, v\n", "x")

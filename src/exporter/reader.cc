@@ -308,25 +308,21 @@ void Reader::SayWhatIsRead() {
   } else if (!topology_->parts_absence.empty()) {
     Say(PartState::kDegraded, what + "; absent or as last seen are " + topology_->parts_absence);
   } else if (!watch_.reason.empty()) {
-    Say(PartState::kDegraded, what + "; some fields are absent: " + watch_.reason);
+    const bool is_fault = watch_.is_fault || !list_->profiling_by_default;
+    Say(is_fault ? PartState::kDegraded : PartState::kOk,
+        what + "; some fields are absent: " + watch_.reason);
   } else {
     Say(PartState::kOk, std::move(what));
   }
 }
 
 void Reader::Say(PartState state, std::string detail) {
-  const bool state_changed = state != status_.state;
   status_.state = state;
   status_.detail = std::move(detail);
   const std::shared_ptr<const SourceStatus> last = statuses_.Get();
   if (last == nullptr || *last != status_) {
     statuses_.Set(std::make_shared<const SourceStatus>(status_));
     tick_.Nudge();
-  }
-  if (state_changed) {
-    Log(state == PartState::kOk ? LogLevel::kInfo : LogLevel::kWarn,
-        "the device source has changed its state",
-        {{"state", std::string(PartStateName(state))}, {"detail", status_.detail}});
   }
 }
 

@@ -3,9 +3,9 @@
 //
 // It is the only caller of the Source (but for the watchdog's Interrupt) and publishes two
 // immutable values: the newest Grid, and a SourceStatus that says what it does and why.  Whatever
-// fails, it waits a little and goes on: no driver yet, an engine that died, a GPU that left.  A
-// failure is said once in the log, when the state changes.  Run is the body of one thread;
-// everything else may be called from any thread.
+// fails, it waits a little and goes on: no driver yet, an engine that died, a GPU that left.  The
+// tick logs what becomes of the status (state_log.h), since this thread may hang in the vendor's
+// call.  Run is the body of one thread; everything else may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -47,6 +47,9 @@ using PciGpuLister = std::function<std::vector<std::string>()>;
 struct ReadList {
   std::vector<const Field*> fields;  // Ascending by id.
   FindingsAsked asked = {};
+  // Profiling fields are on it because the default list has them: a node without profiling lacks
+  // nothing that was asked of it.
+  bool profiling_by_default = false;
 };
 
 struct ReaderOptions {

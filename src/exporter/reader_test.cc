@@ -161,6 +161,24 @@ TEST_F(ReaderTest, RefusedProfilingIsADegradationWithItsReason) {
             std::string::npos);
 }
 
+// What the list is, what is refused, and how the part is.
+TEST_F(ReaderTest, ANodeWithoutProfilingLacksNothingOfTheDefaultList) {
+  driver_.RefuseProfiling("no profiling fields: the module is not loaded");
+  Start();
+  EXPECT_EQ(status().state, PartState::kDegraded) << "somebody has listed them";
+  ReadList by_default{Options().list.fields, {}, true};
+  reader_->ReadInstead(by_default);
+  Step(seconds(1));
+  EXPECT_EQ(status().state, PartState::kOk);
+  EXPECT_NE(status().detail.find("some fields are absent: no profiling fields: the module"),
+            std::string::npos)
+      << "a note";
+  driver_.RefuseField("the engine refuses field 150");
+  reader_->ReadInstead(by_default);
+  Step(seconds(1));
+  EXPECT_EQ(status().state, PartState::kDegraded) << "not of profiling";
+}
+
 TEST_F(ReaderTest, ExpectsTheGpusThatTheBusShows) {
   library_present_ = false;
   on_bus_ = {"0000:1b:00.0", "0000:1c:00.0", "0000:1d:00.0"};

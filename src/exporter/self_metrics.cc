@@ -170,11 +170,6 @@ void WriteApi(const SlotInput& in, ApiNumber number, SlotWriter& out) {
   }
 }
 
-PartState SourceStateOf(const TickFacts& facts) {
-  const bool hangs = facts.running && facts.running->past_deadline;
-  return hangs ? PartState::kUnresponsive : facts.source->state;
-}
-
 constexpr SlotView kCore = SlotView::kCore;
 constexpr SlotView kSelf = SlotView::kSelf;
 
@@ -197,8 +192,8 @@ constexpr SlotRow kRows[] = {
      },
      [](const SlotInput&, SlotWriter& out) { out.Count(1); }},
     {kSelf, "podgpu_ready", "gauge", "", "",
-     "1 when every expected device has fresh samples, as /readyz says.", NoLabels,
-     [](const SlotInput& in, SlotWriter& out) { out.Flag(in.ready); }},
+     "1 when every GPU that is neither lost nor excluded has a fresh value, as /readyz says.",
+     NoLabels, [](const SlotInput& in, SlotWriter& out) { out.Flag(in.ready); }},
     {kSelf, "podgpu_ticks_total", "counter", "", "", "Pages made since the start.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.tick); }},
     {kSelf, "podgpu_tick_seconds", "gauge", "seconds", "",
@@ -215,7 +210,7 @@ constexpr SlotRow kRows[] = {
      [](const Topology*) { return OneLabel<PartState, kPartStateCount>("state", PartStateName); },
      [](const SlotInput& in, SlotWriter& out) {
        for (int i = 0; i < kPartStateCount; ++i) {
-         out.Flag(static_cast<int>(SourceStateOf(in.facts)) == i);
+         out.Flag(static_cast<int>(in.facts.driver) == i);
        }
      },
      Shown::kOnceSeen},

@@ -23,6 +23,13 @@ Duration StaleAfter(const ProcessOptions& options) {
   return std::max(options.period * kPeriodsUntilStale, kShortest);
 }
 
+// The first samples of a watch come with the first reading or the second; and the driver's word
+// that a device is lost comes with the next look at the list, seconds after its values have gone.
+Duration PatienceWithSilence(const TickOptions& options) {
+  constexpr milliseconds kShortest{5'000};
+  return std::min(std::max(options.period + options.period / 2, kShortest), options.stale_after);
+}
+
 }  // namespace
 
 Tick::Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeup)
@@ -31,6 +38,8 @@ Tick::Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeu
       clock_(clock),
       wakeup_(wakeup),
       started_seconds_(ProcessStartSeconds()),
+      hearing_(PatienceWithSilence(options_)),
+      selected_(options_.view.selections),
       processes_(options_.processes),
       vcuda_(options_.join.extra_resource_names, options_.node) {
   wanted_.Set(std::make_shared<const Metrics>(Metrics{options_.counters, {}}));
@@ -76,7 +85,8 @@ void Tick::Once() {
     BuildPlan(facts);
   }
   facts.unknown_pod_values = unknown_pod_values_;
-  FillSlots(facts, JudgeFacts(facts), slots_);
+  const bool is_ready = JudgeFacts(facts);
+  FillSlots(facts, is_ready, slots_);
   slot_history_.Withdraw(facts.grid != nullptr ? &facts.grid->topology() : nullptr, slots_);
   if (facts.grid != nullptr) {
     AppendFindings(facts.grid->findings, facts.devices_are_stale(), slots_);
@@ -150,14 +160,13 @@ TickFacts Tick::Gather() {
   facts.last_tick_seconds = last_tick_seconds_;
   facts.last_series = last_series_;
   facts.left_out = left_out_total_;
-  TakeGrid(facts);
-  if (facts.grid != nullptr) {
-    facts.frozen_gpus = FrozenGpus(*facts.grid);
-  }
-  TakeOwners(facts);
-  TakeClients(facts);
   facts.visible = &options_.visible;
   facts.config = config_.Get();
+  TakeGrid(facts);
+  TakeDevices(facts);
+  TakeHang(facts);
+  TakeOwners(facts);
+  TakeClients(facts);
   if (sources_.extra.text_files != nullptr) {
     facts.text_files = TallyOf(*sources_.extra.text_files);
   }
@@ -190,6 +199,28 @@ void Tick::TakeGrid(TickFacts& facts) {
     aged_ = std::move(older);
   }
   facts.grid = aged_;
+}
+
+// What the newest reading says of each GPU, and what is selected of them.
+void Tick::TakeDevices(TickFacts& facts) {
+  if (facts.grid == nullptr) {
+    return;
+  }
+  hearing_.Take(*facts.grid);
+  facts.heard = hearing_.heard();
+  selected_.Take(facts.grid->topology());
+  facts.excluded_gpus = selected_.excluded();
+  facts.config = selected_.AddTo(facts.config);
+}
+
+// A call that has returned late is no proof that the next one will return: a reading is.
+void Tick::TakeHang(TickFacts& facts) {
+  if (facts.call_hangs()) {
+    hung_at_ = facts.now;
+  } else if (hung_at_ && facts.grid != nullptr && facts.grid->read_at > *hung_at_) {
+    hung_at_.reset();
+  }
+  facts.awaits_reading = hung_at_.has_value();
 }
 
 // Makes the owners anew when the devices or one of the facts has changed; an answer of the kubelet
@@ -304,23 +335,7 @@ bool Tick::PlanIsCurrent(const TickFacts& facts) const {
          plan_->LabelsAreCurrent(*facts.grid);
 }
 
-// A line for each kind that is not shown because of -d, -s or -p; once per reason.
-void Tick::SayWhatIsMissing(const TickFacts& facts) {
-  if (facts.grid == nullptr) {
-    return;
-  }
-  std::vector<std::string> missing =
-      SelectRows(options_.view.selections, facts.grid->topology()).missing;
-  for (const std::string& line : missing) {
-    if (std::ranges::count(missing_, line) == 0) {
-      Log(LogLevel::kInfo, line);
-    }
-  }
-  missing_ = std::move(missing);
-}
-
 void Tick::BuildPlan(const TickFacts& facts) {
-  SayWhatIsMissing(facts);
   PlanBuilder builder;
   AddParts(facts, builder);
   KeepToBudget(builder);
@@ -380,7 +395,7 @@ void Tick::KeepToBudget(PlanBuilder& builder) {
   }
 }
 
-bool Tick::JudgeFacts(const TickFacts& facts) {
+bool Tick::JudgeFacts(TickFacts& facts) {
   ConditionBasis basis = BasisOf(facts);
   std::shared_ptr<const Condition> condition = conditions_.Get();
   if (condition == nullptr || basis != basis_) {
@@ -388,6 +403,8 @@ bool Tick::JudgeFacts(const TickFacts& facts) {
     conditions_.Set(condition);
     basis_ = std::move(basis);
   }
+  facts.driver = condition->parts.front().state;
+  state_log_.Note(facts, basis_, *condition);
   return condition->ready;
 }
 

@@ -20,6 +20,7 @@
 #include "base/wakeup.h"
 #include "exporter/call_guard.h"
 #include "exporter/condition.h"
+#include "exporter/hearing.h"
 #include "exporter/job_refresher.h"
 #include "exporter/page_parts.h"
 #include "exporter/pod_xid_counts.h"
@@ -27,7 +28,9 @@
 #include "exporter/process_rows.h"
 #include "exporter/reader.h"
 #include "exporter/refresher.h"
+#include "exporter/selected_gpus.h"
 #include "exporter/slot_history.h"
+#include "exporter/state_log.h"
 #include "exporter/tick_facts.h"
 #include "exporter/vcuda_rows.h"
 #include "exporter/write_counts.h"
@@ -134,9 +137,10 @@ class Tick {
   void KeepToBudget(PlanBuilder& builder);
   // Where the numbers of that page begin; those of processes follow.
   uint32_t FirstVcudaSlot(const Grid& grid) const;
-  void SayWhatIsMissing(const TickFacts& facts);
+  void TakeHang(TickFacts& facts);
+  void TakeDevices(TickFacts& facts);
   // Publishes a new condition if the facts lead to one; returns whether the exporter is ready.
-  bool JudgeFacts(const TickFacts& facts);
+  bool JudgeFacts(TickFacts& facts);
 
   const TickOptions options_;
   const TickSources sources_;
@@ -161,8 +165,7 @@ class Tick {
   std::shared_ptr<const SeriesPlan> other_plan_;  // Null where requests and use are not shown.
   uint64_t planned_vcuda_ = 0;
   uint64_t planned_epoch_ = 0;
-  size_t unknown_pod_values_ = 0;     // Of the plan.
-  std::vector<std::string> missing_;  // What SayWhatIsMissing has said.
+  size_t unknown_pod_values_ = 0;  // Of the plan.
   std::shared_ptr<const std::string> naming_note_;
   std::string naming_said_;  // The reason that stands in the log.
 
@@ -170,6 +173,10 @@ class Tick {
   std::shared_ptr<const Grid> aged_from_;  // A published grid that has become old; else null.
   std::shared_ptr<const Grid> aged_;       // The same without what has become too old.
   GridPool aged_grids_;
+  Hearing hearing_;
+  SelectedGpus selected_;
+  StateLog state_log_;
+  std::optional<Instant> hung_at_;     // When a call was last seen to hang.
   uint64_t crowded_out_ = 0;           // Clients, at the last tick.
   std::optional<Instant> crowded_at_;  // When the number grew last.
   HeldMeasures held_;

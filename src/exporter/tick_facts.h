@@ -49,9 +49,13 @@ struct TickFacts {
 
   std::shared_ptr<const Grid> grid;  // Null before the first reading; stale values are withdrawn.
   std::chrono::milliseconds grid_age{};        // Since the reading began.
-  GpuSet frozen_gpus;                          // Whose values have all become stale.
+  HeardGpus heard;                             // What the readings up to this one say of GPUs.
+  GpuSet excluded_gpus;                        // Of which -d selects nothing.
   std::shared_ptr<const SourceStatus> source;  // Never null.
   std::optional<CallGuard::Running> running;   // The vendor call that runs now.
+  // A call hung, and no reading has begun and ended since.
+  bool awaits_reading = false;
+  PartState driver = PartState::kStarting;  // As the condition says.
   std::array<std::optional<double>, kSourceCallCount> call_seconds;
   uint64_t interrupts = 0;
   size_t written_off = 0;  // Threads that hang in a foreign call and are waited for no longer.
@@ -87,9 +91,15 @@ struct TickFacts {
   // Whether the device values are too old to be shown, or have never been there.
   bool devices_are_stale() const { return grid == nullptr || grid_age > stale_after; }
 
+  // Whether the call that runs now is past its deadline, or is why the values are too old.
+  bool call_hangs() const {
+    return running && (running->past_deadline || (grid != nullptr && devices_are_stale() &&
+                                                  running->elapsed * 2 >= stale_after));
+  }
+
   // Of GPU `index` of the grid's topology.
   DeviceState StateOf(size_t index) const {
-    return JudgeState(grid->topology(), index, frozen_gpus, devices_are_stale());
+    return JudgeState(grid->topology(), index, heard, devices_are_stale());
   }
 };
 

@@ -44,6 +44,7 @@ class TickTest : public ::testing::Test {
       options.view.hostname = "node-a";
       options.view.kubernetes = true;
       options.view.virtual_gpus = virtual_gpus_;
+      options.view.selections = selections_;
       tick_.emplace(std::move(options),
                     TickSources{grids_, source_, pods_, guard_, written_off_, clients_}, clock_,
                     wakeup_);
@@ -89,6 +90,7 @@ class TickTest : public ::testing::Test {
   Published<SourceStatus> source_;
   Published<PodFacts> pods_;
   bool virtual_gpus_ = false;
+  DeviceSelections selections_;
   std::vector<Counter> counters_;
   ConfigNotes config_;
   size_t budget_ = 0;
@@ -246,6 +248,59 @@ TEST_F(TickTest, ADeviceWhoseSamplesAreAllStaleIsUnresponsive) {
   EXPECT_NE(page.find("podgpu_gpus_expected 2\n"), std::string::npos);
 }
 
+TEST_F(TickTest, AHungCallThatReturnsIsNoFreshReading) {
+  SetGrid(34);
+  Page();
+  const auto driver = [&] { return tick().conditions().Get()->parts[0].state; };
+  std::optional<CallGuard::Scope> call;
+  call.emplace(guard_, nullptr, SourceCall::kRead);
+  clock_.Advance(seconds(10));
+  Page();
+  EXPECT_EQ(driver(), PartState::kUnresponsive);
+  call.reset();
+  EXPECT_NE(Page().find("podgpu_source_state{state=\"unresponsive\"} 1\n"), std::string::npos);
+  clock_.Advance(seconds(1));
+  SetGrid(35);
+  Page();
+  EXPECT_EQ(driver(), PartState::kOk) << "this reading began after it";
+}
+
+TEST_F(TickTest, OneGpuWithoutAnyValueEndsReadiness) {
+  SetGrid(34);
+  EXPECT_NE(Page().find("podgpu_ready 1\n"), std::string::npos);
+  std::string page;
+  for (int i = 0; i < 6; ++i) {
+    clock_.Advance(seconds(1));
+    SetGrid(34);
+    auto grid = std::make_shared<Grid>(*grids_.Get());
+    grid->at(FieldRow{1}, EntityId{1}) = Value::OfAbsence(Absence::kNoData);
+    grids_.Set(grid);
+    page = Page();
+  }
+  EXPECT_NE(page.find("podgpu_ready 0\n"), std::string::npos);
+  EXPECT_NE(page.find("podgpu_gpus_present 1\n"), std::string::npos);
+  EXPECT_EQ(tick().conditions().Get()->devices[1].state, "unresponsive");
+  SetGrid(34);
+  EXPECT_NE(Page().find("podgpu_ready 1\n"), std::string::npos);
+}
+
+TEST_F(TickTest, ASelectionOfWhatIsNotThereIsAWarningAndTheNodeIsReady) {
+  selections_.gpus = *ParseDeviceSelection("g:5");
+  SetGrid(34);
+  testing::internal::CaptureStderr();
+  const std::string page = Page();
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(page.find("podgpu_config_warnings 1\n"), std::string::npos);
+  EXPECT_NE(page.find("podgpu_ready 1\n"), std::string::npos);
+  EXPECT_EQ(page.find("DCGM_FI_DEV_GPU_TEMP{"), std::string::npos);
+  const std::shared_ptr<const Condition> condition = tick().conditions().Get();
+  EXPECT_EQ(condition->verdict, "ready: 0 of 2 GPUs served, 2 not selected");
+  EXPECT_EQ(condition->parts[3].state, PartState::kDegraded);
+  EXPECT_NE(condition->parts[3].detail.find("couldn't find requested GPU ID '5'"),
+            std::string::npos);
+  EXPECT_NE(log.find("msg=\"a part of the configuration serves nothing\""), std::string::npos);
+}
+
 TEST_F(TickTest, TheViewsThatAreNotAskedForAreNotThere) {
   views_ = {View::kDcgm};
   SetGrid(34);
@@ -335,6 +390,7 @@ TEST_F(TickTest, CountsUnmatchedDevicesByReason) {
 
 TEST_F(TickTest, SaysOnceWhichIdsMatchNoDevice) {
   SetGrid(1);
+  Page();
   const auto lines_of = [&] {
     testing::internal::CaptureStderr();
     Page();

@@ -45,7 +45,8 @@ StatusOr<Counters> ParseCounters(std::string_view content, std::string_view path
 inline constexpr std::string_view kDefaultCountersPath = "/etc/dcgm-exporter/default-counters.csv";
 
 // dcgm-exporter's default set (its "A" list), for when no file is given and none is at the default
-// path.
+// path; kBuiltInCounters then stands in place of a path.
+inline constexpr std::string_view kBuiltInCounters = "built-in counters";
 std::string_view DefaultCountersCsv();
 
 }  // namespace podgpu

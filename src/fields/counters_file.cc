@@ -50,7 +50,7 @@ StatusOr<Counters> CountersFile::Judge(Sight sight) {
   judged_ = std::move(sight);
   PODGPU_RETURN_IF_ERROR(judged_.status);
   return judged_.content ? ParseCounters(*judged_.content, path_)
-                         : ParseCounters(DefaultCountersCsv(), "built-in counters");
+                         : ParseCounters(DefaultCountersCsv(), kBuiltInCounters);
 }
 
 }  // namespace podgpu

@@ -9,6 +9,8 @@
 namespace podgpu {
 namespace {
 
+constexpr uint16_t kEventField = 230;  // XID.  Its stamp is that of the event.
+
 bool Ascending(const std::vector<const Field*>& fields) {
   return std::ranges::adjacent_find(
              fields, [](const Field* a, const Field* b) { return a->id >= b->id; }) == fields.end();
@@ -41,8 +43,9 @@ std::optional<FieldRow> Grid::RowOf(uint16_t field_id) const {
 bool Grid::HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const {
   const auto rows = static_cast<uint16_t>(fields_.size());
   for (uint16_t row = 0; row < rows; ++row) {
-    const bool is_slow = OwnPeriodOf(fields_[row]->id).count() > 0;
-    if (is_slow || !rows_[row].columns.Contains(entity)) {
+    const uint16_t id = fields_[row]->id;
+    const bool tells_of_now = OwnPeriodOf(id).count() == 0 && id != kEventField;
+    if (!tells_of_now || !rows_[row].columns.Contains(entity)) {
       continue;
     }
     const Value& value = at(FieldRow{row}, entity);

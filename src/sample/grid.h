@@ -60,8 +60,9 @@ class Grid {
   }
   const std::vector<Value>& cells() const { return values_; }
 
-  // Whether the column of `entity` has a number not older than `limit`.  Texts do not count:
-  // identity outlives a device; nor do fields that are sampled too rarely to tell of a device.
+  // Whether the column of `entity` has a number not older than `limit`.  Texts do not count, since
+  // identity outlives a device, nor does the last XID, which stays, nor do fields that are sampled
+  // too rarely to tell of a device.
   bool HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const;
 
   // Makes every cell absent for `reason`; texts and findings are forgotten, their memory is kept.

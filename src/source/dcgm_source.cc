@@ -140,6 +140,7 @@ Status DcgmSource::WatchParts(const Topology& topology, const std::vector<const 
     const std::string reason =
         watched.ok() ? watched->reason : std::string(watched.status().message());
     if (!reason.empty()) {
+      result.is_fault = true;
       absl::StrAppendFormat(&result.reason, "%s%s: %s", result.reason.empty() ? "" : "; ",
                             NameOf(part.kind), reason);
     }

@@ -55,6 +55,12 @@ bool RefusesProfiling(dcgmReturn_t code) {
          code == abi::DCGM_ST_PROFILING_LIBRARY_ERROR;
 }
 
+// Codes by which an engine or a GPU says that it has no profiling.
+bool LacksProfiling(dcgmReturn_t code) {
+  return code == abi::DCGM_ST_MODULE_NOT_LOADED || code == abi::DCGM_ST_PROFILING_NOT_SUPPORTED ||
+         code == abi::DCGM_ST_NOT_SUPPORTED;
+}
+
 // What it means for a field that its watch was refused: one that the engine does not know comes as
 // a bad parameter.
 Absence AbsenceOfRefusal(dcgmReturn_t code) {
@@ -181,6 +187,7 @@ Status DcgmWatchedKind::FilterProfiling(dcgmHandle_t handle, std::span<const Wat
         LostConnection(status)) {
       return status;
     }
+    result.is_fault = result.is_fault || (code != abi::DCGM_ST_OK && !LacksProfiling(code));
     offered = code == abi::DCGM_ST_OK ? FieldsIn(groups) : std::nullopt;
     reason = code == abi::DCGM_ST_OK ? "the engine's list of them is empty or none"
                                      : DcgmWords(library_->api, code);
@@ -311,6 +318,7 @@ void DcgmWatchedKind::Refuse(std::span<const WatchedField> fields, const Batch& 
     states_[i].is_refused_by_engine = true;
     absl::StrAppendFormat(&ids, "%s%d", ids.empty() ? "" : ", ", fields[i].id);
   }
+  result.is_fault = result.is_fault || !batch.is_profiling || !LacksProfiling(code);
   AddReason(result, absl::StrFormat("the engine refuses %s %s%s: %s",
                                     batch.fields.size() == 1 ? "field" : "fields", ids, where_,
                                     DcgmWords(library_->api, code)));

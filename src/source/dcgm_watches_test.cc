@@ -193,6 +193,7 @@ TEST(DcgmWatch, GoesOnWithoutProfiling) {
     const auto grid = node.Start({kTemperature, kGraphicsActive});
     ASSERT_TRUE(node.source().Read(*grid).ok()) << row.label;
     EXPECT_TRUE(node.watched.profiling_refused) << row.label;
+    EXPECT_FALSE(node.watched.is_fault) << row.label << ", the node just has none";
     EXPECT_EQ(node.watched.reason, row.reason.empty() ? "no profiling fields: libdcgm.so.4 lacks "
                                                         "dcgmProfGetSupportedMetricGroups"
                                                       : row.reason)

@@ -26,6 +26,8 @@ struct WatchResult {
   bool profiling_refused = false;  // Profiling fields are not watched; everything else is.
   std::string reason;              // In plain words, when something was refused.
   bool try_soon = false;  // A whole kind of device is not watched: Watch again at the next reading.
+  // More is refused than profiling, or that for another reason than that the node has none.
+  bool is_fault = false;
 };
 
 // Whether `status` says that the connection, or what was built on it, is gone, so that the cycle

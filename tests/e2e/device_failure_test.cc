@@ -96,11 +96,76 @@ TEST_F(DeviceFailure, AGpuWhoseSamplesStandStillIsUnresponsiveAndTheOthersGoOn) 
   const MetricPage page = Page();
   EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu("0"), kStateOk}), 1);
   EXPECT_TRUE(page.Has("podgpu_gpu_info", {Gpu("1")})) << "it stays visible";
+  ExpectReadiness(false, "not ready: GPU 1 without a fresh value, since its samples are older");
+  EXPECT_NE(
+      AwaitLog({"level=WARN", "a GPU has changed its state\" state=unresponsive gpu=1 uuid=GPU-",
+                " pod=research/train-1 ", "cause=\"its samples are older than 4.0 s\"",
+                "remedy=\"run nvidia-smi on the node"}),
+      "");
   node_.Command({"heal"});
   ASSERT_TRUE(AwaitDeviceSeries(before));
   EXPECT_TRUE(AwaitPage([&](const MetricPage& after) {
     return after.Value("podgpu_gpu_state", {Gpu("1"), kStateOk}) == 1;
   }));
+  ExpectReadiness(true, "ready: 3 GPUs have fresh samples");
+  EXPECT_NE(AwaitLog({"a GPU has changed its state\" state=ok gpu=1"}), "");
+  EXPECT_EQ(CountLog("a GPU has changed its state"), 2) << exporter_->process().output();
+}
+
+TEST_F(DeviceFailure, AGpuWithoutAnyValueEndsReadinessAndTheOthersGoOn) {
+  node_.Command({"fault", "nodata", "gpu=1"});
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return page.Value("podgpu_gpu_state", {Gpu("1"), kStateUnresponsive}) == 1;
+  }));
+  EXPECT_TRUE(HasValuesOf(Page(), Gpu("0")));
+  EXPECT_EQ(Page().Value("podgpu_gpus_present"), 2);
+  ExpectReadiness(false, "not ready: GPU 1 without a fresh value, since its values are absent");
+  EXPECT_NE(AwaitLog({"state=unresponsive gpu=1 uuid=GPU-", " pod=research/train-1 ", "no_data"}),
+            "");
+  node_.Command({"heal"});
+  ExpectReadiness(true, "ready: 3 GPUs have fresh samples");
+  EXPECT_NE(AwaitLog({"a GPU has changed its state\" state=ok gpu=1"}), "");
+  EXPECT_EQ(CountLog("a GPU has changed its state"), 2) << exporter_->process().output();
+}
+
+// As dcgmPauseTelemetryForDiag does it: samples stop with status 0, and a new watch gets none.
+TEST_F(DeviceFailure, TelemetryThatIsPausedEndsReadinessThoughTheEngineAnswers) {
+  const std::set<std::string> before = DeviceSeries();
+  const double connections = Page().Value("podgpu_source_connections_total").value_or(-1);
+  node_.Command({"fault", "watch_stale"});
+  ExpectReadiness(false, "not ready: no GPU gives a fresh value, since its samples are older");
+  EXPECT_EQ(Page().Value("podgpu_source_state", {kStateUnresponsive}), 1);
+  EXPECT_NE(AwaitLog({"level=WARN", "the device source has changed its state\" state=unresponsive",
+                      "remedy=\"run nvidia-smi on the node"}),
+            "");
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    EXPECT_EQ(page.Value("podgpu_ready"), 0) << "at no moment, whatever podgpu tries";
+    EXPECT_EQ(page.Value("podgpu_source_state", {kStateOk}), 0);
+    return page.Value("podgpu_source_connections_total") > connections;
+  })) << exporter_->Get("/");
+  node_.Command({"heal"});
+  ASSERT_TRUE(AwaitDeviceSeries(before));
+  ExpectReadiness(true, "ready: 3 GPUs have fresh samples");
+  EXPECT_NE(AwaitLog({"the device source has changed its state\" state=ok", "ready=yes"}), "");
+  EXPECT_EQ(CountLog("the device source has changed its state\" state=unresponsive"), 1)
+      << exporter_->process().output();
+  EXPECT_EQ(CountLog("the device source has changed its state\" state=ok"), 2);
+  EXPECT_EQ(CountLog("a GPU has changed its state"), 0) << "the source's line tells it";
+}
+
+TEST_F(DeviceFailure, ADriverThatReleasesAllGpusEndsReadiness) {
+  node_.Command({"fault", "bind_unbind"});
+  ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
+    return page.Value("podgpu_gpus_present") == 0 && page.Value("podgpu_gpus_expected") == 3;
+  }));
+  ASSERT_TRUE(exporter_->Await("/readyz", "not ready: ")) << exporter_->Get("/readyz");
+  EXPECT_EQ(exporter_->Fetch("/readyz").status, 503);
+  EXPECT_EQ(Page().Value("podgpu_ready"), 0);
+  EXPECT_NE(
+      AwaitLog({"level=WARN", "the device source has changed its state\" state=unresponsive"}), "");
+  node_.Command({"heal"});
+  EXPECT_TRUE(exporter_->Await("/readyz", "ready: 3 GPUs have fresh samples"))
+      << exporter_->Get("/");
 }
 
 TEST_F(DeviceFailure, AFieldThatCannotBeReadIsAbsentForItsReasonAndNothingElse) {
@@ -137,8 +202,10 @@ TEST_F(DeviceFailure, AGpuThatFallsOffTheBusIsLostKeepsItsIdentityAndReturns) {
   EXPECT_EQ(page.Value("podgpu_gpus_present"), 2);
   EXPECT_TRUE(HasValuesOf(page, Gpu("0")));
   EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu("0"), kStateOk}), 1);
-  EXPECT_NE(exporter_->Get("/readyz").find("1 lost"), std::string::npos)
-      << exporter_->Get("/readyz");
+  ExpectReadiness(true, "ready: 2 of 3 GPUs served, 1 lost");
+  EXPECT_NE(AwaitLog({"level=WARN", "a GPU has changed its state\" state=lost gpu=1 uuid=GPU-",
+                      " pod=research/train-1 ", "remedy=\"read the kernel log for NVRM: Xid"}),
+            "");
   node_.Command({"heal"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& after) {
     return after.Value("podgpu_gpu_state", {Gpu("1"), kStateOk}) == 1 &&
@@ -150,6 +217,14 @@ TEST_F(DeviceFailure, AGpuThatFallsOffTheBusIsLostKeepsItsIdentityAndReturns) {
     const std::set<std::string> now = after.Series(kDeviceFamilies);
     return std::ranges::includes(now, before);
   }));
+  EXPECT_NE(AwaitLog({"a GPU has changed its state\" state=ok gpu=1"}), "");
+  EXPECT_NE(AwaitLog({"level=WARN", "a GPU reports an XID\" xid=79 gpu=1 uuid=GPU-",
+                      " pod=research/train-1 ", "remedy=\"drain the node and reboot it\""}),
+            "");
+  EXPECT_EQ(CountLog("a GPU has changed its state\" state=lost"), 1)
+      << exporter_->process().output();
+  EXPECT_EQ(CountLog("a GPU has changed its state\" state=ok"), 1);
+  EXPECT_EQ(CountLog("a GPU reports an XID"), 1) << exporter_->process().output();
 }
 
 TEST_F(DeviceFailure, ACallThatNeverReturnsTakesTheValuesAndNothingElse) {
@@ -175,8 +250,12 @@ TEST_F(DeviceFailure, ACallThatNeverReturnsTakesTheValuesAndNothingElse) {
   const LoopbackResponse readiness = exporter_->Fetch("/readyz");
   EXPECT_EQ(readiness.status, 503);
   EXPECT_EQ(readiness.body.find("not ready: "), 0U) << readiness.body;
-  exporter_->process().Signal(SIGTERM);
-  EXPECT_EQ(exporter_->process().Wait(), 0) << exporter_->process().output();
+  EXPECT_NE(AwaitLog({"level=WARN", "the device source has changed its state\" state=unresponsive",
+                      "the call \\\"read\\\" has not returned", "ready=no verdict=\"not ready: ",
+                      "remedy=\"the driver or the engine hangs: read the kernel log"}),
+            "");
+  EXPECT_EQ(CountLog("the device source has changed its state"), 2)
+      << "that it works, and that it hangs: " << exporter_->process().output();
 }
 
 TEST_F(DeviceFailure, ADriverThatIsReloadedIsBackWithoutARestart) {
@@ -189,6 +268,93 @@ TEST_F(DeviceFailure, ADriverThatIsReloadedIsBackWithoutARestart) {
            page.Value("podgpu_ready") == 1;
   })) << exporter_->Get("/");
   EXPECT_TRUE(exporter_->process().IsRunning());
+}
+
+// A node whose flags select what it does not have.
+class DeviceSelectionFailure : public FailureFixture {
+ protected:
+  DeviceSelectionFailure() : FailureFixture(kThreeGpus) {}
+};
+
+TEST_F(DeviceSelectionFailure, AGpuThatIsNotThereIsAWarningAndTheNodeIsReady) {
+  ASSERT_TRUE(node_.ready()) << node_.output();
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--stale-after=4s", "-d=g:5"});
+  ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+  ExpectReadiness(true, "ready: 0 of 3 GPUs served, 3 not selected");
+  const std::string_view warning = "couldn&#39;t find requested GPU ID &#39;5&#39;";
+  EXPECT_NE(exporter_->Get("/").find(warning), std::string::npos) << exporter_->Get("/");
+  EXPECT_EQ(Page().Value("podgpu_config_warnings"), 1);
+  EXPECT_FALSE(Page().Has("DCGM_FI_DEV_GPU_TEMP"));
+  EXPECT_NE(AwaitLog({"level=WARN", "a part of the configuration serves nothing",
+                      "couldn't find requested GPU ID '5'", "Correct --devices (-d)"}),
+            "");
+  EXPECT_EQ(CountLog("requested GPU ID '5'"), 1) << exporter_->process().output();
+}
+
+TEST_F(DeviceSelectionFailure, ValidateAsksTheDriver) {
+  ASSERT_TRUE(node_.ready()) << node_.output();
+  std::vector<std::string> arguments = ExporterProcess::Arguments(node_, {"--validate", "-d=g:5"});
+  Child bad(arguments, node_.variables());
+  EXPECT_EQ(bad.Wait(), 0) << bad.output();
+  EXPECT_NE(bad.output().find("warning: Not collecting GPU metrics; couldn't find requested GPU ID "
+                              "'5'. The GPUs of this node: 0, 1, 2. Correct --devices (-d)\n"),
+            std::string::npos)
+      << bad.output();
+  arguments.back() = "-d=g:1";
+  Child good(arguments, node_.variables());
+  EXPECT_EQ(good.Wait(), 0) << good.output();
+  EXPECT_EQ(good.output().find("warning: "), std::string::npos) << good.output();
+  arguments.back() = "-d=g:5";
+  arguments.push_back("--libdcgm=/nowhere/libdcgm.so.4");
+  arguments.push_back("--source=dcgm");
+  Child unknown(arguments, node_.variables());
+  EXPECT_EQ(unknown.Wait(), 0) << unknown.output();
+  EXPECT_NE(unknown.output().find("note: whether this node has what --devices (-d) names is not "
+                                  "known: "),
+            std::string::npos)
+      << unknown.output();
+}
+
+// The engine of this node has no profiling module.
+constexpr char kWithoutProfiling[] = R"(format: 1
+name: plain
+seed: 5
+gpus: [{count: 2, class: h100-sxm5-80gb}]
+faults:
+  - {at: 0s, kind: watch_partial}
+  - {at: 0s, kind: error, calls: dcgmProfGetSupportedMetricGroups, code: -33}
+)";
+
+class WithoutProfiling : public FailureFixture {
+ protected:
+  WithoutProfiling() : FailureFixture(kWithoutProfiling) {}
+
+  void Start(const std::vector<std::string>& more) {
+    ASSERT_TRUE(node_.ready()) << node_.output();
+    std::vector<std::string> flags = {"-c=200", "--stale-after=4s", "--source=dcgm"};
+    flags.insert(flags.end(), more.begin(), more.end());
+    exporter_.emplace(node_, flags);
+    ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
+    ExpectReadiness(true, "ready: 2 GPUs have fresh samples");
+  }
+};
+
+TEST_F(WithoutProfiling, TheDefaultListLacksNothingThatWasAskedFor) {
+  Start({});
+  EXPECT_EQ(Page().Value("podgpu_source_state", {kStateOk}), 1);
+  EXPECT_NE(exporter_->Get("/").find("no profiling fields"), std::string::npos);
+  EXPECT_NE(AwaitLog({"level=INFO", "the device source has changed its state\" state=ok",
+                      "no profiling fields"}),
+            "");
+  EXPECT_EQ(CountLog("level=WARN"), 0) << exporter_->process().output();
+}
+
+TEST_F(WithoutProfiling, AFileThatListsProfilingFieldsDegradesTheSource) {
+  Start({"-f=" + files_.Write("own.csv",
+                              "DCGM_FI_DEV_GPU_TEMP, gauge, t\n"
+                              "DCGM_FI_PROF_DRAM_ACTIVE, gauge, d\n")});
+  EXPECT_TRUE(exporter_->Await("/metrics", "\npodgpu_source_state{state=\"degraded\"} 1\n"));
+  EXPECT_NE(AwaitLog({"level=WARN", "state=degraded", "no profiling fields"}), "");
 }
 
 }  // namespace

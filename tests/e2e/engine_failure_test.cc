@@ -38,9 +38,19 @@ TEST_F(EngineFailure, AStoppedEngineLeavesPagesComingAndTakesItsValuesOffThem) {
   ASSERT_TRUE(exporter_->Await("/metrics", "\npodgpu_source_interrupted_calls_total 1\n"));
   ASSERT_TRUE(exporter_->Await("/metrics", "\npodgpu_source_state{state=\"unresponsive\"} 1\n"));
   EXPECT_NE(exporter_->Get("/").find(">unresponsive</td>"), std::string::npos);
+  EXPECT_NE(AwaitLog({"level=WARN", "the device source has changed its state\" state=unresponsive",
+                      "the call \\\"", "remedy=\"the driver or the engine hangs"}),
+            "");
   ::kill(node_.engine_pid(), SIGCONT);
   ASSERT_TRUE(AwaitDeviceSeries(before));
   EXPECT_TRUE(exporter_->Await("/metrics", kReady));
+  EXPECT_NE(
+      AwaitLog({"level=INFO", "the device source has changed its state\" state=ok", "ready=yes"}),
+      "");
+  EXPECT_EQ(CountLog("the device source has changed its state\" state=unresponsive"), 1)
+      << exporter_->process().output();
+  EXPECT_EQ(CountLog("the device source has changed its state\" state=ok"), 2);
+  EXPECT_EQ(CountLog("a GPU has changed its state"), 0) << "the source's line tells it";
 }
 
 TEST_F(EngineFailure, AStoppedEngineDoesNotKeepTheProgramFromEnding) {
@@ -58,6 +68,13 @@ TEST_F(EngineFailure, AKilledEngineIsSaidInPlainWords) {
   EXPECT_NE(exporter_->Get("/").find(node_.engine_socket()), std::string::npos)
       << exporter_->Get("/");
   EXPECT_EQ(exporter_->Get("/healthz"), "ok\n");
+  EXPECT_EQ(exporter_->Fetch("/readyz").status, 503);
+  EXPECT_NE(AwaitLog({"level=WARN", "the device source has changed its state\" state=unresponsive",
+                      "remedy="}),
+            "");
+  EXPECT_NE(AwaitLog({"level=WARN", "msg=\"readiness has changed\" ready=no"}), "");
+  EXPECT_EQ(CountLog("has changed its state\" state=unresponsive"), 1)
+      << exporter_->process().output();
 }
 
 class EmbeddedEngine : public FailureFixture {

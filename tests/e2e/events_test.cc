@@ -65,6 +65,12 @@ TEST_F(EventsOnAPage, XidsAreCountedForThePodThatTheyHit) {
            page.Value(family, {Gpu("2"), R"(pod="slice-0",container="main")", fault}) == 1;
   })) << Page().text();
   EXPECT_EQ(Page().Lines(family).size(), 2U) << "nobody else was hit";
+  EXPECT_NE(AwaitLog({"level=WARN", "a GPU reports an XID\" xid=119 gpu=1 uuid=GPU-",
+                      " pod=research/train-1 ", "action=reset_gpu",
+                      "remedy=\"drain the GPU and reset it\""}),
+            "");
+  EXPECT_NE(AwaitLog({"xid=119 gpu=2", " pod=vision/slice-0 "}), "");
+  EXPECT_EQ(CountLog("a GPU reports an XID"), 2) << "a line for each GPU, not for each event";
 }
 
 TEST_F(EventsOnAPage, ReasonsOfTheClocksComeAndGoWithTheWindow) {

@@ -5,6 +5,8 @@
 // the page soon; a test waits for the page that it wants, never for a time.  One thread.
 #pragma once
 
+#include <algorithm>
+#include <csignal>
 #include <functional>
 #include <optional>
 #include <set>
@@ -68,6 +70,48 @@ class FailureFixture : public ::testing::Test {
   bool AwaitPage(const std::function<bool(const MetricPage&)>& holds) const {
     return exporter_->AwaitPage("/metrics",
                                 [&](const std::string& text) { return holds(MetricPage(text)); });
+  }
+  // Waits for a line of the log that has all `parts`, read already or not; "" when the program
+  // ends.
+  std::string AwaitLog(const std::vector<std::string>& parts) {
+    size_t begin = 0;
+    while (true) {
+      const std::string& log = exporter_->process().output();
+      for (size_t end = log.find('\n', begin); end != std::string::npos;
+           end = log.find('\n', begin)) {
+        std::string line = log.substr(begin, end - begin);
+        begin = end + 1;
+        if (std::ranges::all_of(parts, [&](const std::string& part) {
+              return line.find(part) != std::string::npos;
+            })) {
+          return line;
+        }
+      }
+      if (!exporter_->process().AwaitLine("")) {
+        return "";
+      }
+    }
+  }
+  // Ends the program and counts the lines of its log that have `part`.
+  int64_t CountLog(std::string_view part) {
+    if (exporter_->process().IsRunning()) {
+      exporter_->process().Signal(SIGTERM);
+    }
+    EXPECT_EQ(exporter_->process().Wait(), 0) << exporter_->process().output();
+    int64_t count = 0;
+    const std::string& log = exporter_->process().output();
+    for (size_t at = log.find(part); at != std::string::npos; at = log.find(part, at + 1)) {
+      ++count;
+    }
+    return count;
+  }
+  // Expects that /readyz is 503, or 200, with `verdict` in it, that `/` says the same, and the
+  // metric.
+  void ExpectReadiness(bool ready, std::string_view verdict) const {
+    ASSERT_TRUE(exporter_->Await("/readyz", verdict)) << exporter_->Get("/readyz");
+    EXPECT_EQ(exporter_->Fetch("/readyz").status, ready ? 200 : 503);
+    EXPECT_NE(exporter_->Get("/").find(verdict), std::string::npos) << exporter_->Get("/");
+    EXPECT_EQ(Page().Value("podgpu_ready"), ready ? 1 : 0);
   }
   std::set<std::string> DeviceSeries() const { return Page().Series(kDeviceFamilies); }
   bool AwaitDeviceSeries(const std::set<std::string>& wanted) const {
