@@ -62,7 +62,7 @@ TEST(GoldenPage, OfPodLabelsAndUid) {
   PageNode node(2);
   node.options.kubernetes = true;
   node.options.pod_uid = true;
-  node.join.pod_labels = std::make_shared<const LabelAllowlist>(std::vector<std::string>{});
+  node.join.pod_labels = LabelAllowlist::Compile({}).value();
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 34);
   node.dcgm.SetInt64(DCGM_FE_GPU, 1, 150, 41);
   node.allocations = {Given("ml", "train-0", "main", node.dcgm.gpus[0].uuid)};

@@ -68,10 +68,19 @@ struct UnmatchedDevice {
 // is none, or more than one.  Borrowed from `owners`.
 const Owner* SoleOwner(const std::vector<Owner>& owners);
 
+// Labels of a pod that are on no row, since it has too many (pod_labels.h).
+struct DroppedLabels {
+  std::string pod_namespace;
+  std::string pod;
+  size_t count = 0;
+  auto operator<=>(const DroppedLabels&) const = default;
+};
+
 struct Owners {
   std::vector<std::vector<Owner>> by_entity;             // As many as Topology::entities.
   std::vector<std::vector<std::string>> jobs_by_entity;  // Of a batch system; empty without one.
   std::vector<UnmatchedDevice> unmatched;                // Sorted.
+  std::vector<DroppedLabels> dropped_labels;             // By pod.
   bool operator==(const Owners&) const = default;
 };
 

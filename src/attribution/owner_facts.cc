@@ -1,6 +1,7 @@
 #include "attribution/owner_facts.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ const ApiObject* PodOf(const Owner& owner, const OwnerFacts& facts) {
 
 // A pod of which the API server says nothing keeps what the kubelet says.
 void AddPodMetadata(const OwnerFacts& facts, const JoinOptions& options, Owners& owners) {
+  std::map<std::string, SelectedLabels> selected;
   for (std::vector<Owner>& of_entity : owners.by_entity) {
     std::erase_if(of_entity, [&](const Owner& owner) {
       const ApiObject* const pod = PodOf(owner, facts);
@@ -32,11 +34,20 @@ void AddPodMetadata(const OwnerFacts& facts, const JoinOptions& options, Owners&
         continue;
       }
       owner.pod_uid = pod->uid;
-      if (options.pod_labels != nullptr) {
-        owner.labels = options.pod_labels->Select(pod->labels);
+      if (options.pod_labels == nullptr) {
+        continue;
       }
+      const auto [labels, is_new] = selected.try_emplace(owner.pod_namespace + "/" + owner.pod);
+      if (is_new) {
+        labels->second = options.pod_labels->Select(pod->labels);
+        if (labels->second.dropped > 0) {
+          owners.dropped_labels.push_back({owner.pod_namespace, owner.pod, labels->second.dropped});
+        }
+      }
+      owner.labels = labels->second.labels;
     }
   }
+  std::ranges::sort(owners.dropped_labels);
 }
 
 }  // namespace

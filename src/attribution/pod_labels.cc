@@ -19,24 +19,26 @@ struct LabelAllowlist::Patterns {
   std::vector<std::unique_ptr<const re2::RE2>> all;
 };
 
-LabelAllowlist::LabelAllowlist(const std::vector<std::string>& patterns) {
+LabelAllowlist::LabelAllowlist(std::unique_ptr<const Patterns> patterns)
+    : patterns_(std::move(patterns)) {}
+
+StatusOr<std::shared_ptr<const LabelAllowlist>> LabelAllowlist::Compile(
+    const std::vector<std::string>& patterns) {
   auto compiled = std::make_unique<Patterns>();
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(kMaxPatternBytes);
   for (const std::string& pattern : patterns) {
     auto expression = std::make_unique<const re2::RE2>(pattern, options);
-    if (expression->ok()) {
-      compiled->all.push_back(std::move(expression));
-    } else {
-      complaints_.push_back(absl::StrFormat("pattern %s of the pod-label allowlist is left out: %s",
-                                            Quoted(pattern), expression->error()));
+    if (!expression->ok()) {
+      return absl::InvalidArgumentError(absl::StrFormat("%s is no regular expression of RE2: %s",
+                                                        Quoted(pattern), expression->error()));
     }
+    compiled->all.push_back(std::move(expression));
   }
-  if (!patterns.empty() && compiled->all.empty()) {
-    complaints_.emplace_back("no pattern of the pod-label allowlist is left: all labels are shown");
-  }
-  patterns_ = std::move(compiled);
+  // Private constructor: make_shared cannot reach it.
+  return std::shared_ptr<const LabelAllowlist>(
+      new LabelAllowlist(std::move(compiled)));  // NOLINT(cppcoreguidelines-owning-memory)
 }
 
 LabelAllowlist::~LabelAllowlist() = default;
@@ -48,7 +50,7 @@ bool LabelAllowlist::Allows(std::string_view key) const {
          });
 }
 
-PodLabels LabelAllowlist::Select(const PodLabels& labels) const {
+SelectedLabels LabelAllowlist::Select(const PodLabels& labels) const {
   PodLabels sorted = labels;
   std::ranges::sort(sorted);
   std::map<std::string, std::string> selected;
@@ -57,7 +59,16 @@ PodLabels LabelAllowlist::Select(const PodLabels& labels) const {
       selected.emplace(LabelNameOf(key), std::move(value));
     }
   }
-  return {selected.begin(), selected.end()};
+  SelectedLabels taken;
+  size_t bytes = 0;
+  for (const auto& [name, value] : selected) {
+    bytes += name.size() + value.size();
+    if (taken.labels.size() < kMostPodLabels && bytes <= kMostPodLabelBytes) {
+      taken.labels.emplace_back(name, value);
+    }
+  }
+  taken.dropped = selected.size() - taken.labels.size();
+  return taken;
 }
 
 std::string LabelNameOf(std::string_view key) {

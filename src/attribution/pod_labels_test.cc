@@ -9,6 +9,10 @@ namespace {
 
 using Patterns = std::vector<std::string>;
 
+std::shared_ptr<const LabelAllowlist> ListOf(const Patterns& patterns) {
+  return LabelAllowlist::Compile(patterns).value();
+}
+
 TEST(PodLabels, ANameHasOnlyWhatALabelCanHold) {
   struct Row {
     std::string key, name;
@@ -31,35 +35,62 @@ TEST(PodLabels, TheAllowlistIsSearchedInTheKeyAsItIs) {
     Patterns patterns;
     std::string key;
     bool allowed;
-    size_t complaints;
   };
   const Row rows[] = {
-      {{}, "team", true, 0},
-      {{"^team$"}, "team", true, 0},
-      {{"^team$"}, "teams", false, 0},
-      {{"^app\\."}, "app.kubernetes.io/name", true, 0},
-      {{"^app_"}, "app.kubernetes.io/name", false, 0},
-      {{"io/"}, "app.kubernetes.io/name", true, 0},
-      {{"^a$", "^b$"}, "b", true, 0},
-      {{"^(a|b)$"}, "b", true, 0},
-      {{"^(a|b)$"}, "c", false, 0},
-      {{"[invalid", "^a$"}, "a", true, 1},
-      {{"[invalid", "^a$"}, "b", false, 1},
-      {{"[invalid"}, "b", true, 2},
-      {{"(a)\\1"}, "b", true, 2},
+      {{}, "team", true},
+      {{"^team$"}, "team", true},
+      {{"^team$"}, "teams", false},
+      {{"^app\\."}, "app.kubernetes.io/name", true},
+      {{"^app_"}, "app.kubernetes.io/name", false},
+      {{"io/"}, "app.kubernetes.io/name", true},
+      {{"^a$", "^b$"}, "b", true},
+      {{"^(a|b)$"}, "b", true},
+      {{"^(a|b)$"}, "c", false},
   };
   for (const Row& row : rows) {
-    const LabelAllowlist allowlist(row.patterns);
-    EXPECT_EQ(allowlist.Allows(row.key), row.allowed) << row.key;
-    EXPECT_EQ(allowlist.complaints().size(), row.complaints) << row.key;
+    EXPECT_EQ(ListOf(row.patterns)->Allows(row.key), row.allowed) << row.key;
+  }
+}
+
+TEST(PodLabels, APatternThatCannotBeCompiledMakesNoList) {
+  struct Row {
+    Patterns patterns;
+    std::string message;
+  };
+  const Row rows[] = {
+      {{"[invalid"}, "\"[invalid\" is no regular expression of RE2: missing ]: [invalid"},
+      {{"^a$", "(a)\\1"},
+       "\"(a)\\1\" is no regular expression of RE2: invalid escape sequence: \\1"},
+      {{"a{1001}"}, "\"a{1001}\" is no regular expression of RE2: invalid repetition size: {1001}"},
+  };
+  for (const Row& row : rows) {
+    const auto list = LabelAllowlist::Compile(row.patterns);
+    EXPECT_EQ(list.status().code(), absl::StatusCode::kInvalidArgument) << row.message;
+    EXPECT_EQ(list.status().message(), row.message);
   }
 }
 
 TEST(PodLabels, OfTwoKeysWithOneNameTheFirstCounts) {
-  const LabelAllowlist all({});
-  EXPECT_EQ(all.Select({{"b", "3"}, {"a/x", "2"}, {"a.x", "1"}}),
+  EXPECT_EQ(ListOf({})->Select({{"b", "3"}, {"a/x", "2"}, {"a.x", "1"}}).labels,
             (PodLabels{{"a_x", "1"}, {"b", "3"}}));
-  EXPECT_EQ(LabelAllowlist({"/"}).Select({{"a/x", "2"}, {"a.x", "1"}}), (PodLabels{{"a_x", "2"}}));
+  EXPECT_EQ(ListOf({"/"})->Select({{"a/x", "2"}, {"a.x", "1"}}).labels, (PodLabels{{"a_x", "2"}}));
+}
+
+TEST(PodLabels, AreBoundedInNumberAndBytes) {
+  PodLabels many;
+  for (int i = 0; i < 20'000; ++i) {
+    many.emplace_back("key-" + std::to_string(100'000 + i), "v");
+  }
+  const SelectedLabels few = ListOf({})->Select(many);
+  EXPECT_EQ(few.labels.size(), kMostPodLabels);
+  EXPECT_EQ(few.labels.front().first, "key_100000");
+  EXPECT_EQ(few.dropped, 20'000 - kMostPodLabels);
+  EXPECT_EQ(ListOf({"-10001[0-9]$"})->Select(many).labels.size(), 10U) << "those that are wanted";
+  EXPECT_EQ(ListOf({"-10001[0-9]$"})->Select(many).dropped, 0U);
+  const SelectedLabels large = ListOf({})->Select(
+      {{"a", std::string(8'000, 'x')}, {"b", std::string(300, 'x')}, {"c", "x"}});
+  EXPECT_EQ(large.labels.size(), 1U);
+  EXPECT_EQ(large.dropped, 2U);
 }
 
 TEST(PodLabels, AnOwnerHasThoseOfItsPod) {
@@ -81,10 +112,19 @@ TEST(PodLabels, AnOwnerHasThoseOfItsPod) {
   Owners owners = MakeOwners(topology, facts, options);
   EXPECT_EQ(owners.by_entity[0].front().pod_uid, "u-a");
   EXPECT_EQ(owners.by_entity[0].front().labels, PodLabels{}) << "not asked for";
-  options.pod_labels = std::make_shared<const LabelAllowlist>(Patterns{"^team$"});
+  options.pod_labels = ListOf({"^team$"});
   owners = MakeOwners(topology, facts, options);
   EXPECT_EQ(owners.by_entity[0].front().labels, (PodLabels{{"team", "nlp"}}));
   EXPECT_EQ(owners.by_entity[1].front().pod_uid, "") << "not listed yet";
+  EXPECT_TRUE(owners.dropped_labels.empty());
+  for (int i = 0; i < 100; ++i) {
+    pods["ml/a"].labels.emplace_back("team" + std::to_string(i), "x");
+  }
+  facts.api_pods = std::make_shared<const ApiObjects>(pods);
+  options.pod_labels = ListOf({"^team"});
+  owners = MakeOwners(topology, facts, options);
+  EXPECT_EQ(owners.by_entity[0].front().labels.size(), kMostPodLabels);
+  EXPECT_EQ(owners.dropped_labels, (std::vector<DroppedLabels>{{"ml", "a", 101 - kMostPodLabels}}));
 }
 
 }  // namespace

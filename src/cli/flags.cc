@@ -122,7 +122,7 @@ void RemoveLoggingFlags(std::vector<std::string>& arguments) {
   arguments = std::move(rest);
 }
 
-// Whoever reaches the port may change something, unless a password or a certificate is asked for;
+// Every client that reaches the port may change something, unless a password or a certificate is asked for;
 // a socket in the file system has its permissions.
 void AddControlWarning(const NodeCommand& command, std::vector<std::string>& warnings) {
   const HttpServerOptions& http = command.exporter.http;
@@ -133,6 +133,23 @@ void AddControlWarning(const NodeCommand& command, std::vector<std::string>& war
         "release the devices and pause profiling. Ask for a password or a client certificate "
         "there, or listen on a unix socket");
   }
+}
+
+// The patterns are compiled also where no labels are wanted yet: a mistake in them is found when it
+// is made.
+Status TakeLabelPatterns(NodeCommand& command) {
+  StatusOr<std::shared_ptr<const LabelAllowlist>> allowlist =
+      LabelAllowlist::Compile(command.label_patterns);
+  if (!allowlist.ok()) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--kubernetes-pod-label-allowlist-regex: %s. Correct it (a comma begins the next "
+        "pattern), or remove the flag to show all labels",
+        allowlist.status().message()));
+  }
+  if (command.exporter.pod_labels) {
+    command.exporter.join.pod_labels = *std::move(allowlist);
+  }
+  return absl::OkStatus();
 }
 
 void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::string>& warnings) {
@@ -187,10 +204,7 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
   if (!rest.empty() && (rest.front() == "help" || rest.front() == "h")) {
     command.action = NodeCommand::Action::kShowHelp;
   }
-  if (command.exporter.pod_labels) {
-    command.exporter.join.pod_labels =
-        std::make_shared<const LabelAllowlist>(command.label_patterns);
-  }
+  PODGPU_RETURN_IF_ERROR(TakeLabelPatterns(command));
   ShowProcesses(command.exporter);
   PODGPU_RETURN_IF_ERROR(TakeQuery(command));
   if (command.source.pid_energy != nullptr && command.source.kind == SourceKind::kNvml) {
@@ -234,9 +248,6 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
   }
   AddControlWarning(command, warnings);
   AddVirtualGpuWarnings(command.exporter, warnings);
-  if (const auto& allowlist = command.exporter.join.pod_labels) {
-    warnings.insert(warnings.end(), allowlist->complaints().begin(), allowlist->complaints().end());
-  }
   return warnings;
 }
 

@@ -122,6 +122,21 @@ PartCondition JudgeConfig(const ConfigNotes& config, const std::string* naming_n
 
 bool AsksForHealth(const FindingsAsked& asked) { return asked.health || asked.peers; }
 
+PartCondition JudgePodMetadata(const ConditionBasis& basis) {
+  PartCondition part{"pod metadata", basis.api_pods->state, basis.api_pods->detail};
+  if (basis.owners != nullptr && !basis.owners->dropped_labels.empty()) {
+    const DroppedLabels& first = basis.owners->dropped_labels.front();
+    part.state = part.state == PartState::kOk ? PartState::kDegraded : part.state;
+    absl::StrAppendFormat(
+        &part.detail,
+        "; %d pods have more labels than rows carry (%d, or %d bytes), the first: %d of %s/%s are "
+        "left out. Name those that are wanted: --kubernetes-pod-label-allowlist-regex",
+        basis.owners->dropped_labels.size(), kMostPodLabels, kMostPodLabelBytes, first.count,
+        first.pod_namespace, first.pod);
+  }
+  return part;
+}
+
 // What DCGM_EXP_GPU_HEALTH_STATUS and DCGM_EXP_P2P_STATUS are made from, and DCGM's own energy of
 // processes, which is spoken of where it is not told.
 PartCondition JudgeFindings(const ConditionBasis& basis) {
@@ -282,7 +297,7 @@ Condition Judge(const ConditionBasis& basis) {
   condition.parts = {JudgeDriver(basis), JudgeKubelet(basis), JudgeClients(basis),
                      JudgeConfig(*basis.config, basis.naming_note.get())};
   if (basis.api_pods != nullptr) {
-    condition.parts.push_back({"pod metadata", basis.api_pods->state, basis.api_pods->detail});
+    condition.parts.push_back(JudgePodMetadata(basis));
   }
   if (basis.api_slices != nullptr) {
     condition.parts.push_back(

@@ -117,7 +117,7 @@ TEST_F(ExporterTest, ShowsUidAndLabelsOfPodsAndGoesOnWithoutTheApiServer) {
   ExporterOptions options;
   options.view.pod_uid = true;
   options.pod_labels = true;
-  options.join.pod_labels = std::make_shared<const LabelAllowlist>(std::vector<std::string>{});
+  options.join.pod_labels = LabelAllowlist::Compile({}).value();
   options.api_server = server.Options(root);
   Start(options, &files);
   AwaitPage([](const std::string& page) {

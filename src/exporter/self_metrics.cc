@@ -139,6 +139,16 @@ uint64_t MatchedDevices(const TickFacts& facts) {
   return matched;
 }
 
+uint64_t LabelsDropped(const TickFacts& facts) {
+  uint64_t count = 0;
+  if (facts.owners != nullptr) {
+    for (const DroppedLabels& pod : facts.owners->dropped_labels) {
+      count += pod.count;
+    }
+  }
+  return count;
+}
+
 void WriteAge(bool known, std::chrono::milliseconds age, SlotWriter& out) {
   known ? out.Real(std::chrono::duration<double>(age).count()) : out.Absent();
 }
@@ -283,6 +293,10 @@ constexpr SlotRow kRows[] = {
        return OneLabel<UnmatchedReason, kUnmatchedReasonCount>("reason", UnmatchedReasonName);
      },
      WriteUnmatched, Shown::kOnceSeen},
+    {kSelf, "podgpu_pod_labels_dropped", "gauge", "", "",
+     "Labels of pods that are on no row, since their pods have more than rows carry.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { out.Count(LabelsDropped(in.facts)); },
+     Shown::kOnceSeen},
     {kSelf, "podgpu_api_server_up", "gauge", "", "collection",
      "1 while this node's objects are watched at the API server; absent where it is not asked.",
      ApiLabels, [](const SlotInput& in, SlotWriter& out) { WriteApi(in, kApiUp, out); }},

@@ -243,6 +243,7 @@ void Tick::TakeOwners(TickFacts& facts) {
   if (owners_ == nullptr || joined_epoch_ != topology.epoch || joined_facts_ != known) {
     auto owners = std::make_shared<const Owners>(MakeOwners(topology, known, options_.join));
     SayWhatIsUnmatched(*owners);
+    SayWhatIsDropped(owners->dropped_labels);
     owners_ = std::move(owners);
     joined_epoch_ = topology.epoch;
     joined_facts_ = std::move(known);
@@ -290,6 +291,19 @@ void Tick::TakeNaming(TickFacts& facts) {
     Log(LogLevel::kWarn, "processes of pods have no names", {{"detail", *naming_note_}});
   }
   facts.naming_note = naming_note_;
+}
+
+// One line when other pods than before have too many labels.
+void Tick::SayWhatIsDropped(const std::vector<DroppedLabels>& dropped) const {
+  if (dropped.empty() || (owners_ != nullptr && dropped == owners_->dropped_labels)) {
+    return;
+  }
+  Log(LogLevel::kWarn,
+      "a pod has more labels than rows carry; the others are left out. Name those that are wanted: "
+      "--kubernetes-pod-label-allowlist-regex",
+      {{"pod", dropped.front().pod_namespace + "/" + dropped.front().pod},
+       {"left_out", std::to_string(dropped.front().count)},
+       {"pods", std::to_string(dropped.size())}});
 }
 
 // What the API server has said, unless it was lost too long ago.

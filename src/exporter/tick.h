@@ -127,6 +127,7 @@ class Tick {
   void TakeOwners(TickFacts& facts);
   void TakeNaming(TickFacts& facts);
   void SayWhatIsUnmatched(const Owners& owners) const;
+  void SayWhatIsDropped(const std::vector<DroppedLabels>& dropped) const;
   std::shared_ptr<const ApiObjects> Usable(const std::shared_ptr<const ApiFacts>& facts,
                                            Instant now) const;
   void TakeClients(TickFacts& facts);

@@ -213,7 +213,7 @@ TEST(Checklist, Line07VirtualGpus) {
   node.options.kubernetes = true;
   node.options.virtual_gpus = true;
   node.options.hostname = "";
-  node.join.pod_labels = std::make_shared<const LabelAllowlist>(std::vector<std::string>{});
+  node.join.pod_labels = LabelAllowlist::Compile({}).value();
   const std::string gpu = node.dcgm.gpus[0].uuid;
   node.allocations = {Given("ml", "a", "main", gpu + "::0"), Given("ml", "b", "main", gpu + "::1")};
   ApiObjects pods;

@@ -108,7 +108,10 @@ constexpr ConformanceLine kUpstream[] = {
     {"old MIG UUID", "good and malformed", "UpstreamOwners.OldNamesOfMigDevices", ""},
     {"labels", "`invalid.label/key`", "UpstreamOwners.NamesOfPodLabels", ""},
     {"allowlist", "none, exact, prefix, several, alternation, invalid",
-     "UpstreamOwners.AllowlistOfPodLabels", ""},
+     "UpstreamOwners.AllowlistOfPodLabels",
+     "an invalid pattern ends the start (exit code 2); upstream leaves it out, and shows all "
+     "labels "
+     "when none is left"},
     {"per process", "values of pods, busy and idle; one that cannot be read; old names, shares",
      "UpstreamOwners.ValuesOfPodsFromTheirProcesses",
      "no 0 for what is not known; upstream sums the processes of a pod in each scrape"},

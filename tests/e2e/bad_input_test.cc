@@ -125,6 +125,19 @@ TEST(BadInput, MalformedCsvNamesFileAndLine) {
   }
 }
 
+TEST(BadInput, APatternOfThePodLabelAllowlistThatCannotBeCompiledIsRefused) {
+  const Ended refused = {
+      2,
+      "podgpu: --kubernetes-pod-label-allowlist-regex: \"[a-\" is no regular expression of RE2: "
+      "missing ]: [a-. Correct it (a comma begins the next pattern), or remove the flag to show "
+      "all labels\n"};
+  const std::string pattern = "--kubernetes-pod-label-allowlist-regex=^team$,[a-";
+  EXPECT_EQ(RunPodgpu({"-k", "--kubernetes-enable-pod-labels", pattern}), refused);
+  EXPECT_EQ(RunPodgpu({"--validate", "-f", std::string(kCounters), pattern}), refused);
+  EXPECT_EQ(RunPodgpu({"--validate"}, {"DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX=[a-"}),
+            refused);
+}
+
 TEST(BadInput, AnUnreadableFileIsNamed) {
   EXPECT_EQ(RunPodgpu({"-f", "/nowhere/counters.csv"}),
             (Ended{2,
