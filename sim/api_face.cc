@@ -1,6 +1,5 @@
 #include "sim/api_face.h"
 
-#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -13,7 +12,15 @@ namespace podgpu::sim {
 namespace {
 
 constexpr std::string_view kGroupPath = "/apis/resource.k8s.io";
+constexpr std::string_view kGroup =
+    R"({"kind":"APIGroup","apiVersion":"v1","name":"resource.k8s.io","versions":[)"
+    R"({"groupVersion":"resource.k8s.io/v1","version":"v1"},)"
+    R"({"groupVersion":"resource.k8s.io/v1beta1","version":"v1beta1"}],)"
+    R"("preferredVersion":{"groupVersion":"resource.k8s.io/v1","version":"v1"}})";
 constexpr std::string_view kSlicesPath = "/apis/resource.k8s.io/v1/resourceslices";
+constexpr std::string_view kOlderSlicesPath = "/apis/resource.k8s.io/v1beta1/resourceslices";
+constexpr std::string_view kEndpointsPath = "/apis/discovery.k8s.io/v1/endpointslices";
+constexpr std::string_view kMapsPath = "/api/v1/configmaps";
 constexpr std::string_view kSliceName = "gpus";
 
 std::string Member(std::string_view name, std::string_view value) {
@@ -103,17 +110,20 @@ class PodCollector final : public PodVisitor {
   Whole* pod_ = nullptr;  // The one that is being visited.
 };
 
-std::string DeviceText(const std::string& name, const std::string& attributes) {
-  return "{" + Member("name", name) + ",\"attributes\":{" + attributes + "}}";
+// `is_older`: as v1beta1 has it.
+std::string DeviceText(const std::string& name, const std::string& attributes, bool is_older) {
+  const std::string inner = "\"attributes\":{" + attributes + "}";
+  return "{" + Member("name", name) + "," + (is_older ? "\"basic\":{" + inner + "}" : inner) + "}";
 }
 
 // What the driver offers of one GPU: itself, or its MIG devices.
-std::string DevicesOf(const World& world, int gpu, TimeUs now) {
+std::string DevicesOf(const World& world, int gpu, TimeUs now, bool is_older) {
   const GpuFacts facts = world.gpu(gpu);
   if (!world.mig_enabled(gpu, now)) {
-    return DeviceText(DraDeviceName(facts.minor_number), Attribute("type", "gpu") + "," +
-                                                             Attribute("uuid", facts.uuid) + "," +
-                                                             Attribute("productName", facts.model));
+    return DeviceText(DraDeviceName(facts.minor_number),
+                      Attribute("type", "gpu") + "," + Attribute("uuid", facts.uuid) + "," +
+                          Attribute("productName", facts.model),
+                      is_older);
   }
   std::string devices;
   for (int i = 0; i < world.instance_count(gpu, now); ++i) {
@@ -124,7 +134,8 @@ std::string DevicesOf(const World& world, int gpu, TimeUs now) {
                           Attribute("type", "mig") + "," +
                               Attribute("uuid", world.compute(gpu, i, 0, now).mig_uuid) + "," +
                               Attribute("parentUUID", facts.uuid) + "," +
-                              Attribute("profile", instance.profile));
+                              Attribute("profile", instance.profile),
+                          is_older);
   }
   return devices;
 }
@@ -167,7 +178,8 @@ StatusOr<std::unique_ptr<ApiFace>> ApiFace::Start(RunDirectory& node, const std:
     return absl::UnavailableError(folder + ": token and certificate cannot be written");
   }
   PODGPU_RETURN_IF_ERROR(WriteVariables(folder, node.world().node_name(), face->server_.port()));
-  face->server_.Serve(std::string(kGroupPath), R"({"versions":[{"version":"v1"}]})");
+  face->server_.Serve(std::string(kGroupPath), std::string(kGroup));
+  face->PutWhatEveryClusterHas();
   face->Refresh();
   return face;
 }
@@ -185,7 +197,8 @@ Status ApiFace::Behave(const ApiBehaviour& next) {
   Status written = absl::OkStatus();
   server_.SetDelay(next.delay);
   server_.SetGarbled(next.is_garbled);
-  server_.Refuse(next.is_rate_limited ? INT_MAX : 0, 429, "Retry-After: 1\r\n");
+  server_.SetForbidden(next.is_forbidden);
+  server_.SetRateLimited(next.is_rate_limited);
   if (next.forgotten != before.forgotten) {
     server_.ForgetHistory();
   }
@@ -220,25 +233,52 @@ void ApiFace::RefreshPods() {
   pods_ = std::move(now);
 }
 
-void ApiFace::RefreshSlice() {
+// The API server's own endpoints, and its certificate as a ConfigMap.
+void ApiFace::PutWhatEveryClusterHas() {
+  server_.Put(kEndpointsPath, "default/kubernetes",
+              Member("namespace", "default") + "," + Member("name", "kubernetes") +
+                  R"(,"labels":{"kubernetes.io/service-name":"kubernetes"})",
+              R"(,"addressType":"IPv4","endpoints":[{"addresses":["127.0.0.1"],)"
+              R"("conditions":{"ready":true}}],"ports":[{"name":"https","protocol":"TCP","port":)" +
+                  std::to_string(server_.port()) + "}]");
+  std::string certificate = server_.certificate();
+  for (size_t at = certificate.find('\n'); at != std::string::npos;
+       at = certificate.find('\n', at)) {
+    certificate.replace(at, 1, "\\n");
+  }
+  server_.Put(kMapsPath, "default/kube-root-ca.crt",
+              Member("namespace", "default") + "," + Member("name", "kube-root-ca.crt"),
+              ",\"data\":{" + Member("ca.crt", certificate) + "}");
+}
+
+std::string ApiFace::DevicesNow(bool is_older) const {
   const World& world = node_.world();
   const TimeUs now = node_.Now();
   std::string devices;
   for (int gpu = 0; gpu < world.gpu_count(); ++gpu) {
-    const std::string more = DevicesOf(world, gpu, now);
+    const std::string more = DevicesOf(world, gpu, now, is_older);
     devices += (devices.empty() || more.empty() ? "" : ",") + more;
   }
+  return devices;
+}
+
+void ApiFace::RefreshSlice() {
+  std::string devices = DevicesNow(false);
   if (generation_ > 0 && devices == devices_) {
     return;
   }
   devices_ = std::move(devices);
   ++generation_;
-  server_.Put(kSlicesPath, std::string(kSliceName), Member("name", kSliceName),
-              ",\"spec\":{" + Member("driver", kDraDriver) + "," +
-                  Member("nodeName", world.node_name()) + ",\"pool\":{" +
-                  Member("name", world.node_name()) +
-                  ",\"generation\":" + std::to_string(generation_) +
-                  ",\"resourceSliceCount\":1},\"devices\":[" + devices_ + "]}");
+  const auto put = [this](std::string_view path, const std::string& listed) {
+    const std::string_view node_name = node_.world().node_name();
+    server_.Put(path, std::string(kSliceName), Member("name", kSliceName),
+                ",\"spec\":{" + Member("driver", kDraDriver) + "," + Member("nodeName", node_name) +
+                    ",\"pool\":{" + Member("name", node_name) +
+                    ",\"generation\":" + std::to_string(generation_) +
+                    ",\"resourceSliceCount\":1},\"devices\":[" + listed + "]}");
+  };
+  put(kSlicesPath, devices_);
+  put(kOlderSlicesPath, DevicesNow(true));
 }
 
 }  // namespace podgpu::sim

@@ -4,8 +4,10 @@
 // Pods of the world are put and deleted as they come and go, under the labels that a StatefulSet
 // gives them: app.kubernetes.io/name is the name without its number, apps.kubernetes.io/pod-index
 // that number.  One ResourceSlice lists whole GPUs and MIG devices as NVIDIA's driver names them,
-// in a new generation of its pool whenever MIG changes.  `env` beside token and certificate has the
-// variables that a pod of this node would have.  Refresh and Behave are the caller's: one thread.
+// in a new generation of its pool whenever MIG changes, in v1 and v1beta1.  The API server's own
+// EndpointSlice and the ConfigMap of its certificate are there as in every cluster.  `env` beside
+// token and certificate has the variables that a pod of this node would have.  Refresh and Behave
+// are the caller's: one thread.
 #pragma once
 
 #include <map>
@@ -42,6 +44,9 @@ class ApiFace {
   ApiFace(RunDirectory& node, std::string folder) : node_(node), folder_(std::move(folder)) {}
   void RefreshPods();
   void RefreshSlice();
+  void PutWhatEveryClusterHas();
+  // The devices of the slice, as v1 or v1beta1 lists them.
+  std::string DevicesNow(bool is_older) const;
 
   RunDirectory& node_;
   const std::string folder_;

@@ -8,10 +8,12 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/files.h"
 #include "base/text.h"
 #include "sim/compile.h"
 #include "sim/control_log.h"
 #include "sim/control_words.h"
+#include "sim/engine_protocol.h"
 #include "sim/fault_table.h"
 #include "sim/fleet.h"
 #include "sim/node.h"
@@ -179,6 +181,13 @@ Status Compile(const Arguments& arguments) {
   return absl::OkStatus();
 }
 
+// Where the engine of a node has listened, or a free port: clients expect the next one there.
+std::string EngineAddressOf(const std::string& directory) {
+  const StatusOr<std::string> address =
+      SystemFiles().Read(directory + "/" + std::string(kEngineAddressName));
+  return address.ok() && !Trim(*address).empty() ? std::string(Trim(*address)) : "127.0.0.1:0";
+}
+
 Status Engine(const Arguments& arguments) {
   const std::string parent_text = arguments.Get("--parent").value_or("0");
   const std::optional<uint64_t> parent = ParseDecimal(parent_text);
@@ -187,7 +196,8 @@ Status Engine(const Arguments& arguments) {
   }
   PODGPU_ASSIGN_OR_RETURN(
       const int code,
-      ServeEngine(RunDirectoryPath(arguments), arguments.Get("--tcp").value_or("127.0.0.1:0"),
+      ServeEngine(RunDirectoryPath(arguments),
+                  arguments.Get("--tcp").value_or(EngineAddressOf(RunDirectoryPath(arguments))),
                   static_cast<int>(*parent)));
   return code == 0 ? absl::OkStatus() : absl::InvalidArgumentError("");
 }
@@ -335,7 +345,9 @@ constexpr Flag kRunFlags[] = {
 constexpr Flag kCompileFlags[] = {{"-o", "FILE", "write the image there"}};
 constexpr Flag kEngineFlags[] = {
     kDir,
-    {"--tcp", "ADDR", "host:port; port 0: a free one, written to engine.addr (default)"},
+    {"--tcp", "ADDR",
+     "host:port; port 0: a free one, written to engine.addr (default: the address in engine.addr, "
+     "else a free port)"},
     {"--parent", "PID", "end when this parent process ends"},
 };
 constexpr Flag kFleetFlags[] = {

@@ -6,108 +6,20 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
-
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "sim/fake_api_wire.h"
 
 namespace podgpu::sim {
-// Named, since classes of this file have such members.
-namespace openssl {
-template <typename T, void (*kFree)(T*)>
-struct FreeWith {
-  void operator()(T* object) const { kFree(object); }
-};
-using Key = std::unique_ptr<EVP_PKEY, FreeWith<EVP_PKEY, EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, FreeWith<X509, X509_free>>;
-using Context = std::unique_ptr<SSL_CTX, FreeWith<SSL_CTX, SSL_CTX_free>>;
-}  // namespace openssl
-
 namespace {
 
 constexpr size_t kMostEvents = 4'096;
+constexpr uint64_t kLongestRetryAfter = 8;
 constexpr std::string_view kGarbage = "<html>no object is here</html>\n";
-
-// A certificate for 127.0.0.1 that is its own authority.
-openssl::Certificate SelfSigned(EVP_PKEY* key) {
-  openssl::Certificate certificate(X509_new());
-  X509_set_version(certificate.get(), 2);
-  ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
-  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3'600);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 365L * 24 * 3'600);
-  X509_set_pubkey(certificate.get(), key);
-  X509_NAME* name = X509_get_subject_name(certificate.get());
-  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                             reinterpret_cast<const unsigned char*>("a test"), -1, -1, 0);
-  X509_set_issuer_name(certificate.get(), name);
-  for (const auto& [id, value] :
-       {std::pair{NID_subject_alt_name, "IP:127.0.0.1"}, {NID_basic_constraints, "CA:TRUE"}}) {
-    X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, nullptr, id, value);
-    X509_add_ext(certificate.get(), extension, -1);
-    X509_EXTENSION_free(extension);
-  }
-  PODGPU_CHECK(X509_sign(certificate.get(), key, EVP_sha256()) > 0);
-  return certificate;
-}
-
-std::string PemOf(X509* certificate) {
-  BIO* memory = BIO_new(BIO_s_mem());
-  PEM_write_bio_X509(memory, certificate);
-  char* bytes = nullptr;
-  const long size = BIO_get_mem_data(memory, &bytes);
-  std::string pem(bytes, static_cast<size_t>(size));
-  BIO_free(memory);
-  return pem;
-}
-
-std::string StatusObject(int code, std::string_view reason) {
-  return "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"" +
-         std::string(reason) + " as the test wants\",\"reason\":\"" + std::string(reason) +
-         "\",\"code\":" + std::to_string(code) + "}";
-}
-
-std::string WholeAnswer(int status, const std::string& body, const std::string& headers = "") {
-  return "HTTP/1.1 " + std::to_string(status) + " x\r\nContent-Type: application/json\r\n" +
-         headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-}
-
-std::string Chunk(const std::string& bytes) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string size;
-  for (size_t rest = bytes.size(); rest > 0; rest /= 16) {
-    size.insert(size.begin(), kDigits[rest % 16]);
-  }
-  return size + "\r\n" + bytes + "\r\n";
-}
-
-// The value of `name` in the query of `target`.
-std::string Query(const std::string& target, const std::string& name) {
-  for (const std::string_view part :
-       Split(std::string_view(target).substr(std::min(target.find('?') + 1, target.size())), '&')) {
-    if (part.starts_with(name + "=")) {
-      return std::string(part.substr(name.size() + 1));
-    }
-  }
-  return {};
-}
-
-// 0 where it is no number or not there.
-uint64_t NumberIn(const std::string& target, const std::string& name) {
-  return ParseDecimal(Query(target, name)).value_or(0);
-}
-
-// The value of a header of a request; empty where it is not there.
-std::string Header(const std::string& head, std::string_view name) {
-  const size_t at = head.find("\r\n" + std::string(name) + ": ");
-  if (at == std::string::npos) {
-    return {};
-  }
-  const size_t begin = at + name.size() + 4;
-  return head.substr(begin, head.find('\r', begin) - begin);
-}
+constexpr std::string_view kTooMany = "Too many requests, please try again later.\n";
+constexpr std::string_view kInitialEventsEnd =
+    R"(,"annotations":{"k8s.io/initial-events-end":"true"})";
 
 // Shared with whoever else holds the port without listening.
 void BindLoopback(int socket, uint16_t port) {
@@ -122,52 +34,9 @@ void BindLoopback(int socket, uint16_t port) {
 
 }  // namespace
 
-struct FakeApi::Tls {
-  Tls() : key(EVP_EC_gen("P-256")), certificate(SelfSigned(key.get())) {
-    context.reset(SSL_CTX_new(TLS_server_method()));
-    PODGPU_CHECK(SSL_CTX_use_certificate(context.get(), certificate.get()) == 1);
-    PODGPU_CHECK(SSL_CTX_use_PrivateKey(context.get(), key.get()) == 1);
-  }
-  openssl::Key key;
-  openssl::Certificate certificate;
-  openssl::Context context;
-};
-
-class FakeApi::Connection {
- public:
-  Connection(SSL_CTX* context, int socket) : socket_(socket), ssl_(SSL_new(context)) {
-    SSL_set_fd(ssl_.get(), socket);
-  }
-  bool Greet() { return SSL_accept(ssl_.get()) == 1; }
-  bool Send(const std::string& bytes) {
-    return SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size())) > 0;
-  }
-  // The head of the next request; empty when there is none.
-  std::string Receive() {
-    while (true) {
-      if (const size_t end = received_.find("\r\n\r\n"); end != std::string::npos) {
-        std::string head = received_.substr(0, end + 4);
-        received_.erase(0, end + 4);
-        return head;
-      }
-      char bytes[4096];
-      const int count = SSL_read(ssl_.get(), bytes, sizeof bytes);
-      if (count <= 0) {
-        return {};
-      }
-      received_.append(bytes, static_cast<size_t>(count));
-    }
-  }
-  void Cut() const { ::shutdown(socket_, SHUT_RDWR); }
-
- private:
-  const int socket_;
-  std::unique_ptr<SSL, openssl::FreeWith<SSL, SSL_free>> ssl_;
-  std::string received_;
-};
-
 FakeApi::FakeApi()
-    : tls_(std::make_unique<Tls>()), holder_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    : tls_(std::make_unique<const ApiTls>()),
+      holder_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to connections that a client has cut.
   BindLoopback(holder_.get(), 0);
   sockaddr_in address{};
@@ -224,12 +93,25 @@ void FakeApi::SetGarbled(bool is_garbled) {
   is_garbled_ = is_garbled;
 }
 
+std::string FakeApi::certificate() const { return tls_->Pem(); }
+
 bool FakeApi::WriteCredentials(const std::string& directory) const {
   std::ofstream token(directory + "/token");
   std::ofstream certificate(directory + "/ca.crt");
   token << kFirstToken << std::flush;
-  certificate << PemOf(tls_->certificate.get()) << std::flush;
+  certificate << tls_->Pem() << std::flush;
   return token.good() && certificate.good();
+}
+
+void FakeApi::SetForbidden(bool is_forbidden) {
+  const std::scoped_lock lock(mutex_);
+  is_forbidden_ = is_forbidden;
+}
+
+void FakeApi::SetRateLimited(bool is_rate_limited) {
+  const std::scoped_lock lock(mutex_);
+  too_many_ = is_rate_limited == is_rate_limited_ ? too_many_ : 0;
+  is_rate_limited_ = is_rate_limited;
 }
 
 void FakeApi::AcceptToken(std::string token) {
@@ -239,22 +121,31 @@ void FakeApi::AcceptToken(std::string token) {
 
 void FakeApi::Put(std::string_view collection, const std::string& key, const std::string& metadata,
                   const std::string& rest) {
+  ApiStored stored = MakeApiStored(metadata, rest);
   const std::scoped_lock lock(mutex_);
-  auto& objects = store_[std::string(collection)];
-  const bool is_new = objects.insert_or_assign(key, Stored{metadata, rest}).second;
-  Change(collection, key, is_new ? "ADDED" : "MODIFIED");
+  stored.version = ++version_;
+  Change(TakeApartApiPath(collection).collection, key,
+         std::make_shared<const ApiStored>(std::move(stored)));
 }
 
 void FakeApi::Delete(std::string_view collection, const std::string& key) {
   const std::scoped_lock lock(mutex_);
-  Change(collection, key, "DELETED");
-  store_[std::string(collection)].erase(key);
+  ++version_;
+  Change(TakeApartApiPath(collection).collection, key, nullptr);
 }
 
-void FakeApi::Change(std::string_view collection, const std::string& key, std::string type) {
-  const Stored& stored = store_[std::string(collection)].at(key);
-  ++version_;
-  events_.push_back({version_, std::string(collection), std::move(type), stored});
+// Under the newest version.
+void FakeApi::Change(const std::string& collection, const std::string& key, Object now) {
+  std::map<std::string, Object>& objects = store_[collection];
+  const auto known = objects.find(key);
+  const Object before = known == objects.end() ? nullptr : known->second;
+  PODGPU_CHECK(before != nullptr || now != nullptr);
+  events_.push_back({version_, collection, key, before, now});
+  if (now != nullptr) {
+    objects.insert_or_assign(key, std::move(now));
+  } else {
+    objects.erase(known);
+  }
   if (events_.size() > kMostEvents) {
     oldest_ = events_.front().version;
     events_.pop_front();
@@ -279,6 +170,29 @@ void FakeApi::Refuse(int count, int status, std::string headers) {
   refusals_ = count;
   refusal_ = status;
   refusal_headers_ = std::move(headers);
+  refusal_text_.clear();
+}
+
+void FakeApi::RefuseInText(int count, int status, std::string text) {
+  Refuse(count, status);
+  const std::scoped_lock lock(mutex_);
+  refusal_text_ = std::move(text);
+}
+
+void FakeApi::ExpirePages(int count) {
+  const std::scoped_lock lock(mutex_);
+  expired_pages_ = count;
+}
+
+void FakeApi::ListVersion(std::string version) {
+  const std::scoped_lock lock(mutex_);
+  listed_version_ = std::move(version);
+}
+
+void FakeApi::BookmarkEach(std::chrono::milliseconds period) {
+  const std::scoped_lock lock(mutex_);
+  bookmark_period_ = period;
+  changed_.notify_all();
 }
 
 void FakeApi::PageBy(size_t items) {
@@ -325,6 +239,11 @@ void FakeApi::AwaitWatches(size_t count) const {
   changed_.wait(lock, [&] { return idle_watches_ >= count; });
 }
 
+void FakeApi::AwaitBookmarks(uint64_t count) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return bookmarks_ >= count; });
+}
+
 void FakeApi::Accept() {
   while (true) {
     const int socket = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
@@ -352,39 +271,20 @@ void FakeApi::Accept() {
   }
 }
 
-// What a client asks for.
-struct FakeApi::Request {
-  explicit Request(const std::string& head)
-      : target(head.substr(4, head.find(' ', 4) - 4)),
-        path(target.substr(0, target.find('?'))),
-        authorization(Header(head, "Authorization")),
-        metadata_alone(Header(head, "Accept").find("as=PartialObjectMetadata") !=
-                       std::string::npos) {}
-
-  std::string TextOf(const Stored& object, uint64_t version) const {
-    return "{\"metadata\":{" + object.metadata + ",\"resourceVersion\":\"" +
-           std::to_string(version) + "\"}" + (metadata_alone ? "" : object.rest) + "}";
-  }
-
-  std::string target, path, authorization;
-  bool metadata_alone;
-  uint64_t end_round = 0, cut_round = 0;  // When it was answered.
-};
-
 void FakeApi::Run(int socket) {
   {
-    Connection connection(tls_->context.get(), socket);
-    std::string head = connection.Greet() ? connection.Receive() : std::string();
-    for (; !head.empty(); head = connection.Receive()) {
-      Request request(head);
+    ApiWire wire(*tls_, socket);
+    std::string head = wire.Greet() ? wire.Receive() : std::string();
+    for (; !head.empty(); head = wire.Receive()) {
+      ApiRequest request(head);
       bool is_watch = false;
       const std::string answer = Answer(request, is_watch);
       AwaitDelay();
-      if (!connection.Send(answer)) {
+      if (!wire.Send(answer)) {
         break;
       }
       if (is_watch) {
-        Watching(connection, request);
+        Watching(wire, request);
         break;
       }
     }
@@ -401,87 +301,200 @@ void FakeApi::AwaitDelay() {
   changed_.wait_for(lock, delay, [&] { return stopping_ || delay_ != delay; });
 }
 
-std::string FakeApi::Answer(Request& request, bool& is_watch) {
+std::string FakeApi::Answer(ApiRequest& request, bool& is_watch) {
   const std::scoped_lock lock(mutex_);
   request.end_round = end_round_;
   request.cut_round = cut_round_;
-  requests_.push_back("GET " + request.target);
+  requests_.push_back(request.method + " " + request.target);
   changed_.notify_all();
+  if (std::string refusal = Refusal(request); !refusal.empty()) {
+    return refusal;
+  }
+  if (const auto found = fixed_.find(request.path); found != fixed_.end()) {
+    return ApiAnswer(200, found->second);
+  }
+  const std::string& collection = request.asked.collection;
+  const bool is_served = FindApiResource(collection) != nullptr &&
+                         (collection == kPodsPath || store_.contains(collection));
+  if (!is_served) {
+    return ApiAnswer(
+        404, ApiStatusObject(404, "NotFound", "the server could not find the requested resource"));
+  }
+  is_watch = request.IsTrue("watch");
+  return is_watch ? "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                    "Transfer-Encoding: chunked\r\n\r\n"
+                  : AnswerObjects(request);
+}
+
+// Why it is not answered; empty where it is.
+std::string FakeApi::Refusal(const ApiRequest& request) {
+  if (request.method != "GET") {
+    return ApiAnswer(405, ApiStatusObject(405, "MethodNotAllowed", "only GET is served"));
+  }
   if (request.authorization != "Bearer " + token_) {
-    return WholeAnswer(401, StatusObject(401, "Unauthorized"));
+    return ApiAnswer(401, ApiStatusObject(401, "Unauthorized", "Unauthorized"));
   }
   if (refusals_ > 0) {
     --refusals_;
-    return WholeAnswer(refusal_, StatusObject(refusal_, "Refused"), refusal_headers_);
+    return refusal_text_.empty()
+               ? ApiAnswer(refusal_,
+                           ApiStatusObject(refusal_, "Refused", "Refused as the test wants"),
+                           refusal_headers_)
+               : ApiAnswer(refusal_, refusal_text_, "", "text/plain; charset=utf-8");
   }
-  if (is_garbled_) {
-    return WholeAnswer(200, std::string(kGarbage));
+  if (is_rate_limited_) {
+    const uint64_t wait_s =
+        std::min(uint64_t{1} << std::min<uint64_t>(too_many_++, 8), kLongestRetryAfter);
+    return ApiAnswer(429, std::string(kTooMany), "Retry-After: " + std::to_string(wait_s) + "\r\n",
+                     "text/plain; charset=utf-8");
   }
-  if (const auto found = fixed_.find(request.path); found != fixed_.end()) {
-    return WholeAnswer(200, found->second);
+  if (is_forbidden_) {
+    return ApiAnswer(403, ApiStatusObject(403, "Forbidden", ForbiddenSentence(request)));
   }
-  if (request.path != kPodsPath && !store_.contains(request.path)) {
-    return WholeAnswer(404, StatusObject(404, "NotFound"));
-  }
-  is_watch = Query(request.target, "watch") == "1";
-  return is_watch ? "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" : ListPage(request);
+  return is_garbled_ ? ApiAnswer(200, std::string(kGarbage)) : std::string();
 }
 
-std::string FakeApi::ListPage(const Request& request) {
-  const auto& objects = store_[request.path];
-  const size_t from = NumberIn(request.target, "continue");
-  const size_t to = page_ == 0 ? objects.size() : std::min(objects.size(), from + page_);
+// One object, or a list.
+std::string FakeApi::AnswerObjects(const ApiRequest& request) {
+  const ApiPath& asked = request.asked;
+  if (asked.name.empty()) {
+    return ListPage(request);
+  }
+  const auto& objects = store_[asked.collection];
+  const auto found =
+      objects.find(asked.name_space.empty() ? asked.name : asked.name_space + "/" + asked.name);
+  if (found == objects.end()) {
+    return ApiAnswer(404, ApiStatusObject(404, "NotFound", "\"" + asked.name + "\" is not found"));
+  }
+  return ApiAnswer(200, request.TextOf(*found->second, false));
+}
+
+// A limit counts but for "resourceVersion=0", which is answered from the cache: seen on Kubernetes
+// 1.31 to 1.37.
+std::string FakeApi::ListPage(const ApiRequest& request) {
+  const auto& objects = store_[request.asked.collection];
+  const std::string token = request.Query("continue");
+  if (!token.empty() && expired_pages_ > 0) {
+    --expired_pages_;
+    return ApiAnswer(410,
+                     ApiStatusObject(410, "Expired", "The provided continue parameter is too old"));
+  }
+  const bool is_cached = token.empty() && request.Query("resourceVersion") == "0";
+  size_t limit = request.NumberIn("limit");
+  limit = page_ > 0 && (limit == 0 || page_ < limit) ? page_ : limit;
+  const size_t slash = token.find('/');
+  auto at =
+      slash == std::string::npos ? objects.begin() : objects.upper_bound(token.substr(slash + 1));
+  const std::string version = !listed_version_.empty() ? listed_version_
+                              : token.empty()
+                                  ? std::to_string(version_)
+                                  : token.substr(0, slash);  // All pages share the first one's.
   std::string items;
-  size_t index = 0;
-  for (const auto& [key, stored] : objects) {
-    if (index >= from && index < to) {
-      items += (items.empty() ? "" : ",") + request.TextOf(stored, version_);
+  std::string next;
+  size_t count = 0;
+  for (; at != objects.end(); ++at) {
+    if (!request.Selects(at->first, *at->second)) {
+      continue;
     }
-    ++index;
+    if (!is_cached && limit > 0 && count == limit) {
+      next = version + "/" + std::prev(at)->first;
+      break;
+    }
+    items += (count++ == 0 ? "" : ",") + request.TextOf(*at->second, true);
   }
-  const std::string next =
-      to < objects.size() ? ",\"continue\":\"" + std::to_string(to) + "\"" : "";
-  return WholeAnswer(200, "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"" +
-                              std::to_string(version_) + "\"" + next + "},\"items\":[" + items +
-                              "]}");
+  return ApiAnswer(200, request.ListText(items, version, next));
 }
 
-void FakeApi::Watching(Connection& connection, const Request& request) {
+// How far a watch has been told.
+struct FakeApi::Sent {
+  uint64_t version = 0;
+  uint64_t raw_round = 0;
+};
+
+// What has happened since; who sees an object leave its selector is told that it is deleted.
+std::string FakeApi::EventsFor(const ApiRequest& request, Sent& sent) const {
+  std::string bytes;
+  for (const Event& event : events_) {
+    if (event.version <= sent.version || event.collection != request.asked.collection) {
+      continue;
+    }
+    sent.version = event.version;
+    const bool was = event.before != nullptr && request.Selects(event.key, *event.before);
+    const bool is = event.now != nullptr && request.Selects(event.key, *event.now);
+    if (was || is) {
+      ApiStored object = event.now != nullptr ? *event.now : *event.before;
+      object.version = event.version;
+      const char* const type = !was ? "ADDED" : is ? "MODIFIED" : "DELETED";
+      bytes += R"({"type":")" + std::string(type) + R"(","object":)" +
+               request.TextOf(object, false) + "}\n";
+    }
+  }
+  if (sent.raw_round != raw_round_) {
+    bytes += raw_;
+    sent.raw_round = raw_round_;
+  }
+  return bytes;
+}
+
+std::string FakeApi::Bookmark(const ApiRequest& request, std::string_view annotations) const {
+  ApiStored nothing;
+  nothing.metadata = "\"creationTimestamp\":null" + std::string(annotations);
+  nothing.version = version_;
+  return R"({"type":"BOOKMARK","object":)" + request.TextOf(nothing, false) + "}\n";
+}
+
+void FakeApi::Watching(ApiWire& wire, const ApiRequest& request) {
+  const SystemClock clock;
   std::unique_lock lock(mutex_);
-  const uint64_t since = NumberIn(request.target, "resourceVersion");
-  if (since < oldest_) {
-    connection.Send(Chunk(R"({"type":"ERROR","object":)" + StatusObject(410, "Expired") + "}\n") +
-                    "0\r\n\r\n");
+  const std::string since = request.Query("resourceVersion");
+  const bool wants_all = since.empty() || since == "0";
+  Sent sent{wants_all ? version_ : ParseDecimal(since).value_or(0), raw_round_};
+  if (sent.version < oldest_) {
+    wire.Send(ApiChunk(R"({"type":"ERROR","object":)" +
+                       ApiStatusObject(410, "Expired", "too old resource version: " + since) +
+                       "}\n") +
+              ApiChunk(""));
     return;
   }
-  uint64_t sent = since;
-  uint64_t raw = raw_round_;
-  bool is_new = true;
-  while (!stopping_ && request.end_round == end_round_ && request.cut_round == cut_round_) {
-    std::string bytes;
-    for (const Event& event : events_) {
-      if (event.version > sent && event.collection == request.path) {
-        bytes += R"({"type":")" + event.type + R"(","object":)" +
-                 request.TextOf(event.object, event.version) + "}\n";
-        sent = event.version;
-      }
+  std::string bytes;
+  if (wants_all) {
+    for (const auto& [key, object] : store_[request.asked.collection]) {
+      bytes += request.Selects(key, *object)
+                   ? R"({"type":"ADDED","object":)" + request.TextOf(*object, false) + "}\n"
+                   : "";
     }
-    bytes += raw != raw_round_ ? raw_ : "";
-    raw = raw_round_;
-    if (!bytes.empty() && !connection.Send(Chunk(bytes))) {
+    bytes += request.IsTrue("sendInitialEvents") ? Bookmark(request, kInitialEventsEnd) : "";
+  }
+  const uint64_t seconds = request.NumberIn("timeoutSeconds");
+  const auto end = clock.Now() + std::chrono::seconds(seconds > 0 ? seconds : 3'600);
+  const bool wants_bookmarks = request.IsTrue("allowWatchBookmarks");
+  auto bookmark_at = clock.Now() + bookmark_period_;
+  bool is_new = true;
+  while (!stopping_ && request.end_round == end_round_ && request.cut_round == cut_round_ &&
+         clock.Now() < end) {
+    bytes += EventsFor(request, sent);
+    if (wants_bookmarks && clock.Now() >= bookmark_at) {
+      bytes += Bookmark(request, "");
+      bookmark_at = clock.Now() + bookmark_period_;
+      ++bookmarks_;
+      changed_.notify_all();
+    }
+    if (!bytes.empty() && !wire.Send(ApiChunk(bytes))) {
       return;
     }
+    bytes.clear();
     ++idle_watches_;
     if (std::exchange(is_new, false)) {
       changed_.notify_all();
     }
-    changed_.wait(lock);
+    const auto wake = wants_bookmarks ? std::min(bookmark_at, clock.Now() + bookmark_period_) : end;
+    changed_.wait_until(lock, std::min(wake, end));
     --idle_watches_;
   }
-  if (request.end_round != end_round_) {
-    connection.Send("0\r\n\r\n");
+  if (request.cut_round == cut_round_ && !stopping_) {
+    wire.Send(ApiChunk(""));
   }
-  connection.Cut();
+  wire.Cut();
 }
 
 }  // namespace podgpu::sim

@@ -10,7 +10,8 @@
 namespace podgpu::sim {
 
 struct ApiBehaviour {
-  bool is_down = false;  // The port refuses.
+  bool is_down = false;       // The port refuses.
+  bool is_forbidden = false;  // The token has no rights.
   bool is_garbled = false;
   bool is_rate_limited = false;
   std::chrono::milliseconds delay{0};  // Before each answer.

@@ -22,6 +22,7 @@ namespace podgpu::sim {
 // By name, as fault_table.cc lists them.
 enum class FaultKind : uint8_t {
   kApiDown,
+  kApiForbidden,
   kApiGarbage,
   kApiGone,
   kApiRateLimited,
@@ -66,7 +67,7 @@ enum class FaultKind : uint8_t {
   kWatchStale,
   kXid,
 };
-inline constexpr size_t kFaultKindCount = 44;
+inline constexpr size_t kFaultKindCount = 45;
 constexpr uint64_t FaultBit(FaultKind kind) { return uint64_t{1} << static_cast<unsigned>(kind); }
 
 // Parameters that are numbers, in the unit that ends their name.

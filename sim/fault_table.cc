@@ -82,6 +82,13 @@ constexpr auto kRows = std::to_array<FaultRow>({
      true,
      {{{"for"}}},
      "the API server's port refuses, and its connections end"},
+    {kApiForbidden,
+     "api_forbidden",
+     Claim::kApi,
+     true,
+     {{{"for"}}},
+     "the API server ends its watches and answers 403: for a moment as one that begins, else for "
+     "want of a right"},
     {kApiGarbage,
      "api_garbage",
      Claim::kApi,
@@ -90,7 +97,7 @@ constexpr auto kRows = std::to_array<FaultRow>({
      "the API server ends its watches and answers what is no JSON"},
     {kApiGone,
      "api_gone",
-     Claim::kApi,
+     Claim::kNothing,  // Also while it is down: as after an outage that outlived its versions.
      false,
      {{}},
      "the API server ends its watches and has forgotten what was before: 410 to who goes on from "
@@ -100,7 +107,8 @@ constexpr auto kRows = std::to_array<FaultRow>({
      Claim::kApi,
      true,
      {{{"for"}}},
-     "the API server ends its watches and answers 429, come back after 1 s"},
+     "the API server ends its watches and answers 429 in plain text, come back after 1, "
+     "2, 4 and 8 s"},
     {kApiSlow,
      "api_slow",
      Claim::kApi,

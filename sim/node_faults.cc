@@ -16,10 +16,11 @@ constexpr uint64_t kKubeletFaults =
     FaultBit(FaultKind::kKubeletGarbage) | FaultBit(FaultKind::kKubeletHuge) |
     FaultBit(FaultKind::kKubeletRateLimited) | FaultBit(FaultKind::kKubeletRestart) |
     FaultBit(FaultKind::kKubeletSlow) | FaultBit(FaultKind::kKubeletV1Missing);
-constexpr uint64_t kApiFaults =
-    FaultBit(FaultKind::kApiDown) | FaultBit(FaultKind::kApiGarbage) |
-    FaultBit(FaultKind::kApiGone) | FaultBit(FaultKind::kApiRateLimited) |
-    FaultBit(FaultKind::kApiSlow) | FaultBit(FaultKind::kApiTokenExpired);
+constexpr uint64_t kApiFaults = FaultBit(FaultKind::kApiDown) | FaultBit(FaultKind::kApiForbidden) |
+                                FaultBit(FaultKind::kApiGarbage) | FaultBit(FaultKind::kApiGone) |
+                                FaultBit(FaultKind::kApiRateLimited) |
+                                FaultBit(FaultKind::kApiSlow) |
+                                FaultBit(FaultKind::kApiTokenExpired);
 
 bool EndsTheEngine(FaultKind kind) {
   return kind == FaultKind::kEngineKill || kind == FaultKind::kDriverReload;
@@ -67,6 +68,9 @@ void ApplyToApi(const Fault& fault, ApiBehaviour& behaviour) {
   switch (fault.kind) {
     case FaultKind::kApiDown:
       behaviour.is_down = true;
+      break;
+    case FaultKind::kApiForbidden:
+      behaviour.is_forbidden = true;
       break;
     case FaultKind::kApiGarbage:
       behaviour.is_garbled = true;

@@ -100,6 +100,7 @@ TEST(ApiFaults, AreEachABehaviour) {
   };
   const Case cases[] = {
       {"kind: api_down", {.is_down = true}},
+      {"kind: api_forbidden", {.is_forbidden = true}},
       {"kind: api_garbage", {.is_garbled = true}},
       {"kind: api_rate_limited", {.is_rate_limited = true}},
       {"kind: api_slow, ms: 250", {.delay = std::chrono::milliseconds(250)}},

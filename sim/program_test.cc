@@ -159,6 +159,8 @@ TEST_F(RunningNodeTest, EndsAStoppedEngineToo) {
 
 TEST_F(RunningNodeTest, GoesOnWithoutItsEngineAndTakesANewOne) {
   EXPECT_EQ(reader_->engine_generation(), 1U);
+  const std::string address = ReadAll(run_ + "/engine.addr");
+  EXPECT_NE(address, "");
   kill(EnginePid(), SIGKILL);
   EXPECT_TRUE(Await([&] { return !reader_->engine_up(); }));
   EXPECT_NE(node_.out().find("ended by signal 9; start another with `podgpu-sim engine --dir " +
@@ -168,6 +170,7 @@ TEST_F(RunningNodeTest, GoesOnWithoutItsEngineAndTakesANewOne) {
   Process other(commands_, {"engine", "--dir", run_});
   EXPECT_TRUE(Await([&] { return reader_->engine_up(); })) << other.err();
   EXPECT_EQ(reader_->engine_generation(), 2U);
+  EXPECT_EQ(ReadAll(run_ + "/engine.addr"), address) << "clients look for it there";
   other.Signal(SIGTERM);
   EXPECT_EQ(other.Wait(), 0);
   EXPECT_FALSE(reader_->engine_up());

@@ -42,7 +42,8 @@ TEST(Faults, NameKindsAndKeysWithTheNearest) {
       {{"kind",
         "[{at: 1s, kind: gpu_last, gpu: 0}]",
         {"a.yaml:4:25: faults[0].kind: found 'gpu_last'; must be one of api_down, "
-         "api_garbage, api_gone, api_rate_limited, api_slow, api_token_expired, bind_unbind, "
+         "api_forbidden, api_garbage, api_gone, api_rate_limited, api_slow, api_token_expired, "
+         "bind_unbind, "
          "blank, "
          "clock_jump, driver_mismatch, driver_reload, ecc, engine_hang, engine_kill, "
          "engine_version, error, garbage, gpu_absent, gpu_detached, gpu_lost, hang, heal, "

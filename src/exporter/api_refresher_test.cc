@@ -138,6 +138,35 @@ TEST_F(ApiRefresherTest, GivesAPersonTimeToGrantARight) {
   EXPECT_LE(clock_.waits().front(), seconds(60));
 }
 
+// An API server refuses while it begins: its rights are not read yet.
+TEST_F(ApiRefresherTest, ARightThatWasThereBeforeIsAskedForSoon) {
+  Start();
+  server_.AwaitWatches(1);
+  clock_.Advance(seconds(100));
+  server_.Refuse(2, 403);
+  server_.CutWatches();
+  AwaitFacts([](const ApiFacts& f) { return f.failures == 3 && f.state == PartState::kOk; });
+  for (const Duration wait : clock_.waits()) {
+    EXPECT_LE(wait, milliseconds(3'200));
+  }
+}
+
+TEST_F(ApiRefresherTest, ListsAtOnceAfterAnOutageThatOutlivedItsVersion) {
+  server_.PutPod("ml", "train-0", "u0");
+  Start();
+  server_.AwaitWatches(1);
+  clock_.Advance(seconds(100));
+  server_.Refuse(1'000'000, 503);
+  server_.CutWatches();
+  AwaitFacts([](const ApiFacts& f) { return f.failures >= 10; });  // Waits have grown to 30 s.
+  server_.PutPod("ml", "train-1", "u1");
+  server_.ForgetHistory();
+  server_.Refuse(0, 503);
+  AwaitFacts([](const ApiFacts& f) { return f.objects->size() == 2; });
+  EXPECT_EQ(clock_.waits().size(), facts().failures)
+      << "the version that is gone is no failure, and nothing is waited for before the list";
+}
+
 TEST_F(ApiRefresherTest, KeepsWhatItKnowsAndSinceWhenItIsOld) {
   server_.PutPod("ml", "train-0", "u0");
   Start();

@@ -18,9 +18,10 @@ constexpr milliseconds kLongestPause{30'000};
 // Where it may be read but not watched, and where a person has to grant a right or make the object.
 constexpr milliseconds kPauseForAPerson{60'000};
 
-bool NeedsAPerson(const Status& status) {
-  return status.code() == absl::StatusCode::kPermissionDenied ||
-         status.code() == absl::StatusCode::kNotFound;
+// A server that has granted it before refuses for a moment while it begins.
+bool NeedsAPerson(const ApiRound& round) {
+  return round.status.code() == absl::StatusCode::kNotFound ||
+         (round.status.code() == absl::StatusCode::kPermissionDenied && !round.was_allowed);
 }
 
 }  // namespace
@@ -105,7 +106,7 @@ void CountersSource::Follow(const ApiServerOptions& server, const std::stop_toke
         next.exists = false;
       }
       Publish(std::move(next));
-      pause = NeedsAPerson(round.status) ? kPauseForAPerson : std::min(2 * pause, kLongestPause);
+      pause = NeedsAPerson(round) ? kPauseForAPerson : std::min(2 * pause, kLongestPause);
     }
     const Duration asked = round.retry_after.value_or(std::chrono::seconds(0));
     if (!clock_.WaitUntil(clock_.Now() + std::max<Duration>(pause, asked), stop)) {

@@ -22,6 +22,11 @@ std::string_view WhyInDoubt(ListVerdict verdict) {
                "as soon as podgpu's own pod is on it";
 }
 
+// Pods and devices together.  A node has 110 pods as a rule.
+constexpr size_t kHugeAnswer = 2'000;
+// Looks after a huge answer until what pages made of it is gone: a minute as a rule.
+constexpr int kLooksUntilReturned = 6;
+
 }  // namespace
 
 KubeletRefresher::KubeletRefresher(PodResources& kubelet, RefresherOptions options, Clock& clock,
@@ -30,7 +35,8 @@ KubeletRefresher::KubeletRefresher(PodResources& kubelet, RefresherOptions optio
       options_(options),
       clock_(clock),
       tick_(tick),
-      completeness_(options.in_pod) {
+      completeness_(options.in_pod),
+      tide_(kHugeAnswer, kLooksUntilReturned) {
   Publish(PartState::kStarting, "asking the kubelet for the first time", false);
 }
 
@@ -44,12 +50,16 @@ void KubeletRefresher::Run(const std::stop_token& stop) {
 }
 
 void KubeletRefresher::RefreshOnce() {
+  if (tide_.IsDue()) {
+    ReturnFreeMemory();
+  }
   const Instant asked_at = clock_.Now();
   StatusOr<PodAllocations> answer = kubelet_.List();
   if (!answer.ok()) {
     Refuse(answer.status());
     return;
   }
+  tide_.Took(answer->pod_count + answer->allocations.size() + answer->claimed.size());
   const ListVerdict verdict = completeness_.Judge(*answer, clock_.Now());
   if (verdict == ListVerdict::kComplete) {
     Accept(*std::move(answer), asked_at);

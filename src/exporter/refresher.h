@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/free_memory.h"
 #include "base/published.h"
 #include "base/wakeup.h"
 #include "kube/list_completeness.h"
@@ -64,6 +65,7 @@ class KubeletRefresher {
   Wakeup& tick_;
   ListCompleteness completeness_;
   bool was_incomplete_ = false;  // When that was last published.
+  MemoryTide tide_;
   PodFacts current_;
   Published<PodFacts> facts_;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/manual_clock.h"
+#include "base/process_usage.h"
 #include "base/worker.h"
 #include "exporter/fake_kubelet.h"
 
@@ -139,6 +140,36 @@ TEST_F(RefresherTest, WaitsForAKubeletThatWasNeverThere) {
   EXPECT_EQ(facts().state, PartState::kWaiting);
   EXPECT_EQ(facts().failures, 2U);
   EXPECT_EQ(facts().answer, nullptr);
+}
+
+// The allocator alone keeps up to 64 MiB per thread once it has freed something huge.
+TEST_F(RefresherTest, MemoryGoesBackAfterAHugeList) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer keeps what is freed";
+#endif
+  constexpr int64_t kMebibyte = int64_t{1} << 20;
+  const auto resident = [] { return ReadProcessUsage().resident_bytes.value_or(0); };
+  kubelet_.AnswerWith({kAllocation});
+  Start();
+  const int64_t before = resident();
+  std::vector<Allocation> huge;
+  for (int i = 0; i < 200'000; ++i) {
+    huge.push_back({"a-namespace-with-a-long-name", "pod-of-many-" + std::to_string(1'000'000 + i),
+                    "main", "nvidia.com/gpu", "GPU-00000000-0000-0000-" + std::to_string(i)});
+  }
+  kubelet_.AnswerWith(std::move(huge));
+  Step();
+  EXPECT_EQ(facts().answer->allocations.size(), 200'000U);
+  const int64_t peak = resident();
+  EXPECT_GT(peak, before + 64 * kMebibyte);
+  kubelet_.AnswerWith({kAllocation});
+  Step();
+  Step();
+  const int64_t after = resident();
+  RecordProperty("before_mib", static_cast<int>(before / kMebibyte));
+  RecordProperty("peak_mib", static_cast<int>(peak / kMebibyte));
+  RecordProperty("after_mib", static_cast<int>(after / kMebibyte));
+  EXPECT_LT(after, before + 8 * kMebibyte) << before << " to " << peak << " to " << after;
 }
 
 }  // namespace

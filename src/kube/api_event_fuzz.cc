@@ -1,4 +1,5 @@
 // Feeds bytes to the reader of a watch: the cutter of objects and the parser of events.
+// The same bytes are read as a list, too.
 // Invariants: the same bytes give the same objects however they are cut into chunks; what is held
 // is bounded; each object is one brace to its match; every text that is read is valid UTF-8.
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include "base/text.h"
 #include "kube/api_object.h"
 #include "kube/json_stream.h"
+#include "kube/list_stream.h"
 
 namespace {
 
@@ -38,6 +40,27 @@ Outcome Cut(std::string_view bytes, size_t piece) {
   return outcome;
 }
 
+// The objects of a list, and at last what stands around them.
+Outcome CutList(std::string_view bytes, size_t piece) {
+  podgpu::ListStream stream(kMaxObjectBytes);
+  Outcome outcome;
+  for (size_t at = 0; at < bytes.size() && !outcome.broken; at += piece) {
+    stream.Append(bytes.substr(at, piece));
+    while (true) {
+      const auto next = stream.Next();
+      outcome.broken = !next.ok();
+      if (!next.ok() || !next->has_value()) {
+        break;
+      }
+      outcome.objects.emplace_back(**next);
+    }
+  }
+  if (const auto rest = stream.Surrounding(); rest.ok()) {
+    outcome.objects.emplace_back(*rest);
+  }
+  return outcome;
+}
+
 void CheckClean(const std::string& text) { PODGPU_CHECK(podgpu::CleanUtf8(text) == text); }
 
 }  // namespace
@@ -47,6 +70,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Outcome whole = Cut(bytes, size + 1);
   PODGPU_CHECK(Cut(bytes, 1) == whole);
   PODGPU_CHECK(Cut(bytes, 13) == whole);
+  const Outcome list = CutList(bytes, size + 1);
+  PODGPU_CHECK(CutList(bytes, 1) == list);
+  PODGPU_CHECK(CutList(bytes, 13) == list);
+  for (const std::string& item : list.objects) {
+    PODGPU_CHECK(item.size() <= size);
+    if (const auto object = podgpu::ParseApiItem(item); object.ok()) {
+      CheckClean(object->name_space + object->name);
+    }
+  }
   for (const std::string& object : whole.objects) {
     PODGPU_CHECK(object.front() == '{' && object.back() == '}');
     const podgpu::StatusOr<podgpu::ApiEvent> event = podgpu::ParseApiEvent(object);
@@ -65,7 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         CheckClean(key + value);
       }
     }
-    static_cast<void>(podgpu::ParseApiList(object));
+    static_cast<void>(podgpu::ParseApiListHead(object));
     if (const auto one = podgpu::ParseApiObject(object); one.ok()) {
       CheckClean(one->metrics.value_or(""));
     }

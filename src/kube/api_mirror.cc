@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/free_memory.h"
 #include "base/text.h"
+#include "kube/list_stream.h"
 
 namespace podgpu {
 namespace {
@@ -14,15 +16,15 @@ namespace {
 constexpr size_t kMostObjects = 10'000;
 // Of a scope: a pod on each node of the largest cluster, while they are being replaced.
 constexpr size_t kMostScopedObjects = 40'000;
-constexpr size_t kMaxListBytes = size_t{32} << 20;
+// No cluster's list is larger; of it one object is held at a time.
+constexpr size_t kMaxListBytes = size_t{4} << 30;
 constexpr size_t kMaxEventBytes = size_t{4} << 20;  // An object is 1.5 MiB at most.
 constexpr size_t kMaxFailureBytes = 65'536;
 constexpr std::chrono::milliseconds kListPatience{30'000};
-// Bookmarks come about every minute; a watch that is silent for so long is dead.
-constexpr std::chrono::milliseconds kWatchPatience{600'000};
 // The server ends the watch after so long; each end costs a request.
 constexpr int kWatchSeconds = 3'600;
 constexpr int kPageSize = 500;
+constexpr size_t kManyObjects = 1'000;
 
 constexpr std::string_view kPodsPath = "/api/v1/pods";
 constexpr std::string_view kResourceGroup = "/apis/resource.k8s.io";
@@ -162,26 +164,32 @@ std::string ApiMirror::Selector() const {
 
 ApiRound ApiMirror::Follow(const std::stop_token& stop, const std::function<void()>& changed) {
   ApiRound round;
-  StatusOr<std::unique_ptr<ApiConnection>> connection = ApiConnection::Open(server_, files_, stop);
-  if (!connection.ok()) {
-    return {connection.status(), {}};
+  round.status = FollowOnce(stop, changed, round);
+  // Twice without a word of a watch between them, it is a failure: else it would go round and round
+  // unseen.
+  if (round.status.code() == absl::StatusCode::kOutOfRange &&
+      !std::exchange(is_listing_again_, true)) {
+    round.status = absl::OkStatus();
+    round.lists_again = true;
   }
-  const StatusOr<std::string> path = PathOf(**connection, round);
-  if (!path.ok()) {
-    round.status = path.status();
-    return round;
-  }
+  return round;
+}
+
+Status ApiMirror::FollowOnce(const std::stop_token& stop, const std::function<void()>& changed,
+                             ApiRound& round) {
+  PODGPU_ASSIGN_OR_RETURN(const std::unique_ptr<ApiConnection> connection,
+                          ApiConnection::Open(server_, files_, stop));
+  round.was_allowed = has_listed_;
+  PODGPU_ASSIGN_OR_RETURN(const std::string path, PathOf(*connection, round));
   if (version_.empty()) {
-    round.status = collection_ == ApiCollection::kConfigMap
-                       ? GetConfigMap(**connection, *path, round)
-                       : List(**connection, *path, round);
-    if (!round.status.ok()) {
-      return round;
-    }
+    PODGPU_RETURN_IF_ERROR(collection_ == ApiCollection::kConfigMap
+                               ? GetConfigMap(*connection, path, round)
+                               : List(*connection, path, round));
+    has_listed_ = true;
     changed();
   }
-  round.status = Watch(**connection, *path, changed, round);
-  return round;
+  round.was_allowed = has_watched_;
+  return Watch(*connection, path, changed, round);
 }
 
 // The path of the collection; for slices it depends on the versions that the server speaks.
@@ -253,36 +261,102 @@ Status ApiMirror::GetConfigMap(ApiConnection& connection, const std::string& pat
 }
 
 // Replaces the copy in one step, once the last page is there.
+//
+// This node's objects come by an index of the server's cache ("resourceVersion=0"), in one answer,
+// since there the server does not look at the limit.  Those of a scope, which may be the whole
+// cluster's, come page by page: without a version the server keeps to the limit.
 Status ApiMirror::List(ApiConnection& connection, const std::string& path, ApiRound& round) {
   ApiObjects listed;
-  std::string page;
-  ApiList list;
+  if (Status status = ReadPages(connection, path, round, listed); !status.ok()) {
+    listed.merge(objects_);  // What was known stays.
+    objects_ = std::move(listed);
+    return status;
+  }
+  objects_ = std::move(listed);
+  ++revision_;
+  if (objects_.size() >= kManyObjects) {
+    ReturnFreeMemory();  // What parsing took, and the copy from before.
+  }
+  return absl::OkStatus();
+}
+
+Status ApiMirror::ReadPages(ApiConnection& connection, const std::string& path, ApiRound& round,
+                            ApiObjects& listed) {
+  ApiListHead head;
+  const std::string first_page = scope_ ? "" : "&resourceVersion=0";
   do {
     const std::string target = absl::StrFormat(
         "%s?%s&limit=%d%s", path, Selector(), kPageSize,
-        page.empty() ? std::string("&resourceVersion=0") : "&continue=" + Encoded(page));
+        head.next_page.empty() ? first_page : "&continue=" + Encoded(head.next_page));
     PODGPU_RETURN_IF_ERROR(Ask(connection, target, round));
-    PODGPU_ASSIGN_OR_RETURN(const std::string body,
-                            connection.ReadAll(kMaxListBytes, kListPatience));
-    PODGPU_ASSIGN_OR_RETURN(list, ParseApiList(body));
-    for (ApiObject& object : list.items) {
-      std::string key = KeyOf(object);
-      listed.insert_or_assign(std::move(key), std::move(object));
-    }
-    if (listed.size() > MostObjects()) {
-      return absl::ResourceExhaustedError(
-          absl::StrFormat("the API server lists more than %d %s for one %s", MostObjects(), what(),
-                          scope_ ? "selector" : "node"));
-    }
-    page = list.next_page;
-  } while (!page.empty());
-  if (list.resource_version.empty()) {
+    PODGPU_ASSIGN_OR_RETURN(head, ReadPage(connection, listed));
+  } while (!head.next_page.empty());
+  if (head.resource_version.empty()) {
     return absl::DataLossError("the API server's list has no version");
   }
-  objects_ = std::move(listed);
-  version_ = std::move(list.resource_version);
-  ++revision_;
+  version_ = std::move(head.resource_version);
   return absl::OkStatus();
+}
+
+StatusOr<ApiListHead> ApiMirror::ReadPage(ApiConnection& connection, ApiObjects& listed) {
+  ListStream stream(kMaxEventBytes);
+  for (size_t received = 0; received < kMaxListBytes;) {
+    PODGPU_ASSIGN_OR_RETURN(const std::string_view bytes, connection.Read(kListPatience));
+    if (bytes.empty()) {
+      PODGPU_ASSIGN_OR_RETURN(const std::string_view surrounding, stream.Surrounding());
+      return ParseApiListHead(surrounding);
+    }
+    received += bytes.size();
+    stream.Append(bytes);
+    while (true) {
+      PODGPU_ASSIGN_OR_RETURN(const std::optional<std::string_view> text, stream.Next());
+      if (!text) {
+        break;
+      }
+      PODGPU_ASSIGN_OR_RETURN(ApiObject object, ParseApiItem(*text));
+      TakeListed(Kept(std::move(object)), listed);
+      if (listed.size() > MostObjects()) {
+        return absl::ResourceExhaustedError(
+            absl::StrFormat("the API server lists more than %d %s for one %s", MostObjects(),
+                            what(), scope_ ? "selector" : "node"));
+      }
+    }
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("an answer of the API server is larger than %d bytes", kMaxListBytes));
+}
+
+// What says the same as before is moved over, so that a list of ten thousand is never held twice.
+void ApiMirror::TakeListed(ApiObject object, ApiObjects& listed) {
+  std::string key = KeyOf(object);
+  ApiObjects::node_type known = objects_.extract(key);
+  if (!known.empty() && known.mapped().SaysTheSame(object)) {
+    listed.insert(std::move(known));
+  } else {
+    listed.insert_or_assign(std::move(key), std::move(object));
+  }
+}
+
+// Addresses, ports and whether it has ended, of a pod that is looked for as a node: ten thousand of
+// them stay small.
+ApiObject ApiMirror::Kept(ApiObject object) const {
+  if (!scope_ || collection_ != ApiCollection::kWholePods) {
+    return object;
+  }
+  ApiObject kept;
+  kept.name_space = std::move(object.name_space);
+  kept.name = std::move(object.name);
+  kept.has_ended = object.has_ended;
+  kept.node = std::move(object.node);
+  kept.ip = std::move(object.ip);
+  for (ApiContainer& container : object.containers) {
+    if (!container.ports.empty()) {
+      kept.containers.emplace_back();
+      kept.containers.back().ports = std::move(container.ports);
+    }
+  }
+  kept.containers.shrink_to_fit();
+  return kept;
 }
 
 Status ApiMirror::Watch(ApiConnection& connection, const std::string& path,
@@ -296,14 +370,22 @@ Status ApiMirror::Watch(ApiConnection& connection, const std::string& path,
     }
     return asked;
   }
+  has_watched_ = true;
   changed();
   JsonStream stream(kMaxEventBytes);
   while (true) {
-    PODGPU_ASSIGN_OR_RETURN(const std::string_view bytes, connection.Read(kWatchPatience));
-    if (bytes.empty()) {
+    const StatusOr<std::string_view> bytes = connection.Read(server_.watch_patience);
+    if (bytes.status().code() == absl::StatusCode::kDeadlineExceeded) {
+      return absl::DeadlineExceededError(absl::StrFormat(
+          "the watch of %s is dead: neither event nor bookmark for %d s; it begins again", what(),
+          std::chrono::round<std::chrono::seconds>(server_.watch_patience).count()));
+    }
+    PODGPU_RETURN_IF_ERROR(bytes.status());
+    if (bytes->empty()) {
+      is_listing_again_ = false;
       return absl::OkStatus();  // What was cut in the middle comes again, from `version_` on.
     }
-    stream.Append(bytes);
+    stream.Append(*bytes);
     const uint64_t before = revision_;
     Status applied = ApplyAll(stream);
     if (revision_ != before) {
@@ -333,9 +415,11 @@ Status ApiMirror::Apply(ApiEvent event) {
                    RightsWanted());
   }
   version_ = event.object.resource_version;
+  is_listing_again_ = false;
   if (event.kind == ApiEvent::Kind::kBookmark) {
     return absl::OkStatus();
   }
+  event.object = Kept(std::move(event.object));
   const std::string key = KeyOf(event.object);
   const auto known = objects_.find(key);
   if (event.kind == ApiEvent::Kind::kDelete) {

@@ -4,10 +4,11 @@
 // Follow lists the collection once and then watches it; when a watch ends it goes on from the last
 // version seen, so that a change costs its own bytes and a quiet collection costs nothing.  Only a
 // version that the server no longer knows (410), or an event that cannot be understood, makes it
-// list again.  A ConfigMap is asked for by its name, since that is the one right that
-// dcgm-exporter's chart grants; where it may not be watched, each round asks again.  There is no
-// polling.  Memory is bounded: by the size of an answer, of an event and the number of objects. One
-// thread, which blocks in Follow; when to try again is its caller's business
+// list again.  A list is parsed while it comes, one object at a time, and of the objects of a scope
+// only what is needed to find nodes is kept.  A ConfigMap is asked for by its name, since that is
+// the one right that dcgm-exporter's chart grants; where it may not be watched, each round asks
+// again.  There is no polling.  Memory is bounded: by the size of an event and the number of
+// objects. One thread, which blocks in Follow; when to try again is its caller's business
 // (exporter/api_refresher.h).
 #pragma once
 
@@ -44,6 +45,10 @@ struct ApiScope {
 struct ApiRound {
   Status status;                                    // OK: the server ended the watch in good order.
   std::optional<std::chrono::seconds> retry_after;  // The server asks to be left alone so long.
+  // The server no longer knows the last version, which is no failure: the next round lists, and
+  // ought to begin at once.
+  bool lists_again = false;
+  bool was_allowed = false;  // What failed has been granted before.
 };
 
 class ApiMirror {
@@ -66,6 +71,8 @@ class ApiMirror {
   uint64_t requests() const { return requests_; }
 
  private:
+  Status FollowOnce(const std::stop_token& stop, const std::function<void()>& changed,
+                    ApiRound& round);
   StatusOr<std::string> PathOf(ApiConnection& connection, ApiRound& round);
   std::string_view what() const;
   std::string Selector() const;
@@ -73,6 +80,14 @@ class ApiMirror {
   size_t MostObjects() const;
   Status GetConfigMap(ApiConnection& connection, const std::string& path, ApiRound& round);
   Status List(ApiConnection& connection, const std::string& path, ApiRound& round);
+  // What is the same in the copy goes from there to `listed`.
+  Status ReadPages(ApiConnection& connection, const std::string& path, ApiRound& round,
+                   ApiObjects& listed);
+  void TakeListed(ApiObject object, ApiObjects& listed);
+  // Reads one page of it into `listed`.
+  StatusOr<ApiListHead> ReadPage(ApiConnection& connection, ApiObjects& listed);
+  // How much of an object is kept.
+  ApiObject Kept(ApiObject object) const;
   Status Watch(ApiConnection& connection, const std::string& path,
                const std::function<void()>& changed, ApiRound& round);
   Status Ask(ApiConnection& connection, const std::string& target, ApiRound& round);
@@ -90,6 +105,9 @@ class ApiMirror {
   std::string version_;  // Of the newest thing seen; empty: list first.
   uint64_t revision_ = 0;
   uint64_t requests_ = 0;
+  bool has_listed_ = false;  // Since the start, as the next.
+  bool has_watched_ = false;
+  bool is_listing_again_ = false;  // Since a 410, and nothing has been heard by a watch since.
 };
 
 }  // namespace podgpu

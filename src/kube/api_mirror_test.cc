@@ -29,9 +29,11 @@ class ApiMirrorTest : public ::testing::Test {
     options_ = server_.Options(directory_);
     Start(collection, options_);
   }
-  void Start(ApiCollection collection, const ApiServerOptions& options) {
-    thread_ = std::jthread([this, collection, options](const std::stop_token& stop) {
-      ApiMirror mirror(options, collection, files_);
+  void Start(ApiCollection collection, const ApiServerOptions& options,
+             const std::optional<ApiScope>& scope = std::nullopt) {
+    thread_ = std::jthread([this, collection, options, scope](const std::stop_token& stop) {
+      ApiMirror mirror = scope ? ApiMirror(options, collection, *scope, files_)
+                               : ApiMirror(options, collection, files_);
       const auto note = [&] {
         const std::scoped_lock lock(mutex_);
         objects_ = mirror.objects();
@@ -129,16 +131,83 @@ TEST_F(ApiMirrorTest, BringsContainersOnlyWhereTheyAreWanted) {
   EXPECT_EQ(id(), "none");
 }
 
-TEST_F(ApiMirrorTest, TakesAListInPages) {
+// As the real server, the simulated one pays no regard to the limit for "resourceVersion=0".
+TEST_F(ApiMirrorTest, TakesTheObjectsOfAScopeInPages) {
   for (const char* const name : {"a", "b", "c", "d", "e"}) {
-    server_.PutPod("ml", name, "u");
+    server_.PutPod("ml", name, "u", R"({"app":"podgpu"})");
   }
+  server_.PutPod("ml", "other", "u", R"({"app":"other"})");
+  server_.PutPod("gpu", "f", "u", R"({"app":"podgpu"})");
   server_.PageBy(2);
-  Start();
+  Start(ApiCollection::kWholePods, server_.Options(directory_), ApiScope{"ml", "app=podgpu"});
   AwaitCopy("ml/a ml/b ml/c ml/d ml/e");
   server_.AwaitWatches(1);
-  EXPECT_EQ(server_.requests().size(), 4U);
-  EXPECT_TRUE(server_.requests()[1].ends_with("&continue=2"));
+  const std::vector<std::string> requests = server_.requests();
+  ASSERT_EQ(requests.size(), 4U);
+  EXPECT_EQ(requests[0], "GET /api/v1/namespaces/ml/pods?labelSelector=app%3Dpodgpu&limit=500");
+  EXPECT_TRUE(requests[1].starts_with(requests[0] + "&continue=")) << requests[1];
+}
+
+TEST_F(ApiMirrorTest, KeepsOfAScopeOnlyWhatFindsNodes) {
+  server_.Put(kFakePods, "ml/a",
+              R"("namespace":"ml","name":"a","uid":"u","labels":{"app":"podgpu"})",
+              R"(,"spec":{"nodeName":"n","containers":[{"name":"side"},{"name":"podgpu",)"
+              R"("resources":{"limits":{"nvidia.com/gpu":"1"}},)"
+              R"("ports":[{"name":"metrics","containerPort":9400}]}]},)"
+              R"("status":{"phase":"Running","podIP":"10.0.0.1"})");
+  Start(ApiCollection::kWholePods, server_.Options(directory_), ApiScope{"ml", "app=podgpu"});
+  AwaitCopy("ml/a");
+  const ApiObject& pod = objects_.at("ml/a");
+  EXPECT_EQ(pod.ip + " " + pod.node, "10.0.0.1 n");
+  EXPECT_EQ(pod.uid, "");
+  ASSERT_EQ(pod.containers.size(), 1U);
+  EXPECT_EQ(pod.containers[0],
+            (ApiContainer{.name = "", .id = "", .requests = {}, .ports = {{"metrics", 9400}}}));
+}
+
+TEST_F(ApiMirrorTest, AnObjectThatLeavesItsSelectorIsDeleted) {
+  server_.PutPod("ml", "a", "u", R"({"app":"podgpu"})");
+  Start(ApiCollection::kWholePods, server_.Options(directory_), ApiScope{"ml", "app=podgpu"});
+  AwaitCopy("ml/a");
+  server_.AwaitWatches(1);
+  server_.PutPod("ml", "b", "u", R"({"app":"other"})");
+  server_.PutPod("ml", "a", "u", R"({"app":"other"})");
+  AwaitCopy("");
+  server_.PutPod("ml", "b", "u", R"({"app":"podgpu"})");
+  AwaitCopy("ml/b");
+}
+
+// What a real server's overload looks like to a client: each answer asks for more time.
+TEST(FakeApi, AsksForMoreTimeWithEachRequestTooMany) {
+  std::string pattern = ::testing::TempDir() + "podgpu-busy-XXXXXX";
+  const std::string directory = ::mkdtemp(pattern.data());
+  FakeApiServer server;
+  server.SetRateLimited(true);
+  const SystemFiles files;
+  ApiMirror mirror(server.Options(directory), ApiCollection::kPods, files);
+  std::vector<int64_t> asked;
+  for (int i = 0; i < 5; ++i) {
+    const ApiRound round = mirror.Follow({}, [] {});
+    EXPECT_EQ(round.status.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_NE(round.status.message().find("Too many requests, please try again later."),
+              std::string::npos);
+    asked.push_back(round.retry_after.value_or(std::chrono::seconds(0)).count());
+  }
+  EXPECT_EQ(asked, (std::vector<int64_t>{1, 2, 4, 8, 8}));
+  std::filesystem::remove_all(directory);
+}
+
+TEST_F(ApiMirrorTest, ListsAgainAtOnceWhenThePagesOfAListAreGone) {
+  server_.PutPod("ml", "a", "u", R"({"app":"podgpu"})");
+  server_.PutPod("ml", "b", "u", R"({"app":"podgpu"})");
+  server_.PageBy(1);
+  server_.ExpirePages(1);
+  Start(ApiCollection::kWholePods, server_.Options(directory_), ApiScope{"ml", "app=podgpu"});
+  const ApiRound round = AwaitEnd(1);
+  EXPECT_TRUE(round.status.ok()) << round.status;
+  EXPECT_TRUE(round.lists_again);
+  GoOn();
+  AwaitCopy("ml/a ml/b");
 }
 
 TEST_F(ApiMirrorTest, GoesOnFromTheLastVersionAfterTheEndOfAWatch) {
@@ -196,9 +265,60 @@ TEST_F(ApiMirrorTest, ListsAgainWhenItsVersionIsGone) {
   server_.PutPod("ml", "b", "u");
   server_.ForgetHistory();
   GoOn();
-  EXPECT_EQ(AwaitEnd(2).status.code(), absl::StatusCode::kOutOfRange);
+  const ApiRound round = AwaitEnd(2);
+  EXPECT_TRUE(round.status.ok()) << round.status << ": it is no failure";
+  EXPECT_TRUE(round.lists_again);
   GoOn();
   AwaitCopy("ml/b");
+}
+
+// Else a server whose cache is behind would be asked round and round, and nothing would say so.
+TEST_F(ApiMirrorTest, AVersionThatIsGoneAsSoonAsItIsListedIsAFailure) {
+  server_.PutPod("ml", "a", "u");
+  server_.ForgetHistory();
+  server_.ListVersion("1");
+  Start();
+  EXPECT_TRUE(AwaitEnd(1).lists_again);
+  GoOn();
+  const ApiRound round = AwaitEnd(2);
+  EXPECT_FALSE(round.lists_again);
+  EXPECT_EQ(round.status.code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST_F(ApiMirrorTest, SaysWhetherWhatIsRefusedWasGrantedBefore) {
+  server_.Refuse(1, 403);
+  Start();
+  EXPECT_FALSE(AwaitEnd(1).was_allowed);
+  GoOn();
+  server_.AwaitWatches(1);
+  server_.Refuse(1, 403);
+  server_.EndWatches();
+  EXPECT_TRUE(AwaitEnd(2).status.ok());
+  GoOn();
+  EXPECT_EQ(AwaitEnd(3).status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(AwaitEnd(3).was_allowed);
+}
+
+TEST_F(ApiMirrorTest, AWatchThatIsSilentIsDead) {
+  options_ = server_.Options(directory_);
+  EXPECT_EQ(options_.watch_patience, std::chrono::minutes(3)) << "bookmarks come each minute";
+  options_.watch_patience = std::chrono::milliseconds(100);
+  Start(ApiCollection::kPods, options_);
+  const ApiRound round = AwaitEnd(1);
+  EXPECT_EQ(round.status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(round.status.message(),
+            "the watch of pods is dead: neither event nor bookmark for 0 s; it begins again");
+}
+
+TEST_F(ApiMirrorTest, ABookmarkKeepsAQuietWatchAlive) {
+  options_ = server_.Options(directory_);
+  options_.watch_patience = std::chrono::milliseconds(2'000);
+  server_.BookmarkEach(std::chrono::milliseconds(20));
+  Start(ApiCollection::kPods, options_);
+  server_.AwaitBookmarks(150);  // Three seconds of silence otherwise.
+  server_.PutPod("ml", "a", "u");
+  AwaitCopy("ml/a");
+  EXPECT_EQ(server_.requests().size(), 2U) << "one list, one watch";
 }
 
 TEST_F(ApiMirrorTest, ListsAgainAfterAnEventThatIsNone) {
@@ -244,9 +364,14 @@ TEST_F(ApiMirrorTest, SaysWhatTheServerSaysAndHowLongItWantsToBeLeftAlone) {
   EXPECT_EQ(round.retry_after, std::chrono::seconds(17));
   EXPECT_EQ(round.status.message(),
             "the API server answers 429 to list pods: \"Refused as the test wants\"");
-  server_.Refuse(1, 403);
+  server_.RefuseInText(1, 429, "Too many requests, please try again later.\n");
   GoOn();
   EXPECT_EQ(AwaitEnd(2).status.message(),
+            "the API server answers 429 to list pods: \"Too many requests, please try again "
+            "later.\"");
+  server_.Refuse(1, 403);
+  GoOn();
+  EXPECT_EQ(AwaitEnd(3).status.message(),
             "the API server answers 403 to list pods: \"Refused as the test wants\". Grant get, "
             "list and watch by a ClusterRole");
 }

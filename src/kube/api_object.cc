@@ -270,24 +270,23 @@ bool ApiObject::SaysTheSame(const ApiObject& other) const {
   return rest(*this) == rest(other);
 }
 
-StatusOr<ApiList> ParseApiList(std::string_view text) {
+StatusOr<ApiListHead> ParseApiListHead(std::string_view text) {
   const Document document(text);
-  const json::array* items = ArrayIn(document.root(), "items");
   const json::object* metadata = ObjectIn(document.root(), "metadata");
-  const json::value* none = Member(document.root(), "items");
-  if (metadata == nullptr || (items == nullptr && !(none != nullptr && none->is_null()))) {
+  const json::value* items = Member(document.root(), "items");
+  if (metadata == nullptr || items == nullptr || !(items->is_array() || items->is_null())) {
     return NoAnswer("list of the Kubernetes API");
   }
-  ApiList list{.resource_version = TextIn(metadata, "resourceVersion"),
-               .next_page = TextIn(metadata, "continue"),
-               .items = {}};
-  if (items != nullptr) {
-    list.items.reserve(items->size());
-    for (const json::value& item : *items) {
-      list.items.push_back(ObjectOf(item.if_object()));
-    }
+  return ApiListHead{TextIn(metadata, "resourceVersion"), TextIn(metadata, "continue")};
+}
+
+StatusOr<ApiObject> ParseApiItem(std::string_view text) {
+  const Document document(text);
+  ApiObject object = ObjectOf(document.root());
+  if (object.name.empty()) {
+    return NoAnswer("object of a list of the Kubernetes API");
   }
-  return list;
+  return object;
 }
 
 StatusOr<ApiEvent> ParseApiEvent(std::string_view text) {
@@ -328,7 +327,12 @@ StatusOr<ApiObject> ParseApiObject(std::string_view text) {
 
 ApiFailure ParseApiFailure(std::string_view text) {
   const Document document(text);
-  return TextIn(document.root(), "kind") == "Status" ? FailureOf(document.root()) : ApiFailure();
+  if (TextIn(document.root(), "kind") == "Status") {
+    return FailureOf(document.root());
+  }
+  const std::string_view line = Trim(text.substr(0, text.find('\n')));
+  const bool is_plain = document.root() == nullptr && !line.empty() && line.front() != '<';
+  return {.code = 0, .reason = {}, .message = is_plain ? CleanUtf8(line) : std::string()};
 }
 
 std::optional<uint64_t> ParseQuantity(std::string_view text) {

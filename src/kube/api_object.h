@@ -99,11 +99,10 @@ struct ApiFailure {
   std::string message;
 };
 
-// One page of a list.
-struct ApiList {
+// What a page of a list says beside its objects.
+struct ApiListHead {
   std::string resource_version;
   std::string next_page;  // The token that asks for it; empty on the last.
-  std::vector<ApiObject> items;
 };
 
 struct ApiEvent {
@@ -114,11 +113,15 @@ struct ApiEvent {
 };
 
 // kDataLoss when the text is not what it ought to be.
-StatusOr<ApiList> ParseApiList(std::string_view json);
+// A list without its objects, as ListStream leaves it.
+StatusOr<ApiListHead> ParseApiListHead(std::string_view json);
+// An object of a list, which need not have a version of its own.
+StatusOr<ApiObject> ParseApiItem(std::string_view json);
 StatusOr<ApiEvent> ParseApiEvent(std::string_view json);
 // A single object, as the answer to a question for it by name.
 StatusOr<ApiObject> ParseApiObject(std::string_view json);
-// What can be read of a Status object; an empty failure for any other text.
+// What can be read of a Status object, else of a plain text, whose first line is the message: a
+// server that is overloaded answers so.  An empty failure for HTML and any other object.
 ApiFailure ParseApiFailure(std::string_view json);
 // A quantity of an extended resource: "2", or "1k" as the server writes 1000.  Nothing for one that
 // is negative, no whole number or beyond 2^53.

@@ -184,17 +184,19 @@ TEST(ApiObject, AnEventIsWhatItSays) {
   }
 }
 
-TEST(ApiObject, AListMayBeEmptyAndHaveMorePages) {
-  const StatusOr<ApiList> page = ParseApiList(
-      R"({"metadata":{"resourceVersion":"5","continue":"abc"},
-      "items":[{"metadata":{"name":"p"}}]})");
+TEST(ApiObject, AListSaysItsVersionAndItsNextPage) {
+  const StatusOr<ApiListHead> page =
+      ParseApiListHead(R"({"metadata":{"resourceVersion":"5","continue":"abc"},"items":[]})");
   ASSERT_TRUE(page.ok());
-  EXPECT_EQ(page->next_page, "abc");
-  EXPECT_EQ(page->items.front().name, "p");
-  EXPECT_EQ(ParseApiList(R"({"metadata":{"resourceVersion":"5"},"items":null})")->items.size(), 0U);
-  EXPECT_FALSE(ParseApiList(R"({"metadata":{"resourceVersion":"5"}})").ok());
-  EXPECT_FALSE(ParseApiList(R"({"items":[]})").ok());
-  EXPECT_FALSE(ParseApiList("<html>").ok());
+  EXPECT_EQ(page->resource_version + " " + page->next_page, "5 abc");
+  EXPECT_TRUE(ParseApiListHead(R"({"metadata":{"resourceVersion":"5"},"items":null})").ok());
+  EXPECT_FALSE(ParseApiListHead(R"({"metadata":{"resourceVersion":"5"}})").ok());
+  EXPECT_FALSE(ParseApiListHead(R"({"metadata":{"resourceVersion":"5"},"items":7})").ok());
+  EXPECT_FALSE(ParseApiListHead(R"({"items":[]})").ok());
+  EXPECT_FALSE(ParseApiListHead("<html>").ok());
+  EXPECT_EQ(ParseApiItem(R"({"metadata":{"name":"p"}})")->name, "p");
+  EXPECT_FALSE(ParseApiItem(R"({"metadata":{}})").ok());
+  EXPECT_FALSE(ParseApiItem(R"({"metadata":{"name":"p")").ok());
 }
 
 TEST(ApiObject, BytesThatAreNoUtf8AreRefused) {
@@ -207,7 +209,10 @@ TEST(ApiObject, AFailureIsReadWhereThereIsOne) {
       R"({"kind":"Status","code":403,"reason":"Forbidden","message":"pods is forbidden"})");
   EXPECT_EQ(failure.code, 403);
   EXPECT_EQ(failure.message, "pods is forbidden");
-  EXPECT_EQ(ParseApiFailure("not found\n").message, "");
+  EXPECT_EQ(ParseApiFailure("Too many requests, please try again later.\n").message,
+            "Too many requests, please try again later.");
+  EXPECT_EQ(ParseApiFailure("<html>a proxy's page</html>").message, "");
+  EXPECT_EQ(ParseApiFailure(R"({"kind":"PodList"})").message, "");
 }
 
 TEST(ApiObject, AGroupListsItsVersions) {

@@ -1,6 +1,7 @@
 #include "kube/api_pace.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace podgpu {
 namespace {
@@ -16,9 +17,11 @@ constexpr milliseconds kWaitWhenRefused{60'000};
 // A watch that ends sooner is no health: without a wait it would be a busy loop.
 constexpr seconds kHealthyAfter{5};
 
-bool WaitsForAPerson(const Status& status) {
-  return status.code() == absl::StatusCode::kPermissionDenied ||
-         status.code() == absl::StatusCode::kUnimplemented;
+// A server that has granted it before refuses while it begins, for a tenth of a second: its rights
+// are not read yet.
+bool WaitsForAPerson(const ApiRound& round) {
+  return !round.was_allowed && (round.status.code() == absl::StatusCode::kPermissionDenied ||
+                                round.status.code() == absl::StatusCode::kUnimplemented);
 }
 
 }  // namespace
@@ -30,9 +33,13 @@ Duration ApiPace::After(const ApiRound& round, Duration lasted) {
       return Duration::zero();
     }
   }
+  if (round.lists_again && !std::exchange(listed_again_, true)) {
+    return Duration::zero();  // Also in the middle of an outage: the server is there again.
+  }
+  listed_again_ = round.lists_again;
   // Doubles, with a random half.
-  wait_ = WaitsForAPerson(round.status) ? kWaitWhenRefused
-                                        : std::clamp<Duration>(2 * wait_, kFirstWait, kLongestWait);
+  wait_ = WaitsForAPerson(round) ? kWaitWhenRefused
+                                 : std::clamp<Duration>(2 * wait_, kFirstWait, kLongestWait);
   const Duration asked = round.retry_after.value_or(seconds(0));
   const Duration jitter(std::uniform_int_distribution<Duration::rep>(0, wait_.count())(random_));
   return std::max(asked, wait_ / 2) + jitter / 2;

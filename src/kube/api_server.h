@@ -4,6 +4,7 @@
 // since the kubelet replaces it before its hour is over; it never reaches a log.  Plain data.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ struct ApiServerOptions {
   std::string token_path = "/var/run/secrets/kubernetes.io/serviceaccount/token";
   std::string certificate_path = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
   std::string node;  // The name of this node: only its objects are ever asked for.
+  // Servers send a bookmark about each minute; a watch that is silent for so long is dead.
+  std::chrono::milliseconds watch_patience{180'000};
 };
 
 // Which ConfigMap is meant.

@@ -189,6 +189,38 @@ TEST_F(FaultyApi, WhatItHasForgottenIsListedAgain) {
   EXPECT_TRUE(AwaitUp(1)) << What();
 }
 
+// As a server that begins: its rights are not read yet.  A right that was never there is asked for
+// once a minute.
+TEST_F(FaultyApi, ARefusalThatPassesIsSoonForgotten) {
+  StartWithLabels();
+  ASSERT_TRUE(AwaitLabels()) << What();
+  node_.Command({"fault", "api_forbidden"});
+  ASSERT_TRUE(AwaitUp(0)) << What();
+  EXPECT_TRUE(exporter_->Await("/", "pods is forbidden")) << What();
+  EXPECT_TRUE(HasLabels(Page()));
+  const auto line =
+      exporter_->process().AwaitLine("what the API server says has changed its state");
+  ASSERT_TRUE(line) << exporter_->process().output();
+  EXPECT_EQ(exporter_->Fetch("/readyz").status, 200);
+  node_.Command({"heal"});
+  EXPECT_TRUE(AwaitUp(1)) << What();
+}
+
+TEST_F(FaultyApi, AnOutageThatOutlivedItsVersionsCostsOneList) {
+  StartWithLabels();
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return HasLabels(page) && Requests(page) == 2;
+  })) << What();
+  node_.Command({"fault", "api_down"});
+  ASSERT_TRUE(AwaitUp(0)) << What();
+  node_.Command({"fault", "api_gone"});
+  const double asked = Requests(Page());
+  node_.Command({"heal", "api_down"});
+  ASSERT_TRUE(AwaitUp(1)) << What();
+  EXPECT_TRUE(AwaitPage([&](const MetricPage& page) { return Requests(page) == asked + 3; }))
+      << "a watch that is answered 410, a list and a watch: " << What();
+}
+
 TEST_F(FaultyApi, GarbageIsNoAnswer) {
   StartWithLabels();
   ASSERT_TRUE(AwaitLabels()) << What();

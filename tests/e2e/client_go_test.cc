@@ -1,0 +1,27 @@
+// Kubernetes' own Go client (tests/peer/clientgo) lists and watches what the simulated API server
+// of a node has: what works there, works on a real server.
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/sim_node.h"
+
+namespace podgpu {
+namespace {
+
+TEST(ClientGo, ListsAndWatchesWhatTheSimulatedApiServerHas) {
+  const SimNode node(SimNode::Shipped("demo"), SimNode::Pace::kReal, {"--api-server"});
+  ASSERT_TRUE(node.ready()) << node.output();
+  std::vector<std::string> variables;
+  std::ifstream file(node.directory() + "/api/env");
+  for (std::string line; std::getline(file, line);) {
+    variables.push_back(line);
+  }
+  Child client({PODGPU_BINARY_DIR "/bin/clientgo"}, variables);
+  EXPECT_EQ(client.Wait(), 0);
+  EXPECT_NE(client.output().find("client-go: all is as it ought to be"), std::string::npos)
+      << client.output();
+}
+
+}  // namespace
+}  // namespace podgpu
