@@ -116,6 +116,12 @@ FoundNodes NodesInSlices(const ApiNodesOption& option, const ApiObjects& slices)
 }
 
 void AddPod(const ApiNodesOption& option, const ApiObject& pod, FoundNodes& found) {
+  if (!MayBeAPods(pod.ip)) {
+    found.complaints.push_back(
+        absl::StrFormat("the pod %s/%s says that its address is %s, which no pod of a network has",
+                        pod.name_space, pod.name, Quoted(pod.ip)));
+    return;
+  }
   std::vector<ApiPort> ports;
   for (const ApiContainer& container : pod.containers) {
     ports.insert(ports.end(), container.ports.begin(), container.ports.end());

@@ -123,6 +123,21 @@ TEST(NodesIn, ArePodsThatHaveAnAddress) {
             std::vector<std::string>{"the pod gpu/b has no port called \"metrics\""});
 }
 
+// Whoever may write the status of a pod would have the cluster role ask itself, or the cloud's
+// metadata server.
+TEST(NodesIn, AreNoPodsWhoseAddressIsOfTheHostItself) {
+  const ApiObjects pods = {{"gpu/a", PodAt("127.0.0.1", "gpu-1", {})},
+                           {"gpu/b", PodAt("169.254.169.254", "gpu-2", {})},
+                           {"gpu/c", PodAt("10.0.0.1", "gpu-3", {})}};
+  const FoundNodes found = NodesIn(ParsePodsOption("gpu/app=podgpu").value(), pods);
+  EXPECT_EQ(NodesText(found.addresses), "10.0.0.1:9400 gpu-3");
+  ASSERT_EQ(found.complaints.size(), 2U);
+  EXPECT_NE(found.complaints[1].find("says that its address is \"169.254.169.254\", which no pod "
+                                     "of a network has"),
+            std::string::npos)
+      << found.complaints[1];
+}
+
 // A clock on which waiting takes no time.
 class SwiftClock final : public Clock {
  public:
@@ -165,7 +180,9 @@ class ApiDiscoveryTest : public ::testing::Test {
     Await([&](const NodeList& list) { return list.is_ok && NodesText(list.addresses) == nodes; });
   }
   void PutSlice(const std::string& name, const std::string& endpoints) {
-    server_.Put(kSlices, "gpu/" + name, R"("namespace":"gpu","name":")" + name + "\"",
+    server_.Put(kSlices, "gpu/" + name,
+                R"("namespace":"gpu","labels":{"kubernetes.io/service-name":"podgpu"},"name":")" +
+                    name + "\"",
                 R"(,"addressType":"IPv4","ports":[{"name":"metrics","port":9400}],"endpoints":[)" +
                     endpoints + "]");
   }
@@ -200,17 +217,19 @@ TEST_F(ApiDiscoveryTest, FollowsTheEndpointsOfAService) {
   ASSERT_EQ(requests.size(), 2U) << "one list, one watch";
   EXPECT_EQ(requests[0],
             "GET /apis/discovery.k8s.io/v1/namespaces/gpu/endpointslices"
-            "?labelSelector=kubernetes.io%2Fservice-name%3Dpodgpu&limit=500&resourceVersion=0");
+            "?labelSelector=kubernetes.io%2Fservice-name%3Dpodgpu&limit=500");
 }
 
 TEST_F(ApiDiscoveryTest, FollowsPodsByTheirLabels) {
   const auto put = [this](const std::string& name, const std::string& ip) {
-    server_.Put(kGpuPods, "gpu/" + name, R"("namespace":"gpu","name":")" + name + "\"",
-                R"(,"spec":{"nodeName":"gpu-1","containers":[{"name":"podgpu","ports":[)"
-                R"({"name":"dns","containerPort":53,"protocol":"UDP"},)"
-                R"({"name":"metrics","containerPort":9500,"protocol":"TCP"}]}]},)"
-                R"("status":{"phase":"Running","podIP":")" +
-                    ip + "\"}");
+    server_.Put(
+        kGpuPods, "gpu/" + name,
+        R"("namespace":"gpu","labels":{"app.kubernetes.io/name":"podgpu"},"name":")" + name + "\"",
+        R"(,"spec":{"nodeName":"gpu-1","containers":[{"name":"podgpu","ports":[)"
+        R"({"name":"dns","containerPort":53,"protocol":"UDP"},)"
+        R"({"name":"metrics","containerPort":9500,"protocol":"TCP"}]}]},)"
+        R"("status":{"phase":"Running","podIP":")" +
+            ip + "\"}");
   };
   put("podgpu-1", "");
   Start("pods:gpu/app.kubernetes.io/name=podgpu");
@@ -221,7 +240,7 @@ TEST_F(ApiDiscoveryTest, FollowsPodsByTheirLabels) {
   AwaitNodes("");
   EXPECT_EQ(server_.requests().front(),
             "GET /api/v1/namespaces/gpu/pods?labelSelector=app.kubernetes.io%2Fname%3Dpodgpu"
-            "&limit=500&resourceVersion=0");
+            "&limit=500");
 }
 
 TEST_F(ApiDiscoveryTest, KeepsItsNodesWhileTheServerFailsAndListsAnewWhenItForgot) {

@@ -1,5 +1,7 @@
 #include "cluster/client_access.h"
 
+#include <utility>
+
 #include "base/log.h"
 
 namespace podgpu {
@@ -28,11 +30,18 @@ Status ClientAccess::Use(HttpClient& client) {
   if (always_tls_ && !access.tls) {
     access.tls.emplace();
   }
+  PODGPU_RETURN_IF_ERROR(CheckSecrecy(access, path_));
   if (access == access_) {
     return absl::OkStatus();
   }
   PODGPU_RETURN_IF_ERROR(client.UseTls(access.tls ? &*access.tls : nullptr));
   access_ = std::move(access);
+  if (!access_.authorization.empty() && !access_.tls && !std::exchange(has_warned_, true)) {
+    Log(LogLevel::kWarn,
+        "insecure_http: a token or password is sent over plain HTTP, where others on the way can "
+        "read it. Use TLS: add tls_config",
+        {{"file", path_}});
+  }
   return absl::OkStatus();
 }
 

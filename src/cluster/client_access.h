@@ -37,7 +37,8 @@ class ClientAccess {
   Clock& clock_;
   NodeWebAccess access_;
   std::optional<Instant> looked_at_;
-  std::string complaint_;  // What was said of it last.
+  std::string complaint_;    // What was said of it last.
+  bool has_warned_ = false;  // That a secret is sent in clear.
 };
 
 }  // namespace podgpu

@@ -35,12 +35,13 @@ PrometheusOptions PrometheusOptionsOf(const ClusterOptions& options) {
   return prometheus;
 }
 
-// Whether what servers are to be asked with can be used; `path` may be empty.
-Status CheckAccess(const std::string& path, const Files& files, bool wants_tls) {
+// Whether what servers are to be asked with can be used; `path` may be empty.  `wants_tls`: TLS may
+// be configured; `is_tls`: it is used whatever the file says.
+Status CheckAccess(const std::string& path, const Files& files, bool wants_tls, bool is_tls) {
   if (path.empty()) {
     return absl::OkStatus();
   }
-  PODGPU_ASSIGN_OR_RETURN(const NodeWebAccess access, ReadNodeWebConfig(path, files));
+  PODGPU_ASSIGN_OR_RETURN(NodeWebAccess access, ReadNodeWebConfig(path, files));
   const Status usable = HttpClient({}).UseTls(access.tls ? &*access.tls : nullptr);
   if (!usable.ok()) {
     return absl::InvalidArgumentError(
@@ -50,7 +51,10 @@ Status CheckAccess(const std::string& path, const Files& files, bool wants_tls) 
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s: tls_config is not used with http://. Write https:// in --in-use-prometheus", path));
   }
-  return absl::OkStatus();
+  if (is_tls && !access.tls) {
+    access.tls.emplace();
+  }
+  return CheckSecrecy(access, path);
 }
 
 // What is wrong now is a mistake of whoever starts it; later it is weather.
@@ -85,9 +89,10 @@ Cluster::Cluster(const ClusterOptions& options, ClusterSeams seams)
 StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
                                                   ClusterSeams seams) {
   PODGPU_RETURN_IF_ERROR(CheckNodeFile(options.nodes, seams.files));
-  PODGPU_RETURN_IF_ERROR(CheckAccess(options.poller.node_web_config, seams.files, true));
-  PODGPU_RETURN_IF_ERROR(CheckAccess(options.prometheus.web_config, seams.files,
-                                     options.prometheus.url && options.prometheus.url->is_tls));
+  PODGPU_RETURN_IF_ERROR(CheckAccess(options.poller.node_web_config, seams.files, true, false));
+  const bool is_https = options.prometheus.url && options.prometheus.url->is_tls;
+  PODGPU_RETURN_IF_ERROR(
+      CheckAccess(options.prometheus.web_config, seams.files, is_https, is_https));
   // Private constructor: make_unique cannot reach it.
   std::unique_ptr<Cluster> cluster(
       new Cluster(options, std::move(seams)));  // NOLINT(cppcoreguidelines-owning-memory)

@@ -238,11 +238,16 @@ ClusterCondition JudgeCluster(const ClusterFacts& facts) {
   }
   std::string verdict = absl::StrFormat("ready: %d of %d nodes answer, with %d GPUs",
                                         in(NodeState::kOk), nodes, facts.map.gpus.size());
-  for (const NodeState state :
-       {NodeState::kFailing, NodeState::kWithdrawn, NodeState::kDuplicate}) {
+  for (const NodeState state : {NodeState::kFailing, NodeState::kWithdrawn, NodeState::kUnreachable,
+                                NodeState::kDuplicate}) {
     if (in(state) > 0) {
       absl::StrAppendFormat(&verdict, "; %d %s", in(state), NodeStateName(state));
     }
+  }
+  const auto duplicate = std::ranges::find(facts.states, NodeState::kDuplicate);
+  if (duplicate != facts.states.end()) {
+    const auto index = static_cast<size_t>(duplicate - facts.states.begin());
+    absl::StrAppendFormat(&verdict, ": %s", WhyDuplicate(*facts.fleet, facts.states, index));
   }
   return {true, verdict};
 }

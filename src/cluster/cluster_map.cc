@@ -4,20 +4,26 @@
 #include <ranges>
 #include <set>
 
+#include "absl/strings/str_format.h"
+
 #include "base/status.h"
+#include "base/text.h"
 
 namespace podgpu {
 namespace {
 
-constexpr std::string_view kNodeStateNames[] = {"starting", "ok", "failing", "withdrawn",
-                                                "duplicate"};
+constexpr std::string_view kNodeStateNames[] = {"starting",  "ok",          "failing",
+                                                "withdrawn", "unreachable", "duplicate"};
 static_assert(std::size(kNodeStateNames) == kNodeStateCount);
 
 NodeState JudgeAlone(const NodeEntry& node, Instant now, std::chrono::milliseconds withdraw_after) {
   if (!node.last) {
     return NodeState::kStarting;
   }
-  if (node.report == nullptr || now - node.read_at > withdraw_after) {
+  if (node.report == nullptr) {
+    return NodeState::kUnreachable;
+  }
+  if (now - node.read_at > withdraw_after) {
     return NodeState::kWithdrawn;
   }
   return IsGood(*node.last) ? NodeState::kOk : NodeState::kFailing;
@@ -67,6 +73,19 @@ std::vector<NodeState> JudgeNodes(const Fleet& fleet, Instant now,
     states.push_back(state);
   }
   return states;
+}
+
+std::string WhyDuplicate(const Fleet& fleet, const std::vector<NodeState>& states, size_t index) {
+  const NodeEntry& node = fleet.nodes[index];
+  size_t first = 0;
+  while (first < index &&
+         !(Counts(states[first]) && fleet.nodes[first].report->node == node.report->node)) {
+    ++first;
+  }
+  return absl::StrFormat(
+      "%s and %s both call themselves %s, so that only the first counts: set NODE_NAME from "
+      "spec.nodeName in their pods",
+      fleet.nodes[first].address.id, node.address.id, Quoted(node.report->node));
 }
 
 ClusterMap MakeClusterMap(const Fleet& fleet, const std::vector<NodeState>& states) {

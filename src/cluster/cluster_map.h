@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,13 +18,14 @@ namespace podgpu {
 
 // How a node stands.  The words are values of the label `state`.
 enum class NodeState : uint8_t {
-  kStarting,   // Not asked yet.
-  kOk,         // It answers.
-  kFailing,    // It does not; what it said before still counts.
-  kWithdrawn,  // What it said is too old, or it has never said anything: it does not count.
-  kDuplicate,  // Another address leads to a node of that name: it does not count.
+  kStarting,     // Not asked yet.
+  kOk,           // It answers.
+  kFailing,      // It does not; what it said before still counts.
+  kWithdrawn,    // What it said is too old: it does not count.
+  kUnreachable,  // It has never said anything: it does not count.
+  kDuplicate,    // Another address leads to a node of that name: it does not count.
 };
-inline constexpr int kNodeStateCount = 5;
+inline constexpr int kNodeStateCount = 6;
 
 std::string_view NodeStateName(NodeState state);
 // Whether its devices are on the pages.
@@ -34,6 +36,9 @@ inline bool Counts(NodeState state) {
 // The state of each node of `fleet`, in its order, at `now`.
 std::vector<NodeState> JudgeNodes(const Fleet& fleet, Instant now,
                                   std::chrono::milliseconds withdraw_after);
+
+// What is wrong with node `index`, which is a duplicate, and what helps.
+std::string WhyDuplicate(const Fleet& fleet, const std::vector<NodeState>& states, size_t index);
 
 struct ClusterMap {
   // By node, GPU, namespace and pod; each once.  All texts are borrowed from the fleet.

@@ -41,10 +41,21 @@ TEST(JudgeNodes, KnowsHowEachStands) {
   fleet.nodes[2].last = FetchResult::kTimeout;
   fleet.nodes[3].read_at = Instant() - seconds(1);
   fleet.nodes[4].last = FetchResult::kNoConnection;
-  EXPECT_EQ(
-      JudgeNodes(fleet, Instant() + kLimit, kLimit),
-      (std::vector<NodeState>{NodeState::kOk, NodeState::kDuplicate, NodeState::kFailing,
-                              NodeState::kWithdrawn, NodeState::kWithdrawn, NodeState::kStarting}));
+  EXPECT_EQ(JudgeNodes(fleet, Instant() + kLimit, kLimit),
+            (std::vector<NodeState>{NodeState::kOk, NodeState::kDuplicate, NodeState::kFailing,
+                                    NodeState::kWithdrawn, NodeState::kUnreachable,
+                                    NodeState::kStarting}));
+  EXPECT_EQ(WhyDuplicate(fleet, JudgeNodes(fleet, Instant() + kLimit, kLimit), 1),
+            "a and b both call themselves \"n1\", so that only the first counts: set NODE_NAME "
+            "from spec.nodeName in their pods");
+}
+
+// It has answered, and that there is no GPU is an answer.
+TEST(JudgeNodes, ANodeWithoutGpusIsOk) {
+  Fleet fleet;
+  fleet.nodes = {Node("a", "n1")};
+  ASSERT_TRUE(fleet.nodes[0].report->gpus.empty());
+  EXPECT_EQ(JudgeNodes(fleet, Instant(), kLimit), std::vector<NodeState>{NodeState::kOk});
 }
 
 TEST(JudgeNodes, LetsTheSecondCountOnceTheFirstIsWithdrawn) {

@@ -232,9 +232,9 @@ TEST_F(ClusterTest, NamesNodesThatHangOrAreNotThere) {
   { nobody = FakeNode("").address(); }
   deadline_ = milliseconds(50);
   Start({"127.0.0.1:" + std::to_string(mute.port), nobody});
-  AwaitPart("/metrics", "state=\"withdrawn\",reason=\"timeout\"} 1\n");
-  AwaitPart("/metrics", "state=\"withdrawn\",reason=\"no_connection\"} 1\n");
-  AwaitPart("/readyz", "ready: 0 of 2 nodes answer, with 0 GPUs; 2 withdrawn");
+  AwaitPart("/metrics", "state=\"unreachable\",reason=\"timeout\"} 1\n");
+  AwaitPart("/metrics", "state=\"unreachable\",reason=\"no_connection\"} 1\n");
+  AwaitPart("/readyz", "ready: 0 of 2 nodes answer, with 0 GPUs; 2 unreachable");
 }
 
 TEST_F(ClusterTest, AsksWithTheCertificatesAndTokenOfItsConfiguration) {
@@ -259,6 +259,36 @@ TEST_F(ClusterTest, AsksWithTheCertificatesAndTokenOfItsConfiguration) {
   node_web_config_ = files_.path("access.yaml");
   Start({"127.0.0.1:" + std::to_string(node->port())});
   AwaitPart("/metrics", "node=\"n1\",pod_name=\"a\"} 1.0\n");
+}
+
+TEST_F(ClusterTest, RefusesToSendATokenInClear) {
+  WriteNodes({"a"});
+  files_.Write("t0ken", "token");
+  files_.Write("authorization: {credentials_file: token}\n", "access.yaml");
+  ClusterOptions options;
+  options.http = LoopbackOptions();
+  options.nodes = ParseNodesOption("file:" + files_.path("nodes")).value();
+  options.poller.node_web_config = files_.path("access.yaml");
+  EXPECT_EQ(Cluster::Start(options, {clock_, system_files_, ResolveBySystem}).status().message(),
+            files_.path("access.yaml") +
+                ": the token or password would be sent over plain HTTP, where others on the way "
+                "can read it. Add tls_config, or write insecure_http: true");
+}
+
+TEST_F(ClusterTest, SendsATokenInClearWhereTheFileSaysSo) {
+  const auto node = StartServer(LoopbackOptions(), [](const HttpRequest& request) {
+    return request.authorization == "Bearer t0ken"
+               ? TextResponse(200, WriteNodeReport(ReportOf("n1", "a")))
+               : TextResponse(401, "");
+  });
+  files_.Write("t0ken\n", "token");
+  files_.Write("insecure_http: true\nauthorization: {credentials_file: token}\n", "access.yaml");
+  node_web_config_ = files_.path("access.yaml");
+  testing::internal::CaptureStderr();
+  Start({"127.0.0.1:" + std::to_string(node->port())});
+  AwaitPart("/metrics", "node=\"n1\",pod_name=\"a\"} 1.0\n");
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("a token or password is sent over plain HTTP"), std::string::npos) << log;
 }
 
 TEST_F(ClusterTest, RefusesToStartOnWhatItCannotAskWith) {

@@ -124,7 +124,9 @@ void ClusterTick::Say(const ClusterFacts& facts) {
   if (before != nullptr && before->verdict == condition.verdict) {
     return;
   }
-  Log(LogLevel::kInfo, "the cluster's state has changed", {{"verdict", condition.verdict}});
+  const bool is_wrong = std::ranges::count(facts.states, NodeState::kDuplicate) > 0;
+  Log(is_wrong ? LogLevel::kWarn : LogLevel::kInfo, "the cluster's state has changed",
+      {{"verdict", condition.verdict}});
   condition_.Set(std::make_shared<const ClusterCondition>(std::move(condition)));
 }
 

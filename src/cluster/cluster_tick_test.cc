@@ -138,7 +138,26 @@ TEST_F(ClusterTickTest, SaysWhatIsAwaited) {
   tick.Once();
   EXPECT_TRUE(tick.condition().Get()->ready);
   EXPECT_EQ(tick.condition().Get()->verdict,
-            "ready: 2 of 4 nodes answer, with 3 GPUs; 1 failing; 1 withdrawn");
+            "ready: 2 of 4 nodes answer, with 3 GPUs; 1 failing; 1 unreachable");
+}
+
+// Two pods without NODE_NAME on hosts of one name: half of the fleet would be missing unseen.
+TEST_F(ClusterTickTest, SaysThatNodesShareAName) {
+  SetThreeNodes();
+  auto same = std::make_shared<Fleet>(*fleet_.Get());
+  auto report = std::make_shared<NodeReport>(*same->nodes[1].report);
+  report->node = same->nodes[0].report->node;
+  same->nodes[1].report = report;
+  fleet_.Set(same);
+  ClusterTick tick({}, {fleet_, list_}, clock_, wakeup_);
+  tick.Once();
+  const std::string verdict = tick.condition().Get()->verdict;
+  EXPECT_NE(verdict.find("; 1 duplicate: " + same->nodes[0].address.id + " and " +
+                         same->nodes[1].address.id + " both call themselves \"" + report->node +
+                         "\", so that only the first counts: set NODE_NAME from spec.nodeName"),
+            std::string::npos)
+      << verdict;
+  EXPECT_NE(tick.metrics().Get()->text().find("state=\"duplicate\"} 1\n"), std::string_view::npos);
 }
 
 // The page of each family that docs/cluster.md promises, and nothing else.

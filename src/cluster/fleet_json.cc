@@ -114,7 +114,7 @@ class FleetWriter {
         }
         counted = counted.subspan(is_counted ? 1 : 0);
       }
-      AddNode(node, facts_.states[i], gpus);
+      AddNode(i, gpus);
     }
     return Assemble();
   }
@@ -132,8 +132,20 @@ class FleetWriter {
         .count();
   }
 
-  void AddNode(const NodeEntry& node, NodeState state,
-               const std::vector<const ReportedGpu*>& gpus) {
+  // The state of a node in words; empty where there is nothing to say.
+  std::string DetailOf(size_t index) const {
+    const NodeEntry& node = facts_.fleet->nodes[index];
+    const NodeState state = facts_.states[index];
+    if (state == NodeState::kDuplicate) {
+      return WhyDuplicate(*facts_.fleet, facts_.states, index);
+    }
+    return Counts(state) && node.report != nullptr && node.detail.empty() ? node.report->verdict
+                                                                          : node.detail;
+  }
+
+  void AddNode(size_t index, const std::vector<const ReportedGpu*>& gpus) {
+    const NodeEntry& node = facts_.fleet->nodes[index];
+    const NodeState state = facts_.states[index];
     int64_t devices = 0;
     for (const ReportedGpu* gpu : gpus) {
       devices += AddGpu(node, state, *gpu) ? 1 : 0;
@@ -145,9 +157,7 @@ class FleetWriter {
     addresses_.AddText(node.address.id);
     states_.AddText(NodeStateName(state));
     reasons_.AddText(node.last && !IsGood(*node.last) ? FetchResultName(*node.last) : "");
-    details_.AddText(Counts(state) && node.report != nullptr && node.detail.empty()
-                         ? node.report->verdict
-                         : node.detail);
+    details_.AddText(DetailOf(index));
     node.report == nullptr ? read_at_.Add("null") : read_at_.AddNumber(UnixSeconds(node.read_at));
     owners_known_.Add(
         node.report != nullptr && node.report->owners_known && Counts(state) ? "true" : "false");

@@ -119,6 +119,16 @@ TEST_F(FleetJsonTest, HasAColumnForEachFact) {
     "idle_since_s": [1699999910, null, null, null, null]})"));
 }
 
+TEST_F(FleetJsonTest, SaysWhatHelpsWhereNodesShareAName) {
+  Add("node-1", NodeState::kDuplicate, {BoardWith(0, "GPU-z", DeviceUse())});
+  const boost::json::value fleet = boost::json::parse(FleetJson(*Facts()));
+  EXPECT_EQ(fleet.at("nodes").at("state").at(4), "duplicate");
+  EXPECT_EQ(fleet.at("nodes").at("detail").at(4),
+            "node-1:9400 and node-1:9400 both call themselves \"node-1\", so that only the first "
+            "counts: set NODE_NAME from spec.nodeName in their pods");
+  EXPECT_EQ(fleet.at("nodes").at("devices").at(4), 0);
+}
+
 TEST_F(FleetJsonTest, HasOnlyTheGpusOfANamespaceThatIsAskedFor) {
   const boost::json::value fleet = boost::json::parse(FleetJson(*Facts(), "infer"));
   EXPECT_EQ(fleet.at("namespaces"), boost::json::parse(R"(["infer"])"));

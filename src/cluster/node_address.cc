@@ -1,7 +1,10 @@
 #include "cluster/node_address.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
+#include <cstring>
 #include <map>
+#include <netinet/in.h>
 #include <optional>
 
 #include "absl/strings/str_format.h"
@@ -57,6 +60,27 @@ StatusOr<HostAndPort> ParseHostAndPort(std::string_view text) {
     address.port = static_cast<uint16_t>(*port);
   }
   return address;
+}
+
+bool MayBeAPods(std::string_view ip) {
+  in_addr v4{};
+  in6_addr v6{};
+  const std::string text(ip);
+  if (::inet_pton(AF_INET6, text.c_str(), &v6) == 1) {
+    if (!IN6_IS_ADDR_V4MAPPED(&v6)) {
+      return !IN6_IS_ADDR_UNSPECIFIED(&v6) && !IN6_IS_ADDR_LOOPBACK(&v6) &&
+             !IN6_IS_ADDR_LINKLOCAL(&v6) && !IN6_IS_ADDR_MULTICAST(&v6);
+    }
+    std::memcpy(&v4, &v6.s6_addr[12], sizeof v4);
+  } else if (::inet_pton(AF_INET, text.c_str(), &v4) != 1) {
+    return false;
+  }
+  const uint32_t address = ntohl(v4.s_addr);
+  const uint32_t net = address >> 24U;
+  constexpr uint32_t kLoopback = 127;
+  constexpr uint32_t kFirstMulticast = 224;
+  constexpr uint32_t kLinkLocal = 0xa9fe;  // 169.254
+  return net != 0 && net != kLoopback && net < kFirstMulticast && address >> 16U != kLinkLocal;
 }
 
 std::string ToString(const HostAndPort& address) {

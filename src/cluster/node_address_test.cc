@@ -26,6 +26,19 @@ TEST(NodeAddress, IsReadInEveryForm) {
   }
 }
 
+TEST(NodeAddress, OfAPodIsOneOfANetwork) {
+  for (const std::string_view ip : {"10.0.0.1", "192.168.1.1", "100.64.0.1", "169.253.0.1",
+                                    "fd00::1", "2001:db8::1", "::ffff:10.0.0.1"}) {
+    EXPECT_TRUE(MayBeAPods(ip)) << ip;
+  }
+  for (const std::string_view ip :
+       {"127.0.0.1", "127.9.9.9", "0.0.0.0", "169.254.169.254", "224.0.0.1", "255.255.255.255",
+        "::1", "::", "fe80::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "",
+        "localhost", "10.0.0.1:80"}) {
+    EXPECT_FALSE(MayBeAPods(ip)) << ip;
+  }
+}
+
 TEST(NodeAddress, SaysWhatIsWrong) {
   const std::pair<std::string_view, std::string_view> rows[] = {
       {"", "\"\" is no address. Write HOST, HOST:PORT or [IPV6]:PORT"},

@@ -19,7 +19,8 @@ class AccessReader {
   AccessReader(const std::string& path, const Files& files) : path_(path), files_(files) {}
 
   StatusOr<NodeWebAccess> Read(const YamlNode& root) {
-    ReadMap(root, "", &AccessReader::ReadSection, "tls_config, authorization, basic_auth");
+    ReadMap(root, "", &AccessReader::ReadSection,
+            "tls_config, authorization, basic_auth, insecure_http");
     if (!user_.empty() && !access_.authorization.empty()) {
       Refuse(root.line, "authorization", "stands beside basic_auth. Remove one of them");
     }
@@ -56,6 +57,8 @@ class AccessReader {
               "ca_file, cert_file, key_file, server_name, insecure_skip_verify");
     } else if (name == "authorization") {
       ReadMap(value, key, &AccessReader::ReadAuthorization, "credentials_file");
+    } else if (name == "insecure_http") {
+      access_.insecure_http = IsTrue(value, key);
     } else if (name == "basic_auth") {
       ReadMap(value, key, &AccessReader::ReadBasic, "username, password_file");
     } else {
@@ -75,11 +78,7 @@ class AccessReader {
     } else if (name == "server_name") {
       access_.server_name = TextOf(value, key);
     } else if (name == "insecure_skip_verify") {
-      const std::string text = TextOf(value, key);
-      if (text != "true" && text != "false") {
-        Refuse(value.line, key, "is neither true nor false. Write one of them");
-      }
-      tls.trusts_anyone = text == "true";
+      tls.trusts_anyone = IsTrue(value, key);
     } else {
       return false;
     }
@@ -132,6 +131,14 @@ class AccessReader {
     return value.text;
   }
 
+  bool IsTrue(const YamlNode& value, const std::string& key) {
+    const std::string text = TextOf(value, key);
+    if (text != "true" && text != "false") {
+      Refuse(value.line, key, "is neither true nor false. Write one of them");
+    }
+    return text == "true";
+  }
+
   std::string FileOf(const YamlNode& value, const std::string& key) {
     const std::string name = TextOf(value, key);
     const size_t slash = path_.rfind('/');
@@ -182,6 +189,16 @@ StatusOr<NodeWebAccess> ReadNodeWebConfig(const std::string& path, const Files& 
     return NodeWebAccess();
   }
   return reader.Read(root);
+}
+
+Status CheckSecrecy(const NodeWebAccess& access, const std::string& path) {
+  if (access.authorization.empty() || access.tls || access.insecure_http) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "%s: the token or password would be sent over plain HTTP, where others on the way can read "
+      "it. Add tls_config, or write insecure_http: true",
+      path));
 }
 
 }  // namespace podgpu

@@ -20,10 +20,15 @@ struct NodeWebAccess {
   std::optional<HttpClientTls> tls;  // Nothing: plain HTTP.
   std::string server_name;           // Whom certificates must name; empty: the node's own host.
   std::string authorization;         // The header's value; empty: none.
+  bool insecure_http = false;        // The former may be sent without TLS.
   bool operator==(const NodeWebAccess&) const = default;
 };
 
 // Reads the file at `path` and all that it names.  kInvalidArgument with the complete line.
 StatusOr<NodeWebAccess> ReadNodeWebConfig(const std::string& path, const Files& files);
+
+// kInvalidArgument where a token or password would be sent without TLS and the file at `path` does
+// not say that it may.
+Status CheckSecrecy(const NodeWebAccess& access, const std::string& path);
 
 }  // namespace podgpu

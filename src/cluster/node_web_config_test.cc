@@ -25,7 +25,7 @@ TEST(NodeWebConfig, IsReadWithWhatItNames) {
           "authorization: {credentials_file: token}\n");
   ASSERT_TRUE(access.ok()) << access.status();
   const HttpClientTls tls{"authority", "certificate", "key", false};
-  EXPECT_EQ(*access, (NodeWebAccess{tls, "gpu", "Bearer t0ken"}));
+  EXPECT_EQ(*access, (NodeWebAccess{tls, "gpu", "Bearer t0ken", false}));
 }
 
 TEST(NodeWebConfig, MayHoldAPasswordOrNothing) {
@@ -36,19 +36,48 @@ TEST(NodeWebConfig, MayHoldAPasswordOrNothing) {
   EXPECT_EQ(AccessOf(files, "").value(), NodeWebAccess());
 }
 
+// Whoever listens between would have the secret of all nodes.
+TEST(NodeWebConfig, ASecretIsSentWithoutTlsOnlyWhereTheFileSaysSo) {
+  const WebConfigFiles files;
+  files.Write("t0ken", "token");
+  struct Row {
+    std::string_view text;
+    bool may;
+  };
+  const Row rows[] = {
+      {"authorization: {credentials_file: token}", false},
+      {"basic_auth: {username: a, password_file: token}", false},
+      {"insecure_http: false\nauthorization: {credentials_file: token}", false},
+      {"insecure_http: true\nauthorization: {credentials_file: token}", true},
+      {"tls_config: {}\nauthorization: {credentials_file: token}", true},
+      {"", true},
+  };
+  for (const Row& row : rows) {
+    const auto access = AccessOf(files, row.text);
+    ASSERT_TRUE(access.ok()) << access.status();
+    EXPECT_EQ(CheckSecrecy(*access, "/c").ok(), row.may) << row.text;
+  }
+  EXPECT_EQ(CheckSecrecy(*AccessOf(files, rows[0].text), "/c").message(),
+            "/c: the token or password would be sent over plain HTTP, where others on the way can "
+            "read it. Add tls_config, or write insecure_http: true");
+}
+
 TEST(NodeWebConfig, NamesFileLineAndRemedyOfAMistake) {
   const WebConfigFiles files;
   files.Write("", "empty");
   files.Write("x", "x");
   const std::pair<std::string_view, std::string_view> rows[] = {
       {"- a", ":1: must hold keys with values. Write KEY: VALUE"},
-      {"\ntls: {}", ":2: \"tls\" is not known. Write one of tls_config, authorization, basic_auth"},
+      {"\ntls: {}",
+       ":2: \"tls\" is not known. Write one of tls_config, authorization, basic_auth, "
+       "insecure_http"},
       {"tls_config:\n  ca: x",
        ":2: tls_config: \"ca\" is not known. Write one of ca_file, cert_file, key_file, "
        "server_name, insecure_skip_verify"},
       {"tls_config: 7", ":1: tls_config: must hold keys with values. Write KEY: VALUE"},
       {"tls_config: {insecure_skip_verify: 1}",
        ":1: tls_config.insecure_skip_verify: is neither true nor false. Write one of them"},
+      {"insecure_http: yes", ":1: insecure_http: is neither true nor false. Write one of them"},
       {"tls_config: {cert_file: x}",
        ":1: tls_config: needs cert_file and key_file together. Add the other one"},
       {"authorization: {credentials_file: empty}",

@@ -148,6 +148,10 @@ function renderCounts() {
   const read = fleet.nodes.filter((node) => node.readAt !== null).map((node) => node.readAt);
   const age = read.length === 0 ? '' : `read ${span(now() - Math.max(...read))} ago; `;
   by('freshness').textContent = `${age}${fleet.json.verdict}`;
+  const duplicates = fleet.nodes.filter((node) => node.state === 'duplicate');
+  by('duplicates').hidden = duplicates.length === 0;
+  by('duplicates').textContent = duplicates.length === 0 ? '' :
+    `Error: ${duplicates.length} of the nodes bear the name of another. ${duplicates[0].detail}`;
   const lost = counts[LOST] > 0 ? `${counts[LOST]} lost - ` : '';
   document.title = `${lost}${counts[IDLE]} idle of ${gpus} GPUs - podgpu fleet`;
 }
