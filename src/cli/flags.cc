@@ -122,8 +122,8 @@ void RemoveLoggingFlags(std::vector<std::string>& arguments) {
   arguments = std::move(rest);
 }
 
-// Every client that reaches the port may change something, unless a password or a certificate is asked for;
-// a socket in the file system has its permissions.
+// Every client that reaches the port may change something, unless a password or a certificate is
+// asked for; a socket in the file system has its permissions.
 void AddControlWarning(const NodeCommand& command, std::vector<std::string>& warnings) {
   const HttpServerOptions& http = command.exporter.http;
   if (command.exporter.enable_control && http.web_config_file.empty() && !command.systemd_socket &&

@@ -160,9 +160,7 @@ class Tick {
   uint64_t joined_epoch_ = 0;
   std::vector<const Field*> planned_fields_;
   Findings planned_findings_;
-  uint64_t planned_held_ = 0;
-  uint64_t planned_pod_xids_ = 0;
-  uint64_t planned_processes_ = 0;
+  uint64_t planned_held_ = 0, planned_pod_xids_ = 0, planned_processes_ = 0;  // Generations.
   std::shared_ptr<const SeriesPlan> other_plan_;  // Null where requests and use are not shown.
   uint64_t planned_vcuda_ = 0;
   uint64_t planned_epoch_ = 0;

@@ -52,7 +52,7 @@ class ChosenSourceTest : public ::testing::Test {
 };
 
 TEST_F(ChosenSourceTest, TakesNvmlWhereItHasEverything) {
-  Open({kTemperature, kXid, kSmActive});
+  Open({kTemperatureId, kXidId, kSmActive});
   EXPECT_EQ(source_->Describe(), "no device source is chosen yet");
   ASSERT_TRUE(Look().ok());
   EXPECT_EQ(topology_->gpus.size(), 2U);
@@ -61,7 +61,7 @@ TEST_F(ChosenSourceTest, TakesNvmlWhereItHasEverything) {
 }
 
 TEST_F(ChosenSourceTest, TakesDcgmForWhatNvmlLacksAndLetsNvmlGo) {
-  Open({kTemperature, kCpuUtilisation});
+  Open({kTemperatureId, kCpuUtilisation});
   ASSERT_TRUE(Look().ok());
   EXPECT_TRUE(Chose("NVML alone lacks DCGM_FI_DEV_CPU_UTIL_RATIO)")) << source_->Describe();
   EXPECT_TRUE(source_->Describe().starts_with("dcgm ")) << source_->Describe();
@@ -70,21 +70,21 @@ TEST_F(ChosenSourceTest, TakesDcgmForWhatNvmlLacksAndLetsNvmlGo) {
 
 TEST_F(ChosenSourceTest, TakesDcgmForProfilingWhereAGpuHasNoGpm) {
   node_.nvml.gpus[1].has_gpm = false;
-  Open({kTemperature, kSmActive, kTensorActive});
+  Open({kTemperatureId, kSmActive, kTensorActive});
   ASSERT_TRUE(Look().ok());
   EXPECT_TRUE(Chose("NVML alone lacks DCGM_FI_PROF_SM_UTIL_RATIO and 1 more)"))
       << source_->Describe();
 }
 
 TEST_F(ChosenSourceTest, TakesDcgmForHealth) {
-  Open({kTemperature}, {.health = true});
+  Open({kTemperatureId}, {.health = true});
   ASSERT_TRUE(Look().ok());
   EXPECT_TRUE(Chose("NVML alone lacks the health of GPUs")) << source_->Describe();
 }
 
 TEST_F(ChosenSourceTest, MakesDoWithNvmlWhereThereIsNoDcgm) {
   has_dcgm_ = false;
-  Open({kTemperature, kCpuUtilisation});
+  Open({kTemperatureId, kCpuUtilisation});
   ASSERT_TRUE(Look().ok());
   EXPECT_TRUE(
       Chose("DCGM_FI_DEV_CPU_UTIL_RATIO absent, since DCGM cannot be used: libdcgm.so.4 "
@@ -98,24 +98,24 @@ TEST_F(ChosenSourceTest, MakesDoWithNvmlWhereThereIsNoDcgm) {
 
 TEST_F(ChosenSourceTest, TakesDcgmWhereThereIsNoNvml) {
   has_nvml_ = false;
-  Open({kTemperature});
+  Open({kTemperatureId});
   ASSERT_TRUE(Look().ok());
   EXPECT_TRUE(Chose("NVML cannot be used: libnvidia-ml.so.1 is nowhere)")) << source_->Describe();
 }
 
 TEST_F(ChosenSourceTest, LooksAgainForBothWhereNeitherIsThere) {
   has_nvml_ = has_dcgm_ = false;
-  Open({kTemperature});
+  Open({kTemperatureId});
   EXPECT_EQ(Look().code(), absl::StatusCode::kNotFound);
   has_nvml_ = true;
   EXPECT_TRUE(Look().ok());
 }
 
 TEST_F(ChosenSourceTest, ChoosesAgainWhenMoreIsAskedFor) {
-  Open({kTemperature});
+  Open({kTemperatureId});
   ASSERT_TRUE(Look().ok());
   ASSERT_TRUE(source_->Watch(*topology_, fields_, std::chrono::seconds(1)).ok());
-  fields_ = Fields({kTemperature, kCpuUtilisation});
+  fields_ = Fields({kTemperatureId, kCpuUtilisation});
   const Status status = source_->Watch(*topology_, fields_, std::chrono::seconds(1)).status();
   EXPECT_TRUE(LostConnection(status)) << status;
   ASSERT_TRUE(Look().ok());
@@ -123,7 +123,7 @@ TEST_F(ChosenSourceTest, ChoosesAgainWhenMoreIsAskedFor) {
 }
 
 TEST_F(ChosenSourceTest, ChoosesAgainWhenHealthIsAskedFor) {
-  Open({kTemperature});
+  Open({kTemperatureId});
   ASSERT_TRUE(Look().ok());
   ASSERT_TRUE(source_->Watch(*topology_, fields_, std::chrono::seconds(1)).ok());
   Grid grid(topology_, fields_);

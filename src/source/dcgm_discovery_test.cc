@@ -103,7 +103,7 @@ TEST(DcgmDiscover, KnowsNoInstancesWhereTheEngineHasNone) {
 
 TEST(DcgmDiscover, TakesAnEmptyNode) {
   Node node(0);
-  const auto grid = node.Start({kTemperature});
+  const auto grid = node.Start({kTemperatureId});
   ASSERT_NE(grid, nullptr);
   EXPECT_TRUE(grid->topology().entities.empty());
   EXPECT_TRUE(node.source().Read(*grid).ok());

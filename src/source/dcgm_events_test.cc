@@ -25,7 +25,7 @@ struct CountingNode : Node {
   const Findings& ReadAfter(Duration step) {
     clock.Advance(step);
     if (grid == nullptr) {
-      grid = Start({kClockReasons, kXid});
+      grid = Start({kClockReasons, kXidId});
     }
     grid->Clear(Absence::kNotRead);
     grid->findings.asked = {std::chrono::seconds(60),
@@ -44,7 +44,7 @@ TEST(DcgmEvents, OfAHealthyNodeCostNoCall) {
   CountingNode node;
   node.Read();
   for (int i = 0; i < 100; ++i) {
-    node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, kTemperature, i);
+    node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, kTemperatureId, i);
     const Findings& findings = node.Read();
     EXPECT_TRUE(findings.xids.empty());
     EXPECT_TRUE(findings.gpus[1].xids_known);
@@ -55,9 +55,9 @@ TEST(DcgmEvents, OfAHealthyNodeCostNoCall) {
 TEST(DcgmEvents, AreCountedThoughSeveralLieBetweenTwoReadings) {
   CountingNode node;
   node.Read();
-  node.dcgm.AddSample(1, kXid, 43, node.Now() + 1);
-  node.dcgm.AddSample(1, kXid, 43, node.Now() + 2);
-  node.dcgm.AddSample(1, kXid, 79, node.Now() + 3);
+  node.dcgm.AddSample(1, kXidId, 43, node.Now() + 1);
+  node.dcgm.AddSample(1, kXidId, 43, node.Now() + 2);
+  node.dcgm.AddSample(1, kXidId, 79, node.Now() + 3);
   const int64_t last_us = node.Now() + 3;
   EXPECT_EQ(node.Read().xids,
             (std::vector<XidCount>{{1, 43, 2, 2, last_us - 1}, {1, 79, 1, 1, last_us}}));
@@ -65,7 +65,7 @@ TEST(DcgmEvents, AreCountedThoughSeveralLieBetweenTwoReadings) {
   node.Read();
   EXPECT_EQ(node.Read().xids[0].total, 2U);
   EXPECT_EQ(node.dcgm.CountOf(kSinceCall), 1) << "the same sample is no news";
-  node.dcgm.AddSample(1, kXid, 43, node.Now());
+  node.dcgm.AddSample(1, kXidId, 43, node.Now());
   EXPECT_EQ(node.Read().xids[0].total, 3U);
   EXPECT_EQ(node.dcgm.CountOf(kSinceCall), 2);
 }
@@ -73,14 +73,14 @@ TEST(DcgmEvents, AreCountedThoughSeveralLieBetweenTwoReadings) {
 TEST(DcgmEvents, AreNotCountedAgainByANewConnection) {
   CountingNode node;
   node.Read();
-  node.dcgm.AddSample(0, kXid, 79, node.Now());
+  node.dcgm.AddSample(0, kXidId, 79, node.Now());
   EXPECT_EQ(node.Read().xids[0].total, 1U);
   node.dcgm.Kill();
   node.Read();
   EXPECT_TRUE(LostConnection(node.status));
-  node.grid = node.Start({kClockReasons, kXid});
+  node.grid = node.Start({kClockReasons, kXidId});
   EXPECT_EQ(node.Read().xids[0].total, 1U);
-  node.dcgm.AddSample(0, kXid, 79, node.Now());
+  node.dcgm.AddSample(0, kXidId, 79, node.Now());
   EXPECT_EQ(node.Read().xids[0].total, 2U) << node.status;
 }
 
@@ -97,8 +97,8 @@ TEST(DcgmEvents, CountTheNewestWhereTheEngineDoesNotTellTheOthers) {
     CountingNode node;
     node.Read();
     node.dcgm.Fail(row.call, row.code);
-    node.dcgm.AddSample(0, kXid, 13, node.Now());
-    node.dcgm.AddSample(0, kXid, 13, node.Now() + 1);
+    node.dcgm.AddSample(0, kXidId, 13, node.Now());
+    node.dcgm.AddSample(0, kXidId, 13, node.Now() + 1);
     const Findings& findings = node.Read();
     EXPECT_TRUE(node.status.ok()) << node.status;
     ASSERT_EQ(findings.xids.size(), 1U) << row.call;
@@ -109,7 +109,7 @@ TEST(DcgmEvents, CountTheNewestWhereTheEngineDoesNotTellTheOthers) {
         << findings.events_note->text;
     EXPECT_NE(node.Read().events_note, nullptr) << "as long as it has not told any again";
     node.dcgm.Heal(row.call);
-    node.dcgm.AddSample(0, kXid, 13, node.Now());
+    node.dcgm.AddSample(0, kXidId, 13, node.Now());
     EXPECT_EQ(node.Read().xids[0].total, 2U) << row.call;
     EXPECT_EQ(findings.events_note, nullptr) << row.call;
   }
@@ -119,7 +119,7 @@ TEST(DcgmEvents, WithoutTheCallAreCountedFromReadings) {
   CountingNode node;
   node.dcgm.without = {abi::DcgmCapability::kSamples};
   node.Read();
-  node.dcgm.AddSample(0, kXid, 13, node.Now());
+  node.dcgm.AddSample(0, kXidId, 13, node.Now());
   EXPECT_EQ(node.Read().xids[0].total, 1U);
   EXPECT_EQ(node.dcgm.CountOf(kSinceCall), 0);
 }
@@ -128,10 +128,10 @@ TEST(DcgmEvents, ALostConnectionIsNoticed) {
   CountingNode node;
   node.Read();
   node.dcgm.Fail(kSinceCall, abi::DCGM_ST_CONNECTION_NOT_VALID, 1);
-  node.dcgm.AddSample(0, kXid, 13, node.Now());
+  node.dcgm.AddSample(0, kXidId, 13, node.Now());
   node.Read();
   EXPECT_TRUE(LostConnection(node.status)) << node.status;
-  node.grid = node.Start({kClockReasons, kXid});
+  node.grid = node.Start({kClockReasons, kXidId});
   EXPECT_EQ(node.Read().xids[0].total, 1U) << "counted once, later";
 }
 
@@ -181,7 +181,7 @@ TEST(DcgmEvents, BlanksAndStampsOfNoTimeAreNoSamples) {
   for (const auto& row : rows) {
     CountingNode node;
     node.Read();
-    node.dcgm.AddSample(0, kXid, row.value, node.Now() + row.later_us);
+    node.dcgm.AddSample(0, kXidId, row.value, node.Now() + row.later_us);
     EXPECT_TRUE(node.Read().xids.empty()) << row.label;
     EXPECT_TRUE(node.status.ok()) << row.label;
   }
@@ -190,7 +190,7 @@ TEST(DcgmEvents, BlanksAndStampsOfNoTimeAreNoSamples) {
 TEST(DcgmEvents, OfAnInstanceAreNotTheGpus) {
   CountingNode node;
   node.AddMig();
-  node.dcgm.SetInt64(abi::DCGM_FE_GPU_I, 7, kXid, 43);
+  node.dcgm.SetInt64(abi::DCGM_FE_GPU_I, 7, kXidId, 43);
   const Findings& findings = node.Read();
   EXPECT_TRUE(findings.xids.empty());
   EXPECT_EQ(findings.gpus.size(), 2U);
@@ -199,20 +199,20 @@ TEST(DcgmEvents, OfAnInstanceAreNotTheGpus) {
 TEST(DcgmEvents, GoOnAfterTheEnginesClockWasSetBack) {
   CountingNode node;
   node.Read();
-  node.dcgm.AddSample(0, kXid, 13, node.Now());
+  node.dcgm.AddSample(0, kXidId, 13, node.Now());
   node.Read();
-  node.dcgm.AddSample(0, kXid, 13, node.Now() - 3600 * kSecondUs);
+  node.dcgm.AddSample(0, kXidId, 13, node.Now() - 3600 * kSecondUs);
   const Findings& findings = node.Read();
   EXPECT_EQ(findings.xids[0].in_window, 0U);
   EXPECT_EQ(findings.xids[0].last_us, node.Now() - 3601 * kSecondUs);
-  node.dcgm.AddSample(0, kXid, 13, node.Now() - 3599 * kSecondUs);
+  node.dcgm.AddSample(0, kXidId, 13, node.Now() - 3599 * kSecondUs);
   node.Read();
   EXPECT_EQ(node.grid->findings.xids[0].last_us, node.Now() - 3600 * kSecondUs);
 }
 
 TEST(DcgmEvents, AnUnsupportedFieldIsNotKnownToBeQuiet) {
   CountingNode node;
-  node.dcgm.unwatchable = {kXid};
+  node.dcgm.unwatchable = {kXidId};
   const Findings& findings = node.Read();
   EXPECT_FALSE(findings.gpus[0].xids_known);
 }

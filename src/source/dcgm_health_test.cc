@@ -14,7 +14,7 @@ struct WatchedNode : Node {
   const Findings& Read() {
     clock.Advance(std::chrono::seconds(1));
     if (grid == nullptr) {
-      grid = Start({kTemperature});
+      grid = Start({kTemperatureId});
     }
     grid->Clear(Absence::kNotRead);
     grid->findings.asked = {std::chrono::seconds(60), std::chrono::seconds(0), true, true};
@@ -87,7 +87,7 @@ TEST(DcgmHealth, IsUnknownForALostGpuUntilItIsBack) {
   EXPECT_TRUE(findings.health[0].is_known);
   EXPECT_FALSE(findings.health[1].is_known);
   node.dcgm.Change([&] { node.dcgm.gpus[1].status = abi::DcgmEntityStatusOk; });
-  node.grid = node.Start({kTemperature});
+  node.grid = node.Start({kTemperatureId});
   EXPECT_TRUE(node.Read().health[1].is_known);
 }
 
@@ -95,11 +95,11 @@ TEST(DcgmHealth, WhatTheEngineDoesNotTellCostsItsRowsAlone) {
   for (const char* call : {"dcgmHealthSet", "dcgmHealthCheck", "dcgmGetNvLinkP2PStatus"}) {
     WatchedNode node;
     node.dcgm.peers = {{5, 0}, {0, 5}};
-    node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, kTemperature, 41);
+    node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, kTemperatureId, 41);
     node.dcgm.Fail(call, abi::DCGM_ST_MODULE_NOT_LOADED);
     const Findings& findings = node.Read();
     EXPECT_TRUE(node.status.ok()) << call;
-    EXPECT_TRUE(Cell(*node.grid, kTemperature, 0).present());
+    EXPECT_TRUE(Cell(*node.grid, kTemperatureId, 0).present());
     const bool is_health = std::string_view(call).starts_with("dcgmHealth");
     EXPECT_EQ(findings.health.empty(), is_health) << call;
     EXPECT_EQ(findings.peers.empty(), !is_health) << call;
@@ -138,7 +138,7 @@ TEST(DcgmHealth, ALostConnectionIsNoticedAndTheWatchesAreSetAnew) {
   node.dcgm.ForgetGroups();
   node.Read();
   EXPECT_TRUE(LostConnection(node.status)) << node.status;
-  node.grid = node.Start({kTemperature});
+  node.grid = node.Start({kTemperatureId});
   EXPECT_EQ(node.Read().health.size(), 2U);
   EXPECT_EQ(node.dcgm.CountOf("dcgmHealthSet"), 2);
 }

@@ -36,7 +36,7 @@ void MakeMixed(Node& node) {
   node.dcgm.without_profiler = {1};
   node.dcgm.profiling_fields = {kGraphicsActive};
   for (const uint32_t gpu : {0U, 1U, 2U}) {
-    node.dcgm.SetInt64(DCGM_FE_GPU, gpu, kTemperature, 40 + gpu);
+    node.dcgm.SetInt64(DCGM_FE_GPU, gpu, kTemperatureId, 40 + gpu);
     node.dcgm.SetDouble(DCGM_FE_GPU, gpu, kGraphicsActive, 0.5);
   }
 }
@@ -44,10 +44,10 @@ void MakeMixed(Node& node) {
 TEST(DcgmKinds, OnlyBoardsWithoutAProfilerGoWithoutProfiling) {
   Node node(3);
   MakeMixed(node);
-  const auto grid = node.Start({kTemperature, kGraphicsActive});
+  const auto grid = node.Start({kTemperatureId, kGraphicsActive});
   ASSERT_TRUE(node.source().Read(*grid).ok());
   for (uint16_t gpu = 0; gpu < 3; ++gpu) {
-    EXPECT_EQ(Cell(*grid, kTemperature, gpu).int64(), 40 + gpu);
+    EXPECT_EQ(Cell(*grid, kTemperatureId, gpu).int64(), 40 + gpu);
   }
   EXPECT_EQ(Cell(*grid, kGraphicsActive, 0).real(), 0.5);
   EXPECT_EQ(Cell(*grid, kGraphicsActive, 1).absence(), Absence::kNotWatched);
@@ -64,11 +64,11 @@ TEST(DcgmKinds, OnlyBoardsWithoutAProfilerGoWithoutProfiling) {
 TEST(DcgmKinds, TriesAgainOnlyWhatABoardRefused) {
   Node node(3);
   MakeMixed(node);
-  const auto grid = node.Start({kTemperature, kGraphicsActive});
+  const auto grid = node.Start({kTemperatureId, kGraphicsActive});
   node.dcgm.without_profiler.clear();
   node.dcgm.ForgetCalls();
   const StatusOr<WatchResult> again =
-      node.source().Watch(grid->topology(), Fields({kTemperature, kGraphicsActive}), seconds(1));
+      node.source().Watch(grid->topology(), Fields({kTemperatureId, kGraphicsActive}), seconds(1));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->reason, "");
   EXPECT_EQ(node.dcgm.CountOf("dcgmWatchFields"), 1);
@@ -107,49 +107,49 @@ TEST(DcgmKinds, NamesTheFieldThatMakesTheEngineRefuseABatch) {
 
 TEST(DcgmKinds, WatchesAGpuAgainThatWasUnboundAndIsBack) {
   Node node(2);
-  const auto grid = node.Start({kTemperature});
+  const auto grid = node.Start({kTemperatureId});
   for (const uint32_t gpu : {0U, 1U}) {
-    node.dcgm.SetInt64(DCGM_FE_GPU, gpu, kTemperature, 40 + gpu);
+    node.dcgm.SetInt64(DCGM_FE_GPU, gpu, kTemperatureId, 40 + gpu);
   }
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusDetached;
   ASSERT_TRUE(node.source().Discover({}).ok());
   node.dcgm.DropWatchesOf(DCGM_FE_GPU, 1);
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_EQ(Cell(*grid, kTemperature, 1).absence(), Absence::kDeviceLost);
-  EXPECT_FALSE(node.dcgm.IsWatched(DCGM_FE_GPU, 1, kTemperature)) << "not while it is away";
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 1).absence(), Absence::kDeviceLost);
+  EXPECT_FALSE(node.dcgm.IsWatched(DCGM_FE_GPU, 1, kTemperatureId)) << "not while it is away";
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusOk;
   const StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok());
   EXPECT_TRUE(SameDevices(*topology, grid->topology())) << "the caller need not watch again";
-  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 1, kTemperature));
+  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 1, kTemperatureId));
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_EQ(Cell(*grid, kTemperature, 1).int64(), 41);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 1).int64(), 41);
 }
 
 TEST(DcgmKinds, WatchesAgainWhatTheEngineSaysIsNotWatched) {
   Node node(2);
-  const auto grid = node.Start({kTemperature, kPower});
+  const auto grid = node.Start({kTemperatureId, kPowerId});
   for (const uint32_t gpu : {0U, 1U}) {
-    node.dcgm.SetInt64(DCGM_FE_GPU, gpu, kTemperature, 40 + gpu);
+    node.dcgm.SetInt64(DCGM_FE_GPU, gpu, kTemperatureId, 40 + gpu);
   }
   node.dcgm.DropWatchesOf(DCGM_FE_GPU, 1);
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_EQ(Cell(*grid, kTemperature, 1).absence(), Absence::kNotWatched);
-  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 1, kTemperature)) << "at once";
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 1).absence(), Absence::kNotWatched);
+  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 1, kTemperatureId)) << "at once";
   node.clock.Advance(seconds(1));
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_EQ(Cell(*grid, kTemperature, 1).int64(), 41);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 1).int64(), 41);
   EXPECT_EQ(node.dcgm.CountOf("dcgmWatchFields"), 2);
 }
 
 TEST(DcgmKinds, DoesNotStormAnEngineThatGoesOnDropping) {
   Node node(2);
-  const auto grid = node.Start({kTemperature});
-  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperature, 40);
+  const auto grid = node.Start({kTemperatureId});
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 40);
   node.dcgm.ForgetCalls();
   for (int second = 0; second < 300; ++second) {
     node.dcgm.sample_time_us = ToMicroseconds(node.clock.WallNow());
-    node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperature, 40);
+    node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 40);
     node.dcgm.DropWatchesOf(DCGM_FE_GPU, 1);
     ASSERT_TRUE(node.source().Read(*grid).ok()) << second;
     node.clock.Advance(seconds(1));
@@ -163,17 +163,17 @@ TEST(DcgmKinds, ProfilesABoardThatWasAwayWhenTheWatchBegan) {
   ASSERT_TRUE(node.source().Discover({}).ok());
   node.dcgm.profiling_fields = {kGraphicsActive};
   node.dcgm.gpus[0].status = abi::DcgmEntityStatusDetached;
-  const auto grid = node.Start({kTemperature, kGraphicsActive});
+  const auto grid = node.Start({kTemperatureId, kGraphicsActive});
   node.dcgm.gpus[0].status = abi::DcgmEntityStatusOk;
   ASSERT_TRUE(node.source().Discover({}).ok());
-  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kTemperature));
+  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kTemperatureId));
   EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kGraphicsActive));
 }
 
 TEST(DcgmKinds, KeepsSlowFieldsForSeveralOfTheirOwnPeriods) {
   Node node(1);
-  node.Start({kTemperature, kInforomValid});
-  EXPECT_EQ(node.dcgm.KeepOf(kTemperature), 30);
+  node.Start({kTemperatureId, kInforomValid});
+  EXPECT_EQ(node.dcgm.KeepOf(kTemperatureId), 30);
   EXPECT_EQ(node.dcgm.KeepOf(kInforomValid), 90);
 }
 
@@ -183,15 +183,15 @@ TEST(DcgmKinds, InstancesThatTheEngineTakesForAnotherGpusAreWithdrawn) {
   node.dcgm.instances[0].entity_id = 0;  // Counted from GPU 0 on, and still on GPU 1.
   node.dcgm.instances[1].entity_id = 1;
   for (const uint32_t entity : {0U, 1U}) {
-    node.dcgm.SetInt64(abi::DCGM_FE_GPU_I, entity, kTemperature, 77);
-    node.dcgm.SetInt64(DCGM_FE_GPU, entity, kTemperature, 40 + entity);
+    node.dcgm.SetInt64(abi::DCGM_FE_GPU_I, entity, kTemperatureId, 77);
+    node.dcgm.SetInt64(DCGM_FE_GPU, entity, kTemperatureId, 40 + entity);
   }
-  const auto grid = node.Start({kTemperature});
+  const auto grid = node.Start({kTemperatureId});
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_EQ(Cell(*grid, kTemperature, 1).int64(), 41);
-  EXPECT_EQ(Cell(*grid, kTemperature, 2).absence(), Absence::kOtherGpu);
-  EXPECT_EQ(Cell(*grid, kTemperature, 3).absence(), Absence::kOtherGpu);
-  EXPECT_FALSE(node.dcgm.IsWatched(abi::DCGM_FE_GPU_I, 0, kTemperature));
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 1).int64(), 41);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 2).absence(), Absence::kOtherGpu);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 3).absence(), Absence::kOtherGpu);
+  EXPECT_FALSE(node.dcgm.IsWatched(abi::DCGM_FE_GPU_I, 0, kTemperatureId));
   EXPECT_NE(grid->topology().parts_absence.find("the values of the MIG instances of GPU 1 (GPU-1)"),
             std::string::npos)
       << grid->topology().parts_absence;

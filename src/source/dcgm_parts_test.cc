@@ -147,8 +147,8 @@ TEST(DcgmPart, AreReadWithTheFieldsOfTheirKind) {
     node.dcgm.generation = generation;
     node.Found();
     const Topology links = node.Found();
-    node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperature, 30);
-    node.dcgm.SetInt64(DCGM_FE_GPU, 1, kTemperature, 31);
+    node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 30);
+    node.dcgm.SetInt64(DCGM_FE_GPU, 1, kTemperatureId, 31);
     node.dcgm.SetInt64(DCGM_FE_SWITCH, 2, kSwitchTemperature, 52);
     node.dcgm.SetInt64(DCGM_FE_SWITCH, 4, kSwitchTemperature, 54);
     const ColumnRange columns = links.ColumnsOf(PartKind::kNvLink);
@@ -159,9 +159,9 @@ TEST(DcgmPart, AreReadWithTheFieldsOfTheirKind) {
     }
     node.dcgm.SetDouble(DCGM_FE_CPU, 1, kCpuTemperature, 61.5);
     node.dcgm.SetDouble(DCGM_FE_CPU_CORE, 1023, kCpuUtilisation, 0.5);
-    const auto grid =
-        node.Read({kTemperature, kSwitchTemperature, kLinkSent, kCpuTemperature, kCpuUtilisation});
-    EXPECT_EQ(RowOfNumbers(*grid, kTemperature), (std::vector<int64_t>{30, 31}));
+    const auto grid = node.Read(
+        {kTemperatureId, kSwitchTemperature, kLinkSent, kCpuTemperature, kCpuUtilisation});
+    EXPECT_EQ(RowOfNumbers(*grid, kTemperatureId), (std::vector<int64_t>{30, 31}));
     EXPECT_EQ(RowOfNumbers(*grid, kSwitchTemperature), (std::vector<int64_t>{52, 54}));
     EXPECT_EQ(RowOfNumbers(*grid, kLinkSent),
               (std::vector<int64_t>{-1, -1, 700, 701, 702, 703, 704, 705}));
@@ -243,10 +243,10 @@ TEST(DcgmPart, OfGarbageAreNone) {
 TEST(DcgmPart, ThatAnEngineRefusesToWatchCostNobodyElse) {
   Fabric node;
   node.dcgm.unwatchable = {kLinkSent};
-  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperature, 30);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 30);
   node.dcgm.SetInt64(DCGM_FE_SWITCH, 2, kSwitchTemperature, 52);
-  const auto grid = node.Read({kTemperature, kSwitchTemperature, kLinkSent});
-  EXPECT_EQ(RowOfNumbers(*grid, kTemperature)[0], 30);
+  const auto grid = node.Read({kTemperatureId, kSwitchTemperature, kLinkSent});
+  EXPECT_EQ(RowOfNumbers(*grid, kTemperatureId)[0], 30);
   EXPECT_EQ(RowOfNumbers(*grid, kSwitchTemperature)[0], 52);
   EXPECT_EQ(Cell(*grid, kLinkSent, 5).absence(), Absence::kNotPermitted);
   EXPECT_NE(node.watched.reason.find("NvLinks: the engine refuses field 780"), std::string::npos)
@@ -255,14 +255,14 @@ TEST(DcgmPart, ThatAnEngineRefusesToWatchCostNobodyElse) {
 
 TEST(DcgmPart, ThatComeAndGoLeaveTheWatchesOfGpusAlone) {
   Fabric node;
-  node.Read({kTemperature, kLinkSent});
+  node.Read({kTemperatureId, kLinkSent});
   node.dcgm.Change([&] { node.dcgm.links_up[1] = {16, 17}; });
   node.dcgm.ForgetCalls();
-  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperature, 30);
-  const auto grid = node.Read({kTemperature, kLinkSent});
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 30);
+  const auto grid = node.Read({kTemperatureId, kLinkSent});
   EXPECT_EQ(grid->topology().ColumnsOf(PartKind::kNvLink).count, 7U);
   EXPECT_EQ(node.dcgm.CountOf("dcgmGroupCreate"), 1) << "the links' alone";
-  EXPECT_EQ(RowOfNumbers(*grid, kTemperature)[0], 30);
+  EXPECT_EQ(RowOfNumbers(*grid, kTemperatureId)[0], 30);
 }
 
 TEST(DcgmPart, ThatAGroupTookForLostIsTriedAgainAtTheNextLook) {
@@ -278,7 +278,7 @@ TEST(DcgmPart, ThatAGroupTookForLostIsTriedAgainAtTheNextLook) {
 TEST(DcgmPart, OfALostGpuAreLostWithIt) {
   Fabric node;
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusLost;
-  const auto grid = node.Read({kTemperature, kLinkSent});
+  const auto grid = node.Read({kTemperatureId, kLinkSent});
   const ColumnRange links = grid->topology().ColumnsOf(PartKind::kNvLink);
   const auto of_gpu_1 = static_cast<uint16_t>(links.first + 2);
   EXPECT_EQ(Cell(*grid, kLinkSent, of_gpu_1).absence(), Absence::kDeviceLost);

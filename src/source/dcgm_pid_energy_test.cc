@@ -22,7 +22,7 @@ struct AskedNode : Node {
       made = std::make_unique<DcgmSource>(
           dcgm.Library(), DcgmSourceOptions{.endpoint = place, .pid_energy = board},
           NvmlIdentity([this]() -> StatusOr<abi::NvmlLibrary> { return nvml.Library(); }), clock);
-      grid = Start({kTemperature});
+      grid = Start({kTemperatureId});
     }
     grid->Clear(Absence::kNotRead);
     status = source().Read(*grid);

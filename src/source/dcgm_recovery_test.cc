@@ -118,8 +118,8 @@ TEST(DcgmRecovery, AsksNvmlOnlyWhenSomethingIsUnknown) {
 
 TEST(DcgmRecovery, BeginsAMuteEngineAnewWithGrowingPatience) {
   Node node(1);
-  const auto grid = node.Start({kTemperature, kDriver});
-  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperature, abi::DCGM_INT64_BLANK);
+  const auto grid = node.Start({kTemperatureId, kDriver});
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, abi::DCGM_INT64_BLANK);
   const auto read_after = [&](seconds pause) {
     node.clock.Advance(pause);
     return node.source().Read(*grid);
@@ -131,7 +131,7 @@ TEST(DcgmRecovery, BeginsAMuteEngineAnewWithGrowingPatience) {
             "the host engine host:5555 answers without a fresh number of any device, and is begun "
             "anew");
   EXPECT_TRUE(LostConnection(mute));
-  ASSERT_NE(node.Start({kTemperature, kDriver}), nullptr);
+  ASSERT_NE(node.Start({kTemperatureId, kDriver}), nullptr);
   EXPECT_TRUE(read_after(seconds(0)).ok());
   EXPECT_TRUE(read_after(seconds(9)).ok());
   EXPECT_FALSE(read_after(seconds(1)).ok());
@@ -139,9 +139,9 @@ TEST(DcgmRecovery, BeginsAMuteEngineAnewWithGrowingPatience) {
 
 TEST(DcgmRecovery, ANumberThatAgesIsSilenceToo) {
   Node node(1);
-  const auto grid = node.Start({kTemperature});
+  const auto grid = node.Start({kTemperatureId});
   node.dcgm.sample_time_us = ToMicroseconds(node.clock.WallNow());
-  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperature, 41);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 41);
   ASSERT_TRUE(node.source().Read(*grid).ok());
   node.clock.Advance(seconds(6));
   ASSERT_TRUE(node.source().Read(*grid).ok()) << "old, and silent since now";
@@ -151,10 +151,10 @@ TEST(DcgmRecovery, ANumberThatAgesIsSilenceToo) {
 
 TEST(DcgmRecovery, OneDeviceThatSpeaksIsEnough) {
   Node node(2);
-  const auto grid = node.Start({kTemperature});
+  const auto grid = node.Start({kTemperatureId});
   for (int i = 0; i < 20; ++i) {
     node.dcgm.sample_time_us = ToMicroseconds(node.clock.WallNow());
-    node.dcgm.SetInt64(DCGM_FE_GPU, 1, kTemperature, 41);
+    node.dcgm.SetInt64(DCGM_FE_GPU, 1, kTemperatureId, 41);
     EXPECT_TRUE(node.source().Read(*grid).ok());
     node.clock.Advance(seconds(1));
   }
@@ -188,34 +188,34 @@ TEST(DcgmRecovery, LeavesARemoteEngineWithoutGpusAlone) {
 
 TEST(DcgmRecovery, TriesARefusedFieldAgainAndTouchesNoOther) {
   Node node(1);
-  node.dcgm.unwatchable = {kPower};
-  node.Start({kTemperature, kPower});
+  node.dcgm.unwatchable = {kPowerId};
+  node.Start({kTemperatureId, kPowerId});
   ASSERT_NE(node.watched.reason, "");
   const auto topology = std::make_shared<const Topology>(*node.source().Discover({}));
   const auto retry = [&] {
-    return node.source().Watch(*topology, Fields({kTemperature, kPower}), seconds(1));
+    return node.source().Watch(*topology, Fields({kTemperatureId, kPowerId}), seconds(1));
   };
   node.dcgm.ForgetCalls();
   StatusOr<WatchResult> again = retry();
   ASSERT_TRUE(again.ok());
   EXPECT_NE(again->reason, "") << "still refused";
   EXPECT_EQ(node.dcgm.CountOf("dcgmGroupCreate"), 0);
-  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kTemperature));
+  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kTemperatureId));
   node.dcgm.unwatchable.clear();
   again = retry();
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->reason, "");
-  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kPower));
+  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kPowerId));
 }
 
 TEST(DcgmRecovery, TakesProfilingFieldsInWhenTheModuleIsThere) {
   Node node(1);
-  node.Start({kTemperature, kGraphicsActive});
+  node.Start({kTemperatureId, kGraphicsActive});
   ASSERT_TRUE(node.watched.profiling_refused);
   const auto topology = std::make_shared<const Topology>(*node.source().Discover({}));
   node.dcgm.profiling_fields = {kGraphicsActive};
   const StatusOr<WatchResult> again =
-      node.source().Watch(*topology, Fields({kTemperature, kGraphicsActive}), seconds(1));
+      node.source().Watch(*topology, Fields({kTemperatureId, kGraphicsActive}), seconds(1));
   ASSERT_TRUE(again.ok());
   EXPECT_FALSE(again->profiling_refused);
   EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kGraphicsActive));

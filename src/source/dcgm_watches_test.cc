@@ -21,41 +21,41 @@ using std::chrono::seconds;
 TEST(DcgmWatch, WatchesEachDeviceOnceAndReadsItInOneCall) {
   Node node(2);
   node.AddMig();
-  const auto grid = node.Start({kTemperature, kFbUsed, kDriver});
-  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperature, 41);
-  node.dcgm.SetInt64(DCGM_FE_GPU, 1, kTemperature, 42);
+  const auto grid = node.Start({kTemperatureId, kFbUsed, kDriver});
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 41);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 1, kTemperatureId, 42);
   node.dcgm.SetInt64(DCGM_FE_GPU_I, 8, kFbUsed, 87);
   node.dcgm.SetString(DCGM_FE_GPU, 0, kDriver, "570.133.20");
   node.dcgm.ForgetCalls();
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_EQ(Cell(*grid, kTemperature, 0).int64(), 41);
-  EXPECT_EQ(Cell(*grid, kTemperature, 1).int64(), 42);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 0).int64(), 41);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 1).int64(), 42);
   EXPECT_EQ(Cell(*grid, kFbUsed, 3).int64(), 87);
   EXPECT_EQ(grid->text(Cell(*grid, kDriver, 0)), "570.133.20");
   EXPECT_EQ(Cell(*grid, kFbUsed, 2).absence(), Absence::kNoData);
   EXPECT_EQ(node.dcgm.calls(), std::vector<std::string>{"dcgmEntitiesGetLatestValues"});
   EXPECT_EQ(node.dcgm.live_flags(), std::vector<uint32_t>{0});
   EXPECT_EQ(node.dcgm.group_count(), 1U);
-  EXPECT_EQ(node.dcgm.PeriodOf(kTemperature), 1'000'000);
+  EXPECT_EQ(node.dcgm.PeriodOf(kTemperatureId), 1'000'000);
   EXPECT_TRUE(node.watched.reason.empty()) << node.watched.reason;
 }
 
 TEST(DcgmWatch, KeepsAnXidLongAndAllElseShort) {
   Node node(1);
-  node.Start({kTemperature, kXid});
-  EXPECT_EQ(node.dcgm.KeepOf(kTemperature), 30);
-  EXPECT_EQ(node.dcgm.KeepOf(kXid), 600);
+  node.Start({kTemperatureId, kXidId});
+  EXPECT_EQ(node.dcgm.KeepOf(kTemperatureId), 30);
+  EXPECT_EQ(node.dcgm.KeepOf(kXidId), 600);
   const StatusOr<Topology> topology = node.source().Discover({});
-  ASSERT_TRUE(node.source().Watch(*topology, Fields({kTemperature, kXid}), seconds(300)).ok());
-  EXPECT_EQ(node.dcgm.KeepOf(kTemperature), 900);
-  EXPECT_EQ(node.dcgm.KeepOf(kXid), 900);
+  ASSERT_TRUE(node.source().Watch(*topology, Fields({kTemperatureId, kXidId}), seconds(300)).ok());
+  EXPECT_EQ(node.dcgm.KeepOf(kTemperatureId), 900);
+  EXPECT_EQ(node.dcgm.KeepOf(kXidId), 900);
 }
 
 TEST(DcgmWatch, ReplacesWhatWasWatchedBefore) {
   Node node(1);
-  node.Start({kTemperature, kPower});
+  node.Start({kTemperatureId, kPowerId});
   node.Start({kUtilisation});
-  EXPECT_FALSE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kTemperature));
+  EXPECT_FALSE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kTemperatureId));
   EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kUtilisation));
   EXPECT_EQ(node.dcgm.group_count(), 1U);
   EXPECT_EQ(node.dcgm.field_group_count(), 1U);
@@ -63,12 +63,12 @@ TEST(DcgmWatch, ReplacesWhatWasWatchedBefore) {
 
 TEST(DcgmWatch, LeavesOutFieldsOfOtherEntitiesAndUnknownOnes) {
   Node node(1);
-  node.dcgm.unknown_fields = {kPower};
-  const auto grid = node.Start({kPower, kTemperature, kCpuUtilisation});
+  node.dcgm.unknown_fields = {kPowerId};
+  const auto grid = node.Start({kPowerId, kTemperatureId, kCpuUtilisation});
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_EQ(Cell(*grid, kPower, 0).absence(), Absence::kNotSupported);
+  EXPECT_EQ(Cell(*grid, kPowerId, 0).absence(), Absence::kNotSupported);
   EXPECT_EQ(grid->ColumnsOf(*grid->RowOf(kCpuUtilisation)).count, 0U);
-  EXPECT_EQ(Cell(*grid, kTemperature, 0).absence(), Absence::kNoData);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 0).absence(), Absence::kNoData);
 }
 
 TEST(DcgmWatch, AcceptsExactlyTheLevelsOfGpus) {
@@ -147,7 +147,7 @@ TEST(DcgmWatch, SplitsManyDevicesAsAnOldEngineNeeds) {
 TEST(DcgmWatch, WatchesTheProfilingFieldsThatAGpuOffers) {
   Node node(2);
   node.dcgm.profiling_fields = {kGraphicsActive};
-  const auto grid = node.Start({kTemperature, kGraphicsActive, kTensorActive});
+  const auto grid = node.Start({kTemperatureId, kGraphicsActive, kTensorActive});
   EXPECT_FALSE(node.watched.profiling_refused);
   node.dcgm.SetDouble(DCGM_FE_GPU, 1, kGraphicsActive, 0.5);
   ASSERT_TRUE(node.source().Read(*grid).ok());
@@ -189,8 +189,8 @@ TEST(DcgmWatch, GoesOnWithoutProfiling) {
   for (const auto& row : rows) {
     Node node(1);
     row.prepare(node.dcgm);
-    node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperature, 41);
-    const auto grid = node.Start({kTemperature, kGraphicsActive});
+    node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 41);
+    const auto grid = node.Start({kTemperatureId, kGraphicsActive});
     ASSERT_TRUE(node.source().Read(*grid).ok()) << row.label;
     EXPECT_TRUE(node.watched.profiling_refused) << row.label;
     EXPECT_FALSE(node.watched.is_fault) << row.label << ", the node just has none";
@@ -198,7 +198,7 @@ TEST(DcgmWatch, GoesOnWithoutProfiling) {
                                                         "dcgmProfGetSupportedMetricGroups"
                                                       : row.reason)
         << row.label;
-    EXPECT_EQ(Cell(*grid, kTemperature, 0).int64(), 41) << row.label;
+    EXPECT_EQ(Cell(*grid, kTemperatureId, 0).int64(), 41) << row.label;
     EXPECT_EQ(Cell(*grid, kGraphicsActive, 0).absence(), row.expected) << row.label;
   }
 }
@@ -206,13 +206,13 @@ TEST(DcgmWatch, GoesOnWithoutProfiling) {
 // The engine rolls such a watch back, so that nothing of it may pass for watched.
 TEST(DcgmWatch, Minus33ForOtherFieldsIsARefusalToo) {
   Node node(1);
-  node.dcgm.unwatchable = {kPower};
+  node.dcgm.unwatchable = {kPowerId};
   node.dcgm.unwatchable_code = abi::DCGM_ST_MODULE_NOT_LOADED;
-  const auto grid = node.Start({kTemperature, kPower, kUtilisation});
+  const auto grid = node.Start({kTemperatureId, kPowerId, kUtilisation});
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kTemperature));
+  EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kTemperatureId));
   EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kUtilisation));
-  EXPECT_EQ(Cell(*grid, kPower, 0).absence(), Absence::kNotWatched);
+  EXPECT_EQ(Cell(*grid, kPowerId, 0).absence(), Absence::kNotWatched);
   EXPECT_FALSE(node.watched.profiling_refused);
   EXPECT_NE(node.watched.reason.find("the engine refuses field 155: DCGM -33"), std::string::npos)
       << node.watched.reason;
@@ -244,10 +244,10 @@ TEST(DcgmWatch, FindsRefusedFieldsByHalving) {
 
 TEST(DcgmWatch, DropsAFieldThatOnlyTheEngineDoesNotKnow) {
   Node node(1);
-  node.dcgm.engine_unknown = {kPower};
-  const auto grid = node.Start({kTemperature, kPower, kUtilisation});
+  node.dcgm.engine_unknown = {kPowerId};
+  const auto grid = node.Start({kTemperatureId, kPowerId, kUtilisation});
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_EQ(Cell(*grid, kPower, 0).absence(), Absence::kNotSupported);
+  EXPECT_EQ(Cell(*grid, kPowerId, 0).absence(), Absence::kNotSupported);
   EXPECT_EQ(Cell(*grid, kUtilisation, 0).absence(), Absence::kNoData);
 }
 
@@ -277,7 +277,7 @@ TEST(DcgmWatch, SaysWhatFailsAndLeavesNothingBehind) {
     ASSERT_TRUE(topology.ok());
     node.dcgm.Fail(row.symbol, row.code, 1);
     const StatusOr<WatchResult> result =
-        node.source().Watch(*topology, Fields({kTemperature, kGraphicsActive}), seconds(1));
+        node.source().Watch(*topology, Fields({kTemperatureId, kGraphicsActive}), seconds(1));
     EXPECT_EQ(result.status().code(), row.expected) << row.symbol;
     EXPECT_EQ(Text(result.status()), "the host engine host:5555 " + row.message);
     EXPECT_EQ(node.dcgm.group_count(), 0U) << row.symbol;
@@ -289,18 +289,18 @@ TEST(DcgmWatch, LeavesALostGpuOutUntilItIsBack) {
   Node node(2);
   ASSERT_TRUE(node.source().Discover({}).ok());
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusLost;
-  const auto grid = node.Start({kTemperature});
-  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperature, 41);
-  node.dcgm.SetInt64(DCGM_FE_GPU, 1, kTemperature, 42);
+  const auto grid = node.Start({kTemperatureId});
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 41);
+  node.dcgm.SetInt64(DCGM_FE_GPU, 1, kTemperatureId, 42);
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_EQ(Cell(*grid, kTemperature, 0).int64(), 41);
-  EXPECT_EQ(Cell(*grid, kTemperature, 1).absence(), Absence::kDeviceLost);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 0).int64(), 41);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 1).absence(), Absence::kDeviceLost);
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusOk;
   const StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok());
   EXPECT_TRUE(SameDevices(*topology, grid->topology())) << "the caller need not watch again";
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_EQ(Cell(*grid, kTemperature, 1).int64(), 42);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 1).int64(), 42);
 }
 
 TEST(DcgmWatch, SaysWhyADeviceThatIsBackIsNotWatched) {
@@ -308,7 +308,7 @@ TEST(DcgmWatch, SaysWhyADeviceThatIsBackIsNotWatched) {
     Node node(2);
     ASSERT_TRUE(node.source().Discover({}).ok());
     node.dcgm.gpus[1].status = abi::DcgmEntityStatusLost;
-    node.Start({kTemperature});
+    node.Start({kTemperatureId});
     node.dcgm.gpus[1].status = abi::DcgmEntityStatusOk;
     node.dcgm.Fail(symbol, abi::DCGM_ST_TIMEOUT, 1);
     EXPECT_TRUE(LostConnection(node.source().Discover({}).status())) << symbol;
@@ -320,27 +320,27 @@ TEST(DcgmWatch, LeavesOutADeviceThatWentSinceDiscover) {
   const StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok());
   node.dcgm.gpus.pop_back();
-  ASSERT_TRUE(node.source().Watch(*topology, Fields({kTemperature}), seconds(1)).ok());
-  Grid grid(std::make_shared<Topology>(*topology), Fields({kTemperature}));
+  ASSERT_TRUE(node.source().Watch(*topology, Fields({kTemperatureId}), seconds(1)).ok());
+  Grid grid(std::make_shared<Topology>(*topology), Fields({kTemperatureId}));
   ASSERT_TRUE(node.source().Read(grid).ok());
-  EXPECT_EQ(Cell(grid, kTemperature, 1).absence(), Absence::kNotFound);
+  EXPECT_EQ(Cell(grid, kTemperatureId, 1).absence(), Absence::kNotFound);
 }
 
 TEST(DcgmWatch, TakesInADeviceThatTheEngineDidNotKnow) {
   Node node(1);
-  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, kTemperature, 40);
+  node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, kTemperatureId, 40);
   node.dcgm.Fail("dcgmGroupAddEntity", abi::DCGM_ST_BADPARAM, 1);
-  std::unique_ptr<Grid> grid = node.Start({kTemperature});
+  std::unique_ptr<Grid> grid = node.Start({kTemperatureId});
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_EQ(Cell(*grid, kTemperature, 0).absence(), Absence::kNotFound);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 0).absence(), Absence::kNotFound);
   ASSERT_TRUE(node.source().Discover({}).ok());
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_TRUE(Cell(*grid, kTemperature, 0).present());
+  EXPECT_TRUE(Cell(*grid, kTemperatureId, 0).present());
 }
 
 TEST(DcgmWatch, TriesAgainWhereTheListOfProfilingFieldsIsNone) {
   Node node(1);
-  node.Start({kTemperature, kGraphicsActive});  // The fake has no such module.
+  node.Start({kTemperatureId, kGraphicsActive});  // The fake has no such module.
   EXPECT_TRUE(node.watched.profiling_refused);
   node.dcgm.profiling_fields = {kGraphicsActive};
   FakeFault garbage;
@@ -348,10 +348,10 @@ TEST(DcgmWatch, TriesAgainWhereTheListOfProfilingFieldsIsNone) {
     static_cast<abi::dcgmProfGetMetricGroups_v3*>(outs[0].bytes)->numMetricGroups = 11;
   };
   node.dcgm.Inject("dcgmProfGetSupportedMetricGroups", garbage);
-  node.Start({kTemperature, kGraphicsActive});
+  node.Start({kTemperatureId, kGraphicsActive});
   EXPECT_EQ(node.watched.reason, "no profiling fields: the engine's list of them is empty or none");
   node.dcgm.Heal("dcgmProfGetSupportedMetricGroups");
-  node.Start({kTemperature, kGraphicsActive});
+  node.Start({kTemperatureId, kGraphicsActive});
   EXPECT_FALSE(node.watched.profiling_refused);
 }
 

@@ -20,10 +20,10 @@
 namespace podgpu {
 
 inline constexpr uint16_t kDriver = 1;  // Of the system, but asked of a device.
-inline constexpr uint16_t kTemperature = 150;
-inline constexpr uint16_t kPower = 155;
+inline constexpr uint16_t kTemperatureId = 150;
+inline constexpr uint16_t kPowerId = 155;
 inline constexpr uint16_t kUtilisation = 203;
-inline constexpr uint16_t kXid = 230;
+inline constexpr uint16_t kXidId = 230;
 inline constexpr uint16_t kFbUsed = 252;
 inline constexpr uint16_t kGraphicsActive = 1001;
 inline constexpr uint16_t kTensorActive = 1004;
