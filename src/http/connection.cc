@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 #include <boost/asio/write.hpp>
 
@@ -89,6 +91,22 @@ void Connection::Close() {
     shared_.connections_of_peer.erase(peer);
   }
   shared_.on_closed();
+}
+
+void Connection::CutOff() {
+  int untaken_bytes = 0;
+  if (!closed_ && ::ioctl(stream_.socket().native_handle(), SIOCOUTQ, &untaken_bytes) == 0 &&
+      untaken_bytes > 0) {
+    ForgetAtItsEnd(true);
+  }
+  Close();
+}
+
+// Whether the system forgets what the client has not taken when the socket is closed, by a deadline
+// too.  It would offer it for minutes else, and hold it as long.
+void Connection::ForgetAtItsEnd(bool forgets) {
+  ErrorCode ignored;
+  stream_.socket().set_option(asio::socket_base::linger(forgets, 0), ignored);
 }
 
 void Connection::AwaitRequest() {
@@ -280,6 +298,7 @@ bool Connection::IsHead() const {
 // One deadline for head and body together, however slowly the client takes them.
 void Connection::Write(Persistence persistence, bool head_only) {
   BecomeBusy();
+  ForgetAtItsEnd(true);
   if (shared_.front != nullptr) {
     shared_.front->AddHeaders(response_);
   }
@@ -308,6 +327,7 @@ void Connection::Write(Persistence persistence, bool head_only) {
 }
 
 void Connection::OnWritten(Persistence persistence) {
+  ForgetAtItsEnd(false);  // What is on its way to a good client arrives.
   has_answered_ = true;
   if (persistence == Persistence::kClose || shared_.stopping) {
     BeginLinger();

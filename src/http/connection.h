@@ -71,6 +71,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Closes the socket and leaves the pool.
   void Close();
 
+  // Closes it so that the system forgets what the client has not taken.
+  void CutOff();
+
   const std::string& peer() const { return peer_; }
   // When the answer began or the system last took a part of it.
   Instant progressed_at() const { return progressed_at_; }
@@ -96,6 +99,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void LingerOn();
   void Linger();
   bool GoesOn(const ErrorCode& error);
+  void ForgetAtItsEnd(bool forgets);
   void NoteProgress();
   void BecomeBusy();
   void BecomeWaiting();

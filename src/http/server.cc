@@ -188,7 +188,7 @@ class BeastServer final : public HttpServer {
     }
     shared_.counters.displaced++;
     const std::shared_ptr<Connection> kept = *victim;
-    kept->Close();
+    kept->CutOff();
     return true;
   }
 
@@ -214,7 +214,8 @@ class BeastServer final : public HttpServer {
     drain_deadline_.async_wait([this](const ErrorCode& cancelled) {
       for (ConnectionPool* pool : {&general_, &probes_}) {
         while (!cancelled && !pool->busy.empty()) {
-          CloseFirst(pool->busy);
+          const std::shared_ptr<Connection> first = pool->busy.front();
+          first->CutOff();
         }
       }
     });
