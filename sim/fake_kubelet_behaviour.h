@@ -19,7 +19,7 @@ struct KubeletBehaviour {
   };
   Socket socket = Socket::kServed;
   // Which pods a list has: a kubelet that has just started does not know all of them yet.
-  enum class Listing : uint8_t { kAll, kStaticPods, kNone };
+  enum class Listing : uint8_t { kAll, kStaticPods, kNoPods };
   Listing listing = Listing::kAll;
   // Another number than before: the kubelet has started again.  Connections end, the socket's file
   // is a new one.

@@ -164,7 +164,7 @@ using PodNames = std::set<std::string>;
 TEST_F(ListedPodsTest, AKubeletThatHasJustStartedListsNoneThenTheStaticOnes) {
   ASSERT_TRUE(node_.writer().Tick(5'000'000).ok());
   EXPECT_EQ(Names(), (PodNames{"first", "proxy-node-a"}));
-  ASSERT_TRUE(kubelet_->Behave({.listing = KubeletBehaviour::Listing::kNone}).ok());
+  ASSERT_TRUE(kubelet_->Behave({.listing = KubeletBehaviour::Listing::kNoPods}).ok());
   EXPECT_EQ(Names(), PodNames());
   ASSERT_TRUE(kubelet_->Behave({.listing = KubeletBehaviour::Listing::kStaticPods}).ok());
   EXPECT_EQ(Names(), PodNames{"proxy-node-a"});

@@ -108,7 +108,7 @@ KubeletBehaviour::Listing ListingAfter(const World& world, const Fault& restart,
     return Listing::kAll;
   }
   const TimeUs first_us = restart.Amount(FaultNumber::kSyncUs) / kShareWithoutPods;
-  return t < restart.until + first_us ? Listing::kNone : Listing::kStaticPods;
+  return t < restart.until + first_us ? Listing::kNoPods : Listing::kStaticPods;
 }
 
 // The names of those `kinds` that are in force.
@@ -175,7 +175,7 @@ ApiBehaviour ApiBehaviourAt(const World& world, TimeUs t) {
 
 std::string KubeletWordsAt(const World& world, TimeUs t) {
   switch (KubeletBehaviourAt(world, t).listing) {
-    case KubeletBehaviour::Listing::kNone:
+    case KubeletBehaviour::Listing::kNoPods:
       return "starting, lists no pods";
     case KubeletBehaviour::Listing::kStaticPods:
       return "starting, lists static pods";

@@ -75,8 +75,8 @@ TEST(KubeletFaults, ARestartedKubeletLearnsOfItsPodsInThreeSteps) {
     std::string_view words;
   };
   const Case cases[] = {{1'999, Listing::kAll, "kubelet_restart"},
-                        {2'000, Listing::kNone, "starting, lists no pods"},
-                        {2'999, Listing::kNone, "starting, lists no pods"},
+                        {2'000, Listing::kNoPods, "starting, lists no pods"},
+                        {2'999, Listing::kNoPods, "starting, lists no pods"},
                         {3'000, Listing::kStaticPods, "starting, lists static pods"},
                         {4'999, Listing::kStaticPods, "starting, lists static pods"},
                         {5'000, Listing::kAll, "well"}};

@@ -25,7 +25,7 @@ namespace podgpu {
 // What is known of one collection.  Immutable once published.
 struct ApiFacts {
   std::shared_ptr<const ApiObjects> objects;  // Null before the first list.
-  RenewedAt renewed;                          // Names that mean other pods than before.
+  RenewedAt renewed = {};                     // Names that mean other pods than before.
   PartState state = PartState::kStarting;
   std::string detail;     // A plain sentence.
   Instant lost_at{};      // When the watch was lost; meant only while the state is not ok.

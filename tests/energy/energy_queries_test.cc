@@ -130,11 +130,11 @@ struct QueriedPod {
   const char* name_space;
   int pid;
 };
-constexpr std::array<QueriedPod, 5> kPods = {{{"alone", "web", 15},
-                                              {"batch", "ml", 14},
-                                              {"chat", "web", 13},
-                                              {"training-job", "ml", 11},
-                                              {"training-job-123", "ml", 12}}};
+constexpr std::array<QueriedPod, 5> kQueriedPods = {{{"alone", "web", 15},
+                                                     {"batch", "ml", 14},
+                                                     {"chat", "web", 13},
+                                                     {"training-job", "ml", 11},
+                                                     {"training-job-123", "ml", 12}}};
 
 class EnergyQueries : public ::testing::Test {
  protected:
@@ -181,7 +181,7 @@ class EnergyQueries : public ::testing::Test {
   Answer ByPod(const std::function<bool(const QueriedPod&)>& wanted,
                const std::function<double(int)>& measure) const {
     Answer answer;
-    for (const QueriedPod& pod : kPods) {
+    for (const QueriedPod& pod : kQueriedPods) {
       if (wanted(pod)) {
         answer[pod.name] = measure(pod.pid);
       }
@@ -190,7 +190,7 @@ class EnergyQueries : public ::testing::Test {
   }
   Answer ByNamespace(const std::function<double(int)>& measure) const {
     Answer answer;
-    for (const QueriedPod& pod : kPods) {
+    for (const QueriedPod& pod : kQueriedPods) {
       answer[pod.name_space] += measure(pod.pid);
     }
     return answer;
