@@ -18,7 +18,7 @@ constexpr milliseconds kShortestDeadline{100};
 constexpr int64_t kMostAtOnce = 4'096;
 
 // The parser has checked the value's form before it calls `apply`, so the fallbacks are never used.
-milliseconds MillisecondsOf(std::string_view value) {
+milliseconds DurationInMs(std::string_view value) {
   return std::chrono::duration_cast<milliseconds>(
       ParseGoDuration(value).value_or(std::chrono::nanoseconds(0)));
 }
@@ -30,7 +30,7 @@ Status SetNodes(ClusterCommand& command, std::string_view value) {
 }
 
 Status SetNodeInterval(ClusterCommand& command, std::string_view value) {
-  const milliseconds interval = MillisecondsOf(value);
+  const milliseconds interval = DurationInMs(value);
   if (interval < kShortestInterval || interval > kLongestInterval) {
     return absl::InvalidArgumentError("must be from 1s to 1h");
   }
@@ -39,7 +39,7 @@ Status SetNodeInterval(ClusterCommand& command, std::string_view value) {
 }
 
 Status SetNodeTimeout(ClusterCommand& command, std::string_view value) {
-  const milliseconds deadline = MillisecondsOf(value);
+  const milliseconds deadline = DurationInMs(value);
   if (deadline < kShortestDeadline || deadline > kLongestInterval) {
     return absl::InvalidArgumentError("must be from 100ms to 1h");
   }
@@ -57,7 +57,7 @@ Status SetNodesAtOnce(ClusterCommand& command, std::string_view value) {
 }
 
 Status SetWithdrawAfter(ClusterCommand& command, std::string_view value) {
-  const milliseconds limit = MillisecondsOf(value);
+  const milliseconds limit = DurationInMs(value);
   if (limit < kShortestInterval) {
     return absl::InvalidArgumentError("must be 1s or more");
   }

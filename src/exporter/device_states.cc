@@ -61,7 +61,7 @@ HeardVoice Hear(const Grid& grid, size_t index) {
     return column < entities.size() && entities[column].gpu == index;
   };
   for (uint16_t column = first; is_of_gpu(column); ++column) {
-    if (grid.HasFreshNumbers(EntityId{column}, std::chrono::milliseconds::max())) {
+    if (grid.HasCurrentNumbers(EntityId{column})) {
       return {Voice::kSpeaks, Absence::kNotRead};
     }
   }

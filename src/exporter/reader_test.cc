@@ -396,7 +396,7 @@ TEST(WithdrawStale, JudgesASlowFieldByItsOwnPeriod) {
   grid.at(FieldRow{1}, EntityId{0}) = Value::OfInt64(41, 30'000);
   EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(0)), 1U);
   EXPECT_TRUE(grid.at(FieldRow{0}, EntityId{0}).present());
-  EXPECT_FALSE(grid.HasFreshNumbers(EntityId{0}, seconds(60))) << "it tells of no device";
+  EXPECT_FALSE(grid.HasCurrentNumbers(EntityId{0})) << "it tells of no device";
   EXPECT_EQ(WithdrawStale(grid, seconds(5), seconds(61)), 1U);
   EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kStale);
 }

@@ -8,7 +8,7 @@ bool Voices::Note(const Grid& grid) {
   epoch_ = grid.topology().epoch;
   speaking_.resize(columns);
   for (uint16_t column = 0; column < columns; ++column) {
-    const bool speaks = grid.HasFreshNumbers(EntityId{column}, std::chrono::milliseconds::max());
+    const bool speaks = grid.HasCurrentNumbers(EntityId{column});
     if (!is_new_epoch && speaks != speaking_[column]) {
       looks_left_ = kLooks;
     }

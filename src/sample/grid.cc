@@ -41,11 +41,19 @@ std::optional<FieldRow> Grid::RowOf(uint16_t field_id) const {
 }
 
 bool Grid::HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const {
+  return HasNumbers(entity, limit, true);
+}
+
+bool Grid::HasCurrentNumbers(EntityId entity) const {
+  return HasNumbers(entity, std::chrono::milliseconds::max(), false);
+}
+
+bool Grid::HasNumbers(EntityId entity, std::chrono::milliseconds limit, bool with_events) const {
   const auto rows = static_cast<uint16_t>(fields_.size());
   for (uint16_t row = 0; row < rows; ++row) {
     const uint16_t id = fields_[row]->id;
-    const bool tells_of_now = OwnPeriodOf(id).count() == 0 && id != kEventField;
-    if (!tells_of_now || !rows_[row].columns.Contains(entity)) {
+    const bool counts = OwnPeriodOf(id).count() == 0 && (with_events || id != kEventField);
+    if (!counts || !rows_[row].columns.Contains(entity)) {
       continue;
     }
     const Value& value = at(FieldRow{row}, entity);

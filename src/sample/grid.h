@@ -61,9 +61,12 @@ class Grid {
   const std::vector<Value>& cells() const { return values_; }
 
   // Whether the column of `entity` has a number not older than `limit`.  Texts do not count, since
-  // identity outlives a device, nor does the last XID, which stays, nor do fields that are sampled
-  // too rarely to tell of a device.
+  // identity outlives a device, nor do fields that are sampled too rarely to tell of a device.
   bool HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const;
+
+  // The same of a grid from which old values have been withdrawn, whatever the age of the others.
+  // The last XID, which stays on the page, does not count.
+  bool HasCurrentNumbers(EntityId entity) const;
 
   // Makes every cell absent for `reason`; texts and findings are forgotten, their memory is kept.
   void Clear(Absence reason);
@@ -84,6 +87,7 @@ class Grid {
   Findings findings;
 
  private:
+  bool HasNumbers(EntityId entity, std::chrono::milliseconds limit, bool with_events) const;
   struct Row {
     ColumnRange columns;
     size_t first_cell = 0;
