@@ -25,7 +25,7 @@ struct CountingNode : Node {
   const Findings& ReadAfter(Duration step) {
     clock.Advance(step);
     if (grid == nullptr) {
-      grid = Start({kClockReasons, kXidId});
+      grid = Start({kClockReasons, kTemperatureId, kXidId});
     }
     grid->Clear(Absence::kNotRead);
     grid->findings.asked = {std::chrono::seconds(60),
@@ -44,8 +44,10 @@ TEST(DcgmEvents, OfAHealthyNodeCostNoCall) {
   CountingNode node;
   node.Read();
   for (int i = 0; i < 100; ++i) {
+    node.dcgm.Change([&] { node.dcgm.sample_time_us = node.Now(); });
     node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, kTemperatureId, i);
     const Findings& findings = node.Read();
+    ASSERT_TRUE(node.status.ok()) << node.status;
     EXPECT_TRUE(findings.xids.empty());
     EXPECT_TRUE(findings.gpus[1].xids_known);
   }
@@ -78,7 +80,7 @@ TEST(DcgmEvents, AreNotCountedAgainByANewConnection) {
   node.dcgm.Kill();
   node.Read();
   EXPECT_TRUE(LostConnection(node.status));
-  node.grid = node.Start({kClockReasons, kXidId});
+  node.grid = node.Start({kClockReasons, kTemperatureId, kXidId});
   EXPECT_EQ(node.Read().xids[0].total, 1U);
   node.dcgm.AddSample(0, kXidId, 79, node.Now());
   EXPECT_EQ(node.Read().xids[0].total, 2U) << node.status;
@@ -131,7 +133,7 @@ TEST(DcgmEvents, ALostConnectionIsNoticed) {
   node.dcgm.AddSample(0, kXidId, 13, node.Now());
   node.Read();
   EXPECT_TRUE(LostConnection(node.status)) << node.status;
-  node.grid = node.Start({kClockReasons, kXidId});
+  node.grid = node.Start({kClockReasons, kTemperatureId, kXidId});
   EXPECT_EQ(node.Read().xids[0].total, 1U) << "counted once, later";
 }
 
