@@ -16,6 +16,9 @@ using std::chrono::milliseconds;
 // For so long after a client was refused for want of room the page says so.
 constexpr std::chrono::minutes kCrowdIsTold{1};
 
+// A profiling field takes two samples of the engine, the second of which may just miss a reading.
+constexpr int kReadingsForRates = 3;
+
 // The age beyond which numbers of processes are withdrawn.
 Duration StaleAfter(const ProcessOptions& options) {
   constexpr int kPeriodsUntilStale = 3;
@@ -28,6 +31,27 @@ Duration StaleAfter(const ProcessOptions& options) {
 Duration PatienceWithSilence(const TickOptions& options) {
   constexpr milliseconds kShortest{5'000};
   return std::min(std::max(options.period + options.period / 2, kShortest), options.stale_after);
+}
+
+bool HasValue(const Grid& grid, FieldRow row) {
+  const ColumnRange columns = grid.ColumnsOf(row);
+  for (uint16_t i = 0; i < columns.count; ++i) {
+    if (grid.at(row, EntityId{static_cast<uint16_t>(columns.first + i)}).present()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether a profiling field, whose value is a rate between two samples, has no value yet.
+bool AwaitsSecondSample(const Grid& grid) {
+  const auto rows = static_cast<uint16_t>(grid.fields().size());
+  for (uint16_t row = 0; row < rows; ++row) {
+    if (grid.fields()[row]->profiling && !HasValue(grid, FieldRow{row})) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -55,8 +79,12 @@ void Tick::ShowInstead(std::vector<Counter> counters, std::vector<const Field*> 
 bool Tick::lacks_fields() const {
   const std::shared_ptr<const Metrics> wanted = wanted_.Get();
   const std::shared_ptr<const Snapshot> page = snapshots_.Get();
-  return !wanted->fields.empty() && page != nullptr && page->parts().grid != nullptr &&
-         page->parts().grid->fields() != wanted->fields;
+  if (wanted->fields.empty() || page == nullptr || page->parts().grid == nullptr) {
+    return false;
+  }
+  const Grid& grid = *page->parts().grid;
+  return grid.fields() != wanted->fields ||
+         (readings_shown_.load() < kReadingsForRates && AwaitsSecondSample(grid));
 }
 
 void Tick::NoteConfig(ConfigNotes notes) {
@@ -327,7 +355,13 @@ void Tick::TakeMetrics(const TickFacts& facts) {
   const std::shared_ptr<const Metrics> wanted = wanted_.Get();
   if (wanted != shown_.Get() && (facts.grid == nullptr || facts.grid->fields() == wanted->fields)) {
     shown_.Set(wanted);
+    readings_shown_ = 0;
     plan_.reset();
+  }
+  const std::shared_ptr<const Snapshot> page = snapshots_.Get();
+  const Grid* const last = page != nullptr ? page->parts().grid.get() : nullptr;
+  if (facts.grid != nullptr && (last == nullptr || last->read_at != facts.grid->read_at)) {
+    ++readings_shown_;
   }
 }
 

@@ -96,8 +96,8 @@ class Tick {
   void NoteConfig(ConfigNotes notes);
   // Whether what ShowInstead asked for is not shown yet.
   bool is_reloading() const { return wanted_.Get() != shown_.Get(); }
-  // Whether there is a page, and it is of a reading from before the fields that ShowInstead asked
-  // for last.  Any thread.
+  // Whether there is a page, and it lacks fields that ShowInstead asked for last: no reading has
+  // them yet, or too few for the rates of profiling fields.  Any thread.
   bool lacks_fields() const;
 
   // Makes a page per period, and at once when there is news, until `stop`.
@@ -151,6 +151,7 @@ class Tick {
   Published<ConfigNotes> config_;
   Published<Metrics> wanted_;
   Published<Metrics> shown_;
+  std::atomic<int> readings_shown_ = 0;  // Since `shown_` changed.
 
   // Epoch data: what the plan was made from.
   std::shared_ptr<const SeriesPlan> plan_;
@@ -162,8 +163,7 @@ class Tick {
   Findings planned_findings_;
   uint64_t planned_held_ = 0, planned_pod_xids_ = 0, planned_processes_ = 0;  // Generations.
   std::shared_ptr<const SeriesPlan> other_plan_;  // Null where requests and use are not shown.
-  uint64_t planned_vcuda_ = 0;
-  uint64_t planned_epoch_ = 0;
+  uint64_t planned_vcuda_ = 0, planned_epoch_ = 0;
   size_t unknown_pod_values_ = 0;  // Of the plan.
   std::shared_ptr<const std::string> naming_note_;
   std::string naming_said_;  // The reason that stands in the log.

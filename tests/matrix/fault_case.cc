@@ -154,9 +154,10 @@ class CaseRun {
       return;
     }
     const std::string words = node_.Fetch("/").body;
-    // No GPU is served, since its values are absent for the reason that the words and
-    // podgpu_absent_samples name: what the code means, where it is about a device or a field.
-    if (has_absent && Holds(words, "its values are absent as")) {
+    // The driver answers, and no GPU is served: the words say so, and podgpu_absent_samples or
+    // podgpu_gpu_state what the code means, which is about a device or a field.
+    const bool names_absence = has_absent && Holds(words, "its values are absent as");
+    if (names_absence || (HasTroubledGpu(page) && Holds(words, "no GPU is served"))) {
       return;
     }
     const bool names_cause = Holds(words, "DCGM ") || Holds(words, "NVML ") ||
