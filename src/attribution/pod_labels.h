@@ -5,7 +5,7 @@
 // the cluster, so it must not open by a mistake.  What a
 // label name cannot hold becomes '_' (Kubernetes keys have dots, dashes and slashes), so that two
 // keys may get one name: then the first of them, by bytes, counts.  Each label stands on every row
-// of a device, and whoever may make pods may give one thousands: how many are taken is bounded.
+// of a device, and a user who may make pods can give one thousands: the number is bounded.
 // Immutable; any thread.
 #pragma once
 

@@ -1,8 +1,8 @@
 // Gives memory that the program no longer uses back to the system.
 //
 // The allocator keeps what is freed below the last thing that still lives: after an answer of tens
-// of megabytes the process would stay that large until its end, and its cgroup with it.  Whoever
-// has handled such an answer calls this, once what was made of it is gone.
+// of megabytes the process would stay that large until its end, and its cgroup with it.  The
+// thread that has handled such an answer calls this, once what was made of it is gone.
 #pragma once
 
 #include <cstddef>

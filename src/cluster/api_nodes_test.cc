@@ -123,7 +123,7 @@ TEST(NodesIn, ArePodsThatHaveAnAddress) {
             std::vector<std::string>{"the pod gpu/b has no port called \"metrics\""});
 }
 
-// Whoever may write the status of a pod would have the cluster role ask itself, or the cloud's
+// A user who may write the status of a pod would have the cluster role ask itself, or the cloud's
 // metadata server.
 TEST(NodesIn, AreNoPodsWhoseAddressIsOfTheHostItself) {
   const ApiObjects pods = {{"gpu/a", PodAt("127.0.0.1", "gpu-1", {})},

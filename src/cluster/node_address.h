@@ -32,7 +32,7 @@ std::string ToString(const HostAndPort& address);
 
 // Whether this is an address, in numbers, that a pod may have: neither of loopback, link-local,
 // multicast nor of no interface at all.  An API server checks that for endpoints, and not for pods:
-// whoever may write their status could have this program ask itself.
+// a user who may write their status could have this program ask itself.
 bool MayBeAPods(std::string_view ip);
 
 // One address a line; blank lines and what follows "#" do not count.  `path` is for messages.

@@ -36,7 +36,7 @@ TEST(NodeWebConfig, MayHoldAPasswordOrNothing) {
   EXPECT_EQ(AccessOf(files, "").value(), NodeWebAccess());
 }
 
-// Whoever listens between would have the secret of all nodes.
+// A listener on the way would have the secret of all nodes.
 TEST(NodeWebConfig, ASecretIsSentWithoutTlsOnlyWhereTheFileSaysSo) {
   const WebConfigFiles files;
   files.Write("t0ken", "token");

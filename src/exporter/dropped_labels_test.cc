@@ -1,4 +1,4 @@
-// A pod with thousands of labels: whoever may make pods may give them, and each would stand on
+// A pod with thousands of labels: a user who may make pods can give them, and each would stand on
 // every row of a device.
 #include <algorithm>
 

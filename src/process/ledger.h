@@ -3,8 +3,8 @@
 // No GPU measures energy per process.  The device's counter is measured; the ledger differences it
 // and shares each difference out: whole to the one process that was there (exclusive), by SM time
 // among several (sm_share), by the activity of MIG instances (mig_activity), equally only where the
-// driver has no samples, which may be so within an instance alone, and to nobody where nothing says
-// whose it was.  Every millijoule of the counter lands in exactly one place: over its methods,
+// driver has no samples, which may be so within an instance alone, and to no process where nothing
+// says whose it was.  Every millijoule of the counter lands in exactly one place: over its methods,
 // `unattributed` and `outside_kubernetes` a device adds up to what its counter grew by.  Amounts
 // only ever grow, and a device's and a pod's outlive the processes that they came from: what a
 // forgotten process was charged is kept under its pod as `ended`, and under no pod when that is
@@ -85,7 +85,7 @@ class Ledger {
   // energy that pods were given.  With the accounts of processes they add up to the methods.
   const std::map<PodOnDevice, EnergyByMethod>& ended() const { return ended_; }
   const std::map<PodOnDevice, uint64_t>& idle() const { return idle_; }
-  // Another one when an entry of these two comes or goes.
+  // Changes when an entry of these two comes or goes.
   uint64_t generation() const { return generation_; }
 
   // Drops the account of a process whose rows are gone; of a pod that is no more, on all devices.

@@ -4,7 +4,7 @@
 // another row.  It is born when the driver lists it, ends when a list of its device lacks it (or
 // its device is gone), keeps its last numbers for the retention, and then goes; if it comes back
 // meanwhile it goes on.  A pod is forgotten with the last of its rows, unless it holds a device.
-// A list that could not be read ends nobody.  From each reading come also
+// A list that could not be read ends no process.  From each reading come also
 // the intervals for the ledger: everyone who was there at its begin, at its end, or was told to
 // have been busy in between.  Who lived between two readings has a row only where the driver's
 // accounting or its samples tell of it, and is in no container that anybody knows.  Pure but for
@@ -59,8 +59,8 @@ class ProcessTable {
 
   void Take(const ProcessReading& reading);
 
-  // Of the last reading: what the ledger is to record, then whom it may forget, since their rows
-  // are gone or have no series any more.
+  // Of the last reading: what the ledger is to record, then the processes that it may forget, since
+  // their rows are gone or have no series any more.
   const std::vector<DeviceInterval>& intervals() const { return intervals_; }
   const std::vector<ProcessOnDevice>& forgotten() const { return forgotten_; }
   const std::vector<PodNumber>& forgotten_pods() const { return forgotten_pods_; }

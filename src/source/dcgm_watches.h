@@ -4,7 +4,7 @@
 // has the rest sampled; Read (dcgm_reader.h) then asks only for what is watched and gives the
 // reason for the others.  One DcgmWatches serves GPUs and instances, or one kind of part, so that
 // what an engine refuses for one costs the others nothing; it keeps GPUs of different models apart
-// (dcgm_watched_kind.h).  An engine drops the watches of a GPU that its driver lets go of, and
+// (dcgm_watched_kind.h).  An engine drops the watches of a GPU that its driver releases, and
 // restores only its own (DCGM 4.6.0, observed): they are set again when the device is back, and
 // when the engine says of a watched field that it is not watched.  Ids belong to one connection.
 // Source thread only.
