@@ -138,9 +138,17 @@ TEST(SimulatedFleet, OfTenThousandPodsIsFoundInLittleMemory) {
   EXPECT_EQ(requests.size(), 21U) << "20 pages and a watch";
   EXPECT_EQ(requests.front(),
             "GET /api/v1/namespaces/gpu/pods?labelSelector=app%3Dpodgpu&limit=500");
+  // Of an unoptimised build, pages about 10,000 nodes that do not answer included.
+  constexpr int64_t kMostMebibytes = 80;
   RecordProperty("peak_mib", static_cast<int>(MebibytesOf(cluster.pid(), "VmHWM")));
-  RecordProperty("resident_mib", static_cast<int>(MebibytesOf(cluster.pid(), "VmRSS")));
-  EXPECT_LT(MebibytesOf(cluster.pid(), "VmHWM"), 64);
+  EXPECT_LT(MebibytesOf(cluster.pid(), "VmHWM"), kMostMebibytes);
+  // The list that follows a 410 is read beside the one that is in force.
+  api.ForgetHistory();
+  api.EndWatches();
+  api.AwaitRequests(requests.size() + 21);
+  api.AwaitWatches(1);
+  RecordProperty("peak_again_mib", static_cast<int>(MebibytesOf(cluster.pid(), "VmHWM")));
+  EXPECT_LT(MebibytesOf(cluster.pid(), "VmHWM"), kMostMebibytes);
   cluster.Signal(SIGTERM);
   EXPECT_EQ(cluster.Wait(), 0);
 }
