@@ -114,9 +114,9 @@ PartCondition JudgeConfig(const ConfigNotes& config, const std::string* naming_n
   if (count == 0) {
     return {"config", PartState::kOk, std::move(detail)};
   }
-  absl::StrAppendFormat(&detail, "; %d %s: %s", count,
-                        count == 1 ? "warning" : "warnings, the first",
-                        config.warnings.empty() ? *naming_note : config.warnings.front());
+  absl::StrAppendFormat(
+      &detail, "; %d %s: %s", count, count == 1 ? "warning" : "warnings, the first",
+      config.warnings.empty() && naming_note != nullptr ? *naming_note : config.warnings.front());
   return {"config", PartState::kDegraded, std::move(detail)};
 }
 

@@ -267,6 +267,7 @@ Status DcgmWatchedKind::WatchBatch(dcgmHandle_t handle, std::span<const WatchedF
 dcgmReturn_t DcgmWatchedKind::TryWatch(dcgmHandle_t handle, std::span<const WatchedField> fields,
                                        const Batch& batch) {
   std::vector<uint16_t> ids;
+  ids.reserve(batch.fields.size());
   for (const size_t i : batch.fields) {
     ids.push_back(fields[i].id);
   }
