@@ -35,8 +35,8 @@ PrometheusOptions PrometheusOptionsOf(const ClusterOptions& options) {
   return prometheus;
 }
 
-// Whether what servers are to be asked with can be used; `path` may be empty.  `wants_tls`: TLS may
-// be configured; `is_tls`: it is used whatever the file says.
+// Whether the file with the credentials for servers can be used; `path` may be empty.  `wants_tls`:
+// TLS may be configured; `is_tls`: it is used whatever the file says.
 Status CheckAccess(const std::string& path, const Files& files, bool wants_tls, bool is_tls) {
   if (path.empty()) {
     return absl::OkStatus();
