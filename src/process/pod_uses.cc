@@ -31,6 +31,22 @@ std::optional<bool> WasActive(const PodUse::Now& now, const DeviceReading& devic
   return now.is_busy;
 }
 
+// Counts the time since the last reading of `device`, and keeps what the pod uses of it now.
+void Settle(const DeviceReading& device, uint64_t elapsed_us, WallTime wall, PodUse& use) {
+  const std::optional<bool> active = WasActive(use.now, device);
+  if (use.now.holds) {
+    use.allocated_us += elapsed_us;
+    use.active_us += active == true ? elapsed_us : 0;
+    use.idle_us += active == false ? elapsed_us : 0;
+  }
+  if (active == true) {
+    use.active_at.emplace(wall);
+  }
+  const bool is_told = device.listed && (use.now.holds || use.now.runs);
+  use.sm_percent = is_told ? use.now.sm_percent : std::nullopt;
+  use.memory_bytes = is_told ? use.now.memory_bytes : std::nullopt;
+}
+
 }  // namespace
 
 void PodUses::Take(const ProcessReading& reading, const ProcessTable& table) {
@@ -60,21 +76,9 @@ void PodUses::TakeDevice(const DeviceReading& device, WallTime wall,
     AddRow(row, device);
   }
   for (auto& [pod, use] : uses_) {
-    if (pod.device != device.device) {
-      continue;
+    if (pod.device == device.device) {
+      Settle(device, elapsed_us, wall, use);
     }
-    const std::optional<bool> active = WasActive(use.now, device);
-    if (use.now.holds) {
-      use.allocated_us += elapsed_us;
-      use.active_us += active == true ? elapsed_us : 0;
-      use.idle_us += active == false ? elapsed_us : 0;
-    }
-    if (active == true) {
-      use.active_at = wall;
-    }
-    const bool is_told = device.listed && (use.now.holds || use.now.runs);
-    use.sm_percent = is_told ? use.now.sm_percent : std::nullopt;
-    use.memory_bytes = is_told ? use.now.memory_bytes : std::nullopt;
   }
 }
 
