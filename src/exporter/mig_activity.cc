@@ -30,7 +30,8 @@ void MigActivity::Find(const Topology& topology, const std::vector<std::string>&
   for (Device& device : devices_) {
     device.parts.clear();
   }
-  for (uint16_t i = 0; i < topology.entities.size(); ++i) {
+  const auto entities = static_cast<uint16_t>(topology.entities.size());
+  for (uint16_t i = 0; i < entities; ++i) {
     const GpuInstance* instance = topology.InstanceOf({i});
     const auto uuid = std::ranges::find(uuids, topology.GpuOf({i}).uuid);
     if (instance != nullptr && uuid != uuids.end()) {

@@ -137,16 +137,16 @@ void ProcessRows::TakeReading(const Grid* grid, ProcessReading& reading) {
 
 std::shared_ptr<const EntityCounts> ProcessRows::CountsOn(const Topology& topology, Instant now,
                                                           Duration stale_after) {
-  static const std::vector<std::string> kNone;
+  static const std::vector<std::string> no_uuids;
   const bool is_known = holders_basis_ && holders_basis_->facts != nullptr;
-  return counts_.Of(topology, is_known ? holders_basis_->facts->uuids : kNone, now, stale_after);
+  return counts_.Of(topology, is_known ? holders_basis_->facts->uuids : no_uuids, now, stale_after);
 }
 
 std::shared_ptr<const Grid> ProcessRows::WithCounters(const std::shared_ptr<const Grid>& grid,
                                                       Instant now, Duration stale_after) {
-  static const std::vector<std::string> kNone;
+  static const std::vector<std::string> no_uuids;
   return counters_.ShowIn(grid, {.ledger = accounts_.ledger(),
-                                 .uuids = basis_ ? basis_->facts->uuids : kNone,
+                                 .uuids = basis_ ? basis_->facts->uuids : no_uuids,
                                  .is_shown = !IsStale(now, stale_after),
                                  .now = now,
                                  .stale_after = stale_after});

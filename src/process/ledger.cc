@@ -266,10 +266,14 @@ const DeviceEnergy* Ledger::Device(DeviceNumber device) const {
 
 std::optional<CountedReading> Ledger::Counted(DeviceNumber device) const {
   const auto it = devices_.find(device);
-  if (it == devices_.end() || !it->second.counter_mj) {
+  if (it == devices_.end()) {
     return std::nullopt;
   }
-  return CountedReading{.counter_mj = *it->second.counter_mj, .at = it->second.counted_at};
+  const DeviceAccount& account = it->second;
+  if (!account.counter_mj) {
+    return std::nullopt;
+  }
+  return CountedReading{.counter_mj = *account.counter_mj, .at = account.counted_at};
 }
 
 const EnergyByMethod* Ledger::Process(const ProcessOnDevice& process) const {

@@ -66,9 +66,9 @@ void EndUnseen(Instant now, ProcessTable::Rows& rows) {
 
 // Whether the rows of two processes with one pid would have the same labels.
 bool HaveSameLabels(const ProcessRow& a, const ProcessRow& b) {
-  static const ProcessIdentity kNobody;
-  const ProcessIdentity& of_a = a.identity != nullptr ? *a.identity : kNobody;
-  const ProcessIdentity& of_b = b.identity != nullptr ? *b.identity : kNobody;
+  static const ProcessIdentity unidentified;
+  const ProcessIdentity& of_a = a.identity != nullptr ? *a.identity : unidentified;
+  const ProcessIdentity& of_b = b.identity != nullptr ? *b.identity : unidentified;
   return a.listed && b.listed && of_a.name == of_b.name &&
          of_a.place.container_id == of_b.place.container_id &&
          of_a.place.pod_uid == of_b.place.pod_uid;

@@ -102,6 +102,18 @@ bool SameNode(const MigNode& a, const MigNode& b) {
          a.compute_instance_id == b.compute_instance_id;
 }
 
+// A misread instance is not asked for its profile: it keeps the profile that was read before.
+void KeepMisreadProfiles(const std::vector<GpuInstance>& read_before, Topology& topology) {
+  for (GpuInstance& instance : topology.instances) {
+    const auto before = std::ranges::find_if(read_before, [&](const GpuInstance& old) {
+      return old.gpu == instance.gpu && old.gpu_instance_id == instance.gpu_instance_id;
+    });
+    if (instance.is_misread && before != read_before.end()) {
+      instance.profile = before->profile;
+    }
+  }
+}
+
 }  // namespace
 
 DcgmDiscovery::DcgmDiscovery(const abi::DcgmLibrary& library)
@@ -250,15 +262,7 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
     }
     return ReadMissingProfiles(handle, topology);
   }
-  // Such an instance is asked nothing; its name is the one of before.
-  for (GpuInstance& instance : topology.instances) {
-    const auto before = std::ranges::find_if(instances_, [&](const GpuInstance& old) {
-      return old.gpu == instance.gpu && old.gpu_instance_id == instance.gpu_instance_id;
-    });
-    if (instance.is_misread && before != instances_.end()) {
-      instance.profile = before->profile;
-    }
-  }
+  KeepMisreadProfiles(instances_, topology);
   PODGPU_RETURN_IF_ERROR(ReadProfiles(handle, topology));
   // The layout has changed, perhaps the modes with it.
   for (Gpu& gpu : topology.gpus) {

@@ -15,9 +15,9 @@ using enum Pace;
 
 // Fields `first` to `last`, whose arguments ascend by `step`.
 struct RecipeRow {
-  uint16_t first;
-  uint16_t last;
-  NvmlCall call;
+  uint16_t first = 0;
+  uint16_t last = 0;
+  NvmlCall call = {};
   int argument = 0;
   int step = 0;
   Pace pace = kQuick;

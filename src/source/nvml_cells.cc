@@ -5,7 +5,8 @@ namespace podgpu {
 void NvmlCells::CopyTo(Grid& grid) const {
   const Topology& topology = grid.topology();
   size_t next_instance = 0;  // Of the GPU that the entities have come to.
-  for (uint16_t column = 0; column < topology.column_count(); ++column) {
+  const auto columns = static_cast<uint16_t>(topology.column_count());
+  for (uint16_t column = 0; column < columns; ++column) {
     const EntityId entity{column};
     if (column >= topology.entities.size()) {
       Fill(grid, entity, Absence::kNotInSource);

@@ -277,8 +277,9 @@ void NvmlProcessDevice::FinishAccounting(const Identify& identify, DeviceReading
   reading.ended = kept_.accounting.ended();
   for (EndedProcess& process : reading.ended) {
     std::shared_ptr<const ProcessIdentity> now = identify(process.pid);
-    const bool is_same = now != nullptr && now->started_at && process.started_at &&
-                         *now->started_at <= *process.started_at + kSameBirth;
+    const std::optional<WallTime> born = now != nullptr ? now->started_at : std::nullopt;
+    const std::optional<WallTime> told = process.started_at;
+    const bool is_same = born && told && *born <= *told + kSameBirth;
     process.identity = is_same ? std::move(now) : nullptr;
   }
 }

@@ -117,7 +117,7 @@ struct ProcessLine {
 // By their rendered labels.
 std::map<std::string, ProcessLine> LinesOf(const ProcessTable& table, const ProcessNames& names,
                                            uint32_t first_slot) {
-  static const ProcessIdentity kNobody;
+  static const ProcessIdentity unidentified;
   std::map<std::string, ProcessLine> lines;
   uint32_t slot = first_slot;
   VisitListed(table, [&](const ProcessOnDevice& key, const ProcessRow& row) {
@@ -127,8 +127,8 @@ std::map<std::string, ProcessLine> LinesOf(const ProcessTable& table, const Proc
           .start_ticks = key.process.start_ticks,
           .first_slot = slot,
           .labels = ProcessLabelsOf(std::to_string(key.process.pid),
-                                    row.identity != nullptr ? *row.identity : kNobody, gpu->second,
-                                    names),
+                                    row.identity != nullptr ? *row.identity : unidentified,
+                                    gpu->second, names),
           .uuid = UuidOf(key.device, names)};
       ProcessLine& best = lines.try_emplace(RenderLabels(line.labels), line).first->second;
       best = best < line ? line : best;
@@ -282,8 +282,8 @@ void AppendProcesses(const ProcessAccounts& accounts, std::span<const DcgmEnergy
     const std::optional<WallTime>& start =
         row.identity != nullptr ? row.identity->started_at : row.started_at;
     slots.push_back(Value::OfInt64(row.active ? 1 : 0));
-    slots.push_back(
-        OrAbsent(energy != nullptr, energy != nullptr ? static_cast<int64_t>(SumMj(*energy)) : 0));
+    const uint64_t sum_mj = energy != nullptr ? SumMj(*energy) : 0;
+    slots.push_back(OrAbsent(energy != nullptr, static_cast<int64_t>(sum_mj)));
     slots.push_back(OrAbsent(row.memory_bytes));
     slots.push_back(OrAbsent(row.memory_percent));
     slots.push_back(OrAbsent(row.sm_percent));
