@@ -154,7 +154,6 @@ std::string ProcessSection() {
     add(family, labels);
   }
   add(ProcessEnergyByMethodFamily(), labels + " `UUID` `method`");
-  add(DcgmEnergyFamily(), labels + " `UUID`");
   return section;
 }
 

@@ -31,9 +31,8 @@ enum class DcgmCapability : uint8_t {
   kCpus,        // CPUs of Grace boards, since 3.3.1.
   kSamples,     // Samples between two readings.
   kHealth,      // Health watches.
-  kProcesses,   // What the engine says of a process.
 };
-inline constexpr int kDcgmCapabilityCount = 11;
+inline constexpr int kDcgmCapabilityCount = 10;
 
 // X(result, symbol, capability, parameters)
 #define PODGPU_DCGM_API(X)                                                                         \
@@ -88,12 +87,7 @@ inline constexpr int kDcgmCapabilityCount = 11;
   X(dcgmReturn_t, dcgmHealthSet, kHealth,                                                          \
     (dcgmHandle_t handle, dcgmGpuGrp_t group, dcgmHealthSystems_t systems))                        \
   X(dcgmReturn_t, dcgmHealthCheck, kHealth,                                                        \
-    (dcgmHandle_t handle, dcgmGpuGrp_t group, void* response))                                     \
-  X(dcgmReturn_t, dcgmWatchPidFields, kProcesses,                                                  \
-    (dcgmHandle_t handle, dcgmGpuGrp_t group, long long period_us, double keep_age_s,              \
-     int keep_samples))                                                                            \
-  X(dcgmReturn_t, dcgmGetPidInfo, kProcesses,                                                      \
-    (dcgmHandle_t handle, dcgmGpuGrp_t group, dcgmPidInfo_v2 * info))
+    (dcgmHandle_t handle, dcgmGpuGrp_t group, void* response))
 
 // The functions of one loaded library.
 struct DcgmTable {

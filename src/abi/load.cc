@@ -41,8 +41,7 @@ constexpr std::array<std::string_view, kDcgmCapabilityCount> kDcgmCapabilityName
     "paths between GPUs",
     "CPUs",
     "events between two readings",
-    "health watches",
-    "DCGM's energy of processes"};
+    "health watches"};
 constexpr std::array<std::string_view, kNvmlCapabilityCount> kNvmlCapabilityNames = {
     "everything", "MIG UUIDs", "the list of GPUs", "XIDs", "profiling fields", "some readings"};
 // What the symbols of a library are good for.

@@ -291,16 +291,6 @@ Status SetProcessScope(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
-// Both sides of the board are made here: who asks, and who tells.
-Status SetProcessEnergy(NodeCommand& command, std::string_view value) {
-  if (value != "apportioned" && value != "dcgm") {
-    return absl::InvalidArgumentError("must be \"apportioned\" or \"dcgm\"");
-  }
-  command.source.pid_energy = value == "dcgm" ? std::make_shared<DcgmEnergyBoard>() : nullptr;
-  command.exporter.processes.dcgm_energy = command.source.pid_energy;
-  return absl::OkStatus();
-}
-
 Status SetLogForm(NodeCommand& command, std::string_view value) {
   return ReadLogForm(value, command.log_form);
 }
@@ -609,10 +599,13 @@ constexpr Flag kFlags[] = {
        return absl::OkStatus();
      }},
     {"process-energy", "", "PODGPU_PROCESS_ENERGY", FlagKind::kString, "apportioned",
-     "dcgm: show beside the apportioned energy what DCGM says that a process drew, as "
-     "podgpu_dcgm_process_energy_joules. That is the energy of its whole GPU while it lived, the "
-     "same for each of several, and no share. Needs DCGM, which switches accounting on (root).",
-     SetProcessEnergy},
+     "Accepted, without effect: DCGM's figure is the energy of the whole GPU (docs/energy.md).",
+     [](NodeCommand& command, std::string_view) {
+       return TakeIdle(command, "--process-energy",
+                       "has no effect: DCGM's energy of a process is that of its whole GPU, so it "
+                       "is not served. Remove the flag; podgpu_process_energy_joules_total has the "
+                       "energy of each process");
+     }},
     {"gpu-idle-power", "", "PODGPU_GPU_IDLE_POWER", FlagKind::kString, "0",
      "Watts that a GPU draws when it is idle: so much is set aside before energy is apportioned.",
      SetIdlePower},

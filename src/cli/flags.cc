@@ -207,11 +207,6 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
   PODGPU_RETURN_IF_ERROR(TakeLabelPatterns(command));
   ShowProcesses(command.exporter);
   PODGPU_RETURN_IF_ERROR(TakeQuery(command));
-  if (command.source.pid_energy != nullptr && command.source.kind == SourceKind::kNvml) {
-    return absl::InvalidArgumentError(
-        "--process-energy=dcgm is a figure of DCGM's, and --source=nvml has none. Leave one of "
-        "them out");
-  }
   command.exporter.api_server = FindApiServer(environment);
   command.counters.server = FindClusterServer(environment);
   TakeCredentialsIfFound(command.service_account, command.exporter.api_server);
@@ -237,10 +232,6 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
   if (command.exporter.join.claims && !command.exporter.kubernetes) {
     warnings.emplace_back(
         "--kubernetes-enable-dra does nothing without --kubernetes (-k), which it needs");
-  }
-  if (command.source.pid_energy != nullptr && !command.exporter.processes.enabled) {
-    warnings.emplace_back(
-        "--process-energy=dcgm does nothing without --process-metrics=on, which it needs");
   }
   if (command.source.enable_accounting && !command.exporter.processes.enabled) {
     warnings.emplace_back(

@@ -47,17 +47,16 @@ TEST(MyGpuExporterFlags, WhatProcessesAreToldByIsChecked) {
   EXPECT_NE(RefusalOf({"--process-scope=pods"}).find("containers"), std::string::npos);
 }
 
-TEST(MyGpuExporterFlags, DcgmsOwnEnergyIsAskedForOnRequestAndNeedsDcgm) {
-  EXPECT_EQ(ParseAs(CalledAs::kMyGpuExporter, {}).value().source.pid_energy, nullptr);
-  const NodeCommand command = ParseAs(CalledAs::kMyGpuExporter, {"--process-energy=dcgm"}).value();
-  ASSERT_NE(command.source.pid_energy, nullptr);
-  EXPECT_EQ(command.exporter.processes.dcgm_energy, command.source.pid_energy);
-  EXPECT_TRUE(FlagWarnings(command).empty());
-  EXPECT_EQ(FlagWarnings(ParseAs(CalledAs::kPodgpu, {"--process-energy=dcgm"}).value()).size(), 1U);
+TEST(MyGpuExporterFlags, AcceptsAndWarnsOfFlagsThatHaveNoEffect) {
+  for (const char* value : {"dcgm", "apportioned"}) {
+    const std::string flag = std::string("--process-energy=") + value;
+    const auto warnings = FlagWarnings(ParseAs(CalledAs::kMyGpuExporter, {flag}).value());
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_NE(warnings.front().find("--process-energy has no effect"), std::string::npos);
+    EXPECT_NE(warnings.front().find("Remove the flag"), std::string::npos);
+  }
+  EXPECT_TRUE(FlagWarnings(ParseAs(CalledAs::kMyGpuExporter, {}).value()).empty());
   EXPECT_EQ(FlagWarnings(ParseAs(CalledAs::kPodgpu, {"--enable-accounting"}).value()).size(), 1U);
-  EXPECT_NE(RefusalOf({"--process-energy=dcgm", "--source=nvml"}).find("--source=nvml has none"),
-            std::string::npos);
-  EXPECT_NE(RefusalOf({"--process-energy=mine"}).find("apportioned"), std::string::npos);
 }
 
 TEST(MyGpuExporterFlags, MeanTheSame) {

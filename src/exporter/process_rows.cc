@@ -18,7 +18,6 @@ void ProcessRows::Take(ProcessFeed& feed, const TickFacts& facts) {
     TakeReading(facts.grid.get(), *reading);
   }
   feed.GiveBack(readings_);
-  AskDcgm();
   if (facts.grid == nullptr) {
     return;
   }
@@ -50,41 +49,6 @@ bool ProcessRows::LearnPods(const Basis& basis, const TickFacts& facts) {
   }
   return learned_.Learn(
       {accounts_.table(), basis.facts->uuids, facts.grid->topology(), *basis.owners});
-}
-
-void ProcessRows::AskDcgm() {
-  if (dcgm_energy_ == nullptr || asked_generation_ == accounts_.generation()) {
-    return;
-  }
-  asked_generation_ = accounts_.generation();
-  std::set<uint32_t> pids;
-  for (const auto& [device, rows] : accounts_.table().devices()) {
-    for (const auto& [process, row] : rows) {
-      if (row.listed) {
-        pids.insert(process.pid);
-      }
-    }
-  }
-  dcgm_energy_->asked.Set(std::make_shared<const std::vector<uint32_t>>(pids.begin(), pids.end()));
-}
-
-// What DCGM has told and is not too old, which it samples twice a minute.
-std::vector<DcgmEnergyOnDevice> ProcessRows::DcgmEnergies(Instant now, Duration stale_after) const {
-  constexpr std::chrono::seconds kSampledEach{30};
-  std::vector<DcgmEnergyOnDevice> energies;
-  const auto told = dcgm_energy_ != nullptr ? dcgm_energy_->told.Get() : nullptr;
-  if (told == nullptr || !basis_) {
-    return energies;
-  }
-  const std::vector<std::string>& uuids = basis_->facts->uuids;
-  for (const DcgmEnergy& energy : *told) {
-    const auto device = std::ranges::find(uuids, energy.uuid);
-    if (device != uuids.end() && now - energy.at <= stale_after + kSampledEach) {
-      energies.push_back(
-          {energy.pid, {static_cast<uint32_t>(device - uuids.begin())}, energy.energy_mj});
-    }
-  }
-  return energies;
 }
 
 ProcessRows::Basis ProcessRows::BasisOf(uint64_t rows, const TickFacts& facts, ProcessFeed& feed) {
@@ -182,9 +146,6 @@ ProcessNames ProcessRows::NameAll(const Basis& basis, const TickFacts& facts) co
 void ProcessRows::AddProcesses(uint32_t first_slot, PlanBuilder& plan) const {
   const uint32_t first = first_slot + pod_values_.slot_count();
   AddProcessView(accounts_, names_, prefix_, first, plan);
-  if (dcgm_energy_ != nullptr) {
-    AddDcgmEnergy(accounts_.table(), names_, first, plan);
-  }
 }
 
 void ProcessRows::AddEnergy(uint32_t first_slot, PlanBuilder& plan) const {
@@ -204,7 +165,7 @@ void ProcessRows::AddPods(uint32_t first_slot, PlanBuilder& plan) const {
 void ProcessRows::AppendTo(Instant now, Duration stale_after, std::vector<Value>& slots) const {
   const size_t first = slots.size();
   pod_values_.AppendTo(accounts_.table(), slots);
-  AppendProcesses(accounts_, DcgmEnergies(now, stale_after), slots);
+  AppendProcesses(accounts_, slots);
   AppendEnergy(accounts_, slots);
   AppendAccounting(accounts_, slots);
   AppendPodUses(accounts_, slots);

@@ -22,7 +22,6 @@
 #include "exporter/process_feed.h"
 #include "exporter/tick_facts.h"
 #include "exposition/series_plan.h"
-#include "process/dcgm_energy_board.h"
 #include "process/process_accounts.h"
 #include "sample/value.h"
 #include "view/process_view.h"
@@ -36,7 +35,6 @@ struct ProcessOptions {
   ProcessTableOptions table;
   LedgerOptions ledger;
   bool pod_values = false;  // What pods use of shared devices is told on DCGM rows.
-  std::shared_ptr<DcgmEnergyBoard> dcgm_energy = nullptr;  // Shows DCGM's own; may be left out.
 };
 
 class ProcessRows {
@@ -44,7 +42,6 @@ class ProcessRows {
   explicit ProcessRows(const ProcessOptions& options)
       : prefix_(options.prefix),
         pod_values_wanted_(options.pod_values),
-        dcgm_energy_(options.dcgm_energy),
         accounts_(options.table, options.ledger) {}
 
   // Takes what has come.  `facts`: of this tick.
@@ -92,14 +89,10 @@ class ProcessRows {
   void FindHolders(const TickFacts& facts, ProcessFeed& feed);
   bool LearnPods(const Basis& basis, const TickFacts& facts);
   void TakeReading(const Grid* grid, ProcessReading& reading);
-  void AskDcgm();
-  std::vector<DcgmEnergyOnDevice> DcgmEnergies(Instant now, Duration stale_after) const;
   ProcessNames NameAll(const Basis& basis, const TickFacts& facts) const;
 
   const std::string prefix_;
   const bool pod_values_wanted_;
-  const std::shared_ptr<DcgmEnergyBoard> dcgm_energy_;
-  uint64_t asked_generation_ = 0;  // Of the accounts, when DCGM was last asked.
   ProcessAccounts accounts_;
   ProcessCounts counts_;
   LedgerCounters counters_;

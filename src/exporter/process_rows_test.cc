@@ -155,38 +155,6 @@ TEST_F(ProcessRowsTest, SaysWhichProcessesOnASharedDeviceHaveNoNames) {
   EXPECT_EQ(rows_.unnamed().count, 0U);
 }
 
-// The same, and DCGM's own energy is asked for.
-class DcgmRowsTest : public ProcessRowsTest {
- protected:
-  DcgmRowsTest() : DcgmRowsTest(std::make_shared<DcgmEnergyBoard>()) {}
-  explicit DcgmRowsTest(const std::shared_ptr<DcgmEnergyBoard>& shared)
-      : ProcessRowsTest(With(shared)), board(shared) {}
-  static ProcessOptions With(const std::shared_ptr<DcgmEnergyBoard>& board) {
-    ProcessOptions options;
-    options.dcgm_energy = board;
-    return options;
-  }
-
-  const std::shared_ptr<DcgmEnergyBoard> board;
-};
-
-TEST_F(DcgmRowsTest, AreAskedAboutAndShowWhatIsToldWhileThatIsFresh) {
-  EXPECT_EQ(board->asked.Get(), nullptr);
-  Read({Trainer(11, "c1"), Trainer(12, "c2")});
-  Take();
-  ASSERT_NE(board->asked.Get(), nullptr);
-  EXPECT_EQ(*board->asked.Get(), (std::vector<uint32_t>{11, 12}));
-  EXPECT_FALSE(Shows("podgpu_dcgm_process_energy_joules{"));
-  board->told.Set(std::make_shared<const std::vector<DcgmEnergy>>(std::vector<DcgmEnergy>{
-      {11, FakeDriver::Uuid(1), 4'000, now_}, {12, "GPU-of-nobody", 4'000, now_}}));
-  EXPECT_TRUE(Shows("UUID=\"" + FakeDriver::Uuid(1) + "\"} 4\n")) << Text();
-  for (int i = 0; i < 40; ++i) {
-    Read({Trainer(11, "c1"), Trainer(12, "c2")});
-  }
-  Take();
-  EXPECT_FALSE(Shows("podgpu_dcgm_process_energy_joules{")) << "it has told nothing for long";
-}
-
 TEST_F(ProcessRowsTest, TakesEachReadingOnce) {
   Read({Trainer(11, "c1")});
   Take();

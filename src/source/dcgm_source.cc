@@ -40,7 +40,6 @@ DcgmSource::DcgmSource(abi::DcgmLibrary library, DcgmSourceOptions options, Nvml
       events_(library_, clock_),
       reader_(library_, &events_),
       health_(library_),
-      pid_energy_(library_, clock_, std::move(options.pid_energy)),
       part_watches_{WatchedPart(library_, clock_, PartKind::kNvSwitch),
                     WatchedPart(library_, clock_, PartKind::kNvLink),
                     WatchedPart(library_, clock_, PartKind::kCpu),
@@ -152,7 +151,6 @@ void DcgmSource::ForgetWatches() {
   watches_.Forget();
   events_.Forget();
   health_.Forget();
-  pid_energy_.Forget();
   for (WatchedPart& part : part_watches_) {
     part.watches.Forget();
     part.failure.clear();
@@ -174,23 +172,7 @@ Status DcgmSource::Read(Grid& grid) {
   PODGPU_RETURN_IF_ERROR(Noticed(ReadParts(grid)));
   PODGPU_RETURN_IF_ERROR(Noticed(events_.Collect(connection_.handle(), grid)));
   PODGPU_RETURN_IF_ERROR(Noticed(health_.Read(connection_.handle(), grid)));
-  PODGPU_RETURN_IF_ERROR(Noticed(pid_energy_.Read(connection_.handle(), grid.topology())));
-  NotePidEnergy(grid.findings);
   return BreakOffIfMute(grid);
-}
-
-// Beside the note on health and paths, if there is one.
-void DcgmSource::NotePidEnergy(Findings& findings) {
-  if (pid_energy_.failure().empty()) {
-    return;
-  }
-  const std::string text =
-      absl::StrFormat("%s%senergy of processes: %s", findings.note ? findings.note->text : "",
-                      findings.note ? "; " : "", pid_energy_.failure());
-  if (pid_energy_note_ == nullptr || pid_energy_note_->text != text) {
-    pid_energy_note_ = std::make_shared<const FindingsNote>(FindingsNote{true, text});
-  }
-  findings.note = pid_energy_note_;
 }
 
 // The cells of a kind that does not answer stay as they came, not read.

@@ -19,7 +19,6 @@
 #include "source/dcgm_events.h"
 #include "source/dcgm_health.h"
 #include "source/dcgm_parts.h"
-#include "source/dcgm_pid_energy.h"
 #include "source/dcgm_reader.h"
 #include "source/dcgm_watches.h"
 #include "source/nvml_identity.h"
@@ -32,8 +31,7 @@ struct DcgmSourceOptions {
   DcgmEndpoint endpoint;
   std::chrono::milliseconds connect_timeout{5000};
   std::chrono::milliseconds mute_after{5000};  // Without a fresh number the engine is begun anew.
-  std::shared_ptr<DcgmEnergyBoard> pid_energy = nullptr;  // Asks for it; may be left out.
-  ThreadTally written_off = NewThreadTally();             // Counts connects that hang for good.
+  ThreadTally written_off = NewThreadTally();  // Counts connects that hang for good.
 };
 
 class DcgmSource final : public Source {
@@ -70,7 +68,6 @@ class DcgmSource final : public Source {
                     std::chrono::microseconds period, WatchResult& result);
   Status ReadParts(Grid& grid);
   void ForgetWatches();
-  void NotePidEnergy(Findings& findings);
   Status BreakOffIfMute(const Grid& grid);
   // Gives handles and ids up when `status` says that they are worth nothing; returns `status` with
   // the engine's name in front.
@@ -85,8 +82,6 @@ class DcgmSource final : public Source {
   DcgmEvents events_;
   DcgmReader reader_;
   DcgmHealth health_;
-  DcgmPidEnergy pid_energy_;
-  std::shared_ptr<const FindingsNote> pid_energy_note_;  // Null: all of it is told.
   std::array<WatchedPart, kPartKindCount> part_watches_;
   Topology watched_topology_;  // Given to the last Watch.
   NvmlIdentity nvml_;

@@ -53,7 +53,6 @@ StatusOr<std::unique_ptr<Source>> OpenDcgmSource(const SourceOptions& options,
   DcgmSourceOptions dcgm{.endpoint = std::move(endpoint),
                          .connect_timeout = options.connect_timeout,
                          .mute_after = options.mute_after,
-                         .pid_energy = options.pid_energy,
                          .written_off = written_off};
   return std::make_unique<DcgmSource>(std::move(library), std::move(dcgm), std::move(nvml), clock);
 }
@@ -85,8 +84,7 @@ StatusOr<std::unique_ptr<NvmlProcesses>> OpenProcesses(const SourceOptions& opti
 
 StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options, LibraryLoader& loader,
                                              Clock& clock, const ThreadTally& written_off) {
-  const bool names_dcgm =
-      !options.address.empty() || !options.dcgm_library.empty() || options.pid_energy != nullptr;
+  const bool names_dcgm = !options.address.empty() || !options.dcgm_library.empty();
   if (options.kind == SourceKind::kDcgm || (options.kind == SourceKind::kAuto && names_dcgm)) {
     return OpenDcgmSource(options, loader, clock, written_off);
   }

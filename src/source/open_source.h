@@ -15,7 +15,6 @@
 #include "base/foreign_calls.h"
 #include "base/library.h"
 #include "base/status.h"
-#include "process/dcgm_energy_board.h"
 #include "sample/findings.h"
 #include "source/nvml_processes.h"
 #include "source/nvml_source.h"
@@ -38,7 +37,6 @@ struct SourceOptions {
   std::chrono::milliseconds connect_timeout{5000};
   std::chrono::milliseconds mute_after{5000};  // Without a fresh number the engine is begun anew.
   // Asks for DCGM's own energy of processes, which only DCGM has; null: nobody does.
-  std::shared_ptr<DcgmEnergyBoard> pid_energy = nullptr;
   // What will be asked for, to choose by.
   std::vector<const Field*> fields = {};
   FindingsAsked asked = {};

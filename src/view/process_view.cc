@@ -23,7 +23,6 @@ enum ProcessSlot : uint8_t {
   kMemoryUtilization,
   kSmUtilization,
   kStartTime,
-  kDcgmEnergy,
   kFirstMethod,  // Of the energy by method.
 };
 constexpr uint32_t kSlotsPerProcess = kFirstMethod + kEnergyMethodCount;
@@ -200,21 +199,6 @@ Value OrAbsent(const std::optional<Number>& number) {
   return OrAbsent(number.has_value(), static_cast<int64_t>(number.value_or(0)));
 }
 
-// DCGM knows a process by its pid alone: what it says is of the newest that had it.
-Value DcgmEnergyOf(const ProcessOnDevice& key, const ProcessTable& table,
-                   std::span<const DcgmEnergyOnDevice> dcgm) {
-  const auto told = std::ranges::find_if(dcgm, [&](const DcgmEnergyOnDevice& energy) {
-    return energy.pid == key.process.pid && energy.device == key.device;
-  });
-  if (told == dcgm.end()) {
-    return Value::OfAbsence(Absence::kNoData);
-  }
-  const ProcessTable::Rows& rows = table.devices().at(key.device);
-  const auto newer = rows.upper_bound(key.process);
-  return OrAbsent(newer == rows.end() || newer->first.pid != key.process.pid,
-                  static_cast<int64_t>(told->energy_mj));
-}
-
 }  // namespace
 
 Family ProcessEnergyByMethodFamily() {
@@ -252,46 +236,21 @@ void AddProcessView(const ProcessAccounts& accounts, const ProcessNames& names,
   AddRest(accounts, names, first_slot + ListedSlotCount(accounts.table()), plan);
 }
 
-Family DcgmEnergyFamily() {
-  return {.name = "podgpu_dcgm_process_energy_joules",
-          .help =
-              "What DCGM says that a process drew: the energy of its WHOLE GPU while it lived, the "
-              "same for each of several processes, which must not be added up; "
-              "podgpu_process_energy_joules_total is what it is charged with.",
-          .type = "gauge",
-          .unit = "joules",
-          .format = NumberFormat::kShortest,
-          .scale = kJoulesPerMillijoule};
-}
-
-void AddDcgmEnergy(const ProcessTable& table, const ProcessNames& names, uint32_t first_slot,
-                   PlanBuilder& plan) {
-  plan.BeginFamily(DcgmEnergyFamily());
-  for (const auto& [rendered, line] : LinesOf(table, names, first_slot)) {
-    std::vector<Label> labels = line.labels;
-    labels.push_back({"UUID", line.uuid});
-    plan.AddSeries(plan.AddLabels(RenderLabels(labels)),
-                   NumberSource::Slot(line.first_slot + kDcgmEnergy));
-  }
-}
-
-void AppendProcesses(const ProcessAccounts& accounts, std::span<const DcgmEnergyOnDevice> dcgm,
-                     std::vector<Value>& slots) {
+void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots) {
+  static constexpr EnergyByMethod no_energy = {};
   VisitListed(accounts.table(), [&](const ProcessOnDevice& key, const ProcessRow& row) {
-    const EnergyByMethod* energy = accounts.ledger().Process(key);
+    const EnergyByMethod* charged = accounts.ledger().Process(key);
+    const EnergyByMethod& energy = charged != nullptr ? *charged : no_energy;
     const std::optional<WallTime>& start =
         row.identity != nullptr ? row.identity->started_at : row.started_at;
     slots.push_back(Value::OfInt64(row.active ? 1 : 0));
-    const uint64_t sum_mj = energy != nullptr ? SumMj(*energy) : 0;
-    slots.push_back(OrAbsent(energy != nullptr, static_cast<int64_t>(sum_mj)));
+    slots.push_back(OrAbsent(charged != nullptr, static_cast<int64_t>(SumMj(energy))));
     slots.push_back(OrAbsent(row.memory_bytes));
     slots.push_back(OrAbsent(row.memory_percent));
     slots.push_back(OrAbsent(row.sm_percent));
     slots.push_back(OrAbsent(start.has_value(), start ? ToMicroseconds(*start) : 0));
-    slots.push_back(DcgmEnergyOf(key, accounts.table(), dcgm));
-    for (size_t method = 0; method < kEnergyMethodCount; ++method) {
-      slots.push_back(OrAbsent(energy != nullptr,
-                               energy != nullptr ? static_cast<int64_t>((*energy)[method]) : 0));
+    for (const uint64_t amount_mj : energy) {
+      slots.push_back(OrAbsent(charged != nullptr, static_cast<int64_t>(amount_mj)));
     }
   });
   for (const auto& [key, energy] : accounts.ledger().ended()) {

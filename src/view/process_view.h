@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "exposition/series_plan.h"
-#include "process/dcgm_energy_board.h"
 #include "process/process_accounts.h"
 #include "sample/value.h"
 
@@ -52,14 +51,9 @@ struct ProcessNames {
 void AddProcessView(const ProcessAccounts& accounts, const ProcessNames& names,
                     std::string_view prefix, uint32_t first_slot, PlanBuilder& plan);
 
-// Adds DCGM's own energy of the same rows, in the same slots.
-void AddDcgmEnergy(const ProcessTable& table, const ProcessNames& names, uint32_t first_slot,
-                   PlanBuilder& plan);
-
 // Appends the numbers of all listed processes and of the rows without a pid, in the order that
-// AddProcessView relies on; `dcgm` is what DCGM says of some.
-void AppendProcesses(const ProcessAccounts& accounts, std::span<const DcgmEnergyOnDevice> dcgm,
-                     std::vector<Value>& slots);
+// AddProcessView relies on.
+void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots);
 
 // How many that are.
 uint32_t ProcessSlotCount(const ProcessAccounts& accounts);
@@ -68,7 +62,5 @@ uint32_t ProcessSlotCount(const ProcessAccounts& accounts);
 std::vector<Family> ProcessFamilies(std::string_view prefix);
 // That of energy by method, which has the labels UUID and method more.
 Family ProcessEnergyByMethodFamily();
-// DCGM's own, which has the label UUID more.
-Family DcgmEnergyFamily();
 
 }  // namespace podgpu

@@ -59,14 +59,11 @@ class ProcessPage {
   SeriesPlan Plan() const {
     PlanBuilder builder;
     AddProcessView(accounts_, names, kProcessPrefix, 2, builder);
-    if (!dcgm.empty()) {
-      AddDcgmEnergy(accounts_.table(), names, 2, builder);
-    }
     return std::move(builder).Build();
   }
   std::vector<Value> Slots() const {
     std::vector<Value> slots(2);
-    AppendProcesses(accounts_, dcgm, slots);
+    AppendProcesses(accounts_, slots);
     return slots;
   }
   std::string Text() const {
@@ -91,8 +88,6 @@ class ProcessPage {
     }
     return numbers;
   }
-
-  std::vector<DcgmEnergyOnDevice> dcgm;
 
   // The same processes on a second GPU.
   void AddGpu(uint64_t drawn_mj) {
@@ -331,7 +326,7 @@ TEST(ProcessView, ADeviceWithoutANameHasNoRows) {
   page.Take({Trainer(4101, 100, "python3")}, 0);
   page.names.gpus.clear();
   EXPECT_EQ(page.Text(), "");
-  EXPECT_EQ(page.Slots().size(), 2U + 11U) << "the numbers of others stay where they are";
+  EXPECT_EQ(page.Slots().size(), 2U + 10U) << "the numbers of others stay where they are";
 }
 
 TEST(ProcessView, TakesNoMemoryPerTick) {
@@ -341,23 +336,8 @@ TEST(ProcessView, TakesNoMemoryPerTick) {
   std::vector<Value> slots = page.Slots();
   slots.resize(2);
   const Allocations before = AllocationsOfThisThread();
-  AppendProcesses(page.accounts(), {}, slots);
+  AppendProcesses(page.accounts(), slots);
   EXPECT_EQ((AllocationsOfThisThread() - before).count, 0U);
-}
-
-TEST(ProcessView, DcgmsOwnEnergyStandsUnderItsOwnNameAtTheNewestOfAPid) {
-  ProcessPage page;
-  page.Take({Trainer(41, 1, "old"), Trainer(42, 1, "idle")}, 0);
-  page.Take({Trainer(41, 2, "new"), Trainer(42, 1, "idle")}, 1'000);
-  page.dcgm = {
-      {41, kGpuOfProcesses, 9'500}, {41, kSecondGpuOfProcesses, 1}, {7, kGpuOfProcesses, 2}};
-  const std::string text = page.Text();
-  const std::string begin = "\npodgpu_dcgm_process_energy_joules{";
-  const size_t at = text.find(begin);
-  ASSERT_NE(at, std::string::npos) << text;
-  EXPECT_EQ(text.find(begin, at + 1), std::string::npos) << "of the others nothing is known";
-  const std::string line = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
-  EXPECT_NE(line.find("process_name=\"new\",UUID=\"GPU-a\"} 9.5"), std::string::npos) << line;
 }
 
 }  // namespace

@@ -36,9 +36,9 @@ bool ReturnsPointer(std::string_view symbol) {
 // Symbols that write no answer.
 bool WritesNothing(std::string_view symbol) {
   static const std::set<std::string_view> kSymbols = {
-      "dcgmInit",         "dcgmShutdown",          "dcgmDisconnect",  "dcgmGroupAddEntity",
-      "dcgmGroupDestroy", "dcgmFieldGroupDestroy", "dcgmWatchFields", "dcgmUnwatchFields",
-      "dcgmHealthSet",    "dcgmWatchPidFields"};
+      "dcgmInit",           "dcgmShutdown",      "dcgmDisconnect",
+      "dcgmGroupAddEntity", "dcgmGroupDestroy",  "dcgmFieldGroupDestroy",
+      "dcgmWatchFields",    "dcgmUnwatchFields", "dcgmHealthSet"};
   return kSymbols.contains(symbol);
 }
 

@@ -96,8 +96,6 @@ class DcgmNode {
     if (mode == kRemoteOld) {
       dcgm_.without.insert(abi::DcgmCapability::kConnection);
     }
-    dcgm_.pid_energy_mj = {{41, {{0, 5'000}, {1, 7'000}}}};
-    board_->asked.Set(std::make_shared<const std::vector<uint32_t>>(1, 41));
     dcgm_.on_block = seams_.on_block;
     dcgm_.measure = [this](abi::dcgmFieldValue_v2& raw) { return Measure(seams_.clock, raw); };
   }
@@ -109,7 +107,6 @@ class DcgmNode {
     const DcgmSourceOptions options{.endpoint = place,
                                     .connect_timeout = std::chrono::milliseconds(1'000),
                                     .mute_after = seams_.stale_after,
-                                    .pid_energy = board_,
                                     .written_off = seams_.written_off};
     NvmlIdentity nvml([this]() -> StatusOr<abi::NvmlLibrary> { return nvml_.Library(); },
                       seams_.written_off);
@@ -121,7 +118,6 @@ class DcgmNode {
  private:
   const size_t mode_;
   const NodeSeams seams_;
-  const std::shared_ptr<DcgmEnergyBoard> board_ = std::make_shared<DcgmEnergyBoard>();
   FakeDcgm dcgm_;
   FakeNvml nvml_;
 };

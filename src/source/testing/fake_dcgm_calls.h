@@ -62,10 +62,6 @@ struct FakeDcgmFindings : FakeDcgmCalls {
                                      abi::dcgmHealthSystems_t systems);
   static abi::dcgmReturn_t HealthCheck(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
                                        void* response);
-  static abi::dcgmReturn_t WatchPids(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
-                                     long long period_us, double keep_age_s, int keep_samples);
-  static abi::dcgmReturn_t PidInfo(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,
-                                   abi::dcgmPidInfo_v2* info);
   static abi::dcgmReturn_t Paths(abi::dcgmHandle_t handle, abi::dcgmNvLinkP2PStatus_v1* status);
 };
 

@@ -92,40 +92,6 @@ dcgmReturn_t FakeDcgmFindings::HealthCheck(dcgmHandle_t, dcgmGpuGrp_t group, voi
   });
 }
 
-dcgmReturn_t FakeDcgmFindings::WatchPids(dcgmHandle_t, dcgmGpuGrp_t group, long long period_us,
-                                         double keep_age_s, int keep_samples) {
-  return Connected("dcgmWatchPidFields", {}, [&](FakeDcgm& fake) -> dcgmReturn_t {
-    PODGPU_CHECK(period_us > 0 && keep_age_s >= 3'600 && keep_samples == 0);
-    if (!fake.groups_.contains(group)) {
-      return DCGM_ST_NOT_CONFIGURED;
-    }
-    fake.pid_groups_.insert(group);
-    return DCGM_ST_OK;
-  });
-}
-
-dcgmReturn_t FakeDcgmFindings::PidInfo(dcgmHandle_t, dcgmGpuGrp_t group, dcgmPidInfo_v2* info) {
-  return Connected("dcgmGetPidInfo", {Whole(info)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
-    if (info->version != dcgmPidInfo_version2) {
-      return DCGM_ST_VER_MISMATCH;
-    }
-    if (!fake.groups_.contains(group) || !fake.pid_groups_.contains(group)) {
-      return DCGM_ST_NOT_WATCHED;
-    }
-    const auto process = fake.pid_energy_mj.find(info->pid);
-    if (process == fake.pid_energy_mj.end()) {
-      return DCGM_ST_NO_DATA;
-    }
-    info->numGpus = 0;
-    for (const auto& [gpu, energy_mj] : process->second) {
-      dcgmPidSingleInfo_t& told = info->gpus[info->numGpus++];
-      told.gpuId = gpu;
-      told.energyConsumed = energy_mj;
-    }
-    return DCGM_ST_OK;
-  });
-}
-
 dcgmReturn_t FakeDcgmFindings::Paths(dcgmHandle_t, dcgmNvLinkP2PStatus_v1* status) {
   return Connected("dcgmGetNvLinkP2PStatus", {Whole(status)}, [&](FakeDcgm& fake) -> dcgmReturn_t {
     if (fake.peers.empty() || status->version != dcgmNvLinkP2PStatus_version1) {

@@ -465,9 +465,7 @@ DcgmLibrary FakeDcgm::Library() const {
                  .dcgmGetCpuHierarchy = F::Cpus,
                  .dcgmGetValuesSince_v2 = FakeDcgmFindings::Since,
                  .dcgmHealthSet = FakeDcgmFindings::HealthSet,
-                 .dcgmHealthCheck = FakeDcgmFindings::HealthCheck,
-                 .dcgmWatchPidFields = FakeDcgmFindings::WatchPids,
-                 .dcgmGetPidInfo = FakeDcgmFindings::PidInfo};
+                 .dcgmHealthCheck = FakeDcgmFindings::HealthCheck};
   return library;
 }
 

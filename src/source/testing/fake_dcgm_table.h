@@ -62,8 +62,6 @@ class FakeDcgm {
   std::set<abi::DcgmCapability> without;           // Capabilities that the library lacks.
   std::vector<abi::dcgmIncidentInfo_t> incidents;  // Of the health watches.
   std::vector<std::vector<int>> peers;             // By GPU and GPU; empty: not supported.
-  // What the engine says a process drew, by pid and GPU.
-  std::map<uint32_t, std::map<uint32_t, int64_t>> pid_energy_mj;
   int64_t sample_time_us = 1'700'000'000'000'000;  // Of the values that are set without one.
 
   // Raw values, told as they are.  `group` is abi::DCGM_FE_GPU or DCGM_FE_GPU_I.
@@ -179,7 +177,6 @@ class FakeDcgm {
   std::map<uint64_t, std::vector<uint16_t>> field_groups_;
   std::set<std::string> field_group_names_;
   std::set<uint64_t> health_groups_;
-  std::set<uint64_t> pid_groups_;
   std::vector<Watch> watches_;
   std::vector<std::string> calls_;
   std::set<std::string> called_;
