@@ -10,9 +10,9 @@
 #include "base/files.h"
 #include "process/identity_cache.h"
 #include "process/proc_reader.h"
-#include "sim/node_proc.h"
-#include "sim/test_node.h"
-#include "sim/test_world.h"
+#include "sim/program/node_proc.h"
+#include "sim/testing/node.h"
+#include "sim/testing/world.h"
 
 namespace podgpu {
 namespace {

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "sim/compile.h"
+#include "sim/scenario/compile.h"
 #include "tests/demo/setting.h"
 
 namespace podgpu::demo {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/run_directory.h"
-#include "sim/world.h"
+#include "sim/world/run_directory.h"
+#include "sim/world/world.h"
 #include "tests/demo/page.h"
 #include "tests/demo/process.h"
 

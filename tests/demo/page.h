@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace podgpu::demo {
 

@@ -1,11 +1,12 @@
 // The real program against a whole simulated cluster: engine, kubelet and API server.  First the
 // simulator's own, then one in this process that goes wrong as the test wants.
+#include "sim/kube/api_server.h"
+
 #include <algorithm>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
-#include "sim/fake_api.h"
 #include "tests/e2e/failure_fixture.h"
 
 namespace podgpu {

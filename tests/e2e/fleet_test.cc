@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "http/loopback_client.h"
-#include "sim/fake_api.h"
+#include "sim/kube/api_server.h"
 #include "tests/e2e/child.h"
 
 namespace podgpu {

@@ -31,8 +31,8 @@
 #include "kube/api_mirror.h"
 #include "kube/kubelet_client.h"
 #include "sample/columns.h"
-#include "sim/run_directory.h"
-#include "sim/run_writer.h"
+#include "sim/scenario/run_writer.h"
+#include "sim/world/run_directory.h"
 #include "source/open_source.h"
 
 namespace podgpu {

@@ -10,8 +10,8 @@
 
 #include "exporter/self_metrics.h"
 #include "fields/counters_csv.h"
-#include "sim/dcgm_client.h"
-#include "sim/world.h"
+#include "sim/testing/dcgm_client.h"
+#include "sim/world/world.h"
 #include "tests/e2e/child.h"
 #include "tests/e2e/sim_node.h"
 #include "view/native_table.h"

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/run_directory.h"
+#include "sim/world/run_directory.h"
 #include "tests/e2e/child.h"
 #include "tests/e2e/sim_node.h"
 

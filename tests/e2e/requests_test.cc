@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/fake_api.h"
+#include "sim/kube/api_server.h"
 #include "tests/e2e/failure_fixture.h"
 
 namespace podgpu {

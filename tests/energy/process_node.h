@@ -21,9 +21,9 @@
 #include "base/wakeup.h"
 #include "exporter/process_refresher.h"
 #include "exporter/tick.h"
-#include "sim/node_proc.h"
-#include "sim/run_directory.h"
-#include "sim/test_node.h"
+#include "sim/program/node_proc.h"
+#include "sim/testing/node.h"
+#include "sim/world/run_directory.h"
 #include "source/source.h"
 
 namespace podgpu {

@@ -16,8 +16,9 @@ struct Ban {
   std::string_view remedy;  // What to use in its place.
 };
 
-constexpr std::string_view kClocks = "src/base/clock.cc sim/run_";
-constexpr std::string_view kEnvironment = "src/cli/ src/main.cc sim/main.cc sim/run_directory.cc";
+constexpr std::string_view kClocks = "src/base/clock.cc sim/world/run_ sim/scenario/run_";
+constexpr std::string_view kEnvironment =
+    "src/cli/ src/main.cc sim/program/main.cc sim/world/run_directory.cc";
 constexpr std::string_view kNumbers = "base/text.h reads numbers without locale or exception";
 constexpr std::string_view kSleeps = "wait for a condition with a deadline, or use Wakeup";
 constexpr std::string_view kOutput = "base/log.h writes lines, StrFormat makes text";

@@ -13,8 +13,8 @@
 
 namespace podgpu::tidy {
 
-// Includes between rooms, against the podgpu_room() lines of src/CMakeLists.txt; what the simulator
-// may see.
+// Includes between rooms and between sub-folders of a room, against the podgpu_room() lines of
+// src/CMakeLists.txt; what the simulator's folders may see, against sim/CMakeLists.txt.
 void CheckArrows(const Tree& tree, Complaints& complaints);
 
 // Columns, lines of functions, headers and files.

@@ -86,8 +86,9 @@ class Targets {
                     const File& file) {
     const std::string below = file.path().substr(folder.size() + 1);
     const std::string room = below.substr(0, std::min(below.find('/'), below.size()));
-    if (room != below && words.contains("podgpu_room") && words.contains(room)) {
-      return true;  // podgpu_room() takes all files of the folder and of its testing/.
+    const bool takes_folders = words.contains("podgpu_room") || words.contains("podgpu_sim_folder");
+    if (room != below && takes_folders && words.contains(room)) {
+      return true;  // All files of the folder, of its sub-folders and of its testing/.
     }
     return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
       const std::string_view last = std::string_view(word).substr(word.rfind('/') + 1);

@@ -15,10 +15,10 @@ struct Row {
 constexpr std::array kRows = {
     Row{Rule::kArrow, "arrow",
         "A folder includes only the rooms that its podgpu_room() line in src/CMakeLists.txt names, "
-        "and arrows point down only."},
+        "and arrows point down only, also between the FOLDERS of a room."},
     Row{Rule::kSimArrow, "sim-arrow",
-        "The simulator never includes src above floor 1, and its world and faces use neither "
-        "abseil nor base."},
+        "The simulator never includes src above floor 1.  Its folders include only those that "
+        "their podgpu_sim_folder() line names, and the PLAIN ones use neither abseil nor base."},
     Row{Rule::kLineLength, "line-length", "A line has at most 100 columns."},
     Row{Rule::kFunctionLength, "function-length",
         "A function has at most 70 lines; hitting the budget means: find the missing noun."},

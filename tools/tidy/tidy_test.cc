@@ -18,7 +18,12 @@ constexpr std::string_view kRoomList =
     "podgpu_room(topology USES base)\n"
     "# -- floor 2\n"
     "podgpu_room(kube USES base\n  LINKS podgpu_proto)\n"
-    "podgpu_room(source USES topology base TEST_USES kube)\n";
+    "podgpu_room(source FOLDERS nvml dcgm USES topology base TEST_USES kube)\n";
+
+constexpr std::string_view kSimList =
+    "podgpu_sim_folder(world PLAIN)\n"
+    "podgpu_sim_folder(dcgm PLAIN USES world)\n"
+    "podgpu_sim_folder(program USES world)\n";
 
 const std::string kProse =
     "// One two three four five six seven eight nine ten eleven twelve thirteen fourteen\n"
@@ -27,6 +32,7 @@ const std::string kProse =
 Tree TreeOf(std::vector<std::pair<std::string, std::string>> files) {
   Tree tree;
   tree.files.emplace_back("src/CMakeLists.txt", std::string(kRoomList));
+  tree.files.emplace_back("sim/CMakeLists.txt", std::string(kSimList));
   for (auto& [path, text] : files) {
     tree.files.emplace_back(std::move(path), std::move(text));
   }
@@ -80,14 +86,36 @@ std::vector<Row> ArrowRows() {
       {"messages elsewhere", CheckArrows, "src/source/a.cc", "#include \"v1.pb.h\"\n", Rule::kArrow,
        1},
       {"folder that is no room", CheckArrows, "src/spare/a.cc", "", Rule::kArrow, 1},
-      {"sim at floor 1", CheckArrows, "sim/world.cc", "#include \"topology/a.h\"\n"},
-      {"sim above floor 1", CheckArrows, "sim/main.cc", "#include \"kube/a.h\"\n", Rule::kSimArrow,
+  };
+}
+
+std::vector<Row> FolderRows() {
+  const Rule sim = Rule::kSimArrow;
+  return {
+      {"own folder", CheckArrows, "src/source/nvml/a.cc", "#include \"source/nvml/a.h\"\n"},
+      {"folder before", CheckArrows, "src/source/dcgm/a.cc", "#include \"source/nvml/a.h\"\n"},
+      {"folder after", CheckArrows, "src/source/nvml/a.cc", "#include \"source/dcgm/a.h\"\n",
+       Rule::kArrow, 1},
+      {"folder from the room", CheckArrows, "src/source/a.cc", "#include \"source/dcgm/a.h\"\n"},
+      {"room from a folder", CheckArrows, "src/source/nvml/a.cc", "#include \"source/a.h\"\n"},
+      {"folder with a room not named", CheckArrows, "src/source/nvml/a.cc",
+       "#include \"kube/a.h\"\n", Rule::kArrow, 1},
+      {"folder not declared", CheckArrows, "src/source/spare/a.cc", "", Rule::kArrow, 1},
+      {"fakes of the room", CheckArrows, "src/source/dcgm/a_test.cc",
+       "#include \"source/testing/a.h\"\n"},
+      {"sim at floor 1", CheckArrows, "sim/world/a.cc", "#include \"topology/a.h\"\n"},
+      {"sim above floor 1", CheckArrows, "sim/program/a.cc", "#include \"kube/a.h\"\n", sim, 1},
+      {"face with base", CheckArrows, "sim/dcgm/a.cc", "#include \"base/text.h\"\n", sim, 1},
+      {"face with abseil", CheckArrows, "sim/dcgm/a.cc", "#include <absl/status/status.h>\n", sim,
        1},
-      {"face with base", CheckArrows, "sim/fake_dcgm.cc", "#include \"base/text.h\"\n",
-       Rule::kSimArrow, 1},
-      {"face with abseil", CheckArrows, "sim/fake_nvml.cc", "#include <absl/status/status.h>\n",
-       Rule::kSimArrow, 1},
-      {"program of sim with base", CheckArrows, "sim/main.cc", "#include \"base/text.h\"\n"},
+      {"program of sim with base", CheckArrows, "sim/program/a.cc", "#include \"base/text.h\"\n"},
+      {"folder of sim that is named", CheckArrows, "sim/dcgm/a.cc", "#include \"sim/world/a.h\"\n"},
+      {"folder of sim that is not named", CheckArrows, "sim/world/a.cc",
+       "#include \"sim/dcgm/a.h\"\n", sim, 1},
+      {"folder of sim not declared", CheckArrows, "sim/spare/a.cc", "", sim, 1},
+      {"file of sim in no folder", CheckArrows, "sim/a.cc", "", sim, 1},
+      {"tests of sim see all", CheckArrows, "sim/world/a_test.cc",
+       "#include \"sim/program/a.h\"\n"},
   };
 }
 
@@ -186,6 +214,12 @@ void ExpectRow(const Row& row) {
 
 TEST(Tidy, RefusesArrowsThatTheListOfRoomsDoesNotName) {
   for (const Row& row : ArrowRows()) {
+    ExpectRow(row);
+  }
+}
+
+TEST(Tidy, HoldsArrowsBetweenFoldersOfARoomAndOfTheSimulator) {
+  for (const Row& row : FolderRows()) {
     ExpectRow(row);
   }
 }

@@ -123,7 +123,7 @@ bool File::is_cpp() const { return EndsWithAny(path_, {".cc", ".h", ".inc"}); }
 
 bool File::is_test() const {
   return path_.starts_with("tests/") || EndsWithAny(path_, {"_test.cc", "_fuzz.cc", "_bench.cc"}) ||
-         name().starts_with("test_") || path_.find("/testing/") != std::string::npos;
+         path_.find("/testing/") != std::string::npos;
 }
 
 int File::LineAt(size_t offset) const {

@@ -1,12 +1,13 @@
-// The simulator's API server (sim/fake_api.h) in a test's own process, reached as the program
-// reaches one: by options with a certificate and a token in files.  For tests only; thread safe.
+// The simulator's API server (sim/kube/api_server.h) in a test's own process, reached as the
+// program reaches one: by options with a certificate and a token in files.  For tests only; thread
+// safe.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "kube/api_server.h"
-#include "sim/fake_api.h"
+#include "sim/kube/api_server.h"
 
 namespace podgpu {
 

@@ -1,0 +1,111 @@
+// What a real DCGM 4.6.0 was seen to do and its documentation does not say, in both generations
+// (docs/simulator.md, "What real systems taught").
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sim/testing/dcgm_faults.h"
+
+namespace podgpu::sim {
+namespace {
+
+class DcgmBehaviours : public DcgmFaults {};
+
+INSTANTIATE_TEST_SUITE_P(Generations, DcgmBehaviours, testing::Values(4, 3),
+                         [](const auto& generation) {
+                           return "so" + std::to_string(generation.param);
+                         });
+
+// The first `count` profiling fields of links and of the GPU; both generations have 66 of these.
+std::vector<unsigned short> ProfilingFields(size_t count) {
+  std::vector<unsigned short> ids;
+  for (unsigned short id = 1040; id <= 1075; ++id) {
+    ids.push_back(id);
+  }
+  for (unsigned short id = 1001; id <= 1034; ++id) {
+    if (id <= 1012 || id >= 1017) {
+      ids.push_back(id);
+    }
+  }
+  ids.resize(count);
+  return ids;
+}
+
+TEST_P(DcgmBehaviours, WatchesOfADetachedGpuComeBackForBuiltInGroupsAlone) {
+  const auto bench = Start("{at: 5s, kind: gpu_detached, gpu: 1, for: 10s}");
+  const abi::dcgmGpuGrp_t group = bench->MakeGroup(abi::DCGM_GROUP_DEFAULT);
+  ASSERT_EQ(bench->Watch(group, bench->MakeFieldGroup({150, 230}, "own")), 0);
+  ASSERT_EQ(bench->Watch(abi::DCGM_GROUP_ALL_GPUS, bench->MakeFieldGroup({155}, "all")), 0);
+  bench->Tick(16 * kSecondUs);
+  EXPECT_EQ(StatusOf(*bench, 1), abi::DcgmEntityStatusOk);
+  EXPECT_EQ(bench->Read(kGpu, 1, {150})[0].status, -16);
+  EXPECT_EQ(bench->Read(kGpu, 1, {230})[0].status, -16);
+  EXPECT_EQ(bench->Read(kGpu, 1, {155})[0].ts, bench->Stamp(16 * kSecondUs));
+  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(16 * kSecondUs)) << "no other GPU's";
+  ASSERT_EQ(bench->Watch(group, bench->MakeFieldGroup({150}, "again")), 0);
+  bench->Tick(2 * kSecondUs);
+  EXPECT_EQ(bench->Read(kGpu, 1, {150})[0].ts, bench->Stamp(18 * kSecondUs));
+}
+
+TEST_P(DcgmBehaviours, InstancesOfAGpuThatWasBoundAgainAreReadAsAnotherGpus) {
+  const auto bench = Start("{at: 5s, kind: gpu_detached, gpu: 1, for: 10s}", kMig);
+  const auto instance = [&] {
+    auto hierarchy = std::make_unique<abi::dcgmMigHierarchy_v2>();
+    hierarchy->version = abi::dcgmMigHierarchy_version2;
+    EXPECT_EQ(bench->On("dcgmGetGpuInstanceHierarchy", hierarchy.get()), 0);
+    return hierarchy->entityList[0];
+  };
+  const abi::dcgmMigHierarchyInfo_v2 before = instance();
+  EXPECT_EQ(before.entity.entityId / 7, 1U);
+  bench->Tick(16 * kSecondUs);
+  const abi::dcgmMigHierarchyInfo_v2 after = instance();
+  EXPECT_EQ(after.entity.entityId, before.entity.entityId - 7) << "counted as GPU 0's";
+  EXPECT_EQ(after.parent.entityId, 1U);
+  EXPECT_EQ(after.info.nvmlInstanceId, before.info.nvmlInstanceId);
+  const unsigned short temperature = 150;
+  EXPECT_EQ(bench->ReadLive(kInstance, after.entity.entityId, {54})[0].text,
+            bench->world().gpu(0).uuid);
+  EXPECT_EQ(bench->ReadLive(kInstance, after.entity.entityId, {temperature})[0].number,
+            bench->ReadLive(kGpu, 0, {temperature})[0].number);
+  ASSERT_EQ(bench->On("dcgmStopEmbedded"), 0);
+  ASSERT_EQ(bench->Call("dcgmStartEmbedded", 1, &bench->handle), 0);
+  EXPECT_EQ(instance().entity.entityId, before.entity.entityId)
+      << "an engine that starts counts so";
+}
+
+TEST_P(DcgmBehaviours, AProfilingWatchHolds64Fields) {
+  const auto bench = Start("");
+  const std::vector<unsigned short> most = ProfilingFields(64);
+  const std::vector<unsigned short> more = ProfilingFields(65);
+  const abi::dcgmGpuGrp_t group = bench->MakeGroupOf(kGpu, 0);
+  EXPECT_EQ(bench->Watch(group, bench->MakeFieldGroup(more, "more")), -3);
+  EXPECT_EQ(bench->Read(kGpu, 0, {1040})[0].status, -16);
+  EXPECT_EQ(bench->Watch(group, bench->MakeFieldGroup(most, "most")), 0);
+  EXPECT_EQ(bench->Read(kGpu, 0, {1040})[0].status, 0);
+}
+
+TEST_P(DcgmBehaviours, TheInforomIsSampledEach30SecondsAtBest) {
+  const auto bench = Start("");
+  WatchAll(*bench, {83, 84, 150});
+  bench->Tick(29 * kSecondUs);
+  EXPECT_EQ(bench->Read(kGpu, 0, {83})[0].ts, bench->Stamp(0));
+  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(29 * kSecondUs));
+  bench->Tick(2 * kSecondUs);
+  EXPECT_EQ(bench->Read(kGpu, 0, {84})[0].ts, bench->Stamp(30 * kSecondUs));
+}
+
+TEST_P(DcgmBehaviours, AVgpuLicenceThatIsNotSupportedIsAText) {
+  const auto bench = Start("{at: 1s, kind: blank, gpu: 0, fields: [526], reason: not_supported}");
+  WatchAll(*bench, {526});
+  EXPECT_EQ(bench->Read(kGpu, 0, {526})[0].type, abi::DCGM_FT_INT64);
+  bench->Tick(2 * kSecondUs);
+  const Seen seen = bench->Read(kGpu, 0, {526})[0];
+  EXPECT_EQ(seen.status, 0);
+  EXPECT_EQ(seen.type, abi::DCGM_FT_STRING);
+  EXPECT_EQ(seen.text, "<<<NOT_SUPPORTED>>>");
+}
+
+}  // namespace
+}  // namespace podgpu::sim

@@ -1,0 +1,102 @@
+// The face's end of a connection to the simulated remote engine.
+//
+// A real socket with the failures of the real client library (DCGM 4.6.0, seen): refused and
+// unresolvable addresses are tried again until the time-out, an engine that accepts but is stopped
+// makes connecting take two minutes and then succeed with a dead connection, a request without a
+// reply ends after a minute, a closed socket ends it at once, and Shut() from another thread frees
+// a blocked request.  Requests of several threads take turns.  Standard library only; any thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "sim/dcgm/engine_protocol.h"
+
+namespace podgpu::sim {
+
+// Where an engine listens.
+struct EngineAddress {
+  bool is_unix = false;
+  std::string path;        // When is_unix.
+  std::string host, port;  // Otherwise.
+};
+
+// Reads "host", "host:port", "[v6]:port" or, with `is_unix`, a path; false when it is none.
+bool ParseEngineAddress(const std::string& text, bool is_unix, EngineAddress& address);
+
+// How long the client library waits; the vendor's figures divided by the world's time scale.
+struct EngineDeadlines {
+  std::chrono::milliseconds connect{5000};
+  std::chrono::milliseconds login{120'000};
+  std::chrono::milliseconds request{60'000};
+};
+
+enum class LinkResult : uint8_t { kAnswered, kTimedOut, kClosed };
+
+// A time-out that runs from its construction; a descriptor, so that it can be polled with others.
+class Countdown {
+ public:
+  explicit Countdown(std::chrono::milliseconds duration);
+  Countdown(const Countdown&) = delete;
+  Countdown& operator=(const Countdown&) = delete;
+  ~Countdown();
+
+  // Waits until `descriptor` has `events`; false when the time is up first.
+  bool Await(int descriptor, short events) const;
+  // Waits for `pause`; false when the time is up first.
+  bool Pause(std::chrono::milliseconds pause) const;
+  // Readable when the time is up.
+  int timer() const { return timer_; }
+
+ private:
+  const int timer_;
+};
+
+class EngineLink {
+ public:
+  // Connects and says hello.  Null when nothing listened in time; a dead link (Ask() answers
+  // kClosed) when something accepted but did not answer the hello.
+  static std::shared_ptr<EngineLink> Connect(const EngineAddress& address,
+                                             const EngineDeadlines& deadlines);
+
+  EngineLink(int descriptor, std::chrono::milliseconds request_timeout, bool is_tcp);
+  EngineLink(const EngineLink&) = delete;
+  EngineLink& operator=(const EngineLink&) = delete;
+  ~EngineLink();
+
+  // One round trip.  On kAnswered, generation() is that of the engine that answered.
+  LinkResult Ask(uint64_t call);
+  bool is_tcp() const { return is_tcp_; }
+  // How long a request may take.
+  std::chrono::milliseconds request_timeout() const { return request_timeout_; }
+  // Lets `pause` pass as while the engine is busy with a request of this connection, whose time
+  // `countdown` counts: kAnswered when it has, kTimedOut or kClosed when that came first.
+  LinkResult Stall(std::chrono::milliseconds pause, const Countdown& countdown);
+  // Ends the connection under a blocked Ask(), which then returns kClosed.
+  void Shut();
+
+  uint64_t generation() const { return generation_.load(); }
+
+ private:
+  LinkResult AskWithin(uint64_t call, const Countdown& countdown);
+  LinkResult Exchange(uint64_t call, const Countdown& countdown);
+  LinkResult Receive(uint32_t number, const Countdown& countdown);
+  LinkResult Close();
+
+  const int descriptor_;
+  const int turn_;  // A semaphore of 1 that can be polled: the thread whose request is on its way.
+  const std::chrono::milliseconds request_timeout_;
+  const bool is_tcp_;
+  std::atomic<uint64_t> generation_ = 0;
+  std::atomic<bool> closed_ = false;
+  // Guarded by turn_.
+  uint32_t next_number_ = 1;
+  std::array<char, sizeof(EngineReply)> buffer_{};  // The reply so far.
+  size_t filled_ = 0;
+};
+
+}  // namespace podgpu::sim

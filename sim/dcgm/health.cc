@@ -1,0 +1,192 @@
+#include "sim/dcgm/health.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <variant>
+
+#include "abi/dcgm_health.h"
+#include "sim/dcgm/devices.h"
+#include "sim/dcgm/faults.h"
+#include "sim/dcgm/fields.h"
+
+namespace podgpu::sim {
+namespace {
+
+constexpr TimeUs kHealthWindowUs = 60 * kSecondUs;
+constexpr int64_t kMostReplaysAMinute = 8;
+constexpr int64_t kLeastCrcErrorsASecond = 100;
+
+// DCGM_FR of dcgm_errors.h, 4.6.0.
+enum HealthCode : uint32_t {
+  kPciReplayRate = 3,
+  kVolatileDbe = 4,
+  kPendingPageRetirements = 6,
+  kThermalThrottling = 10,
+  kNvlinkErrors = 13,
+  kNvlinkIsDown = 14,
+  kNvlinkCrcRate = 70,
+  kNvlinkCritical = 71,
+  kPendingRowRemap = 85,
+};
+
+// One GPU under one watch.
+struct Patient {
+  const Scene& scene;
+  EntityKey key;
+  int gpu = 0;  // The world's.
+  TimeUs watched_since = 0;
+};
+
+// The number that a field reads at `t`; nothing when it reads none.
+std::optional<int64_t> NumberAt(const Patient& patient, uint16_t field, TimeUs t) {
+  Scene then = patient.scene;
+  then.now = t;
+  const Reading reading = LiveReading(then, patient.key, *FieldOfLibrary(field));
+  const auto* const number = std::get_if<int64_t>(&reading.value);
+  return reading.status == abi::DCGM_ST_OK && !reading.is_garbage && number != nullptr
+             ? std::optional(*number)
+             : std::nullopt;
+}
+
+int64_t NumberNow(const Patient& patient, uint16_t field) {
+  return NumberAt(patient, field, patient.scene.now).value_or(0);
+}
+
+// What a counter has gained in the last minute, as far as the watch has seen it.
+int64_t Gained(const Patient& patient, uint16_t field) {
+  const TimeUs from = std::max(patient.watched_since, patient.scene.now - kHealthWindowUs);
+  const std::optional<int64_t> before = NumberAt(patient, field, from);
+  const std::optional<int64_t> now = NumberAt(patient, field, patient.scene.now);
+  return before && now ? *now - *before : 0;
+}
+
+bool HasAWholeWindow(const Patient& patient) {
+  return patient.scene.now - patient.watched_since >= kHealthWindowUs;
+}
+
+Incident Found(int result, HealthCode code, std::string message) {
+  return {.result = result, .code = code, .message = std::move(message), .entity = {}};
+}
+
+std::string OfGpu(const Patient& patient) { return " on GPU " + std::to_string(patient.key.id); }
+
+// Each of these finds the worst of one system.
+
+std::optional<Incident> CheckPcie(const Patient& patient) {
+  constexpr uint16_t kReplays = 202;
+  const int64_t replays = HasAWholeWindow(patient) ? Gained(patient, kReplays) : 0;
+  if (replays <= kMostReplaysAMinute) {
+    return std::nullopt;
+  }
+  return Found(abi::DCGM_HEALTH_RESULT_WARN, kPciReplayRate,
+               std::to_string(replays) + " PCIe replays in a minute" + OfGpu(patient) +
+                   ", more than " + std::to_string(kMostReplaysAMinute));
+}
+
+std::optional<size_t> FirstLinkDown(const Patient& patient) {
+  const auto links = static_cast<size_t>(patient.scene.world.gpu(patient.gpu).nvlink_count);
+  for (size_t link = 0; link < links; ++link) {
+    if (LinkState(patient.scene, patient.gpu, link) == abi::DcgmNvLinkLinkStateDown) {
+      return link;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Incident> CheckNvlink(const Patient& patient) {
+  constexpr uint16_t kCrcErrors = 409, kReplays = 429, kRecoveries = 439;
+  if (const std::optional<size_t> link = FirstLinkDown(patient)) {
+    return Found(abi::DCGM_HEALTH_RESULT_FAIL, kNvlinkIsDown,
+                 "NVLink " + std::to_string(*link) + " is down" + OfGpu(patient));
+  }
+  if (const int64_t recoveries = Gained(patient, kRecoveries); recoveries > 0) {
+    return Found(abi::DCGM_HEALTH_RESULT_FAIL, kNvlinkCritical,
+                 std::to_string(recoveries) + " NVLink recoveries in a minute" + OfGpu(patient));
+  }
+  const int64_t crc = Gained(patient, kCrcErrors);
+  if (crc >= kLeastCrcErrorsASecond * (kHealthWindowUs / kSecondUs)) {
+    return Found(abi::DCGM_HEALTH_RESULT_FAIL, kNvlinkCrcRate,
+                 std::to_string(crc) + " NVLink CRC errors in a minute" + OfGpu(patient));
+  }
+  if (const int64_t errors = crc + Gained(patient, kReplays); errors > 0) {
+    return Found(abi::DCGM_HEALTH_RESULT_WARN, kNvlinkErrors,
+                 std::to_string(errors) + " NVLink errors in a minute" + OfGpu(patient));
+  }
+  return std::nullopt;
+}
+
+std::optional<Incident> CheckMemory(const Patient& patient) {
+  constexpr uint16_t kVolatileDbeTotal = 311, kPagesPending = 392, kRowsPending = 396;
+  if (const int64_t errors = NumberNow(patient, kVolatileDbeTotal); errors > 0) {
+    return Found(abi::DCGM_HEALTH_RESULT_FAIL, kVolatileDbe,
+                 std::to_string(errors) + " uncorrectable memory errors" + OfGpu(patient) +
+                     "; drain it and reset it");
+  }
+  if (NumberNow(patient, kPagesPending) > 0) {
+    return Found(abi::DCGM_HEALTH_RESULT_WARN, kPendingPageRetirements,
+                 "pages wait to be retired" + OfGpu(patient) + "; reset it");
+  }
+  if (NumberNow(patient, kRowsPending) > 0) {
+    return Found(abi::DCGM_HEALTH_RESULT_WARN, kPendingRowRemap,
+                 "rows wait to be remapped" + OfGpu(patient) + "; reset it");
+  }
+  return std::nullopt;
+}
+
+// The world's heat throttles nothing by itself, so heat at which a board would is as good as that.
+std::optional<Incident> CheckTemperature(const Patient& patient) {
+  constexpr uint16_t kTemperature = 150, kSlowdown = 158, kThermalViolation = 241;
+  constexpr int64_t kMs = 1'000'000;  // ns
+  if (!HasAWholeWindow(patient)) {
+    return std::nullopt;
+  }
+  if (const int64_t throttled_ns = Gained(patient, kThermalViolation); throttled_ns > 0) {
+    return Found(abi::DCGM_HEALTH_RESULT_WARN, kThermalThrottling,
+                 "clocks throttled by heat for " + std::to_string(throttled_ns / kMs) +
+                     " ms of the last minute" + OfGpu(patient));
+  }
+  const int64_t celsius = NumberNow(patient, kTemperature);
+  if (celsius > 0 && celsius >= NumberNow(patient, kSlowdown)) {
+    return Found(abi::DCGM_HEALTH_RESULT_WARN, kThermalThrottling,
+                 std::to_string(celsius) + " degrees, which slows it down," + OfGpu(patient));
+  }
+  return std::nullopt;
+}
+
+struct HealthCheck {
+  uint32_t system;
+  std::optional<Incident> (*check)(const Patient&);
+};
+constexpr auto kHealthChecks = std::to_array<HealthCheck>({
+    {abi::DCGM_HEALTH_WATCH_PCIE, CheckPcie},
+    {abi::DCGM_HEALTH_WATCH_NVLINK, CheckNvlink},
+    {abi::DCGM_HEALTH_WATCH_MEM, CheckMemory},
+    {abi::DCGM_HEALTH_WATCH_THERMAL, CheckTemperature},
+});
+
+}  // namespace
+
+std::vector<Incident> FindIncidents(const Scene& scene, std::span<const EntityKey> members,
+                                    const HealthWatch& watch) {
+  std::vector<Incident> incidents;
+  for (const EntityKey& key : members) {
+    const int gpu = key.group == abi::DCGM_FE_GPU ? scene.state.start.gpus.WorldGpu(key.id) : -1;
+    if (gpu < 0 || NoticedPresence(scene.world, gpu, scene.now) != Presence::kHere) {
+      continue;  // All that it reads is blank.
+    }
+    const Patient patient{.scene = scene, .key = key, .gpu = gpu, .watched_since = watch.since};
+    for (const HealthCheck& row : kHealthChecks) {
+      std::optional<Incident> incident =
+          (watch.systems & row.system) != 0 ? row.check(patient) : std::nullopt;
+      if (incident) {
+        incident->system = row.system;
+        incident->entity = key;
+        incidents.push_back(*std::move(incident));
+      }
+    }
+  }
+  return incidents;
+}
+
+}  // namespace podgpu::sim

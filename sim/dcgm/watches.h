@@ -1,0 +1,108 @@
+// When was each watched field of each entity sampled?  A question answered without sampling.
+//
+// A watch holds its start and its period, so the sample times of a series follow from the time of
+// the question: no thread samples anything.  A series is a list of runs of evenly spaced times; a
+// run ends when the watches of the series change.  With several watches the shortest period and the
+// longest age hold; after the last one has gone its samples stay readable, and a new watch takes
+// its first rate from the newest of them that is still kept.  In manual mode only
+// Update() adds times.  Values are computed from these times elsewhere.  Part of the face: standard
+// library only.  Not thread-safe; the session's lock guards it.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/dcgm/entities.h"
+
+namespace podgpu::sim {
+
+// When a sample was taken, and the one before it of the same watching, which rates need.
+struct SampleTime {
+  TimeUs t = 0;
+  std::optional<TimeUs> previous;
+};
+
+struct WatchTerms {
+  TimeUs period_us = 0;
+  TimeUs keep_age_us = 0;    // 0: DCGM's default.
+  int64_t keep_samples = 0;  // 0: no limit.
+};
+
+// Sample times of one field of one entity.
+class Series {
+ public:
+  // `owner` is the (group, field group) that watches.
+  using Owner = std::pair<uint64_t, uint64_t>;
+
+  void Watch(Owner owner, const WatchTerms& terms, TimeUs now, bool manual);
+  void Unwatch(Owner owner, TimeUs now, bool manual);
+  void UnwatchGroup(uint64_t group, TimeUs now, bool manual);
+  bool IsWatchedBy(Owner owner) const { return watches_.contains(owner); }
+  // Ends all watches but those of the groups that `stays` names.
+  void Drop(bool (*stays)(uint64_t group), TimeUs now, bool manual);
+  // Manual mode: takes a sample at `now` if the period has passed.
+  void Update(TimeUs now);
+
+  std::optional<SampleTime> Latest(TimeUs now) const;
+  // Kept samples taken in [since, now], ascending.
+  std::vector<SampleTime> Since(TimeUs since, TimeUs now) const;
+  bool watched() const { return !watches_.empty(); }
+
+ private:
+  // first, first + period, ... up to last.
+  struct Run {
+    TimeUs first;
+    TimeUs period;
+    TimeUs last;
+    bool fresh;  // Rates of its first sample have nothing to start from.
+    int64_t CountAt(TimeUs now) const;
+    // The newest sample from which a rate up to `t` can be taken.
+    std::optional<TimeUs> BaseFor(TimeUs t) const;
+  };
+  void Restart(TimeUs now, bool manual, bool was_watched);
+  void Stop(TimeUs now);
+  void Forget(TimeUs now);
+
+  std::map<Owner, WatchTerms> watches_;
+  WatchTerms terms_;  // What all watches together ask for; stays when they have gone.
+  std::vector<Run> runs_;
+};
+
+// All series of one engine connection.
+class Watches {
+ public:
+  using Key = std::pair<EntityKey, uint16_t>;  // Global fields belong to entity (NONE, 0).
+
+  explicit Watches(bool manual) : manual_(manual) {}
+
+  void Watch(Key key, Series::Owner owner, const WatchTerms& terms, TimeUs now);
+  // False when `owner` watches nothing.
+  bool Unwatch(Series::Owner owner, TimeUs now);
+  void UnwatchGroup(uint64_t group, TimeUs now);
+  // What an engine does to the entities for which `is_meant` holds: only watches of groups that
+  // `stays` names go on.  A series without any is as if it had never been watched.
+  template <typename Predicate>
+  void Drop(Predicate&& is_meant, bool (*stays)(uint64_t group), TimeUs now) {
+    for (auto& [key, series] : series_) {
+      if (is_meant(key.first)) {
+        series.Drop(stays, now, manual_);
+      }
+    }
+    std::erase_if(series_, [&](const auto& entry) {
+      return is_meant(entry.first.first) && !entry.second.watched();
+    });
+  }
+  void Update(TimeUs now);
+  // Null when it was never watched.
+  const Series* Find(const Key& key) const;
+
+ private:
+  const bool manual_;
+  std::map<Key, Series> series_;
+};
+
+}  // namespace podgpu::sim

@@ -1,0 +1,184 @@
+#include "sim/dcgm/watches.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace podgpu::sim {
+namespace {
+
+constexpr Series::Owner kOne = {2, 4};
+constexpr Series::Owner kOther = {3, 4};
+
+WatchTerms Every(TimeUs period_us) {
+  return {.period_us = period_us, .keep_age_us = 600 * kSecondUs, .keep_samples = 0};
+}
+
+std::vector<TimeUs> Times(const std::vector<SampleTime>& samples) {
+  std::vector<TimeUs> times;
+  for (const SampleTime& sample : samples) {
+    times.push_back(sample.t);
+  }
+  return times;
+}
+
+TEST(Series, SampleTimesFollowFromStartAndPeriod) {
+  Series series;
+  series.Watch(kOne, Every(kSecondUs), 250, false);
+  struct Row {
+    TimeUs now, sample;
+  };
+  for (const Row& row :
+       {Row{250, 250}, Row{251, 250}, Row{kSecondUs + 249, 250},
+        Row{kSecondUs + 250, kSecondUs + 250}, Row{86'400 * kSecondUs, 86'399 * kSecondUs + 250}}) {
+    ASSERT_TRUE(series.Latest(row.now).has_value()) << row.now;
+    EXPECT_EQ(series.Latest(row.now)->t, row.sample) << row.now;
+  }
+}
+
+TEST(Series, TheAnswerDoesNotDependOnHowOftenOrInWhichOrderItIsAsked) {
+  Series asked_often;
+  Series asked_once;
+  asked_often.Watch(kOne, Every(kSecondUs), 0, false);
+  asked_once.Watch(kOne, Every(kSecondUs), 0, false);
+  for (TimeUs t = 100 * kSecondUs; t > 0; t -= 333) {
+    asked_often.Latest(t);
+  }
+  EXPECT_EQ(asked_often.Latest(7 * kSecondUs + 5)->t, asked_once.Latest(7 * kSecondUs + 5)->t);
+}
+
+TEST(Series, OnlyTheFirstSampleOfAWatchHasNonePrevious) {
+  Series series;
+  series.Watch(kOne, Every(kSecondUs), 0, false);
+  EXPECT_FALSE(series.Latest(kSecondUs - 1)->previous.has_value());
+  EXPECT_EQ(series.Latest(kSecondUs)->previous, 0);
+  EXPECT_EQ(series.Latest(5 * kSecondUs)->previous, 4 * kSecondUs);
+}
+
+TEST(Series, TheShortestPeriodOfSeveralWatchesHoldsFromTheLastSampleOn) {
+  Series series;
+  series.Watch(kOne, Every(10 * kSecondUs), 0, false);
+  series.Watch(kOther, Every(kSecondUs), 12 * kSecondUs + 5, false);
+  // 10 s was the last sample of the slow watch; the fast one finds it a period old.
+  EXPECT_EQ(series.Latest(12 * kSecondUs + 5)->t, 12 * kSecondUs + 5);
+  EXPECT_EQ(series.Latest(12 * kSecondUs + 5)->previous, 10 * kSecondUs);
+  EXPECT_EQ(series.Latest(14 * kSecondUs)->t, 13 * kSecondUs + 5);
+  series.Unwatch(kOther, 14 * kSecondUs, false);
+  EXPECT_EQ(series.Latest(23 * kSecondUs)->t, 13 * kSecondUs + 5);
+  EXPECT_EQ(series.Latest(24 * kSecondUs)->t, 23 * kSecondUs + 5);
+}
+
+TEST(Series, ASecondWatchOfTheSamePeriodKeepsTheRhythm) {
+  Series series;
+  series.Watch(kOne, Every(kSecondUs), 100, false);
+  series.Watch(kOther, Every(kSecondUs), 300'000, false);
+  EXPECT_EQ(series.Latest(900'000)->t, 100);
+  EXPECT_EQ(series.Latest(2 * kSecondUs + 99)->t, kSecondUs + 100);
+  series.Unwatch(kOne, 2 * kSecondUs, false);
+  EXPECT_EQ(series.Latest(2 * kSecondUs + 100)->t, 2 * kSecondUs + 100);
+}
+
+TEST(Series, TheLastSampleStaysAfterTheLastWatchHasGone) {
+  Series series;
+  series.Watch(kOne, Every(kSecondUs), 0, false);
+  series.Unwatch(kOne, 2 * kSecondUs + 1, false);
+  series.Unwatch(kOne, 3 * kSecondUs, false);
+  EXPECT_FALSE(series.watched());
+  EXPECT_EQ(series.Latest(100 * kSecondUs)->t, 2 * kSecondUs);
+}
+
+TEST(Series, WatchingAgainSamplesAtOnceAndTakesItsFirstRateFromAKeptSample) {
+  Series series;
+  series.Watch(kOne, Every(kSecondUs), 0, false);
+  series.UnwatchGroup(kOne.first, 2 * kSecondUs, false);
+  series.Watch(kOne, Every(kSecondUs), 2 * kSecondUs + 7, false);
+  EXPECT_EQ(series.Latest(2 * kSecondUs + 7)->t, 2 * kSecondUs + 7);
+  EXPECT_EQ(series.Latest(2 * kSecondUs + 7)->previous, kSecondUs)
+      << "the one 7 us ago is too near";
+  EXPECT_EQ(series.Latest(3 * kSecondUs + 7)->previous, 2 * kSecondUs + 7);
+}
+
+TEST(Series, AWatchAfterTheKeptSamplesHaveExpiredBeginsItsRatesFromNothing) {
+  Series series;
+  series.Watch(kOne, Every(kSecondUs), 0, false);
+  series.Unwatch(kOne, 2 * kSecondUs, false);
+  series.Watch(kOne, Every(kSecondUs), 603 * kSecondUs, false);
+  EXPECT_FALSE(series.Latest(603 * kSecondUs)->previous.has_value());
+}
+
+TEST(Series, SinceListsKeptSamplesAscending) {
+  Series series;
+  series.Watch(kOne, {.period_us = kSecondUs, .keep_age_us = 3 * kSecondUs, .keep_samples = 0}, 0,
+               false);
+  EXPECT_EQ(Times(series.Since(0, 2 * kSecondUs)),
+            (std::vector<TimeUs>{0, kSecondUs, 2 * kSecondUs}));
+  EXPECT_EQ(Times(series.Since(kSecondUs + 1, 2 * kSecondUs)),
+            (std::vector<TimeUs>{2 * kSecondUs}));
+  // At 10 s those before 7 s are older than the age.
+  EXPECT_EQ(Times(series.Since(0, 10 * kSecondUs)),
+            (std::vector<TimeUs>{7 * kSecondUs, 8 * kSecondUs, 9 * kSecondUs, 10 * kSecondUs}));
+  EXPECT_TRUE(series.Since(11 * kSecondUs, 10 * kSecondUs).empty());
+}
+
+TEST(Series, SinceIsBoundByTheNumberOfSamples) {
+  Series series;
+  series.Watch(kOne, {.period_us = kSecondUs, .keep_age_us = 60 * kSecondUs, .keep_samples = 2}, 0,
+               false);
+  EXPECT_EQ(Times(series.Since(0, 10 * kSecondUs)),
+            (std::vector<TimeUs>{9 * kSecondUs, 10 * kSecondUs}));
+}
+
+TEST(Series, SinceCrossesAChangeOfPeriod) {
+  Series series;
+  series.Watch(kOne, Every(2 * kSecondUs), 0, false);
+  series.Watch(kOther, Every(kSecondUs), 2 * kSecondUs, false);
+  const std::vector<SampleTime> samples = series.Since(0, 4 * kSecondUs);
+  EXPECT_EQ(Times(samples), (std::vector<TimeUs>{0, 2 * kSecondUs, 3 * kSecondUs, 4 * kSecondUs}));
+  EXPECT_EQ(samples[2].previous, 2 * kSecondUs);
+}
+
+TEST(Series, ManualModeSamplesOnUpdateOnceThePeriodHasPassed) {
+  Series series;
+  series.Watch(kOne, Every(kSecondUs), 0, true);
+  EXPECT_EQ(series.Latest(5 * kSecondUs)->t, 0);
+  series.Update(kSecondUs - 1);
+  EXPECT_EQ(series.Latest(5 * kSecondUs)->t, 0);
+  series.Update(kSecondUs + 3);
+  EXPECT_EQ(series.Latest(5 * kSecondUs)->t, kSecondUs + 3);
+  EXPECT_EQ(series.Latest(5 * kSecondUs)->previous, 0);
+  series.Update(5 * kSecondUs);
+  series.Update(9 * kSecondUs);
+  EXPECT_EQ(Times(series.Since(0, 10 * kSecondUs)),
+            (std::vector<TimeUs>{0, kSecondUs + 3, 5 * kSecondUs, 9 * kSecondUs}));
+}
+
+TEST(Series, ManualModeWithoutAWatchTakesNoSamples) {
+  Series series;
+  series.Update(kSecondUs);
+  EXPECT_FALSE(series.Latest(kSecondUs).has_value());
+}
+
+TEST(Watches, AutomaticModeHasNothingToUpdate) {
+  const Watches::Key key = {{1, 0}, 150};
+  Watches watches(false);
+  watches.Watch(key, kOne, Every(kSecondUs), 0);
+  watches.Update(kSecondUs / 2);
+  EXPECT_EQ(watches.Find(key)->Latest(kSecondUs / 2)->t, 0);
+  EXPECT_EQ(watches.Find({{1, 1}, 150}), nullptr);
+}
+
+TEST(Watches, UnwatchEndsOnlyWhatTheOwnerWatched) {
+  const Watches::Key first = {{1, 0}, 150};
+  const Watches::Key second = {{1, 1}, 150};
+  Watches watches(false);
+  watches.Watch(first, kOne, Every(kSecondUs), 0);
+  watches.Watch(second, kOther, Every(kSecondUs), 0);
+  watches.Unwatch(kOne, kSecondUs);
+  EXPECT_EQ(watches.Find(first)->Latest(9 * kSecondUs)->t, kSecondUs);
+  EXPECT_EQ(watches.Find(second)->Latest(9 * kSecondUs)->t, 9 * kSecondUs);
+  watches.UnwatchGroup(kOther.first, 9 * kSecondUs);
+  EXPECT_EQ(watches.Find(second)->Latest(20 * kSecondUs)->t, 9 * kSecondUs);
+}
+
+}  // namespace
+}  // namespace podgpu::sim

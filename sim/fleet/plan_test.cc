@@ -1,0 +1,73 @@
+#include "sim/fleet/plan.h"
+
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace podgpu::sim {
+namespace {
+
+size_t CountOfManner(const std::vector<NodeManner>& manners, NodeManner manner) {
+  return static_cast<size_t>(std::ranges::count(manners, manner));
+}
+
+TEST(FleetPlan, HasExactlyTheSharesThatWereAskedFor) {
+  for (const size_t nodes : {20U, 100U, 618U, 1'000U, 5'000U, 20'000U}) {
+    const std::vector<NodeManner> manners =
+        PlanManners(nodes, {.hanging = 10, .refusing = 10, .garbage = 5});
+    ASSERT_EQ(manners.size(), nodes);
+    EXPECT_EQ(CountOfManner(manners, NodeManner::kHangs), (nodes + 5) / 10) << nodes;
+    EXPECT_EQ(CountOfManner(manners, NodeManner::kRefuses), (nodes + 5) / 10) << nodes;
+    EXPECT_EQ(CountOfManner(manners, NodeManner::kGarbage), (nodes * 5 + 50) / 100) << nodes;
+  }
+}
+
+TEST(FleetPlan, KeepsWithinSmallFleetsAndWholeShares) {
+  EXPECT_TRUE(PlanManners(0, {.hanging = 50}).empty());
+  const std::vector<NodeManner> one = PlanManners(1, {.hanging = 1, .refusing = 1});
+  EXPECT_EQ(one, std::vector<NodeManner>{NodeManner::kHangs});
+  const std::vector<NodeManner> all = PlanManners(7, {.garbage = 100});
+  EXPECT_EQ(CountOfManner(all, NodeManner::kGarbage), 7U);
+  const std::vector<NodeManner> none = PlanManners(100, {});
+  EXPECT_EQ(CountOfManner(none, NodeManner::kAnswers), 100U);
+}
+
+TEST(FleetPlan, SpreadsTheBadOnesOverTheFleet) {
+  const std::vector<NodeManner> manners = PlanManners(1'000, {.hanging = 10});
+  for (size_t begin = 0; begin < manners.size(); begin += 100) {
+    const auto part = manners.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto hanging = std::count(part, part + 100, NodeManner::kHangs);
+    EXPECT_GE(hanging, 5) << begin;
+    EXPECT_LE(hanging, 15) << begin;
+  }
+}
+
+TEST(FleetPlan, GivesEachNodeAnAddressAndANameOfItsOwn) {
+  std::set<std::string> addresses;
+  std::set<std::string> names;
+  for (size_t node = 0; node < kMostFleetNodes; ++node) {
+    addresses.insert(FleetAddress(node));
+    names.insert(FleetNodeName(node));
+  }
+  EXPECT_EQ(addresses.size(), kMostFleetNodes);
+  EXPECT_EQ(names.size(), kMostFleetNodes);
+  EXPECT_EQ(FleetAddress(0), "127.16.0.1");
+  EXPECT_EQ(FleetAddress(251), "127.16.1.2");
+  EXPECT_EQ(FleetNodeName(251), "gpu-node-0252");
+}
+
+TEST(FleetPlan, WritesTheFileOfNodesWithTheBadOnesNamed) {
+  EXPECT_EQ(FleetNodesFile("demo",
+                           {NodeManner::kAnswers, NodeManner::kHangs, NodeManner::kRefuses,
+                            NodeManner::kGarbage},
+                           9400),
+            "# podgpu-sim fleet: 4 nodes of the scenario demo, all of them invented.\n"
+            "127.16.0.1:9400\n"
+            "127.16.0.2:9400  # hangs\n"
+            "127.16.0.3:9400  # refuses\n"
+            "127.16.0.4:9400  # answers garbage\n");
+}
+
+}  // namespace
+}  // namespace podgpu::sim

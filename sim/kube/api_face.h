@@ -1,0 +1,61 @@
+// What the API server says of a simulated node: its pods with labels, and the ResourceSlices of its
+// GPUs.
+//
+// Pods of the world are put and deleted as they come and go, under the labels that a StatefulSet
+// gives them: app.kubernetes.io/name is the name without its number, apps.kubernetes.io/pod-index
+// that number.  One ResourceSlice lists whole GPUs and MIG devices as NVIDIA's driver names them,
+// in a new generation of its pool whenever MIG changes, in v1 and v1beta1.  The API server's own
+// EndpointSlice and the ConfigMap of its certificate are there as in every cluster.  `env` beside
+// token and certificate has the variables that a pod of this node would have.  Refresh and Behave
+// are the caller's: one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/status.h"
+#include "sim/kube/api_behaviour.h"
+#include "sim/kube/api_server.h"
+#include "sim/world/run_directory.h"
+
+namespace podgpu::sim {
+
+// A pod as FakeApi::Put takes it.
+struct ApiPodText {
+  std::string metadata, rest;
+  bool operator==(const ApiPodText&) const = default;
+};
+
+class ApiFace {
+ public:
+  // Serves `node`, which outlives the object, and writes credentials and `env` into `folder`.
+  static StatusOr<std::unique_ptr<ApiFace>> Start(RunDirectory& node, const std::string& folder);
+
+  // Brings the objects to the present moment.
+  void Refresh();
+  // Goes wrong as told from now on; an error when the new token cannot be written.
+  Status Behave(const ApiBehaviour& next);
+
+  FakeApi& server() { return server_; }
+
+ private:
+  ApiFace(RunDirectory& node, std::string folder) : node_(node), folder_(std::move(folder)) {}
+  void RefreshPods();
+  void RefreshSlice();
+  void PutWhatEveryClusterHas();
+  // The devices of the slice, as v1 or v1beta1 lists them.
+  std::string DevicesNow(bool is_older) const;
+
+  RunDirectory& node_;
+  const std::string folder_;
+  FakeApi server_;
+  ApiBehaviour behaviour_;
+  uint64_t written_token_ = 0;              // As ApiBehaviour counts them.
+  std::map<std::string, ApiPodText> pods_;  // What is served of each, by namespace/name.
+  std::string devices_;                     // Of the slice.
+  int generation_ = 0;
+};
+
+}  // namespace podgpu::sim

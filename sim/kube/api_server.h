@@ -1,0 +1,159 @@
+// An API server of a cluster, made of software: TLS on a port of its own, lists and watches over a
+// small store, and whatever a test wants to go wrong.
+//
+// It shares no code with the client: the answers are written as text, over blocking sockets and
+// plain OpenSSL.  A change of the store is an event of every open watch of that collection, with
+// the next version; who asks from a version that is older than the last thousands of changes is
+// told that it is gone.  As the real server it ignores the limit of a list for "resourceVersion=0",
+// selects by labels and fields, sends a bookmark each minute to who wants them, and lets the
+// objects of a namespace be asked for alone.  A collection but that of pods is there once something
+// was put into it.  Its certificate is made at the start.  Thread safe; a
+// thread per connection.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "sim/kube/api_request.h"
+
+namespace podgpu::sim {
+
+class ApiTls;
+class ApiWire;
+
+inline constexpr std::string_view kFirstToken = "secret";
+inline constexpr std::string_view kPodsPath = "/api/v1/pods";
+
+class FakeApi {
+ public:
+  FakeApi();
+  ~FakeApi();
+  FakeApi(const FakeApi&) = delete;
+  FakeApi& operator=(const FakeApi&) = delete;
+
+  // On 127.0.0.1.
+  uint16_t port() const { return port_; }
+  // The certificate as text.
+  std::string certificate() const;
+  // Writes the certificate as `ca.crt` and the first token as `token`; false when that fails.
+  bool WriteCredentials(const std::string& directory) const;
+
+  // The one token that is accepted from now on.
+  void AcceptToken(std::string token);
+  // Does not listen, and ends every connection; or listens again on the same port.
+  void SetDown(bool is_down);
+  // From now on: answers come so much later; answers and what watches are told is no JSON; the
+  // token has no rights; each request is one too many.
+  void SetDelay(std::chrono::milliseconds delay);
+  void SetGarbled(bool is_garbled);
+  void SetForbidden(bool is_forbidden);
+  void SetRateLimited(bool is_rate_limited);
+
+  // Puts an object, whose metadata lacks only the version, into a collection, or takes it out.
+  // `collection` may name the namespace or not.  `rest`: what follows metadata, beginning with a
+  // comma; who asks for metadata alone is spared it.
+  void Put(std::string_view collection, const std::string& key, const std::string& metadata,
+           const std::string& rest = "");
+  void Delete(std::string_view collection, const std::string& key);
+  void PutPod(const std::string& name_space, const std::string& name, const std::string& uid,
+              const std::string& labels_json = "{}");
+  // Serves a fixed body at `path`.
+  void Serve(const std::string& path, const std::string& body);
+
+  // The next `count` requests are answered so, with `headers` ("Retry-After: 1\r\n").
+  void Refuse(int count, int status, std::string headers = "");
+  // Likewise, in plain text.
+  void RefuseInText(int count, int status, std::string text);
+  // Lists are cut into pages of so many at most, unless they are from the cache.
+  void PageBy(size_t items);
+  // The next `count` requests for a further page get 410.
+  void ExpirePages(int count);
+  // Watches from an older version than the newest get 410 as an event.
+  void ForgetHistory();
+  // Lists say this version in place of the newest.
+  void ListVersion(std::string version);
+  // How often bookmarks are sent.
+  void BookmarkEach(std::chrono::milliseconds period);
+  // Sends bytes as they are on all watches.
+  void SendToWatches(const std::string& bytes);
+  // Ends all watches that were granted so far in good order, or cuts their connections.
+  void EndWatches();
+  void CutWatches();
+
+  // "GET target" of every request so far.
+  std::vector<std::string> requests() const;
+  void AwaitRequests(size_t count) const;
+  // Until so many watches are open, or so many bookmarks have been sent.
+  void AwaitWatches(size_t count) const;
+  void AwaitBookmarks(uint64_t count) const;
+
+ private:
+  using Object = std::shared_ptr<const ApiStored>;
+  struct Event {
+    uint64_t version;
+    std::string collection, key;
+    Object before, now;  // Null where there was none, or is none any more.
+  };
+  struct Sent;
+
+  void Listen();
+  void Accept();
+  void Run(int socket);
+  void AwaitDelay();
+  std::string Answer(ApiRequest& request, bool& is_watch);
+  std::string Refusal(const ApiRequest& request);
+  std::string AnswerObjects(const ApiRequest& request);
+  std::string ListPage(const ApiRequest& request);
+  void Watching(ApiWire& wire, const ApiRequest& request);
+  std::string EventsFor(const ApiRequest& request, Sent& sent) const;
+  std::string Bookmark(const ApiRequest& request, std::string_view annotations) const;
+  void Change(const std::string& collection, const std::string& key, Object now);
+
+  mutable std::mutex mutex_;  // Guards everything below; the waits need a plain one.
+  mutable std::condition_variable changed_;
+  std::map<std::string, std::map<std::string, Object>, std::less<>> store_;
+  std::map<std::string, std::string> fixed_;
+  std::deque<Event> events_;
+  uint64_t version_ = 100;
+  uint64_t oldest_ = 0;  // Of the events that are still known.
+  std::string listed_version_;
+  std::string token_{kFirstToken};
+  size_t page_ = 0;
+  int expired_pages_ = 0;
+  int refusals_ = 0, refusal_ = 0;
+  std::string refusal_headers_, refusal_text_;
+  std::string raw_;
+  uint64_t raw_round_ = 0, end_round_ = 0, cut_round_ = 0;
+  std::vector<std::string> requests_;
+  size_t idle_watches_ = 0;
+  uint64_t bookmarks_ = 0;
+  std::list<int> sockets_;
+  std::chrono::milliseconds delay_{0};
+  std::chrono::milliseconds bookmark_period_{60'000};
+  uint64_t too_many_ = 0;  // Requests since it is rate limited.
+  bool is_garbled_ = false;
+  bool is_forbidden_ = false;
+  bool is_rate_limited_ = false;
+  bool is_down_ = false;
+  bool stopping_ = false;
+
+  const std::unique_ptr<const ApiTls> tls_;
+  const FileDescriptor holder_;  // Of the port, while nobody listens.
+  FileDescriptor listener_;
+  uint16_t port_ = 0;
+  std::list<std::jthread> threads_;
+  std::vector<std::thread::id> ended_;  // Of these.
+  std::jthread acceptor_;
+};
+
+}  // namespace podgpu::sim

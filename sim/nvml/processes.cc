@@ -1,0 +1,176 @@
+// The simulated NVML: who runs on a device.
+//
+// A process is in one list: clients of an MPS server in that of MPS, all others in that of compute;
+// nothing simulated draws pictures.  On a GPU that is shared by MPS the processes of pods are
+// clients, one outside pods is none: the server itself, if the scenario has it.
+#include <algorithm>
+#include <string>
+
+#include "abi/nvml.h"
+#include "abi/nvml_processes.h"
+#include "sim/nvml/lists.h"
+
+namespace podgpu::sim {
+
+std::vector<ProcessFacts> ProcessesOn(const NvmlTarget& on) {
+  std::vector<ProcessFacts> processes;
+  for (int i = 0; i < on.world->process_count(on.now); ++i) {
+    const ProcessFacts process = on.world->process(i, on.now);
+    const bool is_part = process.device.instance == on.device.instance &&
+                         process.device.compute == on.device.compute;
+    if (process.device.gpu == on.device.gpu && (is_part || !on.is_mig())) {
+      processes.push_back(process);
+    }
+  }
+  std::ranges::sort(processes, {}, &ProcessFacts::pid);
+  return processes;
+}
+
+}  // namespace podgpu::sim
+
+// NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
+namespace {
+
+using namespace podgpu::abi;  // NOLINT(google-build-using-namespace): they are all about it.
+using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about its answers.
+
+enum class ProcessKind : uint8_t { kCompute, kGraphics, kMps };  // As nvmlProcessDetailList_t.
+
+bool IsOfKind(ProcessKind kind, const NvmlTarget& on, const ProcessFacts& process) {
+  const bool is_client = on.gpu().shared_by_mps && !process.pod_namespace.empty();
+  return kind == (is_client ? ProcessKind::kMps : ProcessKind::kCompute);
+}
+
+void NameProcess(const NvmlTarget& on, const ProcessFacts& process, nvmlProcessInfo_v1_t& entry) {
+  (void)on;
+  entry.pid = static_cast<uint32_t>(process.pid);
+  entry.usedGpuMemory = static_cast<unsigned long long>(process.memory_bytes);
+}
+
+// The newer entries say the instances as well, also where the device is one of them.
+template <typename Entry>
+void NameProcess(const NvmlTarget& on, const ProcessFacts& process, Entry& entry) {
+  constexpr uint32_t kNoInstance = 0xffffffff;
+  entry.pid = static_cast<uint32_t>(process.pid);
+  entry.usedGpuMemory = static_cast<unsigned long long>(process.memory_bytes);
+  entry.gpuInstanceId = kNoInstance;
+  entry.computeInstanceId = kNoInstance;
+  const DeviceRef& device = process.device;
+  if (device.instance < 0) {
+    return;
+  }
+  const World& world = *on.world;
+  entry.gpuInstanceId =
+      static_cast<uint32_t>(world.instance(device.gpu, device.instance, on.now).gpu_instance_id);
+  if (device.compute >= 0) {
+    entry.computeInstanceId = static_cast<uint32_t>(
+        world.compute(device.gpu, device.instance, device.compute, on.now).compute_instance_id);
+  }
+}
+
+template <typename Entry>
+std::vector<Entry> EntriesOf(ProcessKind kind, const NvmlTarget& on) {
+  std::vector<Entry> entries;
+  for (const ProcessFacts& process : ProcessesOn(on)) {
+    if (IsOfKind(kind, on, process)) {
+      NameProcess(on, process, entries.emplace_back());
+    }
+  }
+  return entries;
+}
+
+template <typename Entry>
+nvmlReturn_t TellProcesses(std::string_view name, nvmlDevice_t device, ProcessKind kind,
+                           unsigned* count, Entry* entries) {
+  return TellNvmlList({.name = name, .device = device, .scope = NvmlScope::kAny}, count, entries,
+                      [kind](const NvmlTarget& on) { return EntriesOf<Entry>(kind, on); });
+}
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned* count,
+                                                  nvmlProcessInfo_v1_t* entries) {
+  return TellProcesses(__func__, device, ProcessKind::kCompute, count, entries);
+}
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsigned* count,
+                                                     nvmlProcessInfo_t* entries) {
+  return TellProcesses(__func__, device, ProcessKind::kCompute, count, entries);
+}
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
+                                                     nvmlProcessInfo_t* entries) {
+  return TellProcesses(__func__, device, ProcessKind::kCompute, count, entries);
+}
+
+nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses(nvmlDevice_t device, unsigned* count,
+                                                   nvmlProcessInfo_v1_t* entries) {
+  return TellProcesses(__func__, device, ProcessKind::kGraphics, count, entries);
+}
+nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v2(nvmlDevice_t device, unsigned* count,
+                                                      nvmlProcessInfo_t* entries) {
+  return TellProcesses(__func__, device, ProcessKind::kGraphics, count, entries);
+}
+nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
+                                                      nvmlProcessInfo_t* entries) {
+  return TellProcesses(__func__, device, ProcessKind::kGraphics, count, entries);
+}
+
+nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses(nvmlDevice_t device, unsigned* count,
+                                                     nvmlProcessInfo_v1_t* entries) {
+  return TellProcesses(__func__, device, ProcessKind::kMps, count, entries);
+}
+nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v2(nvmlDevice_t device, unsigned* count,
+                                                        nvmlProcessInfo_t* entries) {
+  return TellProcesses(__func__, device, ProcessKind::kMps, count, entries);
+}
+nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
+                                                        nvmlProcessInfo_t* entries) {
+  return TellProcesses(__func__, device, ProcessKind::kMps, count, entries);
+}
+
+nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device,
+                                                   nvmlProcessDetailList_v1_t* list) {
+  const NvmlCall call{.name = __func__, .device = device, .scope = NvmlScope::kAny};
+  const NvmlTarget on = BeginNvmlCall(call);
+  if (on.result != NVML_SUCCESS) {
+    return on.result;
+  }
+  if (list == nullptr) {
+    return NVML_ERROR_INVALID_ARGUMENT;
+  }
+  if (list->version != nvmlProcessDetailList_v1) {
+    return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  }
+  if (list->mode > static_cast<uint32_t>(ProcessKind::kMps)) {
+    return NVML_ERROR_INVALID_ARGUMENT;
+  }
+  const auto kind = static_cast<ProcessKind>(list->mode);
+  return PutNvmlList(call, on, EntriesOf<nvmlProcessDetail_v1_t>(kind, on),
+                     list->numProcArrayEntries, list->procArray);
+}
+
+nvmlReturn_t nvmlSystemGetProcessName(unsigned pid, char* name, unsigned length) {
+  const NvmlTarget on = BeginNvmlSystemCall(__func__);
+  if (on.result != NVML_SUCCESS) {
+    return on.result;
+  }
+  if (name == nullptr || length == 0) {
+    return NVML_ERROR_INVALID_ARGUMENT;
+  }
+  for (int i = 0; i < on.world->process_count(on.now); ++i) {
+    const ProcessFacts process = on.world->process(i, on.now);
+    if (static_cast<unsigned>(process.pid) == pid) {
+      std::string text(kProgramFolder);
+      text += ProcessComm(process);
+      name[text.copy(name, length - 1)] = '\0';  // Cut, not refused.
+      return NVML_SUCCESS;
+    }
+  }
+  return NVML_ERROR_NOT_FOUND;
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,136 @@
+#include "sim/program/command_line.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+
+#include "base/text.h"
+
+namespace podgpu::sim {
+namespace {
+
+// "; nearest is --dir", or what helps when nothing is near.
+std::string Hint(std::string_view name, std::span<const std::string_view> known,
+                 std::string_view help) {
+  const std::optional<std::string_view> nearest = Nearest(name, known);
+  return nearest ? absl::StrFormat("; nearest is %s", *nearest) : absl::StrFormat("; see %s", help);
+}
+
+std::string HelpOf(const Command& command) {
+  return absl::StrFormat("`podgpu-sim %s --help`", command.name);
+}
+
+StatusOr<const Flag*> FindFlag(const Command& command, std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const Flag& flag : command.flags) {
+    if (flag.name == name) {
+      return &flag;
+    }
+    known.push_back(flag.name);
+  }
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "podgpu-sim %s: unknown flag %s%s", command.name, name, Hint(name, known, HelpOf(command))));
+}
+
+Status CheckOperands(const Command& command, const Arguments& arguments) {
+  if (arguments.operands.size() < command.least_operands) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "podgpu-sim %s: %s is missing; see %s", command.name, command.operands, HelpOf(command)));
+  }
+  if (arguments.operands.size() > command.most_operands) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("podgpu-sim %s: \"%s\" is one operand too many; see %s", command.name,
+                        arguments.operands[command.most_operands], HelpOf(command)));
+  }
+  return absl::OkStatus();
+}
+
+std::string Usage(const Command& command) {
+  std::string usage = absl::StrFormat("podgpu-sim %s", command.name);
+  if (!command.operands.empty()) {
+    usage += absl::StrFormat(" %s", command.operands);
+  }
+  return usage + (command.flags.empty() ? "" : " [FLAGS]");
+}
+
+}  // namespace
+
+std::optional<std::string> Arguments::Get(std::string_view flag) const {
+  const auto found = flags_.find(flag);
+  return found == flags_.end() ? std::nullopt : std::optional(found->second);
+}
+
+StatusOr<const Command*> FindCommand(std::span<const Command> commands, std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const Command& command : commands) {
+    if (command.name == name) {
+      return &command;
+    }
+    known.push_back(command.name);
+  }
+  return absl::InvalidArgumentError(absl::StrFormat("podgpu-sim: unknown command \"%s\"%s", name,
+                                                    Hint(name, known, "`podgpu-sim --help`")));
+}
+
+StatusOr<Arguments> ParseArguments(const Command& command, std::span<const std::string> words) {
+  Arguments arguments;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.size() < 2 || !word.starts_with('-')) {
+      arguments.operands.push_back(word);
+      continue;
+    }
+    const size_t equals = word.find('=');
+    PODGPU_ASSIGN_OR_RETURN(const Flag* const flag, FindFlag(command, word.substr(0, equals)));
+    if (flag->value.empty() != (equals == std::string::npos) && flag->value.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("podgpu-sim %s: %s takes no value", command.name, flag->name));
+    }
+    if (flag->value.empty()) {
+      arguments.Set(flag->name, "");
+    } else if (equals != std::string::npos) {
+      arguments.Set(flag->name, word.substr(equals + 1));
+    } else if (i + 1 < words.size()) {
+      arguments.Set(flag->name, words[++i]);
+    } else {
+      return absl::InvalidArgumentError(absl::StrFormat("podgpu-sim %s: %s needs a value, %s",
+                                                        command.name, flag->name, flag->value));
+    }
+  }
+  PODGPU_RETURN_IF_ERROR(CheckOperands(command, arguments));
+  return arguments;
+}
+
+std::string ProgramHelp(std::span<const Command> commands) {
+  std::string text =
+      "podgpu-sim: a GPU node made of software, for trying and testing podgpu without a GPU.\n"
+      "\n"
+      "It compiles a scenario into a world, serves the world as a node's kubelet and host engine,\n"
+      "and lets the simulated libdcgm and libnvidia-ml of other programs read it.  Every number\n"
+      "that they tell is invented.\n"
+      "\n"
+      "usage: podgpu-sim COMMAND ...\n"
+      "\n";
+  for (const Command& command : commands) {
+    text += absl::StrFormat("  %-12s %s\n", command.name, command.summary);
+  }
+  return text + "\nMore about one of them: podgpu-sim COMMAND --help\n";
+}
+
+std::string CommandHelp(const Command& command) {
+  std::string text = absl::StrFormat("%s\n\nusage: %s\n", command.summary, Usage(command));
+  if (!command.flags.empty()) {
+    text += "\n";
+  }
+  for (const Flag& flag : command.flags) {
+    const std::string left = flag.value.empty() ? std::string(flag.name)
+                                                : absl::StrFormat("%s %s", flag.name, flag.value);
+    text += absl::StrFormat("  %-20s %s\n", left, flag.help);
+  }
+  if (command.more_help != nullptr) {
+    text += "\n" + command.more_help();
+  }
+  return text;
+}
+
+}  // namespace podgpu::sim

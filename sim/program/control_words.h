@@ -1,0 +1,31 @@
+// A fault as it is written on podgpu-sim's command line: KIND and words of the form key=value.
+//
+// `gpu_lost gpu=0 for=20s` becomes "kind: gpu_lost, gpu: 0, for: 20s", an entry of the control log.
+// Kinds and keys are checked here against the table, with the nearest one in the complaint; what
+// the values mean is the compiler's business.  Pure function; any thread.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "sim/world/fault.h"
+
+namespace podgpu::sim {
+
+struct FaultWords {
+  std::string entry;         // Without its time.
+  std::optional<TimeUs> at;  // From at=T.
+};
+
+StatusOr<FaultWords> ReadFaultWords(std::span<const std::string> words);
+
+// The complaint about a name that no kind has, with the nearest that one has.
+std::string NoFaultKind(std::string_view name);
+
+// The kind called `name`; an error that names the nearest one otherwise.
+StatusOr<FaultKind> ReadFaultKind(std::string_view command, std::string_view name);
+
+}  // namespace podgpu::sim

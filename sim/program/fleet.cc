@@ -1,0 +1,76 @@
+#include "sim/program/fleet.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <span>
+
+#include "absl/strings/str_format.h"
+
+#include "base/clock.h"
+#include "sim/fleet/server.h"
+#include "sim/fleet/world.h"
+#include "sim/scenario/compile.h"
+#include "sim/scenario/run_writer.h"
+
+namespace podgpu::sim {
+namespace {
+
+void SayOfFleet(std::string_view what, const std::string& text) {
+  std::printf("%s\n", absl::StrFormat("%-10s %s", what, text).c_str());
+  std::fflush(stdout);
+}
+
+std::string NodesInWords(const std::vector<NodeManner>& manners, uint16_t port) {
+  const auto count = [&manners](NodeManner manner) { return std::ranges::count(manners, manner); };
+  return absl::StrFormat("%d from %s:%d to %s:%d; %d hang, %d refuse, %d answer garbage",
+                         manners.size(), FleetAddress(0), port, FleetAddress(manners.size() - 1),
+                         port, count(NodeManner::kHangs), count(NodeManner::kRefuses),
+                         count(NodeManner::kGarbage));
+}
+
+}  // namespace
+
+Status RunFleet(const FleetOptions& options) {
+  const CompileResult compiled = CompileScenario(options.scenario.text, options.scenario.path);
+  if (!compiled.errors.empty()) {
+    std::string lines;
+    for (const std::string& line : compiled.errors) {
+      lines += (lines.empty() ? "" : "\n") + line;
+    }
+    return absl::InvalidArgumentError(lines);
+  }
+  std::string error;
+  const std::unique_ptr<World> world = World::Open(compiled.image, error);
+  if (world == nullptr) {
+    return absl::InternalError(error);
+  }
+  const FleetWorld fleet(*world, options.nodes);
+  const std::vector<NodeManner> manners = PlanManners(options.nodes, options.shares);
+  const SystemClock clock;
+  const Instant start = clock.Now();
+  PODGPU_ASSIGN_OR_RETURN(
+      const std::unique_ptr<FleetServer> server,
+      FleetServer::Listen(manners, options.port, [&fleet, &clock, start](size_t node) {
+        const auto since =
+            std::chrono::duration_cast<std::chrono::microseconds>(clock.Now() - start);
+        return WriteNodeReport(fleet.ReportOf(node, since.count()));
+      }));
+  SayOfFleet("scenario", absl::StrFormat("%s from %s: %d GPUs a node", world->scenario_name(),
+                                         options.scenario.path, world->gpu_count()));
+  SayOfFleet("nodes", NodesInWords(manners, server->port()));
+  std::string how = "Ctrl-C ends it";
+  if (!options.nodes_file.empty()) {
+    const std::string text = FleetNodesFile(world->scenario_name(), manners, server->port());
+    PODGPU_RETURN_IF_ERROR(
+        ReplaceFile(options.nodes_file, std::as_bytes(std::span(text.data(), text.size()))));
+    how = absl::StrFormat("podgpu cluster --nodes=file:%s; %s", options.nodes_file, how);
+  }
+  SayOfFleet("ready", how);
+  server->Run();
+  SayOfFleet("ended", "all nodes");
+  return absl::OkStatus();
+}
+
+}  // namespace podgpu::sim

@@ -1,0 +1,29 @@
+// `podgpu-sim fleet`: thousands of nodes that answer the cluster role, from one process.
+//
+// For trying and measuring `podgpu cluster` at a size that no machine has nodes for.  Nothing of a
+// node but GET /api/v1/node is there: no vendor library, no kubelet, no page.  Blocks until SIGINT
+// or SIGTERM.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "sim/fleet/plan.h"
+#include "sim/program/scenario_files.h"
+
+namespace podgpu::sim {
+
+inline constexpr uint16_t kFleetPort = 9400;
+
+struct FleetOptions {
+  ScenarioFile scenario;
+  size_t nodes = 100;
+  uint16_t port = kFleetPort;  // 0: a free one.
+  FleetShares shares;
+  std::string nodes_file;  // Written when all listen; empty: none.
+};
+
+Status RunFleet(const FleetOptions& options);
+
+}  // namespace podgpu::sim

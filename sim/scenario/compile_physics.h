@@ -1,0 +1,40 @@
+// What the processes on a GPU get and draw while their demands are constant.
+//
+// Contention, the power cap and clocks are solved once per segment, in integers (simulator facts,
+// 3.2 to 3.4).  Pure function; no memory kept.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/scenario/compile_parts.h"
+
+namespace podgpu::sim {
+
+// A process in one segment: who it is and which phase it is in.
+struct Resident {
+  const Slot* slot = nullptr;
+  const SlotPhase* phase = nullptr;
+};
+
+// Rates of all channels during a segment.  Entities: the GPU, then each instance followed by its
+// compute instances.
+struct SegmentSolution {
+  std::vector<std::array<int64_t, kProcessChannelCount>> processes;
+  std::vector<std::array<int64_t, kEntityChannelCount>> entities;
+  int64_t power_mw = 0;  // Without noise.
+  int32_t sm_clock_mhz = 0;
+  uint32_t clock_event_reasons = 0;
+};
+
+// The entity number of an instance or compute instance within its layout; 0 is the GPU.
+size_t EntityNumber(const Layout& layout, int instance, int compute);
+size_t EntityCount(const Layout& layout);
+
+// Under the power limit and the throttling of `change`.
+SegmentSolution SolveSegment(const GpuClass& figures, const Layout& layout, const GpuChange& change,
+                             std::span<const Resident> residents);
+
+}  // namespace podgpu::sim

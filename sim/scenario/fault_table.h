@@ -1,0 +1,97 @@
+// How each kind of fault is written in a scenario, in the control log and on the command line.
+//
+// One table of kinds and one of their keys (fault_table.cc): the reader of scenarios checks
+// against them, `podgpu-sim fault --help` is printed from them, and a new kind is one row.  What a
+// kind claims is what no two faults may hold at the same time.  Constants; any thread.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sim/world/fault.h"
+
+namespace podgpu::sim {
+
+// What a fault holds while it is in force.
+enum class FaultClaim : uint8_t {
+  kNothing,  // It adds to a counter.
+  kPresence,
+  kDriver,
+  kCalls,
+  kValues,
+  kSampling,
+  kWatching,
+  kClocks,
+  kAmbient,
+  kPowerLimit,
+  kLayout,
+  kPcieLink,
+  kNvlink,
+  kXid,
+  kEngine,
+  kEngineVersion,
+  kKubelet,
+  kApi,
+};
+
+// What the value of a key is.
+enum class FaultKeyForm : uint8_t {
+  kGpu,
+  kFor,  // How long.
+  kCalls,
+  kFields,
+  kLayout,
+  kVersion,
+  kOf,  // The name of a kind.
+  kDuration,
+  kInteger,
+  kMillionths,
+  kBytes,
+  kChoice,
+};
+
+struct FaultKey {
+  std::string_view name;   // "gpu"
+  std::string_view value;  // "N", in help.
+  FaultKeyForm form;
+  FaultNumber number{};  // Where a number goes.
+  int64_t otherwise = kNotGiven;
+  int64_t least = 0, most = 0;  // In the unit that is written.
+  std::span<const std::string_view> words{};
+};
+
+// A key of a kind, and whether it must be given.
+struct FaultKeyUse {
+  std::string_view name;
+  bool needed = false;
+};
+
+struct FaultRow {
+  FaultKind kind;
+  std::string_view name;
+  FaultClaim claim;
+  bool lasts;  // It ends; others are moments whose effect stays.
+  std::array<FaultKeyUse, 7> keys;
+  std::string_view help;
+  TimeUs usual_us = 0;  // How long it lasts when nobody says; 0: until it is healed.
+
+  // The keys that are there.
+  std::span<const FaultKeyUse> Keys() const;
+};
+
+std::span<const FaultRow> FaultRows();
+const FaultRow& RowOf(FaultKind kind);
+// By name or short name; null when there is none.
+const FaultRow* FindFaultRow(std::string_view name);
+const FaultKey& FaultKeyNamed(std::string_view name);
+
+// Every kind with its keys and a line of what it does, for `podgpu-sim fault --help`.
+std::string FaultHelp();
+
+// The nearest names of kinds and keys are looked for among these.
+std::span<const std::string_view> FaultNames();
+
+}  // namespace podgpu::sim

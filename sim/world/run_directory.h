@@ -1,0 +1,52 @@
+// The run directory: how processes share one simulated node.
+//
+// podgpu-sim writes it (world.bin, the state page, control.bin, sockets; run_writer.h); every face
+// maps it read-only and evaluates the world at the present world time.  The state page says what
+// time it is: real, scaled (speed a/b) or manual; and which generation of the control log and of
+// the engine is current.  A changed log generation makes world() map the new image on the next
+// call.  Open once per process; any thread.  Standard library only, for the faces.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "sim/world/world.h"
+
+namespace podgpu::sim {
+
+class RunDirectory {
+ public:
+  // Maps the directory `path` (empty: the environment's PODGPU_SIM_DIR).  Null and one line in
+  // `error` when there is none or podgpu-sim has not finished writing it.
+  static std::unique_ptr<RunDirectory> Open(const std::string& path, std::string& error);
+
+  RunDirectory() = default;
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
+  virtual ~RunDirectory() = default;
+
+  // The world that is in force.  Valid for the life of this object (old images stay mapped).  Costs
+  // one load while the control log is unchanged.
+  virtual const World& world() = 0;
+
+  // World time now, in microseconds since the epoch.
+  virtual TimeUs Now() const = 0;
+  // Civil time of world time t: microseconds since 1970.
+  virtual int64_t StampUs(TimeUs t) const = 0;
+  virtual TimeUs FromStampUs(int64_t stamp_us) const = 0;
+
+  virtual uint64_t log_generation() const = 0;
+  virtual uint64_t engine_generation() const = 0;
+  // Whether the engine process says that it listens.
+  virtual bool engine_up() const = 0;
+  // Divides the vendor's own time-outs (60 s for a request, 120 s for a connection), so that tests
+  // need not wait for them; 1 in a faithful world.
+  virtual int64_t time_scale() const = 0;
+  // Whether reading over TCP and stopping an embedded engine take the time that they take with
+  // DCGM.
+  virtual bool has_engine_delays() const = 0;
+  virtual const std::string& path() const = 0;
+};
+
+}  // namespace podgpu::sim
