@@ -1,5 +1,6 @@
-# A room is one folder of src/ or sim/.  podgpu_room(NAME USES other rooms... LINKS outside libraries...)
-# makes its static library and, from the suffixes of its files, its test, fuzz and benchmark programs.
+# A room is one folder of src/.  podgpu_room(NAME FOLDERS sub-folders... USES other rooms... LINKS outside libraries...)
+# makes its static library and, from the suffixes of its files, its test, fuzz and benchmark programs.  The files of
+# its FOLDERS belong to the same library and programs; a folder may include from those that are named before it.
 # Files are found by suffix, so adding one edits no build file.  The USES lines are the architecture:
 # tools/tidy reads them and refuses an include that they do not allow.
 #
@@ -51,8 +52,13 @@ if(PODGPU_FUZZ)
   target_compile_options(podgpu_instrumented INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# podgpu_collect(FOLDER pattern OUT sub-folders...): the files of a folder, and of its sub-folders that are named.
 function(podgpu_collect folder pattern out)
-  file(GLOB found CONFIGURE_DEPENDS "${folder}/${pattern}")
+  set(patterns "${folder}/${pattern}")
+  foreach(below IN LISTS ARGN)
+    list(APPEND patterns "${folder}/${below}/${pattern}")
+  endforeach()
+  file(GLOB found CONFIGURE_DEPENDS ${patterns})
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
@@ -96,13 +102,13 @@ function(podgpu_fuzz name source)
 endfunction()
 
 function(podgpu_room name)
-  cmake_parse_arguments(arg "" "" "USES;LINKS;TEST_USES" ${ARGN})
+  cmake_parse_arguments(arg "" "" "FOLDERS;USES;LINKS;TEST_USES" ${ARGN})
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${name}")
-  podgpu_collect("${folder}" "*.cc" sources)
-  podgpu_collect("${folder}" "*.h" headers)
-  podgpu_collect("${folder}" "*_test.cc" tests)
-  podgpu_collect("${folder}" "*_fuzz.cc" fuzzers)
-  podgpu_collect("${folder}" "*_bench.cc" benches)
+  podgpu_collect("${folder}" "*.cc" sources ${arg_FOLDERS})
+  podgpu_collect("${folder}" "*.h" headers ${arg_FOLDERS})
+  podgpu_collect("${folder}" "*_test.cc" tests ${arg_FOLDERS})
+  podgpu_collect("${folder}" "*_fuzz.cc" fuzzers ${arg_FOLDERS})
+  podgpu_collect("${folder}" "*_bench.cc" benches ${arg_FOLDERS})
   set(library_sources ${sources})
   list(REMOVE_ITEM library_sources ${tests} ${fuzzers} ${benches} "")
   list(TRANSFORM arg_USES PREPEND podgpu_ OUTPUT_VARIABLE uses)

@@ -31,7 +31,7 @@
 #include "http/listen.h"
 #include "http/web_front.h"
 #include "kube/kubelet_client.h"
-#include "source/accounting_switch.h"
+#include "source/nvml/accounting_switch.h"
 #include "source/open_source.h"
 #include "source/pci_bus.h"
 

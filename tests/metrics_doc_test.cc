@@ -14,7 +14,7 @@
 #include "exporter/self_metrics.h"
 #include "exposition/text.h"
 #include "fields/field.h"
-#include "source/nvml_catalogue.h"
+#include "source/nvml/catalogue.h"
 #include "tests/node_fixture.h"
 #include "view/accounting_view.h"
 #include "view/energy_view.h"

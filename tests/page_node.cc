@@ -10,7 +10,7 @@
 #include "exposition/openmetrics.h"
 #include "exposition/text.h"
 #include "sample/columns.h"
-#include "source/dcgm_source.h"
+#include "source/dcgm/source.h"
 #include "tests/node_fixture.h"
 #include "tests/strict_parser.h"
 #include "view/finding_slots.h"

@@ -20,7 +20,7 @@
 #include "exporter/call_guard.h"
 #include "exporter/device_control.h"
 #include "exporter/process_feed.h"
-#include "source/nvml_processes.h"
+#include "source/nvml/processes.h"
 
 namespace podgpu {
 

@@ -14,7 +14,7 @@
 
 #include "base/mutex.h"
 #include "sample/findings.h"
-#include "source/nvml_source.h"
+#include "source/nvml/source.h"
 #include "source/source.h"
 
 namespace podgpu {

@@ -8,8 +8,8 @@
 #include "abi/load.h"
 #include "base/log.h"
 #include "source/chosen_source.h"
-#include "source/dcgm_source.h"
-#include "source/nvml_source.h"
+#include "source/dcgm/source.h"
+#include "source/nvml/source.h"
 
 namespace podgpu {
 namespace {

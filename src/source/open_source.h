@@ -16,8 +16,8 @@
 #include "base/library.h"
 #include "base/status.h"
 #include "sample/findings.h"
-#include "source/nvml_processes.h"
-#include "source/nvml_source.h"
+#include "source/nvml/processes.h"
+#include "source/nvml/source.h"
 #include "source/source.h"
 
 namespace podgpu {
@@ -33,7 +33,7 @@ struct SourceOptions {
   std::string proc_root = "/proc";  // Where pids are the host's.
   bool enable_accounting = false;   // Of processes, by NVML.
   const Files* sysfs = nullptr;  // Says which devices sleep; outlives the source.  May be left out.
-  std::string address;           // Of a remote engine (dcgm_connection.h); empty: embedded.
+  std::string address;           // Of a remote engine (dcgm/connection.h); empty: embedded.
   std::chrono::milliseconds connect_timeout{5000};
   std::chrono::milliseconds mute_after{5000};  // Without a fresh number the engine is begun anew.
   // Asks for DCGM's own energy of processes, which only DCGM has; null: nobody does.

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "abi/dcgm_links.h"
-#include "source/dcgm_source.h"
+#include "source/dcgm/source.h"
 #include "tests/e2e/failure_fixture.h"
 #include "tests/node_fixture.h"
 #include "tests/page_node.h"

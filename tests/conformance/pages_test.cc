@@ -11,7 +11,7 @@
 #include "abi/dcgm_links.h"
 #include "fields/counters_csv.h"
 #include "fields/field.h"
-#include "source/dcgm_source.h"
+#include "source/dcgm/source.h"
 #include "tests/page_node.h"
 #include "topology/selection.h"
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "source/dcgm_source.h"
+#include "source/dcgm/source.h"
 #include "source/testing/fake_dcgm_table.h"
 #include "source/testing/fake_dcgm_values.h"
 #include "source/testing/fake_nvml_table.h"

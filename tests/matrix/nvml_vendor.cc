@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 
 #include "abi/nvml_table.h"
-#include "source/nvml_source.h"
+#include "source/nvml/source.h"
 #include "source/testing/fake_nvml_table.h"
 #include "tests/matrix/phase.h"
 

@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 
 #include "base/manual_clock.h"
-#include "source/dcgm_source.h"
+#include "source/dcgm/source.h"
 #include "source/testing/fake_dcgm_table.h"
 #include "source/testing/fake_nvml_table.h"
 

@@ -1,0 +1,279 @@
+#include "source/dcgm/connection.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "base/text.h"
+#include "source/dcgm/error.h"
+#include "source/decode.h"
+
+namespace podgpu {
+namespace {
+
+using Kind = DcgmEndpoint::Kind;
+using abi::DcgmCapability;
+
+// Each ends after two minutes at the latest (DCGM 4.6.0, observed); with an engine behind a network
+// that has gone silent, the next try may be the one that succeeds.
+constexpr int kMaxHungConnects = 3;
+
+constexpr std::string_view kUnixScheme = "unix://";
+constexpr std::string_view kTcpScheme = "tcp://";
+
+Status BadAddress(std::string_view text, std::string_view why) {
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "engine address %s %s. Give host:port, unix:///path or /path", Quoted(text), why));
+}
+
+// Whether what follows the last colon of a host name, an IPv4 address or [IPv6] is a port.
+bool HasGoodPort(std::string_view address) {
+  const size_t host_end = address.starts_with('[') ? address.find(']') : 0;
+  if (host_end == std::string_view::npos) {
+    return false;
+  }
+  const std::string_view rest = address.substr(host_end);
+  const size_t colon = rest.find(':');
+  if (colon == std::string_view::npos || rest.find(':', colon + 1) != std::string_view::npos) {
+    return colon == std::string_view::npos || host_end == 0;  // No port; or an IPv6 without braces.
+  }
+  const std::optional<uint64_t> port = ParseDecimal(rest.substr(colon + 1));
+  return port && *port >= 1 && *port <= 65535;
+}
+
+std::string NameOf(const DcgmEndpoint& endpoint) {
+  return endpoint.kind == Kind::kEmbedded ? "the embedded DCGM engine"
+                                          : "the host engine " + endpoint.address;
+}
+
+// What a connect has come to.
+struct Connected {
+  abi::dcgmReturn_t code = abi::DCGM_ST_OK;
+  abi::dcgmHandle_t handle = 0;
+};
+
+Connected ConnectRemote(const abi::DcgmLibrary& library, const DcgmEndpoint& endpoint,
+                        std::chrono::milliseconds timeout) {
+  Connected result;
+  const bool is_socket = endpoint.kind == Kind::kUnixSocket;
+  const auto timeout_ms = static_cast<uint32_t>(timeout.count());
+  if (library.Has(DcgmCapability::kConnection)) {
+    abi::dcgmConnectV3Params_v1 parameters{};
+    parameters.version = abi::dcgmConnectV3Params_version1;
+    parameters.timeoutMs = timeout_ms;
+    const std::string address =
+        std::string(is_socket ? kUnixScheme : kTcpScheme) + endpoint.address;
+    result.code = library.api.dcgmConnect_v3(address.c_str(), &parameters, &result.handle);
+    return result;
+  }
+  abi::dcgmConnectV2Params_v2 parameters{};
+  parameters.version = abi::dcgmConnectV2Params_version2;
+  parameters.timeoutMs = timeout_ms;
+  parameters.addressIsUnixSocket = is_socket ? 1 : 0;
+  result.code = library.api.dcgmConnect_v2(endpoint.address.c_str(), &parameters, &result.handle);
+  return result;
+}
+
+std::string VersionIn(const abi::dcgmVersionInfo_v2& version) {
+  return ParseDcgmVersion(
+      DecodeText(version.rawBuildInfoString, sizeof(version.rawBuildInfoString)).value_or(""));
+}
+
+}  // namespace
+
+StatusOr<DcgmEndpoint> ParseDcgmAddress(std::string_view text) {
+  if (text.empty()) {
+    return BadAddress(text, "is empty");
+  }
+  if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) <= ' '; })) {
+    return BadAddress(text, "holds a blank");
+  }
+  if (text.starts_with('/')) {
+    return DcgmEndpoint{Kind::kUnixSocket, std::string(text)};
+  }
+  if (text.starts_with(kUnixScheme)) {
+    const std::string_view path = text.substr(kUnixScheme.size());
+    if (!path.starts_with('/')) {
+      return BadAddress(text, "names no absolute path");
+    }
+    return DcgmEndpoint{Kind::kUnixSocket, std::string(path)};
+  }
+  std::string_view address = text;
+  if (text.starts_with(kTcpScheme)) {
+    address.remove_prefix(kTcpScheme.size());
+  }
+  if (address.empty() || address.starts_with(':') || address.starts_with('/')) {
+    return BadAddress(text, "names no host");
+  }
+  if (address.find("://") != std::string_view::npos) {
+    return BadAddress(text, "has an unknown scheme");
+  }
+  if (!HasGoodPort(address)) {
+    return BadAddress(text, "has a port that is none of 1 to 65535");
+  }
+  return DcgmEndpoint{Kind::kTcp, std::string(address)};
+}
+
+std::string ParseDcgmVersion(std::string_view build_info) {
+  constexpr std::string_view kKey = "version:";
+  for (const std::string_view pair : Split(build_info, ';')) {
+    if (pair.starts_with(kKey)) {
+      return std::string(pair.substr(kKey.size()));
+    }
+  }
+  return "";
+}
+
+DcgmConnection::DcgmConnection(const abi::DcgmLibrary& library, DcgmEndpoint endpoint,
+                               std::chrono::milliseconds timeout, ThreadTally written_off)
+    : library_(library),
+      endpoint_(std::move(endpoint)),
+      timeout_(timeout),
+      engine_name_(NameOf(endpoint_)),
+      connects_(kMaxHungConnects, std::move(written_off)) {
+  NoteVersions();
+}
+
+DcgmConnection::~DcgmConnection() {
+  Close();
+  ShutDown();
+}
+
+Status DcgmConnection::Open() {
+  if (is_open()) {
+    return absl::OkStatus();
+  }
+  if (!initialised_) {
+    const abi::dcgmReturn_t code = library_.api.dcgmInit();
+    PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, library_.name + " does not initialise"));
+    initialised_ = true;
+  }
+  PODGPU_RETURN_IF_ERROR(endpoint_.kind == Kind::kEmbedded ? OpenEmbedded() : OpenRemote());
+  PODGPU_RETURN_IF_ERROR(Verify());
+  NoteVersions();
+  return absl::OkStatus();
+}
+
+Status DcgmConnection::OpenEmbedded() {
+  // Version 1 is understood by 3.x and 4.x alike.
+  abi::dcgmStartEmbeddedV2Params_v1 parameters{};
+  parameters.version = abi::dcgmStartEmbeddedV2Params_version1;
+  parameters.opMode = abi::DCGM_OPERATION_MODE_AUTO;
+  parameters.severity = abi::DcgmLoggingSeverityNone;
+  const abi::dcgmReturn_t code = library_.api.dcgmStartEmbedded_v2(&parameters);
+  if (code != abi::DCGM_ST_OK) {
+    ShutDown();  // After a failed start every call answers -1 until the library begins anew.
+    return DcgmStatus(library_.api, code, "the embedded DCGM engine does not start",
+                      "Look whether nvidia-smi works here; with MIG the engine needs root");
+  }
+  // An engine that runs already leaves the member untouched.
+  handle_ = parameters.dcgmHandle == kNone ? abi::dcgmHandle_t{abi::DCGM_EMBEDDED_HANDLE}
+                                           : parameters.dcgmHandle;
+  return absl::OkStatus();
+}
+
+Status DcgmConnection::OpenRemote() {
+  const std::optional<Connected> connected = connects_.Run<Connected>(
+      [library = library_, endpoint = endpoint_, timeout = timeout_] {
+        return ConnectRemote(library, endpoint, timeout);
+      },
+      [api = library_.api](const Connected& late) {
+        if (late.code == abi::DCGM_ST_OK) {
+          api.dcgmDisconnect(late.handle);
+        }
+      });
+  if (!connected) {
+    return absl::UnavailableError(absl::StrFormat(
+        "%s takes the connection and says nothing; %d connecting %s written off. Restart it if it "
+        "hangs",
+        engine_name_, connects_.out(), connects_.out() == 1 ? "thread is" : "threads are"));
+  }
+  if (connected->code != abi::DCGM_ST_OK) {
+    return DcgmStatus(library_.api, connected->code, engine_name_ + " does not answer",
+                      "Start nv-hostengine there, or correct the address");
+  }
+  handle_ = connected->handle;
+  return absl::OkStatus();
+}
+
+Status DcgmConnection::Verify() {
+  std::array<uint32_t, abi::DCGM_MAX_NUM_DEVICES> ids{};
+  int count = 0;
+  const abi::dcgmReturn_t code = library_.api.dcgmGetAllDevices(handle(), ids.data(), &count);
+  if (code == abi::DCGM_ST_OK) {
+    return absl::OkStatus();
+  }
+  Close();
+  return absl::UnavailableError(
+      absl::StrFormat("%s takes the connection and does not serve it (%s). Restart it if it hangs",
+                      engine_name_, DcgmWords(library_.api, code)));
+}
+
+void DcgmConnection::Close() {
+  const abi::dcgmHandle_t handle = handle_.exchange(kNone);
+  if (handle == kNone) {
+    return;
+  }
+  if (endpoint_.kind == Kind::kEmbedded) {
+    ShutDown();
+  } else {
+    library_.api.dcgmDisconnect(handle);
+  }
+}
+
+void DcgmConnection::ShutDown() {
+  if (connects_.out() > 0) {
+    return;  // Shutting down would wait behind them.
+  }
+  if (initialised_) {
+    library_.api.dcgmShutdown();
+    initialised_ = false;
+  }
+}
+
+void DcgmConnection::Interrupt() noexcept {
+  if (connects_.GiveUp()) {
+    return;
+  }
+  // A handle that the source thread gives up at this moment may be disconnected twice: that is
+  // harmless.
+  const abi::dcgmHandle_t handle = handle_.load();
+  if (endpoint_.kind != Kind::kEmbedded && handle != kNone) {
+    library_.api.dcgmDisconnect(handle);
+  }
+}
+
+void DcgmConnection::NoteVersions() {
+  const std::string kind = endpoint_.kind == Kind::kEmbedded ? std::string("embedded engine")
+                                                             : "remote engine " + endpoint_.address;
+  std::string version = absl::StrFormat("(%s)", library_.name);
+  if (is_open() && library_.Has(DcgmCapability::kVersion)) {
+    abi::dcgmVersionInfo_v2 info{};
+    info.version = abi::dcgmVersionInfo_version2;
+    std::string library;
+    std::string engine;
+    if (library_.api.dcgmVersionInfo(&info) == abi::DCGM_ST_OK) {
+      library = VersionIn(info);
+    }
+    info = {};
+    info.version = abi::dcgmVersionInfo_version2;
+    if (library_.api.dcgmHostengineVersionInfo(handle(), &info) == abi::DCGM_ST_OK) {
+      engine = VersionIn(info);
+    }
+    if (!engine.empty() && !library.empty() && engine != library) {
+      version = absl::StrFormat("%s (library %s)", engine, library);
+    } else if (!engine.empty() || !library.empty()) {
+      version = engine.empty() ? library : engine;
+    }
+  }
+  description_.Set(
+      std::make_shared<const std::string>(absl::StrFormat("dcgm %s, %s", version, kind)));
+}
+
+std::string DcgmConnection::Describe() const { return *description_.Get(); }
+
+}  // namespace podgpu

@@ -1,0 +1,375 @@
+#include "source/dcgm/discovery.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "base/log.h"
+#include "source/dcgm/error.h"
+#include "source/decode.h"
+#include "source/source.h"
+
+namespace podgpu {
+namespace {
+
+using abi::dcgmHandle_t;
+using abi::dcgmReturn_t;
+
+// DCGM_FI_DEV_NAME: of a GPU instance the name of its profile.  Not a profiling field, so it may be
+// asked for live.
+constexpr uint16_t kNameField = 50;
+
+// Profile names asked for in one call, so that the reply stays at 132 KB.
+constexpr size_t kNamesPerCall = 32;
+
+template <size_t kSize>
+std::string TextOrEmpty(const char (&buffer)[kSize]) {
+  return DecodeText(buffer, kSize).value_or("");
+}
+
+// What the engine's word for a device means for us.  A detached GPU (driver being unbound) answers
+// "lost" in 4.6.0, so both are one.
+DeviceState StateOf(abi::DcgmEntityStatus_t status) {
+  switch (status) {
+    case abi::DcgmEntityStatusOk:
+    case abi::DcgmEntityStatusFake:
+      return DeviceState::kOk;
+    case abi::DcgmEntityStatusLost:
+    case abi::DcgmEntityStatusDetached:
+      return DeviceState::kLost;
+    default:  // Unsupported, inaccessible, disabled, unknown.
+      return DeviceState::kDegraded;
+  }
+}
+
+// Whether `uuid` has the form of a GPU's: an identity that is not even that is garbage, and would
+// stay on the page as a lost GPU.
+bool IsGpuUuid(std::string_view uuid) {
+  const auto is_plain = [](char letter) {
+    return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+           (letter >= 'A' && letter <= 'Z') || letter == '-';
+  };
+  return uuid.starts_with("GPU-") && std::ranges::all_of(uuid, is_plain);
+}
+
+// Entries of other kinds are none of ours, or garbage.
+bool IsInstance(const abi::dcgmMigHierarchyInfo_v2& entry) {
+  return entry.entity.entityGroupId == abi::DCGM_FE_GPU_I ||
+         entry.entity.entityGroupId == abi::DCGM_FE_GPU_CI;
+}
+
+// kInternal for a list that DCGM cannot mean: it numbers GPUs from 0, each once.
+Status CheckIds(std::span<const uint32_t> ids) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= static_cast<uint32_t>(abi::DCGM_MAX_NUM_DEVICES)) {
+      return absl::InternalError(
+          absl::StrFormat("lists a GPU %d, and DCGM knows none above 31", ids[i]));
+    }
+    if (std::ranges::count(ids, ids[i]) > 1) {
+      return absl::InternalError(absl::StrFormat("lists GPU %d twice", ids[i]));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Whether these are numbers that an engine gives to the instances of a GPU: from its own number
+// times the most instances of its board on (DCGM 4.6.0, observed).  It finds the GPU by the same
+// rule when it is asked for values.
+bool AreNumberedAfter(uint32_t gpu_id, const std::vector<uint32_t>& ids) {
+  constexpr uint32_t kMostOnLargeBoards = 7;
+  constexpr uint32_t kMostOnSmallBoards = 4;  // These begin with the first number.
+  const auto [least, most] = std::ranges::minmax(ids);
+  const bool is_large = least / kMostOnLargeBoards == gpu_id && most / kMostOnLargeBoards == gpu_id;
+  const bool is_small = least == gpu_id * kMostOnSmallBoards && most / kMostOnSmallBoards == gpu_id;
+  return is_large || is_small;
+}
+
+MigNode NodeOf(const abi::dcgmMigHierarchyInfo_v2& entry) {
+  return {.is_compute_instance = entry.entity.entityGroupId == abi::DCGM_FE_GPU_CI,
+          .entity_id = entry.entity.entityId,
+          .parent_id = entry.parent.entityId,
+          .gpu_instance_id = entry.info.nvmlInstanceId,
+          .compute_instance_id = entry.info.nvmlComputeInstanceId};
+}
+
+bool SameNode(const MigNode& a, const MigNode& b) {
+  return a.is_compute_instance == b.is_compute_instance && a.entity_id == b.entity_id &&
+         a.parent_id == b.parent_id && a.gpu_instance_id == b.gpu_instance_id &&
+         a.compute_instance_id == b.compute_instance_id;
+}
+
+// A misread instance is not asked for its profile: it keeps the profile that was read before.
+void KeepMisreadProfiles(const std::vector<GpuInstance>& read_before, Topology& topology) {
+  for (GpuInstance& instance : topology.instances) {
+    const auto before = std::ranges::find_if(read_before, [&](const GpuInstance& old) {
+      return old.gpu == instance.gpu && old.gpu_instance_id == instance.gpu_instance_id;
+    });
+    if (instance.is_misread && before != read_before.end()) {
+      instance.profile = before->profile;
+    }
+  }
+}
+
+}  // namespace
+
+DcgmDiscovery::DcgmDiscovery(const abi::DcgmLibrary& library)
+    : library_(library), reply_(std::make_unique<abi::dcgmMigHierarchy_v2>()) {}
+
+void DcgmDiscovery::ForgetEngine() {
+  by_id_.clear();
+  nodes_.clear();
+  profile_ids_.clear();
+  instances_.clear();
+}
+
+StatusOr<Topology> DcgmDiscovery::Discover(dcgmHandle_t handle) {
+  Topology topology;
+  PODGPU_RETURN_IF_ERROR(ReadGpus(handle, topology));
+  seen_.AddLost(topology);
+  std::ranges::sort(topology.gpus, {}, &Gpu::gpu_id);
+  PODGPU_RETURN_IF_ERROR(ReadInstances(handle, topology));
+  NumberEntities(topology);
+  seen_.Note(topology);
+  return topology;
+}
+
+Status DcgmDiscovery::ReadGpus(dcgmHandle_t handle, Topology& topology) {
+  std::array<uint32_t, abi::DCGM_MAX_NUM_DEVICES> ids{};
+  int count = 0;
+  const dcgmReturn_t code = library_.api.dcgmGetAllDevices(handle, ids.data(), &count);
+  PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not list its GPUs"));
+  if (count < 0 || static_cast<size_t>(count) > ids.size()) {
+    return absl::InternalError(absl::StrFormat("counts %d GPUs, and DCGM knows 32 at most", count));
+  }
+  const std::span<const uint32_t> listed = std::span(ids).first(static_cast<size_t>(count));
+  PODGPU_RETURN_IF_ERROR(CheckIds(listed));
+  for (const uint32_t gpu_id : listed) {
+    PODGPU_ASSIGN_OR_RETURN(Gpu gpu, ReadGpu(handle, gpu_id));
+    const std::string& driver = by_id_[gpu_id].driver_version;
+    if (topology.driver_version.empty()) {
+      topology.driver_version = driver;
+    }
+    topology.gpus.push_back(std::move(gpu));
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<Gpu> DcgmDiscovery::ReadGpu(dcgmHandle_t handle, uint32_t gpu_id) {
+  abi::DcgmEntityStatus_t vendor_status = abi::DcgmEntityStatusUnknown;
+  const dcgmReturn_t code = library_.api.dcgmGetGpuStatus(handle, gpu_id, &vendor_status);
+  if (Status status = DcgmStatus(library_.api, code, "does not tell the state of a GPU");
+      LostConnection(status)) {
+    return status;
+  }
+  DeviceState state = code == abi::DCGM_ST_OK ? StateOf(vendor_status) : DeviceState::kDegraded;
+
+  Known& known = by_id_[gpu_id];
+  known.gpu.gpu_id = gpu_id;
+  const DeviceState before = known.gpu.state;
+  const bool is_lost = state == DeviceState::kLost;
+  if (known.gpu.uuid.empty() || (before != state && !is_lost)) {
+    Status identity = ReadIdentity(handle, gpu_id, is_lost, known);
+    if (LostConnection(identity)) {
+      return identity;
+    }
+    if (!identity.ok() && !is_lost) {
+      state = DeviceState::kDegraded;  // One device that does not answer hides no other one.
+    }
+  }
+  known.gpu.state = state;
+  Gpu gpu = known.gpu;
+  if (state == DeviceState::kOk && seen_.WasLost(gpu.uuid)) {
+    gpu.state = DeviceState::kRecovering;
+  }
+  return gpu;
+}
+
+Status DcgmDiscovery::ReadIdentity(dcgmHandle_t handle, uint32_t gpu_id, bool is_lost,
+                                   Known& known) const {
+  abi::dcgmDeviceAttributes_v3 attributes{};
+  attributes.version = abi::dcgmDeviceAttributes_version3;
+  const dcgmReturn_t code = library_.api.dcgmGetDeviceAttributes(handle, gpu_id, &attributes);
+  PODGPU_RETURN_IF_ERROR(
+      DcgmStatus(library_.api, code, absl::StrFormat("does not say who GPU %d is", gpu_id)));
+  const abi::dcgmDeviceIdentifiers_v1& who = attributes.identifiers;
+  known.driver_version = TextOrEmpty(who.driverVersion);  // An engine tells it of lost ones too.
+  const std::string uuid = TextOrEmpty(who.uuid);
+  if (uuid.empty()) {  // It has just been lost: what was known stands.
+    return absl::OkStatus();
+  }
+  if (!IsGpuUuid(uuid)) {
+    return absl::InternalError(
+        absl::StrFormat("tells a UUID of GPU %d that is none: \"%s\"", gpu_id, uuid));
+  }
+  if (const Gpu* seen = seen_.Find(uuid); is_lost && seen != nullptr) {
+    // Of a detached GPU an engine tells UUID, name and bus id alone (DCGM 4.6.0, observed).
+    known.gpu = *seen;
+    known.gpu.gpu_id = gpu_id;
+    return absl::OkStatus();
+  }
+  known.gpu.uuid = uuid;
+  known.gpu.pci_bus_id = TextOrEmpty(who.pciBusId);
+  known.gpu.model = TextOrEmpty(who.deviceName);
+  known.gpu.serial = TextOrEmpty(who.serial);
+  known.gpu.vbios_version = TextOrEmpty(who.vbios);
+  known.gpu.mig_enabled = attributes.settings.migModeEnabled == 1;
+  return absl::OkStatus();
+}
+
+Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
+  if (!library_.Has(abi::DcgmCapability::kMig)) {
+    return absl::OkStatus();
+  }
+  reply_->version = abi::dcgmMigHierarchy_version2;
+  reply_->count = 0;
+  const dcgmReturn_t code = library_.api.dcgmGetGpuInstanceHierarchy(handle, reply_.get());
+  if (by_id_.empty()) {  // Without a GPU there is one thing to learn: why there is none.
+    NoteDriver(code == abi::DCGM_ST_NVML_NOT_LOADED, topology);
+    Status status = DcgmStatus(library_.api, code, "does not list its MIG instances");
+    return LostConnection(status) ? status : absl::OkStatus();
+  }
+  const bool has_mig = std::ranges::any_of(topology.gpus, [](const Gpu& gpu) {
+    return gpu.mig_enabled && gpu.state != DeviceState::kLost;
+  });
+  if ((code == abi::DCGM_ST_NVML_NOT_LOADED || code == abi::DCGM_ST_NOT_SUPPORTED) && !has_mig) {
+    return absl::OkStatus();  // Without a driver, or before Ampere, there is no MIG.
+  }
+  PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not list its MIG instances"));
+  const size_t count =
+      std::min<size_t>(reply_->count, static_cast<size_t>(abi::DCGM_MAX_HIERARCHY_INFO));
+  std::vector<MigNode> nodes;
+  std::vector<uint32_t> profile_ids;
+  for (const abi::dcgmMigHierarchyInfo_v2& entry : std::span(reply_->entityList).first(count)) {
+    if (IsInstance(entry)) {
+      nodes.push_back(NodeOf(entry));
+      profile_ids.push_back(entry.info.nvmlMigProfileId);
+    }
+  }
+  AddInstances(nodes, topology);
+  MarkMisread(topology);
+  if (count > 0 && topology.instances.empty()) {
+    return absl::InternalError(
+        absl::StrFormat("lists %d MIG instances, none of them on a GPU of this node", count));
+  }
+  if (std::ranges::equal(nodes, nodes_, SameNode) && profile_ids == profile_ids_ &&
+      instances_.size() == topology.instances.size()) {
+    for (size_t i = 0; i < instances_.size(); ++i) {
+      topology.instances[i].profile = instances_[i].profile;
+    }
+    return ReadMissingProfiles(handle, topology);
+  }
+  KeepMisreadProfiles(instances_, topology);
+  PODGPU_RETURN_IF_ERROR(ReadProfiles(handle, topology));
+  // The layout has changed, perhaps the modes with it.
+  for (Gpu& gpu : topology.gpus) {
+    if (gpu.state != DeviceState::kLost && by_id_.contains(gpu.gpu_id)) {
+      Known& known = by_id_[gpu.gpu_id];
+      if (Status status = ReadIdentity(handle, gpu.gpu_id, false, known); LostConnection(status)) {
+        return status;
+      }
+      gpu.mig_enabled = known.gpu.mig_enabled;
+    }
+  }
+  nodes_ = std::move(nodes);
+  profile_ids_ = std::move(profile_ids);
+  instances_ = topology.instances;
+  return absl::OkStatus();
+}
+
+void DcgmDiscovery::NoteDriver(bool is_absent, Topology& topology) {
+  if (is_absent) {
+    topology.driver_absence = absl::StrFormat(
+        "runs without the driver's library, libnvidia-ml.so.1, and knows no GPU (%s)",
+        DcgmWords(library_.api, abi::DCGM_ST_NVML_NOT_LOADED));
+  }
+  if (is_absent && !lacks_driver_) {
+    Log(LogLevel::kWarn, "the engine " + topology.driver_absence +
+                             ". Install the driver; a host engine is then restarted by hand");
+  }
+  lacks_driver_ = is_absent;
+}
+
+void DcgmDiscovery::MarkMisread(Topology& topology) {
+  std::string list;
+  for (size_t gpu = 0; gpu < topology.gpus.size(); ++gpu) {
+    const Gpu& parent = topology.gpus[gpu];
+    std::vector<uint32_t> ids;
+    for (const GpuInstance& instance : topology.instances) {
+      if (instance.gpu == gpu) {
+        ids.push_back(instance.entity_id);
+      }
+    }
+    if (ids.empty() || AreNumberedAfter(parent.gpu_id, ids)) {
+      continue;
+    }
+    absl::StrAppendFormat(&list, "%sGPU %d (%s)", list.empty() ? "" : ", ", parent.gpu_id,
+                          parent.uuid);
+    for (GpuInstance& instance : topology.instances) {
+      instance.is_misread = instance.is_misread || instance.gpu == gpu;
+    }
+  }
+  if (!list.empty()) {
+    topology.parts_absence = absl::StrFormat(
+        "the values of the MIG instances of %s: the engine takes them for instances of another "
+        "GPU, as it does once a GPU was unbound and bound again, and would answer with the values "
+        "of that one. Restart the engine (where it is embedded, podgpu)",
+        list);
+  }
+  if (list != misread_) {
+    Log(list.empty() ? LogLevel::kInfo : LogLevel::kWarn,
+        list.empty() ? "the engine reads MIG instances as those of their own GPU again"
+                     : "the engine takes MIG instances for those of another GPU; their values are "
+                       "withdrawn. Restart the engine (where it is embedded, podgpu)",
+        {{"gpus", list}});
+    misread_ = list;
+  }
+}
+
+// Asks again for what the engine could not name when the layout was new.
+Status DcgmDiscovery::ReadMissingProfiles(dcgmHandle_t handle, Topology& topology) {
+  const auto is_missing = [](const GpuInstance& instance) {
+    return instance.profile.empty() && !instance.is_misread;
+  };
+  if (std::ranges::none_of(instances_, is_missing)) {
+    return absl::OkStatus();
+  }
+  PODGPU_RETURN_IF_ERROR(ReadProfiles(handle, topology));
+  instances_ = topology.instances;
+  return absl::OkStatus();
+}
+
+Status DcgmDiscovery::ReadProfiles(dcgmHandle_t handle, Topology& topology) const {
+  std::vector<abi::dcgmFieldValue_v2> replies(std::min(kNamesPerCall, topology.instances.size()));
+  for (size_t begin = 0; begin < topology.instances.size(); begin += kNamesPerCall) {
+    const size_t count = std::min(kNamesPerCall, topology.instances.size() - begin);
+    std::array<abi::dcgmGroupEntityPair_t, kNamesPerCall> entities{};
+    for (size_t i = 0; i < count; ++i) {
+      entities[i] = {abi::DCGM_FE_GPU_I, topology.instances[begin + i].entity_id};
+      replies[i].status = abi::DCGM_ST_NO_DATA;
+    }
+    uint16_t field = kNameField;
+    const dcgmReturn_t code = library_.api.dcgmEntitiesGetLatestValues(
+        handle, entities.data(), static_cast<uint32_t>(count), &field, 1,
+        abi::DCGM_FV_FLAG_LIVE_DATA, replies.data());
+    if (code != abi::DCGM_ST_OK) {  // A name is worth no device: the next look asks again.
+      Status status = DcgmStatus(library_.api, code, "does not name its MIG profiles");
+      return LostConnection(status) ? status : absl::OkStatus();
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const abi::dcgmFieldValue_v2& reply = replies[i];
+      const auto instance =
+          std::ranges::find(topology.instances, reply.entityId, &GpuInstance::entity_id);
+      if (reply.status == abi::DCGM_ST_OK && reply.fieldType == abi::DCGM_FT_STRING &&
+          instance != topology.instances.end() && !instance->is_misread) {
+        instance->profile = TextOrEmpty(reply.value.str);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace podgpu

@@ -1,0 +1,129 @@
+#include "source/dcgm/reader.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+
+#include "source/dcgm/error.h"
+
+namespace podgpu {
+namespace {
+
+using abi::dcgmFieldValue_v2;
+using abi::dcgmReturn_t;
+
+constexpr size_t kValuesPerCall = 512;
+constexpr size_t kFieldsPerCall = abi::DCGM_MAX_FIELD_IDS_PER_FIELD_GROUP - 1;
+
+bool SameEntity(const dcgmFieldValue_v2& raw, const abi::dcgmGroupEntityPair_t& entity) {
+  return raw.entityGroupId == entity.entityGroupId && raw.entityId == entity.entityId;
+}
+
+}  // namespace
+
+Status DcgmReader::Read(abi::dcgmHandle_t handle, const DcgmWatches& watches, Grid& grid) {
+  const ColumnRange columns = watches.ColumnsIn(grid.topology());
+  PODGPU_CHECK(columns.first == watches.first_column() || columns.count == 0);
+  PODGPU_CHECK(watches.devices().size() == columns.count);
+  dropped_.clear();
+  Prepare(watches, grid);
+  for (size_t field = 0; field < ids_.size(); field += fields_per_call_) {
+    for (size_t device = 0; device < entities_.size(); device += devices_per_call_) {
+      PODGPU_RETURN_IF_ERROR(ReadPart(handle, watches, device, field, grid));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void DcgmReader::Prepare(const DcgmWatches& watches, Grid& grid) {
+  entities_.clear();
+  columns_.clear();
+  ids_.clear();
+  rows_.clear();
+  for (size_t i = 0; i < watches.devices().size(); ++i) {
+    const WatchedDevice& device = watches.devices()[i];
+    const EntityId column{static_cast<uint16_t>(watches.first_column() + i)};
+    if (!device.is_refused) {
+      entities_.push_back(device.entity);
+      columns_.push_back(column);
+    }
+  }
+  for (size_t f = 0; f < watches.fields().size(); ++f) {
+    const WatchedField& field = watches.fields()[f];
+    PODGPU_CHECK(grid.fields()[field.row.index]->id == field.id);
+    for (size_t i = 0; i < watches.devices().size(); ++i) {
+      // No data: where the engine leaves an asked value out.
+      grid.at(field.row, EntityId{static_cast<uint16_t>(watches.first_column() + i)}) =
+          Value::OfAbsence(watches.RefusalOf(f, i).value_or(Absence::kNoData));
+    }
+    if (watches.IsWatched(f)) {
+      ids_.push_back(field.id);
+      rows_.push_back(f);
+    }
+  }
+  fields_per_call_ = std::clamp<size_t>(ids_.size(), 1, kFieldsPerCall);
+  devices_per_call_ =
+      std::min(std::max<size_t>(kValuesPerCall / fields_per_call_, 1), library_.MaxEntities());
+  reply_.resize(fields_per_call_ * std::min(devices_per_call_, entities_.size()));
+}
+
+Status DcgmReader::ReadPart(abi::dcgmHandle_t handle, const DcgmWatches& watches,
+                            size_t first_device, size_t first_field, Grid& grid) {
+  const size_t devices = std::min(devices_per_call_, entities_.size() - first_device);
+  const size_t fields = std::min(fields_per_call_, ids_.size() - first_field);
+  const std::span<dcgmFieldValue_v2> reply = std::span(reply_).first(devices * fields);
+  for (dcgmFieldValue_v2& raw : reply) {
+    raw.entityGroupId =
+        abi::DCGM_FE_NONE;  // So that nothing of the last call passes for an answer.
+  }
+  const dcgmReturn_t code = library_.api.dcgmEntitiesGetLatestValues(
+      handle, &entities_[first_device], static_cast<uint32_t>(devices), &ids_[first_field],
+      static_cast<uint32_t>(fields), 0, reply.data());
+  if (code != abi::DCGM_ST_OK) {  // Asked first: a reading that goes well makes no text.
+    return DcgmStatus(
+        library_.api, code,
+        absl::StrFormat("does not answer for %d fields of %d devices", fields, devices));
+  }
+  for (size_t i = 0; i < reply.size(); ++i) {
+    Store(watches, reply[i], first_device + i / fields, first_field + i % fields, grid);
+  }
+  return absl::OkStatus();
+}
+
+// Puts `raw`, expected for `device` and `field` (indices into entities_ and ids_), where it
+// belongs: the order of a reply is not promised.
+void DcgmReader::Store(const DcgmWatches& watches, const dcgmFieldValue_v2& raw, size_t device,
+                       size_t field, Grid& grid) {
+  if (!SameEntity(raw, entities_[device])) {
+    const auto found = std::ranges::find_if(
+        entities_, [&](const auto& entity) { return SameEntity(raw, entity); });
+    device = static_cast<size_t>(found - entities_.begin());
+  }
+  if (raw.fieldId != ids_[field]) {
+    field = static_cast<size_t>(std::ranges::find(ids_, raw.fieldId) - ids_.begin());
+  }
+  if (device == entities_.size() || field == ids_.size()) {
+    return;  // Nobody asked for it.
+  }
+  if (events_ != nullptr) {
+    events_->See(raw);
+  }
+  const EntityId column = columns_[device];
+  const size_t index = column.index - watches.first_column();
+  if (watches.RefusalOf(rows_[field], index)) {
+    return;  // It is asked for because of other devices.
+  }
+  const WatchedField& watched = watches.fields()[rows_[field]];
+  Value value = DecodeDcgm(watched.decoder, raw, grid.read_at_wall, grid);
+  // A lost device answers with status 0 and plain blanks, or that it is not watched.
+  const bool is_dropped = raw.status == abi::DCGM_ST_NOT_WATCHED;
+  const bool says_nothing = !value.present() && (is_dropped || value.absence() == Absence::kBlank);
+  if (says_nothing && watches.devices()[index].is_lost) {
+    value = Value::OfAbsence(Absence::kDeviceLost);
+  } else if (is_dropped && (dropped_.empty() || dropped_.back() != index)) {
+    dropped_.push_back(index);
+  }
+  grid.at(watched.row, column) = value;
+}
+
+}  // namespace podgpu

@@ -1,0 +1,235 @@
+#include "source/dcgm/source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::seconds;
+
+// A driver that arrives is found within this time; starting an engine without one costs some
+// milliseconds.
+constexpr seconds kEmptyPatience{10};
+// Where an engine tells of CPUs alone, starting another costs their samples; a driver may still
+// come.
+constexpr seconds kCpuPatience{60};
+constexpr seconds kLongestCpuPatience{1800};
+// For a node whose devices tell nothing at all that was asked for.
+constexpr seconds kLongestMutePatience{60};
+
+std::string_view NameOf(PartKind kind) {
+  constexpr std::string_view kNames[kPartKindCount] = {"NvSwitches", "NvLinks", "CPUs",
+                                                       "CPU cores"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+}  // namespace
+
+DcgmSource::DcgmSource(abi::DcgmLibrary library, DcgmSourceOptions options, NvmlIdentity nvml,
+                       Clock& clock)
+    : library_(std::move(library)),
+      clock_(clock),
+      connection_(library_, std::move(options.endpoint), options.connect_timeout,
+                  std::move(options.written_off)),
+      discovery_(library_),
+      parts_(library_),
+      watches_(library_, clock_),
+      events_(library_, clock_),
+      reader_(library_, &events_),
+      health_(library_),
+      part_watches_{WatchedPart(library_, clock_, PartKind::kNvSwitch),
+                    WatchedPart(library_, clock_, PartKind::kNvLink),
+                    WatchedPart(library_, clock_, PartKind::kCpu),
+                    WatchedPart(library_, clock_, PartKind::kCpuCore)},
+      nvml_(std::move(nvml)),
+      mute_after_(options.mute_after),
+      empty_(kEmptyPatience, kEmptyPatience),
+      without_gpu_(kCpuPatience, kLongestCpuPatience),
+      mute_(mute_after_, std::max<std::chrono::milliseconds>(kLongestMutePatience, mute_after_)) {}
+
+StatusOr<Topology> DcgmSource::Discover(PartKinds kinds) {
+  if (!connection_.is_open()) {
+    PODGPU_RETURN_IF_ERROR(connection_.Open());
+    discovery_.ForgetEngine();
+    parts_.ForgetEngine();
+    ForgetWatches();
+  }
+  StatusOr<Topology> topology = Look(kinds);
+  if (!topology.ok()) {
+    return Noticed(topology.status());
+  }
+  Silence& silence = topology->parts.empty() ? empty_ : without_gpu_;
+  if (!topology->gpus.empty()) {
+    empty_.Break();
+    without_gpu_.Break();
+  } else if (connection_.is_embedded() && silence.IsOver(clock_.Now())) {
+    connection_.Close();  // The next look starts another engine, which asks the driver again.
+  }
+  nvml_.Fill(*topology, clock_.Now());
+  return topology;
+}
+
+StatusOr<Topology> DcgmSource::Look(PartKinds kinds) {
+  PODGPU_ASSIGN_OR_RETURN(Topology topology, discovery_.Discover(connection_.handle()));
+  parts_.Fill(connection_.handle(), kinds, topology);
+  PODGPU_RETURN_IF_ERROR(watches_.NoteStates(connection_.handle(), topology));
+  for (WatchedPart& part : part_watches_) {
+    if (Status status = part.watches.NoteStates(connection_.handle(), topology);
+        LostConnection(status)) {
+      return status;
+    }
+    if (!part.failure.empty()) {
+      absl::StrAppendFormat(&topology.parts_absence, "%s%s: %s",
+                            topology.parts_absence.empty() ? "" : "; ", NameOf(part.kind),
+                            part.failure);
+    }
+  }
+  return topology;
+}
+
+StatusOr<WatchResult> DcgmSource::Watch(const Topology& topology,
+                                        const std::vector<const Field*>& fields,
+                                        std::chrono::microseconds period) {
+  if (!connection_.is_open()) {
+    return absl::UnavailableError(connection_.engine_name() + " is not connected");
+  }
+  // A link that came or went is no reason to sample the GPUs anew.
+  const bool only_parts =
+      watches_.IsWatching(topology, fields, period) && watched_topology_.parts != topology.parts;
+  StatusOr<WatchResult> result =
+      only_parts || watches_.IsWorthRetrying(topology, fields, period)
+          ? watches_.Retry(connection_.handle(), topology)
+          : watches_.Start(connection_.handle(), topology, fields, period);
+  if (result.ok()) {
+    if (Status parts = WatchParts(topology, fields, period, *result); !parts.ok()) {
+      result = parts;
+    }
+  }
+  watched_topology_ = topology;
+  if (result.ok()) {
+    events_.Follow(connection_.handle(), topology, period);
+  }
+  return result.ok() ? std::move(result) : Noticed(result.status());
+}
+
+// What is refused for a kind of part is told, and costs that kind alone.
+Status DcgmSource::WatchParts(const Topology& topology, const std::vector<const Field*>& fields,
+                              std::chrono::microseconds period, WatchResult& result) {
+  for (WatchedPart& part : part_watches_) {
+    const bool is_asked = std::ranges::any_of(
+        fields, [&](const Field* field) { return part.watches.Covers(field->level); });
+    part.failure.clear();
+    if (!is_asked || part.watches.ColumnsIn(topology).count == 0) {
+      if (part.watches.is_started()) {
+        part.watches.Stop(connection_.handle());
+      }
+      continue;
+    }
+    const StatusOr<WatchResult> watched =
+        part.watches.IsWatching(topology, fields, period)
+            ? part.watches.Retry(connection_.handle(), topology)
+            : part.watches.Start(connection_.handle(), topology, fields, period);
+    if (LostConnection(watched.status())) {
+      return watched.status();
+    }
+    result.try_soon = result.try_soon || !watched.ok();
+    const std::string reason =
+        watched.ok() ? watched->reason : std::string(watched.status().message());
+    if (!reason.empty()) {
+      result.is_fault = true;
+      absl::StrAppendFormat(&result.reason, "%s%s: %s", result.reason.empty() ? "" : "; ",
+                            NameOf(part.kind), reason);
+    }
+  }
+  return absl::OkStatus();
+}
+
+void DcgmSource::ForgetWatches() {
+  watches_.Forget();
+  events_.Forget();
+  health_.Forget();
+  for (WatchedPart& part : part_watches_) {
+    part.watches.Forget();
+    part.failure.clear();
+  }
+}
+
+Status DcgmSource::Read(Grid& grid) {
+  grid.read_at = clock_.Now();
+  grid.read_at_wall = clock_.WallNow();
+  if (!connection_.is_open()) {
+    return absl::UnavailableError(connection_.engine_name() + " is not connected");
+  }
+  if (!watches_.is_started()) {
+    return absl::FailedPreconditionError(connection_.engine_name() +
+                                         " has nothing to watch yet: Watch comes before Read");
+  }
+  PODGPU_RETURN_IF_ERROR(Noticed(reader_.Read(connection_.handle(), watches_, grid)));
+  PODGPU_RETURN_IF_ERROR(Noticed(watches_.WatchAgain(connection_.handle(), reader_.dropped())));
+  PODGPU_RETURN_IF_ERROR(Noticed(ReadParts(grid)));
+  PODGPU_RETURN_IF_ERROR(Noticed(events_.Collect(connection_.handle(), grid)));
+  PODGPU_RETURN_IF_ERROR(Noticed(health_.Read(connection_.handle(), grid)));
+  return BreakOffIfMute(grid);
+}
+
+// The cells of a kind that does not answer stay as they came, not read.
+Status DcgmSource::ReadParts(Grid& grid) {
+  for (WatchedPart& part : part_watches_) {
+    if (!part.watches.is_started()) {
+      continue;
+    }
+    Status status = part.reader.Read(connection_.handle(), part.watches, grid);
+    if (status.ok()) {
+      status = part.watches.WatchAgain(connection_.handle(), part.reader.dropped());
+    }
+    if (LostConnection(status)) {
+      return status;
+    }
+    if (!status.ok() && part.failure.empty()) {
+      part.failure = std::string(status.message());
+    } else if (status.ok() && !part.failure.empty()) {
+      part.failure.clear();
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status DcgmSource::BreakOffIfMute(const Grid& grid) {
+  // CPUs that speak say nothing of GPUs that do not.
+  const Topology& topology = grid.topology();
+  const auto columns = static_cast<uint16_t>(topology.entities.empty() ? topology.column_count()
+                                                                       : topology.entities.size());
+  for (uint16_t column = 0; column < columns; ++column) {
+    if (grid.HasFreshNumbers(EntityId{column}, mute_after_)) {
+      mute_.Break();
+      return absl::OkStatus();
+    }
+  }
+  if (!mute_.IsOver(clock_.Now())) {
+    return absl::OkStatus();
+  }
+  LetGo();
+  return absl::UnavailableError(connection_.engine_name() +
+                                " answers without a fresh number of any device, and is begun anew");
+}
+
+void DcgmSource::LetGo() {
+  ForgetWatches();
+  connection_.Close();
+}
+
+Status DcgmSource::Noticed(const Status& status) {
+  if (status.ok()) {
+    return status;
+  }
+  if (LostConnection(status)) {
+    LetGo();
+  }
+  const std::string message(status.message());
+  return Status(status.code(), absl::StrFormat("%s %s", connection_.engine_name(), message));
+}
+
+}  // namespace podgpu

@@ -1,0 +1,94 @@
+// Device facts from DCGM, with the few that only NVML has.
+//
+// Puts together the connection, the discovery, the watches and the reader, and keeps the one rule
+// between them: when a call says that the connection is gone, or the engine has told nothing for
+// too long (silence.h), all handles and ids are given up at once and the next Discover connects
+// anew. Threads as source.h says.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "abi/load.h"
+#include "base/clock.h"
+#include "source/dcgm/connection.h"
+#include "source/dcgm/discovery.h"
+#include "source/dcgm/events.h"
+#include "source/dcgm/health.h"
+#include "source/dcgm/parts.h"
+#include "source/dcgm/reader.h"
+#include "source/dcgm/watches.h"
+#include "source/nvml/identity.h"
+#include "source/silence.h"
+#include "source/source.h"
+
+namespace podgpu {
+
+struct DcgmSourceOptions {
+  DcgmEndpoint endpoint;
+  std::chrono::milliseconds connect_timeout{5000};
+  std::chrono::milliseconds mute_after{5000};  // Without a fresh number the engine is begun anew.
+  ThreadTally written_off = NewThreadTally();  // Counts connects that hang for good.
+};
+
+class DcgmSource final : public Source {
+ public:
+  // Borrows `clock`, which outlives the source.
+  DcgmSource(abi::DcgmLibrary library, DcgmSourceOptions options, NvmlIdentity nvml, Clock& clock);
+
+  StatusOr<Topology> Discover(PartKinds kinds) override;
+  StatusOr<WatchResult> Watch(const Topology& topology, const std::vector<const Field*>& fields,
+                              std::chrono::microseconds period) override;
+  Status Read(Grid& grid) override;
+  void Interrupt() noexcept override {
+    if (!nvml_.GiveUp()) {
+      connection_.Interrupt();
+    }
+  }
+  void LetGo() override;
+  void SetProfiling(bool is_on) override { watches_.SetProfiling(is_on); }
+  std::string Describe() const override { return connection_.Describe(); }
+
+ private:
+  // One kind of part, watched and read apart from all else.
+  struct WatchedPart {
+    WatchedPart(const abi::DcgmLibrary& library, const Clock& clock, PartKind part)
+        : kind(part), watches(library, clock, part), reader(library) {}
+    const PartKind kind;
+    DcgmWatches watches;
+    DcgmReader reader;
+    std::string failure;  // Why it could not be read the last time; empty: it could.
+  };
+
+  StatusOr<Topology> Look(PartKinds kinds);
+  Status WatchParts(const Topology& topology, const std::vector<const Field*>& fields,
+                    std::chrono::microseconds period, WatchResult& result);
+  Status ReadParts(Grid& grid);
+  void ForgetWatches();
+  Status BreakOffIfMute(const Grid& grid);
+  // Gives handles and ids up when `status` says that they are worth nothing; returns `status` with
+  // the engine's name in front.
+  Status Noticed(const Status& status);
+
+  const abi::DcgmLibrary library_;
+  Clock& clock_;
+  DcgmConnection connection_;
+  DcgmDiscovery discovery_;
+  DcgmParts parts_;
+  DcgmWatches watches_;
+  DcgmEvents events_;
+  DcgmReader reader_;
+  DcgmHealth health_;
+  std::array<WatchedPart, kPartKindCount> part_watches_;
+  Topology watched_topology_;  // Given to the last Watch.
+  NvmlIdentity nvml_;
+  const std::chrono::milliseconds mute_after_;
+  Silence empty_;        // The embedded engine lists nothing.
+  Silence without_gpu_;  // It lists CPUs, and no GPU.
+  Silence mute_;         // No device has a fresh number.
+};
+
+}  // namespace podgpu

@@ -1,0 +1,342 @@
+#include "source/dcgm/watched_kind.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "fields/slow_fields.h"
+#include "source/dcgm/error.h"
+
+namespace podgpu {
+namespace {
+
+using abi::dcgmHandle_t;
+using abi::dcgmReturn_t;
+
+// The client refuses 128 (DCGM 4.6.0, observed), whatever the header says.
+constexpr size_t kFieldsPerGroup = abi::DCGM_MAX_FIELD_IDS_PER_FIELD_GROUP - 1;
+// The message that watches profiling fields holds no more; 65 answer -3 (DCGM 4.6.0, observed).
+constexpr size_t kProfilingFieldsPerGroup = 64;
+
+// An XID stays the last sample until it expires; dcgm-exporter keeps ten minutes.  All else is only
+// ever asked for its newest sample.
+constexpr uint16_t kXidField = 230;
+constexpr double kXidKeepSeconds = 600;
+constexpr double kKeepSeconds = 30;
+
+// The ids that dcgm-exporter looks up in the metric groups.
+constexpr uint16_t kFirstProfilingId = 1000;
+constexpr uint16_t kLastProfilingId = 1099;
+
+// Codes by which an engine refuses single fields, so that a smaller group may pass.
+bool RefusesFields(dcgmReturn_t code) {
+  constexpr std::array<dcgmReturn_t, 11> kRefusals = {
+      abi::DCGM_ST_BADPARAM,
+      abi::DCGM_ST_GENERIC_ERROR,
+      abi::DCGM_ST_NOT_SUPPORTED,
+      abi::DCGM_ST_UNKNOWN_FIELD,
+      abi::DCGM_ST_NO_PERMISSION,
+      abi::DCGM_ST_REQUIRES_ROOT,
+      abi::DCGM_ST_MODULE_NOT_LOADED,
+      abi::DCGM_ST_FIELD_UNSUPPORTED_BY_API,
+      abi::DCGM_ST_PROFILING_NOT_SUPPORTED,
+      abi::DCGM_ST_PROFILING_LIBRARY_ERROR,
+      abi::DCGM_ST_PROFILING_MULTI_PASS,
+  };
+  return std::ranges::find(kRefusals, code) != kRefusals.end();
+}
+
+// Codes that refuse all profiling fields at once.
+bool RefusesProfiling(dcgmReturn_t code) {
+  return code == abi::DCGM_ST_MODULE_NOT_LOADED || code == abi::DCGM_ST_PROFILING_NOT_SUPPORTED ||
+         code == abi::DCGM_ST_PROFILING_LIBRARY_ERROR;
+}
+
+// Codes by which an engine or a GPU says that it has no profiling.
+bool LacksProfiling(dcgmReturn_t code) {
+  return code == abi::DCGM_ST_MODULE_NOT_LOADED || code == abi::DCGM_ST_PROFILING_NOT_SUPPORTED ||
+         code == abi::DCGM_ST_NOT_SUPPORTED;
+}
+
+// What it means for a field that its watch was refused: one that the engine does not know comes as
+// a bad parameter.
+Absence AbsenceOfRefusal(dcgmReturn_t code) {
+  if (code == abi::DCGM_ST_GENERIC_ERROR) {
+    return Absence::kNotWatched;
+  }
+  return code == abi::DCGM_ST_BADPARAM ? Absence::kNotSupported : AbsenceOfDcgmStatus(code);
+}
+
+// The fields of all groups; nothing when there are none, or more than the struct can hold.
+std::optional<std::vector<uint16_t>> FieldsIn(const abi::dcgmProfGetMetricGroups_v3& groups) {
+  std::vector<uint16_t> ids;
+  if (groups.numMetricGroups > std::size(groups.metricGroups)) {
+    return std::nullopt;
+  }
+  for (const auto& group : std::span(groups.metricGroups).first(groups.numMetricGroups)) {
+    if (group.numFieldIds > std::size(group.fieldIds)) {
+      return std::nullopt;
+    }
+    ids.insert(ids.end(), group.fieldIds, group.fieldIds + group.numFieldIds);
+  }
+  return ids.empty() ? std::nullopt : std::optional(std::move(ids));
+}
+
+void AddReason(WatchResult& result, const std::string& reason) {
+  result.reason += result.reason.empty() ? reason : "; " + reason;
+}
+
+}  // namespace
+
+bool IsListedProfilingField(uint16_t id) {
+  return id >= kFirstProfilingId && id <= kLastProfilingId;
+}
+
+std::string DcgmNames::Next(std::string_view kind) {
+  return absl::StrFormat("podgpu-%s-%x-%d-%d", kind, ToMicroseconds(clock_.WallNow()), part_,
+                         count_++);
+}
+
+DcgmWatchedKind::DcgmWatchedKind(const abi::DcgmLibrary& library, DcgmNames& names,
+                                 std::string name, bool among_others)
+    : library_(&library),
+      names_(&names),
+      name_(std::move(name)),
+      where_(among_others ? " on " + name_ : "") {}
+
+StatusOr<size_t> DcgmWatchedKind::MakeRoom(dcgmHandle_t handle) {
+  if (groups_.empty() || groups_.back().places == library_->MaxEntities()) {
+    DeviceGroup group;
+    const dcgmReturn_t code = library_->api.dcgmGroupCreate(
+        handle, abi::DCGM_GROUP_EMPTY, names_->Next("devices").c_str(), &group.id);
+    PODGPU_RETURN_IF_ERROR(DcgmStatus(library_->api, code, "makes no group of devices",
+                                      "Another client may hold all of its 64"));
+    groups_.push_back(group);
+  }
+  ++groups_.back().places;
+  return groups_.size() - 1;
+}
+
+dcgmReturn_t DcgmWatchedKind::Add(dcgmHandle_t handle, size_t group,
+                                  const abi::dcgmGroupEntityPair_t& device) {
+  DeviceGroup& target = groups_[group];
+  const dcgmReturn_t code =
+      library_->api.dcgmGroupAddEntity(handle, target.id, device.entityGroupId, device.entityId);
+  target.devices += code == abi::DCGM_ST_OK ? 1 : 0;
+  return code;
+}
+
+Status DcgmWatchedKind::Watch(dcgmHandle_t handle, std::span<const WatchedField> fields,
+                              std::chrono::microseconds period, std::optional<uint32_t> gpu_id,
+                              WatchResult& result) {
+  period_ = period;
+  states_.assign(fields.size(), {});
+  return WatchOpen(handle, fields, gpu_id, result);
+}
+
+Status DcgmWatchedKind::Retry(dcgmHandle_t handle, std::span<const WatchedField> fields,
+                              std::optional<uint32_t> gpu_id, WatchResult& result) {
+  for (FieldState& state : states_) {
+    if (state.is_refused_by_engine) {
+      state = {};
+    }
+  }
+  return WatchOpen(handle, fields, gpu_id, result);
+}
+
+bool DcgmWatchedKind::HasRefusals() const {
+  return std::ranges::any_of(states_, &FieldState::is_refused_by_engine);
+}
+
+// Watches what is neither refused nor watched.
+Status DcgmWatchedKind::WatchOpen(dcgmHandle_t handle, std::span<const WatchedField> fields,
+                                  std::optional<uint32_t> gpu_id, WatchResult& result) {
+  PODGPU_RETURN_IF_ERROR(FilterProfiling(handle, fields, gpu_id, result));
+  for (const Batch& batch : MakeBatches(fields)) {
+    PODGPU_RETURN_IF_ERROR(WatchBatch(handle, fields, batch, result));
+  }
+  return absl::OkStatus();
+}
+
+// Refuses the profiling fields that the GPU does not offer.
+Status DcgmWatchedKind::FilterProfiling(dcgmHandle_t handle, std::span<const WatchedField> fields,
+                                        std::optional<uint32_t> gpu_id, WatchResult& result) {
+  std::vector<size_t> wanted;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (IsListedProfilingField(fields[i].id) && !fields[i].is_refused && !states_[i].is_refused &&
+        !states_[i].is_watched) {
+      wanted.push_back(i);
+    }
+  }
+  if (wanted.empty()) {
+    return absl::OkStatus();
+  }
+  std::optional<std::vector<uint16_t>> offered;
+  std::string reason;
+  if (!library_->Has(abi::DcgmCapability::kProfiling)) {
+    reason = library_->name + " lacks dcgmProfGetSupportedMetricGroups";
+  } else if (gpu_id) {
+    abi::dcgmProfGetMetricGroups_v3 groups{};
+    groups.version = abi::dcgmProfGetMetricGroups_version3;
+    groups.gpuId = *gpu_id;
+    const dcgmReturn_t code = library_->api.dcgmProfGetSupportedMetricGroups(handle, &groups);
+    if (Status status = DcgmStatus(library_->api, code, "does not list its profiling fields");
+        LostConnection(status)) {
+      return status;
+    }
+    result.is_fault = result.is_fault || (code != abi::DCGM_ST_OK && !LacksProfiling(code));
+    offered = code == abi::DCGM_ST_OK ? FieldsIn(groups) : std::nullopt;
+    reason = code == abi::DCGM_ST_OK ? "the engine's list of them is empty or none"
+                                     : DcgmWords(library_->api, code);
+  }
+  if (!offered && !reason.empty()) {
+    result.profiling_refused = true;
+    AddReason(result, "no profiling fields" + where_ + ": " + reason);
+  }
+  for (const size_t i : wanted) {
+    if (!offered || std::ranges::find(*offered, fields[i].id) == offered->end()) {
+      states_[i].Refuse(offered ? Absence::kNotSupported : Absence::kNotWatched);
+      states_[i].is_refused_by_engine = !offered;
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<DcgmWatchedKind::Batch> DcgmWatchedKind::MakeBatches(
+    std::span<const WatchedField> fields) const {
+  const double period_s = std::chrono::duration<double>(period_).count();
+  const double keep_s = std::max(kKeepSeconds, 3 * period_s);
+  Batch plain{{}, keep_s, false};
+  Batch profiling{{}, keep_s, true};
+  Batch events{{}, std::max(kXidKeepSeconds, keep_s), false};
+  Batch slow{{}, keep_s, false};
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].is_refused || states_[i].is_refused || states_[i].is_watched) {
+      continue;
+    }
+    const std::chrono::duration<double> own_period = OwnPeriodOf(fields[i].id);
+    Batch& usual = fields[i].is_profiling ? profiling : plain;
+    Batch& paced = own_period.count() > 0 ? slow : usual;
+    paced.keep_s = std::max(paced.keep_s, 3 * own_period.count());
+    (fields[i].id == kXidField ? events : paced).fields.push_back(i);
+  }
+  std::vector<Batch> batches;
+  for (const Batch* all : {&plain, &profiling, &events, &slow}) {
+    const size_t most = all->is_profiling ? kProfilingFieldsPerGroup : kFieldsPerGroup;
+    for (size_t begin = 0; begin < all->fields.size(); begin += most) {
+      const auto first = all->fields.begin() + static_cast<std::ptrdiff_t>(begin);
+      const size_t count = std::min(most, all->fields.size() - begin);
+      batches.push_back(
+          {{first, first + static_cast<std::ptrdiff_t>(count)}, all->keep_s, all->is_profiling});
+    }
+  }
+  return batches;
+}
+
+Status DcgmWatchedKind::WatchBatch(dcgmHandle_t handle, std::span<const WatchedField> fields,
+                                   const Batch& batch, WatchResult& result) {
+  // Also while no device is there: the field groups wait for those that come back.
+  const dcgmReturn_t code = TryWatch(handle, fields, batch);
+  if (code == abi::DCGM_ST_OK) {
+    for (const size_t i : batch.fields) {
+      states_[i].is_watched = true;
+    }
+    return absl::OkStatus();
+  }
+  if (!RefusesFields(code)) {
+    return DcgmStatus(library_->api, code, "does not watch the fields");
+  }
+  if (batch.fields.size() == 1 || (batch.is_profiling && RefusesProfiling(code))) {
+    result.profiling_refused = result.profiling_refused || batch.is_profiling;
+    Refuse(fields, batch, code, result);
+    return absl::OkStatus();
+  }
+  const auto middle = batch.fields.begin() + static_cast<std::ptrdiff_t>(batch.fields.size() / 2);
+  const Batch halves[] = {{{batch.fields.begin(), middle}, batch.keep_s, batch.is_profiling},
+                          {{middle, batch.fields.end()}, batch.keep_s, batch.is_profiling}};
+  for (const Batch& half : halves) {
+    PODGPU_RETURN_IF_ERROR(WatchBatch(handle, fields, half, result));
+  }
+  return absl::OkStatus();
+}
+
+// Watches all of `batch` on every group, or nothing of it.
+dcgmReturn_t DcgmWatchedKind::TryWatch(dcgmHandle_t handle, std::span<const WatchedField> fields,
+                                       const Batch& batch) {
+  std::vector<uint16_t> ids;
+  ids.reserve(batch.fields.size());
+  for (const size_t i : batch.fields) {
+    ids.push_back(fields[i].id);
+  }
+  FieldGroup made{.id = 0, .keep_s = batch.keep_s};
+  dcgmReturn_t code = library_->api.dcgmFieldGroupCreate(
+      handle, static_cast<int>(ids.size()), ids.data(), names_->Next("fields").c_str(), &made.id);
+  if (code != abi::DCGM_ST_OK) {
+    return code;
+  }
+  for (size_t i = 0; i < groups_.size() && code == abi::DCGM_ST_OK; ++i) {
+    code = WatchGroup(handle, groups_[i], made);
+  }
+  if (code == abi::DCGM_ST_OK) {
+    field_groups_.push_back(made);
+    return code;
+  }
+  for (const DeviceGroup& group : groups_) {
+    library_->api.dcgmUnwatchFields(handle, group.id, made.id);
+  }
+  library_->api.dcgmFieldGroupDestroy(handle, made.id);
+  return code;
+}
+
+dcgmReturn_t DcgmWatchedKind::WatchGroup(dcgmHandle_t handle, const DeviceGroup& group,
+                                         const FieldGroup& fields) const {
+  if (group.devices == 0) {
+    return abi::DCGM_ST_OK;
+  }
+  return library_->api.dcgmWatchFields(handle, group.id, fields.id, period_.count(), fields.keep_s,
+                                       0);
+}
+
+Status DcgmWatchedKind::WatchAgain(dcgmHandle_t handle, size_t group) {
+  for (const FieldGroup& fields : field_groups_) {
+    const dcgmReturn_t code = WatchGroup(handle, groups_[group], fields);
+    if (!RefusesFields(code)) {
+      PODGPU_RETURN_IF_ERROR(
+          DcgmStatus(library_->api, code, "does not watch a device that is back"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void DcgmWatchedKind::Refuse(std::span<const WatchedField> fields, const Batch& batch,
+                             dcgmReturn_t code, WatchResult& result) {
+  std::string ids;
+  for (const size_t i : batch.fields) {
+    states_[i].Refuse(AbsenceOfRefusal(code));
+    states_[i].is_refused_by_engine = true;
+    absl::StrAppendFormat(&ids, "%s%d", ids.empty() ? "" : ", ", fields[i].id);
+  }
+  result.is_fault = result.is_fault || !batch.is_profiling || !LacksProfiling(code);
+  AddReason(result, absl::StrFormat("the engine refuses %s %s%s: %s",
+                                    batch.fields.size() == 1 ? "field" : "fields", ids, where_,
+                                    DcgmWords(library_->api, code)));
+}
+
+void DcgmWatchedKind::Stop(dcgmHandle_t handle) {
+  for (const FieldGroup& fields : field_groups_) {
+    for (const DeviceGroup& group : groups_) {
+      library_->api.dcgmUnwatchFields(handle, group.id, fields.id);
+    }
+    library_->api.dcgmFieldGroupDestroy(handle, fields.id);
+  }
+  for (const DeviceGroup& group : groups_) {
+    library_->api.dcgmGroupDestroy(handle, group.id);
+  }
+  field_groups_.clear();
+  groups_.clear();
+}
+
+}  // namespace podgpu

@@ -1,0 +1,336 @@
+#include "source/dcgm/watches.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+
+#include "base/log.h"
+#include "sample/columns.h"
+#include "source/dcgm/error.h"
+#include "source/dcgm/parts.h"
+
+namespace podgpu {
+namespace {
+
+using abi::dcgmGroupEntityPair_t;
+using abi::dcgmHandle_t;
+using abi::dcgmReturn_t;
+
+// Between two tries to have devices sampled again that an engine does not want to sample.
+constexpr std::chrono::microseconds kLongestRepairPause = std::chrono::seconds(60);
+
+// The GPU that a column is of; null for a switch, its links, and CPUs.
+const Gpu* GpuAt(const Topology& topology, EntityId column) {
+  if (column.index < topology.entities.size()) {
+    return &topology.GpuOf(column);
+  }
+  const std::optional<uint16_t>& gpu = topology.PartAt(column).gpu;
+  return gpu ? &topology.gpus[*gpu] : nullptr;
+}
+
+// The kind of a column's device: the model of its GPU, or nothing for a part.
+std::string_view KindOf(const Topology& topology, EntityId column) {
+  return column.index < topology.entities.size() ? std::string_view(topology.GpuOf(column).model)
+                                                 : std::string_view();
+}
+
+}  // namespace
+
+StatusOr<WatchResult> DcgmWatches::Start(dcgmHandle_t handle, const Topology& topology,
+                                         const std::vector<const Field*>& fields,
+                                         std::chrono::microseconds period) {
+  PODGPU_CHECK(period.count() > 0);
+  Stop(handle);
+  period_ = period;
+  topology_ = topology;
+  profiled_at_start_ = profiles_;
+  SortOutFields(fields);
+  WatchResult result;
+  const auto start = [&]() -> Status {
+    MakeKinds(topology);
+    PODGPU_RETURN_IF_ERROR(MakeGroups(handle, topology));
+    for (DcgmWatchedKind& kind : kinds_) {
+      PODGPU_RETURN_IF_ERROR(
+          kind.Watch(handle, fields_, period_, GpuToAsk(topology, kind), result));
+    }
+    return absl::OkStatus();
+  };
+  if (Status status = start(); !status.ok()) {
+    Stop(handle);
+    return status;
+  }
+  return result;
+}
+
+bool DcgmWatches::IsWorthRetrying(const Topology& topology, const std::vector<const Field*>& fields,
+                                  std::chrono::microseconds period) const {
+  return IsWatching(topology, fields, period) &&
+         std::ranges::any_of(kinds_, &DcgmWatchedKind::HasRefusals);
+}
+
+bool DcgmWatches::IsWatching(const Topology& topology, const std::vector<const Field*>& fields,
+                             std::chrono::microseconds period) const {
+  std::vector<std::pair<uint16_t, uint16_t>> mine;
+  for (size_t row = 0; row < fields.size(); ++row) {
+    if (Covers(fields[row]->level)) {
+      mine.emplace_back(fields[row]->id, static_cast<uint16_t>(row));
+    }
+  }
+  const auto same_field = [](const WatchedField& watched, const auto& field) {
+    return watched.id == field.first && watched.row.index == field.second;
+  };
+  const ColumnRange now = ColumnsIn(topology);
+  const ColumnRange then = ColumnsIn(topology_);
+  bool same = period_ == period && profiled_at_start_ == profiles_ &&
+              std::ranges::equal(fields_, mine, same_field) && SameGpus(topology_, topology) &&
+              now.first == then.first && now.count == then.count;
+  for (size_t i = 0; part_ && same && i < now.count; ++i) {
+    const EntityId column{static_cast<uint16_t>(now.first + i)};
+    same = topology_.PartAt(column) == topology.PartAt(column);
+  }
+  return same;
+}
+
+StatusOr<WatchResult> DcgmWatches::Retry(dcgmHandle_t handle, const Topology& topology) {
+  WatchResult result;
+  for (DcgmWatchedKind& kind : kinds_) {
+    if (Status status = kind.Retry(handle, fields_, GpuToAsk(topology, kind), result);
+        !status.ok()) {
+      Stop(handle);
+      return status;
+    }
+  }
+  return result;
+}
+
+std::optional<Absence> DcgmWatches::RefusalOf(size_t field, size_t device) const {
+  const WatchedDevice& asked = devices_[device];
+  for (const Watchable* watchable :
+       {static_cast<const Watchable*>(&asked), static_cast<const Watchable*>(&fields_[field]),
+        &kinds_[asked.kind].field(field)}) {
+    if (watchable->is_refused) {
+      return watchable->reason;
+    }
+  }
+  return std::nullopt;
+}
+
+bool DcgmWatches::IsWatched(size_t field) const {
+  return !fields_[field].is_refused &&
+         std::ranges::any_of(
+             kinds_, [&](const DcgmWatchedKind& kind) { return !kind.field(field).is_refused; });
+}
+
+// Upstream's filter (behaviour document, section 5.1).
+bool DcgmWatches::Covers(FieldLevel level) const {
+  return part_ ? IsReadOn(level, *part_) : !IsPartLevel(level);
+}
+
+ColumnRange DcgmWatches::ColumnsIn(const Topology& topology) const {
+  return part_ ? topology.ColumnsOf(*part_) : ColumnRange{0, topology.entities.size()};
+}
+
+void DcgmWatches::SortOutFields(const std::vector<const Field*>& fields) {
+  for (size_t row = 0; row < fields.size(); ++row) {
+    const Field* field = fields[row];
+    if (!Covers(field->level)) {
+      continue;
+    }
+    WatchedField& watched = fields_.emplace_back();
+    watched.id = field->id;
+    watched.row = FieldRow{static_cast<uint16_t>(row)};
+    const abi::dcgm_field_meta_t* meta = library_.api.DcgmFieldGetById(field->id);
+    const FieldLevel level = meta == nullptr ? FieldLevel::kConnectX : LevelOf(meta->entityLevel);
+    if (meta == nullptr || level == FieldLevel::kConnectX || !Covers(level)) {
+      watched.Refuse(Absence::kNotSupported);
+    } else if (!profiles_ && IsListedProfilingField(field->id)) {
+      watched.Refuse(Absence::kPaused);
+    } else {
+      watched.decoder = DecoderFor(*field, meta->fieldType);
+      watched.is_profiling = field->profiling || IsListedProfilingField(field->id);
+    }
+  }
+}
+
+dcgmGroupEntityPair_t DcgmWatches::EntityAt(const Topology& topology, EntityId column) const {
+  if (part_) {
+    return EntityOf(topology.PartAt(column), topology, library_.generation);
+  }
+  const GpuInstance* instance = topology.InstanceOf(column);
+  return instance == nullptr
+             ? dcgmGroupEntityPair_t{abi::DCGM_FE_GPU, topology.GpuOf(column).gpu_id}
+             : dcgmGroupEntityPair_t{abi::DCGM_FE_GPU_I, instance->entity_id};
+}
+
+std::optional<uint32_t> DcgmWatches::GpuToAsk(const Topology& topology,
+                                              const DcgmWatchedKind& kind) const {
+  const auto found = std::ranges::find_if(topology.gpus, [&](const Gpu& gpu) {
+    return gpu.state != DeviceState::kLost && (part_ || gpu.model == kind.name());
+  });
+  return found == topology.gpus.end() ? std::nullopt : std::optional(found->gpu_id);
+}
+
+void DcgmWatches::MakeKinds(const Topology& topology) {
+  std::vector<std::string_view> names;
+  const ColumnRange columns = ColumnsIn(topology);
+  for (size_t i = 0; i < columns.count; ++i) {
+    const std::string_view name =
+        KindOf(topology, EntityId{static_cast<uint16_t>(columns.first + i)});
+    if (std::ranges::find(names, name) == names.end()) {
+      names.push_back(name);
+    }
+  }
+  for (const std::string_view name : names) {
+    kinds_.emplace_back(library_, names_, std::string(name), names.size() > 1);
+  }
+}
+
+Status DcgmWatches::MakeGroups(dcgmHandle_t handle, const Topology& topology) {
+  const ColumnRange columns = ColumnsIn(topology);
+  first_column_ = columns.first;
+  for (size_t i = 0; i < columns.count; ++i) {
+    const EntityId id{static_cast<uint16_t>(columns.first + i)};
+    const Gpu* gpu = GpuAt(topology, id);
+    WatchedDevice& device = devices_.emplace_back();
+    const auto kind = std::ranges::find(kinds_, KindOf(topology, id), &DcgmWatchedKind::name);
+    device.kind = static_cast<size_t>(kind - kinds_.begin());
+    device.entity = EntityAt(topology, id);
+    device.gpu_id = gpu == nullptr ? std::nullopt : std::optional(gpu->gpu_id);
+    PODGPU_ASSIGN_OR_RETURN(device.group, kind->MakeRoom(handle));
+    const GpuInstance* instance = part_ ? nullptr : topology.InstanceOf(id);
+    if (instance != nullptr && instance->is_misread) {
+      device.Refuse(Absence::kOtherGpu);
+      continue;
+    }
+    dcgmReturn_t code = abi::DCGM_ST_GPU_IS_LOST;
+    if (gpu == nullptr || gpu->state != DeviceState::kLost) {
+      code = kind->Add(handle, device.group, device.entity);
+    }
+    device.is_lost = code == abi::DCGM_ST_GPU_IS_LOST;
+    if (device.is_lost) {
+      device.Refuse(Absence::kDeviceLost);
+    } else if (code == abi::DCGM_ST_BADPARAM) {
+      device.Refuse(Absence::kNotFound);  // It went between Discover and now.
+    } else {
+      PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "takes a device into no group"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status DcgmWatches::NoteStates(dcgmHandle_t handle, const Topology& now) {
+  std::set<std::pair<size_t, size_t>> back;  // Groups, by kind.
+  for (WatchedDevice& device : devices_) {
+    const bool was_lost = device.is_lost;
+    device.is_lost = false;  // What is no GPU has no state to tell: it is tried.
+    if (device.gpu_id) {
+      const auto gpu = std::ranges::find(now.gpus, *device.gpu_id, &Gpu::gpu_id);
+      device.is_lost = gpu == now.gpus.end() || gpu->state == DeviceState::kLost;
+    }
+    bool is_back = was_lost && !device.is_lost;
+    PODGPU_RETURN_IF_ERROR(TakeIn(handle, device, is_back));
+    if (is_back) {
+      back.emplace(device.kind, device.group);
+    }
+  }
+  return WatchBack(handle, now, back);
+}
+
+// Adds a device to its group that was lost or unknown at Start and is back; `is_back` says
+// afterwards whether it needs its watches again.
+Status DcgmWatches::TakeIn(dcgmHandle_t handle, WatchedDevice& device, bool& is_back) {
+  if (!device.is_refused) {
+    return absl::OkStatus();
+  }
+  const bool may_be_back =
+      device.reason == Absence::kDeviceLost || device.reason == Absence::kNotFound;
+  is_back = false;
+  if (!may_be_back || device.is_lost) {
+    return absl::OkStatus();
+  }
+  const dcgmReturn_t code = kinds_[device.kind].Add(handle, device.group, device.entity);
+  is_back = code == abi::DCGM_ST_OK;
+  device.is_refused = !is_back;
+  Status status = DcgmStatus(library_.api, code, "takes a device into no group");
+  return LostConnection(status) ? status : absl::OkStatus();
+}
+
+Status DcgmWatches::WatchBack(dcgmHandle_t handle, const Topology& topology,
+                              const std::set<std::pair<size_t, size_t>>& groups) {
+  for (const auto& [kind, group] : groups) {
+    PODGPU_RETURN_IF_ERROR(kinds_[kind].WatchAgain(handle, group));
+    // While no GPU of a kind is there, none can say which profiling fields it offers.
+    WatchResult ignored;
+    if (kinds_[kind].HasRefusals()) {
+      PODGPU_RETURN_IF_ERROR(
+          kinds_[kind].Retry(handle, fields_, GpuToAsk(topology, kinds_[kind]), ignored));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status DcgmWatches::WatchAgain(dcgmHandle_t handle, const std::vector<size_t>& devices) {
+  if (devices.empty()) {
+    if (repair_.is_going_on) {
+      Log(LogLevel::kInfo, "the engine samples again what it had stopped sampling", {});
+    }
+    repair_ = {};
+    return absl::OkStatus();
+  }
+  const Instant now = clock_.Now();
+  if (repair_.is_going_on && now < repair_.next) {
+    return absl::OkStatus();
+  }
+  if (!repair_.is_going_on) {
+    SayDropped(devices);
+  }
+  repair_.pause = std::clamp(repair_.pause * 2, period_, std::max(period_, kLongestRepairPause));
+  repair_.next = now + repair_.pause;
+  repair_.is_going_on = true;
+  std::set<std::pair<size_t, size_t>> groups;
+  for (const size_t device : devices) {
+    groups.emplace(devices_[device].kind, devices_[device].group);
+  }
+  for (const auto& [kind, group] : groups) {
+    if (Status status = kinds_[kind].WatchAgain(handle, group); LostConnection(status)) {
+      return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+void DcgmWatches::SayDropped(const std::vector<size_t>& devices) const {
+  std::set<std::string> names;
+  for (const size_t device : devices) {
+    const EntityId column{static_cast<uint16_t>(first_column_ + device)};
+    const Gpu* gpu = GpuAt(topology_, column);
+    names.insert(gpu == nullptr ? std::string("what belongs to no GPU")
+                                : absl::StrFormat("GPU %d (%s)", gpu->gpu_id, gpu->uuid));
+  }
+  std::string list;
+  for (const std::string& name : names) {
+    absl::StrAppendFormat(&list, "%s%s", list.empty() ? "" : ", ", name);
+  }
+  Log(LogLevel::kWarn,
+      "the engine has dropped watches of ours, as it does with a GPU that is unbound and bound "
+      "again; they are set again",
+      {{"devices", list}});
+}
+
+void DcgmWatches::Stop(dcgmHandle_t handle) {
+  for (DcgmWatchedKind& kind : kinds_) {
+    kind.Stop(handle);
+  }
+  Forget();
+}
+
+void DcgmWatches::Forget() {
+  fields_.clear();
+  devices_.clear();
+  kinds_.clear();
+  period_ = {};
+  topology_ = {};
+  repair_ = {};
+}
+
+}  // namespace podgpu

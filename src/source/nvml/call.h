@@ -1,0 +1,68 @@
+// One value by one NVML call, in DCGM's units.
+//
+// AskNvml makes the call that a recipe names and converts as DCGM does: power in watts (limits in
+// whole ones), memory in whole MiB, counters as they come.  A call that serves several fields is
+// made once a reading: NvmlAnswers holds what it said.  What comes out is still the driver's word;
+// DecodeNvml makes a Value of it, and garbage and blanks end there.  A symbol that an older driver
+// lacks is "not supported", unless an older one stands in.  Any thread, one at a time for a device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "abi/nvml_table.h"
+#include "sample/value.h"
+#include "source/nvml/catalogue.h"
+
+namespace podgpu {
+
+// What a call has given.
+struct NvmlRaw {
+  enum class Kind : uint8_t { kNumber, kReal, kText };
+  abi::nvmlReturn_t code = abi::NVML_ERROR_NOT_SUPPORTED;
+  Kind kind = Kind::kNumber;
+  int64_t number = 0;
+  double real = 0;
+  std::string text = {};
+  int64_t stamp_us = 0;  // Since 1970; 0: it was read just now.
+
+  static NvmlRaw Failure(abi::nvmlReturn_t code) { return {.code = code}; }
+  static NvmlRaw Number(abi::nvmlReturn_t code, int64_t number) {
+    return {.code = code, .number = number};
+  }
+  static NvmlRaw Real(abi::nvmlReturn_t code, double real) {
+    return {.code = code, .kind = Kind::kReal, .real = real};
+  }
+};
+
+// Answers that serve several fields; forgotten before each reading.
+struct NvmlAnswers {
+  template <typename T>
+  using Answer = std::optional<std::pair<abi::nvmlReturn_t, T>>;
+  Answer<abi::nvmlUtilization_t> utilization;
+  Answer<abi::nvmlMemory_v2_t> memory;
+  Answer<abi::nvmlBAR1Memory_t> bar1;
+  Answer<abi::nvmlRowRemapperHistogramValues_t> spare_rows;
+};
+
+// A device to ask.
+struct NvmlTarget {
+  abi::nvmlDevice_t handle = nullptr;
+  uint32_t index = 0;
+  bool operator==(const NvmlTarget&) const = default;
+};
+
+// By `recipe`, which names no field value, GPM metric, link rate or event.
+NvmlRaw AskNvml(const abi::NvmlTable& api, const NvmlTarget& device, const NvmlRecipe& recipe,
+                NvmlAnswers& answers);
+
+// The number in a field value, in the DCGM unit that `recipe` asks for.
+NvmlRaw OfFieldValue(const NvmlRecipe& recipe, const abi::nvmlFieldValue_t& value);
+
+// The used, free or total MiB, or the used ratio, of a device or MIG device.
+NvmlRaw AskNvmlMemory(const abi::NvmlTable& api, abi::nvmlDevice_t device, NvmlMemoryPart part,
+                      NvmlAnswers& answers);
+
+}  // namespace podgpu

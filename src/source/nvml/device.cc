@@ -1,0 +1,327 @@
+#include "source/nvml/device.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "abi/nvml_readings.h"
+#include "source/decode.h"
+#include "source/nvml/error.h"
+
+namespace podgpu {
+namespace {
+
+using abi::nvmlReturn_t;
+
+constexpr int64_t kAnything = std::numeric_limits<int64_t>::max();
+
+// Codes after which no other call for the device is worth making.
+bool IsEndOfReading(nvmlReturn_t code) {
+  return code == abi::NVML_ERROR_UNINITIALIZED || code == abi::NVML_ERROR_DRIVER_NOT_LOADED ||
+         code == abi::NVML_ERROR_GPU_IS_LOST;
+}
+
+// Numbers above are no measurement: DCGM drops such temperatures, too.
+int64_t HighestOf(const Field& field) {
+  constexpr uint16_t kFanSpeed = 191;  // Of the noise that is meant: it may be exceeded.
+  if (field.id == kFanSpeed) {
+    return 1000;
+  }
+  if (field.unit == "percent") {
+    return 100;
+  }
+  if (field.unit == "C") {
+    return 200;
+  }
+  return field.unit == "MHz" || field.unit == "W" ? 1'000'000 : kAnything;
+}
+
+// What an instance has of its own; all else is its GPU's.
+bool IsOfInstance(const NvmlRecipe& recipe) {
+  return NeedsGpm(recipe) || recipe.call == NvmlCall::kMemory ||
+         recipe.call == NvmlCall::kUtilization || recipe.call == NvmlCall::kCoder ||
+         (recipe.call == NvmlCall::kGpuText &&
+          recipe.argument == static_cast<int>(NvmlText::kName));
+}
+
+uint32_t AgeOf(int64_t stamp_us, WallTime now) {
+  const int64_t age_ms = stamp_us == 0 ? 0 : (ToMicroseconds(now) - stamp_us) / 1000;
+  return static_cast<uint32_t>(
+      std::clamp<int64_t>(age_ms, 0, std::numeric_limits<uint32_t>::max()));
+}
+
+Value OfNumber(const NvmlPlan::Column& column, int64_t number, uint32_t age_ms) {
+  return number < column.lowest || number > column.highest ? Value::OfAbsence(Absence::kOutOfRange)
+                                                           : Value::OfInt64(number, age_ms);
+}
+
+Value OfReal(const NvmlPlan::Column& column, double real, uint32_t age_ms) {
+  return !std::isfinite(real) || real < static_cast<double>(column.lowest) ||
+                 real > static_cast<double>(column.highest)
+             ? Value::OfAbsence(Absence::kOutOfRange)
+             : Value::OfDouble(real, age_ms);
+}
+
+void AddRequests(const NvmlRecipe& recipe, NvmlPlan& plan) {
+  constexpr uint32_t kSentData = 138;
+  constexpr uint32_t kReceivedData = 139;
+  if (recipe.call != NvmlCall::kLinkRate) {
+    plan.requests.push_back({recipe.argument, 0});
+    return;
+  }
+  const uint32_t link = recipe.argument & 0xffU;
+  const uint32_t scope = link == kAllLinks ? abi::NVML_ALL_LINKS : link;
+  if ((recipe.argument & kSent) != 0) {
+    plan.requests.push_back({kSentData, scope});
+  }
+  if ((recipe.argument & kReceived) != 0) {
+    plan.requests.push_back({kReceivedData, scope});
+  }
+}
+
+}  // namespace
+
+NvmlPlan MakeNvmlPlan(const std::vector<const Field*>& fields) {
+  NvmlPlan plan;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const std::optional<NvmlRecipe> recipe = NvmlRecipeOf(*fields[i]);
+    if (!recipe) {
+      continue;
+    }
+    NvmlPlan::Column column{.row = {static_cast<uint16_t>(i)},
+                            .recipe = *recipe,
+                            .lowest = DecoderFor(*fields[i], 0).lowest,
+                            .highest = HighestOf(*fields[i])};
+    if (NeedsGpm(*recipe)) {
+      column.first = plan.metrics.size();
+      plan.metrics.push_back(recipe->argument);
+    } else if (recipe->call == NvmlCall::kFieldValue ||
+               recipe->call == NvmlCall::kFieldMilliwatts || recipe->call == NvmlCall::kLinkRate) {
+      column.first = plan.requests.size();
+      AddRequests(*recipe, plan);
+    }
+    plan.columns.push_back(column);
+  }
+  return plan;
+}
+
+NvmlDevice::NvmlDevice(std::shared_ptr<const abi::NvmlLibrary> library,
+                       std::shared_ptr<NvmlSamples> samples, NvmlAddress address)
+    : library_(std::move(library)),
+      samples_(std::move(samples)),
+      address_(std::move(address)),
+      gpm_(library_, samples_, address_.gpu.handle, std::nullopt) {
+  instances_.reserve(address_.instances.size());
+  for (const NvmlInstanceHandle& instance : address_.instances) {
+    instances_.push_back(
+        {NvmlGpm(library_, samples_, address_.gpu.handle, instance.gpu_instance_id), {}, {}});
+  }
+}
+
+nvmlReturn_t NvmlDevice::Read(const std::shared_ptr<const NvmlPlan>& plan, const Round& round) {
+  Prepare(plan);
+  AskForValues();
+  if (IsEndOfReading(values_code_)) {
+    return values_code_;
+  }
+  Profile(gpm_, round);
+  for (size_t i = 0; i < cells_.size(); ++i) {
+    if (NeedsGpm(plan->columns[i].recipe)) {
+      cells_[i] = OfMetric(plan->columns[i], gpm_, round);
+    } else if (IsDue(i, round)) {
+      NvmlRaw raw = Ask(i);
+      if (IsEndOfReading(raw.code)) {
+        return raw.code;
+      }
+      cells_[i] = Keep(i, std::move(raw), round.wall);
+    }
+  }
+  for (size_t i = 0; i < instances_.size(); ++i) {
+    ReadInstance(i, round);
+  }
+  return abi::NVML_SUCCESS;
+}
+
+void NvmlDevice::Prepare(const std::shared_ptr<const NvmlPlan>& plan) {
+  answers_ = {};
+  if (plan_ == plan) {
+    return;
+  }
+  plan_ = plan;
+  cells_.assign(plan->columns.size(), Value());
+  texts_.assign(plan->columns.size(), std::string());
+  counted_.assign(plan->columns.size(), Counted());
+  values_.assign(plan->requests.size(), {});
+  for (Instance& instance : instances_) {
+    instance.cells.assign(plan->columns.size(), Value());
+  }
+  if (plan->metrics.empty()) {
+    gpm_.Pause();
+  } else if (metrics_request_ == nullptr) {
+    metrics_request_ = std::make_unique<abi::nvmlGpmMetricsGet_t>();
+  }
+}
+
+bool NvmlDevice::IsDue(size_t column, const Round& round) const {
+  const Value& last = cells_[column];
+  const bool never_read = !last.present() && last.absence() == Absence::kNotRead;
+  const bool is_rare = plan_->columns[column].recipe.is_slow ||
+                       (!last.present() && last.absence() == Absence::kNotSupported);
+  return round.is_slow || never_read || !is_rare;
+}
+
+// One call for all field values; each has a result of its own.
+void NvmlDevice::AskForValues() {
+  values_code_ = abi::NVML_SUCCESS;
+  if (values_.empty()) {
+    return;
+  }
+  for (size_t i = 0; i < values_.size(); ++i) {
+    values_[i] = {};
+    values_[i].fieldId = plan_->requests[i].field_id;
+    values_[i].scopeId = plan_->requests[i].scope;
+    values_[i].nvmlReturn = abi::NVML_ERROR_NO_DATA;
+  }
+  values_code_ = library_->api.nvmlDeviceGetFieldValues == nullptr
+                     ? static_cast<nvmlReturn_t>(abi::NVML_ERROR_FUNCTION_NOT_FOUND)
+                     : library_->api.nvmlDeviceGetFieldValues(
+                           address_.gpu.handle, static_cast<int>(values_.size()), values_.data());
+}
+
+NvmlRaw NvmlDevice::Ask(size_t column) {
+  const NvmlPlan::Column& planned = plan_->columns[column];
+  switch (planned.recipe.call) {
+    case NvmlCall::kFieldValue:
+    case NvmlCall::kFieldMilliwatts:
+      return values_code_ == abi::NVML_SUCCESS
+                 ? OfFieldValue(planned.recipe, values_[planned.first])
+                 : NvmlRaw::Failure(values_code_);
+    case NvmlCall::kLinkRate:
+      return AskLinkRate(column);
+    case NvmlCall::kXid:  // For the events to tell.
+      return NvmlRaw::Failure(abi::NVML_ERROR_NO_DATA);
+    default:
+      return AskNvml(library_->api, address_.gpu, planned.recipe, answers_);
+  }
+}
+
+// As DCGM: the KiB of a counter a second, divided by 1,000; 0 at the first reading.
+NvmlRaw NvmlDevice::AskLinkRate(size_t column) {
+  const NvmlPlan::Column& planned = plan_->columns[column];
+  const bool is_both =
+      (planned.recipe.argument & kSent) != 0 && (planned.recipe.argument & kReceived) != 0;
+  if (values_code_ != abi::NVML_SUCCESS) {
+    return NvmlRaw::Failure(values_code_);
+  }
+  NvmlRaw raw = OfFieldValue(planned.recipe, values_[planned.first]);
+  if (is_both && raw.code == abi::NVML_SUCCESS) {
+    const NvmlRaw received = OfFieldValue(planned.recipe, values_[planned.first + 1]);
+    raw.code = received.code;
+    raw.number += received.number;
+  }
+  if (raw.code != abi::NVML_SUCCESS) {
+    counted_[column] = {};
+    return raw;
+  }
+  const Counted before = std::exchange(counted_[column], Counted{raw.number, raw.stamp_us});
+  const int64_t elapsed_us = raw.stamp_us - before.stamp_us;
+  const bool has_rate = before.stamp_us != 0 && elapsed_us > 0 && raw.number >= before.number;
+  raw.number = has_rate ? static_cast<int64_t>(static_cast<double>(raw.number - before.number) *
+                                               1000.0 / static_cast<double>(elapsed_us))
+                        : 0;
+  return raw;
+}
+
+void NvmlDevice::Profile(NvmlGpm& gpm, const Round& round) {
+  if (!round.profiles) {
+    gpm.Pause();
+    samples_->Free(library_->api);
+  } else if (!plan_->metrics.empty()) {
+    gpm.Read(plan_->metrics, round.now, *metrics_request_);
+  }
+}
+
+Value NvmlDevice::OfMetric(const NvmlPlan::Column& column, const NvmlGpm& gpm,
+                           const Round& round) const {
+  if (!round.profiles) {
+    return Value::OfAbsence(Absence::kPaused);
+  }
+  const NvmlGpm::Metric& metric = gpm.metrics()[column.first];
+  if (metric.code != abi::NVML_SUCCESS) {
+    return Value::OfAbsence(AbsenceOfNvmlCode(metric.code));
+  }
+  constexpr double kPercent = 100.0;
+  constexpr double kMib = 1'048'576.0;
+  switch (column.recipe.call) {
+    case NvmlCall::kGpm:
+      return metric.value > kPercent ? Value::OfAbsence(Absence::kOutOfRange)
+                                     : OfReal(column, metric.value / kPercent, 0);
+    case NvmlCall::kGpmBytes: {
+      const Value bytes = OfReal(column, metric.value * kMib, 0);
+      return bytes.present() && bytes.real() < 1e18
+                 ? Value::OfInt64(static_cast<int64_t>(bytes.real()))
+                 : Value::OfAbsence(Absence::kOutOfRange);
+    }
+    default: {
+      const Value number = OfReal(column, metric.value, 0);
+      return number.present() && number.real() < 1e18
+                 ? Value::OfInt64(static_cast<int64_t>(number.real()))
+                 : Value::OfAbsence(Absence::kOutOfRange);
+    }
+  }
+}
+
+Value NvmlDevice::Keep(size_t column, NvmlRaw raw, WallTime now) {
+  if (raw.code != abi::NVML_SUCCESS) {
+    return Value::OfAbsence(AbsenceOfNvmlCode(raw.code));
+  }
+  const NvmlPlan::Column& planned = plan_->columns[column];
+  const uint32_t age_ms = AgeOf(raw.stamp_us, now);
+  switch (raw.kind) {
+    case NvmlRaw::Kind::kNumber:
+      return OfNumber(planned, raw.number, age_ms);
+    case NvmlRaw::Kind::kReal:
+      return OfReal(planned, raw.real, age_ms);
+    case NvmlRaw::Kind::kText:
+      texts_[column] = std::move(raw.text);
+      return Value::OfText(static_cast<uint32_t>(column), age_ms);
+  }
+  return {};
+}
+
+void NvmlDevice::ReadInstance(size_t index, const Round& round) {
+  Instance& instance = instances_[index];
+  instance.answers = {};
+  Profile(instance.gpm, round);
+  for (size_t i = 0; i < cells_.size(); ++i) {
+    const NvmlPlan::Column& column = plan_->columns[i];
+    if (!IsOfInstance(column.recipe)) {
+      instance.cells[i] = cells_[i];
+    } else if (NeedsGpm(column.recipe)) {
+      instance.cells[i] = OfMetric(column, instance.gpm, round);
+    } else if (column.recipe.call == NvmlCall::kMemory) {
+      instance.cells[i] =
+          Keep(i,
+               AskNvmlMemory(library_->api, address_.instances[index].handle,
+                             static_cast<NvmlMemoryPart>(column.recipe.argument), instance.answers),
+               round.wall);
+    } else if (column.recipe.call == NvmlCall::kGpuText) {
+      instance.cells[i] = Value::OfText(static_cast<uint32_t>(i));
+    } else {
+      instance.cells[i] = Value::OfAbsence(Absence::kNotSupported);
+    }
+  }
+}
+
+Value NvmlDevice::CellOf(size_t column, std::optional<size_t> instance) const {
+  return instance ? instances_[*instance].cells[column] : cells_[column];
+}
+
+const std::string& NvmlDevice::TextOf(size_t column, std::optional<size_t> instance) const {
+  return instance && IsOfInstance(plan_->columns[column].recipe)
+             ? address_.instances[*instance].profile
+             : texts_[column];
+}
+
+}  // namespace podgpu

@@ -1,0 +1,178 @@
+#include "source/nvml/events.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <pthread.h>
+#include <system_error>
+
+#include "base/mutex.h"
+
+namespace podgpu {
+namespace {
+
+using abi::nvmlDevice_t;
+using abi::nvmlReturn_t;
+
+constexpr uint32_t kWaitMs = 500;
+constexpr std::chrono::seconds kPatience{1};
+constexpr size_t kMostKept = 4096;  // Between two readings: more is a driver gone mad.
+
+}  // namespace
+
+struct NvmlEvents::Listening {
+  Listening(const NvmlSubscription& subscription, const Clock& now)
+      : library(subscription.library),
+        set(subscription.set),
+        heard(subscription.heard),
+        clock(&now) {}
+
+  const std::shared_ptr<const abi::NvmlLibrary> library;
+  const abi::nvmlEventSet_t set;
+  const std::vector<nvmlDevice_t> heard;
+
+  Mutex mutex;  // The thread hands over what came, and the source that it may end.
+  std::condition_variable_any changed;
+  const Clock* clock PODGPU_GUARDED_BY(mutex);  // Null once the thread is written off.
+  std::vector<NvmlXid> xids PODGPU_GUARDED_BY(mutex);
+  bool shall_end PODGPU_GUARDED_BY(mutex) = false;
+  bool has_ended PODGPU_GUARDED_BY(mutex) = false;
+
+  bool ShallEnd() {
+    MutexLock lock(mutex);
+    return shall_end;
+  }
+  void Keep(const abi::nvmlEventData_t& event) {
+    MutexLock lock(mutex);
+    if (clock != nullptr && event.eventType == abi::nvmlEventTypeXidCriticalError &&
+        xids.size() < kMostKept) {
+      xids.push_back({event.device, static_cast<int64_t>(event.eventData & 0xffffffffU),
+                      ToMicroseconds(clock->WallNow())});
+    }
+  }
+  // A wait that fails at once is not made again before its time.
+  void Pause() {
+    MutexLock lock(mutex);
+    constexpr std::chrono::milliseconds kPause(kWaitMs);
+    while (!shall_end && changed.wait_for(mutex, kPause) == std::cv_status::no_timeout) {
+    }
+  }
+  void Listen() {
+    while (!ShallEnd()) {
+      abi::nvmlEventData_t event{};
+      const nvmlReturn_t code = library->api.nvmlEventSetWait_v2(set, &event, kWaitMs);
+      if (code == abi::NVML_SUCCESS) {
+        Keep(event);
+      } else if (code != abi::NVML_ERROR_TIMEOUT) {
+        Pause();
+      }
+    }
+    library->api.nvmlEventSetFree(set);
+  }
+  // Says that the thread ends; whether anybody waits for it.
+  bool End() {
+    MutexLock lock(mutex);
+    has_ended = true;
+    changed.notify_all();
+    return clock != nullptr;
+  }
+  // Has the thread end; false when it does not within `kPatience`, and is written off.
+  bool AwaitEnd() {
+    MutexLock lock(mutex);
+    shall_end = true;
+    changed.notify_all();
+    while (!has_ended && changed.wait_for(mutex, kPatience) == std::cv_status::no_timeout) {
+    }
+    clock = has_ended ? clock : nullptr;
+    return has_ended;
+  }
+};
+
+bool NvmlSubscription::Succeeds(nvmlReturn_t result, const char* call) {
+  if (result != abi::NVML_SUCCESS && result != abi::NVML_ERROR_NOT_SUPPORTED &&
+      code == abi::NVML_SUCCESS) {
+    code = result;
+    failed = call;
+  }
+  return result == abi::NVML_SUCCESS;
+}
+
+void NvmlSubscription::Run() {
+  const abi::NvmlTable& api = library->api;
+  if (!library->Has(abi::NvmlCapability::kEvents) || devices.empty() ||
+      !Succeeds(api.nvmlEventSetCreate(&set), "nvmlEventSetCreate")) {
+    set = nullptr;
+    return;
+  }
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (!GoTo(static_cast<int>(i))) {
+      api.nvmlEventSetFree(set);
+      return;
+    }
+    unsigned long long types = 0;
+    const bool has_xids = Succeeds(api.nvmlDeviceGetSupportedEventTypes(devices[i], &types),
+                                   "nvmlDeviceGetSupportedEventTypes") &&
+                          (types & abi::nvmlEventTypeXidCriticalError) != 0;
+    if (has_xids &&
+        Succeeds(api.nvmlDeviceRegisterEvents(devices[i], abi::nvmlEventTypeXidCriticalError, set),
+                 "nvmlDeviceRegisterEvents")) {
+      heard.push_back(devices[i]);
+    }
+  }
+  if (!GoTo(kNowhere)) {
+    api.nvmlEventSetFree(set);
+  }
+}
+
+void NvmlEvents::Follow(const NvmlSubscription& subscription) {
+  Stop();
+  follows_ = subscription.code == abi::NVML_SUCCESS;
+  devices_ = subscription.devices;
+  if (subscription.set == nullptr) {
+    return;
+  }
+  auto listening = std::make_shared<Listening>(subscription, clock_);
+  try {
+    thread_ = std::thread([listening, tally = written_off_] {
+      listening->Listen();
+      if (!listening->End()) {
+        --*tally;
+      }
+    });
+  } catch (const std::system_error&) {
+    follows_ = false;  // No thread is left to this process: another time.
+    return;
+  }
+  pthread_setname_np(thread_.native_handle(), "nvml-events");
+  listening_ = std::move(listening);
+}
+
+void NvmlEvents::Stop() {
+  follows_ = false;
+  if (listening_ == nullptr) {
+    return;
+  }
+  ++*written_off_;  // Before the thread could find that nobody waits.
+  if (listening_->AwaitEnd()) {
+    --*written_off_;
+    thread_.join();
+  } else {
+    thread_.detach();
+  }
+  listening_ = nullptr;
+}
+
+bool NvmlEvents::Hears(nvmlDevice_t device) const {
+  return listening_ != nullptr &&
+         std::ranges::find(listening_->heard, device) != listening_->heard.end();
+}
+
+void NvmlEvents::Take(std::vector<NvmlXid>& xids) {
+  xids.clear();
+  if (listening_ != nullptr) {
+    MutexLock lock(listening_->mutex);
+    xids.swap(listening_->xids);
+  }
+}
+
+}  // namespace podgpu

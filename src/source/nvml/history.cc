@@ -1,0 +1,76 @@
+#include "source/nvml/history.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace podgpu {
+namespace {
+
+constexpr uint16_t kClockReasonsField = 112;
+
+uint32_t XidAgeMs(int64_t stamp_us, WallTime now) {
+  return static_cast<uint32_t>(std::clamp<int64_t>((ToMicroseconds(now) - stamp_us) / 1000, 0,
+                                                   std::numeric_limits<uint32_t>::max()));
+}
+
+EntityId ColumnOfGpu(const Topology& topology, size_t gpu) {
+  const auto column = std::ranges::find_if(topology.entities, [&](const Entity& entity) {
+    return entity.kind == EntityKind::kGpu && entity.gpu == gpu;
+  });
+  return EntityId{static_cast<uint16_t>(column - topology.entities.begin())};
+}
+
+}  // namespace
+
+void NvmlHistory::TakeXids(NvmlEvents& events, const std::vector<NvmlSlot>& slots) {
+  events.Take(xids_);
+  for (const NvmlXid& xid : xids_) {
+    for (size_t gpu = 0; gpu < slots.size(); ++gpu) {
+      const NvmlSlot& slot = slots[gpu];
+      if (slot.device != nullptr && slot.device->address().gpu.handle == xid.device) {
+        counts_.AddXid(gpu, xid.code, xid.stamp_us);
+        last_xids_[slot.uuid] = xid;
+      }
+    }
+  }
+}
+
+Value NvmlHistory::LastXid(const NvmlSlot& slot, const NvmlEvents& events, WallTime now) const {
+  const auto last = last_xids_.find(slot.uuid);
+  if (last != last_xids_.end()) {
+    return Value::OfInt64(last->second.code, XidAgeMs(last->second.stamp_us, now));
+  }
+  return Value::OfAbsence(events.Hears(slot.device->address().gpu.handle) ? Absence::kNoData
+                                                                          : Absence::kNotSupported);
+}
+
+void NvmlHistory::Fill(Grid& grid, std::vector<NvmlSlot>& slots, const NvmlEvents& events) {
+  const std::optional<FieldRow> reasons = grid.RowOf(kClockReasonsField);
+  const bool counts_clocks = grid.findings.asked.clock_window.count() > 0 && reasons.has_value();
+  const int64_t stamp_us = ToMicroseconds(grid.read_at_wall);
+  if (counts_clocks && stamp_us != clocks_at_us_) {
+    clocks_at_us_ = stamp_us;
+    SampleClocks(grid, *reasons, slots);
+  }
+  counts_.Fill(grid.read_at_wall, grid.findings);
+  for (size_t gpu = 0; gpu < grid.findings.gpus.size(); ++gpu) {
+    const NvmlSlot& slot = slots[gpu];
+    GpuEventCounts& counts = grid.findings.gpus[gpu];
+    counts.xids_known =
+        counts.xids > 0 || (slot.is_read && events.Hears(slot.device->address().gpu.handle));
+    counts.clocks_known = counts_clocks && (counts.clock_samples > 0 || slot.tells_clocks);
+  }
+}
+
+void NvmlHistory::SampleClocks(const Grid& grid, FieldRow reasons, std::vector<NvmlSlot>& slots) {
+  for (size_t gpu = 0; gpu < slots.size(); ++gpu) {
+    const Value value = grid.at(reasons, ColumnOfGpu(grid.topology(), gpu));
+    slots[gpu].tells_clocks = value.present();
+    if (value.present()) {
+      counts_.AddClocks(gpu, value.int64(), ToMicroseconds(grid.read_at_wall));
+    }
+  }
+}
+
+}  // namespace podgpu

@@ -1,0 +1,280 @@
+#include "source/nvml/processes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "source/nvml/error.h"
+#include "source/nvml/shutdown.h"
+
+namespace podgpu {
+namespace {
+
+constexpr int kMostProcessThreadsOut = 64;  // One a device, and more devices than a node has.
+
+}  // namespace
+
+// One reading of many devices, in turn; kept from reading to reading.
+class NvmlProcesses::Round final : public NvmlTask {
+ public:
+  explicit Round(const Clock& clock) : clock_(clock) {}
+
+  void Run() override {
+    codes.resize(devices.size(), abi::NVML_SUCCESS);
+    for (size_t i = first; i < devices.size(); ++i) {
+      if (!GoTo(static_cast<int>(i))) {
+        return;
+      }
+      codes[i] = devices[i]->Read(clock_.Now(), clock_.WallNow(), profiles);
+    }
+    GoTo(kNowhere);
+  }
+
+  std::vector<std::shared_ptr<NvmlProcessDevice>> devices;
+  size_t first = 0;      // The device to begin with.
+  bool profiles = true;  // Profiling counters are read.
+  // By device: what its reading said.
+  std::vector<abi::nvmlReturn_t> codes;
+
+ private:
+  const Clock& clock_;
+};
+
+NvmlProcesses::NvmlProcesses(abi::NvmlLibrary library, NvmlProcessesOptions options,
+                             const Files& files, const Clock& clock)
+    : library_(std::make_shared<const abi::NvmlLibrary>(std::move(library))),
+      options_(std::move(options)),
+      clock_(clock),
+      proc_(files, options_.proc_root),
+      identities_(proc_),
+      sleep_(options_.sysfs),
+      lane_("nvml-processes", kMostProcessThreadsOut, options_.written_off),
+      round_(std::make_shared<Round>(clock)) {}
+
+NvmlProcesses::~NvmlProcesses() { Close(); }
+
+Status NvmlProcesses::Read(ProcessReading& reading) {
+  std::erase_if(hung_, [](const Hung& hung) { return hung.task->has_returned(); });
+  PODGPU_RETURN_IF_ERROR(LookIfDue());
+  Status status = RunRounds();
+  if (status.ok()) {
+    Finish(reading);
+  }
+  if (is_missing_ || !status.ok()) {
+    Close();
+  }
+  return status;
+}
+
+Status NvmlProcesses::LookIfDue() {
+  const Instant now = clock_.Now();
+  const std::vector<NvmlFound> sleepers = sleep_.Sleepers(found_);
+  const bool same_sleep = std::ranges::equal(
+      sleepers, sleepers_, {}, [](const NvmlFound& sleeper) { return sleeper.address.gpu.index; });
+  if (is_open_ && looked_at_ && now - *looked_at_ < options_.look_every && same_sleep) {
+    return absl::OkStatus();
+  }
+  if (!library_->Has(abi::NvmlCapability::kDevices)) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s is too old to list its GPUs. Install driver R450 or later", library_->name));
+  }
+  while (true) {
+    std::vector<uint32_t> left_out;
+    left_out.reserve(hung_.size() + sleepers.size());
+    for (const Hung& hung : hung_) {
+      left_out.push_back(hung.index);
+    }
+    for (const NvmlFound& sleeper : sleepers) {
+      left_out.push_back(sleeper.address.gpu.index);
+    }
+    const auto look =
+        std::make_shared<NvmlLook>(library_, is_open_, is_open_ ? found_ : std::vector<NvmlFound>(),
+                                   std::move(left_out), sleep_.Strangers(found_));
+    if (!lane_.Run(look)) {
+      const int place = look->GiveUp();
+      if (place < 0) {
+        return absl::UnavailableError(absl::StrFormat(
+            "%s has not returned from a call that is about no device", library_->name));
+      }
+      is_open_ = true;  // It went from device to device.
+      NoteHung(static_cast<uint32_t>(place), look);
+      continue;
+    }
+    is_open_ = look->is_initialised;
+    if (look->code != abi::NVML_SUCCESS) {
+      Status status = NvmlStatus(library_->api, look->code,
+                                 absl::StrFormat("%s: %s fails", library_->name, look->failed));
+      Close();
+      return status;
+    }
+    looked_at_ = now;
+    TakeDevices(*look, sleepers);
+    return absl::OkStatus();
+  }
+}
+
+// Keeps what a device knows of its processes.
+void NvmlProcesses::TakeDevices(const NvmlLook& look, const std::vector<NvmlFound>& sleepers) {
+  found_ = look.found;
+  sleep_.Note(found_);
+  is_missing_ = false;
+  std::vector<std::shared_ptr<NvmlProcessDevice>> devices;
+  for (const NvmlFound& device : found_) {
+    const bool is_here = !device.gpu.uuid.empty() && device.gpu.state != DeviceState::kLost;
+    const bool is_others = device.gpu.uuid.empty() && device.code == abi::NVML_ERROR_NO_PERMISSION;
+    is_missing_ = is_missing_ || (!is_here && !is_others) || !device.needs_release.empty();
+    if (!is_here) {
+      continue;
+    }
+    const auto same = std::ranges::find_if(devices_, [&](const auto& before) {
+      return before->address().uuid == device.address.uuid;
+    });
+    if (same == devices_.end()) {
+      devices.push_back(std::make_shared<NvmlProcessDevice>(
+          library_, samples_, device.address,
+          NvmlProcessDevice::Kept{{}, NvmlAccounting(options_.enable_accounting)}));
+    } else if ((*same)->address() == device.address) {
+      devices.push_back(*same);
+    } else {
+      devices.push_back(
+          std::make_shared<NvmlProcessDevice>(library_, samples_, device.address, (*same)->kept()));
+    }
+  }
+  devices_ = std::move(devices);
+  found_.insert(found_.end(), sleepers.begin(), sleepers.end());
+  sleepers_.clear();
+  for (const NvmlFound& sleeper : sleepers) {
+    sleepers_.push_back(sleeper.address.gpu.index);
+  }
+}
+
+void NvmlProcesses::NoteHung(uint32_t index, std::shared_ptr<NvmlTask> task) {
+  std::erase_if(devices_, [&](const auto& device) { return device->address().gpu.index == index; });
+  hung_.push_back({index, std::move(task)});
+}
+
+Status NvmlProcesses::RunRounds() {
+  is_read_.assign(devices_.size(), false);
+  round_->devices = devices_;
+  round_->first = 0;
+  round_->profiles = profiles_;
+  while (!lane_.Run(round_)) {
+    const int place = round_->GiveUp();
+    if (place == NvmlTask::kLibrary) {
+      return absl::UnavailableError("no thread is left for calls to " + library_->name);
+    }
+    const bool hangs = place >= 0;  // Else it ended as it was given up.
+    const size_t end = hangs ? static_cast<size_t>(place) : devices_.size();
+    const std::shared_ptr<Round> stuck = std::exchange(round_, std::make_shared<Round>(clock_));
+    TakeCodes(*stuck, end);
+    round_->first = end;
+    round_->profiles = profiles_;
+    if (hangs) {
+      NoteHung(devices_[end]->address().gpu.index, stuck);
+      is_read_.erase(is_read_.begin() + static_cast<std::ptrdiff_t>(end));
+    }
+    round_->devices = devices_;
+  }
+  TakeCodes(*round_, devices_.size());
+  const bool is_gone = std::ranges::any_of(round_->codes, [](abi::nvmlReturn_t code) {
+    return code == abi::NVML_ERROR_UNINITIALIZED || code == abi::NVML_ERROR_DRIVER_NOT_LOADED;
+  });
+  return is_gone ? absl::UnavailableError(library_->name + ": the driver has gone")
+                 : absl::OkStatus();
+}
+
+void NvmlProcesses::TakeCodes(const Round& round, size_t end) {
+  for (size_t i = round.first; i < end; ++i) {
+    is_read_[i] = round.codes[i] == abi::NVML_SUCCESS;
+    if (!is_read_[i]) {
+      looked_at_.reset();
+    }
+  }
+}
+
+void NvmlProcesses::Finish(ProcessReading& reading) {
+  reading.at = clock_.Now();
+  reading.wall = clock_.WallNow();
+  reading.devices.resize(static_cast<size_t>(std::ranges::count(is_read_, true)));
+  identities_.Begin();
+  size_t next = 0;
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    if (is_read_[i]) {
+      devices_[i]->Finish(
+          NumberOf(devices_[i]->address().uuid),
+          [this](uint32_t pid) { return identities_.Find(pid); }, reading.devices[next++]);
+    }
+  }
+  identities_.End();
+}
+
+std::string NvmlProcesses::NeedToLetGo() const {
+  return podgpu::NeedToLetGo(library_->api, found_);
+}
+
+DeviceNumber NvmlProcesses::NumberOf(const std::string& uuid) {
+  const auto known = std::ranges::find(uuids_, uuid);
+  const auto number = static_cast<uint32_t>(known - uuids_.begin());
+  if (known == uuids_.end()) {
+    uuids_.push_back(uuid);
+  }
+  return {number};
+}
+
+std::string NvmlProcesses::Complaint() const {
+  if (!hung_.empty()) {
+    return absl::StrFormat("of %d GPUs a call has not returned; their processes are not known",
+                           hung_.size());
+  }
+  if (identities_.unknown() > 0) {
+    return absl::StrFormat("%d processes cannot be looked up: %s", identities_.unknown(),
+                           identities_.reason().message());
+  }
+  return AccountingComplaint();
+}
+
+// Of a GPU in MIG mode, or of a board without it, nobody can change it: that is no complaint.
+std::string NvmlProcesses::AccountingComplaint() const {
+  size_t refused = 0;
+  abi::nvmlReturn_t why = abi::NVML_SUCCESS;
+  for (const std::shared_ptr<NvmlProcessDevice>& device : devices_) {
+    const std::optional<abi::nvmlReturn_t> refusal = device->kept().accounting.refusal();
+    if (refusal && !IsLacking(*refusal)) {
+      ++refused;
+      why = *refusal;
+    }
+  }
+  if (refused == 0) {
+    return "";
+  }
+  return absl::StrFormat(
+      "accounting cannot be switched on for %d GPUs (%s), so processes that live between two "
+      "readings are not seen. Run podgpu as root, or \"podgpu doctor --enable-accounting\" as root "
+      "after each load of the driver, or leave --enable-accounting out",
+      refused, NvmlWords(library_->api, why));
+}
+
+std::string NvmlProcesses::Describe() const {
+  const auto read = static_cast<size_t>(std::ranges::count(is_read_, true));
+  const auto accounted = static_cast<size_t>(
+      std::ranges::count_if(devices_, [](const std::shared_ptr<NvmlProcessDevice>& device) {
+        return device->kept().accounting.mode() == Accounting::kOn;
+      }));
+  return absl::StrFormat("NVML of %s tells the processes of %d GPUs; accounting is on for %d",
+                         library_->name, read, accounted);
+}
+
+// Devices stay, for what they know; the next look gives them their handles.
+void NvmlProcesses::Close() {
+  looked_at_.reset();
+  for (const std::shared_ptr<NvmlProcessDevice>& device : devices_) {
+    device->PauseProfiling();
+  }
+  if (is_open_ && hung_.empty()) {
+    lane_.Run(std::make_shared<NvmlShutdown>(library_, samples_));
+  }
+  is_open_ = false;
+}
+
+}  // namespace podgpu

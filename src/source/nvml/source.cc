@@ -1,0 +1,473 @@
+#include "source/nvml/source.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+#include "source/nvml/cells.h"
+#include "source/nvml/error.h"
+#include "source/nvml/shutdown.h"
+
+namespace podgpu {
+namespace {
+
+using abi::nvmlReturn_t;
+using std::chrono::seconds;
+
+constexpr seconds kSlowEvery{10};
+constexpr int kMostThreadsOut = 64;  // One a device, and more devices than a node has.
+constexpr seconds kLostPatience{10};
+constexpr seconds kLongestLostPatience{1800};
+constexpr seconds kLongestMutePatience{60};
+
+// In a container, NVML counts GPUs that are not the container's.
+bool IsOurs(const NvmlFound& device) {
+  return device.code != abi::NVML_ERROR_NO_PERMISSION || !device.gpu.uuid.empty();
+}
+
+void AddInstancesOf(const std::vector<NvmlFound>& found, Topology& topology) {
+  for (size_t gpu = 0; gpu < topology.gpus.size(); ++gpu) {
+    const auto device = std::ranges::find_if(found, [&](const NvmlFound& candidate) {
+      return !candidate.gpu.uuid.empty() && candidate.gpu.uuid == topology.gpus[gpu].uuid;
+    });
+    if (device == found.end()) {
+      continue;
+    }
+    for (GpuInstance instance : device->instances) {
+      instance.gpu = static_cast<uint16_t>(gpu);
+      topology.instances.push_back(std::move(instance));
+    }
+  }
+}
+
+}  // namespace
+
+NvmlSource::NvmlSource(abi::NvmlLibrary library, const NvmlSourceOptions& options, Clock& clock)
+    : library_(std::make_shared<const abi::NvmlLibrary>(std::move(library))),
+      clock_(clock),
+      lane_("nvml", kMostThreadsOut, options.written_off),
+      events_(clock, options.written_off),
+      round_(std::make_shared<NvmlRound>()),
+      lost_(kLostPatience, kLongestLostPatience),
+      sleep_(options.sysfs),
+      mute_after_(options.mute_after),
+      mute_(mute_after_, std::max<std::chrono::milliseconds>(kLongestMutePatience, mute_after_)) {}
+
+NvmlSource::~NvmlSource() { Close(); }
+
+std::string NvmlSource::Describe() const { return "NVML of " + library_->name; }
+
+StatusOr<Topology> NvmlSource::Discover(PartKinds kinds) {
+  if (!library_->Has(abi::NvmlCapability::kDevices)) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s is too old to list its GPUs. Install driver R450 or later", library_->name));
+  }
+  BeginAnewIfLost();
+  PODGPU_ASSIGN_OR_RETURN(const std::shared_ptr<NvmlLook> look, Look());
+  found_ = look->found;
+  for (const NvmlFound& device : found_) {
+    last_failure_ = device.code == abi::NVML_SUCCESS ? last_failure_ : device.code;
+  }
+  driver_version_ = look->driver_version;
+  MakeDevices(*look);
+  FollowEvents();
+  TieSlots();
+  Topology topology = MakeTopology(*look);
+  topology.parts_absence = AbsencesOf(*look, kinds, topology.gpus.empty());
+  if (topology.gpus.empty() && !topology.parts_absence.empty()) {
+    return absl::UnavailableError(
+        absl::StrFormat("%s tells of no GPU, but %s", library_->name, topology.parts_absence));
+  }
+  return topology;
+}
+
+std::string NvmlSource::AbsencesOf(const NvmlLook& look, PartKinds kinds, bool has_no_gpu) const {
+  std::vector<std::string> absences;
+  for (const NvmlFound& device : look.found) {
+    if (device.gpu.uuid.empty() && (IsOurs(device) || has_no_gpu)) {
+      absences.push_back(absl::StrFormat("GPU %d (%s)", device.address.gpu.index,
+                                         NvmlWords(library_->api, device.code)));
+    }
+  }
+  for (const uint32_t index : look.asleep) {
+    absences.push_back(absl::StrFormat("GPU %d (it sleeps, and asking would wake it)", index));
+  }
+  for (const Hung& hung : hung_) {
+    if (hung.gpu.uuid.empty()) {
+      absences.push_back(absl::StrFormat("GPU %d (a call has not returned)", hung.index));
+    }
+  }
+  if (!events_absence_.empty()) {
+    absences.push_back("XIDs (" + events_absence_ + ")");
+  }
+  if (kinds.any()) {
+    absences.emplace_back(
+        "switches, links and CPUs (NVML does not tell of them; --source=dcgm does)");
+  }
+  return absl::StrJoin(absences, ", ");
+}
+
+std::vector<const Field*> NvmlSource::FieldsLacked(const std::vector<const Field*>& fields) const {
+  const bool has_gpm = std::ranges::all_of(found_, [](const NvmlFound& device) {
+    return device.gpu.state != DeviceState::kOk || device.has_gpm;
+  });
+  std::vector<const Field*> lacked;
+  std::ranges::copy_if(fields, std::back_inserter(lacked), [&](const Field* field) {
+    const std::optional<NvmlRecipe> recipe = NvmlRecipeOf(*field);
+    return !recipe || (NeedsGpm(*recipe) && !has_gpm);
+  });
+  return lacked;
+}
+
+std::string NvmlSource::NeedToLetGo() const { return podgpu::NeedToLetGo(library_->api, found_); }
+
+// A GPU that comes back is found by an initialisation alone.
+void NvmlSource::BeginAnewIfLost() {
+  const bool is_missing = std::ranges::any_of(
+      found_, [](const NvmlFound& device) { return device.gpu.state != DeviceState::kOk; });
+  if (!is_missing) {
+    lost_.Break();
+  } else if (is_open_ && hung_.empty() && lost_.IsOver(clock_.Now())) {
+    Close();
+  }
+}
+
+StatusOr<std::shared_ptr<NvmlLook>> NvmlSource::Look() {
+  ForgetReturned();
+  const std::vector<NvmlFound> sleepers = sleep_.Sleepers(found_);
+  const NvmlStrangers strangers =
+      is_open_ && !has_strangers_ ? NvmlStrangers() : sleep_.Strangers(found_);
+  while (true) {
+    std::vector<uint32_t> left_out = LeftOut();
+    std::ranges::transform(sleepers, std::back_inserter(left_out),
+                           [](const NvmlFound& device) { return device.address.gpu.index; });
+    const auto look =
+        std::make_shared<NvmlLook>(library_, is_open_, is_open_ ? found_ : std::vector<NvmlFound>(),
+                                   std::move(left_out), strangers);
+    if (!lane_.Run(look)) {
+      const int place = look->GiveUp();
+      if (place < 0) {
+        return absl::UnavailableError(absl::StrFormat(
+            "%s has not returned from a call that is about no device; the driver hangs",
+            library_->name));
+      }
+      NoteHung(static_cast<uint32_t>(place), look);
+      is_open_ = true;  // It went from device to device.
+      continue;
+    }
+    is_open_ = look->is_initialised;
+    if (look->code == abi::NVML_SUCCESS) {
+      look->found.insert(look->found.end(), sleepers.begin(), sleepers.end());
+      std::ranges::sort(look->found, {},
+                        [](const NvmlFound& device) { return device.address.gpu.index; });
+      sleep_.Note(look->found);
+      has_strangers_ = !look->asleep.empty();
+      return look;
+    }
+    const std::string what = absl::StrFormat("%s: %s fails", library_->name, look->failed);
+    if (is_open_ && DriverIsGone(look->code)) {
+      Close();
+    }
+    return NvmlStatus(library_->api, look->code, what);
+  }
+}
+
+void NvmlSource::NoteHung(uint32_t index, std::shared_ptr<NvmlTask> task) {
+  Hung hung{.index = index, .gpu = {}, .task = std::move(task)};
+  const auto known = std::ranges::find_if(
+      found_, [&](const NvmlFound& device) { return device.address.gpu.index == index; });
+  if (known != found_.end() && known->address.gpu.handle != nullptr) {
+    hung.gpu = known->gpu;
+    std::erase_if(devices_,
+                  [&](const auto& device) { return device->address().gpu.index == index; });
+  }
+  hung.gpu.state = DeviceState::kUnresponsive;
+  hung_.push_back(std::move(hung));
+}
+
+void NvmlSource::ForgetReturned() {
+  std::erase_if(hung_, [](const Hung& hung) { return hung.task->has_returned(); });
+}
+
+std::vector<uint32_t> NvmlSource::LeftOut() const {
+  std::vector<uint32_t> indices;
+  indices.reserve(hung_.size());
+  for (const Hung& hung : hung_) {
+    indices.push_back(hung.index);
+  }
+  return indices;
+}
+
+Topology NvmlSource::MakeTopology(const NvmlLook& look) {
+  Topology topology;
+  topology.driver_version = look.driver_version;
+  for (const NvmlFound& device : look.found) {
+    if (!IsOurs(device) || device.gpu.uuid.empty() || IsHung(device.address.gpu.index)) {
+      continue;
+    }
+    topology.gpus.push_back(device.gpu);
+    if (device.gpu.state == DeviceState::kOk && seen_.WasLost(device.gpu.uuid)) {
+      topology.gpus.back().state = DeviceState::kRecovering;
+    }
+  }
+  for (const Hung& hung : hung_) {
+    if (!hung.gpu.uuid.empty()) {
+      topology.gpus.push_back(hung.gpu);
+    }
+  }
+  seen_.AddLost(topology);
+  std::ranges::sort(topology.gpus, {}, &Gpu::gpu_id);
+  AddInstancesOf(look.found, topology);
+  NumberEntities(topology);
+  seen_.Note(topology);
+  return topology;
+}
+
+// Keeps what a device has read where it stands as before.
+void NvmlSource::MakeDevices(const NvmlLook& look) {
+  std::vector<std::shared_ptr<NvmlDevice>> devices;
+  for (const NvmlFound& device : look.found) {
+    if (device.gpu.uuid.empty() || device.gpu.state == DeviceState::kLost || !IsOurs(device) ||
+        device.address.gpu.handle == nullptr) {
+      continue;
+    }
+    const auto same = std::ranges::find_if(
+        devices_, [&](const auto& before) { return before->address() == device.address; });
+    devices.push_back(same != devices_.end()
+                          ? *same
+                          : std::make_shared<NvmlDevice>(library_, samples_, device.address));
+  }
+  devices_ = std::move(devices);
+}
+
+void NvmlSource::FollowEvents() {
+  while (true) {
+    std::vector<abi::nvmlDevice_t> handles;
+    handles.reserve(devices_.size());
+    for (const auto& device : devices_) {
+      handles.push_back(device->address().gpu.handle);
+    }
+    const bool hangs = events_hung_ != nullptr && !events_hung_->has_returned();
+    if (hangs || events_.Follows(handles)) {
+      return;
+    }
+    const auto subscription = std::make_shared<NvmlSubscription>(library_, std::move(handles));
+    if (lane_.Run(subscription)) {
+      events_.Follow(*subscription);
+      events_absence_ = subscription->code == abi::NVML_SUCCESS
+                            ? ""
+                            : absl::StrFormat("%s fails: %s", subscription->failed,
+                                              NvmlWords(library_->api, subscription->code));
+      return;
+    }
+    const int place = subscription->GiveUp();
+    if (place < 0) {
+      events_.Stop();
+      events_hung_ = subscription;
+      events_absence_ = "nvmlEventSetCreate has not returned";
+      return;
+    }
+    NoteHung(devices_[static_cast<size_t>(place)]->address().gpu.index, subscription);
+  }
+}
+
+void NvmlSource::TieSlots() {
+  for (NvmlSlot& slot : slots_) {
+    TieSlot(slot);
+  }
+}
+
+StatusOr<WatchResult> NvmlSource::Watch(const Topology& topology,
+                                        const std::vector<const Field*>& fields,
+                                        std::chrono::microseconds /*period*/) {
+  if (plan_ == nullptr || fields != fields_) {
+    fields_ = fields;
+    plan_ = std::make_shared<const NvmlPlan>(MakeNvmlPlan(fields));
+    column_of_row_.assign(fields.size(), std::nullopt);
+    for (size_t i = 0; i < plan_->columns.size(); ++i) {
+      column_of_row_[plan_->columns[i].row.index] = i;
+    }
+  }
+  slots_.clear();
+  for (size_t gpu = 0; gpu < topology.gpus.size(); ++gpu) {
+    NvmlSlot slot;
+    slot.uuid = topology.gpus[gpu].uuid;
+    for (const GpuInstance& instance : topology.instances) {
+      if (instance.gpu == gpu) {
+        slot.gpu_instance_ids.push_back(instance.gpu_instance_id);
+      }
+    }
+    TieSlot(slot);
+    slots_.push_back(std::move(slot));
+  }
+  history_.Follow(topology, clock_.WallNow());
+  return WatchResult{};
+}
+
+// To the device that is now the slot's, and its instances.
+void NvmlSource::TieSlot(NvmlSlot& slot) {
+  const auto device = std::ranges::find_if(
+      devices_, [&](const auto& candidate) { return candidate->address().uuid == slot.uuid; });
+  slot.device = device == devices_.end() ? nullptr : *device;
+  slot.instances.clear();
+  for (const uint32_t id : slot.gpu_instance_ids) {
+    std::optional<size_t> place;
+    if (slot.device != nullptr) {
+      const std::vector<NvmlInstanceHandle>& handles = slot.device->address().instances;
+      const auto found = std::ranges::find(handles, id, &NvmlInstanceHandle::gpu_instance_id);
+      if (found != handles.end()) {
+        place = static_cast<size_t>(found - handles.begin());
+      }
+    }
+    slot.instances.push_back(place);
+  }
+}
+
+Status NvmlSource::Read(Grid& grid) {
+  grid.read_at = clock_.Now();
+  grid.read_at_wall = clock_.WallNow();
+  if (!is_open_ || plan_ == nullptr) {
+    return absl::UnavailableError(library_->name + " is not initialised");
+  }
+  PODGPU_CHECK(grid.fields() == fields_ && grid.topology().gpus.size() == slots_.size());
+  round_->plan = plan_;
+  round_->round = {.wall = grid.read_at_wall,
+                   .now = grid.read_at,
+                   .is_slow = !slow_at_ || grid.read_at - *slow_at_ >= kSlowEvery,
+                   .profiles = profiles_};
+  if (round_->round.is_slow) {
+    slow_at_ = grid.read_at;
+  }
+  if (Status status = RunRounds(); !status.ok()) {
+    Close();
+    return status;
+  }
+  history_.TakeXids(events_, slots_);
+  NvmlCells(*plan_, column_of_row_, slots_, history_, events_).CopyTo(grid);
+  history_.Fill(grid, slots_, events_);
+  return BreakOffIfMute(grid);
+}
+
+Status NvmlSource::RunRounds() {
+  for (NvmlSlot& slot : slots_) {
+    slot.absence = IsHung(slot.uuid) ? Absence::kSourceDown : Absence::kDeviceLost;
+    slot.is_read = false;
+  }
+  SetAwakeDevices();
+  round_->first = 0;
+  while (!lane_.Run(round_)) {
+    const int place = round_->GiveUp();
+    if (place == NvmlTask::kLibrary) {
+      return absl::UnavailableError("no thread is left for calls to " + library_->name);
+    }
+    PODGPU_RETURN_IF_ERROR(GoOnWithout(place));
+  }
+  return TakeCodes(round_->devices.size());
+}
+
+// Begins another round behind the device at `place`, which hangs.
+Status NvmlSource::GoOnWithout(int place) {
+  const bool hangs = place >= 0;  // Else it ended as it was given up.
+  const size_t read = hangs ? static_cast<size_t>(place) : round_->devices.size();
+  PODGPU_RETURN_IF_ERROR(TakeCodes(read));
+  const std::shared_ptr<NvmlRound> stuck = std::exchange(round_, std::make_shared<NvmlRound>());
+  round_->plan = stuck->plan;
+  round_->round = stuck->round;
+  round_->first = read;
+  if (hangs) {
+    NoteHung(stuck->devices[read]->address().gpu.index, stuck);
+    for (NvmlSlot& slot : slots_) {
+      slot.absence = IsHung(slot.uuid) ? Absence::kSourceDown : slot.absence;
+    }
+    TieSlots();
+  }
+  SetAwakeDevices();
+  return absl::OkStatus();
+}
+
+// The round's: all but those that sleep, whose slots say so.
+void NvmlSource::SetAwakeDevices() {
+  std::vector<std::shared_ptr<NvmlDevice>>& awake = round_->devices;
+  awake = devices_;
+  for (const NvmlFound& device : found_) {
+    if (!sleep_.IsAsleep(device)) {
+      continue;
+    }
+    std::erase_if(
+        awake, [&](const auto& candidate) { return candidate->address().uuid == device.gpu.uuid; });
+    const auto slot = std::ranges::find(slots_, device.gpu.uuid, &NvmlSlot::uuid);
+    if (slot != slots_.end()) {
+      slot->absence = Absence::kSuspended;
+    }
+  }
+}
+
+// What the round said of its devices up to `end`.  kUnavailable when the driver has gone.
+Status NvmlSource::TakeCodes(size_t end) {
+  for (size_t i = round_->first; i < end; ++i) {
+    const nvmlReturn_t code = round_->codes[i];
+    if (DriverIsGone(code)) {
+      return NvmlStatus(library_->api, code, library_->name + ": the driver has gone");
+    }
+    last_failure_ = code == abi::NVML_SUCCESS ? last_failure_ : code;
+    const auto slot =
+        std::ranges::find(slots_, round_->devices[i]->address().uuid, &NvmlSlot::uuid);
+    if (slot != slots_.end()) {
+      slot->is_read = code == abi::NVML_SUCCESS;
+      slot->absence = AbsenceOfNvmlCode(code);
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool NvmlSource::IsHung(const std::string& uuid) const {
+  return std::ranges::any_of(hung_, [&](const Hung& hung) { return hung.gpu.uuid == uuid; });
+}
+
+bool NvmlSource::IsHung(uint32_t index) const {
+  return std::ranges::find(hung_, index, &Hung::index) != hung_.end();
+}
+
+Status NvmlSource::BreakOffIfMute(const Grid& grid) {
+  for (size_t column = 0; column < grid.topology().entities.size(); ++column) {
+    if (grid.HasFreshNumbers(EntityId{static_cast<uint16_t>(column)}, mute_after_)) {
+      mute_.Break();
+      return absl::OkStatus();
+    }
+  }
+  if (!mute_.IsOver(clock_.Now())) {
+    return absl::OkStatus();
+  }
+  Close();
+  std::string why;
+  if (!hung_.empty()) {
+    why = absl::StrFormat(" (of %d a call has not returned)", hung_.size());
+  } else if (last_failure_ != abi::NVML_SUCCESS) {
+    why = absl::StrFormat(" (the last failure: %s)", NvmlWords(library_->api, last_failure_));
+  }
+  return absl::UnavailableError(absl::StrFormat(
+      "%s answers without a fresh number of any device%s, and is begun anew", library_->name, why));
+}
+
+void NvmlSource::Close() {
+  events_.Stop();
+  devices_.clear();
+  round_->devices.clear();
+  for (NvmlSlot& slot : slots_) {
+    slot.device = nullptr;
+  }
+  for (NvmlFound& device : found_) {  // Who they are stays; how they are reached does not.
+    device.address.gpu.handle = nullptr;
+    device.address.instances.clear();
+  }
+  history_.ForgetXids();
+  if (is_open_ && hung_.empty()) {
+    lane_.Run(std::make_shared<NvmlShutdown>(library_, samples_));
+  }
+  is_open_ = false;
+}
+
+}  // namespace podgpu

@@ -1,0 +1,435 @@
+#include "source/nvml/source.h"
+
+#include <map>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/manual_clock.h"
+#include "sample/columns.h"
+#include "source/testing/fake_nvml_table.h"
+#include "source/testing/sleepy_bus.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr uint16_t kPower = 155;
+constexpr uint16_t kEnergy = 156;
+constexpr uint16_t kTemperature = 150;
+constexpr uint16_t kXid = 230;
+constexpr uint16_t kUsed = 252;
+constexpr uint16_t kActive = 1002;
+constexpr uint16_t kFieldOfSwitches = 858;
+constexpr uint16_t kFabricStatus = 170;
+
+// A node of fake GPUs, and the source on it.
+class NvmlSourceTest : public ::testing::Test {
+ protected:
+  NvmlSourceTest() {
+    nvml_.gpus = {{"GPU-a", 0, {}}, {"GPU-b", 1, {}}, {"GPU-c", 2, {}}};
+    clock_.Advance(seconds(1'000));
+  }
+
+  void Open() {
+    source_ = std::make_unique<NvmlSource>(
+        nvml_.Library(),
+        NvmlSourceOptions{.sysfs = sysfs_, .mute_after = seconds(5), .written_off = tally_},
+        clock_);
+  }
+  const Files* sysfs_ = nullptr;
+  // Looks, watches and reads; the grid of the last reading is kept.
+  void Start(const std::vector<uint16_t>& ids) {
+    Open();
+    fields_.clear();
+    for (const uint16_t id : ids) {
+      fields_.push_back(FindField(id));
+    }
+    ASSERT_TRUE(Look().ok());
+  }
+  Status Look() {
+    StatusOr<Topology> found = source_->Discover(PartsFor(fields_));
+    if (!found.ok()) {
+      return found.status();
+    }
+    topology_ = std::make_shared<Topology>(*std::move(found));
+    return source_->Watch(*topology_, fields_, seconds(1)).status();
+  }
+  Status Read() {
+    grid_ = std::make_unique<Grid>(topology_, fields_);
+    grid_->findings.asked.xid_window = seconds(60);
+    return source_->Read(*grid_);
+  }
+  Value At(uint16_t field, uint16_t column) const {
+    return grid_->at(grid_->RowOf(field).value_or(FieldRow{}), EntityId{column});
+  }
+  // Runs `body` while another thread gives up the call that hangs.
+  template <typename Body>
+  void WithWatchdog(Body body) {
+    std::jthread watchdog([&] {
+      nvml_.AwaitHanging();
+      source_->Interrupt();
+    });
+    body();
+  }
+  void AwaitReturn() {
+    while (*tally_ != 0) {
+      std::this_thread::yield();
+    }
+  }
+
+  const ThreadTally tally_ = NewThreadTally();
+  ManualClock clock_;
+  FakeNvml nvml_;
+  std::unique_ptr<NvmlSource> source_;
+  std::vector<const Field*> fields_;
+  std::shared_ptr<Topology> topology_;
+  std::unique_ptr<Grid> grid_;
+};
+
+FakeFault Hanging() {
+  FakeFault fault;
+  fault.block = FakeFault::Block::kUntilFreed;
+  return fault;
+}
+
+TEST_F(NvmlSourceTest, TellsWhoIsThere) {
+  nvml_.gpus[1].mig_enabled = true;
+  nvml_.gpus[1].mig_devices = {{true, 5, 0, "MIG-x", "3g.40gb"},
+                               {false, 0, 0, "", ""},
+                               {true, 9, 0, "MIG-z", "1c.1g.10gb"},
+                               {true, 7, 0, "MIG-y", "1g.10gb"}};
+  Start({kPower});
+  ASSERT_EQ(topology_->gpus.size(), 3U);
+  EXPECT_EQ(topology_->gpus[2].uuid, "GPU-c");
+  EXPECT_EQ(topology_->gpus[2].minor_number, 2U);
+  EXPECT_EQ(topology_->gpus[2].pci_bus_id, "00000000:02:00.0");
+  EXPECT_EQ(topology_->gpus[2].model, "NVIDIA H100 80GB HBM3");
+  ASSERT_EQ(topology_->instances.size(), 3U) << "an index without a device is passed over";
+  EXPECT_EQ(topology_->instances[0].profile, "1g.10gb") << "small ones first, as DCGM";
+  EXPECT_EQ(topology_->instances[0].gpu_instance_id, 7U);
+  EXPECT_EQ(topology_->instances[1].profile, "1g.10gb") << "of the GPU instance, not of its part";
+  EXPECT_EQ(topology_->instances[2].gpu_instance_id, 5U);
+  EXPECT_EQ(topology_->instances[2].entity_id, 9U);
+  EXPECT_EQ(topology_->instances[2].compute_instances[0].mig_uuid, "MIG-x");
+  EXPECT_EQ(topology_->entities.size(), 6U);
+}
+
+TEST_F(NvmlSourceTest, ReadsInTheUnitsOfDcgm) {
+  nvml_.numbers = {{"nvmlDeviceGetPowerUsage", 342'150},
+                   {"field 83", 9'000'000'001},
+                   {"nvmlDeviceGetTemperatureV", 61},
+                   {"nvmlDeviceGetMemoryInfo_v2", 512}};
+  Start({kTemperature, kPower, kEnergy, kFabricStatus, kXid, kUsed});
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kPower, 0).real(), 342.15);
+  EXPECT_EQ(At(kEnergy, 1).int64(), 9'000'000'001);
+  EXPECT_EQ(At(kTemperature, 2).int64(), 61);
+  EXPECT_EQ(At(kUsed, 0).int64(), 512);
+  EXPECT_EQ(At(kXid, 0).absence(), Absence::kNoData) << "none so far";
+  EXPECT_EQ(At(kFabricStatus, 0).absence(), Absence::kNotInSource);
+}
+
+TEST_F(NvmlSourceTest, TakesOlderCallsWhereTheNewerAreMissing) {
+  nvml_.without = {"nvmlDeviceGetTemperatureV", "nvmlDeviceGetMemoryInfo_v2",
+                   "nvmlDeviceGetPowerUsage"};
+  nvml_.numbers = {{"nvmlDeviceGetTemperature", 44}, {"nvmlDeviceGetMemoryInfo", 300}};
+  Start({kTemperature, kPower, kUsed});
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kTemperature, 0).int64(), 44);
+  EXPECT_EQ(At(kUsed, 0).int64(), 300);
+  EXPECT_EQ(At(kPower, 0).absence(), Absence::kNotSupported);
+}
+
+TEST_F(NvmlSourceTest, GivesReasonsForWhatIsNotThere) {
+  nvml_.FailWith({{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_NO_PERMISSION},
+                  {"nvmlDeviceGetFieldValues", abi::NVML_ERROR_NOT_SUPPORTED}});
+  nvml_.numbers = {{"nvmlDeviceGetTemperatureV", 4'000}};
+  Start({kTemperature, kPower, kEnergy});
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kPower, 0).absence(), Absence::kNotPermitted);
+  EXPECT_EQ(At(kEnergy, 0).absence(), Absence::kNotSupported);
+  EXPECT_EQ(At(kTemperature, 0).absence(), Absence::kOutOfRange) << "no temperature";
+}
+
+TEST_F(NvmlSourceTest, AsksAgainNowAndThenForWhatTheBoardHasNot) {
+  nvml_.FailWith({{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_NOT_SUPPORTED}});
+  Start({kTemperature, kPower});
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(Read().ok());
+    clock_.Advance(seconds(1));
+  }
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetPowerUsage"), 3) << "once for each GPU";
+  nvml_.FailWith({});
+  clock_.Advance(seconds(10));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(At(kPower, 0).present());
+}
+
+TEST_F(NvmlSourceTest, ProfilesBetweenTwoReadings) {
+  nvml_.gpm = [](uint32_t metric) { return metric == 2 ? 42.5 : 0.0; };
+  nvml_.gpus[2].has_gpm = false;
+  Start({kTemperature, kActive});
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kActive, 0).absence(), Absence::kNoData) << "one sample tells nothing";
+  clock_.Advance(milliseconds(50));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kActive, 0).absence(), Absence::kNoData) << "too soon for another";
+  clock_.Advance(seconds(1));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kActive, 0).real(), 0.425);
+  EXPECT_EQ(At(kActive, 2).absence(), Absence::kNotSupported);
+}
+
+TEST_F(NvmlSourceTest, SaysThatAnotherProgramHoldsTheCounters) {
+  Start({kTemperature, kActive});
+  nvml_.FailWith({{"nvmlGpmSampleGet", abi::NVML_ERROR_IN_USE}});
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kActive, 0).absence(), Absence::kCountersTaken);
+  EXPECT_TRUE(At(kTemperature, 0).present());
+  nvml_.FailWith({});
+  clock_.Advance(seconds(1));
+  ASSERT_TRUE(Read().ok());
+  clock_.Advance(seconds(1));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(At(kActive, 0).present()) << "back without a restart";
+}
+
+TEST_F(NvmlSourceTest, TellsXidsOfTheirTime) {
+  Start({kTemperature, kXid});
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(grid_->findings.gpus[1].xids_known);
+  nvml_.AddXid(1, 79);
+  do {  // Until the thread that listens has heard it.
+    std::this_thread::yield();
+    ASSERT_TRUE(Read().ok());
+  } while (!At(kXid, 1).present());
+  EXPECT_EQ(At(kXid, 1).int64(), 79);
+  EXPECT_FALSE(At(kXid, 0).present());
+  ASSERT_EQ(grid_->findings.xids.size(), 1U);
+  EXPECT_EQ(grid_->findings.xids[0].gpu, 1);
+  EXPECT_EQ(grid_->findings.xids[0].total, 1U);
+  clock_.Advance(seconds(100));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kXid, 1).age_ms(), 100'000U) << "of the event";
+}
+
+TEST_F(NvmlSourceTest, LeavesADeviceThatHangsAndGoesOnWithTheOthers) {
+  Start({kTemperature, kPower});
+  ASSERT_TRUE(Read().ok());
+  nvml_.Inject("nvmlDeviceGetPowerUsage", Hanging(), 1);
+  WithWatchdog([&] { ASSERT_TRUE(Read().ok()); });
+  EXPECT_EQ(*tally_, 1);
+  EXPECT_TRUE(At(kPower, 0).present());
+  EXPECT_EQ(At(kPower, 1).absence(), Absence::kSourceDown);
+  EXPECT_TRUE(At(kPower, 2).present()) << "the same reading goes on behind it";
+  clock_.Advance(seconds(1));
+  ASSERT_TRUE(Read().ok()) << "and the next one does not ask it";
+  EXPECT_TRUE(At(kPower, 2).present());
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(topology_->gpus[1].state, DeviceState::kUnresponsive);
+  EXPECT_EQ(topology_->gpus[1].uuid, "GPU-b");
+  nvml_.Heal("nvmlDeviceGetPowerUsage");
+  AwaitReturn();
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(topology_->gpus[1].state, DeviceState::kOk);
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(At(kPower, 1).present());
+}
+
+TEST_F(NvmlSourceTest, LooksWithoutADeviceThatHangs) {
+  Start({kPower});
+  nvml_.Inject("nvmlDeviceGetMigMode", Hanging(), 0);
+  WithWatchdog([&] { ASSERT_TRUE(Look().ok()); });
+  EXPECT_EQ(topology_->gpus[0].state, DeviceState::kUnresponsive);
+  EXPECT_EQ(topology_->gpus[1].state, DeviceState::kOk);
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kPower, 0).absence(), Absence::kSourceDown);
+  EXPECT_TRUE(At(kPower, 1).present());
+  nvml_.Heal("nvmlDeviceGetMigMode");
+  AwaitReturn();
+}
+
+TEST_F(NvmlSourceTest, WaitsForADriverThatHangsAsAWhole) {
+  Open();
+  fields_ = {FindField(kPower)};
+  nvml_.Inject("nvmlInit_v2", Hanging());
+  WithWatchdog([&] { EXPECT_TRUE(absl::IsUnavailable(Look())); });
+  nvml_.Heal("nvmlInit_v2");
+  AwaitReturn();
+  EXPECT_TRUE(Look().ok());
+}
+
+TEST_F(NvmlSourceTest, KeepsALostGpuInSight) {
+  Start({kPower});
+  nvml_.gpus[2].state = abi::NVML_ERROR_GPU_IS_LOST;
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kPower, 2).absence(), Absence::kDeviceLost);
+  EXPECT_TRUE(At(kPower, 0).present());
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(topology_->gpus[2].state, DeviceState::kLost);
+  EXPECT_EQ(topology_->gpus[2].uuid, "GPU-c") << "with its last identity";
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kPower, 2).absence(), Absence::kDeviceLost);
+  const int before = nvml_.initialisations;
+  ASSERT_TRUE(Look().ok());
+  clock_.Advance(seconds(11));
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(nvml_.initialisations, before + 1) << "the only way to find it, should it come back";
+  EXPECT_EQ(topology_->gpus[2].state, DeviceState::kLost);
+  EXPECT_EQ(topology_->gpus[2].uuid, "GPU-c");
+  nvml_.gpus[2].state = abi::NVML_SUCCESS;
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(topology_->gpus[2].state, DeviceState::kRecovering);
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(At(kPower, 2).present());
+}
+
+TEST_F(NvmlSourceTest, BeginsAnewWhenTheDriverWasReloaded) {
+  Start({kPower});
+  nvml_.SetDown(true);
+  EXPECT_TRUE(absl::IsUnavailable(Read()));
+  EXPECT_TRUE(absl::IsUnavailable(Look())) << "down still";
+  nvml_.SetDown(false);
+  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(At(kPower, 0).present());
+}
+
+TEST_F(NvmlSourceTest, BeginsAnewWhenNothingIsTold) {
+  Start({kPower});
+  nvml_.FailWith({{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_UNKNOWN}});
+  EXPECT_TRUE(Read().ok());
+  clock_.Advance(seconds(6));
+  EXPECT_TRUE(absl::IsUnavailable(Read()));
+  EXPECT_EQ(nvml_.initialised, 0);
+}
+
+TEST_F(NvmlSourceTest, LeavesOutGpusThatAreAnotherContainers) {
+  nvml_.gpus[0].state = abi::NVML_ERROR_NO_PERMISSION;
+  Start({kPower});
+  ASSERT_EQ(topology_->gpus.size(), 2U);
+  EXPECT_EQ(topology_->gpus[0].uuid, "GPU-b");
+  EXPECT_EQ(topology_->gpus[0].gpu_id, 1U);
+}
+
+TEST_F(NvmlSourceTest, SaysThatPartsNeedDcgm) {
+  Start({kPower, kFieldOfSwitches});
+  EXPECT_NE(topology_->parts_absence, "");
+}
+
+TEST_F(NvmlSourceTest, LetsTheLibraryGo) {
+  Start({kPower});
+  ASSERT_TRUE(Read().ok());
+  source_.reset();
+  EXPECT_EQ(nvml_.initialised, 0);
+}
+
+TEST_F(NvmlSourceTest, PausesProfilingAndGoesOn) {
+  Start({kPower, kActive});
+  ASSERT_TRUE(Read().ok());
+  clock_.Advance(seconds(1));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(At(kActive, 0).present());
+  source_->SetProfiling(false);
+  clock_.Advance(seconds(1));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kActive, 0).absence(), Absence::kPaused);
+  EXPECT_TRUE(At(kPower, 0).present());
+  EXPECT_GE(nvml_.CountOf("nvmlGpmSampleFree"), 6) << "two a GPU";
+  source_->SetProfiling(true);
+  for (int i = 0; i < 2; ++i) {
+    clock_.Advance(seconds(1));
+    ASSERT_TRUE(Read().ok());
+  }
+  EXPECT_TRUE(At(kActive, 0).present());
+}
+
+TEST_F(NvmlSourceTest, LetsGoAndTakesTheDevicesBack) {
+  Start({kPower});
+  ASSERT_TRUE(Read().ok());
+  source_->LetGo();
+  EXPECT_EQ(nvml_.CountOf("nvmlShutdown"), 1);
+  EXPECT_TRUE(LostConnection(Read()));
+  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(At(kPower, 2).present());
+  EXPECT_EQ(nvml_.CountOf("nvmlInit_v2"), 2);
+}
+
+TEST_F(NvmlSourceTest, SaysThatAChangeOfMigModeNeedsTheDevices) {
+  Start({kPower});
+  EXPECT_EQ(source_->NeedToLetGo(), "");
+  nvml_.gpus[1].mig_pending = true;
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(source_->NeedToLetGo(), "GPU 1: a change of its MIG mode waits");
+}
+
+TEST_F(NvmlSourceTest, AsksNothingOfADeviceThatSleeps) {
+  SleepyBus bus;
+  sysfs_ = &bus;
+  Start({kPower});
+  ASSERT_TRUE(Read().ok());
+  bus.asleep = {"0000:01:00.0"};
+  const int before = nvml_.CountOf("nvmlDeviceGetPowerUsage");
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetPowerUsage"), before + 2);
+  EXPECT_EQ(At(kPower, 1).absence(), Absence::kSuspended);
+  EXPECT_TRUE(At(kPower, 2).present());
+
+  const int identities = nvml_.CountOf("nvmlDeviceGetUUID");
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 2);
+  ASSERT_EQ(topology_->gpus.size(), 3U) << "it is still there";
+  EXPECT_EQ(topology_->gpus[1].uuid, "GPU-b");
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kPower, 1).absence(), Absence::kSuspended);
+
+  bus.asleep.clear();
+  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(At(kPower, 1).present());
+}
+
+TEST_F(NvmlSourceTest, WakesNoDeviceToMeetIt) {
+  SleepyBus bus;
+  bus.asleep = {"0000:02:00.0"};
+  sysfs_ = &bus;
+  Start({kPower});
+  EXPECT_EQ(topology_->gpus.size(), 2U);
+  EXPECT_EQ(topology_->parts_absence, "GPU 2 (it sleeps, and asking would wake it)");
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetHandleByIndex_v2"), 2);
+  ASSERT_TRUE(Read().ok());
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetHandleByIndex_v2"), 4) << "nor to look again";
+  bus.asleep.clear();
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(topology_->gpus.size(), 3U);
+  EXPECT_EQ(topology_->parts_absence, "");
+}
+
+TEST_F(NvmlSourceTest, RemembersASleeperThroughLettingGo) {
+  SleepyBus bus;
+  sysfs_ = &bus;
+  Start({kPower});
+  ASSERT_TRUE(Read().ok());
+  bus.asleep = {"0000:01:00.0"};
+  source_->LetGo();
+  const int identities = nvml_.CountOf("nvmlDeviceGetUUID");
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 2);
+  ASSERT_EQ(topology_->gpus.size(), 3U);
+  EXPECT_EQ(topology_->gpus[1].state, DeviceState::kOk) << "asleep, not lost";
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kPower, 1).absence(), Absence::kSuspended);
+  bus.asleep.clear();
+  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Read().ok());
+  EXPECT_TRUE(At(kPower, 1).present());
+}
+
+}  // namespace
+}  // namespace podgpu
