@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "attribution/owner_facts.h"
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "sample/value.h"
 #include "source/testing/fake_dcgm_table.h"
 #include "source/testing/fake_nvml_table.h"

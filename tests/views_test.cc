@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "base/text.h"
 #include "base/wakeup.h"
 #include "exporter/exporter.h"

@@ -16,7 +16,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "pod_resources_v1.grpc.pb.h"
 #include "pod_resources_v1alpha1.grpc.pb.h"
 #include "sim/testing/node.h"

@@ -1,8 +1,9 @@
 // Time, as the program sees it: one of the five seams to the outside world.
 //
 // Everything that waits or takes a time stamp does so through a Clock that main.cc hands in, so
-// that tests run on a virtual clock (manual_clock.h) without sleeping.  Calling now() anywhere else
-// fails tools/tidy.  A Clock outlives all that borrow it and may be used from any thread.
+// that tests run on a virtual clock (testing/manual_clock.h) without sleeping.  Calling now()
+// anywhere else fails tools/tidy.  A Clock outlives all that borrow it and may be used from any
+// thread.
 #pragma once
 
 #include <chrono>

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
 #include "base/published.h"
 #include "base/testing/allocations.h"
+#include "base/testing/manual_clock.h"
 #include "base/wakeup.h"
 #include "base/worker.h"
 

@@ -7,10 +7,10 @@
 
 #include "exposition/gzip.h"
 #include "http/listen.h"
-#include "http/loopback_client.h"
-#include "http/test_server.h"
 #include "http/testing/authority.h"
-#include "http/web_config_files.h"
+#include "http/testing/loopback_client.h"
+#include "http/testing/test_server.h"
+#include "http/testing/web_config_files.h"
 #include "report/node_report.h"
 
 namespace podgpu {

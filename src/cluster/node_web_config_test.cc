@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "http/web_config_files.h"
+#include "http/testing/web_config_files.h"
 
 namespace podgpu {
 namespace {

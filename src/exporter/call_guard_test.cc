@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "base/worker.h"
 
 namespace podgpu {

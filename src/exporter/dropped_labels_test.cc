@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "exporter/fake_source.h"
 #include "exporter/tick.h"
 

@@ -10,7 +10,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "base/worker.h"
 #include "exporter/fake_source.h"
 #include "tests/gunzip.h"

@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "exporter/fake_kubelet.h"
 #include "exporter/fake_source.h"
-#include "http/loopback_client.h"
+#include "http/testing/loopback_client.h"
 #include "kube/testing/fake_api_server.h"
 
 namespace podgpu {

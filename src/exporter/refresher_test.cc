@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
 #include "base/process_usage.h"
+#include "base/testing/manual_clock.h"
 #include "base/worker.h"
 #include "exporter/fake_kubelet.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "attribution/join.h"
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "exporter/fake_source.h"
 
 namespace podgpu {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "base/worker.h"
 #include "exporter/fake_source.h"
 #include "exposition/series_plan.h"

@@ -6,7 +6,7 @@
 // it.
 #include <benchmark/benchmark.h>
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "exporter/fake_source.h"
 #include "exporter/tick.h"
 

@@ -2,7 +2,7 @@
 // about it.
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "base/text.h"
 #include "exporter/fake_source.h"
 #include "exporter/tick.h"

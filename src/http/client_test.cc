@@ -7,9 +7,9 @@
 #include "base/file_descriptor.h"
 #include "base/files.h"
 #include "http/listen.h"
-#include "http/test_server.h"
 #include "http/testing/authority.h"
-#include "http/web_config_files.h"
+#include "http/testing/test_server.h"
+#include "http/testing/web_config_files.h"
 
 namespace podgpu {
 namespace {

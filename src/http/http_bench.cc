@@ -6,8 +6,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "http/loopback_client.h"
 #include "http/server.h"
+#include "http/testing/loopback_client.h"
 
 namespace podgpu {
 namespace {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "http/loopback_client.h"
+#include "http/testing/loopback_client.h"
 
 namespace podgpu {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "http/loopback_client.h"
-#include "http/test_server.h"
+#include "http/testing/loopback_client.h"
+#include "http/testing/test_server.h"
 
 namespace podgpu {
 namespace {

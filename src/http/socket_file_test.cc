@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "http/listen.h"
-#include "http/loopback_client.h"
-#include "http/test_server.h"
-#include "http/web_config_files.h"
+#include "http/testing/loopback_client.h"
+#include "http/testing/test_server.h"
+#include "http/testing/web_config_files.h"
 
 namespace podgpu {
 namespace {

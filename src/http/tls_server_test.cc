@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "http/loopback_client.h"
 #include "http/server.h"
-#include "http/test_server.h"
 #include "http/testing/authority.h"
+#include "http/testing/loopback_client.h"
+#include "http/testing/test_server.h"
 #include "http/testing/tls_client.h"
-#include "http/web_config_files.h"
+#include "http/testing/web_config_files.h"
 
 namespace podgpu {
 namespace {

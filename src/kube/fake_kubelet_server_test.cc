@@ -1,5 +1,5 @@
 // The body of the fake kubelet; in a test file, so that only tests hold it.
-#include "kube/fake_kubelet_server.h"
+#include "kube/testing/fake_kubelet_server.h"
 
 #include <algorithm>
 #include <sys/socket.h>

@@ -13,7 +13,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/text.h"
-#include "kube/fake_kubelet_server.h"
+#include "kube/testing/fake_kubelet_server.h"
 #include "pod_resources_v1.pb.h"
 
 namespace podgpu {

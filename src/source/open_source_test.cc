@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 
 #include "abi/load.h"
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 
 namespace podgpu {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "base/status.h"
 #include "base/text.h"
-#include "http/loopback_client.h"
+#include "http/testing/loopback_client.h"
 #include "tests/bench/process_cost.h"
 #include "tests/e2e/child.h"
 #include "tests/e2e/sim_node.h"

@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "http/loopback_client.h"
+#include "http/testing/loopback_client.h"
 #include "tests/bench/bench_node.h"
 #include "tests/bench/process_cost.h"
 #include "tests/bench/scraper.h"

@@ -1,9 +1,9 @@
 // A scraper as the benchmarks need it: one kept connection, pages counted and thrown away, each
 // round trip timed.
 //
-// Not for tests, which read what they get: http/loopback_client.h.  The clock runs from before the
-// request is sent until the last byte of the page is here; chunks count with their frames.  A page
-// is not unpacked: what a scraper does with it is its own cost.  One thread.
+// Not for tests, which read what they get: http/testing/loopback_client.h.  The clock runs from
+// before the request is sent until the last byte of the page is here; chunks count with their
+// frames.  A page is not unpacked: what a scraper does with it is its own cost.  One thread.
 #pragma once
 
 #include <array>

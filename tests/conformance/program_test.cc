@@ -12,12 +12,12 @@
 
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "cli/flags.h"
 #include "exporter/counters_source.h"
 #include "exporter/routes.h"
 #include "http/testing/authority.h"
-#include "http/web_config_files.h"
+#include "http/testing/web_config_files.h"
 #include "kube/testing/fake_api_server.h"
 #include "tests/e2e/failure_fixture.h"
 #include "tests/strict_parser.h"

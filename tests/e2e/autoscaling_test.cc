@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "http/loopback_client.h"
+#include "http/testing/loopback_client.h"
 #include "tests/e2e/child.h"
 #include "tests/e2e/sim_node.h"
 #include "yaml/yaml_tree.h"

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "http/loopback_client.h"
+#include "http/testing/loopback_client.h"
 #include "sim/kube/api_server.h"
 #include "tests/e2e/child.h"
 

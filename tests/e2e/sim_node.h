@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "http/loopback_client.h"
+#include "http/testing/loopback_client.h"
 #include "tests/e2e/child.h"
 
 namespace podgpu {

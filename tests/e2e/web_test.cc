@@ -8,7 +8,7 @@
 
 #include "base/file_descriptor.h"
 #include "http/testing/authority.h"
-#include "http/web_config_files.h"
+#include "http/testing/web_config_files.h"
 #include "tests/e2e/child.h"
 #include "tests/e2e/failure_fixture.h"
 

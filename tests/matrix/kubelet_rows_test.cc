@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "base/file_descriptor.h"
-#include "kube/fake_kubelet_server.h"
 #include "kube/kubelet_client.h"
+#include "kube/testing/fake_kubelet_server.h"
 #include "pod_resources_v1.pb.h"
 #include "tests/matrix/dcgm_vendor.h"
 #include "tests/matrix/fault_case.h"

@@ -11,7 +11,7 @@
 
 #include "exporter/exporter.h"
 #include "exporter/fake_kubelet.h"
-#include "http/loopback_client.h"
+#include "http/testing/loopback_client.h"
 #include "tests/matrix/lockstep_clock.h"
 #include "tests/matrix/vendor.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "source/testing/fake_nvml_table.h"
 
 namespace podgpu {

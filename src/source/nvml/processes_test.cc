@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "source/testing/fake_nvml_table.h"
 #include "source/testing/proc_of_all.h"
 #include "source/testing/sleepy_bus.h"

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "sample/columns.h"
 #include "source/testing/fake_nvml_table.h"
 #include "source/testing/sleepy_bus.h"

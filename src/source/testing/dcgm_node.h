@@ -12,7 +12,7 @@
 
 #include "gtest/gtest.h"
 
-#include "base/manual_clock.h"
+#include "base/testing/manual_clock.h"
 #include "source/dcgm/source.h"
 #include "source/testing/fake_dcgm_table.h"
 #include "source/testing/fake_nvml_table.h"
