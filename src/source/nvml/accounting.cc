@@ -5,6 +5,8 @@
 #include <iterator>
 #include <limits>
 
+#include "source/nvml/error.h"
+
 namespace podgpu {
 namespace {
 

@@ -17,7 +17,7 @@
 #include "abi/load.h"
 #include "base/clock.h"
 #include "process/process_reading.h"
-#include "source/nvml/lists.h"
+#include "source/nvml/call.h"
 
 namespace podgpu {
 

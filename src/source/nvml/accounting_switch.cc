@@ -9,7 +9,6 @@
 #include "base/foreign_lane.h"
 #include "base/wakeup.h"
 #include "source/nvml/error.h"
-#include "source/nvml/lists.h"
 #include "source/nvml/task.h"
 
 namespace podgpu {

@@ -7,10 +7,13 @@
 // lacks is "not supported", unless an older one stands in.  Any thread, one at a time for a device.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "abi/nvml_table.h"
 #include "sample/value.h"
@@ -53,6 +56,34 @@ struct NvmlTarget {
   uint32_t index = 0;
   bool operator==(const NvmlTarget&) const = default;
 };
+
+// A list, with room for more than there is; `count` is how much of it was told.
+template <typename Entry>
+struct NvmlRoom {
+  std::vector<Entry> entries;
+  uint32_t count = 0;
+};
+
+// Calls call(entries, count) with more and more room until all that there is fits.  The list may
+// grow between two calls, and some drivers tell a size that is none; so the room at least doubles.
+template <typename Entry, typename Call>
+abi::nvmlReturn_t FillRoom(NvmlRoom<Entry>& room, const Call& call) {
+  constexpr size_t kFirstRoom = 64;
+  constexpr size_t kMostRoom = 1 << 16;  // A count above it is garbage.
+  if (room.entries.empty()) {
+    room.entries.resize(kFirstRoom);
+  }
+  while (true) {
+    auto count = static_cast<uint32_t>(room.entries.size());
+    const abi::nvmlReturn_t code = call(room.entries.data(), count);
+    room.count =
+        code == abi::NVML_SUCCESS ? std::min(count, static_cast<uint32_t>(room.entries.size())) : 0;
+    if (code != abi::NVML_ERROR_INSUFFICIENT_SIZE || room.entries.size() >= kMostRoom) {
+      return code;
+    }
+    room.entries.resize(std::clamp<size_t>(count + kFirstRoom, 2 * room.entries.size(), kMostRoom));
+  }
+}
 
 // By `recipe`, which names no field value, GPM metric, link rate or event.
 NvmlRaw AskNvml(const abi::NvmlTable& api, const NvmlTarget& device, const NvmlRecipe& recipe,

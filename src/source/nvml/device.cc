@@ -324,4 +324,15 @@ const std::string& NvmlDevice::TextOf(size_t column, std::optional<size_t> insta
              : texts_[column];
 }
 
+void NvmlRound::Run() {
+  codes.resize(devices.size(), abi::NVML_SUCCESS);
+  for (size_t i = first; i < devices.size(); ++i) {
+    if (!GoTo(static_cast<int>(i))) {
+      return;
+    }
+    codes[i] = devices[i]->Read(plan, round);
+  }
+  GoTo(kNowhere);
+}
+
 }  // namespace podgpu

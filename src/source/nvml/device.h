@@ -19,6 +19,7 @@
 #include "source/nvml/call.h"
 #include "source/nvml/catalogue.h"
 #include "source/nvml/gpm.h"
+#include "source/nvml/task.h"
 
 namespace podgpu {
 
@@ -117,6 +118,22 @@ class NvmlDevice {
   std::vector<std::string> texts_;  // By column.
   std::vector<Counted> counted_;    // By column.
   std::vector<Instance> instances_;
+};
+
+// One reading of many devices, in turn, kept from reading to reading.  When it is given up, another
+// one takes its place, since the thread that hangs still uses this one.
+class NvmlRound final : public NvmlTask {
+ public:
+  void Run() override;
+
+  // What is to be done; set while the task does not run.
+  std::vector<std::shared_ptr<NvmlDevice>> devices;
+  std::shared_ptr<const NvmlPlan> plan;
+  NvmlDevice::Round round;
+  size_t first = 0;  // The device to begin with.
+
+  // By device: what its reading said.
+  std::vector<abi::nvmlReturn_t> codes;
 };
 
 }  // namespace podgpu

@@ -23,6 +23,18 @@ Status NvmlStatus(const abi::NvmlTable& api, abi::nvmlReturn_t code, std::string
 // Whether the driver went away under the library, by code.
 bool DriverIsGone(abi::nvmlReturn_t code);
 
+// Whether a board or a driver does not have this at all.
+inline bool IsLacking(abi::nvmlReturn_t code) {
+  return code == abi::NVML_ERROR_NOT_SUPPORTED || code == abi::NVML_ERROR_FUNCTION_NOT_FOUND ||
+         code == abi::NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+}
+
+// Whether asking for more of the device is pointless: it is lost, or the driver has gone.
+inline bool MakesPointless(abi::nvmlReturn_t code) {
+  return code == abi::NVML_ERROR_GPU_IS_LOST || code == abi::NVML_ERROR_UNINITIALIZED ||
+         code == abi::NVML_ERROR_DRIVER_NOT_LOADED;
+}
+
 // What a code other than 0 means for a cell.
 Absence AbsenceOfNvmlCode(abi::nvmlReturn_t code);
 

@@ -13,6 +13,34 @@ constexpr std::chrono::milliseconds kLeastInterval{100};
 
 }  // namespace
 
+abi::nvmlReturn_t NvmlSamples::Take(const abi::NvmlTable& api, abi::nvmlGpmSample_t& sample) {
+  {
+    MutexLock lock(mutex_);
+    if (!unused_.empty()) {
+      sample = unused_.back();
+      unused_.pop_back();
+      return abi::NVML_SUCCESS;
+    }
+  }
+  return api.nvmlGpmSampleAlloc(&sample);
+}
+
+void NvmlSamples::Give(abi::nvmlGpmSample_t sample) {
+  MutexLock lock(mutex_);
+  unused_.push_back(sample);
+}
+
+void NvmlSamples::Free(const abi::NvmlTable& api) {
+  std::vector<abi::nvmlGpmSample_t> unused;
+  {
+    MutexLock lock(mutex_);
+    unused.swap(unused_);
+  }
+  for (abi::nvmlGpmSample_t sample : unused) {
+    api.nvmlGpmSampleFree(sample);
+  }
+}
+
 NvmlGpm::NvmlGpm(std::shared_ptr<const abi::NvmlLibrary> library,
                  std::shared_ptr<NvmlSamples> samples, abi::nvmlDevice_t gpu,
                  std::optional<uint32_t> gpu_instance_id)

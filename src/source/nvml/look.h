@@ -1,4 +1,5 @@
-// A look at what NVML has: initialisation, devices, their identity and MIG instances.
+// A look at what NVML has: initialisation, devices, their identity and MIG instances; which devices
+// sleep and are left out of it; and the shutdown that undoes the initialisation.
 //
 // A task (task.h): a device whose calls hang is left out of the next look.  Every look asks
 // each device who it is; one that cannot say is taken for the one that was at its index.  One
@@ -8,10 +9,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "abi/load.h"
+#include "base/files.h"
 #include "source/nvml/device.h"
+#include "source/nvml/gpm.h"
 #include "source/nvml/task.h"
 #include "topology/topology.h"
 
@@ -66,6 +70,46 @@ class NvmlLook final : public NvmlTask {
   const std::vector<NvmlFound> known_;
   std::vector<uint32_t> left_out_;
   const NvmlStrangers strangers_;
+};
+
+// The devices that the kernel has suspended, which are not asked about: a call would wake them.
+//
+// Asked of sysfs (pci_bus.h) before each look and each reading, for those devices alone that the
+// kernel may suspend.  Without a sysfs no device sleeps.  Stateless; any thread.
+class NvmlSleep {
+ public:
+  // Borrows `sysfs`, which may be null.
+  explicit NvmlSleep(const Files* sysfs) : sysfs_(sysfs) {}
+
+  // Sets `may_sleep` of each.
+  void Note(std::vector<NvmlFound>& devices) const;
+  bool IsAsleep(const NvmlFound& device) const;
+  // Those that sleep now.
+  std::vector<NvmlFound> Sleepers(const std::vector<NvmlFound>& devices) const;
+  // Those that sleep on the bus and are not among `known`.
+  NvmlStrangers Strangers(const std::vector<NvmlFound>& known) const;
+
+ private:
+  const Files* const sysfs_;
+};
+
+// The last task for NVML: frees the samples that lie unused, then shuts NVML down.
+//
+// Each run undoes one nvmlInit_v2.  NVML releases the devices when every initialisation in this
+// process is undone.
+class NvmlShutdown final : public NvmlTask {
+ public:
+  NvmlShutdown(std::shared_ptr<const abi::NvmlLibrary> library,
+               std::shared_ptr<NvmlSamples> samples)
+      : library_(std::move(library)), samples_(std::move(samples)) {}
+  void Run() override {
+    samples_->Free(library_->api);
+    library_->api.nvmlShutdown();
+  }
+
+ private:
+  const std::shared_ptr<const abi::NvmlLibrary> library_;
+  const std::shared_ptr<NvmlSamples> samples_;
 };
 
 }  // namespace podgpu

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "source/nvml/error.h"
 #include "topology/mig_profile.h"
 
 namespace podgpu {

@@ -22,10 +22,9 @@
 #include "process/busy_meter.h"
 #include "process/process_reading.h"
 #include "source/nvml/accounting.h"
+#include "source/nvml/call.h"
 #include "source/nvml/device.h"
 #include "source/nvml/gpm.h"
-#include "source/nvml/lists.h"
-#include "source/nvml/samples.h"
 
 namespace podgpu {
 

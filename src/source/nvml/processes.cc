@@ -6,7 +6,6 @@
 #include "absl/strings/str_format.h"
 
 #include "source/nvml/error.h"
-#include "source/nvml/shutdown.h"
 
 namespace podgpu {
 namespace {

@@ -24,10 +24,9 @@
 #include "process/identity_cache.h"
 #include "process/proc_reader.h"
 #include "process/process_reading.h"
+#include "source/nvml/gpm.h"
 #include "source/nvml/look.h"
 #include "source/nvml/process_device.h"
-#include "source/nvml/samples.h"
-#include "source/nvml/sleep.h"
 #include "source/nvml/task.h"
 
 namespace podgpu {

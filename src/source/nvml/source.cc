@@ -7,9 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
-#include "source/nvml/cells.h"
 #include "source/nvml/error.h"
-#include "source/nvml/shutdown.h"
 
 namespace podgpu {
 namespace {
