@@ -23,11 +23,11 @@
 #include "cli/completion.h"
 #include "cli/doctor_flags.h"
 #include "cli/flags.h"
+#include "cli/machine_options.h"
 #include "exporter/counters_source.h"
 #include "exporter/exporter.h"
 #include "exporter/selection_check.h"
 #include "fields/metric_patterns.h"
-#include "http/inherited_socket.h"
 #include "http/listen.h"
 #include "http/web_front.h"
 #include "kube/kubelet_client.h"
@@ -123,15 +123,6 @@ void ConfigureDcgmLog(const NodeCommand& command) {
   }
 }
 
-Status TakeSystemdSocket(NodeCommand& command) {
-  if (command.systemd_socket) {
-    PODGPU_ASSIGN_OR_RETURN(
-        command.exporter.http.inherited_socket,
-        InheritedSocket(FromEnvironment("LISTEN_FDS"), FromEnvironment("LISTEN_PID"), ::getpid()));
-  }
-  return absl::OkStatus();
-}
-
 // Where clients find us: with the port that was free, where 0 was asked for.
 std::string ServedAt(uint16_t port, const HttpServerOptions& http) {
   if (http.inherited_socket >= 0) {
@@ -166,32 +157,20 @@ int RunNode(NodeCommand command) {
   if (!counters.ok()) {
     return Refuse(counters.status());
   }
-  command.exporter.config = NotesOn(*counters, Warnings(command, counters_source), clock.WallNow());
+  TakeCounters(command, *std::move(counters), Warnings(command, counters_source), clock.WallNow());
   LogWarnings(command.exporter.config.warnings);
-  command.exporter.counters = std::move(counters->counters);
-  command.exporter.view.hostname = HostnameLabelValue(command, FromEnvironment, SystemHostname());
-  command.exporter.node_name =
-      command.exporter.view.hostname.empty() ? SystemHostname() : command.exporter.view.hostname;
-  command.exporter.http.guard.own_names = {SystemHostname(),
-                                           FromEnvironment("NODE_NAME").value_or(""),
-                                           FromEnvironment("POD_NAME").value_or("")};
-  command.exporter.join.own_pod = FindOwnPod(command, FromEnvironment, SystemHostname(), files);
-  command.kubelet.own_pod = command.exporter.join.own_pod;
+  const Environment environment = FromEnvironment;
+  const Machine machine = {environment, SystemHostname(), ::getpid(), files};
+  if (const Status status = TakeMachine(command, machine); !status.ok()) {
+    return Refuse(status);
+  }
 
   SystemLibraryLoader loader;
   const std::unique_ptr<PodResources> kubelet = MakeKubeletClient(command.kubelet);
   const SystemFiles sysfs(command.sysfs_root);
   const ThreadTally written_off = NewThreadTally();
-  command.source.mute_after = StaleAfter(command.exporter);
   command.source.sysfs = &sysfs;
-  command.source.fields = FieldsToRead(command.exporter.counters, command.exporter.views);
-  command.source.asked = FindingsToRead(
-      command.exporter.counters,
-      {.xid_window = command.exporter.xid_window, .clock_window = command.exporter.clock_window});
   const SourceOpener open = [&] { return OpenSource(command.source, loader, clock, written_off); };
-  if (const Status status = TakeSystemdSocket(command); !status.ok()) {
-    return Refuse(status);
-  }
   StatusOr<std::unique_ptr<Exporter>> exporter = Exporter::Start(
       command.exporter,
       {clock, open, *kubelet, [&] { return ListPciGpus(sysfs); }, written_off, &files,
@@ -273,7 +252,7 @@ int PrintCompletion(const std::vector<std::string>& arguments) {
 }
 
 int RunCluster(const std::vector<std::string>& arguments) {
-  const StatusOr<ClusterCommand> command = ParseClusterFlags(arguments, FromEnvironment);
+  StatusOr<ClusterCommand> command = ParseClusterFlags(arguments, FromEnvironment);
   if (!command.ok()) {
     return Refuse(command.status());
   }
@@ -285,15 +264,13 @@ int RunCluster(const std::vector<std::string>& arguments) {
   const sigset_t signals = BlockSignals();
   const SystemFiles files;
   SystemClock clock;
-  ClusterOptions options = command->cluster;
-  options.poller.seed = static_cast<uint32_t>(std::hash<std::string>()(SystemHostname()));
-  options.nodes.api.seed = options.poller.seed;
+  TakeMachine(*command, SystemHostname());
   StatusOr<std::unique_ptr<Cluster>> cluster =
-      Cluster::Start(options, {clock, files, ResolveBySystem});
+      Cluster::Start(command->cluster, {clock, files, ResolveBySystem});
   if (!cluster.ok()) {
     return Refuse(cluster.status());
   }
-  SayServing((*cluster)->port(), options.http);
+  SayServing((*cluster)->port(), command->cluster.http);
   int signal = SIGHUP;
   while (signal == SIGHUP) {
     sigwait(&signals, &signal);
