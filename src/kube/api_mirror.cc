@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/free_memory.h"
+#include "base/percent.h"
 #include "base/text.h"
 #include "kube/list_stream.h"
 
@@ -35,21 +36,6 @@ constexpr std::string_view kSliceDriver = "gpu.nvidia.com";
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kMetadataOf = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 constexpr std::string_view kMetadataListOf = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
-
-// Percent-encodes what is not safe in a query.
-std::string Encoded(std::string_view text) {
-  std::string encoded;
-  for (const char c : text) {
-    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '-' || c == '_' || c == '.' || c == '~';
-    if (safe) {
-      encoded += c;
-    } else {
-      absl::StrAppendFormat(&encoded, "%%%02X", static_cast<unsigned char>(c));
-    }
-  }
-  return encoded;
-}
 
 std::string KeyOf(const ApiObject& object) { return object.name_space + "/" + object.name; }
 
@@ -151,15 +137,16 @@ size_t ApiMirror::MostObjects() const { return scope_ ? kMostScopedObjects : kMo
 // As it stands in a query.
 std::string ApiMirror::Selector() const {
   if (scope_) {
-    return "labelSelector=" + Encoded(scope_->labels);
+    return "labelSelector=" + PercentEncode(scope_->labels);
   }
   if (collection_ == ApiCollection::kConfigMap) {
-    return "fieldSelector=" + Encoded("metadata.name=" + config_map_.name);
+    return "fieldSelector=" + PercentEncode("metadata.name=" + config_map_.name);
   }
   const std::string selector = "spec.nodeName=" + server_.node;
-  return "fieldSelector=" + Encoded(collection_ == ApiCollection::kResourceSlices
-                                        ? selector + ",spec.driver=" + std::string(kSliceDriver)
-                                        : selector);
+  return "fieldSelector=" +
+         PercentEncode(collection_ == ApiCollection::kResourceSlices
+                           ? selector + ",spec.driver=" + std::string(kSliceDriver)
+                           : selector);
 }
 
 ApiRound ApiMirror::Follow(const std::stop_token& stop, const std::function<void()>& changed) {
@@ -287,7 +274,7 @@ Status ApiMirror::ReadPages(ApiConnection& connection, const std::string& path, 
   do {
     const std::string target = absl::StrFormat(
         "%s?%s&limit=%d%s", path, Selector(), kPageSize,
-        head.next_page.empty() ? first_page : "&continue=" + Encoded(head.next_page));
+        head.next_page.empty() ? first_page : "&continue=" + PercentEncode(head.next_page));
     PODGPU_RETURN_IF_ERROR(Ask(connection, target, round));
     PODGPU_ASSIGN_OR_RETURN(head, ReadPage(connection, listed));
   } while (!head.next_page.empty());
@@ -363,7 +350,7 @@ Status ApiMirror::Watch(ApiConnection& connection, const std::string& path,
                         const std::function<void()>& changed, ApiRound& round) {
   const std::string target =
       absl::StrFormat("%s?watch=1&%s&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%d",
-                      path, Selector(), Encoded(version_), kWatchSeconds);
+                      path, Selector(), PercentEncode(version_), kWatchSeconds);
   if (Status asked = Ask(connection, target, round); !asked.ok()) {
     if (asked.code() == absl::StatusCode::kOutOfRange || collection_ == ApiCollection::kConfigMap) {
       ForgetVersion();
