@@ -316,7 +316,8 @@ std::string FormulaSection() {
       "cards.\n"
       "- Self: %d, one for the state of the source, and one for each kind of call, reason and "
       "result that has been; two\n  of the %d only with a directory of batch jobs, one with TLS, "
-      "two with dumps, eight with pods or ResourceSlices from\n  the API server.\n\n"
+      "two with dumps, eight with pods or ResourceSlices from\n  the API server, two with "
+      "`--kubelet-pods-url`.\n\n"
       "A value that is not there is a series less: the driver's support decides, and "
       "`podgpu_absent_samples` counts.\n",
       SlotSeriesOf(SlotView::kCore), native.whole_gpu, native.partitioned_gpu, native.instance,

@@ -42,6 +42,30 @@ void TakeCredentialsIfFound(const std::string& folder, StatusOr<ApiServerOptions
   }
 }
 
+// About --kubelet-pods-url and the flag beside it.
+void AddKubeletPodsWarnings(const NodeCommand& command, std::vector<std::string>& warnings) {
+  const ExporterOptions& exporter = command.exporter;
+  const bool wants_pods = exporter.requested_vs_used || exporter.processes.enabled ||
+                          exporter.pod_labels || exporter.view.pod_uid;
+  if (exporter.kubelet_pods &&
+      !(wants_pods && (exporter.kubernetes || exporter.requested_vs_used))) {
+    warnings.emplace_back(
+        "--kubelet-pods-url does nothing without --kubernetes (-k) and one of "
+        "--process-metrics=on, --kubernetes-enable-pod-uid and --kubernetes-enable-pod-labels, "
+        "which need it");
+  }
+  if (exporter.kubelet_pods && command.kubelet_pods_unverified) {
+    warnings.emplace_back(
+        "--kubelet-pods-insecure-skip-tls-verify: any server that answers at --kubelet-pods-url "
+        "gets the token of the service account. Have the cluster sign the certificates of its "
+        "kubelets (serverTLSBootstrap)");
+  }
+  if (!exporter.kubelet_pods && command.kubelet_pods_unverified) {
+    warnings.emplace_back(
+        "--kubelet-pods-insecure-skip-tls-verify does nothing without --kubelet-pods-url");
+  }
+}
+
 // Whoever asks for processes has them on the page, and the other way round.
 void ShowProcesses(ExporterOptions& options) {
   const bool on_page = std::ranges::count(options.views, View::kProcess) > 0;
@@ -211,6 +235,10 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
   command.counters.server = FindClusterServer(environment);
   TakeCredentialsIfFound(command.service_account, command.exporter.api_server);
   TakeCredentialsIfFound(command.service_account, command.counters.server);
+  if (std::optional<KubeletPodsOptions>& pods = command.exporter.kubelet_pods) {
+    TakeCredentials(command.service_account, pods->server);
+    pods->server.verifies = !command.kubelet_pods_unverified;
+  }
   return command;
 }
 
@@ -237,6 +265,7 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
     warnings.emplace_back(
         "--enable-accounting does nothing without --process-metrics=on, which it needs");
   }
+  AddKubeletPodsWarnings(command, warnings);
   AddControlWarning(command, warnings);
   AddVirtualGpuWarnings(command.exporter, warnings);
   return warnings;

@@ -44,7 +44,8 @@ struct NodeCommand {
   std::optional<std::string> query_host;  // Of gpu-manager's listener, where one is asked for.
   std::optional<uint16_t> query_port;
   std::vector<std::string> label_patterns;  // Of the pod labels that are wanted.
-  std::string service_account;  // Folder of token and certificate; empty: the usual one.
+  std::string service_account;           // Folder of token and certificate; empty: the usual one.
+  bool kubelet_pods_unverified = false;  // Any certificate will do there.
   std::string sysfs_root = "/sys";
   LogLevel log_level = LogLevel::kInfo;
   LogForm log_form = LogForm::kText;

@@ -31,6 +31,8 @@ struct ApiFacts {
   Instant lost_at{};      // When the watch was lost; meant only while the state is not ok.
   uint64_t failures = 0;  // Rounds that ended in a failure.
   uint64_t requests = 0;  // Sent to the API server.
+  // The kubelet tells of pods in place of the API server (kubelet_pods_refresher.h).
+  bool is_of_kubelet = false;
 };
 
 struct ApiRefresherOptions {

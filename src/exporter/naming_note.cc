@@ -17,8 +17,10 @@ std::string NamingNote(const UnnamedProcesses& unnamed, std::string_view why) {
   }
   return absl::StrFormat(
       "%d processes have no namespace, pod and container on their rows, the first: pid %d on GPU "
-      "%d (%s), which %d containers hold. The kubelet does not say which process is whose, and the "
-      "API server does not tell: %s. Names need NODE_NAME, and the right to list and watch pods",
+      "%d (%s), which %d containers hold. By its socket the kubelet does not say which process is "
+      "whose, and nothing else does: %s. Names need NODE_NAME and the right to list and watch "
+      "pods, "
+      "or --kubelet-pods-url and the right to get nodes/pods",
       unnamed.count, unnamed.pid, unnamed.gpu_id, unnamed.uuid, unnamed.owners, why);
 }
 

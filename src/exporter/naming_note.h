@@ -1,7 +1,8 @@
 // The sentences about processes of pods that have no names on their rows.
 //
-// The kubelet's word is enough for a device that one container holds alone; whose a process on a
-// shared device is, only the API server tells.  Pure functions; the tick thread calls them.
+// What the kubelet says by its socket is enough for a device that one container holds alone.  To
+// name a process on a shared device, pods must be known: from the API server, or from the kubelet's
+// own list (--kubelet-pods-url).  Pure functions; the tick thread calls them.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@
 
 namespace podgpu {
 
-// Why the API server does not tell of pods: `api` is what is known of it, null where it is not
-// asked, for which `why_not_asked` is the reason.  Empty where it tells.
+// Why pods are not known: `api` is what the API server, or the kubelet in place of it, has said;
+// null where neither is asked, for which `why_not_asked` is the reason.  Empty where one tells.
 std::string WhyNotNamed(const ApiFacts* api, std::string_view why_not_asked);
 
 // How many processes have no names, the first of them, why, and what helps.  Empty where all have

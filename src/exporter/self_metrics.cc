@@ -176,8 +176,15 @@ LabelSets ApiLabels(const Topology* /*topology*/) {
 // In the order of ApiLabels.
 void WriteApi(const SlotInput& in, ApiNumber number, SlotWriter& out) {
   for (const ApiFacts* facts : {in.facts.api_pods.get(), in.facts.api_slices.get()}) {
-    out.Optional(facts == nullptr ? std::optional<int64_t>() : number(*facts));
+    const bool is_asked = facts != nullptr && !facts->is_of_kubelet;
+    out.Optional(is_asked ? number(*facts) : std::optional<int64_t>());
   }
+}
+
+void WriteKubeletPods(const SlotInput& in, ApiNumber number, SlotWriter& out) {
+  const ApiFacts* const facts = in.facts.api_pods.get();
+  const bool is_asked = facts != nullptr && facts->is_of_kubelet;
+  out.Optional(is_asked ? number(*facts) : std::optional<int64_t>());
 }
 
 constexpr SlotView kCore = SlotView::kCore;
@@ -309,6 +316,12 @@ constexpr SlotRow kRows[] = {
     {kSelf, "podgpu_api_server_failures_total", "counter", "", "collection",
      "Lists and watches that ended in a failure.", ApiLabels,
      [](const SlotInput& in, SlotWriter& out) { WriteApi(in, kApiFailures, out); }},
+    {kSelf, "podgpu_kubelet_pods_up", "gauge", "", "",
+     "1 while the kubelet lists its pods at --kubelet-pods-url; absent where it is not asked.",
+     NoLabels, [](const SlotInput& in, SlotWriter& out) { WriteKubeletPods(in, kApiUp, out); }},
+    {kSelf, "podgpu_kubelet_pods_failures_total", "counter", "", "",
+     "Questions for the kubelet's pods at --kubelet-pods-url that failed.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { WriteKubeletPods(in, kApiFailures, out); }},
     {kSelf, "podgpu_hpc_jobs", "gauge", "", "",
      "Jobs that the directory of jobs lists on devices; absent when it cannot be listed.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) {

@@ -7,7 +7,7 @@
 
 #include "base/free_memory.h"
 #include "base/percent.h"
-#include "base/text.h"
+#include "kube/api_refusal.h"
 #include "kube/list_stream.h"
 
 namespace podgpu {
@@ -48,32 +48,6 @@ std::string AcceptFor(ApiCollection collection, std::string_view cut) {
   return accept;
 }
 
-Status FromCode(int code, const std::string& sentence) {
-  switch (code) {
-    case 401:
-      return absl::UnauthenticatedError(sentence);
-    case 403:
-      return absl::PermissionDeniedError(sentence);
-    case 404:
-      return absl::NotFoundError(sentence);
-    case 410:
-      return absl::OutOfRangeError(sentence);
-    case 429:
-      return absl::ResourceExhaustedError(sentence);
-    default:
-      return absl::UnavailableError(sentence);
-  }
-}
-
-// What the server says, whole: a refusal ends with the resource and the scope that it is about.
-std::string Sentence(std::string_view text) {
-  constexpr size_t kLongestBytes = 512;
-  std::string sentence = CleanUtf8(text.substr(0, kLongestBytes));
-  std::ranges::replace_if(
-      sentence, [](char c) { return (c >= 0 && c < ' ') || c == '\x7F'; }, ' ');
-  return "\"" + sentence + (text.size() > kLongestBytes ? "...\"" : "\"");
-}
-
 // `rights`: what to grant.
 std::string RemedyFor(int code, const std::string& rights) {
   return code == 401   ? ". The token is not accepted; it is read again for the next request"
@@ -83,11 +57,12 @@ std::string RemedyFor(int code, const std::string& rights) {
 
 Status Refused(int code, std::string_view what, const ApiFailure& failure,
                const std::string& rights) {
-  return FromCode(
-      code, absl::StrFormat("the API server answers %d to %s%s%s%s", code, what,
-                            failure.message.empty() ? "" : ": ",
-                            failure.message.empty() ? std::string() : Sentence(failure.message),
-                            RemedyFor(code, rights)));
+  return StatusOfAnswer(
+      code,
+      absl::StrFormat("the API server answers %d to %s%s%s%s", code, what,
+                      failure.message.empty() ? "" : ": ",
+                      failure.message.empty() ? std::string() : QuotedRefusal(failure.message),
+                      RemedyFor(code, rights)));
 }
 
 }  // namespace
