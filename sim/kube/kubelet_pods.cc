@@ -66,11 +66,11 @@ void FakeKubeletPods::Refresh() {
 
 void FakeKubeletPods::Behave(const KubeletHttpsBehaviour& next) {
   behaviour_ = next;
-  constexpr int each = std::numeric_limits<int>::max();
+  constexpr int kAllRequests = std::numeric_limits<int>::max();
   if (next.is_unauthorized) {
-    server_.RefuseInText(each, 401, std::string(kUnauthorized));
+    server_.RefuseInText(kAllRequests, 401, std::string(kUnauthorized));
   } else if (next.is_forbidden) {
-    server_.RefuseInText(each, 403, std::string(kForbidden));
+    server_.RefuseInText(kAllRequests, 403, std::string(kForbidden));
   } else {
     server_.Refuse(0, 0);
   }
