@@ -183,7 +183,7 @@ class Node {
       return *options.engine_tcp;
     }
     const std::string usual(directory_->world().engine_tcp());
-    const std::string address = FreeAddress(usual);
+    std::string address = FreeAddress(usual);
     if (address != usual) {
       Say("engine", absl::StrFormat("%s is taken by another program; the engine takes a free port. "
                                     "--engine-tcp=%s insists on that one",
