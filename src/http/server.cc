@@ -91,7 +91,7 @@ class BeastServer final : public HttpServer {
     }
     PODGPU_ASSIGN_OR_RETURN(
         shared_.front,
-        WebFront::Open(shared_.options.web_config_file, shared_.counters,
+        WebFront::Open(shared_.options.web_config_file, shared_.options.files, shared_.counters,
                        [this](std::function<void()> work) { asio::post(io_, std::move(work)); }));
     return absl::OkStatus();
   }
@@ -262,7 +262,7 @@ StatusOr<Listener> ListenAs(const HttpServerOptions& options) {
     return AdoptListener(options.inherited_socket);
   }
   PODGPU_ASSIGN_OR_RETURN(const ListenAddress address, ParseListenAddress(options.address));
-  return Listen(address, SystemFiles());
+  return Listen(address, *options.files);
 }
 
 }  // namespace

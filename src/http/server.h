@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "base/status.h"
 #include "http/counters.h"
 
@@ -69,7 +70,9 @@ struct RequestGuardOptions {
 struct HttpServerOptions {
   // "host:port", ":port", "[v6]:port" or "unix:/path"; port 0 lets the system choose.
   std::string address = ":9400";
-  int inherited_socket = -1;    // Serve this one, which listens already, instead of `address`.
+  int inherited_socket = -1;  // Serve this one, which listens already, instead of `address`.
+  // Of the web configuration, certificates and socket files.
+  std::shared_ptr<const Files> files = std::make_shared<const SystemFiles>();
   std::string web_config_file;  // Empty: plain HTTP for everybody.  See web_config.h.
   size_t max_connections = 512;
   size_t max_connections_per_peer = 128;  // Of one address; further ones take the place of its own.
