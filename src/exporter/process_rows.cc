@@ -5,9 +5,6 @@
 #include <utility>
 
 #include "exporter/process_naming.h"
-#include "view/accounting_view.h"
-#include "view/energy_view.h"
-#include "view/pod_use_view.h"
 
 namespace podgpu {
 
@@ -141,38 +138,6 @@ ProcessNames ProcessRows::NameAll(const Basis& basis, const TickFacts& facts) co
     }
   }
   return names;
-}
-
-void ProcessRows::AddProcesses(uint32_t first_slot, PlanBuilder& plan) const {
-  const uint32_t first = first_slot + pod_values_.slot_count();
-  AddProcessView(accounts_, names_, prefix_, first, plan);
-}
-
-void ProcessRows::AddEnergy(uint32_t first_slot, PlanBuilder& plan) const {
-  const uint32_t first = first_slot + pod_values_.slot_count();
-  const uint32_t energy = first + ProcessSlotCount(accounts_);
-  AddEnergyView(accounts_, names_, energy, plan);
-  AddAccountingView(accounts_, names_, energy + EnergySlotCount(accounts_), plan);
-}
-
-void ProcessRows::AddPods(uint32_t first_slot, PlanBuilder& plan) const {
-  const uint32_t first = first_slot + pod_values_.slot_count();
-  const uint32_t energy = first + ProcessSlotCount(accounts_);
-  const uint32_t accounting = energy + EnergySlotCount(accounts_);
-  AddPodUseView(accounts_, names_, accounting + AccountingSlotCount(accounts_), plan);
-}
-
-void ProcessRows::AppendTo(Instant now, Duration stale_after, std::vector<Value>& slots) const {
-  const size_t first = slots.size();
-  pod_values_.AppendTo(accounts_.table(), slots);
-  AppendProcesses(accounts_, slots);
-  AppendEnergy(accounts_, slots);
-  AppendAccounting(accounts_, slots);
-  AppendPodUses(accounts_, slots);
-  if (IsStale(now, stale_after)) {
-    std::fill(slots.begin() + static_cast<std::ptrdiff_t>(first), slots.end(),
-              Value::OfAbsence(Absence::kStale));
-  }
 }
 
 }  // namespace podgpu

@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "exporter/fake_source.h"
+#include "exporter/process_sections.h"
+#include "exposition/page_builder.h"
 #include "exposition/text.h"
 #include "tests/strict_parser.h"
+#include "view/accounting_view.h"
+#include "view/energy_view.h"
+#include "view/pod_use_view.h"
 
 namespace podgpu {
 namespace {
@@ -85,14 +90,20 @@ class ProcessRowsTest : public ::testing::Test {
     rows_.Take(feed_, facts_);
   }
   std::string Text(Duration age = seconds(0)) const {
-    PlanBuilder builder;
-    rows_.AddProcesses(0, builder);
-    rows_.AddEnergy(0, builder);
-    rows_.AddPods(0, builder);
+    TickFacts facts = facts_;
+    facts.now = now_ + age;
+    const ProcessPage in{.rows = rows_, .facts = facts, .stale_after = seconds(5)};
+    PageBuilder page(
+        {ProcessSection(in),
+         AccountsSection(in, "energy", {EnergySlotCount, AddEnergyView, AppendEnergy}),
+         AccountsSection(in, "accounting",
+                         {AccountingSlotCount, AddAccountingView, AppendAccounting}),
+         AccountsSection(in, "pods", {PodUseSlotCount, AddPodUseView, AppendPodUses})});
+    page.Refresh(facts.grid.get(), facts.owners);
     std::vector<Value> slots;
-    rows_.AppendTo(now_ + age, seconds(5), slots);
+    page.AppendTo(slots);
     std::string text;
-    RenderText(std::move(builder).Build(), nullptr, slots, text);
+    RenderText(*page.plan(), facts.grid.get(), slots, text);
     EXPECT_TRUE(ParseTextStrictly(text).ok()) << ParseTextStrictly(text).status();
     return text;
   }

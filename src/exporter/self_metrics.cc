@@ -1,5 +1,6 @@
 #include "exporter/self_metrics.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/version.h"
@@ -445,46 +446,42 @@ constexpr SlotRow kRows[] = {
 
 }  // namespace
 
-std::vector<SlotFamily> SlotFamiliesOf(SlotView view, const Topology* topology) {
+std::vector<SlotFamily> SlotFamiliesOf(SlotView view, const Topology* topology,
+                                       uint32_t first_slot) {
   std::vector<SlotFamily> families;
-  uint32_t slot = 0;
+  uint32_t slot = first_slot;
   for (const SlotRow& row : kRows) {
+    if (row.view != view) {
+      continue;
+    }
     SlotFamily family{{std::string(row.name), std::string(row.help), std::string(row.type),
                        std::string(row.unit)},
                       {}};
     for (std::vector<Label>& labels : row.label_sets(topology)) {
       family.series.push_back({std::move(labels), slot++});
     }
-    if (row.view == view) {
-      families.push_back(std::move(family));
-    }
+    families.push_back(std::move(family));
   }
   return families;
 }
 
-uint32_t SlotCount(const Topology* topology) {
-  size_t count = 0;
-  for (const SlotRow& row : kRows) {
-    count += row.label_sets(topology).size();
-  }
-  return static_cast<uint32_t>(count);
-}
-
-std::vector<SlotLine> SlotLinesOf(const Topology* topology) {
+std::vector<SlotLine> SlotLinesOf(SlotView view, const Topology* topology) {
   std::vector<SlotLine> lines;
-  for (const SlotRow& row : kRows) {
-    for (const std::vector<Label>& labels : row.label_sets(topology)) {
-      lines.push_back({std::string(row.name) + "{" + RenderLabels(labels), row.shown});
+  for (const SlotFamily& family : SlotFamiliesOf(view, topology, 0)) {
+    const auto* const row = std::ranges::find(kRows, family.family.name, &SlotRow::name);
+    for (const SlotSeries& series : family.series) {
+      lines.push_back({family.family.name + "{" + RenderLabels(series.labels), row->shown});
     }
   }
   return lines;
 }
 
-void FillSlots(const TickFacts& facts, bool ready, std::vector<Value>& slots) {
-  slots.clear();
+void AppendSlots(SlotView view, const TickFacts& facts, bool ready, std::vector<Value>& slots) {
   SlotWriter writer(slots);
   for (const SlotRow& row : kRows) {
-    row.write({facts, ready}, writer);
+    if (row.view == view) {
+      row.write({facts, ready}, writer);
+    }
   }
 }
 

@@ -56,7 +56,9 @@ class TickTest : public ::testing::Test {
   }
   std::string Page() {
     tick().Once();
-    return std::string(tick().snapshots().Get()->text());
+    std::string page(tick().snapshots().Get()->text());
+    EXPECT_EQ(tick().TextOfNewPlan(), page);
+    return page;
   }
   void SetSource(PartState state, std::string detail) {
     source_.Set(

@@ -91,9 +91,8 @@ SeriesPlan PageBuilder::MakePlan() const {
   return std::move(builder).Build();
 }
 
-void PageBuilder::Fill(std::vector<Value>& slots) const {
+void PageBuilder::AppendTo(std::vector<Value>& slots) const {
   PODGPU_CHECK(plan_ != nullptr);
-  slots.clear();
   for (const Planned& planned : planned_) {
     const Section& section = planned.section;
     if (IsThere(section) && section.append_to) {

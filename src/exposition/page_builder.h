@@ -29,8 +29,8 @@ class PageBuilder {
   // null while there is no reading.  Returns whether it made one.
   bool Refresh(const Grid* grid, const std::shared_ptr<const Owners>& owners);
 
-  // Replaces the content of `slots` by the numbers of all sections.  Refresh comes first.
-  void Fill(std::vector<Value>& slots) const;
+  // Appends the numbers of all sections.  Refresh comes first.
+  void AppendTo(std::vector<Value>& slots) const;
 
   // Null before the first Refresh.
   const std::shared_ptr<const SeriesPlan>& plan() const { return plan_; }

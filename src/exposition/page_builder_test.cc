@@ -65,7 +65,12 @@ class PageBuilderTest : public ::testing::Test {
   void MakeOnce() {
     PageBuilder page = Page();
     page.Refresh(nullptr, nullptr);
-    page.Fill(slots_);
+    FillFrom(page);
+  }
+
+  void FillFrom(const PageBuilder& page) {
+    slots_.clear();
+    page.AppendTo(slots_);
   }
 
   NamedNumbers fruits_{.family = "fruits", .names = {"apple", "pear"}};
@@ -78,7 +83,7 @@ using PageBuilderDeathTest = PageBuilderTest;
 TEST_F(PageBuilderTest, WritesEachNumberBehindItsOwnLabels) {
   PageBuilder page = Page();
   EXPECT_TRUE(page.Refresh(nullptr, nullptr));
-  page.Fill(slots_);
+  FillFrom(page);
   EXPECT_EQ(Write(*page.plan(), slots_),
             "# HELP fruits Numbers.\n# TYPE fruits gauge\n"
             "fruits{name=\"apple\"} 10\nfruits{name=\"pear\"} 20\n"
@@ -96,7 +101,7 @@ TEST_F(PageBuilderTest, KeepsThePlanWhileNoGenerationChanges) {
   fruits_.names.emplace_back("plum");
   ++fruits_.generation;
   EXPECT_TRUE(page.Refresh(nullptr, nullptr));
-  page.Fill(slots_);
+  FillFrom(page);
   EXPECT_NE(Write(*page.plan(), slots_).find("fruits{name=\"plum\"} 30\n"), std::string::npos);
   EXPECT_NE(Write(*page.plan(), slots_).find("colours{name=\"red\"} 10\n"), std::string::npos);
 }
@@ -126,12 +131,12 @@ TEST_F(PageBuilderTest, MakesANewPlanForOtherDevicesFieldsAndOwners) {
 TEST_F(PageBuilderTest, LeavesOutSectionsOfDevicesUntilThereIsAReading) {
   PageBuilder page({fruits_.AsSection(true), colours_.AsSection()});
   page.Refresh(nullptr, nullptr);
-  page.Fill(slots_);
+  FillFrom(page);
   EXPECT_EQ(slots_.size(), 1U);
 
   const Grid grid(std::make_shared<Topology>(), {FindField(150)});
   EXPECT_TRUE(page.Refresh(&grid, std::make_shared<const Owners>()));
-  page.Fill(slots_);
+  FillFrom(page);
   EXPECT_EQ(slots_.size(), 3U);
   EXPECT_NE(Write(*page.plan(), slots_, &grid).find("colours{name=\"red\"} 10\n"),
             std::string::npos);
@@ -140,10 +145,10 @@ TEST_F(PageBuilderTest, LeavesOutSectionsOfDevicesUntilThereIsAReading) {
 TEST_F(PageBuilderTest, TakesNoMemoryForASteadyPage) {
   PageBuilder page = Page();
   page.Refresh(nullptr, nullptr);
-  page.Fill(slots_);
+  FillFrom(page);
   const Allocations before = AllocationsOfThisThread();
   page.Refresh(nullptr, nullptr);
-  page.Fill(slots_);
+  FillFrom(page);
   EXPECT_EQ((AllocationsOfThisThread() - before).count, 0U);
 }
 
@@ -152,12 +157,12 @@ TEST_F(PageBuilderTest, TakesNoMemoryForASteadyPage) {
 TEST_F(PageBuilderTest, ANewPlanShowsAGenerationThatDoesNotChange) {
   PageBuilder page = Page();
   page.Refresh(nullptr, nullptr);
-  page.Fill(slots_);
+  FillFrom(page);
   EXPECT_EQ(Write(page.MakePlan(), slots_), Write(*page.plan(), slots_));
 
   fruits_.names = {"apple", "plum"};
   EXPECT_FALSE(page.Refresh(nullptr, nullptr));
-  page.Fill(slots_);
+  FillFrom(page);
   EXPECT_NE(Write(page.MakePlan(), slots_), Write(*page.plan(), slots_));
 }
 
@@ -178,7 +183,7 @@ TEST_F(PageBuilderDeathTest, StopsWhenLinesRiseInNumberAndTheGenerationStays) {
   page.Refresh(nullptr, nullptr);
   fruits_.names.emplace_back("plum");
   page.Refresh(nullptr, nullptr);
-  EXPECT_DEATH(page.Fill(slots_), "section fruits announced 2 numbers and appended 3");
+  EXPECT_DEATH(FillFrom(page), "section fruits announced 2 numbers and appended 3");
 }
 
 TEST_F(PageBuilderDeathTest, StopsWhenALineRefersToASlotOfAnotherSection) {
@@ -194,7 +199,7 @@ TEST_F(PageBuilderDeathTest, StopsWhenASectionAnnouncesNumbersAndHasNone) {
   section.append_to = {};
   PageBuilder page({std::move(section)});
   page.Refresh(nullptr, nullptr);
-  EXPECT_DEATH(page.Fill(slots_), "section fruits announced 2 numbers and appended 0");
+  EXPECT_DEATH(FillFrom(page), "section fruits announced 2 numbers and appended 0");
 }
 
 }  // namespace
