@@ -283,7 +283,7 @@ bool IsAlwaysShown(std::string_view family) {
 size_t SlotSeriesOf(SlotView view) {
   size_t count = 0;
   const Topology none;
-  for (const SlotFamily& family : SlotFamiliesOf(view, &none)) {
+  for (const SlotFamily& family : SlotFamiliesOf(view, &none, 0)) {
     count += IsAlwaysShown(family.family.name) ? family.series.size() : 0;
   }
   return count;

@@ -29,8 +29,9 @@ void ClusterTick::Once() {
   ++ticks_;
   const auto page = MakePage(metrics_page_, last_text_bytes_);
   last_text_bytes_ = page->text().size();
+  const auto in_use = MakePage(in_use_page_, 0);
   metrics_.Set(page);
-  in_use_.Set(MakePage(in_use_page_, 0));
+  in_use_.Set(in_use);
   if (node_families_page_.Refresh(nullptr, nullptr)) {
     node_families_.Set(std::make_shared<const Snapshot>(
         SnapshotParts{node_families_page_.plan(), nullptr, nullptr, {}, ticks_}));

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "exporter/learned_pods.h"
-#include "exporter/tick_facts.h"
+#include "facts/tick_facts.h"
 #include "process/pod_book.h"
 #include "view/process_view.h"
 

@@ -5,8 +5,6 @@
 
 #include "absl/strings/str_format.h"
 
-#include "base/log.h"
-
 namespace podgpu {
 namespace {
 
@@ -19,6 +17,13 @@ bool SayTheSame(const ApiObjects& one, const ApiObjects& other) {
   });
 }
 
+ApiFacts AtFirst() {
+  ApiFacts first;
+  first.is_of_kubelet = true;
+  first.detail = "asking the kubelet for its pods for the first time";
+  return first;
+}
+
 }  // namespace
 
 KubeletPodsRefresher::KubeletPodsRefresher(const Files& files, KubeletPodsRefresherOptions options,
@@ -26,11 +31,8 @@ KubeletPodsRefresher::KubeletPodsRefresher(const Files& files, KubeletPodsRefres
     : files_(files),
       options_(std::move(options)),
       clock_(clock),
-      tick_(tick),
-      pace_(options_.seed) {
-  current_.is_of_kubelet = true;
-  current_.detail = "asking the kubelet for its pods for the first time";
-  facts_.Set(std::make_shared<const ApiFacts>(current_));
+      pace_(options_.seed),
+      publisher_({.message = "the kubelet's list of pods has changed its state"}, AtFirst(), tick) {
 }
 
 void KubeletPodsRefresher::Run(const std::stop_token& stop) {
@@ -50,7 +52,7 @@ Duration KubeletPodsRefresher::RefreshOnce(const std::stop_token& stop) {
   if (stop.stop_requested()) {
     return Duration::zero();
   }
-  ++current_.requests;
+  ++requests_;
   if (pods.ok()) {
     was_allowed_ = true;
     pace_ = ApiPace(options_.seed);
@@ -65,57 +67,45 @@ Duration KubeletPodsRefresher::Accept(ApiObjects pods) {
   const bool lists_us = std::ranges::any_of(pods, [this](const auto& entry) {
     return options_.own_pod.Is(entry.second.name_space, entry.second.name);
   });
-  ApiFacts next = current_;
+  ApiFacts next = publisher_.current();
+  next.requests = requests_;
   if (has_listed_us_ && !lists_us) {
-    Degrade(next, absl::StrFormat("the kubelet lists %d pods, and the one of this program, which "
-                                  "it has listed before, is not one of them: it has just started "
-                                  "and does not know all of its pods yet",
-                                  pods.size()));
-    Publish(std::move(next), absl::StatusCode::kDataLoss);
+    Degrade(next, absl::DataLossError(absl::StrFormat(
+                      "the kubelet lists %d pods, and the one of this program, which it has listed "
+                      "before, is not one of them: it has just started and does not know all of "
+                      "its pods yet",
+                      pods.size())));
+    publisher_.Publish(std::move(next));
     return std::min<Duration>(options_.period, kIncompletePeriod);
   }
   has_listed_us_ = lists_us;
-  if (next.objects == nullptr || !SayTheSame(*next.objects, pods)) {
+  if (next.value == nullptr || !SayTheSame(*next.value, pods)) {
     renewed_.Take(pods, clock_.Now());
     next.renewed = renewed_.at();
-    next.objects = std::make_shared<const ApiObjects>(std::move(pods));
+    next.value = std::make_shared<const ApiObjects>(std::move(pods));
   }
   next.state = PartState::kOk;
-  next.detail = absl::StrFormat("the kubelet lists %d pods", next.objects->size());
-  Publish(std::move(next), absl::StatusCode::kOk);
+  next.cause = absl::StatusCode::kOk;
+  next.detail = absl::StrFormat("the kubelet lists %d pods", next.value->size());
+  publisher_.Publish(std::move(next));
   return options_.period;
 }
 
 void KubeletPodsRefresher::Refuse(const Status& failure) {
-  ApiFacts next = current_;
+  ApiFacts next = publisher_.current();
+  next.requests = requests_;
   ++next.failures;
-  Degrade(next, std::string(failure.message()));
-  Publish(std::move(next), failure.code());
+  Degrade(next, failure);
+  publisher_.Publish(std::move(next));
 }
 
-void KubeletPodsRefresher::Degrade(ApiFacts& next, std::string detail) const {
+void KubeletPodsRefresher::Degrade(ApiFacts& next, const Status& failure) const {
   if (next.state == PartState::kOk) {
-    next.lost_at = clock_.Now();
+    next.good_at = clock_.Now();
   }
-  next.state = next.objects != nullptr ? PartState::kDegraded : PartState::kWaiting;
-  next.detail = std::move(detail);
-}
-
-void KubeletPodsRefresher::Publish(ApiFacts next, absl::StatusCode cause) {
-  const bool cause_changed = std::exchange(cause_, cause) != cause;
-  const bool state_changed = next.state != current_.state || cause_changed;
-  const bool news =
-      state_changed || next.objects != current_.objects || next.detail != current_.detail;
-  current_ = std::move(next);
-  facts_.Set(std::make_shared<const ApiFacts>(current_));
-  if (state_changed) {
-    Log(current_.state == PartState::kOk ? LogLevel::kInfo : LogLevel::kWarn,
-        "the kubelet's list of pods has changed its state",
-        {{"state", std::string(PartStateName(current_.state))}, {"detail", current_.detail}});
-  }
-  if (news) {
-    tick_.Nudge();
-  }
+  next.state = next.value != nullptr ? PartState::kDegraded : PartState::kWaiting;
+  next.cause = failure.code();
+  next.detail = std::string(failure.message());
 }
 
 }  // namespace podgpu

@@ -16,7 +16,8 @@
 #include "base/files.h"
 #include "base/published.h"
 #include "base/wakeup.h"
-#include "exporter/api_refresher.h"
+#include "exporter/fact_publisher.h"
+#include "facts/thread_facts.h"
 #include "kube/api_pace.h"
 #include "kube/kubelet_pods.h"
 #include "kube/pod_resources.h"
@@ -39,7 +40,7 @@ class KubeletPodsRefresher {
 
   void Run(const std::stop_token& stop);
 
-  const Published<ApiFacts>& facts() const { return facts_; }
+  const Published<ApiFacts>& facts() const { return publisher_.facts(); }
 
  private:
   // Asks once; returns how long to wait before the next time.
@@ -47,20 +48,17 @@ class KubeletPodsRefresher {
   Duration Accept(ApiObjects pods);
   void Refuse(const Status& failure);
   // Notes a state that is not ok.
-  void Degrade(ApiFacts& next, std::string detail) const;
-  void Publish(ApiFacts next, absl::StatusCode cause);
+  void Degrade(ApiFacts& next, const Status& failure) const;
 
   const Files& files_;
   const KubeletPodsRefresherOptions options_;
   Clock& clock_;
-  Wakeup& tick_;
   ApiPace pace_;
   RenewedPods renewed_;
-  bool was_allowed_ = false;                        // A list has been granted since the start.
-  bool has_listed_us_ = false;                      // The list in force has our own pod.
-  absl::StatusCode cause_ = absl::StatusCode::kOk;  // Of the last failure; ok: none is in force.
-  ApiFacts current_;
-  Published<ApiFacts> facts_;
+  FactPublisher<ApiFacts> publisher_;
+  uint64_t requests_ = 0;
+  bool was_allowed_ = false;    // A list has been granted since the start.
+  bool has_listed_us_ = false;  // The list in force has our own pod.
 };
 
 }  // namespace podgpu

@@ -81,12 +81,12 @@ TEST_F(KubeletPodsRefresherTest, AsksAtItsPaceAndPublishesWhatHasChanged) {
   EXPECT_EQ(facts().state, PartState::kOk);
   EXPECT_EQ(facts().detail, "the kubelet lists 1 pods");
   EXPECT_TRUE(facts().is_of_kubelet);
-  const std::shared_ptr<const ApiObjects> first = facts().objects;
+  const std::shared_ptr<const ApiObjects> first = facts().value;
   GoOn(seconds(10));
-  EXPECT_EQ(facts().objects, first) << "the same list is not published again";
+  EXPECT_EQ(facts().value, first) << "the same list is not published again";
   server_.Serve("/pods", ListOf({"a", "b"}));
   GoOn(seconds(10));
-  EXPECT_EQ(facts().objects->size(), 2U);
+  EXPECT_EQ(facts().value->size(), 2U);
   EXPECT_EQ(first->size(), 1U) << "a list that was published never changes";
   EXPECT_EQ(facts().requests, 3U);
 }
@@ -99,8 +99,8 @@ TEST_F(KubeletPodsRefresherTest, KeepsWhatItKnowsAndSaysEachCauseOnce) {
   GoOn(seconds(10));
   EXPECT_EQ(facts().state, PartState::kDegraded);
   EXPECT_EQ(facts().failures, 1U);
-  EXPECT_EQ(facts().objects->size(), 1U);
-  EXPECT_EQ(facts().lost_at, clock_.Now());
+  EXPECT_EQ(facts().value->size(), 1U);
+  EXPECT_EQ(facts().good_at, clock_.Now());
   GoOn(hours(1));
   server_.RefuseInText(1, 401, "Unauthorized");
   GoOn(hours(1));
@@ -124,7 +124,7 @@ TEST_F(KubeletPodsRefresherTest, WithoutARightItAsksOnceAMinute) {
   server_.RefuseInText(1'000, 403, "Forbidden");
   Start();
   EXPECT_EQ(facts().state, PartState::kWaiting);
-  EXPECT_EQ(facts().objects, nullptr);
+  EXPECT_EQ(facts().value, nullptr);
   const size_t asked = server_.requests().size();
   clock_.Advance(seconds(29));
   clock_.AwaitSleepers(1);
@@ -139,13 +139,13 @@ TEST_F(KubeletPodsRefresherTest, AKubeletThatHasJustStartedTakesNothingAway) {
   server_.Serve("/pods", ListOf({}));
   GoOn(seconds(10));
   EXPECT_EQ(facts().state, PartState::kDegraded);
-  EXPECT_EQ(facts().objects->size(), 2U);
+  EXPECT_EQ(facts().value->size(), 2U);
   EXPECT_NE(facts().detail.find("it has just started"), std::string::npos) << facts().detail;
   server_.Serve("/pods", ListOf({"b", "podgpu-x"}));
   GoOn(seconds(1));
   EXPECT_EQ(facts().state, PartState::kOk);
-  EXPECT_TRUE(facts().objects->contains("ml/b"));
-  EXPECT_FALSE(facts().objects->contains("ml/a"));
+  EXPECT_TRUE(facts().value->contains("ml/b"));
+  EXPECT_FALSE(facts().value->contains("ml/a"));
 }
 
 }  // namespace

@@ -188,7 +188,7 @@ TEST(WhyNotNamed, IsWhatTheApiServerSaysUnlessItTells) {
   api.detail = "the API server answers 403 to list pods";
   EXPECT_EQ(WhyNotNamed(nullptr, "NODE_NAME is not set"), "NODE_NAME is not set");
   EXPECT_EQ(WhyNotNamed(&api, ""), "the API server answers 403 to list pods");
-  api.objects = std::make_shared<const ApiObjects>();
+  api.value = std::make_shared<const ApiObjects>();
   EXPECT_EQ(WhyNotNamed(&api, ""), "");
 }
 

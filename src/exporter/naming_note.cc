@@ -10,7 +10,7 @@ std::string WhyNotNamed(const ApiFacts* api, std::string_view why_not_asked) {
   if (api == nullptr) {
     return std::string(why_not_asked);
   }
-  return api->objects == nullptr ? api->detail : std::string();
+  return api->value == nullptr ? api->detail : std::string();
 }
 
 std::string NamingNote(const UnnamedProcesses& unnamed, std::string_view why) {

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <utility>
 
-#include "exporter/api_refresher.h"
 #include "exporter/learned_pods.h"
-#include "exporter/tick_facts.h"
+#include "facts/thread_facts.h"
+#include "facts/tick_facts.h"
 
 namespace podgpu {
 

@@ -12,15 +12,15 @@ void OwnerJoin::Take(TickFacts& facts) {
     return;
   }
   OwnerFacts known;
-  known.pods = facts.owners_are_known ? facts.pods->answer : nullptr;
-  known.jobs = facts.jobs != nullptr ? facts.jobs->jobs : nullptr;
+  known.pods = facts.owners_are_known ? facts.pods->value : nullptr;
+  known.jobs = facts.jobs != nullptr ? facts.jobs->value : nullptr;
   known.api_pods = facts.usable_pods;
   if (facts.api_pods != nullptr) {
     facts.younger_pods = RenewedSince(facts.api_pods->renewed, facts.pods->asked_at);
   }
   known.younger_pods = facts.younger_pods;
   // Never withdrawn: a name means the same device until the driver has told the API server.
-  known.slices = facts.api_slices != nullptr ? facts.api_slices->objects : nullptr;
+  known.slices = facts.api_slices != nullptr ? facts.api_slices->value : nullptr;
   const Topology& topology = facts.grid->topology();
   if (owners_ == nullptr || joined_epoch_ != topology.epoch || joined_facts_ != known) {
     auto owners = std::make_shared<const Owners>(MakeOwners(topology, known, options_));

@@ -13,7 +13,7 @@
 
 #include "attribution/owner.h"
 #include "attribution/owner_facts.h"
-#include "exporter/tick_facts.h"
+#include "facts/tick_facts.h"
 
 namespace podgpu {
 

@@ -40,7 +40,7 @@ void ProcessRows::Take(ProcessFeed& feed, const TickFacts& facts) {
 
 // True when other pods than before are known by their uids.
 bool ProcessRows::LearnPods(const Basis& basis, const TickFacts& facts) {
-  const bool api_tells = basis.pods != nullptr && basis.pods->objects != nullptr;
+  const bool api_tells = basis.pods != nullptr && basis.pods->value != nullptr;
   if (api_tells || basis.owners == nullptr) {
     return api_tells && learned_.Forget();
   }
@@ -116,14 +116,14 @@ std::shared_ptr<const Grid> ProcessRows::WithCounters(const std::shared_ptr<cons
 ProcessNames ProcessRows::NameAll(const Basis& basis, const TickFacts& facts) const {
   NamingFacts naming{.processes = *basis.facts,
                      .topology = facts.grid->topology(),
-                     .pods = basis.pods == nullptr ? nullptr : basis.pods->objects.get(),
+                     .pods = basis.pods == nullptr ? nullptr : basis.pods->value.get(),
                      .owners = basis.owners.get(),
                      .learned = &learned_};
   for (const auto& [key, use] : accounts_.uses().all()) {
     naming.pod_uids.emplace_back(accounts_.table().pods().UidOf(key.pod));
   }
   ProcessNames names = NameProcesses(accounts_.table(), naming, names_);
-  const bool kubelet_answered = facts.pods != nullptr && facts.pods->answer != nullptr;
+  const bool kubelet_answered = facts.pods != nullptr && facts.pods->value != nullptr;
   for (const auto& [key, use] : accounts_.uses().all()) {
     const auto* const holding = key.device.value < holders_.size()
                                     ? holders_[key.device.value].HoldingOf(key.pod)

@@ -20,7 +20,7 @@
 #include "exporter/pod_values.h"
 #include "exporter/process_counts.h"
 #include "exporter/process_feed.h"
-#include "exporter/tick_facts.h"
+#include "facts/tick_facts.h"
 #include "process/process_accounts.h"
 #include "view/process_view.h"
 

@@ -82,7 +82,7 @@ class ProcessRowsTest : public ::testing::Test {
     pod.uid = kUidOfTrainer;
     pod.containers = std::move(containers);
     auto api = std::make_shared<ApiFacts>();
-    api->objects = objects;
+    api->value = objects;
     facts_.api_pods = api;
   }
   void Take() {
@@ -215,7 +215,7 @@ TEST_F(ProcessRowsTest, APodThatHasGoneIsStillCalledWhatItWas) {
   Read({Trainer(11, "c1")});
   Take();
   auto api = std::make_shared<ApiFacts>();
-  api->objects = std::make_shared<const ApiObjects>();
+  api->value = std::make_shared<const ApiObjects>();
   facts_.api_pods = api;
   Own({});
   Read({});
@@ -293,10 +293,10 @@ TEST_F(ProcessRowsTest, SharersOfADeviceHoldItShared) {
 TEST_F(ProcessRowsTest, NamesAStaticPodByTheHashOfItsFile) {
   const std::string hash = "a81259cef8e959c624df1d456e5d3297";
   TellPods();
-  auto objects = std::make_shared<ApiObjects>(*facts_.api_pods->objects);
+  auto objects = std::make_shared<ApiObjects>(*facts_.api_pods->value);
   objects->at("ml/train-0").config_hash = hash;
   auto api = std::make_shared<ApiFacts>();
-  api->objects = objects;
+  api->value = objects;
   facts_.api_pods = api;
   Own({"main"});
   Read({Trainer(11, "c1", hash)});

@@ -13,9 +13,9 @@
 
 #include "base/clock.h"
 #include "exporter/process_rows.h"
-#include "exporter/tick_facts.h"
 #include "exporter/vcuda_rows.h"
 #include "exposition/section.h"
+#include "facts/tick_facts.h"
 
 namespace podgpu {
 

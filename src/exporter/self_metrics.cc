@@ -160,8 +160,7 @@ constexpr ApiNumber kApiUp = [](const ApiFacts& facts) -> std::optional<int64_t>
   return facts.state == PartState::kOk ? 1 : 0;
 };
 constexpr ApiNumber kApiObjects = [](const ApiFacts& facts) -> std::optional<int64_t> {
-  return facts.objects == nullptr ? std::nullopt
-                                  : std::optional<int64_t>(std::ssize(*facts.objects));
+  return facts.value == nullptr ? std::nullopt : std::optional<int64_t>(std::ssize(*facts.value));
 };
 constexpr ApiNumber kApiRequests = [](const ApiFacts& facts) -> std::optional<int64_t> {
   return static_cast<int64_t>(facts.requests);
@@ -271,7 +270,7 @@ constexpr SlotRow kRows[] = {
      },
      [](const SlotInput& in, SlotWriter& out) {
        WriteAge(in.facts.grid != nullptr, in.facts.grid_age, out);
-       WriteAge(in.facts.pods->answer != nullptr, in.facts.pods_age, out);
+       WriteAge(in.facts.pods->value != nullptr, in.facts.pods_age, out);
      }},
     {kSelf, "podgpu_absent_samples", "gauge", "", "reason",
      "Watched values that the last page leaves out, by reason.",
@@ -285,8 +284,7 @@ constexpr SlotRow kRows[] = {
     {kSelf, "podgpu_pod_resources_pods", "gauge", "", "", "Pods in the kubelet's last good answer.",
      NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
-       in.facts.pods->answer != nullptr ? out.Count(in.facts.pods->answer->pod_count)
-                                        : out.Absent();
+       in.facts.pods->value != nullptr ? out.Count(in.facts.pods->value->pod_count) : out.Absent();
      }},
     {kSelf, "podgpu_pod_resources_failures_total", "counter", "", "",
      "Questions that the kubelet did not answer.", NoLabels,
@@ -326,8 +324,8 @@ constexpr SlotRow kRows[] = {
     {kSelf, "podgpu_hpc_jobs", "gauge", "", "",
      "Jobs that the directory of jobs lists on devices; absent when it cannot be listed.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
-       const bool known = in.facts.jobs != nullptr && in.facts.jobs->jobs != nullptr;
-       known ? out.Count(in.facts.jobs->jobs->job_count()) : out.Absent();
+       const bool known = in.facts.jobs != nullptr && in.facts.jobs->value != nullptr;
+       known ? out.Count(in.facts.jobs->value->job_count()) : out.Absent();
      }},
     {kSelf, "podgpu_hpc_job_failures_total", "counter", "", "",
      "Looks into the directory of jobs that could not list it.", NoLabels,

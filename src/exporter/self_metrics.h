@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exporter/tick_facts.h"
+#include "facts/tick_facts.h"
 #include "sample/value.h"
 #include "view/shown.h"
 #include "view/view.h"

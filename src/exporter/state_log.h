@@ -17,7 +17,7 @@
 
 #include "exporter/condition.h"
 #include "exporter/line_budget.h"
-#include "exporter/tick_facts.h"
+#include "facts/tick_facts.h"
 #include "ui/condition.h"
 
 namespace podgpu {

@@ -21,7 +21,7 @@ class StateLogTest : public ::testing::Test {
     facts_.config = std::make_shared<const ConfigNotes>();
     facts_.stale_after = seconds(5);
     auto pods = std::make_shared<PodFacts>();
-    pods->answer = std::make_shared<const PodAllocations>();
+    pods->value = std::make_shared<const PodAllocations>();
     facts_.pods = pods;
     facts_.source = std::make_shared<const SourceStatus>(
         SourceStatus{PartState::kOk, "fake driver: 2 GPUs", 1, 0, 2});
@@ -150,7 +150,7 @@ TEST_F(StateLogTest, ALostGpuIsToldWithItsLastXidAndItsReturnWithTheLoss) {
 
 TEST_F(StateLogTest, ACallThatHangsIsOneLineThoughItReturnsAndHangsAgain) {
   Lines();
-  facts_.running = CallGuard::Running{SourceCall::kRead, seconds(11), true};
+  facts_.running = RunningCall{SourceCall::kRead, seconds(11), true};
   std::string lines = Lines(3);
   EXPECT_EQ(Count(lines), 1) << lines;
   EXPECT_TRUE(HasPart(lines,
@@ -161,7 +161,7 @@ TEST_F(StateLogTest, ACallThatHangsIsOneLineThoughItReturnsAndHangsAgain) {
   facts_.running.reset();
   facts_.awaits_reading = true;
   lines = Lines(3);
-  facts_.running = CallGuard::Running{SourceCall::kRead, seconds(12), true};
+  facts_.running = RunningCall{SourceCall::kRead, seconds(12), true};
   lines += Lines(3);
   EXPECT_EQ(lines, "") << "no reading in between";
   facts_.grid_age = seconds(6);

@@ -164,9 +164,9 @@ TickFacts Tick::Gather() {
   facts.interrupts = sources_.guard.interrupts();
   facts.written_off = static_cast<size_t>(sources_.written_off.load());
   facts.pods = sources_.pods.Get();
-  facts.pods_age = duration_cast<milliseconds>(facts.now - facts.pods->answered_at);
+  facts.pods_age = duration_cast<milliseconds>(facts.now - facts.pods->good_at);
   facts.owners_are_known =
-      facts.pods->answer != nullptr && facts.pods_age <= options_.owners_stay_for;
+      facts.pods->value != nullptr && facts.pods_age <= options_.owners_stay_for;
   facts.jobs = sources_.extra.jobs != nullptr ? sources_.extra.jobs->Get() : nullptr;
   facts.api_pods = sources_.extra.api_pods != nullptr ? sources_.extra.api_pods->Get() : nullptr;
   facts.usable_pods = Usable(facts.api_pods, facts.now);
@@ -222,8 +222,8 @@ void Tick::TakeHang(TickFacts& facts) {
 std::shared_ptr<const ApiObjects> Tick::Usable(const std::shared_ptr<const ApiFacts>& facts,
                                                Instant now) const {
   const bool is_lost = facts == nullptr || (facts->state != PartState::kOk &&
-                                            now - facts->lost_at > options_.metadata_stays_for);
-  return is_lost ? nullptr : facts->objects;
+                                            now - facts->good_at > options_.metadata_stays_for);
+  return is_lost ? nullptr : facts->value;
 }
 
 void Tick::TakeClients(TickFacts& facts) {

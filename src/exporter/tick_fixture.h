@@ -66,9 +66,9 @@ class TickTest : public ::testing::Test {
   }
   void SetPods(std::vector<Allocation> allocations) {
     auto facts = std::make_shared<PodFacts>();
-    facts->answer =
+    facts->value =
         std::make_shared<const PodAllocations>(PodAllocations{"v1", 1, std::move(allocations)});
-    facts->answered_at = clock_.Now();
+    facts->good_at = clock_.Now();
     facts->state = PartState::kOk;
     pods_.Set(facts);
   }

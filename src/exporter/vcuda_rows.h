@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "exporter/process_rows.h"
-#include "exporter/tick_facts.h"
 #include "exposition/series_plan.h"
+#include "facts/tick_facts.h"
 #include "process/process_table.h"
 #include "view/vcuda_view.h"
 

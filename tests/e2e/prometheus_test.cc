@@ -177,7 +177,7 @@ size_t SelfSeries() {
   for (const Changing& one : ChangingSeries()) {
     off.insert(one.name);
   }
-  for (const SlotFamily& family : SlotFamiliesOf(SlotView::kSelf, nullptr)) {
+  for (const SlotFamily& family : SlotFamiliesOf(SlotView::kSelf, nullptr, 0)) {
     series += off.contains(family.family.name) ? 0 : family.series.size();
   }
   return series;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "exporter/reader.h"
 #include "fields/field.h"
 #include "source/open_source.h"
 
@@ -208,12 +209,12 @@ void ProcessNode::ShowPods() {
   PodsOfTheWorld visitor;
   run_->world().VisitPods(now(), visitor);
   auto pods = std::make_shared<PodFacts>();
-  pods->answer = std::make_shared<const PodAllocations>(std::move(visitor.allocations));
+  pods->value = std::make_shared<const PodAllocations>(std::move(visitor.allocations));
   pods->state = PartState::kOk;
-  pods->answered_at = clock_->Now();
+  pods->good_at = clock_->Now();
   pods_.Set(std::move(pods));
   auto api = std::make_shared<ApiFacts>();
-  api->objects = std::make_shared<const ApiObjects>(std::move(visitor.objects));
+  api->value = std::make_shared<const ApiObjects>(std::move(visitor.objects));
   api->state = PartState::kOk;
   api_pods_.Set(std::move(api));
 }
