@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "view/accounting_view.h"
+#include "view/energy_reading_view.h"
 #include "view/energy_view.h"
 #include "view/pod_use_view.h"
 
@@ -35,6 +36,14 @@ constexpr SectionRow kSections[] = {
      [](PageState& state) {
        return AccountsSection(state.process_page(), "energy of GPUs",
                               {EnergySlotCount, AddEnergyView, AppendEnergy});
+     }},
+    {Views({View::kNative, View::kProcess}), true,
+     [](PageState& state) {
+       return AccountsSection(state.process_page(), "readings of energy counters",
+                              {.count = EnergyReadingSlotCount,
+                               .add = AddEnergyReadingView,
+                               .append = AppendEnergyReadings,
+                               .stays_when_stale = true});
      }},
     {Views({View::kNative, View::kProcess}), true,
      [](PageState& state) {
