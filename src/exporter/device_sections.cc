@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "exporter/page_sections.h"
-#include "exporter/slot_history.h"
+#include "health/slot_history.h"
 #include "view/pod_xids.h"
 
 namespace podgpu {
