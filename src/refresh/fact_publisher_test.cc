@@ -1,4 +1,4 @@
-#include "exporter/fact_publisher.h"
+#include "refresh/fact_publisher.h"
 
 #include <chrono>
 #include <memory>
