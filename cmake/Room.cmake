@@ -78,6 +78,23 @@ function(podgpu_test name label)
   set_tests_properties(${label}.${name} PROPERTIES LABELS ${label} TIMEOUT 600)
 endfunction()
 
+# podgpu_shards(NAME label COUNT): runs the tests of a long program in COUNT ctest entries, which start first.
+function(podgpu_shards name label count)
+  if(PODGPU_FUZZ OR PODGPU_TIDY)
+    return()
+  endif()
+  foreach(shard RANGE 1 ${count})
+    set(entry ${label}.${name})
+    if(shard GREATER 1)
+      string(APPEND entry .${shard})
+      add_test(NAME ${entry} COMMAND ${name})
+    endif()
+    math(EXPR index "${shard} - 1")
+    set_tests_properties(${entry} PROPERTIES LABELS ${label} TIMEOUT 1800 COST 600
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${count};GTEST_SHARD_INDEX=${index}")
+  endforeach()
+endfunction()
+
 # podgpu_fuzz(NAME source LINKS ...): in the fuzz preset a libFuzzer program; in every other one a program
 # that replays tests/corpus/NAME as a plain test.
 function(podgpu_fuzz name source)
