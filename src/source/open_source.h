@@ -23,7 +23,7 @@
 namespace podgpu {
 
 // Which library device facts come from.  kAuto: DCGM where an engine or its library is named, or
-// where its energy of processes is asked for; else as chosen_source.h says.
+// where its energy of processes is asked for; else as auto_source.h says.
 enum class SourceKind : uint8_t { kAuto, kDcgm, kNvml };
 
 struct SourceOptions {
@@ -35,7 +35,7 @@ struct SourceOptions {
   const Files* sysfs = nullptr;  // Says which devices sleep; outlives the source.  May be left out.
   std::string address;           // Of a remote engine (dcgm/connection.h); empty: embedded.
   std::chrono::milliseconds connect_timeout{5000};
-  std::chrono::milliseconds mute_after{5000};  // Without a fresh number the engine is begun anew.
+  std::chrono::milliseconds stale_after{5000};  // Without a fresh number the engine is begun anew.
   // Asks for DCGM's own energy of processes, which only DCGM has; null: nobody does.
   // What will be asked for, to choose by.
   std::vector<const Field*> fields = {};

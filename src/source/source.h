@@ -55,14 +55,14 @@ class Source : public Interruptible {
 
   // Lets go of the hardware and of what holds it: devices are closed, an embedded engine ends.  The
   // next Discover takes them back.
-  virtual void LetGo() = 0;
+  virtual void Release() = 0;
 
   // Whether profiling fields are sampled, from the next Watch on; else they are absent as kPaused.
   // On at first.
   virtual void SetProfiling(bool is_on) = 0;
 
   // Why the driver needs the devices to be let go of, as of the last look; empty: it does not.
-  virtual std::string NeedToLetGo() const { return ""; }
+  virtual std::string ReleaseReason() const { return ""; }
 
   // "dcgm 4.6.0, remote engine nvidia-dcgm:5555": for logs and the status page.  Any thread.
   virtual std::string Describe() const = 0;

@@ -106,7 +106,7 @@ class DcgmNode {
                                                   : DcgmEndpoint{Kind::kTcp, "host:5555"};
     const DcgmSourceOptions options{.endpoint = place,
                                     .connect_timeout = std::chrono::milliseconds(1'000),
-                                    .mute_after = seams_.stale_after,
+                                    .stale_after = seams_.stale_after,
                                     .written_off = seams_.written_off};
     NvmlIdentity nvml([this]() -> StatusOr<abi::NvmlLibrary> { return nvml_.Library(); },
                       seams_.written_off);

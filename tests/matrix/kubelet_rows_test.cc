@@ -186,7 +186,7 @@ TEST_F(KubeletRows, LeaveDeviceValuesAlone) {
   const Reference reference = RecordReference(vendor, 0);
   Serve(nullptr, Saying(Answer()));
   MatrixNode node(vendor, 0, *client_);
-  node.clock().NoteBystander();  // The server.
+  node.clock().NoteOtherThread();  // The server.
   node.Start();
   ASSERT_TRUE(AwaitHealthy(node, reference, 2));
   node.Fetch("/metrics");  // The connection that stays is among the descriptors.

@@ -36,7 +36,7 @@ int RuntimeThreads() {
 }  // namespace
 
 LockstepClock::LockstepClock(ThreadTally written_off, WallTime start)
-    : written_off_(std::move(written_off)), bystanders_(RuntimeThreads()), wall_(start) {}
+    : written_off_(std::move(written_off)), other_threads_(RuntimeThreads()), wall_(start) {}
 
 Instant LockstepClock::Now() const {
   const std::scoped_lock lock(changed_.mutex);
@@ -81,9 +81,9 @@ void LockstepClock::NoteBlocked(std::thread::id thread, bool is_blocked) {
   changed_.rung.notify_all();
 }
 
-void LockstepClock::NoteUnheeded(bool is_blocked) {
+void LockstepClock::NoteDetachedBlock(bool is_blocked) {
   const std::scoped_lock lock(changed_.mutex);
-  unheeded_ += is_blocked ? 1 : -1;
+  blocked_detached_ += is_blocked ? 1 : -1;
   changed_.rung.notify_all();
 }
 
@@ -106,11 +106,12 @@ bool LockstepClock::IsQuiet() const {
   const int waiting = blocked_alone_ - *written_off_;
   if (expected_workers_ > 0) {
     // Fewer held up than written off: one is on its way back.
-    return asleep == std::ssize(sleepers_) && waiting + unheeded_ >= 0 &&
+    return asleep == std::ssize(sleepers_) && waiting + blocked_detached_ >= 0 &&
            asleep + std::max(waiting, 0) >= expected_workers_ &&
-           Threads() - blocked_ - unheeded_ <= expected_workers_ + bystanders_ + idle_;
+           Threads() - blocked_ - blocked_detached_ <= expected_workers_ + other_threads_ + idle_;
   }
-  return asleep == std::ssize(sleepers_) && asleep + blocked_ + waiting >= Threads() - bystanders_;
+  return asleep == std::ssize(sleepers_) &&
+         asleep + blocked_ + waiting >= Threads() - other_threads_;
 }
 
 void LockstepClock::AwaitQuiet() {

@@ -31,11 +31,11 @@ class LockstepClock final : public Clock {
   // `thread` is held up inside a fake, or is let go again.
   void NoteBlocked(std::thread::id thread, bool is_blocked);
   // A thread for which nobody waits is held up inside a fake, or is let go again.
-  void NoteUnheeded(bool is_blocked);
+  void NoteDetachedBlock(bool is_blocked);
   // The calling thread is one that will sleep on this clock, though it has not done so yet.
   void NoteWorker();
   // One more thread that does not work on this clock, such as a server's.
-  void NoteBystander() { ++bystanders_; }
+  void NoteOtherThread() { ++other_threads_; }
   // For a program that keeps `idle` threads which never sleep on this clock, but may be held up:
   // it is quiet when `workers` threads sleep, or one waits for such a thread that is held up.
   void ExpectWorkers(int workers, int idle);
@@ -53,7 +53,7 @@ class LockstepClock final : public Clock {
   bool IsQuiet() const;  // With the mutex of changed_ held.
 
   const ThreadTally written_off_;
-  int bystanders_;
+  int other_threads_;
   mutable Alarm changed_;  // Its mutex guards all below.
   Instant now_{};
   WallTime wall_;
@@ -62,8 +62,8 @@ class LockstepClock final : public Clock {
   int expected_workers_ = 0;           // 0: told by the number of threads.
   int idle_ = 0;
   int blocked_ = 0;
-  int blocked_alone_ = 0;  // Of these, threads that were made for one call.
-  int unheeded_ = 0;       // Held up, and none of those.
+  int blocked_alone_ = 0;     // Of these, threads that were made for one call.
+  int blocked_detached_ = 0;  // Held up, and none of those.
 };
 
 }  // namespace podgpu

@@ -63,7 +63,7 @@ MatrixNode::MatrixNode(const Vendor& vendor, size_t mode, PodResources& kubelet)
                                       [this](std::thread::id thread, bool blocks) {
                                         clock_.NoteBlocked(thread, blocks);
                                       },
-                                      [this](bool blocks) { clock_.NoteUnheeded(blocks); }})),
+                                      [this](bool blocks) { clock_.NoteDetachedBlock(blocks); }})),
       kubelet_(kubelet) {
   if (vendor.idle_threads > 0) {
     clock_.ExpectWorkers(kWorkers, vendor.idle_threads);
@@ -87,7 +87,7 @@ void MatrixNode::Start() {
       Exporter::Start(OptionsFor(source_vendor_), {clock_, open, kubelet_, {}, written_off_});
   PODGPU_CHECK(exporter.ok());
   exporter_ = *std::move(exporter);
-  clock_.NoteBystander();  // The HTTP thread.
+  clock_.NoteOtherThread();  // The HTTP thread.
   clock_.AwaitQuiet();
 }
 

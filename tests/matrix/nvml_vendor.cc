@@ -90,7 +90,7 @@ class NvmlNode {
     nvml_.stamp = [this] { return ToMicroseconds(seams_.clock.WallNow()); };
     nvml_.on_block = [this](std::thread::id thread, const std::string& symbol, bool blocks) {
       if (IsOfListener(symbol)) {
-        seams_.on_unheeded_block(blocks);
+        seams_.on_detached_block(blocks);
       } else {
         seams_.on_block(thread, blocks);
       }
@@ -100,7 +100,7 @@ class NvmlNode {
   StatusOr<std::unique_ptr<Source>> Open() {
     return std::make_unique<NvmlSource>(
         nvml_.Library(),
-        NvmlSourceOptions{.mute_after = seams_.stale_after, .written_off = seams_.written_off},
+        NvmlSourceOptions{.stale_after = seams_.stale_after, .written_off = seams_.written_off},
         seams_.clock);
   }
 

@@ -53,7 +53,7 @@ struct NodeSeams {
   // Told when a call of `thread` is held up, and when it goes on.
   std::function<void(std::thread::id thread, bool blocks)> on_block;
   // The same of a thread that nobody waits for.
-  std::function<void(bool blocks)> on_unheeded_block;
+  std::function<void(bool blocks)> on_detached_block;
 };
 
 struct Vendor {

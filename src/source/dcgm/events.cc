@@ -99,7 +99,7 @@ Status DcgmEvents::Collect(abi::dcgmHandle_t handle, Grid& grid) {
   }
   counts_.Fill(grid.read_at_wall, grid.findings);
   PODGPU_CHECK(grid.findings.gpus.size() == devices_.size());
-  SayWhatIsKnown(grid.findings);
+  NoteKnownCounts(grid.findings);
   grid.findings.events_note = note_;
   return absl::OkStatus();
 }
@@ -237,7 +237,7 @@ int DcgmEvents::Take(abi::dcgm_field_entity_group_t group, abi::dcgm_field_eid_t
 }
 
 // No sample is an answer for XIDs alone; reasons of the clocks come every period.
-void DcgmEvents::SayWhatIsKnown(Findings& findings) {
+void DcgmEvents::NoteKnownCounts(Findings& findings) {
   for (size_t gpu = 0; gpu < findings.gpus.size(); ++gpu) {
     GpuEventCounts& counts = findings.gpus[gpu];
     const auto& cells = devices_[gpu].cells;

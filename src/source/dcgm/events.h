@@ -65,7 +65,7 @@ class DcgmEvents {
   void NoteAnswer(const Status& answer);
   Status MakeGroups(abi::dcgmHandle_t handle, Device& device, size_t field);
   void Count(size_t gpu, size_t field, const Sample& sample);
-  void SayWhatIsKnown(Findings& findings);
+  void NoteKnownCounts(Findings& findings);
   static int Take(abi::dcgm_field_entity_group_t group, abi::dcgm_field_eid_t entity,
                   abi::dcgmFieldValue_v1* values, int count, void* user);
 

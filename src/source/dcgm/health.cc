@@ -48,10 +48,10 @@ std::optional<size_t> IndexOf(const Topology& topology, uint32_t gpu_id) {
 Status DcgmHealth::Read(abi::dcgmHandle_t handle, Grid& grid) {
   const FindingsAsked& asked = grid.findings.asked;
   const Status health = asked.health ? ReadHealth(handle, grid) : absl::OkStatus();
-  PODGPU_RETURN_IF_ERROR(Told(kHealth, health, health_failure_));
+  PODGPU_RETURN_IF_ERROR(LogChange(kHealth, health, health_failure_));
   const bool had_no_links = std::exchange(has_no_links_, false);
   const Status peers = asked.peers ? ReadPeers(handle, grid) : absl::OkStatus();
-  PODGPU_RETURN_IF_ERROR(Told(kPaths, peers, peers_failure_));
+  PODGPU_RETURN_IF_ERROR(LogChange(kPaths, peers, peers_failure_));
   if (note_is_old_ || had_no_links != has_no_links_) {
     MakeNote();
   }
@@ -64,7 +64,7 @@ void DcgmHealth::Forget() {
   watched_.clear();
 }
 
-Status DcgmHealth::Told(const char* what, const Status& status, std::string& last) {
+Status DcgmHealth::LogChange(const char* what, const Status& status, std::string& last) {
   if (LostConnection(status)) {
     return status;
   }

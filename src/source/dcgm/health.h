@@ -47,7 +47,7 @@ class DcgmHealth {
   Status CheckAs(abi::dcgmHandle_t handle, uint32_t version, std::unique_ptr<Response>& response,
                  Answer& answer);
   // Says `status` once, and that it has passed; what is not a lost connection costs the rows alone.
-  Status Told(const char* what, const Status& status, std::string& last);
+  Status LogChange(const char* what, const Status& status, std::string& last);
   void MakeNote();
 
   const abi::DcgmLibrary& library_;

@@ -228,17 +228,17 @@ Status DcgmWatches::NoteStates(dcgmHandle_t handle, const Topology& now) {
       device.is_lost = gpu == now.gpus.end() || gpu->state == DeviceState::kLost;
     }
     bool is_back = was_lost && !device.is_lost;
-    PODGPU_RETURN_IF_ERROR(TakeIn(handle, device, is_back));
+    PODGPU_RETURN_IF_ERROR(AddIfBack(handle, device, is_back));
     if (is_back) {
       back.emplace(device.kind, device.group);
     }
   }
-  return WatchBack(handle, now, back);
+  return WatchReturned(handle, now, back);
 }
 
 // Adds a device to its group that was lost or unknown at Start and is back; `is_back` says
 // afterwards whether it needs its watches again.
-Status DcgmWatches::TakeIn(dcgmHandle_t handle, WatchedDevice& device, bool& is_back) {
+Status DcgmWatches::AddIfBack(dcgmHandle_t handle, WatchedDevice& device, bool& is_back) {
   if (!device.is_refused) {
     return absl::OkStatus();
   }
@@ -255,8 +255,8 @@ Status DcgmWatches::TakeIn(dcgmHandle_t handle, WatchedDevice& device, bool& is_
   return LostConnection(status) ? status : absl::OkStatus();
 }
 
-Status DcgmWatches::WatchBack(dcgmHandle_t handle, const Topology& topology,
-                              const std::set<std::pair<size_t, size_t>>& groups) {
+Status DcgmWatches::WatchReturned(dcgmHandle_t handle, const Topology& topology,
+                                  const std::set<std::pair<size_t, size_t>>& groups) {
   for (const auto& [kind, group] : groups) {
     PODGPU_RETURN_IF_ERROR(kinds_[kind].WatchAgain(handle, group));
     // While no GPU of a kind is there, none can say which profiling fields it offers.
@@ -282,7 +282,7 @@ Status DcgmWatches::WatchAgain(dcgmHandle_t handle, const std::vector<size_t>& d
     return absl::OkStatus();
   }
   if (!repair_.is_going_on) {
-    SayDropped(devices);
+    LogDropped(devices);
   }
   repair_.pause = std::clamp(repair_.pause * 2, period_, std::max(period_, kLongestRepairPause));
   repair_.next = now + repair_.pause;
@@ -299,7 +299,7 @@ Status DcgmWatches::WatchAgain(dcgmHandle_t handle, const std::vector<size_t>& d
   return absl::OkStatus();
 }
 
-void DcgmWatches::SayDropped(const std::vector<size_t>& devices) const {
+void DcgmWatches::LogDropped(const std::vector<size_t>& devices) const {
   std::set<const Gpu*> gpus;
   for (const size_t device : devices) {
     gpus.insert(GpuAt(topology_, EntityId{static_cast<uint16_t>(first_column_ + device)}));

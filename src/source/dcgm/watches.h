@@ -108,10 +108,10 @@ class DcgmWatches {
   std::optional<uint32_t> GpuToAsk(const Topology& topology, const DcgmWatchedKind& kind) const;
   void MakeKinds(const Topology& topology);
   Status MakeGroups(abi::dcgmHandle_t handle, const Topology& topology);
-  Status WatchBack(abi::dcgmHandle_t handle, const Topology& topology,
-                   const std::set<std::pair<size_t, size_t>>& groups);
-  Status TakeIn(abi::dcgmHandle_t handle, WatchedDevice& device, bool& is_back);
-  void SayDropped(const std::vector<size_t>& devices) const;
+  Status WatchReturned(abi::dcgmHandle_t handle, const Topology& topology,
+                       const std::set<std::pair<size_t, size_t>>& groups);
+  Status AddIfBack(abi::dcgmHandle_t handle, WatchedDevice& device, bool& is_back);
+  void LogDropped(const std::vector<size_t>& devices) const;
 
   const abi::DcgmLibrary& library_;
   const Clock& clock_;

@@ -110,7 +110,7 @@ nvmlReturn_t NvmlAccounting::ReadEnded(const abi::NvmlTable& api, abi::nvmlDevic
   if (has_list) {
     AddPids(listed, settled_);
   }
-  nvmlReturn_t code = FillRoom(pids_, [&](uint32_t* pids, uint32_t& count) {
+  nvmlReturn_t code = FillList(pids_, [&](uint32_t* pids, uint32_t& count) {
     return api.nvmlDeviceGetAccountingPids(device, &count, pids);
   });
   if (code != abi::NVML_SUCCESS || (has_history_ && !has_list)) {

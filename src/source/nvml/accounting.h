@@ -52,7 +52,7 @@ class NvmlAccounting {
   bool has_history_ = false;       // The driver's memory was looked through since it was off.
   std::vector<uint32_t> settled_;  // Pids that are history, told, or on a list; ascending.
   std::vector<uint32_t> next_;     // For making the next `settled_`.
-  NvmlRoom<uint32_t> pids_;
+  NvmlList<uint32_t> pids_;
   std::vector<EndedProcess> ended_;
 };
 

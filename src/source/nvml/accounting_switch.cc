@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_format.h"
 
-#include "base/foreign_lane.h"
+#include "base/foreign_call_thread.h"
 #include "base/wakeup.h"
 #include "source/nvml/error.h"
 #include "source/nvml/task.h"
@@ -121,7 +121,7 @@ StatusOr<AccountingSwitched> SwitchAccountingOn(abi::NvmlLibrary library, Clock&
     return absl::FailedPreconditionError(
         name + " is too old to list its GPUs. Install driver R450 or later");
   }
-  ForeignLane lane("doctor", 1, written_off);
+  ForeignCallThread call_thread("doctor", 1, written_off);
   const auto task = std::make_shared<Switching>(std::move(library));
   bool has_returned = false;
   {
@@ -129,10 +129,10 @@ StatusOr<AccountingSwitched> SwitchAccountingOn(abi::NvmlLibrary library, Clock&
     const Instant deadline = clock.Now() + patience;
     const std::jthread watchdog([&](const std::stop_token& stop) {
       if (never.SleepUntil(clock, deadline, stop)) {
-        lane.GiveUp();
+        call_thread.GiveUp();
       }
     });
-    has_returned = lane.Run(task);
+    has_returned = call_thread.Run(task);
   }
   if (!has_returned) {
     const int place = task->GiveUp();

@@ -7,7 +7,7 @@
 #include "base/testing/manual_clock.h"
 #include "source/nvml/processes.h"
 #include "source/testing/fake_nvml_table.h"
-#include "source/testing/proc_of_all.h"
+#include "source/testing/fake_proc_files.h"
 
 namespace podgpu {
 namespace {
@@ -69,7 +69,7 @@ class AccountingTest : public ::testing::Test {
   }
 
   const ProcOfNobody nobody_;
-  const ProcOfAll everybody_;
+  const FakeProcFiles files_;
   ManualClock clock_;
   FakeNvml nvml_;
   std::unique_ptr<NvmlProcesses> processes_;
@@ -257,7 +257,7 @@ TEST_F(AccountingTest, NonsenseIsNotTold) {
 
 TEST_F(AccountingTest, WhoGoesOnWithoutAGpuIsIdentifiedAndWhoTookItsPidIsNot) {
   nvml_.gpus[0].accounting.is_on = true;
-  Open(false, everybody_);
+  Open(false, files_);
   Read();
   Live(15);
   Live(16);

@@ -59,7 +59,7 @@ struct NvmlTarget {
 
 // A list, with room for more than there is; `count` is how much of it was told.
 template <typename Entry>
-struct NvmlRoom {
+struct NvmlList {
   std::vector<Entry> entries;
   uint32_t count = 0;
 };
@@ -67,7 +67,7 @@ struct NvmlRoom {
 // Calls call(entries, count) with more and more room until all that there is fits.  The list may
 // grow between two calls, and some drivers tell a size that is none; so the room at least doubles.
 template <typename Entry, typename Call>
-abi::nvmlReturn_t FillRoom(NvmlRoom<Entry>& room, const Call& call) {
+abi::nvmlReturn_t FillList(NvmlList<Entry>& room, const Call& call) {
   constexpr size_t kFirstRoom = 64;
   constexpr size_t kMostRoom = 1 << 16;  // A count above it is garbage.
   if (room.entries.empty()) {

@@ -119,26 +119,27 @@ NvmlDevice::NvmlDevice(std::shared_ptr<const abi::NvmlLibrary> library,
   }
 }
 
-nvmlReturn_t NvmlDevice::Read(const std::shared_ptr<const NvmlPlan>& plan, const Round& round) {
+nvmlReturn_t NvmlDevice::Read(const std::shared_ptr<const NvmlPlan>& plan,
+                              const ReadOptions& options) {
   Prepare(plan);
   AskForValues();
   if (IsEndOfReading(values_code_)) {
     return values_code_;
   }
-  Profile(gpm_, round);
+  Profile(gpm_, options);
   for (size_t i = 0; i < cells_.size(); ++i) {
     if (NeedsGpm(plan->columns[i].recipe)) {
-      cells_[i] = OfMetric(plan->columns[i], gpm_, round);
-    } else if (IsDue(i, round)) {
+      cells_[i] = OfMetric(plan->columns[i], gpm_, options);
+    } else if (IsDue(i, options)) {
       NvmlRaw raw = Ask(i);
       if (IsEndOfReading(raw.code)) {
         return raw.code;
       }
-      cells_[i] = Keep(i, std::move(raw), round.wall);
+      cells_[i] = Keep(i, std::move(raw), options.wall);
     }
   }
   for (size_t i = 0; i < instances_.size(); ++i) {
-    ReadInstance(i, round);
+    ReadInstance(i, options);
   }
   return abi::NVML_SUCCESS;
 }
@@ -163,12 +164,12 @@ void NvmlDevice::Prepare(const std::shared_ptr<const NvmlPlan>& plan) {
   }
 }
 
-bool NvmlDevice::IsDue(size_t column, const Round& round) const {
+bool NvmlDevice::IsDue(size_t column, const ReadOptions& options) const {
   const Value& last = cells_[column];
   const bool never_read = !last.present() && last.absence() == Absence::kNotRead;
   const bool is_rare = plan_->columns[column].recipe.is_slow ||
                        (!last.present() && last.absence() == Absence::kNotSupported);
-  return round.is_slow || never_read || !is_rare;
+  return options.is_slow || never_read || !is_rare;
 }
 
 // One call for all field values; each has a result of its own.
@@ -233,18 +234,18 @@ NvmlRaw NvmlDevice::AskLinkRate(size_t column) {
   return raw;
 }
 
-void NvmlDevice::Profile(NvmlGpm& gpm, const Round& round) {
-  if (!round.profiles) {
+void NvmlDevice::Profile(NvmlGpm& gpm, const ReadOptions& options) {
+  if (!options.profiles) {
     gpm.Pause();
     samples_->Free(library_->api);
   } else if (!plan_->metrics.empty()) {
-    gpm.Read(plan_->metrics, round.now, *metrics_request_);
+    gpm.Read(plan_->metrics, options.now, *metrics_request_);
   }
 }
 
 Value NvmlDevice::OfMetric(const NvmlPlan::Column& column, const NvmlGpm& gpm,
-                           const Round& round) const {
-  if (!round.profiles) {
+                           const ReadOptions& options) const {
+  if (!options.profiles) {
     return Value::OfAbsence(Absence::kPaused);
   }
   const NvmlGpm::Metric& metric = gpm.metrics()[column.first];
@@ -290,22 +291,22 @@ Value NvmlDevice::Keep(size_t column, NvmlRaw raw, WallTime now) {
   return {};
 }
 
-void NvmlDevice::ReadInstance(size_t index, const Round& round) {
+void NvmlDevice::ReadInstance(size_t index, const ReadOptions& options) {
   Instance& instance = instances_[index];
   instance.answers = {};
-  Profile(instance.gpm, round);
+  Profile(instance.gpm, options);
   for (size_t i = 0; i < cells_.size(); ++i) {
     const NvmlPlan::Column& column = plan_->columns[i];
     if (!IsOfInstance(column.recipe)) {
       instance.cells[i] = cells_[i];
     } else if (NeedsGpm(column.recipe)) {
-      instance.cells[i] = OfMetric(column, instance.gpm, round);
+      instance.cells[i] = OfMetric(column, instance.gpm, options);
     } else if (column.recipe.call == NvmlCall::kMemory) {
       instance.cells[i] =
           Keep(i,
                AskNvmlMemory(library_->api, address_.instances[index].handle,
                              static_cast<NvmlMemoryPart>(column.recipe.argument), instance.answers),
-               round.wall);
+               options.wall);
     } else if (column.recipe.call == NvmlCall::kGpuText) {
       instance.cells[i] = Value::OfText(static_cast<uint32_t>(i));
     } else {
@@ -324,13 +325,13 @@ const std::string& NvmlDevice::TextOf(size_t column, std::optional<size_t> insta
              : texts_[column];
 }
 
-void NvmlRound::Run() {
+void NvmlReadPass::Run() {
   codes.resize(devices.size(), abi::NVML_SUCCESS);
   for (size_t i = first; i < devices.size(); ++i) {
     if (!GoTo(static_cast<int>(i))) {
       return;
     }
-    codes[i] = devices[i]->Read(plan, round);
+    codes[i] = devices[i]->Read(plan, options);
   }
   GoTo(kNowhere);
 }

@@ -67,7 +67,7 @@ class NvmlDevice {
              NvmlAddress address);
 
   // When and how a reading is made.
-  struct Round {
+  struct ReadOptions {
     WallTime wall{};
     Instant now{};
     bool is_slow = false;  // Everything is read.
@@ -75,7 +75,7 @@ class NvmlDevice {
   };
   // Reads all that `plan` wants.  The code that made further calls pointless (a lost GPU, a driver
   // that has gone), or success.
-  abi::nvmlReturn_t Read(const std::shared_ptr<const NvmlPlan>& plan, const Round& round);
+  abi::nvmlReturn_t Read(const std::shared_ptr<const NvmlPlan>& plan, const ReadOptions& options);
 
   const NvmlAddress& address() const { return address_; }
   // By column of the plan; `instance` is an index into the address's, or none for the GPU.
@@ -96,13 +96,14 @@ class NvmlDevice {
   };
 
   void Prepare(const std::shared_ptr<const NvmlPlan>& plan);
-  bool IsDue(size_t column, const Round& round) const;
+  bool IsDue(size_t column, const ReadOptions& options) const;
   void AskForValues();
-  void ReadInstance(size_t index, const Round& round);
-  void Profile(NvmlGpm& gpm, const Round& round);
+  void ReadInstance(size_t index, const ReadOptions& options);
+  void Profile(NvmlGpm& gpm, const ReadOptions& options);
   NvmlRaw Ask(size_t column);
   NvmlRaw AskLinkRate(size_t column);
-  Value OfMetric(const NvmlPlan::Column& column, const NvmlGpm& gpm, const Round& round) const;
+  Value OfMetric(const NvmlPlan::Column& column, const NvmlGpm& gpm,
+                 const ReadOptions& options) const;
   Value Keep(size_t column, NvmlRaw raw, WallTime now);
 
   const std::shared_ptr<const abi::NvmlLibrary> library_;
@@ -122,14 +123,14 @@ class NvmlDevice {
 
 // One reading of many devices, in turn, kept from reading to reading.  When it is given up, another
 // one takes its place, since the thread that hangs still uses this one.
-class NvmlRound final : public NvmlTask {
+class NvmlReadPass final : public NvmlTask {
  public:
   void Run() override;
 
   // What is to be done; set while the task does not run.
   std::vector<std::shared_ptr<NvmlDevice>> devices;
   std::shared_ptr<const NvmlPlan> plan;
-  NvmlDevice::Round round;
+  NvmlDevice::ReadOptions options;
   size_t first = 0;  // The device to begin with.
 
   // By device: what its reading said.

@@ -24,12 +24,12 @@ struct NvmlEvents::Listening {
   Listening(const NvmlSubscription& subscription, const Clock& now)
       : library(subscription.library),
         set(subscription.set),
-        heard(subscription.heard),
+        subscribed(subscription.subscribed),
         clock(&now) {}
 
   const std::shared_ptr<const abi::NvmlLibrary> library;
   const abi::nvmlEventSet_t set;
-  const std::vector<nvmlDevice_t> heard;
+  const std::vector<nvmlDevice_t> subscribed;
 
   Mutex mutex;  // The thread hands over what came, and the source that it may end.
   std::condition_variable_any changed;
@@ -116,7 +116,7 @@ void NvmlSubscription::Run() {
     if (has_xids &&
         Succeeds(api.nvmlDeviceRegisterEvents(devices[i], abi::nvmlEventTypeXidCriticalError, set),
                  "nvmlDeviceRegisterEvents")) {
-      heard.push_back(devices[i]);
+      subscribed.push_back(devices[i]);
     }
   }
   if (!GoTo(kNowhere)) {
@@ -162,9 +162,9 @@ void NvmlEvents::Stop() {
   listening_ = nullptr;
 }
 
-bool NvmlEvents::Hears(nvmlDevice_t device) const {
+bool NvmlEvents::IsSubscribed(nvmlDevice_t device) const {
   return listening_ != nullptr &&
-         std::ranges::find(listening_->heard, device) != listening_->heard.end();
+         std::ranges::find(listening_->subscribed, device) != listening_->subscribed.end();
 }
 
 void NvmlEvents::Take(std::vector<NvmlXid>& xids) {

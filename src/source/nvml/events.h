@@ -39,9 +39,9 @@ class NvmlSubscription final : public NvmlTask {
   const std::vector<abi::nvmlDevice_t> devices;
 
   // What became of it.
-  abi::nvmlEventSet_t set = nullptr;     // Null where there is none.
-  std::vector<abi::nvmlDevice_t> heard;  // Those that will tell.
-  const char* failed = "";               // The first call that failed, and with what.
+  abi::nvmlEventSet_t set = nullptr;          // Null where there is none.
+  std::vector<abi::nvmlDevice_t> subscribed;  // Those that will tell.
+  const char* failed = "";                    // The first call that failed, and with what.
   abi::nvmlReturn_t code = abi::NVML_SUCCESS;
 
  private:
@@ -70,7 +70,7 @@ class NvmlEvents {
   void Stop();
 
   // Whether `device` would tell of an XID.
-  bool Hears(abi::nvmlDevice_t device) const;
+  bool IsSubscribed(abi::nvmlDevice_t device) const;
 
   // Moves what has come since the last time to `xids`.
   void Take(std::vector<NvmlXid>& xids);

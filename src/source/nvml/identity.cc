@@ -43,9 +43,9 @@ struct Found {
 
 // A look at the driver: init, questions, shutdown.  Uses nothing but its own copies, since its
 // thread may be written off.
-class Look {
+class IdentityQuery {
  public:
-  Look(abi::NvmlLibrary library, Topology topology)
+  IdentityQuery(abi::NvmlLibrary library, Topology topology)
       : library_(std::move(library)), topology_(std::move(topology)) {}
 
   Found Run();
@@ -60,7 +60,7 @@ class Look {
   Found found_;
 };
 
-Found Look::Run() {
+Found IdentityQuery::Run() {
   if (const nvmlReturn_t code = library_.api.nvmlInit_v2(); code != abi::NVML_SUCCESS) {
     found_.reason = absl::StrFormat("%s does not initialise (%s)", library_.name, Words(code));
     return std::move(found_);
@@ -74,7 +74,7 @@ Found Look::Run() {
   return std::move(found_);
 }
 
-std::string Look::FillGpu(size_t gpu_index) {
+std::string IdentityQuery::FillGpu(size_t gpu_index) {
   const Gpu& gpu = topology_.gpus[gpu_index];
   if (gpu.state == DeviceState::kLost) {
     return "";
@@ -98,7 +98,7 @@ std::string Look::FillGpu(size_t gpu_index) {
   return FillMigDevices(gpu_index, device);
 }
 
-std::string Look::FillMigDevices(size_t gpu_index, nvmlDevice_t gpu) {
+std::string IdentityQuery::FillMigDevices(size_t gpu_index, nvmlDevice_t gpu) {
   const abi::NvmlTable& api = library_.api;
   const auto complaint = [&](nvmlReturn_t code) {
     return absl::StrFormat("NVML does not list the MIG devices of GPU %d (%s)",
@@ -133,7 +133,7 @@ std::string Look::FillMigDevices(size_t gpu_index, nvmlDevice_t gpu) {
   return "";
 }
 
-std::string Look::Words(nvmlReturn_t code) const {
+std::string IdentityQuery::Words(nvmlReturn_t code) const {
   const char* words = library_.api.nvmlErrorString(code);
   return words == nullptr ? absl::StrFormat("NVML %d", code)
                           : absl::StrFormat("NVML %d: %s", code, words);
@@ -184,8 +184,9 @@ std::string NvmlIdentity::Ask(Topology& topology, Instant now) {
     library_ = *std::move(loaded);
     is_loaded_ = true;
   }
-  std::optional<Found> found = looks_.Run<Found>(
-      [library = library_, topology] { return Look(library, topology).Run(); }, [](Found&) {});
+  std::optional<Found> found = queries_.Run<Found>(
+      [library = library_, topology] { return IdentityQuery(library, topology).Run(); },
+      [](Found&) {});
   if (!found) {
     RecallMigUuids(topology);
     return absl::StrFormat(

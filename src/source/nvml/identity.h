@@ -28,13 +28,13 @@ class NvmlIdentity {
   // `load` is called until it succeeds once.  `written_off` counts looks that hang.
   explicit NvmlIdentity(std::function<StatusOr<abi::NvmlLibrary>()> load,
                         ThreadTally written_off = NewThreadTally())
-      : load_(std::move(load)), looks_(1, std::move(written_off)) {}
+      : load_(std::move(load)), queries_(1, std::move(written_off)) {}
 
   // Sets minor numbers, MIG UUIDs and nvml_absence of `topology`.
   void Fill(Topology& topology, Instant now);
 
   // Ends the wait of Fill for a driver that does not answer; false when it does not wait.
-  bool GiveUp() noexcept { return looks_.GiveUp(); }
+  bool GiveUp() noexcept { return queries_.GiveUp(); }
 
  private:
   bool IsComplete(const Topology& topology, Instant now) const;
@@ -43,7 +43,7 @@ class NvmlIdentity {
   void RecallMigUuids(Topology& topology) const;
 
   std::function<StatusOr<abi::NvmlLibrary>()> load_;
-  ForeignCalls looks_;
+  ForeignCalls queries_;
   bool is_loaded_ = false;
   abi::NvmlLibrary library_;
   std::map<std::string, uint32_t> minor_numbers_;  // By UUID: a lost GPU keeps its own.

@@ -114,7 +114,7 @@ nvmlReturn_t NvmlProcessDevice::ReadList(abi::nvmlDevice_t device, uint32_t inst
     return abi::NVML_ERROR_FUNCTION_NOT_FOUND;
   }
   const nvmlReturn_t code =
-      FillRoom(listed_, [&](abi::nvmlProcessInfo_t* entries, uint32_t& count) {
+      FillList(listed_, [&](abi::nvmlProcessInfo_t* entries, uint32_t& count) {
         return call(device, &count, entries);
       });
   for (uint32_t i = 0; i < listed_.count; ++i) {
@@ -185,7 +185,7 @@ nvmlReturn_t NvmlProcessDevice::ReadUtilizationInfo(abi::nvmlDevice_t device, ui
     return abi::NVML_ERROR_FUNCTION_NOT_FOUND;
   }
   const nvmlReturn_t code =
-      FillRoom(told_, [&](abi::nvmlProcessUtilizationInfo_v1_t* entries, uint32_t& count) {
+      FillList(told_, [&](abi::nvmlProcessUtilizationInfo_v1_t* entries, uint32_t& count) {
         abi::nvmlProcessesUtilizationInfo_v1_t info{.version = abi::nvmlProcessesUtilizationInfo_v1,
                                                     .processSamplesCount = count,
                                                     .lastSeenTimeStamp = since_us,
@@ -207,7 +207,7 @@ nvmlReturn_t NvmlProcessDevice::ReadUtilizationSamples(abi::nvmlDevice_t device,
     return abi::NVML_ERROR_FUNCTION_NOT_FOUND;
   }
   const nvmlReturn_t code =
-      FillRoom(sampled_, [&](abi::nvmlProcessUtilizationSample_t* entries, uint32_t& count) {
+      FillList(sampled_, [&](abi::nvmlProcessUtilizationSample_t* entries, uint32_t& count) {
         return call(device, entries, &count, since_us);
       });
   for (uint32_t i = 0; i < sampled_.count; ++i) {

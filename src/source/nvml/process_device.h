@@ -103,9 +103,9 @@ class NvmlProcessDevice {
   std::vector<UtilizationRecord> late_records_;
 
   // For calls.
-  NvmlRoom<abi::nvmlProcessInfo_t> listed_;
-  NvmlRoom<abi::nvmlProcessUtilizationInfo_v1_t> told_;
-  NvmlRoom<abi::nvmlProcessUtilizationSample_t> sampled_;
+  NvmlList<abi::nvmlProcessInfo_t> listed_;
+  NvmlList<abi::nvmlProcessUtilizationInfo_v1_t> told_;
+  NvmlList<abi::nvmlProcessUtilizationSample_t> sampled_;
 };
 
 }  // namespace podgpu

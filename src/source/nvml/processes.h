@@ -1,12 +1,13 @@
 // Who runs on this node's GPUs, as NVML and /proc tell: the one reader of processes, whichever
 // source device values come from.
 //
-// Calls are made on a lane of their own (base/foreign_lane.h), device by device: one that hangs
-// costs its thread and is left out until that returns, and the reading goes on with the others.
-// Right after them the caller's thread asks /proc who the pids are.  Devices are looked for anew
-// now and then, and when one fails; those that the kernel has suspended are not asked.  While one
-// is lost or waits for a reset, NVML is held only during a reading: an initialisation finds a GPU
-// that has come back, and NVML counts who holds it.  Read belongs to one thread, Interrupt to any.
+// Calls are made on a lane of their own (base/foreign_call_thread.h), device by device: one that
+// hangs costs its thread and is left out until that returns, and the reading goes on with the
+// others. Right after them the caller's thread asks /proc who the pids are.  Devices are looked for
+// anew now and then, and when one fails; those that the kernel has suspended are not asked.  While
+// one is lost or waits for a reset, NVML is held only during a reading: an initialisation finds a
+// GPU that has come back, and NVML counts who holds it.  Read belongs to one thread, Interrupt to
+// any.
 #pragma once
 
 #include <chrono>
@@ -19,13 +20,13 @@
 #include "abi/load.h"
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/foreign_lane.h"
+#include "base/foreign_call_thread.h"
 #include "base/interruptible.h"
 #include "process/identity_cache.h"
 #include "process/proc_reader.h"
 #include "process/process_reading.h"
+#include "source/nvml/device_scan.h"
 #include "source/nvml/gpm.h"
-#include "source/nvml/look.h"
 #include "source/nvml/process_device.h"
 #include "source/nvml/task.h"
 
@@ -34,7 +35,7 @@ namespace podgpu {
 struct NvmlProcessesOptions {
   std::string proc_root = "/proc";  // Of the host's pids.
   const Files* sysfs = nullptr;     // Says which devices sleep; outlives this.  May be left out.
-  std::chrono::milliseconds look_every{5000};  // For devices.
+  std::chrono::milliseconds scan_every{5000};  // For devices.
   bool enable_accounting = false;              // Switch it on where it is off.
   ThreadTally written_off = NewThreadTally();  // Counts calls that hang.
 };
@@ -50,12 +51,12 @@ class NvmlProcesses final : public Interruptible {
 
   // Reads all devices that can be read.  The Status of a call that is about no device.
   Status Read(ProcessReading& reading);
-  void Interrupt() noexcept override { lane_.GiveUp(); }
+  void Interrupt() noexcept override { call_thread_.GiveUp(); }
 
   // Lets go of the devices; the next Read takes them back.  Hangs and is interrupted as Read.
-  void LetGo() { Close(); }
-  // As Source::NeedToLetGo, by the last look.
-  std::string NeedToLetGo() const;
+  void Release() { Close(); }
+  // As Source::ReleaseReason, by the last look.
+  std::string ReleaseReason() const;
   // Whether profiling counters are read, from the next Read on; else they are left to others.
   void SetProfiling(bool profiles) { profiles_ = profiles; }
 
@@ -67,17 +68,17 @@ class NvmlProcesses final : public Interruptible {
   std::string Describe() const;
 
  private:
-  class Round;
+  class ReadPass;
   struct Hung {
     uint32_t index = 0;
     std::shared_ptr<NvmlTask> task;  // Whose thread is out.
   };
 
-  Status LookIfDue();
-  void TakeDevices(const NvmlLook& look, const std::vector<NvmlFound>& sleepers);
+  Status ScanIfDue();
+  void TakeDevices(const NvmlDeviceScan& scan, const std::vector<NvmlScannedDevice>& sleepers);
   void NoteHung(uint32_t index, std::shared_ptr<NvmlTask> task);
-  Status RunRounds();
-  void TakeCodes(const Round& round, size_t end);
+  Status RunPasses();
+  void TakeCodes(const ReadPass& pass, size_t end);
   void Finish(ProcessReading& reading);
   std::string AccountingComplaint() const;
   DeviceNumber NumberOf(const std::string& uuid);
@@ -90,17 +91,17 @@ class NvmlProcesses final : public Interruptible {
   const ProcReader proc_;
   IdentityCache identities_;
   const NvmlSleep sleep_;
-  ForeignLane lane_;
+  ForeignCallThread call_thread_;
   std::shared_ptr<NvmlSamples> samples_ = std::make_shared<NvmlSamples>();
   bool profiles_ = true;
   bool is_open_ = false;
-  std::optional<Instant> looked_at_;  // Nothing: look at once.
+  std::optional<Instant> scanned_at_;  // Nothing: look at once.
   bool is_missing_ = false;  // A device is lost, waits to be let go of, or does not say who it is.
   std::vector<uint32_t> sleepers_;  // By index, at the last look.
-  std::vector<NvmlFound> found_;
+  std::vector<NvmlScannedDevice> found_;
   std::vector<std::shared_ptr<NvmlProcessDevice>> devices_;
   std::vector<Hung> hung_;
-  std::shared_ptr<Round> round_;
+  std::shared_ptr<ReadPass> pass_;
   std::vector<bool> is_read_;  // By device.
   std::vector<std::string> uuids_;
 };

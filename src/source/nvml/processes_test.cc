@@ -6,8 +6,8 @@
 
 #include "base/testing/manual_clock.h"
 #include "source/testing/fake_nvml_table.h"
-#include "source/testing/proc_of_all.h"
-#include "source/testing/sleepy_bus.h"
+#include "source/testing/fake_pci_bus.h"
+#include "source/testing/fake_proc_files.h"
 
 namespace podgpu {
 namespace {
@@ -54,7 +54,7 @@ class NvmlProcessesTest : public ::testing::Test {
   }
 
   const ThreadTally tally_ = NewThreadTally();
-  const ProcOfAll files_;
+  const FakeProcFiles files_;
   const Files* sysfs_ = nullptr;
   ManualClock clock_;
   FakeNvml nvml_;
@@ -157,7 +157,7 @@ TEST_F(NvmlProcessesTest, TellsHowActiveEachMigInstanceWas) {
   EXPECT_EQ(nvml_.CountOf("nvmlGpmMigSampleGet"), taken);
   EXPECT_TRUE(reading_.devices[1].instances.empty());
   processes_->SetProfiling(true);
-  processes_->LetGo();
+  processes_->Release();
   EXPECT_GT(nvml_.CountOf("nvmlGpmSampleFree"), 0);
 }
 
@@ -227,19 +227,19 @@ TEST_F(NvmlProcessesTest, HoldsNvmlOnlyDuringAReadingWhileAGpuIsLost) {
 
 TEST_F(NvmlProcessesTest, SaysThatADeviceNeedsToBeLetGoOf) {
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(processes_->NeedToLetGo(), "");
+  EXPECT_EQ(processes_->ReleaseReason(), "");
   nvml_.gpus[1].mig_pending = true;
   clock_.Advance(seconds(5));
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(processes_->NeedToLetGo(), "GPU 1: a change of its MIG mode waits");
+  EXPECT_EQ(processes_->ReleaseReason(), "GPU 1: a change of its MIG mode waits");
   EXPECT_EQ(nvml_.initialised, 0);
   nvml_.gpus[1].mig_pending = false;
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(processes_->NeedToLetGo(), "");
+  EXPECT_EQ(processes_->ReleaseReason(), "");
 }
 
 TEST_F(NvmlProcessesTest, AsksNothingOfADeviceThatSleeps) {
-  SleepyBus bus;
+  FakePciBus bus;
   sysfs_ = &bus;
   nvml_.gpus = {{"GPU-a", 0, {}}, {"GPU-b", 1, {}}, {"GPU-c", 2, {}}};
   energy_mj_.push_back(7'000);
@@ -256,7 +256,7 @@ TEST_F(NvmlProcessesTest, AsksNothingOfADeviceThatSleeps) {
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 2) << "as many sleep, but another one";
   EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetTotalEnergyConsumption"), before + 4);
-  processes_->LetGo();
+  processes_->Release();
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 4) << "nor when NVML begins anew";
   bus.asleep.clear();

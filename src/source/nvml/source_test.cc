@@ -9,7 +9,7 @@
 #include "base/testing/manual_clock.h"
 #include "sample/columns.h"
 #include "source/testing/fake_nvml_table.h"
-#include "source/testing/sleepy_bus.h"
+#include "source/testing/fake_pci_bus.h"
 
 namespace podgpu {
 namespace {
@@ -37,7 +37,7 @@ class NvmlSourceTest : public ::testing::Test {
   void Open() {
     source_ = std::make_unique<NvmlSource>(
         nvml_.Library(),
-        NvmlSourceOptions{.sysfs = sysfs_, .mute_after = seconds(5), .written_off = tally_},
+        NvmlSourceOptions{.sysfs = sysfs_, .stale_after = seconds(5), .written_off = tally_},
         clock_);
   }
   const Files* sysfs_ = nullptr;
@@ -48,9 +48,9 @@ class NvmlSourceTest : public ::testing::Test {
     for (const uint16_t id : ids) {
       fields_.push_back(FindField(id));
     }
-    ASSERT_TRUE(Look().ok());
+    ASSERT_TRUE(Discover().ok());
   }
-  Status Look() {
+  Status Discover() {
     StatusOr<Topology> found = source_->Discover(PartsFor(fields_));
     if (!found.ok()) {
       return found.status();
@@ -203,7 +203,7 @@ TEST_F(NvmlSourceTest, TellsXidsOfTheirTime) {
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(grid_->findings.gpus[1].xids_known);
   nvml_.AddXid(1, 79);
-  do {  // Until the thread that listens has heard it.
+  do {  // Until the thread that listens has subscribed it.
     std::this_thread::yield();
     ASSERT_TRUE(Read().ok());
   } while (!At(kXid, 1).present());
@@ -229,12 +229,12 @@ TEST_F(NvmlSourceTest, LeavesADeviceThatHangsAndGoesOnWithTheOthers) {
   clock_.Advance(seconds(1));
   ASSERT_TRUE(Read().ok()) << "and the next one does not ask it";
   EXPECT_TRUE(At(kPower, 2).present());
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(topology_->gpus[1].state, DeviceState::kUnresponsive);
   EXPECT_EQ(topology_->gpus[1].uuid, "GPU-b");
   nvml_.Heal("nvmlDeviceGetPowerUsage");
   AwaitReturn();
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(topology_->gpus[1].state, DeviceState::kOk);
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 1).present());
@@ -243,7 +243,7 @@ TEST_F(NvmlSourceTest, LeavesADeviceThatHangsAndGoesOnWithTheOthers) {
 TEST_F(NvmlSourceTest, LooksWithoutADeviceThatHangs) {
   Start({kPower});
   nvml_.Inject("nvmlDeviceGetMigMode", Hanging(), 0);
-  WithWatchdog([&] { ASSERT_TRUE(Look().ok()); });
+  WithWatchdog([&] { ASSERT_TRUE(Discover().ok()); });
   EXPECT_EQ(topology_->gpus[0].state, DeviceState::kUnresponsive);
   EXPECT_EQ(topology_->gpus[1].state, DeviceState::kOk);
   ASSERT_TRUE(Read().ok());
@@ -257,10 +257,10 @@ TEST_F(NvmlSourceTest, WaitsForADriverThatHangsAsAWhole) {
   Open();
   fields_ = {FindField(kPower)};
   nvml_.Inject("nvmlInit_v2", Hanging());
-  WithWatchdog([&] { EXPECT_TRUE(absl::IsUnavailable(Look())); });
+  WithWatchdog([&] { EXPECT_TRUE(absl::IsUnavailable(Discover())); });
   nvml_.Heal("nvmlInit_v2");
   AwaitReturn();
-  EXPECT_TRUE(Look().ok());
+  EXPECT_TRUE(Discover().ok());
 }
 
 TEST_F(NvmlSourceTest, KeepsALostGpuInSight) {
@@ -269,20 +269,20 @@ TEST_F(NvmlSourceTest, KeepsALostGpuInSight) {
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kPower, 2).absence(), Absence::kDeviceLost);
   EXPECT_TRUE(At(kPower, 0).present());
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(topology_->gpus[2].state, DeviceState::kLost);
   EXPECT_EQ(topology_->gpus[2].uuid, "GPU-c") << "with its last identity";
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kPower, 2).absence(), Absence::kDeviceLost);
   const int before = nvml_.initialisations;
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   clock_.Advance(seconds(11));
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(nvml_.initialisations, before + 1) << "the only way to find it, should it come back";
   EXPECT_EQ(topology_->gpus[2].state, DeviceState::kLost);
   EXPECT_EQ(topology_->gpus[2].uuid, "GPU-c");
   nvml_.gpus[2].state = abi::NVML_SUCCESS;
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(topology_->gpus[2].state, DeviceState::kRecovering);
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 2).present());
@@ -292,9 +292,9 @@ TEST_F(NvmlSourceTest, BeginsAnewWhenTheDriverWasReloaded) {
   Start({kPower});
   nvml_.SetDown(true);
   EXPECT_TRUE(absl::IsUnavailable(Read()));
-  EXPECT_TRUE(absl::IsUnavailable(Look())) << "down still";
+  EXPECT_TRUE(absl::IsUnavailable(Discover())) << "down still";
   nvml_.SetDown(false);
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 0).present());
 }
@@ -351,10 +351,10 @@ TEST_F(NvmlSourceTest, PausesProfilingAndGoesOn) {
 TEST_F(NvmlSourceTest, LetsGoAndTakesTheDevicesBack) {
   Start({kPower});
   ASSERT_TRUE(Read().ok());
-  source_->LetGo();
+  source_->Release();
   EXPECT_EQ(nvml_.CountOf("nvmlShutdown"), 1);
   EXPECT_TRUE(LostConnection(Read()));
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 2).present());
   EXPECT_EQ(nvml_.CountOf("nvmlInit_v2"), 2);
@@ -362,14 +362,14 @@ TEST_F(NvmlSourceTest, LetsGoAndTakesTheDevicesBack) {
 
 TEST_F(NvmlSourceTest, SaysThatAChangeOfMigModeNeedsTheDevices) {
   Start({kPower});
-  EXPECT_EQ(source_->NeedToLetGo(), "");
+  EXPECT_EQ(source_->ReleaseReason(), "");
   nvml_.gpus[1].mig_pending = true;
-  ASSERT_TRUE(Look().ok());
-  EXPECT_EQ(source_->NeedToLetGo(), "GPU 1: a change of its MIG mode waits");
+  ASSERT_TRUE(Discover().ok());
+  EXPECT_EQ(source_->ReleaseReason(), "GPU 1: a change of its MIG mode waits");
 }
 
 TEST_F(NvmlSourceTest, AsksNothingOfADeviceThatSleeps) {
-  SleepyBus bus;
+  FakePciBus bus;
   sysfs_ = &bus;
   Start({kPower});
   ASSERT_TRUE(Read().ok());
@@ -381,7 +381,7 @@ TEST_F(NvmlSourceTest, AsksNothingOfADeviceThatSleeps) {
   EXPECT_TRUE(At(kPower, 2).present());
 
   const int identities = nvml_.CountOf("nvmlDeviceGetUUID");
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 2);
   ASSERT_EQ(topology_->gpus.size(), 3U) << "it is still there";
   EXPECT_EQ(topology_->gpus[1].uuid, "GPU-b");
@@ -389,13 +389,13 @@ TEST_F(NvmlSourceTest, AsksNothingOfADeviceThatSleeps) {
   EXPECT_EQ(At(kPower, 1).absence(), Absence::kSuspended);
 
   bus.asleep.clear();
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 1).present());
 }
 
 TEST_F(NvmlSourceTest, WakesNoDeviceToMeetIt) {
-  SleepyBus bus;
+  FakePciBus bus;
   bus.asleep = {"0000:02:00.0"};
   sysfs_ = &bus;
   Start({kPower});
@@ -403,30 +403,30 @@ TEST_F(NvmlSourceTest, WakesNoDeviceToMeetIt) {
   EXPECT_EQ(topology_->parts_absence, "GPU 2 (it sleeps, and asking would wake it)");
   EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetHandleByIndex_v2"), 2);
   ASSERT_TRUE(Read().ok());
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetHandleByIndex_v2"), 4) << "nor to look again";
   bus.asleep.clear();
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(topology_->gpus.size(), 3U);
   EXPECT_EQ(topology_->parts_absence, "");
 }
 
 TEST_F(NvmlSourceTest, RemembersASleeperThroughLettingGo) {
-  SleepyBus bus;
+  FakePciBus bus;
   sysfs_ = &bus;
   Start({kPower});
   ASSERT_TRUE(Read().ok());
   bus.asleep = {"0000:01:00.0"};
-  source_->LetGo();
+  source_->Release();
   const int identities = nvml_.CountOf("nvmlDeviceGetUUID");
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 2);
   ASSERT_EQ(topology_->gpus.size(), 3U);
   EXPECT_EQ(topology_->gpus[1].state, DeviceState::kOk) << "asleep, not lost";
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kPower, 1).absence(), Absence::kSuspended);
   bus.asleep.clear();
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 1).present());
 }

@@ -15,20 +15,20 @@
 
 namespace podgpu {
 
-class Silence {
+class StaleDetector {
  public:
-  Silence(std::chrono::milliseconds patience, std::chrono::milliseconds longest)
+  StaleDetector(std::chrono::milliseconds patience, std::chrono::milliseconds longest)
       : first_(patience), longest_(longest), patience_(patience) {}
 
-  // Something was heard.
-  void Break() {
+  // Something was subscribed.
+  void Reset() {
     since_.reset();
     patience_ = first_;
   }
 
-  // Nothing was heard at `now`: whether it has been so for as long as is to be borne.  Then the
-  // count begins again, with more patience.
-  bool IsOver(Instant now) {
+  // Nothing was subscribed at `now`: whether it has been so for as long as is to be borne.  Then
+  // the count begins again, with more patience.
+  bool IsRestartDue(Instant now) {
     if (!since_) {
       since_ = now;
     }

@@ -1,4 +1,4 @@
-#include "source/nvml/look.h"
+#include "source/nvml/device_scan.h"
 
 #include <algorithm>
 #include <array>
@@ -125,9 +125,10 @@ DeviceState StateAfter(nvmlReturn_t code) {
 
 }  // namespace
 
-std::string NeedToLetGo(const abi::NvmlTable& api, const std::vector<NvmlFound>& devices) {
+std::string ReleaseReason(const abi::NvmlTable& api,
+                          const std::vector<NvmlScannedDevice>& devices) {
   const auto needy = std::ranges::find_if(
-      devices, [](const NvmlFound& device) { return !device.needs_release.empty(); });
+      devices, [](const NvmlScannedDevice& device) { return !device.needs_release.empty(); });
   if (needy == devices.end()) {
     return "";
   }
@@ -136,16 +137,16 @@ std::string NeedToLetGo(const abi::NvmlTable& api, const std::vector<NvmlFound>&
   return absl::StrFormat("GPU %d: %s%s", needy->address.gpu.index, needy->needs_release, why);
 }
 
-NvmlLook::NvmlLook(std::shared_ptr<const abi::NvmlLibrary> library, bool is_initialised_before,
-                   std::vector<NvmlFound> known, std::vector<uint32_t> left_out,
-                   NvmlStrangers strangers)
+NvmlDeviceScan::NvmlDeviceScan(std::shared_ptr<const abi::NvmlLibrary> library,
+                               bool is_initialised_before, std::vector<NvmlScannedDevice> known,
+                               std::vector<uint32_t> left_out, NvmlUnknownSleepers unknown_sleepers)
     : is_initialised(is_initialised_before),
       library_(std::move(library)),
       known_(std::move(known)),
       left_out_(std::move(left_out)),
-      strangers_(std::move(strangers)) {}
+      unknown_sleepers_(std::move(unknown_sleepers)) {}
 
-void NvmlLook::Run() {
+void NvmlDeviceScan::Run() {
   if (!is_initialised) {
     failed = "nvmlInit_v2";
     code = library_->api.nvmlInit_v2();
@@ -160,7 +161,7 @@ void NvmlLook::Run() {
   }
 }
 
-nvmlReturn_t NvmlLook::List() {
+nvmlReturn_t NvmlDeviceScan::List() {
   nvmlReturn_t text_code = abi::NVML_SUCCESS;
   driver_version = TextBy(text_code, library_->api.nvmlSystemGetDriverVersion);
   uint32_t count = 0;
@@ -169,8 +170,8 @@ nvmlReturn_t NvmlLook::List() {
       list_code != abi::NVML_SUCCESS) {
     return list_code;
   }
-  if (strangers_.on_bus == count) {
-    asleep = strangers_.asleep;
+  if (unknown_sleepers_.on_bus == count) {
+    asleep = unknown_sleepers_.asleep;
     left_out_.insert(left_out_.end(), asleep.begin(), asleep.end());
   }
   for (uint32_t index = 0; index < std::min(count, kMostDevices); ++index) {
@@ -180,7 +181,7 @@ nvmlReturn_t NvmlLook::List() {
     if (!GoTo(static_cast<int>(index))) {
       return abi::NVML_ERROR_TIMEOUT;
     }
-    NvmlFound device = LookAt(index);
+    NvmlScannedDevice device = ScanDevice(index);
     if (device.code == abi::NVML_ERROR_INVALID_ARGUMENT && device.address.gpu.handle == nullptr &&
         index > 0) {
       break;  // There are fewer than were counted.
@@ -195,12 +196,12 @@ nvmlReturn_t NvmlLook::List() {
   return abi::NVML_SUCCESS;
 }
 
-NvmlFound NvmlLook::LookAt(uint32_t index) const {
-  NvmlFound device;
+NvmlScannedDevice NvmlDeviceScan::ScanDevice(uint32_t index) const {
+  NvmlScannedDevice device;
   device.address.gpu.index = index;
   device.gpu.gpu_id = index;
   device.code = Identify(device);
-  const auto known = std::ranges::find_if(known_, [&](const NvmlFound& before) {
+  const auto known = std::ranges::find_if(known_, [&](const NvmlScannedDevice& before) {
     return before.address.gpu.index == index && !before.gpu.uuid.empty();
   });
   if (device.code != abi::NVML_SUCCESS && device.gpu.uuid.empty() && known != known_.end()) {
@@ -218,7 +219,7 @@ NvmlFound NvmlLook::LookAt(uint32_t index) const {
   return device;
 }
 
-nvmlReturn_t NvmlLook::Identify(NvmlFound& device) const {
+nvmlReturn_t NvmlDeviceScan::Identify(NvmlScannedDevice& device) const {
   const abi::NvmlTable& api = library_->api;
   nvmlDevice_t handle = nullptr;
   nvmlReturn_t result = api.nvmlDeviceGetHandleByIndex_v2(device.address.gpu.index, &handle);
@@ -243,7 +244,7 @@ nvmlReturn_t NvmlLook::Identify(NvmlFound& device) const {
 }
 
 // What is not told stays empty until the next look.
-void NvmlLook::Describe(nvmlDevice_t handle, Gpu& gpu) const {
+void NvmlDeviceScan::Describe(nvmlDevice_t handle, Gpu& gpu) const {
   const abi::NvmlTable& api = library_->api;
   nvmlReturn_t ignored = abi::NVML_SUCCESS;
   gpu.model = TextBy(ignored, api.nvmlDeviceGetName, handle);
@@ -259,7 +260,7 @@ void NvmlLook::Describe(nvmlDevice_t handle, Gpu& gpu) const {
   }
 }
 
-nvmlReturn_t NvmlLook::FindInstances(NvmlFound& device) const {
+nvmlReturn_t NvmlDeviceScan::FindInstances(NvmlScannedDevice& device) const {
   const abi::NvmlTable& api = library_->api;
   uint32_t now = 0;
   uint32_t pending = 0;
@@ -303,7 +304,7 @@ nvmlReturn_t NvmlLook::FindInstances(NvmlFound& device) const {
 }
 
 // A MIG device is one compute instance; the first one brings its GPU instance along.
-nvmlReturn_t NvmlLook::AddMigDevice(nvmlDevice_t handle, NvmlFound& device) const {
+nvmlReturn_t NvmlDeviceScan::AddMigDevice(nvmlDevice_t handle, NvmlScannedDevice& device) const {
   const abi::NvmlTable& api = library_->api;
   uint32_t gpu_instance_id = 0;
   ComputeInstance compute;
@@ -335,40 +336,41 @@ nvmlReturn_t NvmlLook::AddMigDevice(nvmlDevice_t handle, NvmlFound& device) cons
   return abi::NVML_SUCCESS;
 }
 
-void NvmlSleep::Note(std::vector<NvmlFound>& devices) const {
-  for (NvmlFound& device : devices) {
+void NvmlSleep::Note(std::vector<NvmlScannedDevice>& devices) const {
+  for (NvmlScannedDevice& device : devices) {
     device.may_sleep =
         sysfs_ != nullptr && MaySleep(*sysfs_, KernelPciAddress(device.gpu.pci_bus_id));
   }
 }
 
-bool NvmlSleep::IsAsleep(const NvmlFound& device) const {
+bool NvmlSleep::IsAsleep(const NvmlScannedDevice& device) const {
   return device.may_sleep && podgpu::IsAsleep(*sysfs_, KernelPciAddress(device.gpu.pci_bus_id));
 }
 
-std::vector<NvmlFound> NvmlSleep::Sleepers(const std::vector<NvmlFound>& devices) const {
-  std::vector<NvmlFound> sleepers;
+std::vector<NvmlScannedDevice> NvmlSleep::Sleepers(
+    const std::vector<NvmlScannedDevice>& devices) const {
+  std::vector<NvmlScannedDevice> sleepers;
   std::ranges::copy_if(devices, std::back_inserter(sleepers),
-                       [this](const NvmlFound& device) { return IsAsleep(device); });
+                       [this](const NvmlScannedDevice& device) { return IsAsleep(device); });
   return sleepers;
 }
 
-NvmlStrangers NvmlSleep::Strangers(const std::vector<NvmlFound>& known) const {
-  NvmlStrangers strangers;
+NvmlUnknownSleepers NvmlSleep::UnknownSleepers(const std::vector<NvmlScannedDevice>& known) const {
+  NvmlUnknownSleepers unknown_sleepers;
   if (sysfs_ == nullptr) {
-    return strangers;
+    return unknown_sleepers;
   }
   const std::vector<std::string> on_bus = ListPciGpus(*sysfs_);
-  strangers.on_bus = on_bus.size();
+  unknown_sleepers.on_bus = on_bus.size();
   for (uint32_t index = 0; index < on_bus.size(); ++index) {
-    const bool is_known = std::ranges::any_of(known, [&](const NvmlFound& device) {
+    const bool is_known = std::ranges::any_of(known, [&](const NvmlScannedDevice& device) {
       return KernelPciAddress(device.gpu.pci_bus_id) == on_bus[index];
     });
     if (!is_known && podgpu::IsAsleep(*sysfs_, on_bus[index])) {
-      strangers.asleep.push_back(index);
+      unknown_sleepers.asleep.push_back(index);
     }
   }
-  return strangers;
+  return unknown_sleepers;
 }
 
 }  // namespace podgpu

@@ -22,31 +22,32 @@
 namespace podgpu {
 
 // One device as a look found it.
-struct NvmlFound {
+struct NvmlScannedDevice {
   NvmlAddress address;
   Gpu gpu;                                     // `state` is kOk, kLost or kDegraded.
   std::vector<GpuInstance> instances;          // In DCGM's order; `gpu` of each is not set.
   bool has_gpm = false;                        // Profiling; see gpm.h.
   bool may_sleep = false;                      // The kernel may suspend it; set by the source.
-  std::string needs_release;                   // Source::NeedToLetGo.
+  std::string needs_release;                   // Source::ReleaseReason.
   abi::nvmlReturn_t code = abi::NVML_SUCCESS;  // Why it does not say who it is, or what it holds.
 };
 
-// Source::NeedToLetGo of what was found: the first device that needs it, and why; or empty.
-std::string NeedToLetGo(const abi::NvmlTable& api, const std::vector<NvmlFound>& devices);
+// Source::ReleaseReason of what was found: the first device that needs it, and why; or empty.
+std::string ReleaseReason(const abi::NvmlTable& api, const std::vector<NvmlScannedDevice>& devices);
 
 // Devices that sleep, by their place on the bus, which is NVML's index where it has as many.
-struct NvmlStrangers {
+struct NvmlUnknownSleepers {
   size_t on_bus = 0;
   std::vector<uint32_t> asleep;
 };
 
-class NvmlLook final : public NvmlTask {
+class NvmlDeviceScan final : public NvmlTask {
  public:
   // `known`: what the last look found, of the same initialisation; `left_out`: indices of devices
   // that hang or sleep.
-  NvmlLook(std::shared_ptr<const abi::NvmlLibrary> library, bool is_initialised,
-           std::vector<NvmlFound> known, std::vector<uint32_t> left_out, NvmlStrangers strangers);
+  NvmlDeviceScan(std::shared_ptr<const abi::NvmlLibrary> library, bool is_initialised,
+                 std::vector<NvmlScannedDevice> known, std::vector<uint32_t> left_out,
+                 NvmlUnknownSleepers unknown_sleepers);
 
   void Run() override;
 
@@ -55,21 +56,21 @@ class NvmlLook final : public NvmlTask {
   const char* failed = "";                     // Which call gave it.
   bool is_initialised = false;
   std::string driver_version;
-  std::vector<NvmlFound> found;  // Ascending by index; without those left out.
-  std::vector<uint32_t> asleep;  // Indices of strangers that were left out.
+  std::vector<NvmlScannedDevice> found;  // Ascending by index; without those left out.
+  std::vector<uint32_t> asleep;          // Indices of unknown_sleepers that were left out.
 
  private:
   abi::nvmlReturn_t List();
-  NvmlFound LookAt(uint32_t index) const;
-  abi::nvmlReturn_t Identify(NvmlFound& device) const;
+  NvmlScannedDevice ScanDevice(uint32_t index) const;
+  abi::nvmlReturn_t Identify(NvmlScannedDevice& device) const;
   void Describe(abi::nvmlDevice_t handle, Gpu& gpu) const;
-  abi::nvmlReturn_t FindInstances(NvmlFound& device) const;
-  abi::nvmlReturn_t AddMigDevice(abi::nvmlDevice_t handle, NvmlFound& device) const;
+  abi::nvmlReturn_t FindInstances(NvmlScannedDevice& device) const;
+  abi::nvmlReturn_t AddMigDevice(abi::nvmlDevice_t handle, NvmlScannedDevice& device) const;
 
   const std::shared_ptr<const abi::NvmlLibrary> library_;
-  const std::vector<NvmlFound> known_;
+  const std::vector<NvmlScannedDevice> known_;
   std::vector<uint32_t> left_out_;
-  const NvmlStrangers strangers_;
+  const NvmlUnknownSleepers unknown_sleepers_;
 };
 
 // The devices that the kernel has suspended, which are not asked about: a call would wake them.
@@ -82,12 +83,12 @@ class NvmlSleep {
   explicit NvmlSleep(const Files* sysfs) : sysfs_(sysfs) {}
 
   // Sets `may_sleep` of each.
-  void Note(std::vector<NvmlFound>& devices) const;
-  bool IsAsleep(const NvmlFound& device) const;
+  void Note(std::vector<NvmlScannedDevice>& devices) const;
+  bool IsAsleep(const NvmlScannedDevice& device) const;
   // Those that sleep now.
-  std::vector<NvmlFound> Sleepers(const std::vector<NvmlFound>& devices) const;
+  std::vector<NvmlScannedDevice> Sleepers(const std::vector<NvmlScannedDevice>& devices) const;
   // Those that sleep on the bus and are not among `known`.
-  NvmlStrangers Strangers(const std::vector<NvmlFound>& known) const;
+  NvmlUnknownSleepers UnknownSleepers(const std::vector<NvmlScannedDevice>& known) const;
 
  private:
   const Files* const sysfs_;

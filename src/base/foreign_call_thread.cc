@@ -1,4 +1,4 @@
-#include "base/foreign_lane.h"
+#include "base/foreign_call_thread.h"
 
 #include <condition_variable>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 namespace podgpu {
 
 // What a thread is told to do; owned by it and by the lane.
-struct ForeignLane::Hand {
+struct ForeignCallThread::Worker {
   enum class State : uint8_t { kIdle, kRunning, kWrittenOff, kEnding };
   Mutex mutex;
   std::condition_variable_any changed;
@@ -43,30 +43,31 @@ struct ForeignLane::Hand {
   }
 };
 
-struct ForeignLane::Shared {
+struct ForeignCallThread::Shared {
   explicit Shared(ThreadTally process) : tally(std::move(process)) {}
   Mutex mutex;
-  std::shared_ptr<Hand> busy PODGPU_GUARDED_BY(mutex);  // Whose task is waited for.
+  std::shared_ptr<Worker> busy PODGPU_GUARDED_BY(mutex);  // Whose task is waited for.
   std::atomic<int> out = 0;
   const ThreadTally tally;
 };
 
-ForeignLane::ForeignLane(const char* name, int limit, ThreadTally tally)
+ForeignCallThread::ForeignCallThread(const char* name, int limit, ThreadTally tally)
     : name_(name), limit_(limit), shared_(std::make_shared<Shared>(std::move(tally))) {}
 
-ForeignLane::~ForeignLane() {
-  if (hand_ != nullptr) {
-    hand_->MoveTo(Hand::State::kEnding);
+ForeignCallThread::~ForeignCallThread() {
+  if (worker_ != nullptr) {
+    worker_->MoveTo(Worker::State::kEnding);
     thread_.join();
   }
 }
 
-int ForeignLane::out() const { return shared_->out.load(); }
+int ForeignCallThread::out() const { return shared_->out.load(); }
 
-void ForeignLane::Work(const std::shared_ptr<Hand>& hand, const std::shared_ptr<Shared>& shared) {
-  while (const std::shared_ptr<Task> task = hand->Await()) {
+void ForeignCallThread::Work(const std::shared_ptr<Worker>& worker,
+                             const std::shared_ptr<Shared>& shared) {
+  while (const std::shared_ptr<Task> task = worker->Await()) {
     task->Run();
-    if (!hand->Finish()) {
+    if (!worker->Finish()) {
       task->Late();
       --shared->out;
       --*shared->tally;
@@ -75,42 +76,42 @@ void ForeignLane::Work(const std::shared_ptr<Hand>& hand, const std::shared_ptr<
   }
 }
 
-bool ForeignLane::HaveThread() {
-  if (hand_ != nullptr) {
+bool ForeignCallThread::EnsureThread() {
+  if (worker_ != nullptr) {
     return true;
   }
   if (out() >= limit_) {
     return false;
   }
-  auto hand = std::make_shared<Hand>();
+  auto worker = std::make_shared<Worker>();
   try {
-    thread_ = std::thread([hand, shared = shared_] { Work(hand, shared); });
+    thread_ = std::thread([worker, shared = shared_] { Work(worker, shared); });
   } catch (const std::system_error&) {
     return false;  // No thread is left to this process: as if it had not answered.
   }
   pthread_setname_np(thread_.native_handle(), name_);
-  hand_ = std::move(hand);
+  worker_ = std::move(worker);
   return true;
 }
 
-bool ForeignLane::Run(const std::shared_ptr<Task>& task) {
-  if (!HaveThread()) {
+bool ForeignCallThread::Run(const std::shared_ptr<Task>& task) {
+  if (!EnsureThread()) {
     return false;
   }
   {
     MutexLock lock(shared_->mutex);
-    shared_->busy = hand_;
+    shared_->busy = worker_;
   }
   bool is_done = false;
   {
-    MutexLock lock(hand_->mutex);
-    hand_->task = task;
-    hand_->state = Hand::State::kRunning;
-    hand_->changed.notify_all();
-    while (hand_->state == Hand::State::kRunning) {
-      hand_->changed.wait(hand_->mutex);
+    MutexLock lock(worker_->mutex);
+    worker_->task = task;
+    worker_->state = Worker::State::kRunning;
+    worker_->changed.notify_all();
+    while (worker_->state == Worker::State::kRunning) {
+      worker_->changed.wait(worker_->mutex);
     }
-    is_done = hand_->state == Hand::State::kIdle;
+    is_done = worker_->state == Worker::State::kIdle;
   }
   {
     MutexLock lock(shared_->mutex);
@@ -118,25 +119,25 @@ bool ForeignLane::Run(const std::shared_ptr<Task>& task) {
   }
   if (!is_done) {
     thread_.detach();
-    hand_ = nullptr;
+    worker_ = nullptr;
   }
   return is_done;
 }
 
-bool ForeignLane::GiveUp() noexcept {
+bool ForeignCallThread::GiveUp() noexcept {
   MutexLock lock(shared_->mutex);
   if (shared_->busy == nullptr) {
     return false;
   }
-  Hand& hand = *shared_->busy;
-  MutexLock hand_lock(hand.mutex);
-  if (hand.state != Hand::State::kRunning) {
+  Worker& worker = *shared_->busy;
+  MutexLock worker_lock(worker.mutex);
+  if (worker.state != Worker::State::kRunning) {
     return false;
   }
   ++shared_->out;
   ++*shared_->tally;
-  hand.state = Hand::State::kWrittenOff;
-  hand.changed.notify_all();
+  worker.state = Worker::State::kWrittenOff;
+  worker.changed.notify_all();
   return true;
 }
 

@@ -14,7 +14,7 @@
 
 namespace podgpu {
 
-class ForeignLane {
+class ForeignCallThread {
  public:
   // What is to be called; shared with the lane's thread, so it must own all that it touches.
   class Task {
@@ -31,11 +31,11 @@ class ForeignLane {
 
   // At most `limit` threads of this lane may be written off at a time.  `name` is what `top -H`
   // shows, 15 characters at most, and outlives the lane.
-  ForeignLane(const char* name, int limit, ThreadTally tally);
+  ForeignCallThread(const char* name, int limit, ThreadTally tally);
   // Ends the thread, unless it was written off.  No task may be running.
-  ~ForeignLane();
-  ForeignLane(const ForeignLane&) = delete;
-  ForeignLane& operator=(const ForeignLane&) = delete;
+  ~ForeignCallThread();
+  ForeignCallThread(const ForeignCallThread&) = delete;
+  ForeignCallThread& operator=(const ForeignCallThread&) = delete;
 
   // Has `task` run and waits.  False when it was given up, or when so many threads are out already,
   // or none is to be had, that it was not tried.
@@ -48,15 +48,15 @@ class ForeignLane {
   int out() const;
 
  private:
-  struct Shared;  // Of the lane.
-  struct Hand;    // Of one thread.
-  static void Work(const std::shared_ptr<Hand>& hand, const std::shared_ptr<Shared>& shared);
-  bool HaveThread();
+  struct Shared;  // Of all threads.
+  struct Worker;  // Of one thread.
+  static void Work(const std::shared_ptr<Worker>& worker, const std::shared_ptr<Shared>& shared);
+  bool EnsureThread();
 
   const char* const name_;
   const int limit_;
   std::shared_ptr<Shared> shared_;  // Lives on in written-off threads.
-  std::shared_ptr<Hand> hand_;      // Of the thread that is kept; null when there is none.
+  std::shared_ptr<Worker> worker_;  // Of the thread that is kept; null when there is none.
   std::thread thread_;
 };
 

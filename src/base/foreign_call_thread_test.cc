@@ -1,4 +1,4 @@
-#include "base/foreign_lane.h"
+#include "base/foreign_call_thread.h"
 
 #include <atomic>
 #include <future>
@@ -10,13 +10,13 @@ namespace podgpu {
 namespace {
 
 // Notes the thread that it ran on.
-struct QuickTask : ForeignLane::Task {
+struct QuickTask : ForeignCallThread::Task {
   void Run() override { thread = std::this_thread::get_id(); }
   std::thread::id thread;
 };
 
 // Returns when the test lets it.
-struct StuckTask : ForeignLane::Task {
+struct StuckTask : ForeignCallThread::Task {
   void Run() override {
     begun.set_value();
     release.get_future().wait();
@@ -27,12 +27,12 @@ struct StuckTask : ForeignLane::Task {
   std::promise<void> late;
 };
 
-void WriteOffOn(ForeignLane& lane, const std::shared_ptr<StuckTask>& stuck) {
+void WriteOffOn(ForeignCallThread& call_thread, const std::shared_ptr<StuckTask>& stuck) {
   std::jthread watchdog([&] {
     stuck->begun.get_future().wait();
-    EXPECT_TRUE(lane.GiveUp());
+    EXPECT_TRUE(call_thread.GiveUp());
   });
-  EXPECT_FALSE(lane.Run(stuck));
+  EXPECT_FALSE(call_thread.Run(stuck));
 }
 
 // Waits until written-off threads are counted no longer: the last thing that they do.
@@ -42,50 +42,52 @@ void AwaitNone(const ThreadTally& tally) {
   }
 }
 
-TEST(ForeignLane, KeepsItsThread) {
-  ForeignLane lane("lane", 1, NewThreadTally());
+TEST(ForeignCallThread, KeepsItsThread) {
+  ForeignCallThread call_thread("calls", 1, NewThreadTally());
   const auto first = std::make_shared<QuickTask>();
   const auto second = std::make_shared<QuickTask>();
-  EXPECT_TRUE(lane.Run(first));
-  EXPECT_TRUE(lane.Run(second));
+  EXPECT_TRUE(call_thread.Run(first));
+  EXPECT_TRUE(call_thread.Run(second));
   EXPECT_EQ(first->thread, second->thread);
   EXPECT_NE(first->thread, std::this_thread::get_id());
   EXPECT_EQ(first.use_count(), 1) << "what has run is let go";
 }
 
-TEST(ForeignLane, GivingUpNothingDoesNothing) {
-  ForeignLane lane("lane", 1, NewThreadTally());
-  EXPECT_FALSE(lane.GiveUp());
-  EXPECT_TRUE(lane.Run(std::make_shared<QuickTask>()));
-  EXPECT_FALSE(lane.GiveUp()) << "it has returned";
-  EXPECT_TRUE(lane.Run(std::make_shared<QuickTask>())) << "a task that begins later is not meant";
+TEST(ForeignCallThread, GivingUpNothingDoesNothing) {
+  ForeignCallThread call_thread("calls", 1, NewThreadTally());
+  EXPECT_FALSE(call_thread.GiveUp());
+  EXPECT_TRUE(call_thread.Run(std::make_shared<QuickTask>()));
+  EXPECT_FALSE(call_thread.GiveUp()) << "it has returned";
+  EXPECT_TRUE(call_thread.Run(std::make_shared<QuickTask>()))
+      << "a task that begins later is not meant";
 }
 
-TEST(ForeignLane, WritesAThreadOffAndGoesOnWithAnother) {
+TEST(ForeignCallThread, WritesAThreadOffAndGoesOnWithAnother) {
   const ThreadTally tally = NewThreadTally();
-  ForeignLane lane("lane", 1, tally);
+  ForeignCallThread call_thread("calls", 1, tally);
   const auto before = std::make_shared<QuickTask>();
-  EXPECT_TRUE(lane.Run(before));
+  EXPECT_TRUE(call_thread.Run(before));
   const auto stuck = std::make_shared<StuckTask>();
-  WriteOffOn(lane, stuck);
-  EXPECT_EQ(lane.out(), 1);
+  WriteOffOn(call_thread, stuck);
+  EXPECT_EQ(call_thread.out(), 1);
   EXPECT_EQ(*tally, 1);
-  EXPECT_FALSE(lane.Run(std::make_shared<QuickTask>())) << "no more than the limit at a time";
+  EXPECT_FALSE(call_thread.Run(std::make_shared<QuickTask>()))
+      << "no more than the limit at a time";
   stuck->release.set_value();
   stuck->late.get_future().wait();
   AwaitNone(tally);
   const auto after = std::make_shared<QuickTask>();
-  EXPECT_TRUE(lane.Run(after));
+  EXPECT_TRUE(call_thread.Run(after));
   EXPECT_NE(after->thread, std::thread::id());
 }
 
-TEST(ForeignLane, EndsWhileAThreadIsOut) {
+TEST(ForeignCallThread, EndsWhileAThreadIsOut) {
   const ThreadTally tally = NewThreadTally();
   const auto stuck = std::make_shared<StuckTask>();
   {
-    ForeignLane lane("lane", 2, tally);
-    WriteOffOn(lane, stuck);
-    EXPECT_TRUE(lane.Run(std::make_shared<QuickTask>()));
+    ForeignCallThread call_thread("calls", 2, tally);
+    WriteOffOn(call_thread, stuck);
+    EXPECT_TRUE(call_thread.Run(std::make_shared<QuickTask>()));
   }
   EXPECT_EQ(*tally, 1);
   stuck->release.set_value();

@@ -13,7 +13,7 @@
 namespace podgpu {
 
 // The bus of the three devices, at 0000:00:00.0 and so on; those named there sleep.
-class SleepyBus final : public Files {
+class FakePciBus final : public Files {
  public:
   StatusOr<std::string> Read(std::string_view path) const override {
     const std::string_view file = path.substr(path.rfind('/') + 1);

@@ -11,7 +11,7 @@
 namespace podgpu {
 
 // A /proc in which every pid is a process of its own name.
-class ProcOfAll final : public Files {
+class FakeProcFiles final : public Files {
  public:
   StatusOr<std::string> Read(std::string_view path) const override {
     if (path == "/proc/stat") {

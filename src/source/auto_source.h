@@ -19,7 +19,7 @@
 
 namespace podgpu {
 
-class ChosenSource final : public Source {
+class AutoSource final : public Source {
  public:
   // What the two are opened by; kNotFound where there is no such library.
   struct Makers {
@@ -27,7 +27,7 @@ class ChosenSource final : public Source {
     std::function<StatusOr<std::unique_ptr<Source>>()> dcgm;
   };
   // `fields` and `asked`: what will be asked for, as far as is known.
-  ChosenSource(Makers makers, std::vector<const Field*> fields, FindingsAsked asked);
+  AutoSource(Makers makers, std::vector<const Field*> fields, FindingsAsked asked);
 
   StatusOr<Topology> Discover(PartKinds kinds) override;
   // kUnavailable when NVML was chosen and lacks one of `fields`: the next Discover chooses again.
@@ -35,21 +35,21 @@ class ChosenSource final : public Source {
                               std::chrono::microseconds period) override;
   Status Read(Grid& grid) override;
   void Interrupt() noexcept override;
-  void LetGo() override;
+  void Release() override;
   void SetProfiling(bool is_on) override;
-  std::string NeedToLetGo() const override {
-    return chosen_ == nullptr ? "" : chosen_->NeedToLetGo();
+  std::string ReleaseReason() const override {
+    return chosen_ == nullptr ? "" : chosen_->ReleaseReason();
   }
   std::string Describe() const override;
 
  private:
   StatusOr<Topology> Choose(PartKinds kinds);
   // DCGM in place of `nvml`, or `nvml` after all.
-  StatusOr<Topology> ChooseDespite(std::unique_ptr<NvmlSource> nvml, Topology seen,
-                                   const std::string& lacks, PartKinds kinds);
+  StatusOr<Topology> ChooseDcgmOver(std::unique_ptr<NvmlSource> nvml, Topology seen,
+                                    const std::string& lacks, PartKinds kinds);
   // What NVML does not have of what is asked for, in words; empty: nothing.
-  std::string LackedBy(const NvmlSource& nvml) const;
-  Status ChooseAgainIfLacking();
+  std::string LackingIn(const NvmlSource& nvml) const;
+  Status ResetIfLacking();
   void Take(std::unique_ptr<Source> source, const char* name, std::string why);
   void Forget();
   // Has `call` made on `source`, which Interrupt then means.
