@@ -9,7 +9,7 @@
 
 namespace podgpu {
 
-// What a thread is told to do; owned by it and by the lane.
+// The work of one thread; shared by the thread and the ForeignCallThread.
 struct ForeignCallThread::Worker {
   enum class State : uint8_t { kIdle, kRunning, kWrittenOff, kEnding };
   Mutex mutex;
@@ -22,7 +22,7 @@ struct ForeignCallThread::Worker {
     state = next;
     changed.notify_all();
   }
-  // What is to be run; null when the thread shall end.
+  // Returns the next task; null when the thread must end.
   std::shared_ptr<Task> Await() {
     MutexLock lock(mutex);
     while (state == State::kIdle) {
@@ -30,7 +30,7 @@ struct ForeignCallThread::Worker {
     }
     return state == State::kRunning ? task : nullptr;
   }
-  // Whether the task's end is still waited for; then the thread is free for the next.
+  // Returns whether the caller still waits for the task; then the thread is free for the next one.
   bool Finish() {
     MutexLock lock(mutex);
     task = nullptr;
@@ -46,7 +46,7 @@ struct ForeignCallThread::Worker {
 struct ForeignCallThread::Shared {
   explicit Shared(ThreadTally process) : tally(std::move(process)) {}
   Mutex mutex;
-  std::shared_ptr<Worker> busy PODGPU_GUARDED_BY(mutex);  // Whose task is waited for.
+  std::shared_ptr<Worker> busy PODGPU_GUARDED_BY(mutex);  // The thread whose task Run waits for.
   std::atomic<int> out = 0;
   const ThreadTally tally;
 };
@@ -87,7 +87,7 @@ bool ForeignCallThread::EnsureThread() {
   try {
     thread_ = std::thread([worker, shared = shared_] { Work(worker, shared); });
   } catch (const std::system_error&) {
-    return false;  // No thread is left to this process: as if it had not answered.
+    return false;  // The process may start no more threads: treated like a call that hangs.
   }
   pthread_setname_np(thread_.native_handle(), name_);
   worker_ = std::move(worker);

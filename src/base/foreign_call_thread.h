@@ -1,10 +1,10 @@
-// A thread that is kept for calls into foreign code, until one of them does not return.
+// A thread for calls into foreign code (vendor libraries) that may never return.
 //
-// As foreign_calls.h, for calls that are made again and again: a task is handed to the same thread
-// each time, which costs two wake-ups and no memory.  A task that is given up is *written off*
-// together with the thread, which stays inside the foreign code for as long as that takes and then
-// ends by the task's own Late; the next task has a new thread.  Run and the destructor belong to
-// one thread, GiveUp to any.
+// Like foreign_calls.h, for calls that are made repeatedly: every task runs on the same thread,
+// which costs two wake-ups and no memory.  A task that does not return in time is *written off*
+// together with its thread.  That thread stays inside the foreign code; when the call returns, the
+// thread calls the task's Late and ends.  The next task gets a new thread.  Run and the destructor
+// are called on one thread, GiveUp on any.
 #pragma once
 
 #include <memory>
@@ -16,39 +16,39 @@ namespace podgpu {
 
 class ForeignCallThread {
  public:
-  // What is to be called; shared with the lane's thread, so it must own all that it touches.
+  // The calls to make.  Shared with the call thread, so a task must own all that it touches.
   class Task {
    public:
     Task() = default;
     Task(const Task&) = delete;
     Task& operator=(const Task&) = delete;
     virtual ~Task() = default;
-    // On the lane's thread.
+    // Called on the call thread.
     virtual void Run() = 0;
-    // On the same thread, when Run has returned after the task was given up.
+    // Called on the same thread when Run returns after the task was written off.
     virtual void Late() {}
   };
 
-  // At most `limit` threads of this lane may be written off at a time.  `name` is what `top -H`
-  // shows, 15 characters at most, and outlives the lane.
+  // At most `limit` threads of this object may be written off at a time.  `name` is the thread's
+  // name as `top -H` shows it: 15 characters at most; it must outlive this object.
   ForeignCallThread(const char* name, int limit, ThreadTally tally);
   // Ends the thread, unless it was written off.  No task may be running.
   ~ForeignCallThread();
   ForeignCallThread(const ForeignCallThread&) = delete;
   ForeignCallThread& operator=(const ForeignCallThread&) = delete;
 
-  // Has `task` run and waits.  False when it was given up, or when so many threads are out already,
-  // or none is to be had, that it was not tried.
+  // Runs `task` on the call thread and waits.  Returns false when the task was given up, and also
+  // when it was not tried: `limit` threads are written off already, or no thread can be started.
   bool Run(const std::shared_ptr<Task>& task);
 
-  // Writes off the task that runs now; false when none does.
+  // Writes off the task that runs now; returns false when none runs.
   bool GiveUp() noexcept;
 
-  // Threads of this lane that are written off and have not returned.
+  // The number of threads of this object that are written off and have not returned.
   int out() const;
 
  private:
-  struct Shared;  // Of all threads.
+  struct Shared;  // State of all threads of this object.
   struct Worker;  // Of one thread.
   static void Work(const std::shared_ptr<Worker>& worker, const std::shared_ptr<Shared>& shared);
   bool EnsureThread();
@@ -56,7 +56,7 @@ class ForeignCallThread {
   const char* const name_;
   const int limit_;
   std::shared_ptr<Shared> shared_;  // Lives on in written-off threads.
-  std::shared_ptr<Worker> worker_;  // Of the thread that is kept; null when there is none.
+  std::shared_ptr<Worker> worker_;  // Of the current thread; null when there is none.
   std::thread thread_;
 };
 

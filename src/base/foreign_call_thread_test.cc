@@ -15,7 +15,7 @@ struct QuickTask : ForeignCallThread::Task {
   std::thread::id thread;
 };
 
-// Returns when the test lets it.
+// Returns when the test allows it.
 struct StuckTask : ForeignCallThread::Task {
   void Run() override {
     begun.set_value();
@@ -35,14 +35,14 @@ void WriteOffOn(ForeignCallThread& call_thread, const std::shared_ptr<StuckTask>
   EXPECT_FALSE(call_thread.Run(stuck));
 }
 
-// Waits until written-off threads are counted no longer: the last thing that they do.
+// Waits until no written-off thread is counted: counting down is the last thing that they do.
 void AwaitNone(const ThreadTally& tally) {
   while (*tally != 0) {
     std::this_thread::yield();
   }
 }
 
-TEST(ForeignCallThread, KeepsItsThread) {
+TEST(ForeignCallThread, RunsEveryTaskOnTheSameThread) {
   ForeignCallThread call_thread("calls", 1, NewThreadTally());
   const auto first = std::make_shared<QuickTask>();
   const auto second = std::make_shared<QuickTask>();
@@ -50,7 +50,7 @@ TEST(ForeignCallThread, KeepsItsThread) {
   EXPECT_TRUE(call_thread.Run(second));
   EXPECT_EQ(first->thread, second->thread);
   EXPECT_NE(first->thread, std::this_thread::get_id());
-  EXPECT_EQ(first.use_count(), 1) << "what has run is let go";
+  EXPECT_EQ(first.use_count(), 1) << "the task that has run is released";
 }
 
 TEST(ForeignCallThread, GivingUpNothingDoesNothing) {
@@ -59,10 +59,10 @@ TEST(ForeignCallThread, GivingUpNothingDoesNothing) {
   EXPECT_TRUE(call_thread.Run(std::make_shared<QuickTask>()));
   EXPECT_FALSE(call_thread.GiveUp()) << "it has returned";
   EXPECT_TRUE(call_thread.Run(std::make_shared<QuickTask>()))
-      << "a task that begins later is not meant";
+      << "only the running task can be given up";
 }
 
-TEST(ForeignCallThread, WritesAThreadOffAndGoesOnWithAnother) {
+TEST(ForeignCallThread, WritesOffAHungThreadAndContinuesOnANewOne) {
   const ThreadTally tally = NewThreadTally();
   ForeignCallThread call_thread("calls", 1, tally);
   const auto before = std::make_shared<QuickTask>();
@@ -81,7 +81,7 @@ TEST(ForeignCallThread, WritesAThreadOffAndGoesOnWithAnother) {
   EXPECT_NE(after->thread, std::thread::id());
 }
 
-TEST(ForeignCallThread, EndsWhileAThreadIsOut) {
+TEST(ForeignCallThread, CanBeDestroyedWhileAThreadIsWrittenOff) {
   const ThreadTally tally = NewThreadTally();
   const auto stuck = std::make_shared<StuckTask>();
   {
