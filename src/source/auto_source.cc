@@ -44,7 +44,7 @@ StatusOr<Topology> AutoSource::Choose(PartKinds kinds) {
     return ChooseDcgmOver(*std::move(nvml), std::move(seen), lacks, kinds);
   }
   nvml_ = nvml->get();
-  Take(*std::move(nvml), "NVML", "it has every metric that is asked for");
+  Take(*std::move(nvml), "NVML", "it has every requested metric");
   return seen;
 }
 
@@ -91,7 +91,7 @@ Status AutoSource::ResetIfLacking() {
   Release();
   Forget();
   return absl::UnavailableError(
-      absl::StrFormat("NVML, which was chosen before, lacks %s: choosing again", lacks));
+      absl::StrFormat("the chosen source NVML lacks %s; choosing again", lacks));
 }
 
 StatusOr<WatchResult> AutoSource::Watch(const Topology& topology,
@@ -143,7 +143,7 @@ std::string AutoSource::Describe() const {
 }
 
 void AutoSource::Take(std::unique_ptr<Source> source, const char* name, std::string why) {
-  Log(LogLevel::kInfo, "the source of device metrics is chosen", {{"source", name}, {"why", why}});
+  Log(LogLevel::kInfo, "device source chosen", {{"source", name}, {"why", why}});
   chosen_ = std::move(source);
   chosen_->SetProfiling(profiles_);
   MutexLock lock(mutex_);

@@ -1,10 +1,11 @@
-// --source=auto: NVML where it has every metric that is asked for on these GPUs, else DCGM.
+// The source of --source=auto: NVML when it can give every requested metric on these GPUs, else
+// DCGM.
 //
-// NVML alone is small and has no engine to fail; DCGM knows more fields, profiling before Hopper,
-// and health.  So the first Discover opens NVML and asks what it lacks; only then DCGM is looked
-// for, and where it cannot be used, NVML serves what it has.  The choice is made once, said in the
-// log with its reason, and made anew only when something is asked for later that NVML lacks.
-// Threads as source.h says.
+// NVML is small and needs no engine that can fail; DCGM has more fields, health, and profiling of
+// GPUs before Hopper.  So the first Discover opens NVML and checks what it lacks.  DCGM is opened
+// only if something is lacking; if it cannot be used, NVML serves what it can.  The choice is made
+// once and logged with its reason.  It is made again only when Watch or Read asks for something
+// that NVML lacks.  Threads: as source.h says.
 #pragma once
 
 #include <functional>
@@ -21,16 +22,17 @@ namespace podgpu {
 
 class AutoSource final : public Source {
  public:
-  // What the two are opened by; kNotFound where there is no such library.
+  // Functions that open the two sources; kNotFound when the library is missing.
   struct Makers {
     std::function<StatusOr<std::unique_ptr<NvmlSource>>()> nvml;
     std::function<StatusOr<std::unique_ptr<Source>>()> dcgm;
   };
-  // `fields` and `asked`: what will be asked for, as far as is known.
+  // `fields` and `asked`: what Watch and Read are expected to ask for.
   AutoSource(Makers makers, std::vector<const Field*> fields, FindingsAsked asked);
 
   StatusOr<Topology> Discover(PartKinds kinds) override;
-  // kUnavailable when NVML was chosen and lacks one of `fields`: the next Discover chooses again.
+  // Returns kUnavailable when NVML was chosen and lacks one of `fields`; the next Discover chooses
+  // again.
   StatusOr<WatchResult> Watch(const Topology& topology, const std::vector<const Field*>& fields,
                               std::chrono::microseconds period) override;
   Status Read(Grid& grid) override;
@@ -44,15 +46,15 @@ class AutoSource final : public Source {
 
  private:
   StatusOr<Topology> Choose(PartKinds kinds);
-  // DCGM in place of `nvml`, or `nvml` after all.
+  // Opens DCGM because `nvml` lacks something; keeps `nvml` if DCGM cannot be used.
   StatusOr<Topology> ChooseDcgmOver(std::unique_ptr<NvmlSource> nvml, Topology seen,
                                     const std::string& lacks, PartKinds kinds);
-  // What NVML does not have of what is asked for, in words; empty: nothing.
+  // Returns what is asked for and NVML lacks, in words; empty when it lacks nothing.
   std::string LackingIn(const NvmlSource& nvml) const;
   Status ResetIfLacking();
   void Take(std::unique_ptr<Source> source, const char* name, std::string why);
   void Forget();
-  // Has `call` made on `source`, which Interrupt then means.
+  // Runs `call` on `source`; meanwhile Interrupt interrupts that source.
   template <typename Call>
   auto With(Source& source, Call call);
 
@@ -61,8 +63,8 @@ class AutoSource final : public Source {
   FindingsAsked asked_;
   bool profiles_ = true;
   std::unique_ptr<Source> chosen_;
-  const NvmlSource* nvml_ = nullptr;  // When that is what was chosen.
-  bool dcgm_failed_ = false;          // NVML was taken although it lacks something.
+  const NvmlSource* nvml_ = nullptr;  // Points to chosen_ when that is NVML.
+  bool dcgm_failed_ = false;          // NVML was chosen although it lacks something.
 
   mutable Mutex mutex_;  // Interrupt and Describe come from other threads.
   Source* running_ PODGPU_GUARDED_BY(mutex_) = nullptr;

@@ -10,10 +10,10 @@ namespace {
 
 constexpr uint16_t kSmActive = 1002;
 
-// A node with both libraries, of which either may be missing.
+// A node with both libraries; each may be missing.
 class AutoSourceTest : public ::testing::Test {
  protected:
-  AutoSourceTest() { node_.source(); }  // Its fakes are in place from here on.
+  AutoSourceTest() { node_.source(); }  // Creates the node's fakes.
 
   void Open(std::vector<uint16_t> ids, FindingsAsked asked = {}) {
     fields_ = Fields(std::move(ids));
@@ -51,16 +51,16 @@ class AutoSourceTest : public ::testing::Test {
   std::unique_ptr<AutoSource> source_;
 };
 
-TEST_F(AutoSourceTest, TakesNvmlWhereItHasEverything) {
+TEST_F(AutoSourceTest, ChoosesNvmlWhenItHasEverything) {
   Open({kTemperatureId, kXidId, kSmActive});
   EXPECT_EQ(source_->Describe(), "no device source is chosen yet");
   ASSERT_TRUE(Look().ok());
   EXPECT_EQ(topology_->gpus.size(), 2U);
-  EXPECT_TRUE(Chose("it has every metric that is asked for)")) << source_->Describe();
+  EXPECT_TRUE(Chose("it has every requested metric)")) << source_->Describe();
   EXPECT_EQ(node_.nvml.CountOf("nvmlShutdown"), 0);
 }
 
-TEST_F(AutoSourceTest, TakesDcgmForWhatNvmlLacksAndLetsNvmlGo) {
+TEST_F(AutoSourceTest, ChoosesDcgmForWhatNvmlLacksAndReleasesNvml) {
   Open({kTemperatureId, kCpuUtilisation});
   ASSERT_TRUE(Look().ok());
   EXPECT_TRUE(Chose("NVML alone lacks DCGM_FI_DEV_CPU_UTIL_RATIO)")) << source_->Describe();
@@ -68,7 +68,7 @@ TEST_F(AutoSourceTest, TakesDcgmForWhatNvmlLacksAndLetsNvmlGo) {
   EXPECT_GE(node_.nvml.CountOf("nvmlShutdown"), 1);
 }
 
-TEST_F(AutoSourceTest, TakesDcgmForProfilingWhereAGpuHasNoGpm) {
+TEST_F(AutoSourceTest, ChoosesDcgmForProfilingWhenAGpuHasNoGpm) {
   node_.nvml.gpus[1].has_gpm = false;
   Open({kTemperatureId, kSmActive, kTensorActive});
   ASSERT_TRUE(Look().ok());
@@ -76,13 +76,13 @@ TEST_F(AutoSourceTest, TakesDcgmForProfilingWhereAGpuHasNoGpm) {
       << source_->Describe();
 }
 
-TEST_F(AutoSourceTest, TakesDcgmForHealth) {
+TEST_F(AutoSourceTest, ChoosesDcgmForHealth) {
   Open({kTemperatureId}, {.health = true});
   ASSERT_TRUE(Look().ok());
   EXPECT_TRUE(Chose("NVML alone lacks the health of GPUs")) << source_->Describe();
 }
 
-TEST_F(AutoSourceTest, MakesDoWithNvmlWhereThereIsNoDcgm) {
+TEST_F(AutoSourceTest, KeepsNvmlWhenDcgmIsMissing) {
   has_dcgm_ = false;
   Open({kTemperatureId, kCpuUtilisation});
   ASSERT_TRUE(Look().ok());
@@ -96,14 +96,14 @@ TEST_F(AutoSourceTest, MakesDoWithNvmlWhereThereIsNoDcgm) {
   EXPECT_TRUE(grid.at(FieldRow{0}, EntityId{0}).present());
 }
 
-TEST_F(AutoSourceTest, TakesDcgmWhereThereIsNoNvml) {
+TEST_F(AutoSourceTest, ChoosesDcgmWhenNvmlIsMissing) {
   has_nvml_ = false;
   Open({kTemperatureId});
   ASSERT_TRUE(Look().ok());
   EXPECT_TRUE(Chose("NVML cannot be used: libnvidia-ml.so.1 is nowhere)")) << source_->Describe();
 }
 
-TEST_F(AutoSourceTest, LooksAgainForBothWhereNeitherIsThere) {
+TEST_F(AutoSourceTest, TriesBothAgainWhenNeitherCanBeUsed) {
   has_nvml_ = has_dcgm_ = false;
   Open({kTemperatureId});
   EXPECT_EQ(Look().code(), absl::StatusCode::kNotFound);

@@ -14,7 +14,7 @@
 namespace podgpu {
 namespace {
 
-// Whether the engine is on this machine and is reached over TCP all the same.
+// Returns whether the engine is on this machine but is reached over TCP.
 bool IsLocalOverTcp(const DcgmEndpoint& endpoint) {
   constexpr std::array<std::string_view, 3> kLocal = {"localhost", "127.", "[::1]"};
   return endpoint.kind == DcgmEndpoint::Kind::kTcp &&

@@ -1,10 +1,10 @@
-// When an engine that answers, and has nothing to tell, is to be begun anew.
+// Decides when to restart an engine or library that answers but gives no fresh sample.
 //
 // An embedded engine that was started before the driver lists no GPU, and one whose driver was
-// reloaded under it answers with blanks: both for ever.  A remote engine that has forgotten a watch
-// goes on telling its last sample (DCGM 4.6.0, observed).  None of these is an error of any call,
-// so the time without a fresh number is what tells.  Each new beginning doubles the patience, up to
-// a limit, since a node may really have nothing to tell.  Source thread only.
+// reloaded answers only with blanks; neither ever recovers.  A remote engine that has lost a watch
+// repeats its last sample (DCGM 4.6.0, observed).  No call fails in any of these cases, so the only
+// sign is the time without a fresh sample.  After each restart the wait doubles, up to a limit,
+// because a node may really have nothing to report.  Used on the source thread only.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@ class StaleDetector {
   StaleDetector(std::chrono::milliseconds patience, std::chrono::milliseconds longest)
       : first_(patience), longest_(longest), patience_(patience) {}
 
-  // Something was subscribed.
+  // A fresh sample has arrived: begins again with the first wait.
   void Reset() {
     since_.reset();
     patience_ = first_;
   }
 
-  // Nothing was subscribed at `now`: whether it has been so for as long as is to be borne.  Then
-  // the count begins again, with more patience.
+  // There was no fresh sample at `now`. Returns true when this has lasted for the current wait;
+  // then it begins again with a longer wait.
   bool IsRestartDue(Instant now) {
     if (!since_) {
       since_ = now;

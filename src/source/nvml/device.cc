@@ -17,15 +17,15 @@ using abi::nvmlReturn_t;
 
 constexpr int64_t kAnything = std::numeric_limits<int64_t>::max();
 
-// Codes after which no other call for the device is worth making.
+// Codes after which no further call about the device is useful.
 bool IsEndOfReading(nvmlReturn_t code) {
   return code == abi::NVML_ERROR_UNINITIALIZED || code == abi::NVML_ERROR_DRIVER_NOT_LOADED ||
          code == abi::NVML_ERROR_GPU_IS_LOST;
 }
 
-// Numbers above are no measurement: DCGM drops such temperatures, too.
+// Greater numbers are garbage; DCGM drops such temperatures too.
 int64_t HighestOf(const Field& field) {
-  if (field.id == field_ids::kFanSpeed) {  // Of the noise that is meant: it may be exceeded.
+  if (field.id == field_ids::kFanSpeed) {  // Percent of the rated speed; a fan may exceed it.
     return 1000;
   }
   if (field.unit == "percent") {
@@ -37,7 +37,7 @@ int64_t HighestOf(const Field& field) {
   return field.unit == "MHz" || field.unit == "W" ? 1'000'000 : kAnything;
 }
 
-// What an instance has of its own; all else is its GPU's.
+// Whether an instance has its own value; else it has its GPU's.
 bool IsOfInstance(const NvmlRecipe& recipe) {
   return NeedsGpm(recipe) || recipe.call == NvmlCall::kMemory ||
          recipe.call == NvmlCall::kUtilization || recipe.call == NvmlCall::kCoder ||
@@ -172,7 +172,7 @@ bool NvmlDevice::IsDue(size_t column, const ReadOptions& options) const {
   return options.is_slow || never_read || !is_rare;
 }
 
-// One call for all field values; each has a result of its own.
+// One call for all field values; each value has its own result code.
 void NvmlDevice::AskForValues() {
   values_code_ = abi::NVML_SUCCESS;
   if (values_.empty()) {
@@ -200,14 +200,14 @@ NvmlRaw NvmlDevice::Ask(size_t column) {
                  : NvmlRaw::Failure(values_code_);
     case NvmlCall::kLinkRate:
       return AskLinkRate(column);
-    case NvmlCall::kXid:  // For the events to tell.
+    case NvmlCall::kXid:  // Comes from events.
       return NvmlRaw::Failure(abi::NVML_ERROR_NO_DATA);
     default:
       return AskNvml(library_->api, address_.gpu, planned.recipe, answers_);
   }
 }
 
-// As DCGM: the KiB of a counter a second, divided by 1,000; 0 at the first reading.
+// As DCGM computes it: KiB of a counter per second, divided by 1,000; 0 at the first reading.
 NvmlRaw NvmlDevice::AskLinkRate(size_t column) {
   const NvmlPlan::Column& planned = plan_->columns[column];
   const bool is_both =

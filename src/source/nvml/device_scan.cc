@@ -25,7 +25,7 @@ constexpr uint32_t kMostDevices = 256;  // A count above it is garbage.
 constexpr uint32_t kMostMigDevices = 64;
 constexpr uint32_t kNoId = std::numeric_limits<uint32_t>::max();
 
-// The text that `call` writes into a buffer; empty where it fails, or is not there.
+// Returns the text that `call` writes into a buffer; empty when it fails or is missing.
 template <typename Function, typename... Arguments>
 std::string TextBy(nvmlReturn_t& code, Function* call, Arguments... arguments) {
   std::array<char, abi::NVML_DEVICE_NAME_V2_BUFFER_SIZE> buffer{};
@@ -47,7 +47,7 @@ std::string ProfileIn(const std::string& name) {
   return is_of_compute ? profile.substr(compute + 2) : profile;
 }
 
-// "2g.20gb+me" in parts.
+// The parts of a profile name such as "2g.20gb+me".
 struct Profile {
   int slices = 0, gigabytes = 0;
   std::string attributes;  // "+me"
@@ -65,15 +65,16 @@ Profile ParseProfile(const std::string& name) {
   return profile;
 }
 
-// The memory of one of a GPU's memory slices, as far as an instance shows it: instances of three
-// slices and more have a slice of memory over.
+// The size of one memory slice, estimated from an instance.  Instances with three or seven compute
+// slices have one memory slice more.
 int MemorySliceGigabytes(const Profile& profile) {
   const int memory_slices = profile.slices == 3 ? 4 : profile.slices == 7 ? 8 : profile.slices;
   return profile.gigabytes / std::max(memory_slices, 1);
 }
 
-// Where DCGM, which goes through a driver's profiles in their order, comes to an instance: plain
-// ones by size, those with media engines, one slice with the memory of two, and others.
+// The sort key that gives DCGM's order of instances.  DCGM lists a driver's profiles in their
+// order: plain ones by size, those with media engines, one slice with the memory of two, then
+// others.
 auto OrderOf(const std::string& name, int memory_slice_gigabytes) {
   Profile profile = ParseProfile(name);
   int kind = 0;
@@ -100,7 +101,7 @@ void SortAsDcgm(std::vector<Instance>& instances) {
   });
 }
 
-// DCGM's numbers of what lies in a GPU: seven of each kind, in its order.
+// Numbers the instances of a GPU as DCGM does: seven numbers per GPU for each kind, in its order.
 void NumberAsDcgm(uint32_t gpu_id, std::vector<GpuInstance>& instances) {
   constexpr uint32_t kMostInstances = 7;
   uint32_t next_instance = gpu_id * kMostInstances;
@@ -152,7 +153,7 @@ void NvmlDeviceScan::Run() {
     code = library_->api.nvmlInit_v2();
     is_initialised = code == abi::NVML_SUCCESS;
     if (code == abi::NVML_ERROR_GPU_NOT_FOUND) {
-      code = abi::NVML_SUCCESS;  // An answer; the next look asks again.
+      code = abi::NVML_SUCCESS;  // No GPU is a valid answer; the next scan asks again.
       return;
     }
   }
@@ -184,7 +185,7 @@ nvmlReturn_t NvmlDeviceScan::List() {
     NvmlScannedDevice device = ScanDevice(index);
     if (device.code == abi::NVML_ERROR_INVALID_ARGUMENT && device.address.gpu.handle == nullptr &&
         index > 0) {
-      break;  // There are fewer than were counted.
+      break;  // There are fewer devices than counted.
     }
     found.push_back(std::move(device));
     if (DriverIsGone(found.back().code)) {
@@ -205,7 +206,7 @@ NvmlScannedDevice NvmlDeviceScan::ScanDevice(uint32_t index) const {
     return before.address.gpu.index == index && !before.gpu.uuid.empty();
   });
   if (device.code != abi::NVML_SUCCESS && device.gpu.uuid.empty() && known != known_.end()) {
-    device.gpu = known->gpu;  // It cannot say, but it is the one that was there.
+    device.gpu = known->gpu;  // It does not answer; assumed to be the previous device.
     device.address = known->address;
   }
   if (device.code == abi::NVML_SUCCESS) {
@@ -243,7 +244,7 @@ nvmlReturn_t NvmlDeviceScan::Identify(NvmlScannedDevice& device) const {
   return result;
 }
 
-// What is not told stays empty until the next look.
+// Values that a call does not return stay empty until the next scan.
 void NvmlDeviceScan::Describe(nvmlDevice_t handle, Gpu& gpu) const {
   const abi::NvmlTable& api = library_->api;
   nvmlReturn_t ignored = abi::NVML_SUCCESS;
@@ -303,7 +304,7 @@ nvmlReturn_t NvmlDeviceScan::FindInstances(NvmlScannedDevice& device) const {
   return abi::NVML_SUCCESS;
 }
 
-// A MIG device is one compute instance; the first one brings its GPU instance along.
+// A MIG device is one compute instance.  The first one of a GPU instance adds the GPU instance.
 nvmlReturn_t NvmlDeviceScan::AddMigDevice(nvmlDevice_t handle, NvmlScannedDevice& device) const {
   const abi::NvmlTable& api = library_->api;
   uint32_t gpu_instance_id = 0;

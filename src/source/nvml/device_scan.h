@@ -1,9 +1,10 @@
-// A look at what NVML has: initialisation, devices, their identity and MIG instances; which devices
-// sleep and are left out of it; and the shutdown that undoes the initialisation.
+// Scans NVML's devices: initialises the library, lists the devices with their identity and MIG
+// instances, leaves suspended devices out, and at the end shuts the library down.
 //
-// A task (task.h): a device whose calls hang is left out of the next look.  Every look asks
-// each device who it is; one that cannot say is taken for the one that was at its index.  One
-// object a look; its findings belong to who ran it, once the lane has said that it returned.
+// Each scan is one task (task.h), made for one run; its results may be read when the call thread
+// has returned.  A device whose calls hang is left out of the next scan.  Every scan asks each
+// device for its UUID; a device that does not answer is assumed to be the one that had its index
+// before.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +22,22 @@
 
 namespace podgpu {
 
-// One device as a look found it.
+// One device as a scan found it.
 struct NvmlScannedDevice {
   NvmlAddress address;
   Gpu gpu;                                     // `state` is kOk, kLost or kDegraded.
-  std::vector<GpuInstance> instances;          // In DCGM's order; `gpu` of each is not set.
-  bool has_gpm = false;                        // Profiling; see gpm.h.
+  std::vector<GpuInstance> instances;          // In DCGM's order; their `gpu` is not set.
+  bool has_gpm = false;                        // Supports profiling (gpm.h).
   bool may_sleep = false;                      // The kernel may suspend it; set by the source.
   std::string needs_release;                   // Source::ReleaseReason.
-  abi::nvmlReturn_t code = abi::NVML_SUCCESS;  // Why it does not say who it is, or what it holds.
+  abi::nvmlReturn_t code = abi::NVML_SUCCESS;  // Of Identify or FindInstances.
 };
 
-// Source::ReleaseReason of what was found: the first device that needs it, and why; or empty.
+// Returns the Source::ReleaseReason of the first device that has one; else empty.
 std::string ReleaseReason(const abi::NvmlTable& api, const std::vector<NvmlScannedDevice>& devices);
 
-// Devices that sleep, by their place on the bus, which is NVML's index where it has as many.
+// Suspended devices that no scan has identified, as indices on the PCI bus.  They are NVML's
+// indices when NVML counts as many devices as the bus.
 struct NvmlUnknownSleepers {
   size_t on_bus = 0;
   std::vector<uint32_t> asleep;
@@ -43,21 +45,21 @@ struct NvmlUnknownSleepers {
 
 class NvmlDeviceScan final : public NvmlTask {
  public:
-  // `known`: what the last look found, of the same initialisation; `left_out`: indices of devices
-  // that hang or sleep.
+  // `known`: the result of the last scan of the same initialisation.  `left_out`: indices of
+  // devices that hang or are suspended.
   NvmlDeviceScan(std::shared_ptr<const abi::NvmlLibrary> library, bool is_initialised,
                  std::vector<NvmlScannedDevice> known, std::vector<uint32_t> left_out,
                  NvmlUnknownSleepers unknown_sleepers);
 
   void Run() override;
 
-  // What was found.
-  abi::nvmlReturn_t code = abi::NVML_SUCCESS;  // Of initialising, or of listing.
-  const char* failed = "";                     // Which call gave it.
+  // The result.
+  abi::nvmlReturn_t code = abi::NVML_SUCCESS;  // Of initialisation, or of listing.
+  const char* failed = "";                     // The call that returned it.
   bool is_initialised = false;
   std::string driver_version;
   std::vector<NvmlScannedDevice> found;  // Ascending by index; without those left out.
-  std::vector<uint32_t> asleep;          // Indices of unknown_sleepers that were left out.
+  std::vector<uint32_t> asleep;  // Indices of unknown suspended devices, which were left out.
 
  private:
   abi::nvmlReturn_t List();
@@ -73,31 +75,32 @@ class NvmlDeviceScan final : public NvmlTask {
   const NvmlUnknownSleepers unknown_sleepers_;
 };
 
-// The devices that the kernel has suspended, which are not asked about: a call would wake them.
+// Finds the devices that the kernel has suspended.  They are not queried, because a call would wake
+// them.
 //
-// Asked of sysfs (pci_bus.h) before each look and each reading, for those devices alone that the
-// kernel may suspend.  Without a sysfs no device sleeps.  Stateless; any thread.
+// Reads sysfs (pci_bus.h) before each scan and each reading, only for devices that the kernel may
+// suspend.  Without a sysfs, no device counts as suspended.  Stateless; any thread.
 class NvmlSleep {
  public:
   // Borrows `sysfs`, which may be null.
   explicit NvmlSleep(const Files* sysfs) : sysfs_(sysfs) {}
 
-  // Sets `may_sleep` of each.
+  // Sets `may_sleep` of each device.
   void Note(std::vector<NvmlScannedDevice>& devices) const;
   bool IsAsleep(const NvmlScannedDevice& device) const;
-  // Those that sleep now.
+  // Returns those that are suspended now.
   std::vector<NvmlScannedDevice> Sleepers(const std::vector<NvmlScannedDevice>& devices) const;
-  // Those that sleep on the bus and are not among `known`.
+  // Returns the suspended devices on the bus that are not in `known`.
   NvmlUnknownSleepers UnknownSleepers(const std::vector<NvmlScannedDevice>& known) const;
 
  private:
   const Files* const sysfs_;
 };
 
-// The last task for NVML: frees the samples that lie unused, then shuts NVML down.
+// The last NVML task: frees the kept samples, then shuts NVML down.
 //
-// Each run undoes one nvmlInit_v2.  NVML releases the devices when every initialisation in this
-// process is undone.
+// Each run reverses one nvmlInit_v2.  NVML releases the devices when every initialisation of this
+// process is reversed.
 class NvmlShutdown final : public NvmlTask {
  public:
   NvmlShutdown(std::shared_ptr<const abi::NvmlLibrary> library,

@@ -10,11 +10,11 @@
 namespace podgpu {
 namespace {
 
-constexpr int kMostProcessThreadsOut = 64;  // One a device, and more devices than a node has.
+constexpr int kMostProcessThreadsOut = 64;  // One per device; more than a node has.
 
 }  // namespace
 
-// One reading of many devices, in turn; kept from reading to reading.
+// One read pass over many devices, one after the other; reused for every reading.
 class NvmlProcesses::ReadPass final : public NvmlTask {
  public:
   explicit ReadPass(const Clock& clock) : clock_(clock) {}
@@ -31,9 +31,9 @@ class NvmlProcesses::ReadPass final : public NvmlTask {
   }
 
   std::vector<std::shared_ptr<NvmlProcessDevice>> devices;
-  size_t first = 0;      // The device to begin with.
-  bool profiles = true;  // Profiling counters are read.
-  // By device: what its reading said.
+  size_t first = 0;      // Index of the first device to read.
+  bool profiles = true;  // Read the profiling counters.
+  // By device: the code of its reading.
   std::vector<abi::nvmlReturn_t> codes;
 
  private:
@@ -95,9 +95,9 @@ Status NvmlProcesses::ScanIfDue() {
       const int place = scan->GiveUp();
       if (place < 0) {
         return absl::UnavailableError(absl::StrFormat(
-            "%s has not returned from a call that is about no device", library_->name));
+            "%s has not returned from a call about the whole node", library_->name));
       }
-      is_open_ = true;  // It went from device to device.
+      is_open_ = true;  // It hung in a device, so the library was initialised.
       NoteHung(static_cast<uint32_t>(place), scan);
       continue;
     }
@@ -114,7 +114,7 @@ Status NvmlProcesses::ScanIfDue() {
   }
 }
 
-// Keeps what a device knows of its processes.
+// A device with a new address keeps its state (NvmlProcessDevice::Kept).
 void NvmlProcesses::TakeDevices(const NvmlDeviceScan& scan,
                                 const std::vector<NvmlScannedDevice>& sleepers) {
   found_ = scan.found;
@@ -163,12 +163,15 @@ Status NvmlProcesses::RunPasses() {
   while (!call_thread_.Run(pass_)) {
     const int place = pass_->GiveUp();
     if (place == NvmlTask::kLibrary) {
-      return absl::UnavailableError("no thread is left for calls to " + library_->name);
+      return absl::UnavailableError("no more threads can be started for calls to " +
+                                    library_->name);
     }
-    const bool hangs = place >= 0;  // Else it ended as it was given up.
+    const bool hangs = place >= 0;  // Else it finished while it was given up.
     const size_t end = hangs ? static_cast<size_t>(place) : devices_.size();
     const std::shared_ptr<ReadPass> stuck =
         std::exchange(pass_, std::make_shared<ReadPass>(clock_));
+    // The hung thread keeps `stuck` and its device; the next pass begins after that device, on a
+    // new thread, with objects of its own.
     TakeCodes(*stuck, end);
     pass_->first = end;
     pass_->profiles = profiles_;
@@ -182,7 +185,7 @@ Status NvmlProcesses::RunPasses() {
   const bool is_gone = std::ranges::any_of(pass_->codes, [](abi::nvmlReturn_t code) {
     return code == abi::NVML_ERROR_UNINITIALIZED || code == abi::NVML_ERROR_DRIVER_NOT_LOADED;
   });
-  return is_gone ? absl::UnavailableError(library_->name + ": the driver has gone")
+  return is_gone ? absl::UnavailableError(library_->name + ": the driver was unloaded")
                  : absl::OkStatus();
 }
 
@@ -226,7 +229,7 @@ DeviceNumber NvmlProcesses::NumberOf(const std::string& uuid) {
 
 std::string NvmlProcesses::Complaint() const {
   if (!hung_.empty()) {
-    return absl::StrFormat("of %d GPUs a call has not returned; their processes are not known",
+    return absl::StrFormat("a call has not returned for %d GPUs; their processes are unknown",
                            hung_.size());
   }
   if (identities_.unknown() > 0) {
@@ -236,7 +239,7 @@ std::string NvmlProcesses::Complaint() const {
   return AccountingComplaint();
 }
 
-// Of a GPU in MIG mode, or of a board without it, nobody can change it: that is no complaint.
+// A GPU in MIG mode or a board without accounting is no complaint: nothing can change it.
 std::string NvmlProcesses::AccountingComplaint() const {
   size_t refused = 0;
   abi::nvmlReturn_t why = abi::NVML_SUCCESS;
@@ -267,7 +270,7 @@ std::string NvmlProcesses::Describe() const {
                          library_->name, read, accounted);
 }
 
-// Devices stay, for what they know; the next look gives them their handles.
+// The devices stay, with their state; the next scan gives them new handles.
 void NvmlProcesses::Close() {
   scanned_at_.reset();
   for (const std::shared_ptr<NvmlProcessDevice>& device : devices_) {

@@ -16,12 +16,12 @@ using abi::nvmlReturn_t;
 using std::chrono::seconds;
 
 constexpr seconds kSlowEvery{10};
-constexpr int kMostThreadsOut = 64;  // One a device, and more devices than a node has.
+constexpr int kMostThreadsOut = 64;  // One per device; more than a node has.
 constexpr seconds kLostPatience{10};
 constexpr seconds kLongestLostPatience{1800};
 constexpr seconds kLongestStalePatience{60};
 
-// In a container, NVML counts GPUs that are not the container's.
+// In a container, NVML also counts GPUs of other containers and refuses calls about them.
 bool IsOurs(const NvmlScannedDevice& device) {
   return device.code != abi::NVML_ERROR_NO_PERMISSION || !device.gpu.uuid.empty();
 }
@@ -78,7 +78,7 @@ StatusOr<Topology> NvmlSource::Discover(PartKinds kinds) {
   topology.parts_absence = AbsencesOf(*scan, kinds, topology.gpus.empty());
   if (topology.gpus.empty() && !topology.parts_absence.empty()) {
     return absl::UnavailableError(
-        absl::StrFormat("%s tells of no GPU, but %s", library_->name, topology.parts_absence));
+        absl::StrFormat("%s reports no GPU, but %s", library_->name, topology.parts_absence));
   }
   return topology;
 }
@@ -93,7 +93,7 @@ std::string NvmlSource::AbsencesOf(const NvmlDeviceScan& scan, PartKinds kinds,
     }
   }
   for (const uint32_t index : scan.asleep) {
-    absences.push_back(absl::StrFormat("GPU %d (it sleeps, and asking would wake it)", index));
+    absences.push_back(absl::StrFormat("GPU %d (suspended; a call would wake it)", index));
   }
   for (const Hung& hung : hung_) {
     if (hung.gpu.uuid.empty()) {
@@ -105,7 +105,7 @@ std::string NvmlSource::AbsencesOf(const NvmlDeviceScan& scan, PartKinds kinds,
   }
   if (kinds.any()) {
     absences.emplace_back(
-        "switches, links and CPUs (NVML does not tell of them; --source=dcgm does)");
+        "switches, links and CPUs (NVML does not report them; --source=dcgm does)");
   }
   return absl::StrJoin(absences, ", ");
 }
@@ -126,7 +126,7 @@ std::string NvmlSource::ReleaseReason() const {
   return podgpu::ReleaseReason(library_->api, found_);
 }
 
-// A GPU that comes back is found by an initialisation alone.
+// Only a new initialisation finds a GPU that has returned.
 void NvmlSource::CloseIfDeviceLost() {
   const bool is_missing = std::ranges::any_of(
       found_, [](const NvmlScannedDevice& device) { return device.gpu.state != DeviceState::kOk; });
@@ -154,11 +154,11 @@ StatusOr<std::shared_ptr<NvmlDeviceScan>> NvmlSource::Scan() {
       const int place = scan->GiveUp();
       if (place < 0) {
         return absl::UnavailableError(absl::StrFormat(
-            "%s has not returned from a call that is about no device; the driver hangs",
+            "%s has not returned from a call about the whole node; the driver hangs",
             library_->name));
       }
       NoteHung(static_cast<uint32_t>(place), scan);
-      is_open_ = true;  // It went from device to device.
+      is_open_ = true;  // It hung in a device, so the library was initialised.
       continue;
     }
     is_open_ = scan->is_initialised;
@@ -229,7 +229,7 @@ Topology NvmlSource::MakeTopology(const NvmlDeviceScan& scan) {
   return topology;
 }
 
-// Keeps what a device has read where it stands as before.
+// A device whose address did not change keeps its cells.
 void NvmlSource::MakeDevices(const NvmlDeviceScan& scan) {
   std::vector<std::shared_ptr<NvmlDevice>> devices;
   for (const NvmlScannedDevice& device : scan.found) {
@@ -310,7 +310,7 @@ StatusOr<WatchResult> NvmlSource::Watch(const Topology& topology,
   return WatchResult{};
 }
 
-// To the device that is now the slot's, and its instances.
+// Finds the slot's current device and the indices of its instances.
 void NvmlSource::BindSlot(NvmlSlot& slot) {
   const auto device = std::ranges::find_if(
       devices_, [&](const auto& candidate) { return candidate->address().uuid == slot.uuid; });
@@ -364,16 +364,18 @@ Status NvmlSource::RunPasses() {
   while (!call_thread_.Run(pass_)) {
     const int place = pass_->GiveUp();
     if (place == NvmlTask::kLibrary) {
-      return absl::UnavailableError("no thread is left for calls to " + library_->name);
+      return absl::UnavailableError("no more threads can be started for calls to " +
+                                    library_->name);
     }
     PODGPU_RETURN_IF_ERROR(ContinueWithout(place));
   }
   return TakeCodes(pass_->devices.size());
 }
 
-// Begins another round behind the device at `place`, which hangs.
+// Begins a new pass after the device at `place`, which hangs.  The old pass and its device stay
+// with the hung thread; nothing else may touch them.
 Status NvmlSource::ContinueWithout(int place) {
-  const bool hangs = place >= 0;  // Else it ended as it was given up.
+  const bool hangs = place >= 0;  // Else it finished while it was given up.
   const size_t read = hangs ? static_cast<size_t>(place) : pass_->devices.size();
   PODGPU_RETURN_IF_ERROR(TakeCodes(read));
   const std::shared_ptr<NvmlReadPass> stuck =
@@ -392,7 +394,7 @@ Status NvmlSource::ContinueWithout(int place) {
   return absl::OkStatus();
 }
 
-// The round's: all but those that sleep, whose slots say so.
+// Sets the devices of the pass: all except suspended ones, whose slots get that absence.
 void NvmlSource::SetAwakeDevices() {
   std::vector<std::shared_ptr<NvmlDevice>>& awake = pass_->devices;
   awake = devices_;
@@ -409,12 +411,13 @@ void NvmlSource::SetAwakeDevices() {
   }
 }
 
-// What the round said of its devices up to `end`.  kUnavailable when the driver has gone.
+// Takes the result codes of the pass for the devices before `end`. Returns kUnavailable when the
+// driver was unloaded.
 Status NvmlSource::TakeCodes(size_t end) {
   for (size_t i = pass_->first; i < end; ++i) {
     const nvmlReturn_t code = pass_->codes[i];
     if (DriverIsGone(code)) {
-      return NvmlStatus(library_->api, code, library_->name + ": the driver has gone");
+      return NvmlStatus(library_->api, code, library_->name + ": the driver was unloaded");
     }
     last_failure_ = code == abi::NVML_SUCCESS ? last_failure_ : code;
     const auto slot = std::ranges::find(slots_, pass_->devices[i]->address().uuid, &NvmlSlot::uuid);
@@ -447,12 +450,13 @@ Status NvmlSource::DisconnectIfStale(const Grid& grid) {
   Close();
   std::string why;
   if (!hung_.empty()) {
-    why = absl::StrFormat(" (of %d a call has not returned)", hung_.size());
+    why = absl::StrFormat(" (a call has not returned for %d of them)", hung_.size());
   } else if (last_failure_ != abi::NVML_SUCCESS) {
-    why = absl::StrFormat(" (the last failure: %s)", NvmlWords(library_->api, last_failure_));
+    why = absl::StrFormat(" (last failure: %s)", NvmlWords(library_->api, last_failure_));
   }
-  return absl::UnavailableError(absl::StrFormat(
-      "%s answers without a fresh number of any device%s, and is begun anew", library_->name, why));
+  return absl::UnavailableError(
+      absl::StrFormat("%s answers but gives no fresh sample of any device%s; initialising it again",
+                      library_->name, why));
 }
 
 void NvmlSource::Close() {
@@ -462,7 +466,7 @@ void NvmlSource::Close() {
   for (NvmlSlot& slot : slots_) {
     slot.device = nullptr;
   }
-  for (NvmlScannedDevice& device : found_) {  // Who they are stays; how they are reached does not.
+  for (NvmlScannedDevice& device : found_) {  // Identities stay; handles become invalid.
     device.address.gpu.handle = nullptr;
     device.address.instances.clear();
   }
