@@ -10,14 +10,14 @@ namespace {
 
 using std::chrono::seconds;
 
-// A driver that arrives is found within this time; starting an engine without one costs some
-// milliseconds.
+// A driver that is loaded later is found within this time.  Starting an engine without a driver
+// costs some milliseconds.
 constexpr seconds kEmptyPatience{10};
-// Where an engine tells of CPUs alone, starting another costs their samples; a driver may still
-// come.
+// On a node with CPUs only, restarting the engine interrupts the samples of the CPUs; but a driver
+// may still be loaded.
 constexpr seconds kCpuPatience{60};
 constexpr seconds kLongestCpuPatience{1800};
-// For a node whose devices tell nothing at all that was asked for.
+// The longest wait on a node that supports none of the requested fields.
 constexpr seconds kLongestStalePatience{60};
 
 std::string_view NameOf(PartKind kind) {
@@ -67,7 +67,7 @@ StatusOr<Topology> DcgmSource::Discover(PartKinds kinds) {
     empty_.Reset();
     without_gpu_.Reset();
   } else if (connection_.is_embedded() && detector.IsRestartDue(clock_.Now())) {
-    connection_.Close();  // The next look starts another engine, which asks the driver again.
+    connection_.Close();  // The next Discover starts a new engine, which queries the driver again.
   }
   nvml_.Fill(*topology, clock_.Now());
   return topology;
@@ -97,7 +97,7 @@ StatusOr<WatchResult> DcgmSource::Watch(const Topology& topology,
   if (!connection_.is_open()) {
     return absl::UnavailableError(connection_.engine_name() + " is not connected");
   }
-  // A link that came or went is no reason to sample the GPUs anew.
+  // When only links came or went, the watches of the GPUs stay.
   const bool only_parts =
       watches_.IsWatching(topology, fields, period) && watched_topology_.parts != topology.parts;
   StatusOr<WatchResult> result =
@@ -116,7 +116,7 @@ StatusOr<WatchResult> DcgmSource::Watch(const Topology& topology,
   return result.ok() ? std::move(result) : CheckConnection(result.status());
 }
 
-// What is refused for a kind of part is told, and costs that kind alone.
+// A refusal for one kind of part is reported and affects only that kind.
 Status DcgmSource::WatchParts(const Topology& topology, const std::vector<const Field*>& fields,
                               std::chrono::microseconds period, WatchResult& result) {
   for (WatchedPart& part : part_watches_) {
@@ -177,7 +177,7 @@ Status DcgmSource::Read(Grid& grid) {
   return DisconnectIfStale(grid);
 }
 
-// The cells of a kind that does not answer stay as they came, not read.
+// The cells of a kind that does not answer stay kNotRead.
 Status DcgmSource::ReadParts(Grid& grid) {
   for (WatchedPart& part : part_watches_) {
     if (!part.watches.is_started()) {
@@ -200,7 +200,8 @@ Status DcgmSource::ReadParts(Grid& grid) {
 }
 
 Status DcgmSource::DisconnectIfStale(const Grid& grid) {
-  // CPUs that speak say nothing of GPUs that do not.
+  // Fresh samples of CPUs do not prove that GPUs are sampled, so on a node with GPUs only theirs
+  // count.
   const Topology& topology = grid.topology();
   const auto columns = static_cast<uint16_t>(topology.entities.empty() ? topology.column_count()
                                                                        : topology.entities.size());
@@ -215,7 +216,7 @@ Status DcgmSource::DisconnectIfStale(const Grid& grid) {
   }
   Release();
   return absl::UnavailableError(connection_.engine_name() +
-                                " answers without a fresh number of any device, and is begun anew");
+                                " answers but gives no fresh sample of any device; reconnecting");
 }
 
 void DcgmSource::Release() {
