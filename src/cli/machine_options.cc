@@ -26,7 +26,7 @@ Status TakeMachine(NodeCommand& command, const Machine& machine) {
                                    environment("POD_NAME").value_or("")};
   exporter.join.own_pod = FindOwnPod(command, environment, machine.hostname, machine.files);
   command.kubelet.own_pod = exporter.join.own_pod;
-  command.source.mute_after = StaleAfter(exporter);
+  command.source.stale_after = StaleAfter(exporter);
   if (command.systemd_socket) {
     PODGPU_ASSIGN_OR_RETURN(
         exporter.http.inherited_socket,

@@ -47,7 +47,7 @@ TEST(MachineOptions, NamesTheNodeAndItsPodForEveryRoom) {
             (std::vector<std::string>{"system", "node-a", "exporter-x"}));
   EXPECT_EQ(command.exporter.join.own_pod.name, "exporter-x");
   EXPECT_EQ(command.kubelet.own_pod.name_space, "gpu-operator");
-  EXPECT_EQ(command.source.mute_after, StaleAfter(command.exporter));
+  EXPECT_EQ(command.source.stale_after, StaleAfter(command.exporter));
 }
 
 TEST(MachineOptions, NamesTheNodeAlsoWhereTheLabelIsSwitchedOff) {

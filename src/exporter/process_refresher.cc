@@ -53,7 +53,7 @@ Duration ProcessRefresher::LetGoFor() {
     return asked;
   }
   const bool stays = stayed_until_ && now < *stayed_until_;
-  const bool needed = processes_ != nullptr && !processes_->NeedToLetGo().empty();
+  const bool needed = processes_ != nullptr && !processes_->ReleaseReason().empty();
   if (needed && (!stayed_until_ || now - *stayed_until_ >= kStayAwayAtMostEvery - kStayAwayFor)) {
     stayed_until_ = now + kStayAwayFor;
     return kStayAwayFor;
@@ -64,11 +64,11 @@ Duration ProcessRefresher::LetGoFor() {
 void ProcessRefresher::LetGo(Duration left) {
   std::string why;
   if (processes_ != nullptr) {
-    if (const std::string need = processes_->NeedToLetGo(); !need.empty()) {
+    if (const std::string need = processes_->ReleaseReason(); !need.empty()) {
       why = ", since " + need;
     }
     const CallGuard::Scope scope(guard_, processes_.get(), SourceCall::kOpen);
-    processes_->LetGo();
+    processes_->Release();
   }
   is_away_ = true;
   Publish(PartState::kWaiting,

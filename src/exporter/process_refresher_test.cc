@@ -7,7 +7,7 @@
 #include "base/testing/manual_clock.h"
 #include "base/worker.h"
 #include "source/testing/fake_nvml_table.h"
-#include "source/testing/proc_of_all.h"
+#include "source/testing/fake_proc_files.h"
 
 namespace podgpu {
 namespace {
@@ -62,7 +62,7 @@ class ProcessRefresherTest : public ::testing::Test {
   }
 
   const ThreadTally tally_ = NewThreadTally();
-  const ProcOfAll files_;
+  const FakeProcFiles files_;
   ManualClock clock_;
   FakeNvml nvml_;
   Wakeup source_;

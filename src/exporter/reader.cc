@@ -214,7 +214,7 @@ Status Reader::ReadUntilFailure(const std::stop_token& stop) {
 void Reader::LetGo(const std::stop_token& stop) {
   if (source_ != nullptr) {
     const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kOpen);
-    source_->LetGo();
+    source_->Release();
   }
   Say(PartState::kWaiting,
       absl::StrFormat("the devices are let go of for %s%s; then they are taken back",
@@ -227,7 +227,7 @@ void Reader::LetGo(const std::stop_token& stop) {
 }
 
 void Reader::LetGoIfNeeded() {
-  std::string need = source_->NeedToLetGo();
+  std::string need = source_->ReleaseReason();
   const Instant now = clock_.Now();
   if (need.empty() || (needed_at_ && now - *needed_at_ < kLetGoAtMostEvery)) {
     return;

@@ -13,7 +13,7 @@ namespace {
 StatusOr<Topology> ListDevices(const SourceOpener& open) {
   PODGPU_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open());
   StatusOr<Topology> topology = source->Discover(PartKinds{});
-  source->LetGo();
+  source->Release();
   return topology;
 }
 

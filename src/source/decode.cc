@@ -15,7 +15,7 @@ namespace {
 
 using abi::dcgmFieldValue_v2;
 
-// The least that a quantity of a unit can be.
+// The lowest value of a quantity, by unit.
 struct UnitRow {
   std::string_view unit;
   int64_t lowest;
@@ -69,7 +69,7 @@ constexpr std::array<StatusRow, 21> kStatuses = {{
     {abi::DCGM_ST_NVML_DRIVER_TIMEOUT, Absence::kSourceDown},
 }};
 
-// The three blanks that follow the plain one carry a reason.
+// DCGM has four blanks per type: the plain one, then three that carry a reason.
 constexpr std::array<Absence, 4> kBlanks = {Absence::kBlank, Absence::kNotFound,
                                             Absence::kNotSupported, Absence::kNotPermitted};
 
@@ -84,8 +84,8 @@ constexpr std::array<TextBlank, 4> kTextBlanks = {{
     {"<<<NOT_PERM", Absence::kNotPermitted},  // "...>>>" and, in the Go binding, "...ISSIONED>>>".
 }};
 
-// Milliseconds from a sample's time stamp to `now`; a stamp of the future is fresh, none at all
-// is as old as can be.
+// Milliseconds from a sample's time stamp to `now`. A stamp in the future counts as age 0, a
+// missing stamp as the greatest age.
 uint32_t AgeMs(int64_t stamp_us, WallTime now) {
   constexpr uint32_t kOldest = std::numeric_limits<uint32_t>::max();
   if (stamp_us <= 0) {
@@ -100,7 +100,8 @@ Value DecodeInt64(int64_t number, int64_t lowest, uint32_t age_ms) {
     const auto offset = static_cast<size_t>(number - abi::DCGM_INT64_BLANK);
     return Value::OfAbsence(offset < kBlanks.size() ? kBlanks[offset] : Absence::kOutOfRange);
   }
-  // DCGM widens NVML's 32-bit blanks in places; dcgm-exporter skips exactly these four, too.
+  // In places DCGM widens NVML's 32-bit blanks to 64 bits; dcgm-exporter skips exactly these four,
+  // too.
   constexpr int64_t kNarrowBlank = abi::DCGM_INT32_BLANK;
   if (number >= kNarrowBlank && number < kNarrowBlank + std::ssize(kBlanks)) {
     return Value::OfAbsence(kBlanks[static_cast<size_t>(number - kNarrowBlank)]);
@@ -127,7 +128,7 @@ Value DecodeDouble(double number, int64_t lowest, uint32_t age_ms) {
   return Value::OfDouble(number, age_ms);
 }
 
-// Why a text that looks like a blank stands for none; nothing for any other text.
+// Returns the reason that a blank text stands for; nothing when the text is not blank.
 std::optional<Absence> AbsenceOfText(std::string_view text) {
   if (!text.starts_with("<<<") || text.find(">>>") == std::string_view::npos) {
     return std::nullopt;
@@ -144,8 +145,8 @@ bool IsAscii(std::string_view text) {
   return std::ranges::all_of(text, [](char letter) { return (letter & 0x80) == 0; });
 }
 
-// The absence that a blank text stands for where a number was promised: DCGM tells of a licence
-// that is not supported so (field 526; DCGM 4.6.0, observed).
+// Returns the absence for a blank text where a number was promised.  DCGM reports an unsupported
+// licence in this way (field 526; DCGM 4.6.0, observed).
 std::optional<Absence> AbsenceOfTextForNumber(const dcgmFieldValue_v2& raw) {
   const size_t length = strnlen(raw.value.str, abi::DCGM_MAX_STR_LENGTH);
   return AbsenceOfText(std::string_view(raw.value.str, length));
@@ -167,7 +168,7 @@ Value DecodeString(const char* buffer, uint32_t age_ms, Grid& grid) {
 }  // namespace
 
 FieldDecoder DecoderFor(const Field& field, char vendor_type) {
-  if (field.id == field_ids::kXid) {  // The driver's number, 32 bits without a sign.
+  if (field.id == field_ids::kXid) {  // An unsigned 32-bit number of the driver.
     return {vendor_type, 0};
   }
   const auto unit = std::ranges::find(kUnits, field.unit, &UnitRow::unit);
@@ -196,7 +197,7 @@ Value DecodeDcgm(const FieldDecoder& decoder, const dcgmFieldValue_v2& raw, Wall
       return DecodeDouble(raw.value.dbl, decoder.lowest, age_ms);
     case abi::DCGM_FT_STRING:
       return DecodeString(raw.value.str, age_ms, grid);
-    default:  // A blob is no number and no text.
+    default:  // A blob has no value that a page can show.
       return Value::OfAbsence(Absence::kNotSupported);
   }
 }

@@ -1,11 +1,12 @@
-// From the vendor's raw value to a Value: the only place that knows sentinels, statuses and
+// Decodes DCGM's raw values.  This is the only place that knows its sentinels, statuses and
 // fixed-size texts.
 //
-// DCGM says "no value" in three ways: a status beside the value, a number or text that stands for
-// none (a blank), and a time stamp that stops.  The first two end here as an Absence; the age of
-// the sample goes along with the value, and who serves it judges it.  Also garbage ends here:
-// another type than the library's own table promises, numbers that the quantity cannot have, texts
-// without an end.  Called by the source thread for every cell; allocates only for a new text.
+// DCGM expresses "no value" in three ways: a status beside the value, a number or text that means
+// none (a blank), and a time stamp that no longer advances.  The first two become an Absence here.
+// For the third, the value carries its age, and the reader of the grid judges it.  Garbage becomes
+// an Absence too: a type other than the library's own table promises, a number that the quantity
+// cannot have, a text without a terminator.  Called on the source thread for every cell; allocates
+// only for a new text.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +23,28 @@
 
 namespace podgpu {
 
-// How the values of one field are to be read; made once per watch.
+// How to decode the values of one field; made once per watch.
 struct FieldDecoder {
   static constexpr int64_t kAnyNumber = std::numeric_limits<int64_t>::min();
 
-  char vendor_type = 0;  // DCGM_FT_* that the library promises.
-  // The least that the quantity can be: 0 for power, energy, memory, clocks and rates.
+  char vendor_type = 0;  // DCGM_FT_* from the library's own table.
+  // The lowest value that the quantity can have: 0 for power, energy, memory, clocks and rates.
   int64_t lowest = kAnyNumber;
 };
 
-// For `field` as the loaded library describes it (`vendor_type`: one type changed over releases).
+// Returns the decoder of `field`. `vendor_type` is the type in the loaded library, because one type
+// changed between releases.
 FieldDecoder DecoderFor(const Field& field, char vendor_type);
 
-// The value of one cell, read at `now`.  Texts go into the pool of `grid`.
+// Decodes one cell that was read at `now`. Texts are interned in `grid`.
 Value DecodeDcgm(const FieldDecoder& decoder, const abi::dcgmFieldValue_v2& raw, WallTime now,
                  Grid& grid);
 
-// What a status of DCGM other than 0 means for a cell.
+// Returns the absence that a DCGM status other than 0 means for a cell.
 Absence AbsenceOfDcgmStatus(abi::dcgmReturn_t status);
 
-// The text in a buffer of `size` bytes, as valid UTF-8; nothing for a blank text or one without an
-// end.
+// Returns the text in a buffer of `size` bytes as valid UTF-8; nothing for a blank text, or one
+// without a terminator.
 std::optional<std::string> DecodeText(const char* buffer, size_t size);
 
 }  // namespace podgpu

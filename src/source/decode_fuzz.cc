@@ -1,7 +1,6 @@
-// Raw vendor values, any bytes at all, into Values.  Invariants: no sentinel, no failed status and
-// no other type than promised ever becomes a number or a text; a plain number is never lost and
-// never changed; texts are valid UTF-8 and end; ages never run backwards; a cell costs the grid at
-// most one text.
+// Decodes arbitrary bytes as raw vendor values.  Invariants: a sentinel, a failed status or an
+// unexpected type never becomes a number or a text; a plain number is neither lost nor changed;
+// texts are valid UTF-8 and end; ages are never negative; a cell adds at most one text to the grid.
 //
 // Input: the type that the library promises, a byte of flags, then the struct's bytes.
 #include <algorithm>
@@ -18,7 +17,7 @@
 namespace podgpu {
 namespace {
 
-// As the vendor's dcgm_fields.h (4.x) writes them, so that a slip in our declarations is found.
+// Copied from the vendor's dcgm_fields.h (4.x), so the test finds a slip in our declarations.
 constexpr int64_t kInt32Blank = 0x7ffffff0;
 constexpr int64_t kInt64Blank = 0x7ffffffffffffff0;
 constexpr double kFp64Blank = 140737488355328.0;
@@ -81,7 +80,7 @@ void Check(const FieldDecoder& decoder, const abi::dcgmFieldValue_v2& raw) {
   Grid grid = OneCell();
   const Value value = DecodeDcgm(decoder, raw, kNow, grid);
   PODGPU_CHECK(static_cast<int>(value.absence()) < kAbsenceCount);
-  // A second value of the same bytes adds no text.
+  // Decoding the same bytes again adds no text.
   const Value again = DecodeDcgm(decoder, raw, kNow, grid);
   PODGPU_CHECK(again.kind() == value.kind());
   PODGPU_CHECK(value.kind() != Value::Kind::kText || (value.text() == 0 && again.text() == 0));
@@ -123,7 +122,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                         : podgpu::FieldDecoder::kAnyNumber;
   podgpu::abi::dcgmFieldValue_v2 raw{};
   std::memcpy(&raw, data + 2, std::min(size - 2, sizeof raw));
-  if ((data[1] & 2) != 0) {  // As an engine in order would tag it.
+  if ((data[1] & 2) != 0) {  // The tag of a correct engine.
     raw.status = 0;
     raw.fieldType = static_cast<unsigned char>(decoder.vendor_type);
   }

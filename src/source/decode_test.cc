@@ -63,7 +63,7 @@ TEST(Decode, KeepsNumbers) {
   }
 }
 
-TEST(Decode, TakesABlankTextInPlaceOfANumberForItsReason) {
+TEST(Decode, UsesABlankTextInPlaceOfANumberAsTheReason) {
   Grid grid = EmptyGrid();
   const auto decode = [&](const std::string& text) {
     return DecodeDcgm({'i', 0}, RawText(text), kNow, grid).absence();
@@ -91,7 +91,7 @@ TEST(Decode, TurnsNumericBlanksIntoReasons) {
   }
 }
 
-TEST(Decode, RefusesNumbersThatAreNone) {
+TEST(Decode, RefusesInvalidNumbers) {
   for (const double number :
        {std::nan(""), std::numeric_limits<double>::infinity(),
         -std::numeric_limits<double>::infinity(), 1e300, abi::DCGM_FP64_BLANK + 0.5}) {
@@ -108,7 +108,7 @@ TEST(Decode, RefusesNegativeAmounts) {
   EXPECT_TRUE(Decode(RawInt64(0), 0).present());
 }
 
-TEST(Decode, KnowsHowLowAQuantityCanBe) {
+TEST(Decode, KnowsTheLowestValueOfAQuantity) {
   const struct {
     uint16_t id;
     int64_t expected;
@@ -154,13 +154,13 @@ TEST(Decode, KeepsTextsAndMakesThemValid) {
   }
 }
 
-TEST(Decode, RefusesATextWithoutAnEnd) {
+TEST(Decode, RefusesATextWithoutATerminator) {
   const Value value = Decode(RawText(std::string(256, 'x')));
   EXPECT_FALSE(value.present());
   EXPECT_EQ(value.absence(), Absence::kOutOfRange);
 }
 
-TEST(Decode, RefusesAnotherTypeThanPromised) {
+TEST(Decode, RefusesAnUnexpectedType) {
   Grid grid = EmptyGrid();
   for (const char promised : {'i', 'd', 's'}) {
     for (const char sent : {'i', 'd', 's', 'b', 't', '\0', '\xFF'}) {
@@ -173,7 +173,7 @@ TEST(Decode, RefusesAnotherTypeThanPromised) {
   }
 }
 
-TEST(Decode, HasNoValueForABlobAndTakesATimestampAsANumber) {
+TEST(Decode, RejectsABlobAndReadsATimestampAsANumber) {
   EXPECT_EQ(Decode(Raw('b')).absence(), Absence::kNotSupported);
   EXPECT_EQ(Decode(Raw('t')).kind(), Value::Kind::kInt64);
 }
@@ -199,7 +199,7 @@ TEST(Decode, CountsTheAgeFromTheSample) {
   }
 }
 
-TEST(Decode, LetsTheStatusDecideBeforeTypeAndValue) {
+TEST(Decode, ChecksTheStatusBeforeTypeAndValue) {
   const struct {
     abi::dcgmReturn_t status;
     Absence expected;

@@ -25,7 +25,7 @@ void EventCounts::Follow(const Topology& topology, WallTime now) {
   }
   columns_.clear();
   for (const Gpu& gpu : topology.gpus) {
-    // One without a name is told from others by its place.
+    // A GPU without a UUID is identified by its number.
     const std::string name = gpu.uuid.empty() ? "gpu " + std::to_string(gpu.gpu_id) : gpu.uuid;
     const auto found = std::ranges::find(records_, name, &Record::uuid);
     columns_.push_back(static_cast<size_t>(found - records_.begin()));

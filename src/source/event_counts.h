@@ -1,10 +1,11 @@
-// Counts what happens to GPUs: XIDs by code, since the start and in a window, and the reasons for
-// which clocks were held back, in a window.
+// Counts events of GPUs: XIDs by code, since the start and in a window, and the reasons for reduced
+// clocks, in a window.
 //
-// Knows no vendor: a source tells each sample once, and has the counts written beside a reading.
-// Time is that of the samples' stamps.  A GPU is known by its UUID, so that its totals outlive a
-// lost connection and a new numbering.  What happened before the start is in the window, if it is
-// recent enough, and in no total: that would be counted again by each start.  Source thread only.
+// Independent of the vendor: a source adds each sample once and then calls Fill to write the counts
+// into the findings.  Times are the time stamps of the samples.  A GPU is identified by its UUID,
+// so its totals survive a lost connection and a new numbering.  An event before the start of podgpu
+// counts in the window, if it is recent enough, but in no total, because every restart would count
+// it again.  Used on the source thread only.
 #pragma once
 
 #include <cstdint>
@@ -21,23 +22,25 @@ namespace podgpu {
 
 class EventCounts {
  public:
-  // Of different codes on one GPU; an engine that tells more tells nonsense.
+  // The most XID codes that are counted for one GPU; an engine that reports more reports garbage.
   static constexpr size_t kMostCodes = 64;
 
-  // From now on `gpu` below is an index into the GPUs of `topology`.  The first call is the start.
+  // Sets the GPUs: `gpu` in the methods below is an index into the GPUs of `topology`. The first
+  // call marks the start.
   void Follow(const Topology& topology, WallTime now);
   bool follows() const { return !columns_.empty(); }
 
-  // An XID of `gpu`; the stamps of one GPU ascend.
+  // Adds an XID of `gpu`. The stamps of one GPU must ascend.
   void AddXid(size_t gpu, int64_t code, int64_t stamp_us);
-  // A sample of the mask of reasons (field 112).
+  // Adds a sample of the mask of clock reasons (field 112).
   void AddClocks(size_t gpu, int64_t reasons, int64_t stamp_us);
-  // For a clock that was set back: what stands in the windows has stamps of no time.
+  // Empty the window of `gpu`, for a clock that was set back: the stamps in the window are of a
+  // time that has not come yet.
   void ForgetXidWindow(size_t gpu);
   void ForgetClockWindow(size_t gpu);
 
-  // Writes the counts into `findings`, in the windows that it asks for, ending at `now`.  Who would
-  // have told of events is for the caller to say.
+  // Writes the counts into `findings`, for the windows that it asks for, which end at `now`. The
+  // caller sets whether the counts are known (xids_known, clocks_known).
   void Fill(WallTime now, Findings& findings);
 
  private:
@@ -55,8 +58,8 @@ class EventCounts {
   static void DropClocks(Record& record, const std::optional<SampleWindow::Sample>& sample);
   static void Expire(Record& record, WallTime now, const FindingsAsked& asked);
 
-  std::vector<Record> records_;  // Of every GPU ever seen.
-  std::vector<size_t> columns_;  // By GPU of the topology: its record.
+  std::vector<Record> records_;  // One for every GPU ever seen.
+  std::vector<size_t> columns_;  // By GPU of the topology: index of its record.
   std::optional<int64_t> started_us_;
 };
 

@@ -43,7 +43,7 @@ TEST(EventCounts, KeepXidsByCodeInTheWindowAndInTotal) {
   EXPECT_EQ(later.gpus[1].xids, 1U);
 }
 
-TEST(EventCounts, OfBeforeTheStartAreInTheWindowAndInNoTotal) {
+TEST(EventCounts, BeforeTheStartCountInTheWindowButNotInTotals) {
   EventCounts counts;
   counts.Follow(TwoGpus(), kStart);
   counts.AddXid(0, 31, kStartUs - kOneSecondUs);
@@ -51,7 +51,7 @@ TEST(EventCounts, OfBeforeTheStartAreInTheWindowAndInNoTotal) {
             (std::vector<XidCount>{{0, 31, 0, 1, kStartUs - kOneSecondUs}}));
 }
 
-TEST(EventCounts, BelongToTheGpuThoughItsNumberChanges) {
+TEST(EventCounts, FollowTheUuidWhenTheNumberOfAGpuChanges) {
   EventCounts counts;
   counts.Follow(TwoGpus(), kStart);
   counts.AddXid(1, 79, kStartUs);
@@ -75,7 +75,7 @@ TEST(EventCounts, AddEachReasonOfASample) {
   EXPECT_EQ(gpu.clock_events, (std::array<uint64_t, 9>{0, 0, 1, 0, 0, 0, 0, 0, 0}));
 }
 
-TEST(EventCounts, AreThoseOfTheSamplesThatAWindowCanHold) {
+TEST(EventCounts, CoverOnlyTheSamplesThatAWindowCanHold) {
   EventCounts counts;
   counts.Follow(TwoGpus(), kStart);
   for (size_t i = 0; i < SampleWindow::kMostSamples + 10; ++i) {
@@ -101,7 +101,7 @@ TEST(EventCounts, KeepABoundedNumberOfCodes) {
   EXPECT_EQ(CountsAt(counts, kStart + seconds(61)).gpus[0].xids, 0U);
 }
 
-TEST(EventCounts, BeginTheirWindowsAnewWhenAClockWasSetBack) {
+TEST(EventCounts, BeginNewWindowsWhenAClockWasSetBack) {
   EventCounts counts;
   counts.Follow(TwoGpus(), kStart);
   counts.AddXid(0, 5, kStartUs);

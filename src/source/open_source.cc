@@ -7,14 +7,14 @@
 
 #include "abi/load.h"
 #include "base/log.h"
-#include "source/chosen_source.h"
+#include "source/auto_source.h"
 #include "source/dcgm/source.h"
 #include "source/nvml/source.h"
 
 namespace podgpu {
 namespace {
 
-// Whether the engine is on this machine and is reached over TCP all the same.
+// Returns whether the engine is on this machine but is reached over TCP.
 bool IsLocalOverTcp(const DcgmEndpoint& endpoint) {
   constexpr std::array<std::string_view, 3> kLocal = {"localhost", "127.", "[::1]"};
   return endpoint.kind == DcgmEndpoint::Kind::kTcp &&
@@ -52,7 +52,7 @@ StatusOr<std::unique_ptr<Source>> OpenDcgmSource(const SourceOptions& options,
                     written_off);
   DcgmSourceOptions dcgm{.endpoint = std::move(endpoint),
                          .connect_timeout = options.connect_timeout,
-                         .mute_after = options.mute_after,
+                         .stale_after = options.stale_after,
                          .written_off = written_off};
   return std::make_unique<DcgmSource>(std::move(library), std::move(dcgm), std::move(nvml), clock);
 }
@@ -64,7 +64,7 @@ StatusOr<std::unique_ptr<NvmlSource>> OpenNvmlSource(const SourceOptions& option
   return std::make_unique<NvmlSource>(
       std::move(library),
       NvmlSourceOptions{
-          .sysfs = options.sysfs, .mute_after = options.mute_after, .written_off = written_off},
+          .sysfs = options.sysfs, .stale_after = options.stale_after, .written_off = written_off},
       clock);
 }
 
@@ -91,14 +91,14 @@ StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options, Libra
   if (options.kind == SourceKind::kNvml) {
     return OpenNvmlSource(options, loader, clock, written_off);
   }
-  ChosenSource::Makers makers;
+  AutoSource::Makers makers;
   makers.nvml = [=, &loader, &clock] {
     return OpenNvmlSource(options, loader, clock, written_off);
   };
   makers.dcgm = [=, &loader, &clock] {
     return OpenDcgmSource(options, loader, clock, written_off);
   };
-  return std::make_unique<ChosenSource>(std::move(makers), options.fields, options.asked);
+  return std::make_unique<AutoSource>(std::move(makers), options.fields, options.asked);
 }
 
 }  // namespace podgpu

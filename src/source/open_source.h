@@ -1,7 +1,7 @@
-// From options to a ready Source: finds the libraries and puts the parts together.
+// Opens sources from options: finds the libraries and constructs the objects.
 //
-// Opening loads a library but connects to nothing; the first Discover does.  Beside DCGM, NVML is
-// looked for when the first topology needs it.  The loader and the clock outlive the source.
+// Opening loads a library but does not connect; the first Discover connects.  Beside DCGM, NVML is
+// loaded when the first topology needs it.  The loader and the clock must outlive the source.
 #pragma once
 
 #include <chrono>
@@ -22,43 +22,44 @@
 
 namespace podgpu {
 
-// Which library device facts come from.  kAuto: DCGM where an engine or its library is named, or
-// where its energy of processes is asked for; else as chosen_source.h says.
+// The library that gives device facts. kAuto: DCGM when an engine or its library is named, else as
+// auto_source.h says.
 enum class SourceKind : uint8_t { kAuto, kDcgm, kNvml };
 
 struct SourceOptions {
   SourceKind kind = SourceKind::kAuto;
-  std::string dcgm_library;         // Path of libdcgm; empty: searched for.
-  std::string nvml_library;         // Path of libnvidia-ml; empty: searched for.
-  std::string proc_root = "/proc";  // Where pids are the host's.
-  bool enable_accounting = false;   // Of processes, by NVML.
-  const Files* sysfs = nullptr;  // Says which devices sleep; outlives the source.  May be left out.
-  std::string address;           // Of a remote engine (dcgm/connection.h); empty: embedded.
+  std::string dcgm_library;         // Path of libdcgm; empty: search.
+  std::string nvml_library;         // Path of libnvidia-ml; empty: search.
+  std::string proc_root = "/proc";  // With the host's pids.
+  bool enable_accounting = false;   // Switch NVML's process accounting on.
+  const Files* sysfs =
+      nullptr;          // Tells which devices are suspended; may be null; outlives the source.
+  std::string address;  // Of a remote engine (dcgm/connection.h); empty: embedded.
   std::chrono::milliseconds connect_timeout{5000};
-  std::chrono::milliseconds mute_after{5000};  // Without a fresh number the engine is begun anew.
-  // Asks for DCGM's own energy of processes, which only DCGM has; null: nobody does.
-  // What will be asked for, to choose by.
+  std::chrono::milliseconds stale_after{5000};  // Without a fresh sample, the engine is restarted.
+  // The metrics that will be asked for; kAuto chooses the source by them.
   std::vector<const Field*> fields = {};
   FindingsAsked asked = {};
 };
 
-// kInvalidArgument for a bad address; otherwise as abi::LoadDcgm, and worth another try later.
-// `written_off` counts the threads that hang in a vendor call for good.
+// Returns kInvalidArgument for a bad address, else the errors of abi::LoadDcgm; these may pass, so
+// the caller retries.  `written_off` counts threads whose vendor call has not returned.
 StatusOr<std::unique_ptr<Source>> OpenDcgmSource(const SourceOptions& options,
                                                  LibraryLoader& loader, Clock& clock,
                                                  const ThreadTally& written_off = NewThreadTally());
 
-// As abi::LoadNvml, and worth another try later.
+// Returns the errors of abi::LoadNvml; these may pass, so the caller retries.
 StatusOr<std::unique_ptr<NvmlSource>> OpenNvmlSource(
     const SourceOptions& options, LibraryLoader& loader, Clock& clock,
     const ThreadTally& written_off = NewThreadTally());
 
-// The reader of processes, beside either: errors likewise.  `files` outlive it.
+// Opens the reader of processes, which runs beside either source; same errors.  `files` must
+// outlive it.
 StatusOr<std::unique_ptr<NvmlProcesses>> OpenProcesses(
     const SourceOptions& options, LibraryLoader& loader, const Files& files, const Clock& clock,
     const ThreadTally& written_off = NewThreadTally());
 
-// Whichever `options.kind` names.
+// Opens the source that `options.kind` selects.
 StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options, LibraryLoader& loader,
                                              Clock& clock,
                                              const ThreadTally& written_off = NewThreadTally());

@@ -11,7 +11,7 @@
 namespace podgpu {
 namespace {
 
-// Has libdcgm.so.4 with all its symbols, none of which may be called.
+// A libdcgm.so.4 with all its symbols, none of which may be called.
 class InertLoader final : public LibraryLoader {
  public:
   StatusOr<void*> Open(const std::string& name) override {
@@ -24,7 +24,7 @@ class InertLoader final : public LibraryLoader {
   void* Symbol(void* library, const char*) override { return library; }
 };
 
-TEST(OpenDcgmSource, ConnectsToNothingYet) {
+TEST(OpenDcgmSource, DoesNotConnectYet) {
   InertLoader loader;
   ManualClock clock;
   SourceOptions options;
@@ -34,7 +34,7 @@ TEST(OpenDcgmSource, ConnectsToNothingYet) {
   EXPECT_EQ((*source)->Describe(), "dcgm (libdcgm.so.4), remote engine nvidia-dcgm:5555");
 }
 
-// What is logged while the source of `address` is opened.
+// Returns the log of opening the source of `address`.
 std::string LogOf(const std::string& address) {
   InertLoader loader;
   ManualClock clock;
@@ -45,7 +45,7 @@ std::string LogOf(const std::string& address) {
   return testing::internal::GetCapturedStderr();
 }
 
-TEST(OpenDcgmSource, AdvisesTheSocketForAnEngineOfThisMachineThatIsReadOverTcp) {
+TEST(OpenDcgmSource, AdvisesAUnixSocketForALocalEngineOverTcp) {
   for (const char* address : {"localhost", "localhost:5555", "tcp://localhost:5555", "127.0.0.1",
                               "127.0.0.1:5555", "127.1.2.3:5555", "[::1]:5555", "[::1]"}) {
     const std::string log = LogOf(address);
@@ -67,7 +67,7 @@ TEST(OpenDcgmSource, IsEmbeddedWithoutAnAddress) {
   EXPECT_EQ((*source)->Describe(), "dcgm (libdcgm.so.4), embedded engine");
 }
 
-TEST(OpenDcgmSource, RefusesABadAddressBeforeItLooksForLibraries) {
+TEST(OpenDcgmSource, RefusesABadAddressBeforeItSearchesForLibraries) {
   InertLoader loader;
   ManualClock clock;
   SourceOptions options;
@@ -77,7 +77,7 @@ TEST(OpenDcgmSource, RefusesABadAddressBeforeItLooksForLibraries) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(OpenDcgmSource, SaysThatTheLibraryIsMissing) {
+TEST(OpenDcgmSource, ReportsAMissingLibrary) {
   InertLoader loader;
   ManualClock clock;
   SourceOptions options;

@@ -1,11 +1,11 @@
-// The NVIDIA GPUs that the PCI bus of this machine shows, whether or not a driver knows them.
+// The NVIDIA GPUs on the PCI bus of this machine, with or without a driver.
 //
-// A GPU that fell off its driver before the start, or a node whose driver has not come yet, would
-// otherwise look like a smaller node: the bus says how many GPUs there ought to be.  Read from
-// sysfs (bus/pci/devices: vendor, class and the link `driver`, Documentation/ABI/testing of the
-// kernel).  GPUs that another driver holds (vfio-pci: handed to a virtual machine) are not meant.
-// A remote engine may be on another machine, so the count holds only where the two know a common
-// GPU.  Pure but for reading files; any thread.
+// Without the bus, a node whose driver has not loaded yet, or whose driver lost a GPU before podgpu
+// started, would look like a smaller node: the bus says how many GPUs to expect.  Read from sysfs
+// (bus/pci/devices: vendor, class and the link `driver`; see Documentation/ABI/testing of the
+// kernel).  GPUs that another driver holds (vfio-pci, for a virtual machine) do not count.  A
+// remote engine may be on another machine, so the count is used only when bus and topology share a
+// GPU. Functions without state that read files; any thread.
 #pragma once
 
 #include <string>
@@ -17,20 +17,22 @@
 
 namespace podgpu {
 
-// Addresses of the GPUs below `sysfs` (its root is /sys), as the kernel writes them
-// ("0000:1b:00.0"), sorted.  Empty where the bus cannot be read.
+// Returns the addresses of the GPUs below `sysfs` (its root is /sys) as the kernel writes them
+// ("0000:1b:00.0"), sorted; empty when the bus cannot be read.
 std::vector<std::string> ListPciGpus(const Files& sysfs);
 
-// Whether the kernel may suspend the device at `address` when nobody uses it, and whether it has
-// (power/control, power/runtime_status): a call about it would wake it.
+// Return whether the kernel may suspend the device at `address` while it is unused, and whether it
+// is suspended now (power/control, power/runtime_status).  A driver call about a suspended device
+// would wake it.
 bool MaySleep(const Files& sysfs, const std::string& address);
 bool IsAsleep(const Files& sysfs, const std::string& address);
 
-// The address in the kernel's spelling: DCGM writes eight digits of domain, and capitals.
+// Returns the address in the kernel's spelling.  DCGM and NVML write eight digits of domain, and
+// capitals.
 std::string KernelPciAddress(std::string_view vendor_address);
 
-// How many GPUs `on_bus` promises for `topology`: none if the two share no GPU, all if the driver
-// lists none.
+// Returns how many GPUs to expect in `topology`: 0 when it shares no GPU with the bus, all of
+// `on_bus` when it shares one or has no GPU at all.
 size_t CountPromised(const std::vector<std::string>& on_bus, const Topology& topology);
 
 }  // namespace podgpu

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A sysfs of the test's making.
+// A sysfs that the test fills.
 class PciBusTest : public ::testing::Test {
  protected:
   PciBusTest()
@@ -53,7 +53,7 @@ TEST_F(PciBusTest, IsEmptyWithoutABus) {
   EXPECT_TRUE(Gpus().empty());
 }
 
-TEST_F(PciBusTest, PassesOverADeviceThatCannotBeRead) {
+TEST_F(PciBusTest, SkipsADeviceThatCannotBeRead) {
   Add("0000:1b:00.0", "0x10de", "0x030200");
   fs::create_symlink("nowhere", root_ / "bus/pci/devices/0000:1c:00.0");
   EXPECT_EQ(Gpus().size(), 1U);
@@ -67,7 +67,7 @@ TEST(KernelPciAddress, FollowsTheKernelsSpelling) {
   EXPECT_EQ(KernelPciAddress(""), "");
 }
 
-TEST(CountPromised, CountsOnlyWhatMayBeTheSameMachine) {
+TEST(CountPromised, CountsOnlyWhenTheBusMayBeOfTheSameMachine) {
   const std::vector<std::string> on_bus = {"0000:1b:00.0", "0000:1c:00.0"};
   Topology none;
   EXPECT_EQ(CountPromised(on_bus, none), 2U);

@@ -1,8 +1,9 @@
-// The samples of the last minutes of one GPU and field: a ring that grows to what it needs once.
+// The samples of the last minutes of one GPU and field, in a ring buffer that grows to the size
+// that it needs.
 //
-// Holds time stamps and values, oldest first; whoever counts them is told what leaves.  At most
-// 65,536 samples are kept, 18 hours at one a second; beyond that the oldest leaves early.  One
-// thread.
+// Holds time stamps and values, oldest first.  Push and PopBefore return the sample that they
+// remove, so the caller can keep counts of the samples in the window.  At most 65,536 samples are
+// kept (18 hours at one a second); beyond that Push removes the oldest.  Used on one thread.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ class SampleWindow {
     int64_t value = 0;
   };
 
-  // Adds the newest sample; returns the one that had to leave for want of room.
+  // Adds the newest sample.  Returns the oldest one when it was removed because the window is full.
   std::optional<Sample> Push(Sample sample) {
     std::optional<Sample> left;
     if (count_ == kMostSamples) {
@@ -35,7 +36,7 @@ class SampleWindow {
     return left;
   }
 
-  // Takes the oldest sample out if it is older than `stamp_us`.
+  // Removes and returns the oldest sample if it is older than `stamp_us`.
   std::optional<Sample> PopBefore(int64_t stamp_us) {
     if (count_ == 0 || ring_[first_].stamp_us >= stamp_us) {
       return std::nullopt;

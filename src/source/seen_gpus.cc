@@ -7,8 +7,8 @@
 namespace podgpu {
 namespace {
 
-// Takes as many GPUs without a name out of `topology` as there are in `missing`, first those whose
-// number one of these has had.
+// Removes as many GPUs without a UUID from `topology` as there are in `missing`: first those that
+// have the number of a missing one, since these are most likely the same boards.
 void DropNameless(const std::vector<Gpu>& missing, Topology& topology) {
   size_t left = missing.size();
   const auto drop = [&](bool of_same_number) {

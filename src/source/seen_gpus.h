@@ -1,7 +1,7 @@
-// Every GPU that was ever seen, so that one which is gone stays visible as lost.
+// Remembers every GPU that was ever seen, so a GPU that is gone stays visible as lost.
 //
-// A GPU is known by its UUID; a restarted engine or library counts from 0, so that its old number
-// may be another one's now.  Source thread only.
+// A GPU is identified by its UUID, because a restarted engine or library numbers GPUs from 0 again
+// and may give an old number to another GPU. Used on the source thread only.
 #pragma once
 
 #include <map>
@@ -13,18 +13,18 @@ namespace podgpu {
 
 class SeenGpus {
  public:
-  // The GPU with its last state, or null.
+  // Returns the GPU with its last state; null when it was never seen.
   const Gpu* Find(const std::string& uuid) const;
 
-  // Whether the GPU was last seen lost.
+  // Returns whether the GPU's last state was lost.
   bool WasLost(const std::string& uuid) const;
 
-  // Adds to `topology` those that it does not have, as lost; one whose number is taken gets the
-  // next free.  They stand for as many GPUs of `topology` that do not say who they are, which are
-  // taken out: whose values those would be, nothing tells.
+  // Adds the GPUs that `topology` lacks, as lost.  A GPU whose number is taken gets the next free
+  // number.  For each GPU added, one GPU without a UUID is removed from `topology`: it may be the
+  // same board, and its values could not be attributed.
   void AddLost(Topology& topology) const;
 
-  // Remembers all that `topology` has.
+  // Remembers all GPUs of `topology` that have a UUID.
   void Note(const Topology& topology);
 
  private:

@@ -1,11 +1,12 @@
-// Where device facts come from: one of the five seams to the outside world.
+// The interface to a vendor library that gives device facts: one of the five seams to the outside
+// world.
 //
-// A Source speaks to one vendor library (DCGM embedded or remote; NVML later).  The source thread
-// (exporter/reader) is the only caller, except for Interrupt, which the watchdog calls from another
-// thread while a call of the source thread hangs.  The cycle: Connect until it succeeds, Discover
-// for a Topology, Watch the wanted fields, Read at every period; after a failure that
-// `LostConnection` recognises, begin again with Connect.  A Source outlives its thread; it holds no
-// thread of its own.
+// A Source uses one vendor library: DCGM (embedded or remote) or NVML. Every method is called on
+// the source thread (exporter/reader), except Describe, which any thread may call, and Interrupt,
+// which the watchdog calls on its own thread while a call of the source thread hangs.  The order of
+// calls: Discover until it returns a Topology, Watch the wanted fields, Read at every period.
+// After a failure for which `LostConnection` is true, begin again with Discover.  A Source outlives
+// the source thread.  It keeps threads only for vendor calls that may hang.
 #pragma once
 
 #include <chrono>
@@ -21,50 +22,53 @@
 
 namespace podgpu {
 
-// What a Watch achieved.
+// The result of Watch.
 struct WatchResult {
   bool profiling_refused = false;  // Profiling fields are not watched; everything else is.
-  std::string reason;              // In plain words, when something was refused.
-  bool try_soon = false;  // A whole kind of device is not watched: Watch again at the next reading.
-  // More is refused than profiling, or that for another reason than that the node has none.
+  std::string reason;              // For people: what was refused, and why.
+  bool try_soon = false;  // All devices of a kind are unwatched: Watch again at the next reading.
+  // Something besides profiling was refused, or profiling for another reason than that the node has
+  // none.
   bool is_fault = false;
 };
 
-// Whether `status` says that the connection, or what was built on it, is gone, so that the cycle
-// begins again with Discover.
+// Returns true when `status` says that the connection, its groups or its watches are gone, so the
+// caller must begin again with Discover.
 bool LostConnection(const Status& status);
 
 class Source : public Interruptible {
  public:
-  // Connects (or starts the embedded engine), checks that the handle lives, and reads which devices
-  // there are, and of the parts around them those of `kinds`. May be called again at any time:
-  // after a lost connection it starts afresh, else it only looks again.  Epoch is left 0 for the
-  // caller to set.
+  // Connects or starts the embedded engine if necessary, checks that it answers, and returns the
+  // GPUs, their instances, and the parts of the given `kinds`. May be called at any time; an open
+  // connection is kept.  Leaves `epoch` 0; the caller sets it.
   virtual StatusOr<Topology> Discover(PartKinds kinds) = 0;
 
-  // Has `fields` sampled every `period` on all entities of `topology`, in place of what was watched
-  // before.  Called again with the same after a refusal, it tries only that again.
+  // Makes the engine sample `fields` every `period` on all entities of `topology`; replaces the
+  // previous watches.  Called again with the same arguments after a refusal, it retries only what
+  // was refused.
   virtual StatusOr<WatchResult> Watch(const Topology& topology,
                                       const std::vector<const Field*>& fields,
                                       std::chrono::microseconds period) = 0;
 
-  // Reads the newest samples into `grid`, made for the topology and fields of the last Watch. Every
-  // cell is set: to a value, or to the reason why there is none.  A whole-call failure is the
-  // Status.
+  // Reads the newest samples into `grid`, which must be made for the topology and fields of the
+  // last Watch.  Sets every cell to a value, or to the reason for its absence.  Returns a failure
+  // only when a whole call fails.
   virtual Status Read(Grid& grid) = 0;
 
-  // Lets go of the hardware and of what holds it: devices are closed, an embedded engine ends.  The
-  // next Discover takes them back.
-  virtual void LetGo() = 0;
+  // Releases the hardware: closes the devices, ends an embedded engine, disconnects from a remote
+  // one.  The next Discover opens them again.
+  virtual void Release() = 0;
 
-  // Whether profiling fields are sampled, from the next Watch on; else they are absent as kPaused.
-  // On at first.
+  // Turns the sampling of profiling fields on or off, from the next Watch on.  While it is off,
+  // these fields are absent as kPaused.  It is on at first.
   virtual void SetProfiling(bool is_on) = 0;
 
-  // Why the driver needs the devices to be let go of, as of the last look; empty: it does not.
-  virtual std::string NeedToLetGo() const { return ""; }
+  // Returns why the driver needs podgpu to release the devices, as of the last Discover; empty when
+  // it does not.
+  virtual std::string ReleaseReason() const { return ""; }
 
-  // "dcgm 4.6.0, remote engine nvidia-dcgm:5555": for logs and the status page.  Any thread.
+  // Returns for example "dcgm 4.6.0, remote engine nvidia-dcgm:5555", for logs and the status page.
+  // Any thread.
   virtual std::string Describe() const = 0;
 };
 

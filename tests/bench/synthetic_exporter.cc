@@ -60,7 +60,7 @@ class SyntheticSource final : public Source {
     return absl::OkStatus();
   }
   void Interrupt() noexcept override {}
-  void LetGo() override {}
+  void Release() override {}
   void SetProfiling(bool /*is_on*/) override {}
   std::string Describe() const override { return "synthetic values"; }
 

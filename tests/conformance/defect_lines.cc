@@ -65,8 +65,8 @@ constexpr ConformanceLine kDefects[] = {
      "DumpsTest.OldOnesAreRemovedAndNothingElse", "bounded, and only dumps are removed"},
     {"30", "the shipped 1.x list gives duplicate series",
      "CountersCsv.TakesTheFirstOfTwoLinesOfOneNameAndWarns", "the second line adds nothing"},
-    {"31", "profiling is asked of GPU 0 only", "DcgmWatch.WatchesTheProfilingFieldsThatAGpuOffers",
-     "once per model of GPU"},
+    {"31", "profiling is asked of GPU 0 only",
+     "DcgmWatch.WatchesTheProfilingFieldsThatAGpuSupports", "once per model of GPU"},
     {"33", "nothing about itself", "OperationsDocument.HasASectionForEveryFamilyAboutPodgpuItself",
      "[operations.md](operations.md)"},
 };

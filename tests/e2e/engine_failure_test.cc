@@ -211,14 +211,15 @@ TEST_P(GpuThatIsBoundAgain, HasItsInstancesWithdrawnForWhichTheEngineTellsAnothe
   EXPECT_FALSE(page.Has("DCGM_FI_DEV_GPU_TEMP", {R"(gpu="2")", "GPU_I_ID="}));
   EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")}));
   EXPECT_EQ(UuidsOn(page), identity);
-  const std::string why = "the engine takes them for instances of another GPU";
+  const std::string why = "the engine confuses them with instances of another GPU";
   EXPECT_TRUE(exporter_->Await("/", why)) << exporter_->Get("/");
   EXPECT_EQ(Page().Value("podgpu_source_state", {R"(state="degraded")"}), 1);
   EXPECT_EQ(exporter_->Fetch("/readyz").status, 200);
   const std::optional<std::string> line = exporter_->process().AwaitLine(
-      "the engine takes MIG instances for those of another GPU; their values are withdrawn");
+      "the engine confuses MIG instances with those of another GPU; their values are withdrawn");
   ASSERT_TRUE(line.has_value());
-  EXPECT_NE(line->find("Restart the engine (where it is embedded, podgpu)"), std::string::npos);
+  EXPECT_NE(line->find("Restart the engine (podgpu, if the engine is embedded)"),
+            std::string::npos);
   EXPECT_NE(line->find("GPU 2 (GPU-"), std::string::npos) << *line;
 }
 

@@ -20,7 +20,7 @@ class NvmlAlone : public FailureFixture {
 TEST_F(NvmlAlone, IsChosenAndServesThePage) {
   StartExporter(kWithoutDcgm);
   EXPECT_TRUE(exporter_->Await("/", "NVML of "));
-  EXPECT_TRUE(exporter_->Await("/", "chosen: it has every metric that is asked for"));
+  EXPECT_TRUE(exporter_->Await("/", "chosen: it has every requested metric"));
   ASSERT_TRUE(exporter_->Await("/metrics", kReady));
   const MetricPage page = Page();
   EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_TEMP").size(), 4U) << "two GPUs and two instances";

@@ -21,11 +21,11 @@
 namespace podgpu {
 namespace {
 
-using namespace abi;  // NOLINT(google-build-using-namespace): this file speaks the vendor's names.
+using namespace abi;  // NOLINT(google-build-using-namespace): uses the vendor's names throughout.
 
 using Outs = std::span<const FakeOut>;
 
-// These return a pointer, and what they write is that pointer.
+// These functions return a pointer, which is their output.
 constexpr std::string_view kErrorString = "errorString";
 constexpr std::string_view kFieldById = "DcgmFieldGetById";
 
@@ -33,7 +33,7 @@ bool ReturnsPointer(std::string_view symbol) {
   return symbol == kErrorString || symbol == kFieldById;
 }
 
-// Symbols that write no answer.
+// Symbols without output.
 bool WritesNothing(std::string_view symbol) {
   static const std::set<std::string_view> kSymbols = {
       "dcgmInit",           "dcgmShutdown",      "dcgmDisconnect",
@@ -46,7 +46,7 @@ bool TellsValues(std::string_view symbol) {
   return symbol == "dcgmEntitiesGetLatestValues" || symbol == "dcgmGetValuesSince_v2";
 }
 
-// Where an answer says how many things it holds.
+// The position of a count in the output.
 struct CountPlace {
   std::string_view symbol;
   size_t out;
@@ -162,7 +162,7 @@ void AddValueGarbage(std::vector<FaultColumn>& columns) {
     add(absl::StrFormat("all of type %d", type), [type](dcgmFieldValue_v2& raw) {
       const bool is_own = raw.fieldType == type;
       raw.fieldType = static_cast<uint16_t>(type);
-      if (is_own) {  // A number that no field has.
+      if (is_own) {  // A value that no field has.
         raw.status = DCGM_ST_VER_MISMATCH;
       }
     });
@@ -234,7 +234,7 @@ void AddPointers(std::string_view symbol, std::vector<FaultColumn>& columns) {
     add("no letters", Pointing(""));
     return;
   }
-  // A library's own table never changes, so what it says once is taken for good.
+  // A library's own tables never change, so the program reads them once and keeps the answer.
   const auto add_for_good = [&](std::string name, FakeFault fault) {
     columns.push_back({std::move(name), FaultKind::kGarbage, std::move(fault), true});
   };

@@ -1,7 +1,7 @@
 // The columns of the fault matrix for DCGM's calls: all codes, garbage, blanks, hangs.
 //
-// Codes are every number from -1 down to the lowest that DCGM knows, the two that it never gives,
-// and one that is not negative.  Pure.
+// The codes are all numbers from -1 down to DCGM's lowest, the two that DCGM never returns, and a
+// positive one.  Pure functions.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace podgpu {
 
-// Those that make sense for what `symbol` returns and writes.
+// Returns the columns that fit the return type and the output of `symbol`.
 std::vector<FaultColumn> DcgmColumns(const std::string& symbol);
 
 }  // namespace podgpu

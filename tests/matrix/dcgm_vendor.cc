@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint16_t kXid = 230;
 
-// An XID comes with every so many steps, so that it is news again and again.
+// An XID comes every so many steps, so there is a new one again and again.
 constexpr int kStepsBetweenXids = 4;
 
 // Indices of modes.
@@ -26,10 +26,10 @@ constexpr size_t kRemoteOld = 2;
 const std::vector<FakeGpuInstance> kLayout = {{7, 1, 3, "3g.40gb", {{70, 0}}}};
 const std::vector<FakeGpuInstance> kOtherLayout = {{9, 1, 5, "2g.20gb", {{90, 0}}}};
 
-// A number that tells field, device and reading.
+// A number from which field, device and reading can be recognised.
 bool Measure(const Clock& clock, abi::dcgmFieldValue_v2& raw) {
   if (raw.fieldType == abi::DCGM_FT_BINARY) {
-    return false;  // A blob is never asked for.
+    return false;  // A blob is never requested.
   }
   if (raw.fieldId == kXid) {
     const auto step = clock.WallNow().time_since_epoch() / kMatrixStep;
@@ -53,8 +53,8 @@ bool Measure(const Clock& clock, abi::dcgmFieldValue_v2& raw) {
   return true;
 }
 
-// One field of each kind: numbers of both types, a counter, an event, a label, profiling, and of
-// each kind of part.
+// One field of each kind: numbers of both types, a counter, an event, a label, a profiling field,
+// and one for each kind of part.
 constexpr std::string_view kCounters =
     "DCGM_FI_DEV_GPU_TEMP, gauge, t\n"
     "DCGM_FI_DEV_POWER_USAGE, gauge, p\n"
@@ -106,7 +106,7 @@ class DcgmNode {
                                                   : DcgmEndpoint{Kind::kTcp, "host:5555"};
     const DcgmSourceOptions options{.endpoint = place,
                                     .connect_timeout = std::chrono::milliseconds(1'000),
-                                    .mute_after = seams_.stale_after,
+                                    .stale_after = seams_.stale_after,
                                     .written_off = seams_.written_off};
     NvmlIdentity nvml([this]() -> StatusOr<abi::NvmlLibrary> { return nvml_.Library(); },
                       seams_.written_off);

@@ -12,7 +12,7 @@
 namespace podgpu {
 namespace {
 
-// Labels that say who or whose a device is; garbage in an identity may change them.
+// Labels of identity and owner; garbage in an identity may change them.
 constexpr std::array<std::string_view, 14> kIdentityLabels = {
     "UUID",       "pci_bus_id", "device",    "modelName",         "gpu_uuid",
     "model_name", "Hostname",   "container", "namespace",         "GPU_I_PROFILE",
@@ -22,12 +22,12 @@ constexpr std::array<std::string_view, 6> kFactFamilies = {
     "podgpu_gpu_state", "podgpu_gpus_expected",   "podgpu_gpus_present",
     "podgpu_gpu_info",  "podgpu_allocation_info", "podgpu_gpu_instance_info"};
 
-// Counts since the start, and times of events: no page of another moment has the same.
+// Counts since the start, and times of events: they differ on every page.
 bool IsOfItsMoment(std::string_view family) {
   return family.starts_with("podgpu_gpu_xid_") || family.starts_with("podgpu_pod_gpu_xid_");
 }
 
-// A line of a state or reason that holds no longer: whether it is there depends on what was.
+// A line of a past state or reason: its presence depends on the history.
 bool IsOfThePast(std::string_view line, std::string_view family) {
   if (!line.ends_with(" 0")) {
     return false;
@@ -47,7 +47,7 @@ bool IsSelf(std::string_view family) {
   });
 }
 
-// `line` without the labels of identity.
+// Returns `line` without the labels of identity.
 std::string Reduced(std::string_view line) {
   const size_t open = line.find('{');
   if (open == std::string_view::npos) {
@@ -63,7 +63,7 @@ std::string Reduced(std::string_view line) {
       end += line[end] == '\\' ? size_t{2} : size_t{1};
     }
     ++end;
-    const bool is_field = name.starts_with("DCGM_FI_");  // A text of the device's.
+    const bool is_field = name.starts_with("DCGM_FI_");  // A text that the device reports.
     if (!is_field && std::ranges::find(kIdentityLabels, name) == kIdentityLabels.end()) {
       reduced.append(line.substr(at, end - at)).append(",");
     }

@@ -1,9 +1,8 @@
-// The lines of a metric page that speak of devices, taken apart so that pages of different times
-// can be compared.
+// The lines about devices on a metric page, in parts, so pages of different times can be compared.
 //
-// A line is measured when it carries a sample of a device; the others are facts (states,
-// identities, owners), which a fault may change.  The page's own numbers (podgpu_ticks_total and
-// the like) are left out.  Test support; plain data.
+// A line is measured when it carries a device's sample; the other lines are facts (states,
+// identities, owners), which a fault may change.  Counters of the program itself
+// (podgpu_ticks_total and the like) are left out.  Test support; plain data.
 #pragma once
 
 #include <set>
@@ -13,16 +12,16 @@
 namespace podgpu {
 
 struct DeviceLines {
-  std::set<std::string> measured;  // "family{gpu,instance,...} value", without who the device is.
-  std::set<std::string> whole;     // Every line as it is, facts among them.
+  std::set<std::string> measured;  // "family{gpu,instance,...} value", without identity labels.
+  std::set<std::string> whole;     // Every line unchanged, including facts.
 };
 
 DeviceLines DeviceLinesOf(std::string_view page);
 
-// The value of the line that begins with `series` and a blank, or "".
+// Returns the value of the line that begins with `series` and a blank; empty when there is none.
 std::string NumberOf(std::string_view page, std::string_view series);
 
-// The sum of all series of `family`.
+// Returns the sum of all series of `family`.
 double SumOf(std::string_view page, std::string_view family);
 
 }  // namespace podgpu

@@ -11,12 +11,12 @@
 namespace podgpu {
 namespace {
 
-// Long enough that a call passes its deadline, is interrupted and met again, and that what it fed
-// is too old to be shown.
+// Long enough for a call to pass its deadline, to be interrupted and repeated, and for its values
+// to become stale.
 constexpr int kPeriodsOfFault = 5;
-// What an engine has refused is tried again each minute.
+// A field that an engine refused is retried each minute.
 constexpr int kStepsToTryAgain = 7;
-// What a page may still show: samples of this period and of those before it that are not stale.
+// What a page may show: samples of this period, and of earlier periods while they are not stale.
 constexpr int kPhasesShown = static_cast<int>(kMatrixStaleAfter / kMatrixStep) + 1;
 
 bool Holds(std::string_view text, std::string_view part) {
@@ -101,7 +101,7 @@ class CaseRun {
     return false;
   }
 
-  // Whether the library answers, and what it writes means nothing or something else.
+  // Returns whether the library answers with values that mean nothing or something else.
   bool IsNonsense() const {
     return case_.column.kind == FaultKind::kGarbage || case_.column.kind == FaultKind::kSentinel;
   }
@@ -112,8 +112,9 @@ class CaseRun {
 
   size_t ShownLayout() const { return case_.scene == Scene::kRelayout ? 1 : 0; }
 
-  // Whether something is missing that a healthy node would show, now or while the last samples are
-  // not stale.  What a healthy node of another layout shows is what the library says.
+  // Returns whether something is missing that a healthy node would show, now or while the last
+  // samples are not stale.  The page of a healthy node with another layout is allowed too: the
+  // library may have reported that layout.
   bool LacksMeasurements(const std::string& page) const {
     const DeviceLines lines = DeviceLinesOf(page);
     for (size_t layout = 0; layout < kLayoutCount; ++layout) {
@@ -141,7 +142,7 @@ class CaseRun {
     }
   }
 
-  // Who misses something must find out why.
+  // When something is missing, the status page must tell why.
   void JudgeReason(const std::string& page) {
     const bool source_is_ok = NumberOf(page, "podgpu_source_state{state=\"ok\"}") == "1";
     const bool has_absent = SumOf(page, "podgpu_absent_samples") > reference_.absent[ShownLayout()];
@@ -154,16 +155,16 @@ class CaseRun {
       return;
     }
     const std::string words = node_.Fetch("/").body;
-    // The driver answers, and no GPU is served: the words say so, and podgpu_absent_samples or
-    // podgpu_gpu_state what the code means, which is about a device or a field.
+    // The driver answers but no GPU is served.  The status page says so, and podgpu_absent_samples
+    // or podgpu_gpu_state tells what the code means for a device or field.
     const bool names_absence = has_absent && Holds(words, "its values are absent as");
     if (names_absence || (HasTroubledGpu(page) && Holds(words, "no GPU is served"))) {
       return;
     }
-    const bool names_cause = Holds(words, "DCGM ") || Holds(words, "NVML ") ||
-                             Holds(words, "has not returned") || Holds(words, "says nothing") ||
-                             Holds(words, "a call that hung has returned") ||
-                             Holds(words, case_.symbol);
+    const bool names_cause =
+        Holds(words, "DCGM ") || Holds(words, "NVML ") || Holds(words, "has not returned") ||
+        Holds(words, "accepts the connection but does not answer") ||
+        Holds(words, "a call that hung has returned") || Holds(words, case_.symbol);
     if (case_.column.kind == FaultKind::kCode && !Holds(words, case_.column.name)) {
       Complain("the status page does not name the code");
     } else if (!IsNonsense() && !names_cause) {
@@ -171,8 +172,8 @@ class CaseRun {
     }
   }
 
-  // Whether the page says of a GPU that it is not well.
-  // An engine that never named a switch or CPU is believed, and the status page counts none.
+  // Returns whether the page shows a GPU in a bad state.  An engine that never listed a switch or
+  // CPU is believed: the status page counts none.
   bool CountsNone() {
     const std::string words = node_.Fetch("/").body;
     return Holds(words, ", 0 links") || Holds(words, ", 0 CPUs") || Holds(words, " 0 GPUs");
@@ -231,7 +232,7 @@ class CaseRun {
   const FaultCase& case_;
   const Reference& reference_;
   std::optional<HeldResources> before_;
-  bool is_late_ = false;  // A call was held up before this period, too.
+  bool is_late_ = false;  // A call was blocked before this period, too.
   std::vector<std::string> complaints_;
 };
 

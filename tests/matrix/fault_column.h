@@ -1,7 +1,7 @@
-// What one call of a vendor library is made to meet: a column of the fault matrix.
+// A fault that a call of a vendor library can meet: a column of the fault matrix.
 //
-// A column knows how to make the fault for a symbol, what kind it is (the judge asks different
-// things of each kind), and the word by which the page may name it.  Plain data.
+// A column has the fault to inject for a symbol, its kind (each kind is judged differently), and
+// the name by which the status page may mention it.  Plain data.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 namespace podgpu {
 
 enum class FaultKind : uint8_t {
-  kCode,      // Answers a code of the vendor's.
-  kGarbage,   // Answers well, and what it writes is nonsense.
-  kSentinel,  // Answers well with what stands for "no value".
-  kBlock,     // Does not return by itself.
+  kCode,      // Returns an error code of the vendor.
+  kGarbage,   // Returns success and writes garbage.
+  kSentinel,  // Returns success and writes values that mean "no value".
+  kBlock,     // Blocks.
   kVanish,    // The engine dies during the call.
-  kLate,      // Answers rightly, after its deadline.
+  kLate,      // Returns the right answer after its deadline.
 };
 
 struct FaultColumn {
   std::string name;  // "DCGM -21", "random bytes 1", "blocks until freed"
   FaultKind kind = FaultKind::kCode;
   FakeFault fault;
-  bool sticks = false;    // What was said holds until the next connection.
-  bool may_pass = false;  // What it writes cannot be told from a measurement.
+  bool sticks = false;    // The program keeps the answer until the next connection.
+  bool may_pass = false;  // The garbage cannot be distinguished from a measurement.
 };
 
 }  // namespace podgpu

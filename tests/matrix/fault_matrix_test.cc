@@ -1,8 +1,8 @@
 // The fault matrix: every vendor call that the exporter makes, and every fault that it can meet.
 //
-// Rows are recorded: the program is run through start, steady reading, a new MIG layout and the
-// death of the engine, embedded and remote, and each symbol that is called in a scene is a row of
-// that scene, a test of its own.  So a call that is added joins by itself.
+// Rows are recorded: the program runs through start, steady reading, a new MIG layout and the death
+// of the engine, embedded and remote.  Each symbol that is called in a scene is a row of that scene
+// and a test of its own, so a new call becomes a row automatically.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -20,19 +20,19 @@
 namespace podgpu {
 namespace {
 
-// More than a hundred cases of a row may leave behind: texts and tables that have grown once, and
-// the buffers of one connection more, which are as long as a page, since the server closes one that
-// idles while a machine is busy.
+// The heap growth that a hundred cases may cause: texts and tables that grow once, and the buffers
+// of one more connection, which are as long as a page (the server closes a connection that idles
+// while the machine is busy).
 constexpr int64_t kHeapSlackBytes = 72 << 10;
 constexpr size_t kWarmUpCases = 3;
 
-// A symbol meets every code in its first row; in its others, one of so many.
+// The first row of a symbol uses every code; its other rows use every n-th code.
 constexpr size_t kFewCodes = 7;
-// Under a sanitizer, which is ten times as slow and looks for what does not depend on a code.
+// Under a sanitizer, which is ten times slower and whose findings do not depend on the code.
 constexpr size_t kFewestCodes = 23;
-// The thread sanitizer is slower again, by five.  Races depend on the scene and the kind of fault,
-// hardly on the call: a row takes every fourth column, and the next row takes others.  So do
-// the address sanitizer's rows, which are many.
+// The thread sanitizer is another five times slower.  Races depend on the scene and the kind of
+// fault, hardly on the call; so a row uses every fourth column, and the next row uses other
+// columns.  The many rows of the address sanitizer do the same.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr size_t kColumnsPerOneTaken = 4;
 #else
@@ -46,8 +46,8 @@ struct Row {
   size_t mode;
   Scene scene;
   std::string symbol;
-  size_t number;   // Among all rows.
-  bool has_codes;  // Takes every code; else one in kFewCodes, each row others.
+  size_t number;   // Index of the row.
+  bool has_codes;  // Uses every code; else one in kFewCodes, different ones in each row.
 
   std::string Name() const {
     return absl::StrFormat("%s, %s, %s, %s", vendor->name, vendor->modes[mode], SceneName(scene),
@@ -84,7 +84,7 @@ class RowTest : public ::testing::Test {
   }
 
  private:
-  // A sanitizer looks for races and stray bytes, which do not depend on the number of a code.
+  // A sanitizer finds races and memory errors, which do not depend on the number of a code.
   bool TakesAllCodes() const { return row_.has_codes && LiveHeapIsCounted(); }
 
   void RunOne(const FaultColumn& column) {
@@ -95,7 +95,7 @@ class RowTest : public ::testing::Test {
       if (row_.scene != Scene::kStart) {
         node_->Start();
         ASSERT_TRUE(AwaitHealthy(*node_, *row_.reference, 1)) << row_.Name();
-        node_->Fetch("/metrics");  // The connection that stays is among the descriptors.
+        node_->Fetch("/metrics");  // The open connection counts among the descriptors.
       }
     }
     const std::vector<std::string> complaints = RunCase(
@@ -111,7 +111,8 @@ class RowTest : public ::testing::Test {
     node_->vendor().forget_calls();
   }
 
-  // Live bytes once the fake engine, which remembers what was not given back to it, has begun anew.
+  // Live bytes after the fake engine was restarted, because it remembers everything that was not
+  // freed.
   std::optional<int64_t> HeapOfFreshEngine() {
     if (node_ == nullptr) {
       return std::nullopt;
@@ -121,12 +122,12 @@ class RowTest : public ::testing::Test {
     node_->vendor().set_down(false);
     EXPECT_TRUE(AwaitHealthy(*node_, *row_.reference, 2)) << row_.Name();
     node_->vendor().forget_calls();
-    node_->Fetch("/healthz");  // With a connection, as ever.
+    node_->Fetch("/healthz");  // Opens the connection again.
     return LiveHeapBytes();
   }
 
   const Row row_;
-  std::unique_ptr<MatrixNode> node_;  // Serves case after case until one fails.
+  std::unique_ptr<MatrixNode> node_;  // Used for one case after the other until one fails.
   size_t cases_ = 0;
 };
 
@@ -138,7 +139,7 @@ void RegisterRows(const Vendor& vendor, const Reference& reference) {
       for (const std::string& symbol : RecordCalls(vendor, mode, scene)) {
         const bool is_new = called.insert(symbol).second;
         if (mode >= 2 && !is_new) {
-          continue;  // This way of reaching the engine differs by its own calls alone.
+          continue;  // This way to connect differs only in its own calls.
         }
         const Row row{&vendor, &reference, mode, scene, symbol, number++, is_new};
         ::testing::RegisterTest("FaultMatrix", row.Name().c_str(), nullptr, nullptr, __FILE__,

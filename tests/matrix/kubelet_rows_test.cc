@@ -1,6 +1,7 @@
-// The kubelet's socket and what can go wrong behind it, on the same node as the vendor's calls.
+// Faults of the kubelet's socket, on the same node as the vendor's calls.
 //
-// Whatever the kubelet does, device values stay as fresh as on a healthy node; only owners age.
+// Whatever the kubelet does, device values stay as fresh as on a healthy node; only owners become
+// old.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -33,8 +34,8 @@ std::string Frame(const std::string& message) {
   return frame + message;
 }
 
-// What the fake kubelet of the reference pages says, with `padding` bytes in a pod that has
-// nothing.
+// The answer of the fake kubelet of the reference pages, with `padding` bytes in a pod that has no
+// device.
 std::string Answer(size_t padding = 0) {
   v1::ListPodResourcesResponse response;
   v1::PodResources* pod = response.add_pod_resources();
@@ -76,7 +77,7 @@ void HalfClose(int socket) {
 }
 
 void Trickle(int socket) {
-  ::send(socket, "\0", 1, MSG_NOSIGNAL);  // Of a frame's head; the rest never comes.
+  ::send(socket, "\0", 1, MSG_NOSIGNAL);  // The first byte of a frame; the rest never comes.
   AwaitEnd(socket);
 }
 
@@ -89,9 +90,9 @@ void Garble(int socket) {
 struct KubeletFault {
   std::string name;
   FakeKubeletServer::RawScript raw;  // Or
-  FakeKubeletServer::Script script;  // or neither: nobody listens.
-  bool answers = false;              // It is no fault after all.
-  std::string words;                 // What the status page says of it.
+  FakeKubeletServer::Script script;  // or neither: no server listens.
+  bool answers = false;              // Not a fault.
+  std::string words;                 // The words of the status page.
 };
 
 std::vector<KubeletFault> Faults() {
@@ -114,7 +115,7 @@ class KubeletRows : public ::testing::Test {
     std::string name = ::testing::TempDir() + "podgpu-rows-XXXXXX";
     folder_ = ::mkdtemp(name.data());
     socket_ = folder_ + "/kubelet.sock";
-    // The list of a kubelet that comes back counts as soon as our own pod is on it.
+    // After the kubelet is back, its list is valid as soon as it has podgpu's own pod.
     client_ = MakeKubeletClient({.socket = socket_,
                                  .timeout = milliseconds(1'000),
                                  .max_message_bytes = kLimitBytes,
@@ -122,7 +123,7 @@ class KubeletRows : public ::testing::Test {
   }
   ~KubeletRows() override { std::filesystem::remove_all(folder_); }
 
-  // One server at a time, so that the number of threads stays.
+  // One server at a time, so the number of threads stays the same.
   void Serve(const FakeKubeletServer::RawScript& raw, const FakeKubeletServer::Script& script) {
     server_.reset();
     deaf_ = FileDescriptor();
@@ -150,7 +151,7 @@ class KubeletRows : public ::testing::Test {
       node.Step();
       const auto phase = static_cast<size_t>(node.phase());
       EXPECT_EQ(DeviceLinesOf(node.Page()).measured, reference.pages[0][phase].measured)
-          << "device values wait for no kubelet";
+          << "device values must not wait for the kubelet";
     }
     const std::string page = node.Fetch("/metrics").body;
     EXPECT_EQ(NumberOf(page, "podgpu_pod_resources_up"), fault.answers ? "1" : "0");
@@ -166,7 +167,8 @@ class KubeletRows : public ::testing::Test {
     Sum().failed += !had_failed && HasFailure() ? 1U : 0U;
   }
 
-  // A server closes its end of a connection when it gets to it; one that has ended, has.
+  // A server closes its end of a connection at some later time; a server that has ended has closed
+  // it.
   HeldResources CountsWithoutServer(MatrixNode& node) {
     server_.reset();
     deaf_ = FileDescriptor();
@@ -177,19 +179,19 @@ class KubeletRows : public ::testing::Test {
 
   std::string folder_, socket_;
   std::unique_ptr<FakeKubeletServer> server_;
-  FileDescriptor deaf_;  // Bound, and nobody listens behind it.
+  FileDescriptor deaf_;  // Bound, but no server listens.
   std::unique_ptr<PodResources> client_;
 };
 
-TEST_F(KubeletRows, LeaveDeviceValuesAlone) {
+TEST_F(KubeletRows, DoNotAffectDeviceValues) {
   const Vendor vendor = DcgmVendor();
   const Reference reference = RecordReference(vendor, 0);
   Serve(nullptr, Saying(Answer()));
   MatrixNode node(vendor, 0, *client_);
-  node.clock().NoteBystander();  // The server.
+  node.clock().NoteOtherThread();  // The thread of the server.
   node.Start();
   ASSERT_TRUE(AwaitHealthy(node, reference, 2));
-  node.Fetch("/metrics");  // The connection that stays is among the descriptors.
+  node.Fetch("/metrics");  // The open connection counts among the descriptors.
   for (const KubeletFault& fault : Faults()) {
     SCOPED_TRACE("the kubelet " + fault.name);
     RunFault(node, reference, fault);

@@ -18,8 +18,7 @@ int64_t LiveHeapBytes() { return 0; }
 
 namespace {
 
-// The operators have no object to keep it in.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+// The operators have no object that could hold it.
 std::atomic<int64_t> live_bytes = 0;
 
 void* Counted(void* bytes) {

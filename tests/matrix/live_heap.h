@@ -1,8 +1,8 @@
-// How many bytes of this program's own heap are alive, counted at every new and delete.
+// The number of live heap bytes of this program, counted at every new and delete.
 //
-// Linking this file replaces the global operators of the program that links it; what C libraries
-// allocate by malloc is not seen.  Under a sanitizer, which has operators of its own, nothing is
-// counted and LiveHeapIsCounted is false.  Any thread.
+// Linking this file replaces the program's global operators; malloc of C libraries is not counted.
+// Under a sanitizer, which has its own operators, nothing is counted and LiveHeapIsCounted is
+// false.  Any thread.
 #pragma once
 
 #include <cstdint>

@@ -9,18 +9,19 @@
 namespace podgpu {
 namespace {
 
-// How often a thread that has ended without a word is noticed.
+// How often the number of threads is checked for threads that have ended.
 constexpr std::chrono::milliseconds kLookAgain{1};
 
-// The kernel counts a process's threads as links of this directory: one look, no listing.
+// The kernel shows the number of threads as the link count of this directory, so no listing is
+// needed.
 int Threads() {
   struct stat status {};
   PODGPU_CHECK(::stat("/proc/self/task", &status) == 0);
   return static_cast<int>(status.st_nlink) - 2;
 }
 
-// Threads that are none of ours: the one that asks, and a sanitizer's, which begins with the first
-// thread that a program makes.  Counted once, while there are no others.
+// Threads outside the program: the test's own, and a sanitizer's, which starts with the first
+// thread.  Counted once, while there are no others.
 int RuntimeThreads() {
   static const int count = [] {
     std::promise<void> end;
@@ -36,7 +37,7 @@ int RuntimeThreads() {
 }  // namespace
 
 LockstepClock::LockstepClock(ThreadTally written_off, WallTime start)
-    : written_off_(std::move(written_off)), bystanders_(RuntimeThreads()), wall_(start) {}
+    : written_off_(std::move(written_off)), other_threads_(RuntimeThreads()), wall_(start) {}
 
 Instant LockstepClock::Now() const {
   const std::scoped_lock lock(changed_.mutex);
@@ -81,9 +82,9 @@ void LockstepClock::NoteBlocked(std::thread::id thread, bool is_blocked) {
   changed_.rung.notify_all();
 }
 
-void LockstepClock::NoteUnheeded(bool is_blocked) {
+void LockstepClock::NoteDetachedBlock(bool is_blocked) {
   const std::scoped_lock lock(changed_.mutex);
-  unheeded_ += is_blocked ? 1 : -1;
+  blocked_detached_ += is_blocked ? 1 : -1;
   changed_.rung.notify_all();
 }
 
@@ -105,12 +106,13 @@ bool LockstepClock::IsQuiet() const {
   });
   const int waiting = blocked_alone_ - *written_off_;
   if (expected_workers_ > 0) {
-    // Fewer held up than written off: one is on its way back.
-    return asleep == std::ssize(sleepers_) && waiting + unheeded_ >= 0 &&
+    // Fewer blocked than written off: one is about to return.
+    return asleep == std::ssize(sleepers_) && waiting + blocked_detached_ >= 0 &&
            asleep + std::max(waiting, 0) >= expected_workers_ &&
-           Threads() - blocked_ - unheeded_ <= expected_workers_ + bystanders_ + idle_;
+           Threads() - blocked_ - blocked_detached_ <= expected_workers_ + other_threads_ + idle_;
   }
-  return asleep == std::ssize(sleepers_) && asleep + blocked_ + waiting >= Threads() - bystanders_;
+  return asleep == std::ssize(sleepers_) &&
+         asleep + blocked_ + waiting >= Threads() - other_threads_;
 }
 
 void LockstepClock::AwaitQuiet() {

@@ -1,10 +1,10 @@
-// A clock for tests that must know when a whole program has nothing left to do.
+// A clock for tests that must know when a whole program is idle.
 //
-// Moves only by Advance, as ManualClock does.  AwaitQuiet returns when every thread that works on
-// this clock sleeps on it until a later time, or is held up inside a fake, which says so by
-// NoteBlocked, or waits for one that is held up and was made for that one call
-// (base/foreign_calls.h).  The number of threads is read from the kernel, so that those that come
-// and go are waited for, too.  Thread safe; outlives every thread that waits on it.
+// Moves only by Advance, like ManualClock.  AwaitQuiet returns when every thread that uses this
+// clock is in one of three states: it sleeps on the clock until a later time; it is blocked inside
+// a fake, which reports this by NoteBlocked; or it waits for a blocked thread that was started for
+// one call (base/foreign_calls.h).  The number of threads comes from the kernel, so threads that
+// start and end are waited for too.  Thread safe; must outlive every thread that waits on it.
 #pragma once
 
 #include <list>
@@ -19,8 +19,8 @@ namespace podgpu {
 
 class LockstepClock final : public Clock {
  public:
-  // `written_off` counts threads of single calls for which nobody waits any more.  The first clock
-  // of a process is made before any thread of its own.
+  // `written_off` counts threads of single calls whose callers no longer wait.  The first clock of
+  // a process must be made before any other thread.
   explicit LockstepClock(ThreadTally written_off,
                          WallTime start = WallTime(std::chrono::seconds(1'700'000'000)));
 
@@ -28,18 +28,18 @@ class LockstepClock final : public Clock {
   WallTime WallNow() const override;
 
   void Advance(Duration step);
-  // `thread` is held up inside a fake, or is let go again.
+  // `thread` is blocked inside a fake, or no longer blocked.
   void NoteBlocked(std::thread::id thread, bool is_blocked);
-  // A thread for which nobody waits is held up inside a fake, or is let go again.
-  void NoteUnheeded(bool is_blocked);
-  // The calling thread is one that will sleep on this clock, though it has not done so yet.
+  // A thread for which no other thread waits is blocked inside a fake, or no longer blocked.
+  void NoteDetachedBlock(bool is_blocked);
+  // Tells that the calling thread will sleep on this clock, though it has not yet.
   void NoteWorker();
-  // One more thread that does not work on this clock, such as a server's.
-  void NoteBystander() { ++bystanders_; }
-  // For a program that keeps `idle` threads which never sleep on this clock, but may be held up:
-  // it is quiet when `workers` threads sleep, or one waits for such a thread that is held up.
+  // Tells of one more thread that does not use this clock, such as a server's.
+  void NoteOtherThread() { ++other_threads_; }
+  // For a program with `idle` threads that never sleep on this clock but may block: it is quiet
+  // when `workers` threads sleep, or when one of them waits for such a blocked thread.
   void ExpectWorkers(int workers, int idle);
-  // Of one test thread: waits until all workers sleep or are held up.
+  // Called on the test thread: waits until all workers sleep or are blocked.
   void AwaitQuiet();
   int blocked() const;
 
@@ -53,17 +53,18 @@ class LockstepClock final : public Clock {
   bool IsQuiet() const;  // With the mutex of changed_ held.
 
   const ThreadTally written_off_;
-  int bystanders_;
-  mutable Alarm changed_;  // Its mutex guards all below.
+  int other_threads_;
+  mutable Alarm changed_;  // Its mutex guards all members below.
   Instant now_{};
   WallTime wall_;
   std::list<Sleeper> sleepers_;
-  std::set<std::thread::id> workers_;  // Threads that have slept on this clock, or said they will.
-  int expected_workers_ = 0;           // 0: told by the number of threads.
+  std::set<std::thread::id>
+      workers_;               // Threads that have slept on this clock or called NoteWorker.
+  int expected_workers_ = 0;  // 0: use the number of threads.
   int idle_ = 0;
   int blocked_ = 0;
-  int blocked_alone_ = 0;  // Of these, threads that were made for one call.
-  int unheeded_ = 0;       // Held up, and none of those.
+  int blocked_alone_ = 0;     // Those of blocked_ that were started for one call.
+  int blocked_detached_ = 0;  // Blocked threads for which no other thread waits.
 };
 
 }  // namespace podgpu

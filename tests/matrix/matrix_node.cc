@@ -16,7 +16,7 @@
 namespace podgpu {
 namespace {
 
-// Threads of an exporter that sleep on its clock: source, watchdog, kubelet, tick.
+// The exporter's threads that sleep on its clock: source, watchdog, kubelet, tick.
 constexpr int kWorkers = 4;
 
 ExporterOptions OptionsFor(const Vendor& vendor) {
@@ -24,7 +24,7 @@ ExporterOptions OptionsFor(const Vendor& vendor) {
   options.http.address = "127.0.0.1:0";
   options.collect_interval = kMatrixPeriod;
   options.stale_after = kMatrixStaleAfter;
-  // So short that a count depends on the phase alone.
+  // So short that a count depends only on the phase.
   options.xid_window = std::chrono::seconds(1);
   options.clock_window = std::chrono::seconds(1);
   options.kubernetes = true;
@@ -35,9 +35,9 @@ ExporterOptions OptionsFor(const Vendor& vendor) {
   return options;
 }
 
-// Whether a thread of ours is on its way out: it has been joined, and the kernel still counts it.
+// Returns whether a thread is about to exit: it has been joined, but the kernel still counts it.
 bool SomeThreadIsEnding() {
-  constexpr size_t kFlags = 6;          // Of what follows the name in stat: proc(5), field 9.
+  constexpr size_t kFlags = 6;          // Counted after the name in stat: proc(5), field 9.
   constexpr uint64_t kIsExiting = 0x4;  // PF_EXITING of the kernel.
   std::error_code error;
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", error)) {
@@ -46,7 +46,7 @@ bool SomeThreadIsEnding() {
     const std::vector<std::string_view> fields =
         Split(std::string_view(stat).substr(std::min(stat.rfind(')') + 2, stat.size())), ' ');
     if (fields.size() <= kFlags || (ParseDecimal(fields[kFlags]).value_or(0) & kIsExiting) != 0) {
-      return true;  // Or gone while we looked.
+      return true;  // It may have ended meanwhile.
     }
   }
   return false;
@@ -63,7 +63,7 @@ MatrixNode::MatrixNode(const Vendor& vendor, size_t mode, PodResources& kubelet)
                                       [this](std::thread::id thread, bool blocks) {
                                         clock_.NoteBlocked(thread, blocks);
                                       },
-                                      [this](bool blocks) { clock_.NoteUnheeded(blocks); }})),
+                                      [this](bool blocks) { clock_.NoteDetachedBlock(blocks); }})),
       kubelet_(kubelet) {
   if (vendor.idle_threads > 0) {
     clock_.ExpectWorkers(kWorkers, vendor.idle_threads);
@@ -87,7 +87,7 @@ void MatrixNode::Start() {
       Exporter::Start(OptionsFor(source_vendor_), {clock_, open, kubelet_, {}, written_off_});
   PODGPU_CHECK(exporter.ok());
   exporter_ = *std::move(exporter);
-  clock_.NoteBystander();  // The HTTP thread.
+  clock_.NoteOtherThread();  // The HTTP thread.
   clock_.AwaitQuiet();
 }
 
@@ -101,7 +101,7 @@ LoopbackResponse MatrixNode::Fetch(std::string_view path) {
     client_ = std::make_unique<LoopbackClient>(exporter_->port());
   }
   LoopbackResponse response = client_->Fetch(path);
-  if (response.status == 0) {  // Closed since the last request, for being idle.
+  if (response.status == 0) {  // The server closed the idle connection.
     client_ = std::make_unique<LoopbackClient>(exporter_->port());
     response = client_->Fetch(path);
   }

@@ -1,8 +1,8 @@
-// The whole exporter on a vendor's fake node, a fake kubelet and a lockstep clock: what a case of
-// the fault matrix is run on.
+// The node on which a case of the fault matrix runs: the whole exporter with a vendor's fake node,
+// a fake kubelet and a lockstep clock.
 //
-// Real threads and a real HTTP server on a port of the kernel's choice; time moves by Step alone.
-// One test thread.
+// Uses real threads and a real HTTP server on a free port; only Step advances time.  Used on the
+// test thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace podgpu {
 
-// What must be the same before a fault and after it.
+// Resources that must be equal before and after a fault.
 struct HeldResources {
   int64_t threads = 0;
   int64_t descriptors = 0;
@@ -28,14 +28,14 @@ class MatrixNode {
  public:
   // Borrows `vendor`.
   MatrixNode(const Vendor& vendor, size_t mode);
-  // The same with a kubelet of the test's.
+  // The same with a kubelet that the test provides.
   MatrixNode(const Vendor& vendor, size_t mode, PodResources& kubelet);
   MatrixNode(const MatrixNode&) = delete;
   MatrixNode& operator=(const MatrixNode&) = delete;
-  ~MatrixNode();  // Nothing may be held up any more.
+  ~MatrixNode();  // No call may still be blocked.
 
   void Start();
-  // Lets one period pass and waits until all threads have done what it brought.
+  // Advances one period and waits until all threads have finished their work.
   void Step();
 
   std::string Page() const { return std::string(exporter_->tick().snapshots().Get()->text()); }
@@ -55,10 +55,11 @@ class MatrixNode {
   FakeKubelet fake_kubelet_;
   PodResources& kubelet_;
   std::unique_ptr<Exporter> exporter_;
-  std::unique_ptr<LoopbackClient> client_;  // One connection, so that descriptors stay the same.
+  std::unique_ptr<LoopbackClient>
+      client_;  // One connection, so the number of descriptors stays the same.
 };
 
-// How long a value may be shown after it was sampled.
+// The greatest age of a shown value.
 inline constexpr std::chrono::seconds kMatrixStaleAfter{25};
 
 }  // namespace podgpu

@@ -16,7 +16,7 @@ namespace {
 
 using Outs = std::span<const FakeOut>;
 
-// A field for every call, texts as labels.
+// A field for every call; texts are labels.
 constexpr std::string_view kCounters =
     "DCGM_FI_DEV_GPU_TEMP, gauge, x\n"
     "DCGM_FI_DEV_GPU_TEMP_LIMIT, gauge, x\n"
@@ -65,7 +65,7 @@ constexpr std::string_view kCounters =
 
 constexpr std::string_view kErrorString = "nvmlErrorString";
 
-// On the thread that listens for events, which nobody waits for.
+// Called on the thread that listens for events, for which no other thread waits.
 bool IsOfListener(std::string_view symbol) {
   return symbol == "nvmlEventSetWait_v2" || symbol == "nvmlEventSetFree";
 }
@@ -82,7 +82,7 @@ class NvmlNode {
     }
     nvml_.gpus[1].mig_enabled = true;
     nvml_.gpus[1].mig_devices = kLayout;
-    // Numbers that every quantity can have, and that tell device and reading.
+    // Numbers that are valid for every quantity and differ by device and reading.
     nvml_.measure = [this](const std::string& /*symbol*/, size_t gpu) {
       return static_cast<int64_t>(20 + 32 * gpu) + PhaseOf(seams_.clock.WallNow());
     };
@@ -90,7 +90,7 @@ class NvmlNode {
     nvml_.stamp = [this] { return ToMicroseconds(seams_.clock.WallNow()); };
     nvml_.on_block = [this](std::thread::id thread, const std::string& symbol, bool blocks) {
       if (IsOfListener(symbol)) {
-        seams_.on_unheeded_block(blocks);
+        seams_.on_detached_block(blocks);
       } else {
         seams_.on_block(thread, blocks);
       }
@@ -100,7 +100,7 @@ class NvmlNode {
   StatusOr<std::unique_ptr<Source>> Open() {
     return std::make_unique<NvmlSource>(
         nvml_.Library(),
-        NvmlSourceOptions{.mute_after = seams_.stale_after, .written_off = seams_.written_off},
+        NvmlSourceOptions{.stale_after = seams_.stale_after, .written_off = seams_.written_off},
         seams_.clock);
   }
 
@@ -156,14 +156,14 @@ FakeFault Filled(std::function<uint8_t()> next) {
   return fault;
 }
 
-// Whether an answer is kept until the library is begun anew.
+// Returns whether the program keeps the answer until the library is initialised again.
 bool IsKept(const std::string& symbol) {
   return symbol == "nvmlEventSetCreate" || symbol == "nvmlDeviceGetSupportedEventTypes" ||
          symbol == "nvmlDeviceRegisterEvents" || symbol == "nvmlGpmQueryDeviceSupport";
 }
 
-// Whether the code is an answer: that there is no GPU, no MIG, no MIG device
-// of that number, no event.
+// Returns whether the code is a normal answer: no GPU, no MIG, no MIG device with that index, no
+// event.
 bool IsBelieved(const std::string& symbol, int code) {
   return (symbol == "nvmlDeviceGetMigMode" &&
           (code == abi::NVML_ERROR_NOT_SUPPORTED || code == abi::NVML_ERROR_FUNCTION_NOT_FOUND)) ||
@@ -200,7 +200,7 @@ void AddNvmlHangs(std::vector<FaultColumn>& columns) {
   columns.push_back({"is late", FaultKind::kLate, {.code = 0, .block = Block::kUntilFreed}});
 }
 
-// A plain number has nothing that would tell nonsense from it.
+// A wrong plain number cannot be distinguished from a right one.
 void AddNvmlGarbage(const std::string& symbol, std::vector<FaultColumn>& columns) {
   const auto add = [&](std::string name, FakeFault fault) {
     columns.push_back(
@@ -212,7 +212,7 @@ void AddNvmlGarbage(const std::string& symbol, std::vector<FaultColumn>& columns
   }
   add("all bits clear", Filled([] { return uint8_t{0}; }));
   add("text without end", Filled([] { return uint8_t{'A'}; }));
-  const bool is_minus_one =  // Which a temperature may be.
+  const bool is_minus_one =  // A valid temperature.
       symbol == "nvmlDeviceGetTemperatureV" || symbol == "nvmlDeviceGetMarginTemperature";
   columns.push_back({"all bits set", FaultKind::kSentinel, Filled([] { return uint8_t{0xff}; }),
                      IsKept(symbol), is_minus_one});
@@ -239,14 +239,14 @@ Vendor NvmlVendor() {
 #define X(result, symbol, capability, parameters) vendor.symbols.insert(#symbol);
   PODGPU_NVML_API(X)
 #undef X
-  // Asked in place of newer ones where those are missing, beside DCGM alone, or of processes
-  // alone, whose faults nvml_processes_test and nvml_accounting_test have.
+  // Called only when newer symbols are missing, beside DCGM, or for processes; nvml_processes_test
+  // and nvml_accounting_test test their faults.
   vendor.optional = {"nvmlDeviceGetHandleByUUID",
                      "nvmlDeviceGetMemoryInfo",
                      "nvmlDeviceGetTemperature",
                      "nvmlDeviceGetTotalEnergyConsumption",
                      "nvmlDeviceGetCurrentClocksThrottleReasons",
-                     std::string(kErrorString),  // Of faults alone.
+                     std::string(kErrorString),  // Called only after faults.
                      "nvmlDeviceGetComputeRunningProcesses_v2",
                      "nvmlDeviceGetComputeRunningProcesses_v3",
                      "nvmlDeviceGetGraphicsRunningProcesses_v2",
@@ -262,8 +262,8 @@ Vendor NvmlVendor() {
                      "nvmlDeviceGetAccountingStats_v2"};
   vendor.columns = NvmlColumns;
   vendor.counters = kCounters;
-  vendor.idle_threads = 2;   // Of calls, and of events.
-  vendor.steps_to_heal = 3;  // Profiling tells what went on between two readings.
+  vendor.idle_threads = 2;   // The call thread and the events thread.
+  vendor.steps_to_heal = 3;  // Profiling needs two readings.
   return vendor;
 }
 

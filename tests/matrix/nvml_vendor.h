@@ -1,6 +1,6 @@
-// NVML as a set of rows of the fault matrix, over the fake library of the source's own tests.
+// NVML as rows of the fault matrix, with the fake library of the source's own tests.
 //
-// The symbols are those of abi/nvml_table.h.  Every number of the fake follows the clock, so that a
+// The symbols are those of abi/nvml_table.h.  The numbers of the fake depend on its clock, so a
 // page shows which reading it comes from.
 #pragma once
 

@@ -1,9 +1,9 @@
-// Where the fault matrix stands in its virtual time.
+// The phases of the fault matrix in its virtual time.
 //
-// The clock moves by whole steps only, and what a fake measures repeats after kPhases of them, so
-// that every page that a healthy node can show is recorded once and known by its phase.  A step is
-// as long as a tick sleeps when nobody wakes it (a quarter more than a period), so that each brings
-// one.
+// The clock advances in whole steps, and the fake's measurements repeat after kPhases steps.  So
+// every page that a healthy node can show is recorded once and recognised by its phase.  A step is
+// as long as the longest sleep of a tick (a quarter more than a period), so each step causes one
+// tick.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
-// What a run of the fault matrix has covered, for its closing line.
+// Counts of a run of the fault matrix, for its last line of output.
 //
-// Counted by the rows, on the one thread of the test program; printed by its main.
+// The rows count, on the test program's one thread; its main prints.
 #pragma once
 
 #include <cstddef>

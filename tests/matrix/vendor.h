@@ -1,8 +1,8 @@
-// One vendor library under the fault matrix: the verbs that the matrix needs of it.
+// The functions that the fault matrix needs from one vendor library.
 //
-// The matrix (fault_case.h) knows no library; whoever adds a source fills another Vendor with
-// functions over its own fake, and every call that the source makes becomes a row.  All verbs are
-// called by the one test thread while the exporter's threads are quiet.
+// The matrix (fault_case.h) is independent of the library.  A new source adds another Vendor with
+// functions over its own fake, and every call that the source makes becomes a row.  All functions
+// are called on the test thread while the exporter's threads are quiet.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@
 
 namespace podgpu {
 
-// Which MIG instances there are, in MIG mode or, as a library may say in error, outside it.
+// The MIG instances: in MIG mode or, as a faulty library may report, outside it.
 enum class Layout : uint8_t {
   kUsual,
   kOther,
@@ -33,41 +33,40 @@ enum class Layout : uint8_t {
 };
 inline constexpr size_t kLayoutCount = 6;
 
-// A healthy node as the vendor's library tells of it, to be broken.
+// A healthy node of the vendor's fake, with functions that break and heal it.
 struct VendorNode {
   std::function<StatusOr<std::unique_ptr<Source>>()> open_source;
   std::function<std::set<std::string>()> called;  // Symbols called since the last ForgetCalls.
   std::function<void()> forget_calls;
   std::function<void(const std::string& symbol, const FakeFault& fault)> inject;
-  std::function<void(const std::string& symbol)> free;  // Lets blocked calls go on.
+  std::function<void(const std::string& symbol)> free;  // Lets blocked calls return.
   std::function<void(const std::string& symbol)> heal;
   std::function<void(Layout layout)> set_layout;
-  std::function<void(bool down)> set_down;  // The engine dies; may be started again.
+  std::function<void(bool down)> set_down;  // The engine dies, or may be started again.
 };
 
-// What a node needs of its surroundings.
+// What a node gets from its environment.
 struct NodeSeams {
   Clock& clock;
   ThreadTally written_off;
   std::chrono::milliseconds stale_after{};
-  // Told when a call of `thread` is held up, and when it goes on.
+  // Called when a call of `thread` blocks and when it continues.
   std::function<void(std::thread::id thread, bool blocks)> on_block;
-  // The same of a thread that nobody waits for.
-  std::function<void(bool blocks)> on_unheeded_block;
+  // The same for a thread for which no other thread waits.
+  std::function<void(bool blocks)> on_detached_block;
 };
 
 struct Vendor {
   std::string name;
-  std::vector<std::string> modes;  // Ways to reach it: "embedded", "remote".
+  std::vector<std::string> modes;  // Ways to connect: "embedded", "remote".
   std::function<std::unique_ptr<VendorNode>(size_t mode, NodeSeams seams)> make_node;
-  std::set<std::string> symbols;   // Every entry point that the program may call.
-  std::set<std::string> optional;  // Those that no recorded run needs to call.
+  std::set<std::string> symbols;   // Every symbol that the program may call.
+  std::set<std::string> optional;  // Symbols that no recorded run needs to call.
   std::function<std::vector<FaultColumn>(const std::string& symbol)> columns;
-  std::string counters;  // What is read, as a counters file has it.
-  // Threads that the source keeps and that never sleep on the clock; 0: it has none, and all other
-  // threads do.
+  std::string counters;  // The metrics to read, in the format of a counters file.
+  // Number of the source's threads that never sleep on the clock; 0: all threads sleep on it.
   int idle_threads = 0;
-  // Periods until a page is whole again; the longest pause between two attempts is one.
+  // Periods until a page is complete again; the longest pause between two attempts is one period.
   int steps_to_heal = 2;
 };
 

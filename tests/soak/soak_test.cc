@@ -161,14 +161,14 @@ class Soak : public ::testing::Test {
       SourceOptions source;
       source.dcgm_library = std::string(PODGPU_BINARY_DIR) + "/lib/libdcgm.so.4";
       source.nvml_library = std::string(PODGPU_BINARY_DIR) + "/lib/libnvidia-ml.so.1";
-      source.mute_after = stale_after;
+      source.stale_after = stale_after;
       return OpenDcgmSource(source, loader_, *clock_, written_off_);
     };
     StatusOr<std::unique_ptr<Exporter>> exporter =
         Exporter::Start(options, {*clock_, open, *kubelet_, {}, written_off_});
     ASSERT_TRUE(exporter.ok()) << exporter.status();
     exporter_ = *std::move(exporter);
-    clock_->NoteBystander();  // The HTTP thread.
+    clock_->NoteOtherThread();  // The HTTP thread.
     clock_->AwaitQuiet();
   }
 

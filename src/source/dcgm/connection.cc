@@ -18,8 +18,8 @@ namespace {
 using Kind = DcgmEndpoint::Kind;
 using abi::DcgmCapability;
 
-// Each ends after two minutes at the latest (DCGM 4.6.0, observed); with an engine behind a network
-// that has gone silent, the next try may be the one that succeeds.
+// Each ends after two minutes at the latest (DCGM 4.6.0, observed).  When an engine behind a silent
+// network hangs, a second or third try may still succeed.
 constexpr int kMaxHungConnects = 3;
 
 constexpr std::string_view kUnixScheme = "unix://";
@@ -30,7 +30,8 @@ Status BadAddress(std::string_view text, std::string_view why) {
       "engine address %s %s. Give host:port, unix:///path or /path", Quoted(text), why));
 }
 
-// Whether what follows the last colon of a host name, an IPv4 address or [IPv6] is a port.
+// Returns whether the text after the last colon of a host name, an IPv4 address or [IPv6] is a
+// port.
 bool HasGoodPort(std::string_view address) {
   const size_t host_end = address.starts_with('[') ? address.find(']') : 0;
   if (host_end == std::string_view::npos) {
@@ -39,7 +40,7 @@ bool HasGoodPort(std::string_view address) {
   const std::string_view rest = address.substr(host_end);
   const size_t colon = rest.find(':');
   if (colon == std::string_view::npos || rest.find(':', colon + 1) != std::string_view::npos) {
-    return colon == std::string_view::npos || host_end == 0;  // No port; or an IPv6 without braces.
+    return colon == std::string_view::npos || host_end == 0;  // No port, or IPv6 without brackets.
   }
   const std::optional<uint64_t> port = ParseDecimal(rest.substr(colon + 1));
   return port && *port >= 1 && *port <= 65535;
@@ -50,7 +51,7 @@ std::string NameOf(const DcgmEndpoint& endpoint) {
                                           : "the host engine " + endpoint.address;
 }
 
-// What a connect has come to.
+// The result of a connect.
 struct Connected {
   abi::dcgmReturn_t code = abi::DCGM_ST_OK;
   abi::dcgmHandle_t handle = 0;
@@ -90,7 +91,7 @@ StatusOr<DcgmEndpoint> ParseDcgmAddress(std::string_view text) {
     return BadAddress(text, "is empty");
   }
   if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) <= ' '; })) {
-    return BadAddress(text, "holds a blank");
+    return BadAddress(text, "contains a blank");
   }
   if (text.starts_with('/')) {
     return DcgmEndpoint{Kind::kUnixSocket, std::string(text)};
@@ -113,7 +114,7 @@ StatusOr<DcgmEndpoint> ParseDcgmAddress(std::string_view text) {
     return BadAddress(text, "has an unknown scheme");
   }
   if (!HasGoodPort(address)) {
-    return BadAddress(text, "has a port that is none of 1 to 65535");
+    return BadAddress(text, "has a port outside 1 to 65535");
   }
   return DcgmEndpoint{Kind::kTcp, std::string(address)};
 }
@@ -149,7 +150,8 @@ Status DcgmConnection::Open() {
   }
   if (!initialised_) {
     const abi::dcgmReturn_t code = library_.api.dcgmInit();
-    PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, library_.name + " does not initialise"));
+    PODGPU_RETURN_IF_ERROR(
+        DcgmStatus(library_.api, code, library_.name + " cannot be initialised"));
     initialised_ = true;
   }
   PODGPU_RETURN_IF_ERROR(endpoint_.kind == Kind::kEmbedded ? OpenEmbedded() : OpenRemote());
@@ -166,9 +168,10 @@ Status DcgmConnection::OpenEmbedded() {
   parameters.severity = abi::DcgmLoggingSeverityNone;
   const abi::dcgmReturn_t code = library_.api.dcgmStartEmbedded_v2(&parameters);
   if (code != abi::DCGM_ST_OK) {
-    ShutDown();  // After a failed start every call answers -1 until the library begins anew.
+    ShutDown();  // After a failed start every call returns -1 until the library is initialised
+                 // again.
     return DcgmStatus(library_.api, code, "the embedded DCGM engine does not start",
-                      "Look whether nvidia-smi works here; with MIG the engine needs root");
+                      "Check that nvidia-smi works here; with MIG the engine needs root");
   }
   // An engine that runs already leaves the member untouched.
   handle_ = parameters.dcgmHandle == kNone ? abi::dcgmHandle_t{abi::DCGM_EMBEDDED_HANDLE}
@@ -188,8 +191,8 @@ Status DcgmConnection::OpenRemote() {
       });
   if (!connected) {
     return absl::UnavailableError(absl::StrFormat(
-        "%s takes the connection and says nothing; %d connecting %s written off. Restart it if it "
-        "hangs",
+        "%s accepts the connection but does not answer; %d connecting %s written off. Restart it "
+        "if it hangs",
         engine_name_, connects_.out(), connects_.out() == 1 ? "thread is" : "threads are"));
   }
   if (connected->code != abi::DCGM_ST_OK) {
@@ -208,9 +211,9 @@ Status DcgmConnection::Verify() {
     return absl::OkStatus();
   }
   Close();
-  return absl::UnavailableError(
-      absl::StrFormat("%s takes the connection and does not serve it (%s). Restart it if it hangs",
-                      engine_name_, DcgmWords(library_.api, code)));
+  return absl::UnavailableError(absl::StrFormat(
+      "%s accepts the connection but fails the first request (%s). Restart it if it hangs",
+      engine_name_, DcgmWords(library_.api, code)));
 }
 
 void DcgmConnection::Close() {
@@ -227,7 +230,7 @@ void DcgmConnection::Close() {
 
 void DcgmConnection::ShutDown() {
   if (connects_.out() > 0) {
-    return;  // Shutting down would wait behind them.
+    return;  // A shutdown would wait for them.
   }
   if (initialised_) {
     library_.api.dcgmShutdown();
@@ -239,8 +242,7 @@ void DcgmConnection::Interrupt() noexcept {
   if (connects_.GiveUp()) {
     return;
   }
-  // A handle that the source thread gives up at this moment may be disconnected twice: that is
-  // harmless.
+  // The source thread may close the handle at this moment; disconnecting twice is harmless.
   const abi::dcgmHandle_t handle = handle_.load();
   if (endpoint_.kind != Kind::kEmbedded && handle != kNone) {
     library_.api.dcgmDisconnect(handle);

@@ -1,11 +1,13 @@
-// The connection to a DCGM engine: one inside this process, or a host engine over TCP or a socket.
+// The connection to a DCGM engine: embedded in this process, or a host engine over TCP or a unix
+// socket.
 //
-// Opening ends with a cheap call, because a connect to an engine that hangs reports success and
-// leaves a dead handle (DCGM 4.6.0, observed).  Owned and called by the source thread, but for
-// Interrupt and Describe, which any thread may call.  Interrupt frees a request that hangs, by
-// disconnecting under it.  A connect that hangs cannot be freed (it takes two minutes, whatever its
-// time-out says), so it runs on a thread that Interrupt writes off.  An embedded engine whose
-// driver blocks stays blocked.  Must not be destroyed while a call hangs.
+// Open makes a cheap call at the end, because connecting to an engine that hangs reports success
+// but gives a dead handle (DCGM 4.6.0, observed).  Owned and called by the source thread, except
+// Interrupt and Describe, which any thread may call.  Interrupt ends a hung request by
+// disconnecting its handle.  A hung connect cannot be ended that way (it takes two minutes,
+// whatever its timeout says), so it runs on a separate thread, which Interrupt writes off.  An
+// embedded engine that is blocked in the driver stays blocked.  Must not be destroyed while a call
+// hangs.
 #pragma once
 
 #include <atomic>
@@ -21,7 +23,7 @@
 
 namespace podgpu {
 
-// Where an engine is.
+// The address of an engine.
 struct DcgmEndpoint {
   enum class Kind : uint8_t { kEmbedded, kTcp, kUnixSocket };
   Kind kind = Kind::kEmbedded;
@@ -29,10 +31,11 @@ struct DcgmEndpoint {
   bool operator==(const DcgmEndpoint&) const = default;
 };
 
-// Reads "host:port", "tcp://host:port", "unix:///path" or "/path".  kInvalidArgument otherwise.
+// Parses "host:port", "tcp://host:port", "unix:///path" or "/path".  Returns kInvalidArgument for
+// anything else.
 StatusOr<DcgmEndpoint> ParseDcgmAddress(std::string_view text);
 
-// The value of `version:` in a build description of DCGM, or nothing.
+// Returns the value of `version:` in DCGM's build description; empty when there is none.
 std::string ParseDcgmVersion(std::string_view build_info);
 
 class DcgmConnection {
@@ -44,11 +47,11 @@ class DcgmConnection {
   DcgmConnection(const DcgmConnection&) = delete;
   DcgmConnection& operator=(const DcgmConnection&) = delete;
 
-  // Connects unless connected.  kUnavailable when no engine answers; kFailedPrecondition when the
-  // embedded one cannot start.
+  // Connects unless connected.  Returns kUnavailable when no engine answers, kFailedPrecondition
+  // when the embedded engine cannot start.
   Status Open();
 
-  // Gives the handle up; ids made through it are void.
+  // Closes the handle; ids that were made through it become invalid.
   void Close();
 
   bool is_open() const { return handle_.load() != kNone; }

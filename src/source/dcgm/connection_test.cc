@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 std::string Text(const absl::Status& status) { return std::string(status.message()); }
 
-TEST(DcgmAddress, TakesHostsAndSockets) {
+TEST(DcgmAddress, AcceptsHostsAndSockets) {
   const struct {
     std::string text;
     DcgmEndpoint expected;
@@ -38,13 +38,13 @@ TEST(DcgmAddress, TakesHostsAndSockets) {
   }
 }
 
-TEST(DcgmAddress, RefusesTheRest) {
+TEST(DcgmAddress, RefusesOtherAddresses) {
   const struct {
     std::string text;
     std::string why;
   } rows[] = {
       {"", "is empty"},
-      {"host name:5555", "holds a blank"},
+      {"host name:5555", "contains a blank"},
       {"unix://tmp/socket", "names no absolute path"},
       {"unix://", "names no absolute path"},
       {":5555", "names no host"},
@@ -52,12 +52,12 @@ TEST(DcgmAddress, RefusesTheRest) {
       {"tcp:///run/dcgm.sock", "names no host"},
       {"vsock://3:5555", "has an unknown scheme"},
       {"tcp://unix:///x", "has an unknown scheme"},
-      {"host:", "has a port that is none of 1 to 65535"},
-      {"host:0", "has a port that is none of 1 to 65535"},
-      {"host:65536", "has a port that is none of 1 to 65535"},
-      {"host:http", "has a port that is none of 1 to 65535"},
-      {"[::1", "has a port that is none of 1 to 65535"},
-      {"[::1]:x", "has a port that is none of 1 to 65535"},
+      {"host:", "has a port outside 1 to 65535"},
+      {"host:0", "has a port outside 1 to 65535"},
+      {"host:65536", "has a port outside 1 to 65535"},
+      {"host:http", "has a port outside 1 to 65535"},
+      {"[::1", "has a port outside 1 to 65535"},
+      {"[::1]:x", "has a port outside 1 to 65535"},
   };
   for (const auto& row : rows) {
     const StatusOr<DcgmEndpoint> endpoint = ParseDcgmAddress(row.text);
@@ -74,7 +74,7 @@ TEST(DcgmVersion, IsFoundAmongTheKeys) {
   EXPECT_EQ(ParseDcgmVersion(""), "");
 }
 
-TEST(DcgmConnection, UsesAConnectionStringWhereTheLibraryTakesOne) {
+TEST(DcgmConnection, UsesAConnectionStringWhenTheLibraryAcceptsOne) {
   const struct {
     const char* label;
     DcgmEndpoint endpoint;
@@ -122,7 +122,7 @@ TEST(DcgmConnection, DescribesWithoutVersions) {
   EXPECT_EQ(embedded.Describe(), "dcgm (libdcgm.so.4), embedded engine");
 }
 
-TEST(DcgmConnection, DescribesWithTheOneVersionThatIsTold) {
+TEST(DcgmConnection, DescribesWithTheOnlyKnownVersion) {
   FakeDcgm fake;
   fake.Fail("dcgmHostengineVersionInfo", abi::DCGM_ST_GENERIC_ERROR);
   const abi::DcgmLibrary library = fake.Library();
@@ -144,7 +144,7 @@ TEST(DcgmConnection, StartsTheEmbeddedEngineAndShutsItDownOnce) {
   EXPECT_EQ(fake.CountOf("dcgmShutdown"), 1);
 }
 
-TEST(DcgmConnection, SaysWhyItCannotOpen) {
+TEST(DcgmConnection, ReportsWhyItCannotOpen) {
   const struct {
     const char* label;
     DcgmEndpoint endpoint;
@@ -158,14 +158,14 @@ TEST(DcgmConnection, SaysWhyItCannotOpen) {
        "dcgmInit",
        -7,
        absl::StatusCode::kFailedPrecondition,
-       "libdcgm.so.4 does not initialise (DCGM -7: as the fake says)"},
+       "libdcgm.so.4 cannot be initialised (DCGM -7: as the fake says)"},
       {"embedded",
        {},
        "dcgmStartEmbedded_v2",
        -7,
        absl::StatusCode::kFailedPrecondition,
-       "the embedded DCGM engine does not start (DCGM -7: as the fake says). Look whether "
-       "nvidia-smi works here; with MIG the engine needs root"},
+       "the embedded DCGM engine does not start (DCGM -7: as the fake says). Check that nvidia-smi "
+       "works here; with MIG the engine needs root"},
       {"nothing listens",
        {Kind::kTcp, "host:5555"},
        "dcgmConnect_v3",
@@ -178,7 +178,8 @@ TEST(DcgmConnection, SaysWhyItCannotOpen) {
        "dcgmGetAllDevices",
        -11,
        absl::StatusCode::kUnavailable,
-       "the host engine host:5555 takes the connection and does not serve it (DCGM -11: as the "
+       "the host engine host:5555 accepts the connection but fails the first request (DCGM -11: as "
+       "the "
        "fake says). Restart it if it hangs"},
   };
   for (const auto& row : rows) {
@@ -194,7 +195,7 @@ TEST(DcgmConnection, SaysWhyItCannotOpen) {
   }
 }
 
-TEST(DcgmConnection, BeginsTheLibraryAnewAfterAFailedStart) {
+TEST(DcgmConnection, InitialisesTheLibraryAgainAfterAFailedStart) {
   FakeDcgm fake;
   fake.Fail("dcgmStartEmbedded_v2", abi::DCGM_ST_INIT_ERROR, 1);
   const abi::DcgmLibrary library = fake.Library();
@@ -220,7 +221,7 @@ TEST(DcgmConnection, OpensOnce) {
   EXPECT_EQ(fake.CountOf("dcgmShutdown"), 0) << "shutting down would wait behind a hung call";
 }
 
-TEST(DcgmConnection, IsFreedFromAHangingCallByAnotherThread) {
+TEST(DcgmConnection, AnotherThreadCanInterruptAHungCall) {
   FakeDcgm fake;
   const abi::DcgmLibrary library = fake.Library();
   DcgmConnection connection(library, {Kind::kTcp, "host"}, milliseconds(1));

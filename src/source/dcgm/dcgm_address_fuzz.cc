@@ -1,7 +1,7 @@
-// An engine's address as a person writes it.  Invariants: what is understood has a kind and an
-// address without blanks, means the same when it is written out in full, and has a host or an
-// absolute path; what is refused is refused in one line of valid text that ends with the forms that
-// are right.  The build description of an engine yields a piece of itself.
+// Parses arbitrary text as an engine's address.  Invariants: an accepted address has a kind,
+// contains no blanks, has a host or an absolute path, and parses to the same endpoint when it is
+// written with its scheme; a refusal is one line of valid text that ends with the accepted forms.
+// The version parsed from a build description is a part of it.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

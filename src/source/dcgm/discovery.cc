@@ -20,10 +20,7 @@ namespace {
 using abi::dcgmHandle_t;
 using abi::dcgmReturn_t;
 
-// DCGM_FI_DEV_NAME: of a GPU instance the name of its profile.  Not a profiling field, so it may be
-// asked for live.
-
-// Profile names asked for in one call, so that the reply stays at 132 KB.
+// Profile names per call; the reply is 132 KB.
 constexpr size_t kNamesPerCall = 32;
 
 template <size_t kSize>
@@ -31,8 +28,8 @@ std::string TextOrEmpty(const char (&buffer)[kSize]) {
   return DecodeText(buffer, kSize).value_or("");
 }
 
-// What the engine's word for a device means for us.  A detached GPU (driver being unbound) answers
-// "lost" in 4.6.0, so both are one.
+// Converts the engine's state of a device.  DCGM 4.6.0 reports a detached GPU (its driver is being
+// unbound) as "lost", so both are the same here.
 DeviceState StateOf(abi::DcgmEntityStatus_t status) {
   switch (status) {
     case abi::DcgmEntityStatusOk:
@@ -46,8 +43,8 @@ DeviceState StateOf(abi::DcgmEntityStatus_t status) {
   }
 }
 
-// Whether `uuid` has the form of a GPU's: an identity that is not even that is garbage, and would
-// stay on the page as a lost GPU.
+// Returns whether `uuid` has the form of a GPU's UUID. Anything else is garbage, and would stay on
+// the page as a lost GPU.
 bool IsGpuUuid(std::string_view uuid) {
   const auto is_plain = [](char letter) {
     return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
@@ -56,18 +53,18 @@ bool IsGpuUuid(std::string_view uuid) {
   return uuid.starts_with("GPU-") && std::ranges::all_of(uuid, is_plain);
 }
 
-// Entries of other kinds are none of ours, or garbage.
+// Entries of other kinds are not needed, or garbage.
 bool IsInstance(const abi::dcgmMigHierarchyInfo_v2& entry) {
   return entry.entity.entityGroupId == abi::DCGM_FE_GPU_I ||
          entry.entity.entityGroupId == abi::DCGM_FE_GPU_CI;
 }
 
-// kInternal for a list that DCGM cannot mean: it numbers GPUs from 0, each once.
+// Returns kInternal for an impossible list: DCGM numbers GPUs from 0, each once.
 Status CheckIds(std::span<const uint32_t> ids) {
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= static_cast<uint32_t>(abi::DCGM_MAX_NUM_DEVICES)) {
       return absl::InternalError(
-          absl::StrFormat("lists a GPU %d, and DCGM knows none above 31", ids[i]));
+          absl::StrFormat("lists GPU %d, but DCGM's greatest number is 31", ids[i]));
     }
     if (std::ranges::count(ids, ids[i]) > 1) {
       return absl::InternalError(absl::StrFormat("lists GPU %d twice", ids[i]));
@@ -76,12 +73,12 @@ Status CheckIds(std::span<const uint32_t> ids) {
   return absl::OkStatus();
 }
 
-// Whether these are numbers that an engine gives to the instances of a GPU: from its own number
-// times the most instances of its board on (DCGM 4.6.0, observed).  It finds the GPU by the same
-// rule when it is asked for values.
+// Returns whether `ids` are numbers that an engine gives to instances of this GPU: they begin at
+// the GPU's number times the maximum of instances per GPU (DCGM 4.6.0, observed).  The engine uses
+// the same rule to find the GPU when values are read.
 bool AreNumberedAfter(uint32_t gpu_id, const std::vector<uint32_t>& ids) {
   constexpr uint32_t kMostOnLargeBoards = 7;
-  constexpr uint32_t kMostOnSmallBoards = 4;  // These begin with the first number.
+  constexpr uint32_t kMostOnSmallBoards = 4;  // Always from gpu_id * 4 on.
   const auto [least, most] = std::ranges::minmax(ids);
   const bool is_large = least / kMostOnLargeBoards == gpu_id && most / kMostOnLargeBoards == gpu_id;
   const bool is_small = least == gpu_id * kMostOnSmallBoards && most / kMostOnSmallBoards == gpu_id;
@@ -102,7 +99,7 @@ bool SameNode(const MigNode& a, const MigNode& b) {
          a.compute_instance_id == b.compute_instance_id;
 }
 
-// A misread instance is not asked for its profile: it keeps the profile that was read before.
+// The profile of a misread instance is not read; it keeps its previous profile.
 void KeepMisreadProfiles(const std::vector<GpuInstance>& read_before, Topology& topology) {
   for (GpuInstance& instance : topology.instances) {
     const auto before = std::ranges::find_if(read_before, [&](const GpuInstance& old) {
@@ -143,7 +140,8 @@ Status DcgmDiscovery::ReadGpus(dcgmHandle_t handle, Topology& topology) {
   const dcgmReturn_t code = library_.api.dcgmGetAllDevices(handle, ids.data(), &count);
   PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not list its GPUs"));
   if (count < 0 || static_cast<size_t>(count) > ids.size()) {
-    return absl::InternalError(absl::StrFormat("counts %d GPUs, and DCGM knows 32 at most", count));
+    return absl::InternalError(
+        absl::StrFormat("counts %d GPUs, but DCGM supports at most 32", count));
   }
   const std::span<const uint32_t> listed = std::span(ids).first(static_cast<size_t>(count));
   PODGPU_RETURN_IF_ERROR(CheckIds(listed));
@@ -161,7 +159,7 @@ Status DcgmDiscovery::ReadGpus(dcgmHandle_t handle, Topology& topology) {
 StatusOr<Gpu> DcgmDiscovery::ReadGpu(dcgmHandle_t handle, uint32_t gpu_id) {
   abi::DcgmEntityStatus_t vendor_status = abi::DcgmEntityStatusUnknown;
   const dcgmReturn_t code = library_.api.dcgmGetGpuStatus(handle, gpu_id, &vendor_status);
-  if (Status status = DcgmStatus(library_.api, code, "does not tell the state of a GPU");
+  if (Status status = DcgmStatus(library_.api, code, "does not report the state of a GPU");
       LostConnection(status)) {
     return status;
   }
@@ -177,7 +175,7 @@ StatusOr<Gpu> DcgmDiscovery::ReadGpu(dcgmHandle_t handle, uint32_t gpu_id) {
       return identity;
     }
     if (!identity.ok() && !is_lost) {
-      state = DeviceState::kDegraded;  // One device that does not answer hides no other one.
+      state = DeviceState::kDegraded;  // A device that does not answer must not hide the others.
     }
   }
   known.gpu.state = state;
@@ -194,19 +192,19 @@ Status DcgmDiscovery::ReadIdentity(dcgmHandle_t handle, uint32_t gpu_id, bool is
   attributes.version = abi::dcgmDeviceAttributes_version3;
   const dcgmReturn_t code = library_.api.dcgmGetDeviceAttributes(handle, gpu_id, &attributes);
   PODGPU_RETURN_IF_ERROR(
-      DcgmStatus(library_.api, code, absl::StrFormat("does not say who GPU %d is", gpu_id)));
+      DcgmStatus(library_.api, code, absl::StrFormat("does not identify GPU %d", gpu_id)));
   const abi::dcgmDeviceIdentifiers_v1& who = attributes.identifiers;
-  known.driver_version = TextOrEmpty(who.driverVersion);  // An engine tells it of lost ones too.
+  known.driver_version = TextOrEmpty(who.driverVersion);  // An engine reports it for lost GPUs too.
   const std::string uuid = TextOrEmpty(who.uuid);
-  if (uuid.empty()) {  // It has just been lost: what was known stands.
+  if (uuid.empty()) {  // The GPU was lost just now: its known identity stays.
     return absl::OkStatus();
   }
   if (!IsGpuUuid(uuid)) {
     return absl::InternalError(
-        absl::StrFormat("tells a UUID of GPU %d that is none: \"%s\"", gpu_id, uuid));
+        absl::StrFormat("reports an invalid UUID of GPU %d: \"%s\"", gpu_id, uuid));
   }
   if (const Gpu* seen = seen_.Find(uuid); is_lost && seen != nullptr) {
-    // Of a detached GPU an engine tells UUID, name and bus id alone (DCGM 4.6.0, observed).
+    // For a detached GPU an engine reports only UUID, name and bus id (DCGM 4.6.0, observed).
     known.gpu = *seen;
     known.gpu.gpu_id = gpu_id;
     return absl::OkStatus();
@@ -227,7 +225,7 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
   reply_->version = abi::dcgmMigHierarchy_version2;
   reply_->count = 0;
   const dcgmReturn_t code = library_.api.dcgmGetGpuInstanceHierarchy(handle, reply_.get());
-  if (by_id_.empty()) {  // Without a GPU there is one thing to learn: why there is none.
+  if (by_id_.empty()) {  // Without a GPU this call only tells why there is none.
     NoteDriver(code == abi::DCGM_ST_NVML_NOT_LOADED, topology);
     Status status = DcgmStatus(library_.api, code, "does not list its MIG instances");
     return LostConnection(status) ? status : absl::OkStatus();
@@ -264,7 +262,7 @@ Status DcgmDiscovery::ReadInstances(dcgmHandle_t handle, Topology& topology) {
   }
   KeepMisreadProfiles(instances_, topology);
   PODGPU_RETURN_IF_ERROR(ReadProfiles(handle, topology));
-  // The layout has changed, perhaps the modes with it.
+  // The layout has changed; the MIG modes may have changed too.
   for (Gpu& gpu : topology.gpus) {
     if (gpu.state != DeviceState::kLost && by_id_.contains(gpu.gpu_id)) {
       Known& known = by_id_[gpu.gpu_id];
@@ -288,7 +286,7 @@ void DcgmDiscovery::NoteDriver(bool is_absent, Topology& topology) {
   }
   if (is_absent && !lacks_driver_) {
     Log(LogLevel::kWarn, "the engine " + topology.driver_absence +
-                             ". Install the driver; a host engine is then restarted by hand");
+                             ". Install the driver, then restart a host engine by hand");
   }
   lacks_driver_ = is_absent;
 }
@@ -314,22 +312,22 @@ void DcgmDiscovery::MarkMisread(Topology& topology) {
   }
   if (!list.empty()) {
     topology.parts_absence = absl::StrFormat(
-        "the values of the MIG instances of %s: the engine takes them for instances of another "
-        "GPU, as it does once a GPU was unbound and bound again, and would answer with the values "
-        "of that one. Restart the engine (where it is embedded, podgpu)",
+        "the values of the MIG instances of %s: the engine confuses them with instances of another "
+        "GPU, as it does after a GPU was unbound and bound again, and would return the values of "
+        "that GPU. Restart the engine (podgpu, if the engine is embedded)",
         list);
   }
   if (list != misread_) {
     Log(list.empty() ? LogLevel::kInfo : LogLevel::kWarn,
-        list.empty() ? "the engine reads MIG instances as those of their own GPU again"
-                     : "the engine takes MIG instances for those of another GPU; their values are "
-                       "withdrawn. Restart the engine (where it is embedded, podgpu)",
+        list.empty() ? "the engine assigns MIG instances to their own GPU again"
+                     : "the engine confuses MIG instances with those of another GPU; their values "
+                       "are withdrawn. Restart the engine (podgpu, if the engine is embedded)",
         {{"gpus", list}});
     misread_ = list;
   }
 }
 
-// Asks again for what the engine could not name when the layout was new.
+// Asks again for profile names that the engine did not return for a new layout.
 Status DcgmDiscovery::ReadMissingProfiles(dcgmHandle_t handle, Topology& topology) {
   const auto is_missing = [](const GpuInstance& instance) {
     return instance.profile.empty() && !instance.is_misread;
@@ -355,7 +353,8 @@ Status DcgmDiscovery::ReadProfiles(dcgmHandle_t handle, Topology& topology) cons
     const dcgmReturn_t code = library_.api.dcgmEntitiesGetLatestValues(
         handle, entities.data(), static_cast<uint32_t>(count), &field, 1,
         abi::DCGM_FV_FLAG_LIVE_DATA, replies.data());
-    if (code != abi::DCGM_ST_OK) {  // A name is worth no device: the next look asks again.
+    if (code !=
+        abi::DCGM_ST_OK) {  // A missing name must not hide a device; the next Discover asks again.
       Status status = DcgmStatus(library_.api, code, "does not name its MIG profiles");
       return LostConnection(status) ? status : absl::OkStatus();
     }

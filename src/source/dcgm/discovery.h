@@ -1,11 +1,11 @@
-// Which GPUs and MIG instances an engine has, and which it once had.
+// Finds the GPUs and MIG instances that an engine has or once had.
 //
-// Builds a Topology from the engine's lists.  Identity is read live, which costs the driver some 26
-// queries a GPU, so it is kept while the engine, the device's state and its instances stay the
-// same. A GPU that was seen once stays in the topology as lost, with its last identity, until it
-// returns: also when a restarted engine no longer lists it.  A GPU is known by its UUID, which an
-// engine tells of a detached one as well; numbers are those of one engine alone.  Source thread
-// only.
+// Builds a Topology from the engine's lists.  Reading the identity of a GPU costs the driver about
+// 26 queries, so the identity is kept while the engine, the device's state and its instances stay
+// the same.  A GPU that was seen once stays in the topology as lost, with its last identity, until
+// it returns, even when a restarted engine no longer lists it.  A GPU is identified by its UUID,
+// which an engine also reports for a detached GPU; GPU numbers are valid for one engine only.  Used
+// on the source thread only.
 #pragma once
 
 #include <map>
@@ -27,10 +27,11 @@ class DcgmDiscovery {
   // Borrows `library`, which outlives this.
   explicit DcgmDiscovery(const abi::DcgmLibrary& library);
 
-  // Without `nvml` facts.  kUnavailable when the connection is gone.
+  // Returns the topology without the facts that only NVML has.  Returns kUnavailable when the
+  // connection is gone.
   StatusOr<Topology> Discover(abi::dcgmHandle_t handle);
 
-  // To be called when the engine may be another one: its ids mean nothing any more.
+  // Must be called when the engine may be a different one: ids of the old engine are invalid.
   void ForgetEngine();
 
  private:
@@ -45,20 +46,20 @@ class DcgmDiscovery {
   Status ReadInstances(abi::dcgmHandle_t handle, Topology& topology);
   Status ReadMissingProfiles(abi::dcgmHandle_t handle, Topology& topology);
   Status ReadProfiles(abi::dcgmHandle_t handle, Topology& topology) const;
-  // Says why an engine lists no GPU; in the log once.
+  // Records why an engine lists no GPU; logs it once.
   void NoteDriver(bool is_absent, Topology& topology);
-  // Marks the instances that the engine takes for another GPU's, and says so.
+  // Marks the instances that the engine confuses with those of another GPU, and logs it.
   void MarkMisread(Topology& topology);
 
   const abi::DcgmLibrary& library_;
-  std::map<uint32_t, Known> by_id_;  // Of this engine.
+  std::map<uint32_t, Known> by_id_;  // By this engine's GPU id.
   SeenGpus seen_;
   std::unique_ptr<abi::dcgmMigHierarchy_v2> reply_;  // 73 KB, allocated once.
-  std::vector<MigNode> nodes_;                       // The layout that `instances_` stand for.
-  std::vector<uint32_t> profile_ids_;                // NVML's, per node: part of the layout.
+  std::vector<MigNode> nodes_;                       // The layout of `instances_`.
+  std::vector<uint32_t> profile_ids_;                // NVML's ids, by node; part of the layout.
   std::vector<GpuInstance> instances_;
-  bool lacks_driver_ = false;  // As of the last look at an engine without a GPU.
-  std::string misread_;        // What MarkMisread has said in the log; empty: nothing.
+  bool lacks_driver_ = false;  // At the last Discover without a GPU.
+  std::string misread_;        // The GPUs that MarkMisread logged last.
 };
 
 }  // namespace podgpu

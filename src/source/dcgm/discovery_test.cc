@@ -11,7 +11,7 @@
 namespace podgpu {
 namespace {
 
-TEST(DcgmDiscover, TellsGpusAndInstances) {
+TEST(DcgmDiscover, ListsGpusAndInstances) {
   Node node(2);
   node.AddMig();
   const StatusOr<Topology> topology = node.source().Discover({});
@@ -38,7 +38,7 @@ TEST(DcgmDiscover, TellsGpusAndInstances) {
   EXPECT_EQ(topology->epoch, 0U);
 }
 
-TEST(DcgmDiscover, AsksForIdentityAndNamesOnceWhileNothingChanges) {
+TEST(DcgmDiscover, ReadsIdentityAndNamesOnceWhileNothingChanges) {
   Node node(2);
   node.AddMig();
   const StatusOr<Topology> first = node.source().Discover({});
@@ -51,7 +51,7 @@ TEST(DcgmDiscover, AsksForIdentityAndNamesOnceWhileNothingChanges) {
   EXPECT_EQ(node.dcgm.CountOf("dcgmEntitiesGetLatestValues"), 0);
 }
 
-TEST(DcgmDiscover, SeesANewLayoutWithItsNamesAndModes) {
+TEST(DcgmDiscover, ReadsANewLayoutWithItsNamesAndModes) {
   Node node(2);
   ASSERT_TRUE(node.source().Discover({}).ok());
   node.AddMig();
@@ -66,7 +66,7 @@ TEST(DcgmDiscover, SeesANewLayoutWithItsNamesAndModes) {
   EXPECT_EQ(topology->instances[1].profile, "1g.20gb");
 }
 
-TEST(DcgmDiscover, NamesFiftySixInstancesInParts) {
+TEST(DcgmDiscover, ReadsTheNamesOfFiftySixInstancesInTwoCalls) {
   Node node(8);
   for (uint32_t i = 0; i < 56; ++i) {
     node.dcgm.instances.push_back({i, i / 7, i % 7, "1g." + std::to_string(i), {}});
@@ -80,7 +80,7 @@ TEST(DcgmDiscover, NamesFiftySixInstancesInParts) {
   EXPECT_EQ(node.dcgm.live_flags(), (std::vector<uint32_t>{1, 1}));
 }
 
-TEST(DcgmDiscover, KnowsNoInstancesWhereTheEngineHasNone) {
+TEST(DcgmDiscover, ListsNoInstancesWhenTheEngineHasNone) {
   const struct {
     const char* label;
     std::function<void(FakeDcgm&)> prepare;
@@ -101,7 +101,7 @@ TEST(DcgmDiscover, KnowsNoInstancesWhereTheEngineHasNone) {
   }
 }
 
-TEST(DcgmDiscover, TakesAnEmptyNode) {
+TEST(DcgmDiscover, AcceptsANodeWithoutGpus) {
   Node node(0);
   const auto grid = node.Start({kTemperatureId});
   ASSERT_NE(grid, nullptr);
@@ -110,7 +110,7 @@ TEST(DcgmDiscover, TakesAnEmptyNode) {
   EXPECT_EQ(node.dcgm.CountOf("dcgmEntitiesGetLatestValues"), 0);
 }
 
-TEST(DcgmDiscover, MapsTheEnginesWordsForADevice) {
+TEST(DcgmDiscover, MapsTheEnginesStatesOfADevice) {
   const struct {
     abi::DcgmEntityStatus_t status;
     DeviceState expected;
@@ -153,7 +153,7 @@ TEST(DcgmDiscover, RemembersALostGpuUntilItIsBack) {
 TEST(DcgmDiscover, ShowsAGpuThatARestartedEngineNoLongerLists) {
   Node node(3);
   ASSERT_TRUE(node.source().Discover({}).ok());
-  // The engine counts the two that are left from 0.
+  // The engine numbers the other two GPUs from 0.
   node.dcgm.Kill();
   node.dcgm.gpus.erase(node.dcgm.gpus.begin() + 1);
   node.dcgm.gpus[1].gpu_id = 1;
@@ -165,10 +165,10 @@ TEST(DcgmDiscover, ShowsAGpuThatARestartedEngineNoLongerLists) {
   EXPECT_EQ(topology->gpus[1].uuid, "GPU-2");
   EXPECT_EQ(topology->gpus[2].uuid, "GPU-1");
   EXPECT_EQ(topology->gpus[2].state, DeviceState::kLost);
-  EXPECT_EQ(topology->gpus[2].gpu_id, 2U) << "the next number that is free";
+  EXPECT_EQ(topology->gpus[2].gpu_id, 2U) << "the next free number";
 }
 
-TEST(DcgmDiscover, KnowsADetachedGpuByItsUuidAfterAReconnect) {
+TEST(DcgmDiscover, RecognisesADetachedGpuByItsUuidAfterAReconnect) {
   Node node(4);
   const StatusOr<Topology> before = node.source().Discover({});
   ASSERT_TRUE(before.ok());
@@ -178,11 +178,11 @@ TEST(DcgmDiscover, KnowsADetachedGpuByItsUuidAfterAReconnect) {
   const StatusOr<Topology> after = node.source().Discover({});
   ASSERT_TRUE(after.ok()) << after.status();
   EXPECT_TRUE(SameDevices(*before, *after))
-      << "serial and mode too, which the engine does not tell";
+      << "serial and mode too, which the engine does not report";
   EXPECT_EQ(after->gpus[3].state, DeviceState::kLost);
 }
 
-TEST(DcgmDiscover, TellsWhoADetachedGpuIsThatItHasNeverSeen) {
+TEST(DcgmDiscover, IdentifiesADetachedGpuThatIsNew) {
   Node node(2);
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusDetached;
   const StatusOr<Topology> topology = node.source().Discover({});
@@ -195,8 +195,8 @@ TEST(DcgmDiscover, TellsWhoADetachedGpuIsThatItHasNeverSeen) {
   EXPECT_EQ(back->gpus[1].serial, "1651");
 }
 
-// An engine that starts while the driver is away tells nothing of its GPUs, not even who they are.
-TEST(DcgmDiscover, MakesNoPhantomsOfGpusThatDoNotSayWhoTheyAre) {
+// An engine that starts without the driver reports nothing about its GPUs, not even their UUIDs.
+TEST(DcgmDiscover, CountsNoGpuTwiceWhenTheEngineOmitsUuids) {
   for (const size_t gone : {size_t{1}, size_t{8}}) {
     Node node(8);
     const StatusOr<Topology> before = node.source().Discover({});
@@ -214,7 +214,7 @@ TEST(DcgmDiscover, MakesNoPhantomsOfGpusThatDoNotSayWhoTheyAre) {
   }
 }
 
-TEST(DcgmDiscover, SaysThatAnEngineRunsWithoutADriver) {
+TEST(DcgmDiscover, ReportsAnEngineWithoutADriver) {
   Node node(0);
   node.dcgm.has_nvml = false;
   const StatusOr<Topology> topology = node.source().Discover({});
@@ -226,7 +226,7 @@ TEST(DcgmDiscover, SaysThatAnEngineRunsWithoutADriver) {
   EXPECT_EQ(node.source().Discover({})->driver_absence, "");
 }
 
-TEST(DcgmDiscover, HidesNoDeviceBehindOneThatDoesNotAnswer) {
+TEST(DcgmDiscover, ListsTheOtherDevicesWhenOneDoesNotAnswer) {
   for (const char* symbol : {"dcgmGetGpuStatus", "dcgmGetDeviceAttributes"}) {
     Node node(2);
     node.dcgm.Fail(symbol, abi::DCGM_ST_NVML_DRIVER_TIMEOUT, 1);
@@ -241,7 +241,7 @@ TEST(DcgmDiscover, HidesNoDeviceBehindOneThatDoesNotAnswer) {
   }
 }
 
-TEST(DcgmDiscover, SaysWhatFails) {
+TEST(DcgmDiscover, ReportsWhichCallFails) {
   const struct {
     std::string symbol;
     abi::dcgmReturn_t code;
@@ -249,10 +249,10 @@ TEST(DcgmDiscover, SaysWhatFails) {
     std::string message;
   } rows[] = {
       {"dcgmGetGpuStatus", -21, absl::StatusCode::kUnavailable,
-       "the host engine host:5555 does not tell the state of a GPU (DCGM -21: The connection to "
+       "the host engine host:5555 does not report the state of a GPU (DCGM -21: The connection to "
        "the host engine is not valid any longer)"},
       {"dcgmGetDeviceAttributes", -11, absl::StatusCode::kUnavailable,
-       "the host engine host:5555 does not say who GPU 0 is (DCGM -11: as the fake says)"},
+       "the host engine host:5555 does not identify GPU 0 (DCGM -11: as the fake says)"},
       {"dcgmGetGpuInstanceHierarchy", -3, absl::StatusCode::kInternal,
        "the host engine host:5555 does not list its MIG instances (DCGM -3: as the fake says)"},
       {"dcgmEntitiesGetLatestValues", -11, absl::StatusCode::kUnavailable,
@@ -273,7 +273,7 @@ TEST(DcgmDiscover, SaysWhatFails) {
   }
 }
 
-TEST(DcgmDiscover, HidesNoInstanceBehindANameThatIsNotTold) {
+TEST(DcgmDiscover, ListsInstancesWhoseNamesAreMissing) {
   Node node(2);
   node.AddMig();
   node.dcgm.Fail("dcgmEntitiesGetLatestValues", abi::DCGM_ST_GENERIC_ERROR, 1);
@@ -283,16 +283,16 @@ TEST(DcgmDiscover, HidesNoInstanceBehindANameThatIsNotTold) {
   EXPECT_EQ(nameless->instances[0].profile, "");
   const StatusOr<Topology> named = node.source().Discover({});
   ASSERT_TRUE(named.ok());
-  EXPECT_EQ(named->instances[0].profile, "3g.40gb") << "the next look asks again";
+  EXPECT_EQ(named->instances[0].profile, "3g.40gb") << "the next Discover asks again";
 }
 
-TEST(DcgmDiscover, RefusesACountThatDcgmCannotHave) {
+TEST(DcgmDiscover, RefusesAnImpossibleCountOfGpus) {
   Node node(33);
   EXPECT_EQ(Text(node.source().Discover({}).status()),
-            "the host engine host:5555 counts 33 GPUs, and DCGM knows 32 at most");
+            "the host engine host:5555 counts 33 GPUs, but DCGM supports at most 32");
 }
 
-TEST(DcgmDiscover, DoesNotTakeSilenceAboutInstancesForTheirAbsence) {
+TEST(DcgmDiscover, KeepsInstancesWhenTheirListFails) {
   Node node(2);
   node.AddMig();
   node.dcgm.Fail("dcgmGetGpuInstanceHierarchy", abi::DCGM_ST_NOT_SUPPORTED, 1);
@@ -304,11 +304,11 @@ TEST(DcgmDiscover, DoesNotTakeSilenceAboutInstancesForTheirAbsence) {
             "the host engine host:5555 lists 1 MIG instances, none of them on a GPU of this node");
 }
 
-TEST(DcgmDiscover, RefusesAListThatDcgmCannotMean) {
+TEST(DcgmDiscover, RefusesAnImpossibleListOfGpus) {
   Node node(2);
   node.dcgm.gpus[1].gpu_id = 32;
   EXPECT_EQ(Text(node.source().Discover({}).status()),
-            "the host engine host:5555 lists a GPU 32, and DCGM knows none above 31");
+            "the host engine host:5555 lists GPU 32, but DCGM's greatest number is 31");
   node.dcgm.gpus[1].gpu_id = 0;
   EXPECT_EQ(Text(node.source().Discover({}).status()),
             "the host engine host:5555 lists GPU 0 twice");
@@ -318,7 +318,7 @@ TEST(DcgmDiscover, KeepsTheLastIdentityWhenTheNextIsGarbage) {
   Node node(1);
   ASSERT_TRUE(node.source().Discover({}).ok());
   node.dcgm.gpus[0].uuid = "GPU-\x01 \"";
-  node.dcgm.gpus[0].status = abi::DcgmEntityStatusInaccessible;  // Has it read anew.
+  node.dcgm.gpus[0].status = abi::DcgmEntityStatusInaccessible;  // Makes the source read it again.
   StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok()) << topology.status();
   ASSERT_EQ(topology->gpus.size(), 1U);
@@ -326,7 +326,7 @@ TEST(DcgmDiscover, KeepsTheLastIdentityWhenTheNextIsGarbage) {
   EXPECT_EQ(topology->gpus[0].state, DeviceState::kDegraded);
 }
 
-TEST(DcgmDiscover, AsksAgainForANameThatTheEngineDidNotTell) {
+TEST(DcgmDiscover, AsksAgainForAMissingName) {
   Node node(2);
   node.AddMig();
   node.dcgm.instances[0].profile = abi::DCGM_STR_BLANK;

@@ -13,8 +13,8 @@ struct CodeRow {
   absl::StatusCode status;
 };
 
-// The first five mean that a handle or an id is worth nothing any more (an engine that was
-// restarted answers -5 and -14 to old group ids; observed with 4.6.0).
+// The first five mean that a handle or an id is invalid (a restarted engine answers -5 and -14 to
+// old group ids; observed with 4.6.0).
 constexpr std::array<CodeRow, 21> kCodes = {{
     {abi::DCGM_ST_CONNECTION_NOT_VALID, absl::StatusCode::kUnavailable},
     {abi::DCGM_ST_TIMEOUT, absl::StatusCode::kUnavailable},

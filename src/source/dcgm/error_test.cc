@@ -10,7 +10,7 @@
 namespace podgpu {
 namespace {
 
-TEST(DcgmStatus, SaysWhatWithTheVendorsWordsAndTheRemedy) {
+TEST(DcgmStatus, ContainsTheCallTheVendorsTextAndTheRemedy) {
   const FakeDcgm fake;
   const abi::DcgmTable api = fake.Library().api;
   EXPECT_TRUE(DcgmStatus(api, 0, "x").ok());

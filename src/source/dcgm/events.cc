@@ -19,10 +19,10 @@ constexpr size_t kXids = 0;
 constexpr size_t kClocks = 1;
 constexpr std::array<uint16_t, 2> kFields = {field_ids::kXid, field_ids::kClockReasons};
 
-// More than an engine keeps of one field for ten minutes at 100 ms.
+// More than an engine keeps for one field in ten minutes at 100 ms.
 constexpr size_t kMostSamplesPerReply = 16'384;
 
-// Of one GPU and one field.
+// A value of one GPU and one field.
 struct RawSample {
   int status;
   uint16_t type;
@@ -30,7 +30,7 @@ struct RawSample {
   int64_t value;
 };
 
-// Whether this is a sample: no blank, of the type that both fields have, with a stamp.
+// Returns whether this is a sample: not blank, of the type that both fields have, with a stamp.
 bool IsSample(const RawSample& raw) {
   return raw.status == abi::DCGM_ST_OK && raw.type == abi::DCGM_FT_INT64 && raw.stamp_us > 0 &&
          raw.value >= 0 && raw.value < abi::DCGM_INT32_BLANK;
@@ -84,7 +84,7 @@ void DcgmEvents::See(const abi::dcgmFieldValue_v2& raw) {
 }
 
 Status DcgmEvents::Collect(abi::dcgmHandle_t handle, Grid& grid) {
-  // A stamp of the far future would keep its sample in the window for ever.
+  // A sample with a stamp in the far future would never leave the window.
   const int64_t latest_us = ToMicroseconds(grid.read_at_wall + std::chrono::hours(24));
   for (size_t gpu = 0; gpu < devices_.size(); ++gpu) {
     for (size_t field = 0; field < kFieldCount; ++field) {
@@ -99,7 +99,7 @@ Status DcgmEvents::Collect(abi::dcgmHandle_t handle, Grid& grid) {
   }
   counts_.Fill(grid.read_at_wall, grid.findings);
   PODGPU_CHECK(grid.findings.gpus.size() == devices_.size());
-  SayWhatIsKnown(grid.findings);
+  NoteKnownCounts(grid.findings);
   grid.findings.events_note = note_;
   return absl::OkStatus();
 }
@@ -111,14 +111,14 @@ Status DcgmEvents::CollectCell(abi::dcgmHandle_t handle, size_t gpu, size_t fiel
   const Sample newest = cell.newest;
   reply_.clear();
   if (newest.stamp_us < cell.seen_us) {
-    // The engine's clock was set back: its other samples have stamps of no time.
+    // The engine's clock was set back: its other samples have stamps that cannot be compared.
     field == kXids ? counts_.ForgetXidWindow(gpu) : counts_.ForgetClockWindow(gpu);
     cell.seen_us = newest.stamp_us;
     Count(gpu, field, newest);
     return absl::OkStatus();
   }
   int64_t since_us = cell.seen_us + 1;
-  // Reasons of the clocks come every period: without a gap there was no other sample.
+  // Clock reasons are sampled every period: without a gap no sample was missed.
   const bool has_gap = newest.stamp_us - cell.seen_us > period_.count() + period_.count() / 2;
   if (field == kXids || has_gap) {
     if (field == kClocks) {
@@ -131,7 +131,7 @@ Status DcgmEvents::CollectCell(abi::dcgmHandle_t handle, size_t gpu, size_t fiel
     }
     NoteAnswer(answer);
   }
-  // What came after the reading is news of the next one.
+  // Samples that are newer than the reading belong to the next one.
   std::erase_if(reply_, [&](const Sample& sample) {
     return sample.stamp_us < since_us || sample.stamp_us > newest.stamp_us;
   });
@@ -151,15 +151,15 @@ void DcgmEvents::NoteAnswer(const Status& answer) {
     return;
   }
   failure_ = std::string(answer.message());
-  note_ =
-      answer.ok()
-          ? nullptr
-          : std::make_shared<const FindingsNote>(FindingsNote{
-                true, "of several between two readings the last alone is counted: " + failure_});
+  note_ = answer.ok()
+              ? nullptr
+              : std::make_shared<const FindingsNote>(FindingsNote{
+                    true, "of several events between two readings only the last is counted: " +
+                              failure_});
   Log(answer.ok() ? LogLevel::kInfo : LogLevel::kWarn,
-      answer.ok() ? "the engine tells every XID and clock event again"
-                  : "the engine tells of several XIDs or clock events between two readings the "
-                    "last alone",
+      answer.ok() ? "the engine returns all samples of XIDs and clock events again"
+                  : "the engine returns no past samples; of several XIDs or clock events between "
+                    "two readings only the last is counted",
       {{"reason", failure_}});
 }
 
@@ -187,7 +187,7 @@ Status DcgmEvents::AskForSamples(abi::dcgmHandle_t handle, Device& device, size_
     return absl::OkStatus();
   }
   reply_.clear();
-  return DcgmStatus(library_.api, code, "does not tell the samples of a field");
+  return DcgmStatus(library_.api, code, "does not return the samples of a field");
 }
 
 Status DcgmEvents::MakeGroups(abi::dcgmHandle_t handle, Device& device, size_t field) {
@@ -198,7 +198,7 @@ Status DcgmEvents::MakeGroups(abi::dcgmHandle_t handle, Device& device, size_t f
     PODGPU_RETURN_IF_ERROR(DcgmStatus(
         library_.api,
         library_.api.dcgmFieldGroupCreate(handle, 1, &kFields[field], name.c_str(), &group),
-        "makes no group of fields"));
+        "cannot create a field group"));
     field_groups_[field] = group;
   }
   if (!device.group) {
@@ -207,19 +207,19 @@ Status DcgmEvents::MakeGroups(abi::dcgmHandle_t handle, Device& device, size_t f
     PODGPU_RETURN_IF_ERROR(DcgmStatus(
         library_.api,
         library_.api.dcgmGroupCreate(handle, abi::DCGM_GROUP_EMPTY, name.c_str(), &group),
-        "makes no group of devices", "Another client may hold all of its 64"));
+        "cannot create a device group", "Another client may hold all of its 64 groups"));
     const dcgmReturn_t added =
         library_.api.dcgmGroupAddEntity(handle, group, abi::DCGM_FE_GPU, device.gpu_id);
     if (added != abi::DCGM_ST_OK) {
       library_.api.dcgmGroupDestroy(handle, group);
-      return DcgmStatus(library_.api, added, "takes a device into no group");
+      return DcgmStatus(library_.api, added, "cannot add a device to its group");
     }
     device.group = group;
   }
   return absl::OkStatus();
 }
 
-// The engine's callback: one value of the pair that was asked for, or of another, which is not.
+// The engine's callback.  It may also return values of other GPUs or fields, which are skipped.
 int DcgmEvents::Take(abi::dcgm_field_entity_group_t group, abi::dcgm_field_eid_t entity,
                      abi::dcgmFieldValue_v1* values, int count, void* user) {
   auto& self = *static_cast<DcgmEvents*>(user);
@@ -236,8 +236,8 @@ int DcgmEvents::Take(abi::dcgm_field_entity_group_t group, abi::dcgm_field_eid_t
   return 0;
 }
 
-// No sample is an answer for XIDs alone; reasons of the clocks come every period.
-void DcgmEvents::SayWhatIsKnown(Findings& findings) {
+// "No sample" is an answer for XIDs only; clock reasons are sampled every period.
+void DcgmEvents::NoteKnownCounts(Findings& findings) {
   for (size_t gpu = 0; gpu < findings.gpus.size(); ++gpu) {
     GpuEventCounts& counts = findings.gpus[gpu];
     const auto& cells = devices_[gpu].cells;

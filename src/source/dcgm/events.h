@@ -1,11 +1,13 @@
-// Every sample of the fields whose samples are counted: XIDs, and the reasons of the clocks.
+// Collects every sample of the two fields whose samples are counted: XIDs and the reasons for
+// reduced clocks.
 //
-// A reading sees the newest sample of each cell; between two readings there may have been more.
-// This one is shown each cell (See), and asks the engine for the samples in between only where the
-// newest is new and has left a gap, so that a healthy node costs no call.  An engine that does not
-// tell them has its newest counted, and a note says so.  A sample is counted once, by its time
-// stamp, also across a lost connection.  Groups are made at the first question, one for each GPU,
-// because one device that is not watched fails the call for all.  Source thread only.
+// A reading returns only the newest sample of each cell; there may have been more since the last
+// reading.  See is called with each cell; Collect asks the engine for the samples in between only
+// when the newest one is new and there is a gap, so a healthy node costs no call.  If the engine
+// cannot return them, only the newest sample is counted, and a note says so.  Each sample is
+// counted once, by its time stamp, even after a lost connection.  Groups are made when they are
+// first needed, one per GPU, because one unwatched device fails the call for all.  Used on the
+// source thread only.
 #pragma once
 
 #include <array>
@@ -31,16 +33,17 @@ class DcgmEvents {
   DcgmEvents(const abi::DcgmLibrary& library, const Clock& clock)
       : library_(library), clock_(clock) {}
 
-  // The devices are those of `topology`, sampled every `period`.
+  // Sets the devices to those of `topology`, which are sampled every `period`.
   void Follow(abi::dcgmHandle_t handle, const Topology& topology, std::chrono::microseconds period);
 
-  // What a reading has got for a cell.
+  // Called with each cell of a reading.
   void See(const abi::dcgmFieldValue_v2& raw);
 
-  // After a reading: counts what See has shown, and writes the counts into the findings of `grid`.
+  // Called after a reading: counts the samples that See received, and writes the counts into the
+  // findings of `grid`.
   Status Collect(abi::dcgmHandle_t handle, Grid& grid);
 
-  // For when the connection is gone, and the groups with it.
+  // Called when the connection is gone, and the groups with it.
   void Forget();
 
  private:
@@ -49,10 +52,10 @@ class DcgmEvents {
 
   // One counted field of one GPU.
   struct Cell {
-    Sample newest;        // That See was shown.
-    int64_t seen_us = 0;  // The stamp of the last sample that was counted.
+    Sample newest;        // The last one that See received.
+    int64_t seen_us = 0;  // Stamp of the last counted sample.
     bool has_news = false;
-    bool is_answered = false;  // By the last reading; to say that there was no XID is an answer.
+    bool is_answered = false;  // In the last reading; "no XID yet" is an answer.
   };
   struct Device {
     uint32_t gpu_id = 0;
@@ -65,7 +68,7 @@ class DcgmEvents {
   void NoteAnswer(const Status& answer);
   Status MakeGroups(abi::dcgmHandle_t handle, Device& device, size_t field);
   void Count(size_t gpu, size_t field, const Sample& sample);
-  void SayWhatIsKnown(Findings& findings);
+  void NoteKnownCounts(Findings& findings);
   static int Take(abi::dcgm_field_entity_group_t group, abi::dcgm_field_eid_t entity,
                   abi::dcgmFieldValue_v1* values, int count, void* user);
 
@@ -75,10 +78,10 @@ class DcgmEvents {
   std::vector<Device> devices_;  // By GPU of the topology.
   std::array<std::optional<abi::dcgmFieldGrp_t>, kFieldCount> field_groups_;
   std::vector<Sample> reply_;
-  uint32_t asked_gpu_ = 0;  // Whose samples and which field reply_ takes.
+  uint32_t asked_gpu_ = 0;  // The GPU and the field of the samples in reply_.
   uint16_t asked_field_ = 0;
   EventCounts counts_;
-  std::string failure_;  // Why samples are not told, as said last; empty: they are.
+  std::string failure_;  // Why samples are not returned, as last logged; empty: they are.
   std::shared_ptr<const FindingsNote> note_;
 };
 

@@ -21,7 +21,7 @@ struct CountingNode : Node {
 
   int64_t Now() const { return ToMicroseconds(clock.WallNow()); }
 
-  // A reading after `step`.
+  // Advances by `step` and reads.
   const Findings& ReadAfter(Duration step) {
     clock.Advance(step);
     if (grid == nullptr) {
@@ -40,7 +40,7 @@ struct CountingNode : Node {
   Status status;
 };
 
-TEST(DcgmEvents, OfAHealthyNodeCostNoCall) {
+TEST(DcgmEvents, CostNoCallOnAHealthyNode) {
   CountingNode node;
   node.Read();
   for (int i = 0; i < 100; ++i) {
@@ -54,7 +54,7 @@ TEST(DcgmEvents, OfAHealthyNodeCostNoCall) {
   EXPECT_EQ(node.dcgm.CountOf(kSinceCall), 0);
 }
 
-TEST(DcgmEvents, AreCountedThoughSeveralLieBetweenTwoReadings) {
+TEST(DcgmEvents, AreAllCountedWhenSeveralComeBetweenTwoReadings) {
   CountingNode node;
   node.Read();
   node.dcgm.AddSample(1, kXidId, 43, node.Now() + 1);
@@ -66,7 +66,7 @@ TEST(DcgmEvents, AreCountedThoughSeveralLieBetweenTwoReadings) {
   EXPECT_EQ(node.dcgm.CountOf(kSinceCall), 1);
   node.Read();
   EXPECT_EQ(node.Read().xids[0].total, 2U);
-  EXPECT_EQ(node.dcgm.CountOf(kSinceCall), 1) << "the same sample is no news";
+  EXPECT_EQ(node.dcgm.CountOf(kSinceCall), 1) << "the same sample is not new";
   node.dcgm.AddSample(1, kXidId, 43, node.Now());
   EXPECT_EQ(node.Read().xids[0].total, 3U);
   EXPECT_EQ(node.dcgm.CountOf(kSinceCall), 2);
@@ -86,7 +86,7 @@ TEST(DcgmEvents, AreNotCountedAgainByANewConnection) {
   EXPECT_EQ(node.Read().xids[0].total, 2U) << node.status;
 }
 
-TEST(DcgmEvents, CountTheNewestWhereTheEngineDoesNotTellTheOthers) {
+TEST(DcgmEvents, CountOnlyTheNewestWhenTheEngineReturnsNoOthers) {
   const struct {
     const char* call;
     abi::dcgmReturn_t code;
@@ -107,9 +107,9 @@ TEST(DcgmEvents, CountTheNewestWhereTheEngineDoesNotTellTheOthers) {
     EXPECT_EQ(findings.xids[0].total, 1U) << row.call;
     ASSERT_NE(findings.events_note, nullptr) << row.call;
     EXPECT_TRUE(findings.events_note->is_fault);
-    EXPECT_TRUE(findings.events_note->text.starts_with("of several between two readings"))
+    EXPECT_TRUE(findings.events_note->text.starts_with("of several events between two readings"))
         << findings.events_note->text;
-    EXPECT_NE(node.Read().events_note, nullptr) << "as long as it has not told any again";
+    EXPECT_NE(node.Read().events_note, nullptr) << "until it returns samples again";
     node.dcgm.Heal(row.call);
     node.dcgm.AddSample(0, kXidId, 13, node.Now());
     EXPECT_EQ(node.Read().xids[0].total, 2U) << row.call;
@@ -137,7 +137,7 @@ TEST(DcgmEvents, ALostConnectionIsNoticed) {
   EXPECT_EQ(node.Read().xids[0].total, 1U) << "counted once, later";
 }
 
-TEST(DcgmEvents, ReasonsOfTheClocksAreAskedForOnlyWhereSamplesWereMissed) {
+TEST(DcgmEvents, AskForClockReasonsOnlyWhenSamplesWereMissed) {
   CountingNode node(1);
   const auto sample = [&](int64_t reasons, int64_t stamp_us) {
     node.dcgm.AddSample(0, kClockReasons, reasons, stamp_us);
@@ -145,7 +145,7 @@ TEST(DcgmEvents, ReasonsOfTheClocksAreAskedForOnlyWhereSamplesWereMissed) {
   const int64_t first_us = node.Now();
   sample(1, first_us);
   node.Read();
-  EXPECT_EQ(node.dcgm.CountOf(kSinceCall), 1) << "what the engine had before us";
+  EXPECT_EQ(node.dcgm.CountOf(kSinceCall), 1) << "the samples from before the start";
   for (int i = 1; i <= 5; ++i) {
     sample(1, first_us + i * kSecondUs);
     node.Read();
@@ -161,7 +161,7 @@ TEST(DcgmEvents, ReasonsOfTheClocksAreAskedForOnlyWhereSamplesWereMissed) {
   EXPECT_EQ(findings.gpus[0].clock_samples, 10U);
 }
 
-TEST(DcgmEvents, ReasonsAreNotCountedWhereNobodyAsks) {
+TEST(DcgmEvents, DoNotCountClockReasonsUnlessAsked) {
   CountingNode node(1);
   node.counts_clocks = false;
   node.dcgm.AddSample(0, kClockReasons, 1, node.Now());
@@ -171,7 +171,7 @@ TEST(DcgmEvents, ReasonsAreNotCountedWhereNobodyAsks) {
   EXPECT_EQ(node.dcgm.CountOf(kSinceCall), 0);
 }
 
-TEST(DcgmEvents, BlanksAndStampsOfNoTimeAreNoSamples) {
+TEST(DcgmEvents, IgnoreBlanksAndInvalidStamps) {
   const struct {
     const char* label;
     int64_t value;
@@ -189,7 +189,7 @@ TEST(DcgmEvents, BlanksAndStampsOfNoTimeAreNoSamples) {
   }
 }
 
-TEST(DcgmEvents, OfAnInstanceAreNotTheGpus) {
+TEST(DcgmEvents, DoNotCountSamplesOfInstances) {
   CountingNode node;
   node.AddMig();
   node.dcgm.SetInt64(abi::DCGM_FE_GPU_I, 7, kXidId, 43);
@@ -198,7 +198,7 @@ TEST(DcgmEvents, OfAnInstanceAreNotTheGpus) {
   EXPECT_EQ(findings.gpus.size(), 2U);
 }
 
-TEST(DcgmEvents, GoOnAfterTheEnginesClockWasSetBack) {
+TEST(DcgmEvents, ContinueAfterTheEnginesClockWasSetBack) {
   CountingNode node;
   node.Read();
   node.dcgm.AddSample(0, kXidId, 13, node.Now());
@@ -212,7 +212,7 @@ TEST(DcgmEvents, GoOnAfterTheEnginesClockWasSetBack) {
   EXPECT_EQ(node.grid->findings.xids[0].last_us, node.Now() - 3600 * kSecondUs);
 }
 
-TEST(DcgmEvents, AnUnsupportedFieldIsNotKnownToBeQuiet) {
+TEST(DcgmEvents, AreUnknownForAnUnsupportedField) {
   CountingNode node;
   node.dcgm.unwatchable = {kXidId};
   const Findings& findings = node.Read();

@@ -19,14 +19,14 @@ using abi::dcgmReturn_t;
 constexpr char kHealth[] = "health";
 constexpr char kPaths[] = "paths between GPUs";
 
-// PCIE to DRIVER are bits 0 to 9; a verdict on all of them has every bit.
+// PCIE to DRIVER are bits 0 to 9; a verdict on all of them has all bits set.
 std::optional<size_t> WatchOf(abi::dcgmHealthSystems_t system) {
   constexpr size_t kAll = kHealthWatchCount - 1;
   if (system == abi::DCGM_HEALTH_WATCH_ALL) {
     return kAll;
   }
   if (!std::has_single_bit(system) || system > abi::DCGM_HEALTH_WATCH_DRIVER) {
-    return std::nullopt;  // Of a switch or an adapter.
+    return std::nullopt;  // A switch's or an adapter's.
   }
   return static_cast<size_t>(std::countr_zero(system));
 }
@@ -48,10 +48,10 @@ std::optional<size_t> IndexOf(const Topology& topology, uint32_t gpu_id) {
 Status DcgmHealth::Read(abi::dcgmHandle_t handle, Grid& grid) {
   const FindingsAsked& asked = grid.findings.asked;
   const Status health = asked.health ? ReadHealth(handle, grid) : absl::OkStatus();
-  PODGPU_RETURN_IF_ERROR(Told(kHealth, health, health_failure_));
+  PODGPU_RETURN_IF_ERROR(LogChange(kHealth, health, health_failure_));
   const bool had_no_links = std::exchange(has_no_links_, false);
   const Status peers = asked.peers ? ReadPeers(handle, grid) : absl::OkStatus();
-  PODGPU_RETURN_IF_ERROR(Told(kPaths, peers, peers_failure_));
+  PODGPU_RETURN_IF_ERROR(LogChange(kPaths, peers, peers_failure_));
   if (note_is_old_ || had_no_links != has_no_links_) {
     MakeNote();
   }
@@ -64,7 +64,7 @@ void DcgmHealth::Forget() {
   watched_.clear();
 }
 
-Status DcgmHealth::Told(const char* what, const Status& status, std::string& last) {
+Status DcgmHealth::LogChange(const char* what, const Status& status, std::string& last) {
   if (LostConnection(status)) {
     return status;
   }
@@ -72,7 +72,8 @@ Status DcgmHealth::Told(const char* what, const Status& status, std::string& las
     last = std::string(status.message());
     note_is_old_ = true;
     Log(status.ok() ? LogLevel::kInfo : LogLevel::kWarn,
-        status.ok() ? "the engine tells again" : "the engine does not tell; its rows are absent",
+        status.ok() ? "the engine reports these findings again"
+                    : "the engine does not report these findings; their rows are absent",
         {{"what", what}, {"reason", last}});
   }
   return absl::OkStatus();
@@ -119,7 +120,7 @@ Status DcgmHealth::ReadHealth(abi::dcgmHandle_t handle, Grid& grid) {
   return absl::OkStatus();
 }
 
-// Has the GPUs of `topology` watched that are not lost, if they are not yet.
+// Watches the GPUs of `topology` that are not lost, unless they are watched already.
 Status DcgmHealth::Watch(abi::dcgmHandle_t handle, const Topology& topology) {
   wanted_.clear();
   for (const Gpu& gpu : topology.gpus) {
@@ -138,12 +139,12 @@ Status DcgmHealth::Watch(abi::dcgmHandle_t handle, const Topology& topology) {
   PODGPU_RETURN_IF_ERROR(DcgmStatus(
       library_.api,
       library_.api.dcgmGroupCreate(handle, abi::DCGM_GROUP_EMPTY, "podgpu-health", &group),
-      "makes no group of devices", "Another client may hold all of its 64"));
+      "cannot create a device group", "Another client may hold all of its 64 groups"));
   for (const uint32_t id : wanted_) {
     const dcgmReturn_t code = library_.api.dcgmGroupAddEntity(handle, group, abi::DCGM_FE_GPU, id);
     if (code == abi::DCGM_ST_OK) {
       watched_.push_back(id);
-    } else if (Status status = DcgmStatus(library_.api, code, "takes a GPU into no group");
+    } else if (Status status = DcgmStatus(library_.api, code, "cannot add a GPU to its group");
                LostConnection(status)) {
       return status;
     }
@@ -152,7 +153,7 @@ Status DcgmHealth::Watch(abi::dcgmHandle_t handle, const Topology& topology) {
   if (code != abi::DCGM_ST_OK) {
     watched_.clear();
     library_.api.dcgmGroupDestroy(handle, group);
-    return DcgmStatus(library_.api, code, "watches no health");
+    return DcgmStatus(library_.api, code, "cannot watch health");
   }
   group_ = group;
   return absl::OkStatus();
@@ -168,7 +169,7 @@ template <typename Response>
 Status DcgmHealth::CheckAs(abi::dcgmHandle_t handle, uint32_t version,
                            std::unique_ptr<Response>& response, Answer& answer) {
   if (!group_) {
-    return absl::FailedPreconditionError("has no group whose health it could tell");
+    return absl::FailedPreconditionError("has no group whose health it could report");
   }
   if (response == nullptr) {
     response = std::make_unique<Response>();
@@ -177,13 +178,13 @@ Status DcgmHealth::CheckAs(abi::dcgmHandle_t handle, uint32_t version,
   response->incidentCount = 0;
   PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api,
                                     library_.api.dcgmHealthCheck(handle, *group_, response.get()),
-                                    "does not tell the health"));
+                                    "does not report the health"));
   if (response->version != version || response->incidentCount > std::size(response->incidents)) {
-    return absl::DataLossError("tells a health that cannot be one");
+    return absl::DataLossError("reports an impossible health");
   }
   answer.incidents = std::span(response->incidents).first(response->incidentCount);
   if (!std::ranges::all_of(answer.incidents, IsResult, &abi::dcgmIncidentInfo_t::health)) {
-    return absl::DataLossError("tells a health that cannot be one");
+    return absl::DataLossError("reports an impossible health");
   }
   return absl::OkStatus();
 }
@@ -199,7 +200,7 @@ Status DcgmHealth::ReadPeers(abi::dcgmHandle_t handle, Grid& grid) {
     has_no_links_ = true;
     return absl::OkStatus();
   }
-  PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not tell the paths between GPUs"));
+  PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not report the paths between GPUs"));
   const std::vector<Gpu>& gpus = grid.topology().gpus;
   const std::span told =
       std::span(answer.gpus).first(std::min<size_t>(answer.numGpus, std::size(answer.gpus)));
@@ -214,7 +215,7 @@ Status DcgmHealth::ReadPeers(abi::dcgmHandle_t handle, Grid& grid) {
   }
   if (!is_sound || std::ranges::any_of(peers, [](int32_t state) { return state < 0; })) {
     peers.clear();
-    return absl::DataLossError("tells paths of other GPUs than there are");
+    return absl::DataLossError("reports paths of GPUs that are not listed");
   }
   return absl::OkStatus();
 }

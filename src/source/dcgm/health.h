@@ -1,9 +1,9 @@
-// What DCGM's health watches say of each GPU, and whether one GPU reaches another over NVLink.
+// Reads DCGM's health watches of each GPU, and whether one GPU can reach another over NVLink.
 //
-// Only where it is asked for.  The watches are set once for each connection and set of GPUs, and
-// checked at each reading; the engine judges what it has sampled since.  An answer that cannot be
-// one is none.  Memory for the answer, 1 MB with 4.x, is taken at the first question.  Source
-// thread only.
+// Done only when the grid asks for it.  The watches are set once per connection and set of GPUs,
+// and checked at each reading; the engine judges the samples since then.  An impossible answer
+// counts as none.  The answer's buffer (1 MB with 4.x) is allocated at the first use.  Used on the
+// source thread only.
 #pragma once
 
 #include <array>
@@ -27,14 +27,15 @@ class DcgmHealth {
   explicit DcgmHealth(const abi::DcgmLibrary& library) : library_(library) {}
 
   // Fills the health and the peers of `grid`'s findings if they are asked for.  What the engine
-  // does not tell stays empty, and the note says why; a lost connection is the Status.
+  // does not report stays empty, and the note says why.  Returns a failure only for a lost
+  // connection.
   Status Read(abi::dcgmHandle_t handle, Grid& grid);
 
-  // For when the connection is gone, and the group with it.
+  // Called when the connection is gone, and the group with it.
   void Forget();
 
  private:
-  // One layout of dcgmHealthResponse, of which the incidents are what differs.
+  // The part of dcgmHealthResponse that is needed; its layout differs by version.
   struct Answer {
     std::span<const abi::dcgmIncidentInfo_t> incidents;
   };
@@ -46,8 +47,9 @@ class DcgmHealth {
   template <typename Response>
   Status CheckAs(abi::dcgmHandle_t handle, uint32_t version, std::unique_ptr<Response>& response,
                  Answer& answer);
-  // Says `status` once, and that it has passed; what is not a lost connection costs the rows alone.
-  Status Told(const char* what, const Status& status, std::string& last);
+  // Logs `status` when it changes, also to success.  Returns a lost connection as a failure; any
+  // other failure only leaves the rows out.
+  Status LogChange(const char* what, const Status& status, std::string& last);
   void MakeNote();
 
   const abi::DcgmLibrary& library_;
@@ -56,7 +58,7 @@ class DcgmHealth {
   std::vector<uint32_t> wanted_;
   std::unique_ptr<abi::dcgmHealthResponse_v4> response_3_;
   std::unique_ptr<abi::dcgmHealthResponse_v5> response_4_;
-  std::string health_failure_;  // What was said last; empty: it is told.
+  std::string health_failure_;  // As last logged; empty: health is reported.
   std::string peers_failure_;
   bool has_no_links_ = false;
   bool note_is_old_ = false;

@@ -7,7 +7,7 @@
 namespace podgpu {
 namespace {
 
-// A node whose health and paths are asked for at each reading.
+// A node on which each reading asks for health and paths.
 struct WatchedNode : Node {
   explicit WatchedNode(int gpus = 2) : Node(gpus) {}
 
@@ -56,14 +56,14 @@ TEST(DcgmHealth, IsWatchedOnceAndCheckedAtEachReading) {
   }
 }
 
-TEST(DcgmHealth, TakesTheLastIncidentOfAGpuAndSystemAndNoOther) {
+TEST(DcgmHealth, UsesTheLastIncidentOfEachGpuAndSystem) {
   WatchedNode node;
   node.AddMig();
   node.Report(abi::DCGM_HEALTH_WATCH_THERMAL, 10, 10, {abi::DCGM_FE_GPU, 1});
   node.Report(abi::DCGM_HEALTH_WATCH_THERMAL, 20, 40, {abi::DCGM_FE_GPU, 1});
   node.Report(abi::DCGM_HEALTH_WATCH_ALL, 20, 101, {abi::DCGM_FE_GPU, 0});
-  node.Report(abi::DCGM_HEALTH_WATCH_MEM, 20, 4, {abi::DCGM_FE_GPU_I, 1});  // No GPU.
-  node.Report(abi::DCGM_HEALTH_WATCH_MEM, 20, 4, {abi::DCGM_FE_GPU, 9});    // None of ours.
+  node.Report(abi::DCGM_HEALTH_WATCH_MEM, 20, 4, {abi::DCGM_FE_GPU_I, 1});  // Not a GPU.
+  node.Report(abi::DCGM_HEALTH_WATCH_MEM, 20, 4, {abi::DCGM_FE_GPU, 9});    // Not on this node.
   node.Report(abi::DCGM_HEALTH_WATCH_NVSWITCH_FATAL, 20, 15, {abi::DCGM_FE_GPU, 0});
   node.Report(abi::DCGM_HEALTH_WATCH_PCIE | abi::DCGM_HEALTH_WATCH_MEM, 20, 4,
               {abi::DCGM_FE_GPU, 0});
@@ -91,7 +91,7 @@ TEST(DcgmHealth, IsUnknownForALostGpuUntilItIsBack) {
   EXPECT_TRUE(node.Read().health[1].is_known);
 }
 
-TEST(DcgmHealth, WhatTheEngineDoesNotTellCostsItsRowsAlone) {
+TEST(DcgmHealth, AFailureRemovesOnlyItsOwnRows) {
   for (const char* call : {"dcgmHealthSet", "dcgmHealthCheck", "dcgmGetNvLinkP2PStatus"}) {
     WatchedNode node;
     node.dcgm.peers = {{5, 0}, {0, 5}};
@@ -108,7 +108,7 @@ TEST(DcgmHealth, WhatTheEngineDoesNotTellCostsItsRowsAlone) {
     EXPECT_TRUE(findings.note->text.starts_with(is_health ? "health: " : "paths between GPUs: "))
         << findings.note->text;
     const std::shared_ptr<const FindingsNote> note = findings.note;
-    EXPECT_EQ(node.Read().note, note) << "the same as long as the reason is";
+    EXPECT_EQ(node.Read().note, note) << "unchanged while the reason is the same";
     node.dcgm.Heal(call);
     node.Read();
     EXPECT_EQ(findings.health.size(), 2U) << call;
@@ -117,7 +117,7 @@ TEST(DcgmHealth, WhatTheEngineDoesNotTellCostsItsRowsAlone) {
   }
 }
 
-TEST(DcgmHealth, AnAnswerThatCannotBeOneIsNone) {
+TEST(DcgmHealth, RejectsAnImpossibleAnswer) {
   for (const uint32_t count : {1025U, 0xffffffffU}) {
     WatchedNode node;
     FakeFault fault;
@@ -129,10 +129,10 @@ TEST(DcgmHealth, AnAnswerThatCannotBeOneIsNone) {
   }
   WatchedNode node;
   node.Report(abi::DCGM_HEALTH_WATCH_MEM, 15, 4, {abi::DCGM_FE_GPU, 0});
-  EXPECT_TRUE(node.Read().health.empty()) << "a verdict that there is not";
+  EXPECT_TRUE(node.Read().health.empty()) << "an unknown verdict";
 }
 
-TEST(DcgmHealth, ALostConnectionIsNoticedAndTheWatchesAreSetAnew) {
+TEST(DcgmHealth, SetsTheWatchesAgainAfterALostConnection) {
   WatchedNode node;
   node.Read();
   node.dcgm.ForgetGroups();
@@ -143,7 +143,7 @@ TEST(DcgmHealth, ALostConnectionIsNoticedAndTheWatchesAreSetAnew) {
   EXPECT_EQ(node.dcgm.CountOf("dcgmHealthSet"), 2);
 }
 
-TEST(DcgmPaths, AreByGpuAndGpuAndAbsentWhereThereIsNoLink) {
+TEST(DcgmPaths, AreReportedPerPairOfGpusAndAbsentWithoutLinks) {
   WatchedNode node;
   const Findings& without = node.Read();
   EXPECT_TRUE(without.peers.empty()) << "not supported";
@@ -155,10 +155,10 @@ TEST(DcgmPaths, AreByGpuAndGpuAndAbsentWhereThereIsNoLink) {
   node.dcgm.Change([&] { node.dcgm.peers = {{5, -2}, {0, 5}}; });
   EXPECT_TRUE(node.Read().peers.empty());
   node.dcgm.Change([&] { node.dcgm.peers = {{5}}; });
-  EXPECT_TRUE(node.Read().peers.empty()) << "of other GPUs than there are";
+  EXPECT_TRUE(node.Read().peers.empty()) << "of unknown GPUs";
 }
 
-TEST(DcgmHealth, IsLeftAloneWhereNobodyAsks) {
+TEST(DcgmHealth, IsNotWatchedUnlessAsked) {
   WatchedNode node;
   node.Read();
   node.dcgm.ForgetCalls();

@@ -1,4 +1,4 @@
-// What DCGM 4.6.0 was seen to do with watches: GPUs that are unbound, boards without a profiler,
+// Observed behaviour of DCGM 4.6.0's watches: GPUs that are unbound, boards without a profiler,
 // more profiling fields than a message holds.
 #include <algorithm>
 #include <memory>
@@ -41,7 +41,7 @@ void MakeMixed(Node& node) {
   }
 }
 
-TEST(DcgmKinds, OnlyBoardsWithoutAProfilerGoWithoutProfiling) {
+TEST(DcgmKinds, OnlyBoardsWithoutAProfilerLackProfiling) {
   Node node(3);
   MakeMixed(node);
   const auto grid = node.Start({kTemperatureId, kGraphicsActive});
@@ -58,7 +58,8 @@ TEST(DcgmKinds, OnlyBoardsWithoutAProfilerGoWithoutProfiling) {
   const int watches = node.dcgm.CountOf("dcgmWatchFields");
   node.clock.Advance(seconds(1));
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_EQ(node.dcgm.CountOf("dcgmWatchFields"), watches) << "what is refused is not dropped";
+  EXPECT_EQ(node.dcgm.CountOf("dcgmWatchFields"), watches)
+      << "refused fields are not dropped watches";
 }
 
 TEST(DcgmKinds, TriesAgainOnlyWhatABoardRefused) {
@@ -105,7 +106,7 @@ TEST(DcgmKinds, NamesTheFieldThatMakesTheEngineRefuseABatch) {
   }
 }
 
-TEST(DcgmKinds, WatchesAGpuAgainThatWasUnboundAndIsBack) {
+TEST(DcgmKinds, WatchesAGpuAgainAfterItWasUnboundAndBound) {
   Node node(2);
   const auto grid = node.Start({kTemperatureId});
   for (const uint32_t gpu : {0U, 1U}) {
@@ -126,7 +127,7 @@ TEST(DcgmKinds, WatchesAGpuAgainThatWasUnboundAndIsBack) {
   EXPECT_EQ(Cell(*grid, kTemperatureId, 1).int64(), 41);
 }
 
-TEST(DcgmKinds, WatchesAgainWhatTheEngineSaysIsNotWatched) {
+TEST(DcgmKinds, RestoresWatchesThatTheEngineDropped) {
   Node node(2);
   const auto grid = node.Start({kTemperatureId, kPowerId});
   for (const uint32_t gpu : {0U, 1U}) {
@@ -136,7 +137,7 @@ TEST(DcgmKinds, WatchesAgainWhatTheEngineSaysIsNotWatched) {
   testing::internal::CaptureStderr();
   ASSERT_TRUE(node.source().Read(*grid).ok());
   const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_NE(log.find("set again\" gpu=1 uuid=" + grid->topology().gpus[1].uuid + " remedy="),
+  EXPECT_NE(log.find("sets them again\" gpu=1 uuid=" + grid->topology().gpus[1].uuid + " remedy="),
             std::string::npos)
       << log;
   EXPECT_EQ(Cell(*grid, kTemperatureId, 1).absence(), Absence::kNotWatched);
@@ -147,7 +148,7 @@ TEST(DcgmKinds, WatchesAgainWhatTheEngineSaysIsNotWatched) {
   EXPECT_EQ(node.dcgm.CountOf("dcgmWatchFields"), 2);
 }
 
-TEST(DcgmKinds, DoesNotStormAnEngineThatGoesOnDropping) {
+TEST(DcgmKinds, SlowsDownWhenTheEngineKeepsDroppingWatches) {
   Node node(2);
   const auto grid = node.Start({kTemperatureId});
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 40);
@@ -163,7 +164,7 @@ TEST(DcgmKinds, DoesNotStormAnEngineThatGoesOnDropping) {
   EXPECT_EQ(node.dcgm.CountOf("dcgmWatchFields"), 10);
 }
 
-TEST(DcgmKinds, ProfilesABoardThatWasAwayWhenTheWatchBegan) {
+TEST(DcgmKinds, ProfilesABoardThatWasLostWhenTheWatchBegan) {
   Node node(1);
   ASSERT_TRUE(node.source().Discover({}).ok());
   node.dcgm.profiling_fields = {kGraphicsActive};
@@ -182,10 +183,10 @@ TEST(DcgmKinds, KeepsSlowFieldsForSeveralOfTheirOwnPeriods) {
   EXPECT_EQ(node.dcgm.KeepOf(kInforomValid), 90);
 }
 
-TEST(DcgmKinds, InstancesThatTheEngineTakesForAnotherGpusAreWithdrawn) {
+TEST(DcgmKinds, WithholdsInstancesThatTheEngineConfuses) {
   Node node(2);
   node.AddMig();
-  node.dcgm.instances[0].entity_id = 0;  // Counted from GPU 0 on, and still on GPU 1.
+  node.dcgm.instances[0].entity_id = 0;  // Numbered as if it were on GPU 0.
   node.dcgm.instances[1].entity_id = 1;
   for (const uint32_t entity : {0U, 1U}) {
     node.dcgm.SetInt64(abi::DCGM_FE_GPU_I, entity, kTemperatureId, 77);
@@ -208,7 +209,7 @@ TEST(DcgmKinds, InstancesThatTheEngineTakesForAnotherGpusAreWithdrawn) {
   EXPECT_EQ(topology->parts_absence, "");
 }
 
-TEST(DcgmKinds, BoardsOfFourInstancesCountByFour) {
+TEST(DcgmKinds, AcceptsNumbersOfBoardsWithFourInstances) {
   Node node(3);
   node.dcgm.instances = {
       {4, 1, 1, "1g.6gb", {}}, {5, 1, 2, "1g.6gb", {}}, {8, 2, 1, "4g.24gb", {}}};

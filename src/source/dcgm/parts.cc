@@ -15,10 +15,10 @@ namespace {
 using abi::dcgmHandle_t;
 using abi::dcgmReturn_t;
 
-// The largest id of a parent that a link's own id has room for.
+// The largest parent id that fits into a link's id.
 constexpr uint32_t kMostParents = 256;
 
-constexpr const char* kNoneAnyMore = "names none, and once named some";
+constexpr const char* kNoneAnyMore = "lists none, but listed some before";
 
 // Codes by which an engine says that a node has no such parts.
 bool SaysNone(dcgmReturn_t code) {
@@ -37,12 +37,12 @@ void AddUp(std::span<const abi::dcgmNvLinkLinkState_t> states, const Part& like,
   }
 }
 
-// The switches of a reply and the links that are up; kInternal for one that no engine can mean.
+// Returns the switches of a reply and the links that are up; kInternal for an impossible reply.
 template <typename Reply>
 StatusOr<std::vector<Part>> PartsIn(const Reply& reply, const Topology& topology) {
   if (reply.numGpus > std::size(reply.gpus) || reply.numNvSwitches > std::size(reply.nvSwitches)) {
     return absl::InternalError(
-        absl::StrFormat("counts the links of %d GPUs and %d switches, and DCGM knows 32 and 12",
+        absl::StrFormat("counts the links of %d GPUs and %d switches, but DCGM supports 32 and 12",
                         reply.numGpus, reply.numNvSwitches));
   }
   std::vector<Part> switches;
@@ -172,7 +172,7 @@ void DcgmParts::Fill(dcgmHandle_t handle, PartKinds kinds, Topology& topology) {
     AddKind(links_, PartKind::kNvLink, kinds.links, topology);
   }
   if (kinds.cpus || kinds.cores) {
-    if (cpus_.empty()) {  // A node may get its driver later.
+    if (cpus_.empty()) {  // A node's driver may be loaded later.
       StatusOr<std::vector<Part>> cpus = ReadCpus(handle);
       if (cpus.ok()) {
         cpus_ = *std::move(cpus);
@@ -196,8 +196,8 @@ StatusOr<std::vector<Part>> DcgmParts::ReadLinks(dcgmHandle_t handle, const Topo
   if (library_.generation == abi::DcgmGeneration::k3) {
     return AskLinks<abi::dcgmNvLinkStatus_v3>(handle, abi::dcgmNvLinkStatus_version3, topology);
   }
-  // Before 4.3, which is when the paths came, the id of a link loses its parent: all links would
-  // read as those of GPU 0.
+  // Before 4.3 (which added dcgmGetNvLinkP2PStatus) the id of a link loses its parent: all links
+  // would read as links of GPU 0.
   if (!library_.Has(abi::DcgmCapability::kPaths)) {
     return absl::UnimplementedError(
         "cannot tell the links of two GPUs apart before 4.3. Install a newer libdcgm");
@@ -214,7 +214,7 @@ StatusOr<std::vector<Part>> DcgmParts::AskLinks(dcgmHandle_t handle, uint32_t ve
   if (SaysNone(code)) {
     return std::vector<Part>{};
   }
-  PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not tell the state of its links"));
+  PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not report the state of its links"));
   return PartsIn(*reply, topology);
 }
 
@@ -231,7 +231,7 @@ StatusOr<std::vector<Part>> DcgmParts::ReadCpus(dcgmHandle_t handle) {
   PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "does not list its CPUs"));
   if (reply->numCpus > std::size(reply->cpus)) {
     return absl::InternalError(
-        absl::StrFormat("counts %d CPUs, and DCGM knows 8 at most", reply->numCpus));
+        absl::StrFormat("counts %d CPUs, but DCGM supports at most 8", reply->numCpus));
   }
   std::vector<Part> parts;
   std::vector<Part> cores;

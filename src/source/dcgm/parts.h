@@ -1,9 +1,10 @@
-// Which switches, NVLinks, CPUs and cores an engine has beside its GPUs.
+// Finds the switches, NVLinks, CPUs and cores that an engine has beside its GPUs.
 //
-// Looks only for the kinds that something is asked of: the first question about CPUs has an engine
-// load a module, and links are a round trip each look.  CPUs that were named stay for the life of
-// an engine; links come and go, and only those that are up count.  A kind whose question fails
-// keeps its last answer and says why; the GPUs never suffer from it.  Source thread only.
+// Searches only for the kinds that a requested field needs: the first question about CPUs makes an
+// engine load a module, and links cost a round trip per Discover.  CPUs that were listed once stay
+// until the engine changes; links come and go, and only links that are up count.  When the question
+// for a kind fails, that kind keeps its last answer and the topology gives the reason; GPUs are not
+// affected.  Used on the source thread only.
 #pragma once
 
 #include <memory>
@@ -17,12 +18,13 @@
 
 namespace podgpu {
 
-// A part as the engine names it.  3.x lays the id of a link out otherwise than 4.3 and later.
+// Returns a part as the engine identifies it.  3.x encodes the id of a link differently from 4.3
+// and later.
 abi::dcgmGroupEntityPair_t EntityOf(const Part& part, const Topology& topology,
                                     abi::DcgmGeneration generation);
 
-// The level by the vendor's number, as a library has it: the per-link profiling fields belong to
-// links in 3.x and to GPUs later.  kConnectX for whatever is not known.
+// Converts the vendor's level.  The per-link profiling fields belong to links in 3.x and to GPUs
+// later.  Returns kConnectX for every unknown level.
 FieldLevel LevelOf(abi::dcgm_field_entity_group_t group);
 
 class DcgmParts {
@@ -30,15 +32,15 @@ class DcgmParts {
   // Borrows `library`, which outlives this.
   explicit DcgmParts(const abi::DcgmLibrary& library);
 
-  // Fills `parts` and `parts_absence` of `topology`, whose GPUs are known.  A connection that is
-  // gone is for the next call about GPUs to notice.
+  // Fills `parts` and `parts_absence` of `topology`, whose GPUs are set.  A lost connection is not
+  // reported here: the next call about GPUs finds it.
   void Fill(abi::dcgmHandle_t handle, PartKinds kinds, Topology& topology);
 
-  // To be called when the engine may be another one.
+  // Must be called when the engine may be a different one.
   void ForgetEngine();
 
  private:
-  // The parts of a reply, or why it is none.
+  // Return the parts of a reply, or why the reply is unusable.
   StatusOr<std::vector<Part>> ReadLinks(abi::dcgmHandle_t handle, const Topology& topology);
   StatusOr<std::vector<Part>> ReadCpus(abi::dcgmHandle_t handle);
   template <typename Reply>
@@ -46,9 +48,9 @@ class DcgmParts {
                                        const Topology& topology);
 
   const abi::DcgmLibrary& library_;
-  std::vector<Part> links_;  // With the switches; as last told.
-  std::vector<Part> cpus_;   // With the cores, once the engine has named some.
-  bool had_links_ = false;   // Ever, by any engine.
+  std::vector<Part> links_;  // And switches; the last answer.
+  std::vector<Part> cpus_;   // And cores; empty until the engine lists some.
+  bool had_links_ = false;   // At any time, from any engine.
   bool had_cpus_ = false;
 };
 

@@ -1,4 +1,5 @@
-// Switches, links, CPUs and cores along the source: found, watched and read each for itself.
+// Switches, links, CPUs and cores in the whole source: found, watched and read, each kind
+// separately.
 #include "source/dcgm/parts.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ using abi::DCGM_FE_LINK;
 using abi::DCGM_FE_SWITCH;
 
 constexpr uint16_t kSwitchTemperature = 858;  // Of switches.
-constexpr uint16_t kLinkSent = 780;           // Of links, and so asked of switches too.
+constexpr uint16_t kLinkSent = 780;           // Of links, so also read from switches.
 constexpr uint16_t kCpuTemperature = 1110;    // Of CPUs.
 constexpr PartKinds kAllKinds = {true, true, true, true};
 
@@ -71,7 +72,7 @@ std::vector<std::string> AllWords(const Topology& topology) {
   return words;
 }
 
-// The values of one row, over the columns that it has.
+// Returns the values of one row, in all its columns.
 std::vector<int64_t> RowOfNumbers(const Grid& grid, uint16_t field) {
   const FieldRow row = *grid.RowOf(field);
   const ColumnRange columns = grid.ColumnsOf(row);
@@ -83,7 +84,7 @@ std::vector<int64_t> RowOfNumbers(const Grid& grid, uint16_t field) {
   return numbers;
 }
 
-TEST(DcgmPart, AreFoundByKindWithLinksThatAreUpOnly) {
+TEST(DcgmPart, AreFoundByKindAndOnlyWhenLinksAreUp) {
   Fabric node;
   EXPECT_EQ(AllWords(node.Found()),
             (std::vector<std::string>{"switch 2", "switch 4", "link 0 of gpu 0", "link 3 of gpu 0",
@@ -93,7 +94,7 @@ TEST(DcgmPart, AreFoundByKindWithLinksThatAreUpOnly) {
   EXPECT_EQ(node.Found().entities.size(), 2U);
 }
 
-TEST(DcgmPart, AreNotLookedForWhenNothingIsAskedOfThem) {
+TEST(DcgmPart, AreNotSearchedWhenNoFieldNeedsThem) {
   Fabric node;
   EXPECT_TRUE(node.Found({}).parts.empty());
   EXPECT_EQ(node.dcgm.CountOf("dcgmGetNvLinkLinkStatus"), 0);
@@ -102,7 +103,7 @@ TEST(DcgmPart, AreNotLookedForWhenNothingIsAskedOfThem) {
             (std::vector<std::string>{"switch 2", "switch 4"}));
 }
 
-TEST(DcgmPart, AskForCpusOncePerEngineAndForLinksAtEachLook) {
+TEST(DcgmPart, AreAskedOncePerEngineForCpusAndEachTimeForLinks) {
   Fabric node;
   node.Found();
   node.Found();
@@ -110,7 +111,7 @@ TEST(DcgmPart, AskForCpusOncePerEngineAndForLinksAtEachLook) {
   EXPECT_EQ(node.dcgm.CountOf("dcgmGetNvLinkLinkStatus"), 2);
 }
 
-TEST(DcgmPart, OfANodeWithoutAnyAreNoneAndNoTrouble) {
+TEST(DcgmPart, AreEmptyWithoutAReasonOnANodeWithoutAny) {
   Node node(1);
   const StatusOr<Topology> topology = node.source().Discover(kAllKinds);
   ASSERT_TRUE(topology.ok());
@@ -118,7 +119,7 @@ TEST(DcgmPart, OfANodeWithoutAnyAreNoneAndNoTrouble) {
   EXPECT_EQ(topology->parts_absence, "");
 }
 
-TEST(DcgmPart, HaveTheLinkIdsOfTheirGeneration) {
+TEST(DcgmPart, HaveTheLinkIdsOfTheLibrarysGeneration) {
   const Part of_gpu = {.kind = PartKind::kNvLink, .id = 5, .gpu = 0};
   const Part of_switch = {.kind = PartKind::kNvLink, .id = 5, .parent = 3};
   Topology topology;
@@ -131,7 +132,7 @@ TEST(DcgmPart, HaveTheLinkIdsOfTheirGeneration) {
   EXPECT_EQ(EntityOf(of_switch, topology, k3).entityId, 0x00030503U);
 }
 
-TEST(DcgmPart, OfReleasesThatMixLinksUpAreRefusedWithAReason) {
+TEST(DcgmPart, AreRefusedInReleasesThatConfuseLinks) {
   Fabric node;
   node.dcgm.without = {abi::DcgmCapability::kPaths};
   const Topology topology = node.Found({.switches = true, .links = true});
@@ -173,7 +174,7 @@ TEST(DcgmPart, AreReadWithTheFieldsOfTheirKind) {
   }
 }
 
-TEST(DcgmPart, WhoseQuestionFailsKeepTheirLastAnswerAndHarmNoGpu) {
+TEST(DcgmPart, KeepTheirLastAnswerWhenTheQuestionFails) {
   Fabric node;
   const Topology before = node.Found();
   for (const int code : {-3, -8, -14, -46}) {
@@ -182,7 +183,7 @@ TEST(DcgmPart, WhoseQuestionFailsKeepTheirLastAnswerAndHarmNoGpu) {
     EXPECT_EQ(topology.parts, before.parts) << code;
     EXPECT_EQ(topology.gpus.size(), 2U);
     EXPECT_TRUE(topology.parts_absence.starts_with(
-        "NVLinks and switches: the engine does not tell the state of its links (DCGM " +
+        "NVLinks and switches: the engine does not report the state of its links (DCGM " +
         std::to_string(code)))
         << topology.parts_absence;
     EXPECT_FALSE(SameStates(before, topology));
@@ -191,7 +192,7 @@ TEST(DcgmPart, WhoseQuestionFailsKeepTheirLastAnswerAndHarmNoGpu) {
   EXPECT_EQ(node.Found().parts_absence, "");
 }
 
-TEST(DcgmPart, ThatAreNamedNoMoreAreMissed) {
+TEST(DcgmPart, AreReportedMissingWhenTheyAreNoLongerListed) {
   Fabric node;
   node.Found();
   node.dcgm.Kill();
@@ -204,11 +205,11 @@ TEST(DcgmPart, ThatAreNamedNoMoreAreMissed) {
   const Topology topology = node.Found();
   EXPECT_TRUE(topology.parts.empty());
   EXPECT_EQ(topology.parts_absence,
-            "NVLinks and switches: the engine names none, and once named some; CPUs: the engine "
-            "names none, and once named some");
+            "NVLinks and switches: the engine lists none, but listed some before; CPUs: the engine "
+            "lists none, but listed some before");
 }
 
-TEST(DcgmPart, OfGpusInMigModeAreMissedByNobody) {
+TEST(DcgmPart, AreNotReportedMissingForGpusInMigMode) {
   Fabric node;
   node.dcgm.switches.clear();
   node.Found();
@@ -221,7 +222,7 @@ TEST(DcgmPart, OfGpusInMigModeAreMissedByNobody) {
   EXPECT_EQ(node.Found({.links = true}).parts_absence, "");
 }
 
-TEST(DcgmPart, OfGarbageAreNone) {
+TEST(DcgmPart, AreEmptyWhenTheReplyIsGarbage) {
   Fabric node;
   for (const char* symbol : {"dcgmGetNvLinkLinkStatus", "dcgmGetCpuHierarchy"}) {
     FakeFault garbage;
@@ -235,12 +236,12 @@ TEST(DcgmPart, OfGarbageAreNone) {
   EXPECT_TRUE(topology.parts.empty());
   EXPECT_EQ(topology.parts_absence,
             "NVLinks and switches: the engine counts the links of 4294967295 GPUs and 4294967295 "
-            "switches, and DCGM knows 32 and 12; CPUs: the engine counts 4294967295 CPUs, and DCGM "
-            "knows 8 at most");
+            "switches, but DCGM supports 32 and 12; CPUs: the engine counts 4294967295 CPUs, but "
+            "DCGM supports at most 8");
   EXPECT_EQ(topology.gpus.size(), 2U);
 }
 
-TEST(DcgmPart, ThatAnEngineRefusesToWatchCostNobodyElse) {
+TEST(DcgmPart, RefusedByAnEngineDoNotAffectOtherKinds) {
   Fabric node;
   node.dcgm.unwatchable = {kLinkSent};
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 30);
@@ -253,7 +254,7 @@ TEST(DcgmPart, ThatAnEngineRefusesToWatchCostNobodyElse) {
       << node.watched.reason;
 }
 
-TEST(DcgmPart, ThatComeAndGoLeaveTheWatchesOfGpusAlone) {
+TEST(DcgmPart, ThatComeAndGoDoNotChangeTheWatchesOfGpus) {
   Fabric node;
   node.Read({kTemperatureId, kLinkSent});
   node.dcgm.Change([&] { node.dcgm.links_up[1] = {16, 17}; });
@@ -261,11 +262,11 @@ TEST(DcgmPart, ThatComeAndGoLeaveTheWatchesOfGpusAlone) {
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 30);
   const auto grid = node.Read({kTemperatureId, kLinkSent});
   EXPECT_EQ(grid->topology().ColumnsOf(PartKind::kNvLink).count, 7U);
-  EXPECT_EQ(node.dcgm.CountOf("dcgmGroupCreate"), 1) << "the links' alone";
+  EXPECT_EQ(node.dcgm.CountOf("dcgmGroupCreate"), 1) << "only the links' group";
   EXPECT_EQ(RowOfNumbers(*grid, kTemperatureId)[0], 30);
 }
 
-TEST(DcgmPart, ThatAGroupTookForLostIsTriedAgainAtTheNextLook) {
+TEST(DcgmPart, ThatAGroupRefusedAsLostIsTriedAgainAtTheNextDiscover) {
   Fabric node;
   node.dcgm.SetDouble(DCGM_FE_CPU, 1, kCpuTemperature, 61.5);
   node.dcgm.Fail("dcgmGroupAddEntity", abi::DCGM_ST_GPU_IS_LOST);
@@ -275,7 +276,7 @@ TEST(DcgmPart, ThatAGroupTookForLostIsTriedAgainAtTheNextLook) {
   EXPECT_TRUE(Cell(*node.Read({kCpuTemperature}), kCpuTemperature, 3).present());
 }
 
-TEST(DcgmPart, OfALostGpuAreLostWithIt) {
+TEST(DcgmPart, OfALostGpuAreLostToo) {
   Fabric node;
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusLost;
   const auto grid = node.Read({kTemperatureId, kLinkSent});
@@ -284,7 +285,7 @@ TEST(DcgmPart, OfALostGpuAreLostWithIt) {
   EXPECT_EQ(Cell(*grid, kLinkSent, of_gpu_1).absence(), Absence::kDeviceLost);
 }
 
-TEST(DcgmPart, AloneAreEnoughToBeWatched) {
+TEST(DcgmPart, CanBeWatchedWithoutGpus) {
   Node node(0);
   node.dcgm.cpus = {{0, {0, 1}}};
   const StatusOr<Topology> found = node.source().Discover({.cpus = true, .cores = true});

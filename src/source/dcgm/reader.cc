@@ -52,7 +52,7 @@ void DcgmReader::Prepare(const DcgmWatches& watches, Grid& grid) {
     const WatchedField& field = watches.fields()[f];
     PODGPU_CHECK(grid.fields()[field.row.index]->id == field.id);
     for (size_t i = 0; i < watches.devices().size(); ++i) {
-      // No data: where the engine leaves an asked value out.
+      // kNoData stays when the engine omits a requested value.
       grid.at(field.row, EntityId{static_cast<uint16_t>(watches.first_column() + i)}) =
           Value::OfAbsence(watches.RefusalOf(f, i).value_or(Absence::kNoData));
     }
@@ -73,13 +73,12 @@ Status DcgmReader::ReadPart(abi::dcgmHandle_t handle, const DcgmWatches& watches
   const size_t fields = std::min(fields_per_call_, ids_.size() - first_field);
   const std::span<dcgmFieldValue_v2> reply = std::span(reply_).first(devices * fields);
   for (dcgmFieldValue_v2& raw : reply) {
-    raw.entityGroupId =
-        abi::DCGM_FE_NONE;  // So that nothing of the last call passes for an answer.
+    raw.entityGroupId = abi::DCGM_FE_NONE;  // Marks the value as unanswered.
   }
   const dcgmReturn_t code = library_.api.dcgmEntitiesGetLatestValues(
       handle, &entities_[first_device], static_cast<uint32_t>(devices), &ids_[first_field],
       static_cast<uint32_t>(fields), 0, reply.data());
-  if (code != abi::DCGM_ST_OK) {  // Asked first: a reading that goes well makes no text.
+  if (code != abi::DCGM_ST_OK) {  // Tested first, so a successful reading formats no text.
     return DcgmStatus(
         library_.api, code,
         absl::StrFormat("does not answer for %d fields of %d devices", fields, devices));
@@ -90,8 +89,8 @@ Status DcgmReader::ReadPart(abi::dcgmHandle_t handle, const DcgmWatches& watches
   return absl::OkStatus();
 }
 
-// Puts `raw`, expected for `device` and `field` (indices into entities_ and ids_), where it
-// belongs: the order of a reply is not promised.
+// Stores `raw` in its cell.  It is expected for `device` and `field` (indices into entities_ and
+// ids_), but the order of a reply is not guaranteed, so both are checked.
 void DcgmReader::Store(const DcgmWatches& watches, const dcgmFieldValue_v2& raw, size_t device,
                        size_t field, Grid& grid) {
   if (!SameEntity(raw, entities_[device])) {
@@ -103,7 +102,7 @@ void DcgmReader::Store(const DcgmWatches& watches, const dcgmFieldValue_v2& raw,
     field = static_cast<size_t>(std::ranges::find(ids_, raw.fieldId) - ids_.begin());
   }
   if (device == entities_.size() || field == ids_.size()) {
-    return;  // Nobody asked for it.
+    return;  // It was not requested.
   }
   if (events_ != nullptr) {
     events_->See(raw);
@@ -111,11 +110,11 @@ void DcgmReader::Store(const DcgmWatches& watches, const dcgmFieldValue_v2& raw,
   const EntityId column = columns_[device];
   const size_t index = column.index - watches.first_column();
   if (watches.RefusalOf(rows_[field], index)) {
-    return;  // It is asked for because of other devices.
+    return;  // Requested only because of other devices.
   }
   const WatchedField& watched = watches.fields()[rows_[field]];
   Value value = DecodeDcgm(watched.decoder, raw, grid.read_at_wall, grid);
-  // A lost device answers with status 0 and plain blanks, or that it is not watched.
+  // A lost device answers with status 0 and plain blanks, or with "not watched".
   const bool is_dropped = raw.status == abi::DCGM_ST_NOT_WATCHED;
   const bool says_nothing = !value.present() && (is_dropped || value.absence() == Absence::kBlank);
   if (says_nothing && watches.devices()[index].is_lost) {

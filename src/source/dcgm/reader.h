@@ -1,10 +1,10 @@
-// Reads the newest samples of everything watched into a grid, in few calls.
+// Reads the newest samples of all watched fields into a grid, in few calls.
 //
-// One bulk call serves many devices and fields, since each call is a round trip; the reply takes
-// 4 KB a value, so that a call is bounded to 512 values and the buffer (2 MB at most) is made once.
-// Values come back tagged with their entity and field; what an engine leaves out or adds is
-// noticed.  Live data is never asked for here: on profiling fields it ends the engine (DCGM 4.6.0,
-// observed).  Source thread only.
+// Each call is a round trip, so one bulk call reads many devices and fields.  The reply takes 4 KB
+// per value; so a call is limited to 512 values, and the buffer (2 MB at most) is allocated once.
+// Values are matched by their entity and field, so values that an engine omits or adds do no harm.
+// Live data is never requested: with profiling fields it crashes the engine (DCGM 4.6.0, observed).
+// Used on the source thread only.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ namespace podgpu {
 
 class DcgmReader {
  public:
-  // Borrows both, which outlive this.  `events`, where there is one, is shown each sample.
+  // Borrows both, which outlive this.  If `events` is not null, its See receives each sample.
   explicit DcgmReader(const abi::DcgmLibrary& library, DcgmEvents* events = nullptr)
       : library_(library), events_(events) {}
 
-  // Fills the cells of `grid` that are those of `watches`; its read_at_wall is set.
+  // Fills those cells of `grid` that `watches` covers; `grid.read_at_wall` must be set.
   Status Read(abi::dcgmHandle_t handle, const DcgmWatches& watches, Grid& grid);
 
-  // The devices, by index in watches.devices(), of which the last reading said that a field is not
-  // watched that had been: the engine has dropped the watch.
+  // Indices in watches.devices() of the devices for which the engine has dropped a watch: the last
+  // reading reported a watched field as unwatched.
   const std::vector<size_t>& dropped() const { return dropped_; }
 
  private:
-  // Lists what is to be asked for, and gives all other cells their reason.
+  // Lists the entities and fields to read, and sets the reason in all other cells.
   void Prepare(const DcgmWatches& watches, Grid& grid);
   Status ReadPart(abi::dcgmHandle_t handle, const DcgmWatches& watches, size_t first_device,
                   size_t first_field, Grid& grid);
@@ -42,10 +42,10 @@ class DcgmReader {
 
   const abi::DcgmLibrary& library_;
   DcgmEvents* const events_;
-  std::vector<abi::dcgmGroupEntityPair_t> entities_;  // To ask for.
-  std::vector<EntityId> columns_;                     // Of each of them.
-  std::vector<uint16_t> ids_;                         // To ask for.
-  std::vector<size_t> rows_;                          // Of each, its index in watches.fields().
+  std::vector<abi::dcgmGroupEntityPair_t> entities_;  // The entities to read.
+  std::vector<EntityId> columns_;                     // The column of each entity.
+  std::vector<uint16_t> ids_;                         // The fields to read.
+  std::vector<size_t> rows_;  // Of each field, its index in watches.fields().
   std::vector<size_t> dropped_;
   size_t devices_per_call_ = 0;
   size_t fields_per_call_ = 0;

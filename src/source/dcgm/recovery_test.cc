@@ -1,4 +1,4 @@
-// How the DCGM source gets free of what hangs, and begins anew what has fallen silent.
+// How the DCGM source recovers from hung calls and from engines that give no fresh samples.
 #include <atomic>
 #include <future>
 #include <thread>
@@ -16,14 +16,14 @@ using std::chrono::seconds;
 
 constexpr DcgmEndpoint::Kind kTcp = DcgmEndpoint::Kind::kTcp;
 
-// Waits until written-off threads have ended: the last thing that each does is to leave the tally.
+// Waits until written-off threads have ended; each decrements the tally last.
 void AwaitNone(const ThreadTally& tally) {
   while (*tally != 0) {
     std::this_thread::yield();
   }
 }
 
-// Opens `connection` to an engine that takes it and says nothing, until the watchdog interrupts.
+// Opens `connection` to an engine that accepts but does not answer, until the watchdog interrupts.
 Status OpenHung(FakeDcgm& fake, DcgmConnection& connection) {
   fake.Hang("dcgmConnect_v3");
   std::jthread watchdog([&] {
@@ -33,23 +33,24 @@ Status OpenHung(FakeDcgm& fake, DcgmConnection& connection) {
   return connection.Open();
 }
 
-TEST(DcgmRecovery, WritesOffAConnectThatHangsAndTriesAnew) {
+TEST(DcgmRecovery, WritesOffAHungConnectAndTriesAgain) {
   FakeDcgm fake;
   const abi::DcgmLibrary library = fake.Library();
   const ThreadTally written_off = NewThreadTally();
   DcgmConnection connection(library, {kTcp, "host"}, milliseconds(1), written_off);
   const Status status = OpenHung(fake, connection);
-  EXPECT_EQ(Text(status),
-            "the host engine host takes the connection and says nothing; 1 connecting thread is "
-            "written off. Restart it if it hangs");
+  EXPECT_EQ(
+      Text(status),
+      "the host engine host accepts the connection but does not answer; 1 connecting thread is "
+      "written off. Restart it if it hangs");
   EXPECT_TRUE(LostConnection(status));
   EXPECT_EQ(*written_off, 1);
   EXPECT_TRUE(connection.Open().ok()) << "the next try does not wait for the first";
-  connection.Close();  // The fake frees what hangs when anything disconnects.
+  connection.Close();  // Any disconnect frees the fake's hung calls.
   AwaitNone(written_off);
 }
 
-TEST(DcgmRecovery, DoesNotShutTheLibraryDownBehindAHungConnect) {
+TEST(DcgmRecovery, DoesNotShutTheLibraryDownWhileAConnectHangs) {
   FakeDcgm fake;
   const abi::DcgmLibrary library = fake.Library();
   const ThreadTally written_off = NewThreadTally();
@@ -62,7 +63,7 @@ TEST(DcgmRecovery, DoesNotShutTheLibraryDownBehindAHungConnect) {
   AwaitNone(written_off);
 }
 
-TEST(DcgmRecovery, GivesUpAHangingNvmlAndKeepsWhatItSaid) {
+TEST(DcgmRecovery, GivesUpAHungNvmlQueryAndKeepsItsLastAnswer) {
   Node node(2);
   node.AddMig();
   ASSERT_TRUE(node.source().Discover({}).ok());
@@ -79,13 +80,13 @@ TEST(DcgmRecovery, GivesUpAHangingNvmlAndKeepsWhatItSaid) {
     begun.get_future().wait();
     node.source().Interrupt();
   });
-  node.clock.Advance(seconds(10));  // UUIDs of MIG devices hold for that long.
+  node.clock.Advance(seconds(10));  // UUIDs of MIG devices are cached that long.
   const StatusOr<Topology> hung = node.source().Discover({});
   watchdog.join();
   ASSERT_TRUE(hung.ok()) << hung.status();
   EXPECT_EQ(hung->nvml_absence,
-            "libnvidia-ml.so.1 has not returned from a call; MIG UUIDs stay as they were until it "
-            "does");
+            "libnvidia-ml.so.1 has not returned from a call; MIG UUIDs keep their last values "
+            "until it does");
   EXPECT_EQ(hung->instances[0].compute_instances[0].mig_uuid, "MIG-x");
   EXPECT_EQ(hung->gpus[1].minor_number, 11U);
   const int asked = node.nvml.initialisations;
@@ -95,7 +96,7 @@ TEST(DcgmRecovery, GivesUpAHangingNvmlAndKeepsWhatItSaid) {
   EXPECT_EQ(node.nvml.initialisations, asked) << "one hanging thread is enough";
   EXPECT_EQ(later->instances[0].compute_instances[0].mig_uuid, "") << "another layout, other UUIDs";
   release.set_value();
-  while (true) {  // Until the thread is back and NVML may be asked again.
+  while (true) {  // Until the thread has returned and NVML may be queried again.
     const StatusOr<Topology> again = node.source().Discover({});
     ASSERT_TRUE(again.ok());
     if (again->nvml_absence.empty()) {
@@ -106,7 +107,7 @@ TEST(DcgmRecovery, GivesUpAHangingNvmlAndKeepsWhatItSaid) {
   }
 }
 
-TEST(DcgmRecovery, AsksNvmlOnlyWhenSomethingIsUnknown) {
+TEST(DcgmRecovery, QueriesNvmlOnlyWhenSomethingIsUnknown) {
   Node node(2);
   ASSERT_TRUE(node.source().Discover({}).ok());
   ASSERT_TRUE(node.source().Discover({}).ok());
@@ -116,7 +117,7 @@ TEST(DcgmRecovery, AsksNvmlOnlyWhenSomethingIsUnknown) {
   EXPECT_EQ(node.nvml.initialisations, 2);
 }
 
-TEST(DcgmRecovery, BeginsAMuteEngineAnewWithGrowingPatience) {
+TEST(DcgmRecovery, ReconnectsWithGrowingPausesWhenNoSampleIsFresh) {
   Node node(1);
   const auto grid = node.Start({kTemperatureId, kDriver});
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, abi::DCGM_INT64_BLANK);
@@ -127,9 +128,9 @@ TEST(DcgmRecovery, BeginsAMuteEngineAnewWithGrowingPatience) {
   EXPECT_TRUE(read_after(seconds(0)).ok());
   EXPECT_TRUE(read_after(seconds(4)).ok());
   const Status mute = read_after(seconds(1));
-  EXPECT_EQ(Text(mute),
-            "the host engine host:5555 answers without a fresh number of any device, and is begun "
-            "anew");
+  EXPECT_EQ(
+      Text(mute),
+      "the host engine host:5555 answers but gives no fresh sample of any device; reconnecting");
   EXPECT_TRUE(LostConnection(mute));
   ASSERT_NE(node.Start({kTemperatureId, kDriver}), nullptr);
   EXPECT_TRUE(read_after(seconds(0)).ok());
@@ -137,19 +138,19 @@ TEST(DcgmRecovery, BeginsAMuteEngineAnewWithGrowingPatience) {
   EXPECT_FALSE(read_after(seconds(1)).ok());
 }
 
-TEST(DcgmRecovery, ANumberThatAgesIsSilenceToo) {
+TEST(DcgmRecovery, ReconnectsWhenASampleOnlyGetsOlder) {
   Node node(1);
   const auto grid = node.Start({kTemperatureId});
   node.dcgm.sample_time_us = ToMicroseconds(node.clock.WallNow());
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 41);
   ASSERT_TRUE(node.source().Read(*grid).ok());
   node.clock.Advance(seconds(6));
-  ASSERT_TRUE(node.source().Read(*grid).ok()) << "old, and silent since now";
+  ASSERT_TRUE(node.source().Read(*grid).ok()) << "stale from now on";
   node.clock.Advance(seconds(5));
   EXPECT_TRUE(LostConnection(node.source().Read(*grid)));
 }
 
-TEST(DcgmRecovery, OneDeviceThatSpeaksIsEnough) {
+TEST(DcgmRecovery, StaysConnectedWhileOneDeviceHasFreshSamples) {
   Node node(2);
   const auto grid = node.Start({kTemperatureId});
   for (int i = 0; i < 20; ++i) {
@@ -160,7 +161,7 @@ TEST(DcgmRecovery, OneDeviceThatSpeaksIsEnough) {
   }
 }
 
-TEST(DcgmRecovery, StartsAnotherEmbeddedEngineWhileThereIsNoGpu) {
+TEST(DcgmRecovery, RestartsTheEmbeddedEngineWhileThereIsNoGpu) {
   Node node(0, {});
   const auto gpus_after = [&](seconds pause) {
     node.clock.Advance(pause);
@@ -186,7 +187,7 @@ TEST(DcgmRecovery, LeavesARemoteEngineWithoutGpusAlone) {
   EXPECT_EQ(node.dcgm.CountOf("dcgmConnect_v3"), 1);
 }
 
-TEST(DcgmRecovery, TriesARefusedFieldAgainAndTouchesNoOther) {
+TEST(DcgmRecovery, RetriesOnlyTheRefusedField) {
   Node node(1);
   node.dcgm.unwatchable = {kPowerId};
   node.Start({kTemperatureId, kPowerId});
@@ -208,7 +209,7 @@ TEST(DcgmRecovery, TriesARefusedFieldAgainAndTouchesNoOther) {
   EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 0, kPowerId));
 }
 
-TEST(DcgmRecovery, TakesProfilingFieldsInWhenTheModuleIsThere) {
+TEST(DcgmRecovery, WatchesProfilingFieldsWhenTheModuleIsLoaded) {
   Node node(1);
   node.Start({kTemperatureId, kGraphicsActive});
   ASSERT_TRUE(node.watched.profiling_refused);

@@ -10,15 +10,15 @@ namespace {
 
 using std::chrono::seconds;
 
-// A driver that arrives is found within this time; starting an engine without one costs some
-// milliseconds.
+// A driver that is loaded later is found within this time.  Starting an engine without a driver
+// costs some milliseconds.
 constexpr seconds kEmptyPatience{10};
-// Where an engine tells of CPUs alone, starting another costs their samples; a driver may still
-// come.
+// On a node with CPUs only, restarting the engine interrupts the samples of the CPUs; but a driver
+// may still be loaded.
 constexpr seconds kCpuPatience{60};
 constexpr seconds kLongestCpuPatience{1800};
-// For a node whose devices tell nothing at all that was asked for.
-constexpr seconds kLongestMutePatience{60};
+// The longest wait on a node that supports none of the requested fields.
+constexpr seconds kLongestStalePatience{60};
 
 std::string_view NameOf(PartKind kind) {
   constexpr std::string_view kNames[kPartKindCount] = {"NvSwitches", "NvLinks", "CPUs",
@@ -45,10 +45,11 @@ DcgmSource::DcgmSource(abi::DcgmLibrary library, DcgmSourceOptions options, Nvml
                     WatchedPart(library_, clock_, PartKind::kCpu),
                     WatchedPart(library_, clock_, PartKind::kCpuCore)},
       nvml_(std::move(nvml)),
-      mute_after_(options.mute_after),
+      stale_after_(options.stale_after),
       empty_(kEmptyPatience, kEmptyPatience),
       without_gpu_(kCpuPatience, kLongestCpuPatience),
-      mute_(mute_after_, std::max<std::chrono::milliseconds>(kLongestMutePatience, mute_after_)) {}
+      stale_(stale_after_,
+             std::max<std::chrono::milliseconds>(kLongestStalePatience, stale_after_)) {}
 
 StatusOr<Topology> DcgmSource::Discover(PartKinds kinds) {
   if (!connection_.is_open()) {
@@ -57,22 +58,22 @@ StatusOr<Topology> DcgmSource::Discover(PartKinds kinds) {
     parts_.ForgetEngine();
     ForgetWatches();
   }
-  StatusOr<Topology> topology = Look(kinds);
+  StatusOr<Topology> topology = ReadTopology(kinds);
   if (!topology.ok()) {
-    return Noticed(topology.status());
+    return CheckConnection(topology.status());
   }
-  Silence& silence = topology->parts.empty() ? empty_ : without_gpu_;
+  StaleDetector& detector = topology->parts.empty() ? empty_ : without_gpu_;
   if (!topology->gpus.empty()) {
-    empty_.Break();
-    without_gpu_.Break();
-  } else if (connection_.is_embedded() && silence.IsOver(clock_.Now())) {
-    connection_.Close();  // The next look starts another engine, which asks the driver again.
+    empty_.Reset();
+    without_gpu_.Reset();
+  } else if (connection_.is_embedded() && detector.IsRestartDue(clock_.Now())) {
+    connection_.Close();  // The next Discover starts a new engine, which queries the driver again.
   }
   nvml_.Fill(*topology, clock_.Now());
   return topology;
 }
 
-StatusOr<Topology> DcgmSource::Look(PartKinds kinds) {
+StatusOr<Topology> DcgmSource::ReadTopology(PartKinds kinds) {
   PODGPU_ASSIGN_OR_RETURN(Topology topology, discovery_.Discover(connection_.handle()));
   parts_.Fill(connection_.handle(), kinds, topology);
   PODGPU_RETURN_IF_ERROR(watches_.NoteStates(connection_.handle(), topology));
@@ -96,7 +97,7 @@ StatusOr<WatchResult> DcgmSource::Watch(const Topology& topology,
   if (!connection_.is_open()) {
     return absl::UnavailableError(connection_.engine_name() + " is not connected");
   }
-  // A link that came or went is no reason to sample the GPUs anew.
+  // When only links came or went, the watches of the GPUs stay.
   const bool only_parts =
       watches_.IsWatching(topology, fields, period) && watched_topology_.parts != topology.parts;
   StatusOr<WatchResult> result =
@@ -112,10 +113,10 @@ StatusOr<WatchResult> DcgmSource::Watch(const Topology& topology,
   if (result.ok()) {
     events_.Follow(connection_.handle(), topology, period);
   }
-  return result.ok() ? std::move(result) : Noticed(result.status());
+  return result.ok() ? std::move(result) : CheckConnection(result.status());
 }
 
-// What is refused for a kind of part is told, and costs that kind alone.
+// A refusal for one kind of part is reported and affects only that kind.
 Status DcgmSource::WatchParts(const Topology& topology, const std::vector<const Field*>& fields,
                               std::chrono::microseconds period, WatchResult& result) {
   for (WatchedPart& part : part_watches_) {
@@ -167,15 +168,16 @@ Status DcgmSource::Read(Grid& grid) {
     return absl::FailedPreconditionError(connection_.engine_name() +
                                          " has nothing to watch yet: Watch comes before Read");
   }
-  PODGPU_RETURN_IF_ERROR(Noticed(reader_.Read(connection_.handle(), watches_, grid)));
-  PODGPU_RETURN_IF_ERROR(Noticed(watches_.WatchAgain(connection_.handle(), reader_.dropped())));
-  PODGPU_RETURN_IF_ERROR(Noticed(ReadParts(grid)));
-  PODGPU_RETURN_IF_ERROR(Noticed(events_.Collect(connection_.handle(), grid)));
-  PODGPU_RETURN_IF_ERROR(Noticed(health_.Read(connection_.handle(), grid)));
-  return BreakOffIfMute(grid);
+  PODGPU_RETURN_IF_ERROR(CheckConnection(reader_.Read(connection_.handle(), watches_, grid)));
+  PODGPU_RETURN_IF_ERROR(
+      CheckConnection(watches_.WatchAgain(connection_.handle(), reader_.dropped())));
+  PODGPU_RETURN_IF_ERROR(CheckConnection(ReadParts(grid)));
+  PODGPU_RETURN_IF_ERROR(CheckConnection(events_.Collect(connection_.handle(), grid)));
+  PODGPU_RETURN_IF_ERROR(CheckConnection(health_.Read(connection_.handle(), grid)));
+  return DisconnectIfStale(grid);
 }
 
-// The cells of a kind that does not answer stay as they came, not read.
+// The cells of a kind that does not answer stay kNotRead.
 Status DcgmSource::ReadParts(Grid& grid) {
   for (WatchedPart& part : part_watches_) {
     if (!part.watches.is_started()) {
@@ -197,36 +199,37 @@ Status DcgmSource::ReadParts(Grid& grid) {
   return absl::OkStatus();
 }
 
-Status DcgmSource::BreakOffIfMute(const Grid& grid) {
-  // CPUs that speak say nothing of GPUs that do not.
+Status DcgmSource::DisconnectIfStale(const Grid& grid) {
+  // Fresh samples of CPUs do not prove that GPUs are sampled, so on a node with GPUs only theirs
+  // count.
   const Topology& topology = grid.topology();
   const auto columns = static_cast<uint16_t>(topology.entities.empty() ? topology.column_count()
                                                                        : topology.entities.size());
   for (uint16_t column = 0; column < columns; ++column) {
-    if (grid.HasFreshNumbers(EntityId{column}, mute_after_)) {
-      mute_.Break();
+    if (grid.HasFreshNumbers(EntityId{column}, stale_after_)) {
+      stale_.Reset();
       return absl::OkStatus();
     }
   }
-  if (!mute_.IsOver(clock_.Now())) {
+  if (!stale_.IsRestartDue(clock_.Now())) {
     return absl::OkStatus();
   }
-  LetGo();
+  Release();
   return absl::UnavailableError(connection_.engine_name() +
-                                " answers without a fresh number of any device, and is begun anew");
+                                " answers but gives no fresh sample of any device; reconnecting");
 }
 
-void DcgmSource::LetGo() {
+void DcgmSource::Release() {
   ForgetWatches();
   connection_.Close();
 }
 
-Status DcgmSource::Noticed(const Status& status) {
+Status DcgmSource::CheckConnection(const Status& status) {
   if (status.ok()) {
     return status;
   }
   if (LostConnection(status)) {
-    LetGo();
+    Release();
   }
   const std::string message(status.message());
   return Status(status.code(), absl::StrFormat("%s %s", connection_.engine_name(), message));

@@ -1,9 +1,9 @@
-// Device facts from DCGM, with the few that only NVML has.
+// Device facts from DCGM, completed by the few that only NVML has.
 //
-// Puts together the connection, the discovery, the watches and the reader, and keeps the one rule
-// between them: when a call says that the connection is gone, or the engine has told nothing for
-// too long (silence.h), all handles and ids are given up at once and the next Discover connects
-// anew. Threads as source.h says.
+// Combines the connection, the discovery, the watches and the reader.  One rule holds for all of
+// them: when a call says that the connection is gone, or there was no fresh sample for too long
+// (stale_detector.h), all handles and ids are dropped at once, and the next Discover connects
+// again.  Threads: as source.h says.
 #pragma once
 
 #include <array>
@@ -22,16 +22,16 @@
 #include "source/dcgm/reader.h"
 #include "source/dcgm/watches.h"
 #include "source/nvml/identity.h"
-#include "source/silence.h"
 #include "source/source.h"
+#include "source/stale_detector.h"
 
 namespace podgpu {
 
 struct DcgmSourceOptions {
   DcgmEndpoint endpoint;
   std::chrono::milliseconds connect_timeout{5000};
-  std::chrono::milliseconds mute_after{5000};  // Without a fresh number the engine is begun anew.
-  ThreadTally written_off = NewThreadTally();  // Counts connects that hang for good.
+  std::chrono::milliseconds stale_after{5000};  // Without a fresh sample, it reconnects.
+  ThreadTally written_off = NewThreadTally();   // Counts threads that hang in a call.
 };
 
 class DcgmSource final : public Source {
@@ -48,30 +48,30 @@ class DcgmSource final : public Source {
       connection_.Interrupt();
     }
   }
-  void LetGo() override;
+  void Release() override;
   void SetProfiling(bool is_on) override { watches_.SetProfiling(is_on); }
   std::string Describe() const override { return connection_.Describe(); }
 
  private:
-  // One kind of part, watched and read apart from all else.
+  // One kind of part; watched and read separately from everything else.
   struct WatchedPart {
     WatchedPart(const abi::DcgmLibrary& library, const Clock& clock, PartKind part)
         : kind(part), watches(library, clock, part), reader(library) {}
     const PartKind kind;
     DcgmWatches watches;
     DcgmReader reader;
-    std::string failure;  // Why it could not be read the last time; empty: it could.
+    std::string failure;  // Why the last read failed; empty: it succeeded.
   };
 
-  StatusOr<Topology> Look(PartKinds kinds);
+  StatusOr<Topology> ReadTopology(PartKinds kinds);
   Status WatchParts(const Topology& topology, const std::vector<const Field*>& fields,
                     std::chrono::microseconds period, WatchResult& result);
   Status ReadParts(Grid& grid);
   void ForgetWatches();
-  Status BreakOffIfMute(const Grid& grid);
-  // Gives handles and ids up when `status` says that they are worth nothing; returns `status` with
-  // the engine's name in front.
-  Status Noticed(const Status& status);
+  Status DisconnectIfStale(const Grid& grid);
+  // Drops handles and ids when `status` is a lost connection.  Returns `status` with the engine's
+  // name in front of the message.
+  Status CheckConnection(const Status& status);
 
   const abi::DcgmLibrary library_;
   Clock& clock_;
@@ -83,12 +83,12 @@ class DcgmSource final : public Source {
   DcgmReader reader_;
   DcgmHealth health_;
   std::array<WatchedPart, kPartKindCount> part_watches_;
-  Topology watched_topology_;  // Given to the last Watch.
+  Topology watched_topology_;  // Argument of the last Watch.
   NvmlIdentity nvml_;
-  const std::chrono::milliseconds mute_after_;
-  Silence empty_;        // The embedded engine lists nothing.
-  Silence without_gpu_;  // It lists CPUs, and no GPU.
-  Silence mute_;         // No device has a fresh number.
+  const std::chrono::milliseconds stale_after_;
+  StaleDetector empty_;        // The embedded engine lists nothing at all.
+  StaleDetector without_gpu_;  // It lists CPUs but no GPU.
+  StaleDetector stale_;        // No device has a fresh sample.
 };
 
 }  // namespace podgpu

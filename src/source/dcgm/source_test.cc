@@ -18,7 +18,7 @@ using abi::DCGM_FE_GPU_I;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST(DcgmRead, CallsTheBlanksOfALostGpuLost) {
+TEST(DcgmRead, ReportsTheBlanksOfALostGpuAsLost) {
   Node node(2);
   const auto grid = node.Start({kTemperatureId});
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusLost;
@@ -42,7 +42,7 @@ TEST(DcgmRead, StampsTheGridAndTheAges) {
   EXPECT_EQ(Cell(*grid, kTemperatureId, 0).age_ms(), 2500U);
 }
 
-TEST(DcgmRead, PutsValuesWhereTheyBelongWhateverTheOrder) {
+TEST(DcgmRead, StoresValuesCorrectlyInAnyReplyOrder) {
   Node node(2);
   node.AddMig();
   node.dcgm.reverse_replies = true;
@@ -60,7 +60,7 @@ TEST(DcgmRead, PutsValuesWhereTheyBelongWhateverTheOrder) {
   }
 }
 
-TEST(DcgmRead, TakesNothingOfTheLastReplyForAnAnswer) {
+TEST(DcgmRead, DoesNotReuseValuesOfTheLastReply) {
   Node node(1);
   const auto grid = node.Start({kTemperatureId, kFbUsed});
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 41);
@@ -73,7 +73,7 @@ TEST(DcgmRead, TakesNothingOfTheLastReplyForAnAnswer) {
   EXPECT_EQ(Cell(*grid, kFbUsed, 0).absence(), Absence::kNoData);
 }
 
-TEST(DcgmRead, IgnoresWhatNobodyAskedFor) {
+TEST(DcgmRead, IgnoresValuesThatWereNotRequested) {
   Node node(1);
   const auto grid = node.Start({kTemperatureId, kFbUsed});
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 41);
@@ -86,8 +86,8 @@ TEST(DcgmRead, IgnoresWhatNobodyAskedFor) {
   EXPECT_EQ(Cell(*grid, kFbUsed, 0).absence(), Absence::kNoData);
 }
 
-// What a caller does after each whole-call failure, and that it is enough.
-TEST(DcgmRead, BeginsAgainAfterALostConnection) {
+// What a caller does after each whole-call failure, and that this is enough.
+TEST(DcgmRead, ReconnectsAfterALostConnection) {
   for (const abi::dcgmReturn_t code : {-21, -11, -5, -14, -10}) {
     for (const DcgmEndpoint& place :
          {DcgmEndpoint{}, DcgmEndpoint{DcgmEndpoint::Kind::kUnixSocket, "/run/x"}}) {
@@ -130,7 +130,7 @@ TEST(DcgmRead, KeepsTheConnectionAfterAnotherFailure) {
   EXPECT_TRUE(node.source().Read(*grid).ok());
 }
 
-TEST(DcgmRead, IsFreedFromAHangingEngine) {
+TEST(DcgmRead, CanBeInterruptedWhileTheEngineHangs) {
   Node node(1);
   const auto grid = node.Start({kTemperatureId});
   node.dcgm.Hang("dcgmEntitiesGetLatestValues");

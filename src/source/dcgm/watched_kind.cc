@@ -19,15 +19,15 @@ using abi::dcgmReturn_t;
 
 // The client refuses 128 (DCGM 4.6.0, observed), whatever the header says.
 constexpr size_t kFieldsPerGroup = abi::DCGM_MAX_FIELD_IDS_PER_FIELD_GROUP - 1;
-// The message that watches profiling fields holds no more; 65 answer -3 (DCGM 4.6.0, observed).
+// The message that watches profiling fields holds at most 64; 65 return -3 (DCGM 4.6.0, observed).
 constexpr size_t kProfilingFieldsPerGroup = 64;
 
-// An XID stays the last sample until it expires; dcgm-exporter keeps ten minutes.  All else is only
-// ever asked for its newest sample.
+// An XID stays the newest sample until it expires; dcgm-exporter keeps it for ten minutes.  Of all
+// other fields only the newest sample is read.
 constexpr double kXidKeepSeconds = 600;
 constexpr double kKeepSeconds = 30;
 
-// Codes by which an engine refuses single fields, so that a smaller group may pass.
+// Codes that refuse single fields, so a smaller group may succeed.
 bool RefusesFields(dcgmReturn_t code) {
   constexpr std::array<dcgmReturn_t, 11> kRefusals = {
       abi::DCGM_ST_BADPARAM,
@@ -57,8 +57,8 @@ bool LacksProfiling(dcgmReturn_t code) {
          code == abi::DCGM_ST_NOT_SUPPORTED;
 }
 
-// What it means for a field that its watch was refused: one that the engine does not know comes as
-// a bad parameter.
+// Returns the absence of a field whose watch was refused.  An engine reports a field that it does
+// not know as a bad parameter.
 Absence AbsenceOfRefusal(dcgmReturn_t code) {
   if (code == abi::DCGM_ST_GENERIC_ERROR) {
     return Absence::kNotWatched;
@@ -66,7 +66,7 @@ Absence AbsenceOfRefusal(dcgmReturn_t code) {
   return code == abi::DCGM_ST_BADPARAM ? Absence::kNotSupported : AbsenceOfDcgmStatus(code);
 }
 
-// The fields of all groups; nothing when there are none, or more than the struct can hold.
+// Returns the fields of all groups; nothing when there are none, or more than the struct can hold.
 std::optional<std::vector<uint16_t>> FieldsIn(const abi::dcgmProfGetMetricGroups_v3& groups) {
   std::vector<uint16_t> ids;
   if (groups.numMetricGroups > std::size(groups.metricGroups)) {
@@ -108,8 +108,8 @@ StatusOr<size_t> DcgmWatchedKind::MakeRoom(dcgmHandle_t handle) {
     DeviceGroup group;
     const dcgmReturn_t code = library_->api.dcgmGroupCreate(
         handle, abi::DCGM_GROUP_EMPTY, names_->Next("devices").c_str(), &group.id);
-    PODGPU_RETURN_IF_ERROR(DcgmStatus(library_->api, code, "makes no group of devices",
-                                      "Another client may hold all of its 64"));
+    PODGPU_RETURN_IF_ERROR(DcgmStatus(library_->api, code, "cannot create a device group",
+                                      "Another client may hold all of its 64 groups"));
     groups_.push_back(group);
   }
   ++groups_.back().places;
@@ -147,7 +147,7 @@ bool DcgmWatchedKind::HasRefusals() const {
   return std::ranges::any_of(states_, &FieldState::is_refused_by_engine);
 }
 
-// Watches what is neither refused nor watched.
+// Watches the fields that are neither refused nor watched.
 Status DcgmWatchedKind::WatchOpen(dcgmHandle_t handle, std::span<const WatchedField> fields,
                                   std::optional<uint32_t> gpu_id, WatchResult& result) {
   PODGPU_RETURN_IF_ERROR(FilterProfiling(handle, fields, gpu_id, result));
@@ -157,7 +157,7 @@ Status DcgmWatchedKind::WatchOpen(dcgmHandle_t handle, std::span<const WatchedFi
   return absl::OkStatus();
 }
 
-// Refuses the profiling fields that the GPU does not offer.
+// Refuses the profiling fields that the GPU does not support.
 Status DcgmWatchedKind::FilterProfiling(dcgmHandle_t handle, std::span<const WatchedField> fields,
                                         std::optional<uint32_t> gpu_id, WatchResult& result) {
   std::vector<size_t> wanted;
@@ -185,7 +185,7 @@ Status DcgmWatchedKind::FilterProfiling(dcgmHandle_t handle, std::span<const Wat
     }
     result.is_fault = result.is_fault || (code != abi::DCGM_ST_OK && !LacksProfiling(code));
     offered = code == abi::DCGM_ST_OK ? FieldsIn(groups) : std::nullopt;
-    reason = code == abi::DCGM_ST_OK ? "the engine's list of them is empty or none"
+    reason = code == abi::DCGM_ST_OK ? "the engine's list of them is empty or invalid"
                                      : DcgmWords(library_->api, code);
   }
   if (!offered && !reason.empty()) {
@@ -205,6 +205,8 @@ std::vector<DcgmWatchedKind::Batch> DcgmWatchedKind::MakeBatches(
     std::span<const WatchedField> fields) const {
   const double period_s = std::chrono::duration<double>(period_).count();
   const double keep_s = std::max(kKeepSeconds, 3 * period_s);
+  // Fields with different keep times need watches of their own: XIDs are kept for ten minutes, slow
+  // fields for three of their own periods.
   Batch plain{{}, keep_s, false};
   Batch profiling{{}, keep_s, true};
   Batch events{{}, std::max(kXidKeepSeconds, keep_s), false};
@@ -234,7 +236,7 @@ std::vector<DcgmWatchedKind::Batch> DcgmWatchedKind::MakeBatches(
 
 Status DcgmWatchedKind::WatchBatch(dcgmHandle_t handle, std::span<const WatchedField> fields,
                                    const Batch& batch, WatchResult& result) {
-  // Also while no device is there: the field groups wait for those that come back.
+  // Done even when all devices are lost: the field groups must exist when they are back.
   const dcgmReturn_t code = TryWatch(handle, fields, batch);
   if (code == abi::DCGM_ST_OK) {
     for (const size_t i : batch.fields) {
@@ -250,6 +252,8 @@ Status DcgmWatchedKind::WatchBatch(dcgmHandle_t handle, std::span<const WatchedF
     Refuse(fields, batch, code, result);
     return absl::OkStatus();
   }
+  // The engine does not say which field it refuses.  Halving finds k refused fields of n with about
+  // k log n calls, and all others end up watched.
   const auto middle = batch.fields.begin() + static_cast<std::ptrdiff_t>(batch.fields.size() / 2);
   const Batch halves[] = {{{batch.fields.begin(), middle}, batch.keep_s, batch.is_profiling},
                           {{middle, batch.fields.end()}, batch.keep_s, batch.is_profiling}};
@@ -259,7 +263,7 @@ Status DcgmWatchedKind::WatchBatch(dcgmHandle_t handle, std::span<const WatchedF
   return absl::OkStatus();
 }
 
-// Watches all of `batch` on every group, or nothing of it.
+// Watches all of `batch` on every group; after a failure none of it.
 dcgmReturn_t DcgmWatchedKind::TryWatch(dcgmHandle_t handle, std::span<const WatchedField> fields,
                                        const Batch& batch) {
   std::vector<uint16_t> ids;

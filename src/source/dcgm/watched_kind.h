@@ -1,12 +1,12 @@
-// What an engine is asked to sample of devices of one kind: groups of devices, groups of fields,
-// watches.
+// The watches of the devices of one kind: groups of devices, groups of fields, and watches.
 //
-// GPUs of one model, with their instances, are one kind, and so are all parts of a kind.  An engine
-// that refuses one field rolls the whole watch back (DCGM 4.6.0, seen), so each kind has groups of
-// its own: what a model does not offer costs the other models nothing.  Profiling fields are
-// watched apart, because a watch of them holds 64 at most.  A field that the engine refuses is
-// found by halving, is named, and costs no other field.  Owned by a DcgmWatches; ids belong to one
-// connection.  Source thread only.
+// GPUs of one model, with their instances, are one kind; all parts of a kind are one, too.  An
+// engine that refuses one field rolls the whole watch back (DCGM 4.6.0, observed), so each kind has
+// its own groups: a field that one model lacks stays available on the others.  Profiling fields are
+// watched separately, because such a watch holds at most 64.  When an engine refuses a batch of
+// fields, the batch is halved until the refused fields are found; they are reported, and the others
+// are watched.  Owned by a DcgmWatches; ids belong to one connection.  Used on the source thread
+// only.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@
 
 namespace podgpu {
 
-// Whether something is watched.
+// Something that may be refused.
 struct Watchable {
   bool is_refused = false;
   Absence reason = Absence::kNotRead;  // Why it is not watched.
@@ -37,19 +37,21 @@ struct Watchable {
   }
 };
 
-// A field among those asked for; refused where no device of any kind has it.
+// A requested field; refused when no device of any kind has it.
 struct WatchedField : Watchable {
   uint16_t id = 0;
   FieldRow row;               // In the grid.
-  bool is_profiling = false;  // Watched apart.
+  bool is_profiling = false;  // Watched separately.
   FieldDecoder decoder;
 };
 
-// Whether the engine lists the field among those that a GPU's profiler offers.
+// Returns whether the engine lists the field among the profiling fields of a GPU
+// (dcgmProfGetSupportedMetricGroups).
 bool IsListedProfilingField(uint16_t id);
 
-// Names for groups.  Names of field groups are unique per engine, and groups of a client that died
-// may still be there: the time tells two clients apart, the part and the count two groups.
+// Makes names for groups.  Names of field groups must be unique in an engine, and groups of a dead
+// client may still exist: the time makes the names of two clients differ, the part and the count
+// those of two groups.
 class DcgmNames {
  public:
   // Borrows `clock`, which outlives this.
@@ -64,36 +66,36 @@ class DcgmNames {
 
 class DcgmWatchedKind {
  public:
-  // Borrows the first two, which outlive this.  `name` is the model; `among_others`: reasons name
-  // it, since there are other kinds.
+  // Borrows the first two, which outlive this.  `name` is the model.  `among_others`: there are
+  // other kinds, so reasons name this one.
   DcgmWatchedKind(const abi::DcgmLibrary& library, DcgmNames& names, std::string name,
                   bool among_others);
 
   const std::string& name() const { return name_; }
 
-  // The index of a group that has room for one more device.
+  // Returns the index of a group that has room for one more device.
   StatusOr<size_t> MakeRoom(abi::dcgmHandle_t handle);
-  // Adds a device to a group that was made; DCGM's code.
+  // Adds a device to a group; returns DCGM's code.
   abi::dcgmReturn_t Add(abi::dcgmHandle_t handle, size_t group,
                         const abi::dcgmGroupEntityPair_t& device);
 
-  // Watches `fields` on all groups, but for those that are refused; adds to `result` what the
-  // engine refuses.  `gpu_id` is asked what its profiler offers; without one nothing of that is
-  // watched.  The fields are the same until Stop.
+  // Watches `fields` on all groups, except refused ones; adds to `result` what the engine refuses.
+  // GPU `gpu_id` is asked for its profiling fields; without it no profiling field is watched.  The
+  // fields must stay the same until Stop.
   Status Watch(abi::dcgmHandle_t handle, std::span<const WatchedField> fields,
                std::chrono::microseconds period, std::optional<uint32_t> gpu_id,
                WatchResult& result);
-  // Tries again what the engine refused; all else goes on untouched.
+  // Tries again what the engine refused; the other watches stay.
   Status Retry(abi::dcgmHandle_t handle, std::span<const WatchedField> fields,
                std::optional<uint32_t> gpu_id, WatchResult& result);
-  // Sets the watches of a group again, which an engine drops with a device.
+  // Sets the watches of a group again, for devices whose watches the engine dropped.
   Status WatchAgain(abi::dcgmHandle_t handle, size_t group);
   // Ends the watches and destroys the groups.
   void Stop(abi::dcgmHandle_t handle);
 
-  // Of the field with that index.
+  // The state of the field with that index.
   const Watchable& field(size_t index) const { return states_[index]; }
-  // Whether the engine refused a field, which may pass.
+  // Returns whether the engine refused a field; it may accept it later.
   bool HasRefusals() const;
 
  private:
@@ -103,14 +105,14 @@ class DcgmWatchedKind {
   };
   struct DeviceGroup {
     abi::dcgmGpuGrp_t id = 0;
-    size_t places = 0;   // Taken, also by devices that the engine did not take in.
-    size_t devices = 0;  // That it did.
+    size_t places = 0;   // Reserved, also for devices that the engine refused.
+    size_t devices = 0;  // Added to the group.
   };
   struct FieldGroup {
     abi::dcgmFieldGrp_t id = 0;
     double keep_s = 0;
   };
-  // Fields, by index, that are watched by one call each group.
+  // Fields (indices) that are watched by one call per group.
   struct Batch {
     std::vector<size_t> fields;
     double keep_s = 0;
@@ -134,7 +136,7 @@ class DcgmWatchedKind {
   const abi::DcgmLibrary* library_;
   DcgmNames* names_;
   std::string name_;
-  std::string where_;  // " on <name>" where there are other kinds.
+  std::string where_;  // " on <name>" if there are other kinds.
   std::chrono::microseconds period_{};
   std::vector<DeviceGroup> groups_;
   std::vector<FieldGroup> field_groups_;

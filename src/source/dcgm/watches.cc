@@ -16,10 +16,10 @@ using abi::dcgmGroupEntityPair_t;
 using abi::dcgmHandle_t;
 using abi::dcgmReturn_t;
 
-// Between two tries to have devices sampled again that an engine does not want to sample.
+// The longest pause between two tries to restore dropped watches.
 constexpr std::chrono::microseconds kLongestRepairPause = std::chrono::seconds(60);
 
-// The GPU that a column is of; null for a switch, its links, and CPUs.
+// Returns the GPU of a column; null for a switch, its links, and CPUs.
 const Gpu* GpuAt(const Topology& topology, EntityId column) {
   if (column.index < topology.entities.size()) {
     return &topology.GpuOf(column);
@@ -28,7 +28,7 @@ const Gpu* GpuAt(const Topology& topology, EntityId column) {
   return gpu ? &topology.gpus[*gpu] : nullptr;
 }
 
-// The kind of a column's device: the model of its GPU, or nothing for a part.
+// Returns the kind of a column's device: the model of its GPU; empty for a part.
 std::string_view KindOf(const Topology& topology, EntityId column) {
   return column.index < topology.entities.size() ? std::string_view(topology.GpuOf(column).model)
                                                  : std::string_view();
@@ -121,7 +121,7 @@ bool DcgmWatches::IsWatched(size_t field) const {
              kinds_, [&](const DcgmWatchedKind& kind) { return !kind.field(field).is_refused; });
 }
 
-// Upstream's filter (behaviour document, section 5.1).
+// The same filter as dcgm-exporter: a field is read on the entities of its level.
 bool DcgmWatches::Covers(FieldLevel level) const {
   return part_ ? IsReadOn(level, *part_) : !IsPartLevel(level);
 }
@@ -210,35 +210,35 @@ Status DcgmWatches::MakeGroups(dcgmHandle_t handle, const Topology& topology) {
     if (device.is_lost) {
       device.Refuse(Absence::kDeviceLost);
     } else if (code == abi::DCGM_ST_BADPARAM) {
-      device.Refuse(Absence::kNotFound);  // It went between Discover and now.
+      device.Refuse(Absence::kNotFound);  // It disappeared after Discover.
     } else {
-      PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "takes a device into no group"));
+      PODGPU_RETURN_IF_ERROR(DcgmStatus(library_.api, code, "cannot add a device to its group"));
     }
   }
   return absl::OkStatus();
 }
 
 Status DcgmWatches::NoteStates(dcgmHandle_t handle, const Topology& now) {
-  std::set<std::pair<size_t, size_t>> back;  // Groups, by kind.
+  std::set<std::pair<size_t, size_t>> back;  // Pairs of kind and group.
   for (WatchedDevice& device : devices_) {
     const bool was_lost = device.is_lost;
-    device.is_lost = false;  // What is no GPU has no state to tell: it is tried.
+    device.is_lost = false;  // A part without a GPU has no state: it is tried.
     if (device.gpu_id) {
       const auto gpu = std::ranges::find(now.gpus, *device.gpu_id, &Gpu::gpu_id);
       device.is_lost = gpu == now.gpus.end() || gpu->state == DeviceState::kLost;
     }
     bool is_back = was_lost && !device.is_lost;
-    PODGPU_RETURN_IF_ERROR(TakeIn(handle, device, is_back));
+    PODGPU_RETURN_IF_ERROR(AddIfBack(handle, device, is_back));
     if (is_back) {
       back.emplace(device.kind, device.group);
     }
   }
-  return WatchBack(handle, now, back);
+  return WatchReturned(handle, now, back);
 }
 
-// Adds a device to its group that was lost or unknown at Start and is back; `is_back` says
-// afterwards whether it needs its watches again.
-Status DcgmWatches::TakeIn(dcgmHandle_t handle, WatchedDevice& device, bool& is_back) {
+// Adds a device to its group if it was lost or unknown at Start and is back now.  Sets `is_back`
+// when its watches must be set again.
+Status DcgmWatches::AddIfBack(dcgmHandle_t handle, WatchedDevice& device, bool& is_back) {
   if (!device.is_refused) {
     return absl::OkStatus();
   }
@@ -251,15 +251,15 @@ Status DcgmWatches::TakeIn(dcgmHandle_t handle, WatchedDevice& device, bool& is_
   const dcgmReturn_t code = kinds_[device.kind].Add(handle, device.group, device.entity);
   is_back = code == abi::DCGM_ST_OK;
   device.is_refused = !is_back;
-  Status status = DcgmStatus(library_.api, code, "takes a device into no group");
+  Status status = DcgmStatus(library_.api, code, "cannot add a device to its group");
   return LostConnection(status) ? status : absl::OkStatus();
 }
 
-Status DcgmWatches::WatchBack(dcgmHandle_t handle, const Topology& topology,
-                              const std::set<std::pair<size_t, size_t>>& groups) {
+Status DcgmWatches::WatchReturned(dcgmHandle_t handle, const Topology& topology,
+                                  const std::set<std::pair<size_t, size_t>>& groups) {
   for (const auto& [kind, group] : groups) {
     PODGPU_RETURN_IF_ERROR(kinds_[kind].WatchAgain(handle, group));
-    // While no GPU of a kind is there, none can say which profiling fields it offers.
+    // While all GPUs of a kind were lost, the profiling fields of the kind were unknown.
     WatchResult ignored;
     if (kinds_[kind].HasRefusals()) {
       PODGPU_RETURN_IF_ERROR(
@@ -272,7 +272,7 @@ Status DcgmWatches::WatchBack(dcgmHandle_t handle, const Topology& topology,
 Status DcgmWatches::WatchAgain(dcgmHandle_t handle, const std::vector<size_t>& devices) {
   if (devices.empty()) {
     if (repair_.is_going_on) {
-      Log(LogLevel::kInfo, "the engine samples again what it had stopped sampling", {});
+      Log(LogLevel::kInfo, "the engine samples the dropped watches again", {});
     }
     repair_ = {};
     return absl::OkStatus();
@@ -282,8 +282,10 @@ Status DcgmWatches::WatchAgain(dcgmHandle_t handle, const std::vector<size_t>& d
     return absl::OkStatus();
   }
   if (!repair_.is_going_on) {
-    SayDropped(devices);
+    LogDropped(devices);
   }
+  // The pause doubles while the engine keeps dropping the watches, so a broken engine is not asked
+  // at every reading.
   repair_.pause = std::clamp(repair_.pause * 2, period_, std::max(period_, kLongestRepairPause));
   repair_.next = now + repair_.pause;
   repair_.is_going_on = true;
@@ -299,7 +301,7 @@ Status DcgmWatches::WatchAgain(dcgmHandle_t handle, const std::vector<size_t>& d
   return absl::OkStatus();
 }
 
-void DcgmWatches::SayDropped(const std::vector<size_t>& devices) const {
+void DcgmWatches::LogDropped(const std::vector<size_t>& devices) const {
   std::set<const Gpu*> gpus;
   for (const size_t device : devices) {
     gpus.insert(GpuAt(topology_, EntityId{static_cast<uint16_t>(first_column_ + device)}));
@@ -314,8 +316,8 @@ void DcgmWatches::SayDropped(const std::vector<size_t>& devices) const {
     absl::StrAppendFormat(&uuids, "%s%s", comma, gpu == nullptr ? "none" : gpu->uuid);
   }
   Log(LogLevel::kWarn,
-      "the engine has dropped watches of ours, as it does with a GPU that is unbound and bound "
-      "again; they are set again",
+      "the engine dropped watches of podgpu, as it does when a GPU is unbound and bound again; "
+      "podgpu sets them again",
       {{"gpu", ids}, {"uuid", uuids}, {"remedy", "none is needed"}});
 }
 

@@ -1,13 +1,12 @@
-// What an engine is asked to sample for us: groups of devices, groups of fields, watches.
+// The watches of an engine: groups of devices, groups of fields, and which of them are sampled.
 //
-// Start decides for every field whether this library, these devices and this engine have it, and
-// has the rest sampled; Read (reader.h) then asks only for what is watched and gives the
-// reason for the others.  One DcgmWatches serves GPUs and instances, or one kind of part, so that
-// what an engine refuses for one costs the others nothing; it keeps GPUs of different models apart
-// (watched_kind.h).  An engine drops the watches of a GPU that its driver releases, and
-// restores only its own (DCGM 4.6.0, observed): they are set again when the device is back, and
-// when the engine says of a watched field that it is not watched.  Ids belong to one connection.
-// Source thread only.
+// Start decides for every field whether this library, these devices and this engine support it, and
+// watches the rest; the reader (reader.h) then reads only what is watched and reports the reason
+// for the others.  One DcgmWatches serves GPUs and instances, or one kind of part, so a refusal for
+// one does not affect the others; it keeps GPUs of different models apart (watched_kind.h).  An
+// engine drops the watches of a GPU that its driver releases and restores only its own (DCGM 4.6.0,
+// observed).  So the watches are set again when the device is back, and when the engine reports a
+// watched field as unwatched.  Ids belong to one connection.  Used on the source thread only.
 #pragma once
 
 #include <chrono>
@@ -28,13 +27,13 @@
 
 namespace podgpu {
 
-// A device, or part, among those asked for.
+// A device or part that is, or should be, watched.
 struct WatchedDevice : Watchable {
   abi::dcgmGroupEntityPair_t entity{};
-  std::optional<uint32_t> gpu_id;  // Of its GPU; a switch or CPU has none.
+  std::optional<uint32_t> gpu_id;  // None for a switch or CPU.
   size_t kind = 0;                 // Index of its kind.
-  size_t group = 0;                // Index of the kind's group that holds it, or would.
-  bool is_lost = false;            // As of the last look.
+  size_t group = 0;                // Index of its group in the kind, also while it is refused.
+  bool is_lost = false;            // At the last Discover.
 };
 
 class DcgmWatches {
@@ -47,55 +46,58 @@ class DcgmWatches {
         part_(part),
         names_(clock, part ? 1 + static_cast<int>(*part) : 0) {}
 
-  // Whether Start watches profiling fields; else they are refused as kPaused.
+  // Turns profiling fields on or off for the next Start; when off, they are refused as kPaused.
   void SetProfiling(bool is_on) { profiles_ = is_on; }
 
-  // Replaces what was watched.  After a failure nothing is watched.
+  // Replaces all watches.  After a failure nothing is watched.
   StatusOr<WatchResult> Start(abi::dcgmHandle_t handle, const Topology& topology,
                               const std::vector<const Field*>& fields,
                               std::chrono::microseconds period);
 
-  // Tries again what the engine refused; everything else goes on untouched.  After a failure
-  // nothing is watched.
+  // Tries again what the engine refused; the other watches stay.  After a failure nothing is
+  // watched.
   StatusOr<WatchResult> Retry(abi::dcgmHandle_t handle, const Topology& topology);
 
-  // Notes which devices `now` shows lost, and watches those that are back.
+  // Records which devices are lost in `now`, and watches those that are back.
   Status NoteStates(abi::dcgmHandle_t handle, const Topology& now);
 
-  // Watches again the devices, by index, of which the engine has said that a watched field is not
-  // watched: at once, and while it goes on saying so with growing pauses.
+  // Sets the watches again for `devices` (indices), for which the engine reports a watched field as
+  // unwatched: at once, then with growing pauses while the engine keeps reporting it.
   Status WatchAgain(abi::dcgmHandle_t handle, const std::vector<size_t>& devices);
 
   // Ends the watches and destroys the groups.
   void Stop(abi::dcgmHandle_t handle);
 
-  // For when the connection is gone, and the groups with it.
+  // Called when the connection is gone, and the groups with it.
   void Forget();
 
   bool is_started() const { return period_.count() > 0; }
-  // Whether Start was given the same, and the engine refused a part of it.
+  // Returns whether Start had the same arguments and the engine refused a part of them.
   bool IsWorthRetrying(const Topology& topology, const std::vector<const Field*>& fields,
                        std::chrono::microseconds period) const;
 
-  // Whether Start was given the same, as far as this one's fields and columns go.
+  // Returns whether Start had the same arguments, as far as the fields and columns of this object
+  // are concerned.
   bool IsWatching(const Topology& topology, const std::vector<const Field*>& fields,
                   std::chrono::microseconds period) const;
 
-  // Those of the fields and columns given to Start that are this one's, in their order.
+  // The fields and columns of the last Start that this object covers, in their order.
   const std::vector<WatchedField>& fields() const { return fields_; }
   const std::vector<WatchedDevice>& devices() const { return devices_; }
-  // Why there is no value of the field on the device, both by index; nothing: it is watched.
+  // Returns why the field is not watched on the device (both are indices); nothing when it is
+  // watched.
   std::optional<Absence> RefusalOf(size_t field, size_t device) const;
-  // Whether any device has the field watched.
+  // Returns whether the field is watched on any device.
   bool IsWatched(size_t field) const;
-  // Which columns of `topology` are this one's, and whether fields of `level` are read on them.
+  // Return the columns of `topology` that this object covers, and whether it covers fields of
+  // `level`.
   ColumnRange ColumnsIn(const Topology& topology) const;
   bool Covers(FieldLevel level) const;
   // The column of the first of devices().
   size_t first_column() const { return first_column_; }
 
  private:
-  // For devices that the engine has stopped sampling.
+  // Pacing of WatchAgain.
   struct Repair {
     bool is_going_on = false;
     Instant next{};
@@ -104,14 +106,15 @@ class DcgmWatches {
 
   void SortOutFields(const std::vector<const Field*>& fields);
   abi::dcgmGroupEntityPair_t EntityAt(const Topology& topology, EntityId column) const;
-  // The GPU, of those that are there, that tells what a kind offers.
+  // Returns a GPU of the kind that is not lost; it is asked which profiling fields the kind
+  // supports.
   std::optional<uint32_t> GpuToAsk(const Topology& topology, const DcgmWatchedKind& kind) const;
   void MakeKinds(const Topology& topology);
   Status MakeGroups(abi::dcgmHandle_t handle, const Topology& topology);
-  Status WatchBack(abi::dcgmHandle_t handle, const Topology& topology,
-                   const std::set<std::pair<size_t, size_t>>& groups);
-  Status TakeIn(abi::dcgmHandle_t handle, WatchedDevice& device, bool& is_back);
-  void SayDropped(const std::vector<size_t>& devices) const;
+  Status WatchReturned(abi::dcgmHandle_t handle, const Topology& topology,
+                       const std::set<std::pair<size_t, size_t>>& groups);
+  Status AddIfBack(abi::dcgmHandle_t handle, WatchedDevice& device, bool& is_back);
+  void LogDropped(const std::vector<size_t>& devices) const;
 
   const abi::DcgmLibrary& library_;
   const Clock& clock_;

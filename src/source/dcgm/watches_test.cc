@@ -40,7 +40,7 @@ TEST(DcgmWatch, WatchesEachDeviceOnceAndReadsItInOneCall) {
   EXPECT_TRUE(node.watched.reason.empty()) << node.watched.reason;
 }
 
-TEST(DcgmWatch, KeepsAnXidLongAndAllElseShort) {
+TEST(DcgmWatch, KeepsXidsLongerThanOtherSamples) {
   Node node(1);
   node.Start({kTemperatureId, kXidId});
   EXPECT_EQ(node.dcgm.KeepOf(kTemperatureId), 30);
@@ -100,7 +100,7 @@ TEST(DcgmWatch, AcceptsExactlyTheLevelsOfGpus) {
   }
 }
 
-TEST(DcgmWatch, TakesNoMoreThan127FieldsIntoAGroup) {
+TEST(DcgmWatch, PutsAtMost127FieldsIntoAGroup) {
   Node node(1);
   std::vector<uint16_t> ids;
   for (const Field& field : Catalogue()) {
@@ -120,7 +120,7 @@ TEST(DcgmWatch, TakesNoMoreThan127FieldsIntoAGroup) {
   EXPECT_EQ(node.dcgm.CountOf("dcgmEntitiesGetLatestValues"), 2);
 }
 
-TEST(DcgmWatch, SplitsManyDevicesAsAnOldEngineNeeds) {
+TEST(DcgmWatch, SplitsManyDevicesForAnOldEngine) {
   for (const abi::DcgmGeneration generation : {abi::DcgmGeneration::k3, abi::DcgmGeneration::k4}) {
     Node node(16);
     node.dcgm.generation = generation;
@@ -144,7 +144,7 @@ TEST(DcgmWatch, SplitsManyDevicesAsAnOldEngineNeeds) {
   }
 }
 
-TEST(DcgmWatch, WatchesTheProfilingFieldsThatAGpuOffers) {
+TEST(DcgmWatch, WatchesTheProfilingFieldsThatAGpuSupports) {
   Node node(2);
   node.dcgm.profiling_fields = {kGraphicsActive};
   const auto grid = node.Start({kTemperatureId, kGraphicsActive, kTensorActive});
@@ -154,10 +154,10 @@ TEST(DcgmWatch, WatchesTheProfilingFieldsThatAGpuOffers) {
   EXPECT_EQ(Cell(*grid, kGraphicsActive, 1).real(), 0.5);
   EXPECT_EQ(Cell(*grid, kTensorActive, 1).absence(), Absence::kNotSupported);
   EXPECT_EQ(node.dcgm.CountOf("dcgmProfGetSupportedMetricGroups"), 1)
-      << "one GPU of a model answers for all";
+      << "one GPU of a model is asked for all";
 }
 
-TEST(DcgmWatch, GoesOnWithoutProfiling) {
+TEST(DcgmWatch, ContinuesWithoutProfiling) {
   const struct {
     const char* label;
     std::function<void(FakeDcgm&)> prepare;
@@ -193,7 +193,7 @@ TEST(DcgmWatch, GoesOnWithoutProfiling) {
     const auto grid = node.Start({kTemperatureId, kGraphicsActive});
     ASSERT_TRUE(node.source().Read(*grid).ok()) << row.label;
     EXPECT_TRUE(node.watched.profiling_refused) << row.label;
-    EXPECT_FALSE(node.watched.is_fault) << row.label << ", the node just has none";
+    EXPECT_FALSE(node.watched.is_fault) << row.label << ": the node just has none";
     EXPECT_EQ(node.watched.reason, row.reason.empty() ? "no profiling fields: libdcgm.so.4 lacks "
                                                         "dcgmProfGetSupportedMetricGroups"
                                                       : row.reason)
@@ -203,8 +203,8 @@ TEST(DcgmWatch, GoesOnWithoutProfiling) {
   }
 }
 
-// The engine rolls such a watch back, so that nothing of it may pass for watched.
-TEST(DcgmWatch, Minus33ForOtherFieldsIsARefusalToo) {
+// The engine rolls such a watch back, so none of its fields may count as watched.
+TEST(DcgmWatch, TreatsCodeMinus33ForOtherFieldsAsARefusal) {
   Node node(1);
   node.dcgm.unwatchable = {kPowerId};
   node.dcgm.unwatchable_code = abi::DCGM_ST_MODULE_NOT_LOADED;
@@ -242,7 +242,7 @@ TEST(DcgmWatch, FindsRefusedFieldsByHalving) {
   }
 }
 
-TEST(DcgmWatch, DropsAFieldThatOnlyTheEngineDoesNotKnow) {
+TEST(DcgmWatch, RefusesAFieldThatOnlyTheEngineLacks) {
   Node node(1);
   node.dcgm.engine_unknown = {kPowerId};
   const auto grid = node.Start({kTemperatureId, kPowerId, kUtilisation});
@@ -251,7 +251,7 @@ TEST(DcgmWatch, DropsAFieldThatOnlyTheEngineDoesNotKnow) {
   EXPECT_EQ(Cell(*grid, kUtilisation, 0).absence(), Absence::kNoData);
 }
 
-TEST(DcgmWatch, SaysWhatFailsAndLeavesNothingBehind) {
+TEST(DcgmWatch, ReportsTheFailureAndLeavesNoGroups) {
   const struct {
     std::string symbol;
     abi::dcgmReturn_t code;
@@ -262,10 +262,10 @@ TEST(DcgmWatch, SaysWhatFailsAndLeavesNothingBehind) {
        "does not list its profiling fields (DCGM -21: The connection to the host engine is not "
        "valid any longer)"},
       {"dcgmGroupCreate", -24, absl::StatusCode::kResourceExhausted,
-       "makes no group of devices (DCGM -24: as the fake says). Another client may hold all of its "
-       "64"},
+       "cannot create a device group (DCGM -24: as the fake says). Another client may hold all of "
+       "its 64 groups"},
       {"dcgmGroupAddEntity", -11, absl::StatusCode::kUnavailable,
-       "takes a device into no group (DCGM -11: as the fake says)"},
+       "cannot add a device to its group (DCGM -11: as the fake says)"},
       {"dcgmFieldGroupCreate", -24, absl::StatusCode::kResourceExhausted,
        "does not watch the fields (DCGM -24: as the fake says)"},
       {"dcgmWatchFields", -56, absl::StatusCode::kFailedPrecondition,
@@ -303,7 +303,7 @@ TEST(DcgmWatch, LeavesALostGpuOutUntilItIsBack) {
   EXPECT_EQ(Cell(*grid, kTemperatureId, 1).int64(), 42);
 }
 
-TEST(DcgmWatch, SaysWhyADeviceThatIsBackIsNotWatched) {
+TEST(DcgmWatch, ReportsWhyAReturnedDeviceIsNotWatched) {
   for (const char* symbol : {"dcgmGroupAddEntity", "dcgmWatchFields"}) {
     Node node(2);
     ASSERT_TRUE(node.source().Discover({}).ok());
@@ -315,7 +315,7 @@ TEST(DcgmWatch, SaysWhyADeviceThatIsBackIsNotWatched) {
   }
 }
 
-TEST(DcgmWatch, LeavesOutADeviceThatWentSinceDiscover) {
+TEST(DcgmWatch, LeavesOutADeviceThatDisappearedAfterDiscover) {
   Node node(2);
   const StatusOr<Topology> topology = node.source().Discover({});
   ASSERT_TRUE(topology.ok());
@@ -326,7 +326,7 @@ TEST(DcgmWatch, LeavesOutADeviceThatWentSinceDiscover) {
   EXPECT_EQ(Cell(grid, kTemperatureId, 1).absence(), Absence::kNotFound);
 }
 
-TEST(DcgmWatch, TakesInADeviceThatTheEngineDidNotKnow) {
+TEST(DcgmWatch, AddsADeviceThatTheEngineDidNotKnowBefore) {
   Node node(1);
   node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, kTemperatureId, 40);
   node.dcgm.Fail("dcgmGroupAddEntity", abi::DCGM_ST_BADPARAM, 1);
@@ -338,7 +338,7 @@ TEST(DcgmWatch, TakesInADeviceThatTheEngineDidNotKnow) {
   EXPECT_TRUE(Cell(*grid, kTemperatureId, 0).present());
 }
 
-TEST(DcgmWatch, TriesAgainWhereTheListOfProfilingFieldsIsNone) {
+TEST(DcgmWatch, RetriesWhenTheListOfProfilingFieldsIsInvalid) {
   Node node(1);
   node.Start({kTemperatureId, kGraphicsActive});  // The fake has no such module.
   EXPECT_TRUE(node.watched.profiling_refused);
@@ -349,7 +349,8 @@ TEST(DcgmWatch, TriesAgainWhereTheListOfProfilingFieldsIsNone) {
   };
   node.dcgm.Inject("dcgmProfGetSupportedMetricGroups", garbage);
   node.Start({kTemperatureId, kGraphicsActive});
-  EXPECT_EQ(node.watched.reason, "no profiling fields: the engine's list of them is empty or none");
+  EXPECT_EQ(node.watched.reason,
+            "no profiling fields: the engine's list of them is empty or invalid");
   node.dcgm.Heal("dcgmProfGetSupportedMetricGroups");
   node.Start({kTemperatureId, kGraphicsActive});
   EXPECT_FALSE(node.watched.profiling_refused);

@@ -14,7 +14,8 @@ using abi::nvmlReturn_t;
 
 constexpr int kModeOff = 0;
 constexpr int kModeOn = 1;
-constexpr uint32_t kMostAskedAtOnce = 256;  // A question each; the rest waits for the next reading.
+constexpr uint32_t kMostAskedAtOnce =
+    256;  // One call per pid; the rest waits for the next reading.
 constexpr std::chrono::seconds kAskAgainAfter{60};
 constexpr std::chrono::seconds kClockSlack{1};
 constexpr uint32_t kMostShare = 100;
@@ -44,7 +45,7 @@ Accounting AskMode(const abi::NvmlTable& api, abi::nvmlDevice_t device, nvmlRetu
   return AccountingOf(code, mode);
 }
 
-// What either call says of a life.
+// The record of an ended process, from either version of the call.
 template <typename Stats>
 EndedProcess EndedOf(uint32_t pid, const Stats& stats, WallTime now) {
   EndedProcess ended{.pid = pid,
@@ -60,7 +61,7 @@ EndedProcess EndedOf(uint32_t pid, const Stats& stats, WallTime now) {
   return ended;
 }
 
-// Into `pids`, which is ascending and stays so, each once.
+// Adds the pids of `listed`; `pids` stays ascending, without duplicates.
 void AddPids(std::span<const ListedProcess> listed, std::vector<uint32_t>& pids) {
   for (const ListedProcess& process : listed) {
     pids.push_back(process.pid);
@@ -110,12 +111,15 @@ nvmlReturn_t NvmlAccounting::ReadEnded(const abi::NvmlTable& api, abi::nvmlDevic
   if (has_list) {
     AddPids(listed, settled_);
   }
-  nvmlReturn_t code = FillRoom(pids_, [&](uint32_t* pids, uint32_t& count) {
+  nvmlReturn_t code = FillList(pids_, [&](uint32_t* pids, uint32_t& count) {
     return api.nvmlDeviceGetAccountingPids(device, &count, pids);
   });
   if (code != abi::NVML_SUCCESS || (has_history_ && !has_list)) {
     return MakesPointless(code) ? code : static_cast<nvmlReturn_t>(abi::NVML_SUCCESS);
   }
+  // The first reading settles every recorded pid without a question: these records are history.
+  // Later, a pid is settled once it was on a list, was reported, or is unknown to the driver; only
+  // the others are asked about.
   next_.clear();
   uint32_t asked = 0;
   for (const uint32_t pid : std::span(pids_.entries).first(pids_.count)) {

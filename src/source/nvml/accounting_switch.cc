@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_format.h"
 
-#include "base/foreign_lane.h"
+#include "base/foreign_call_thread.h"
 #include "base/wakeup.h"
 #include "source/nvml/error.h"
 #include "source/nvml/task.h"
@@ -19,7 +19,7 @@ using abi::nvmlReturn_t;
 constexpr std::chrono::seconds kPatience{60};
 constexpr int kOn = 1;
 
-// All of it, GPU by GPU.
+// Switches accounting on, GPU by GPU.
 class Switching final : public NvmlTask {
  public:
   explicit Switching(abi::NvmlLibrary library) : library_(std::move(library)) {}
@@ -46,7 +46,7 @@ class Switching final : public NvmlTask {
 
   const abi::NvmlTable& api() const { return library_.api; }
 
-  // For who ran it, once it has returned.
+  // Results; read after Run has returned.
   nvmlReturn_t code = abi::NVML_SUCCESS;
   const char* failed = "";
   AccountingSwitched switched;
@@ -99,7 +99,7 @@ class Switching final : public NvmlTask {
              ": it needs root. Run this as root, in a container with runAsUser: 0";
     }
     return told == abi::NVML_SUCCESS
-               ? Failed("the driver says that accounting is on, and it stays off", told)
+               ? Failed("the driver reports success, but accounting stays off", told)
                : Failed("accounting cannot be switched on", told);
   }
 
@@ -121,7 +121,7 @@ StatusOr<AccountingSwitched> SwitchAccountingOn(abi::NvmlLibrary library, Clock&
     return absl::FailedPreconditionError(
         name + " is too old to list its GPUs. Install driver R450 or later");
   }
-  ForeignLane lane("doctor", 1, written_off);
+  ForeignCallThread call_thread("doctor", 1, written_off);
   const auto task = std::make_shared<Switching>(std::move(library));
   bool has_returned = false;
   {
@@ -129,17 +129,17 @@ StatusOr<AccountingSwitched> SwitchAccountingOn(abi::NvmlLibrary library, Clock&
     const Instant deadline = clock.Now() + patience;
     const std::jthread watchdog([&](const std::stop_token& stop) {
       if (never.SleepUntil(clock, deadline, stop)) {
-        lane.GiveUp();
+        call_thread.GiveUp();
       }
     });
-    has_returned = lane.Run(task);
+    has_returned = call_thread.Run(task);
   }
   if (!has_returned) {
     const int place = task->GiveUp();
     return absl::DeadlineExceededError(absl::StrFormat(
         "%s has not returned for %d s from a call about %s. See the kernel's log "
         "(dmesg) for NVRM",
-        name, patience.count(), place >= 0 ? absl::StrFormat("GPU %d", place) : "no GPU"));
+        name, patience.count(), place >= 0 ? absl::StrFormat("GPU %d", place) : "the whole node"));
   }
   if (task->code != abi::NVML_SUCCESS) {
     return NvmlStatus(task->api(), task->code, absl::StrFormat("%s: %s fails", name, task->failed));

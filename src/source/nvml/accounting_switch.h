@@ -1,9 +1,9 @@
-// Switches the driver's accounting on, once, for every GPU that can have it: what an init container
-// does, being root, for a podgpu that is not.
+// Switches process accounting on for every GPU that supports it.  An init container runs this as
+// root for a podgpu that is not root.
 //
-// The mode holds until the driver is unloaded.  A GPU in MIG mode, or a board without accounting,
-// cannot have it, which is no failure; a refusal is, and says what to do about it.  A call that
-// does not return within `patience` ends it.
+// The mode stays on until the driver is unloaded.  A GPU in MIG mode, or a board without
+// accounting, is no failure; a refusal is one, and its line names the remedy.  When a call does not
+// return within `patience`, the whole function gives up.
 #pragma once
 
 #include <chrono>
@@ -19,15 +19,15 @@
 namespace podgpu {
 
 struct AccountingSwitched {
-  std::vector<std::string> lines;  // One per GPU, in NVML's order, without a line's end.
-  bool has_failed = false;         // Of one at least.
+  std::vector<std::string> lines;  // One per GPU, in NVML's order, without a newline.
+  bool has_failed = false;         // For at least one GPU.
 };
 
-// The Status of what keeps it from looking at GPUs at all; then what was done is not known.
+// Returns a failure when the GPUs cannot be listed or a call hangs; then the modes are unknown.
 StatusOr<AccountingSwitched> SwitchAccountingOn(abi::NvmlLibrary library, Clock& clock,
                                                 const ThreadTally& written_off,
                                                 std::chrono::seconds patience);
-// The same with the library at `path`, or the one that is found where that is empty.
+// The same with the library at `path`; empty: search for it.
 StatusOr<AccountingSwitched> SwitchAccountingOn(LibraryLoader& loader, const std::string& path,
                                                 Clock& clock, const ThreadTally& written_off);
 

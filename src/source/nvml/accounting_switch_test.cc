@@ -22,7 +22,7 @@ class AccountingSwitchTest : public ::testing::Test {
   FakeNvml nvml_;
 };
 
-TEST_F(AccountingSwitchTest, SaysOfEachGpuWhatWasDone) {
+TEST_F(AccountingSwitchTest, ReportsTheResultForEachGpu) {
   nvml_.gpus[1].accounting.is_on = true;
   StatusOr<AccountingSwitched> switched = Switch();
   ASSERT_TRUE(switched.ok());
@@ -31,10 +31,10 @@ TEST_F(AccountingSwitchTest, SaysOfEachGpuWhatWasDone) {
                                  "GPU 1 GPU-b: accounting is on already"}));
   EXPECT_FALSE(switched->has_failed);
   EXPECT_TRUE(nvml_.gpus[0].accounting.is_on);
-  EXPECT_EQ(nvml_.initialised, 0) << "the driver is let go of";
+  EXPECT_EQ(nvml_.initialised, 0) << "the driver is released";
 }
 
-TEST_F(AccountingSwitchTest, MigModeIsNoFailureAndARefusalIs) {
+TEST_F(AccountingSwitchTest, CountsARefusalAsFailureButNotMigMode) {
   nvml_.gpus[0].mig_enabled = true;
   StatusOr<AccountingSwitched> switched = Switch();
   ASSERT_TRUE(switched.ok());
@@ -51,7 +51,7 @@ TEST_F(AccountingSwitchTest, MigModeIsNoFailureAndARefusalIs) {
             "as root, in a container with runAsUser: 0");
 }
 
-TEST_F(AccountingSwitchTest, BelievesNoDriverThatOnlySaysSo) {
+TEST_F(AccountingSwitchTest, ChecksThatTheDriverReallySwitchedAccountingOn) {
   nvml_.gpus[0].accounting.obeys = false;
   nvml_.gpus[1].state = abi::NVML_ERROR_GPU_IS_LOST;
   const StatusOr<AccountingSwitched> switched = Switch();
@@ -61,12 +61,12 @@ TEST_F(AccountingSwitchTest, BelievesNoDriverThatOnlySaysSo) {
   EXPECT_NE(switched->lines[1].find("(NVML 15)"), std::string::npos) << switched->lines[1];
 }
 
-TEST_F(AccountingSwitchTest, SaysWhatKeepsItFromLooking) {
+TEST_F(AccountingSwitchTest, ReportsWhyGpusCannotBeListed) {
   nvml_.SetDown(true);
   EXPECT_NE(Switch().status().message().find("nvmlInit_v2 fails (NVML 9)"), std::string::npos);
 }
 
-TEST_F(AccountingSwitchTest, DoesNotWaitForEverForACallThatHangs) {
+TEST_F(AccountingSwitchTest, GivesUpWhenACallHangs) {
   FakeFault hang;
   hang.block = FakeFault::Block::kUntilFreed;
   nvml_.Inject("nvmlDeviceSetAccountingMode", hang, 1);

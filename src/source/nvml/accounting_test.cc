@@ -7,14 +7,14 @@
 #include "base/testing/manual_clock.h"
 #include "source/nvml/processes.h"
 #include "source/testing/fake_nvml_table.h"
-#include "source/testing/proc_of_all.h"
+#include "source/testing/fake_proc_files.h"
 
 namespace podgpu {
 namespace {
 
 using std::chrono::seconds;
 
-// A /proc in which nobody is there any longer.
+// A /proc in which all processes have ended.
 class ProcOfNobody final : public Files {
  public:
   StatusOr<std::string> Read(std::string_view path) const override {
@@ -39,14 +39,14 @@ class AccountingTest : public ::testing::Test {
     processes_ = std::make_unique<NvmlProcesses>(
         nvml_.Library(), NvmlProcessesOptions{.enable_accounting = enable}, files, clock_);
   }
-  // The next reading.
+  // Makes the next reading.
   const DeviceReading& Read(size_t device = 0) {
     clock_.Advance(seconds(1));
     EXPECT_TRUE(processes_->Read(reading_).ok());
     return reading_.devices.at(device);
   }
   uint64_t NowUs() const { return static_cast<uint64_t>(ToMicroseconds(clock_.WallNow())); }
-  // A process that has begun now and, unless it runs, lived for 300 ms.
+  // Adds a process that started now; unless it runs, it lived for 300 ms.
   void Live(uint32_t pid, bool runs = false) {
     abi::nvmlAccountingStats_v2_t life{};
     life.pid = pid;
@@ -69,14 +69,14 @@ class AccountingTest : public ::testing::Test {
   }
 
   const ProcOfNobody nobody_;
-  const ProcOfAll everybody_;
+  const FakeProcFiles files_;
   ManualClock clock_;
   FakeNvml nvml_;
   std::unique_ptr<NvmlProcesses> processes_;
   ProcessReading reading_;
 };
 
-TEST_F(AccountingTest, IsLookedAtAndLeftAlone) {
+TEST_F(AccountingTest, IsReadButNotSwitchedOnByDefault) {
   nvml_.gpus[1].accounting.is_on = true;
   Open(false, nobody_);
   EXPECT_EQ(Read().accounting, Accounting::kOff);
@@ -86,7 +86,7 @@ TEST_F(AccountingTest, IsLookedAtAndLeftAlone) {
   EXPECT_NE(processes_->Describe().find("of 2 GPUs; accounting is on for 1"), std::string::npos);
 }
 
-TEST_F(AccountingTest, SaysWhyItCannotBeRead) {
+TEST_F(AccountingTest, ReportsWhyItCannotBeRead) {
   const struct {
     int code;
     Accounting told;
@@ -119,7 +119,7 @@ TEST_F(AccountingTest, IsSwitchedOnAndAgainAfterTheDriverWasReloaded) {
   EXPECT_TRUE(nvml_.gpus[1].accounting.is_on);
 }
 
-TEST_F(AccountingTest, ARefusalIsSaidAndTriedAgainNowAndThen) {
+TEST_F(AccountingTest, ARefusalIsReportedAndRetried) {
   nvml_.FailWith({{"nvmlDeviceSetAccountingMode", abi::NVML_ERROR_NO_PERMISSION}});
   Open(true, nobody_);
   for (int i = 0; i < 30; ++i) {
@@ -135,7 +135,7 @@ TEST_F(AccountingTest, ARefusalIsSaidAndTriedAgainNowAndThen) {
   EXPECT_EQ(processes_->Complaint(), "");
 }
 
-TEST_F(AccountingTest, ADriverThatOnlySaysSoIsNotBelieved) {
+TEST_F(AccountingTest, ASwitchThatHasNoEffectCountsAsRefused) {
   nvml_.gpus[0].accounting.obeys = false;
   Open(true, nobody_);
   EXPECT_EQ(Read().accounting, Accounting::kOff);
@@ -150,11 +150,11 @@ TEST_F(AccountingTest, StaysOffInMigModeWithoutAComplaint) {
   EXPECT_EQ(processes_->Complaint(), "");
 }
 
-TEST_F(AccountingTest, TellsWhoCameAndWentBetweenTwoReadings) {
+TEST_F(AccountingTest, ReportsProcessesThatLivedBetweenTwoReadings) {
   nvml_.gpus[0].accounting.is_on = true;
   Live(7);
   Open(false, nobody_);
-  EXPECT_TRUE(Read().ended.empty()) << "what was before is history";
+  EXPECT_TRUE(Read().ended.empty()) << "older records are history";
   EXPECT_EQ(Asked(), 0);
   const uint64_t born_us = NowUs();
   Live(8);
@@ -170,7 +170,7 @@ TEST_F(AccountingTest, TellsWhoCameAndWentBetweenTwoReadings) {
   EXPECT_EQ(Asked(), 1);
 }
 
-TEST_F(AccountingTest, DoesNotTellOfThoseThatAListHasTold) {
+TEST_F(AccountingTest, DoesNotReportProcessesThatWereOnAList) {
   nvml_.gpus[0].accounting.is_on = true;
   Open(false, nobody_);
   Read();
@@ -183,17 +183,17 @@ TEST_F(AccountingTest, DoesNotTellOfThoseThatAListHasTold) {
   EXPECT_EQ(Asked(), 0);
 }
 
-TEST_F(AccountingTest, WhoHasBegunAfterTheListsIsNoShortProcessYet) {
+TEST_F(AccountingTest, AProcessThatStartedAfterTheListsHasNotEnded) {
   nvml_.gpus[0].accounting.is_on = true;
   Open(false, nobody_);
   Read();
-  Live(10, true);  // And on no list yet.
+  Live(10, true);  // Not on a list yet.
   EXPECT_TRUE(Read().ended.empty()) << "it runs; its time is 0";
   End(10);
-  EXPECT_EQ(Read().ended.size(), 1U) << "it was gone before a list could tell";
+  EXPECT_EQ(Read().ended.size(), 1U) << "it ended before a list could show it";
 }
 
-TEST_F(AccountingTest, AsksAgainWhenAQuestionFailsAndForgetsWhatTheDriverHasForgotten) {
+TEST_F(AccountingTest, RetriesAFailedQuestionAndDropsPidsThatTheDriverDropped) {
   nvml_.gpus[0].accounting.is_on = true;
   Open(false, nobody_);
   Read();
@@ -210,7 +210,7 @@ TEST_F(AccountingTest, AsksAgainWhenAQuestionFailsAndForgetsWhatTheDriverHasForg
   EXPECT_EQ(Asked(), asked);
 }
 
-TEST_F(AccountingTest, AListThatIsMissingMakesNobodyShortLived) {
+TEST_F(AccountingTest, ReportsNoEndedProcessWhenAListIsMissing) {
   nvml_.gpus[0].accounting.is_on = true;
   Open(false, nobody_);
   Read();
@@ -218,12 +218,12 @@ TEST_F(AccountingTest, AListThatIsMissingMakesNobodyShortLived) {
   nvml_.FailWith({{"nvmlDeviceGetComputeRunningProcesses_v3", abi::NVML_ERROR_UNKNOWN}});
   EXPECT_TRUE(Read().ended.empty());
   End(13);
-  EXPECT_TRUE(Read().ended.empty()) << "nobody knows whether it was on a list";
+  EXPECT_TRUE(Read().ended.empty()) << "it may have been on the missing list";
   nvml_.FailWith({});
   EXPECT_EQ(Read().ended.size(), 1U);
 }
 
-TEST_F(AccountingTest, AsksAnOlderDriverByItsOlderCallAndManyInTurns) {
+TEST_F(AccountingTest, UsesTheOlderCallAndLimitsQuestionsPerReading) {
   nvml_.gpus[0].accounting.is_on = true;
   nvml_.without = {"nvmlDeviceGetAccountingStats_v2"};
   Open(false, nobody_);
@@ -240,7 +240,7 @@ TEST_F(AccountingTest, AsksAnOlderDriverByItsOlderCallAndManyInTurns) {
   EXPECT_EQ(Asked(), 600);
 }
 
-TEST_F(AccountingTest, NonsenseIsNotTold) {
+TEST_F(AccountingTest, IgnoresGarbage) {
   nvml_.gpus[0].accounting.is_on = true;
   Open(false, nobody_);
   Read();
@@ -255,9 +255,9 @@ TEST_F(AccountingTest, NonsenseIsNotTold) {
   EXPECT_FALSE(ended.started_at.has_value());
 }
 
-TEST_F(AccountingTest, WhoGoesOnWithoutAGpuIsIdentifiedAndWhoTookItsPidIsNot) {
+TEST_F(AccountingTest, IdentifiesAnEndedProcessOnlyByItsStartTime) {
   nvml_.gpus[0].accounting.is_on = true;
-  Open(false, everybody_);
+  Open(false, files_);
   Read();
   Live(15);
   Live(16);

@@ -1,5 +1,5 @@
-// How a symbol of NVML is called and its numbers are taken: what call.cc and
-// call_identity.cc have in common.  For these two alone; on the thread that calls NVML.
+// Helpers that call a symbol of NVML and convert its result; shared by call.cc and call_identity.cc
+// only.  Called on the thread that calls NVML.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace podgpu {
 
-// Calls `function` if the library has it.
+// Calls `function`; returns an error code when the library lacks it.
 template <typename Function, typename... Arguments>
 abi::nvmlReturn_t Call(Function* function, Arguments... arguments) {
   return function == nullptr ? abi::NVML_ERROR_FUNCTION_NOT_FOUND : function(arguments...);
@@ -17,7 +17,7 @@ abi::nvmlReturn_t Call(Function* function, Arguments... arguments) {
 
 inline NvmlRaw OfUnsigned(abi::nvmlReturn_t code, uint32_t number) {
   if (code == abi::NVML_SUCCESS && number == std::numeric_limits<uint32_t>::max()) {
-    return NvmlRaw::Failure(abi::NVML_ERROR_UNKNOWN);  // All ones: not available.
+    return NvmlRaw::Failure(abi::NVML_ERROR_UNKNOWN);  // All bits set means "not available".
   }
   return NvmlRaw::Number(code, number);
 }
@@ -29,7 +29,7 @@ inline NvmlRaw OfUnsigned64(abi::nvmlReturn_t code, unsigned long long number) {
   return NvmlRaw::Number(code, static_cast<int64_t>(number));
 }
 
-// Numbers of modes, states and versions: none is negative.
+// For modes, states and versions, which are never negative.
 inline NvmlRaw OfState(abi::nvmlReturn_t code, int number) {
   return code == abi::NVML_SUCCESS && number < 0 ? NvmlRaw::Failure(abi::NVML_ERROR_UNKNOWN)
                                                  : NvmlRaw::Number(code, number);
@@ -60,7 +60,7 @@ NvmlRaw AskState(Function* function, abi::nvmlDevice_t device) {
   return OfState(code, number);
 }
 
-// By a recipe of the kinds kLicense, kMode, kGpuText, kSystemText and kSystemNumber.
+// Handles the recipes kLicense, kMode, kGpuText, kSystemText and kSystemNumber.
 NvmlRaw AskNvmlIdentity(const abi::NvmlTable& api, const NvmlTarget& device,
                         const NvmlRecipe& recipe);
 

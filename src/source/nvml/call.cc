@@ -62,7 +62,7 @@ NvmlRaw InWatts(const NvmlRaw& milliwatts) {
   return NvmlRaw::Real(milliwatts.code, static_cast<double>(milliwatts.number) / kMilli);
 }
 
-// DCGM cuts limits to whole watts.
+// DCGM truncates limits to whole watts.
 NvmlRaw InWholeWatts(const NvmlRaw& milliwatts) {
   return NvmlRaw::Real(milliwatts.code, static_cast<double>(milliwatts.number / 1000));
 }
@@ -121,7 +121,7 @@ std::pair<nvmlReturn_t, abi::nvmlMemory_v2_t> MemoryOf(const NvmlTable& api, nvm
   return {code, memory};
 }
 
-// The part of the memory that is not reserved; nothing where the driver contradicts itself.
+// The memory that is not reserved; nothing when the driver's numbers contradict each other.
 NvmlRaw UsedRatio(const abi::nvmlMemory_v2_t& memory) {
   if (memory.reserved >= memory.total || memory.used > memory.total) {
     return NvmlRaw::Failure(abi::NVML_ERROR_UNKNOWN);
@@ -170,7 +170,7 @@ NvmlRaw AskEccLocation(const NvmlTable& api, nvmlDevice_t device, int argument) 
   return OfUnsigned64(code, count);
 }
 
-// Asked for without room: the answer to that is the count.
+// Called with an empty buffer: the result is the count.
 NvmlRaw AskRetiredPages(const NvmlTable& api, nvmlDevice_t device, int cause) {
   uint32_t count = 0;
   unsigned long long* const no_addresses = nullptr;

@@ -1,10 +1,11 @@
-// One value by one NVML call, in DCGM's units.
+// Reads one value by one NVML call, in DCGM's units.
 //
-// AskNvml makes the call that a recipe names and converts as DCGM does: power in watts (limits in
-// whole ones), memory in whole MiB, counters as they come.  A call that serves several fields is
-// made once a reading: NvmlAnswers holds what it said.  What comes out is still the driver's word;
-// DecodeNvml makes a Value of it, and garbage and blanks end there.  A symbol that an older driver
-// lacks is "not supported", unless an older one stands in.  Any thread, one at a time for a device.
+// AskNvml makes the call that a recipe names and converts the result as DCGM does: power in watts
+// (limits in whole watts), memory in whole MiB, counters unchanged.  A call that serves several
+// fields is made once per reading; NvmlAnswers caches its result.  The result is still raw:
+// NvmlDevice turns it into a Value and rejects garbage and blanks.  A symbol that an older driver
+// lacks counts as "not supported", unless an older symbol can replace it.  Any thread; one call at
+// a time for a device.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,7 @@
 
 namespace podgpu {
 
-// What a call has given.
+// The raw result of a call.
 struct NvmlRaw {
   enum class Kind : uint8_t { kNumber, kReal, kText };
   abi::nvmlReturn_t code = abi::NVML_ERROR_NOT_SUPPORTED;
@@ -29,7 +30,7 @@ struct NvmlRaw {
   int64_t number = 0;
   double real = 0;
   std::string text = {};
-  int64_t stamp_us = 0;  // Since 1970; 0: it was read just now.
+  int64_t stamp_us = 0;  // Since 1970; 0: just now.
 
   static NvmlRaw Failure(abi::nvmlReturn_t code) { return {.code = code}; }
   static NvmlRaw Number(abi::nvmlReturn_t code, int64_t number) {
@@ -40,7 +41,7 @@ struct NvmlRaw {
   }
 };
 
-// Answers that serve several fields; forgotten before each reading.
+// Cached results that serve several fields; cleared before each reading.
 struct NvmlAnswers {
   template <typename T>
   using Answer = std::optional<std::pair<abi::nvmlReturn_t, T>>;
@@ -50,24 +51,24 @@ struct NvmlAnswers {
   Answer<abi::nvmlRowRemapperHistogramValues_t> spare_rows;
 };
 
-// A device to ask.
+// A device, as the NVML calls take it.
 struct NvmlTarget {
   abi::nvmlDevice_t handle = nullptr;
   uint32_t index = 0;
   bool operator==(const NvmlTarget&) const = default;
 };
 
-// A list, with room for more than there is; `count` is how much of it was told.
+// A buffer for a list that NVML returns; the first `count` entries are valid.
 template <typename Entry>
-struct NvmlRoom {
+struct NvmlList {
   std::vector<Entry> entries;
   uint32_t count = 0;
 };
 
-// Calls call(entries, count) with more and more room until all that there is fits.  The list may
-// grow between two calls, and some drivers tell a size that is none; so the room at least doubles.
+// Calls call(entries, count) with a growing buffer until the whole list fits.  The list may grow
+// between two calls, and some drivers return a wrong size, so the buffer at least doubles.
 template <typename Entry, typename Call>
-abi::nvmlReturn_t FillRoom(NvmlRoom<Entry>& room, const Call& call) {
+abi::nvmlReturn_t FillList(NvmlList<Entry>& room, const Call& call) {
   constexpr size_t kFirstRoom = 64;
   constexpr size_t kMostRoom = 1 << 16;  // A count above it is garbage.
   if (room.entries.empty()) {
@@ -85,14 +86,14 @@ abi::nvmlReturn_t FillRoom(NvmlRoom<Entry>& room, const Call& call) {
   }
 }
 
-// By `recipe`, which names no field value, GPM metric, link rate or event.
+// Makes the call of `recipe`. Field values, GPM metrics, link rates and events are read elsewhere.
 NvmlRaw AskNvml(const abi::NvmlTable& api, const NvmlTarget& device, const NvmlRecipe& recipe,
                 NvmlAnswers& answers);
 
-// The number in a field value, in the DCGM unit that `recipe` asks for.
+// Converts a field value to the DCGM unit of `recipe`.
 NvmlRaw OfFieldValue(const NvmlRecipe& recipe, const abi::nvmlFieldValue_t& value);
 
-// The used, free or total MiB, or the used ratio, of a device or MIG device.
+// Reads the used, free or total MiB, or the used ratio, of a device or MIG device.
 NvmlRaw AskNvmlMemory(const abi::NvmlTable& api, abi::nvmlDevice_t device, NvmlMemoryPart part,
                       NvmlAnswers& answers);
 

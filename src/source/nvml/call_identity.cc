@@ -13,7 +13,7 @@ using abi::nvmlDevice_t;
 using abi::nvmlReturn_t;
 using abi::NvmlTable;
 
-// Whether the licence of a virtual GPU is held; 0 where none is wanted, as DCGM has it.
+// Whether a virtual GPU holds its licence; like DCGM, 0 when none is needed.
 NvmlRaw AskLicense(const NvmlTable& api, nvmlDevice_t device) {
   constexpr int kVirtualGpus = 1;
   abi::nvmlGridLicensableFeatures_t features{};
@@ -30,7 +30,7 @@ NvmlRaw AskLicense(const NvmlTable& api, nvmlDevice_t device) {
   return NvmlRaw::Number(code, 0);
 }
 
-// DCGM's numbers of the compute modes are others than NVML's.
+// DCGM numbers the compute modes differently from NVML.
 NvmlRaw AskComputeMode(const NvmlTable& api, nvmlDevice_t device) {
   constexpr std::array<int, 4> kOfDcgm = {0, 0, 1, 2};
   NvmlRaw raw = AskState(api.nvmlDeviceGetComputeMode, device);
@@ -40,7 +40,7 @@ NvmlRaw AskComputeMode(const NvmlTable& api, nvmlDevice_t device) {
   return raw;
 }
 
-// A board that cannot be cut is not cut.
+// A board without MIG support counts as "MIG off".
 NvmlRaw AskMigMode(const NvmlTable& api, nvmlDevice_t device) {
   uint32_t now = 0;
   uint32_t pending = 0;

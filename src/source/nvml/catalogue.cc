@@ -13,7 +13,7 @@ namespace {
 enum class Pace : uint8_t { kQuick, kSlow };
 using enum Pace;
 
-// Fields `first` to `last`, whose arguments ascend by `step`.
+// Recipes of the fields `first` to `last`; the argument increases by `step` from field to field.
 struct RecipeRow {
   uint16_t first = 0;
   uint16_t last = 0;
@@ -166,7 +166,8 @@ int EccArgument(const RecipeRow& row, int place) {
   return row.argument + place % 2 + kPerLocation * location;
 }
 
-// Fields alternate: sent by link 0, received by link 0, sent by link 1; GPM's begin with received.
+// The fields alternate: sent by link 0, received by link 0, sent by link 1 and so on.  GPM's
+// metrics begin with received.
 int LinkMetric(const RecipeRow& row, int place) {
   return row.argument + 2 * (place / 2) - place % 2;
 }

@@ -1,9 +1,8 @@
-// Which fields NVML can give, and by which of its calls.
+// Which DCGM fields NVML can give, and by which call.
 //
-// DCGM computes its device fields from NVML; this is the same map the other way round, so that a
-// page has the same numbers whichever library they come from.  Sources of the facts: DCGM 4.6.0's
-// own table of NVML field values (fields/field.h, nvml_field_id) and what its implementation calls.
-// Pure; any thread.
+// DCGM computes its device fields from NVML. This table is the reverse of that mapping, so a page
+// has the same numbers from either library.  Taken from DCGM 4.6.0: its table of NVML field values
+// (fields/field.h, nvml_field_id) and the calls that it makes.  Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +13,16 @@
 
 namespace podgpu {
 
-// How a value is got.  Beside each: what the argument means.
+// The kind of call that gives a value.  The comments tell what the recipe's argument means.
 enum class NvmlCall : uint8_t {
-  kFieldValue,        // NVML's number of the field value.
+  kFieldValue,        // NVML's id of the field value.
   kFieldMilliwatts,   // The same; the value is in mW.
-  kLinkRate,          // The link, or kAllLinks; kSent and kReceived.
-  kGpm,               // GPM's number of the metric, a percentage: told as a ratio.
-  kGpmPercent,        // The same, told as it is.
-  kGpmBytes,          // The same, MiB: told as bytes.
-  kGpmCount,          // The same, a count.
-  kXid,               // Told by events.
+  kLinkRate,          // The link or kAllLinks, with kSent and kReceived.
+  kGpm,               // GPM's id of a metric in percent; converted to a ratio.
+  kGpmPercent,        // The same; unchanged.
+  kGpmBytes,          // GPM's id of a metric in MiB; converted to bytes.
+  kGpmCount,          // GPM's id of a count.
+  kXid,               // From events (events.h).
   kClock,             // nvmlClockType_t.
   kMaxClock,          // nvmlClockType_t.
   kApplicationClock,  // nvmlClockType_t.
@@ -79,27 +78,27 @@ enum class NvmlText : uint8_t {
   kVbios
 };
 
-// Flags in the argument of kLinkRate, beside the number of the link.
+// Flags in the argument of kLinkRate, in addition to the number of the link.
 inline constexpr uint16_t kSent = 0x100;
 inline constexpr uint16_t kReceived = 0x200;
 inline constexpr uint16_t kAllLinks = 0xff;
 inline constexpr int kErrorShift = 8;
 
-// How one field is got.
+// How to read one field.
 struct NvmlRecipe {
   NvmlCall call = NvmlCall::kFieldValue;
   uint16_t argument = 0;
-  bool is_slow = false;  // Changes rarely, or is dear: read now and then.
+  bool is_slow = false;  // Changes rarely or is expensive: read every 10 s.
 };
 
-// Nothing where NVML cannot give the field.
+// Returns nothing when NVML cannot give the field.
 std::optional<NvmlRecipe> NvmlRecipeOf(const Field& field);
 
-// Whether the field needs GPM, which Hopper and later have.
+// Returns whether the field needs GPM, which only Hopper and later have.
 bool NeedsGpm(const NvmlRecipe& recipe);
 
-// A few words on where the field comes from, for the reference: "GPM", "event", "driver"; empty
-// where NVML cannot give it.
+// Returns where the field comes from in a few words, for the reference documents: "GPM", "event",
+// "driver"; empty when NVML cannot give it.
 std::string_view NvmlOrigin(const Field& field);
 
 }  // namespace podgpu

@@ -17,15 +17,15 @@ using abi::nvmlReturn_t;
 
 constexpr int64_t kAnything = std::numeric_limits<int64_t>::max();
 
-// Codes after which no other call for the device is worth making.
+// Codes after which no further call about the device is useful.
 bool IsEndOfReading(nvmlReturn_t code) {
   return code == abi::NVML_ERROR_UNINITIALIZED || code == abi::NVML_ERROR_DRIVER_NOT_LOADED ||
          code == abi::NVML_ERROR_GPU_IS_LOST;
 }
 
-// Numbers above are no measurement: DCGM drops such temperatures, too.
+// Greater numbers are garbage; DCGM drops such temperatures too.
 int64_t HighestOf(const Field& field) {
-  if (field.id == field_ids::kFanSpeed) {  // Of the noise that is meant: it may be exceeded.
+  if (field.id == field_ids::kFanSpeed) {  // Percent of the rated speed; a fan may exceed it.
     return 1000;
   }
   if (field.unit == "percent") {
@@ -37,7 +37,7 @@ int64_t HighestOf(const Field& field) {
   return field.unit == "MHz" || field.unit == "W" ? 1'000'000 : kAnything;
 }
 
-// What an instance has of its own; all else is its GPU's.
+// Whether an instance has its own value; else it has its GPU's.
 bool IsOfInstance(const NvmlRecipe& recipe) {
   return NeedsGpm(recipe) || recipe.call == NvmlCall::kMemory ||
          recipe.call == NvmlCall::kUtilization || recipe.call == NvmlCall::kCoder ||
@@ -119,26 +119,27 @@ NvmlDevice::NvmlDevice(std::shared_ptr<const abi::NvmlLibrary> library,
   }
 }
 
-nvmlReturn_t NvmlDevice::Read(const std::shared_ptr<const NvmlPlan>& plan, const Round& round) {
+nvmlReturn_t NvmlDevice::Read(const std::shared_ptr<const NvmlPlan>& plan,
+                              const ReadOptions& options) {
   Prepare(plan);
   AskForValues();
   if (IsEndOfReading(values_code_)) {
     return values_code_;
   }
-  Profile(gpm_, round);
+  Profile(gpm_, options);
   for (size_t i = 0; i < cells_.size(); ++i) {
     if (NeedsGpm(plan->columns[i].recipe)) {
-      cells_[i] = OfMetric(plan->columns[i], gpm_, round);
-    } else if (IsDue(i, round)) {
+      cells_[i] = OfMetric(plan->columns[i], gpm_, options);
+    } else if (IsDue(i, options)) {
       NvmlRaw raw = Ask(i);
       if (IsEndOfReading(raw.code)) {
         return raw.code;
       }
-      cells_[i] = Keep(i, std::move(raw), round.wall);
+      cells_[i] = Keep(i, std::move(raw), options.wall);
     }
   }
   for (size_t i = 0; i < instances_.size(); ++i) {
-    ReadInstance(i, round);
+    ReadInstance(i, options);
   }
   return abi::NVML_SUCCESS;
 }
@@ -163,15 +164,15 @@ void NvmlDevice::Prepare(const std::shared_ptr<const NvmlPlan>& plan) {
   }
 }
 
-bool NvmlDevice::IsDue(size_t column, const Round& round) const {
+bool NvmlDevice::IsDue(size_t column, const ReadOptions& options) const {
   const Value& last = cells_[column];
   const bool never_read = !last.present() && last.absence() == Absence::kNotRead;
   const bool is_rare = plan_->columns[column].recipe.is_slow ||
                        (!last.present() && last.absence() == Absence::kNotSupported);
-  return round.is_slow || never_read || !is_rare;
+  return options.is_slow || never_read || !is_rare;
 }
 
-// One call for all field values; each has a result of its own.
+// One call for all field values; each value has its own result code.
 void NvmlDevice::AskForValues() {
   values_code_ = abi::NVML_SUCCESS;
   if (values_.empty()) {
@@ -199,14 +200,14 @@ NvmlRaw NvmlDevice::Ask(size_t column) {
                  : NvmlRaw::Failure(values_code_);
     case NvmlCall::kLinkRate:
       return AskLinkRate(column);
-    case NvmlCall::kXid:  // For the events to tell.
+    case NvmlCall::kXid:  // Comes from events.
       return NvmlRaw::Failure(abi::NVML_ERROR_NO_DATA);
     default:
       return AskNvml(library_->api, address_.gpu, planned.recipe, answers_);
   }
 }
 
-// As DCGM: the KiB of a counter a second, divided by 1,000; 0 at the first reading.
+// As DCGM computes it: KiB of a counter per second, divided by 1,000; 0 at the first reading.
 NvmlRaw NvmlDevice::AskLinkRate(size_t column) {
   const NvmlPlan::Column& planned = plan_->columns[column];
   const bool is_both =
@@ -233,18 +234,18 @@ NvmlRaw NvmlDevice::AskLinkRate(size_t column) {
   return raw;
 }
 
-void NvmlDevice::Profile(NvmlGpm& gpm, const Round& round) {
-  if (!round.profiles) {
+void NvmlDevice::Profile(NvmlGpm& gpm, const ReadOptions& options) {
+  if (!options.profiles) {
     gpm.Pause();
     samples_->Free(library_->api);
   } else if (!plan_->metrics.empty()) {
-    gpm.Read(plan_->metrics, round.now, *metrics_request_);
+    gpm.Read(plan_->metrics, options.now, *metrics_request_);
   }
 }
 
 Value NvmlDevice::OfMetric(const NvmlPlan::Column& column, const NvmlGpm& gpm,
-                           const Round& round) const {
-  if (!round.profiles) {
+                           const ReadOptions& options) const {
+  if (!options.profiles) {
     return Value::OfAbsence(Absence::kPaused);
   }
   const NvmlGpm::Metric& metric = gpm.metrics()[column.first];
@@ -290,22 +291,22 @@ Value NvmlDevice::Keep(size_t column, NvmlRaw raw, WallTime now) {
   return {};
 }
 
-void NvmlDevice::ReadInstance(size_t index, const Round& round) {
+void NvmlDevice::ReadInstance(size_t index, const ReadOptions& options) {
   Instance& instance = instances_[index];
   instance.answers = {};
-  Profile(instance.gpm, round);
+  Profile(instance.gpm, options);
   for (size_t i = 0; i < cells_.size(); ++i) {
     const NvmlPlan::Column& column = plan_->columns[i];
     if (!IsOfInstance(column.recipe)) {
       instance.cells[i] = cells_[i];
     } else if (NeedsGpm(column.recipe)) {
-      instance.cells[i] = OfMetric(column, instance.gpm, round);
+      instance.cells[i] = OfMetric(column, instance.gpm, options);
     } else if (column.recipe.call == NvmlCall::kMemory) {
       instance.cells[i] =
           Keep(i,
                AskNvmlMemory(library_->api, address_.instances[index].handle,
                              static_cast<NvmlMemoryPart>(column.recipe.argument), instance.answers),
-               round.wall);
+               options.wall);
     } else if (column.recipe.call == NvmlCall::kGpuText) {
       instance.cells[i] = Value::OfText(static_cast<uint32_t>(i));
     } else {
@@ -324,13 +325,13 @@ const std::string& NvmlDevice::TextOf(size_t column, std::optional<size_t> insta
              : texts_[column];
 }
 
-void NvmlRound::Run() {
+void NvmlReadPass::Run() {
   codes.resize(devices.size(), abi::NVML_SUCCESS);
   for (size_t i = first; i < devices.size(); ++i) {
     if (!GoTo(static_cast<int>(i))) {
       return;
     }
-    codes[i] = devices[i]->Read(plan, round);
+    codes[i] = devices[i]->Read(plan, options);
   }
   GoTo(kNowhere);
 }

@@ -1,10 +1,11 @@
-// One GPU as NVML sees it: its handle, its MIG instances, and the reading of what is asked of them.
+// One GPU in NVML: its handle, its MIG instances, and the reading of its fields.
 //
-// A device reads into cells of its own, by a plan that all devices share; the source copies them
-// into a grid afterwards.  So a device that hangs in a call keeps its memory to itself: the source
-// lets go of it and goes on with the others.  Values that change rarely, or are dear, are read when
-// a round says so and stand until the next such round, as fresh as their last reading was due; what
-// the board does not have is asked for again only then, too.  One thread at a time.
+// A device reads into its own cells, by a plan that all devices share; the source copies the cells
+// into a grid afterwards.  So when a device hangs in a call, the source can drop it and continue
+// with the others: the hung thread touches only that device's memory.  Values that change rarely or
+// are expensive are read only in a slow pass; until the next slow pass they keep their value and
+// count as fresh.  What the board does not support is also tried again only in a slow pass.  Used
+// on one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -23,28 +24,28 @@
 
 namespace podgpu {
 
-// What is read of every device; immutable.
+// The values to read from every device; immutable.
 struct NvmlPlan {
   struct Column {
     FieldRow row;  // In the grid.
     NvmlRecipe recipe;
-    int64_t lowest = 0;  // The least and the most that the quantity can be.
+    int64_t lowest = 0;  // The range of the quantity.
     int64_t highest = 0;
-    size_t first = 0;  // Index of its first request, or of its metric.
+    size_t first = 0;  // Index of its first request, or of its GPM metric.
   };
   struct Request {
     uint32_t field_id = 0;
     uint32_t scope = 0;
   };
   std::vector<Column> columns;
-  std::vector<Request> requests;  // Field values, read by one call.
-  std::vector<uint32_t> metrics;  // GPM's.
+  std::vector<Request> requests;  // Field values, all read by one call.
+  std::vector<uint32_t> metrics;  // GPM's ids.
 };
 
-// For those of `fields` that NVML can give; `fields` are the rows of the grid.
+// Makes the plan for those of `fields` that NVML can give; `fields` are the rows of the grid.
 NvmlPlan MakeNvmlPlan(const std::vector<const Field*>& fields);
 
-// A GPU instance, and the handle of its first compute instance.
+// A GPU instance, with the handle of its first compute instance.
 struct NvmlInstanceHandle {
   uint32_t gpu_instance_id = 0;
   abi::nvmlDevice_t handle = nullptr;
@@ -52,7 +53,7 @@ struct NvmlInstanceHandle {
   bool operator==(const NvmlInstanceHandle&) const = default;
 };
 
-// Where a device is found.
+// The handles and ids of a device.
 struct NvmlAddress {
   NvmlTarget gpu;
   std::string uuid;
@@ -66,43 +67,45 @@ class NvmlDevice {
   NvmlDevice(std::shared_ptr<const abi::NvmlLibrary> library, std::shared_ptr<NvmlSamples> samples,
              NvmlAddress address);
 
-  // When and how a reading is made.
-  struct Round {
+  // The time and the kind of a reading.
+  struct ReadOptions {
     WallTime wall{};
     Instant now{};
-    bool is_slow = false;  // Everything is read.
+    bool is_slow = false;  // A slow pass: read everything.
     bool profiles = true;
   };
-  // Reads all that `plan` wants.  The code that made further calls pointless (a lost GPU, a driver
-  // that has gone), or success.
-  abi::nvmlReturn_t Read(const std::shared_ptr<const NvmlPlan>& plan, const Round& round);
+  // Reads all values of `plan`. Returns the code that makes further calls useless (a lost GPU, an
+  // unloaded driver), or success.
+  abi::nvmlReturn_t Read(const std::shared_ptr<const NvmlPlan>& plan, const ReadOptions& options);
 
   const NvmlAddress& address() const { return address_; }
-  // By column of the plan; `instance` is an index into the address's, or none for the GPU.
+  // Returns the value of a column of the plan.  `instance` is an index into the address's
+  // instances; none: the GPU.
   Value CellOf(size_t column, std::optional<size_t> instance) const;
-  // The text of a cell that has one.
+  // Returns the text of a cell that has one.
   const std::string& TextOf(size_t column, std::optional<size_t> instance) const;
 
  private:
   struct Instance {
     NvmlGpm gpm;
     NvmlAnswers answers;
-    std::vector<Value> cells;  // By column; what is the GPU's stands there.
+    std::vector<Value> cells;  // By column; values of the whole GPU are copied here.
   };
-  // A counter at a time, for what is told as a rate.
+  // A counter and its time stamp, for values that are reported as a rate.
   struct Counted {
     int64_t number = 0;
     int64_t stamp_us = 0;
   };
 
   void Prepare(const std::shared_ptr<const NvmlPlan>& plan);
-  bool IsDue(size_t column, const Round& round) const;
+  bool IsDue(size_t column, const ReadOptions& options) const;
   void AskForValues();
-  void ReadInstance(size_t index, const Round& round);
-  void Profile(NvmlGpm& gpm, const Round& round);
+  void ReadInstance(size_t index, const ReadOptions& options);
+  void Profile(NvmlGpm& gpm, const ReadOptions& options);
   NvmlRaw Ask(size_t column);
   NvmlRaw AskLinkRate(size_t column);
-  Value OfMetric(const NvmlPlan::Column& column, const NvmlGpm& gpm, const Round& round) const;
+  Value OfMetric(const NvmlPlan::Column& column, const NvmlGpm& gpm,
+                 const ReadOptions& options) const;
   Value Keep(size_t column, NvmlRaw raw, WallTime now);
 
   const std::shared_ptr<const abi::NvmlLibrary> library_;
@@ -110,7 +113,7 @@ class NvmlDevice {
   const NvmlAddress address_;
   std::shared_ptr<const NvmlPlan> plan_;
   NvmlGpm gpm_;
-  std::unique_ptr<abi::nvmlGpmMetricsGet_t> metrics_request_;  // 13 KB, where it is needed.
+  std::unique_ptr<abi::nvmlGpmMetricsGet_t> metrics_request_;  // 13 KB; made when needed.
   NvmlAnswers answers_;
   std::vector<abi::nvmlFieldValue_t> values_;  // By request.
   abi::nvmlReturn_t values_code_ = abi::NVML_SUCCESS;
@@ -120,19 +123,19 @@ class NvmlDevice {
   std::vector<Instance> instances_;
 };
 
-// One reading of many devices, in turn, kept from reading to reading.  When it is given up, another
-// one takes its place, since the thread that hangs still uses this one.
-class NvmlRound final : public NvmlTask {
+// One read pass over many devices, one after the other; reused for every reading.  When a pass is
+// given up, a new NvmlReadPass replaces it, because the hung thread still uses the old one.
+class NvmlReadPass final : public NvmlTask {
  public:
   void Run() override;
 
-  // What is to be done; set while the task does not run.
+  // The work; set while the task does not run.
   std::vector<std::shared_ptr<NvmlDevice>> devices;
   std::shared_ptr<const NvmlPlan> plan;
-  NvmlDevice::Round round;
+  NvmlDevice::ReadOptions options;
   size_t first = 0;  // The device to begin with.
 
-  // By device: what its reading said.
+  // By device: the code of its reading.
   std::vector<abi::nvmlReturn_t> codes;
 };
 

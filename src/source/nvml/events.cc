@@ -16,7 +16,7 @@ using abi::nvmlReturn_t;
 
 constexpr uint32_t kWaitMs = 500;
 constexpr std::chrono::seconds kPatience{1};
-constexpr size_t kMostKept = 4096;  // Between two readings: more is a driver gone mad.
+constexpr size_t kMostKept = 4096;  // Per reading period; a driver that reports more is broken.
 
 }  // namespace
 
@@ -24,14 +24,14 @@ struct NvmlEvents::Listening {
   Listening(const NvmlSubscription& subscription, const Clock& now)
       : library(subscription.library),
         set(subscription.set),
-        heard(subscription.heard),
+        subscribed(subscription.subscribed),
         clock(&now) {}
 
   const std::shared_ptr<const abi::NvmlLibrary> library;
   const abi::nvmlEventSet_t set;
-  const std::vector<nvmlDevice_t> heard;
+  const std::vector<nvmlDevice_t> subscribed;
 
-  Mutex mutex;  // The thread hands over what came, and the source that it may end.
+  Mutex mutex;  // Guards what the thread and the source exchange.
   std::condition_variable_any changed;
   const Clock* clock PODGPU_GUARDED_BY(mutex);  // Null once the thread is written off.
   std::vector<NvmlXid> xids PODGPU_GUARDED_BY(mutex);
@@ -50,7 +50,7 @@ struct NvmlEvents::Listening {
                       ToMicroseconds(clock->WallNow())});
     }
   }
-  // A wait that fails at once is not made again before its time.
+  // After a wait that failed at once: pauses before the next one.
   void Pause() {
     MutexLock lock(mutex);
     constexpr std::chrono::milliseconds kPause(kWaitMs);
@@ -69,14 +69,15 @@ struct NvmlEvents::Listening {
     }
     library->api.nvmlEventSetFree(set);
   }
-  // Says that the thread ends; whether anybody waits for it.
+  // Called by the thread at its end.  Returns whether Stop waits for it.
   bool End() {
     MutexLock lock(mutex);
     has_ended = true;
     changed.notify_all();
     return clock != nullptr;
   }
-  // Has the thread end; false when it does not within `kPatience`, and is written off.
+  // Asks the thread to end.  Returns false when it does not end within `kPatience`; then it is
+  // written off.
   bool AwaitEnd() {
     MutexLock lock(mutex);
     shall_end = true;
@@ -116,7 +117,7 @@ void NvmlSubscription::Run() {
     if (has_xids &&
         Succeeds(api.nvmlDeviceRegisterEvents(devices[i], abi::nvmlEventTypeXidCriticalError, set),
                  "nvmlDeviceRegisterEvents")) {
-      heard.push_back(devices[i]);
+      subscribed.push_back(devices[i]);
     }
   }
   if (!GoTo(kNowhere)) {
@@ -140,7 +141,7 @@ void NvmlEvents::Follow(const NvmlSubscription& subscription) {
       }
     });
   } catch (const std::system_error&) {
-    follows_ = false;  // No thread is left to this process: another time.
+    follows_ = false;  // The process may start no more threads: tried again at the next Discover.
     return;
   }
   pthread_setname_np(thread_.native_handle(), "nvml-events");
@@ -152,7 +153,7 @@ void NvmlEvents::Stop() {
   if (listening_ == nullptr) {
     return;
   }
-  ++*written_off_;  // Before the thread could find that nobody waits.
+  ++*written_off_;  // Counted before the thread can find that it was written off.
   if (listening_->AwaitEnd()) {
     --*written_off_;
     thread_.join();
@@ -162,9 +163,9 @@ void NvmlEvents::Stop() {
   listening_ = nullptr;
 }
 
-bool NvmlEvents::Hears(nvmlDevice_t device) const {
+bool NvmlEvents::IsSubscribed(nvmlDevice_t device) const {
   return listening_ != nullptr &&
-         std::ranges::find(listening_->heard, device) != listening_->heard.end();
+         std::ranges::find(listening_->subscribed, device) != listening_->subscribed.end();
 }
 
 void NvmlEvents::Take(std::vector<NvmlXid>& xids) {

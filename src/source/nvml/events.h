@@ -1,9 +1,10 @@
-// XIDs, as the driver tells them: an event set, waited on by a thread of its own.
+// XIDs from the driver: an event set on which a separate thread waits.
 //
-// Asked only now and then, the driver tells the last XID once for each that came; so a thread waits
-// all the time, half a second a call, and stamps what comes.  The thread is begun anew when the
-// devices change.  It owns all that it touches: one that hangs in the wait is written off, counted
-// in the tally.  All but the tasks' own Run belongs to the source thread.
+// If the driver is polled now and then, it reports only the last XID, once for each XID that came.
+// So a thread waits for events all the time, half a second per call, and stamps each XID when it
+// comes.  The thread is restarted when the devices change.  It owns all that it touches; when it
+// hangs in the wait, it is written off and counted in the tally.  Everything except
+// NvmlSubscription::Run is called on the source thread.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,14 @@
 
 namespace podgpu {
 
-// One XID.
+// An XID event.
 struct NvmlXid {
   abi::nvmlDevice_t device = nullptr;
   int64_t code = 0;
-  int64_t stamp_us = 0;  // When it was told, since 1970.
+  int64_t stamp_us = 0;  // When the wait returned it; since 1970.
 };
 
-// Makes an event set and has each device tell of its XIDs to it: a task (task.h).
+// Makes an event set and registers each device for XIDs; a task (task.h).
 class NvmlSubscription final : public NvmlTask {
  public:
   NvmlSubscription(std::shared_ptr<const abi::NvmlLibrary> nvml,
@@ -38,14 +39,15 @@ class NvmlSubscription final : public NvmlTask {
   const std::shared_ptr<const abi::NvmlLibrary> library;
   const std::vector<abi::nvmlDevice_t> devices;
 
-  // What became of it.
-  abi::nvmlEventSet_t set = nullptr;     // Null where there is none.
-  std::vector<abi::nvmlDevice_t> heard;  // Those that will tell.
-  const char* failed = "";               // The first call that failed, and with what.
+  // The result.
+  abi::nvmlEventSet_t set = nullptr;          // Null when it could not be made.
+  std::vector<abi::nvmlDevice_t> subscribed;  // Devices that report XIDs.
+  const char* failed = "";                    // The first call that failed; `code` is its result.
   abi::nvmlReturn_t code = abi::NVML_SUCCESS;
 
  private:
-  // Whether a call succeeded; if not, notes it, unless that is the board's nature.
+  // Returns whether a call succeeded.  Records a failure, except "not supported", which is a
+  // property of the board.
   bool Succeeds(abi::nvmlReturn_t result, const char* call);
 };
 
@@ -58,25 +60,25 @@ class NvmlEvents {
   NvmlEvents(const NvmlEvents&) = delete;
   NvmlEvents& operator=(const NvmlEvents&) = delete;
 
-  // Whether it listens to these devices, and to all of those that tell.
+  // Returns whether the thread listens to exactly these devices, and registering them did not fail.
   bool Follows(const std::vector<abi::nvmlDevice_t>& devices) const {
     return follows_ && devices == devices_;
   }
 
-  // Listens to what `subscription` holds, in place of what it listened to.
+  // Starts to listen to the event set of `subscription`; stops listening to the previous one.
   void Follow(const NvmlSubscription& subscription);
 
-  // Ends listening; takes half a second, a whole one when the thread hangs.
+  // Stops listening.  Takes up to half a second, or one second when the thread hangs.
   void Stop();
 
-  // Whether `device` would tell of an XID.
-  bool Hears(abi::nvmlDevice_t device) const;
+  // Returns whether XIDs of `device` are reported.
+  bool IsSubscribed(abi::nvmlDevice_t device) const;
 
-  // Moves what has come since the last time to `xids`.
+  // Moves the XIDs that came since the last call to `xids`.
   void Take(std::vector<NvmlXid>& xids);
 
  private:
-  struct Listening;  // What the thread owns.
+  struct Listening;  // Owned by the thread and NvmlEvents.
 
   const Clock& clock_;
   const ThreadTally written_off_;

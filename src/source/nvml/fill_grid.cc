@@ -40,8 +40,9 @@ Value NvmlHistory::LastXid(const NvmlSlot& slot, const NvmlEvents& events, WallT
   if (last != last_xids_.end()) {
     return Value::OfInt64(last->second.code, XidAgeMs(last->second.stamp_us, now));
   }
-  return Value::OfAbsence(events.Hears(slot.device->address().gpu.handle) ? Absence::kNoData
-                                                                          : Absence::kNotSupported);
+  return Value::OfAbsence(events.IsSubscribed(slot.device->address().gpu.handle)
+                              ? Absence::kNoData
+                              : Absence::kNotSupported);
 }
 
 void NvmlHistory::Fill(Grid& grid, std::vector<NvmlSlot>& slots, const NvmlEvents& events) {
@@ -57,7 +58,7 @@ void NvmlHistory::Fill(Grid& grid, std::vector<NvmlSlot>& slots, const NvmlEvent
     const NvmlSlot& slot = slots[gpu];
     GpuEventCounts& counts = grid.findings.gpus[gpu];
     counts.xids_known =
-        counts.xids > 0 || (slot.is_read && events.Hears(slot.device->address().gpu.handle));
+        counts.xids > 0 || (slot.is_read && events.IsSubscribed(slot.device->address().gpu.handle));
     counts.clocks_known = counts_clocks && (counts.clock_samples > 0 || slot.tells_clocks);
   }
 }
@@ -74,7 +75,7 @@ void NvmlHistory::SampleClocks(const Grid& grid, FieldRow reasons, std::vector<N
 
 void NvmlCells::CopyTo(Grid& grid) const {
   const Topology& topology = grid.topology();
-  size_t next_instance = 0;  // Of the GPU that the entities have come to.
+  size_t next_instance = 0;  // Of the current GPU.
   const auto columns = static_cast<uint16_t>(topology.column_count());
   for (uint16_t column = 0; column < columns; ++column) {
     const EntityId entity{column};

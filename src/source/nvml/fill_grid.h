@@ -1,10 +1,9 @@
-// From what the devices have read to a grid: its cells, and its findings.
+// Copies what the devices have read into a grid: its cells and its findings.
 //
-// A slot is one GPU of the watched topology, with the device that stands there now.  NvmlHistory
-// keeps what NVML tells as events: XIDs as they come, and what held back the clocks.  NvmlCells
-// copies each device's values into the cells, or the reason why there is none: the device sleeps,
-// hangs or is lost, an instance is gone, or NVML does not know the field.  All belong to the source
-// thread.
+// A slot is one GPU of the watched topology, with its current device.  NvmlHistory keeps what NVML
+// reports as events: XIDs, and the reasons for reduced clocks.  NvmlCells copies the values of each
+// device into the cells, or the reason for their absence: the device is suspended, hangs or is
+// lost, an instance is gone, or NVML cannot give the field.  All are used on the source thread.
 #pragma once
 
 #include <cstdint>
@@ -23,33 +22,33 @@
 
 namespace podgpu {
 
-// Made by Watch; each look ties it to the devices again.
+// Made by Watch; each Discover binds it to the current device again.
 struct NvmlSlot {
   std::string uuid;
-  std::shared_ptr<NvmlDevice> device;            // Null: lost, or hung.
-  Absence absence = Absence::kDeviceLost;        // Of all its values, where it was not read.
-  bool is_read = false;                          // By this reading.
-  bool tells_clocks = false;                     // Why they are held back, by the last sample.
-  std::vector<uint32_t> gpu_instance_ids;        // Of its instances in the topology.
-  std::vector<std::optional<size_t>> instances;  // Where the device has each.
+  std::shared_ptr<NvmlDevice> device;      // Null: lost or hung.
+  Absence absence = Absence::kDeviceLost;  // Of all its values, when it was not read.
+  bool is_read = false;                    // In this reading.
+  bool tells_clocks = false;               // The last reading had the clock reasons.
+  std::vector<uint32_t> gpu_instance_ids;  // Of its instances in the topology; GPU instance ids.
+  std::vector<std::optional<size_t>> instances;  // Index of each in the device.
 };
 
-// Counts as event_counts.h says; keeps the last XID of each GPU until the library is initialised
-// again.
+// Counts events as event_counts.h says, and keeps the last XID of each GPU until the library is
+// initialised again.
 class NvmlHistory {
  public:
-  // Counts for the GPUs of `topology` from now on.
+  // Sets the GPUs whose events are counted.
   void Follow(const Topology& topology, WallTime now) { counts_.Follow(topology, now); }
 
-  // Takes what has come since the last time.
+  // Takes the XIDs that came since the last call.
   void TakeXids(NvmlEvents& events, const std::vector<NvmlSlot>& slots);
 
-  // The last one, with the age of the event; that there was none yet is an answer, too, of a device
-  // that would tell.
+  // Returns the last XID with the age of its event.  Without one: kNoData for a device that reports
+  // XIDs, else kNotSupported.
   Value LastXid(const NvmlSlot& slot, const NvmlEvents& events, WallTime now) const;
 
-  // Fills the grid's findings.  Each reading is a sample of the clocks' reasons; one that was made
-  // again at once is the same.
+  // Fills the grid's findings.  Each reading adds a sample of the clock reasons; a repeated reading
+  // with the same time adds none.
   void Fill(Grid& grid, std::vector<NvmlSlot>& slots, const NvmlEvents& events);
 
   void ForgetXids() { last_xids_.clear(); }
@@ -58,15 +57,16 @@ class NvmlHistory {
   void SampleClocks(const Grid& grid, FieldRow reasons, std::vector<NvmlSlot>& slots);
 
   EventCounts counts_;
-  int64_t clocks_at_us_ = 0;                  // The last sample of the clocks' reasons.
+  int64_t clocks_at_us_ = 0;                  // Time of the last sample of the clock reasons.
   std::map<std::string, NvmlXid> last_xids_;  // By UUID.
-  std::vector<NvmlXid> xids_;                 // Room for what comes.
+  std::vector<NvmlXid> xids_;                 // Buffer for TakeXids.
 };
 
-// A view for one call; borrows everything, allocates nothing but new texts.
+// Made for one call; borrows everything and allocates only new texts.
 class NvmlCells {
  public:
-  // `column_of_row`: of the plan, by row of the grid; nothing where the field is not NVML's.
+  // `column_of_row`: the plan's column for each row of the grid; nothing when NVML cannot give the
+  // field.
   NvmlCells(const NvmlPlan& plan, const std::vector<std::optional<size_t>>& column_of_row,
             const std::vector<NvmlSlot>& slots, const NvmlHistory& history,
             const NvmlEvents& events)

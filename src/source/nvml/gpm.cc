@@ -106,7 +106,7 @@ nvmlReturn_t NvmlGpm::Allocate(Sample& sample) const {
              : code;
 }
 
-// A sample into newer_.
+// Takes a sample into newer_.
 nvmlReturn_t NvmlGpm::Take() {
   for (Sample* sample : {&older_, &newer_}) {
     if (const nvmlReturn_t code = Allocate(*sample); code != abi::NVML_SUCCESS) {

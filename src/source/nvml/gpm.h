@@ -1,10 +1,10 @@
-// Profiling through NVML's GPM: metrics between two samples of a GPU's or instance's counters.
+// Profiling with NVML's GPM: metrics between two samples of the counters of a GPU or instance.
 //
-// Hopper and later; several programs may do so at a time.  Each Read takes a sample and tells what
-// went on since the one before; the first tells nothing yet.  Samples are at least 100 ms apart:
-// asked sooner, Read tells again what it told last.  A counter that another program holds, or that
-// the driver keeps for administrators, is an absence of its own.  Belongs to one device; one thread
-// at a time.
+// Only on Hopper and later; several programs can use it at the same time.  Each Read takes a sample
+// and reports the metrics since the previous sample; the first Read has none yet.  Samples are at
+// least 100 ms apart; a Read that comes earlier reports the previous result again.  Counters that
+// another program holds, or that the driver reserves for administrators, have their own absences.
+// Owned by one device; used on one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,37 +20,37 @@
 
 namespace podgpu {
 
-// GPM's samples, which the library allocates, kept to be used again.
+// GPM's samples, which the library allocates; kept for reuse.
 //
-// Devices come and go on one thread, and hang on another; but a sample is made and freed by a call,
-// which may hang, too.  So a device gives its samples back here without a call, and they are freed
-// where calls are made (task.h), all together.  Any thread may give; the rest belongs to the thread
-// that calls the library.
+// A device is destroyed on the source thread and may hang on another one; but samples are allocated
+// and freed by NVML calls, which may hang too.  So a device returns its samples here without a
+// call, and they are freed later on the thread that makes the calls (task.h).  Give may be called
+// on any thread, the rest only on the thread that calls the library.
 class NvmlSamples {
  public:
-  // One that lies here, or a new one.
+  // Takes a kept sample, or allocates a new one.
   abi::nvmlReturn_t Take(const abi::NvmlTable& api, abi::nvmlGpmSample_t& sample);
 
-  // Keeps it; calls nothing.
+  // Keeps the sample; makes no NVML call.
   void Give(abi::nvmlGpmSample_t sample);
 
-  // Frees all that lie here.
+  // Frees all kept samples.
   void Free(const abi::NvmlTable& api);
 
  private:
-  Mutex mutex_;  // Who gives back a device's samples may be another thread than who reads.
+  Mutex mutex_;  // Give and Take may run on different threads.
   std::vector<abi::nvmlGpmSample_t> unused_ PODGPU_GUARDED_BY(mutex_);
 };
 
 class NvmlGpm {
  public:
-  // What became of one metric.
+  // The result of one metric.
   struct Metric {
     abi::nvmlReturn_t code = abi::NVML_ERROR_NO_DATA;
     double value = 0;
   };
 
-  // `gpu_instance_id`: of the instance to sample; nothing: the whole GPU.
+  // `gpu_instance_id`: the instance to sample; nothing: the whole GPU.
   NvmlGpm(std::shared_ptr<const abi::NvmlLibrary> library, std::shared_ptr<NvmlSamples> samples,
           abi::nvmlDevice_t gpu, std::optional<uint32_t> gpu_instance_id);
   NvmlGpm(NvmlGpm&&) noexcept = default;
@@ -59,12 +59,12 @@ class NvmlGpm {
   NvmlGpm& operator=(NvmlGpm&&) = delete;
   ~NvmlGpm() = default;
 
-  // Reads `metrics` (GPM's ids, the same in each call), told by metrics().  `request` is room for
-  // the call, 13 KB that many may share.
+  // Reads `metrics` (GPM's ids, the same in every call); metrics() then returns the results.
+  // `request` is the call's buffer of 13 KB, which callers may share.
   void Read(std::span<const uint32_t> metrics, Instant now, abi::nvmlGpmMetricsGet_t& request);
   const std::vector<Metric>& metrics() const { return told_; }
 
-  // Gives the samples back; the next Read begins anew.
+  // Returns the samples; the next Read begins with a first sample.
   void Pause();
 
  private:
@@ -84,9 +84,9 @@ class NvmlGpm {
   const std::shared_ptr<NvmlSamples> samples_;
   const abi::nvmlDevice_t gpu_;
   const std::optional<uint32_t> gpu_instance_id_;
-  std::optional<abi::nvmlReturn_t> support_;  // What the driver said to the question.
+  std::optional<abi::nvmlReturn_t> support_;  // The driver's answer, asked once.
   Sample older_, newer_;
-  std::optional<Instant> taken_at_;  // When older_ was.
+  std::optional<Instant> taken_at_;  // Time of older_.
   std::vector<Metric> told_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 using abi::nvmlDevice_t;
 using abi::nvmlReturn_t;
 
-// More than any GPU has; a count above it is garbage.
+// A greater count is garbage.
 constexpr uint32_t kMaxMigDevices = 64;
 
 constexpr std::chrono::seconds kMigUuidsHold{10};
@@ -34,18 +34,18 @@ ComputeInstance* FindCompute(Topology& topology, size_t gpu_index, uint32_t gpu_
   return nullptr;
 }
 
-// What one look has found.
+// The result of one query.
 struct Found {
   std::string reason;  // Why something stays unknown; empty when nothing does.
   std::map<std::string, uint32_t> minor_numbers;
   std::vector<GpuInstance> instances;
 };
 
-// A look at the driver: init, questions, shutdown.  Uses nothing but its own copies, since its
-// thread may be written off.
-class Look {
+// One query: initialisation, calls, shutdown.  Uses only its own copies, because its thread may be
+// written off.
+class IdentityQuery {
  public:
-  Look(abi::NvmlLibrary library, Topology topology)
+  IdentityQuery(abi::NvmlLibrary library, Topology topology)
       : library_(std::move(library)), topology_(std::move(topology)) {}
 
   Found Run();
@@ -60,9 +60,9 @@ class Look {
   Found found_;
 };
 
-Found Look::Run() {
+Found IdentityQuery::Run() {
   if (const nvmlReturn_t code = library_.api.nvmlInit_v2(); code != abi::NVML_SUCCESS) {
-    found_.reason = absl::StrFormat("%s does not initialise (%s)", library_.name, Words(code));
+    found_.reason = absl::StrFormat("%s cannot be initialised (%s)", library_.name, Words(code));
     return std::move(found_);
   }
   for (size_t i = 0; i < topology_.gpus.size(); ++i) {
@@ -74,7 +74,7 @@ Found Look::Run() {
   return std::move(found_);
 }
 
-std::string Look::FillGpu(size_t gpu_index) {
+std::string IdentityQuery::FillGpu(size_t gpu_index) {
   const Gpu& gpu = topology_.gpus[gpu_index];
   if (gpu.state == DeviceState::kLost) {
     return "";
@@ -82,7 +82,7 @@ std::string Look::FillGpu(size_t gpu_index) {
   nvmlDevice_t device = nullptr;
   if (const nvmlReturn_t code = library_.api.nvmlDeviceGetHandleByUUID(gpu.uuid.c_str(), &device);
       code != abi::NVML_SUCCESS) {
-    return absl::StrFormat("NVML does not open GPU %d (%s)", gpu.gpu_id, Words(code));
+    return absl::StrFormat("NVML cannot open GPU %d (%s)", gpu.gpu_id, Words(code));
   }
   uint32_t minor_number = 0;
   if (library_.api.nvmlDeviceGetMinorNumber(device, &minor_number) == abi::NVML_SUCCESS) {
@@ -98,7 +98,7 @@ std::string Look::FillGpu(size_t gpu_index) {
   return FillMigDevices(gpu_index, device);
 }
 
-std::string Look::FillMigDevices(size_t gpu_index, nvmlDevice_t gpu) {
+std::string IdentityQuery::FillMigDevices(size_t gpu_index, nvmlDevice_t gpu) {
   const abi::NvmlTable& api = library_.api;
   const auto complaint = [&](nvmlReturn_t code) {
     return absl::StrFormat("NVML does not list the MIG devices of GPU %d (%s)",
@@ -133,7 +133,7 @@ std::string Look::FillMigDevices(size_t gpu_index, nvmlDevice_t gpu) {
   return "";
 }
 
-std::string Look::Words(nvmlReturn_t code) const {
+std::string IdentityQuery::Words(nvmlReturn_t code) const {
   const char* words = library_.api.nvmlErrorString(code);
   return words == nullptr ? absl::StrFormat("NVML %d", code)
                           : absl::StrFormat("NVML %d: %s", code, words);
@@ -164,8 +164,8 @@ void NvmlIdentity::Fill(Topology& topology, Instant now) {
   }
 }
 
-// The UUIDs of MIG devices change when a layout is made again, which nothing else tells; so they
-// are asked for now and then.
+// The UUIDs of MIG devices change when the same layout is created again, and nothing else reports
+// that; so they are read again every 10 s.
 bool NvmlIdentity::IsComplete(const Topology& topology, Instant now) const {
   const bool has_minors = std::ranges::all_of(topology.gpus, [&](const Gpu& gpu) {
     return gpu.state == DeviceState::kLost || minor_numbers_.contains(gpu.uuid);
@@ -184,15 +184,16 @@ std::string NvmlIdentity::Ask(Topology& topology, Instant now) {
     library_ = *std::move(loaded);
     is_loaded_ = true;
   }
-  std::optional<Found> found = looks_.Run<Found>(
-      [library = library_, topology] { return Look(library, topology).Run(); }, [](Found&) {});
+  std::optional<Found> found = queries_.Run<Found>(
+      [library = library_, topology] { return IdentityQuery(library, topology).Run(); },
+      [](Found&) {});
   if (!found) {
     RecallMigUuids(topology);
     return absl::StrFormat(
-        "%s has not returned from a call; MIG UUIDs stay as they were until it does",
+        "%s has not returned from a call; MIG UUIDs keep their last values until it does",
         library_.name);
   }
-  found->minor_numbers.merge(minor_numbers_);  // What was told now goes before what was known.
+  found->minor_numbers.merge(minor_numbers_);  // New numbers replace the known ones.
   minor_numbers_ = std::move(found->minor_numbers);
   if (found->instances.empty()) {
     RecallMigUuids(topology);

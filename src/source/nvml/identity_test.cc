@@ -31,7 +31,7 @@ NvmlIdentity Identity(const FakeNvml& nvml) {
   return NvmlIdentity([&nvml]() -> StatusOr<abi::NvmlLibrary> { return nvml.Library(); });
 }
 
-TEST(NvmlIdentity, TellsMinorNumbersAndMigUuids) {
+TEST(NvmlIdentity, AddsMinorNumbersAndMigUuids) {
   FakeNvml nvml;
   AddNode(nvml);
   Topology topology = Node();
@@ -45,21 +45,21 @@ TEST(NvmlIdentity, TellsMinorNumbersAndMigUuids) {
   EXPECT_EQ(topology.instances[0].compute_instances[1].mig_uuid, "MIG-y");
 }
 
-TEST(NvmlIdentity, HoldsTheDriverOnlyWhileItAsks) {
+TEST(NvmlIdentity, HoldsTheDriverOnlyDuringAQuery) {
   FakeNvml nvml;
   AddNode(nvml);
   Topology topology = Node();
   NvmlIdentity identity = Identity(nvml);
   identity.Fill(topology, Instant{});
   identity.Fill(topology, Instant{} + std::chrono::seconds(9));
-  EXPECT_EQ(nvml.initialisations, 1) << "UUIDs of a layout hold for a while";
+  EXPECT_EQ(nvml.initialisations, 1) << "UUIDs of a layout are cached for a while";
   EXPECT_EQ(topology.instances[0].compute_instances[0].mig_uuid, "MIG-x");
   identity.Fill(topology, Instant{} + std::chrono::seconds(10));
   EXPECT_EQ(nvml.initialisations, 2);
   EXPECT_EQ(nvml.initialised, 0);
 }
 
-TEST(NvmlIdentity, SaysWhyThereIsNoLibraryAndLooksAgain) {
+TEST(NvmlIdentity, ReportsAMissingLibraryAndTriesAgain) {
   FakeNvml nvml;
   AddNode(nvml);
   bool is_installed = false;
@@ -79,14 +79,14 @@ TEST(NvmlIdentity, SaysWhyThereIsNoLibraryAndLooksAgain) {
   EXPECT_TRUE(topology.gpus[0].minor_known);
 }
 
-TEST(NvmlIdentity, GivesTheReasonForWhatStaysUnknown) {
+TEST(NvmlIdentity, ReportsWhySomethingStaysUnknown) {
   const struct {
     std::string symbol;
     bool knows_minor;
     std::string reason;
   } rows[] = {
-      {"nvmlInit_v2", false, "libnvidia-ml.so.1 does not initialise (NVML 4: No Permission)"},
-      {"nvmlDeviceGetHandleByUUID", false, "NVML does not open GPU 0 (NVML 4: No Permission)"},
+      {"nvmlInit_v2", false, "libnvidia-ml.so.1 cannot be initialised (NVML 4: No Permission)"},
+      {"nvmlDeviceGetHandleByUUID", false, "NVML cannot open GPU 0 (NVML 4: No Permission)"},
       {"nvmlDeviceGetMaxMigDeviceCount", true,
        "NVML does not list the MIG devices of GPU 1 (NVML 4: No Permission)"},
       {"nvmlDeviceGetMigDeviceHandleByIndex", true,
@@ -114,15 +114,15 @@ TEST(NvmlIdentity, GivesTheReasonForWhatStaysUnknown) {
   }
 }
 
-TEST(NvmlIdentity, GivesNumbersWhereWordsAreUnknown) {
+TEST(NvmlIdentity, ReportsTheCodeWhenItHasNoText) {
   FakeNvml nvml;
   nvml.FailWith({{"nvmlInit_v2", 12345}});
   Topology topology = Node();
   Identity(nvml).Fill(topology, Instant{});
-  EXPECT_EQ(topology.nvml_absence, "libnvidia-ml.so.1 does not initialise (NVML 12345)");
+  EXPECT_EQ(topology.nvml_absence, "libnvidia-ml.so.1 cannot be initialised (NVML 12345)");
 }
 
-TEST(NvmlIdentity, SaysThatAnOldDriverKnowsNoMigDevices) {
+TEST(NvmlIdentity, ReportsThatAnOldDriverHasNoMigCalls) {
   FakeNvml nvml;
   AddNode(nvml);
   nvml.has_mig = false;
@@ -133,7 +133,7 @@ TEST(NvmlIdentity, SaysThatAnOldDriverKnowsNoMigDevices) {
   topology.instances.clear();
   NumberEntities(topology);
   Identity(nvml).Fill(topology, Instant{});
-  EXPECT_EQ(topology.nvml_absence, "") << "nobody needs them on a node without MIG";
+  EXPECT_EQ(topology.nvml_absence, "") << "not needed on a node without MIG";
 }
 
 TEST(NvmlIdentity, DoesNotAskForALostGpuAndKeepsItsNumber) {

@@ -14,10 +14,10 @@ namespace {
 using abi::nvmlReturn_t;
 
 constexpr double kMostPercent = 100;
-// Accounting and /proc tell when a process began by clocks of their own.
+// Accounting and /proc use different clocks for the start time of a process.
 constexpr std::chrono::seconds kSameBirth{2};
 constexpr auto kNoMemory = std::numeric_limits<unsigned long long>::max();
-// Pages have signed numbers; what is above has been read from a GPU that is gone.
+// Pages have signed numbers; a greater counter comes from a GPU that is gone.
 constexpr unsigned long long kMostEnergyMj = std::numeric_limits<int64_t>::max();
 
 template <typename Entry>
@@ -77,7 +77,8 @@ void NvmlProcessDevice::ReadLists() {
   }
 }
 
-// After the lists, so that whoever accounting knows and they do not has come since, or is gone.
+// Called after the lists: a process that accounting knows and the lists lack has started since, or
+// has ended.
 nvmlReturn_t NvmlProcessDevice::ReadAccounting(Instant now, WallTime wall) {
   const abi::NvmlTable& api = library_->api;
   const nvmlReturn_t code = kept_.accounting.ReadMode(api, address_.gpu.handle, now);
@@ -100,7 +101,7 @@ void NvmlProcessDevice::ReadListsOf(abi::nvmlDevice_t device, uint32_t instance)
   const nvmlReturn_t mps = ReadList(device, instance, true,
                                     newest(api.nvmlDeviceGetMPSComputeRunningProcesses_v3,
                                            api.nvmlDeviceGetMPSComputeRunningProcesses_v2));
-  // Who lacks the other two lists has nobody on them.
+  // Without the calls for the other two lists, these lists are empty.
   for (const nvmlReturn_t code : {compute, IsLacking(graphics) ? abi::NVML_SUCCESS : graphics,
                                   IsLacking(mps) ? abi::NVML_SUCCESS : mps}) {
     lists_code_ = lists_code_ == abi::NVML_SUCCESS ? code : lists_code_;
@@ -114,7 +115,7 @@ nvmlReturn_t NvmlProcessDevice::ReadList(abi::nvmlDevice_t device, uint32_t inst
     return abi::NVML_ERROR_FUNCTION_NOT_FOUND;
   }
   const nvmlReturn_t code =
-      FillRoom(listed_, [&](abi::nvmlProcessInfo_t* entries, uint32_t& count) {
+      FillList(listed_, [&](abi::nvmlProcessInfo_t* entries, uint32_t& count) {
         return call(device, &count, entries);
       });
   for (uint32_t i = 0; i < listed_.count; ++i) {
@@ -135,7 +136,7 @@ void NvmlProcessDevice::ReadUtilization() {
   utilization_code_ = AskUtilization(kept_.meter.Since(wall_us_));
 }
 
-// For those that run and of whom the first answer tells nothing (process/busy_meter.h).
+// Reads older samples for running processes that the first answer lacks (process/busy_meter.h).
 void NvmlProcessDevice::ReadLateUtilization() {
   std::ranges::sort(records_, {}, &UtilizationRecord::pid);
   const bool all_told = std::ranges::all_of(processes_, [&](const ListedProcess& process) {
@@ -149,14 +150,14 @@ void NvmlProcessDevice::ReadLateUtilization() {
   late_records_.swap(records_);
 }
 
-// Into records_.
+// Appends to records_.
 nvmlReturn_t NvmlProcessDevice::AskUtilization(uint64_t since_us) {
   const nvmlReturn_t code = AskUtilizationOf(address_.gpu.handle, since_us);
   told_by_instances_ = IsLacking(code) && !address_.instances.empty() && !instances_lack_samples_;
   return told_by_instances_ ? AskInstances(since_us) : code;
 }
 
-// Of all instances or of none: a process without samples would count as idle beside the others.
+// All instances or none: a process without samples would count as idle beside the others.
 nvmlReturn_t NvmlProcessDevice::AskInstances(uint64_t since_us) {
   for (const NvmlInstanceHandle& instance : address_.instances) {
     const nvmlReturn_t code = AskUtilizationOf(instance.handle, since_us);
@@ -169,13 +170,13 @@ nvmlReturn_t NvmlProcessDevice::AskInstances(uint64_t since_us) {
   return abi::NVML_SUCCESS;
 }
 
-// Since Blackwell the older call tells nothing; so the newer one is asked first.
+// On Blackwell and later the older call returns nothing, so the newer one is tried first.
 nvmlReturn_t NvmlProcessDevice::AskUtilizationOf(abi::nvmlDevice_t device, uint64_t since_us) {
   nvmlReturn_t code = ReadUtilizationInfo(device, since_us);
   if (IsLacking(code)) {
     code = ReadUtilizationSamples(device, since_us);
   }
-  // Not found: nobody did anything.
+  // "Not found" means that no process was active.
   return code == abi::NVML_ERROR_NOT_FOUND ? static_cast<nvmlReturn_t>(abi::NVML_SUCCESS) : code;
 }
 
@@ -185,7 +186,7 @@ nvmlReturn_t NvmlProcessDevice::ReadUtilizationInfo(abi::nvmlDevice_t device, ui
     return abi::NVML_ERROR_FUNCTION_NOT_FOUND;
   }
   const nvmlReturn_t code =
-      FillRoom(told_, [&](abi::nvmlProcessUtilizationInfo_v1_t* entries, uint32_t& count) {
+      FillList(told_, [&](abi::nvmlProcessUtilizationInfo_v1_t* entries, uint32_t& count) {
         abi::nvmlProcessesUtilizationInfo_v1_t info{.version = abi::nvmlProcessesUtilizationInfo_v1,
                                                     .processSamplesCount = count,
                                                     .lastSeenTimeStamp = since_us,
@@ -207,7 +208,7 @@ nvmlReturn_t NvmlProcessDevice::ReadUtilizationSamples(abi::nvmlDevice_t device,
     return abi::NVML_ERROR_FUNCTION_NOT_FOUND;
   }
   const nvmlReturn_t code =
-      FillRoom(sampled_, [&](abi::nvmlProcessUtilizationSample_t* entries, uint32_t& count) {
+      FillList(sampled_, [&](abi::nvmlProcessUtilizationSample_t* entries, uint32_t& count) {
         return call(device, entries, &count, since_us);
       });
   for (uint32_t i = 0; i < sampled_.count; ++i) {
@@ -240,7 +241,7 @@ void NvmlProcessDevice::ReadActivity(bool profiles) {
   activity_since_ = at_;
 }
 
-// Of all instances or of none: without one of them the others' parts would be too large.
+// All instances or none: if one were missing, the shares of the others would be too large.
 void NvmlProcessDevice::FinishActivity(DeviceReading& reading) const {
   reading.instances.clear();
   const auto is_told = [](const Part& part) {
@@ -272,7 +273,8 @@ void NvmlProcessDevice::NoteBirth(const ListedProcess& process) {
   }
 }
 
-// A pid that accounting has told of may be another process's by now.
+// The pid of an ended process may already belong to another process; the start times tell them
+// apart.
 void NvmlProcessDevice::FinishAccounting(const Identify& identify, DeviceReading& reading) const {
   reading.accounting = kept_.accounting.mode();
   reading.ended = kept_.accounting.ended();

@@ -1,14 +1,13 @@
-// What NVML tells at one time of one GPU's processes: who they are, how busy they were, who has
-// come and gone meanwhile, and the GPU's energy counter.
+// Reads one GPU's processes from NVML: the process lists, their utilization, processes that started
+// and ended since the last reading, and the GPU's energy counter.
 //
-// Read makes the calls, on the thread that may be written off, and touches no more than this
-// object.  Finish, once Read has returned, makes a DeviceReading of what was told: it needs to know
-// when processes began, which /proc says.  Of each list the newest call that the library has is
-// taken; of a GPU in MIG mode that keeps its lists for the privileged, the lists of its MIG
-// devices; so it is with samples, which a GPU in MIG mode does not have: a driver that has them of
-// its MIG devices tells those.  How active each MIG instance was GPM tells, where the board has it
-// (Hopper and later).
-// One thread at a time.
+// Read makes the calls on a thread that may be written off, and touches only this object.  Finish
+// runs after Read has returned and makes a DeviceReading of the results; it needs the start times
+// of processes, which come from /proc.  Of each list, the newest call that the library has is used.
+// For a GPU in MIG mode whose lists need privileges, the lists of its MIG devices are used instead.
+// Likewise for utilization samples: a GPU in MIG mode has none, but some drivers have them for its
+// MIG devices.  The activity of each MIG instance comes from GPM (Hopper and later).  Used on one
+// thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -30,24 +29,24 @@ namespace podgpu {
 
 class NvmlProcessDevice {
  public:
-  // Who a pid is; null where nobody can say.
+  // Returns the process with a pid; null when it cannot be identified.
   using Identify = std::function<std::shared_ptr<const ProcessIdentity>(uint32_t pid)>;
 
-  // What a GPU is known by, whatever address it has.
+  // State of a GPU that must survive a change of its handles.
   struct Kept {
     BusyMeter meter;
     NvmlAccounting accounting;
   };
-  // `kept`: of the same GPU, where it was known before.
+  // `kept`: of the same GPU, if it was known before.
   NvmlProcessDevice(std::shared_ptr<const abi::NvmlLibrary> library,
                     const std::shared_ptr<NvmlSamples>& samples, NvmlAddress address, Kept kept);
 
-  // The code that made further calls pointless (a lost GPU, a driver that has gone), or success.
-  // Without `profiles` the profiling counters are left to others.
+  // Reads everything.  Returns the code that makes further calls useless (a lost GPU, an unloaded
+  // driver), or success.  Without `profiles` the profiling counters are left to other programs.
   abi::nvmlReturn_t Read(Instant now, WallTime wall, bool profiles);
-  // Gives the samples of profiling back, before the library is shut down; calls nothing.
+  // Returns the profiling samples before the library is shut down; makes no NVML call.
   void PauseProfiling();
-  // What that said.
+  // Writes the results of the last Read into `reading`.
   void Finish(DeviceNumber number, const Identify& identify, DeviceReading& reading);
 
   const NvmlAddress& address() const { return address_; }
@@ -71,10 +70,10 @@ class NvmlProcessDevice {
   void ReadActivity(bool profiles);
   void FinishActivity(DeviceReading& reading) const;
   void FinishAccounting(const Identify& identify, DeviceReading& reading) const;
-  // In the records of this process.
+  // Sets the start time in the records of this process.
   void NoteBirth(const ListedProcess& process);
 
-  // A MIG instance and what part of the GPU it is.
+  // A MIG instance and its share of the GPU.
   struct Part {
     uint32_t instance = 0;
     uint64_t slices = 1;
@@ -85,27 +84,27 @@ class NvmlProcessDevice {
   const NvmlAddress address_;
   Kept kept_;
   std::vector<Part> parts_;
-  bool instances_lack_samples_ = false;  // The driver has none of MIG devices; not asked again.
+  bool instances_lack_samples_ = false;                        // Not asked again.
   std::unique_ptr<abi::nvmlGpmMetricsGet_t> metrics_request_;  // 13 KB, where it is needed.
-  std::optional<Instant> activity_since_;                      // The last reading of it.
-  Duration activity_for_{};                                    // Between that and the one before.
+  std::optional<Instant> activity_since_;                      // Time of its last reading.
+  Duration activity_for_{};  // Time between its last two readings.
 
   // Of the last Read.
   Instant at_{};
   uint64_t wall_us_ = 0;
   abi::nvmlReturn_t energy_code_ = abi::NVML_SUCCESS;
   unsigned long long energy_mj_ = 0;
-  abi::nvmlReturn_t lists_code_ = abi::NVML_SUCCESS;  // The first list that was not told.
+  abi::nvmlReturn_t lists_code_ = abi::NVML_SUCCESS;  // Code of the first list that failed.
   std::vector<ListedProcess> processes_;
   abi::nvmlReturn_t utilization_code_ = abi::NVML_SUCCESS;
-  bool told_by_instances_ = false;  // Percentages are of the instance, not of the GPU.
+  bool told_by_instances_ = false;  // Percentages are of an instance, not of the GPU.
   std::vector<UtilizationRecord> records_;
   std::vector<UtilizationRecord> late_records_;
 
-  // For calls.
-  NvmlRoom<abi::nvmlProcessInfo_t> listed_;
-  NvmlRoom<abi::nvmlProcessUtilizationInfo_v1_t> told_;
-  NvmlRoom<abi::nvmlProcessUtilizationSample_t> sampled_;
+  // Buffers for the calls.
+  NvmlList<abi::nvmlProcessInfo_t> listed_;
+  NvmlList<abi::nvmlProcessUtilizationInfo_v1_t> told_;
+  NvmlList<abi::nvmlProcessUtilizationSample_t> sampled_;
 };
 
 }  // namespace podgpu

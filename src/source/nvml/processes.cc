@@ -10,14 +10,14 @@
 namespace podgpu {
 namespace {
 
-constexpr int kMostProcessThreadsOut = 64;  // One a device, and more devices than a node has.
+constexpr int kMostProcessThreadsOut = 64;  // One per device; more than a node has.
 
 }  // namespace
 
-// One reading of many devices, in turn; kept from reading to reading.
-class NvmlProcesses::Round final : public NvmlTask {
+// One read pass over many devices, one after the other; reused for every reading.
+class NvmlProcesses::ReadPass final : public NvmlTask {
  public:
-  explicit Round(const Clock& clock) : clock_(clock) {}
+  explicit ReadPass(const Clock& clock) : clock_(clock) {}
 
   void Run() override {
     codes.resize(devices.size(), abi::NVML_SUCCESS);
@@ -31,9 +31,9 @@ class NvmlProcesses::Round final : public NvmlTask {
   }
 
   std::vector<std::shared_ptr<NvmlProcessDevice>> devices;
-  size_t first = 0;      // The device to begin with.
-  bool profiles = true;  // Profiling counters are read.
-  // By device: what its reading said.
+  size_t first = 0;      // Index of the first device to read.
+  bool profiles = true;  // Read the profiling counters.
+  // By device: the code of its reading.
   std::vector<abi::nvmlReturn_t> codes;
 
  private:
@@ -48,15 +48,15 @@ NvmlProcesses::NvmlProcesses(abi::NvmlLibrary library, NvmlProcessesOptions opti
       proc_(files, options_.proc_root),
       identities_(proc_),
       sleep_(options_.sysfs),
-      lane_("nvml-processes", kMostProcessThreadsOut, options_.written_off),
-      round_(std::make_shared<Round>(clock)) {}
+      call_thread_("nvml-processes", kMostProcessThreadsOut, options_.written_off),
+      pass_(std::make_shared<ReadPass>(clock)) {}
 
 NvmlProcesses::~NvmlProcesses() { Close(); }
 
 Status NvmlProcesses::Read(ProcessReading& reading) {
   std::erase_if(hung_, [](const Hung& hung) { return hung.task->has_returned(); });
-  PODGPU_RETURN_IF_ERROR(LookIfDue());
-  Status status = RunRounds();
+  PODGPU_RETURN_IF_ERROR(ScanIfDue());
+  Status status = RunPasses();
   if (status.ok()) {
     Finish(reading);
   }
@@ -66,12 +66,13 @@ Status NvmlProcesses::Read(ProcessReading& reading) {
   return status;
 }
 
-Status NvmlProcesses::LookIfDue() {
+Status NvmlProcesses::ScanIfDue() {
   const Instant now = clock_.Now();
-  const std::vector<NvmlFound> sleepers = sleep_.Sleepers(found_);
+  const std::vector<NvmlScannedDevice> sleepers = sleep_.Sleepers(found_);
   const bool same_sleep = std::ranges::equal(
-      sleepers, sleepers_, {}, [](const NvmlFound& sleeper) { return sleeper.address.gpu.index; });
-  if (is_open_ && looked_at_ && now - *looked_at_ < options_.look_every && same_sleep) {
+      sleepers, sleepers_, {},
+      [](const NvmlScannedDevice& sleeper) { return sleeper.address.gpu.index; });
+  if (is_open_ && scanned_at_ && now - *scanned_at_ < options_.scan_every && same_sleep) {
     return absl::OkStatus();
   }
   if (!library_->Has(abi::NvmlCapability::kDevices)) {
@@ -84,42 +85,43 @@ Status NvmlProcesses::LookIfDue() {
     for (const Hung& hung : hung_) {
       left_out.push_back(hung.index);
     }
-    for (const NvmlFound& sleeper : sleepers) {
+    for (const NvmlScannedDevice& sleeper : sleepers) {
       left_out.push_back(sleeper.address.gpu.index);
     }
-    const auto look =
-        std::make_shared<NvmlLook>(library_, is_open_, is_open_ ? found_ : std::vector<NvmlFound>(),
-                                   std::move(left_out), sleep_.Strangers(found_));
-    if (!lane_.Run(look)) {
-      const int place = look->GiveUp();
+    const auto scan = std::make_shared<NvmlDeviceScan>(
+        library_, is_open_, is_open_ ? found_ : std::vector<NvmlScannedDevice>(),
+        std::move(left_out), sleep_.UnknownSleepers(found_));
+    if (!call_thread_.Run(scan)) {
+      const int place = scan->GiveUp();
       if (place < 0) {
         return absl::UnavailableError(absl::StrFormat(
-            "%s has not returned from a call that is about no device", library_->name));
+            "%s has not returned from a call about the whole node", library_->name));
       }
-      is_open_ = true;  // It went from device to device.
-      NoteHung(static_cast<uint32_t>(place), look);
+      is_open_ = true;  // It hung in a device, so the library was initialised.
+      NoteHung(static_cast<uint32_t>(place), scan);
       continue;
     }
-    is_open_ = look->is_initialised;
-    if (look->code != abi::NVML_SUCCESS) {
-      Status status = NvmlStatus(library_->api, look->code,
-                                 absl::StrFormat("%s: %s fails", library_->name, look->failed));
+    is_open_ = scan->is_initialised;
+    if (scan->code != abi::NVML_SUCCESS) {
+      Status status = NvmlStatus(library_->api, scan->code,
+                                 absl::StrFormat("%s: %s fails", library_->name, scan->failed));
       Close();
       return status;
     }
-    looked_at_ = now;
-    TakeDevices(*look, sleepers);
+    scanned_at_ = now;
+    TakeDevices(*scan, sleepers);
     return absl::OkStatus();
   }
 }
 
-// Keeps what a device knows of its processes.
-void NvmlProcesses::TakeDevices(const NvmlLook& look, const std::vector<NvmlFound>& sleepers) {
-  found_ = look.found;
+// A device with a new address keeps its state (NvmlProcessDevice::Kept).
+void NvmlProcesses::TakeDevices(const NvmlDeviceScan& scan,
+                                const std::vector<NvmlScannedDevice>& sleepers) {
+  found_ = scan.found;
   sleep_.Note(found_);
   is_missing_ = false;
   std::vector<std::shared_ptr<NvmlProcessDevice>> devices;
-  for (const NvmlFound& device : found_) {
+  for (const NvmlScannedDevice& device : found_) {
     const bool is_here = !device.gpu.uuid.empty() && device.gpu.state != DeviceState::kLost;
     const bool is_others = device.gpu.uuid.empty() && device.code == abi::NVML_ERROR_NO_PERMISSION;
     is_missing_ = is_missing_ || (!is_here && !is_others) || !device.needs_release.empty();
@@ -143,7 +145,7 @@ void NvmlProcesses::TakeDevices(const NvmlLook& look, const std::vector<NvmlFoun
   devices_ = std::move(devices);
   found_.insert(found_.end(), sleepers.begin(), sleepers.end());
   sleepers_.clear();
-  for (const NvmlFound& sleeper : sleepers) {
+  for (const NvmlScannedDevice& sleeper : sleepers) {
     sleepers_.push_back(sleeper.address.gpu.index);
   }
 }
@@ -153,41 +155,45 @@ void NvmlProcesses::NoteHung(uint32_t index, std::shared_ptr<NvmlTask> task) {
   hung_.push_back({index, std::move(task)});
 }
 
-Status NvmlProcesses::RunRounds() {
+Status NvmlProcesses::RunPasses() {
   is_read_.assign(devices_.size(), false);
-  round_->devices = devices_;
-  round_->first = 0;
-  round_->profiles = profiles_;
-  while (!lane_.Run(round_)) {
-    const int place = round_->GiveUp();
+  pass_->devices = devices_;
+  pass_->first = 0;
+  pass_->profiles = profiles_;
+  while (!call_thread_.Run(pass_)) {
+    const int place = pass_->GiveUp();
     if (place == NvmlTask::kLibrary) {
-      return absl::UnavailableError("no thread is left for calls to " + library_->name);
+      return absl::UnavailableError("no more threads can be started for calls to " +
+                                    library_->name);
     }
-    const bool hangs = place >= 0;  // Else it ended as it was given up.
+    const bool hangs = place >= 0;  // Else it finished while it was given up.
     const size_t end = hangs ? static_cast<size_t>(place) : devices_.size();
-    const std::shared_ptr<Round> stuck = std::exchange(round_, std::make_shared<Round>(clock_));
+    const std::shared_ptr<ReadPass> stuck =
+        std::exchange(pass_, std::make_shared<ReadPass>(clock_));
+    // The hung thread keeps `stuck` and its device; the next pass begins after that device, on a
+    // new thread, with objects of its own.
     TakeCodes(*stuck, end);
-    round_->first = end;
-    round_->profiles = profiles_;
+    pass_->first = end;
+    pass_->profiles = profiles_;
     if (hangs) {
       NoteHung(devices_[end]->address().gpu.index, stuck);
       is_read_.erase(is_read_.begin() + static_cast<std::ptrdiff_t>(end));
     }
-    round_->devices = devices_;
+    pass_->devices = devices_;
   }
-  TakeCodes(*round_, devices_.size());
-  const bool is_gone = std::ranges::any_of(round_->codes, [](abi::nvmlReturn_t code) {
+  TakeCodes(*pass_, devices_.size());
+  const bool is_gone = std::ranges::any_of(pass_->codes, [](abi::nvmlReturn_t code) {
     return code == abi::NVML_ERROR_UNINITIALIZED || code == abi::NVML_ERROR_DRIVER_NOT_LOADED;
   });
-  return is_gone ? absl::UnavailableError(library_->name + ": the driver has gone")
+  return is_gone ? absl::UnavailableError(library_->name + ": the driver was unloaded")
                  : absl::OkStatus();
 }
 
-void NvmlProcesses::TakeCodes(const Round& round, size_t end) {
-  for (size_t i = round.first; i < end; ++i) {
-    is_read_[i] = round.codes[i] == abi::NVML_SUCCESS;
+void NvmlProcesses::TakeCodes(const ReadPass& pass, size_t end) {
+  for (size_t i = pass.first; i < end; ++i) {
+    is_read_[i] = pass.codes[i] == abi::NVML_SUCCESS;
     if (!is_read_[i]) {
-      looked_at_.reset();
+      scanned_at_.reset();
     }
   }
 }
@@ -208,8 +214,8 @@ void NvmlProcesses::Finish(ProcessReading& reading) {
   identities_.End();
 }
 
-std::string NvmlProcesses::NeedToLetGo() const {
-  return podgpu::NeedToLetGo(library_->api, found_);
+std::string NvmlProcesses::ReleaseReason() const {
+  return podgpu::ReleaseReason(library_->api, found_);
 }
 
 DeviceNumber NvmlProcesses::NumberOf(const std::string& uuid) {
@@ -223,7 +229,7 @@ DeviceNumber NvmlProcesses::NumberOf(const std::string& uuid) {
 
 std::string NvmlProcesses::Complaint() const {
   if (!hung_.empty()) {
-    return absl::StrFormat("of %d GPUs a call has not returned; their processes are not known",
+    return absl::StrFormat("a call has not returned for %d GPUs; their processes are unknown",
                            hung_.size());
   }
   if (identities_.unknown() > 0) {
@@ -233,7 +239,7 @@ std::string NvmlProcesses::Complaint() const {
   return AccountingComplaint();
 }
 
-// Of a GPU in MIG mode, or of a board without it, nobody can change it: that is no complaint.
+// A GPU in MIG mode or a board without accounting is no complaint: nothing can change it.
 std::string NvmlProcesses::AccountingComplaint() const {
   size_t refused = 0;
   abi::nvmlReturn_t why = abi::NVML_SUCCESS;
@@ -264,14 +270,14 @@ std::string NvmlProcesses::Describe() const {
                          library_->name, read, accounted);
 }
 
-// Devices stay, for what they know; the next look gives them their handles.
+// The devices stay, with their state; the next scan gives them new handles.
 void NvmlProcesses::Close() {
-  looked_at_.reset();
+  scanned_at_.reset();
   for (const std::shared_ptr<NvmlProcessDevice>& device : devices_) {
     device->PauseProfiling();
   }
   if (is_open_ && hung_.empty()) {
-    lane_.Run(std::make_shared<NvmlShutdown>(library_, samples_));
+    call_thread_.Run(std::make_shared<NvmlShutdown>(library_, samples_));
   }
   is_open_ = false;
 }

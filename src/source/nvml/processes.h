@@ -1,12 +1,13 @@
-// Who runs on this node's GPUs, as NVML and /proc tell: the one reader of processes, whichever
-// source device values come from.
+// Reads the processes on this node's GPUs from NVML and /proc.  It is the only reader of processes,
+// whichever source gives the device values.
 //
-// Calls are made on a lane of their own (base/foreign_lane.h), device by device: one that hangs
-// costs its thread and is left out until that returns, and the reading goes on with the others.
-// Right after them the caller's thread asks /proc who the pids are.  Devices are looked for anew
-// now and then, and when one fails; those that the kernel has suspended are not asked.  While one
-// is lost or waits for a reset, NVML is held only during a reading: an initialisation finds a GPU
-// that has come back, and NVML counts who holds it.  Read belongs to one thread, Interrupt to any.
+// NVML calls run on a separate call thread (base/foreign_call_thread.h), device by device.  When
+// one hangs, its thread is written off, the device is left out until that thread returns, and the
+// reading continues with the others.  Right after the calls, the caller's thread reads from /proc
+// which processes the pids are.  Devices are scanned again every few seconds and after a failure;
+// suspended devices are not queried.  While a device is lost or needs a reset, NVML is held only
+// during a reading, because only a new initialisation finds a GPU that has returned, and because a
+// reset needs all users of the device gone.  Read is called on one thread, Interrupt on any.
 #pragma once
 
 #include <chrono>
@@ -19,23 +20,23 @@
 #include "abi/load.h"
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/foreign_lane.h"
+#include "base/foreign_call_thread.h"
 #include "base/interruptible.h"
 #include "process/identity_cache.h"
 #include "process/proc_reader.h"
 #include "process/process_reading.h"
+#include "source/nvml/device_scan.h"
 #include "source/nvml/gpm.h"
-#include "source/nvml/look.h"
 #include "source/nvml/process_device.h"
 #include "source/nvml/task.h"
 
 namespace podgpu {
 
 struct NvmlProcessesOptions {
-  std::string proc_root = "/proc";  // Of the host's pids.
-  const Files* sysfs = nullptr;     // Says which devices sleep; outlives this.  May be left out.
-  std::chrono::milliseconds look_every{5000};  // For devices.
-  bool enable_accounting = false;              // Switch it on where it is off.
+  std::string proc_root = "/proc";  // With the host's pids.
+  const Files* sysfs = nullptr;  // Tells which devices are suspended; may be null; outlives this.
+  std::chrono::milliseconds scan_every{5000};  // Interval of the device scans.
+  bool enable_accounting = false;              // Switch accounting on when it is off.
   ThreadTally written_off = NewThreadTally();  // Counts calls that hang.
 };
 
@@ -48,36 +49,38 @@ class NvmlProcesses final : public Interruptible {
   NvmlProcesses(const NvmlProcesses&) = delete;
   NvmlProcesses& operator=(const NvmlProcesses&) = delete;
 
-  // Reads all devices that can be read.  The Status of a call that is about no device.
+  // Reads all devices that can be read.  Returns the failure of a call that is about no device.
   Status Read(ProcessReading& reading);
-  void Interrupt() noexcept override { lane_.GiveUp(); }
+  void Interrupt() noexcept override { call_thread_.GiveUp(); }
 
-  // Lets go of the devices; the next Read takes them back.  Hangs and is interrupted as Read.
-  void LetGo() { Close(); }
-  // As Source::NeedToLetGo, by the last look.
-  std::string NeedToLetGo() const;
-  // Whether profiling counters are read, from the next Read on; else they are left to others.
+  // Releases the devices; the next Read opens them again.  May hang and be interrupted like Read.
+  void Release() { Close(); }
+  // Like Source::ReleaseReason, as of the last scan.
+  std::string ReleaseReason() const;
+  // Turns the reading of profiling counters on or off, from the next Read on; off leaves them to
+  // other programs.
   void SetProfiling(bool profiles) { profiles_ = profiles; }
 
-  // The devices by their numbers, which are given once and for good.
+  // UUIDs of the devices, indexed by device number; a number is never reused.
   const std::vector<std::string>& uuids() const { return uuids_; }
-  // What of the last reading is not known, and why: a sentence without a full stop, or empty.
+  // What the last reading could not learn, and why: a sentence without a full stop, or empty.
   std::string Complaint() const;
-  // What tells the processes of how many devices, and of what accounting: half a sentence.
+  // For the status page: the number of devices read and how many of them have accounting on; half a
+  // sentence.
   std::string Describe() const;
 
  private:
-  class Round;
+  class ReadPass;
   struct Hung {
     uint32_t index = 0;
-    std::shared_ptr<NvmlTask> task;  // Whose thread is out.
+    std::shared_ptr<NvmlTask> task;  // Whose thread is written off.
   };
 
-  Status LookIfDue();
-  void TakeDevices(const NvmlLook& look, const std::vector<NvmlFound>& sleepers);
+  Status ScanIfDue();
+  void TakeDevices(const NvmlDeviceScan& scan, const std::vector<NvmlScannedDevice>& sleepers);
   void NoteHung(uint32_t index, std::shared_ptr<NvmlTask> task);
-  Status RunRounds();
-  void TakeCodes(const Round& round, size_t end);
+  Status RunPasses();
+  void TakeCodes(const ReadPass& pass, size_t end);
   void Finish(ProcessReading& reading);
   std::string AccountingComplaint() const;
   DeviceNumber NumberOf(const std::string& uuid);
@@ -90,17 +93,17 @@ class NvmlProcesses final : public Interruptible {
   const ProcReader proc_;
   IdentityCache identities_;
   const NvmlSleep sleep_;
-  ForeignLane lane_;
+  ForeignCallThread call_thread_;
   std::shared_ptr<NvmlSamples> samples_ = std::make_shared<NvmlSamples>();
   bool profiles_ = true;
   bool is_open_ = false;
-  std::optional<Instant> looked_at_;  // Nothing: look at once.
-  bool is_missing_ = false;  // A device is lost, waits to be let go of, or does not say who it is.
-  std::vector<uint32_t> sleepers_;  // By index, at the last look.
-  std::vector<NvmlFound> found_;
+  std::optional<Instant> scanned_at_;  // Nothing: scan at once.
+  bool is_missing_ = false;  // A device is lost, has a release reason, or cannot be identified.
+  std::vector<uint32_t> sleepers_;  // Indices of suspended devices at the last scan.
+  std::vector<NvmlScannedDevice> found_;
   std::vector<std::shared_ptr<NvmlProcessDevice>> devices_;
   std::vector<Hung> hung_;
-  std::shared_ptr<Round> round_;
+  std::shared_ptr<ReadPass> pass_;
   std::vector<bool> is_read_;  // By device.
   std::vector<std::string> uuids_;
 };

@@ -6,8 +6,8 @@
 
 #include "base/testing/manual_clock.h"
 #include "source/testing/fake_nvml_table.h"
-#include "source/testing/proc_of_all.h"
-#include "source/testing/sleepy_bus.h"
+#include "source/testing/fake_pci_bus.h"
+#include "source/testing/fake_proc_files.h"
 
 namespace podgpu {
 namespace {
@@ -36,7 +36,7 @@ class NvmlProcessesTest : public ::testing::Test {
     return processes_->Read(reading_);
   }
   uint64_t NowUs() const { return static_cast<uint64_t>(ToMicroseconds(clock_.WallNow())); }
-  // A record of now.
+  // Returns a utilization sample with the current time.
   void Record(FakeNvmlProcess& process, uint32_t sm_percent) const {
     abi::nvmlProcessUtilizationInfo_v1_t record{};
     record.timeStamp = NowUs();
@@ -44,7 +44,7 @@ class NvmlProcessesTest : public ::testing::Test {
     record.smUtil = sm_percent;
     process.records.push_back(record);
   }
-  // Which pids a device tells.
+  // Returns the pids of a device.
   std::vector<uint32_t> Pids(size_t device) const {
     std::vector<uint32_t> pids;
     for (const ListedProcess& process : reading_.devices.at(device).processes) {
@@ -54,7 +54,7 @@ class NvmlProcessesTest : public ::testing::Test {
   }
 
   const ThreadTally tally_ = NewThreadTally();
-  const ProcOfAll files_;
+  const FakeProcFiles files_;
   const Files* sysfs_ = nullptr;
   ManualClock clock_;
   FakeNvml nvml_;
@@ -63,11 +63,11 @@ class NvmlProcessesTest : public ::testing::Test {
   ProcessReading reading_;
 };
 
-TEST_F(NvmlProcessesTest, TellsWhoIsThereHowBusyAndWhatWasDrawn) {
+TEST_F(NvmlProcessesTest, ReadsProcessesUtilizationAndEnergy) {
   nvml_.gpus[0].processes = {{.pid = 11, .memory_bytes = 4'096},
                              {.pid = 12, .memory_bytes = ~uint64_t{0}, .mps_client = true}};
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(reading_.devices[0].samples, BusySamples::kMissing) << "since when, nobody knows";
+  EXPECT_EQ(reading_.devices[0].samples, BusySamples::kMissing) << "there is no earlier sample";
   clock_.Advance(seconds(1));
   Record(nvml_.gpus[0].processes[0], 40);
   energy_mj_[0] = 5'300;
@@ -79,16 +79,16 @@ TEST_F(NvmlProcessesTest, TellsWhoIsThereHowBusyAndWhatWasDrawn) {
   ASSERT_EQ(Pids(0), (std::vector<uint32_t>{11, 12}));
   EXPECT_EQ(device.processes[0].identity->name, "p11");
   EXPECT_EQ(device.processes[0].memory_bytes, 4'096U);
-  EXPECT_FALSE(device.processes[1].memory_bytes.has_value()) << "all ones: not told";
+  EXPECT_FALSE(device.processes[1].memory_bytes.has_value()) << "all bits set: unknown";
   EXPECT_TRUE(device.processes[1].mps_client);
   EXPECT_EQ(device.samples, BusySamples::kMeasured);
   ASSERT_EQ(device.busy.size(), 1U);
   EXPECT_EQ(device.busy[0].busy_percent_us, 40U * 1'000'000);
-  EXPECT_EQ(reading_.devices[1].samples, BusySamples::kMeasured) << "nobody did anything";
+  EXPECT_EQ(reading_.devices[1].samples, BusySamples::kMeasured) << "no process was active";
   EXPECT_EQ(processes_->uuids(), (std::vector<std::string>{"GPU-a", "GPU-b"}));
 }
 
-TEST_F(NvmlProcessesTest, AsksAnOldDriverByItsOldCalls) {
+TEST_F(NvmlProcessesTest, UsesTheOldCallsOfAnOldDriver) {
   nvml_.without = {
       "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetProcessesUtilizationInfo",
       "nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2"};
@@ -103,7 +103,7 @@ TEST_F(NvmlProcessesTest, AsksAnOldDriverByItsOldCalls) {
   EXPECT_EQ(reading_.devices[1].busy[0].sm_percent, 70U);
 }
 
-TEST_F(NvmlProcessesTest, SaysThatThereAreNoSamplesOrThatTheyAreMissing) {
+TEST_F(NvmlProcessesTest, TellsUnsupportedSamplesFromMissingOnes) {
   nvml_.FailWith({{"nvmlDeviceGetProcessesUtilizationInfo", abi::NVML_ERROR_NOT_SUPPORTED},
                   {"nvmlDeviceGetProcessUtilization", abi::NVML_ERROR_NOT_SUPPORTED}});
   ASSERT_TRUE(Read().ok());
@@ -115,7 +115,7 @@ TEST_F(NvmlProcessesTest, SaysThatThereAreNoSamplesOrThatTheyAreMissing) {
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(reading_.devices[0].samples, BusySamples::kMissing);
   EXPECT_FALSE(reading_.devices[0].counter_mj.has_value());
-  EXPECT_FALSE(reading_.devices[0].listed) << "a list that is not whole ends nobody";
+  EXPECT_FALSE(reading_.devices[0].listed) << "an incomplete list ends no process";
 }
 
 TEST_F(NvmlProcessesTest, ReadsAListOfAnyLength) {
@@ -126,7 +126,7 @@ TEST_F(NvmlProcessesTest, ReadsAListOfAnyLength) {
   EXPECT_EQ(reading_.devices[0].processes.size(), 1'000U);
 }
 
-TEST_F(NvmlProcessesTest, TellsTheInstanceOfAProcess) {
+TEST_F(NvmlProcessesTest, ReportsTheInstanceOfAProcess) {
   nvml_.gpus[1].mig_enabled = true;
   nvml_.gpus[1].mig_devices = {{true, 5, 0, "MIG-x", "3g.40gb"}, {true, 9, 0, "MIG-y", "1g.10gb"}};
   nvml_.gpus[1].processes = {{.pid = 31, .gpu_instance_id = 9}};
@@ -135,12 +135,12 @@ TEST_F(NvmlProcessesTest, TellsTheInstanceOfAProcess) {
   EXPECT_EQ(reading_.devices[1].processes[0].instance, 9U);
 }
 
-TEST_F(NvmlProcessesTest, TellsHowActiveEachMigInstanceWas) {
+TEST_F(NvmlProcessesTest, ReportsTheActivityOfEachMigInstance) {
   nvml_.gpus[1].mig_enabled = true;
   nvml_.gpus[1].mig_devices = {{true, 5, 0, "MIG-x", "3g.40gb"}, {true, 9, 0, "MIG-y", "1g.10gb"}};
   nvml_.gpm = [](uint32_t metric) { return metric == 2 ? 50.0 : 1.0; };
   ASSERT_TRUE(Read().ok());
-  EXPECT_TRUE(reading_.devices[1].instances.empty()) << "since when, nobody knows";
+  EXPECT_TRUE(reading_.devices[1].instances.empty()) << "there is no earlier sample";
   clock_.Advance(seconds(2));
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(reading_.devices[0].instances.empty()) << "not in MIG mode";
@@ -157,11 +157,11 @@ TEST_F(NvmlProcessesTest, TellsHowActiveEachMigInstanceWas) {
   EXPECT_EQ(nvml_.CountOf("nvmlGpmMigSampleGet"), taken);
   EXPECT_TRUE(reading_.devices[1].instances.empty());
   processes_->SetProfiling(true);
-  processes_->LetGo();
+  processes_->Release();
   EXPECT_GT(nvml_.CountOf("nvmlGpmSampleFree"), 0);
 }
 
-TEST_F(NvmlProcessesTest, TellsNoActivityWhereABoardHasNoneOrALikelyOne) {
+TEST_F(NvmlProcessesTest, ReportsNoActivityWhenItIsMissingOrImpossible) {
   nvml_.gpus[1].mig_enabled = true;
   nvml_.gpus[1].mig_devices = {{true, 5, 0, "MIG-x", "3g.40gb"}};
   nvml_.gpm = [](uint32_t) { return 1e9; };
@@ -195,7 +195,7 @@ TEST_F(NvmlProcessesTest, LeavesOutADeviceThatHangsUntilItReturns) {
   EXPECT_EQ(*tally_, 1);
   clock_.Advance(seconds(10));
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(reading_.devices.size(), 1U) << "not asked again while it hangs";
+  EXPECT_EQ(reading_.devices.size(), 1U) << "not queried while it hangs";
   nvml_.Heal("nvmlDeviceGetComputeRunningProcesses_v3");
   while (*tally_ != 0) {
     std::this_thread::yield();
@@ -206,46 +206,46 @@ TEST_F(NvmlProcessesTest, LeavesOutADeviceThatHangsUntilItReturns) {
   EXPECT_EQ(processes_->Complaint(), "");
 }
 
-TEST_F(NvmlProcessesTest, HoldsNvmlOnlyDuringAReadingWhileAGpuIsLost) {
+TEST_F(NvmlProcessesTest, HoldsNvmlOnlyDuringReadingsWhileAGpuIsLost) {
   nvml_.gpus[1].processes = {{.pid = 51}};
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(nvml_.initialised, 1);
   nvml_.gpus[0].state = abi::NVML_ERROR_GPU_IS_LOST;
   clock_.Advance(seconds(10));
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(nvml_.initialised, 0) << "so that who looks for the GPU finds it";
+  EXPECT_EQ(nvml_.initialised, 0) << "so another program can find the GPU";
   clock_.Advance(seconds(1));
   Record(nvml_.gpus[1].processes[0], 20);
   ASSERT_TRUE(Read().ok());
   ASSERT_EQ(reading_.devices.size(), 1U);
-  EXPECT_EQ(reading_.devices[0].samples, BusySamples::kMeasured) << "as if nothing had been";
+  EXPECT_EQ(reading_.devices[0].samples, BusySamples::kMeasured) << "as before the loss";
   nvml_.gpus[0].state = abi::NVML_SUCCESS;
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(nvml_.initialised, 1);
   EXPECT_EQ(reading_.devices.size(), 2U);
 }
 
-TEST_F(NvmlProcessesTest, SaysThatADeviceNeedsToBeLetGoOf) {
+TEST_F(NvmlProcessesTest, GivesTheReleaseReasonOfADevice) {
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(processes_->NeedToLetGo(), "");
+  EXPECT_EQ(processes_->ReleaseReason(), "");
   nvml_.gpus[1].mig_pending = true;
   clock_.Advance(seconds(5));
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(processes_->NeedToLetGo(), "GPU 1: a change of its MIG mode waits");
+  EXPECT_EQ(processes_->ReleaseReason(), "GPU 1: a change of its MIG mode waits");
   EXPECT_EQ(nvml_.initialised, 0);
   nvml_.gpus[1].mig_pending = false;
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(processes_->NeedToLetGo(), "");
+  EXPECT_EQ(processes_->ReleaseReason(), "");
 }
 
-TEST_F(NvmlProcessesTest, AsksNothingOfADeviceThatSleeps) {
-  SleepyBus bus;
+TEST_F(NvmlProcessesTest, MakesNoCallAboutASuspendedDevice) {
+  FakePciBus bus;
   sysfs_ = &bus;
   nvml_.gpus = {{"GPU-a", 0, {}}, {"GPU-b", 1, {}}, {"GPU-c", 2, {}}};
   energy_mj_.push_back(7'000);
   bus.asleep = {"0000:00:00.0"};
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(reading_.devices.size(), 2U) << "it was never met";
+  EXPECT_EQ(reading_.devices.size(), 2U) << "it was never identified";
   bus.asleep = {"0000:01:00.0"};
   const int before = nvml_.CountOf("nvmlDeviceGetTotalEnergyConsumption");
   ASSERT_TRUE(Read().ok());
@@ -254,17 +254,19 @@ TEST_F(NvmlProcessesTest, AsksNothingOfADeviceThatSleeps) {
   bus.asleep = {"0000:02:00.0"};
   const int identities = nvml_.CountOf("nvmlDeviceGetUUID");
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 2) << "as many sleep, but another one";
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 2)
+      << "one is suspended, but another one than before";
   EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetTotalEnergyConsumption"), before + 4);
-  processes_->LetGo();
+  processes_->Release();
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 4) << "nor when NVML begins anew";
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 4)
+      << "nor when NVML is initialised again";
   bus.asleep.clear();
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(reading_.devices.size(), 3U);
 }
 
-TEST_F(NvmlProcessesTest, SaysWhenTheDriverHasGoneAndGoesOnWhenItIsBack) {
+TEST_F(NvmlProcessesTest, ReportsAnUnloadedDriverAndRecovers) {
   ASSERT_TRUE(Read().ok());
   nvml_.SetDown(true);
   EXPECT_FALSE(Read().ok());

@@ -16,19 +16,19 @@ using abi::nvmlReturn_t;
 using std::chrono::seconds;
 
 constexpr seconds kSlowEvery{10};
-constexpr int kMostThreadsOut = 64;  // One a device, and more devices than a node has.
+constexpr int kMostThreadsOut = 64;  // One per device; more than a node has.
 constexpr seconds kLostPatience{10};
 constexpr seconds kLongestLostPatience{1800};
-constexpr seconds kLongestMutePatience{60};
+constexpr seconds kLongestStalePatience{60};
 
-// In a container, NVML counts GPUs that are not the container's.
-bool IsOurs(const NvmlFound& device) {
+// In a container, NVML also counts GPUs of other containers and refuses calls about them.
+bool IsOurs(const NvmlScannedDevice& device) {
   return device.code != abi::NVML_ERROR_NO_PERMISSION || !device.gpu.uuid.empty();
 }
 
-void AddInstancesOf(const std::vector<NvmlFound>& found, Topology& topology) {
+void AddInstancesOf(const std::vector<NvmlScannedDevice>& found, Topology& topology) {
   for (size_t gpu = 0; gpu < topology.gpus.size(); ++gpu) {
-    const auto device = std::ranges::find_if(found, [&](const NvmlFound& candidate) {
+    const auto device = std::ranges::find_if(found, [&](const NvmlScannedDevice& candidate) {
       return !candidate.gpu.uuid.empty() && candidate.gpu.uuid == topology.gpus[gpu].uuid;
     });
     if (device == found.end()) {
@@ -46,13 +46,14 @@ void AddInstancesOf(const std::vector<NvmlFound>& found, Topology& topology) {
 NvmlSource::NvmlSource(abi::NvmlLibrary library, const NvmlSourceOptions& options, Clock& clock)
     : library_(std::make_shared<const abi::NvmlLibrary>(std::move(library))),
       clock_(clock),
-      lane_("nvml", kMostThreadsOut, options.written_off),
+      call_thread_("nvml", kMostThreadsOut, options.written_off),
       events_(clock, options.written_off),
-      round_(std::make_shared<NvmlRound>()),
+      pass_(std::make_shared<NvmlReadPass>()),
       lost_(kLostPatience, kLongestLostPatience),
       sleep_(options.sysfs),
-      mute_after_(options.mute_after),
-      mute_(mute_after_, std::max<std::chrono::milliseconds>(kLongestMutePatience, mute_after_)) {}
+      stale_after_(options.stale_after),
+      stale_(stale_after_,
+             std::max<std::chrono::milliseconds>(kLongestStalePatience, stale_after_)) {}
 
 NvmlSource::~NvmlSource() { Close(); }
 
@@ -63,35 +64,36 @@ StatusOr<Topology> NvmlSource::Discover(PartKinds kinds) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "%s is too old to list its GPUs. Install driver R450 or later", library_->name));
   }
-  BeginAnewIfLost();
-  PODGPU_ASSIGN_OR_RETURN(const std::shared_ptr<NvmlLook> look, Look());
-  found_ = look->found;
-  for (const NvmlFound& device : found_) {
+  CloseIfDeviceLost();
+  PODGPU_ASSIGN_OR_RETURN(const std::shared_ptr<NvmlDeviceScan> scan, Scan());
+  found_ = scan->found;
+  for (const NvmlScannedDevice& device : found_) {
     last_failure_ = device.code == abi::NVML_SUCCESS ? last_failure_ : device.code;
   }
-  driver_version_ = look->driver_version;
-  MakeDevices(*look);
+  driver_version_ = scan->driver_version;
+  MakeDevices(*scan);
   FollowEvents();
-  TieSlots();
-  Topology topology = MakeTopology(*look);
-  topology.parts_absence = AbsencesOf(*look, kinds, topology.gpus.empty());
+  BindSlots();
+  Topology topology = MakeTopology(*scan);
+  topology.parts_absence = AbsencesOf(*scan, kinds, topology.gpus.empty());
   if (topology.gpus.empty() && !topology.parts_absence.empty()) {
     return absl::UnavailableError(
-        absl::StrFormat("%s tells of no GPU, but %s", library_->name, topology.parts_absence));
+        absl::StrFormat("%s reports no GPU, but %s", library_->name, topology.parts_absence));
   }
   return topology;
 }
 
-std::string NvmlSource::AbsencesOf(const NvmlLook& look, PartKinds kinds, bool has_no_gpu) const {
+std::string NvmlSource::AbsencesOf(const NvmlDeviceScan& scan, PartKinds kinds,
+                                   bool has_no_gpu) const {
   std::vector<std::string> absences;
-  for (const NvmlFound& device : look.found) {
+  for (const NvmlScannedDevice& device : scan.found) {
     if (device.gpu.uuid.empty() && (IsOurs(device) || has_no_gpu)) {
       absences.push_back(absl::StrFormat("GPU %d (%s)", device.address.gpu.index,
                                          NvmlWords(library_->api, device.code)));
     }
   }
-  for (const uint32_t index : look.asleep) {
-    absences.push_back(absl::StrFormat("GPU %d (it sleeps, and asking would wake it)", index));
+  for (const uint32_t index : scan.asleep) {
+    absences.push_back(absl::StrFormat("GPU %d (suspended; a call would wake it)", index));
   }
   for (const Hung& hung : hung_) {
     if (hung.gpu.uuid.empty()) {
@@ -103,13 +105,13 @@ std::string NvmlSource::AbsencesOf(const NvmlLook& look, PartKinds kinds, bool h
   }
   if (kinds.any()) {
     absences.emplace_back(
-        "switches, links and CPUs (NVML does not tell of them; --source=dcgm does)");
+        "switches, links and CPUs (NVML does not report them; --source=dcgm does)");
   }
   return absl::StrJoin(absences, ", ");
 }
 
 std::vector<const Field*> NvmlSource::FieldsLacked(const std::vector<const Field*>& fields) const {
-  const bool has_gpm = std::ranges::all_of(found_, [](const NvmlFound& device) {
+  const bool has_gpm = std::ranges::all_of(found_, [](const NvmlScannedDevice& device) {
     return device.gpu.state != DeviceState::kOk || device.has_gpm;
   });
   std::vector<const Field*> lacked;
@@ -120,63 +122,66 @@ std::vector<const Field*> NvmlSource::FieldsLacked(const std::vector<const Field
   return lacked;
 }
 
-std::string NvmlSource::NeedToLetGo() const { return podgpu::NeedToLetGo(library_->api, found_); }
+std::string NvmlSource::ReleaseReason() const {
+  return podgpu::ReleaseReason(library_->api, found_);
+}
 
-// A GPU that comes back is found by an initialisation alone.
-void NvmlSource::BeginAnewIfLost() {
+// Only a new initialisation finds a GPU that has returned.
+void NvmlSource::CloseIfDeviceLost() {
   const bool is_missing = std::ranges::any_of(
-      found_, [](const NvmlFound& device) { return device.gpu.state != DeviceState::kOk; });
+      found_, [](const NvmlScannedDevice& device) { return device.gpu.state != DeviceState::kOk; });
   if (!is_missing) {
-    lost_.Break();
-  } else if (is_open_ && hung_.empty() && lost_.IsOver(clock_.Now())) {
+    lost_.Reset();
+  } else if (is_open_ && hung_.empty() && lost_.IsRestartDue(clock_.Now())) {
     Close();
   }
 }
 
-StatusOr<std::shared_ptr<NvmlLook>> NvmlSource::Look() {
+StatusOr<std::shared_ptr<NvmlDeviceScan>> NvmlSource::Scan() {
   ForgetReturned();
-  const std::vector<NvmlFound> sleepers = sleep_.Sleepers(found_);
-  const NvmlStrangers strangers =
-      is_open_ && !has_strangers_ ? NvmlStrangers() : sleep_.Strangers(found_);
+  const std::vector<NvmlScannedDevice> sleepers = sleep_.Sleepers(found_);
+  const NvmlUnknownSleepers unknown_sleepers =
+      is_open_ && !has_unknown_sleepers_ ? NvmlUnknownSleepers() : sleep_.UnknownSleepers(found_);
   while (true) {
     std::vector<uint32_t> left_out = LeftOut();
-    std::ranges::transform(sleepers, std::back_inserter(left_out),
-                           [](const NvmlFound& device) { return device.address.gpu.index; });
-    const auto look =
-        std::make_shared<NvmlLook>(library_, is_open_, is_open_ ? found_ : std::vector<NvmlFound>(),
-                                   std::move(left_out), strangers);
-    if (!lane_.Run(look)) {
-      const int place = look->GiveUp();
+    std::ranges::transform(
+        sleepers, std::back_inserter(left_out),
+        [](const NvmlScannedDevice& device) { return device.address.gpu.index; });
+    const auto scan = std::make_shared<NvmlDeviceScan>(
+        library_, is_open_, is_open_ ? found_ : std::vector<NvmlScannedDevice>(),
+        std::move(left_out), unknown_sleepers);
+    if (!call_thread_.Run(scan)) {
+      const int place = scan->GiveUp();
       if (place < 0) {
         return absl::UnavailableError(absl::StrFormat(
-            "%s has not returned from a call that is about no device; the driver hangs",
+            "%s has not returned from a call about the whole node; the driver hangs",
             library_->name));
       }
-      NoteHung(static_cast<uint32_t>(place), look);
-      is_open_ = true;  // It went from device to device.
+      NoteHung(static_cast<uint32_t>(place), scan);
+      is_open_ = true;  // It hung in a device, so the library was initialised.
       continue;
     }
-    is_open_ = look->is_initialised;
-    if (look->code == abi::NVML_SUCCESS) {
-      look->found.insert(look->found.end(), sleepers.begin(), sleepers.end());
-      std::ranges::sort(look->found, {},
-                        [](const NvmlFound& device) { return device.address.gpu.index; });
-      sleep_.Note(look->found);
-      has_strangers_ = !look->asleep.empty();
-      return look;
+    is_open_ = scan->is_initialised;
+    if (scan->code == abi::NVML_SUCCESS) {
+      scan->found.insert(scan->found.end(), sleepers.begin(), sleepers.end());
+      std::ranges::sort(scan->found, {},
+                        [](const NvmlScannedDevice& device) { return device.address.gpu.index; });
+      sleep_.Note(scan->found);
+      has_unknown_sleepers_ = !scan->asleep.empty();
+      return scan;
     }
-    const std::string what = absl::StrFormat("%s: %s fails", library_->name, look->failed);
-    if (is_open_ && DriverIsGone(look->code)) {
+    const std::string what = absl::StrFormat("%s: %s fails", library_->name, scan->failed);
+    if (is_open_ && DriverIsGone(scan->code)) {
       Close();
     }
-    return NvmlStatus(library_->api, look->code, what);
+    return NvmlStatus(library_->api, scan->code, what);
   }
 }
 
 void NvmlSource::NoteHung(uint32_t index, std::shared_ptr<NvmlTask> task) {
   Hung hung{.index = index, .gpu = {}, .task = std::move(task)};
   const auto known = std::ranges::find_if(
-      found_, [&](const NvmlFound& device) { return device.address.gpu.index == index; });
+      found_, [&](const NvmlScannedDevice& device) { return device.address.gpu.index == index; });
   if (known != found_.end() && known->address.gpu.handle != nullptr) {
     hung.gpu = known->gpu;
     std::erase_if(devices_,
@@ -199,10 +204,10 @@ std::vector<uint32_t> NvmlSource::LeftOut() const {
   return indices;
 }
 
-Topology NvmlSource::MakeTopology(const NvmlLook& look) {
+Topology NvmlSource::MakeTopology(const NvmlDeviceScan& scan) {
   Topology topology;
-  topology.driver_version = look.driver_version;
-  for (const NvmlFound& device : look.found) {
+  topology.driver_version = scan.driver_version;
+  for (const NvmlScannedDevice& device : scan.found) {
     if (!IsOurs(device) || device.gpu.uuid.empty() || IsHung(device.address.gpu.index)) {
       continue;
     }
@@ -218,16 +223,16 @@ Topology NvmlSource::MakeTopology(const NvmlLook& look) {
   }
   seen_.AddLost(topology);
   std::ranges::sort(topology.gpus, {}, &Gpu::gpu_id);
-  AddInstancesOf(look.found, topology);
+  AddInstancesOf(scan.found, topology);
   NumberEntities(topology);
   seen_.Note(topology);
   return topology;
 }
 
-// Keeps what a device has read where it stands as before.
-void NvmlSource::MakeDevices(const NvmlLook& look) {
+// A device whose address did not change keeps its cells.
+void NvmlSource::MakeDevices(const NvmlDeviceScan& scan) {
   std::vector<std::shared_ptr<NvmlDevice>> devices;
-  for (const NvmlFound& device : look.found) {
+  for (const NvmlScannedDevice& device : scan.found) {
     if (device.gpu.uuid.empty() || device.gpu.state == DeviceState::kLost || !IsOurs(device) ||
         device.address.gpu.handle == nullptr) {
       continue;
@@ -253,7 +258,7 @@ void NvmlSource::FollowEvents() {
       return;
     }
     const auto subscription = std::make_shared<NvmlSubscription>(library_, std::move(handles));
-    if (lane_.Run(subscription)) {
+    if (call_thread_.Run(subscription)) {
       events_.Follow(*subscription);
       events_absence_ = subscription->code == abi::NVML_SUCCESS
                             ? ""
@@ -272,9 +277,9 @@ void NvmlSource::FollowEvents() {
   }
 }
 
-void NvmlSource::TieSlots() {
+void NvmlSource::BindSlots() {
   for (NvmlSlot& slot : slots_) {
-    TieSlot(slot);
+    BindSlot(slot);
   }
 }
 
@@ -298,15 +303,15 @@ StatusOr<WatchResult> NvmlSource::Watch(const Topology& topology,
         slot.gpu_instance_ids.push_back(instance.gpu_instance_id);
       }
     }
-    TieSlot(slot);
+    BindSlot(slot);
     slots_.push_back(std::move(slot));
   }
   history_.Follow(topology, clock_.WallNow());
   return WatchResult{};
 }
 
-// To the device that is now the slot's, and its instances.
-void NvmlSource::TieSlot(NvmlSlot& slot) {
+// Finds the slot's current device and the indices of its instances.
+void NvmlSource::BindSlot(NvmlSlot& slot) {
   const auto device = std::ranges::find_if(
       devices_, [&](const auto& candidate) { return candidate->address().uuid == slot.uuid; });
   slot.device = device == devices_.end() ? nullptr : *device;
@@ -331,66 +336,69 @@ Status NvmlSource::Read(Grid& grid) {
     return absl::UnavailableError(library_->name + " is not initialised");
   }
   PODGPU_CHECK(grid.fields() == fields_ && grid.topology().gpus.size() == slots_.size());
-  round_->plan = plan_;
-  round_->round = {.wall = grid.read_at_wall,
-                   .now = grid.read_at,
-                   .is_slow = !slow_at_ || grid.read_at - *slow_at_ >= kSlowEvery,
-                   .profiles = profiles_};
-  if (round_->round.is_slow) {
+  pass_->plan = plan_;
+  pass_->options = {.wall = grid.read_at_wall,
+                    .now = grid.read_at,
+                    .is_slow = !slow_at_ || grid.read_at - *slow_at_ >= kSlowEvery,
+                    .profiles = profiles_};
+  if (pass_->options.is_slow) {
     slow_at_ = grid.read_at;
   }
-  if (Status status = RunRounds(); !status.ok()) {
+  if (Status status = RunPasses(); !status.ok()) {
     Close();
     return status;
   }
   history_.TakeXids(events_, slots_);
   NvmlCells(*plan_, column_of_row_, slots_, history_, events_).CopyTo(grid);
   history_.Fill(grid, slots_, events_);
-  return BreakOffIfMute(grid);
+  return DisconnectIfStale(grid);
 }
 
-Status NvmlSource::RunRounds() {
+Status NvmlSource::RunPasses() {
   for (NvmlSlot& slot : slots_) {
     slot.absence = IsHung(slot.uuid) ? Absence::kSourceDown : Absence::kDeviceLost;
     slot.is_read = false;
   }
   SetAwakeDevices();
-  round_->first = 0;
-  while (!lane_.Run(round_)) {
-    const int place = round_->GiveUp();
+  pass_->first = 0;
+  while (!call_thread_.Run(pass_)) {
+    const int place = pass_->GiveUp();
     if (place == NvmlTask::kLibrary) {
-      return absl::UnavailableError("no thread is left for calls to " + library_->name);
+      return absl::UnavailableError("no more threads can be started for calls to " +
+                                    library_->name);
     }
-    PODGPU_RETURN_IF_ERROR(GoOnWithout(place));
+    PODGPU_RETURN_IF_ERROR(ContinueWithout(place));
   }
-  return TakeCodes(round_->devices.size());
+  return TakeCodes(pass_->devices.size());
 }
 
-// Begins another round behind the device at `place`, which hangs.
-Status NvmlSource::GoOnWithout(int place) {
-  const bool hangs = place >= 0;  // Else it ended as it was given up.
-  const size_t read = hangs ? static_cast<size_t>(place) : round_->devices.size();
+// Begins a new pass after the device at `place`, which hangs.  The old pass and its device stay
+// with the hung thread; nothing else may touch them.
+Status NvmlSource::ContinueWithout(int place) {
+  const bool hangs = place >= 0;  // Else it finished while it was given up.
+  const size_t read = hangs ? static_cast<size_t>(place) : pass_->devices.size();
   PODGPU_RETURN_IF_ERROR(TakeCodes(read));
-  const std::shared_ptr<NvmlRound> stuck = std::exchange(round_, std::make_shared<NvmlRound>());
-  round_->plan = stuck->plan;
-  round_->round = stuck->round;
-  round_->first = read;
+  const std::shared_ptr<NvmlReadPass> stuck =
+      std::exchange(pass_, std::make_shared<NvmlReadPass>());
+  pass_->plan = stuck->plan;
+  pass_->options = stuck->options;
+  pass_->first = read;
   if (hangs) {
     NoteHung(stuck->devices[read]->address().gpu.index, stuck);
     for (NvmlSlot& slot : slots_) {
       slot.absence = IsHung(slot.uuid) ? Absence::kSourceDown : slot.absence;
     }
-    TieSlots();
+    BindSlots();
   }
   SetAwakeDevices();
   return absl::OkStatus();
 }
 
-// The round's: all but those that sleep, whose slots say so.
+// Sets the devices of the pass: all except suspended ones, whose slots get that absence.
 void NvmlSource::SetAwakeDevices() {
-  std::vector<std::shared_ptr<NvmlDevice>>& awake = round_->devices;
+  std::vector<std::shared_ptr<NvmlDevice>>& awake = pass_->devices;
   awake = devices_;
-  for (const NvmlFound& device : found_) {
+  for (const NvmlScannedDevice& device : found_) {
     if (!sleep_.IsAsleep(device)) {
       continue;
     }
@@ -403,16 +411,16 @@ void NvmlSource::SetAwakeDevices() {
   }
 }
 
-// What the round said of its devices up to `end`.  kUnavailable when the driver has gone.
+// Takes the result codes of the pass for the devices before `end`. Returns kUnavailable when the
+// driver was unloaded.
 Status NvmlSource::TakeCodes(size_t end) {
-  for (size_t i = round_->first; i < end; ++i) {
-    const nvmlReturn_t code = round_->codes[i];
+  for (size_t i = pass_->first; i < end; ++i) {
+    const nvmlReturn_t code = pass_->codes[i];
     if (DriverIsGone(code)) {
-      return NvmlStatus(library_->api, code, library_->name + ": the driver has gone");
+      return NvmlStatus(library_->api, code, library_->name + ": the driver was unloaded");
     }
     last_failure_ = code == abi::NVML_SUCCESS ? last_failure_ : code;
-    const auto slot =
-        std::ranges::find(slots_, round_->devices[i]->address().uuid, &NvmlSlot::uuid);
+    const auto slot = std::ranges::find(slots_, pass_->devices[i]->address().uuid, &NvmlSlot::uuid);
     if (slot != slots_.end()) {
       slot->is_read = code == abi::NVML_SUCCESS;
       slot->absence = AbsenceOfNvmlCode(code);
@@ -429,41 +437,42 @@ bool NvmlSource::IsHung(uint32_t index) const {
   return std::ranges::find(hung_, index, &Hung::index) != hung_.end();
 }
 
-Status NvmlSource::BreakOffIfMute(const Grid& grid) {
+Status NvmlSource::DisconnectIfStale(const Grid& grid) {
   for (size_t column = 0; column < grid.topology().entities.size(); ++column) {
-    if (grid.HasFreshNumbers(EntityId{static_cast<uint16_t>(column)}, mute_after_)) {
-      mute_.Break();
+    if (grid.HasFreshNumbers(EntityId{static_cast<uint16_t>(column)}, stale_after_)) {
+      stale_.Reset();
       return absl::OkStatus();
     }
   }
-  if (!mute_.IsOver(clock_.Now())) {
+  if (!stale_.IsRestartDue(clock_.Now())) {
     return absl::OkStatus();
   }
   Close();
   std::string why;
   if (!hung_.empty()) {
-    why = absl::StrFormat(" (of %d a call has not returned)", hung_.size());
+    why = absl::StrFormat(" (a call has not returned for %d of them)", hung_.size());
   } else if (last_failure_ != abi::NVML_SUCCESS) {
-    why = absl::StrFormat(" (the last failure: %s)", NvmlWords(library_->api, last_failure_));
+    why = absl::StrFormat(" (last failure: %s)", NvmlWords(library_->api, last_failure_));
   }
-  return absl::UnavailableError(absl::StrFormat(
-      "%s answers without a fresh number of any device%s, and is begun anew", library_->name, why));
+  return absl::UnavailableError(
+      absl::StrFormat("%s answers but gives no fresh sample of any device%s; initialising it again",
+                      library_->name, why));
 }
 
 void NvmlSource::Close() {
   events_.Stop();
   devices_.clear();
-  round_->devices.clear();
+  pass_->devices.clear();
   for (NvmlSlot& slot : slots_) {
     slot.device = nullptr;
   }
-  for (NvmlFound& device : found_) {  // Who they are stays; how they are reached does not.
+  for (NvmlScannedDevice& device : found_) {  // Identities stay; handles become invalid.
     device.address.gpu.handle = nullptr;
     device.address.instances.clear();
   }
   history_.ForgetXids();
   if (is_open_ && hung_.empty()) {
-    lane_.Run(std::make_shared<NvmlShutdown>(library_, samples_));
+    call_thread_.Run(std::make_shared<NvmlShutdown>(library_, samples_));
   }
   is_open_ = false;
 }

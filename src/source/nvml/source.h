@@ -1,11 +1,11 @@
-// Device facts from NVML alone: no DCGM on the node.
+// Device facts from NVML only, for nodes without DCGM.
 //
-// The same fields, units and rounding as from DCGM, where NVML can give them (catalogue.h); a
-// field that it cannot give is absent for that reason.  All calls but the wait for events are made
-// on a lane (base/foreign_lane.h), device by device: one that hangs in the driver costs its thread,
-// and the reading goes on with the others on a new one.  It stays in the topology, unresponsive,
-// until its thread returns.  When the driver goes away, the library is shut down and initialised
-// again.  Threads as source.h says.
+// Gives the same fields, units and rounding as DCGM where NVML can (catalogue.h); other fields are
+// absent with that reason.  All calls except the wait for events run on a call thread
+// (base/foreign_call_thread.h), device by device.  When one hangs in the driver, its thread is
+// written off and the reading continues with the other devices on a new thread; the hung device
+// stays in the topology as unresponsive until its thread returns.  When the driver is unloaded, the
+// library is shut down and initialised again.  Threads: as source.h says.
 #pragma once
 
 #include <chrono>
@@ -17,21 +17,21 @@
 #include "abi/load.h"
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/foreign_lane.h"
+#include "base/foreign_call_thread.h"
 #include "source/nvml/device.h"
+#include "source/nvml/device_scan.h"
 #include "source/nvml/events.h"
 #include "source/nvml/fill_grid.h"
-#include "source/nvml/look.h"
 #include "source/seen_gpus.h"
-#include "source/silence.h"
 #include "source/source.h"
+#include "source/stale_detector.h"
 
 namespace podgpu {
 
 struct NvmlSourceOptions {
-  const Files* sysfs = nullptr;  // Says which devices sleep; null: none does.  Outlives the source.
-  std::chrono::milliseconds mute_after{5000};  // Without a fresh number NVML is begun anew.
-  ThreadTally written_off = NewThreadTally();  // Counts calls that hang.
+  const Files* sysfs = nullptr;  // Tells which devices are suspended; may be null; outlives this.
+  std::chrono::milliseconds stale_after{5000};  // Without a fresh sample, NVML is restarted.
+  ThreadTally written_off = NewThreadTally();   // Counts calls that hang.
 };
 
 class NvmlSource final : public Source {
@@ -46,78 +46,80 @@ class NvmlSource final : public Source {
   StatusOr<WatchResult> Watch(const Topology& topology, const std::vector<const Field*>& fields,
                               std::chrono::microseconds period) override;
   Status Read(Grid& grid) override;
-  void Interrupt() noexcept override { lane_.GiveUp(); }
-  void LetGo() override { Close(); }
+  void Interrupt() noexcept override { call_thread_.GiveUp(); }
+  void Release() override { Close(); }
   void SetProfiling(bool is_on) override { profiles_ = is_on; }
-  std::string NeedToLetGo() const override;
+  std::string ReleaseReason() const override;
   std::string Describe() const override;
 
-  // Those of `fields` that cannot be given of the GPUs that the last look found: NVML has no call
-  // for them, or they need GPM, which a GPU lacks.
+  // Returns those of `fields` that NVML cannot give for the GPUs of the last scan: there is no call
+  // for the field, or it needs GPM, which a GPU lacks.
   std::vector<const Field*> FieldsLacked(const std::vector<const Field*>& fields) const;
 
  private:
-  // A device that hangs, or hung until lately.
+  // A device that hangs, or whose return has not been noticed yet.
   struct Hung {
     uint32_t index = 0;
-    Gpu gpu;                         // As it was last seen; without a UUID when it never was.
-    std::shared_ptr<NvmlTask> task;  // Whose thread is out.
+    Gpu gpu;                         // As last seen; without a UUID when it was never identified.
+    std::shared_ptr<NvmlTask> task;  // Whose thread is written off.
   };
 
   void SetAwakeDevices();
-  // Looks, again without each device that hangs.
-  StatusOr<std::shared_ptr<NvmlLook>> Look();
-  // Now and then, in the hope that a lost GPU has come back.
-  void BeginAnewIfLost();
+  // Scans the devices; repeats the scan without each device that hangs.
+  StatusOr<std::shared_ptr<NvmlDeviceScan>> Scan();
+  // Closes the library from time to time while a GPU is lost, because only a new initialisation
+  // finds a GPU that has returned.
+  void CloseIfDeviceLost();
   void NoteHung(uint32_t index, std::shared_ptr<NvmlTask> task);
   void ForgetReturned();
   std::vector<uint32_t> LeftOut() const;
-  Topology MakeTopology(const NvmlLook& look);
-  // In words, what was looked for and is not in a topology.
-  std::string AbsencesOf(const NvmlLook& look, PartKinds kinds, bool has_no_gpu) const;
-  void MakeDevices(const NvmlLook& look);
-  // Listens to the devices' XIDs; one that hangs in being asked to tell them is left out.
+  Topology MakeTopology(const NvmlDeviceScan& scan);
+  // Returns in words what was searched for and is missing in the topology.
+  std::string AbsencesOf(const NvmlDeviceScan& scan, PartKinds kinds, bool has_no_gpu) const;
+  void MakeDevices(const NvmlDeviceScan& scan);
+  // Listens to the devices' XIDs.  A device that hangs while it is registered is left out.
   void FollowEvents();
-  void TieSlots();
-  void TieSlot(NvmlSlot& slot);
+  void BindSlots();
+  void BindSlot(NvmlSlot& slot);
   bool IsHung(const std::string& uuid) const;
   bool IsHung(uint32_t index) const;
-  // Reads all devices, without those that hang.
-  Status RunRounds();
-  Status GoOnWithout(int place);
+  // Reads all devices except those that hang.
+  Status RunPasses();
+  Status ContinueWithout(int place);
   Status TakeCodes(size_t end);
-  Status BreakOffIfMute(const Grid& grid);
-  // Shuts the library down.
+  Status DisconnectIfStale(const Grid& grid);
+  // Stops the events and shuts the library down.
   void Close();
 
   const std::shared_ptr<const abi::NvmlLibrary> library_;
   const std::shared_ptr<NvmlSamples> samples_ = std::make_shared<NvmlSamples>();
   Clock& clock_;
-  ForeignLane lane_;
+  ForeignCallThread call_thread_;
   bool is_open_ = false;
   std::string driver_version_;
-  std::vector<NvmlFound> found_;  // By the last look; without handles when NVML is shut down.
-  bool has_strangers_ = false;    // Devices sleep that were never met.
+  std::vector<NvmlScannedDevice> found_;  // By the last scan; no handles while shut down.
+  bool has_unknown_sleepers_ = false;     // Suspended devices exist that were never identified.
   std::vector<Hung> hung_;
   SeenGpus seen_;
   std::vector<std::shared_ptr<NvmlDevice>> devices_;
   NvmlEvents events_;
-  std::string events_absence_;             // Why XIDs are not heard, or not of all devices.
-  std::shared_ptr<NvmlTask> events_hung_;  // In a call that is about no device.
+  std::string events_absence_;             // Why XIDs of some devices are not reported.
+  std::shared_ptr<NvmlTask> events_hung_;  // Hangs in a call that is about no device.
   NvmlHistory history_;
 
-  std::vector<const Field*> fields_;  // Given to the last Watch.
+  std::vector<const Field*> fields_;  // Argument of the last Watch.
   std::shared_ptr<const NvmlPlan> plan_;
-  std::vector<std::optional<size_t>> column_of_row_;  // In the plan; nothing: not NVML's.
-  std::vector<NvmlSlot> slots_;                       // By GPU of the topology.
-  std::shared_ptr<NvmlRound> round_;
+  std::vector<std::optional<size_t>>
+      column_of_row_;            // Column of the plan; nothing: NVML cannot give it.
+  std::vector<NvmlSlot> slots_;  // By GPU of the topology.
+  std::shared_ptr<NvmlReadPass> pass_;
   bool profiles_ = true;
-  std::optional<Instant> slow_at_;                      // When everything was read.
-  Silence lost_;                                        // A GPU is lost, or does not say who it is.
-  abi::nvmlReturn_t last_failure_ = abi::NVML_SUCCESS;  // Of looking at a device, or reading it.
+  std::optional<Instant> slow_at_;                      // Time of the last slow pass.
+  StaleDetector lost_;                                  // A GPU is lost or cannot be identified.
+  abi::nvmlReturn_t last_failure_ = abi::NVML_SUCCESS;  // Of scanning or reading a device.
   const NvmlSleep sleep_;
-  const std::chrono::milliseconds mute_after_;
-  Silence mute_;
+  const std::chrono::milliseconds stale_after_;
+  StaleDetector stale_;
 };
 
 }  // namespace podgpu

@@ -9,7 +9,7 @@
 #include "base/testing/manual_clock.h"
 #include "sample/columns.h"
 #include "source/testing/fake_nvml_table.h"
-#include "source/testing/sleepy_bus.h"
+#include "source/testing/fake_pci_bus.h"
 
 namespace podgpu {
 namespace {
@@ -37,20 +37,20 @@ class NvmlSourceTest : public ::testing::Test {
   void Open() {
     source_ = std::make_unique<NvmlSource>(
         nvml_.Library(),
-        NvmlSourceOptions{.sysfs = sysfs_, .mute_after = seconds(5), .written_off = tally_},
+        NvmlSourceOptions{.sysfs = sysfs_, .stale_after = seconds(5), .written_off = tally_},
         clock_);
   }
   const Files* sysfs_ = nullptr;
-  // Looks, watches and reads; the grid of the last reading is kept.
+  // Discovers, watches and reads; the grid of the last reading is kept.
   void Start(const std::vector<uint16_t>& ids) {
     Open();
     fields_.clear();
     for (const uint16_t id : ids) {
       fields_.push_back(FindField(id));
     }
-    ASSERT_TRUE(Look().ok());
+    ASSERT_TRUE(Discover().ok());
   }
-  Status Look() {
+  Status Discover() {
     StatusOr<Topology> found = source_->Discover(PartsFor(fields_));
     if (!found.ok()) {
       return found.status();
@@ -66,7 +66,7 @@ class NvmlSourceTest : public ::testing::Test {
   Value At(uint16_t field, uint16_t column) const {
     return grid_->at(grid_->RowOf(field).value_or(FieldRow{}), EntityId{column});
   }
-  // Runs `body` while another thread gives up the call that hangs.
+  // Runs `body` while another thread gives up the hung call.
   template <typename Body>
   void WithWatchdog(Body body) {
     std::jthread watchdog([&] {
@@ -96,7 +96,7 @@ FakeFault Hanging() {
   return fault;
 }
 
-TEST_F(NvmlSourceTest, TellsWhoIsThere) {
+TEST_F(NvmlSourceTest, ListsGpusAndInstances) {
   nvml_.gpus[1].mig_enabled = true;
   nvml_.gpus[1].mig_devices = {{true, 5, 0, "MIG-x", "3g.40gb"},
                                {false, 0, 0, "", ""},
@@ -108,10 +108,11 @@ TEST_F(NvmlSourceTest, TellsWhoIsThere) {
   EXPECT_EQ(topology_->gpus[2].minor_number, 2U);
   EXPECT_EQ(topology_->gpus[2].pci_bus_id, "00000000:02:00.0");
   EXPECT_EQ(topology_->gpus[2].model, "NVIDIA H100 80GB HBM3");
-  ASSERT_EQ(topology_->instances.size(), 3U) << "an index without a device is passed over";
-  EXPECT_EQ(topology_->instances[0].profile, "1g.10gb") << "small ones first, as DCGM";
+  ASSERT_EQ(topology_->instances.size(), 3U) << "an index without a device is skipped";
+  EXPECT_EQ(topology_->instances[0].profile, "1g.10gb") << "small ones first, as in DCGM";
   EXPECT_EQ(topology_->instances[0].gpu_instance_id, 7U);
-  EXPECT_EQ(topology_->instances[1].profile, "1g.10gb") << "of the GPU instance, not of its part";
+  EXPECT_EQ(topology_->instances[1].profile, "1g.10gb")
+      << "of the GPU instance, not of the compute instance";
   EXPECT_EQ(topology_->instances[2].gpu_instance_id, 5U);
   EXPECT_EQ(topology_->instances[2].entity_id, 9U);
   EXPECT_EQ(topology_->instances[2].compute_instances[0].mig_uuid, "MIG-x");
@@ -129,11 +130,11 @@ TEST_F(NvmlSourceTest, ReadsInTheUnitsOfDcgm) {
   EXPECT_EQ(At(kEnergy, 1).int64(), 9'000'000'001);
   EXPECT_EQ(At(kTemperature, 2).int64(), 61);
   EXPECT_EQ(At(kUsed, 0).int64(), 512);
-  EXPECT_EQ(At(kXid, 0).absence(), Absence::kNoData) << "none so far";
+  EXPECT_EQ(At(kXid, 0).absence(), Absence::kNoData) << "no XID yet";
   EXPECT_EQ(At(kFabricStatus, 0).absence(), Absence::kNotInSource);
 }
 
-TEST_F(NvmlSourceTest, TakesOlderCallsWhereTheNewerAreMissing) {
+TEST_F(NvmlSourceTest, UsesOlderCallsWhenNewerOnesAreMissing) {
   nvml_.without = {"nvmlDeviceGetTemperatureV", "nvmlDeviceGetMemoryInfo_v2",
                    "nvmlDeviceGetPowerUsage"};
   nvml_.numbers = {{"nvmlDeviceGetTemperature", 44}, {"nvmlDeviceGetMemoryInfo", 300}};
@@ -144,7 +145,7 @@ TEST_F(NvmlSourceTest, TakesOlderCallsWhereTheNewerAreMissing) {
   EXPECT_EQ(At(kPower, 0).absence(), Absence::kNotSupported);
 }
 
-TEST_F(NvmlSourceTest, GivesReasonsForWhatIsNotThere) {
+TEST_F(NvmlSourceTest, ReportsTheReasonForEachAbsentValue) {
   nvml_.FailWith({{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_NO_PERMISSION},
                   {"nvmlDeviceGetFieldValues", abi::NVML_ERROR_NOT_SUPPORTED}});
   nvml_.numbers = {{"nvmlDeviceGetTemperatureV", 4'000}};
@@ -152,10 +153,10 @@ TEST_F(NvmlSourceTest, GivesReasonsForWhatIsNotThere) {
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kPower, 0).absence(), Absence::kNotPermitted);
   EXPECT_EQ(At(kEnergy, 0).absence(), Absence::kNotSupported);
-  EXPECT_EQ(At(kTemperature, 0).absence(), Absence::kOutOfRange) << "no temperature";
+  EXPECT_EQ(At(kTemperature, 0).absence(), Absence::kOutOfRange) << "an impossible temperature";
 }
 
-TEST_F(NvmlSourceTest, AsksAgainNowAndThenForWhatTheBoardHasNot) {
+TEST_F(NvmlSourceTest, RetriesUnsupportedFieldsInSlowPasses) {
   nvml_.FailWith({{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_NOT_SUPPORTED}});
   Start({kTemperature, kPower});
   for (int i = 0; i < 5; ++i) {
@@ -169,22 +170,22 @@ TEST_F(NvmlSourceTest, AsksAgainNowAndThenForWhatTheBoardHasNot) {
   EXPECT_TRUE(At(kPower, 0).present());
 }
 
-TEST_F(NvmlSourceTest, ProfilesBetweenTwoReadings) {
+TEST_F(NvmlSourceTest, ReportsProfilingBetweenTwoReadings) {
   nvml_.gpm = [](uint32_t metric) { return metric == 2 ? 42.5 : 0.0; };
   nvml_.gpus[2].has_gpm = false;
   Start({kTemperature, kActive});
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(At(kActive, 0).absence(), Absence::kNoData) << "one sample tells nothing";
+  EXPECT_EQ(At(kActive, 0).absence(), Absence::kNoData) << "one sample is not enough";
   clock_.Advance(milliseconds(50));
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(At(kActive, 0).absence(), Absence::kNoData) << "too soon for another";
+  EXPECT_EQ(At(kActive, 0).absence(), Absence::kNoData) << "too early for another sample";
   clock_.Advance(seconds(1));
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kActive, 0).real(), 0.425);
   EXPECT_EQ(At(kActive, 2).absence(), Absence::kNotSupported);
 }
 
-TEST_F(NvmlSourceTest, SaysThatAnotherProgramHoldsTheCounters) {
+TEST_F(NvmlSourceTest, ReportsThatAnotherProgramHoldsTheCounters) {
   Start({kTemperature, kActive});
   nvml_.FailWith({{"nvmlGpmSampleGet", abi::NVML_ERROR_IN_USE}});
   ASSERT_TRUE(Read().ok());
@@ -198,12 +199,12 @@ TEST_F(NvmlSourceTest, SaysThatAnotherProgramHoldsTheCounters) {
   EXPECT_TRUE(At(kActive, 0).present()) << "back without a restart";
 }
 
-TEST_F(NvmlSourceTest, TellsXidsOfTheirTime) {
+TEST_F(NvmlSourceTest, ReportsXidsWithTheirAge) {
   Start({kTemperature, kXid});
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(grid_->findings.gpus[1].xids_known);
   nvml_.AddXid(1, 79);
-  do {  // Until the thread that listens has heard it.
+  do {  // Until the events thread has received it.
     std::this_thread::yield();
     ASSERT_TRUE(Read().ok());
   } while (!At(kXid, 1).present());
@@ -214,10 +215,10 @@ TEST_F(NvmlSourceTest, TellsXidsOfTheirTime) {
   EXPECT_EQ(grid_->findings.xids[0].total, 1U);
   clock_.Advance(seconds(100));
   ASSERT_TRUE(Read().ok());
-  EXPECT_EQ(At(kXid, 1).age_ms(), 100'000U) << "of the event";
+  EXPECT_EQ(At(kXid, 1).age_ms(), 100'000U) << "the age of the event";
 }
 
-TEST_F(NvmlSourceTest, LeavesADeviceThatHangsAndGoesOnWithTheOthers) {
+TEST_F(NvmlSourceTest, ReadsTheOtherDevicesWhenOneHangs) {
   Start({kTemperature, kPower});
   ASSERT_TRUE(Read().ok());
   nvml_.Inject("nvmlDeviceGetPowerUsage", Hanging(), 1);
@@ -225,25 +226,25 @@ TEST_F(NvmlSourceTest, LeavesADeviceThatHangsAndGoesOnWithTheOthers) {
   EXPECT_EQ(*tally_, 1);
   EXPECT_TRUE(At(kPower, 0).present());
   EXPECT_EQ(At(kPower, 1).absence(), Absence::kSourceDown);
-  EXPECT_TRUE(At(kPower, 2).present()) << "the same reading goes on behind it";
+  EXPECT_TRUE(At(kPower, 2).present()) << "the same reading continues with the next device";
   clock_.Advance(seconds(1));
-  ASSERT_TRUE(Read().ok()) << "and the next one does not ask it";
+  ASSERT_TRUE(Read().ok()) << "and the next one skips it";
   EXPECT_TRUE(At(kPower, 2).present());
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(topology_->gpus[1].state, DeviceState::kUnresponsive);
   EXPECT_EQ(topology_->gpus[1].uuid, "GPU-b");
   nvml_.Heal("nvmlDeviceGetPowerUsage");
   AwaitReturn();
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(topology_->gpus[1].state, DeviceState::kOk);
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 1).present());
 }
 
-TEST_F(NvmlSourceTest, LooksWithoutADeviceThatHangs) {
+TEST_F(NvmlSourceTest, ScansTheOtherDevicesWhenOneHangs) {
   Start({kPower});
   nvml_.Inject("nvmlDeviceGetMigMode", Hanging(), 0);
-  WithWatchdog([&] { ASSERT_TRUE(Look().ok()); });
+  WithWatchdog([&] { ASSERT_TRUE(Discover().ok()); });
   EXPECT_EQ(topology_->gpus[0].state, DeviceState::kUnresponsive);
   EXPECT_EQ(topology_->gpus[1].state, DeviceState::kOk);
   ASSERT_TRUE(Read().ok());
@@ -253,53 +254,53 @@ TEST_F(NvmlSourceTest, LooksWithoutADeviceThatHangs) {
   AwaitReturn();
 }
 
-TEST_F(NvmlSourceTest, WaitsForADriverThatHangsAsAWhole) {
+TEST_F(NvmlSourceTest, FailsWhileTheWholeDriverHangs) {
   Open();
   fields_ = {FindField(kPower)};
   nvml_.Inject("nvmlInit_v2", Hanging());
-  WithWatchdog([&] { EXPECT_TRUE(absl::IsUnavailable(Look())); });
+  WithWatchdog([&] { EXPECT_TRUE(absl::IsUnavailable(Discover())); });
   nvml_.Heal("nvmlInit_v2");
   AwaitReturn();
-  EXPECT_TRUE(Look().ok());
+  EXPECT_TRUE(Discover().ok());
 }
 
-TEST_F(NvmlSourceTest, KeepsALostGpuInSight) {
+TEST_F(NvmlSourceTest, KeepsALostGpuInTheTopology) {
   Start({kPower});
   nvml_.gpus[2].state = abi::NVML_ERROR_GPU_IS_LOST;
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kPower, 2).absence(), Absence::kDeviceLost);
   EXPECT_TRUE(At(kPower, 0).present());
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(topology_->gpus[2].state, DeviceState::kLost);
   EXPECT_EQ(topology_->gpus[2].uuid, "GPU-c") << "with its last identity";
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kPower, 2).absence(), Absence::kDeviceLost);
   const int before = nvml_.initialisations;
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   clock_.Advance(seconds(11));
-  ASSERT_TRUE(Look().ok());
-  EXPECT_EQ(nvml_.initialisations, before + 1) << "the only way to find it, should it come back";
+  ASSERT_TRUE(Discover().ok());
+  EXPECT_EQ(nvml_.initialisations, before + 1) << "the only way to find it when it returns";
   EXPECT_EQ(topology_->gpus[2].state, DeviceState::kLost);
   EXPECT_EQ(topology_->gpus[2].uuid, "GPU-c");
   nvml_.gpus[2].state = abi::NVML_SUCCESS;
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(topology_->gpus[2].state, DeviceState::kRecovering);
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 2).present());
 }
 
-TEST_F(NvmlSourceTest, BeginsAnewWhenTheDriverWasReloaded) {
+TEST_F(NvmlSourceTest, InitialisesAgainAfterTheDriverWasReloaded) {
   Start({kPower});
   nvml_.SetDown(true);
   EXPECT_TRUE(absl::IsUnavailable(Read()));
-  EXPECT_TRUE(absl::IsUnavailable(Look())) << "down still";
+  EXPECT_TRUE(absl::IsUnavailable(Discover())) << "still down";
   nvml_.SetDown(false);
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 0).present());
 }
 
-TEST_F(NvmlSourceTest, BeginsAnewWhenNothingIsTold) {
+TEST_F(NvmlSourceTest, InitialisesAgainWhenNoSampleIsFresh) {
   Start({kPower});
   nvml_.FailWith({{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_UNKNOWN}});
   EXPECT_TRUE(Read().ok());
@@ -308,7 +309,7 @@ TEST_F(NvmlSourceTest, BeginsAnewWhenNothingIsTold) {
   EXPECT_EQ(nvml_.initialised, 0);
 }
 
-TEST_F(NvmlSourceTest, LeavesOutGpusThatAreAnotherContainers) {
+TEST_F(NvmlSourceTest, LeavesOutGpusOfOtherContainers) {
   nvml_.gpus[0].state = abi::NVML_ERROR_NO_PERMISSION;
   Start({kPower});
   ASSERT_EQ(topology_->gpus.size(), 2U);
@@ -316,19 +317,19 @@ TEST_F(NvmlSourceTest, LeavesOutGpusThatAreAnotherContainers) {
   EXPECT_EQ(topology_->gpus[0].gpu_id, 1U);
 }
 
-TEST_F(NvmlSourceTest, SaysThatPartsNeedDcgm) {
+TEST_F(NvmlSourceTest, ReportsThatPartsNeedDcgm) {
   Start({kPower, kFieldOfSwitches});
   EXPECT_NE(topology_->parts_absence, "");
 }
 
-TEST_F(NvmlSourceTest, LetsTheLibraryGo) {
+TEST_F(NvmlSourceTest, ShutsTheLibraryDownInTheDestructor) {
   Start({kPower});
   ASSERT_TRUE(Read().ok());
   source_.reset();
   EXPECT_EQ(nvml_.initialised, 0);
 }
 
-TEST_F(NvmlSourceTest, PausesProfilingAndGoesOn) {
+TEST_F(NvmlSourceTest, PausesAndResumesProfiling) {
   Start({kPower, kActive});
   ASSERT_TRUE(Read().ok());
   clock_.Advance(seconds(1));
@@ -339,7 +340,7 @@ TEST_F(NvmlSourceTest, PausesProfilingAndGoesOn) {
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kActive, 0).absence(), Absence::kPaused);
   EXPECT_TRUE(At(kPower, 0).present());
-  EXPECT_GE(nvml_.CountOf("nvmlGpmSampleFree"), 6) << "two a GPU";
+  EXPECT_GE(nvml_.CountOf("nvmlGpmSampleFree"), 6) << "two per GPU";
   source_->SetProfiling(true);
   for (int i = 0; i < 2; ++i) {
     clock_.Advance(seconds(1));
@@ -348,28 +349,28 @@ TEST_F(NvmlSourceTest, PausesProfilingAndGoesOn) {
   EXPECT_TRUE(At(kActive, 0).present());
 }
 
-TEST_F(NvmlSourceTest, LetsGoAndTakesTheDevicesBack) {
+TEST_F(NvmlSourceTest, ReleasesTheDevicesAndOpensThemAgain) {
   Start({kPower});
   ASSERT_TRUE(Read().ok());
-  source_->LetGo();
+  source_->Release();
   EXPECT_EQ(nvml_.CountOf("nvmlShutdown"), 1);
   EXPECT_TRUE(LostConnection(Read()));
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 2).present());
   EXPECT_EQ(nvml_.CountOf("nvmlInit_v2"), 2);
 }
 
-TEST_F(NvmlSourceTest, SaysThatAChangeOfMigModeNeedsTheDevices) {
+TEST_F(NvmlSourceTest, GivesAPendingMigModeAsReleaseReason) {
   Start({kPower});
-  EXPECT_EQ(source_->NeedToLetGo(), "");
+  EXPECT_EQ(source_->ReleaseReason(), "");
   nvml_.gpus[1].mig_pending = true;
-  ASSERT_TRUE(Look().ok());
-  EXPECT_EQ(source_->NeedToLetGo(), "GPU 1: a change of its MIG mode waits");
+  ASSERT_TRUE(Discover().ok());
+  EXPECT_EQ(source_->ReleaseReason(), "GPU 1: a change of its MIG mode waits");
 }
 
-TEST_F(NvmlSourceTest, AsksNothingOfADeviceThatSleeps) {
-  SleepyBus bus;
+TEST_F(NvmlSourceTest, MakesNoCallAboutASuspendedDevice) {
+  FakePciBus bus;
   sysfs_ = &bus;
   Start({kPower});
   ASSERT_TRUE(Read().ok());
@@ -381,7 +382,7 @@ TEST_F(NvmlSourceTest, AsksNothingOfADeviceThatSleeps) {
   EXPECT_TRUE(At(kPower, 2).present());
 
   const int identities = nvml_.CountOf("nvmlDeviceGetUUID");
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 2);
   ASSERT_EQ(topology_->gpus.size(), 3U) << "it is still there";
   EXPECT_EQ(topology_->gpus[1].uuid, "GPU-b");
@@ -389,44 +390,44 @@ TEST_F(NvmlSourceTest, AsksNothingOfADeviceThatSleeps) {
   EXPECT_EQ(At(kPower, 1).absence(), Absence::kSuspended);
 
   bus.asleep.clear();
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 1).present());
 }
 
-TEST_F(NvmlSourceTest, WakesNoDeviceToMeetIt) {
-  SleepyBus bus;
+TEST_F(NvmlSourceTest, DoesNotWakeADeviceToIdentifyIt) {
+  FakePciBus bus;
   bus.asleep = {"0000:02:00.0"};
   sysfs_ = &bus;
   Start({kPower});
   EXPECT_EQ(topology_->gpus.size(), 2U);
-  EXPECT_EQ(topology_->parts_absence, "GPU 2 (it sleeps, and asking would wake it)");
+  EXPECT_EQ(topology_->parts_absence, "GPU 2 (suspended; a call would wake it)");
   EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetHandleByIndex_v2"), 2);
   ASSERT_TRUE(Read().ok());
-  ASSERT_TRUE(Look().ok());
-  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetHandleByIndex_v2"), 4) << "nor to look again";
+  ASSERT_TRUE(Discover().ok());
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetHandleByIndex_v2"), 4) << "nor to scan again";
   bus.asleep.clear();
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(topology_->gpus.size(), 3U);
   EXPECT_EQ(topology_->parts_absence, "");
 }
 
-TEST_F(NvmlSourceTest, RemembersASleeperThroughLettingGo) {
-  SleepyBus bus;
+TEST_F(NvmlSourceTest, RemembersASuspendedDeviceAfterARelease) {
+  FakePciBus bus;
   sysfs_ = &bus;
   Start({kPower});
   ASSERT_TRUE(Read().ok());
   bus.asleep = {"0000:01:00.0"};
-  source_->LetGo();
+  source_->Release();
   const int identities = nvml_.CountOf("nvmlDeviceGetUUID");
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetUUID"), identities + 2);
   ASSERT_EQ(topology_->gpus.size(), 3U);
-  EXPECT_EQ(topology_->gpus[1].state, DeviceState::kOk) << "asleep, not lost";
+  EXPECT_EQ(topology_->gpus[1].state, DeviceState::kOk) << "suspended, not lost";
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kPower, 1).absence(), Absence::kSuspended);
   bus.asleep.clear();
-  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(Discover().ok());
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 1).present());
 }

@@ -1,28 +1,29 @@
-// What is done with NVML on a thread that may be written off (base/foreign_lane.h).
+// Base class of NVML work on a thread that may be written off (base/foreign_call_thread.h).
 //
-// Any call may hang, mostly for one device.  So a task owns all that it touches, goes from device
-// to device, and notes where it is: who gives it up learns which device hangs, leaves that out, and
-// goes on with the others.
+// Any call may hang, usually for one device only.  So a task owns all that it touches, handles one
+// device after the other, and records its position.  The caller that gives it up learns which
+// device hangs, leaves that device out, and continues with the others.
 #pragma once
 
 #include <atomic>
 #include <memory>
 
-#include "base/foreign_lane.h"
+#include "base/foreign_call_thread.h"
 #include "base/mutex.h"
 
 namespace podgpu {
 
-class NvmlTask : public ForeignLane::Task {
+class NvmlTask : public ForeignCallThread::Task {
  public:
   static constexpr int kNowhere = -1;  // Past the last device.
   static constexpr int kLibrary = -2;  // In a call that is about no device.
 
   void Late() final { has_returned_ = true; }
-  // Whether it has returned from where it was given up.
+  // Returns whether the hung call has returned.
   bool has_returned() const { return has_returned_; }
 
-  // Gives the task up, which its lane has done already; returns where it is.
+  // Marks the task as given up (after ForeignCallThread::GiveUp) and returns its position: an
+  // index, kNowhere or kLibrary.
   int GiveUp() {
     MutexLock lock(mutex_);
     is_given_up_ = true;
@@ -30,7 +31,8 @@ class NvmlTask : public ForeignLane::Task {
   }
 
  protected:
-  // Goes to a device; false when the task was given up meanwhile, and shall end.
+  // Sets the position to a device.  Returns false when the task was given up meanwhile and must
+  // end.
   bool GoTo(int place) {
     MutexLock lock(mutex_);
     place_ = place;
@@ -38,7 +40,7 @@ class NvmlTask : public ForeignLane::Task {
   }
 
  private:
-  Mutex mutex_;  // Who gives up and the thread that hangs meet here.
+  Mutex mutex_;  // Shared by the caller and the thread that may hang.
   int place_ PODGPU_GUARDED_BY(mutex_) = kLibrary;
   bool is_given_up_ PODGPU_GUARDED_BY(mutex_) = false;
   std::atomic<bool> has_returned_ = false;

@@ -1,6 +1,6 @@
 // A node for tests of the DCGM source: fake engine, fake NVML, clock and a source over them.
 //
-// Test support; include it in tests only, since it reports through GoogleTest.
+// Test support; only for tests, because it reports failures through GoogleTest.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace podgpu {
 
-inline constexpr uint16_t kDriver = 1;  // Of the system, but asked of a device.
+inline constexpr uint16_t kDriver = 1;  // A field of the system that is read from a device.
 inline constexpr uint16_t kTemperatureId = 150;
 inline constexpr uint16_t kPowerId = 155;
 inline constexpr uint16_t kUtilisation = 203;
@@ -76,7 +76,7 @@ struct Node {
     return *made;
   }
 
-  // Discovers and watches; the grid for it.
+  // Discovers and watches; returns the grid for it.
   std::unique_ptr<Grid> Start(const std::vector<uint16_t>& ids) {
     StatusOr<Topology> topology = source().Discover({});
     EXPECT_TRUE(topology.ok()) << topology.status();

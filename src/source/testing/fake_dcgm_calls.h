@@ -1,8 +1,8 @@
-// How every function of the fake engine is entered: under its lock, and as its faults allow.
+// The entry of every function of the fake engine: takes the lock and applies the faults.
 //
-// The vendor's functions take no context, so that they speak for the one fake that lives
-// (fake_dcgm_table.h).  They are grouped in structs of static functions, since the fake has them as
-// friends.  Test support; for the fake's own sources only.
+// The vendor's functions have no context argument, so they use the one FakeDcgm that exists
+// (fake_dcgm_table.h).  They are static functions of structs, which the fake declares as friends.
+// Test support; for the fake's own sources only.
 #pragma once
 
 #include <initializer_list>
@@ -16,7 +16,7 @@ namespace podgpu {
 struct FakeDcgmCalls {
   using Outs = std::initializer_list<FakeOut>;
 
-  // The one fake that lives, or null.
+  // The one FakeDcgm that exists, or null.
   static FakeDcgm*& Current() {
     // C functions have no context.
     // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
@@ -24,7 +24,7 @@ struct FakeDcgmCalls {
     return current;
   }
 
-  // Runs `body` under the lock unless the call shall fail; a fault may then spoil `outs`.
+  // Runs `body` under the lock unless the call must fail; a fault may then spoil `outs`.
   template <typename Body>
   static abi::dcgmReturn_t Call(const char* symbol, Outs outs, Body body) {
     FakeDcgm& fake = *Current();
@@ -51,7 +51,7 @@ struct FakeDcgmCalls {
   }
 };
 
-// What is found out beside the newest values (fake_dcgm_findings.cc).
+// The functions for health, paths and the like (fake_dcgm_findings.cc).
 struct FakeDcgmFindings : FakeDcgmCalls {
   // NOLINTNEXTLINE(readability-function-size): seven parameters are the vendor's.
   static abi::dcgmReturn_t Since(abi::dcgmHandle_t handle, abi::dcgmGpuGrp_t group,

@@ -12,7 +12,7 @@ using namespace abi;  // NOLINT(google-build-using-namespace): this file speaks 
 dcgmReturn_t FakeDcgmFindings::Since(dcgmHandle_t, dcgmGpuGrp_t group, dcgmFieldGrp_t field_group,
                                      long long since_us, long long* next_us,
                                      dcgmFieldValueEntityEnumeration_f callback, void* user) {
-  // So many are told, so that a fault can spoil them all.
+  // As many as this, so a fault can spoil all of them.
   std::vector<dcgmFieldValue_v2> told(64);
   size_t count = 0;
   const dcgmReturn_t code = Connected(

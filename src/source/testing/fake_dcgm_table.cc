@@ -161,7 +161,7 @@ void FakeDcgm::Block(const std::string& symbol, bool until_disconnect,
   blocked_.erase(self);
 }
 
-// What `symbol` was told to meet; 0 when it shall go on.
+// Returns the code with which `symbol` must fail; 0 when it must not.
 dcgmReturn_t FakeDcgm::Meet(const std::string& symbol, std::unique_lock<std::mutex>& lock) {
   const auto found = faults_.find(symbol);
   if (found == faults_.end()) {
@@ -189,7 +189,7 @@ void FakeDcgm::SpoilLocked(const std::string& symbol, std::initializer_list<Fake
 
 dcgmReturn_t FakeDcgm::Enter(const std::string& symbol, std::unique_lock<std::mutex>& lock) {
   called_.insert(symbol);
-  if (symbol.starts_with("dcgm")) {  // The two others reach no engine.
+  if (symbol.starts_with("dcgm")) {  // The other two symbols do not reach an engine.
     calls_.push_back(symbol);
   }
   if (to_hang_.erase(symbol) == 1) {
@@ -243,7 +243,7 @@ dcgmFieldValue_v2 FakeDcgm::Answer(int group, uint32_t entity, uint16_t field, b
   return raw;
 }
 
-// Of a watched cell: its samples from `since_us` on, or one answer without data.
+// Reports the samples of a watched cell from `since_us` on, or one answer without data.
 std::vector<dcgmFieldValue_v2> FakeDcgm::AnswerSince(const Key& key, int64_t since_us) const {
   const auto& [group, entity, field] = key;
   std::vector<dcgmFieldValue_v2> answers;
@@ -280,7 +280,7 @@ int FakeDcgm::CountOf(const std::string& symbol) const {
 void FakeDcgm::ForgetCalls() {
   const std::lock_guard<std::mutex> lock(mutex_);
   called_.clear();
-  std::vector<std::string>().swap(calls_);  // With its memory: a test may count that.
+  std::vector<std::string>().swap(calls_);  // Also frees the memory, which a test may count.
   std::vector<uint32_t>().swap(live_flags_);
 }
 

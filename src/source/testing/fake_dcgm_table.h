@@ -1,10 +1,10 @@
-// A DCGM engine for tests in this process: a DcgmTable whose functions answer from what a test set.
+// A fake DCGM engine for tests: a DcgmTable whose functions answer what the test has set.
 //
-// A test adds devices and raw values, hands Library() to a DcgmSource, and asks afterwards which
-// calls were made.  Watches are followed: a value is told only for a device and field that are
-// watched.  Calls can be told to fail, to hang, to answer garbage, or to take the engine with them
-// (fake_fault.h).  The vendor's functions take no context, so that one FakeDcgm may live at a time
-// in a process.  Thread safe.
+// A test adds devices and raw values, passes Library() to a DcgmSource, and checks afterwards which
+// calls were made.  Watches are respected: a value is returned only for a watched device and field.
+// Calls can be made to fail, to hang, to return garbage, or to kill the engine (fake_fault.h).  The
+// vendor's functions have no context argument, so only one FakeDcgm may exist at a time in a
+// process.  Thread safe.
 #pragma once
 
 #include <condition_variable>
@@ -34,82 +34,85 @@ class FakeDcgm {
   FakeDcgm(const FakeDcgm&) = delete;
   FakeDcgm& operator=(const FakeDcgm&) = delete;
 
-  // The library to make a source of.
+  // Returns the library from which to make a source.
   abi::DcgmLibrary Library() const;
 
-  // Runs `change`, which sets members below, while no call is answered.
+  // Runs `change`, which sets members below, while no call runs.
   void Change(const std::function<void()>& change) {
     const std::lock_guard<std::mutex> lock(mutex_);
     change();
   }
 
-  // What the node has; changed by Change while calls may come from other threads.
+  // The node's devices; changed by Change while calls may come from other threads.
   std::vector<FakeGpu> gpus;
   std::vector<FakeGpuInstance> instances;
   std::vector<FakeSwitch> switches;
   std::map<uint32_t, std::vector<uint32_t>> links_up;  // By GPU id, from 0.
-  std::map<uint32_t, std::vector<uint32_t>> cpus;      // Cores by CPU id; none: there is no module.
+  std::map<uint32_t, std::vector<uint32_t>>
+      cpus;  // Cores by CPU id; empty: the engine lacks the module.
   std::string driver_version = "570.133.20";
   std::string version = "4.6.0";
-  std::set<uint16_t> profiling_fields;  // Empty: there is no profiling module (-33).
-  std::set<uint16_t> unknown_fields;    // Ids that library and engine do not have.
-  std::set<uint16_t> engine_unknown;    // Ids that the engine alone does not have.
+  std::set<uint16_t> profiling_fields;  // Empty: the engine lacks the profiling module (-33).
+  std::set<uint16_t> unknown_fields;    // Ids that the library and the engine lack.
+  std::set<uint16_t> engine_unknown;    // Ids that only the engine lacks.
   std::set<uint16_t> unwatchable;       // Ids whose watch is refused with `unwatchable_code`.
   abi::dcgmReturn_t unwatchable_code = abi::DCGM_ST_REQUIRES_ROOT;
   std::set<uint32_t> without_profiler;  // GPUs for which a profiling field is refused (-33).
-  bool has_nvml = true;                 // Else the engine has no GPU and no instance (-56).
+  bool has_nvml = true;                 // False: the engine has no GPU and no instance (-56).
   abi::DcgmGeneration generation = abi::DcgmGeneration::k4;
   std::set<abi::DcgmCapability> without;           // Capabilities that the library lacks.
   std::vector<abi::dcgmIncidentInfo_t> incidents;  // Of the health watches.
   std::vector<std::vector<int>> peers;             // By GPU and GPU; empty: not supported.
-  int64_t sample_time_us = 1'700'000'000'000'000;  // Of the values that are set without one.
+  int64_t sample_time_us = 1'700'000'000'000'000;  // Of values without a time of their own.
 
-  // Raw values, told as they are.  `group` is abi::DCGM_FE_GPU or DCGM_FE_GPU_I.
+  // Sets raw values, which are returned unchanged.  `group` is abi::DCGM_FE_GPU or DCGM_FE_GPU_I.
   void SetInt64(int group, uint32_t entity, uint16_t field, int64_t number);
   void SetDouble(int group, uint32_t entity, uint16_t field, double number);
   void SetString(int group, uint32_t entity, uint16_t field, const std::string& text);
   void SetStatus(int group, uint32_t entity, uint16_t field, abi::dcgmReturn_t status);
   void SetRaw(const abi::dcgmFieldValue_v2& raw);  // Keyed by its own entity and field.
-  // A sample of that time, the newest of its cell.  Samples of the past are told to who asks for
-  // them.
+  // Adds a sample with that time as the newest of its cell.  Older samples are returned by
+  // dcgmGetValuesSince_v2.
   void AddSample(uint32_t gpu, uint16_t field, int64_t number, int64_t stamp_us);
 
-  // Has the reply for this cell changed by `change` before it is told.
+  // Applies `change` to each reply for this cell.
   void Tamper(int group, uint32_t entity, uint16_t field,
               std::function<void(abi::dcgmFieldValue_v2&)> change);
 
-  // Every call of `symbol` answers `code`, or only the next `times`.
+  // Every call of `symbol` returns `code`, or only the next `times` calls.
   void Fail(const std::string& symbol, abi::dcgmReturn_t code, int times = -1);
   void Heal(const std::string& symbol);
-  // The next call of `symbol` hangs until dcgmDisconnect, and then answers -21.
+  // The next call of `symbol` hangs until dcgmDisconnect, and then returns -21.
   void Hang(const std::string& symbol);
-  void AwaitHanging();  // Until such a call hangs.
+  void AwaitHanging();  // Waits until such a call hangs.
 
   // Every call of `symbol` meets `fault` until Heal.
   void Inject(const std::string& symbol, FakeFault fault);
-  // Lets the calls that block now go on; the next ones block again.
+  // Lets the calls that block now return; later calls block again.
   void Free(const std::string& symbol);
-  // Told under the fake's lock when a call of `thread` begins to block, and when it is let go.
+  // Called under the fake's lock when a call of `thread` begins to block and when it stops
+  // blocking.
   std::function<void(std::thread::id thread, bool blocks)> on_block;
-  // Makes the reply for a watched cell that no test has set; false: there is no sample.
+  // Makes the reply for a watched cell that the test has not set; returns false when there is no
+  // sample.
   std::function<bool(abi::dcgmFieldValue_v2&)> measure;
 
-  // Kills the engine: everything answers -21 until the next connect; groups are gone.
+  // Kills the engine: every call returns -21 until the next connect; groups are gone.
   void Kill();
-  // Kills the engine, and no connect succeeds until it is up again.
+  // Kills the engine; connects fail until it is up again.
   void SetDown(bool down);
-  // Forgets groups and watches but keeps the connection, as an engine does that restarted behind a
+  // Drops groups and watches but keeps the connection, like an engine that restarted behind a
   // proxy.
   void ForgetGroups();
-  // Drops what is watched of an entity, as an engine does with a GPU that is unbound.
+  // Drops the watches of an entity, as an engine does for a GPU that is unbound.
   void DropWatchesOf(int group, uint32_t entity);
 
-  // Symbols that reach an engine, in the order of their calls.
+  // Symbols that reach an engine, in call order.
   std::vector<std::string> calls() const;
   std::set<std::string> called() const;  // All symbols.
   int CountOf(const std::string& symbol) const;
   void ForgetCalls();
-  // What is watched now, and how.
+  // The current watches.
   bool IsWatched(int group, uint32_t entity, uint16_t field) const;
   double KeepOf(uint16_t field) const;  // Seconds; 0 when not watched.
   long long PeriodOf(uint16_t field) const;
@@ -118,8 +121,8 @@ class FakeDcgm {
   std::string last_address() const;  // Of the last connect.
   uint32_t last_timeout_ms() const;
   std::vector<uint32_t> live_flags() const;  // Of each dcgmEntitiesGetLatestValues.
-  bool reverse_replies = false;              // Answers in the opposite order.
-  bool omit_last_reply = false;              // Leaves the last value of each reply untouched.
+  bool reverse_replies = false;              // Replies are in reverse order.
+  bool omit_last_reply = false;              // Does not write the last value of each reply.
 
  private:
   friend struct FakeDcgmCalls;
@@ -134,7 +137,7 @@ class FakeDcgm {
     uint64_t fields;
     long long period_us;
     double keep_s;
-    std::set<std::pair<int, uint32_t>> dropped;  // Members that it no longer holds for.
+    std::set<std::pair<int, uint32_t>> dropped;  // Members for which it was dropped.
   };
   struct Failure {
     abi::dcgmReturn_t code;
@@ -147,7 +150,7 @@ class FakeDcgm {
     bool is_free = false;
   };
 
-  // Notes the call and gives the code it shall answer before doing anything.  May hang.
+  // Records the call and returns the code with which it must return at once.  May hang.
   abi::dcgmReturn_t Enter(const std::string& symbol, std::unique_lock<std::mutex>& lock);
   abi::dcgmReturn_t Meet(const std::string& symbol, std::unique_lock<std::mutex>& lock);
   void Block(const std::string& symbol, bool until_disconnect, std::unique_lock<std::mutex>& lock);

@@ -25,7 +25,7 @@ char VendorType(FieldType type) {
   }
 }
 
-// Our levels are in the order of the vendor's, but for the two that mean "no entity".
+// FieldLevel has the vendor's order, except for the two levels that mean "no entity".
 int VendorLevel(FieldLevel level) {
   switch (level) {
     case FieldLevel::kGpu:

@@ -1,6 +1,6 @@
-// What a node of the fake engine (fake_dcgm_table.h) has: GPUs, instances, switches.
+// The devices of the fake engine's node (fake_dcgm_table.h): GPUs, instances, switches.
 //
-// Plain data, set by tests and told by the fake as the vendor's library tells it.  Test support.
+// Plain data, set by tests and reported by the fake like the vendor's library.  Test support.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace podgpu {
 
-// A GPU as the fake engine tells of it.
+// A GPU of the fake engine.
 struct FakeGpu {
   uint32_t gpu_id = 0;
   std::string uuid;
@@ -34,7 +34,7 @@ struct FakeGpuInstance {
   std::vector<std::pair<uint32_t, uint32_t>> compute_instances;
 };
 
-// A switch with the ports at which a link is up.
+// A switch, with the ports whose links are up.
 struct FakeSwitch {
   uint32_t id = 0;
   std::vector<uint32_t> links_up;

@@ -119,7 +119,7 @@ class FakeDriver {
     std::scoped_lock lock(mutex_);
     return watches_;
   }
-  // What SetProfiling was told last, and what NeedToLetGo says.
+  // What SetProfiling was told last, and what ReleaseReason says.
   std::atomic<bool> profiles = true;
   std::atomic<const char*> need = "";
   std::atomic<int> let_gos = 0;

@@ -1,9 +1,8 @@
-// What a call into a fake vendor library can meet instead of its plain answer.
+// A fault that a call into a fake vendor library meets in place of its normal answer.
 //
-// A test hands a FakeFault to a fake by the symbol that shall meet it; every call of the symbol
-// does until the fake is healed.  The parts combine: a call that blocks may answer a code
-// afterwards, or rightly but late.  Plain data; the fake calls `spoil` under its own lock, on the
-// calling thread.
+// A test injects a FakeFault for one symbol; every call of that symbol meets it until the fake is
+// healed.  Faults combine: a call that blocks may return an error code afterwards, or the right
+// answer too late.  Plain data; the fake calls `spoil` under its own lock, on the calling thread.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 namespace podgpu {
 
-// A place that a call writes its answer to.
+// Memory that a call writes its answer to.
 struct FakeOut {
   void* bytes = nullptr;
   size_t size = 0;
@@ -22,7 +21,7 @@ struct FakeOut {
 struct FakeFault {
   enum class Block : uint8_t { kNone, kUntilDisconnect, kUntilFreed };
 
-  int code = 0;  // What is answered; 0: what would be without the fault.
+  int code = 0;  // The returned code; 0: the code without the fault.
   Block block = Block::kNone;
   bool kills_engine = false;                              // The engine dies during the call.
   std::function<void(std::span<const FakeOut>)> spoil{};  // Changes a good answer.

@@ -1,4 +1,4 @@
-// FakeNvml's own side: what a test says to it, and what befalls a call before it is answered.
+// The parts of FakeNvml that a test calls, and the faults that a call meets before it is answered.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,7 @@ using namespace abi;  // NOLINT(google-build-using-namespace): this file speaks 
 
 namespace {
 
-// A handle is the address of what it stands for.
+// A handle is the address of the object that it stands for.
 nvmlDevice_t HandleOfGpu(FakeNvmlGpu& gpu) { return reinterpret_cast<nvmlDevice_t>(&gpu); }
 
 }  // namespace
@@ -130,7 +130,7 @@ int64_t FakeNvml::NumberOf(const std::string& symbol, nvmlDevice_t device) const
   return found == numbers.end() ? 7 : found->second;
 }
 
-// Of the GPU, or of that which a MIG device lies in.
+// Returns the index of the GPU, or of the GPU that contains a MIG device.
 std::optional<size_t> FakeNvml::IndexOf(nvmlDevice_t device) const {
   if (device == nullptr) {
     return std::nullopt;

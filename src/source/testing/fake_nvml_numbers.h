@@ -1,5 +1,5 @@
-// How FakeNvml (fake_nvml_table.h) puts the number that it answers into what a call writes to: a
-// plain number as it is, a struct with all of its members made from it.  Pure functions.
+// Functions by which FakeNvml (fake_nvml_table.h) writes its numbers into a call's output: a plain
+// number as it is, a struct with all members derived from the number.  No state.
 #pragma once
 
 #include <cstdint>

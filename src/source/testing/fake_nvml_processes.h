@@ -1,6 +1,6 @@
-// What FakeNvml (fake_nvml_table.h) answers of processes: the lists of a GPU or of one of its MIG
-// devices, and records of use, and accounting.  Functions of what a test has set; called under the
-// fake's lock.
+// FakeNvml's answers about processes (fake_nvml_table.h): lists of a GPU or of one of its MIG
+// devices, utilization samples, and accounting.  Functions of what the test has set; called under
+// the fake's lock.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace podgpu {
 
-// As the vendor: without room enough it says how much there is.
+// Like the vendor: when the array is too small, returns the needed size.
 template <typename Entry>
 abi::nvmlReturn_t PutFakeList(const std::vector<Entry>& told, uint32_t* count, Entry* entries) {
   const bool fits = entries != nullptr && told.size() <= *count;
@@ -46,7 +46,7 @@ inline std::vector<abi::nvmlProcessUtilizationInfo_v1_t> RecordsSince(const Fake
   return records;
 }
 
-// The same in the entries of the older call.
+// The same for the older call.
 inline std::vector<abi::nvmlProcessUtilizationSample_t> SamplesSince(const FakeNvmlGpu& gpu,
                                                                      uint64_t last_seen_us) {
   std::vector<abi::nvmlProcessUtilizationSample_t> samples;
@@ -56,7 +56,7 @@ inline std::vector<abi::nvmlProcessUtilizationSample_t> SamplesSince(const FakeN
   return samples;
 }
 
-// As the vendor: forced off in MIG mode.
+// Like the vendor: always off in MIG mode.
 inline abi::nvmlReturn_t SetFakeAccounting(FakeNvmlGpu& gpu, int mode) {
   if (gpu.mig_enabled) {
     return abi::NVML_ERROR_NOT_SUPPORTED;
@@ -76,7 +76,7 @@ inline abi::nvmlReturn_t PutFakeAccounted(const FakeNvmlGpu& gpu, uint32_t* coun
   return PutFakeList(told, count, pids);
 }
 
-// In the struct of either call.
+// Fills the struct of either version of the call.
 template <typename Stats>
 abi::nvmlReturn_t PutFakeLife(const FakeNvmlGpu& gpu, uint32_t pid, Stats& stats) {
   const auto life =

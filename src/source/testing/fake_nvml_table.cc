@@ -18,7 +18,7 @@ using namespace abi;  // NOLINT(google-build-using-namespace): this file speaks 
 
 namespace {
 
-// The one fake that the context-free functions speak for.
+// The one FakeNvml that exists; the C functions have no context argument.
 FakeNvml*& CurrentNvml() {
   // C functions have no context.
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
@@ -43,7 +43,7 @@ struct Tag {
   static std::string name() { return kSymbolNames[static_cast<size_t>(symbol)]; }
 };
 
-// A handle is the address of what it stands for.
+// A handle is the address of the object that it stands for.
 nvmlDevice_t HandleOf(FakeNvmlGpu& gpu) { return reinterpret_cast<nvmlDevice_t>(&gpu); }
 nvmlDevice_t HandleOf(FakeMigDevice& mig) { return reinterpret_cast<nvmlDevice_t>(&mig); }
 
@@ -67,7 +67,7 @@ FakeMigDevice* AsMig(nvmlDevice_t device) {
   return nullptr;
 }
 
-// Answers are written through pointers to complete types that are no handles.
+// Outputs are pointers to complete types; handles are not.
 template <typename T>
 constexpr bool kIsHandle = std::is_same_v<T, nvmlDevice_t> || std::is_same_v<T, nvmlEventSet_t> ||
                            std::is_same_v<T, nvmlGpmSample_t>;
@@ -101,7 +101,7 @@ struct FakeNvmlCalls {
     return CurrentNvml()->NumberOf(symbol, device);
   }
 
-  // -- what is no plain number
+  // -- outputs other than numbers
 
   static nvmlReturn_t Answer(Tag<Symbol::nvmlInit_v2>) {
     CurrentNvml()->initialised += 1;
@@ -218,14 +218,14 @@ struct FakeNvmlCalls {
     *types = nvmlEventTypeXidCriticalError | nvmlEventTypeDoubleBitEccError;
     return NVML_SUCCESS;
   }
-  // Waits for a moment only, whatever is asked: nobody else could end the wait.
+  // Waits only for a moment, whatever the time-out: no other thread could end the wait.
   static nvmlReturn_t Answer(Tag<Symbol::nvmlEventSetWait_v2>, nvmlEventSet_t /*set*/,
                              nvmlEventData_t* data, uint32_t timeout_ms) {
     std::unique_lock<std::mutex> lock(CurrentNvml()->mutex_, std::adopt_lock);
     std::list<nvmlEventData_t>& events = CurrentNvml()->events_;
     const bool has_event = CurrentNvml()->changed_.wait_for(
         lock, std::chrono::milliseconds(std::min(timeout_ms, 5U)), [&] { return !events.empty(); });
-    lock.release();  // The caller's.
+    lock.release();  // The caller owns the lock.
     if (!has_event) {
       return NVML_ERROR_TIMEOUT;
     }
@@ -242,7 +242,7 @@ struct FakeNvmlCalls {
     return NVML_SUCCESS;
   }
   static nvmlReturn_t Answer(Tag<Symbol::nvmlGpmSampleAlloc>, nvmlGpmSample_t* sample) {
-    *sample = reinterpret_cast<nvmlGpmSample_t>(++CurrentNvml()->samples_);  // Never followed.
+    *sample = reinterpret_cast<nvmlGpmSample_t>(++CurrentNvml()->samples_);  // Never dereferenced.
     return NVML_SUCCESS;
   }
   static nvmlReturn_t Answer(Tag<Symbol::nvmlGpmSampleFree>, nvmlGpmSample_t /*sample*/) {
@@ -350,7 +350,8 @@ namespace {
 
 void AddOut(std::vector<FakeOut>& /*outs*/, size_t /*before*/) {}
 
-// Notes what a call writes to.  The length of a text stands behind it, that of an array before it.
+// Records the outputs of a call.  The length of a text follows it; the length of an array precedes
+// it.
 template <typename First, typename... Rest>
 void AddOut(std::vector<FakeOut>& outs, size_t before, First first, Rest... rest) {
   size_t number = 0;
@@ -364,7 +365,7 @@ void AddOut(std::vector<FakeOut>& outs, size_t before, First first, Rest... rest
     } else if constexpr (std::is_same_v<Pointee, nvmlFieldValue_t>) {
       count = before;
     }
-    if (first != nullptr && !kIsHandle<Pointee>) {  // Nobody survives a handle that is none.
+    if (first != nullptr && !kIsHandle<Pointee>) {  // An invalid handle would crash.
       outs.push_back({first, count * sizeof(Pointee)});
     }
   }
@@ -387,7 +388,7 @@ nvmlDevice_t DeviceIn(First first, Rest... /*rest*/) {
 }
 nvmlDevice_t DeviceIn() { return nullptr; }
 
-// Whether a call that is about a device is given none.
+// Returns whether a call about a device has no device.
 template <typename First, typename... Rest>
 bool IsAboutNoDevice(First first, Rest... /*rest*/) {
   if constexpr (std::is_same_v<First, nvmlDevice_t>) {
@@ -420,7 +421,7 @@ struct Fake<symbol, nvmlReturn_t (*)(Arguments...)> {
     }
     if (const nvmlDevice_t device = DeviceIn(arguments...);
         device != nullptr && AsGpu(device) == nullptr && AsMig(device) == nullptr) {
-      return NVML_ERROR_INVALID_ARGUMENT;  // Of a layout that is no more.
+      return NVML_ERROR_INVALID_ARGUMENT;  // A handle of an earlier layout.
     }
     const nvmlReturn_t code = FakeNvmlCalls::Answer(Tag<symbol>(), arguments...);
     const std::vector<FakeOut> outs = OutsOf(arguments...);

@@ -1,8 +1,8 @@
-// An NVML for tests in this process: an NvmlTable whose functions answer from what a test set.
+// A fake NVML for tests: an NvmlTable whose functions answer what the test has set.
 //
-// A node of GPUs and MIG devices.  Whatever is not set answers a number of its own: `measure`, or
-// else 7.  Any call may be made to fail, to hang, or to answer nonsense (fake_fault.h).  One
-// FakeNvml may live at a time in a process.  Calls may come from any thread, one at a time; a test
+// Simulates a node of GPUs and MIG devices.  A value that the test does not set is `measure`'s, or
+// else 7.  Any call can be made to fail, to hang, or to return garbage (fake_fault.h).  Only one
+// FakeNvml may exist at a time in a process.  Calls may come from any thread, one at a time; a test
 // changes the node while no call runs, or inside Change.
 #pragma once
 
@@ -26,7 +26,7 @@
 namespace podgpu {
 
 struct FakeMigDevice {
-  bool is_there = true;  // Indices of MIG devices are sparse.
+  bool is_there = true;  // False: a gap in the sparse indices of MIG devices.
   uint32_t gpu_instance_id = 0;
   uint32_t compute_instance_id = 0;
   std::string uuid;
@@ -38,14 +38,14 @@ struct FakeNvmlProcess {
   uint64_t memory_bytes = 0;
   bool mps_client = false;
   uint32_t gpu_instance_id = 0xffffffff;
-  // Its records of use.
+  // Its utilization samples.
   std::vector<abi::nvmlProcessUtilizationInfo_v1_t> records = {};
 };
 
-// What the driver writes down of processes, from their begin on; `lives` in no order.
+// The driver's accounting; `lives` in no order.
 struct FakeAccounting {
   bool is_on = false;
-  bool obeys = true;  // Else it says so and stays as it is.
+  bool obeys = true;  // False: answers success and changes nothing.
   std::vector<abi::nvmlAccountingStats_v2_t> lives = {};
 };
 
@@ -54,11 +54,12 @@ struct FakeNvmlGpu {
   uint32_t minor_number = 0;
   std::vector<FakeMigDevice> mig_devices;
   bool mig_enabled = false;
-  bool mig_pending = false;  // A change of the mode waits.
+  bool mig_pending = false;  // A change of the MIG mode is pending.
   bool has_gpm = true;
   std::vector<FakeNvmlProcess> processes = {};
   FakeAccounting accounting = {};
-  abi::nvmlReturn_t state = abi::NVML_SUCCESS;  // What every call about it answers otherwise.
+  abi::nvmlReturn_t state =
+      abi::NVML_SUCCESS;  // Unless success, the answer to every call about it.
 };
 
 class FakeNvml {
@@ -71,33 +72,35 @@ class FakeNvml {
   abi::NvmlLibrary Library() const;
 
   std::vector<FakeNvmlGpu> gpus;
-  bool has_mig = true;            // The library has the MIG symbols.
-  std::set<std::string> without;  // Readings that the library lacks.
-  // Which calls fail from now on, by symbol.  Any thread.
+  bool has_mig = true;            // The library exports the MIG symbols.
+  std::set<std::string> without;  // Symbols that the library lacks.
+  // Sets which calls fail from now on, by symbol.  Any thread.
   void FailWith(std::map<std::string, abi::nvmlReturn_t> failing);
   std::function<void()> before_init;  // Runs at the beginning of nvmlInit_v2.
-  int initialised = 0;                // Balance of nvmlInit_v2 and nvmlShutdown.
+  int initialised = 0;                // Calls of nvmlInit_v2 less calls of nvmlShutdown.
   int initialisations = 0;
-  // The number that `symbol` tells of the GPU with this index.
+  // Returns the number that `symbol` answers for the GPU with this index.
   std::function<int64_t(const std::string& symbol, size_t gpu)> measure;
-  std::map<std::string, int64_t> numbers;            // By symbol, where `measure` is not set.
+  std::map<std::string, int64_t> numbers;            // By symbol; used when `measure` is not set.
   std::map<uint32_t, abi::nvmlFieldValue_t> values;  // By NVML's field id; others are numbers.
   std::function<int64_t()> stamp;                    // Of field values, since 1970.
-  std::function<double(uint32_t metric)> gpm;        // What GPM says between two samples.
+  std::function<double(uint32_t metric)> gpm;        // A GPM metric between two samples.
 
-  // Has an event set tell of an XID.
+  // Adds an XID, which the event set reports.
   void AddXid(size_t gpu, uint64_t code);
-  // Runs `change` while no call does.
+  // Runs `change` while no call runs.
   void Change(const std::function<void()>& change);
 
-  // Every call of `symbol` meets `fault` until Heal; with `gpu`, calls about that GPU only.
+  // Every call of `symbol` meets `fault` until Heal; with `gpu`, only calls about that GPU.
   void Inject(const std::string& symbol, FakeFault fault, std::optional<size_t> gpu = {});
-  void Free(const std::string& symbol);  // Lets the calls that block now go on.
+  void Free(const std::string& symbol);  // Lets the calls that block now return.
   void Heal(const std::string& symbol);
-  void AwaitHanging();  // Until a call blocks.
-  // Told under the fake's lock when a call of `thread` begins to block, and when it is let go.
+  void AwaitHanging();  // Waits until a call blocks.
+  // Called under the fake's lock when a call of `thread` begins to block and when it stops
+  // blocking.
   std::function<void(std::thread::id thread, const std::string& symbol, bool blocks)> on_block;
-  // Takes the driver away: everything fails until it is back, and old handles with it.
+  // Removes or restores the driver.  While it is removed every call fails; handles from before are
+  // invalid.
   void SetDown(bool down);
 
   std::set<std::string> called() const;
@@ -116,7 +119,7 @@ class FakeNvml {
     bool is_free = false;
   };
 
-  // The code that a call answers before doing anything.  May block.
+  // Returns the code with which a call must return at once.  May block.
   abi::nvmlReturn_t Enter(const std::string& symbol, abi::nvmlDevice_t device,
                           std::unique_lock<std::mutex>& lock);
   void Spoil(const std::string& symbol, std::span<const FakeOut> outs);

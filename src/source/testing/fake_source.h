@@ -60,9 +60,9 @@ class FakeSource final : public Source {
     }
     return absl::OkStatus();
   }
-  void LetGo() override { ++driver_.let_gos; }
+  void Release() override { ++driver_.let_gos; }
   void SetProfiling(bool is_on) override { driver_.profiles = is_on; }
-  std::string NeedToLetGo() const override { return driver_.need.load(); }
+  std::string ReleaseReason() const override { return driver_.need.load(); }
   void Interrupt() noexcept override {
     std::scoped_lock lock(driver_.mutex_);
     ++driver_.interrupts_;

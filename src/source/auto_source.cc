@@ -1,4 +1,4 @@
-#include "source/chosen_source.h"
+#include "source/auto_source.h"
 
 #include <utility>
 
@@ -8,11 +8,11 @@
 
 namespace podgpu {
 
-ChosenSource::ChosenSource(Makers makers, std::vector<const Field*> fields, FindingsAsked asked)
+AutoSource::AutoSource(Makers makers, std::vector<const Field*> fields, FindingsAsked asked)
     : makers_(std::move(makers)), fields_(std::move(fields)), asked_(asked) {}
 
 template <typename Call>
-auto ChosenSource::With(Source& source, Call call) {
+auto AutoSource::With(Source& source, Call call) {
   {
     MutexLock lock(mutex_);
     running_ = &source;
@@ -23,14 +23,14 @@ auto ChosenSource::With(Source& source, Call call) {
   return result;
 }
 
-StatusOr<Topology> ChosenSource::Discover(PartKinds kinds) {
+StatusOr<Topology> AutoSource::Discover(PartKinds kinds) {
   if (chosen_ == nullptr) {
     return Choose(kinds);
   }
   return With(*chosen_, [&](Source& source) { return source.Discover(kinds); });
 }
 
-StatusOr<Topology> ChosenSource::Choose(PartKinds kinds) {
+StatusOr<Topology> AutoSource::Choose(PartKinds kinds) {
   StatusOr<std::unique_ptr<NvmlSource>> nvml = makers_.nvml();
   if (!nvml.ok()) {
     PODGPU_ASSIGN_OR_RETURN(std::unique_ptr<Source> dcgm, makers_.dcgm());
@@ -39,17 +39,17 @@ StatusOr<Topology> ChosenSource::Choose(PartKinds kinds) {
   }
   PODGPU_ASSIGN_OR_RETURN(Topology seen,
                           With(**nvml, [&](Source& source) { return source.Discover(kinds); }));
-  const std::string lacks = LackedBy(**nvml);
+  const std::string lacks = LackingIn(**nvml);
   if (!lacks.empty()) {
-    return ChooseDespite(*std::move(nvml), std::move(seen), lacks, kinds);
+    return ChooseDcgmOver(*std::move(nvml), std::move(seen), lacks, kinds);
   }
   nvml_ = nvml->get();
-  Take(*std::move(nvml), "NVML", "it has every metric that is asked for");
+  Take(*std::move(nvml), "NVML", "it has every requested metric");
   return seen;
 }
 
-StatusOr<Topology> ChosenSource::ChooseDespite(std::unique_ptr<NvmlSource> nvml, Topology seen,
-                                               const std::string& lacks, PartKinds kinds) {
+StatusOr<Topology> AutoSource::ChooseDcgmOver(std::unique_ptr<NvmlSource> nvml, Topology seen,
+                                              const std::string& lacks, PartKinds kinds) {
   StatusOr<std::unique_ptr<Source>> dcgm = makers_.dcgm();
   StatusOr<Topology> topology = [&]() -> StatusOr<Topology> {
     PODGPU_RETURN_IF_ERROR(dcgm.status());
@@ -57,7 +57,7 @@ StatusOr<Topology> ChosenSource::ChooseDespite(std::unique_ptr<NvmlSource> nvml,
   }();
   if (topology.ok()) {
     With(*nvml, [](Source& source) {
-      source.LetGo();
+      source.Release();
       return true;
     });
     Take(*std::move(dcgm), "DCGM", "NVML alone lacks " + lacks);
@@ -71,7 +71,7 @@ StatusOr<Topology> ChosenSource::ChooseDespite(std::unique_ptr<NvmlSource> nvml,
   return seen;
 }
 
-std::string ChosenSource::LackedBy(const NvmlSource& nvml) const {
+std::string AutoSource::LackingIn(const NvmlSource& nvml) const {
   const std::vector<const Field*> fields = nvml.FieldsLacked(fields_);
   if (!fields.empty()) {
     const std::string first(fields.front()->name);
@@ -80,70 +80,70 @@ std::string ChosenSource::LackedBy(const NvmlSource& nvml) const {
   return asked_.health || asked_.peers ? "the health of GPUs and of the paths between them" : "";
 }
 
-Status ChosenSource::ChooseAgainIfLacking() {
+Status AutoSource::ResetIfLacking() {
   if (nvml_ == nullptr || dcgm_failed_) {
     return absl::OkStatus();
   }
-  const std::string lacks = LackedBy(*nvml_);
+  const std::string lacks = LackingIn(*nvml_);
   if (lacks.empty()) {
     return absl::OkStatus();
   }
-  LetGo();
+  Release();
   Forget();
   return absl::UnavailableError(
-      absl::StrFormat("NVML, which was chosen before, lacks %s: choosing again", lacks));
+      absl::StrFormat("the chosen source NVML lacks %s; choosing again", lacks));
 }
 
-StatusOr<WatchResult> ChosenSource::Watch(const Topology& topology,
-                                          const std::vector<const Field*>& fields,
-                                          std::chrono::microseconds period) {
+StatusOr<WatchResult> AutoSource::Watch(const Topology& topology,
+                                        const std::vector<const Field*>& fields,
+                                        std::chrono::microseconds period) {
   fields_ = fields;
-  PODGPU_RETURN_IF_ERROR(ChooseAgainIfLacking());
+  PODGPU_RETURN_IF_ERROR(ResetIfLacking());
   return With(*chosen_, [&](Source& source) { return source.Watch(topology, fields, period); });
 }
 
-Status ChosenSource::Read(Grid& grid) {
+Status AutoSource::Read(Grid& grid) {
   if (chosen_ == nullptr) {
     return absl::UnavailableError("no device source is chosen");
   }
   if (grid.findings.asked != asked_) {
     asked_ = grid.findings.asked;
-    PODGPU_RETURN_IF_ERROR(ChooseAgainIfLacking());
+    PODGPU_RETURN_IF_ERROR(ResetIfLacking());
   }
   return With(*chosen_, [&](Source& source) { return source.Read(grid); });
 }
 
-void ChosenSource::Interrupt() noexcept {
+void AutoSource::Interrupt() noexcept {
   MutexLock lock(mutex_);
   if (running_ != nullptr) {
     running_->Interrupt();
   }
 }
 
-void ChosenSource::LetGo() {
+void AutoSource::Release() {
   if (chosen_ != nullptr) {
     With(*chosen_, [](Source& source) {
-      source.LetGo();
+      source.Release();
       return true;
     });
   }
 }
 
-void ChosenSource::SetProfiling(bool is_on) {
+void AutoSource::SetProfiling(bool is_on) {
   profiles_ = is_on;
   if (chosen_ != nullptr) {
     chosen_->SetProfiling(is_on);
   }
 }
 
-std::string ChosenSource::Describe() const {
+std::string AutoSource::Describe() const {
   MutexLock lock(mutex_);
   return shown_ == nullptr ? "no device source is chosen yet"
                            : absl::StrFormat("%s (chosen: %s)", shown_->Describe(), why_);
 }
 
-void ChosenSource::Take(std::unique_ptr<Source> source, const char* name, std::string why) {
-  Log(LogLevel::kInfo, "the source of device metrics is chosen", {{"source", name}, {"why", why}});
+void AutoSource::Take(std::unique_ptr<Source> source, const char* name, std::string why) {
+  Log(LogLevel::kInfo, "device source chosen", {{"source", name}, {"why", why}});
   chosen_ = std::move(source);
   chosen_->SetProfiling(profiles_);
   MutexLock lock(mutex_);
@@ -151,7 +151,7 @@ void ChosenSource::Take(std::unique_ptr<Source> source, const char* name, std::s
   why_ = std::move(why);
 }
 
-void ChosenSource::Forget() {
+void AutoSource::Forget() {
   {
     MutexLock lock(mutex_);
     shown_ = nullptr;

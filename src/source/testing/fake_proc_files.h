@@ -1,5 +1,5 @@
-// A /proc for tests: whatever pid is asked for, there is such a process, in no container, called p
-// and its pid.  All were born at the same time.  Stateless; any thread.
+// A fake /proc in which every pid exists: a process named "p" and its pid, in no container.  All
+// processes have the same start time.  No state; any thread.
 #pragma once
 
 #include <string>
@@ -10,8 +10,7 @@
 
 namespace podgpu {
 
-// A /proc in which every pid is a process of its own name.
-class ProcOfAll final : public Files {
+class FakeProcFiles final : public Files {
  public:
   StatusOr<std::string> Read(std::string_view path) const override {
     if (path == "/proc/stat") {

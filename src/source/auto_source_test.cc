@@ -1,4 +1,4 @@
-#include "source/chosen_source.h"
+#include "source/auto_source.h"
 
 #include <gtest/gtest.h>
 
@@ -10,27 +10,27 @@ namespace {
 
 constexpr uint16_t kSmActive = 1002;
 
-// A node with both libraries, of which either may be missing.
-class ChosenSourceTest : public ::testing::Test {
+// A node with both libraries; each may be missing.
+class AutoSourceTest : public ::testing::Test {
  protected:
-  ChosenSourceTest() { node_.source(); }  // Its fakes are in place from here on.
+  AutoSourceTest() { node_.source(); }  // Creates the node's fakes.
 
   void Open(std::vector<uint16_t> ids, FindingsAsked asked = {}) {
     fields_ = Fields(std::move(ids));
-    source_ = std::make_unique<ChosenSource>(
-        ChosenSource::Makers{.nvml = [this]() -> StatusOr<std::unique_ptr<NvmlSource>> {
-                               if (!has_nvml_) {
-                                 return absl::NotFoundError("libnvidia-ml.so.1 is nowhere");
-                               }
-                               return std::make_unique<NvmlSource>(
-                                   node_.nvml.Library(), NvmlSourceOptions{}, node_.clock);
-                             },
-                             .dcgm = [this]() -> StatusOr<std::unique_ptr<Source>> {
-                               if (!has_dcgm_) {
-                                 return absl::NotFoundError("libdcgm.so.4 is nowhere");
-                               }
-                               return std::move(node_.made);
-                             }},
+    source_ = std::make_unique<AutoSource>(
+        AutoSource::Makers{.nvml = [this]() -> StatusOr<std::unique_ptr<NvmlSource>> {
+                             if (!has_nvml_) {
+                               return absl::NotFoundError("libnvidia-ml.so.1 is nowhere");
+                             }
+                             return std::make_unique<NvmlSource>(node_.nvml.Library(),
+                                                                 NvmlSourceOptions{}, node_.clock);
+                           },
+                           .dcgm = [this]() -> StatusOr<std::unique_ptr<Source>> {
+                             if (!has_dcgm_) {
+                               return absl::NotFoundError("libdcgm.so.4 is nowhere");
+                             }
+                             return std::move(node_.made);
+                           }},
         fields_, asked);
   }
   Status Look() {
@@ -48,19 +48,19 @@ class ChosenSourceTest : public ::testing::Test {
   bool has_nvml_ = true, has_dcgm_ = true;
   std::vector<const Field*> fields_;
   std::shared_ptr<const Topology> topology_;
-  std::unique_ptr<ChosenSource> source_;
+  std::unique_ptr<AutoSource> source_;
 };
 
-TEST_F(ChosenSourceTest, TakesNvmlWhereItHasEverything) {
+TEST_F(AutoSourceTest, ChoosesNvmlWhenItHasEverything) {
   Open({kTemperatureId, kXidId, kSmActive});
   EXPECT_EQ(source_->Describe(), "no device source is chosen yet");
   ASSERT_TRUE(Look().ok());
   EXPECT_EQ(topology_->gpus.size(), 2U);
-  EXPECT_TRUE(Chose("it has every metric that is asked for)")) << source_->Describe();
+  EXPECT_TRUE(Chose("it has every requested metric)")) << source_->Describe();
   EXPECT_EQ(node_.nvml.CountOf("nvmlShutdown"), 0);
 }
 
-TEST_F(ChosenSourceTest, TakesDcgmForWhatNvmlLacksAndLetsNvmlGo) {
+TEST_F(AutoSourceTest, ChoosesDcgmForWhatNvmlLacksAndReleasesNvml) {
   Open({kTemperatureId, kCpuUtilisation});
   ASSERT_TRUE(Look().ok());
   EXPECT_TRUE(Chose("NVML alone lacks DCGM_FI_DEV_CPU_UTIL_RATIO)")) << source_->Describe();
@@ -68,7 +68,7 @@ TEST_F(ChosenSourceTest, TakesDcgmForWhatNvmlLacksAndLetsNvmlGo) {
   EXPECT_GE(node_.nvml.CountOf("nvmlShutdown"), 1);
 }
 
-TEST_F(ChosenSourceTest, TakesDcgmForProfilingWhereAGpuHasNoGpm) {
+TEST_F(AutoSourceTest, ChoosesDcgmForProfilingWhenAGpuHasNoGpm) {
   node_.nvml.gpus[1].has_gpm = false;
   Open({kTemperatureId, kSmActive, kTensorActive});
   ASSERT_TRUE(Look().ok());
@@ -76,13 +76,13 @@ TEST_F(ChosenSourceTest, TakesDcgmForProfilingWhereAGpuHasNoGpm) {
       << source_->Describe();
 }
 
-TEST_F(ChosenSourceTest, TakesDcgmForHealth) {
+TEST_F(AutoSourceTest, ChoosesDcgmForHealth) {
   Open({kTemperatureId}, {.health = true});
   ASSERT_TRUE(Look().ok());
   EXPECT_TRUE(Chose("NVML alone lacks the health of GPUs")) << source_->Describe();
 }
 
-TEST_F(ChosenSourceTest, MakesDoWithNvmlWhereThereIsNoDcgm) {
+TEST_F(AutoSourceTest, KeepsNvmlWhenDcgmIsMissing) {
   has_dcgm_ = false;
   Open({kTemperatureId, kCpuUtilisation});
   ASSERT_TRUE(Look().ok());
@@ -96,14 +96,14 @@ TEST_F(ChosenSourceTest, MakesDoWithNvmlWhereThereIsNoDcgm) {
   EXPECT_TRUE(grid.at(FieldRow{0}, EntityId{0}).present());
 }
 
-TEST_F(ChosenSourceTest, TakesDcgmWhereThereIsNoNvml) {
+TEST_F(AutoSourceTest, ChoosesDcgmWhenNvmlIsMissing) {
   has_nvml_ = false;
   Open({kTemperatureId});
   ASSERT_TRUE(Look().ok());
   EXPECT_TRUE(Chose("NVML cannot be used: libnvidia-ml.so.1 is nowhere)")) << source_->Describe();
 }
 
-TEST_F(ChosenSourceTest, LooksAgainForBothWhereNeitherIsThere) {
+TEST_F(AutoSourceTest, TriesBothAgainWhenNeitherCanBeUsed) {
   has_nvml_ = has_dcgm_ = false;
   Open({kTemperatureId});
   EXPECT_EQ(Look().code(), absl::StatusCode::kNotFound);
@@ -111,7 +111,7 @@ TEST_F(ChosenSourceTest, LooksAgainForBothWhereNeitherIsThere) {
   EXPECT_TRUE(Look().ok());
 }
 
-TEST_F(ChosenSourceTest, ChoosesAgainWhenMoreIsAskedFor) {
+TEST_F(AutoSourceTest, ChoosesAgainWhenMoreIsAskedFor) {
   Open({kTemperatureId});
   ASSERT_TRUE(Look().ok());
   ASSERT_TRUE(source_->Watch(*topology_, fields_, std::chrono::seconds(1)).ok());
@@ -122,7 +122,7 @@ TEST_F(ChosenSourceTest, ChoosesAgainWhenMoreIsAskedFor) {
   EXPECT_TRUE(Chose("NVML alone lacks")) << source_->Describe();
 }
 
-TEST_F(ChosenSourceTest, ChoosesAgainWhenHealthIsAskedFor) {
+TEST_F(AutoSourceTest, ChoosesAgainWhenHealthIsAskedFor) {
   Open({kTemperatureId});
   ASSERT_TRUE(Look().ok());
   ASSERT_TRUE(source_->Watch(*topology_, fields_, std::chrono::seconds(1)).ok());

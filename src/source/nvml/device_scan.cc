@@ -1,4 +1,4 @@
-#include "source/nvml/look.h"
+#include "source/nvml/device_scan.h"
 
 #include <algorithm>
 #include <array>
@@ -25,7 +25,7 @@ constexpr uint32_t kMostDevices = 256;  // A count above it is garbage.
 constexpr uint32_t kMostMigDevices = 64;
 constexpr uint32_t kNoId = std::numeric_limits<uint32_t>::max();
 
-// The text that `call` writes into a buffer; empty where it fails, or is not there.
+// Returns the text that `call` writes into a buffer; empty when it fails or is missing.
 template <typename Function, typename... Arguments>
 std::string TextBy(nvmlReturn_t& code, Function* call, Arguments... arguments) {
   std::array<char, abi::NVML_DEVICE_NAME_V2_BUFFER_SIZE> buffer{};
@@ -47,7 +47,7 @@ std::string ProfileIn(const std::string& name) {
   return is_of_compute ? profile.substr(compute + 2) : profile;
 }
 
-// "2g.20gb+me" in parts.
+// The parts of a profile name such as "2g.20gb+me".
 struct Profile {
   int slices = 0, gigabytes = 0;
   std::string attributes;  // "+me"
@@ -65,15 +65,16 @@ Profile ParseProfile(const std::string& name) {
   return profile;
 }
 
-// The memory of one of a GPU's memory slices, as far as an instance shows it: instances of three
-// slices and more have a slice of memory over.
+// The size of one memory slice, estimated from an instance.  Instances with three or seven compute
+// slices have one memory slice more.
 int MemorySliceGigabytes(const Profile& profile) {
   const int memory_slices = profile.slices == 3 ? 4 : profile.slices == 7 ? 8 : profile.slices;
   return profile.gigabytes / std::max(memory_slices, 1);
 }
 
-// Where DCGM, which goes through a driver's profiles in their order, comes to an instance: plain
-// ones by size, those with media engines, one slice with the memory of two, and others.
+// The sort key that gives DCGM's order of instances.  DCGM lists a driver's profiles in their
+// order: plain ones by size, those with media engines, one slice with the memory of two, then
+// others.
 auto OrderOf(const std::string& name, int memory_slice_gigabytes) {
   Profile profile = ParseProfile(name);
   int kind = 0;
@@ -100,7 +101,7 @@ void SortAsDcgm(std::vector<Instance>& instances) {
   });
 }
 
-// DCGM's numbers of what lies in a GPU: seven of each kind, in its order.
+// Numbers the instances of a GPU as DCGM does: seven numbers per GPU for each kind, in its order.
 void NumberAsDcgm(uint32_t gpu_id, std::vector<GpuInstance>& instances) {
   constexpr uint32_t kMostInstances = 7;
   uint32_t next_instance = gpu_id * kMostInstances;
@@ -125,9 +126,10 @@ DeviceState StateAfter(nvmlReturn_t code) {
 
 }  // namespace
 
-std::string NeedToLetGo(const abi::NvmlTable& api, const std::vector<NvmlFound>& devices) {
+std::string ReleaseReason(const abi::NvmlTable& api,
+                          const std::vector<NvmlScannedDevice>& devices) {
   const auto needy = std::ranges::find_if(
-      devices, [](const NvmlFound& device) { return !device.needs_release.empty(); });
+      devices, [](const NvmlScannedDevice& device) { return !device.needs_release.empty(); });
   if (needy == devices.end()) {
     return "";
   }
@@ -136,22 +138,22 @@ std::string NeedToLetGo(const abi::NvmlTable& api, const std::vector<NvmlFound>&
   return absl::StrFormat("GPU %d: %s%s", needy->address.gpu.index, needy->needs_release, why);
 }
 
-NvmlLook::NvmlLook(std::shared_ptr<const abi::NvmlLibrary> library, bool is_initialised_before,
-                   std::vector<NvmlFound> known, std::vector<uint32_t> left_out,
-                   NvmlStrangers strangers)
+NvmlDeviceScan::NvmlDeviceScan(std::shared_ptr<const abi::NvmlLibrary> library,
+                               bool is_initialised_before, std::vector<NvmlScannedDevice> known,
+                               std::vector<uint32_t> left_out, NvmlUnknownSleepers unknown_sleepers)
     : is_initialised(is_initialised_before),
       library_(std::move(library)),
       known_(std::move(known)),
       left_out_(std::move(left_out)),
-      strangers_(std::move(strangers)) {}
+      unknown_sleepers_(std::move(unknown_sleepers)) {}
 
-void NvmlLook::Run() {
+void NvmlDeviceScan::Run() {
   if (!is_initialised) {
     failed = "nvmlInit_v2";
     code = library_->api.nvmlInit_v2();
     is_initialised = code == abi::NVML_SUCCESS;
     if (code == abi::NVML_ERROR_GPU_NOT_FOUND) {
-      code = abi::NVML_SUCCESS;  // An answer; the next look asks again.
+      code = abi::NVML_SUCCESS;  // No GPU is a valid answer; the next scan asks again.
       return;
     }
   }
@@ -160,7 +162,7 @@ void NvmlLook::Run() {
   }
 }
 
-nvmlReturn_t NvmlLook::List() {
+nvmlReturn_t NvmlDeviceScan::List() {
   nvmlReturn_t text_code = abi::NVML_SUCCESS;
   driver_version = TextBy(text_code, library_->api.nvmlSystemGetDriverVersion);
   uint32_t count = 0;
@@ -169,8 +171,8 @@ nvmlReturn_t NvmlLook::List() {
       list_code != abi::NVML_SUCCESS) {
     return list_code;
   }
-  if (strangers_.on_bus == count) {
-    asleep = strangers_.asleep;
+  if (unknown_sleepers_.on_bus == count) {
+    asleep = unknown_sleepers_.asleep;
     left_out_.insert(left_out_.end(), asleep.begin(), asleep.end());
   }
   for (uint32_t index = 0; index < std::min(count, kMostDevices); ++index) {
@@ -180,10 +182,10 @@ nvmlReturn_t NvmlLook::List() {
     if (!GoTo(static_cast<int>(index))) {
       return abi::NVML_ERROR_TIMEOUT;
     }
-    NvmlFound device = LookAt(index);
+    NvmlScannedDevice device = ScanDevice(index);
     if (device.code == abi::NVML_ERROR_INVALID_ARGUMENT && device.address.gpu.handle == nullptr &&
         index > 0) {
-      break;  // There are fewer than were counted.
+      break;  // There are fewer devices than counted.
     }
     found.push_back(std::move(device));
     if (DriverIsGone(found.back().code)) {
@@ -195,16 +197,16 @@ nvmlReturn_t NvmlLook::List() {
   return abi::NVML_SUCCESS;
 }
 
-NvmlFound NvmlLook::LookAt(uint32_t index) const {
-  NvmlFound device;
+NvmlScannedDevice NvmlDeviceScan::ScanDevice(uint32_t index) const {
+  NvmlScannedDevice device;
   device.address.gpu.index = index;
   device.gpu.gpu_id = index;
   device.code = Identify(device);
-  const auto known = std::ranges::find_if(known_, [&](const NvmlFound& before) {
+  const auto known = std::ranges::find_if(known_, [&](const NvmlScannedDevice& before) {
     return before.address.gpu.index == index && !before.gpu.uuid.empty();
   });
   if (device.code != abi::NVML_SUCCESS && device.gpu.uuid.empty() && known != known_.end()) {
-    device.gpu = known->gpu;  // It cannot say, but it is the one that was there.
+    device.gpu = known->gpu;  // It does not answer; assumed to be the previous device.
     device.address = known->address;
   }
   if (device.code == abi::NVML_SUCCESS) {
@@ -218,7 +220,7 @@ NvmlFound NvmlLook::LookAt(uint32_t index) const {
   return device;
 }
 
-nvmlReturn_t NvmlLook::Identify(NvmlFound& device) const {
+nvmlReturn_t NvmlDeviceScan::Identify(NvmlScannedDevice& device) const {
   const abi::NvmlTable& api = library_->api;
   nvmlDevice_t handle = nullptr;
   nvmlReturn_t result = api.nvmlDeviceGetHandleByIndex_v2(device.address.gpu.index, &handle);
@@ -242,8 +244,8 @@ nvmlReturn_t NvmlLook::Identify(NvmlFound& device) const {
   return result;
 }
 
-// What is not told stays empty until the next look.
-void NvmlLook::Describe(nvmlDevice_t handle, Gpu& gpu) const {
+// Values that a call does not return stay empty until the next scan.
+void NvmlDeviceScan::Describe(nvmlDevice_t handle, Gpu& gpu) const {
   const abi::NvmlTable& api = library_->api;
   nvmlReturn_t ignored = abi::NVML_SUCCESS;
   gpu.model = TextBy(ignored, api.nvmlDeviceGetName, handle);
@@ -259,7 +261,7 @@ void NvmlLook::Describe(nvmlDevice_t handle, Gpu& gpu) const {
   }
 }
 
-nvmlReturn_t NvmlLook::FindInstances(NvmlFound& device) const {
+nvmlReturn_t NvmlDeviceScan::FindInstances(NvmlScannedDevice& device) const {
   const abi::NvmlTable& api = library_->api;
   uint32_t now = 0;
   uint32_t pending = 0;
@@ -302,8 +304,8 @@ nvmlReturn_t NvmlLook::FindInstances(NvmlFound& device) const {
   return abi::NVML_SUCCESS;
 }
 
-// A MIG device is one compute instance; the first one brings its GPU instance along.
-nvmlReturn_t NvmlLook::AddMigDevice(nvmlDevice_t handle, NvmlFound& device) const {
+// A MIG device is one compute instance.  The first one of a GPU instance adds the GPU instance.
+nvmlReturn_t NvmlDeviceScan::AddMigDevice(nvmlDevice_t handle, NvmlScannedDevice& device) const {
   const abi::NvmlTable& api = library_->api;
   uint32_t gpu_instance_id = 0;
   ComputeInstance compute;
@@ -335,40 +337,41 @@ nvmlReturn_t NvmlLook::AddMigDevice(nvmlDevice_t handle, NvmlFound& device) cons
   return abi::NVML_SUCCESS;
 }
 
-void NvmlSleep::Note(std::vector<NvmlFound>& devices) const {
-  for (NvmlFound& device : devices) {
+void NvmlSleep::Note(std::vector<NvmlScannedDevice>& devices) const {
+  for (NvmlScannedDevice& device : devices) {
     device.may_sleep =
         sysfs_ != nullptr && MaySleep(*sysfs_, KernelPciAddress(device.gpu.pci_bus_id));
   }
 }
 
-bool NvmlSleep::IsAsleep(const NvmlFound& device) const {
+bool NvmlSleep::IsAsleep(const NvmlScannedDevice& device) const {
   return device.may_sleep && podgpu::IsAsleep(*sysfs_, KernelPciAddress(device.gpu.pci_bus_id));
 }
 
-std::vector<NvmlFound> NvmlSleep::Sleepers(const std::vector<NvmlFound>& devices) const {
-  std::vector<NvmlFound> sleepers;
+std::vector<NvmlScannedDevice> NvmlSleep::Sleepers(
+    const std::vector<NvmlScannedDevice>& devices) const {
+  std::vector<NvmlScannedDevice> sleepers;
   std::ranges::copy_if(devices, std::back_inserter(sleepers),
-                       [this](const NvmlFound& device) { return IsAsleep(device); });
+                       [this](const NvmlScannedDevice& device) { return IsAsleep(device); });
   return sleepers;
 }
 
-NvmlStrangers NvmlSleep::Strangers(const std::vector<NvmlFound>& known) const {
-  NvmlStrangers strangers;
+NvmlUnknownSleepers NvmlSleep::UnknownSleepers(const std::vector<NvmlScannedDevice>& known) const {
+  NvmlUnknownSleepers unknown_sleepers;
   if (sysfs_ == nullptr) {
-    return strangers;
+    return unknown_sleepers;
   }
   const std::vector<std::string> on_bus = ListPciGpus(*sysfs_);
-  strangers.on_bus = on_bus.size();
+  unknown_sleepers.on_bus = on_bus.size();
   for (uint32_t index = 0; index < on_bus.size(); ++index) {
-    const bool is_known = std::ranges::any_of(known, [&](const NvmlFound& device) {
+    const bool is_known = std::ranges::any_of(known, [&](const NvmlScannedDevice& device) {
       return KernelPciAddress(device.gpu.pci_bus_id) == on_bus[index];
     });
     if (!is_known && podgpu::IsAsleep(*sysfs_, on_bus[index])) {
-      strangers.asleep.push_back(index);
+      unknown_sleepers.asleep.push_back(index);
     }
   }
-  return strangers;
+  return unknown_sleepers;
 }
 
 }  // namespace podgpu

@@ -1,5 +1,5 @@
-// A sysfs for tests of devices that the kernel suspends: a bus of three GPUs, of which those that a
-// test names sleep.  It is changed while nobody reads.
+// A fake sysfs with a PCI bus of three GPUs, for tests of devices that the kernel suspends.  The
+// test changes `asleep` while no other thread reads.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace podgpu {
 
-// The bus of the three devices, at 0000:00:00.0 and so on; those named there sleep.
-class SleepyBus final : public Files {
+// The devices are 0000:00:00.0, 0000:01:00.0 and 0000:02:00.0; those in `asleep` are suspended.
+class FakePciBus final : public Files {
  public:
   StatusOr<std::string> Read(std::string_view path) const override {
     const std::string_view file = path.substr(path.rfind('/') + 1);

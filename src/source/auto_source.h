@@ -1,0 +1,75 @@
+// The source of --source=auto: NVML when it can give every requested metric on these GPUs, else
+// DCGM.
+//
+// NVML is small and needs no engine that can fail; DCGM has more fields, health, and profiling of
+// GPUs before Hopper.  So the first Discover opens NVML and checks what it lacks.  DCGM is opened
+// only if something is lacking; if it cannot be used, NVML serves what it can.  The choice is made
+// once and logged with its reason.  It is made again only when Watch or Read asks for something
+// that NVML lacks.  Threads: as source.h says.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "sample/findings.h"
+#include "source/nvml/source.h"
+#include "source/source.h"
+
+namespace podgpu {
+
+class AutoSource final : public Source {
+ public:
+  // Functions that open the two sources; kNotFound when the library is missing.
+  struct Makers {
+    std::function<StatusOr<std::unique_ptr<NvmlSource>>()> nvml;
+    std::function<StatusOr<std::unique_ptr<Source>>()> dcgm;
+  };
+  // `fields` and `asked`: what Watch and Read are expected to ask for.
+  AutoSource(Makers makers, std::vector<const Field*> fields, FindingsAsked asked);
+
+  StatusOr<Topology> Discover(PartKinds kinds) override;
+  // Returns kUnavailable when NVML was chosen and lacks one of `fields`; the next Discover chooses
+  // again.
+  StatusOr<WatchResult> Watch(const Topology& topology, const std::vector<const Field*>& fields,
+                              std::chrono::microseconds period) override;
+  Status Read(Grid& grid) override;
+  void Interrupt() noexcept override;
+  void Release() override;
+  void SetProfiling(bool is_on) override;
+  std::string ReleaseReason() const override {
+    return chosen_ == nullptr ? "" : chosen_->ReleaseReason();
+  }
+  std::string Describe() const override;
+
+ private:
+  StatusOr<Topology> Choose(PartKinds kinds);
+  // Opens DCGM because `nvml` lacks something; keeps `nvml` if DCGM cannot be used.
+  StatusOr<Topology> ChooseDcgmOver(std::unique_ptr<NvmlSource> nvml, Topology seen,
+                                    const std::string& lacks, PartKinds kinds);
+  // Returns what is asked for and NVML lacks, in words; empty when it lacks nothing.
+  std::string LackingIn(const NvmlSource& nvml) const;
+  Status ResetIfLacking();
+  void Take(std::unique_ptr<Source> source, const char* name, std::string why);
+  void Forget();
+  // Runs `call` on `source`; meanwhile Interrupt interrupts that source.
+  template <typename Call>
+  auto With(Source& source, Call call);
+
+  const Makers makers_;
+  std::vector<const Field*> fields_;
+  FindingsAsked asked_;
+  bool profiles_ = true;
+  std::unique_ptr<Source> chosen_;
+  const NvmlSource* nvml_ = nullptr;  // Points to chosen_ when that is NVML.
+  bool dcgm_failed_ = false;          // NVML was chosen although it lacks something.
+
+  mutable Mutex mutex_;  // Interrupt and Describe come from other threads.
+  Source* running_ PODGPU_GUARDED_BY(mutex_) = nullptr;
+  const Source* shown_ PODGPU_GUARDED_BY(mutex_) = nullptr;  // chosen_, for Describe.
+  std::string why_ PODGPU_GUARDED_BY(mutex_);
+};
+
+}  // namespace podgpu
