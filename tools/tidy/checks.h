@@ -33,6 +33,11 @@ void CheckReach(const Tree& tree, Complaints& complaints);
 void CheckLinks(const Tree& tree, const std::function<bool(const std::string&)>& exists,
                 Complaints& complaints);
 
+// Files that comments, literals and documents name by path, and that are not there; documents that
+// are not in this repository.
+void CheckReferences(const Tree& tree, const std::function<bool(const std::string&)>& exists,
+                     Complaints& complaints);
+
 // A function as the budgets see it.
 struct Function {
   int first_line = 0;  // Of its opening brace.

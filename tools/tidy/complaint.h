@@ -23,6 +23,7 @@ enum class Rule {
   kHeaderProse,
   kDeadFile,
   kBrokenLink,
+  kDeadReference,
   kOpenEnd,
 };
 

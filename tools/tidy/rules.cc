@@ -37,6 +37,9 @@ constexpr std::array kRows = {
         "thread."},
     Row{Rule::kDeadFile, "dead-file", "Every file belongs to a target or is included by one."},
     Row{Rule::kBrokenLink, "broken-link", "A link in a document leads somewhere."},
+    Row{Rule::kDeadReference, "dead-reference",
+        "A comment or document names only files and documents that a reader of this repository "
+        "has; say the fact, or cite the public source."},
     Row{Rule::kOpenEnd, "open-end", "No open end without an issue number."},
 };
 

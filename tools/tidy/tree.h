@@ -55,8 +55,8 @@ struct Tree {
   const File* Find(std::string_view path) const;
 };
 
-// Reads all that is checked under `root`: C++, CMake and Markdown files outside build/ and dot
-// folders.
+// Reads all that is checked under `root`: C++, CMake, Markdown and shell files outside build/,
+// corpora and dot folders other than .ci/.
 Tree ReadTree(const std::filesystem::path& root);
 
 }  // namespace podgpu::tidy

@@ -121,7 +121,7 @@ bool DcgmWatches::IsWatched(size_t field) const {
              kinds_, [&](const DcgmWatchedKind& kind) { return !kind.field(field).is_refused; });
 }
 
-// Upstream's filter (behaviour document, section 5.1).
+// dcgm-exporter's filter, as sample/columns.h describes it.
 bool DcgmWatches::Covers(FieldLevel level) const {
   return part_ ? IsReadOn(level, *part_) : !IsPartLevel(level);
 }
