@@ -11,7 +11,7 @@ bool IsWordByte(char c) {
   return std::isalnum(byte) != 0 || c == '_' || byte >= 0x80;
 }
 
-// Whether the byte at `at` joins two bytes of one word: "design.md", "nobody's".
+// Whether the byte at `at` joins two bytes of one word: "design.md", "driver's".
 bool JoinsWord(std::string_view prose, size_t at) {
   return (prose[at] == '.' || prose[at] == '\'') && at > 0 && IsWordByte(prose[at - 1]) &&
          at + 1 < prose.size() && IsWordByte(prose[at + 1]);
@@ -47,7 +47,7 @@ std::vector<Token> TokensOf(std::string_view prose) {
   return tokens;
 }
 
-// "nobody" of "nobody's".
+// "driver" of "driver's".
 std::string_view Stem(std::string_view word) {
   return word.ends_with("'s") ? word.substr(0, word.size() - 2) : word;
 }

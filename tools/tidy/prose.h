@@ -24,7 +24,7 @@ struct Phrase {
 };
 
 // Where the phrases of `wanted` stand in `prose`, in order.  A phrase is lower-case words separated
-// by single blanks; the word "#" stands for any number.  "nobody" is found in "nobody's" too.
+// by single blanks; the word "#" stands for any number.  "driver" is found in "driver's" too.
 std::vector<Phrase> PhrasesIn(std::string_view prose, std::span<const std::string_view> wanted);
 
 }  // namespace podgpu::tidy
