@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tools/tidy/checks.h"
+#include "tools/tidy/prose.h"
 
 namespace podgpu::tidy {
 namespace {
