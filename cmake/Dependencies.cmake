@@ -1,4 +1,4 @@
-# Every outside library, all from Debian 12, found once.  tools/packages.txt lists the packages by name.
+# Finds every outside library once; all are from Debian 12.  tools/packages.txt lists the packages by name.
 include(GNUInstallDirs)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)

@@ -1,6 +1,6 @@
 # podgpu_embed(TARGET HEADER FUNCTION FOLDER): makes a source file with the text of every file in FOLDER, and adds it to
-# TARGET.  It defines FUNCTION, which HEADER declares: std::span<const EmbeddedFile> FUNCTION().  A file that
-# changes is embedded again by the next build.  Run as a script (cmake -P) it writes that source file.
+# TARGET.  The source defines FUNCTION, which HEADER declares: std::span<const EmbeddedFile> FUNCTION().  When a file
+# changes, the next build embeds it again.  As a script (cmake -P) this file writes that source file.
 
 if(CMAKE_SCRIPT_MODE_FILE)
   file(GLOB files "${FOLDER}/*")
@@ -9,7 +9,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   foreach(path IN LISTS files)
     file(READ "${path}" text)
     if(text MATCHES "\\)embedded\"")
-      message(FATAL_ERROR "${path}: the text holds the end of the literal that it is embedded in")
+      message(FATAL_ERROR "${path}: the text contains the end mark of the raw literal that embeds it")
     endif()
     cmake_path(GET path FILENAME name)
     string(APPEND rows "    {\"${name}\", R\"embedded(${text})embedded\"},\n")

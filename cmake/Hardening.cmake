@@ -1,5 +1,5 @@
-# What makes a defect of memory harder to use: compiled into the program and its in-process tests in every preset, and
-# checked on the built program by tests/hardening_test.cc.  The simulator is left plain.
+# Options that make memory defects harder to exploit.  They apply to the program and its in-process tests in every
+# preset, not to the simulator.  tests/hardening_test.cc checks the built program.
 add_library(podgpu_hardening INTERFACE)
 target_compile_options(podgpu_hardening INTERFACE
   -fPIE -fstack-protector-strong -fstack-clash-protection -ftrivial-auto-var-init=zero)
@@ -9,7 +9,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
   target_compile_options(podgpu_hardening INTERFACE -mbranch-protection=standard)
 endif()
-# Fortified functions need an optimising compiler, and hide accesses from the sanitizers.
+# Fortified functions need optimisation, and they hide memory accesses from the sanitizers.
 if(NOT PODGPU_SANITIZE AND CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$")
   set(PODGPU_FORTIFIED ON)
   target_compile_options(podgpu_hardening INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)

@@ -1,11 +1,11 @@
 # A room is one folder of src/.  podgpu_room(NAME FOLDERS sub-folders... USES other rooms... LINKS outside libraries...)
 # makes its static library and, from the suffixes of its files, its test, fuzz and benchmark programs.  The files of
-# its FOLDERS belong to the same library and programs; a folder may include from those that are named before it.
-# Files are found by suffix, so adding one edits no build file.  The USES lines are the architecture:
+# its FOLDERS belong to the same library and programs; a folder may include from the folders listed before it.
+# CMake finds files by suffix, so a new file needs no change of a build file.  The USES lines are the architecture:
 # tools/tidy reads them and refuses an include that they do not allow.
 #
-# Presets other than dev and fuzz join the sources of a target (CMAKE_UNITY_BUILD): a build from nothing takes a third
-# of the time.  So private names must differ within a target; a file that lacks an include shows in dev.
+# Presets other than dev and fuzz join the sources of a target (CMAKE_UNITY_BUILD): a first build takes a third
+# of the time.  So private names must differ within a target; only dev shows a missing include.
 
 set(PODGPU_SANITIZE "" CACHE STRING "sanitizers for instrumented targets, as -fsanitize= takes them")
 option(PODGPU_WERROR "warnings are errors" OFF)
@@ -32,14 +32,14 @@ target_compile_options(podgpu_warnings INTERFACE
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
   $<$<BOOL:${PODGPU_WERROR}>:-Werror>)
 
-# What every object of ours is compiled with; own headers are named from src/ or the top.
+# Options of every object; #include paths of our headers begin at src/ or at the root.
 add_library(podgpu_plain INTERFACE)
 target_include_directories(podgpu_plain INTERFACE
   "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
 target_link_libraries(podgpu_plain INTERFACE podgpu_warnings)
 
 # The same plus the sanitizers of the preset: for the program and in-process tests, never for the simulator's
-# shared objects and programs, which are always built plain.
+# shared objects and programs.
 add_library(podgpu_instrumented INTERFACE)
 include(cmake/Hardening.cmake)
 target_link_libraries(podgpu_instrumented INTERFACE podgpu_plain podgpu_hardening)
@@ -52,7 +52,7 @@ if(PODGPU_FUZZ)
   target_compile_options(podgpu_instrumented INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# podgpu_collect(FOLDER pattern OUT sub-folders...): the files of a folder, and of its sub-folders that are named.
+# podgpu_collect(FOLDER pattern OUT sub-folders...): the files of a folder and of the listed sub-folders.
 function(podgpu_collect folder pattern out)
   set(patterns "${folder}/${pattern}")
   foreach(below IN LISTS ARGN)
@@ -74,7 +74,7 @@ function(podgpu_test name label)
   target_compile_definitions(${name} PRIVATE
     PODGPU_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PODGPU_BINARY_DIR="${PROJECT_BINARY_DIR}")
   add_test(NAME ${label}.${name} COMMAND ${name})
-  # Far above what any takes: it ends a test that waits for what never comes, and judges no time.
+  # Far above the duration of any test: it ends a test that hangs, and does not judge its speed.
   set_tests_properties(${label}.${name} PROPERTIES LABELS ${label} TIMEOUT 600)
 endfunction()
 
@@ -95,8 +95,8 @@ function(podgpu_shards name label count)
   endforeach()
 endfunction()
 
-# podgpu_fuzz(NAME source LINKS ...): in the fuzz preset a libFuzzer program; in every other one a program
-# that replays tests/corpus/NAME as a plain test.
+# podgpu_fuzz(NAME source LINKS ...): in the fuzz preset a libFuzzer program; in all other presets a program
+# that replays tests/corpus/NAME as a test.
 function(podgpu_fuzz name source)
   cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
   if(PODGPU_TIDY)
@@ -147,8 +147,8 @@ function(podgpu_room name)
     return()
   endif()
 
-  # testing/ of a room: its fakes, which its own tests link and other rooms' tests name as <room>_testing under
-  # TEST_USES; and lib*.cc, each a shared object build/<preset>/lib/testing/<stem>.so that tests open.
+  # testing/ of a room has its fakes: the room's own tests link them, other rooms' tests name them as <room>_testing
+  # under TEST_USES.  Each lib*.cc there becomes a shared object build/<preset>/lib/testing/<stem>.so that tests open.
   podgpu_collect("${folder}/testing" "*.cc" support)
   podgpu_collect("${folder}/testing" "lib*.cc" objects)
   list(REMOVE_ITEM support ${objects} "")

@@ -1,4 +1,4 @@
-// docs/metrics.md is made from the tables here and compared; PODGPU_UPDATE_GOLDEN=1 writes it anew.
+// docs/metrics.md is made from the tables here and compared; PODGPU_UPDATE_GOLDEN=1 rewrites it.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -348,17 +348,18 @@ std::string CodesOf(std::string_view action) {
 
 std::string XidSection() {
   constexpr std::pair<std::string_view, std::string_view> kActions[] = {
-      {"none", "nothing: the GPU goes on, and so do its programs"},
-      {"restart_app", "restart the program that was hit; the GPU is well"},
+      {"none", "nothing: the GPU and its programs continue"},
+      {"restart_app", "restart the affected program; the GPU is not damaged"},
       {"reset_gpu", "drain the GPU and reset it"},
       {"reboot_node", "drain the node and reboot it, or restart the VM"},
   };
   std::string section =
       "## XIDs\n\n"
-      "The label `action` says what to begin with, after NVIDIA's catalogue of XIDs for Ampere and "
-      "newer. The same code again\non one GPU asks for more. Whom it has hit is on "
-      "`podgpu_pod_gpu_xid_errors_total`.\n\n"
-      "| action | what to begin with | codes |\n|---|---|---|\n";
+      "The label `action` is the first step that NVIDIA's catalogue of XIDs advises, for Ampere "
+      "and "
+      "newer. If the same code occurs\nagain on one GPU, more is needed. "
+      "`podgpu_pod_gpu_xid_errors_total` names the containers that it affected.\n\n"
+      "| action | first step | codes |\n|---|---|---|\n";
   for (const auto& [action, meaning] : kActions) {
     absl::StrAppendFormat(&section, "| `%s` | %s | %s |\n", action, meaning, CodesOf(action));
   }

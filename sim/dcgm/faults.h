@@ -1,6 +1,6 @@
 // What the faults in force do to the simulated libdcgm: to calls, GPUs, samples and values.
 //
-// The symptoms are those that DCGM 4.6.0 showed where it was seen (simulator facts, 4.2).  Each
+// The symptoms are those that DCGM 4.6.0 shows (docs/simulator.md, "What goes wrong").  Each
 // function first looks whether the world has faults of its kind at all, so that a world without any
 // costs one load.  Part of the face: standard library only.  Pure functions of world and time, but
 // for those that wait.

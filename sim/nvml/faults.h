@@ -1,6 +1,6 @@
 // What the faults in force do to the simulated NVML: to calls, GPUs and values.
 //
-// The symptoms are those of the simulator facts, 4.2.  A fault names calls by pattern, or the DCGM
+// The symptoms: docs/simulator.md, "What goes wrong".  A fault names calls by pattern, or the DCGM
 // fields of values; a call that answers several values at once fails as a whole when one of them
 // does.  Positive codes of an `error` are NVML's, negative ones DCGM's.  Part of the
 // face: standard library only.  Pure functions of world and time, but for the one that waits.

@@ -1,10 +1,10 @@
 // From scenario text to world image.
 //
-// The compiler validates a scenario (simulator facts, section 5: every error is reported with
-// file:line:column, key path, what was found and what is allowed), solves contention, power cap,
-// clocks and temperature for every segment of every era once, and writes the tables that World
-// looks up.  Same text, same image, on every machine: nothing of the environment enters.  Used by
-// podgpu-sim and by in-process tests; not by the faces.  Pure function; any thread.
+// The compiler validates a scenario (it reports every error with file:line:column, the key's path,
+// what it found and what is allowed), solves contention, power cap, clocks and temperature for
+// every segment of every era once, and writes the tables that World looks up.  Same text, same
+// image, on every machine: nothing of the environment enters.  Used by podgpu-sim and by in-process
+// tests; not by the faces.  Pure function; any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // What the processes on a GPU get and draw while their demands are constant.
 //
-// Contention, the power cap and clocks are solved once per segment, in integers (simulator facts,
-// 3.2 to 3.4).  Pure function; no memory kept.
+// Contention, the power cap and clocks are solved once per segment, in integers.  Pure function; no
+// memory kept.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-// The consistency rules of a world (simulator facts, 3.11), over random scenarios and the shipped
-// ones.
+// Values of a world agree with each other, in random scenarios and in the shipped ones.
 #include <algorithm>
 #include <array>
 #include <random>

@@ -3,8 +3,8 @@
 // A World reads an image that the compiler (compile.h) made from a scenario; it never steps, keeps
 // no state and does not care how often or in which order it is asked.  Time is microseconds since
 // the world's epoch.  Integrals are exact 128-bit integers (energy in nJ, activity in ppm x us,
-// traffic in B/s x us); sensors derive from them as hardware's do (simulator facts, sections 3.2
-// to 3.8).  The image outlives the World; any thread may ask; no allocation where nothing is said.
+// traffic in B/s x us); sensors derive from them as hardware's do.
+// The image outlives the World; any thread may ask; no allocation where nothing is said.
 // This header is for the faces too, which use neither abseil nor base: only the standard library
 // here.
 #pragma once

@@ -1,8 +1,8 @@
 // How hard the devices that are in use are used: the mean over those alone, so that idle ones do
 // not dilute it.
 //
-// What "in use" means is a choice.  The families are the one of the utilisation exporter that
-// served it before (seed systems, section 2) and our own: the whole cluster, and each workload of
+// What "in use" means is a choice.  The families are the one of the cluster utilisation exporter
+// (docs/compatibility.md) and our own: the whole cluster, and each workload of
 // each namespace.  A device whose value is not known counts nowhere.  Pure functions; the tick
 // thread calls them.
 #pragma once

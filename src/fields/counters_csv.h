@@ -1,6 +1,6 @@
 // The user's list of metrics: dcgm-exporter's counters file.
 //
-// Strict as upstream (behaviour document, section 2): three columns, Go's CSV quoting, every name
+// Strict as upstream: three columns, Go's CSV quoting, every name
 // known.  What upstream rejects is rejected here, with one line that names file, line, what is
 // wrong and what helps; all other lines are fine.  Pure function of the bytes; any thread.
 #pragma once

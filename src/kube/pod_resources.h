@@ -70,7 +70,7 @@ class PodResources {
   // Asks for all pods of the node.  kNotFound: no socket; kPermissionDenied: may not connect;
   // kUnavailable: refused or closed; kDeadlineExceeded; kResourceExhausted: an answer above the
   // limit, or rate-limited; kDataLoss: an answer that is no PodResources message; kUnimplemented:
-  // no version that we speak.  Messages follow experience 8.1: socket first, remedy last.
+  // no version that we speak.  The status names the socket first and the remedy last.
   virtual StatusOr<PodAllocations> List() = 0;
 };
 

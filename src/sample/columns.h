@@ -1,6 +1,6 @@
 // On which columns a field can be read.
 //
-// dcgm-exporter's filter (behaviour document, section 5.1): fields of links are asked of switches
+// dcgm-exporter's filter: fields of links are asked of switches
 // too, those of cores of CPUs; what belongs to the host or to GPUs is asked of GPUs and instances.
 // Rows of the grid, the watches and the views all follow from here.  Pure functions; any thread.
 #pragma once

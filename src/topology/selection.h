@@ -1,7 +1,7 @@
 // Which devices are shown: dcgm-exporter's device strings (-d, -s, -p), "f", "g:0,2-4", "i", and
 // our "g+i".
 //
-// Grammar and messages are dcgm-exporter's (behaviour document, section 4): `f` shows each GPU's
+// Grammar and messages are dcgm-exporter's: `f` shows each GPU's
 // instances, or the GPU where there are none; `g` GPUs; `i` GPU instances, by DCGM's entity id.
 // "g+i", which upstream documents and refuses, shows GPUs and then instances.  Of switches and CPUs
 // `g` shows themselves, `f` and "g+i" their links or cores too, `i` nothing.  The links of GPUs go

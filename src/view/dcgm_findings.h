@@ -1,4 +1,4 @@
-// The rows of dcgm-exporter's own counters, DCGM_EXP_*, on GPUs (behaviour document, section 7).
+// The rows of dcgm-exporter's own counters, DCGM_EXP_*, on GPUs.
 //
 // They stand behind the fields of the GPU group, and have the labels of whole GPUs: a MIG instance
 // is no GPU, whatever its number.  Part of the DCGM view, which lends its label blocks.  Pure; the

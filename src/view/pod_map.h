@@ -1,5 +1,5 @@
-// The families of the cluster-wide map of pods and GPUs (seed systems, section 3): one line per pod
-// and GPU, in the names, labels and number format of the exporter that served it before.
+// The families of the cluster-wide map of pods and GPUs: one line per pod and GPU, in the names,
+// labels and number format of the cluster map exporter (docs/compatibility.md).
 //
 // The cluster role makes the rows from what nodes tell; these functions only say them.  Pure; any
 // thread.

@@ -67,7 +67,7 @@ struct SlotFamily {
   std::vector<SlotSeries> series;
 };
 
-// dcgm-exporter's rows (behaviour document, section 6): GPUs and MIG instances, then switches,
+// dcgm-exporter's rows: GPUs and MIG instances, then switches,
 // links, CPUs, cores.  Returns how many numbers of single pods it leaves out, since `pod_slots` has
 // none for them.
 size_t AddDcgmView(const ViewInput& input, PlanBuilder& plan);
@@ -76,11 +76,11 @@ size_t AddDcgmView(const ViewInput& input, PlanBuilder& plan);
 // which XIDs they had.  The view core, and the beginning of the view native.
 void AddCoreView(const ViewInput& input, PlanBuilder& plan);
 
-// The rest of the view native: clean families over the values that DCGM's names have too
-// (experience 6.1), identity only, base units.
+// The rest of the view native: families in base units over the values that DCGM's names have too,
+// with the labels of identity only.
 void AddMeasures(const ViewInput& input, PlanBuilder& plan);
 
-// The per-pod page of pod-gpu-metrics-exporter (seed systems, section 1): 39 names of the 1.x
+// The per-pod page of pod-gpu-metrics-exporter: 39 names of the 1.x
 // exporter on whole GPUs, with the labels gpu and uuid, and with the pod's where one container has
 // the device and `with_pods` asks for it.
 void AddLegacyView(const ViewInput& input, bool with_pods, PlanBuilder& plan);

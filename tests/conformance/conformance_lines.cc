@@ -34,7 +34,7 @@ constexpr ConformanceLine kChecklist[] = {
 
 constexpr ConformanceLine kUpstream[] = {
     {"render", "each of the five groups, empty help", "UpstreamPages.RenderOfEachGroup", ""},
-    {"render", "unknown group", "", "groups are a closed set: there is none that nobody knows"},
+    {"render", "unknown group", "", "groups are a closed set: no group is unknown"},
     {"server", "collector OK, or failing", "UpstreamProgram.AnswersWhileTheSourceFails",
      "200 without the values that failed; upstream answers 500"},
     {"server", "transformer failing", "UpstreamProgram.AnswersWithoutPodsWhileTheKubeletFails",
@@ -68,7 +68,7 @@ constexpr ConformanceLine kUpstream[] = {
      "UpstreamEvents.FailuresOfTheEngineCostNothingElse",
      "what the newest samples tell is counted; upstream fails the scrape"},
     {"health", "eleven rows per GPU", "UpstreamFindings.ElevenRowsOfHealthForEachGpu", ""},
-    {"health", "an incident; a number that nobody knows",
+    {"health", "an incident; an unknown number",
      "UpstreamFindings.AnIncidentReplacesTheRowOfItsWatch", ""},
     {"health", "the row of all watches", "UpstreamFindings.TheRowOfAllWatchesIsOneOfItsOwn", ""},
     {"health", "incidents of unknown entities, of instances, of switches",
@@ -133,7 +133,7 @@ constexpr ConformanceLine kUpstream[] = {
     {"file watcher", "written, renamed over, removed", "UpstreamProgram.AFileIsWatchedByItsContent",
      "the content counts, not the event; upstream misses the swap of a ConfigMap volume"},
     {"GPU watcher", "unbind and bind", "UpstreamProgram.AGpuThatIsUnboundLeavesAndReturns",
-     "without a flag, and without starting DCGM anew"},
+     "without a flag, and without restarting DCGM"},
     {"integration", "five SIGHUPs, parsable text each time", "UpstreamProgram.FiveReloadsBySignal",
      "no pause of two seconds is needed between them"},
     {"integration", "TLS and basic auth", "UpstreamProgram.TlsAndPasswords", ""},

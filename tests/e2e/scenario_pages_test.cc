@@ -173,7 +173,7 @@ const Shown kShown[] = {
     {"time-slicing", "virtual-gpu-uids", {kUidFlag, "--kubernetes-virtual-gpus"}, true},
     {"one-gpu", "no-hostname", {"-n"}},
     // One GPU is throttled, another has just had an ECC error and an XID.  NVML knows no health,
-    // and what it tells of events depends on when one began to listen (nvml_source_test.cc).
+    // and what it tells of events depends on when one began to listen (source/nvml/source_test.cc).
     {"fault-board", "own-counters", {kOwnCountersFlag}, false, 48, false},
     {"claims", "claims", {"-k", "--kubernetes-enable-dra"}, true},
     {"demo", "requested-vs-used", {kRequestsFlag}, true, 12, true, "/metric"},

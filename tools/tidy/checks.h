@@ -1,8 +1,7 @@
-// The checks, one per concern; each takes the whole tree and appends what it finds.
+// The checks, one per concern; each reads the whole tree and appends its complaints.
 //
-// None of them reads the disk: what they know of the tree is in the Tree (and, for links to files
-// that are not text, in the `exists` they are given).  Pure functions; the order of complaints
-// follows the order of files.
+// No check reads the disk: the Tree has every text file, and `exists` answers for other files, such
+// as pictures.  Pure functions; complaints are in the order of the files.
 #pragma once
 
 #include <functional>
@@ -14,16 +13,16 @@
 namespace podgpu::tidy {
 
 // Includes between rooms and between sub-folders of a room, against the podgpu_room() lines of
-// src/CMakeLists.txt; what the simulator's folders may see, against sim/CMakeLists.txt.
+// src/CMakeLists.txt; includes of the simulator's folders, against sim/CMakeLists.txt.
 void CheckArrows(const Tree& tree, Complaints& complaints);
 
-// Columns, lines of functions, headers and files.
+// Columns of lines; lines of functions, headers and files.
 void CheckBudgets(const Tree& tree, Complaints& complaints);
 
-// Names that may be used in one place only, or nowhere.
+// Names that only one place may use, or none.
 void CheckCalls(const Tree& tree, Complaints& complaints);
 
-// What a header includes, and what it says at its top.
+// Includes of headers, and the prose at their beginning.
 void CheckHeaders(const Tree& tree, Complaints& complaints);
 
 // Files that no target builds and no file includes.
@@ -32,6 +31,11 @@ void CheckReach(const Tree& tree, Complaints& complaints);
 // Links in Markdown; `exists` answers for a path relative to the root.
 void CheckLinks(const Tree& tree, const std::function<bool(const std::string&)>& exists,
                 Complaints& complaints);
+
+// Files that comments, literals and documents name by path, and that are not there; documents that
+// are not in this repository.
+void CheckReferences(const Tree& tree, const std::function<bool(const std::string&)>& exists,
+                     Complaints& complaints);
 
 // A function as the budgets see it.
 struct Function {

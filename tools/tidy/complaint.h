@@ -1,7 +1,7 @@
-// What the tree check says: one complaint is one place, one rule and the sentence behind the rule.
+// A complaint of the tree check: a place, the rule that it breaks and the text of the rule.
 //
-// Plain data.  Checks append to a list that main prints; an empty list is a clean tree.  The rules
-// themselves stand in one table (rules.cc), so that no rule is without its sentence.
+// Plain data.  Checks append complaints to a list that main prints; the list of a clean tree is
+// empty.  One table has all rules (rules.cc), so every rule has a text.
 #pragma once
 
 #include <string>
@@ -23,6 +23,7 @@ enum class Rule {
   kHeaderProse,
   kDeadFile,
   kBrokenLink,
+  kDeadReference,
   kOpenEnd,
 };
 
@@ -37,9 +38,9 @@ struct Complaint {
 
 using Complaints = std::vector<Complaint>;
 
-// The name of a rule as printed and as written in exceptions: "function-length".
+// The name of a rule in complaints and in exceptions: "function-length".
 std::string_view NameOf(Rule rule);
-// The sentence behind a rule.
+// The text of a rule, one sentence.
 std::string_view SentenceOf(Rule rule);
 // "src/a/b.cc:12: arrow: includes ... A folder includes only ..."
 std::string Format(const Complaint& complaint);

@@ -24,9 +24,11 @@ int Run(const std::filesystem::path& root) {
   CheckCalls(tree, complaints);
   CheckHeaders(tree, complaints);
   CheckReach(tree, complaints);
-  CheckLinks(
-      tree, [&root](const std::string& path) { return std::filesystem::exists(root / path); },
-      complaints);
+  const auto exists = [&root](const std::string& path) {
+    return std::filesystem::exists(root / path);
+  };
+  CheckLinks(tree, exists, complaints);
+  CheckReferences(tree, exists, complaints);
   for (const Complaint& complaint : complaints) {
     std::printf("%s\n", Format(complaint).c_str());
   }

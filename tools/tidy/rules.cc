@@ -21,7 +21,7 @@ constexpr std::array kRows = {
         "their podgpu_sim_folder() line names, and the PLAIN ones use neither abseil nor base."},
     Row{Rule::kLineLength, "line-length", "A line has at most 100 columns."},
     Row{Rule::kFunctionLength, "function-length",
-        "A function has at most 70 lines; hitting the budget means: find the missing noun."},
+        "A function has at most 70 lines; a longer one usually lacks a type."},
     Row{Rule::kLongFunctions, "long-functions",
         "At most 5 % of all functions are longer than 40 lines."},
     Row{Rule::kHeaderLength, "header-length", "A header has at most 200 lines."},
@@ -29,15 +29,20 @@ constexpr std::array kRows = {
         "A file has at most 500 lines; only a table of data, marked \"// tidy: table\", is "
         "longer."},
     Row{Rule::kForbiddenCall, "forbidden-call",
-        "Time, environment, numbers and output have one door each."},
+        "Only one file or room may use the clock, the environment, number parsers and output "
+        "calls."},
     Row{Rule::kWeightyHeader, "weighty-header",
-        "Third-party headers that weigh appear in .cc files only."},
+        "Large third-party headers are included by .cc files only."},
     Row{Rule::kHeaderProse, "header-prose",
-        "A header opens with at least 20 words of prose: what for, what not for, who owns, which "
-        "thread."},
+        "A header begins with at least 20 words of prose: its purpose, its limits, its owner and "
+        "its thread."},
     Row{Rule::kDeadFile, "dead-file", "Every file belongs to a target or is included by one."},
-    Row{Rule::kBrokenLink, "broken-link", "A link in a document leads somewhere."},
-    Row{Rule::kOpenEnd, "open-end", "No open end without an issue number."},
+    Row{Rule::kBrokenLink, "broken-link",
+        "A link in a document leads to a file and a heading that exist."},
+    Row{Rule::kDeadReference, "dead-reference",
+        "A comment or document names only files and documents that a reader of this repository "
+        "has; say the fact, or cite the public source."},
+    Row{Rule::kOpenEnd, "open-end", "A note on unfinished work has the number of its issue."},
 };
 
 const Row& RowOf(Rule rule) {

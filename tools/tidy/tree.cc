@@ -102,6 +102,12 @@ bool IsChecked(std::string_view name) {
   return EndsWithAny(name, {".cc", ".h", ".inc", ".md", ".cmake"}) || name == "CMakeLists.txt";
 }
 
+// Scripts, such as `dev`, have no ending and begin with "#!".
+bool MayBeScript(std::string_view name) { return name.find('.') == std::string_view::npos; }
+bool IsScript(std::string_view name, std::string_view text) {
+  return MayBeScript(name) && text.starts_with("#!");
+}
+
 std::string ReadAll(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -189,12 +195,15 @@ Tree ReadTree(const std::filesystem::path& root) {
   for (auto entry = begin(entries); entry != end(entries); ++entry) {
     const std::string name = entry->path().filename().string();
     if (entry->is_directory()) {
-      if (name.starts_with('.') || name == "build" || name == "corpus") {
+      if ((name.starts_with('.') && name != ".ci") || name == "build" || name == "corpus") {
         entry.disable_recursion_pending();
       }
-    } else if (entry->is_regular_file() && IsChecked(name)) {
-      tree.files.emplace_back(entry->path().lexically_relative(root).generic_string(),
-                              ReadAll(entry->path()));
+    } else if (entry->is_regular_file() && (IsChecked(name) || MayBeScript(name))) {
+      std::string text = ReadAll(entry->path());
+      if (IsChecked(name) || IsScript(name, text)) {
+        tree.files.emplace_back(entry->path().lexically_relative(root).generic_string(),
+                                std::move(text));
+      }
     }
   }
   std::sort(tree.files.begin(), tree.files.end(),

@@ -1,9 +1,9 @@
-// The repository as the checks see it: every text file once, with its lines, and for C++ also the
-// same text with comments, literals and preprocessor lines blanked, so that a brace or a name found
-// there is code.
+// The text files of the repository, for the checks.
 //
-// Built in memory by tests and from disk by main.  Immutable after it is made; files own their
-// text, views into them live as long as the Tree.
+// A C++ file also has a copy of its text with blanks in place of comments, literals and
+// preprocessor lines, so every brace and name in the copy is code.  Tests build a Tree in memory,
+// main reads it from disk.  Immutable; files own their text, and views into them live as long as
+// the Tree.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@ class File {
   std::string_view name() const;  // "b_test.cc"
   bool is_header() const;
   bool is_cpp() const;
-  bool is_test() const;  // Tests, fuzz targets, benchmarks, fakes, and all under tests/.
+  bool is_test() const;  // Tests, fuzz targets, benchmarks, fakes, and files under tests/.
 
   // The number, from 1, of the line that holds the byte at `offset`.
   int LineAt(size_t offset) const;
@@ -55,8 +55,8 @@ struct Tree {
   const File* Find(std::string_view path) const;
 };
 
-// Reads all that is checked under `root`: C++, CMake and Markdown files outside build/ and dot
-// folders.
+// Reads all that is checked under `root`: C++, CMake, Markdown and shell files outside build/,
+// corpora and dot folders other than .ci/.
 Tree ReadTree(const std::filesystem::path& root);
 
 }  // namespace podgpu::tidy
