@@ -36,7 +36,7 @@ KubeletRefresher::KubeletRefresher(PodResources& kubelet, RefresherOptions optio
       clock_(clock),
       tick_(tick),
       completeness_(options.in_pod),
-      tide_(kHugeAnswer, kLooksUntilReturned) {
+      memory_return_(kHugeAnswer, kLooksUntilReturned) {
   Publish(PartState::kStarting, "asking the kubelet for the first time", false);
 }
 
@@ -50,7 +50,7 @@ void KubeletRefresher::Run(const std::stop_token& stop) {
 }
 
 void KubeletRefresher::RefreshOnce() {
-  if (tide_.IsDue()) {
+  if (memory_return_.IsDue()) {
     ReturnFreeMemory();
   }
   const Instant asked_at = clock_.Now();
@@ -59,7 +59,7 @@ void KubeletRefresher::RefreshOnce() {
     Refuse(answer.status());
     return;
   }
-  tide_.Took(answer->pod_count + answer->allocations.size() + answer->claimed.size());
+  memory_return_.Took(answer->pod_count + answer->allocations.size() + answer->claimed.size());
   const ListVerdict verdict = completeness_.Judge(*answer, clock_.Now());
   if (verdict == ListVerdict::kComplete) {
     Accept(*std::move(answer), asked_at);

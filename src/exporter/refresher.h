@@ -65,7 +65,7 @@ class KubeletRefresher {
   Wakeup& tick_;
   ListCompleteness completeness_;
   bool was_incomplete_ = false;  // When that was last published.
-  MemoryTide tide_;
+  MemoryReturnSchedule memory_return_;
   PodFacts current_;
   Published<PodFacts> facts_;
 };

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_format.h"
 
-#include "base/foreign_lane.h"
+#include "base/foreign_call_thread.h"
 #include "base/wakeup.h"
 #include "source/nvml/error.h"
 #include "source/nvml/task.h"
@@ -121,7 +121,7 @@ StatusOr<AccountingSwitched> SwitchAccountingOn(abi::NvmlLibrary library, Clock&
     return absl::FailedPreconditionError(
         name + " is too old to list its GPUs. Install driver R450 or later");
   }
-  ForeignLane lane("doctor", 1, written_off);
+  ForeignCallThread lane("doctor", 1, written_off);
   const auto task = std::make_shared<Switching>(std::move(library));
   bool has_returned = false;
   {

@@ -1,12 +1,13 @@
 // Who runs on this node's GPUs, as NVML and /proc tell: the one reader of processes, whichever
 // source device values come from.
 //
-// Calls are made on a lane of their own (base/foreign_lane.h), device by device: one that hangs
-// costs its thread and is left out until that returns, and the reading goes on with the others.
-// Right after them the caller's thread asks /proc who the pids are.  Devices are looked for anew
-// now and then, and when one fails; those that the kernel has suspended are not asked.  While one
-// is lost or waits for a reset, NVML is held only during a reading: an initialisation finds a GPU
-// that has come back, and NVML counts who holds it.  Read belongs to one thread, Interrupt to any.
+// Calls are made on a lane of their own (base/foreign_call_thread.h), device by device: one that
+// hangs costs its thread and is left out until that returns, and the reading goes on with the
+// others. Right after them the caller's thread asks /proc who the pids are.  Devices are looked for
+// anew now and then, and when one fails; those that the kernel has suspended are not asked.  While
+// one is lost or waits for a reset, NVML is held only during a reading: an initialisation finds a
+// GPU that has come back, and NVML counts who holds it.  Read belongs to one thread, Interrupt to
+// any.
 #pragma once
 
 #include <chrono>
@@ -19,7 +20,7 @@
 #include "abi/load.h"
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/foreign_lane.h"
+#include "base/foreign_call_thread.h"
 #include "base/interruptible.h"
 #include "process/identity_cache.h"
 #include "process/proc_reader.h"
@@ -90,7 +91,7 @@ class NvmlProcesses final : public Interruptible {
   const ProcReader proc_;
   IdentityCache identities_;
   const NvmlSleep sleep_;
-  ForeignLane lane_;
+  ForeignCallThread lane_;
   std::shared_ptr<NvmlSamples> samples_ = std::make_shared<NvmlSamples>();
   bool profiles_ = true;
   bool is_open_ = false;

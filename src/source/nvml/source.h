@@ -2,10 +2,10 @@
 //
 // The same fields, units and rounding as from DCGM, where NVML can give them (catalogue.h); a
 // field that it cannot give is absent for that reason.  All calls but the wait for events are made
-// on a lane (base/foreign_lane.h), device by device: one that hangs in the driver costs its thread,
-// and the reading goes on with the others on a new one.  It stays in the topology, unresponsive,
-// until its thread returns.  When the driver goes away, the library is shut down and initialised
-// again.  Threads as source.h says.
+// on a lane (base/foreign_call_thread.h), device by device: one that hangs in the driver costs its
+// thread, and the reading goes on with the others on a new one.  It stays in the topology,
+// unresponsive, until its thread returns.  When the driver goes away, the library is shut down and
+// initialised again.  Threads as source.h says.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 #include "abi/load.h"
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/foreign_lane.h"
+#include "base/foreign_call_thread.h"
 #include "source/nvml/device.h"
 #include "source/nvml/events.h"
 #include "source/nvml/fill_grid.h"
@@ -93,7 +93,7 @@ class NvmlSource final : public Source {
   const std::shared_ptr<const abi::NvmlLibrary> library_;
   const std::shared_ptr<NvmlSamples> samples_ = std::make_shared<NvmlSamples>();
   Clock& clock_;
-  ForeignLane lane_;
+  ForeignCallThread lane_;
   bool is_open_ = false;
   std::string driver_version_;
   std::vector<NvmlFound> found_;  // By the last look; without handles when NVML is shut down.

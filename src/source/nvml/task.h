@@ -1,4 +1,4 @@
-// What is done with NVML on a thread that may be written off (base/foreign_lane.h).
+// What is done with NVML on a thread that may be written off (base/foreign_call_thread.h).
 //
 // Any call may hang, mostly for one device.  So a task owns all that it touches, goes from device
 // to device, and notes where it is: who gives it up learns which device hangs, leaves that out, and
@@ -8,12 +8,12 @@
 #include <atomic>
 #include <memory>
 
-#include "base/foreign_lane.h"
+#include "base/foreign_call_thread.h"
 #include "base/mutex.h"
 
 namespace podgpu {
 
-class NvmlTask : public ForeignLane::Task {
+class NvmlTask : public ForeignCallThread::Task {
  public:
   static constexpr int kNowhere = -1;  // Past the last device.
   static constexpr int kLibrary = -2;  // In a call that is about no device.

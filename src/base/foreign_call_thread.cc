@@ -1,4 +1,4 @@
-#include "base/foreign_lane.h"
+#include "base/foreign_call_thread.h"
 
 #include <condition_variable>
 #include <pthread.h>
@@ -9,8 +9,8 @@
 
 namespace podgpu {
 
-// What a thread is told to do; owned by it and by the lane.
-struct ForeignLane::Hand {
+// The orders of one thread; owned by the thread and by the ForeignCallThread.
+struct ForeignCallThread::Hand {
   enum class State : uint8_t { kIdle, kRunning, kWrittenOff, kEnding };
   Mutex mutex;
   std::condition_variable_any changed;
@@ -22,7 +22,7 @@ struct ForeignLane::Hand {
     state = next;
     changed.notify_all();
   }
-  // What is to be run; null when the thread shall end.
+  // Returns the next task, or null when the thread must end.
   std::shared_ptr<Task> Await() {
     MutexLock lock(mutex);
     while (state == State::kIdle) {
@@ -30,7 +30,7 @@ struct ForeignLane::Hand {
     }
     return state == State::kRunning ? task : nullptr;
   }
-  // Whether the task's end is still waited for; then the thread is free for the next.
+  // Returns whether the caller still waits for the task; if so, the thread is free for the next.
   bool Finish() {
     MutexLock lock(mutex);
     task = nullptr;
@@ -43,27 +43,29 @@ struct ForeignLane::Hand {
   }
 };
 
-struct ForeignLane::Shared {
+struct ForeignCallThread::Shared {
   explicit Shared(ThreadTally process) : tally(std::move(process)) {}
   Mutex mutex;
-  std::shared_ptr<Hand> busy PODGPU_GUARDED_BY(mutex);  // Whose task is waited for.
+  std::shared_ptr<Hand> busy
+      PODGPU_GUARDED_BY(mutex);  // The thread whose task the caller waits for.
   std::atomic<int> out = 0;
   const ThreadTally tally;
 };
 
-ForeignLane::ForeignLane(const char* name, int limit, ThreadTally tally)
+ForeignCallThread::ForeignCallThread(const char* name, int limit, ThreadTally tally)
     : name_(name), limit_(limit), shared_(std::make_shared<Shared>(std::move(tally))) {}
 
-ForeignLane::~ForeignLane() {
+ForeignCallThread::~ForeignCallThread() {
   if (hand_ != nullptr) {
     hand_->MoveTo(Hand::State::kEnding);
     thread_.join();
   }
 }
 
-int ForeignLane::out() const { return shared_->out.load(); }
+int ForeignCallThread::out() const { return shared_->out.load(); }
 
-void ForeignLane::Work(const std::shared_ptr<Hand>& hand, const std::shared_ptr<Shared>& shared) {
+void ForeignCallThread::Work(const std::shared_ptr<Hand>& hand,
+                             const std::shared_ptr<Shared>& shared) {
   while (const std::shared_ptr<Task> task = hand->Await()) {
     task->Run();
     if (!hand->Finish()) {
@@ -75,7 +77,7 @@ void ForeignLane::Work(const std::shared_ptr<Hand>& hand, const std::shared_ptr<
   }
 }
 
-bool ForeignLane::HaveThread() {
+bool ForeignCallThread::HaveThread() {
   if (hand_ != nullptr) {
     return true;
   }
@@ -86,14 +88,14 @@ bool ForeignLane::HaveThread() {
   try {
     thread_ = std::thread([hand, shared = shared_] { Work(hand, shared); });
   } catch (const std::system_error&) {
-    return false;  // No thread is left to this process: as if it had not answered.
+    return false;  // The process has no thread left: the same as a call without an answer.
   }
   pthread_setname_np(thread_.native_handle(), name_);
   hand_ = std::move(hand);
   return true;
 }
 
-bool ForeignLane::Run(const std::shared_ptr<Task>& task) {
+bool ForeignCallThread::Run(const std::shared_ptr<Task>& task) {
   if (!HaveThread()) {
     return false;
   }
@@ -123,7 +125,7 @@ bool ForeignLane::Run(const std::shared_ptr<Task>& task) {
   return is_done;
 }
 
-bool ForeignLane::GiveUp() noexcept {
+bool ForeignCallThread::GiveUp() noexcept {
   MutexLock lock(shared_->mutex);
   if (shared_->busy == nullptr) {
     return false;
