@@ -2,7 +2,7 @@
 //
 // A pod counts once, whichever of its containers has the device, a replica of it or an instance in
 // it.  Who has no uid yet is left out, since nobody could tell which processes are its.  Pure but
-// for the numbers it takes from the book; the tick thread calls it, when one of the facts has
+// for the numbers it takes from `numbers`; the tick thread calls it, when one of the facts has
 // changed.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 #include "exporter/learned_pods.h"
 #include "exporter/tick_facts.h"
-#include "process/pod_book.h"
+#include "process/pod_numbers.h"
 #include "view/process_view.h"
 
 namespace podgpu {
@@ -38,6 +38,6 @@ struct PodUids {
 
 // Of the GPU with this UUID.  There is a grid.
 DeviceHolders HoldersOf(const std::string& uuid, const TickFacts& facts, const PodUids& uids,
-                        PodBook& book);
+                        PodNumbers& numbers);
 
 }  // namespace podgpu

@@ -1,8 +1,8 @@
-// Numbers for pods, by uid.
+// Maps pod uids to numbers.
 //
-// Accounts of pods are looked up each tick, for which a number is quicker than a text.  No number
-// is given twice.  A pod that nobody has used for a while is forgotten, so that the book does not
-// grow with every pod that a node has ever run.  One thread.
+// The tick looks up accounts of pods, which is faster with a number than with a text. A number is
+// never used for a second pod. A pod that was unused for a while is forgotten; otherwise this would
+// grow with every pod that the node has ever run. One thread.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,28 @@
 
 namespace podgpu {
 
-class PodBook {
+class PodNumbers {
  public:
-  // The number of a pod, a new one if need be; kNoPod for an empty uid.
+  // Returns the number of a pod, assigning one if needed; kNoPod for an empty uid.
   PodNumber NumberOf(std::string_view uid, Instant now);
 
-  // Empty for a number that is not in the book.
+  // Returns empty for an unknown number.
   std::string_view UidOf(PodNumber pod) const;
 
-  // Says that the pod is there, or was there at `at`; kNoPod and forgotten ones may be said, too.
+  // Records that the pod existed at `at`. Ignores kNoPod and forgotten pods.
   void Use(PodNumber pod, Instant at);
 
-  // Takes out, and adds to `forgotten`, whoever was not used for `after`.
+  // Removes the pods that were unused for `after` and adds them to `forgotten`.
   void Forget(Instant now, Duration after, std::vector<PodNumber>& forgotten);
 
  private:
-  struct Page {
+  struct Entry {
     std::string uid;
     Instant used_at;
   };
 
   std::map<std::string, PodNumber, std::less<>> numbers_;
-  std::map<PodNumber, Page> pages_;
+  std::map<PodNumber, Entry> entries_;
   uint32_t last_ = 0;
 };
 

@@ -1,8 +1,8 @@
-// Processes, their pods and their energy: the table, the ledger, the use of devices by pods, and
-// what accounting tells of lives too short for a list, fed together.
+// All accounts of processes and pods in one object: table, ledger, usage by pods, and short-lived
+// processes from accounting.
 //
-// Take() each reading once, in order; then rows are in table(), amounts in ledger(), pods in
-// uses(), and series are to be made anew when generation() has changed.  One thread, the tick's.
+// Call Take() once per reading, in order. Then rows are in table(), energy in ledger(), pods in
+// uses(). When generation() has changed, rebuild the series. One thread, the tick's.
 #pragma once
 
 #include "process/ledger.h"
@@ -40,8 +40,8 @@ class ProcessAccounts {
   uint64_t generation() const {
     return table_.generation() + uses_.generation() + ledger_.generation();
   }
-  // For the numbers of pods that hold devices.
-  PodBook& pods() { return table_.pods(); }
+  // Assigns the numbers of pods that hold devices.
+  PodNumbers& pods() { return table_.pods(); }
 
  private:
   ProcessTable table_;
