@@ -20,7 +20,7 @@ TEST(LabelPatternFlags, OneThatCannotBeCompiledEndsTheStart) {
                            "--kubernetes-pod-label-allowlist-regex=^team$,[oops"})
                 .status()
                 .message(),
-            "--kubernetes-pod-label-allowlist-regex: \"[oops\" is no regular expression of RE2: "
+            "--kubernetes-pod-label-allowlist-regex: \"[oops\" is not a regular expression of RE2: "
             "missing ]: [oops. Correct it (a comma begins the next pattern), or remove the flag to "
             "show all labels");
   EXPECT_FALSE(ParsePatterns({"-k"}, "(a)\\1").ok()) << "also without labels";
