@@ -9,7 +9,7 @@
 namespace podgpu {
 namespace {
 
-constexpr uint16_t kEventField = 230;  // XID.  Its stamp is that of the event.
+constexpr uint16_t kEventField = 230;  // XID. Its time stamp is that of the event.
 
 bool Ascending(const std::vector<const Field*>& fields) {
   return std::ranges::adjacent_find(
