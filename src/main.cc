@@ -191,8 +191,9 @@ int RunNode(NodeCommand command) {
   return 0;
 }
 
-Status CheckWebConfig(const std::string& path) {
-  return path.empty() ? absl::OkStatus() : WebFront::Check(path);
+Status CheckWebConfig(const HttpServerOptions& http) {
+  return http.web_config_file.empty() ? absl::OkStatus()
+                                      : WebFront::Check(http.web_config_file, http.files);
 }
 
 // Checks that -d names devices of this node; returns false when the driver hangs.
@@ -225,7 +226,7 @@ int Validate(const NodeCommand& command) {
   if (!counters.ok()) {
     return Refuse(counters.status());
   }
-  if (const Status web = CheckWebConfig(command.exporter.http.web_config_file); !web.ok()) {
+  if (const Status web = CheckWebConfig(command.exporter.http); !web.ok()) {
     return Refuse(web);
   }
   const ConfigNotes notes = NotesOn(*counters, Warnings(command, source), {});

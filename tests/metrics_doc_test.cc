@@ -17,6 +17,7 @@
 #include "source/nvml/catalogue.h"
 #include "tests/node_fixture.h"
 #include "view/accounting_view.h"
+#include "view/energy_reading_view.h"
 #include "view/energy_view.h"
 #include "view/native_table.h"
 #include "view/pod_use_view.h"
@@ -140,6 +141,7 @@ std::string ProcessSection() {
                                family.unit.empty() ? "-" : family.unit, labels, family.help);
   };
   add(EnergyByMethodFamily(), "`gpu` `UUID` `method`");
+  add(EnergyReadingFamily(), "`gpu` `UUID`");
   for (const Family& family : AccountingFamilies()) {
     add(family, "`gpu` `UUID`");
   }
@@ -283,7 +285,7 @@ bool IsAlwaysShown(std::string_view family) {
 size_t SlotSeriesOf(SlotView view) {
   size_t count = 0;
   const Topology none;
-  for (const SlotFamily& family : SlotFamiliesOf(view, &none)) {
+  for (const SlotFamily& family : SlotFamiliesOf(view, &none, 0)) {
     count += IsAlwaysShown(family.family.name) ? family.series.size() : 0;
   }
   return count;
@@ -308,7 +310,7 @@ std::string FormulaSection() {
       "most.\n"
       "- Native: core, and %d x W + %d x P + %d x I; at most %d more for each GPU, as its throttle "
       "reasons and\n  recovery actions hold for the first time.\n"
-      "- Processes: 6 for each GPU, 10 for each pod on a GPU, and 11 for each row of a process on "
+      "- Processes: 7 for each GPU, 10 for each pod on a GPU, and 11 for each row of a process on "
       "a "
       "GPU.\n"
       "- Requested and used, on a page of its own: 4 for each container, and 2 more for each of "
@@ -316,7 +318,8 @@ std::string FormulaSection() {
       "cards.\n"
       "- Self: %d, one for the state of the source, and one for each kind of call, reason and "
       "result that has been; two\n  of the %d only with a directory of batch jobs, one with TLS, "
-      "two with dumps, eight with pods or ResourceSlices from\n  the API server.\n\n"
+      "two with dumps, eight with pods or ResourceSlices from\n  the API server, two with "
+      "`--kubelet-pods-url`.\n\n"
       "A value that is not there is a series less: the driver's support decides, and "
       "`podgpu_absent_samples` counts.\n",
       SlotSeriesOf(SlotView::kCore), native.whole_gpu, native.partitioned_gpu, native.instance,

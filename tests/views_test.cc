@@ -27,8 +27,8 @@ class ViewsNode {
     grid->read_at = clock_.Now();
     auto pods = std::make_shared<PodFacts>();
     pods->state = PartState::kOk;
-    pods->answered_at = clock_.Now();
-    pods->answer = std::make_shared<const PodAllocations>(Allocations(grid->topology()));
+    pods->good_at = clock_.Now();
+    pods->value = std::make_shared<const PodAllocations>(Allocations(grid->topology()));
     pods_.Set(std::move(pods));
     source_.Set(
         std::make_shared<const SourceStatus>(SourceStatus{PartState::kOk, "driver", 1, 0, gpus}));

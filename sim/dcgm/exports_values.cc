@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "fields/field_ids.h"
 #include "sim/dcgm/fields.h"
 #include "sim/dcgm/library.h"
 #include "sim/dcgm/processes.h"
@@ -158,7 +159,7 @@ int CollectSince(const Scene& scene, abi::dcgmGpuGrp_t group, abi::dcgmFieldGrp_
 
 int ReadEntities(const Scene& scene, std::span<const abi::dcgmGroupEntityPair_t> entities,
                  std::span<const Field* const> fields, bool live, abi::dcgmFieldValue_v2* out) {
-  if (live && std::ranges::find(fields, kXidField, &Field::id) != fields.end()) {
+  if (live && std::ranges::find(fields, field_ids::kXid, &Field::id) != fields.end()) {
     return abi::DCGM_ST_GENERIC_ERROR;
   }
   for (const abi::dcgmGroupEntityPair_t& pair : entities) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "fields/field_ids.h"
 #include "sim/dcgm/fields.h"
 #include "sim/dcgm/generation.h"
 
@@ -178,11 +179,11 @@ std::vector<FieldEvent> EventsOf(const World& world, int gpu, uint16_t field, Ti
       add(fault.at, kReinitializing);
       add(fault.until, kReinitialized);
     }
-    if (field == kXidField && fault.Concerns(gpu) &&
+    if (field == field_ids::kXid && fault.Concerns(gpu) &&
         (fault.kind == kXid || fault.kind == kGpuLost)) {
       add(fault.at, fault.Get(FaultNumber::kXid));
     }
-    if (field == kXidField && fault.kind == kDriverReload && fault.until <= now) {
+    if (field == field_ids::kXid && fault.kind == kDriverReload && fault.until <= now) {
       std::erase_if(events, [&](const FieldEvent& event) { return event.at < fault.until; });
     }
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fields/field_ids.h"
 #include "sim/dcgm/generation.h"
 
 namespace podgpu::sim {
@@ -33,7 +34,6 @@ constexpr std::array<const char*, 10> kGroupNames = {
     "None", "GPU", "vGPU", "Switch", "GPU_I", "GPU_CI", "LINK", "CPU", "CPU_CORE", "ConnectX"};
 
 constexpr uint16_t kRemoteLinkField = 877;  // A number until 4.5, text from 4.6.
-constexpr uint16_t kClocksEventReasonsField = 112;
 
 // In 3.x the per-link profiling fields belonged to links, not to GPUs.
 bool IsLinkLevelIn3(uint16_t id) { return id >= 1040 && id <= 1075; }
@@ -59,7 +59,7 @@ std::string TagOfRelease(const Field& field) {
   if (tag.starts_with("nvlink_throughput_")) {
     replace("throughput", "bandwidth");
   }
-  if (field.id == kClocksEventReasonsField) {
+  if (field.id == field_ids::kClockReasons) {
     replace("event", "throttle");
   }
   return tag;

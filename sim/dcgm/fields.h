@@ -14,7 +14,6 @@ namespace podgpu::sim {
 
 // Fields of events: what is new of them comes from the schedule of faults.
 inline constexpr uint16_t kBindField = 6;
-inline constexpr uint16_t kXidField = 230;
 
 // The catalogue's row, or null when this library's release does not have the field.
 const Field* FieldOfLibrary(uint16_t id);

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "fields/field_ids.h"
 #include "sim/dcgm/faults.h"
 #include "sim/dcgm/fields.h"
 
@@ -31,7 +32,7 @@ constexpr std::array<uint16_t, 28> kPidFields = {kAccountingRecord,
                                                  311,
                                                  100,
                                                  101,
-                                                 kXidField,
+                                                 field_ids::kXid,
                                                  kComputePids,
                                                  220,
                                                  240,
@@ -228,8 +229,8 @@ void TellOthers(const Stay& stay, abi::dcgmPidSingleInfo_t& out) {
 
 void TellXids(const Stay& stay, abi::dcgmPidSingleInfo_t& out) {
   std::vector<Delivery> events;
-  ReadingsSince(stay.scene, {stay.key, FieldOfLibrary(kXidField), Reading{}}, stay.life.started,
-                events);
+  ReadingsSince(stay.scene, {stay.key, FieldOfLibrary(field_ids::kXid), Reading{}},
+                stay.life.started, events);
   for (const Delivery& event : events) {
     const TimeUs at = event.reading.sampled_at.value_or(-1);
     if (stay.Covers(at) && out.numXidCriticalErrors < std::ssize(out.xidCriticalErrorsTs)) {

@@ -14,6 +14,7 @@ struct ApiBehaviour {
   bool is_forbidden = false;  // The token has no rights.
   bool is_garbled = false;
   bool is_rate_limited = false;
+  bool is_silent = false;              // Nothing is sent on watches; they stay open.
   std::chrono::milliseconds delay{0};  // Before each answer.
   bool is_token_old = false;           // The one in the file is not accepted.
   uint64_t tokens = 0;                 // Another number than before: another token is accepted.

@@ -41,22 +41,30 @@ std::string LabelsOf(std::string_view name) {
                   : Member("app.kubernetes.io/name", name);
 }
 
-// What the mirror of a static pod has, which the kubelet has put there.
-std::string MirrorOf(std::string_view config_hash) {
+// What the kubelet notes of a static pod: on its mirror at the API server, or on the pod itself.
+std::string NotesOnStatic(std::string_view config_hash, PodTeller teller) {
   return config_hash.empty()
              ? std::string()
-             : ",\"annotations\":{" + Member("kubernetes.io/config.mirror", config_hash) + "," +
-                   Member("kubernetes.io/config.source", "file") + "}";
+             : ",\"annotations\":{" +
+                   Member(teller == PodTeller::kApiServer ? "kubernetes.io/config.mirror"
+                                                          : "kubernetes.io/config.hash",
+                          config_hash) +
+                   "," + Member("kubernetes.io/config.source", "file") + "}";
 }
 
-// What the API server says of each pod, by namespace/name.
+// What is said of each pod, by namespace/name.
 class PodCollector final : public PodVisitor {
  public:
+  explicit PodCollector(PodTeller teller) : teller_(teller) {}
+
   void Pod(const PodFacts& pod) override {
+    const bool is_static = !pod.config_hash.empty();
+    const bool is_own = is_static && teller_ == PodTeller::kKubelet;  // Else its mirror.
     pod_ = &pods_[std::string(pod.pod_namespace) + "/" + std::string(pod.name)];
+    pod_->is_static = is_static;
     pod_->metadata = Member("namespace", pod.pod_namespace) + "," + Member("name", pod.name) + "," +
-                     Member("uid", pod.uid) + ",\"labels\":{" + LabelsOf(pod.name) + "}" +
-                     MirrorOf(pod.config_hash);
+                     Member("uid", is_own ? pod.config_hash : pod.uid) + ",\"labels\":{" +
+                     LabelsOf(pod.name) + "}" + NotesOnStatic(pod.config_hash, teller_);
     pod_->phase = pod.has_ended ? "Succeeded" : "Running";
   }
   void Container(const ContainerFacts& container) override {
@@ -72,7 +80,7 @@ class PodCollector final : public PodVisitor {
   std::map<std::string, ApiPodText> Texts(std::string_view node_name) const {
     std::map<std::string, ApiPodText> texts;
     for (const auto& [key, pod] : pods_) {
-      texts[key] = {pod.metadata, RestOf(pod, node_name)};
+      texts[key] = {pod.metadata, RestOf(pod, node_name), pod.is_static};
     }
     return texts;
   }
@@ -85,6 +93,7 @@ class PodCollector final : public PodVisitor {
   struct Whole {
     std::string metadata, phase;
     std::vector<Part> containers;
+    bool is_static = false;
   };
 
   static std::string RestOf(const Whole& pod, std::string_view node_name) {
@@ -106,6 +115,7 @@ class PodCollector final : public PodVisitor {
            "]}";
   }
 
+  const PodTeller teller_;
   std::map<std::string, Whole> pods_;
   Whole* pod_ = nullptr;  // The one that is being visited.
 };
@@ -168,6 +178,12 @@ Status ReplaceToken(const std::string& folder, const std::string& token) {
 
 }  // namespace
 
+std::map<std::string, ApiPodText> ListedPodTexts(const World& world, TimeUs t, PodTeller teller) {
+  PodCollector collector(teller);
+  world.VisitListedPods(t, collector);
+  return collector.Texts(world.node_name());
+}
+
 StatusOr<std::unique_ptr<ApiFace>> ApiFace::Start(RunDirectory& node, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -209,16 +225,17 @@ Status ApiFace::Behave(const ApiBehaviour& next) {
     written_token_ = next.tokens;
     written = ReplaceToken(folder_, TokenNumber(next.tokens));
   }
+  server_.SetSilent(next.is_silent);
   server_.SetDown(next.is_down);
-  server_.EndWatches();
+  if (next.is_silent == before.is_silent) {  // Else no watch may notice.
+    server_.EndWatches();
+  }
   return written;
 }
 
 void ApiFace::RefreshPods() {
-  const World& world = node_.world();
-  PodCollector collector;
-  world.VisitListedPods(node_.Now(), collector);
-  std::map<std::string, ApiPodText> now = collector.Texts(world.node_name());
+  std::map<std::string, ApiPodText> now =
+      ListedPodTexts(node_.world(), node_.Now(), PodTeller::kApiServer);
   for (const auto& [key, pod] : pods_) {
     if (!now.contains(key)) {
       server_.Delete(kPodsPath, key);

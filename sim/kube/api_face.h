@@ -25,8 +25,16 @@ namespace podgpu::sim {
 // A pod as FakeApi::Put takes it.
 struct ApiPodText {
   std::string metadata, rest;
+  bool is_static = false;
   bool operator==(const ApiPodText&) const = default;
 };
+
+// Who tells of pods.  Of a static pod the API server has a mirror with a uid of its own; the
+// kubelet has the pod itself, whose uid is the hash of its file.
+enum class PodTeller : uint8_t { kApiServer, kKubelet };
+
+// The pods that the kubelet lists at `t`, by "namespace/name".
+std::map<std::string, ApiPodText> ListedPodTexts(const World& world, TimeUs t, PodTeller teller);
 
 class ApiFace {
  public:

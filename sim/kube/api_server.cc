@@ -103,22 +103,6 @@ bool FakeApi::WriteCredentials(const std::string& directory) const {
   return token.good() && certificate.good();
 }
 
-void FakeApi::SetForbidden(bool is_forbidden) {
-  const std::scoped_lock lock(mutex_);
-  is_forbidden_ = is_forbidden;
-}
-
-void FakeApi::SetRateLimited(bool is_rate_limited) {
-  const std::scoped_lock lock(mutex_);
-  too_many_ = is_rate_limited == is_rate_limited_ ? too_many_ : 0;
-  is_rate_limited_ = is_rate_limited;
-}
-
-void FakeApi::AcceptToken(std::string token) {
-  const std::scoped_lock lock(mutex_);
-  token_ = std::move(token);
-}
-
 void FakeApi::Put(std::string_view collection, const std::string& key, const std::string& metadata,
                   const std::string& rest) {
   ApiStored stored = MakeApiStored(metadata, rest);
@@ -163,85 +147,6 @@ void FakeApi::PutPod(const std::string& name_space, const std::string& name, con
 void FakeApi::Serve(const std::string& path, const std::string& body) {
   const std::scoped_lock lock(mutex_);
   fixed_[path] = body;
-}
-
-void FakeApi::Refuse(int count, int status, std::string headers) {
-  const std::scoped_lock lock(mutex_);
-  refusals_ = count;
-  refusal_ = status;
-  refusal_headers_ = std::move(headers);
-  refusal_text_.clear();
-}
-
-void FakeApi::RefuseInText(int count, int status, std::string text) {
-  Refuse(count, status);
-  const std::scoped_lock lock(mutex_);
-  refusal_text_ = std::move(text);
-}
-
-void FakeApi::ExpirePages(int count) {
-  const std::scoped_lock lock(mutex_);
-  expired_pages_ = count;
-}
-
-void FakeApi::ListVersion(std::string version) {
-  const std::scoped_lock lock(mutex_);
-  listed_version_ = std::move(version);
-}
-
-void FakeApi::BookmarkEach(std::chrono::milliseconds period) {
-  const std::scoped_lock lock(mutex_);
-  bookmark_period_ = period;
-  changed_.notify_all();
-}
-
-void FakeApi::PageBy(size_t items) {
-  const std::scoped_lock lock(mutex_);
-  page_ = items;
-}
-
-void FakeApi::ForgetHistory() {
-  const std::scoped_lock lock(mutex_);
-  oldest_ = ++version_;
-}
-
-void FakeApi::SendToWatches(const std::string& bytes) {
-  const std::scoped_lock lock(mutex_);
-  raw_ = bytes;
-  ++raw_round_;
-  changed_.notify_all();
-}
-
-void FakeApi::EndWatches() {
-  const std::scoped_lock lock(mutex_);
-  ++end_round_;
-  changed_.notify_all();
-}
-
-void FakeApi::CutWatches() {
-  const std::scoped_lock lock(mutex_);
-  ++cut_round_;
-  changed_.notify_all();
-}
-
-std::vector<std::string> FakeApi::requests() const {
-  const std::scoped_lock lock(mutex_);
-  return requests_;
-}
-
-void FakeApi::AwaitRequests(size_t count) const {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return requests_.size() >= count; });
-}
-
-void FakeApi::AwaitWatches(size_t count) const {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return idle_watches_ >= count; });
-}
-
-void FakeApi::AwaitBookmarks(uint64_t count) const {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return bookmarks_ >= count; });
 }
 
 void FakeApi::Accept() {
@@ -472,12 +377,14 @@ void FakeApi::Watching(ApiWire& wire, const ApiRequest& request) {
   bool is_new = true;
   while (!stopping_ && request.end_round == end_round_ && request.cut_round == cut_round_ &&
          clock.Now() < end) {
-    bytes += EventsFor(request, sent);
+    bytes += is_silent_ ? std::string() : EventsFor(request, sent);
     if (wants_bookmarks && clock.Now() >= bookmark_at) {
-      bytes += Bookmark(request, "");
       bookmark_at = clock.Now() + bookmark_period_;
-      ++bookmarks_;
-      changed_.notify_all();
+      if (!is_silent_) {
+        bytes += Bookmark(request, "");
+        ++bookmarks_;
+        changed_.notify_all();
+      }
     }
     if (!bytes.empty() && !wire.Send(ApiChunk(bytes))) {
       return;

@@ -58,6 +58,8 @@ class FakeApi {
   void SetGarbled(bool is_garbled);
   void SetForbidden(bool is_forbidden);
   void SetRateLimited(bool is_rate_limited);
+  // From now on nothing is sent on watches, which stay open; or what they missed, and all to come.
+  void SetSilent(bool is_silent);
 
   // Puts an object, whose metadata lacks only the version, into a collection, or takes it out.
   // `collection` may name the namespace or not.  `rest`: what follows metadata, beginning with a
@@ -144,6 +146,7 @@ class FakeApi {
   bool is_garbled_ = false;
   bool is_forbidden_ = false;
   bool is_rate_limited_ = false;
+  bool is_silent_ = false;
   bool is_down_ = false;
   bool stopping_ = false;
 

@@ -57,12 +57,22 @@ class RateLimit {
   double tokens_ = kBurstCalls;
 };
 
-// Adds one entry per device id, as the kubelet does.
+void SetNumaNode(int node, v1::ContainerDevices& entry) {
+  entry.mutable_topology()->add_nodes()->set_id(node);
+}
+void SetNumaNode(int /*node*/, v1alpha1::ContainerDevices& /*entry*/) {}  // It has no topology.
+
+// Adds one entry per device id and NUMA node, as the kubelet does.
 template <typename Message>
-void AddDevice(const PodDevice& device, Message& holder) {
-  auto& entry = *holder.add_devices();
-  entry.set_resource_name(std::string(device.resource));
-  entry.add_device_ids(std::string(device.device_id));
+void AddDevice(const PodDevice& device, int numa_nodes, Message& holder) {
+  for (int node = 0; node < numa_nodes; ++node) {
+    auto& entry = *holder.add_devices();
+    entry.set_resource_name(std::string(device.resource));
+    entry.add_device_ids(std::string(device.device_id));
+    if (numa_nodes > 1) {
+      SetNumaNode(node, entry);
+    }
+  }
 }
 
 // A claim per container, with what it holds by dynamic resource allocation; v1alpha1 has no claims.
@@ -86,9 +96,11 @@ void AddClaimed(const PodDevice& /*device*/, const std::string& /*pool*/,
 template <typename Response>
 class PodWriter final : public PodVisitor {
  public:
-  // `pool`: that of the node's devices in claims.
-  PodWriter(Response& response, std::string_view pool, KubeletBehaviour::Listing listing)
-      : response_(response), pool_(pool), listing_(listing) {}
+  PodWriter(Response& response, const World& world, KubeletBehaviour::Listing listing)
+      : response_(response),
+        pool_(world.node_name()),
+        numa_nodes_(world.numa_nodes_per_device()),
+        listing_(listing) {}
 
   void Pod(const PodFacts& pod) override {
     using Listing = KubeletBehaviour::Listing;
@@ -114,7 +126,7 @@ class PodWriter final : public PodVisitor {
     if (device.resource == kDraDriver) {
       AddClaimed(device, pool_, *pod_, *container_);
     } else {
-      AddDevice(device, *container_);
+      AddDevice(device, numa_nodes_, *container_);
     }
   }
 
@@ -124,7 +136,8 @@ class PodWriter final : public PodVisitor {
       typename std::decay_t<decltype(std::declval<PodMessage>().containers(0))>;
 
   Response& response_;
-  const std::string pool_;
+  const std::string pool_;  // Of the node's devices in claims.
+  const int numa_nodes_;    // Of each device.
   const KubeletBehaviour::Listing listing_;
   bool is_listed_ = true;  // The pod that is being visited.
   PodMessage* pod_ = nullptr;
@@ -133,17 +146,19 @@ class PodWriter final : public PodVisitor {
 
 class AllocatableWriter final : public PodVisitor {
  public:
-  explicit AllocatableWriter(v1::AllocatableResourcesResponse& response) : response_(response) {}
+  AllocatableWriter(v1::AllocatableResourcesResponse& response, int numa_nodes)
+      : response_(response), numa_nodes_(numa_nodes) {}
   void Pod(const PodFacts& /*pod*/) override {}
   void Container(const ContainerFacts& /*container*/) override {}
   void Device(const PodDevice& device) override {
     if (device.resource != kDraDriver) {
-      AddDevice(device, response_);
+      AddDevice(device, numa_nodes_, response_);
     }
   }
 
  private:
   v1::AllocatableResourcesResponse& response_;
+  const int numa_nodes_;  // Of each device.
 };
 
 // Fills a reply up with pods that hold a network device each, until it has `bytes`.
@@ -206,7 +221,7 @@ class Node {
   template <typename Response>
   void List(Response& response) {
     const KubeletBehaviour now = behaviour();
-    PodWriter<Response> writer(response, directory_.world().node_name(), now.listing);
+    PodWriter<Response> writer(response, directory_.world(), now.listing);
     directory_.world().VisitListedPods(directory_.Now(), writer);
     FillUp(response, now.reply_bytes);
   }
@@ -216,7 +231,7 @@ class Node {
     if (!directory_.world().kubelet_has_inventory()) {
       return {grpc::StatusCode::UNKNOWN, "GetAllocatableResources is disabled"};
     }
-    AllocatableWriter writer(response);
+    AllocatableWriter writer(response, directory_.world().numa_nodes_per_device());
     directory_.world().VisitAllocatable(directory_.Now(), writer);
     return grpc::Status::OK;
   }

@@ -35,4 +35,14 @@ struct KubeletBehaviour {
   bool operator==(const KubeletBehaviour&) const = default;
 };
 
+// Of the port on which the kubelet serves its pods over HTTPS.
+struct KubeletHttpsBehaviour {
+  bool is_down = false;
+  bool is_forbidden = false;     // 403
+  bool is_unauthorized = false;  // 401
+  KubeletBehaviour::Listing listing = KubeletBehaviour::Listing::kAll;
+
+  bool operator==(const KubeletHttpsBehaviour&) const = default;
+};
+
 }  // namespace podgpu::sim

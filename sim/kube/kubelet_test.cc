@@ -190,6 +190,16 @@ TEST_F(KeptPodsTest, AFinishedPodStaysUntilAnotherIsAdmitted) {
   EXPECT_EQ(Names(), (PodNames{"proxy-node-a", "second"})) << "the last one stays for good";
 }
 
+struct TwoNumaNodesTest : ListedPodsTest {
+  TwoNumaNodesTest() : ListedPodsTest("kubelet: {two_numa_nodes: true}") {}
+};
+TEST_F(TwoNumaNodesTest, ADeviceIsListedOncePerNumaNode) {
+  v1::ListPodResourcesResponse response;
+  ASSERT_TRUE(List(response).ok());
+  const auto& devices = response.pod_resources(0).containers(0).devices();
+  ASSERT_EQ(devices.size(), 2);
+  EXPECT_EQ(devices[1].topology().nodes(0).id(), 1);
+}
 TEST_F(KubeletTest, TheSocketIsWritableForItsOwnerAlone) {
   struct stat facts {};
   ASSERT_EQ(stat(socket_path().c_str(), &facts), 0);

@@ -128,6 +128,7 @@ Status Run(const Arguments& arguments) {
   options.run.directory = RunDirectoryPath(arguments);
   options.engine_tcp = arguments.Get("--engine-tcp");
   options.api_server = arguments.Has("--api-server");
+  options.kubelet_https = arguments.Has("--kubelet-https");
   const std::optional<std::string> speed = arguments.Get("--speed");
   if (speed && arguments.Has("--manual")) {
     return absl::InvalidArgumentError(
@@ -336,6 +337,7 @@ constexpr Flag kRunFlags[] = {
     {"--speed", "A/B", "world time passes A/B times as fast (default 1/1)"},
     {"--engine-tcp", "ADDR",
      "host:port of the engine; port 0: a free one, in engine.addr (default: the scenario's)"},
+    {"--kubelet-https", "", "the kubelet's /pods over HTTPS too: kubelet/https/env says where"},
     {"--api-server", "", "an API server too, with pods and ResourceSlices: api/env says where"},
     {"--restart-engine", "TIME",
      "start another engine that long after its death (default: none is started)"},

@@ -25,6 +25,7 @@
 #include "base/file_descriptor.h"
 #include "sim/kube/api_face.h"
 #include "sim/kube/kubelet.h"
+#include "sim/kube/kubelet_pods.h"
 #include "sim/program/control_log.h"
 #include "sim/program/engine.h"
 #include "sim/program/engine_address.h"
@@ -165,6 +166,14 @@ class Node {
                                  "what a client needs",
                                  api_->server().port(), folder));
     }
+    if (options.kubelet_https) {
+      const std::string folder =
+          std::filesystem::absolute(writer_.directory()).lexically_normal().string() +
+          "/kubelet/https";
+      PODGPU_ASSIGN_OR_RETURN(kubelet_https_, FakeKubeletPods::Start(*directory_, folder));
+      Say("https", absl::StrFormat("%s lists the kubelet's pods; %s/env has what a client needs",
+                                   kubelet_https_->url(), folder));
+    }
     return absl::OkStatus();
   }
 
@@ -174,7 +183,7 @@ class Node {
       return *options.engine_tcp;
     }
     const std::string usual(directory_->world().engine_tcp());
-    const std::string address = FreeAddress(usual);
+    std::string address = FreeAddress(usual);
     if (address != usual) {
       Say("engine", absl::StrFormat("%s is taken by another program; the engine takes a free port. "
                                     "--engine-tcp=%s insists on that one",
@@ -201,7 +210,7 @@ class Node {
       Warn(std::string(shown.message()));
     }
     engine_->Obey(EngineOrdersAt(world, now));
-    const bool api_changed = ObeyApi(now);
+    const bool api_changed = ObeyApi(now) || ObeyHttps(now);
     const KubeletBehaviour wanted = KubeletBehaviourAt(world, now);
     if (wanted == behaviour_) {
       return api_changed;
@@ -237,11 +246,27 @@ class Node {
     return true;
   }
 
+  bool ObeyHttps(TimeUs now) {
+    if (kubelet_https_ == nullptr) {
+      return false;
+    }
+    kubelet_https_->Refresh();
+    const KubeletHttpsBehaviour wanted = KubeletHttpsBehaviourAt(directory_->world(), now);
+    if (wanted == https_behaviour_) {
+      return false;
+    }
+    https_behaviour_ = wanted;
+    kubelet_https_->Behave(wanted);
+    Say("https", KubeletHttpsWordsAt(directory_->world(), now));
+    return true;
+  }
+
   // How long the loop may wait for a signal or an edit; -1: for ever.  While faults or processes
   // are to come, or the API server tells what changes, it looks as often as a library does, since
   // nobody says when a manual clock has moved.
   int WaitMs(TimeUs now) const {
-    if (api_ != nullptr || processes_.changes() || HasServerFaultsAfter(directory_->world(), now)) {
+    if (api_ != nullptr || kubelet_https_ != nullptr || processes_.changes() ||
+        HasServerFaultsAfter(directory_->world(), now)) {
       return kFaultLookMs;
     }
     const std::optional<Instant> due = engine_->due();
@@ -274,18 +299,20 @@ class Node {
   std::unique_ptr<RunDirectory> directory_;
   ProcTree processes_;
   std::unique_ptr<FakeKubelet> kubelet_;
-  std::unique_ptr<ApiFace> api_;  // Null when it is not asked for.
+  std::unique_ptr<ApiFace> api_;  // Null when it is not asked for, as the next.
+  std::unique_ptr<FakeKubeletPods> kubelet_https_;
   std::unique_ptr<EngineSupervisor> engine_;
   KubeletBehaviour behaviour_;
   ApiBehaviour api_behaviour_;
+  KubeletHttpsBehaviour https_behaviour_;
   const FileDescriptor watch_;
 };
 
 // Removes what must not look alive afterwards.
 void RemoveSockets(const std::string& directory, const std::string& engine_socket) {
-  for (const std::string& name :
-       {engine_socket, std::string("engine.addr"), std::string("engine.pid"),
-        std::string("kubelet/kubelet.sock"), std::string("api/env")}) {
+  for (const std::string& name : {engine_socket, std::string("engine.addr"),
+                                  std::string("engine.pid"), std::string("kubelet/kubelet.sock"),
+                                  std::string("api/env"), std::string("kubelet/https/env")}) {
     std::error_code error;
     std::filesystem::remove(std::filesystem::path(directory) / name, error);
   }

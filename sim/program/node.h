@@ -22,7 +22,8 @@ struct NodeOptions {
   RunOptions run;
   // "host:port" of the engine; empty: the unix socket only; nothing: what the scenario says.
   std::optional<std::string> engine_tcp = {};
-  bool api_server = false;  // An API server too.
+  bool api_server = false;     // An API server too.
+  bool kubelet_https = false;  // The kubelet's pods over HTTPS too.
   // How long after its death another engine is started; nothing: none is.
   std::optional<std::chrono::milliseconds> restart_engine = {};
 };

@@ -19,8 +19,12 @@ constexpr uint64_t kKubeletFaults =
 constexpr uint64_t kApiFaults = FaultBit(FaultKind::kApiDown) | FaultBit(FaultKind::kApiForbidden) |
                                 FaultBit(FaultKind::kApiGarbage) | FaultBit(FaultKind::kApiGone) |
                                 FaultBit(FaultKind::kApiRateLimited) |
-                                FaultBit(FaultKind::kApiSlow) |
+                                FaultBit(FaultKind::kApiSilent) | FaultBit(FaultKind::kApiSlow) |
                                 FaultBit(FaultKind::kApiTokenExpired);
+
+constexpr uint64_t kHttpsFaults = FaultBit(FaultKind::kKubeletHttpsDown) |
+                                  FaultBit(FaultKind::kKubeletHttpsForbidden) |
+                                  FaultBit(FaultKind::kKubeletHttpsUnauthorized);
 
 bool EndsTheEngine(FaultKind kind) {
   return kind == FaultKind::kEngineKill || kind == FaultKind::kDriverReload;
@@ -77,6 +81,9 @@ void ApplyToApi(const Fault& fault, ApiBehaviour& behaviour) {
       break;
     case FaultKind::kApiRateLimited:
       behaviour.is_rate_limited = true;
+      break;
+    case FaultKind::kApiSilent:
+      behaviour.is_silent = true;
       break;
     case FaultKind::kApiSlow:
       behaviour.delay = std::chrono::milliseconds(fault.Amount(FaultNumber::kMs));
@@ -156,6 +163,22 @@ KubeletBehaviour KubeletBehaviourAt(const World& world, TimeUs t) {
   return behaviour;
 }
 
+// A kubelet whose socket is away does not run, so that its port is away too.
+KubeletHttpsBehaviour KubeletHttpsBehaviourAt(const World& world, TimeUs t) {
+  KubeletHttpsBehaviour behaviour;
+  if ((world.fault_kinds() & (kKubeletFaults | kHttpsFaults)) == 0) {
+    return behaviour;
+  }
+  const KubeletBehaviour kubelet = KubeletBehaviourAt(world, t);
+  behaviour.is_down = kubelet.socket == KubeletBehaviour::Socket::kGone ||
+                      kubelet.socket == KubeletBehaviour::Socket::kRefusing ||
+                      world.FaultAt(FaultKind::kKubeletHttpsDown, t) != nullptr;
+  behaviour.is_forbidden = world.FaultAt(FaultKind::kKubeletHttpsForbidden, t) != nullptr;
+  behaviour.is_unauthorized = world.FaultAt(FaultKind::kKubeletHttpsUnauthorized, t) != nullptr;
+  behaviour.listing = kubelet.listing;
+  return behaviour;
+}
+
 ApiBehaviour ApiBehaviourAt(const World& world, TimeUs t) {
   ApiBehaviour behaviour;
   if ((world.fault_kinds() & kApiFaults) == 0) {
@@ -187,8 +210,13 @@ std::string KubeletWordsAt(const World& world, TimeUs t) {
 
 std::string ApiWordsAt(const World& world, TimeUs t) { return WordsAt(world, t, kApiFaults); }
 
+std::string KubeletHttpsWordsAt(const World& world, TimeUs t) {
+  return KubeletHttpsBehaviourAt(world, t).is_down ? "down" : WordsAt(world, t, kHttpsFaults);
+}
+
 bool HasServerFaultsAfter(const World& world, TimeUs t) {
-  return (world.fault_kinds() & (kEngineFaults | kKubeletFaults | kApiFaults)) != 0 &&
+  return (world.fault_kinds() & (kEngineFaults | kKubeletFaults | kHttpsFaults | kApiFaults)) !=
+             0 &&
          (world.NextFaultChange(t) != INT64_MAX ||
           KubeletBehaviourAt(world, t).listing != KubeletBehaviour::Listing::kAll);
 }

@@ -24,9 +24,11 @@ struct EngineOrders {
 
 EngineOrders EngineOrdersAt(const World& world, TimeUs t);
 KubeletBehaviour KubeletBehaviourAt(const World& world, TimeUs t);
+KubeletHttpsBehaviour KubeletHttpsBehaviourAt(const World& world, TimeUs t);
 ApiBehaviour ApiBehaviourAt(const World& world, TimeUs t);
-// The kinds of fault that the kubelet, or the API server, suffers from, or "well".
+// The kinds of fault that the kubelet, its HTTPS port or the API server suffers from, or "well".
 std::string KubeletWordsAt(const World& world, TimeUs t);
+std::string KubeletHttpsWordsAt(const World& world, TimeUs t);
 std::string ApiWordsAt(const World& world, TimeUs t);
 
 // Whether such a fault begins or ends after t, so that somebody has to look again.

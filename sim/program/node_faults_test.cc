@@ -93,6 +93,25 @@ TEST(KubeletFaults, ARestartedKubeletLearnsOfItsPodsInThreeSteps) {
   EXPECT_EQ(KubeletBehaviourAt(*alone, 60 * kSecondUs).listing, Listing::kAll);
 }
 
+// The port is away while the kubelet is, and for itself.
+TEST(KubeletHttpsFaults, AreEachABehaviour) {
+  struct Case {
+    std::string fault;
+    KubeletHttpsBehaviour behaviour;
+  };
+  const Case cases[] = {{"kubelet_https_down", {.is_down = true}},
+                        {"kubelet_https_forbidden", {.is_forbidden = true}},
+                        {"kubelet_https_unauthorized", {.is_unauthorized = true}},
+                        {"kubelet_down", {.is_down = true}},
+                        {"kubelet_garbage", {}}};
+  for (const Case& c : cases) {
+    const TestWorld world = With("  - {at: 1s, for: 500ms, kind: " + c.fault + "}\n");
+    EXPECT_EQ(KubeletHttpsBehaviourAt(*world, 0), KubeletHttpsBehaviour()) << c.fault;
+    EXPECT_EQ(KubeletHttpsBehaviourAt(*world, kSecondUs), c.behaviour) << c.fault;
+    EXPECT_EQ(KubeletHttpsBehaviourAt(*world, 2 * kSecondUs), KubeletHttpsBehaviour()) << c.fault;
+  }
+}
+
 TEST(ApiFaults, AreEachABehaviour) {
   struct Case {
     std::string fault;
@@ -103,6 +122,7 @@ TEST(ApiFaults, AreEachABehaviour) {
       {"kind: api_forbidden", {.is_forbidden = true}},
       {"kind: api_garbage", {.is_garbled = true}},
       {"kind: api_rate_limited", {.is_rate_limited = true}},
+      {"kind: api_silent", {.is_silent = true}},
       {"kind: api_slow, ms: 250", {.delay = std::chrono::milliseconds(250)}},
       {"kind: api_token_expired", {.is_token_old = true, .tokens = 1}},
   };

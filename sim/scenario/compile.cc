@@ -122,6 +122,7 @@ void WriteNode(Compilation& work) {
       .nvswitch_count = scenario.nvswitch_count,
       .cpu_cores = {}};
   image.node.flags |= scenario.keeps_finished ? kNodeKeepsFinished : 0;
+  image.node.flags |= scenario.two_numa_nodes ? kNodeTwoNumaNodes : 0;
   std::copy(scenario.cpu_cores.begin(), scenario.cpu_cores.end(), image.node.cpu_cores.begin());
 }
 

@@ -34,6 +34,7 @@ enum class FaultClaim : uint8_t {
   kEngine,
   kEngineVersion,
   kKubelet,
+  kKubeletHttps,
   kApi,
 };
 

@@ -42,12 +42,12 @@ TEST(Faults, NameKindsAndKeysWithTheNearest) {
       {{"kind",
         "[{at: 1s, kind: gpu_last, gpu: 0}]",
         {"a.yaml:4:25: faults[0].kind: found 'gpu_last'; must be one of api_down, "
-         "api_forbidden, api_garbage, api_gone, api_rate_limited, api_slow, api_token_expired, "
-         "bind_unbind, "
-         "blank, "
+         "api_forbidden, api_garbage, api_gone, api_rate_limited, api_silent, api_slow, "
+         "api_token_expired, bind_unbind, blank, "
          "clock_jump, driver_mismatch, driver_reload, ecc, engine_hang, engine_kill, "
          "engine_version, error, garbage, gpu_absent, gpu_detached, gpu_lost, hang, heal, "
-         "kubelet_denied, kubelet_down, kubelet_garbage, kubelet_huge, kubelet_rate_limited, "
+         "kubelet_denied, kubelet_down, kubelet_garbage, kubelet_https_down, "
+         "kubelet_https_forbidden, kubelet_https_unauthorized, kubelet_huge, kubelet_rate_limited, "
          "kubelet_restart, kubelet_slow, kubelet_v1_missing, mig_mode, mig_set, no_nvml, "
          "no_permission, nodata, nvlink, pcie, power_limit, slow, thermal, throttle, "
          "watch_partial, watch_stale, xid; nearest is 'gpu_lost'"}},

@@ -127,8 +127,9 @@ void ReadNode(const Cursor& root, Scenario& scenario) {
 }
 
 void ReadKubelet(const Cursor& kubelet, Scenario& scenario) {
-  constexpr std::array<Words, 6> kKubeletKeys = {"allocator",    "versions",      "inventory",
-                                                 "mig_strategy", "rename_shared", "keeps_finished"};
+  constexpr std::array<Words, 7> kKubeletKeys = {"allocator",     "versions",      "inventory",
+                                                 "mig_strategy",  "rename_shared", "keeps_finished",
+                                                 "two_numa_nodes"};
   constexpr std::array<Words, 4> kAllocators = {"nvidia", "gke", "hami", "dra"};
   constexpr std::array<Words, 2> kVersions = {"v1", "v1alpha1"};
   constexpr std::array<Words, 2> kStrategies = {"mixed", "single"};
@@ -140,6 +141,7 @@ void ReadKubelet(const Cursor& kubelet, Scenario& scenario) {
   scenario.mig_single = kubelet.Key("mig_strategy").Choice(kStrategies, 0) == 1;
   scenario.rename_shared = kubelet.Key("rename_shared").Flag(false);
   scenario.keeps_finished = kubelet.Key("keeps_finished").Flag(false);
+  scenario.two_numa_nodes = kubelet.Key("two_numa_nodes").Flag(false);
   const Cursor versions = kubelet.Key("versions");
   if (versions.present()) {
     scenario.v1 = scenario.v1alpha1 = false;

@@ -137,6 +137,7 @@ struct Scenario {
   Allocator allocator = Allocator::kNvidia;
   bool mig_single = false, rename_shared = false, inventory = true, v1 = true, v1alpha1 = true;
   bool keeps_finished = false;  // The kubelet lists finished pods until it admits the next one.
+  bool two_numa_nodes = false;  // Of each device; the kubelet lists it once for each.
   int nvlink_per_gpu = -1;      // -1: the class's.
   int nvswitch_count = 0;
   std::vector<int> cpu_cores;  // Of each CPU that the engine speaks to (Grace).

@@ -26,6 +26,7 @@ enum class FaultKind : uint8_t {
   kApiGarbage,
   kApiGone,
   kApiRateLimited,
+  kApiSilent,
   kApiSlow,
   kApiTokenExpired,
   kBindUnbind,
@@ -47,6 +48,9 @@ enum class FaultKind : uint8_t {
   kKubeletDenied,
   kKubeletDown,
   kKubeletGarbage,
+  kKubeletHttpsDown,
+  kKubeletHttpsForbidden,
+  kKubeletHttpsUnauthorized,
   kKubeletHuge,
   kKubeletRateLimited,
   kKubeletRestart,
@@ -67,7 +71,7 @@ enum class FaultKind : uint8_t {
   kWatchStale,
   kXid,
 };
-inline constexpr size_t kFaultKindCount = 45;
+inline constexpr size_t kFaultKindCount = 49;
 constexpr uint64_t FaultBit(FaultKind kind) { return uint64_t{1} << static_cast<unsigned>(kind); }
 
 // Parameters that are numbers, in the unit that ends their name.

@@ -102,7 +102,7 @@ inline constexpr uint32_t kProcessChannelCount = 8;
 inline constexpr uint32_t kNodeHasV1 = 1, kNodeHasV1Alpha1 = 2, kNodeHasInventory = 4,
                           kNodeHasProfilingModule = 8, kNodeAccounts = 16,
                           kNodeFirstQuirk = 32,  // 32 << DriverQuirk
-    kNodeKeepsFinished = uint32_t{1} << 31U;
+    kNodeTwoNumaNodes = uint32_t{1} << 30U, kNodeKeepsFinished = uint32_t{1} << 31U;
 struct NodeRecord {
   TextRef name, scenario, driver, nvml, dcgm, engine_tcp, engine_unix, cgroup_driver,
       cgroup_runtime;

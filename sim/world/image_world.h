@@ -81,6 +81,7 @@ class ImageWorld final : public World {
   int64_t epoch_unix_us() const override { return node_.epoch_unix_us; }
   bool kubelet_has(std::string_view version) const override;
   bool kubelet_has_inventory() const override { return Has(kNodeHasInventory); }
+  int numa_nodes_per_device() const override { return Has(kNodeTwoNumaNodes) ? 2 : 1; }
   bool has_profiling_module() const override { return Has(kNodeHasProfilingModule); }
   bool accounts_processes() const override { return Has(kNodeAccounts); }
   std::string_view engine_tcp() const override { return tables_.Text(node_.engine_tcp); }

@@ -58,6 +58,7 @@ class World {
   virtual int64_t epoch_unix_us() const = 0;  // 0: the epoch is the moment of `run`.
   virtual bool kubelet_has(std::string_view version) const = 0;  // "v1", "v1alpha1"
   virtual bool kubelet_has_inventory() const = 0;                // GetAllocatableResources answers.
+  virtual int numa_nodes_per_device() const = 0;                 // As the kubelet knows them.
   virtual bool has_profiling_module() const = 0;
   virtual bool accounts_processes() const = 0;      // From the start, until the driver is reloaded.
   virtual std::string_view engine_tcp() const = 0;  // "127.0.0.1:5555"; empty: none

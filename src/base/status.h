@@ -18,7 +18,7 @@ namespace podgpu {
 using absl::Status;
 using absl::StatusOr;
 
-// Prints `condition`, file and line to standard error and aborts.  Called by PODGPU_CHECK only.
+// Prints `condition`, file and line to standard error and aborts.  PODGPU_CHECK calls it.
 [[noreturn]] void CheckFailed(std::string_view condition, const char* file, int line);
 
 }  // namespace podgpu

@@ -258,6 +258,14 @@ Status SetMetricsPath(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
+Status SetKubeletPodsUrl(NodeCommand& command, std::string_view value) {
+  command.exporter.kubelet_pods.reset();
+  if (!value.empty()) {
+    PODGPU_ASSIGN_OR_RETURN(command.exporter.kubelet_pods, ParseKubeletPodsUrl(value));
+  }
+  return absl::OkStatus();
+}
+
 Status SetIdlePower(NodeCommand& command, std::string_view value) {
   constexpr double kMostWatts = 10'000;
   double watts = -1;
@@ -495,6 +503,19 @@ constexpr Flag kFlags[] = {
      "mounts.",
      [](NodeCommand& command, std::string_view value) {
        command.service_account = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"kubelet-pods-url", "", "PODGPU_KUBELET_PODS_URL", FlagKind::kString, "",
+     "Read this node's pods from the kubelet at this address, such as "
+     "https://$(HOST_IP):10250/pods, instead of the API server: for names of processes, uids and "
+     "labels. Needs the right to get nodes/pods (Kubernetes 1.33 and newer), and no NODE_NAME.",
+     SetKubeletPodsUrl},
+    {"kubelet-pods-insecure-skip-tls-verify", "", "PODGPU_KUBELET_PODS_INSECURE_SKIP_TLS_VERIFY",
+     FlagKind::kBool, "false",
+     "Accept any certificate of the kubelet, also a self-signed one. Then any server that answers "
+     "at that address gets the token.",
+     [](NodeCommand& command, std::string_view value) {
+       command.kubelet_pods_unverified = BoolOf(value);
        return absl::OkStatus();
      }},
     {"hpc-job-mapping-dir", "", "DCGM_HPC_JOB_MAPPING_DIR", FlagKind::kString, "",

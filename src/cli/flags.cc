@@ -42,6 +42,29 @@ void TakeCredentialsIfFound(const std::string& folder, StatusOr<ApiServerOptions
   }
 }
 
+// Warnings about --kubelet-pods-url and --kubelet-pods-insecure-skip-tls-verify.
+void AddKubeletPodsWarnings(const NodeCommand& command, std::vector<std::string>& warnings) {
+  const ExporterOptions& exporter = command.exporter;
+  const bool wants_pods = exporter.requested_vs_used || exporter.processes.enabled ||
+                          exporter.pod_labels || exporter.view.pod_uid;
+  if (exporter.kubelet_pods &&
+      !(wants_pods && (exporter.kubernetes || exporter.requested_vs_used))) {
+    warnings.emplace_back(
+        "--kubelet-pods-url has no effect without --kubernetes (-k) and one of "
+        "--process-metrics=on, --kubernetes-enable-pod-uid and --kubernetes-enable-pod-labels");
+  }
+  if (exporter.kubelet_pods && command.kubelet_pods_unverified) {
+    warnings.emplace_back(
+        "--kubelet-pods-insecure-skip-tls-verify: any server that answers at --kubelet-pods-url "
+        "gets the token of the service account. Let the cluster sign the certificates of its "
+        "kubelets (serverTLSBootstrap)");
+  }
+  if (!exporter.kubelet_pods && command.kubelet_pods_unverified) {
+    warnings.emplace_back(
+        "--kubelet-pods-insecure-skip-tls-verify has no effect without --kubelet-pods-url");
+  }
+}
+
 // --process-metrics adds the view process, and the view process switches processes on.
 void ShowProcesses(ExporterOptions& options) {
   const bool on_page = std::ranges::count(options.views, View::kProcess) > 0;
@@ -209,6 +232,10 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
   command.counters.server = FindClusterServer(environment);
   TakeCredentialsIfFound(command.service_account, command.exporter.api_server);
   TakeCredentialsIfFound(command.service_account, command.counters.server);
+  if (std::optional<KubeletPodsOptions>& pods = command.exporter.kubelet_pods) {
+    TakeCredentials(command.service_account, pods->server);
+    pods->server.verifies = !command.kubelet_pods_unverified;
+  }
   return command;
 }
 
@@ -232,6 +259,7 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
   if (command.source.enable_accounting && !command.exporter.processes.enabled) {
     warnings.emplace_back("--enable-accounting has no effect without --process-metrics=on");
   }
+  AddKubeletPodsWarnings(command, warnings);
   AddControlWarning(command, warnings);
   AddVirtualGpuWarnings(command.exporter, warnings);
   return warnings;

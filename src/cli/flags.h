@@ -47,6 +47,7 @@ struct NodeCommand {
   std::optional<uint16_t> query_port;
   std::vector<std::string> label_patterns;  // Patterns of the pod labels to show.
   std::string service_account;  // Folder of token and certificate; empty: the default folder.
+  bool kubelet_pods_unverified = false;  // Accept any certificate of the kubelet.
   std::string sysfs_root = "/sys";
   LogLevel log_level = LogLevel::kInfo;
   LogForm log_form = LogForm::kText;

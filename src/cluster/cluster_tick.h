@@ -1,23 +1,22 @@
 // Makes the pages of the cluster role from what the poller knows: each second, and at once when the
 // first answers come.
 //
-// The lines are made anew only when a node comes, goes, changes its state or its holders; otherwise
-// numbers alone change.  It asks nobody and waits for nobody, so pages go on, and what is too old
-// leaves them, while nodes hang.  Run is the body of one thread; what the accessors give may be
-// read from any thread.
+// New lines are made only when the sections say so (cluster_sections.h); otherwise numbers alone
+// change.  It makes no call over the network and waits for none, so pages go on, and what is too
+// old leaves them, while nodes hang.  Run is the body of one thread; the accessors may be called
+// from any thread.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "base/published.h"
 #include "base/wakeup.h"
 #include "cluster/cluster_facts.h"
+#include "cluster/cluster_sections.h"
+#include "exposition/page_builder.h"
 #include "exposition/snapshot.h"
 
 namespace podgpu {
@@ -54,17 +53,8 @@ class ClusterTick {
   }
 
  private:
-  // What the lines depend on.
-  struct PlannedNode {
-    std::string address;
-    NodeState state = NodeState::kStarting;
-    std::optional<FetchResult> failure;  // Of the last time.
-    uint64_t holders_revision = 0;
-    bool operator==(const PlannedNode&) const = default;
-  };
-
   ClusterFacts Gather();
-  void BuildPlan(const ClusterFacts& facts);
+  std::shared_ptr<const Snapshot> MakePage(PageBuilder& builder, size_t text_bytes) const;
   void Say(const ClusterFacts& facts);
 
   const ClusterTickOptions options_;
@@ -72,10 +62,10 @@ class ClusterTick {
   Clock& clock_;
   Wakeup& wakeup_;
 
-  std::vector<PlannedNode> planned_;
-  std::vector<PodName> planned_workloads_;
-  std::shared_ptr<const SeriesPlan> plan_;
-  std::shared_ptr<const SeriesPlan> in_use_plan_;
+  ClusterPages pages_;
+  PageBuilder metrics_page_;
+  PageBuilder in_use_page_;
+  PageBuilder node_families_page_;
   uint64_t ticks_ = 0;
   size_t last_text_bytes_ = 0;
   Published<Snapshot> metrics_;

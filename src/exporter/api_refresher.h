@@ -15,23 +15,13 @@
 #include "base/clock.h"
 #include "base/published.h"
 #include "base/wakeup.h"
+#include "exporter/fact_publisher.h"
+#include "facts/thread_facts.h"
 #include "kube/api_mirror.h"
 #include "kube/api_pace.h"
 #include "kube/renewed_pods.h"
-#include "ui/condition.h"
 
 namespace podgpu {
-
-// What is known of one collection.  Immutable once published.
-struct ApiFacts {
-  std::shared_ptr<const ApiObjects> objects;  // Null before the first list.
-  RenewedAt renewed = {};                     // Names that mean other pods than before.
-  PartState state = PartState::kStarting;
-  std::string detail;     // A plain sentence.
-  Instant lost_at{};      // When the watch was lost; meant only while the state is not ok.
-  uint64_t failures = 0;  // Rounds that ended in a failure.
-  uint64_t requests = 0;  // Sent to the API server.
-};
 
 struct ApiRefresherOptions {
   ApiCollection collection = ApiCollection::kPods;
@@ -47,22 +37,19 @@ class ApiRefresher {
 
   void Run(const std::stop_token& stop);
 
-  const Published<ApiFacts>& facts() const { return facts_; }
+  const Published<ApiFacts>& facts() const { return publisher_.facts(); }
 
  private:
   void TakeNews();
   void Judge(const ApiRound& round);
-  void Publish(ApiFacts next);
 
   const std::string what_;
   Clock& clock_;
-  Wakeup& tick_;
   std::unique_ptr<ApiMirror> mirror_;  // Null when there is no server.
   ApiPace pace_;
   RenewedPods renewed_;
   uint64_t revision_ = 0;  // Of the mirror, when it was published last.
-  ApiFacts current_;
-  Published<ApiFacts> facts_;
+  FactPublisher<ApiFacts> publisher_;
 };
 
 }  // namespace podgpu

@@ -90,9 +90,9 @@ TEST_F(ApiRefresherTest, PublishesWhatTheServerLists) {
   Start();
   AwaitFacts([](const ApiFacts& f) { return f.state == PartState::kOk; });
   EXPECT_EQ(facts().detail, "the API server lists 1 pods of this node");
-  const std::shared_ptr<const ApiObjects> first = facts().objects;
+  const std::shared_ptr<const ApiObjects> first = facts().value;
   server_.PutPod("ml", "train-1", "u1");
-  AwaitFacts([](const ApiFacts& f) { return f.objects->size() == 2; });
+  AwaitFacts([](const ApiFacts& f) { return f.value->size() == 2; });
   EXPECT_EQ(first->size(), 1U) << "what was published never changes";
 }
 
@@ -104,7 +104,7 @@ TEST_F(ApiRefresherTest, AsksNothingInAnHourAfterTheFirstList) {
     clock_.Advance(seconds(1));
   }
   server_.PutPod("ml", "train-1", "u1");
-  AwaitFacts([](const ApiFacts& f) { return f.objects != nullptr && f.objects->size() == 2; });
+  AwaitFacts([](const ApiFacts& f) { return f.value != nullptr && f.value->size() == 2; });
   EXPECT_EQ(server_.requests().size(), 2U) << "one list, one watch";
 }
 
@@ -162,7 +162,7 @@ TEST_F(ApiRefresherTest, ListsAtOnceAfterAnOutageThatOutlivedItsVersion) {
   server_.PutPod("ml", "train-1", "u1");
   server_.ForgetHistory();
   server_.Refuse(0, 503);
-  AwaitFacts([](const ApiFacts& f) { return f.objects->size() == 2; });
+  AwaitFacts([](const ApiFacts& f) { return f.value->size() == 2; });
   EXPECT_EQ(clock_.waits().size(), facts().failures)
       << "the version that is gone is no failure, and nothing is waited for before the list";
 }
@@ -176,21 +176,21 @@ TEST_F(ApiRefresherTest, KeepsWhatItKnowsAndSinceWhenItIsOld) {
   server_.Refuse(1, 500);
   server_.CutWatches();
   AwaitFacts([](const ApiFacts& f) { return f.failures == 2 && f.state == PartState::kOk; });
-  EXPECT_EQ(facts().lost_at, Instant(seconds(100)));
-  EXPECT_EQ(facts().objects->size(), 1U);
+  EXPECT_EQ(facts().good_at, Instant(seconds(100)));
+  EXPECT_EQ(facts().value->size(), 1U);
 }
 
 TEST_F(ApiRefresherTest, KnowsSinceWhenANameMeansAnotherPod) {
   server_.PutPod("ml", "train-0", "u0");
   Start();
   server_.AwaitWatches(1);
-  AwaitFacts([](const ApiFacts& f) { return f.objects != nullptr && f.objects->size() == 1; });
+  AwaitFacts([](const ApiFacts& f) { return f.value != nullptr && f.value->size() == 1; });
   EXPECT_TRUE(facts().renewed.empty());
   clock_.Advance(seconds(7));
   server_.Delete(sim::kPodsPath, "ml/train-0");
-  AwaitFacts([](const ApiFacts& f) { return f.objects->empty(); });
+  AwaitFacts([](const ApiFacts& f) { return f.value->empty(); });
   server_.PutPod("ml", "train-0", "u1");
-  AwaitFacts([](const ApiFacts& f) { return f.objects->size() == 1; });
+  AwaitFacts([](const ApiFacts& f) { return f.value->size() == 1; });
   EXPECT_EQ(facts().renewed, (RenewedAt{{"ml/train-0", clock_.Now()}}));
 }
 
@@ -208,7 +208,7 @@ TEST_F(ApiRefresherTest, IsOffWithAReasonWhereThereIsNoServer) {
   Start();
   EXPECT_EQ(facts().state, PartState::kDegraded);
   EXPECT_EQ(facts().detail, "off: NODE_NAME is not set");
-  EXPECT_EQ(facts().objects, nullptr);
+  EXPECT_EQ(facts().value, nullptr);
 }
 
 }  // namespace

@@ -2,12 +2,6 @@
 
 namespace podgpu {
 
-std::string_view SourceCallName(SourceCall call) {
-  constexpr std::array<std::string_view, kSourceCallCount> kNames = {"open", "discover", "watch",
-                                                                     "read"};
-  return kNames[static_cast<size_t>(call)];
-}
-
 CallGuard::Scope::Scope(CallGuard& guard, Interruptible* source, SourceCall call) : guard_(guard) {
   {
     MutexLock lock(guard_.source_mutex_);
@@ -34,13 +28,13 @@ CallGuard::Scope::~Scope() {
   guard_.source_ = nullptr;
 }
 
-std::optional<CallGuard::Running> CallGuard::Current() const {
+std::optional<RunningCall> CallGuard::Current() const {
   MutexLock lock(mutex_);
   if (!call_) {
     return std::nullopt;
   }
   const Duration elapsed = clock_.Now() - begun_;
-  return Running{*call_, elapsed, elapsed >= deadline_};
+  return RunningCall{*call_, elapsed, elapsed >= deadline_};
 }
 
 std::array<std::optional<double>, kSourceCallCount> CallGuard::LastSeconds() const {

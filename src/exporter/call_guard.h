@@ -11,19 +11,13 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "base/clock.h"
 #include "base/interruptible.h"
 #include "base/mutex.h"
+#include "facts/thread_facts.h"
 
 namespace podgpu {
-
-enum class SourceCall : uint8_t { kOpen, kDiscover, kWatch, kRead };
-inline constexpr int kSourceCallCount = 4;
-
-// "open", "discover", "watch", "read"; "open" is letting go, too.
-std::string_view SourceCallName(SourceCall call);
 
 class CallGuard {
  public:
@@ -43,13 +37,8 @@ class CallGuard {
     CallGuard& guard_;
   };
 
-  struct Running {
-    SourceCall call = SourceCall::kOpen;
-    Duration elapsed{};
-    bool past_deadline = false;
-  };
   // The call that is running now, if there is one.
-  std::optional<Running> Current() const;
+  std::optional<RunningCall> Current() const;
 
   // Seconds that the last finished call of each kind took; nothing where there was none.
   std::array<std::optional<double>, kSourceCallCount> LastSeconds() const;

@@ -168,7 +168,7 @@ PartCondition JudgeProcesses(const ConditionBasis& basis) {
 // "free", "ns/pod (container)", "in another namespace", "4 owners, shared", of a GPU and its
 // instances together.
 std::string DescribeOwners(const ConditionBasis& basis, uint16_t gpu) {
-  if (basis.pods->answer == nullptr) {
+  if (basis.pods->value == nullptr) {
     return "not known: the kubelet has not answered";
   }
   if (!basis.owners_are_known) {
@@ -217,7 +217,7 @@ Tenths InTenths(Duration age) { return std::chrono::round<Tenths>(age); }
 
 // What of a refresher's facts stands in a condition.  It publishes more often than that changes.
 auto Told(const PodFacts& pods) {
-  return std::tuple(pods.state, std::string_view(pods.detail), pods.answer != nullptr);
+  return std::tuple(pods.state, std::string_view(pods.detail), pods.value != nullptr);
 }
 auto Told(const ProcessFacts& processes) {
   return std::tuple(processes.state, std::string_view(processes.detail));

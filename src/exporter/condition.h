@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "exporter/tick_facts.h"
+#include "facts/tick_facts.h"
 #include "ui/condition.h"
 
 namespace podgpu {

@@ -187,7 +187,7 @@ TEST(Condition, AHungCallIsToldWithItsName) {
   facts.stale_after = seconds(10);
   facts.source = std::make_shared<const SourceStatus>();
   facts.pods = std::make_shared<const PodFacts>();
-  facts.running = CallGuard::Running{SourceCall::kRead, seconds(41), true};
+  facts.running = RunningCall{SourceCall::kRead, seconds(41), true};
   const PartCondition driver = Judge(BasisOf(facts)).parts[0];
   EXPECT_EQ(driver.state, PartState::kUnresponsive);
   EXPECT_EQ(driver.detail,
@@ -332,18 +332,18 @@ TEST(Condition, HasANewBasisWhenAndOnlyWhenASentenceChanges) {
       {"a new answer with the same words", true,
        [](TickFacts& f) {
          auto pods = std::make_shared<PodFacts>(*f.pods);
-         pods->answered_at += seconds(1);
+         pods->good_at += seconds(1);
          f.pods = pods;
        }},
       {"requests and connections", true,
        [](TickFacts& f) { f.clients = {.open_connections = 9, .requests = 9}; }},
       {"a running call before its deadline", true,
        [](TickFacts& f) {
-         f.running = CallGuard::Running{SourceCall::kRead, seconds(1), false};
+         f.running = RunningCall{SourceCall::kRead, seconds(1), false};
        }},
       {"a call past its deadline", false,
        [](TickFacts& f) {
-         f.running = CallGuard::Running{SourceCall::kRead, seconds(11), true};
+         f.running = RunningCall{SourceCall::kRead, seconds(11), true};
        }},
       {"stale devices", false, [](TickFacts& f) { f.grid_age = seconds(9); }},
       {"a silent GPU", false, [](TickFacts& f) { f.heard.unresponsive.set(1); }},
@@ -400,8 +400,9 @@ TEST(Condition, SaysWhyFilesAreNotWritten) {
 TEST(Condition, SaysHowTheDirectoryOfJobsIs) {
   TickFacts facts = FactsOfNothing();
   EXPECT_EQ(Judge(BasisOf(facts)).parts.back().part, "config") << "off";
-  JobFacts jobs{
-      .jobs = nullptr, .state = PartState::kWaiting, .detail = "/jobs: no such directory"};
+  JobFacts jobs;
+  jobs.state = PartState::kWaiting;
+  jobs.detail = "/jobs: no such directory";
   facts.jobs = std::make_shared<const JobFacts>(jobs);
   const ConditionBasis basis = BasisOf(facts);
   EXPECT_EQ(Judge(basis).parts.back(),
@@ -437,7 +438,7 @@ TEST(Condition, DescribesTheOwnersOfEachGpu) {
   facts.stale_after = seconds(10);
   facts.source = std::make_shared<const SourceStatus>();
   auto pods = std::make_shared<PodFacts>();
-  pods->answer = std::make_shared<const PodAllocations>();
+  pods->value = std::make_shared<const PodAllocations>();
   facts.pods = pods;
   facts.owners_are_known = true;
   facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});

@@ -17,13 +17,13 @@ void AddHolder(PodNumber pod, const std::string& container, bool shared, DeviceH
 }  // namespace
 
 std::string PodUids::Of(const Owner& owner) const {
-  if (api == nullptr || api->objects == nullptr) {
+  if (api == nullptr || api->value == nullptr) {
     const std::string* const uid = learned.UidOf(owner.pod_namespace, owner.pod);
     return uid == nullptr ? owner.pod_uid : *uid;
   }
   const std::string name = owner.pod_namespace + '/' + owner.pod;
-  const auto pod = api->objects->find(name);
-  if (pod == api->objects->end() || std::ranges::binary_search(younger_pods, name)) {
+  const auto pod = api->value->find(name);
+  if (pod == api->value->end() || std::ranges::binary_search(younger_pods, name)) {
     return owner.pod_uid;
   }
   return pod->second.config_hash.empty() ? pod->second.uid : pod->second.config_hash;

@@ -74,19 +74,4 @@ HeardVoice Hear(const Grid& grid, size_t index) {
   return heard;
 }
 
-DeviceState JudgeState(const Topology& topology, size_t index, const HeardGpus& heard,
-                       bool all_stale) {
-  const DeviceState told = topology.gpus[index].state;
-  if (all_stale) {
-    return DeviceState::kUnresponsive;
-  }
-  if (told == DeviceState::kLost || index >= kMaxJudgedGpus) {
-    return told;
-  }
-  if (heard.unresponsive[index]) {
-    return DeviceState::kUnresponsive;
-  }
-  return heard.awaited[index] ? DeviceState::kRecovering : told;
-}
-
 }  // namespace podgpu

@@ -5,18 +5,12 @@
 // by Hearing (hearing.h).  Plain data and pure functions; the tick thread calls them once per tick.
 #pragma once
 
-#include <array>
-#include <bitset>
 #include <cstdint>
 
+#include "facts/heard_gpus.h"
 #include "sample/grid.h"
 
 namespace podgpu {
-
-// By index into Topology::gpus.  More than any node has, lost ones included; those beyond are taken
-// at the driver's word.
-inline constexpr size_t kMaxJudgedGpus = 256;
-using GpuSet = std::bitset<kMaxJudgedGpus>;
 
 // What the values of a GPU and its instances say together.
 enum class Voice : uint8_t {
@@ -37,19 +31,5 @@ struct HeardVoice {
 // The voice of GPU `index` in `grid`, from which old values are withdrawn.  An XID, or that there
 // was none yet, says nothing.
 HeardVoice Hear(const Grid& grid, size_t index);
-
-// What all readings up to the newest say of the GPUs of its topology.
-struct HeardGpus {
-  GpuSet unresponsive;  // No fresh value, and that is no passing matter.
-  GpuSet awaited;       // No value in the newest readings; the next may have one.
-  GpuSet unheard;       // Of these, those that never had one.
-  GpuSet excused;       // Voice::kExcused
-  std::array<Absence, kMaxJudgedGpus> reasons{};  // Of each GPU in one of the sets.
-  bool operator==(const HeardGpus&) const = default;
-};
-
-// The state of GPU `index`, of which `heard` tells; `all_stale`: nothing is read any more.
-DeviceState JudgeState(const Topology& topology, size_t index, const HeardGpus& heard,
-                       bool all_stale);
 
 }  // namespace podgpu

@@ -17,7 +17,7 @@ std::shared_ptr<const ApiFacts> PodWithManyLabels() {
     (*pods)["ml/train-0"].labels.emplace_back("k" + std::to_string(10'000 + i), "v");
   }
   auto facts = std::make_shared<ApiFacts>();
-  facts->objects = pods;
+  facts->value = pods;
   facts->state = PartState::kOk;
   facts->detail = "the API server lists 1 pods of this node";
   return facts;
@@ -26,7 +26,7 @@ std::shared_ptr<const ApiFacts> PodWithManyLabels() {
 // That it holds the second GPU.
 std::shared_ptr<const PodFacts> KubeletsWord() {
   auto facts = std::make_shared<PodFacts>();
-  facts->answer = std::make_shared<const PodAllocations>(
+  facts->value = std::make_shared<const PodAllocations>(
       PodAllocations{"v1", 1, {{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(1)}}});
   facts->state = PartState::kOk;
   return facts;

@@ -224,15 +224,15 @@ class Explainer {
 
   // Whether the kubelet's last answer still counts.
   bool OwnersAreKnown() const {
-    return facts_.pods.answer != nullptr &&
-           facts_.now - facts_.pods.answered_at <= facts_.owners_stay_for;
+    return facts_.pods.value != nullptr &&
+           facts_.now - facts_.pods.good_at <= facts_.owners_stay_for;
   }
 
   std::string WhyOwnersAreNotKnown() const {
-    return facts_.pods.answer == nullptr
+    return facts_.pods.value == nullptr
                ? facts_.pods.detail
                : absl::StrFormat("the kubelet's last answer is %s old and counts no longer: %s",
-                                 Age(facts_.now - facts_.pods.answered_at), facts_.pods.detail);
+                                 Age(facts_.now - facts_.pods.good_at), facts_.pods.detail);
   }
 
   ExplainedStep AllocationStep(EntityId entity) const {
@@ -240,7 +240,7 @@ class Explainer {
       return {"allocation", "absent", WhyOwnersAreNotKnown()};
     }
     const std::vector<Owner>& owners = owners_.by_entity[entity.index];
-    const std::string age = Age(facts_.now - facts_.pods.answered_at);
+    const std::string age = Age(facts_.now - facts_.pods.good_at);
     if (owners.empty() && facts_.pods.is_incomplete) {
       return {
           "allocation", "absent",
@@ -249,7 +249,7 @@ class Explainer {
     if (owners.empty()) {
       return {"allocation", "free",
               absl::StrFormat("the kubelet gives it to none of %d pods, %s ago",
-                              facts_.pods.answer->pod_count, age)};
+                              facts_.pods.value->pod_count, age)};
     }
     std::vector<std::string> names;
     for (const Owner& owner : owners) {
@@ -271,7 +271,7 @@ class Explainer {
   // In which ways the ids that the kubelet gave name this device.
   std::vector<std::string> FormsOf(EntityId entity) const {
     std::set<std::string> forms;
-    for (const Allocation& allocation : facts_.pods.answer->allocations) {
+    for (const Allocation& allocation : facts_.pods.value->allocations) {
       const bool may_match =
           std::ranges::any_of(owners_.by_entity[entity.index], [&](const Owner& owner) {
             return owner.pod == allocation.pod && owner.pod_namespace == allocation.pod_namespace &&
@@ -357,7 +357,7 @@ class Explainer {
       return absl::StrFormat("the devices of %s are not known: %s", pod, WhyOwnersAreNotKnown());
     }
     std::vector<std::string> held;
-    for (const Allocation& allocation : facts_.pods.answer->allocations) {
+    for (const Allocation& allocation : facts_.pods.value->allocations) {
       if (allocation.pod == query_.pod && allocation.pod_namespace == query_.pod_namespace) {
         held.push_back(
             absl::StrFormat("%s of %s", Quoted(allocation.device_id), allocation.resource));
@@ -367,7 +367,7 @@ class Explainer {
       return absl::StrFormat(
           "the kubelet gives no device to %s (%d pods are listed): does a container of it have a "
           "limit of nvidia.com/gpu, and does it run on this node?",
-          pod, facts_.pods.answer->pod_count);
+          pod, facts_.pods.value->pod_count);
     }
     held.resize(std::min(held.size(), kMostNamed));
     return absl::StrFormat(

@@ -28,13 +28,13 @@ class ExplainTest : public ::testing::Test {
   }
 
   void Give(std::vector<Allocation> allocations) {
-    pods_.answer =
+    pods_.value =
         std::make_shared<const PodAllocations>(PodAllocations{"v1", 41, std::move(allocations)});
   }
 
   Explanation Ask(const ExplainQuery& query = FirstGpu()) const {
     OwnerFacts known;
-    known.pods = pods_.answer;
+    known.pods = pods_.value;
     auto grid = std::make_shared<Grid>(topology_,
                                        std::vector<const Field*>{FindField(150), FindField(155)});
     grid->read_at = now_ - read_ago_;
@@ -81,7 +81,7 @@ class ExplainTest : public ::testing::Test {
   Value temperature_ = Value::OfInt64(45);
 
  public:
-  void SetUp() override { pods_.answered_at = now_ - seconds(2); }
+  void SetUp() override { pods_.good_at = now_ - seconds(2); }
 };
 
 TEST_F(ExplainTest, TellsEveryStepOfADeviceThatIsWell) {
@@ -132,7 +132,7 @@ TEST_F(ExplainTest, DeviceDoesNotAnswer) {
 }
 
 TEST_F(ExplainTest, KubeletHasNotAnswered) {
-  pods_.answer = nullptr;
+  pods_.value = nullptr;
   pods_.detail = "/x.sock does not exist: mount its directory";
   EXPECT_EQ(Step("allocation"),
             (ExplainedStep{"allocation", "absent", "/x.sock does not exist: mount its directory"}));
@@ -141,7 +141,7 @@ TEST_F(ExplainTest, KubeletHasNotAnswered) {
 }
 
 TEST_F(ExplainTest, KubeletsAnswerHasBecomeOld) {
-  pods_.answered_at = now_ - seconds(61);
+  pods_.good_at = now_ - seconds(61);
   pods_.detail = "refused";
   EXPECT_EQ(
       Step("allocation"),
@@ -190,7 +190,7 @@ TEST_F(ExplainTest, AClaimIsNamed) {
                      .driver = "gpu.nvidia.com",
                      .pool = "node-0",
                      .device = "gpu-0"}};
-  pods_.answer = std::make_shared<const PodAllocations>(std::move(answer));
+  pods_.value = std::make_shared<const PodAllocations>(std::move(answer));
   join_.claims = true;
   EXPECT_EQ(Step("match"),
             (ExplainedStep{"match", "unmatched",
@@ -302,7 +302,7 @@ TEST_F(ExplainTest, OnePod) {
   EXPECT_EQ(Ask(OfPod("research", "train-1")).notes.at(0),
             "the kubelet gives \"f0\" of example.com/fpga to research/train-1, and none of it is a "
             "GPU here; if the resource is one, name it with --nvidia-resource-names");
-  pods_.answer = nullptr;
+  pods_.value = nullptr;
   EXPECT_EQ(Ask(OfPod("research", "train-1")).notes.at(0),
             "the devices of research/train-1 are not known: the kubelet answers");
 }

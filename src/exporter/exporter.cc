@@ -111,13 +111,27 @@ std::unique_ptr<ProcessRefresher> ProcessRefresherOf(const ExporterOptions& opti
 bool WantsPods(const ExporterOptions& options) {
   const bool labels = options.pod_labels && !options.view.virtual_gpus;
   // Processes are shown without the names of their pods where there is no API server.
-  const bool names = options.processes.enabled && options.api_server.ok();
+  const bool names = options.processes.enabled && (options.api_server.ok() || options.kubelet_pods);
   return options.requested_vs_used ||
          (options.kubernetes && (labels || options.view.pod_uid || names));
 }
 
 bool WantsSlices(const ExporterOptions& options) {
   return options.kubernetes && options.join.claims;
+}
+
+// Null where pods are not wanted, or the API server is asked for them.
+std::unique_ptr<KubeletPodsRefresher> KubeletPodsOf(const ExporterOptions& options,
+                                                    const ExporterSeams& seams, Wakeup& tick) {
+  if (!WantsPods(options) || !options.kubelet_pods) {
+    return nullptr;
+  }
+  PODGPU_CHECK(seams.files != nullptr);
+  return std::make_unique<KubeletPodsRefresher>(
+      *seams.files,
+      KubeletPodsRefresherOptions{*options.kubelet_pods, RefresherOptionsOf(options).period,
+                                  options.join.own_pod, seams.random_seed},
+      seams.clock, tick);
 }
 
 // Null where the collection is not `wanted`.
@@ -246,8 +260,10 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       reader_(std::move(seams.open_source),
               ReaderOptionsOf(options, std::move(seams.list_pci_gpus)), clock_, guard_, wakeup_),
       refresher_(seams.kubelet, RefresherOptionsOf(options), clock_, wakeup_),
-      api_pods_(
-          ApiRefresherOf(ApiCollection::kWholePods, WantsPods(options), options, seams, wakeup_)),
+      api_pods_(ApiRefresherOf(ApiCollection::kWholePods,
+                               WantsPods(options) && !options.kubelet_pods, options, seams,
+                               wakeup_)),
+      kubelet_pods_(KubeletPodsOf(options, seams, wakeup_)),
       api_slices_(ApiRefresherOf(ApiCollection::kResourceSlices, WantsSlices(options), options,
                                  seams, wakeup_)),
       jobs_(JobRefresherOf(options, seams.files, clock_, wakeup_)),
@@ -263,7 +279,9 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
              {.jobs = jobs_ != nullptr ? &jobs_->facts() : nullptr,
               .text_files = &text_file_counts_,
               .dumps = options.dumps.enabled ? &dump_counts_ : nullptr,
-              .api_pods = api_pods_ != nullptr ? &api_pods_->facts() : nullptr,
+              .api_pods = kubelet_pods_ != nullptr ? &kubelet_pods_->facts()
+                          : api_pods_ != nullptr   ? &api_pods_->facts()
+                                                   : nullptr,
               .api_slices = api_slices_ != nullptr ? &api_slices_->facts() : nullptr,
               .processes = processes_ != nullptr ? &processes_->feed() : nullptr}},
             clock_, wakeup_),
@@ -321,6 +339,10 @@ void Exporter::StartThreads() {
     api_pods_thread_.Start([this](const std::stop_token& stop) { api_pods_->Run(stop); },
                            "api-pods");
   }
+  if (kubelet_pods_ != nullptr) {
+    kubelet_pods_thread_.Start([this](const std::stop_token& stop) { kubelet_pods_->Run(stop); },
+                               "kubelet-pods");
+  }
   if (api_slices_ != nullptr) {
     api_slices_thread_.Start([this](const std::stop_token& stop) { api_slices_->Run(stop); },
                              "api-slices");
@@ -361,6 +383,7 @@ bool Exporter::Stop(milliseconds patience) {
       {kubelet_thread_, "the kubelet's answer"},
       {processes_thread_, "a call into the driver, or /proc"},
       {api_pods_thread_, "the API server's answer"},
+      {kubelet_pods_thread_, "the kubelet's list of pods"},
       {api_slices_thread_, "the API server's answer"},
       {jobs_thread_, "the file system of --hpc-job-mapping-dir"},
       {source_thread_, "a call into the driver"},

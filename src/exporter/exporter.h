@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "exporter/call_guard.h"
 #include "exporter/dumps.h"
 #include "exporter/job_refresher.h"
+#include "exporter/kubelet_pods_refresher.h"
 #include "exporter/process_refresher.h"
 #include "exporter/process_rows.h"
 #include "exporter/reader.h"
@@ -61,6 +63,8 @@ struct ExporterOptions {
   bool pod_labels = false;    // With `kubernetes`: ask the API server for labels of pods.
   // Where that is, or why there is none.
   StatusOr<ApiServerOptions> api_server = absl::FailedPreconditionError("no API server is known");
+  // Where the kubelet lists its pods, which is asked in place of the API server.
+  std::optional<KubeletPodsOptions> kubelet_pods = std::nullopt;
   ConfigNotes config;
   TextFileOptions text_files;
   DumpOptions dumps;
@@ -133,10 +137,11 @@ class Exporter {
   HttpCounters clients_;
   Reader reader_;
   KubeletRefresher refresher_;
-  const std::unique_ptr<ApiRefresher> api_pods_;       // Null unless labels or uids are wanted.
-  const std::unique_ptr<ApiRefresher> api_slices_;     // Null unless claims are wanted.
-  const std::unique_ptr<JobRefresher> jobs_;           // Null without a directory of jobs.
-  const std::unique_ptr<ProcessRefresher> processes_;  // Null unless processes are enabled.
+  const std::unique_ptr<ApiRefresher> api_pods_;  // Null unless labels or uids are wanted.
+  const std::unique_ptr<KubeletPodsRefresher> kubelet_pods_;  // Null unless it is asked instead.
+  const std::unique_ptr<ApiRefresher> api_slices_;            // Null unless claims are wanted.
+  const std::unique_ptr<JobRefresher> jobs_;                  // Null without a directory of jobs.
+  const std::unique_ptr<ProcessRefresher> processes_;         // Null unless processes are enabled.
   WriteCounts text_file_counts_;
   WriteCounts dump_counts_;
   Tick tick_;
@@ -150,6 +155,7 @@ class Exporter {
   Worker watchdog_thread_;
   Worker kubelet_thread_;
   Worker api_pods_thread_;
+  Worker kubelet_pods_thread_;
   Worker api_slices_thread_;
   Worker jobs_thread_;
   Worker processes_thread_;

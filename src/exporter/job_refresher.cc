@@ -4,8 +4,6 @@
 
 #include "absl/strings/str_format.h"
 
-#include "base/log.h"
-
 namespace podgpu {
 namespace {
 
@@ -19,14 +17,21 @@ std::string DescribeJobs(std::string_view directory, const HpcJobs& jobs) {
   return text;
 }
 
+JobFacts AtFirst(std::string_view directory) {
+  JobFacts first;
+  first.detail = absl::StrFormat("looking into %s for the first time", directory);
+  return first;
+}
+
 }  // namespace
 
 JobRefresher::JobRefresher(const Files& files, JobRefresherOptions options, Clock& clock,
                            Wakeup& tick)
-    : files_(files), options_(std::move(options)), clock_(clock), tick_(tick) {
-  current_.detail = absl::StrFormat("looking into %s for the first time", options_.directory);
-  facts_.Set(std::make_shared<const JobFacts>(current_));
-}
+    : files_(files),
+      options_(std::move(options)),
+      clock_(clock),
+      publisher_({.message = "the directory of jobs has changed its state"},
+                 AtFirst(options_.directory), tick) {}
 
 void JobRefresher::Run(const std::stop_token& stop) {
   do {
@@ -36,39 +41,22 @@ void JobRefresher::Run(const std::stop_token& stop) {
 
 void JobRefresher::LookOnce() {
   StatusOr<HpcJobs> jobs = ReadHpcJobs(files_, options_.directory);
-  JobFacts next = current_;
+  JobFacts next = publisher_.current();
   if (jobs.ok()) {
+    next.good_at = clock_.Now();
     next.state = jobs->complaints.empty() ? PartState::kOk : PartState::kDegraded;
     next.detail = DescribeJobs(options_.directory, *jobs);
-    if (next.jobs == nullptr || *next.jobs != *jobs) {
-      next.jobs = std::make_shared<const HpcJobs>(*std::move(jobs));
+    if (next.value == nullptr || *next.value != *jobs) {
+      next.value = std::make_shared<const HpcJobs>(*std::move(jobs));
     }
   } else {
-    next.jobs = nullptr;
+    next.value = nullptr;
     next.state = PartState::kWaiting;
     next.detail = std::string(jobs.status().message()) +
                   ". Rows have no jobs meanwhile; correct --hpc-job-mapping-dir, or mount it";
     ++next.failures;
   }
-  Publish(std::move(next));
-}
-
-void JobRefresher::Publish(JobFacts next) {
-  const bool state_changed = next.state != current_.state;
-  const bool news = state_changed || next.jobs != current_.jobs || next.detail != current_.detail;
-  const bool counted = next.failures != current_.failures;
-  current_ = std::move(next);
-  if (news || counted) {
-    facts_.Set(std::make_shared<const JobFacts>(current_));
-  }
-  if (state_changed) {
-    Log(current_.state == PartState::kOk ? LogLevel::kInfo : LogLevel::kWarn,
-        "the directory of jobs has changed its state",
-        {{"state", std::string(PartStateName(current_.state))}, {"detail", current_.detail}});
-  }
-  if (news) {
-    tick_.Nudge();
-  }
+  publisher_.Publish(std::move(next));
 }
 
 }  // namespace podgpu

@@ -3,8 +3,8 @@
 //
 // Looks into the directory every `period`: a directory on a shared file system may hang, which is
 // why this has a thread of its own.  While the directory is not there, there are no jobs, and the
-// reason is said once; when it appears it is met within one period.  Publishes JobFacts when
-// something has changed.  Run is the body of one thread; the rest may be called from any thread.
+// reason is said once; when it appears it is met within one period.  Publishes JobFacts after each
+// look.  Run is the body of one thread; the rest may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -16,17 +16,10 @@
 #include "base/files.h"
 #include "base/published.h"
 #include "base/wakeup.h"
-#include "ui/condition.h"
+#include "exporter/fact_publisher.h"
+#include "facts/thread_facts.h"
 
 namespace podgpu {
-
-// What is known of the jobs.  Immutable once published.
-struct JobFacts {
-  std::shared_ptr<const HpcJobs> jobs;  // Null while the directory cannot be listed.
-  PartState state = PartState::kStarting;
-  std::string detail;     // A plain sentence.
-  uint64_t failures = 0;  // Looks that could not list the directory, since the start.
-};
 
 struct JobRefresherOptions {
   std::string directory;  // Empty: off.
@@ -40,18 +33,15 @@ class JobRefresher {
 
   void Run(const std::stop_token& stop);
 
-  const Published<JobFacts>& facts() const { return facts_; }
+  const Published<JobFacts>& facts() const { return publisher_.facts(); }
 
  private:
   void LookOnce();
-  void Publish(JobFacts next);
 
   const Files& files_;
   const JobRefresherOptions options_;
   Clock& clock_;
-  Wakeup& tick_;
-  JobFacts current_;
-  Published<JobFacts> facts_;
+  FactPublisher<JobFacts> publisher_;
 };
 
 }  // namespace podgpu

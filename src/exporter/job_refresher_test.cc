@@ -81,12 +81,12 @@ TEST_F(JobRefresherTest, FollowsTheDirectory) {
   Start();
   EXPECT_EQ(facts().state, PartState::kOk);
   EXPECT_EQ(facts().detail, "/jobs lists 2 jobs on 1 devices");
-  const std::shared_ptr<const HpcJobs> first = facts().jobs;
+  const std::shared_ptr<const HpcJobs> first = facts().value;
   Step();
-  EXPECT_EQ(facts().jobs, first) << "the same jobs are the same object";
+  EXPECT_EQ(facts().value, first) << "the same jobs are the same object";
   files_.Write("/jobs/0", "1003\n");
   Step();
-  EXPECT_EQ(facts().jobs->by_device.at("0"), std::vector<std::string>{"1003"});
+  EXPECT_EQ(facts().value->by_device.at("0"), std::vector<std::string>{"1003"});
 }
 
 TEST_F(JobRefresherTest, WaitsForADirectoryThatIsNotThereAndWithdrawsTheJobsOfOneThatIsGone) {
@@ -98,15 +98,15 @@ TEST_F(JobRefresherTest, WaitsForADirectoryThatIsNotThereAndWithdrawsTheJobsOfOn
   EXPECT_EQ(facts().detail,
             "/jobs: No such file or directory. Rows have no jobs meanwhile; correct "
             "--hpc-job-mapping-dir, or mount it");
-  EXPECT_EQ(facts().jobs, nullptr);
+  EXPECT_EQ(facts().value, nullptr);
   EXPECT_EQ(facts().failures, 2U);
   files_.Exist(true);
   Step();
   EXPECT_EQ(facts().state, PartState::kOk);
-  EXPECT_EQ(facts().jobs->job_count(), 1U);
+  EXPECT_EQ(facts().value->job_count(), 1U);
   files_.Exist(false);
   Step();
-  EXPECT_EQ(facts().jobs, nullptr);
+  EXPECT_EQ(facts().value, nullptr);
   EXPECT_EQ(facts().failures, 3U);
 }
 
@@ -117,7 +117,7 @@ TEST_F(JobRefresherTest, ServesTheOtherFilesWhenOneCannotBeRead) {
   EXPECT_EQ(facts().state, PartState::kDegraded);
   EXPECT_EQ(facts().detail,
             "/jobs lists 1 jobs on 1 devices; 1 complaints, the first: /jobs/1: Permission denied");
-  EXPECT_EQ(facts().jobs->job_count(), 1U);
+  EXPECT_EQ(facts().value->job_count(), 1U);
 }
 
 }  // namespace

@@ -175,9 +175,10 @@ TEST_F(LearnedPodsTest, CountsWhoHasNoNameOnADeviceThatIsHeld) {
             "1 processes have no namespace, pod and container on their rows, the first: pid 11 on "
             "GPU 0 (" +
                 FakeDriver::Uuid(0) +
-                "), which 2 containers hold. The kubelet does not say which process is whose, and "
-                "the API server does not tell: NODE_NAME is not set. Names need NODE_NAME, and the "
-                "right to list and watch pods");
+                "), which 2 containers hold. By its socket the kubelet does not say which process "
+                "is whose, and nothing else does: NODE_NAME is not set. Names need NODE_NAME and "
+                "the right to list and watch pods, or --kubelet-pods-url and the right to get "
+                "nodes/pods");
   EXPECT_EQ(NamingNote(unnamed, ""), "");
   EXPECT_EQ(NamingNote({}, "NODE_NAME is not set"), "");
 }
@@ -187,7 +188,7 @@ TEST(WhyNotNamed, IsWhatTheApiServerSaysUnlessItTells) {
   api.detail = "the API server answers 403 to list pods";
   EXPECT_EQ(WhyNotNamed(nullptr, "NODE_NAME is not set"), "NODE_NAME is not set");
   EXPECT_EQ(WhyNotNamed(&api, ""), "the API server answers 403 to list pods");
-  api.objects = std::make_shared<const ApiObjects>();
+  api.value = std::make_shared<const ApiObjects>();
   EXPECT_EQ(WhyNotNamed(&api, ""), "");
 }
 

@@ -40,7 +40,10 @@ TEST(LegacyPage, IsMadeOncePerReadingAndItsPlanOncePerEpoch) {
   const auto second = page.Of(MainPage(2, 35, owners));
   EXPECT_NE(second, first);
   EXPECT_EQ(second->parts().plan, first->parts().plan);
-  EXPECT_NE(page.Of(MainPage(3, 35, NoOwners()))->parts().plan, first->parts().plan);
+  EXPECT_EQ(page.Of(MainPage(3, 35, NoOwners()))->parts().plan, first->parts().plan);  // Equal.
+  auto owned = std::make_shared<Owners>(*NoOwners());
+  owned->by_entity[0].resize(1);
+  EXPECT_NE(page.Of(MainPage(4, 35, owned))->parts().plan, first->parts().plan);
 }
 
 // A reader's grids are used again; one that nobody shows must not be kept from it.

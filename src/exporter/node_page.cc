@@ -109,16 +109,11 @@ std::shared_ptr<const NodeDocument> NodePage::Of(const NodePageFacts& facts) {
     return nullptr;
   }
   const SnapshotParts& parts = facts.snapshot->parts();
-  if (document_ == nullptr || tick_ != parts.tick || condition_ != facts.condition ||
-      owners_known_ != facts.owners_known) {
-    document_ = std::make_shared<const NodeDocument>(
+  return document_.Of({parts.tick, facts.condition, facts.owners_known}, [&](const NodeDocument*) {
+    return std::make_shared<const NodeDocument>(
         NodeDocument{MakeDocument(WriteNodeReport(MakeNodeReport(facts)), "application/json"),
                      parts.grid == nullptr ? Instant() : parts.grid->read_at});
-    tick_ = parts.tick;
-    condition_ = facts.condition;
-    owners_known_ = facts.owners_known;
-  }
-  return document_;
+  });
 }
 
 std::vector<uint16_t> UseFieldIds(bool profiling) {

@@ -1,6 +1,6 @@
 // The JSON of /api/v1/node: what the cluster role reads of this node.
 //
-// Nobody pays for it who does not ask: the tick knows nothing of it.  It is made from the snapshot
+// Costs nothing while no client asks: the tick knows nothing of it.  It is made from the snapshot
 // that /metrics shows when it is wanted, once per snapshot, compressed once if anybody takes that.
 // The bytes depend on the reading alone, so that a reading that is asked for twice has one ETag;
 // how old the reading is stands beside them, in the Age header.  One thread, the HTTP thread.
@@ -13,6 +13,7 @@
 
 #include "attribution/visible_namespaces.h"
 #include "base/clock.h"
+#include "exposition/lazy_page.h"
 #include "exposition/snapshot.h"
 #include "report/node_report.h"
 #include "ui/condition.h"
@@ -43,10 +44,15 @@ class NodePage {
   std::shared_ptr<const NodeDocument> Of(const NodePageFacts& facts);
 
  private:
-  std::shared_ptr<const NodeDocument> document_;
-  std::shared_ptr<const Condition> condition_;  // What it was made from, with the snapshot's tick.
-  uint64_t tick_ = 0;
-  bool owners_known_ = false;
+  // What a document depends on.
+  struct Key {
+    uint64_t tick = 0;
+    std::shared_ptr<const Condition> condition;
+    bool owners_known = false;
+    bool operator==(const Key&) const = default;
+  };
+
+  LazyPage<Key, NodeDocument> document_;
 };
 
 // The fields of the use of devices, ascending; those of profiling only if `profiling`.

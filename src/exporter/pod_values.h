@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "exporter/device_holders.h"
-#include "exporter/tick_facts.h"
+#include "facts/tick_facts.h"
 #include "process/pod_numbers.h"
 #include "process/process_table.h"
 #include "view/view.h"

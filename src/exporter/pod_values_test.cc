@@ -39,7 +39,7 @@ class PodValuesTest : public ::testing::Test {
       (*objects)["ml/" + pod].uid = "uid-" + pod;
     }
     auto api = std::make_shared<ApiFacts>();
-    api->objects = objects;
+    api->value = objects;
     facts_.api_pods = api;
   }
 

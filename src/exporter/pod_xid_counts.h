@@ -33,7 +33,7 @@ class PodXidCounts {
 
   // Sorted.
   const std::vector<PodXid>& rows() const { return rows_; }
-  // Another one when the rows are others.
+  // Changes whenever the set of rows changes.
   uint64_t generation() const { return generation_; }
   // Appends the number of each row.
   void AppendTo(std::vector<Value>& slots) const;

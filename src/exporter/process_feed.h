@@ -9,24 +9,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/mutex.h"
 #include "base/published.h"
+#include "facts/thread_facts.h"
 #include "process/process_reading.h"
-#include "ui/condition.h"
 
 namespace podgpu {
-
-// What is known of reading processes.  Immutable once published.
-struct ProcessFacts {
-  PartState state = PartState::kStarting;
-  std::string detail = "reading processes for the first time";  // A plain sentence.
-  std::vector<std::string> uuids;                               // Of devices, by their numbers.
-  uint64_t failures = 0;  // Readings that were not made, since the start.
-};
 
 class ProcessFeed {
  public:

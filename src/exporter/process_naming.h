@@ -10,7 +10,7 @@
 
 #include "attribution/owner.h"
 #include "exporter/learned_pods.h"
-#include "exporter/process_feed.h"
+#include "facts/thread_facts.h"
 #include "kube/api_object.h"
 #include "process/process_table.h"
 #include "topology/topology.h"

@@ -5,9 +5,6 @@
 #include <utility>
 
 #include "exporter/process_naming.h"
-#include "view/accounting_view.h"
-#include "view/energy_view.h"
-#include "view/pod_use_view.h"
 
 namespace podgpu {
 
@@ -43,7 +40,7 @@ void ProcessRows::Take(ProcessFeed& feed, const TickFacts& facts) {
 
 // True when other pods than before are known by their uids.
 bool ProcessRows::LearnPods(const Basis& basis, const TickFacts& facts) {
-  const bool api_tells = basis.pods != nullptr && basis.pods->objects != nullptr;
+  const bool api_tells = basis.pods != nullptr && basis.pods->value != nullptr;
   if (api_tells || basis.owners == nullptr) {
     return api_tells && learned_.Forget();
   }
@@ -119,14 +116,14 @@ std::shared_ptr<const Grid> ProcessRows::WithCounters(const std::shared_ptr<cons
 ProcessNames ProcessRows::NameAll(const Basis& basis, const TickFacts& facts) const {
   NamingFacts naming{.processes = *basis.facts,
                      .topology = facts.grid->topology(),
-                     .pods = basis.pods == nullptr ? nullptr : basis.pods->objects.get(),
+                     .pods = basis.pods == nullptr ? nullptr : basis.pods->value.get(),
                      .owners = basis.owners.get(),
                      .learned = &learned_};
   for (const auto& [key, use] : accounts_.uses().all()) {
     naming.pod_uids.emplace_back(accounts_.table().pods().UidOf(key.pod));
   }
   ProcessNames names = NameProcesses(accounts_.table(), naming, names_);
-  const bool kubelet_answered = facts.pods != nullptr && facts.pods->answer != nullptr;
+  const bool kubelet_answered = facts.pods != nullptr && facts.pods->value != nullptr;
   for (const auto& [key, use] : accounts_.uses().all()) {
     const auto* const holding = key.device.value < holders_.size()
                                     ? holders_[key.device.value].HoldingOf(key.pod)
@@ -141,38 +138,6 @@ ProcessNames ProcessRows::NameAll(const Basis& basis, const TickFacts& facts) co
     }
   }
   return names;
-}
-
-void ProcessRows::AddProcesses(uint32_t first_slot, PlanBuilder& plan) const {
-  const uint32_t first = first_slot + pod_values_.slot_count();
-  AddProcessView(accounts_, names_, prefix_, first, plan);
-}
-
-void ProcessRows::AddEnergy(uint32_t first_slot, PlanBuilder& plan) const {
-  const uint32_t first = first_slot + pod_values_.slot_count();
-  const uint32_t energy = first + ProcessSlotCount(accounts_);
-  AddEnergyView(accounts_, names_, energy, plan);
-  AddAccountingView(accounts_, names_, energy + EnergySlotCount(accounts_), plan);
-}
-
-void ProcessRows::AddPods(uint32_t first_slot, PlanBuilder& plan) const {
-  const uint32_t first = first_slot + pod_values_.slot_count();
-  const uint32_t energy = first + ProcessSlotCount(accounts_);
-  const uint32_t accounting = energy + EnergySlotCount(accounts_);
-  AddPodUseView(accounts_, names_, accounting + AccountingSlotCount(accounts_), plan);
-}
-
-void ProcessRows::AppendTo(Instant now, Duration stale_after, std::vector<Value>& slots) const {
-  const size_t first = slots.size();
-  pod_values_.AppendTo(accounts_.table(), slots);
-  AppendProcesses(accounts_, slots);
-  AppendEnergy(accounts_, slots);
-  AppendAccounting(accounts_, slots);
-  AppendPodUses(accounts_, slots);
-  if (IsStale(now, stale_after)) {
-    std::fill(slots.begin() + static_cast<std::ptrdiff_t>(first), slots.end(),
-              Value::OfAbsence(Absence::kStale));
-  }
 }
 
 }  // namespace podgpu

@@ -20,10 +20,8 @@
 #include "exporter/pod_values.h"
 #include "exporter/process_counts.h"
 #include "exporter/process_feed.h"
-#include "exporter/tick_facts.h"
-#include "exposition/series_plan.h"
+#include "facts/tick_facts.h"
 #include "process/process_accounts.h"
-#include "sample/value.h"
 #include "view/process_view.h"
 
 namespace podgpu {
@@ -52,7 +50,7 @@ class ProcessRows {
   bool IsStale(Instant now, Duration stale_after) const {
     return !read_at_ || now - *read_at_ > stale_after;
   }
-  // `grid`, which is there, with the energy counters that fit the amounts that AppendTo will append
+  // `grid`, which is there, with the energy counters that fit the ledger's amounts
   // (LedgerCounters).
   std::shared_ptr<const Grid> WithCounters(const std::shared_ptr<const Grid>& grid, Instant now,
                                            Duration stale_after);
@@ -62,17 +60,13 @@ class ProcessRows {
   std::shared_ptr<const EntityCounts> CountsOn(const Topology& topology, Instant now,
                                                Duration stale_after);
 
-  // Another one when the lines are others.
+  // Changes whenever the set of lines changes.
   uint64_t generation() const { return accounts_.generation() + name_changes_; }
-  // Adds the lines of processes, of devices, or of pods; the numbers of all begin at `first_slot`.
-  void AddProcesses(uint32_t first_slot, PlanBuilder& plan) const;
-  void AddEnergy(uint32_t first_slot, PlanBuilder& plan) const;
-  void AddPods(uint32_t first_slot, PlanBuilder& plan) const;
-  // Where the numbers of pods for DCGM rows are.
-  PodSlots PodSlotsFrom(uint32_t first_slot) const { return pod_values_.SlotsFrom(first_slot); }
-  // Appends the numbers of all lines; none is there when the last reading is older than
-  // `stale_after`.
-  void AppendTo(Instant now, Duration stale_after, std::vector<Value>& slots) const;
+  // What the sections of processes tell of (process_sections.h).
+  const ProcessAccounts& accounts() const { return accounts_; }
+  const ProcessNames& names() const { return names_; }
+  const std::string& prefix() const { return prefix_; }
+  const PodValues& pod_values() const { return pod_values_; }
 
  private:
   // What names, or holders, were made from.

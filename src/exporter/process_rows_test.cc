@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "exporter/fake_source.h"
+#include "exporter/process_sections.h"
+#include "exposition/page_builder.h"
 #include "exposition/text.h"
 #include "tests/strict_parser.h"
+#include "view/accounting_view.h"
+#include "view/energy_view.h"
+#include "view/pod_use_view.h"
 
 namespace podgpu {
 namespace {
@@ -77,7 +82,7 @@ class ProcessRowsTest : public ::testing::Test {
     pod.uid = kUidOfTrainer;
     pod.containers = std::move(containers);
     auto api = std::make_shared<ApiFacts>();
-    api->objects = objects;
+    api->value = objects;
     facts_.api_pods = api;
   }
   void Take() {
@@ -85,14 +90,20 @@ class ProcessRowsTest : public ::testing::Test {
     rows_.Take(feed_, facts_);
   }
   std::string Text(Duration age = seconds(0)) const {
-    PlanBuilder builder;
-    rows_.AddProcesses(0, builder);
-    rows_.AddEnergy(0, builder);
-    rows_.AddPods(0, builder);
+    TickFacts facts = facts_;
+    facts.now = now_ + age;
+    const ProcessPage in{.rows = rows_, .facts = facts, .stale_after = seconds(5)};
+    PageBuilder page(
+        {ProcessSection(in),
+         AccountsSection(in, "energy", {EnergySlotCount, AddEnergyView, AppendEnergy}),
+         AccountsSection(in, "accounting",
+                         {AccountingSlotCount, AddAccountingView, AppendAccounting}),
+         AccountsSection(in, "pods", {PodUseSlotCount, AddPodUseView, AppendPodUses})});
+    page.Refresh(facts.grid.get(), facts.owners);
     std::vector<Value> slots;
-    rows_.AppendTo(now_ + age, seconds(5), slots);
+    page.AppendTo(slots);
     std::string text;
-    RenderText(std::move(builder).Build(), nullptr, slots, text);
+    RenderText(*page.plan(), facts.grid.get(), slots, text);
     EXPECT_TRUE(ParseTextStrictly(text).ok()) << ParseTextStrictly(text).status();
     return text;
   }
@@ -204,7 +215,7 @@ TEST_F(ProcessRowsTest, APodThatHasGoneIsStillCalledWhatItWas) {
   Read({Trainer(11, "c1")});
   Take();
   auto api = std::make_shared<ApiFacts>();
-  api->objects = std::make_shared<const ApiObjects>();
+  api->value = std::make_shared<const ApiObjects>();
   facts_.api_pods = api;
   Own({});
   Read({});
@@ -282,10 +293,10 @@ TEST_F(ProcessRowsTest, SharersOfADeviceHoldItShared) {
 TEST_F(ProcessRowsTest, NamesAStaticPodByTheHashOfItsFile) {
   const std::string hash = "a81259cef8e959c624df1d456e5d3297";
   TellPods();
-  auto objects = std::make_shared<ApiObjects>(*facts_.api_pods->objects);
+  auto objects = std::make_shared<ApiObjects>(*facts_.api_pods->value);
   objects->at("ml/train-0").config_hash = hash;
   auto api = std::make_shared<ApiFacts>();
-  api->objects = objects;
+  api->value = objects;
   facts_.api_pods = api;
   Own({"main"});
   Read({Trainer(11, "c1", hash)});

@@ -22,23 +22,13 @@
 #include "exporter/call_guard.h"
 #include "exporter/device_control.h"
 #include "exporter/voices.h"
+#include "facts/thread_facts.h"
 #include "fields/field.h"
 #include "sample/grid.h"
 #include "sample/grid_pool.h"
 #include "source/source.h"
-#include "ui/condition.h"
 
 namespace podgpu {
-
-// What the source thread does, for the page, /readyz and the self metrics.
-struct SourceStatus {
-  PartState state = PartState::kStarting;
-  std::string detail;        // A plain sentence.
-  uint64_t connections = 0;  // Successful discoveries after a start or a loss.
-  uint64_t read_failures = 0;
-  size_t expected_gpus = 0;  // The most that were ever seen together, or that the PCI bus shows.
-  bool operator==(const SourceStatus&) const = default;
-};
 
 // What source/pci_bus.h lists.
 using PciGpuLister = std::function<std::vector<std::string>()>;

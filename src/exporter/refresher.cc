@@ -1,10 +1,9 @@
 #include "exporter/refresher.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_format.h"
-
-#include "base/log.h"
 
 namespace podgpu {
 namespace {
@@ -27,6 +26,12 @@ constexpr size_t kHugeAnswer = 2'000;
 // Looks after a huge answer until what pages made of it is gone: a minute as a rule.
 constexpr int kLooksUntilReturned = 6;
 
+PodFacts AtFirst() {
+  PodFacts first;
+  first.detail = "asking the kubelet for the first time";
+  return first;
+}
+
 }  // namespace
 
 KubeletRefresher::KubeletRefresher(PodResources& kubelet, RefresherOptions options, Clock& clock,
@@ -34,18 +39,18 @@ KubeletRefresher::KubeletRefresher(PodResources& kubelet, RefresherOptions optio
     : kubelet_(kubelet),
       options_(options),
       clock_(clock),
-      tick_(tick),
       completeness_(options.in_pod),
-      memory_return_(kHugeAnswer, kLooksUntilReturned) {
-  Publish(PartState::kStarting, "asking the kubelet for the first time", false);
-}
+      memory_return_(kHugeAnswer, kLooksUntilReturned),
+      publisher_({.message = "the kubelet's pod list has changed its state",
+                  .is_expected = !options.expected},
+                 AtFirst(), tick) {}
 
 void KubeletRefresher::Run(const std::stop_token& stop) {
   do {
     RefreshOnce();
   } while (clock_.WaitUntil(
-      clock_.Now() +
-          (current_.is_incomplete ? std::min(kPaceInDoubt, options_.period) : options_.period),
+      clock_.Now() + (publisher_.current().is_incomplete ? std::min(kPaceInDoubt, options_.period)
+                                                         : options_.period),
       stop));
 }
 
@@ -70,55 +75,39 @@ void KubeletRefresher::RefreshOnce() {
 
 // The last complete list stays, and grows old.
 void KubeletRefresher::Doubt(ListVerdict verdict, const PodAllocations& answer) {
-  current_.is_incomplete = true;
-  Publish(current_.answer != nullptr ? PartState::kDegraded : PartState::kWaiting,
-          absl::StrFormat("the kubelet's list is incomplete: it has %d pods; %s", answer.pod_count,
-                          WhyInDoubt(verdict)),
-          false);
+  PodFacts next = publisher_.current();
+  next.is_incomplete = true;
+  next.state = next.value != nullptr ? PartState::kDegraded : PartState::kWaiting;
+  next.detail = absl::StrFormat("the kubelet's list is incomplete: it has %d pods; %s",
+                                answer.pod_count, WhyInDoubt(verdict));
+  publisher_.Publish(std::move(next));
 }
 
 void KubeletRefresher::Accept(PodAllocations answer, Instant asked_at) {
-  current_.asked_at = asked_at;
-  current_.is_incomplete = false;
-  current_.answered_at = clock_.Now();
-  const bool news =
-      current_.answer == nullptr || current_.answer->allocations != answer.allocations ||
-      current_.answer->claimed != answer.claimed || current_.answer->pod_count != answer.pod_count;
-  std::string detail =
-      absl::StrFormat("pod-resources %s answers: %d pods, %d device ids given", answer.api_version,
-                      answer.pod_count, answer.allocations.size());
+  PodFacts next = publisher_.current();
+  next.asked_at = asked_at;
+  next.good_at = clock_.Now();
+  next.is_incomplete = false;
+  next.state = PartState::kOk;
+  next.detail = absl::StrFormat("pod-resources %s answers: %d pods, %d device ids given",
+                                answer.api_version, answer.pod_count, answer.allocations.size());
   if (!answer.claimed.empty()) {
-    absl::StrAppendFormat(&detail, ", %d devices by claims", answer.claimed.size());
+    absl::StrAppendFormat(&next.detail, ", %d devices by claims", answer.claimed.size());
   }
-  if (news) {
-    current_.answer = std::make_shared<const PodAllocations>(std::move(answer));
+  if (next.value == nullptr || next.value->allocations != answer.allocations ||
+      next.value->claimed != answer.claimed || next.value->pod_count != answer.pod_count) {
+    next.value = std::make_shared<const PodAllocations>(std::move(answer));
   }
-  Publish(PartState::kOk, std::move(detail), news);
+  publisher_.Publish(std::move(next));
 }
 
 void KubeletRefresher::Refuse(const Status& failure) {
-  ++current_.failures;
-  current_.is_incomplete = false;
-  const bool had_answer = current_.answer != nullptr;
-  Publish(had_answer ? PartState::kDegraded : PartState::kWaiting, std::string(failure.message()),
-          false);
-}
-
-void KubeletRefresher::Publish(PartState state, std::string detail, bool news) {
-  const bool state_changed = state != current_.state || was_incomplete_ != current_.is_incomplete;
-  was_incomplete_ = current_.is_incomplete;
-  const bool said = state_changed || detail != current_.detail;
-  current_.state = state;
-  current_.detail = std::move(detail);
-  facts_.Set(std::make_shared<const PodFacts>(current_));
-  if (state_changed) {
-    const bool fine = state == PartState::kOk || !options_.expected;
-    Log(fine ? LogLevel::kInfo : LogLevel::kWarn, "the kubelet's pod list has changed its state",
-        {{"state", std::string(PartStateName(state))}, {"detail", current_.detail}});
-  }
-  if (news || said) {
-    tick_.Nudge();
-  }
+  PodFacts next = publisher_.current();
+  ++next.failures;
+  next.is_incomplete = false;
+  next.state = next.value != nullptr ? PartState::kDegraded : PartState::kWaiting;
+  next.detail = std::string(failure.message());
+  publisher_.Publish(std::move(next));
 }
 
 }  // namespace podgpu

@@ -17,23 +17,12 @@
 #include "base/free_memory.h"
 #include "base/published.h"
 #include "base/wakeup.h"
+#include "exporter/fact_publisher.h"
+#include "facts/thread_facts.h"
 #include "kube/list_completeness.h"
 #include "kube/pod_resources.h"
-#include "ui/condition.h"
 
 namespace podgpu {
-
-// What is known of the node's pods.  Immutable once published.
-struct PodFacts {
-  std::shared_ptr<const PodAllocations> answer;  // The last good one; null before the first.
-  Instant asked_at{};                            // When it was asked for, and when it came.
-  Instant answered_at{};
-  // The kubelet answers, but does not list all pods yet: who is not on the list may have a device.
-  bool is_incomplete = false;
-  PartState state = PartState::kStarting;
-  std::string detail;     // A plain sentence.
-  uint64_t failures = 0;  // Attempts without an answer since the start.
-};
 
 struct RefresherOptions {
   std::chrono::milliseconds period{10'000};
@@ -50,24 +39,20 @@ class KubeletRefresher {
 
   void Run(const std::stop_token& stop);
 
-  const Published<PodFacts>& facts() const { return facts_; }
+  const Published<PodFacts>& facts() const { return publisher_.facts(); }
 
  private:
   void RefreshOnce();
   void Accept(PodAllocations answer, Instant asked_at);
   void Doubt(ListVerdict verdict, const PodAllocations& answer);
   void Refuse(const Status& failure);
-  void Publish(PartState state, std::string detail, bool news);
 
   PodResources& kubelet_;
   const RefresherOptions options_;
   Clock& clock_;
-  Wakeup& tick_;
   ListCompleteness completeness_;
-  bool was_incomplete_ = false;  // When that was last published.
   MemoryReturnSchedule memory_return_;
-  PodFacts current_;
-  Published<PodFacts> facts_;
+  FactPublisher<PodFacts> publisher_;
 };
 
 }  // namespace podgpu

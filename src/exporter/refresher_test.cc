@@ -41,38 +41,38 @@ const Allocation kAllocation{"ml", "train-0", "main", "nvidia.com/gpu", "GPU-0"}
 
 TEST_F(RefresherTest, StartsWithoutAnAnswer) {
   EXPECT_EQ(facts().state, PartState::kStarting);
-  EXPECT_EQ(facts().answer, nullptr);
+  EXPECT_EQ(facts().value, nullptr);
 }
 
 TEST_F(RefresherTest, KeepsTheSameObjectWhileTheAnswerIsTheSame) {
   kubelet_.AnswerWith({kAllocation});
   Start();
-  const std::shared_ptr<const PodAllocations> first = facts().answer;
+  const std::shared_ptr<const PodAllocations> first = facts().value;
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(facts().detail, "pod-resources v1 answers: 1 pods, 1 device ids given");
   Step();
-  EXPECT_EQ(facts().answer, first);
+  EXPECT_EQ(facts().value, first);
   kubelet_.Answer(PodAllocations{"v1", 1, {}});
   Step();
-  EXPECT_NE(facts().answer, first);
+  EXPECT_NE(facts().value, first);
   EXPECT_EQ(kubelet_.calls(), 3);
 }
 
 TEST_F(RefresherTest, AFailureKeepsTheLastAnswerAndItsTime) {
   kubelet_.AnswerWith({kAllocation});
   Start();
-  const Instant answered = facts().answered_at;
+  const Instant answered = facts().good_at;
   kubelet_.Answer(absl::UnavailableError("/k.sock: connection refused"));
   Step();
   EXPECT_EQ(facts().state, PartState::kDegraded);
   EXPECT_EQ(facts().detail, "/k.sock: connection refused");
-  EXPECT_EQ(facts().answered_at, answered);
-  EXPECT_EQ(facts().answer->allocations.size(), 1U);
+  EXPECT_EQ(facts().good_at, answered);
+  EXPECT_EQ(facts().value->allocations.size(), 1U);
   EXPECT_EQ(facts().failures, 1U);
   kubelet_.AnswerWith({kAllocation});
   Step();
   EXPECT_EQ(facts().state, PartState::kOk);
-  EXPECT_GT(facts().answered_at, answered);
+  EXPECT_GT(facts().good_at, answered);
 }
 
 // Over another connection the kubelet lists no pod, then one without devices, then all.
@@ -86,15 +86,15 @@ TEST_F(RefresherTest, AnIncompleteListReplacesNothingUntilItHasSettled) {
   };
   answer(1, 2, {kAllocation});
   Start();
-  const Instant answered = facts().answered_at;
+  const Instant answered = facts().good_at;
   answer(2, 0, {});
   Step();
   EXPECT_EQ(facts().state, PartState::kDegraded);
   EXPECT_TRUE(facts().is_incomplete);
   EXPECT_TRUE(facts().detail.starts_with("the kubelet's list is incomplete: it has 0 pods; "))
       << facts().detail;
-  EXPECT_EQ(facts().answer->allocations.size(), 1U);
-  EXPECT_EQ(facts().answered_at, answered);
+  EXPECT_EQ(facts().value->allocations.size(), 1U);
+  EXPECT_EQ(facts().good_at, answered);
   EXPECT_EQ(facts().failures, 0U);
   answer(2, 1, {});
   Step();
@@ -107,7 +107,7 @@ TEST_F(RefresherTest, AnIncompleteListReplacesNothingUntilItHasSettled) {
   Step();
   EXPECT_EQ(facts().state, PartState::kOk);
   EXPECT_FALSE(facts().is_incomplete);
-  EXPECT_GT(facts().answered_at, answered);
+  EXPECT_GT(facts().good_at, answered);
 }
 
 // With a period of 10 s it would be a minute until a second look.
@@ -139,7 +139,7 @@ TEST_F(RefresherTest, WaitsForAKubeletThatWasNeverThere) {
   Step();
   EXPECT_EQ(facts().state, PartState::kWaiting);
   EXPECT_EQ(facts().failures, 2U);
-  EXPECT_EQ(facts().answer, nullptr);
+  EXPECT_EQ(facts().value, nullptr);
 }
 
 // The allocator alone keeps up to 64 MiB per thread once it has freed something huge.
@@ -159,7 +159,7 @@ TEST_F(RefresherTest, MemoryGoesBackAfterAHugeList) {
   }
   kubelet_.AnswerWith(std::move(huge));
   Step();
-  EXPECT_EQ(facts().answer->allocations.size(), 200'000U);
+  EXPECT_EQ(facts().value->allocations.size(), 200'000U);
   const int64_t peak = resident();
   EXPECT_GT(peak, before + 64 * kMebibyte);
   kubelet_.AnswerWith({kAllocation});

@@ -140,8 +140,8 @@ HttpResponse ServeStatusJson(const RouteContext& context, const HttpRequest& /*r
 // Whether the kubelet's last answer still counts.
 bool OwnersAreKnown(const RouteContext& context) {
   const std::shared_ptr<const PodFacts> pods = context.tick.sources().pods.Get();
-  return pods->answer != nullptr &&
-         context.clock.Now() - pods->answered_at <= context.tick.options().owners_stay_for;
+  return pods->value != nullptr &&
+         context.clock.Now() - pods->good_at <= context.tick.options().owners_stay_for;
 }
 
 HttpResponse ServeNode(const RouteContext& context, const HttpRequest& request) {

@@ -20,8 +20,8 @@ class RoutesTest : public ::testing::Test {
     source_.Set(
         std::make_shared<const SourceStatus>(SourceStatus{PartState::kOk, "fake", 1, 0, 2}));
     auto pods = std::make_shared<PodFacts>();
-    pods->answer = std::make_shared<const PodAllocations>(PodAllocations{"v1", 1, {}});
-    pods->answered_at = clock_.Now();
+    pods->value = std::make_shared<const PodAllocations>(PodAllocations{"v1", 1, {}});
+    pods->good_at = clock_.Now();
     pods_.Set(std::move(pods));
     auto grid = std::make_shared<Grid>(std::make_shared<const Topology>(FakeDriver::Gpus(2)),
                                        std::vector<const Field*>{FindField(150)});

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "exporter/device_states.h"
-#include "exporter/tick_facts.h"
+#include "facts/tick_facts.h"
 #include "topology/selection.h"
 #include "topology/topology.h"
 

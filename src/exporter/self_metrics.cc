@@ -1,5 +1,6 @@
 #include "exporter/self_metrics.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/version.h"
@@ -159,8 +160,7 @@ constexpr ApiNumber kApiUp = [](const ApiFacts& facts) -> std::optional<int64_t>
   return facts.state == PartState::kOk ? 1 : 0;
 };
 constexpr ApiNumber kApiObjects = [](const ApiFacts& facts) -> std::optional<int64_t> {
-  return facts.objects == nullptr ? std::nullopt
-                                  : std::optional<int64_t>(std::ssize(*facts.objects));
+  return facts.value == nullptr ? std::nullopt : std::optional<int64_t>(std::ssize(*facts.value));
 };
 constexpr ApiNumber kApiRequests = [](const ApiFacts& facts) -> std::optional<int64_t> {
   return static_cast<int64_t>(facts.requests);
@@ -176,8 +176,15 @@ LabelSets ApiLabels(const Topology* /*topology*/) {
 // In the order of ApiLabels.
 void WriteApi(const SlotInput& in, ApiNumber number, SlotWriter& out) {
   for (const ApiFacts* facts : {in.facts.api_pods.get(), in.facts.api_slices.get()}) {
-    out.Optional(facts == nullptr ? std::optional<int64_t>() : number(*facts));
+    const bool is_asked = facts != nullptr && !facts->is_of_kubelet;
+    out.Optional(is_asked ? number(*facts) : std::optional<int64_t>());
   }
+}
+
+void WriteKubeletPods(const SlotInput& in, ApiNumber number, SlotWriter& out) {
+  const ApiFacts* const facts = in.facts.api_pods.get();
+  const bool is_asked = facts != nullptr && facts->is_of_kubelet;
+  out.Optional(is_asked ? number(*facts) : std::optional<int64_t>());
 }
 
 constexpr SlotView kCore = SlotView::kCore;
@@ -263,7 +270,7 @@ constexpr SlotRow kRows[] = {
      },
      [](const SlotInput& in, SlotWriter& out) {
        WriteAge(in.facts.grid != nullptr, in.facts.grid_age, out);
-       WriteAge(in.facts.pods->answer != nullptr, in.facts.pods_age, out);
+       WriteAge(in.facts.pods->value != nullptr, in.facts.pods_age, out);
      }},
     {kSelf, "podgpu_absent_samples", "gauge", "", "reason",
      "Watched values that the last page leaves out, by reason.",
@@ -277,8 +284,7 @@ constexpr SlotRow kRows[] = {
     {kSelf, "podgpu_pod_resources_pods", "gauge", "", "", "Pods in the kubelet's last good answer.",
      NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
-       in.facts.pods->answer != nullptr ? out.Count(in.facts.pods->answer->pod_count)
-                                        : out.Absent();
+       in.facts.pods->value != nullptr ? out.Count(in.facts.pods->value->pod_count) : out.Absent();
      }},
     {kSelf, "podgpu_pod_resources_failures_total", "counter", "", "",
      "Questions that the kubelet did not answer.", NoLabels,
@@ -309,11 +315,17 @@ constexpr SlotRow kRows[] = {
     {kSelf, "podgpu_api_server_failures_total", "counter", "", "collection",
      "Lists and watches that ended in a failure.", ApiLabels,
      [](const SlotInput& in, SlotWriter& out) { WriteApi(in, kApiFailures, out); }},
+    {kSelf, "podgpu_kubelet_pods_up", "gauge", "", "",
+     "1 while the kubelet lists its pods at --kubelet-pods-url; absent where it is not asked.",
+     NoLabels, [](const SlotInput& in, SlotWriter& out) { WriteKubeletPods(in, kApiUp, out); }},
+    {kSelf, "podgpu_kubelet_pods_failures_total", "counter", "", "",
+     "Questions for the kubelet's pods at --kubelet-pods-url that failed.", NoLabels,
+     [](const SlotInput& in, SlotWriter& out) { WriteKubeletPods(in, kApiFailures, out); }},
     {kSelf, "podgpu_hpc_jobs", "gauge", "", "",
      "Jobs that the directory of jobs lists on devices; absent when it cannot be listed.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
-       const bool known = in.facts.jobs != nullptr && in.facts.jobs->jobs != nullptr;
-       known ? out.Count(in.facts.jobs->jobs->job_count()) : out.Absent();
+       const bool known = in.facts.jobs != nullptr && in.facts.jobs->value != nullptr;
+       known ? out.Count(in.facts.jobs->value->job_count()) : out.Absent();
      }},
     {kSelf, "podgpu_hpc_job_failures_total", "counter", "", "",
      "Looks into the directory of jobs that could not list it.", NoLabels,
@@ -432,46 +444,42 @@ constexpr SlotRow kRows[] = {
 
 }  // namespace
 
-std::vector<SlotFamily> SlotFamiliesOf(SlotView view, const Topology* topology) {
+std::vector<SlotFamily> SlotFamiliesOf(SlotView view, const Topology* topology,
+                                       uint32_t first_slot) {
   std::vector<SlotFamily> families;
-  uint32_t slot = 0;
+  uint32_t slot = first_slot;
   for (const SlotRow& row : kRows) {
+    if (row.view != view) {
+      continue;
+    }
     SlotFamily family{{std::string(row.name), std::string(row.help), std::string(row.type),
                        std::string(row.unit)},
                       {}};
     for (std::vector<Label>& labels : row.label_sets(topology)) {
       family.series.push_back({std::move(labels), slot++});
     }
-    if (row.view == view) {
-      families.push_back(std::move(family));
-    }
+    families.push_back(std::move(family));
   }
   return families;
 }
 
-uint32_t SlotCount(const Topology* topology) {
-  size_t count = 0;
-  for (const SlotRow& row : kRows) {
-    count += row.label_sets(topology).size();
-  }
-  return static_cast<uint32_t>(count);
-}
-
-std::vector<SlotLine> SlotLinesOf(const Topology* topology) {
+std::vector<SlotLine> SlotLinesOf(SlotView view, const Topology* topology) {
   std::vector<SlotLine> lines;
-  for (const SlotRow& row : kRows) {
-    for (const std::vector<Label>& labels : row.label_sets(topology)) {
-      lines.push_back({std::string(row.name) + "{" + RenderLabels(labels), row.shown});
+  for (const SlotFamily& family : SlotFamiliesOf(view, topology, 0)) {
+    const auto* const row = std::ranges::find(kRows, family.family.name, &SlotRow::name);
+    for (const SlotSeries& series : family.series) {
+      lines.push_back({family.family.name + "{" + RenderLabels(series.labels), row->shown});
     }
   }
   return lines;
 }
 
-void FillSlots(const TickFacts& facts, bool ready, std::vector<Value>& slots) {
-  slots.clear();
+void AppendSlots(SlotView view, const TickFacts& facts, bool ready, std::vector<Value>& slots) {
   SlotWriter writer(slots);
   for (const SlotRow& row : kRows) {
-    row.write({facts, ready}, writer);
+    if (row.view == view) {
+      row.write({facts, ready}, writer);
+    }
   }
 }
 

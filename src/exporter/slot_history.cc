@@ -1,11 +1,10 @@
 #include "exporter/slot_history.h"
 
 #include "base/status.h"
-#include "exporter/self_metrics.h"
 
 namespace podgpu {
 
-void SlotHistory::Withdraw(const Topology* topology, std::vector<Value>& slots) {
+void SlotHistory::Withdraw(const Topology* topology, std::span<Value> slots) {
   const std::optional<uint64_t> epoch =
       topology == nullptr ? std::nullopt : std::optional(topology->epoch);
   if (lines_.empty() || epoch != epoch_) {
@@ -28,7 +27,7 @@ void SlotHistory::Withdraw(const Topology* topology, std::vector<Value>& slots) 
 }
 
 void SlotHistory::TakeLayout(const Topology* topology) {
-  lines_ = SlotLinesOf(topology);
+  lines_ = SlotLinesOf(view_, topology);
   seen_.clear();
   for (const SlotLine& line : lines_) {
     seen_.push_back(seen_keys_.contains(line.key));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 
@@ -84,6 +85,38 @@ constexpr std::array<GpuWords, kDeviceStateCount> kGpuWords = {{
     {DeviceState::kRecovering, "", ""},
 }};
 
+// The last XID of GPU `index`, and when it was; "" when none is known.
+std::string LastXidOf(const Grid& grid, size_t index) {
+  const XidCount* last = nullptr;
+  for (const XidCount& xid : grid.findings.xids) {
+    if (xid.gpu == index && xid.code > 0 && (last == nullptr || xid.last_us > last->last_us)) {
+      last = &xid;
+    }
+  }
+  if (last == nullptr) {
+    return "";
+  }
+  const int64_t age_us = std::max<int64_t>(0, ToMicroseconds(grid.read_at_wall) - last->last_us);
+  return absl::StrFormat("; its last XID was %d, %d s before", last->code, age_us / 1'000'000);
+}
+
+// Why GPU `index`, which was in the state `before`, is in the state `now`.
+std::string CauseOf(const TickFacts& facts, const ConditionBasis& basis, size_t index,
+                    DeviceState before, DeviceState now) {
+  std::string cause(kGpuWords[static_cast<size_t>(now)].cause);
+  switch (now) {
+    case DeviceState::kUnresponsive:
+      return WhySilent(basis, index);
+    case DeviceState::kLost:
+      return cause + (facts.grid == nullptr ? "" : LastXidOf(*facts.grid, index));
+    case DeviceState::kOk:
+      return before == DeviceState::kLost ? "the driver reaches it again, and it gives values"
+                                          : cause;
+    default:
+      return cause;
+  }
+}
+
 struct XidRemedy {
   std::string_view action, remedy;
 };
@@ -107,7 +140,7 @@ void StateLog::Note(const TickFacts& facts, const ConditionBasis& basis,
                     const Condition& condition) {
   NoteXids(facts);
   const bool driver_told = NoteDriver(basis, condition, facts.now);
-  const bool gpus_told = NoteGpus(basis, condition, facts.now);
+  const bool gpus_told = NoteGpus(facts, basis, condition);
   if (condition.ready == is_ready_) {
     return;
   }
@@ -141,19 +174,21 @@ bool StateLog::NoteDriver(const ConditionBasis& basis, const Condition& conditio
 }
 
 // While the source is not well, that is why GPUs are not: nothing is said of each.
-bool StateLog::NoteGpus(const ConditionBasis& basis, const Condition& condition, Instant now) {
+bool StateLog::NoteGpus(const TickFacts& facts, const ConditionBasis& basis,
+                        const Condition& condition) {
   const PartState driver = condition.parts.front().state;
   if (basis.topology == nullptr || (driver != PartState::kOk && driver != PartState::kDegraded)) {
     return false;
   }
   bool is_told = false;
   for (size_t i = 0; i < basis.topology->gpus.size(); ++i) {
-    is_told = NoteGpu(basis, i, condition.ready, now) || is_told;
+    is_told = NoteGpu(facts, basis, i, condition.ready) || is_told;
   }
   return is_told;
 }
 
-bool StateLog::NoteGpu(const ConditionBasis& basis, size_t index, bool is_ready, Instant now) {
+bool StateLog::NoteGpu(const TickFacts& facts, const ConditionBasis& basis, size_t index,
+                       bool is_ready) {
   const Gpu& gpu = basis.topology->gpus[index];
   const DeviceState state =
       JudgeState(*basis.topology, index, basis.heard, basis.devices_are_stale);
@@ -161,19 +196,17 @@ bool StateLog::NoteGpu(const ConditionBasis& basis, size_t index, bool is_ready,
   if (state == announced.state || state == DeviceState::kRecovering) {
     return false;
   }
-  announced.state = state;
-  if (!announced.budget.Take(now)) {
+  const DeviceState before = std::exchange(announced.state, state);
+  if (!announced.budget.Take(facts.now)) {
     return false;
   }
-  const GpuWords& words = kGpuWords[static_cast<size_t>(state)];
   Log(LevelOf(state == DeviceState::kOk), "a GPU has changed its state",
       {{"state", std::string(DeviceStateName(state))},
        {"gpu", std::to_string(gpu.gpu_id)},
        {"uuid", gpu.uuid},
        {"pod", PodsOn(*basis.topology, basis.owners.get(), index)},
-       {"cause",
-        state == DeviceState::kUnresponsive ? WhySilent(basis, index) : std::string(words.cause)},
-       {"remedy", WithNote(words.remedy, announced.budget)},
+       {"cause", CauseOf(facts, basis, index, before, state)},
+       {"remedy", WithNote(kGpuWords[static_cast<size_t>(state)].remedy, announced.budget)},
        {"ready", YesOrNo(is_ready)}});
   return true;
 }

@@ -3,10 +3,11 @@
 // The tick writes these lines, since it never hangs: the thread that reads the devices may be stuck
 // in the very call that is the fault.  Each change is one line, with its cause and what helps: a
 // fault of the source is told by the source's line and not again by each GPU, and readiness has a
-// line of its own only when no other line tells of the same change.  A GPU is announced as `ok`
-// only once it has values again; `starting` and `recovering` are passing states and not announced.
-// Each subject has a budget of lines an hour (line_budget.h), and one XID code of one GPU speaks
-// once in ten minutes.  Repeats are counted in metrics.  Tick thread only.
+// line of its own only when no other line tells of the same change.  The line on a lost GPU names
+// the last XID that was known before.  A GPU is announced as `ok` only once it has values again;
+// `starting` and `recovering` are passing states and not announced.  Each subject has a budget of
+// lines an hour (line_budget.h), and one XID code of one GPU speaks once in ten minutes.  Repeats
+// are counted in metrics.  Tick thread only.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 #include "exporter/condition.h"
 #include "exporter/line_budget.h"
-#include "exporter/tick_facts.h"
+#include "facts/tick_facts.h"
 #include "ui/condition.h"
 
 namespace podgpu {
@@ -46,8 +47,8 @@ class StateLog {
   };
 
   bool NoteDriver(const ConditionBasis& basis, const Condition& condition, Instant now);
-  bool NoteGpus(const ConditionBasis& basis, const Condition& condition, Instant now);
-  bool NoteGpu(const ConditionBasis& basis, size_t index, bool is_ready, Instant now);
+  bool NoteGpus(const TickFacts& facts, const ConditionBasis& basis, const Condition& condition);
+  bool NoteGpu(const TickFacts& facts, const ConditionBasis& basis, size_t index, bool is_ready);
   void NoteXids(const TickFacts& facts);
   void TellXid(const TickFacts& facts, const XidCount& xid, AnnouncedXid& announced);
   AnnouncedGpu& AnnouncedOf(const Gpu& gpu);

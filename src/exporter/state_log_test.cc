@@ -21,7 +21,7 @@ class StateLogTest : public ::testing::Test {
     facts_.config = std::make_shared<const ConfigNotes>();
     facts_.stale_after = seconds(5);
     auto pods = std::make_shared<PodFacts>();
-    pods->answer = std::make_shared<const PodAllocations>();
+    pods->value = std::make_shared<const PodAllocations>();
     facts_.pods = pods;
     facts_.source = std::make_shared<const SourceStatus>(
         SourceStatus{PartState::kOk, "fake driver: 2 GPUs", 1, 0, 2});
@@ -122,9 +122,35 @@ TEST_F(StateLogTest, ALostGpuIsOneLineAndItsReturnAnother) {
   EXPECT_EQ(Count(Lines(10)), 1);
 }
 
+TEST_F(StateLogTest, ALostGpuIsToldWithItsLastXidAndItsReturnWithTheLoss) {
+  Lines();
+  const std::vector<XidCount> xids = {{.gpu = 0, .code = 13, .total = 1, .last_us = 99'000'000},
+                                      {.gpu = 1, .code = 31, .total = 1, .last_us = 70'000'000},
+                                      {.gpu = 1, .code = 94, .total = 1, .last_us = 60'000'000}};
+  grid_->findings.xids = xids;
+  Lines();
+  SetState(1, DeviceState::kLost);
+  grid_->findings.xids = xids;
+  grid_->read_at_wall = WallTime(seconds(100));
+  std::string lines = Lines();
+  EXPECT_TRUE(HasPart(lines,
+                      "cause=\"the driver no longer reaches it: it fell off the bus or was "
+                      "unbound; its last XID was 31, 30 s before\" remedy="))
+      << lines;
+  SetState(1, DeviceState::kOk);
+  lines = Lines();
+  EXPECT_TRUE(HasPart(lines, "state=ok gpu=1 uuid=" + FakeDriver::Uuid(1) +
+                                 " pod=ml/train-0 cause=\"the driver reaches it again, and it "
+                                 "gives values\" remedy=\"none is needed\""))
+      << lines;
+  SetState(0, DeviceState::kLost);
+  lines = Lines();
+  EXPECT_TRUE(HasPart(lines, "it fell off the bus or was unbound\" remedy=")) << lines;
+}
+
 TEST_F(StateLogTest, ACallThatHangsIsOneLineThoughItReturnsAndHangsAgain) {
   Lines();
-  facts_.running = CallGuard::Running{SourceCall::kRead, seconds(11), true};
+  facts_.running = RunningCall{SourceCall::kRead, seconds(11), true};
   std::string lines = Lines(3);
   EXPECT_EQ(Count(lines), 1) << lines;
   EXPECT_TRUE(HasPart(lines,
@@ -135,7 +161,7 @@ TEST_F(StateLogTest, ACallThatHangsIsOneLineThoughItReturnsAndHangsAgain) {
   facts_.running.reset();
   facts_.awaits_reading = true;
   lines = Lines(3);
-  facts_.running = CallGuard::Running{SourceCall::kRead, seconds(12), true};
+  facts_.running = RunningCall{SourceCall::kRead, seconds(12), true};
   lines += Lines(3);
   EXPECT_EQ(lines, "") << "no reading in between";
   facts_.grid_age = seconds(6);

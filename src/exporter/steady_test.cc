@@ -162,8 +162,8 @@ class SteadyNode {
     FillFindings(grid->findings);
     grids_.Set(std::move(grid));
     auto pods = std::make_shared<PodFacts>();
-    pods->answer = answer_;
-    pods->answered_at = clock_.Now();
+    pods->value = answer_;
+    pods->good_at = clock_.Now();
     pods->state = PartState::kOk;
     pods->detail = "a kubelet whose sentence is longer than a small string";
     pods_.Set(std::move(pods));

@@ -1,10 +1,11 @@
 // READ THIS FIRST: the program is Tick::Once.
 //
-// Each tick takes the newest grid and facts, joins devices with their owners and builds the plan
-// anew if the epoch has changed, computes its own numbers, renders the page, and publishes it.  It
-// never calls the vendor and never waits on a network, so pages go on, and stale values leave them,
-// while any of those hang.  Sole owner of the plan: no lock inside.  Run is the body of one thread;
-// what the accessors below it give may be read from any thread.
+// Each tick takes the newest grid and facts, joins devices with their owners, brings what the
+// sections of the page tell of up to date (page_state.h), makes a new plan if one is needed, judges
+// how podgpu is, has the sections append their numbers, and publishes the page.  It never calls the
+// vendor and never waits on a network, so pages go on, and stale values leave them, while any of
+// those hang.  It owns the plan alone: no lock inside.  Run is the body of one thread; the
+// accessors below it may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -18,27 +19,25 @@
 #include "base/clock.h"
 #include "base/published.h"
 #include "base/wakeup.h"
+#include "exporter/aged_grid.h"
 #include "exporter/call_guard.h"
 #include "exporter/condition.h"
 #include "exporter/hearing.h"
-#include "exporter/job_refresher.h"
-#include "exporter/page_parts.h"
-#include "exporter/pod_xid_counts.h"
+#include "exporter/naming_note.h"
+#include "exporter/owner_join.h"
+#include "exporter/page_sections.h"
+#include "exporter/page_state.h"
 #include "exporter/process_feed.h"
 #include "exporter/process_rows.h"
-#include "exporter/reader.h"
-#include "exporter/refresher.h"
 #include "exporter/selected_gpus.h"
-#include "exporter/slot_history.h"
 #include "exporter/state_log.h"
-#include "exporter/tick_facts.h"
-#include "exporter/vcuda_rows.h"
 #include "exporter/write_counts.h"
+#include "exposition/page_builder.h"
 #include "exposition/snapshot.h"
+#include "facts/thread_facts.h"
+#include "facts/tick_facts.h"
 #include "fields/counters_csv.h"
-#include "sample/grid_pool.h"
 #include "ui/condition.h"
-#include "view/held_measures.h"
 #include "view/view.h"
 
 namespace podgpu {
@@ -95,13 +94,17 @@ class Tick {
   void ShowInstead(std::vector<Counter> counters, std::vector<const Field*> fields);
   void NoteConfig(ConfigNotes notes);
   // Whether what ShowInstead asked for is not shown yet.
-  bool is_reloading() const { return wanted_.Get() != shown_.Get(); }
+  bool is_reloading() const { return page_.counters.is_reloading(); }
   // Whether there is a page, and it lacks fields that ShowInstead asked for last: no reading has
   // them yet, or too few for the rates of profiling fields.  Any thread.
   bool lacks_fields() const;
 
   // Makes a page per period, and at once when there is news, until `stop`.
   void Run(const std::stop_token& stop);
+
+  // The newest page, from a plan that is made for it.  It is the same as the published one unless
+  // the generation of a section is wrong: tests compare them.  Tick thread only.
+  std::string TextOfNewPlan() const;
 
   const TickOptions& options() const { return options_; }
   const TickSources& sources() const { return sources_; }
@@ -114,34 +117,20 @@ class Tick {
   }
 
  private:
-  // A list of metrics, and the fields that are read for it.
-  struct Metrics {
-    std::vector<Counter> counters;
-    std::vector<const Field*> fields;
-  };
-
-  std::shared_ptr<const EntityCounts> CountProcesses(const TickFacts& facts);
   TickFacts Gather();
-  void TakeMetrics(const TickFacts& facts);
+  // The newest reading without what is too old, and what it says of each GPU.
   void TakeGrid(TickFacts& facts);
-  void TakeOwners(TickFacts& facts);
-  void TakeNaming(TickFacts& facts);
-  void SayWhatIsUnmatched(const Owners& owners) const;
-  void SayWhatIsDropped(const std::vector<DroppedLabels>& dropped) const;
+  void TakeHang(TickFacts& facts);
+  void TakeClients(TickFacts& facts);
+  // What the API server has said, unless it was lost too long ago.
   std::shared_ptr<const ApiObjects> Usable(const std::shared_ptr<const ApiFacts>& facts,
                                            Instant now) const;
-  void TakeClients(TickFacts& facts);
-  void AppendProcesses(const TickFacts& facts);
-  bool PlanIsCurrent(const TickFacts& facts) const;
-  void BuildPlan(const TickFacts& facts);
-  void AddParts(const TickFacts& facts, PlanBuilder& builder);
-  void KeepToBudget(PlanBuilder& builder);
-  // Where the numbers of that page begin; those of processes follow.
-  uint32_t FirstVcudaSlot(const Grid& grid) const;
-  void TakeHang(TickFacts& facts);
-  void TakeDevices(TickFacts& facts);
+  // Brings what the sections tell of up to date.
+  void TakeReadings();
+  void RefreshPlans();
   // Publishes a new condition if the facts lead to one; returns whether the exporter is ready.
-  bool JudgeFacts(TickFacts& facts);
+  bool JudgeFacts();
+  void Publish();
 
   const TickOptions options_;
   const TickSources sources_;
@@ -149,45 +138,24 @@ class Tick {
   Wakeup& wakeup_;
   const std::optional<double> started_seconds_;
   Published<ConfigNotes> config_;
-  Published<Metrics> wanted_;
-  Published<Metrics> shown_;
-  std::atomic<int> readings_shown_ = 0;  // Since `shown_` changed.
 
-  // Epoch data: what the plan was made from.
-  std::shared_ptr<const SeriesPlan> plan_;
-  std::shared_ptr<const Owners> owners_;
-  std::shared_ptr<const Owners> planned_owners_;
-  OwnerFacts joined_facts_;
-  uint64_t joined_epoch_ = 0;
-  std::vector<const Field*> planned_fields_;
-  Findings planned_findings_;
-  uint64_t planned_held_ = 0, planned_pod_xids_ = 0, planned_processes_ = 0;  // Generations.
-  std::shared_ptr<const SeriesPlan> other_plan_;  // Null where requests and use are not shown.
-  uint64_t planned_vcuda_ = 0, planned_epoch_ = 0;
-  size_t unknown_pod_values_ = 0;  // Of the plan.
-  std::shared_ptr<const std::string> naming_note_;
-  std::string naming_said_;  // The reason that stands in the log.
-
-  // Tick data.
-  std::shared_ptr<const Grid> aged_from_;  // A published grid that has become old; else null.
-  std::shared_ptr<const Grid> aged_;       // The same without what has become too old.
-  GridPool aged_grids_;
+  AgedGrid aged_grid_;
   Hearing hearing_;
   SelectedGpus selected_;
+  OwnerJoin owner_join_;
+  NamingNotes naming_notes_;
   StateLog state_log_;
   std::optional<Instant> hung_at_;     // When a call was last seen to hang.
   uint64_t crowded_out_ = 0;           // Clients, at the last tick.
   std::optional<Instant> crowded_at_;  // When the number grew last.
-  HeldMeasures held_;
-  SlotHistory slot_history_;
-  PodXidCounts pod_xids_;
-  ProcessRows processes_;
-  VcudaRows vcuda_;
-  std::vector<Value> slots_;
+  PageState page_;
+  PageBuilder metrics_page_;
+  PageBuilder requests_page_;  // Of requests and use; without a plan where these are not shown.
+  std::vector<Value> slots_;   // Of the first page, then of the second.
+  size_t first_requests_slot_ = 0;
   size_t last_text_bytes_ = 0;
   size_t last_series_ = 0;
-  size_t left_out_ = 0;          // Series of the plan, by the budget.
-  uint64_t left_out_total_ = 0;  // The same, summed over all pages.
+  uint64_t left_out_total_ = 0;  // Series that the budget left out, summed over all pages.
   double last_tick_seconds_ = 0;
   ConditionBasis basis_;  // Of the published condition.
 

@@ -73,7 +73,7 @@ class Node {
     grids_.Set(grid);
     source_.Set(std::make_shared<const SourceStatus>());
     auto pods = std::make_shared<PodFacts>();
-    pods->answer =
+    pods->value =
         std::make_shared<const PodAllocations>(PodAllocations{"v1", 500, Allocations(*topology)});
     pods_.Set(pods);
     TickOptions options;

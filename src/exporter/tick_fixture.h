@@ -56,7 +56,9 @@ class TickTest : public ::testing::Test {
   }
   std::string Page() {
     tick().Once();
-    return std::string(tick().snapshots().Get()->text());
+    std::string page(tick().snapshots().Get()->text());
+    EXPECT_EQ(tick().TextOfNewPlan(), page);
+    return page;
   }
   void SetSource(PartState state, std::string detail) {
     source_.Set(
@@ -64,9 +66,9 @@ class TickTest : public ::testing::Test {
   }
   void SetPods(std::vector<Allocation> allocations) {
     auto facts = std::make_shared<PodFacts>();
-    facts->answer =
+    facts->value =
         std::make_shared<const PodAllocations>(PodAllocations{"v1", 1, std::move(allocations)});
-    facts->answered_at = clock_.Now();
+    facts->good_at = clock_.Now();
     facts->state = PartState::kOk;
     pods_.Set(facts);
   }

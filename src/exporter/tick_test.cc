@@ -269,18 +269,18 @@ TEST(SelfMetrics, EverySlotHasExactlyOneValue) {
   for (const uint32_t gpus : {0U, 1U, 8U}) {
     auto topology = std::make_shared<Topology>(FakeDriver::Gpus(gpus));
     facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
-    std::set<uint32_t> slots;
     for (const SlotView view : {SlotView::kCore, SlotView::kSelf}) {
-      for (const SlotFamily& family : SlotFamiliesOf(view, topology.get())) {
+      std::set<uint32_t> slots;
+      for (const SlotFamily& family : SlotFamiliesOf(view, topology.get(), 0)) {
         for (const SlotSeries& series : family.series) {
           EXPECT_TRUE(slots.insert(series.slot).second) << family.family.name;
         }
       }
+      std::vector<Value> values;
+      AppendSlots(view, facts, true, values);
+      EXPECT_EQ(values.size(), slots.size());
+      EXPECT_EQ(*slots.rbegin() + 1, slots.size());
     }
-    std::vector<Value> values;
-    FillSlots(facts, true, values);
-    EXPECT_EQ(values.size(), slots.size());
-    EXPECT_EQ(*slots.rbegin() + 1, slots.size());
   }
 }
 

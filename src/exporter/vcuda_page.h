@@ -1,11 +1,14 @@
-// The page of requests and use, made from what the main page shows when it is wanted.
+// The page of requests and use, made from what the main page shows when a client asks for it.
 //
-// Its plan and its numbers come with the main snapshot; only who asks pays for its bytes, once per
-// tick.  One HTTP thread each.
+// Its plan and its numbers come with the main snapshot; its bytes are made at the first request
+// after a tick.  One HTTP thread each.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 
+#include "exposition/lazy_page.h"
 #include "exposition/snapshot.h"
 
 namespace podgpu {
@@ -18,16 +21,17 @@ class VcudaPage {
       return nullptr;
     }
     const SnapshotParts& parts = main->parts();
-    if (page_ == nullptr || page_->parts().tick != parts.tick) {
-      page_ = std::make_shared<const Snapshot>(
-          SnapshotParts{parts.other_plan, parts.grid, parts.owners, parts.slots, parts.tick},
-          page_ == nullptr ? 0 : page_->text().size());
-    }
-    return page_;
+    return page_.Of(parts.tick, [&](const Snapshot* last) {
+      const auto first = parts.slots.begin() + static_cast<std::ptrdiff_t>(parts.first_other_slot);
+      return std::make_shared<const Snapshot>(
+          SnapshotParts{
+              parts.other_plan, parts.grid, parts.owners, {first, parts.slots.end()}, parts.tick},
+          last == nullptr ? 0 : last->text().size());
+    });
   }
 
  private:
-  std::shared_ptr<const Snapshot> page_;
+  LazyPage<uint64_t, Snapshot> page_;  // By tick.
 };
 
 }  // namespace podgpu

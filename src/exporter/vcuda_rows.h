@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "exporter/process_rows.h"
-#include "exporter/tick_facts.h"
 #include "exposition/series_plan.h"
+#include "facts/tick_facts.h"
 #include "process/process_table.h"
 #include "view/vcuda_view.h"
 
@@ -29,7 +29,7 @@ class VcudaRows {
   // Finds out who has rows; `table` has taken what has come.
   void Take(const TickFacts& facts, const ProcessTable& table);
 
-  // Another one when the lines are others.
+  // Changes whenever the set of lines changes.
   uint64_t generation() const { return generation_; }
   uint32_t slot_count() const { return VcudaSlotCount(users_); }
   void AddTo(uint32_t first_slot, PlanBuilder& plan) const;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "attribution/owner.h"
-#include "exporter/process_feed.h"
+#include "facts/thread_facts.h"
 #include "kube/api_object.h"
 #include "process/process_table.h"
 #include "topology/topology.h"

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/published.h"
+#include "facts/write_tally.h"
 
 namespace podgpu {
 
@@ -20,11 +21,6 @@ struct WriteCounts {
 };
 
 // The same at one moment.
-struct WriteTally {
-  uint64_t written = 0;
-  uint64_t failed = 0;
-  std::shared_ptr<const std::string> failure = nullptr;
-};
 inline WriteTally TallyOf(const WriteCounts& counts) {
   return {.written = counts.written.load(std::memory_order_relaxed),
           .failed = counts.failed.load(std::memory_order_relaxed),

@@ -37,9 +37,9 @@ class YoungerPodsTest : public ::testing::Test {
 
   void GiveGpu(uint32_t gpu) {
     PodFacts facts;
-    facts.answer = std::make_shared<const PodAllocations>(
+    facts.value = std::make_shared<const PodAllocations>(
         PodAllocations{"v1", 1, {{"ml", "a", "main", "nvidia.com/gpu", FakeDriver::Uuid(gpu)}}});
-    facts.asked_at = facts.answered_at = clock_.Now();
+    facts.asked_at = facts.good_at = clock_.Now();
     facts.state = PartState::kOk;
     kubelet_.Set(std::make_shared<const PodFacts>(facts));
   }
@@ -50,8 +50,8 @@ class YoungerPodsTest : public ::testing::Test {
     pod.uid = uid;
     ApiFacts facts;
     facts.state = PartState::kOk;
-    facts.objects = std::make_shared<const ApiObjects>(ApiObjects{{"ml/a", pod}});
-    renewed_.Take(*facts.objects, clock_.Now());
+    facts.value = std::make_shared<const ApiObjects>(ApiObjects{{"ml/a", pod}});
+    renewed_.Take(*facts.value, clock_.Now());
     facts.renewed = renewed_.at();
     api_.Set(std::make_shared<const ApiFacts>(facts));
   }

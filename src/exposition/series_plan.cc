@@ -123,10 +123,17 @@ void PlanBuilder::BeginFamily(Family family) {
   }
 }
 
+void PlanBuilder::AllowSlots(uint32_t first, uint32_t count) {
+  first_allowed_slot_ = first;
+  end_of_allowed_slots_ = uint64_t{first} + count;
+}
+
 void PlanBuilder::AddSeries(uint32_t labels, NumberSource source, std::optional<double> scale) {
   PODGPU_CHECK(current_ < series_by_family_.size());
   PODGPU_CHECK(labels < plan_.label_blocks_.size());
   PODGPU_CHECK(source.kind != NumberSource::Kind::kBit || source.bit < 64);
+  PODGPU_CHECK(source.kind != NumberSource::Kind::kSlot ||
+               (source.index >= first_allowed_slot_ && source.index < end_of_allowed_slots_));
   size_t unused = 0;
   size_t& needed = source.kind == NumberSource::Kind::kSlot  ? plan_.needed_slots_
                    : source.kind == NumberSource::Kind::kOne ? unused

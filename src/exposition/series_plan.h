@@ -150,6 +150,10 @@ class PlanBuilder {
   // which is not valid) and in the first's format.
   void BeginFamily(Family family);
 
+  // From now on lines may refer to these slots only: a section's own (page_builder.h).  Without a
+  // call they may refer to any.
+  void AllowSlots(uint32_t first, uint32_t count);
+
   // Adds a line to the family that was begun last; its scale is the family's where none is given.
   void AddSeries(uint32_t labels, NumberSource source, std::optional<double> scale = std::nullopt);
 
@@ -170,6 +174,8 @@ class PlanBuilder {
   std::unordered_map<std::string, size_t> family_by_name_;
   size_t current_ = 0;
   double current_scale_ = 1.0;
+  uint64_t first_allowed_slot_ = 0;
+  uint64_t end_of_allowed_slots_ = uint64_t{1} << 32U;
 };
 
 }  // namespace podgpu

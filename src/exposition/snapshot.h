@@ -32,9 +32,11 @@ struct SnapshotParts {
   std::shared_ptr<const Owners> owners;
   std::vector<Value> slots;
   uint64_t tick = 0;
-  // Of another page of the same numbers, which whoever asks for it makes; null where there is none.
+  // Of another page of the same reading, which is rendered when it is asked for; null where there
+  // is none.  Its numbers are the slots from `first_other_slot` on.
   std::shared_ptr<const SeriesPlan> other_plan = nullptr;
   std::shared_ptr<const EntityCounts> processes = {};  // Null where none are read.  On no page.
+  size_t first_other_slot = 0;
 };
 
 // What a response carries.

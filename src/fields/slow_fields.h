@@ -7,13 +7,13 @@
 #include <chrono>
 #include <cstdint>
 
+#include "fields/field_ids.h"
+
 namespace podgpu {
 
 // Returns the shortest sampling interval of the field; zero: the requested interval.
 constexpr std::chrono::seconds OwnPeriodOf(uint16_t field) {
-  constexpr uint16_t kInforomChecksum = 83;
-  constexpr uint16_t kInforomValid = 84;
-  const bool is_slow = field == kInforomChecksum || field == kInforomValid;
+  const bool is_slow = field == field_ids::kInforomChecksum || field == field_ids::kInforomValid;
   return std::chrono::seconds(is_slow ? 30 : 0);
 }
 

@@ -54,7 +54,7 @@ Duration TimeToAnswer(const HttpRequest& request, Duration longest) {
 Connection::Connection(ServerState& shared, ConnectionPool& pool, Socket socket, std::string peer)
     : shared_(shared),
       pool_(pool),
-      peer_(std::move(peer)),
+      peer_(shared.peers.try_emplace(std::move(peer)).first),
       stream_(std::move(socket)),
       ask_again_(stream_.get_executor()),
       reader_({.max_header_bytes = shared.options.max_header_bytes,
@@ -72,9 +72,7 @@ void Connection::OnStream(Act act) {
 void Connection::Start() {
   place_ = pool_.waiting.insert(pool_.waiting.end(), shared_from_this());
   shared_.counters.open_connections++;
-  if (!peer_.empty()) {
-    shared_.connections_of_peer[peer_]++;
-  }
+  peer_->second++;
   AwaitRequest();
 }
 
@@ -86,9 +84,8 @@ void Connection::Close() {
   stream_.close();
   shared_.counters.open_connections--;
   (is_busy_ ? pool_.busy : pool_.waiting).erase(place_);
-  if (const auto peer = shared_.connections_of_peer.find(peer_);
-      peer != shared_.connections_of_peer.end() && --peer->second == 0) {
-    shared_.connections_of_peer.erase(peer);
+  if (--peer_->second == 0) {
+    shared_.peers.erase(peer_);
   }
   shared_.on_closed();
 }
@@ -220,7 +217,7 @@ bool Connection::IsGuardedAgainst(const HttpRequest& request) {
   if (count++ == 0) {  // The rest is counted.
     Log(LogLevel::kWarn,
         is_host ? "a request by a foreign name is refused" : "a request of another site is refused",
-        {{"why", why}, {"peer", peer_}});
+        {{"why", why}, {"peer", peer()}});
   }
   Deny(403, why + "\n");
   return true;
@@ -317,7 +314,7 @@ void Connection::Write(Persistence persistence, bool head_only) {
   // Asked before each piece: how much of the rest may be handed to the system at once.
   auto next_piece = [self = shared_from_this()](const ErrorCode& error, size_t written) {
     if (written > 0) {
-      self->NoteProgress();
+      self->active_at_ = self->shared_.clock.Now();
     }
     return error ? size_t{0} : kPieceBytes;
   };
@@ -382,15 +379,8 @@ bool Connection::GoesOn(const ErrorCode& error) {
   return !closed_;
 }
 
-void Connection::NoteProgress() {
-  if (is_busy_ && !closed_) {
-    progressed_at_ = shared_.clock.Now();
-    pool_.busy.splice(pool_.busy.end(), pool_.busy, place_);
-  }
-}
-
 void Connection::BecomeBusy() {
-  progressed_at_ = shared_.clock.Now();
+  active_at_ = shared_.clock.Now();
   if (!is_busy_) {
     pool_.busy.splice(pool_.busy.end(), pool_.waiting, place_);
     is_busy_ = true;
@@ -398,6 +388,7 @@ void Connection::BecomeBusy() {
 }
 
 void Connection::BecomeWaiting() {
+  active_at_ = shared_.clock.Now();
   if (is_busy_) {
     pool_.waiting.splice(pool_.waiting.end(), pool_.busy, place_);
     is_busy_ = false;

@@ -2,8 +2,8 @@
 //
 // A connection is owned by the pool in whose bound it counts; operations under way keep it alive
 // past that.  It moves between the pool's two lists as it waits for the client or is being
-// answered, and within the latter as its answer makes progress, so that the server knows which one
-// to close first.  One answer is in flight at a time: no further request is read before the system
+// answered, and keeps when something last happened in it, so that the server knows which one to
+// close first.  One answer is in flight at a time: no further request is read before the system
 // has taken all of it.  With TLS it costs no more than without
 // until its first byte arrives; the handshake is part of the first request and shares its deadline.
 // Everything happens on the server's thread.
@@ -34,10 +34,13 @@ using Connections = std::list<std::shared_ptr<Connection>>;
 struct ConnectionPool {
   size_t limit = 0;
   bool probes_only = false;
-  Connections waiting;  // For a request, or for the client to close; the longest first.
-  Connections busy;     // Being answered; the one whose last progress is longest ago first.
+  Connections waiting;  // For a request, or for the client to close.
+  Connections busy;     // Being answered.
   size_t size() const { return waiting.size() + busy.size(); }
 };
+
+// How many connections are open by the address of the client; those that have none are together.
+using Peers = std::map<std::string, size_t, std::less<>>;
 
 // What all connections of a server share; outlives them.
 struct ServerState {
@@ -53,7 +56,7 @@ struct ServerState {
   HttpCounters own_counters;
   HttpCounters& counters;
   const RequestGuard guard;
-  std::map<std::string, size_t, std::less<>> connections_of_peer;  // Those that are open.
+  Peers peers;
   bool is_local = false;  // Served on a socket in the file system, which no browser reaches.
   std::unique_ptr<WebFront> front;  // Null without a web configuration.
   bool stopping = false;
@@ -74,9 +77,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Closes it so that the system forgets what the client has not taken.
   void CutOff();
 
-  const std::string& peer() const { return peer_; }
-  // When the answer began or the system last took a part of it.
-  Instant progressed_at() const { return progressed_at_; }
+  // While it is open.
+  const std::string& peer() const { return peer_->first; }
+  size_t connections_of_peer() const { return peer_->second; }
+  // When it was accepted, its answer began, or the system last took a part of its answer.  Bytes
+  // of a request do not count: a client may send one at a time.
+  Instant active_at() const { return active_at_; }
 
  private:
   void AwaitRequest();
@@ -100,7 +106,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Linger();
   bool GoesOn(const ErrorCode& error);
   void ForgetAtItsEnd(bool forgets);
-  void NoteProgress();
   void BecomeBusy();
   void BecomeWaiting();
 
@@ -110,7 +115,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   ServerState& shared_;
   ConnectionPool& pool_;
-  const std::string peer_;
+  Peers::iterator peer_;  // Until it is closed.
   Stream stream_;
   Timer ask_again_;
   // With TLS, from the handshake on.  The session ends before its context and its socket.
@@ -121,7 +126,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   HttpResponse response_;
   std::string head_;
   Instant answer_by_{};  // The response has left by then, or the connection is closed.
-  Instant progressed_at_{};
+  Instant active_at_{};
   int failed_passwords_ = 0;  // Since the last right one.
   size_t lingered_bytes_ = 0;
   Connections::iterator place_;

@@ -91,7 +91,7 @@ class BeastServer final : public HttpServer {
     }
     PODGPU_ASSIGN_OR_RETURN(
         shared_.front,
-        WebFront::Open(shared_.options.web_config_file, shared_.counters,
+        WebFront::Open(shared_.options.web_config_file, shared_.options.files, shared_.counters,
                        [this](std::function<void()> work) { asio::post(io_, std::move(work)); }));
     return absl::OkStatus();
   }
@@ -167,29 +167,46 @@ class BeastServer final : public HttpServer {
   }
 
   bool HasItsShare(const std::string& peer) const {
-    const auto held = shared_.connections_of_peer.find(peer);
-    return held != shared_.connections_of_peer.end() &&
+    const auto held = shared_.peers.find(peer);
+    return !peer.empty() && held != shared_.peers.end() &&
            held->second >= shared_.options.max_connections_per_peer;
   }
 
-  // Closes the connection that has waited longest, if one waits, or else the one whose answer has
-  // made no progress for longest.  Of `peer` alone, unless that is empty.
+  // Closes a connection in favour of a new one, if one may be closed.  Of `peer` alone, unless that
+  // is empty.
   bool DisplaceOne(ConnectionPool& pool, const std::string& peer = "") {
-    const auto is_meant = [&](const std::shared_ptr<Connection>& one) {
-      return peer.empty() || one->peer() == peer;
-    };
-    auto victim = std::ranges::find_if(pool.waiting, is_meant);
-    if (victim == pool.waiting.end()) {
-      victim = std::ranges::find_if(pool.busy, is_meant);
-      if (victim == pool.busy.end() ||
-          shared_.clock.Now() - (*victim)->progressed_at() < shared_.options.stalled_after) {
-        return false;
-      }
+    const std::shared_ptr<Connection> victim = ToDisplace(pool, peer);
+    if (victim == nullptr) {
+      return false;
     }
     shared_.counters.displaced++;
-    const std::shared_ptr<Connection> kept = *victim;
-    kept->CutOff();
+    victim->CutOff();
     return true;
+  }
+
+  // Of the peer that has most connections, so that a crowd pays for itself, the one in which
+  // nothing has happened for longest: a client that has just come may not have been able to ask
+  // yet.
+  std::shared_ptr<Connection> ToDisplace(const ConnectionPool& pool,
+                                         const std::string& peer) const {
+    const auto goes_before = [](const Connection& one, const Connection& other) {
+      return one.connections_of_peer() != other.connections_of_peer()
+                 ? one.connections_of_peer() > other.connections_of_peer()
+                 : one.active_at() < other.active_at();
+    };
+    const Instant now = shared_.clock.Now();
+    std::shared_ptr<Connection> first;
+    for (const Connections* list : {&pool.waiting, &pool.busy}) {
+      for (const std::shared_ptr<Connection>& one : *list) {
+        const bool may_go =
+            list == &pool.waiting || now - one->active_at() >= shared_.options.stalled_after;
+        const bool is_meant = peer.empty() || one->peer() == peer;
+        if (may_go && is_meant && (first == nullptr || goes_before(*one, *first))) {
+          first = one;
+        }
+      }
+    }
+    return first;
   }
 
   static void CloseFirst(Connections& connections) {
@@ -245,7 +262,7 @@ StatusOr<Listener> ListenAs(const HttpServerOptions& options) {
     return AdoptListener(options.inherited_socket);
   }
   PODGPU_ASSIGN_OR_RETURN(const ListenAddress address, ParseListenAddress(options.address));
-  return Listen(address, SystemFiles());
+  return Listen(address, *options.files);
 }
 
 }  // namespace

@@ -5,10 +5,11 @@
 // the object that `keep_alive` holds, so nothing is copied and a slow reader keeps only its own
 // snapshot.  Connections, those of each peer, header size, the time for a whole request and what
 // the kernel holds for a connection are bounded.  Above the bound a new connection takes the place
-// of the one that has waited longest for a request, or else of the one whose answer has made no
-// progress for longest; while none may be displaced, only probes are let in, through a few slots of
-// their own.  The server stops when it is destroyed: it closes the listener, lets running responses
-// finish for at most `drain`, and joins its thread.
+// of another: of the peer that has most connections, the one in which nothing has happened for
+// longest, whether it waits for a request or its answer makes no progress.  While none may be
+// displaced, only probes are let in, through a few slots of their own.  The server stops when it is
+// destroyed: it closes the listener, lets running responses finish for at most `drain`, and joins
+// its thread.
 #pragma once
 
 #include <chrono>
@@ -20,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "base/status.h"
 #include "http/counters.h"
 
@@ -68,7 +70,9 @@ struct RequestGuardOptions {
 struct HttpServerOptions {
   // "host:port", ":port", "[v6]:port" or "unix:/path"; port 0 lets the system choose.
   std::string address = ":9400";
-  int inherited_socket = -1;    // Serve this one, which listens already, instead of `address`.
+  int inherited_socket = -1;  // Serve this one, which listens already, instead of `address`.
+  // Of the web configuration, certificates and socket files.
+  std::shared_ptr<const Files> files = std::make_shared<const SystemFiles>();
   std::string web_config_file;  // Empty: plain HTTP for everybody.  See web_config.h.
   size_t max_connections = 512;
   size_t max_connections_per_peer = 128;  // Of one address; further ones take the place of its own.

@@ -237,6 +237,49 @@ TEST(HttpServerLimits, CutsOffTheAnswerWithoutProgressWhenEveryConnectionIsBusy)
   EXPECT_EQ(server->stats().turned_away, 0U);
 }
 
+// After so many turns of the server's loop an answer that its client does not take has stopped.
+void LetAnswersStop(uint16_t port) {
+  LoopbackClient client(port);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(client.Fetch("/").status, 200);
+  }
+}
+
+TEST(HttpServerLimits, AClientThatHasJustComeIsNotCutOffForOneThatComesLater) {
+  HttpServerOptions options = LoopbackOptions();
+  options.max_connections = 2;
+  const auto server = StartServer(options);
+  LoopbackClient stuck(server->port(), 4096);
+  stuck.Get("/large");
+  LetAnswersStop(server->port());
+  Await([&] { return server->stats().open_connections == 1; });
+  LoopbackClient just_come(server->port());  // Has not asked yet.
+  Await([&] { return server->stats().open_connections == 2; });
+  EXPECT_EQ(LoopbackClient(server->port()).Fetch("/").status, 200);
+  EXPECT_EQ(just_come.Fetch("/").status, 200);
+  EXPECT_EQ(stuck.Read().status, 0) << "the answer without progress makes room";
+  EXPECT_EQ(server->stats().displaced, 1U);
+}
+
+TEST(HttpServerLimits, ThePeerWithMostConnectionsMakesRoom) {
+  HttpServerOptions options = LoopbackOptions();
+  options.max_connections = 4;
+  const auto server = StartServer(options);
+  LoopbackClient scraper(server->port(), 0, "127.0.0.2");
+  ASSERT_EQ(scraper.Fetch("/").status, 200);
+  std::vector<std::unique_ptr<LoopbackClient>> crowd;
+  for (int i = 0; i < 20; ++i) {
+    crowd.push_back(std::make_unique<LoopbackClient>(server->port(), 4096));
+    crowd.back()->Get("/large");
+    Await([&] { return server->stats().requests == static_cast<uint64_t>(i) + 2; });
+  }
+  LoopbackClient third(server->port(), 0, "127.0.0.3");
+  EXPECT_EQ(third.Fetch("/").status, 200);
+  EXPECT_EQ(scraper.Fetch("/").status, 200) << "it has one connection, the crowd had three";
+  EXPECT_EQ(server->stats().displaced, 18U);
+  EXPECT_EQ(crowd.front()->Read().status, 0);
+}
+
 TEST(HttpServerLimits, AScrapeIsAnsweredAmongManyThatAskAndNeverRead) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections = 16;
@@ -260,14 +303,14 @@ TEST(HttpServerLimits, APeerWithItsShareMakesRoomItself) {
   const auto server = StartServer(options);
   LoopbackClient other(server->port(), 0, "127.0.0.2");
   EXPECT_EQ(other.Fetch("/").status, 200);
-  LoopbackClient stuck(server->port(), 4096);
-  stuck.Get("/large");
-  Await([&] { return server->stats().requests == 2; });
   LoopbackClient idle(server->port());
   EXPECT_EQ(idle.Fetch("/").status, 200);
+  LoopbackClient stuck(server->port(), 4096);
+  stuck.Get("/large");
+  Await([&] { return server->stats().requests == 3; });
   LoopbackClient third(server->port());
   EXPECT_EQ(third.Fetch("/").status, 200);
-  EXPECT_TRUE(idle.AwaitEnd()) << "the one that waits goes before the one that is answered";
+  EXPECT_TRUE(idle.AwaitEnd()) << "nothing has happened in it for longest";
   EXPECT_EQ(other.Fetch("/").status, 200) << "another peer pays nothing";
   EXPECT_EQ(server->stats().displaced, 1U);
   EXPECT_EQ(server->stats().open_connections, 3U);

@@ -14,8 +14,9 @@ namespace {
 // Turns settings into a context; each step says what is wrong as "file: key: what".
 class ContextBuilder {
  public:
-  ContextBuilder(const TlsSettings& settings, const std::string& config_path, SSL_CTX* context)
-      : settings_(settings), config_path_(config_path), context_(context) {}
+  ContextBuilder(const TlsSettings& settings, const std::string& config_path, const Files& files,
+                 SSL_CTX* context)
+      : settings_(settings), config_path_(config_path), files_(files), context_(context) {}
 
   Status Build() {
     SSL_CTX_set_options(context_, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
@@ -42,7 +43,7 @@ class ContextBuilder {
     if (source.file.empty()) {
       return source.text;
     }
-    StatusOr<std::string> text = SystemFiles().Read(source.file);
+    StatusOr<std::string> text = files_.Read(source.file);
     if (!text.ok()) {
       return Refuse(absl::StrFormat("%s_file", key),
                     absl::StrFormat("%s. Correct the path", text.status().message()));
@@ -164,6 +165,7 @@ class ContextBuilder {
 
   const TlsSettings& settings_;
   const std::string& config_path_;
+  const Files& files_;
   SSL_CTX* context_;
 };
 
@@ -224,13 +226,14 @@ int ChooseProtocol(SSL* /*session*/, const unsigned char** chosen, unsigned char
 void TlsContext::Free::operator()(ssl_ctx_st* context) const { SSL_CTX_free(context); }
 
 StatusOr<std::shared_ptr<const TlsContext>> TlsContext::Make(const TlsSettings& settings,
-                                                             const std::string& config_path) {
+                                                             const std::string& config_path,
+                                                             const Files& files) {
   // Private constructor: make_shared cannot reach it.
   std::shared_ptr<TlsContext> made(new TlsContext);  // NOLINT(cppcoreguidelines-owning-memory)
   made->context_.reset(SSL_CTX_new(TLS_server_method()));
   PODGPU_CHECK(made->context_ != nullptr);
   SSL_CTX* const context = made->context_.get();
-  PODGPU_RETURN_IF_ERROR(ContextBuilder(settings, config_path, context).Build());
+  PODGPU_RETURN_IF_ERROR(ContextBuilder(settings, config_path, files, context).Build());
   if (const X509* const shown = SSL_CTX_get0_certificate(context)) {
     made->certificate_expires_s_ = ExpiresAt(*shown);
   }

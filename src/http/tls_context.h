@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "base/status.h"
 #include "http/web_config.h"
 
@@ -24,7 +25,8 @@ class TlsContext {
   // `config_path` is where the settings come from.  What cannot be used is kInvalidArgument in one
   // line that names file, key and remedy.
   static StatusOr<std::shared_ptr<const TlsContext>> Make(const TlsSettings& settings,
-                                                          const std::string& config_path);
+                                                          const std::string& config_path,
+                                                          const Files& files);
 
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;

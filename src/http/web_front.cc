@@ -20,28 +20,36 @@ void LogNotes(const WebConfig& config, const std::string& path) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<WebFront>> WebFront::Open(const std::string& path, HttpCounters& counters,
+StatusOr<std::unique_ptr<WebFront>> WebFront::Open(const std::string& path,
+                                                   std::shared_ptr<const Files> files,
+                                                   HttpCounters& counters,
                                                    PasswordChecker::Poster post) {
   // Private constructor: make_unique cannot reach it.
   std::unique_ptr<WebFront> front(
-      new WebFront(path, counters, std::move(post)));  // NOLINT(cppcoreguidelines-owning-memory)
+      new WebFront(path, std::move(files), counters,
+                   std::move(post)));  // NOLINT(cppcoreguidelines-owning-memory)
   PODGPU_ASSIGN_OR_RETURN(State state, front->Read());
   front->Use(std::move(state));
   return front;
 }
 
-Status WebFront::Check(const std::string& path) {
-  HttpCounters nobodys;
-  return Open(path, nobodys, [](const std::function<void()>& /*work*/) {}).status();
+Status WebFront::Check(const std::string& path, std::shared_ptr<const Files> files) {
+  HttpCounters unused;
+  return Open(path, std::move(files), unused, [](const std::function<void()>& /*work*/) {})
+      .status();
 }
 
-WebFront::WebFront(std::string path, HttpCounters& counters, PasswordChecker::Poster post)
-    : path_(std::move(path)), counters_(counters), checker_(std::move(post)) {}
+WebFront::WebFront(std::string path, std::shared_ptr<const Files> files, HttpCounters& counters,
+                   PasswordChecker::Poster post)
+    : path_(std::move(path)),
+      files_(std::move(files)),
+      counters_(counters),
+      checker_(std::move(post)) {}
 
 // Each file's stamp is taken before the file is read: what changes meanwhile is seen next time.
 StatusOr<WebFront::State> WebFront::Read() {
   stamps_ = {{path_, StampOf(path_)}};
-  const StatusOr<std::string> text = SystemFiles().Read(path_);
+  const StatusOr<std::string> text = files_->Read(path_);
   if (!text.ok()) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "web configuration %s. Correct --web-config-file", text.status().message()));
@@ -54,7 +62,7 @@ StatusOr<WebFront::State> WebFront::Read() {
         stamps_.emplace_back(source->file, StampOf(source->file));
       }
     }
-    PODGPU_ASSIGN_OR_RETURN(state.tls, TlsContext::Make(*tls, path_));
+    PODGPU_ASSIGN_OR_RETURN(state.tls, TlsContext::Make(*tls, path_, *files_));
   }
   return state;
 }

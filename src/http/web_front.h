@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/file_stamp.h"
+#include "base/files.h"
 #include "base/status.h"
 #include "http/counters.h"
 #include "http/password_checker.h"
@@ -30,11 +31,13 @@ namespace podgpu {
 class WebFront {
  public:
   // `post` runs what it is given on the server's thread; `counters` outlives the front.
-  static StatusOr<std::unique_ptr<WebFront>> Open(const std::string& path, HttpCounters& counters,
+  static StatusOr<std::unique_ptr<WebFront>> Open(const std::string& path,
+                                                  std::shared_ptr<const Files> files,
+                                                  HttpCounters& counters,
                                                   PasswordChecker::Poster post);
 
   // Whether the configuration at `path` and all that it names can be used.
-  static Status Check(const std::string& path);
+  static Status Check(const std::string& path, std::shared_ptr<const Files> files);
 
   // The newest TLS context; null where plain HTTP is served.
   std::shared_ptr<const TlsContext> Tls();
@@ -54,7 +57,8 @@ class WebFront {
   };
   using Stamps = std::vector<std::pair<std::string, FileStamp>>;
 
-  WebFront(std::string path, HttpCounters& counters, PasswordChecker::Poster post);
+  WebFront(std::string path, std::shared_ptr<const Files> files, HttpCounters& counters,
+           PasswordChecker::Poster post);
 
   StatusOr<State> Read();
   void Refresh();
@@ -62,6 +66,7 @@ class WebFront {
   void CheckPassword(std::string_view authorization, const std::function<void(int)>& decide);
 
   const std::string path_;
+  const std::shared_ptr<const Files> files_;
   State state_;
   HttpCounters& counters_;
   Stamps stamps_;  // Of all files that the last attempt to read has met.

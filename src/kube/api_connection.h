@@ -1,8 +1,8 @@
 // One connection to the API server: TLS, and GET requests one after the other.
 //
 // The server must show a certificate of the cluster's own authority for the host that was asked
-// for; no other authority counts.  Every step has a deadline and ends when stop is requested.  Used
-// by one thread, which blocks in the calls.
+// for; no other authority counts, unless ApiServerOptions::verifies is false.  Every step has a
+// deadline and ends when stop is requested.  Used by one thread, which blocks in the calls.
 #pragma once
 
 #include <chrono>

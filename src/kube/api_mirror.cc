@@ -6,7 +6,8 @@
 #include "absl/strings/str_format.h"
 
 #include "base/free_memory.h"
-#include "base/text.h"
+#include "base/percent.h"
+#include "kube/api_refusal.h"
 #include "kube/list_stream.h"
 
 namespace podgpu {
@@ -36,21 +37,6 @@ constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kMetadataOf = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 constexpr std::string_view kMetadataListOf = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-// Percent-encodes what is not safe in a query.
-std::string Encoded(std::string_view text) {
-  std::string encoded;
-  for (const char c : text) {
-    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '-' || c == '_' || c == '.' || c == '~';
-    if (safe) {
-      encoded += c;
-    } else {
-      absl::StrAppendFormat(&encoded, "%%%02X", static_cast<unsigned char>(c));
-    }
-  }
-  return encoded;
-}
-
 std::string KeyOf(const ApiObject& object) { return object.name_space + "/" + object.name; }
 
 // Where the metadata of pods is enough, servers that cannot cut it out send the whole.
@@ -62,32 +48,6 @@ std::string AcceptFor(ApiCollection collection, std::string_view cut) {
   return accept;
 }
 
-Status FromCode(int code, const std::string& sentence) {
-  switch (code) {
-    case 401:
-      return absl::UnauthenticatedError(sentence);
-    case 403:
-      return absl::PermissionDeniedError(sentence);
-    case 404:
-      return absl::NotFoundError(sentence);
-    case 410:
-      return absl::OutOfRangeError(sentence);
-    case 429:
-      return absl::ResourceExhaustedError(sentence);
-    default:
-      return absl::UnavailableError(sentence);
-  }
-}
-
-// What the server says, whole: a refusal ends with the resource and the scope that it is about.
-std::string Sentence(std::string_view text) {
-  constexpr size_t kLongestBytes = 512;
-  std::string sentence = CleanUtf8(text.substr(0, kLongestBytes));
-  std::ranges::replace_if(
-      sentence, [](char c) { return (c >= 0 && c < ' ') || c == '\x7F'; }, ' ');
-  return "\"" + sentence + (text.size() > kLongestBytes ? "...\"" : "\"");
-}
-
 // `rights`: what to grant.
 std::string RemedyFor(int code, const std::string& rights) {
   return code == 401   ? ". The token is not accepted; it is read again for the next request"
@@ -97,11 +57,12 @@ std::string RemedyFor(int code, const std::string& rights) {
 
 Status Refused(int code, std::string_view what, const ApiFailure& failure,
                const std::string& rights) {
-  return FromCode(
-      code, absl::StrFormat("the API server answers %d to %s%s%s%s", code, what,
-                            failure.message.empty() ? "" : ": ",
-                            failure.message.empty() ? std::string() : Sentence(failure.message),
-                            RemedyFor(code, rights)));
+  return StatusOfAnswer(
+      code,
+      absl::StrFormat("the API server answers %d to %s%s%s%s", code, what,
+                      failure.message.empty() ? "" : ": ",
+                      failure.message.empty() ? std::string() : QuotedRefusal(failure.message),
+                      RemedyFor(code, rights)));
 }
 
 }  // namespace
@@ -151,15 +112,16 @@ size_t ApiMirror::MostObjects() const { return scope_ ? kMostScopedObjects : kMo
 // As it stands in a query.
 std::string ApiMirror::Selector() const {
   if (scope_) {
-    return "labelSelector=" + Encoded(scope_->labels);
+    return "labelSelector=" + PercentEncode(scope_->labels);
   }
   if (collection_ == ApiCollection::kConfigMap) {
-    return "fieldSelector=" + Encoded("metadata.name=" + config_map_.name);
+    return "fieldSelector=" + PercentEncode("metadata.name=" + config_map_.name);
   }
   const std::string selector = "spec.nodeName=" + server_.node;
-  return "fieldSelector=" + Encoded(collection_ == ApiCollection::kResourceSlices
-                                        ? selector + ",spec.driver=" + std::string(kSliceDriver)
-                                        : selector);
+  return "fieldSelector=" +
+         PercentEncode(collection_ == ApiCollection::kResourceSlices
+                           ? selector + ",spec.driver=" + std::string(kSliceDriver)
+                           : selector);
 }
 
 ApiRound ApiMirror::Follow(const std::stop_token& stop, const std::function<void()>& changed) {
@@ -287,7 +249,7 @@ Status ApiMirror::ReadPages(ApiConnection& connection, const std::string& path, 
   do {
     const std::string target = absl::StrFormat(
         "%s?%s&limit=%d%s", path, Selector(), kPageSize,
-        head.next_page.empty() ? first_page : "&continue=" + Encoded(head.next_page));
+        head.next_page.empty() ? first_page : "&continue=" + PercentEncode(head.next_page));
     PODGPU_RETURN_IF_ERROR(Ask(connection, target, round));
     PODGPU_ASSIGN_OR_RETURN(head, ReadPage(connection, listed));
   } while (!head.next_page.empty());
@@ -363,7 +325,7 @@ Status ApiMirror::Watch(ApiConnection& connection, const std::string& path,
                         const std::function<void()>& changed, ApiRound& round) {
   const std::string target =
       absl::StrFormat("%s?watch=1&%s&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%d",
-                      path, Selector(), Encoded(version_), kWatchSeconds);
+                      path, Selector(), PercentEncode(version_), kWatchSeconds);
   if (Status asked = Ask(connection, target, round); !asked.ok()) {
     if (asked.code() == absl::StatusCode::kOutOfRange || collection_ == ApiCollection::kConfigMap) {
       ForgetVersion();

@@ -20,6 +20,9 @@ struct ApiServerOptions {
   std::string token_path = "/var/run/secrets/kubernetes.io/serviceaccount/token";
   std::string certificate_path = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
   std::string node;  // The name of this node: only its objects are ever asked for.
+  // Who it is, in sentences about failures: the kubelet is reached in the same way.
+  std::string called = "the API server";
+  bool verifies = true;  // Else any certificate is taken, for any host.
   // Servers send a bookmark about each minute; a watch that is silent for so long is dead.
   std::chrono::milliseconds watch_patience{180'000};
 };

@@ -1,7 +1,6 @@
 #include "kube/grpc_message.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "absl/strings/str_format.h"
 
@@ -53,25 +52,6 @@ Status GrpcMessageReader::ReadPrefix() {
   }
   message_.reserve(length_bytes_);
   return absl::OkStatus();
-}
-
-std::string PercentDecode(std::string_view text) {
-  std::string decoded;
-  decoded.reserve(text.size());
-  while (!text.empty()) {
-    unsigned char byte = 0;
-    if (text[0] == '%' && text.size() >= 3) {
-      const auto [next, error] = std::from_chars(text.data() + 1, text.data() + 3, byte, 16);
-      if (error == std::errc{} && next == text.data() + 3) {
-        decoded += static_cast<char>(byte);
-        text.remove_prefix(3);
-        continue;
-      }
-    }
-    decoded += text[0];
-    text.remove_prefix(1);
-  }
-  return decoded;
 }
 
 }  // namespace podgpu

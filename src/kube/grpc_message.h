@@ -41,7 +41,4 @@ class GrpcMessageReader {
   std::string message_;
 };
 
-// The text of a grpc-message header.  What is no valid escape stays as it is.
-std::string PercentDecode(std::string_view text);
-
 }  // namespace podgpu

@@ -69,25 +69,5 @@ TEST(GrpcMessageReader, NamesLargeSizesInMebibytes) {
             "the pod list is 65 MiB, limit 64 MiB");
 }
 
-TEST(PercentDecode, TurnsEscapesIntoBytes) {
-  struct Row {
-    std::string_view text;
-    std::string_view decoded;
-  };
-  const Row rows[] = {
-      {"", ""},
-      {"plain text", "plain text"},
-      {"unknown service%3A v1%2e", "unknown service: v1."},
-      {"100%", "100%"},
-      {"%4", "%4"},
-      {"%zz%4g%-1", "%zz%4g%-1"},
-      {"%e2%82%AC", "\xE2\x82\xAC"},
-      {"%%41", "%A"},
-  };
-  for (const Row& row : rows) {
-    EXPECT_EQ(PercentDecode(row.text), row.decoded) << row.text;
-  }
-}
-
 }  // namespace
 }  // namespace podgpu

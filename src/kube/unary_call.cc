@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include <nghttp2/nghttp2.h>
 
+#include "base/percent.h"
 #include "base/text.h"
 #include "kube/grpc_message.h"
 

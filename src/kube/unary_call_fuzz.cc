@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/percent.h"
 #include "base/text.h"
 #include "kube/unary_call.h"
 
@@ -115,16 +116,6 @@ std::string Literal(std::string_view name, std::string_view value) {
     field += text;
   }
   return field;
-}
-
-std::string PercentEncode(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string encoded;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    encoded += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return encoded;
 }
 
 class Server {

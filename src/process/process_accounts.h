@@ -5,6 +5,9 @@
 // uses(). When generation() has changed, rebuild the series. One thread, the tick's.
 #pragma once
 
+#include <chrono>
+
+#include "base/clock.h"
 #include "process/ledger.h"
 #include "process/pod_uses.h"
 #include "process/process_table.h"
@@ -18,6 +21,8 @@ class ProcessAccounts {
       : table_(table), ledger_(ledger) {}
 
   void Take(const ProcessReading& reading) {
+    at_ = reading.at;
+    wall_ = reading.wall;
     table_.Take(reading);
     short_lives_.Take(reading);
     for (const DeviceInterval& interval : table_.intervals()) {
@@ -40,10 +45,16 @@ class ProcessAccounts {
   uint64_t generation() const {
     return table_.generation() + uses_.generation() + ledger_.generation();
   }
+  // Returns the wall time of `at`, computed from the clocks of the last reading.
+  WallTime WallAt(Instant at) const {
+    return wall_ - std::chrono::duration_cast<WallTime::duration>(at_ - at);
+  }
   // Assigns the numbers of pods that hold devices.
   PodNumbers& pods() { return table_.pods(); }
 
  private:
+  Instant at_{};  // Of the last reading.
+  WallTime wall_{};
   ProcessTable table_;
   Ledger ledger_;
   PodUses uses_;

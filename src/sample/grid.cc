@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "fields/field_ids.h"
 #include "fields/slow_fields.h"
 #include "sample/columns.h"
 
 namespace podgpu {
 namespace {
-
-constexpr uint16_t kEventField = 230;  // XID. Its time stamp is that of the event.
 
 bool Ascending(const std::vector<const Field*>& fields) {
   return std::ranges::adjacent_find(
@@ -52,7 +51,7 @@ bool Grid::HasNumbers(EntityId entity, std::chrono::milliseconds limit, bool wit
   const auto rows = static_cast<uint16_t>(fields_.size());
   for (uint16_t row = 0; row < rows; ++row) {
     const uint16_t id = fields_[row]->id;
-    const bool counts = OwnPeriodOf(id).count() == 0 && (with_events || id != kEventField);
+    const bool counts = OwnPeriodOf(id).count() == 0 && (with_events || id != field_ids::kXid);
     if (!counts || !rows_[row].columns.Contains(entity)) {
       continue;
     }

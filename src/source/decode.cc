@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "fields/field_ids.h"
 
 namespace podgpu {
 namespace {
@@ -166,8 +167,7 @@ Value DecodeString(const char* buffer, uint32_t age_ms, Grid& grid) {
 }  // namespace
 
 FieldDecoder DecoderFor(const Field& field, char vendor_type) {
-  constexpr uint16_t kXid = 230;  // The driver's number, 32 bits without a sign.
-  if (field.id == kXid) {
+  if (field.id == field_ids::kXid) {  // The driver's number, 32 bits without a sign.
     return {vendor_type, 0};
   }
   const auto unit = std::ranges::find(kUnits, field.unit, &UnitRow::unit);

@@ -2,22 +2,16 @@
 // reason beside it.
 //
 // The tick makes a Condition from what the other threads publish; the status page, /readyz and the
-// log read it.  Plain data, immutable once published.  The words and what they mean for readers are
-// one table (PartStateName), so metric, log, page and document use the same ones.
+// log read it.  Plain data, immutable once published.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "facts/part_state.h"
+
 namespace podgpu {
-
-enum class PartState : uint8_t { kStarting, kWaiting, kOk, kDegraded, kUnresponsive, kRecovering };
-inline constexpr int kPartStateCount = 6;
-
-// "starting", "waiting", "ok", "degraded", "unresponsive", "recovering".
-std::string_view PartStateName(PartState state);
 
 // One part of the exporter: its source of device values, the kubelet, its configuration.
 struct PartCondition {

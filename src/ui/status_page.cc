@@ -1,7 +1,5 @@
 #include "ui/status_page.h"
 
-#include <array>
-
 #include "absl/strings/str_format.h"
 
 #include "ui/html.h"
@@ -48,12 +46,6 @@ std::string_view VerdictOf(const StatusPageFacts& facts) {
 }
 
 }  // namespace
-
-std::string_view PartStateName(PartState state) {
-  constexpr std::array<std::string_view, kPartStateCount> kNames = {
-      "starting", "waiting", "ok", "degraded", "unresponsive", "recovering"};
-  return kNames[static_cast<size_t>(state)];
-}
 
 std::string StatusText(const StatusPageFacts& facts) {
   std::string text =

@@ -1,9 +1,9 @@
-// Where the numbers of findings stand among the slots of a tick.
+// Where the numbers of findings stand among the slots of their sections.
 //
-// Findings (sample/findings.h) are of no fixed number, so that they have no cells; the tick writes
-// them behind its own slots, each time anew, and the views refer to them there.  Both sides count
-// by the one class below, which depends on nothing but which lines there are (SameLines).  Pure;
-// any thread.
+// Findings (sample/findings.h) are of no fixed number, so they have no cells: the sections of the
+// DCGM view and of the core view append them as slots.  The functions that add lines and those that
+// append numbers use the same class below, which depends on nothing but which lines there are
+// (SameLines).  Tick thread only.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,14 @@
 
 namespace podgpu {
 
+// Of the rows of the DCGM view.
 class FindingSlots {
  public:
   // For `findings`, whose first slot is `first`.
-  FindingSlots(const Findings& findings, uint32_t first)
+  FindingSlots(const Findings& findings, size_t first)
       : first_(first),
-        gpu_count_(findings.gpus.size()),
-        first_health_(first + gpu_count_ * kPerGpu + findings.xids.size() * kPerXid),
+        first_xid_(first + findings.gpus.size() * kPerGpu),
+        first_health_(first_xid_ + findings.xids.size()),
         first_peer_(first_health_ + findings.health.size() * kHealthWatchCount),
         end_(first_peer_ + findings.peers.size()) {}
 
@@ -30,37 +31,64 @@ class FindingSlots {
   uint32_t ClockZero(size_t gpu) const { return OfGpu(gpu, 1); }
   uint32_t ClockEvent(size_t gpu, size_t bit) const { return OfGpu(gpu, 2 + bit); }
   // Of an element of findings.xids.
-  uint32_t XidsInWindow(size_t xid) const { return OfXid(xid, 0); }
-  uint32_t XidTotal(size_t xid) const { return OfXid(xid, 1); }
-  uint32_t XidLastSeconds(size_t xid) const { return OfXid(xid, 2); }
+  uint32_t XidsInWindow(size_t xid) const { return static_cast<uint32_t>(first_xid_ + xid); }
   // Of an element of findings.health, and of findings.peers.
   uint32_t Health(size_t gpu, size_t watch) const {
     return static_cast<uint32_t>(first_health_ + gpu * kHealthWatchCount + watch);
   }
   uint32_t Peer(size_t way) const { return static_cast<uint32_t>(first_peer_ + way); }
-  // The first slot behind them.
-  uint32_t end() const { return static_cast<uint32_t>(end_); }
+
+  uint32_t count() const { return static_cast<uint32_t>(end_ - first_); }
 
  private:
   static constexpr size_t kPerGpu = 2 + kClockEventCount;
-  static constexpr size_t kPerXid = 3;
 
   uint32_t OfGpu(size_t gpu, size_t which) const {
     return static_cast<uint32_t>(first_ + gpu * kPerGpu + which);
   }
-  uint32_t OfXid(size_t xid, size_t which) const {
-    return static_cast<uint32_t>(first_ + gpu_count_ * kPerGpu + xid * kPerXid + which);
-  }
 
   size_t first_;
-  size_t gpu_count_;
+  size_t first_xid_;
   size_t first_health_;
   size_t first_peer_;
   size_t end_;
 };
 
-// Appends the values of all slots of `findings`.  Of old ones (`stale`) only totals and times are
-// told, since a window that does not end now says nothing.
+// Of the XIDs of the core view, by element of findings.xids.
+class XidSlots {
+ public:
+  XidSlots(const Findings& findings, size_t first) : first_(first), xids_(findings.xids.size()) {}
+
+  uint32_t Total(size_t xid) const { return static_cast<uint32_t>(first_ + xid * kPerXid); }
+  uint32_t LastSeconds(size_t xid) const { return Total(xid) + 1; }
+
+  uint32_t count() const { return static_cast<uint32_t>(xids_ * kPerXid); }
+
+ private:
+  static constexpr size_t kPerXid = 2;
+
+  size_t first_;
+  size_t xids_;
+};
+
+// Appends the numbers of FindingSlots.  All are absent when the findings are too old (`stale`):
+// a window that does not end now says nothing.
 void AppendFindings(const Findings& findings, bool stale, std::vector<Value>& slots);
+
+// Appends the numbers of XidSlots.
+void AppendXids(const Findings& findings, std::vector<Value>& slots);
+
+// Counts how often the findings have come to have other lines.
+class FindingLines {
+ public:
+  void Take(const Findings& findings);
+
+  // Changes whenever the set of lines changes.
+  uint64_t generation() const { return generation_; }
+
+ private:
+  Findings last_;  // A copy of the findings that had other lines than those before.
+  uint64_t generation_ = 0;
+};
 
 }  // namespace podgpu

@@ -239,7 +239,7 @@ class NativeRows {
   // Series of codes that were reported; code 0 is none.
   void AddXids() {
     const Findings& findings = input_.grid.findings;
-    const FindingSlots slots(findings, input_.first_finding_slot);
+    const XidSlots slots(findings, input_.first_finding_slot);
     std::vector<uint32_t> blocks;
     for (const XidCount& xid : findings.xids) {
       const Gpu& gpu = topology_.gpus[xid.gpu];
@@ -254,7 +254,7 @@ class NativeRows {
       for (size_t i = 0; i < blocks.size(); ++i) {
         if (findings.xids[i].code > 0) {
           plan_.AddSeries(blocks[i],
-                          NumberSource::Slot(times ? slots.XidLastSeconds(i) : slots.XidTotal(i)));
+                          NumberSource::Slot(times ? slots.LastSeconds(i) : slots.Total(i)));
         }
       }
     }

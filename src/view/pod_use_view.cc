@@ -124,6 +124,10 @@ void AddPodUseView(const ProcessAccounts& accounts, const ProcessNames& names, u
   }
 }
 
+uint32_t PodUseSlotCount(const ProcessAccounts& accounts) {
+  return static_cast<uint32_t>(accounts.uses().all().size()) * kSlotsPerPod;
+}
+
 void AppendPodUses(const ProcessAccounts& accounts, std::vector<Value>& slots) {
   const auto of = [](uint64_t number) { return Value::OfInt64(static_cast<int64_t>(number)); };
   const auto if_known = [&](const auto& number) {

@@ -24,6 +24,9 @@ std::vector<Family> PodUseFamilies();
 void AddPodUseView(const ProcessAccounts& accounts, const ProcessNames& names, uint32_t first_slot,
                    PlanBuilder& plan);
 
+// How many numbers AppendPodUses will append.
+uint32_t PodUseSlotCount(const ProcessAccounts& accounts);
+
 // Appends the numbers of all pods, in the order that AddPodUseView relies on.
 void AppendPodUses(const ProcessAccounts& accounts, std::vector<Value>& slots);
 

@@ -11,4 +11,12 @@ void AddSlotFamilies(const std::vector<SlotFamily>& families, PlanBuilder& plan)
   }
 }
 
+uint32_t CountSlots(const std::vector<SlotFamily>& families) {
+  size_t count = 0;
+  for (const SlotFamily& family : families) {
+    count += family.series.size();
+  }
+  return static_cast<uint32_t>(count);
+}
+
 }  // namespace podgpu

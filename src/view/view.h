@@ -53,7 +53,7 @@ struct ViewInput {
   const std::vector<Counter>& counters;
   const ViewOptions& options;
   const PodSlots* pod_slots = nullptr;  // Null where processes are not looked at.
-  uint32_t first_finding_slot = 0;      // Where the tick has put the findings (finding_slots.h).
+  uint32_t first_finding_slot = 0;      // Of this view's findings (finding_slots.h).
   const HeldMeasures* held = nullptr;   // Null: none has held yet.
 };
 
@@ -90,6 +90,8 @@ std::vector<uint16_t> LegacyFieldIds(bool profiling);
 
 // Families of slot values: self metrics and device states.
 void AddSlotFamilies(const std::vector<SlotFamily>& families, PlanBuilder& plan);
+// How many slots they have.
+uint32_t CountSlots(const std::vector<SlotFamily>& families);
 
 // The field ids that the views core and native read, ascending.  The exporter watches them besides
 // the user's counters.

@@ -47,7 +47,7 @@ double RoundTrips::Percentile(double percent) const {
   return sorted[std::min(static_cast<size_t>(std::max(rank, 1.0)), sorted.size()) - 1];
 }
 
-Scraper::Scraper(uint16_t port, Encoding encoding, std::string_view path)
+Scraper::Scraper(uint16_t port, Encoding encoding, std::string_view path, const char* from)
     : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
       request_("GET " + std::string(path) +
                " HTTP/1.1\r\nHost: bench\r\nAccept: text/plain;version=0.0.4\r\n") {
@@ -58,6 +58,8 @@ Scraper::Scraper(uint16_t port, Encoding encoding, std::string_view path)
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   sockaddr_in address{};
   address.sin_family = AF_INET;
+  ::inet_pton(AF_INET, from, &address.sin_addr);
+  ::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   is_good_ =

@@ -33,8 +33,10 @@ class Scraper {
  public:
   enum class Encoding : uint8_t { kPlain, kGzip };
 
-  // Connects to the loopback interface.
-  Scraper(uint16_t port, Encoding encoding, std::string_view path = "/metrics");
+  // Connects to the loopback interface; `from` is one of the addresses 127.0.0.0/8, to play another
+  // machine.
+  Scraper(uint16_t port, Encoding encoding, std::string_view path = "/metrics",
+          const char* from = "127.0.0.1");
 
   // Asks for the page once more.  The bytes of the body; 0 unless it came whole and with status
   // 200, after which the connection is of no more use.

@@ -6,7 +6,7 @@
 // the kernel holds for TCP is read from /proc/net/sockstat, which counts both ends.  Meanwhile a
 // good client scrapes over a new connection each time, and another asks for /healthz.  A
 // connection's life is taken at both ends: by the client when it sees the end, and by the
-// exporter's count of open descriptors.
+// exporter's count of open descriptors.  Another good client asks from one of the ten machines.
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
@@ -178,12 +178,12 @@ class Crowd {
 // A client that means well, on a thread of its own, until it goes.
 class GoodClient {
  public:
-  GoodClient(uint16_t port, const char* path) {
-    thread_ = std::jthread([this, port, path](const std::stop_token& stop) {
+  GoodClient(uint16_t port, const char* path, const char* from) {
+    thread_ = std::jthread([this, port, path, from](const std::stop_token& stop) {
       SystemClock clock;
       while (clock.WaitUntil(clock.Now() + std::chrono::milliseconds(kGoodPaceMs), stop)) {
         const Instant start = clock.Now();
-        const size_t bytes = Scraper(port, Scraper::Encoding::kGzip, path).Fetch();
+        const size_t bytes = Scraper(port, Scraper::Encoding::kGzip, path, from).Fetch();
         asked_++;
         if (bytes > 0) {
           trips_.Add(clock.Now() - start);  // The connect is part of it.
@@ -232,17 +232,19 @@ void Suffer(pid_t pid, uint16_t port, Manner manner, const char* name) {
   const Memory before = MemoryOf(pid);
   const int64_t descriptors = DescriptorsOf(pid);
   const double cpu_ms = CpuMsOf(pid);
-  GoodClient scrapes(port, "/metrics");
-  GoodClient probes(port, "/healthz");
+  // The second one shares its address with a part of the crowd that comes again.
+  GoodClient scrapes(port, "/metrics", "127.0.0.1");
+  GoodClient neighbour(port, "/metrics", "127.0.0.2");
+  GoodClient probes(port, "/healthz", "127.0.0.1");
   const Instant start = SystemClock().Now();
+  const double kernel_mib = KernelTcpMib();
   Crowd crowd(port, manner);
   Memory peak = before;
-  const double kernel_mib = KernelTcpMib();
   double most_kernel_mib = kernel_mib;
   const double patience_seconds = manner == Manner::kFlooding ? kFloodSeconds : kPatienceSeconds;
   int64_t most_descriptors = descriptors;
   double all_closed_seconds = -1;
-  constexpr int64_t kGoodOnes = 2;
+  constexpr int64_t kGoodOnes = 3;
   while (all_closed_seconds < 0 && SecondsSince(start) < patience_seconds) {
     crowd.Live();
     const int64_t now = DescriptorsOf(pid);
@@ -255,8 +257,10 @@ void Suffer(pid_t pid, uint16_t port, Manner manner, const char* name) {
   }
   crowd.Live();
   scrapes.Stop();
+  neighbour.Stop();
   probes.Stop();
   scrapes.Print("good client, /metrics");
+  neighbour.Print("from 127.0.0.2, /metrics");
   probes.Print("good client, /healthz");
   if (manner == Manner::kIdle || manner == Manner::kDripping) {
     PrintLives(crowd);

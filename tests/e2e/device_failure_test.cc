@@ -227,6 +227,17 @@ TEST_F(DeviceFailure, AGpuThatFallsOffTheBusIsLostKeepsItsIdentityAndReturns) {
   EXPECT_EQ(CountLog("a GPU reports an XID"), 1) << exporter_->process().output();
 }
 
+TEST_F(DeviceFailure, AGpuThatIsLostIsLoggedWithTheXidThatItHadBefore) {
+  node_.Command({"fault", "xid", "gpu=1", "number=63"});
+  EXPECT_NE(AwaitLog({"a GPU reports an XID\" xid=63 gpu=1 uuid=GPU-"}), "");
+  node_.Command({"fault", "gpu_lost", "gpu=1"});
+  EXPECT_NE(AwaitLog({"level=WARN", "a GPU has changed its state\" state=lost gpu=1 uuid=GPU-",
+                      " pod=research/train-1 ", "; its last XID was 63, "}),
+            "");
+  ExpectReadiness(true, "ready: 2 of 3 GPUs served, 1 lost");
+  EXPECT_EQ(Page().Value("podgpu_gpu_state", {Gpu("1"), kStateLost}), 1);
+}
+
 TEST_F(DeviceFailure, ACallThatNeverReturnsTakesTheValuesAndNothingElse) {
   node_.Command({"fault", "hang", "calls=dcgmEntitiesGetLatestValues"});
   ASSERT_TRUE(exporter_->Await("/metrics", kNotReady)) << exporter_->Get("/");

@@ -182,6 +182,17 @@ TEST_P(GpuThatIsBoundAgain, HasItsRowsBack) {
   }
   EXPECT_EQ(Page().Value("podgpu_gpu_state", {Gpu("1"), kStateOk}), 1);
   EXPECT_EQ(exporter_->Fetch("/readyz").status, 200);
+  const std::string uuid =
+      MetricPage::Label(Page().Lines("podgpu_gpu_info", {Gpu("1")}).at(0), "UUID");
+  const std::string gpu = "gpu=1 uuid=" + uuid + " pod=research/train-1 ";
+  EXPECT_NE(AwaitLog({"level=WARN", "a GPU has changed its state\" state=lost " + gpu,
+                      "cause=\"the driver no longer reaches it: it fell off the bus or was unbound",
+                      "remedy=\"read the kernel log for NVRM: Xid"}),
+            "");
+  EXPECT_NE(AwaitLog({"level=INFO", "a GPU has changed its state\" state=ok " + gpu,
+                      "cause=\"the driver reaches it again, and it gives values\"",
+                      "remedy=\"none is needed\""}),
+            "");
 }
 
 TEST_P(GpuThatIsBoundAgain, HasItsInstancesWithdrawnForWhichTheEngineTellsAnotherGpusValues) {

@@ -161,5 +161,24 @@ TEST_F(KubeletFailure, AKubeletOfTheOldVersionAloneIsUnderstood) {
   EXPECT_TRUE(exporter_->Await("/", "pod-resources v1 answers")) << exporter_->Get("/");
 }
 
+// Each device has two NUMA nodes, so that the kubelet lists each of them twice.
+class TwoNumaNodes : public FailureFixture {
+ protected:
+  TwoNumaNodes() : FailureFixture(std::string(kThreeGpus) + "kubelet: {two_numa_nodes: true}\n") {}
+};
+
+TEST_F(TwoNumaNodes, ADeviceThatIsListedTwiceHasOneOwnerAndIsNotShared) {
+  StartExporter();
+  const MetricPage page = Page();
+  EXPECT_EQ(page.Lines("podgpu_allocation_info").size(), 3U) << page.text();
+  EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0"), R"(pod="train-0")"}));
+  EXPECT_EQ(page.Value("podgpu_devices_matched"), 3);
+  for (const char* query : {"/explain?gpu=0", "/explain?gpu=1"}) {
+    const std::string text = exporter_->Get(query);
+    EXPECT_NE(text.find("train-"), std::string::npos) << text;
+    EXPECT_EQ(text.find("shared"), std::string::npos) << text;
+  }
+}
+
 }  // namespace
 }  // namespace podgpu

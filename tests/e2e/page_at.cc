@@ -126,10 +126,10 @@ std::shared_ptr<const ApiFacts> ListObjects(const ExporterOptions& options,
   if (!listed.stop_requested()) {
     ValueOrDie(StatusOr<bool>(round.status));
   }
-  return std::make_shared<const ApiFacts>(
-      ApiFacts{.objects = std::make_shared<const ApiObjects>(mirror.objects()),
-               .state = PartState::kOk,
-               .detail = {}});
+  auto facts = std::make_shared<ApiFacts>();
+  facts->value = std::make_shared<const ApiObjects>(mirror.objects());
+  facts->state = PartState::kOk;
+  return facts;
 }
 
 std::shared_ptr<const ApiFacts> ListPods(const ExporterOptions& options) {
@@ -141,9 +141,9 @@ std::shared_ptr<const PodFacts> AskKubelet(const std::string& directory, const C
   KubeletClientOptions options;
   options.socket = directory + "/kubelet/kubelet.sock";
   auto facts = std::make_shared<PodFacts>();
-  facts->answer =
+  facts->value =
       std::make_shared<const PodAllocations>(ValueOrDie(MakeKubeletClient(options)->List()));
-  facts->answered_at = clock.Now();
+  facts->good_at = clock.Now();
   facts->state = PartState::kOk;
   return facts;
 }
@@ -222,7 +222,7 @@ int Main(const std::string& directory, const std::string& library, const std::st
   auto job_facts = std::make_shared<JobFacts>();
   job_facts->state = PartState::kOk;
   if (!options.job_directory.empty()) {
-    job_facts->jobs = std::make_shared<const HpcJobs>(
+    job_facts->value = std::make_shared<const HpcJobs>(
         ValueOrDie(ReadHpcJobs(SystemFiles(), options.job_directory)));
   }
   jobs.Set(std::move(job_facts));

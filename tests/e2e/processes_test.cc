@@ -169,7 +169,8 @@ TEST_F(Processes, WithoutAnApiServerWhoIsAloneOnAGpuIsNamedAndTheRestIsSaid) {
   for (const char* path : {"/", "/explain?gpu=0"}) {
     EXPECT_TRUE(exporter_->Await(path, "4 processes have no namespace, pod and container"))
         << exporter_->Get(path);
-    EXPECT_TRUE(exporter_->Await(path, "Names need NODE_NAME, and the right to list and watch"))
+    EXPECT_TRUE(
+        exporter_->Await(path, "Names need NODE_NAME and the right to list and watch pods, or "))
         << exporter_->Get(path);
   }
   ASSERT_TRUE(exporter_->process().AwaitLine("processes of pods have no names").has_value());

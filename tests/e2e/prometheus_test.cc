@@ -167,6 +167,8 @@ size_t SelfSeries() {
                                "podgpu_api_server_objects",
                                "podgpu_api_server_requests_total",
                                "podgpu_api_server_failures_total",
+                               "podgpu_kubelet_pods_up",
+                               "podgpu_kubelet_pods_failures_total",
                                "podgpu_hpc_jobs",
                                "podgpu_hpc_job_failures_total",
                                "podgpu_tls_certificate_expiry_timestamp_seconds",
@@ -175,7 +177,7 @@ size_t SelfSeries() {
   for (const Changing& one : ChangingSeries()) {
     off.insert(one.name);
   }
-  for (const SlotFamily& family : SlotFamiliesOf(SlotView::kSelf, nullptr)) {
+  for (const SlotFamily& family : SlotFamiliesOf(SlotView::kSelf, nullptr, 0)) {
     series += off.contains(family.family.name) ? 0 : family.series.size();
   }
   return series;

@@ -76,6 +76,7 @@ struct PaceRow {
   const char* more = "";  // Added to the scenario.
   bool restarts = false;  // The counters begin again.
   IdleEnergy idle_energy = IdleEnergy::kUnattributed;
+  bool gets_stuck = false;  // Readings are held by the driver.
 };
 
 constexpr PaceRow kPaceRows[] = {
@@ -103,6 +104,31 @@ constexpr PaceRow kPaceRows[] = {
      "6s}]\n"},
     {"ClockSetBack", true, seconds(1), seconds(20),
      "faults: [{at: 6s, kind: clock_jump, s: -3600}]\n"},
+    {.name = "DriverThatHangs",
+     .by_dcgm = false,
+     .period = seconds(1),
+     .time = seconds(24),
+     .more = "faults: [{at: 6s, kind: hang, for: 7s}]\n",
+     .gets_stuck = true},
+    {.name = "DriverThatHangsBelowDcgm",
+     .by_dcgm = true,
+     .period = seconds(1),
+     .time = seconds(24),
+     .more = "faults: [{at: 6s, kind: hang, for: 7s}]\n",
+     .gets_stuck = true},
+    {.name = "CounterThatHangs",
+     .by_dcgm = false,
+     .period = seconds(1),
+     .time = seconds(24),
+     .more = "faults: [{at: 6s, kind: hang, calls: [nvmlDeviceGetTotalEnergyConsumption], for: "
+             "7s}]\n",
+     .gets_stuck = true},
+    {.name = "ListsThatHangAtTheDefaultPace",
+     .by_dcgm = true,
+     .period = seconds(30),
+     .time = seconds(34),
+     .more = "faults: [{at: 6s, kind: hang, calls: [nvmlDeviceGet*RunningProcesses*], for: 7s}]\n",
+     .gets_stuck = true},
 };
 
 class EnergyAddsUp : public testing::TestWithParam<PaceRow> {
@@ -137,6 +163,7 @@ TEST_P(EnergyAddsUp, OnAnyPage) {
   EXPECT_GT(checker.compared(), pages) << "of three GPUs, most of the time";
   EXPECT_GT(checker.ended_rows(), 0U);
   EXPECT_EQ(checker.restarts() > 0, row.restarts);
+  EXPECT_EQ(node.stuck_readings() > 0, row.gets_stuck);
 }
 
 // What an operator's recording rules meet: pods come and go, rows leave, nothing is lost.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "exporter/reader.h"
 #include "fields/field.h"
 #include "source/open_source.h"
 
@@ -80,6 +81,11 @@ ProcessNode::ProcessNode(std::string_view scenario, ProcessOptions options, Node
 }
 
 ProcessNode::~ProcessNode() {
+  while (DriverHangs()) {
+    PassUnread(std::chrono::seconds(1));
+  }
+  processes_pace_.thread = {};
+  devices_pace_.thread = {};
   tick_.reset();
   refresher_.reset();  // Lets go of NVML.
   source_.reset();
@@ -164,28 +170,51 @@ void ProcessNode::ReadDevices() {
 
 void ProcessNode::PassAtPace(Duration step) {
   PassUnread(step);
-  const Instant now = clock_->Now();
-  if (!processes_read_at_ || now - *processes_read_at_ >= process_period_) {
-    processes_read_at_ = now;
-    refresher_->Run({});
-  }
-  if (!devices_read_at_ || now - *devices_read_at_ >= devices_.period) {
-    devices_read_at_ = now;
-    ReadDevices();
-  }
+  ReadWhenDue(processes_pace_, process_period_, [this] { refresher_->Run({}); });
+  ReadWhenDue(devices_pace_, devices_.period, [this] { ReadDevices(); });
   tick_->Once();
+}
+
+bool ProcessNode::DriverHangs() const {
+  return run_->world().FaultAt(sim::FaultKind::kHang, now()) != nullptr;
+}
+
+// A reading that a hang may hold is not waited for until the hang has ended.
+template <typename Reading>
+void ProcessNode::ReadWhenDue(Pace& pace, Duration period, Reading read) {
+  const Instant now = clock_->Now();
+  const bool hangs = DriverHangs();
+  if (!hangs) {
+    pace.thread = {};  // Waits for its end.
+  }
+  if (pace.begun_at && now - *pace.begun_at < period) {
+    return;
+  }
+  if (!pace.is_done) {
+    ++stuck_readings_;
+    return;
+  }
+  pace.begun_at = now;
+  if (!hangs) {
+    return read();
+  }
+  pace.is_done = false;
+  pace.thread = std::jthread([&pace, read] {
+    read();
+    pace.is_done = true;
+  });
 }
 
 void ProcessNode::ShowPods() {
   PodsOfTheWorld visitor;
   run_->world().VisitPods(now(), visitor);
   auto pods = std::make_shared<PodFacts>();
-  pods->answer = std::make_shared<const PodAllocations>(std::move(visitor.allocations));
+  pods->value = std::make_shared<const PodAllocations>(std::move(visitor.allocations));
   pods->state = PartState::kOk;
-  pods->answered_at = clock_->Now();
+  pods->good_at = clock_->Now();
   pods_.Set(std::move(pods));
   auto api = std::make_shared<ApiFacts>();
-  api->objects = std::make_shared<const ApiObjects>(std::move(visitor.objects));
+  api->value = std::make_shared<const ApiObjects>(std::move(visitor.objects));
   api->state = PartState::kOk;
   api_pods_.Set(std::move(api));
 }

@@ -4,9 +4,10 @@
 // NVML is the simulated library, opened as the program opens it; /proc is the node's own; opener,
 // refresher, feed, tick and views are the program's.  One thread drives all of it: Pass moves the
 // node's clock, then has one reading and one page made.  Where device fields are asked for, they
-// are read by the program's source at a pace of their own.  So a test can ask whether a page says
-// what the world that made it knows.  One node at a time, since the library finds it by the
-// environment.
+// are read by the program's source at a pace of their own.  While a fault has the driver hang,
+// readings are begun on threads of their own, so that time and pages go on.  So a test can ask
+// whether a page says what the world that made it knows.  One node at a time, since the library
+// finds it by the environment.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/files.h"
@@ -50,6 +52,8 @@ class ProcessNode {
   void Read();
   // Lets so much time pass, then reads what is due, processes or devices, and makes a page.
   void PassAtPace(Duration step);
+  // How often PassAtPace found that a reading was due and the one before stuck in the driver.
+  size_t stuck_readings() const { return stuck_readings_; }
 
   const sim::World& world() const { return run_->world(); }
   sim::TimeUs now() const { return run_->Now(); }
@@ -60,18 +64,26 @@ class ProcessNode {
 
  private:
   class NodeTime;
+  // A reading that recurs.
+  struct Pace {
+    std::optional<Instant> begun_at;
+    std::atomic<bool> is_done = true;
+    std::jthread thread;  // Of the reading that was begun while the driver hung.
+  };
 
   void StartExporter(ProcessOptions options);
   std::unique_ptr<Source> OpenDevices(const std::string& proc_root);
   bool FindDevices();
   void ReadDevices();
+  bool DriverHangs() const;
+  template <typename Reading>
+  void ReadWhenDue(Pace& pace, Duration period, Reading read);
   // What kubelet and API server would say.
   void ShowPods();
 
   const NodeDevices devices_;
   std::vector<const Field*> fields_;
   std::chrono::milliseconds process_period_{};
-  std::optional<Instant> devices_read_at_, processes_read_at_;
   sim::TestNode node_;
   std::unique_ptr<sim::RunDirectory> run_;
   std::unique_ptr<NodeTime> clock_;
@@ -94,6 +106,8 @@ class ProcessNode {
   const std::atomic<int> written_off_ = 0;
   const HttpCounters clients_;
   std::optional<Tick> tick_;
+  size_t stuck_readings_ = 0;
+  Pace processes_pace_, devices_pace_;
 };
 
 }  // namespace podgpu

@@ -1,102 +1,15 @@
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 
 #include "tools/tidy/checks.h"
+#include "tools/tidy/rooms.h"
 
 namespace podgpu::tidy {
 namespace {
 
-constexpr std::string_view kRoomList = "src/CMakeLists.txt";
-constexpr std::string_view kSimList = "sim/CMakeLists.txt";
 constexpr int kHighestFloorOfSim = 1;
-
-// A folder of src/ or sim/, as its podgpu_room() or podgpu_sim_folder() line declares it.
-struct Room {
-  std::string name;
-  int floor = 0;
-  int line = 0;
-  std::set<std::string> uses;
-  std::set<std::string> test_uses;
-  std::vector<std::string> folders;  // Sub-folders, lowest first.
-  bool speaks_proto = false;
-  bool plain = false;  // Of sim/: its code runs inside other programs.
-
-  // The place of a sub-folder in `folders`, or their number when it is not declared.
-  size_t PlaceOf(std::string_view folder) const {
-    return static_cast<size_t>(std::find(folders.begin(), folders.end(), folder) - folders.begin());
-  }
-};
-
-struct Rooms {
-  std::vector<Room> list;  // In order of declaration, lowest first.
-
-  const Room* Find(std::string_view name) const {
-    const auto found = std::find_if(list.begin(), list.end(),
-                                    [name](const Room& room) { return room.name == name; });
-    return found == list.end() ? nullptr : &*found;
-  }
-};
-
-// The words of one podgpu_room(...) or podgpu_sim_folder(...) call.
-Room ParseRoom(const std::string& arguments, int floor, int line) {
-  Room room;
-  room.floor = floor;
-  room.line = line;
-  std::istringstream words(arguments);
-  words >> room.name;
-  std::string list;
-  for (std::string word; words >> word;) {
-    if (word == "USES" || word == "LINKS" || word == "TEST_USES" || word == "FOLDERS") {
-      list = word;
-    } else if (word == "PLAIN") {
-      room.plain = true;
-    } else if (list == "FOLDERS") {
-      room.folders.push_back(word);
-    } else if (list == "USES") {
-      room.uses.insert(word);
-    } else if (list == "TEST_USES") {
-      constexpr std::string_view kFakes = "_testing";  // The fakes of a room, in its testing/.
-      room.test_uses.insert(word.ends_with(kFakes) ? word.substr(0, word.size() - kFakes.size())
-                                                   : word);
-    } else if (word.starts_with("podgpu_proto")) {
-      room.speaks_proto = true;
-    }
-  }
-  return room;
-}
-
-// The calls of `call`, such as "podgpu_room(", in a CMakeLists.txt.
-Rooms ParseRooms(const File& file, std::string_view call) {
-  constexpr std::string_view kFloor = "# -- floor ";
-  Rooms rooms;
-  int floor = 0;
-  const std::string& text = file.text();
-  for (std::string_view line : file.Lines()) {
-    const auto at = static_cast<size_t>(line.data() - text.data());
-    if (line.starts_with(kFloor) && line.size() > kFloor.size()) {
-      floor = line[kFloor.size()] - '0';
-    } else if (line.starts_with(call)) {
-      const size_t begin = at + call.size();
-      const size_t end = std::min(text.find(')', begin), text.size());
-      rooms.list.push_back(ParseRoom(text.substr(begin, end - begin), floor, file.LineAt(at)));
-    }
-  }
-  return rooms;
-}
-
-// The folder of `path` at a depth: of "src/source/nvml/x.cc" it is "src" at 0, "source" at 1 and
-// "nvml" at 2.  Empty when the path has no such folder.
-std::string FolderAt(std::string_view path, int depth) {
-  for (; depth > 0 && !path.empty(); --depth) {
-    path.remove_prefix(std::min(path.find('/'), path.size() - 1) + 1);
-  }
-  const size_t end = path.find('/');
-  return end == std::string_view::npos ? "" : std::string(path.substr(0, end));
-}
 
 // Folders of this tree that no room may look into.
 bool IsOurs(std::string_view folder) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/log.h"
+#include "fields/field_ids.h"
 #include "source/dcgm/error.h"
 #include "source/decode.h"
 #include "source/source.h"
@@ -21,7 +22,6 @@ using abi::dcgmReturn_t;
 
 // DCGM_FI_DEV_NAME: of a GPU instance the name of its profile.  Not a profiling field, so it may be
 // asked for live.
-constexpr uint16_t kNameField = 50;
 
 // Profile names asked for in one call, so that the reply stays at 132 KB.
 constexpr size_t kNamesPerCall = 32;
@@ -351,7 +351,7 @@ Status DcgmDiscovery::ReadProfiles(dcgmHandle_t handle, Topology& topology) cons
       entities[i] = {abi::DCGM_FE_GPU_I, topology.instances[begin + i].entity_id};
       replies[i].status = abi::DCGM_ST_NO_DATA;
     }
-    uint16_t field = kNameField;
+    uint16_t field = field_ids::kName;
     const dcgmReturn_t code = library_.api.dcgmEntitiesGetLatestValues(
         handle, entities.data(), static_cast<uint32_t>(count), &field, 1,
         abi::DCGM_FV_FLAG_LIVE_DATA, replies.data());

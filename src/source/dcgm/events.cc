@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/log.h"
+#include "fields/field_ids.h"
 #include "source/dcgm/error.h"
 #include "source/source.h"
 
@@ -16,7 +17,7 @@ using abi::dcgmReturn_t;
 
 constexpr size_t kXids = 0;
 constexpr size_t kClocks = 1;
-constexpr std::array<uint16_t, 2> kFields = {230, 112};
+constexpr std::array<uint16_t, 2> kFields = {field_ids::kXid, field_ids::kClockReasons};
 
 // More than an engine keeps of one field for ten minutes at 100 ms.
 constexpr size_t kMostSamplesPerReply = 16'384;

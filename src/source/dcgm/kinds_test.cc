@@ -133,7 +133,12 @@ TEST(DcgmKinds, WatchesAgainWhatTheEngineSaysIsNotWatched) {
     node.dcgm.SetInt64(DCGM_FE_GPU, gpu, kTemperatureId, 40 + gpu);
   }
   node.dcgm.DropWatchesOf(DCGM_FE_GPU, 1);
+  testing::internal::CaptureStderr();
   ASSERT_TRUE(node.source().Read(*grid).ok());
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("set again\" gpu=1 uuid=" + grid->topology().gpus[1].uuid + " remedy="),
+            std::string::npos)
+      << log;
   EXPECT_EQ(Cell(*grid, kTemperatureId, 1).absence(), Absence::kNotWatched);
   EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 1, kTemperatureId)) << "at once";
   node.clock.Advance(seconds(1));

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 
+#include "fields/field_ids.h"
 #include "fields/slow_fields.h"
 #include "source/dcgm/error.h"
 
@@ -23,13 +24,8 @@ constexpr size_t kProfilingFieldsPerGroup = 64;
 
 // An XID stays the last sample until it expires; dcgm-exporter keeps ten minutes.  All else is only
 // ever asked for its newest sample.
-constexpr uint16_t kXidField = 230;
 constexpr double kXidKeepSeconds = 600;
 constexpr double kKeepSeconds = 30;
-
-// The ids that dcgm-exporter looks up in the metric groups.
-constexpr uint16_t kFirstProfilingId = 1000;
-constexpr uint16_t kLastProfilingId = 1099;
 
 // Codes by which an engine refuses single fields, so that a smaller group may pass.
 bool RefusesFields(dcgmReturn_t code) {
@@ -92,7 +88,7 @@ void AddReason(WatchResult& result, const std::string& reason) {
 }  // namespace
 
 bool IsListedProfilingField(uint16_t id) {
-  return id >= kFirstProfilingId && id <= kLastProfilingId;
+  return id >= field_ids::kFirstProfiling && id <= field_ids::kLastProfiling;
 }
 
 std::string DcgmNames::Next(std::string_view kind) {
@@ -221,7 +217,7 @@ std::vector<DcgmWatchedKind::Batch> DcgmWatchedKind::MakeBatches(
     Batch& usual = fields[i].is_profiling ? profiling : plain;
     Batch& paced = own_period.count() > 0 ? slow : usual;
     paced.keep_s = std::max(paced.keep_s, 3 * own_period.count());
-    (fields[i].id == kXidField ? events : paced).fields.push_back(i);
+    (fields[i].id == field_ids::kXid ? events : paced).fields.push_back(i);
   }
   std::vector<Batch> batches;
   for (const Batch* all : {&plain, &profiling, &events, &slow}) {

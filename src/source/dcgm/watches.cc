@@ -300,21 +300,23 @@ Status DcgmWatches::WatchAgain(dcgmHandle_t handle, const std::vector<size_t>& d
 }
 
 void DcgmWatches::SayDropped(const std::vector<size_t>& devices) const {
-  std::set<std::string> names;
+  std::set<const Gpu*> gpus;
   for (const size_t device : devices) {
-    const EntityId column{static_cast<uint16_t>(first_column_ + device)};
-    const Gpu* gpu = GpuAt(topology_, column);
-    names.insert(gpu == nullptr ? std::string("what belongs to no GPU")
-                                : absl::StrFormat("GPU %d (%s)", gpu->gpu_id, gpu->uuid));
+    gpus.insert(GpuAt(topology_, EntityId{static_cast<uint16_t>(first_column_ + device)}));
   }
-  std::string list;
-  for (const std::string& name : names) {
-    absl::StrAppendFormat(&list, "%s%s", list.empty() ? "" : ", ", name);
+  std::string ids;
+  std::string uuids;
+  for (const Gpu* gpu : gpus) {
+    const std::string_view comma = ids.empty() ? "" : ",";
+    // A switch or a CPU belongs to no GPU.
+    absl::StrAppendFormat(&ids, "%s%s", comma,
+                          gpu == nullptr ? "none" : std::to_string(gpu->gpu_id));
+    absl::StrAppendFormat(&uuids, "%s%s", comma, gpu == nullptr ? "none" : gpu->uuid);
   }
   Log(LogLevel::kWarn,
       "the engine has dropped watches of ours, as it does with a GPU that is unbound and bound "
       "again; they are set again",
-      {{"devices", list}});
+      {{"gpu", ids}, {"uuid", uuids}, {"remedy", "none is needed"}});
 }
 
 void DcgmWatches::Stop(dcgmHandle_t handle) {

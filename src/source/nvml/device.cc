@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "abi/nvml_readings.h"
+#include "fields/field_ids.h"
 #include "source/decode.h"
 #include "source/nvml/error.h"
 
@@ -24,8 +25,7 @@ bool IsEndOfReading(nvmlReturn_t code) {
 
 // Numbers above are no measurement: DCGM drops such temperatures, too.
 int64_t HighestOf(const Field& field) {
-  constexpr uint16_t kFanSpeed = 191;  // Of the noise that is meant: it may be exceeded.
-  if (field.id == kFanSpeed) {
+  if (field.id == field_ids::kFanSpeed) {  // Of the noise that is meant: it may be exceeded.
     return 1000;
   }
   if (field.unit == "percent") {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "fields/field_ids.h"
+
 namespace podgpu {
 namespace {
-
-constexpr uint16_t kClockReasonsField = 112;
 
 uint32_t XidAgeMs(int64_t stamp_us, WallTime now) {
   return static_cast<uint32_t>(std::clamp<int64_t>((ToMicroseconds(now) - stamp_us) / 1000, 0,
@@ -45,7 +45,7 @@ Value NvmlHistory::LastXid(const NvmlSlot& slot, const NvmlEvents& events, WallT
 }
 
 void NvmlHistory::Fill(Grid& grid, std::vector<NvmlSlot>& slots, const NvmlEvents& events) {
-  const std::optional<FieldRow> reasons = grid.RowOf(kClockReasonsField);
+  const std::optional<FieldRow> reasons = grid.RowOf(field_ids::kClockReasons);
   const bool counts_clocks = grid.findings.asked.clock_window.count() > 0 && reasons.has_value();
   const int64_t stamp_us = ToMicroseconds(grid.read_at_wall);
   if (counts_clocks && stamp_us != clocks_at_us_) {

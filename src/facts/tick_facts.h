@@ -1,8 +1,8 @@
 // Everything that one tick knows: the newest values of all threads, taken together once.
 //
 // The tick gathers these at its beginning; from then on its stages (join, plan, slots, condition)
-// are functions of the same facts, so that one page never mixes two moments.  Plain data, used by
-// the tick thread only.
+// are functions of the same facts, so one page never mixes two moments.  Plain data; it knows no
+// thread.
 #pragma once
 
 #include <array>
@@ -17,14 +17,10 @@
 #include "attribution/visible_namespaces.h"
 #include "base/clock.h"
 #include "base/process_usage.h"
-#include "exporter/api_refresher.h"
-#include "exporter/call_guard.h"
-#include "exporter/device_states.h"
-#include "exporter/job_refresher.h"
-#include "exporter/process_feed.h"
-#include "exporter/reader.h"
-#include "exporter/refresher.h"
-#include "exporter/write_counts.h"
+#include "facts/heard_gpus.h"
+#include "facts/part_state.h"
+#include "facts/thread_facts.h"
+#include "facts/write_tally.h"
 #include "http/counters.h"
 #include "sample/grid.h"
 
@@ -52,7 +48,7 @@ struct TickFacts {
   HeardGpus heard;                             // What the readings up to this one say of GPUs.
   GpuSet excluded_gpus;                        // Of which -d selects nothing.
   std::shared_ptr<const SourceStatus> source;  // Never null.
-  std::optional<CallGuard::Running> running;   // The vendor call that runs now.
+  std::optional<RunningCall> running;          // The vendor call that runs now.
   // A call hung, and no reading has begun and ended since.
   bool awaits_reading = false;
   PartState driver = PartState::kStarting;  // As the condition says.

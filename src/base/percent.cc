@@ -1,0 +1,52 @@
+#include "base/percent.h"
+
+#include <charconv>
+#include <system_error>
+
+namespace podgpu {
+namespace {
+
+bool IsUnreserved(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_' || c == '.' || c == '~';
+}
+
+}  // namespace
+
+std::string PercentEncode(std::string_view text) {
+  constexpr std::string_view kHexDigits = "0123456789ABCDEF";
+  std::string encoded;
+  encoded.reserve(text.size());
+  for (const char c : text) {
+    if (IsUnreserved(c)) {
+      encoded += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      encoded += '%';
+      encoded += kHexDigits[byte >> 4U];
+      encoded += kHexDigits[byte & 15U];
+    }
+  }
+  return encoded;
+}
+
+std::string PercentDecode(std::string_view text) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  while (!text.empty()) {
+    unsigned char byte = 0;
+    if (text[0] == '%' && text.size() >= 3) {
+      const auto [next, error] = std::from_chars(text.data() + 1, text.data() + 3, byte, 16);
+      if (error == std::errc{} && next == text.data() + 3) {
+        decoded += static_cast<char>(byte);
+        text.remove_prefix(3);
+        continue;
+      }
+    }
+    decoded += text[0];
+    text.remove_prefix(1);
+  }
+  return decoded;
+}
+
+}  // namespace podgpu

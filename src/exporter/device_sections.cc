@@ -1,0 +1,116 @@
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "exporter/page_sections.h"
+#include "exporter/slot_history.h"
+#include "view/pod_xids.h"
+
+namespace podgpu {
+namespace {
+
+// What a view of devices looks at; `pod_slots` and the findings begin where the section says.
+ViewInput InputOf(const PageState& state, const std::vector<Counter>& counters,
+                  const PodSlots* pod_slots, uint32_t first_finding_slot) {
+  return {.grid = *state.facts.grid,
+          .owners = *state.facts.owners,
+          .counters = counters,
+          .options = state.view,
+          .pod_slots = pod_slots,
+          .first_finding_slot = first_finding_slot,
+          .held = &state.held};
+}
+
+}  // namespace
+
+// Its slots: what pods use of shared devices, then the findings.
+Section DcgmSection(PageState& state) {
+  const ProcessPage page = state.process_page();
+  return {.name = "DCGM",
+          .needs_grid = true,
+          // All three only grow.
+          .generation =
+              [&state] {
+                return state.counters.generation() + state.findings.generation() +
+                       state.processes.generation();
+              },
+          .slot_count =
+              [&state] {
+                return state.processes.pod_values().slot_count() +
+                       FindingSlots(state.facts.grid->findings, 0).count();
+              },
+          .add_to =
+              [&state](uint32_t first_slot, PlanBuilder& plan) {
+                const PodValues& pods = state.processes.pod_values();
+                const PodSlots pod_slots = pods.SlotsFrom(first_slot);
+                const std::shared_ptr<const std::vector<Counter>> counters = state.counters.Get();
+                state.unknown_pod_values = AddDcgmView(
+                    InputOf(state, *counters, &pod_slots, first_slot + pods.slot_count()), plan);
+              },
+          .append_to =
+              [&state, page](std::vector<Value>& slots) {
+                const auto append = [&](auto& own) {
+                  page.rows.pod_values().AppendTo(page.rows.table(), own);
+                };
+                AppendUnlessStale(page, append, slots);
+                AppendFindings(state.facts.grid->findings, state.facts.devices_are_stale(), slots);
+              }};
+}
+
+Section CoreSection(PageState& state) {
+  return {
+      .name = "core",
+      .needs_grid = true,
+      .generation = [&state] { return state.findings.generation() + state.held.generation(); },
+      .slot_count = [&state] { return XidSlots(state.facts.grid->findings, 0).count(); },
+      .add_to =
+          [&state](uint32_t first_slot, PlanBuilder& plan) {
+            AddCoreView(InputOf(state, {}, nullptr, first_slot), plan);
+          },
+      .append_to =
+          [&state](std::vector<Value>& slots) { AppendXids(state.facts.grid->findings, slots); }};
+}
+
+Section MeasuresSection(PageState& state) {
+  return {
+      .name = "measures",
+      .needs_grid = true,
+      .generation = [&state] { return state.held.generation(); },
+      .add_to = [&state](uint32_t /*first_slot*/,
+                         PlanBuilder& plan) { AddMeasures(InputOf(state, {}, nullptr, 0), plan); }};
+}
+
+Section PodXidSection(PageState& state) {
+  const PodXidCounts& counts = state.pod_xids;
+  return {.name = "XIDs by pod",
+          .needs_grid = true,
+          .generation = [&counts] { return counts.generation(); },
+          .slot_count = [&counts] { return static_cast<uint32_t>(counts.rows().size()); },
+          .add_to = [&counts](uint32_t first_slot,
+                              PlanBuilder& plan) { AddPodXids(counts.rows(), first_slot, plan); },
+          .append_to = [&counts](std::vector<Value>& slots) { counts.AppendTo(slots); }};
+}
+
+Section SlotTableSection(SlotView view, PageState& state) {
+  const auto topology = [&state] {
+    return state.facts.grid != nullptr ? &state.facts.grid->topology() : nullptr;
+  };
+  return {
+      .name = view == SlotView::kCore ? "states of devices" : "self",
+      .slot_count =
+          [view, topology] { return static_cast<uint32_t>(SlotLinesOf(view, topology()).size()); },
+      .add_to =
+          [view, topology](uint32_t first_slot, PlanBuilder& plan) {
+            AddSlotFamilies(SlotFamiliesOf(view, topology(), first_slot), plan);
+          },
+      .append_to =
+          [view, topology, &state,
+           history = std::make_shared<SlotHistory>(view)](std::vector<Value>& slots) {
+            const size_t first = slots.size();
+            AppendSlots(view, state.facts, state.is_ready, slots);
+            history->Withdraw(topology(), std::span(slots).subspan(first));
+          }};
+}
+
+}  // namespace podgpu

@@ -1,0 +1,69 @@
+#include "exporter/owner_join.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/log.h"
+
+namespace podgpu {
+
+void OwnerJoin::Take(TickFacts& facts) {
+  if (facts.grid == nullptr) {
+    return;
+  }
+  OwnerFacts known;
+  known.pods = facts.owners_are_known ? facts.pods->value : nullptr;
+  known.jobs = facts.jobs != nullptr ? facts.jobs->value : nullptr;
+  known.api_pods = facts.usable_pods;
+  if (facts.api_pods != nullptr) {
+    facts.younger_pods = RenewedSince(facts.api_pods->renewed, facts.pods->asked_at);
+  }
+  known.younger_pods = facts.younger_pods;
+  // Never withdrawn: a name means the same device until the driver has told the API server.
+  known.slices = facts.api_slices != nullptr ? facts.api_slices->value : nullptr;
+  const Topology& topology = facts.grid->topology();
+  if (owners_ == nullptr || joined_epoch_ != topology.epoch || joined_facts_ != known) {
+    auto owners = std::make_shared<const Owners>(MakeOwners(topology, known, options_));
+    LogUnmatched(*owners);
+    LogDroppedLabels(owners->dropped_labels);
+    owners_ = std::move(owners);
+    joined_epoch_ = topology.epoch;
+    joined_facts_ = std::move(known);
+  }
+  facts.owners = owners_;
+}
+
+// One line when other ids than before match no device.
+void OwnerJoin::LogUnmatched(const Owners& owners) const {
+  const std::vector<UnmatchedDevice>& unmatched = owners.unmatched;
+  if (owners_ == nullptr ? unmatched.empty() : unmatched == owners_->unmatched) {
+    return;
+  }
+  if (unmatched.empty()) {
+    const bool any_is_given = std::ranges::any_of(
+        owners.by_entity, [](const std::vector<Owner>& of_entity) { return !of_entity.empty(); });
+    Log(LogLevel::kInfo, any_is_given ? "all device ids of the kubelet match a device"
+                                      : "the kubelet gives no device of this node to a pod now");
+    return;
+  }
+  Log(LogLevel::kWarn, "device ids of the kubelet match no device; /explain says what helps",
+      {{"ids", std::to_string(unmatched.size())},
+       {"first", unmatched.front().device_id},
+       {"resource", unmatched.front().resource},
+       {"reason", std::string(UnmatchedReasonName(unmatched.front().reason))}});
+}
+
+// One line when other pods than before have too many labels.
+void OwnerJoin::LogDroppedLabels(const std::vector<DroppedLabels>& dropped) const {
+  if (dropped.empty() || (owners_ != nullptr && dropped == owners_->dropped_labels)) {
+    return;
+  }
+  Log(LogLevel::kWarn,
+      "a pod has more labels than rows carry; the others are left out. Name those that are wanted: "
+      "--kubernetes-pod-label-allowlist-regex",
+      {{"pod", dropped.front().pod_namespace + "/" + dropped.front().pod},
+       {"left_out", std::to_string(dropped.front().count)},
+       {"pods", std::to_string(dropped.size())}});
+}
+
+}  // namespace podgpu

@@ -1,0 +1,35 @@
+// Of which sections the page of /metrics is made, and which views have which section.
+//
+// The table in page_sections.cc is the only place that says so.  A section that several of the
+// wanted views have stands on the page once: native contains core, and what GPUs and pods have used
+// belongs to native and to process.  The functions make sections at the start; the tick thread uses
+// these.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "exporter/page_state.h"
+#include "exporter/self_metrics.h"
+#include "exposition/section.h"
+
+namespace podgpu {
+
+// The views that can stand on a page, in the order in which they are written.
+enum class View : uint8_t { kDcgm, kCore, kNative, kProcess, kSelf };
+
+// The sections that one of `views` has, in the order of the page.  `state` outlives them.
+std::vector<Section> SectionsOf(std::span<const View> views, PageState& state);
+
+// dcgm-exporter's rows, with findings and with what pods use of shared devices.
+Section DcgmSection(PageState& state);
+// Devices, their holders and their XIDs; then the measures of the view native.
+Section CoreSection(PageState& state);
+Section MeasuresSection(PageState& state);
+// XIDs by the container that held the GPU.
+Section PodXidSection(PageState& state);
+// The families of `view` in the table of self_metrics.h.
+Section SlotTableSection(SlotView view, PageState& state);
+
+}  // namespace podgpu

@@ -1,0 +1,47 @@
+// What the sections of the tick's pages tell of.
+//
+// Owned by the tick, which brings it up to date at the beginning of each page; the sections
+// (page_sections.h) refer to it and only read it, but for the count of what a plan leaves out.
+// Plain data.  Tick thread only.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "exporter/pod_xid_counts.h"
+#include "exporter/process_rows.h"
+#include "exporter/process_sections.h"
+#include "exporter/shown_counters.h"
+#include "exporter/vcuda_rows.h"
+#include "facts/tick_facts.h"
+#include "view/finding_slots.h"
+#include "view/held_measures.h"
+#include "view/view.h"
+
+namespace podgpu {
+
+struct PageState {
+  ViewOptions view;
+  bool shows_processes = false;
+  Duration processes_stale_after{};  // The age beyond which numbers of processes are withdrawn.
+
+  TickFacts facts = {};
+  bool is_ready = false;
+  ShownCounters counters;
+  HeldMeasures held = {};
+  FindingLines findings = {};
+  PodXidCounts pod_xids = {};
+  ProcessRows processes;
+  VcudaRows vcuda;
+  size_t unknown_pod_values = 0;  // Numbers of single pods that the plan leaves out.
+
+  ProcessPage process_page() const {
+    return {.rows = processes, .facts = facts, .stale_after = processes_stale_after};
+  }
+};
+
+}  // namespace podgpu

@@ -1,0 +1,20 @@
+#include "facts/heard_gpus.h"
+
+namespace podgpu {
+
+DeviceState JudgeState(const Topology& topology, size_t index, const HeardGpus& heard,
+                       bool all_stale) {
+  const DeviceState told = topology.gpus[index].state;
+  if (all_stale) {
+    return DeviceState::kUnresponsive;
+  }
+  if (told == DeviceState::kLost || index >= kMaxJudgedGpus) {
+    return told;
+  }
+  if (heard.unresponsive[index]) {
+    return DeviceState::kUnresponsive;
+  }
+  return heard.awaited[index] ? DeviceState::kRecovering : told;
+}
+
+}  // namespace podgpu
