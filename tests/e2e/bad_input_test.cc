@@ -152,7 +152,7 @@ TEST(BadInput, ATakenPortNamesItsHolder) {
   ASSERT_TRUE(line.has_value()) << holder.output();
   const std::string port = line->substr(line->find("port=") + 5);
   EXPECT_EQ(RunPodgpu({"-f", std::string(kCounters), "-a", "127.0.0.1:" + port}),
-            (Ended{2, "podgpu: 127.0.0.1:" + port + " is taken by podgpu (pid " +
+            (Ended{2, "podgpu: 127.0.0.1:" + port + " is in use by podgpu (pid " +
                           std::to_string(holder.pid()) + "). Stop it, or choose --address " +
                           "127.0.0.1:" + std::to_string(*ParseDecimal(port) + 1) + "\n"}));
 }
