@@ -69,8 +69,8 @@ TEST(ClusterFlags, AreRefusedInOneLine) {
        "--nodes: \"x\" is refused: must be file:PATH, dns:NAME:PORT, endpoints:NAMESPACE/SERVICE "
        "or pods:NAMESPACE/SELECTOR"},
       {{"--nodes=endpoints:gpu/podgpu"},
-       "--nodes: KUBERNETES_SERVICE_HOST is not set: this is no pod of a cluster, so there is no "
-       "API server to ask. Write file:PATH or dns:NAME:PORT instead, or run it in a pod"},
+       "--nodes: KUBERNETES_SERVICE_HOST is not set: podgpu does not run in a pod, so it has "
+       "no API server. Write file:PATH or dns:NAME:PORT instead, or run it in a pod"},
       {{"--nodes=file:/n", "extra"},
        "argument \"extra\" is not an argument of podgpu cluster. See podgpu cluster --help"},
       {{"--node"}, "unknown flag \"--node\"; nearest is --nodes. See podgpu cluster --help"},

@@ -36,7 +36,7 @@ TEST(KubeletPodsFlags, SetTheAddressOfTheKubeletsPodList) {
 TEST(KubeletPodsFlags, RefuseAnInvalidAddressAndNameTheFlag) {
   const Status status = ParsePodsFlags({"--kubelet-pods-url=http://10.0.0.7:10255/pods"}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  for (const char* part : {"kubelet-pods-url", "it begins with https://"}) {
+  for (const char* part : {"kubelet-pods-url", "it must begin with https://"}) {
     EXPECT_NE(std::string(status.message()).find(part), std::string::npos) << status;
   }
 }
