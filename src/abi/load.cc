@@ -47,8 +47,7 @@ constexpr std::array<std::string_view, kNvmlCapabilityCount> kNvmlCapabilityName
 // The capabilities of a library, for messages.
 struct Capabilities {
   std::span<const std::string_view> names;
-  std::optional<uint8_t> alone =
-      std::nullopt;  // Each symbol of this capability may be missing separately.
+  std::optional<uint8_t> alone = std::nullopt;  // Its symbols may be missing one by one.
 };
 constexpr Capabilities kDcgmCapabilities = {kDcgmCapabilityNames};
 constexpr Capabilities kNvmlCapabilities = {kNvmlCapabilityNames,

@@ -36,8 +36,7 @@ struct Owner {
   std::string resource;  // "nvidia.com/gpu"; empty for a claim.
   std::string pod_uid;   // Empty until pods are read from the API server.
   Claim claim;
-  std::string replica;    // "3" of GPU-...::3 or nvidia0/vgpu3; empty when the device is not shared
-                          // by replicas.
+  std::string replica;    // "3" of GPU-...::3 or nvidia0/vgpu3; empty without replicas.
   PodLabels labels = {};  // The pod's labels that are shown on rows.
   auto operator<=>(const Owner&) const = default;
 };
@@ -50,8 +49,7 @@ enum class UnmatchedReason : uint8_t {
   kNvmlMissing,      // A MIG-<uuid>, and NVML is not available to resolve it.
   kUnknownMigUuid,   // A MIG-<uuid> that NVML does not know (the instance is gone).
   kNoResourceSlice,  // A claim for a device that is in no received ResourceSlice.
-  kUnclearInstance,  // A claim for a MIG device without UUID, and zero or several instances have
-                     // its profile.
+  kUnclearInstance,  // A MIG claim without UUID; none or several instances have its profile.
 };
 inline constexpr int kUnmatchedReasonCount = 6;
 

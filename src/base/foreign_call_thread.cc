@@ -46,8 +46,7 @@ struct ForeignCallThread::Hand {
 struct ForeignCallThread::Shared {
   explicit Shared(ThreadTally process) : tally(std::move(process)) {}
   Mutex mutex;
-  std::shared_ptr<Hand> busy
-      PODGPU_GUARDED_BY(mutex);  // The thread whose task the caller waits for.
+  std::shared_ptr<Hand> busy PODGPU_GUARDED_BY(mutex);  // Its caller waits.
   std::atomic<int> out = 0;
   const ThreadTally tally;
 };

@@ -38,9 +38,9 @@ std::string_view FlagKindName(FlagKind kind);
 
 template <typename Command>
 struct FlagOf {
-  std::string_view name;      // A second name; empty: none.
-  std::string_view alias;     // Environment variable; empty: none.
-  std::string_view variable;  // Environment variable, empty where there is none.
+  std::string_view name;      // Without dashes.
+  std::string_view alias;     // A second name; empty: none.
+  std::string_view variable;  // Environment variable; empty: none.
   FlagKind kind;
   std::string_view default_text;  // As shown in help; empty: none.
   std::string_view help;

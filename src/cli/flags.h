@@ -34,8 +34,7 @@ struct NodeCommand {
   std::vector<std::string>
       ignored_arguments;  // Positional arguments; dcgm-exporter ignores them too.
 
-  CountersSourceOptions
-      counters;  // Empty path: the default file if it exists, otherwise the built-in set.
+  CountersSourceOptions counters;  // Empty path: the default file, else the built-in set.
   std::vector<std::string>
       idle_flags;         // One line per accepted flag without effect, with the reason.
   bool dcgm_log = false;  // Log of an embedded engine, on standard output.
@@ -62,8 +61,8 @@ enum class CalledAs : uint8_t {
   kPodgpu,
   kDcgmExporter,           // No subcommands.
   kMyGpuExporter,          // No subcommands; processes and Kubernetes are on.
-  kPodGpuMetricsExporter,  // The same; a reading a second, its page's fields from the start on,
-                           // Kubernetes is on, and flags of its logging library are ignored.
+  kPodGpuMetricsExporter,  // No subcommands; one reading a second, the legacy page from the start,
+                           // Kubernetes is on, and flags of glog are ignored.
 };
 // Returns the name by the last segment of `program`, argv[0].
 CalledAs CalledBy(std::string_view program);

@@ -299,7 +299,7 @@ TEST(DefaultCounters, HaveValidCommentedOutLinesToo) {
     all_on += line;
   }
   const Counters parsed = MustParse(all_on);
-  EXPECT_EQ(parsed.counters.size(), 61U);  // 1009 and 1010 stand there twice.
+  EXPECT_EQ(parsed.counters.size(), 61U);  // It contains 1009 and 1010 twice.
 }
 
 }  // namespace

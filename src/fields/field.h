@@ -39,13 +39,12 @@ struct Field {
   uint16_t id = 0;
   FieldType type = FieldType::kNone;
   FieldLevel level = FieldLevel::kNone;
-  bool profiling = false;      // Needs GPM or the profiling module.
-  uint16_t nvml_field_id = 0;  // The NVML field value that DCGM reads; 0: none.
-  std::string_view name;       // The name of the newest header.
-  std::string_view unit;       // "W", "mJ", "MiB", "percent", ...; empty: no unit.
-  std::string_view tag;        // DCGM's short name, "gpu_temp"; empty: the vendor has none.
-  std::string_view
-      since;  // First release with this id; "3.0.4" means that release or an earlier one.
+  bool profiling = false;       // Needs GPM or the profiling module.
+  uint16_t nvml_field_id = 0;   // The NVML field value that DCGM reads; 0: none.
+  std::string_view name;        // The name of the newest header.
+  std::string_view unit;        // "W", "mJ", "MiB", "percent", ...; empty: no unit.
+  std::string_view tag;         // DCGM's short name, "gpu_temp"; empty: the vendor has none.
+  std::string_view since;       // First release with this id; "3.0.4" also means an earlier one.
   std::string_view name_since;  // First release with `name`.
   std::array<std::string_view, 3>
       other_names;  // Earlier names, newest first; unused entries are empty.

@@ -184,8 +184,7 @@ class LivingNode {
     for (const ProcessOnDevice& process : accounts_.table().forgotten()) {
       ++forgotten_;
       EXPECT_EQ(accounts_.ledger().Process(process), nullptr);
-      const auto seen =
-          last_seen_.find(process);  // Not found: it came and went within one reading.
+      const auto seen = last_seen_.find(process);  // Not found: it lived within one reading.
       devices_[process.device.value].forgotten_mj += charged_mj_[process];
       charged_mj_.erase(process);
       if (!IsReplaced(process)) {

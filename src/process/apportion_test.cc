@@ -27,7 +27,7 @@ TEST(Apportioner, SharesByLargestRemainder) {
       {"the largest numbers", kLargest, {kLargest, kLargest}, {kLargest / 2 + 1, kLargest / 2}},
       {"a giant and a dwarf", 1'000'000, {kLargest, 1}, {1'000'000, 0}},
       {"all weights are zero", 7, {0, 0}, {}},
-      {"nobody", 7, {}, {}},
+      {"no receiver", 7, {}, {}},
   };
   Apportioner apportioner;
   for (const auto& row : rows) {

@@ -73,8 +73,7 @@ std::optional<std::span<const ProcessBusy>> BusyMeter::Take(
   // The start also moves while all processes are idle: a long period would give a coarse average.
   since_us_ = std::max({since_us_, newest_us, now_us - std::min(now_us, kSampleUs)});
   std::erase_if(counted_, [late_us = LateSince()](const Counted& counted) {
-    return counted.to_us <=
-           late_us;  // Keep only what LateSince() still covers; that prevents counting twice.
+    return counted.to_us <= late_us;  // LateSince() no longer covers it.
   });
   return busy_;
 }
@@ -91,8 +90,7 @@ void BusyMeter::Sort(std::span<const UtilizationRecord> records, uint64_t after_
             });
   for (UtilizationRecord& record : records_) {
     if (record.born_us > now_us + kAheadUs) {
-      record.born_us =
-          0;  // Civil time was set back since the process began: the birth stamp is useless.
+      record.born_us = 0;  // Civil time was set back since; the stamp is useless.
     }
   }
 }
@@ -110,7 +108,7 @@ ProcessBusy BusyMeter::Count(std::span<const UtilizationRecord> records, uint64_
       to_us = record.stamp_us;
     }
   }
-  // The driver has not yet told the time between the last stamp of this process and the newest
+  // The driver has not yet reported the time between the last stamp of this process and the newest
   // stamp of all; assume the same load.
   busy += std::min(last.sm_percent, kWholePercent) * (newest_us - to_us);
   return {.pid = last.pid,

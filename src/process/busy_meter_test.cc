@@ -108,7 +108,7 @@ TEST(BusyMeter, CountsTheBusyTimeOfProcesses) {
     const uint64_t end_us = kBeginUs + 120 * kSecondUs;
     const uint64_t truth = FakeDriver::BusyUs(row.process, end_us) -
                            FakeDriver::BusyUs(row.process, kBeginUs + kSecondUs);
-    // Allows for whole percents and for samples that the driver has not yet told.
+    // Allows for whole percents and for samples that the driver has not yet reported.
     const double error = static_cast<double>(busy[pid]) - static_cast<double>(truth);
     const double untold = static_cast<double>(row.process.lag_us);
     EXPECT_LT(std::abs(error), 0.02 * static_cast<double>(truth) + 1e6 + untold) << row.label;

@@ -40,9 +40,8 @@ struct InstanceActivity {
 
 struct DeviceInterval {
   DeviceNumber device;
-  Instant at;  // When the counter was read, or should have been.
-  std::optional<uint64_t>
-      counter_mj;  // Absent: the interval goes on until the counter can be read.
+  Instant at;                          // When the counter was read, or should have been.
+  std::optional<uint64_t> counter_mj;  // Absent: it could not be read; the interval goes on.
   bool residents_known = true;
   BusySamples samples = BusySamples::kMeasured;
   std::vector<Resident> residents;

@@ -64,7 +64,7 @@ void Ledger::Record(const DeviceInterval& interval) {
   }
   if (account.counter_mj) {
     // The interval may have been open for several readings; everyone who was there in it shares the
-    // growth. A counter that fell or grew too much charges no one.
+    // growth. A counter that fell or grew too much charges no process.
     const Duration elapsed = interval.at - account.counted_at;
     if (const auto grown = Growth(*account.counter_mj, *interval.counter_mj, elapsed)) {
       Bill bill{.device = interval.device, .energy = account.energy};

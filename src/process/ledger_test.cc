@@ -336,7 +336,7 @@ TEST(Ledger, StartsAgainWhenTheCounterRestarts) {
   const struct {
     const char* label;
     uint64_t counter_mj;
-  } rows[] = {{"a driver was loaded anew", 0},
+  } rows[] = {{"a driver was loaded again", 0},
               {"it fell a little", 999'999},
               {"a sentinel", kMost},
               {"more than any GPU draws", 1'000'000 + 250'000'000}};

@@ -62,7 +62,7 @@ StatusOr<ProcStat> ProcReader::StatIn(uint32_t pid, const StatusOr<std::string>&
   const std::optional<ProcStat> stat = ParseProcStat(*text);
   if (!stat) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("%s: not what proc(5) says", PathOf(pid, "stat")));
+        absl::StrFormat("%s: not in the format of proc(5)", PathOf(pid, "stat")));
   }
   return *stat;
 }

@@ -38,8 +38,7 @@ struct EndedProcess {
   uint32_t memory_percent = 0;
   std::optional<uint64_t> memory_bytes = {};  // The maximum over its life.
   std::optional<WallTime> started_at = {};
-  std::shared_ptr<const ProcessIdentity> identity =
-      {};  // Null, unless the process still runs without a GPU.
+  std::shared_ptr<const ProcessIdentity> identity = {};  // Null unless it still runs.
 };
 
 struct DeviceReading {

@@ -20,8 +20,7 @@ namespace podgpu {
 struct MigNode {
   bool is_compute_instance = false;
   uint32_t entity_id = 0;
-  uint32_t parent_id =
-      0;  // For a GPU instance: the gpu_id. For a compute instance: its parent's entity_id.
+  uint32_t parent_id = 0;  // The gpu_id of the GPU, or the entity_id of the GPU instance.
   uint32_t gpu_instance_id = 0;
   uint32_t compute_instance_id = 0;  // For compute instances only.
 };

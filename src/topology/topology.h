@@ -56,8 +56,7 @@ struct GpuInstance {
   uint32_t entity_id = 0;        // DCGM's entity id.
   std::string profile;           // "1g.10gb"
   std::vector<ComputeInstance> compute_instances;
-  bool is_misread =
-      false;  // The engine takes it for another GPU's instance and returns that one's values.
+  bool is_misread = false;  // The engine returns the values of another GPU's instance.
 };
 
 // One column of the grid: a GPU or a GPU instance.
