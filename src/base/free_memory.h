@@ -1,4 +1,4 @@
-// Returns memory that the program no longer uses to the system.
+// Gives memory that the program no longer uses back to the system.
 //
 // The allocator keeps freed memory that lies below the last live allocation. After an answer of
 // tens of megabytes, the process and its cgroup would stay that large until the process ends. The

@@ -96,7 +96,7 @@ TEST(MyGpuExporterFlags, BothNamesOfAFlagMustAgree) {
 
 TEST(MyGpuExporterFlags, AddAnotherMetricsPath) {
   EXPECT_TRUE(ParseAs(CalledAs::kPodgpu, {"--metrics-path=/metrics"}).ok());
-  EXPECT_NE(RefusalOf({"--metrics-path=/healthz"}).find("something else"), std::string::npos);
+  EXPECT_NE(RefusalOf({"--metrics-path=/healthz"}).find("another page"), std::string::npos);
   for (const char* path : {"gpu", "", "//x", "/a/../b", "/a?b", "/a b"}) {
     EXPECT_NE(RefusalOf({"--metrics-path", path}).find("must be a path"), std::string::npos)
         << path;
