@@ -38,11 +38,11 @@
 namespace podgpu {
 namespace {
 
-// DCGM takes 1.5 s to end an embedded engine (4.6.0, observed), and a stop may take 2 s.
+// DCGM takes 1.5 s to stop an embedded engine (measured with 4.6.0), and a stop may take 2 s.
 constexpr std::chrono::milliseconds kStopPatience{1'900};
 
 constexpr int kExitFatal = 1;
-constexpr int kExitUsage = 2;  // Usage and configuration, a taken address among them.
+constexpr int kExitUsage = 2;  // Usage and configuration errors, including an address in use.
 
 std::optional<std::string> FromEnvironment(const std::string& name) {
   const char* value =
@@ -60,7 +60,7 @@ int Refuse(const Status& status) {
   return status.code() == absl::StatusCode::kInvalidArgument ? kExitUsage : kExitFatal;
 }
 
-// Signals that end the program are taken by WaitForEnd alone.
+// Only WaitForEnd receives the signals that end the program.
 sigset_t BlockSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -78,13 +78,13 @@ void LogWarnings(const std::vector<std::string>& warnings) {
   }
 }
 
-// The list of metrics in force, of what the file says.
+// Applies the include and exclude patterns to the counter list.
 StatusOr<Counters> Selected(StatusOr<Counters> counters, const NodeCommand& command) {
   PODGPU_RETURN_IF_ERROR(counters.status());
   return Select(*std::move(counters), command.patterns);
 }
 
-// What serves nothing of the flags, and of where the counters come from.
+// Warnings about flags and about the source of the counters.
 std::vector<std::string> Warnings(const NodeCommand& command, const CountersSource& source) {
   std::vector<std::string> warnings = FlagWarnings(command);
   if (std::string warning = source.warning(); !warning.empty()) {
@@ -93,8 +93,8 @@ std::vector<std::string> Warnings(const NodeCommand& command, const CountersSour
   return warnings;
 }
 
-// Until a signal asks for the end.  Meanwhile the list of counters is looked at, and read anew when
-// it has changed, or at once when SIGHUP asks for it.
+// Waits for a signal that ends the program. Meanwhile checks the counters every second and
+// loads it after a change, or at once on SIGHUP.
 void WaitForEnd(const sigset_t& signals, CountersSource& source, const NodeCommand& command,
                 Exporter& exporter) {
   constexpr timespec kBetweenLooks = {1, 0};
@@ -113,7 +113,7 @@ void WaitForEnd(const sigset_t& signals, CountersSource& source, const NodeComma
   }
 }
 
-// The engine reads these when it starts, inside this process.
+// The engine reads these variables when it starts in this process.
 void ConfigureDcgmLog(const NodeCommand& command) {
   if (command.dcgm_log && command.source.address.empty()) {
     // NOLINTBEGIN(concurrency-mt-unsafe): before threads start.
@@ -123,7 +123,7 @@ void ConfigureDcgmLog(const NodeCommand& command) {
   }
 }
 
-// Where clients find us: with the port that was free, where 0 was asked for.
+// Returns the address for clients; if the port was 0, with the port that the system chose.
 std::string ServedAt(uint16_t port, const HttpServerOptions& http) {
   if (http.inherited_socket >= 0) {
     return "the socket of systemd";
@@ -186,7 +186,7 @@ int RunNode(NodeCommand command) {
   }
   WaitForEnd(signals, counters_source, command, **exporter);
   if (!(*exporter)->Stop(kStopPatience)) {
-    std::_Exit(0);  // A thread hangs inside a foreign library; the kernel ends it.
+    std::_Exit(0);  // A thread is blocked inside a foreign library; the kernel ends it.
   }
   return 0;
 }
@@ -196,7 +196,7 @@ Status CheckWebConfig(const HttpServerOptions& http) {
                                       : WebFront::Check(http.web_config_file, http.files);
 }
 
-// Says whether -d names devices that are here; false when the driver hangs.
+// Checks that -d names devices of this node; returns false when the driver hangs.
 bool ValidateSelection(const NodeCommand& command, Clock& clock) {
   constexpr std::chrono::seconds kPatience{5};
   const ThreadTally written_off = NewThreadTally();
@@ -210,13 +210,14 @@ bool ValidateSelection(const NodeCommand& command, Clock& clock) {
     std::printf("warning: %s\n", warning.c_str());
   }
   if (!check.unknown.empty()) {
-    std::printf("note: whether this node has what --devices (-d) names is not known: %s\n",
+    std::printf("note: the devices in --devices (-d) could not be checked: %s\n",
                 check.unknown.c_str());
   }
   return *written_off == 0;
 }
 
-// Exit code 0 with a line on each file and warning, or the line that a start would end with.
+// Returns exit code 0 and prints a line per file and warning, or prints the line with which a start
+// would fail.
 int Validate(const NodeCommand& command) {
   const SystemFiles files;
   SystemClock clock;
@@ -237,7 +238,7 @@ int Validate(const NodeCommand& command) {
               FieldsToRead(counters->counters, command.exporter.views).size());
   if (!driver_returned) {
     std::fflush(stdout);
-    std::_Exit(0);  // A thread hangs inside the driver; the kernel ends it.
+    std::_Exit(0);  // A thread is blocked inside the driver; the kernel ends it.
   }
   return 0;
 }
@@ -277,12 +278,12 @@ int RunCluster(const std::vector<std::string>& arguments) {
     sigwait(&signals, &signal);
   }
   if (!(*cluster)->Stop()) {
-    std::_Exit(0);  // A name server does not answer; the kernel ends the thread.
+    std::_Exit(0);  // A name server does not answer; the kernel ends the waiting thread.
   }
   return 0;
 }
 
-// Each line as a GPU says it; exit code 1 when one refuses.
+// Prints one line per GPU; returns exit code 1 when a GPU refuses.
 int RunDoctor(const std::vector<std::string>& arguments) {
   const StatusOr<DoctorCommand> command = ParseDoctorFlags(arguments, FromEnvironment);
   if (!command.ok()) {
@@ -300,7 +301,7 @@ int RunDoctor(const std::vector<std::string>& arguments) {
   if (!switched.ok()) {
     std::fprintf(stderr, "podgpu: %s\n", std::string(switched.status().message()).c_str());
     if (*written_off > 0) {
-      std::_Exit(kExitFatal);  // A thread hangs inside the driver; the kernel ends it.
+      std::_Exit(kExitFatal);  // A thread is blocked inside the driver; the kernel ends it.
     }
     return kExitFatal;
   }
@@ -308,13 +309,13 @@ int RunDoctor(const std::vector<std::string>& arguments) {
     std::printf("%s\n", line.c_str());
   }
   if (switched->lines.empty()) {
-    std::printf("there are no GPUs\n");
+    std::printf("no GPUs found\n");
   }
   return switched->has_failed ? kExitFatal : 0;
 }
 
-// "node" as the first argument names the role that is meant anyway; any other word there is a
-// mistake.  Called as one of those that podgpu stands for there are no sub-commands.
+// Without a subcommand the role is "node"; an unknown word is an error. If the program is called by
+// the name of a replaced exporter, there are no subcommands.
 Status TakeSubcommand(std::vector<std::string>& arguments, CalledAs called_as) {
   if (called_as != CalledAs::kPodgpu || arguments.empty() || arguments.front().starts_with('-') ||
       arguments.front() == "help" || arguments.front() == "h") {

@@ -390,7 +390,7 @@ TEST(ScenarioRules, RefuseWhatCouldGrow) {
          {"nesting", deep, {"case.yaml:2:22: nesting is deeper than 16 levels"}},
          {"size",
           std::string((size_t{1} << 20) + 1, ' '),
-          {"case.yaml:1:1: 1048577 bytes; at most 1048576 are read"}},
+          {"case.yaml:1:1: 1048577 bytes; at most 1048576 are allowed"}},
          {"two documents",
           "format: 1\nname: b\ngpus: []\n---\nformat: 1\n",
           {"case.yaml:5:1: one document is allowed; found a second"}},

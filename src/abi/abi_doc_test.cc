@@ -55,7 +55,7 @@ TEST(AbiDocument, NamesEveryStruct) {
   EXPECT_GT(structs, 80);
 }
 
-TEST(AbiDocument, GivesTheSizesThatTheCompilerGives) {
+TEST(AbiDocument, ListsTheSizesThatTheCompilerUses) {
   const std::string document = ReadAll(PODGPU_SOURCE_DIR "/docs/abi.md");
   const struct {
     std::string name;

@@ -1,10 +1,10 @@
 // The core of DCGM's interface: handles, connecting, groups, watches and values.
 //
-// Own declarations of the structs that podgpu passes to libdcgm and that the simulated library
-// answers, byte for byte as the vendor lays them out on 64-bit Linux.  Origin of each:
-// dcgm_structs.h or dcgm_fields.h of DCGM 4.6.0, compared with 3.1.8 to 4.6.1 (docs/abi.md); "3.x"
-// or "4.x" stands where a release matters.  A struct that opens with `version` wants the
-// `_versionN` constant there. Standard library only; plain data.
+// podgpu's own declarations of the structs that it passes to libdcgm and that the simulated library
+// fills in, byte for byte in the vendor's layout on 64-bit Linux. Origin of each: dcgm_structs.h or
+// dcgm_fields.h of DCGM 4.6.0, compared with 3.1.8 to 4.6.1 (docs/abi.md); "3.x" or "4.x" marks
+// differences between releases. A struct that begins with `version` requires its `_versionN`
+// constant there. Standard library only; plain data.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace podgpu::abi {
 using dcgmHandle_t = uintptr_t;    // A connection to an engine.
 using dcgmGpuGrp_t = uintptr_t;    // A group of entities.
 using dcgmFieldGrp_t = uintptr_t;  // A group of field ids.
-using dcgmStatus_t = uintptr_t;    // A list of errors; 0 where not wanted.
+using dcgmStatus_t = uintptr_t;    // A list of errors; 0: none wanted.
 
 using DcgmLoggingSeverity_t = int;
 enum : int {
@@ -39,7 +39,7 @@ struct dcgmGroupEntityPair_t {
 };
 static_assert(sizeof(dcgmGroupEntityPair_t) == 8 && offsetof(dcgmGroupEntityPair_t, entityId) == 4);
 
-// The payload of a value; `fieldType` says which member counts.
+// The payload of a value; `fieldType` selects the member.
 union dcgmFieldValuePayload {
   int64_t i64;
   double dbl;
@@ -53,7 +53,7 @@ struct dcgmFieldValue_v1 {
   uint32_t version;
   uint16_t fieldId;
   uint16_t fieldType;  // DCGM_FT_*
-  int status;          // dcgmReturn_t of this value alone.
+  int status;          // dcgmReturn_t of this value only.
   int64_t ts;          // Sample time, microseconds since 1970; 0 without a sample.
   dcgmFieldValuePayload value;
 };
@@ -90,7 +90,7 @@ static_assert(dcgmFieldValue_version2 == 0x02001020);
 using dcgmFieldValueEntityEnumeration_f = int (*)(dcgm_field_entity_group_t, dcgm_field_eid_t,
                                                   dcgmFieldValue_v1*, int count, void* user);
 
-// How dcgmi prints a field; `unit` holds three letters only.
+// How dcgmi prints a field; `unit` has room for three letters.
 struct dcgm_field_output_format_t {
   char shortName[10];
   char unit[4];
@@ -99,7 +99,7 @@ struct dcgm_field_output_format_t {
 static_assert(sizeof(dcgm_field_output_format_t) == 16 &&
               offsetof(dcgm_field_output_format_t, width) == 14);
 
-// What the library knows of a field; lent until dcgmShutdown.
+// The library's description of a field; valid until dcgmShutdown.
 struct dcgm_field_meta_t {
   uint16_t fieldId;
   char fieldType;      // DCGM_FT_*
@@ -115,7 +115,7 @@ static_assert(sizeof(dcgm_field_meta_t) == 72 && offsetof(dcgm_field_meta_t, fie
               offsetof(dcgm_field_meta_t, entityLevel) == 60 &&
               offsetof(dcgm_field_meta_t, valueFormat) == 64);
 
-// A build: `key:value` pairs with `;` between them, `version` among the keys.
+// A build: `key:value` pairs separated by `;`; one of the keys is `version`.
 struct dcgmVersionInfo_v2 {
   uint32_t version;
   char rawBuildInfoString[512];

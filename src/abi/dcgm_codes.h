@@ -1,10 +1,11 @@
 // DCGM's numbers: return codes, entity groups, enumerations, limits and blank values.
 //
-// Own declarations under the vendor's names, so that podgpu and the simulated libraries build
-// without vendor headers.  Source of every number: dcgm_structs.h and dcgm_fields.h of DCGM 4.6.0,
-// compared with 3.1.8 to 4.6.1 (docs/abi.md); what is newer than 3.0 says so.  All enumerations of
-// DCGM are as wide as int; here they are integer aliases with named constants, so that a number
-// from a newer library is representable.  Standard library only; constants, any thread.
+// podgpu's own declarations under the vendor's names, so podgpu and the simulated libraries build
+// without vendor headers. Source of every number: dcgm_structs.h and dcgm_fields.h of DCGM 4.6.0,
+// compared with 3.1.8 to 4.6.1 (docs/abi.md); comments mark numbers that are newer than 3.0. All
+// enumerations of DCGM are as wide as int; here they are integer aliases with named constants, so
+// an unknown number from a newer library can be stored. Standard library only; constants, any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 // NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
 namespace podgpu::abi {
 
-// What every call returns: 0 or a negative reason.
+// Result of every call: 0, or a negative error.
 using dcgmReturn_t = int;
 enum : int {
   DCGM_ST_OK = 0,
@@ -61,7 +62,7 @@ enum : int {
   DCGM_ST_GPUS_DETACHED = -67,  // Since 4.5.
 };
 
-// What kind of thing an entity id counts.
+// Kind of an entity id.
 using dcgm_field_entity_group_t = int;
 enum : int {
   DCGM_FE_NONE = 0,
@@ -87,7 +88,7 @@ enum : int {
 };
 enum : int { DCGM_FS_GLOBAL = 0, DCGM_FS_ENTITY = 1 };  // dcgm_field_meta_t::scope
 
-// Values at or above a blank mean "no value"; the three that follow it say why.
+// Values at or above a blank mean "no value"; the three values after it tell the reason.
 constexpr int32_t DCGM_INT32_BLANK = 0x7ffffff0;
 constexpr int64_t DCGM_INT64_BLANK = 0x7ffffffffffffff0;
 constexpr int64_t DCGM_INT64_NOT_FOUND = DCGM_INT64_BLANK + 1;
@@ -174,7 +175,7 @@ enum : int {
   DcgmNvLinkLinkStateUp = 3,
 };
 
-// The word that opens a versioned struct: its size, and a number in the top byte.
+// The version word of a versioned struct: its size, with a number in the top byte.
 template <typename Struct>
 constexpr uint32_t StructVersion(uint32_t number) {
   static_assert(sizeof(Struct) < (1U << 24U));

@@ -1,9 +1,9 @@
-// Parameters of connecting to an engine and of starting one in this process.
+// Parameters for connecting to an engine and for starting one in this process.
 //
-// Own declarations, as dcgm_structs.h of DCGM 4.6.0 lays them out, compared with 3.1.8 to 4.6.1
-// (docs/abi.md).  The engine chooses the layout by the `version` word, so older words stay valid:
-// version 1 of the start parameters and version 2 of dcgmConnect_v2's work with every release.
-// Standard library only; plain data.
+// podgpu's own declarations in the layout of dcgm_structs.h of DCGM 4.6.0, compared with 3.1.8 to
+// 4.6.1 (docs/abi.md). The engine selects the layout by the `version` word, so older versions stay
+// valid: version 1 of the start parameters and version 2 of dcgmConnect_v2's work with every
+// release. Standard library only; plain data.
 #pragma once
 
 #include "abi/dcgm.h"
@@ -44,11 +44,11 @@ static_assert(sizeof(dcgmConnectV3Params_v1) == 12 &&
 constexpr uint32_t dcgmConnectV3Params_version1 = StructVersion<dcgmConnectV3Params_v1>(1);
 static_assert(dcgmConnectV3Params_version1 == 0x0100000c);
 
-// dcgmStartEmbedded_v2; understood by 3.x and 4.x alike.
+// dcgmStartEmbedded_v2; accepted by 3.x and 4.x.
 struct dcgmStartEmbeddedV2Params_v1 {
   uint32_t version;
   dcgmOperationMode_t opMode;
-  dcgmHandle_t dcgmHandle;  // Answered.
+  dcgmHandle_t dcgmHandle;  // Filled in by the call.
   const char* logFile;      // "-" for standard error; null for none.
   DcgmLoggingSeverity_t severity;
   uint32_t denyListCount;
@@ -63,7 +63,7 @@ constexpr uint32_t dcgmStartEmbeddedV2Params_version1 =
     StructVersion<dcgmStartEmbeddedV2Params_v1>(1);
 static_assert(dcgmStartEmbeddedV2Params_version1 == 0x01000048);
 
-// The same with the account that diagnostics run under.
+// The same with the account under which diagnostics run.
 struct dcgmStartEmbeddedV2Params_v2 {
   uint32_t version;
   dcgmOperationMode_t opMode;

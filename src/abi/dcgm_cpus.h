@@ -1,7 +1,7 @@
-// The CPUs of Grace boards and their cores, as DCGM tells of them.
+// The CPUs of Grace boards and their cores in DCGM.
 //
-// Own declarations, as dcgm_structs.h of DCGM 4.6.0 lays them out, compared with 3.3.9 to 4.6.1
-// (docs/abi.md); first in 3.3.1.  Standard library only; plain data.
+// podgpu's own declarations in the layout of dcgm_structs.h of DCGM 4.6.0, compared with 3.3.9 to
+// 4.6.1 (docs/abi.md); introduced in 3.3.1. Standard library only; plain data.
 #pragma once
 
 #include "abi/dcgm.h"
@@ -9,7 +9,7 @@
 // NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
 namespace podgpu::abi {
 
-// Which of 1,024 cores a CPU owns.
+// The cores of a CPU, as a bit mask of 1,024.
 struct dcgmCpuHierarchyOwnedCores_v1 {
   uint32_t version;
   uint64_t bitmask[16];

@@ -1,9 +1,9 @@
-// What DCGM tells of devices: attributes, MIG hierarchy, CPUs, topology and profiling groups.
+// DCGM's facts about devices: attributes, MIG hierarchy and profiling groups.
 //
-// Own declarations, as dcgm_structs.h of DCGM 4.6.0 lays them out, compared with 3.1.8 to 4.6.1
-// (docs/abi.md); 3.x and 4.x agree in all but the CPU hierarchy and the topology.  Numbers that
-// the driver did not give are blank (dcgm_codes.h), texts "<<<NULL>>>" and its kin.  Only the outer
-// `version` is set before a call.  Standard library only; plain data.
+// podgpu's own declarations in the layout of dcgm_structs.h of DCGM 4.6.0, compared with 3.1.8 to
+// 4.6.1 (docs/abi.md); the same in 3.x and 4.x. Missing numbers are blank (dcgm_codes.h), missing
+// texts "<<<NULL>>>" or a variant of it. Only the outer `version` must be set before a call.
+// Standard library only; plain data.
 #pragma once
 
 #include "abi/dcgm.h"
@@ -48,7 +48,7 @@ struct dcgmDevicePowerLimits_v1 {
 static_assert(sizeof(dcgmDevicePowerLimits_v1) == 24 &&
               offsetof(dcgmDevicePowerLimits_v1, defaultPowerLimit) == 8);
 
-// Who the board is.
+// Identity of the board.
 struct dcgmDeviceIdentifiers_v1 {
   uint32_t version;
   char brandName[DCGM_MAX_STR_LENGTH];
@@ -72,7 +72,7 @@ static_assert(sizeof(dcgmDeviceIdentifiers_v1) == 2064 &&
               offsetof(dcgmDeviceIdentifiers_v1, pciDeviceId) == 1796 &&
               offsetof(dcgmDeviceIdentifiers_v1, driverVersion) == 1804);
 
-// Memory at the time of the call, MiB.
+// Memory at the time of the call, in MiB.
 struct dcgmDeviceMemoryUsage_v1 {
   uint32_t version;
   uint32_t bar1Total;
@@ -156,7 +156,7 @@ struct dcgmProfMetricGroupInfo_v2 {
 static_assert(sizeof(dcgmProfMetricGroupInfo_v2) == 136 &&
               offsetof(dcgmProfMetricGroupInfo_v2, fieldIds) == 8);
 
-// dcgmProfGetSupportedMetricGroups; `gpuId` is asked.
+// dcgmProfGetSupportedMetricGroups; `gpuId` is the input.
 struct dcgmProfGetMetricGroups_v3 {
   uint32_t version;
   uint32_t unused;

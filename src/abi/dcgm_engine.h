@@ -1,8 +1,8 @@
-// The engine about itself (modules, memory, CPU), and the calls by which tests put values into it.
+// The engine's own state (modules, memory, CPU), and the calls with which tests inject values.
 //
-// Own declarations, as dcgm_structs.h, dcgm_test_structs.h and dcgm_errors.h of DCGM 4.6.0 lay
-// them out, compared with 3.1.8 to 4.6.1 (docs/abi.md); the same in 3.x and 4.x.  Standard library
-// only; plain data.
+// podgpu's own declarations in the layout of dcgm_structs.h, dcgm_test_structs.h and dcgm_errors.h
+// of DCGM 4.6.0, compared with 3.1.8 to 4.6.1 (docs/abi.md); the same in 3.x and 4.x. Standard
+// library only; plain data.
 #pragma once
 
 #include "abi/dcgm.h"
@@ -42,7 +42,7 @@ struct dcgmModuleGetStatusesModule_t {
 };
 static_assert(sizeof(dcgmModuleGetStatusesModule_t) == 8);
 
-// dcgmModuleGetStatuses: a module is loaded when it is first needed.
+// dcgmModuleGetStatuses: a module is loaded at its first use.
 struct dcgmModuleGetStatuses_v1 {
   uint32_t version;
   uint32_t numStatuses;
@@ -62,7 +62,7 @@ static_assert(sizeof(dcgmIntrospectMemory_v1) == 16);
 constexpr uint32_t dcgmIntrospectMemory_version1 = StructVersion<dcgmIntrospectMemory_v1>(1);
 static_assert(dcgmIntrospectMemory_version1 == 0x01000010);
 
-// dcgmIntrospectGetHostengineCpuUtilization: parts of one core.
+// dcgmIntrospectGetHostengineCpuUtilization: fractions of one core.
 struct dcgmIntrospectCpuUtil_v1 {
   uint32_t version;
   double total;
@@ -81,7 +81,7 @@ struct dcgmErrorInfo_t {
 };
 static_assert(sizeof(dcgmErrorInfo_t) == 12 && offsetof(dcgmErrorInfo_t, status) == 8);
 
-// dcgmGetErrorMeta: text and weight of a DCGM_FR number.
+// dcgmGetErrorMeta: text and severity of a DCGM_FR code.
 struct dcgm_error_meta_t {
   int errorId;
   const char* msgFormat;
@@ -96,7 +96,7 @@ using dcgmInjectFieldValue_v1 = dcgmFieldValue_v1;
 constexpr uint32_t dcgmInjectFieldValue_version1 = StructVersion<dcgmInjectFieldValue_v1>(1);
 static_assert(dcgmInjectFieldValue_version1 == 0x01001018);
 
-// One entity to make.
+// An entity to create.
 struct dcgmMigHierarchyInfo_t {
   dcgmGroupEntityPair_t entity;
   dcgmGroupEntityPair_t parent;
@@ -104,7 +104,7 @@ struct dcgmMigHierarchyInfo_t {
 };
 static_assert(sizeof(dcgmMigHierarchyInfo_t) == 20);
 
-// dcgmCreateFakeEntities; ids are written back.
+// dcgmCreateFakeEntities; the call fills in the ids.
 struct dcgmCreateFakeEntities_v2 {
   uint32_t version;
   uint32_t numToCreate;
@@ -115,7 +115,7 @@ static_assert(sizeof(dcgmCreateFakeEntities_v2) == 8968 &&
 constexpr uint32_t dcgmCreateFakeEntities_version2 = StructVersion<dcgmCreateFakeEntities_v2>(2);
 static_assert(dcgmCreateFakeEntities_version2 == 0x02002308);
 
-// dcgmSetEntityNvLinkLinkState: of a fake GPU or switch.
+// dcgmSetEntityNvLinkLinkState, for a fake GPU or switch.
 struct dcgmSetNvLinkLinkState_v1 {
   uint32_t version;
   dcgm_field_entity_group_t entityGroupId;

@@ -1,8 +1,8 @@
-// Health watches, policies, modules and the engine's own use of resources.
+// Health watches and policies.
 //
-// Own declarations, as dcgm_structs.h of DCGM 4.6.0 lays them out, compared with 3.1.8 to 4.6.1
-// (docs/abi.md).  The health response has two layouts, 3.x's and 4.x's; the latter exceeds 1 MB and
-// belongs on the heap.  Standard library only; plain data.
+// podgpu's own declarations in the layout of dcgm_structs.h of DCGM 4.6.0, compared with 3.1.8 to
+// 4.6.1 (docs/abi.md). The health response has one layout in 3.x and one in 4.x; the latter is
+// larger than 1 MB and must be on the heap. Standard library only; plain data.
 #pragma once
 
 #include "abi/dcgm.h"
@@ -10,7 +10,7 @@
 // NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
 namespace podgpu::abi {
 
-// What is watched: bits.
+// The watched systems: bits.
 using dcgmHealthSystems_t = uint32_t;
 enum : uint32_t {
   DCGM_HEALTH_WATCH_PCIE = 0x1,
@@ -51,7 +51,7 @@ static_assert(sizeof(dcgmHealthSetParams_v2) == 40 &&
 constexpr uint32_t dcgmHealthSetParams_version2 = StructVersion<dcgmHealthSetParams_v2>(2);
 static_assert(dcgmHealthSetParams_version2 == 0x02000028);
 
-// What was found; `code` is a DCGM_FR number.
+// Text of a finding; `code` is a DCGM_FR code.
 struct dcgmDiagErrorDetail_t {
   char msg[1024];
   uint32_t code;
@@ -92,7 +92,7 @@ static_assert(sizeof(dcgmHealthResponse_v4) == 66828 &&
 constexpr uint32_t dcgmHealthResponse_version4 = StructVersion<dcgmHealthResponse_v4>(4);
 static_assert(dcgmHealthResponse_version4 == 0x0401050c);
 
-// What a policy looks for: bits.
+// The conditions of a policy: bits.
 using dcgmPolicyCondition_t = uint32_t;
 enum : uint32_t {
   DCGM_POLICY_COND_DBE = 0x1,
@@ -115,7 +115,7 @@ struct dcgmPolicyConditionParams_t {
 static_assert(sizeof(dcgmPolicyConditionParams_t) == 16 &&
               offsetof(dcgmPolicyConditionParams_t, val) == 8);
 
-// dcgmPolicySet, dcgmPolicyGet; modes and actions stay 0 with us.
+// dcgmPolicySet, dcgmPolicyGet; podgpu leaves modes and actions 0.
 struct dcgmPolicy_v1 {
   uint32_t version;
   dcgmPolicyCondition_t condition;
@@ -130,8 +130,8 @@ static_assert(sizeof(dcgmPolicy_v1) == 144 && offsetof(dcgmPolicy_v1, parms) == 
 constexpr uint32_t dcgmPolicy_version1 = StructVersion<dcgmPolicy_v1>(1);
 static_assert(dcgmPolicy_version1 == 0x01000090);
 
-// What happened.  All conditions but three have this shape; the first number is a counter, a
-// violation or an XID, by the condition.
+// An event of a policy. All conditions except three have this shape; depending on the condition,
+// the first number is a counter, a violation or an XID.
 struct dcgmPolicyEvent {
   long long timestamp;  // us
   uint32_t first;       // DBE: location; retired pages: by single-bit errors; NVLink: field id.
@@ -139,7 +139,7 @@ struct dcgmPolicyEvent {
 };
 static_assert(sizeof(dcgmPolicyEvent) == 16 && offsetof(dcgmPolicyEvent, second) == 12);
 
-// Handed to the callback of dcgmPolicyRegister, 3.x.
+// Argument of the callback of dcgmPolicyRegister, 3.x.
 struct dcgmPolicyCallbackResponse_v1 {
   uint32_t version;
   dcgmPolicyCondition_t condition;
@@ -150,7 +150,7 @@ constexpr uint32_t dcgmPolicyCallbackResponse_version1 =
     StructVersion<dcgmPolicyCallbackResponse_v1>(1);
 static_assert(dcgmPolicyCallbackResponse_version1 == 0x01000018);
 
-// Handed to the callback of dcgmPolicyRegister_v2, 4.x.
+// Argument of the callback of dcgmPolicyRegister_v2, 4.x.
 struct dcgmPolicyCallbackResponse_v2 {
   uint32_t version;
   dcgmPolicyCondition_t condition;

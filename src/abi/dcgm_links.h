@@ -1,8 +1,8 @@
-// Links, switches and paths between GPUs, as DCGM tells of them (and, from dcgm_cpus.h, CPUs).
+// Links, switches and paths between GPUs in DCGM.
 //
-// Own declarations, as dcgm_structs.h of DCGM 4.6.0 lays them out, compared with 3.1.8 to 4.6.1
-// (docs/abi.md).  The status of links has three layouts: version 3 is 3.x's, version 4 is 4.x's,
-// version 5 came with 4.6, which still answers version 4.  Standard library only; plain data.
+// podgpu's own declarations in the layout of dcgm_structs.h of DCGM 4.6.0, compared with 3.1.8 to
+// 4.6.1 (docs/abi.md). The link status has three layouts: version 3 in 3.x, version 4 in 4.x, and
+// version 5 since 4.6, which still accepts version 4. Standard library only; plain data.
 #pragma once
 
 #include "abi/dcgm.h"
@@ -98,7 +98,7 @@ static_assert(sizeof(dcgmNvLinkStatus_v5) == 17084 &&
 constexpr uint32_t dcgmNvLinkStatus_version5 = StructVersion<dcgmNvLinkStatus_v5>(5);
 static_assert(dcgmNvLinkStatus_version5 == 0x050042bc);
 
-// Paths from one GPU to each other one, since 4.3; the names of the members are ours.
+// Paths from one GPU to every other GPU, since 4.3; podgpu chose the names of the members.
 struct dcgmNvLinkGpuP2PStatus_v1 {
   dcgm_field_eid_t entityId;
   int linkStatus[DCGM_MAX_NUM_DEVICES];  // By GPU; 0 is fine.
@@ -120,7 +120,7 @@ static_assert(dcgmNvLinkP2PStatus_version1 == 0x01001088);
 struct dcgmGpuPath_v1 {
   uint32_t gpuId;
   uint32_t path;            // One PCIe bit, with NVLink bits from 0x100 on.
-  uint32_t localNvLinkIds;  // A bit per link of this GPU that leads there.
+  uint32_t localNvLinkIds;  // One bit per link of this GPU on this path.
 };
 static_assert(sizeof(dcgmGpuPath_v1) == 12);
 

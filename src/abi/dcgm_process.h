@@ -1,9 +1,9 @@
-// What DCGM tells of processes: dcgmGetPidInfo and the blobs of accounting fields.
+// DCGM's facts about processes: dcgmGetPidInfo and the blobs of accounting fields.
 //
-// Own declarations, as dcgm_structs.h of DCGM 4.6.0 lays them out, compared with 3.1.8 to 4.6.1
-// (docs/abi.md); the same in 3.x and 4.x.  Most numbers of a process are its whole GPU's over the
-// life of the process: energy above all is never divided among processes.  Standard library only;
-// plain data.
+// podgpu's own declarations in the layout of dcgm_structs.h of DCGM 4.6.0, compared with 3.1.8 to
+// 4.6.1 (docs/abi.md); the same in 3.x and 4.x. Most numbers of a process are those of its whole
+// GPU during the life of the process; in particular, energy is never divided among processes.
+// Standard library only; plain data.
 #pragma once
 
 #include "abi/dcgm_health.h"
@@ -40,7 +40,7 @@ struct dcgmProcessUtilInfo_t {
 };
 static_assert(sizeof(dcgmProcessUtilInfo_t) == 24 && offsetof(dcgmProcessUtilInfo_t, smUtil) == 8);
 
-// Health of one system while the process lived.
+// Health of one system during the life of the process.
 struct dcgmPidHealth {
   dcgmHealthSystems_t system;
   dcgmHealthWatchResults_t health;
@@ -91,7 +91,7 @@ static_assert(sizeof(dcgmPidSingleInfo_t) == 536 &&
               offsetof(dcgmPidSingleInfo_t, syncBoostTime) == 440 &&
               offsetof(dcgmPidSingleInfo_t, systems) == 456);
 
-// dcgmGetPidInfo; `pid` is asked.
+// dcgmGetPidInfo; `pid` is the input.
 struct dcgmPidInfo_v2 {
   uint32_t version;
   uint32_t pid;

@@ -1,10 +1,10 @@
-// Every entry point of libdcgm that podgpu calls, written once.
+// The only list of the entry points of libdcgm that podgpu calls.
 //
-// PODGPU_DCGM_API lists result, symbol, the capability that it serves, and parameters; DcgmTable
-// is a struct of function pointers made from it, and load.cc resolves the same list.  A table is
-// the only crossing into the vendor library: tests fill one with functions of their own.  Pointers
-// of a capability that the loaded library lacks are null (load.h says which).  Signatures:
-// dcgm_agent.h of DCGM 4.6.0, the same in 3.x (docs/abi.md).
+// PODGPU_DCGM_API lists result, symbol, capability and parameters. DcgmTable is a struct of
+// function pointers made from it, and load.cc resolves the same list. All calls into the vendor
+// library go through a table; tests fill one with their own functions. Pointers of a capability
+// that the loaded library lacks are null (load.h reports them). Signatures: dcgm_agent.h of DCGM
+// 4.6.0, the same in 3.x (docs/abi.md).
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@
 
 namespace podgpu::abi {
 
-// What a group of symbols serves.
+// The purpose of a group of symbols.
 enum class DcgmCapability : uint8_t {
-  kCore,        // Nothing works without these; all are in 3.0 and later.
+  kCore,        // Required; all are in 3.0 and later.
   kVersion,     // Versions of library and engine in messages.
   kMig,         // GPU instances.
-  kProfiling,   // Which profiling fields a GPU has.
+  kProfiling,   // The profiling fields that a GPU has.
   kConnection,  // Connection strings with a scheme, since 4.5.
   kLinks,       // NVLinks and switches.
   kPaths,       // Paths between GPUs, since 4.3.

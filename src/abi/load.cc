@@ -8,8 +8,8 @@
 namespace podgpu::abi {
 namespace {
 
-// Debian's and Red Hat's places, the device plugin's mount, and the driver container of the GPU
-// Operator with either layout.
+// Directories of Debian and Red Hat, the device plugin's mount, and both layouts of the GPU
+// Operator's driver container.
 constexpr std::array<std::string_view, 5> kDirectories = {
 #if defined(__aarch64__)
     "/usr/lib/aarch64-linux-gnu",
@@ -23,14 +23,14 @@ constexpr std::array<std::string_view, 5> kDirectories = {
     "/run/nvidia/driver/usr/lib64",
 };
 
-// One name of the vendor's, and what became of it.
+// One vendor symbol and its address.
 struct Symbol {
   const char* name = nullptr;
   uint8_t capability = 0;  // 0 is the core of either library.
   void* address = nullptr;
 };
 
-// What it means for a reader that a capability is off.
+// What does not work when a capability is off.
 constexpr std::array<std::string_view, kDcgmCapabilityCount> kDcgmCapabilityNames = {
     "everything",
     "versions in messages",
@@ -44,10 +44,10 @@ constexpr std::array<std::string_view, kDcgmCapabilityCount> kDcgmCapabilityName
     "health watches"};
 constexpr std::array<std::string_view, kNvmlCapabilityCount> kNvmlCapabilityNames = {
     "everything", "MIG UUIDs", "the list of GPUs", "XIDs", "profiling fields", "some readings"};
-// What the symbols of a library are good for.
+// The capabilities of a library, for messages.
 struct Capabilities {
   std::span<const std::string_view> names;
-  std::optional<uint8_t> alone = std::nullopt;  // Whose symbols are there or not one by one.
+  std::optional<uint8_t> alone = std::nullopt;  // Its symbols may be missing one by one.
 };
 constexpr Capabilities kDcgmCapabilities = {kDcgmCapabilityNames};
 constexpr Capabilities kNvmlCapabilities = {kNvmlCapabilityNames,
@@ -58,7 +58,7 @@ struct Opened {
   std::string name;
 };
 
-// What is looked for and how a reader gets it.
+// The library to open and the remedy when it is not found.
 struct Wanted {
   std::string_view what;  // "libdcgm"
   std::span<const std::string_view> sonames;
@@ -84,7 +84,7 @@ std::string Join(std::span<const std::string> parts, std::string_view separator)
   return joined;
 }
 
-// Whether the linker's text says no more than that the file `name` does not exist.
+// Returns whether the linker's message says only that the file `name` does not exist.
 bool SaysAbsent(std::string_view text, std::string_view name) {
   return text.starts_with(name) && text.find("No such file or directory") != std::string_view::npos;
 }
@@ -101,7 +101,7 @@ StatusOr<Opened> OpenPath(LibraryLoader& loader, const Wanted& wanted, const std
 }
 
 StatusOr<Opened> OpenAny(LibraryLoader& loader, const Wanted& wanted) {
-  std::vector<std::string> broken;  // Present, but not to be opened: the linker says why.
+  std::vector<std::string> broken;  // They exist but cannot be opened, with the linker's message.
   for (const std::string_view soname : wanted.sonames) {
     for (size_t place = 0; place <= kDirectories.size(); ++place) {
       const std::string name = place == 0
@@ -120,7 +120,7 @@ StatusOr<Opened> OpenAny(LibraryLoader& loader, const Wanted& wanted) {
   const std::string sonames =
       Join(std::vector<std::string>(wanted.sonames.begin(), wanted.sonames.end()), " or ");
   if (!broken.empty()) {
-    return absl::NotFoundError(absl::StrFormat("%s is there but cannot be opened: %s. %s", sonames,
+    return absl::NotFoundError(absl::StrFormat("%s exists but cannot be opened: %s. %s", sonames,
                                                Join(broken, "; "), wanted.remedy));
   }
   const std::vector<std::string> directories(kDirectories.begin(), kDirectories.end());
@@ -129,8 +129,8 @@ StatusOr<Opened> OpenAny(LibraryLoader& loader, const Wanted& wanted) {
                       directories.size() + 1, Join(directories, ", "), wanted.remedy));
 }
 
-// Resolves all of `symbols`.  Sets `has` and `off` for each capability; null addresses for those
-// that are off, but for the symbols of `alone`.
+// Resolves all `symbols`, and sets `has` and `off` for each capability. A capability that lacks a
+// symbol gets null addresses; symbols of `alone` are resolved one by one.
 Status Resolve(LibraryLoader& loader, const Opened& opened, std::span<Symbol> symbols,
                const Capabilities& capabilities, std::span<bool> has,
                std::vector<std::string>& off) {
@@ -161,8 +161,8 @@ Status Resolve(LibraryLoader& loader, const Opened& opened, std::span<Symbol> sy
   return absl::OkStatus();
 }
 
-// 4.0 renamed the registering of policies: each name exists in one generation only.  A library
-// that has neither or both is taken for what its soname says.
+// 4.0 renamed the function that registers policies: each name exists in one generation only. If a
+// library has neither or both, its soname decides.
 DcgmGeneration GenerationOf(LibraryLoader& loader, const Opened& opened) {
   const bool says4 = loader.Symbol(opened.library, "dcgmPolicyRegister_v2") != nullptr;
   const bool says3 = loader.Symbol(opened.library, "dcgmPolicyRegister") != nullptr;

@@ -12,12 +12,12 @@ namespace {
 
 using Symbols = std::set<std::string>;
 
-// Knows the libraries that a test names; records what is opened.
+// A loader with the libraries that a test adds; records the opened names.
 class FakeLoader final : public LibraryLoader {
  public:
   // `name` opens and has `symbols`.
   void Add(const std::string& name, Symbols symbols) { libraries_[name] = std::move(symbols); }
-  // `name` is there, but the linker refuses it with `reason`.
+  // `name` exists, but the linker refuses it with `reason`.
   void Break(const std::string& name, const std::string& reason) { broken_[name] = reason; }
 
   StatusOr<void*> Open(const std::string& name) override {
@@ -82,7 +82,7 @@ TEST(LoadDcgm, PrefersTheNewestSoname) {
   EXPECT_EQ(loader.opened, std::vector<std::string>{"libdcgm.so.4"});
 }
 
-TEST(LoadDcgm, LooksForANewSonameEverywhereBeforeAnOldOne) {
+TEST(LoadDcgm, SearchesANewSonameEverywhereBeforeAnOldOne) {
   FakeLoader loader;
   const std::string last = std::string(LibraryDirectories().back()) + "/libdcgm.so.4";
   loader.Add(last, AllOfDcgm());
@@ -92,7 +92,7 @@ TEST(LoadDcgm, LooksForANewSonameEverywhereBeforeAnOldOne) {
   EXPECT_EQ(library->name, last);
 }
 
-TEST(LoadDcgm, OpensNothingButTheGivenPath) {
+TEST(LoadDcgm, OpensOnlyTheGivenPath) {
   FakeLoader loader;
   loader.Add("libdcgm.so.4", AllOfDcgm());
   loader.Add("/opt/dcgm/lib.so", AllOfDcgm());
@@ -102,7 +102,7 @@ TEST(LoadDcgm, OpensNothingButTheGivenPath) {
   EXPECT_EQ(loader.opened, std::vector<std::string>{"/opt/dcgm/lib.so"});
 }
 
-TEST(LoadDcgm, TellsTheGenerationByProbesThenByName) {
+TEST(LoadDcgm, DetectsTheGenerationBySymbolsThenByName) {
   struct Row {
     const char* label;
     std::string name;
@@ -150,7 +150,7 @@ TEST(LoadDcgm, SwitchesACapabilityOffAsAWhole) {
                                                    "dcgmHostengineVersionInfo"});
 }
 
-TEST(LoadDcgm, SaysWhereItLookedAndWhatHelps) {
+TEST(LoadDcgm, NamesTheSearchedPathsAndARemedy) {
   FakeLoader loader;
   const StatusOr<DcgmLibrary> library = LoadDcgm(loader, "");
   EXPECT_EQ(library.status().code(), absl::StatusCode::kNotFound);
@@ -166,17 +166,17 @@ TEST(LoadDcgm, SaysWhereItLookedAndWhatHelps) {
   EXPECT_EQ(loader.opened.size(), 2 * (LibraryDirectories().size() + 1));
 }
 
-TEST(LoadDcgm, TellsALibraryThatCannotBeOpenedFromOneThatIsAbsent) {
+TEST(LoadDcgm, DistinguishesAnUnreadableLibraryFromAnAbsentOne) {
   FakeLoader loader;
   loader.Break("libdcgm.so.4", "libdcgm.so.4: wrong ELF class: ELFCLASS32");
   const StatusOr<DcgmLibrary> library = LoadDcgm(loader, "");
   EXPECT_EQ(Text(library.status()),
-            "libdcgm.so.4 or libdcgm.so.3 is there but cannot be opened: libdcgm.so.4: wrong ELF "
+            "libdcgm.so.4 or libdcgm.so.3 exists but cannot be opened: libdcgm.so.4: wrong ELF "
             "class: ELFCLASS32. Install the package datacenter-gpu-manager-4-core, or name the "
             "file with --libdcgm");
 }
 
-TEST(LoadDcgm, SaysThatTheGivenPathIsWrong) {
+TEST(LoadDcgm, ReportsAWrongPath) {
   FakeLoader loader;
   const StatusOr<DcgmLibrary> library = LoadDcgm(loader, "/nowhere/libdcgm.so.4");
   EXPECT_EQ(Text(library.status()),
@@ -208,7 +208,7 @@ TEST(LoadNvml, ServesWholeGpusWithAnOldDriver) {
                                                    "nvmlDeviceGetGpuInstanceId"});
 }
 
-TEST(LoadNvml, LosesNoReadingForWantOfAnother) {
+TEST(LoadNvml, LosesOnlyTheReadingWhoseSymbolIsMissing) {
   FakeLoader loader;
   loader.Add("libnvidia-ml.so.1", Without(AllOfNvml(), {"nvmlDeviceGetTemperatureV"}));
   const StatusOr<NvmlLibrary> library = LoadNvml(loader, "");
@@ -220,7 +220,7 @@ TEST(LoadNvml, LosesNoReadingForWantOfAnother) {
                                                    "nvmlDeviceGetTemperatureV"});
 }
 
-TEST(LoadNvml, SaysWhereItLooked) {
+TEST(LoadNvml, NamesTheSearchedPaths) {
   FakeLoader loader;
   const StatusOr<NvmlLibrary> library = LoadNvml(loader, "");
   EXPECT_EQ(library.status().code(), absl::StatusCode::kNotFound);
@@ -239,7 +239,7 @@ TEST(LoadDcgm, OpensARealSharedObject) {
   EXPECT_FALSE(library->Has(DcgmCapability::kConnection));
 }
 
-TEST(LoadDcgm, RefusesARealSharedObjectOfAnotherKind) {
+TEST(LoadDcgm, RefusesARealLibraryThatIsNotDcgm) {
   SystemLibraryLoader loader;
   const StatusOr<DcgmLibrary> library =
       LoadDcgm(loader, PODGPU_BINARY_DIR "/lib/testing/libdcgm_stranger.so");
@@ -248,7 +248,7 @@ TEST(LoadDcgm, RefusesARealSharedObjectOfAnotherKind) {
             std::string::npos);
 }
 
-TEST(LoadDcgm, SaysWhyARealFileCannotBeOpened) {
+TEST(LoadDcgm, ReportsWhyARealFileCannotBeOpened) {
   SystemLibraryLoader loader;
   const StatusOr<DcgmLibrary> library = LoadDcgm(loader, PODGPU_SOURCE_DIR "/LICENSE");
   EXPECT_EQ(library.status().code(), absl::StatusCode::kNotFound);

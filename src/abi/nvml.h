@@ -1,10 +1,9 @@
-// NVML's core: codes, handles and the structs by which a device is known.
+// NVML's core: codes, handles, and the structs that identify a device.
 //
-// Own declarations under the vendor's names, as nvml.h of CUDA 13.3 lays them out, cross-checked
-// with the copy inside DCGM 4.6.0 (docs/abi.md).  nvmlReturn_t and the enumerations are as wide as
-// int and stand here as integers, so that a code of a newer driver is representable.  A value that
-// NVML does not have is all ones.  A versioned struct opens with size | number << 24.  Standard
-// library only; plain data.
+// podgpu's own declarations under the vendor's names, in the layout of nvml.h of CUDA 13.3, checked
+// against the copy in DCGM 4.6.0 (docs/abi.md). nvmlReturn_t and the enumerations are as wide as
+// int and are integers here, so an unknown code of a newer driver can be stored. All ones means "no
+// value". A versioned struct begins with size | number << 24. Standard library only; plain data.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 // NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
 namespace podgpu::abi {
 
-// What every call returns: 0 or a positive reason.
+// Result of every call: 0, or a positive error.
 using nvmlReturn_t = int;
 enum : int {
   NVML_SUCCESS = 0,
@@ -54,7 +53,7 @@ enum : int {
 struct nvmlDevice_st;
 using nvmlDevice_t = nvmlDevice_st*;
 
-// Buffers that take any text of their kind.
+// Buffer sizes that fit any text of their kind.
 constexpr uint32_t NVML_DEVICE_UUID_V2_BUFFER_SIZE = 96;
 constexpr uint32_t NVML_DEVICE_NAME_V2_BUFFER_SIZE = 96;
 constexpr uint32_t NVML_DEVICE_SERIAL_BUFFER_SIZE = 30;
@@ -64,7 +63,7 @@ constexpr uint32_t NVML_SYSTEM_NVML_VERSION_BUFFER_SIZE = 80;
 
 enum : uint32_t { NVML_DEVICE_MIG_DISABLE = 0, NVML_DEVICE_MIG_ENABLE = 1 };
 
-// Where the board sits; nvmlDeviceGetPciInfo_v3.
+// PCI location of the board; nvmlDeviceGetPciInfo_v3.
 struct nvmlPciInfo_t {
   char busIdLegacy[16];  // Domain of four digits.
   uint32_t domain;
@@ -77,7 +76,7 @@ struct nvmlPciInfo_t {
 static_assert(sizeof(nvmlPciInfo_t) == 68 && offsetof(nvmlPciInfo_t, domain) == 16 &&
               offsetof(nvmlPciInfo_t, busId) == 36);
 
-// What a MIG device consists of; nvmlDeviceGetAttributes_v2.
+// Resources of a MIG device; nvmlDeviceGetAttributes_v2.
 struct nvmlDeviceAttributes_t {
   uint32_t multiprocessorCount;
   uint32_t sharedCopyEngineCount;
@@ -93,7 +92,7 @@ static_assert(sizeof(nvmlDeviceAttributes_t) == 40 &&
               offsetof(nvmlDeviceAttributes_t, gpuInstanceSliceCount) == 24 &&
               offsetof(nvmlDeviceAttributes_t, memorySizeMB) == 32);
 
-// Framebuffer, bytes; `used` holds what the driver reserves too.
+// Framebuffer, in bytes; `used` includes the driver's reserved part.
 struct nvmlMemory_t {
   unsigned long long total;
   unsigned long long free;
@@ -101,7 +100,7 @@ struct nvmlMemory_t {
 };
 static_assert(sizeof(nvmlMemory_t) == 24);
 
-// The same with the reserved part apart; needs driver 510.
+// The same with the reserved part separate; needs driver 510.
 struct nvmlMemory_v2_t {
   uint32_t version;
   unsigned long long total;

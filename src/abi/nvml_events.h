@@ -1,6 +1,6 @@
-// NVML's events: XIDs, ECC errors, MIG changes of devices; drivers bound and unbound.
+// NVML's events: XIDs, ECC errors, MIG changes of devices; bound and unbound drivers.
 //
-// As nvml.h.  A set is waited on by one thread; the wait blocks up to its timeout.
+// Conventions as in nvml.h. One thread waits on a set; the wait blocks up to its timeout.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 // NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
 namespace podgpu::abi {
 
-// What a device set is told of, as a mask.
+// Events of a device set, as a mask.
 enum : unsigned long long {
   nvmlEventTypeSingleBitEccError = 0x1,
   nvmlEventTypeDoubleBitEccError = 0x2,

@@ -1,6 +1,6 @@
-// NVML's GPM: profiling metrics between two samples, Hopper and later.
+// NVML's GPM: profiling metrics between two samples, on Hopper and later.
 //
-// As nvml.h.  Alone among NVML's structs, these carry a plain 1 as their version.
+// Conventions as in nvml.h. Unlike NVML's other structs, these have a plain 1 as their version.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct nvmlGpmSupport_t {
 };
 static_assert(sizeof(nvmlGpmSupport_t) == 8);
 
-// What the library says about a metric; its texts are the library's.
+// The library's description of a metric; the library owns the texts.
 struct nvmlGpmMetricInfo_t {
   char* shortName;
   char* longName;
@@ -34,7 +34,7 @@ struct nvmlGpmMetricInfo_t {
 };
 static_assert(sizeof(nvmlGpmMetricInfo_t) == 24);
 
-// One metric: asked by metricId, answered with its own result.
+// One metric: metricId is the input, the rest is its result.
 struct nvmlGpmMetric_t {
   uint32_t metricId;
   nvmlReturn_t nvmlReturn;

@@ -1,6 +1,6 @@
-// NVML's processes: lists, shares of the SMs by sample, accounting.
+// NVML's processes: lists, SM utilization samples, accounting.
 //
-// As nvml.h; nvmlProcessInfo_t, the entry of today's lists, stands in nvml.h.
+// Conventions as in nvml.h; nvmlProcessInfo_t, the entry of the current lists, is in nvml.h.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 // NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
 namespace podgpu::abi {
 
-// An entry of the lists before _v2; nvmlDeviceGetComputeRunningProcesses and its sisters.
+// A list entry of the functions before _v2: nvmlDeviceGetComputeRunningProcesses and the like.
 struct nvmlProcessInfo_v1_t {
   uint32_t pid;
   unsigned long long usedGpuMemory;  // Bytes.
@@ -77,7 +77,7 @@ struct nvmlProcessDetailList_v1_t {
 constexpr uint32_t nvmlProcessDetailList_v1 = sizeof(nvmlProcessDetailList_v1_t) | (1U << 24U);
 static_assert(nvmlProcessDetailList_v1 == 0x01000018);
 
-// A process over its life; nvmlDeviceGetAccountingStats.
+// A process over its whole life; nvmlDeviceGetAccountingStats.
 struct nvmlAccountingStats_t {
   uint32_t gpuUtilization;            // Percent.
   uint32_t memoryUtilization;         // Percent.

@@ -1,7 +1,8 @@
-// NVML's readings: sensors, counters and the one call that reads many of them.
+// NVML's readings: sensors, counters and the one call that reads many values.
 //
-// As nvml.h.  nvmlDeviceGetFieldValues takes an array of nvmlFieldValue_t with fieldId and scopeId
-// set and fills in the rest; the call's own result is about the call only, each value has its own.
+// Conventions as in nvml.h. nvmlDeviceGetFieldValues takes an array of nvmlFieldValue_t with
+// fieldId and scopeId set and fills in the rest; the call's result concerns only the call, and each
+// value has its own result.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 // NOLINTBEGIN(readability-identifier-naming): the names are the vendor's.
 namespace podgpu::abi {
 
-// What a call asks about.  Names of the vendor without NVML_, where C++ would clash.
+// Arguments of the calls. Vendor names without NVML_ where they would clash in C++.
 enum : int { NVML_TEMPERATURE_GPU = 0 };
 enum : int {
   NVML_TEMPERATURE_THRESHOLD_SHUTDOWN = 0,
@@ -64,9 +65,10 @@ enum : int {
 };
 enum : int { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 };
 constexpr uint32_t NVML_NVLINK_MAX_LINKS = 36;
-constexpr uint32_t NVML_ALL_LINKS = 0xffffffff;  // As scopeId: the sum; the name is ours.
+constexpr uint32_t NVML_ALL_LINKS =
+    0xffffffff;  // As scopeId: the sum of all links; podgpu chose the name.
 
-// Architectures that change what a board can tell.
+// Architectures with different readings.
 enum : uint32_t {
   NVML_DEVICE_ARCH_VOLTA = 5,
   NVML_DEVICE_ARCH_TURING = 6,
@@ -77,7 +79,7 @@ enum : uint32_t {
   NVML_DEVICE_ARCH_UNKNOWN = 0xffffffff,
 };
 
-// Which member of an nvmlValue_t counts.
+// Type of an nvmlValue_t.
 enum : int {
   NVML_VALUE_TYPE_DOUBLE = 0,
   NVML_VALUE_TYPE_UNSIGNED_INT = 1,
@@ -88,7 +90,7 @@ enum : int {
   NVML_VALUE_TYPE_UNSIGNED_SHORT = 6,
 };
 
-// A value of whatever type.
+// A value of any type.
 union nvmlValue_t {
   double dVal;
   int siVal;
@@ -122,14 +124,14 @@ struct nvmlSample_t {
 };
 static_assert(sizeof(nvmlSample_t) == 16);
 
-// How long a policy has held the clocks down.
+// How long a policy has reduced the clocks.
 struct nvmlViolationTime_t {
   unsigned long long referenceTime;  // Microseconds.
   unsigned long long violationTime;  // Nanoseconds.
 };
 static_assert(sizeof(nvmlViolationTime_t) == 16);
 
-// Memory banks by how many spare rows they have left.
+// Number of memory banks by remaining spare rows.
 struct nvmlRowRemapperHistogramValues_t {
   uint32_t max;
   uint32_t high;
@@ -156,7 +158,7 @@ struct nvmlMarginTemperature_v1_t {
 constexpr uint32_t nvmlMarginTemperature_v1 = sizeof(nvmlMarginTemperature_v1_t) | (1U << 24U);
 static_assert(nvmlMarginTemperature_v1 == 0x01000008);
 
-// Until when a licence holds.
+// Expiry date of a licence.
 struct nvmlGridLicenseExpiry_t {
   uint32_t year;
   uint16_t month;
@@ -168,7 +170,7 @@ struct nvmlGridLicenseExpiry_t {
 };
 static_assert(sizeof(nvmlGridLicenseExpiry_t) == 16);
 
-// One product that wants a licence.
+// A product that needs a licence.
 struct nvmlGridLicensableFeature_t {
   int featureCode;  // 1: virtual GPUs.
   uint32_t featureState;

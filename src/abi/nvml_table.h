@@ -1,9 +1,10 @@
-// Every entry point of libnvidia-ml that podgpu calls, written once.
+// The only list of the entry points of libnvidia-ml that podgpu calls.
 //
-// As dcgm_table.h: PODGPU_NVML_API lists result, symbol, capability and parameters, NvmlTable holds
-// the pointers, load.cc resolves the list.  Names carry their version suffix, since the plain
-// symbols are older interfaces; where a newer one may be missing, the older stands beside it and
-// who calls takes the newest that is there.  Signatures: nvml.h of CUDA 13.3 (docs/abi.md).
+// As in dcgm_table.h: PODGPU_NVML_API lists result, symbol, capability and parameters, NvmlTable
+// holds the pointers, load.cc resolves the list. Names carry their version suffix, because the
+// plain symbols are older interfaces. Where a newer symbol may be missing, the older one is in the
+// list too, and the caller uses the newest that exists. Signatures: nvml.h of CUDA 13.3
+// (docs/abi.md).
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,14 @@
 
 namespace podgpu::abi {
 
-// What a group of symbols serves.
+// The purpose of a group of symbols.
 enum class NvmlCapability : uint8_t {
   kCore,       // Identity of whole GPUs; in every driver since R450.
   kMig,        // Identity of MIG devices.
-  kDevices,    // Which GPUs there are.
+  kDevices,    // The list of GPUs.
   kEvents,     // XIDs.
   kProfiling,  // GPM; drivers since R520.
-  kReading,    // One reading each: a symbol that is missing costs its own fields alone.
+  kReading,    // Single readings: a missing symbol costs only its own fields.
 };
 inline constexpr int kNvmlCapabilityCount = 6;
 

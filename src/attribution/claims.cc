@@ -17,7 +17,7 @@ constexpr std::string_view kGpuType = "gpu";
 constexpr std::string_view kMigType = "mig";
 constexpr std::string_view kPassedThroughType = "vfio";
 
-// The devices of the newest generation of each pool.  Borrows from the slices.
+// The devices in the newest generation of each pool. Borrows from the slices.
 class SliceDevices {
  public:
   explicit SliceDevices(const ApiObjects* slices) {
@@ -41,7 +41,7 @@ class SliceDevices {
     }
   }
 
-  // Null when no slice has it.
+  // Returns null when no slice contains it.
   const SliceDevice* Find(const ClaimedDevice& claimed) const {
     const auto found = by_name_.find({claimed.pool, claimed.device});
     return found == by_name_.end() ? nullptr : found->second;
@@ -58,7 +58,8 @@ DeviceNames::Found FindMigDevice(const DeviceNames& names, const SliceDevice& de
   } else {
     found.reason = UnmatchedReason::kUnclearInstance;
   }
-  // A UUID that NVML does not know is of an instance that is gone, whatever has its profile now.
+  // A UUID that NVML does not know belongs to an instance that is gone; a new instance with the
+  // same profile is another device.
   if (found.entities.empty() && found.reason != UnmatchedReason::kUnknownMigUuid) {
     if (const auto only = names.OnlyInstance(device.parent_uuid, device.profile)) {
       found.entities = {*only};

@@ -1,13 +1,13 @@
 // Joins claims of dynamic resource allocation (DRA) with the devices of the node.
 //
-// The kubelet says which container was given which device of a pool, under the driver's own name
-// ("gpu-0"); the driver's ResourceSlices say which GPU or MIG device that name means.  Of a pool
-// only the newest generation counts, so that a device that the driver has withdrawn is gone at
-// once.  A MIG device belongs to its instance, never to the whole GPU around it; one that is made
-// on demand has no UUID in the slice, and is found where exactly one instance of the GPU has its
-// profile.  Devices handed to virtual machines ("vfio"), those of other drivers, and what the pod
-// of this program holds to look at the devices (adminAccess, which the kubelet does not tell) are
-// passed over. A pure function.  Facts: NVIDIA's driver gpu.nvidia.com as of 2026-08.
+// The kubelet lists which container holds which device of a pool, by the driver's device name
+// ("gpu-0"); the driver's ResourceSlices map that name to a GPU or MIG device. Only the newest
+// generation of a pool counts, so a device that the driver has withdrawn disappears at once. A
+// claim for a MIG device belongs to its instance, never to the whole GPU. A MIG device that is
+// created on demand has no UUID in the slice; it is matched when exactly one instance of the GPU
+// has its profile. Ignored are devices for virtual machines ("vfio"), devices of other drivers, and
+// claims of this program's own pod, which only observes (adminAccess, which the kubelet does not
+// report). A pure function. Based on NVIDIA's driver gpu.nvidia.com as of 2026-08.
 #pragma once
 
 #include <span>
@@ -20,8 +20,8 @@
 
 namespace podgpu {
 
-// Adds to `owners`, which fit `topology`, the containers of `claimed`, or what of it is unmatched.
-// `slices`: null while the API server has not answered.
+// Adds the containers of `claimed` to `owners`, or adds them as unmatched. `owners` must fit
+// `topology`. `slices` is null until the API server has answered.
 void JoinClaims(const Topology& topology, std::span<const ClaimedDevice> claimed,
                 const ApiObjects* slices, const OwnPod& own_pod, Owners& owners);
 

@@ -15,7 +15,7 @@ const std::string kGpu1 = "GPU-11111111-0000-4000-8000-000000000001";
 const std::string kMig7 = "MIG-77777777-0000-5000-8000-000000000007";
 const std::string kMigGone = "MIG-99999999-0000-5000-8000-000000000009";
 
-// Columns: 0 and 1 are GPUs, 2, 3 and 4 the instances of GPU 1: 3g.40gb, and twice 1g.10gb.
+// Columns 0 and 1 are GPUs; 2, 3 and 4 are the instances of GPU 1: 3g.40gb, 1g.10gb, 1g.10gb.
 Topology NodeWithInstances() {
   Topology topology;
   for (const std::string& uuid : {kGpu0, kGpu1}) {
@@ -67,7 +67,7 @@ Owners OwnersOf(const Topology& topology, const ApiObjects* slices,
   return owners;
 }
 
-// "2" (columns), "no_resource_slice" or "passed over".
+// Returns "2" (columns), "no_resource_slice" or "passed over".
 std::string WhereIs(const Topology& topology, const ApiObjects* slices,
                     const ClaimedDevice& claim) {
   const Owners owners = OwnersOf(topology, slices, {claim});
@@ -101,7 +101,7 @@ TEST(JoinClaims, FindsTheDeviceThatASliceDescribes) {
       {{"d", "mig", kMig7, kGpu1, "3g.40gb"}, "2", "2"},
       {{"d", "mig", kMigGone, kGpu1, "3g.40gb"}, "unknown_mig_uuid", "2"},
       {{"d", "mig", kMigGone, kGpu1, "1g.10gb"}, "unknown_mig_uuid", "nvml_missing"},
-      {{"d", "mig", "", kGpu1, "3g.40gb"}, "2", "2"},  // Made on demand.
+      {{"d", "mig", "", kGpu1, "3g.40gb"}, "2", "2"},  // Created on demand.
       {{"d", "mig", "", kGpu1, "1g.10gb"}, "unclear_instance", "unclear_instance"},
       {{"d", "mig", "", kGpu1, "7g.80gb"}, "unclear_instance", "unclear_instance"},
       {{"d", "mig", "", kGpu0, "3g.40gb"}, "unclear_instance", "unclear_instance"},
@@ -121,7 +121,7 @@ TEST(JoinClaims, FindsTheDeviceThatASliceDescribes) {
   }
 }
 
-TEST(JoinClaims, WithoutTheSliceOfADeviceItIsUnmatchedForThatReason) {
+TEST(JoinClaims, ReportsADeviceWithoutSliceAsUnmatched) {
   const ApiObjects slices = {{"/slice", SliceOf({{"gpu-0", "gpu", kGpu0, "", ""}})}};
   const Topology topology = NodeWithInstances();
   EXPECT_EQ(WhereIs(topology, nullptr, ClaimOf("gpu-0")), "no_resource_slice");
@@ -134,8 +134,8 @@ TEST(JoinClaims, WithoutTheSliceOfADeviceItIsUnmatchedForThatReason) {
   EXPECT_EQ(WhereIs(topology, &slices, other_driver), "passed over");
 }
 
-// A pool may stand in several slices; while its driver replaces them, old ones are still there.
-TEST(JoinClaims, OfAPoolTheNewestGenerationCounts) {
+// A pool may span several slices; while its driver replaces them, the old ones still exist.
+TEST(JoinClaims, UsesTheNewestGenerationOfAPool) {
   ApiObjects slices = {{"/a", SliceOf({{"gpu-0", "gpu", kGpu0, "", ""}}, 3)},
                        {"/b", SliceOf({{"gpu-1", "gpu", kGpu1, "", ""}}, 3)},
                        {"/c", SliceOf({{"gpu-5", "gpu", kGpu1, "", ""}}, 9, "another-pool")}};
@@ -143,11 +143,12 @@ TEST(JoinClaims, OfAPoolTheNewestGenerationCounts) {
   EXPECT_EQ(WhereIs(topology, &slices, ClaimOf("gpu-0")), "0");
   EXPECT_EQ(WhereIs(topology, &slices, ClaimOf("gpu-1")), "1");
   slices["/d"] = SliceOf({{"gpu-0", "gpu", kGpu1, "", ""}}, 4);
-  EXPECT_EQ(WhereIs(topology, &slices, ClaimOf("gpu-0")), "1") << "described anew";
+  EXPECT_EQ(WhereIs(topology, &slices, ClaimOf("gpu-0")), "1")
+      << "the newer generation describes it";
   EXPECT_EQ(WhereIs(topology, &slices, ClaimOf("gpu-1")), "no_resource_slice") << "withdrawn";
 }
 
-TEST(JoinClaims, ASliceOfAnotherDriverSaysNothing) {
+TEST(JoinClaims, IgnoresSlicesOfOtherDrivers) {
   ApiObjects slices = {{"/a", SliceOf({{"gpu-0", "gpu", kGpu0, "", ""}})}};
   slices["/b"] = SliceOf({{"gpu-0", "gpu", kGpu1, "", ""}}, 7);
   slices["/b"].driver = "gpu.example.com";
@@ -156,7 +157,7 @@ TEST(JoinClaims, ASliceOfAnotherDriverSaysNothing) {
   EXPECT_EQ(WhereIs(NodeWithInstances(), &slices, ClaimOf("gpu-0")), "no_resource_slice");
 }
 
-TEST(JoinClaims, TellsAllOfTheClaimAndSortsByPod) {
+TEST(JoinClaims, ReportsTheWholeClaimAndSortsByPod) {
   const ApiObjects slices = {{"/a", SliceOf({{"mig-a", "mig", kMig7, kGpu1, "3g.40gb"}})}};
   const Owners owners =
       OwnersOf(NodeWithInstances(), &slices, {ClaimOf("mig-a", "z"), ClaimOf("mig-a", "b")});
@@ -169,7 +170,7 @@ TEST(JoinClaims, TellsAllOfTheClaimAndSortsByPod) {
   EXPECT_EQ(first.resource, "");
 }
 
-TEST(JoinClaims, CountsOnlyWhereClaimsAreAskedFor) {
+TEST(JoinClaims, JoinsClaimsOnlyWhenRequested) {
   const Topology topology = NodeWithInstances();
   OwnerFacts facts;
   PodAllocations answer;
@@ -183,13 +184,13 @@ TEST(JoinClaims, CountsOnlyWhereClaimsAreAskedFor) {
   options.claims = true;
   const Owners owners = MakeOwners(topology, facts, options);
   EXPECT_EQ(owners.by_entity[0].size(), 1U);
-  EXPECT_EQ(owners.by_entity[1].size(), 1U) << "what a plugin gave stays";
+  EXPECT_EQ(owners.by_entity[1].size(), 1U) << "the owner from the device plugin stays";
   facts.slices = nullptr;
   EXPECT_EQ(MakeOwners(topology, facts, options).unmatched.size(), 1U);
 }
 
-// The GPU Operator gives its exporter a claim with adminAccess on every GPU.
-TEST(JoinClaims, TheOwnPodOnlyLooksOn) {
+// The GPU Operator gives its exporter a claim with adminAccess for every GPU.
+TEST(JoinClaims, IgnoresTheClaimsOfItsOwnPod) {
   OwnerFacts facts;
   PodAllocations answer;
   answer.claimed = {ClaimOf("gpu-0"), ClaimOf("gpu-0", "exporter-x7k2p"),

@@ -49,8 +49,8 @@ bool IsUuid(std::string_view text) {
   return true;
 }
 
-// "MIG-GPU-<uuid>/<gi>/<ci>", or "MIG-GPU-<uuid>", which means the GPU itself (dcgm-exporter takes
-// the id without "MIG-", too).
+// "MIG-GPU-<uuid>/<gi>/<ci>", or "MIG-GPU-<uuid>", which means the GPU itself (dcgm-exporter also
+// accepts the id without "MIG-").
 DeviceId ParseOldMig(std::string_view text) {
   const std::vector<std::string_view> parts = Split(text.substr(kMigPrefix.size()), '/');
   DeviceId id;

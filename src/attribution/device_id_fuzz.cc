@@ -1,6 +1,6 @@
-// Device ids of the kubelet, any bytes at all.  Invariants: what is read is made of pieces of the
-// id; each form has exactly the parts that it promises, and an unknown one has none; the mark of a
-// replica changes nothing but the replica.
+// Device ids from the kubelet: any bytes. Invariants: all parts of the result are parts of the id;
+// each form has exactly its documented parts, and an unknown form has none; a replica suffix
+// changes only the replica.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     PODGPU_CHECK(!share->replica.empty() && text.ends_with(share->replica));
     PODGPU_CHECK(share->replica.find_first_not_of("0123456789") == std::string_view::npos);
   }
-  // Whose own end does not run into the mark, and that has none yet.
+  // Only if the id has no replica yet and its end cannot merge with the suffix.
   if (id.form != Form::kUnknown && !text.ends_with(':') &&
       text.find("::") == std::string_view::npos && text.find("/vgpu") == std::string_view::npos) {
     const std::string replicated = std::string(text) + "::7";

@@ -12,7 +12,7 @@ using enum DeviceIdForm;
 constexpr std::string_view kGpu = "GPU-2f1c9a04-7d1b-4b6a-9d6e-0a1b2c3d4e5f";
 constexpr std::string_view kMig = "MIG-8f0e4c8a-1f6c-5a0e-9b8d-3c4d5e6f7a8b";
 
-// Spells the result out, so that a failed row can be read.
+// Spells the result out, which makes a failed row readable.
 std::string Describe(const DeviceId& id) {
   static constexpr std::string_view kNames[] = {"unknown", "gpu",   "mig",  "parts",
                                                 "minor",   "index", "every"};
@@ -36,7 +36,7 @@ std::string Text(std::string_view a, std::string_view b, std::string_view c = {}
   return std::string(a) + std::string(b) + std::string(c);
 }
 
-TEST(ParseDeviceId, KnowsTheIdsOfEveryPlugin) {
+TEST(ParseDeviceId, ParsesTheIdsOfEveryPlugin) {
   struct Row {
     std::string text;
     std::string expected;
@@ -102,7 +102,7 @@ TEST(ParseDeviceId, KnowsTheIdsOfEveryPlugin) {
   }
 }
 
-TEST(ParseNumberedShare, CutsTheNumberOfAShareOff) {
+TEST(ParseNumberedShare, SplitsOffTheNumberOfAShare) {
   struct Row {
     std::string text;
     std::string expected;

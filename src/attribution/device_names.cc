@@ -16,7 +16,7 @@ DeviceNames::Found One(std::optional<EntityId> entity,
   return {entity ? std::vector<EntityId>{*entity} : std::vector<EntityId>(), reason};
 }
 
-// Some plugins leave "GPU-" out.
+// Some plugins omit "GPU-".
 std::string_view WithoutPrefix(std::string_view uuid) {
   return uuid.starts_with("GPU-") ? uuid.substr(4) : uuid;
 }
@@ -83,7 +83,7 @@ void DeviceNames::AddGpu(EntityId entity) {
 }
 
 void DeviceNames::AddInstance(EntityId entity, const GpuInstance& instance) {
-  // A GPU's column stands directly before those of its instances.
+  // A GPU's column comes directly before those of its instances.
   by_instance_.emplace(InstanceKey{gpus_.back().index, instance.gpu_instance_id}, entity);
   for (const ComputeInstance& compute : instance.compute_instances) {
     if (!compute.mig_uuid.empty()) {
@@ -92,7 +92,7 @@ void DeviceNames::AddInstance(EntityId entity, const GpuInstance& instance) {
   }
 }
 
-// dcgm-exporter also takes the id without "MIG-" as the name of a device.
+// dcgm-exporter also accepts a MIG UUID without "MIG-" as a device name.
 std::optional<EntityId> DeviceNames::FindMigUuid(std::string_view uuid) const {
   const std::optional<EntityId> instance = Look(by_mig_uuid_, uuid);
   return instance ? instance : Look(by_gpu_uuid_, uuid.substr(4));
@@ -106,7 +106,7 @@ std::optional<EntityId> DeviceNames::FindInstance(std::optional<EntityId> gpu,
   return Look(by_instance_, InstanceKey{gpu->index, *gpu_instance});
 }
 
-// The instance of `id`, if it has the compute instance, too.
+// Returns the instance of `id` if it contains the compute instance of `id`.
 std::optional<EntityId> DeviceNames::FindCompute(const DeviceId& id) const {
   const std::optional<EntityId> entity =
       FindInstance(Look(by_gpu_uuid_, WithoutPrefix(id.uuid)), id.gpu_instance);

@@ -1,8 +1,8 @@
-// The GPUs and MIG instances of a node by every name that somebody may give them.
+// Finds the GPUs and MIG instances of a node by any of their names.
 //
-// Device plugins use UUIDs, numbers of device files, indices and pairs of GPU and instance
-// (device_id.h); drivers of dynamic resource allocation use UUIDs and profiles.  Made anew for each
-// join; borrows from the topology, which outlives it.  One thread.
+// Device plugins use UUIDs, minor numbers, indices, and pairs of GPU and instance (device_id.h);
+// DRA drivers use UUIDs and profiles. Rebuilt for each join; borrows from the topology, which
+// outlives it. One thread.
 #pragma once
 
 #include <map>
@@ -21,14 +21,15 @@ class DeviceNames {
  public:
   explicit DeviceNames(const Topology& topology);
 
-  // Where the device of an id is, or why it is nowhere.
+  // The entities of an id, or the reason why there are none.
   struct Found {
     std::vector<EntityId> entities;
     UnmatchedReason reason = UnmatchedReason::kUnknownDevice;
   };
   Found Find(const DeviceId& id) const;
 
-  // The instance of GPU `parent_uuid` that has `profile`, when there is exactly one.
+  // Returns the only instance of GPU `parent_uuid` with `profile`; nothing when there are none or
+  // several.
   std::optional<EntityId> OnlyInstance(std::string_view parent_uuid,
                                        std::string_view profile) const;
 

@@ -31,12 +31,11 @@ std::string JobFileName(const Topology& topology, EntityId entity) {
 
 void Complain(const std::string& path, const JobList& list, HpcJobs& jobs) {
   if (list.too_long > 0) {
-    jobs.complaints.push_back(
-        absl::StrFormat("%s: %d lines above %d bytes are no job ids and left out", path,
-                        list.too_long, kLongestJobBytes));
+    jobs.complaints.push_back(absl::StrFormat("%s: ignored %d lines: a job id has at most %d bytes",
+                                              path, list.too_long, kLongestJobBytes));
   }
   if (list.too_many > 0) {
-    jobs.complaints.push_back(absl::StrFormat("%s: %d jobs beyond the first %d are left out", path,
+    jobs.complaints.push_back(absl::StrFormat("%s: ignored %d jobs after the first %d", path,
                                               list.too_many, kMostJobsPerDevice));
   }
 }
@@ -75,7 +74,7 @@ StatusOr<HpcJobs> ReadHpcJobs(const Files& files, std::string_view directory) {
     const std::string path = std::string(directory) + "/" + name;
     const StatusOr<std::string> content = files.Read(path);
     if (!content.ok()) {
-      // A file that is gone since the list was made: its job has ended.
+      // The file was removed after the directory was listed: its job has ended.
       if (content.status().code() != absl::StatusCode::kNotFound) {
         jobs.complaints.emplace_back(content.status().message());
       }

@@ -1,5 +1,5 @@
-// Feeds bytes to the reader of a job file.  Invariants: every job stands in the bytes, is neither
-// empty nor above the limit, and is listed once; nothing is left out unless a bound says so.
+// Feeds bytes to the job file reader. Invariants: every job is a part of the input, is neither
+// empty nor above the limit, and is listed once; a job is left out only when a limit requires it.
 #include <algorithm>
 #include <cstdint>
 #include <set>

@@ -7,7 +7,7 @@ namespace {
 
 using Jobs = std::vector<std::string>;
 
-// A directory of files; a file whose content is a Status cannot be read.
+// A directory of files; reading a file whose content is a Status fails with it.
 class JobFiles final : public Files {
  public:
   StatusOr<std::string> Read(std::string_view path) const override {
@@ -29,7 +29,7 @@ class JobFiles final : public Files {
   }
 
   std::map<std::string, StatusOr<std::string>, std::less<>> files;
-  std::vector<std::string> vanished;  // Listed, and gone when they are read.
+  std::vector<std::string> vanished;  // Listed, but gone when they are read.
   Status listing;
 };
 
@@ -60,7 +60,7 @@ TEST(HpcJobs, AFileListsOneJobPerLine) {
   }
 }
 
-TEST(HpcJobs, ADeviceHasABoundedNumberOfJobs) {
+TEST(HpcJobs, LimitsTheJobsOfADevice) {
   std::string content;
   for (size_t i = 0; i < kMostJobsPerDevice + 3; ++i) {
     content += std::to_string(i) + "\n";
@@ -71,7 +71,7 @@ TEST(HpcJobs, ADeviceHasABoundedNumberOfJobs) {
   EXPECT_EQ(list.too_many, 3U);
 }
 
-TEST(HpcJobs, OnlyNamesOfDevicesCount) {
+TEST(HpcJobs, ReadsOnlyFilesNamedAfterDevices) {
   struct Row {
     std::string name;
     bool counts;
@@ -90,7 +90,7 @@ TEST(HpcJobs, OnlyNamesOfDevicesCount) {
   }
 }
 
-TEST(HpcJobs, WhatCannotBeReadIsLeftOutForThisTime) {
+TEST(HpcJobs, LeavesOutUnreadableFiles) {
   JobFiles files;
   files.files.emplace("/jobs/0", "1001\n");
   files.files.emplace("/jobs/1", absl::PermissionDeniedError("/jobs/1: permission denied"));
@@ -100,9 +100,8 @@ TEST(HpcJobs, WhatCannotBeReadIsLeftOutForThisTime) {
   const StatusOr<HpcJobs> jobs = ReadHpcJobs(files, "/jobs");
   ASSERT_TRUE(jobs.ok());
   EXPECT_EQ(jobs->by_device, (std::map<std::string, Jobs>{{"0", {"1001"}}, {"2", {"1003"}}}));
-  EXPECT_EQ(jobs->complaints,
-            (Jobs{"/jobs/1: permission denied",
-                  "/jobs/2: 1 lines above 256 bytes are no job ids and left out"}));
+  EXPECT_EQ(jobs->complaints, (Jobs{"/jobs/1: permission denied",
+                                    "/jobs/2: ignored 1 lines: a job id has at most 256 bytes"}));
 }
 
 TEST(HpcJobs, AMissingDirectoryIsAFailure) {
@@ -111,7 +110,7 @@ TEST(HpcJobs, AMissingDirectoryIsAFailure) {
   EXPECT_EQ(ReadHpcJobs(files, "/jobs").status(), files.listing);
 }
 
-TEST(HpcJobs, AnInstanceHasTheJobsOfItsDottedNameOnly) {
+TEST(HpcJobs, AnInstanceHasOnlyTheJobsOfItsDottedName) {
   Topology topology;
   topology.gpus.resize(2);
   topology.gpus[1].gpu_id = 3;

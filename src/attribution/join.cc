@@ -16,12 +16,13 @@ namespace {
 constexpr std::string_view kNvidiaDomain = "nvidia.com/";
 constexpr std::string_view kGpuResource = "nvidia.com/gpu";
 constexpr std::string_view kMigResourcePrefix = "nvidia.com/mig-";
-constexpr std::string_view kSharedSuffix = ".shared";  // Of NVIDIA's plugin with renameByDefault.
+constexpr std::string_view kSharedSuffix =
+    ".shared";  // NVIDIA's plugin appends it with renameByDefault.
 
-// What a resource name promises about its device ids.
+// What a resource name tells about its device ids.
 enum class ResourceKind : uint8_t {
-  kGpu,      // They are GPUs: each is matched or reported.
-  kRenamed,  // They may be: only what names a device of this node by UUID counts.
+  kGpu,      // GPU ids: each one is matched or reported as unmatched.
+  kRenamed,  // Perhaps GPU ids: only a UUID of a device of this node counts.
   kOther,
 };
 
@@ -44,6 +45,8 @@ ResourceKind Classify(std::string_view resource, const JoinOptions& options) {
 struct Match {
   DeviceNames::Found found;
   DeviceId id;
+  // The whole id is tried first: the digits at the end may be the last group of a UUID. Only then
+  // may they be the number of a share.
 };
 
 Match FindDevice(const DeviceNames& names, std::string_view text) {
@@ -66,7 +69,7 @@ bool NamesAUuid(const DeviceId& id) {
          id.form == DeviceIdForm::kMigParts;
 }
 
-// Replicas are numbers as a rule: 2 comes before 10.
+// Replicas are usually numbers: the length comes first, so 2 comes before 10.
 auto SortKey(const Owner& owner) {
   return std::tuple(std::string_view(owner.pod_namespace), std::string_view(owner.pod),
                     std::string_view(owner.container), owner.replica.size(),

@@ -1,10 +1,10 @@
 // Joins the kubelet's allocations with the devices of the node.
 //
-// A pure function from facts to owners: no I/O, no clock, no memory of the last call.  It knows all
-// shapes of device ids (device_id.h).  Every allocation of a GPU resource either lands on an entity
-// or is listed as unmatched with its reason.  A resource of the nvidia.com domain that is not known
-// by name (device plugins can be told to rename theirs) counts when its id is the UUID of a device
-// of this node, and is passed over otherwise.
+// A pure function from facts to owners: no I/O, no clock, no state from earlier calls. It accepts
+// all forms of device ids (device_id.h). Every allocation of a GPU resource is either assigned to
+// an entity or listed as unmatched with a reason. Device plugins can rename their nvidia.com
+// resources; an unknown nvidia.com resource counts when its id is the UUID of a device of this
+// node, and is ignored otherwise.
 #pragma once
 
 #include <memory>
@@ -21,21 +21,22 @@
 namespace podgpu {
 
 struct JoinOptions {
-  // Resource names that are GPUs besides nvidia.com/gpu, nvidia.com/mig-* and both with ".shared";
-  // exact match.  Needed for the resources of other domains, whose plugins may name one device and
-  // use another (HAMi, gpushare): whoever configures them takes the kubelet's word.
+  // Additional GPU resource names besides nvidia.com/gpu, nvidia.com/mig-* and both with ".shared";
+  // exact match. Resources of other domains must be listed here, because their plugins may report
+  // one device and use another (HAMi, gpushare): an operator who lists them trusts the kubelet's
+  // answer.
   std::vector<std::string> extra_resource_names;
-  // Which labels of pods their owners carry; null: none.
+  // The pod labels that owners carry; null: none.
   std::shared_ptr<const LabelAllowlist> pod_labels = nullptr;
   bool claims = false;  // Whether claims of dynamic resource allocation count (claims.h).
-  OwnPod own_pod = {};  // Whose claims do not.
+  OwnPod own_pod = {};  // Claims of this pod do not count.
 };
 
-// Equal facts give equal owners, whatever the order of `allocations`.
+// Equal facts give equal owners; the order of `allocations` does not matter.
 Owners Join(const Topology& topology, std::span<const Allocation> allocations,
             const JoinOptions& options);
 
-// Puts owners and what is unmatched into the order that equal facts have, each of them once.
+// Sorts owners and unmatched devices and removes duplicates.
 void SortOwners(Owners& owners);
 
 }  // namespace podgpu

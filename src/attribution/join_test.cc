@@ -19,8 +19,8 @@ const std::string kMigA = "MIG-aaaaaaaa-0000-5000-8000-00000000000a";
 const std::string kMigB = "MIG-bbbbbbbb-0000-5000-8000-00000000000b";
 const std::string kMigC = "MIG-cccccccc-0000-5000-8000-00000000000c";
 
-// Three GPUs whose minor numbers run the other way; the last one has two MIG instances, the first
-// of them with two compute instances.  Columns: 0, 1, 2 are GPUs, 3 and 4 the instances.
+// Three GPUs whose minor numbers run in reverse; the last one has two MIG instances, the first of
+// them with two compute instances. Columns 0, 1, 2 are GPUs; 3 and 4 are the instances.
 Topology Node() {
   Topology topology;
   const std::string uuids[] = {kUuid0, kUuid1, kUuid2};
@@ -70,7 +70,7 @@ Allocation Held(std::string device_id, std::string resource = "nvidia.com/gpu") 
           .device_id = std::move(device_id)};
 }
 
-// "0 2#3" (columns, with replicas), "unknown_device" or "passed over".
+// Returns "0 2#3" (columns, with replicas), "unknown_device" or "passed over".
 std::string Outcome(const Topology& topology, const Allocation& allocation,
                     const JoinOptions& options = {}) {
   const Owners owners = Join(topology, std::vector{allocation}, options);
@@ -116,7 +116,7 @@ TEST(Join, FindsTheDeviceOfEveryIdForm) {
       {"MIG-" + kUuid2 + "/1/0::5", "4#5", "4#5"},
       {"MIG-" + kUuid2, "2", "2"},
       {"MIG-" + kUuid0.substr(4), "0", "0"},
-      {"nvidia0", "2", "0"},  // By minor number where it is known, else by index.
+      {"nvidia0", "2", "0"},  // By minor number if known, otherwise by index.
       {"nvidia2", "0", "2"},
       {"nvidia0/vgpu1", "2#1", "0#1"},
       {"nvidia0/gi7", "3", "unknown_device"},
@@ -128,7 +128,7 @@ TEST(Join, FindsTheDeviceOfEveryIdForm) {
       {"all", "0 1 2", "0 1 2"},
       {"all::2", "0#2 1#2 2#2", "0#2 1#2 2#2"},
       {"tegra", "0 1 2", "0 1 2"},
-      // Of another node, or gone.
+      // A device of another node, or one that is gone.
       {"GPU-99999999-0000-4000-8000-000000000009", "unknown_device", "unknown_device"},
       {"GPU-99999999-0000-4000-8000-000000000009::1", "unknown_device", "unknown_device"},
       {"GPU-11111111-0000-4000-8000", "unknown_device", "unknown_device"},
@@ -140,7 +140,7 @@ TEST(Join, FindsTheDeviceOfEveryIdForm) {
       {"nvidia9/gi7", "unknown_device", "unknown_device"},
       {"8", "unknown_device", "unknown_device"},
       {"4294967296", "unknown_device", "unknown_device"},
-      // Nobody's form.
+      // A form that no plugin uses.
       {"vendor-7", "unknown_id_form", "unknown_id_form"},
       {"", "unknown_id_form", "unknown_id_form"},
       {"nvidia0/gi7/ci0", "unknown_id_form", "unknown_id_form"},
@@ -154,7 +154,7 @@ TEST(Join, FindsTheDeviceOfEveryIdForm) {
   }
 }
 
-TEST(Join, KnowsWhichResourcesAreGpus) {
+TEST(Join, RecognizesGpuResources) {
   struct Row {
     std::string resource;
     std::string of_known_uuid;
@@ -168,11 +168,11 @@ TEST(Join, KnowsWhichResourcesAreGpus) {
       {"nvidia.com/mig-1g.10gb.me", "1", "unknown_device", "1"},
       {"nvidia.com/mig-3g.40gb.shared", "1", "unknown_device", "1"},
       {"acme.com/gpu", "1", "unknown_device", "1"},
-      // A renamed resource: by UUID only, and never reported.
+      // A renamed resource: matched by UUID only, and never reported as unmatched.
       {"nvidia.com/a100", "1", "passed over", "passed over"},
       {"nvidia.com/a100.shared", "1", "passed over", "passed over"},
       {"nvidia.com/gpumem", "1", "passed over", "passed over"},
-      // Not GPUs, or not to be trusted without being asked for.
+      // Not GPU resources, or ignored unless configured.
       {"acme.com/gpu.shared", "passed over", "passed over", "passed over"},
       {"aliyun.com/gpu-mem", "passed over", "passed over", "passed over"},
       {"rdma/hca", "passed over", "passed over", "passed over"},
@@ -262,21 +262,21 @@ TEST(Join, SortsOwnersByNamespacePodContainerAndReplica) {
             "aa/train/main ml/y/a0 ml/y/a1 ml/y/b0 ml/y/b1 ml/z/a0 ml/z/a1 ml/z/b0 ml/z/b1 ");
 }
 
-TEST(Join, NeedsNoDevicesAndNoAllocations) {
+TEST(Join, AcceptsNoDevicesAndNoAllocations) {
   EXPECT_EQ(Join(Topology(), {}, {}), Owners());
   EXPECT_EQ(Outcome(Topology(), Held("all")), "unknown_device");
   EXPECT_EQ(Outcome(Topology(), Held(kMigA)), "unknown_mig_uuid");
   EXPECT_EQ(Join(Node(), {}, {}).by_entity.size(), 5U);
 }
 
-TEST(Join, SaysEachReasonInItsWord) {
+TEST(Join, NamesEachUnmatchedReason) {
   EXPECT_EQ(UnmatchedReasonName(kUnknownIdForm), "unknown_id_form");
   EXPECT_EQ(UnmatchedReasonName(kUnknownDevice), "unknown_device");
   EXPECT_EQ(UnmatchedReasonName(kNvmlMissing), "nvml_missing");
   EXPECT_EQ(UnmatchedReasonName(kUnknownMigUuid), "unknown_mig_uuid");
 }
 
-// Ids made of the pieces of real ones, whole and broken.
+// Ids made of parts of real ones, whole and broken.
 std::string RandomId(std::mt19937& random) {
   static const std::vector<std::string> kPieces = {
       kUuid0,   kUuid1, kUuid2, kMigA,  kMigC,  "MIG-", "GPU-", "nvidia",  "/gi7",
@@ -291,7 +291,7 @@ std::string RandomId(std::mt19937& random) {
   return id;
 }
 
-TEST(Join, EitherMatchesAGpuOrReportsItNeverBoth) {
+TEST(Join, MatchesOrReportsEachGpuButNeverBoth) {
   constexpr unsigned kSeed = 20'260'801;
   std::mt19937 random(kSeed);
   const Topology topologies[] = {Node(), NodeWithoutNvml(), Topology()};

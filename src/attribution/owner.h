@@ -1,8 +1,8 @@
-// Who holds which device: the result of joining devices with the kubelet's allocations.
+// The owners of each device: the result of joining devices with the kubelet's allocations.
 //
-// Made once per epoch by the pure function Join and never changed; shared through Published. Owners
-// of an entity are sorted (namespace, pod, container, replica) so that equal facts give equal bytes
-// on the page.  Plain data.
+// The pure function Join makes it once per epoch; then it never changes and is shared through
+// Published. Owners of an entity are sorted (namespace, pod, container, replica), so equal facts
+// give equal bytes on the page. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 
 namespace podgpu {
 
-// By which claim of dynamic resource allocation a device is held; all empty where a device plugin
-// gave it.
+// The claim of dynamic resource allocation that gave the device; all members are empty when a
+// device plugin gave it.
 struct Claim {
   std::string name;
   std::string name_space;
   std::string driver;       // "gpu.nvidia.com"
-  std::string pool;         // The node's name, with NVIDIA's driver.
+  std::string pool;         // With NVIDIA's driver, the node's name.
   std::string device;       // "gpu-0"
-  std::string mig_profile;  // "1g.10gb"; empty for a whole GPU, as the next.
+  std::string mig_profile;  // "1g.10gb"; empty for a whole GPU.
   std::string mig_uuid;
   auto operator<=>(const Claim&) const = default;
 };
@@ -36,39 +36,38 @@ struct Owner {
   std::string resource;  // "nvidia.com/gpu"; empty for a claim.
   std::string pod_uid;   // Empty until pods are read from the API server.
   Claim claim;
-  std::string replica;    // "3" of GPU-...::3 or nvidia0/vgpu3; empty when the device is not shared
-                          // by replicas.
-  PodLabels labels = {};  // Those of the pod that are wanted on rows.
+  std::string replica;    // "3" of GPU-...::3 or nvidia0/vgpu3; empty without replicas.
+  PodLabels labels = {};  // The pod's labels that are shown on rows.
   auto operator<=>(const Owner&) const = default;
 };
 
-// Why an allocation of a GPU resource found no device.  The words are label values of
+// The reason why an allocation of a GPU resource matched no device. Their names are label values of
 // podgpu_devices_unmatched.
 enum class UnmatchedReason : uint8_t {
-  kUnknownIdForm,    // No known shape of id.
-  kUnknownDevice,    // A known shape that names no device of this node.
-  kNvmlMissing,      // A MIG-<uuid>, and NVML is not there to say which instance it is.
+  kUnknownIdForm,    // The id has no known form.
+  kUnknownDevice,    // A known form, but no device of this node.
+  kNvmlMissing,      // A MIG-<uuid>, and NVML is not available to resolve it.
   kUnknownMigUuid,   // A MIG-<uuid> that NVML does not know (the instance is gone).
-  kNoResourceSlice,  // A claim of a device that is in no ResourceSlice that has come.
-  kUnclearInstance,  // A claim of a MIG device without UUID, and not one instance has its profile.
+  kNoResourceSlice,  // A claim for a device that is in no received ResourceSlice.
+  kUnclearInstance,  // A MIG claim without UUID; none or several instances have its profile.
 };
 inline constexpr int kUnmatchedReasonCount = 6;
 
-// "unknown_id_form" and so on.
+// Returns "unknown_id_form" and so on.
 std::string_view UnmatchedReasonName(UnmatchedReason reason);
 
 struct UnmatchedDevice {
-  std::string resource;   // Of a claim, the driver.
-  std::string device_id;  // Of a claim, "pool/device".
+  std::string resource;   // For a claim: the driver.
+  std::string device_id;  // For a claim: "pool/device".
   UnmatchedReason reason = UnmatchedReason::kUnknownIdForm;
   auto operator<=>(const UnmatchedDevice&) const = default;
 };
 
-// The one container among the owners of a device, however many replicas it holds; null when there
-// is none, or more than one.  Borrowed from `owners`.
+// Returns the only container among the owners of a device, even if it holds several replicas; null
+// when there are none or several containers. Borrowed from `owners`.
 const Owner* SoleOwner(const std::vector<Owner>& owners);
 
-// Labels of a pod that are on no row, since it has too many (pod_labels.h).
+// Number of labels that a pod's rows do not show because it has too many (pod_labels.h).
 struct DroppedLabels {
   std::string pod_namespace;
   std::string pod;
@@ -77,8 +76,8 @@ struct DroppedLabels {
 };
 
 struct Owners {
-  std::vector<std::vector<Owner>> by_entity;             // As many as Topology::entities.
-  std::vector<std::vector<std::string>> jobs_by_entity;  // Of a batch system; empty without one.
+  std::vector<std::vector<Owner>> by_entity;             // One entry per Topology::entities.
+  std::vector<std::vector<std::string>> jobs_by_entity;  // From a batch system; empty without one.
   std::vector<UnmatchedDevice> unmatched;                // Sorted.
   std::vector<DroppedLabels> dropped_labels;             // By pod.
   bool operator==(const Owners&) const = default;

@@ -10,8 +10,8 @@
 namespace podgpu {
 namespace {
 
-// What the API server says of the pod of an owner; null for one that it does not list (yet), and
-// for one that the kubelet cannot have meant.
+// Returns the API server's pod for an owner. Returns null when it does not list the pod (yet), or
+// when its pod is younger than the kubelet's answer and so must be another one.
 const ApiObject* PodOf(const Owner& owner, const OwnerFacts& facts) {
   const std::string name = owner.pod_namespace + "/" + owner.pod;
   const auto pod = facts.api_pods->find(name);
@@ -20,7 +20,7 @@ const ApiObject* PodOf(const Owner& owner, const OwnerFacts& facts) {
              : &pod->second;
 }
 
-// A pod of which the API server says nothing keeps what the kubelet says.
+// A pod that the API server does not list keeps the kubelet's data.
 void AddPodMetadata(const OwnerFacts& facts, const JoinOptions& options, Owners& owners) {
   std::map<std::string, SelectedLabels> selected;
   for (std::vector<Owner>& of_entity : owners.by_entity) {

@@ -1,8 +1,8 @@
-// Makes the owners of all devices from everything that the refreshers have found out.
+// Makes the owners of all devices from the facts that the refreshers publish.
 //
-// Each fact is an immutable value that some refresher has published, or null where it is not known
-// or not asked for.  A pure function like Join (join.h), which it calls for the device ids: no I/O,
-// no clock.  The tick thread calls it when a fact has become another object.
+// Each fact is an immutable value from one refresher, or null when it is unknown or not requested.
+// A pure function like Join (join.h), which it calls for the device ids: no I/O, no clock. The tick
+// thread calls it when a fact has been replaced.
 #pragma once
 
 #include <memory>
@@ -19,19 +19,22 @@
 namespace podgpu {
 
 struct OwnerFacts {
-  std::shared_ptr<const PodAllocations> pods;  // Null: the kubelet has not answered, or long ago.
-  std::shared_ptr<const HpcJobs> jobs;         // Null: no directory of jobs.
-  std::shared_ptr<const ApiObjects> api_pods;  // Null: the API server is not asked, or not there.
-  std::shared_ptr<const ApiObjects> slices;    // ResourceSlices; null likewise.
-  // "namespace/name" of pods that are younger than `pods`, which means others; ascending.
+  std::shared_ptr<const PodAllocations>
+      pods;  // Null: the kubelet has not answered, or its answer is too old.
+  std::shared_ptr<const HpcJobs> jobs;  // Null: no directory of jobs.
+  std::shared_ptr<const ApiObjects>
+      api_pods;                              // Null: the API server is not asked or not available.
+  std::shared_ptr<const ApiObjects> slices;  // ResourceSlices; null for the same reasons.
+  // "namespace/name" of pods created after `pods` was read, so `pods` means earlier pods of these
+  // names; ascending.
   std::vector<std::string> younger_pods = {};
-  // Whether both are the same objects.
+  // Compares the identity of the objects, not their contents.
   bool operator==(const OwnerFacts&) const = default;
 };
 
-// What the API server says of a pod decides: one that has ended holds nothing, though kubelets
-// before 1.34 go on listing it; one that is younger than the kubelet's answer is not the one that
-// is meant there.
+// The API server takes precedence over the kubelet. A pod that has ended holds nothing, although
+// kubelets before 1.34 still list it. A pod that is younger than the kubelet's answer is not the
+// pod in that answer.
 Owners MakeOwners(const Topology& topology, const OwnerFacts& facts, const JoinOptions& options);
 
 }  // namespace podgpu

@@ -34,26 +34,26 @@ class OwnerFactsTest : public ::testing::Test {
   ApiObject pod_;
 };
 
-TEST_F(OwnerFactsTest, ThePodsUidComesFromTheApiServer) {
+TEST_F(OwnerFactsTest, TakesThePodsUidFromTheApiServer) {
   ASSERT_EQ(Owners().size(), 1U);
   EXPECT_EQ(Owners()[0].pod_uid, "u-1");
 }
 
-// Kubelets before 1.34 list it until they admit another pod.
+// Kubelets before 1.34 list a finished pod until they admit another one.
 TEST_F(OwnerFactsTest, APodThatHasFinishedHoldsNothing) {
   pod_.has_ended = true;
   EXPECT_TRUE(Owners().empty());
 }
 
-TEST_F(OwnerFactsTest, APodThatIsYoungerThanTheKubeletsAnswerIsNotMeant) {
+TEST_F(OwnerFactsTest, IgnoresAPodThatIsYoungerThanTheKubeletsAnswer) {
   facts_.younger_pods = {"ml/other", "ml/train-0"};
   ASSERT_EQ(Owners().size(), 1U);
   EXPECT_EQ(Owners()[0].pod_uid, "");
   pod_.has_ended = true;
-  EXPECT_EQ(Owners().size(), 1U) << "another one has ended";
+  EXPECT_EQ(Owners().size(), 1U) << "a different pod has ended";
 }
 
-TEST_F(OwnerFactsTest, APodThatTheApiServerDoesNotListKeepsTheKubeletsWord) {
+TEST_F(OwnerFactsTest, KeepsTheKubeletsDataOfAPodThatTheApiServerDoesNotList) {
   pod_.name = "train-1";
   ASSERT_EQ(Owners().size(), 1U);
   EXPECT_EQ(Owners()[0].pod_uid, "");

@@ -31,7 +31,7 @@ StatusOr<std::shared_ptr<const LabelAllowlist>> LabelAllowlist::Compile(
   for (const std::string& pattern : patterns) {
     auto expression = std::make_unique<const re2::RE2>(pattern, options);
     if (!expression->ok()) {
-      return absl::InvalidArgumentError(absl::StrFormat("%s is no regular expression of RE2: %s",
+      return absl::InvalidArgumentError(absl::StrFormat("%s is not a regular expression of RE2: %s",
                                                         Quoted(pattern), expression->error()));
     }
     compiled->all.push_back(std::move(expression));

@@ -1,12 +1,12 @@
-// Which labels of a pod stand on rows, and how they are called there.
+// Selects the labels of a pod that its rows show, and their names there.
 //
-// A key that matches no pattern of the allowlist is left out; without patterns all are in.  A
-// pattern that cannot be compiled makes no list: this is a limit on cardinality and on what leaves
-// the cluster, so it must not open by a mistake.  What a
-// label name cannot hold becomes '_' (Kubernetes keys have dots, dashes and slashes), so that two
-// keys may get one name: then the first of them, by bytes, counts.  Each label stands on every row
-// of a device, and a user who may make pods can give one thousands: the number is bounded.
-// Immutable; any thread.
+// A key that matches no pattern of the allowlist is left out; without patterns, all keys are
+// allowed. A pattern that cannot be compiled is an error for the whole list: the list limits
+// cardinality and the data that leaves the cluster, so a mistake must not open it. Characters that
+// a label name cannot contain become '_' (Kubernetes keys contain dots, dashes and slashes). If two
+// keys then have the same name, the first key by bytes is used. Each label is on every row of a
+// device, and a user who may create pods can give one thousands of labels, so their number is
+// limited. Immutable; any thread.
 #pragma once
 
 #include <memory>
@@ -21,19 +21,19 @@ namespace podgpu {
 
 using PodLabels = std::vector<std::pair<std::string, std::string>>;
 
-// Of one pod; rows carry no more.
+// Limits per pod.
 inline constexpr size_t kMostPodLabels = 64;
-inline constexpr size_t kMostPodLabelBytes = 8'192;  // Of names and values.
+inline constexpr size_t kMostPodLabelBytes = 8'192;  // Names and values together.
 
 struct SelectedLabels {
   PodLabels labels;    // By name.
-  size_t dropped = 0;  // That were allowed, and are too many.
+  size_t dropped = 0;  // Allowed labels above the limits.
 };
 
 class LabelAllowlist {
  public:
-  // Patterns are RE2's, searched anywhere in the key.  kInvalidArgument names the first one that
-  // cannot be compiled, and RE2's reason.
+  // Patterns use RE2 syntax and are searched anywhere in the key. kInvalidArgument names the first
+  // pattern that cannot be compiled, and RE2's reason.
   static StatusOr<std::shared_ptr<const LabelAllowlist>> Compile(
       const std::vector<std::string>& patterns);
   ~LabelAllowlist();
@@ -42,18 +42,17 @@ class LabelAllowlist {
 
   bool Allows(std::string_view key) const;
 
-  // The labels that are allowed, under the names that they have on rows; of too many the first by
-  // name.
+  // Returns the allowed labels under their names on rows; above the limits, the first ones by name.
   SelectedLabels Select(const PodLabels& labels) const;
 
  private:
-  struct Patterns;  // What knows RE2.
+  struct Patterns;  // Hides RE2 from this header.
   explicit LabelAllowlist(std::unique_ptr<const Patterns> patterns);
   std::unique_ptr<const Patterns> patterns_;
 };
 
-// `key` with '_' for every character that the name of a label cannot have, and '_' before a digit
-// at its beginning.
+// Returns `key` with '_' for every character that a label name cannot contain, and '_' before a
+// leading digit.
 std::string LabelNameOf(std::string_view key);
 
 }  // namespace podgpu

@@ -13,7 +13,7 @@ std::shared_ptr<const LabelAllowlist> ListOf(const Patterns& patterns) {
   return LabelAllowlist::Compile(patterns).value();
 }
 
-TEST(PodLabels, ANameHasOnlyWhatALabelCanHold) {
+TEST(PodLabels, ReplacesCharactersThatALabelNameCannotContain) {
   struct Row {
     std::string key, name;
   };
@@ -30,7 +30,7 @@ TEST(PodLabels, ANameHasOnlyWhatALabelCanHold) {
   }
 }
 
-TEST(PodLabels, TheAllowlistIsSearchedInTheKeyAsItIs) {
+TEST(PodLabels, SearchesTheAllowlistInTheOriginalKey) {
   struct Row {
     Patterns patterns;
     std::string key;
@@ -52,16 +52,17 @@ TEST(PodLabels, TheAllowlistIsSearchedInTheKeyAsItIs) {
   }
 }
 
-TEST(PodLabels, APatternThatCannotBeCompiledMakesNoList) {
+TEST(PodLabels, RefusesAListWithAnInvalidPattern) {
   struct Row {
     Patterns patterns;
     std::string message;
   };
   const Row rows[] = {
-      {{"[invalid"}, "\"[invalid\" is no regular expression of RE2: missing ]: [invalid"},
+      {{"[invalid"}, "\"[invalid\" is not a regular expression of RE2: missing ]: [invalid"},
       {{"^a$", "(a)\\1"},
-       "\"(a)\\1\" is no regular expression of RE2: invalid escape sequence: \\1"},
-      {{"a{1001}"}, "\"a{1001}\" is no regular expression of RE2: invalid repetition size: {1001}"},
+       "\"(a)\\1\" is not a regular expression of RE2: invalid escape sequence: \\1"},
+      {{"a{1001}"},
+       "\"a{1001}\" is not a regular expression of RE2: invalid repetition size: {1001}"},
   };
   for (const Row& row : rows) {
     const auto list = LabelAllowlist::Compile(row.patterns);
@@ -70,13 +71,13 @@ TEST(PodLabels, APatternThatCannotBeCompiledMakesNoList) {
   }
 }
 
-TEST(PodLabels, OfTwoKeysWithOneNameTheFirstCounts) {
+TEST(PodLabels, UsesTheFirstOfTwoKeysWithOneName) {
   EXPECT_EQ(ListOf({})->Select({{"b", "3"}, {"a/x", "2"}, {"a.x", "1"}}).labels,
             (PodLabels{{"a_x", "1"}, {"b", "3"}}));
   EXPECT_EQ(ListOf({"/"})->Select({{"a/x", "2"}, {"a.x", "1"}}).labels, (PodLabels{{"a_x", "2"}}));
 }
 
-TEST(PodLabels, AreBoundedInNumberAndBytes) {
+TEST(PodLabels, AreLimitedInNumberAndBytes) {
   PodLabels many;
   for (int i = 0; i < 20'000; ++i) {
     many.emplace_back("key-" + std::to_string(100'000 + i), "v");
@@ -85,7 +86,8 @@ TEST(PodLabels, AreBoundedInNumberAndBytes) {
   EXPECT_EQ(few.labels.size(), kMostPodLabels);
   EXPECT_EQ(few.labels.front().first, "key_100000");
   EXPECT_EQ(few.dropped, 20'000 - kMostPodLabels);
-  EXPECT_EQ(ListOf({"-10001[0-9]$"})->Select(many).labels.size(), 10U) << "those that are wanted";
+  EXPECT_EQ(ListOf({"-10001[0-9]$"})->Select(many).labels.size(), 10U)
+      << "only the allowed labels count";
   EXPECT_EQ(ListOf({"-10001[0-9]$"})->Select(many).dropped, 0U);
   const SelectedLabels large = ListOf({})->Select(
       {{"a", std::string(8'000, 'x')}, {"b", std::string(300, 'x')}, {"c", "x"}});
@@ -93,7 +95,7 @@ TEST(PodLabels, AreBoundedInNumberAndBytes) {
   EXPECT_EQ(large.dropped, 2U);
 }
 
-TEST(PodLabels, AnOwnerHasThoseOfItsPod) {
+TEST(PodLabels, AnOwnerHasTheLabelsOfItsPod) {
   Topology topology;
   topology.gpus.resize(2);
   topology.gpus[0].uuid = "GPU-0";
@@ -111,11 +113,11 @@ TEST(PodLabels, AnOwnerHasThoseOfItsPod) {
   JoinOptions options;
   Owners owners = MakeOwners(topology, facts, options);
   EXPECT_EQ(owners.by_entity[0].front().pod_uid, "u-a");
-  EXPECT_EQ(owners.by_entity[0].front().labels, PodLabels{}) << "not asked for";
+  EXPECT_EQ(owners.by_entity[0].front().labels, PodLabels{}) << "no label was requested";
   options.pod_labels = ListOf({"^team$"});
   owners = MakeOwners(topology, facts, options);
   EXPECT_EQ(owners.by_entity[0].front().labels, (PodLabels{{"team", "nlp"}}));
-  EXPECT_EQ(owners.by_entity[1].front().pod_uid, "") << "not listed yet";
+  EXPECT_EQ(owners.by_entity[1].front().pod_uid, "") << "the API server does not list it yet";
   EXPECT_TRUE(owners.dropped_labels.empty());
   for (int i = 0; i < 100; ++i) {
     pods["ml/a"].labels.emplace_back("team" + std::to_string(i), "x");

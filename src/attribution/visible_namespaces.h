@@ -1,7 +1,7 @@
-// Which namespaces the pages for people may name: all, or those that were chosen.
+// The namespaces that pages for people may name: all, or a chosen list.
 //
-// With a choice, whoever reads a node's pages learns of pods of other namespaces only that there
-// are some.  /metrics is not for people and names all.  Immutable; any thread.
+// With a list, a reader of a node's pages learns only that pods of other namespaces exist.
+// /metrics is not a page for people and names all. Immutable; any thread.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,8 @@
-// Time, as the program sees it: one of the five seams to the outside world.
+// The program's source of time: one of the five seams to the outside world.
 //
-// Everything that waits or takes a time stamp does so through a Clock that main.cc hands in, so
-// that tests run on a virtual clock (testing/manual_clock.h) without sleeping.  Calling now()
-// anywhere else fails tools/tidy.  A Clock outlives all that borrow it and may be used from any
-// thread.
+// Code that waits or takes a time stamp uses the Clock that main.cc hands in. Tests hand in a
+// virtual clock (testing/manual_clock.h) and need no sleep. tools/tidy refuses a call of now()
+// anywhere else. A Clock outlives every object that borrows it. Any thread may use it.
 #pragma once
 
 #include <chrono>
@@ -31,8 +30,8 @@ class Clock {
   virtual Instant Now() const = 0;
   virtual WallTime WallNow() const = 0;
 
-  // Waits until `deadline` has come or `wakeup`, if there is one, is nudged (both return true), or
-  // `stop` is requested (returns false).  Allocates nothing.
+  // Waits until `deadline`, or until another thread nudges `wakeup` (null: none); both return true.
+  // Returns false when `stop` is requested. Allocates nothing.
   bool WaitUntil(Instant deadline, const std::stop_token& stop, Wakeup* wakeup = nullptr) {
     return Wait(deadline, stop, wakeup);
   }

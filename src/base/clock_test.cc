@@ -31,7 +31,7 @@ TEST(SystemClock, StopEndsAWait) {
   EXPECT_FALSE(clock.WaitUntil(clock.Now() + hours(1), stop.get_token()));
 }
 
-TEST(SystemClock, TellsCivilTimeInMicroseconds) {
+TEST(SystemClock, ReturnsCivilTimeInMicroseconds) {
   EXPECT_GT(ToMicroseconds(SystemClock().WallNow()), int64_t{1'600'000'000} * 1'000'000);
 }
 
@@ -100,7 +100,7 @@ TEST(Wakeup, SleepsAgainAfterANudge) {
   EXPECT_TRUE(woken);
 }
 
-TEST(Wakeup, AStopEndsTheSleepAndSaysSo) {
+TEST(Wakeup, AStopEndsTheSleepAndReturnsFalse) {
   ManualClock clock;
   Wakeup wakeup;
   std::jthread sleeper([&](const std::stop_token& stop) {
@@ -149,7 +149,7 @@ TEST(Wakeup, SleepsAndNudgesAllocateNothing) {
   EXPECT_EQ((AllocationsOfThisThread() - before).count, 0U);
 }
 
-TEST(Worker, JoinsAThreadThatEndsAndGivesUpOnOneThatDoesNot) {
+TEST(Worker, JoinsAnEndedThreadAndTimesOutOnARunningOne) {
   ManualClock clock;
   Worker worker;
   EXPECT_TRUE(worker.JoinWithin(milliseconds(0))) << "nothing was started";

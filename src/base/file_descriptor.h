@@ -1,7 +1,8 @@
-// A file descriptor that closes itself: what socket code holds instead of an int.
+// A file descriptor that closes itself. Socket code holds it instead of an int.
 //
-// Move-only; an empty one holds -1 and closes nothing.  Used where a socket is made before an owner
-// (the server's event loop, a call to the kubelet) takes it over with Release.  Not thread safe.
+// Move-only; an empty one holds -1 and closes nothing. Code that makes a socket holds it here until
+// its owner (the server's event loop, a call to the kubelet) takes it over with Release. Not thread
+// safe.
 #pragma once
 
 #include <unistd.h>

@@ -1,8 +1,8 @@
-// Whether a file is still the one that was read, without reading it again.
+// Tells whether a file has changed since it was read, without reading it again.
 //
-// A stamp is the identity of what a path leads to, symbolic links followed: device, inode, size and
-// times.  Whoever replaces a file (a ConfigMap's or Secret's link turned elsewhere, a rename, an
-// edit in place) changes it.  One call of stat; any thread.
+// A stamp holds device, inode, size and times of the file that a path leads to; symbolic links are
+// followed. Every replacement changes the stamp: a ConfigMap or Secret whose link points elsewhere,
+// a rename, an edit in place. One call of stat; any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace podgpu {
 struct FileStamp {
   uint64_t device = 0;
   uint64_t inode = 0;
-  int64_t size_bytes = -1;  // Negative: there is no such file, or it cannot be seen.
+  int64_t size_bytes = -1;  // Negative: the file does not exist or cannot be seen.
   int64_t modified_ns = 0;
   int64_t changed_ns = 0;
   bool operator==(const FileStamp&) const = default;

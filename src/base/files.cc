@@ -29,8 +29,8 @@ Status FromErrno(std::string_view path, int error) {
   }
 }
 
-// An open file, closed when it goes out of scope.  Not blocking: a pipe in the place of a file is
-// empty, instead of holding up the thread until somebody writes to it.
+// An open file, closed when it goes out of scope. O_NONBLOCK: when a pipe stands in the place of a
+// file, reading returns no data; it does not block the thread until a process writes.
 class OpenFile {
  public:
   explicit OpenFile(const std::string& path)

@@ -1,8 +1,8 @@
 // Reading files: one of the five seams to the outside world.
 //
-// Everything that reads configuration, /proc or a mapping directory goes through Files, so that
-// tests can hand in a tree of their own and record what is opened.  Errors name the path.  Any
-// thread; the object outlives all that borrow it.
+// Code that reads configuration, /proc or a mapping directory uses Files. Tests hand in a tree of
+// their own and record which files are opened. Errors name the path. Any thread; the object
+// outlives every object that borrows it.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class Files {
   // Names in a directory, sorted, without "." and "..".
   virtual StatusOr<std::vector<std::string>> List(std::string_view path) const = 0;
 
-  // Where a symbolic link points.
+  // Returns the target of a symbolic link.
   virtual StatusOr<std::string> ReadLink(std::string_view path) const = 0;
 };
 

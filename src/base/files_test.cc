@@ -13,7 +13,7 @@
 namespace podgpu {
 namespace {
 
-// A folder that goes with the test.
+// Makes a folder and removes it after the test.
 class FilesTest : public ::testing::Test {
  protected:
   FilesTest() {
@@ -70,7 +70,7 @@ TEST(SystemLibraryLoader, OpensALibraryAndFindsItsSymbols) {
   EXPECT_EQ(loader.Symbol(*library, "no_such_symbol_anywhere"), nullptr);
 }
 
-TEST(SystemLibraryLoader, GivesTheLinkersReason) {
+TEST(SystemLibraryLoader, ReturnsTheDynamicLinkersMessage) {
   SystemLibraryLoader loader;
   const StatusOr<void*> library = loader.Open("libnothing-of-this-name.so.1");
   EXPECT_EQ(library.status().code(), absl::StatusCode::kNotFound);
@@ -78,7 +78,7 @@ TEST(SystemLibraryLoader, GivesTheLinkersReason) {
             std::string_view::npos);
 }
 
-TEST(ProcessUsage, ReadsWhatTheKernelSays) {
+TEST(ProcessUsage, ReadsTheUsageOfThisProcess) {
   const ProcessUsage usage = ReadProcessUsage();
   EXPECT_GT(usage.cpu_seconds, 0);
   EXPECT_GT(usage.resident_bytes.value_or(0), 0);

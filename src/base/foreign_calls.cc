@@ -6,7 +6,7 @@
 
 namespace podgpu {
 
-// One call under way, owned by its thread and by who waits for it.
+// One running call. Its thread and the waiting caller share it.
 struct ForeignCalls::Flight {
   enum class State : uint8_t { kRunning, kReturned, kWrittenOff };
   Mutex mutex;
@@ -69,7 +69,7 @@ bool ForeignCalls::RunBody(std::function<void()> call, std::function<void()> lat
   try {
     thread = std::thread(body);
   } catch (const std::system_error&) {
-    return false;  // No thread is left to this process: as if it had not answered.
+    return false;  // The process has no thread left: the same as a call without an answer.
   }
   flight->AwaitEnd();
   {

@@ -1,11 +1,11 @@
-// Calls into foreign code that may never return, each on a thread of its own.
+// Calls into foreign code that may never return. Each call runs on a thread of its own.
 //
-// The caller waits until the call returns, or until another thread gives it up.  A call that was
-// given up is *written off*: its thread stays inside the foreign code for as long as that takes,
-// alone, and what it returns at last goes to `late` on that thread, so that a handle can be given
-// back.  A tally counts the written-off threads of the whole process: while it is not 0, the
-// process must end by std::_Exit.  Run belongs to one thread, GiveUp to any; what `call` and
-// `late` use must live as long as the process, or be owned by them.
+// The caller waits until the call returns or until another thread calls GiveUp. A call that was
+// given up is *written off*: its thread stays inside the foreign code until that returns, then
+// passes the result to `late`, which can release a handle. A tally counts the written-off threads
+// of the whole process; while it is above 0, the process must end by std::_Exit. Run belongs to one
+// thread; any thread may call GiveUp. Objects that `call` and `late` use must live as long as the
+// process, or `call` and `late` must own them.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace podgpu {
 
-// Written-off threads of a process; shared by all who may write one off.
+// Number of written-off threads of the process. All objects that write threads off share it.
 using ThreadTally = std::shared_ptr<std::atomic<int>>;
 inline ThreadTally NewThreadTally() { return std::make_shared<std::atomic<int>>(0); }
 
@@ -32,8 +32,8 @@ class ForeignCalls {
   ForeignCalls& operator=(ForeignCalls&&) = delete;
   ~ForeignCalls();
 
-  // What `call` returned; nothing when it was given up, or when so many threads are out already
-  // that it was not tried.  Costs a thread.
+  // Returns the result of `call`. Returns nothing when the call was given up, or when `limit`
+  // threads are written off already and `call` was not tried. Starts a thread.
   template <typename T, typename Call, typename Late>
   std::optional<T> Run(Call call, Late late) {
     const auto result = std::make_shared<std::optional<T>>();
@@ -42,7 +42,7 @@ class ForeignCalls {
     return in_time ? std::move(*result) : std::nullopt;
   }
 
-  // Writes off the call that runs now; false when none does.
+  // Writes off the call that is running; returns false when none is.
   bool GiveUp() noexcept;
 
   // Threads of this object that are written off and have not returned.

@@ -9,7 +9,7 @@
 namespace podgpu {
 namespace {
 
-// A foreign function that returns when the test lets it.
+// A foreign function that blocks until the test releases it.
 struct Stuck {
   std::promise<void> begun;
   std::promise<void> release;
@@ -41,7 +41,7 @@ void WriteOff(ForeignCalls& calls, Stuck& stuck) {
   EXPECT_EQ(calls.Run<std::string>(stuck.Call(), stuck.Late()), std::nullopt);
 }
 
-// Waits until the written-off thread is counted no longer: the last thing that it does.
+// Waits until the written-off thread leaves the tally, which is the last thing that it does.
 void AwaitReturn(const ThreadTally& tally) {
   while (*tally != 0) {
     std::this_thread::yield();
@@ -56,27 +56,27 @@ TEST(ForeignCalls, ReturnsWhatTheCallReturns) {
   EXPECT_EQ(*tally, 0);
 }
 
-TEST(ForeignCalls, GivingUpNothingDoesNothing) {
+TEST(ForeignCalls, GiveUpWithoutACallHasNoEffect) {
   ForeignCalls calls(1, NewThreadTally());
   EXPECT_FALSE(calls.GiveUp());
-  EXPECT_EQ(RunAtOnce(calls), 7) << "a call that begins later is not meant";
+  EXPECT_EQ(RunAtOnce(calls), 7) << "GiveUp has no effect on a later call";
 }
 
-TEST(ForeignCalls, WritesAThreadOffAndHandsItsResultOver) {
+TEST(ForeignCalls, WritesAThreadOffAndPassesItsLateResultOn) {
   const ThreadTally tally = NewThreadTally();
   ForeignCalls calls(2, tally);
   Stuck stuck;
   WriteOff(calls, stuck);
   EXPECT_EQ(calls.out(), 1);
   EXPECT_EQ(*tally, 1);
-  EXPECT_EQ(RunAtOnce(calls), 7) << "others go on";
+  EXPECT_EQ(RunAtOnce(calls), 7) << "other calls still run";
   stuck.release.set_value();
   EXPECT_EQ(stuck.late.get_future().get(), "a handle");
   AwaitReturn(tally);
   EXPECT_EQ(calls.out(), 0);
 }
 
-TEST(ForeignCalls, TriesNoMoreThanTheLimitAtATime) {
+TEST(ForeignCalls, RefusesCallsAtTheLimitOfWrittenOffThreads) {
   const ThreadTally tally = NewThreadTally();
   ForeignCalls calls(1, tally);
   Stuck stuck;
@@ -88,7 +88,7 @@ TEST(ForeignCalls, TriesNoMoreThanTheLimitAtATime) {
   EXPECT_EQ(RunAtOnce(calls), 7);
 }
 
-TEST(ForeignCalls, AWrittenOffThreadOutlivesWhoStartedIt) {
+TEST(ForeignCalls, AWrittenOffThreadOutlivesItsForeignCalls) {
   const ThreadTally tally = NewThreadTally();
   Stuck stuck;
   {

@@ -1,25 +1,27 @@
 // Gives memory that the program no longer uses back to the system.
 //
-// The allocator keeps what is freed below the last thing that still lives: after an answer of tens
-// of megabytes the process would stay that large until its end, and its cgroup with it.  The
-// thread that has handled such an answer calls this, once what was made of it is gone.
+// The allocator keeps freed memory that lies below the last live allocation. After an answer of
+// tens of megabytes, the process and its cgroup would stay that large until the process ends. The
+// thread that handled such an answer calls ReturnFreeMemory after it has released everything made
+// from the answer.
 #pragma once
 
 #include <cstddef>
 
 namespace podgpu {
 
-// Walks the free memory of all threads: some milliseconds where there is much of it.  Any thread.
+// Walks the free memory of all threads; takes some milliseconds when there is much of it. Any
+// thread.
 void ReturnFreeMemory();
 
-// Says when to call it, to a thread that handles an answer from time to time.
-class MemoryTide {
+// Tells a thread that handles answers repeatedly when to call ReturnFreeMemory.
+class MemoryReturnSchedule {
  public:
-  // An answer with so many objects counts as huge; `calls`: how many answers later what was made of
-  // it is surely gone.
-  constexpr MemoryTide(size_t huge, int calls) : huge_(huge), calls_(calls) {}
+  // An answer with `huge` or more objects counts as huge. `calls` is the number of later answers
+  // after which everything made from the huge one has been released.
+  constexpr MemoryReturnSchedule(size_t huge, int calls) : huge_(huge), calls_(calls) {}
 
-  // Whether it is time to call ReturnFreeMemory, before an answer is asked for.
+  // Called before each request; returns whether it is time to call ReturnFreeMemory.
   bool IsDue();
   void Took(size_t objects);
 

@@ -14,7 +14,7 @@ struct Based {
   std::string_view digits;
 };
 
-// Splits off a base prefix as Go does.
+// Splits off a base prefix with the rules of Go.
 Based SplitBase(std::string_view text) {
   constexpr std::pair<char, int> kPrefixes[] = {{'x', 16}, {'o', 8}, {'b', 2}};
   if (text.size() > 1 && text[0] == '0') {
@@ -28,8 +28,7 @@ Based SplitBase(std::string_view text) {
   return {10, text};
 }
 
-// Underscores are allowed between digits, and after a prefix; Go refuses them in plain decimal
-// literals of base 10 only when they are not between digits.
+// Go allows underscores between digits and after a prefix.
 std::optional<std::string> WithoutUnderscores(std::string_view digits, bool after_prefix) {
   std::string plain;
   bool last_was_digit = after_prefix;
@@ -65,7 +64,7 @@ std::optional<int64_t> ParseGoInt(std::string_view text) {
   if (!digits) {
     return std::nullopt;
   }
-  // The sign goes back in front, so that the smallest number is read too.
+  // The sign goes back in front, or the smallest 64-bit number would not fit.
   const std::string signed_digits = (negative ? "-" : "") + *digits;
   if (digits->front() == '-' || digits->front() == '+') {
     return std::nullopt;

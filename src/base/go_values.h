@@ -1,8 +1,8 @@
-// Values as Go's flag package reads them, since dcgm-exporter's command line is written in its
-// grammar.
+// Parses values with the rules of Go's flag package, because dcgm-exporter's command line uses
+// them.
 //
-// Integers with automatic base, booleans in Go's spellings, durations such as "1m30s".  Each
-// function reads the whole text or answers nothing.  Pure; any thread.
+// Integers with automatic base, booleans in Go's spellings, durations such as "1m30s". Each
+// function parses the whole text or returns nothing. Pure; any thread.
 #pragma once
 
 #include <chrono>

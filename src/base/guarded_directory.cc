@@ -23,14 +23,14 @@ namespace {
 
 constexpr std::string_view kSuffix = ".swp";  // A name that node-exporter does not read.
 constexpr size_t kRandomDigits = 16;          // Of TemporaryName().
-constexpr int kMostLinks = 40;                // As the kernel follows.
+constexpr int kMostLinks = 40;                // As many as the kernel follows.
 
 Status FileError(std::string_view path, std::string_view what, int error) {
   return absl::UnavailableError(
       absl::StrFormat("%s: %s: %s", path, what, std::system_category().message(error)));
 }
 
-// Walks to a directory, one name after the other, so that each link on the way can be judged.
+// Walks to a directory one name at a time and checks each link on the way.
 class Walk {
  public:
   Walk(const std::string& path, TrustedUsers users, bool makes)
@@ -49,7 +49,7 @@ class Walk {
   }
 
  private:
-  // What is left to walk is `path`, then what was left before.
+  // Puts `path` in front of the names that are still to be walked.
   void Begin(std::string_view path) {
     if (path.starts_with('/') || !at_.is_open()) {
       at_ = FileDescriptor(
@@ -84,8 +84,8 @@ class Walk {
   Status Follow(const std::string& name, const FileDescriptor& link, uid_t owner) {
     if (!users_.Include(owner)) {
       return absl::PermissionDeniedError(absl::StrFormat(
-          "%s: user %d made the link \"%s\" on the way there, and podgpu runs as user %d. Remove "
-          "the link, or name the directory itself",
+          "%s: user %d made the link \"%s\" in this path, and podgpu runs as user %d. Remove "
+          "the link, or use the path without it",
           path_, owner, name, users_.self));
     }
     std::array<char, PATH_MAX> target{};
@@ -105,7 +105,7 @@ class Walk {
   int links_ = 0;
 };
 
-// Whether other users cannot plant anything in the directory `facts` is of.
+// Checks that other users cannot create files or links in the directory; `facts` is its stat.
 Status CheckGuarded(const std::string& path, const struct stat& facts, TrustedUsers users) {
   constexpr mode_t kAllBits = 07777;
   if (!users.Include(facts.st_uid)) {

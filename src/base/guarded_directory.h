@@ -1,11 +1,11 @@
-// A directory into which a process with root's rights may write, since other users cannot plant
-// anything there.
+// A directory in which other users cannot create files or links, so a process with root's rights
+// may write there.
 //
-// Opening one refuses a directory that another user owns or may write, and a link on the way to it
-// that another user made.  A file is replaced whole: it is written under a random name that must
-// be new (O_EXCL, O_NOFOLLOW) and renamed, so that a link, a pipe or a device of the final name is
-// never opened, and no reader sees a part of a file.  All names are looked up in the directory that
-// was checked, not by its path again.  Owned by one thread; may block in the disk.
+// Open refuses a directory that another user owns or may write, and a path through a link that
+// another user made. A file is always replaced whole: it is written under a random new name
+// (O_EXCL, O_NOFOLLOW) and renamed. A link, pipe or device with the final name is never opened, and
+// readers never see half a file. All names are resolved relative to the directory that was checked;
+// its path is not walked again. Owned by one thread; may block on the disk.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@
 
 namespace podgpu {
 
-// Users who may own what we write into: this process's own, and root.
+// Users that may own the directory: the user of this process, and root.
 struct TrustedUsers {
   uid_t self;
   uid_t root;
@@ -28,14 +28,15 @@ struct TrustedUsers {
 
 class GuardedDirectory {
  public:
-  // Opens the directory at `path`.  Every message names path and remedy.
+  // Opens the directory at `path`. Every error message names the path and a remedy.
   static StatusOr<GuardedDirectory> Open(const std::string& path,
                                          TrustedUsers users = TrustedUsers::OfThisProcess());
-  // The same; makes the directory, mode 0700, and those above it where they are missing.
+  // Like Open; also creates the directory, mode 0700, and missing parents.
   static StatusOr<GuardedDirectory> Make(const std::string& path,
                                          TrustedUsers users = TrustedUsers::OfThisProcess());
 
-  // Replaces whatever has this name by a file with `content`; readers see the old one or the new.
+  // Replaces the file, link or pipe of this name with a file with `content`. Readers see the old or
+  // the new content.
   Status Replace(const std::string& name, std::string_view content, mode_t mode) const;
   // Removes the file, link or pipe of this name, if there is one.
   void Remove(const std::string& name) const;
@@ -50,8 +51,8 @@ class GuardedDirectory {
   FileDescriptor directory_;
 };
 
-// The name of the file that `name` was to replace when its writer was killed: "a.prom" of
-// "a.prom.0123456789abcdef.swp"; empty for every other name.
+// Returns the final name of a temporary file that a killed writer left: "a.prom" for
+// "a.prom.0123456789abcdef.swp". Returns empty for every other name.
 std::string_view ReplacedBy(std::string_view name);
 
 }  // namespace podgpu

@@ -22,8 +22,8 @@ class GuardedDirectoryTest : public ::testing::Test {
   }
   ~GuardedDirectoryTest() override { fs::remove_all(root_); }
 
-  // This process's files seem to be another user's.
-  static TrustedUsers Strangers() {
+  // Treats this process's own files as files of another user.
+  static TrustedUsers OtherUsers() {
     return {.self = ::geteuid() + 1'000, .root = ::geteuid() + 1'001};
   }
   static std::string ContentOf(const fs::path& path) {
@@ -42,7 +42,7 @@ class GuardedDirectoryTest : public ::testing::Test {
   fs::path root_;
 };
 
-TEST_F(GuardedDirectoryTest, ReplacesWhateverHasTheNameAndFollowsNothing) {
+TEST_F(GuardedDirectoryTest, ReplacesFilesLinksAndPipesWithoutFollowingLinks) {
   const fs::path precious = root_ / "precious";
   std::ofstream(precious) << "root's own";
   const fs::path folder = root_ / "out";
@@ -67,7 +67,7 @@ TEST_F(GuardedDirectoryTest, ReplacesWhateverHasTheNameAndFollowsNothing) {
   EXPECT_FALSE(fs::exists(folder / "new"));
 }
 
-TEST_F(GuardedDirectoryTest, AFolderInThePlaceOfTheFileIsAnErrorAndLeavesNothingBehind) {
+TEST_F(GuardedDirectoryTest, RefusesToReplaceAFolderAndLeavesNoTemporaryFile) {
   fs::create_directory(root_ / "a.prom");
   const StatusOr<GuardedDirectory> directory = GuardedDirectory::Open(root_);
   ASSERT_TRUE(directory.ok()) << directory.status();
@@ -90,17 +90,17 @@ TEST_F(GuardedDirectoryTest, RefusesADirectoryThatOthersMayWrite) {
 }
 
 TEST_F(GuardedDirectoryTest, RefusesADirectoryOfAnotherUser) {
-  EXPECT_EQ(Refusal(GuardedDirectory::Open(root_, Strangers())),
+  EXPECT_EQ(Refusal(GuardedDirectory::Open(root_, OtherUsers())),
             absl::StrFormat("%s belongs to user %d, and podgpu runs as user %d: nothing is written "
                             "where another user can plant links. chown it to user %d, or name "
                             "another directory",
-                            root_.string(), ::geteuid(), Strangers().self, Strangers().self));
-  EXPECT_EQ(Refusal(GuardedDirectory::Make(root_, Strangers())),
-            Refusal(GuardedDirectory::Open(root_, Strangers())))
-      << "it was there already, so it is not ours";
+                            root_.string(), ::geteuid(), OtherUsers().self, OtherUsers().self));
+  EXPECT_EQ(Refusal(GuardedDirectory::Make(root_, OtherUsers())),
+            Refusal(GuardedDirectory::Open(root_, OtherUsers())))
+      << "the directory existed before and keeps its mode";
 }
 
-TEST_F(GuardedDirectoryTest, FollowsOwnLinksOnTheWayAndRefusesThoseOfOthers) {
+TEST_F(GuardedDirectoryTest, FollowsOwnLinksAndRefusesLinksOfOtherUsers) {
   fs::create_directories(root_ / "real" / "deep");
   fs::create_directory_symlink("real", root_ / "relative");
   fs::create_directory_symlink(root_ / "relative" / "deep", root_ / "absolute");
@@ -110,15 +110,15 @@ TEST_F(GuardedDirectoryTest, FollowsOwnLinksOnTheWayAndRefusesThoseOfOthers) {
   ASSERT_TRUE(directory.ok()) << directory.status();
   ASSERT_TRUE(directory->Replace("a", "x", 0644).ok());
   EXPECT_TRUE(fs::exists(root_ / "real" / "deep" / "a"));
-  EXPECT_EQ(Refusal(GuardedDirectory::Open(root_ / "absolute", Strangers())),
-            absl::StrFormat("%s/absolute: user %d made the link \"absolute\" on the way there, and "
-                            "podgpu runs as user %d. Remove the link, or name the directory itself",
-                            root_.string(), ::geteuid(), Strangers().self));
+  EXPECT_EQ(Refusal(GuardedDirectory::Open(root_ / "absolute", OtherUsers())),
+            absl::StrFormat("%s/absolute: user %d made the link \"absolute\" in this path, and "
+                            "podgpu runs as user %d. Remove the link, or use the path without it",
+                            root_.string(), ::geteuid(), OtherUsers().self));
   EXPECT_EQ(Refusal(GuardedDirectory::Open(root_ / "loop")),
             root_.string() + "/loop: cannot be opened: Too many levels of symbolic links");
 }
 
-TEST_F(GuardedDirectoryTest, MakesWhatIsMissingForItsOwnUserAlone) {
+TEST_F(GuardedDirectoryTest, MakesMissingDirectoriesWithMode0700) {
   const fs::path folder = root_ / "a" / "b";
   EXPECT_EQ(Refusal(GuardedDirectory::Open(folder)),
             folder.string() + ": cannot be opened: No such file or directory");
@@ -131,7 +131,7 @@ TEST_F(GuardedDirectoryTest, MakesWhatIsMissingForItsOwnUserAlone) {
             (root_ / "file").string() + ": cannot be opened: Not a directory");
 }
 
-TEST(GuardedDirectoryNames, KnowsWhatAKilledWriterLeft) {
+TEST(GuardedDirectoryNames, FindsTheFinalNameOfATemporaryFile) {
   EXPECT_EQ(ReplacedBy("a.prom.0123456789abcdef.swp"), "a.prom");
   for (const std::string_view name :
        {"a.prom", "a.prom.swp", ".0123456789abcdef.swp", "a.prom.0123456789abcdeg.swp",

@@ -1,7 +1,7 @@
-// Whatever can be freed from a call that does not return.
+// An object whose blocked call another thread can interrupt.
 //
-// For watchdogs (exporter/call_guard.h): one thread calls, another interrupts.  Who implements it
-// says what becomes of the call.
+// For watchdogs (exporter/call_guard.h): one thread makes the call, the watchdog thread interrupts
+// it. Each implementation documents the result of an interrupted call.
 #pragma once
 
 namespace podgpu {
@@ -13,8 +13,8 @@ class Interruptible {
   Interruptible& operator=(const Interruptible&) = delete;
   virtual ~Interruptible() = default;
 
-  // From another thread, while a call hangs: makes it return if that can be done, or if its thread
-  // can be written off (foreign_calls.h).  Returns at once.
+  // Called on another thread while a call hangs. Makes the call return if that is possible, or
+  // writes off its thread (foreign_calls.h). Returns at once.
   virtual void Interrupt() noexcept = 0;
 };
 

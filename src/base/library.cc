@@ -12,7 +12,7 @@ StatusOr<void*> SystemLibraryLoader::Open(const std::string& name) {
     const char* reason =
         ::dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps the text per thread.
     return absl::NotFoundError(
-        absl::StrFormat("%s", reason == nullptr ? "the dynamic linker gives no reason" : reason));
+        absl::StrFormat("%s", reason == nullptr ? "the dynamic linker gave no reason" : reason));
   }
   return library;
 }

@@ -1,8 +1,8 @@
 // Opening shared libraries: one of the five seams to the outside world.
 //
-// The vendor libraries are found at run time, so that one binary serves nodes with DCGM, with NVML
-// alone, or with neither.  Tests hand in a loader that knows no library, or one that lacks symbols.
-// A library is never unloaded: its threads may outlive any handle.  Any thread.
+// Vendor libraries are found at run time, so one binary works on nodes with DCGM, with NVML alone,
+// and with neither. Tests hand in a loader that knows no library, or one whose libraries lack
+// symbols. A library is never unloaded, because its threads may outlive any handle. Any thread.
 #pragma once
 
 #include <string>
@@ -18,11 +18,11 @@ class LibraryLoader {
   LibraryLoader& operator=(const LibraryLoader&) = delete;
   virtual ~LibraryLoader() = default;
 
-  // Opens `name`, a path or a bare soname for the system's search.  The handle stays valid for the
-  // life of the process.  kNotFound with the linker's own text.
+  // Opens `name`: a path, or a bare soname for the system's search. The handle stays valid until
+  // the process ends. Failure: kNotFound with the dynamic linker's message.
   virtual StatusOr<void*> Open(const std::string& name) = 0;
 
-  // The address of `symbol`, or null when the library does not have it.
+  // Returns the address of `symbol`, or null when the library lacks it.
   virtual void* Symbol(void* library, const char* symbol) = 0;
 };
 

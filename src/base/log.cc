@@ -14,8 +14,7 @@
 namespace podgpu {
 namespace {
 
-// The one mutable global besides the signal flag: what main.cc asked for (style: the log level is
-// exempt).
+// Level and form, set once by main.cc. The only mutable global besides the signal flag.
 struct LogSettings {
   std::atomic<LogLevel> lowest{LogLevel::kInfo};
   std::atomic<LogForm> form{LogForm::kText};
@@ -42,7 +41,7 @@ std::string Rfc3339(int64_t unix_ms) {
 
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
-// Both forms share the escapes: backslash, quote, and control bytes that would break the line.
+// Both forms use the same escapes: backslash, quote, and control bytes that would break the line.
 std::string QuoteValue(std::string_view text) {
   std::string out = "\"";
   for (const char c : CleanUtf8(text)) {
@@ -100,8 +99,7 @@ void Log(LogLevel level, std::string_view message, std::initializer_list<LogAttr
   }
   const int64_t unix_ms = ToMicroseconds(SystemClock().WallNow()) / 1000;
   const std::string line = FormatLogLine(Settings().form, level, unix_ms, message, attributes);
-  // A full or closed standard error must not stop the program, so the result is looked at and let
-  // go.
+  // A full or closed standard error must not stop the program, so a failed write is ignored.
   if (::write(STDERR_FILENO, line.data(), line.size()) < 0) {
     return;
   }

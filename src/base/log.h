@@ -3,10 +3,10 @@
 //   time=2026-05-12T13:12:48.123Z level=INFO msg="waiting for the kubelet" socket=/var/lib/...
 //   next_look_s=5
 //
-// `msg` is constant per event and variables are attributes, so that logs can be searched and
-// counted; the JSON form carries the same keys.  Repeats of one state are the caller's to count (a
-// state is logged when it changes). Secrets never come here.  Any thread: each line is one write.
-// Level and form are process-wide, set once in main.
+// `msg` is constant per event and variables are attributes, so operators can search and count log
+// lines. The JSON form has the same keys. Callers log a state when it changes and count its repeats
+// themselves. Secrets must never be logged. Any thread: each line is one write. Level and form are
+// process-wide, set once in main.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace podgpu {
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarn, kError };
 enum class LogForm : uint8_t { kText, kJson };
 
-// One attribute of a line.  Numbers are given as text by the maker.
+// One attribute of a line. The caller formats numbers as text.
 struct LogAttribute {
   std::string_view key;
   std::string value;

@@ -1,7 +1,6 @@
-// A line of the log from any message and attribute.  Invariants, in both forms: one line of valid
-// UTF-8 without control characters; as JSON it gives back the message and the value that went in.
-//
-// Input: message and value, divided by the first zero byte.
+// A log line from any message and attribute. Invariants of both forms: one line of valid UTF-8
+// without control characters. A JSON parser gets back the message and the value that went in.
+// Input: message and value, separated by the first zero byte.
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -17,7 +16,7 @@ namespace {
 
 using podgpu::LogForm;
 
-// The control character that JSON writes as \uXXXX.
+// Returns the control character that JSON writes as \uXXXX.
 char ControlOf(std::string_view digits) {
   unsigned value = 0;
   const auto [next, error] =
@@ -26,7 +25,7 @@ char ControlOf(std::string_view digits) {
   return static_cast<char>(value);
 }
 
-// The JSON string that stands behind `key` in `line`, undone.
+// Returns the unescaped JSON string after `key` in `line`.
 std::string StringBehind(std::string_view key, std::string_view line) {
   const std::string mark = "\"" + std::string(key) + "\":\"";
   size_t at = line.find(mark);

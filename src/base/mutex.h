@@ -1,8 +1,8 @@
 // A mutex that clang's thread-safety analysis understands.
 //
-// std::mutex with annotations, because absl::Mutex lives in a prebuilt library that the thread
-// sanitizer cannot see into and then reports false races (Debian 12, abseil 20220623).  Threads of
-// podgpu share immutable values through Published<T> (published.h); a mutex elsewhere needs a
+// std::mutex with annotations. absl::Mutex lives in a prebuilt library that the thread sanitizer
+// cannot see into, which makes it report false races (Debian 12, abseil 20220623). Threads of
+// podgpu share immutable values through Published<T> (published.h); a mutex anywhere else needs a
 // comment that says why.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace podgpu {
 
-// Meets BasicLockable, so std::condition_variable_any can wait on it.
+// Satisfies BasicLockable, so std::condition_variable_any can wait on it.
 class PODGPU_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:
   void lock() PODGPU_THREAD_ANNOTATION(acquire_capability()) { mutex_.lock(); }

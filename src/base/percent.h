@@ -1,7 +1,7 @@
-// Percent-encoding (RFC 3986): bytes that a URL or a header cannot carry, as "%2F".
+// Percent-encoding (RFC 3986): bytes that a URL or a header cannot contain, as "%2F".
 //
-// Used for queries to the API server and for the messages of gRPC.  A form's "+" for a blank is not
-// decoded here; the caller who reads a form replaces it first.  Pure functions; any thread.
+// Used for queries to the API server and for gRPC messages. A "+" that means a blank in a form is
+// not decoded; the caller that parses a form replaces it first. Pure functions; any thread.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace podgpu {
 
-// `text` with every byte encoded but letters, digits and "-._~".
+// Returns `text` with every byte encoded except letters, digits and "-._~".
 std::string PercentEncode(std::string_view text);
 
-// The bytes that `text` encodes.  What is no valid escape stays as it is.
+// Returns `text` with its escapes decoded. An invalid escape is left unchanged.
 std::string PercentDecode(std::string_view text);
 
 }  // namespace podgpu

@@ -28,13 +28,13 @@ TEST(PercentDecode, TurnsEscapesIntoBytes) {
   }
 }
 
-TEST(PercentEncode, EncodesAllThatAQueryCannotCarry) {
+TEST(PercentEncode, EncodesEveryByteThatAQueryCannotContain) {
   EXPECT_EQ(PercentEncode("az-AZ_09.~"), "az-AZ_09.~");
   EXPECT_EQ(PercentEncode("a=b&c d/%+"), "a%3Db%26c%20d%2F%25%2B");
   EXPECT_EQ(PercentEncode("\xE2\x82\xAC"), "%E2%82%AC");
 }
 
-TEST(PercentEncode, IsUndoneByDecoding) {
+TEST(PercentEncode, DecodingRestoresTheText) {
   std::string all;
   for (int byte = 0; byte < 256; ++byte) {
     all += static_cast<char>(byte);

@@ -14,7 +14,8 @@
 namespace podgpu {
 namespace {
 
-// The beginning of a file of /proc, read in one call; shorter than the buffer for all that we read.
+// Reads the beginning of a file of /proc in one call. All files read here are shorter than the
+// buffer.
 template <size_t kBytes>
 std::string_view ReadStart(const char* path, std::array<char, kBytes>& buffer) {
   const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
@@ -48,14 +49,14 @@ std::optional<int64_t> Number(std::string_view word) {
   return number ? std::optional<int64_t>(static_cast<int64_t>(*number)) : std::nullopt;
 }
 
-// The words of /proc/self/stat behind the parenthesised name, which may hold blanks; word 0 is the
-// state.
+// Returns the words of /proc/self/stat after the parenthesised name, which may contain blanks; word
+// 0 is the state.
 std::string_view AfterName(std::string_view stat) {
   const size_t end = stat.rfind(')');
   return end == std::string_view::npos ? std::string_view() : stat.substr(end + 1);
 }
 
-// Entries of /proc/self/fd by the bare system call: the directory functions of the library
+// Counts the entries of /proc/self/fd with the bare system call, because opendir and readdir
 // allocate.
 std::optional<int64_t> CountDescriptors() {
   struct Entry {  // linux_dirent64 up to the name, from the kernel's user interface.

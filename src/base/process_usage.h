@@ -1,7 +1,7 @@
-// What this process itself uses: processor time, memory, descriptors, threads.
+// CPU time, memory, file descriptors and threads of this process.
 //
 // Read from the kernel (getrusage and /proc/self) once per tick for the process_* families, without
-// allocating. Values that /proc does not give are absent.  Any thread.
+// allocating. Values that /proc does not give are absent. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct ProcessUsage {
 
 ProcessUsage ReadProcessUsage();
 
-// When the process started, in seconds since 1970; absent when /proc does not say.  Costs a few
-// reads: once.
+// Start of the process in seconds since 1970; absent when /proc does not tell. Reads several files:
+// call it once.
 std::optional<double> ProcessStartSeconds();
 
 }  // namespace podgpu

@@ -1,10 +1,10 @@
-// The latest value of something that one thread makes and many threads read.
+// The latest value of an object that one thread makes and many threads read.
 //
-// The only way in which podgpu's threads share data: the writer makes a new immutable value and
-// sets it, readers take a reference-counted pointer to the newest one and keep it as long as they
-// like.  The lock is held for a pointer copy only.  (std::atomic<std::shared_ptr> of GCC 12 unlocks
-// with relaxed order, which the thread sanitizer reports and weakly ordered processors may punish;
-// hence the mutex.)
+// podgpu's threads share data only this way: the writer makes a new immutable value and sets it;
+// readers take a reference-counted pointer to the newest value and keep it as long as they like.
+// The lock is held only while a pointer is copied. (std::atomic<std::shared_ptr> of GCC 12 unlocks
+// with relaxed order, which the thread sanitizer reports and which may fail on weakly ordered
+// processors; hence the mutex.)
 #pragma once
 
 #include <memory>

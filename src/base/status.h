@@ -1,10 +1,10 @@
 // How podgpu reports failures, and how it stops on bugs.
 //
-// A failure of the outside world (a library that is missing, a kubelet that does not answer, a bad
-// line in a file) is an absl::Status whose message says what is, where, and what helps; each level
-// adds its noun or adds nothing.  A value that cannot be read is no failure: it is an Absence
-// (sample/value.h).  A broken invariant is a bug: PODGPU_CHECK prints it and aborts, in every
-// build, and the kubelet restarts the program. All of this may be used from any thread.
+// A failure of the outside world (a missing library, a kubelet that does not answer, a bad line in
+// a file) is an absl::Status. Its message says what failed, where, and what helps; each caller adds
+// a noun or nothing. A value that cannot be read is not a failure but an Absence (sample/value.h).
+// A broken invariant is a bug: PODGPU_CHECK prints it and aborts, in every build, and the kubelet
+// restarts the program. Any thread may use all of this.
 #pragma once
 
 #include <string_view>

@@ -57,7 +57,7 @@ TEST(Text, ReplacesBytesThatAreNotUtf8) {
   }
 }
 
-TEST(Log, WritesTextLinesThatSurviveAnyAttribute) {
+TEST(Log, EscapesAttributesInTextLines) {
   EXPECT_EQ(
       FormatLogLine(LogForm::kText, LogLevel::kInfo, 1'778'591'568'123, "waiting for the kubelet",
                     {{"socket", "/run/a b"}, {"next_look_s", "5"}, {"empty", ""}}),
@@ -87,7 +87,7 @@ StatusOr<int> Quarter(int number) {
   return half / 2;
 }
 
-TEST(Status, MacrosHandOnTheFirstFailure) {
+TEST(Status, MacrosReturnTheFirstFailure) {
   EXPECT_EQ(Quarter(8).value(), 2);
   EXPECT_EQ(Quarter(3).status().message(), "odd");
   EXPECT_EQ(Quarter(6).status().message(), "odd");
@@ -97,7 +97,7 @@ TEST(StatusDeathTest, ABrokenInvariantNamesItselfAndAborts) {
   EXPECT_DEATH(PODGPU_CHECK(1 == 2), "broken invariant \"1 == 2\"");
 }
 
-TEST(Log, KeepsALineValidTextWhateverItTells) {
+TEST(Log, WritesValidUtf8WhateverTheAttributes) {
   EXPECT_EQ(FormatLogLine(LogForm::kJson, LogLevel::kWarn, 1500, "a\xFF", {{"k", "\x7F"}}),
             "{\"time\":\"1970-01-01T00:00:01.500Z\",\"level\":\"WARN\",\"msg\":\"a\xEF\xBF\xBD\","
             "\"k\":\"\\u007f\"}\n");
@@ -106,7 +106,7 @@ TEST(Log, KeepsALineValidTextWhateverItTells) {
       "time=1970-01-01T00:00:01.500Z level=WARN msg=\"m\" k=\xEF\xBF\xBD d=\"\\u007f\"\n");
 }
 
-TEST(Quoted, IsOneLineOfValidTextHoweverLongItWas) {
+TEST(Quoted, ReturnsOneShortLineOfValidUtf8) {
   EXPECT_EQ(Quoted("a b"), "\"a b\"");
   EXPECT_EQ(Quoted(""), "\"\"");
   EXPECT_EQ(Quoted("a\nb\x7F\xFF"), "\"a b \xEF\xBF\xBD\"");

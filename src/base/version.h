@@ -1,8 +1,6 @@
-// The version of the program, from the one place that states it (the project() line of
-// CMakeLists.txt).
+// The version of the program, taken from the project() line of CMakeLists.txt.
 //
-// Printed by --version, served in podgpu_build_info and on the status page.  A constant; any
-// thread.
+// Printed by --version, served in podgpu_build_info and on the status page. A constant; any thread.
 #pragma once
 
 #include <string_view>

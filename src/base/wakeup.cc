@@ -12,7 +12,7 @@ void Wakeup::Nudge() {
 
 bool Wakeup::SleepUntil(Clock& clock, Instant deadline, const std::stop_token& stop) {
   const bool goes_on = clock.WaitUntil(deadline, stop, this);
-  // What was published before a nudge that ends here is seen by the work that follows the sleep.
+  // Data published before this nudge is seen by the work that follows the sleep.
   is_nudged_.exchange(false);
   return goes_on;
 }

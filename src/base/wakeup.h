@@ -1,9 +1,9 @@
 // Lets one thread sleep on a Clock until its deadline, a stop, or a nudge from another thread.
 //
-// The tick sleeps this way: it goes on at its own pace, and at once when a new grid or new owners
-// are published.  One thread sleeps, any thread nudges; a nudge that comes while nobody sleeps ends
-// the next sleep at once.  Works on the real and on the manual clock alike, and allocates nothing,
-// since it is used in every tick.  Outlives both threads.
+// The tick sleeps this way: it wakes at its interval, and at once when a new grid or new owners are
+// published. One thread sleeps, any thread nudges; a nudge while no thread sleeps ends the next
+// sleep at once. Works on the real and on the manual clock, and allocates nothing, because every
+// tick uses it. Outlives both threads.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@
 
 namespace podgpu {
 
-// Where a thread waits inside a Clock.  Whoever changes what it waits for rings.
+// A thread waits on it inside a Clock. A thread that changes the awaited state calls Ring.
 struct Alarm {
-  std::mutex mutex;  // A plain one, since the wait needs a condition variable that is no template.
+  std::mutex mutex;  // Not a Mutex: std::condition_variable needs a std::mutex.
   std::condition_variable rung;
 
   void Ring() {
@@ -35,8 +35,8 @@ class Wakeup {
   // Sleeps until `deadline`, a nudge (both return true) or `stop` (returns false).
   bool SleepUntil(Clock& clock, Instant deadline, const std::stop_token& stop);
 
-  // For clocks: while it lives, `alarm` rings at each nudge of `wakeup` (null: there is none).
-  // Nudge takes the alarm's mutex, so that must not be held when a Listener comes or goes.
+  // For clocks: while a Listener lives, each nudge of `wakeup` (null: none) rings `alarm`. Nudge
+  // locks the alarm's mutex, so do not hold that mutex while a Listener is made or destroyed.
   class Listener {
    public:
     Listener(Wakeup* wakeup, Alarm& alarm) : wakeup_(wakeup) { Listen(&alarm); }

@@ -1,8 +1,8 @@
 // A thread that can be waited for with a limit.
 //
-// std::jthread joins for ever; a thread that may hang inside a foreign library or a slow peer needs
-// a bound, so that the program can end without it.  Start, RequestStop and JoinWithin belong to one
-// thread.  The destructor asks the thread to stop and joins it, however long that takes.
+// std::jthread joins without a limit. A thread that may hang inside a foreign library or on a slow
+// peer needs one, so that the program can end without it. Start, RequestStop and JoinWithin belong
+// to one thread. The destructor asks the thread to stop and joins it, however long that takes.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ namespace podgpu {
 
 class Worker {
  public:
-  // Runs `body` on a new thread, which `top -H` and /proc show by `name`: at most 15 characters,
-  // else the program's stays.  Once only.
+  // Runs `body` on a new thread. `name` is its name in `top -H` and /proc; a name longer than 15
+  // characters has no effect. Call it once.
   void Start(std::function<void(const std::stop_token&)> body, const char* name = "") {
     std::promise<void> ended;
     ended_ = ended.get_future();
@@ -33,7 +33,7 @@ class Worker {
 
   void RequestStop() { thread_.request_stop(); }
 
-  // Joins if the thread ends within `patience`; true when there is no thread (any more).
+  // Joins if the thread ends within `patience`. Returns true also when there is no thread.
   bool JoinWithin(std::chrono::milliseconds patience) {
     if (!thread_.joinable()) {
       return true;

@@ -17,7 +17,7 @@ constexpr milliseconds kLongestInterval{3'600'000};
 constexpr milliseconds kShortestDeadline{100};
 constexpr int64_t kMostAtOnce = 4'096;
 
-// The parser has checked the value's form before it calls `apply`, so the fallbacks are never used.
+// The parser validates the value before it calls `apply`, so the fallbacks are never used.
 milliseconds DurationInMs(std::string_view value) {
   return std::chrono::duration_cast<milliseconds>(
       ParseGoDuration(value).value_or(std::chrono::nanoseconds(0)));
@@ -74,17 +74,16 @@ using ClusterFlag = FlagOf<ClusterCommand>;
 
 constexpr ClusterFlag kClusterFlags[] = {
     {"nodes", "", "PODGPU_NODES", FlagKind::kString, "",
-     "Where the nodes are: file:PATH (one HOST, HOST:PORT or [IPV6]:PORT a line, port 9400 where "
-     "none is said, # begins a comment; looked at each 10 s), dns:NAME:PORT (every address of "
-     "the name, such as a headless Service), endpoints:NAMESPACE/SERVICE (the ready endpoints of a "
-     "Service, from the API server) or pods:NAMESPACE/SELECTOR (pods by their labels). The last "
-     "two "
-     "need a Role (get, list and watch of endpointslices or of pods there), take the port that is "
-     "called metrics, or the one that :PORT behind them names, and know each node's name. Needed.",
+     "The nodes: file:PATH (one HOST, HOST:PORT or [IPV6]:PORT per line, default port 9400, # "
+     "begins a comment; read again every 10 s), dns:NAME:PORT (every address of the name, such as "
+     "a headless Service), endpoints:NAMESPACE/SERVICE (the ready endpoints of a Service, from the "
+     "API server) or pods:NAMESPACE/SELECTOR (pods by their labels). The last two need a Role "
+     "(get, list and watch of endpointslices or of pods there), use the port named metrics, or the "
+     "one that :PORT behind them names, and know each node's name. Required.",
      SetNodes},
     {"service-account-dir", "", "PODGPU_SERVICE_ACCOUNT_DIR", FlagKind::kString,
      "/var/run/secrets/kubernetes.io/serviceaccount",
-     "Folder with token and ca.crt for the API server, where it is not the one that Kubernetes "
+     "Folder with token and ca.crt for the API server, if it is not the one that Kubernetes "
      "mounts.",
      [](ClusterCommand& command, std::string_view value) {
        command.service_account = std::string(value);
@@ -103,24 +102,24 @@ constexpr ClusterFlag kClusterFlags[] = {
        return absl::OkStatus();
      }},
     {"node-web-config", "", "PODGPU_NODE_WEB_CONFIG", FlagKind::kString, "",
-     "How nodes are asked where they want TLS or a password: a YAML file with tls_config, "
-     "authorization or basic_auth, in the words of Prometheus. Read again each 10 s, with the "
-     "files "
-     "that it names.",
+     "How to connect to nodes that require TLS or a password: a YAML file with tls_config, "
+     "authorization or basic_auth, as in Prometheus. Read again every 10 s, with the files that it "
+     "names.",
      [](ClusterCommand& command, std::string_view value) {
        command.cluster.poller.node_web_config = std::string(value);
        return absl::OkStatus();
      }},
     {"node-interval", "", "PODGPU_NODE_INTERVAL", FlagKind::kDuration, "15s",
-     "How often each node is asked. One that fails is asked less often, up to each minute.",
+     "How often each node is queried. A node that fails is queried less often, down to once a "
+     "minute.",
      SetNodeInterval},
     {"node-timeout", "", "PODGPU_NODE_TIMEOUT", FlagKind::kDuration, "5s",
      "How long a node may take, from connecting to the last byte.", SetNodeTimeout},
     {"nodes-at-once", "", "PODGPU_NODES_AT_ONCE", FlagKind::kInt, "256",
-     "How many nodes are asked at the same time.", SetNodesAtOnce},
+     "How many nodes are queried at the same time.", SetNodesAtOnce},
     {"node-withdraw-after", "", "PODGPU_NODE_WITHDRAW_AFTER", FlagKind::kDuration, "",
-     "How long what a node has said counts while it does not answer; without it four intervals, at "
-     "least a minute.",
+     "How long the last answer of a node counts while it does not answer; default four intervals, "
+     "at least a minute.",
      SetWithdrawAfter},
     {"pod-map-deprecated", "", "PODGPU_POD_MAP_DEPRECATED", FlagKind::kBool, "false",
      "Show the map also in its deprecated form, a family POD_GPU_MAP_INFO_n for each line.",
@@ -130,39 +129,38 @@ constexpr ClusterFlag kClusterFlags[] = {
      }},
     {"in-use", "", "PODGPU_IN_USE", FlagKind::kString, "value",
      "When a device counts as in use for podgpu_in_use_ratio and podgpu_workload_in_use_ratio: "
-     "value (what is averaged is not zero), pod (a pod holds it) or process (one is on it; of "
-     "nodes "
-     "with --process-metrics=on). avg_GPU_utilization means value in any case.",
+     "value (its averaged measure is not zero), pod (a pod holds it) or process (a process runs on "
+     "it; needs nodes with --process-metrics=on). avg_GPU_utilization always uses value.",
      [](ClusterCommand& command, std::string_view value) {
        PODGPU_ASSIGN_OR_RETURN(command.cluster.in_use, ParseInUseMeaning(value));
        return absl::OkStatus();
      }},
     {"in-use-listen", "", "PODGPU_IN_USE_LISTEN", FlagKind::kString, "",
-     "Serve avg_GPU_utilization and its kin also alone, under every path of this address, such as "
-     ":8000. Off without it.",
+     "Also serve avg_GPU_utilization and its related families alone, under every path of this "
+     "address, such as :8000. Off without the flag.",
      [](ClusterCommand& command, std::string_view value) {
        command.cluster.in_use_address = std::string(value);
        return absl::OkStatus();
      }},
     {"in-use-prometheus", "", "PODGPU_IN_USE_PROMETHEUS", FlagKind::kString, "",
-     "Take what is in use from the Prometheus, Thanos or Mimir at this URL, such as "
-     "http://prometheus.monitoring:9090, which knows the families of dcgm-exporter, and not from "
-     "the nodes; asked each --node-interval, within --node-timeout. --nodes is not needed then.",
+     "Read utilization from the Prometheus, Thanos or Mimir at this URL, such as "
+     "http://prometheus.monitoring:9090, which has the families of dcgm-exporter, and not from the "
+     "nodes; queried each --node-interval, within --node-timeout. --nodes is not needed then.",
      SetPrometheus},
     {"in-use-matchers", "", "PODGPU_IN_USE_MATCHERS", FlagKind::kString, "",
-     "Label matchers of PromQL for what is asked there, such as cluster=\"west\",job=\"gpu\".",
+     "Label matchers of PromQL for these queries, such as cluster=\"west\",job=\"gpu\".",
      [](ClusterCommand& command, std::string_view value) {
        command.cluster.prometheus.matchers = std::string(value);
        return absl::OkStatus();
      }},
     {"in-use-tenant", "", "PODGPU_IN_USE_TENANT", FlagKind::kString, "",
-     "The tenant that is asked for there: the header X-Scope-OrgID of Mimir.",
+     "The tenant of these queries: the header X-Scope-OrgID of Mimir.",
      [](ClusterCommand& command, std::string_view value) {
        command.cluster.prometheus.tenant = std::string(value);
        return absl::OkStatus();
      }},
     {"in-use-web-config", "", "PODGPU_IN_USE_WEB_CONFIG", FlagKind::kString, "",
-     "How it is asked where it wants TLS or a password: a file as for --node-web-config.",
+     "How to connect to it if it requires TLS or a password: a file as for --node-web-config.",
      [](ClusterCommand& command, std::string_view value) {
        command.cluster.prometheus.web_config = std::string(value);
        return absl::OkStatus();
@@ -196,20 +194,21 @@ StatusOr<ClusterCommand> ParseClusterFlags(std::span<const std::string> argument
     return command;
   }
   if (!rest.empty()) {
-    return absl::InvalidArgumentError(absl::StrFormat("argument %s is none of podgpu cluster. %s",
-                                                      Quoted(rest.front()), kClusterHint));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("argument %s is not an argument of podgpu cluster. %s",
+                        Quoted(rest.front()), kClusterHint));
   }
   if (command.cluster.prometheus.url && command.cluster.in_use == InUseMeaning::kProcess) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "--in-use=process is known of nodes alone: leave --in-use-prometheus out, or write "
-        "--in-use=pod. %s",
-        kClusterHint));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--in-use=process works only with --nodes: remove --in-use-prometheus, or "
+                        "use --in-use=pod. %s",
+                        kClusterHint));
   }
   if (!command.has_nodes && command.cluster.prometheus.url) {
     command.cluster.nodes.kind = NodesOption::Kind::kNone;
   } else if (!command.has_nodes) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("--nodes is missing: where the nodes are, as file:PATH, dns:NAME:PORT, "
+        absl::StrFormat("--nodes is missing: give file:PATH, dns:NAME:PORT, "
                         "endpoints:NAMESPACE/SERVICE or pods:NAMESPACE/SELECTOR. %s",
                         kClusterHint));
   }
@@ -230,9 +229,10 @@ std::span<const FlagOf<ClusterCommand>> ClusterFlagTable() { return kClusterFlag
 
 std::string ClusterHelpText() {
   return absl::StrFormat(
-      "podgpu %s: who has which GPU in the whole cluster\n\nUsage: podgpu cluster --nodes=... "
-      "[flags]\n\nFlags (one dash or two; --name=value or --name value):\n%s\nExit codes: 0 after "
-      "a signal, 2 for usage and configuration (a taken port too), 1 for anything else fatal.\n",
+      "podgpu %s: the map of GPUs and their pods in the whole cluster\n\nUsage: podgpu cluster "
+      "--nodes=... [flags]\n\nFlags (one dash or two; --name=value or --name value):\n%s\nExit "
+      "codes: 0 after a signal, 2 for usage and configuration errors (including a port in use), 1 "
+      "for any other fatal error.\n",
       kVersion, FlagHelp(FlagTexts(ClusterFlagTable())));
 }
 

@@ -1,7 +1,8 @@
-// The command line of the cluster role: its own table of flags, in the grammar of the node's.
+// The command line of the cluster role: its own flag table, with the grammar of the node's.
 //
-// Every flag may come from an environment variable; the command line wins.  The table also makes
-// `podgpu cluster --help` and a part of docs/flags.md.  Pure functions; main.cc calls them once.
+// Every flag can also be set by an environment variable; the command line wins. The table also
+// makes `podgpu cluster --help` and a part of docs/flags.md. Pure functions; main.cc calls them
+// once.
 #pragma once
 
 #include <span>
@@ -19,11 +20,11 @@ struct ClusterCommand {
   LogLevel log_level = LogLevel::kInfo;
   LogForm log_form = LogForm::kText;
   bool has_nodes = false;       // --nodes was given.
-  std::string service_account;  // The folder of token and certificate; empty: the usual one.
+  std::string service_account;  // Folder of token and certificate; empty: the default folder.
   ClusterOptions cluster;
 };
 
-// kInvalidArgument with the complete line to print; the exit code for that is 2.
+// On failure kInvalidArgument with the complete line to print; the exit code is then 2.
 StatusOr<ClusterCommand> ParseClusterFlags(std::span<const std::string> arguments,
                                            const Environment& environment);
 

@@ -35,7 +35,7 @@ TEST(ClusterFlags, FillTheOptions) {
   EXPECT_EQ(command->log_level, LogLevel::kDebug);
 }
 
-TEST(ClusterFlags, ComeFromVariablesToo) {
+TEST(ClusterFlags, ReadEnvironmentVariablesToo) {
   const auto command = ParseCluster({}, {{"PODGPU_NODES", "file:/n"}});
   ASSERT_TRUE(command.ok()) << command.status();
   EXPECT_EQ(command->cluster.nodes.path, "/n");
@@ -44,7 +44,7 @@ TEST(ClusterFlags, ComeFromVariablesToo) {
             "/m");
 }
 
-TEST(ClusterFlags, FindTheApiServerWhereNodesComeFromIt) {
+TEST(ClusterFlags, FindTheApiServerWhenItListsTheNodes) {
   const auto command = ParseCluster(
       {"--nodes=pods:gpu/app=podgpu", "--service-account-dir=/sa"},
       {{"KUBERNETES_SERVICE_HOST", "10.96.0.1"}, {"KUBERNETES_SERVICE_PORT_HTTPS", "6443"}});
@@ -63,16 +63,16 @@ TEST(ClusterFlags, AreRefusedInOneLine) {
   };
   const Row rows[] = {
       {{},
-       "--nodes is missing: where the nodes are, as file:PATH, dns:NAME:PORT, "
+       "--nodes is missing: give file:PATH, dns:NAME:PORT, "
        "endpoints:NAMESPACE/SERVICE or pods:NAMESPACE/SELECTOR. See podgpu cluster --help"},
       {{"--nodes=x"},
        "--nodes: \"x\" is refused: must be file:PATH, dns:NAME:PORT, endpoints:NAMESPACE/SERVICE "
        "or pods:NAMESPACE/SELECTOR"},
       {{"--nodes=endpoints:gpu/podgpu"},
-       "--nodes: KUBERNETES_SERVICE_HOST is not set: this is no pod of a cluster, so there is no "
-       "API server to ask. Write file:PATH or dns:NAME:PORT instead, or run it in a pod"},
+       "--nodes: KUBERNETES_SERVICE_HOST is not set: podgpu does not run in a pod, so it has "
+       "no API server. Write file:PATH or dns:NAME:PORT instead, or run it in a pod"},
       {{"--nodes=file:/n", "extra"},
-       "argument \"extra\" is none of podgpu cluster. See podgpu cluster --help"},
+       "argument \"extra\" is not an argument of podgpu cluster. See podgpu cluster --help"},
       {{"--node"}, "unknown flag \"--node\"; nearest is --nodes. See podgpu cluster --help"},
       {{"--node-interval=0s"}, "--node-interval: \"0s\" is refused: must be from 1s to 1h"},
       {{"--node-timeout=x"},
@@ -84,7 +84,7 @@ TEST(ClusterFlags, AreRefusedInOneLine) {
        "--in-use-prometheus: \"prometheus:9090\" is refused: must be http://HOST:PORT or "
        "https://HOST:PORT, with a path"},
       {{"--in-use-prometheus=http://prometheus", "--in-use=process"},
-       "--in-use=process is known of nodes alone: leave --in-use-prometheus out, or write "
+       "--in-use=process works only with --nodes: remove --in-use-prometheus, or use "
        "--in-use=pod. See podgpu cluster --help"},
       {{"--node-withdraw-after=1ms"},
        "--node-withdraw-after: \"1ms\" is refused: must be 1s or more"},

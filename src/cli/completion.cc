@@ -18,8 +18,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kCommands
      {"doctor", "prepare this node, such as the accounting of processes"},
      {"completion", "print a completion script for bash, zsh or fish"}}};
 
-// Up to the first full stop, without what the quotes of a shell or zsh's own grammar would stumble
-// over.
+// Returns the text up to the first full stop, without characters that would break a shell's quotes
+// or zsh's grammar.
 std::string ShortHelp(std::string_view help) {
   std::string text;
   for (const char c : help.substr(0, help.find(". "))) {
@@ -32,7 +32,7 @@ std::string ShortHelp(std::string_view help) {
   return text;
 }
 
-// The flags of serving a node, and of `podgpu cluster`.
+// The flags of the node role and of `podgpu cluster`.
 std::vector<FlagText> NodeFlags() { return FlagTexts(FlagTable()); }
 std::vector<FlagText> ClusterFlags() { return FlagTexts(ClusterFlagTable()); }
 
@@ -114,7 +114,7 @@ std::string ZshScript() {
       commands, ZshArguments(ClusterFlags()), ZshArguments(NodeFlags()));
 }
 
-// Each flag in a line, offered where `condition` holds.
+// Adds one line per flag, offered when `condition` holds.
 void AppendFishFlags(const std::vector<FlagText>& flags, std::string_view condition,
                      std::string& script) {
   for (const FlagText& flag : flags) {
@@ -155,7 +155,7 @@ StatusOr<std::string> CompletionScript(std::string_view shell) {
     return FishScript();
   }
   return absl::InvalidArgumentError(absl::StrFormat(
-      "completion is there for bash, zsh and fish, not for %s. See podgpu --help", Quoted(shell)));
+      "completion supports bash, zsh and fish, not %s. See podgpu --help", Quoted(shell)));
 }
 
 }  // namespace podgpu

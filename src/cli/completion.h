@@ -1,7 +1,7 @@
-// Completion of the command line in shells, generated from the table of flags.
+// Shell completion of the command line, generated from the flag tables.
 //
-// `podgpu completion bash` prints a script for the shell to read; nothing of it is written by hand,
-// so that a new flag is completed from its first day.  Pure functions.
+// `podgpu completion bash` prints a script for the shell. No part of it is written by hand, so
+// every new flag is completed. Pure functions.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace podgpu {
 
-// The script for "bash", "zsh" or "fish"; kInvalidArgument, with the complete line to print, for
-// any other shell.
+// Returns the script for "bash", "zsh" or "fish"; for any other shell kInvalidArgument with the
+// complete line to print.
 StatusOr<std::string> CompletionScript(std::string_view shell);
 
 }  // namespace podgpu

@@ -14,7 +14,7 @@
 namespace podgpu {
 namespace {
 
-TEST(Completion, OfEachShellHasEveryFlag) {
+TEST(Completion, HasEveryFlagInEachShell) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const StatusOr<std::string> script = CompletionScript(shell);
     ASSERT_TRUE(script.ok()) << script.status();
@@ -26,7 +26,7 @@ TEST(Completion, OfEachShellHasEveryFlag) {
   }
 }
 
-// Bash itself is asked, as a user asks it.
+// Returns the completions that bash offers for a command line.
 std::string OfferedByBash(const std::string& words, int position) {
   const std::string script = CompletionScript("bash").value();
   const std::string path = ::testing::TempDir() + "podgpu-completion.bash";
@@ -43,7 +43,7 @@ std::string OfferedByBash(const std::string& words, int position) {
   return offered;
 }
 
-TEST(Completion, OfTheClusterRoleIsOfItsOwnFlags) {
+TEST(Completion, OffersTheClusterRolesOwnFlags) {
   EXPECT_EQ(OfferedByBash("podgpu cluster --node-w", 2),
             "--node-web-config --node-withdraw-after ");
   EXPECT_EQ(OfferedByBash("podgpu cluster --nodes=file:/n --pod", 3), "--pod-map-deprecated ");
@@ -56,7 +56,7 @@ TEST(Completion, OfTheClusterRoleIsOfItsOwnFlags) {
   }
 }
 
-TEST(Completion, WordsOfHelpDoNotEndTheQuotesOfAShell) {
+TEST(Completion, KeepsShellQuotesBalanced) {
   for (const char* shell : {"zsh", "fish"}) {
     const std::string script = CompletionScript(shell).value();
     for (const std::string_view line : Split(script, '\n')) {
@@ -65,11 +65,11 @@ TEST(Completion, WordsOfHelpDoNotEndTheQuotesOfAShell) {
   }
 }
 
-TEST(Completion, OfAnotherShellIsRefusedInOneLine) {
+TEST(Completion, RefusesAnotherShellInOneLine) {
   const StatusOr<std::string> script = CompletionScript("tcsh");
   ASSERT_FALSE(script.ok());
   EXPECT_EQ(script.status().message(),
-            "completion is there for bash, zsh and fish, not for \"tcsh\". See podgpu --help");
+            "completion supports bash, zsh and fish, not \"tcsh\". See podgpu --help");
 }
 
 }  // namespace

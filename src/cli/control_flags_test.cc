@@ -5,7 +5,7 @@
 namespace podgpu {
 namespace {
 
-TEST(Flags, ControlWithoutAPasswordIsAWarning) {
+TEST(Flags, WarnAboutControlWithoutAPassword) {
   const Environment none = [](const std::string&) { return std::nullopt; };
   const auto warnings_of = [&](std::vector<std::string> arguments) {
     return FlagWarnings(ParseFlags(arguments, none).value()).size();

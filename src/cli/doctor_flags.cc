@@ -13,16 +13,15 @@ constexpr std::string_view kDoctorHint = "See podgpu doctor --help";
 
 constexpr FlagOf<DoctorCommand> kDoctorFlags[] = {
     {"enable-accounting", "", "PODGPU_ENABLE_ACCOUNTING", FlagKind::kBool, "false",
-     "Switch the driver's accounting on, on every GPU that is not in MIG mode, say of each what "
-     "was "
-     "done, and end. It holds until the driver is unloaded, and needs root: for an init container, "
-     "so that podgpu itself need not be root.",
+     "Switch on the driver's accounting on every GPU that is not in MIG mode, print the result for "
+     "each, and exit. It stays on until the driver is unloaded, and needs root: use it in an init "
+     "container, so that podgpu itself need not be root.",
      [](DoctorCommand& command, std::string_view value) {
        command.enable_accounting = ParseGoBool(value).value_or(false);
        return absl::OkStatus();
      }},
     {"libnvidia-ml", "", "PODGPU_LIBNVIDIA_ML", FlagKind::kString, "searched",
-     "Path of libnvidia-ml.so.1 when it is in none of the usual places.",
+     "Path of libnvidia-ml.so.1 if it is not in a usual place.",
      [](DoctorCommand& command, std::string_view value) {
        command.nvml_library = std::string(value);
        return absl::OkStatus();
@@ -47,14 +46,13 @@ StatusOr<DoctorCommand> ParseDoctorFlags(std::span<const std::string> arguments,
     return command;
   }
   if (!rest.empty()) {
-    return absl::InvalidArgumentError(absl::StrFormat("argument %s is none of podgpu doctor. %s",
-                                                      Quoted(rest.front()), kDoctorHint));
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "argument %s is not an argument of podgpu doctor. %s", Quoted(rest.front()), kDoctorHint));
   }
   if (!command.enable_accounting) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("doctor is given no task. It has one: --enable-accounting, which switches "
-                        "the accounting of "
-                        "processes on. %s",
+        absl::StrFormat("doctor needs a task. It has one: --enable-accounting, which switches on "
+                        "the accounting of processes. %s",
                         kDoctorHint));
   }
   return command;
@@ -66,8 +64,8 @@ std::string DoctorHelpText() {
   return absl::StrFormat(
       "podgpu %s: prepares a node for podgpu\n\nUsage: podgpu doctor --enable-accounting "
       "[flags]\n\nFlags (one dash or two; --name=value or --name value):\n%s\nExit codes: 0 when "
-      "every GPU has what it can have, 1 when one refuses it or GPUs cannot be reached, 2 for "
-      "usage.\n",
+      "accounting is on wherever the GPU supports it, 1 when a GPU refuses it or GPUs cannot be "
+      "reached, 2 for usage errors.\n",
       kVersion, FlagHelp(FlagTexts(DoctorFlagTable())));
 }
 

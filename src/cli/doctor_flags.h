@@ -1,7 +1,7 @@
-// The command line of `podgpu doctor`: its own table of flags, in the grammar of the node's.
+// The command line of `podgpu doctor`: its own flag table, with the grammar of the node's.
 //
-// So far it has one task, switching accounting on; without one it says so.  Pure functions; main.cc
-// calls them once.
+// Its only task so far is to switch on accounting; without a task it prints an error. Pure
+// functions; main.cc calls them once.
 #pragma once
 
 #include <span>
@@ -15,11 +15,11 @@ namespace podgpu {
 struct DoctorCommand {
   bool wants_help = false;
   bool enable_accounting = false;
-  std::string nvml_library;  // Path of libnvidia-ml; empty: searched for.
+  std::string nvml_library;  // Path of libnvidia-ml; empty: search for it.
 };
 
-// kInvalidArgument with the complete line to print, also when there is no task; the exit code for
-// that is 2.
+// On failure kInvalidArgument with the complete line to print, also when no task is given; the exit
+// code is then 2.
 StatusOr<DoctorCommand> ParseDoctorFlags(std::span<const std::string> arguments,
                                          const Environment& environment);
 

@@ -24,7 +24,7 @@ TEST(DoctorFlags, HaveOneTask) {
   EXPECT_TRUE(ParseDoctor({}, {{"PODGPU_ENABLE_ACCOUNTING", "true"}})->enable_accounting);
 }
 
-TEST(DoctorFlags, WithoutATaskSayWhichThereIs) {
+TEST(DoctorFlags, NameTheTaskWhenNoneIsGiven) {
   const Status status = ParseDoctor({}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(status.message().find("It has one: --enable-accounting"), std::string::npos) << status;

@@ -1,4 +1,4 @@
-// The kinds of flags whose values have several spellings: milliseconds or durations, and switches.
+// Kinds of flags whose values have several spellings: milliseconds or durations, and switches.
 #include <chrono>
 #include <map>
 #include <string>
@@ -24,7 +24,7 @@ std::string WhyRefused(const std::vector<std::string>& arguments) {
   return command.ok() ? "accepted" : std::string(command.status().message());
 }
 
-TEST(FlagKinds, IntervalsAreMillisecondsOrDurations) {
+TEST(FlagKinds, AcceptIntervalsAsMillisecondsOrDurations) {
   using std::chrono::milliseconds;
   EXPECT_EQ(ParseNode({"-c", "5s"}).value().exporter.collect_interval, milliseconds(5'000));
   EXPECT_EQ(ParseNode({"-c=5000"}).value().exporter.collect_interval, milliseconds(5'000));
@@ -41,7 +41,7 @@ TEST(FlagKinds, IntervalsAreMillisecondsOrDurations) {
       "a duration such as 5s");
 }
 
-TEST(FlagKinds, ASwitchAloneMeansOn) {
+TEST(FlagKinds, ASwitchWithoutAValueMeansOn) {
   const auto enabled = [](const std::vector<std::string>& arguments) {
     const NodeCommand command = ParseNode(arguments).value();
     EXPECT_TRUE(command.ignored_arguments.empty());

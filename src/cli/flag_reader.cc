@@ -52,7 +52,7 @@ bool IsOfKind(FlagKind kind, std::string_view value) {
   return false;
 }
 
-// What a value of `kind` looks like, for messages.
+// Returns the form of a value of `kind`, for messages.
 std::string_view Example(FlagKind kind) {
   switch (kind) {
     case FlagKind::kBool:
@@ -72,14 +72,14 @@ std::string_view Example(FlagKind kind) {
   return "";
 }
 
-// Reads one command line in Go's grammar.
+// Reads one command line with Go's grammar.
 class FlagReader {
  public:
   FlagReader(const std::vector<BoundFlag>& flags, std::string_view hint)
       : flags_(flags), hint_(hint) {}
 
-  // An empty variable counts as false for booleans and as unset for everything else, except that
-  // dcgm-exporter's remote engine is selected by the variable being there at all.
+  // An empty variable means false for booleans and unset for everything else. Exception: the mere
+  // presence of dcgm-exporter's variable selects the remote engine.
   Status ReadEnvironment(const Environment& environment) const {
     for (const BoundFlag& flag : flags_) {
       if (flag.text.variable.empty()) {
@@ -146,7 +146,7 @@ class FlagReader {
     return absl::OkStatus();
   }
 
-  // `next` is the argument behind this one, which may be its value.
+  // `next` is the index of the next argument, which may be the value.
   Status ReadFlag(std::string_view argument, std::span<const std::string> arguments, size_t& next) {
     std::string_view name = argument.substr(argument.starts_with("--") ? 2 : 1);
     std::optional<std::string_view> value;
@@ -176,8 +176,7 @@ class FlagReader {
       value = arguments[next++];
     }
     PODGPU_RETURN_IF_ERROR(CheckThatNamesAgree(flag->text, is_other, *value));
-    // The command line replaces a list from the environment, and repeated flags append to each
-    // other.
+    // A list on the command line replaces the list from the environment; repeated flags append.
     if (flag->text.kind == FlagKind::kList && std::ranges::count(lists_begun_, flag) == 0) {
       lists_begun_.push_back(flag);
       flag->clear();
@@ -185,7 +184,7 @@ class FlagReader {
     return Apply(*flag, origin, *value);
   }
 
-  // A flag that is given under both of its long names must have one value.
+  // A flag that is given under both of its long names must have the same value twice.
   Status CheckThatNamesAgree(const FlagText& flag, bool is_other, std::string_view value) {
     if (flag.other_name.empty()) {
       return absl::OkStatus();
@@ -195,9 +194,10 @@ class FlagReader {
         before == given_.end() || before->second == value ||
         (flag.kind == FlagKind::kBool && ParseGoBool(before->second) == ParseGoBool(value));
     if (!is_same) {
-      return Refused(absl::StrFormat(
-          "--%s and --%s are one flag and have two values, %s and %s", flag.name, flag.other_name,
-          Quoted(is_other ? before->second : value), Quoted(is_other ? value : before->second)));
+      return Refused(
+          absl::StrFormat("--%s and --%s are the same flag but have two values, %s and %s",
+                          flag.name, flag.other_name, Quoted(is_other ? before->second : value),
+                          Quoted(is_other ? value : before->second)));
     }
     given_[{flag.name, is_other}] = value;
     return absl::OkStatus();
@@ -206,7 +206,7 @@ class FlagReader {
   const std::vector<BoundFlag>& flags_;
   const std::string_view hint_;
   std::vector<const BoundFlag*> lists_begun_;
-  // By flag, and whether by its other name.
+  // Values by flag; the bool tells whether its other name was used.
   std::map<std::pair<std::string_view, bool>, std::string_view> given_;
 };
 

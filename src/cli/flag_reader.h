@@ -1,9 +1,9 @@
-// The grammar of the command line, whatever the command: flags as data, and their reader.
+// The grammar of the command line for all commands: flags as data, and their parser.
 //
 // One or two dashes for any name, --name=value or --name value, booleans in Go's forms, lists that
-// append and split on commas, and the first positional argument ends the flags.  Every flag may
-// come from an environment variable; the command line wins.  A command is a table of FlagOf rows
-// and a struct that they fill; help and documents are made from the same rows.  Pure functions.
+// append and split on commas; the first positional argument ends the flags. Every flag can also be
+// set by an environment variable; the command line wins. A command is a table of FlagOf rows and a
+// struct that they fill; help and documents are made from the same rows. Pure functions.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@
 
 namespace podgpu {
 
-// Looks up an environment variable; nothing when it is not set.
+// Looks up an environment variable; returns nothing when it is not set.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
 enum class FlagKind : uint8_t {
@@ -29,8 +29,8 @@ enum class FlagKind : uint8_t {
   kString,
   kList,
   kDuration,
-  kMilliseconds,  // A whole number of them, or a duration.
-  kSwitch,        // "on" or "off", or a boolean; alone it means on.
+  kMilliseconds,  // A whole number of milliseconds, or a duration.
+  kSwitch,        // "on" or "off", or a boolean; without a value it means on.
 };
 
 // "bool", "int", "string", "list", "duration", "milliseconds", "switch".
@@ -39,20 +39,20 @@ std::string_view FlagKindName(FlagKind kind);
 template <typename Command>
 struct FlagOf {
   std::string_view name;      // Without dashes.
-  std::string_view alias;     // A second name, empty where there is none.
-  std::string_view variable;  // Environment variable, empty where there is none.
+  std::string_view alias;     // A second name; empty: none.
+  std::string_view variable;  // Environment variable; empty: none.
   FlagKind kind;
-  std::string_view default_text;  // As shown; empty: none.
+  std::string_view default_text;  // As shown in help; empty: none.
   std::string_view help;
-  // Puts the value into `command`.  Its error says what is allowed, without the flag's name.
+  // Stores the value in `command`. Its error tells the allowed values, without the flag's name.
   Status (*apply)(Command& command, std::string_view value);
-  // Of a list: empties it.  Null for all else.
+  // Empties a list; null for other kinds.
   void (*clear)(Command& command) = nullptr;
-  // A long name that a program calls it which podgpu stands for, empty where there is none.
+  // The long name of this flag in another program that podgpu replaces; empty: none.
   std::string_view other_name = {};
 };
 
-// A row without what it fills.
+// A row without its functions.
 struct FlagText {
   std::string_view name, alias, variable;
   FlagKind kind = FlagKind::kString;
@@ -68,7 +68,7 @@ std::vector<FlagText> FlagTexts(std::span<const FlagOf<Command>> table) {
   return texts;
 }
 
-// A row that fills one command.
+// A row bound to one command.
 struct BoundFlag {
   FlagText text;
   std::function<Status(std::string_view value)> apply;
@@ -91,17 +91,18 @@ std::vector<BoundFlag> BindFlags(std::span<const FlagOf<Command>> table, Command
   return bound;
 }
 
-// Reads the environment, then `arguments`, and returns the positional ones.  kInvalidArgument with
-// the complete line to print; `hint` says where the flags are listed.
+// Reads the environment, then `arguments`, and returns the positional arguments. On failure
+// kInvalidArgument with the complete line to print; `hint` tells where the flags are listed.
 StatusOr<std::vector<std::string>> ReadFlags(const std::vector<BoundFlag>& flags,
                                              std::span<const std::string> arguments,
                                              const Environment& environment, std::string_view hint);
 
-// The rows as --help shows them, and as lines of a table in docs/flags.md.
+// The rows for --help, and as table lines for docs/flags.md.
 std::string FlagHelp(std::span<const FlagText> flags);
 std::string FlagRows(std::span<const FlagText> flags);
 
-// Values that several commands take.  The first two are for values of their kinds, checked already.
+// Values that several commands use. The first two functions require a value that was already
+// validated.
 std::chrono::milliseconds MillisecondsOf(std::string_view value);
 bool IsOn(std::string_view value);
 Status ReadLogLevel(std::string_view value, LogLevel& level);

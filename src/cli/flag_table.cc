@@ -17,11 +17,12 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::string_view kDefaultEngine = "localhost:5555";
-constexpr int64_t kShortestIntervalMs = 100;       // Below it sampling itself costs the workload.
+constexpr int64_t kShortestIntervalMs =
+    100;  // A shorter interval would make sampling itself a load on the workload.
 constexpr int64_t kLongestIntervalMs = 3'600'000;  // One hour.
 constexpr int64_t kLongestRetentionHours = int64_t{24} * 366 * 10;
 
-// The parser has checked the value's form before it calls `apply`, so the fallbacks are never used.
+// The parser validates the value before it calls `apply`, so the fallbacks are never used.
 bool BoolOf(std::string_view value) { return ParseGoBool(value).value_or(false); }
 int64_t IntOf(std::string_view value) { return ParseGoInt(value).value_or(0); }
 std::chrono::nanoseconds DurationOf(std::string_view value) {
@@ -52,15 +53,14 @@ Status SetKubernetes(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
-// Every form of id is told from all others by itself (attribution/device_id.h), so that there is
-// nothing to set.
+// attribution/device_id.h recognizes every form of id by itself, so the value is only validated.
 Status CheckGpuIdType(NodeCommand& /*command*/, std::string_view value) {
   const bool known = value == "uid" || value == "device-name";
   return known ? absl::OkStatus()
                : absl::InvalidArgumentError("must be \"uid\" or \"device-name\"");
 }
 
-// Puts a value of kMilliseconds into `interval`.
+// Stores a kMilliseconds value in `interval`.
 Status TakeInterval(std::string_view value, int64_t least_ms, int64_t most_ms,
                     milliseconds& interval) {
   const milliseconds wanted = MillisecondsOf(value);
@@ -110,8 +110,8 @@ Status SetViews(NodeCommand& command, std::string_view value) {
     const auto* const row =
         std::ranges::find(kViews, Trim(name), &std::pair<std::string_view, View>::first);
     if (row == std::end(kViews)) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("%s is none of dcgm, core, native, process, self", Quoted(Trim(name))));
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "%s is not one of dcgm, core, native, process, self", Quoted(Trim(name))));
     }
     if (std::ranges::count(views, row->second) == 0) {
       views.push_back(row->second);
@@ -172,7 +172,7 @@ Status SetSource(NodeCommand& command, std::string_view value) {
       return absl::OkStatus();
     }
   }
-  return absl::InvalidArgumentError("it is one of auto, dcgm, nvml");
+  return absl::InvalidArgumentError("must be one of auto, dcgm, nvml");
 }
 
 std::vector<std::string>& ResourceNames(NodeCommand& command) {
@@ -207,7 +207,7 @@ Status SetQueryAddress(NodeCommand& command, std::string_view value) {
 Status SetQueryPort(NodeCommand& command, std::string_view value) {
   const int64_t port = IntOf(value);
   if (port < 0 || port > UINT16_MAX) {
-    return absl::InvalidArgumentError("must be a port, or 0 for one that is free");
+    return absl::InvalidArgumentError("must be a port, or 0 for any free port");
   }
   command.query_port = static_cast<uint16_t>(port);
   return absl::OkStatus();
@@ -252,7 +252,7 @@ Status SetMetricsPath(NodeCommand& command, std::string_view value) {
     return absl::InvalidArgumentError("must be a path such as /metrics or /gpu");
   }
   if (value != "/metrics" && IsNodePath(value)) {
-    return absl::InvalidArgumentError("something else is served there");
+    return absl::InvalidArgumentError("another page is served there");
   }
   command.exporter.metrics_path = std::string(value);
   return absl::OkStatus();
@@ -314,8 +314,7 @@ Status SetAction(NodeCommand& command, std::string_view value, NodeCommand::Acti
   return absl::OkStatus();
 }
 
-// A flag of dcgm-exporter that is understood and has nothing to do here; `why` says what there is
-// instead.
+// A flag of dcgm-exporter that is accepted without effect; `why` tells the alternative.
 Status TakeIdle(NodeCommand& command, std::string_view flag, std::string_view why) {
   command.idle_flags.push_back(absl::StrFormat("%s %s", flag, why));
   return absl::OkStatus();
@@ -382,20 +381,20 @@ constexpr Flag kFlags[] = {
      "Serve the socket that systemd hands over instead of --address.",
      SetBool<&NodeCommand::systemd_socket>},
     {"web-enable-control", "", "PODGPU_WEB_ENABLE_CONTROL", FlagKind::kBool, "false",
-     "Whoever may ask for /metrics may also POST: /api/v1/profiling?state=paused&for=10m leaves "
-     "the "
-     "profiling counters to another program, /api/v1/devices?state=released&for=30s lets go of the "
-     "devices. Both end by themselves, and at once with state=running or held.",
+     "Clients that may read /metrics may also POST: /api/v1/profiling?state=paused&for=10m leaves "
+     "the profiling counters to another program; /api/v1/devices?state=released&for=30s releases "
+     "the devices. Both end after that time, or at once with state=running or state=held.",
      SetControl},
     {"web-allowed-hosts", "", "PODGPU_WEB_ALLOWED_HOSTS", FlagKind::kList, "",
-     "Names by which clients may ask for us, besides addresses, localhost and this machine's own; "
-     "every other Host gets 403 then, on all paths. * allows all. Without any, only the paths of "
-     "--web-enable-control ask for one of the latter. Keeps a name that another site has turned to "
-     "our address from being used by a browser.",
+     "Host names that clients may use, in addition to addresses, localhost and this machine's own "
+     "name; a request with any other Host gets 403, on all paths. * allows all. Without the flag, "
+     "only the paths of --web-enable-control require an address, localhost or this machine's name. "
+     "Protects against DNS rebinding: a web site that points its own name at this address to reach "
+     "it through a browser.",
      AddAllowedHosts, ClearAllowedHosts},
     {"api-namespaces", "", "PODGPU_API_NAMESPACES", FlagKind::kList, "",
-     "Namespaces whose pods are named on /, /explain and under /api/v1; of others they say only "
-     "that there are some. Without any, all are named. /metrics names all.",
+     "Namespaces whose pods are named on /, /explain and under /api/v1; of other namespaces they "
+     "show only that pods exist. Without the flag, all are named. /metrics names all.",
      AddToList<VisibleNamespaceNames>, ClearList<VisibleNamespaceNames>},
     {"web-config-file", "", "DCGM_EXPORTER_WEB_CONFIG_FILE", FlagKind::kString, "",
      "TLS, passwords, headers and a rate limit for HTTP clients: the YAML file that all Prometheus "
@@ -413,36 +412,35 @@ constexpr Flag kFlags[] = {
        return absl::OkStatus();
      }},
     {"metrics-include", "", "PODGPU_METRICS_INCLUDE", FlagKind::kString, "",
-     "Names of DCGM fields to serve besides those of the counters file, with * and ?, by commas.",
+     "Names of DCGM fields to serve in addition to the counters file, with * and ?, separated by "
+     "commas.",
      SetPatterns<&MetricPatterns::include>},
     {"metrics-exclude", "", "PODGPU_METRICS_EXCLUDE", FlagKind::kString, "",
-     "Names of lines to take out of the counters file, in the same way.",
+     "Names of lines to remove from the counters file, in the same form.",
      SetPatterns<&MetricPatterns::exclude>},
     {"series-budget", "", "PODGPU_SERIES_BUDGET", FlagKind::kInt, "0",
-     "Most series on /metrics; beyond it DCGM families are left out, those of the highest ids "
-     "first. 0: no budget.",
+     "Maximum number of series on /metrics; above it DCGM families are left out, those with the "
+     "highest ids first. 0: no limit.",
      SetSeriesBudget},
     {"collect-interval", "c", "DCGM_EXPORTER_INTERVAL", FlagKind::kMilliseconds, "30000",
      "How often device values are sampled and pages are made: 100 to 3600000 milliseconds, or a "
      "duration such as 5s.",
      SetInterval},
     {"stale-after", "", "PODGPU_STALE_AFTER", FlagKind::kDuration, "three intervals, at least 5s",
-     "Samples older than this are withdrawn from the page instead of being repeated.",
-     SetStaleAfter},
+     "Samples older than this are removed from the page instead of being repeated.", SetStaleAfter},
     {"xid-count-window-size", "x", "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE", FlagKind::kMilliseconds,
      "300000",
-     "For how long DCGM_EXP_XID_ERRORS_COUNT counts an XID: 1000 to 86400000 milliseconds, or a "
-     "duration "
-     "such as 5m.",
+     "How long DCGM_EXP_XID_ERRORS_COUNT counts an XID: 1000 to 86400000 milliseconds, or a "
+     "duration such as 5m.",
      SetWindow<&ExporterOptions::xid_window>},
     {"clock-events-count-window-size", "", "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE",
      FlagKind::kMilliseconds, "300000",
-     "For how long DCGM_EXP_CLOCK_EVENTS_COUNT counts a sample, likewise.",
+     "How long DCGM_EXP_CLOCK_EVENTS_COUNT counts a sample, in the same form.",
      SetWindow<&ExporterOptions::clock_window>},
     {"devices", "d", "DCGM_EXPORTER_DEVICES_STR", FlagKind::kString, "f",
-     "GPUs and MIG instances on DCGM rows: f (instances, or the GPU without any), g (GPUs), i "
-     "(instances), g+i (both); g:0,2-4 by GPU id, i:7 by DCGM's entity id. NVLinks of GPUs go with "
-     "f, g and g+i.",
+     "GPUs and MIG instances on DCGM rows: f (instances, or the GPU if it has none), g (GPUs), i "
+     "(instances), g+i (both); g:0,2-4 by GPU id, i:7 by DCGM's entity id. NVLinks of GPUs are "
+     "shown with f, g and g+i.",
      SetSelection<&DeviceSelections::gpus>},
     {"switch-devices", "s", "DCGM_EXPORTER_OTHER_DEVICES_STR", FlagKind::kString, "f",
      "NVSwitches on DCGM rows: f (with their links), g or g:0,2-4 (without), i (none), g+i (as f).",
@@ -462,12 +460,12 @@ constexpr Flag kFlags[] = {
      },
      nullptr, "pod-resources-socket"},
     {"kubernetes-gpu-id-type", "", "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE", FlagKind::kString, "uid",
-     "How dcgm-exporter is told to read ids of devices: uid or device-name (nvidia<N>, as on GKE). "
-     "Nothing to choose here: an id is matched by what it says, UUID or name.",
+     "Accepted: uid or device-name (nvidia<N>, as on GKE). dcgm-exporter needs it to match device "
+     "ids; podgpu recognizes both forms.",
      CheckGpuIdType},
     {"nvidia-resource-names", "", "NVIDIA_RESOURCE_NAMES", FlagKind::kList, "",
-     "Resource names that are GPUs besides nvidia.com/gpu and nvidia.com/mig-*, and both with "
-     ".shared.",
+     "Resource names that are GPUs, in addition to nvidia.com/gpu and nvidia.com/mig-*, and both "
+     "with .shared.",
      AddToList<ResourceNames>, ClearList<ResourceNames>},
     {"kubernetes-enable-pod-uid", "", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID", FlagKind::kBool,
      "false",
@@ -476,47 +474,46 @@ constexpr Flag kFlags[] = {
      SetViewBool<&ViewOptions::pod_uid>},
     {"kubernetes-enable-pod-labels", "", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS",
      FlagKind::kBool, "false",
-     "With --kubernetes: put the labels of the pod on the same rows, under names in which every "
-     "character but letters, digits and underscores is an underscore. Needs the same.",
+     "With --kubernetes: put the labels of the pod on the same rows; in their names every "
+     "character except letters, digits and underscores becomes an underscore. Needs the same "
+     "rights.",
      [](NodeCommand& command, std::string_view value) {
        command.exporter.pod_labels = BoolOf(value);
        return absl::OkStatus();
      }},
     {"kubernetes-pod-label-allowlist-regex", "",
      "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX", FlagKind::kList, "",
-     "Patterns (RE2, searched anywhere in the key) of the pod labels that are wanted; without any, "
-     "all are.",
+     "Patterns (RE2, searched anywhere in the key) of the pod labels to show; without the flag, "
+     "all are shown.",
      AddToList<LabelPatterns>, ClearList<LabelPatterns>},
     {"kubernetes-virtual-gpus", "", "KUBERNETES_VIRTUAL_GPUS", FlagKind::kBool, "false",
-     "With --kubernetes: a copy of each DCGM row of a shared GPU for each container that has it, "
-     "with vgpu, the number of its share; without labels of pods. A sum over the copies counts the "
-     "GPU several times: podgpu_allocation_info is the better way to join.",
+     "With --kubernetes: repeat each DCGM row of a shared GPU for each container that holds it, "
+     "with vgpu, the number of its share, and without labels of pods. A sum over the copies counts "
+     "the GPU several times: podgpu_allocation_info is the better way to join.",
      SetViewBool<&ViewOptions::virtual_gpus>},
     {"kubernetes-enable-dra", "", "KUBERNETES_ENABLE_DRA", FlagKind::kBool, "false",
-     "With --kubernetes: put the claims of dynamic resource allocation on DCGM rows (dra_*), a row "
-     "per container that has the device by one. Asks the API server for this node's "
-     "ResourceSlices; "
-     "needs NODE_NAME and the right to list and watch resourceslices. Nothing with "
-     "--kubernetes-virtual-gpus.",
+     "With --kubernetes: put the claims of dynamic resource allocation on DCGM rows (dra_*), one "
+     "row per container that holds the device through a claim. Asks the API server for this node's "
+     "ResourceSlices; needs NODE_NAME and the right to list and watch resourceslices. No effect "
+     "with --kubernetes-virtual-gpus.",
      SetJoinBool<&JoinOptions::claims>},
     {"service-account-dir", "", "PODGPU_SERVICE_ACCOUNT_DIR", FlagKind::kString,
      "/var/run/secrets/kubernetes.io/serviceaccount",
-     "Folder with token and ca.crt for the API server, where it is not the one that Kubernetes "
+     "Folder with token and ca.crt for the API server, if it is not the one that Kubernetes "
      "mounts.",
      [](NodeCommand& command, std::string_view value) {
        command.service_account = std::string(value);
        return absl::OkStatus();
      }},
     {"kubelet-pods-url", "", "PODGPU_KUBELET_PODS_URL", FlagKind::kString, "",
-     "Ask the kubelet for this node's pods at this address, such as https://$(HOST_IP):10250/pods, "
-     "in place of the API server: for names of processes, uids and labels. Needs the right to get "
-     "nodes/pods (Kubernetes 1.33 and newer), and no NODE_NAME.",
+     "Read this node's pods from the kubelet at this address, such as "
+     "https://$(HOST_IP):10250/pods, instead of the API server: for names of processes, uids and "
+     "labels. Needs the right to get nodes/pods (Kubernetes 1.33 and newer), and no NODE_NAME.",
      SetKubeletPodsUrl},
     {"kubelet-pods-insecure-skip-tls-verify", "", "PODGPU_KUBELET_PODS_INSECURE_SKIP_TLS_VERIFY",
      FlagKind::kBool, "false",
-     "Accept any certificate of the kubelet, also one that it has signed itself. Then any server "
-     "that "
-     "answers at that address gets the token.",
+     "Accept any certificate of the kubelet, also a self-signed one. Then any server that answers "
+     "at that address gets the token.",
      [](NodeCommand& command, std::string_view value) {
        command.kubelet_pods_unverified = BoolOf(value);
        return absl::OkStatus();
@@ -533,7 +530,7 @@ constexpr Flag kFlags[] = {
      "Old label names on DCGM rows: uuid, pod_name, pod_namespace, container_name.",
      SetViewBool<&ViewOptions::use_old_namespace>},
     {"replace-blanks-in-model-name", "rbmn", "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME",
-     FlagKind::kBool, "false", "Write runs of blanks in the model name as one dash.",
+     FlagKind::kBool, "false", "Replace each run of blanks in the model name by one dash.",
      SetViewBool<&ViewOptions::replace_blanks_in_model_name>},
     {"no-hostname", "n", "DCGM_EXPORTER_NO_HOSTNAME", FlagKind::kBool, "false",
      "Leave the hostname label out.", SetBool<&NodeCommand::no_hostname>},
@@ -555,64 +552,64 @@ constexpr Flag kFlags[] = {
        return absl::OkStatus();
      }},
     {"source", "", "PODGPU_SOURCE", FlagKind::kString, "auto",
-     "Where device metrics come from: dcgm; or nvml, which needs the driver's libnvidia-ml alone "
-     "and has profiling metrics on Hopper and later. auto takes DCGM where a remote engine or "
-     "--libdcgm is given, else NVML where it has every metric that is asked for, else DCGM.",
+     "Source of device metrics: dcgm; or nvml, which needs only the driver's libnvidia-ml and has "
+     "profiling metrics on Hopper and later. auto uses DCGM if a remote engine or --libdcgm is "
+     "given; otherwise NVML if it has every requested metric; otherwise DCGM.",
      SetSource},
     {"libdcgm", "", "PODGPU_LIBDCGM", FlagKind::kString, "searched",
-     "Path of libdcgm.so.4 (or .so.3) when it is in none of the usual places.",
+     "Path of libdcgm.so.4 (or .so.3) if it is not in a usual place.",
      [](NodeCommand& command, std::string_view value) {
        command.source.dcgm_library = std::string(value);
        return absl::OkStatus();
      }},
     {"libnvidia-ml", "", "PODGPU_LIBNVIDIA_ML", FlagKind::kString, "searched",
-     "Path of libnvidia-ml.so.1 when it is in none of the usual places.",
+     "Path of libnvidia-ml.so.1 if it is not in a usual place.",
      [](NodeCommand& command, std::string_view value) {
        command.source.nvml_library = std::string(value);
        return absl::OkStatus();
      }},
     {"sysfs-root", "", "PODGPU_SYSFS_ROOT", FlagKind::kString, "/sys",
-     "Where the kernel's sysfs is: its PCI bus tells how many GPUs this node ought to have.",
+     "Mount point of the kernel's sysfs; its PCI bus tells how many GPUs this node should have.",
      [](NodeCommand& command, std::string_view value) {
        command.sysfs_root = std::string(value);
        return absl::OkStatus();
      }},
     {"process-metrics", "", "PODGPU_PROCESS_METRICS", FlagKind::kSwitch, "off",
-     "on: show each process on each GPU (the view process) and whose energy is whose. The energy "
-     "of a GPU is measured; of processes that share one it is apportioned by SM time, so that the "
-     "parts add up, and a part can be wrong by more than 100 % where unlike work shares a GPU. "
-     "Needs the host's pids (hostPID).",
+     "on: show each process on each GPU (the view process) and its share of the GPU's energy. The "
+     "energy of a GPU is measured. Processes that share a GPU get shares by SM time; the shares "
+     "add up, but a single share can be wrong by more than 100 % when different kinds of work "
+     "share a GPU. Needs the host's pids (hostPID).",
      SetProcessMetrics},
     {"requested-vs-used", "", "PODGPU_REQUESTED_VS_USED", FlagKind::kSwitch, "off",
-     "on: serve under /metric what containers ask for of GPUs beside what they use, as gpu-manager "
-     "does. Reads processes as --process-metrics does; asks the API server for this node's pods, "
-     "which needs NODE_NAME and the right to list and watch pods.",
+     "on: serve under /metric the GPU resources that containers request next to those that they "
+     "use, as gpu-manager does. Reads processes as --process-metrics does; asks the API server for "
+     "this node's pods, which needs NODE_NAME and the right to list and watch pods.",
      SetRequestedVsUsed},
     {"query-addr", "", "PODGPU_QUERY_ADDR", FlagKind::kString, "localhost",
-     "Serve that page, and nothing else, at this host and --query-port too; turns it on. TLS and "
+     "Also serve that page, and no other, at this host and --query-port; turns it on. TLS and "
      "passwords are those of --web-config-file.",
      SetQueryAddress},
     {"query-port", "", "PODGPU_QUERY_PORT", FlagKind::kInt, "5678",
-     "The port of --query-addr; without either of the two nobody listens there.", SetQueryPort},
+     "The port of --query-addr; this listener is off unless one of the two flags is given.",
+     SetQueryPort},
     {"process-interval", "", "PODGPU_PROCESS_INTERVAL", FlagKind::kDuration, "1s",
      "How often processes, their use and the energy counters of their GPUs are read, from 100ms "
      "to 1h; pages are made as often.",
      SetProcessPeriod, nullptr, "dcgm-update-frequency"},
     {"process-scan-interval", "", "", FlagKind::kDuration, "",
-     "Accepted: who runs on a GPU is looked at in each reading.",
+     "Accepted without effect: every reading lists the processes.",
      [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
     {"metric-prefix", "", "PODGPU_METRIC_PREFIX", FlagKind::kString, kProcessPrefix,
-     "What the names of the families of processes begin with.", SetMetricPrefix},
+     "Prefix of the names of the process families.", SetMetricPrefix},
     {"metric-retention", "", "PODGPU_METRIC_RETENTION", FlagKind::kDuration, "5m",
-     "For how long a process that has ended stays on the page, with its last numbers.",
+     "How long a process that has ended stays on the page, with its last numbers.",
      SetProcessRetention},
     {"process-scope", "", "PODGPU_PROCESS_SCOPE", FlagKind::kString, "containers",
      "Which processes have rows: those in containers, or all. The energy of others is "
      "outside_kubernetes.",
      SetProcessScope},
     {"enable-accounting", "", "PODGPU_ENABLE_ACCOUNTING", FlagKind::kBool, "false",
-     "With --process-metrics=on: switch the driver's accounting on, on every GPU that is not in "
-     "MIG "
+     "With --process-metrics=on: switch on the driver's accounting on every GPU that is not in MIG "
      "mode, and again after each load of the driver. Then processes that begin and end between two "
      "readings are counted, and have rows with --process-scope=all. Energy does not need it. Needs "
      "root (see podgpu doctor).",
@@ -629,21 +626,20 @@ constexpr Flag kFlags[] = {
                        "energy of each process");
      }},
     {"gpu-idle-power", "", "PODGPU_GPU_IDLE_POWER", FlagKind::kString, "0",
-     "Watts that a GPU draws when it is idle: so much is set aside before energy is apportioned.",
+     "Power of an idle GPU in watts; this part is set aside before energy is shared out.",
      SetIdlePower},
     {"idle-energy", "", "PODGPU_IDLE_ENERGY", FlagKind::kString, "unattributed",
-     "Whose the energy set aside is: unattributed; equal: in equal parts that of the processes "
-     "that "
-     "are there; or allocated: in equal parts that of the pods that hold the GPU, whether they run "
-     "or not (told of pods alone).",
+     "Receiver of the energy that is set aside: unattributed; equal: the processes on the GPU, in "
+     "equal parts; or allocated: the pods that hold the GPU, in equal parts, whether they run or "
+     "not (shown for pods only).",
      SetIdleEnergy},
     {"enable-energy-estimation", "", "", FlagKind::kBool, "true",
-     "Accepted: energy is always measured for a process that is alone on a GPU, and apportioned "
-     "else.",
+     "Accepted without effect: energy is always measured for a process that is alone on a GPU, and "
+     "shared out otherwise.",
      [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
     {"proc-root", "", "PODGPU_PROC_ROOT", FlagKind::kString, "/proc",
-     "Where the /proc of the host's pids is: it tells the name, the container and the pod of a "
-     "process.",
+     "Mount point of the /proc with the host's pids; it tells the name, the container and the pod "
+     "of a process.",
      [](NodeCommand& command, std::string_view value) {
        command.source.proc_root = std::string(value);
        return absl::OkStatus();
@@ -661,8 +657,8 @@ constexpr Flag kFlags[] = {
        return absl::OkStatus();
      }},
     {"textfile-interval", "", "PODGPU_TEXTFILE_INTERVAL", FlagKind::kMilliseconds, "1000",
-     "How often text files are written at most: 100 to 3600000 milliseconds, or a duration. A file "
-     "is written when there is a newer reading (--collect-interval).",
+     "Shortest interval between two writes of a text file: 100 to 3600000 milliseconds, or a "
+     "duration. A file is written when there is a newer reading (--collect-interval).",
      SetTextFileInterval},
     {"log-format", "", "DCGM_EXPORTER_LOG_FORMAT", FlagKind::kString, "text", "text or json.",
      SetLogForm},
@@ -681,15 +677,15 @@ constexpr Flag kFlags[] = {
      "Level of that log: NONE, FATAL, ERROR, WARN, INFO, DEBUG or VERB.", SetDcgmLogLevel},
     {"configmap-data", "m", "DCGM_EXPORTER_CONFIGMAP_DATA", FlagKind::kString, "none",
      "ConfigMap of the API server, as NAMESPACE:NAME, whose key \"metrics\" holds the counters "
-     "file; "
-     "until it can be read, --collectors serves. Needs the right to get it, and watch to hear of "
-     "changes at once. A ConfigMap that is mounted needs neither.",
+     "file; until it can be read, --collectors is used. Needs the right to get it, and to watch it "
+     "to notice changes at once. A mounted ConfigMap needs neither.",
      SetConfigMap},
     {"disable-startup-validate", "", "DISABLE_STARTUP_VALIDATE", FlagKind::kBool, "false",
-     "Accepted: podgpu always starts, whatever is missing, and says so.",
+     "Accepted without effect: podgpu always starts and reports what is missing.",
      [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
     {"enable-gpu-bind-unbind-watch", "", "DCGM_EXPORTER_ENABLE_GPU_BIND_UNBIND_WATCH",
-     FlagKind::kBool, "false", "Accepted: devices that come and go are always noticed.",
+     FlagKind::kBool, "false",
+     "Accepted without effect: added and removed devices are always noticed.",
      [](NodeCommand&, std::string_view) { return absl::OkStatus(); }},
     {"gpu-bind-unbind-poll-interval", "", "DCGM_EXPORTER_GPU_BIND_UNBIND_POLL_INTERVAL",
      FlagKind::kString, "1s", "Accepted: see above.",
@@ -697,34 +693,35 @@ constexpr Flag kFlags[] = {
     {"fake-gpus", "", "DCGM_EXPORTER_USE_FAKE_GPUS", FlagKind::kBool, "false",
      "Accepted without effect: podgpu-sim is the simulated node.",
      [](NodeCommand& command, std::string_view value) {
-       return BoolOf(value)
-                  ? TakeIdle(command, "--fake-gpus",
-                             "invents no devices here. Use podgpu-sim for a simulated node")
-                  : absl::OkStatus();
+       return BoolOf(value) ? TakeIdle(command, "--fake-gpus",
+                                       "has no effect: podgpu does not simulate devices. Use "
+                                       "podgpu-sim for a simulated node")
+                            : absl::OkStatus();
      }},
     {"enable-pprof", "", "DCGM_EXPORTER_ENABLE_PPROF", FlagKind::kBool, "false",
-     "Accepted without effect: there is no Go runtime; podgpu's own families and perf serve.",
+     "Accepted without effect: there is no Go runtime; use podgpu's own metrics and perf.",
      [](NodeCommand& command, std::string_view value) {
        return BoolOf(value)
                   ? TakeIdle(command, "--enable-pprof",
-                             "serves nothing: there is no Go runtime to profile. Look at "
+                             "has no effect: there is no Go runtime to profile. Look at "
                              "podgpu_tick_seconds and process_*, or run perf on the process")
                   : absl::OkStatus();
      }},
     {"dump-enabled", "", "DCGM_EXPORTER_DUMP_ENABLED", FlagKind::kBool, "false",
-     "Write each reading as JSON files, for people who look for where a number came from.",
+     "Write each reading as JSON files, to trace where a number came from.",
      [](NodeCommand& command, std::string_view value) {
        command.exporter.dumps.enabled = BoolOf(value);
        return absl::OkStatus();
      }},
     {"dump-directory", "", "DCGM_EXPORTER_DUMP_DIRECTORY", FlagKind::kString,
-     "/tmp/dcgm-exporter-debug", "Where; it is made if it is not there.",
+     "/tmp/dcgm-exporter-debug", "Directory of the dumps; created if missing.",
      [](NodeCommand& command, std::string_view value) {
        command.exporter.dumps.directory = std::string(value);
        return absl::OkStatus();
      }},
     {"dump-retention", "", "DCGM_EXPORTER_DUMP_RETENTION", FlagKind::kInt, "24",
-     "Hours after which dumps, and no other files, are removed; 0: when there are 10000 of them.",
+     "Hours after which dumps, and no other files, are removed; 0: only when there are 10000 of "
+     "them.",
      [](NodeCommand& command, std::string_view value) {
        command.exporter.dumps.retention =
            std::chrono::hours(std::clamp<int64_t>(IntOf(value), 0, kLongestRetentionHours));
@@ -737,7 +734,7 @@ constexpr Flag kFlags[] = {
        return absl::OkStatus();
      }},
     {"validate", "", "", FlagKind::kBool, "",
-     "Check flags and files, say what would be served, and end: 0 when all is well, else 2.",
+     "Check flags and files, print what would be served, and exit: 0 if all is valid, otherwise 2.",
      [](NodeCommand& command, std::string_view value) {
        return SetAction(command, value, NodeCommand::Action::kValidate);
      }},

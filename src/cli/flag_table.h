@@ -1,7 +1,8 @@
-// The flags as data: name, short form, variable, kind, default, help, and where the value goes.
+// The flags as data: name, short form, variable, kind, default, help, and the function that stores
+// the value.
 //
-// One row per flag, in the order of --help.  The parser (flags.cc), the help text and docs/flags.md
-// are all made from these rows.  Immutable; any thread.
+// One row per flag, in the order of --help. The parser (flags.cc), the help text and docs/flags.md
+// are all made from these rows. Immutable; any thread.
 #pragma once
 
 #include <span>

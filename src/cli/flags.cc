@@ -22,7 +22,7 @@ constexpr std::string_view kServiceAccount = "/var/run/secrets/kubernetes.io/ser
 
 constexpr std::string_view kHint = "See podgpu --help";
 
-// The host part of "host:port", brackets removed; the address itself where it has no port.
+// Returns the host part of "host:port" without brackets, or the whole address if it has no port.
 std::string HostOf(std::string_view address) {
   const size_t colon = address.rfind(':');
   if (colon == std::string_view::npos) {
@@ -42,7 +42,7 @@ void TakeCredentialsIfFound(const std::string& folder, StatusOr<ApiServerOptions
   }
 }
 
-// About --kubelet-pods-url and the flag beside it.
+// Warnings about --kubelet-pods-url and --kubelet-pods-insecure-skip-tls-verify.
 void AddKubeletPodsWarnings(const NodeCommand& command, std::vector<std::string>& warnings) {
   const ExporterOptions& exporter = command.exporter;
   const bool wants_pods = exporter.requested_vs_used || exporter.processes.enabled ||
@@ -50,23 +50,22 @@ void AddKubeletPodsWarnings(const NodeCommand& command, std::vector<std::string>
   if (exporter.kubelet_pods &&
       !(wants_pods && (exporter.kubernetes || exporter.requested_vs_used))) {
     warnings.emplace_back(
-        "--kubelet-pods-url does nothing without --kubernetes (-k) and one of "
-        "--process-metrics=on, --kubernetes-enable-pod-uid and --kubernetes-enable-pod-labels, "
-        "which need it");
+        "--kubelet-pods-url has no effect without --kubernetes (-k) and one of "
+        "--process-metrics=on, --kubernetes-enable-pod-uid and --kubernetes-enable-pod-labels");
   }
   if (exporter.kubelet_pods && command.kubelet_pods_unverified) {
     warnings.emplace_back(
         "--kubelet-pods-insecure-skip-tls-verify: any server that answers at --kubelet-pods-url "
-        "gets the token of the service account. Have the cluster sign the certificates of its "
+        "gets the token of the service account. Let the cluster sign the certificates of its "
         "kubelets (serverTLSBootstrap)");
   }
   if (!exporter.kubelet_pods && command.kubelet_pods_unverified) {
     warnings.emplace_back(
-        "--kubelet-pods-insecure-skip-tls-verify does nothing without --kubelet-pods-url");
+        "--kubelet-pods-insecure-skip-tls-verify has no effect without --kubelet-pods-url");
   }
 }
 
-// Whoever asks for processes has them on the page, and the other way round.
+// --process-metrics adds the view process, and the view process switches processes on.
 void ShowProcesses(ExporterOptions& options) {
   const bool on_page = std::ranges::count(options.views, View::kProcess) > 0;
   if (options.processes.enabled && !on_page) {
@@ -76,7 +75,7 @@ void ShowProcesses(ExporterOptions& options) {
   options.processes.enabled = options.processes.enabled || on_page;
 }
 
-// Whether who listens at the one takes the other.
+// Returns whether one listener would occupy the address of the other.
 bool AreOneAddress(const ListenAddress& a, const ListenAddress& b) {
   const auto is_everywhere = [](const ListenAddress& address) {
     return address.host.empty() || address.host == "0.0.0.0" || address.host == "::";
@@ -85,7 +84,7 @@ bool AreOneAddress(const ListenAddress& a, const ListenAddress& b) {
          (a.host == b.host || is_everywhere(a) || is_everywhere(b));
 }
 
-// Whoever names gpu-manager's listener has its page, and that page needs processes.
+// A flag of gpu-manager's listener switches its page on, and that page needs processes.
 Status TakeQuery(NodeCommand& command) {
   constexpr uint16_t kUsualPort = 5678;
   ExporterOptions& options = command.exporter;
@@ -95,9 +94,9 @@ Status TakeQuery(NodeCommand& command) {
                               .path = {}};
     const StatusOr<ListenAddress> main = ParseListenAddress(options.http.address);
     if (main.ok() && !command.systemd_socket && AreOneAddress(*main, query)) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("--query-port: %s is that of --address (%s) already. Choose another port",
-                          ToString(query), options.http.address));
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "--query-port: %s is already the port of --address (%s). Choose another port",
+          ToString(query), options.http.address));
     }
     options.query_address = ToString(query);
     options.requested_vs_used = true;
@@ -118,8 +117,8 @@ void TakeDefaultsOf(CalledAs called_as, ExporterOptions& options) {
   }
 }
 
-// Takes the flags of Go's glog out, which is all that pod-gpu-metrics-exporter understands; its -v
-// is a number, where ours asks for the version.
+// Removes the flags of Go's glog, the only flags that pod-gpu-metrics-exporter has; its -v is a
+// number, while podgpu's -v prints the version.
 void RemoveLoggingFlags(std::vector<std::string>& arguments) {
   struct LoggingFlag {
     std::string_view name;
@@ -146,21 +145,20 @@ void RemoveLoggingFlags(std::vector<std::string>& arguments) {
   arguments = std::move(rest);
 }
 
-// Every client that reaches the port may change something, unless a password or a certificate is
-// asked for; a socket in the file system has its permissions.
+// Every client that reaches the port may change state, unless a password or a certificate is
+// required. A socket in the file system is protected by its permissions.
 void AddControlWarning(const NodeCommand& command, std::vector<std::string>& warnings) {
   const HttpServerOptions& http = command.exporter.http;
   if (command.exporter.enable_control && http.web_config_file.empty() && !command.systemd_socket &&
       !http.address.starts_with("unix:")) {
     warnings.emplace_back(
-        "--web-enable-control without --web-config-file: everybody who reaches the port may "
+        "--web-enable-control without --web-config-file: every client that reaches the port may "
         "release the devices and pause profiling. Ask for a password or a client certificate "
         "there, or listen on a unix socket");
   }
 }
 
-// The patterns are compiled also where no labels are wanted yet: a mistake in them is found when it
-// is made.
+// The patterns are compiled even while no labels are shown, to report a mistake at once.
 Status TakeLabelPatterns(NodeCommand& command) {
   StatusOr<std::shared_ptr<const LabelAllowlist>> allowlist =
       LabelAllowlist::Compile(command.label_patterns);
@@ -181,13 +179,12 @@ void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::stri
     return;
   }
   if (!options.kubernetes) {
-    warnings.emplace_back(
-        "--kubernetes-virtual-gpus does nothing without --kubernetes (-k), which it needs");
+    warnings.emplace_back("--kubernetes-virtual-gpus has no effect without --kubernetes (-k)");
     return;
   }
   if (!options.processes.enabled) {
     warnings.emplace_back(
-        "--kubernetes-virtual-gpus: what each pod uses of a shared GPU is known only with "
+        "--kubernetes-virtual-gpus: the usage of each pod on a shared GPU is known only with "
         "--process-metrics=on; without it DCGM_FI_DEV_GPU_UTIL and DCGM_FI_DEV_FB_USED have the "
         "row of the device and none per pod");
   }
@@ -247,23 +244,20 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
   const std::vector<std::string>& ignored = command.ignored_arguments;
   if (!ignored.empty()) {
     warnings.push_back(absl::StrFormat(
-        "argument %s ends the flags; it is ignored%s. Begin flags with a dash, or "
+        "argument %s ends the flags; it is ignored%s. Flags must begin with a dash; correct it or "
         "remove it",
         Quoted(ignored.front()),
         ignored.size() == 1 ? "" : absl::StrFormat(", with the %d behind it", ignored.size() - 1)));
   }
   if (!command.exporter.kubernetes &&
       (command.exporter.pod_labels || command.exporter.view.pod_uid)) {
-    warnings.emplace_back(
-        "labels and uids of pods were asked for without --kubernetes (-k), which they need");
+    warnings.emplace_back("labels and uids of pods have no effect without --kubernetes (-k)");
   }
   if (command.exporter.join.claims && !command.exporter.kubernetes) {
-    warnings.emplace_back(
-        "--kubernetes-enable-dra does nothing without --kubernetes (-k), which it needs");
+    warnings.emplace_back("--kubernetes-enable-dra has no effect without --kubernetes (-k)");
   }
   if (command.source.enable_accounting && !command.exporter.processes.enabled) {
-    warnings.emplace_back(
-        "--enable-accounting does nothing without --process-metrics=on, which it needs");
+    warnings.emplace_back("--enable-accounting has no effect without --process-metrics=on");
   }
   AddKubeletPodsWarnings(command, warnings);
   AddControlWarning(command, warnings);
@@ -318,18 +312,17 @@ std::string HelpText() {
       kVersion);
   text += FlagHelp(FlagTexts(FlagTable()));
   return text +
-         "\nExit codes: 0 after a signal, 2 for usage and configuration (a taken port too), 1 for "
-         "anything else fatal.\n";
+         "\nExit codes: 0 after a signal, 2 for usage and configuration errors (including a port "
+         "in use), 1 for any other fatal error.\n";
 }
 
 std::string FlagsDocument() {
   std::string text =
-      "# Flags\n\nMade from the flag table of the program; a test keeps it in step. Every name may "
-      "be written with one "
-      "dash or two,\n`--name=value` or `--name value`; the command line wins over the environment "
-      "variable. A value "
-      "that cannot be understood\nends the start with one line and exit code 2.\n\n"
-      "| flag | also | variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
+      "# Flags\n\nMade from the flag table of the program; a test keeps it up to date. Every name "
+      "may be written with one dash or two,\n`--name=value` or `--name value`; the command line "
+      "wins over the environment variable. An invalid value\nends the start with one line and exit "
+      "code 2.\n\n| flag | also | variable | kind | default | meaning "
+      "|\n|---|---|---|---|---|---|\n";
   text += FlagRows(FlagTexts(FlagTable()));
   text +=
       "\n## podgpu cluster\n\nThe flags of the cluster role ([cluster.md](cluster.md)), in the "
@@ -338,9 +331,9 @@ std::string FlagsDocument() {
       "| flag | also | variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
   text += FlagRows(FlagTexts(ClusterFlagTable()));
   text +=
-      "\n## podgpu doctor\n\nThe flags of the doctor, in the same grammar. It does its task, says "
-      "so in a line per GPU and ends: exit code 0, 1 when one\nrefuses.\n\n"
-      "| flag | also | variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
+      "\n## podgpu doctor\n\nThe flags of the doctor, in the same grammar. It does its task, "
+      "prints one line per GPU and\nexits: code 0, or 1 when a GPU refuses.\n\n| flag | also | "
+      "variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
   text += FlagRows(FlagTexts(DoctorFlagTable()));
   return text;
 }

@@ -1,8 +1,6 @@
-// Argument lists, any at all.  Invariants: what is understood is within the bounds that the flags
-// state; one dash or two make no difference, and neither does a value behind a blank or behind an
-// equals sign; what is refused is refused in one line of valid text that points to a remedy.
-//
-// Input: the arguments, divided by zero bytes.
+// Any argument list. Invariants: an accepted value is within the limits of its flag; one or two
+// dashes, and a value after a blank or after an equals sign, mean the same; an error is one line of
+// valid text with a remedy. Input: the arguments, separated by zero bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +18,7 @@ namespace {
 
 std::optional<std::string> Unset(const std::string& /*name*/) { return std::nullopt; }
 
-// Everything that a command says, as one text, so that two of them can be compared.
+// Returns all values of a command as one text, to compare two commands.
 std::string Digest(const NodeCommand& command) {
   const ExporterOptions& exporter = command.exporter;
   std::string digest = absl::StrFormat(
@@ -64,11 +62,12 @@ void CheckRefused(const Status& status) {
   PODGPU_CHECK(CleanUtf8(line) == line && line.size() < 600);
   PODGPU_CHECK(std::ranges::none_of(line, [](char c) { return c >= 0 && c < ' '; }));
   const bool helps = line.ends_with("See podgpu --help") || line.find(" must be ") != line.npos ||
-                     line.find(" is none of ") != line.npos;
+                     line.find(" is not one of ") != line.npos;
   PODGPU_CHECK(helps);
 }
 
-// The same arguments with the other number of dashes and with each value in an argument of its own.
+// Returns the same arguments with the other number of dashes, and each value in an argument of its
+// own.
 std::vector<std::string> Respelled(const std::vector<std::string>& arguments) {
   std::vector<std::string> respelled;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -76,11 +75,11 @@ std::vector<std::string> Respelled(const std::vector<std::string>& arguments) {
     if (name.size() < 2 || name[0] != '-' || name == "--") {
       respelled.insert(respelled.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i),
                        arguments.end());
-      break;  // Positional from here on.
+      break;  // All further arguments are positional.
     }
     const bool had_two = name.starts_with("--");
     name.remove_prefix(had_two ? 2 : 1);
-    if (name.starts_with('-')) {  // Three dashes: two would be another name.
+    if (name.starts_with('-')) {  // Three dashes: with two it would be another name.
       respelled.push_back(arguments[i]);
       continue;
     }

@@ -32,7 +32,7 @@ std::string Refusal(const std::vector<std::string>& arguments, Variables variabl
   return command.ok() ? "accepted" : std::string(command.status().message());
 }
 
-TEST(Flags, DefaultsAreDcgmExporters) {
+TEST(Flags, HaveTheDefaultsOfDcgmExporter) {
   const NodeCommand command = Parse({}).value();
   EXPECT_EQ(command.exporter.http.address, ":9400");
   EXPECT_EQ(command.exporter.collect_interval, std::chrono::milliseconds(30'000));
@@ -43,7 +43,7 @@ TEST(Flags, DefaultsAreDcgmExporters) {
   EXPECT_EQ(command.exporter.views, (std::vector<View>{View::kDcgm, View::kCore, View::kSelf}));
 }
 
-TEST(Flags, OneDashOrTwoEqualsSignOrBlankAreTheSame) {
+TEST(Flags, AcceptOneOrTwoDashesAndEqualsSignOrBlank) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"-address", ":1"},
                                              {"--address", ":1"},
@@ -55,15 +55,15 @@ TEST(Flags, OneDashOrTwoEqualsSignOrBlankAreTheSame) {
   }
 }
 
-TEST(Flags, TheListenerOfGpuManagerIsOffUnlessItIsNamed) {
+TEST(Flags, StartGpuManagersListenerOnlyWhenRequested) {
   const ExporterOptions off = Parse({}).value().exporter;
   EXPECT_FALSE(off.requested_vs_used);
   EXPECT_FALSE(off.processes.enabled);
   EXPECT_EQ(off.query_address, "");
   const ExporterOptions page = Parse({"--requested-vs-used=on"}).value().exporter;
   EXPECT_TRUE(page.requested_vs_used);
-  EXPECT_TRUE(page.processes.enabled) << "it is made of them";
-  EXPECT_EQ(page.views, off.views) << "they have no rows for that";
+  EXPECT_TRUE(page.processes.enabled) << "its page needs processes";
+  EXPECT_EQ(page.views, off.views) << "the views do not change";
   EXPECT_EQ(page.query_address, "");
   struct Row {
     std::vector<std::string> arguments;
@@ -87,7 +87,7 @@ TEST(Flags, TheListenerOfGpuManagerIsOffUnlessItIsNamed) {
   }
 }
 
-TEST(Flags, TwoListenersOnOneAddressAreRefused) {
+TEST(Flags, RefuseTwoListenersOnOneAddress) {
   const std::vector<std::vector<std::string>> rows = {
       {"--query-port=9400"},
       {"--query-addr=0.0.0.0", "--query-port=9400"},
@@ -103,7 +103,7 @@ TEST(Flags, TwoListenersOnOneAddressAreRefused) {
   EXPECT_NE(Refusal({"--requested-vs-used=yes"}).find("is not on or off"), std::string::npos);
 }
 
-TEST(Flags, BooleansTakeNoSeparateValue) {
+TEST(Flags, BooleansHaveNoSeparateValue) {
   EXPECT_TRUE(Parse({"-k"}).value().exporter.kubernetes);
   EXPECT_FALSE(Parse({"-k=F"}).value().exporter.kubernetes);
   const NodeCommand command = Parse({"-k", "false", "-a", ":1"}).value();
@@ -113,7 +113,7 @@ TEST(Flags, BooleansTakeNoSeparateValue) {
       << "the first positional argument ends the flags";
 }
 
-TEST(Flags, IntegersTakeGosBases) {
+TEST(Flags, IntegersAcceptGosBases) {
   EXPECT_EQ(Parse({"-c", "0x3e8"}).value().exporter.collect_interval,
             std::chrono::milliseconds(1000));
 }
@@ -125,7 +125,7 @@ TEST(Flags, ListsAppendAndSplitOnCommas) {
             (std::vector<std::string>{"a/b", "c/d", "e/f"}));
 }
 
-TEST(Flags, PodLabelsComeThroughTheAllowlist) {
+TEST(Flags, FilterPodLabelsByTheAllowlist) {
   EXPECT_EQ(Parse({"-k"}).value().exporter.join.pod_labels, nullptr);
   const NodeCommand command =
       Parse({"-k"}, {{"DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS", "true"},
@@ -136,10 +136,10 @@ TEST(Flags, PodLabelsComeThroughTheAllowlist) {
   EXPECT_FALSE(command.exporter.join.pod_labels->Allows("other"));
   EXPECT_TRUE(FlagWarnings(command).empty());
   EXPECT_EQ(FlagWarnings(Parse({"--kubernetes-enable-pod-uid"}).value()).size(), 1U)
-      << "nothing without -k";
+      << "no labels without -k";
 }
 
-TEST(Flags, VirtualGpusSayWhatTheyDoNotShow) {
+TEST(Flags, WarnAboutMissingDataOfVirtualGpus) {
   const NodeCommand command =
       Parse({"-k", "--kubernetes-enable-pod-labels"}, {{"KUBERNETES_VIRTUAL_GPUS", "true"}})
           .value();
@@ -166,7 +166,7 @@ TEST(Flags, ClaimsNeedKubernetes) {
   EXPECT_NE(FlagWarnings(both).back().find("--kubernetes-enable-dra"), std::string::npos);
 }
 
-TEST(Flags, TheApiServerIsFoundInTheEnvironmentOrTheReasonIsKept) {
+TEST(Flags, FindTheApiServerInTheEnvironmentOrKeepTheReason) {
   EXPECT_FALSE(Parse({}).value().exporter.api_server.ok());
   const NodeCommand command =
       Parse({}, {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"NODE_NAME", "n"}}).value();
@@ -174,7 +174,7 @@ TEST(Flags, TheApiServerIsFoundInTheEnvironmentOrTheReasonIsKept) {
   EXPECT_EQ(command.exporter.api_server->host, "10.0.0.1");
   const NodeCommand nameless = Parse({}, {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}).value();
   EXPECT_FALSE(nameless.exporter.api_server.ok());
-  EXPECT_TRUE(nameless.counters.server.ok()) << "a ConfigMap needs no name of the node";
+  EXPECT_TRUE(nameless.counters.server.ok()) << "a ConfigMap needs no node name";
   EXPECT_EQ(command.exporter.api_server->token_path,
             "/var/run/secrets/kubernetes.io/serviceaccount/token");
   const NodeCommand elsewhere =
@@ -191,7 +191,7 @@ TEST(Flags, TheCommandLineReplacesAListFromTheEnvironment) {
   EXPECT_EQ(command.exporter.join.extra_resource_names, std::vector<std::string>{"x/y"});
 }
 
-// Every flag with a variable: the variable alone, and the command line over the variable.
+// For every flag with a variable: the variable alone works, and the command line wins over it.
 TEST(Flags, TheCommandLineWinsOverEveryVariable) {
   struct Case {
     std::string flag, variable, from_environment, from_line;
@@ -263,7 +263,7 @@ TEST(Flags, TheCommandLineWinsOverEveryVariable) {
   }
 }
 
-// Likewise, of processes.
+// The same for the flags of processes.
 TEST(Flags, TheCommandLineWinsOverTheVariablesOfProcesses) {
   struct ProcessCase {
     std::string flag, variable, from_environment, from_line;
@@ -323,7 +323,7 @@ TEST(Flags, AnEmptyVariableIsUnsetButSelectsTheRemoteEngine) {
   EXPECT_EQ(command.source.address, "localhost:5555");
 }
 
-TEST(Flags, RefusesWhatItCannotUnderstandInOneLine) {
+TEST(Flags, RefuseInvalidValuesInOneLine) {
   struct Case {
     std::vector<std::string> arguments;
     std::string line;
@@ -355,7 +355,7 @@ TEST(Flags, RefusesWhatItCannotUnderstandInOneLine) {
        "--configmap-data: \"gpu\" is refused: must be NAMESPACE:NAME of a ConfigMap, or none"},
       {{"--stale-after=1ms"}, "--stale-after: \"1ms\" is refused: must be 100ms or more"},
       {{"--metrics-views=dcgm,legcy"},
-       "--metrics-views: \"dcgm,legcy\" is refused: \"legcy\" is none of dcgm, core, native, "
+       "--metrics-views: \"dcgm,legcy\" is refused: \"legcy\" is not one of dcgm, core, native, "
        "process, self"},
       {{"--hostname-label=host"},
        "--hostname-label: \"host\" is refused: must be \"Hostname\" (as released) or \"hostname\""},
@@ -374,18 +374,18 @@ TEST(Flags, RefusesWhatItCannotUnderstandInOneLine) {
       "5s. See podgpu --help");
 }
 
-TEST(Flags, ArgumentsThatAreIgnoredAreTold) {
+TEST(Flags, WarnAboutIgnoredArguments) {
   EXPECT_TRUE(FlagWarnings(Parse({"-k"}).value()).empty());
+  EXPECT_EQ(FlagWarnings(Parse({"-k", "extra"}).value()),
+            std::vector<std::string>{"argument \"extra\" ends the flags; it is ignored. Flags "
+                                     "must begin with a dash; correct it or remove it"});
   EXPECT_EQ(
-      FlagWarnings(Parse({"-k", "extra"}).value()),
-      std::vector<std::string>{"argument \"extra\" ends the flags; it is ignored. Begin flags "
-                               "with a dash, or remove it"});
-  EXPECT_EQ(FlagWarnings(Parse({"extra", "-k", "-c=1000"}).value()),
-            std::vector<std::string>{"argument \"extra\" ends the flags; it is ignored, with the 2 "
-                                     "behind it. Begin flags with a dash, or remove it"});
+      FlagWarnings(Parse({"extra", "-k", "-c=1000"}).value()),
+      std::vector<std::string>{"argument \"extra\" ends the flags; it is ignored, with the 2 "
+                               "behind it. Flags must begin with a dash; correct it or remove it"});
 }
 
-TEST(Flags, WhatIsRefusedIsQuotedAsOneLineOfText) {
+TEST(Flags, QuoteInvalidValuesInOneLine) {
   EXPECT_EQ(Refusal({"--a\nb\xFF"}), "unknown flag \"--a b\xEF\xBF\xBD\". See podgpu --help");
   EXPECT_EQ(
       Refusal({"-c", "1\n2"}),
@@ -429,7 +429,7 @@ TEST(Flags, TheHostnameLabelFollowsTheModeOfOperation) {
   }
 }
 
-TEST(Flags, TheOwnPodIsFoundWhereKubernetesHasPutItsName) {
+TEST(Flags, FindTheOwnPodFromTheDataOfKubernetes) {
   std::string root = ::testing::TempDir() + "podgpu-pod-XXXXXX";
   ASSERT_NE(::mkdtemp(root.data()), nullptr);
   std::ofstream(root + "/namespace") << "gpu-operator\n";
@@ -467,7 +467,7 @@ TEST(Flags, HelpNamesEveryFlag) {
   }
 }
 
-TEST(Flags, TheDocumentIsInStepWithTheTable) {
+TEST(Flags, TheDocumentMatchesTheTable) {
   const std::string path = PODGPU_SOURCE_DIR "/docs/flags.md";
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the test has one thread.
   if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
@@ -477,7 +477,7 @@ TEST(Flags, TheDocumentIsInStepWithTheTable) {
       << "run with PODGPU_UPDATE_GOLDEN=1";
 }
 
-TEST(Flags, OfDcgmExporterThatHaveNothingToDoAreAcceptedAndSaidToDoNothing) {
+TEST(Flags, AcceptFlagsOfDcgmExporterWithoutEffectAndWarn) {
   const auto quiet =
       Parse({"--disable-startup-validate", "--enable-gpu-bind-unbind-watch",
              "--gpu-bind-unbind-poll-interval=soon", "-m", "none", "--enable-pprof=false"});
@@ -487,10 +487,11 @@ TEST(Flags, OfDcgmExporterThatHaveNothingToDoAreAcceptedAndSaidToDoNothing) {
   ASSERT_TRUE(idle.ok()) << idle.status();
   const std::vector<std::string> warnings = FlagWarnings(*idle);
   ASSERT_EQ(warnings.size(), 2U);
-  EXPECT_TRUE(warnings[0].starts_with("--fake-gpus invents no devices here. Use podgpu-sim"));
+  EXPECT_TRUE(
+      warnings[0].starts_with("--fake-gpus has no effect: podgpu does not simulate devices"));
 }
 
-TEST(Flags, TheLogLevelOfDcgmIsOneOfItsOwn) {
+TEST(Flags, RequireALogLevelOfDcgmForItsLog) {
   EXPECT_EQ(Parse({"--enable-dcgm-log", "--dcgm-log-level=DEBUG"})->dcgm_log_level, "DEBUG");
   EXPECT_FALSE(Parse({"--dcgm-log-level=debug"}).ok()) << "as upstream, even when it is off";
 }

@@ -17,7 +17,7 @@ StatusOr<NodeCommand> ParsePodsFlags(const std::vector<std::string>& arguments,
   });
 }
 
-TEST(KubeletPodsFlags, SayWhereTheKubeletListsItsPods) {
+TEST(KubeletPodsFlags, SetTheAddressOfTheKubeletsPodList) {
   EXPECT_FALSE(ParsePodsFlags({}).value().exporter.kubelet_pods.has_value());
   const NodeCommand command =
       ParsePodsFlags({"--service-account-dir=/x"}, "https://10.0.0.7/pods").value();
@@ -33,15 +33,15 @@ TEST(KubeletPodsFlags, SayWhereTheKubeletListsItsPods) {
                    ->exporter.kubelet_pods->server.verifies);
 }
 
-TEST(KubeletPodsFlags, AnAddressThatIsNoneIsAnErrorThatNamesTheFlag) {
+TEST(KubeletPodsFlags, RefuseAnInvalidAddressAndNameTheFlag) {
   const Status status = ParsePodsFlags({"--kubelet-pods-url=http://10.0.0.7:10255/pods"}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  for (const char* part : {"kubelet-pods-url", "it begins with https://"}) {
+  for (const char* part : {"kubelet-pods-url", "it must begin with https://"}) {
     EXPECT_NE(std::string(status.message()).find(part), std::string::npos) << status;
   }
 }
 
-TEST(KubeletPodsFlags, WarnWhereTheyDoNothingAndWhereTheTokenIsInDanger) {
+TEST(KubeletPodsFlags, WarnAboutMissingEffectAndAboutTheToken) {
   const auto warnings = [](std::vector<std::string> arguments) {
     return FlagWarnings(ParsePodsFlags(arguments).value());
   };

@@ -1,5 +1,5 @@
-// --kubernetes-pod-label-allowlist-regex bounds cardinality and what leaves the cluster: a mistake
-// in it must not open it.
+// --kubernetes-pod-label-allowlist-regex limits cardinality and the data that leaves the cluster: a
+// mistake in it must not remove the limit.
 #include <gtest/gtest.h>
 
 #include "cli/flags.h"
@@ -7,7 +7,7 @@
 namespace podgpu {
 namespace {
 
-// With `patterns` in the variable of the flag.
+// Parses with `patterns` in the variable of the flag.
 StatusOr<NodeCommand> ParsePatterns(const std::vector<std::string>& arguments,
                                     const std::optional<std::string>& patterns = std::nullopt) {
   return ParseFlags(arguments, [&](const std::string& name) -> std::optional<std::string> {
@@ -15,16 +15,16 @@ StatusOr<NodeCommand> ParsePatterns(const std::vector<std::string>& arguments,
   });
 }
 
-TEST(LabelPatternFlags, OneThatCannotBeCompiledEndsTheStart) {
+TEST(LabelPatternFlags, RefuseAnInvalidPatternAtTheStart) {
   EXPECT_EQ(ParsePatterns({"-k", "--kubernetes-enable-pod-labels",
                            "--kubernetes-pod-label-allowlist-regex=^team$,[oops"})
                 .status()
                 .message(),
-            "--kubernetes-pod-label-allowlist-regex: \"[oops\" is no regular expression of RE2: "
+            "--kubernetes-pod-label-allowlist-regex: \"[oops\" is not a regular expression of RE2: "
             "missing ]: [oops. Correct it (a comma begins the next pattern), or remove the flag to "
             "show all labels");
-  EXPECT_FALSE(ParsePatterns({"-k"}, "(a)\\1").ok()) << "also without labels";
-  EXPECT_TRUE(ParsePatterns({"-k"}, "").ok()) << "an empty variable is none";
+  EXPECT_FALSE(ParsePatterns({"-k"}, "(a)\\1").ok()) << "even while no labels are shown";
+  EXPECT_TRUE(ParsePatterns({"-k"}, "").ok()) << "an empty variable means no pattern";
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-// The options that come from the machine and not from the flags: names, the own pod, the socket of
-// systemd, and what the list of metrics asks of the source.
+// Options that come from the machine, not from flags: names, the own pod, systemd's socket, and the
+// fields that the counters file requests from the source.
 //
-// main.cc parses the flags, then calls these once, before any thread starts; afterwards the options
-// are complete.  Environment, host name and files are handed in, so that tests need no machine.
+// main.cc parses the flags, then calls these functions once, before any thread starts; then the
+// options are complete. The caller passes environment, host name and files, so tests need no
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +21,22 @@ namespace podgpu {
 // Borrowed for one call.
 struct Machine {
   const Environment& environment;
-  std::string hostname;  // The system's.
-  int64_t pid = 0;       // This process; systemd names the one that its sockets are for.
+  std::string hostname;  // The system's host name.
+  int64_t pid = 0;       // Pid of this process; systemd names the process that its sockets are for.
   const Files& files;
 };
 
-// Fills in the list of metrics in force, the notes on it, and the fields and findings that it asks
-// of the source.
+// Sets the current counter list, the notes on it, and the fields and findings that it requests from
+// the source.
 void TakeCounters(NodeCommand& command, Counters counters, const std::vector<std::string>& warnings,
                   WallTime loaded_at);
 
-// Fills in the names of node and pod, what a source must know of the exporter, and the socket of
-// systemd, where the flags ask for one.  kInvalidArgument with the remedy when there is none.
+// Sets the names of node and pod, the exporter's data for the source, and systemd's socket if the
+// flags request it. kInvalidArgument with the remedy when there is no such socket.
 Status TakeMachine(NodeCommand& command, const Machine& machine);
 
-// Fills in the seeds, so that cluster roles on several machines do not ask in step.
+// Sets the random seeds from the host name, so that cluster roles on several machines do not query
+// in step.
 void TakeMachine(ClusterCommand& command, const std::string& hostname);
 
 }  // namespace podgpu

@@ -30,7 +30,7 @@ class NoFiles final : public Files {
   }
 };
 
-TEST(MachineOptions, NamesTheNodeAndItsPodForEveryRoom) {
+TEST(MachineOptions, NamesTheNodeAndThePod) {
   const NoFiles files;
   const Environment environment = EnvironmentFrom({{"NODE_NAME", "node-a"},
                                                    {"POD_NAME", "exporter-x"},
@@ -50,7 +50,7 @@ TEST(MachineOptions, NamesTheNodeAndItsPodForEveryRoom) {
   EXPECT_EQ(command.source.stale_after, StaleAfter(command.exporter));
 }
 
-TEST(MachineOptions, NamesTheNodeAlsoWhereTheLabelIsSwitchedOff) {
+TEST(MachineOptions, NamesTheNodeEvenWithoutTheHostnameLabel) {
   const NoFiles files;
   const Environment environment = EnvironmentFrom({});
   NodeCommand command;
@@ -63,7 +63,7 @@ TEST(MachineOptions, NamesTheNodeAlsoWhereTheLabelIsSwitchedOff) {
   EXPECT_EQ(command.exporter.node_name, "system");
 }
 
-TEST(MachineOptions, RefusesASocketOfSystemdThatIsNotThere) {
+TEST(MachineOptions, RefusesAMissingSocketOfSystemd) {
   const NoFiles files;
   const Environment environment = EnvironmentFrom({});
   NodeCommand command;
@@ -73,7 +73,7 @@ TEST(MachineOptions, RefusesASocketOfSystemdThatIsNotThere) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(MachineOptions, GivesClusterRolesOnSeveralMachinesSeedsOfTheirOwn) {
+TEST(MachineOptions, GivesClusterRolesOnSeveralMachinesDifferentSeeds) {
   ClusterCommand one;
   ClusterCommand other;
   TakeMachine(one, "node-a");

@@ -26,7 +26,7 @@ std::string RefusalOf(const std::vector<std::string>& arguments) {
   return command.ok() ? "accepted" : std::string(command.status().message());
 }
 
-TEST(MyGpuExporterFlags, WhatProcessesAreToldByIsChecked) {
+TEST(MyGpuExporterFlags, ValidateTheFlagsOfProcesses) {
   EXPECT_EQ(
       ParseAs(CalledAs::kPodgpu, {"--dcgm-update-frequency=5s"}).value().exporter.processes.period,
       std::chrono::seconds(5))
@@ -47,7 +47,7 @@ TEST(MyGpuExporterFlags, WhatProcessesAreToldByIsChecked) {
   EXPECT_NE(RefusalOf({"--process-scope=pods"}).find("containers"), std::string::npos);
 }
 
-TEST(MyGpuExporterFlags, AcceptsAndWarnsOfFlagsThatHaveNoEffect) {
+TEST(MyGpuExporterFlags, WarnAboutFlagsWithoutEffect) {
   for (const char* value : {"dcgm", "apportioned"}) {
     const std::string flag = std::string("--process-energy=") + value;
     const auto warnings = FlagWarnings(ParseAs(CalledAs::kMyGpuExporter, {flag}).value());
@@ -81,27 +81,29 @@ TEST(MyGpuExporterFlags, BothNamesOfAFlagMustAgree) {
   EXPECT_TRUE(ParseAs(CalledAs::kPodgpu, {"--listen-address=:1", "-a", ":1"}).ok());
   EXPECT_TRUE(ParseAs(CalledAs::kPodgpu, {"--listen-address=:1", "--listen-address=:2"}).ok())
       << "the last one wins";
-  EXPECT_EQ(RefusalOf({"-a", ":1", "--listen-address=:2"}),
-            "--address and --listen-address are one flag and have two values, \":1\" and \":2\"");
-  EXPECT_EQ(RefusalOf({"--kubernetes-enabled=true", "-k=false"}),
-            "--kubernetes and --kubernetes-enabled are one flag and have two values, \"false\" and "
-            "\"true\"");
+  EXPECT_EQ(
+      RefusalOf({"-a", ":1", "--listen-address=:2"}),
+      "--address and --listen-address are the same flag but have two values, \":1\" and \":2\"");
+  EXPECT_EQ(
+      RefusalOf({"--kubernetes-enabled=true", "-k=false"}),
+      "--kubernetes and --kubernetes-enabled are the same flag but have two values, \"false\" and "
+      "\"true\"");
   EXPECT_EQ(ParseAs(CalledAs::kPodgpu, {"--listen-address=:2"}, {{"DCGM_EXPORTER_LISTEN", ":1"}})
                 .value()
                 .exporter.http.address,
             ":2");
 }
 
-TEST(MyGpuExporterFlags, TheMetricsPathIsAPathOfItsOwn) {
+TEST(MyGpuExporterFlags, AddAnotherMetricsPath) {
   EXPECT_TRUE(ParseAs(CalledAs::kPodgpu, {"--metrics-path=/metrics"}).ok());
-  EXPECT_NE(RefusalOf({"--metrics-path=/healthz"}).find("something else"), std::string::npos);
+  EXPECT_NE(RefusalOf({"--metrics-path=/healthz"}).find("another page"), std::string::npos);
   for (const char* path : {"gpu", "", "//x", "/a/../b", "/a?b", "/a b"}) {
     EXPECT_NE(RefusalOf({"--metrics-path", path}).find("must be a path"), std::string::npos)
         << path;
   }
 }
 
-TEST(MyGpuExporterFlags, TheNameOfTheProgramDecidesOnDefaults) {
+TEST(MyGpuExporterFlags, TheNameOfTheProgramSelectsDefaults) {
   EXPECT_EQ(CalledBy("/usr/bin/dcgm-exporter"), CalledAs::kDcgmExporter);
   EXPECT_EQ(CalledBy("my-gpu-exporter"), CalledAs::kMyGpuExporter);
   EXPECT_EQ(CalledBy("podgpu"), CalledAs::kPodgpu);
@@ -110,7 +112,7 @@ TEST(MyGpuExporterFlags, TheNameOfTheProgramDecidesOnDefaults) {
   };
   const NodeCommand command = parse({});
   EXPECT_TRUE(command.exporter.kubernetes);
-  EXPECT_TRUE(command.exporter.view.kubernetes) << "on DCGM rows too, as with -k";
+  EXPECT_TRUE(command.exporter.view.kubernetes) << "DCGM rows have pods too, as with -k";
   EXPECT_TRUE(command.exporter.processes.enabled);
   EXPECT_EQ(std::ranges::count(command.exporter.views, View::kProcess), 1);
   EXPECT_FALSE(parse({"--kubernetes-enabled=false"}).exporter.kubernetes);
@@ -118,12 +120,12 @@ TEST(MyGpuExporterFlags, TheNameOfTheProgramDecidesOnDefaults) {
   EXPECT_FALSE(parse({"--process-metrics=off"}).exporter.processes.enabled);
 }
 
-TEST(PodGpuMetricsExporterFlags, ItsNameGivesItsPaceItsPageAndItsFlags) {
+TEST(PodGpuMetricsExporterFlags, ItsNameSelectsItsIntervalPageAndFlags) {
   EXPECT_EQ(CalledBy("/usr/bin/pod-gpu-metrics-exporter"), CalledAs::kPodGpuMetricsExporter);
   const NodeCommand command =
       ParseAs(CalledAs::kPodGpuMetricsExporter, {"-logtostderr", "-v", "2", "--vmodule=a=1"})
           .value();
-  EXPECT_EQ(command.action, NodeCommand::Action::kRun) << "its -v is a level, no question";
+  EXPECT_EQ(command.action, NodeCommand::Action::kRun) << "its -v is a log level, not --version";
   EXPECT_TRUE(command.ignored_arguments.empty());
   EXPECT_EQ(command.exporter.collect_interval, std::chrono::seconds(1));
   EXPECT_TRUE(command.exporter.kubernetes);
@@ -133,7 +135,7 @@ TEST(PodGpuMetricsExporterFlags, ItsNameGivesItsPaceItsPageAndItsFlags) {
                 .value()
                 .exporter.collect_interval,
             std::chrono::seconds(5))
-      << "our flags count as ever";
+      << "podgpu's own flags still work";
   const NodeCommand usual = ParseAs(CalledAs::kDcgmExporter, {}).value();
   EXPECT_EQ(usual.exporter.collect_interval, std::chrono::seconds(30));
   EXPECT_FALSE(usual.exporter.legacy_from_start);

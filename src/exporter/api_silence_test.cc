@@ -89,7 +89,7 @@ TEST_F(ApiSilence, EndsTheWatchIsSaidEverywhereAndPassesWithIt) {
       << page;
   EXPECT_NE(page.find("team=\"nlp\""), std::string::npos) << "labels that are known stay";
   EXPECT_NE(page.find("podgpu_api_server_objects{collection=\"pods\"} 1\n"), std::string::npos);
-  Await("/", "the watch of pods is dead: neither event nor bookmark for 2 s", milliseconds(1));
+  Await("/", "the watch of pods is silent: neither event nor bookmark for 2 s", milliseconds(1));
   EXPECT_TRUE(Fetch("/readyz").starts_with("ready")) << "labels do not decide on readiness";
   server_.SetSilent(false);
   Await("/metrics", kPodsUp, milliseconds(100));

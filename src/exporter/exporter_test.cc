@@ -396,7 +396,7 @@ TEST_F(ExporterTest, ATakenPortIsAConfigurationError) {
       {clock_, []() -> StatusOr<std::unique_ptr<Source>> { return absl::NotFoundError("none"); },
        kubelet_});
   EXPECT_EQ(second.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_TRUE(Holds(std::string(second.status().message()), options.http.address + " is taken"));
+  EXPECT_TRUE(Holds(std::string(second.status().message()), options.http.address + " is in use"));
 }
 
 TEST_F(ExporterTest, ServesANewListOfMetricsWithItsFirstReading) {

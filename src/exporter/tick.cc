@@ -228,8 +228,8 @@ std::shared_ptr<const ApiObjects> Tick::Usable(const std::shared_ptr<const ApiFa
 
 void Tick::TakeClients(TickFacts& facts) {
   facts.clients = sources_.clients.Read();
-  if (facts.clients.crowded_out() != crowded_out_) {
-    crowded_out_ = facts.clients.crowded_out();
+  if (facts.clients.refused_clients() != crowded_out_) {
+    crowded_out_ = facts.clients.refused_clients();
     crowded_at_ = facts.now;
   }
   facts.clients_crowd = crowded_at_ && facts.now - *crowded_at_ < kCrowdIsTold;

@@ -1,4 +1,4 @@
-// The catalogue against a digest of each row, so that none is lost or changed unawares.
+// Compares each row of the catalogue with a digest, so that no row is lost or changed by mistake.
 #include <array>
 #include <map>
 #include <set>
@@ -50,24 +50,25 @@ uint64_t Fnv1a(std::string_view text) {
   return hash;
 }
 
-TEST(Catalogue, HoldsEveryRowAsItWasCommitted) {
+TEST(Catalogue, ContainsEveryRowUnchanged) {
   ASSERT_EQ(Catalogue().size(), 657U);
   ASSERT_EQ(std::size(kDigests), 657U);
   for (const RowDigest& row : kDigests) {
     const Field* field = FindField(row.id);
     ASSERT_NE(field, nullptr) << "field " << row.id << " is missing";
     EXPECT_EQ(Fnv1a(CanonicalText(*field)), row.digest)
-        << "row changed: " << CanonicalText(*field) << "; if that is meant, change its digest";
+        << "row changed: " << CanonicalText(*field)
+        << "; if the change is intended, change its digest";
   }
 }
 
-TEST(Catalogue, FindsNothingForIdsBetweenAndBeyondTheRows) {
+TEST(Catalogue, FindsNothingForUnknownIds) {
   for (const uint16_t id : std::initializer_list<uint16_t>{7, 49, 999, 1613, 65535}) {
     EXPECT_EQ(FindField(id), nullptr) << id;
   }
 }
 
-TEST(Catalogue, FindsAFieldByEachOfItsNamesAndGivesNoNameTwice) {
+TEST(Catalogue, FindsAFieldByEachOfItsUniqueNames) {
   std::map<std::string_view, int> uses;
   for (const Field& field : Catalogue()) {
     ++uses[field.name];
@@ -89,7 +90,7 @@ TEST(Catalogue, FindsAFieldByEachOfItsNamesAndGivesNoNameTwice) {
   }
 }
 
-TEST(Catalogue, ResolvesNamesCaseSensitivelyAndWhole) {
+TEST(Catalogue, ResolvesOnlyWholeCaseSensitiveNames) {
   for (const std::string_view name :
        {"", "dcgm_fi_dev_gpu_temp", "DCGM_FI_DEV_GPU_TEM", "DCGM_FI_DEV_GPU_TEMPS", "DCGM_GPU_TEMP",
         " DCGM_FI_DEV_GPU_TEMP"}) {
@@ -138,7 +139,7 @@ TEST(Catalogue, ResolvesTheBandwidthOfEachLinkInLinkOrder) {
   }
 }
 
-TEST(Catalogue, SaysScopeAndKindOfKnownFields) {
+TEST(Catalogue, ReturnsScopeAndKindOfKnownFields) {
   EXPECT_EQ(FindField(1)->scope(), FieldScope::kGlobal);
   EXPECT_EQ(FindField(150)->scope(), FieldScope::kEntity);
   EXPECT_EQ(FindField(155)->type, FieldType::kDouble);

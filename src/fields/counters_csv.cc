@@ -56,7 +56,7 @@ std::string UnknownField(std::string_view name) {
 std::string WrongColumnCount(size_t count) {
   return absl::StrFormat("%d column%s, must be 3: field, type, help. %s", count,
                          count == 1 ? "" : "s",
-                         count < 3 ? "Add what is missing"
+                         count < 3 ? "Add the missing columns"
                                    : "Put a help text that contains a comma in quotation marks, "
                                      "directly after the comma");
 }
@@ -68,17 +68,17 @@ std::string UnknownType(std::string_view type, std::string_view name) {
       Quoted(type), name);
 }
 
-// Why a line that is right yields no series, or nothing.
+// Returns why a valid line yields no series; empty when it yields one.
 std::string_view WhyNoSeries(const Counter& counter) {
   if (counter.field == nullptr) {
     return {};
   }
   if (counter.field->level == FieldLevel::kConnectX) {
-    return "is about ConnectX adapters, which are not served; the line yields no series";
+    return "is a field of ConnectX adapters, which are not supported; the line yields no series";
   }
   const FieldType type = counter.field->type;
   if (type == FieldType::kBlob || type == FieldType::kTimestamp) {
-    return "has no number and no text; the line yields no series";
+    return "has neither a number nor a text; the line yields no series";
   }
   if (type == FieldType::kString && !counter.is_label()) {
     return "is a text, not a number; the line yields no series. Change its type to label";
@@ -112,9 +112,10 @@ class Parser {
                     .help = CleanUtf8(Trim(record.columns[2], " ")),
                     .own = own};
     if (own && (!is_type || counter.is_label())) {
-      Warn(counter, absl::StrFormat("has the type %s, which a page cannot have; it is shown as "
-                                    "untyped. Change it to gauge",
-                                    Quoted(type)));
+      Warn(counter,
+           absl::StrFormat("has the type %s, which a metrics page does not allow; it is shown as "
+                           "untyped. Change it to gauge",
+                           Quoted(type)));
       counter.type = "untyped";
     }
     Take(std::move(counter));
@@ -138,7 +139,7 @@ class Parser {
       return earlier.name == counter.name && earlier.is_label() == counter.is_label();
     });
     if (same != result_.counters.end()) {
-      Warn(counter, absl::StrFormat("stands on line %d already; this line adds nothing. Remove one",
+      Warn(counter, absl::StrFormat("is already on line %d; this line has no effect. Remove one",
                                     same->line));
       return;
     }

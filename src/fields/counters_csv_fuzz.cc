@@ -1,5 +1,6 @@
-// Invariants of the counters file's reader on any bytes: an error is one line that names the file;
-// what is accepted resolves, is unique and printable, and survives being written and read again.
+// Invariants of the counters file parser for any bytes: an error is one line that names the file;
+// an accepted list has known, unique, printable names, and is the same after it is written and
+// parsed again.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -57,14 +58,15 @@ void CheckAccepted(const Counters& counters) {
     PODGPU_CHECK(warning.find('\n') == std::string::npos && CleanUtf8(warning) == warning);
   }
   const std::string csv = Written(counters);
-  if (csv.find("\r\n") == std::string::npos) {  // Would be read as "\n".
+  if (csv.find("\r\n") == std::string::npos) {  // A reader would turn it into "\n".
     const StatusOr<Counters> again = ParseCounters(csv, "again");
     PODGPU_CHECK(again.ok());
     PODGPU_CHECK(SameButLines(counters, *again));
   }
 }
 
-// "counters.csv:LINE: what is wrong. What helps", on one line of valid text, LINE one of the file.
+// The message is "counters.csv:LINE: problem. Remedy", one line of valid text, and LINE is a line
+// of the file.
 void CheckRefused(const Status& status, std::string_view content) {
   const std::string message(status.message());
   PODGPU_CHECK(status.code() == absl::StatusCode::kInvalidArgument);

@@ -14,7 +14,7 @@ Counters MustParse(std::string_view content) {
   return parsed.ok() ? *std::move(parsed) : Counters{};
 }
 
-TEST(CountersCsv, AcceptsWhatTheGrammarAllows) {
+TEST(CountersCsv, AcceptsEveryValidForm) {
   struct Case {
     std::string_view content;
     int line;
@@ -50,13 +50,13 @@ TEST(CountersCsv, AcceptsWhatTheGrammarAllows) {
   }
 }
 
-TEST(CountersCsv, AcceptsAnEmptyFileAndOneOfCommentsOnly) {
+TEST(CountersCsv, AcceptsEmptyFilesAndFilesWithOnlyComments) {
   for (const std::string_view content : {"", "\n\n", "# nothing\n# here", "#\r\n\r"}) {
     EXPECT_TRUE(MustParse(content).counters.empty()) << content;
   }
 }
 
-TEST(CountersCsv, RefusesEverythingElseWithOneCompleteLine) {
+TEST(CountersCsv, RefusesInvalidLinesWithOneCompleteMessage) {
   struct Case {
     std::string_view content, message;
   };
@@ -81,10 +81,11 @@ TEST(CountersCsv, RefusesEverythingElseWithOneCompleteLine) {
            {"a\x01\xff,gauge,x",
             "counters.csv:1: unknown field \"a \xEF\xBF\xBD\"; no field has a similar name. "
             "Correct or remove the line"},
-           {" ", "counters.csv:1: 1 column, must be 3: field, type, help. Add what is missing"},
-           {" # x", "counters.csv:1: 1 column, must be 3: field, type, help. Add what is missing"},
+           {" ", "counters.csv:1: 1 column, must be 3: field, type, help. Add the missing columns"},
+           {" # x",
+            "counters.csv:1: 1 column, must be 3: field, type, help. Add the missing columns"},
            {"DCGM_FI_DEV_GPU_TEMP,gauge",
-            "counters.csv:1: 2 columns, must be 3: field, type, help. Add what is missing"},
+            "counters.csv:1: 2 columns, must be 3: field, type, help. Add the missing columns"},
            {"DCGM_FI_DEV_GPU_TEMP,gauge,hot, very", "counters.csv:1: 4 #"},
            {"DCGM_FI_DEV_GPU_TEMP,Gauge,x",
             "counters.csv:1: unknown type \"Gauge\" of DCGM_FI_DEV_GPU_TEMP; @"},
@@ -117,13 +118,13 @@ TEST(CountersCsv, RefusesEverythingElseWithOneCompleteLine) {
   }
 }
 
-// A wrong file, such as a core dump, must not cost many times its size.
-TEST(CountersCsv, RefusesWhatIsLargerThanAnyList) {
+// A wrong file, such as a core dump, must not cost a multiple of its size in memory.
+TEST(CountersCsv, RefusesFilesAboveTheSizeLimit) {
   const auto refusal = [](const std::string& content) {
     return std::string(ParseCounters(content, "a.csv").status().message());
   };
   EXPECT_EQ(refusal(std::string(size_t{15} << 20, 'x')),
-            "a.csv: 15728640 bytes are too many for a list of metrics, which may have 1048576. "
+            "a.csv: 15728640 bytes are too many for a list of metrics; the limit is 1048576. "
             "Correct the path, or shorten the list");
   EXPECT_EQ(refusal(std::string(1 << 20, ',')),
             "a.csv:1: more than 64 columns. Write three: field, type, help");
@@ -132,7 +133,7 @@ TEST(CountersCsv, RefusesWhatIsLargerThanAnyList) {
     lines += "a\n";
   }
   EXPECT_EQ(refusal(lines),
-            "a.csv:10001: more than 10000 lines of metrics. Remove what is no metric");
+            "a.csv:10001: more than 10000 lines of metrics. Remove lines that are not metrics");
   EXPECT_TRUE(ParseCounters("#" + std::string((1 << 20) - 1, 'c'), "a.csv").ok()) << "a comment";
 }
 
@@ -143,7 +144,7 @@ TEST(CountersCsv, CutsALongNameInItsMessage) {
                                            "the line");
 }
 
-TEST(CountersCsv, WarnsOfLinesThatYieldNothing) {
+TEST(CountersCsv, WarnsAboutLinesThatYieldNoSeries) {
   struct Case {
     std::string_view line, warning;
   };
@@ -152,10 +153,12 @@ TEST(CountersCsv, WarnsOfLinesThatYieldNothing) {
             "counters.csv:1: DCGM_FI_DRIVER_VERSION is a text, not a number; the line yields no "
             "series. Change its type to label"},
            {"DCGM_FI_DEV_CONNECTX_HEALTH,gauge,x",
-            "counters.csv:1: DCGM_FI_DEV_CONNECTX_HEALTH is about ConnectX adapters, which are not "
-            "served; the line yields no series"},
+            "counters.csv:1: DCGM_FI_DEV_CONNECTX_HEALTH is a field of ConnectX adapters, which "
+            "are not "
+            "supported; the line yields no series"},
            {"DCGM_FI_GPU_TOPOLOGY_PCI,label,x",
-            "counters.csv:1: DCGM_FI_GPU_TOPOLOGY_PCI has no number and no text; the line yields "
+            "counters.csv:1: DCGM_FI_GPU_TOPOLOGY_PCI has neither a number nor a text; the line "
+            "yields "
             "no series"}}) {
     const Counters parsed = MustParse(c.line);
     ASSERT_EQ(parsed.counters.size(), 1U) << c.line;
@@ -163,7 +166,7 @@ TEST(CountersCsv, WarnsOfLinesThatYieldNothing) {
   }
 }
 
-TEST(CountersCsv, WarnsOfNoKindOfDeviceThatIsServed) {
+TEST(CountersCsv, DoesNotWarnAboutServedKindsOfDevices) {
   for (const std::string_view name :
        {"DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT",
         "DCGM_FI_DEV_NVSWITCH_LINK_THROUGHPUT_TX", "DCGM_FI_DEV_CPU_TEMP_CURRENT",
@@ -172,25 +175,26 @@ TEST(CountersCsv, WarnsOfNoKindOfDeviceThatIsServed) {
   }
 }
 
-// Upstream prints the type of its own counters as it is written, and Prometheus refuses the page.
-TEST(CountersCsv, ShowsAnOwnCounterOfNoTypeAsUntypedAndWarns) {
+// dcgm-exporter prints the type of its computed counters unchecked, and Prometheus refuses the
+// page.
+TEST(CountersCsv, ShowsAComputedCounterWithAnInvalidTypeAsUntypedAndWarns) {
   for (const std::string type : {"whatever", "label", ""}) {
     const Counters parsed = MustParse("DCGM_EXP_XID_ERRORS_COUNT," + type + ",x");
     ASSERT_EQ(parsed.counters.size(), 1U) << type;
     EXPECT_EQ(parsed.counters[0].own, ExporterCounter::kXidErrors);
     EXPECT_EQ(parsed.counters[0].type, "untyped");
     EXPECT_EQ(parsed.warnings,
-              std::vector<std::string>{"counters.csv:1: DCGM_EXP_XID_ERRORS_COUNT has the type \"" +
-                                       type +
-                                       "\", which a page cannot have; it is shown as untyped. "
-                                       "Change it to gauge"});
+              std::vector<std::string>{
+                  "counters.csv:1: DCGM_EXP_XID_ERRORS_COUNT has the type \"" + type +
+                  "\", which a metrics page does not allow; it is shown as untyped. "
+                  "Change it to gauge"});
   }
   const Counters parsed = MustParse("DCGM_EXP_CLOCK_EVENTS_COUNT,counter,x");
   EXPECT_EQ(parsed.counters[0].type, "counter");
   EXPECT_TRUE(parsed.warnings.empty());
 }
 
-TEST(CountersCsv, TakesTheFirstOfTwoLinesOfOneNameAndWarns) {
+TEST(CountersCsv, UsesTheFirstOfTwoLinesWithOneNameAndWarns) {
   const Counters parsed = MustParse(
       "dcgm_gpu_temp,gauge,first\ndcgm_gpu_temp,counter,second\nDCGM_FI_DEV_GPU_TEMP,gauge,"
       "third\n");
@@ -198,11 +202,11 @@ TEST(CountersCsv, TakesTheFirstOfTwoLinesOfOneNameAndWarns) {
   EXPECT_EQ(parsed.counters[0].help, "first");
   EXPECT_EQ(parsed.counters[1].name, "DCGM_FI_DEV_GPU_TEMP");
   EXPECT_EQ(parsed.warnings,
-            std::vector<std::string>{"counters.csv:2: dcgm_gpu_temp stands on line 1 already; this "
-                                     "line adds nothing. Remove one"});
+            std::vector<std::string>{"counters.csv:2: dcgm_gpu_temp is already on line 1; this "
+                                     "line has no effect. Remove one"});
 }
 
-TEST(CountersCsv, KeepsALabelBesideAMetricOfOneName) {
+TEST(CountersCsv, KeepsALabelAndAMetricWithTheSameName) {
   const Counters parsed =
       MustParse("DCGM_FI_DEV_NVML_INDEX,gauge,x\nDCGM_FI_DEV_NVML_INDEX,label,x\n");
   ASSERT_EQ(parsed.counters.size(), 2U);
@@ -210,7 +214,7 @@ TEST(CountersCsv, KeepsALabelBesideAMetricOfOneName) {
   EXPECT_TRUE(parsed.counters[1].is_label());
 }
 
-TEST(DefaultCounters, AreTheReleasedDefaultSet) {
+TEST(DefaultCounters, EqualTheReleasedDefaultSet) {
   const Counters parsed = MustParse(DefaultCountersCsv());
   EXPECT_TRUE(parsed.warnings.empty());
   std::vector<std::pair<int, std::string>> found;
@@ -229,7 +233,7 @@ TEST(DefaultCounters, AreTheReleasedDefaultSet) {
   EXPECT_EQ(found, expected);
 }
 
-TEST(DefaultCounters, AreTheShippedFile) {
+TEST(DefaultCounters, EqualTheShippedFile) {
   std::ifstream file(PODGPU_SOURCE_DIR "/deploy/default-counters.csv", std::ios::binary);
   const std::string shipped{std::istreambuf_iterator<char>(file), {}};
   EXPECT_EQ(shipped, DefaultCountersCsv());
@@ -240,7 +244,7 @@ std::string Shipped(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// "100 gauge" and so on: what a list asks for, whatever its names.
+// "100 gauge" and so on: the fields and types of a list, without names.
 std::vector<std::string> WhatIsOn(std::string_view csv) {
   std::vector<std::string> found;
   for (const Counter& counter : MustParse(std::string(csv)).counters) {
@@ -249,11 +253,11 @@ std::vector<std::string> WhatIsOn(std::string_view csv) {
   return found;
 }
 
-TEST(ShippedCounters, TheListOfTheGpuOperatorAsksForTheSame) {
+TEST(ShippedCounters, TheListOfTheGpuOperatorHasTheSameFields) {
   EXPECT_EQ(WhatIsOn(Shipped("dcp-metrics-included.csv")), WhatIsOn(DefaultCountersCsv()));
 }
 
-TEST(ShippedCounters, TheListOfOlderDashboardsAsksByTheNamesOfThatTime) {
+TEST(ShippedCounters, TheListForOldDashboardsUsesTheOldNames) {
   std::vector<std::string> found;
   for (const Counter& counter : MustParse(Shipped("1.x-compatibility-metrics.csv")).counters) {
     found.push_back(std::to_string(counter.field->id) + " " + counter.name + " " + counter.type);
@@ -283,7 +287,7 @@ TEST(ShippedCounters, TheListOfOlderDashboardsAsksByTheNamesOfThatTime) {
   EXPECT_EQ(found, expected);
 }
 
-TEST(DefaultCounters, AreRightInTheLinesThatAreOffToo) {
+TEST(DefaultCounters, HaveValidCommentedOutLinesToo) {
   std::string all_on;
   std::string_view rest = DefaultCountersCsv();
   while (!rest.empty()) {
@@ -295,7 +299,7 @@ TEST(DefaultCounters, AreRightInTheLinesThatAreOffToo) {
     all_on += line;
   }
   const Counters parsed = MustParse(all_on);
-  EXPECT_EQ(parsed.counters.size(), 61U);  // 1009 and 1010 stand there twice.
+  EXPECT_EQ(parsed.counters.size(), 61U);  // It contains 1009 and 1010 twice.
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
-// The counters file over time: read at the start, and again when somebody has changed it.
+// The counters file: loads it at start, and again after each change.
 //
-// Whatever changes it is noticed by its content, looked at every now and then: an editor that
-// writes in place, one that renames, the symbolic link that a ConfigMap volume swaps, a file that
-// appears later, a network file system without notifications.  A new content counts once two looks
-// in a row have found it, so that a half-written file is never taken for a whole one.  The path
-// that nobody asked for may be empty: then the built-in set stands in.  One thread.
+// A change is detected by comparing contents at intervals. This covers an editor that writes in
+// place, one that renames, the symbolic link that a ConfigMap volume swaps, a file that appears
+// later, and a network file system without notifications. A new content is used only after two
+// checks in a row have read it; a half-written file would differ. The default path may be missing:
+// then the built-in set is used. One thread.
 #pragma once
 
 #include <optional>
@@ -21,17 +21,18 @@ class CountersFile {
   // `path` empty: the default path, which need not exist.  `files` outlives this.
   CountersFile(std::string path, const Files& files);
 
-  // Reads and parses it now.  kInvalidArgument with the complete one-line message.
+  // Reads and parses the file now. On failure kInvalidArgument with the complete one-line message.
   StatusOr<Counters> Load();
 
-  // The outcome of a changed file, once: nothing while it is as it was judged last, or still
+  // Returns the result of a changed file once; returns nothing while the file is unchanged or still
   // changing.
   std::optional<StatusOr<Counters>> LoadIfChanged();
 
   const std::string& path() const { return path_; }
 
  private:
-  // What is there: a content, "use the built-in set", or why neither.
+  // The current state of the path: a content, "use the built-in set" (OK without content), or an
+  // error.
   struct Sight {
     Status status;
     std::optional<std::string> content;
@@ -44,7 +45,7 @@ class CountersFile {
   const std::string path_;
   const Files& files_;
   Sight judged_;
-  std::optional<Sight> changed_;  // Seen at the last look, other than `judged_`.
+  std::optional<Sight> changed_;  // Differs from `judged_`; seen once so far.
 };
 
 }  // namespace podgpu

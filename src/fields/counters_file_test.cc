@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kTemp = "DCGM_FI_DEV_GPU_TEMP, gauge, temperature\n";
 constexpr std::string_view kUsed = "DCGM_FI_DEV_FB_USED, gauge, used\n";
 
-// A disk with one file on it, or none.
+// A file system with one file or none.
 class OneFile final : public Files {
  public:
   StatusOr<std::string> content = absl::NotFoundError("/etc/c.csv: No such file or directory");
@@ -22,7 +22,7 @@ class OneFile final : public Files {
   }
 };
 
-// The first name on the list, or the message of its refusal; "unchanged" if there is no outcome.
+// Returns the first name of the list, or the message of the error; "unchanged" without a result.
 std::string Outcome(const std::optional<StatusOr<Counters>>& loaded) {
   if (!loaded) {
     return "unchanged";
@@ -30,7 +30,7 @@ std::string Outcome(const std::optional<StatusOr<Counters>>& loaded) {
   return loaded->ok() ? (*loaded)->counters.front().name : std::string(loaded->status().message());
 }
 
-TEST(CountersFile, AChangeCountsWhenTwoLooksAgreeOnIt) {
+TEST(CountersFile, AppliesAChangeAfterTwoEqualReads) {
   OneFile disk;
   disk.content = std::string(kTemp);
   CountersFile file("/etc/c.csv", disk);
@@ -44,7 +44,7 @@ TEST(CountersFile, AChangeCountsWhenTwoLooksAgreeOnIt) {
   EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
 }
 
-TEST(CountersFile, AChangeThatIsTakenBackIsNone) {
+TEST(CountersFile, IgnoresAChangeThatIsReverted) {
   OneFile disk;
   disk.content = std::string(kTemp);
   CountersFile file("/etc/c.csv", disk);
@@ -54,10 +54,10 @@ TEST(CountersFile, AChangeThatIsTakenBackIsNone) {
   disk.content = std::string(kTemp);
   EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
   disk.content = std::string(kUsed);
-  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged") << "one look only";
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged") << "only one read so far";
 }
 
-TEST(CountersFile, ABadContentIsToldOnce) {
+TEST(CountersFile, ReportsAnInvalidFileOnce) {
   OneFile disk;
   disk.content = std::string(kTemp);
   CountersFile file("/etc/c.csv", disk);
@@ -66,28 +66,27 @@ TEST(CountersFile, ABadContentIsToldOnce) {
   EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
   EXPECT_TRUE(Outcome(file.LoadIfChanged()).starts_with("/etc/c.csv:1: "));
   EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
-  EXPECT_TRUE(Outcome(file.Load()).starts_with("/etc/c.csv:1: ")) << "who asks is told again";
+  EXPECT_TRUE(Outcome(file.Load()).starts_with("/etc/c.csv:1: ")) << "Load reports it again";
 }
 
-TEST(CountersFile, AFileThatIsTooLargeIsToldOnceAndNotKept) {
+TEST(CountersFile, ReportsATooLargeFileOnceAndDoesNotKeepIt) {
   OneFile disk;
   disk.content = std::string(kTemp);
   CountersFile file("/etc/c.csv", disk);
   ASSERT_TRUE(file.Load().ok());
   disk.content = std::string(size_t{15} << 20, 'x');
   EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
-  EXPECT_EQ(
-      Outcome(file.LoadIfChanged()),
-      "/etc/c.csv: 15728640 bytes are too many for a list of metrics, which may have 1048576. "
-      "Correct the path, or shorten the list");
+  EXPECT_EQ(Outcome(file.LoadIfChanged()),
+            "/etc/c.csv: 15728640 bytes are too many for a list of metrics; the limit is 1048576. "
+            "Correct the path, or shorten the list");
   disk.content = std::string(size_t{15} << 20, 'y');
-  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged") << "the same to us";
+  EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged") << "still too large, so unchanged";
   disk.content = std::string(kTemp);
   EXPECT_EQ(Outcome(file.LoadIfChanged()), "unchanged");
   EXPECT_EQ(Outcome(file.LoadIfChanged()), "DCGM_FI_DEV_GPU_TEMP");
 }
 
-TEST(CountersFile, AFileThatGoesIsToldOnceAndItsReturnIsNoticed) {
+TEST(CountersFile, ReportsARemovedFileOnceAndNoticesItsReturn) {
   OneFile disk;
   disk.content = std::string(kTemp);
   CountersFile file("/etc/c.csv", disk);
@@ -102,7 +101,7 @@ TEST(CountersFile, AFileThatGoesIsToldOnceAndItsReturnIsNoticed) {
   EXPECT_EQ(Outcome(file.LoadIfChanged()), "DCGM_FI_DEV_GPU_TEMP");
 }
 
-TEST(CountersFile, TheBuiltInSetStandsInForADefaultFileThatIsNotThere) {
+TEST(CountersFile, UsesTheBuiltInSetWithoutADefaultFile) {
   OneFile disk;
   CountersFile file("", disk);
   EXPECT_EQ(file.path(), kDefaultCountersPath);

@@ -8,7 +8,7 @@
 namespace podgpu {
 namespace {
 
-// `content` with every `\r\n` as `\n`, and without a `\r` at the very end.
+// Returns `content` with every `\r\n` replaced by `\n`, and without a `\r` at the very end.
 std::string WithPlainLineEnds(std::string_view content) {
   std::string text;
   text.reserve(content.size());
@@ -22,7 +22,7 @@ std::string WithPlainLineEnds(std::string_view content) {
 }
 
 constexpr size_t kMostRecords = 10'000;
-constexpr size_t kMostColumns = 64;  // Three are asked for.
+constexpr size_t kMostColumns = 64;  // Three are needed.
 
 class Reader {
  public:
@@ -36,9 +36,9 @@ class Reader {
         continue;
       }
       if (records.size() == kMostRecords) {
-        return Error(line_,
-                     absl::StrFormat("more than %d lines of metrics. Remove what is no metric",
-                                     kMostRecords));
+        return Error(line_, absl::StrFormat(
+                                "more than %d lines of metrics. Remove lines that are not metrics",
+                                kMostRecords));
       }
       PODGPU_ASSIGN_OR_RETURN(CsvRecord record, ReadRecord());
       records.push_back(std::move(record));
@@ -79,7 +79,7 @@ class Reader {
     return record;
   }
 
-  // Up to the comma or line end, which stays.
+  // Reads up to the comma or line end, which is not consumed.
   Status ReadPlain(std::string& column) {
     column = rest_.substr(0, rest_.find_first_of(",\n"));
     if (column.find('"') != std::string::npos) {
@@ -91,7 +91,7 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // From the opening mark to behind the closing one.
+  // Reads from the opening mark to the position after the closing mark.
   Status ReadQuoted(std::string& column) {
     const int opened_on_line = line_;
     rest_.remove_prefix(1);
@@ -130,7 +130,7 @@ Status CheckCsvSize(std::string_view content, std::string_view path) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrFormat("%s: %d bytes are too many for a list of metrics, which may have %d. Correct "
+      absl::StrFormat("%s: %d bytes are too many for a list of metrics; the limit is %d. Correct "
                       "the path, or shorten the list",
                       path, content.size(), kMostCsvBytes));
 }

@@ -1,9 +1,10 @@
-// What can be measured: one row per DCGM field id, known at compile time.
+// The catalogue of everything that can be measured: one row per DCGM field id, known at compile
+// time.
 //
-// The catalogue is data (catalogue_table.inc): every field of DCGM 3.0 to 4.6.1 by number, with the
-// name that the newest header gives it and all earlier names, its value type, the entity level it
-// belongs to and its unit.  Sources ask by id, the user's counters file by name.  Needs the
-// standard library only, so that the simulator's faces can link it.  Immutable; any thread.
+// The catalogue is data (catalogue_table.inc): every field of DCGM 3.0 to 4.6.1 by number, with its
+// name in the newest header, all earlier names, value type, entity level and unit. Sources look
+// fields up by id, the counters file by name. Needs only the standard library, so the simulator's
+// vendor libraries can link it. Immutable; any thread.
 #pragma once
 
 #include <array>
@@ -13,7 +14,7 @@
 
 namespace podgpu {
 
-// kNone: not known before the library is asked (ids 0, 1611 and 1612).
+// kNone: unknown until the library is asked (ids 0, 1611 and 1612).
 enum class FieldType : uint8_t { kNone, kInt64, kDouble, kString, kBlob, kTimestamp };
 
 // DCGM's entity level of a field: the finest entity on which it can be read.
@@ -39,13 +40,14 @@ struct Field {
   FieldType type = FieldType::kNone;
   FieldLevel level = FieldLevel::kNone;
   bool profiling = false;       // Needs GPM or the profiling module.
-  uint16_t nvml_field_id = 0;   // The NVML field value that DCGM reads; 0 where there is none.
+  uint16_t nvml_field_id = 0;   // The NVML field value that DCGM reads; 0: none.
   std::string_view name;        // The name of the newest header.
-  std::string_view unit;        // "W", "mJ", "MiB", "percent", ...; empty where there is none.
-  std::string_view tag;         // DCGM's short name, "gpu_temp"; empty where the vendor has none.
-  std::string_view since;       // First release with this id; "3.0.4": that one or an earlier one.
+  std::string_view unit;        // "W", "mJ", "MiB", "percent", ...; empty: no unit.
+  std::string_view tag;         // DCGM's short name, "gpu_temp"; empty: the vendor has none.
+  std::string_view since;       // First release with this id; "3.0.4" also means an earlier one.
   std::string_view name_since;  // First release with `name`.
-  std::array<std::string_view, 3> other_names;  // Earlier names, newest first; the rest empty.
+  std::array<std::string_view, 3>
+      other_names;  // Earlier names, newest first; unused entries are empty.
 
   constexpr FieldScope scope() const {
     return level == FieldLevel::kGlobal || level == FieldLevel::kNone ? FieldScope::kGlobal
@@ -53,17 +55,17 @@ struct Field {
   }
 };
 
-// All fields, ascending by id.
+// Returns all fields, ascending by id.
 std::span<const Field> Catalogue();
 
-// The field with `id`, or null.
+// Returns the field with `id`, or null.
 const Field* FindField(uint16_t id);
 
-// The field that any DCGM header since 3.0 calls `name` (case-sensitive), or that dcgm-exporter's
-// legacy table (dcgm_* 1.x names and removed macros) resolves so; null when there is none.
+// Returns the field with the (case-sensitive) `name` in any DCGM header since 3.0 or in
+// dcgm-exporter's legacy table (dcgm_* 1.x names and removed macros), or null.
 const Field* FindFieldByName(std::string_view name);
 
-// A name of dcgm-exporter's legacy table that no header since 3.0 has.
+// A name in dcgm-exporter's legacy table that no header since 3.0 has.
 struct LegacyName {
   std::string_view name;
   uint16_t id = 0;

@@ -9,7 +9,7 @@
 namespace podgpu {
 namespace {
 
-TEST(FieldIds, AreThoseOfTheCatalogue) {
+TEST(FieldIds, MatchTheCatalogue) {
   struct Row {
     uint16_t id;
     std::string_view name;

@@ -1,6 +1,7 @@
-// Patterns with stars, as shells and lists of names use them.
+// Name patterns with * and ?, as in shells.
 //
-// Standard library only, so that the simulator's faces can use it.  Pure; any thread.
+// Needs only the standard library, so the simulator's vendor libraries can use it. Pure; any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +9,11 @@
 
 namespace podgpu {
 
-// Whether `text` matches `pattern`, in which `*` stands for any letters and `?` for one.
+// Returns whether `text` matches `pattern`: `*` stands for any characters and `?` for one.
 constexpr bool GlobMatches(std::string_view pattern, std::string_view text) {
   size_t p = 0;
   size_t t = 0;
-  size_t star = std::string_view::npos;  // The last `*`, and where its match ends so far.
+  size_t star = std::string_view::npos;  // The last `*`, and the end of its match so far.
   size_t resume = 0;
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

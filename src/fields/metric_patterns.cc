@@ -25,7 +25,8 @@ bool Lists(const std::vector<Counter>& counters, const Field& field) {
   });
 }
 
-// The oldest of the field's names that matches, since dashboards know that; empty when none does.
+// Returns the oldest matching name of the field, because dashboards use the old names; empty when
+// none matches.
 std::string_view NameThatMatches(const Field& field, const std::vector<std::string>& patterns) {
   std::string_view oldest;
   if (HasNumber(field)) {

@@ -1,8 +1,8 @@
-// What a user adds to the counters file, or takes out of it, without writing a list of their own.
+// Adds fields to the counters file, or removes lines from it, by patterns from the command line.
 //
-// Patterns match all names that DCGM has had for a field, and the names of lines in the file.  A
-// field that is added has no words and no type from anybody, so it is untyped, and its help is its
-// number and unit. Pure; any thread.
+// Patterns match all names that DCGM has had for a field, and the names of lines in the file. An
+// added field has no help text and no type in any list, so it is untyped and its help is its number
+// and unit. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@
 namespace podgpu {
 
 struct MetricPatterns {
-  std::vector<std::string> include;  // Fields of the catalogue with a number, by name.
-  std::vector<std::string> exclude;  // Lines, by their name or their field's.
+  std::vector<std::string> include;  // Numeric fields of the catalogue, by name.
+  std::vector<std::string> exclude;  // Lines, by their name or a name of their field.
 };
 
-// `counters` with what the patterns ask for; what is excluded is not included.  A pattern that
-// matches nothing is a warning.
+// Returns `counters` with the patterns applied; exclude wins over include. A pattern that matches
+// nothing causes a warning.
 Counters Select(Counters counters, const MetricPatterns& patterns);
 
 }  // namespace podgpu

@@ -25,7 +25,7 @@ std::vector<std::string> NamesAfter(const MetricPatterns& patterns,
 
 using Names = std::vector<std::string>;
 
-TEST(MetricPatterns, WithoutAnyTheListIsAsItWas) {
+TEST(MetricPatterns, WithoutPatternsTheListIsUnchanged) {
   EXPECT_EQ(NamesAfter({}), (Names{"DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_SERIAL", "dcgm_sm_clock"}));
 }
 
@@ -36,15 +36,16 @@ TEST(MetricPatterns, AddFieldsThatAreNotListed) {
              "DCGM_FI_DEV_MEM_CLOCK"}));
 }
 
-TEST(MetricPatterns, AnAddedFieldIsUntypedAndSaysWhatItIs) {
+TEST(MetricPatterns, AnAddedFieldIsUntypedAndHasAHelpText) {
   const Counters selected = Select({}, {{"DCGM_FI_DEV_POWER_USAGE"}, {}});
   ASSERT_EQ(selected.counters.size(), 1U);
-  EXPECT_EQ(selected.counters[0].name, "DCGM_FI_DEV_POWER_USAGE") << "not what newer headers say";
+  EXPECT_EQ(selected.counters[0].name, "DCGM_FI_DEV_POWER_USAGE")
+      << "the old name, not the one of newer headers";
   EXPECT_EQ(selected.counters[0].type, "untyped");
   EXPECT_EQ(selected.counters[0].help, "DCGM field 155 (W).");
 }
 
-TEST(MetricPatterns, TakeOutLinesByEitherName) {
+TEST(MetricPatterns, RemoveLinesByEitherName) {
   EXPECT_EQ(NamesAfter({{}, {"DCGM_FI_DEV_SM_CLOCK", "*SERIAL"}}), (Names{"DCGM_FI_DEV_GPU_TEMP"}));
   EXPECT_EQ(NamesAfter({{}, {"dcgm_*"}}), (Names{"DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_SERIAL"}));
 }
@@ -53,7 +54,7 @@ TEST(MetricPatterns, NeverAddTexts) {
   EXPECT_EQ(Select({}, {{"DCGM_FI_DEV_NAME"}, {}}).counters.size(), 0U);
 }
 
-TEST(MetricPatterns, ThatMatchNothingAreTold) {
+TEST(MetricPatterns, CauseAWarningWhenTheyMatchNothing) {
   std::vector<std::string> warnings;
   NamesAfter({{"DCGM_FI_NO_*"}, {"ours_*"}}, &warnings);
   EXPECT_EQ(warnings,

@@ -1,8 +1,7 @@
-// The fields that DCGM samples at a pace of its own, slower than a watch may ask for.
+// Fields that DCGM samples at its own interval, which is longer than a watch may request.
 //
-// A value of such a field is as fresh as the engine makes it, so it is judged by its own period,
-// and it says nothing of whether a device still speaks.  Facts of DCGM 4.6.0, seen 2026-11-22.
-// Constant; any thread.
+// The age of such a value is judged by the field's own interval, and the value does not show
+// whether the device still answers. Measured with DCGM 4.6.0 on 2026-11-22. Constant; any thread.
 #pragma once
 
 #include <chrono>
@@ -12,7 +11,7 @@
 
 namespace podgpu {
 
-// How often the field is sampled at best; zero: as often as is asked for.
+// Returns the shortest sampling interval of the field; zero: the requested interval.
 constexpr std::chrono::seconds OwnPeriodOf(uint16_t field) {
   const bool is_slow = field == field_ids::kInforomChecksum || field == field_ids::kInforomValid;
   return std::chrono::seconds(is_slow ? 30 : 0);

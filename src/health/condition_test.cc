@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                  [](TickFacts& facts, Topology&) { MakeUnresponsive(facts, 0, Absence::kNoData); },
                  false,
                  "not ready: GPU 0 without a fresh value, since its values are absent as "
-                 "\"no_data\" (watched, and nothing has been sampled yet). 1 of 2 GPUs served, 1 "
+                 "\"no_data\" (watched, but no sample yet). 1 of 2 GPUs served, 1 "
                  "unresponsive",
                  PartState::kOk},
         NodeCase{"telemetry paused",

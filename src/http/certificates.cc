@@ -25,7 +25,7 @@ std::unique_ptr<BIO, FreeBio> Reading(std::string_view pem) {
   return std::unique_ptr<BIO, FreeBio>(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
-// Called where PEM is encrypted.
+// Called when a PEM key is encrypted.
 int NoPassword(char* /*buffer*/, int /*size*/, int /*is_writing*/, void* was_asked) {
   *static_cast<bool*>(was_asked) = true;
   return -1;
@@ -36,7 +36,7 @@ std::string TextOf(const ASN1_STRING* text) {
           static_cast<size_t>(ASN1_STRING_length(text))};
 }
 
-// "10.0.0.1" or "fd00::1"; empty for what is neither.
+// Returns "10.0.0.1" or "fd00::1"; empty for bytes of another length.
 std::string AddressOf(const ASN1_STRING* bytes) {
   char text[INET6_ADDRSTRLEN] = {};
   const int length = ASN1_STRING_length(bytes);
@@ -68,8 +68,8 @@ StatusOr<std::vector<Certificate>> ReadCertificates(std::string_view pem) {
   const bool is_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   const std::string error = TakeTlsError();
   if (!is_end) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "certificate %d is broken (%s). Write it again", certificates.size() + 1, error));
+    return absl::InvalidArgumentError(absl::StrFormat("certificate %d is damaged (%s). Replace it",
+                                                      certificates.size() + 1, error));
   }
   if (certificates.empty()) {
     return absl::InvalidArgumentError("holds no certificate. PEM begins -----BEGIN CERTIFICATE");
@@ -82,9 +82,9 @@ StatusOr<PrivateKey> ReadPrivateKey(std::string_view pem) {
   ERR_clear_error();
   bool is_encrypted = false;
   PrivateKey key(PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassword, &is_encrypted));
-  TakeTlsError();  // Of decoders that were tried in vain; it would not help.
+  TakeTlsError();  // Left by decoders that did not match; it would not help.
   if (key == nullptr && is_encrypted) {
-    return absl::InvalidArgumentError("is encrypted. Write it without a password");
+    return absl::InvalidArgumentError("is encrypted. Store it without a password");
   }
   if (key == nullptr) {
     return absl::InvalidArgumentError("holds no private key. PEM begins -----BEGIN PRIVATE KEY");

@@ -1,7 +1,7 @@
-// Certificates and keys, from PEM to OpenSSL's objects, and the names that a certificate bears.
+// Turns PEM certificates and keys into OpenSSL objects, and reads the names in a certificate.
 //
-// Errors are sentences without file and key; whoever asked knows those.  For the server's own TLS
-// sources only.  Any thread.
+// Error messages contain neither file name nor key; the caller adds the file name. For the server's
+// own TLS sources only. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -26,19 +26,19 @@ struct FreeKey {
 using Certificate = std::unique_ptr<x509_st, FreeCertificate>;
 using PrivateKey = std::unique_ptr<evp_pkey_st, FreeKey>;
 
-// All certificates of `pem`, at least one.
+// Returns all certificates of `pem`, at least one.
 StatusOr<std::vector<Certificate>> ReadCertificates(std::string_view pem);
 
-// The private key of `pem`; one that is encrypted is refused.
+// Returns the private key of `pem`; an encrypted key is an error.
 StatusOr<PrivateKey> ReadPrivateKey(std::string_view pem);
 
-// Subject alternative names: DNS, e-mail, IP and URI, as texts.
+// Returns the subject alternative names (DNS, e-mail, IP and URI) as texts.
 std::vector<std::string> AlternativeNames(const x509_st& certificate);
 
-// When a certificate expires, in seconds since 1970; 0 where it does not say.
+// Returns the expiry time in seconds since 1970, or 0 when the certificate has none.
 int64_t ExpiresAt(const x509_st& certificate);
 
-// What OpenSSL says of the last thing that went wrong on this thread; forgets it.
+// Returns OpenSSL's text for the last error on this thread, and clears the error.
 std::string TakeTlsError();
 
 }  // namespace podgpu

@@ -33,7 +33,7 @@ Status FailureOf(Error error, std::string_view step) {
     return absl::DeadlineExceededError(absl::StrFormat("%s: no answer in time", step));
   }
   if (error == beast::http::error::body_limit || error == beast::http::error::header_limit) {
-    return absl::ResourceExhaustedError(absl::StrFormat("%s: larger than is taken", step));
+    return absl::ResourceExhaustedError(absl::StrFormat("%s: larger than the limit", step));
   }
   if (step == "TLS" || error.category() == boost::asio::error::get_ssl_category()) {
     return absl::UnauthenticatedError(sentence);
@@ -41,7 +41,7 @@ Status FailureOf(Error error, std::string_view step) {
   return step == "connecting" ? absl::UnavailableError(sentence) : absl::DataLossError(sentence);
 }
 
-// One question, from connecting to the last byte.  It lives in the handlers of its operations.
+// One request, from connecting to the last byte. The handlers of its operations own it.
 template <typename Stream>
 class Exchange : public std::enable_shared_from_this<Exchange<Stream>> {
  public:
@@ -57,7 +57,7 @@ class Exchange : public std::enable_shared_from_this<Exchange<Stream>> {
     Error error;
     const auto address = boost::asio::ip::make_address(question_.ip, error);
     if (error) {
-      Finish(absl::InvalidArgumentError(Quoted(question_.ip) + " is no address"));
+      Finish(absl::InvalidArgumentError(Quoted(question_.ip) + " is not an address"));
       return;
     }
     beast::get_lowest_layer(stream_).async_connect(Tcp::endpoint(address, question_.port),
@@ -65,7 +65,7 @@ class Exchange : public std::enable_shared_from_this<Exchange<Stream>> {
   }
 
  private:
-  // A handler that goes on with `next`, or ends with what failed in `step`.
+  // Returns a handler that calls `next`, or ends the request with the failure of `step`.
   template <typename Next>
   auto Then(const char* step, Next next) {
     return [self = this->shared_from_this(), step, next](Error error, auto... /*counts*/) {
@@ -128,7 +128,7 @@ class Exchange : public std::enable_shared_from_this<Exchange<Stream>> {
     Finish(std::move(answer));
   }
 
-  // The connection is closed when the last handler lets go of this object.
+  // The connection is closed when the last handler releases this object.
   void Finish(StatusOr<HttpAnswer> answer) { std::exchange(done_, nullptr)(std::move(answer)); }
 
   Stream stream_;
@@ -147,7 +147,7 @@ Status UsePem(boost::asio::ssl::context& context, const HttpClientTls& tls) {
     context.add_certificate_authority(boost::asio::buffer(tls.authorities), error);
   }
   if (error) {
-    return absl::InvalidArgumentError("it holds no certificate of an authority");
+    return absl::InvalidArgumentError("it contains no certificate of an authority");
   }
   if (!tls.certificate.empty()) {
     context.use_certificate_chain(boost::asio::buffer(tls.certificate), error);
@@ -164,7 +164,7 @@ Status UsePem(boost::asio::ssl::context& context, const HttpClientTls& tls) {
   return absl::OkStatus();
 }
 
-// Failures of the first step, too, are told from Run.
+// Failures of the first step are also reported from Run.
 template <typename Stream>
 void BeginExchange(boost::asio::io_context& io, Stream stream, HttpQuestion question,
                    const HttpClientOptions& options, HttpCallback done) {
@@ -232,7 +232,7 @@ class HttpClient::Engine {
 
  private:
   const HttpClientOptions options_;
-  // A context lives as long as its sessions, which hold it themselves.
+  // A context lives as long as its sessions, which share its ownership.
   std::shared_ptr<boost::asio::ssl::context> context_;
   bool verifies_ = true;
   size_t running_ = 0;

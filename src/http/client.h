@@ -1,11 +1,11 @@
-// Asks many servers at once: GET requests over HTTP/1.1, plain or TLS, each on a connection of its
-// own, each within one deadline from connecting to the last byte.
+// An HTTP client that queries many servers at once: GET requests over HTTP/1.1, plain or TLS. Each
+// uses a connection of its own and has one deadline from connecting to the last byte.
 //
-// For the cluster role, which asks thousands of nodes.  Whom it asks may lie or hang: heads and
-// bodies are bounded, and a slow answer costs a socket until its deadline.  Nothing is resolved
-// here: addresses are numbers, since looking up names blocks.  No redirect is followed.  All of it
-// happens on the thread that calls Run, which also calls the callbacks; Interrupt alone may be
-// called from any thread.
+// For the cluster role, which queries thousands of nodes. A server may send wrong data or hang:
+// headers and bodies have size limits, and a slow answer costs a socket until its deadline.
+// Addresses must be numeric, because resolving a name blocks. Redirects are not followed.
+// Everything happens on the thread that calls Run, which also calls the callbacks; only Interrupt
+// may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -21,10 +21,10 @@
 
 namespace podgpu {
 
-// Whom to trust and who we are, in PEM.
+// Trusted authorities and the client's own certificate, in PEM.
 struct HttpClientTls {
-  std::string authorities;  // Empty: those of the system.
-  std::string certificate;  // Our own, with `key`; empty: none.
+  std::string authorities;  // Empty: the authorities of the system.
+  std::string certificate;  // The client's certificate, with `key`; empty: none.
   std::string key;
   bool trusts_anyone = false;
   bool operator==(const HttpClientTls&) const = default;
@@ -36,14 +36,15 @@ struct HttpClientOptions {
 };
 
 struct HttpQuestion {
-  std::string ip;  // In numbers, without brackets.
+  std::string ip;  // Numeric, without brackets.
   uint16_t port = 0;
   std::string host;  // For the Host header.
   std::string path;
-  std::string certificate_name;  // Whom the server's certificate must name; without TLS unused.
+  std::string certificate_name;  // Required name in the server's certificate, with TLS.
   std::string etag;              // For If-None-Match; empty: none.
   std::string authorization;     // The header's value; empty: none.
-  std::vector<std::pair<std::string, std::string>> headers{};  // Further ones: name and value.
+  std::vector<std::pair<std::string, std::string>>
+      headers{};  // Additional headers: name and value.
 };
 
 struct HttpAnswer {
@@ -54,8 +55,8 @@ struct HttpAnswer {
   std::string body;
 };
 
-// kUnavailable: no connection; kDeadlineExceeded; kUnauthenticated: TLS; kResourceExhausted: too
-// large; kDataLoss: no HTTP, or cut off.
+// kUnavailable: no connection. kDeadlineExceeded. kUnauthenticated: TLS failed. kResourceExhausted:
+// too large. kDataLoss: not HTTP, or incomplete.
 using HttpCallback = std::function<void(StatusOr<HttpAnswer>)>;
 
 class HttpClient {
@@ -63,24 +64,24 @@ class HttpClient {
   explicit HttpClient(HttpClientOptions options);
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
-  // Drops what is running; its callbacks are not called.
+  // Drops running requests; their callbacks are not called.
   ~HttpClient();
 
-  // What follows is asked with TLS as `tls` says, or plainly when it is null.  kInvalidArgument
-  // with a sentence when that cannot be used; then nothing has changed.
+  // Sets TLS for the following requests; null: plain HTTP. On kInvalidArgument, with one sentence,
+  // nothing has changed.
   Status UseTls(const HttpClientTls* tls);
 
-  // Begins to ask; `done` is called once, from Run.
+  // Starts a request; Run calls `done` once.
   void Ask(HttpQuestion question, HttpCallback done);
-  // Questions that have not been answered.
+  // Number of unanswered requests.
   size_t running() const;
 
-  // Sends and receives until something has happened, `deadline` has come, or Interrupt is called.
+  // Sends and receives until there is progress, `deadline` has passed, or Interrupt is called.
   void Run(Instant deadline);
   void Interrupt();
 
  private:
-  class Engine;  // What knows Asio and OpenSSL.
+  class Engine;  // Hides Asio and OpenSSL from this header.
   const std::unique_ptr<Engine> engine_;
 };
 

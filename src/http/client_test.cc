@@ -46,7 +46,7 @@ HttpResponse Headers(const HttpRequest& request) {
   return response;
 }
 
-TEST(HttpClient, AsksAndTakesTheAnswer) {
+TEST(HttpClient, SendsARequestAndReturnsTheAnswer) {
   const auto server = StartServer(LoopbackOptions(), Headers);
   HttpClient client({});
   HttpQuestion question = To(server->port());
@@ -61,7 +61,7 @@ TEST(HttpClient, AsksAndTakesTheAnswer) {
   EXPECT_EQ(AskOne(client, question)->status, 304);
 }
 
-TEST(HttpClient, AsksManyAtOnce) {
+TEST(HttpClient, QueriesManyServersAtOnce) {
   const auto server = StartServer();
   HttpClient client({});
   size_t answers = 0;
@@ -78,27 +78,27 @@ TEST(HttpClient, AsksManyAtOnce) {
   EXPECT_EQ(client.running(), 0U);
 }
 
-TEST(HttpClient, TakesNoMoreThanItsLimit) {
+TEST(HttpClient, RefusesAnAnswerAboveTheLimit) {
   const auto server = StartServer();
   HttpClient client({.max_body_bytes = 1000});
   EXPECT_EQ(AskOne(client, To(server->port(), "/large")).status().code(),
             absl::StatusCode::kResourceExhausted);
 }
 
-// A port that listens and never answers.
-Listener Mute() {
+// Returns a port that listens and never answers.
+Listener SilentListener() {
   return Listen({.host = "127.0.0.1", .port = 0, .path = {}}, SystemFiles()).value();
 }
 
 TEST(HttpClient, GivesUpAtTheDeadline) {
-  const Listener mute = Mute();
+  const Listener mute = SilentListener();
   HttpClient client({.deadline = milliseconds(30)});
   EXPECT_EQ(AskOne(client, To(mute.port)).status().code(), absl::StatusCode::kDeadlineExceeded);
 }
 
-TEST(HttpClient, SaysWhenNobodyListens) {
+TEST(HttpClient, ReportsARefusedConnection) {
   uint16_t port = 0;
-  { port = Mute().port; }
+  { port = SilentListener().port; }
   HttpClient client({});
   EXPECT_EQ(AskOne(client, To(port)).status().code(), absl::StatusCode::kUnavailable);
   HttpQuestion question = To(port);
@@ -106,8 +106,8 @@ TEST(HttpClient, SaysWhenNobodyListens) {
   EXPECT_EQ(AskOne(client, question).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(HttpClient, IsInterruptedAndDropsWhatRuns) {
-  const Listener mute = Mute();
+TEST(HttpClient, CanBeInterruptedAndDropsRunningRequests) {
+  const Listener mute = SilentListener();
   bool told = false;
   {
     HttpClient client({});
@@ -120,7 +120,7 @@ TEST(HttpClient, IsInterruptedAndDropsWhatRuns) {
   EXPECT_FALSE(told);
 }
 
-TEST(HttpClient, BelievesOnlyWhoHasACertificateOfTheAuthority) {
+TEST(HttpClient, AcceptsOnlyCertificatesOfTheAuthority) {
   const Authority authority("nodes");
   const MadeCertificate made = authority.Issue("node", "DNS:localhost");
   const WebConfigFiles files;

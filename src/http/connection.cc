@@ -15,29 +15,29 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr size_t kReadBytes = 2048;  // Holds the request of every scraper that we know.
+constexpr size_t kReadBytes = 2048;  // Enough for the request of every known scraper.
 
-// After the last response we close our half and read on for so long and so much, so that the
-// client finds the response before it finds the connection reset.
+// After the last response the server closes its sending side and reads on for this long and this
+// many bytes; otherwise a reset could destroy the response before the client reads it.
 constexpr std::chrono::seconds kLinger{1};
 constexpr size_t kLingerBytes = size_t{1} << 20;
 
 constexpr size_t kPieceBytes = size_t{64} << 10;
 
-// A client that goes on without the right password must connect again.
+// After so many wrong passwords the client must connect again.
 constexpr int kMostFailedPasswords = 3;
 
-// Those of RFC 9110 and 5789; what WebDAV adds is answered too, and not worth naming.
+// The methods of RFC 9110 and 5789. WebDAV methods are answered too, but not listed.
 constexpr const char* kAllowedMethods =
     "GET, HEAD, POST, PUT, DELETE, CONNECT, OPTIONS, TRACE, PATCH";
 
-// A handler that has more to say in a moment is called again so much later, until so long before
-// the response is due.
+// A handler that wants to be called again is called after this delay, until this long before the
+// response is due.
 constexpr std::chrono::milliseconds kAskAgainAfter{20};
 constexpr std::chrono::milliseconds kAskAgainUntil{250};
 
-// How long the answer to `request` may take: not longer than the scraper waits for it, which it
-// tells in X-Prometheus-Scrape-Timeout-Seconds.
+// Returns how long the answer to `request` may take: at most as long as the scraper waits, which
+// X-Prometheus-Scrape-Timeout-Seconds tells.
 Duration TimeToAnswer(const HttpRequest& request, Duration longest) {
   const std::string_view text = request.scrape_timeout_s;
   double seconds = 0;
@@ -99,8 +99,8 @@ void Connection::CutOff() {
   Close();
 }
 
-// Whether the system forgets what the client has not taken when the socket is closed, by a deadline
-// too.  It would offer it for minutes else, and hold it as long.
+// Sets whether the system drops unsent data when the socket is closed, also by a deadline.
+// Otherwise the kernel would keep and offer it for minutes.
 void Connection::ForgetAtItsEnd(bool forgets) {
   ErrorCode ignored;
   stream_.socket().set_option(asio::socket_base::linger(forgets, 0), ignored);
@@ -114,7 +114,7 @@ void Connection::AwaitRequest() {
   Advance();
 }
 
-// Goes as far as the bytes at hand allow.
+// Processes as many of the received bytes as possible.
 void Connection::Advance() {
   if (is_new_ && !buffer_.empty()) {
     is_new_ = false;
@@ -135,8 +135,7 @@ void Connection::Advance() {
   }
 }
 
-// Looks at the first bytes where TLS is configured: begins the handshake, or refuses a client that
-// speaks anything else.
+// With TLS configured: starts the handshake, or refuses a client whose first byte is not TLS.
 bool Connection::BeginsWithTls() {
   constexpr char kHandshakeRecord = 0x16;  // RFC 8446, 5.1.
   if (shared_.front != nullptr) {
@@ -162,7 +161,7 @@ void Connection::OnHandshake(const ErrorCode& error) {
   if (error && !closed_ && error != boost::beast::error::timeout) {
     shared_.counters.failed_handshakes++;
   }
-  buffer_.clear();  // A client has nothing more to say before it is answered.
+  buffer_.clear();  // The client has nothing to say before it gets the answer.
   if (GoesOn(error)) {
     Advance();
   }
@@ -203,7 +202,7 @@ void Connection::Answer() {
                        [self = shared_from_this()](int refusal) { self->OnAdmitted(refusal); });
 }
 
-// Denies what a browser may have been made to send.
+// Refuses a request that another web site may have made a browser send.
 bool Connection::IsGuardedAgainst(const HttpRequest& request) {
   const GuardVerdict verdict =
       shared_.is_local ? GuardVerdict::kPass : shared_.guard.Judge(request);
@@ -214,16 +213,16 @@ bool Connection::IsGuardedAgainst(const HttpRequest& request) {
   const bool is_host = verdict == GuardVerdict::kForeignHost;
   std::atomic<uint64_t>& count =
       is_host ? shared_.counters.foreign_host : shared_.counters.cross_site;
-  if (count++ == 0) {  // The rest is counted.
+  if (count++ == 0) {  // Only the first is logged; all are counted.
     Log(LogLevel::kWarn,
-        is_host ? "a request by a foreign name is refused" : "a request of another site is refused",
+        is_host ? "refused a request with a foreign Host" : "refused a request from another site",
         {{"why", why}, {"peer", peer()}});
   }
   Deny(403, why + "\n");
   return true;
 }
 
-// The front has decided, at once or after a password was checked.
+// Called when the front has decided, at once or after a password check.
 void Connection::OnAdmitted(int refusal) {
   if (closed_) {
     return;
@@ -260,7 +259,7 @@ void Connection::AskHandler() {
   Write(PersistenceOfRequest(), IsHead());
 }
 
-// Refuses a good request; the client may try another on the same connection.
+// Refuses a valid request; the client may send another on the same connection.
 void Connection::Deny(int status, std::string body) {
   response_ = TextResponse(
       status, body.empty() ? std::string(ReasonPhrase(status)) + "\n" : std::move(body));
@@ -292,7 +291,7 @@ bool Connection::IsHead() const {
   return reader_.state() == RequestReader::State::kComplete && reader_.request().method == "HEAD";
 }
 
-// One deadline for head and body together, however slowly the client takes them.
+// Head and body have one common deadline, however slowly the client reads.
 void Connection::Write(Persistence persistence, bool head_only) {
   BecomeBusy();
   ForgetAtItsEnd(true);
@@ -306,12 +305,12 @@ void Connection::Write(Persistence persistence, bool head_only) {
                                                    asio::buffer(body.data(), body.size())};
   stream_.expires_at(answer_by_);
   auto on_written = [self = shared_from_this(), persistence](const ErrorCode& error, size_t) {
-    self->response_ = {};  // The snapshot goes as soon as its bytes are out.
+    self->response_ = {};  // The snapshot is released as soon as its bytes are sent.
     if (self->GoesOn(error)) {
       self->OnWritten(persistence);
     }
   };
-  // Asked before each piece: how much of the rest may be handed to the system at once.
+  // Asked before each piece: returns the number of bytes that may be passed to the system at once.
   auto next_piece = [self = shared_from_this()](const ErrorCode& error, size_t written) {
     if (written > 0) {
       self->active_at_ = self->shared_.clock.Now();
@@ -324,7 +323,7 @@ void Connection::Write(Persistence persistence, bool head_only) {
 }
 
 void Connection::OnWritten(Persistence persistence) {
-  ForgetAtItsEnd(false);  // What is on its way to a good client arrives.
+  ForgetAtItsEnd(false);  // Data in flight to a well-behaved client must arrive.
   has_answered_ = true;
   if (persistence == Persistence::kClose || shared_.stopping) {
     BeginLinger();
@@ -342,7 +341,7 @@ void Connection::BeginLinger() {
   if (tls_ == nullptr) {
     return LingerOn();
   }
-  // Tells the client that nothing was cut off, and waits for it to say the same.
+  // Tells the client that the data is complete, and waits for the client's close_notify.
   tls_->async_shutdown([self = shared_from_this()](const ErrorCode& error) {
     error || self->closed_ ? self->Close() : self->LingerOn();
   });
@@ -367,10 +366,10 @@ void Connection::Linger() {
                           });
 }
 
-// Whether the connection is still of use after an operation; closes it if not.
+// Returns whether the connection is still usable after an operation; closes it otherwise.
 bool Connection::GoesOn(const ErrorCode& error) {
   if (error && !closed_) {
-    // A client that stays between two requests breaks no rule; it comes back when it wants.
+    // A client that is idle between two requests breaks no rule; it may reconnect.
     if (error == boost::beast::error::timeout && !is_idle_) {
       shared_.counters.deadlines++;
     }

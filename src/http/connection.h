@@ -1,11 +1,12 @@
-// One client of the server: reads its requests, has them answered, and closes in time.
+// One client connection of the server: reads requests, gets and writes answers, and enforces the
+// deadlines.
 //
-// A connection is owned by the pool in whose bound it counts; operations under way keep it alive
-// past that.  It moves between the pool's two lists as it waits for the client or is being
-// answered, and keeps when something last happened in it, so that the server knows which one to
-// close first.  One answer is in flight at a time: no further request is read before the system
-// has taken all of it.  With TLS it costs no more than without
-// until its first byte arrives; the handshake is part of the first request and shares its deadline.
+// Owned by the pool whose limit it counts against; running operations keep it alive after it has
+// left the pool. It is in one of the pool's two lists, for connections that wait for the client and
+// for those that are being answered, and records its last activity, so that the server knows which
+// connection to close first. One answer is in flight at a time: the next request is read only after
+// the system has taken the whole answer. A TLS connection costs no more than a plain one until its
+// first byte arrives; the handshake is part of the first request and shares its deadline.
 // Everything happens on the server's thread.
 #pragma once
 
@@ -30,19 +31,19 @@ namespace podgpu {
 class Connection;
 using Connections = std::list<std::shared_ptr<Connection>>;
 
-// The connections that share one bound.
+// The connections that share one limit.
 struct ConnectionPool {
   size_t limit = 0;
   bool probes_only = false;
-  Connections waiting;  // For a request, or for the client to close.
-  Connections busy;     // Being answered.
+  Connections waiting;  // They wait for a request, or for the client to close.
+  Connections busy;     // They are being answered.
   size_t size() const { return waiting.size() + busy.size(); }
 };
 
-// How many connections are open by the address of the client; those that have none are together.
+// Number of open connections per client address; clients without one share an entry.
 using Peers = std::map<std::string, size_t, std::less<>>;
 
-// What all connections of a server share; outlives them.
+// State that all connections of a server share; outlives them.
 struct ServerState {
   ServerState(HttpServerOptions server_options, HttpHandler server_handler)
       : options(std::move(server_options)),
@@ -57,7 +58,7 @@ struct ServerState {
   HttpCounters& counters;
   const RequestGuard guard;
   Peers peers;
-  bool is_local = false;  // Served on a socket in the file system, which no browser reaches.
+  bool is_local = false;            // Served on a Unix socket, which no browser can reach.
   std::unique_ptr<WebFront> front;  // Null without a web configuration.
   bool stopping = false;
   std::function<void()> on_closed;  // A connection has left its pool.
@@ -65,7 +66,7 @@ struct ServerState {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  // `peer` is the address that the client's bound is counted for; empty: none is.
+  // `peer` is the address whose connections are counted and limited; empty: not limited.
   Connection(ServerState& shared, ConnectionPool& pool, Socket socket, std::string peer);
 
   // Joins the pool and reads the first request.
@@ -74,14 +75,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Closes the socket and leaves the pool.
   void Close();
 
-  // Closes it so that the system forgets what the client has not taken.
+  // Closes it and makes the system drop unsent data.
   void CutOff();
 
-  // While it is open.
+  // Valid while it is open.
   const std::string& peer() const { return peer_->first; }
   size_t connections_of_peer() const { return peer_->second; }
-  // When it was accepted, its answer began, or the system last took a part of its answer.  Bytes
-  // of a request do not count: a client may send one at a time.
+  // Last activity: it was accepted, its answer began, or the system took a part of its answer.
+  // Bytes of a request do not count, because a client may send one at a time.
   Instant active_at() const { return active_at_; }
 
  private:
@@ -109,28 +110,28 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void BecomeBusy();
   void BecomeWaiting();
 
-  // Calls `act` with the stream that carries HTTP: the socket's, or TLS over it.
+  // Calls `act` with the stream that carries HTTP: the socket, or TLS over it.
   template <typename Act>
   void OnStream(Act act);
 
   ServerState& shared_;
   ConnectionPool& pool_;
-  Peers::iterator peer_;  // Until it is closed.
+  Peers::iterator peer_;  // Valid until it is closed.
   Stream stream_;
   Timer ask_again_;
-  // With TLS, from the handshake on.  The session ends before its context and its socket.
+  // With TLS, from the handshake on. The session is destroyed before its context and its socket.
   std::shared_ptr<const TlsContext> tls_context_;
   std::unique_ptr<TlsStream> tls_;
   RequestReader reader_;
-  std::string buffer_;  // What has arrived and is not used yet.
+  std::string buffer_;  // Received bytes that are not used yet.
   HttpResponse response_;
   std::string head_;
-  Instant answer_by_{};  // The response has left by then, or the connection is closed.
+  Instant answer_by_{};  // Deadline of the response; then the connection is closed.
   Instant active_at_{};
-  int failed_passwords_ = 0;  // Since the last right one.
+  int failed_passwords_ = 0;  // Since the last right password.
   size_t lingered_bytes_ = 0;
   Connections::iterator place_;
-  bool is_new_ = true;  // Nothing has arrived yet.
+  bool is_new_ = true;  // No byte has arrived yet.
   bool is_busy_ = false;
   bool has_answered_ = false;
   bool is_idle_ = false;  // Between two requests.

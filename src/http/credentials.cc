@@ -8,7 +8,7 @@
 namespace podgpu {
 namespace {
 
-// Standard base64 with its padding, nothing else.
+// Decodes standard base64 with padding; nothing else.
 std::optional<std::string> DecodeBase64(std::string_view text) {
   const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
   const auto is_symbol = [](char c) {

@@ -1,7 +1,7 @@
-// Name and password as HTTP's basic scheme carries them.
+// User name and password of HTTP's basic scheme.
 //
-// Reads the value of an Authorization header; compares texts in a time that tells nothing of where
-// they differ.  Pure functions; any thread.
+// Parses the value of an Authorization header, and compares texts in a time that does not depend on
+// where they differ. Pure functions; any thread.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,10 @@ struct Credentials {
   bool operator==(const Credentials&) const = default;
 };
 
-// "Basic dXNlcjpwYXNz" (RFC 7617; the scheme in any case).  Nothing for whatever else.
+// Parses "Basic dXNlcjpwYXNz" (RFC 7617; the scheme in any case). Returns nothing for other values.
 std::optional<Credentials> ReadBasicCredentials(std::string_view authorization);
 
-// Whether both are the same; takes the same time wherever they differ.
+// Returns whether both are equal; takes the same time wherever they differ.
 bool AreEqualInConstantTime(std::string_view a, std::string_view b);
 
 }  // namespace podgpu

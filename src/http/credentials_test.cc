@@ -23,7 +23,7 @@ TEST(BasicCredentials, AreReadFromTheHeader) {
   }
 }
 
-TEST(BasicCredentials, AreAbsentFromAnythingElse) {
+TEST(BasicCredentials, AreAbsentFromOtherHeaders) {
   for (const std::string_view header :
        {"", "Basic", "Basic ", "Bearer YTo=", "Basic YTo", "Basic YQ==", "Basic YT o=",
         "Basic  YTo=", "Basic =", "Basic ====", "Basic YTo=YTo=", "Basic Y===", "BasicYTo="}) {

@@ -1,6 +1,6 @@
-// The HTTP round trip as a client on the same machine sees it: one keep-alive connection over
-// loopback, body precomputed, at the sizes of a page of one GPU, of a full node, of the largest
-// node, and of a hundred thousand series.
+// The HTTP round trip for a client on the same machine: one keep-alive connection over loopback,
+// precomputed body. Sizes: a page of one GPU, of a full node, of the largest node, and of a hundred
+// thousand series.
 #include <memory>
 #include <string>
 
@@ -28,7 +28,7 @@ void RoundTrip(benchmark::State& state) {
 }
 BENCHMARK(RoundTrip)->Arg(6'000)->Arg(175'000)->Arg(2'300'000)->Arg(29'000'000)->UseRealTime();
 
-// A connection for each request, as a scraper without keep-alive makes them.
+// One connection per request, like a scraper without keep-alive.
 void ConnectAndFetch(benchmark::State& state) {
   HttpServerOptions options;
   options.address = "127.0.0.1:0";

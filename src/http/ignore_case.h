@@ -1,6 +1,6 @@
-// Comparing words of HTTP whose case does not matter: host names, codings, values of headers.
+// Compares words of HTTP whose case does not matter: host names, codings, header values.
 //
-// ASCII alone, as RFC 9110 has it.  Pure; any thread.
+// Only ASCII letters, as in RFC 9110. Pure; any thread.
 #pragma once
 
 #include <algorithm>

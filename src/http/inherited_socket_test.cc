@@ -5,30 +5,30 @@
 namespace podgpu {
 namespace {
 
-TEST(InheritedSocket, IsTheOneThatIsMeantForUs) {
+TEST(InheritedSocket, IsTheSocketForThisProcess) {
   EXPECT_EQ(InheritedSocket("1", "41", 41).value(), 3);
 }
 
-TEST(InheritedSocket, IsRefusedWithTheRemedyOtherwise) {
+TEST(InheritedSocket, IsRefusedWithARemedyOtherwise) {
   struct Row {
     std::optional<std::string> fds, pid;
     std::string_view why;
   };
   const Row rows[] = {
-      {std::nullopt, std::nullopt, "systemd has handed over no socket"},
-      {"1", std::nullopt, "systemd has handed over no socket"},
+      {std::nullopt, std::nullopt, "systemd has passed no socket"},
+      {"1", std::nullopt, "systemd has passed no socket"},
       {"1", "42", "the socket is for process \"42\", and this is 41"},
       {"1", "me", "the socket is for process \"me\", and this is 41"},
-      {"0", "41", "\"0\" sockets are handed over"},
-      {"2", "41", "\"2\" sockets are handed over"},
-      {"-1", "41", "\"-1\" sockets are handed over"},
+      {"0", "41", "systemd has passed \"0\" sockets"},
+      {"2", "41", "systemd has passed \"2\" sockets"},
+      {"-1", "41", "systemd has passed \"-1\" sockets"},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(InheritedSocket(row.fds, row.pid, 41).status(),
               absl::InvalidArgumentError(
                   "--web-systemd-socket: " + std::string(row.why) +
-                  ". Start podgpu by a .socket unit with one ListenStream=, or leave the flag "
-                  "out"));
+                  ". Start podgpu from a .socket unit with one ListenStream=, or remove the "
+                  "flag"));
   }
 }
 

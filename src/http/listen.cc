@@ -21,9 +21,9 @@ namespace podgpu {
 namespace {
 
 constexpr std::string_view kUnixScheme = "unix:";
-constexpr int kBacklog = 1024;  // The kernel cuts it to net.core.somaxconn.
+constexpr int kBacklog = 1024;  // The kernel limits it to net.core.somaxconn.
 
-// The columns of /proc/net/tcp (Linux Documentation/networking/proc_net_tcp.rst) that we read.
+// The columns of /proc/net/tcp that are read (Linux Documentation/networking/proc_net_tcp.rst).
 constexpr size_t kLocalAddressColumn = 1;
 constexpr size_t kStateColumn = 3;
 constexpr size_t kInodeColumn = 9;
@@ -39,7 +39,7 @@ std::vector<std::string_view> Columns(std::string_view line) {
   return columns;
 }
 
-// Whether "0100007F:24B8" or its IPv6 form ends in `port`.
+// Returns whether "0100007F:24B8" or its IPv6 form ends with `port`.
 bool HasPort(std::string_view local_address, uint16_t port) {
   const size_t colon = local_address.rfind(':');
   if (colon == std::string_view::npos) {
@@ -52,7 +52,7 @@ bool HasPort(std::string_view local_address, uint16_t port) {
   return error == std::errc{} && next == digits.data() + digits.size() && value == port;
 }
 
-// What /proc/<pid>/fd calls the sockets that listen on `port`: "socket:[12345]".
+// Returns the sockets that listen on `port` by their names in /proc/<pid>/fd: "socket:[12345]".
 std::set<std::string> ListeningSockets(const Files& files, uint16_t port) {
   std::set<std::string> sockets;
   for (const std::string_view table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
@@ -92,7 +92,7 @@ Status TakenError(const ListenAddress& address, const Files& files) {
   ListenAddress next = address;
   next.port = static_cast<uint16_t>(address.port == UINT16_MAX ? 0 : address.port + 1);
   return absl::InvalidArgumentError(absl::StrFormat(
-      "%s is taken%s. %s --address %s", ToString(address), owner ? " by " + *owner : std::string(),
+      "%s is in use%s. %s --address %s", ToString(address), owner ? " by " + *owner : std::string(),
       owner ? "Stop it, or choose" : "Choose", ToString(next)));
 }
 
@@ -106,10 +106,10 @@ Status BindError(const ListenAddress& address, int error, const Files& files) {
           "%s needs a privilege: ports below 1024 are reserved. Choose a higher port", name));
     case EADDRNOTAVAIL:
       return absl::InvalidArgumentError(absl::StrFormat(
-          "%s: %s is no address of this machine. Choose one that is, or :%d for all", name,
-          address.host, address.port));
+          "%s: %s is not an address of this machine. Choose one of its addresses, or :%d for all",
+          name, address.host, address.port));
     default:
-      return absl::InvalidArgumentError(absl::StrFormat("%s cannot be listened on: %s", name,
+      return absl::InvalidArgumentError(absl::StrFormat("%s cannot be used to listen: %s", name,
                                                         std::system_category().message(error)));
   }
 }
@@ -126,7 +126,7 @@ uint16_t BoundPort(int socket) {
   return ntohs(port);
 }
 
-// A listener, or the errno that stood in the way.
+// A listener, or the errno of the failure.
 struct Attempt {
   Listener listener;
   int error = 0;
@@ -138,8 +138,8 @@ Attempt TryListen(const sockaddr* address, socklen_t length) {
   if (!socket.is_open()) {
     return {.listener = {}, .error = errno};
   }
-  // Restarts must not wait for connections of the last run to time out; two listeners on one port
-  // are refused all the same.
+  // A restart must not wait until connections of the previous run time out. Two listeners on one
+  // port are still refused.
   const int on = 1;
   const int off = 0;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -163,7 +163,7 @@ Attempt TryListenEverywhere(uint16_t port) {
   if (attempt.error != EAFNOSUPPORT && attempt.error != EADDRNOTAVAIL) {
     return attempt;
   }
-  // No IPv6 on this machine.
+  // This machine has no IPv6.
   sockaddr_in v4{};
   v4.sin_family = AF_INET;
   v4.sin_port = htons(port);
@@ -205,10 +205,10 @@ StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {
   };
   if (text.starts_with(kUnixScheme)) {
     std::string_view path = text.substr(kUnixScheme.size());
-    path.remove_prefix(path.starts_with("///") ? 2 : 0);  // As a URL.
+    path.remove_prefix(path.starts_with("///") ? 2 : 0);  // Accepts URL form.
     if (!path.starts_with('/') || path.starts_with("//") || path.ends_with('/') ||
         path.find('\0') != std::string_view::npos) {
-      return refuse("has no absolute path of a file");
+      return refuse("has no absolute path");
     }
     return ListenAddress{.host = {}, .port = 0, .path = std::string(path)};
   }
@@ -270,10 +270,10 @@ StatusOr<Listener> AdoptListener(int descriptor) {
   const int family = option(SO_DOMAIN);
   const bool is_known = family == AF_INET || family == AF_INET6 || family == AF_UNIX;
   if (option(SO_ACCEPTCONN) != 1 || option(SO_TYPE) != SOCK_STREAM || !is_known) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "the socket that was handed over (descriptor %d) does not listen for streams. Use "
-        "ListenStream= and Accept=no in the .socket unit",
-        descriptor));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the socket from systemd (descriptor %d) does not listen for streams. Use "
+                        "ListenStream= and Accept=no in the .socket unit",
+                        descriptor));
   }
   ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);

@@ -1,10 +1,10 @@
-// From an address as people write it to a socket that listens: the part of the server that can be
-// misconfigured.
+// Makes a listening socket from an address in a flag: the part of the server that a user can
+// misconfigure.
 //
 // Accepts ":9400" (every address of the machine, IPv6 and IPv4 on one socket), "host:9400",
-// "[::1]:9400" and "unix:/path"; port 0 lets the system choose.  Every error is kInvalidArgument,
-// since an address is configuration, and names the address and what to do.  Called once per
-// listener at start; may resolve a host name and so block.
+// "[::1]:9400" and "unix:/path"; with port 0 the system chooses. Every error is kInvalidArgument,
+// because an address is configuration, and names the address and the remedy. Called once per
+// listener at start; may resolve a host name and therefore block.
 #pragma once
 
 #include <cstdint>
@@ -22,31 +22,30 @@ namespace podgpu {
 struct ListenAddress {
   std::string host;  // Empty for all addresses; without brackets.
   uint16_t port = 0;
-  std::string path;  // Of a socket in the file system; host and port mean nothing then.
+  std::string path;  // Path of a Unix socket; then host and port are ignored.
   bool operator==(const ListenAddress&) const = default;
 };
 
 StatusOr<ListenAddress> ParseListenAddress(std::string_view text);
 
-// "host:port" again, with brackets where the host needs them, or "unix:/path".
+// Returns "host:port", with brackets if the host needs them, or "unix:/path".
 std::string ToString(const ListenAddress& address);
 
 struct Listener {
   FileDescriptor socket;  // Bound, listening, non-blocking.
-  uint16_t port = 0;      // The one that is bound; 0 for a path.
+  uint16_t port = 0;      // The bound port; 0 for a path.
   int family = 0;         // AF_INET6, AF_INET or AF_UNIX.
   SocketFile file;        // Of a path; removed with the listener.
 };
 
-// Binds and listens.  `files` is the file system in whose /proc the owner of a taken port is
-// looked up for the message.
+// Binds and listens. When the port is in use, looks its owner up in `files`' /proc for the message.
 StatusOr<Listener> Listen(const ListenAddress& address, const Files& files);
 
-// A socket that is bound and listens already, whoever made it.
+// Takes over a socket that is already bound and listening.
 StatusOr<Listener> AdoptListener(int descriptor);
 
-// "dcgm-exporter (pid 2211)": the process that listens on TCP port `port`, found through /proc;
-// nothing where it cannot be seen (another user's process, another namespace).
+// Returns "dcgm-exporter (pid 2211)": the process that listens on TCP port `port`, found through
+// /proc. Returns nothing when it is not visible (another user's process, another namespace).
 std::optional<std::string> FindPortOwner(const Files& files, uint16_t port);
 
 }  // namespace podgpu

@@ -1,7 +1,6 @@
-// An address to listen on, as a person writes it.  Invariants: what is understood is an absolute
-// path, or a host of visible ASCII without brackets and a port, and means the same when it is
-// written out again; what is refused is refused in one line of valid text with the forms that are
-// right.
+// An address to listen on, as a user writes it. Invariants: an accepted address is an absolute
+// path, or a port and a host of visible ASCII without brackets, and means the same after printing
+// and parsing it again; an error is one line of valid text with the valid forms.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -14,7 +14,7 @@
 namespace podgpu {
 namespace {
 
-TEST(ListenAddress, IsReadInEveryForm) {
+TEST(ListenAddress, IsParsedInEveryForm) {
   struct Row {
     std::string_view text;
     ListenAddress address;
@@ -37,7 +37,7 @@ TEST(ListenAddress, IsReadInEveryForm) {
   EXPECT_EQ(ParseListenAddress("unix:///run/p.sock"), ParseListenAddress("unix:/run/p.sock"));
 }
 
-TEST(ListenAddress, IsRefusedWithItsTextAndTheRemedy) {
+TEST(ListenAddress, IsRefusedWithItsTextAndARemedy) {
   struct Row {
     std::string_view text;
     std::string_view why;
@@ -58,10 +58,10 @@ TEST(ListenAddress, IsRefusedWithItsTextAndTheRemedy) {
       {"a\x01:9400", "has no valid host"},
       {"caf\xC3\xA9:9400", "has no valid host"},
       {"http//x:9400", "has no valid host"},
-      {"unix:", "has no absolute path of a file"},
-      {"unix:run/x", "has no absolute path of a file"},
-      {"unix://host/x", "has no absolute path of a file"},
-      {"unix:/run/", "has no absolute path of a file"},
+      {"unix:", "has no absolute path"},
+      {"unix:run/x", "has no absolute path"},
+      {"unix://host/x", "has no absolute path"},
+      {"unix:/run/", "has no absolute path"},
   };
   for (const Row& row : rows) {
     const StatusOr<ListenAddress> address = ParseListenAddress(row.text);
@@ -73,7 +73,7 @@ TEST(ListenAddress, IsRefusedWithItsTextAndTheRemedy) {
   }
 }
 
-// A file system made of tables.
+// A file system made of texts.
 class TableFiles : public Files {
  public:
   std::map<std::string, std::string, std::less<>> contents;
@@ -105,8 +105,8 @@ constexpr std::string_view kTcpHeader =
 class WorldWithOwner final : public TableFiles {
  public:
   WorldWithOwner() {
-    // 9400 is 24B8.  The first line is a connection, not a listener; the last one listens
-    // elsewhere.
+    // 9400 is 24B8. The first line is a connection, not a listener; the last one listens on another
+    // port.
     contents["/proc/net/tcp"] = std::string(kTcpHeader) +
                                 "   0: 0100007F:24B8 0100007F:D431 01 00000000:00000000 "
                                 "00:00000000 00000000  0  0 111 1 0\n"
@@ -128,13 +128,13 @@ TEST(PortOwner, IsTheProcessThatHoldsTheListeningSocket) {
   EXPECT_EQ(FindPortOwner(WorldWithOwner(), 9400), "dcgm-exporter (pid 2211)");
 }
 
-TEST(PortOwner, IsNamedByPidAloneWhenItsNameIsHidden) {
+TEST(PortOwner, IsNamedByPidWhenItsNameIsHidden) {
   WorldWithOwner files;
   files.contents.erase("/proc/2211/comm");
   EXPECT_EQ(FindPortOwner(files, 9400), "pid 2211");
 }
 
-TEST(PortOwner, IsNobodyWhereNothingCanBeSeen) {
+TEST(PortOwner, IsUnknownWhenItIsNotVisible) {
   WorldWithOwner files;
   EXPECT_EQ(FindPortOwner(files, 9401), std::nullopt) << "its descriptors are not visible";
   EXPECT_EQ(FindPortOwner(files, 80), std::nullopt);
@@ -143,7 +143,7 @@ TEST(PortOwner, IsNobodyWhereNothingCanBeSeen) {
   EXPECT_EQ(FindPortOwner(TableFiles(), 9400), std::nullopt);
 }
 
-TEST(PortOwner, SurvivesOddTables) {
+TEST(PortOwner, HandlesMalformedTables) {
   WorldWithOwner files;
   files.contents["/proc/net/tcp"] =
       "\n\n 0: x 0 0A\n0: nocolon 0 0A 0 0 0 0 0 9 9\n :zz : 0A 0 0 0 0";
@@ -163,7 +163,7 @@ TEST(Listen, NamesTheOwnerOfATakenPortAndTheNextPort) {
   name.pop_back();
   const std::string taken = ":" + std::to_string(port);
   const std::string next = ":" + std::to_string((port + 1) % 65536);
-  EXPECT_EQ(second.status().message(), taken + " is taken by " + name + " (pid " +
+  EXPECT_EQ(second.status().message(), taken + " is in use by " + name + " (pid " +
                                            std::to_string(::getpid()) +
                                            "). Stop it, or choose --address " + next);
 
@@ -171,7 +171,7 @@ TEST(Listen, NamesTheOwnerOfATakenPortAndTheNextPort) {
       Listen({.host = "127.0.0.1", .port = port, .path = ""}, TableFiles());
   ASSERT_FALSE(third.ok());
   EXPECT_EQ(third.status().message(),
-            "127.0.0.1" + taken + " is taken. Choose --address 127.0.0.1" + next);
+            "127.0.0.1" + taken + " is in use. Choose --address 127.0.0.1" + next);
 }
 
 TEST(Listen, ServesBothFamiliesWhenNoHostIsNamed) {
@@ -184,21 +184,21 @@ TEST(Listen, ServesBothFamiliesWhenNoHostIsNamed) {
     address.sin6_family = AF_INET6;
     address.sin6_addr = in6addr_loopback;
     address.sin6_port = htons(listener->port);
-    // A container may have the family and no address of it.
+    // A container may support IPv6 and still have no IPv6 address.
     const int result =
         ::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
     EXPECT_TRUE(result == 0 || errno == EADDRNOTAVAIL || errno == ENETUNREACH) << errno;
   }
 }
 
-TEST(Listen, RefusesWhatIsNoAddressOfThisMachine) {
+TEST(Listen, RefusesAnAddressOfAnotherMachine) {
   const StatusOr<Listener> foreign =
       Listen({.host = "192.0.2.1", .port = 9400, .path = ""}, SystemFiles());
   ASSERT_FALSE(foreign.ok());
   EXPECT_EQ(foreign.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(foreign.status().message(),
-            "192.0.2.1:9400: 192.0.2.1 is no address of this machine. Choose one that is, or "
-            ":9400 for all");
+            "192.0.2.1:9400: 192.0.2.1 is not an address of this machine. Choose one of its "
+            "addresses, or :9400 for all");
   const StatusOr<Listener> nowhere =
       Listen({.host = "256.1.1.1", .port = 9400, .path = ""}, SystemFiles());
   ASSERT_FALSE(nowhere.ok());

@@ -28,12 +28,12 @@ int HighestCost(const Users& users) {
   return cost;
 }
 
-// A hash of this cost that no password gives.
+// Returns a hash of this cost that no password matches.
 std::string DecoyHash(int cost) {
   return absl::StrFormat("$2b$%02d$%s", cost, std::string(53, '.'));
 }
 
-// Each text behind its length, so that no two lists of texts look alike.
+// Joins texts with their lengths, so that different lists never give the same result.
 std::string Joined(std::initializer_list<std::string_view> texts) {
   std::string joined;
   for (const std::string_view text : texts) {
@@ -57,7 +57,8 @@ bool MatchesBcrypt(const std::string& password, const std::string& hash) {
   const auto scratch = std::make_unique<crypt_data>();  // 32 KiB.
   const char* found = ::crypt_r(password.c_str(), hash.c_str(), scratch.get());
   const bool is_same = found != nullptr && AreEqualInConstantTime(found, hash);
-  // The library reads up to the first zero byte; what has more behind it is another password.
+  // The library reads up to the first zero byte; a password with more bytes after it is another
+  // one.
   return is_same && password.find('\0') == std::string::npos;
 }
 
@@ -134,7 +135,7 @@ void PasswordChecker::FinishFirst(bool matches) {
       wrong_.pop_front();
     }
   }
-  // Others may have asked the same meanwhile.
+  // Other clients may have sent the same credentials in the meantime.
   const auto same = std::ranges::stable_partition(
       tasks_, [&](const Task& task) { return task.digest != digest; });
   std::vector<Task> answered(std::make_move_iterator(same.begin()),

@@ -1,12 +1,12 @@
-// Compares passwords with bcrypt hashes, beside the thread that serves.
+// Compares passwords with bcrypt hashes on a separate thread.
 //
-// A hash costs tens of milliseconds by design, so none is computed where other clients would wait:
-// each check runs on a thread of its own, one at a time, and few wait for their turn.  What was
-// found is remembered by a keyed digest, never by the password: who was let in once is known at
-// once from then on, as long as name, hash and password stay the same.  Wrong guesses have a memory
-// of their own, so that no number of them pushes out who was right.  Every check costs what the
-// dearest hash of all users costs, so that its time does not tell which names there are.  All of it
-// but the hash itself belongs to one thread, the owner's.
+// A hash takes tens of milliseconds by design, so the serving thread never computes one: checks run
+// on their own thread, one at a time, and only a few may wait. Results are remembered by a keyed
+// digest, never by the password: after one success the same credentials are accepted at once, until
+// name, hash or password changes. Wrong guesses have a separate memory, so guessing cannot push out
+// the right credentials. Every check takes as long as the most expensive hash of all users, so its
+// time does not show which names exist. Everything except the hash belongs to one thread, the
+// owner's.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ using Users = std::map<std::string, std::string, std::less<>>;  // Name to bcryp
 
 class PasswordChecker {
  public:
-  // Runs what it is given on the owner's thread, some time later.  Called from any thread.
+  // Runs its argument later on the owner's thread. Called from any thread.
   using Poster = std::function<void(std::function<void()>)>;
 
   static constexpr size_t kMostPending = 32;
@@ -35,13 +35,14 @@ class PasswordChecker {
   explicit PasswordChecker(Poster post);
   PasswordChecker(const PasswordChecker&) = delete;
   PasswordChecker& operator=(const PasswordChecker&) = delete;
-  // Waits for the hash that is being computed.  Whoever waits for an answer gets none.
+  // Waits for the hash that is being computed. Pending checks get no answer.
   ~PasswordChecker() = default;
 
-  // Whether `credentials` are right, if that is known already.
+  // Returns whether `credentials` are right, or nothing when that is not known yet.
   std::optional<bool> Known(const Users& users, const Credentials& credentials) const;
 
-  // Computes it; `done` is called on the owner's thread.  False, and no call, when too many wait.
+  // Starts a check; `done` is called on the owner's thread. Returns false, without a call, when too
+  // many checks wait.
   bool Check(const Users& users, Credentials credentials, std::function<void(bool)> done);
 
  private:
@@ -49,7 +50,7 @@ class PasswordChecker {
   struct Task {
     Credentials credentials;
     std::string hash;
-    std::vector<std::string> padding;  // Hashed too, for their time alone.
+    std::vector<std::string> padding;  // Hashed too, only to take the same time.
     bool is_known_user = false;
     Digest digest{};
     std::function<void(bool)> done;
@@ -60,17 +61,18 @@ class PasswordChecker {
   void FinishFirst(bool matches);
 
   const Poster post_;
-  Digest secret_{};         // Of this process; makes the digests useless elsewhere.
+  Digest secret_{};         // Of this process; without it the digests are useless.
   std::deque<Task> tasks_;  // The first is being computed.
-  std::map<std::string, Digest, std::less<>> right_;  // The last one of each user.
+  std::map<std::string, Digest, std::less<>> right_;  // The last right digest of each user.
   std::deque<Digest> wrong_;                          // The newest last.
-  std::jthread thread_;                               // Last: it ends before what it uses.
+  std::jthread thread_;  // Last member: it ends before the members that it uses.
 };
 
-// Hashes that nothing gives, whose costs and that of `hash` together are the highest of `users`.
+// Returns hashes that no password matches; with `hash` they cost as much as the most expensive hash
+// of `users`.
 std::vector<std::string> PaddingFor(const std::string& hash, const Users& users);
 
-// Whether `password` is the one that `hash` was made of.  Costs what the hash says.
+// Returns whether `hash` was made from `password`. Takes as long as the hash's cost.
 bool MatchesBcrypt(const std::string& password, const std::string& hash);
 
 }  // namespace podgpu

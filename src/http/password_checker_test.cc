@@ -19,7 +19,7 @@ std::string HashOfSecret(std::string_view version = "$2y") {
   return std::string(version) + std::string(kSecretSum);
 }
 
-// What the checker posts, run by the test's own thread.
+// Holds the checker's posted work; the test's own thread runs it.
 class PostedWork {
  public:
   PasswordChecker::Poster poster() {
@@ -29,7 +29,7 @@ class PostedWork {
       arrived_.notify_all();
     };
   }
-  // Waits for the next piece of work and does it.
+  // Waits for the next piece of work and runs it.
   void RunOne() {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [this] { return !works_.empty(); });
@@ -47,7 +47,7 @@ class PostedWork {
 
 class PasswordCheckerTest : public testing::Test {
  protected:
-  // The answer to a check that must be computed.
+  // Returns the result of a check that must be computed.
   bool Answer(const Credentials& credentials) {
     EXPECT_EQ(checker_.Known(users_, credentials), std::nullopt) << credentials.user;
     std::optional<bool> answer;
@@ -71,7 +71,7 @@ TEST(Bcrypt, ComparesEachVersion) {
   EXPECT_FALSE(MatchesBcrypt(std::string("secret\0tail", 11), HashOfSecret()));
 }
 
-TEST_F(PasswordCheckerTest, RemembersWhoWasRightAndWhoWasWrong) {
+TEST_F(PasswordCheckerTest, RemembersRightAndWrongPasswords) {
   EXPECT_TRUE(Answer({"alice", "secret"}));
   EXPECT_FALSE(Answer({"alice", "other"}));
   EXPECT_TRUE(Answer({"bob", "other"}));
@@ -81,7 +81,7 @@ TEST_F(PasswordCheckerTest, RemembersWhoWasRightAndWhoWasWrong) {
   EXPECT_EQ(checker_.Known(users_, {"alicesecret", ""}), std::nullopt);
 }
 
-TEST_F(PasswordCheckerTest, ForgetsWhenTheHashOrTheUserIsAnother) {
+TEST_F(PasswordCheckerTest, ForgetsAResultWhenHashOrUserChanges) {
   EXPECT_TRUE(Answer({"alice", "secret"}));
   users_["alice"] = "$2b" + std::string(kOtherSum);
   EXPECT_FALSE(Answer({"alice", "secret"}));
@@ -89,12 +89,12 @@ TEST_F(PasswordCheckerTest, ForgetsWhenTheHashOrTheUserIsAnother) {
   EXPECT_FALSE(Answer({"alice", "secret"}));
 }
 
-TEST_F(PasswordCheckerTest, LetsNobodyInUnderAnUnknownName) {
+TEST_F(PasswordCheckerTest, RefusesUnknownNames) {
   EXPECT_FALSE(Answer({"carol", "secret"}));
   EXPECT_FALSE(Answer({"", ""}));
 }
 
-TEST_F(PasswordCheckerTest, EveryNameCostsWhatTheDearestHashCosts) {
+TEST_F(PasswordCheckerTest, EveryNameTakesAsLongAsTheMostExpensiveHash) {
   const auto of_cost = [](int cost) {
     return absl::StrFormat("$2y$%02d%s", cost, kSecretSum.substr(3));
   };
@@ -109,14 +109,14 @@ TEST_F(PasswordCheckerTest, EveryNameCostsWhatTheDearestHashCosts) {
   }
 }
 
-TEST_F(PasswordCheckerTest, ACheapHashBesideADearOneIsCheckedAllTheSame) {
+TEST_F(PasswordCheckerTest, ChecksACheapHashNextToAnExpensiveOne) {
   users_["dear"] = "$2b$06" + std::string(53, 'a');
   EXPECT_TRUE(Answer({"alice", "secret"}));
   EXPECT_FALSE(Answer({"alice", "other"}));
   EXPECT_FALSE(Answer({"carol", "secret"}));
 }
 
-TEST_F(PasswordCheckerTest, IsNotMadeToForgetByGuesses) {
+TEST_F(PasswordCheckerTest, GuessesDoNotEvictRightPasswords) {
   EXPECT_TRUE(Answer({"alice", "secret"}));
   EXPECT_FALSE(Answer({"alice", "first guess"}));
   for (int i = 0; i < 70; ++i) {
@@ -126,7 +126,7 @@ TEST_F(PasswordCheckerTest, IsNotMadeToForgetByGuesses) {
   EXPECT_EQ(checker_.Known(users_, {"alice", "first guess"}), std::nullopt);
 }
 
-TEST_F(PasswordCheckerTest, ComputesOnceForAllWhoAskTheSame) {
+TEST_F(PasswordCheckerTest, ComputesOnceForEqualRequests) {
   std::vector<bool> answers;
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(
@@ -136,7 +136,7 @@ TEST_F(PasswordCheckerTest, ComputesOnceForAllWhoAskTheSame) {
   EXPECT_EQ(answers, std::vector<bool>(5, true));
 }
 
-TEST_F(PasswordCheckerTest, LetsFewWait) {
+TEST_F(PasswordCheckerTest, LimitsTheWaitingChecks) {
   int answers = 0;
   for (size_t i = 0; i < PasswordChecker::kMostPending; ++i) {
     EXPECT_TRUE(checker_.Check(users_, {"alice", std::to_string(i)}, [&](bool) { ++answers; }));
@@ -148,7 +148,7 @@ TEST_F(PasswordCheckerTest, LetsFewWait) {
   EXPECT_EQ(answers, static_cast<int>(PasswordChecker::kMostPending));
 }
 
-TEST_F(PasswordCheckerTest, MayEndWhileOthersWait) {
+TEST_F(PasswordCheckerTest, CanBeDestroyedWhileChecksWait) {
   bool is_called = false;
   {
     PasswordChecker short_lived(posted_.poster());

@@ -1,7 +1,7 @@
-// A token bucket: how many requests may pass.
+// A token bucket that limits requests.
 //
-// Full at the start; each request takes one token, and one comes back per interval.  An interval of
-// 0 lets everything pass.  Time is handed in, so it needs no clock.  One thread.
+// Full at the start; each request takes one token, and one token comes back per interval. An
+// interval of 0 allows everything. The caller passes the time, so it needs no clock. One thread.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class RateLimiter {
 
   const RateLimit& limit() const { return limit_; }
 
-  // Whether a request may pass at `now`, which never goes back.
+  // Returns whether a request is allowed at `now`, which must not go back.
   bool Allow(Instant now) {
     if (limit_.interval <= Duration(0)) {
       return true;

@@ -7,14 +7,14 @@ namespace {
 
 constexpr Instant kStart = Instant(std::chrono::hours(1));
 
-TEST(RateLimiter, PassesEverythingWithoutAnInterval) {
+TEST(RateLimiter, AllowsEverythingWithoutAnInterval) {
   RateLimiter limiter({});
   for (int i = 0; i < 1'000; ++i) {
     EXPECT_TRUE(limiter.Allow(kStart));
   }
 }
 
-TEST(RateLimiter, PassesABurstAndThenOnePerInterval) {
+TEST(RateLimiter, AllowsABurstAndThenOnePerInterval) {
   RateLimiter limiter({.interval = std::chrono::seconds(1), .burst = 3});
   Instant now = kStart;
   EXPECT_TRUE(limiter.Allow(now));
@@ -28,7 +28,7 @@ TEST(RateLimiter, PassesABurstAndThenOnePerInterval) {
   EXPECT_FALSE(limiter.Allow(now));
 }
 
-TEST(RateLimiter, SavesNoMoreThanABurst) {
+TEST(RateLimiter, KeepsAtMostABurst) {
   RateLimiter limiter({.interval = std::chrono::seconds(1), .burst = 2});
   EXPECT_TRUE(limiter.Allow(kStart));
   const Instant later = kStart + std::chrono::hours(24);

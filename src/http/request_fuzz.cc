@@ -1,6 +1,7 @@
-// Feeds bytes to the reader that the server uses, whole and in pieces.  Invariants: the cut makes
-// no difference; no more is used than was given; a complete request has a method and a path of
-// visible characters, and holds no more than a header may; a refusal is one of six statuses.
+// Feeds bytes to the server's request parser, whole and in pieces. Invariants: the division into
+// pieces makes no difference; the parser uses at most the bytes that it was given; a complete
+// request has a method and a path of visible characters within the header limit; an error is one of
+// six statuses.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +55,7 @@ Seen Describe(const RequestReader& reader) {
           .refusal = 0};
 }
 
-// All requests in `bytes`, up to the first refusal.
+// Returns all requests in `bytes`, up to the first error.
 std::vector<Seen> ReadAll(std::string_view bytes, size_t piece_bytes) {
   std::vector<Seen> seen;
   RequestReader reader(kLimits);
@@ -79,8 +80,8 @@ std::vector<Seen> ReadAll(std::string_view bytes, size_t piece_bytes) {
   return seen;
 }
 
-// Equal but for refusals: what breaks two rules at once may be refused for either, and a header
-// that is bad and not yet complete may be refused at once or at its end.
+// Compares for equality, except errors: input that breaks two rules may be refused for either one,
+// and a bad, incomplete header may be refused at once or at its end.
 bool AreEqual(const std::vector<Seen>& a, const std::vector<Seen>& b) {
   const std::vector<Seen>& longer = a.size() >= b.size() ? a : b;
   const size_t common = std::min(a.size(), b.size());

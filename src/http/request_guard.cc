@@ -24,7 +24,7 @@ std::string_view WithoutSuffix(std::string_view text, std::string_view suffix) {
   return text;
 }
 
-// Whether a page of this origin was served by `host`.
+// Returns whether `host` served a page of this origin.
 bool IsOfHost(std::string_view origin, std::string_view host) {
   return std::ranges::any_of(kOriginSchemes, [&](const OriginScheme& scheme) {
     return origin.starts_with(scheme.prefix) &&
@@ -34,7 +34,8 @@ bool IsOfHost(std::string_view origin, std::string_view host) {
   });
 }
 
-// Of "name:9400", "10.0.0.7" or "[::1]:9400": without port, brackets and the root's dot.
+// Returns the name in "name:9400", "10.0.0.7" or "[::1]:9400", without port, brackets and trailing
+// dot.
 std::string_view HostName(std::string_view host) {
   if (host.starts_with('[')) {
     return host.substr(1, host.find(']') - 1);
@@ -55,7 +56,7 @@ bool IsOneOf(std::string_view name, const std::vector<std::string>& names) {
   });
 }
 
-// Methods that by their definition change nothing (RFC 9110, 9.2.1).
+// Methods that change nothing by definition (RFC 9110, 9.2.1).
 bool IsSafe(std::string_view method) {
   return method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "TRACE";
 }
@@ -64,7 +65,7 @@ bool IsSafe(std::string_view method) {
 
 bool RequestGuard::IsOurs(std::string_view host) const {
   const std::string_view name = HostName(host);
-  // Of HTTP/1.0 alone, which no browser speaks.
+  // An empty Host comes only from HTTP/1.0, which no browser uses.
   return host.empty() || IsLiteralAddress(name) || AreEqualIgnoringCase(name, "localhost") ||
          IsOneOf(name, options_.own_names) || IsOneOf(name, options_.allowed_hosts);
 }
@@ -84,13 +85,13 @@ GuardVerdict RequestGuard::Judge(const HttpRequest& request) const {
 std::string RequestGuard::Explain(GuardVerdict verdict, const HttpRequest& request) {
   if (verdict == GuardVerdict::kCrossSite) {
     return absl::StrFormat(
-        "refused: a page of another site (Origin %s) had a browser send this %s to %s. Send it "
+        "refused: a page of another site (Origin %s) made a browser send this %s to %s. Send it "
         "without an Origin header, as curl does, or from a page of this host",
         Quoted(request.origin), request.method, Quoted(request.host));
   }
   return absl::StrFormat(
-      "refused: Host %s is no address, not localhost and no name of this machine, so another site "
-      "may have turned that name here. Ask by an address, or allow the name: --web-allowed-hosts",
+      "refused: Host %s is not an address, localhost or a name of this machine, so another site "
+      "may have pointed that name here. Use an address, or allow the name: --web-allowed-hosts",
       Quoted(request.host));
 }
 

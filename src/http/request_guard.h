@@ -1,10 +1,11 @@
-// What a browser may be made to send: a page of another site can have it POST to us, and a name
-// that its owner turned to our address (DNS rebinding) makes that site look like ours.
+// Guards against requests that another web site makes a browser send: a cross-site POST, and DNS
+// rebinding, where the owner of a name points it at this address and the browser takes both for one
+// site.
 //
-// On the paths that change something, a request that may change it must not come from another site,
-// and the Host must be one that only this machine has: an address, localhost, a name of our own, or
-// one that is allowed.  Where hosts are allowed by name, every path wants one of all these. Clients
-// other than browsers send no Origin and name us by a host of that kind.  Immutable; any thread.
+// On the paths that change something, a changing request must not come from another site, and its
+// Host must belong to this machine alone: an address, localhost, a name of this machine, or an
+// allowed name. If allowed names are configured, every path requires such a Host. Clients other
+// than browsers send no Origin and use such a Host. Immutable; any thread.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ class RequestGuard {
 
   GuardVerdict Judge(const HttpRequest& request) const;
 
-  // One line for the client and the log: what is refused, and what helps.
+  // Returns one line for client and log: the reason of the refusal, and the remedy.
   static std::string Explain(GuardVerdict verdict, const HttpRequest& request);
 
  private:

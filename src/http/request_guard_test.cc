@@ -22,7 +22,7 @@ HttpRequest RequestTo(std::string_view path, std::string_view method, std::strin
   return request;
 }
 
-TEST(RequestGuard, LetsNoOtherSiteChangeAnything) {
+TEST(RequestGuard, RefusesChangesFromOtherSites) {
   struct Row {
     std::string_view method, host, origin, fetch_site;
     GuardVerdict verdict;
@@ -54,11 +54,11 @@ TEST(RequestGuard, LetsNoOtherSiteChangeAnything) {
         << row.method << " " << row.host << " " << row.origin << " " << row.fetch_site;
     EXPECT_EQ(guard.Judge(RequestTo("/metrics", row.method, row.host, row.origin, row.fetch_site)),
               GuardVerdict::kPass)
-        << "nothing is changed there";
+        << "this request changes nothing";
   }
 }
 
-TEST(RequestGuard, KnowsTheHostsThatNoOtherSiteCanHave) {
+TEST(RequestGuard, AcceptsOnlyHostsThatNoOtherSiteCanHave) {
   const std::pair<std::string_view, bool> rows[] = {
       {"", true},  // HTTP/1.0
       {"127.0.0.1", true},
@@ -76,7 +76,7 @@ TEST(RequestGuard, KnowsTheHostsThatNoOtherSiteCanHave) {
       {"[evil.example]", false},
       {"1.2.3", false},
       {"[", false},
-      {":9400", false},  // Although the name of a machine may be unknown, which is empty then.
+      {":9400", false},  // The machine's name may be unknown and therefore empty.
   };
   const RequestGuard guard(kControl);
   RequestGuardOptions named = kControl;
@@ -101,7 +101,7 @@ TEST(RequestGuard, KnowsTheHostsThatNoOtherSiteCanHave) {
             GuardVerdict::kPass);
 }
 
-TEST(RequestGuard, TheServerRefusesCountsAndSaysOnce) {
+TEST(RequestGuard, TheServerRefusesCountsAndLogsOnce) {
   HttpServerOptions options = LoopbackOptions();
   options.guard = kControl;
   const auto server = StartServer(options);
@@ -113,18 +113,19 @@ TEST(RequestGuard, TheServerRefusesCountsAndSaysOnce) {
         "Origin: http://evil.example\r\n\r\n");
     const LoopbackResponse response = client.Read();
     EXPECT_EQ(response.status, 403);
-    EXPECT_EQ(response.body,
-              "refused: a page of another site (Origin \"http://evil.example\") had a browser send "
-              "this POST to \"127.0.0.1\". Send it without an Origin header, as curl does, or from "
-              "a page of this host\n");
+    EXPECT_EQ(
+        response.body,
+        "refused: a page of another site (Origin \"http://evil.example\") made a browser send "
+        "this POST to \"127.0.0.1\". Send it without an Origin header, as curl does, or from "
+        "a page of this host\n");
   }
   client.Send("GET /api/v1/devices HTTP/1.1\r\nHost: evil.example\r\n\r\n");
   EXPECT_EQ(client.Read().status, 403);
   client.Send("POST /api/v1/devices HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
-  EXPECT_EQ(client.Read().status, 200) << "and the connection stays";
+  EXPECT_EQ(client.Read().status, 200) << "the connection stays open";
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::ranges::count(log, '\n'), 2) << log;
-  EXPECT_NE(log.find("msg=\"a request of another site is refused\" why=\"refused: a page"),
+  EXPECT_NE(log.find("msg=\"refused a request from another site\" why=\"refused: a page"),
             std::string::npos)
       << log;
   EXPECT_EQ(server->stats().cross_site, 3U);

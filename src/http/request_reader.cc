@@ -22,22 +22,22 @@ int RefusalFor(const ParseError& error) {
   return error == http::error::body_limit ? 413 : 400;
 }
 
-// Whether `bytes` begin the last chunk and do not end it.  Beast 1.81 must not see them before all
-// five are there: having taken note of the last chunk once, it asserts that they are.
+// Returns whether `bytes` are an incomplete start of the last chunk. Beast 1.81 must not see them
+// until all five bytes are there: once it has seen the last chunk, it asserts that they are.
 bool IsPieceOfLastChunk(std::string_view bytes) {
   constexpr std::string_view kShortestLastChunk = "0\r\n\r\n";
   return bytes.size() < kShortestLastChunk.size() && bytes.starts_with("0\r\n");
 }
 
-// Whether a body may be in this transfer coding: the one whose end we find.  Every other one would
-// leave its body to be read as the next request.
+// Returns whether a body may have this transfer coding, whose end the reader can find. With another
+// coding, the body would be read as the next request.
 bool IsKnownTransferCoding(std::string_view coding) {
   return AreEqualIgnoringCase(Trim(coding), "chunked");
 }
 
 std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-// All values of a header, joined by commas (RFC 9110, 5.3).
+// Returns all values of a header, joined by commas (RFC 9110, 5.3).
 std::string Joined(const http::fields& fields, http::field name) {
   std::string joined;
   const auto [begin, end] = fields.equal_range(name);
@@ -48,7 +48,7 @@ std::string Joined(const http::fields& fields, http::field name) {
   return joined;
 }
 
-// The target without scheme and authority, which a client may send as if we were a proxy.
+// Returns the target without scheme and authority, which a client may send as if to a proxy.
 std::string_view WithoutAuthority(std::string_view target) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (target.starts_with(scheme)) {
@@ -63,7 +63,7 @@ std::string_view WithoutAuthority(std::string_view target) {
 }  // namespace
 
 struct RequestReader::Parse {
-  // A body that is counted against the limit and then forgotten.
+  // A body that is counted against the limit and discarded.
   struct DiscardedBody {
     // NOLINTBEGIN(readability-identifier-naming): names that Beast's body concept asks for.
     struct value_type {};
@@ -92,7 +92,7 @@ struct RequestReader::Parse {
   }
 
   http::request_parser<DiscardedBody> parser;
-  size_t header_bytes = 0;  // Taken so far; means nothing once the header is complete.
+  size_t header_bytes = 0;  // Received so far; meaningless once the header is complete.
   std::string accept;
   std::string accept_encoding;
   std::string if_none_match;
@@ -124,7 +124,7 @@ size_t RequestReader::Step(std::string_view bytes) {
   }
   auto& parser = parse_->parser;
   const bool in_header = !parser.is_header_done();
-  // Beast's own limit starts again with each call, so the header is counted here.
+  // Beast's own limit restarts with each call, so the header bytes are counted here.
   const size_t allowed =
       in_header ? limits_.max_header_bytes - parse_->header_bytes : limits_.max_header_bytes;
   const std::string_view offer = bytes.substr(0, allowed);
@@ -144,7 +144,7 @@ size_t RequestReader::Step(std::string_view bytes) {
   } else if (parser.is_header_done() && !parser.get()[http::field::expect].empty()) {
     Refuse(417);
   } else if (offer.size() == allowed && (in_header ? !parser.is_header_done() : count == 0)) {
-    Refuse(431);  // The header, or one line of chunked framing, is longer than we hold.
+    Refuse(431);  // The header, or one line of chunked framing, is above the limit.
   }
   return count;
 }
@@ -155,7 +155,7 @@ void RequestReader::Reset() {
   refusal_ = 0;
 }
 
-// Whether the end of the body is known; else the request is refused.
+// Returns whether the end of the body can be found; otherwise refuses the request.
 bool RequestReader::HasKnownFraming() {
   const auto& message = parse_->parser.get();
   const auto [begin, end] = message.equal_range(http::field::transfer_encoding);
@@ -186,7 +186,7 @@ void RequestReader::Complete() {
     return;
   }
   if (!message[http::field::expect].empty()) {
-    Refuse(417);  // We never need a body; a client that waits to be asked for it is told so.
+    Refuse(417);  // No request needs a body; a client that waits to send one gets 417.
     return;
   }
   parse_->accept = Joined(message, http::field::accept);

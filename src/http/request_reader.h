@@ -1,11 +1,11 @@
-// Bytes from a client, made into one request at a time, within limits.
+// Parses bytes from a client to one request at a time, within limits.
 //
-// A RequestReader is fed what arrives and says when a request is complete, or with which status it
-// must be refused: 400 for what is no HTTP/1.x request, 405 for a method that HTTP does not know,
-// 413 for a body and 431 for a header above the limit, 417 for a client that waits to be asked for
-// its body, 501 for a body in any transfer coding but "chunked", whose end cannot be found.  Bodies
-// are read past, never kept.  How the bytes are cut into pieces makes no difference.  It knows no
-// sockets, so the fuzz target drives exactly what the server uses.  One thread.
+// The caller feeds received bytes; the reader tells when a request is complete, or with which
+// status to refuse it: 400 for anything but an HTTP/1.x request, 405 for an unknown method, 413 for
+// a body and 431 for a header above the limit, 417 for a client that waits for permission to send
+// its body, 501 for a transfer coding other than "chunked", because the end of the body cannot be
+// found. Bodies are skipped, never stored. The division of the bytes into pieces makes no
+// difference. It knows no sockets, so the fuzz target tests exactly the server's code. One thread.
 #pragma once
 
 #include <cstddef>
@@ -31,22 +31,22 @@ class RequestReader {
   RequestReader& operator=(const RequestReader&) = delete;
   ~RequestReader();
 
-  // Takes bytes from the front of `bytes` and returns how many.  In state kIncomplete the rest must
-  // be offered again, followed by what arrives next; in state kComplete the rest belongs to the
-  // next request.
+  // Takes bytes from the front of `bytes` and returns their number. In state kIncomplete, pass the
+  // rest again together with the next bytes; in state kComplete, the rest belongs to the next
+  // request.
   size_t Feed(std::string_view bytes);
 
   State state() const { return state_; }
 
-  // Forgets the request and waits for the next one.  Views of request() end here.
+  // Drops the request and waits for the next one. Views from request() become invalid.
   void Reset();
 
-  // The following hold in state kComplete.
+  // The next three are valid in state kComplete.
   HttpRequest request() const;
-  bool keep_alive() const;   // The client wants to go on using the connection.
+  bool keep_alive() const;   // The client wants to keep the connection.
   bool is_http_1_0() const;  // Such a client must be told that the connection stays open.
 
-  // In state kRefused: the status to answer with.
+  // In state kRefused: the status of the answer.
   int refusal() const { return refusal_; }
 
  private:

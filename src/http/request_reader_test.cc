@@ -37,7 +37,7 @@ struct JudgedRow {
   int refusal;
 };
 
-// However its bytes are cut, each request is judged as its row says.
+// Expects the result of each row for every division of its bytes into pieces.
 void ExpectJudged(std::span<const JudgedRow> rows) {
   for (const JudgedRow& row : rows) {
     for (const size_t piece_bytes : {row.bytes.size() + 1, size_t{1}, size_t{2}, size_t{7}}) {
@@ -52,7 +52,7 @@ void ExpectJudged(std::span<const JudgedRow> rows) {
   }
 }
 
-TEST(RequestReader, JudgesRequestsHoweverTheyAreCut) {
+TEST(RequestReader, ParsesRequestsInPiecesOfAnySize) {
   const std::string get = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
   const std::string long_header = "GET / HTTP/1.1\r\nX: " + std::string(300, 'x') + "\r\n\r\n";
   const std::string long_target = "GET /" + std::string(300, 'x') + " HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -108,7 +108,7 @@ TEST(RequestReader, JudgesRequestsHoweverTheyAreCut) {
   ExpectJudged(rows);
 }
 
-TEST(RequestReader, KnowsTheMethodsOfHttpAndOneTransferCoding) {
+TEST(RequestReader, AcceptsHttpMethodsAndOneTransferCoding) {
   const JudgedRow rows[] = {
       {"unknown method", "BREW /pot HTTP/1.1\r\nHost: a\r\n\r\n", State::kRefused, 405},
       {"method in small letters", "get / HTTP/1.1\r\nHost: a\r\n\r\n", State::kRefused, 405},
@@ -126,7 +126,7 @@ TEST(RequestReader, KnowsTheMethodsOfHttpAndOneTransferCoding) {
   ExpectJudged(rows);
 }
 
-TEST(RequestReader, ReadsAnEmptyChunkedBodyHoweverItIsCut) {
+TEST(RequestReader, ReadsAnEmptyChunkedBodyInPiecesOfAnySize) {
   const std::string bytes =
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
   for (size_t piece_bytes = 1; piece_bytes <= bytes.size(); ++piece_bytes) {
@@ -140,8 +140,8 @@ TEST(RequestReader, ReadsAnEmptyChunkedBodyHoweverItIsCut) {
   }
 }
 
-// What no end can be found of would be read as the next request.
-TEST(RequestReader, RefusesEveryTransferCodingButChunked) {
+// Without a known end, the body would be read as the next request.
+TEST(RequestReader, RefusesTransferCodingsOtherThanChunked) {
   for (const std::string_view coding :
        {"xchunked", "chunkedx", "gzip", "gzip, chunked", "chunked, gzip", "chunked, chunked",
         "chunked;q=1", "\"chunked\"", "identity", "chunked,", ",chunked", ""}) {
@@ -154,7 +154,7 @@ TEST(RequestReader, RefusesEveryTransferCodingButChunked) {
         RequestReader reader(kLimits);
         const Outcome outcome = FeedInPieces(reader, bytes, piece_bytes);
         EXPECT_EQ(outcome.state, State::kRefused) << coding << ", " << length << piece_bytes;
-        // A list that ends in chunked may not have a length as well: that is refused first.
+        // A list that ends in chunked must not have a length as well, which is checked first.
         EXPECT_TRUE(outcome.refusal == 501 || (!length.empty() && outcome.refusal == 400))
             << coding << ", " << length << outcome.refusal;
       }
@@ -167,7 +167,7 @@ TEST(RequestReader, RefusesEveryTransferCodingButChunked) {
   EXPECT_EQ(two.refusal(), 501);
 }
 
-TEST(RequestReader, RefusesAChunkLineAsLongAsAHeaderMayBe) {
+TEST(RequestReader, RefusesAChunkLineAboveTheHeaderLimit) {
   RequestReader reader(kLimits);
   const std::string bytes = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;x=" +
                             std::string(400, 'y');
@@ -207,7 +207,7 @@ TEST(RequestReader, SplitsTargetsAndJoinsHeaders) {
   }
 }
 
-TEST(RequestReader, KnowsWhetherTheClientStays) {
+TEST(RequestReader, DetectsWhetherTheClientKeepsTheConnection) {
   struct Row {
     std::string_view bytes;
     bool keep_alive;
@@ -228,14 +228,14 @@ TEST(RequestReader, KnowsWhetherTheClientStays) {
   }
 }
 
-TEST(RequestReader, LeavesTheNextRequestAlone) {
+TEST(RequestReader, LeavesTheNextRequestUnread) {
   const std::string one = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n";
   const std::string two = "GET /2 HTTP/1.1\r\nHost: a\r\n\r\n";
   std::string bytes = one + two;
   RequestReader reader(kLimits);
   EXPECT_EQ(reader.Feed(bytes), one.size());
   EXPECT_EQ(reader.request().path, "/1");
-  EXPECT_EQ(reader.Feed(two), 0U) << "a complete request takes nothing more";
+  EXPECT_EQ(reader.Feed(two), 0U) << "a complete request takes no more bytes";
   bytes.erase(0, one.size());
   reader.Reset();
   EXPECT_EQ(reader.Feed(bytes), two.size());

@@ -41,7 +41,7 @@ TEST(ResponseHead, ListsDateTypeLengthAndTheHandlersHeaders) {
             "\r\n");
 }
 
-TEST(ResponseHead, SaysWhatBecomesOfTheConnection) {
+TEST(ResponseHead, TellsWhetherTheConnectionStaysOpen) {
   const HttpResponse response = TextResponse(200, "");
   const auto connection = [&](Persistence persistence) {
     const std::string head = FormatResponseHead(response, persistence, 0);
@@ -53,14 +53,14 @@ TEST(ResponseHead, SaysWhatBecomesOfTheConnection) {
   EXPECT_EQ(connection(Persistence::kKeepAliveHttp10), "Connection: keep-alive");
 }
 
-TEST(ResponseHead, LetsNoValueStartAHeaderOfItsOwn) {
+TEST(ResponseHead, KeepsAValueFromAddingAHeader) {
   HttpResponse response = TextResponse(200, "");
   response.headers.emplace_back("X-Pod", "a\r\nSet-Cookie: b\nc");
   const std::string head = FormatResponseHead(response, Persistence::kKeepAlive, 0);
   EXPECT_NE(head.find("X-Pod: a  Set-Cookie: b c\r\n"), std::string::npos);
 }
 
-TEST(ResponseHead, GivesNoLengthWhereNoBodyIsAllowed) {
+TEST(ResponseHead, HasNoLengthWhereNoBodyIsAllowed) {
   for (const int status : {204, 304}) {
     const std::string head =
         FormatResponseHead(TextResponse(status, "", ""), Persistence::kKeepAlive, 0);

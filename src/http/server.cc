@@ -24,15 +24,15 @@ namespace {
 
 namespace asio = boost::asio;
 
-// What the kernel may hold for each connection: of an answer that the client does not take, and of
-// requests that we do not read yet.  Left to itself it takes up to 4 MiB and 6 MiB (tcp_wmem and
-// tcp_rmem), which a thousand clients that never read would have it do.  An answer over 10 ms of
-// distance still leaves at 10 MB/s.
+// Kernel memory per connection: data that the client does not read, and requests that the server
+// does not read yet. The kernel's own limits are up to 4 MiB and 6 MiB (tcp_wmem and tcp_rmem),
+// which a thousand clients that never read would use up. With 10 ms latency an answer is still sent
+// at 10 MB/s.
 constexpr int kSendBufferBytes = 128 << 10;    // The kernel doubles it, for its own bookkeeping.
-constexpr int kReceiveBufferBytes = 32 << 10;  // Likewise; a request is 16 KiB at most.
-constexpr int kUnsentBytes = 32 << 10;         // Handed over and not yet on its way.
+constexpr int kReceiveBufferBytes = 32 << 10;  // The same; a request has at most 16 KiB.
+constexpr int kUnsentBytes = 32 << 10;         // Passed to the kernel and not sent yet.
 
-// Connections inherit it from their listener.
+// Connections inherit these options from their listener.
 void BoundKernelMemory(const Listener& listener) {
   const int socket = listener.socket.get();
   ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes, sizeof kSendBufferBytes);
@@ -42,8 +42,8 @@ void BoundKernelMemory(const Listener& listener) {
   }
 }
 
-// The address whose connections are counted together: of IPv6 the network of 64 bits, which one
-// machine has as a whole.  Empty for a socket in the file system.
+// Returns the key for counting connections per client: the address; for IPv6 the network of 64
+// bits, because one machine has all of it. Empty for a Unix socket.
 std::string PeerOf(const Socket& socket) {
   ErrorCode error;
   const StreamProtocol::endpoint endpoint = socket.remote_endpoint(error);
@@ -84,7 +84,7 @@ class BeastServer final : public HttpServer {
     acceptor_.assign(StreamProtocol(listener.family, 0), listener.socket.Release());
   }
 
-  // The objects of the web configuration, which may need the server's thread.
+  // Makes the objects of the web configuration, which may need the server's thread.
   Status OpenFront() {
     if (shared_.options.web_config_file.empty()) {
       return absl::OkStatus();
@@ -105,7 +105,8 @@ class BeastServer final : public HttpServer {
   BeastServer(const BeastServer&) = delete;
   BeastServer& operator=(const BeastServer&) = delete;
 
-  // NOLINTNEXTLINE(bugprone-exception-escape): only for want of memory, which ends the program.
+  // NOLINTNEXTLINE(bugprone-exception-escape): throws only when memory runs out, which ends the
+  // program.
   ~BeastServer() override {
     if (thread_.joinable()) {
       asio::post(io_, [this] { BeginStop(); });
@@ -135,7 +136,8 @@ class BeastServer final : public HttpServer {
     });
   }
 
-  // The listener itself stays good; what is short (file descriptors, memory) may come back.
+  // The listener stays usable; the missing resource (file descriptors, memory) may become free
+  // again.
   void OnAcceptError(const ErrorCode& error) {
     shared_.counters.accept_errors++;
     if (!accept_failing_ && error != asio::error::connection_aborted) {
@@ -143,7 +145,7 @@ class BeastServer final : public HttpServer {
       Log(LogLevel::kWarn, "the HTTP server cannot accept connections; it keeps trying",
           {{"error", error.message()}});
     }
-    DisplaceOne(general_);  // Its descriptor serves the next client.
+    DisplaceOne(general_);  // Its descriptor is used for the next client.
     accept_pause_.expires_after(shared_.options.accept_pause);
     accept_pause_.async_wait([this](const ErrorCode& cancelled) {
       if (!cancelled && !shared_.stopping) {
@@ -157,7 +159,7 @@ class BeastServer final : public HttpServer {
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
     const std::string peer = PeerOf(socket);
     for (ConnectionPool* pool : {&general_, &probes_}) {
-      // A peer that has its share already makes room itself.
+      // An address at its own limit loses one of its own connections.
       const bool has_room = pool->size() < pool->limit && !HasItsShare(peer);
       if (has_room || DisplaceOne(*pool, HasItsShare(peer) ? peer : std::string())) {
         return std::make_shared<Connection>(shared_, *pool, std::move(socket), peer)->Start();
@@ -172,7 +174,7 @@ class BeastServer final : public HttpServer {
            held->second >= shared_.options.max_connections_per_peer;
   }
 
-  // Closes a connection in favour of a new one, if one may be closed.  Of `peer` alone, unless that
+  // Closes a connection to accept a new one, if one may be closed; only one of `peer` unless that
   // is empty.
   bool DisplaceOne(ConnectionPool& pool, const std::string& peer = "") {
     const std::shared_ptr<Connection> victim = ToDisplace(pool, peer);
@@ -184,9 +186,9 @@ class BeastServer final : public HttpServer {
     return true;
   }
 
-  // Of the peer that has most connections, so that a crowd pays for itself, the one in which
-  // nothing has happened for longest: a client that has just come may not have been able to ask
-  // yet.
+  // Chooses the connection with the longest inactivity of the address with most connections, so
+  // that an address with too many connections replaces its own. The longest inactivity protects a
+  // client that has just connected and could not send its request yet.
   std::shared_ptr<Connection> ToDisplace(const ConnectionPool& pool,
                                          const std::string& peer) const {
     const auto goes_before = [](const Connection& one, const Connection& other) {

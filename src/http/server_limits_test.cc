@@ -1,4 +1,4 @@
-// What clients that are slow, greedy, broken or many can do to the server, and what they cannot.
+// The limits that hold against slow, greedy, broken or many clients.
 #include <algorithm>
 #include <cstdio>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(HttpServerLimits, ClosesAThousandIdleAndDrippingConnectionsAtTheDeadline) {
+TEST(HttpServerLimits, ClosesAThousandIdleAndTricklingConnectionsAtTheDeadline) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections = 2000;
   options.max_connections_per_peer = 2000;
@@ -30,7 +30,7 @@ TEST(HttpServerLimits, ClosesAThousandIdleAndDrippingConnectionsAtTheDeadline) {
     clients.push_back(std::make_unique<LoopbackClient>(server->port()));
     ASSERT_TRUE(clients.back()->connected()) << i;
   }
-  // Every second one drips: bytes that go on arriving never renew the deadline.
+  // Every second client sends single bytes, which never extend the deadline.
   constexpr int kMostDrops = 200;
   int drops = 0;
   Await([&] {
@@ -47,14 +47,14 @@ TEST(HttpServerLimits, ClosesAThousandIdleAndDrippingConnectionsAtTheDeadline) {
   EXPECT_EQ(LoopbackClient(server->port()).Fetch("/").status, 200);
 }
 
-TEST(HttpServerLimits, ADripThatNeverPausesDoesNotPutTheDeadlineOff) {
+TEST(HttpServerLimits, ASteadyTrickleDoesNotExtendTheDeadline) {
   HttpServerOptions options = LoopbackOptions();
   options.request_timeout = milliseconds(100);
   options.max_header_bytes = size_t{64} << 20;  // Only the deadline can end it.
   const auto server = StartServer(options);
   LoopbackClient drip(server->port());
   ASSERT_TRUE(drip.Send("GET / HTTP/1.1\r\nHost: x\r\nX: "));
-  // With a deadline that each byte renews, this would never end.
+  // If each byte extended the deadline, this would never end.
   while (drip.Send("y")) {
     std::this_thread::yield();
   }
@@ -63,7 +63,7 @@ TEST(HttpServerLimits, ADripThatNeverPausesDoesNotPutTheDeadlineOff) {
   EXPECT_EQ(server->stats().bad_requests, 0U);
 }
 
-TEST(HttpServerLimits, ClosesAConnectionThatIdlesBetweenRequestsAndBlamesNobody) {
+TEST(HttpServerLimits, ClosesAConnectionThatIsIdleBetweenRequestsWithoutCountingIt) {
   HttpServerOptions options = LoopbackOptions();
   options.request_timeout = milliseconds(50);
   const auto server = StartServer(options);
@@ -72,7 +72,7 @@ TEST(HttpServerLimits, ClosesAConnectionThatIdlesBetweenRequestsAndBlamesNobody)
   EXPECT_TRUE(scraper.AwaitEnd());
   Await([&] { return server->stats().open_connections == 0; });
   EXPECT_EQ(server->stats().deadlines, 0U);
-  // A request that was begun and not ended is another matter.
+  // An incomplete request counts as a missed deadline.
   LoopbackClient half(server->port());
   ASSERT_TRUE(half.Send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\nGET"));
   EXPECT_EQ(half.Read().status, 200);
@@ -80,7 +80,7 @@ TEST(HttpServerLimits, ClosesAConnectionThatIdlesBetweenRequestsAndBlamesNobody)
   Await([&] { return server->stats().deadlines == 1; });
 }
 
-TEST(HttpServerLimits, GarbageBehindAGoodRequestIsRefusedAfterTheAnswer) {
+TEST(HttpServerLimits, RefusesGarbageAfterAGoodRequestOnceThatIsAnswered) {
   const auto server = StartServer();
   LoopbackClient client(server->port());
   std::string bytes = "GET /good HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -95,12 +95,12 @@ TEST(HttpServerLimits, GarbageBehindAGoodRequestIsRefusedAfterTheAnswer) {
   EXPECT_EQ(server->stats().bad_requests, 1U);
 }
 
-TEST(HttpServerLimits, CutsOffAClientThatAsksAndAsksAndNeverReads) {
+TEST(HttpServerLimits, CutsOffAClientThatSendsRequestsButNeverReads) {
   HttpServerOptions options = LoopbackOptions();
   options.response_timeout = milliseconds(100);
   const auto server = StartServer(options);
   LoopbackClient greedy(server->port(), 4096);
-  // Ends when the server, which answers one after the other and reads no further, has had enough.
+  // Ends when the server, which answers one request after the other, stops reading.
   while (greedy.Get("/large")) {
   }
   Await([&] { return server->stats().deadlines == 1; });
@@ -118,7 +118,7 @@ TEST(HttpServerLimits, ClosesAReaderThatTakesTooLong) {
   EXPECT_EQ(client.Read().status, 0) << "the body must be cut short";
 }
 
-TEST(HttpServerLimits, AnswersForAsLongAsTheScraperWaits) {
+TEST(HttpServerLimits, StopsAnsweringAtTheScrapersTimeout) {
   HttpServerOptions options = LoopbackOptions();
   options.response_timeout = std::chrono::hours(1);
   const auto server = StartServer(options);
@@ -127,7 +127,7 @@ TEST(HttpServerLimits, AnswersForAsLongAsTheScraperWaits) {
       "GET /large HTTP/1.1\r\nHost: x\r\nX-Prometheus-Scrape-Timeout-Seconds: 0.05\r\n\r\n"));
   Await([&] { return server->stats().deadlines == 1; });
   EXPECT_EQ(client.Read().status, 0) << "the body must be cut short";
-  // What is no time is no bound.
+  // A value that is not a time sets no limit.
   for (const std::string_view value : {"", "soon", "-1", "0", "nan", "1e999", "10s"}) {
     LoopbackClient other(server->port());
     ASSERT_TRUE(other.Send("GET / HTTP/1.1\r\nHost: x\r\nX-Prometheus-Scrape-Timeout-Seconds: " +
@@ -137,8 +137,8 @@ TEST(HttpServerLimits, AnswersForAsLongAsTheScraperWaits) {
   EXPECT_EQ(server->stats().deadlines, 1U);
 }
 
-TEST(HttpServerLimits, KeepsASlowReadersBodyAndNothingElse) {
-  // Each request gets a body of its own; weak pointers tell which are still alive.
+TEST(HttpServerLimits, KeepsOnlyTheBodyOfASlowReader) {
+  // Each request gets a body of its own; weak pointers tell which bodies still exist.
   std::vector<std::weak_ptr<const void>> bodies;
   const auto server = StartServer(LoopbackOptions(), [&](const HttpRequest& request) {
     HttpResponse response =
@@ -151,7 +151,7 @@ TEST(HttpServerLimits, KeepsASlowReadersBodyAndNothingElse) {
   ASSERT_TRUE(slow.Receive());
   LoopbackClient fast(server->port());
   EXPECT_EQ(fast.Fetch("/a").status, 200);
-  // The second answer on one connection is begun after the first has let go of its body.
+  // The second answer on a connection starts after the first has released its body.
   EXPECT_EQ(fast.Fetch("/b").status, 200);
   EXPECT_FALSE(bodies[0].expired());
   EXPECT_TRUE(bodies[1].expired());
@@ -161,7 +161,7 @@ TEST(HttpServerLimits, KeepsASlowReadersBodyAndNothingElse) {
   Await([&] { return bodies[0].expired(); });
 }
 
-TEST(HttpServerLimits, ForgetsAClientThatGoesAwayMidBody) {
+TEST(HttpServerLimits, ReleasesTheBodyOfAClientThatDisconnects) {
   const auto server = StartServer();
   {
     LoopbackClient client(server->port(), 4096);
@@ -172,7 +172,7 @@ TEST(HttpServerLimits, ForgetsAClientThatGoesAwayMidBody) {
   EXPECT_EQ(LoopbackClient(server->port()).Fetch("/").status, 200);
 }
 
-TEST(HttpServerLimits, PutsNewConnectionsInThePlaceOfTheLongestWaiting) {
+TEST(HttpServerLimits, ReplacesTheConnectionWithTheLongestInactivity) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections = 2;
   const auto server = StartServer(options);
@@ -188,7 +188,7 @@ TEST(HttpServerLimits, PutsNewConnectionsInThePlaceOfTheLongestWaiting) {
   EXPECT_EQ(server->stats().open_connections, 2U);
 }
 
-TEST(HttpServerLimits, LetsOnlyProbesInWhileEveryConnectionIsBusy) {
+TEST(HttpServerLimits, AcceptsOnlyProbesWhileEveryConnectionIsBusy) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections = 2;
   options.probe_slots = 1;
@@ -215,7 +215,7 @@ TEST(HttpServerLimits, LetsOnlyProbesInWhileEveryConnectionIsBusy) {
   LoopbackClient silent(server->port());
   Await([&] { return server->stats().open_connections == 3; });
   EXPECT_EQ(LoopbackClient(server->port()).Fetch("/healthz").status, 200);
-  EXPECT_TRUE(silent.AwaitEnd()) << "a silent client may not hold a probe's slot";
+  EXPECT_TRUE(silent.AwaitEnd()) << "a silent client must not keep a probe's slot";
 }
 
 TEST(HttpServerLimits, CutsOffTheAnswerWithoutProgressWhenEveryConnectionIsBusy) {
@@ -237,7 +237,7 @@ TEST(HttpServerLimits, CutsOffTheAnswerWithoutProgressWhenEveryConnectionIsBusy)
   EXPECT_EQ(server->stats().turned_away, 0U);
 }
 
-// After so many turns of the server's loop an answer that its client does not take has stopped.
+// After so many turns of the server's loop, an answer that the client does not read has stopped.
 void LetAnswersStop(uint16_t port) {
   LoopbackClient client(port);
   for (int i = 0; i < 100; ++i) {
@@ -245,7 +245,7 @@ void LetAnswersStop(uint16_t port) {
   }
 }
 
-TEST(HttpServerLimits, AClientThatHasJustComeIsNotCutOffForOneThatComesLater) {
+TEST(HttpServerLimits, DoesNotCutOffANewClientForALaterOne) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections = 2;
   const auto server = StartServer(options);
@@ -261,7 +261,7 @@ TEST(HttpServerLimits, AClientThatHasJustComeIsNotCutOffForOneThatComesLater) {
   EXPECT_EQ(server->stats().displaced, 1U);
 }
 
-TEST(HttpServerLimits, ThePeerWithMostConnectionsMakesRoom) {
+TEST(HttpServerLimits, ReplacesAConnectionOfThePeerWithMostConnections) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections = 4;
   const auto server = StartServer(options);
@@ -275,12 +275,12 @@ TEST(HttpServerLimits, ThePeerWithMostConnectionsMakesRoom) {
   }
   LoopbackClient third(server->port(), 0, "127.0.0.3");
   EXPECT_EQ(third.Fetch("/").status, 200);
-  EXPECT_EQ(scraper.Fetch("/").status, 200) << "it has one connection, the crowd had three";
+  EXPECT_EQ(scraper.Fetch("/").status, 200) << "it has one connection, the other address had three";
   EXPECT_EQ(server->stats().displaced, 18U);
   EXPECT_EQ(crowd.front()->Read().status, 0);
 }
 
-TEST(HttpServerLimits, AScrapeIsAnsweredAmongManyThatAskAndNeverRead) {
+TEST(HttpServerLimits, AnswersAScrapeAmongManyClientsThatNeverRead) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections = 16;
   options.response_timeout = std::chrono::hours(1);
@@ -297,7 +297,7 @@ TEST(HttpServerLimits, AScrapeIsAnsweredAmongManyThatAskAndNeverRead) {
   EXPECT_LE(server->stats().open_connections, 16U);
 }
 
-TEST(HttpServerLimits, APeerWithItsShareMakesRoomItself) {
+TEST(HttpServerLimits, APeerAtItsLimitReplacesItsOwnConnections) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections_per_peer = 2;
   const auto server = StartServer(options);
@@ -310,14 +310,15 @@ TEST(HttpServerLimits, APeerWithItsShareMakesRoomItself) {
   Await([&] { return server->stats().requests == 3; });
   LoopbackClient third(server->port());
   EXPECT_EQ(third.Fetch("/").status, 200);
-  EXPECT_TRUE(idle.AwaitEnd()) << "nothing has happened in it for longest";
+  EXPECT_TRUE(idle.AwaitEnd()) << "it had the longest inactivity";
   EXPECT_EQ(other.Fetch("/").status, 200) << "another peer pays nothing";
   EXPECT_EQ(server->stats().displaced, 1U);
   EXPECT_EQ(server->stats().open_connections, 3U);
 }
 
-// The most bytes that the kernel holds for connections of `port`: sent and not taken by the client,
-// received and not read by us.  From /proc/net/tcp (Linux, Documentation/networking/proc_net_tcp).
+// The maximum bytes that the kernel holds for connections of `port`: sent but not read by the
+// client, and received but not read by the server. From /proc/net/tcp (Linux,
+// Documentation/networking/proc_net_tcp).
 struct KernelQueues {
   uint64_t unsent_bytes = 0;
   uint64_t unread_bytes = 0;
@@ -366,7 +367,7 @@ TEST(HttpServerLimits, TheKernelHoldsLittleForAClientThatNeverReads) {
   EXPECT_LE(most.unread_bytes, 64U << 10);
 }
 
-TEST(HttpServerLimits, AnswersProbesAndScrapesWhileDrippersHoldEveryConnection) {
+TEST(HttpServerLimits, AnswersProbesAndScrapesWhileTricklingClientsHoldEveryConnection) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections = 16;
   options.request_timeout = milliseconds(30'000);
@@ -380,11 +381,11 @@ TEST(HttpServerLimits, AnswersProbesAndScrapesWhileDrippersHoldEveryConnection) 
   for (const std::string_view path : {"/healthz", "/readyz", "/metrics"}) {
     EXPECT_EQ(LoopbackClient(server->port()).Fetch(path).status, 200) << path;
   }
-  EXPECT_TRUE(drippers.front()->AwaitEnd()) << "the one that has waited longest makes room";
+  EXPECT_TRUE(drippers.front()->AwaitEnd()) << "the connection that has waited longest is closed";
   EXPECT_EQ(server->stats().turned_away, 0U);
 }
 
-TEST(HttpServerLimits, TurnsEverybodyAwayWithoutProbeSlots) {
+TEST(HttpServerLimits, RefusesEveryClientWithoutProbeSlots) {
   HttpServerOptions options = LoopbackOptions();
   options.max_connections = 1;
   options.probe_slots = 0;
@@ -398,7 +399,8 @@ TEST(HttpServerLimits, TurnsEverybodyAwayWithoutProbeSlots) {
   EXPECT_EQ(server->stats().turned_away, 1U);
 }
 
-// Lowers the limit of file descriptors to those in use, so that accept fails, and restores it.
+// Lowers the limit of file descriptors to the number in use, which makes accept fail, and restores
+// it.
 class NoDescriptorsLeft {
  public:
   NoDescriptorsLeft() {
@@ -424,7 +426,7 @@ sockaddr_in LoopbackAddress(uint16_t port) {
   return address;
 }
 
-TEST(HttpServerLimits, AcceptsAgainWhenDescriptorsAreFreeAgain) {
+TEST(HttpServerLimits, AcceptsConnectionsWhenDescriptorsAreFreeAgain) {
   const auto server = StartServer();
   LoopbackClient waiting(server->port());
   ASSERT_EQ(waiting.Fetch("/").status, 200);
@@ -459,7 +461,7 @@ TEST(HttpServerLimits, DoesNotSpinWhileNoDescriptorIsLeft) {
   const NoDescriptorsLeft full;
   ASSERT_EQ(::connect(late.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   EXPECT_TRUE(oldest.AwaitEnd()) << "its descriptor is freed for the next client";
-  // Every turn of the server's loop that could try again brings an answer here instead.
+  // If the server's loop tried again at once, it would answer here.
   for (int i = 0; i < 1'000; ++i) {
     ASSERT_EQ(busy.Fetch("/").status, 200);
   }

@@ -24,7 +24,7 @@ TEST(HttpServer, AnswersARequest) {
   EXPECT_EQ(response.head.find("Connection:"), std::string::npos);
 }
 
-TEST(HttpServer, AsksAHandlerAgainThatHasMoreToSayInAMoment) {
+TEST(HttpServer, CallsAHandlerAgainThatExpectsNewerData) {
   int asked = 0;
   const auto server = StartServer(LoopbackOptions(), [&](const HttpRequest& request) {
     HttpResponse response = Echo(request);
@@ -34,14 +34,14 @@ TEST(HttpServer, AsksAHandlerAgainThatHasMoreToSayInAMoment) {
   LoopbackClient waiting(server->port());
   ASSERT_TRUE(waiting.Send("GET /later HTTP/1.1\r\nHost: x\r\n\r\n"));
   LoopbackClient other(server->port());
-  EXPECT_EQ(other.Fetch("/now").body, "GET /now  ") << "no other client waits";
+  EXPECT_EQ(other.Fetch("/now").body, "GET /now  ") << "other clients do not wait";
   EXPECT_EQ(waiting.Read().body, "GET /later  ");
   EXPECT_EQ(asked, 3);
   EXPECT_EQ(waiting.Fetch("/next").body, "GET /next  ");
-  EXPECT_EQ(server->stats().requests, 3U) << "each once";
+  EXPECT_EQ(server->stats().requests, 3U) << "each request counts once";
 }
 
-TEST(HttpServer, AnswersInTimeWhateverAHandlerWouldWaitFor) {
+TEST(HttpServer, AnswersInTimeEvenIfTheHandlerKeepsWaiting) {
   const auto server = StartServer(LoopbackOptions(), [](const HttpRequest& request) {
     HttpResponse response = TextResponse(200, request.must_answer ? "at last" : "too early");
     response.ask_again = true;
@@ -53,7 +53,7 @@ TEST(HttpServer, AnswersInTimeWhateverAHandlerWouldWaitFor) {
   EXPECT_EQ(client.Read().body, "at last");
 }
 
-TEST(HttpServer, EndsWhileAHandlerWouldWait) {
+TEST(HttpServer, StopsWhileAHandlerKeepsWaiting) {
   auto server = StartServer(LoopbackOptions(), [](const HttpRequest&) {
     HttpResponse response;
     response.ask_again = true;
@@ -102,7 +102,7 @@ TEST(HttpServer, AnswersHeadWithTheLengthAndNoBody) {
   EXPECT_EQ(client.Read().body, "GET /next  ");
 }
 
-TEST(HttpServer, ClosesWhenTheClientAsksForIt) {
+TEST(HttpServer, ClosesWhenTheClientRequestsIt) {
   const auto server = StartServer();
   for (const std::string_view request :
        {"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"}) {
@@ -115,7 +115,7 @@ TEST(HttpServer, ClosesWhenTheClientAsksForIt) {
   }
 }
 
-TEST(HttpServer, RefusesWhatItCannotRead) {
+TEST(HttpServer, RefusesMalformedRequests) {
   struct Row {
     std::string request;
     int status;
@@ -147,8 +147,8 @@ TEST(HttpServer, RefusesWhatItCannotRead) {
   EXPECT_EQ(LoopbackClient(server->port()).Fetch("/").status, 200);
 }
 
-// What is behind a request whose end is not known is no request.
-TEST(HttpServer, RefusesATransferCodingThatItCannotReadAndWhatIsBehindIt) {
+// Bytes after a request without a known end are not a request.
+TEST(HttpServer, RefusesAnUnknownTransferCodingAndTheBytesAfterIt) {
   const auto server = StartServer();
   for (const std::string_view coding : {"xchunked", "gzip\r\nContent-Length: 5"}) {
     LoopbackClient client(server->port());
@@ -165,7 +165,7 @@ TEST(HttpServer, RefusesATransferCodingThatItCannotReadAndWhatIsBehindIt) {
   EXPECT_EQ(server->stats().bad_requests, 2U);
 }
 
-TEST(HttpServer, RefusesAMethodThatHttpDoesNotKnow) {
+TEST(HttpServer, RefusesAnUnknownMethod) {
   const auto server = StartServer();
   LoopbackClient client(server->port());
   ASSERT_TRUE(client.Send("BREW /metrics HTTP/1.1\r\nHost: x\r\n\r\n"));
@@ -189,7 +189,7 @@ TEST(HttpServer, AnswersAClientThatHasClosedItsHalf) {
   EXPECT_TRUE(client.AwaitEnd());
 }
 
-TEST(HttpServer, ClosesWhenHalfARequestIsAllThatComes) {
+TEST(HttpServer, ClosesAfterAnIncompleteRequest) {
   const auto server = StartServer();
   LoopbackClient client(server->port());
   ASSERT_TRUE(client.Send("GET / HTT"));
@@ -198,20 +198,20 @@ TEST(HttpServer, ClosesWhenHalfARequestIsAllThatComes) {
   EXPECT_EQ(server->stats().requests, 0U);
 }
 
-TEST(HttpServer, TakesItsPortBackAtOnceAfterARestart) {
+TEST(HttpServer, UsesItsPortAgainRightAfterARestart) {
   HttpServerOptions options = LoopbackOptions();
   auto server = StartServer(options);
   options.address = "127.0.0.1:" + std::to_string(server->port());
   LoopbackClient client(server->port());
   ASSERT_EQ(client.Fetch("/").status, 200);
-  // The server closes first, so its end of the connection stays behind for a minute.
+  // The server closes first, so its end of the connection stays in the kernel for a minute.
   server.reset();
   EXPECT_TRUE(client.AwaitEnd());
   server = StartServer(options);
   EXPECT_EQ(LoopbackClient(server->port()).Fetch("/").status, 200);
 }
 
-TEST(HttpServer, CountsWhereItIsToldAndTheCountsOutliveIt) {
+TEST(HttpServer, CountsInGivenCountersThatOutliveIt) {
   HttpCounters counters;
   HttpServerOptions options = LoopbackOptions();
   options.counters = &counters;
@@ -256,14 +256,14 @@ TEST(HttpServer, FinishesRunningResponsesBeforeItStops) {
   reader.Get("/large");
   ASSERT_TRUE(reader.Receive());
   std::jthread stop([&] { server.reset(); });
-  // The listener goes first.
+  // The listener is closed first.
   Await([&] { return !LoopbackClient(port).connected(); });
   const LoopbackResponse response = reader.Read();
   EXPECT_EQ(response.body.size(), kLargeBodyBytes);
   EXPECT_TRUE(reader.AwaitEnd());
 }
 
-TEST(HttpServer, RefusesToStartWhereItCannotListen) {
+TEST(HttpServer, RefusesToStartWhenItCannotListen) {
   const auto server = StartServer();
   const std::string taken = "127.0.0.1:" + std::to_string(server->port());
   for (const std::string& address : {taken, std::string("9400")}) {

@@ -25,18 +25,18 @@ FileDescriptor NewSocket() {
   return FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
-// Makes room for a socket at a path where there is something, if nobody needs that.
+// Removes a socket file at `path` that no process uses.
 Status RemoveStale(const std::string& path, const sockaddr_un& address) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
     return absl::OkStatus();
   }
   if (!S_ISSOCK(status.st_mode)) {
-    return RefusePath(path, "is a file that is no socket. Remove it, or choose another --address");
+    return RefusePath(path, "is a file, not a socket. Remove it, or choose another --address");
   }
   const FileDescriptor probe = NewSocket();
   if (::connect(probe.get(), Generic(address), sizeof address) == 0 || errno != ECONNREFUSED) {
-    return RefusePath(path, "is taken by another process. Stop it, or choose another --address");
+    return RefusePath(path, "is in use by another process. Stop it, or choose another --address");
   }
   ::unlink(path.c_str());
   return absl::OkStatus();
@@ -75,7 +75,7 @@ StatusOr<PathListener> ListenOnPath(const std::string& path, int backlog) {
     result = ::bind(socket.get(), Generic(address), sizeof address);
   }
   if (result != 0) {
-    return RefusePath(path, absl::StrFormat("cannot be made: %s. Choose another --address",
+    return RefusePath(path, absl::StrFormat("cannot be created: %s. Choose another --address",
                                             std::system_category().message(errno)));
   }
   SocketFile file(path);

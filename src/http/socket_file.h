@@ -1,8 +1,8 @@
-// A listening socket that has a path in the file system instead of a port.
+// A listening socket with a path in the file system instead of a port.
 //
-// What a process that was killed left behind (a socket that nobody listens on) is replaced; what
-// somebody listens on, and any file that is no socket, is never touched.  The file goes with the
-// object, unless another one stands in its place by then.  Called once at start; one thread.
+// A socket file that a killed process left behind is replaced. A socket on which a process listens,
+// and a file that is not a socket, are never touched. The file is removed with the object, unless
+// another file has replaced it. Called once at start; one thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace podgpu {
 class SocketFile {
  public:
   SocketFile() = default;
-  // The file at `path` as it is now.
+  // The current file at `path`.
   explicit SocketFile(std::string path);
   SocketFile(SocketFile&& other) noexcept { *this = std::move(other); }
   SocketFile& operator=(SocketFile&& other) noexcept {

@@ -26,7 +26,7 @@ FileDescriptor ConnectTo(const std::string& path) {
              : FileDescriptor();
 }
 
-TEST(SocketFile, ListensAndIsRemovedInTheEnd) {
+TEST(SocketFile, ListensAndIsRemovedAtTheEnd) {
   const WebConfigFiles files;
   const std::string path = files.path("p.sock");
   {
@@ -37,7 +37,7 @@ TEST(SocketFile, ListensAndIsRemovedInTheEnd) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(SocketFile, ReplacesWhatAKilledProcessLeft) {
+TEST(SocketFile, ReplacesTheSocketOfAKilledProcess) {
   const WebConfigFiles files;
   const std::string path = files.path("p.sock");
   {
@@ -53,26 +53,26 @@ TEST(SocketFile, ReplacesWhatAKilledProcessLeft) {
   EXPECT_TRUE(ConnectTo(path).is_open());
 }
 
-TEST(SocketFile, LeavesWhatOthersNeed) {
+TEST(SocketFile, DoesNotTouchFilesAndSocketsInUse) {
   const WebConfigFiles files;
   const std::string path = files.path("p.sock");
   const StatusOr<PathListener> first = ListenOnPath(path, kSomeBacklog);
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(ListenOnPath(path, kSomeBacklog).status(),
             absl::InvalidArgumentError("unix:" + path +
-                                       " is taken by another process. Stop it, or choose another "
+                                       " is in use by another process. Stop it, or choose another "
                                        "--address"));
   EXPECT_TRUE(ConnectTo(path).is_open());
 
   files.Write("precious", "file");
   EXPECT_EQ(ListenOnPath(files.path("file"), kSomeBacklog).status(),
             absl::InvalidArgumentError("unix:" + files.path("file") +
-                                       " is a file that is no socket. Remove it, or choose another "
+                                       " is a file, not a socket. Remove it, or choose another "
                                        "--address"));
   EXPECT_TRUE(std::filesystem::exists(files.path("file")));
 }
 
-TEST(SocketFile, DoesNotRemoveWhatTookItsPlace) {
+TEST(SocketFile, DoesNotRemoveAFileThatReplacedIt) {
   const WebConfigFiles files;
   const std::string path = files.path("p.sock");
   {
@@ -83,9 +83,9 @@ TEST(SocketFile, DoesNotRemoveWhatTookItsPlace) {
   EXPECT_TRUE(std::filesystem::exists(path));
 }
 
-TEST(SocketFile, IsRefusedWhereItCannotBe) {
+TEST(SocketFile, RefusesUnusablePaths) {
   EXPECT_EQ(ListenOnPath("/nowhere/p.sock", kSomeBacklog).status(),
-            absl::InvalidArgumentError("unix:/nowhere/p.sock cannot be made: No such file or "
+            absl::InvalidArgumentError("unix:/nowhere/p.sock cannot be created: No such file or "
                                        "directory. Choose another --address"));
   const std::string path = "/" + std::string(107, 'x');
   EXPECT_EQ(ListenOnPath(path, kSomeBacklog).status(),
@@ -93,7 +93,7 @@ TEST(SocketFile, IsRefusedWhereItCannotBe) {
                                        " is longer than 107 bytes. Choose a shorter --address"));
 }
 
-TEST(SocketFile, CarriesTheServer) {
+TEST(SocketFile, ServesHttp) {
   const WebConfigFiles files;
   HttpServerOptions options;
   options.address = "unix:" + files.path("p.sock");
@@ -112,7 +112,7 @@ TEST(SocketFile, CarriesTheServer) {
   EXPECT_TRUE(answer.ends_with("\r\n\r\nGET /a  ")) << answer;
 }
 
-TEST(AdoptedListener, ServesWhatListensAlready) {
+TEST(AdoptedListener, ServesASocketThatIsListening) {
   StatusOr<Listener> made = Listen({.host = "127.0.0.1", .port = 0, .path = ""}, SystemFiles());
   ASSERT_TRUE(made.ok()) << made.status();
   const uint16_t port = made->port;
@@ -123,7 +123,7 @@ TEST(AdoptedListener, ServesWhatListensAlready) {
   EXPECT_EQ(LoopbackClient(port).Fetch("/a").body, "GET /a  ");
 }
 
-TEST(AdoptedListener, RefusesWhatDoesNot) {
+TEST(AdoptedListener, RefusesASocketThatIsNotListening) {
   const FileDescriptor idle(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   for (const int descriptor : {idle.get(), -1}) {
     const StatusOr<Listener> adopted = AdoptListener(descriptor);

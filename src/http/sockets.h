@@ -1,8 +1,8 @@
-// The types of Asio and Beast that the server is made of; for its own sources only.
+// The Asio and Beast types of the server; for its own sources only.
 //
-// One executor, known by type, so that no operation goes through an erased one.  A listener may be
-// of TCP or of a path in the file system; both give the same kind of stream.  A stream ends an
-// operation that lasts past its deadline with boost::beast::error::timeout.
+// The executor is a concrete type, which avoids type-erased calls. A listener has a TCP port or a
+// path; both give the same kind of stream. A stream ends an operation at its deadline with
+// boost::beast::error::timeout.
 #pragma once
 
 // tidy: allow weighty-header: what this header is for; only the server's own sources include it.

@@ -11,7 +11,7 @@
 namespace podgpu {
 namespace {
 
-// Turns settings into a context; each step says what is wrong as "file: key: what".
+// Makes a context from settings; each step reports errors as "file: key: problem".
 class ContextBuilder {
  public:
   ContextBuilder(const TlsSettings& settings, const std::string& config_path, const Files& files,
@@ -38,7 +38,7 @@ class ContextBuilder {
         absl::StrFormat("%s: tls_server_config.%s: %s", config_path_, key, what));
   }
 
-  // The PEM text of `source`, wherever it is.
+  // Returns the PEM text of `source`, from its file or from the configuration.
   StatusOr<std::string> Pem(const PemSource& source, std::string_view key) const {
     if (source.file.empty()) {
       return source.text;
@@ -51,7 +51,7 @@ class ContextBuilder {
     return text;
   }
 
-  // "server.crt holds no certificate", in front of the key that names it.
+  // Adds the file to an error: "server.crt holds no certificate", after the key that names it.
   Status RefusePem(const PemSource& source, std::string_view key, const Status& why) const {
     return source.file.empty() ? Refuse(key, std::string(why.message()))
                                : Refuse(absl::StrFormat("%s_file", key),
@@ -63,7 +63,7 @@ class ContextBuilder {
     uint16_t min_version = settings_.min_version;
     std::string list;
     for (const TlsSuiteName& suite : TlsSuiteNames()) {
-      // Suites of CBC leak by the time that they take; TLS 1.0 and 1.1 have no others.
+      // CBC suites leak data through timing; TLS 1.0 and 1.1 have no others.
       const bool is_cbc = suite.name.find("_CBC_") != std::string_view::npos;
       const bool is_default =
           suite.name.starts_with("TLS_ECDHE") && (!is_cbc || min_version < kTls12);
@@ -78,7 +78,7 @@ class ContextBuilder {
       }
     }
     if (list.empty()) {
-      // Only suites of TLS 1.3 are wanted, so nothing older can be spoken.
+      // Only suites of TLS 1.3 are configured, so older versions cannot be used.
       if (settings_.max_version < TLS1_3_VERSION) {
         return Refuse("cipher_suites",
                       "none is for TLS 1.2 or older, and max_version allows no other. Add one");
@@ -86,10 +86,10 @@ class ContextBuilder {
       min_version = TLS1_3_VERSION;
     } else {
       list.erase(0, 1);
-      // OpenSSL's usual level of security forbids what older versions are made of.
+      // OpenSSL's default security level forbids the algorithms of older versions.
       list += min_version < kTls12 ? ":@SECLEVEL=0" : "";
       if (SSL_CTX_set_cipher_list(context_, list.c_str()) != 1) {
-        return Refuse("cipher_suites", TakeTlsError() + ". Leave the key out");
+        return Refuse("cipher_suites", TakeTlsError() + ". Remove the key");
       }
     }
     SSL_CTX_set_min_proto_version(context_, min_version);
@@ -104,7 +104,7 @@ class ContextBuilder {
                             FindName(TlsCurveNames(), name)->openssl);
     }
     if (!list.empty() && SSL_CTX_set1_groups_list(context_, list.c_str()) != 1) {
-      return Refuse("curve_preferences", TakeTlsError() + ". Leave the key out");
+      return Refuse("curve_preferences", TakeTlsError() + ". Remove the key");
     }
     return absl::OkStatus();
   }
@@ -118,7 +118,7 @@ class ContextBuilder {
     if (SSL_CTX_use_certificate(context_, chain->front().get()) != 1) {
       return RefusePem(
           settings_.certificate, "cert",
-          absl::InvalidArgumentError("is refused: " + TakeTlsError() + ". Make a stronger one"));
+          absl::InvalidArgumentError("is refused: " + TakeTlsError() + ". Use a stronger one"));
     }
     for (size_t i = 1; i < chain->size(); ++i) {
       SSL_CTX_add1_chain_cert(context_, (*chain)[i].get());
@@ -148,7 +148,7 @@ class ContextBuilder {
     }
     SSL_CTX_set_verify(context_, mode, nullptr);
     if (!settings_.client_ca.is_given()) {
-      SSL_CTX_set_default_verify_paths(context_);  // As Go does, the system's authorities.
+      SSL_CTX_set_default_verify_paths(context_);  // Like Go: use the system's authorities.
       return absl::OkStatus();
     }
     PODGPU_ASSIGN_OR_RETURN(const std::string pem, Pem(settings_.client_ca, "client_ca"));
@@ -169,13 +169,13 @@ class ContextBuilder {
   SSL_CTX* context_;
 };
 
-// Takes whatever certificate a client shows.
+// Accepts any client certificate.
 int TakeAnyCertificate(X509_STORE_CTX* store, void* /*unused*/) {
   X509_STORE_CTX_set_error(store, X509_V_OK);
   return 1;
 }
 
-// Whether the client's certificate bears one of the allowed names.
+// Returns whether the client's certificate contains one of the allowed names.
 bool BearsOneOf(X509_STORE_CTX* store, const std::vector<std::string>& allowed) {
   const X509* const certificate = X509_STORE_CTX_get0_cert(store);
   return certificate != nullptr &&
@@ -204,7 +204,7 @@ int TakeVerifiedAllowedName(X509_STORE_CTX* store, void* allowed) {
              : RefuseCertificate(store);
 }
 
-// HTTP/1.1 is what we speak; clients that offer it beside HTTP/2 are told so.
+// Chooses HTTP/1.1 when the client offers several protocols.
 int ChooseProtocol(SSL* /*session*/, const unsigned char** chosen, unsigned char* chosen_length,
                    const unsigned char* offered, unsigned int offered_length, void* /*unused*/) {
   static constexpr std::string_view kHttp11 = "http/1.1";

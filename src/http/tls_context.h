@@ -1,8 +1,8 @@
-// TLS of the server: one configuration with its certificates, made ready for handshakes.
+// The server's TLS: a configuration and its certificates, ready for handshakes.
 //
-// Made anew when the configuration or one of its files changes; connections keep the one that they
-// began with.  No session outlives its connection, so that a certificate or a client authority that
-// was replaced is not met again.  Immutable; made and used by the server's thread.
+// Rebuilt when the configuration or one of its files changes; existing connections keep their
+// context. A session never outlives its connection, so a replaced certificate or client authority
+// cannot come back through resumption. Immutable; made and used by the server's thread.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace podgpu {
 
 class TlsContext {
  public:
-  // `config_path` is where the settings come from.  What cannot be used is kInvalidArgument in one
-  // line that names file, key and remedy.
+  // `config_path` is the file of the settings. Invalid settings give kInvalidArgument with one line
+  // that names file, key and remedy.
   static StatusOr<std::shared_ptr<const TlsContext>> Make(const TlsSettings& settings,
                                                           const std::string& config_path,
                                                           const Files& files);
@@ -32,9 +32,9 @@ class TlsContext {
   TlsContext& operator=(const TlsContext&) = delete;
   ~TlsContext() = default;
 
-  // The server's end of a new connection, which the caller owns.  The context outlives it.
+  // Returns the server's session for a new connection; the caller owns it. The context outlives it.
   ssl_st* NewSession() const;
-  // When the certificate that it shows expires, in seconds since 1970.
+  // Expiry of the server's certificate, in seconds since 1970.
   int64_t certificate_expires_s() const { return certificate_expires_s_; }
 
  private:

@@ -1,9 +1,8 @@
-// The words of a web configuration that name parts of TLS, as Go spells them, and what they are for
-// OpenSSL.
+// The TLS names in a web configuration, as in Go, and their OpenSSL equivalents.
 //
-// A configuration that was written for Prometheus' exporter-toolkit names protocol versions, cipher
-// suites, curves and client policies by the identifiers of Go's crypto/tls.  Here each becomes what
-// our library understands, or nothing when it is not known.  Constant tables; any thread.
+// A configuration for Prometheus' exporter-toolkit names protocol versions, cipher suites, curves
+// and client policies by the identifiers of Go's crypto/tls. These tables translate them; an
+// unknown name has no row. Constant tables; any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +12,23 @@
 
 namespace podgpu {
 
-// When a client must show a certificate, and whether that is checked.
+// Whether a client must send a certificate, and whether the server verifies it.
 enum class ClientAuth : uint8_t {
   kNone,
-  kRequest,           // Asked for, not needed, not checked.
-  kRequireAny,        // Needed, not checked.
-  kVerifyIfGiven,     // Not needed; checked if there is one.
-  kRequireAndVerify,  // Needed and checked.
+  kRequest,           // Requested, optional, not verified.
+  kRequireAny,        // Required, not verified.
+  kVerifyIfGiven,     // Optional; verified if sent.
+  kRequireAndVerify,  // Required and verified.
 };
 
-// One word and its meaning.  Of a version, the number on the wire.
+// A name and its meaning: for a version, the number in the protocol.
 struct TlsVersionName {
   std::string_view name;
   uint16_t version;
 };
 struct TlsSuiteName {
   std::string_view name;
-  std::string_view openssl;  // Empty: of TLS 1.3, where every suite is always on, as in Go.
+  std::string_view openssl;  // Empty: a suite of TLS 1.3, which is always enabled, as in Go.
 };
 struct TlsCurveName {
   std::string_view name;
@@ -41,12 +40,12 @@ struct ClientAuthName {
 };
 
 std::span<const TlsVersionName> TlsVersionNames();
-// The best first, in Go's order of preference.
+// In Go's order of preference, best first.
 std::span<const TlsSuiteName> TlsSuiteNames();
 std::span<const TlsCurveName> TlsCurveNames();
 std::span<const ClientAuthName> ClientAuthNames();
 
-// The row of `table` that is called `name`, or null.
+// Returns the row of `table` with this name, or null.
 template <typename Row>
 const Row* FindName(std::span<const Row> table, std::string_view name) {
   for (const Row& row : table) {

@@ -1,4 +1,4 @@
-// The server with TLS: who is let in, and that its bounds hold.
+// The server with TLS: which clients it accepts, and its limits.
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What a TLS client says first, cut off: the handshake never goes on.
+// The incomplete start of a TLS handshake.
 constexpr std::string_view kHalfHello("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
 
 class TlsServerTest : public testing::Test {
@@ -44,7 +44,7 @@ class TlsServerTest : public testing::Test {
   HttpServerOptions options_ = LoopbackOptions();
 };
 
-TEST_F(TlsServerTest, AnswersOverTlsAndTakesLeave) {
+TEST_F(TlsServerTest, AnswersOverTlsAndAnnouncesTheEnd) {
   const auto server = StartServer(options_);
   TlsClient client(server->port());
   ASSERT_TRUE(client.is_connected());
@@ -62,7 +62,7 @@ TEST_F(TlsServerTest, SendsLargeBodiesWhole) {
   EXPECT_EQ(client.Fetch("/large", kLargeBodyBytes), 200);
 }
 
-TEST_F(TlsServerTest, TellsAPlainClientWhatIsWrong) {
+TEST_F(TlsServerTest, ExplainsTlsToAPlainClient) {
   const auto server = StartServer(options_);
   LoopbackClient client(server->port());
   const LoopbackResponse response = client.Fetch("/metrics");
@@ -80,7 +80,7 @@ TEST_F(TlsServerTest, CountsHandshakesThatFail) {
   ASSERT_TRUE(client.Send(std::string(64, '\x16')));
   EXPECT_TRUE(client.AwaitEnd());
   Await([&] { return server->stats().failed_handshakes == 1; });
-  // One that comes and goes, as a TCP probe does, is none.
+  // A connection without data, such as a TCP probe, is not a failed handshake.
   { const LoopbackClient probe(server->port()); }
   Await([&] { return server->stats().open_connections == 0; });
   EXPECT_EQ(server->stats().failed_handshakes, 1U);
@@ -113,7 +113,7 @@ TEST_F(TlsServerTest, ClosesAReaderThatTakesTooLong) {
   Await([&] { return server->stats().deadlines == 1; });
 }
 
-TEST_F(TlsServerTest, PutsNewClientsInThePlaceOfStalledHandshakes) {
+TEST_F(TlsServerTest, ReplacesStalledHandshakesByNewClients) {
   options_.max_connections = 4;
   const auto server = StartServer(options_);
   std::vector<std::unique_ptr<LoopbackClient>> stalled;
@@ -127,7 +127,7 @@ TEST_F(TlsServerTest, PutsNewClientsInThePlaceOfStalledHandshakes) {
   EXPECT_EQ(server->stats().turned_away, 0U);
 }
 
-TEST_F(TlsServerTest, LetsOnlyProbesInWhileEveryConnectionIsBusy) {
+TEST_F(TlsServerTest, AcceptsOnlyProbesWhileEveryConnectionIsBusy) {
   options_.max_connections = 1;
   options_.stalled_after = std::chrono::hours(1);  // None may be cut off.
   const auto server = StartServer(options_);
@@ -138,7 +138,7 @@ TEST_F(TlsServerTest, LetsOnlyProbesInWhileEveryConnectionIsBusy) {
   EXPECT_EQ(TlsClient(server->port()).Fetch("/healthz"), 200);
 }
 
-TEST_F(TlsServerTest, StopsInTheMidstOfHandshakesAndResponses) {
+TEST_F(TlsServerTest, StopsDuringHandshakesAndResponses) {
   options_.drain = milliseconds(50);
   auto server = StartServer(options_);
   LoopbackClient stalled(server->port());
@@ -150,7 +150,7 @@ TEST_F(TlsServerTest, StopsInTheMidstOfHandshakesAndResponses) {
   EXPECT_TRUE(stalled.AwaitEnd());
 }
 
-TEST_F(TlsServerTest, DemandsAClientCertificateAsConfigured) {
+TEST_F(TlsServerTest, RequiresAClientCertificateAsConfigured) {
   const Authority stranger("stranger");
   const MadeCertificate good = authority_.Issue("client", "DNS:prometheus.example,IP:10.0.0.1");
   const MadeCertificate named_otherwise = authority_.Issue("client", "DNS:other.example");
@@ -182,17 +182,17 @@ TEST_F(TlsServerTest, DemandsAClientCertificateAsConfigured) {
   for (const Row& row : rows) {
     Configure(row.config + "\n");
     const auto server = StartServer(options_);
-    // With TLS 1.3 a client learns only from the first answer that it was refused.
+    // With TLS 1.3 a client learns of its refusal only when it reads the answer.
     TlsClient client(server->port(), 0, row.identity);
     EXPECT_EQ(client.is_connected() && client.Fetch("/") == 200, row.is_let_in) << row.config;
     Await([&] { return server->stats().failed_handshakes == (row.is_let_in ? 0U : 1U); });
   }
 }
 
-TEST_F(TlsServerTest, NamesFileKeyAndRemedyOfWhatCannotBeUsed) {
+TEST_F(TlsServerTest, NamesFileKeyAndRemedyOfInvalidSettings) {
   struct Row {
     std::string_view certificate, key, authority;
-    std::string_view complaint;  // Behind the configuration's path; FOLDER stands for its folder.
+    std::string_view complaint;  // After the configuration's path; FOLDER: its folder.
   };
   const MadeCertificate other = authority_.Issue("other", "");
   const std::string good_certificate = server_.certificate;
@@ -227,7 +227,7 @@ TEST_F(TlsServerTest, NamesFileKeyAndRemedyOfWhatCannotBeUsed) {
                 ": No such file or directory. Correct the path"));
 }
 
-TEST_F(TlsServerTest, SpeaksSuitesOfCbcOnlyWhereTheyAreAskedFor) {
+TEST_F(TlsServerTest, UsesCbcSuitesOnlyWhenConfigured) {
   struct Row {
     std::string_view config;
     const char* suites;
@@ -254,7 +254,7 @@ TEST_F(TlsServerTest, SpeaksSuitesOfCbcOnlyWhereTheyAreAskedFor) {
   }
 }
 
-TEST_F(TlsServerTest, TakesInlinePem) {
+TEST_F(TlsServerTest, AcceptsInlinePem) {
   const auto indented = [](std::string text) {
     std::string block = " |\n    ";
     for (const char c : text.substr(0, text.size() - 1)) {
@@ -271,7 +271,7 @@ TEST_F(TlsServerTest, TakesInlinePem) {
 TEST_F(TlsServerTest, ChangesWithItsFiles) {
   const auto server = StartServer(options_);
   EXPECT_EQ(TlsClient(server->port()).Fetch("/"), 200);
-  // A new key without its certificate: the old pair stays.
+  // A new key without its certificate: the old pair is kept.
   const MadeCertificate next = authority_.Issue("next", "DNS:localhost");
   files_.Write(next.key, "server.key");
   EXPECT_EQ(TlsClient(server->port()).Fetch("/"), 200);
@@ -279,14 +279,14 @@ TEST_F(TlsServerTest, ChangesWithItsFiles) {
   files_.Write(next.certificate, "server.crt");
   EXPECT_EQ(TlsClient(server->port()).Fetch("/"), 200);
   EXPECT_FALSE(server->stats().web_config_is_old);
-  // From now on a certificate is demanded; who is connected already stays so.
+  // From here on a certificate is required; existing connections stay open.
   TlsClient early(server->port());
   Configure("  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n");
   EXPECT_EQ(TlsClient(server->port()).Fetch("/"), 0);
   EXPECT_EQ(early.Fetch("/"), 200);
 }
 
-TEST_F(TlsServerTest, TellsWhenTheCertificateThatItShowsExpires) {
+TEST_F(TlsServerTest, CountsTheExpiryOfItsCertificate) {
   constexpr int64_t kDayS = 86'400;
   const auto now_s = [] { return ToMicroseconds(SystemClock().WallNow()) / 1'000'000; };
   const auto is_in_days = [](int64_t expires_s, int days, int64_t since, int64_t until) {

@@ -13,14 +13,14 @@
 namespace podgpu {
 namespace {
 
-constexpr size_t kLongestKeyBytes = 100;  // In messages; names of users may be anything.
+constexpr size_t kLongestKeyBytes = 100;  // Limit in messages; user names may be any text.
 
-// Reads one file; remembers its first mistake and goes on, so that no reader needs a way out.
+// Reads one file. Remembers its first error and continues, so no reader needs an early return.
 class ConfigReading {
  public:
   explicit ConfigReading(std::string path) : path_(std::move(path)) {}
 
-  // `key` as "section.key"; empty for the whole file.
+  // `key` is "section.key"; empty for the whole file.
   void Refuse(int line, std::string_view key, std::string_view what) {
     if (status_.ok()) {
       std::string message =
@@ -33,7 +33,7 @@ class ConfigReading {
   }
   const Status& status() const { return status_; }
 
-  // `file` relative to the folder of the configuration.
+  // Returns `file` relative to the folder of the configuration.
   std::string Resolve(const std::string& file) const {
     const size_t slash = path_.rfind('/');
     return file.empty() || file.starts_with('/') || slash == std::string::npos
@@ -46,7 +46,7 @@ class ConfigReading {
   Status status_;
 };
 
-// A value and the key under which it stands.
+// A value and its key.
 struct Entry {
   ConfigReading& reading;
   const YamlNode& value;
@@ -56,7 +56,7 @@ struct Entry {
 
   std::string Text() const {
     if (value.kind == YamlNode::Kind::kList || value.kind == YamlNode::Kind::kMap) {
-      Refuse("must be a single text. Write it on one line, or as a block behind |");
+      Refuse("must be a single text. Write it on one line, or as a block after |");
     }
     return value.text;
   }
@@ -77,7 +77,7 @@ struct Entry {
     return false;
   }
 
-  // The row of `table` that the text names; null, with a complaint, when there is none.
+  // Returns the row of `table` with this name; null, with an error, when there is none.
   template <typename Row>
   const Row* OneOf(std::span<const Row> table) const {
     const std::string text = Text();
@@ -95,7 +95,7 @@ struct Entry {
   std::vector<Entry> List() const {
     std::vector<Entry> entries;
     if (value.kind != YamlNode::Kind::kList && value.kind != YamlNode::Kind::kNull) {
-      Refuse("must be a list. Write each item on a line of its own, behind a dash");
+      Refuse("must be a list. Write each item on its own line after a dash");
     }
     entries.reserve(value.items.size());
     for (const YamlNode& item : value.items) {
@@ -104,7 +104,7 @@ struct Entry {
     return value.kind == YamlNode::Kind::kList ? entries : std::vector<Entry>();
   }
 
-  // The entries of a map, each key once.
+  // Returns the entries of a map; each key must be unique.
   std::vector<Entry> Map() const {
     std::vector<Entry> entries;
     if (value.kind == YamlNode::Kind::kNull) {
@@ -117,12 +117,12 @@ struct Entry {
     for (size_t i = 0; i < value.items.size(); ++i) {
       const YamlNode& name = value.keys[i];
       if (name.kind != YamlNode::Kind::kScalar) {
-        reading.Refuse(name.line, key, "has a key that is no text. Write KEY: VALUE");
+        reading.Refuse(name.line, key, "has a key that is not a text. Write KEY: VALUE");
         continue;
       }
       if (std::ranges::any_of(entries, [&](const Entry& e) { return e.key == name.text; })) {
         reading.Refuse(name.line, key,
-                       absl::StrFormat("%s stands there twice. Remove one", Quoted(name.text)));
+                       absl::StrFormat("%s is there twice. Remove one", Quoted(name.text)));
       }
       entries.push_back({reading, value.items[i], name.text});
     }
@@ -135,7 +135,7 @@ struct WebKey {
   void (*read)(const Entry& entry, WebConfig& config);
 };
 
-// Hands each entry of the map to the row of its name.
+// Passes each entry of the map to the row with its name.
 void ReadKeys(const Entry& section, std::span<const WebKey> table, WebConfig& config) {
   for (Entry& entry : section.Map()) {
     const WebKey* row = FindName(table, entry.key);
@@ -220,7 +220,7 @@ constexpr WebKey kTlsKeys[] = {
      }},
 };
 
-// What must hold between the keys of the section.
+// Checks rules between the keys of the section.
 void CheckTls(const Entry& section, WebConfig& config) {
   const TlsSettings& tls = Tls(config);
   const bool verifies = tls.client_auth == ClientAuth::kRequireAny ||
@@ -236,11 +236,11 @@ void CheckTls(const Entry& section, WebConfig& config) {
     section.Refuse("has no key. Add key_file, or key with the PEM text");
   } else if (tls.client_ca.is_given() && tls.client_auth == ClientAuth::kNone) {
     section.Refuse(
-        "has a client CA and asks for no client certificate. Add client_auth_type: "
+        "has a client CA but requests no client certificate. Add client_auth_type: "
         "RequireAndVerifyClientCert");
   } else if (!tls.client_allowed_sans.empty() && !verifies) {
     section.Refuse(
-        "has client_allowed_sans and demands no certificate. Add client_auth_type: "
+        "has client_allowed_sans but requires no certificate. Add client_auth_type: "
         "RequireAndVerifyClientCert");
   } else if (tls.min_version > tls.max_version) {
     section.Refuse("has a min_version above its max_version. Exchange them");
@@ -254,7 +254,7 @@ void ReadTls(const Entry& entry, WebConfig& config) {
   }
 }
 
-// The headers that the toolkit allows, and the values of those that have few.
+// The headers that the toolkit allows, and their allowed values if there are only a few.
 struct AllowedHeader {
   std::string_view name;
   std::array<std::string_view, 2> values;
@@ -298,7 +298,8 @@ constexpr WebKey kHttpKeys[] = {
      [](const Entry& entry, WebConfig& config) {
        if (entry.Bool()) {
          config.notes.push_back(absl::StrFormat(
-             "%s has no effect: HTTP/1.1 is spoken, which every scraper does", entry.key));
+             "%s has no effect: the server uses HTTP/1.1, which every scraper supports",
+             entry.key));
        }
      }},
 };
@@ -309,11 +310,11 @@ void ReadUsers(const Entry& entry, WebConfig& config) {
     const auto refuse = [&](std::string_view why) {
       user.reading.Refuse(
           user.value.line, entry.key,
-          absl::StrFormat("what is written for %s %s. Make a hash with htpasswd -nBC 10 NAME",
+          absl::StrFormat("the value for %s %s. Make a hash with htpasswd -nBC 10 NAME",
                           Quoted(user.key), why));
     };
     if (!IsBcryptHash(hash)) {
-      refuse("is no bcrypt hash");
+      refuse("is not a bcrypt hash");
     } else if (BcryptCost(hash) > kHighestBcryptCost) {
       refuse(absl::StrFormat("has cost %d; above %d a check takes longer than scrapers wait",
                              BcryptCost(hash), kHighestBcryptCost));
@@ -344,7 +345,7 @@ constexpr WebKey kRateKeys[] = {
 void ReadRateLimit(const Entry& entry, WebConfig& config) {
   ReadKeys(entry, kRateKeys, config);
   if (config.rate_limit.interval > std::chrono::nanoseconds(0) && config.rate_limit.burst == 0) {
-    entry.Refuse("has no burst, so that every request would be refused. Add burst: 20");
+    entry.Refuse("has no burst, so every request would be refused. Add burst: 20");
   }
 }
 

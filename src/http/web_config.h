@@ -1,10 +1,10 @@
-// The web configuration: TLS, passwords, headers and a rate limit, from the YAML file that all
-// Prometheus exporters share (exporter-toolkit's --web.config.file).
+// The web configuration: TLS, passwords, headers and a rate limit, from the YAML file of Prometheus
+// exporters (exporter-toolkit's --web.config.file).
 //
-// Strict, as the toolkit is: a key that is not known, a key twice, or a value that is not allowed
-// refuses the whole file, with one line that names file, line, key and remedy.  Secrets (hashes,
-// keys) are never quoted.  Nothing is opened here: PEM files are only named, relative to the
-// configuration's own folder.  Pure function; any thread.
+// As strict as the toolkit: an unknown key, a duplicate key, or an invalid value refuses the whole
+// file, with one line that names file, line, key and remedy. Messages never quote secrets (hashes,
+// keys). The parser opens no files: it returns the paths of PEM files, relative to the
+// configuration's folder. Pure function; any thread.
 #pragma once
 
 #include <chrono>
@@ -21,9 +21,9 @@
 
 namespace podgpu {
 
-// Certificates or a key in PEM: in a file, or written into the configuration.
+// PEM certificates or a PEM key: in a file, or in the configuration itself.
 struct PemSource {
-  std::string file;  // Where both are given, the file is meant.
+  std::string file;  // Takes precedence over `text`.
   std::string text;
   bool is_given() const { return !file.empty() || !text.empty(); }
   bool operator==(const PemSource&) const = default;
@@ -35,7 +35,7 @@ struct TlsSettings {
   PemSource client_ca;
   ClientAuth client_auth = ClientAuth::kNone;
   std::vector<std::string> client_allowed_sans;
-  uint16_t min_version = 0x0303;  // On the wire: TLS 1.2.
+  uint16_t min_version = 0x0303;  // Protocol number: TLS 1.2.
   uint16_t max_version = 0x0304;
   std::vector<std::string_view> cipher_suites;  // Rows of TlsSuiteNames(); empty: the default.
   std::vector<std::string_view> curves;         // Rows of TlsCurveNames(); empty: the default.
@@ -43,7 +43,7 @@ struct TlsSettings {
   bool operator==(const TlsSettings&) const = default;
 };
 
-// At most `burst` requests at once and one per `interval` on average; 0: as many as come.
+// At most `burst` requests at once and one per `interval` on average; 0: no limit.
 struct RateLimit {
   std::chrono::nanoseconds interval{0};
   int64_t burst = 0;
@@ -51,23 +51,24 @@ struct RateLimit {
 };
 
 struct WebConfig {
-  std::optional<TlsSettings> tls;                            // Nothing: plain HTTP.
+  std::optional<TlsSettings> tls;                            // Absent: plain HTTP.
   std::vector<std::pair<std::string, std::string>> headers;  // For every response.
   std::map<std::string, std::string, std::less<>> users;     // Name to bcrypt hash.
   RateLimit rate_limit;
-  std::vector<std::string> notes;  // What is accepted and has no effect, a line each.
+  std::vector<std::string> notes;  // One line per accepted setting without effect.
 };
 
-// `path` is the file's own, for messages and as the base of relative paths in it.
+// `path` is the path of the file, for messages and as the base of relative paths in it.
 StatusOr<WebConfig> ParseWebConfig(std::string_view text, const std::string& path);
 
-// Whether `hash` is what bcrypt makes: $2a$, $2b$ or $2y$, cost, salt and sum.
+// Returns whether `hash` is a bcrypt hash: $2a$, $2b$ or $2y$, cost, salt and sum.
 bool IsBcryptHash(std::string_view hash);
 
-// The two digits behind $2y$: each check takes 2^cost rounds.  Of a hash that IsBcryptHash allows.
+// Returns the two digits after $2y$: each check takes 2^cost rounds. `hash` must satisfy
+// IsBcryptHash.
 int BcryptCost(std::string_view hash);
 
-// The costliest hash that is accepted: some 2 s a check.  Beyond it no scraper waits.
+// The highest accepted cost: about 2 s per check. Scrapers do not wait longer.
 inline constexpr int kHighestBcryptCost = 15;
 
 }  // namespace podgpu

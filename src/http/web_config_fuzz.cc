@@ -1,6 +1,6 @@
-// A web configuration, as an operator writes it.  Invariants: what is understood holds only hashes
-// that can be checked, headers that fit a line, and TLS with certificate and key; what is refused
-// is refused in one line of valid text that begins with the file and a line that it has.
+// A web configuration, as an operator writes it. Invariants: an accepted file contains only hashes
+// that can be checked, headers that fit a line, and TLS with certificate and key; an error is one
+// line of valid text that begins with the file and an existing line number.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ void CheckComplaint(std::string_view text, const podgpu::Status& status) {
   PODGPU_CHECK(std::ranges::none_of(message, [](char c) { return c >= 0 && c < ' '; }));
   const std::string_view rest = std::string_view(message).substr(14);
   const std::optional<uint64_t> line = podgpu::ParseDecimal(rest.substr(0, rest.find(':')));
-  // YAML ends lines with \n, \r\n or \r; a complaint may stand behind the last one.
+  // YAML ends lines with \n, \r\n or \r; an error may be after the last one.
   const auto ends = std::ranges::count_if(text, [](char c) { return c == '\n' || c == '\r'; });
   PODGPU_CHECK(line.has_value() && *line >= 1 && *line <= static_cast<uint64_t>(ends) + 2);
 }

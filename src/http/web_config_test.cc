@@ -13,7 +13,7 @@ WebConfig Parsed(std::string_view text) {
   return config.ok() ? *std::move(config) : WebConfig();
 }
 
-TEST(WebConfig, IsEmptyWhereNothingIsWritten) {
+TEST(WebConfig, IsEmptyForAnEmptyFile) {
   for (const std::string_view text : {"", "{}", "# only a word\n", "basic_auth_users:\n"}) {
     const WebConfig config = Parsed(text);
     EXPECT_FALSE(config.tls.has_value());
@@ -73,7 +73,7 @@ basic_auth_users:
   EXPECT_TRUE(config.notes.empty());
 }
 
-TEST(WebConfig, SaysWhatHasNoEffect) {
+TEST(WebConfig, ReportsEntriesWithoutEffect) {
   EXPECT_EQ(Parsed("http_server_config: {http2: true}").notes.size(), 1U);
   const WebConfig config = Parsed("tls_server_config: {min_version: TLS13}");
   EXPECT_FALSE(config.tls.has_value());
@@ -82,7 +82,7 @@ TEST(WebConfig, SaysWhatHasNoEffect) {
 
 struct BadConfig {
   std::string_view text;
-  std::string_view complaint;  // Behind the path.
+  std::string_view complaint;  // The text after the path.
 };
 constexpr BadConfig kBadConfigs[] = {
     {"users: {}", "1: unknown key \"users\". Correct or remove it"},
@@ -91,14 +91,14 @@ constexpr BadConfig kBadConfigs[] = {
     {"tls_server_config:\n  certfile: x",
      "2: tls_server_config: unknown key \"certfile\"; nearest is cert_file. Correct or remove "
      "it"},
-    {"rate_limit: {}\nrate_limit: {}", "2: \"rate_limit\" stands there twice. Remove one"},
+    {"rate_limit: {}\nrate_limit: {}", "2: \"rate_limit\" is there twice. Remove one"},
     {"[1, 2]", "1: must hold keys with values. Write KEY: VALUE"},
-    {"? [a]\n: b", "1: has a key that is no text. Write KEY: VALUE"},
+    {"? [a]\n: b", "1: has a key that is not a text. Write KEY: VALUE"},
     {"a: &x b", "1: anchors are not allowed; write the value out"},
     {"a: [", "1: not YAML: end of sequence flow not found"},
     {"tls_server_config: {cert_file: [a]}",
      "1: tls_server_config.cert_file: must be a single text. Write it on one line, or as a block "
-     "behind |"},
+     "after |"},
     {"tls_server_config: {cert_file: a}",
      "1: tls_server_config: has no key. Add key_file, or key with the PEM text"},
     {"tls_server_config: {key_file: a}",
@@ -106,11 +106,11 @@ constexpr BadConfig kBadConfigs[] = {
     {"tls_server_config: {client_auth_type: RequestClientCert}",
      "1: tls_server_config: has no certificate. Add cert_file, or cert with the PEM text"},
     {"tls_server_config: {cert: a, key: b, client_ca_file: c}",
-     "1: tls_server_config: has a client CA and asks for no client certificate. Add "
+     "1: tls_server_config: has a client CA but requests no client certificate. Add "
      "client_auth_type: RequireAndVerifyClientCert"},
     {"tls_server_config: {cert: a, key: b, client_auth_type: VerifyClientCertIfGiven, "
      "client_allowed_sans: [x]}",
-     "1: tls_server_config: has client_allowed_sans and demands no certificate. Add "
+     "1: tls_server_config: has client_allowed_sans but requires no certificate. Add "
      "client_auth_type: RequireAndVerifyClientCert"},
     {"tls_server_config: {cert: a, key: b, min_version: TLS13, max_version: TLS12}",
      "1: tls_server_config: has a min_version above its max_version. Exchange them"},
@@ -125,8 +125,8 @@ constexpr BadConfig kBadConfigs[] = {
      "NoClientCert, RequestClientCert, RequireAnyClientCert, RequireClientCert, "
      "VerifyClientCertIfGiven, RequireAndVerifyClientCert"},
     {"tls_server_config: {client_allowed_sans: x}",
-     "1: tls_server_config.client_allowed_sans: must be a list. Write each item on a line of its "
-     "own, behind a dash"},
+     "1: tls_server_config.client_allowed_sans: must be a list. Write each item on its own "
+     "line after a dash"},
     {"http_server_config: {http2: maybe}",
      "1: http_server_config.http2: \"maybe\" is neither true nor false. Write one of them"},
     {"http_server_config:\n  headers:\n    Server: x",
@@ -144,7 +144,7 @@ constexpr BadConfig kBadConfigs[] = {
     {"rate_limit: {burst: many}",
      "1: rate_limit.burst: must be a whole number of requests. Write 20, for example"},
     {"rate_limit: {interval: 1s}",
-     "1: rate_limit: has no burst, so that every request would be refused. Add burst: 20"},
+     "1: rate_limit: has no burst, so every request would be refused. Add burst: 20"},
 };
 
 TEST(WebConfig, IsRefusedWithFileLineKeyAndRemedy) {
@@ -160,17 +160,17 @@ TEST(WebConfig, NeverQuotesAHash) {
   const StatusOr<WebConfig> plain =
       ParseWebConfig("basic_auth_users:\n  \"a\\nb\": hunter2", "w.yaml");
   EXPECT_EQ(plain.status().message(),
-            "w.yaml:2: basic_auth_users: what is written for \"a b\" is no bcrypt hash. Make a "
+            "w.yaml:2: basic_auth_users: the value for \"a b\" is not a bcrypt hash. Make a "
             "hash with htpasswd -nBC 10 NAME");
   const std::string costly = "$2b$16$" + std::string(53, 'x');
   const StatusOr<WebConfig> slow =
       ParseWebConfig("basic_auth_users: {a: " + costly + "}", "w.yaml");
   EXPECT_EQ(slow.status().message(),
-            "w.yaml:1: basic_auth_users: what is written for \"a\" has cost 16; above 15 a check "
+            "w.yaml:1: basic_auth_users: the value for \"a\" has cost 16; above 15 a check "
             "takes longer than scrapers wait. Make a hash with htpasswd -nBC 10 NAME");
 }
 
-TEST(WebConfig, KnowsBcryptHashes) {
+TEST(WebConfig, RecognizesBcryptHashes) {
   EXPECT_TRUE(IsBcryptHash(kHash));
   EXPECT_EQ(BcryptCost(kHash), 10);
   std::string other(kHash);

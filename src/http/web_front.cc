@@ -13,8 +13,7 @@ namespace {
 
 void LogNotes(const WebConfig& config, const std::string& path) {
   for (const std::string& note : config.notes) {
-    Log(LogLevel::kInfo, "a part of the web configuration has no effect",
-        {{"file", path}, {"what", note}});
+    Log(LogLevel::kInfo, "web configuration entry has no effect", {{"file", path}, {"what", note}});
   }
 }
 
@@ -46,7 +45,8 @@ WebFront::WebFront(std::string path, std::shared_ptr<const Files> files, HttpCou
       counters_(counters),
       checker_(std::move(post)) {}
 
-// Each file's stamp is taken before the file is read: what changes meanwhile is seen next time.
+// Each file's stamp is taken before the file is read: a change during the read is noticed next
+// time.
 StatusOr<WebFront::State> WebFront::Read() {
   stamps_ = {{path_, StampOf(path_)}};
   const StatusOr<std::string> text = files_->Read(path_);
@@ -75,12 +75,11 @@ void WebFront::Refresh() {
   StatusOr<State> state = Read();
   counters_.web_config_is_old = !state.ok();
   if (!state.ok()) {
-    Log(LogLevel::kError,
-        "the changed web configuration cannot be used; the old one stays in force",
+    Log(LogLevel::kError, "the changed web configuration is invalid; using the previous one",
         {{"why", std::string(state.status().message())}});
     return;
   }
-  Log(LogLevel::kInfo, "the changed web configuration is in force", {{"file", path_}});
+  Log(LogLevel::kInfo, "using the changed web configuration", {{"file", path_}});
   Use(*std::move(state));
 }
 

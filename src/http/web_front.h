@@ -1,12 +1,11 @@
-// What stands before the handler when there is a web configuration: TLS, passwords, rate limit,
+// The checks before the handler when there is a web configuration: TLS, passwords, rate limit,
 // headers.
 //
-// The file and the certificates that it names are looked at (a stat each) whenever a client
-// connects with TLS or asks for something, and read again when one has changed, so that a new
-// password or certificate is in force at once and no restart is needed.  What cannot be used
-// changes nothing: the last good state stays in force, the log says why once, and the counters
-// tell.  At the start all must be good.  Belongs to the server's thread; outlives the
-// connections that ask it.
+// Each TLS connection and each request checks the stamps of the file and its certificates (one stat
+// each) and reads them again after a change. A new password or certificate therefore works at once,
+// without a restart. An invalid change has no effect: the last valid state stays, the log reports
+// it once, and a counter shows it. At the start everything must be valid. Belongs to the server's
+// thread; outlives the connections that use it.
 #pragma once
 
 #include <functional>
@@ -30,27 +29,27 @@ namespace podgpu {
 
 class WebFront {
  public:
-  // `post` runs what it is given on the server's thread; `counters` outlives the front.
+  // `post` runs its argument on the server's thread; `counters` outlives the front.
   static StatusOr<std::unique_ptr<WebFront>> Open(const std::string& path,
                                                   std::shared_ptr<const Files> files,
                                                   HttpCounters& counters,
                                                   PasswordChecker::Poster post);
 
-  // Whether the configuration at `path` and all that it names can be used.
+  // Checks that the configuration at `path` and all its files are valid.
   static Status Check(const std::string& path, std::shared_ptr<const Files> files);
 
-  // The newest TLS context; null where plain HTTP is served.
+  // Returns the newest TLS context; null for plain HTTP.
   std::shared_ptr<const TlsContext> Tls();
 
-  // Tells `decide` the status to refuse a request with, or 0 to serve it: at once, or after a
-  // password has been checked, always on the server's thread.
+  // Calls `decide` with the status of the refusal, or with 0 to serve the request: at once, or
+  // after a password check, always on the server's thread.
   void Admit(std::string_view authorization, Instant now, const std::function<void(int)>& decide);
 
-  // The configured headers, where `response` has none of that name.
+  // Adds the configured headers that `response` does not have.
   void AddHeaders(HttpResponse& response) const;
 
  private:
-  // All that was read at one time, and what tells whether it has changed since.
+  // The result of one read.
   struct State {
     WebConfig config;
     std::shared_ptr<const TlsContext> tls;
@@ -69,7 +68,7 @@ class WebFront {
   const std::shared_ptr<const Files> files_;
   State state_;
   HttpCounters& counters_;
-  Stamps stamps_;  // Of all files that the last attempt to read has met.
+  Stamps stamps_;  // Of all files that the last attempt tried to read.
   RateLimiter limiter_{RateLimit{}};
   PasswordChecker checker_;
 };

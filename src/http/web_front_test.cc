@@ -19,7 +19,7 @@ constexpr std::string_view kUserWithSecret =
 constexpr std::string_view kUserWithOther =
     "basic_auth_users:\n  alice: $2b$04$abcdefghijklmnopqrstuu0HtfOlPbTiymk5tcV.3TsFPDd3SYZqu\n";
 
-// A file system that holds one file only, in memory.
+// A file system in memory with one file.
 class OneFile final : public Files {
  public:
   OneFile(std::string path, std::string text) : path_(std::move(path)), text_(std::move(text)) {}
@@ -41,7 +41,7 @@ class OneFile final : public Files {
   const std::string text_;
 };
 
-TEST(WebFrontFiles, ReadsTheConfigurationAndItsCertificateFromTheFilesItIsGiven) {
+TEST(WebFrontFiles, ReadsConfigurationAndCertificateThroughFiles) {
   const std::string path = "/in/memory/web.yaml";
   EXPECT_TRUE(
       WebFront::Check(path, std::make_shared<OneFile>(path, std::string(kUserWithSecret))).ok());
@@ -55,7 +55,7 @@ TEST(WebFrontFiles, ReadsTheConfigurationAndItsCertificateFromTheFilesItIsGiven)
       << pem.message();
 }
 
-// A server on a configuration that the test may rewrite.
+// A server with a configuration that the test may rewrite.
 class WebFrontTest : public testing::Test {
  protected:
   std::string path() const { return files_.path(); }
@@ -83,7 +83,7 @@ class WebFrontTest : public testing::Test {
   WebConfigFiles files_;
 };
 
-TEST_F(WebFrontTest, AsksForAPasswordOnEveryPath) {
+TEST_F(WebFrontTest, RequiresAPasswordOnEveryPath) {
   const auto server = Serve(kUserWithSecret);
   for (const std::string_view path : {"/", "/metrics", "/health", "/nowhere"}) {
     LoopbackClient client(server->port());
@@ -97,7 +97,7 @@ TEST_F(WebFrontTest, AsksForAPasswordOnEveryPath) {
   EXPECT_EQ(server->stats().requests, 4U);
 }
 
-TEST_F(WebFrontTest, LetsInWhoKnowsThePassword) {
+TEST_F(WebFrontTest, AcceptsTheRightPassword) {
   const auto server = Serve(kUserWithSecret);
   EXPECT_EQ(Ask(*server, kRight).body, "GET /metrics  ");
   EXPECT_EQ(Ask(*server, kRight).status, 200);
@@ -127,7 +127,7 @@ TEST_F(WebFrontTest, ClosesAConnectionAfterThreeWrongPasswords) {
   LoopbackClient client(server->port());
   EXPECT_EQ(client.Fetch("/").status, 401);
   EXPECT_EQ(Ask(client, "/", kOther).status, 401);
-  EXPECT_EQ(Ask(client, "/", kRight).status, 200) << "the count begins again";
+  EXPECT_EQ(Ask(client, "/", kRight).status, 200) << "a right password resets the count";
   for (int i = 0; i < 40; ++i) {
     client.Get("/");
   }
@@ -140,7 +140,7 @@ TEST_F(WebFrontTest, ClosesAConnectionAfterThreeWrongPasswords) {
   EXPECT_EQ(server->stats().unauthorized, 5U);
 }
 
-TEST_F(WebFrontTest, TakesAChangedFileAtOnce) {
+TEST_F(WebFrontTest, UsesAChangedFileAtOnce) {
   const auto server = Serve(kUserWithSecret);
   LoopbackClient client(server->port());
   EXPECT_EQ(Ask(client, "/", kRight).status, 200);
@@ -151,7 +151,7 @@ TEST_F(WebFrontTest, TakesAChangedFileAtOnce) {
   EXPECT_EQ(client.Fetch("/").status, 200) << "no users: no password";
 }
 
-TEST_F(WebFrontTest, KeepsTheLastGoodFileAndTellsOfIt) {
+TEST_F(WebFrontTest, KeepsTheLastValidFileAndReportsIt) {
   const auto server = Serve(kUserWithSecret);
   EXPECT_FALSE(server->stats().web_config_is_old);
   for (const std::string_view broken : {"basic_auth_users: {alice: secret}", "colour: blue"}) {
@@ -168,7 +168,7 @@ TEST_F(WebFrontTest, KeepsTheLastGoodFileAndTellsOfIt) {
   EXPECT_FALSE(server->stats().web_config_is_old);
 }
 
-TEST_F(WebFrontTest, IsRefusedAtTheStartWhenItsFileIsBad) {
+TEST_F(WebFrontTest, IsRefusedAtTheStartWhenItsFileIsInvalid) {
   HttpServerOptions options = LoopbackOptions();
   options.web_config_file = path();
   const StatusOr<std::unique_ptr<HttpServer>> missing = HttpServer::Start(options, Echo);
@@ -206,7 +206,7 @@ TEST_F(WebFrontTest, LimitsTheRate) {
   EXPECT_EQ(response.body, "Too Many Requests\n");
   EXPECT_EQ(server->stats().rate_limited, 1U);
   Write("rate_limit: {interval: 24h, burst: 1}");
-  EXPECT_EQ(client.Fetch("/").status, 200) << "another limit begins anew";
+  EXPECT_EQ(client.Fetch("/").status, 200) << "a changed limit starts with a full bucket";
   EXPECT_EQ(client.Fetch("/").status, 429);
 }
 

@@ -32,7 +32,8 @@ std::string AddressOf(const ApiServerOptions& server) {
   return (is_v6 ? "[" + server.host + "]" : server.host) + ":" + server.port;
 }
 
-// The token or the authority's certificate cannot be read; both are mounted together.
+// Describes a failure to read the token or the authority's certificate; Kubernetes mounts both
+// together.
 Status NoServiceAccount(const Status& failure) {
   return {
       failure.code(),
@@ -41,7 +42,7 @@ Status NoServiceAccount(const Status& failure) {
                       failure.message())};
 }
 
-// Bytes of the token without the newline that some editors add.
+// Returns the bytes of the token without the newline that some editors add.
 StatusOr<std::string> ReadToken(const Files& files, const std::string& path) {
   StatusOr<std::string> token = files.Read(path);
   if (!token.ok()) {
@@ -49,7 +50,7 @@ StatusOr<std::string> ReadToken(const Files& files, const std::string& path) {
   }
   std::string trimmed(Trim(*token));
   if (trimmed.empty() || trimmed.find_first_of("\r\n") != std::string::npos) {
-    return absl::FailedPreconditionError(absl::StrFormat("%s holds no token", path));
+    return absl::FailedPreconditionError(absl::StrFormat("%s contains no token", path));
   }
   return trimmed;
 }
@@ -134,7 +135,7 @@ class ApiConnection::Wire {
 
   beast::tcp_stream& Socket() { return beast::get_lowest_layer(stream_); }
 
-  // Trusts the cluster's authority, for this host only, unless told to take any certificate.
+  // Trusts only the cluster's authority, and only for this host, unless verification is off.
   Status Trust() {
     if (!server_.verifies) {
       stream_.set_verify_mode(asio::ssl::verify_none);
@@ -148,7 +149,7 @@ class ApiConnection::Wire {
     context_.add_certificate_authority(asio::buffer(*certificate), error);
     if (error) {
       return absl::FailedPreconditionError(
-          absl::StrFormat("%s holds no certificate", server_.certificate_path));
+          absl::StrFormat("%s contains no certificate", server_.certificate_path));
     }
     stream_.set_verify_mode(asio::ssl::verify_peer);
     stream_.set_verify_callback(asio::ssl::host_name_verification(server_.host));
@@ -160,18 +161,18 @@ class ApiConnection::Wire {
     return absl::OkStatus();
   }
 
-  // Inside a cluster the host is an address, and nobody is asked.
+  // In a cluster the host is usually an address; then no name server is asked.
   Status Resolve(asio::ip::tcp::resolver::results_type& endpoints) {
     error_code error;
     asio::ip::make_address(server_.host, error);
     const auto flags =
         error ? asio::ip::resolver_base::flags() : asio::ip::resolver_base::numeric_host;
-    asio::io_context own;  // So that Asio's thread for names ends here.
+    asio::io_context own;  // A context of its own, because Asio's thread for names ends with it.
     endpoints = asio::ip::tcp::resolver(own).resolve(server_.host, server_.port, flags, error);
     return Described(error, "the name");
   }
 
-  // Begins an operation and runs until it has ended.
+  // Starts an operation and runs until it has ended.
   template <typename Begin>
   Status Await(std::chrono::milliseconds patience, std::string_view what, Begin begin) {
     if (stop_.stop_requested()) {
@@ -214,7 +215,7 @@ class ApiConnection::Wire {
   beast::flat_buffer received_{size_t{2} * kMaxHeadBytes};
   std::optional<beast::http::response_parser<beast::http::buffer_body>> parser_;
   std::array<char, kMaxHeadBytes> chunk_{};
-  std::stop_callback<Cancel> on_stop_;  // Last, so that it ends before what it touches.
+  std::stop_callback<Cancel> on_stop_;  // Last member: it ends before the members that it uses.
 };
 
 ApiConnection::ApiConnection(std::unique_ptr<Wire> wire) : wire_(std::move(wire)) {}

@@ -1,8 +1,8 @@
 // One connection to the API server: TLS, and GET requests one after the other.
 //
-// The server must show a certificate of the cluster's own authority for the host that was asked
-// for; no other authority counts, unless ApiServerOptions::verifies is false.  Every step has a
-// deadline and ends when stop is requested.  Used by one thread, which blocks in the calls.
+// The server must show a certificate of the cluster's own authority for the requested host; no
+// other authority is accepted, unless ApiServerOptions::verifies is false. Every step has a
+// deadline and ends when stop is requested. Used by one thread, which blocks in the calls.
 #pragma once
 
 #include <chrono>
@@ -26,9 +26,9 @@ struct ApiHead {
 
 class ApiConnection {
  public:
-  // Connects and shakes hands.  kNotFound or kPermissionDenied when the certificate cannot be read,
-  // kUnavailable, kDeadlineExceeded, kUnauthenticated when the server is not who it ought to be,
-  // kCancelled after a stop.
+  // Connects and does the TLS handshake. kNotFound or kPermissionDenied: the certificate cannot be
+  // read. kUnavailable, kDeadlineExceeded. kUnauthenticated: the server's certificate is not valid.
+  // kCancelled: stop was requested.
   static StatusOr<std::unique_ptr<ApiConnection>> Open(const ApiServerOptions& server,
                                                        const Files& files,
                                                        const std::stop_token& stop);
@@ -37,18 +37,18 @@ class ApiConnection {
   ApiConnection& operator=(const ApiConnection&) = delete;
   ~ApiConnection();
 
-  // Asks with the token that the file holds now.  `accept` is the media type.
+  // Sends a GET request; reads the token file for each request. `accept` is the media type.
   StatusOr<ApiHead> Get(const std::string& target, std::string_view accept);
 
-  // The next bytes of the answer's body, empty at its end; kDeadlineExceeded when none come for
-  // `patience`.  Good until the next call.
+  // Returns the next bytes of the body, empty at its end; kDeadlineExceeded when none arrive within
+  // `patience`. Valid until the next call.
   StatusOr<std::string_view> Read(std::chrono::milliseconds patience);
 
-  // The whole body.  kResourceExhausted above `max_bytes`.
+  // Returns the whole body; kResourceExhausted above `max_bytes`.
   StatusOr<std::string> ReadAll(size_t max_bytes, std::chrono::milliseconds patience);
 
  private:
-  class Wire;  // What knows Asio and OpenSSL.
+  class Wire;  // Hides Asio and OpenSSL from this header.
   explicit ApiConnection(std::unique_ptr<Wire> wire);
 
   std::unique_ptr<Wire> wire_;

@@ -1,7 +1,7 @@
-// Feeds bytes to the reader of a watch: the cutter of objects and the parser of events.
-// The same bytes are read as a list, too.
-// Invariants: the same bytes give the same objects however they are cut into chunks; what is held
-// is bounded; each object is one brace to its match; every text that is read is valid UTF-8.
+// Feeds bytes to the watch reader: the JSON stream and the event parser. The same bytes are also
+// read as a list. Invariants: the same bytes give the same objects for every division into chunks;
+// memory is limited; each object reaches from a brace to its match; every parsed text is valid
+// UTF-8.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,7 +40,7 @@ Outcome Cut(std::string_view bytes, size_t piece) {
   return outcome;
 }
 
-// The objects of a list, and at last what stands around them.
+// Returns the objects of a list, and at the end the text around them.
 Outcome CutList(std::string_view bytes, size_t piece) {
   podgpu::ListStream stream(kMaxObjectBytes);
   Outcome outcome;

@@ -13,16 +13,16 @@
 namespace podgpu {
 namespace {
 
-// A node has 110 pods as a rule and 1,000 at the very most; of a pod only its metadata is asked.
+// A node usually has 110 pods and never more than 1,000; only the metadata of a pod is requested.
 constexpr size_t kMostObjects = 10'000;
-// Of a scope: a pod on each node of the largest cluster, while they are being replaced.
+// For a scope: a pod on each node of the largest cluster, while they are being replaced.
 constexpr size_t kMostScopedObjects = 40'000;
-// No cluster's list is larger; of it one object is held at a time.
+// No cluster's list is larger; only one object of it is in memory at a time.
 constexpr size_t kMaxListBytes = size_t{4} << 30;
-constexpr size_t kMaxEventBytes = size_t{4} << 20;  // An object is 1.5 MiB at most.
+constexpr size_t kMaxEventBytes = size_t{4} << 20;  // An object has at most 1.5 MiB.
 constexpr size_t kMaxFailureBytes = 65'536;
 constexpr std::chrono::milliseconds kListPatience{30'000};
-// The server ends the watch after so long; each end costs a request.
+// The server ends the watch after this time; each end costs one request.
 constexpr int kWatchSeconds = 3'600;
 constexpr int kPageSize = 500;
 constexpr size_t kManyObjects = 1'000;
@@ -39,7 +39,7 @@ constexpr std::string_view kMetadataListOf = ";as=PartialObjectMetadataList;g=me
 
 std::string KeyOf(const ApiObject& object) { return object.name_space + "/" + object.name; }
 
-// Where the metadata of pods is enough, servers that cannot cut it out send the whole.
+// Servers that cannot return metadata only return whole pods; both are accepted.
 std::string AcceptFor(ApiCollection collection, std::string_view cut) {
   std::string accept(kJson);
   if (collection == ApiCollection::kPods) {
@@ -48,7 +48,7 @@ std::string AcceptFor(ApiCollection collection, std::string_view cut) {
   return accept;
 }
 
-// `rights`: what to grant.
+// `rights`: the rights to grant.
 std::string RemedyFor(int code, const std::string& rights) {
   return code == 401   ? ". The token is not accepted; it is read again for the next request"
          : code == 403 ? ". Grant " + rights
@@ -109,7 +109,7 @@ std::string ApiMirror::RightsWanted() const {
 
 size_t ApiMirror::MostObjects() const { return scope_ ? kMostScopedObjects : kMostObjects; }
 
-// As it stands in a query.
+// Returns the selector in the form of a query.
 std::string ApiMirror::Selector() const {
   if (scope_) {
     return "labelSelector=" + PercentEncode(scope_->labels);
@@ -127,8 +127,8 @@ std::string ApiMirror::Selector() const {
 ApiRound ApiMirror::Follow(const std::stop_token& stop, const std::function<void()>& changed) {
   ApiRound round;
   round.status = FollowOnce(stop, changed, round);
-  // Twice without a word of a watch between them, it is a failure: else it would go round and round
-  // unseen.
+  // Two in a row without any answer from a watch are a failure; otherwise the loop would repeat
+  // forever without a log line.
   if (round.status.code() == absl::StatusCode::kOutOfRange &&
       !std::exchange(is_listing_again_, true)) {
     round.status = absl::OkStatus();
@@ -154,7 +154,8 @@ Status ApiMirror::FollowOnce(const std::stop_token& stop, const std::function<vo
   return Watch(*connection, path, changed, round);
 }
 
-// The path of the collection; for slices it depends on the versions that the server speaks.
+// Returns the path of the collection; for slices it depends on the versions that the server
+// supports.
 StatusOr<std::string> ApiMirror::PathOf(ApiConnection& connection, ApiRound& round) {
   if (scope_) {
     const bool is_pods = collection_ == ApiCollection::kWholePods;
@@ -186,7 +187,7 @@ StatusOr<std::string> ApiMirror::PathOf(ApiConnection& connection, ApiRound& rou
       "this cluster serves resource.k8s.io in none of v1, v1beta2, v1beta1");
 }
 
-// Sends a request and reads the head; any status but 200 is a failure in the server's own words.
+// Sends a request and reads the head. Any status except 200 is a failure with the server's message.
 Status ApiMirror::Ask(ApiConnection& connection, const std::string& target, ApiRound& round) {
   ++requests_;
   const bool watches = target.find("watch=1") != std::string::npos;
@@ -222,22 +223,21 @@ Status ApiMirror::GetConfigMap(ApiConnection& connection, const std::string& pat
   return absl::OkStatus();
 }
 
-// Replaces the copy in one step, once the last page is there.
-//
-// This node's objects come by an index of the server's cache ("resourceVersion=0"), in one answer,
-// since there the server does not look at the limit.  Those of a scope, which may be the whole
-// cluster's, come page by page: without a version the server keeps to the limit.
+// Replaces the copy in one step after the last page. This node's objects come from the server's
+// cache ("resourceVersion=0") in one answer, because the server ignores the limit there. The
+// objects of a scope, perhaps the whole cluster's, come page by page: without a version the server
+// respects the limit.
 Status ApiMirror::List(ApiConnection& connection, const std::string& path, ApiRound& round) {
   ApiObjects listed;
   if (Status status = ReadPages(connection, path, round, listed); !status.ok()) {
-    listed.merge(objects_);  // What was known stays.
+    listed.merge(objects_);  // A failed list must not lose objects.
     objects_ = std::move(listed);
     return status;
   }
   objects_ = std::move(listed);
   ++revision_;
   if (objects_.size() >= kManyObjects) {
-    ReturnFreeMemory();  // What parsing took, and the copy from before.
+    ReturnFreeMemory();  // Frees the memory of the parser and of the previous copy.
   }
   return absl::OkStatus();
 }
@@ -288,7 +288,7 @@ StatusOr<ApiListHead> ApiMirror::ReadPage(ApiConnection& connection, ApiObjects&
       absl::StrFormat("an answer of the API server is larger than %d bytes", kMaxListBytes));
 }
 
-// What says the same as before is moved over, so that a list of ten thousand is never held twice.
+// An unchanged object is moved to the new copy, so a list of ten thousand is never in memory twice.
 void ApiMirror::TakeListed(ApiObject object, ApiObjects& listed) {
   std::string key = KeyOf(object);
   ApiObjects::node_type known = objects_.extract(key);
@@ -299,8 +299,8 @@ void ApiMirror::TakeListed(ApiObject object, ApiObjects& listed) {
   }
 }
 
-// Addresses, ports and whether it has ended, of a pod that is looked for as a node: ten thousand of
-// them stay small.
+// Of a pod that is searched for as a node, keeps only addresses, ports and whether it has ended:
+// ten thousand of them stay small.
 ApiObject ApiMirror::Kept(ApiObject object) const {
   if (!scope_ || collection_ != ApiCollection::kWholePods) {
     return object;
@@ -339,13 +339,13 @@ Status ApiMirror::Watch(ApiConnection& connection, const std::string& path,
     const StatusOr<std::string_view> bytes = connection.Read(server_.watch_patience);
     if (bytes.status().code() == absl::StatusCode::kDeadlineExceeded) {
       return absl::DeadlineExceededError(absl::StrFormat(
-          "the watch of %s is dead: neither event nor bookmark for %d s; it begins again", what(),
-          std::chrono::round<std::chrono::seconds>(server_.watch_patience).count()));
+          "the watch of %s is silent: neither event nor bookmark for %d s; starting a new one",
+          what(), std::chrono::round<std::chrono::seconds>(server_.watch_patience).count()));
     }
     PODGPU_RETURN_IF_ERROR(bytes.status());
     if (bytes->empty()) {
       is_listing_again_ = false;
-      return absl::OkStatus();  // What was cut in the middle comes again, from `version_` on.
+      return absl::OkStatus();  // The next watch repeats an incomplete event.
     }
     stream.Append(*bytes);
     const uint64_t before = revision_;

@@ -1,15 +1,14 @@
 // Keeps a copy of one collection of the API server: this node's pods, its ResourceSlices, one
-// ConfigMap, or the pods or EndpointSlices of a namespace that bear some labels.
+// ConfigMap, or the pods or EndpointSlices of a namespace with certain labels.
 //
-// Follow lists the collection once and then watches it; when a watch ends it goes on from the last
-// version seen, so that a change costs its own bytes and a quiet collection costs nothing.  Only a
-// version that the server no longer knows (410), or an event that cannot be understood, makes it
-// list again.  A list is parsed while it comes, one object at a time, and of the objects of a scope
-// only what is needed to find nodes is kept.  A ConfigMap is asked for by its name, since that is
-// the one right that dcgm-exporter's chart grants; where it may not be watched, each round asks
-// again.  There is no polling.  Memory is bounded: by the size of an event and the number of
-// objects. One thread, which blocks in Follow; when to try again is its caller's business
-// (refresh/api_refresher.h).
+// Follow lists the collection once and then watches it. When a watch ends, the next one continues
+// from the last version, so a change costs only its own bytes and a quiet collection costs nothing.
+// It lists again only when the server no longer knows the version (410) or an event cannot be
+// parsed. A list is parsed while it arrives, one object at a time; for a scope, only the data
+// needed to find nodes is kept. A ConfigMap is requested by its name, because that is the only
+// right in dcgm-exporter's chart; if it may not be watched, each call of Follow reads it again.
+// There is no other polling. Memory is limited by the size of an event and the number of objects.
+// One thread, which blocks in Follow; the caller decides when to retry (exporter/api_refresher.h).
 #pragma once
 
 #include <chrono>
@@ -28,27 +27,27 @@
 namespace podgpu {
 
 enum class ApiCollection : uint8_t {
-  kPods,       // Their metadata alone.
-  kWholePods,  // With their containers too.
+  kPods,       // Metadata only.
+  kWholePods,  // With their containers.
   kResourceSlices,
   kConfigMap,
-  kEndpointSlices,  // Of a scope alone.
+  kEndpointSlices,  // Only with a scope.
 };
 
-// The objects of a namespace with some labels, on whatever node.
+// The objects of a namespace with certain labels, on any node.
 struct ApiScope {
   std::string name_space;
   std::string labels;  // A selector: "app=podgpu,tier!=test".
 };
 
-// How a round of Follow ended.
+// Result of one call of Follow.
 struct ApiRound {
-  Status status;                                    // OK: the server ended the watch in good order.
-  std::optional<std::chrono::seconds> retry_after;  // The server asks to be left alone so long.
-  // The server no longer knows the last version, which is no failure: the next round lists, and
-  // ought to begin at once.
+  Status status;                                    // OK: the server ended the watch normally.
+  std::optional<std::chrono::seconds> retry_after;  // The server asks the client to wait so long.
+  // The server no longer knows the last version. This is not a failure: the next call lists, and
+  // should start at once.
   bool lists_again = false;
-  bool was_allowed = false;  // What failed has been granted before.
+  bool was_allowed = false;  // The failed request has succeeded before.
 };
 
 class ApiMirror {
@@ -59,13 +58,13 @@ class ApiMirror {
   // kWholePods or kEndpointSlices.
   ApiMirror(ApiServerOptions server, ApiCollection collection, ApiScope scope, const Files& files);
 
-  // Lists if need be, then watches until the server ends it, something fails or stop is requested.
-  // Calls `changed` after the list, when the watch has begun, and when events have changed what the
-  // copy says.
+  // Lists if needed, then watches until the server ends the watch, a failure occurs, or stop is
+  // requested. Calls `changed` after the list, when the watch has begun, and when events have
+  // changed the copy.
   ApiRound Follow(const std::stop_token& stop, const std::function<void()>& changed);
 
   const ApiObjects& objects() const { return objects_; }
-  // Grows with every change of what the copy says.
+  // Grows with every change of the copy.
   uint64_t revision() const { return revision_; }
   // GET requests sent since the start.
   uint64_t requests() const { return requests_; }
@@ -80,18 +79,18 @@ class ApiMirror {
   size_t MostObjects() const;
   Status GetConfigMap(ApiConnection& connection, const std::string& path, ApiRound& round);
   Status List(ApiConnection& connection, const std::string& path, ApiRound& round);
-  // What is the same in the copy goes from there to `listed`.
+  // Moves unchanged objects from the copy to `listed`.
   Status ReadPages(ApiConnection& connection, const std::string& path, ApiRound& round,
                    ApiObjects& listed);
   void TakeListed(ApiObject object, ApiObjects& listed);
-  // Reads one page of it into `listed`.
+  // Reads one page into `listed`.
   StatusOr<ApiListHead> ReadPage(ApiConnection& connection, ApiObjects& listed);
-  // How much of an object is kept.
+  // Returns the part of an object that is kept.
   ApiObject Kept(ApiObject object) const;
   Status Watch(ApiConnection& connection, const std::string& path,
                const std::function<void()>& changed, ApiRound& round);
   Status Ask(ApiConnection& connection, const std::string& target, ApiRound& round);
-  // Applies the events that have come whole.
+  // Applies all complete events.
   Status ApplyAll(JsonStream& stream);
   Status Apply(ApiEvent event);
   void ForgetVersion() { version_.clear(); }
@@ -99,15 +98,15 @@ class ApiMirror {
   const ApiServerOptions server_;
   const ApiCollection collection_;
   const ConfigMapName config_map_;
-  const std::optional<ApiScope> scope_;  // Nothing: this node's.
+  const std::optional<ApiScope> scope_;  // Absent: this node's objects.
   const Files& files_;
   ApiObjects objects_;
-  std::string version_;  // Of the newest thing seen; empty: list first.
+  std::string version_;  // Of the newest object or bookmark; empty: list first.
   uint64_t revision_ = 0;
   uint64_t requests_ = 0;
-  bool has_listed_ = false;  // Since the start, as the next.
+  bool has_listed_ = false;  // Since the start.
   bool has_watched_ = false;
-  bool is_listing_again_ = false;  // Since a 410, and nothing has been heard by a watch since.
+  bool is_listing_again_ = false;  // Listed after a 410; no watch has answered since.
 };
 
 }  // namespace podgpu

@@ -13,7 +13,7 @@
 namespace podgpu {
 namespace {
 
-// A mirror that follows on a thread of its own, round after round without a pause.
+// A mirror that runs Follow in a loop on its own thread.
 class ApiMirrorTest : public ::testing::Test {
  protected:
   ApiMirrorTest() {
@@ -49,13 +49,13 @@ class ApiMirrorTest : public ::testing::Test {
       }
     });
   }
-  // Lets the mirror go on after a round that has ended.
+  // Allows the mirror more calls of Follow.
   void GoOn(int rounds = 1) {
     const std::scoped_lock lock(mutex_);
     rounds_left_ += rounds;
     noted_.notify_all();
   }
-  // The keys of the copy, with the first label's value.
+  // The keys of the copy, each with the value of its first label.
   std::string Copy() const {
     std::string text;
     for (const auto& [key, object] : objects_) {
@@ -78,7 +78,7 @@ class ApiMirrorTest : public ::testing::Test {
   SystemFiles files_;
   std::string directory_;
   ApiServerOptions options_;
-  std::mutex mutex_;  // Guards all below: the mirror's thread writes, the test reads.
+  std::mutex mutex_;  // Guards all members below: the mirror's thread writes, the test reads.
   std::condition_variable_any noted_;
   ApiObjects objects_;
   std::vector<ApiRound> ended_;
@@ -105,7 +105,7 @@ TEST_F(ApiMirrorTest, ListsOnceAndThenWatchesThisNodeOnly) {
             "&allowWatchBookmarks=true&timeoutSeconds=3600");
 }
 
-TEST_F(ApiMirrorTest, BringsContainersOnlyWhereTheyAreWanted) {
+TEST_F(ApiMirrorTest, ReadsContainersOnlyWhenRequested) {
   const auto put = [this](const std::string& id) {
     server_.Put(kFakePods, "ml/a", R"("namespace":"ml","name":"a")",
                 R"(,"spec":{"containers":[{"name":"main"}]},"status":{"containerStatuses":[
@@ -131,8 +131,8 @@ TEST_F(ApiMirrorTest, BringsContainersOnlyWhereTheyAreWanted) {
   EXPECT_EQ(id(), "none");
 }
 
-// As the real server, the simulated one pays no regard to the limit for "resourceVersion=0".
-TEST_F(ApiMirrorTest, TakesTheObjectsOfAScopeInPages) {
+// Like a real server, the simulated one ignores the limit for "resourceVersion=0".
+TEST_F(ApiMirrorTest, ReadsTheObjectsOfAScopeInPages) {
   for (const char* const name : {"a", "b", "c", "d", "e"}) {
     server_.PutPod("ml", name, "u", R"({"app":"podgpu"})");
   }
@@ -148,7 +148,7 @@ TEST_F(ApiMirrorTest, TakesTheObjectsOfAScopeInPages) {
   EXPECT_TRUE(requests[1].starts_with(requests[0] + "&continue=")) << requests[1];
 }
 
-TEST_F(ApiMirrorTest, KeepsOfAScopeOnlyWhatFindsNodes) {
+TEST_F(ApiMirrorTest, KeepsOnlyTheDataThatFindsNodesForAScope) {
   server_.Put(kFakePods, "ml/a",
               R"("namespace":"ml","name":"a","uid":"u","labels":{"app":"podgpu"})",
               R"(,"spec":{"nodeName":"n","containers":[{"name":"side"},{"name":"podgpu",)"
@@ -177,8 +177,8 @@ TEST_F(ApiMirrorTest, AnObjectThatLeavesItsSelectorIsDeleted) {
   AwaitCopy("ml/b");
 }
 
-// What a real server's overload looks like to a client: each answer asks for more time.
-TEST(FakeApi, AsksForMoreTimeWithEachRequestTooMany) {
+// An overloaded server as a client sees it: each answer asks for a longer wait.
+TEST(FakeApi, RequestsALongerWaitWithEachExcessRequest) {
   std::string pattern = ::testing::TempDir() + "podgpu-busy-XXXXXX";
   const std::string directory = ::mkdtemp(pattern.data());
   FakeApiServer server;
@@ -197,7 +197,7 @@ TEST(FakeApi, AsksForMoreTimeWithEachRequestTooMany) {
   std::filesystem::remove_all(directory);
 }
 
-TEST_F(ApiMirrorTest, ListsAgainAtOnceWhenThePagesOfAListAreGone) {
+TEST_F(ApiMirrorTest, ListsAgainAtOnceWhenThePagesOfAListHaveExpired) {
   server_.PutPod("ml", "a", "u", R"({"app":"podgpu"})");
   server_.PutPod("ml", "b", "u", R"({"app":"podgpu"})");
   server_.PageBy(1);
@@ -210,7 +210,7 @@ TEST_F(ApiMirrorTest, ListsAgainAtOnceWhenThePagesOfAListAreGone) {
   AwaitCopy("ml/a ml/b");
 }
 
-TEST_F(ApiMirrorTest, GoesOnFromTheLastVersionAfterTheEndOfAWatch) {
+TEST_F(ApiMirrorTest, ContinuesFromTheLastVersionAfterAWatch) {
   Start();
   server_.AwaitWatches(1);
   server_.PutPod("ml", "a", "u");
@@ -226,11 +226,11 @@ TEST_F(ApiMirrorTest, GoesOnFromTheLastVersionAfterTheEndOfAWatch) {
             std::string::npos);
 }
 
-TEST_F(ApiMirrorTest, GoesOnFromABookmark) {
+TEST_F(ApiMirrorTest, ContinuesFromABookmark) {
   Start();
   server_.AwaitWatches(1);
   server_.SendToWatches(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"777"}}})");
-  server_.PutPod("ml", "a", "u");  // Comes after the bookmark.
+  server_.PutPod("ml", "a", "u");  // Arrives after the bookmark.
   AwaitCopy("ml/a");
   server_.SendToWatches(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"778"}}})");
   server_.EndWatches();
@@ -240,7 +240,7 @@ TEST_F(ApiMirrorTest, GoesOnFromABookmark) {
   EXPECT_EQ(server_.requests().back().find("&limit="), std::string::npos);
 }
 
-TEST_F(ApiMirrorTest, AWatchThatIsCutInTheMiddleOfAnObjectGoesOn) {
+TEST_F(ApiMirrorTest, ContinuesAWatchThatEndsInsideAnObject) {
   Start();
   server_.AwaitWatches(1);
   server_.PutPod("ml", "a", "u");
@@ -254,7 +254,7 @@ TEST_F(ApiMirrorTest, AWatchThatIsCutInTheMiddleOfAnObjectGoesOn) {
   EXPECT_EQ(server_.requests().size(), 3U) << "no second list";
 }
 
-TEST_F(ApiMirrorTest, ListsAgainWhenItsVersionIsGone) {
+TEST_F(ApiMirrorTest, ListsAgainWhenItsVersionHasExpired) {
   server_.PutPod("ml", "a", "u");
   Start();
   AwaitCopy("ml/a");
@@ -266,14 +266,14 @@ TEST_F(ApiMirrorTest, ListsAgainWhenItsVersionIsGone) {
   server_.ForgetHistory();
   GoOn();
   const ApiRound round = AwaitEnd(2);
-  EXPECT_TRUE(round.status.ok()) << round.status << ": it is no failure";
+  EXPECT_TRUE(round.status.ok()) << round.status << ": it is not a failure";
   EXPECT_TRUE(round.lists_again);
   GoOn();
   AwaitCopy("ml/b");
 }
 
-// Else a server whose cache is behind would be asked round and round, and nothing would say so.
-TEST_F(ApiMirrorTest, AVersionThatIsGoneAsSoonAsItIsListedIsAFailure) {
+// Otherwise a server whose cache is behind would be asked in a loop, without a log line.
+TEST_F(ApiMirrorTest, FailsWhenAVersionExpiresRightAfterItsList) {
   server_.PutPod("ml", "a", "u");
   server_.ForgetHistory();
   server_.ListVersion("1");
@@ -285,7 +285,7 @@ TEST_F(ApiMirrorTest, AVersionThatIsGoneAsSoonAsItIsListedIsAFailure) {
   EXPECT_EQ(round.status.code(), absl::StatusCode::kOutOfRange);
 }
 
-TEST_F(ApiMirrorTest, SaysWhetherWhatIsRefusedWasGrantedBefore) {
+TEST_F(ApiMirrorTest, ReportsWhetherARefusedRequestWasAllowedBefore) {
   server_.Refuse(1, 403);
   Start();
   EXPECT_FALSE(AwaitEnd(1).was_allowed);
@@ -299,7 +299,7 @@ TEST_F(ApiMirrorTest, SaysWhetherWhatIsRefusedWasGrantedBefore) {
   EXPECT_TRUE(AwaitEnd(3).was_allowed);
 }
 
-TEST_F(ApiMirrorTest, AWatchThatIsSilentIsDead) {
+TEST_F(ApiMirrorTest, EndsASilentWatch) {
   options_ = server_.Options(directory_);
   EXPECT_EQ(options_.watch_patience, std::chrono::minutes(3)) << "bookmarks come each minute";
   options_.watch_patience = std::chrono::milliseconds(100);
@@ -307,7 +307,7 @@ TEST_F(ApiMirrorTest, AWatchThatIsSilentIsDead) {
   const ApiRound round = AwaitEnd(1);
   EXPECT_EQ(round.status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(round.status.message(),
-            "the watch of pods is dead: neither event nor bookmark for 0 s; it begins again");
+            "the watch of pods is silent: neither event nor bookmark for 0 s; starting a new one");
 }
 
 TEST_F(ApiMirrorTest, ABookmarkKeepsAQuietWatchAlive) {
@@ -321,7 +321,7 @@ TEST_F(ApiMirrorTest, ABookmarkKeepsAQuietWatchAlive) {
   EXPECT_EQ(server_.requests().size(), 2U) << "one list, one watch";
 }
 
-TEST_F(ApiMirrorTest, ListsAgainAfterAnEventThatIsNone) {
+TEST_F(ApiMirrorTest, ListsAgainAfterAnInvalidEvent) {
   Start();
   server_.AwaitWatches(1);
   server_.SendToWatches("<html>a proxy's page</html>");
@@ -332,8 +332,8 @@ TEST_F(ApiMirrorTest, ListsAgainAfterAnEventThatIsNone) {
   EXPECT_NE(server_.requests()[2].find("&limit=500"), std::string::npos);
 }
 
-// The sentence of a real server, whose end says what to grant.
-TEST_F(ApiMirrorTest, TellsARefusalToItsEnd) {
+// The sentence of a real server; its end names the right to grant.
+TEST_F(ApiMirrorTest, ReportsAWholeRefusal) {
   const std::string sentence =
       R"(pods is forbidden: User \"system:serviceaccount:gpu-monitoring:podgpu\" cannot watch )"
       R"(resource \"pods\" in API group \"\" at the cluster scope)";
@@ -346,7 +346,7 @@ TEST_F(ApiMirrorTest, TellsARefusalToItsEnd) {
       << AwaitEnd(1).status;
 }
 
-TEST_F(ApiMirrorTest, ReadsATokenThatHasBeenReplaced) {
+TEST_F(ApiMirrorTest, ReadsAReplacedToken) {
   server_.AcceptToken("second");
   Start();
   EXPECT_EQ(AwaitEnd(1).status.code(), absl::StatusCode::kUnauthenticated);
@@ -356,7 +356,7 @@ TEST_F(ApiMirrorTest, ReadsATokenThatHasBeenReplaced) {
   AwaitCopy("ml/a");
 }
 
-TEST_F(ApiMirrorTest, SaysWhatTheServerSaysAndHowLongItWantsToBeLeftAlone) {
+TEST_F(ApiMirrorTest, ReportsTheServersMessageAndItsRetryTime) {
   server_.Refuse(1, 429, "Retry-After: 17\r\n");
   Start();
   const ApiRound round = AwaitEnd(1);
@@ -376,7 +376,7 @@ TEST_F(ApiMirrorTest, SaysWhatTheServerSaysAndHowLongItWantsToBeLeftAlone) {
             "list and watch by a ClusterRole");
 }
 
-TEST_F(ApiMirrorTest, SaysWhatIsMissingOnOurSide) {
+TEST_F(ApiMirrorTest, ReportsMissingCredentials) {
   ApiServerOptions options = server_.Options(directory_);
   std::filesystem::remove(options.token_path);
   Start(ApiCollection::kPods, options);
@@ -392,14 +392,14 @@ TEST_F(ApiMirrorTest, SaysWhatIsMissingOnOurSide) {
       << both_missing;
 }
 
-TEST_F(ApiMirrorTest, TrustsTheClustersAuthorityOnlyAndOnlyForTheHost) {
+TEST_F(ApiMirrorTest, TrustsOnlyTheClustersAuthorityForTheHost) {
   const FakeApiServer other;
   options_ = server_.Options(directory_);
   std::filesystem::create_directory(directory_ + "/other");
   options_.certificate_path = other.Options(directory_ + "/other").certificate_path;
   Start(ApiCollection::kPods, options_);
   EXPECT_EQ(AwaitEnd(1).status.code(), absl::StatusCode::kUnauthenticated) << AwaitEnd(1).status;
-  EXPECT_TRUE(server_.requests().empty()) << "the token has not been sent";
+  EXPECT_TRUE(server_.requests().empty()) << "the token was not sent";
 }
 
 TEST_F(ApiMirrorTest, StopsWhileItWatches) {
@@ -410,7 +410,7 @@ TEST_F(ApiMirrorTest, StopsWhileItWatches) {
   EXPECT_EQ(ended_.back().status.code(), absl::StatusCode::kCancelled);
 }
 
-TEST_F(ApiMirrorTest, AsksForSlicesInTheNewestVersionThatIsServed) {
+TEST_F(ApiMirrorTest, RequestsSlicesInTheNewestServedVersion) {
   struct Row {
     std::string versions;
     std::string path;
@@ -439,7 +439,7 @@ TEST_F(ApiMirrorTest, AsksForSlicesInTheNewestVersionThatIsServed) {
   }
 }
 
-TEST_F(ApiMirrorTest, SaysThatAClusterHasNoSlices) {
+TEST_F(ApiMirrorTest, ReportsAClusterWithoutSlices) {
   Start(ApiCollection::kResourceSlices);
   EXPECT_EQ(AwaitEnd(1).status.code(), absl::StatusCode::kUnimplemented);
 }

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-// An object of the API is 1.5 MiB at most; its tree is taken from memory that is given back at
+// A parsed object. An object of the API has at most 1.5 MiB; its tree uses memory that is freed at
 // once.
 class Document {
  public:
@@ -24,7 +24,7 @@ class Document {
     root_ = json::parse({text.data(), text.size()}, error, &memory_);
     failed_ = error.failed() || !root_.is_object();
   }
-  // Null when the text is no JSON object.
+  // Null when the text is not a JSON object.
   const json::object* root() const { return failed_ ? nullptr : &root_.get_object(); }
 
  private:
@@ -34,7 +34,7 @@ class Document {
 };
 
 Status NoAnswer(std::string_view what) {
-  return absl::DataLossError(absl::StrFormat("what came is no %s", what));
+  return absl::DataLossError(absl::StrFormat("the answer is not the expected %s", what));
 }
 
 const json::value* Member(const json::object* object, std::string_view name) {
@@ -66,7 +66,7 @@ int64_t NumberIn(const json::object* object, std::string_view name) {
   return number == nullptr ? 0 : *number;
 }
 
-// An attribute by its bare name or by that with the driver's domain before it.
+// Returns an attribute by its plain name, or by its name with the driver's domain.
 std::string Attribute(const json::object* attributes, const std::string& driver,
                       std::string_view name) {
   const json::object* bare = ObjectIn(attributes, name);
@@ -96,7 +96,7 @@ void ReadSlice(const json::object* spec, ApiObject& object) {
   }
 }
 
-// The TCP ports of a list, whose number stands under `key`.
+// Returns the TCP ports of a list; the number is under `key`.
 std::vector<ApiPort> PortsOf(const json::array* list, std::string_view key) {
   constexpr int64_t kMostPort = 65'535;
   std::vector<ApiPort> ports;
@@ -111,8 +111,8 @@ std::vector<ApiPort> PortsOf(const json::array* list, std::string_view key) {
   return ports;
 }
 
-// Who uses a slice is to take the first address of each endpoint, and a readiness that is not said
-// for a good one.
+// By the API's rules a client uses the first address of each endpoint, and an endpoint without a
+// readiness counts as ready.
 void ReadEndpoints(const json::object* slice, ApiObject& object) {
   object.address_type = TextIn(slice, "addressType");
   object.ports = PortsOf(ArrayIn(slice, "ports"), "port");
@@ -135,7 +135,7 @@ std::vector<std::pair<std::string, uint64_t>> RequestsOf(const json::object* res
   std::vector<std::pair<std::string, uint64_t>> requests;
   const json::object* asked = ObjectIn(resources, "requests");
   if (asked == nullptr) {
-    asked = ObjectIn(resources, "limits");  // Which the server takes for requests, too.
+    asked = ObjectIn(resources, "limits");  // The server's default for requests.
   }
   if (asked == nullptr) {
     return requests;
@@ -156,7 +156,7 @@ std::string BareContainerId(const std::string& id) {
   return end == std::string::npos ? std::string() : id.substr(end + 3);
 }
 
-// The containers of one list of the specification, and their ids from the list of the status.
+// Reads the containers of one list of the spec, and their ids from the list of the status.
 void ReadContainers(const json::object* pod, std::string_view specified, std::string_view reported,
                     std::vector<ApiContainer>& containers) {
   const json::array* specifications = ArrayIn(ObjectIn(pod, "spec"), specified);
@@ -194,8 +194,8 @@ std::vector<std::string> UuidsOfShares(std::string_view shares) {
   return uuids;
 }
 
-// Which GPUs the schedulers of gpu-manager and HAMi have chosen for each container of the
-// specification, in its order.
+// Reads the GPUs that the schedulers of gpu-manager and HAMi chose for each container of the spec,
+// in its order.
 void ReadGpus(const json::object* annotations, std::vector<ApiContainer>& containers) {
   const std::string shares = TextIn(annotations, "hami.io/vgpu-devices-allocated");
   const std::vector<std::string_view> by_container = Split(shares, ';');
@@ -310,7 +310,7 @@ StatusOr<ApiEvent> ParseApiEvent(std::string_view text) {
     return event;
   }
   if (event.object.name.empty() || (type != "ADDED" && type != "MODIFIED" && type != "DELETED")) {
-    return NoAnswer("watch event that is known");
+    return NoAnswer("known watch event");
   }
   event.kind = type == "DELETED" ? ApiEvent::Kind::kDelete : ApiEvent::Kind::kPut;
   return event;

@@ -1,11 +1,10 @@
-// What podgpu reads of the API server's JSON: names, uids, labels and addresses of pods, their
-// containers, the devices of ResourceSlices, the endpoints of EndpointSlices, the list of metrics
-// in a ConfigMap, and the server's own words about failures.
+// Parses the parts of the API server's JSON that podgpu needs: names, uids, labels and addresses of
+// pods, their containers, the devices of ResourceSlices, the endpoints of EndpointSlices, the
+// counter list in a ConfigMap, and the server's error messages.
 //
-// Everything else in an object (often most of it) is dropped while it is parsed.  Strings are valid
-// UTF-8.  Pure functions; any thread.  Field names: kubernetes 1.37, core/v1, meta/v1,
-// discovery.k8s.io/v1 and resource.k8s.io/v1 (in v1beta1 a device's attributes stand one level
-// deeper, under "basic").
+// The rest of an object, often most of it, is dropped during parsing. Strings are valid UTF-8. Pure
+// functions; any thread. Field names: kubernetes 1.37, core/v1, meta/v1, discovery.k8s.io/v1 and
+// resource.k8s.io/v1 (in v1beta1 the attributes of a device are one level deeper, under "basic").
 #pragma once
 
 #include <cstdint>
@@ -20,9 +19,9 @@
 
 namespace podgpu {
 
-// A device of a ResourceSlice with the attributes that tell which one it is; empty where not given.
+// A device of a ResourceSlice with the attributes that identify it; empty if not given.
 struct SliceDevice {
-  std::string name;  // "gpu-0", as the kubelet calls it.
+  std::string name;  // "gpu-0": the kubelet uses the same name.
   std::string type;  // "gpu" or "mig", with NVIDIA's driver.
   std::string uuid;
   std::string parent_uuid;
@@ -39,94 +38,95 @@ struct ApiPort {
 
 // One endpoint of an EndpointSlice.
 struct ApiEndpoint {
-  std::string ip;    // In numbers, unless the slice is one of names.
-  std::string node;  // Empty where it is not said.
+  std::string ip;    // Numeric, unless the slice contains names.
+  std::string node;  // Empty if not given.
   bool is_ready = true;
   bool operator==(const ApiEndpoint&) const = default;
 };
 
-// A container of a pod, of any of its three lists.  Annotations: tkestack/gpu-manager 1.1 and
+// A container from any of a pod's three lists. Annotations: tkestack/gpu-manager 1.1 and
 // Project-HAMi 2.8.
 struct ApiContainer {
   std::string name;
-  std::string id;  // Without the runtime before it; empty until the container has begun.
-  // Of extended resources ("nvidia.com/gpu"), in the order of the JSON.
+  std::string id;  // Without the runtime prefix; empty until the container has started.
+  // Requests of extended resources ("nvidia.com/gpu"), in the order of the JSON.
   std::vector<std::pair<std::string, uint64_t>> requests;
-  // The GPUs that a scheduler of shares gave it, by its annotation: indices ("0") of gpu-manager,
-  // UUIDs of HAMi.  They stand above what the kubelet says, whose ids such a plugin makes up.
+  // The GPUs that a scheduler of GPU shares chose, by its annotation: indices ("0") of gpu-manager,
+  // UUIDs of HAMi. They take precedence over the kubelet's ids, which such a plugin invents.
   std::vector<std::string> gpus = {};
-  bool is_regular = true;  // Neither of those that initialise nor of those that debug.
+  bool is_regular = true;  // Neither an init nor an ephemeral container.
   std::vector<ApiPort> ports = {};
   bool operator==(const ApiContainer&) const = default;
 };
 
 // A pod, a ResourceSlice, an EndpointSlice or a ConfigMap.
 struct ApiObject {
-  std::string name_space;  // Empty for what belongs to the cluster.
+  std::string name_space;  // Empty for a cluster-scoped object.
   std::string name;
   std::string uid;
   std::string resource_version;
   std::vector<std::pair<std::string, std::string>> labels;  // In the order of the JSON.
-  // Of a pod:
-  bool has_ended = false;  // Succeeded or failed as a whole.
-  // Of the mirror of a static pod: what its cgroups have in place of the uid.
+  // For a pod:
+  bool has_ended = false;  // The whole pod has succeeded or failed.
+  // For the mirror pod of a static pod: the hash that its cgroups contain in place of the uid.
   std::string config_hash = {};
   std::vector<ApiContainer> containers;
-  std::string node = {};  // Where it runs; empty until that is known, as the next.
+  std::string node = {};  // The node that runs it; empty until known.
   std::string ip = {};
-  // Of an EndpointSlice:
+  // For an EndpointSlice:
   std::string address_type = {};  // "IPv4", "IPv6", "FQDN"
   std::vector<ApiEndpoint> endpoints = {};
   std::vector<ApiPort> ports = {};
-  // Of a ResourceSlice:
+  // For a ResourceSlice:
   std::string driver;
   std::string pool;
   int64_t pool_generation = 0;
   std::vector<SliceDevice> devices;
-  // Of a ConfigMap: the text under the key "metrics".
+  // For a ConfigMap: the text under the key "metrics".
   std::optional<std::string> metrics = std::nullopt;
 
-  // Whether both say the same; versions are not compared, since a status alone makes a new one.
+  // Returns whether both have the same content. Versions are not compared, because a change of the
+  // status alone makes a new version.
   bool SaysTheSame(const ApiObject& other) const;
 };
 
 using ApiObjects = std::map<std::string, ApiObject>;  // By "namespace/name".
 
-// A Status object: why the server refuses.
+// A Status object: the reason of a refusal.
 struct ApiFailure {
   int code = 0;
   std::string reason;
   std::string message;
 };
 
-// What a page of a list says beside its objects.
+// The metadata of a page of a list.
 struct ApiListHead {
   std::string resource_version;
-  std::string next_page;  // The token that asks for it; empty on the last.
+  std::string next_page;  // The token to request it; empty on the last page.
 };
 
 struct ApiEvent {
   enum class Kind : uint8_t { kPut, kDelete, kBookmark, kError };
   Kind kind = Kind::kBookmark;
-  ApiObject object;    // Of a bookmark: its resource_version alone.
-  ApiFailure failure;  // Of an error.
+  ApiObject object;    // For a bookmark: only its resource_version.
+  ApiFailure failure;  // For an error.
 };
 
-// kDataLoss when the text is not what it ought to be.
-// A list without its objects, as ListStream leaves it.
+// All parsers return kDataLoss for other input. Parses a list without its objects, as ListStream
+// returns it.
 StatusOr<ApiListHead> ParseApiListHead(std::string_view json);
-// An object of a list, which need not have a version of its own.
+// Parses an object of a list, which may lack a version.
 StatusOr<ApiObject> ParseApiItem(std::string_view json);
 StatusOr<ApiEvent> ParseApiEvent(std::string_view json);
-// A single object, as the answer to a question for it by name.
+// Parses a single object: the answer to a request by name.
 StatusOr<ApiObject> ParseApiObject(std::string_view json);
-// What can be read of a Status object, else of a plain text, whose first line is the message: a
-// server that is overloaded answers so.  An empty failure for HTML and any other object.
+// Parses a Status object, or a plain text whose first line becomes the message: an overloaded
+// server answers so. Returns an empty failure for HTML and for other objects.
 ApiFailure ParseApiFailure(std::string_view json);
-// A quantity of an extended resource: "2", or "1k" as the server writes 1000.  Nothing for one that
-// is negative, no whole number or beyond 2^53.
+// Parses a quantity of an extended resource: "2", or "1k", which is how the server writes 1000.
+// Returns nothing for a quantity that is negative, not whole, or above 2^53.
 std::optional<uint64_t> ParseQuantity(std::string_view text);
-// The versions of an API group ("v1", "v1beta1"), in the order of the server.
+// Parses the versions of an API group ("v1", "v1beta1"), in the server's order.
 StatusOr<std::vector<std::string>> ParseApiVersions(std::string_view json);
 
 }  // namespace podgpu

@@ -7,7 +7,7 @@ namespace {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-TEST(ApiObject, OfAPodIsItsMetadata) {
+TEST(ApiObject, ReadsTheMetadataOfAPod) {
   const StatusOr<ApiEvent> event = ParseApiEvent(
       R"({"type":"MODIFIED","object":{"kind":"PartialObjectMetadata","metadata":{"name":"train-0",
       "namespace":"ml","uid":"a9c8","resourceVersion":"12","labels":{
@@ -22,7 +22,7 @@ TEST(ApiObject, OfAPodIsItsMetadata) {
   EXPECT_EQ(pod.labels, (Labels{{"team", "nlp"}, {"app.kubernetes.io/name", "t"}}));
 }
 
-TEST(ApiObject, OfAWholePodHasItsContainers) {
+TEST(ApiObject, ReadsTheContainersOfAWholePod) {
   const StatusOr<ApiObject> pod = ParseApiObject(
       R"({"metadata":{"name":"p","resourceVersion":"1"},"spec":{"containers":[
       {"name":"main","resources":{"limits":{"nvidia.com/gpu":"9"},"requests":{"cpu":"100m",
@@ -46,7 +46,7 @@ TEST(ApiObject, OfAWholePodHasItsContainers) {
       }));
 }
 
-TEST(ApiObject, OfAMirrorPodHasTheHashOfItsFile) {
+TEST(ApiObject, ReadsTheConfigHashOfAMirrorPod) {
   const StatusOr<ApiObject> pod = ParseApiObject(
       R"({"metadata":{"name":"proxy-node-a","resourceVersion":"1","uid":"u-1","annotations":{
       "kubernetes.io/config.hash":"a812","kubernetes.io/config.mirror":"a812"}}})");
@@ -58,7 +58,7 @@ TEST(ApiObject, OfAMirrorPodHasTheHashOfItsFile) {
   EXPECT_FALSE(other.SaysTheSame(*pod));
 }
 
-TEST(ApiObject, OfAPodHasTheGpusThatASchedulerOfSharesChose) {
+TEST(ApiObject, ReadsTheGpusThatAShareSchedulerChose) {
   struct Row {
     std::string label, annotations;
     std::vector<std::string> first, second;
@@ -76,7 +76,7 @@ TEST(ApiObject, OfAPodHasTheGpusThatASchedulerOfSharesChose) {
        R"("hami.io/vgpu-devices-allocated":";GPU-a,NVIDIA,0,0:;")",
        {},
        {"GPU-a"}},
-      {"nobody", R"("a":"b","hami.io/vgpu-devices-allocated":7)", {}, {}},
+      {"no GPU", R"("a":"b","hami.io/vgpu-devices-allocated":7)", {}, {}},
   };
   for (const Row& row : rows) {
     const StatusOr<ApiObject> pod = ParseApiObject(
@@ -117,7 +117,7 @@ TEST(ApiObject, AQuantityIsAWholeNumber) {
   }
 }
 
-TEST(ApiObject, OfASliceIsTheSameInAllVersions) {
+TEST(ApiObject, ReadsEqualSlicesInAllVersions) {
   const std::string attributes =
       R"("attributes":{"type":{"string":"mig"},"gpu.nvidia.com/uuid":{"string":"MIG-1"},
       "parentUUID":{"string":"GPU-0"},"profile":{"string":"1g.10gb"},"index":{"int":3}})";
@@ -138,7 +138,7 @@ TEST(ApiObject, OfASliceIsTheSameInAllVersions) {
   }
 }
 
-TEST(ApiObject, AnEventIsWhatItSays) {
+TEST(ApiObject, ReadsEvents) {
   struct Row {
     std::string text;
     std::string outcome;
@@ -184,7 +184,7 @@ TEST(ApiObject, AnEventIsWhatItSays) {
   }
 }
 
-TEST(ApiObject, AListSaysItsVersionAndItsNextPage) {
+TEST(ApiObject, ReadsVersionAndNextPageOfAList) {
   const StatusOr<ApiListHead> page =
       ParseApiListHead(R"({"metadata":{"resourceVersion":"5","continue":"abc"},"items":[]})");
   ASSERT_TRUE(page.ok());
@@ -199,12 +199,12 @@ TEST(ApiObject, AListSaysItsVersionAndItsNextPage) {
   EXPECT_FALSE(ParseApiItem(R"({"metadata":{"name":"p")").ok());
 }
 
-TEST(ApiObject, BytesThatAreNoUtf8AreRefused) {
+TEST(ApiObject, RefusesInvalidUtf8) {
   EXPECT_FALSE(
       ParseApiEvent("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"\xff\"}}}").ok());
 }
 
-TEST(ApiObject, AFailureIsReadWhereThereIsOne) {
+TEST(ApiObject, ReadsAFailure) {
   const ApiFailure failure = ParseApiFailure(
       R"({"kind":"Status","code":403,"reason":"Forbidden","message":"pods is forbidden"})");
   EXPECT_EQ(failure.code, 403);
@@ -215,7 +215,7 @@ TEST(ApiObject, AFailureIsReadWhereThereIsOne) {
   EXPECT_EQ(ParseApiFailure(R"({"kind":"PodList"})").message, "");
 }
 
-TEST(ApiObject, AGroupListsItsVersions) {
+TEST(ApiObject, ReadsTheVersionsOfAGroup) {
   EXPECT_EQ(*ParseApiVersions(
                 R"({"kind":"APIGroup","versions":[{"version":"v1"},{"version":"v1beta1"}]})"),
             (std::vector<std::string>{"v1", "v1beta1"}));

@@ -9,16 +9,16 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// client-go's figures: kubernetes.io/client-go, tools/cache/reflector.go, 2026.
+// The values of client-go: kubernetes.io/client-go, tools/cache/reflector.go, 2026.
 constexpr milliseconds kFirstWait{800};
 constexpr milliseconds kLongestWait{30'000};
-// A right that is missing, or a group of the API, is granted by a person.
+// A missing right or API group must be added by an operator, so a quick retry is useless.
 constexpr milliseconds kWaitWhenRefused{60'000};
-// A watch that ends sooner is no health: without a wait it would be a busy loop.
+// A watch that ends sooner does not count as healthy: without a wait it would be a busy loop.
 constexpr seconds kHealthyAfter{5};
 
-// A server that has granted it before refuses while it begins, for a tenth of a second: its rights
-// are not read yet.
+// If the request was allowed before, the server is only starting: for a tenth of a second it has
+// not read its access rules yet.
 bool WaitsForAPerson(const ApiRound& round) {
   return !round.was_allowed && (round.status.code() == absl::StatusCode::kPermissionDenied ||
                                 round.status.code() == absl::StatusCode::kUnimplemented);
@@ -34,10 +34,10 @@ Duration ApiPace::After(const ApiRound& round, Duration lasted) {
     }
   }
   if (round.lists_again && !std::exchange(listed_again_, true)) {
-    return Duration::zero();  // Also in the middle of an outage: the server is there again.
+    return Duration::zero();  // Also during an outage: the server is available again.
   }
   listed_again_ = round.lists_again;
-  // Doubles, with a random half.
+  // Doubles the wait; a random half of it avoids requests in step.
   wait_ = WaitsForAPerson(round) ? kWaitWhenRefused
                                  : std::clamp<Duration>(2 * wait_, kFirstWait, kLongestWait);
   const Duration asked = round.retry_after.value_or(seconds(0));

@@ -1,8 +1,8 @@
-// How long to leave the API server alone after a round of ApiMirror::Follow.
+// The wait before the next call of ApiMirror::Follow.
 //
-// Nothing after a watch that ended in good order or from a version that is too old; after a failure
-// longer each time, and for a random part of it, so that the instances of a cluster do not come
-// together; at least as long as the server itself asks for.  One thread.
+// Zero after a watch that ended normally or whose version was too old. After a failure the wait
+// doubles each time and has a random part, so that the instances of a cluster do not retry
+// together. It is at least as long as the server asks for. One thread.
 #pragma once
 
 #include <random>
@@ -14,16 +14,16 @@ namespace podgpu {
 
 class ApiPace {
  public:
-  // `seed`: of the random part.
+  // `seed` is for the random part.
   explicit ApiPace(uint32_t seed) : random_(seed) {}
 
-  // The wait after `round`, which has lasted so long.
+  // Returns the wait after `round`, which took `lasted`.
   Duration After(const ApiRound& round, Duration lasted);
 
  private:
   std::minstd_rand random_;
-  Duration wait_{};            // The last one after a failure.
-  bool listed_again_ = false;  // The round before was followed at once by a list.
+  Duration wait_{};            // The wait after the last failure.
+  bool listed_again_ = false;  // The previous wait was zero, to list again at once.
 };
 
 }  // namespace podgpu

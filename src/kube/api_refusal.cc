@@ -23,7 +23,7 @@ Status StatusOfAnswer(int code, const std::string& sentence) {
   }
 }
 
-// What the server says, whole: a refusal ends with the resource and the scope that it is about.
+// Quotes the server's whole message: its end names the resource and the scope.
 std::string QuotedRefusal(std::string_view text) {
   constexpr size_t kLongestBytes = 512;
   std::string sentence = CleanUtf8(text.substr(0, kLongestBytes));

@@ -36,8 +36,8 @@ StatusOr<ApiServerOptions> FindClusterServer(
   options.host = environment("KUBERNETES_SERVICE_HOST").value_or("");
   if (options.host.empty()) {
     return absl::FailedPreconditionError(
-        "KUBERNETES_SERVICE_HOST is not set: this is no pod of a cluster, so there is no API "
-        "server to ask");
+        "KUBERNETES_SERVICE_HOST is not set: podgpu does not run in a pod, so it has no API "
+        "server");
   }
   for (const char* const name : {"KUBERNETES_SERVICE_PORT_HTTPS", "KUBERNETES_SERVICE_PORT"}) {
     if (const std::optional<std::string> port = environment(name); port && !port->empty()) {
@@ -54,7 +54,7 @@ StatusOr<ApiServerOptions> FindApiServer(
   options.node = environment("NODE_NAME").value_or("");
   if (options.node.empty()) {
     return absl::FailedPreconditionError(
-        "NODE_NAME is not set, and the pods of the whole cluster are never watched. Set it from "
+        "NODE_NAME is not set; podgpu never watches the pods of the whole cluster. Set it from "
         "spec.nodeName in the pod's template");
   }
   return options;

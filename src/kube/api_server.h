@@ -1,7 +1,7 @@
-// Where the API server is and how a pod proves who it is: what Kubernetes puts into every pod.
+// API server address and credentials, which Kubernetes gives to every pod.
 //
-// Address by environment, certificate and token by files.  The token is read for every request,
-// since the kubelet replaces it before its hour is over; it never reaches a log.  Plain data.
+// The address comes from the environment, certificate and token from files. The token is read for
+// every request, because the kubelet replaces it before it expires; it is never logged. Plain data.
 #pragma once
 
 #include <chrono>
@@ -19,35 +19,35 @@ struct ApiServerOptions {
   std::string port = "443";
   std::string token_path = "/var/run/secrets/kubernetes.io/serviceaccount/token";
   std::string certificate_path = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
-  std::string node;  // The name of this node: only its objects are ever asked for.
-  // Who it is, in sentences about failures: the kubelet is reached in the same way.
+  std::string node;  // Name of this node: only its objects are ever requested.
+  // Name of the server in error messages; the kubelet's port uses these options too.
   std::string called = "the API server";
-  bool verifies = true;  // Else any certificate is taken, for any host.
-  // Servers send a bookmark about each minute; a watch that is silent for so long is dead.
+  bool verifies = true;  // False: accept any certificate for any host.
+  // Servers send a bookmark about once a minute; after this silence a watch counts as dead.
   std::chrono::milliseconds watch_patience{180'000};
 };
 
-// Which ConfigMap is meant.
+// Names a ConfigMap.
 struct ConfigMapName {
   std::string name_space;
   std::string name;
 };
-// Whether this may be the name of an object or a namespace; anything else would be a path of its
-// own.
+// Returns whether `name` is a valid name of an object or namespace. Another text could change the
+// path of a request.
 bool IsObjectName(std::string_view name);
-// "namespace:name", as dcgm-exporter writes it; kInvalidArgument says what is allowed.
+// Parses "namespace:name", dcgm-exporter's form; kInvalidArgument names the allowed form.
 StatusOr<ConfigMapName> ParseConfigMapName(std::string_view text);
 
-// Takes token and certificate from `folder` instead, unless it is empty.
+// Takes token and certificate from `folder`, unless it is empty.
 void TakeCredentials(const std::string& folder, ApiServerOptions& server);
 
-// From KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT_HTTPS (or _PORT); kFailedPrecondition
-// where this is no pod of a cluster.  `node` stays empty.
+// Reads KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT_HTTPS (or _PORT); kFailedPrecondition
+// outside a pod. `node` stays empty.
 StatusOr<ApiServerOptions> FindClusterServer(
     const std::function<std::optional<std::string>(const std::string& name)>& environment);
 
-// The same with NODE_NAME.  kFailedPrecondition names the one that is missing, and the remedy:
-// without a node's name every node would watch the whole cluster.
+// Like FindClusterServer, and reads NODE_NAME. kFailedPrecondition names the missing variable and
+// the remedy: without a node name, every node would watch the whole cluster.
 StatusOr<ApiServerOptions> FindApiServer(
     const std::function<std::optional<std::string>(const std::string& name)>& environment);
 

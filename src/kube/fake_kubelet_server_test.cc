@@ -1,4 +1,4 @@
-// The body of the fake kubelet; in a test file, so that only tests hold it.
+// The implementation of the fake kubelet; in a test file, so only tests contain it.
 #include "kube/testing/fake_kubelet_server.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class FakeKubeletServer::Server {
     HangUp();
   }
 
-  // Ends the connection that is open now, as a server that stops does.
+  // Closes the open connection, like a server that stops.
   void HangUp() {
     const MutexLock lock(mutex_);
     if (open_connection_ >= 0) {
@@ -246,7 +246,7 @@ class FakeKubeletServer::Server {
   int32_t stream_ = 0;
   FakeReply reply_;
   size_t sent_ = 0;       // Bytes of the body.
-  bool closing_ = false;  // Once all that was said has been sent.
+  bool closing_ = false;  // Set when all data has been sent.
   // Requests are written by the server's thread and read by the test's.
   mutable Mutex mutex_;
   std::vector<FakeHeaders> requests_ PODGPU_GUARDED_BY(mutex_);

@@ -7,7 +7,7 @@
 namespace podgpu {
 namespace {
 
-// Rounded up, so that a message above the limit never reads as equal to it.
+// Rounded up, so a message above the limit never looks equal to it.
 size_t ToMebibytes(size_t bytes) {
   constexpr size_t kMebibyte = size_t{1} << 20;
   return (bytes + kMebibyte - 1) / kMebibyte;

@@ -1,8 +1,7 @@
-// The two encodings that gRPC puts around what it carries: the frame of a message, and the text of
-// an error.
+// The gRPC message frame: reads the one message of an answer.
 //
-// Pure: bytes in, bytes out, no sockets.  The length of a message is judged before any memory is
-// taken for it.  Formats as in gRPC's "gRPC over HTTP2" (PROTOCOL-HTTP2.md).  One thread.
+// Pure: bytes in, bytes out, no sockets. The length of a message is checked before memory is
+// allocated for it. Format: gRPC's "gRPC over HTTP2" (PROTOCOL-HTTP2.md). One thread.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +17,11 @@ class GrpcMessageReader {
  public:
   explicit GrpcMessageReader(size_t max_message_bytes) : max_message_bytes_(max_message_bytes) {}
 
-  // kDataLoss: compressed although nobody offered it, or more than one message;
-  // kResourceExhausted: longer than the limit, with both sizes in the message.
+  // kDataLoss: compressed, which was not offered, or more than one message. kResourceExhausted:
+  // above the limit; the error names both sizes.
   Status Feed(std::string_view bytes);
 
-  // Whether the whole message is here.
+  // Returns whether the whole message has arrived.
   bool complete() const {
     return prefix_.size() == kPrefixBytes && message_.size() == length_bytes_;
   }

@@ -37,7 +37,7 @@ TEST(GrpcMessageReader, IsNotCompleteBeforeTheLastByte) {
   EXPECT_FALSE(reader.complete());
 }
 
-TEST(GrpcMessageReader, RefusesWhatIsNoSinglePlainMessage) {
+TEST(GrpcMessageReader, RefusesEverythingButOnePlainMessage) {
   struct Row {
     std::string bytes;
     absl::StatusCode code;

@@ -23,7 +23,7 @@ StatusOr<std::optional<std::string_view>> JsonStream::Next() {
     begin_ = std::min(buffer_.find_first_not_of(" \t\r\n", begin_), buffer_.size());
     scanned_ = begin_;
     if (begin_ < buffer_.size() && buffer_[begin_] != '{') {
-      return broken_ = absl::DataLossError("what came is no stream of JSON objects");
+      return broken_ = absl::DataLossError("the answer is not a stream of JSON objects");
     }
   }
   const std::optional<size_t> end = FindEnd();

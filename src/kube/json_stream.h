@@ -1,9 +1,8 @@
-// Cuts a stream of bytes into the JSON objects that stand in it one after the other.
+// Splits a byte stream into consecutive JSON objects.
 //
-// A watch of the API server is such a stream: where its chunks and lines end means nothing.  Only
-// braces and strings are looked at; whether an object is good JSON is for the parser to say.  An
-// object above the limit, or bytes between objects that are no white space, end the stream.  One
-// thread.
+// A watch of the API server is such a stream; its chunk and line boundaries mean nothing. Only
+// braces and strings are examined; the parser checks the JSON. An object above the limit, or bytes
+// other than white space between objects, end the stream. One thread.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +20,22 @@ class JsonStream {
 
   void Append(std::string_view bytes);
 
-  // The next whole object, nothing while there is none, kDataLoss or kResourceExhausted for ever
-  // once the stream is broken.  The view is good until the next call of either.
+  // Returns the next complete object, nothing while there is none, or kDataLoss or
+  // kResourceExhausted at every call once the stream is broken. The view is valid until the next
+  // call of Append or Next.
   StatusOr<std::optional<std::string_view>> Next();
 
-  // Bytes of an object that has not ended.
+  // Bytes of an incomplete object.
   size_t pending_bytes() const { return buffer_.size() - begin_; }
 
  private:
-  // Where the object that begins at `begin_` ends, if it does; goes on where it stopped.
+  // Returns the end of the object at `begin_` if it has arrived; continues from the last position.
   std::optional<size_t> FindEnd();
 
   const size_t max_object_bytes_;
   std::string buffer_;
-  size_t begin_ = 0;    // Of the object that comes next.
-  size_t scanned_ = 0;  // How far FindEnd has come.
+  size_t begin_ = 0;    // Start of the next object.
+  size_t scanned_ = 0;  // How far FindEnd has examined the buffer.
   size_t depth_ = 0;
   bool in_string_ = false;
   bool escaped_ = false;

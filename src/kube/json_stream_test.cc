@@ -9,8 +9,8 @@ namespace {
 
 constexpr size_t kLimit = 40;
 
-// The objects of `bytes` when they come in pieces of `piece`, then "+" for what is left over or the
-// name of the failure.
+// The objects of `bytes` when they arrive in pieces of `piece`, then "+" for a rest or the name of
+// the failure.
 std::vector<std::string> ObjectsOf(const std::string& bytes, size_t piece) {
   JsonStream stream(kLimit);
   std::vector<std::string> objects;
@@ -31,7 +31,7 @@ std::vector<std::string> ObjectsOf(const std::string& bytes, size_t piece) {
   return objects;
 }
 
-TEST(JsonStream, CutsObjectsHoweverTheyCome) {
+TEST(JsonStream, SplitsObjectsInPiecesOfAnySize) {
   struct Row {
     std::string bytes;
     std::vector<std::string> objects;

@@ -22,7 +22,7 @@ namespace podgpu {
 namespace {
 
 constexpr size_t kMaxSocketPathBytes = sizeof(sockaddr_un::sun_path) - 1;
-constexpr size_t kMaxServerTextBytes = 256;  // Of a message that the server wrote.
+constexpr size_t kMaxServerTextBytes = 256;  // Of a message from the server.
 
 struct ApiVersion {
   std::string_view name;
@@ -31,8 +31,8 @@ struct ApiVersion {
 constexpr ApiVersion kV1 = {"v1", "/v1.PodResourcesLister/List"};
 constexpr ApiVersion kV1Alpha1 = {"v1alpha1", "/v1alpha1.PodResourcesLister/List"};
 
-// A socket file, to know it again: the kubelet makes a new one at each start.  Its number may be
-// that of the one before; the time of its last change is then another.
+// Identity of a socket file: the kubelet makes a new one at each start. The inode number may be
+// reused; then the change time differs.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -99,8 +99,8 @@ class KubeletClient final : public PodResources {
     return answer;
   }
 
-  // Over the connection that is kept.  Where that has ended since, which shows only now, over a new
-  // one.
+  // Calls over the kept connection. If the server has closed it, which only a call detects, repeats
+  // the call over a new connection.
   StatusOr<UnaryReply> Call(std::string_view path, Instant deadline) {
     const std::optional<FileIdentity> socket_file = Identify();
     if (connection_ != nullptr && connection_->is_usable() && connected_to_ == socket_file) {
@@ -132,7 +132,7 @@ class KubeletClient final : public PodResources {
     if (!socket.is_open()) {
       return ConnectError(errno);
     }
-    // A blocking connect waits while the server's backlog is full; SO_SNDTIMEO bounds it.
+    // A blocking connect waits while the server's backlog is full; SO_SNDTIMEO limits the wait.
     SetSendTimeout(socket.get(), deadline);
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
       return ConnectError(errno);
@@ -144,7 +144,7 @@ class KubeletClient final : public PodResources {
   void SetSendTimeout(int socket, Instant deadline) const {
     using std::chrono::microseconds;
     const auto left = std::chrono::ceil<microseconds>(deadline - clock_.Now());
-    const int64_t left_us = std::max<int64_t>(1, left.count());  // 0 would mean for ever.
+    const int64_t left_us = std::max<int64_t>(1, left.count());  // 0 would mean no limit.
     const timeval limit = {.tv_sec = static_cast<time_t>(left_us / 1'000'000),
                            .tv_usec = static_cast<suseconds_t>(left_us % 1'000'000)};
     ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
@@ -165,7 +165,7 @@ class KubeletClient final : public PodResources {
             socket, ::geteuid()));
       case ECONNREFUSED:
         return absl::UnavailableError(absl::StrFormat(
-            "%s refuses connections: nobody listens behind it. Mount the directory, not the file: "
+            "%s refuses connections: no process listens on it. Mount the directory, not the file: "
             "the kubelet makes a new socket at each start",
             socket));
       case EAGAIN:
@@ -176,7 +176,7 @@ class KubeletClient final : public PodResources {
     }
   }
 
-  // What went wrong on the way, with the socket in front and, where it helps, a remedy at the end.
+  // Adds the socket to a connection error, and a remedy if there is one.
   Status CallError(const Status& status) const {
     if (status.code() == absl::StatusCode::kDeadlineExceeded) {
       return absl::DeadlineExceededError(
@@ -184,22 +184,22 @@ class KubeletClient final : public PodResources {
                           "kubelet's log",
                           options_.socket, DurationText(options_.timeout)));
     }
-    // These begin with a noun of their own; the others go on with a verb.
+    // These messages begin with a noun; the others begin with a verb.
     const bool has_noun = absl::string_view(status.message()).substr(0, 4) == "the ";
     return Prefixed(status, has_noun ? ": " : " ");
   }
 
-  // The kubelet has answered, and refused.
+  // Describes an error status in the kubelet's answer.
   Status ServerError(const UnaryReply& reply) const {
     if (reply.code == absl::StatusCode::kDeadlineExceeded) {
-      return CallError(absl::DeadlineExceededError(""));  // It was told our deadline.
+      return CallError(absl::DeadlineExceededError(""));  // The server knew the deadline.
     }
     const std::string text = CleanUtf8(std::string_view(reply.text).substr(0, kMaxServerTextBytes));
     if (reply.code == absl::StatusCode::kResourceExhausted &&
         text.find("rate limit") != std::string::npos) {
       return absl::ResourceExhaustedError(
           absl::StrFormat("%s: rejected by rate limit, which all clients of the socket share. Find "
-                          "the one that asks too often",
+                          "the client that sends too many requests",
                           options_.socket));
     }
     return {reply.code, absl::StrFormat("%s answered %s: %s", options_.socket,
@@ -212,10 +212,10 @@ class KubeletClient final : public PodResources {
 
   KubeletClientOptions options_;
   SystemClock clock_;
-  std::unique_ptr<UnaryConnection> connection_;  // Null before the first call, and after some.
+  std::unique_ptr<UnaryConnection> connection_;  // Null at first and after some failures.
   std::optional<FileIdentity> connected_to_;
-  uint64_t connections_ = 0;                // Made so far.
-  std::optional<FileIdentity> old_socket_;  // The socket that is known to speak v1alpha1 only.
+  uint64_t connections_ = 0;                // Number of connections made so far.
+  std::optional<FileIdentity> old_socket_;  // A socket that supports only v1alpha1.
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ std::string Framed(const std::string& message, char flag = 0) {
   return frame + message;
 }
 
-// An answer with `pods` pods that hold one GPU each.
+// Returns an answer with `pods` pods; each holds one GPU.
 std::string Pods(int pods) {
   v1::ListPodResourcesResponse response;
   for (int i = 0; i < pods; ++i) {
@@ -76,7 +76,7 @@ class KubeletClient : public testing::Test {
         {.socket = socket_, .timeout = timeout, .max_message_bytes = max_message_bytes});
   }
 
-  // What a client says about a server with `script`.
+  // Returns the client's error for a server with `script`.
   Status Error(const FakeKubeletServer::Script& script, milliseconds timeout = kLong) {
     const FakeKubeletServer server(socket_, script);
     return ErrorOf(*Client(timeout));
@@ -102,7 +102,7 @@ class KubeletClient : public testing::Test {
   std::string socket_;
 };
 
-// Reads until the client goes away.
+// Reads until the client closes the connection.
 void AwaitEnd(int socket) {
   char bytes[4096];
   while (::recv(socket, bytes, sizeof bytes, 0) > 0) {
@@ -123,7 +123,7 @@ TEST_F(KubeletClient, ListsThePodsOfTheNode) {
   EXPECT_EQ(server.connections(), 1U);
 }
 
-TEST_F(KubeletClient, ConnectsAnewWhenTheServerHasHungUp) {
+TEST_F(KubeletClient, ReconnectsWhenTheServerHasClosed) {
   FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(1))); });
   const auto client = Client();
   for (uint64_t i = 1; i <= 3; ++i) {
@@ -138,7 +138,7 @@ TEST_F(KubeletClient, ConnectsAnewWhenTheServerHasHungUp) {
   EXPECT_EQ(server.connections(), 3U);
 }
 
-TEST_F(KubeletClient, ConnectsAnewAfterACallThatWentWrong) {
+TEST_F(KubeletClient, ReconnectsAfterAFailedCall) {
   FakeReply reset;
   reset.reset_code = 2;  // INTERNAL_ERROR
   FakeReply go_away;
@@ -157,8 +157,8 @@ TEST_F(KubeletClient, ConnectsAnewAfterACallThatWentWrong) {
   }
 }
 
-// A call that is refused in order is no reason to connect anew.
-TEST_F(KubeletClient, KeepsTheConnectionOfARefusal) {
+// A proper refusal does not end the connection.
+TEST_F(KubeletClient, KeepsTheConnectionAfterARefusal) {
   FakeKubeletServer server(socket_, [](const std::string&) { return Refusal("2", "no"); });
   const auto client = Client();
   EXPECT_EQ(client->List().status().code(), absl::StatusCode::kUnknown);
@@ -166,7 +166,7 @@ TEST_F(KubeletClient, KeepsTheConnectionOfARefusal) {
   EXPECT_EQ(server.connections(), 1U);
 }
 
-TEST_F(KubeletClient, AsksAsGrpcDoes) {
+TEST_F(KubeletClient, SendsRequestsLikeGrpc) {
   FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed("")); });
   ASSERT_TRUE(Client(milliseconds(5'000))->List().ok());
   FakeHeaders headers = server.requests().at(0);
@@ -191,7 +191,7 @@ TEST_F(KubeletClient, AsksAsGrpcDoes) {
   EXPECT_EQ(server.bodies(), std::string(5, '\0'));
 }
 
-TEST_F(KubeletClient, ReadsAnswersHoweverTheyAreFramed) {
+TEST_F(KubeletClient, ReadsAnswersInFramesOfAnySize) {
   const std::string message = Framed(Pods(300));
   for (const size_t frame_bytes : {size_t{7}, size_t{1000}, size_t{16384}}) {
     FakeKubeletServer server(socket_, [&](const std::string&) {
@@ -207,7 +207,7 @@ TEST_F(KubeletClient, ReadsAnswersHoweverTheyAreFramed) {
 }
 
 TEST_F(KubeletClient, ReadsAnAnswerFarAboveTheDefaultLimits) {
-  // 4 MiB is what gRPC clients take by default.
+  // 4 MiB is the default limit of gRPC clients.
   const std::string message = Pods(120'000);
   ASSERT_GT(message.size(), size_t{4} << 20);
   FakeKubeletServer server(socket_, [&](const std::string&) { return Reply(Framed(message)); });
@@ -225,7 +225,7 @@ TEST_F(KubeletClient, AnswersAPing) {
   EXPECT_TRUE(Client()->List().ok());
 }
 
-TEST_F(KubeletClient, SpeaksV1Alpha1WhereV1IsUnknown) {
+TEST_F(KubeletClient, UsesV1Alpha1WhenV1IsUnknown) {
   const auto old_kubelet = [](const std::string& path) {
     return path.starts_with("/v1alpha1.") ? Reply(Framed(Pods(1)))
                                           : Refusal("12", "unknown service v1.PodResourcesLister");
@@ -242,14 +242,14 @@ TEST_F(KubeletClient, SpeaksV1Alpha1WhereV1IsUnknown) {
     }
     EXPECT_EQ(server.paths(), (std::vector<std::string>{v1, v1alpha1, v1alpha1}));
   }
-  // A kubelet starts anew with another socket: it may be a newer one.  The old file is kept beside
-  // it, so that the new one cannot have its inode.
+  // A restarted kubelet has a new socket and may be a newer release. The old file is kept, so that
+  // the new one cannot have its inode number.
   std::filesystem::rename(socket_, socket_ + ".old");
   FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(1))); });
   EXPECT_EQ(client->List()->api_version, "v1");
 }
 
-TEST_F(KubeletClient, TellsWhatAServerRefuses) {
+TEST_F(KubeletClient, ReportsARefusal) {
   struct Row {
     FakeReply reply;
     absl::StatusCode code;
@@ -263,8 +263,8 @@ TEST_F(KubeletClient, TellsWhatAServerRefuses) {
        " serves neither v1 nor v1alpha1 of PodResourcesLister. Name the kubelet's pod-resources "
        "socket"},
       {Refusal("8", "rejected by rate limit"), absl::StatusCode::kResourceExhausted,
-       ": rejected by rate limit, which all clients of the socket share. Find the one that asks "
-       "too often"},
+       ": rejected by rate limit, which all clients of the socket share. Find the client "
+       "that sends too many requests"},
       {Refusal("8", "trying to send message larger than max (9 vs. 8)"),
        absl::StatusCode::kResourceExhausted,
        " answered RESOURCE_EXHAUSTED: trying to send message larger than max (9 vs. 8)"},
@@ -281,7 +281,7 @@ TEST_F(KubeletClient, TellsWhatAServerRefuses) {
   }
 }
 
-TEST_F(KubeletClient, TellsWhatIsWrongWithAnAnswer) {
+TEST_F(KubeletClient, ReportsAnInvalidAnswer) {
   struct Row {
     FakeReply reply;
     absl::StatusCode code;
@@ -303,7 +303,7 @@ TEST_F(KubeletClient, TellsWhatIsWrongWithAnAnswer) {
   const Row rows[] = {
       {no_status, absl::StatusCode::kDataLoss, " ended the call without grpc-status"},
       {headers_without_status, absl::StatusCode::kDataLoss, " ended the call without grpc-status"},
-      {not_found, absl::StatusCode::kUnavailable, " answered HTTP 404, which is no gRPC"},
+      {not_found, absl::StatusCode::kUnavailable, " answered HTTP 404, which is not gRPC"},
       {closed, absl::StatusCode::kUnavailable, " closed the connection before it answered"},
       {reset, absl::StatusCode::kUnavailable, " reset the call (HTTP/2 INTERNAL_ERROR)"},
       {go_away, absl::StatusCode::kUnavailable, " reset the call (HTTP/2 REFUSED_STREAM)"},
@@ -312,18 +312,19 @@ TEST_F(KubeletClient, TellsWhatIsWrongWithAnAnswer) {
       {Reply(Framed(pods) + Framed(pods)), absl::StatusCode::kDataLoss,
        ": the answer to a single call has more than one message"},
       {Reply(Framed(pods).substr(0, 9)), absl::StatusCode::kDataLoss,
-       " ended the call well, but without a whole message"},
-      {Reply(""), absl::StatusCode::kDataLoss, " ended the call well, but without a whole message"},
+       " ended the call without error, but without a complete message"},
+      {Reply(""), absl::StatusCode::kDataLoss,
+       " ended the call without error, but without a complete message"},
       {Reply(Framed("<html>")), absl::StatusCode::kDataLoss,
-       ": the answer is no PodResources message"},
+       ": the answer is not a PodResources message"},
   };
   for (const Row& row : rows) {
     Expect(Error([&](const std::string&) { return row.reply; }), row.code, row.rest);
   }
 }
 
-TEST_F(KubeletClient, RefusesAnAnswerAboveTheLimitBeforeItComes) {
-  // Only the length of the answer is ever sent; the call ends all the same.
+TEST_F(KubeletClient, RefusesATooLongAnswerBeforeItArrives) {
+  // Only the length of the answer is sent; the call must still end.
   FakeKubeletServer server(socket_, [](const std::string&) {
     FakeReply reply = Reply(std::string("\0\x04\x70\x00\x00", 5));
     reply.without_end = true;
@@ -341,10 +342,10 @@ TEST_F(KubeletClient, GivesUpAtTheDeadlineWhateverTheServerDoes) {
   Expect(Error([&](const std::string&) { return unended; }, kShort),
          absl::StatusCode::kDeadlineExceeded, rest);
   Expect(RawError(AwaitEnd, kShort), absl::StatusCode::kDeadlineExceeded, rest);
-  // A server of gRPC's notices first, since the call told it when.
+  // A gRPC server notices first, because the call contains the deadline.
   Expect(Error([](const std::string&) { return Refusal("4", "Deadline Exceeded"); }, kShort),
          absl::StatusCode::kDeadlineExceeded, rest);
-  // An endless trickle of SETTINGS frames renews nothing.
+  // An endless series of SETTINGS frames must not extend the deadline.
   Expect(RawError(
              [](int socket) {
                static constexpr std::string_view kSettings("\0\0\0\4\0\0\0\0\0", 9);
@@ -357,7 +358,7 @@ TEST_F(KubeletClient, GivesUpAtTheDeadlineWhateverTheServerDoes) {
          absl::StatusCode::kDeadlineExceeded, rest);
 }
 
-TEST_F(KubeletClient, GivesUpOnAServerThatAcceptsNobody) {
+TEST_F(KubeletClient, GivesUpOnAServerThatDoesNotAccept) {
   const FileDescriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -371,7 +372,7 @@ TEST_F(KubeletClient, GivesUpOnAServerThatAcceptsNobody) {
          " has not answered for 50 ms. Look at the kubelet's log");
 }
 
-TEST_F(KubeletClient, TellsAServerThatDoesNotSpeakHttp2) {
+TEST_F(KubeletClient, ReportsAServerWithoutHttp2) {
   const auto answers = [](std::string_view text) {
     return [text](int socket) {
       char bytes[4096];
@@ -388,7 +389,7 @@ TEST_F(KubeletClient, TellsAServerThatDoesNotSpeakHttp2) {
   }
 }
 
-TEST_F(KubeletClient, TellsAServerThatHangsUp) {
+TEST_F(KubeletClient, ReportsAServerThatClosesTheConnection) {
   Expect(RawError([](int) {}), absl::StatusCode::kUnavailable,
          " closed the connection before it answered");
   Expect(RawError([](int socket) {
@@ -398,7 +399,7 @@ TEST_F(KubeletClient, TellsAServerThatHangsUp) {
          absl::StatusCode::kUnavailable, " closed the connection before it answered");
 }
 
-TEST_F(KubeletClient, ComesBackWhenTheKubeletDoes) {
+TEST_F(KubeletClient, ReconnectsToARestartedKubelet) {
   const auto client = Client();
   EXPECT_EQ(client->List().status().code(), absl::StatusCode::kNotFound);
   {
@@ -411,12 +412,12 @@ TEST_F(KubeletClient, ComesBackWhenTheKubeletDoes) {
   EXPECT_TRUE(client->List().ok());
 }
 
-TEST_F(KubeletClient, TellsWhyASocketCannotBeConnected) {
+TEST_F(KubeletClient, ReportsWhyASocketCannotBeConnected) {
   Expect(Client()->List().status(), absl::StatusCode::kNotFound,
          " does not exist. Mount the directory, not the file");
   std::ofstream(socket_) << "a file";
   Expect(Client()->List().status(), absl::StatusCode::kUnavailable,
-         " refuses connections: nobody listens behind it. Mount the directory, not the file: the "
+         " refuses connections: no process listens on it. Mount the directory, not the file: the "
          "kubelet makes a new socket at each start");
   socket_ += "/below-a-file";
   Expect(Client()->List().status(), absl::StatusCode::kNotFound,
@@ -427,8 +428,8 @@ TEST_F(KubeletClient, TellsWhyASocketCannotBeConnected) {
          "shorter path");
 }
 
-// Runs `action` as a user without rights; true when it ran and returned true.  A child process,
-// since rights given up do not come back.
+// Runs `action` as a user without rights; returns true when it ran and returned true. Uses a child
+// process, because dropped rights cannot be regained.
 template <typename Action>
 bool HoldsWithoutRights(Action action) {
   const pid_t child = ::fork();
@@ -442,7 +443,7 @@ bool HoldsWithoutRights(Action action) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST_F(KubeletClient, TellsWhoMayNotConnect) {
+TEST_F(KubeletClient, ReportsAUserThatMayNotConnect) {
   FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(1))); });
   ASSERT_EQ(::chmod(socket_.c_str(), 0), 0);
   ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);

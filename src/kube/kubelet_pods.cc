@@ -17,7 +17,7 @@ namespace podgpu {
 namespace {
 
 constexpr size_t kMaxPodListBytes = size_t{32} << 20;  // 1,000 pods of 32 KiB.
-constexpr size_t kMaxPodBytes = size_t{4} << 20;       // An object is 1.5 MiB at most.
+constexpr size_t kMaxPodBytes = size_t{4} << 20;       // An object has at most 1.5 MiB.
 constexpr size_t kMaxRefusalBytes = 65'536;
 constexpr std::chrono::milliseconds kPodListPatience{30'000};
 
@@ -26,11 +26,11 @@ Status NoPodsUrl(std::string_view why) {
       absl::StrFormat("must be an address such as https://10.0.0.7:10250/pods: %s", why));
 }
 
-// What helps where the kubelet answers with this status.
+// Returns the remedy for this status of the kubelet.
 std::string RemedyOf(int code) {
   switch (code) {
     case 401:
-      return ". The kubelet does not take the token of this service account: it does with "
+      return ". The kubelet does not accept the token of this service account. Set "
              "authentication.webhook.enabled in its configuration";
     case 403:
       return ". Grant get of nodes/pods by a ClusterRole (Kubernetes 1.33 and newer)";
@@ -49,7 +49,7 @@ Status RefusedByKubelet(ApiConnection& connection, const ApiHead& head, const st
                       words.empty() ? std::string() : QuotedRefusal(words), RemedyOf(head.status)));
 }
 
-// Takes the pods that have come whole.
+// Takes the pods that have arrived completely.
 Status TakePods(ListStream& stream, ApiObjects& pods) {
   while (true) {
     PODGPU_ASSIGN_OR_RETURN(const std::optional<std::string_view> text, stream.Next());
@@ -80,7 +80,7 @@ StatusOr<ApiObjects> ReadPods(ApiConnection& connection) {
       absl::StrFormat("the kubelet's list of pods is larger than %d bytes", kMaxPodListBytes));
 }
 
-// "[::1]:10250" or "10.0.0.7:10250" or a name, into host and port.
+// Splits "[::1]:10250", "10.0.0.7:10250" or a name with port into host and port.
 Status TakeAuthority(std::string_view authority, ApiServerOptions& server) {
   const bool is_v6 = authority.starts_with('[');
   const size_t end = is_v6 ? authority.find(']') : authority.find(':');
@@ -103,7 +103,7 @@ Status TakeAuthority(std::string_view authority, ApiServerOptions& server) {
       rest.starts_with(':') ? ParseDecimal(rest.substr(1)) : std::nullopt;
   constexpr uint64_t kHighestPort = 65'535;
   if (!port || *port == 0 || *port > kHighestPort) {
-    return NoPodsUrl("what follows the host is no port. An IPv6 address stands in brackets");
+    return NoPodsUrl("the text after the host is not a port. Write an IPv6 address in brackets");
   }
   server.port = std::to_string(*port);
   return absl::OkStatus();
@@ -114,7 +114,7 @@ Status TakeAuthority(std::string_view authority, ApiServerOptions& server) {
 StatusOr<KubeletPodsOptions> ParseKubeletPodsUrl(std::string_view url) {
   constexpr std::string_view kScheme = "https://";
   if (!url.starts_with(kScheme)) {
-    return NoPodsUrl("it begins with https://");
+    return NoPodsUrl("it must begin with https://");
   }
   url.remove_prefix(kScheme.size());
   KubeletPodsOptions options;
@@ -128,7 +128,7 @@ StatusOr<KubeletPodsOptions> ParseKubeletPodsUrl(std::string_view url) {
   const bool is_plain =
       std::ranges::all_of(options.path, [](char c) { return c > ' ' && c < 127; });
   return is_plain ? StatusOr<KubeletPodsOptions>(std::move(options))
-                  : NoPodsUrl("its path has a character that no path has");
+                  : NoPodsUrl("its path contains an invalid character");
 }
 
 StatusOr<ApiObjects> ListKubeletPods(const KubeletPodsOptions& options, const Files& files,

@@ -1,11 +1,11 @@
-// Lists the pods of this node by the kubelet's own word: GET /pods on its HTTPS port.
+// Lists the pods of this node from the kubelet: GET /pods on its HTTPS port.
 //
-// This needs neither the API server nor the name of the node, but the right to get nodes/pods.  The
-// answer has whole pods, as the API server has them, so that the same parser reads it; of a static
-// pod it has the pod itself and not its mirror: the uid is the one in the cgroup.  There is no
-// watch: each question is a connection of its own and one list, which is parsed while it comes, one
-// pod at a time, and is refused above 32 MiB.  Every step has a deadline and ends when stop is
-// requested.  ListKubeletPods blocks and may be called from any thread.
+// This needs neither the API server nor the name of the node, only the right to get nodes/pods. The
+// answer has whole pods in the API server's form, so the same parser reads them. It contains a
+// static pod itself instead of its mirror, with the uid that its cgroup has. There is no watch:
+// each call makes a connection and reads one list, which is parsed while it arrives, one pod at a
+// time, and is refused above 32 MiB. Every step has a deadline and ends when stop is requested.
+// ListKubeletPods blocks and may be called from any thread.
 #pragma once
 
 #include <stop_token>
@@ -25,12 +25,13 @@ struct KubeletPodsOptions {
   std::string path = "/pods";
 };
 
-// Of "https://10.0.0.7:10250/pods"; port and path may be left out.  kInvalidArgument says what is
-// wrong.
+// Parses "https://10.0.0.7:10250/pods"; port and path are optional. kInvalidArgument names the
+// problem.
 StatusOr<KubeletPodsOptions> ParseKubeletPodsUrl(std::string_view url);
 
-// What the kubelet lists now.  `round` takes how long it wants to be left alone, if it says so.
-// kPermissionDenied, kUnauthenticated and every other failure name the remedy where there is one.
+// Returns the pods that the kubelet lists now. Stores in `round` how long the kubelet asks to wait,
+// if it does. Failures such as kPermissionDenied and kUnauthenticated name a remedy if there is
+// one.
 StatusOr<ApiObjects> ListKubeletPods(const KubeletPodsOptions& options, const Files& files,
                                      const std::stop_token& stop, ApiRound& round);
 

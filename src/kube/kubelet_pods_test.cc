@@ -20,7 +20,7 @@ constexpr char kTwoPods[] =
     R"({"metadata":{"namespace":"kube-system","name":"etcd-n","uid":"0123456789abcdef",)"
     R"("annotations":{"kubernetes.io/config.hash":"0123456789abcdef"}}}]})";
 
-// The kubelet's port is played by the server of the API server's tests.
+// The server of the API server's tests plays the kubelet's port.
 class KubeletPodsTest : public ::testing::Test {
  protected:
   KubeletPodsTest() {
@@ -38,7 +38,7 @@ class KubeletPodsTest : public ::testing::Test {
     round_ = {};
     return ListKubeletPods(options_, files_, {}, round_);
   }
-  // The sentence of the failure, which has this code.
+  // Returns the message of a failure with this code.
   std::string Failure(absl::StatusCode code) {
     const Status status = List().status();
     EXPECT_EQ(status.code(), code) << status;
@@ -52,7 +52,7 @@ class KubeletPodsTest : public ::testing::Test {
   ApiRound round_;
 };
 
-TEST_F(KubeletPodsTest, ReadsWholePodsAndStaticOnesUnderTheUidOfTheirCgroup) {
+TEST_F(KubeletPodsTest, ReadsWholePodsAndStaticPodsWithTheUidOfTheirCgroup) {
   server_.Serve("/pods", kTwoPods);
   const StatusOr<ApiObjects> pods = List();
   ASSERT_TRUE(pods.ok()) << pods.status();
@@ -66,7 +66,7 @@ TEST_F(KubeletPodsTest, ReadsWholePodsAndStaticOnesUnderTheUidOfTheirCgroup) {
   EXPECT_EQ(server_.requests(), std::vector<std::string>{"GET /pods"});
 }
 
-TEST_F(KubeletPodsTest, AnEmptyListIsOneAndAnotherAnswerIsNone) {
+TEST_F(KubeletPodsTest, AcceptsAnEmptyListAndRefusesOtherAnswers) {
   server_.Serve("/pods", R"({"kind":"PodList","apiVersion":"v1","metadata":{},"items":null})");
   ASSERT_TRUE(List().ok());
   EXPECT_TRUE(List()->empty());
@@ -76,7 +76,7 @@ TEST_F(KubeletPodsTest, AnEmptyListIsOneAndAnotherAnswerIsNone) {
   }
 }
 
-TEST_F(KubeletPodsTest, SaysWhatHelpsWhereItIsRefused) {
+TEST_F(KubeletPodsTest, NamesTheRemedyOfARefusal) {
   server_.RefuseInText(1, 403, "Forbidden (user=u, verb=get, resource=nodes)\n");
   EXPECT_EQ(Failure(absl::StatusCode::kPermissionDenied),
             "the kubelet answers 403 to GET /pods: \"Forbidden (user=u, verb=get, "
@@ -92,7 +92,7 @@ TEST_F(KubeletPodsTest, SaysWhatHelpsWhereItIsRefused) {
   EXPECT_TRUE(Failure(absl::StatusCode::kUnavailable).starts_with("the kubelet at 127.0.0.1:"));
 }
 
-TEST_F(KubeletPodsTest, TakesACertificateOfItsOwnOnlyWhereTold) {
+TEST_F(KubeletPodsTest, AcceptsASelfSignedCertificateOnlyWhenConfigured) {
   server_.Serve("/pods", kTwoPods);
   const sim::FakeApi other;
   ASSERT_TRUE(other.WriteCredentials(directory_));
@@ -104,7 +104,7 @@ TEST_F(KubeletPodsTest, TakesACertificateOfItsOwnOnlyWhereTold) {
   EXPECT_TRUE(List().ok());
 }
 
-TEST_F(KubeletPodsTest, AListThatIsTooLargeIsRefused) {
+TEST_F(KubeletPodsTest, RefusesATooLargeList) {
   std::string list = R"({"metadata":{},"items":[)";
   const std::string padding(1 << 20, 'x');
   for (int i = 0; i < 33; ++i) {

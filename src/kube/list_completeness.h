@@ -1,12 +1,12 @@
-// Judges whether an answer of the kubelet lists all pods of the node.
+// Decides whether an answer of the kubelet lists all pods of the node.
 //
-// A kubelet that has just started answers OK with a list that lacks pods: first it has none, then
-// those from files of the node, and all when the API server has answered.  That takes a second, or
-// as long as the API server is away (seen on 1.31, 1.34 and 1.37).  So an answer is doubted when it
-// came over another connection than the one before, and when it has no pod at all where there were
-// some.  The doubt ends when our own pod is listed.  Where our pod was never listed (it runs
-// outside Kubernetes, or does not know its name), the doubt ends when the list has been the same
-// for 10 s. Pure but for its memory; the thread of the kubelet refresher.
+// A kubelet that has just started answers OK with an incomplete list: first empty, then with the
+// pods from files of the node, and complete only after the API server has answered. That takes a
+// second, or as long as the API server is unavailable (observed on 1.31, 1.34 and 1.37). An answer
+// is therefore doubted when it came over a new connection, and when it lists no pods although the
+// previous one did. The doubt ends when podgpu's own pod is listed. If that pod was never listed
+// (podgpu runs outside Kubernetes, or does not know its name), the doubt ends when the list has
+// been the same for 10 s. Pure; called on the kubelet refresher's thread.
 #pragma once
 
 #include <chrono>
@@ -21,22 +21,22 @@ namespace podgpu {
 
 enum class ListVerdict : uint8_t {
   kComplete,
-  kLacksOwnPod,  // It lacks our own pod, which was listed before.
-  kUnsettled,    // It has not been the same for long enough.
+  kLacksOwnPod,  // It lacks podgpu's own pod, which was listed before.
+  kUnsettled,    // It has not been unchanged for long enough.
 };
 
 class ListCompleteness {
  public:
   static constexpr std::chrono::seconds kSettlesAfter{10};
 
-  // `in_pod`: we run in a pod, so a list without any pod is never complete.
+  // `in_pod`: podgpu runs in a pod, so an empty list is never complete.
   explicit ListCompleteness(bool in_pod) : had_pods_(in_pod) {}
 
-  // Takes each answer once, in order.
+  // Call it with each answer once, in order.
   ListVerdict Judge(const PodAllocations& answer, Instant now);
 
  private:
-  // What an answer says, in an order of our own: the kubelet's differs from answer to answer.
+  // Content of an answer, sorted: the kubelet's order changes between answers.
   struct Content {
     uint32_t pod_count = 0;
     std::vector<Allocation> allocations;
@@ -45,13 +45,13 @@ class ListCompleteness {
   };
   struct Doubt {
     Content content;
-    Instant since;  // When the content was first seen.
+    Instant since;  // Since when the content is unchanged.
   };
 
   static Content ContentOf(const PodAllocations& answer);
   static bool IsSettled(const PodAllocations& answer, Instant now, Doubt& doubt);
 
-  bool had_pods_;  // The last complete list.
+  bool had_pods_;  // In the last complete list.
   bool was_listed_ = false;
   std::optional<uint64_t> connection_;  // Of the last answer.
   std::optional<Doubt> doubt_;

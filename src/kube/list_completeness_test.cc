@@ -10,7 +10,7 @@ using std::chrono::seconds;
 const Allocation kTrainer{"ml", "train-0", "main", "nvidia.com/gpu", "GPU-0"};
 const Allocation kServer{"web", "chat-0", "main", "nvidia.com/gpu", "GPU-1"};
 
-// A kubelet whose answers come one second after the other, over a connection of this number.
+// A kubelet that answers once a second, over the connection with the given number.
 class ListCompletenessTest : public ::testing::Test {
  protected:
   ListVerdict Judge(uint64_t connection, uint32_t pods, std::vector<Allocation> allocations = {},
@@ -29,29 +29,29 @@ class ListCompletenessTest : public ::testing::Test {
   Instant now_{seconds(1'000)};
 };
 
-TEST_F(ListCompletenessTest, BelievesAKubeletThatHasNotStartedAgain) {
+TEST_F(ListCompletenessTest, AcceptsTheListsOfAKubeletThatKeepsRunning) {
   EXPECT_EQ(Judge(1, 3, {kTrainer}), ListVerdict::kComplete);
   EXPECT_EQ(Judge(1, 2), ListVerdict::kComplete) << "a pod has ended";
   EXPECT_EQ(Judge(1, 4, {kTrainer, kServer}), ListVerdict::kComplete);
 }
 
-TEST_F(ListCompletenessTest, AfterAReconnectionOurOwnPodDecides) {
+TEST_F(ListCompletenessTest, AcceptsAListWithTheOwnPodAfterAReconnection) {
   EXPECT_EQ(Judge(1, 3, {kTrainer}, true), ListVerdict::kComplete);
   EXPECT_EQ(Judge(2, 0), ListVerdict::kLacksOwnPod);
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(Judge(2, 1), ListVerdict::kLacksOwnPod)
-        << "static pods, while no API server is there";
+        << "only static pods, while the API server is unavailable";
   }
   EXPECT_EQ(Judge(2, 2, {}, true), ListVerdict::kComplete);
-  EXPECT_EQ(Judge(2, 1), ListVerdict::kComplete) << "in doubt no more";
+  EXPECT_EQ(Judge(2, 1), ListVerdict::kComplete) << "the doubt has ended";
 }
 
-TEST_F(ListCompletenessTest, OurOwnPodIsBelievedAtOnce) {
+TEST_F(ListCompletenessTest, AcceptsAListWithTheOwnPodAtOnce) {
   EXPECT_EQ(Judge(1, 3, {kTrainer}, true), ListVerdict::kComplete);
   EXPECT_EQ(Judge(2, 3, {kTrainer}, true), ListVerdict::kComplete);
 }
 
-TEST_F(ListCompletenessTest, WhereWeWereNeverListedTheListMustSettle) {
+TEST_F(ListCompletenessTest, RequiresASettledListWhenTheOwnPodWasNeverListed) {
   EXPECT_EQ(Judge(1, 2, {kTrainer, kServer}), ListVerdict::kComplete);
   EXPECT_EQ(Judge(2, 0), ListVerdict::kUnsettled);
   EXPECT_EQ(Judge(2, 1), ListVerdict::kUnsettled);
@@ -64,16 +64,16 @@ TEST_F(ListCompletenessTest, WhereWeWereNeverListedTheListMustSettle) {
   EXPECT_EQ(Judge(2, 1, {kServer}), ListVerdict::kComplete);
 }
 
-TEST_F(ListCompletenessTest, AListThatShrinksToNothingAtOnceMustSettle) {
+TEST_F(ListCompletenessTest, RequiresASettledListWhenAllPodsDisappearAtOnce) {
   EXPECT_EQ(Judge(1, 2, {kTrainer, kServer}), ListVerdict::kComplete);
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(Judge(1, 0), ListVerdict::kUnsettled) << i;
   }
-  EXPECT_EQ(Judge(1, 0), ListVerdict::kComplete) << "the node has none";
+  EXPECT_EQ(Judge(1, 0), ListVerdict::kComplete) << "the node has no pods";
   EXPECT_EQ(Judge(1, 0), ListVerdict::kComplete);
 }
 
-TEST_F(ListCompletenessTest, AnotherReconnectionBeginsAnew) {
+TEST_F(ListCompletenessTest, AnotherReconnectionRestartsTheDoubt) {
   EXPECT_EQ(Judge(1, 1, {kTrainer}), ListVerdict::kComplete);
   now_ += seconds(60);
   EXPECT_EQ(Judge(2, 0), ListVerdict::kUnsettled);
@@ -84,7 +84,7 @@ TEST_F(ListCompletenessTest, AnotherReconnectionBeginsAnew) {
   EXPECT_EQ(Judge(3, 0), ListVerdict::kComplete);
 }
 
-TEST_F(ListCompletenessTest, InAPodNoListIsEmpty) {
+TEST_F(ListCompletenessTest, AnEmptyListIsNeverCompleteInsideAPod) {
   judge_ = ListCompleteness(true);
   EXPECT_EQ(Judge(1, 0), ListVerdict::kUnsettled);
   EXPECT_EQ(Judge(1, 2, {kTrainer}, true), ListVerdict::kComplete);

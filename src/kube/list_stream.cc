@@ -5,12 +5,12 @@
 namespace podgpu {
 namespace {
 
-// Kind, version and token have a few hundred bytes.
+// Kind, version and token need a few hundred bytes.
 constexpr size_t kMaxSurroundingBytes = 65'536;
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-Status NoList() { return absl::DataLossError("what came is no list of the Kubernetes API"); }
+Status NoList() { return absl::DataLossError("the answer is not a list of the Kubernetes API"); }
 
 }  // namespace
 
@@ -25,7 +25,7 @@ void ListStream::Append(std::string_view bytes) {
 StatusOr<std::optional<std::string_view>> ListStream::Next() {
   PODGPU_RETURN_IF_ERROR(broken_);
   if (depth_ == 2 && in_items_) {
-    item_.clear();  // The one from before.
+    item_.clear();  // The previous object.
   }
   while (taken_ < buffer_.size()) {
     const StatusOr<bool> is_end = Take(buffer_[taken_++]);
@@ -64,7 +64,7 @@ StatusOr<bool> ListStream::Take(char c) {
     return IsBlank(c) ? StatusOr<bool>(false) : NoList();
   }
   if (surrounding_.size() == kMaxSurroundingBytes) {
-    return absl::ResourceExhaustedError("a list has too much beside its objects");
+    return absl::ResourceExhaustedError("a list has too much data besides its objects");
   }
   surrounding_ += c;
   in_items_ = !in_string_ && c == '[' && depth_ == 1 && text_ == "items";

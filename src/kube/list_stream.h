@@ -1,9 +1,9 @@
-// Cuts a list of the API server into the objects that stand in it, while its bytes come.
+// Splits a list of the API server into its objects while its bytes arrive.
 //
-// A list of 10,000 pods has tens of megabytes; of these only one object is held at a time, and what
-// stands around the objects: kind, version, the token of the next page.  Only braces, brackets and
-// strings are looked at; whether an object is good JSON is for the parser to say.  An object or a
-// surrounding above its limit ends the stream.  One thread.
+// A list of 10,000 pods has tens of megabytes; only one object of it is in memory at a time, and
+// the text around the objects: kind, version, the token of the next page. Only braces, brackets and
+// strings are examined; the parser checks the JSON. An object or surrounding text above its limit
+// ends the stream. One thread.
 #pragma once
 
 #include <cstddef>
@@ -21,26 +21,27 @@ class ListStream {
 
   void Append(std::string_view bytes);
 
-  // The next whole object of `items`; nothing while there is none, kDataLoss or kResourceExhausted
-  // at every call once the stream is broken.  The view is good until the next call of either.
+  // Returns the next complete object of `items`, nothing while there is none, or kDataLoss or
+  // kResourceExhausted at every call once the stream is broken. The view is valid until the next
+  // call of Append or Next.
   StatusOr<std::optional<std::string_view>> Next();
 
-  // The list without its objects, once it has come whole; else kDataLoss.
+  // Returns the list without its objects after it has arrived completely; otherwise kDataLoss.
   StatusOr<std::string_view> Surrounding() const;
 
  private:
-  // Takes one byte; true when it ends an object of the list.
+  // Takes one byte; returns true when it ends an object of the list.
   StatusOr<bool> Take(char c);
   StatusOr<bool> TakeBetweenItems(char c);
-  // Follows braces, brackets and strings.
+  // Keeps track of braces, brackets and strings.
   void Count(char c);
 
   const size_t max_item_bytes_;
-  std::string buffer_;  // What has come and is not yet taken, from `taken_` on.
+  std::string buffer_;  // Received bytes; those from `taken_` on are unread.
   size_t taken_ = 0;
-  std::string item_;         // The object that is being taken.
+  std::string item_;         // The object that is being read.
   std::string surrounding_;  // The rest.
-  std::string text_;         // The last string directly in the list: a key, where '[' comes next.
+  std::string text_;         // The last string directly in the list: a key, if '[' follows.
   size_t depth_ = 0;         // 1: in the list, 2: in `items`.
   bool in_items_ = false;
   bool in_string_ = false;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kItemLimit = 40;
 
-// The objects of `bytes` when they come in pieces of `piece`, then what stands around them or the
+// The objects of `bytes` when they arrive in pieces of `piece`, then the text around them or the
 // name of the failure.
 std::vector<std::string> ItemsOf(const std::string& bytes, size_t piece) {
   ListStream stream(kItemLimit);
@@ -31,7 +31,7 @@ std::vector<std::string> ItemsOf(const std::string& bytes, size_t piece) {
   return items;
 }
 
-TEST(ListStream, CutsAListHoweverItComes) {
+TEST(ListStream, SplitsAListInPiecesOfAnySize) {
   struct Row {
     std::string bytes;
     std::vector<std::string> items;

@@ -19,7 +19,7 @@ constexpr uint32_t kPodResourcesTag =
     WireFormatLite::MakeTag(v1::ListPodResourcesResponse::kPodResourcesFieldNumber,
                             WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
 
-Status NoPodResources() { return absl::DataLossError("the answer is no PodResources message"); }
+Status NoPodResources() { return absl::DataLossError("the answer is not a PodResources message"); }
 
 // The kubelet lists a device once per NUMA node of its topology (kubernetes 1.20 and later).
 void AppendContainer(const v1::PodResources& pod, const v1::ContainerResources& container,
@@ -39,8 +39,8 @@ void AppendContainer(const v1::PodResources& pod, const v1::ContainerResources& 
   }
 }
 
-// The names that CDI gives to the devices are not looked at: the kubelet repeats those of the
-// devices before (kubernetes 1.34).
+// The CDI names of the devices are ignored: the kubelet repeats those of the previous devices
+// (kubernetes 1.34).
 void AppendClaims(const v1::PodResources& pod, const v1::ContainerResources& container,
                   std::vector<ClaimedDevice>& claimed) {
   std::set<ClaimedDevice> seen;
@@ -97,7 +97,7 @@ StatusOr<PodAllocations> ParsePodResources(std::string_view message, const OwnPo
       AppendClaims(pod, container, answer.claimed);
     }
   }
-  // A tag of 0 is the end of the message or a broken tag.
+  // A tag of 0 is the end of the message or an invalid tag.
   return input.ConsumedEntireMessage() ? StatusOr<PodAllocations>(std::move(answer))
                                        : NoPodResources();
 }

@@ -1,6 +1,7 @@
-// Feeds bytes to the reader of the kubelet's answer.  Invariants: it agrees with the generated
-// reader about what is a message; there are never more allocations or claims than the bytes have
-// room for; all strings are valid UTF-8; what was read, written again and read again is the same.
+// Feeds bytes to the parser of the kubelet's answer. Invariants: it agrees with the generated
+// parser on which bytes are a message; there are never more allocations or claims than the bytes
+// have room for; all strings are valid UTF-8; writing and parsing a result again gives the same
+// result.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,7 +15,7 @@ namespace {
 
 bool IsClean(const std::string& text) { return podgpu::CleanUtf8(text) == text; }
 
-// One pod per allocation: the same list in its most verbose form.
+// Writes one pod per allocation: the same list in its longest form.
 std::string Write(const podgpu::PodAllocations& answer) {
   v1::ListPodResourcesResponse response;
   for (const podgpu::Allocation& allocation : answer.allocations) {
@@ -58,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   PODGPU_CHECK(!is_message ||
                answer->pod_count == static_cast<uint32_t>(whole.pod_resources_size()));
-  // An id takes two bytes at least, and so does each message around it.
+  // An id takes at least two bytes, and so does each message around it.
   PODGPU_CHECK(answer->allocations.size() <= size / 2);
   for (const podgpu::Allocation& allocation : answer->allocations) {
     PODGPU_CHECK(IsClean(allocation.pod_namespace) && IsClean(allocation.pod) &&

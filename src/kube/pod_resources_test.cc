@@ -30,7 +30,7 @@ void AddDevices(v1::ContainerResources* container, const std::string& resource,
   }
 }
 
-// One length-delimited field with a number below 16, as it is on the wire.
+// A length-delimited field with a number below 16, in the wire format.
 std::string Field(unsigned number, std::string_view bytes) {
   std::string field(1, static_cast<char>((number << 3U) | 2U));
   size_t length = bytes.size();
@@ -66,7 +66,7 @@ TEST(ParsePodResources, ListsOneAllocationPerDeviceInTheKubeletsOrder) {
   EXPECT_EQ(answer.allocations, expected);
 }
 
-TEST(ParsePodResources, FindsOurOwnPodWithOrWithoutDevices) {
+TEST(ParsePodResources, FindsTheOwnPodWithOrWithoutDevices) {
   v1::ListPodResourcesResponse response;
   AddPod(response, "gpu-operator", "podgpu-x7k2p");
   const std::string bytes = response.SerializeAsString();
@@ -80,7 +80,7 @@ TEST(ParsePodResources, FindsOurOwnPodWithOrWithoutDevices) {
   EXPECT_FALSE(lists({}));
 }
 
-// Of a claim with several devices each is listed, and once, whatever its CDI names.
+// Each device of a claim is listed once, independent of its CDI names.
 TEST(ParsePodResources, ListsEachDeviceOfAClaimOnce) {
   v1::ListPodResourcesResponse response;
   v1::ContainerResources* container = AddContainer(AddPod(response, "ml", "train-0"), "main");
@@ -121,25 +121,25 @@ TEST(ParsePodResources, CountsADeviceOncePerContainerAndResource) {
   EXPECT_EQ(Parse(response).allocations, expected);
 }
 
-TEST(ParsePodResources, CleansStringsThatAreNoUtf8) {
+TEST(ParsePodResources, CleansInvalidUtf8) {
   v1::ListPodResourcesResponse response;
   v1::ContainerResources* container = AddContainer(AddPod(response, "n\xFF", "p\xC0\x80"), "c\xED");
   AddDevices(container, "r\x80", {"d\xF5", "d\xF6"});
   v1::DynamicResource* claim = container->add_dynamic_resources();
   claim->set_claim_name("\xFE");
   const PodAllocations answer = Parse(response);
-  ASSERT_EQ(answer.allocations.size(), 1U) << "both ids read the same once they are clean";
+  ASSERT_EQ(answer.allocations.size(), 1U) << "both ids are equal after cleaning";
   EXPECT_EQ(answer.allocations[0],
             (Allocation{"n\uFFFD", "p\uFFFD\uFFFD", "c\uFFFD", "r\uFFFD", "d\uFFFD"}));
 }
 
-TEST(ParsePodResources, PassesOverWhatItDoesNotKnow) {
+TEST(ParsePodResources, SkipsUnknownFields) {
   v1::ContainerResources container;
   container.set_name("c");
   AddDevices(&container, "r", {"d"});
   container.add_dynamic_resources()->add_claim_resources()->set_driver_name("gpu.nvidia.com");
-  // Field 3 of a container is cpu_ids, here packed; 4 of a pod and 2 of the answer are of a future
-  // release.
+  // Field 3 of a container is cpu_ids, packed here; 4 of a pod and 2 of the answer belong to a
+  // future release.
   const std::string container_bytes = container.SerializeAsString() + Field(3, "\1\2");
   const std::string pod_bytes =
       Field(1, "p") + Field(2, "n") + Field(3, container_bytes) + Field(4, "z");
@@ -156,7 +156,7 @@ TEST(ParsePodResources, ReadsAnEmptyAnswer) {
   EXPECT_TRUE(answer->allocations.empty());
 }
 
-TEST(ParsePodResources, RefusesWhatIsNoMessage) {
+TEST(ParsePodResources, RefusesInvalidMessages) {
   v1::ListPodResourcesResponse response;
   AddDevices(AddContainer(AddPod(response, "n", "p"), "c"), "r", {"d"});
   const std::string good = response.SerializeAsString();

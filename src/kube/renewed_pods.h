@@ -1,9 +1,9 @@
-// Remembers since when a name of the API server means another pod than before.
+// Remembers when a pod name was taken over by another pod.
 //
-// A controller may give a new pod the name of one that has ended; what the kubelet said before that
-// is about the old one.  Names are compared, not times: the clocks of server and node differ.  A
-// name whose first pod we meet is not renewed.  Pure but for its memory, which forgets names that
-// are gone for ten minutes.  One thread, that of the refresher of pods.
+// A controller may give a new pod the name of an ended one; an earlier answer of the kubelet is
+// then about the old pod. Uids are compared, not times, because the clocks of server and node
+// differ. The first pod seen under a name does not count as a replacement. Names that are gone are
+// forgotten after ten minutes. One thread, that of the pod refresher.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ class RenewedPods {
  public:
   static constexpr std::chrono::minutes kForgetsAfter{10};
 
-  // Takes what the server lists now.
+  // Takes the server's current list.
   void Take(const ApiObjects& pods, Instant now);
 
   const RenewedAt& at() const { return at_; }
@@ -37,7 +37,7 @@ class RenewedPods {
   RenewedAt at_;
 };
 
-// The names, ascending, that mean another pod since `asked_at` or later.
+// Returns the names, ascending, whose pod was replaced at `asked_at` or later.
 std::vector<std::string> RenewedSince(const RenewedAt& renewed, Instant asked_at);
 
 }  // namespace podgpu

@@ -16,7 +16,7 @@ ApiObjects PodWithUid(const std::string& uid) {
   return {{"ml/train-0", pod}};
 }
 
-TEST(RenewedPods, KnowsSinceWhenANameMeansAnotherPod) {
+TEST(RenewedPods, RemembersWhenANameWasReused) {
   RenewedPods renewed;
   const Instant start{seconds(1'000)};
   renewed.Take(PodWithUid("u-1"), start);

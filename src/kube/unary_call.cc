@@ -22,7 +22,7 @@ namespace podgpu {
 namespace {
 
 constexpr size_t kReadBytes = 65536;
-constexpr uint32_t kSmallestWindow = 65535;       // What HTTP/2 begins with.
+constexpr uint32_t kSmallestWindow = 65535;       // HTTP/2's initial value.
 constexpr uint32_t kLargestWindow = 0x7FFF'FFFF;  // RFC 9113, 6.9.1.
 constexpr uint32_t kMaxHeaderListBytes = 16384;   // Of a response; grpc-message is a sentence.
 constexpr size_t kPrefixBytes = 5;  // Of a gRPC message; an empty one is nothing else.
@@ -41,8 +41,7 @@ Status NoHttp2Error() { return absl::DataLossError("does not speak HTTP/2"); }
 
 }  // namespace
 
-// The HTTP/2 session of a connection, and the call that runs on it.  nghttp2 calls back into it
-// from Receive.
+// The HTTP/2 session of a connection and the current call. nghttp2 calls back into it from Receive.
 class UnaryConnection::Session {
  public:
   Session(FileDescriptor socket, size_t max_message_bytes)
@@ -57,7 +56,7 @@ class UnaryConnection::Session {
     SubmitRequest(path, MillisecondsUntil(deadline, clock));
     PODGPU_RETURN_IF_ERROR(RunCall(deadline, clock));
     StatusOr<UnaryReply> reply = Result();
-    // What is to be said besides (a window, an answer to PING) need not wait for the next call.
+    // Other frames (a window update, an answer to PING) are sent at once, not with the next call.
     usable_ = reply.ok() && call_.in_order && Send().ok() &&
               nghttp2_session_check_request_allowed(session_.get()) != 0;
     return reply;
@@ -89,7 +88,8 @@ class UnaryConnection::Session {
     session_.reset(raw_session);
   }
 
-  // Preface and settings.  Both windows hold the longest answer, so that it never waits for ours.
+  // Sends preface and settings. Both windows fit the longest answer, so the server never waits for
+  // a window update.
   void SubmitSettings() {
     const auto window = static_cast<uint32_t>(
         std::clamp<size_t>(max_message_bytes_ + kPrefixBytes, kSmallestWindow, kLargestWindow));
@@ -133,10 +133,10 @@ class UnaryConnection::Session {
     while (!call_.ended && call_.failure.ok()) {
       PODGPU_RETURN_IF_ERROR(Send());
       if (call_.ended) {
-        break;  // By our own RST_STREAM: what came broke a rule.
+        break;  // By our own RST_STREAM: the server broke a rule of HTTP/2.
       }
       if (nghttp2_session_want_read(session_.get()) == 0) {
-        return NoHttp2Error();  // Said good-bye in the same way.
+        return NoHttp2Error();  // The server answered with another protocol and closed.
       }
       PODGPU_RETURN_IF_ERROR(AwaitSocket(MillisecondsUntil(deadline, clock)));
       PODGPU_RETURN_IF_ERROR(Receive());
@@ -144,7 +144,7 @@ class UnaryConnection::Session {
     return absl::OkStatus();
   }
 
-  // Hands what nghttp2 wants to say to the socket, as far as the socket takes it.
+  // Sends nghttp2's pending data, as much as the socket accepts.
   Status Send() {
     const uint8_t* bytes = nullptr;
     while (const ssize_t count = nghttp2_session_mem_send(session_.get(), &bytes)) {
@@ -159,7 +159,7 @@ class UnaryConnection::Session {
         continue;
       }
       if (count < 0) {
-        // A server may answer and close without reading on: what it said is still to be read.
+        // A server may answer and close without reading on; its answer must still be read.
         return absl::OkStatus();
       }
       unsent_.erase(0, static_cast<size_t>(count));
@@ -209,14 +209,14 @@ class UnaryConnection::Session {
     reply.text = PercentDecode(call_.last.grpc_message);
     if (reply.code == absl::StatusCode::kOk) {
       if (!call_.reader.complete()) {
-        return absl::DataLossError("ended the call well, but without a whole message");
+        return absl::DataLossError("ended the call without error, but without a complete message");
       }
       reply.message = call_.reader.Take();
     }
     return reply;
   }
 
-  // The call has ended and nobody said how.
+  // The error of a call that ended without grpc-status.
   Status WithoutStatus() const {
     if (call_.reset_code != NGHTTP2_NO_ERROR) {
       return absl::UnavailableError(
@@ -224,12 +224,12 @@ class UnaryConnection::Session {
     }
     if (!call_.http_status.empty() && call_.http_status != "200") {
       return absl::UnavailableError(
-          absl::StrFormat("answered HTTP %s, which is no gRPC", CleanUtf8(call_.http_status)));
+          absl::StrFormat("answered HTTP %s, which is not gRPC", CleanUtf8(call_.http_status)));
     }
     return absl::DataLossError("ended the call without grpc-status");
   }
 
-  // Rounded up, so that the wait never ends a moment before the deadline.
+  // Rounded up, so that the wait never ends just before the deadline.
   static int64_t MillisecondsUntil(Instant deadline, const Clock& clock) {
     return std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.Now()).count();
   }
@@ -265,7 +265,7 @@ class UnaryConnection::Session {
     if (frame->hd.type == NGHTTP2_HEADERS && !self.call_.block.http_status.empty()) {
       self.call_.http_status = self.call_.block.http_status;
     }
-    // A block that ends the stream is the trailers, or all there is ("headers only").
+    // A block that ends the stream is the trailers, or the only block ("headers only").
     if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 &&
         (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA)) {
       self.call_.last = frame->hd.type == NGHTTP2_HEADERS ? self.call_.block : Block{};
@@ -294,7 +294,7 @@ class UnaryConnection::Session {
     return 0;
   }
 
-  // The headers of one block that matter to a call.
+  // The relevant headers of one block.
   struct Block {
     std::string http_status;
     std::optional<std::string> grpc_status;
@@ -305,13 +305,13 @@ class UnaryConnection::Session {
 
     int32_t stream = 0;
     GrpcMessageReader reader;
-    Status failure;  // What is wrong with the message.
+    Status failure;  // The problem with the message.
     Block block;     // The headers being received.
     Block last;      // The block that ended the stream.
     std::string http_status;
     uint32_t reset_code = NGHTTP2_NO_ERROR;
     bool ended = false;
-    bool in_order = false;  // The server has ended the stream.
+    bool in_order = false;  // The server has ended the stream normally.
   };
 
   const FileDescriptor socket_;

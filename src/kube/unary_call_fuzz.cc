@@ -1,13 +1,11 @@
-// Plays the server of one unary call.  The input decides whether its rest is what comes over the
-// socket, byte by byte as it stands, or what a server in order says: then it is framed here, by
-// hand and with every liberty that HTTP/2 leaves a server (padding, continuation, pings, unknown
-// frames).  Invariants: the call always ends; a reply is within the limit; an error is one of four
-// and one line of valid text, of a second call over the same connection too; where two cuts of the
-// same bytes both give a reply, it is the same; and of a server in order exactly what it said
-// arrives.
-//
-// Nothing is waited for: all bytes and the end of the connection are in the socket before the call
-// begins.  A seqpacket socket keeps the cuts between its records.
+// Plays the server of one unary call. The input decides whether its rest is sent over the socket
+// byte by byte, or is the content of a correct server's answer: then it is framed here by hand,
+// with every freedom that HTTP/2 allows (padding, continuation, pings, unknown frames). Invariants:
+// the call always ends; a reply is within the limit; an error is one of four and one line of valid
+// text, also for a second call over the same connection; two divisions of the same bytes that both
+// give a reply give the same reply; the content of a correct answer arrives unchanged. There is no
+// waiting: all bytes and the end of the connection are in the socket before the call begins. A
+// seqpacket socket keeps the divisions between its records.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +23,7 @@ namespace podgpu {
 namespace {
 
 constexpr size_t kMaxMessageBytes = 1024;
-constexpr size_t kMostPieces = 48;  // A socket takes few records, however small.
+constexpr size_t kMostPieces = 48;  // A socket holds only a few records, even small ones.
 
 class StillClock final : public Clock {
  public:
@@ -34,7 +32,7 @@ class StillClock final : public Clock {
 
  private:
   bool Wait(Instant /*deadline*/, const std::stop_token& /*stop*/, Wakeup* /*wakeup*/) override {
-    std::abort();  // A call waits for its socket only.
+    std::abort();  // A call waits only for its socket.
   }
 };
 
@@ -52,8 +50,8 @@ void CheckResult(const StatusOr<UnaryReply>& reply) {
   PODGPU_CHECK(std::ranges::none_of(message, [](char c) { return c >= 0 && c < ' '; }));
 }
 
-// The call against a server that says `bytes`, `piece_bytes` at a time as far as that goes, and
-// then no more.
+// Makes the call to a server that sends `bytes`, `piece_bytes` at a time as far as possible, and
+// then nothing more.
 StatusOr<UnaryReply> CallAgainst(std::string_view bytes, size_t piece_bytes) {
   int ends[2] = {-1, -1};
   PODGPU_CHECK(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
@@ -126,7 +124,7 @@ class Server {
     said_ = Bytes(Byte() % 200);
   }
 
-  // All that it sends, ending the stream in order.
+  // Returns everything that it sends, including a normal end of the stream.
   std::string Speak() {
     std::string wire = Frame(kSettings, 0, 0, "");
     Digress(wire);
@@ -150,7 +148,7 @@ class Server {
     return wire;
   }
 
-  // What the call must find.
+  // The result that the call must return.
   UnaryReply expected() const {
     return {.code = reply_.code,
             .text = text_,
@@ -165,7 +163,7 @@ class Server {
     return bytes;
   }
 
-  // What a server may say between any two frames of a stream.
+  // Adds frames that a server may send between any two frames of a stream.
   void Digress(std::string& wire) {
     switch (Byte() % 6) {
       case 1:
@@ -175,7 +173,7 @@ class Server {
         wire += Frame(kWindowUpdate, 0, 0, std::string("\0\0\0\1", 4));
         break;
       case 3:
-        wire += Frame(kUnknownType, Byte(), 0, "what nobody knows is skipped");
+        wire += Frame(kUnknownType, Byte(), 0, "unknown frames are skipped");
         break;
       case 4:
         wire += Frame(kSettings, 0, 0, std::string("\0\3\0\0\0\7", 6));
@@ -185,7 +183,7 @@ class Server {
     }
   }
 
-  // One block of headers, in one frame or two.
+  // One header block, in one frame or two.
   std::string HeaderFrames(const std::string& block, uint8_t flags) {
     const size_t cut = Byte() % (block.size() + 1);
     if (cut == block.size()) {
@@ -204,8 +202,8 @@ class Server {
 void CheckServerInOrder(std::string_view choices) {
   Server server(choices);
   const std::string wire = server.Speak();
-  // Not by single bytes: nghttp2 1.52.0-1+deb12u3 takes each piece of a CONTINUATION's head for a
-  // frame of its own, and refuses more than 8 of them as a flood.
+  // Not single bytes: nghttp2 1.52.0-1+deb12u3 counts each piece of a CONTINUATION's head as a
+  // frame, and refuses more than 8 of them as a flood.
   for (const size_t piece_bytes : {wire.size(), wire.size() / kMostPieces + 2, size_t{2}}) {
     const StatusOr<UnaryReply> reply = CallAgainst(wire, piece_bytes);
     PODGPU_CHECK(reply.ok() && AreEqual(*reply, server.expected()));

@@ -288,7 +288,7 @@ TEST_F(ExplainTest, OneMetric) {
   ExplainQuery query = FirstGpu();
   query.metric = "DCGM_FI_DEV_GPU_TEMP";
   EXPECT_EQ(Ask(query).devices.at(0).steps.back().detail,
-            "DCGM_FI_DEV_GPU_TEMP: not_supported (the device or the driver does not have it)");
+            "DCGM_FI_DEV_GPU_TEMP: not_supported (the device or the driver does not support it)");
 }
 
 TEST_F(ExplainTest, OnePod) {

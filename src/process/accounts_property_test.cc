@@ -1,6 +1,6 @@
-// What holds of table and ledger together whatever a node does: processes that come, go, come back
-// and leave their pids to others, rows that end their retention, lists and counters that are
-// missing, counters that begin anew, devices that are gone for a while.
+// Invariants of table and ledger together on a random node: processes come, go and come back, pids
+// are used again, rows reach the end of their retention, lists and counters are missing, counters
+// restart, devices disappear for a while.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -57,15 +57,15 @@ class LivingNode {
     uint64_t counter_mj = 5'000'000;
     std::map<uint32_t, std::shared_ptr<const ProcessIdentity>> processes;  // By pid.
     std::optional<uint64_t> read_mj;
-    uint64_t expected_mj = 0;   // By the rule in its plainest form.
-    uint64_t forgotten_mj = 0;  // Of rows that are gone.
+    uint64_t expected_mj = 0;   // The expected sum, computed in the simplest way.
+    uint64_t forgotten_mj = 0;  // Charged to rows that are gone.
     DeviceEnergy before;
   };
 
   uint64_t Below(uint64_t limit) { return random_() % limit; }
   bool OneIn(uint64_t times) { return Below(times) == 0; }
 
-  // Pids are few, so that they are used again, sometimes by who is in no container.
+  // Few pids, so they are used again, sometimes by a process outside containers.
   void Live(uint32_t number) {
     LivingDevice& device = devices_[number];
     std::erase_if(device.processes, [&](const auto& process) {
@@ -82,7 +82,7 @@ class LivingNode {
       identity->place.pod_uid = OneIn(4) ? "" : "pod-" + std::to_string(Below(3));
       device.processes.try_emplace(identity->key.pid, std::move(identity));
     }
-    if (!ended_.empty() && OneIn(3)) {  // A list had lacked it for a while.
+    if (!ended_.empty() && OneIn(3)) {  // A list did not show it for a while.
       device.processes.try_emplace(ended_.back()->key.pid, ended_.back());
       ended_.pop_back();
     }
@@ -96,11 +96,11 @@ class LivingNode {
     reading.listed = !OneIn(12);
     reading.samples = OneIn(6) ? static_cast<BusySamples>(Below(3)) : BusySamples::kMeasured;
     for (const auto& [pid, identity] : device.processes) {
-      // Who nobody can look up is a row of its own.
+      // A process that /proc does not identify is a row of its own.
       reading.processes.push_back({.pid = pid, .identity = OneIn(15) ? nullptr : identity});
       reading.busy.push_back({.pid = pid, .busy_percent_us = OneIn(3) ? 0 : Below(1'000'000)});
     }
-    if (OneIn(4)) {  // Of somebody who is on no list, and perhaps never was.
+    if (OneIn(4)) {  // Of a process that is on no list and perhaps never was.
       const auto pid = static_cast<uint32_t>(1 + Below(kHighestPid + 3));
       if (!device.processes.contains(pid)) {
         reading.busy.push_back({.pid = pid, .busy_percent_us = Below(1'000'000)});
@@ -140,7 +140,8 @@ class LivingNode {
       EXPECT_EQ(energy->TotalMj(), device.expected_mj);
       const uint64_t ended_mj = EndedMj(accounts_, number);
       EXPECT_EQ(of_rows_mj + ended_mj, SumMj(energy->by_method));
-      EXPECT_GE(ended_mj, device.forgotten_mj) << "a row may be charged once more as it goes";
+      EXPECT_GE(ended_mj, device.forgotten_mj)
+          << "a row may be charged once more when it is removed";
       CheckKeeper(number, device);
       for (size_t method = 0; method < kEnergyMethodCount; ++method) {
         EXPECT_GE(energy->by_method.at(method), device.before.by_method.at(method));
@@ -159,7 +160,7 @@ class LivingNode {
     return sum_mj;
   }
 
-  // Where no row ever goes, rows have all of it but what was of those that others have replaced.
+  // With endless retention the rows hold all of the energy except that of replaced rows.
   void CheckKeeper(uint32_t number, const LivingDevice& device) const {
     const DeviceEnergy& energy = *keeper_.ledger().Device({number});
     EXPECT_EQ(energy.TotalMj(), device.expected_mj);
@@ -177,13 +178,13 @@ class LivingNode {
     return row != rows.end() && row->second.replaced;
   }
 
-  // Rows go after their retention and not before, and are forgotten with what they were charged, as
-  // are those whose labels another process has.
+  // A row is removed exactly at the end of its retention, or when another process has its labels;
+  // its energy is then forgotten energy.
   void CheckForgotten() {
     for (const ProcessOnDevice& process : accounts_.table().forgotten()) {
       ++forgotten_;
       EXPECT_EQ(accounts_.ledger().Process(process), nullptr);
-      const auto seen = last_seen_.find(process);  // Not there: it came and went at once.
+      const auto seen = last_seen_.find(process);  // Not found: it lived within one reading.
       devices_[process.device.value].forgotten_mj += charged_mj_[process];
       charged_mj_.erase(process);
       if (!IsReplaced(process)) {
@@ -193,7 +194,7 @@ class LivingNode {
     }
   }
 
-  // Returns what it was charged.
+  // Returns the energy charged to the row.
   uint64_t CheckRow(const ProcessOnDevice& process, const ProcessRow& row) {
     if (row.active || !last_seen_.contains(process)) {
       last_seen_[process] = now_;
@@ -212,7 +213,7 @@ class LivingNode {
   const bool all_processes_;
   const LedgerOptions ledger_;
   ProcessAccounts accounts_;
-  ProcessAccounts keeper_;  // The same, of which no row ever goes.
+  ProcessAccounts keeper_;  // The same with endless retention.
   Instant now_{std::chrono::hours(1)};
   std::map<uint32_t, LivingDevice> devices_;
   std::vector<std::shared_ptr<const ProcessIdentity>> ended_;
@@ -223,7 +224,7 @@ class LivingNode {
   size_t forgotten_ = 0, restarts_ = 0;
 };
 
-TEST(ProcessAccountsProperty, AddUpAcrossRetentionReuseOfPidsAndRestarts) {
+TEST(ProcessAccountsProperty, EnergyAddsUpAcrossRetentionReusedPidsAndRestarts) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     LivingNode node(seed);

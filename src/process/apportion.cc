@@ -24,7 +24,8 @@ std::span<const uint64_t> Apportioner::ByWeight(uint64_t total, std::span<const 
     remainders_.push_back({.size = product % sum, .index = i});
     left -= share;
   }
-  // Fewer units are left than there are remainders above 0, since those add up to left * sum.
+  // The remainders add up to left * sum and each is below sum, so fewer units are left than there
+  // are remainders above 0: no unit goes to a weight of zero.
   PODGPU_CHECK(left < weights.size());
   const auto larger = [](const Remainder& a, const Remainder& b) {
     return a.size != b.size ? a.size > b.size : a.index < b.index;

@@ -1,9 +1,9 @@
-// Sharing out a whole number so that the parts add up to it again.
+// Divides a whole number into shares that add up to it exactly.
 //
-// Each part is the exact share rounded down; what is left over goes, one unit each, to the largest
-// remainders (ties to the first).  Exact for any 64-bit weights: products have 128 bits.  The
-// object keeps its memory, so that a tick that shares out takes none.  Pure but for that; one
-// thread.
+// Largest-remainder method: each share is rounded down, then the units that are left go, one each,
+// to the largest remainders (ties: the first). Without it, rounding would lose or invent
+// millijoules. Exact for any 64-bit weights, because products have 128 bits. The object keeps its
+// memory, so a tick allocates nothing. One thread.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ namespace podgpu {
 
 class Apportioner {
  public:
-  // The shares of `total` in proportion to `weights`, which add up to `total`; empty when every
-  // weight is zero.  Who has no weight gets nothing.  Valid until the next call.
+  // Returns the shares of `total` in proportion to `weights`; they add up to `total`. A weight of
+  // zero gets zero. Empty when every weight is zero. Valid until the next call.
   std::span<const uint64_t> ByWeight(uint64_t total, std::span<const uint64_t> weights);
 
-  // The same for `count` equal weights; empty when there are none.
+  // Like ByWeight with `count` equal weights; empty when `count` is zero.
   std::span<const uint64_t> Equally(uint64_t total, size_t count);
 
  private:

@@ -27,7 +27,7 @@ TEST(Apportioner, SharesByLargestRemainder) {
       {"the largest numbers", kLargest, {kLargest, kLargest}, {kLargest / 2 + 1, kLargest / 2}},
       {"a giant and a dwarf", 1'000'000, {kLargest, 1}, {1'000'000, 0}},
       {"all weights are zero", 7, {0, 0}, {}},
-      {"nobody", 7, {}, {}},
+      {"no receiver", 7, {}, {}},
   };
   Apportioner apportioner;
   for (const auto& row : rows) {
@@ -43,8 +43,9 @@ TEST(Apportioner, SharesEqually) {
   EXPECT_TRUE(apportioner.Equally(11, 0).empty());
 }
 
-// Whatever the numbers: the parts are the total, and none is a unit or more from its exact share.
-TEST(Apportioner, KeepsTheTotalAndComesWithinOneUnit) {
+// For any numbers, the shares add up to the total, and each is less than one unit from the exact
+// share.
+TEST(Apportioner, KeepsTheTotalAndStaysWithinOneUnitOfTheExactShare) {
   Apportioner apportioner;
   for (uint32_t seed = 0; seed < 3000; ++seed) {
     std::mt19937_64 random(seed);
@@ -66,7 +67,8 @@ TEST(Apportioner, KeepsTheTotalAndComesWithinOneUnit) {
     for (size_t i = 0; i < shares.size(); ++i) {
       const long double exact =
           static_cast<long double>(total) * static_cast<long double>(weights[i]) / sum;
-      // A long double has 64 bits: its own error is a few units of the largest numbers.
+      // A long double has a mantissa of 64 bits: its own error is a few units of the largest
+      // numbers.
       EXPECT_LT(std::abs(static_cast<long double>(shares[i]) - exact), 1 + exact * 1e-18L) << seed;
     }
   }

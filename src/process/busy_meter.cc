@@ -6,15 +6,15 @@
 namespace podgpu {
 namespace {
 
-// How far ahead of our look a record may be: it is stamped while the driver is being asked.
+// A record may be stamped this far ahead of the query time: the driver stamps it while it answers.
 constexpr uint64_t kAheadUs = 1'000'000;
-// Drivers sample each 1/6 to 1 s: what is not there yet may be stamped so long ago.
+// Drivers sample every 1/6 to 1 s: a sample that is not there yet may carry a stamp this old.
 constexpr uint64_t kSampleUs = 1'000'000;
-// Records of one answer have been seen to differ by up to 10 s (simulator.md 3.5).
+// Stamps in one answer have been seen to differ by up to 10 s.
 constexpr uint64_t kLateUs = 10'000'000;
 constexpr uint32_t kWholePercent = 100;
 
-// Calls use_process(records) with those of each process, which stand together.
+// Calls use_process(records) once per process; the records of one process are adjacent.
 template <typename UseProcess>
 void ForEachProcess(std::span<const UtilizationRecord> records, const UseProcess& use_process) {
   for (auto begin = records.begin(); begin != records.end();) {
@@ -30,7 +30,7 @@ void ForEachProcess(std::span<const UtilizationRecord> records, const UseProcess
 
 uint64_t BusyMeter::Since(uint64_t now_us) {
   if (since_us_ > now_us + kAheadUs) {
-    since_us_ = 0;  // Civil time was set back: nothing would ever be newer.
+    since_us_ = 0;  // Civil time was set back: no record would ever be newer.
     counted_.clear();
   }
   return since_us_ == 0 ? now_us : since_us_;
@@ -70,10 +70,10 @@ std::optional<std::span<const ProcessBusy>> BusyMeter::Take(
     Note(process.pid, newest_us, before != nullptr && before->is_late);
   }
   std::ranges::sort(busy_, {}, &ProcessBusy::pid);
-  // While all are idle the time goes on, too: the average over a long silence would be coarse.
+  // The start also moves while all processes are idle: a long period would give a coarse average.
   since_us_ = std::max({since_us_, newest_us, now_us - std::min(now_us, kSampleUs)});
   std::erase_if(counted_, [late_us = LateSince()](const Counted& counted) {
-    return counted.to_us <= late_us;  // So that nothing is counted twice.
+    return counted.to_us <= late_us;  // LateSince() no longer covers it.
   });
   return busy_;
 }
@@ -90,7 +90,7 @@ void BusyMeter::Sort(std::span<const UtilizationRecord> records, uint64_t after_
             });
   for (UtilizationRecord& record : records_) {
     if (record.born_us > now_us + kAheadUs) {
-      record.born_us = 0;  // Civil time was set back since: it says nothing about these stamps.
+      record.born_us = 0;  // Civil time was set back since; the stamp is useless.
     }
   }
 }
@@ -108,7 +108,8 @@ ProcessBusy BusyMeter::Count(std::span<const UtilizationRecord> records, uint64_
       to_us = record.stamp_us;
     }
   }
-  // What it will be said to have done between its own stamp and the newest is not known yet.
+  // The driver has not yet reported the time between the last stamp of this process and the newest
+  // stamp of all; assume the same load.
   busy += std::min(last.sm_percent, kWholePercent) * (newest_us - to_us);
   return {.pid = last.pid,
           .busy_percent_us = busy,
@@ -116,7 +117,8 @@ ProcessBusy BusyMeter::Count(std::span<const UtilizationRecord> records, uint64_
           .memory_percent = std::min(last.memory_percent, kWholePercent)};
 }
 
-// Who was counted in time and is silent now is idle; the longer while would count its past again.
+// Only a process whose samples come late is counted here. One that was counted in time and is
+// absent now is idle; the longer period would count its past again.
 void BusyMeter::TakeLate(const UtilizationRecord& last) {
   const Counted* before = Find(last.pid);
   const bool is_late = before != nullptr ? before->is_late : last.stamp_us <= since_us_;

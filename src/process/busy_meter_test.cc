@@ -15,17 +15,17 @@ namespace {
 constexpr uint64_t kSecondUs = 1'000'000;
 constexpr uint64_t kBeginUs = 1'700'000'000 * kSecondUs;
 
-// The driver of a GPU on which processes run in bursts: it samples each 200 ms, keeps 16 s, and
-// answers with one record per process that was busy, which may lag behind.
+// Simulates a driver and processes that run in bursts: it samples every 200 ms, keeps 16 s, and
+// answers with one record per busy process, which may lag behind.
 class FakeDriver {
  public:
   struct Process {
-    uint64_t busy_us, period_us;  // The first so many of each period, at full load.
+    uint64_t busy_us, period_us;  // Busy for the first busy_us of each period, at full load.
     uint64_t lag_us = 0;
     uint64_t born_us = 0;
   };
 
-  // SM time from the beginning until `at_us`.
+  // SM time from the start until `at_us`.
   static uint64_t BusyUs(const Process& process, uint64_t at_us) {
     const uint64_t begin_us = kBeginUs + process.born_us;
     if (at_us <= begin_us) {
@@ -62,7 +62,7 @@ class FakeDriver {
   std::map<uint32_t, Process> processes;
 };
 
-// What a meter counts of each process, in microseconds of SM time, over 120 s.
+// Busy time that a meter counts per process over 120 s, in microseconds of SM time.
 std::map<uint32_t, uint64_t> Metered(const FakeDriver& driver) {
   BusyMeter meter;
   std::map<uint32_t, uint64_t> busy;
@@ -78,7 +78,7 @@ std::map<uint32_t, uint64_t> Metered(const FakeDriver& driver) {
   return busy;
 }
 
-TEST(BusyMeter, CountsWhatProcessesWereBusy) {
+TEST(BusyMeter, CountsTheBusyTimeOfProcesses) {
   const struct {
     const char* label;
     FakeDriver::Process process;
@@ -108,7 +108,7 @@ TEST(BusyMeter, CountsWhatProcessesWereBusy) {
     const uint64_t end_us = kBeginUs + 120 * kSecondUs;
     const uint64_t truth = FakeDriver::BusyUs(row.process, end_us) -
                            FakeDriver::BusyUs(row.process, kBeginUs + kSecondUs);
-    // Whole percents, and what the driver has yet to tell.
+    // Allows for whole percents and for samples that the driver has not yet reported.
     const double error = static_cast<double>(busy[pid]) - static_cast<double>(truth);
     const double untold = static_cast<double>(row.process.lag_us);
     EXPECT_LT(std::abs(error), 0.02 * static_cast<double>(truth) + 1e6 + untold) << row.label;
@@ -117,8 +117,8 @@ TEST(BusyMeter, CountsWhatProcessesWereBusy) {
   }
 }
 
-// The longer while says what a process did before, too, which was counted then.
-TEST(BusyMeter, WhoFallsSilentIsIdleAndNotCountedAgain) {
+// The answer to the longer query also contains time that was counted before.
+TEST(BusyMeter, AProcessWithoutNewSamplesIsIdleAndNotCountedAgain) {
   BusyMeter meter;
   meter.Take({}, kBeginUs);
   const auto record = [](uint64_t stamp_us, uint32_t percent) {
@@ -130,7 +130,7 @@ TEST(BusyMeter, WhoFallsSilentIsIdleAndNotCountedAgain) {
     const uint64_t now = kBeginUs + second * kSecondUs;
     meter.Since(now);
     const uint64_t late_since = meter.LateSince();
-    // A driver that stamps by the last use, and one that stamps by the last sample.
+    // One driver stamps by the last use, another by the last sample.
     const UtilizationRecord late[] = {worked,
                                       record(now - 500'000, late_since > worked.stamp_us ? 0 : 20)};
     for (const UtilizationRecord& told : late) {
@@ -142,7 +142,7 @@ TEST(BusyMeter, WhoFallsSilentIsIdleAndNotCountedAgain) {
   }
 }
 
-TEST(BusyMeter, DoesNotCountWhatWasBeforeItBegan) {
+TEST(BusyMeter, DoesNotCountTimeBeforeTheFirstQuery) {
   BusyMeter meter;
   EXPECT_EQ(meter.Since(kBeginUs), kBeginUs);
   const UtilizationRecord history[] = {{.pid = 7, .stamp_us = kBeginUs - 5, .sm_percent = 100}};
@@ -150,7 +150,7 @@ TEST(BusyMeter, DoesNotCountWhatWasBeforeItBegan) {
   EXPECT_EQ(meter.Since(kBeginUs + kSecondUs), kBeginUs);
 }
 
-TEST(BusyMeter, TakesSilenceForIdle) {
+TEST(BusyMeter, CountsAProcessWithoutSamplesAsIdle) {
   BusyMeter meter;
   meter.Take({}, kBeginUs);
   const auto answer = meter.Take({}, kBeginUs + kSecondUs);
@@ -158,7 +158,7 @@ TEST(BusyMeter, TakesSilenceForIdle) {
   EXPECT_TRUE(answer->empty());
 }
 
-TEST(BusyMeter, LeavesOutWhatIsNoNews) {
+TEST(BusyMeter, IgnoresOldAndFutureRecords) {
   const struct {
     const char* label;
     UtilizationRecord record;
@@ -218,10 +218,11 @@ TEST(BusyMeter, AddsUpSeveralRecordsOfAProcess) {
   EXPECT_EQ((*answer)[0].busy_percent_us, 90U * 500'000 + 10U * 500'000);
   EXPECT_EQ((*answer)[0].sm_percent, 10U);
   EXPECT_EQ((*answer)[0].memory_percent, 5U);
-  EXPECT_EQ((*answer)[1].busy_percent_us, 20 * kSecondUs) << "its average stands for all";
+  EXPECT_EQ((*answer)[1].busy_percent_us, 20 * kSecondUs)
+      << "its average counts for the whole interval";
 }
 
-TEST(BusyMeter, BeginsAnewWhenCivilTimeIsSetBack) {
+TEST(BusyMeter, StartsAgainWhenCivilTimeIsSetBack) {
   BusyMeter meter;
   meter.Take({}, kBeginUs);
   const uint64_t back = kBeginUs - 3600 * kSecondUs;
@@ -233,8 +234,8 @@ TEST(BusyMeter, BeginsAnewWhenCivilTimeIsSetBack) {
             30 * kSecondUs);
 }
 
-// Births are told with the clock as it was when the process was first seen.
-TEST(BusyMeter, CountsWhoWasBornInAFutureThatWasSetBack) {
+// A birth stamp uses the civil time at which the process was first seen.
+TEST(BusyMeter, CountsAProcessBornBeforeCivilTimeWasSetBack) {
   BusyMeter meter;
   meter.Take({}, kBeginUs);
   const UtilizationRecord record = {.pid = 7,
@@ -245,7 +246,7 @@ TEST(BusyMeter, CountsWhoWasBornInAFutureThatWasSetBack) {
             30 * kSecondUs);
 }
 
-// Any records: a process is never busier than the time since it was last counted.
+// For any records, no process is busier than the time since it was last counted.
 TEST(BusyMeter, NeverCountsMoreThanTheTimeThatPassed) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937_64 random(seed);

@@ -18,7 +18,7 @@ bool IsHexDigits(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// 8-4-4-4-12 digits, with dashes or, in the name of a slice, underscores.
+// 8-4-4-4-12 digits, with dashes, or with underscores in the name of a slice.
 bool IsPodUuid(std::string_view text) {
   static constexpr std::array<size_t, 4> kSeparators = {8, 13, 18, 23};
   if (text.size() != kUuidSize) {
@@ -37,7 +37,8 @@ std::string_view WithoutSuffix(std::string_view text, std::string_view suffix) {
   return text.ends_with(suffix) ? text.substr(0, text.size() - suffix.size()) : text;
 }
 
-// The last `size` bytes of `element` if "pod" stands before them, at the start or behind a dash.
+// Returns the last `size` bytes of `element` if "pod" stands before them, at the start or after a
+// dash.
 std::string_view BehindPod(std::string_view element, size_t size) {
   static constexpr std::string_view kPod = "pod";
   if (element.size() < kPod.size() + size) {
@@ -50,7 +51,7 @@ std::string_view BehindPod(std::string_view element, size_t size) {
   return element.substr(before.size());
 }
 
-// The uid in "pod<uid>" and "kubepods-burstable-pod<uid>.slice"; empty for other elements.
+// Returns the uid in "pod<uid>" or "kubepods-burstable-pod<uid>.slice"; empty for other elements.
 std::string PodUidOf(std::string_view element) {
   const std::string_view name = WithoutSuffix(element, ".slice");
   std::string_view uid = BehindPod(name, kUuidSize);
@@ -65,8 +66,8 @@ std::string PodUidOf(std::string_view element) {
   return dashed;
 }
 
-// The id in "<id>", "crio-<id>" and "cri-containerd-<id>.scope"; empty for other elements, among
-// them CRI-O's monitors (crio-conmon-<id>), which are no workload.
+// Returns the id in "<id>", "crio-<id>" or "cri-containerd-<id>.scope"; empty for other elements.
+// CRI-O's monitors (crio-conmon-<id>) are no workload and give empty.
 std::string_view ContainerIdOf(std::string_view element) {
   static constexpr std::array<std::string_view, 6> kRuntimes = {
       "cri-containerd", "crio", "docker", "libpod", "containerd", "kata"};
@@ -88,8 +89,8 @@ std::string_view ContainerIdOf(std::string_view element) {
                                                                             : std::string_view();
 }
 
-// The elements of a path.  One with exactly two colons, "<slice>:cri-containerd:<id>", is what a
-// runtime with the cgroupfs driver makes of systemd's names: it counts as two.
+// Returns the elements of a path. A runtime with the cgroupfs driver turns systemd names into one
+// element with two colons, "<slice>:cri-containerd:<id>"; it counts as two elements.
 std::vector<std::string> ElementsOf(std::string_view path) {
   std::vector<std::string> elements;
   for (const std::string_view element : Split(WithoutSuffix(path, " (deleted)"), '/')) {
@@ -110,7 +111,8 @@ std::vector<std::string> ElementsOf(std::string_view path) {
 CgroupPlace PlaceOfPath(std::string_view path) {
   const std::vector<std::string> elements = ElementsOf(path);
   CgroupPlace place;
-  // The container is behind the pod: before it there may be that of a whole node (kind, minikube).
+  // The container is searched after the pod: an id before the pod may be the container of a whole
+  // node (kind, minikube).
   auto from = elements.begin();
   for (auto it = elements.begin(); it != elements.end() && place.pod_uid.empty(); ++it) {
     place.pod_uid = PodUidOf(*it);
@@ -133,7 +135,7 @@ int RankOf(const CgroupPlace& place) {
 CgroupPlace ParseCgroup(std::string_view text) {
   CgroupPlace best;
   for (const std::string_view line : Split(text, '\n')) {
-    // "<id>:<controllers>:<path>"; a path may have colons of its own.
+    // "<id>:<controllers>:<path>"; the path may contain colons.
     const size_t first = line.find(':');
     const size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
     if (second == std::string_view::npos) {

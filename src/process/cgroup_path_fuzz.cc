@@ -1,7 +1,6 @@
-// The text of /proc/PID/cgroup, any bytes at all.  Invariants: a uid is a UUID or 32 digits, and
-// an id 64, all lower case, as labels and look-ups rely on; an id stands in the text as it is; a
-// pod with its container in one more line is found whatever else there is, unless the rest says as
-// much.
+// The text of /proc/PID/cgroup: any bytes. Invariants: a uid is a UUID or 32 digits and an id 64
+// digits, all lower case, because labels and look-ups rely on it; the id is a part of the text; an
+// added line with a pod and its container is found, unless the text already contains both.
 #include <cstddef>
 #include <cstdint>
 #include <string>

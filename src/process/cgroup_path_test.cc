@@ -8,7 +8,7 @@
 namespace podgpu {
 namespace {
 
-// What stands for what in the rows below.
+// The placeholders in the rows below.
 const std::string kUid = "0cc175b9-c0f1-46a8-a1c3-99e269772661";         // <d>, with dashes
 const std::string kUidOfSlice = "0cc175b9_c0f1_46a8_a1c3_99e269772661";  // <u>
 const std::string kStaticUid = "a81259cef8e959c624df1d456e5d3297";       // <s>
@@ -155,7 +155,7 @@ constexpr Line kLines[] = {
     {"a pod of another word", "0::/kubepods/tripod<s>/<c>", kContainerOnly},
 };
 
-TEST(CgroupPath, ReadsEveryShapeOfLine) {
+TEST(CgroupPath, ReadsEveryKnownPath) {
   for (const Line& line : kLines) {
     EXPECT_EQ(ParseCgroup(Filled(line.text)), Expected(line.found)) << line.label;
     EXPECT_EQ(ParseCgroup(Filled(line.text) + std::string("\n")), Expected(line.found))
@@ -163,7 +163,7 @@ TEST(CgroupPath, ReadsEveryShapeOfLine) {
   }
 }
 
-TEST(CgroupPath, TakesTheBestOfSeveralLines) {
+TEST(CgroupPath, PrefersTheLineWithPodAndContainer) {
   const struct {
     const char* label;
     std::string text;

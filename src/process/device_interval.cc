@@ -17,7 +17,7 @@ auto PlaceOf(const InstanceActivity& activity) { return std::tie(activity.instan
 
 void Join(const Resident& from, Resident& into) {
   into.busy = SaturatingSum(into.busy, from.busy);
-  // What was learned meanwhile holds; a pod that was known does not become unknown.
+  // Keep what was learned in between; a known pod does not become unknown.
   into.listed = into.listed || from.listed;
   into.pod = std::max(into.pod, from.pod);
 }
@@ -26,7 +26,7 @@ void Join(const InstanceActivity& from, InstanceActivity& into) {
   into.busy = SaturatingSum(into.busy, from.busy);
 }
 
-// Sorts `parts` and joins those of one place.
+// Sorts `parts` and merges those with equal keys.
 template <typename Part>
 void Gather(std::vector<Part>& parts) {
   std::sort(parts.begin(), parts.end(),

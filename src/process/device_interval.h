@@ -1,9 +1,9 @@
-// What is known of a device between two readings of its energy counter.
+// Facts about a device between two readings of its energy counter.
 //
-// DeviceInterval is what the ledger is fed; OpenInterval adds up several of them while the counter
-// cannot be read, so that its next reading is shared out by all that happened since the last one.
-// Amounts of busy time are therefore amounts, which add up, and no rates.  Plain data and one
-// function; one thread.
+// The ledger takes one DeviceInterval per reading. OpenInterval adds several up while the counter
+// cannot be read; the next reading is then shared by everything that happened since the last one.
+// Busy times are therefore amounts, which add up, not rates. Plain data and one function; one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@
 
 namespace podgpu {
 
-// What is known of the residents' busy time.  Of several intervals the worst word holds.
+// Quality of the residents' busy times. A sum of intervals has the worst quality.
 enum class BusySamples : uint8_t {
   kMeasured,
-  kNotSupported,  // The driver has none for this device: the split is equal.
-  kMissing,       // This time there are none, so nobody can say whose the energy was.
+  kNotSupported,  // The driver has no samples for this device: shares are equal.
+  kMissing,       // No samples this time, so the energy is unattributed.
 };
 
 inline constexpr uint32_t kWholeGpu = 0xffffffff;
 
-// A process that was on the device at any time of the interval.
+// A process that was on the device at any time in the interval.
 struct Resident {
   ProcessKey process;
-  uint32_t instance = kWholeGpu;  // GPU instance id, in MIG mode.
+  uint32_t instance = kWholeGpu;  // Id of the GPU instance, in MIG mode.
   uint64_t busy = 0;              // SM time, in one unit for all residents of the device.
-  bool listed = true;             // Has rows of its own; else it is outside Kubernetes.
+  bool listed = true;             // Has rows of its own. False: it is outside Kubernetes.
   PodNumber pod = kNoPod;
 };
 
@@ -40,27 +40,27 @@ struct InstanceActivity {
 
 struct DeviceInterval {
   DeviceNumber device;
-  Instant at;                          // When the counter was read, or was to be.
-  std::optional<uint64_t> counter_mj;  // Absent: the interval goes on until it is there again.
+  Instant at;                          // When the counter was read, or should have been.
+  std::optional<uint64_t> counter_mj;  // Absent: it could not be read; the interval goes on.
   bool residents_known = true;
   BusySamples samples = BusySamples::kMeasured;
   std::vector<Resident> residents;
-  std::vector<InstanceActivity> instances;  // Not empty: a MIG device whose instances are measured.
+  std::vector<InstanceActivity> instances;  // Not empty: a MIG device with measured instances.
   std::vector<PodNumber> holders;           // The pods to which the device is allocated, each once.
 };
 
 struct OpenInterval {
   bool residents_known = true;
   BusySamples samples = BusySamples::kMeasured;
-  std::vector<Resident> residents;          // Each (process, instance) once, ascending.
-  std::vector<InstanceActivity> instances;  // Each once, ascending.
+  std::vector<Resident> residents;          // One entry per (process, instance), ascending.
+  std::vector<InstanceActivity> instances;  // One entry per instance, ascending.
 
-  // Adds what `interval` says; sums that no longer fit stay at the largest number.
+  // Adds the facts of `interval`; a sum that overflows stays at the largest number.
   void Add(const DeviceInterval& interval);
-  // Begins anew, keeping its memory.
+  // Empties it and keeps its memory.
   void Clear();
 
-  // Whether the residents are one single process.
+  // Returns whether there is exactly one resident process.
   bool Exclusive() const {
     return !residents.empty() && residents.front().process == residents.back().process;
   }

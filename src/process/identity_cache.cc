@@ -14,7 +14,7 @@ void IdentityCache::Begin() {
 
 std::shared_ptr<const ProcessIdentity> IdentityCache::Find(uint32_t pid) {
   Known& known = known_[pid];
-  if (!known.asked) {  // Else it is on several lists: one answer for all.
+  if (!known.asked) {  // A process on several lists gets one answer for all.
     known.asked = true;
     known.identity = Look(pid, known);
   }

@@ -1,9 +1,9 @@
-// Who each pid is, without reading all of it again at each look.
+// Remembers the identity of each pid, so that a scan need not read all of /proc again.
 //
-// Between Begin and End lies one look at the lists of all devices.  A pid that was known costs one
-// read, which tells whether it is still the same process; a pid that nobody asks for any longer is
-// forgotten.  Why a process is not known is counted and the last reason kept, for the status page
-// and the doctor.  For the thread that asks the driver; borrows `reader`, which outlives it.
+// Between Begin and End lies one scan of the lists of all devices. A known pid costs one read,
+// which tells whether it is still the same process. A pid that a scan does not ask for is
+// forgotten. The cache counts processes without identity and keeps the last reason, for the status
+// page and the doctor. For the thread that queries the driver; borrows `reader`, which outlives it.
 #pragma once
 
 #include <cstddef>
@@ -25,14 +25,15 @@ class IdentityCache {
   std::shared_ptr<const ProcessIdentity> Find(uint32_t pid);
   void End();
 
-  // Of the last look: pids that could not be looked up though they are not gone, and why.
+  // Result of the last scan: number of running processes that could not be identified, and the last
+  // reason.
   size_t unknown() const { return unknown_; }
   const Status& reason() const { return reason_; }
 
  private:
   struct Known {
-    std::shared_ptr<const ProcessIdentity> identity;  // Null when it is not known.
-    bool asked = false;                               // In this look.
+    std::shared_ptr<const ProcessIdentity> identity;  // Null when it could not be identified.
+    bool asked = false;                               // In this scan.
   };
 
   std::shared_ptr<const ProcessIdentity> Look(uint32_t pid, const Known& known);

@@ -8,7 +8,7 @@
 namespace podgpu {
 namespace {
 
-// Processes as texts; counts the reads.
+// A /proc of texts that counts reads.
 class CountingProc final : public Files {
  public:
   StatusOr<std::string> Read(std::string_view path) const override {
@@ -49,29 +49,29 @@ class IdentityCacheTest : public ::testing::Test {
   IdentityCache cache_{reader_};
 };
 
-TEST_F(IdentityCacheTest, ReadsAKnownProcessOncePerLook) {
+TEST_F(IdentityCacheTest, ReadsAKnownProcessOncePerScan) {
   const auto first = FindOnce(7);
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(first->name, "train");
   files_.reads = 0;
   cache_.Begin();
   EXPECT_EQ(cache_.Find(7), first);
-  EXPECT_EQ(cache_.Find(7), first) << "on two devices";
+  EXPECT_EQ(cache_.Find(7), first) << "it runs on two devices";
   cache_.End();
   EXPECT_EQ(files_.reads, 1U);
 }
 
-TEST_F(IdentityCacheTest, SeesThatAPidIsUsedAgain) {
+TEST_F(IdentityCacheTest, NoticesAReusedPid) {
   const auto first = FindOnce(7);
   files_.Add(7, "other", 200);
   const auto second = FindOnce(7);
   ASSERT_NE(second, nullptr);
   EXPECT_EQ(second->name, "other");
   EXPECT_EQ(second->key.start_ticks, 200U);
-  EXPECT_EQ(first->key.start_ticks, 100U) << "who holds the old one keeps it";
+  EXPECT_EQ(first->key.start_ticks, 100U) << "a holder of the old identity keeps it";
 }
 
-TEST_F(IdentityCacheTest, ForgetsWhoIsNotAskedFor) {
+TEST_F(IdentityCacheTest, ForgetsPidsThatAScanDoesNotAskFor) {
   FindOnce(7);
   cache_.Begin();
   cache_.End();
@@ -80,9 +80,9 @@ TEST_F(IdentityCacheTest, ForgetsWhoIsNotAskedFor) {
   EXPECT_GT(files_.reads, 1U);
 }
 
-TEST_F(IdentityCacheTest, TellsOfProcessesThatCannotBeLookedUp) {
+TEST_F(IdentityCacheTest, CountsProcessesThatCannotBeIdentified) {
   FindOnce(8);
-  EXPECT_EQ(cache_.unknown(), 0U) << "gone is gone";
+  EXPECT_EQ(cache_.unknown(), 0U) << "a process that is gone does not count";
   files_.Add(2, "sh", 4);
   EXPECT_EQ(FindOnce(8), nullptr);
   EXPECT_EQ(cache_.unknown(), 1U);

@@ -1,9 +1,9 @@
-// What names a process, a device and a pod in this room.
+// Keys of a process, a device and a pod in this room.
 //
-// A pid alone names nothing: it is used again.  With the start time of its process it is unique
-// until the machine boots anew.  Devices and pods go by numbers that whoever feeds the room gives
-// out for good (one number per UUID, whatever becomes of the device), so that an account survives a
-// new topology.  Plain data.
+// A pid alone is not unique, because the kernel uses pids again; pid and start time are unique
+// until the machine reboots. Devices and pods have numbers that the caller assigns permanently (one
+// number per UUID, even if the device disappears), so an account survives a new topology. Plain
+// data.
 #pragma once
 
 #include <compare>
@@ -14,8 +14,8 @@ namespace podgpu {
 
 struct ProcessKey {
   uint32_t pid = 0;
-  // Field 22 of /proc/PID/stat.  0 where nobody could read it; of one that accounting alone tells,
-  // microseconds since 1970, which no such field reaches.
+  // Field 22 of /proc/PID/stat; 0 when it could not be read. For a process known from accounting
+  // alone: microseconds since 1970, a value that the field never reaches.
   uint64_t start_ticks = 0;
   auto operator<=>(const ProcessKey&) const = default;
 };
@@ -26,12 +26,12 @@ struct DeviceNumber {
 };
 
 struct PodNumber {
-  uint32_t value = 0;  // 0: no pod, or none that is known.
+  uint32_t value = 0;  // 0: no known pod.
   auto operator<=>(const PodNumber&) const = default;
 };
 inline constexpr PodNumber kNoPod{};
 
-// A process on one of its devices: what a series of the process view is about.
+// A process on one of its devices: the subject of one series of the process view.
 struct ProcessOnDevice {
   ProcessKey process;
   DeviceNumber device;

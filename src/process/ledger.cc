@@ -10,14 +10,14 @@
 namespace podgpu {
 namespace {
 
-// More than any GPU draws, by far: a counter that grew faster has told something else, such as the
-// sentinel of a driver that has just lost the device.
+// Far above the power of any GPU. A counter that grew faster returned no energy, but, for example,
+// the sentinel of a driver that has just lost the device.
 constexpr uint64_t kMostPowerMw = 100'000'000;
-// The counter is refreshed about every 100 ms, so that a reading may tell of a little more than the
-// time between two readings.
+// The driver refreshes the counter about every 100 ms, so a reading may cover a little more than
+// the time between two readings.
 constexpr Duration kRefreshSlack = std::chrono::seconds(1);
 
-// mW x us are nJ; at the most `limit`.
+// mW x us are nJ; returns at most `limit`.
 uint64_t EnergyMj(uint64_t power_mw, Duration time, uint64_t limit) {
   __extension__ using Wide = unsigned __int128;
   const auto time_us = std::chrono::duration_cast<std::chrono::microseconds>(time).count();
@@ -26,7 +26,7 @@ uint64_t EnergyMj(uint64_t power_mw, Duration time, uint64_t limit) {
   return energy_mj > limit ? limit : static_cast<uint64_t>(energy_mj);
 }
 
-// What the counter grew by since `before`; nothing when it began anew.
+// Returns the growth of the counter since `before`, or nothing when the counter restarted.
 std::optional<uint64_t> Growth(uint64_t before, uint64_t now, Duration elapsed) {
   if (now < before) {
     return std::nullopt;
@@ -63,6 +63,8 @@ void Ledger::Record(const DeviceInterval& interval) {
     return;
   }
   if (account.counter_mj) {
+    // The interval may have been open for several readings; everyone who was there in it shares the
+    // growth. A counter that fell or grew too much charges no process.
     const Duration elapsed = interval.at - account.counted_at;
     if (const auto grown = Growth(*account.counter_mj, *interval.counter_mj, elapsed)) {
       Bill bill{.device = interval.device, .energy = account.energy};
@@ -103,6 +105,8 @@ void Ledger::ShareIdle(const DeviceInterval& interval, const OpenInterval& open,
 }
 
 void Ledger::ShareActive(const OpenInterval& open, uint64_t active_mj, Bill& bill) {
+  // Order of precedence: unknown or no residents, a single process, measured MIG instances, then SM
+  // time of processes, and equal parts only where the driver has no samples at all.
   if (!open.residents_known || open.residents.empty()) {
     bill.energy.unattributed_mj += active_mj;
     return;
@@ -150,7 +154,7 @@ void Ledger::ShareByInstance(const OpenInterval& open, uint64_t active_mj, Bill&
   }
 }
 
-// Among sharers_, all in one instance.
+// Shares among sharers_, which are all in one instance.
 void Ledger::ShareWithinInstance(BusySamples samples, uint64_t energy_mj, Bill& bill) {
   if (sharers_.size() <= 1) {
     ShareEqually(energy_mj, EnergyMethod::kMigActivity, bill);
@@ -178,6 +182,7 @@ void Ledger::ShareEqually(uint64_t energy_mj, EnergyMethod method, Bill& bill) {
 void Ledger::ChargeSharers(std::span<const uint64_t> shares, uint64_t energy_mj,
                            EnergyMethod method, Bill& bill) {
   if (shares.empty()) {
+    // No shares: all weights are zero, so no process can be charged.
     bill.energy.unattributed_mj += energy_mj;
   }
   for (size_t i = 0; i < shares.size(); ++i) {
@@ -196,7 +201,7 @@ void Ledger::Charge(const Resident& resident, EnergyMethod method, uint64_t ener
   if (it != processes_.end()) {
     it->second.energy[IndexOf(method)] += energy_mj;
     pod = it->second.pod;
-  } else if (energy_mj > 0) {  // Its rows went while the counter could not be read.
+  } else if (energy_mj > 0) {  // Its rows were removed while the counter could not be read.
     EndedOf({pod, bill.device}, method) += energy_mj;
   }
   if (pod != kNoPod) {
@@ -207,7 +212,7 @@ void Ledger::Charge(const Resident& resident, EnergyMethod method, uint64_t ener
 void Ledger::Open(const Resident& resident, DeviceNumber device) {
   ProcessAccount& account = processes_[{resident.process, device}];
   if (account.pod == kNoPod && resident.pod != kNoPod) {
-    // Its pod became known just now: the pod takes over what the process has drawn so far.
+    // The pod became known only now: it takes over what the process was charged so far.
     account.pod = resident.pod;
     EnergyByMethod& pod = pods_[{account.pod, device}];
     std::transform(pod.begin(), pod.end(), account.energy.begin(), pod.begin(), std::plus<>());
@@ -287,7 +292,7 @@ const EnergyByMethod* Ledger::Pod(const PodOnDevice& pod) const {
 }
 
 size_t Ledger::Hash::operator()(const ProcessOnDevice& process) const {
-  // A pid is nearly unique by itself; the rest only parts its few uses.
+  // A pid is nearly unique by itself; start time and device separate the few repeats.
   uint64_t hash = process.process.start_ticks * 31 + process.device.value;
   hash = (hash << 32) ^ (hash >> 32) ^ process.process.pid;
   return std::hash<uint64_t>()(hash * 0x9e3779b97f4a7c15U);

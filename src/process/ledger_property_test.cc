@@ -1,5 +1,5 @@
-// What holds of the ledger whatever happens: random lives of processes on devices that come and go,
-// counters that restart, answers that are missing, clocks that jump.
+// Invariants of the ledger in random runs: processes on devices that come and go, counters that
+// restart, missing answers, clocks that jump.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -28,7 +28,7 @@ class RandomNode {
     now_ -= milliseconds(Chance(30) ? Below(5'000) : 0);
     for (uint32_t device = 0; device < kDevices; ++device) {
       Live(device);
-      if (!Chance(8)) {  // Else the device is gone for a while; its counter may go on.
+      if (!Chance(8)) {  // Otherwise the device is gone for a while; its counter may go on.
         Record(device);
       }
     }
@@ -48,7 +48,7 @@ class RandomNode {
   struct DeviceState {
     uint64_t counter_mj = 1'000'000;
     std::optional<uint64_t> read_mj;
-    bool settled = true;  // The counter was there when it was last asked.
+    bool settled = true;  // The last read of the counter succeeded.
     Instant read_at;
     std::vector<Resident> residents;
   };
@@ -60,7 +60,7 @@ class RandomNode {
   uint64_t Below(uint64_t limit) { return random_() % limit; }
   bool Chance(uint64_t one_in) { return Below(one_in) == 0; }
 
-  // Births, deaths and pids that are used again; the device draws something, or restarts.
+  // Processes start and end, pids are used again; the device draws energy or restarts.
   void Live(uint32_t device) {
     DeviceState& state = devices_[device];
     std::erase_if(state.residents, [&](const Resident&) { return Chance(6); });
@@ -72,7 +72,7 @@ class RandomNode {
     }
     for (Resident& resident : state.residents) {
       resident.busy = Chance(3) ? 0 : random_() >> Below(64);
-      // A pod may be learned late, and belongs to a process for good.
+      // A pod may become known late and then never changes.
       if (resident.listed && Chance(2)) {
         resident.pod = {static_cast<uint32_t>(1 + resident.process.start_ticks % kPods)};
       }
@@ -102,7 +102,7 @@ class RandomNode {
     if (!interval.counter_mj) {
       return;
     }
-    // The rule of the specification in its plainest form.  A GPU that draws less than 100 kW.
+    // The rule in its simplest form, for a GPU that draws less than 100 kW.
     const bool fell = !state.read_mj || *interval.counter_mj < *state.read_mj;
     const auto elapsed_ms = std::max<int64_t>(
         0, std::chrono::duration_cast<milliseconds>(now_ - state.read_at).count());
@@ -157,7 +157,7 @@ class RandomNode {
       return;
     }
     EXPECT_EQ(energy->TotalMj(), expected_mj_[device]);
-    // What processes did not get of the methods is idle energy of pods.
+    // The part of the methods that no process received is idle energy of pods.
     EXPECT_GE(SumMj(energy->by_method), processes_mj);
     if (idle_energy_ != IdleEnergy::kAllocated) {
       EXPECT_EQ(SumMj(energy->by_method), processes_mj);

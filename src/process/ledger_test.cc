@@ -30,7 +30,7 @@ Resident InInstance(uint32_t pid, uint32_t instance, uint64_t busy = 0) {
   return {.process = Key(pid), .instance = instance, .busy = busy};
 }
 
-// One GPU and its counter, a second per interval.
+// One GPU and its counter; one interval per second.
 class OneGpu {
  public:
   explicit OneGpu(const LedgerOptions& options = {}) : ledger(options) {
@@ -38,7 +38,7 @@ class OneGpu {
     Read(1'000'000);
   }
 
-  // Records `interval` with the counter at `counter_mj`, a second after the last.
+  // Records `interval` with the counter at `counter_mj`, one second after the last.
   void Read(std::optional<uint64_t> counter_mj) {
     interval.counter_mj = counter_mj;
     ledger.Record(interval);
@@ -59,7 +59,7 @@ class OneGpu {
     const EnergyByMethod* energy = ledger.Pod({pod, kGpu});
     return energy == nullptr ? 0 : energy->at(static_cast<size_t>(method));
   }
-  // All that is kept as ended, of whichever pod.
+  // All energy that is kept as ended, of any pod.
   uint64_t EndedMj(PodNumber pod, EnergyMethod method) const {
     const auto energy = ledger.ended().find({pod, kGpu});
     return energy == ledger.ended().end() ? 0 : energy->second.at(static_cast<size_t>(method));
@@ -88,7 +88,7 @@ TEST(Ledger, GivesTheWholeIntervalToTheOnlyProcess) {
   EXPECT_EQ(gpu.DeviceMj(kExclusive), 70'001U);
 }
 
-TEST(Ledger, AttributesNothingWhereNobodyIs) {
+TEST(Ledger, AttributesNothingWithoutProcesses) {
   OneGpu gpu;
   gpu.Draw(70'000, {});
   EXPECT_EQ(gpu.device().unattributed_mj, 70'000U);
@@ -102,7 +102,7 @@ TEST(Ledger, SharesByBusyTime) {
   EXPECT_EQ(gpu.DeviceMj(kSmShare), 400'001U);
 }
 
-TEST(Ledger, ChargesATimeOfZeroWeightsToNobodyAlsoLater) {
+TEST(Ledger, NeverChargesAnIntervalWithoutBusyTime) {
   OneGpu gpu;
   gpu.Draw(100'000, {Busy(7, 0), Busy(8, 0)});
   gpu.Draw(100'000, {Busy(7, 0), Busy(8, 0)});
@@ -124,15 +124,15 @@ TEST(Ledger, SharesEquallyOnlyWhereTheDriverHasNoSamples) {
   EXPECT_EQ(gpu.device().unattributed_mj, 30'000U);
 }
 
-TEST(Ledger, AttributesNothingWhereResidentsAreUnknown) {
+TEST(Ledger, AttributesNothingWhenResidentsAreUnknown) {
   OneGpu gpu;
   gpu.interval.residents_known = false;
   gpu.Draw(100'000, {Busy(7, 5)});
   EXPECT_EQ(gpu.device().unattributed_mj, 100'000U);
 }
 
-// What upstream's estimator gets wrong: here a counter neither jumps nor freezes.
-TEST(Ledger, GoesOnWhenSharingBeginsAndEnds) {
+// The counter of a process neither jumps nor freezes when another process comes or goes.
+TEST(Ledger, KeepsCountingWhenSharingStartsAndEnds) {
   OneGpu gpu;
   gpu.Draw(100, {Busy(7, 9)});
   gpu.Draw(100, {Busy(7, 1), Busy(8, 1)});
@@ -141,7 +141,7 @@ TEST(Ledger, GoesOnWhenSharingBeginsAndEnds) {
   EXPECT_EQ(gpu.Mj(7, kSmShare), 50U);
 }
 
-TEST(Ledger, KeepsProcessesOfOnePidApart) {
+TEST(Ledger, SeparatesTwoProcessesWithTheSamePid) {
   OneGpu gpu;
   const ProcessKey old_one{.pid = 7, .start_ticks = 1};
   const ProcessKey new_one{.pid = 7, .start_ticks = 2};
@@ -151,7 +151,7 @@ TEST(Ledger, KeepsProcessesOfOnePidApart) {
   EXPECT_EQ(SumMj(*gpu.ledger.Process({new_one, kGpu})), 40U);
 }
 
-TEST(Ledger, TellsWhatIsOutsideKubernetes) {
+TEST(Ledger, CountsEnergyOutsideKubernetesSeparately) {
   OneGpu gpu;
   gpu.Draw(100, {Busy(7, 1), Outside(8, 3)});
   gpu.Draw(10, {Outside(8, 3)});
@@ -166,14 +166,15 @@ TEST(Ledger, SharesByTheActivityOfInstances) {
   gpu.interval.instances = {{.instance = 1, .busy = 300}, {.instance = 2, .busy = 100}};
   gpu.Draw(1000, {InInstance(7, 1), InInstance(8, 2), InInstance(9, 2)});
   EXPECT_EQ(gpu.Mj(7, kMigActivity), 750U);
-  EXPECT_EQ(gpu.Mj(8, kEqual), 125U) << "what two have in one instance nobody has measured";
+  EXPECT_EQ(gpu.Mj(8, kEqual), 125U)
+      << "the share of two processes in one instance is not measured";
   EXPECT_EQ(gpu.Mj(9, kEqual), 125U);
   gpu.interval.instances = {{.instance = 1, .busy = 0}, {.instance = 2, .busy = 0}};
   gpu.Draw(70);
   EXPECT_EQ(gpu.device().unattributed_mj, 70U);
 }
 
-TEST(Ledger, ChargesAnInstanceWithoutProcessesToNobody) {
+TEST(Ledger, LeavesAnInstanceWithoutProcessesUnattributed) {
   OneGpu gpu;
   gpu.interval.samples = BusySamples::kNotSupported;
   gpu.interval.instances = {{.instance = 1, .busy = 1}, {.instance = 2, .busy = 1}};
@@ -191,7 +192,7 @@ TEST(Ledger, UsesSamplesWithinAnInstanceWhereThereAreSome) {
   EXPECT_EQ(gpu.Mj(8, kMigActivity), 25U);
 }
 
-TEST(Ledger, ChargesSharersOfAnInstanceNothingWhileSamplesAreMissing) {
+TEST(Ledger, ChargesNoSharerOfAnInstanceWhileSamplesAreMissing) {
   OneGpu gpu;
   gpu.interval.samples = BusySamples::kMissing;
   gpu.interval.instances = {{.instance = 1, .busy = 3}, {.instance = 2, .busy = 1}};
@@ -234,13 +235,13 @@ TEST(Ledger, SetsIdleEnergyAside) {
   }
 }
 
-TEST(Ledger, SetsAsideNoMoreThanWasDrawn) {
+TEST(Ledger, SetsAsideAtMostTheEnergyThatWasDrawn) {
   OneGpu gpu({.idle_power_mw = kMost, .idle_energy = IdleEnergy::kUnattributed});
   gpu.Draw(100, {Busy(7, 1)});
   EXPECT_EQ(gpu.device().unattributed_mj, 100U);
 }
 
-TEST(Ledger, LetsAPodKeepWhatItsProcessesDrew) {
+TEST(Ledger, APodKeepsTheEnergyOfItsProcesses) {
   OneGpu gpu;
   gpu.Draw(100, {Busy(7, 1, kPodA), Busy(8, 1, kPodA)});
   gpu.ledger.Forget({Key(7), kGpu});
@@ -252,17 +253,18 @@ TEST(Ledger, LetsAPodKeepWhatItsProcessesDrew) {
   EXPECT_EQ(gpu.ledger.Pod({kPodA, kGpu}), nullptr);
 }
 
-TEST(Ledger, KeepsUnderItsPodWhatAForgottenProcessWasCharged) {
+TEST(Ledger, KeepsTheEnergyOfAForgottenProcessUnderItsPod) {
   OneGpu gpu;
   gpu.Draw(100, {Busy(7, 1, kPodA), Busy(8, 3, kPodB)});
   EXPECT_EQ(gpu.ledger.generation(), 0U);
   gpu.ledger.Forget({Key(7), kGpu});
   gpu.ledger.Forget({Key(7), kGpu});
   EXPECT_EQ(gpu.EndedMj(kPodA, kSmShare), 25U) << "once";
-  EXPECT_EQ(gpu.ledger.generation(), 1U) << "it has lines of its own";
+  EXPECT_EQ(gpu.ledger.generation(), 1U) << "it has series of its own";
   gpu.ledger.Forget(kPodA);
   EXPECT_EQ(gpu.EndedMj(kPodA, kSmShare), 0U);
-  EXPECT_EQ(gpu.EndedMj(kNoPod, kSmShare), 25U) << "no pod's, while the GPU goes on to add up";
+  EXPECT_EQ(gpu.EndedMj(kNoPod, kSmShare), 25U)
+      << "it belongs to no pod, and the GPU still adds up";
   EXPECT_GT(gpu.ledger.generation(), 1U);
   EXPECT_EQ(gpu.Mj(8, kSmShare) + 25, gpu.DeviceMj(kSmShare));
 }
@@ -274,7 +276,7 @@ TEST(Ledger, MakesNoEntryForAProcessThatDrewNothing) {
   EXPECT_TRUE(gpu.ledger.ended().empty());
 }
 
-TEST(Ledger, KeepsAsNoPodsWhatAForgottenPodIsChargedLater) {
+TEST(Ledger, KeepsLaterEnergyOfAForgottenPodUnderNoPod) {
   OneGpu gpu;
   gpu.interval.residents = {Busy(7, 30, kPodA)};
   gpu.Read(std::nullopt);
@@ -285,7 +287,7 @@ TEST(Ledger, KeepsAsNoPodsWhatAForgottenPodIsChargedLater) {
   EXPECT_EQ(gpu.ledger.Pod({kPodA, kGpu}), nullptr);
 }
 
-TEST(Ledger, TellsTheIdleEnergyOfAPodApart) {
+TEST(Ledger, ReportsTheIdleEnergyOfAPodSeparately) {
   OneGpu gpu({.idle_power_mw = 60, .idle_energy = IdleEnergy::kAllocated});
   gpu.interval.holders = {kPodA, kPodB};
   gpu.Draw(100, {Busy(7, 1, kPodA)});
@@ -296,7 +298,7 @@ TEST(Ledger, TellsTheIdleEnergyOfAPodApart) {
   EXPECT_EQ(gpu.Mj(7, kExclusive) + 30 + 30, gpu.device().TotalMj());
 }
 
-TEST(Ledger, SaysUpToWhichReadingItHasShared) {
+TEST(Ledger, ReturnsTheLastReadingWhoseEnergyWasShared) {
   Ledger ledger{{}};
   DeviceInterval interval;
   interval.device = kGpu;
@@ -313,7 +315,7 @@ TEST(Ledger, SaysUpToWhichReadingItHasShared) {
   EXPECT_EQ(ledger.Counted(kGpu)->at, Instant(seconds(5)));
 }
 
-TEST(Ledger, GivesAPodThatIsLearnedLateWhatWasDrawnBefore) {
+TEST(Ledger, GivesALateIdentifiedPodTheEarlierEnergyOfItsProcess) {
   OneGpu gpu;
   gpu.Draw(100, {Busy(7, 1)});
   EXPECT_EQ(gpu.ledger.Pod({kPodA, kGpu}), nullptr);
@@ -321,7 +323,7 @@ TEST(Ledger, GivesAPodThatIsLearnedLateWhatWasDrawnBefore) {
   EXPECT_EQ(gpu.PodMj(kPodA, kExclusive), 130U);
 }
 
-TEST(Ledger, HasAnAccountOf0ForWhoHasJustCome) {
+TEST(Ledger, OpensAnAccountAtZeroForANewProcess) {
   OneGpu gpu;
   gpu.interval.residents = {Busy(7, 1, kPodA)};
   gpu.Read(std::nullopt);
@@ -330,11 +332,11 @@ TEST(Ledger, HasAnAccountOf0ForWhoHasJustCome) {
   ASSERT_NE(gpu.ledger.Pod({kPodA, kGpu}), nullptr);
 }
 
-TEST(Ledger, BeginsAnewWhenTheCounterDoes) {
+TEST(Ledger, StartsAgainWhenTheCounterRestarts) {
   const struct {
     const char* label;
     uint64_t counter_mj;
-  } rows[] = {{"a driver was loaded anew", 0},
+  } rows[] = {{"a driver was loaded again", 0},
               {"it fell a little", 999'999},
               {"a sentinel", kMost},
               {"more than any GPU draws", 1'000'000 + 250'000'000}};
@@ -351,7 +353,7 @@ TEST(Ledger, BeginsAnewWhenTheCounterDoes) {
   }
 }
 
-TEST(Ledger, SharesOutLaterWhatCouldNotBeReadAtOnce) {
+TEST(Ledger, SharesTheEnergyOfFailedReadsAtTheNextReading) {
   OneGpu gpu;
   gpu.interval.residents = {Busy(7, 30)};
   gpu.Read(std::nullopt);
@@ -367,7 +369,7 @@ TEST(Ledger, SharesOutLaterWhatCouldNotBeReadAtOnce) {
   EXPECT_EQ(gpu.device().unattributed_mj, 5U);
 }
 
-TEST(Ledger, OpensNoAccountForWhomNobodyAsksAnyLonger) {
+TEST(Ledger, ForgetsProcessesWhoseRowsAreGone) {
   OneGpu gpu;
   gpu.interval.residents = {Busy(7, 30, kPodA)};
   gpu.Read(std::nullopt);
@@ -377,7 +379,7 @@ TEST(Ledger, OpensNoAccountForWhomNobodyAsksAnyLonger) {
   EXPECT_EQ(gpu.PodMj(kPodA, kExclusive), 1000U);
 }
 
-TEST(Ledger, BearsAnyWeight) {
+TEST(Ledger, HandlesExtremeWeights) {
   OneGpu gpu;
   gpu.interval.residents = {Busy(7, kMost), Busy(8, kMost)};
   gpu.Read(std::nullopt);
@@ -386,14 +388,14 @@ TEST(Ledger, BearsAnyWeight) {
   EXPECT_EQ(gpu.Mj(8, kSmShare), 500U);
 }
 
-TEST(Ledger, BearsAClockThatStandsOrGoesBack) {
+TEST(Ledger, HandlesAClockThatStopsOrGoesBack) {
   OneGpu gpu({.idle_power_mw = 1'000});
   gpu.interval.at -= seconds(500);
   gpu.Draw(100, {Busy(7, 1)});
   EXPECT_EQ(gpu.Mj(7, kExclusive), 100U);
 }
 
-TEST(Ledger, TakesNoMemoryForWhatItKnows) {
+TEST(Ledger, AllocatesNothingForKnownProcesses) {
   OneGpu gpu;
   for (uint32_t pid = 1; pid <= 1000; ++pid) {
     gpu.interval.residents.push_back(Busy(pid, pid, PodNumber{pid % 40}));

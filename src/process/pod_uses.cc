@@ -5,7 +5,7 @@
 namespace podgpu {
 namespace {
 
-// The sum, where both are known.
+// The sum, if both are known.
 template <typename Number>
 void AddKnownTo(std::optional<Number>& sum, const std::optional<Number>& part) {
   if (!sum || !part) {
@@ -22,7 +22,7 @@ bool IsBusy(const ProcessRow& row, const DeviceReading& device) {
          });
 }
 
-// Whether the pod did something since the last reading; nothing where nobody can say.
+// Returns whether the pod was active since the last reading, or nothing when that is unknown.
 std::optional<bool> WasActive(const PodUse::Now& now, const DeviceReading& device) {
   const bool is_measured = device.samples == BusySamples::kMeasured || !device.instances.empty();
   if (!device.listed || (now.runs && !now.is_busy && !is_measured)) {
@@ -31,7 +31,7 @@ std::optional<bool> WasActive(const PodUse::Now& now, const DeviceReading& devic
   return now.is_busy;
 }
 
-// Counts the time since the last reading of `device`, and keeps what the pod uses of it now.
+// Adds the time since the last reading of `device`, and stores the pod's current usage.
 void Settle(const DeviceReading& device, uint64_t elapsed_us, WallTime wall, PodUse& use) {
   const std::optional<bool> active = WasActive(use.now, device);
   if (use.now.holds) {

@@ -1,11 +1,11 @@
-// How pods use the devices: for how long they hold them, in how much of that time they do something
-// there, and what they use of them now.
+// How pods use devices: how long a pod holds a device, how much of that time it is active, and its
+// current usage.
 //
-// Fed once per reading, right after the table (process_table.h).  A second counts as active when a
-// process of the pod had a kernel resident in it, and as idle when none had; where nobody can say,
-// it counts only as allocated.  Time is counted between two readings of the same device, and only
-// while the pod is among its holders.  What a pod uses now is told while it holds the device or
-// runs there.  Takes memory only for who is new.  Pure; one thread, the tick's.
+// Updated once per reading, right after the table (process_table.h). A second is active when a
+// process of the pod had a kernel resident in it, and idle when none had; when neither is known, it
+// counts only as allocated. Time is counted between two readings of the same device, and only while
+// the pod is among its holders. Current usage is present while the pod holds the device or runs
+// there. Allocates only for new pods. Pure; one thread, the tick's.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ struct PodUse {
   uint64_t allocated_us = 0;
   uint64_t active_us = 0;
   uint64_t idle_us = 0;
-  std::optional<WallTime> active_at;  // When it was last seen to do something.
-  // Over the processes that are there now; absent where one of them has none, and for a pod that
-  // has left the device.
+  std::optional<WallTime> active_at;  // When the pod was last seen active.
+  // Sums over the current processes; absent when one of them has no value, and for a pod that has
+  // left the device.
   std::optional<uint32_t> sm_percent;
   std::optional<uint64_t> memory_bytes;
 
-  // Of the reading that is being taken.
+  // State of the reading that is being taken.
   struct Now {
     bool holds = false;
     bool is_busy = false;
@@ -41,13 +41,13 @@ struct PodUse {
 
 class PodUses {
  public:
-  // `table` has taken `reading`.
+  // Call after `table` has taken `reading`.
   void Take(const ProcessReading& reading, const ProcessTable& table);
-  // Drops a pod that is no more, on all devices.
+  // Drops a removed pod on all devices.
   void Forget(PodNumber pod);
 
   const std::map<PodOnDevice, PodUse>& all() const { return uses_; }
-  // Another one when pods come or go: when series change.
+  // Changes when a pod is added or removed, which changes the set of series.
   uint64_t generation() const { return generation_; }
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// One GPU that is read each second.
+// One GPU with one reading per second.
 class PodUsesTest : public ::testing::Test {
  protected:
   PodUsesTest() {
@@ -41,11 +41,11 @@ class PodUsesTest : public ::testing::Test {
   PodNumber a_, b_;
 };
 
-TEST_F(PodUsesTest, CountsTheTimeInWhichAPodHoldsWorksAndIdles) {
+TEST_F(PodUsesTest, CountsAllocatedActiveAndIdleTimeOfAPod) {
   gpu_.holders = {a_, b_};
   gpu_.processes = {Process(1, "a"), Process(2, "b"), Process(3, "b", 11)};
   Take();
-  EXPECT_EQ(Of(a_).allocated_us, 0U) << "since when, nobody knows";
+  EXPECT_EQ(Of(a_).allocated_us, 0U) << "the start of the allocation is unknown";
   gpu_.busy = {{.pid = 2, .busy_percent_us = 5, .sm_percent = 40}};
   Take();
   Take(seconds(2));
@@ -70,7 +70,7 @@ TEST_F(PodUsesTest, APodWithoutProcessesIsIdleWhateverSamplesThereAre) {
   EXPECT_EQ(Of(a_).memory_bytes, 0U);
 }
 
-TEST_F(PodUsesTest, TimeThatNobodyCanJudgeIsNeitherActiveNorIdle) {
+TEST_F(PodUsesTest, UnmeasuredTimeIsNeitherActiveNorIdle) {
   gpu_.holders = {a_};
   gpu_.processes = {Process(1, "a")};
   gpu_.samples = BusySamples::kNotSupported;
@@ -87,7 +87,7 @@ TEST_F(PodUsesTest, TimeThatNobodyCanJudgeIsNeitherActiveNorIdle) {
   EXPECT_FALSE(Of(a_).memory_bytes.has_value());
 }
 
-TEST_F(PodUsesTest, TheActivityOfItsInstanceIsAPodsToo) {
+TEST_F(PodUsesTest, ActivityOfItsInstanceCountsForAPod) {
   gpu_.holders = {a_};
   gpu_.processes = {Process(1, "a")};
   gpu_.processes[0].instance = 3;
@@ -101,7 +101,7 @@ TEST_F(PodUsesTest, TheActivityOfItsInstanceIsAPodsToo) {
   EXPECT_EQ(Of(a_).idle_us, 1'000'000U);
 }
 
-TEST_F(PodUsesTest, KeepsWhatAPodHasUsedUntilItIsForgotten) {
+TEST_F(PodUsesTest, KeepsTheUsageOfAPodUntilItIsForgotten) {
   gpu_.holders = {a_};
   gpu_.processes = {Process(1, "a")};
   gpu_.busy = {{.pid = 1, .busy_percent_us = 5, .sm_percent = 40}};
@@ -113,7 +113,7 @@ TEST_F(PodUsesTest, KeepsWhatAPodHasUsedUntilItIsForgotten) {
   gpu_.busy.clear();
   Take();
   EXPECT_EQ(Of(a_).active_us, 1'000'000U);
-  EXPECT_FALSE(Of(a_).sm_percent.has_value()) << "it has left";
+  EXPECT_FALSE(Of(a_).sm_percent.has_value()) << "it has left the device";
   EXPECT_EQ(accounts_.uses().generation(), generation);
   Take(std::chrono::minutes(11));
   Take(std::chrono::minutes(11));

@@ -11,7 +11,7 @@ namespace podgpu {
 namespace {
 
 // The kernel starts kthreadd as the second process of the machine (rest_init in init/main.c); no
-// other pid namespace has it.
+// other pid namespace contains it.
 constexpr uint32_t kKernelThreadsPid = 2;
 constexpr std::string_view kKernelThreadsName = "kthreadd";
 
@@ -37,13 +37,14 @@ Status ProcReader::Gone(uint32_t pid, const Status& cause) const {
     case ProcView::kHost:
       break;
     case ProcView::kOwnNamespace:
-      return absl::FailedPreconditionError(absl::StrFormat(
-          "%s is of another pid namespace than the driver's pids: set hostPID, or mount the host's "
-          "/proc",
-          root_));
+      return absl::FailedPreconditionError(
+          absl::StrFormat("%s belongs to another pid namespace than the driver's pids: set "
+                          "hostPID, or mount the host's "
+                          "/proc",
+                          root_));
     case ProcView::kHidden:
       return absl::FailedPreconditionError(absl::StrFormat(
-          "%s hides the processes of others (hidepid): run as root or with gid= of that mount",
+          "%s hides the processes of other users (hidepid): run as root or with gid= of that mount",
           root_));
     case ProcView::kMissing:
       return absl::FailedPreconditionError(absl::StrFormat("%s: no /proc is mounted there", root_));
@@ -61,7 +62,7 @@ StatusOr<ProcStat> ProcReader::StatIn(uint32_t pid, const StatusOr<std::string>&
   const std::optional<ProcStat> stat = ParseProcStat(*text);
   if (!stat) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("%s: not what proc(5) says", PathOf(pid, "stat")));
+        absl::StrFormat("%s: not in the format of proc(5)", PathOf(pid, "stat")));
   }
   return *stat;
 }
@@ -101,7 +102,7 @@ StatusOr<ProcessIdentity> ProcReader::Identify(uint32_t pid) const {
     identity.inner_pid = ParseInnerPid(*status);
   }
   identity.started_at = StartedAt(stat.start_ticks);
-  // The files above are of one process only if it is still the same.
+  // The files above belong to one process only if its start time has not changed.
   PODGPU_ASSIGN_OR_RETURN(const uint64_t start_ticks, StartTicks(pid));
   if (start_ticks != identity.key.start_ticks) {
     return absl::NotFoundError(absl::StrFormat("process %d is gone; its pid is used again", pid));

@@ -1,10 +1,10 @@
-// Who a pid is: its start time, its name, its container and pod, from /proc.
+// Identifies a pid through /proc: start time, name, container and pod.
 //
-// NVML tells pids of the host's pid namespace.  They mean something only in a /proc of that
-// namespace (hostPID, or a mount of the host's); View() says whether this one is, and every failure
-// says which it was: gone, hidden, or not the host's.  Costs some file reads and may wait for a
-// kernel lock: for the thread that reads the lists of processes, never for the tick.  Holds no
-// state; borrows `files`, which outlives it.
+// NVML returns pids of the host's pid namespace, which are valid only in a /proc of that namespace
+// (hostPID, or a mount of the host's). View() tells whether this /proc is one. Every failure says
+// whether the process is gone, hidden, or not visible because this /proc is not the host's.
+// Identify reads several files and may wait for a kernel lock: call it on the thread that reads the
+// process lists, never on the tick's. Holds no state; borrows `files`, which outlives it.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@
 
 namespace podgpu {
 
-// Which /proc we look at.
+// Kind of the mounted /proc.
 enum class ProcView : uint8_t {
-  kHost,          // Its pids are those that NVML tells.
-  kOwnNamespace,  // A container's: pids mean other processes, or none.
-  kHidden,        // Mounted with hidepid: processes of others are not shown.
+  kHost,          // Its pids are those that NVML returns.
+  kOwnNamespace,  // A container's: the pids mean other processes, or none.
+  kHidden,        // Mounted with hidepid: processes of other users are not visible.
   kMissing,       // No /proc at all.
 };
 
-// What is known of a process from its birth on, and does not change.
+// Facts about a process that never change.
 struct ProcessIdentity {
   ProcessKey key;
   std::string name;
   CgroupPlace place;
-  std::optional<uint32_t> inner_pid;  // In its own pid namespace, if that is another one.
+  std::optional<uint32_t> inner_pid;  // Pid in its own pid namespace, if that differs.
   std::optional<WallTime> started_at;
 };
 
@@ -44,18 +44,18 @@ class ProcReader {
 
   ProcView View() const;
 
-  // The start time of a pid: one read, to see whether it is still the same process.
+  // Reads the start time of a pid: one read, to check that it is still the same process.
   StatusOr<uint64_t> StartTicks(uint32_t pid) const;
 
-  // All of it.  kNotFound: gone, also when the pid was given to another process meanwhile;
-  // kFailedPrecondition: this /proc does not show it, with what helps; kInvalidArgument: its files
-  // say something else.
+  // Reads all facts. kNotFound: gone, also when another process got the pid in the meantime.
+  // kFailedPrecondition: this /proc does not show it; the message has a remedy. kInvalidArgument:
+  // its files cannot be parsed.
   StatusOr<ProcessIdentity> Identify(uint32_t pid) const;
 
  private:
   std::string PathOf(uint32_t pid, std::string_view file) const;
   Status Gone(uint32_t pid, const Status& cause) const;
-  // Borrows from `text`, what reading the file `stat` gave.
+  // `text` is the result of reading the file `stat`; the returned ProcStat borrows from it.
   StatusOr<ProcStat> StatIn(uint32_t pid, const StatusOr<std::string>& text) const;
   std::optional<WallTime> StartedAt(uint64_t start_ticks) const;
 

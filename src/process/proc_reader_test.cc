@@ -11,7 +11,7 @@
 namespace podgpu {
 namespace {
 
-// A /proc made of texts, which counts what is read of it.
+// A /proc made of texts that counts the reads.
 class ProcFiles final : public Files {
  public:
   StatusOr<std::string> Read(std::string_view path) const override {
@@ -29,7 +29,7 @@ class ProcFiles final : public Files {
     return absl::NotFoundError(std::string(path));
   }
 
-  // The files of a process that is there.
+  // Adds the files of a running process.
   void Add(uint32_t pid, const std::string& name, uint64_t start_ticks) {
     const std::string id = std::to_string(pid);
     files["/proc/" + id + "/stat"] = id + " (" + name +
@@ -57,7 +57,7 @@ class ProcFiles final : public Files {
   std::function<void(std::string_view path)> on_read;
 };
 
-TEST(ProcReader, TellsWhoAPidIs) {
+TEST(ProcReader, IdentifiesAPid) {
   ProcFiles files = ProcFiles::Host();
   files.Add(4101, "train (gpu 0)", 4200);
   const StatusOr<ProcessIdentity> identity = ProcReader(files).Identify(4101);
@@ -72,7 +72,7 @@ TEST(ProcReader, TellsWhoAPidIs) {
             1'700'000'000'000'000 + 4200 * (1'000'000 / ::sysconf(_SC_CLK_TCK)));
 }
 
-TEST(ProcReader, NeedsNoMoreThanStat) {
+TEST(ProcReader, IdentifiesAProcessFromStatAlone) {
   ProcFiles files = ProcFiles::Host();
   files.Add(4101, "", 4200);
   for (const char* file : {"status", "cgroup", "cmdline"}) {
@@ -87,7 +87,7 @@ TEST(ProcReader, NeedsNoMoreThanStat) {
   EXPECT_FALSE(identity->started_at.has_value());
 }
 
-TEST(ProcReader, LooksAtTheCommandOfAProcessWithoutAName) {
+TEST(ProcReader, UsesTheCommandLineOfAProcessWithoutAName) {
   ProcFiles files = ProcFiles::Host();
   files.Add(4101, "", 4200);
   EXPECT_EQ(ProcReader(files).Identify(4101)->name, "serve");
@@ -100,7 +100,7 @@ TEST(ProcReader, ReadsTheStartTimeWithOneRead) {
   EXPECT_EQ(files.reads, (std::vector<std::string>{"/proc/4101/stat"}));
 }
 
-TEST(ProcReader, KnowsWhichProcItLooksAt) {
+TEST(ProcReader, DetectsTheKindOfProc) {
   const struct {
     const char* label;
     std::vector<std::string> missing;
@@ -123,7 +123,7 @@ TEST(ProcReader, KnowsWhichProcItLooksAt) {
   }
 }
 
-TEST(ProcReader, SaysWhyAPidCannotBeLookedUp) {
+TEST(ProcReader, SaysWhyAPidCannotBeIdentified) {
   ProcFiles host = ProcFiles::Host();
   EXPECT_EQ(ProcReader(host).Identify(4101).status(), absl::NotFoundError("process 4101 is gone"));
   host.files["/proc/4101/stat"] = absl::UnavailableError("/proc/4101/stat: No such process");
@@ -137,15 +137,16 @@ TEST(ProcReader, SaysWhyAPidCannotBeLookedUp) {
 
   ProcFiles container = ProcFiles::Host();
   container.Add(2, "sh", 5);
-  EXPECT_EQ(ProcReader(container).Identify(4101).status(),
-            absl::FailedPreconditionError("/proc is of another pid namespace than the driver's "
-                                          "pids: set hostPID, or mount the host's /proc"));
+  EXPECT_EQ(
+      ProcReader(container).Identify(4101).status(),
+      absl::FailedPreconditionError("/proc belongs to another pid namespace than the driver's "
+                                    "pids: set hostPID, or mount the host's /proc"));
   const ProcFiles none;
   EXPECT_EQ(ProcReader(none, "/host/proc").Identify(4101).status(),
             absl::FailedPreconditionError("/host/proc: no /proc is mounted there"));
 }
 
-// The pid is given to another process between the first file and the last.
+// Another process gets the pid between the first file and the last.
 TEST(ProcReader, NeverMixesTwoProcessesOfOnePid) {
   ProcFiles files = ProcFiles::Host();
   files.Add(4101, "old", 4200);
@@ -159,7 +160,7 @@ TEST(ProcReader, NeverMixesTwoProcessesOfOnePid) {
   EXPECT_EQ(ProcReader(files).Identify(4101)->key.start_ticks, 9900U);
 }
 
-TEST(ProcReader, KnowsItself) {
+TEST(ProcReader, IdentifiesTheTestProcessItself) {
   const SystemFiles files;
   const ProcReader reader(files);
   const StatusOr<ProcessIdentity> identity = reader.Identify(static_cast<uint32_t>(::getpid()));

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kLongestNameBytes =
     64;  // The kernel's own names end at 63, those of others at 15.
 
-// What follows `key` on its line.
+// Returns the text after `key` on its line.
 std::optional<std::string_view> ValueOf(std::string_view text, std::string_view key) {
   for (const std::string_view line : Split(text, '\n')) {
     if (line.starts_with(key)) {
@@ -22,7 +22,7 @@ std::optional<std::string_view> ValueOf(std::string_view text, std::string_view 
   return std::nullopt;
 }
 
-// `text` without an incomplete character at the end that cutting has left.
+// Returns at most `limit` bytes of `text`, without an incomplete character at the end.
 std::string_view CutBytes(std::string_view text, size_t limit) {
   if (text.size() <= limit) {
     return text;

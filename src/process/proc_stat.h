@@ -1,7 +1,7 @@
-// The few facts that podgpu takes from files of /proc: pure parsers.
+// Pure parsers for the few facts that podgpu takes from files of /proc.
 //
-// A process chooses its own name, and any process may share a GPU: a name with blanks, parentheses
-// and line feeds must neither move a number nor break a page.  Facts: proc(5) of Linux 6.1.
+// A process chooses its own name, and any process may share a GPU: blanks, parentheses and line
+// feeds in a name must neither shift a number nor break a page. Based on proc(5) of Linux 6.1.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ struct ProcStat {
   bool operator==(const ProcStat&) const = default;
 };
 
-// Of /proc/PID/stat; nothing when it is cut short or says something else.
+// Parses /proc/PID/stat; returns nothing when it is incomplete or malformed.
 std::optional<ProcStat> ParseProcStat(std::string_view text);
 
-// The pid of the process in the innermost pid namespace, from NSpid of /proc/PID/status, when that
-// is not the one that it is looked at from; nothing for a process of the same namespace.
+// Parses NSpid of /proc/PID/status. Returns the pid in the innermost pid namespace; nothing for a
+// process of the reader's own namespace.
 std::optional<uint32_t> ParseInnerPid(std::string_view status);
 
-// When the machine booted, in seconds since 1970, from /proc/stat.
+// Parses the boot time in /proc/stat, in seconds since 1970.
 std::optional<uint64_t> ParseBootSeconds(std::string_view stat);
 
-// A name for a label: `comm`, or where a process has made that empty the last element of the
-// first word of `cmdline`.  Valid UTF-8 without control characters, at most 64 bytes.
+// Returns a name for a label: `comm`, or, if the process has emptied that, the last path element of
+// the first word of `cmdline`. Valid UTF-8 without control characters, at most 64 bytes.
 std::string ProcessName(std::string_view comm, std::string_view cmdline);
 
 }  // namespace podgpu

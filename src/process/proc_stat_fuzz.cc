@@ -1,6 +1,6 @@
-// Files of /proc/PID, any bytes at all.  Invariants: the parts that are found are parts of the
-// text; whatever a process calls itself, its start time is read from behind its name; a name for a
-// label is short, clean, and stays what it is when it is made again.
+// Files of /proc/PID: any bytes. Invariants: returned parts are parts of the text; the start time
+// is read correctly after any name; a name for a label is short and clean, and cleaning it again
+// does not change it.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -23,7 +23,7 @@ TEST(ProcStat, FindsNameAndStartWhateverTheNameIs) {
   }
 }
 
-TEST(ProcStat, RefusesWhatIsNone) {
+TEST(ProcStat, RefusesMalformedText) {
   const std::string texts[] = {"",
                                "4101",
                                "4101 (python3",
@@ -36,7 +36,7 @@ TEST(ProcStat, RefusesWhatIsNone) {
   }
 }
 
-TEST(ProcStat, KnowsWhoIsOfAnotherPidNamespace) {
+TEST(ProcStat, ReadsThePidInAnInnerNamespace) {
   const struct {
     const char* status;
     std::optional<uint32_t> pid;
@@ -55,7 +55,7 @@ TEST(ProcStat, KnowsWhoIsOfAnotherPidNamespace) {
   }
 }
 
-TEST(ProcStat, KnowsWhenTheMachineBooted) {
+TEST(ProcStat, ReadsTheBootTime) {
   EXPECT_EQ(ParseBootSeconds("cpu  1 2 3\nintr 5 6\nctxt 7\nbtime 1700000000\nprocesses 9\n"),
             1'700'000'000U);
   EXPECT_FALSE(ParseBootSeconds("cpu  1 2 3\n").has_value());

@@ -1,8 +1,8 @@
-// Processes, their pods and their energy: the table, the ledger, the use of devices by pods, and
-// what accounting tells of lives too short for a list, fed together.
+// All accounts of processes and pods in one object: table, ledger, usage by pods, and short-lived
+// processes from accounting.
 //
-// Take() each reading once, in order; then rows are in table(), amounts in ledger(), pods in
-// uses(), and series are to be made anew when generation() has changed.  One thread, the tick's.
+// Call Take() once per reading, in order. Then rows are in table(), energy in ledger(), pods in
+// uses(). When generation() has changed, rebuild the series. One thread, the tick's.
 #pragma once
 
 #include <chrono>
@@ -45,15 +45,15 @@ class ProcessAccounts {
   uint64_t generation() const {
     return table_.generation() + uses_.generation() + ledger_.generation();
   }
-  // The wall time of `at`, by the clocks at the last reading.
+  // Returns the wall time of `at`, computed from the clocks of the last reading.
   WallTime WallAt(Instant at) const {
     return wall_ - std::chrono::duration_cast<WallTime::duration>(at_ - at);
   }
-  // For the numbers of pods that hold devices.
-  PodBook& pods() { return table_.pods(); }
+  // Assigns the numbers of pods that hold devices.
+  PodNumbers& pods() { return table_.pods(); }
 
  private:
-  Instant at_{};  // Of the last reading, as the next.
+  Instant at_{};  // Of the last reading.
   WallTime wall_{};
   ProcessTable table_;
   Ledger ledger_;

@@ -1,8 +1,8 @@
-// What was read of all devices and their processes at one time.
+// One reading of all devices and their processes.
 //
-// Made by the thread that asks the driver (lists, samples through a BusyMeter per device, and who
-// each pid is), and consumed by ProcessTable on the tick's: each reading exactly once and in order,
-// since busy time and exits are news.  Plain data.
+// The thread that queries the driver makes it (process lists, samples through one BusyMeter per
+// device, identities), and ProcessTable takes it on the tick's thread: each reading exactly once
+// and in order, because busy times and exits are differences. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -18,47 +18,47 @@
 
 namespace podgpu {
 
-// An entry of one of the driver's lists: compute, graphics, or clients of MPS.
+// An entry of one of the driver's lists: compute, graphics, or MPS clients.
 struct ListedProcess {
   uint32_t pid = 0;
-  uint32_t instance = kWholeGpu;              // GPU instance id, in MIG mode.
-  std::optional<uint64_t> memory_bytes = {};  // Absent where the driver does not tell.
+  uint32_t instance = kWholeGpu;              // Id of the GPU instance, in MIG mode.
+  std::optional<uint64_t> memory_bytes = {};  // Absent when the driver does not return it.
   bool mps_client = false;
-  std::shared_ptr<const ProcessIdentity> identity = {};  // Null where /proc does not tell.
+  std::shared_ptr<const ProcessIdentity> identity = {};  // Null when /proc does not tell.
 };
 
-// Whether the driver writes down the life of each process (NVML: accounting mode), or why that is
-// not known.
+// State of the driver's process accounting (NVML: accounting mode), or the reason why it is
+// unknown.
 enum class Accounting : uint8_t { kNotRead, kNotSupported, kNotPermitted, kFailed, kOff, kOn };
 
-// A process that was on no list of the readings before and after its life, as accounting tells it.
+// A process that lived between two readings, known from the driver's accounting.
 struct EndedProcess {
   uint32_t pid = 0;
   uint32_t sm_percent = 0;  // Mean over its life.
   uint32_t memory_percent = 0;
-  std::optional<uint64_t> memory_bytes = {};  // The most that it held.
+  std::optional<uint64_t> memory_bytes = {};  // The maximum over its life.
   std::optional<WallTime> started_at = {};
-  std::shared_ptr<const ProcessIdentity> identity = {};  // Null, unless it goes on without a GPU.
+  std::shared_ptr<const ProcessIdentity> identity = {};  // Null unless it still runs.
 };
 
 struct DeviceReading {
   DeviceNumber device = {};
-  Instant at = {};  // Of the counter.
+  Instant at = {};  // Time of the counter.
   std::optional<uint64_t> counter_mj = {};
-  bool listed = true;  // The driver told its processes; else none are known this time.
+  bool listed = true;  // False: the driver returned no process list this time.
   std::vector<ListedProcess> processes = {};
   Accounting accounting = Accounting::kNotRead;
   std::vector<EndedProcess> ended = {};
   BusySamples samples = BusySamples::kMeasured;
   std::vector<ProcessBusy> busy = {};
-  std::vector<InstanceActivity> instances = {};  // Of a MIG device whose instances are measured.
+  std::vector<InstanceActivity> instances = {};  // Of a MIG device with measured instances.
   std::vector<PodNumber> holders = {};
 };
 
 struct ProcessReading {
   Instant at = {};
   WallTime wall = {};
-  std::vector<DeviceReading> devices = {};  // All that are there.
+  std::vector<DeviceReading> devices = {};  // All present devices.
 };
 
 }  // namespace podgpu

@@ -7,11 +7,11 @@
 namespace podgpu {
 namespace {
 
-// What the kernel leaves of nvidia-cuda-mps-server, which holds a context for its clients.
+// Name of nvidia-cuda-mps-server as the kernel cuts it. It holds a context for its clients.
 constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
 
-// More of one device than this end as numbers: a row lives for the retention, and programs that
-// begin and end many times a second would fill the page.
+// Limit of rows per device from accounting alone. A row lives for the retention, and programs that
+// start and end many times a second would fill the page.
 constexpr size_t kMostRowsWithEnded = 1'000;
 
 bool IsInContainer(const ProcessIdentity& identity) {
@@ -27,7 +27,7 @@ void Fill(const DeviceReading& reading, DeviceInterval& interval) {
   interval.holders.assign(reading.holders.begin(), reading.holders.end());
 }
 
-// Of a device that is not there: whoever was on it, nobody knows what it does now.
+// For a missing device: the activity of its processes is unknown.
 void FillGone(Instant now, DeviceInterval& interval) {
   interval.at = now;
   interval.counter_mj.reset();
@@ -40,8 +40,8 @@ bool HasMpsClients(const DeviceReading& reading) {
   return std::ranges::any_of(reading.processes, &ListedProcess::mps_client);
 }
 
-// Everyone who was there since the last reading.  A server of MPS works for its clients, who are
-// there themselves.
+// Adds every process that was there since the last reading. An MPS server works for its clients,
+// which are residents themselves, so it is left out.
 void FillResidents(const ProcessTable::Rows& rows, bool mps, std::vector<Resident>& residents) {
   for (const auto& [key, row] : rows) {
     const bool serves = mps && row.identity != nullptr && row.identity->name == kMpsServer;
@@ -64,7 +64,7 @@ void EndUnseen(Instant now, ProcessTable::Rows& rows) {
   }
 }
 
-// Whether the rows of two processes with one pid would have the same labels.
+// Returns whether the rows of two processes with one pid would have the same labels.
 bool HaveSameLabels(const ProcessRow& a, const ProcessRow& b) {
   static const ProcessIdentity unidentified;
   const ProcessIdentity& of_a = a.identity != nullptr ? *a.identity : unidentified;
@@ -74,7 +74,8 @@ bool HaveSameLabels(const ProcessRow& a, const ProcessRow& b) {
          of_a.place.pod_uid == of_b.place.pod_uid;
 }
 
-// Whether another process with this pid takes the labels of `it`: one that runs, else the newer.
+// Returns whether another process with this pid takes the labels of `it`: a running process before
+// an ended one, the newer before the older.
 bool IsReplaced(const ProcessTable::Rows& rows, ProcessTable::Rows::const_iterator it) {
   const auto takes = [it](const ProcessTable::Rows::value_type& other) {
     return !it->second.active && HaveSameLabels(it->second, other.second) &&
@@ -171,7 +172,7 @@ void ProcessTable::Enter(const ListedProcess& process, const DeviceReading& read
     row.sm_percent = measured ? std::optional<uint32_t>(0) : std::nullopt;
     row.memory_percent = row.sm_percent;
   } else if (process.memory_bytes) {
-    // It is on several lists, or in several instances.
+    // The process is on several lists or in several instances.
     row.memory_bytes = std::max(row.memory_bytes.value_or(0), *process.memory_bytes);
   }
   row.active = true;
@@ -190,13 +191,13 @@ void ProcessTable::Identify(const std::shared_ptr<const ProcessIdentity>& identi
   pods_.Use(row.pod, now);
 }
 
-// Before EnterBusy, which then finds the row; one that was made by earlier samples is the same
-// process.
+// Called before EnterBusy, which then finds the row. A row that earlier samples made belongs to the
+// same process.
 void ProcessTable::EnterEnded(const EndedProcess& ended, Instant now, Rows& rows) {
   const auto first = rows.lower_bound({.pid = ended.pid});
   for (auto it = first; it != rows.end() && it->first.pid == ended.pid; ++it) {
     if (it->second.active || it->second.started_at == ended.started_at) {
-      return;  // The lists have told of it, or accounting has.
+      return;  // The lists or the accounting have already reported it.
     }
   }
   ProcessKey key{.pid = ended.pid};
@@ -225,8 +226,8 @@ void ProcessTable::EnterEnded(const EndedProcess& ended, Instant now, Rows& rows
 }
 
 void ProcessTable::EnterBusy(const ProcessBusy& busy, Instant now, Rows& rows) {
-  // Of the processes that had this pid: who has it now, else who had it until now, else who had
-  // it last, since samples may come late.
+  // Several processes may have had this pid. Order: the current one, then the one that was current
+  // until this reading, then the last one, because samples may come late.
   const auto better = [](const ProcessRow& a, const ProcessRow& b) {
     if (a.seen != b.seen || a.active != b.active) {
       return a.seen != b.seen ? a.seen : a.active;
@@ -241,7 +242,7 @@ void ProcessTable::EnterBusy(const ProcessBusy& busy, Instant now, Rows& rows) {
     }
   }
   if (row == nullptr) {
-    // It lived between two readings, and nobody can say any longer who it was.
+    // It lived between two readings; its identity can no longer be found.
     row = &rows.try_emplace({.pid = busy.pid}).first->second;
     row->listed = options_.all_processes;
     row->active = false;
@@ -250,7 +251,7 @@ void ProcessTable::EnterBusy(const ProcessBusy& busy, Instant now, Rows& rows) {
     generation_ += row->listed ? 1 : 0;
   }
   row->busy += busy.busy_percent_us;
-  if (row->seen) {  // Who has ended keeps the last numbers.
+  if (row->seen) {  // A process that ended keeps its last numbers.
     row->sm_percent = busy.sm_percent;
     row->memory_percent = busy.memory_percent;
   }

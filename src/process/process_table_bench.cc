@@ -1,4 +1,4 @@
-// What a reading costs with many processes: table and ledger together, and the samples' meter.
+// Cost of one reading with many processes: table and ledger together, and the busy meter.
 #include <benchmark/benchmark.h>
 
 #include "process/process_accounts.h"
@@ -6,7 +6,7 @@
 namespace podgpu {
 namespace {
 
-// Eight GPUs that share so many processes.
+// Eight GPUs that share `processes` processes.
 ProcessReading ReadingOf(uint32_t processes) {
   ProcessReading reading;
   for (uint32_t i = 0; i < 8; ++i) {

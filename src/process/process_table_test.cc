@@ -33,7 +33,7 @@ ListedProcess On(const std::shared_ptr<const ProcessIdentity>& identity,
   return {.pid = identity->key.pid, .memory_bytes = memory_bytes, .identity = identity};
 }
 
-// GPU 0 (and GPU 1 where `second` says so), a second per reading.
+// GPU 0, and GPU 1 if `second` is set; one reading per second.
 class TableTest : public ::testing::Test {
  protected:
   void Take(std::vector<ListedProcess> processes, std::vector<ProcessBusy> busy = {}) {
@@ -78,7 +78,7 @@ class TableTest : public ::testing::Test {
 
 using Pids = std::vector<uint32_t>;
 
-TEST_F(TableTest, AProcessEndsWithTheListThatLacksIt) {
+TEST_F(TableTest, AProcessEndsWhenAListLacksIt) {
   const auto seven = Known(7, 100);
   Take({On(seven, 4096)},
        {{.pid = 7, .busy_percent_us = 5, .sm_percent = 40, .memory_percent = 3}});
@@ -92,7 +92,7 @@ TEST_F(TableTest, AProcessEndsWithTheListThatLacksIt) {
   EXPECT_EQ(Row(7, 100).memory_percent, 3U);
 }
 
-TEST_F(TableTest, ARowGoesAfterItsRetention) {
+TEST_F(TableTest, RemovesARowAfterItsRetention) {
   Take({On(Known(7, 100))});
   Take({});
   now_ += minutes(5) - seconds(2);
@@ -107,17 +107,17 @@ TEST_F(TableTest, ARowGoesAfterItsRetention) {
   EXPECT_TRUE(table_.forgotten().empty());
 }
 
-TEST_F(TableTest, WithoutRetentionARowGoesAtOnce) {
+TEST_F(TableTest, WithoutRetentionRemovesARowAtOnce) {
   table_ = ProcessTable({.retention = seconds(0), .all_processes = false});
   Take({On(Known(7, 100))});
   EXPECT_EQ(rows().size(), 1U);
   Take({});
   EXPECT_TRUE(rows().empty());
-  EXPECT_EQ(Residents(), Pids{7}) << "it was there when the interval began";
+  EXPECT_EQ(Residents(), Pids{7}) << "it was there at the start of the interval";
 }
 
-// Upstream keeps the mark of a process that was missing once, and drops it while it runs.
-TEST_F(TableTest, WhoComesBackGoesOn) {
+// The process is missing from one list and then listed again: it never ended.
+TEST_F(TableTest, AProcessThatComesBackContinuesItsRow) {
   const auto seven = Known(7, 100);
   Take({On(seven)});
   Take({});
@@ -128,7 +128,7 @@ TEST_F(TableTest, WhoComesBackGoesOn) {
   EXPECT_EQ(rows().size(), 1U);
 }
 
-TEST_F(TableTest, APidThatIsUsedAgainIsAnotherRow) {
+TEST_F(TableTest, AReusedPidMakesANewRow) {
   Take({On(Known(7, 100))});
   Take({On(Known(7, 200))}, {{.pid = 7, .busy_percent_us = 5, .sm_percent = 50}});
   ASSERT_EQ(rows().size(), 2U);
@@ -137,12 +137,12 @@ TEST_F(TableTest, APidThatIsUsedAgainIsAnotherRow) {
   EXPECT_EQ(Row(7, 100).sm_percent, 0U);
   EXPECT_EQ(Row(7, 200).sm_percent, 50U);
   const std::vector<Resident>& residents = table_.intervals().front().residents;
-  ASSERT_EQ(residents.size(), 2U) << "both were there in this interval";
+  ASSERT_EQ(residents.size(), 2U) << "both ran in this interval";
   EXPECT_EQ(residents[0].busy, 0U);
   EXPECT_EQ(residents[1].busy, 5U);
 }
 
-TEST_F(TableTest, WhoseLabelsAnotherOneHasIsForgottenAtOnce) {
+TEST_F(TableTest, ForgetsAProcessWhoseLabelsAnotherProcessTakesOver) {
   const auto old_one = Known(7, 100);
   Take({On(old_one)});
   Take({On(Known(7, 200))});
@@ -150,10 +150,10 @@ TEST_F(TableTest, WhoseLabelsAnotherOneHasIsForgottenAtOnce) {
   EXPECT_EQ(table_.forgotten(), (std::vector<ProcessOnDevice>{{{7, 100}, kGpu0}}));
   const uint64_t generation = table_.generation();
   Take({On(old_one), On(Known(7, 200))});
-  EXPECT_FALSE(Row(7, 100).replaced) << "it runs";
+  EXPECT_FALSE(Row(7, 100).replaced) << "a running process keeps its labels";
   EXPECT_NE(table_.generation(), generation);
   Take({On(Known(7, 300, "another-pod"))});
-  EXPECT_FALSE(Row(7, 200).replaced) << "the labels of pid 7 are others now";
+  EXPECT_FALSE(Row(7, 200).replaced) << "the labels of pid 7 have changed";
 }
 
 TEST_F(TableTest, AProcessOnTwoDevicesHasTwoRows) {
@@ -167,7 +167,7 @@ TEST_F(TableTest, AProcessOnTwoDevicesHasTwoRows) {
   EXPECT_TRUE(rows(kGpu1).begin()->second.active);
 }
 
-TEST_F(TableTest, AListThatCannotBeReadEndsNobody) {
+TEST_F(TableTest, AFailedListEndsNoProcess) {
   Take({On(Known(7, 100))});
   listed_ = false;
   Take({});
@@ -175,7 +175,7 @@ TEST_F(TableTest, AListThatCannotBeReadEndsNobody) {
   EXPECT_FALSE(table_.intervals().front().residents_known);
 }
 
-TEST_F(TableTest, ADeviceThatIsGoneEndsItsProcesses) {
+TEST_F(TableTest, AMissingDeviceEndsItsProcesses) {
   second_ =
       DeviceReading{.device = kGpu1, .at = {}, .counter_mj = 5, .processes = {On(Known(8, 1))}};
   Take({});
@@ -187,7 +187,7 @@ TEST_F(TableTest, ADeviceThatIsGoneEndsItsProcesses) {
   EXPECT_FALSE(table_.intervals()[1].counter_mj.has_value());
 }
 
-// Takes a reading of GPU 0 in which accounting tells of these.
+// Takes a reading of GPU 0 in which accounting reports these processes.
 class EndedTest : public TableTest {
  protected:
   void TakeEnded(std::vector<EndedProcess> ended, std::vector<ProcessBusy> busy = {},
@@ -212,7 +212,7 @@ class EndedTest : public TableTest {
   }
 };
 
-TEST_F(EndedTest, WhoLivedBetweenTwoReadingsHasARowOfTheDead) {
+TEST_F(EndedTest, AProcessThatLivedBetweenTwoReadingsHasAnEndedRow) {
   table_ = ProcessTable({.retention = minutes(5), .all_processes = true});
   const uint64_t before = table_.generation();
   TakeEnded({Ended(7, 1'000)}, {{.pid = 7, .busy_percent_us = 9, .sm_percent = 80}});
@@ -221,27 +221,27 @@ TEST_F(EndedTest, WhoLivedBetweenTwoReadingsHasARowOfTheDead) {
   EXPECT_FALSE(row.active);
   EXPECT_TRUE(row.listed);
   EXPECT_EQ(row.memory_bytes, 4'096U);
-  EXPECT_EQ(row.sm_percent, 60U) << "of its whole life";
-  EXPECT_EQ(row.busy, 9U) << "which is charged";
+  EXPECT_EQ(row.sm_percent, 60U) << "the mean of its whole life";
+  EXPECT_EQ(row.busy, 9U) << "its busy time is charged";
   EXPECT_EQ(Residents(), Pids{7});
   TakeEnded({Ended(7, 1'000)});
-  EXPECT_EQ(rows().size(), 1U) << "told twice";
+  EXPECT_EQ(rows().size(), 1U) << "reported twice";
   TakeEnded({Ended(7, 2'000)});
-  EXPECT_EQ(rows().size(), 2U) << "its pid was used again";
+  EXPECT_EQ(rows().size(), 2U) << "another process used its pid";
   now_ += minutes(5);
   TakeEnded({});
   EXPECT_TRUE(rows().empty());
 }
 
-TEST_F(EndedTest, IsTheSameThatSamplesHaveToldOf) {
+TEST_F(EndedTest, ContinuesTheRowThatSamplesMade) {
   Take({}, {{.pid = 7, .busy_percent_us = 9, .sm_percent = 80}});
   TakeEnded({Ended(7, 1'000)});
   ASSERT_EQ(rows().size(), 1U);
   EXPECT_EQ(Row(7, 0).sm_percent, 60U);
-  EXPECT_FALSE(Row(7, 0).listed) << "in no container that anybody knows";
+  EXPECT_FALSE(Row(7, 0).listed) << "its container is unknown";
 }
 
-TEST_F(EndedTest, WhoIsOnAListOrWasUntilNowIsNoOther) {
+TEST_F(EndedTest, AddsNoRowForAProcessThatIsListedOrJustEnded) {
   Take({On(Known(7, 100))});
   TakeEnded({Ended(7, 1'000)});
   EXPECT_EQ(rows().size(), 1U);
@@ -249,7 +249,7 @@ TEST_F(EndedTest, WhoIsOnAListOrWasUntilNowIsNoOther) {
   EXPECT_EQ(rows().size(), 2U);
 }
 
-TEST_F(EndedTest, WhoGoesOnWithoutAGpuIsKnown) {
+TEST_F(EndedTest, IdentifiesAProcessThatStillRunsWithoutAGpu) {
   EndedProcess ended = Ended(7, 1'000);
   ended.identity = Known(7, 100);
   TakeEnded({ended});
@@ -258,7 +258,7 @@ TEST_F(EndedTest, WhoGoesOnWithoutAGpuIsKnown) {
   EXPECT_EQ(table_.pods().UidOf(Row(7, 100).pod), "pod-a");
 }
 
-TEST_F(EndedTest, RowsOfTheDeadAreBounded) {
+TEST_F(EndedTest, LimitsTheRowsOfEndedProcesses) {
   std::vector<EndedProcess> many;
   for (uint32_t pid = 1; pid <= 3'000; ++pid) {
     many.push_back(Ended(pid, 1'000 + pid));
@@ -267,7 +267,7 @@ TEST_F(EndedTest, RowsOfTheDeadAreBounded) {
   EXPECT_EQ(rows().size(), 1'000U);
 }
 
-TEST_F(TableTest, ListsOnlyWhatIsInAContainerUnlessAllAreWanted) {
+TEST_F(TableTest, ListsOnlyProcessesInContainersByDefault) {
   for (const bool all : {false, true}) {
     table_ = ProcessTable({.retention = minutes(5), .all_processes = all});
     Take({On(Known(7, 100)), On(Known(8, 100, "")), {.pid = 9}});
@@ -279,7 +279,7 @@ TEST_F(TableTest, ListsOnlyWhatIsInAContainerUnlessAllAreWanted) {
   }
 }
 
-TEST_F(TableTest, SaysWhenSeriesChange) {
+TEST_F(TableTest, ChangesTheGenerationWhenSeriesChange) {
   const auto seven = Known(7, 100);
   const auto outsider = Known(8, 100, "");
   Take({On(seven)});
@@ -287,7 +287,7 @@ TEST_F(TableTest, SaysWhenSeriesChange) {
   Take({On(seven), On(outsider)});
   Take({On(seven)});
   Take({});
-  EXPECT_EQ(table_.generation(), born) << "numbers change, and who has no series";
+  EXPECT_EQ(table_.generation(), born) << "neither numbers nor rows without series change it";
   Take({On(seven), On(Known(9, 5))});
   EXPECT_GT(table_.generation(), born);
   const uint64_t two = table_.generation();
@@ -298,37 +298,37 @@ TEST_F(TableTest, SaysWhenSeriesChange) {
   EXPECT_GT(table_.generation(), two);
 }
 
-TEST_F(TableTest, LearnsLaterWhereAProcessIs) {
+TEST_F(TableTest, FindsTheContainerOfAProcessLater) {
   Take({On(Known(7, 100, ""))});
   EXPECT_FALSE(Row(7, 100).listed);
   Take({On(Known(7, 100, "pod-b"))});
   EXPECT_TRUE(Row(7, 100).listed);
   EXPECT_EQ(table_.pods().UidOf(Row(7, 100).pod), "pod-b");
   Take({On(Known(7, 100, "pod-c"))});
-  EXPECT_EQ(table_.pods().UidOf(Row(7, 100).pod), "pod-b") << "labels stay";
+  EXPECT_EQ(table_.pods().UidOf(Row(7, 100).pod), "pod-b") << "labels never change";
 }
 
-TEST_F(TableTest, ChargesBusyTimeToWhoeverItWas) {
+TEST_F(TableTest, ChargesBusyTimeToTheRightProcess) {
   const auto seven = Known(7, 100);
   const auto eight = Known(8, 100);
   Take({On(seven), On(eight)});
-  // 7 has exited inside the interval, 9 came and went in it; of 8 nothing is said: it was idle.
+  // 7 has exited inside the interval, 9 came and went in it; 8 has no record: it was idle.
   Take({On(eight)}, {{.pid = 7, .busy_percent_us = 30}, {.pid = 9, .busy_percent_us = 20}});
   EXPECT_EQ(Residents(), (Pids{7, 8, 9}));
   const std::vector<Resident>& residents = table_.intervals().front().residents;
   EXPECT_EQ(residents[0].busy, 30U);
   EXPECT_EQ(residents[1].busy, 0U);
   EXPECT_EQ(residents[2].busy, 20U);
-  EXPECT_FALSE(residents[2].listed) << "nobody can say any longer who it was";
+  EXPECT_FALSE(residents[2].listed) << "its identity can no longer be found";
   EXPECT_EQ(Row(8, 100).sm_percent, 0U);
-  // A sample of 7 that comes late is still its own; an idle record of nobody makes no row.
+  // A late sample of 7 still counts for 7. An idle record of an unknown process makes no row.
   Take({On(eight)}, {{.pid = 7, .busy_percent_us = 10}, {.pid = 55, .busy_percent_us = 0}});
   EXPECT_EQ(Residents(), (Pids{7, 8}));
   Take({On(eight)});
   EXPECT_EQ(Residents(), (Pids{8}));
 }
 
-TEST_F(TableTest, HasNoUtilizationWhereTheDriverHasNone) {
+TEST_F(TableTest, HasNoUtilizationWithoutSamples) {
   for (const BusySamples samples : {BusySamples::kNotSupported, BusySamples::kMissing}) {
     samples_ = samples;
     Take({On(Known(7, 100))});
@@ -346,18 +346,18 @@ TEST_F(TableTest, CountsAProcessOnSeveralListsOnce) {
   EXPECT_EQ(Residents(), Pids{7});
 }
 
-TEST_F(TableTest, AServerOfMpsIsNoResidentBesideItsClients) {
+TEST_F(TableTest, AnMpsServerIsNoResidentBesideItsClients) {
   auto server = std::make_shared<ProcessIdentity>(*Known(3, 1, ""));
   server->name = "nvidia-cuda-mps";
   ListedProcess client = On(Known(7, 100));
   Take({On(server), client});
-  EXPECT_EQ(Residents(), (Pids{3, 7})) << "a name alone proves nothing";
+  EXPECT_EQ(Residents(), (Pids{3, 7})) << "the name alone does not make it a server";
   client.mps_client = true;
   Take({On(server), client});
   EXPECT_EQ(Residents(), Pids{7});
 }
 
-TEST_F(TableTest, ForgetsPodsThatNobodyUses) {
+TEST_F(TableTest, ForgetsUnusedPods) {
   const PodNumber holder = table_.pods().NumberOf("holder", now_);
   second_ = DeviceReading{.device = kGpu1, .at = {}, .counter_mj = {}, .holders = {holder}};
   Take({On(Known(7, 100, "pod-a"))});
@@ -369,11 +369,12 @@ TEST_F(TableTest, ForgetsPodsThatNobodyUses) {
   EXPECT_TRUE(table_.forgotten_pods().empty());
   Take({});
   EXPECT_TRUE(rows().empty());
-  EXPECT_EQ(table_.forgotten_pods(), std::vector<PodNumber>{pod}) << "with the last of its rows";
+  EXPECT_EQ(table_.forgotten_pods(), std::vector<PodNumber>{pod})
+      << "it is forgotten with its last row";
   EXPECT_EQ(table_.pods().UidOf(pod), "");
   EXPECT_EQ(table_.pods().UidOf(holder), "holder");
   Take({On(Known(7, 300, "pod-a"))});
-  EXPECT_NE(Row(7, 300).pod, pod) << "no number is given twice";
+  EXPECT_NE(Row(7, 300).pod, pod) << "a number is never used for a second pod";
 }
 
 TEST(ProcessAccounts, KeepAPodsEnergyWhenItsProcessIsForgotten) {
@@ -403,7 +404,7 @@ TEST(ProcessAccounts, KeepAPodsEnergyWhenItsProcessIsForgotten) {
   EXPECT_EQ(SumMj(*accounts.ledger().Pod({pod, kGpu0})), 700U);
 }
 
-TEST(ProcessAccounts, TakeNoMemoryForAThousandKnownProcesses) {
+TEST(ProcessAccounts, AllocateNothingForAThousandKnownProcesses) {
   ProcessAccounts accounts({}, {});
   ProcessReading reading;
   for (uint32_t device = 0; device < 8; ++device) {
@@ -432,8 +433,8 @@ TEST(ProcessAccounts, TakeNoMemoryForAThousandKnownProcesses) {
   EXPECT_EQ(accounts.ledger().Device({3})->unattributed_mj, 0U);
 }
 
-// A node lives at random; the table agrees with a plain retelling of what was listed.
-TEST(ProcessTableProperty, KnowsWhoLivesAndWhoHasDied) {
+// Random lives on a node; the table agrees with a plain list of what the driver listed.
+TEST(ProcessTableProperty, KnowsRunningAndEndedProcesses) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     std::mt19937 random(seed);
     const auto retention = seconds(random() % 20);

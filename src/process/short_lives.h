@@ -1,8 +1,8 @@
-// Of each device: whether the driver accounts for its processes, and how many began and ended
-// between two readings, which accounting alone tells of.
+// Per device: the state of the driver's accounting, and the number of processes that began and
+// ended between two readings, which only accounting reports.
 //
-// Counts outlive the rows of those processes, and count those that get none.  One thread, the
-// tick's.
+// Counts stay when the rows of those processes are removed, and include processes without a row.
+// One thread, the tick's.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ class ShortLives {
   struct OfDevice {
     Accounting accounting = Accounting::kNotRead;
     uint64_t count = 0;
-    bool was_told = false;  // Accounting was on once, so that the count says something.
+    bool was_told = false;  // Accounting was on at least once, so the count is meaningful.
   };
 
   void Take(const ProcessReading& reading) {
     for (auto& [device, told] : devices_) {
-      told.accounting = Accounting::kNotRead;  // Also of one that is gone.
+      told.accounting = Accounting::kNotRead;  // Also for a device that is gone.
     }
     for (const DeviceReading& device : reading.devices) {
       OfDevice& told = devices_[device.device];
@@ -32,7 +32,7 @@ class ShortLives {
     }
   }
 
-  // Null for a device that was never read.
+  // Returns null for a device that was never read.
   const OfDevice* Of(DeviceNumber device) const {
     const auto found = devices_.find(device);
     return found == devices_.end() ? nullptr : &found->second;

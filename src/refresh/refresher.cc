@@ -40,7 +40,7 @@ KubeletRefresher::KubeletRefresher(PodResources& kubelet, RefresherOptions optio
       options_(options),
       clock_(clock),
       completeness_(options.in_pod),
-      tide_(kHugeAnswer, kLooksUntilReturned),
+      memory_return_(kHugeAnswer, kLooksUntilReturned),
       publisher_({.message = "the kubelet's pod list has changed its state",
                   .is_expected = !options.expected},
                  AtFirst(), tick) {}
@@ -55,7 +55,7 @@ void KubeletRefresher::Run(const std::stop_token& stop) {
 }
 
 void KubeletRefresher::RefreshOnce() {
-  if (tide_.IsDue()) {
+  if (memory_return_.IsDue()) {
     ReturnFreeMemory();
   }
   const Instant asked_at = clock_.Now();
@@ -64,7 +64,7 @@ void KubeletRefresher::RefreshOnce() {
     Refuse(answer.status());
     return;
   }
-  tide_.Took(answer->pod_count + answer->allocations.size() + answer->claimed.size());
+  memory_return_.Took(answer->pod_count + answer->allocations.size() + answer->claimed.size());
   const ListVerdict verdict = completeness_.Judge(*answer, clock_.Now());
   if (verdict == ListVerdict::kComplete) {
     Accept(*std::move(answer), asked_at);

@@ -51,7 +51,7 @@ class KubeletRefresher {
   const RefresherOptions options_;
   Clock& clock_;
   ListCompleteness completeness_;
-  MemoryTide tide_;
+  MemoryReturnSchedule memory_return_;
   FactPublisher<PodFacts> publisher_;
 };
 

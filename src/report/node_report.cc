@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kBytesPerMebibyte = 1048576;
 constexpr double kMostBytes = 1e15;
-// Activity is measured, and may come out a little above its true bound.
+// Activity is measured and may slightly exceed its exact limit.
 constexpr double kMostRatio = 1.05;
 
 constexpr UseMeasureRow kUseMeasures[] = {
@@ -32,7 +32,8 @@ boost::json::object OwnerJson(const ReportedOwner& owner) {
   return object;
 }
 
-// Whole numbers without a point: a reader sees the same number that the driver said.
+// Prints whole numbers without a decimal point, so a reader sees the number that the driver
+// returned.
 boost::json::value NumberJson(double number) {
   const auto whole = static_cast<int64_t>(number);
   if (static_cast<double>(whole) == number) {

@@ -1,9 +1,9 @@
-// What a node tells the cluster role: its devices, who holds them, and how hard they are used.
+// The report from a node to the cluster role: its devices, their owners, and their utilization.
 //
-// The node role writes one as the JSON of GET /api/v1/node, the cluster role reads it back; both
-// directions stand here, made from the same table of measures, so that they cannot drift apart.
-// docs/api.md describes the bytes.  What a node does not know is absent, never a sentinel.  Plain
-// data and pure functions; any thread.
+// The node role writes the JSON of GET /api/v1/node, and the cluster role parses it. Writer and
+// parser use the same table of measures, so they always agree. docs/api.md describes the format. A
+// fact that the node does not know is absent, never a special number. Plain data and pure
+// functions; any thread.
 #pragma once
 
 #include <array>
@@ -19,10 +19,10 @@
 
 namespace podgpu {
 
-// The number under "schema"; it grows only when an old reader would misunderstand a new report.
+// The number under "schema". It increases only when an old reader would misunderstand a new report.
 inline constexpr int64_t kNodeReportSchema = 1;
 
-// What is told of a device's use.  The order is that of the JSON and of InUseMeasures().
+// The measures of a device, in the order of the JSON and of InUseMeasures().
 enum class UseMeasure : uint8_t {
   kUtilization,
   kMemoryCopy,
@@ -35,15 +35,15 @@ inline constexpr size_t kUseMeasureCount = 6;
 
 struct UseMeasureRow {
   UseMeasure measure;
-  std::string_view key;  // In the JSON, with its unit last.
-  uint16_t field_id;     // Of DCGM.
-  double scale;          // From DCGM's unit to that of the key.
-  double most;           // No honest value is larger.
+  std::string_view key;  // The JSON key, which ends with the unit.
+  uint16_t field_id;     // DCGM's field id.
+  double scale;          // Factor from DCGM's unit to that of the key.
+  double most;           // The largest valid value.
 };
-// By UseMeasure.
+// In the order of UseMeasure.
 std::span<const UseMeasureRow> UseMeasures();
 
-// A value and how old its sample was when the node read it.
+// A value and the age of its sample when the node read it.
 struct UseValue {
   double value = 0;
   uint32_t age_ms = 0;
@@ -55,16 +55,17 @@ struct ReportedOwner {
   std::string pod;
   std::string container;
   std::string resource;  // "nvidia.com/gpu"; empty for a claim.
-  std::string claim;     // Its name; empty where a device plugin gave the device.
+  std::string claim;     // Name of the claim; empty when a device plugin gave the device.
   auto operator<=>(const ReportedOwner&) const = default;
 };
 
-// Who holds a GPU or an instance, and how hard it is used.
+// Owners and utilization of a GPU or an instance.
 struct DeviceUse {
   std::array<std::optional<UseValue>, kUseMeasureCount> values;
   std::vector<ReportedOwner> owners;
-  uint32_t hidden_owners = 0;         // In namespaces that the node does not name.
-  std::optional<uint32_t> processes;  // On it now; nothing where the node does not read them.
+  uint32_t hidden_owners = 0;  // Owners in namespaces that the node must not name.
+  std::optional<uint32_t>
+      processes;  // Processes on it now; absent when the node does not read processes.
 
   const std::optional<UseValue>& of(UseMeasure measure) const {
     return values[static_cast<size_t>(measure)];
@@ -83,36 +84,36 @@ struct ReportedInstance {
 struct ReportedGpu {
   uint32_t index = 0;  // The `gpu` label.
   std::string uuid;
-  std::string model;  // In full: "NVIDIA H100 80GB HBM3".
-  std::string state;  // A word of topology/device_state.h.
+  std::string model;  // The full name: "NVIDIA H100 80GB HBM3".
+  std::string state;  // A name from topology/device_state.h.
   DeviceUse use;
   std::vector<ReportedInstance> instances;
   bool operator==(const ReportedGpu&) const = default;
 };
 
 struct NodeReport {
-  std::string version;  // Of podgpu there.
+  std::string version;  // The podgpu version of the node.
   std::string node;
   bool ready = false;
-  std::string verdict;        // In the words of /readyz.
-  bool owners_known = false;  // Otherwise the kubelet has not answered, or too long ago.
+  std::string verdict;        // The text of /readyz.
+  bool owners_known = false;  // False: the kubelet has not answered, or its answer is too old.
   std::vector<ReportedGpu> gpus;
   bool operator==(const NodeReport&) const = default;
 };
 
 std::string WriteNodeReport(const NodeReport& report);
 
-// What a reader takes of one node; what is beyond is no node.
+// Limits of the parser; a larger report is refused.
 struct NodeReportLimits {
   size_t most_gpus = 256;
-  size_t most_instances = 64;     // Of one GPU.
-  size_t most_owners = 8'192;     // Of the whole node.
-  size_t most_text_bytes = 1024;  // Of one text.
+  size_t most_instances = 64;     // Per GPU.
+  size_t most_owners = 8'192;     // Per node.
+  size_t most_text_bytes = 1024;  // Per text.
 };
 
-// Reads a report and believes none of it: types, ranges, limits, UUIDs that are there twice.
-// kInvalidArgument with one line that says what is wrong, without the node's name; for another
-// schema kUnimplemented.  Keys that are not known are passed over.
+// Parses and validates a report: types, ranges, limits, duplicate UUIDs. On failure
+// kInvalidArgument with one line that states the problem without the node's name; kUnimplemented
+// for another schema. Unknown keys are ignored.
 StatusOr<NodeReport> ReadNodeReport(std::string_view json, const NodeReportLimits& limits = {});
 
 }  // namespace podgpu

@@ -1,6 +1,5 @@
-// Feeds bytes to the reader of node reports.
-// Invariants: what is read is within the limits and is read again as the same from what the writer
-// makes of it; a refusal has one line.
+// Feeds bytes to the report parser. Invariants: a parsed report is within the limits and is the
+// same after writing and parsing it again; an error has one line.
 #include <cstdint>
 #include <set>
 #include <string_view>

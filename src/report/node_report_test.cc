@@ -36,7 +36,7 @@ NodeReport TwoGpus() {
   return report;
 }
 
-TEST(NodeReport, IsReadAsItWasWritten) {
+TEST(NodeReport, SurvivesWritingAndReading) {
   const NodeReport report = TwoGpus();
   const StatusOr<NodeReport> read = ReadNodeReport(WriteNodeReport(report));
   ASSERT_TRUE(read.ok()) << read.status();
@@ -49,7 +49,7 @@ TEST(NodeReport, HasEveryMeasureInTheOrderOfTheEnumeration) {
   }
 }
 
-TEST(NodeReport, LeavesOutWhatIsNotKnown) {
+TEST(NodeReport, LeavesOutUnknownFacts) {
   const std::string json = WriteNodeReport(TwoGpus());
   EXPECT_NE(json.find(R"("values":{"memory_copy_utilization_percent":{"value":37,"age_ms":120},)"
                       R"("sm_active_ratio":{"value":4.321E-1,"age_ms":900}})"),
@@ -59,7 +59,7 @@ TEST(NodeReport, LeavesOutWhatIsNotKnown) {
   EXPECT_EQ(json.find("utilization_percent\":{\"value\":0"), std::string::npos);
 }
 
-// `text` once replaced in a good report.
+// A valid report in which the first `part` is replaced by `other`.
 std::string With(std::string_view part, std::string_view other) {
   std::string json = WriteNodeReport(TwoGpus());
   const size_t at = json.find(part);
@@ -67,34 +67,34 @@ std::string With(std::string_view part, std::string_view other) {
   return json.replace(at, part.size(), other);
 }
 
-TEST(NodeReport, TakesKeysThatItDoesNotKnow) {
+TEST(NodeReport, AcceptsUnknownKeys) {
   EXPECT_TRUE(ReadNodeReport(With("\"schema\":1", R"("more":{"a":[1,null]},"schema":1)")).ok());
 }
 
-TEST(NodeReport, BelievesNothing) {
+TEST(NodeReport, RefusesInvalidReports) {
   struct Row {
     std::string_view part, other, says;
   };
   const Row rows[] = {
-      {"{\"schema\"", "[\"schema\"", "it is no JSON object"},
-      {"\"schema\":1", "\"schema\":2", "schema 2 is not understood here"},
-      {"\"schema\":1", "\"schema\":\"1\"", "\"schema\" is no whole number"},
+      {"{\"schema\"", "[\"schema\"", "it is not a JSON object"},
+      {"\"schema\":1", "\"schema\":2", "schema 2 is not supported"},
+      {"\"schema\":1", "\"schema\":\"1\"", "\"schema\" is not a whole number"},
       {"\"node\":\"gpu-node.1\"", "\"node\":\"\"", "\"node\" is empty"},
-      {"\"node\":\"gpu-node.1\"", "\"nodes\":\"n\"", "\"node\" is no text"},
+      {"\"node\":\"gpu-node.1\"", "\"nodes\":\"n\"", "\"node\" is not a text"},
       {"\"ready\":true", "\"ready\":1", "\"ready\" is neither true nor false"},
-      {"\"devices\":[", "\"devices\":[7,", "under \"devices\" is no object"},
-      {"\"gpu\":0", "\"gpu\":-1", "\"gpu\" is no whole number from 0 to 4294967295"},
+      {"\"devices\":[", "\"devices\":[7,", "\"devices\" is not an object"},
+      {"\"gpu\":0", "\"gpu\":-1", "\"gpu\" is not a whole number from 0 to 4294967295"},
       {"GPU-2", "GPU-1", "\"GPU-1\" is the UUID of two devices"},
       {"MIG-2", "GPU-1", "\"GPU-1\" is the UUID of two devices"},
-      {"\"lost\"", "\"fine\"", "\"fine\", which is no state of a device"},
-      {"\"value\":37", "\"value\":101", "is no number from 0 to 100"},
-      {"\"value\":37", "\"value\":-1", "is no number from 0 to 100"},
-      {"\"value\":37", "\"value\":null", "is no number from 0 to 100"},
-      {"\"value\":37", "\"value\":1e999", "is no number from 0 to 100"},
-      {"\"age_ms\":120", "\"age_ms\":99999999999", "\"age_ms\" is no whole number"},
-      {"\"namespace\":\"default\"", "\"namespace\":{}", "\"namespace\" is no text"},
-      {"\"owners\":[{", "\"owners\":7,\"x\":[{", "\"owners\" is no list"},
-      {"\"version\":\"1.2.3\"", "\"version\":\"\xFF\"", "it is no JSON object"},
+      {"\"lost\"", "\"fine\"", "\"fine\", which is not a device state"},
+      {"\"value\":37", "\"value\":101", "is not a number from 0 to 100"},
+      {"\"value\":37", "\"value\":-1", "is not a number from 0 to 100"},
+      {"\"value\":37", "\"value\":null", "is not a number from 0 to 100"},
+      {"\"value\":37", "\"value\":1e999", "is not a number from 0 to 100"},
+      {"\"age_ms\":120", "\"age_ms\":99999999999", "\"age_ms\" is not a whole number"},
+      {"\"namespace\":\"default\"", "\"namespace\":{}", "\"namespace\" is not a text"},
+      {"\"owners\":[{", "\"owners\":7,\"x\":[{", "\"owners\" is not a list"},
+      {"\"version\":\"1.2.3\"", "\"version\":\"\xFF\"", "it is not a JSON object"},
   };
   for (const Row& row : rows) {
     const StatusOr<NodeReport> read = ReadNodeReport(With(row.part, row.other));

@@ -15,7 +15,7 @@ namespace json = boost::json;
 
 constexpr std::string_view kStates[] = {"ok", "degraded", "unresponsive", "lost", "recovering"};
 
-// Reads one report; the first thing that is wrong ends it.
+// Reads one report and stops at the first error.
 class ReportReader {
  public:
   explicit ReportReader(const NodeReportLimits& limits) : limits_(limits) {}
@@ -25,7 +25,7 @@ class ReportReader {
     Take(Number(root, "schema", std::numeric_limits<int64_t>::max()), schema);
     if (failure_.ok() && schema != kNodeReportSchema) {
       return absl::UnimplementedError(absl::StrFormat(
-          "schema %d is not understood here, only %d: run the same release of podgpu on nodes and "
+          "schema %d is not supported, only %d: run the same release of podgpu on nodes and "
           "cluster role",
           schema, kNodeReportSchema));
     }
@@ -56,7 +56,7 @@ class ReportReader {
     gpu.model = Text(object, "model");
     gpu.state = Text(object, "state");
     if (std::ranges::find(kStates, gpu.state) == std::end(kStates)) {
-      Fail(absl::StrFormat("\"state\" is %s, which is no state of a device", Quoted(gpu.state)));
+      Fail(absl::StrFormat("\"state\" is %s, which is not a device state", Quoted(gpu.state)));
     }
     gpu.use = ReadUse(object);
     if (object.contains("instances")) {
@@ -64,7 +64,7 @@ class ReportReader {
       for (const json::value& instance : Array(object, "instances", limits_.most_instances)) {
         gpu.instances.push_back(ReadInstance(Object(instance, "instances")));
         if (!ids.insert(gpu.instances.back().gpu_instance_id).second) {
-          Fail(absl::StrFormat("GPU %d has two instances of the number %d", gpu.index,
+          Fail(absl::StrFormat("GPU %d has two instances with number %d", gpu.index,
                                gpu.instances.back().gpu_instance_id));
         }
       }
@@ -115,7 +115,7 @@ class ReportReader {
     boost::system::error_code error;
     value.value = number == nullptr ? 0 : number->to_number<double>(error);
     if (number == nullptr || error || !(value.value >= 0) || value.value > row.most) {
-      Fail(absl::StrFormat("\"%s\" is no number from 0 to %g", row.key, row.most));
+      Fail(absl::StrFormat("\"%s\" is not a number from 0 to %g", row.key, row.most));
     }
     Take(Number(object, "age_ms", std::numeric_limits<uint32_t>::max()), value.age_ms);
     return value;
@@ -146,7 +146,7 @@ class ReportReader {
   const json::object& Object(const json::value& value, std::string_view key) {
     const json::object* object = value.if_object();
     if (object == nullptr) {
-      Fail(absl::StrFormat("what stands under \"%s\" is no object", key));
+      Fail(absl::StrFormat("\"%s\" is not an object", key));
     }
     return object == nullptr ? none_ : *object;
   }
@@ -155,12 +155,12 @@ class ReportReader {
     const json::value* value = object.if_contains({key.data(), key.size()});
     const json::array* array = value == nullptr ? nullptr : value->if_array();
     if (array == nullptr) {
-      Fail(absl::StrFormat("\"%s\" is no list", key));
+      Fail(absl::StrFormat("\"%s\" is not a list", key));
       return empty_;
     }
     if (array->size() > most) {
-      Fail(
-          absl::StrFormat("\"%s\" has %d members; at most %d are taken", key, array->size(), most));
+      Fail(absl::StrFormat("\"%s\" has %d members; at most %d are allowed", key, array->size(),
+                           most));
       return empty_;
     }
     return failure_.ok() ? *array : empty_;
@@ -169,7 +169,8 @@ class ReportReader {
   std::string TextOf(const json::value* value, std::string_view key) {
     const json::string* text = value == nullptr ? nullptr : value->if_string();
     if (text == nullptr || text->size() > limits_.most_text_bytes) {
-      Fail(absl::StrFormat("\"%s\" is no text of at most %d bytes", key, limits_.most_text_bytes));
+      Fail(absl::StrFormat("\"%s\" is not a text of at most %d bytes", key,
+                           limits_.most_text_bytes));
       return {};
     }
     return {text->data(), text->size()};
@@ -196,12 +197,12 @@ class ReportReader {
     return flag != nullptr && *flag;
   }
 
-  // A whole number from 0 to `most`.
+  // Reads a whole number from 0 to `most`.
   int64_t Number(const json::object& object, std::string_view key, int64_t most) {
     const json::value* value = object.if_contains({key.data(), key.size()});
     const int64_t* number = value == nullptr ? nullptr : value->if_int64();
     if (number == nullptr || *number < 0 || *number > most) {
-      Fail(absl::StrFormat("\"%s\" is no whole number from 0 to %d", key, most));
+      Fail(absl::StrFormat("\"%s\" is not a whole number from 0 to %d", key, most));
       return 0;
     }
     return *number;
@@ -231,7 +232,7 @@ StatusOr<NodeReport> ReadNodeReport(std::string_view text, const NodeReportLimit
   const json::value root = json::parse({text.data(), text.size()}, error, &memory, options);
   if (error || !root.is_object()) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("it is no JSON object: %s", error ? error.message() : "another value"));
+        absl::StrFormat("it is not a JSON object: %s", error ? error.message() : "another value"));
   }
   return ReportReader(limits).Read(root.get_object());
 }

@@ -1,8 +1,8 @@
-// On which columns a field can be read.
+// The columns of the grid on which a field can be read.
 //
-// dcgm-exporter's filter: fields of links are asked of switches
-// too, those of cores of CPUs; what belongs to the host or to GPUs is asked of GPUs and instances.
-// Rows of the grid, the watches and the views all follow from here.  Pure functions; any thread.
+// The same filter as dcgm-exporter's: fields of links are also read on switches, fields of cores
+// also on CPUs; fields of the host or of GPUs are read on GPUs and instances. Grid rows, watches
+// and views all use these functions. Pure functions; any thread.
 #pragma once
 
 #include <vector>
@@ -12,16 +12,16 @@
 
 namespace podgpu {
 
-// The columns of `topology` on which fields of `level` can be read.
+// Returns the columns of `topology` on which fields of `level` can be read.
 ColumnRange ColumnsFor(FieldLevel level, const Topology& topology);
 
-// Whether fields of `level` are read on parts of `kind`.
+// Returns whether fields of `level` are read on parts of `kind`.
 bool IsReadOn(FieldLevel level, PartKind kind);
 
-// Whether fields of `level` are read on any part, and so not on GPUs.
+// Returns whether fields of `level` are read on any part, and therefore not on GPUs.
 bool IsPartLevel(FieldLevel level);
 
-// The kinds of part on which any of `fields` is read.
+// Returns the kinds of part on which any of `fields` is read.
 PartKinds PartsFor(const std::vector<const Field*>& fields);
 
 }  // namespace podgpu

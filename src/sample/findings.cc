@@ -18,7 +18,7 @@ bool SameLines(const Findings& a, const Findings& b) {
   const auto same_code = [](const XidCount& one, const XidCount& other) {
     return one.gpu == other.gpu && one.code == other.code;
   };
-  // Why a watch does not pass, and how a way is, stand in labels.
+  // Failure reasons of watches and states of peers are labels, so they change the lines.
   const auto same_reasons = [](const GpuHealth& one, const GpuHealth& other) {
     return std::ranges::equal(one.watches, other.watches, {}, &HealthVerdict::code,
                               &HealthVerdict::code);

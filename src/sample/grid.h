@@ -1,11 +1,10 @@
-// All values of one reading: a row per field, a column per entity or part that can have it.
+// All values of one reading: a row per field, a column per entity or part.
 //
-// The source thread fills a Grid and publishes it; from then on it is immutable and shared.  Rows
-// follow the order of `fields()` (ascending field id, each once), columns those of `topology()`.
-// A row has cells only for the columns on which its field can be read (columns.h), one after
-// another; values are stored row by row.  Texts
-// are kept in a pool of the grid, each distinct text once, so that a Value stays 16 bytes and a
-// steady reading allocates nothing new.
+// The source thread fills a Grid and publishes it; from then on it is immutable and shared. Rows
+// follow `fields()` (ascending field id, each once), columns follow `topology()`. A row has cells
+// only for the columns on which its field can be read (columns.h); values are stored row by row.
+// Each distinct text is stored once, in a pool of the grid; therefore a Value has 16 bytes and a
+// steady reading allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +24,14 @@
 
 namespace podgpu {
 
-// Index of a field among the rows of a grid.
+// Index of a row in a grid.
 struct FieldRow {
   uint16_t index = 0;
 };
 
 class Grid {
  public:
-  // All cells absent (kNotRead).  `fields` point into the catalogue and are ascending by id without
+  // All cells are absent (kNotRead). `fields` point into the catalogue, ascending by id without
   // repeats.
   Grid(std::shared_ptr<const Topology> topology, std::vector<const Field*> fields);
 
@@ -40,7 +39,7 @@ class Grid {
   const std::shared_ptr<const Topology>& shared_topology() const { return topology_; }
   const std::vector<const Field*>& fields() const { return fields_; }
 
-  // The row of field `id`, or nothing when this grid does not hold it.
+  // Returns the row of field `id`, or nothing when the grid does not contain it.
   std::optional<FieldRow> RowOf(uint16_t field_id) const;
 
   const Value& at(FieldRow row, EntityId entity) const { return values_[CellIndex(row, entity)]; }
@@ -50,7 +49,7 @@ class Grid {
     PODGPU_CHECK(row.index < rows_.size() && rows_[row.index].columns.Contains(entity));
     return rows_[row.index].first_cell + (entity.index - rows_[row.index].columns.first);
   }
-  // The columns in which a row has cells.
+  // Returns the columns in which a row has cells.
   ColumnRange ColumnsOf(FieldRow row) const {
     PODGPU_CHECK(row.index < rows_.size());
     return rows_[row.index].columns;
@@ -60,30 +59,31 @@ class Grid {
   }
   const std::vector<Value>& cells() const { return values_; }
 
-  // Whether the column of `entity` has a number not older than `limit`.  Texts do not count, since
-  // identity outlives a device, nor do fields that are sampled too rarely to tell of a device.
+  // Returns whether the column of `entity` has a number not older than `limit`. Texts do not count,
+  // because identity outlives a device; nor do fields that are sampled too rarely to show that a
+  // device still answers.
   bool HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const;
 
-  // The same of a grid from which old values have been withdrawn, whatever the age of the others.
-  // The last XID, which stays on the page, does not count.
+  // The same for a grid from which stale values have been withdrawn: any number counts, regardless
+  // of its age. The last XID does not count, because it stays on the page.
   bool HasCurrentNumbers(EntityId entity) const;
 
-  // Makes every cell absent for `reason`; texts and findings are forgotten, their memory is kept.
+  // Makes every cell absent for `reason`. Empties texts and findings and keeps their memory.
   void Clear(Absence reason);
 
-  // The index of `text` in the pool, adding it if it is new.  Costs a search over the distinct
-  // texts of the grid.
+  // Returns the index of `text` in the pool, adding it if it is new. Searches the distinct texts of
+  // the grid.
   uint32_t InternText(std::string_view text);
   const std::string& text(const Value& value) const {
     PODGPU_CHECK(value.kind() == Value::Kind::kText && value.text() < text_count_);
     return texts_[value.text()];
   }
 
-  // When the reading began.  Ages of values are counted from here.
+  // Start of the reading. Ages of values refer to this time.
   Instant read_at{};
   WallTime read_at_wall{};
 
-  // What was found out beside the cells.
+  // Facts besides the cells.
   Findings findings;
 
  private:

@@ -5,9 +5,9 @@
 namespace podgpu {
 namespace {
 
-// Whether all other holders have let go.  The copy adds to the count with acquire and release order
-// (libstdc++ 12, ext/atomicity.h), so it comes after the last holder's release, and with that after
-// all that this one has read; use_count alone orders nothing.
+// Returns whether only the pool holds the grid. Copying the pointer increments the count with
+// acquire and release order (libstdc++ 12, ext/atomicity.h), so it happens after the last holder's
+// release and after all of that holder's reads; use_count alone has no memory order.
 bool IsFree(const std::shared_ptr<Grid>& grid) {
   // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): see above.
   const std::shared_ptr<Grid> copy = grid;

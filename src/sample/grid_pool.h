@@ -1,9 +1,9 @@
-// Grids to read into, used again once nobody looks at them any more.
+// A pool of grids, reused when no other object holds them.
 //
-// A published grid belongs to the tick and to every snapshot that was made from it, one that a slow
-// client still reads among them.  The pool keeps a few and hands out one that nobody else holds, so
-// that a steady reading allocates nothing; while all are held it makes a new one, and does not keep
-// it when it has enough.  One thread takes; any thread lets go.
+// A published grid is shared by the tick and by every snapshot made from it, including one that a
+// slow client is still reading. The pool keeps a few grids and returns one that no other object
+// holds, so a steady reading allocates nothing. While all are held, it makes a new one, and keeps
+// it only if it has fewer than kMostKept. One thread calls Take; any thread may release a grid.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ namespace podgpu {
 class GridPool {
  public:
   // One is being filled, one is published, one may be in the newest snapshot, one in the snapshot
-  // that a scrape is sending, and one in the older per-pod page and in each of its two files.
+  // that a scrape is sending, and one each in the legacy per-pod page and its two files.
   static constexpr size_t kMostKept = 7;
 
-  // A grid of this layout that only the caller and the pool hold, with every cell absent
+  // Returns a grid of this layout that only the caller and the pool hold. Every cell is absent
   // (kNotRead).
   std::shared_ptr<Grid> Take(const std::shared_ptr<const Topology>& topology,
                              const std::vector<const Field*>& fields);

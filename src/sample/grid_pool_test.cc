@@ -19,7 +19,7 @@ std::shared_ptr<const Topology> Gpus(size_t count) {
 
 const std::vector<const Field*> kFields = {FindField(53), FindField(150)};
 
-TEST(GridPool, HandsAGridOutAgainOnceItIsLetGo) {
+TEST(GridPool, ReusesAGridAfterItsRelease) {
   GridPool pool;
   const auto topology = Gpus(2);
   std::shared_ptr<Grid> first = pool.Take(topology, kFields);
@@ -27,18 +27,18 @@ TEST(GridPool, HandsAGridOutAgainOnceItIsLetGo) {
   first->at(FieldRow{1}, EntityId{1}) = Value::OfInt64(7);
   first->at(FieldRow{0}, EntityId{0}) = Value::OfText(first->InternText("a serial number"));
   std::shared_ptr<Grid> second = pool.Take(topology, kFields);
-  EXPECT_NE(second.get(), where) << "the first is still held";
+  EXPECT_NE(second.get(), where) << "the first grid is still held";
   first.reset();
   const std::shared_ptr<Grid> third = pool.Take(topology, kFields);
   EXPECT_EQ(third.get(), where);
   for (const Value& value : third->cells()) {
-    EXPECT_FALSE(value.present()) << "nothing of an earlier reading passes for a new one";
+    EXPECT_FALSE(value.present()) << "no value of an earlier reading remains";
     EXPECT_EQ(value.absence(), Absence::kNotRead);
   }
   EXPECT_EQ(pool.kept(), 2U);
 }
 
-TEST(GridPool, AllocatesNothingWhileOneIsFree) {
+TEST(GridPool, AllocatesNothingWhileAGridIsFree) {
   GridPool pool;
   const auto topology = Gpus(112);
   std::shared_ptr<Grid> published;
@@ -55,7 +55,7 @@ TEST(GridPool, AllocatesNothingWhileOneIsFree) {
   EXPECT_EQ(pool.kept(), 3U);
 }
 
-TEST(GridPool, KeepsAFewHoweverManyAreHeld) {
+TEST(GridPool, KeepsAtMostSevenGrids) {
   GridPool pool;
   const auto topology = Gpus(1);
   std::vector<std::shared_ptr<Grid>> held;
@@ -65,7 +65,7 @@ TEST(GridPool, KeepsAFewHoweverManyAreHeld) {
   EXPECT_EQ(pool.kept(), GridPool::kMostKept);
   const std::weak_ptr<Grid> last = held.back();
   held.clear();
-  EXPECT_TRUE(last.expired()) << "what is not kept goes with its last holder";
+  EXPECT_TRUE(last.expired()) << "a grid that the pool does not keep is freed by its last holder";
 }
 
 TEST(GridPool, ForgetsGridsOfAnotherLayout) {
@@ -80,8 +80,8 @@ TEST(GridPool, ForgetsGridsOfAnotherLayout) {
   EXPECT_EQ(pool.kept(), 1U);
 }
 
-// The readers hold each grid for as long as it takes to look at every cell.  A grid that was handed
-// out too early would show two readings at once, and the thread sanitizer would say so.
+// A reader holds each grid while it reads every cell. If the pool reused a grid too early, the
+// reader would see two readings at once, and the thread sanitizer would report it.
 TEST(GridPool, AReaderNeverSeesItsGridFilledAgain) {
   constexpr int64_t kReadings = 2'000;
   GridPool pool;

@@ -27,7 +27,7 @@ TEST(Grid, BeginsWithEveryCellNotRead) {
   }
 }
 
-TEST(Grid, FindsRowsByFieldIdAndNothingForOthers) {
+TEST(Grid, FindsRowsByFieldId) {
   const Grid grid = TwoByTwo();
   ASSERT_TRUE(grid.RowOf(155).has_value());
   EXPECT_EQ(grid.RowOf(155)->index, 1);
@@ -44,7 +44,7 @@ TEST(Grid, StoresRowMajor) {
   EXPECT_EQ(grid.cells()[2].age_ms(), 40U);
 }
 
-TEST(Grid, HasCellsOnlyWhereAFieldCanBeRead) {
+TEST(Grid, HasCellsOnlyInColumnsOfTheField) {
   auto topology = std::make_shared<Topology>(*TwoGpus());
   topology->parts = {{.kind = PartKind::kNvSwitch, .id = 0},
                      {.kind = PartKind::kNvLink, .id = 0, .gpu = 0},
@@ -107,7 +107,7 @@ TEST(Value, CarriesEachKindUnchanged) {
   EXPECT_EQ(Value::OfAbsence(Absence::kBlank).absence(), Absence::kBlank);
 }
 
-TEST(Absence, HasADistinctWordForEachReason) {
+TEST(Absence, HasADistinctNameForEachReason) {
   std::set<std::string_view> words;
   for (int i = 0; i < kAbsenceCount; ++i) {
     words.insert(AbsenceName(static_cast<Absence>(i)));

@@ -26,24 +26,24 @@ constexpr std::array<std::string_view, kAbsenceCount> kAbsenceNames = {"not_read
                                                                        "another_gpu"};
 
 constexpr std::array<std::string_view, kAbsenceCount> kAbsenceMeanings = {
-    "nobody has asked for it yet",
-    "the device or the driver does not have it",
-    "the driver refuses it to this process",
-    "the driver knows the field but not the thing",
-    "watched, and nothing has been sampled yet",
+    "not read yet",
+    "the device or the driver does not support it",
+    "the driver does not permit this process to read it",
+    "the driver knows the field but not the device or part",
+    "watched, but no sample yet",
     "the engine does not sample it",
-    "the driver answers blank without a reason",
-    "a number that it cannot have",
+    "the driver answered blank without a reason",
+    "the driver returned an impossible value",
     "the last sample is too old",
     "the GPU is gone",
     "the engine or library does not answer",
     "the vendor sent another type than its table promises",
-    "the number of one pod on a shared device, and its processes are not looked at",
-    "this source cannot give it",
-    "another program holds the profiling counters",
+    "a per-pod value needs the processes, which are not read",
+    "this source does not provide it",
+    "another program uses the profiling counters",
     "profiling is paused on request",
-    "the device sleeps, and asking would wake it",
-    "the engine would answer with the values of another GPU"};
+    "the device is suspended, and reading would wake it",
+    "the engine would return the values of another GPU"};
 
 }  // namespace
 

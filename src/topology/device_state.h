@@ -1,7 +1,6 @@
-// The words for what a device is: ok, degraded, unresponsive, lost, recovering, and no others.
+// The names of the five device states: ok, degraded, unresponsive, lost, recovering.
 //
-// The same words stand in podgpu_gpu_state{state}, on the status page and in the log, so that a
-// reader meets one vocabulary.  Pure; any thread.
+// podgpu_gpu_state{state}, the status page and the log all use these names. Pure; any thread.
 #pragma once
 
 #include <string_view>

@@ -18,7 +18,7 @@ std::optional<uint32_t> ParseId(std::string_view text) {
   return static_cast<uint32_t>(*number);
 }
 
-// Whether `instance` has the id of one that is there, the engine's or, on its GPU, NVML's.
+// Returns whether `instance` repeats an id: the engine's id, or NVML's id on the same GPU.
 bool Repeats(const std::vector<GpuInstance>& instances, const GpuInstance& instance) {
   return std::ranges::any_of(instances, [&](const GpuInstance& other) {
     return other.entity_id == instance.entity_id ||

@@ -1,9 +1,9 @@
-// MIG: from the flat list that the driver gives to the instances of a Topology, and the old
-// spelling of a MIG device.
+// MIG: turns the driver's flat list into the instances of a Topology, and parses the old names of
+// MIG devices.
 //
-// A GPU in MIG mode is cut into GPU instances (what is measured), each of which holds one or more
-// compute instances (what is handed to a container and has a UUID).  Vendor-neutral: the source
-// turns the vendor's structs into MigNodes.  Pure functions; any thread.
+// A GPU in MIG mode is divided into GPU instances, which are measured. Each holds one or more
+// compute instances, which containers get and which have UUIDs. Vendor-neutral: the source converts
+// the vendor's structs to MigNodes. Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ namespace podgpu {
 struct MigNode {
   bool is_compute_instance = false;
   uint32_t entity_id = 0;
-  uint32_t parent_id = 0;  // gpu_id of a GPU instance; entity_id of a compute instance's parent.
+  uint32_t parent_id = 0;  // The gpu_id of the GPU, or the entity_id of the GPU instance.
   uint32_t gpu_instance_id = 0;
-  uint32_t compute_instance_id = 0;  // Of compute instances only.
+  uint32_t compute_instance_id = 0;  // For compute instances only.
 };
 
-// Replaces `topology.instances` by those of `nodes`, by GPU and then in the order of `nodes`;
-// profiles and UUIDs stay empty.  Returns how many nodes have no parent in the topology or repeat
-// the id of another one; those are left out.
+// Replaces `topology.instances` with those of `nodes`, by GPU and then in the order of `nodes`;
+// profiles and UUIDs are empty. Leaves out nodes that have no parent in the topology or repeat an
+// id, and returns their number.
 size_t AddInstances(std::span<const MigNode> nodes, Topology& topology);
 
-// "MIG-GPU-<uuid>/<gi>/<ci>", as drivers before R470 name a MIG device.
+// "MIG-GPU-<uuid>/<gi>/<ci>": the name of a MIG device in drivers before R470.
 struct OldMigName {
   std::string gpu_uuid;  // "GPU-<uuid>"
   uint32_t gpu_instance_id = 0;
@@ -38,7 +38,7 @@ struct OldMigName {
   bool operator==(const OldMigName&) const = default;
 };
 
-// The parts of an old name, or nothing when `name` is none.
+// Returns the parts of an old name, or nothing for another form.
 std::optional<OldMigName> ParseOldMigName(std::string_view name);
 
 }  // namespace podgpu

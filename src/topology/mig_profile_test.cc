@@ -5,7 +5,7 @@
 namespace podgpu {
 namespace {
 
-TEST(MigProfile, TellsHowManySlicesAnInstanceHas) {
+TEST(MigProfile, ReturnsTheSlicesOfAnInstance) {
   const std::pair<std::string_view, uint32_t> rows[] = {
       {"1g.10gb", 1}, {"3g.40gb", 3}, {"7g.80gb", 7}, {"1g.10gb+me", 1}, {"1c.3g.40gb", 1},
       {"", 1},        {"unknown", 1}, {"g.", 1},      {"-3g.1gb", 1},

@@ -25,7 +25,7 @@ Topology Gpus(const std::vector<uint32_t>& ids) {
   return topology;
 }
 
-TEST(Mig, OrdersInstancesByGpuThenAsTheVendorLists) {
+TEST(Mig, OrdersInstancesByGpuThenInTheVendorsOrder) {
   Topology topology = Gpus({0, 2});
   const MigNode nodes[] = {Instance(16, 2, 9),     Compute(100, 16, 9, 0), Instance(14, 2, 1),
                            Compute(101, 14, 1, 0), Instance(0, 0, 7),      Compute(102, 0, 7, 0),
@@ -44,7 +44,7 @@ TEST(Mig, OrdersInstancesByGpuThenAsTheVendorLists) {
   EXPECT_EQ(topology.entities.size(), 5U);
 }
 
-TEST(Mig, TakesComputeInstancesThatComeBeforeTheirParent) {
+TEST(Mig, AcceptsComputeInstancesBeforeTheirParent) {
   Topology topology = Gpus({0});
   const MigNode nodes[] = {Compute(9, 1, 7, 0), Instance(1, 0, 7)};
   EXPECT_EQ(AddInstances(nodes, topology), 0U);
@@ -52,7 +52,7 @@ TEST(Mig, TakesComputeInstancesThatComeBeforeTheirParent) {
   EXPECT_EQ(topology.instances[0].compute_instances.size(), 1U);
 }
 
-TEST(Mig, LeavesOutAndCountsWhatHasNoParent) {
+TEST(Mig, LeavesOutAndCountsNodesWithoutParent) {
   Topology topology = Gpus({0});
   const MigNode nodes[] = {Instance(1, 5, 7), Compute(9, 1, 7, 0), Compute(10, 77, 7, 0),
                            Instance(2, 0, 3)};
@@ -61,7 +61,7 @@ TEST(Mig, LeavesOutAndCountsWhatHasNoParent) {
   EXPECT_EQ(topology.instances[0].gpu_instance_id, 3U);
 }
 
-TEST(Mig, LeavesOutAndCountsWhatRepeatsAnId) {
+TEST(Mig, LeavesOutAndCountsNodesThatRepeatAnId) {
   Topology topology = Gpus({0, 1});
   const MigNode nodes[] = {Instance(1, 0, 7),   Instance(1, 1, 8),   Instance(2, 0, 7),
                            Instance(3, 1, 7),   Compute(9, 1, 7, 0), Compute(9, 1, 7, 1),
@@ -73,7 +73,7 @@ TEST(Mig, LeavesOutAndCountsWhatRepeatsAnId) {
   EXPECT_EQ(topology.instances[1].entity_id, 3U);
 }
 
-TEST(Mig, ForgetsTheLayoutBefore) {
+TEST(Mig, ReplacesThePreviousInstances) {
   Topology topology = Gpus({0});
   const MigNode nodes[] = {Instance(1, 0, 7)};
   AddInstances(nodes, topology);
@@ -81,7 +81,7 @@ TEST(Mig, ForgetsTheLayoutBefore) {
   EXPECT_TRUE(topology.instances.empty());
 }
 
-TEST(Mig, ReadsTheOldNameOfADevice) {
+TEST(Mig, ParsesTheOldNameOfADevice) {
   const struct {
     std::string name;
     std::optional<OldMigName> expected;

@@ -18,7 +18,7 @@ Status NotANumber(std::string_view token, std::string_view why) {
       "%s %s. Give numbers and ranges of them, such as g:0,2-3", Quoted(token), why));
 }
 
-// A number as upstream reads it: decimal, perhaps with a plus sign.
+// Parses a number as dcgm-exporter does: decimal, with an optional plus sign.
 StatusOr<uint32_t> ParseNumber(std::string_view token) {
   std::string_view digits = token;
   if (digits.starts_with('+')) {
@@ -28,16 +28,16 @@ StatusOr<uint32_t> ParseNumber(std::string_view token) {
     return letter >= '0' && letter <= '9';
   });
   if (!all_digits) {
-    return NotANumber(token, "is no number");
+    return NotANumber(token, "is not a number");
   }
   const std::optional<uint64_t> number = ParseDecimal(digits);
   if (!number || *number > std::numeric_limits<uint32_t>::max()) {
-    return NotANumber(token, "is too large for the number of a device");
+    return NotANumber(token, "is too large for a device number");
   }
   return static_cast<uint32_t>(*number);
 }
 
-// One item of a list: "3" or "2-4".  "3-1" is an empty range, which is no error.
+// Parses one item of a list: "3" or "2-4". "3-1" is an empty range, not an error.
 Status ParseItem(std::string_view item, std::vector<IdRange>& ranges) {
   const std::vector<std::string_view> ends = Split(item, '-');
   if (ends.size() > 2) {
@@ -70,7 +70,7 @@ std::optional<Kind> KindOf(std::string_view letter) {
 
 EntityId IdAt(size_t index) { return EntityId{static_cast<uint16_t>(index)}; }
 
-// Whether `entity` is a column of the wanted kind with DCGM's `id`.
+// Returns whether `entity` is a column of this kind with DCGM's `id`.
 bool Has(const Topology& topology, EntityId entity, EntityKind kind, uint32_t id) {
   const GpuInstance* instance = topology.InstanceOf(entity);
   if (kind == EntityKind::kGpu) {
@@ -97,7 +97,8 @@ void AddFlexible(const Topology& topology, std::vector<EntityId>& entities) {
   }
 }
 
-// Adds the listed entities in list order.  Upstream collects nothing when one of them is absent.
+// Adds the listed entities in list order. Like dcgm-exporter, selects nothing when one of them is
+// absent.
 SelectedEntities SelectListed(const DeviceSelection& selection, const Topology& topology,
                               EntityKind kind) {
   SelectedEntities selected;
@@ -125,7 +126,7 @@ SelectedEntities SelectListed(const DeviceSelection& selection, const Topology& 
   return selected;
 }
 
-// Switches or CPUs, and what belongs to them.
+// The words for switches or CPUs, and for their links or cores.
 struct PartWords {
   PartKind kind;
   PartKind inner;
@@ -141,7 +142,8 @@ void AddColumns(ColumnRange columns, std::vector<EntityId>& ids) {
   }
 }
 
-// The listed parts in list order, each once; nothing, and a line, when one of them is absent.
+// Adds the listed parts in list order, each once. When one of them is absent, adds a message and no
+// part.
 void AddListed(const DeviceSelection& selection, const Topology& topology, const PartWords& words,
                std::vector<EntityId>& outer, std::vector<std::string>& missing) {
   std::vector<EntityId> all;
@@ -168,7 +170,7 @@ void AddListed(const DeviceSelection& selection, const Topology& topology, const
   }
 }
 
-// The switches or CPUs, and with `f` and "g+i" their links or cores.
+// Adds the switches or CPUs; with `f` and "g+i" also their links or cores.
 void SelectParts(const DeviceSelection& selection, const Topology& topology, const PartWords& words,
                  std::vector<EntityId>& outer, std::vector<EntityId>& inner,
                  std::vector<std::string>& missing) {

@@ -1,11 +1,11 @@
-// Which devices are shown: dcgm-exporter's device strings (-d, -s, -p), "f", "g:0,2-4", "i", and
-// our "g+i".
+// Selects the devices to show: dcgm-exporter's device strings (-d, -s, -p) "f", "g:0,2-4", "i", and
+// podgpu's "g+i".
 //
-// Grammar and messages are dcgm-exporter's: `f` shows each GPU's
-// instances, or the GPU where there are none; `g` GPUs; `i` GPU instances, by DCGM's entity id.
-// "g+i", which upstream documents and refuses, shows GPUs and then instances.  Of switches and CPUs
-// `g` shows themselves, `f` and "g+i" their links or cores too, `i` nothing.  The links of GPUs go
-// with the GPUs.  Pure functions; any thread.
+// Grammar and messages are those of dcgm-exporter. `f` shows each GPU's instances, or the GPU if it
+// has none; `g` shows GPUs; `i` shows GPU instances, by DCGM's entity id. "g+i", which
+// dcgm-exporter documents but refuses, shows GPUs and then instances. For switches and CPUs, `g`
+// shows themselves, `f` and "g+i" also their links or cores, `i` nothing. The links of GPUs are
+// shown with the GPUs. Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,18 @@ struct IdRange {
 struct DeviceSelection {
   enum class Kind : uint8_t { kFlexible, kGpus, kInstances, kGpusAndInstances };
   Kind kind = Kind::kFlexible;
-  bool all = true;              // No list was given.
-  std::vector<IdRange> ranges;  // In the order given; may be empty and then selects nothing.
+  bool all = true;              // True: no list was given.
+  std::vector<IdRange> ranges;  // In the given order; an empty list selects nothing.
   bool operator==(const DeviceSelection&) const = default;
 };
 
-// Reads a device string.  kInvalidArgument with dcgm-exporter's own text.
+// Parses a device string. kInvalidArgument with dcgm-exporter's message.
 StatusOr<DeviceSelection> ParseDeviceSelection(std::string_view text);
 
-// What a selection comes to on this node.
+// The result of a selection on this node.
 struct SelectedEntities {
   std::vector<EntityId> entities;  // In row order, each once.
-  // When a listed id is not there, nothing is selected, and this is the line that says so.
+  // Message when a listed id is absent; then nothing is selected.
   std::string missing;
 };
 
@@ -53,10 +53,10 @@ struct DeviceSelections {
   bool operator==(const DeviceSelections&) const = default;
 };
 
-// The rows of each kind, in their order.
+// The selected rows of each kind, in order.
 struct SelectedRows {
   std::vector<EntityId> devices, switches, links, cpus, cores;
-  std::vector<std::string> missing;  // A line for each kind of which a listed id is not there.
+  std::vector<std::string> missing;  // One message per kind with an absent id.
 };
 
 SelectedRows SelectRows(const DeviceSelections& selections, const Topology& topology);

@@ -12,7 +12,8 @@ namespace {
 
 using Kind = DeviceSelection::Kind;
 
-// GPU 0 whole (column 0); GPU 1 (1) with instances of entity ids 7 (2) and 8 (3); GPU 3 (4).
+// GPU 0 is whole (column 0); GPU 1 (column 1) has instances with entity ids 7 (2) and 8 (3); GPU 3
+// is column 4.
 Topology Node() {
   Topology topology;
   topology.gpus.resize(3);
@@ -23,7 +24,7 @@ Topology Node() {
   return topology;
 }
 
-TEST(Selection, ReadsWhatUpstreamReads) {
+TEST(Selection, ParsesTheDeviceStringsOfDcgmExporter) {
   const struct {
     std::string text;
     DeviceSelection expected;
@@ -45,7 +46,7 @@ TEST(Selection, ReadsWhatUpstreamReads) {
   }
 }
 
-TEST(Selection, RefusesWithWhatIsWrong) {
+TEST(Selection, RefusesInvalidDeviceStrings) {
   const struct {
     std::string text;
     std::string message;
@@ -54,16 +55,15 @@ TEST(Selection, RefusesWithWhatIsWrong) {
       {"f:", "no range can be specified with the flex option 'f'"},
       {"g:0:1", "Invalid ranged device option 'g:0:1': there can only be one specified range"},
       {"g:1-2-3", "range can only be '<number>-<number>', but found '1-2-3'"},
-      {"g:", R"("" is no number. Give numbers and ranges of them, such as g:0,2-3)"},
-      {"g:0,,1", R"("" is no number. Give numbers and ranges of them, such as g:0,2-3)"},
-      {"g:x", R"("x" is no number. Give numbers and ranges of them, such as g:0,2-3)"},
-      {"g:-1", R"("" is no number. Give numbers and ranges of them, such as g:0,2-3)"},
-      {"g:1-", R"("" is no number. Give numbers and ranges of them, such as g:0,2-3)"},
-      {"g: 1", R"(" 1" is no number. Give numbers and ranges of them, such as g:0,2-3)"},
-      {"g:+", R"("+" is no number. Give numbers and ranges of them, such as g:0,2-3)"},
-      {"g:99999999999999999999",
-       R"("99999999999999999999" is too large for the number of a device. )"
-       "Give numbers and ranges of them, such as g:0,2-3"},
+      {"g:", R"("" is not a number. Give numbers and ranges of them, such as g:0,2-3)"},
+      {"g:0,,1", R"("" is not a number. Give numbers and ranges of them, such as g:0,2-3)"},
+      {"g:x", R"("x" is not a number. Give numbers and ranges of them, such as g:0,2-3)"},
+      {"g:-1", R"("" is not a number. Give numbers and ranges of them, such as g:0,2-3)"},
+      {"g:1-", R"("" is not a number. Give numbers and ranges of them, such as g:0,2-3)"},
+      {"g: 1", R"(" 1" is not a number. Give numbers and ranges of them, such as g:0,2-3)"},
+      {"g:+", R"("+" is not a number. Give numbers and ranges of them, such as g:0,2-3)"},
+      {"g:99999999999999999999", R"("99999999999999999999" is too large for a device number. )"
+                                 "Give numbers and ranges of them, such as g:0,2-3"},
       {"", "the only valid options preceding ':<range>' are 'g' or 'i', but found ''"},
       {"x:1", "the only valid options preceding ':<range>' are 'g' or 'i', but found 'x'"},
       {"gi", "the only valid options preceding ':<range>' are 'g' or 'i', but found 'gi'"},
@@ -118,8 +118,8 @@ TEST(Selection, SelectsNothingOnAnEmptyNode) {
   }
 }
 
-// Every set of up to three small ids: what is selected is exactly what was listed, in that order.
-TEST(Selection, IsExactForEveryShortList) {
+// For every list of up to three small ids, exactly the listed devices are selected, in list order.
+TEST(Selection, SelectsExactlyTheListedDevices) {
   const Topology node = Node();
   for (int a = 0; a < 4; ++a) {
     for (int b = 0; b < 4; ++b) {
@@ -145,8 +145,8 @@ TEST(Selection, IsExactForEveryShortList) {
   }
 }
 
-// The node above with switches 0 and 2 (columns 5, 6); links of GPU 0, of GPU 3 and of each switch
-// (7 to 10); CPU 0 and 1 (11, 12) with a core each (13, 14).
+// The node above, plus switches 0 and 2 (columns 5, 6); links of GPU 0, of GPU 3 and of each switch
+// (7 to 10); CPU 0 and 1 (11, 12) with one core each (13, 14).
 Topology NodeWithParts() {
   Topology topology = Node();
   topology.parts = {{.kind = PartKind::kNvSwitch, .id = 0},
@@ -169,7 +169,7 @@ std::vector<int> Columns(const std::vector<EntityId>& ids) {
   return columns;
 }
 
-TEST(Selection, ShowsPartsAsUpstreamDoes) {
+TEST(Selection, ShowsPartsLikeDcgmExporter) {
   using List = std::vector<int>;
   const struct {
     std::string gpus, switches, cpus;
@@ -200,7 +200,7 @@ TEST(Selection, ShowsPartsAsUpstreamDoes) {
   }
 }
 
-TEST(Selection, ShowsNothingOfAKindOfWhichAListedIdIsNotThere) {
+TEST(Selection, ShowsNoDeviceOfAKindWhenAListedIdIsAbsent) {
   const DeviceSelections selections = {*ParseDeviceSelection("g:0,7"), *ParseDeviceSelection("g:1"),
                                        *ParseDeviceSelection("g:0-2")};
   const SelectedRows shown = SelectRows(selections, NodeWithParts());

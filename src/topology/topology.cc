@@ -8,7 +8,7 @@
 namespace podgpu {
 namespace {
 
-// What makes a GPU the same one: all but its state.
+// The facts that identify a GPU: all but its state.
 auto Identity(const Gpu& gpu) {
   return std::tie(gpu.gpu_id, gpu.minor_number, gpu.minor_known, gpu.uuid, gpu.pci_bus_id,
                   gpu.model, gpu.serial, gpu.vbios_version, gpu.mig_enabled);

@@ -1,11 +1,11 @@
-// What is in the node: GPUs, their MIG instances, and the parts around them (switches, NVLinks,
-// CPUs, cores), with one dense numbering of all.
+// The devices of a node: GPUs, their MIG instances, and the parts around them (switches, NVLinks,
+// CPUs, cores), all numbered densely.
 //
-// A Topology is made by a Source once per epoch (a new one when a GPU comes or goes, or MIG is
-// re-partitioned) and never changes afterwards.  Everything downstream names a device by its
-// EntityId, an index into `entities`; the same index is the column of the device in the grid, and
-// the columns of the parts come behind.  Vendor ids and names stay here.  Plain data: any thread
-// may read a published Topology; nobody writes one.
+// A Source makes a Topology once per epoch (again when a GPU appears or disappears, or MIG is
+// re-partitioned); it never changes afterwards. All later stages name a device by its EntityId, an
+// index into `entities`. The same index is the device's column in the grid; the columns of the
+// parts follow. Vendor ids and names are stored only here. Plain data: any thread may read a
+// published Topology; none may write it.
 #pragma once
 
 #include <compare>
@@ -16,7 +16,8 @@
 
 namespace podgpu {
 
-// Index into Topology::entities, or from their number on into `parts`; also the column in the grid.
+// Index into Topology::entities; values from entities.size() on index `parts`. Also the column in
+// the grid.
 struct EntityId {
   uint16_t index = 0;
   auto operator<=>(const EntityId&) const = default;
@@ -24,14 +25,14 @@ struct EntityId {
 
 enum class EntityKind : uint8_t { kGpu, kGpuInstance };
 
-// What the driver says about a whole GPU (experience: the only state words of a device).
+// State of a whole GPU.
 enum class DeviceState : uint8_t { kOk, kDegraded, kUnresponsive, kLost, kRecovering };
 
 // One physical GPU.
 struct Gpu {
   uint32_t gpu_id = 0;        // DCGM's GPU id, the `gpu` label.
   uint32_t minor_number = 0;  // N of /dev/nvidiaN; equals gpu_id when `minor_known` is false.
-  bool minor_known = false;   // NVML has told the minor number.
+  bool minor_known = false;   // NVML has returned the minor number.
   std::string uuid;           // "GPU-..."
   std::string pci_bus_id;     // As DCGM writes it: "00000000:1B:00.0".
   std::string model;          // "NVIDIA H100 80GB HBM3"
@@ -55,7 +56,7 @@ struct GpuInstance {
   uint32_t entity_id = 0;        // DCGM's entity id.
   std::string profile;           // "1g.10gb"
   std::vector<ComputeInstance> compute_instances;
-  bool is_misread = false;  // The engine takes it for another GPU's, and tells that one's values.
+  bool is_misread = false;  // The engine returns the values of another GPU's instance.
 };
 
 // One column of the grid: a GPU or a GPU instance.
@@ -65,15 +66,15 @@ struct Entity {
   std::optional<uint16_t> instance;  // Index into Topology::instances, for an instance.
 };
 
-// What a node has beside its GPUs, in the order of their columns.
+// Kinds of parts besides GPUs, in the order of their columns.
 enum class PartKind : uint8_t { kNvSwitch, kNvLink, kCpu, kCpuCore };
 inline constexpr size_t kPartKindCount = 4;
 
 // One switch, one link that is up, one CPU or one core.
 struct Part {
   PartKind kind = PartKind::kNvSwitch;
-  uint32_t id = 0;      // DCGM's; of a link its index in GPU or switch, from 0.
-  uint32_t parent = 0;  // The switch of a link, the CPU of a core, by DCGM's id.
+  uint32_t id = 0;      // DCGM's id; for a link, its index in the GPU or switch, from 0.
+  uint32_t parent = 0;  // DCGM's id of the link's switch or the core's CPU.
   std::optional<uint16_t> gpu =
       std::nullopt;  // Of a GPU's link in place of `parent`: index into Topology::gpus.
   auto operator<=>(const Part&) const = default;
@@ -88,7 +89,7 @@ struct ColumnRange {
   }
 };
 
-// Which kinds of part a source shall look for: only those that something is asked of.
+// The kinds of part that a source must find: only kinds with requested fields.
 struct PartKinds {
   bool switches = false;
   bool links = false;
@@ -105,40 +106,39 @@ struct Topology {
   std::vector<Entity> entities;        // Each GPU, directly followed by its instances.
   std::vector<Part> parts;             // By kind; links of GPUs before those of switches.
   std::string driver_version;
-  // Why the source runs without a driver, and so knows no GPU; empty: it has one.
+  // Why the source runs without a driver and knows no GPU; empty: it has a driver.
   std::string driver_absence;
-  // Why no MIG UUID could be asked for ("libnvidia-ml.so.1 is in none of 6 paths"); empty when NVML
+  // Why MIG UUIDs could not be read ("libnvidia-ml.so.1 is in none of 6 paths"); empty when NVML
   // answered.
   std::string nvml_absence;
-  // Why parts or devices that were looked for are not there, or as last seen; empty when all was
-  // answered.
+  // Why parts or devices are missing or out of date; empty when all queries were answered.
   std::string parts_absence;
 
   size_t column_count() const { return entities.size() + parts.size(); }
-  // The columns of the parts of these kinds, which are contiguous.
+  // Returns the columns of the parts of these kinds, which are contiguous.
   ColumnRange ColumnsOf(PartKind first, PartKind last) const;
   ColumnRange ColumnsOf(PartKind kind) const { return ColumnsOf(kind, kind); }
   const Part& PartAt(EntityId id) const { return parts[id.index - entities.size()]; }
   const Gpu& GpuOf(EntityId id) const { return gpus[entities[id.index].gpu]; }
-  // Null for a whole GPU.
+  // Returns null for a whole GPU.
   const GpuInstance* InstanceOf(EntityId id) const {
     const std::optional<uint16_t>& instance = entities[id.index].instance;
     return instance ? &instances[*instance] : nullptr;
   }
 };
 
-// Fills `entities` from `gpus` and `instances` (which must be sorted as said above).
+// Fills `entities` from `gpus` and `instances`, which must be sorted as documented above.
 void NumberEntities(Topology& topology);
 
-// Whether `a` and `b` describe the same GPUs and instances with the same identities; parts, epoch
-// and states are not compared.
+// Returns whether `a` and `b` contain the same GPUs and instances with the same identities. Parts,
+// epochs and states are not compared.
 bool SameGpus(const Topology& a, const Topology& b);
 
-// The same of everything that has a column.
+// Like SameGpus, but also compares the parts.
 bool SameDevices(const Topology& a, const Topology& b);
 
-// Whether the GPUs of `a` and `b`, which are the same devices, are in the same states, and the
-// parts are there, or not, for the same reason.
+// Given the same devices in `a` and `b`: returns whether the GPUs have the same states and the
+// parts have the same absence reason.
 bool SameStates(const Topology& a, const Topology& b);
 
 }  // namespace podgpu

@@ -9,7 +9,7 @@
 namespace podgpu {
 namespace {
 
-// Two GPUs; the second carries two instances.
+// Two GPUs; the second has two instances.
 Topology TwoGpus() {
   Topology topology;
   topology.gpus.resize(2);
@@ -57,7 +57,7 @@ TEST(Topology, RenumbersFromScratch) {
   EXPECT_EQ(topology.entities.size(), 2U);
 }
 
-TEST(Topology, IsTheSameWhateverEpochAndStates) {
+TEST(Topology, ComparesEqualDespiteEpochAndStates) {
   Topology other = TwoGpus();
   other.epoch = 5;
   other.gpus[0].state = DeviceState::kLost;
@@ -102,7 +102,7 @@ TEST(Topology, DiffersInEveryFactOfIdentity) {
   }
 }
 
-TEST(Topology, CountsTheColumnsOfPartsBehindThoseOfGpus) {
+TEST(Topology, NumbersTheColumnsOfPartsAfterThoseOfGpus) {
   Topology topology;
   topology.gpus.resize(2);
   NumberEntities(topology);
@@ -124,7 +124,7 @@ TEST(Topology, CountsTheColumnsOfPartsBehindThoseOfGpus) {
   EXPECT_EQ(topology.ColumnsOf(PartKind::kCpu, PartKind::kCpuCore).first, 5U);
 }
 
-TEST(Topology, IsAnotherOneWhenAPartCameOrWent) {
+TEST(Topology, DiffersWhenAPartAppearsOrDisappears) {
   Topology before;
   Topology after;
   after.parts = {{.kind = PartKind::kCpu, .id = 0}};

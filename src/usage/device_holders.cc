@@ -35,7 +35,7 @@ const ProcessNames::Holding* DeviceHolders::HoldingOf(PodNumber pod) const {
 }
 
 DeviceHolders HoldersOf(const std::string& uuid, const TickFacts& facts, const PodUids& uids,
-                        PodBook& book) {
+                        PodNumbers& numbers) {
   DeviceHolders holders;
   if (facts.owners == nullptr) {
     return holders;
@@ -48,7 +48,7 @@ DeviceHolders HoldersOf(const std::string& uuid, const TickFacts& facts, const P
     }
     const bool has_others = SoleOwner(by_entity[i]) == nullptr;
     for (const Owner& owner : by_entity[i]) {
-      const PodNumber pod = book.NumberOf(uids.Of(owner), facts.now);
+      const PodNumber pod = numbers.NumberOf(uids.Of(owner), facts.now);
       if (pod != kNoPod) {
         AddHolder(pod, owner.container, has_others || !owner.replica.empty(), holders);
       }

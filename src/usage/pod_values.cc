@@ -35,14 +35,14 @@ Value SumOrNothing(bool is_known, uint64_t sum) {
 }  // namespace
 
 bool PodValues::Find(const TickFacts& facts, const std::vector<std::string>& uuids,
-                     const PodUids& uids, PodBook& book) {
+                     const PodUids& uids, PodNumbers& numbers) {
   std::vector<User> users;
   const Topology& topology = facts.grid->topology();
   for (uint16_t i = 0; facts.owners != nullptr && i < facts.owners->by_entity.size(); ++i) {
     const auto uuid = std::ranges::find(uuids, topology.GpuOf({i}).uuid);
     const GpuInstance* instance = topology.InstanceOf({i});
     for (const Owner& owner : facts.owners->by_entity[i]) {
-      const PodNumber pod = book.NumberOf(uids.Of(owner), facts.now);
+      const PodNumber pod = numbers.NumberOf(uids.Of(owner), facts.now);
       if (pod != kNoPod && uuid != uuids.end()) {
         users.push_back({owner.pod_namespace,
                          owner.pod,

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "facts/tick_facts.h"
-#include "process/pod_book.h"
+#include "process/pod_numbers.h"
 #include "process/process_table.h"
 #include "usage/device_holders.h"
 #include "view/view.h"
@@ -24,7 +24,7 @@ class PodValues {
   // True when others than before have values.  There is a grid; `uuids` are those of the devices
   // with these numbers.
   bool Find(const TickFacts& facts, const std::vector<std::string>& uuids, const PodUids& uids,
-            PodBook& book);
+            PodNumbers& numbers);
 
   uint32_t slot_count() const { return static_cast<uint32_t>(2 * users_.size()); }
   PodSlots SlotsFrom(uint32_t first_slot) const;

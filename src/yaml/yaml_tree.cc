@@ -10,7 +10,7 @@ namespace podgpu {
 
 namespace {
 
-// Ends the parse at the first thing that is refused; never leaves this file.
+// Ends the parse at the first refused item; caught in this file.
 struct Refused {};
 
 class TreeBuilder final : public YAML::EventHandler {
@@ -90,7 +90,7 @@ class TreeBuilder final : public YAML::EventHandler {
     return Place(std::move(node));
   }
 
-  // Puts a finished node where it belongs: into the open list or map, or at the root.
+  // Adds a finished node to the open list or map, or makes it the root.
   YamlNode& Place(YamlNode node) {
     if (stack_.empty()) {
       root_ = std::move(node);
@@ -116,7 +116,7 @@ YamlNode ReadYaml(std::string_view text, std::vector<YamlError>& errors) {
   if (text.size() > kYamlLimitBytes) {
     errors.push_back({1, 1,
                       std::to_string(text.size()) + " bytes; at most " +
-                          std::to_string(kYamlLimitBytes) + " are read"});
+                          std::to_string(kYamlLimitBytes) + " are allowed"});
     return root;
   }
   std::istringstream stream{std::string(text)};

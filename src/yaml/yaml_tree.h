@@ -1,10 +1,9 @@
-// YAML text as a tree of maps, lists and scalars that remember where they stand.
+// Parses YAML text to a tree of maps, lists and scalars with line and column.
 //
-// The one place that meets the YAML library: anchors, aliases, tags, several documents and deep
-// nesting are refused here, so that no input can grow beyond its own size.  Scalars stay text; what
-// they mean is the reader's business.  The tree owns its text.  The program reads its web
-// configuration with it and the simulator its scenarios, so it knows nothing of either and uses
-// no other room.  Pure function; any thread.
+// The only code that calls the YAML library. It refuses anchors, aliases, tags, several documents
+// and deep nesting, so no input can grow beyond its own size. Scalars stay text; the caller
+// interprets them. The tree owns its text. The program reads its web configuration with it and the
+// simulator reads its scenarios; it uses no other room. Pure function; any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +21,19 @@ struct YamlNode {
   enum class Kind : uint8_t { kNull, kScalar, kList, kMap };
 
   Kind kind = Kind::kNull;
-  int line = 1, column = 1;     // As editors count.
-  std::string text;             // A scalar's.
-  std::vector<YamlNode> items;  // A list's items; of a map, its values in order of writing.
-  std::vector<YamlNode> keys;   // A map's keys, one per item.
+  int line = 1, column = 1;     // Counted from 1, as in editors.
+  std::string text;             // Of a scalar.
+  std::vector<YamlNode> items;  // Items of a list; values of a map, in the order of the text.
+  std::vector<YamlNode> keys;   // Keys of a map, one per item.
 };
 
-// Something that is wrong at a place in the text.
+// An error and its position in the text.
 struct YamlError {
   int line = 1, column = 1;
-  std::string what;  // May hold any bytes of the text.
+  std::string what;  // May contain any bytes of the text.
 };
 
-// Reads one document.  With errors, the tree is what was read up to the first of them.
+// Reads one document. With errors, returns the tree up to the first error.
 YamlNode ReadYaml(std::string_view text, std::vector<YamlError>& errors);
 
 }  // namespace podgpu

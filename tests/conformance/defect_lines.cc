@@ -65,7 +65,7 @@ constexpr ConformanceLine kDefects[] = {
     {"29", "dumps without bound; their clean-up removes foreign files",
      "DumpsTest.OldOnesAreRemovedAndNothingElse", "bounded, and only dumps are removed"},
     {"30", "the shipped 1.x list gives duplicate series",
-     "CountersCsv.TakesTheFirstOfTwoLinesOfOneNameAndWarns", "the second line adds nothing"},
+     "CountersCsv.UsesTheFirstOfTwoLinesWithOneNameAndWarns", "the second line adds nothing"},
     {"31", "profiling is asked of GPU 0 only",
      "DcgmWatch.WatchesTheProfilingFieldsThatAGpuSupports", "once per model of GPU"},
     {"33", "nothing about itself", "OperationsDocument.HasASectionForEveryFamilyAboutPodgpuItself",

@@ -26,7 +26,7 @@ constexpr ConformanceLine kVcuda[] = {
      "VcudaRowsTest.WithoutTheApiServerWhoHasADeviceAloneIsToldByItsProcesses",
      "gpu-manager does not start"},
     {"listener", "`--query-addr`, `--query-port`",
-     "Flags.TheListenerOfGpuManagerIsOffUnlessItIsNamed", "off unless one of them is given"},
+     "Flags.StartGpuManagersListenerOnlyWhenRequested", "off unless one of them is given"},
     {"listener", "`/metric`", "RoutesTest.GpuManagersListenerHasOnePageAndHintsAtIt",
      "`/graph`, `/usage`, `/version` and the profiler are not served"},
 };

@@ -50,7 +50,7 @@ TEST(BadInput, ASelectionThatIsNoneIsRefusedInOurOwnWords) {
   EXPECT_EQ(
       RunPodgpu({"-d", "g:one"}),
       (Ended{2,
-             "podgpu: --devices: \"g:one\" is refused: \"one\" is no number. Give numbers and "
+             "podgpu: --devices: \"g:one\" is refused: \"one\" is not a number. Give numbers and "
              "ranges of them, such as g:0,2-3\n"}));
 }
 
@@ -113,7 +113,7 @@ TEST(BadInput, MalformedCsvNamesFileAndLine) {
   };
   constexpr Case kCases[] = {
       {"DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DEV_GPU_UTIL, gauge\n",
-       ":2: 2 columns, must be 3: field, type, help. Add what is missing\n"},
+       ":2: 2 columns, must be 3: field, type, help. Add the missing columns\n"},
       {"DCGM_FI_DEV_GPU_TEMP, gauge, a \"quoted\" word\n",
        ":1: a quotation mark inside an unquoted column. Quote the whole column, directly after the "
        "comma, and write the mark twice\n"},
@@ -128,7 +128,7 @@ TEST(BadInput, MalformedCsvNamesFileAndLine) {
 TEST(BadInput, APatternOfThePodLabelAllowlistThatCannotBeCompiledIsRefused) {
   const Ended refused = {
       2,
-      "podgpu: --kubernetes-pod-label-allowlist-regex: \"[a-\" is no regular expression of RE2: "
+      "podgpu: --kubernetes-pod-label-allowlist-regex: \"[a-\" is not a regular expression of RE2: "
       "missing ]: [a-. Correct it (a comma begins the next pattern), or remove the flag to show "
       "all labels\n"};
   const std::string pattern = "--kubernetes-pod-label-allowlist-regex=^team$,[a-";
@@ -152,7 +152,7 @@ TEST(BadInput, ATakenPortNamesItsHolder) {
   ASSERT_TRUE(line.has_value()) << holder.output();
   const std::string port = line->substr(line->find("port=") + 5);
   EXPECT_EQ(RunPodgpu({"-f", std::string(kCounters), "-a", "127.0.0.1:" + port}),
-            (Ended{2, "podgpu: 127.0.0.1:" + port + " is taken by podgpu (pid " +
+            (Ended{2, "podgpu: 127.0.0.1:" + port + " is in use by podgpu (pid " +
                           std::to_string(holder.pid()) + "). Stop it, or choose --address " +
                           "127.0.0.1:" + std::to_string(*ParseDecimal(port) + 1) + "\n"}));
 }

@@ -99,7 +99,7 @@ TEST_F(KubeletFailure, BytesThatAreNoHttp2AreNoAnswer) {
 }
 
 TEST_F(KubeletFailure, BytesThatAreNoMessageAreNoAnswer) {
-  Fail({"kubelet_garbage", "form=message"}, "the answer is no PodResources message");
+  Fail({"kubelet_garbage", "form=message"}, "the answer is not a PodResources message");
   Heal();
 }
 

@@ -69,7 +69,7 @@ TEST_F(NvmlAlone, NoOtherSiteChangesAnything) {
         << header;
   }
   EXPECT_NE(exporter_->Get(path, {"-X", "POST", "-H", "Host: evil.example"})
-                .find("refused: Host \"evil.example\" is no address"),
+                .find("refused: Host \"evil.example\" is not an address"),
             std::string::npos);
   EXPECT_TRUE(exporter_->Await("/metrics",
                                "\npodgpu_http_rejected_total{reason=\"cross_site\"} 2\n"
@@ -80,8 +80,8 @@ TEST_F(NvmlAlone, NoOtherSiteChangesAnything) {
   EXPECT_NE(page.find("--web-enable-control without --web-config-file"), std::string::npos);
   EXPECT_TRUE(exporter_->Get("/readyz").starts_with("ready"));
   Child& process = exporter_->process();
-  EXPECT_TRUE(process.AwaitLine("msg=\"a request of another site is refused\"").has_value());
-  EXPECT_TRUE(process.AwaitLine("msg=\"a request by a foreign name is refused\"").has_value());
+  EXPECT_TRUE(process.AwaitLine("msg=\"refused a request from another site\"").has_value());
+  EXPECT_TRUE(process.AwaitLine("msg=\"refused a request with a foreign Host\"").has_value());
 }
 
 // The same requests where DCGM has the devices.

@@ -135,7 +135,7 @@ TEST_F(RequestsNode, TwoListenersOnOneAddressEndTheStart) {
   Child podgpu({PODGPU_BINARY_DIR "/bin/podgpu", "--address=127.0.0.1:5678", "--query-port=5678",
                 "--query-addr=127.0.0.1"});
   EXPECT_EQ(podgpu.Wait(), 2);
-  EXPECT_NE(podgpu.output().find("--query-port: 127.0.0.1:5678 is that of --address"),
+  EXPECT_NE(podgpu.output().find("--query-port: 127.0.0.1:5678 is already the port of --address"),
             std::string::npos)
       << podgpu.output();
 }

@@ -141,7 +141,7 @@ TEST_F(WebTest, TakesARotatedCertificateWithoutARestart) {
   EXPECT_TRUE(Curl(https() + "/", Trusting()).Has("the web configuration has changed and cannot"));
 }
 
-TEST_F(WebTest, AsksForAPasswordOnEveryPath) {
+TEST_F(WebTest, RequiresAPasswordOnEveryPath) {
   Start(kSecret);
   for (const std::string_view path : {"/", "/metrics", "/health", "/healthz", "/nowhere"}) {
     const Answer refused = Curl(http() + std::string(path));
@@ -197,7 +197,7 @@ TEST_F(WebTest, ServesASocketInTheFileSystem) {
   EXPECT_TRUE(Curl("http://podgpu/metrics", {"--unix-socket", path}).is(200));
   Child second(Driverless({"-a", "unix:" + path}));
   EXPECT_EQ(second.Wait(), 2);
-  EXPECT_NE(second.output().find("is taken by another process"), std::string::npos);
+  EXPECT_NE(second.output().find("is in use by another process"), std::string::npos);
   podgpu.Signal(SIGTERM);
   EXPECT_EQ(podgpu.Wait(), 0) << podgpu.output();
   EXPECT_FALSE(std::filesystem::exists(path));
@@ -220,7 +220,7 @@ TEST_F(WebTest, ServesTheSocketThatSystemdHandsOver) {
   EXPECT_TRUE(Curl("http://127.0.0.1:" + port + "/health").is(200));
   Child without(Driverless({"--web-systemd-socket"}));
   EXPECT_EQ(without.Wait(), 2);
-  EXPECT_NE(without.output().find("systemd has handed over no socket"), std::string::npos);
+  EXPECT_NE(without.output().find("systemd has passed no socket"), std::string::npos);
 }
 
 TEST_F(WebTest, RefusesABadFileAtTheStartWithOneLine) {

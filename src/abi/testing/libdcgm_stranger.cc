@@ -1,4 +1,4 @@
-// A shared object that is no libdcgm at all, for load_test.cc.
+// A shared object that is not a libdcgm, for load_test.cc.
 extern "C" {
 int Stranger();
 int Stranger() { return 1; }

@@ -1,5 +1,5 @@
-// A shared object with the names that load.cc asks of libdcgm 4.4, for load_test.cc: all of the
-// core, no dcgmConnect_v3.  Only errorString does anything.
+// A shared object with the symbols of libdcgm 4.4 that load.cc resolves, for load_test.cc: the
+// whole core, no dcgmConnect_v3. Only errorString does anything.
 #include "abi/dcgm_table.h"
 
 extern "C" {

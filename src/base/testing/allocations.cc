@@ -10,7 +10,7 @@ thread_local podgpu::Allocations taken;
 void* Take(size_t bytes, size_t alignment) {
   ++taken.count;
   taken.bytes += bytes;
-  // aligned_alloc wants a multiple of the alignment.
+  // aligned_alloc requires a multiple of the alignment.
   void* memory =
       alignment <= alignof(std::max_align_t)
           ? std::malloc(bytes)

@@ -1,9 +1,8 @@
-// Counts what the calling thread takes from the heap, to show that a path takes nothing or a known
-// number of pieces.
+// Counts the heap allocations of the calling thread, to show that a path allocates nothing or a
+// known number of times.
 //
-// A test program that links this gets its own operator new and delete, which count and hand on to
-// malloc and free.  Only the calling thread is counted: others may do as they like meanwhile.  For
-// tests only.
+// A test program that links this gets its own operator new and delete, which count and call malloc
+// and free. Allocations of other threads do not count. For tests only.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ struct Allocations {
   }
 };
 
-// Of this thread since it began.
+// Allocations of this thread since it began.
 Allocations AllocationsOfThisThread();
 
 }  // namespace podgpu

@@ -1,9 +1,9 @@
 // A clock that moves only when a test says so.
 //
-// WaitUntil blocks its thread until Advance has carried the time past the deadline, or stop is
-// requested; a test steps through hours in milliseconds and never sleeps.  AwaitSleepers lets the
-// test wait until a given number of threads have gone to sleep, which is how it knows that they
-// have done their work.  Thread safe; must outlive every thread that waits on it.
+// WaitUntil blocks its thread until Advance has moved the time past the deadline, or stop is
+// requested; a test steps through hours in milliseconds and never sleeps. AwaitSleepers blocks the
+// test until a given number of threads sleep, which shows that they have finished their work.
+// Thread safe; must outlive every thread that waits on it.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace podgpu {
 
 class ManualClock final : public Clock {
  public:
-  // Starts at a monotonic zero and at civil time `start`.
+  // Starts at monotonic time zero and at civil time `start`.
   explicit ManualClock(WallTime start = WallTime(std::chrono::seconds(1'700'000'000)))
       : wall_(start) {}
 
@@ -26,8 +26,8 @@ class ManualClock final : public Clock {
   // Moves both times forward and wakes every waiter whose deadline has come.
   void Advance(Duration step);
 
-  // Blocks until at least `count` threads sleep in WaitUntil: those whose deadline has come, or
-  // that were nudged or asked to stop, count as awake even before they have noticed.
+  // Blocks until at least `count` threads sleep in WaitUntil. A thread whose deadline has passed,
+  // or that was nudged or asked to stop, counts as awake even before it has run.
   void AwaitSleepers(int count) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace podgpu {
 namespace {
 
-// What `write` puts into a memory of OpenSSL's.
+// Returns the text that `write` writes to an OpenSSL memory buffer.
 template <typename WritePem>
 std::string PemOf(WritePem write) {
   BIO* const bio = BIO_new(BIO_s_mem());

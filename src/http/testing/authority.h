@@ -1,7 +1,7 @@
-// A certificate authority for tests: makes certificates and keys in PEM, valid for a day or as
-// many as wanted.
+// A certificate authority for tests: makes certificates and keys in PEM, valid for a day by
+// default.
 //
-// Keys are on P-256, so that making one takes no time.  For tests only; one thread.
+// Keys use P-256, which is fast. For tests only; one thread.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace podgpu {
 
 struct MadeCertificate {
   std::string certificate;  // In PEM.
-  std::string key;          // Likewise.
+  std::string key;          // In PEM.
 };
 
 class Authority {
@@ -23,7 +23,7 @@ class Authority {
 
   const std::string& certificate() const { return own_.certificate; }
 
-  // For server or client; `names` as OpenSSL writes them: "DNS:localhost,IP:127.0.0.1".
+  // For server or client; `names` in OpenSSL's form: "DNS:localhost,IP:127.0.0.1".
   MadeCertificate Issue(const std::string& name, const std::string& names, int days = 1) const;
 
  private:

@@ -1,7 +1,7 @@
-// A plain blocking HTTP client for tests and benchmarks of the server: POSIX sockets and a dozen
-// lines of parsing, so that it shares no code with what it checks.
+// A plain blocking HTTP client for tests and benchmarks of the server: POSIX sockets and a few
+// lines of parsing, so that it shares no code with the server.
 //
-// Not part of the program.  Every read gives up after 30 s, which no passing test comes near.  One
+// Not part of the program. Every read times out after 30 s, far more than a passing test needs. One
 // thread per client.
 #pragma once
 
@@ -20,15 +20,15 @@
 namespace podgpu {
 
 struct LoopbackResponse {
-  int status = 0;    // 0: the connection ended before a whole response came.
+  int status = 0;    // 0: the connection ended before a complete response.
   std::string head;  // Status line and headers.
   std::string body;
 };
 
 class LoopbackClient {
  public:
-  // `receive_buffer_bytes` above 0 makes the client's window small, to play a slow reader; `from`
-  // is one of the addresses 127.0.0.0/8, to play another machine.
+  // `receive_buffer_bytes` above 0 makes the client's window small, to simulate a slow reader;
+  // `from` is an address of 127.0.0.0/8, to simulate another machine.
   explicit LoopbackClient(uint16_t port, int receive_buffer_bytes = 0, const char* from = nullptr)
       : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     if (receive_buffer_bytes > 0) {
@@ -51,7 +51,7 @@ class LoopbackClient {
 
   bool connected() const { return connected_; }
 
-  // Whether all of `bytes` could be handed to the system.
+  // Returns whether the system accepted all of `bytes`.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -67,10 +67,10 @@ class LoopbackClient {
     return Send("GET " + std::string(path) + " HTTP/1.1\r\nHost: test\r\n\r\n");
   }
 
-  // No more requests will come from here; responses still may.
+  // Ends sending; responses can still be read.
   void ShutDownSending() { ::shutdown(socket_.get(), SHUT_WR); }
 
-  // The next response; `to_head` when the request was a HEAD.
+  // Returns the next response; set `to_head` when the request was a HEAD.
   LoopbackResponse Read(bool to_head = false) {
     LoopbackResponse response;
     size_t end = 0;
@@ -100,7 +100,7 @@ class LoopbackClient {
     return Read();
   }
 
-  // Takes the next bytes into the client's buffer; false when the connection has ended.
+  // Reads the next bytes into the client's buffer; returns false when the connection has ended.
   bool Receive() {
     char chunk[65536];
     const ssize_t count = ::recv(socket_.get(), chunk, sizeof chunk, 0);
@@ -111,7 +111,7 @@ class LoopbackClient {
     return true;
   }
 
-  // Reads until the server closes the connection; true when it did.
+  // Reads until the connection ends; returns true when the server closed it.
   bool AwaitEnd() {
     char chunk[65536];
     ssize_t count = 0;

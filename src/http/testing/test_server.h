@@ -1,5 +1,5 @@
-// What the tests of the server share: a server on a port that the system chooses, a handler that
-// answers with what it was asked, and a way to wait for what another thread does.
+// Shared by the server's tests: a server on a port that the system chooses, a handler that echoes
+// the request, and a way to wait for another thread.
 //
 // For tests only; one thread.
 #pragma once
@@ -24,7 +24,7 @@ inline HttpServerOptions LoopbackOptions() {
   return options;
 }
 
-// Answers with what it was asked; /large with a body that no socket buffer holds.
+// Echoes the request; for /large returns a body that no socket buffer can hold.
 inline HttpResponse Echo(const HttpRequest& request) {
   if (request.path == "/large") {
     return TextResponse(200, std::string(kLargeBodyBytes, 'x'));
@@ -44,7 +44,7 @@ inline std::unique_ptr<HttpServer> StartServer(HttpServerOptions options = Loopb
   return *std::move(server);
 }
 
-// Gives other threads the processor until `condition` holds.
+// Yields to other threads until `condition` holds.
 template <typename Condition>
 void Await(Condition condition) {
   while (!condition()) {

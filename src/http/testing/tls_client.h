@@ -1,7 +1,7 @@
-// A plain blocking HTTPS client for tests of the server's TLS: OpenSSL on a socket, which verifies
-// nothing, so that it shares no code with what it checks.
+// A plain blocking HTTPS client for tests of the server's TLS: OpenSSL on a socket. It verifies
+// nothing and shares no code with the server.
 //
-// For tests only.  Every read gives up after 30 s, which no passing test comes near.  One thread.
+// For tests only. Every read times out after 30 s, far more than a passing test needs. One thread.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace podgpu {
 
 class TlsClient {
  public:
-  // Connects and shakes hands; `identity` is shown to a server that asks for a certificate.
-  // `receive_buffer_bytes` above 0 makes the client's window small, to play a slow reader; with
-  // `tls12_suites`, in OpenSSL's words, it speaks TLS 1.2 with one of these.
+  // Connects and does the TLS handshake; `identity` is sent to a server that requests a
+  // certificate. `receive_buffer_bytes` above 0 makes the client's window small, to simulate a slow
+  // reader; with `tls12_suites`, in OpenSSL's names, the client uses TLS 1.2 with one of these.
   explicit TlsClient(uint16_t port, int receive_buffer_bytes = 0,
                      const MadeCertificate* identity = nullptr, const char* tls12_suites = nullptr);
   TlsClient(const TlsClient&) = delete;
@@ -29,11 +29,12 @@ class TlsClient {
 
   bool is_connected() const { return is_connected_; }
   bool Send(std::string_view bytes);
-  // What comes next, up to 16 KiB; empty when the connection has ended.
+  // Returns the next bytes, up to 16 KiB; empty when the connection has ended.
   std::string Read();
-  // Asks for `path` and reads until `bytes` have come; the status, or 0 when the end comes before.
+  // Requests `path` and reads at least `bytes`; returns the status, or 0 when the connection ends
+  // first.
   int Fetch(std::string_view path, size_t bytes = 1);
-  // Reads to the end; whether the server announced it, as TLS asks.
+  // Reads to the end; returns whether the server announced it with close_notify.
   bool AwaitAnnouncedEnd();
 
  private:

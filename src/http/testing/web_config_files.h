@@ -1,5 +1,5 @@
-// The folder of a web configuration that a test may rewrite, as Kubernetes and editors do: each new
-// file takes the place of the old one in one step.
+// The folder of a web configuration that a test can change like Kubernetes and editors do: each new
+// file atomically replaces the old one.
 //
 // For tests only; one thread.
 #pragma once

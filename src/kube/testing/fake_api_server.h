@@ -1,6 +1,6 @@
-// The simulator's API server (sim/kube/api_server.h) in a test's own process, reached as the
-// program reaches one: by options with a certificate and a token in files.  For tests only; thread
-// safe.
+// The simulator's API server (sim/kube/api_server.h) in the test's process. Clients reach it as the
+// program reaches a real one: with options, and with certificate and token in files. For tests
+// only; thread safe.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ inline constexpr std::string_view kFakePods = sim::kPodsPath;
 
 class FakeApiServer : public sim::FakeApi {
  public:
-  // How a client reaches it; certificate and token are written into `directory`.
+  // Returns the options for a client; writes certificate and token to `directory`.
   ApiServerOptions Options(const std::string& directory) const;
 };
 

@@ -1,8 +1,8 @@
-// A pod-resources server for tests: an HTTP/2 session of nghttp2 on a unix socket, in this process,
-// that answers as its script says and can misbehave in every way that a client must survive.
+// A pod-resources server for tests: an HTTP/2 session of nghttp2 on a Unix socket, in this process.
+// It answers as its script says and can misbehave in every way that a client must survive.
 //
-// Not part of the program.  One thread serves one connection after the other until the object goes;
-// what was asked is read after the calls have returned.
+// Not part of the program. One thread serves one connection after the other until the object is
+// destroyed; read the recorded requests after the calls have returned.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@
 
 namespace podgpu {
 
-// How one call is answered.
+// The answer to one call.
 struct FakeReply {
   std::string http_status = "200";
-  std::string body;                              // gRPC frames, as they are.
+  std::string body;                              // gRPC frames, sent unchanged.
   std::optional<std::string> grpc_status = "0";  // In the trailers.
   std::string grpc_message;
-  bool headers_only = false;           // Status in the first and only block of headers.
-  bool without_end = false;            // Never says that the call has ended.
+  bool headers_only = false;           // The status is in the first and only header block.
+  bool without_end = false;            // Never ends the call.
   bool close = false;                  // Closes the connection instead of the trailers.
-  bool ping = false;                   // Asks for a sign of life first, and waits for it.
-  bool go_away = false;                // Refuses the call by GOAWAY.
+  bool ping = false;                   // Sends a PING first and waits for its answer.
+  bool go_away = false;                // Refuses the call with GOAWAY.
   std::optional<uint32_t> reset_code;  // RST_STREAM instead of an answer.
-  size_t frame_bytes = 16384;          // At most so many in one DATA frame.
+  size_t frame_bytes = 16384;          // Maximum size of a DATA frame.
 };
 
 using FakeHeaders = std::vector<std::pair<std::string, std::string>>;
@@ -39,7 +39,7 @@ class FakeKubeletServer {
   using RawScript = std::function<void(int socket)>;
 
   FakeKubeletServer(const std::string& socket_path, Script script);
-  // Leaves HTTP/2 aside and does with each connection what `raw` does.
+  // Does not speak HTTP/2; calls `raw` for each connection.
   static std::unique_ptr<FakeKubeletServer> Raw(const std::string& socket_path, RawScript raw);
   FakeKubeletServer(const FakeKubeletServer&) = delete;
   FakeKubeletServer& operator=(const FakeKubeletServer&) = delete;
@@ -50,9 +50,9 @@ class FakeKubeletServer {
   std::string bodies() const;
   // The ":path" of each request.
   std::vector<std::string> paths() const;
-  // How many connections there have been.
+  // Number of connections so far.
   size_t connections() const;
-  // Ends the connection that is open now.
+  // Closes the open connection.
   void HangUp();
 
  private:

@@ -1,10 +1,10 @@
-#include "process/pod_book.h"
+#include "process/pod_numbers.h"
 
 #include <algorithm>
 
 namespace podgpu {
 
-PodNumber PodBook::NumberOf(std::string_view uid, Instant now) {
+PodNumber PodNumbers::NumberOf(std::string_view uid, Instant now) {
   if (uid.empty()) {
     return kNoPod;
   }
@@ -15,23 +15,23 @@ PodNumber PodBook::NumberOf(std::string_view uid, Instant now) {
   }
   const PodNumber pod{++last_};
   numbers_.emplace(uid, pod);
-  pages_[pod] = {.uid = std::string(uid), .used_at = now};
+  entries_[pod] = {.uid = std::string(uid), .used_at = now};
   return pod;
 }
 
-std::string_view PodBook::UidOf(PodNumber pod) const {
-  const auto it = pages_.find(pod);
-  return it == pages_.end() ? std::string_view() : it->second.uid;
+std::string_view PodNumbers::UidOf(PodNumber pod) const {
+  const auto it = entries_.find(pod);
+  return it == entries_.end() ? std::string_view() : it->second.uid;
 }
 
-void PodBook::Use(PodNumber pod, Instant at) {
-  if (const auto it = pages_.find(pod); it != pages_.end()) {
+void PodNumbers::Use(PodNumber pod, Instant at) {
+  if (const auto it = entries_.find(pod); it != entries_.end()) {
     it->second.used_at = std::max(it->second.used_at, at);
   }
 }
 
-void PodBook::Forget(Instant now, Duration after, std::vector<PodNumber>& forgotten) {
-  std::erase_if(pages_, [&](const auto& entry) {
+void PodNumbers::Forget(Instant now, Duration after, std::vector<PodNumber>& forgotten) {
+  std::erase_if(entries_, [&](const auto& entry) {
     const Instant used_at = entry.second.used_at;
     if (used_at >= now || now - used_at < after) {
       return false;
