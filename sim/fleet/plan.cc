@@ -25,7 +25,7 @@ size_t CountOf(size_t nodes, uint32_t percent) {
 
 std::vector<NodeManner> PlanManners(size_t nodes, const FleetShares& shares) {
   std::vector<NodeManner> manners(nodes, NodeManner::kAnswers);
-  // Steps of about the golden section visit each node once and leave no cluster.
+  // Steps of about the golden section visit each node once and spread the bad nodes evenly.
   size_t step = std::max<size_t>(nodes * 618 / 1000, 1);
   while (nodes > 0 && std::gcd(step, nodes) != 1) {
     ++step;

@@ -12,7 +12,7 @@ size_t CountOfManner(const std::vector<NodeManner>& manners, NodeManner manner) 
   return static_cast<size_t>(std::ranges::count(manners, manner));
 }
 
-TEST(FleetPlan, HasExactlyTheSharesThatWereAskedFor) {
+TEST(FleetPlan, HasExactlyTheRequestedShares) {
   for (const size_t nodes : {20U, 100U, 618U, 1'000U, 5'000U, 20'000U}) {
     const std::vector<NodeManner> manners =
         PlanManners(nodes, {.hanging = 10, .refusing = 10, .garbage = 5});
@@ -23,7 +23,7 @@ TEST(FleetPlan, HasExactlyTheSharesThatWereAskedFor) {
   }
 }
 
-TEST(FleetPlan, KeepsWithinSmallFleetsAndWholeShares) {
+TEST(FleetPlan, RoundsSharesInSmallFleets) {
   EXPECT_TRUE(PlanManners(0, {.hanging = 50}).empty());
   const std::vector<NodeManner> one = PlanManners(1, {.hanging = 1, .refusing = 1});
   EXPECT_EQ(one, std::vector<NodeManner>{NodeManner::kHangs});
@@ -57,7 +57,7 @@ TEST(FleetPlan, GivesEachNodeAnAddressAndANameOfItsOwn) {
   EXPECT_EQ(FleetNodeName(251), "gpu-node-0252");
 }
 
-TEST(FleetPlan, WritesTheFileOfNodesWithTheBadOnesNamed) {
+TEST(FleetPlan, WritesTheFileOfNodesAndMarksTheBadOnes) {
   EXPECT_EQ(FleetNodesFile("demo",
                            {NodeManner::kAnswers, NodeManner::kHangs, NodeManner::kRefuses,
                             NodeManner::kGarbage},

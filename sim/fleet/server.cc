@@ -25,9 +25,9 @@ namespace beast = boost::beast;
 using Tcp = boost::asio::ip::tcp;
 using FleetError = boost::system::error_code;
 
-constexpr std::chrono::seconds kPatience{30};  // For a question, and for an answer to leave.
+constexpr std::chrono::seconds kPatience{30};  // For reading a request, and for writing an answer.
 constexpr size_t kEndlessBytes = size_t{64} << 10;
-constexpr size_t kOtherDescriptors = 1'000;  // Connections, and what every program has.
+constexpr size_t kOtherDescriptors = 1'000;  // For connections and the process itself.
 
 // One connection to one node.  It lives in the handlers of its operations.
 class FleetConnection : public std::enable_shared_from_this<FleetConnection> {
@@ -54,7 +54,7 @@ class FleetConnection : public std::enable_shared_from_this<FleetConnection> {
  private:
   void Answer() {
     if (manner_ == NodeManner::kHangs) {
-      Read();  // Until the other side has enough.
+      Read();  // Sends until the client closes the connection.
       return;
     }
     using Field = beast::http::field;
@@ -122,7 +122,7 @@ Status AllowDescriptors(size_t wanted) {
   return limit.rlim_cur >= wanted
              ? absl::OkStatus()
              : absl::InvalidArgumentError(absl::StrFormat(
-                   "podgpu-sim fleet: %d descriptors are needed and at most %d allowed; ask for "
+                   "podgpu-sim fleet: needs %d descriptors, but the limit is %d; ask for "
                    "fewer nodes, or raise the limit (ulimit -Hn)",
                    wanted, limit.rlim_max));
 }
@@ -133,7 +133,7 @@ class FleetServer::Engine {
  public:
   explicit Engine(Report report) : report_(std::move(report)), signals_(io_, SIGINT, SIGTERM) {}
 
-  // Takes the address of the next node.
+  // Binds the address of the next node.
   Status Add(NodeManner manner, uint16_t port) {
     Listener& listener =
         listeners_.emplace_back(Listener{Tcp::acceptor(io_), listeners_.size(), manner});
@@ -191,7 +191,7 @@ class FleetServer::Engine {
     });
   }
 
-  // No descriptor is left.
+  // Out of descriptors.
   void AcceptLater(Listener& listener) {
     constexpr std::chrono::milliseconds kPause{50};
     const auto timer = std::make_shared<boost::asio::steady_timer>(io_, kPause);
@@ -201,7 +201,7 @@ class FleetServer::Engine {
   const Report report_;
   boost::asio::io_context io_{1};
   boost::asio::signal_set signals_;
-  std::vector<Listener> listeners_;  // By node; never grows once it serves.
+  std::vector<Listener> listeners_;  // By node; constant after Listen.
   uint16_t port_ = 0;
 };
 

@@ -18,7 +18,7 @@ bool SuitsScope(NvmlScope scope, bool is_mig) {
   return scope == NvmlScope::kAny || (scope == NvmlScope::kMig) == is_mig;
 }
 
-// Whole GPUs do not support what MIG devices are asked, and know that they are none.
+// A whole GPU rejects a call for MIG devices as invalid; a MIG device does not support GPU calls.
 abi::nvmlReturn_t ScopeRefusal(NvmlScope scope) {
   return scope == NvmlScope::kMig ? abi::NVML_ERROR_INVALID_ARGUMENT
                                   : abi::NVML_ERROR_NOT_SUPPORTED;
@@ -40,7 +40,7 @@ NvmlTarget BeginNvmlCall(const NvmlCall& call) {
   if (met != abi::NVML_SUCCESS) {
     return NvmlFailure(met);
   }
-  target = session.Find(call.device);  // Time may have passed.
+  target = session.Find(call.device);  // A fault may have blocked the call for a while.
   if (target.result != abi::NVML_SUCCESS) {
     return target;
   }

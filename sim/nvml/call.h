@@ -1,11 +1,12 @@
-// How an exported function of the simulated NVML answers: one way for all of them.
+// The common steps of every exported function of the simulated NVML.
 //
-// A call finds its device at the present time, meets the faults in force (hanging, slowness,
+// A call finds its device at the present time, applies the faults in force (hanging, slowness,
 // errors, a lost GPU, refused or missing values), and only then asks the world.  An exported
-// function names itself, its device, who may be asked (whole GPUs, MIG devices, both), and the DCGM
-// fields that its answer feeds, since faults on values are written in those.  Codes follow NVML's
-// documentation: 1 before initialisation, 2 for a null pointer or a stale handle, 3 for what a
-// board lacks, 7 for a buffer that is too small.  Standard library only; any thread.
+// function gives its name, its device, which devices it accepts (whole GPUs, MIG devices, both),
+// and the DCGM fields that its answer corresponds to, since scenarios name DCGM fields in faults on
+// values.  Codes follow NVML's documentation: 1 before initialisation, 2 for a null pointer or a
+// stale handle, 3 for what a board lacks, 7 for a buffer that is too small.  Standard library only;
+// any thread.
 #pragma once
 
 #include <array>
@@ -26,19 +27,19 @@ enum class NvmlScope : uint8_t { kGpu, kMig, kAny };
 struct NvmlCall {
   std::string_view name;
   abi::nvmlDevice_t device = nullptr;
-  std::array<uint16_t, 5> feeds{};  // DCGM fields; 0: no more.
+  std::array<uint16_t, 5> feeds{};  // DCGM fields of the answer; 0 ends the list.
   NvmlScope scope = NvmlScope::kGpu;
 };
 
-// The device of the call, after all that may befall the call; or the code that it answers.  Waits
-// while a fault says so.
+// Returns the device of the call after the faults in force were applied, or the code to answer.
+// Blocks while a fault of hanging or slowness lasts.
 NvmlTarget BeginNvmlCall(const NvmlCall& call);
-// The same of a call that is about no device.
+// The same for a call that concerns no device.
 NvmlTarget BeginNvmlSystemCall(std::string_view name);
-// The same of a call that asks for the handle of `target`.
+// The same for a call that asks for the handle of `target`.
 NvmlTarget BeginNvmlHandleCall(std::string_view name, const NvmlTarget& target);
 
-// Whether what the call answers arrives spoilt: the largest numbers, texts without end.
+// Whether a garbage fault spoils the answer: the largest numbers, texts without an end.
 bool ArrivesSpoilt(const NvmlCall& call, const NvmlTarget& target);
 
 template <typename Out>
@@ -56,7 +57,7 @@ void SpoilNvml(Out& out) {
   }
 }
 
-// Answers by body(target), which fills `*outs` and returns a code.
+// Answers with body(target), which fills `*outs` and returns a code.
 template <typename Body, typename... Outs>
 abi::nvmlReturn_t AskNvml(const NvmlCall& call, const Body& body, Outs*... outs) {
   const NvmlTarget target = BeginNvmlCall(call);
@@ -74,7 +75,7 @@ abi::nvmlReturn_t AskNvml(const NvmlCall& call, const Body& body, Outs*... outs)
   return result;
 }
 
-// A number, or the code in its place.
+// A number, or the code to answer when there is none.
 struct NvmlAnswer {
   int64_t value = 0;
   abi::nvmlReturn_t result = abi::NVML_SUCCESS;
@@ -91,7 +92,7 @@ constexpr NvmlAnswer NvmlNumberOf(const Optional& value) {
   return value ? NvmlNumber(static_cast<int64_t>(*value)) : NvmlRefusal();
 }
 
-// Answers the number that body(target) says.
+// Answers with the number that body(target) returns.
 template <typename Number, typename Body>
 abi::nvmlReturn_t TellNvml(const NvmlCall& call, Number* place, const Body& body) {
   const auto put = [&](const NvmlTarget& on) {
@@ -104,9 +105,9 @@ abi::nvmlReturn_t TellNvml(const NvmlCall& call, Number* place, const Body& body
   return AskNvml(call, put, place);
 }
 
-// `text` into the caller's buffer of `length` bytes, with its end; an empty one is not supported.
+// Copies `text` with its end into the caller's `length` bytes; an empty text is not supported.
 abi::nvmlReturn_t PutNvmlText(std::string_view text, char* buffer, unsigned length);
-// Answers the text that body(target) says.
+// Answers with the text that body(target) returns.
 template <typename Body>
 abi::nvmlReturn_t TellNvmlText(const NvmlCall& call, char* buffer, unsigned length,
                                const Body& body) {
@@ -121,7 +122,7 @@ abi::nvmlReturn_t TellNvmlText(const NvmlCall& call, char* buffer, unsigned leng
   return result;
 }
 
-// The world's GPU, its whole device.
+// The whole GPU of the target.
 inline DeviceRef WholeGpu(const NvmlTarget& on) { return {.gpu = on.device.gpu}; }
 inline bool InMigMode(const NvmlTarget& on) { return on.world->mig_enabled(on.device.gpu, on.now); }
 

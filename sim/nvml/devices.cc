@@ -1,6 +1,6 @@
-// The simulated NVML: what a device is and is called, and what MIG devices it has.
+// The simulated NVML: identity of a device, its names, and its MIG devices.
 //
-// A plain name has the oldest layout of its kind.
+// A function name without a version suffix uses the oldest layout of its kind.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace {
 using namespace podgpu::abi;  // NOLINT(google-build-using-namespace): they are all about it.
 using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about its answers.
 
-// Everything of a GPU that its MIG devices share is 7 ways at most, on every chip that has MIG.
+// A GPU's shared resources are split into at most 7 parts, on every chip that has MIG.
 constexpr uint32_t kMaxMigDevices = 7;
 constexpr uint32_t kNvidiaVendor = 0x10DE;  // The world does not model the board's own number.
 constexpr int64_t kBytesPerMib = 1 << 20;
@@ -154,7 +154,7 @@ nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major,
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* info) {
   return TellPciInfo(__func__, device, info, sizeof *info);
 }
-// With the board's number, without the long bus id; what the vendor reserved stays as it was.
+// Writes the board's number but not the long bus id; reserved bytes stay unchanged.
 nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, void* info) {
   return TellPciInfo(__func__, device, info, offsetof(nvmlPciInfo_t, busId));
 }

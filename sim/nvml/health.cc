@@ -1,7 +1,6 @@
-// The simulated NVML: what has gone wrong on a board: memory errors and their repair, links, clocks
-// held down.
+// The simulated NVML: the health of a board: memory errors and their repair, links, throttling.
 //
-// Counts are the sums of the faults that step them, the same ones as in the simulated DCGM
+// A counter is the sum of the faults that raise it, the same faults as in the simulated DCGM
 // (sim/world/board_counts.h, by DCGM's field numbers).
 #include <algorithm>
 #include <array>
@@ -26,8 +25,8 @@ bool IsEccChoice(int type, int counter) {
          (counter == NVML_VOLATILE_ECC || counter == NVML_AGGREGATE_ECC);
 }
 
-// DCGM's fields of volatile and aggregate single-bit errors, by NVML's location; those of
-// double-bit errors follow them.
+// DCGM's fields of volatile and aggregate single-bit errors, by NVML's location; the field after
+// each counts double-bit errors.
 struct EccFields {
   uint16_t of_driver, ever;
 };
@@ -56,7 +55,7 @@ nvmlReturn_t TellEccCount(std::string_view call, nvmlDevice_t device, uint16_t f
   });
 }
 
-// When each page of `cause` was retired; only double-bit errors retire any.
+// When each page was retired for `cause`; only double-bit errors retire pages.
 std::vector<TimeUs> Retirements(const NvmlTarget& on, int cause) {
   std::vector<TimeUs> times;
   for (const Fault& fault : on.world->faults()) {
@@ -141,7 +140,7 @@ NvmlAnswer PcieThroughputOf(const NvmlTarget& on, int counter) {
   return NvmlNumber(static_cast<int64_t>(moved / std::max<TimeUs>(on.now - from, 1) / kBytesPerKb));
 }
 
-// -- clocks held down
+// -- throttling
 
 struct PolicyField {
   int policy;
@@ -310,7 +309,7 @@ nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigned link,
     if (!IsLink(on, link)) {
       return LinkRefusal(link);
     }
-    if (!counted) {  // The last of NVML's counters is none of the boards here.
+    if (!counted) {  // No board here has the last of NVML's counters.
       return NvmlRefusal(counter == kEccData ? NVML_ERROR_NOT_SUPPORTED
                                              : NVML_ERROR_INVALID_ARGUMENT);
     }

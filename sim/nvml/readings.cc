@@ -1,8 +1,8 @@
 // The simulated NVML: sensors, memory, clocks and modes of a device.
 //
-// Units are NVML's: bytes, milliwatts, millijoules, MHz, degrees Celsius, percent.  Each value is
-// what the simulated DCGM tells in its own unit at the same time.  MIG devices have memory of their
-// own; their sensors are their GPU's, and only it is asked.
+// Units are NVML's: bytes, milliwatts, millijoules, MHz, degrees Celsius, percent.  Each value
+// equals what the simulated DCGM reports in its own unit at the same time.  MIG devices have their
+// own memory.  Sensors belong to the whole GPU; a call for a sensor of a MIG device fails.
 #include <algorithm>
 #include <span>
 #include <string_view>
@@ -19,14 +19,14 @@ using namespace podgpu::abi;  // NOLINT(google-build-using-namespace): they are 
 using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about its answers.
 
 constexpr unsigned kSamplePeriodUs = 166'667;
-constexpr unsigned long kNearCpus = 0xffffffff;  // As DCGM's field 70 tells.
+constexpr unsigned long kNearCpus = 0xffffffff;  // The same as DCGM's field 70.
 
 struct MemoryBytes {
   int64_t total, reserved, used;
   int64_t free() const { return total - reserved - used; }
 };
 
-// Of the GPU, or of the GPU instance that the MIG device lies in.
+// The memory of the GPU, or of the GPU instance that the MIG device is part of.
 MemoryBytes MemoryBytesOf(const NvmlTarget& on) {
   const DeviceRef device{.gpu = on.device.gpu, .instance = on.device.instance};
   const int64_t used = on.world->MemoryUsedBytes(device, on.now);
@@ -39,7 +39,7 @@ MemoryBytes MemoryBytesOf(const NvmlTarget& on) {
 
 unsigned long long Bytes(int64_t value) { return static_cast<unsigned long long>(value); }
 
-// Percent of the driver's last sample period; a GPU in MIG mode has none.
+// Percent of the driver's last sample period; empty for a GPU in MIG mode.
 NvmlAnswer UtilizationOf(const NvmlTarget& on, Integral what) {
   return NvmlNumberIf(!InMigMode(on), on.world->UtilizationPercent(what, WholeGpu(on), on.now));
 }
@@ -91,7 +91,7 @@ NvmlAnswer ThresholdOf(const NvmlTarget& on, int threshold) {
   }
 }
 
-// The DCGM field of a threshold, of a clock now, of its maximum, of the one that was asked for.
+// The DCGM fields of a threshold, of a current clock, of its maximum, and of the requested clock.
 uint16_t FieldOfThreshold(int threshold) {
   constexpr std::array<uint16_t, 4> kFields = {159, 158, 151, 152};
   return threshold >= 0 && threshold < 4 ? kFields.at(static_cast<size_t>(threshold)) : 0;
@@ -128,12 +128,12 @@ NvmlAnswer MaxClockOf(const NvmlTarget& on, int clock) {
   }
 }
 
-// Applications may ask for the clocks of SMs and memory only.
+// Applications can request the clocks of SMs and memory only.
 NvmlAnswer ApplicationsClockOf(const NvmlTarget& on, int clock) {
   return clock == NVML_CLOCK_VIDEO ? NvmlRefusal() : MaxClockOf(on, clock);
 }
 
-// One bit per CPU or memory node into the caller's words.
+// Writes one bit per CPU or memory node into the caller's words.
 nvmlReturn_t TellSet(const NvmlCall& call, unsigned words, unsigned long* set,
                      unsigned long first_word) {
   return AskNvml(

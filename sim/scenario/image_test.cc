@@ -63,7 +63,8 @@ TEST(Images, AreRefusedWhenTheyAreNotOne) {
   EXPECT_EQ(error_of({}), "world image: 0 bytes are too few for a header");
   auto image = world.image();
   image[0] = std::byte{'X'};
-  EXPECT_EQ(error_of(image), "world image: not one; compile the scenario again");
+  EXPECT_EQ(error_of(image),
+            "world image: wrong magic, so it is no world image; compile the scenario again");
   image = world.image();
   image[8] = std::byte{9};
   EXPECT_EQ(error_of(image),

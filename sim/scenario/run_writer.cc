@@ -250,7 +250,7 @@ Status RunWriter::Tick(TimeUs step) {
         directory_));
   }
   if (step < 0) {
-    return absl::InvalidArgumentError("world time goes forward only");
+    return absl::InvalidArgumentError("the step is negative; world time only goes forward");
   }
   page_->manual_time_us.fetch_add(step, std::memory_order_acq_rel);
   return absl::OkStatus();

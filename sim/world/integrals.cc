@@ -1,4 +1,4 @@
-// The exact integrals: where a time falls among eras and segments, and what has accumulated there.
+// The exact integrals: the era and segment of a time, and the amount accumulated there.
 #include <algorithm>
 
 #include "sim/world/image_world.h"
@@ -90,7 +90,7 @@ Int128 ImageWorld::IntegrateChannel(Integral what, int gpu, uint32_t first_chann
   const Int128 value =
       Value(tables_.channels[first_channel + static_cast<uint32_t>(what)], Locate(Gpu(gpu), t));
   if (what == Integral::kPowerViolationNs || what == Integral::kThermalViolationNs) {
-    return value / 1000;  // Kept in ppm x us.
+    return value / 1000;  // The image has ppm x us.
   }
   return value;
 }

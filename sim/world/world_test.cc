@@ -71,7 +71,7 @@ TEST(WorkedExample, SharingByActivityDiffersFromTheTruth) {
 }
 
 TEST(WorkedExample, TemperatureFollowsWithItsLag) {
-  // One process that repeats for ever, as the facts work it out: 457 W for 4 s, 70 W for 2 s.
+  // One process that repeats without end: 457 W for 4 s, 70 W for 2 s.
   std::string text = ShippedScenario("worked-example");
   text.resize(text.find("  - name: b\n"));
   const TestWorld world(text);

@@ -66,7 +66,7 @@ void SimNode::Command(std::vector<std::string> words) const {
     Child command(words);
     exit_code = command.Wait();
     output = command.output();
-  } while (exit_code != 0 && output.find("is past or too near") != std::string::npos);
+  } while (exit_code != 0 && output.find("is past or too soon") != std::string::npos);
   if (exit_code != 0) {
     std::fprintf(stderr, "%s", output.c_str());
   }
