@@ -211,7 +211,7 @@ TEST_F(ControlLogTest, ComplaintsAboutACommandsEntryHaveNoPlace) {
             "gpu: found '7'; must be a whole number from 0 to 1");
   EXPECT_EQ(
       AppendControl(node_.writer(), "kind: gpu_lost, gpu: 0", 9 * kSecondUs).status().message(),
-      "[0] (gpu_lost) holds this of GPU 0 from 1 s to the end; end it first");
+      "[0] (gpu_lost) is already in force on GPU 0 from 1 s to the end; end it first");
 }
 
 TEST_F(ControlLogTest, TakesEffectOnARunningClock) {

@@ -1,4 +1,4 @@
-// Images that are broken, and the scenarios that the documents show.
+// Damaged images, and the scenarios that the documents show.
 #include "sim/world/image.h"
 
 #include <filesystem>
@@ -53,7 +53,7 @@ TEST(Documents, NameEveryClassAndEveryShippedScenario) {
   }
 }
 
-TEST(Images, AreRefusedWhenTheyAreNotOne) {
+TEST(Images, AreRefusedWhenInvalid) {
   const TestWorld world(ShippedScenario("one-gpu"));
   const auto error_of = [](std::vector<std::byte> image) {
     std::string error;
@@ -76,7 +76,7 @@ TEST(Images, AreRefusedWhenTheyAreNotOne) {
                                  "; it is cut short or still being written");
 }
 
-TEST(Images, WithAnyByteBrokenAreRefusedOrReadWithoutHarm) {
+TEST(Images, WithAnyWrongByteAreRefusedOrReadSafely) {
   const TestWorld world(ShippedScenario("worked-example"));
   for (size_t i = 40; i < world.image().size(); ++i) {
     auto image = world.image();
