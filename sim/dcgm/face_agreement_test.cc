@@ -1,5 +1,6 @@
-// Both faces tell the same world: for each field that DCGM and NVML share, the same number at the
-// same time, once NVML's is put into DCGM's unit; and where one has none, the other has none.
+// Both faces read the same world: each field that DCGM and NVML share has the same number at the
+// same time, after NVML's is converted to DCGM's unit; a number that one lacks, the other lacks
+// too.
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -25,7 +26,7 @@ namespace {
 
 using abi::nvmlDevice_t;
 
-// What NVML tells of a device in DCGM's unit; nothing, for whatever reason.
+// NVML's value of a device in DCGM's unit; empty when there is none, for any reason.
 using Told = std::optional<double>;
 using Teller = std::function<Told(const NvmlClient&, nvmlDevice_t)>;
 
@@ -107,7 +108,7 @@ Teller PairOf(const char* name, bool second) {
     return nvml.Call(name, device, &one, &two) == 0 ? Told(second ? two : one) : std::nullopt;
   };
 }
-// DCGM tells 0 where there is no MIG.
+// DCGM reports 0 where there is no MIG.
 Told MigModeOf(const NvmlClient& nvml, nvmlDevice_t device) {
   unsigned current = 0;
   unsigned pending = 0;
@@ -181,7 +182,7 @@ void AddEcc(std::vector<SharedField>& fields) {
   }
 }
 
-// Fields that nvmlDeviceGetFieldValues feeds as they are.
+// Fields whose nvmlDeviceGetFieldValues value needs no conversion.
 void AddFieldValues(std::vector<SharedField>& fields) {
   const std::vector<std::pair<unsigned, unsigned short>> pairs = {
       {1, 300},    {2, 301},    {3, 310},   {4, 311},   {5, 312},    {6, 313},    {29, 390},
@@ -291,7 +292,7 @@ class Faces {
   DcgmBench& bench() { return bench_; }
   const NvmlClient& nvml() const { return nvml_; }
 
-  // Compares every shared field of every GPU; how many numbers both told.
+  // Compares every shared field of every GPU; returns how many numbers both reported.
   int Compare(const std::string& where) {
     static const std::vector<SharedField> shared = SharedFields();
     std::vector<unsigned short> ids;
@@ -324,8 +325,8 @@ std::string ReadFile(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(FaceAgreement, OnEveryShippedScenario) {
-  // Where calls of one library fail, or single values of it, only the other can be asked.
+TEST(FaceAgreement, HoldsInEveryShippedScenario) {
+  // Skips calls and values on which a fault of one library acts; the other cannot be compared.
   const std::set<std::string> one_sided = {"fault-call", "fault-engine", "fault-field",
                                            "fault-hang", "fault-no-driver"};
   int scenarios = 0;
@@ -350,8 +351,8 @@ TEST(FaceAgreement, OnEveryShippedScenario) {
   EXPECT_GT(scenarios, 15);
 }
 
-// One board of each class that can be simulated, all busy: what one generation lacks, both lack.
-TEST(FaceAgreement, OnEveryGeneration) {
+// One busy board of each class: a reading that one library lacks, the other lacks too.
+TEST(FaceAgreement, HoldsOnEveryGeneration) {
   std::string scenario =
       "format: 1\nname: generations\nseed: 9\nepoch: 2026-01-01T00:00:00Z\ngpus:\n";
   for (const char* board : {"v100-sxm2-32gb", "t4", "a100-sxm4-80gb", "a10", "l40s",
@@ -368,7 +369,7 @@ TEST(FaceAgreement, OnEveryGeneration) {
                 ", gpu: " + std::to_string(gpu) + ", load: busy, memory: 4GiB}";
   }
   scenario += "]}]}\nfaults:\n";
-  for (int gpu = 0; gpu < 8; ++gpu) {  // The last has no ECC.
+  for (int gpu = 0; gpu < 8; ++gpu) {  // The last GPU has no ECC.
     scenario += "  - {at: 5s, kind: ecc, gpu: " + std::to_string(gpu) +
                 ", error: dbe, count: 2, location: sram}\n";
   }
@@ -381,7 +382,7 @@ TEST(FaceAgreement, OnEveryGeneration) {
   }
 }
 
-// What another process is told by NVML of the first GPU's energy counter.
+// The first GPU's energy counter, as another process reads it through NVML.
 unsigned long long EnergyInAnotherProcess() {
   int ends[2] = {};
   EXPECT_EQ(pipe(ends), 0);
@@ -405,7 +406,6 @@ unsigned long long EnergyInAnotherProcess() {
   return energy_mj;
 }
 
-// Row 35 of the simulator's checklist.
 TEST(FaceAgreement, TwoProcessesReadOneEnergyCounter) {
   DcgmBench bench(4, kWorkedExample);
   bench.Start();
@@ -420,8 +420,8 @@ TEST(FaceAgreement, TwoProcessesReadOneEnergyCounter) {
   }
 }
 
-// The same in one process; row 36 gives the numbers.
-TEST(FaceAgreement, TheWorkedExample) {
+// The same in one process, with known numbers.
+TEST(FaceAgreement, HoldsInTheWorkedExample) {
   Faces faces(kWorkedExample);
   const auto energy = [&] {
     unsigned long long energy_mj = 0;
@@ -437,7 +437,8 @@ TEST(FaceAgreement, TheWorkedExample) {
   EXPECT_EQ(static_cast<long long>(energy()), faces.bench().ReadLive(kGpu, 0, {156})[0].number);
   const abi::nvmlFieldValue_t counter = faces.nvml().Field(faces.nvml().ByIndex(0), 83);
   EXPECT_EQ(counter.value.ullVal, energy());
-  EXPECT_EQ(counter.timestamp, faces.bench().Stamp(12'300'000)) << "when it was refreshed";
+  EXPECT_EQ(counter.timestamp, faces.bench().Stamp(12'300'000))
+      << "the stamp is the time of the counter's refresh";
   EXPECT_EQ(faces.nvml().Field(faces.nvml().ByIndex(0), 186).value.uiVal, 613'000U);
 }
 

@@ -28,7 +28,7 @@ bool HasAny(const World& world, uint64_t kinds) { return (world.fault_kinds() & 
 
 bool IsDetaching(FaultKind kind) { return kind == kGpuDetached || kind == kBindUnbind; }
 
-// The GPU as it is `late_us` after each loss.
+// The state of the GPU; each loss is noticed `late_us` after it.
 Presence PresenceAfter(const World& world, int gpu, TimeUs t, TimeUs late_us) {
   if (!HasAny(world, kPresenceFaults)) {
     return Presence::kHere;
@@ -49,13 +49,13 @@ Presence PresenceAfter(const World& world, int gpu, TimeUs t, TimeUs late_us) {
 
 bool StandsOnDriver(const Fault& fault) { return fault.Get(FaultNumber::kReachesDriver) == 1; }
 
-// Codes of NVML are positive.
+// Positive codes are NVML's.
 bool IsOfDcgm(const Fault& fault) { return fault.Get(FaultNumber::kCode) < 0; }
 
-// A fault that names calls is about values only if it names fields as well.
+// A fault that names calls applies to values only if it also names fields.
 bool IsOnFields(const Fault& fault) { return fault.calls.empty() || !fault.fields.empty(); }
 
-// Whether the fault befalls the call.
+// Whether the fault applies to the call.
 bool Befalls(const Fault& fault, const CallUnderWay& call) {
   const bool by_driver = call.asks_driver && fault.kind != kError && StandsOnDriver(fault);
   if (!by_driver && !fault.OnCall(call.name)) {
@@ -79,8 +79,8 @@ const Fault* FindCallFault(const World& world, FaultKind kind, const CallUnderWa
   return nullptr;
 }
 
-// What the fault makes of a value that was sampled at `sampled` and is read at `now`; false when it
-// leaves it alone.
+// Applies the fault to a value that was sampled at `sampled` and is read at `now`; false when the
+// fault does not change it.
 bool Spoil(const Fault& fault, TimeUs sampled, TimeUs now, Reading& reading) {
   switch (fault.kind) {
     case kNodata:
@@ -144,7 +144,7 @@ std::string_view EngineRelease(const World& world, TimeUs t) {
 
 bool EngineKnows(const World& world, TimeUs t, std::string_view since, int of_generation) {
   const std::string_view release = EngineRelease(world, t);
-  // Every part of DCGM's version numbers has one digit.
+  // Each part of a DCGM version has one digit.
   return release.empty() ||
          (since <= release && (of_generation == 0 || of_generation == release[0] - '0'));
 }
@@ -157,7 +157,7 @@ TimeUs SampledUntil(const World& world, int gpu, const Field& field, TimeUs now)
     }
     const bool forgotten =
         fault.kind == kWatchStale && fault.Concerns(gpu) && fault.OnField(field.id);
-    // One thread of the engine polls all GPUs, so one that hangs stops all.
+    // One engine thread polls all GPUs, so one hung GPU stops the sampling of all.
     const bool hung = fault.kind == kHang && StandsOnDriver(fault);
     if (forgotten || hung) {
       until = std::min(until, fault.at);

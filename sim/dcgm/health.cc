@@ -30,7 +30,7 @@ enum HealthCode : uint32_t {
   kPendingRowRemap = 85,
 };
 
-// One GPU under one watch.
+// One GPU and one watch of it.
 struct Patient {
   const Scene& scene;
   EntityKey key;
@@ -38,7 +38,7 @@ struct Patient {
   TimeUs watched_since = 0;
 };
 
-// The number that a field reads at `t`; nothing when it reads none.
+// The number that a field reads at `t`; empty when it has none.
 std::optional<int64_t> NumberAt(const Patient& patient, uint16_t field, TimeUs t) {
   Scene then = patient.scene;
   then.now = t;
@@ -53,7 +53,7 @@ int64_t NumberNow(const Patient& patient, uint16_t field) {
   return NumberAt(patient, field, patient.scene.now).value_or(0);
 }
 
-// What a counter has gained in the last minute, as far as the watch has seen it.
+// The increase of a counter in the last minute, as far as the watch has lasted.
 int64_t Gained(const Patient& patient, uint16_t field) {
   const TimeUs from = std::max(patient.watched_since, patient.scene.now - kHealthWindowUs);
   const std::optional<int64_t> before = NumberAt(patient, field, from);
@@ -71,7 +71,7 @@ Incident Found(int result, HealthCode code, std::string message) {
 
 std::string OfGpu(const Patient& patient) { return " on GPU " + std::to_string(patient.key.id); }
 
-// Each of these finds the worst of one system.
+// Each function finds the worst incident of one system.
 
 std::optional<Incident> CheckPcie(const Patient& patient) {
   constexpr uint16_t kReplays = 202;
@@ -125,16 +125,16 @@ std::optional<Incident> CheckMemory(const Patient& patient) {
   }
   if (NumberNow(patient, kPagesPending) > 0) {
     return Found(abi::DCGM_HEALTH_RESULT_WARN, kPendingPageRetirements,
-                 "pages wait to be retired" + OfGpu(patient) + "; reset it");
+                 "page retirement is pending" + OfGpu(patient) + "; reset it");
   }
   if (NumberNow(patient, kRowsPending) > 0) {
     return Found(abi::DCGM_HEALTH_RESULT_WARN, kPendingRowRemap,
-                 "rows wait to be remapped" + OfGpu(patient) + "; reset it");
+                 "row remapping is pending" + OfGpu(patient) + "; reset it");
   }
   return std::nullopt;
 }
 
-// The world's heat throttles nothing by itself, so heat at which a board would is as good as that.
+// In the simulated world heat alone does not throttle, so the slowdown temperature counts as heat.
 std::optional<Incident> CheckTemperature(const Patient& patient) {
   constexpr uint16_t kTemperature = 150, kSlowdown = 158, kThermalViolation = 241;
   constexpr int64_t kMs = 1'000'000;  // ns
@@ -149,7 +149,7 @@ std::optional<Incident> CheckTemperature(const Patient& patient) {
   const int64_t celsius = NumberNow(patient, kTemperature);
   if (celsius > 0 && celsius >= NumberNow(patient, kSlowdown)) {
     return Found(abi::DCGM_HEALTH_RESULT_WARN, kThermalThrottling,
-                 std::to_string(celsius) + " degrees, which slows it down," + OfGpu(patient));
+                 std::to_string(celsius) + " degrees, above the slowdown limit," + OfGpu(patient));
   }
   return std::nullopt;
 }
@@ -173,7 +173,7 @@ std::vector<Incident> FindIncidents(const Scene& scene, std::span<const EntityKe
   for (const EntityKey& key : members) {
     const int gpu = key.group == abi::DCGM_FE_GPU ? scene.state.start.gpus.WorldGpu(key.id) : -1;
     if (gpu < 0 || NoticedPresence(scene.world, gpu, scene.now) != Presence::kHere) {
-      continue;  // All that it reads is blank.
+      continue;  // All its readings are blank.
     }
     const Patient patient{.scene = scene, .key = key, .gpu = gpu, .watched_since = watch.since};
     for (const HealthCheck& row : kHealthChecks) {
