@@ -1,4 +1,5 @@
-// docs/metrics.md is made from the tables here and compared; PODGPU_UPDATE_GOLDEN=1 writes it anew.
+// docs/metrics.md is generated from the tables here and compared; PODGPU_UPDATE_GOLDEN=1 rewrites
+// it.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -30,8 +31,8 @@ namespace {
 
 constexpr const char* kPath = PODGPU_SOURCE_DIR "/docs/metrics.md";
 
-// Series per unpartitioned GPU, per partitioned GPU, and per MIG instance; and those that a GPU has
-// besides once their state or reason has held.
+// Series per unpartitioned GPU, per partitioned GPU, and per MIG instance; and the further series
+// of a GPU once a state or reason has been active.
 struct SeriesCounts {
   size_t whole_gpu = 0;
   size_t partitioned_gpu = 0;
@@ -89,7 +90,7 @@ std::string LabelsOfFamily(std::string_view name) {
                "`shared`";
 }
 
-// What a field takes with --source=nvml.
+// The origin of a field with --source=nvml.
 std::string FromNvml(const Field& field) {
   const std::string_view origin = NvmlOrigin(field);
   return origin.empty() ? "-" : std::string(origin);
@@ -236,7 +237,7 @@ std::string SourceSection() {
       list("driver"), list("event"), list("GPM"));
 }
 
-// A sentence on lines that are not always there.
+// A sentence about lines that are not always present.
 std::string_view WhenShown(Shown shown) {
   switch (shown) {
     case Shown::kOnceSeen:
@@ -279,7 +280,7 @@ bool IsAlwaysShown(std::string_view family) {
   return found->shown == Shown::kAlways && family != "podgpu_source_call_seconds";
 }
 
-// Those that are always there.
+// The families that are always present.
 size_t SlotSeriesOf(SlotView view) {
   size_t count = 0;
   const Topology none;
@@ -324,13 +325,13 @@ std::string FormulaSection() {
       native.once_held, SlotSeriesOf(SlotView::kSelf), SlotSeriesOf(SlotView::kSelf));
 }
 
-// "8, 11, 31 to 32": the XIDs that ask for an action, of those that have a text.
+// "8, 11, 31 to 32": the XIDs with this action, among those that have a text.
 std::string CodesOf(std::string_view action) {
   constexpr int64_t kLastCode = 172;
   std::string codes;
   for (int64_t code = 1; code <= kLastCode; ++code) {
     if (XidAction(code) != action || XidAction(code - 1) == action) {
-      continue;  // Not the first of its range.
+      continue;  // Not the first code of its range.
     }
     int64_t last = code;
     while (last < kLastCode && XidAction(last + 1) == action) {
@@ -346,21 +347,23 @@ std::string CodesOf(std::string_view action) {
 
 std::string XidSection() {
   constexpr std::pair<std::string_view, std::string_view> kActions[] = {
-      {"none", "nothing: the GPU goes on, and so do its programs"},
-      {"restart_app", "restart the program that was hit; the GPU is well"},
+      {"none", "none: the GPU and its programs continue"},
+      {"restart_app", "restart the affected program; the GPU is healthy"},
       {"reset_gpu", "drain the GPU and reset it"},
       {"reboot_node", "drain the node and reboot it, or restart the VM"},
   };
   std::string section =
       "## XIDs\n\n"
-      "The label `action` says what to begin with, after NVIDIA's catalogue of XIDs for Ampere and "
-      "newer. The same code again\non one GPU asks for more. Whom it has hit is on "
+      "The label `action` is the first thing to do, after NVIDIA's catalogue of XIDs for Ampere "
+      "and "
+      "newer. The same code again\non one GPU needs a stronger action. The affected pods are on "
       "`podgpu_pod_gpu_xid_errors_total`.\n\n"
-      "| action | what to begin with | codes |\n|---|---|---|\n";
+      "| action | first thing to do | codes |\n|---|---|---|\n";
   for (const auto& [action, meaning] : kActions) {
     absl::StrAppendFormat(&section, "| `%s` | %s | %s |\n", action, meaning, CodesOf(action));
   }
-  return section + "| `investigate` | the kernel log around it, and the catalogue | all others |\n";
+  return section +
+         "| `investigate` | read the kernel log around it and the catalogue | all others |\n";
 }
 
 std::string Document() {
@@ -372,7 +375,7 @@ std::string Document() {
          FormulaSection();
 }
 
-TEST(MetricsDocument, SaysWhatTheTablesSay) {
+TEST(MetricsDocument, EqualsTheTables) {
   if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(kPath, std::ios::binary) << Document();
   }
@@ -381,7 +384,7 @@ TEST(MetricsDocument, SaysWhatTheTablesSay) {
   EXPECT_EQ(committed, Document()) << "run this test with PODGPU_UPDATE_GOLDEN=1";
 }
 
-TEST(MetricsDocument, CountsSeriesAsThePageDoes) {
+TEST(MetricsDocument, CountsAsManySeriesAsThePage) {
   struct Case {
     size_t whole, partitioned, instances_each, pods;
   };

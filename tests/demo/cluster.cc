@@ -20,10 +20,10 @@ constexpr std::string_view kMap = "pod_and_gpu_map_info";
 
 using Nodes = std::vector<std::unique_ptr<DemoNode>>;
 
-// "gpu-node-1 research/llama-train-0": who is where.
+// "gpu-node-1 research/llama-train-0": a pod and its node.
 using Residents = std::set<std::string>;
 
-// The pods that the scenarios give GPUs.
+// The pods to which the scenarios give GPUs.
 Residents ExpectedResidents(const Nodes& nodes) {
   Residents residents;
   for (const std::unique_ptr<DemoNode>& node : nodes) {
@@ -47,7 +47,7 @@ Residents ResidentsOf(const std::vector<Sample>& page) {
   return residents;
 }
 
-// The nodes of the demo, started; fewer than there are scenarios after a complaint.
+// The started nodes of the demo; fewer than the scenarios after a complaint.
 Nodes StartNodes(const Setting& setting) {
   Nodes nodes;
   auto port = static_cast<uint16_t>(setting.port + 1);
@@ -111,7 +111,7 @@ void TellWhereTheMapIs(const Setting& setting, const std::string& page) {
   std::fflush(stdout);
 }
 
-// Waits until the map says who is where, as the scenarios do.
+// Waits until the map shows the same pods on the same nodes as the scenarios.
 int CheckMap(const Setting& setting, const Nodes& nodes, Child& cluster) {
   const Residents expected = ExpectedResidents(nodes);
   std::string page;
@@ -162,7 +162,7 @@ int RunCluster(Setting setting) {
     Say(setting, 4, "cluster", setting.moved + "; " + std::to_string(setting.port) + " is free");
   }
   Say(setting, 4, "cluster",
-      "every node has been asked " + Elapsed(since_start) + " s after start");
+      "every node was asked within " + Elapsed(since_start) + " s after start");
   int code = CheckMap(setting, nodes, cluster);
   if (code == kAsExpected && !setting.ends_after_check()) {
     std::vector<NamedChild> children = {{"the cluster role", &cluster}};

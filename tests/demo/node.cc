@@ -32,7 +32,7 @@ std::vector<std::string> ExporterArguments(const DemoNode::Place& place) {
           run + "/proc"};
 }
 
-// Where the simulated node and its API server are.
+// The addresses of the simulated node and its API server.
 std::vector<std::string> ExporterVariables(const DemoNode::Place& place) {
   std::vector<std::string> variables = {"PODGPU_SIM_DIR=" + place.run.string()};
   std::ifstream file(place.run / "api/env");

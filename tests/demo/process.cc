@@ -141,7 +141,7 @@ void Child::Stop(std::chrono::milliseconds patience) {
     while (!Ended() && wait.WaitABit()) {
     }
   }
-  kill(-pid_, SIGKILL);  // What is left of the group; nobody when all went well.
+  kill(-pid_, SIGKILL);  // The rest of the group; normally it is empty.
   while (!Ended()) {
     poll(nullptr, 0, static_cast<int>(kPollStep.count()));
   }

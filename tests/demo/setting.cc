@@ -28,7 +28,7 @@ std::optional<int> ChoosePort(uint16_t first, Setting& setting) {
   const std::string pinned = Variable("PORT");
   const std::optional<uint64_t> number = ParseDecimal(pinned);
   if (!pinned.empty() && (!number || *number == 0 || *number > 65535)) {
-    Complain("PORT=" + pinned + " is no port; give a number from 1 to 65535");
+    Complain("PORT=" + pinned + " is not a port; give a number from 1 to 65535");
     return kWrongUse;
   }
   setting.port = pinned.empty() ? first : static_cast<uint16_t>(*number);
