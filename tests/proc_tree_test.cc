@@ -36,7 +36,7 @@ orphans:
   - {pid: 999, gpu: 2, load: busy, memory: 1GiB}
 )";
 
-// The cgroup names of each container.
+// The pod uid and the id of each container, by its name.
 class Places final : public sim::PodVisitor {
  public:
   void Pod(const sim::PodFacts& pod) override { uid_ = pod.uid; }

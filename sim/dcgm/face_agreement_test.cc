@@ -28,15 +28,15 @@ using abi::nvmlDevice_t;
 
 // NVML's value of a device in DCGM's unit; empty when there is none, for any reason.
 using Told = std::optional<double>;
-using Teller = std::function<Told(const NvmlClient&, nvmlDevice_t)>;
+using NvmlReader = std::function<Told(const NvmlClient&, nvmlDevice_t)>;
 
 struct SharedField {
   unsigned short field;
-  Teller tell;
+  NvmlReader tell;
 };
 
 template <typename Number = unsigned>
-Teller OfCall(const char* name, double unit = 1) {
+NvmlReader OfCall(const char* name, double unit = 1) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     Number number{};
     return nvml.Call(name, device, &number) == 0 ? Told(static_cast<double>(number) / unit)
@@ -44,20 +44,20 @@ Teller OfCall(const char* name, double unit = 1) {
   };
 }
 template <typename Number = unsigned>
-Teller OfChoice(const char* name, int choice) {
+NvmlReader OfChoice(const char* name, int choice) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     Number number{};
     return nvml.Call(name, device, choice, &number) == 0 ? Told(static_cast<double>(number))
                                                          : std::nullopt;
   };
 }
-Teller WholeWattsOf(const char* name) {
+NvmlReader WholeWattsOf(const char* name) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     unsigned milliwatts = 0;
     return nvml.Call(name, device, &milliwatts) == 0 ? Told(milliwatts / 1000) : std::nullopt;
   };
 }
-Teller ConstraintOf(bool most) {
+NvmlReader ConstraintOf(bool most) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     unsigned least_mw = 0;
     unsigned most_mw = 0;
@@ -66,7 +66,7 @@ Teller ConstraintOf(bool most) {
     return result == 0 ? Told((most ? most_mw : least_mw) / 1000) : std::nullopt;
   };
 }
-Teller FieldOf(unsigned field, double unit = 1) {
+NvmlReader FieldOf(unsigned field, double unit = 1) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     abi::nvmlFieldValue_t value{};
     value.fieldId = field;
@@ -77,7 +77,7 @@ Teller FieldOf(unsigned field, double unit = 1) {
     return (is_short ? value.value.uiVal : static_cast<double>(value.value.ullVal)) / unit;
   };
 }
-Teller EngineOf(const char* name) {
+NvmlReader EngineOf(const char* name) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     unsigned percent = 0;
     unsigned period_us = 0;
@@ -85,13 +85,14 @@ Teller EngineOf(const char* name) {
   };
 }
 template <typename Struct>
-Teller MemberOf(const char* name, std::function<double(const Struct&)> member, Struct start = {}) {
+NvmlReader MemberOf(const char* name, std::function<double(const Struct&)> member,
+                    Struct start = {}) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     Struct answer = start;
     return nvml.Call(name, device, &answer) == 0 ? Told(member(answer)) : std::nullopt;
   };
 }
-Teller EccOf(int type, int counter, int location) {
+NvmlReader EccOf(int type, int counter, int location) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     unsigned long long count = 0;
     const int result =
@@ -101,7 +102,7 @@ Teller EccOf(int type, int counter, int location) {
     return result == 0 ? Told(static_cast<double>(count)) : std::nullopt;
   };
 }
-Teller PairOf(const char* name, bool second) {
+NvmlReader PairOf(const char* name, bool second) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     int one = -1;
     int two = -1;
@@ -121,7 +122,7 @@ Told RetiredSingleBit(const NvmlClient& nvml, nvmlDevice_t device) {
   const int result = nvml.Call("nvmlDeviceGetRetiredPages", device, 0, &count, none);
   return result == 0 || result == abi::NVML_ERROR_INSUFFICIENT_SIZE ? Told(count) : std::nullopt;
 }
-Teller RemappedRows(int which) {
+NvmlReader RemappedRows(int which) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     unsigned rows[4] = {};
     const int result =

@@ -47,7 +47,7 @@ Presence PresenceAfter(const World& world, int gpu, TimeUs t, TimeUs late_us) {
   return Presence::kHere;
 }
 
-bool StandsOnDriver(const Fault& fault) { return fault.Get(FaultNumber::kReachesDriver) == 1; }
+bool ReachesDriver(const Fault& fault) { return fault.Get(FaultNumber::kReachesDriver) == 1; }
 
 // Positive codes are NVML's.
 bool IsOfDcgm(const Fault& fault) { return fault.Get(FaultNumber::kCode) < 0; }
@@ -56,8 +56,8 @@ bool IsOfDcgm(const Fault& fault) { return fault.Get(FaultNumber::kCode) < 0; }
 bool IsOnFields(const Fault& fault) { return fault.calls.empty() || !fault.fields.empty(); }
 
 // Whether the fault applies to the call.
-bool Befalls(const Fault& fault, const CallUnderWay& call) {
-  const bool by_driver = call.asks_driver && fault.kind != kError && StandsOnDriver(fault);
+bool AppliesToCall(const Fault& fault, const CallUnderWay& call) {
+  const bool by_driver = call.asks_driver && fault.kind != kError && ReachesDriver(fault);
   if (!by_driver && !fault.OnCall(call.name)) {
     return false;
   }
@@ -72,7 +72,7 @@ const Fault* FindCallFault(const World& world, FaultKind kind, const CallUnderWa
     const bool of_others =
         kind == kError &&
         (fault.As<ErrorTarget>(FaultNumber::kTarget) == ErrorTarget::kValue || !IsOfDcgm(fault));
-    if (fault.kind == kind && !of_others && fault.InForce(t) && Befalls(fault, call)) {
+    if (fault.kind == kind && !of_others && fault.InForce(t) && AppliesToCall(fault, call)) {
       return &fault;
     }
   }
@@ -81,7 +81,7 @@ const Fault* FindCallFault(const World& world, FaultKind kind, const CallUnderWa
 
 // Applies the fault to a value that was sampled at `sampled` and is read at `now`; false when the
 // fault does not change it.
-bool Spoil(const Fault& fault, TimeUs sampled, TimeUs now, Reading& reading) {
+bool ApplyToReading(const Fault& fault, TimeUs sampled, TimeUs now, Reading& reading) {
   switch (fault.kind) {
     case kNodata:
       if (fault.InForce(now)) {
@@ -158,7 +158,7 @@ TimeUs SampledUntil(const World& world, int gpu, const Field& field, TimeUs now)
     const bool forgotten =
         fault.kind == kWatchStale && fault.Concerns(gpu) && fault.OnField(field.id);
     // One engine thread polls all GPUs, so one hung GPU stops the sampling of all.
-    const bool hung = fault.kind == kHang && StandsOnDriver(fault);
+    const bool hung = fault.kind == kHang && ReachesDriver(fault);
     if (forgotten || hung) {
       until = std::min(until, fault.at);
     }
@@ -191,19 +191,20 @@ std::vector<FieldEvent> EventsOf(const World& world, int gpu, uint16_t field, Ti
   return events;
 }
 
-void SpoilReading(const World& world, int gpu, const Field& field, TimeUs sampled, TimeUs now,
-                  Reading& reading) {
+void ApplyFaultsToReading(const World& world, int gpu, const Field& field, TimeUs sampled,
+                          TimeUs now, Reading& reading) {
   if (!HasAny(world, kValueFaults)) {
     return;
   }
   for (const Fault& fault : world.faults()) {
-    if (fault.Concerns(gpu) && fault.OnField(field.id) && Spoil(fault, sampled, now, reading)) {
+    if (fault.Concerns(gpu) && fault.OnField(field.id) &&
+        ApplyToReading(fault, sampled, now, reading)) {
       return;
     }
   }
 }
 
-void SpoilStruct(Session& session, std::string_view call, const Concern& concern) {
+void FillStructWithGarbage(Session& session, std::string_view call, const Concern& concern) {
   if (concern.out.empty() || !HasAny(session.world(), FaultBit(kGarbage))) {
     return;
   }
@@ -218,7 +219,7 @@ void SpoilStruct(Session& session, std::string_view call, const Concern& concern
   });
 }
 
-int MeetCallFaults(RunDirectory& run, const CallUnderWay& call) {
+int ApplyCallFaults(RunDirectory& run, const CallUnderWay& call) {
   while (FindCallFault(run.world(), kHang, call, run.Now()) != nullptr) {
     if (const int ended = call.pause(kPollMs); ended != abi::DCGM_ST_OK) {
       return ended;
@@ -237,7 +238,7 @@ int MeetCallFaults(RunDirectory& run, const CallUnderWay& call) {
 int Sleep(int ms) {
   constexpr int64_t kNsPerMs = 1'000'000;
   timespec left{.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * kNsPerMs};
-  // tidy: allow forbidden-call: a call that sits in the kernel is what is simulated.
+  // tidy: allow forbidden-call: this simulates a call that blocks in the kernel.
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {
   }
   return abi::DCGM_ST_OK;

@@ -50,11 +50,11 @@ std::vector<FieldEvent> EventsOf(const World& world, int gpu, uint16_t field, Ti
                                  TimeUs now);
 
 // Applies the faults to a reading that was sampled at `sampled` and is read at `now`.
-void SpoilReading(const World& world, int gpu, const Field& field, TimeUs sampled, TimeUs now,
-                  Reading& reading);
+void ApplyFaultsToReading(const World& world, int gpu, const Field& field, TimeUs sampled,
+                          TimeUs now, Reading& reading);
 
 // Fills the struct of a successful call with garbage, if a fault requires that.
-void SpoilStruct(Session& session, std::string_view call, const Concern& concern);
+void FillStructWithGarbage(Session& session, std::string_view call, const Concern& concern);
 
 // The kinds of fault that act on calls: hanging, slowness, errors.
 inline constexpr uint64_t kCallFaults =
@@ -70,7 +70,7 @@ struct CallUnderWay {
   std::function<int(int ms)> pause;
 };
 // Waits and answers as the faults in force say; a dcgmReturn_t.
-int MeetCallFaults(RunDirectory& run, const CallUnderWay& call);
+int ApplyCallFaults(RunDirectory& run, const CallUnderWay& call);
 
 // Sleeps for the whole time, also when signals arrive, as a call in the kernel does.
 int Sleep(int ms);

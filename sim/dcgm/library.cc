@@ -55,7 +55,7 @@ int Library::Meet(std::string_view call) {
   if (run == nullptr || (run->world().fault_kinds() & kCallFaults) == 0) {
     return abi::DCGM_ST_OK;
   }
-  return MeetCallFaults(*run, {.name = call, .gpus = [] { return 0U; }, .pause = Sleep});
+  return ApplyCallFaults(*run, {.name = call, .gpus = [] { return 0U; }, .pause = Sleep});
 }
 
 bool Library::initialised() {

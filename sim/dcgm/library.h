@@ -96,7 +96,7 @@ int CallSession(abi::dcgmHandle_t handle, std::string_view name, const Concern& 
       const int reached = session->Reach(name, concern);
       const int done = reached != abi::DCGM_ST_OK ? reached : body(*session);
       if (done == abi::DCGM_ST_OK) {
-        SpoilStruct(*session, name, concern);
+        FillStructWithGarbage(*session, name, concern);
       }
       return done;
     });

@@ -119,7 +119,7 @@ std::optional<ProcessLife> RecordOf(const Scene& scene, EntityKey key, int gpu, 
     return std::nullopt;
   }
   Reading record{.value = int64_t{pid}};
-  SpoilReading(scene.world, gpu, field, sample->t, scene.now, record);
+  ApplyFaultsToReading(scene.world, gpu, field, sample->t, scene.now, record);
   const std::optional<TimeUs> since = AccountedSince(scene, gpu, sample->t);
   if (!since || record.status != abi::DCGM_ST_OK ||
       !std::holds_alternative<int64_t>(record.value)) {

@@ -85,7 +85,7 @@ TEST(DcgmReadings, NumbersOfAGpuEqualTheWorlds) {
   }
 }
 
-TEST(DcgmReadings, PowerLimitsAreWholeWattsAndPowerIsNot) {
+TEST(DcgmReadings, PowerLimitsAreWholeWattsButPowerIsNot) {
   DcgmBench bench(4, kEightGpus);
   bench.Start();
   bench.Tick(1'234'567);

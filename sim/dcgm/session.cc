@@ -107,7 +107,7 @@ Reading ReadAt(const Scene& scene, EntityKey key, const Field& field, const Samp
   Reading reading = gpu < 0 || PresenceOf(scene.world, gpu, sample.t) == Presence::kHere
                         ? ReadField(scene.sight(), *entity, field, sample)
                         : Reading{.value = Blank::kNoValue, .sampled_at = sample.t};
-  SpoilReading(scene.world, gpu, field, sample.t, scene.now, reading);
+  ApplyFaultsToReading(scene.world, gpu, field, sample.t, scene.now, reading);
   return reading;
 }
 
@@ -122,7 +122,7 @@ TimeUs LastSampled(const Scene& scene, EntityKey key, const Field& field) {
 Reading EventReading(const Scene& scene, EntityKey key, const Field& field,
                      const FieldEvent& event) {
   Reading reading{.value = event.value, .sampled_at = event.at};
-  SpoilReading(scene.world, GpuOf(scene, key), field, event.at, scene.now, reading);
+  ApplyFaultsToReading(scene.world, GpuOf(scene, key), field, event.at, scene.now, reading);
   return reading;
 }
 
@@ -137,7 +137,7 @@ Reading LatestEvent(const Scene& scene, EntityKey key, const Field& field,
       EventsOf(scene.world, gpu, field.id, scene.state.start.at, scene.now);
   if (events.empty()) {
     Reading none = NoSample(abi::DCGM_ST_NO_DATA);
-    SpoilReading(scene.world, gpu, field, sample.t, scene.now, none);
+    ApplyFaultsToReading(scene.world, gpu, field, sample.t, scene.now, none);
     return none;
   }
   return EventReading(scene, key, field, events.back());
@@ -175,7 +175,7 @@ int Session::Reach(std::string_view call, const Concern& concern) {
     }
   }
   const bool may_meet = (run_->world().fault_kinds() & kCallFaults) != 0;
-  return may_meet ? MeetFaults(call, concern) : abi::DCGM_ST_OK;
+  return may_meet ? ApplyFaults(call, concern) : abi::DCGM_ST_OK;
 }
 
 int Session::AwaitDelayOf(std::string_view call) {
@@ -197,16 +197,16 @@ int Session::Pause(int ms, const Countdown& countdown) {
   return abi::DCGM_ST_OK;
 }
 
-int Session::MeetFaults(std::string_view call, const Concern& concern) {
+int Session::ApplyFaults(std::string_view call, const Concern& concern) {
   std::optional<Countdown> countdown;
   if (link_ != nullptr) {
     countdown.emplace(link_->request_timeout());
   }
   const auto pause = [&](int ms) { return countdown ? Pause(ms, *countdown) : Sleep(ms); };
-  return MeetCallFaults(*run_, {.name = call,
-                                .asks_driver = concern.asks_driver,
-                                .gpus = [&] { return GpusOf(concern); },
-                                .pause = pause});
+  return ApplyCallFaults(*run_, {.name = call,
+                                 .asks_driver = concern.asks_driver,
+                                 .gpus = [&] { return GpusOf(concern); },
+                                 .pause = pause});
 }
 
 uint32_t Session::GpusOf(const Concern& concern) {

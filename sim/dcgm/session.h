@@ -96,7 +96,7 @@ class Session {
   int Ask(std::string_view call);
   int AwaitDelayOf(std::string_view call);
   int Pause(int ms, const Countdown& countdown);
-  int MeetFaults(std::string_view call, const Concern& concern);
+  int ApplyFaults(std::string_view call, const Concern& concern);
   // The GPUs of a call, one bit for each of the world's.
   uint32_t GpusOf(const Concern& concern);
 

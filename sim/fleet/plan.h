@@ -15,13 +15,13 @@ namespace podgpu::sim {
 // The most nodes that the cluster role accepts.
 inline constexpr size_t kMostFleetNodes = 20'000;
 
-enum class NodeManner : uint8_t {
+enum class FleetBehaviour : uint8_t {
   kAnswers,
   kHangs,    // Accepts the connection and never answers.
   kRefuses,  // Refuses connections: the port is bound but not listening.
   kGarbage,  // Answers with garbage (answers.h).
 };
-inline constexpr int kNodeMannerCount = 4;
+inline constexpr int kFleetBehaviourCount = 4;
 
 // In percent of all nodes; together at most 100.
 struct FleetShares {
@@ -31,7 +31,7 @@ struct FleetShares {
 };
 
 // The behaviour of each node.
-std::vector<NodeManner> PlanManners(size_t nodes, const FleetShares& shares);
+std::vector<FleetBehaviour> PlanBehaviours(size_t nodes, const FleetShares& shares);
 
 // "127.16.0.1" of node 0, 250 nodes in each block.
 std::string FleetAddress(size_t node);
@@ -39,7 +39,7 @@ std::string FleetAddress(size_t node);
 std::string FleetNodeName(size_t node);
 
 // The file that `podgpu cluster --nodes=file:` reads.
-std::string FleetNodesFile(std::string_view scenario, const std::vector<NodeManner>& manners,
+std::string FleetNodesFile(std::string_view scenario, const std::vector<FleetBehaviour>& behaviours,
                            uint16_t port);
 
 }  // namespace podgpu::sim

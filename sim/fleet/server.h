@@ -24,8 +24,8 @@ class FleetServer {
 
   // Port 0: a free one, the same for all nodes.  kInvalidArgument, with the remedy, for a port in
   // use or more nodes than this process may open sockets.
-  static StatusOr<std::unique_ptr<FleetServer>> Listen(const std::vector<NodeManner>& manners,
-                                                       uint16_t port, Report report);
+  static StatusOr<std::unique_ptr<FleetServer>> Listen(
+      const std::vector<FleetBehaviour>& behaviours, uint16_t port, Report report);
 
   FleetServer(const FleetServer&) = delete;
   FleetServer& operator=(const FleetServer&) = delete;

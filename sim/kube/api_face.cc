@@ -42,11 +42,11 @@ std::string LabelsOf(std::string_view name) {
 }
 
 // The kubelet's annotations of a static pod: on its mirror at the API server, or on the pod itself.
-std::string NotesOnStatic(std::string_view config_hash, PodTeller teller) {
+std::string NotesOnStatic(std::string_view config_hash, PodSource source) {
   return config_hash.empty()
              ? std::string()
              : ",\"annotations\":{" +
-                   Member(teller == PodTeller::kApiServer ? "kubernetes.io/config.mirror"
+                   Member(source == PodSource::kApiServer ? "kubernetes.io/config.mirror"
                                                           : "kubernetes.io/config.hash",
                           config_hash) +
                    "," + Member("kubernetes.io/config.source", "file") + "}";
@@ -55,17 +55,17 @@ std::string NotesOnStatic(std::string_view config_hash, PodTeller teller) {
 // Collects the text of each pod, by namespace/name.
 class PodCollector final : public PodVisitor {
  public:
-  explicit PodCollector(PodTeller teller) : teller_(teller) {}
+  explicit PodCollector(PodSource source) : source_(source) {}
 
   void Pod(const PodFacts& pod) override {
     const bool is_static = !pod.config_hash.empty();
     const bool is_own =
-        is_static && teller_ == PodTeller::kKubelet;  // Otherwise it is the mirror pod.
+        is_static && source_ == PodSource::kKubelet;  // Otherwise it is the mirror pod.
     pod_ = &pods_[std::string(pod.pod_namespace) + "/" + std::string(pod.name)];
     pod_->is_static = is_static;
     pod_->metadata = Member("namespace", pod.pod_namespace) + "," + Member("name", pod.name) + "," +
                      Member("uid", is_own ? pod.config_hash : pod.uid) + ",\"labels\":{" +
-                     LabelsOf(pod.name) + "}" + NotesOnStatic(pod.config_hash, teller_);
+                     LabelsOf(pod.name) + "}" + NotesOnStatic(pod.config_hash, source_);
     pod_->phase = pod.has_ended ? "Succeeded" : "Running";
   }
   void Container(const ContainerFacts& container) override {
@@ -116,7 +116,7 @@ class PodCollector final : public PodVisitor {
            "]}";
   }
 
-  const PodTeller teller_;
+  const PodSource source_;
   std::map<std::string, Whole> pods_;
   Whole* pod_ = nullptr;  // The pod that is being visited.
 };
@@ -177,8 +177,8 @@ Status ReplaceToken(const std::string& folder, const std::string& token) {
 
 }  // namespace
 
-std::map<std::string, ApiPodText> ListedPodTexts(const World& world, TimeUs t, PodTeller teller) {
-  PodCollector collector(teller);
+std::map<std::string, ApiPodText> ListedPodTexts(const World& world, TimeUs t, PodSource source) {
+  PodCollector collector(source);
   world.VisitListedPods(t, collector);
   return collector.Texts(world.node_name());
 }
@@ -234,7 +234,7 @@ Status ApiFace::Behave(const ApiBehaviour& next) {
 
 void ApiFace::RefreshPods() {
   std::map<std::string, ApiPodText> now =
-      ListedPodTexts(node_.world(), node_.Now(), PodTeller::kApiServer);
+      ListedPodTexts(node_.world(), node_.Now(), PodSource::kApiServer);
   for (const auto& [key, pod] : pods_) {
     if (!now.contains(key)) {
       server_.Delete(kPodsPath, key);

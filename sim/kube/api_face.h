@@ -31,10 +31,10 @@ struct ApiPodText {
 
 // Which server describes the pods.  Of a static pod the API server has a mirror with a uid of its
 // own; the kubelet has the pod itself, whose uid is the hash of its file.
-enum class PodTeller : uint8_t { kApiServer, kKubelet };
+enum class PodSource : uint8_t { kApiServer, kKubelet };
 
 // The pods that the kubelet lists at `t`, by "namespace/name".
-std::map<std::string, ApiPodText> ListedPodTexts(const World& world, TimeUs t, PodTeller teller);
+std::map<std::string, ApiPodText> ListedPodTexts(const World& world, TimeUs t, PodSource source);
 
 class ApiFace {
  public:

@@ -21,7 +21,7 @@ constexpr std::string_view kTooMany = "Too many requests, please try again later
 constexpr std::string_view kInitialEventsEnd =
     R"(,"annotations":{"k8s.io/initial-events-end":"true"})";
 
-// Bound with port sharing: another socket holds the port without listening.
+// With SO_REUSEADDR, since another socket holds the port without listening.
 void BindLoopback(int socket, uint16_t port) {
   const int on = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

@@ -49,7 +49,7 @@ std::string FakeKubeletPods::url() const {
 
 void FakeKubeletPods::Refresh() {
   std::string items;
-  for (const auto& [key, pod] : ListedPodTexts(node_.world(), node_.Now(), PodTeller::kKubelet)) {
+  for (const auto& [key, pod] : ListedPodTexts(node_.world(), node_.Now(), PodSource::kKubelet)) {
     if (IsListed(pod, behaviour_.listing)) {
       items += (items.empty() ? "" : ",");
       items += R"({"metadata":{)" + pod.metadata + "}" + pod.rest + "}";

@@ -187,8 +187,7 @@ TEST_F(KeptPodsTest, AFinishedPodStaysUntilAnotherIsAdmitted) {
   ASSERT_TRUE(node_.writer().Tick(8'000'000).ok());
   EXPECT_EQ(Names(), (PodNames{"proxy-node-a", "second"}));
   ASSERT_TRUE(node_.writer().Tick(20'000'000).ok());
-  EXPECT_EQ(Names(), (PodNames{"proxy-node-a", "second"}))
-      << "the last finished pod stays until another pod is admitted";
+  EXPECT_EQ(Names(), (PodNames{"proxy-node-a", "second"})) << "the last one stays";
 }
 
 struct TwoNumaNodesTest : ListedPodsTest {

@@ -151,7 +151,7 @@ nvmlReturn_t FindAccounted(const NvmlTarget& on, uint32_t pid, const UseLife& us
 extern "C" {
 
 nvmlReturn_t nvmlDeviceGetAccountingMode(nvmlDevice_t device, int* mode) {
-  return TellNvml({__func__, device}, mode, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device}, mode, [](const NvmlTarget& on) {
     return NvmlNumber(AccountingBook::Get().Of(on).is_on ? 1 : 0);
   });
 }
@@ -219,7 +219,7 @@ nvmlReturn_t nvmlDeviceGetAccountingPids(nvmlDevice_t device, unsigned* count, u
 }
 
 nvmlReturn_t nvmlDeviceGetAccountingBufferSize(nvmlDevice_t device, unsigned* size) {
-  return TellNvml({__func__, device}, size, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device}, size, [](const NvmlTarget& on) {
     return NvmlNumberIf(AccountingBook::Get().Of(on).is_on, kMostAccounted);
   });
 }

@@ -40,10 +40,10 @@ NvmlTarget BeginNvmlSystemCall(std::string_view name);
 NvmlTarget BeginNvmlHandleCall(std::string_view name, const NvmlTarget& target);
 
 // Whether a garbage fault spoils the answer: the largest numbers, texts without an end.
-bool ArrivesSpoilt(const NvmlCall& call, const NvmlTarget& target);
+bool IsAnswerGarbage(const NvmlCall& call, const NvmlTarget& target);
 
 template <typename Out>
-void SpoilNvml(Out& out) {
+void FillNvmlWithGarbage(Out& out) {
   if constexpr (std::is_arithmetic_v<Out>) {
     out = std::numeric_limits<Out>::max();
   } else if constexpr (std::is_pointer_v<Out>) {
@@ -69,8 +69,8 @@ abi::nvmlReturn_t AskNvml(const NvmlCall& call, const Body& body, Outs*... outs)
     return abi::NVML_ERROR_INVALID_ARGUMENT;
   }
   const abi::nvmlReturn_t result = body(target);
-  if (result == abi::NVML_SUCCESS && ArrivesSpoilt(call, target)) {
-    (SpoilNvml(*outs), ...);
+  if (result == abi::NVML_SUCCESS && IsAnswerGarbage(call, target)) {
+    (FillNvmlWithGarbage(*outs), ...);
   }
   return result;
 }
@@ -94,7 +94,7 @@ constexpr NvmlAnswer NvmlNumberOf(const Optional& value) {
 
 // Answers with the number that body(target) returns.
 template <typename Number, typename Body>
-abi::nvmlReturn_t TellNvml(const NvmlCall& call, Number* place, const Body& body) {
+abi::nvmlReturn_t AnswerNvml(const NvmlCall& call, Number* place, const Body& body) {
   const auto put = [&](const NvmlTarget& on) {
     const NvmlAnswer answer = body(on);
     if (answer.result == abi::NVML_SUCCESS) {
@@ -109,14 +109,14 @@ abi::nvmlReturn_t TellNvml(const NvmlCall& call, Number* place, const Body& body
 abi::nvmlReturn_t PutNvmlText(std::string_view text, char* buffer, unsigned length);
 // Answers with the text that body(target) returns.
 template <typename Body>
-abi::nvmlReturn_t TellNvmlText(const NvmlCall& call, char* buffer, unsigned length,
-                               const Body& body) {
+abi::nvmlReturn_t AnswerNvmlText(const NvmlCall& call, char* buffer, unsigned length,
+                                 const Body& body) {
   const NvmlTarget target = BeginNvmlCall(call);
   if (target.result != abi::NVML_SUCCESS) {
     return target.result;
   }
   const abi::nvmlReturn_t result = PutNvmlText(body(target), buffer, length);
-  if (result == abi::NVML_SUCCESS && ArrivesSpoilt(call, target)) {
+  if (result == abi::NVML_SUCCESS && IsAnswerGarbage(call, target)) {
     std::memset(buffer, 0xff, length);
   }
   return result;

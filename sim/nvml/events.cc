@@ -253,7 +253,7 @@ nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t set) {
 }
 
 nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long long* types) {
-  return TellNvml({__func__, device}, types, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device}, types, [](const NvmlTarget& on) {
     return NvmlNumber(static_cast<int64_t>(SupportedTypes(on)));
   });
 }

@@ -34,7 +34,7 @@ bool IsOnValues(const Fault& fault) {
 bool IsOfNvml(const Fault& fault) { return fault.Get(FaultNumber::kCode) > 0; }
 
 // Whether the fault applies to the call.
-bool BefallsNvml(const Fault& fault, std::string_view call, int gpu) {
+bool AppliesToNvmlCall(const Fault& fault, std::string_view call, int gpu) {
   const bool of_others = fault.kind == kError && (IsOnValues(fault) || !IsOfNvml(fault));
   return !of_others && fault.OnCall(call) && fault.Concerns(gpu);
 }
@@ -47,7 +47,7 @@ const Fault* NvmlCallFault(FaultKind kind, std::string_view call, int gpu) {
   }
   const auto faults = now.world->faults();
   const auto found = std::ranges::find_if(faults, [&](const Fault& fault) {
-    return fault.kind == kind && fault.InForce(now.now) && BefallsNvml(fault, call, gpu);
+    return fault.kind == kind && fault.InForce(now.now) && AppliesToNvmlCall(fault, call, gpu);
   });
   return found == faults.end() ? nullptr : &*found;
 }
@@ -81,7 +81,7 @@ abi::nvmlReturn_t ValueCode(const Fault& fault) {
 
 }  // namespace
 
-abi::nvmlReturn_t MeetNvmlFaults(std::string_view call, int gpu) {
+abi::nvmlReturn_t ApplyNvmlFaults(std::string_view call, int gpu) {
   const NvmlTarget now = NvmlSession::Get().System();
   if (now.result != abi::NVML_SUCCESS || !MayHave(*now.world, kFaultsOnCalls)) {
     return abi::NVML_SUCCESS;
@@ -134,7 +134,7 @@ bool IsNvmlGarbage(const World& world, std::string_view call, int gpu,
 void SleepInDriver(int ms) {
   constexpr int64_t kNsPerMs = 1'000'000;
   timespec left{.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * kNsPerMs};
-  // tidy: allow forbidden-call: a call that sits in the kernel is what is simulated.
+  // tidy: allow forbidden-call: this simulates a call that blocks in the kernel.
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {
   }
 }

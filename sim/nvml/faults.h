@@ -17,7 +17,7 @@
 namespace podgpu::sim {
 
 // Blocks and answers as the faults in force say; `gpu` is the world's, -1 for a call without one.
-abi::nvmlReturn_t MeetNvmlFaults(std::string_view call, int gpu);
+abi::nvmlReturn_t ApplyNvmlFaults(std::string_view call, int gpu);
 
 // Whether the GPU is off the bus, or the driver has unbound it.
 bool IsNvmlGpuGone(const World& world, int gpu, TimeUs t);

@@ -26,16 +26,16 @@ abi::nvmlReturn_t PutNvmlList(const NvmlCall& call, const NvmlTarget& on,
     return abi::NVML_ERROR_INVALID_ARGUMENT;
   }
   std::ranges::copy(list, place);
-  if (ArrivesSpoilt(call, on)) {
-    std::for_each(place, place + count, [](Entry& entry) { SpoilNvml(entry); });
+  if (IsAnswerGarbage(call, on)) {
+    std::for_each(place, place + count, [](Entry& entry) { FillNvmlWithGarbage(entry); });
   }
   return abi::NVML_SUCCESS;
 }
 
 // Answers with the list that body(target) returns.
 template <typename Entry, typename Body>
-abi::nvmlReturn_t TellNvmlList(const NvmlCall& call, unsigned* count, Entry* place,
-                               const Body& body) {
+abi::nvmlReturn_t AnswerNvmlList(const NvmlCall& call, unsigned* count, Entry* place,
+                                 const Body& body) {
   const NvmlTarget on = BeginNvmlCall(call);
   if (on.result != abi::NVML_SUCCESS) {
     return on.result;

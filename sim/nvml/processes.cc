@@ -82,8 +82,8 @@ std::vector<Entry> EntriesOf(ProcessKind kind, const NvmlTarget& on) {
 template <typename Entry>
 nvmlReturn_t TellProcesses(std::string_view name, nvmlDevice_t device, ProcessKind kind,
                            unsigned* count, Entry* entries) {
-  return TellNvmlList({.name = name, .device = device, .scope = NvmlScope::kAny}, count, entries,
-                      [kind](const NvmlTarget& on) { return EntriesOf<Entry>(kind, on); });
+  return AnswerNvmlList({.name = name, .device = device, .scope = NvmlScope::kAny}, count, entries,
+                        [kind](const NvmlTarget& on) { return EntriesOf<Entry>(kind, on); });
 }
 
 }  // namespace

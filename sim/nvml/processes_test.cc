@@ -287,11 +287,11 @@ TEST_F(NvmlProcesses, TheNewerCallReportsEveryEngine) {
 TEST_F(NvmlProcesses, FaultsAlsoAffectTheLists) {
   const nvmlDevice_t device = nvml_.ByIndex(0);
   TickTo(70 * kSecondUs);
-  const auto spoilt = List("ComputeRunningProcesses_v3", device);
-  ASSERT_EQ(spoilt.size(), 2U)
+  const auto garbage = List("ComputeRunningProcesses_v3", device);
+  ASSERT_EQ(garbage.size(), 2U)
       << "the count stays right; a wrong count would make the caller read past the array";
-  EXPECT_EQ(spoilt[0].pid, 0xffffffffU);
-  EXPECT_EQ(spoilt[0].usedGpuMemory, ~0ULL);
+  EXPECT_EQ(garbage[0].pid, 0xffffffffU);
+  EXPECT_EQ(garbage[0].usedGpuMemory, ~0ULL);
   TickTo(80 * kSecondUs);
   EXPECT_EQ(UseCode(device, 8, 0), NVML_ERROR_NO_PERMISSION);
 }

@@ -150,7 +150,7 @@ nvmlReturn_t TellSet(const NvmlCall& call, unsigned words, unsigned long* set,
 }
 
 nvmlReturn_t TellConstant(const NvmlCall& call, int64_t value, int* place) {
-  return TellNvml(call, place, [value](const NvmlTarget&) { return NvmlNumber(value); });
+  return AnswerNvml(call, place, [value](const NvmlTarget&) { return NvmlNumber(value); });
 }
 
 }  // namespace
@@ -232,7 +232,7 @@ nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t* 
 }
 
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, int sensor, unsigned* temperature) {
-  return TellNvml({__func__, device, {150}}, temperature, [sensor](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {150}}, temperature, [sensor](const NvmlTarget& on) {
     return sensor == NVML_TEMPERATURE_GPU ? TemperatureOf(on)
                                           : NvmlRefusal(NVML_ERROR_INVALID_ARGUMENT);
   });
@@ -256,8 +256,8 @@ nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t device, nvmlTemperature_v1_t
 
 nvmlReturn_t nvmlDeviceGetTemperatureThreshold(nvmlDevice_t device, int threshold,
                                                unsigned* temperature) {
-  return TellNvml({__func__, device, {FieldOfThreshold(threshold)}}, temperature,
-                  [threshold](const NvmlTarget& on) { return ThresholdOf(on, threshold); });
+  return AnswerNvml({__func__, device, {FieldOfThreshold(threshold)}}, temperature,
+                    [threshold](const NvmlTarget& on) { return ThresholdOf(on, threshold); });
 }
 
 nvmlReturn_t nvmlDeviceGetMarginTemperature(nvmlDevice_t device,
@@ -276,25 +276,25 @@ nvmlReturn_t nvmlDeviceGetMarginTemperature(nvmlDevice_t device,
 }
 
 nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned* power_mw) {
-  return TellNvml({__func__, device, {155}}, power_mw, PowerOf);
+  return AnswerNvml({__func__, device, {155}}, power_mw, PowerOf);
 }
 
 nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device,
                                                  unsigned long long* energy_mj) {
-  return TellNvml({__func__, device, {156}}, energy_mj, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {156}}, energy_mj, [](const NvmlTarget& on) {
     return NvmlNumber(on.world->EnergyCounterMj(on.device.gpu, on.now));
   });
 }
 
 nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned* limit_mw) {
-  return TellNvml({__func__, device, {164}}, limit_mw, PowerLimitOf);
+  return AnswerNvml({__func__, device, {164}}, limit_mw, PowerLimitOf);
 }
 nvmlReturn_t nvmlDeviceGetPowerManagementLimit(nvmlDevice_t device, unsigned* limit_mw) {
-  return TellNvml({__func__, device, {160}}, limit_mw, PowerLimitOf);
+  return AnswerNvml({__func__, device, {160}}, limit_mw, PowerLimitOf);
 }
 nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t device, unsigned* limit_mw) {
-  return TellNvml({__func__, device, {163}}, limit_mw,
-                  [](const NvmlTarget& on) { return NvmlNumber(on.gpu().default_limit_mw); });
+  return AnswerNvml({__func__, device, {163}}, limit_mw,
+                    [](const NvmlTarget& on) { return NvmlNumber(on.gpu().default_limit_mw); });
 }
 nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t device, unsigned* min_mw,
                                                           unsigned* max_mw) {
@@ -312,37 +312,37 @@ nvmlReturn_t nvmlDeviceGetPowerManagementMode(nvmlDevice_t device, int* mode) {
 }
 
 nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, int clock, unsigned* clock_mhz) {
-  return TellNvml({__func__, device, {FieldOfClock(clock, {100, 100, 101, 102})}}, clock_mhz,
-                  [clock](const NvmlTarget& on) { return ClockOf(on, clock); });
+  return AnswerNvml({__func__, device, {FieldOfClock(clock, {100, 100, 101, 102})}}, clock_mhz,
+                    [clock](const NvmlTarget& on) { return ClockOf(on, clock); });
 }
 nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, int clock, unsigned* clock_mhz) {
-  return TellNvml({__func__, device, {FieldOfClock(clock, {113, 113, 114, 115})}}, clock_mhz,
-                  [clock](const NvmlTarget& on) { return MaxClockOf(on, clock); });
+  return AnswerNvml({__func__, device, {FieldOfClock(clock, {113, 113, 114, 115})}}, clock_mhz,
+                    [clock](const NvmlTarget& on) { return MaxClockOf(on, clock); });
 }
 nvmlReturn_t nvmlDeviceGetApplicationsClock(nvmlDevice_t device, int clock, unsigned* clock_mhz) {
-  return TellNvml({__func__, device, {FieldOfClock(clock, {110, 110, 111, 0})}}, clock_mhz,
-                  [clock](const NvmlTarget& on) { return ApplicationsClockOf(on, clock); });
+  return AnswerNvml({__func__, device, {FieldOfClock(clock, {110, 110, 111, 0})}}, clock_mhz,
+                    [clock](const NvmlTarget& on) { return ApplicationsClockOf(on, clock); });
 }
 nvmlReturn_t nvmlDeviceGetDefaultApplicationsClock(nvmlDevice_t device, int clock,
                                                    unsigned* clock_mhz) {
-  return TellNvml({__func__, device}, clock_mhz,
-                  [clock](const NvmlTarget& on) { return ApplicationsClockOf(on, clock); });
+  return AnswerNvml({__func__, device}, clock_mhz,
+                    [clock](const NvmlTarget& on) { return ApplicationsClockOf(on, clock); });
 }
 
 nvmlReturn_t nvmlDeviceGetFanSpeed(nvmlDevice_t device, unsigned* percent) {
-  return TellNvml({__func__, device, {191}}, percent, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {191}}, percent, [](const NvmlTarget& on) {
     return NvmlNumberOf(FanPercent(*on.world, on.device.gpu, on.now));
   });
 }
 nvmlReturn_t nvmlDeviceGetFanSpeed_v2(nvmlDevice_t device, unsigned fan, unsigned* percent) {
-  return TellNvml({__func__, device, {191}}, percent, [fan](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {191}}, percent, [fan](const NvmlTarget& on) {
     return fan == 0 ? NvmlNumberOf(FanPercent(*on.world, on.device.gpu, on.now))
                     : NvmlRefusal(NVML_ERROR_INVALID_ARGUMENT);
   });
 }
 nvmlReturn_t nvmlDeviceGetNumFans(nvmlDevice_t device, unsigned* fans) {
-  return TellNvml({__func__, device}, fans,
-                  [](const NvmlTarget& on) { return NvmlNumber(on.gpu().has_fan ? 1 : 0); });
+  return AnswerNvml({__func__, device}, fans,
+                    [](const NvmlTarget& on) { return NvmlNumber(on.gpu().has_fan ? 1 : 0); });
 }
 
 // Simulated boards stay in P0.
@@ -355,7 +355,7 @@ nvmlReturn_t nvmlDeviceGetPowerState(nvmlDevice_t device, int* state) {
 
 nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t device,
                                                     unsigned long long* reasons) {
-  return TellNvml({__func__, device, {112}}, reasons, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {112}}, reasons, [](const NvmlTarget& on) {
     return NvmlNumber(static_cast<int64_t>(on.world->ClockEventReasons(on.device.gpu, on.now)));
   });
 }
@@ -394,8 +394,9 @@ nvmlReturn_t nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device,
 
 nvmlReturn_t nvmlDeviceGetInforomVersion(nvmlDevice_t device, int object, char* version,
                                          unsigned length) {
-  return TellNvmlText({__func__, device}, version, length,
-                      [object](const NvmlTarget& on) { return InforomVersion(on.gpu(), object); });
+  return AnswerNvmlText({__func__, device}, version, length, [object](const NvmlTarget& on) {
+    return InforomVersion(on.gpu(), object);
+  });
 }
 
 nvmlReturn_t nvmlDeviceGetCpuAffinity(nvmlDevice_t device, unsigned words, unsigned long* set) {

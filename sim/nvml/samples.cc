@@ -119,8 +119,9 @@ nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, int type, unsigned long l
   if (place != nullptr) {
     samples.resize(std::min<size_t>(samples.size(), *count));
     std::ranges::copy(samples, place);
-    if (ArrivesSpoilt(call, on)) {
-      std::for_each(place, place + samples.size(), [](nvmlSample_t& one) { SpoilNvml(one); });
+    if (IsAnswerGarbage(call, on)) {
+      std::for_each(place, place + samples.size(),
+                    [](nvmlSample_t& one) { FillNvmlWithGarbage(one); });
     }
   }
   *value_type = NVML_VALUE_TYPE_UNSIGNED_INT;

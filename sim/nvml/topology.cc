@@ -24,7 +24,7 @@ nvmlReturn_t TellOfPair(std::string_view call, nvmlDevice_t first, nvmlDevice_t 
   if (other.result != NVML_SUCCESS) {
     return other.result;
   }
-  return TellNvml({call, first}, place, [&](const NvmlTarget& on) { return body(on, other); });
+  return AnswerNvml({call, first}, place, [&](const NvmlTarget& on) { return body(on, other); });
 }
 
 bool HasLinks(const NvmlTarget& on) { return on.gpu().nvlink_count > 0 && !InMigMode(on); }

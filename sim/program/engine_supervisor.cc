@@ -31,7 +31,7 @@ Status EngineSupervisor::Start() {
   return absl::OkStatus();
 }
 
-void EngineSupervisor::Look() {
+void EngineSupervisor::Poll() {
   if (engine_) {
     if (const std::optional<std::string> how = engine_->Ended()) {
       NoteEnd(*how);

@@ -4,7 +4,7 @@
 // unless `restart_after_death` was given; an engine that a fault kills comes back when the fault
 // says so.  A new engine listens where the first one did, also when that port was a free one.  An
 // engine that a user started by hand meanwhile is left alone.  Belongs to the main loop of
-// `podgpu-sim run`, which calls Look and Obey; one thread.
+// `podgpu-sim run`, which calls Poll and Obey; one thread.
 #pragma once
 
 #include <chrono>
@@ -36,12 +36,12 @@ class EngineSupervisor {
   Status Start();
 
   // Notices the end of the engine, and starts another one when due.
-  void Look();
+  void Poll();
 
   // Stops, continues, kills or starts the engine as the faults require.
   void Obey(const EngineOrders& orders);
 
-  // When Look must run again although no child has ended.
+  // When Poll must run again although no child has ended.
   std::optional<Instant> due() const { return start_at_; }
 
  private:

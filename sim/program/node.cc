@@ -43,7 +43,7 @@ namespace podgpu::sim {
 namespace {
 
 constexpr int kLongestWaitMs = 60'000;
-constexpr int kFaultLookMs = 10;
+constexpr int kFaultPollMs = 10;
 
 // Prints one finished step.
 void Say(std::string_view what, const std::string& text) {
@@ -149,9 +149,9 @@ class Node {
           return;
         }
       }
-      engine_->Look();
+      engine_->Poll();
       if (polled[1].revents != 0) {
-        LookAtControlFile();
+        ReadControlFile();
       }
     }
   }
@@ -268,7 +268,7 @@ class Node {
   int WaitMs(TimeUs now) const {
     if (api_ != nullptr || kubelet_https_ != nullptr || processes_.changes() ||
         HasServerFaultsAfter(directory_->world(), now)) {
-      return kFaultLookMs;
+      return kFaultPollMs;
     }
     const std::optional<Instant> due = engine_->due();
     if (!due) {
@@ -279,7 +279,7 @@ class Node {
     return static_cast<int>(std::clamp<int64_t>(left.count(), 0, kLongestWaitMs));
   }
 
-  void LookAtControlFile() {
+  void ReadControlFile() {
     std::array<char, 4096> events{};
     while (read(watch_.get(), events.data(), events.size()) > 0) {
       // Which file changed does not matter: a file that equals the log in force changes nothing.

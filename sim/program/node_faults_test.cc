@@ -139,7 +139,7 @@ TEST(ApiFaults, EachMapToABehaviour) {
   }
 }
 
-TEST(ApiFaults, ResetWatchesAtOneMoment) {
+TEST(ApiFaults, CountMomentaryFaults) {
   const TestWorld world = With("  - {at: 1s, kind: api_gone}\n  - {at: 3s, kind: api_gone}\n");
   EXPECT_EQ(ApiBehaviourAt(*world, 0), ApiBehaviour());
   EXPECT_EQ(ApiBehaviourAt(*world, kSecondUs), (ApiBehaviour{.forgotten = 1}));

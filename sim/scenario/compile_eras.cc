@@ -114,7 +114,8 @@ class EraWriter {
     return eras;
   }
 
-  // Computes the hyperperiod and the starts of segments.  False, with an error, over the limits.
+  // Computes the hyperperiod, the least common multiple of the loads' periods, after which all
+  // loads repeat together, and the starts of segments.  False, with an error, over the limits.
   bool Cut(Era& era) {
     if (era.slots.size() > kMostResidents) {
       work_.Fail(work_.slots[era.slots.back()].place,

@@ -194,7 +194,8 @@ void Throttle(const GpuChange& change, std::vector<int64_t>& drawn, SegmentSolut
   entity[kThermalViolation] = change.why == ThrottleReason::kThermal ? lost_ppm : 0;
 }
 
-// The power limit on the remaining power; returns the part of the clock that stays.
+// The power limit on the remaining power; returns the part of the clock that stays.  Dynamic power
+// falls with the cube of the clock, so the clock falls with the cube root of the power.
 int64_t Cap(const GpuClass& figures, int64_t limit_mw, std::vector<int64_t>& drawn,
             SegmentSolution& solution) {
   const int64_t sum = std::accumulate(drawn.begin(), drawn.end(), int64_t{0});

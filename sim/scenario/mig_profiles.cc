@@ -62,7 +62,8 @@ uint32_t StartsOf(const MigProfile& profile) {
   }
 }
 
-// Places requests[order[depth...]] around the occupied slices, largest first.
+// Places requests[order[0...]] around the occupied slices by trying all starts.  The caller orders
+// them by size: large instances have the fewest starts, so a dead end shows early.
 bool PlaceFrom(std::span<const MigRequest> requests, std::span<const size_t> order, uint32_t taken,
                std::vector<int>& starts) {
   if (order.empty()) {

@@ -49,6 +49,8 @@ Int128 ImageWorld::Value(const ChannelRecord& channel, const Position& position)
   if (era.first_cell == kNone) {
     return FromWide(era.base);
   }
+  // Exact at any time without stepping: the value at the era's start, whole cycles since then,
+  // whole segments of this cycle, and the rate in this segment.
   const CellRecord& cell = tables_.cells[era.first_cell + position.segment];
   return FromWide(era.base) + FromWide(era.per_cycle) * position.cycle + FromWide(cell.prefix) +
          static_cast<Int128>(cell.rate) * position.into_segment_us;

@@ -46,7 +46,7 @@ TEST(WorkedExample, EnergyIsTheSumOfItsParts) {
   EXPECT_EQ(static_cast<int64_t>(world->NoiseEnergyNj(0, kAt)), 0);
 }
 
-TEST(WorkedExample, SensorsShowWhatTheTableSays) {
+TEST(WorkedExample, SensorsHaveTheValuesOfTheTable) {
   const TestWorld world(ShippedScenario("worked-example"));
   constexpr TimeUs kAt = 12'345'678;
   EXPECT_EQ(world->EnergyCounterMj(0, kAt) - world->EnergyCounterMj(0, 0), 4'431'900);

@@ -52,7 +52,7 @@ double MsSince(Instant start) {
 
 struct Cost {
   double cpu_ms = 0;       // Of one page, made and served.
-  double made_cpu_ms = 0;  // Of that, what is due without any scrape.
+  double made_cpu_ms = 0;  // The part that is spent without any scrape.
   double p50_ms = 0;
   double p99_ms = 0;
   size_t bytes = 0;

@@ -39,8 +39,8 @@ namespace {
 
 constexpr size_t kBadClients = 1'000;
 constexpr int kGoodPaceMs = 10;
-constexpr int kLookMs = 20;
-constexpr double kPatienceSeconds = 40;
+constexpr int kPollMs = 20;
+constexpr double kTimeoutSeconds = 40;
 
 // A window and segments so small that little of a page fits into the kernel's buffers.
 constexpr int kSmallWindowBytes = 4096;
@@ -51,7 +51,7 @@ double SecondsSince(Instant start) {
   return std::chrono::duration<double>(SystemClock().Now() - start).count();
 }
 
-enum class Manner : uint8_t { kIdle, kDripping, kNotReading, kFlooding };
+enum class ClientKind : uint8_t { kIdle, kDripping, kNotReading, kFlooding };
 
 constexpr int kRequestsAtOnce = 40;
 constexpr size_t kMachines = 10;
@@ -81,11 +81,8 @@ struct BadClient {
 // Clients of one kind.
 class BadClients {
  public:
-  BadClients(uint16_t port, Manner manner)
-      : port_(port),
-        manner_(manner),
-        events_(::epoll_create1(EPOLL_CLOEXEC)),
-        clients_(kBadClients) {
+  BadClients(uint16_t port, ClientKind kind)
+      : port_(port), kind_(kind), events_(::epoll_create1(EPOLL_CLOEXEC)), clients_(kBadClients) {
     for (size_t i = 0; i < clients_.size(); ++i) {
       Connect(i);
     }
@@ -96,11 +93,11 @@ class BadClients {
   void Live() {
     std::array<epoll_event, 256> events{};
     const int count =
-        ::epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()), kLookMs);
+        ::epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()), kPollMs);
     for (int i = 0; i < count; ++i) {
       LookAt(clients_[events[static_cast<size_t>(i)].data.u64]);
     }
-    if (manner_ == Manner::kDripping && SecondsSince(last_drip_) >= 1) {
+    if (kind_ == ClientKind::kDripping && SecondsSince(last_drip_) >= 1) {
       last_drip_ = SystemClock().Now();
       Drip();
     }
@@ -117,7 +114,7 @@ class BadClients {
   void Connect(size_t index) {
     BadClient& client = clients_[index];
     client.socket = FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (manner_ == Manner::kNotReading) {
+    if (kind_ == ClientKind::kNotReading) {
       ::setsockopt(client.socket.get(), SOL_SOCKET, SO_RCVBUF, &kSmallWindowBytes,
                    sizeof kSmallWindowBytes);
       ::setsockopt(client.socket.get(), IPPROTO_TCP, TCP_MAXSEG, &kSmallSegmentBytes,
@@ -125,7 +122,7 @@ class BadClients {
     }
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    if (manner_ == Manner::kFlooding) {
+    if (kind_ == ClientKind::kFlooding) {
       address.sin_addr.s_addr =
           htonl(INADDR_LOOPBACK + 1 + static_cast<uint32_t>(index % kMachines));
       ::bind(client.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
@@ -136,9 +133,9 @@ class BadClients {
                            sizeof address) == 0);
     client.connected = SystemClock().Now();
     epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.u64 = index}};
-    if (manner_ == Manner::kNotReading || manner_ == Manner::kFlooding) {
+    if (kind_ == ClientKind::kNotReading || kind_ == ClientKind::kFlooding) {
       event.events = EPOLLRDHUP;  // Errors and hang-ups are always reported.
-      for (int i = 0; i < (manner_ == Manner::kFlooding ? kRequestsAtOnce : 1); ++i) {
+      for (int i = 0; i < (kind_ == ClientKind::kFlooding ? kRequestsAtOnce : 1); ++i) {
         ::send(client.socket.get(), kRequest.data(), kRequest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       }
     }
@@ -147,7 +144,7 @@ class BadClients {
 
   void LookAt(BadClient& client) {
     char bytes[4096];
-    const bool reads = manner_ != Manner::kNotReading && manner_ != Manner::kFlooding;
+    const bool reads = kind_ != ClientKind::kNotReading && kind_ != ClientKind::kFlooding;
     const ssize_t count =
         !reads ? 0 : ::recv(client.socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);
     if (count > 0 || client.lived_seconds >= 0) {
@@ -155,7 +152,7 @@ class BadClients {
     }
     client.lived_seconds = SecondsSince(client.connected);
     ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, client.socket.get(), nullptr);
-    if (manner_ == Manner::kFlooding) {
+    if (kind_ == ClientKind::kFlooding) {
       client.lived_seconds = -1;
       Connect(static_cast<size_t>(&client - clients_.data()));
     }
@@ -171,7 +168,7 @@ class BadClients {
   }
 
   const uint16_t port_;
-  const Manner manner_;
+  const ClientKind kind_;
   FileDescriptor events_;
   std::vector<BadClient> clients_;
   Instant last_drip_;
@@ -229,7 +226,7 @@ void PrintLives(const BadClients& bad_clients) {
 }
 
 // Runs one group against the exporter `pid` on `port`.
-void MeasureUnder(pid_t pid, uint16_t port, Manner manner, const char* name) {
+void MeasureUnder(pid_t pid, uint16_t port, ClientKind kind, const char* name) {
   std::printf("\n%zu clients that %s\n", kBadClients, name);
   std::fflush(stdout);
   const Memory before = MemoryOf(pid);
@@ -241,10 +238,10 @@ void MeasureUnder(pid_t pid, uint16_t port, Manner manner, const char* name) {
   GoodClient probes(port, "/healthz", "127.0.0.1");
   const Instant start = SystemClock().Now();
   const double kernel_mib = KernelTcpMib();
-  BadClients bad_clients(port, manner);
+  BadClients bad_clients(port, kind);
   Memory peak = before;
   double most_kernel_mib = kernel_mib;
-  const double patience_seconds = manner == Manner::kFlooding ? kFloodSeconds : kPatienceSeconds;
+  const double patience_seconds = kind == ClientKind::kFlooding ? kFloodSeconds : kTimeoutSeconds;
   int64_t most_descriptors = descriptors;
   double all_closed_seconds = -1;
   constexpr int64_t kGoodOnes = 3;
@@ -254,7 +251,7 @@ void MeasureUnder(pid_t pid, uint16_t port, Manner manner, const char* name) {
     most_descriptors = std::max(most_descriptors, now);
     most_kernel_mib = std::max(most_kernel_mib, KernelTcpMib());
     peak.resident_kib = std::max(peak.resident_kib, MemoryOf(pid).resident_kib);
-    if (manner != Manner::kFlooding && now <= descriptors + kGoodOnes) {
+    if (kind != ClientKind::kFlooding && now <= descriptors + kGoodOnes) {
       all_closed_seconds = SecondsSince(start);
     }
   }
@@ -265,10 +262,10 @@ void MeasureUnder(pid_t pid, uint16_t port, Manner manner, const char* name) {
   scrapes.Print("good client, /metrics");
   neighbour.Print("from 127.0.0.2, /metrics");
   probes.Print("good client, /healthz");
-  if (manner == Manner::kIdle || manner == Manner::kDripping) {
+  if (kind == ClientKind::kIdle || kind == ClientKind::kDripping) {
     PrintLives(bad_clients);
   }
-  if (manner != Manner::kFlooding) {
+  if (kind != ClientKind::kFlooding) {
     std::printf("  %-28s %.2f s after the clients came\n", "the exporter has closed all",
                 all_closed_seconds);
   }
@@ -301,10 +298,11 @@ int Run() {
   const pid_t pid = exporter.process().pid();
   std::printf("slow_clients_cost: at most %zu connections and %zu for probes\n",
               HttpServerOptions().max_connections, HttpServerOptions().probe_slots);
-  MeasureUnder(pid, port, Manner::kIdle, "send nothing");
-  MeasureUnder(pid, port, Manner::kDripping, "send a byte each second");
-  MeasureUnder(pid, port, Manner::kNotReading, "ask for the page and read nothing");
-  MeasureUnder(pid, port, Manner::kFlooding, "ask 40 times at once, read nothing and come again");
+  MeasureUnder(pid, port, ClientKind::kIdle, "send nothing");
+  MeasureUnder(pid, port, ClientKind::kDripping, "send a byte each second");
+  MeasureUnder(pid, port, ClientKind::kNotReading, "ask for the page and read nothing");
+  MeasureUnder(pid, port, ClientKind::kFlooding,
+               "ask 40 times at once, read nothing and come again");
   return 0;
 }
 

@@ -36,7 +36,7 @@ constexpr uint16_t kXidField = 230;
 constexpr double kKeepSeconds = 30;
 constexpr double kXidKeepSeconds = 600;
 constexpr int kPeriodMs = 1000;
-constexpr int kReadingsPerLook = 10;
+constexpr int kReadingsPerScan = 10;
 constexpr uint32_t kConnectTimeoutMs = 5000;
 
 abi::DcgmTable dcgm;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): one program.
@@ -107,7 +107,7 @@ class Probe {
         hierarchy_(std::make_unique<abi::dcgmMigHierarchy_v2>()) {}
 
   // The device scan; the first one also reads the identities.
-  void Look(bool first) {
+  void Scan(bool first) {
     uint32_t ids[abi::DCGM_MAX_NUM_DEVICES] = {};
     int count = 0;
     Need(dcgm.dcgmGetAllDevices(handle_, ids, &count), "dcgmGetAllDevices");
@@ -128,7 +128,7 @@ class Probe {
         ReadUuid(gpu);
       }
     }
-    LookThroughNvml();
+    ScanThroughNvml();
   }
 
   void Watch() {
@@ -203,7 +203,7 @@ class Probe {
     }
   }
 
-  void LookThroughNvml() const {
+  void ScanThroughNvml() const {
     nvml.nvmlInit_v2();
     for (const std::string& uuid : uuids_) {
       abi::nvmlDevice_t device = nullptr;
@@ -266,15 +266,15 @@ void Run(std::span<char*> words) {
   }
   Load(words[1], words[2]);
   Probe probe(Connect(words[3]), std::move(fields));
-  probe.Look(true);
+  probe.Scan(true);
   probe.Watch();
   probe.Read();
   std::printf("reading %zu entities\n", probe.entity_count());
   std::fflush(stdout);
   for (int reading = 1;; ++reading) {
     ::poll(nullptr, 0, kPeriodMs);
-    if (reading % kReadingsPerLook == 0) {
-      probe.Look(false);
+    if (reading % kReadingsPerScan == 0) {
+      probe.Scan(false);
     }
     probe.Read();
   }

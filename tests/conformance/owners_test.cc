@@ -61,14 +61,14 @@ using Rows = std::vector<std::string>;
 const Rows kFirst = {kOwned, "free", "free"};
 const Rows kInstance3 = {"free", kOwned, "free"};
 const Rows kInstance5 = {"free", "free", kOwned};
-const Rows kNobody = {"free", "free", "free"};
+const Rows kNoOwner = {"free", "free", "free"};
 
 TEST(UpstreamOwners, RowKeys) {
   OwnedNode node;
   EXPECT_EQ(node.OwnersWith(node.gpu), kFirst);           // By UUID.
   EXPECT_EQ(node.OwnersWith("nvidia0"), kFirst);          // By the device's name.
   EXPECT_EQ(node.OwnersWith("nvidia1/gi3"), kInstance3);  // By GPU and instance.
-  EXPECT_EQ(node.OwnersWith("nvidia1/gi4"), kNobody);
+  EXPECT_EQ(node.OwnersWith("nvidia1/gi4"), kNoOwner);
 }
 
 TEST(UpstreamOwners, DeviceIds) {
@@ -94,13 +94,13 @@ TEST(UpstreamOwners, DeviceIds) {
            {node.gpu + "::3", kFirst},
            {"MIG-aaaaaaaa-0000-0000-0000-000000000003::1", kInstance3},
            {node.gpu, kFirst, "example.com/gpu"},
-           {node.gpu, kNobody, "example.com/other"},
-           {"GPU-of-another-node", kNobody},
+           {node.gpu, kNoOwner, "example.com/other"},
+           {"GPU-of-another-node", kNoOwner},
        }) {
     EXPECT_EQ(node.OwnersWith(row.id, row.resource), row.owned) << row.id << " " << row.resource;
   }
   node.allocations = {};
-  EXPECT_EQ(OwnersOf(node), kNobody);  // Rows of unused GPUs stay.
+  EXPECT_EQ(OwnersOf(node), kNoOwner);  // Rows of unused GPUs stay.
 }
 
 TEST(UpstreamOwners, DeviceIdsOfVirtualGpus) {
@@ -180,7 +180,8 @@ TEST(UpstreamOwners, ValuesOfPodsFromTheirProcesses) {
       R"(container_name="main",pod_name="busy",pod_namespace="ml",pod_uid="",vgpu="0"} 24576)");
   node.allocations = {};
   node.options.use_old_namespace = false;
-  EXPECT_EQ(ValuesOf(node, util + kUsed), Rows({"device 80", "device 30000"})) << "nobody's GPU";
+  EXPECT_EQ(ValuesOf(node, util + kUsed), Rows({"device 80", "device 30000"}))
+      << "the GPU has no owner";
 }
 
 TEST(UpstreamOwners, PodsOfCgroups) {
@@ -218,8 +219,8 @@ TEST(UpstreamOwners, ClaimsOfDevices) {
   const std::string pod = R"(,dra_pool_name="p",namespace="ml",pod="train-0")";
   EXPECT_EQ(owners_with({{"d", "gpu", node.gpu, "", ""}}), (Rows{claim + pod, "free", "free"}));
   EXPECT_EQ(owners_with({{"d", "gpu", "GPU-44444444-4444-4444-4444-444444444444", "", ""}}),
-            kNobody);  // The claim has another device now.
-  EXPECT_EQ(owners_with({}), kNobody);
+            kNoOwner);  // The claim has another device now.
+  EXPECT_EQ(owners_with({}), kNoOwner);
   // Instance 3 of GPU 1.
   const std::string uuid = "MIG-aaaaaaaa-0000-0000-0000-000000000003";
   const std::string mig = R"(,dra_mig_device_uuid=")" + uuid + R"(",dra_mig_profile="2g.20gb")";
@@ -233,7 +234,7 @@ TEST(UpstreamOwners, TwoReplicasOfOneGpu) {
                       Given("ml", "train-0", "main", node.gpu + "::1")};
   EXPECT_EQ(OwnersOf(node), kFirst);  // One container, with any number of replicas.
   node.allocations[1].pod = "train-1";
-  EXPECT_EQ(OwnersOf(node), kNobody);  // Upstream shows the last one listed.
+  EXPECT_EQ(OwnersOf(node), kNoOwner);  // Upstream shows the last one listed.
 }
 
 TEST(UpstreamOwners, SuffixesOfReplicas) {

@@ -13,8 +13,8 @@ namespace podgpu::demo {
 namespace {
 
 constexpr uint16_t kDefaultClusterPort = 9401;
-constexpr std::chrono::seconds kMapPatience{30};
-constexpr std::chrono::seconds kClusterStopPatience{5};
+constexpr std::chrono::seconds kMapTimeout{30};
+constexpr std::chrono::seconds kClusterStopTimeout{5};
 constexpr const char* kScenarios[] = {"demo", "time-slicing", "mig-mixed"};
 constexpr std::string_view kMap = "pod_and_gpu_map_info";
 
@@ -86,7 +86,7 @@ std::vector<std::string> ClusterArguments(const Setting& setting, const Nodes& n
           "--node-interval=2s"};
 }
 
-void TellWhereTheMapIs(const Setting& setting, const std::string& page) {
+void PrintMapAddresses(const Setting& setting, const std::string& page) {
   std::printf("These numbers come from the simulator. No GPU of this machine is read.\n");
   constexpr int kShown = 4;
   int shown = 0;
@@ -116,7 +116,7 @@ int CheckMap(const Setting& setting, const Nodes& nodes, Child& cluster) {
   const Residents expected = ExpectedResidents(nodes);
   std::string page;
   Residents found;
-  const bool right = Await(cluster, "the map", kMapPatience, [&] {
+  const bool right = Await(cluster, "the map", kMapTimeout, [&] {
     page = Fetch(setting.port, "/metrics").value_or("");
     found = ResidentsOf(ParsePage(page));
     return found == expected;
@@ -137,7 +137,7 @@ int CheckMap(const Setting& setting, const Nodes& nodes, Child& cluster) {
   Say(setting, 5, "check",
       std::to_string(expected.size()) + " pods on " + std::to_string(nodes.size()) +
           " nodes, as the scenarios say");
-  TellWhereTheMapIs(setting, page);
+  PrintMapAddresses(setting, page);
   return kAsExpected;
 }
 
@@ -152,9 +152,9 @@ int RunCluster(Setting setting) {
   if (nodes.size() < std::size(kScenarios)) {
     return kUnexpected;
   }
-  const Patience since_start(kMapPatience);
+  const WaitLimit since_start(kMapTimeout);
   Child cluster(ClusterArguments(setting, nodes), {}, setting.run / "podgpu-cluster.log");
-  if (!Await(cluster, "the cluster role", kMapPatience,
+  if (!Await(cluster, "the cluster role", kMapTimeout,
              [&] { return Fetch(setting.port, "/readyz").has_value(); })) {
     return kUnexpected;
   }
@@ -172,7 +172,7 @@ int RunCluster(Setting setting) {
     }
     code = Stay(signals, children);
   }
-  cluster.Stop(kClusterStopPatience);
+  cluster.Stop(kClusterStopTimeout);
   for (const std::unique_ptr<DemoNode>& node : nodes) {
     node->Stop();
   }

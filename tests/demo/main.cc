@@ -20,12 +20,12 @@ namespace podgpu::demo {
 namespace {
 
 constexpr uint16_t kDefaultPort = 9400;
-constexpr std::chrono::seconds kPagePatience{30};
+constexpr std::chrono::seconds kPageTimeout{30};
 
 // A new world has done no work yet; from this world time on its values are not all zero.
 constexpr sim::TimeUs kShownFromUs = 3'000'000;
 
-void TellWhereToLook(const Setting& setting, const std::vector<std::string>& lines) {
+void PrintAddresses(const Setting& setting, const std::vector<std::string>& lines) {
   std::printf("These numbers come from the simulator. No GPU of this machine is read.\n");
   for (const std::string& line : lines) {
     std::printf("  %s\n", line.c_str());
@@ -49,7 +49,7 @@ void TellWhereToLook(const Setting& setting, const std::vector<std::string>& lin
 int CheckPage(const Setting& setting, const Expectation& expected, DemoNode& node) {
   std::vector<Sample> page;
   std::vector<std::string> wrong = {"no page yet"};
-  const bool right = Await(node.exporter(), "the page", kPagePatience, [&] {
+  const bool right = Await(node.exporter(), "the page", kPageTimeout, [&] {
     if (const std::optional<std::string> text = Fetch(setting.port, "/metrics")) {
       page = ParsePage(*text);
       wrong = Compare(expected, page);
@@ -63,7 +63,7 @@ int CheckPage(const Setting& setting, const Expectation& expected, DemoNode& nod
     return kUnexpected;
   }
   Say(setting, 5, "check", Summary(expected));
-  TellWhereToLook(setting, ShownLines(expected, page));
+  PrintAddresses(setting, ShownLines(expected, page));
   return kAsExpected;
 }
 
@@ -82,7 +82,7 @@ int RunNode(Setting setting) {
   Say(setting, 3, "simulator",
       gpus + " x " + expected.model + ", scenario " + std::string(node->world().scenario_name()));
 
-  const Patience since_start(std::chrono::seconds(30));
+  const WaitLimit since_start(std::chrono::seconds(30));
   if (!node->StartExporter()) {
     return kUnexpected;
   }

@@ -134,10 +134,10 @@ std::optional<std::string> Child::Ended() {
                              : "signal " + std::to_string(WTERMSIG(*status_));
 }
 
-void Child::Stop(std::chrono::milliseconds patience) {
+void Child::Stop(std::chrono::milliseconds timeout) {
   if (!Ended()) {
     kill(-pid_, SIGTERM);
-    const Patience wait(patience);
+    const WaitLimit wait(timeout);
     while (!Ended() && wait.WaitABit()) {
     }
   }
@@ -227,15 +227,15 @@ std::optional<std::string> Fetch(uint16_t port, const std::string& path) {
   return answer.substr(end + 4);
 }
 
-Patience::Patience(std::chrono::milliseconds length)
+WaitLimit::WaitLimit(std::chrono::milliseconds length)
     : start_(SystemClock().Now()), length_(length) {}
 
-bool Patience::WaitABit() const {
+bool WaitLimit::WaitABit() const {
   poll(nullptr, 0, static_cast<int>(kPollStep.count()));
   return SystemClock().Now() - start_ < length_;
 }
 
-double Patience::ElapsedSeconds() const {
+double WaitLimit::ElapsedSeconds() const {
   return std::chrono::duration<double>(SystemClock().Now() - start_).count();
 }
 

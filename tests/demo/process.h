@@ -26,8 +26,8 @@ class Child {
 
   // How it ended, in words ("exit code 2", "signal 9"); empty while it runs.
   std::optional<std::string> Ended();
-  // Asks the group to end, waits, and kills the rest after `patience`.
-  void Stop(std::chrono::milliseconds patience);
+  // Asks the group to end, waits, and kills the rest after `timeout`.
+  void Stop(std::chrono::milliseconds timeout);
   // The last lines of its output.
   std::string LastLines() const;
   const std::string& log() const { return log_; }
@@ -48,9 +48,9 @@ std::string ListenerOf(uint16_t port);
 std::optional<std::string> Fetch(uint16_t port, const std::string& path);
 
 // The rest of a wait with a deadline.
-class Patience {
+class WaitLimit {
  public:
-  explicit Patience(std::chrono::milliseconds length);
+  explicit WaitLimit(std::chrono::milliseconds length);
   // Waits a moment; false after the deadline.
   bool WaitABit() const;
   double ElapsedSeconds() const;

@@ -40,13 +40,13 @@ std::string Variable(const char* name);
 std::optional<int> ChoosePort(uint16_t first, Setting& setting);
 
 // The seconds since `start`, such as "1.2".
-std::string Elapsed(const Patience& start);
+std::string Elapsed(const WaitLimit& start);
 
 // Waits until `done` returns true; prints the reason when the child ends or the time is over.
 template <typename Condition>
-bool Await(Child& child, const std::string& what, std::chrono::milliseconds patience,
+bool Await(Child& child, const std::string& what, std::chrono::milliseconds timeout,
            Condition done) {
-  const Patience wait(patience);
+  const WaitLimit wait(timeout);
   while (!done()) {
     const std::optional<std::string> end = child.Ended();
     if (end || !wait.WaitABit()) {

@@ -260,8 +260,8 @@ TEST_F(ClaimingNode, RowsOfGpusAndInstancesHaveTheirClaims) {
   EXPECT_EQ(page.Lines("podgpu_allocation_info").size(), 3U);
 }
 
-// Like the GPU Operator's exporter, which holds an admin claim on every GPU.
-TEST_F(ClaimingNode, AnAdminClaimIsNotAnOwner) {
+// Like the GPU Operator's exporter, whose own pod holds a claim on every GPU to observe it.
+TEST_F(ClaimingNode, TheClaimOfPodgpusOwnPodIsNotAnOwner) {
   StartInPod({"--kubernetes-enable-dra"}, {"POD_NAME=train-0", "POD_NAMESPACE=research"});
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Has("podgpu_allocation_info", {R"(pod="train-1")"});

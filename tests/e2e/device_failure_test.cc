@@ -43,7 +43,7 @@ bool FitsOnItsGpu(const MetricPage& page) {
   return whole == 0 || parts <= whole;
 }
 
-TEST_F(DeviceFailure, AMigLayoutThatChangesIsOnThePageAsItIs) {
+TEST_F(DeviceFailure, AChangedMigLayoutIsOnThePage) {
   const std::vector<std::vector<std::string>> layouts = {
       {"1g.10gb", "1g.10gb", "2g.20gb", "3g.40gb"}, {"7g.80gb"}, {"3g.40gb", "3g.40gb"}};
   for (const std::vector<std::string>& layout : layouts) {
@@ -66,7 +66,7 @@ TEST_F(DeviceFailure, AMigLayoutThatChangesIsOnThePageAsItIs) {
   }
 }
 
-TEST_F(DeviceFailure, AGpuThatLeavesMigModeIsWholeAgain) {
+TEST_F(DeviceFailure, AGpuThatLeavesMigModeHasItsOwnValuesAgain) {
   node_.Command({"mig", "--gpu=2", "off"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
     return ProfilesOn(page).empty() && page.Has("DCGM_FI_DEV_GPU_UTIL", {Gpu("2")});
@@ -79,7 +79,7 @@ bool HasValuesOf(const MetricPage& page, const std::string& gpu) {
   return page.Has("DCGM_FI_DEV_GPU_TEMP", {gpu}) && page.Has("podgpu_gpu_power_watts", {gpu});
 }
 
-TEST_F(DeviceFailure, AGpuWhoseSamplesStandStillIsUnresponsiveAndTheOthersGoOn) {
+TEST_F(DeviceFailure, AGpuWithStaleSamplesIsUnresponsiveAndOthersContinue) {
   const std::set<std::string> before = DeviceSeries();
   node_.Command({"fault", "watch_stale", "gpu=1"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
@@ -113,7 +113,7 @@ TEST_F(DeviceFailure, AGpuWhoseSamplesStandStillIsUnresponsiveAndTheOthersGoOn) 
   EXPECT_EQ(CountLog("a GPU has changed its state"), 2) << exporter_->process().output();
 }
 
-TEST_F(DeviceFailure, AGpuWithoutAnyValueEndsReadinessAndTheOthersGoOn) {
+TEST_F(DeviceFailure, AGpuWithoutAnyValueEndsReadinessAndOthersContinue) {
   node_.Command({"fault", "nodata", "gpu=1"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
     return page.Value("podgpu_gpu_state", {Gpu("1"), kStateUnresponsive}) == 1;
@@ -130,7 +130,7 @@ TEST_F(DeviceFailure, AGpuWithoutAnyValueEndsReadinessAndTheOthersGoOn) {
 }
 
 // As dcgmPauseTelemetryForDiag does: samples stop with status 0, and a new watch gets none.
-TEST_F(DeviceFailure, TelemetryThatIsPausedEndsReadinessThoughTheEngineAnswers) {
+TEST_F(DeviceFailure, PausedTelemetryEndsReadinessThoughTheEngineAnswers) {
   const std::set<std::string> before = DeviceSeries();
   const double connections = Page().Value("podgpu_source_connections_total").value_or(-1);
   node_.Command({"fault", "watch_stale"});
@@ -169,7 +169,7 @@ TEST_F(DeviceFailure, ADriverThatReleasesAllGpusEndsReadiness) {
       << exporter_->Get("/");
 }
 
-TEST_F(DeviceFailure, AFieldThatCannotBeReadIsAbsentForItsReasonAndNothingElse) {
+TEST_F(DeviceFailure, AnUnreadableFieldIsAbsentWithItsReasonAndOthersStay) {
   const std::set<std::string> before = DeviceSeries();
   const double blanks =
       Page().Value("podgpu_absent_samples", {R"(reason="not_permitted")"}).value_or(-1);
@@ -188,7 +188,7 @@ TEST_F(DeviceFailure, AFieldThatCannotBeReadIsAbsentForItsReasonAndNothingElse) 
   EXPECT_TRUE(AwaitDeviceSeries(before));
 }
 
-TEST_F(DeviceFailure, AGpuThatFallsOffTheBusIsLostKeepsItsIdentityAndReturns) {
+TEST_F(DeviceFailure, AGpuThatFallsOffTheBusKeepsItsIdentityAndReturns) {
   const std::set<std::string> before = DeviceSeries();
   const std::set<std::string> identity = Page().Series({"podgpu_gpu_info"});
   node_.Command({"fault", "gpu_lost", "gpu=1"});
@@ -228,7 +228,7 @@ TEST_F(DeviceFailure, AGpuThatFallsOffTheBusIsLostKeepsItsIdentityAndReturns) {
   EXPECT_EQ(CountLog("a GPU reports an XID"), 1) << exporter_->process().output();
 }
 
-TEST_F(DeviceFailure, AGpuThatIsLostIsLoggedWithTheXidThatItHadBefore) {
+TEST_F(DeviceFailure, ALostGpuIsLoggedWithItsLastXid) {
   node_.Command({"fault", "xid", "gpu=1", "number=63"});
   EXPECT_NE(AwaitLog({"a GPU reports an XID\" xid=63 gpu=1 uuid=GPU-"}), "");
   node_.Command({"fault", "gpu_lost", "gpu=1"});
@@ -239,7 +239,7 @@ TEST_F(DeviceFailure, AGpuThatIsLostIsLoggedWithTheXidThatItHadBefore) {
   EXPECT_EQ(Page().Value("podgpu_gpu_state", {Gpu("1"), kStateLost}), 1);
 }
 
-TEST_F(DeviceFailure, ACallThatNeverReturnsTakesTheValuesAndNothingElse) {
+TEST_F(DeviceFailure, AHungCallRemovesOnlyTheValues) {
   node_.Command({"fault", "hang", "calls=dcgmEntitiesGetLatestValues"});
   ASSERT_TRUE(exporter_->Await("/metrics", kNotReady)) << exporter_->Get("/");
   const MetricPage page = Page();
@@ -270,7 +270,7 @@ TEST_F(DeviceFailure, ACallThatNeverReturnsTakesTheValuesAndNothingElse) {
       << "that it works, and that it hangs: " << exporter_->process().output();
 }
 
-TEST_F(DeviceFailure, ADriverThatIsReloadedIsBackWithoutARestart) {
+TEST_F(DeviceFailure, AReloadedDriverIsUsedWithoutARestart) {
   const std::set<std::string> before = DeviceSeries();
   node_.Command({"fault", "driver_reload", "for=3s"});
   ASSERT_TRUE(exporter_->AwaitWithout("/metrics", "\nDCGM_FI_DEV_GPU_TEMP{"));
@@ -288,7 +288,7 @@ class DeviceSelectionFailure : public FailureFixture {
   DeviceSelectionFailure() : FailureFixture(kThreeGpus) {}
 };
 
-TEST_F(DeviceSelectionFailure, AGpuThatIsNotThereIsAWarningAndTheNodeIsReady) {
+TEST_F(DeviceSelectionFailure, AMissingSelectedGpuIsAWarningAndTheNodeIsReady) {
   ASSERT_TRUE(node_.ready()) << node_.output();
   exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--stale-after=4s", "-d=g:5"});
   ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
@@ -351,7 +351,7 @@ class WithoutProfiling : public FailureFixture {
   }
 };
 
-TEST_F(WithoutProfiling, TheDefaultListLacksNothingThatWasAskedFor) {
+TEST_F(WithoutProfiling, TheDefaultListIsCompleteWithoutProfiling) {
   Start({});
   EXPECT_EQ(Page().Value("podgpu_source_state", {kStateOk}), 1);
   EXPECT_NE(exporter_->Get("/").find("no profiling fields"), std::string::npos);

@@ -114,7 +114,7 @@ TEST_F(EventsOnAPage, OnlyWholeGpusHaveHealthAndPaths) {
   EXPECT_EQ(page.Lines(paths).size(), 6U);
 }
 
-TEST_F(EventsOnAPage, AnIncidentIsOnThePageUntilItHeals) {
+TEST_F(EventsOnAPage, AnIncidentIsOnThePageUntilItIsOver) {
   const std::string_view family = "DCGM_EXP_GPU_HEALTH_STATUS";
   const auto verdict = [&](const MetricPage& page, const char* gpu, const std::string& watch) {
     return page.Value(family, {Gpu(gpu), "health_watch=\"" + watch + "\""});

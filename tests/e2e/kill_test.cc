@@ -28,7 +28,7 @@ namespace podgpu {
 namespace {
 
 constexpr uint64_t kKillsByDefault = 60;
-constexpr int kLooks = 12'000;  // 2 min: long enough for a busy machine.
+constexpr int kPolls = 12'000;  // 2 min: long enough for a busy machine.
 constexpr int kBetweenLooksMs = 10;
 
 uint64_t Setting(const char* name, uint64_t otherwise) {
@@ -37,7 +37,7 @@ uint64_t Setting(const char* name, uint64_t otherwise) {
 }
 
 bool AwaitThat(const std::function<bool()>& holds) {
-  for (int i = 0; i < kLooks && !holds(); ++i) {
+  for (int i = 0; i < kPolls && !holds(); ++i) {
     ::poll(nullptr, 0, kBetweenLooksMs);
   }
   return holds();

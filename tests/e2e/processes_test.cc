@@ -145,7 +145,7 @@ TEST_F(Processes, ProcessesOnASharedGpuDifferAndAddUpToTheGpu) {
 }
 
 // A DaemonSet without the API server's variables: the kubelet's answer is enough for single owners.
-TEST_F(Processes, WithoutAnApiServerOnlySingleOwnersAreNamedAndThePageSaysSo) {
+TEST_F(Processes, WithoutAnApiServerOnlySingleOwnersAreNamedAndThePageReportsIt) {
   ASSERT_TRUE(node_.ready()) << node_.output();
   exporter_.emplace(node_,
                     std::vector<std::string>{"-c=200", "--source=nvml", "--process-metrics=on",
@@ -256,7 +256,7 @@ TEST_F(PartedA100, SharesEquallyWithoutActivity) {
   EXPECT_EQ(EnergyOf(Page(), "71", "mig_activity"), 0);
 }
 
-TEST_F(Processes, WithoutTheHostsPidsThePageSaysSo) {
+TEST_F(Processes, WithoutHostPidsTheStatusPageReportsIt) {
   ASSERT_TRUE(node_.ready()) << node_.output();
   exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--process-metrics=on",
                                                     "--proc-root=" + files_.path()});

@@ -101,7 +101,7 @@ class ProcessFaults : public testing::TestWithParam<FaultRow> {
  protected:
   static constexpr int kFaultBeginS = 20;
   static constexpr int kFaultEndS = 30;
-  static constexpr int kLookS = 6;  // Until the next device scan after devices were missing.
+  static constexpr int kDeviceScanS = 6;  // Until the next device scan after devices were missing.
   static constexpr int kLastS = 50;
   static constexpr int kParsedEveryS = 5;  // Parsing takes most of the test's time.
 
@@ -179,7 +179,7 @@ TEST_P(ProcessFaults, LoseNoMillijouleOfTheCounter) {
     PassASecond();
   }
   const int64_t seen_before_mj = MjOf(Page(), kOfDevices, 0, method);
-  while (second_ < kFaultEndS + kLookS) {
+  while (second_ < kFaultEndS + kDeviceScanS) {
     PassASecond();
   }
   EXPECT_GT(MjOf(Page(), kOfDevices, 0, method), seen_before_mj);
