@@ -1,4 +1,4 @@
-// What the documents promise is there: flags, commands of ./dev, names of families.
+// The claims of the documents are true: flags, commands of ./dev, names of families.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -29,7 +29,7 @@ std::string Read(std::string_view path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The words that follow `mark` directly, made of lower-case letters and dashes.
+// The words directly after `mark`, of lower-case letters and dashes.
 std::set<std::string> WordsAfter(std::string_view text, std::string_view mark) {
   std::set<std::string> words;
   for (size_t at = text.find(mark); at != std::string_view::npos; at = text.find(mark, at + 1)) {
@@ -46,7 +46,7 @@ std::set<std::string> WordsAfter(std::string_view text, std::string_view mark) {
   return words;
 }
 
-// The lines of a document that do not speak of another program's flags.
+// The lines of a document that do not mention another program's flags.
 std::string OwnLines(std::string_view text) {
   std::string own;
   for (std::string_view line : Split(text, '\n')) {
@@ -77,7 +77,7 @@ TEST(Documents, NameOnlyFlagsThatExist) {
   }
 }
 
-TEST(Documents, NameOnlyCommandsThatDevHas) {
+TEST(Documents, NameOnlyCommandsOfDev) {
   Child help({PODGPU_SOURCE_DIR "/dev", "help"});
   ASSERT_EQ(help.Wait(), 0);
   for (std::string_view path : kDocuments) {
@@ -88,13 +88,13 @@ TEST(Documents, NameOnlyCommandsThatDevHas) {
   }
 }
 
-TEST(Documents, DevRefusesACommandThatItDoesNotHave) {
+TEST(Documents, DevRefusesAnUnknownCommand) {
   Child wrong({PODGPU_SOURCE_DIR "/dev", "tset"});
   EXPECT_EQ(wrong.Wait(), 2);
   EXPECT_EQ(wrong.output(), "dev: no command \"tset\"; ./dev help lists them\n");
 }
 
-TEST(Documents, OperationsSaysWhatToDoAboutEachFamilyOfOurOwn) {
+TEST(Documents, OperationsGivesARemedyForEachFamilyOfPodgpu) {
   const std::string text = Read("docs/operations.md");
   std::set<std::string> headings;
   for (std::string_view line : Split(text, '\n')) {

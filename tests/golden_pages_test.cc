@@ -1,5 +1,5 @@
-// The golden pages of dcgm-exporter, byte for byte, along the whole path: raw vendor values from an
-// in-process DCGM table, the kubelet's device ids, then source, join, view and text.
+// The golden pages of dcgm-exporter, byte for byte, through the whole path: raw vendor values from
+// an in-process DCGM table, the kubelet's device ids, then source, join, view and text.
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -37,7 +37,7 @@ TEST(GoldenPage, OfOneGpuWithoutKubernetes) {
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 203, 0);
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 230, 79);
   node.dcgm.SetDouble(DCGM_FE_GPU, 0, 1001, 0);
-  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 251, abi::DCGM_INT64_BLANK);  // A blank leaves no trace.
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, 251, abi::DCGM_INT64_BLANK);  // A blank value gives no row.
   EXPECT_EQ(
       node.Page(std::string(kTempCsv) + "DCGM_FI_DEV_POWER_USAGE,gauge,\"Power draw, watts\"\n" +
                 kUtilCsv + "DCGM_FI_DEV_XID_ERRORS,gauge,Last XID seen\n" + kEngineCsv +
@@ -96,7 +96,7 @@ TEST(GoldenPage, OfMigInstances) {
             Golden("behaviour-14.4.prom"));
 }
 
-// Four columns of facts meet: replicas, uids of the API server, and what a pod's processes use.
+// Pod facts of four sources: replicas, uids of the API server, and the use by a pod's processes.
 TEST(GoldenPage, OfVirtualGpus) {
   PageNode node(2);
   node.options.kubernetes = true;
@@ -144,7 +144,7 @@ TEST(GoldenPage, OfTheJobsOfABatchSystem) {
   EXPECT_EQ(node.Page(std::string(kTempCsv) + kDriverCsv), Golden("behaviour-14.6.prom"));
 }
 
-// Each of the five kinds of row, with two documented differences: a switch is called by its id, and
+// Each of the five kinds of row, with two documented differences: a switch is named by its id, and
 // a family that spans two groups has one header.
 TEST(GoldenPage, OfSwitchesLinksCpusAndCores) {
   PageNode node(1);
@@ -183,7 +183,7 @@ TEST(GoldenPage, OfTheExportersOwnCounters) {
   for (int i = 4; i >= 0; --i) {
     node.dcgm.AddSample(0, 112, i < 2 ? 0x5 : 0x1, now_us - i);
   }
-  node.dcgm.AddSample(1, 112, 0x1, now_us - 400'000'000);  // Before the window.
+  node.dcgm.AddSample(1, 112, 0x1, now_us - 400'000'000);  // Older than the window.
   node.dcgm.incidents.push_back({.system = abi::DCGM_HEALTH_WATCH_THERMAL,
                                  .health = abi::DCGM_HEALTH_RESULT_WARN,
                                  .error = {.msg = "hot", .code = 10},

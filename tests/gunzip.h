@@ -1,4 +1,4 @@
-// Undoes gzip with zlib, for tests that compress with something else.
+// Decompresses gzip with zlib, for tests of code that compresses with another library.
 //
 // Reads one whole gzip member and checks its checksum and length, as any client does.  For tests;
 // any thread.
@@ -10,7 +10,7 @@
 
 namespace podgpu {
 
-// The bytes inside, or nothing when `compressed` is not exactly one valid gzip member.
+// The decompressed bytes; empty when `compressed` is not exactly one valid gzip member.
 std::optional<std::string> Gunzip(std::string_view compressed);
 
 }  // namespace podgpu

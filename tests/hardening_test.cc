@@ -1,5 +1,5 @@
-// The program as it was built: what makes a defect of memory harder to use is in it, whatever
-// compiler and preset built it (cmake/Hardening.cmake).
+// The program as built: the measures against memory corruption are present with every compiler and
+// preset (cmake/Hardening.cmake).
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kProgram = PODGPU_BINARY_DIR "/bin/podgpu";
 
-// What a tool of binutils says of the program.
+// The output of a binutils tool about the program.
 std::string Told(std::vector<std::string> command) {
   command.emplace_back(kProgram);
   Child tool(command);
@@ -34,7 +34,7 @@ std::string LineWith(const std::string& text, std::string_view part) {
   return text.substr(begin, text.find('\n', at) - begin);
 }
 
-TEST(Hardening, TheProgramMovesInMemoryAndItsTablesAreReadOnly) {
+TEST(Hardening, TheProgramIsPositionIndependentAndItsTablesAreReadOnly) {
   const std::string headers = Told({"readelf", "-hldW"});
   EXPECT_NE(LineWith(headers, "Type:").find("DYN (Position-Independent Executable"),
             std::string::npos)
@@ -45,24 +45,25 @@ TEST(Hardening, TheProgramMovesInMemoryAndItsTablesAreReadOnly) {
   EXPECT_NE(flags.find("PIE"), std::string::npos) << flags;
   const std::string stack = LineWith(headers, "GNU_STACK");
   EXPECT_NE(stack.find(" RW "), std::string::npos) << stack;
-  EXPECT_EQ(headers.find(" RWE "), std::string::npos) << "nothing is writable and executable";
+  EXPECT_EQ(headers.find(" RWE "), std::string::npos)
+      << "no segment is both writable and executable";
 }
 
-TEST(Hardening, FunctionsCheckTheirStackAndWhereTheyAreEntered) {
+TEST(Hardening, FunctionsCheckTheirStackAndTheirEntry) {
   const std::string symbols = Told({"readelf", "--dyn-syms", "-W"});
   EXPECT_NE(symbols.find(" __stack_chk_fail"), std::string::npos);
 #if PODGPU_FORTIFIED
   EXPECT_NE(symbols.find("_chk@GLIBC"), std::string::npos);
 #endif
 #if defined(__x86_64__)
-  // The program's own functions; the C runtime of Debian 12 has no such marks, so that the linker
-  // writes no note of it for the whole.
+  // Checks the program's own functions; the C runtime of Debian 12 has no such marks, so the linker
+  // writes no note for the whole program.
   const std::string code = Told({"objdump", "-d", "--no-show-raw-insn", "--disassemble=main"});
   EXPECT_NE(LineWith(code, "endbr64"), "") << code.substr(0, 500);
 #endif
 }
 
-TEST(Hardening, EverySourceIsCompiledSo) {
+TEST(Hardening, EverySourceHasTheHardeningFlags) {
   std::ifstream file(PODGPU_BINARY_DIR "/compile_commands.json");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   size_t sources = 0;

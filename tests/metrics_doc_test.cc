@@ -31,8 +31,8 @@ namespace {
 
 constexpr const char* kPath = PODGPU_SOURCE_DIR "/docs/metrics.md";
 
-// Series per unpartitioned GPU, per partitioned GPU, and per MIG instance; and those that a GPU has
-// besides once their state or reason has held.
+// Series per unpartitioned GPU, per partitioned GPU, and per MIG instance; and the further series
+// of a GPU once a state or reason has been active.
 struct SeriesCounts {
   size_t whole_gpu = 0;
   size_t partitioned_gpu = 0;
@@ -90,7 +90,7 @@ std::string LabelsOfFamily(std::string_view name) {
                "`shared`";
 }
 
-// What a field takes with --source=nvml.
+// The origin of a field with --source=nvml.
 std::string FromNvml(const Field& field) {
   const std::string_view origin = NvmlOrigin(field);
   return origin.empty() ? "-" : std::string(origin);
@@ -238,7 +238,7 @@ std::string SourceSection() {
       list("driver"), list("event"), list("GPM"));
 }
 
-// A sentence on lines that are not always there.
+// A sentence about lines that are not always present.
 std::string_view WhenShown(Shown shown) {
   switch (shown) {
     case Shown::kOnceSeen:
@@ -281,7 +281,7 @@ bool IsAlwaysShown(std::string_view family) {
   return found->shown == Shown::kAlways && family != "podgpu_source_call_seconds";
 }
 
-// Those that are always there.
+// The families that are always present.
 size_t SlotSeriesOf(SlotView view) {
   size_t count = 0;
   const Topology none;
@@ -326,13 +326,13 @@ std::string FormulaSection() {
       native.once_held, SlotSeriesOf(SlotView::kSelf), SlotSeriesOf(SlotView::kSelf));
 }
 
-// "8, 11, 31 to 32": the XIDs that ask for an action, of those that have a text.
+// "8, 11, 31 to 32": the XIDs with this action, among those that have a text.
 std::string CodesOf(std::string_view action) {
   constexpr int64_t kLastCode = 172;
   std::string codes;
   for (int64_t code = 1; code <= kLastCode; ++code) {
     if (XidAction(code) != action || XidAction(code - 1) == action) {
-      continue;  // Not the first of its range.
+      continue;  // Not the first code of its range.
     }
     int64_t last = code;
     while (last < kLastCode && XidAction(last + 1) == action) {
@@ -363,7 +363,8 @@ std::string XidSection() {
   for (const auto& [action, meaning] : kActions) {
     absl::StrAppendFormat(&section, "| `%s` | %s | %s |\n", action, meaning, CodesOf(action));
   }
-  return section + "| `investigate` | the kernel log around it, and the catalogue | all others |\n";
+  return section +
+         "| `investigate` | read the kernel log around it and the catalogue | all others |\n";
 }
 
 std::string Document() {
@@ -375,7 +376,7 @@ std::string Document() {
          FormulaSection();
 }
 
-TEST(MetricsDocument, SaysWhatTheTablesSay) {
+TEST(MetricsDocument, EqualsTheTables) {
   if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(kPath, std::ios::binary) << Document();
   }
@@ -384,7 +385,7 @@ TEST(MetricsDocument, SaysWhatTheTablesSay) {
   EXPECT_EQ(committed, Document()) << "run this test with PODGPU_UPDATE_GOLDEN=1";
 }
 
-TEST(MetricsDocument, CountsSeriesAsThePageDoes) {
+TEST(MetricsDocument, CountsAsManySeriesAsThePage) {
   struct Case {
     size_t whole, partitioned, instances_each, pods;
   };

@@ -1,9 +1,9 @@
-// A GPU node of raw vendor values, and the page that dcgm-exporter's view makes of it.
+// A GPU node of raw vendor values, and the page that dcgm-exporter's view gives for it.
 //
-// A test sets what the engine tells (an in-process DCGM table) and what the kubelet, the API server
-// or a batch system say; Page goes the whole way of the program: discover, watch, read, join, view,
-// render.  GPUs have the identities of dcgm-exporter's golden pages.  Reports through GoogleTest;
-// one node at a time, one thread.
+// A test sets the values of the engine (an in-process DCGM table) and of the kubelet, the API
+// server or a batch system.  Page runs the whole path of the program: discover, watch, read, join,
+// view, render.  GPUs have the identities of dcgm-exporter's golden pages.  Reports through
+// GoogleTest; one node at a time, one thread.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace podgpu {
 
-// A line of the kubelet's answer.
+// One entry of the kubelet's answer.
 Allocation Given(std::string pod_namespace, std::string pod, std::string container,
                  std::string device_id, std::string resource = "nvidia.com/gpu");
 
@@ -29,7 +29,7 @@ class PageNode {
 
   // The page for a counters file; every page must pass two strict parsers.
   std::string Page(const std::string& csv);
-  // Its lines that begin with `name`, headers aside.
+  // The lines of the page that begin with `name`, without headers.
   std::vector<std::string> Rows(const std::string& csv, const std::string& name);
 
   FakeDcgm dcgm;
@@ -41,7 +41,7 @@ class PageNode {
   OwnerFacts facts;  // Besides the allocations and claims.
   JoinOptions join;
   PodSlots pod_slots;
-  std::vector<Value> pod_values;  // Of the slots.
+  std::vector<Value> pod_values;  // The values of the pods' slots.
 };
 
 }  // namespace podgpu

@@ -1,5 +1,5 @@
-// What podgpu makes of the processes that the simulator shows: every cgroup version, driver and
-// runtime leads to the pod and the container that the kubelet and the truth know.
+// Podgpu's reading of the simulator's /proc: with every cgroup version, driver and runtime it finds
+// the pod and the container that the kubelet and the world know.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -36,7 +36,7 @@ orphans:
   - {pid: 999, gpu: 2, load: busy, memory: 1GiB}
 )";
 
-// Where each container is: by name.
+// The pod uid and the id of each container, by its name.
 class Places final : public sim::PodVisitor {
  public:
   void Pod(const sim::PodFacts& pod) override { uid_ = pod.uid; }
@@ -75,7 +75,7 @@ TEST(ProcTree, LeadsFromEveryPidToItsContainer) {
   }
 }
 
-TEST(ProcTree, TellsNameStartAndEnd) {
+TEST(ProcTree, ReportsNameStartAndEnd) {
   const sim::TestWorld world(std::string("format: 1") + kTwoPods);
   const sim::TestFolder folder;
   StatusOr<sim::ProcTree> tree = sim::ProcTree::Create(folder.path(), kEpochUs);

@@ -1,6 +1,5 @@
 // Replays a committed corpus through a fuzz target as a plain test: every file of the given folders
-// is one input. The target states its invariants with aborts, so a run that ends is a run that
-// passed.
+// is one input.  The target aborts when an invariant fails, so a run that ends normally has passed.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

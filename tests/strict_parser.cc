@@ -40,8 +40,8 @@ class Cursor {
     return TakeBytes(length);
   }
 
-  // Text up to `end` (exclusive; the line's end when 0) with the escapes `\\`, `\n` and, where
-  // `quotes`, `\"`.  Nothing on another escape, or when `end` is missing.
+  // Text up to `end` (exclusive; the line's end when 0) with the escapes `\\`, `\n` and, with
+  // `quotes`, `\"`.  Empty on another escape, or when `end` is missing.
   std::optional<std::string> TakeEscaped(char end, bool quotes) {
     std::string text;
     while (!rest_.empty() && !(end != 0 && rest_.front() == end)) {
@@ -76,7 +76,7 @@ class Cursor {
   std::string_view rest_;
 };
 
-// Digits from `text`; whether there was one.
+// Reads digits from `text`; returns whether there was one.
 bool TakeDigits(std::string_view& text) {
   const size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(count);
@@ -123,7 +123,7 @@ Complaint ParseLabels(Cursor& line, ParsedSample& sample) {
       return "label " + name + " twice";
     }
     if (!line.Take("=\"")) {
-      return "no =\" behind a label name";
+      return "no =\" after a label name";
     }
     std::optional<std::string> value = line.TakeEscaped('"', true);
     if (!value || !line.Take("\"")) {
@@ -146,13 +146,13 @@ Complaint ParseSample(std::string_view text, ParsedSample& sample) {
     }
   }
   if (!line.Take(" ")) {
-    return "no blank before the number";
+    return "no space before the number";
   }
   sample.number = line.TakeRest();
   return IsNumber(sample.number) ? Complaint() : "not a number: \"" + sample.number + "\"";
 }
 
-// What the two formats have in common: lines, blocks, uniqueness.
+// The rules that both formats share: lines, blocks, uniqueness.
 class Parser {
  public:
   Parser(std::string_view page, bool openmetrics) : page_(page), openmetrics_(openmetrics) {}
@@ -165,7 +165,7 @@ class Parser {
     while (!page_.empty()) {
       const size_t end = page_.find('\n');
       if (end == std::string_view::npos) {
-        return absl::InvalidArgumentError("the last line has no end");
+        return absl::InvalidArgumentError("the last line has no line break");
       }
       ++line_number_;
       const std::string_view line = page_.substr(0, end);
@@ -184,7 +184,7 @@ class Parser {
  private:
   Complaint ParseLine(std::string_view line) {
     if (ended_) {
-      return "text behind # EOF";
+      return "text after # EOF";
     }
     if (line.empty()) {
       return "an empty line";
@@ -202,13 +202,13 @@ class Parser {
         return AddMetadata(keyword, cursor);
       }
     }
-    return "a comment that is no metadata";
+    return "a comment that is not metadata";
   }
 
   Complaint AddMetadata(std::string_view keyword, Cursor& cursor) {
     const std::string name = cursor.TakeName(true);
     if (name.empty() || !cursor.Take(" ")) {
-      return "no name behind " + std::string(keyword);
+      return "no name after " + std::string(keyword);
     }
     const std::string_view first = openmetrics_ ? "TYPE" : "HELP";
     if (keyword == first) {
@@ -216,17 +216,17 @@ class Parser {
         return complaint;
       }
       if (!family_names_.insert(name).second) {
-        return "family " + name + " begins twice";
+        return "family " + name + " has two heads";
       }
       families_.emplace_back().name = name;
       keywords_.clear();
     }
     if (families_.empty() || families_.back().name != name || !families_.back().samples.empty()) {
-      return "metadata outside its family's head";
+      return "metadata outside the head of its family";
     }
     keywords_.push_back(std::string(keyword));
     if (!InOrder()) {
-      return "metadata twice or out of order";
+      return "duplicate metadata or wrong order";
     }
     return keyword == "TYPE" ? TakeType(cursor) : TakeText(keyword, cursor);
   }
@@ -285,7 +285,7 @@ class Parser {
     std::erase_if(labels, [](const auto& label) { return label.second.empty(); });
     std::ranges::sort(labels);
     if (!series_.insert({sample.name, std::move(labels)}).second) {
-      return "a series twice";
+      return "a duplicate series";
     }
     family.samples.push_back(std::move(sample));
     return std::nullopt;

@@ -1,9 +1,9 @@
-// Reads metric pages the way no scraper does: every rule of the two formats is enforced.
+// Reads metric pages more strictly than any scraper: it enforces every rule of the two formats.
 //
-// Written from the grammars of Prometheus' text format 0.0.4 and OpenMetrics 1.0, and sharing no
-// code with the writer, so that a golden page and a fuzzed page are judged by someone else.  Real
-// scrapers forgive what this does not: order and number of metadata lines, families in one block,
-// duplicate series, stray blanks, undefined escapes.  For tests; any thread.
+// Written from the grammars of Prometheus' text format 0.0.4 and OpenMetrics 1.0, without code of
+// the writer, so golden and fuzzed pages have an independent judge.  Scrapers tolerate errors that
+// this parser refuses: order and number of metadata lines, families in several blocks, duplicate
+// series, extra spaces, undefined escapes.  For tests; any thread.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ struct ParsedFamily {
   std::vector<ParsedSample> samples;
 };
 
-// The families of a page, or which line breaks which rule.
+// The families of a page, or the line and the rule that it breaks.
 StatusOr<std::vector<ParsedFamily>> ParseTextStrictly(std::string_view page);
 StatusOr<std::vector<ParsedFamily>> ParseOpenMetricsStrictly(std::string_view page);
 

@@ -1,4 +1,4 @@
-// The judge of all pages is judged itself: what it accepts, and that it refuses each broken rule.
+// The strict parser itself: it accepts valid pages and refuses every broken rule.
 #include "tests/strict_parser.h"
 
 #include <gtest/gtest.h>

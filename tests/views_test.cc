@@ -1,4 +1,4 @@
-// What the views cost: how many series each puts on the page of a node, made by the tick itself.
+// The cost of the views: the number of series of each on the page of a node, as the tick makes it.
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -75,8 +75,8 @@ class ViewsNode {
   std::string page_;
 };
 
-TEST(Views, TheDefaultPageCostsAtMostTwoFifthsMoreThanDcgmExportersRows) {
-  // What dcgm-exporter serves of 8 GPUs with its default list, on DCGM 4.6: 23 rows of each.
+TEST(Views, TheDefaultPageHasAtMostTwoFifthsMoreSeriesThanDcgmExporter) {
+  // dcgm-exporter's rows for 8 GPUs with its default list, on DCGM 4.6: 23 rows per GPU.
   constexpr size_t kUpstreamRows = 184;
   const ViewsNode node(8, 0, TickOptions().views);
   const size_t of_dcgm = node.CountOf("DCGM_");
@@ -88,12 +88,12 @@ TEST(Views, TheDefaultPageCostsAtMostTwoFifthsMoreThanDcgmExportersRows) {
   EXPECT_EQ(node.CountOf("podgpu_gpu_state{"), 8U);
 }
 
-TEST(Views, OfDcgmAloneHasNothingOfOurs) {
+TEST(Views, TheDcgmViewHasNoFamilyOfPodgpu) {
   const ViewsNode node(8, 0, {View::kDcgm});
   EXPECT_EQ(node.CountOf(""), node.CountOf("DCGM_"));
 }
 
-TEST(Views, HaveNoLineThatIsZeroForAReasonThatNeverWas) {
+TEST(Views, HaveNoZeroLineForAReasonThatNeverOccurred) {
   const ViewsNode node(8, 0, TickOptions().views);
   for (const std::string_view line : Split(node.page(), '\n')) {
     const bool has_reason = line.find("reason=\"") != std::string_view::npos ||

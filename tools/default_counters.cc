@@ -1,4 +1,4 @@
-// Prints the built-in counters file, for ./dev install: a start for one's own.
+// Prints the built-in counters file, for ./dev install: a template for own lists.
 #include <cstdio>
 #include <string>
 

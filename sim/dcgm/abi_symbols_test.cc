@@ -1,4 +1,4 @@
-// Every function of the vendors' documents can be looked up in the simulated libraries, as shipped.
+// Every function in the vendors' documents can be looked up in the simulated libraries, as shipped.
 #include <dlfcn.h>
 #include <fstream>
 #include <map>
@@ -11,7 +11,7 @@
 namespace podgpu::sim {
 namespace {
 
-// The libraries of tests/abi_symbols.txt, each with the names that it has.
+// The libraries of tests/abi_symbols.txt, each with its documented names.
 using NamesByLibrary = std::map<std::string, std::set<std::string>>;
 
 NamesByLibrary ReadSymbols() {
@@ -37,8 +37,8 @@ void* OpenLibrary(const std::string& name) {
   return library;
 }
 
-// Row 45 of the simulator's checklist: what the documents name is found, nonsense is not.
-TEST(AbiSymbols, WhatTheDocumentsNameCanBeLookedUp) {
+// Documented names are found; other names are not.
+TEST(AbiSymbols, FindsEveryDocumentedName) {
   const NamesByLibrary names = ReadSymbols();
   ASSERT_EQ(names.size(), 4U);
   for (const auto& [file, wanted] : names) {
@@ -52,7 +52,8 @@ TEST(AbiSymbols, WhatTheDocumentsNameCanBeLookedUp) {
   }
 }
 
-// A name that says which generation it is must not be in the other: programs tell them apart by it.
+// A name that identifies a generation must be missing in the other: programs distinguish them by
+// it.
 TEST(AbiSymbols, GenerationsDifferInNames) {
   const NamesByLibrary names = ReadSymbols();
   const std::map<std::string, std::string> others = {

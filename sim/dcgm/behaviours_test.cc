@@ -1,4 +1,4 @@
-// What a real DCGM 4.6.0 was seen to do and its documentation does not say, in both generations
+// Behaviour of a real DCGM 4.6.0 that its documentation does not mention, in both generations
 // (docs/simulator.md, "What real systems taught").
 #include <memory>
 #include <string>
@@ -33,7 +33,7 @@ std::vector<unsigned short> ProfilingFields(size_t count) {
   return ids;
 }
 
-TEST_P(DcgmBehaviours, WatchesOfADetachedGpuComeBackForBuiltInGroupsAlone) {
+TEST_P(DcgmBehaviours, OnlyWatchesOfBuiltInGroupsSurviveADetachedGpu) {
   const auto bench = Start("{at: 5s, kind: gpu_detached, gpu: 1, for: 10s}");
   const abi::dcgmGpuGrp_t group = bench->MakeGroup(abi::DCGM_GROUP_DEFAULT);
   ASSERT_EQ(bench->Watch(group, bench->MakeFieldGroup({150, 230}, "own")), 0);
@@ -43,13 +43,14 @@ TEST_P(DcgmBehaviours, WatchesOfADetachedGpuComeBackForBuiltInGroupsAlone) {
   EXPECT_EQ(bench->Read(kGpu, 1, {150})[0].status, -16);
   EXPECT_EQ(bench->Read(kGpu, 1, {230})[0].status, -16);
   EXPECT_EQ(bench->Read(kGpu, 1, {155})[0].ts, bench->Stamp(16 * kSecondUs));
-  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(16 * kSecondUs)) << "no other GPU's";
+  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(16 * kSecondUs))
+      << "the watch of another GPU continues";
   ASSERT_EQ(bench->Watch(group, bench->MakeFieldGroup({150}, "again")), 0);
   bench->Tick(2 * kSecondUs);
   EXPECT_EQ(bench->Read(kGpu, 1, {150})[0].ts, bench->Stamp(18 * kSecondUs));
 }
 
-TEST_P(DcgmBehaviours, InstancesOfAGpuThatWasBoundAgainAreReadAsAnotherGpus) {
+TEST_P(DcgmBehaviours, InstancesOfAReboundGpuAreReadAsAnotherGpus) {
   const auto bench = Start("{at: 5s, kind: gpu_detached, gpu: 1, for: 10s}", kMig);
   const auto instance = [&] {
     auto hierarchy = std::make_unique<abi::dcgmMigHierarchy_v2>();
@@ -61,7 +62,8 @@ TEST_P(DcgmBehaviours, InstancesOfAGpuThatWasBoundAgainAreReadAsAnotherGpus) {
   EXPECT_EQ(before.entity.entityId / 7, 1U);
   bench->Tick(16 * kSecondUs);
   const abi::dcgmMigHierarchyInfo_v2 after = instance();
-  EXPECT_EQ(after.entity.entityId, before.entity.entityId - 7) << "counted as GPU 0's";
+  EXPECT_EQ(after.entity.entityId, before.entity.entityId - 7)
+      << "the instance is now counted as one of GPU 0";
   EXPECT_EQ(after.parent.entityId, 1U);
   EXPECT_EQ(after.info.nvmlInstanceId, before.info.nvmlInstanceId);
   const unsigned short temperature = 150;
@@ -72,7 +74,7 @@ TEST_P(DcgmBehaviours, InstancesOfAGpuThatWasBoundAgainAreReadAsAnotherGpus) {
   ASSERT_EQ(bench->On("dcgmStopEmbedded"), 0);
   ASSERT_EQ(bench->Call("dcgmStartEmbedded", 1, &bench->handle), 0);
   EXPECT_EQ(instance().entity.entityId, before.entity.entityId)
-      << "an engine that starts counts so";
+      << "a newly started engine counts it normally";
 }
 
 TEST_P(DcgmBehaviours, AProfilingWatchHolds64Fields) {
@@ -86,7 +88,7 @@ TEST_P(DcgmBehaviours, AProfilingWatchHolds64Fields) {
   EXPECT_EQ(bench->Read(kGpu, 0, {1040})[0].status, 0);
 }
 
-TEST_P(DcgmBehaviours, TheInforomIsSampledEach30SecondsAtBest) {
+TEST_P(DcgmBehaviours, TheInforomIsSampledAtMostEvery30Seconds) {
   const auto bench = Start("");
   WatchAll(*bench, {83, 84, 150});
   bench->Tick(29 * kSecondUs);
@@ -96,7 +98,7 @@ TEST_P(DcgmBehaviours, TheInforomIsSampledEach30SecondsAtBest) {
   EXPECT_EQ(bench->Read(kGpu, 0, {84})[0].ts, bench->Stamp(30 * kSecondUs));
 }
 
-TEST_P(DcgmBehaviours, AVgpuLicenceThatIsNotSupportedIsAText) {
+TEST_P(DcgmBehaviours, AnUnsupportedVgpuLicenceIsAText) {
   const auto bench = Start("{at: 1s, kind: blank, gpu: 0, fields: [526], reason: not_supported}");
   WatchAll(*bench, {526});
   EXPECT_EQ(bench->Read(kGpu, 0, {526})[0].type, abi::DCGM_FT_INT64);

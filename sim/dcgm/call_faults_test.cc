@@ -1,5 +1,5 @@
-// What faults do to calls of libdcgm: errors, hanging, slowness, another engine's release; embedded
-// and over a connection.
+// The effect of faults on calls of libdcgm: errors, hanging, slowness, an engine of another
+// release; embedded and over a connection.
 #include <array>
 #include <fstream>
 #include <future>
@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Generations, DcgmCallFaults, testing::Values(4, 3),
                            return "so" + std::to_string(generation.param);
                          });
 
-TEST_P(DcgmCallFaults, AnErrorAnswersForTheCallsThatItNames) {
+TEST_P(DcgmCallFaults, AnErrorFaultAnswersTheNamedCalls) {
   const auto bench = Start(
       "{at: 1s, kind: error, calls: [\"dcgmGetAll*\", dcgmConnect_v2], code: -3, for: 5s}, "
       "{at: 1s, kind: error, calls: dcgmGetGpuStatus, code: -17, gpu: 2}");
@@ -47,7 +47,7 @@ TEST_P(DcgmCallFaults, AnErrorAnswersForTheCallsThatItNames) {
   EXPECT_EQ(bench->On("dcgmGetAllDevices", ids.data(), &count), 0);
 }
 
-TEST_P(DcgmCallFaults, AnEngineOfTheOtherGenerationKnowsItsOwnWordsOnly) {
+TEST_P(DcgmCallFaults, AnEngineOfTheOtherGenerationKnowsOnlyItsOwnVersionWords) {
   const bool is_4 = GetParam() == 4;
   const auto bench =
       Start(std::string("{at: 1s, kind: engine_version, version: ") + (is_4 ? "3.x" : "4.x") + "}");
@@ -57,7 +57,8 @@ TEST_P(DcgmCallFaults, AnEngineOfTheOtherGenerationKnowsItsOwnWordsOnly) {
   EXPECT_EQ(bench->On("dcgmGroupGetInfo", group, info.get()), 0);
   bench->Tick(kSecondUs);
   EXPECT_EQ(bench->On("dcgmGroupGetInfo", group, info.get()), -12);
-  EXPECT_STRNE(Attributes(*bench, 0)->identifiers.uuid, "") << "a word that both know";
+  EXPECT_STRNE(Attributes(*bench, 0)->identifiers.uuid, "")
+      << "both generations know this version word";
   auto version = std::make_unique<abi::dcgmVersionInfo_v2>();
   version->version = abi::dcgmVersionInfo_version2;
   ASSERT_EQ(bench->On("dcgmHostengineVersionInfo", version.get()), 0);
@@ -69,7 +70,7 @@ TEST(DcgmCallFaultsOf4, AnOlderEngineDoesNotKnowNewerFields) {
   DcgmBench bench(
       4, std::string(kEightGpus) + "faults: [{at: 0s, kind: engine_version, version: 4.0.0}]\n");
   bench.Start();
-  std::array<unsigned short, 1> fields = {334};  // Since 4.1.
+  std::array<unsigned short, 1> fields = {334};  // The field exists since 4.1.
   abi::dcgmFieldGrp_t group = 0;
   EXPECT_EQ(bench.On("dcgmFieldGroupCreate", 1, static_cast<const unsigned short*>(fields.data()),
                      "new", &group),
@@ -80,7 +81,7 @@ TEST(DcgmCallFaultsOf4, AnOlderEngineDoesNotKnowNewerFields) {
             0);
 }
 
-// A call in a thread of its own, which can be seen to wait.
+// A call in its own thread; the test can see that it is blocked.
 class Waiting {
  public:
   template <typename Call>
@@ -136,15 +137,16 @@ TEST_P(DcgmCallFaults, AHungCallReturnsWhenTheFaultEnds) {
   bench->Tick(8 * kSecondUs);
   EXPECT_EQ(bulk.Result(), 0);
   EXPECT_EQ(of_gpu_3.Result(), 0);
-  EXPECT_EQ(value->ts, bench->Stamp(10 * kSecondUs)) << "as of its end";
+  EXPECT_EQ(value->ts, bench->Stamp(10 * kSecondUs))
+      << "the value has the time when the fault ends";
 }
 
-TEST_P(DcgmCallFaults, WhileTheDriverHangsTheCacheStandsStillAndLiveReadsWait) {
+TEST_P(DcgmCallFaults, WhileTheDriverHangsTheCacheIsNotUpdatedAndLiveReadsBlock) {
   const auto bench = Start("{at: 5500ms, kind: hang, gpu: 1, for: 10s}");
   WatchAll(*bench, {150});
   bench->Tick(8 * kSecondUs);
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(5 * kSecondUs));
-  EXPECT_EQ(bench->On("dcgmUpdateAllFields", 0), 0) << "asks for no wait";
+  EXPECT_EQ(bench->On("dcgmUpdateAllFields", 0), 0) << "without the wait flag the call returns";
   Waiting update([&] { return bench->On("dcgmUpdateAllFields", 1); });
   Waiting live([&] {
     abi::dcgmGroupEntityPair_t pair{kGpu, 0};
@@ -160,7 +162,7 @@ TEST_P(DcgmCallFaults, WhileTheDriverHangsTheCacheStandsStillAndLiveReadsWait) {
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(16 * kSecondUs));
 }
 
-TEST_P(DcgmCallFaults, OverAConnectionAHungCallTimesOutOrIsFreed) {
+TEST_P(DcgmCallFaults, OverAConnectionAHungCallTimesOutOrIsReleased) {
   const auto bench = Node("{at: 1s, kind: hang, calls: dcgmGetAllDevices}");
   const TestEngine engine(bench->node().path(), 1);
   ASSERT_EQ(bench->Call("dcgmInit"), 0);
@@ -172,15 +174,16 @@ TEST_P(DcgmCallFaults, OverAConnectionAHungCallTimesOutOrIsFreed) {
   bench->Tick(2 * kSecondUs);
   std::array<unsigned int, 32> ids{};
   int count = 0;
-  EXPECT_EQ(bench->On("dcgmGetAllDevices", ids.data(), &count), -11) << "after its minute";
+  EXPECT_EQ(bench->On("dcgmGetAllDevices", ids.data(), &count), -11)
+      << "the request times out after a minute";
   int status = 0;
-  EXPECT_EQ(bench->On("dcgmGetGpuStatus", 0U, &status), 0) << "others answer meanwhile";
+  EXPECT_EQ(bench->On("dcgmGetGpuStatus", 0U, &status), 0) << "other calls answer during the fault";
   Waiting hung([&] { return bench->On("dcgmGetAllDevices", ids.data(), &count); });
   EXPECT_EQ(bench->On("dcgmDisconnect"), 0);
   EXPECT_EQ(hung.Result(), -21);
 }
 
-TEST_P(DcgmCallFaults, ASlowCallWaitsAndAnswersAllTheSame) {
+TEST_P(DcgmCallFaults, ASlowCallIsDelayedAndThenAnswers) {
   const auto bench = Start("{at: 1s, kind: slow, calls: dcgmGetGpuStatus, ms: 400, gpu: 1}");
   bench->Tick(kSecondUs);
   EXPECT_EQ(StatusOf(*bench, 0), abi::DcgmEntityStatusOk);

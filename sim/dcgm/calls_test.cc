@@ -1,4 +1,4 @@
-// What remains of the face's manners: modes, limits, callbacks, live data and modules.
+// Other behaviour of the face: modes, limits, callbacks, live data and modules.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 namespace podgpu::sim {
 namespace {
 
-// The parameter is the generation.
+// The parameter is the library's generation.
 class DcgmCalls : public testing::TestWithParam<int> {
  protected:
   static std::unique_ptr<DcgmBench> Start(std::string_view scenario,
@@ -29,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(Generations, DcgmCalls, testing::Values(4, 3), [](const
   return "so" + std::to_string(generation.param);
 });
 
-TEST_P(DcgmCalls, ManualModeSamplesOnlyWhenToldAndOnlyWhatIsDue) {
+TEST_P(DcgmCalls, ManualModeSamplesDueFieldsOnlyOnUpdate) {
   const auto bench = Start(kEightGpus, abi::DCGM_OPERATION_MODE_MANUAL);
   ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0), bench->MakeFieldGroup({150})), 0);
   bench->Tick(kSecondUs - 1);
@@ -41,7 +41,7 @@ TEST_P(DcgmCalls, ManualModeSamplesOnlyWhenToldAndOnlyWhatIsDue) {
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(bench->now()));
 }
 
-TEST_P(DcgmCalls, TheShortestPeriodOfTwoGroupsHolds) {
+TEST_P(DcgmCalls, TheShortestPeriodOfTwoGroupsApplies) {
   const auto bench = Start(kEightGpus);
   const abi::dcgmFieldGrp_t fields = bench->MakeFieldGroup({150});
   ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0), fields, 10 * kSecondUs), 0);
@@ -103,7 +103,7 @@ TEST_P(DcgmCalls, ANodeWithoutGpusStartsAndItsGroupsAreEmpty) {
   EXPECT_EQ(bench->On("dcgmGetLatestValues_v2", all, fields, &SeeAll, user), -35);
 }
 
-TEST_P(DcgmCalls, GroupsAndFieldGroupsAreLimitedAsTheVendorsAre) {
+TEST_P(DcgmCalls, GroupsAndFieldGroupsHaveTheVendorsLimits) {
   const auto bench = Start(kEightGpus);
   abi::dcgmGpuGrp_t group = 0;
   abi::dcgmFieldGrp_t field_group = 0;
@@ -122,7 +122,7 @@ TEST_P(DcgmCalls, GroupsAndFieldGroupsAreLimitedAsTheVendorsAre) {
   EXPECT_EQ(bench->On("dcgmGroupCreate", 1, "g", &group), -24);
 }
 
-TEST_P(DcgmCalls, LiveDataIsRefusedForEventsAndForWhatOnlyTheCacheHas) {
+TEST_P(DcgmCalls, LiveDataIsRefusedForEventsAndCacheOnlyFields) {
   const auto bench = Start(kEightGpus);
   bench->ReadLive(kGpu, 0, {150, 230}, -3);
   EXPECT_EQ(bench->ReadLive(kGpu, 0, {221})[0].status, -32);
@@ -136,7 +136,7 @@ TEST_P(DcgmCalls, LiveDataOfAProfilingFieldKillsTheProcessThatHoldsTheEngine) {
   EXPECT_DEATH(bench->ReadLive(kGpu, 0, {1001}), "");
 }
 
-TEST_P(DcgmCalls, ModulesAreLoadedWhenFirstAskedFor) {
+TEST_P(DcgmCalls, ModulesAreLoadedAtTheirFirstUse) {
   const auto bench = Start(kAmpere);
   abi::dcgmModuleGetStatuses_v1 statuses{};
   statuses.version = abi::dcgmModuleGetStatuses_version1;
@@ -151,7 +151,7 @@ TEST_P(DcgmCalls, ModulesAreLoadedWhenFirstAskedFor) {
   EXPECT_EQ(statuses.statuses[abi::DcgmModuleIdProfiling].status, abi::DcgmModuleStatusFailed);
 }
 
-TEST_P(DcgmCalls, VersionsAreTheLibrarysAndTheEngines) {
+TEST_P(DcgmCalls, ReportsTheVersionsOfLibraryAndEngine) {
   const auto bench = Start(kEightGpus);
   abi::dcgmVersionInfo_v2 info{};
   info.version = abi::dcgmVersionInfo_version2;
@@ -170,7 +170,7 @@ TEST_P(DcgmCalls, ReturnCodesHaveTextsAndUnknownOnesHaveNone) {
   EXPECT_EQ(client.Call<const char*>("errorString", 1), nullptr);
 }
 
-TEST_P(DcgmCalls, WhatNobodyNeedsIsNotSupported) {
+TEST_P(DcgmCalls, UnusedFunctionsAreNotSupported) {
   const auto bench = Start(kEightGpus);
   EXPECT_EQ(bench->On("dcgmJobRemoveAll"), -6);
   EXPECT_EQ(bench->On("dcgmProfPause"), -6);

@@ -1,5 +1,5 @@
-// Foreign programs with the simulated libraries: several processes see one truth, and a program
-// that is bound as Go's bindings are runs through.
+// Foreign programs with the simulated libraries: several processes read the same values, and a
+// program that binds as Go's bindings do runs to its end.
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -53,7 +53,7 @@ class Child {
     }
   }
 
-  // Lines up to a line with a dot, or to the end of the output.
+  // Reads lines until a line with a dot, or the end of the output.
   std::vector<std::string> Answer() {
     std::vector<std::string> lines;
     std::array<char, 512> line{};
@@ -90,7 +90,7 @@ TEST(DcgmClients, ProcessesThatLoadTheFaceReadTheSameValuesAtTheSameTime) {
   Child second("face_reader", LibraryPath(4));
   Child older("face_reader", LibraryPath(3));
   for (Child* child : {&first, &second, &older}) {
-    ASSERT_TRUE(child->Answer().empty());  // It watches.
+    ASSERT_TRUE(child->Answer().empty());  // The child has set its watches.
   }
   constexpr TimeUs kYearUs = 365LL * 86'400 * 1'000'000;
   for (const TimeUs step : {TimeUs{0}, TimeUs{1}, TimeUs{999'999}, TimeUs{12'345'678},
@@ -98,7 +98,7 @@ TEST(DcgmClients, ProcessesThatLoadTheFaceReadTheSameValuesAtTheSameTime) {
     if (step > 0) {
       ASSERT_TRUE(node.writer().Tick(step).ok());
     }
-    // The second process reads twice, so that the number of reads is not the same everywhere.
+    // The second process reads twice, so the processes differ in the number of reads.
     second.Ask();
     second.Answer();
     std::vector<std::vector<std::string>> answers;
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Generations, DcgmLazyClient, testing::Values(4, 3),
                            return "so" + std::to_string(generation.param);
                          });
 
-TEST_P(DcgmLazyClient, AProgramBoundCallByCallRunsFromInitToValues) {
+TEST_P(DcgmLazyClient, ALazilyBoundProgramRunsFromInitToValues) {
   const DcgmBench bench(GetParam(), kWorkedExample);
   std::string error;
   const auto run = RunDirectory::Open("", error);

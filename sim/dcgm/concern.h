@@ -1,9 +1,8 @@
-// What a vendor call is about, for faults that befall some calls only.
+// The object of a vendor call, for faults that affect only some calls.
 //
-// Made by the exported function from its own arguments, at no cost: a GPU, an entity, a group, a
-// list of entities; whether the engine asks the driver for it, rather than its cache; and the
-// struct that it fills.  Borrows what it points to for the time of the call.  Part of the face:
-// standard library only.
+// The exported function makes it from its arguments, at no cost: a GPU, an entity, a group, a list
+// of entities; whether the engine must ask the driver instead of its cache; and the struct that it
+// fills.  Borrows its pointers for the time of the call.  Part of the face: standard library only.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +20,7 @@ struct Concern {
   EntityKey entity{};
   uint64_t group = 0;
   std::span<const abi::dcgmGroupEntityPair_t> entities{};
-  std::span<std::byte> out{};  // Behind its version word.
+  std::span<std::byte> out{};  // After its version word.
 
   static Concern Gpu(uint32_t id) {
     return {.about = About::kEntity, .entity = {abi::DCGM_FE_GPU, id}};
@@ -30,7 +29,7 @@ struct Concern {
   static Concern Group(uint64_t id) { return {.about = About::kGroup, .group = id}; }
   static Concern Driver() { return {.asks_driver = true}; }
 
-  // The same, filling `*filled`, a versioned struct.
+  // The same for a call that fills `*filled`, a versioned struct.
   template <typename Struct>
   Concern Filling(Struct* filled) const {
     Concern concern = *this;

@@ -1,7 +1,7 @@
-// What the vendor's command line tool calls of an engine: the sequences behind `dcgmi discovery`,
-// `dmon`, `topo`, `nvlink`, `modules` and `profile`, each on a connection of its own to an address
-// without a scheme, as the tool passes on what its user wrote.  From the calls that the tool makes
-// of DCGM 4.6.0, as far as they are known; what it prints is not looked at.
+// The calls of the vendor's command line tool: the sequences behind `dcgmi discovery`, `dmon`,
+// `topo`, `nvlink`, `modules` and `profile`, each on its own connection to an address without a
+// scheme, since the tool passes on the user's text.  The calls are those of DCGM 4.6.0, as far as
+// they are known; the tool's output is not compared.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -22,10 +22,10 @@ namespace {
 constexpr abi::dcgmGpuGrp_t kGroupOfAllGpus = 0;
 constexpr abi::dcgmGpuGrp_t kGroupOfAllSwitches = 1;
 
-// The parameter is the generation: 3.x has dcgmConnect_v2 alone.
+// The parameter is the library's generation: 3.x has only dcgmConnect_v2.
 class DcgmiCalls : public testing::TestWithParam<int> {
  protected:
-  // Connects as the tool does; `socket` is the path of a unix socket, in place of host and port.
+  // Connects as the tool does; `socket` is the path of a unix socket, instead of host and port.
   void Connect(std::string_view scenario, bool by_socket = false) {
     bench_ = std::make_unique<DcgmBench>(GetParam(), scenario);
     engine_ = std::make_unique<TestEngine>(bench_->node().path(), 1);
@@ -115,7 +115,7 @@ TEST_P(DcgmiCalls, DiscoveryListsGpusSwitchesAndCpus) {
   }
 }
 
-TEST_P(DcgmiCalls, DiscoveryOfAGroupTakesTheEnginesOwnGroups) {
+TEST_P(DcgmiCalls, DiscoveryOfAGroupAcceptsTheEnginesOwnGroups) {
   Connect(kFabric);
   std::array<abi::dcgmGpuGrp_t, 64> groups{};
   unsigned int count = 0;
@@ -171,10 +171,10 @@ TEST_P(DcgmiCalls, DmonWatchesTheGroupOfAllGpusAndReadsItEachSecond) {
   EXPECT_EQ(bench_->On("dcgmFieldGroupDestroy", field_group), 0);
 }
 
-TEST_P(DcgmiCalls, DmonOfChosenEntitiesMakesAGroupOfItsOwn) {
+TEST_P(DcgmiCalls, DmonOfChosenEntitiesMakesItsOwnGroup) {
   Connect(kMig);
   const abi::dcgmGpuGrp_t group = bench_->MakeGroup();
-  EXPECT_EQ(group, 2U) << "behind the engine's own";
+  EXPECT_EQ(group, 2U) << "ids follow those of the engine's own groups";
   ASSERT_EQ(bench_->On("dcgmGroupAddEntity", group, kGpu, 0U), 0);
   std::array<uint32_t, 64> instances{};
   int count = 64;
@@ -189,7 +189,7 @@ TEST_P(DcgmiCalls, DmonOfChosenEntitiesMakesAGroupOfItsOwn) {
   EXPECT_EQ(bench_->On("dcgmGroupDestroy", group), 0);
 }
 
-TEST_P(DcgmiCalls, TopoTellsThePathsOfOneGpu) {
+TEST_P(DcgmiCalls, TopoReportsThePathsOfOneGpu) {
   Connect(kEightGpus);
   for (const unsigned int gpu : Gpus()) {
     const auto topology = WithWord<abi::dcgmDeviceTopology_v1>(abi::dcgmDeviceTopology_version1);
@@ -199,7 +199,7 @@ TEST_P(DcgmiCalls, TopoTellsThePathsOfOneGpu) {
   }
 }
 
-TEST_P(DcgmiCalls, NvlinkTellsStatesAndCountsErrors) {
+TEST_P(DcgmiCalls, NvlinkReportsStatesAndErrorCounts) {
   Connect(kFabric);
   if (is_4) {
     ExpectLinks<abi::dcgmNvLinkStatus_v5>(abi::dcgmNvLinkStatus_version5);
@@ -216,7 +216,7 @@ TEST_P(DcgmiCalls, NvlinkTellsStatesAndCountsErrors) {
   EXPECT_EQ(bench_->On("dcgmGroupDestroy", group), 0);
 }
 
-TEST_P(DcgmiCalls, ModulesAreNamedAndTheirStatesTold) {
+TEST_P(DcgmiCalls, ModulesAreListedWithTheirStates) {
   Connect(kEightGpus);
   abi::dcgmModuleGetStatuses_v1 statuses{};
   statuses.version = abi::dcgmModuleGetStatuses_version1;

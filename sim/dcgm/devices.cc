@@ -17,7 +17,7 @@ constexpr int64_t kMib = 1 << 20;
 constexpr uint32_t kBlank32 = abi::DCGM_INT32_BLANK;
 constexpr uint32_t kNoComputeInstance = 0xffffffff;
 constexpr uint32_t kClockSets = 3;
-constexpr uint64_t kNearCores = 0xffffffff;  // As fields 70 to 73.
+constexpr uint64_t kNearCores = 0xffffffff;  // The same as in fields 70 to 73.
 constexpr uint64_t kPathOverCpu = 0x10;
 constexpr uint64_t kPathOneLink = 0x100;  // Two links have the next bit, and so on.
 
@@ -37,13 +37,13 @@ void CopyText(char (&to)[kSize], std::string_view from) {
   to[length] = '\0';
 }
 
-// The world's GPU; -1 for one that the engine has not found.
+// The world's index of a GPU; -1 for a GPU that the engine has not found.
 int WorldGpu(const Scene& scene, uint32_t id) { return scene.state.start.gpus.WorldGpu(id); }
 
 uint32_t Watts(int64_t milliwatts) { return static_cast<uint32_t>(milliwatts / 1000); }
 uint32_t Mib(int64_t bytes) { return static_cast<uint32_t>(bytes / kMib); }
 
-// Versions of the members, blank numbers and empty texts.
+// Sets versions of the members, blank numbers and empty texts.
 void BlankAttributes(const Scene& scene, abi::dcgmDeviceAttributes_v3& out) {
   const uint32_t version = out.version;
   out = {};
@@ -95,8 +95,8 @@ void FillIdentifiers(const GpuFacts& facts, abi::dcgmDeviceIdentifiers_v1& out) 
   CopyText(out.inforomImageVersion, facts.inforom_image);
 }
 
-// What is told of a GPU that is gone: of one that the driver let go of, what the engine remembers;
-// of a lost one nothing (DCGM 4.6.0, seen).
+// The attributes of a missing GPU: of a detached one those that the engine remembers, of a lost one
+// none (DCGM 4.6.0, seen).
 void FillGone(const GpuFacts& facts, Presence presence, abi::dcgmDeviceIdentifiers_v1& out) {
   const bool remembered = presence == Presence::kDetached;
   const auto text = [&](std::string_view known) {
@@ -304,7 +304,7 @@ int FillP2PStatus(const Scene& scene, NvLinkP2PStatus& out) {
   out = {};
   out.version = version;
   out.numGpus = static_cast<uint32_t>(scene.state.start.gpus.count());
-  // One link is enough, and of those between two GPUs a fault takes one.
+  // The path needs only one link, and a fault takes down only one link between two GPUs.
   const auto has_links = [&](uint32_t id) {
     return LinkState(scene, WorldGpu(scene, id), 0) != abi::DcgmNvLinkLinkStateNotSupported;
   };

@@ -1,9 +1,9 @@
-// What the simulated libdcgm tells of devices: attributes, MIG hierarchy, links, paths, profiling.
+// Facts about devices in the simulated libdcgm: attributes, MIG hierarchy, links, paths, profiling.
 //
 // Each function fills the vendor's struct from the world at the moment of the call and returns the
-// vendor's code; version words are the exports' business.  Values that the vendor library answered
-// for unknown GPUs and MIG GPUs are as seen on DCGM 4.6.0.  Part of the face: standard library
-// only. Pure functions of the scene; any thread that holds it.
+// vendor's code; the exported functions check version words.  Values for unknown GPUs and MIG GPUs
+// are those of DCGM 4.6.0.  Part of the face: standard library only.  Pure functions of the scene;
+// any thread that holds it.
 #pragma once
 
 #include "abi/dcgm_devices.h"
@@ -12,7 +12,7 @@
 
 namespace podgpu::sim {
 
-// dcgmGetNvLinkP2PStatus, 4.3 and later: for each pair of GPUs whether NVLink joins them.
+// dcgmGetNvLinkP2PStatus, 4.3 and later: for each pair of GPUs whether NVLink connects them.
 struct NvLinkP2PStatus {
   uint32_t version;
   uint32_t numGpus;
@@ -26,7 +26,7 @@ static_assert(kNvLinkP2PStatusWord == 0x01001088);
 inline constexpr int kP2POk = 0;
 inline constexpr int kP2PNotSupported = 5;
 
-// An unknown GPU has empty texts and blank numbers, but the driver's version.
+// An unknown GPU has empty texts and blank numbers, except the driver's version.
 int FillAttributes(const Scene& scene, uint32_t gpu, abi::dcgmDeviceAttributes_v3& out);
 int FillHierarchy(const Scene& scene, abi::dcgmMigHierarchy_v2& out);
 int FillTopology(const Scene& scene, uint32_t gpu, abi::dcgmDeviceTopology_v1& out);
@@ -37,7 +37,7 @@ int FillMetricGroups(const Scene& scene, abi::dcgmProfGetMetricGroups_v3& out);
 // The state of link `index` of one of the world's GPUs.
 abi::dcgmNvLinkLinkState_t LinkState(const Scene& scene, int gpu, size_t index);
 
-// The same of link `index` of a switch.
+// The same for link `index` of a switch.
 abi::dcgmNvLinkLinkState_t PortState(const Scene& scene, int nvswitch, size_t index);
 
 // Either layout of CPUs; "module not loaded" when there are none, as on all boards but Grace.

@@ -168,7 +168,7 @@ LinkResult EngineLink::Close() {
   return LinkResult::kClosed;
 }
 
-// Waits for this thread's turn, then makes the round trip, in `countdown` altogether.
+// Waits for this thread's turn, then makes the round trip; `countdown` limits both together.
 LinkResult EngineLink::AskWithin(uint64_t call, const Countdown& countdown) {
   eventfd_t token = 0;
   while (eventfd_read(turn_, &token) != 0) {
@@ -185,7 +185,7 @@ LinkResult EngineLink::Exchange(uint64_t call, const Countdown& countdown) {
   const EngineRequest request{.magic = kEngineMagic, .number = next_number_++, .call = call};
   const ssize_t sent = send(descriptor_, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent < 0 && errno == EAGAIN) {
-    return LinkResult::kTimedOut;  // Requests that timed out earlier have filled the socket.
+    return LinkResult::kTimedOut;  // Earlier requests, which timed out, fill the socket.
   }
   if (sent != static_cast<ssize_t>(sizeof(request))) {
     return Close();
@@ -193,7 +193,7 @@ LinkResult EngineLink::Exchange(uint64_t call, const Countdown& countdown) {
   return Receive(request.number, countdown);
 }
 
-// Takes replies until that of `number`; older ones belong to requests that timed out.
+// Reads replies up to that of `number`; older ones belong to requests that timed out.
 LinkResult EngineLink::Receive(uint32_t number, const Countdown& countdown) {
   for (;;) {
     if (!countdown.Await(descriptor_, POLLIN)) {

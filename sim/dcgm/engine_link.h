@@ -1,10 +1,10 @@
-// The face's end of a connection to the simulated remote engine.
+// The client's end of a connection to the simulated remote engine.
 //
-// A real socket with the failures of the real client library (DCGM 4.6.0, seen): refused and
-// unresolvable addresses are tried again until the time-out, an engine that accepts but is stopped
-// makes connecting take two minutes and then succeed with a dead connection, a request without a
-// reply ends after a minute, a closed socket ends it at once, and Shut() from another thread frees
-// a blocked request.  Requests of several threads take turns.  Standard library only; any thread.
+// A real socket with the failures of the real client library (DCGM 4.6.0, seen).  Refused and
+// unresolvable addresses are retried until the time-out.  Connecting to an engine that accepts but
+// is stopped takes two minutes and then succeeds with a dead connection.  A request without a reply
+// ends after a minute; a closed socket ends it at once; Shut() from another thread releases a
+// blocked request.  Requests of several threads take turns.  Standard library only; any thread.
 #pragma once
 
 #include <array>
@@ -18,14 +18,14 @@
 
 namespace podgpu::sim {
 
-// Where an engine listens.
+// The address of an engine.
 struct EngineAddress {
   bool is_unix = false;
   std::string path;        // When is_unix.
   std::string host, port;  // Otherwise.
 };
 
-// Reads "host", "host:port", "[v6]:port" or, with `is_unix`, a path; false when it is none.
+// Parses "host", "host:port", "[v6]:port" or, with `is_unix`, a path; false when it is invalid.
 bool ParseEngineAddress(const std::string& text, bool is_unix, EngineAddress& address);
 
 // How long the client library waits; the vendor's figures divided by the world's time scale.
@@ -37,7 +37,7 @@ struct EngineDeadlines {
 
 enum class LinkResult : uint8_t { kAnswered, kTimedOut, kClosed };
 
-// A time-out that runs from its construction; a descriptor, so that it can be polled with others.
+// A time-out that starts at construction; a descriptor, so it can be polled with others.
 class Countdown {
  public:
   explicit Countdown(std::chrono::milliseconds duration);
@@ -45,11 +45,11 @@ class Countdown {
   Countdown& operator=(const Countdown&) = delete;
   ~Countdown();
 
-  // Waits until `descriptor` has `events`; false when the time is up first.
+  // Waits until `descriptor` has `events`; false when the time is over first.
   bool Await(int descriptor, short events) const;
-  // Waits for `pause`; false when the time is up first.
+  // Waits for `pause`; false when the time is over first.
   bool Pause(std::chrono::milliseconds pause) const;
-  // Readable when the time is up.
+  // Becomes readable when the time is over.
   int timer() const { return timer_; }
 
  private:
@@ -58,8 +58,8 @@ class Countdown {
 
 class EngineLink {
  public:
-  // Connects and says hello.  Null when nothing listened in time; a dead link (Ask() answers
-  // kClosed) when something accepted but did not answer the hello.
+  // Connects and sends the hello.  Null when nothing listened in time; a dead link (Ask() returns
+  // kClosed) when the other side accepted but did not answer the hello.
   static std::shared_ptr<EngineLink> Connect(const EngineAddress& address,
                                              const EngineDeadlines& deadlines);
 
@@ -68,15 +68,15 @@ class EngineLink {
   EngineLink& operator=(const EngineLink&) = delete;
   ~EngineLink();
 
-  // One round trip.  On kAnswered, generation() is that of the engine that answered.
+  // One round trip.  After kAnswered, generation() is that of the engine that answered.
   LinkResult Ask(uint64_t call);
   bool is_tcp() const { return is_tcp_; }
-  // How long a request may take.
+  // The time limit of a request.
   std::chrono::milliseconds request_timeout() const { return request_timeout_; }
-  // Lets `pause` pass as while the engine is busy with a request of this connection, whose time
-  // `countdown` counts: kAnswered when it has, kTimedOut or kClosed when that came first.
+  // Waits for `pause` as if the engine were busy with a request of this connection, whose time
+  // limit is `countdown`: kAnswered after the pause, kTimedOut or kClosed when that came first.
   LinkResult Stall(std::chrono::milliseconds pause, const Countdown& countdown);
-  // Ends the connection under a blocked Ask(), which then returns kClosed.
+  // Ends the connection; a blocked Ask() then returns kClosed.
   void Shut();
 
   uint64_t generation() const { return generation_.load(); }
@@ -88,7 +88,7 @@ class EngineLink {
   LinkResult Close();
 
   const int descriptor_;
-  const int turn_;  // A semaphore of 1 that can be polled: the thread whose request is on its way.
+  const int turn_;  // A pollable semaphore of 1: held by the requesting thread.
   const std::chrono::milliseconds request_timeout_;
   const bool is_tcp_;
   std::atomic<uint64_t> generation_ = 0;

@@ -1,10 +1,10 @@
-// What the simulated DCGM library and the simulated remote engine say to each other.
+// The messages between the simulated DCGM library and the simulated remote engine.
 //
 // One request of 16 bytes for each vendor call, one reply of 16 bytes, both in the machine's own
-// byte order: the two always run on one machine.  The engine keeps nothing; it returns the number
-// of the request and its own generation, by which a client sees that a new engine answers and that
-// what it registered with the old one is gone.  Refusal, kill and stop need no message: they come
-// from the kernel.  Standard library only, for the faces; plain data.
+// byte order, since both always run on one machine.  The engine keeps no state.  It returns the
+// number of the request and its own generation; from a new generation a client sees that a new
+// engine answers and that its groups and watches are gone.  Refusal, kill and stop need no message:
+// they come from the kernel.  Standard library only, for the faces; plain data.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ constexpr uint64_t EngineCall(std::string_view name) {
   return hash;
 }
 
-// The request that kills the engine, as live data of a profiling field kills the real one (DCGM
+// The request that kills the engine, as live data of a profiling field kills a real one (DCGM
 // 4.6.0, seen): it exits without a reply.
 inline constexpr uint64_t kEngineCrashCall = EngineCall("live data of a profiling field");
 

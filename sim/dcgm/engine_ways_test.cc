@@ -1,5 +1,5 @@
-// Ways of the real engine that its documents do not tell, each seen of DCGM 4.6.0: the groups that
-// it makes itself, what a watch through an instance feeds, rates over a gap between two watches,
+// Undocumented behaviour of the real engine, each seen with DCGM 4.6.0: the groups that it makes
+// itself, which fields a watch through an instance samples, rates over a gap between two watches,
 // and how long some of its calls take.
 #include <array>
 #include <memory>
@@ -18,8 +18,8 @@
 namespace podgpu::sim {
 namespace {
 
-// Tells whether a time has passed since its construction: a wait has no upper bound on a busy
-// machine, but it has a lower one.
+// Tells whether a time has passed since its construction.  On a busy machine a wait has a lower
+// limit but no upper one.
 class Stopwatch {
  public:
   explicit Stopwatch(int64_t ms)
@@ -40,7 +40,7 @@ class Stopwatch {
   const int timer_;
 };
 
-// The parameter is the generation.
+// The parameter is the library's generation.
 class DcgmEngineWays : public testing::TestWithParam<int> {
  protected:
   static std::unique_ptr<DcgmBench> Start(std::string_view scenario) {
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Generations, DcgmEngineWays, testing::Values(4, 3),
 
 TEST_P(DcgmEngineWays, TheEngineHasAGroupOfAllGpusAndOneOfAllSwitchesFromTheStart) {
   const auto bench = Start(kFabric);
-  const auto info = std::make_unique<abi::dcgmGroupInfo_v3>();  // The older one fits into it.
+  const auto info = std::make_unique<abi::dcgmGroupInfo_v3>();  // The older struct fits into it.
   info->version = GetParam() == 4 ? abi::dcgmGroupInfo_version3 : abi::dcgmGroupInfo_version2;
   ASSERT_EQ(bench->On("dcgmGroupGetInfo", abi::dcgmGpuGrp_t{0}, info.get()), 0);
   EXPECT_EQ(info->count, 2U);
@@ -82,7 +82,7 @@ TEST_P(DcgmEngineWays, TheEngineHasAGroupOfAllGpusAndOneOfAllSwitchesFromTheStar
   EXPECT_EQ(ids[2], 2U);
 }
 
-TEST_P(DcgmEngineWays, AGroupOfTheEngineIsTheSameByEitherOfItsIds) {
+TEST_P(DcgmEngineWays, BothIdsOfABuiltInGroupNameTheSameGroup) {
   const auto bench = Start(kEightGpus);
   const abi::dcgmFieldGrp_t fields = bench->MakeFieldGroup({150});
   const abi::dcgmGpuGrp_t by_number = 0;
@@ -93,7 +93,7 @@ TEST_P(DcgmEngineWays, AGroupOfTheEngineIsTheSameByEitherOfItsIds) {
   EXPECT_EQ(bench->On("dcgmUnwatchFields", by_number, fields), -16);
 }
 
-TEST_P(DcgmEngineWays, WhatIsWatchedThroughAnInstanceIsReadableOfItsGpuWhereItIsTheGpus) {
+TEST_P(DcgmEngineWays, AWatchThroughAnInstanceMakesGpuLevelFieldsReadableOnItsGpu) {
   const auto bench = Start(kMig);
   const uint32_t id = FirstInstanceOf(*bench, 1);
   ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kInstance, id),
@@ -106,12 +106,12 @@ TEST_P(DcgmEngineWays, WhatIsWatchedThroughAnInstanceIsReadableOfItsGpuWhereItIs
   EXPECT_EQ(seen[2].number, facts.minor_number);
   EXPECT_EQ(seen[3].text, facts.vbios);
   EXPECT_EQ(seen[4].status, 0);
-  EXPECT_EQ(seen[5].status, -16) << "memory is each instance's own";
+  EXPECT_EQ(seen[5].status, -16) << "memory belongs to each instance";
   EXPECT_EQ(bench->Read(kInstance, id, {155, 251})[1].status, 0);
   EXPECT_EQ(bench->Read(kGpu, 0, {51})[0].status, -16);
 }
 
-TEST_P(DcgmEngineWays, FieldsOfVirtualGpusHaveNoDataOnAHostWithoutThem) {
+TEST_P(DcgmEngineWays, FieldsOfVirtualGpusHaveNoDataOnAHostWithoutVirtualGpus) {
   const auto bench = Start(kEightGpus);
   ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0), bench->MakeFieldGroup({522, 523, 524})), 0);
   bench->Tick(2 * kSecondUs);
@@ -121,7 +121,7 @@ TEST_P(DcgmEngineWays, FieldsOfVirtualGpusHaveNoDataOnAHostWithoutThem) {
   }
 }
 
-TEST_P(DcgmEngineWays, RatesOfAFieldThatIsWatchedAgainGoOn) {
+TEST_P(DcgmEngineWays, RatesContinueWhenAFieldIsWatchedAgain) {
   const auto bench = Start(kEightGpus);
   const abi::dcgmGpuGrp_t group = bench->MakeGroupOf(kGpu, 0);
   const abi::dcgmFieldGrp_t before = bench->MakeFieldGroup({1002}, "before");
@@ -132,7 +132,7 @@ TEST_P(DcgmEngineWays, RatesOfAFieldThatIsWatchedAgainGoOn) {
   ASSERT_EQ(bench->Watch(group, bench->MakeFieldGroup({1002}, "after"), 10 * kSecondUs), 0);
   const Seen seen = bench->Read(kGpu, 0, {1002})[0];
   EXPECT_EQ(seen.ts, bench->Stamp(11 * kSecondUs));
-  EXPECT_LT(seen.real, 1.0) << "a number, not the blank of a first sample";
+  EXPECT_LT(seen.real, 1.0) << "the rate is a number, not the blank of a first sample";
 }
 
 TEST_P(DcgmEngineWays, ReadingOverTcpWaitsForADelayedAcknowledgement) {
@@ -156,7 +156,7 @@ TEST_P(DcgmEngineWays, ReadingOverTcpWaitsForADelayedAcknowledgement) {
   EXPECT_EQ(value.status, 0);
 }
 
-TEST_P(DcgmEngineWays, AnEmbeddedEngineTakesASecondAndAHalfToEnd) {
+TEST_P(DcgmEngineWays, AnEmbeddedEngineTakesASecondAndAHalfToStop) {
   const auto bench = Start(kEightGpus);
   bench->node().writer().SetEngineDelays(true);
   const Stopwatch least(1'499);

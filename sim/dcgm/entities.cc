@@ -16,7 +16,7 @@ std::optional<Entity> FindGpu(const Sight& sight, EntityKey key) {
   return gpu < 0 ? std::nullopt : std::optional(Entity{.key = key, .device = {.gpu = gpu}});
 }
 
-// Whether the GPU alone was unbound and is bound again.
+// Whether this GPU was unbound by a fault of its own and is bound again.
 bool WasRebound(const Sight& sight, int gpu, TimeUs t) {
   return std::ranges::any_of(sight.world.faults(), [&](const Fault& fault) {
     const bool detaches =
@@ -26,8 +26,8 @@ bool WasRebound(const Sight& sight, int gpu, TimeUs t) {
   });
 }
 
-// DCGM's number of the GPU by which the instances of `gpu` are counted, and to which the engine
-// goes for their values: its own, or, where it was rebound, that of the next GPU without MIG.
+// DCGM's number of the GPU by which the instances of `gpu` are counted, and from which the engine
+// reads their values: its own, or, after a rebind, that of the next GPU without MIG.
 int HomeOf(const Sight& sight, int gpu, TimeUs t) {
   const int own = sight.gpus.IdOf(gpu);
   if (!WasRebound(sight, gpu, t)) {
@@ -42,8 +42,8 @@ int HomeOf(const Sight& sight, int gpu, TimeUs t) {
   return own;
 }
 
-// Calls `visit(gpu)` for each GPU whose instances are counted as those of `home`, until one
-// finds its instance.  The values of one that is not at home are those of the whole other GPU.
+// Calls `visit(gpu)` for each GPU whose instances are counted as those of `home`, until one call
+// finds its instance.  An instance of a rebound GPU has the values of the whole other GPU.
 template <typename Visit>
 std::optional<Entity> FindAtHome(const Sight& sight, uint32_t home, TimeUs t, Visit&& visit) {
   for (uint32_t id = 0; id < static_cast<uint32_t>(sight.gpus.count()); ++id) {
@@ -105,7 +105,7 @@ std::optional<Entity> FindLink(const Sight& sight, EntityKey key) {
   return Entity{.key = key, .device = {.gpu = gpu}, .link = static_cast<int>(link.index)};
 }
 
-// How many switches, CPUs or cores there are; 0 for any other group.
+// The number of switches, CPUs or cores; 0 for any other group.
 int PartCount(const World& world, abi::dcgm_field_entity_group_t group) {
   switch (group) {
     case abi::DCGM_FE_SWITCH:

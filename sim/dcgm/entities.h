@@ -1,11 +1,10 @@
-// DCGM's entities on the simulated node: which exist, and which device of the world each is.
+// DCGM's entities on the simulated node: which exist, and the world's device of each.
 //
 // DCGM names an entity by group and number; the world by GPU, instance and compute instance.  An
-// engine numbers the GPUs that it finds when it starts, which are all but those that a fault hides.
-// The layout of MIG may change with time, so a number is resolved at the time of the question.
-// A MIG GPU that was unbound and bound again has its instances counted as another GPU's from then
-// on, until an engine starts (DCGM 4.6.0, seen).
-// Part of the simulated libdcgm: standard library only.  Pure functions; any thread.
+// engine numbers the GPUs that it finds at its start: all except those that a fault hides.  The MIG
+// layout may change with time, so a number is resolved at the time of each call.  After a MIG GPU
+// was unbound and bound again, its instances count as another GPU's until an engine starts (DCGM
+// 4.6.0, seen).  Part of the simulated libdcgm: standard library only.  Pure functions; any thread.
 #pragma once
 
 #include <array>
@@ -25,9 +24,9 @@ struct EntityKey {
   auto operator<=>(const EntityKey&) const = default;
 };
 
-// What an existing entity is, in the world's numbers.  `device` of a GPU's link is its GPU, `link`
-// the index there.  A switch, CPU or core is `part`, and so is the switch of a link; such have no
-// GPU (-1).
+// An existing entity, in the world's numbers.  For a GPU's link `device` is its GPU and `link` the
+// link's index.  For a switch, CPU or core `part` is its number, and for a switch's link the
+// switch's number; these have no GPU (-1).
 struct Entity {
   EntityKey key;
   DeviceRef device;
@@ -38,8 +37,8 @@ struct Entity {
 // The GPUs that an engine found: DCGM's number of each, and the world's.
 class GpuNumbers {
  public:
-  GpuNumbers() = default;  // None at all.
-  // Those that are there at t, for an engine that has run since `engine_start`.
+  GpuNumbers() = default;  // No GPU.
+  // The GPUs present at t, for an engine that has run since `engine_start`.
   GpuNumbers(const World& world, TimeUs t, TimeUs engine_start);
 
   int count() const { return count_; }
@@ -61,10 +60,10 @@ struct Sight {
   const GpuNumbers& gpus;
 };
 
-// DCGM's number of an instance or compute instance that the world numbers `entity_id`, at time t.
+// DCGM's number of the instance or compute instance with the world's number `entity_id`, at time t.
 uint32_t InstanceNumber(const Sight& sight, int gpu, int entity_id, TimeUs t);
 
-// The entity `key` at time t; nothing when it does not exist.  Every GPU has links of every number.
+// The entity `key` at time t; empty when it does not exist.  A GPU has links of every number.
 std::optional<Entity> FindEntity(const Sight& sight, EntityKey key, TimeUs t);
 
 // All entities of a group at time t, in DCGM's order: GPUs by id, instances by hierarchy.

@@ -1,4 +1,4 @@
-// Exported: which devices there are, and what is said of each.
+// Exported: the devices of a node, and the facts about each.
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -13,12 +13,12 @@
 namespace podgpu::sim {
 namespace {
 
-// Releases in which version words appeared; the library of one generation has not all of them.
+// The releases in which version words appeared; a library lacks the words of the other generation.
 [[maybe_unused]] constexpr std::string_view kSince40 = "4.0.0";
 [[maybe_unused]] constexpr std::string_view kSince43 = "4.3.0";
 [[maybe_unused]] constexpr std::string_view kSince46 = "4.6.0";
 
-// Whether the engine takes the GPU for one that it can work with.
+// Whether the engine considers the GPU usable.
 bool IsSupported(const Scene& scene, EntityKey gpu) {
   return NoticedPresence(scene.world, scene.state.start.gpus.WorldGpu(gpu.id), scene.now) ==
          Presence::kHere;
@@ -37,7 +37,7 @@ int ListGpus(const Scene& scene, bool only_supported, unsigned int* ids, int* co
   return abi::DCGM_ST_OK;
 }
 
-// As dcgmGetGpuStatus says it.
+// The status as dcgmGetGpuStatus returns it.
 abi::DcgmEntityStatus_t StatusOf(const Scene& scene, unsigned int gpu) {
   const int world_gpu = scene.state.start.gpus.WorldGpu(gpu);
   if (world_gpu < 0) {
@@ -58,7 +58,7 @@ void UseModule(const Scene& scene, int module) {
   scene.state.modules_used |= 1U << static_cast<unsigned>(module);
 }
 
-// Whether entities of the kind can be listed; a dcgmReturn_t (DCGM 4.6.0, seen).
+// Whether entities of this kind can be listed; a dcgmReturn_t (DCGM 4.6.0, seen).
 int CanList(const Scene& scene, abi::dcgm_field_entity_group_t kind) {
   switch (kind) {
     case abi::DCGM_FE_GPU:
@@ -101,7 +101,7 @@ int ListKind(const Scene& scene, abi::dcgm_field_entity_group_t kind, unsigned i
   return abi::DCGM_ST_OK;
 }
 
-// Refuses a null or an `out` whose version is not `word`, else runs `fill`.
+// Refuses a null or an `out` whose version is not `word`; otherwise runs `fill`.
 template <typename Struct, typename Fill>
 int Versioned(Struct* out, uint32_t word, Fill&& fill) {
   if (out == nullptr) {
@@ -110,7 +110,7 @@ int Versioned(Struct* out, uint32_t word, Fill&& fill) {
   return out->version != word ? abi::DCGM_ST_VER_MISMATCH : fill(*out);
 }
 
-// Grace boards alone have CPUs that the module speaks to.
+// Only Grace boards have CPUs that the module supports.
 template <typename Hierarchy>
 int TellCpus(const Scene& scene, Hierarchy& out) {
   UseModule(scene, abi::DcgmModuleIdSysmon);

@@ -28,7 +28,7 @@ constexpr std::array<uint32_t, 6> kLikeGroup = {abi::DCGM_GROUP_ALL_GPUS,
                                                 abi::DCGM_GROUP_ALL_COMPUTE_INSTANCES,
                                                 abi::DCGM_GROUP_ALL_ENTITIES};
 
-// The members with which a group of a type begins; false for no type.
+// The first members of a group of a type; false for an unknown type.
 bool MembersOfType(const Scene& scene, abi::dcgmGroupType_t type, std::vector<EntityKey>& members) {
   return type >= 0 && static_cast<size_t>(type) < kLikeGroup.size() &&
          MembersOf(scene, kLikeGroup[static_cast<size_t>(type)], members);

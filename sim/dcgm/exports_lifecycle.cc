@@ -1,5 +1,5 @@
-// Exported: init and shutdown, starting and reaching engines, what library and engine say of
-// themselves, and the table of fields.
+// Exported: init and shutdown, starting and connecting to engines, the versions and texts of
+// library and engine, and the table of fields.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -98,7 +98,7 @@ int FillVersion(std::string_view version, abi::dcgmVersionInfo_v2* out) {
   return abi::DCGM_ST_OK;
 }
 
-// The engine's version: a fault's, or the scenario's, unless that is of the other generation.
+// The engine's version: that of a fault, or the scenario's unless it is of the other generation.
 std::string_view EngineVersion(const Scene& scene) {
   const std::string_view release = EngineRelease(scene.world, scene.now);
   if (!release.empty()) {
@@ -190,7 +190,7 @@ abi::dcgmReturn_t dcgmConnect_v3(const char* address, abi::dcgmConnectV3Params_v
     if (text.starts_with(kTcp)) {
       return ConnectWith(address + kTcp.size(), false, params->timeoutMs, handle);
     }
-    // Without a scheme it is a host (DCGM 4.6.0, seen of dcgmi).
+    // An address without a scheme is a host (DCGM 4.6.0, seen with dcgmi).
     return text.find("://") == std::string_view::npos
                ? ConnectWith(address, false, params->timeoutMs, handle)
                : abi::DCGM_ST_BADPARAM;
@@ -226,7 +226,7 @@ abi::dcgmReturn_t dcgmHostengineIsHealthy(abi::dcgmHandle_t handle,
   });
 }
 
-// 4.2 and later take a struct with a version word, 3.x one without.
+// 4.2 and later take a struct with a version word, 3.x a struct without one.
 abi::dcgmReturn_t dcgmHostengineSetLoggingSeverity(abi::dcgmHandle_t handle, const uint32_t* word) {
   return Call(handle, __func__, [&](const Scene&) -> int {
     if (word == nullptr) {

@@ -1,4 +1,4 @@
-// What the simulated libraries look like to the loader: names, needs, soname and flags.
+// The simulated libraries as the loader sees them: names, needed libraries, soname and flags.
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
@@ -85,7 +85,7 @@ class ElfReader {
   std::vector<char> bytes_;
 };
 
-// The parameter is the generation.
+// The parameter is the library's generation.
 class DcgmExports : public testing::TestWithParam<int> {
  protected:
   static SharedObject Read() {

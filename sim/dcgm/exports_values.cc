@@ -1,4 +1,4 @@
-// Exported: watching fields and reading values, in all of the vendor's forms, and of processes.
+// Exported: watching fields and reading values, in all of the vendor's forms, also of processes.
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxFieldsPerCall = 128;
 constexpr size_t kMaxEntitiesPerCall = 1024;
 
-// The fields of `ids`; a dcgmReturn_t.  One unknown id fails the whole call.
+// Reads the fields of `ids`; a dcgmReturn_t.  One unknown id fails the whole call.
 int FieldsOf(const unsigned short* ids, size_t count, std::vector<const Field*>& fields) {
   if (ids == nullptr || count == 0 || count > kMaxFieldsPerCall) {
     return abi::DCGM_ST_BADPARAM;
@@ -27,7 +27,7 @@ int FieldsOf(const unsigned short* ids, size_t count, std::vector<const Field*>&
                                                             : abi::DCGM_ST_GENERIC_ERROR;
 }
 
-// The letter of the value's type.  The licence of a vGPU, a number, comes as a text where it is not
+// The letter of the value's type.  The licence of a vGPU, a number, is a text where it is not
 // supported (DCGM 4.6.0, seen).
 int TypeOf(const Delivery& delivery) {
   constexpr uint16_t kVgpuLicence = 526;
@@ -48,7 +48,7 @@ void Store(const Delivery& delivery, int64_t stamp_us, Value& out) {
   StorePayload(delivery.reading, type, out.value);
 }
 
-// Civil time of the sample, 0 without one.
+// Civil time of the sample; 0 without one.
 int64_t StampOf(const Scene& scene, const Reading& reading) {
   return reading.sampled_at ? scene.StampUs(*reading.sampled_at) : 0;
 }
@@ -92,7 +92,7 @@ int ResolveGroups(const Scene& scene, abi::dcgmGpuGrp_t group, abi::dcgmFieldGrp
   return FieldsOf(made->fields.data(), made->fields.size(), fields);
 }
 
-// A value that has left the lock; the client's callback must not be called under it.
+// A value copied out of the lock; the client's callback must not be called under the lock.
 struct Outgoing {
   Delivery delivery;
   int64_t stamp_us;
@@ -174,7 +174,7 @@ int ReadEntities(const Scene& scene, std::span<const abi::dcgmGroupEntityPair_t>
   return abi::DCGM_ST_OK;
 }
 
-// What a client asks of a watch; nothing when it is out of range.
+// The terms of a client's watch; empty when they are out of range.
 std::optional<WatchTerms> TermsOf(long long period_us, double keep_age_s, int keep_samples) {
   constexpr double kMaxAgeSeconds = 1e9;
   if (period_us < 0 || keep_samples < 0 || !(keep_age_s >= 0 && keep_age_s < kMaxAgeSeconds)) {
@@ -185,8 +185,8 @@ std::optional<WatchTerms> TermsOf(long long period_us, double keep_age_s, int ke
                     .keep_samples = keep_samples};
 }
 
-// A field group of global fields only: its watch is not found under the group's entities (DCGM
-// 4.6.0, seen for the bind event on all GPUs).
+// A field group of global fields only: DCGM does not find its watch under the group's entities
+// (DCGM 4.6.0, seen for the bind event on all GPUs).
 bool IsGlobalOnly(const FieldGroup& group) {
   return std::ranges::all_of(
       group.fields, [](uint16_t id) { return FieldOfLibrary(id)->scope() == FieldScope::kGlobal; });

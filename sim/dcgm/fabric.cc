@@ -13,7 +13,7 @@ int MostLinks(const World& world) {
   return most;
 }
 
-// Ports of each switch that are kept for one GPU.
+// Ports of each switch that are reserved for one GPU.
 int PortsPerGpu(const World& world) {
   const int switches = world.nvswitch_count();
   return switches == 0 ? 0 : (MostLinks(world) + switches - 1) / switches;

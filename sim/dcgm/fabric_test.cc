@@ -1,5 +1,5 @@
-// Switches, links and CPUs of the DCGM face, in both generations: which there are, how they are
-// joined, and that their numbers are the world's.
+// Switches, links and CPUs of the DCGM face, in both generations: which exist, how they are
+// connected, and that their numbers equal the world's.
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ constexpr int kCpuKind = abi::DCGM_FE_CPU;
 constexpr int kCoreKind = abi::DCGM_FE_CPU_CORE;
 constexpr int64_t kMibitBytes = (1 << 20) / 8;
 
-// The parameter is the generation.
+// The parameter is the library's generation.
 class DcgmFabric : public testing::TestWithParam<int> {
  protected:
   DcgmFabric() : bench_(GetParam(), kFabric) { bench_.Start(); }
@@ -76,14 +76,14 @@ TEST_P(DcgmFabric, ListsSwitchesCpusAndCores) {
   EXPECT_EQ(List(kCoreKind), (std::vector<uint32_t>{0, 1, 2, 3, 4}));
 }
 
-TEST_P(DcgmFabric, JoinsLinksToSwitchesAndShowsTheOneThatIsDown) {
+TEST_P(DcgmFabric, ConnectsLinksToSwitchesAndReportsTheLinkThatIsDown) {
   const std::vector<std::vector<size_t>> expected = {{0, 1, 2, 3, 4, 5}, {0, 1, 3}};
   EXPECT_EQ(GetParam() == 4 ? PortsUp<abi::dcgmNvLinkStatus_v4>(abi::dcgmNvLinkStatus_version4)
                             : PortsUp<abi::dcgmNvLinkStatus_v3>(abi::dcgmNvLinkStatus_version3),
             expected);
 }
 
-TEST_P(DcgmFabric, TellsWhichCoresACpuOwns) {
+TEST_P(DcgmFabric, ReportsTheCoresOfACpu) {
   const auto cpus = std::make_unique<abi::dcgmCpuHierarchy_v1>();
   cpus->version = abi::dcgmCpuHierarchy_version1;
   ASSERT_EQ(bench_.On("dcgmGetCpuHierarchy", cpus.get()), 0);
@@ -93,7 +93,7 @@ TEST_P(DcgmFabric, TellsWhichCoresACpuOwns) {
   EXPECT_EQ(cpus->cpus[1].cpuId, 1U);
 }
 
-TEST_P(DcgmFabric, WhatSwitchesSendIsWhatGpusReceive) {
+TEST_P(DcgmFabric, SwitchesSendTheBytesThatGpusReceive) {
   bench_.Tick(10'000'000);
   int64_t from_switches = 0;
   int64_t from_ports = 0;
@@ -114,7 +114,7 @@ TEST_P(DcgmFabric, WhatSwitchesSendIsWhatGpusReceive) {
   EXPECT_NEAR(static_cast<double>(from_ports), static_cast<double>(received), 10);
 }
 
-TEST_P(DcgmFabric, AnErrorOfALinkStandsAtItsOtherEndToo) {
+TEST_P(DcgmFabric, BothEndsOfALinkCountItsErrors) {
   bench_.Tick(1'000'000);
   const std::vector<Seen> seen = bench_.ReadLive(kLinkKind, Port(1, 4), {787, 870, 876, 878});
   EXPECT_EQ(seen[0].number, 7);
@@ -139,14 +139,14 @@ TEST_P(DcgmFabric, ACpuIsAsBusyAsTheMeanOfItsCores) {
     const double busy = core % 2 == 0 ? Busy(0, 0) : 0;
     EXPECT_NEAR(seen[0].real, busy * 21 / 64, 1e-9) << core;
     EXPECT_NEAR(seen[1].real, busy * 16 / 64, 1e-9) << core;
-    EXPECT_EQ(seen[2].real, abi::DCGM_FP64_BLANK + 2) << "a core has no thermometer";
+    EXPECT_EQ(seen[2].real, abi::DCGM_FP64_BLANK + 2) << "a core has no temperature";
     sum += seen[0].real;
   }
   const std::vector<Seen> cpu = bench_.Read(kCpuKind, 1, {1100, 1110, 150});
   EXPECT_GT(sum, 0);
   EXPECT_NEAR(cpu[0].real, sum / 3, 1e-9);
   EXPECT_GT(cpu[1].real, 40);
-  EXPECT_EQ(cpu[2].number, abi::DCGM_INT64_NOT_SUPPORTED) << "nor a CPU a GPU's";
+  EXPECT_EQ(cpu[2].number, abi::DCGM_INT64_NOT_SUPPORTED) << "a CPU has no GPU temperature";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Both faces tell the same world: for each field that DCGM and NVML share, the same number at the
-// same time, once NVML's is put into DCGM's unit; and where one has none, the other has none.
+// Both faces read the same world: each field that DCGM and NVML share has the same number at the
+// same time, after NVML's is converted to DCGM's unit; a number that one lacks, the other lacks
+// too.
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -25,17 +26,17 @@ namespace {
 
 using abi::nvmlDevice_t;
 
-// What NVML tells of a device in DCGM's unit; nothing, for whatever reason.
+// NVML's value of a device in DCGM's unit; empty when there is none, for any reason.
 using Told = std::optional<double>;
-using Teller = std::function<Told(const NvmlClient&, nvmlDevice_t)>;
+using NvmlReader = std::function<Told(const NvmlClient&, nvmlDevice_t)>;
 
 struct SharedField {
   unsigned short field;
-  Teller tell;
+  NvmlReader tell;
 };
 
 template <typename Number = unsigned>
-Teller OfCall(const char* name, double unit = 1) {
+NvmlReader OfCall(const char* name, double unit = 1) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     Number number{};
     return nvml.Call(name, device, &number) == 0 ? Told(static_cast<double>(number) / unit)
@@ -43,20 +44,20 @@ Teller OfCall(const char* name, double unit = 1) {
   };
 }
 template <typename Number = unsigned>
-Teller OfChoice(const char* name, int choice) {
+NvmlReader OfChoice(const char* name, int choice) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     Number number{};
     return nvml.Call(name, device, choice, &number) == 0 ? Told(static_cast<double>(number))
                                                          : std::nullopt;
   };
 }
-Teller WholeWattsOf(const char* name) {
+NvmlReader WholeWattsOf(const char* name) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     unsigned milliwatts = 0;
     return nvml.Call(name, device, &milliwatts) == 0 ? Told(milliwatts / 1000) : std::nullopt;
   };
 }
-Teller ConstraintOf(bool most) {
+NvmlReader ConstraintOf(bool most) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     unsigned least_mw = 0;
     unsigned most_mw = 0;
@@ -65,7 +66,7 @@ Teller ConstraintOf(bool most) {
     return result == 0 ? Told((most ? most_mw : least_mw) / 1000) : std::nullopt;
   };
 }
-Teller FieldOf(unsigned field, double unit = 1) {
+NvmlReader FieldOf(unsigned field, double unit = 1) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     abi::nvmlFieldValue_t value{};
     value.fieldId = field;
@@ -76,7 +77,7 @@ Teller FieldOf(unsigned field, double unit = 1) {
     return (is_short ? value.value.uiVal : static_cast<double>(value.value.ullVal)) / unit;
   };
 }
-Teller EngineOf(const char* name) {
+NvmlReader EngineOf(const char* name) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     unsigned percent = 0;
     unsigned period_us = 0;
@@ -84,13 +85,14 @@ Teller EngineOf(const char* name) {
   };
 }
 template <typename Struct>
-Teller MemberOf(const char* name, std::function<double(const Struct&)> member, Struct start = {}) {
+NvmlReader MemberOf(const char* name, std::function<double(const Struct&)> member,
+                    Struct start = {}) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     Struct answer = start;
     return nvml.Call(name, device, &answer) == 0 ? Told(member(answer)) : std::nullopt;
   };
 }
-Teller EccOf(int type, int counter, int location) {
+NvmlReader EccOf(int type, int counter, int location) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     unsigned long long count = 0;
     const int result =
@@ -100,14 +102,14 @@ Teller EccOf(int type, int counter, int location) {
     return result == 0 ? Told(static_cast<double>(count)) : std::nullopt;
   };
 }
-Teller PairOf(const char* name, bool second) {
+NvmlReader PairOf(const char* name, bool second) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     int one = -1;
     int two = -1;
     return nvml.Call(name, device, &one, &two) == 0 ? Told(second ? two : one) : std::nullopt;
   };
 }
-// DCGM tells 0 where there is no MIG.
+// DCGM reports 0 where there is no MIG.
 Told MigModeOf(const NvmlClient& nvml, nvmlDevice_t device) {
   unsigned current = 0;
   unsigned pending = 0;
@@ -120,7 +122,7 @@ Told RetiredSingleBit(const NvmlClient& nvml, nvmlDevice_t device) {
   const int result = nvml.Call("nvmlDeviceGetRetiredPages", device, 0, &count, none);
   return result == 0 || result == abi::NVML_ERROR_INSUFFICIENT_SIZE ? Told(count) : std::nullopt;
 }
-Teller RemappedRows(int which) {
+NvmlReader RemappedRows(int which) {
   return [=](const NvmlClient& nvml, nvmlDevice_t device) -> Told {
     unsigned rows[4] = {};
     const int result =
@@ -181,7 +183,7 @@ void AddEcc(std::vector<SharedField>& fields) {
   }
 }
 
-// Fields that nvmlDeviceGetFieldValues feeds as they are.
+// Fields whose nvmlDeviceGetFieldValues value needs no conversion.
 void AddFieldValues(std::vector<SharedField>& fields) {
   const std::vector<std::pair<unsigned, unsigned short>> pairs = {
       {1, 300},    {2, 301},    {3, 310},   {4, 311},   {5, 312},    {6, 313},    {29, 390},
@@ -291,7 +293,7 @@ class Faces {
   DcgmBench& bench() { return bench_; }
   const NvmlClient& nvml() const { return nvml_; }
 
-  // Compares every shared field of every GPU; how many numbers both told.
+  // Compares every shared field of every GPU; returns how many numbers both reported.
   int Compare(const std::string& where) {
     static const std::vector<SharedField> shared = SharedFields();
     std::vector<unsigned short> ids;
@@ -324,8 +326,8 @@ std::string ReadFile(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(FaceAgreement, OnEveryShippedScenario) {
-  // Where calls of one library fail, or single values of it, only the other can be asked.
+TEST(FaceAgreement, HoldsInEveryShippedScenario) {
+  // Skips calls and values on which a fault of one library acts; the other cannot be compared.
   const std::set<std::string> one_sided = {"fault-call", "fault-engine", "fault-field",
                                            "fault-hang", "fault-no-driver"};
   int scenarios = 0;
@@ -350,8 +352,8 @@ TEST(FaceAgreement, OnEveryShippedScenario) {
   EXPECT_GT(scenarios, 15);
 }
 
-// One board of each class that can be simulated, all busy: what one generation lacks, both lack.
-TEST(FaceAgreement, OnEveryGeneration) {
+// One busy board of each class: a reading that one library lacks, the other lacks too.
+TEST(FaceAgreement, HoldsOnEveryGeneration) {
   std::string scenario =
       "format: 1\nname: generations\nseed: 9\nepoch: 2026-01-01T00:00:00Z\ngpus:\n";
   for (const char* board : {"v100-sxm2-32gb", "t4", "a100-sxm4-80gb", "a10", "l40s",
@@ -368,7 +370,7 @@ TEST(FaceAgreement, OnEveryGeneration) {
                 ", gpu: " + std::to_string(gpu) + ", load: busy, memory: 4GiB}";
   }
   scenario += "]}]}\nfaults:\n";
-  for (int gpu = 0; gpu < 8; ++gpu) {  // The last has no ECC.
+  for (int gpu = 0; gpu < 8; ++gpu) {  // The last GPU has no ECC.
     scenario += "  - {at: 5s, kind: ecc, gpu: " + std::to_string(gpu) +
                 ", error: dbe, count: 2, location: sram}\n";
   }
@@ -381,7 +383,7 @@ TEST(FaceAgreement, OnEveryGeneration) {
   }
 }
 
-// What another process is told by NVML of the first GPU's energy counter.
+// The first GPU's energy counter, as another process reads it through NVML.
 unsigned long long EnergyInAnotherProcess() {
   int ends[2] = {};
   EXPECT_EQ(pipe(ends), 0);
@@ -405,7 +407,6 @@ unsigned long long EnergyInAnotherProcess() {
   return energy_mj;
 }
 
-// Row 35 of the simulator's checklist.
 TEST(FaceAgreement, TwoProcessesReadOneEnergyCounter) {
   DcgmBench bench(4, kWorkedExample);
   bench.Start();
@@ -420,8 +421,8 @@ TEST(FaceAgreement, TwoProcessesReadOneEnergyCounter) {
   }
 }
 
-// The same in one process; row 36 gives the numbers.
-TEST(FaceAgreement, TheWorkedExample) {
+// The same in one process, with known numbers.
+TEST(FaceAgreement, HoldsInTheWorkedExample) {
   Faces faces(kWorkedExample);
   const auto energy = [&] {
     unsigned long long energy_mj = 0;
@@ -437,7 +438,8 @@ TEST(FaceAgreement, TheWorkedExample) {
   EXPECT_EQ(static_cast<long long>(energy()), faces.bench().ReadLive(kGpu, 0, {156})[0].number);
   const abi::nvmlFieldValue_t counter = faces.nvml().Field(faces.nvml().ByIndex(0), 83);
   EXPECT_EQ(counter.value.ullVal, energy());
-  EXPECT_EQ(counter.timestamp, faces.bench().Stamp(12'300'000)) << "when it was refreshed";
+  EXPECT_EQ(counter.timestamp, faces.bench().Stamp(12'300'000))
+      << "the stamp is the time of the counter's refresh";
   EXPECT_EQ(faces.nvml().Field(faces.nvml().ByIndex(0), 186).value.uiVal, 613'000U);
 }
 

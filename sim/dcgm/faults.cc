@@ -28,7 +28,7 @@ bool HasAny(const World& world, uint64_t kinds) { return (world.fault_kinds() & 
 
 bool IsDetaching(FaultKind kind) { return kind == kGpuDetached || kind == kBindUnbind; }
 
-// The GPU as it is `late_us` after each loss.
+// The state of the GPU; each loss is noticed `late_us` after it.
 Presence PresenceAfter(const World& world, int gpu, TimeUs t, TimeUs late_us) {
   if (!HasAny(world, kPresenceFaults)) {
     return Presence::kHere;
@@ -47,17 +47,17 @@ Presence PresenceAfter(const World& world, int gpu, TimeUs t, TimeUs late_us) {
   return Presence::kHere;
 }
 
-bool StandsOnDriver(const Fault& fault) { return fault.Get(FaultNumber::kReachesDriver) == 1; }
+bool ReachesDriver(const Fault& fault) { return fault.Get(FaultNumber::kReachesDriver) == 1; }
 
-// Codes of NVML are positive.
+// Positive codes are NVML's.
 bool IsOfDcgm(const Fault& fault) { return fault.Get(FaultNumber::kCode) < 0; }
 
-// A fault that names calls is about values only if it names fields as well.
+// A fault that names calls applies to values only if it also names fields.
 bool IsOnFields(const Fault& fault) { return fault.calls.empty() || !fault.fields.empty(); }
 
-// Whether the fault befalls the call.
-bool Befalls(const Fault& fault, const CallUnderWay& call) {
-  const bool by_driver = call.asks_driver && fault.kind != kError && StandsOnDriver(fault);
+// Whether the fault applies to the call.
+bool AppliesToCall(const Fault& fault, const CallUnderWay& call) {
+  const bool by_driver = call.asks_driver && fault.kind != kError && ReachesDriver(fault);
   if (!by_driver && !fault.OnCall(call.name)) {
     return false;
   }
@@ -72,16 +72,16 @@ const Fault* FindCallFault(const World& world, FaultKind kind, const CallUnderWa
     const bool of_others =
         kind == kError &&
         (fault.As<ErrorTarget>(FaultNumber::kTarget) == ErrorTarget::kValue || !IsOfDcgm(fault));
-    if (fault.kind == kind && !of_others && fault.InForce(t) && Befalls(fault, call)) {
+    if (fault.kind == kind && !of_others && fault.InForce(t) && AppliesToCall(fault, call)) {
       return &fault;
     }
   }
   return nullptr;
 }
 
-// What the fault makes of a value that was sampled at `sampled` and is read at `now`; false when it
-// leaves it alone.
-bool Spoil(const Fault& fault, TimeUs sampled, TimeUs now, Reading& reading) {
+// Applies the fault to a value that was sampled at `sampled` and is read at `now`; false when the
+// fault does not change it.
+bool ApplyToReading(const Fault& fault, TimeUs sampled, TimeUs now, Reading& reading) {
   switch (fault.kind) {
     case kNodata:
       if (fault.InForce(now)) {
@@ -144,7 +144,7 @@ std::string_view EngineRelease(const World& world, TimeUs t) {
 
 bool EngineKnows(const World& world, TimeUs t, std::string_view since, int of_generation) {
   const std::string_view release = EngineRelease(world, t);
-  // Every part of DCGM's version numbers has one digit.
+  // Each part of a DCGM version has one digit.
   return release.empty() ||
          (since <= release && (of_generation == 0 || of_generation == release[0] - '0'));
 }
@@ -157,8 +157,8 @@ TimeUs SampledUntil(const World& world, int gpu, const Field& field, TimeUs now)
     }
     const bool forgotten =
         fault.kind == kWatchStale && fault.Concerns(gpu) && fault.OnField(field.id);
-    // One thread of the engine polls all GPUs, so one that hangs stops all.
-    const bool hung = fault.kind == kHang && StandsOnDriver(fault);
+    // One engine thread polls all GPUs, so one hung GPU stops the sampling of all.
+    const bool hung = fault.kind == kHang && ReachesDriver(fault);
     if (forgotten || hung) {
       until = std::min(until, fault.at);
     }
@@ -191,19 +191,20 @@ std::vector<FieldEvent> EventsOf(const World& world, int gpu, uint16_t field, Ti
   return events;
 }
 
-void SpoilReading(const World& world, int gpu, const Field& field, TimeUs sampled, TimeUs now,
-                  Reading& reading) {
+void ApplyFaultsToReading(const World& world, int gpu, const Field& field, TimeUs sampled,
+                          TimeUs now, Reading& reading) {
   if (!HasAny(world, kValueFaults)) {
     return;
   }
   for (const Fault& fault : world.faults()) {
-    if (fault.Concerns(gpu) && fault.OnField(field.id) && Spoil(fault, sampled, now, reading)) {
+    if (fault.Concerns(gpu) && fault.OnField(field.id) &&
+        ApplyToReading(fault, sampled, now, reading)) {
       return;
     }
   }
 }
 
-void SpoilStruct(Session& session, std::string_view call, const Concern& concern) {
+void FillStructWithGarbage(Session& session, std::string_view call, const Concern& concern) {
   if (concern.out.empty() || !HasAny(session.world(), FaultBit(kGarbage))) {
     return;
   }
@@ -218,7 +219,7 @@ void SpoilStruct(Session& session, std::string_view call, const Concern& concern
   });
 }
 
-int MeetCallFaults(RunDirectory& run, const CallUnderWay& call) {
+int ApplyCallFaults(RunDirectory& run, const CallUnderWay& call) {
   while (FindCallFault(run.world(), kHang, call, run.Now()) != nullptr) {
     if (const int ended = call.pause(kPollMs); ended != abi::DCGM_ST_OK) {
       return ended;
@@ -237,7 +238,7 @@ int MeetCallFaults(RunDirectory& run, const CallUnderWay& call) {
 int Sleep(int ms) {
   constexpr int64_t kNsPerMs = 1'000'000;
   timespec left{.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * kNsPerMs};
-  // tidy: allow forbidden-call: a call that sits in the kernel is what is simulated.
+  // tidy: allow forbidden-call: this simulates a call that blocks in the kernel.
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {
   }
   return abi::DCGM_ST_OK;

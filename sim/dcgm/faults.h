@@ -1,9 +1,9 @@
-// What the faults in force do to the simulated libdcgm: to calls, GPUs, samples and values.
+// The effects of the faults in force on the simulated libdcgm: calls, GPUs, samples and values.
 //
-// The symptoms are those that DCGM 4.6.0 shows (docs/simulator.md, "What goes wrong").  Each
-// function first looks whether the world has faults of its kind at all, so that a world without any
-// costs one load.  Part of the face: standard library only.  Pure functions of world and time, but
-// for those that wait.
+// The symptoms are those of DCGM 4.6.0 where they were seen; docs/simulator.md lists them.  Each
+// function first checks whether the world has faults of its kind, so a world without faults costs
+// one load.  Part of the face: standard library only.  Pure functions of world and time, except
+// those that wait.
 #pragma once
 
 #include <functional>
@@ -15,64 +15,64 @@
 
 namespace podgpu::sim {
 
-// What the engine has of a GPU.
+// The state of a GPU in the engine.
 enum class Presence : uint8_t {
   kHere,
   kLost,      // Off the bus, or without its driver.
-  kDetached,  // The driver has let go of it.
+  kDetached,  // Unbound from its driver.
 };
 Presence PresenceOf(const World& world, int gpu, TimeUs t);
-// The same as the engine says it: a loss is noticed after a second.
+// The same as the engine reports it: it notices a loss after a second.
 Presence NoticedPresence(const World& world, int gpu, TimeUs t);
 
-// Whether the library finds no driver that it could work with.
+// Whether the library finds no usable driver.
 bool IsDriverUnusable(const World& world, TimeUs t);
 
-// Whether the engine is of a release that knows what came with `since` ("4.6.0"); `of_generation`
-// is 3 or 4 for what only that generation has, 0 for what both have.
+// Whether the engine's release is at least `since` ("4.6.0"); `of_generation` is 3 or 4 for a
+// feature that only this generation has, 0 for one that both have.
 bool EngineKnows(const World& world, TimeUs t, std::string_view since, int of_generation);
-// The version that a fault gives the engine; empty: none.
+// The engine version of a fault in force; empty: none.
 std::string_view EngineRelease(const World& world, TimeUs t);
 
-// The latest time at which the engine sampled the field: now, unless sampling stands still, which
-// only a world with such faults needs to ask.
+// The latest time at which the engine sampled the field: now, unless a fault stops sampling.  Call
+// it only in a world with such faults.
 inline constexpr uint64_t kSamplingFaults =
     FaultBit(FaultKind::kWatchStale) | FaultBit(FaultKind::kHang);
 TimeUs SampledUntil(const World& world, int gpu, const Field& field, TimeUs now);
 
-// An event that is pushed to a field rather than sampled.
+// An event that is pushed to a field instead of sampled.
 struct FieldEvent {
   TimeUs at = 0;
   int64_t value = 0;
 };
-// Those of the field (6 or 230) of a GPU from `since` to `now`, by time.
+// The events of the field (6 or 230) of a GPU from `since` to `now`, by time.
 std::vector<FieldEvent> EventsOf(const World& world, int gpu, uint16_t field, TimeUs since,
                                  TimeUs now);
 
-// What faults make of a reading that was sampled at `sampled` and is read at `now`.
-void SpoilReading(const World& world, int gpu, const Field& field, TimeUs sampled, TimeUs now,
-                  Reading& reading);
+// Applies the faults to a reading that was sampled at `sampled` and is read at `now`.
+void ApplyFaultsToReading(const World& world, int gpu, const Field& field, TimeUs sampled,
+                          TimeUs now, Reading& reading);
 
-// Fills the struct of a successful call with garbage, if a fault says so.
-void SpoilStruct(Session& session, std::string_view call, const Concern& concern);
+// Fills the struct of a successful call with garbage, if a fault requires that.
+void FillStructWithGarbage(Session& session, std::string_view call, const Concern& concern);
 
-// Faults that befall calls: hanging, slowness, errors.
+// The kinds of fault that act on calls: hanging, slowness, errors.
 inline constexpr uint64_t kCallFaults =
     FaultBit(FaultKind::kHang) | FaultBit(FaultKind::kSlow) | FaultBit(FaultKind::kError);
 
-// A call on its way.
+// A call in progress.
 struct CallUnderWay {
   std::string_view name;
   bool asks_driver = false;
-  // The GPUs that it is about, a bit for each; asked for only when a fault is about some.
+  // The GPUs of the call, one bit each; computed only when a fault names a GPU.
   std::function<uint32_t()> gpus;
-  // Pauses; a code that ends the call instead of waiting on, or 0.
+  // Pauses; returns a code that ends the wait and the call, or 0.
   std::function<int(int ms)> pause;
 };
-// Waits and answers as the faults in force want; a dcgmReturn_t.
-int MeetCallFaults(RunDirectory& run, const CallUnderWay& call);
+// Waits and answers as the faults in force say; a dcgmReturn_t.
+int ApplyCallFaults(RunDirectory& run, const CallUnderWay& call);
 
-// Sleeps, whatever signals come, as a call in the kernel does.
+// Sleeps for the whole time, also when signals arrive, as a call in the kernel does.
 int Sleep(int ms);
 
 }  // namespace podgpu::sim

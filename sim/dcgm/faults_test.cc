@@ -1,5 +1,5 @@
-// What a client of libdcgm sees of each fault, in both generations: given a scenario with faults,
-// when the clock passes them, then the symptoms of the catalogue.
+// Each fault as a client of libdcgm sees it, in both generations: a scenario with faults, the clock
+// that passes them, and the symptoms of docs/simulator.md.
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -23,7 +23,7 @@ INSTANTIATE_TEST_SUITE_P(Generations, DcgmFaults, testing::Values(4, 3),
                            return "so" + std::to_string(generation.param);
                          });
 
-TEST_P(DcgmFaults, AnAbsentGpuIsNotNumbered) {
+TEST_P(DcgmFaults, AnAbsentGpuGetsNoNumber) {
   const auto bench =
       Start("{at: 0s, kind: gpu_absent, gpu: 2}, {at: 9s, kind: gpu_absent, gpu: 3}");
   EXPECT_EQ(Count(*bench, "dcgmGetAllDevices"), 7);
@@ -34,14 +34,15 @@ TEST_P(DcgmFaults, AnAbsentGpuIsNotNumbered) {
   EXPECT_EQ(bench->Read(kGpu, 2, {52})[0].number, 2);
   EXPECT_EQ(bench->Read(kGpu, 2, {54})[0].text, bench->world().gpu(3).uuid);
   bench->Tick(10 * kSecondUs);
-  EXPECT_EQ(Count(*bench, "dcgmGetAllDevices"), 7) << "until an engine starts again";
+  EXPECT_EQ(Count(*bench, "dcgmGetAllDevices"), 7)
+      << "the GPU stays absent until an engine starts again";
   ASSERT_EQ(bench->On("dcgmStopEmbedded"), 0);
   ASSERT_EQ(bench->Call("dcgmStartEmbedded", 1, &bench->handle), 0);
   EXPECT_EQ(Count(*bench, "dcgmGetAllDevices"), 6);
   EXPECT_EQ(Attributes(*bench, 2)->identifiers.uuid, bench->world().gpu(4).uuid);
 }
 
-TEST_P(DcgmFaults, InstancesBehindAnAbsentGpuAreRenumbered) {
+TEST_P(DcgmFaults, InstancesAfterAnAbsentGpuAreRenumbered) {
   const auto bench = Start("{at: 0s, kind: gpu_absent, gpu: 0}", kMig);
   auto hierarchy = std::make_unique<abi::dcgmMigHierarchy_v2>();
   hierarchy->version = abi::dcgmMigHierarchy_version2;
@@ -52,7 +53,7 @@ TEST_P(DcgmFaults, InstancesBehindAnAbsentGpuAreRenumbered) {
   EXPECT_EQ(bench->ReadLive(abi::DCGM_FE_GPU_I, 3, {50})[0].text, "3g.40gb");
 }
 
-TEST_P(DcgmFaults, ADetachedGpuIsBlankAndComesBack) {
+TEST_P(DcgmFaults, ADetachedGpuIsBlankAndReturns) {
   for (const char* kind : {"gpu_detached", "bind_unbind"}) {
     const auto bench = Start(std::string("{at: 5s, kind: ") + kind + ", gpu: 1, for: 10s}");
     WatchAll(*bench, {54, 150});
@@ -93,7 +94,7 @@ TEST(DcgmFaultsOf4, ABindEventIsPushedWhenItHappens) {  // The field came with 4
   EXPECT_EQ(read().ts, bench.Stamp(15 * kSecondUs));
 }
 
-TEST_P(DcgmFaults, AReloadOfTheDriverBlanksAllAndCountsAnew) {
+TEST_P(DcgmFaults, ADriverReloadBlanksAllValuesAndResetsCounters) {
   const auto bench = Start(
       "{at: 2s, kind: xid, gpu: 0, number: 31}, {at: 2s, kind: ecc, gpu: 0, error: sbe, count: 3}, "
       "{at: 5s, kind: driver_reload, for: 10s}");
@@ -119,10 +120,10 @@ TEST_P(DcgmFaults, AReloadOfTheDriverBlanksAllAndCountsAnew) {
   EXPECT_LT(after[0].number, 700'000 * 2);
   EXPECT_EQ(after[1].status, -14);
   EXPECT_EQ(after[2].number, 0);
-  EXPECT_EQ(after[3].number, 3) << "the board remembers";
+  EXPECT_EQ(after[3].number, 3) << "the board keeps aggregate counts";
 }
 
-TEST_P(DcgmFaults, WithAnotherDriverThanTheLibrarysNoEngineStarts) {
+TEST_P(DcgmFaults, NoEngineStartsWithAnotherDriverVersion) {
   const auto bench = Node("{at: 0s, kind: driver_mismatch, for: 5s}");
   ASSERT_EQ(bench->Call("dcgmInit"), 0);
   EXPECT_EQ(bench->Call("dcgmStartEmbedded", 1, &bench->handle), -7);
@@ -152,9 +153,9 @@ TEST_P(DcgmFaults, WithoutNvmlThereAreNoGpus) {
   EXPECT_EQ(Count(*bench, "dcgmGetAllDevices"), 8);
 }
 
-// What a value is while a fault is in force.
+// A value while a fault is in force.
 struct ValueCase {
-  const char* fault;  // From 5 s to 10 s, of GPU 0 and fields 150, 155 and 54.
+  const char* fault;  // From 5 s to 10 s, on GPU 0, fields 150, 155 and 54.
   int status;
   bool has_stamp;
   int64_t number;
@@ -162,7 +163,7 @@ struct ValueCase {
   const char* text;
 };
 
-TEST_P(DcgmFaults, SpoilTheValuesThatTheyName) {
+TEST_P(DcgmFaults, ChangeTheValuesThatTheyName) {
   for (const ValueCase& c :
        {ValueCase{"blank", 0, true, kBlank + 2, abi::DCGM_FP64_BLANK + 2, "<<<NOT_SUPPORTED>>>"},
         ValueCase{"blank, reason: not_found", 0, true, kBlank + 1, abi::DCGM_FP64_BLANK + 1,
@@ -191,20 +192,20 @@ TEST_P(DcgmFaults, SpoilTheValuesThatTheyName) {
   }
 }
 
-TEST_P(DcgmFaults, PermissionIsAskedForByAccountingThatIsOff) {
+TEST_P(DcgmFaults, SwitchingAccountingOnNeedsPermission) {
   const auto bench = Start("{at: 1s, kind: no_permission}, {at: 3s, kind: driver_reload, for: 1s}");
   const auto watch = [&](unsigned int gpu) {
     return bench->On("dcgmWatchPidFields", bench->MakeGroupOf(kGpu, gpu), 1'000'000LL, 60.0, 0);
   };
   EXPECT_EQ(watch(0), 0);
   bench->Tick(2 * kSecondUs);
-  EXPECT_EQ(watch(0), 0) << "it is on already";
+  EXPECT_EQ(watch(0), 0) << "accounting is on already";
   EXPECT_EQ(watch(1), -29);
   bench->Tick(3 * kSecondUs);
-  EXPECT_EQ(watch(0), -29) << "a new driver has it off";
+  EXPECT_EQ(watch(0), -29) << "accounting is off after a driver reload";
 }
 
-TEST_P(DcgmFaults, GarbageIsAsHostileAsTheStructsAllow) {
+TEST_P(DcgmFaults, GarbageFillsStructsWithExtremeValues) {
   const auto bench = Start(
       "{at: 1s, kind: garbage, fields: [150, 155, 54], gpu: 0}, "
       "{at: 1s, kind: garbage, calls: [dcgmGetDeviceAttributes, dcgmGetGpuInstanceHierarchy], "
@@ -228,7 +229,7 @@ TEST_P(DcgmFaults, GarbageIsAsHostileAsTheStructsAllow) {
   EXPECT_GT(hierarchy->count, 448U);
 }
 
-TEST_P(DcgmFaults, SamplesOfAForgottenWatchStandStill) {
+TEST_P(DcgmFaults, SamplesOfAForgottenWatchStop) {
   const auto bench = Start("{at: 5500ms, kind: watch_stale, gpu: 1, fields: [155], for: 10s}");
   WatchAll(*bench, {150, 155});
   bench->Tick(9 * kSecondUs);
@@ -241,7 +242,7 @@ TEST_P(DcgmFaults, SamplesOfAForgottenWatchStandStill) {
   EXPECT_EQ(bench->Read(kGpu, 1, {155})[0].ts, bench->Stamp(16 * kSecondUs));
 }
 
-TEST_P(DcgmFaults, AWatchThatIsPartlyRefusedIsRolledBack) {
+TEST_P(DcgmFaults, APartlyRefusedWatchIsRolledBack) {
   const auto bench = Start("{at: 0s, kind: watch_partial, for: 5s}");
   const abi::dcgmGpuGrp_t group = bench->MakeGroupOf(kGpu, 0);
   const abi::dcgmFieldGrp_t fields = bench->MakeFieldGroup({150, 230, 1001});
@@ -251,14 +252,14 @@ TEST_P(DcgmFaults, AWatchThatIsPartlyRefusedIsRolledBack) {
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].status, 0);
   const int64_t first = bench->Read(kGpu, 0, {150})[0].ts;
   bench->Tick(6 * kSecondUs);
-  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, first) << "nothing samples it";
+  EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, first) << "no watch samples the field";
   EXPECT_EQ(bench->Read(kGpu, 0, {1001})[0].status, -16);
   EXPECT_EQ(bench->Watch(group, fields), 0);
   EXPECT_EQ(bench->Read(kGpu, 0, {1001})[0].status, 0);
   EXPECT_NE(bench->Read(kGpu, 0, {150})[0].ts, first);
 }
 
-TEST_P(DcgmFaults, AnXidStaysWithItsTime) {
+TEST_P(DcgmFaults, AnXidKeepsItsTime) {
   const auto bench = Start(
       "{at: 1500ms, kind: xid, gpu: 0, number: 31}, {at: 2s, kind: xid, gpu: 0, number: 63}, "
       "{at: 2s, kind: xid, gpu: 1, number: 48}");
@@ -282,7 +283,7 @@ TEST_P(DcgmFaults, AnXidStaysWithItsTime) {
   all.clear();
   ASSERT_EQ(bench->On("dcgmGetValuesSince_v2", group, fields, next, &next, &SeeAll, user), 0);
   ASSERT_EQ(all.size(), 1U);
-  EXPECT_EQ(all[0].status, -14) << "nothing since";
+  EXPECT_EQ(all[0].status, -14) << "no event since then";
 }
 
 TEST_P(DcgmFaults, MemoryErrorsAreCounted) {
@@ -367,7 +368,7 @@ TEST_P(DcgmFaults, ThrottlingAndHeatShowInTheirFields) {
   EXPECT_GT(after[4].number, before[4].number + 15);
 }
 
-TEST_P(DcgmFaults, StampsFollowAClockThatJumps) {
+TEST_P(DcgmFaults, StampsFollowAJumpingClock) {
   const auto bench = Start("{at: 5s, kind: clock_jump, s: -3600}");
   WatchAll(*bench, {150, 156});
   bench->Tick(4 * kSecondUs);
@@ -377,7 +378,7 @@ TEST_P(DcgmFaults, StampsFollowAClockThatJumps) {
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(6 * kSecondUs) - 3'600 * kSecondUs);
 }
 
-TEST_P(DcgmFaults, MigSetLeavesNothingBehindWhatVanished) {
+TEST_P(DcgmFaults, MigSetLeavesNoValuesOfRemovedInstances) {
   const auto bench = Start("{at: 5s, kind: mig_set, gpu: 1, layout: [7g.80gb]}", kMig);
   const abi::dcgmGpuGrp_t group = bench->MakeGroupOf(abi::DCGM_FE_GPU_I, 7 + 3);
   ASSERT_EQ(bench->Watch(group, bench->MakeFieldGroup({250})), 0);
@@ -388,7 +389,8 @@ TEST_P(DcgmFaults, MigSetLeavesNothingBehindWhatVanished) {
   hierarchy->version = abi::dcgmMigHierarchy_version2;
   ASSERT_EQ(bench->On("dcgmGetGpuInstanceHierarchy", hierarchy.get()), 0);
   EXPECT_EQ(hierarchy->count, 2U);
-  EXPECT_EQ(hierarchy->entityList[0].entity.entityId, 7U) << "the first number again";
+  EXPECT_EQ(hierarchy->entityList[0].entity.entityId, 7U)
+      << "the new instance gets the first number again";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace podgpu::sim {
 namespace {
 
-// "3.3.9" < "4.1.0": every part of DCGM's version numbers has one digit.
+// "3.3.9" < "4.1.0" as texts: each part of a DCGM version has one digit.
 constexpr std::string_view kRelease = kDcgmVersion;
 
 // Indexed by FieldType.
@@ -45,7 +45,7 @@ int LevelGroup(const Field& field) {
   return kLevelGroups[static_cast<size_t>(field.level)];
 }
 
-// The tag of this release: 3.x said "bandwidth" of links and "throttle" of clocks.
+// The tag in this release: 3.x wrote "bandwidth" of links and "throttle" of clocks.
 std::string TagOfRelease(const Field& field) {
   std::string tag(field.tag);
   if (kIsDcgm4) {
@@ -72,7 +72,7 @@ void CopyText(char (&to)[kSize], std::string_view from) {
   to[length] = '\0';
 }
 
-// All structs of this library, ascending by field id, with the formats that they point to.
+// All structs of this library, ascending by field id, with their output formats.
 class Metas {
  public:
   Metas() {

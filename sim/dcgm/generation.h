@@ -1,9 +1,9 @@
-// Which libdcgm this build of the face is: libdcgm.so.4 (4.6.0) or libdcgm.so.3 (3.3.9).
+// The generation of this build of the face: libdcgm.so.4 (4.6.0) or libdcgm.so.3 (3.3.9).
 //
-// The build compiles the face twice, with PODGPU_DCGM_MAJOR 4 and 3.  Everything in which the two
-// generations differ stands here, once: the version words that are accepted (each library refuses
-// the other's), limits, and the layout of a link's entity id.  A vendor library is of one
-// generation, too, so this is not a switch of behaviour.  Constants; any thread.
+// The build compiles the face twice, with PODGPU_DCGM_MAJOR 4 and 3.  All differences between the
+// generations are here: the accepted version words (each library refuses the other's), limits, and
+// the layout of a link's entity id.  A vendor library has one generation too, so this is not a
+// run-time switch.  Constants; any thread.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 #include "abi/dcgm_links.h"
 
 #ifndef PODGPU_DCGM_MAJOR
-#error "the build says of which DCGM generation the face is: PODGPU_DCGM_MAJOR 4 or 3"
+#error "define PODGPU_DCGM_MAJOR as 4 or 3"
 #endif
 
 namespace podgpu::sim {

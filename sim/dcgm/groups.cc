@@ -9,8 +9,8 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr size_t kMaxUserGroups = 62;       // 64 less the built-in ones (DCGM 4.6.0, seen).
-constexpr size_t kMaxUserFieldGroups = 61;  // 64 less the built-in ones (DCGM 4.6.0, seen).
+constexpr size_t kMaxUserGroups = 62;       // 64 minus the built-in ones (DCGM 4.6.0, seen).
+constexpr size_t kMaxUserFieldGroups = 61;  // 64 minus the built-in ones (DCGM 4.6.0, seen).
 constexpr size_t kMaxFieldsPerGroup = 127;  // The client refuses 128 (DCGM 4.6.0, seen).
 
 bool IsName(const char* name) {

@@ -1,9 +1,9 @@
-// The groups and field groups that a client of the simulated libdcgm has made.
+// The groups and field groups that a client of the simulated libdcgm has created.
 //
 // One object of each per engine connection.  Rules, limits and codes are those of DCGM 4.6.0 as
 // seen: names of groups may repeat, names of field groups may not; the members of the engine's own
-// groups are not kept here.  Whether an entity exists is the caller's question.  Part of the
-// face: standard library only.  Not thread-safe; the session's lock guards them.
+// groups are not stored here.  The caller checks that entities exist.  Part of the face: standard
+// library only.  Not thread-safe; the session's lock guards them.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ struct Group {
   std::vector<EntityKey> entities;
 };
 
-// What dcgmHealthSet has asked of a group.
+// The settings of dcgmHealthSet for a group.
 struct HealthWatch {
   uint32_t systems = 0;  // Bits.
   TimeUs since = 0;
 };
 
-// The two groups that an engine makes when it starts, of all GPUs and of all NvSwitches.  Clients
+// The two groups that an engine makes at its start: of all GPUs and of all NvSwitches.  Clients
 // name them by these ids, or by the two constants of the vendor's header.
 inline constexpr uint64_t kAllGpusGroup = 0;
 inline constexpr uint64_t kAllNvSwitchesGroup = 1;
 
-// The id under which the engine keeps the group that a client calls `id`.
+// The engine's id of the group that a client calls `id`.
 constexpr uint64_t EngineGroup(uint64_t id) {
   return id == abi::DCGM_GROUP_ALL_GPUS         ? kAllGpusGroup
          : id == abi::DCGM_GROUP_ALL_NVSWITCHES ? kAllNvSwitchesGroup
@@ -49,7 +49,7 @@ class Groups {
   int Remove(uint64_t id, EntityKey entity);
   // Null when there is no such group.
   Group* Find(uint64_t id);
-  // With those of the engine.
+  // With the engine's own groups.
   std::vector<uint64_t> Ids() const;
 
  private:

@@ -30,133 +30,133 @@ enum HealthCode : uint32_t {
   kPendingRowRemap = 85,
 };
 
-// One GPU under one watch.
-struct Patient {
+// One GPU and one watch of it.
+struct WatchedGpu {
   const Scene& scene;
   EntityKey key;
   int gpu = 0;  // The world's.
   TimeUs watched_since = 0;
 };
 
-// The number that a field reads at `t`; nothing when it reads none.
-std::optional<int64_t> NumberAt(const Patient& patient, uint16_t field, TimeUs t) {
-  Scene then = patient.scene;
+// The number that a field reads at `t`; empty when it has none.
+std::optional<int64_t> NumberAt(const WatchedGpu& watched, uint16_t field, TimeUs t) {
+  Scene then = watched.scene;
   then.now = t;
-  const Reading reading = LiveReading(then, patient.key, *FieldOfLibrary(field));
+  const Reading reading = LiveReading(then, watched.key, *FieldOfLibrary(field));
   const auto* const number = std::get_if<int64_t>(&reading.value);
   return reading.status == abi::DCGM_ST_OK && !reading.is_garbage && number != nullptr
              ? std::optional(*number)
              : std::nullopt;
 }
 
-int64_t NumberNow(const Patient& patient, uint16_t field) {
-  return NumberAt(patient, field, patient.scene.now).value_or(0);
+int64_t NumberNow(const WatchedGpu& watched, uint16_t field) {
+  return NumberAt(watched, field, watched.scene.now).value_or(0);
 }
 
-// What a counter has gained in the last minute, as far as the watch has seen it.
-int64_t Gained(const Patient& patient, uint16_t field) {
-  const TimeUs from = std::max(patient.watched_since, patient.scene.now - kHealthWindowUs);
-  const std::optional<int64_t> before = NumberAt(patient, field, from);
-  const std::optional<int64_t> now = NumberAt(patient, field, patient.scene.now);
+// The increase of a counter in the last minute, as far as the watch has lasted.
+int64_t Gained(const WatchedGpu& watched, uint16_t field) {
+  const TimeUs from = std::max(watched.watched_since, watched.scene.now - kHealthWindowUs);
+  const std::optional<int64_t> before = NumberAt(watched, field, from);
+  const std::optional<int64_t> now = NumberAt(watched, field, watched.scene.now);
   return before && now ? *now - *before : 0;
 }
 
-bool HasAWholeWindow(const Patient& patient) {
-  return patient.scene.now - patient.watched_since >= kHealthWindowUs;
+bool HasAWholeWindow(const WatchedGpu& watched) {
+  return watched.scene.now - watched.watched_since >= kHealthWindowUs;
 }
 
 Incident Found(int result, HealthCode code, std::string message) {
   return {.result = result, .code = code, .message = std::move(message), .entity = {}};
 }
 
-std::string OfGpu(const Patient& patient) { return " on GPU " + std::to_string(patient.key.id); }
+std::string OfGpu(const WatchedGpu& watched) { return " on GPU " + std::to_string(watched.key.id); }
 
-// Each of these finds the worst of one system.
+// Each function finds the worst incident of one system.
 
-std::optional<Incident> CheckPcie(const Patient& patient) {
+std::optional<Incident> CheckPcie(const WatchedGpu& watched) {
   constexpr uint16_t kReplays = 202;
-  const int64_t replays = HasAWholeWindow(patient) ? Gained(patient, kReplays) : 0;
+  const int64_t replays = HasAWholeWindow(watched) ? Gained(watched, kReplays) : 0;
   if (replays <= kMostReplaysAMinute) {
     return std::nullopt;
   }
   return Found(abi::DCGM_HEALTH_RESULT_WARN, kPciReplayRate,
-               std::to_string(replays) + " PCIe replays in a minute" + OfGpu(patient) +
+               std::to_string(replays) + " PCIe replays in a minute" + OfGpu(watched) +
                    ", more than " + std::to_string(kMostReplaysAMinute));
 }
 
-std::optional<size_t> FirstLinkDown(const Patient& patient) {
-  const auto links = static_cast<size_t>(patient.scene.world.gpu(patient.gpu).nvlink_count);
+std::optional<size_t> FirstLinkDown(const WatchedGpu& watched) {
+  const auto links = static_cast<size_t>(watched.scene.world.gpu(watched.gpu).nvlink_count);
   for (size_t link = 0; link < links; ++link) {
-    if (LinkState(patient.scene, patient.gpu, link) == abi::DcgmNvLinkLinkStateDown) {
+    if (LinkState(watched.scene, watched.gpu, link) == abi::DcgmNvLinkLinkStateDown) {
       return link;
     }
   }
   return std::nullopt;
 }
 
-std::optional<Incident> CheckNvlink(const Patient& patient) {
+std::optional<Incident> CheckNvlink(const WatchedGpu& watched) {
   constexpr uint16_t kCrcErrors = 409, kReplays = 429, kRecoveries = 439;
-  if (const std::optional<size_t> link = FirstLinkDown(patient)) {
+  if (const std::optional<size_t> link = FirstLinkDown(watched)) {
     return Found(abi::DCGM_HEALTH_RESULT_FAIL, kNvlinkIsDown,
-                 "NVLink " + std::to_string(*link) + " is down" + OfGpu(patient));
+                 "NVLink " + std::to_string(*link) + " is down" + OfGpu(watched));
   }
-  if (const int64_t recoveries = Gained(patient, kRecoveries); recoveries > 0) {
+  if (const int64_t recoveries = Gained(watched, kRecoveries); recoveries > 0) {
     return Found(abi::DCGM_HEALTH_RESULT_FAIL, kNvlinkCritical,
-                 std::to_string(recoveries) + " NVLink recoveries in a minute" + OfGpu(patient));
+                 std::to_string(recoveries) + " NVLink recoveries in a minute" + OfGpu(watched));
   }
-  const int64_t crc = Gained(patient, kCrcErrors);
+  const int64_t crc = Gained(watched, kCrcErrors);
   if (crc >= kLeastCrcErrorsASecond * (kHealthWindowUs / kSecondUs)) {
     return Found(abi::DCGM_HEALTH_RESULT_FAIL, kNvlinkCrcRate,
-                 std::to_string(crc) + " NVLink CRC errors in a minute" + OfGpu(patient));
+                 std::to_string(crc) + " NVLink CRC errors in a minute" + OfGpu(watched));
   }
-  if (const int64_t errors = crc + Gained(patient, kReplays); errors > 0) {
+  if (const int64_t errors = crc + Gained(watched, kReplays); errors > 0) {
     return Found(abi::DCGM_HEALTH_RESULT_WARN, kNvlinkErrors,
-                 std::to_string(errors) + " NVLink errors in a minute" + OfGpu(patient));
+                 std::to_string(errors) + " NVLink errors in a minute" + OfGpu(watched));
   }
   return std::nullopt;
 }
 
-std::optional<Incident> CheckMemory(const Patient& patient) {
+std::optional<Incident> CheckMemory(const WatchedGpu& watched) {
   constexpr uint16_t kVolatileDbeTotal = 311, kPagesPending = 392, kRowsPending = 396;
-  if (const int64_t errors = NumberNow(patient, kVolatileDbeTotal); errors > 0) {
+  if (const int64_t errors = NumberNow(watched, kVolatileDbeTotal); errors > 0) {
     return Found(abi::DCGM_HEALTH_RESULT_FAIL, kVolatileDbe,
-                 std::to_string(errors) + " uncorrectable memory errors" + OfGpu(patient) +
+                 std::to_string(errors) + " uncorrectable memory errors" + OfGpu(watched) +
                      "; drain it and reset it");
   }
-  if (NumberNow(patient, kPagesPending) > 0) {
+  if (NumberNow(watched, kPagesPending) > 0) {
     return Found(abi::DCGM_HEALTH_RESULT_WARN, kPendingPageRetirements,
-                 "pages wait to be retired" + OfGpu(patient) + "; reset it");
+                 "page retirement is pending" + OfGpu(watched) + "; reset it");
   }
-  if (NumberNow(patient, kRowsPending) > 0) {
+  if (NumberNow(watched, kRowsPending) > 0) {
     return Found(abi::DCGM_HEALTH_RESULT_WARN, kPendingRowRemap,
-                 "rows wait to be remapped" + OfGpu(patient) + "; reset it");
+                 "row remapping is pending" + OfGpu(watched) + "; reset it");
   }
   return std::nullopt;
 }
 
-// The world's heat throttles nothing by itself, so heat at which a board would is as good as that.
-std::optional<Incident> CheckTemperature(const Patient& patient) {
+// In the simulated world heat alone does not throttle, so the slowdown temperature counts as heat.
+std::optional<Incident> CheckTemperature(const WatchedGpu& watched) {
   constexpr uint16_t kTemperature = 150, kSlowdown = 158, kThermalViolation = 241;
   constexpr int64_t kMs = 1'000'000;  // ns
-  if (!HasAWholeWindow(patient)) {
+  if (!HasAWholeWindow(watched)) {
     return std::nullopt;
   }
-  if (const int64_t throttled_ns = Gained(patient, kThermalViolation); throttled_ns > 0) {
+  if (const int64_t throttled_ns = Gained(watched, kThermalViolation); throttled_ns > 0) {
     return Found(abi::DCGM_HEALTH_RESULT_WARN, kThermalThrottling,
                  "clocks throttled by heat for " + std::to_string(throttled_ns / kMs) +
-                     " ms of the last minute" + OfGpu(patient));
+                     " ms of the last minute" + OfGpu(watched));
   }
-  const int64_t celsius = NumberNow(patient, kTemperature);
-  if (celsius > 0 && celsius >= NumberNow(patient, kSlowdown)) {
+  const int64_t celsius = NumberNow(watched, kTemperature);
+  if (celsius > 0 && celsius >= NumberNow(watched, kSlowdown)) {
     return Found(abi::DCGM_HEALTH_RESULT_WARN, kThermalThrottling,
-                 std::to_string(celsius) + " degrees, which slows it down," + OfGpu(patient));
+                 std::to_string(celsius) + " degrees, above the slowdown limit," + OfGpu(watched));
   }
   return std::nullopt;
 }
 
 struct HealthCheck {
   uint32_t system;
-  std::optional<Incident> (*check)(const Patient&);
+  std::optional<Incident> (*check)(const WatchedGpu&);
 };
 constexpr auto kHealthChecks = std::to_array<HealthCheck>({
     {abi::DCGM_HEALTH_WATCH_PCIE, CheckPcie},
@@ -173,12 +173,12 @@ std::vector<Incident> FindIncidents(const Scene& scene, std::span<const EntityKe
   for (const EntityKey& key : members) {
     const int gpu = key.group == abi::DCGM_FE_GPU ? scene.state.start.gpus.WorldGpu(key.id) : -1;
     if (gpu < 0 || NoticedPresence(scene.world, gpu, scene.now) != Presence::kHere) {
-      continue;  // All that it reads is blank.
+      continue;  // All its readings are blank.
     }
-    const Patient patient{.scene = scene, .key = key, .gpu = gpu, .watched_since = watch.since};
+    const WatchedGpu watched{.scene = scene, .key = key, .gpu = gpu, .watched_since = watch.since};
     for (const HealthCheck& row : kHealthChecks) {
       std::optional<Incident> incident =
-          (watch.systems & row.system) != 0 ? row.check(patient) : std::nullopt;
+          (watch.systems & row.system) != 0 ? row.check(watched) : std::nullopt;
       if (incident) {
         incident->system = row.system;
         incident->entity = key;

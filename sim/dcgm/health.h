@@ -1,9 +1,9 @@
-// What the engine's health watches find: incidents, each with DCGM's number and a text.
+// The results of the engine's health watches: incidents, each with DCGM's number and a text.
 //
-// Judged at the moment of the question from what the fields of a GPU read then and a minute before,
-// so that whatever spoils a field spoils its verdict: what has no number is no incident.  As in the
-// vendor's check, PCIe and temperature need a watch that has lasted for a minute, and a system and
-// entity have one incident, the worst.  Systems that nobody set are not looked at.  Part of the
+// Computed at the moment of the call from the fields of a GPU then and a minute before, so a fault
+// on a field also affects its verdict: a field without a number gives no incident.  As in the
+// vendor's check, PCIe and temperature need a watch that has lasted for a minute, and each system
+// and entity has one incident, the worst.  Only the systems that were set are checked.  Part of the
 // face: standard library only.  Pure functions of the scene.
 #pragma once
 
@@ -24,7 +24,7 @@ struct Incident {
   EntityKey entity;
 };
 
-// Those of the GPUs among `members`, by GPU and system.
+// The incidents of the GPUs among `members`, by GPU and system.
 std::vector<Incident> FindIncidents(const Scene& scene, std::span<const EntityKey> members,
                                     const HealthWatch& watch);
 

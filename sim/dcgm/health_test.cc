@@ -1,4 +1,4 @@
-// What dcgmHealthCheck finds of each fault that a health watch looks for, in both generations.
+// What dcgmHealthCheck reports during each fault that a health watch can find, in both generations.
 #include <map>
 #include <memory>
 #include <string>
@@ -37,7 +37,7 @@ class DcgmHealthFaults : public DcgmFaults {
   struct Answer {
     int overall = -1;
     std::map<std::pair<uint32_t, uint32_t>, Verdict> found;  // By GPU and system.
-    std::string message;                                     // Of the last.
+    std::string message;                                     // The text of the last incident.
   };
 
   template <typename Response>
@@ -53,7 +53,8 @@ class DcgmHealthFaults : public DcgmFaults {
                                                                        incident.error.code};
       answer.message = incident.error.msg;
     }
-    EXPECT_EQ(answer.found.size(), response->incidentCount) << "one of a system and entity";
+    EXPECT_EQ(answer.found.size(), response->incidentCount)
+        << "each system and entity has one incident";
     return answer;
   }
   static Answer Check(const DcgmBench& bench, abi::dcgmGpuGrp_t group) {
@@ -91,7 +92,7 @@ TEST_P(DcgmHealthFaults, AnUncorrectableErrorFailsTheMemoryUntilTheDriverIsReloa
   EXPECT_EQ(Check(*bench, group).overall, kPass);
 }
 
-TEST_P(DcgmHealthFaults, ARepairThatWaitsForTheDriverIsAWarning) {
+TEST_P(DcgmHealthFaults, APendingMemoryRepairIsAWarning) {
   const std::string faults =
       "{at: 1s, kind: ecc, gpu: 0, error: dbe, count: 1}, "
       "{at: 1s, kind: blank, gpu: 0, fields: [311], reason: not_supported}";
@@ -105,19 +106,19 @@ TEST_P(DcgmHealthFaults, ARepairThatWaitsForTheDriverIsAWarning) {
   }
 }
 
-TEST_P(DcgmHealthFaults, ReplaysAreJudgedByTheMinute) {
+TEST_P(DcgmHealthFaults, ReplaysAreCountedPerMinute) {
   const auto bench =
       Start("{at: 10s, kind: pcie, gpu: 1, replay: 9}, {at: 10s, kind: pcie, gpu: 2, replay: 8}");
   const abi::dcgmGpuGrp_t group = WatchHealth(*bench);
   bench->Tick(59 * kSecondUs);
-  EXPECT_EQ(Check(*bench, group).overall, kPass) << "a minute is not over";
+  EXPECT_EQ(Check(*bench, group).overall, kPass) << "the watch has not lasted a minute";
   bench->Tick(1 * kSecondUs);
   const Answer answer = Check(*bench, group);
   EXPECT_EQ(answer.overall, kWarn);
   EXPECT_EQ(answer.found.size(), 1U);
   EXPECT_EQ(answer.found.at({1U, kPcieSystem}), (Verdict{kWarn, 3}));
   bench->Tick(10 * kSecondUs);
-  EXPECT_EQ(Check(*bench, group).overall, kPass) << "they are a minute old";
+  EXPECT_EQ(Check(*bench, group).overall, kPass) << "the replays are a minute old";
 }
 
 TEST_P(DcgmHealthFaults, ALinkThatIsDownFailsUntilItIsUp) {
@@ -131,7 +132,7 @@ TEST_P(DcgmHealthFaults, ALinkThatIsDownFailsUntilItIsUp) {
   EXPECT_EQ(Check(*bench, group).overall, kPass);
 }
 
-TEST_P(DcgmHealthFaults, ErrorsOfLinksWeighByTheirKind) {
+TEST_P(DcgmHealthFaults, LinkErrorsWarnOrFailByTheirKind) {
   const auto bench = Start(
       "{at: 5s, kind: nvlink, gpu: 0, link: 0, crc: 5999}, "
       "{at: 5s, kind: nvlink, gpu: 1, link: 0, crc: 6000}, "
@@ -149,14 +150,14 @@ TEST_P(DcgmHealthFaults, ErrorsOfLinksWeighByTheirKind) {
   EXPECT_EQ(Check(*bench, group).overall, kPass);
 }
 
-TEST_P(DcgmHealthFaults, HeatThatThrottlesIsAWarning) {
+TEST_P(DcgmHealthFaults, ThrottlingByHeatIsAWarning) {
   const auto bench = Start(
       "{at: 5s, kind: thermal, gpu: 0, ambient_c: 95, for: 200s}, "
       "{at: 5s, kind: throttle, gpu: 1, why: thermal, factor: 0.5, for: 70s}, "
       "{at: 5s, kind: throttle, gpu: 2, why: hw, factor: 0.5, for: 200s}");
   const abi::dcgmGpuGrp_t group = WatchHealth(*bench);
   bench->Tick(59 * kSecondUs);
-  EXPECT_EQ(Check(*bench, group).overall, kPass) << "a minute is not over";
+  EXPECT_EQ(Check(*bench, group).overall, kPass) << "the watch has not lasted a minute";
   bench->Tick(61 * kSecondUs);
   const Answer answer = Check(*bench, group);
   EXPECT_EQ(answer.overall, kWarn);
@@ -169,7 +170,7 @@ TEST_P(DcgmHealthFaults, HeatThatThrottlesIsAWarning) {
   EXPECT_EQ(Check(*bench, group).overall, kPass);
 }
 
-TEST_P(DcgmHealthFaults, OnlySystemsThatWereSetAreWatched) {
+TEST_P(DcgmHealthFaults, OnlyTheSystemsThatWereSetAreChecked) {
   const auto bench = Start("{at: 5s, kind: nvlink, gpu: 0, link: 0, down: true}");
   bench->Tick(6 * kSecondUs);
   const abi::dcgmGpuGrp_t never = bench->MakeGroup(abi::DCGM_GROUP_DEFAULT);
@@ -179,13 +180,12 @@ TEST_P(DcgmHealthFaults, OnlySystemsThatWereSetAreWatched) {
   const abi::dcgmGpuGrp_t all_gpus = abi::DCGM_GROUP_ALL_GPUS;
   EXPECT_EQ(Check(*bench, all_gpus).overall, kPass);
   ASSERT_EQ(bench->On("dcgmHealthSet", all_gpus, kAllSystems), 0);
-  EXPECT_EQ(Check(*bench, all_gpus).overall, kFail) << "a built-in group is watched as well";
+  EXPECT_EQ(Check(*bench, all_gpus).overall, kFail) << "the built-in group is also watched";
   ASSERT_EQ(bench->On("dcgmHealthSet", all_gpus, 0U), 0);
   EXPECT_EQ(Check(*bench, all_gpus).overall, kPass);
 }
 
-// Row 31 of the simulator's checklist.
-TEST_P(DcgmHealthFaults, AHealthyNodeHasNoIncidentsAndAnotherWordIsAVersionMismatch) {
+TEST_P(DcgmHealthFaults, AHealthyNodeHasNoIncidentsAndAWrongVersionWordIsRefused) {
   const auto bench = Start("{at: 60s, kind: nvlink, gpu: 0, link: 0, down: true}");
   const auto response = std::make_unique<abi::dcgmHealthResponse_v5>();
   response->version = abi::dcgmHealthResponse_version5 + (1U << 24U);
@@ -198,7 +198,7 @@ TEST_P(DcgmHealthFaults, AHealthyNodeHasNoIncidentsAndAnotherWordIsAVersionMisma
   }
 }
 
-TEST_P(DcgmHealthFaults, OfALostGpuNothingIsFound) {
+TEST_P(DcgmHealthFaults, ALostGpuHasNoIncidents) {
   const auto bench = Start(
       "{at: 5s, kind: nvlink, gpu: 0, link: 0, down: true}, "
       "{at: 10s, kind: gpu_lost, gpu: 0, for: 10s}");

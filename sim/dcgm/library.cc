@@ -47,7 +47,7 @@ int Library::Meet(std::string_view call) {
   std::shared_ptr<RunDirectory> run;
   {
     const std::lock_guard lock(mutex_);
-    run = initialised_ ? run_ : nullptr;  // Before init another node may have been chosen.
+    run = initialised_ ? run_ : nullptr;  // Before init the node may still change.
   }
   if (run == nullptr) {
     run = OpenRun();
@@ -55,7 +55,7 @@ int Library::Meet(std::string_view call) {
   if (run == nullptr || (run->world().fault_kinds() & kCallFaults) == 0) {
     return abi::DCGM_ST_OK;
   }
-  return MeetCallFaults(*run, {.name = call, .gpus = [] { return 0U; }, .pause = Sleep});
+  return ApplyCallFaults(*run, {.name = call, .gpus = [] { return 0U; }, .pause = Sleep});
 }
 
 bool Library::initialised() {
@@ -135,7 +135,7 @@ int Library::Connect(const std::string& address, bool is_unix, uint32_t timeout_
   }
   std::shared_ptr<RunDirectory> run = OpenRun();
   if (run == nullptr) {
-    return abi::DCGM_ST_CONNECTION_NOT_VALID;  // No world, so nothing to be connected to.
+    return abi::DCGM_ST_CONNECTION_NOT_VALID;  // Without a world there is no engine.
   }
   std::shared_ptr<EngineLink> link = EngineLink::Connect(parsed, DeadlinesOf(*run, timeout_ms));
   if (link == nullptr) {
@@ -164,7 +164,8 @@ int Library::Disconnect(abi::dcgmHandle_t handle) {
 int Library::Enter(abi::dcgmHandle_t handle, std::shared_ptr<Session>& session) {
   const std::lock_guard lock(mutex_);
   if (!initialised_) {
-    return abi::DCGM_ST_CONNECTION_NOT_VALID;  // As seen; the documents say "uninitialized".
+    return abi::DCGM_ST_CONNECTION_NOT_VALID;  // As seen; the vendor's documents say
+                                               // "uninitialized".
   }
   const auto found = sessions_.find(handle);
   if (found != sessions_.end()) {

@@ -1,10 +1,10 @@
-// The life of the simulated libdcgm in a process: init, engines, connections, and entering a call.
+// The life of the simulated libdcgm in a process: init, engines, connections, and entry to calls.
 //
 // The vendor's interface is C functions without a context, so there is one Library, never
-// destroyed, behind TheLibrary(); it owns every session by its handle.  Call() is the gate through
-// which each exported function with a handle goes: it refuses what is not initialised or
-// connected, makes the engine's round trip, and lets no exception out.  Part of the face: standard
-// library only.  Any thread.
+// destroyed, behind TheLibrary(); it owns every session by its handle.  Every exported function
+// with a handle goes through Call(): it refuses calls before init or without a connection, makes
+// the engine's round trip, and stops exceptions.  Part of the face: standard library only.  Any
+// thread.
 #pragma once
 
 #include <condition_variable>
@@ -26,8 +26,8 @@ class Library {
  public:
   // Each returns a dcgmReturn_t.
   int Init();
-  // Waits for calls under way, as the vendor's does.  Stopping an embedded engine, here too, takes
-  // it a second and a half.
+  // Waits for calls in progress, as the vendor's does.  Stopping an embedded engine takes a second
+  // and a half, here too.
   int Shutdown();
   // Writes `handle` only when it starts the engine, not when one already runs.
   int StartEmbedded(abi::dcgmOperationMode_t mode, abi::dcgmHandle_t& handle);
@@ -37,26 +37,26 @@ class Library {
   int Disconnect(abi::dcgmHandle_t handle);
   bool initialised();
 
-  // The faults that befall a call without a handle; a dcgmReturn_t.
+  // Applies the faults to a call without a handle; a dcgmReturn_t.
   int Meet(std::string_view call);
 
-  // Counts a call as under way from Enter to Leave.
+  // Counts a call as in progress from Enter to Leave.
   int Enter(abi::dcgmHandle_t handle, std::shared_ptr<Session>& session);
   void Leave();
 
  private:
   enum class Embedded : uint8_t { kNever, kFailed, kRunning, kStopped };
 
-  // Lets the time pass that the end of an embedded engine takes, if one runs.
+  // Waits for the time that stopping an embedded engine takes, if one runs.
   void AwaitEndOfEmbedded(std::unique_lock<std::mutex>& lock);
-  // The node, opened anew; null without one.
+  // Opens the node again; null without one.
   std::shared_ptr<RunDirectory> OpenRun();
 
   std::mutex mutex_;
   std::condition_variable idle_;
   std::shared_ptr<RunDirectory> run_;  // As last opened.
   bool initialised_ = false;
-  int calls_ = 0;  // Under way.
+  int calls_ = 0;  // Calls in progress.
   Embedded embedded_ = Embedded::kNever;
   uint64_t next_handle_ = 1;
   std::map<abi::dcgmHandle_t, std::shared_ptr<Session>> sessions_;
@@ -64,7 +64,7 @@ class Library {
 
 Library& TheLibrary();
 
-// Runs `body()`, which returns a dcgmReturn_t; what it throws becomes a generic error.
+// Runs `body()`, which returns a dcgmReturn_t; an exception becomes a generic error.
 template <typename Body>
 int Guarded(Body&& body) noexcept {
   try {
@@ -74,7 +74,7 @@ int Guarded(Body&& body) noexcept {
   }
 }
 
-// Runs `body()` of a call without a handle, unless a fault answers for it.
+// Runs `body()` of a call without a handle, unless a fault answers.
 template <typename Body>
 int CallLibrary(std::string_view name, Body&& body) noexcept {
   return Guarded([&] {
@@ -96,7 +96,7 @@ int CallSession(abi::dcgmHandle_t handle, std::string_view name, const Concern& 
       const int reached = session->Reach(name, concern);
       const int done = reached != abi::DCGM_ST_OK ? reached : body(*session);
       if (done == abi::DCGM_ST_OK) {
-        SpoilStruct(*session, name, concern);
+        FillStructWithGarbage(*session, name, concern);
       }
       return done;
     });
@@ -106,14 +106,14 @@ int CallSession(abi::dcgmHandle_t handle, std::string_view name, const Concern& 
   });
 }
 
-// The same with `body(scene)` under the session's lock.
+// The same, with `body(scene)` under the session's lock.
 template <typename Body>
 int Call(abi::dcgmHandle_t handle, std::string_view name, const Concern& concern,
          Body&& body) noexcept {
   return CallSession(handle, name, concern, [&](Session& session) { return session.With(body); });
 }
 
-// One that is about nothing in particular.
+// A call without a particular object.
 template <typename Body>
 int Call(abi::dcgmHandle_t handle, std::string_view name, Body&& body) noexcept {
   return Call(handle, name, Concern{}, std::forward<Body>(body));

@@ -1,5 +1,5 @@
-// GPM of the simulated NVML: metrics are the world's integrals between two samples, and are what
-// DCGM tells of the same time.
+// GPM of the simulated NVML: metrics are the world's integrals between two samples, and equal what
+// DCGM reports of the same period.
 #include "abi/nvml_gpm.h"
 
 #include <cmath>
@@ -40,7 +40,7 @@ class GpmBench {
   int Take(nvmlDevice_t device, size_t which) const {
     return nvml.Call("nvmlGpmSampleGet", device, samples_[which]);
   }
-  // The metrics from sample 0 to sample 1; the call answers `expected`.
+  // The metrics from sample 0 to sample 1; the call must return `expected`.
   std::vector<nvmlGpmMetric_t> Metrics(const std::vector<unsigned>& ids, int expected = 0) const {
     const auto get = std::make_unique<nvmlGpmMetricsGet_t>();
     get->version = NVML_GPM_METRICS_GET_VERSION;
@@ -61,8 +61,7 @@ class GpmBench {
   nvmlGpmSample_t samples_[2] = {};
 };
 
-// Row 44 of the simulator's checklist.
-TEST(NvmlGpm, SmUtilisationIsTheShareOfTheTimeBetweenTwoSamples) {
+TEST(NvmlGpm, SmUtilisationIsTheBusyShareBetweenTwoSamples) {
   GpmBench gpm(kEightGpus);
   const nvmlDevice_t device = gpm.nvml.ByIndex(0);
   nvmlGpmSupport_t support{.version = 1, .isSupportedDevice = 0};
@@ -82,7 +81,7 @@ TEST(NvmlGpm, SmUtilisationIsTheShareOfTheTimeBetweenTwoSamples) {
   EXPECT_EQ(metrics[3].nvmlReturn, NVML_ERROR_NOT_SUPPORTED);
 }
 
-TEST(NvmlGpm, AnAmpereBoardHasNone) {
+TEST(NvmlGpm, AnAmpereBoardHasNoGpm) {
   GpmBench gpm(kAmpere);
   nvmlGpmSupport_t support{.version = 1, .isSupportedDevice = 9};
   EXPECT_EQ(gpm.nvml.Call("nvmlGpmQueryDeviceSupport", gpm.nvml.ByIndex(0), &support), 0);
@@ -90,7 +89,7 @@ TEST(NvmlGpm, AnAmpereBoardHasNone) {
   EXPECT_EQ(gpm.Take(gpm.nvml.ByIndex(0), 0), NVML_ERROR_NOT_SUPPORTED);
 }
 
-TEST(NvmlGpm, MetricsAreWhatDcgmTellsOfTheSamePeriod) {
+TEST(NvmlGpm, MetricsEqualDcgmsOfTheSamePeriod) {
   GpmBench gpm(kEightGpus);
   gpm.bench().Start();
   gpm.bench().Tick(1'500'000);
@@ -139,7 +138,8 @@ TEST(NvmlGpm, AnInstanceIsSampledByItsIdOrByItsMigDevice) {
     gpm.bench().Tick(kSecondUs);
     ASSERT_EQ(gpm.nvml.Call("nvmlGpmMigSampleGet", parent, id, gpm.sample(which)), 0);
   }
-  EXPECT_DOUBLE_EQ(gpm.Metrics({2})[0].value, 50.0) << "of the instance, not of the GPU";
+  EXPECT_DOUBLE_EQ(gpm.Metrics({2})[0].value, 50.0)
+      << "the metric is that of the instance, not of the GPU";
   for (const size_t which : {size_t{0}, size_t{1}}) {
     gpm.bench().Tick(kSecondUs);
     ASSERT_EQ(gpm.Take(mig, which), 0);
@@ -150,13 +150,13 @@ TEST(NvmlGpm, AnInstanceIsSampledByItsIdOrByItsMigDevice) {
             NVML_ERROR_NOT_SUPPORTED);
 }
 
-TEST(NvmlGpm, SamplesThatDoNotGoTogetherAreRefused) {
+TEST(NvmlGpm, RefusesSamplesThatDoNotBelongTogether) {
   GpmBench gpm(kEightGpus);
-  gpm.Metrics({2}, NVML_ERROR_INVALID_ARGUMENT);  // Not yet taken.
+  gpm.Metrics({2}, NVML_ERROR_INVALID_ARGUMENT);  // The samples are not taken yet.
   ASSERT_EQ(gpm.Take(gpm.nvml.ByIndex(0), 1), 0);
   gpm.bench().Tick(99'999);
   ASSERT_EQ(gpm.Take(gpm.nvml.ByIndex(0), 0), 0);
-  gpm.Metrics({2}, NVML_ERROR_INVALID_ARGUMENT);  // The newer one first.
+  gpm.Metrics({2}, NVML_ERROR_INVALID_ARGUMENT);  // The newer sample comes first.
   gpm.bench().Tick(99'999);
   ASSERT_EQ(gpm.Take(gpm.nvml.ByIndex(0), 1), 0);
   EXPECT_EQ(gpm.Metrics({2})[0].nvmlReturn, NVML_ERROR_NO_DATA) << "less than 100 ms apart";
@@ -164,7 +164,7 @@ TEST(NvmlGpm, SamplesThatDoNotGoTogetherAreRefused) {
   ASSERT_EQ(gpm.Take(gpm.nvml.ByIndex(0), 1), 0);
   EXPECT_EQ(gpm.Metrics({2})[0].nvmlReturn, NVML_SUCCESS);
   ASSERT_EQ(gpm.Take(gpm.nvml.ByIndex(1), 1), 0);
-  gpm.Metrics({2}, NVML_ERROR_INVALID_ARGUMENT);  // Of two GPUs.
+  gpm.Metrics({2}, NVML_ERROR_INVALID_ARGUMENT);  // The samples are of two GPUs.
   nvmlGpmSample_t freed = nullptr;
   ASSERT_EQ(gpm.nvml.Call("nvmlGpmSampleAlloc", &freed), 0);
   ASSERT_EQ(gpm.nvml.Call("nvmlGpmSampleFree", freed), 0);

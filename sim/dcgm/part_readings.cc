@@ -1,5 +1,5 @@
 // tidy: table
-// What the world can tell of switches, their links, CPUs and cores, field by field.
+// The readings of switches, their links, CPUs and cores, field by field.
 //
 // Units are DCGM's (dcgm_fields.h of 4.6.0): Mibit since the start, degrees Celsius, ratios, kHz,
 // watts.
@@ -27,7 +27,7 @@ GpuLink EndOf(const Query& query) {
   return AtPort(query.world, query.entity.part, query.entity.link);
 }
 
-// Bytes x 10^6 that the GPU's end of the link has moved; nothing while it is in MIG mode.
+// Bytes x 10^6 that the GPU's end of the link has moved; empty while the GPU is in MIG mode.
 Int128 MovedBy(const Query& query, const GpuLink& end, Integral what) {
   const int links = std::max(query.world.gpu(end.gpu).nvlink_count, 1);
   return query.world.Integrate(what, {.gpu = end.gpu}, query.sample.t) / links;
@@ -37,7 +37,7 @@ int64_t Mibits(Int128 byte_us) {
   return static_cast<int64_t>(byte_us / kSecondUs / kBytesPerMibit);
 }
 
-// What a switch sends, a GPU receives: the argument is the GPU's integral.
+// A switch sends what a GPU receives: the argument is the GPU's integral.
 Reading PortTraffic(const Query& query) {
   const GpuLink end = EndOf(query);
   return end.gpu < 0 ? None()
@@ -53,7 +53,7 @@ Reading SwitchTraffic(const Query& query) {
   return Whole(Mibits(moved));
 }
 
-// Warmer by a degree for each 20 GB/s that all GPUs move, as of the last second.
+// One degree more for each 20 GB/s of all GPUs' traffic over the last second.
 Reading SwitchTemperature(const Query& query) {
   constexpr int64_t kIdleC = 36;
   constexpr int64_t kBytesPerDegree = INT64_C(20'000'000'000);
@@ -66,7 +66,7 @@ Reading SwitchTemperature(const Query& query) {
   return Whole(kIdleC + static_cast<int64_t>(moved / kSecondUs / kBytesPerDegree));
 }
 
-// Errors of the GPU's link; the argument is the field that counts them there.
+// Errors of the GPU's link; the argument is the field that counts them on the GPU.
 Reading PortErrors(const Query& query) {
   const GpuLink end = EndOf(query);
   return end.gpu < 0 ? None()
@@ -103,12 +103,12 @@ Reading Nought(const Query&) { return Whole(0); }
 
 // -- CPUs
 
-// Parts of a GPU's activity that one core spends on it, in 64ths, by field from 1101: user, nice,
-// system, interrupts.
+// The parts of a GPU's activity that one core spends on it, in 64ths, by field from 1101: user,
+// nice, system, interrupts.
 constexpr std::array<int, 4> kShares = {16, 0, 4, 1};
 constexpr double kWholeShare = 64;
 
-// The activity of the GPU that the core serves, 0 to 1.
+// The activity of the core's GPU, 0 to 1.
 double GpuActivity(const World& world, int core, TimeUs from, TimeUs to) {
   if (world.gpu_count() == 0 || to <= from) {
     return 0;
@@ -133,7 +133,7 @@ double MeanActivity(const Query& query, TimeUs from) {
   return sum / count;
 }
 
-// The argument is the index of the share, or their number for the total.
+// The argument is the index of the part, or the number of parts for the total.
 Reading Load(const Query& query) {
   if (!query.sample.previous) {
     return {.value = Blank::kNoValue};

@@ -1,8 +1,8 @@
-// What the fields of switches, their links, CPUs and cores read: the other table of readings.
+// The fields of switches, their links, CPUs and cores: the second table of readings.
 //
-// Same rows and rules as values.h.  Traffic through a port is that of the GPU's link at
-// its other end, seen from the switch; the load of a core is a fixed part of the activity of one
-// GPU, so that a page can be checked against the world.  Part of the face: standard library only.
+// Same rows and rules as values.h.  Traffic through a port is that of the GPU's link at its other
+// end, seen from the switch.  The load of a core is a fixed part of the activity of one GPU, so a
+// page can be compared with the world.  Part of the face: standard library only.
 #pragma once
 
 #include "sim/dcgm/values.h"

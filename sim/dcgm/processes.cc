@@ -19,7 +19,7 @@ namespace {
 constexpr uint16_t kAccountingRecord = 205;
 constexpr uint16_t kComputePids = 221;
 constexpr uint16_t kUseSamples = 211;
-// What DCGM watches for processes and jobs, in its order.
+// The fields that DCGM watches for processes and jobs, in its order.
 constexpr std::array<uint16_t, 28> kPidFields = {kAccountingRecord,
                                                  155,
                                                  156,
@@ -48,9 +48,9 @@ constexpr std::array<uint16_t, 28> kPidFields = {kAccountingRecord,
                                                  419,
                                                  429,
                                                  439};
-constexpr uint64_t kPidFieldGroup = 3;  // The last of the built-in ones.
+constexpr uint64_t kPidFieldGroup = 3;  // The last built-in field group.
 
-// A process on a GPU, as the driver's accounting had it when it was last read.
+// A process on a GPU, from the driver's accounting at its last reading.
 struct Stay {
   const Scene& scene;
   EntityKey key;
@@ -61,7 +61,7 @@ struct Stay {
   bool Covers(TimeUs t) const { return t >= life.started && t <= end(); }
 };
 
-// Since when the driver writes processes of the GPU down; nothing when it does not.
+// When the driver's accounting of the GPU began; empty when it is off.
 std::optional<TimeUs> AccountedSince(const Scene& scene, int gpu, TimeUs t) {
   const TimeUs driver_since = scene.world.DriverSince(t);
   if (scene.world.mig_enabled(gpu, t)) {
@@ -96,7 +96,7 @@ std::vector<std::pair<EntityKey, int>> GpusAmong(const Scene& scene,
   return gpus;
 }
 
-// When the field of the GPU was sampled while the process was there.
+// The sample times of the GPU's field while the process lived.
 std::vector<SampleTime> SamplesOf(const Stay& stay, uint16_t field) {
   const Scene& scene = stay.scene;
   const Series* const series = scene.state.watches.Find({stay.key, field});
@@ -108,7 +108,7 @@ std::vector<SampleTime> SamplesOf(const Stay& stay, uint16_t field) {
   return series->Since(stay.life.started, std::min(until, stay.end()));
 }
 
-// The record of the process at the last reading of a GPU's accounting.
+// The process's accounting record at the last reading of the GPU.
 std::optional<ProcessLife> RecordOf(const Scene& scene, EntityKey key, int gpu, uint32_t pid) {
   const Series* const series = scene.state.watches.Find({key, kAccountingRecord});
   const Field& field = *FieldOfLibrary(kAccountingRecord);
@@ -119,7 +119,7 @@ std::optional<ProcessLife> RecordOf(const Scene& scene, EntityKey key, int gpu, 
     return std::nullopt;
   }
   Reading record{.value = int64_t{pid}};
-  SpoilReading(scene.world, gpu, field, sample->t, scene.now, record);
+  ApplyFaultsToReading(scene.world, gpu, field, sample->t, scene.now, record);
   const std::optional<TimeUs> since = AccountedSince(scene, gpu, sample->t);
   if (!since || record.status != abi::DCGM_ST_OK ||
       !std::holds_alternative<int64_t>(record.value)) {
@@ -129,7 +129,7 @@ std::optional<ProcessLife> RecordOf(const Scene& scene, EntityKey key, int gpu, 
   return life && life->device.gpu == gpu && life->started >= *since ? life : std::nullopt;
 }
 
-// What was read of a field of the GPU while the process was there, without blanks.
+// The samples of a field of the GPU while the process lived, without blanks.
 std::vector<int64_t> NumbersOf(const Stay& stay, uint16_t field) {
   std::vector<Delivery> deliveries;
   ReadingsSince(stay.scene, {stay.key, FieldOfLibrary(field), Reading{}}, stay.life.started,
@@ -171,8 +171,8 @@ abi::dcgmStatSummaryInt32_t SpreadOf(const Stay& stay, uint16_t field) {
           static_cast<int>(sum / static_cast<int64_t>(numbers.size()))};
 }
 
-// The mean use in percent that the driver tells of a process at a sample; the first one is about
-// all that the driver still has.
+// The driver's mean utilisation of a process at a sample, in percent; the first one covers all that
+// the driver still has.
 double UseAt(const World& world, Integral what, const ProcessFacts& process,
              const SampleTime& sample) {
   constexpr TimeUs kBufferUs = 16 * kSecondUs;
@@ -186,7 +186,7 @@ double UseAt(const World& world, Integral what, const ProcessFacts& process,
   return static_cast<double>(used) / static_cast<double>(sample.t - from) / kPpmPerPercent;
 }
 
-// The engine divides what it has of this process by the number of samples of all processes.
+// As in DCGM, the sum over this process is divided by the number of samples of all processes.
 void TellUse(const Stay& stay, abi::dcgmProcessUtilInfo_t& out) {
   const World& world = stay.scene.world;
   out = {.pid = static_cast<uint32_t>(stay.life.pid), .smUtil = 0, .memUtil = 0};
@@ -239,7 +239,7 @@ void TellXids(const Stay& stay, abi::dcgmPidSingleInfo_t& out) {
   }
 }
 
-// Violations that nobody watches stay blank, and so does traffic, which the engine never tells.
+// Violations that no watch samples stay blank, and so does traffic, which the engine never reports.
 void TellStay(const Stay& stay, abi::dcgmPidSingleInfo_t& out) {
   out = {};
   out.gpuId = stay.key.id;
@@ -267,7 +267,7 @@ void TellStay(const Stay& stay, abi::dcgmPidSingleInfo_t& out) {
   out.syncBoostTime = GainOf(stay, 242);
 }
 
-// A pid of the world is on one GPU at most, so all that adds up is that one's.
+// A process of the world is on one GPU at most, so the summary equals that GPU's values.
 void Summarise(abi::dcgmPidInfo_v2& out) {
   out.summary = out.gpus[0];
   out.summary.smUtilization = kBlankSpread;

@@ -1,12 +1,12 @@
-// What the simulated engine says of a process: dcgmGetPidInfo, by the engine's own definition.
+// Process statistics of the simulated engine: dcgmGetPidInfo, by the engine's own definition.
 //
-// Nearly all of it is about the whole GPU while the process lived.  Energy is the last less the
-// first sample of the board's counter that the watch has kept from that time, whoever drew it, so
-// that each of several processes is told all of it.  Who has lived is what the driver's accounting
-// said at the last sample.  The watch switches accounting on, for the processes that start from
-// then on; that goes with the engine, with a reload of the driver, and MIG mode has none.  Every
-// board of the world has an energy counter.  Part of the face: standard library only.  Pure
-// functions of the scene, but for the watch.
+// Nearly all values are about the whole GPU while the process lived.  Energy is the last minus the
+// first kept sample of the board's counter in that time, whichever process used it, so each of
+// several processes gets the whole of it.  The lives of processes come from the driver's accounting
+// at the last sample.  The watch switches accounting on for processes that start later; accounting
+// ends with the engine and with a driver reload, and MIG mode has none.  Every board of the world
+// has an energy counter.  Part of the face: standard library only.  Pure functions of the scene,
+// except the watch.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace podgpu::sim {
 
-// dcgmWatchPidFields; "requires root" where accounting is off and may not be switched on.
+// dcgmWatchPidFields; "requires root" where accounting is off and must not be switched on.
 int WatchPids(const Scene& scene, uint64_t group, const WatchTerms& terms);
 
-// dcgmGetPidInfo of `out.pid`; nothing is written unless it succeeds.
+// dcgmGetPidInfo of `out.pid`; writes nothing unless it succeeds.
 int FillPidInfo(const Scene& scene, uint64_t group, abi::dcgmPidInfo_v2& out);
 
 }  // namespace podgpu::sim

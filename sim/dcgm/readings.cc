@@ -1,9 +1,9 @@
 // tidy: table
-// The table of what the world can tell, field by field.
+// The table of readings, field by field.
 //
-// Fields of the catalogue that are not here are those that no board of the simulated classes has or
-// that the world does not model; they read "not supported".  Units are DCGM's (dcgm_fields.h of
-// 4.6.0): MiB, MHz, degrees Celsius, watts, millijoules, nanoseconds, bytes a second.
+// A field of the catalogue without a row here is one that no simulated class has or that the world
+// does not model; it reads "not supported".  Units are DCGM's (dcgm_fields.h of 4.6.0): MiB, MHz,
+// degrees Celsius, watts, millijoules, nanoseconds, bytes a second.
 #include <algorithm>
 #include <array>
 
@@ -19,7 +19,7 @@ constexpr int kAllLinks = 1000;  // In place of a link's index.
 constexpr int kMigSlices = 7;
 constexpr int kBlackwell = 10;  // The first architecture whose NVLink (version 5) counts bytes.
 
-// The board's node: 32 cores, which are near every GPU, and one memory node.
+// The board's host: 32 cores, all near every GPU, and one memory node.
 constexpr int64_t kNearCores = 0xffffffff;
 
 Reading Number(int64_t value) { return {.value = value}; }
@@ -34,7 +34,7 @@ Reading Text(std::string_view text) {
   return text.empty() ? Refuse() : Reading{.value = std::string(text)};
 }
 Reading WholeWatts(int64_t milliwatts) {
-  const int64_t watts = milliwatts / 1000;  // Limits are cut to whole watts.
+  const int64_t watts = milliwatts / 1000;  // Limits are rounded down to whole watts.
   return Real(static_cast<double>(watts));
 }
 Reading Watts(int64_t milliwatts) { return Real(static_cast<double>(milliwatts) / 1000.0); }
@@ -77,7 +77,7 @@ struct Memory {
   int64_t total, reserved, used;
 };
 
-// Of the GPU, or of the GPU instance that the entity is or lies in.
+// The memory of the GPU, or of the GPU instance that the entity is or belongs to.
 Memory MemoryOf(const Query& query) {
   DeviceRef device = query.entity.device;
   device.compute = -1;
@@ -116,7 +116,7 @@ Reading Bar1Free(const Query& query) {
 Reading Energy(const Query& query) {
   const int gpu = query.entity.device.gpu;
   Reading reading = Number(query.world.EnergyCounterMj(gpu, query.sample.t));
-  // The driver stamps this field value with the time at which the counter was refreshed.
+  // The driver stamps this value with the time of the counter's refresh.
   reading.sampled_at = query.world.EnergyCounterTime(gpu, query.sample.t);
   return reading;
 }
@@ -165,7 +165,7 @@ Reading Fan(const Query& query) {
 // The argument is NVML's number of the part.
 Reading Inforom(const Query& query) { return Text(InforomVersion(query.gpu(), query.argument)); }
 
-// Percent of the driver's last sample period; a GPU in MIG mode has none, nor have its instances.
+// Percent of the driver's last sample period; a GPU in MIG mode and its instances have none.
 Reading Utilization(const Query& query) {
   if (query.mig()) {
     return Refuse();
@@ -189,8 +189,7 @@ Reading BytesTotal(const Query& query) {
       kSecondUs));
 }
 
-// The part of the time between two samples in which the unit was active: the percentage that GPM
-// gives, to the last digit.
+// The busy share of the time between two samples: exactly the percentage of GPM.
 Reading Activity(const Query& query) {
   if (!query.sample.previous) {
     return {.value = Blank::kNoValue};
@@ -241,7 +240,7 @@ Reading LinkErrorsOf(const Query& query, int link) {
 }
 Reading LinkErrors(const Query& query) { return LinkErrorsOf(query, query.argument); }
 Reading OwnLinkErrors(const Query& query) { return LinkErrorsOf(query, query.entity.link); }
-// Whether links have errors that the driver reports as an event: none does here.
+// Whether links have errors that the driver reports as an event: here none has.
 Reading NoLinkEvent(const Query& query) { return NumberIf(HasLink(query, kAllLinks), 0); }
 
 // The NVLink rate as DCGM derives it from the driver's two KiB counters: KiB a second, divided by
@@ -326,9 +325,9 @@ Reading EccErrors(const Query& query) {
   return NumberIf(query.gpu().has_ecc,
                   EccCount(query.world, query.entity.device.gpu, query.field, query.sample.t));
 }
-// Older boards retire a page for a double-bit error, newer ones map another row in its place; both
-// do so when the driver is loaded the next time.  `done` and `pending` are the arguments of the
-// fields that count these; the others count what never happens here.
+// After a double-bit error older boards retire a page and newer ones remap a row; both do so when
+// the driver is loaded the next time.  `done` and `pending` are the arguments of the fields that
+// count these; the other fields count events that never happen here.
 int64_t Repairs(const Query& query, int done, int pending) {
   const int gpu = query.entity.device.gpu;
   if (query.argument == done) {
@@ -468,7 +467,7 @@ constexpr auto kReadings = std::to_array<ReadingRow>({
     {498, 498, kGpu, LinkErrors, kAllLinks},
     {499, 499, kGpu, LinkErrors, kAllLinks},
     {500, 500, kGpu, Zero, 0},   // Not virtualised.
-    {526, 526, kVgpu, Zero, 0},  // And so without a licence, which DCGM tells of GPUs as 0.
+    {526, 526, kVgpu, Zero, 0},  // No vGPU licence; for GPUs DCGM reports 0.
     {825, 842, kGpu, ThroughputTx, 0},
     {843, 843, kGpu, ThroughputTx, kAllLinks},
     {879, 896, kGpu, ThroughputRx, 0},
@@ -476,7 +475,7 @@ constexpr auto kReadings = std::to_array<ReadingRow>({
     {1001, 1001, kGpu, Activity, ArgumentOf(Integral::kSmPpmUs)},
     {1002, 1002, kGpu, Activity, ArgumentOf(Integral::kSmPpmUs)},
     {1003, 1003, kGpu, Activity,
-     ArgumentOf(Integral::kSmPpmUs)},  // Every active SM is full of warps.
+     ArgumentOf(Integral::kSmPpmUs)},  // Every active SM has all its warps.
     {1004, 1004, kGpu, Activity, ArgumentOf(Integral::kTensorPpmUs)},
     {1005, 1005, kGpu, Activity, ArgumentOf(Integral::kDramPpmUs)},
     {1006, 1006, kGpu, Activity, ArgumentOf(Integral::kFp64PpmUs)},
@@ -498,7 +497,7 @@ constexpr auto kReadings = std::to_array<ReadingRow>({
     {1421, 1421, kGpu, Zero, 0},
     {1422, 1422, kGpu, Violation, ArgumentOf(Integral::kThermalViolationNs)},
     {1423, 1424, kGpu, Zero, 0},
-    {1501, 1501, kGpu, PcieReplay, 0},  // Each error made a replay.
+    {1501, 1501, kGpu, PcieReplay, 0},  // Each error causes a replay.
     {1523, 1523, kGpu, Recovery, 0},
     {1525, 1528, kLink, OwnLinkErrors, 0},
     {1529, 1529, kLink, OwnThroughput, 0},

@@ -1,4 +1,4 @@
-// What the fields read: each a function of the world at the sample time, none of anything else.
+// The values of fields: each follows from the world at the sample time alone.
 #include <array>
 #include <cmath>
 #include <functional>
@@ -25,7 +25,7 @@ struct NumberRow {
   std::function<int64_t(const World&, TimeUs)> expected;
 };
 
-TEST(DcgmReadings, NumbersOfAGpuAreTheWorlds) {
+TEST(DcgmReadings, NumbersOfAGpuEqualTheWorlds) {
   DcgmBench bench(4, kEightGpus);
   bench.Start();
   const std::vector<NumberRow> rows = {
@@ -85,7 +85,7 @@ TEST(DcgmReadings, NumbersOfAGpuAreTheWorlds) {
   }
 }
 
-TEST(DcgmReadings, PowerLimitsAreWholeWattsAndPowerIsNot) {
+TEST(DcgmReadings, PowerLimitsAreWholeWattsButPowerIsNot) {
   DcgmBench bench(4, kEightGpus);
   bench.Start();
   bench.Tick(1'234'567);
@@ -107,7 +107,7 @@ TEST(DcgmReadings, ProfilingRatesAreIntegralsOverTheWatchPeriod) {
       bench.Watch(bench.MakeGroupOf(kGpu, 0),
                   bench.MakeFieldGroup({1002, 1004, 1005, 1008, 1017, 1010, 1012, 449, 1040})),
       0);
-  bench.Tick(kSecondUs + 400'000);  // Sampled at 4.5 s: half of that second was busy.
+  bench.Tick(kSecondUs + 400'000);  // The sample at 4.5 s covers a half busy second.
   const std::vector<Seen> seen =
       bench.Read(kGpu, 0, {1002, 1004, 1005, 1008, 1017, 1010, 1012, 449, 1040});
   EXPECT_DOUBLE_EQ(seen[0].real, 0.30);
@@ -149,7 +149,7 @@ TEST(DcgmReadings, AnInstanceHasItsOwnActivityAndItsParentsSensors) {
   bench.Start();
   DeviceRef device{.gpu = 1, .instance = 0};
   while (bench.world().instance(1, device.instance, 0).profile != "3g.40gb") {
-    ++device.instance;  // The one that works; smaller profiles come first.
+    ++device.instance;  // The busy instance; smaller profiles come first.
   }
   const auto id =
       static_cast<uint32_t>(bench.world().instance(1, device.instance, 0).dcgm_entity_id);
@@ -170,7 +170,7 @@ TEST(DcgmReadings, AnInstanceHasItsOwnActivityAndItsParentsSensors) {
   EXPECT_EQ(own[4].number, bench.world().MemoryUsedBytes(device, bench.now()) / kMib);
 }
 
-TEST(DcgmReadings, NamesAndUuidsGoDownToTheComputeInstance) {
+TEST(DcgmReadings, ComputeInstancesHaveNamesAndUuids) {
   DcgmBench bench(4, kMig);
   bench.Start();
   const auto compute = bench.world().compute(1, 0, 0, 0);
@@ -182,7 +182,7 @@ TEST(DcgmReadings, NamesAndUuidsGoDownToTheComputeInstance) {
   EXPECT_EQ(bench.ReadLive(kGpu, 0, {50})[0].text, bench.world().gpu(0).model);
 }
 
-// The parameter is the generation.
+// The parameter is the library's generation.
 class DcgmEveryField : public testing::TestWithParam<int> {};
 
 INSTANTIATE_TEST_SUITE_P(Generations, DcgmEveryField, testing::Values(4, 3),
@@ -190,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(Generations, DcgmEveryField, testing::Values(4, 3),
                            return "so" + std::to_string(generation.param);
                          });
 
-// A number is below the blanks, or exactly one of them.
+// A number is below the blanks, or is exactly one of them.
 void ExpectReadable(const Seen& value) {
   if (value.type == abi::DCGM_FT_STRING) {
     EXPECT_FALSE(value.text.empty()) << value.field;

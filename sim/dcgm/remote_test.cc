@@ -24,7 +24,7 @@
 namespace podgpu::sim {
 namespace {
 
-// Vendor functions that take no handle, or that begin or end a connection.
+// Vendor functions without a handle, or that begin or end a connection.
 constexpr auto kWithoutRoundTrip =
     std::to_array<std::string_view>({"DcgmFieldGetById",
                                      "DcgmFieldGetByTag",
@@ -56,7 +56,8 @@ constexpr auto kWithoutRoundTrip =
                                      "dcgmVersionInfo",
                                      "errorString"});
 
-// Calls every function that takes a handle, with nothing else, and returns the distinct codes.
+// Calls every function that takes a handle, with zeros for all other arguments, and returns the
+// distinct codes.
 std::vector<int> CallEverything(const DcgmBench& bench, int& calls) {
   std::vector<int> codes;
   for (const std::string_view name : kDcgm4Names) {
@@ -74,7 +75,7 @@ std::vector<int> CallEverything(const DcgmBench& bench, int& calls) {
   return codes;
 }
 
-// An engine in this process that counts requests and, while told to, does not answer.
+// An engine in this process that counts requests and can be told not to answer.
 class CountingEngine {
  public:
   CountingEngine() : listener_(socket(AF_INET, SOCK_STREAM, 0)) {
@@ -91,7 +92,7 @@ class CountingEngine {
   }
   CountingEngine(const CountingEngine&) = delete;
   CountingEngine& operator=(const CountingEngine&) = delete;
-  // The client must have disconnected.
+  // Call it after the client has disconnected.
   ~CountingEngine() {
     server_.join();
     close(listener_);
@@ -99,7 +100,7 @@ class CountingEngine {
 
   const std::string& address() const { return address_; }
   int requests() const { return requests_; }
-  // From the next request on.
+  // Takes effect with the next request.
   void FallSilent() { silent_ = true; }
   void AwaitUnanswered() { unanswered_.acquire(); }
 
@@ -129,7 +130,7 @@ class CountingEngine {
   std::thread server_;
 };
 
-// The parameter is the generation.
+// The parameter is the library's generation.
 class DcgmRemote : public testing::TestWithParam<int> {
  protected:
   static std::unique_ptr<DcgmBench> Bench() {
@@ -209,7 +210,7 @@ TEST_P(DcgmRemote, NothingListeningEndsWithTheTimeOut) {
   EXPECT_EQ(Connect(*bench, "no-such-host.invalid:5555", false, 1), -21);
 }
 
-TEST_P(DcgmRemote, Row33AKilledEngineIsGoneForTheOldConnectionAndItsGroupsForTheNew) {
+TEST_P(DcgmRemote, Row33AKilledEngineEndsItsConnectionAndItsGroups) {
   const auto bench = Bench();
   abi::dcgmGpuGrp_t group = 0;
   abi::dcgmFieldGrp_t fields = 0;
@@ -257,7 +258,7 @@ TEST_P(DcgmRemote, Row34NoCallReturnsAValueWhileTheEngineIsStopped) {
   EXPECT_EQ(count, 8);
 }
 
-TEST_P(DcgmRemote, Row34DisconnectFromAnotherThreadFreesABlockedCallAtOnce) {
+TEST_P(DcgmRemote, Row34DisconnectFromAnotherThreadReleasesABlockedCallAtOnce) {
   CountingEngine engine;
   const auto bench = Bench();
   ASSERT_EQ(Connect(*bench, engine.address(), false), 0);
@@ -279,7 +280,7 @@ TEST_P(DcgmRemote, ConnectingToAStoppedEngineSucceedsWithADeadHandle) {
   EXPECT_EQ(bench->On("dcgmUpdateAllFields", 1), -21);
 }
 
-TEST_P(DcgmRemote, LiveDataOfAProfilingFieldKillsTheEngineForEveryone) {
+TEST_P(DcgmRemote, LiveDataOfAProfilingFieldKillsTheEngineForAllClients) {
   const auto bench = Bench();
   TestEngine engine(bench->node().path(), 1);
   ASSERT_EQ(ConnectUnix(*bench), 0);

@@ -1,5 +1,5 @@
-// The fidelity checklist of the DCGM face, row by row: what the real library answered (DCGM 4.6.0)
-// this one answers, in both generations.  Rows of the remote engine stand with its tests.
+// The fidelity checklist of the DCGM face, row by row, in both generations: it answers as the real
+// library does (DCGM 4.6.0).  Rows about the remote engine are in remote_test.cc.
 #include <array>
 #include <memory>
 #include <numeric>
@@ -15,7 +15,7 @@
 namespace podgpu::sim {
 namespace {
 
-// The parameter is the generation.
+// The parameter is the library's generation.
 class DcgmRows : public testing::TestWithParam<int> {
  protected:
   static std::unique_ptr<DcgmBench> Start(std::string_view scenario) {
@@ -55,7 +55,7 @@ TEST_P(DcgmRows, Row2InitAndShutdownMayBeRepeated) {
   EXPECT_EQ(bench.Call("dcgmShutdown"), 0);
 }
 
-TEST_P(DcgmRows, Row3ASecondStartLeavesTheHandleAlone) {
+TEST_P(DcgmRows, Row3ASecondStartDoesNotWriteTheHandle) {
   const DcgmBench bench(GetParam(), kEightGpus);
   ASSERT_EQ(bench.Call("dcgmInit"), 0);
   abi::dcgmHandle_t first = 0;
@@ -66,14 +66,14 @@ TEST_P(DcgmRows, Row3ASecondStartLeavesTheHandleAlone) {
   EXPECT_EQ(second, 12345U);
 }
 
-TEST_P(DcgmRows, Row4AttributesWithAnotherWordAreAVersionMismatch) {
+TEST_P(DcgmRows, Row4AttributesWithAWrongVersionWordAreRefused) {
   const auto bench = Start(kEightGpus);
   const auto attributes = std::make_unique<abi::dcgmDeviceAttributes_v3>();
   attributes->version = 1;
   EXPECT_EQ(bench->On("dcgmGetDeviceAttributes", 0U, attributes.get()), -12);
 }
 
-TEST_P(DcgmRows, Row5AttributesOfAnUnknownGpuAreEmptyButForTheDriver) {
+TEST_P(DcgmRows, Row5AttributesOfAnUnknownGpuAreEmptyExceptTheDriver) {
   const auto bench = Start(kEightGpus);
   const auto attributes = std::make_unique<abi::dcgmDeviceAttributes_v3>();
   attributes->version = abi::dcgmDeviceAttributes_version3;
@@ -92,7 +92,7 @@ TEST_P(DcgmRows, Row6StatusOfAnUnknownGpuIsUnknown) {
   EXPECT_EQ(status, 1);
 }
 
-TEST_P(DcgmRows, Row7TooSmallAnArrayOfEntitiesTellsHowManyThereAre) {
+TEST_P(DcgmRows, Row7AnArrayThatIsTooSmallReturnsTheNumberOfEntities) {
   const auto bench = Start(kEightGpus);
   std::array<uint32_t, 8> ids{};
   int count = 3;
@@ -172,7 +172,7 @@ TEST_P(DcgmRows, Row12ADefaultGroupHoldsAllGpusAsTheBuiltInOneDoes) {
   EXPECT_EQ(any.info->entityList[7].entityId, 7U);
 }
 
-TEST_P(DcgmRows, Row13GroupInfoWithAnotherWordIsAVersionMismatch) {
+TEST_P(DcgmRows, Row13GroupInfoWithAWrongVersionWordIsRefused) {
   const auto bench = Start(kEightGpus);
   const AnyGroupInfo any(GetParam());
   for (const uint32_t word : {1U, any.other_word}) {
@@ -226,7 +226,7 @@ TEST_P(DcgmRows, Row17AnUnknownGpuReadsNotWatched) {
   }
 }
 
-TEST_P(DcgmRows, Row18ValuesSinceOfAnUnwatchedFieldFailAndLeaveNextAlone) {
+TEST_P(DcgmRows, Row18ValuesSinceOfAnUnwatchedFieldFailAndDoNotWriteNext) {
   const auto bench = Start(kEightGpus);
   long long next = 4711;
   std::vector<Seen> seen;
@@ -262,7 +262,7 @@ TEST_P(DcgmRows, Row20WatchingUnknownGroups) {
   EXPECT_EQ(bench->Watch(bench->MakeGroup(), 99), -14);
 }
 
-TEST_P(DcgmRows, Row21ValuesAreThereStraightAfterTheWatch) {
+TEST_P(DcgmRows, Row21ValuesExistRightAfterTheWatch) {
   const auto bench = Start(kEightGpus);
   bench->Tick(3 * kSecondUs);
   ASSERT_EQ(bench->Watch(bench->MakeGroupOf(kGpu, 0),
@@ -321,7 +321,7 @@ TEST_P(DcgmRows, Row24DestroyingTwice) {
   EXPECT_EQ(bench->On("dcgmFieldGroupDestroy", fields), -14);
 }
 
-// The DCGM entity id of the instance of GPU 1 with a profile.
+// The DCGM entity id of GPU 1's instance with this profile.
 uint32_t InstanceWith(DcgmBench& bench, std::string_view profile) {
   for (int i = 0; i < bench.world().instance_count(1, bench.now()); ++i) {
     const GpuInstanceFacts facts = bench.world().instance(1, i, bench.now());
@@ -446,7 +446,8 @@ TEST_P(DcgmRows, Row29ALostGpuIsNoticedAfterASecondAndAllItsValuesAreBlank) {
   EXPECT_EQ(seen[2].text, "<<<NULL>>>");
   EXPECT_EQ(seen[3].number, abi::DCGM_INT64_BLANK);
   bench->Tick(2 * kSecondUs);
-  EXPECT_EQ(bench->Read(kGpu, 5, {150})[0].ts, bench->Stamp(13 * kSecondUs)) << "stamps go on";
+  EXPECT_EQ(bench->Read(kGpu, 5, {150})[0].ts, bench->Stamp(13 * kSecondUs))
+      << "time stamps continue";
   EXPECT_EQ(bench->On("dcgmGroupAddEntity", bench->MakeGroup(), kGpu, 5U), -18);
   EXPECT_LT(bench->Read(kGpu, 4, {150})[0].number, 100);
 }
@@ -465,7 +466,7 @@ TEST_P(DcgmRows, Row30AGpuThatReturnsIsReadInTheOldWatch) {
   EXPECT_LT(seen[0].number, 100);
   EXPECT_EQ(seen[0].ts, bench->Stamp(41 * kSecondUs));
   EXPECT_EQ(seen[1].text, bench->world().gpu(5).uuid);
-  EXPECT_EQ(seen[2].number, energy_mj + 70'000 * 32) << "idle all the while";
+  EXPECT_EQ(seen[2].number, energy_mj + 70'000 * 32) << "the GPU was idle all the time";
   EXPECT_EQ(seen[3].number, 79);
   EXPECT_EQ(seen[3].ts, bench->Stamp(10 * kSecondUs));
 }
@@ -478,7 +479,7 @@ TEST_P(DcgmRows, Row32MetricGroupsOfAnUnknownGpu) {
   EXPECT_EQ(bench->On("dcgmProfGetSupportedMetricGroups", groups.get()), -33);
 }
 
-TEST_P(DcgmRows, Row36TheWorkedExampleReadsAsWorkedOut) {
+TEST_P(DcgmRows, Row36TheWorkedExampleHasItsKnownValues) {
   const auto bench = Start(kWorkedExample);
   const int64_t offset_mj = bench->ReadLive(kGpu, 0, {156})[0].number;
   bench->Tick(12'345'678);

@@ -1,5 +1,5 @@
-// The second part of the call script: what dcgm-exporter calls to watch, to scrape, to reload and
-// to start anew.  A test per row, named after it; dcgm_script.h says of which script.
+// The second part of the call script: the calls of dcgm-exporter to watch, to scrape, to reload and
+// to restart.  One test per row, named after it; dcgm_script.h describes the script.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -31,7 +31,7 @@ uint32_t CountIn(const DcgmBench& bench, abi::dcgmGpuGrp_t group, uint32_t word)
   return info->count;
 }
 
-TEST_P(DcgmScript, Row18EntitiesAreAddedOnceAndOnlyThoseThatAreThere) {
+TEST_P(DcgmScript, Row18OnlyExistingEntitiesAreAddedAndOnlyOnce) {
   Start(kLostGpu);
   const abi::dcgmGpuGrp_t group = bench_->MakeGroup();
   for (uint32_t gpu = 0; gpu < 8; ++gpu) {
@@ -45,7 +45,7 @@ TEST_P(DcgmScript, Row18EntitiesAreAddedOnceAndOnlyThoseThatAreThere) {
   EXPECT_EQ(bench_->On("dcgmGroupAddEntity", later, kGpu, 4U), 0);
 }
 
-TEST_P(DcgmScript, Row19FieldGroupsHoldOneTo127KnownFieldsUnderANameOfTheirOwn) {
+TEST_P(DcgmScript, Row19FieldGroupsHoldOneTo127KnownFieldsUnderAUniqueName) {
   Start();
   const auto create = [this](std::vector<unsigned short> fields, const char* name) {
     abi::dcgmFieldGrp_t made = 0;
@@ -72,7 +72,7 @@ TEST_P(DcgmScript, Row20AWatchHasAFirstSampleAtOnceAndIsPartialWithoutProfiling)
   EXPECT_EQ(bench_->Read(kGpu, 0, {150})[0].status, 0);
 }
 
-TEST_P(DcgmScript, Row21LinksOfGpusThatAreThereCanBeAdded) {
+TEST_P(DcgmScript, Row21LinksOfExistingGpusCanBeAdded) {
   Start();
   const auto link = [this](uint32_t gpu, uint32_t index) {
     return is_4 ? abi::LinkEntityId(kGpu, index, gpu)
@@ -125,7 +125,7 @@ TEST_P(DcgmScript, Row23EveryGpuSeesEveryOtherOne) {
   }
 }
 
-TEST_P(DcgmScript, Row24TheBindWatcherHearsNothingUntilAGpuGoesAndComes) {
+TEST_P(DcgmScript, Row24TheBindWatcherGetsNothingUntilAGpuIsUnbound) {
   Start(std::string(kEightGpus) + "faults: [{at: 5s, kind: bind_unbind, for: 10s}]\n");
   if (!is_4) {  // The field came with 4.5.
     EXPECT_EQ(FieldById(6), nullptr);
@@ -162,7 +162,7 @@ TEST_P(DcgmScript, Row25AScrapeReadsAllFieldsOfEachGpu) {
   }
 }
 
-TEST_P(DcgmScript, Row26AWindowHasItsSamplesAscendingAndOneCallForWhatHasNone) {
+TEST_P(DcgmScript, Row26AWindowHasAscendingSamplesAndOneCallForAFieldWithoutSamples) {
   Start();
   const Collector collector = MakeCollector();
   const abi::dcgmFieldGrp_t reasons = bench_->MakeFieldGroup({112, 230}, "window");
@@ -188,7 +188,7 @@ TEST_P(DcgmScript, Row26AWindowHasItsSamplesAscendingAndOneCallForWhatHasNone) {
   }
 }
 
-TEST_P(DcgmScript, Row27AReloadUndoesWatchesAndGroupsOnceOnly) {
+TEST_P(DcgmScript, Row27AReloadRemovesWatchesAndGroupsOnce) {
   Start();
   const Collector collector = MakeCollector();
   EXPECT_EQ(bench_->On("dcgmUnwatchFields", collector.group, collector.field_group), 0);
@@ -200,7 +200,7 @@ TEST_P(DcgmScript, Row27AReloadUndoesWatchesAndGroupsOnceOnly) {
   EXPECT_EQ(bench_->On("dcgmUnwatchFields", collector.group, collector.field_group), -5);
 }
 
-TEST_P(DcgmScript, Row27TheProcessCanStartAnewAndKnowsNoOldGroup) {
+TEST_P(DcgmScript, Row27AfterARestartNoOldGroupExists) {
   Start();
   const Collector old = MakeCollector();
   EXPECT_EQ(bench_->Call("DcgmFieldsTerm"), 0);

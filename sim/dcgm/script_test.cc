@@ -1,5 +1,5 @@
-// The first part of the call script: what dcgm-exporter calls from its start until it knows the
-// node. A test per row, named after it; dcgm_script.h says of which script.
+// The first part of the call script: the calls of dcgm-exporter from its start until it knows the
+// node.  One test per row, named after it; dcgm_script.h describes the script.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -107,7 +107,7 @@ TEST_P(DcgmScript, Row05ProfilingGroupsAreListedWhereTheChipHasThem) {
   Start();
   const auto groups = WithWord<abi::dcgmProfGetMetricGroups_v3>(0x03000560);
   ASSERT_EQ(bench_->On("dcgmProfGetSupportedMetricGroups", groups.get()), 0);
-  const uint16_t expected = is_4 ? 3 : 2;  // The third is of fields that came with 4.x.
+  const uint16_t expected = is_4 ? 3 : 2;  // The third group has fields of 4.x.
   ASSERT_EQ(groups->numMetricGroups, expected);
   constexpr std::array<uint32_t, 3> kFieldsOfGroup = {34, 46, 13};
   for (uint16_t i = 0; i < expected; ++i) {
@@ -149,7 +149,7 @@ TEST_P(DcgmScript, Row06FieldsHaveTheTypesAndLevelsThatDecideWhereTheyAreCollect
   }
   EXPECT_EQ(FieldById(60000), nullptr);
   EXPECT_EQ(FieldById(1600), nullptr);
-  EXPECT_EQ(FieldById(6) != nullptr, is_4);  // The bind event came with 4.5.
+  EXPECT_EQ(FieldById(6) != nullptr, is_4);  // The bind event exists since 4.5.
   EXPECT_EQ(bench_->client().Call<FieldMeta>("DcgmFieldGetByTag", "gpu_temp_celsius"), nullptr);
 }
 
@@ -187,7 +187,7 @@ TEST_P(DcgmScript, Row08AttributesIdentifyEachGpu) {
   }
 }
 
-TEST_P(DcgmScript, Row09GpusAreSupportedAndWell) {
+TEST_P(DcgmScript, Row09GpusAreSupportedAndHealthy) {
   Start();
   std::array<unsigned int, 32> ids{};
   int count = 0;
@@ -220,8 +220,10 @@ TEST_P(DcgmScript, Row11PathsLeadToAllOtherGpus) {
   for (uint32_t i = 0; i < first->numGpus; ++i) {
     const auto path = static_cast<uint32_t>(first->gpuPaths[i].path);
     EXPECT_EQ(first->gpuPaths[i].gpuId, i + 1);
-    EXPECT_EQ(std::popcount(path & 0x3fU), 1) << std::hex << path;   // One way over PCIe.
-    EXPECT_EQ(std::popcount(path & ~0xffU), 1) << std::hex << path;  // One count of links.
+    EXPECT_EQ(std::popcount(path & 0x3fU), 1)
+        << std::hex << path;  // One bit for the path over PCIe.
+    EXPECT_EQ(std::popcount(path & ~0xffU), 1)
+        << std::hex << path;  // One bit for the number of links.
   }
 }
 
@@ -257,7 +259,7 @@ TEST_P(DcgmScript, Row14InstancesAreFollowedByTheirOwnComputeInstances) {
     } else {
       EXPECT_EQ(entry.parent.entityId, parent.entityId) << i;
       EXPECT_EQ(entry.parent.entityGroupId, abi::DCGM_FE_GPU_I) << i;
-      // Their own profile: NVML counts those of 1, 2 and 3 slices from 0.
+      // Their profile numbers: NVML numbers those of 1, 2 and 3 slices from 0.
       EXPECT_EQ(entry.info.nvmlMigProfileId + 1, entry.info.nvmlProfileSlices) << i;
     }
   }
@@ -297,7 +299,7 @@ TEST_P(DcgmScript, Row15TheLiveNamesOfAllInstancesAreTheirProfiles) {
   EXPECT_EQ(profiles, (std::vector<std::string>{"1g.10gb", "1g.10gb", "2g.20gb", "3g.40gb"}));
 }
 
-TEST_P(DcgmScript, Row16SwitchesAreListedOrTheNeededRoomIsTold) {
+TEST_P(DcgmScript, Row16SwitchesAreListedOrTheNeededSizeIsReturned) {
   Start();
   const int kind = abi::DCGM_FE_SWITCH;
   std::array<uint32_t, 64> ids{};

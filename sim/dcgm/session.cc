@@ -14,11 +14,11 @@ namespace {
 // Fields that can be read from the cache only (DCGM 4.6.0).
 constexpr std::array<uint16_t, 5> kNeverLive = {210, 211, 220, 221, 501};
 
-// Fields of virtual GPUs, of which a host without them has no sample (DCGM 4.6.0, seen).
+// Fields of virtual GPUs; a host without virtual GPUs has no samples of them (DCGM 4.6.0, seen).
 constexpr std::array<uint16_t, 3> kNeverSampled = {522, 523, 524};
 
-// Requests whose message is large wait for a delayed acknowledgement of the peer's TCP, once or, as
-// the state of the links does, twice (DCGM 4.6.0, seen).
+// Requests with a large message wait for a delayed acknowledgement of the peer's TCP: once, or
+// twice for the state of the links (DCGM 4.6.0, seen).
 struct TcpDelay {
   std::string_view call;
   int ms;
@@ -32,7 +32,7 @@ constexpr std::array<TcpDelay, 5> kTcpDelays = {{{"dcgmEntitiesGetLatestValues",
 
 struct BuiltInGroup {
   uint64_t id;
-  std::array<abi::dcgm_field_entity_group_t, 3> members;  // DCGM_FE_NONE where there are fewer.
+  std::array<abi::dcgm_field_entity_group_t, 3> members;  // Unused places are DCGM_FE_NONE.
 };
 // The engine makes the first two when it starts.
 constexpr std::array<BuiltInGroup, 6> kBuiltInGroups = {
@@ -43,17 +43,17 @@ constexpr std::array<BuiltInGroup, 6> kBuiltInGroups = {
      {abi::DCGM_GROUP_ALL_ENTITIES, {abi::DCGM_FE_GPU, abi::DCGM_FE_GPU_I, abi::DCGM_FE_GPU_CI}},
      {abi::DCGM_GROUP_NULL, {}}}};
 
-// A watch of more profiling fields is refused (DCGM 4.6.0, seen).
+// A watch of more profiling fields than this is refused (DCGM 4.6.0, seen).
 constexpr int64_t kMostProfilingFields = 64;
 
-// The InfoROM is read no more often, whatever a watch asks for (DCGM 4.6.0, seen).
+// The InfoROM is not read more often than this, for any watch (DCGM 4.6.0, seen).
 constexpr std::array<uint16_t, 2> kInforomFields = {83, 84};
 constexpr TimeUs kInforomPeriodUs = 30'000'000;
 
 constexpr uint64_t kDetachFaults =
     FaultBit(FaultKind::kGpuDetached) | FaultBit(FaultKind::kBindUnbind);
 
-// Those of `ids` that this library's release has.
+// Those of `ids` that this library's release knows.
 std::vector<const Field*> KnownOf(std::span<const uint16_t> ids) {
   std::vector<const Field*> fields;
   for (const uint16_t id : ids) {
@@ -64,7 +64,7 @@ std::vector<const Field*> KnownOf(std::span<const uint16_t> ids) {
   return fields;
 }
 
-// How often the engine samples the field for a watch of `terms`.
+// The engine's sample period of the field for a watch with `terms`.
 WatchTerms TermsFor(const Field& field, WatchTerms terms) {
   if (std::ranges::find(kInforomFields, field.id) != kInforomFields.end()) {
     terms.period_us = std::max(terms.period_us, kInforomPeriodUs);
@@ -72,15 +72,15 @@ WatchTerms TermsFor(const Field& field, WatchTerms terms) {
   return terms;
 }
 
-// A GPU's link's GPU, an instance's GPU, the GPU itself; -1 for anything else.
+// The GPU of a GPU's link or of an instance, or the GPU itself; -1 for any other entity.
 int GpuOf(const Scene& scene, EntityKey entity) {
   const std::optional<Entity> found = FindEntity(scene.sight(), entity, scene.now);
   return found && entity.group != abi::DCGM_FE_NONE ? found->device.gpu : -1;
 }
 
-// The series of a field, whichever entity is asked: a global field has one; one of the level GPU
-// has one for the GPU and all its instances, so that what is watched through an instance can be
-// read of its GPU (DCGM 4.6.0, seen).
+// The series of a field: a global field has one; a field of the level GPU has one for the GPU and
+// all its instances, so a watch through an instance makes it readable on the GPU (DCGM 4.6.0,
+// seen).
 Watches::Key SeriesKey(const Scene& scene, EntityKey entity, const Field& field) {
   if (field.scope() == FieldScope::kGlobal) {
     return {EntityKey{}, field.id};
@@ -107,26 +107,26 @@ Reading ReadAt(const Scene& scene, EntityKey key, const Field& field, const Samp
   Reading reading = gpu < 0 || PresenceOf(scene.world, gpu, sample.t) == Presence::kHere
                         ? ReadField(scene.sight(), *entity, field, sample)
                         : Reading{.value = Blank::kNoValue, .sampled_at = sample.t};
-  SpoilReading(scene.world, gpu, field, sample.t, scene.now, reading);
+  ApplyFaultsToReading(scene.world, gpu, field, sample.t, scene.now, reading);
   return reading;
 }
 
-// Until when the engine has sampled the field.
+// The time up to which the engine has sampled the field.
 TimeUs LastSampled(const Scene& scene, EntityKey key, const Field& field) {
   return (scene.world.fault_kinds() & kSamplingFaults) == 0
              ? scene.now
              : SampledUntil(scene.world, GpuOf(scene, key), field, scene.now);
 }
 
-// The event that the field shows at `sample`; without one there is no data.
+// The event in the field at `sample`; without an event there is no data.
 Reading EventReading(const Scene& scene, EntityKey key, const Field& field,
                      const FieldEvent& event) {
   Reading reading{.value = event.value, .sampled_at = event.at};
-  SpoilReading(scene.world, GpuOf(scene, key), field, event.at, scene.now, reading);
+  ApplyFaultsToReading(scene.world, GpuOf(scene, key), field, event.at, scene.now, reading);
   return reading;
 }
 
-// The newest event, unless the GPU is gone: then the field is as blank as all others.
+// The newest event, unless the GPU is gone: then the field is blank, like all others.
 Reading LatestEvent(const Scene& scene, EntityKey key, const Field& field,
                     const SampleTime& sample) {
   const int gpu = GpuOf(scene, key);
@@ -137,7 +137,7 @@ Reading LatestEvent(const Scene& scene, EntityKey key, const Field& field,
       EventsOf(scene.world, gpu, field.id, scene.state.start.at, scene.now);
   if (events.empty()) {
     Reading none = NoSample(abi::DCGM_ST_NO_DATA);
-    SpoilReading(scene.world, gpu, field, sample.t, scene.now, none);
+    ApplyFaultsToReading(scene.world, gpu, field, sample.t, scene.now, none);
     return none;
   }
   return EventReading(scene, key, field, events.back());
@@ -145,7 +145,7 @@ Reading LatestEvent(const Scene& scene, EntityKey key, const Field& field,
 
 }  // namespace
 
-// A remote engine has been up for longer than a new connection to it.
+// A remote engine started before a new connection to it.
 Session::Session(std::shared_ptr<RunDirectory> run, std::shared_ptr<EngineLink> link, bool manual)
     : run_(std::move(run)),
       link_(std::move(link)),
@@ -175,7 +175,7 @@ int Session::Reach(std::string_view call, const Concern& concern) {
     }
   }
   const bool may_meet = (run_->world().fault_kinds() & kCallFaults) != 0;
-  return may_meet ? MeetFaults(call, concern) : abi::DCGM_ST_OK;
+  return may_meet ? ApplyFaults(call, concern) : abi::DCGM_ST_OK;
 }
 
 int Session::AwaitDelayOf(std::string_view call) {
@@ -184,7 +184,7 @@ int Session::AwaitDelayOf(std::string_view call) {
   return is_delayed ? Pause(delay->ms, Countdown(link_->request_timeout())) : abi::DCGM_ST_OK;
 }
 
-// Of a remote session; what ends it early is a dcgmReturn_t.
+// Waits in a remote session; a dcgmReturn_t when something ends the wait early.
 int Session::Pause(int ms, const Countdown& countdown) {
   switch (link_->Stall(std::chrono::milliseconds(ms), countdown)) {
     case LinkResult::kTimedOut:
@@ -197,16 +197,16 @@ int Session::Pause(int ms, const Countdown& countdown) {
   return abi::DCGM_ST_OK;
 }
 
-int Session::MeetFaults(std::string_view call, const Concern& concern) {
+int Session::ApplyFaults(std::string_view call, const Concern& concern) {
   std::optional<Countdown> countdown;
   if (link_ != nullptr) {
     countdown.emplace(link_->request_timeout());
   }
   const auto pause = [&](int ms) { return countdown ? Pause(ms, *countdown) : Sleep(ms); };
-  return MeetCallFaults(*run_, {.name = call,
-                                .asks_driver = concern.asks_driver,
-                                .gpus = [&] { return GpusOf(concern); },
-                                .pause = pause});
+  return ApplyCallFaults(*run_, {.name = call,
+                                 .asks_driver = concern.asks_driver,
+                                 .gpus = [&] { return GpusOf(concern); },
+                                 .pause = pause});
 }
 
 uint32_t Session::GpusOf(const Concern& concern) {
@@ -354,7 +354,7 @@ int WatchMembers(const Scene& scene, std::span<const EntityKey> members,
   if (!is_refused) {
     return abi::DCGM_ST_OK;
   }
-  // The whole watch is rolled back; the first sample of what is no profiling field stays.
+  // The whole watch is rolled back; first samples of other than profiling fields stay.
   scene.state.watches.Unwatch(owner, scene.now);
   return abi::DCGM_ST_MODULE_NOT_LOADED;
 }

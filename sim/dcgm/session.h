@@ -1,9 +1,9 @@
-// One connection to an engine, embedded or remote: what its client has set up, and reading values.
+// One connection to an engine, embedded or remote: the client's groups and watches, and its reads.
 //
-// The simulated engine keeps nothing, so groups, field groups and watches live here and go with the
-// connection.  A remote session makes one round trip for each vendor call before it answers
-// (Reach), which over TCP takes as long as it does with DCGM; everything else needs the session's
-// lock, which Scene stands for.  Part of the face: standard library only.  Any thread.
+// The simulated engine keeps no state, so groups, field groups and watches live here and end with
+// the connection.  A remote session makes one round trip for each vendor call before it answers
+// (Reach), which over TCP takes as long as with DCGM.  Everything else needs the session's lock,
+// which Scene represents.  Part of the face: standard library only.  Any thread.
 #pragma once
 
 #include <map>
@@ -22,14 +22,14 @@
 
 namespace podgpu::sim {
 
-// What an engine found when it started.
+// The devices that an engine found at its start.
 struct EngineStart {
-  TimeUs at = 0;  // Events before it are not known to it.
+  TimeUs at = 0;  // The engine does not know earlier events.
   bool has_nvml = true;
   GpuNumbers gpus;
 };
 
-// What a client has set up, with the engine in which it lives.
+// The client's setup, with the engine to which it belongs.
 struct SessionState {
   SessionState(bool manual, const EngineStart& engine, TimeUs now)
       : start(engine), watches(manual), detachments_seen(now) {}
@@ -37,10 +37,10 @@ struct SessionState {
   Groups groups;
   FieldGroups field_groups;
   Watches watches;
-  std::map<uint64_t, HealthWatch> health;  // By group, built-in ones too.
-  std::map<int, TimeUs> accounted_since;   // By the world's GPU: when a watch switched it on.
-  uint32_t modules_used = 0;               // A bit for each module id that a call has asked for.
-  TimeUs detachments_seen;                 // Until when watches of detached GPUs are dropped.
+  std::map<uint64_t, HealthWatch> health;  // By group, built-in groups included.
+  std::map<int, TimeUs> accounted_since;   // By the world's GPU: when a watch turned it on.
+  uint32_t modules_used = 0;               // One bit for each module id that a call has used.
+  TimeUs detachments_seen;                 // Watches of GPUs detached by then are dropped.
 };
 
 // The world at the moment of one call, with the session's state locked.
@@ -51,15 +51,15 @@ struct Scene {
   SessionState& state;
 
   Sight sight() const { return {world, state.start.gpus}; }
-  // Civil time of a sample, as the clock of the machine said then.
+  // Civil time of a sample, by the machine's clock at that time.
   int64_t StampUs(TimeUs t) const { return run.StampUs(t) + world.ClockJumpUs(t); }
 };
 
-// Drops the watches of the GPUs that were detached and are back since the last call: the engine
+// Drops the watches of the GPUs that were detached and returned since the last call: the engine
 // restores only those of its own groups (DCGM 4.6.0, seen).
 void DropWatchesOfDetached(const Scene& scene);
 
-// A value on its way to the client.
+// A value for the client.
 struct Delivery {
   EntityKey entity;
   const Field* field = nullptr;
@@ -71,18 +71,18 @@ class Session {
   // `link` is null for the embedded engine; `manual` is DCGM_OPERATION_MODE_MANUAL.
   Session(std::shared_ptr<RunDirectory> run, std::shared_ptr<EngineLink> link, bool manual);
 
-  // Makes the round trip of a vendor call and meets the faults that befall it; a dcgmReturn_t.
-  // Embedded and without faults: 0 at once.
+  // Makes the round trip of a vendor call and applies the faults on it; a dcgmReturn_t.  Returns 0
+  // at once when embedded and without faults.
   int Reach(std::string_view call, const Concern& concern);
   // The world in force.
   const World& world() { return run_->world(); }
   bool has_delays() const { return run_->has_engine_delays(); }
-  // The engine dies, as from live data of a profiling field.  Embedded: this process.
+  // The engine dies, as from live data of a profiling field.  Embedded: this process dies.
   int Crash();
-  // Frees a call that is blocked in Reach.
+  // Releases a call that is blocked in Reach.
   void Shut();
 
-  // Calls `body(scene)` under the lock and returns what it returns.
+  // Calls `body(scene)` under the lock and returns its result.
   template <typename Body>
   int With(Body&& body) {
     const std::lock_guard lock(mutex_);
@@ -96,8 +96,8 @@ class Session {
   int Ask(std::string_view call);
   int AwaitDelayOf(std::string_view call);
   int Pause(int ms, const Countdown& countdown);
-  int MeetFaults(std::string_view call, const Concern& concern);
-  // The GPUs that a call is about, a bit for each of the world's.
+  int ApplyFaults(std::string_view call, const Concern& concern);
+  // The GPUs of a call, one bit for each of the world's.
   uint32_t GpusOf(const Concern& concern);
 
   const std::shared_ptr<RunDirectory> run_;
@@ -105,25 +105,25 @@ class Session {
   const bool manual_;
   std::mutex mutex_;
   std::unique_ptr<SessionState> state_;  // Guarded by mutex_; never null.
-  uint64_t generation_ = 0;              // Guarded by mutex_: of the engine that state_ lives in.
+  uint64_t generation_ = 0;              // Guarded by mutex_: the engine of state_.
 };
 
-// The members of a group, built-in or made; false when there is none.
+// The members of a group, built-in or created; false when there is none.
 bool MembersOf(const Scene& scene, uint64_t group, std::vector<EntityKey>& members);
 
-// Whether samples of the field can be had on the entity: profiling fields need GPM or the
-// profiling module.
+// Whether the entity can have samples of the field: profiling fields need GPM or the profiling
+// module.
 bool CanWatch(const Scene& scene, EntityKey entity, const Field& field);
 
 // dcgmWatchFields.
 int WatchFields(const Scene& scene, Series::Owner owner, const WatchTerms& terms);
-// The same of the members of a group and those of `fields` that this library's release has.
+// The same for the members of a group and those of `fields` that this library's release knows.
 int WatchMembers(const Scene& scene, std::span<const EntityKey> members,
                  std::span<const uint16_t> fields, Series::Owner owner, const WatchTerms& terms);
 
-// The newest sample of a field, or why there is none.
+// The newest sample of a field, or the reason why there is none.
 Reading LatestReading(const Scene& scene, EntityKey entity, const Field& field);
-// The field as the driver tells it now.
+// The field as the driver reports it now.
 Reading LiveReading(const Scene& scene, EntityKey entity, const Field& field);
 // Kept samples from world time `since` on; one without data when there are none.  DCGM's code when
 // the field is not watched.

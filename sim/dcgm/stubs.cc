@@ -1,14 +1,14 @@
 // tidy: table
-// Exported: the names that the vendor has and no client of the simulator needs.
+// Exported: the vendor's names that no client of the simulator needs.
 //
-// A client that binds all names at load, or one lazily, finds them; calling one answers "not
-// supported" after the checks and the round trip of any other call.  One that grows a consumer
+// A client that binds all names at load, or one lazily, finds them.  A call of one answers "not
+// supported" after the checks and the round trip of any other call.  When a client needs one, it
 // moves to the other exports.
 #include "sim/dcgm/library.h"
 
 namespace podgpu::sim {
 
-// The vendor's further parameters are not looked at; in C's calling convention they may be there.
+// The vendor's further parameters are ignored; C's calling convention allows that.
 #define PODGPU_DCGM_STUB(name)                                                                     \
   abi::dcgmReturn_t name(abi::dcgmHandle_t handle) {                                               \
     return Call(handle, __func__, [](const Scene&) -> int { return abi::DCGM_ST_NOT_SUPPORTED; }); \
@@ -75,7 +75,7 @@ PODGPU_DCGM_STUB(dcgmWatchFieldValue)
 PODGPU_DCGM_STUB(dcgmWatchJobFields)
 
 #if PODGPU_DCGM_MAJOR == 4
-// Later than 3.x.
+// Newer than 3.x.
 PODGPU_DCGM_STUB(dcgmAttachDriver)
 PODGPU_DCGM_STUB(dcgmConfigSetWorkloadPowerProfile)
 PODGPU_DCGM_STUB(dcgmDetachDriver)

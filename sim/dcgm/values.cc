@@ -10,7 +10,7 @@
 namespace podgpu::sim {
 namespace {
 
-// Fields that are pushed when something happens: bind events, XIDs, results of diagnostics.
+// Fields that are pushed by events: bind events, XIDs, results of diagnostics.
 struct EventRange {
   uint16_t first, last;
 };
@@ -21,7 +21,7 @@ constexpr std::array<const char*, 4> kTextBlanks = {abi::DCGM_STR_BLANK, abi::DC
                                                     abi::DCGM_STR_NOT_SUPPORTED,
                                                     abi::DCGM_STR_NOT_PERMISSIONED};
 
-// Whether an entity answers for a field of `level`.
+// Whether an entity has fields of `level`.
 bool Answers(const Entity& entity, FieldLevel level) {
   if (level == FieldLevel::kGlobal) {
     return true;

@@ -7,10 +7,10 @@ namespace podgpu::sim {
 namespace {
 
 constexpr TimeUs kForever = std::numeric_limits<TimeUs>::max();
-constexpr TimeUs kMinPeriodUs = 1000;             // Bounds what one question can enumerate.
+constexpr TimeUs kMinPeriodUs = 1000;             // Limits the samples of one call.
 constexpr TimeUs kDefaultKeepAgeUs = 30'000'000;  // DCGM's default age.
 constexpr TimeUs kMaxKeepAgeUs = 3600LL * 1'000'000;
-constexpr TimeUs kShortestRateUs = 100'000;  // Two samples of GPM must lie that far apart.
+constexpr TimeUs kShortestRateUs = 100'000;  // Minimum time between two GPM samples.
 
 WatchTerms Bounded(const WatchTerms& terms) {
   const TimeUs age = terms.keep_age_us > 0 ? terms.keep_age_us : kDefaultKeepAgeUs;
@@ -55,8 +55,8 @@ void Series::Drop(bool (*stays)(uint64_t group), TimeUs now, bool manual) {
   }
 }
 
-// Ends the present run and begins the one that the watches now ask for.  A series that was watched
-// all along keeps its rhythm: the next sample comes one period after the last.
+// Ends the present run and begins one with the terms of the present watches.  A series that was
+// watched all the time keeps its rhythm: the next sample comes one period after the last.
 void Series::Restart(TimeUs now, bool manual, bool was_watched) {
   Stop(now);
   if (watches_.empty()) {
@@ -109,7 +109,7 @@ void Series::Update(TimeUs now) {
   Run& run = runs_.back();
   const TimeUs gap = now - run.last;
   if (run.first == run.last) {
-    run.period = gap;  // The second sample of a run says how far apart its samples are.
+    run.period = gap;  // The second sample of a run sets its period.
   }
   if (run.period == gap) {
     run.last = now;
@@ -119,7 +119,7 @@ void Series::Update(TimeUs now) {
   Forget(now);
 }
 
-// Drops runs whose samples are all too old to be asked for; the two newest stay.
+// Drops runs whose samples are all too old to be read; the two newest stay.
 void Series::Forget(TimeUs now) {
   while (runs_.size() > 2 && runs_[1].last < now - terms_.keep_age_us) {
     runs_.erase(runs_.begin());
@@ -178,7 +178,7 @@ void Watches::UnwatchGroup(uint64_t group, TimeUs now) {
 
 void Watches::Update(TimeUs now) {
   if (!manual_) {
-    return;  // Everything that is due has been sampled already.
+    return;  // All due samples are taken already.
   }
   for (auto& [key, series] : series_) {
     series.Update(now);

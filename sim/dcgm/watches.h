@@ -1,12 +1,12 @@
-// When was each watched field of each entity sampled?  A question answered without sampling.
+// The sample times of each watched field of each entity, computed without sampling.
 //
-// A watch holds its start and its period, so the sample times of a series follow from the time of
-// the question: no thread samples anything.  A series is a list of runs of evenly spaced times; a
-// run ends when the watches of the series change.  With several watches the shortest period and the
-// longest age hold; after the last one has gone its samples stay readable, and a new watch takes
-// its first rate from the newest of them that is still kept.  In manual mode only
-// Update() adds times.  Values are computed from these times elsewhere.  Part of the face: standard
-// library only.  Not thread-safe; the session's lock guards it.
+// A watch has a start and a period, so the sample times of a series follow from the time of the
+// call: no thread samples anything.  A series is a list of runs of evenly spaced times; a run ends
+// when the watches of the series change.  With several watches the shortest period and the longest
+// age apply.  After the last watch has ended its samples stay readable, and a new watch takes its
+// first rate from the newest kept sample.  In manual mode only Update() adds times.  Other code
+// computes the values at these times.  Part of the face: standard library only.  Not thread-safe;
+// the session's lock guards it.
 #pragma once
 
 #include <compare>
@@ -20,7 +20,7 @@
 
 namespace podgpu::sim {
 
-// When a sample was taken, and the one before it of the same watching, which rates need.
+// The time of a sample, and of the sample before it, which rates need.
 struct SampleTime {
   TimeUs t = 0;
   std::optional<TimeUs> previous;
@@ -35,14 +35,14 @@ struct WatchTerms {
 // Sample times of one field of one entity.
 class Series {
  public:
-  // `owner` is the (group, field group) that watches.
+  // `owner` is the (group, field group) of the watch.
   using Owner = std::pair<uint64_t, uint64_t>;
 
   void Watch(Owner owner, const WatchTerms& terms, TimeUs now, bool manual);
   void Unwatch(Owner owner, TimeUs now, bool manual);
   void UnwatchGroup(uint64_t group, TimeUs now, bool manual);
   bool IsWatchedBy(Owner owner) const { return watches_.contains(owner); }
-  // Ends all watches but those of the groups that `stays` names.
+  // Ends all watches except those of the groups for which `stays` returns true.
   void Drop(bool (*stays)(uint64_t group), TimeUs now, bool manual);
   // Manual mode: takes a sample at `now` if the period has passed.
   void Update(TimeUs now);
@@ -58,7 +58,7 @@ class Series {
     TimeUs first;
     TimeUs period;
     TimeUs last;
-    bool fresh;  // Rates of its first sample have nothing to start from.
+    bool fresh;  // Its first sample has no previous one for rates.
     int64_t CountAt(TimeUs now) const;
     // The newest sample from which a rate up to `t` can be taken.
     std::optional<TimeUs> BaseFor(TimeUs t) const;
@@ -68,7 +68,7 @@ class Series {
   void Forget(TimeUs now);
 
   std::map<Owner, WatchTerms> watches_;
-  WatchTerms terms_;  // What all watches together ask for; stays when they have gone.
+  WatchTerms terms_;  // Combined terms of all watches; kept after they end.
   std::vector<Run> runs_;
 };
 
@@ -80,11 +80,12 @@ class Watches {
   explicit Watches(bool manual) : manual_(manual) {}
 
   void Watch(Key key, Series::Owner owner, const WatchTerms& terms, TimeUs now);
-  // False when `owner` watches nothing.
+  // False when `owner` has no watch.
   bool Unwatch(Series::Owner owner, TimeUs now);
   void UnwatchGroup(uint64_t group, TimeUs now);
-  // What an engine does to the entities for which `is_meant` holds: only watches of groups that
-  // `stays` names go on.  A series without any is as if it had never been watched.
+  // Drops watches as an engine does: for entities for which `is_meant` returns true, only watches
+  // of groups for which `stays` returns true remain.  A series without any is as if it was never
+  // watched.
   template <typename Predicate>
   void Drop(Predicate&& is_meant, bool (*stays)(uint64_t group), TimeUs now) {
     for (auto& [key, series] : series_) {

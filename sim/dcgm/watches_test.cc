@@ -36,7 +36,7 @@ TEST(Series, SampleTimesFollowFromStartAndPeriod) {
   }
 }
 
-TEST(Series, TheAnswerDoesNotDependOnHowOftenOrInWhichOrderItIsAsked) {
+TEST(Series, SampleTimesDoNotDependOnTheOrderOrNumberOfCalls) {
   Series asked_often;
   Series asked_once;
   asked_often.Watch(kOne, Every(kSecondUs), 0, false);
@@ -47,7 +47,7 @@ TEST(Series, TheAnswerDoesNotDependOnHowOftenOrInWhichOrderItIsAsked) {
   EXPECT_EQ(asked_often.Latest(7 * kSecondUs + 5)->t, asked_once.Latest(7 * kSecondUs + 5)->t);
 }
 
-TEST(Series, OnlyTheFirstSampleOfAWatchHasNonePrevious) {
+TEST(Series, OnlyTheFirstSampleOfAWatchHasNoPreviousOne) {
   Series series;
   series.Watch(kOne, Every(kSecondUs), 0, false);
   EXPECT_FALSE(series.Latest(kSecondUs - 1)->previous.has_value());
@@ -55,11 +55,11 @@ TEST(Series, OnlyTheFirstSampleOfAWatchHasNonePrevious) {
   EXPECT_EQ(series.Latest(5 * kSecondUs)->previous, 4 * kSecondUs);
 }
 
-TEST(Series, TheShortestPeriodOfSeveralWatchesHoldsFromTheLastSampleOn) {
+TEST(Series, TheShortestPeriodOfSeveralWatchesAppliesFromTheLastSample) {
   Series series;
   series.Watch(kOne, Every(10 * kSecondUs), 0, false);
   series.Watch(kOther, Every(kSecondUs), 12 * kSecondUs + 5, false);
-  // 10 s was the last sample of the slow watch; the fast one finds it a period old.
+  // 10 s was the last sample of the slow watch; for the fast watch it is one period old.
   EXPECT_EQ(series.Latest(12 * kSecondUs + 5)->t, 12 * kSecondUs + 5);
   EXPECT_EQ(series.Latest(12 * kSecondUs + 5)->previous, 10 * kSecondUs);
   EXPECT_EQ(series.Latest(14 * kSecondUs)->t, 13 * kSecondUs + 5);
@@ -78,7 +78,7 @@ TEST(Series, ASecondWatchOfTheSamePeriodKeepsTheRhythm) {
   EXPECT_EQ(series.Latest(2 * kSecondUs + 100)->t, 2 * kSecondUs + 100);
 }
 
-TEST(Series, TheLastSampleStaysAfterTheLastWatchHasGone) {
+TEST(Series, TheLastSampleStaysAfterTheLastWatchEnds) {
   Series series;
   series.Watch(kOne, Every(kSecondUs), 0, false);
   series.Unwatch(kOne, 2 * kSecondUs + 1, false);
@@ -94,11 +94,11 @@ TEST(Series, WatchingAgainSamplesAtOnceAndTakesItsFirstRateFromAKeptSample) {
   series.Watch(kOne, Every(kSecondUs), 2 * kSecondUs + 7, false);
   EXPECT_EQ(series.Latest(2 * kSecondUs + 7)->t, 2 * kSecondUs + 7);
   EXPECT_EQ(series.Latest(2 * kSecondUs + 7)->previous, kSecondUs)
-      << "the one 7 us ago is too near";
+      << "the sample 7 us ago is too recent";
   EXPECT_EQ(series.Latest(3 * kSecondUs + 7)->previous, 2 * kSecondUs + 7);
 }
 
-TEST(Series, AWatchAfterTheKeptSamplesHaveExpiredBeginsItsRatesFromNothing) {
+TEST(Series, AWatchAfterTheKeptSamplesExpiredHasNoFirstRate) {
   Series series;
   series.Watch(kOne, Every(kSecondUs), 0, false);
   series.Unwatch(kOne, 2 * kSecondUs, false);
@@ -114,13 +114,13 @@ TEST(Series, SinceListsKeptSamplesAscending) {
             (std::vector<TimeUs>{0, kSecondUs, 2 * kSecondUs}));
   EXPECT_EQ(Times(series.Since(kSecondUs + 1, 2 * kSecondUs)),
             (std::vector<TimeUs>{2 * kSecondUs}));
-  // At 10 s those before 7 s are older than the age.
+  // At 10 s the samples before 7 s are older than the age.
   EXPECT_EQ(Times(series.Since(0, 10 * kSecondUs)),
             (std::vector<TimeUs>{7 * kSecondUs, 8 * kSecondUs, 9 * kSecondUs, 10 * kSecondUs}));
   EXPECT_TRUE(series.Since(11 * kSecondUs, 10 * kSecondUs).empty());
 }
 
-TEST(Series, SinceIsBoundByTheNumberOfSamples) {
+TEST(Series, SinceIsLimitedByTheNumberOfSamples) {
   Series series;
   series.Watch(kOne, {.period_us = kSecondUs, .keep_age_us = 60 * kSecondUs, .keep_samples = 2}, 0,
                false);
@@ -167,7 +167,7 @@ TEST(Watches, AutomaticModeHasNothingToUpdate) {
   EXPECT_EQ(watches.Find({{1, 1}, 150}), nullptr);
 }
 
-TEST(Watches, UnwatchEndsOnlyWhatTheOwnerWatched) {
+TEST(Watches, UnwatchEndsOnlyTheOwnersWatches) {
   const Watches::Key first = {{1, 0}, 150};
   const Watches::Key second = {{1, 1}, 150};
   Watches watches(false);

@@ -1,4 +1,4 @@
-// Version words: each library takes those of its generation and refuses all others with -12.
+// Version words: each library accepts those of its generation and refuses all others with -12.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -23,7 +23,7 @@ enum class Shape : uint8_t {
   kStructAlone,      // call(struct)
 };
 
-// A call, a word, and in which generations the word is accepted.
+// A call, a version word, and the generations that accept it.
 struct WordCase {
   const char* call;
   Shape shape;
@@ -82,7 +82,7 @@ int CallWith(const DcgmBench& bench, const WordCase& row, uint32_t word) {
   return 1;
 }
 
-TEST_P(DcgmWords, EachStructIsTakenInItsGenerationOnly) {
+TEST_P(DcgmWords, EachStructIsAcceptedOnlyInItsGeneration) {
   DcgmBench bench(GetParam(), kEightGpus);
   bench.Start();
   for (const WordCase& row : kWords) {
@@ -96,11 +96,11 @@ TEST_P(DcgmWords, EachStructIsTakenInItsGenerationOnly) {
   }
 }
 
-TEST_P(DcgmWords, AWordOfNoGenerationIsRefusedEverywhere) {
+TEST_P(DcgmWords, AnUnknownVersionWordIsRefusedEverywhere) {
   DcgmBench bench(GetParam(), kEightGpus);
   bench.Start();
   for (const WordCase& row : kWords) {
-    // 3.x gives the severity struct no version word, so there is none to refuse.
+    // 3.x gives the severity struct no version word, so it refuses none.
     const bool has_word =
         GetParam() == 4 || std::string_view(row.call) != "dcgmHostengineSetLoggingSeverity";
     for (const uint32_t wrong : {1U, row.word + 4, row.word + (1U << 24U) * 7}) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kEndlessPart = size_t{64} << 10;
 
-// By zlib, since podgpu compresses with another library.
+// Compresses with zlib, since podgpu uses another library.
 std::string Zipped(std::string_view text) {
   constexpr int kGzipForm = 16 + MAX_WBITS;
   constexpr int kMemoryLevel = 8;
@@ -42,7 +42,7 @@ std::string Ok(std::string_view body) {
   return Whole("200 OK", "Content-Type: application/json\r\nConnection: close\r\n", body);
 }
 
-// `text` with the first `from` in it as `to`.
+// Returns `text` with the first `from` replaced by `to`.
 std::string With(std::string_view text, std::string_view from, std::string_view to) {
   std::string changed(text);
   if (const size_t at = changed.find(from); at != std::string::npos) {
@@ -123,7 +123,8 @@ std::string AnswerOfNode(const FleetQuestion& question, std::string_view json) {
 }
 
 FleetGarbage GarbageOfNode(size_t node, std::string_view json) {
-  // Which nodes are asked for garbage is a matter of steps; mixed, all sorts come up.
+  // Garbage nodes lie at regular steps in the fleet; mixing their numbers gives all sorts of
+  // garbage.
   return kGarbage[Mix(node) % std::size(kGarbage)](json);
 }
 

@@ -38,7 +38,7 @@ TEST(FleetAnswers, ServeTheReportPlainOrCompressed) {
   EXPECT_EQ(Gunzip(BodyOf(zipped)), kReport);
 }
 
-TEST(FleetAnswers, SayNothingAnewToWhoHasIt) {
+TEST(FleetAnswers, AnswerNotModifiedToAClientThatHasTheReport) {
   const std::string first = AnswerOfNode({.path = "/api/v1/node"}, kReport);
   const std::string again =
       AnswerOfNode({.path = "/api/v1/node", .if_none_match = EtagOf(first)}, kReport);
@@ -49,12 +49,12 @@ TEST(FleetAnswers, SayNothingAnewToWhoHasIt) {
   EXPECT_EQ(BodyOf(other), "{}");
 }
 
-TEST(FleetAnswers, KnowNoOtherPaths) {
+TEST(FleetAnswers, RefuseOtherPaths) {
   EXPECT_EQ(BodyOf(AnswerOfNode({.path = "/healthz"}, kReport)), "ok\n");
   EXPECT_TRUE(AnswerOfNode({.path = "/metrics"}, kReport).starts_with("HTTP/1.1 404 "));
 }
 
-TEST(FleetAnswers, HaveGarbageOfManySortsThatNoReaderTakes) {
+TEST(FleetAnswers, HaveGarbageOfManySortsThatTheReaderRefuses) {
   std::set<std::string> sorts;
   for (size_t node = 0; node < 250; ++node) {
     const FleetGarbage garbage = GarbageOfNode(node, kReport);

@@ -13,8 +13,9 @@ constexpr size_t kNodesPerBlock = 250;
 constexpr size_t kFirstBlock = 16;
 constexpr size_t kBlocksPerNet = 250;
 
-constexpr std::string_view kMannerWords[] = {"", "  # hangs", "  # refuses", "  # answers garbage"};
-static_assert(std::size(kMannerWords) == kNodeMannerCount);
+constexpr std::string_view kBehaviourWords[] = {"", "  # hangs", "  # refuses",
+                                                "  # answers garbage"};
+static_assert(std::size(kBehaviourWords) == kFleetBehaviourCount);
 
 size_t CountOf(size_t nodes, uint32_t percent) {
   const size_t rounded = (nodes * percent + 50) / 100;
@@ -23,24 +24,24 @@ size_t CountOf(size_t nodes, uint32_t percent) {
 
 }  // namespace
 
-std::vector<NodeManner> PlanManners(size_t nodes, const FleetShares& shares) {
-  std::vector<NodeManner> manners(nodes, NodeManner::kAnswers);
-  // Steps of about the golden section visit each node once and leave no cluster.
+std::vector<FleetBehaviour> PlanBehaviours(size_t nodes, const FleetShares& shares) {
+  std::vector<FleetBehaviour> behaviours(nodes, FleetBehaviour::kAnswers);
+  // Steps of about the golden section visit each node once and spread the bad nodes evenly.
   size_t step = std::max<size_t>(nodes * 618 / 1000, 1);
   while (nodes > 0 && std::gcd(step, nodes) != 1) {
     ++step;
   }
   size_t visited = 0;
-  const auto give = [&](uint32_t percent, NodeManner manner) {
+  const auto give = [&](uint32_t percent, FleetBehaviour behaviour) {
     const size_t last = std::min(nodes, visited + CountOf(nodes, percent));
     for (; visited < last; ++visited) {
-      manners[(nodes / 2 + visited * step) % nodes] = manner;
+      behaviours[(nodes / 2 + visited * step) % nodes] = behaviour;
     }
   };
-  give(shares.hanging, NodeManner::kHangs);
-  give(shares.refusing, NodeManner::kRefuses);
-  give(shares.garbage, NodeManner::kGarbage);
-  return manners;
+  give(shares.hanging, FleetBehaviour::kHangs);
+  give(shares.refusing, FleetBehaviour::kRefuses);
+  give(shares.garbage, FleetBehaviour::kGarbage);
+  return behaviours;
 }
 
 std::string FleetAddress(size_t node) {
@@ -51,14 +52,14 @@ std::string FleetAddress(size_t node) {
 
 std::string FleetNodeName(size_t node) { return absl::StrFormat("gpu-node-%04d", node + 1); }
 
-std::string FleetNodesFile(std::string_view scenario, const std::vector<NodeManner>& manners,
+std::string FleetNodesFile(std::string_view scenario, const std::vector<FleetBehaviour>& behaviours,
                            uint16_t port) {
   std::string text =
       absl::StrFormat("# podgpu-sim fleet: %d nodes of the scenario %s, all of them invented.\n",
-                      manners.size(), scenario);
-  for (size_t node = 0; node < manners.size(); ++node) {
+                      behaviours.size(), scenario);
+  for (size_t node = 0; node < behaviours.size(); ++node) {
     absl::StrAppendFormat(&text, "%s:%d%s\n", FleetAddress(node), port,
-                          kMannerWords[static_cast<size_t>(manners[node])]);
+                          kBehaviourWords[static_cast<size_t>(behaviours[node])]);
   }
   return text;
 }

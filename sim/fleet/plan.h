@@ -1,8 +1,8 @@
-// Which nodes a simulated fleet has: where each is, what it is called, and how it behaves.
+// The nodes of a simulated fleet: the address, name and behaviour of each.
 //
-// Addresses are of the loopback range, so that thousands fit on one machine and nobody else can
-// reach them.  Those that behave badly are spread over the fleet, exactly as many as their share
-// says, the same ones each time.  Pure functions; any thread.
+// Addresses are of the loopback range, so thousands fit on one machine and no other machine can
+// reach them.  Nodes that behave badly are spread over the fleet; their number follows exactly from
+// their share, and they are the same ones each time.  Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace podgpu::sim {
 
-// As many as the cluster role takes.
+// The most nodes that the cluster role accepts.
 inline constexpr size_t kMostFleetNodes = 20'000;
 
-enum class NodeManner : uint8_t {
+enum class FleetBehaviour : uint8_t {
   kAnswers,
-  kHangs,    // Takes the connection and says nothing, ever.
-  kRefuses,  // Its port is taken, and nobody listens.
-  kGarbage,  // Answers what no honest node does.
+  kHangs,    // Accepts the connection and never answers.
+  kRefuses,  // Refuses connections: the port is bound but not listening.
+  kGarbage,  // Answers with garbage (answers.h).
 };
-inline constexpr int kNodeMannerCount = 4;
+inline constexpr int kFleetBehaviourCount = 4;
 
 // In percent of all nodes; together at most 100.
 struct FleetShares {
@@ -30,8 +30,8 @@ struct FleetShares {
   uint32_t garbage = 0;
 };
 
-// By node.
-std::vector<NodeManner> PlanManners(size_t nodes, const FleetShares& shares);
+// The behaviour of each node.
+std::vector<FleetBehaviour> PlanBehaviours(size_t nodes, const FleetShares& shares);
 
 // "127.16.0.1" of node 0, 250 nodes in each block.
 std::string FleetAddress(size_t node);
@@ -39,7 +39,7 @@ std::string FleetAddress(size_t node);
 std::string FleetNodeName(size_t node);
 
 // The file that `podgpu cluster --nodes=file:` reads.
-std::string FleetNodesFile(std::string_view scenario, const std::vector<NodeManner>& manners,
+std::string FleetNodesFile(std::string_view scenario, const std::vector<FleetBehaviour>& behaviours,
                            uint16_t port);
 
 }  // namespace podgpu::sim

@@ -8,36 +8,37 @@
 namespace podgpu::sim {
 namespace {
 
-size_t CountOfManner(const std::vector<NodeManner>& manners, NodeManner manner) {
-  return static_cast<size_t>(std::ranges::count(manners, manner));
+size_t CountOfBehaviour(const std::vector<FleetBehaviour>& behaviours, FleetBehaviour behaviour) {
+  return static_cast<size_t>(std::ranges::count(behaviours, behaviour));
 }
 
-TEST(FleetPlan, HasExactlyTheSharesThatWereAskedFor) {
+TEST(FleetPlan, HasExactlyTheRequestedShares) {
   for (const size_t nodes : {20U, 100U, 618U, 1'000U, 5'000U, 20'000U}) {
-    const std::vector<NodeManner> manners =
-        PlanManners(nodes, {.hanging = 10, .refusing = 10, .garbage = 5});
-    ASSERT_EQ(manners.size(), nodes);
-    EXPECT_EQ(CountOfManner(manners, NodeManner::kHangs), (nodes + 5) / 10) << nodes;
-    EXPECT_EQ(CountOfManner(manners, NodeManner::kRefuses), (nodes + 5) / 10) << nodes;
-    EXPECT_EQ(CountOfManner(manners, NodeManner::kGarbage), (nodes * 5 + 50) / 100) << nodes;
+    const std::vector<FleetBehaviour> behaviours =
+        PlanBehaviours(nodes, {.hanging = 10, .refusing = 10, .garbage = 5});
+    ASSERT_EQ(behaviours.size(), nodes);
+    EXPECT_EQ(CountOfBehaviour(behaviours, FleetBehaviour::kHangs), (nodes + 5) / 10) << nodes;
+    EXPECT_EQ(CountOfBehaviour(behaviours, FleetBehaviour::kRefuses), (nodes + 5) / 10) << nodes;
+    EXPECT_EQ(CountOfBehaviour(behaviours, FleetBehaviour::kGarbage), (nodes * 5 + 50) / 100)
+        << nodes;
   }
 }
 
-TEST(FleetPlan, KeepsWithinSmallFleetsAndWholeShares) {
-  EXPECT_TRUE(PlanManners(0, {.hanging = 50}).empty());
-  const std::vector<NodeManner> one = PlanManners(1, {.hanging = 1, .refusing = 1});
-  EXPECT_EQ(one, std::vector<NodeManner>{NodeManner::kHangs});
-  const std::vector<NodeManner> all = PlanManners(7, {.garbage = 100});
-  EXPECT_EQ(CountOfManner(all, NodeManner::kGarbage), 7U);
-  const std::vector<NodeManner> none = PlanManners(100, {});
-  EXPECT_EQ(CountOfManner(none, NodeManner::kAnswers), 100U);
+TEST(FleetPlan, RoundsSharesInSmallFleets) {
+  EXPECT_TRUE(PlanBehaviours(0, {.hanging = 50}).empty());
+  const std::vector<FleetBehaviour> one = PlanBehaviours(1, {.hanging = 1, .refusing = 1});
+  EXPECT_EQ(one, std::vector<FleetBehaviour>{FleetBehaviour::kHangs});
+  const std::vector<FleetBehaviour> all = PlanBehaviours(7, {.garbage = 100});
+  EXPECT_EQ(CountOfBehaviour(all, FleetBehaviour::kGarbage), 7U);
+  const std::vector<FleetBehaviour> none = PlanBehaviours(100, {});
+  EXPECT_EQ(CountOfBehaviour(none, FleetBehaviour::kAnswers), 100U);
 }
 
 TEST(FleetPlan, SpreadsTheBadOnesOverTheFleet) {
-  const std::vector<NodeManner> manners = PlanManners(1'000, {.hanging = 10});
-  for (size_t begin = 0; begin < manners.size(); begin += 100) {
-    const auto part = manners.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto hanging = std::count(part, part + 100, NodeManner::kHangs);
+  const std::vector<FleetBehaviour> behaviours = PlanBehaviours(1'000, {.hanging = 10});
+  for (size_t begin = 0; begin < behaviours.size(); begin += 100) {
+    const auto part = behaviours.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto hanging = std::count(part, part + 100, FleetBehaviour::kHangs);
     EXPECT_GE(hanging, 5) << begin;
     EXPECT_LE(hanging, 15) << begin;
   }
@@ -57,10 +58,10 @@ TEST(FleetPlan, GivesEachNodeAnAddressAndANameOfItsOwn) {
   EXPECT_EQ(FleetNodeName(251), "gpu-node-0252");
 }
 
-TEST(FleetPlan, WritesTheFileOfNodesWithTheBadOnesNamed) {
+TEST(FleetPlan, WritesTheFileOfNodesAndMarksTheBadOnes) {
   EXPECT_EQ(FleetNodesFile("demo",
-                           {NodeManner::kAnswers, NodeManner::kHangs, NodeManner::kRefuses,
-                            NodeManner::kGarbage},
+                           {FleetBehaviour::kAnswers, FleetBehaviour::kHangs,
+                            FleetBehaviour::kRefuses, FleetBehaviour::kGarbage},
                            9400),
             "# podgpu-sim fleet: 4 nodes of the scenario demo, all of them invented.\n"
             "127.16.0.1:9400\n"

@@ -25,23 +25,23 @@ namespace beast = boost::beast;
 using Tcp = boost::asio::ip::tcp;
 using FleetError = boost::system::error_code;
 
-constexpr std::chrono::seconds kPatience{30};  // For a question, and for an answer to leave.
+constexpr std::chrono::seconds kTimeout{30};  // For reading a request, and for writing an answer.
 constexpr size_t kEndlessBytes = size_t{64} << 10;
-constexpr size_t kOtherDescriptors = 1'000;  // Connections, and what every program has.
+constexpr size_t kOtherDescriptors = 1'000;  // For connections and the process itself.
 
 // One connection to one node.  It lives in the handlers of its operations.
 class FleetConnection : public std::enable_shared_from_this<FleetConnection> {
  public:
-  FleetConnection(Tcp::socket socket, size_t node, NodeManner manner,
+  FleetConnection(Tcp::socket socket, size_t node, FleetBehaviour behaviour,
                   const FleetServer::Report& report)
-      : stream_(std::move(socket)), node_(node), manner_(manner), report_(report) {}
+      : stream_(std::move(socket)), node_(node), behaviour_(behaviour), report_(report) {}
 
   void Read() {
     question_ = {};
-    if (manner_ == NodeManner::kHangs) {
+    if (behaviour_ == FleetBehaviour::kHangs) {
       stream_.expires_never();
     } else {
-      stream_.expires_after(kPatience);
+      stream_.expires_after(kTimeout);
     }
     beast::http::async_read(stream_, received_, question_,
                             [self = shared_from_this()](FleetError error, size_t /*bytes*/) {
@@ -53,8 +53,8 @@ class FleetConnection : public std::enable_shared_from_this<FleetConnection> {
 
  private:
   void Answer() {
-    if (manner_ == NodeManner::kHangs) {
-      Read();  // Until the other side has enough.
+    if (behaviour_ == FleetBehaviour::kHangs) {
+      Read();  // Sends until the client closes the connection.
       return;
     }
     using Field = beast::http::field;
@@ -64,8 +64,8 @@ class FleetConnection : public std::enable_shared_from_this<FleetConnection> {
     };
     const std::string json = report_(node_);
     is_endless_ = false;
-    closes_ = manner_ == NodeManner::kGarbage || !question_.keep_alive();
-    if (manner_ == NodeManner::kGarbage) {
+    closes_ = behaviour_ == FleetBehaviour::kGarbage || !question_.keep_alive();
+    if (behaviour_ == FleetBehaviour::kGarbage) {
       FleetGarbage garbage = GarbageOfNode(node_, json);
       answer_ = std::move(garbage.bytes);
       is_endless_ = garbage.is_endless;
@@ -76,7 +76,7 @@ class FleetConnection : public std::enable_shared_from_this<FleetConnection> {
                               text(Field::accept_encoding), closes_},
                              json);
     }
-    stream_.expires_after(kPatience);
+    stream_.expires_after(kTimeout);
     Write();
   }
 
@@ -103,7 +103,7 @@ class FleetConnection : public std::enable_shared_from_this<FleetConnection> {
 
   beast::tcp_stream stream_;
   const size_t node_;
-  const NodeManner manner_;
+  const FleetBehaviour behaviour_;
   const FleetServer::Report& report_;
   beast::flat_buffer received_;
   beast::http::request<beast::http::string_body> question_;
@@ -122,7 +122,7 @@ Status AllowDescriptors(size_t wanted) {
   return limit.rlim_cur >= wanted
              ? absl::OkStatus()
              : absl::InvalidArgumentError(absl::StrFormat(
-                   "podgpu-sim fleet: %d descriptors are needed and at most %d allowed; ask for "
+                   "podgpu-sim fleet: needs %d descriptors, but the limit is %d; ask for "
                    "fewer nodes, or raise the limit (ulimit -Hn)",
                    wanted, limit.rlim_max));
 }
@@ -133,21 +133,21 @@ class FleetServer::Engine {
  public:
   explicit Engine(Report report) : report_(std::move(report)), signals_(io_, SIGINT, SIGTERM) {}
 
-  // Takes the address of the next node.
-  Status Add(NodeManner manner, uint16_t port) {
+  // Binds the address of the next node.
+  Status Add(FleetBehaviour behaviour, uint16_t port) {
     Listener& listener =
-        listeners_.emplace_back(Listener{Tcp::acceptor(io_), listeners_.size(), manner});
+        listeners_.emplace_back(Listener{Tcp::acceptor(io_), listeners_.size(), behaviour});
     const std::string address = FleetAddress(listener.node);
     const Tcp::endpoint endpoint(boost::asio::ip::make_address(address), port_ == 0 ? port : port_);
     FleetError error;
     listener.acceptor.open(endpoint.protocol(), error);
-    if (!error && manner != NodeManner::kRefuses) {
+    if (!error && behaviour != FleetBehaviour::kRefuses) {
       listener.acceptor.set_option(Tcp::acceptor::reuse_address(true), error);
     }
     if (!error) {
       listener.acceptor.bind(endpoint, error);
     }
-    if (!error && manner != NodeManner::kRefuses) {
+    if (!error && behaviour != FleetBehaviour::kRefuses) {
       listener.acceptor.listen(Tcp::acceptor::max_listen_connections, error);
     }
     if (error) {
@@ -162,7 +162,7 @@ class FleetServer::Engine {
   void Run() {
     signals_.async_wait([this](FleetError /*error*/, int /*signal*/) { io_.stop(); });
     for (Listener& listener : listeners_) {
-      if (listener.manner != NodeManner::kRefuses) {
+      if (listener.behaviour != FleetBehaviour::kRefuses) {
         Accept(listener);
       }
     }
@@ -176,7 +176,7 @@ class FleetServer::Engine {
   struct Listener {
     Tcp::acceptor acceptor;
     size_t node;
-    NodeManner manner;
+    FleetBehaviour behaviour;
   };
 
   void Accept(Listener& listener) {
@@ -185,13 +185,14 @@ class FleetServer::Engine {
         AcceptLater(listener);
         return;
       }
-      std::make_shared<FleetConnection>(std::move(socket), listener.node, listener.manner, report_)
+      std::make_shared<FleetConnection>(std::move(socket), listener.node, listener.behaviour,
+                                        report_)
           ->Read();
       Accept(listener);
     });
   }
 
-  // No descriptor is left.
+  // Out of descriptors.
   void AcceptLater(Listener& listener) {
     constexpr std::chrono::milliseconds kPause{50};
     const auto timer = std::make_shared<boost::asio::steady_timer>(io_, kPause);
@@ -201,20 +202,20 @@ class FleetServer::Engine {
   const Report report_;
   boost::asio::io_context io_{1};
   boost::asio::signal_set signals_;
-  std::vector<Listener> listeners_;  // By node; never grows once it serves.
+  std::vector<Listener> listeners_;  // By node; constant after Listen.
   uint16_t port_ = 0;
 };
 
 FleetServer::FleetServer(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 FleetServer::~FleetServer() = default;
 
-StatusOr<std::unique_ptr<FleetServer>> FleetServer::Listen(const std::vector<NodeManner>& manners,
-                                                           uint16_t port, Report report) {
-  PODGPU_RETURN_IF_ERROR(AllowDescriptors(manners.size() + kOtherDescriptors));
+StatusOr<std::unique_ptr<FleetServer>> FleetServer::Listen(
+    const std::vector<FleetBehaviour>& behaviours, uint16_t port, Report report) {
+  PODGPU_RETURN_IF_ERROR(AllowDescriptors(behaviours.size() + kOtherDescriptors));
   auto engine = std::make_unique<Engine>(std::move(report));
-  engine->Reserve(manners.size());
-  for (const NodeManner manner : manners) {
-    PODGPU_RETURN_IF_ERROR(engine->Add(manner, port));
+  engine->Reserve(behaviours.size());
+  for (const FleetBehaviour behaviour : behaviours) {
+    PODGPU_RETURN_IF_ERROR(engine->Add(behaviour, port));
   }
   // Private constructor: make_unique cannot reach it.
   return std::unique_ptr<FleetServer>(

@@ -1,9 +1,9 @@
 // Listens on thousands of addresses at once and serves all of them from one thread.
 //
-// Each node has an address of its own, so whom a question is for is known before a byte of it was
-// read.  Listen takes the addresses, also those where nobody is to listen, so that a connection
-// there is refused and no other program gets in between.  Run serves until SIGINT or SIGTERM and
-// calls `report` for each question.  One thread.
+// Each node has its own address, so the server knows the node of a request before it reads a byte.
+// Listen binds every address, also those of refusing nodes, so a connection there is refused and no
+// other program can bind it.  Run serves until SIGINT or SIGTERM and calls `report` for each
+// request. One thread.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ namespace podgpu::sim {
 
 class FleetServer {
  public:
-  // The JSON of a node, now.
+  // Returns the JSON of a node, now.
   using Report = std::function<std::string(size_t node)>;
 
-  // Port 0: a free one, the same for all.  kInvalidArgument for a port that is taken, or more nodes
-  // than this process may open sockets, with the remedy.
-  static StatusOr<std::unique_ptr<FleetServer>> Listen(const std::vector<NodeManner>& manners,
-                                                       uint16_t port, Report report);
+  // Port 0: a free one, the same for all nodes.  kInvalidArgument, with the remedy, for a port in
+  // use or more nodes than this process may open sockets.
+  static StatusOr<std::unique_ptr<FleetServer>> Listen(
+      const std::vector<FleetBehaviour>& behaviours, uint16_t port, Report report);
 
   FleetServer(const FleetServer&) = delete;
   FleetServer& operator=(const FleetServer&) = delete;
@@ -35,7 +35,7 @@ class FleetServer {
   void Run();
 
  private:
-  class Engine;  // What knows Asio.
+  class Engine;  // Hides Asio from this header.
   explicit FleetServer(std::unique_ptr<Engine> engine);
 
   const std::unique_ptr<Engine> engine_;

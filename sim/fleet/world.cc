@@ -32,7 +32,7 @@ class OwnerCollector final : public PodVisitor {
   }
   void Container(const ContainerFacts& container) override { owner_.container = container.name; }
   void Device(const PodDevice& device) override {
-    if (device.device.gpu < 0) {  // An instance that is gone.
+    if (device.device.gpu < 0) {  // The instance no longer exists.
       return;
     }
     const bool is_claim = device.resource.find('/') == std::string_view::npos;
@@ -41,7 +41,7 @@ class OwnerCollector final : public PodVisitor {
     owners_[{device.device.gpu, device.device.instance}].push_back(owner_);
   }
 
-  // Sorted, each once: replicas of a shared device are one owner.
+  // Sorted and without duplicates: replicas of a shared device are one owner.
   std::vector<ReportedOwner> Of(int gpu, int instance) {
     std::vector<ReportedOwner>& owners = owners_[{gpu, instance}];
     std::ranges::sort(owners);
@@ -110,7 +110,7 @@ class NodeReading {
       set(UseMeasure::kSmActive, Activity(Integral::kSmPpmUs, device));
       set(UseMeasure::kTensorActive, Activity(Integral::kTensorPpmUs, device));
     }
-    // DCGM tells whole MiB.
+    // DCGM reports whole MiB.
     const auto mebibytes = [](int64_t bytes) {
       const int64_t whole = bytes / kMib * kMib;
       return static_cast<double>(whole);
@@ -120,7 +120,7 @@ class NodeReading {
     return use;
   }
 
-  // Over the second before.
+  // The mean over the last second.
   double Activity(Integral what, DeviceRef device) const {
     const Int128 active = world_.IntegrateOver(what, device, t_ - kSecondUs, t_);
     return static_cast<double>(active) / static_cast<double>(kSecondUs) / kPpm;
@@ -130,7 +130,7 @@ class NodeReading {
   const size_t node_;
   const TimeUs t_;
   OwnerCollector owners_;
-  bool is_lost_ = false;  // The GPU that is being told of.
+  bool is_lost_ = false;  // Whether the GPU that is being written is lost.
 };
 
 }  // namespace
@@ -153,7 +153,7 @@ NodeReport FleetWorld::ReportOf(size_t node, TimeUs t) const {
 }
 
 std::string FleetUuid(std::string_view uuid, size_t node) {
-  // Odd, so that each node has another number.
+  // The step is odd, so each node gets a different number.
   constexpr uint32_t kSpread = 0x9e3779b1;
   constexpr size_t kDigits = 8;
   const size_t begin = uuid.find('-') + 1;  // After "GPU-" or "MIG-".

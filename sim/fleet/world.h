@@ -1,10 +1,10 @@
-// What the nodes of a simulated fleet report: one world, told by thousands of nodes.
+// The reports of a simulated fleet: thousands of nodes made from one world.
 //
-// Each node is the world of the scenario at another time, so that no two do the same at once, with
-// a name, boards and pods of its own: UUIDs differ, and a pod's number goes on from node to node,
-// as that of a StatefulSet does.  What is told is what podgpu would read there through DCGM, of the
-// same second.  Of the scenario's faults only lost GPUs show.  The world outlives the object; any
-// thread.
+// Each node is the world of the scenario at a different time, so no two nodes do the same at once.
+// Each has its own name, boards and pods: UUIDs differ, and pod numbers continue from node to node,
+// as in a StatefulSet.  A report has the values that podgpu would read there through DCGM in the
+// same second.  Of the scenario's faults only lost GPUs are visible.  The world must outlive the
+// object; any thread.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class FleetWorld {
  public:
   FleetWorld(const World& world, size_t nodes) : world_(world), nodes_(nodes) {}
 
-  // The report that `node` makes at the fleet's time `t`; the same through each second.
+  // The report of `node` at the fleet's time `t`; the same during one whole second.
   NodeReport ReportOf(size_t node, TimeUs t) const;
 
  private:
@@ -26,9 +26,10 @@ class FleetWorld {
   const size_t nodes_;
 };
 
-// "GPU-5e0c...": that of `uuid`, but of this node; node 0 keeps it.
+// The UUID of this node's board for the world's `uuid`, "GPU-5e0c..."; node 0 keeps `uuid`.
 std::string FleetUuid(std::string_view uuid, size_t node);
-// "trainer-3" of node 7 of 100 is "trainer-307", "notebook" is "notebook-7".
+// The pod's name on `node`: "trainer-3" on node 7 of 100 is "trainer-307", "notebook" is
+// "notebook-7".
 std::string FleetPodName(std::string_view pod, size_t node, size_t nodes);
 
 }  // namespace podgpu::sim

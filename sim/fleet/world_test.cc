@@ -26,14 +26,14 @@ std::string OwnersOf(const std::vector<ReportedOwner>& owners) {
   return text;
 }
 
-TEST(FleetWorld, TellsWhoHoldsWhichDeviceAndHowHardItIsUsed) {
+TEST(FleetWorld, ReportsOwnersAndUtilisationOfEachDevice) {
   const TestWorld world = DemoWorld();
   const NodeReport report = FleetWorld(*world, 100).ReportOf(3, 0);
   EXPECT_EQ(report.node, "gpu-node-0004");
   EXPECT_EQ(report.verdict, "ready: 8 of 8 GPUs served");
   ASSERT_EQ(report.gpus.size(), 8U);
   EXPECT_EQ(OwnersOf(report.gpus[0].use.owners), "research/llama-train-3/trainer nvidia.com/gpu\n");
-  EXPECT_EQ(report.gpus[4].use.owners.size(), 4U);  // Shared by time.
+  EXPECT_EQ(report.gpus[4].use.owners.size(), 4U);  // Time-sliced.
   const std::vector<ReportedInstance>& instances = report.gpus[6].instances;
   const auto largest = std::ranges::find(instances, "3g.40gb", &ReportedInstance::profile);
   ASSERT_NE(largest, instances.end());
@@ -44,7 +44,7 @@ TEST(FleetWorld, TellsWhoHoldsWhichDeviceAndHowHardItIsUsed) {
   EXPECT_TRUE(largest->use.of(UseMeasure::kSmActive).has_value());
 }
 
-TEST(FleetWorld, MakesReportsThatTheClusterRoleTakes) {
+TEST(FleetWorld, MakesReportsThatTheClusterRoleAccepts) {
   const TestWorld world = DemoWorld();
   const FleetWorld fleet(*world, 5'000);
   for (const size_t node : {0U, 1U, 17U, 4'999U}) {
@@ -60,7 +60,7 @@ TEST(FleetWorld, MakesReportsThatTheClusterRoleTakes) {
   }
 }
 
-TEST(FleetWorld, StandsStillThroughASecondAndGoesOnAfterIt) {
+TEST(FleetWorld, ReportsChangeOncePerSecond) {
   const TestWorld world = DemoWorld();
   const FleetWorld fleet(*world, 10);
   EXPECT_EQ(fleet.ReportOf(2, 5 * kSecondUs), fleet.ReportOf(2, 6 * kSecondUs - 1));
@@ -72,7 +72,7 @@ TEST(FleetWorld, StandsStillThroughASecondAndGoesOnAfterIt) {
   EXPECT_GT(values.size(), 1U);
 }
 
-TEST(FleetWorld, GivesNoTwoNodesABoardOrAPodOfTheSameName) {
+TEST(FleetWorld, GivesEveryNodeItsOwnBoardsAndPods) {
   const TestWorld world = DemoWorld();
   const FleetWorld fleet(*world, 500);
   std::map<std::string, int> seen;

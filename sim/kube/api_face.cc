@@ -41,42 +41,43 @@ std::string LabelsOf(std::string_view name) {
                   : Member("app.kubernetes.io/name", name);
 }
 
-// What the kubelet notes of a static pod: on its mirror at the API server, or on the pod itself.
-std::string NotesOnStatic(std::string_view config_hash, PodTeller teller) {
+// The kubelet's annotations of a static pod: on its mirror at the API server, or on the pod itself.
+std::string NotesOnStatic(std::string_view config_hash, PodSource source) {
   return config_hash.empty()
              ? std::string()
              : ",\"annotations\":{" +
-                   Member(teller == PodTeller::kApiServer ? "kubernetes.io/config.mirror"
+                   Member(source == PodSource::kApiServer ? "kubernetes.io/config.mirror"
                                                           : "kubernetes.io/config.hash",
                           config_hash) +
                    "," + Member("kubernetes.io/config.source", "file") + "}";
 }
 
-// What is said of each pod, by namespace/name.
+// Collects the text of each pod, by namespace/name.
 class PodCollector final : public PodVisitor {
  public:
-  explicit PodCollector(PodTeller teller) : teller_(teller) {}
+  explicit PodCollector(PodSource source) : source_(source) {}
 
   void Pod(const PodFacts& pod) override {
     const bool is_static = !pod.config_hash.empty();
-    const bool is_own = is_static && teller_ == PodTeller::kKubelet;  // Else its mirror.
+    const bool is_own =
+        is_static && source_ == PodSource::kKubelet;  // Otherwise it is the mirror pod.
     pod_ = &pods_[std::string(pod.pod_namespace) + "/" + std::string(pod.name)];
     pod_->is_static = is_static;
     pod_->metadata = Member("namespace", pod.pod_namespace) + "," + Member("name", pod.name) + "," +
                      Member("uid", is_own ? pod.config_hash : pod.uid) + ",\"labels\":{" +
-                     LabelsOf(pod.name) + "}" + NotesOnStatic(pod.config_hash, teller_);
+                     LabelsOf(pod.name) + "}" + NotesOnStatic(pod.config_hash, source_);
     pod_->phase = pod.has_ended ? "Succeeded" : "Running";
   }
   void Container(const ContainerFacts& container) override {
     pod_->containers.push_back({std::string(container.name), std::string(container.container_id)});
   }
   void Device(const PodDevice& device) override {
-    if (device.resource.find('/') != std::string_view::npos) {  // Else it is a claim's.
+    if (device.resource.find('/') != std::string_view::npos) {  // Otherwise it belongs to a claim.
       ++pod_->containers.back().requests[std::string(device.resource)];
     }
   }
 
-  // All that was visited, as a server writes it.
+  // The text of everything visited, as a server writes it.
   std::map<std::string, ApiPodText> Texts(std::string_view node_name) const {
     std::map<std::string, ApiPodText> texts;
     for (const auto& [key, pod] : pods_) {
@@ -115,18 +116,18 @@ class PodCollector final : public PodVisitor {
            "]}";
   }
 
-  const PodTeller teller_;
+  const PodSource source_;
   std::map<std::string, Whole> pods_;
-  Whole* pod_ = nullptr;  // The one that is being visited.
+  Whole* pod_ = nullptr;  // The pod that is being visited.
 };
 
-// `is_older`: as v1beta1 has it.
+// `is_older`: in the form of v1beta1.
 std::string DeviceText(const std::string& name, const std::string& attributes, bool is_older) {
   const std::string inner = "\"attributes\":{" + attributes + "}";
   return "{" + Member("name", name) + "," + (is_older ? "\"basic\":{" + inner + "}" : inner) + "}";
 }
 
-// What the driver offers of one GPU: itself, or its MIG devices.
+// The devices that the driver offers of one GPU: itself, or its MIG devices.
 std::string DevicesOf(const World& world, int gpu, TimeUs now, bool is_older) {
   const GpuFacts facts = world.gpu(gpu);
   if (!world.mig_enabled(gpu, now)) {
@@ -155,8 +156,7 @@ Status WriteVariables(const std::string& folder, std::string_view node_name, uin
   file << "KUBERNETES_SERVICE_HOST=127.0.0.1\nKUBERNETES_SERVICE_PORT=" << port
        << "\nNODE_NAME=" << node_name << "\nPODGPU_SERVICE_ACCOUNT_DIR=" << folder << '\n'
        << std::flush;
-  return file.good() ? absl::OkStatus()
-                     : absl::UnavailableError(folder + "/env: it cannot be written");
+  return file.good() ? absl::OkStatus() : absl::UnavailableError(folder + "/env: cannot write");
 }
 
 std::string TokenNumber(uint64_t number) {
@@ -164,7 +164,7 @@ std::string TokenNumber(uint64_t number) {
                      : std::string(kFirstToken) + "-" + std::to_string(number);
 }
 
-// As the kubelet renews it: no reader sees half of it.
+// Renames, as the kubelet does when it renews a token: no reader sees half of it.
 Status ReplaceToken(const std::string& folder, const std::string& token) {
   const std::string path = folder + "/token";
   const std::string next = path + ".next";
@@ -172,14 +172,13 @@ Status ReplaceToken(const std::string& folder, const std::string& token) {
   file << token << std::flush;
   std::error_code error;
   std::filesystem::rename(next, path, error);
-  return file.good() && !error ? absl::OkStatus()
-                               : absl::UnavailableError(path + ": it cannot be written");
+  return file.good() && !error ? absl::OkStatus() : absl::UnavailableError(path + ": cannot write");
 }
 
 }  // namespace
 
-std::map<std::string, ApiPodText> ListedPodTexts(const World& world, TimeUs t, PodTeller teller) {
-  PodCollector collector(teller);
+std::map<std::string, ApiPodText> ListedPodTexts(const World& world, TimeUs t, PodSource source) {
+  PodCollector collector(source);
   world.VisitListedPods(t, collector);
   return collector.Texts(world.node_name());
 }
@@ -191,7 +190,7 @@ StatusOr<std::unique_ptr<ApiFace>> ApiFace::Start(RunDirectory& node, const std:
   std::unique_ptr<ApiFace> face(
       new ApiFace(node, folder));  // NOLINT(cppcoreguidelines-owning-memory)
   if (!face->server_.WriteCredentials(folder)) {
-    return absl::UnavailableError(folder + ": token and certificate cannot be written");
+    return absl::UnavailableError(folder + ": cannot write token and certificate");
   }
   PODGPU_RETURN_IF_ERROR(WriteVariables(folder, node.world().node_name(), face->server_.port()));
   face->server_.Serve(std::string(kGroupPath), std::string(kGroup));
@@ -227,7 +226,7 @@ Status ApiFace::Behave(const ApiBehaviour& next) {
   }
   server_.SetSilent(next.is_silent);
   server_.SetDown(next.is_down);
-  if (next.is_silent == before.is_silent) {  // Else no watch may notice.
+  if (next.is_silent == before.is_silent) {  // A change of is_silent must not end watches.
     server_.EndWatches();
   }
   return written;
@@ -235,7 +234,7 @@ Status ApiFace::Behave(const ApiBehaviour& next) {
 
 void ApiFace::RefreshPods() {
   std::map<std::string, ApiPodText> now =
-      ListedPodTexts(node_.world(), node_.Now(), PodTeller::kApiServer);
+      ListedPodTexts(node_.world(), node_.Now(), PodSource::kApiServer);
   for (const auto& [key, pod] : pods_) {
     if (!now.contains(key)) {
       server_.Delete(kPodsPath, key);

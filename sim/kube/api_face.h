@@ -1,13 +1,13 @@
-// What the API server says of a simulated node: its pods with labels, and the ResourceSlices of its
+// The API server's content for a simulated node: its pods with labels, and ResourceSlices of its
 // GPUs.
 //
-// Pods of the world are put and deleted as they come and go, under the labels that a StatefulSet
-// gives them: app.kubernetes.io/name is the name without its number, apps.kubernetes.io/pod-index
-// that number.  One ResourceSlice lists whole GPUs and MIG devices as NVIDIA's driver names them,
-// in a new generation of its pool whenever MIG changes, in v1 and v1beta1.  The API server's own
-// EndpointSlice and the ConfigMap of its certificate are there as in every cluster.  `env` beside
-// token and certificate has the variables that a pod of this node would have.  Refresh and Behave
-// are the caller's: one thread.
+// Pods of the world are added and deleted as they start and stop, with the labels of a StatefulSet:
+// app.kubernetes.io/name is the name without its number, apps.kubernetes.io/pod-index the number.
+// One ResourceSlice lists whole GPUs and MIG devices under the names of NVIDIA's driver, with a new
+// pool generation after each MIG change, in v1 and v1beta1.  The API server's own EndpointSlice and
+// the ConfigMap of its certificate exist as in every cluster.  The folder gets the token, the
+// certificate and `env`, the variables that a pod of this node would have.  The caller runs Refresh
+// and Behave on one thread.
 #pragma once
 
 #include <map>
@@ -29,21 +29,21 @@ struct ApiPodText {
   bool operator==(const ApiPodText&) const = default;
 };
 
-// Who tells of pods.  Of a static pod the API server has a mirror with a uid of its own; the
-// kubelet has the pod itself, whose uid is the hash of its file.
-enum class PodTeller : uint8_t { kApiServer, kKubelet };
+// Which server describes the pods.  Of a static pod the API server has a mirror with a uid of its
+// own; the kubelet has the pod itself, whose uid is the hash of its file.
+enum class PodSource : uint8_t { kApiServer, kKubelet };
 
 // The pods that the kubelet lists at `t`, by "namespace/name".
-std::map<std::string, ApiPodText> ListedPodTexts(const World& world, TimeUs t, PodTeller teller);
+std::map<std::string, ApiPodText> ListedPodTexts(const World& world, TimeUs t, PodSource source);
 
 class ApiFace {
  public:
   // Serves `node`, which outlives the object, and writes credentials and `env` into `folder`.
   static StatusOr<std::unique_ptr<ApiFace>> Start(RunDirectory& node, const std::string& folder);
 
-  // Brings the objects to the present moment.
+  // Updates the objects to the present world time.
   void Refresh();
-  // Goes wrong as told from now on; an error when the new token cannot be written.
+  // Applies this misbehaviour from now on; an error when the new token cannot be written.
   Status Behave(const ApiBehaviour& next);
 
   FakeApi& server() { return server_; }
@@ -60,8 +60,8 @@ class ApiFace {
   const std::string folder_;
   FakeApi server_;
   ApiBehaviour behaviour_;
-  uint64_t written_token_ = 0;              // As ApiBehaviour counts them.
-  std::map<std::string, ApiPodText> pods_;  // What is served of each, by namespace/name.
+  uint64_t written_token_ = 0;              // Compared with ApiBehaviour::tokens.
+  std::map<std::string, ApiPodText> pods_;  // The served text of each pod, by namespace/name.
   std::string devices_;                     // Of the slice.
   int generation_ = 0;
 };

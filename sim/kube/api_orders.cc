@@ -1,4 +1,4 @@
-// What a test or a fault orders of the simulated API server, and what a test waits for.
+// The controls of the simulated API server: what tests and faults set, and what tests wait for.
 #include <utility>
 
 #include "sim/kube/api_server.h"

@@ -27,7 +27,7 @@ constexpr auto kResources = std::to_array<ApiResource>({
 constexpr std::string_view kMetadataKind =
     R"("kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",)";
 
-// "%2F" is "/", "+" a blank.
+// Decodes a query: "%2F" is "/", "+" a blank.
 std::string Decoded(std::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -44,7 +44,7 @@ std::string Decoded(std::string_view text) {
   return decoded;
 }
 
-// The value of a header of a request; empty where it is not there.
+// The value of a header of a request; empty when the header is missing.
 std::string Header(const std::string& head, std::string_view name) {
   const size_t at = head.find("\r\n" + std::string(name) + ": ");
   if (at == std::string::npos) {
@@ -54,7 +54,7 @@ std::string Header(const std::string& head, std::string_view name) {
   return head.substr(begin, head.find('\r', begin) - begin);
 }
 
-// The requirements of a selector: a comma in brackets parts nothing.
+// Splits the requirements of a selector at commas outside parentheses.
 std::vector<std::string> Requirements(std::string_view selector) {
   std::vector<std::string> parts(1);
   bool is_inside = false;

@@ -1,8 +1,8 @@
-// What a client asks the simulated API server for, and the objects that it may see.
+// The requests to the simulated API server, and the objects that they select.
 //
-// Reads targets as the real server does: a collection of the whole cluster or of a namespace, one
-// object of it, selectors of labels and fields, "watch=1" and "watch=true".  Objects are texts; of
-// each only labels and the fields that can be selected by are known.  Pure; any thread.
+// Parses targets as the real server does: a collection of the whole cluster or of a namespace, one
+// object of it, selectors of labels and fields, "watch=1" and "watch=true".  Objects are texts;
+// only their labels and selectable fields are parsed.  Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct ApiResource {
   std::string_view path;  // Of the collection of the whole cluster.
   std::string_view kind, version;
 };
-// Null where there is no such collection.
+// Null when there is no such collection.
 const ApiResource* FindApiResource(std::string_view collection);
 
-// A path taken apart: "/api/v1/namespaces/ml/pods/a" is the object ml/a of "/api/v1/pods".
+// A parsed path: "/api/v1/namespaces/ml/pods/a" is the object ml/a of "/api/v1/pods".
 struct ApiPath {
   std::string collection;
   std::string name_space;  // Empty: any.
@@ -28,9 +28,10 @@ struct ApiPath {
 };
 ApiPath TakeApartApiPath(std::string_view path);
 
-// An object as it is kept.
+// A stored object.
 struct ApiStored {
-  // What stands in metadata but for the version, and what follows metadata, beginning with a comma.
+  // The text of metadata without the version, and the text after metadata, which begins with a
+  // comma.
   std::string metadata, rest;
   uint64_t version = 0;  // Of its last change.
   std::map<std::string, std::string> labels = {};
@@ -43,19 +44,19 @@ ApiStored MakeApiStored(std::string metadata, std::string rest);
 struct ApiRequest {
   explicit ApiRequest(const std::string& head);
 
-  // The value of `name` in the query, decoded; empty where it is not there.
+  // The decoded value of `name` in the query; empty when it is missing.
   std::string Query(const std::string& name) const;
-  // 0 where it is no number or not there.
+  // 0 when it is missing or not a number.
   uint64_t NumberIn(const std::string& name) const;
   bool IsTrue(const std::string& name) const;
-  // Whether the object, whose key is "namespace/name", is asked for.  A field that the object's
-  // text does not have is not looked at, so that tests need not write it.
+  // Whether the request selects the object with the key "namespace/name".  A field selector is
+  // ignored when the object's text lacks the field, so tests need not write it.
   bool Selects(const std::string& key, const ApiStored& object) const;
-  // The object as it is answered: metadata alone, where the client wants no more.  In a list of
-  // whole objects it says no kind.
+  // The object in an answer: metadata alone if the client asked for that.  In a list of whole
+  // objects it has no kind, as from the real server.
   std::string TextOf(const ApiStored& object, bool is_item) const;
 
-  // A list of them; `next` is the token of the page that follows, empty on the last.
+  // A list of objects; `next` is the token of the following page, empty on the last page.
   std::string ListText(const std::string& items, const std::string& version,
                        const std::string& next) const;
 
@@ -65,15 +66,15 @@ struct ApiRequest {
   uint64_t end_round = 0, cut_round = 0;  // When it was answered.
 };
 
-// "pods is forbidden: User ... cannot list resource ...", as the real server says it.
+// "pods is forbidden: User ... cannot list resource ...", in the words of the real server.
 std::string ForbiddenSentence(const ApiRequest& request);
 
 // A Status object.
 std::string ApiStatusObject(int code, std::string_view reason, std::string_view message);
-// A whole answer.
+// A complete HTTP answer.
 std::string ApiAnswer(int status, const std::string& body, const std::string& headers = "",
                       std::string_view content_type = "application/json");
-// A chunk of one that has no end yet; an empty one ends it.
+// A chunk of an answer that continues; an empty chunk ends the answer.
 std::string ApiChunk(const std::string& bytes);
 
 }  // namespace podgpu::sim

@@ -1,4 +1,4 @@
-// What the simulated API server understands of a request, and what it answers: as the real one.
+// How the simulated API server parses requests and writes answers, compared with the real one.
 #include "sim/kube/api_request.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ ApiRequest Asking(const std::string& target) {
   return ApiRequest("GET " + target + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\n\r\n");
 }
 
-TEST(ApiRequest, TakesAPathApart) {
+TEST(ApiRequest, ParsesPaths) {
   struct Row {
     std::string path, collection, name_space, name;
   };
@@ -33,7 +33,7 @@ TEST(ApiRequest, TakesAPathApart) {
   }
 }
 
-TEST(ApiRequest, SelectsAsTheRealServer) {
+TEST(ApiRequest, SelectsLikeTheRealServer) {
   const ApiStored pod =
       MakeApiStored(R"("namespace":"ml","name":"a","labels":{"app":"podgpu","tier":"b","x/y":""})",
                     R"(,"spec":{"nodeName":"n1"},"status":{"phase":"Running"})");

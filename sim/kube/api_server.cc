@@ -21,7 +21,7 @@ constexpr std::string_view kTooMany = "Too many requests, please try again later
 constexpr std::string_view kInitialEventsEnd =
     R"(,"annotations":{"k8s.io/initial-events-end":"true"})";
 
-// Shared with whoever else holds the port without listening.
+// With SO_REUSEADDR, since another socket holds the port without listening.
 void BindLoopback(int socket, uint16_t port) {
   const int on = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -37,7 +37,7 @@ void BindLoopback(int socket, uint16_t port) {
 FakeApi::FakeApi()
     : tls_(std::make_unique<const ApiTls>()),
       holder_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to connections that a client has cut.
+  std::signal(SIGPIPE, SIG_IGN);  // OpenSSL may write to a closed connection.
   BindLoopback(holder_.get(), 0);
   sockaddr_in address{};
   socklen_t size = sizeof address;
@@ -118,7 +118,7 @@ void FakeApi::Delete(std::string_view collection, const std::string& key) {
   Change(TakeApartApiPath(collection).collection, key, nullptr);
 }
 
-// Under the newest version.
+// Each object with the newest version.
 void FakeApi::Change(const std::string& collection, const std::string& key, Object now) {
   std::map<std::string, Object>& objects = store_[collection];
   const auto known = objects.find(key);
@@ -153,7 +153,7 @@ void FakeApi::Accept() {
   while (true) {
     const int socket = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
     std::unique_lock lock(mutex_);
-    if (socket < 0) {  // The listener is shut.
+    if (socket < 0) {  // The listener was shut down.
       changed_.wait(lock, [this] { return stopping_ || !is_down_; });
     }
     if (stopping_ || is_down_) {
@@ -168,7 +168,7 @@ void FakeApi::Accept() {
       continue;
     }
     std::erase_if(threads_, [this](const std::jthread& thread) {
-      return std::ranges::count(ended_, thread.get_id()) > 0;  // Which joins it.
+      return std::ranges::count(ended_, thread.get_id()) > 0;  // Erasing joins the thread.
     });
     ended_.clear();
     sockets_.push_back(socket);
@@ -231,7 +231,7 @@ std::string FakeApi::Answer(ApiRequest& request, bool& is_watch) {
                   : AnswerObjects(request);
 }
 
-// Why it is not answered; empty where it is.
+// The answer that refuses the request; empty when the server accepts it.
 std::string FakeApi::Refusal(const ApiRequest& request) {
   if (request.method != "GET") {
     return ApiAnswer(405, ApiStatusObject(405, "MethodNotAllowed", "only GET is served"));
@@ -243,7 +243,7 @@ std::string FakeApi::Refusal(const ApiRequest& request) {
     --refusals_;
     return refusal_text_.empty()
                ? ApiAnswer(refusal_,
-                           ApiStatusObject(refusal_, "Refused", "Refused as the test wants"),
+                           ApiStatusObject(refusal_, "Refused", "Refused by order of the test"),
                            refusal_headers_)
                : ApiAnswer(refusal_, refusal_text_, "", "text/plain; charset=utf-8");
   }
@@ -274,8 +274,7 @@ std::string FakeApi::AnswerObjects(const ApiRequest& request) {
   return ApiAnswer(200, request.TextOf(*found->second, false));
 }
 
-// A limit counts but for "resourceVersion=0", which is answered from the cache: seen on Kubernetes
-// 1.31 to 1.37.
+// "resourceVersion=0" is answered from the cache without a limit: seen on Kubernetes 1.31 to 1.37.
 std::string FakeApi::ListPage(const ApiRequest& request) {
   const auto& objects = store_[request.asked.collection];
   const std::string token = request.Query("continue");
@@ -290,10 +289,10 @@ std::string FakeApi::ListPage(const ApiRequest& request) {
   const size_t slash = token.find('/');
   auto at =
       slash == std::string::npos ? objects.begin() : objects.upper_bound(token.substr(slash + 1));
-  const std::string version = !listed_version_.empty() ? listed_version_
-                              : token.empty()
-                                  ? std::to_string(version_)
-                                  : token.substr(0, slash);  // All pages share the first one's.
+  const std::string version =
+      !listed_version_.empty() ? listed_version_
+      : token.empty()          ? std::to_string(version_)
+                      : token.substr(0, slash);  // All pages have the version of the first one.
   std::string items;
   std::string next;
   size_t count = 0;
@@ -310,13 +309,13 @@ std::string FakeApi::ListPage(const ApiRequest& request) {
   return ApiAnswer(200, request.ListText(items, version, next));
 }
 
-// How far a watch has been told.
+// The position of a watch in the list of events.
 struct FakeApi::Sent {
   uint64_t version = 0;
   uint64_t raw_round = 0;
 };
 
-// What has happened since; who sees an object leave its selector is told that it is deleted.
+// Sends the events since then.  An object that no longer matches the selector is sent as deleted.
 std::string FakeApi::EventsFor(const ApiRequest& request, Sent& sent) const {
   std::string bytes;
   for (const Event& event : events_) {

@@ -1,14 +1,13 @@
-// An API server of a cluster, made of software: TLS on a port of its own, lists and watches over a
-// small store, and whatever a test wants to go wrong.
+// A simulated API server of a cluster: TLS on its own port, lists and watches over a small store,
+// and the failures that a test orders.
 //
-// It shares no code with the client: the answers are written as text, over blocking sockets and
-// plain OpenSSL.  A change of the store is an event of every open watch of that collection, with
-// the next version; who asks from a version that is older than the last thousands of changes is
-// told that it is gone.  As the real server it ignores the limit of a list for "resourceVersion=0",
-// selects by labels and fields, sends a bookmark each minute to who wants them, and lets the
-// objects of a namespace be asked for alone.  A collection but that of pods is there once something
-// was put into it.  Its certificate is made at the start.  Thread safe; a
-// thread per connection.
+// It shares no code with the client: answers are written as text, over blocking sockets and plain
+// OpenSSL.  A change of the store is an event of every open watch of that collection, with the next
+// version; a watch from a version older than the last thousands of changes gets 410 Gone.  Like the
+// real server it ignores the limit of a list with "resourceVersion=0", selects by labels and
+// fields, sends a bookmark every minute to clients that ask for them, and serves the objects of one
+// namespace.  A collection other than pods exists once it has an object.  The certificate is made
+// at the start.  Thread safe; one thread per connection.
 #pragma once
 
 #include <chrono>
@@ -41,29 +40,29 @@ class FakeApi {
   FakeApi(const FakeApi&) = delete;
   FakeApi& operator=(const FakeApi&) = delete;
 
-  // On 127.0.0.1.
+  // The port on 127.0.0.1.
   uint16_t port() const { return port_; }
   // The certificate as text.
   std::string certificate() const;
   // Writes the certificate as `ca.crt` and the first token as `token`; false when that fails.
   bool WriteCredentials(const std::string& directory) const;
 
-  // The one token that is accepted from now on.
+  // Accepts only this token from now on.
   void AcceptToken(std::string token);
-  // Does not listen, and ends every connection; or listens again on the same port.
+  // Stops listening and ends every connection; or listens again on the same port.
   void SetDown(bool is_down);
-  // From now on: answers come so much later; answers and what watches are told is no JSON; the
-  // token has no rights; each request is one too many.
+  // From now on: answers are delayed; answers and watch events are not JSON; the token has no
+  // rights; every request gets 429.
   void SetDelay(std::chrono::milliseconds delay);
   void SetGarbled(bool is_garbled);
   void SetForbidden(bool is_forbidden);
   void SetRateLimited(bool is_rate_limited);
-  // From now on nothing is sent on watches, which stay open; or what they missed, and all to come.
+  // From now on watches stay open but get nothing; switched off, they get what they missed.
   void SetSilent(bool is_silent);
 
-  // Puts an object, whose metadata lacks only the version, into a collection, or takes it out.
-  // `collection` may name the namespace or not.  `rest`: what follows metadata, beginning with a
-  // comma; who asks for metadata alone is spared it.
+  // Puts an object, whose metadata lacks only the version, into a collection, or deletes it.
+  // `collection` may include the namespace.  `rest` is the text after metadata and begins with a
+  // comma; clients that ask for metadata alone do not get it.
   void Put(std::string_view collection, const std::string& key, const std::string& metadata,
            const std::string& rest = "");
   void Delete(std::string_view collection, const std::string& key);
@@ -72,30 +71,30 @@ class FakeApi {
   // Serves a fixed body at `path`.
   void Serve(const std::string& path, const std::string& body);
 
-  // The next `count` requests are answered so, with `headers` ("Retry-After: 1\r\n").
+  // The next `count` requests get this answer, with `headers` ("Retry-After: 1\r\n").
   void Refuse(int count, int status, std::string headers = "");
-  // Likewise, in plain text.
+  // The same, in plain text.
   void RefuseInText(int count, int status, std::string text);
-  // Lists are cut into pages of so many at most, unless they are from the cache.
+  // Splits lists into pages of at most this many objects, unless they come from the cache.
   void PageBy(size_t items);
   // The next `count` requests for a further page get 410.
   void ExpirePages(int count);
-  // Watches from an older version than the newest get 410 as an event.
+  // Watches from an older version than the newest get a 410 event.
   void ForgetHistory();
-  // Lists say this version in place of the newest.
+  // Lists report this version instead of the newest.
   void ListVersion(std::string version);
-  // How often bookmarks are sent.
+  // The time between bookmarks.
   void BookmarkEach(std::chrono::milliseconds period);
-  // Sends bytes as they are on all watches.
+  // Sends these bytes unchanged on all watches.
   void SendToWatches(const std::string& bytes);
-  // Ends all watches that were granted so far in good order, or cuts their connections.
+  // Ends all present watches cleanly, or cuts their connections.
   void EndWatches();
   void CutWatches();
 
   // "GET target" of every request so far.
   std::vector<std::string> requests() const;
   void AwaitRequests(size_t count) const;
-  // Until so many watches are open, or so many bookmarks have been sent.
+  // Waits until this many watches are open, or this many bookmarks were sent.
   void AwaitWatches(size_t count) const;
   void AwaitBookmarks(uint64_t count) const;
 
@@ -104,7 +103,7 @@ class FakeApi {
   struct Event {
     uint64_t version;
     std::string collection, key;
-    Object before, now;  // Null where there was none, or is none any more.
+    Object before, now;  // Null when it did not exist, or no longer exists.
   };
   struct Sent;
 
@@ -127,7 +126,7 @@ class FakeApi {
   std::map<std::string, std::string> fixed_;
   std::deque<Event> events_;
   uint64_t version_ = 100;
-  uint64_t oldest_ = 0;  // Of the events that are still known.
+  uint64_t oldest_ = 0;  // Version of the oldest event in memory.
   std::string listed_version_;
   std::string token_{kFirstToken};
   size_t page_ = 0;
@@ -142,7 +141,7 @@ class FakeApi {
   std::list<int> sockets_;
   std::chrono::milliseconds delay_{0};
   std::chrono::milliseconds bookmark_period_{60'000};
-  uint64_t too_many_ = 0;  // Requests since it is rate limited.
+  uint64_t too_many_ = 0;  // Requests since rate limiting began.
   bool is_garbled_ = false;
   bool is_forbidden_ = false;
   bool is_rate_limited_ = false;
@@ -151,11 +150,11 @@ class FakeApi {
   bool stopping_ = false;
 
   const std::unique_ptr<const ApiTls> tls_;
-  const FileDescriptor holder_;  // Of the port, while nobody listens.
+  const FileDescriptor holder_;  // Holds the port while it is not listening.
   FileDescriptor listener_;
   uint16_t port_ = 0;
   std::list<std::jthread> threads_;
-  std::vector<std::thread::id> ended_;  // Of these.
+  std::vector<std::thread::id> ended_;  // Those of `threads_` that can be joined.
   std::jthread acceptor_;
 };
 

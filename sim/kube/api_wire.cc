@@ -14,7 +14,7 @@
 namespace podgpu::sim {
 namespace {
 
-// A certificate for 127.0.0.1 that is its own authority.
+// Makes a self-signed certificate for 127.0.0.1.
 openssl::Certificate SelfSigned(EVP_PKEY* key) {
   openssl::Certificate certificate(X509_new());
   X509_set_version(certificate.get(), 2);

@@ -1,8 +1,8 @@
-// What the simulated API server shows and speaks through: a certificate that it makes for itself,
-// and one TLS connection over a blocking socket.
+// The wire of the simulated API server: its self-made certificate, and one TLS connection over a
+// blocking socket.
 //
-// Plain OpenSSL, without the client's code.  A Tls may be used by many threads, a connection by
-// one; the socket is the caller's.
+// Plain OpenSSL, without the client's code.  Many threads may use a Tls, one thread a connection;
+// the caller owns the socket.
 #pragma once
 
 #include <memory>
@@ -27,12 +27,12 @@ using Context = std::unique_ptr<ssl_ctx_st, Free>;
 using Session = std::unique_ptr<ssl_st, Free>;
 }  // namespace openssl
 
-// A certificate for 127.0.0.1 that is its own authority, and what serves with it.
+// A self-signed certificate for 127.0.0.1 with its TLS context.
 class ApiTls {
  public:
   ApiTls();
   ssl_ctx_st* context() const { return context_.get(); }
-  // The certificate as text, for those who are to trust it.
+  // The certificate as text, for clients that must trust it.
   std::string Pem() const;
 
  private:
@@ -44,10 +44,10 @@ class ApiTls {
 class ApiWire {
  public:
   ApiWire(const ApiTls& tls, int socket);
-  // Shakes hands.
+  // Does the TLS handshake.
   bool Greet();
   bool Send(const std::string& bytes);
-  // The head of the next request; empty when there is none.
+  // The head of the next request; empty when the connection has ended.
   std::string Receive();
   void Cut() const;
 

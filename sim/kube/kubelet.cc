@@ -30,9 +30,9 @@ namespace {
 // pkg/kubelet/apis/podresources/constants.go).
 constexpr double kCallsPerSecond = 100;
 constexpr double kBurstCalls = 10;
-constexpr mode_t kSocketRights = 0755;  // Connecting takes the right to write: root alone has it.
+constexpr mode_t kSocketRights = 0755;  // Only root may connect, which needs write access.
 
-// A token bucket: full at first, one token a call.
+// A token bucket: full at first; each call takes one token.
 class RateLimit {
  public:
   explicit RateLimit(Clock& clock) : clock_(clock), filled_at_(clock.Now()) {}
@@ -60,7 +60,8 @@ class RateLimit {
 void SetNumaNode(int node, v1::ContainerDevices& entry) {
   entry.mutable_topology()->add_nodes()->set_id(node);
 }
-void SetNumaNode(int /*node*/, v1alpha1::ContainerDevices& /*entry*/) {}  // It has no topology.
+void SetNumaNode(int /*node*/, v1alpha1::ContainerDevices& /*entry*/) {
+}  // v1alpha1 has no topology.
 
 // Adds one entry per device id and NUMA node, as the kubelet does.
 template <typename Message>
@@ -75,7 +76,8 @@ void AddDevice(const PodDevice& device, int numa_nodes, Message& holder) {
   }
 }
 
-// A claim per container, with what it holds by dynamic resource allocation; v1alpha1 has no claims.
+// One claim per container, with its devices from dynamic resource allocation; v1alpha1 has no
+// claims.
 void AddClaimed(const PodDevice& device, const std::string& pool, const v1::PodResources& pod,
                 v1::ContainerResources& container) {
   if (container.dynamic_resources_size() == 0) {
@@ -136,10 +138,10 @@ class PodWriter final : public PodVisitor {
       typename std::decay_t<decltype(std::declval<PodMessage>().containers(0))>;
 
   Response& response_;
-  const std::string pool_;  // Of the node's devices in claims.
-  const int numa_nodes_;    // Of each device.
+  const std::string pool_;  // The pool of the node's devices in claims.
+  const int numa_nodes_;    // NUMA nodes of each device.
   const KubeletBehaviour::Listing listing_;
-  bool is_listed_ = true;  // The pod that is being visited.
+  bool is_listed_ = true;  // Whether the visited pod is listed.
   PodMessage* pod_ = nullptr;
   ContainerMessage* container_ = nullptr;
 };
@@ -158,13 +160,13 @@ class AllocatableWriter final : public PodVisitor {
 
  private:
   v1::AllocatableResourcesResponse& response_;
-  const int numa_nodes_;  // Of each device.
+  const int numa_nodes_;  // NUMA nodes of each device.
 };
 
-// Fills a reply up with pods that hold a network device each, until it has `bytes`.
+// Fills a reply with pods that hold one network device each, until it has `bytes`.
 template <typename Response>
 void FillUp(Response& response, int64_t bytes) {
-  const std::string tail(80, 'x');  // Names are long where controllers make them.
+  const std::string tail(80, 'x');  // Controllers make long names.
   auto size = static_cast<int64_t>(response.ByteSizeLong());
   for (int i = 0; size < bytes; ++i) {
     auto& pod = *response.add_pod_resources();
@@ -180,7 +182,7 @@ void FillUp(Response& response, int64_t bytes) {
   }
 }
 
-// What both services share: the node and the gate that every call passes.
+// Shared by both services: the node, and the gate that every call passes.
 class Node {
  public:
   Node(RunDirectory& directory, Clock& clock)
@@ -195,15 +197,15 @@ class Node {
     return behaviour_;
   }
 
-  // Calls that wait now or from now on end at once.
+  // Calls that wait now or later end at once.
   void EndWaits() { end_waits_.request_stop(); }
   void AllowWaits() { end_waits_ = std::stop_source(); }
 
-  // OK when a call of `version` may be answered.
+  // Returns OK when a call of `version` may be answered.
   grpc::Status Admit(std::string_view version, const grpc::ServerContext& call) {
     const KubeletBehaviour now = behaviour();
     if (!Wait(now.delay, call)) {
-      return {grpc::StatusCode::UNAVAILABLE, "the server ends"};
+      return {grpc::StatusCode::UNAVAILABLE, "the server is stopping"};
     }
     if (now.is_denied) {
       return {grpc::StatusCode::PERMISSION_DENIED, "permission denied"};
@@ -226,7 +228,7 @@ class Node {
     FillUp(response, now.reply_bytes);
   }
 
-  // A kubelet whose gate is off answers with an error of no particular code.
+  // With the feature gate off the kubelet returns an error with the code UNKNOWN.
   grpc::Status Allocatable(v1::AllocatableResourcesResponse& response) {
     if (!directory_.world().kubelet_has_inventory()) {
       return {grpc::StatusCode::UNKNOWN, "GetAllocatableResources is disabled"};
@@ -237,7 +239,8 @@ class Node {
   }
 
  private:
-  // In steps, since a call does not say when its client gives it up.  False when the server ends.
+  // Waits in steps, since a call cannot see that its client has given up.  False when the server
+  // ends.
   bool Wait(std::chrono::milliseconds delay, const grpc::ServerContext& call) {
     constexpr std::chrono::milliseconds kStep{50};
     const std::stop_token stop = end_waits_.get_token();
@@ -258,8 +261,7 @@ class Node {
   KubeletBehaviour behaviour_;
 };
 
-// Puts other bytes in the place of an answer when the node wants that: a length that leads far
-// beyond the end.
+// Replaces an answer by other bytes when the fault says so: a length far beyond the end.
 class Garbler final : public grpc::experimental::Interceptor {
  public:
   explicit Garbler(const Node& node) : node_(node) {}
@@ -309,7 +311,7 @@ class ServiceV1 final : public v1::PodResourcesLister::Service {
     return admitted.ok() ? node_.Allocatable(*response) : admitted;
   }
 
-  // The kubelet has no NOT_FOUND here: an unknown pod is an error without a code of its own.
+  // The kubelet does not use NOT_FOUND here: an unknown pod is an error with the code UNKNOWN.
   grpc::Status Get(grpc::ServerContext* context, const v1::GetPodResourcesRequest* request,
                    v1::GetPodResourcesResponse* response) override {
     grpc::Status admitted = node_.Admit("v1", *context);
@@ -375,7 +377,7 @@ class GrpcKubelet final : public FakeKubelet {
     return ApplyRights(next.is_denied);
   }
 
-  // Listens beside the socket's place, then renames over it.
+  // Listens on a temporary name, then renames it to the socket's path.
   Status Listen() {
     const std::filesystem::path temporary =
         std::filesystem::path(socket_path_).replace_filename("new");
@@ -391,9 +393,10 @@ class GrpcKubelet final : public FakeKubelet {
     builder.RegisterService(&v1alpha1_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) {
-      return absl::UnavailableError(socket_path_ + ": the kubelet's socket cannot be made here");
+      return absl::UnavailableError(socket_path_ + ": cannot create the kubelet's socket");
     }
-    // gRPC makes it by the umask; the kubelet's is root's with these rights.
+    // gRPC creates it with the umask's rights; the kubelet's socket belongs to root with these
+    // rights.
     if (chmod(temporary.c_str(), kSocketRights) != 0 ||
         rename(temporary.c_str(), socket_path_.c_str()) != 0) {
       return FileError();
@@ -407,7 +410,7 @@ class GrpcKubelet final : public FakeKubelet {
         absl::StrFormat("%s: %s", socket_path_, std::generic_category().message(errno)));
   }
 
-  // Ends every connection; the socket's file stays and refuses.
+  // Ends every connection; the socket's file stays and refuses connections.
   void StopServer() {
     nonsense_.reset();
     if (server_ != nullptr) {
@@ -435,7 +438,7 @@ class GrpcKubelet final : public FakeKubelet {
     return absl::OkStatus();
   }
 
-  // Takes all rights from the socket's file, or gives back those it had.
+  // Removes all rights from the socket's file, or restores them.
   Status ApplyRights(bool is_denied) {
     struct stat facts {};
     if (is_denied == rights_.has_value() || stat(socket_path_.c_str(), &facts) != 0) {
@@ -455,8 +458,8 @@ class GrpcKubelet final : public FakeKubelet {
   ServiceV1alpha1 v1alpha1_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<NonsenseServer> nonsense_;
-  KubeletBehaviour behaviour_;    // As node_ has it; of the caller's thread.
-  std::optional<mode_t> rights_;  // What the file may do when nobody is denied; while one is.
+  KubeletBehaviour behaviour_;    // Copy of node_'s; used on the caller's thread.
+  std::optional<mode_t> rights_;  // The file's normal rights while access is denied.
 };
 
 }  // namespace

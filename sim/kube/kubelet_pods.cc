@@ -17,7 +17,7 @@ constexpr std::string_view kForbidden =
     "subresource(s)=[pods proxy])\n";
 constexpr std::string_view kUnauthorized = "Unauthorized";
 
-// Whether a kubelet that has just started lists the pod.
+// Whether a kubelet that has just started already lists the pod.
 bool IsListed(const ApiPodText& pod, KubeletBehaviour::Listing listing) {
   using Listing = KubeletBehaviour::Listing;
   return listing == Listing::kAll || (listing == Listing::kStaticPods && pod.is_static);
@@ -37,7 +37,7 @@ StatusOr<std::unique_ptr<FakeKubeletPods>> FakeKubeletPods::Start(RunDirectory& 
             << "\nPODGPU_SERVICE_ACCOUNT_DIR=" << folder << '\n'
             << std::flush;
   if (!face->server_.WriteCredentials(folder) || !variables.good()) {
-    return absl::UnavailableError(folder + ": token, certificate and env cannot be written");
+    return absl::UnavailableError(folder + ": cannot write token, certificate and env");
   }
   face->Refresh();
   return face;
@@ -49,13 +49,13 @@ std::string FakeKubeletPods::url() const {
 
 void FakeKubeletPods::Refresh() {
   std::string items;
-  for (const auto& [key, pod] : ListedPodTexts(node_.world(), node_.Now(), PodTeller::kKubelet)) {
+  for (const auto& [key, pod] : ListedPodTexts(node_.world(), node_.Now(), PodSource::kKubelet)) {
     if (IsListed(pod, behaviour_.listing)) {
       items += (items.empty() ? "" : ",");
       items += R"({"metadata":{)" + pod.metadata + "}" + pod.rest + "}";
     }
   }
-  // As Go writes an empty slice that was never made.
+  // Go writes a nil slice as null.
   items = items.empty() ? "null" : "[" + items + "]";
   std::string list = R"({"kind":"PodList","apiVersion":"v1","metadata":{},"items":)" + items + "}";
   if (list != list_) {

@@ -1,9 +1,9 @@
 // The port on which the kubelet of a simulated node serves its pods over HTTPS: GET /pods.
 //
-// The answer is a PodList as kubelet 1.31 to 1.37 writes it: no version of the list, static pods
-// themselves and not their mirrors, and whole objects.  The certificate is signed by itself, as a
-// kubelet's is as a rule; it stands as `ca.crt` beside `token` in the folder, and `env` there has
-// the variables that podgpu needs.  Refresh and Behave are the caller's: one thread.
+// The answer is a PodList as kubelets 1.31 to 1.37 write it: no version of the list, static pods
+// themselves instead of their mirrors, and whole objects.  The certificate is self-signed, as a
+// kubelet's usually is; it is `ca.crt` beside `token` in the folder, and `env` there has the
+// variables that podgpu needs.  The caller runs Refresh and Behave on one thread.
 #pragma once
 
 #include <memory>
@@ -23,9 +23,9 @@ class FakeKubeletPods {
   static StatusOr<std::unique_ptr<FakeKubeletPods>> Start(RunDirectory& node,
                                                           const std::string& folder);
 
-  // Brings the list to the present moment.
+  // Updates the list to the present world time.
   void Refresh();
-  // Goes wrong as told from now on.
+  // Applies this misbehaviour from now on.
   void Behave(const KubeletHttpsBehaviour& next);
 
   std::string url() const;
@@ -36,7 +36,7 @@ class FakeKubeletPods {
   RunDirectory& node_;
   FakeApi server_;
   KubeletHttpsBehaviour behaviour_;
-  std::string list_;  // What is served.
+  std::string list_;  // The served text.
 };
 
 }  // namespace podgpu::sim

@@ -33,7 +33,7 @@ Status SocketError(const std::string& path) {
       absl::StrFormat("%s: %s", path, std::generic_category().message(errno)));
 }
 
-// A socket bound beside `path`, and renamed over it; listening when `backlog` is above 0.
+// Binds a socket at a temporary name and renames it to `path`; listens when `backlog` is above 0.
 StatusOr<FileDescriptor> Place(const std::string& path, int backlog) {
   PODGPU_RETURN_IF_ERROR(CheckSocketPath(path));
   const std::string temporary = std::filesystem::path(path).replace_filename("new").string();
@@ -85,7 +85,7 @@ class ThreadedNonsense final : public NonsenseServer {
     }
   }
 
-  // False when the client has gone.
+  // Returns false when the client has disconnected.
   static bool Answer(const FileDescriptor& client) {
     std::array<char, 4096> unread{};
     if (recv(client.get(), unread.data(), unread.size(), MSG_DONTWAIT) <= 0) {
@@ -96,7 +96,7 @@ class ThreadedNonsense final : public NonsenseServer {
 
   const FileDescriptor listener_;
   const FileDescriptor end_;
-  const std::jthread thread_;  // Last: it uses the others.
+  const std::jthread thread_;  // Last member: it uses the others.
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Sockets at the kubelet's place that no kubelet serves: one that refuses, one that talks nonsense.
+// Sockets at the kubelet's path without a kubelet: one refuses, one answers bytes of no protocol.
 //
-// They appear as the kubelet's own does, by a rename over what was there.
+// They appear by a rename over the old file, as the kubelet's own socket does.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace podgpu::sim {
 
-// Puts a socket file at `path` that nobody listens behind: connecting is refused.
+// Puts a socket file without a listener at `path`: connecting is refused.
 Status PlaceDeadSocket(const std::string& path);
 
-// Listens and answers whatever comes with bytes that are no HTTP/2.  A thread of its own, ended
+// Listens and answers everything with bytes that are not HTTP/2.  Has its own thread, which ends
 // with the object.
 class NonsenseServer {
  public:

@@ -1,4 +1,4 @@
-// The simulated kubelet, asked by a real gRPC client over its socket.
+// The simulated kubelet, called by a real gRPC client over its socket.
 #include "sim/kube/kubelet.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ pods:
       {name: a, devices: [gpu2/mig1]}, {name: b, devices: ["gpu3::0", "gpu3::2"]}]}
 )";
 
-using Devices = std::vector<std::pair<std::string, std::string>>;  // Resource name, device id.
+using Devices = std::vector<std::pair<std::string, std::string>>;  // Resource name and device id.
 
 template <typename Holder>
 Devices DevicesOf(const Holder& holder) {
@@ -100,7 +100,7 @@ class KubeletTest : public KubeletFixture {
   KubeletTest() : KubeletFixture(kScenario) {}
 };
 
-TEST_F(KubeletTest, ListsThePodsOfThePresentMoment) {
+TEST_F(KubeletTest, ListsThePodsOfThePresentWorldTime) {
   v1::ListPodResourcesResponse response;
   ASSERT_TRUE(List(response).ok());
   ASSERT_EQ(response.pod_resources_size(), 1);
@@ -136,7 +136,7 @@ TEST_F(KubeletTest, ListsThePodsOfThePresentMoment) {
   EXPECT_EQ(response.pod_resources_size(), 1);
 }
 
-// Names of the pods on a list, in order.
+// The names of the listed pods, in order.
 class ListedPodsTest : public KubeletFixture {
  protected:
   explicit ListedPodsTest(const std::string& head = "")
@@ -175,7 +175,7 @@ TEST_F(ListedPodsTest, AFinishedPodLeavesTheListOfANewKubelet) {
   EXPECT_EQ(Names(), PodNames{"proxy-node-a"});
 }
 
-// As kubelets before 1.34.
+// Kubelets before 1.34 keep finished pods.
 class KeptPodsTest : public ListedPodsTest {
  protected:
   KeptPodsTest() : ListedPodsTest("kubelet: {keeps_finished: true}") {}
@@ -187,7 +187,7 @@ TEST_F(KeptPodsTest, AFinishedPodStaysUntilAnotherIsAdmitted) {
   ASSERT_TRUE(node_.writer().Tick(8'000'000).ok());
   EXPECT_EQ(Names(), (PodNames{"proxy-node-a", "second"}));
   ASSERT_TRUE(node_.writer().Tick(20'000'000).ok());
-  EXPECT_EQ(Names(), (PodNames{"proxy-node-a", "second"})) << "the last one stays for good";
+  EXPECT_EQ(Names(), (PodNames{"proxy-node-a", "second"})) << "the last one stays";
 }
 
 struct TwoNumaNodesTest : ListedPodsTest {
@@ -200,13 +200,13 @@ TEST_F(TwoNumaNodesTest, ADeviceIsListedOncePerNumaNode) {
   ASSERT_EQ(devices.size(), 2);
   EXPECT_EQ(devices[1].topology().nodes(0).id(), 1);
 }
-TEST_F(KubeletTest, TheSocketIsWritableForItsOwnerAlone) {
+TEST_F(KubeletTest, TheSocketIsWritableForItsOwnerOnly) {
   struct stat facts {};
   ASSERT_EQ(stat(socket_path().c_str(), &facts), 0);
-  EXPECT_EQ(facts.st_mode & 07777, 0755U) << "connecting takes the right to write";
+  EXPECT_EQ(facts.st_mode & 07777, 0755U) << "connecting needs write access";
 }
 
-TEST_F(KubeletTest, TellsTheOldVersionTheSame) {
+TEST_F(KubeletTest, TheOldVersionListsTheSame) {
   ASSERT_TRUE(node_.writer().Tick(12'000'000).ok());
   v1::ListPodResourcesResponse response;
   v1alpha1::ListPodResourcesResponse old;
@@ -215,7 +215,7 @@ TEST_F(KubeletTest, TellsTheOldVersionTheSame) {
   EXPECT_EQ(response.SerializeAsString(), old.SerializeAsString());
 }
 
-TEST_F(KubeletTest, ListsEveryIdThatCouldBeGivenOut) {
+TEST_F(KubeletTest, ListsEveryAllocatableId) {
   grpc::ClientContext context;
   v1::AllocatableResourcesResponse response;
   ASSERT_TRUE(v1_->GetAllocatableResources(&context, {}, &response).ok());
@@ -229,7 +229,7 @@ TEST_F(KubeletTest, ListsEveryIdThatCouldBeGivenOut) {
   }
 }
 
-TEST_F(KubeletTest, GetsOnePodOrSaysWhichIsUnknown) {
+TEST_F(KubeletTest, GetsOnePodOrNamesTheUnknownOne) {
   v1::GetPodResourcesResponse response;
   ASSERT_TRUE(Get("train", "ml", response).ok());
   EXPECT_EQ(response.pod_resources().name(), "train");
@@ -244,23 +244,23 @@ TEST_F(KubeletTest, RejectsMoreThanABurstOfCalls) {
   v1alpha1::ListPodResourcesResponse old;
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(List(response).ok());
-    EXPECT_TRUE(ListOld(old).ok()) << "one bucket for both versions";
+    EXPECT_TRUE(ListOld(old).ok()) << "both versions share one bucket";
   }
   const grpc::Status rejected = List(response);
   EXPECT_EQ(rejected.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(rejected.error_message(), "rejected by rate limit");
-  clock_.Advance(std::chrono::milliseconds(20));  // Two calls' worth.
+  clock_.Advance(std::chrono::milliseconds(20));  // Refills two calls.
   EXPECT_TRUE(List(response).ok());
   EXPECT_TRUE(List(response).ok());
   EXPECT_FALSE(List(response).ok());
 }
 
-TEST_F(KubeletTest, MovesToANewInodeWhenItStartsAgain) {
+TEST_F(KubeletTest, GetsANewInodeWhenItRestarts) {
   struct stat before {};
   struct stat after {};
   ASSERT_EQ(stat(socket_path().c_str(), &before), 0);
   kubelet_.reset();
-  EXPECT_NE(stat(socket_path().c_str(), &after), 0) << "gone with the server";
+  EXPECT_NE(stat(socket_path().c_str(), &after), 0) << "the socket is removed with the server";
   node_.folder().Write("kubelet/kubelet.sock", "left over");
   Restart();
   ASSERT_EQ(stat(socket_path().c_str(), &after), 0);
@@ -292,7 +292,7 @@ class ClaimingKubeletTest : public KubeletFixture {
   ClaimingKubeletTest() : KubeletFixture(std::string(kScenario) + "kubelet: {allocator: dra}\n") {}
 };
 
-TEST_F(ClaimingKubeletTest, TellsClaimsInThePlaceOfDevices) {
+TEST_F(ClaimingKubeletTest, ListsClaimsInsteadOfDevices) {
   ASSERT_TRUE(node_.writer().Tick(12'000'000).ok());
   v1::ListPodResourcesResponse response;
   ASSERT_TRUE(List(response).ok());
@@ -317,14 +317,14 @@ TEST_F(ClaimingKubeletTest, TellsClaimsInThePlaceOfDevices) {
             "web/late-b: gpu-3 gpu-3\n");
   v1alpha1::ListPodResourcesResponse old;
   ASSERT_TRUE(ListOld(old).ok());
-  EXPECT_EQ(old.pod_resources_size(), 2) << "a version that knows no claims";
+  EXPECT_EQ(old.pod_resources_size(), 2) << "v1alpha1 has no claims";
   grpc::ClientContext context;
   v1::AllocatableResourcesResponse offered;
   ASSERT_TRUE(v1_->GetAllocatableResources(&context, {}, &offered).ok());
   EXPECT_EQ(offered.devices_size(), 0);
 }
 
-TEST_F(KubeletWithoutInventoryTest, SaysThatItsInventoryIsDisabled) {
+TEST_F(KubeletWithoutInventoryTest, ReportsThatItsInventoryIsDisabled) {
   grpc::ClientContext context;
   v1::AllocatableResourcesResponse response;
   const grpc::Status status = v1_->GetAllocatableResources(&context, {}, &response);
@@ -332,7 +332,7 @@ TEST_F(KubeletWithoutInventoryTest, SaysThatItsInventoryIsDisabled) {
   EXPECT_TRUE(status.error_message().ends_with("disabled")) << status.error_message();
 }
 
-TEST_F(OldKubeletTest, DoesNotKnowTheVersionThatTheScenarioLeavesOut) {
+TEST_F(OldKubeletTest, LacksTheVersionThatTheScenarioLeavesOut) {
   v1::ListPodResourcesResponse response;
   const grpc::Status status = List(response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
@@ -347,7 +347,7 @@ constexpr char kOneOwner[] =
     "format: 1\nname: one\nseed: 1\ngpus: [{class: h100-sxm5-80gb}]\n"
     "pods: [{name: train, namespace: ml, containers: [{name: main, gpus: [0]}]}]\n";
 
-// Every way in which the kubelet goes wrong, seen by a real client, and its way back.
+// Every misbehaviour of the kubelet as a real client sees it, and the return to normal.
 class KubeletBehaviourTest : public KubeletFixture {
  protected:
   KubeletBehaviourTest() : KubeletFixture(kOneOwner) {}
@@ -356,7 +356,7 @@ class KubeletBehaviourTest : public KubeletFixture {
     const Status status = kubelet_->Behave(next);
     ASSERT_TRUE(status.ok()) << status;
   }
-  // By a connection of its own: gRPC's would wait before it tries a socket again that failed.
+  // Uses a new connection: gRPC would wait before it retries a socket that failed.
   grpc::Status ListOnce(v1::ListPodResourcesResponse& response) {
     grpc::ChannelArguments apart;
     apart.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -370,7 +370,7 @@ class KubeletBehaviourTest : public KubeletFixture {
     v1::ListPodResourcesResponse response;
     return ListOnce(response);
   }
-  // What connect says about the socket: 0, or errno.
+  // The result of connect on the socket: 0, or errno.
   int ConnectError() const {
     const int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un address{};
@@ -388,21 +388,21 @@ class KubeletBehaviourTest : public KubeletFixture {
   }
 };
 
-TEST_F(KubeletBehaviourTest, GoesAwayAndComesBack) {
+TEST_F(KubeletBehaviourTest, DisappearsAndReturns) {
   Behave({.socket = Socket::kGone});
   EXPECT_EQ(ConnectError(), ENOENT);
   Behave({});
   EXPECT_TRUE(ListOnce().ok());
 }
 
-TEST_F(KubeletBehaviourTest, RefusesAsAKilledOneDoes) {
+TEST_F(KubeletBehaviourTest, RefusesLikeAKilledKubelet) {
   Behave({.socket = Socket::kRefusing});
   EXPECT_EQ(ConnectError(), ECONNREFUSED);
   Behave({});
   EXPECT_TRUE(ListOnce().ok());
 }
 
-TEST_F(KubeletBehaviourTest, StartsAgainBehindANewFile) {
+TEST_F(KubeletBehaviourTest, RestartsBehindANewFile) {
   v1::ListPodResourcesResponse response;
   ASSERT_TRUE(List(response).ok());
   const ino_t before = inode();
@@ -411,7 +411,7 @@ TEST_F(KubeletBehaviourTest, StartsAgainBehindANewFile) {
   EXPECT_TRUE(ListOnce().ok());
 }
 
-TEST_F(KubeletBehaviourTest, AnswersWhatIsNoHttp2) {
+TEST_F(KubeletBehaviourTest, AnswersBytesThatAreNotHttp2) {
   Behave({.socket = Socket::kNoHttp2});
   EXPECT_EQ(ConnectError(), 0);
   EXPECT_EQ(ListOnce().error_code(), grpc::StatusCode::UNAVAILABLE);
@@ -419,7 +419,7 @@ TEST_F(KubeletBehaviourTest, AnswersWhatIsNoHttp2) {
   EXPECT_TRUE(ListOnce().ok());
 }
 
-TEST_F(KubeletBehaviourTest, AnswersWhatIsNoMessage) {
+TEST_F(KubeletBehaviourTest, AnswersBytesThatAreNotAMessage) {
   Behave({.is_garbled = true});
   EXPECT_FALSE(ListOnce().ok());
   Behave({});
@@ -438,7 +438,7 @@ TEST_F(KubeletBehaviourTest, AnswersWithManyPods) {
   EXPECT_EQ(std::ranges::count_if(response.pod_resources(),
                                   [](const auto& pod) { return pod.name() == "train"; }),
             1)
-      << "those of the node are among them";
+      << "the node's own pods are among them";
 }
 
 TEST_F(KubeletBehaviourTest, AnswersLate) {
@@ -449,7 +449,7 @@ TEST_F(KubeletBehaviourTest, AnswersLate) {
   client.join();
 }
 
-TEST_F(KubeletBehaviourTest, EndsWhileAnAnswerIsLate) {
+TEST_F(KubeletBehaviourTest, StopsWhileAnAnswerIsDelayed) {
   Behave({.delay = std::chrono::hours(1)});
   std::thread client([&] { EXPECT_FALSE(ListOnce().ok()); });
   clock_.AwaitSleepers(1);
@@ -457,7 +457,7 @@ TEST_F(KubeletBehaviourTest, EndsWhileAnAnswerIsLate) {
   client.join();
 }
 
-TEST_F(KubeletBehaviourTest, SpeaksTheOldVersionOnly) {
+TEST_F(KubeletBehaviourTest, ServesTheOldVersionOnly) {
   Behave({.is_without_v1 = true});
   EXPECT_EQ(ListOnce().error_code(), grpc::StatusCode::UNIMPLEMENTED);
   v1alpha1::ListPodResourcesResponse old;
@@ -465,12 +465,12 @@ TEST_F(KubeletBehaviourTest, SpeaksTheOldVersionOnly) {
   EXPECT_EQ(old.pod_resources_size(), 1);
 }
 
-TEST_F(KubeletBehaviourTest, DeniesByRightsAndInWords) {
+TEST_F(KubeletBehaviourTest, DeniesByFileRightsAndByStatus) {
   Behave({.is_denied = true});
   struct stat facts {};
   ASSERT_EQ(stat(socket_path().c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 0777, 0U);
-  // Root passes the file's rights.
+  // Root ignores the file's rights.
   EXPECT_EQ(ListOnce().error_code(),
             geteuid() == 0 ? grpc::StatusCode::PERMISSION_DENIED : grpc::StatusCode::UNAVAILABLE);
   Behave({});
@@ -488,7 +488,7 @@ TEST_F(KubeletBehaviourTest, RejectsEveryCallAtItsLimit) {
   EXPECT_TRUE(ListOnce().ok());
 }
 
-TEST_F(KubeletBehaviourTest, StaysDeniedOverAStart) {
+TEST_F(KubeletBehaviourTest, StaysDeniedAfterARestart) {
   Behave({.is_denied = true});
   Behave({.start = 1, .is_denied = true});
   struct stat facts {};

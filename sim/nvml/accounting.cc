@@ -1,9 +1,11 @@
-// The simulated NVML: what the driver writes down of each process from its start to its end.
+// The simulated NVML: process accounting, the driver's record of each process from start to end.
 //
-// Accounting is on from the start where the scenario says so.  A client may switch it, and forget
-// those that have ended; since a face writes nothing that others read, only that client's program
-// sees it.  Off again once the driver is reloaded, and forced off in MIG mode.  Processes count
-// that started while it was on, one per pid: 4,000, of which those that ended first make room.
+// Accounting is on from the start where the scenario says so.  A client may switch it on or off and
+// clear the records of ended processes.  A face writes nothing that other programs read, so only
+// that client's program sees the change.  Accounting is off again after the driver is reloaded, and
+// always off in MIG mode.  A process has a record if it started while accounting was on.  There is
+// one record per pid and 4,000 at most; the records of the processes that ended first are dropped
+// first.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -31,9 +33,9 @@ constexpr Int128 kPpmPerPercent = 10'000;
 
 struct Accounting {
   bool is_on = false;
-  TimeUs since = 0;          // When it was switched.
-  TimeUs forgotten = -1;     // Who had ended by then is not known any more.
-  TimeUs driver_since = -1;  // The driver that was told.
+  TimeUs since = 0;          // When the mode last changed.
+  TimeUs forgotten = -1;     // Records of processes that ended by then are cleared.
+  TimeUs driver_since = -1;  // When the driver that got the mode was loaded.
 };
 
 // What clients of this program have changed.
@@ -70,7 +72,7 @@ class AccountingBook {
   std::map<Key, Accounting> gpus_;
 };
 
-// Those that run, pid ascending, then those that have ended, the latest first.
+// Running processes by ascending pid, then ended ones, the latest first.
 std::vector<ProcessLife> AccountedLives(const NvmlTarget& on, const Accounting& accounting) {
   std::vector<ProcessLife> lives;
   std::set<int> pids;
@@ -100,7 +102,7 @@ uint32_t LifetimePercent(const NvmlTarget& on, const ProcessLife& life, Integral
   return static_cast<uint32_t>((sum * 2 + whole) / (whole * 2));
 }
 
-// Hundredths of a percent, added up over the first `samples` of its life.
+// Sum of the first `samples` samples of its life, in hundredths of a percent.
 unsigned long long SampledSum(const NvmlTarget& on, const ProcessLife& life, Integral what,
                               int64_t samples) {
   constexpr Int128 kPpmPerHundredth = 100;
@@ -127,7 +129,7 @@ void TellSums(const NvmlTarget& on, const ProcessLife& life, nvmlAccountingStats
   stats.sumFbUtil = SampledSum(on, life, Integral::kDramPpmUs, samples);
 }
 
-// Calls use_life(life) with the one that had that pid last.
+// Calls use_life(life) with the latest process that had that pid.
 template <typename UseLife>
 nvmlReturn_t FindAccounted(const NvmlTarget& on, uint32_t pid, const UseLife& use_life) {
   const Accounting accounting = AccountingBook::Get().Of(on);
@@ -149,7 +151,7 @@ nvmlReturn_t FindAccounted(const NvmlTarget& on, uint32_t pid, const UseLife& us
 extern "C" {
 
 nvmlReturn_t nvmlDeviceGetAccountingMode(nvmlDevice_t device, int* mode) {
-  return TellNvml({__func__, device}, mode, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device}, mode, [](const NvmlTarget& on) {
     return NvmlNumber(AccountingBook::Get().Of(on).is_on ? 1 : 0);
   });
 }
@@ -217,7 +219,7 @@ nvmlReturn_t nvmlDeviceGetAccountingPids(nvmlDevice_t device, unsigned* count, u
 }
 
 nvmlReturn_t nvmlDeviceGetAccountingBufferSize(nvmlDevice_t device, unsigned* size) {
-  return TellNvml({__func__, device}, size, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device}, size, [](const NvmlTarget& on) {
     return NvmlNumberIf(AccountingBook::Get().Of(on).is_on, kMostAccounted);
   });
 }

@@ -1,4 +1,4 @@
-// What the simulated driver writes down of processes, and who may have it forgotten.
+// Process accounting in the simulated driver: which processes it records, and when it forgets them.
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ using namespace podgpu::abi;
 
 constexpr unsigned long long kGibHeld = 1ULL << 30U;
 constexpr unsigned long long kEpochUs = 1'767'225'600'000'000;
-// Pid 41 lives for 4 s, 42 for ever, 43 on a GPU in MIG mode; a job each 4 s.
+// Pid 41 lives for 4 s, pid 42 never ends, pid 43 runs on a GPU in MIG mode; a new job every 4 s.
 constexpr char kTail[] = R"(
 epoch: 2026-01-01T00:00:00Z
 gpus:
@@ -83,7 +83,7 @@ class NvmlAccounting : public testing::Test {
   TimeUs now_ = 0;
 };
 
-TEST_F(NvmlAccounting, IsOffUnlessTheNodeOrItsUserSaysOtherwise) {
+TEST_F(NvmlAccounting, IsOffUnlessTheScenarioOrAClientTurnsItOn) {
   Start("");
   TickTo(3 * kSecondUs);
   nvmlAccountingStats_t stats{};
@@ -100,21 +100,22 @@ TEST_F(NvmlAccounting, IsOffUnlessTheNodeOrItsUserSaysOtherwise) {
   EXPECT_EQ(Set(0, 2), NVML_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(Set(1, 1), 0);
   EXPECT_EQ(Mode(1), 1);
-  EXPECT_EQ(Mode(0), 0) << "each GPU by itself";
+  EXPECT_EQ(Mode(0), 0) << "the mode of each GPU is its own";
   EXPECT_EQ(nvml_.Number("nvmlDeviceGetAccountingBufferSize", nvml_.ByIndex(1)), 4'000U);
   TickTo(4 * kSecondUs);
-  EXPECT_EQ(Known(1), std::vector<unsigned>{1'000'001}) << "only those that start from then on";
+  EXPECT_EQ(Known(1), std::vector<unsigned>{1'000'001})
+      << "only processes that start after the switch";
   EXPECT_EQ(Set(1, 0), 0);
   EXPECT_EQ(Mode(1), 0);
 }
 
-TEST_F(NvmlAccounting, AProcessHasItsLifeWrittenDown) {
+TEST_F(NvmlAccounting, RecordsTheLifeOfAProcess) {
   StartAccounting();
   TickTo(4 * kSecondUs);  // 3 s of pid 41's life: busy, idle, busy.
   nvmlAccountingStats_t stats{};
   ASSERT_EQ(Stats(0, 41, stats), 0);
   EXPECT_EQ(stats.isRunning, 1U);
-  EXPECT_EQ(stats.time, 0U) << "while it runs";
+  EXPECT_EQ(stats.time, 0U) << "the time is 0 while the process runs";
   EXPECT_EQ(stats.startTime, kEpochUs + 1'000'000);
   EXPECT_EQ(stats.gpuUtilization, 40U);
   EXPECT_EQ(stats.memoryUtilization, 20U);
@@ -126,11 +127,12 @@ TEST_F(NvmlAccounting, AProcessHasItsLifeWrittenDown) {
   EXPECT_EQ(stats.gpuUtilization, 30U);
   EXPECT_EQ(stats.memoryUtilization, 15U);
   EXPECT_EQ(Stats(0, 40, stats), NVML_ERROR_NOT_FOUND);
-  EXPECT_EQ(Stats(1, 41, stats), NVML_ERROR_NOT_FOUND) << "it was on another GPU";
-  EXPECT_EQ(Known(0), std::vector<unsigned>({42, 41})) << "who runs, then who has ended";
+  EXPECT_EQ(Stats(1, 41, stats), NVML_ERROR_NOT_FOUND) << "the process ran on another GPU";
+  EXPECT_EQ(Known(0), std::vector<unsigned>({42, 41}))
+      << "running processes come before ended ones";
 }
 
-TEST_F(NvmlAccounting, SumsOverSamplesMissNothingBetweenTwoReads) {
+TEST_F(NvmlAccounting, SumsOfSamplesCoverAllTimeBetweenTwoReads) {
   StartAccounting();
   TickTo(3 * kSecondUs);
   nvmlAccountingStats_v2_t before{};
@@ -154,14 +156,14 @@ TEST_F(NvmlAccounting, SumsOverSamplesMissNothingBetweenTwoReads) {
   EXPECT_EQ(StatsV2(0, 40, after), NVML_ERROR_NOT_FOUND);
 }
 
-TEST_F(NvmlAccounting, TheLastFourThousandAreKeptUntilTheyAreCleared) {
+TEST_F(NvmlAccounting, KeepsTheLastFourThousandRecordsUntilCleared) {
   StartAccounting();
   TickTo(50'001 * kSecondUs);  // Cycle 12,500 runs.
   nvmlDevice_t device = nullptr;
   EXPECT_EQ(nvml_.Call("nvmlShutdown"), 0);
   EXPECT_EQ(nvml_.Call("nvmlInit_v2"), 0);
   ASSERT_EQ(nvml_.Call("nvmlDeviceGetHandleByIndex_v2", 1U, &device), 0);
-  EXPECT_EQ(Mode(1), 0) << "the driver was reloaded since";
+  EXPECT_EQ(Mode(1), 0) << "the driver was reloaded in between";
   ASSERT_EQ(Set(1, 1), 0);
   TickTo(100'001 * kSecondUs);  // Cycle 25,000.
   const std::vector<unsigned> pids = Known(1);
@@ -177,12 +179,12 @@ TEST_F(NvmlAccounting, TheLastFourThousandAreKeptUntilTheyAreCleared) {
             NVML_ERROR_INSUFFICIENT_SIZE);
   EXPECT_EQ(count, 4'000U);
   EXPECT_EQ(nvml_.Call("nvmlDeviceClearAccountingPids", device), 0);
-  EXPECT_EQ(Known(1), std::vector<unsigned>{1'025'000}) << "who runs stays";
+  EXPECT_EQ(Known(1), std::vector<unsigned>{1'025'000}) << "running processes keep their records";
   TickTo(100'004 * kSecondUs);
   EXPECT_EQ(Known(1), std::vector<unsigned>({1'025'001, 1'025'000}));
 }
 
-TEST_F(NvmlAccounting, MigModeForcesItOff) {
+TEST_F(NvmlAccounting, IsOffInMigMode) {
   StartAccounting();
   TickTo(2 * kSecondUs);
   EXPECT_EQ(Mode(2), 0);
@@ -194,7 +196,7 @@ TEST_F(NvmlAccounting, MigModeForcesItOff) {
             NVML_ERROR_NOT_SUPPORTED);
 }
 
-TEST_F(NvmlAccounting, TheDriverForgetsWhenItIsReloaded) {
+TEST_F(NvmlAccounting, ADriverReloadClearsAllRecords) {
   StartAccounting();
   TickTo(10 * kSecondUs);
   EXPECT_EQ(Mode(0), 1);

@@ -18,7 +18,7 @@ bool SuitsScope(NvmlScope scope, bool is_mig) {
   return scope == NvmlScope::kAny || (scope == NvmlScope::kMig) == is_mig;
 }
 
-// Whole GPUs do not support what MIG devices are asked, and know that they are none.
+// A whole GPU rejects a call for MIG devices as invalid; a MIG device does not support GPU calls.
 abi::nvmlReturn_t ScopeRefusal(NvmlScope scope) {
   return scope == NvmlScope::kMig ? abi::NVML_ERROR_INVALID_ARGUMENT
                                   : abi::NVML_ERROR_NOT_SUPPORTED;
@@ -36,11 +36,11 @@ NvmlTarget BeginNvmlCall(const NvmlCall& call) {
   if (target.result != abi::NVML_SUCCESS) {
     return target;
   }
-  const abi::nvmlReturn_t met = MeetNvmlFaults(call.name, target.device.gpu);
+  const abi::nvmlReturn_t met = ApplyNvmlFaults(call.name, target.device.gpu);
   if (met != abi::NVML_SUCCESS) {
     return NvmlFailure(met);
   }
-  target = session.Find(call.device);  // Time may have passed.
+  target = session.Find(call.device);  // A fault may have blocked the call for a while.
   if (target.result != abi::NVML_SUCCESS) {
     return target;
   }
@@ -61,7 +61,7 @@ NvmlTarget BeginNvmlSystemCall(std::string_view name) {
   if (target.result != abi::NVML_SUCCESS) {
     return target;
   }
-  const abi::nvmlReturn_t met = MeetNvmlFaults(name, -1);
+  const abi::nvmlReturn_t met = ApplyNvmlFaults(name, -1);
   return met == abi::NVML_SUCCESS ? session.System() : NvmlFailure(met);
 }
 
@@ -71,7 +71,7 @@ NvmlTarget BeginNvmlHandleCall(std::string_view name, const NvmlTarget& target) 
   if (system.result != abi::NVML_SUCCESS) {
     return system;
   }
-  if (const abi::nvmlReturn_t met = MeetNvmlFaults(name, gpu); met != abi::NVML_SUCCESS) {
+  if (const abi::nvmlReturn_t met = ApplyNvmlFaults(name, gpu); met != abi::NVML_SUCCESS) {
     return NvmlFailure(met);
   }
   if (target.result == abi::NVML_SUCCESS && IsNvmlGpuGone(*target.world, gpu, target.now)) {
@@ -80,7 +80,7 @@ NvmlTarget BeginNvmlHandleCall(std::string_view name, const NvmlTarget& target) 
   return target;
 }
 
-bool ArrivesSpoilt(const NvmlCall& call, const NvmlTarget& target) {
+bool IsAnswerGarbage(const NvmlCall& call, const NvmlTarget& target) {
   return IsNvmlGarbage(*target.world, call.name, target.device.gpu, FedBy(call), target.now);
 }
 

@@ -1,11 +1,12 @@
-// How an exported function of the simulated NVML answers: one way for all of them.
+// The common steps of every exported function of the simulated NVML.
 //
-// A call finds its device at the present time, meets the faults in force (hanging, slowness,
+// A call finds its device at the present time, applies the faults in force (hanging, slowness,
 // errors, a lost GPU, refused or missing values), and only then asks the world.  An exported
-// function names itself, its device, who may be asked (whole GPUs, MIG devices, both), and the DCGM
-// fields that its answer feeds, since faults on values are written in those.  Codes follow NVML's
-// documentation: 1 before initialisation, 2 for a null pointer or a stale handle, 3 for what a
-// board lacks, 7 for a buffer that is too small.  Standard library only; any thread.
+// function gives its name, its device, which devices it accepts (whole GPUs, MIG devices, both),
+// and the DCGM fields that its answer corresponds to, since scenarios name DCGM fields in faults on
+// values.  Codes follow NVML's documentation: 1 before initialisation, 2 for a null pointer or a
+// stale handle, 3 for what a board lacks, 7 for a buffer that is too small.  Standard library only;
+// any thread.
 #pragma once
 
 #include <array>
@@ -26,23 +27,23 @@ enum class NvmlScope : uint8_t { kGpu, kMig, kAny };
 struct NvmlCall {
   std::string_view name;
   abi::nvmlDevice_t device = nullptr;
-  std::array<uint16_t, 5> feeds{};  // DCGM fields; 0: no more.
+  std::array<uint16_t, 5> feeds{};  // DCGM fields of the answer; 0 ends the list.
   NvmlScope scope = NvmlScope::kGpu;
 };
 
-// The device of the call, after all that may befall the call; or the code that it answers.  Waits
-// while a fault says so.
+// Returns the device of the call after the faults in force were applied, or the code to answer.
+// Blocks while a fault of hanging or slowness lasts.
 NvmlTarget BeginNvmlCall(const NvmlCall& call);
-// The same of a call that is about no device.
+// The same for a call that concerns no device.
 NvmlTarget BeginNvmlSystemCall(std::string_view name);
-// The same of a call that asks for the handle of `target`.
+// The same for a call that asks for the handle of `target`.
 NvmlTarget BeginNvmlHandleCall(std::string_view name, const NvmlTarget& target);
 
-// Whether what the call answers arrives spoilt: the largest numbers, texts without end.
-bool ArrivesSpoilt(const NvmlCall& call, const NvmlTarget& target);
+// Whether a garbage fault spoils the answer: the largest numbers, texts without an end.
+bool IsAnswerGarbage(const NvmlCall& call, const NvmlTarget& target);
 
 template <typename Out>
-void SpoilNvml(Out& out) {
+void FillNvmlWithGarbage(Out& out) {
   if constexpr (std::is_arithmetic_v<Out>) {
     out = std::numeric_limits<Out>::max();
   } else if constexpr (std::is_pointer_v<Out>) {
@@ -56,7 +57,7 @@ void SpoilNvml(Out& out) {
   }
 }
 
-// Answers by body(target), which fills `*outs` and returns a code.
+// Answers with body(target), which fills `*outs` and returns a code.
 template <typename Body, typename... Outs>
 abi::nvmlReturn_t AskNvml(const NvmlCall& call, const Body& body, Outs*... outs) {
   const NvmlTarget target = BeginNvmlCall(call);
@@ -68,13 +69,13 @@ abi::nvmlReturn_t AskNvml(const NvmlCall& call, const Body& body, Outs*... outs)
     return abi::NVML_ERROR_INVALID_ARGUMENT;
   }
   const abi::nvmlReturn_t result = body(target);
-  if (result == abi::NVML_SUCCESS && ArrivesSpoilt(call, target)) {
-    (SpoilNvml(*outs), ...);
+  if (result == abi::NVML_SUCCESS && IsAnswerGarbage(call, target)) {
+    (FillNvmlWithGarbage(*outs), ...);
   }
   return result;
 }
 
-// A number, or the code in its place.
+// A number, or the code to answer when there is none.
 struct NvmlAnswer {
   int64_t value = 0;
   abi::nvmlReturn_t result = abi::NVML_SUCCESS;
@@ -91,9 +92,9 @@ constexpr NvmlAnswer NvmlNumberOf(const Optional& value) {
   return value ? NvmlNumber(static_cast<int64_t>(*value)) : NvmlRefusal();
 }
 
-// Answers the number that body(target) says.
+// Answers with the number that body(target) returns.
 template <typename Number, typename Body>
-abi::nvmlReturn_t TellNvml(const NvmlCall& call, Number* place, const Body& body) {
+abi::nvmlReturn_t AnswerNvml(const NvmlCall& call, Number* place, const Body& body) {
   const auto put = [&](const NvmlTarget& on) {
     const NvmlAnswer answer = body(on);
     if (answer.result == abi::NVML_SUCCESS) {
@@ -104,24 +105,24 @@ abi::nvmlReturn_t TellNvml(const NvmlCall& call, Number* place, const Body& body
   return AskNvml(call, put, place);
 }
 
-// `text` into the caller's buffer of `length` bytes, with its end; an empty one is not supported.
+// Copies `text` with its end into the caller's `length` bytes; an empty text is not supported.
 abi::nvmlReturn_t PutNvmlText(std::string_view text, char* buffer, unsigned length);
-// Answers the text that body(target) says.
+// Answers with the text that body(target) returns.
 template <typename Body>
-abi::nvmlReturn_t TellNvmlText(const NvmlCall& call, char* buffer, unsigned length,
-                               const Body& body) {
+abi::nvmlReturn_t AnswerNvmlText(const NvmlCall& call, char* buffer, unsigned length,
+                                 const Body& body) {
   const NvmlTarget target = BeginNvmlCall(call);
   if (target.result != abi::NVML_SUCCESS) {
     return target.result;
   }
   const abi::nvmlReturn_t result = PutNvmlText(body(target), buffer, length);
-  if (result == abi::NVML_SUCCESS && ArrivesSpoilt(call, target)) {
+  if (result == abi::NVML_SUCCESS && IsAnswerGarbage(call, target)) {
     std::memset(buffer, 0xff, length);
   }
   return result;
 }
 
-// The world's GPU, its whole device.
+// The whole GPU of the target.
 inline DeviceRef WholeGpu(const NvmlTarget& on) { return {.gpu = on.device.gpu}; }
 inline bool InMigMode(const NvmlTarget& on) { return on.world->mig_enabled(on.device.gpu, on.now); }
 

@@ -1,6 +1,6 @@
-// The simulated NVML: what a device is and is called, and what MIG devices it has.
+// The simulated NVML: identity of a device, its names, and its MIG devices.
 //
-// A plain name has the oldest layout of its kind.
+// A function name without a version suffix uses the oldest layout of its kind.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace {
 using namespace podgpu::abi;  // NOLINT(google-build-using-namespace): they are all about it.
 using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about its answers.
 
-// Everything of a GPU that its MIG devices share is 7 ways at most, on every chip that has MIG.
+// A GPU's shared resources are split into at most 7 parts, on every chip that has MIG.
 constexpr uint32_t kMaxMigDevices = 7;
 constexpr uint32_t kNvidiaVendor = 0x10DE;  // The world does not model the board's own number.
 constexpr int64_t kBytesPerMib = 1 << 20;
@@ -95,49 +95,49 @@ nvmlDeviceAttributes_t AttributesOf(const NvmlTarget& on) {
 extern "C" {
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned length) {
-  return TellNvmlText({__func__, device, {}, kAny}, uuid, length, [](const NvmlTarget& on) {
+  return AnswerNvmlText({__func__, device, {}, kAny}, uuid, length, [](const NvmlTarget& on) {
     return on.is_mig() ? on.compute().mig_uuid : on.gpu().uuid;
   });
 }
 
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* name, unsigned length) {
-  return TellNvmlText({__func__, device, {}, kAny}, name, length, NameOf);
+  return AnswerNvmlText({__func__, device, {}, kAny}, name, length, NameOf);
 }
 
 nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t device, char* serial, unsigned length) {
-  return TellNvmlText({__func__, device}, serial, length,
-                      [](const NvmlTarget& on) { return on.gpu().serial; });
+  return AnswerNvmlText({__func__, device}, serial, length,
+                        [](const NvmlTarget& on) { return on.gpu().serial; });
 }
 
 nvmlReturn_t nvmlDeviceGetVbiosVersion(nvmlDevice_t device, char* version, unsigned length) {
-  return TellNvmlText({__func__, device}, version, length,
-                      [](const NvmlTarget& on) { return on.gpu().vbios; });
+  return AnswerNvmlText({__func__, device}, version, length,
+                        [](const NvmlTarget& on) { return on.gpu().vbios; });
 }
 
 nvmlReturn_t nvmlDeviceGetInforomImageVersion(nvmlDevice_t device, char* version, unsigned length) {
-  return TellNvmlText({__func__, device}, version, length,
-                      [](const NvmlTarget& on) { return on.gpu().inforom_image; });
+  return AnswerNvmlText({__func__, device}, version, length,
+                        [](const NvmlTarget& on) { return on.gpu().inforom_image; });
 }
 
 nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned* index) {
-  return TellNvml({__func__, device, {}, kAny}, index, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {}, kAny}, index, [](const NvmlTarget& on) {
     return NvmlNumber(on.is_mig() ? on.mig_index : static_cast<int64_t>(on.index));
   });
 }
 
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned* minor_number) {
-  return TellNvml({__func__, device}, minor_number,
-                  [](const NvmlTarget& on) { return NvmlNumber(on.gpu().minor_number); });
+  return AnswerNvml({__func__, device}, minor_number,
+                    [](const NvmlTarget& on) { return NvmlNumber(on.gpu().minor_number); });
 }
 
 nvmlReturn_t nvmlDeviceGetBrand(nvmlDevice_t device, int* brand) {
-  return TellNvml({__func__, device, {}, kAny}, brand,
-                  [](const NvmlTarget& on) { return NvmlNumber(NumberOfBrand(on.gpu().brand)); });
+  return AnswerNvml({__func__, device, {}, kAny}, brand,
+                    [](const NvmlTarget& on) { return NvmlNumber(NumberOfBrand(on.gpu().brand)); });
 }
 
 nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device, unsigned* architecture) {
-  return TellNvml({__func__, device, {}, kAny}, architecture,
-                  [](const NvmlTarget& on) { return NvmlNumber(on.gpu().architecture_number); });
+  return AnswerNvml({__func__, device, {}, kAny}, architecture,
+                    [](const NvmlTarget& on) { return NvmlNumber(on.gpu().architecture_number); });
 }
 
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major, int* minor) {
@@ -154,7 +154,7 @@ nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major,
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* info) {
   return TellPciInfo(__func__, device, info, sizeof *info);
 }
-// With the board's number, without the long bus id; what the vendor reserved stays as it was.
+// Writes the board's number but not the long bus id; reserved bytes stay unchanged.
 nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, void* info) {
   return TellPciInfo(__func__, device, info, offsetof(nvmlPciInfo_t, busId));
 }
@@ -177,7 +177,7 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned* current, unsign
 }
 
 nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned* count) {
-  return TellNvml({__func__, device}, count, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device}, count, [](const NvmlTarget& on) {
     return NvmlNumber(InMigMode(on) ? kMaxMigDevices : 0);
   });
 }
@@ -213,17 +213,17 @@ nvmlReturn_t nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDevice_t mig_devic
 }
 
 nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned* is_mig) {
-  return TellNvml({__func__, device, {}, kAny}, is_mig,
-                  [](const NvmlTarget& on) { return NvmlNumber(on.is_mig() ? 1 : 0); });
+  return AnswerNvml({__func__, device, {}, kAny}, is_mig,
+                    [](const NvmlTarget& on) { return NvmlNumber(on.is_mig() ? 1 : 0); });
 }
 
 nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t device, unsigned* id) {
-  return TellNvml({__func__, device, {}, kMigOnly}, id,
-                  [](const NvmlTarget& on) { return NvmlNumber(on.instance().gpu_instance_id); });
+  return AnswerNvml({__func__, device, {}, kMigOnly}, id,
+                    [](const NvmlTarget& on) { return NvmlNumber(on.instance().gpu_instance_id); });
 }
 
 nvmlReturn_t nvmlDeviceGetComputeInstanceId(nvmlDevice_t device, unsigned* id) {
-  return TellNvml({__func__, device, {}, kMigOnly}, id, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {}, kMigOnly}, id, [](const NvmlTarget& on) {
     return NvmlNumber(on.compute().compute_instance_id);
   });
 }

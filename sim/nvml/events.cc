@@ -1,9 +1,9 @@
 // The simulated NVML: event sets of devices and of the system.
 //
-// The world's faults say what happens when, so waiting is looking: the first event after the last
-// one delivered, up to now; else once more after 10 ms, until the time-out, which counts real time.
-// What came before registration is not delivered.  Events of the same time come in the order of
-// their GPU, type and data, so none is lost or told twice when the control log changes.
+// The world's faults say what happens when.  A wait therefore looks for the first event after the
+// last delivered one, up to now, and looks again every 10 ms until the time-out, which counts real
+// time.  Events before registration are not delivered.  Events of the same time are ordered by GPU,
+// type and data, so a change of the control log neither loses nor repeats one.
 #include <algorithm>
 #include <compare>
 #include <cstddef>
@@ -25,7 +25,7 @@
 
 namespace podgpu::sim {
 
-// What happened to a GPU; in the order in which sets deliver.
+// One event of a GPU; compared in the order of delivery.
 struct NvmlEvent {
   TimeUs at = 0;
   int gpu = 0;
@@ -120,7 +120,7 @@ void ForEachEvent(const Fault& fault, const GpuFacts& gpu, const Visit& visit) {
   }
 }
 
-// The first event of the set after the last one that it delivered, up to now.
+// Returns the first event after the last one that the set delivered, up to now.
 std::optional<NvmlEvent> NextEvent(const nvmlEventSet_st& set, const World& world, TimeUs now) {
   std::optional<NvmlEvent> next;
   for (const nvmlEventSet_st::Registration& one : set.registrations) {
@@ -139,7 +139,7 @@ std::optional<NvmlEvent> NextEvent(const nvmlEventSet_st& set, const World& worl
   return next;
 }
 
-// The same of the system's: a driver lets go of a GPU, and takes it back.
+// The same for system events: a driver unbinds a GPU, or binds it again.
 std::optional<NvmlEvent> NextSystemEvent(const nvmlSystemEventSet_st& set, const World& world,
                                          TimeUs now) {
   std::optional<NvmlEvent> next;
@@ -163,7 +163,7 @@ std::optional<NvmlEvent> NextSystemEvent(const nvmlSystemEventSet_st& set, const
   return next;
 }
 
-// Looks for an event by find(target) each 10 ms until there is one or the time is over.
+// Calls find(target) every 10 ms until it returns true or the time-out ends.
 template <typename Find>
 nvmlReturn_t WaitFor(std::string_view call, unsigned timeout_ms, const Find& find) {
   for (unsigned left_ms = timeout_ms;;) {
@@ -218,7 +218,7 @@ uint32_t PciNumber(const World& world, int gpu) {
   return domain << 16U | bus << 8U | device << 3U;
 }
 
-// Whether the request is one, of the version that this library knows.
+// Whether the request is valid and of the version that this library knows.
 template <typename Request>
 nvmlReturn_t CheckRequest(std::string_view call, const Request* request, uint32_t version) {
   const NvmlTarget target = BeginNvmlSystemCall(call);
@@ -253,7 +253,7 @@ nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t set) {
 }
 
 nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long long* types) {
-  return TellNvml({__func__, device}, types, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device}, types, [](const NvmlTarget& on) {
     return NvmlNumber(static_cast<int64_t>(SupportedTypes(on)));
   });
 }
@@ -320,7 +320,7 @@ nvmlReturn_t nvmlSystemRegisterEvents(nvmlSystemRegisterEventRequest_v1_t* reque
   const TimeUs now = NvmlSession::Get().System().now;
   const std::lock_guard<std::mutex> lock(set->mutex);
   set->types |= request->eventTypes;
-  // Nothing up to now is delivered.
+  // Events up to now count as delivered, so only later ones come.
   set->delivered = {now, std::numeric_limits<int>::max(), 0, 0};
   return NVML_SUCCESS;
 }

@@ -1,4 +1,4 @@
-// Event sets of the simulated NVML: what is delivered, once, in order, and what a wait does.
+// Event sets of the simulated NVML: each event is delivered once, in order; how a wait ends.
 #include <future>
 #include <string>
 #include <vector>
@@ -55,7 +55,7 @@ class NvmlEvents : public testing::Test {
     EXPECT_EQ(nvml_.Call("nvmlDeviceGetSupportedEventTypes", nvml_.ByIndex(gpu), &types), 0);
     return types;
   }
-  // "type:data" of what is there to be delivered.
+  // The events that can be delivered now, each as "type:data".
   std::vector<std::string> Delivered() {
     std::vector<std::string> all;
     nvmlEventData_t data{};
@@ -72,8 +72,7 @@ class NvmlEvents : public testing::Test {
 
 using Events = std::vector<std::string>;
 
-// Row 43 of the simulator's checklist.
-TEST_F(NvmlEvents, AWaitEndsWithTheEventOrWithItsTime) {
+TEST_F(NvmlEvents, AWaitEndsWithAnEventOrATimeOut) {
   ASSERT_EQ(Register(0, nvmlEventTypeXidCriticalError), 0);
   nvmlEventData_t data{};
   EXPECT_EQ(nvml_.Call("nvmlEventSetWait_v2", set_, &data, 100U), NVML_ERROR_TIMEOUT);
@@ -90,7 +89,7 @@ TEST_F(NvmlEvents, AWaitEndsWithTheEventOrWithItsTime) {
   EXPECT_EQ(nvml_.Call("nvmlEventSetWait_v2", set_, &data, 0U), NVML_ERROR_TIMEOUT) << "once";
 }
 
-TEST_F(NvmlEvents, WhatCameBeforeRegistrationOrWasNotAskedForIsNotDelivered) {
+TEST_F(NvmlEvents, DeliversOnlyRegisteredTypesAndOnlyEventsAfterRegistration) {
   Tick(5 * kSecondUs);
   ASSERT_EQ(Register(0, nvmlEventTypeXidCriticalError), 0);
   Tick(16 * kSecondUs);
@@ -107,7 +106,7 @@ TEST_F(NvmlEvents, EachKindOfEventIsDeliveredOnceAndInOrder) {
   EXPECT_EQ(Delivered(), Events());
 }
 
-TEST_F(NvmlEvents, ALostGpuIsStillReportedAndItsHandleIsNoUse) {
+TEST_F(NvmlEvents, ReportsALostGpuWhoseHandleNoLongerWorks) {
   ASSERT_EQ(Register(0, nvmlEventTypeXidCriticalError), 0);
   const nvmlDevice_t device = nvml_.ByIndex(0);
   Tick(35 * kSecondUs);
@@ -117,7 +116,7 @@ TEST_F(NvmlEvents, ALostGpuIsStillReportedAndItsHandleIsNoUse) {
             NVML_ERROR_GPU_IS_LOST);
 }
 
-TEST_F(NvmlEvents, TypesThatABoardCannotReportAreRefused) {
+TEST_F(NvmlEvents, RefusesEventTypesThatTheBoardLacks) {
   EXPECT_EQ(Supported(0) & nvmlEventMigConfigChange, nvmlEventMigConfigChange);
   EXPECT_EQ(Supported(2) & nvmlEventMigConfigChange, 0U);
   EXPECT_EQ(Register(2, nvmlEventMigConfigChange), NVML_ERROR_NOT_SUPPORTED);
@@ -140,7 +139,7 @@ TEST_F(NvmlEvents, TheFirstLayoutEndsBeforeTheInstances) {
   EXPECT_EQ(bytes[24], 0x5a);
 }
 
-TEST_F(NvmlEvents, TheSystemTellsWhenADriverLetsGoOfAGpu) {
+TEST_F(NvmlEvents, SystemEventsReportThatADriverUnbindsAGpu) {
   nvmlSystemEventSetCreateRequest_v1_t create{.version = nvmlSystemEventSetCreateRequest_v1,
                                               .set = nullptr};
   ASSERT_EQ(nvml_.Call("nvmlSystemEventSetCreate", &create), 0);

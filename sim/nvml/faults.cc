@@ -22,7 +22,7 @@ constexpr uint64_t kFaultsOnValues =
 
 bool MayHave(const World& world, uint64_t kinds) { return (world.fault_kinds() & kinds) != 0; }
 
-// By BlankReason.
+// Indexed by BlankReason.
 constexpr std::array<abi::nvmlReturn_t, 4> kBlankCodes = {
     abi::NVML_ERROR_UNKNOWN, abi::NVML_ERROR_NOT_FOUND, abi::NVML_ERROR_NOT_SUPPORTED,
     abi::NVML_ERROR_NO_PERMISSION};
@@ -33,13 +33,13 @@ bool IsOnValues(const Fault& fault) {
 
 bool IsOfNvml(const Fault& fault) { return fault.Get(FaultNumber::kCode) > 0; }
 
-// Whether the fault befalls the call.
-bool BefallsNvml(const Fault& fault, std::string_view call, int gpu) {
+// Whether the fault applies to the call.
+bool AppliesToNvmlCall(const Fault& fault, std::string_view call, int gpu) {
   const bool of_others = fault.kind == kError && (IsOnValues(fault) || !IsOfNvml(fault));
   return !of_others && fault.OnCall(call) && fault.Concerns(gpu);
 }
 
-// The fault of the kind that befalls the call now; null when there is none.
+// The fault of that kind that applies to the call now; null when there is none.
 const Fault* NvmlCallFault(FaultKind kind, std::string_view call, int gpu) {
   const NvmlTarget now = NvmlSession::Get().System();
   if (now.result != abi::NVML_SUCCESS || !MayHave(*now.world, FaultBit(kind))) {
@@ -47,19 +47,19 @@ const Fault* NvmlCallFault(FaultKind kind, std::string_view call, int gpu) {
   }
   const auto faults = now.world->faults();
   const auto found = std::ranges::find_if(faults, [&](const Fault& fault) {
-    return fault.kind == kind && fault.InForce(now.now) && BefallsNvml(fault, call, gpu);
+    return fault.kind == kind && fault.InForce(now.now) && AppliesToNvmlCall(fault, call, gpu);
   });
   return found == faults.end() ? nullptr : &*found;
 }
 
-// One that names calls is about values only if it names fields as well.
+// A fault that names calls applies to values only if it also names fields.
 bool OnAnyField(const Fault& fault, std::span<const uint16_t> fields) {
   const bool on_values = IsOnValues(fault) || fault.calls.empty() || !fault.fields.empty();
   return on_values &&
          std::ranges::any_of(fields, [&](uint16_t field) { return fault.OnField(field); });
 }
 
-// The code that the fault puts in place of a value.
+// The code that the fault returns in place of a value.
 abi::nvmlReturn_t ValueCode(const Fault& fault) {
   switch (fault.kind) {
     case kBlank:
@@ -81,7 +81,7 @@ abi::nvmlReturn_t ValueCode(const Fault& fault) {
 
 }  // namespace
 
-abi::nvmlReturn_t MeetNvmlFaults(std::string_view call, int gpu) {
+abi::nvmlReturn_t ApplyNvmlFaults(std::string_view call, int gpu) {
   const NvmlTarget now = NvmlSession::Get().System();
   if (now.result != abi::NVML_SUCCESS || !MayHave(*now.world, kFaultsOnCalls)) {
     return abi::NVML_SUCCESS;
@@ -134,7 +134,7 @@ bool IsNvmlGarbage(const World& world, std::string_view call, int gpu,
 void SleepInDriver(int ms) {
   constexpr int64_t kNsPerMs = 1'000'000;
   timespec left{.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * kNsPerMs};
-  // tidy: allow forbidden-call: a call that sits in the kernel is what is simulated.
+  // tidy: allow forbidden-call: this simulates a call that blocks in the kernel.
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {
   }
 }

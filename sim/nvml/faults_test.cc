@@ -1,4 +1,4 @@
-// What clients of the simulated NVML meet when something goes wrong: each fault of the table.
+// What clients of the simulated NVML see during each kind of fault.
 #include <cstring>
 #include <fstream>
 #include <future>
@@ -22,7 +22,7 @@ using namespace podgpu::abi;
 
 class NvmlFaults : public testing::Test {
  protected:
-  // Three boards, busy, with `faults`; at 1 s.
+  // Three busy boards with `faults`; the world time is 1 s.
   void Start(const std::string& faults) {
     node_.emplace(R"(format: 1
 name: faulty
@@ -78,8 +78,7 @@ faults: [)" + faults +
   NvmlClient nvml_;
 };
 
-// Row 37 of the simulator's checklist.
-TEST_F(NvmlFaults, EveryCallOnALostGpuSaysSoAndOthersAreWell) {
+TEST_F(NvmlFaults, CallsOnALostGpuFailAndOtherGpusAnswer) {
   StartAndInit("{at: 2s, kind: gpu_lost, gpu: 0, for: 8s}");
   const nvmlDevice_t device = nvml_.ByIndex(0);
   const nvmlDevice_t other = nvml_.ByIndex(1);
@@ -109,12 +108,12 @@ TEST_F(NvmlFaults, EveryCallOnALostGpuSaysSoAndOthersAreWell) {
   EXPECT_EQ(Power(other), 0);
   EXPECT_EQ(ByIndexCode(1), 0);
   Tick(10 * kSecondUs);
-  EXPECT_EQ(Power(device), 0) << "it is back";
+  EXPECT_EQ(Power(device), 0) << "the GPU is back";
   EXPECT_EQ(nvml_.Call("nvmlGpmSampleFree", sample), 0);
 }
 
-// The code of every call that is about a device, by name, with nothing but nought behind the
-// handle. More arguments than a call takes do no harm on the machines that this runs on.
+// The code of every call that takes a device, by name; all later arguments are zero.  More
+// arguments than a call takes do no harm on the machines that run this.
 std::map<std::string, int> CodesOfEveryCall(const NvmlClient& nvml, nvmlDevice_t device) {
   std::map<std::string, int> codes;
   std::ifstream list(PODGPU_SOURCE_DIR "/sim/nvml/names.txt");
@@ -131,7 +130,7 @@ std::map<std::string, int> CodesOfEveryCall(const NvmlClient& nvml, nvmlDevice_t
   return codes;
 }
 
-TEST_F(NvmlFaults, EveryOneOfTheCallsKnowsALostGpu) {
+TEST_F(NvmlFaults, EverySimulatedCallReportsALostGpu) {
   StartAndInit("{at: 2s, kind: gpu_lost, gpu: 0}");
   const nvmlDevice_t device = nvml_.ByIndex(0);
   Tick(2 * kSecondUs);
@@ -141,10 +140,10 @@ TEST_F(NvmlFaults, EveryOneOfTheCallsKnowsALostGpu) {
         << name << " answers " << code;
     know += code == NVML_ERROR_GPU_IS_LOST ? 1 : 0;
   }
-  EXPECT_GT(know, 100) << "the rest is not simulated";
+  EXPECT_GT(know, 100) << "the other calls are not simulated";
 }
 
-TEST_F(NvmlFaults, NoCallWritesWhereThereIsNoPlace) {
+TEST_F(NvmlFaults, NoCallWritesThroughANullPointer) {
   StartAndInit("");
   std::set<std::string> content;
   for (const auto& [name, code] : CodesOfEveryCall(nvml_, nvml_.ByIndex(0))) {
@@ -152,10 +151,10 @@ TEST_F(NvmlFaults, NoCallWritesWhereThereIsNoPlace) {
       content.insert(name);
     }
   }
-  EXPECT_EQ(content, std::set<std::string>({"nvmlDeviceSetAccountingMode"})) << "off, as it is";
+  EXPECT_EQ(content, std::set<std::string>({"nvmlDeviceSetAccountingMode"}))
+      << "accounting is off already";
 }
 
-// Row 41 of the simulator's checklist.
 TEST_F(NvmlFaults, AnUnknownUuidIsNotFound) {
   StartAndInit("");
   nvmlDevice_t found = nullptr;
@@ -164,7 +163,7 @@ TEST_F(NvmlFaults, AnUnknownUuidIsNotFound) {
       NVML_ERROR_NOT_FOUND);
 }
 
-TEST_F(NvmlFaults, ADetachedGpuIsAsGoodAsLost) {
+TEST_F(NvmlFaults, ADetachedGpuAnswersAsALostOne) {
   StartAndInit(
       "{at: 2s, kind: gpu_detached, gpu: 0, for: 1s}, {at: 5s, kind: bind_unbind, for: 1s}");
   const nvmlDevice_t device = nvml_.ByIndex(0);
@@ -179,7 +178,7 @@ TEST_F(NvmlFaults, ADetachedGpuIsAsGoodAsLost) {
   EXPECT_EQ(Power(other), NVML_ERROR_GPU_IS_LOST);
 }
 
-TEST_F(NvmlFaults, AnAbsentGpuShiftsTheOthersUntilTheNextStart) {
+TEST_F(NvmlFaults, AnAbsentGpuShiftsIndicesUntilTheNextInitialisation) {
   Start("{at: 0s, kind: gpu_absent, gpu: 0, for: 5s}");
   ASSERT_EQ(nvml_.Call("nvmlInit_v2"), 0);
   EXPECT_EQ(Count(), 2U);
@@ -187,13 +186,13 @@ TEST_F(NvmlFaults, AnAbsentGpuShiftsTheOthersUntilTheNextStart) {
   EXPECT_EQ(nvml_.Number("nvmlDeviceGetIndex", nvml_.ByIndex(1)), 1U);
   EXPECT_EQ(ByIndexCode(2), NVML_ERROR_INVALID_ARGUMENT);
   Tick(10 * kSecondUs);
-  EXPECT_EQ(Count(), 2U) << "found at the start";
+  EXPECT_EQ(Count(), 2U) << "found when the library is initialised again";
   ASSERT_EQ(nvml_.Call("nvmlShutdown"), 0);
   ASSERT_EQ(nvml_.Call("nvmlInit_v2"), 0);
   EXPECT_EQ(Count(), 3U);
 }
 
-TEST_F(NvmlFaults, AReloadedDriverWantsNewHandlesAndCountsFromNought) {
+TEST_F(NvmlFaults, ADriverReloadMakesHandlesStaleAndResetsCounters) {
   StartAndInit("{at: 10s, kind: driver_reload, for: 5s}");
   const nvmlDevice_t device = nvml_.ByIndex(0);
   const unsigned long long before_mj = Energy(device);
@@ -203,14 +202,14 @@ TEST_F(NvmlFaults, AReloadedDriverWantsNewHandlesAndCountsFromNought) {
   EXPECT_EQ(nvml_.Call("nvmlDeviceGetCount_v2", &count), NVML_ERROR_UNINITIALIZED);
   EXPECT_EQ(nvml_.Call("nvmlInit_v2"), NVML_ERROR_DRIVER_NOT_LOADED);
   Tick(4 * kSecondUs);
-  EXPECT_EQ(Power(device), NVML_ERROR_INVALID_ARGUMENT) << "an old handle";
+  EXPECT_EQ(Power(device), NVML_ERROR_INVALID_ARGUMENT) << "the handle is stale";
   const nvmlDevice_t again = nvml_.ByIndex(0);
   EXPECT_EQ(Power(again), 0);
   EXPECT_LT(Energy(again), before_mj);
   EXPECT_LT(Energy(again), 1'000'000U);
 }
 
-TEST_F(NvmlFaults, ADriverThatCannotBeUsedSaysWhyAtTheStart) {
+TEST_F(NvmlFaults, AnUnusableDriverReportsTheReasonAtInitialisation) {
   Start("{at: 0s, kind: driver_mismatch, for: 5s}, {at: 6s, kind: no_nvml, for: 5s}");
   EXPECT_EQ(nvml_.Call("nvmlInit_v2"), NVML_ERROR_LIB_RM_VERSION_MISMATCH);
   Tick(6 * kSecondUs);
@@ -219,7 +218,7 @@ TEST_F(NvmlFaults, ADriverThatCannotBeUsedSaysWhyAtTheStart) {
   EXPECT_EQ(nvml_.Call("nvmlInit_v2"), NVML_SUCCESS);
 }
 
-// A call that hangs answers as of the time at which the fault ends.
+// A hung call answers with the values of the time when the fault ends.
 TEST_F(NvmlFaults, ACallHangsOnOneGpuUntilTheFaultEnds) {
   StartAndInit("{at: 5s, kind: hang, gpu: 0, calls: \"nvmlDeviceGetTotal*\", for: 20s}");
   const nvmlDevice_t device = nvml_.ByIndex(0);
@@ -227,13 +226,13 @@ TEST_F(NvmlFaults, ACallHangsOnOneGpuUntilTheFaultEnds) {
   Tick(5 * kSecondUs);
   std::future<unsigned long long> hung =
       std::async(std::launch::async, [&] { return Energy(device); });
-  EXPECT_EQ(Power(device), 0) << "only the calls named";
+  EXPECT_EQ(Power(device), 0) << "other calls are not affected";
   EXPECT_GT(Energy(other), 0U);
   Tick(50 * kSecondUs);
   EXPECT_EQ(hung.get(), Energy(device));
 }
 
-TEST_F(NvmlFaults, ADriverThatHangsKeepsEveryCallOfTheGpu) {
+TEST_F(NvmlFaults, AHungDriverBlocksEveryCallOnTheGpu) {
   StartAndInit("{at: 5s, kind: hang, gpu: 0, for: 20s}");
   const nvmlDevice_t device = nvml_.ByIndex(0);
   Tick(5 * kSecondUs);
@@ -253,7 +252,7 @@ TEST_F(NvmlFaults, ADriverThatHangsKeepsEveryCallOfTheGpu) {
   }
 }
 
-TEST_F(NvmlFaults, CallsAnswerTheCodeThatAFaultSays) {
+TEST_F(NvmlFaults, CallsReturnTheCodeOfTheFault) {
   StartAndInit(
       "{at: 2s, kind: error, calls: nvmlDeviceGetPowerUsage, code: 999, gpu: 0, for: 5s},"
       "{at: 2s, kind: no_permission, calls: \"nvmlDeviceGetUtil*\", for: 5s},"
@@ -271,7 +270,7 @@ TEST_F(NvmlFaults, CallsAnswerTheCodeThatAFaultSays) {
   EXPECT_EQ(Utilization(nvml_.ByIndex(1)), NVML_SUCCESS);
 }
 
-TEST_F(NvmlFaults, ValuesAreRefusedForTheReasonOfTheFault) {
+TEST_F(NvmlFaults, MissingValuesReturnTheCodeOfTheFaultsReason) {
   StartAndInit(
       "{at: 2s, kind: blank, fields: [150], reason: not_supported, gpu: 0, for: 5s},"
       "{at: 2s, kind: blank, fields: [140], reason: not_permitted, gpu: 0, for: 5s},"
@@ -299,11 +298,11 @@ TEST_F(NvmlFaults, ValuesAreRefusedForTheReasonOfTheFault) {
             NVML_ERROR_NOT_FOUND);
   EXPECT_EQ(nvml_.Call("nvmlDeviceGetRemappedRows", device, &number, &number, &number, &number),
             NVML_ERROR_NO_PERMISSION)
-      << "one of the four";
+      << "only one of the four values fails";
   EXPECT_EQ(Power(device), NVML_SUCCESS);
 }
 
-TEST_F(NvmlFaults, GarbageIsTheLargestNumberAndTextWithoutEnd) {
+TEST_F(NvmlFaults, GarbageIsTheLargestNumberAndTextWithoutAnEnd) {
   StartAndInit(
       "{at: 2s, kind: garbage, fields: [150, 252, 157], gpu: 0, for: 5s},"
       "{at: 2s, kind: garbage, calls: [nvmlDeviceGetName], gpu: 1, for: 5s}");
@@ -315,7 +314,7 @@ TEST_F(NvmlFaults, GarbageIsTheLargestNumberAndTextWithoutEnd) {
   nvmlMemory_v2_t memory{};
   memory.version = nvmlMemory_v2;
   EXPECT_EQ(nvml_.Call("nvmlDeviceGetMemoryInfo_v2", nvml_.ByIndex(0), &memory), 0);
-  EXPECT_EQ(memory.version, nvmlMemory_v2) << "what the caller wrote";
+  EXPECT_EQ(memory.version, nvmlMemory_v2) << "the version stays as the caller wrote it";
   EXPECT_EQ(memory.used, ~0ULL);
   EXPECT_EQ(Power(nvml_.ByIndex(0)), 0);
   char name[96] = {};
@@ -337,7 +336,7 @@ TEST_F(NvmlFaults, DoubleBitErrorsRetirePagesOrRemapRows) {
   nvmlRowRemapperHistogramValues_t banks{};
   ASSERT_EQ(nvml_.Call("nvmlDeviceGetRowRemapperHistogram", nvml_.ByIndex(0), &banks), 0);
   EXPECT_EQ(banks.high, 2U);
-  EXPECT_EQ(nvml_.Field(nvml_.ByIndex(0), 230).value.uiVal, 1U) << "a reset is asked for";
+  EXPECT_EQ(nvml_.Field(nvml_.ByIndex(0), 230).value.uiVal, 1U) << "the driver asks for a reset";
   unsigned long long count = 9;
   ASSERT_EQ(nvml_.Call("nvmlDeviceGetMemoryErrorCounter", nvml_.ByIndex(0), 1, 0,
                        static_cast<int>(NVML_MEMORY_LOCATION_SRAM), &count),
@@ -360,7 +359,7 @@ TEST_F(NvmlFaults, DoubleBitErrorsRetirePagesOrRemapRows) {
   EXPECT_EQ(pages, 0U);
 }
 
-TEST_F(NvmlFaults, ALinkThatIsDownIsInactiveAndCounts) {
+TEST_F(NvmlFaults, ALinkThatIsDownIsInactiveAndItsErrorsAreCounted) {
   StartAndInit(
       "{at: 2s, kind: nvlink, gpu: 0, link: 3, down: true, crc: 7, for: 5s},"
       "{at: 2s, kind: clock_jump, s: 3600, for: 5s}");

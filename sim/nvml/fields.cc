@@ -1,9 +1,10 @@
 // tidy: table
-// The simulated NVML: nvmlDeviceGetFieldValues, by which one call reads many values.
+// The simulated NVML: nvmlDeviceGetFieldValues, one call that reads many values.
 //
-// One table of field ids: each row says which DCGM field the value feeds and how it is read.  A
-// field that is not in the table, or that the board lacks, says so in its own nvmlReturn; the call
-// itself fails for the device only.  The scope of a link's field is its number, or all links.
+// One table of field ids: each row gives the DCGM field that the value corresponds to, and how it
+// is read.  A field that is not in the table, or that the board lacks, reports that in its own
+// nvmlReturn; the call as a whole fails only when the device fails.  The scope of a link's field is
+// the link's number, or all links.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -22,12 +23,12 @@ namespace {
 using namespace podgpu::abi;  // NOLINT(google-build-using-namespace): they are all about it.
 using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about its answers.
 
-// What a value may depend on.
+// The inputs of a value.
 struct FieldQuery {
   const NvmlTarget& on;
-  uint16_t dcgm = 0;  // The field that it feeds.
+  uint16_t dcgm = 0;  // The corresponding DCGM field.
   uint32_t scope = 0;
-  int argument = 0;  // Of the row, counted on through it.
+  int argument = 0;  // The row's argument plus the position in the row.
 
   const World& world() const { return *on.world; }
   const GpuFacts& gpu() const { return on.gpu(); }
@@ -35,7 +36,7 @@ struct FieldQuery {
 };
 using FieldReader = NvmlAnswer (*)(const FieldQuery& query);
 
-// NVML's fields first..last feed DCGM's fields from `dcgm`.
+// NVML's fields first..last correspond to DCGM's fields from `dcgm` on.
 struct FieldRow {
   uint16_t first, last, dcgm;
   int value_type;
@@ -54,7 +55,7 @@ NvmlAnswer ReadEcc(const FieldQuery& query) {
                       EccCount(query.world(), query.index(), query.dcgm, query.on.now));
 }
 
-// The argument says which: 0 counts what never happens here, 1 repairs, 2 whether one is pending.
+// Argument 0: counters that are always 0 here; 1: repairs; 2: whether a repair is pending.
 int64_t RepairsOf(const FieldQuery& query) {
   if (query.argument == 1) {
     return DoubleBitErrors(query.world(), query.index(), query.on.now);
@@ -74,7 +75,7 @@ int64_t CountOfLinks(const FieldQuery& query) {
   return InMigMode(query.on) ? 0 : query.gpu().nvlink_count;
 }
 
-// The argument is the link, or all of them.
+// The argument is the link's number, or all links.
 NvmlAnswer ReadLinkErrors(const FieldQuery& query) {
   const bool is_link = query.argument == kOfAllLinks ? CountOfLinks(query) > 0
                                                      : query.argument < CountOfLinks(query);
@@ -82,7 +83,7 @@ NvmlAnswer ReadLinkErrors(const FieldQuery& query) {
                                               query.dcgm, query.on.now));
 }
 
-// How many links share what the scope means; 0: the scope means no link.
+// How many links share the value in this scope; 0 when the scope names no link.
 int64_t LinksOfScope(const FieldQuery& query) {
   if (query.scope == NVML_ALL_LINKS) {
     return CountOfLinks(query) > 0 ? 1 : 0;
@@ -185,7 +186,7 @@ const FieldRow* FindFieldRow(uint32_t field) {
   return is_known && field < kFieldValuesEnd ? found : nullptr;
 }
 
-// The answer, as faults on values leave it.
+// The answer after the faults on values were applied.
 NvmlAnswer ReadFieldValue(const NvmlTarget& on, const FieldRow& row, nvmlFieldValue_t& value) {
   const int offset = static_cast<int>(value.fieldId) - row.first;
   const FieldQuery query{.on = on,

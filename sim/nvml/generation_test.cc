@@ -36,7 +36,7 @@ class NvmlOfR470 : public testing::Test {
   NvmlClient nvml_{"r470/libnvidia-ml.so.1"};
 };
 
-TEST_F(NvmlOfR470, LacksTheNamesThatCameLater) {
+TEST_F(NvmlOfR470, LacksTheFunctionsOfLaterDrivers) {
   std::ifstream list(PODGPU_SOURCE_DIR "/sim/nvml/later_names.txt");
   int names = 0;
   for (std::string name; std::getline(list, name); ++names) {
@@ -50,7 +50,7 @@ TEST_F(NvmlOfR470, LacksTheNamesThatCameLater) {
   }
 }
 
-TEST_F(NvmlOfR470, TellsWhatItKnowsOfTheSameWorld) {
+TEST_F(NvmlOfR470, ReadsTheSameWorldAsTheNewerLibrary) {
   const nvmlDevice_t device = nvml_.ByIndex(0);
   nvmlProcessInfo_t entry{};
   unsigned count = 1;
@@ -70,8 +70,10 @@ TEST_F(NvmlOfR470, KnowsFewerFieldValues) {
   const nvmlDevice_t device = nvml_.ByIndex(0);
   EXPECT_EQ(nvml_.Field(device, 83).nvmlReturn, 0) << "energy";
   EXPECT_EQ(nvml_.Field(device, 143).nvmlReturn, 0) << "remapped rows";
-  EXPECT_EQ(nvml_.Field(device, 173).nvmlReturn, NVML_ERROR_NOT_SUPPORTED) << "PCIe errors";
-  EXPECT_EQ(nvml_.Field(device, 186).nvmlReturn, NVML_ERROR_NOT_SUPPORTED) << "power now";
+  EXPECT_EQ(nvml_.Field(device, 173).nvmlReturn, NVML_ERROR_NOT_SUPPORTED)
+      << "R470 has no field for PCIe errors";
+  EXPECT_EQ(nvml_.Field(device, 186).nvmlReturn, NVML_ERROR_NOT_SUPPORTED)
+      << "R470 has no field for instant power";
   EXPECT_EQ(nvml_.Field(device, 269).nvmlReturn, NVML_ERROR_NOT_SUPPORTED);
 }
 

@@ -2,8 +2,8 @@
 // The simulated NVML: GPM, profiling between two samples (Hopper and newer).
 //
 // A sample holds a time and a device; nvmlGpmMetricsGet takes the difference of the world's
-// integrals between two of them.  What the simulated DCGM has no field for, a metric says of itself
-// that it is not supported.  Samples less than 100 ms apart have no data.
+// integrals between two samples.  A metric for which the simulated DCGM has no field returns not
+// supported.  Two samples less than 100 ms apart have no data.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -43,24 +43,24 @@ constexpr double kBytesPerMibytes = 1 << 20;
 
 // Two samples of one device.
 struct GpmSpan {
-  const NvmlTarget& on;  // Its device is the samples'.
+  const NvmlTarget& on;  // The device of both samples.
   TimeUs from = 0, to = 0;
   const GpuFacts& gpu() const { return on.gpu(); }
 };
 
-// What a metric is made of.
+// How a metric is computed.
 enum class GpmKind : uint8_t {
   kActivity,       // Percent of the time.
-  kOptional,       // The same of engines that not every board has.
+  kOptional,       // The same, for an engine that not every board has.
   kPcieRate,       // MiB/s, of the whole GPU.
   kLinkRate,       // MiB/s of all links.
-  kLinkRateOfOne,  // The same of one, by the metric's number.
+  kLinkRateOfOne,  // The same of one link, which the metric's number gives.
   kPcieTotal,      // Bytes so far.
 };
 
 struct GpmRow {
   uint16_t first, last;
-  uint16_t dcgm;  // The field that the metric feeds; 0: none.
+  uint16_t dcgm;  // The corresponding DCGM field; 0: none.
   GpmKind kind;
   Integral integral;
   const char* name;
@@ -101,7 +101,7 @@ const char* UnitOf(GpmKind kind) {
   return kind == GpmKind::kPcieTotal ? "B" : "MiB/s";
 }
 
-// DCGM counts sent before received.
+// DCGM's integrals list sent bytes before received ones.
 uint16_t FedField(const GpmRow& row, uint32_t metric) {
   return row.kind == GpmKind::kLinkRateOfOne
              ? static_cast<uint16_t>(row.dcgm + ((metric - kFirstLinkMetric) ^ 1U))
@@ -113,14 +113,14 @@ double PercentOver(const GpmSpan& span, Integral what) {
   return static_cast<double>(active) * 100 / (static_cast<double>(span.to - span.from) * 1e6);
 }
 
-// Whole bytes a second, so that a client which multiplies gets them back.
+// Rounds to whole bytes per second, so a client that multiplies gets the bytes back exactly.
 double MibPerSecond(const GpmSpan& span, Integral what, int share) {
   const Int128 moved = span.on.world->IntegrateOver(what, WholeGpu(span.on), span.from, span.to);
   const auto bytes_per_s = static_cast<int64_t>(moved / (Int128{span.to - span.from} * share));
   return static_cast<double>(bytes_per_s) / kBytesPerMibytes;
 }
 
-// The value; nothing where the board has none.
+// The value; empty where the board has none.
 std::optional<double> GpmValue(const GpmSpan& span, const GpmRow& row, uint32_t metric) {
   const int links =
       span.on.world->mig_enabled(span.on.device.gpu, span.to) ? 0 : span.gpu().nvlink_count;
@@ -190,7 +190,7 @@ void FillMetric(const GpmSpan& span, nvmlGpmMetric_t& metric) {
   metric.value = garbage ? std::numeric_limits<double>::quiet_NaN() : *value;
 }
 
-// A sample as it was when it was taken.
+// The device and the time of a sample.
 struct TakenSample {
   DeviceRef device;
   TimeUs at = 0;

@@ -1,7 +1,6 @@
-// The simulated NVML: what has gone wrong on a board: memory errors and their repair, links, clocks
-// held down.
+// The simulated NVML: the health of a board: memory errors and their repair, links, throttling.
 //
-// Counts are the sums of the faults that step them, the same ones as in the simulated DCGM
+// A counter is the sum of the faults that raise it, the same faults as in the simulated DCGM
 // (sim/world/board_counts.h, by DCGM's field numbers).
 #include <algorithm>
 #include <array>
@@ -26,8 +25,8 @@ bool IsEccChoice(int type, int counter) {
          (counter == NVML_VOLATILE_ECC || counter == NVML_AGGREGATE_ECC);
 }
 
-// DCGM's fields of volatile and aggregate single-bit errors, by NVML's location; those of
-// double-bit errors follow them.
+// DCGM's fields of volatile and aggregate single-bit errors, by NVML's location; the field after
+// each counts double-bit errors.
 struct EccFields {
   uint16_t of_driver, ever;
 };
@@ -48,7 +47,7 @@ uint16_t EccField(const EccFields& fields, int type, int counter) {
 
 nvmlReturn_t TellEccCount(std::string_view call, nvmlDevice_t device, uint16_t field,
                           unsigned long long* count) {
-  return TellNvml({call, device, {field}}, count, [field](const NvmlTarget& on) {
+  return AnswerNvml({call, device, {field}}, count, [field](const NvmlTarget& on) {
     if (field == 0) {
       return NvmlRefusal(NVML_ERROR_INVALID_ARGUMENT);
     }
@@ -56,7 +55,7 @@ nvmlReturn_t TellEccCount(std::string_view call, nvmlDevice_t device, uint16_t f
   });
 }
 
-// When each page of `cause` was retired; only double-bit errors retire any.
+// When each page was retired for `cause`; only double-bit errors retire pages.
 std::vector<TimeUs> Retirements(const NvmlTarget& on, int cause) {
   std::vector<TimeUs> times;
   for (const Fault& fault : on.world->faults()) {
@@ -141,7 +140,7 @@ NvmlAnswer PcieThroughputOf(const NvmlTarget& on, int counter) {
   return NvmlNumber(static_cast<int64_t>(moved / std::max<TimeUs>(on.now - from, 1) / kBytesPerKb));
 }
 
-// -- clocks held down
+// -- throttling
 
 struct PolicyField {
   int policy;
@@ -182,7 +181,7 @@ nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, int* current, int* pendin
       current, pending);
 }
 nvmlReturn_t nvmlDeviceGetDefaultEccMode(nvmlDevice_t device, int* mode) {
-  return TellNvml({__func__, device}, mode, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device}, mode, [](const NvmlTarget& on) {
     return NvmlNumberIf(on.gpu().has_ecc, NVML_FEATURE_ENABLED);
   });
 }
@@ -212,7 +211,7 @@ nvmlReturn_t nvmlDeviceGetRetiredPages_v2(nvmlDevice_t device, int cause, unsign
   return TellRetiredPages(__func__, device, cause, count, addresses, stamps);
 }
 nvmlReturn_t nvmlDeviceGetRetiredPagesPendingStatus(nvmlDevice_t device, int* pending) {
-  return TellNvml({__func__, device, {392}}, pending, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {392}}, pending, [](const NvmlTarget& on) {
     return NvmlNumberIf(on.gpu().has_retired_pages,
                         DoubleBitErrorsOfDriver(*on.world, on.device.gpu, on.now) > 0 ? 1 : 0);
   });
@@ -255,40 +254,40 @@ nvmlReturn_t nvmlDeviceGetRowRemapperHistogram(nvmlDevice_t device,
 }
 
 nvmlReturn_t nvmlDeviceGetPcieThroughput(nvmlDevice_t device, int counter, unsigned* kb_per_s) {
-  return TellNvml({__func__, device}, kb_per_s,
-                  [counter](const NvmlTarget& on) { return PcieThroughputOf(on, counter); });
+  return AnswerNvml({__func__, device}, kb_per_s,
+                    [counter](const NvmlTarget& on) { return PcieThroughputOf(on, counter); });
 }
 nvmlReturn_t nvmlDeviceGetPcieReplayCounter(nvmlDevice_t device, unsigned* count) {
-  return TellNvml({__func__, device, {202}}, count, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {202}}, count, [](const NvmlTarget& on) {
     return NvmlNumber(PcieReplays(*on.world, on.device.gpu, on.now));
   });
 }
 nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t device, unsigned* generation) {
-  return TellNvml({__func__, device, {235}}, generation,
-                  [](const NvmlTarget& on) { return NvmlNumber(on.gpu().pcie_generation); });
+  return AnswerNvml({__func__, device, {235}}, generation,
+                    [](const NvmlTarget& on) { return NvmlNumber(on.gpu().pcie_generation); });
 }
 nvmlReturn_t nvmlDeviceGetGpuMaxPcieLinkGeneration(nvmlDevice_t device, unsigned* generation) {
   return nvmlDeviceGetMaxPcieLinkGeneration(device, generation);
 }
 nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t device, unsigned* width) {
-  return TellNvml({__func__, device, {236}}, width,
-                  [](const NvmlTarget& on) { return NvmlNumber(on.gpu().pcie_width); });
+  return AnswerNvml({__func__, device, {236}}, width,
+                    [](const NvmlTarget& on) { return NvmlNumber(on.gpu().pcie_width); });
 }
 nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t device, unsigned* generation) {
-  return TellNvml({__func__, device, {237}}, generation, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {237}}, generation, [](const NvmlTarget& on) {
     return NvmlNumber(PcieNow(*on.world, on.device.gpu, FaultNumber::kGeneration,
                               on.gpu().pcie_generation, on.now));
   });
 }
 nvmlReturn_t nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t device, unsigned* width) {
-  return TellNvml({__func__, device, {238}}, width, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {238}}, width, [](const NvmlTarget& on) {
     return NvmlNumber(
         PcieNow(*on.world, on.device.gpu, FaultNumber::kWidth, on.gpu().pcie_width, on.now));
   });
 }
 
 nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, int* active) {
-  return TellNvml({__func__, device}, active, [link](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device}, active, [link](const NvmlTarget& on) {
     if (!IsLink(on, link)) {
       return LinkRefusal(link);
     }
@@ -297,7 +296,7 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, int* a
   });
 }
 nvmlReturn_t nvmlDeviceGetNvLinkVersion(nvmlDevice_t device, unsigned link, unsigned* version) {
-  return TellNvml({__func__, device}, version, [link](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device}, version, [link](const NvmlTarget& on) {
     return IsLink(on, link) ? NvmlNumber(NvlinkVersion(on.gpu())) : LinkRefusal(link);
   });
 }
@@ -306,11 +305,11 @@ nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigned link,
   constexpr int kEccData = 4;
   const bool counted = counter >= 0 && counter < kEccData;
   const uint16_t field = counted ? kLinkErrorFields.at(static_cast<size_t>(counter)) : 0;
-  return TellNvml({__func__, device, {field}}, count, [&](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {field}}, count, [&](const NvmlTarget& on) {
     if (!IsLink(on, link)) {
       return LinkRefusal(link);
     }
-    if (!counted) {  // The last of NVML's counters is none of the boards here.
+    if (!counted) {  // No board here has the last of NVML's counters.
       return NvmlRefusal(counter == kEccData ? NVML_ERROR_NOT_SUPPORTED
                                              : NVML_ERROR_INVALID_ARGUMENT);
     }

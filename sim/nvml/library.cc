@@ -1,4 +1,4 @@
-// The simulated libnvidia-ml.so.1: starting it, its versions, and how devices are found.
+// The simulated libnvidia-ml.so.1: initialisation, versions, and the look-up of devices.
 //
 // Every name of the vendor's library is exported (names.txt); the ones that no file here
 // defines answer NVML_ERROR_NOT_SUPPORTED from generated weak definitions.
@@ -64,8 +64,8 @@ nvmlReturn_t PutHandle(const NvmlTarget& target, nvmlDevice_t* place) {
   return target.result;
 }
 
-// A bus id as people write it ("1b:00.0", "0000:1B:00.0", "00000000:1B:00.0") in NVML's own form;
-// empty when it is none.
+// Returns a bus id as people write it ("1b:00.0", "0000:1B:00.0", "00000000:1B:00.0") in NVML's own
+// form; empty when it is not a bus id.
 std::string FullBusId(const char* text) {
   unsigned domain = 0;
   unsigned bus = 0;

@@ -1,5 +1,5 @@
-// The simulated libnvidia-ml as its users meet it: opened by path, bound by name, in processes of
-// their own.
+// The simulated libnvidia-ml as its clients use it: opened by path, bound by name, in several
+// processes.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -37,7 +37,7 @@ gpus:
   - {class: l40s}
 )";
 
-// The library, opened as a program with a node sees it.
+// Opens the library as a program on a node does.
 class NvmlTest : public testing::Test {
  protected:
   NvmlTest() : node_(kScenario) { setenv("PODGPU_SIM_DIR", node_.path().c_str(), 1); }
@@ -165,7 +165,7 @@ TEST_F(NvmlTest, HasNoDriverWithoutARunDirectory) {
   EXPECT_EQ(Call("nvmlShutdown"), NVML_SUCCESS);
 }
 
-TEST_F(NvmlTest, FindsNoGpuOnANodeWithoutUnlessToldThatThisIsFine) {
+TEST_F(NvmlTest, FailsWithoutGpusUnlessTheCallerAllowsThat) {
   const TestNode empty("format: 1\nname: none\nseed: 1\ngpus: []\n");
   setenv("PODGPU_SIM_DIR", empty.path().c_str(), 1);
   EXPECT_EQ(Call("nvmlInit_v2"), NVML_ERROR_GPU_NOT_FOUND);
@@ -176,7 +176,7 @@ TEST_F(NvmlTest, FindsNoGpuOnANodeWithoutUnlessToldThatThisIsFine) {
   EXPECT_EQ(Call("nvmlShutdown"), NVML_SUCCESS);
 }
 
-TEST_F(NvmlTest, HasWordsForCodesBeforeItIsInitialised) {
+TEST_F(NvmlTest, DescribesCodesBeforeInitialisation) {
   auto* const words = reinterpret_cast<const char* (*)(int)>(client_.Entry("nvmlErrorString"));
   ASSERT_NE(words, nullptr);
   std::set<std::string> texts;
@@ -189,7 +189,7 @@ TEST_F(NvmlTest, HasWordsForCodesBeforeItIsInitialised) {
   EXPECT_STREQ(words(-5), "Unknown Error");
 }
 
-TEST_F(InitialisedNvmlTest, TellsTheVersions) {
+TEST_F(InitialisedNvmlTest, ReportsTheVersions) {
   char text[80] = {};
   EXPECT_EQ(Call("nvmlSystemGetDriverVersion", &text[0], 80U), NVML_SUCCESS);
   EXPECT_STREQ(text, "570.124.06");
@@ -234,7 +234,7 @@ TEST_F(InitialisedNvmlTest, FindsAGpuByIndexUuidAndBusId) {
   }
 }
 
-TEST_F(InitialisedNvmlTest, RefusesWhatIsNotThere) {
+TEST_F(InitialisedNvmlTest, RefusesUnknownDevices) {
   nvmlDevice_t device = nullptr;
   nvmlDevice_t* const nowhere = nullptr;
   const char* const no_text = nullptr;
@@ -245,12 +245,14 @@ TEST_F(InitialisedNvmlTest, RefusesWhatIsNotThere) {
   const Case cases[] = {
       {"index", Call("nvmlDeviceGetHandleByIndex_v2", 4U, &device), NVML_ERROR_INVALID_ARGUMENT},
       {"index", Call("nvmlDeviceGetHandleByIndex", ~0U, &device), NVML_ERROR_INVALID_ARGUMENT},
-      {"no place", Call("nvmlDeviceGetHandleByIndex_v2", 0U, nowhere), NVML_ERROR_INVALID_ARGUMENT},
+      {"null output pointer", Call("nvmlDeviceGetHandleByIndex_v2", 0U, nowhere),
+       NVML_ERROR_INVALID_ARGUMENT},
       {"unknown", Call("nvmlDeviceGetHandleByUUID", "GPU-0", &device), NVML_ERROR_NOT_FOUND},
-      {"no text", Call("nvmlDeviceGetHandleByUUID", no_text, &device), NVML_ERROR_INVALID_ARGUMENT},
-      {"other bus", Call("nvmlDeviceGetHandleByPciBusId_v2", "0000:FF:00.0", &device),
+      {"null text", Call("nvmlDeviceGetHandleByUUID", no_text, &device),
+       NVML_ERROR_INVALID_ARGUMENT},
+      {"unknown bus id", Call("nvmlDeviceGetHandleByPciBusId_v2", "0000:FF:00.0", &device),
        NVML_ERROR_NOT_FOUND},
-      {"no bus", Call("nvmlDeviceGetHandleByPciBusId_v2", "GPU-0", &device),
+      {"not a bus id", Call("nvmlDeviceGetHandleByPciBusId_v2", "GPU-0", &device),
        NVML_ERROR_INVALID_ARGUMENT},
       {"rest", Call("nvmlDeviceGetHandleByPciBusId_v2", "00000000:1B:00.0x", &device),
        NVML_ERROR_INVALID_ARGUMENT},
@@ -264,10 +266,10 @@ TEST_F(InitialisedNvmlTest, RefusesWhatIsNotThere) {
             NVML_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(Call("nvmlDeviceGetIndex", device, &number), NVML_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(Call("nvmlDeviceGetBoardId", ByIndex(0), &number), NVML_ERROR_NOT_SUPPORTED)
-      << "a name that only exists";
+      << "the name is exported but not simulated";
 }
 
-TEST_F(InitialisedNvmlTest, TellsPciFactsInTheLayoutOfEachVersion) {
+TEST_F(InitialisedNvmlTest, FillsPciFactsInTheLayoutOfEachVersion) {
   char bytes[80];
   nvmlPciInfo_t newest;
   ASSERT_EQ(Call("nvmlDeviceGetPciInfo_v3", ByIndex(0), &newest), NVML_SUCCESS);
@@ -336,7 +338,7 @@ TEST_F(InitialisedNvmlTest, EnumeratesMigDevicesWithTheirParentAndIds) {
   EXPECT_EQ(uuids.begin()->substr(0, 4), "MIG-");
 }
 
-TEST_F(InitialisedNvmlTest, KeepsQuestionsForGpusAndForMigDevicesApart) {
+TEST_F(InitialisedNvmlTest, RefusesMigCallsOnGpusAndGpuCallsOnMigDevices) {
   unsigned number = 0;
   char text[96];
   nvmlDevice_t other = nullptr;
@@ -374,7 +376,7 @@ TEST_F(InitialisedNvmlTest, KeepsQuestionsForGpusAndForMigDevicesApart) {
   }
 }
 
-TEST_F(InitialisedNvmlTest, ForgetsMigDevicesOfAnOldLayout) {
+TEST_F(InitialisedNvmlTest, RefusesHandlesOfAnOldMigLayout) {
   const nvmlDevice_t before = Mig(2, 0);
   const std::string uuid = Text("nvmlDeviceGetUUID", before);
   const CompileResult changed = CompileScenario(
@@ -382,7 +384,7 @@ TEST_F(InitialisedNvmlTest, ForgetsMigDevicesOfAnOldLayout) {
       "control.yaml");
   ASSERT_TRUE(changed.errors.empty()) << changed.errors.front();
   ASSERT_TRUE(node_.writer().PublishControl(changed.image).ok());
-  EXPECT_EQ(Text("nvmlDeviceGetUUID", before), uuid) << "not yet";
+  EXPECT_EQ(Text("nvmlDeviceGetUUID", before), uuid) << "the old layout is still in force";
   ASSERT_TRUE(node_.writer().Tick(6'000'000).ok());
   char text[96];
   EXPECT_EQ(Call("nvmlDeviceGetUUID", before, &text[0], 96U), NVML_ERROR_INVALID_ARGUMENT);
@@ -392,7 +394,7 @@ TEST_F(InitialisedNvmlTest, ForgetsMigDevicesOfAnOldLayout) {
   EXPECT_EQ(Text("nvmlDeviceGetUUID", ByIndex(2)).substr(0, 4), "GPU-");
 }
 
-TEST_F(InitialisedNvmlTest, TellsTwoProcessesTheSame) {
+TEST_F(InitialisedNvmlTest, TwoProcessesReadTheSameValues) {
   const auto all = [this] {
     std::string text;
     for (unsigned gpu = 0; gpu < 4; ++gpu) {
@@ -406,7 +408,7 @@ TEST_F(InitialisedNvmlTest, TellsTwoProcessesTheSame) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const pid_t child = fork();
-  if (child == 0) {  // Initialises for itself: the count of users is its own from here on.
+  if (child == 0) {  // The child has its own count of users, so it initialises again.
     Call("nvmlInit_v2");
     const std::string text = all();
     const ssize_t written = write(ends[1], text.data(), text.size());

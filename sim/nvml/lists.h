@@ -1,8 +1,9 @@
-// Lists that the simulated NVML fills, and which processes they are about.
+// The lists that the simulated NVML fills, and the processes that they list.
 //
-// The vendor's pattern: a count that is too small is answered with 7 and the count that it takes.
-// Processes are those of a GPU with all its instances, or of one MIG device.  Part of the face:
-// standard library only.  Pure functions of world and time, but for the caller's memory.
+// NVML's convention: when the caller's count is too small, the call returns 7 and the count that it
+// needs.  The processes are those of a GPU with all its instances, or of one MIG device.  Part of
+// the face: standard library only.  Pure functions of world and time, except that they write the
+// caller's memory.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 
 namespace podgpu::sim {
 
-// Into the caller's `count` entries at `place`.
+// Copies the list into the caller's `count` entries at `place`.
 template <typename Entry>
 abi::nvmlReturn_t PutNvmlList(const NvmlCall& call, const NvmlTarget& on,
                               const std::vector<Entry>& list, unsigned& count, Entry* place) {
@@ -25,16 +26,16 @@ abi::nvmlReturn_t PutNvmlList(const NvmlCall& call, const NvmlTarget& on,
     return abi::NVML_ERROR_INVALID_ARGUMENT;
   }
   std::ranges::copy(list, place);
-  if (ArrivesSpoilt(call, on)) {
-    std::for_each(place, place + count, [](Entry& entry) { SpoilNvml(entry); });
+  if (IsAnswerGarbage(call, on)) {
+    std::for_each(place, place + count, [](Entry& entry) { FillNvmlWithGarbage(entry); });
   }
   return abi::NVML_SUCCESS;
 }
 
-// Answers the list that body(target) says.
+// Answers with the list that body(target) returns.
 template <typename Entry, typename Body>
-abi::nvmlReturn_t TellNvmlList(const NvmlCall& call, unsigned* count, Entry* place,
-                               const Body& body) {
+abi::nvmlReturn_t AnswerNvmlList(const NvmlCall& call, unsigned* count, Entry* place,
+                                 const Body& body) {
   const NvmlTarget on = BeginNvmlCall(call);
   if (on.result != abi::NVML_SUCCESS) {
     return on.result;
@@ -43,7 +44,7 @@ abi::nvmlReturn_t TellNvmlList(const NvmlCall& call, unsigned* count, Entry* pla
                           : PutNvmlList<Entry>(call, on, body(on), *count, place);
 }
 
-// Who lives on the device now, pid ascending.
+// The processes that live on the device now, by ascending pid.
 std::vector<ProcessFacts> ProcessesOn(const NvmlTarget& on);
 
 }  // namespace podgpu::sim

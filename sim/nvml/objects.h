@@ -1,7 +1,7 @@
-// What callers of the simulated NVML allocate and free: samples, event sets.
+// The objects that callers of the simulated NVML allocate and free: samples, event sets.
 //
-// An object is known by its address.  One that was freed, or never made, is not found; one that is
-// freed while a call uses it lives until that call ends.  Any thread.
+// An object is known by its address.  An object that was freed, or never made, is not found.  An
+// object that is freed while a call uses it lives until that call ends.  Any thread.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace podgpu::sim {
 template <typename Object>
 class NvmlObjects {
  public:
-  // Those of this process; never destroyed, since calls may come while the program ends.
+  // The objects of this process; never destroyed, since calls may come while the program ends.
   static NvmlObjects& Get() {
     // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as NvmlSession::Get.
     static NvmlObjects* const objects = std::make_unique<NvmlObjects>().release();

@@ -1,10 +1,10 @@
-// The simulated NVML: how much of a GPU each process has used since a client last asked.
+// The simulated NVML: how much each process used a GPU since a client last asked.
 //
-// The driver keeps samples of the last 16 s.  A process has at most one record, the mean of its
-// samples after the time that the client names; who used nothing has none.  Where all records span
-// the same time their percentages add up to those of the GPU, rounded once.  In MIG mode there are
-// none, or, as a quirk, those of a MIG device's own processes.  The scenario's quirks are those of
-// drivers in the field.
+// The driver keeps samples of the last 16 s.  A process has at most one record: the mean of its
+// samples after the time that the client gives; a process that used nothing has none.  Where all
+// records span the same time their percentages add up to those of the GPU, which are rounded once.
+// In MIG mode there are no records, or, with a quirk, those of a MIG device's own processes.  The
+// scenario's quirks are faults of real drivers.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -34,14 +34,14 @@ constexpr std::array<Integral, 6> kUses = {Integral::kSmPpmUs,      Integral::kD
 
 struct ProcessUse {
   int pid = 0;
-  TimeUs from = 0, to = 0;                  // What it spans.
+  TimeUs from = 0, to = 0;                  // The time that it spans.
   std::array<Int128, kUses.size()> sums{};  // ppm x us
   std::array<uint32_t, kUses.size()> percents{};
 
   Int128 whole() const { return kPercentPerPpm * (to - from); }  // 1 % of the time.
 };
 
-// From the client's stamp on; a stamp of the future hides everything.
+// The start of the records: the client's stamp; with a stamp in the future there are no records.
 TimeUs AfterStamp(unsigned long long last_seen_us, TimeUs newest) {
   const auto newest_us = static_cast<unsigned long long>(NvmlSession::Get().StampUs(newest));
   return last_seen_us >= newest_us
@@ -49,7 +49,8 @@ TimeUs AfterStamp(unsigned long long last_seen_us, TimeUs newest) {
              : NvmlSession::Get().FromStampUs(static_cast<int64_t>(last_seen_us));
 }
 
-// Column by column, to whole percents whose sum is that of the exact ones.
+// Rounds a column to whole percents whose sum is the rounded exact sum: every value is rounded
+// down, then the values with the largest remainders get one percent more each.
 void ShareOut(std::span<ProcessUse> uses, size_t column) {
   Int128 left = 0;
   std::vector<std::pair<Int128, ProcessUse*>> remainders;
@@ -86,7 +87,7 @@ TimeUs NewestSample(const NvmlTarget& on, int pid, TimeUs end) {
   return SampleBoundary(std::max<int64_t>(SampleCount(end) - late, 0));
 }
 
-// What the process has used after `asked` and by `to`; nothing when that is nothing.
+// What the process used after `asked` and by `to`; empty when it used nothing.
 std::optional<ProcessUse> UseBetween(const World& world, int pid, TimeUs from, TimeUs to) {
   ProcessUse use{.pid = pid, .from = from, .to = to};
   if (from >= to) {
@@ -153,7 +154,7 @@ void TellUse(const ProcessUse& use, nvmlProcessUtilizationInfo_v1_t& entry) {
            .ofaUtil = use.percents[5]};
 }
 
-// Without an array it is the size that is asked for.
+// Without an array the call returns the number of entries.
 template <typename Entry>
 nvmlReturn_t TellUses(const NvmlCall& call, const NvmlTarget& on, unsigned long long last_seen_us,
                       unsigned& count, Entry* place) {

@@ -1,8 +1,8 @@
-// The simulated NVML: who runs on a device.
+// The simulated NVML: which processes run on a device.
 //
-// A process is in one list: clients of an MPS server in that of MPS, all others in that of compute;
-// nothing simulated draws pictures.  On a GPU that is shared by MPS the processes of pods are
-// clients, one outside pods is none: the server itself, if the scenario has it.
+// A process is in one list: clients of an MPS server in the MPS list, all others in the compute
+// list; no simulated process uses graphics.  On a GPU that is shared by MPS the processes of pods
+// are clients; a process outside pods is not: it is the server itself, if the scenario has one.
 #include <algorithm>
 #include <string>
 
@@ -47,7 +47,7 @@ void NameProcess(const NvmlTarget& on, const ProcessFacts& process, nvmlProcessI
   entry.usedGpuMemory = static_cast<unsigned long long>(process.memory_bytes);
 }
 
-// The newer entries say the instances as well, also where the device is one of them.
+// The newer entries also give the instances, also where the device is a MIG device.
 template <typename Entry>
 void NameProcess(const NvmlTarget& on, const ProcessFacts& process, Entry& entry) {
   constexpr uint32_t kNoInstance = 0xffffffff;
@@ -82,8 +82,8 @@ std::vector<Entry> EntriesOf(ProcessKind kind, const NvmlTarget& on) {
 template <typename Entry>
 nvmlReturn_t TellProcesses(std::string_view name, nvmlDevice_t device, ProcessKind kind,
                            unsigned* count, Entry* entries) {
-  return TellNvmlList({.name = name, .device = device, .scope = NvmlScope::kAny}, count, entries,
-                      [kind](const NvmlTarget& on) { return EntriesOf<Entry>(kind, on); });
+  return AnswerNvmlList({.name = name, .device = device, .scope = NvmlScope::kAny}, count, entries,
+                        [kind](const NvmlTarget& on) { return EntriesOf<Entry>(kind, on); });
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ nvmlReturn_t nvmlSystemGetProcessName(unsigned pid, char* name, unsigned length)
     if (static_cast<unsigned>(process.pid) == pid) {
       std::string text(kProgramFolder);
       text += ProcessComm(process);
-      name[text.copy(name, length - 1)] = '\0';  // Cut, not refused.
+      name[text.copy(name, length - 1)] = '\0';  // A name that is too long is cut.
       return NVML_SUCCESS;
     }
   }

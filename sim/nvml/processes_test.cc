@@ -1,4 +1,4 @@
-// What clients of the simulated NVML are told of who runs on a device, and of how much of it.
+// What clients of the simulated NVML read about processes: which run on a device and what they use.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -73,7 +73,7 @@ class NvmlProcesses : public testing::Test {
     now_ = t;
   }
 
-  // A list by the call's name, which must succeed.
+  // Reads a list by the call's name; the call must succeed.
   template <typename Entry = nvmlProcessInfo_t>
   std::vector<Entry> List(const std::string& kind, nvmlDevice_t device) {
     std::vector<Entry> entries(8);
@@ -91,7 +91,7 @@ class NvmlProcesses : public testing::Test {
     }
     return pids;
   }
-  // Records since a stamp; none with NVML_ERROR_NOT_FOUND.
+  // The records since a stamp; empty when the call returns NVML_ERROR_NOT_FOUND.
   std::vector<nvmlProcessUtilizationSample_t> Uses(unsigned gpu, unsigned long long since_us) {
     std::vector<nvmlProcessUtilizationSample_t> uses(8);
     unsigned count = 8;
@@ -111,8 +111,7 @@ class NvmlProcesses : public testing::Test {
   TimeUs now_ = 0;
 };
 
-// Row 38 of the simulator's checklist.
-TEST_F(NvmlProcesses, AListSaysItsSizeAndThenWhoRuns) {
+TEST_F(NvmlProcesses, AListReturnsItsSizeAndThenTheProcesses) {
   const nvmlDevice_t device = nvml_.ByIndex(0);
   const char* const call = "nvmlDeviceGetComputeRunningProcesses_v3";
   nvmlProcessInfo_t entries[4] = {};
@@ -136,7 +135,7 @@ TEST_F(NvmlProcesses, AListSaysItsSizeAndThenWhoRuns) {
   EXPECT_EQ(entries[2].pid, 0U);
   count = 0;
   EXPECT_EQ(nvml_.Call("nvmlDeviceGetGraphicsRunningProcesses_v3", device, &count, none), 0);
-  EXPECT_EQ(count, 0U) << "nobody, and no array is needed";
+  EXPECT_EQ(count, 0U) << "no process runs, so no array is needed";
   EXPECT_EQ(nvml_.Call(call, device, no_count, &entries[0]), NVML_ERROR_INVALID_ARGUMENT);
   count = 4;
   EXPECT_EQ(nvml_.Call(call, device, &count, none), NVML_ERROR_INVALID_ARGUMENT);
@@ -160,14 +159,14 @@ TEST_F(NvmlProcesses, EachVersionHasItsLayout) {
   EXPECT_EQ(PidList("MPSComputeRunningProcesses_v2", shared), Pids({71, 72}));
 }
 
-TEST_F(NvmlProcesses, ClientsOfAnMpsServerAreInAListOfTheirOwn) {
+TEST_F(NvmlProcesses, MpsClientsAreInTheirOwnList) {
   const nvmlDevice_t shared = nvml_.ByIndex(2);
   EXPECT_EQ(PidList("MPSComputeRunningProcesses_v3", shared), Pids({71, 72}));
-  EXPECT_EQ(PidList("ComputeRunningProcesses_v3", shared), Pids({70})) << "the server";
+  EXPECT_EQ(PidList("ComputeRunningProcesses_v3", shared), Pids({70})) << "only the MPS server";
   EXPECT_EQ(PidList("MPSComputeRunningProcesses_v3", nvml_.ByIndex(0)), Pids());
 }
 
-TEST_F(NvmlProcesses, AMigDeviceHasItsOwnAndItsGpuHasAll) {
+TEST_F(NvmlProcesses, AMigDeviceListsItsProcessesAndItsGpuListsAll) {
   const nvmlDevice_t gpu = nvml_.ByIndex(1);
   nvmlDevice_t used = nvml_.Mig(1, 0);
   nvmlDevice_t free = nvml_.Mig(1, 1);
@@ -208,8 +207,7 @@ TEST_F(NvmlProcesses, TheDetailedListIsOneCallForEveryKind) {
   EXPECT_EQ(nvml_.Call(call, shared, &list), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
 }
 
-// Row 39 of the simulator's checklist.
-TEST_F(NvmlProcesses, UseIsRefusedAsTheDriverDoes) {
+TEST_F(NvmlProcesses, RefusesUtilisationWhereTheDriverDoes) {
   const char* const call = "nvmlDeviceGetProcessUtilization";
   nvmlProcessUtilizationSample_t* const none = nullptr;
   unsigned* const no_count = nullptr;
@@ -217,12 +215,14 @@ TEST_F(NvmlProcesses, UseIsRefusedAsTheDriverDoes) {
   EXPECT_EQ(nvml_.Call(call, nvml_.ByIndex(0), none, &count, 0ULL), NVML_ERROR_INSUFFICIENT_SIZE);
   EXPECT_EQ(count, 2U);
   EXPECT_EQ(UseCode(nvml_.ByIndex(0), 1, 0), NVML_ERROR_INSUFFICIENT_SIZE);
-  EXPECT_EQ(UseCode(nvml_.ByIndex(0), 8, ~0ULL), NVML_ERROR_NOT_FOUND) << "in the future";
+  EXPECT_EQ(UseCode(nvml_.ByIndex(0), 8, ~0ULL), NVML_ERROR_NOT_FOUND)
+      << "the stamp is in the future";
   EXPECT_EQ(UseCode(nvml_.ByIndex(1), 8, 0), NVML_ERROR_NOT_SUPPORTED) << "in MIG mode";
   EXPECT_EQ(UseCode(nvml_.Mig(1, 0), 8, 0), NVML_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(nvml_.Call(call, nvml_.ByIndex(0), none, no_count, 0ULL), NVML_ERROR_INVALID_ARGUMENT);
   const unsigned long long seen_us = Uses(0, 0).front().timeStamp;
-  EXPECT_EQ(UseCode(nvml_.ByIndex(0), 8, seen_us), NVML_ERROR_NOT_FOUND) << "nothing newer";
+  EXPECT_EQ(UseCode(nvml_.ByIndex(0), 8, seen_us), NVML_ERROR_NOT_FOUND)
+      << "no sample is newer than the stamp";
   EXPECT_EQ(UseCode(nvml_.ByIndex(0), 8, seen_us - 1), 0);
 }
 
@@ -245,9 +245,9 @@ TEST_F(NvmlProcesses, SharesAddUpToTheUtilisationOfTheGpu) {
   }
 }
 
-TEST_F(NvmlProcesses, UseIsTheMeanSinceTheStampAndAtMostOfTheBuffer) {
+TEST_F(NvmlProcesses, UtilisationIsTheMeanSinceTheStampOrOverTheDriversBuffer) {
   const auto first = Uses(3, 0);  // At 5 s.
-  ASSERT_EQ(first.size(), 2U) << "who used nothing has no record";
+  ASSERT_EQ(first.size(), 2U) << "a process that used nothing has no record";
   EXPECT_EQ(first[0].pid, 81U);
   EXPECT_EQ(first[0].smUtil, 10U);
   EXPECT_EQ(first[0].memUtil, 20U);
@@ -257,12 +257,13 @@ TEST_F(NvmlProcesses, UseIsTheMeanSinceTheStampAndAtMostOfTheBuffer) {
   EXPECT_EQ(first[1].smUtil, 32U) << "80 % of 2 s in 5 s";
   TickTo(17 * kSecondUs);
   EXPECT_EQ(Uses(3, 0).at(1).smUtil, 5U) << "80 % of 1 s in 16 s: the burst lingers";
-  ASSERT_EQ(Uses(3, first[0].timeStamp).size(), 1U) << "none of the burst is newer";
+  ASSERT_EQ(Uses(3, first[0].timeStamp).size(), 1U)
+      << "every sample of the burst is older than the stamp";
   TickTo(18 * kSecondUs);
   EXPECT_EQ(Uses(3, 0).size(), 1U) << "the driver keeps 16 s";
 }
 
-TEST_F(NvmlProcesses, TheNewerCallTellsOfEveryEngine) {
+TEST_F(NvmlProcesses, TheNewerCallReportsEveryEngine) {
   const char* const call = "nvmlDeviceGetProcessesUtilizationInfo";
   const nvmlDevice_t device = nvml_.ByIndex(3);
   nvmlProcessUtilizationInfo_v1_t uses[4] = {};
@@ -283,13 +284,14 @@ TEST_F(NvmlProcesses, TheNewerCallTellsOfEveryEngine) {
   EXPECT_EQ(nvml_.Call(call, device, &info), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
 }
 
-TEST_F(NvmlProcesses, FaultsBefallTheListsToo) {
+TEST_F(NvmlProcesses, FaultsAlsoAffectTheLists) {
   const nvmlDevice_t device = nvml_.ByIndex(0);
   TickTo(70 * kSecondUs);
-  const auto spoilt = List("ComputeRunningProcesses_v3", device);
-  ASSERT_EQ(spoilt.size(), 2U) << "the count is right, or the caller would read what is not there";
-  EXPECT_EQ(spoilt[0].pid, 0xffffffffU);
-  EXPECT_EQ(spoilt[0].usedGpuMemory, ~0ULL);
+  const auto garbage = List("ComputeRunningProcesses_v3", device);
+  ASSERT_EQ(garbage.size(), 2U)
+      << "the count stays right; a wrong count would make the caller read past the array";
+  EXPECT_EQ(garbage[0].pid, 0xffffffffU);
+  EXPECT_EQ(garbage[0].usedGpuMemory, ~0ULL);
   TickTo(80 * kSecondUs);
   EXPECT_EQ(UseCode(device, 8, 0), NVML_ERROR_NO_PERMISSION);
 }
@@ -299,7 +301,7 @@ class NvmlProcessQuirks : public NvmlProcesses {
   NvmlProcessQuirks() : NvmlProcesses("quirks: [size_100, dead_pids, over_100, late_records]\n") {}
 };
 
-TEST_F(NvmlProcessQuirks, TellSizesPidsAndPercentagesThatAreNotSo) {
+TEST_F(NvmlProcessQuirks, ReportWrongSizesPidsAndPercentages) {
   unsigned count = 0;
   nvmlProcessUtilizationSample_t* const none = nullptr;
   EXPECT_EQ(nvml_.Call("nvmlDeviceGetProcessUtilization", nvml_.ByIndex(0), none, &count, 0ULL),
@@ -308,7 +310,7 @@ TEST_F(NvmlProcessQuirks, TellSizesPidsAndPercentagesThatAreNotSo) {
   TickTo(63 * kSecondUs);
   const auto uses = Uses(0, 0);
   ASSERT_EQ(uses.size(), 3U);
-  EXPECT_EQ(uses[2].pid, 53U) << "who ended 3 s ago";
+  EXPECT_EQ(uses[2].pid, 53U) << "this process ended 3 s ago";
   std::set<unsigned long long> stamps;
   for (const auto& use : uses) {
     EXPECT_NEAR(use.smUtil, 2 * 33.3, 1);
@@ -317,9 +319,9 @@ TEST_F(NvmlProcessQuirks, TellSizesPidsAndPercentagesThatAreNotSo) {
     EXPECT_GT(use.timeStamp, kEpochStampUs + 50'000'000);
     stamps.insert(use.timeStamp);
   }
-  EXPECT_EQ(stamps.size(), 3U) << "each has its own time";
+  EXPECT_EQ(stamps.size(), 3U) << "each record has its own time";
   TickTo(90 * kSecondUs);
-  EXPECT_EQ(Uses(0, 0).size(), 2U) << "not for ever";
+  EXPECT_EQ(Uses(0, 0).size(), 2U) << "the driver drops the record after 16 s";
 }
 
 class NvmlMigRecords : public NvmlProcesses {
@@ -327,13 +329,14 @@ class NvmlMigRecords : public NvmlProcesses {
   NvmlMigRecords() : NvmlProcesses("quirks: [mig_records]\n") {}
 };
 
-TEST_F(NvmlMigRecords, AreThoseOfItsOwnProcesses) {
-  EXPECT_EQ(UseCode(nvml_.ByIndex(1), 8, 0), NVML_ERROR_NOT_SUPPORTED) << "the GPU has none still";
+TEST_F(NvmlMigRecords, ListTheMigDevicesOwnProcesses) {
+  EXPECT_EQ(UseCode(nvml_.ByIndex(1), 8, 0), NVML_ERROR_NOT_SUPPORTED)
+      << "the GPU itself still has no records";
   EXPECT_EQ(UseCode(nvml_.Mig(1, 1), 8, 0), NVML_SUCCESS);
-  EXPECT_EQ(UseCode(nvml_.Mig(1, 0), 8, 0), NVML_ERROR_NOT_FOUND) << "nobody is there";
+  EXPECT_EQ(UseCode(nvml_.Mig(1, 0), 8, 0), NVML_ERROR_NOT_FOUND) << "no process runs on it";
 }
 
-TEST_F(NvmlProcessQuirks, ALateRecordIsLostToWhoAsksFromTheNewestOn) {
+TEST_F(NvmlProcessQuirks, AClientThatAsksFromTheNewestStampMissesALateRecord) {
   TickTo(20 * kSecondUs);
   const auto before = Uses(0, 0);
   ASSERT_EQ(before.size(), 2U);
@@ -341,7 +344,7 @@ TEST_F(NvmlProcessQuirks, ALateRecordIsLostToWhoAsksFromTheNewestOn) {
   const auto oldest = std::min(before[0].timeStamp, before[1].timeStamp);
   ASSERT_LT(oldest, newest);
   TickTo(20 * kSecondUs + 200'000);  // One more sample.
-  EXPECT_EQ(Uses(0, newest).size(), 1U) << "the other's are older than that still";
+  EXPECT_EQ(Uses(0, newest).size(), 1U) << "the other record is still older than the stamp";
   EXPECT_EQ(Uses(0, oldest).size(), 2U);
 }
 

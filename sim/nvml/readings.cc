@@ -1,8 +1,8 @@
 // The simulated NVML: sensors, memory, clocks and modes of a device.
 //
-// Units are NVML's: bytes, milliwatts, millijoules, MHz, degrees Celsius, percent.  Each value is
-// what the simulated DCGM tells in its own unit at the same time.  MIG devices have memory of their
-// own; their sensors are their GPU's, and only it is asked.
+// Units are NVML's: bytes, milliwatts, millijoules, MHz, degrees Celsius, percent.  Each value
+// equals what the simulated DCGM reports in its own unit at the same time.  MIG devices have their
+// own memory.  Sensors belong to the whole GPU; a call for a sensor of a MIG device fails.
 #include <algorithm>
 #include <span>
 #include <string_view>
@@ -19,14 +19,14 @@ using namespace podgpu::abi;  // NOLINT(google-build-using-namespace): they are 
 using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about its answers.
 
 constexpr unsigned kSamplePeriodUs = 166'667;
-constexpr unsigned long kNearCpus = 0xffffffff;  // As DCGM's field 70 tells.
+constexpr unsigned long kNearCpus = 0xffffffff;  // The same as DCGM's field 70.
 
 struct MemoryBytes {
   int64_t total, reserved, used;
   int64_t free() const { return total - reserved - used; }
 };
 
-// Of the GPU, or of the GPU instance that the MIG device lies in.
+// The memory of the GPU, or of the GPU instance that the MIG device is part of.
 MemoryBytes MemoryBytesOf(const NvmlTarget& on) {
   const DeviceRef device{.gpu = on.device.gpu, .instance = on.device.instance};
   const int64_t used = on.world->MemoryUsedBytes(device, on.now);
@@ -39,7 +39,7 @@ MemoryBytes MemoryBytesOf(const NvmlTarget& on) {
 
 unsigned long long Bytes(int64_t value) { return static_cast<unsigned long long>(value); }
 
-// Percent of the driver's last sample period; a GPU in MIG mode has none.
+// Percent of the driver's last sample period; empty for a GPU in MIG mode.
 NvmlAnswer UtilizationOf(const NvmlTarget& on, Integral what) {
   return NvmlNumberIf(!InMigMode(on), on.world->UtilizationPercent(what, WholeGpu(on), on.now));
 }
@@ -91,7 +91,7 @@ NvmlAnswer ThresholdOf(const NvmlTarget& on, int threshold) {
   }
 }
 
-// The DCGM field of a threshold, of a clock now, of its maximum, of the one that was asked for.
+// The DCGM fields of a threshold, of a current clock, of its maximum, and of the requested clock.
 uint16_t FieldOfThreshold(int threshold) {
   constexpr std::array<uint16_t, 4> kFields = {159, 158, 151, 152};
   return threshold >= 0 && threshold < 4 ? kFields.at(static_cast<size_t>(threshold)) : 0;
@@ -128,12 +128,12 @@ NvmlAnswer MaxClockOf(const NvmlTarget& on, int clock) {
   }
 }
 
-// Applications may ask for the clocks of SMs and memory only.
+// Applications can request the clocks of SMs and memory only.
 NvmlAnswer ApplicationsClockOf(const NvmlTarget& on, int clock) {
   return clock == NVML_CLOCK_VIDEO ? NvmlRefusal() : MaxClockOf(on, clock);
 }
 
-// One bit per CPU or memory node into the caller's words.
+// Writes one bit per CPU or memory node into the caller's words.
 nvmlReturn_t TellSet(const NvmlCall& call, unsigned words, unsigned long* set,
                      unsigned long first_word) {
   return AskNvml(
@@ -150,7 +150,7 @@ nvmlReturn_t TellSet(const NvmlCall& call, unsigned words, unsigned long* set,
 }
 
 nvmlReturn_t TellConstant(const NvmlCall& call, int64_t value, int* place) {
-  return TellNvml(call, place, [value](const NvmlTarget&) { return NvmlNumber(value); });
+  return AnswerNvml(call, place, [value](const NvmlTarget&) { return NvmlNumber(value); });
 }
 
 }  // namespace
@@ -232,7 +232,7 @@ nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t* 
 }
 
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, int sensor, unsigned* temperature) {
-  return TellNvml({__func__, device, {150}}, temperature, [sensor](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {150}}, temperature, [sensor](const NvmlTarget& on) {
     return sensor == NVML_TEMPERATURE_GPU ? TemperatureOf(on)
                                           : NvmlRefusal(NVML_ERROR_INVALID_ARGUMENT);
   });
@@ -256,8 +256,8 @@ nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t device, nvmlTemperature_v1_t
 
 nvmlReturn_t nvmlDeviceGetTemperatureThreshold(nvmlDevice_t device, int threshold,
                                                unsigned* temperature) {
-  return TellNvml({__func__, device, {FieldOfThreshold(threshold)}}, temperature,
-                  [threshold](const NvmlTarget& on) { return ThresholdOf(on, threshold); });
+  return AnswerNvml({__func__, device, {FieldOfThreshold(threshold)}}, temperature,
+                    [threshold](const NvmlTarget& on) { return ThresholdOf(on, threshold); });
 }
 
 nvmlReturn_t nvmlDeviceGetMarginTemperature(nvmlDevice_t device,
@@ -276,25 +276,25 @@ nvmlReturn_t nvmlDeviceGetMarginTemperature(nvmlDevice_t device,
 }
 
 nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned* power_mw) {
-  return TellNvml({__func__, device, {155}}, power_mw, PowerOf);
+  return AnswerNvml({__func__, device, {155}}, power_mw, PowerOf);
 }
 
 nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device,
                                                  unsigned long long* energy_mj) {
-  return TellNvml({__func__, device, {156}}, energy_mj, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {156}}, energy_mj, [](const NvmlTarget& on) {
     return NvmlNumber(on.world->EnergyCounterMj(on.device.gpu, on.now));
   });
 }
 
 nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned* limit_mw) {
-  return TellNvml({__func__, device, {164}}, limit_mw, PowerLimitOf);
+  return AnswerNvml({__func__, device, {164}}, limit_mw, PowerLimitOf);
 }
 nvmlReturn_t nvmlDeviceGetPowerManagementLimit(nvmlDevice_t device, unsigned* limit_mw) {
-  return TellNvml({__func__, device, {160}}, limit_mw, PowerLimitOf);
+  return AnswerNvml({__func__, device, {160}}, limit_mw, PowerLimitOf);
 }
 nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t device, unsigned* limit_mw) {
-  return TellNvml({__func__, device, {163}}, limit_mw,
-                  [](const NvmlTarget& on) { return NvmlNumber(on.gpu().default_limit_mw); });
+  return AnswerNvml({__func__, device, {163}}, limit_mw,
+                    [](const NvmlTarget& on) { return NvmlNumber(on.gpu().default_limit_mw); });
 }
 nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t device, unsigned* min_mw,
                                                           unsigned* max_mw) {
@@ -312,37 +312,37 @@ nvmlReturn_t nvmlDeviceGetPowerManagementMode(nvmlDevice_t device, int* mode) {
 }
 
 nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, int clock, unsigned* clock_mhz) {
-  return TellNvml({__func__, device, {FieldOfClock(clock, {100, 100, 101, 102})}}, clock_mhz,
-                  [clock](const NvmlTarget& on) { return ClockOf(on, clock); });
+  return AnswerNvml({__func__, device, {FieldOfClock(clock, {100, 100, 101, 102})}}, clock_mhz,
+                    [clock](const NvmlTarget& on) { return ClockOf(on, clock); });
 }
 nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, int clock, unsigned* clock_mhz) {
-  return TellNvml({__func__, device, {FieldOfClock(clock, {113, 113, 114, 115})}}, clock_mhz,
-                  [clock](const NvmlTarget& on) { return MaxClockOf(on, clock); });
+  return AnswerNvml({__func__, device, {FieldOfClock(clock, {113, 113, 114, 115})}}, clock_mhz,
+                    [clock](const NvmlTarget& on) { return MaxClockOf(on, clock); });
 }
 nvmlReturn_t nvmlDeviceGetApplicationsClock(nvmlDevice_t device, int clock, unsigned* clock_mhz) {
-  return TellNvml({__func__, device, {FieldOfClock(clock, {110, 110, 111, 0})}}, clock_mhz,
-                  [clock](const NvmlTarget& on) { return ApplicationsClockOf(on, clock); });
+  return AnswerNvml({__func__, device, {FieldOfClock(clock, {110, 110, 111, 0})}}, clock_mhz,
+                    [clock](const NvmlTarget& on) { return ApplicationsClockOf(on, clock); });
 }
 nvmlReturn_t nvmlDeviceGetDefaultApplicationsClock(nvmlDevice_t device, int clock,
                                                    unsigned* clock_mhz) {
-  return TellNvml({__func__, device}, clock_mhz,
-                  [clock](const NvmlTarget& on) { return ApplicationsClockOf(on, clock); });
+  return AnswerNvml({__func__, device}, clock_mhz,
+                    [clock](const NvmlTarget& on) { return ApplicationsClockOf(on, clock); });
 }
 
 nvmlReturn_t nvmlDeviceGetFanSpeed(nvmlDevice_t device, unsigned* percent) {
-  return TellNvml({__func__, device, {191}}, percent, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {191}}, percent, [](const NvmlTarget& on) {
     return NvmlNumberOf(FanPercent(*on.world, on.device.gpu, on.now));
   });
 }
 nvmlReturn_t nvmlDeviceGetFanSpeed_v2(nvmlDevice_t device, unsigned fan, unsigned* percent) {
-  return TellNvml({__func__, device, {191}}, percent, [fan](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {191}}, percent, [fan](const NvmlTarget& on) {
     return fan == 0 ? NvmlNumberOf(FanPercent(*on.world, on.device.gpu, on.now))
                     : NvmlRefusal(NVML_ERROR_INVALID_ARGUMENT);
   });
 }
 nvmlReturn_t nvmlDeviceGetNumFans(nvmlDevice_t device, unsigned* fans) {
-  return TellNvml({__func__, device}, fans,
-                  [](const NvmlTarget& on) { return NvmlNumber(on.gpu().has_fan ? 1 : 0); });
+  return AnswerNvml({__func__, device}, fans,
+                    [](const NvmlTarget& on) { return NvmlNumber(on.gpu().has_fan ? 1 : 0); });
 }
 
 // Simulated boards stay in P0.
@@ -355,7 +355,7 @@ nvmlReturn_t nvmlDeviceGetPowerState(nvmlDevice_t device, int* state) {
 
 nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t device,
                                                     unsigned long long* reasons) {
-  return TellNvml({__func__, device, {112}}, reasons, [](const NvmlTarget& on) {
+  return AnswerNvml({__func__, device, {112}}, reasons, [](const NvmlTarget& on) {
     return NvmlNumber(static_cast<int64_t>(on.world->ClockEventReasons(on.device.gpu, on.now)));
   });
 }
@@ -394,8 +394,9 @@ nvmlReturn_t nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device,
 
 nvmlReturn_t nvmlDeviceGetInforomVersion(nvmlDevice_t device, int object, char* version,
                                          unsigned length) {
-  return TellNvmlText({__func__, device}, version, length,
-                      [object](const NvmlTarget& on) { return InforomVersion(on.gpu(), object); });
+  return AnswerNvmlText({__func__, device}, version, length, [object](const NvmlTarget& on) {
+    return InforomVersion(on.gpu(), object);
+  });
 }
 
 nvmlReturn_t nvmlDeviceGetCpuAffinity(nvmlDevice_t device, unsigned words, unsigned long* set) {

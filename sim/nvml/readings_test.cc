@@ -1,5 +1,5 @@
-// What the simulated NVML tells of boards of each generation, of GPUs in MIG mode and of their MIG
-// devices, and how it refuses.
+// What the simulated NVML reports of boards of each generation, of GPUs in MIG mode and of their
+// MIG devices, and which calls it refuses.
 #include <map>
 #include <string>
 #include <vector>
@@ -80,7 +80,7 @@ class NvmlReadings : public testing::Test {
 
 using Codes = std::vector<int>;
 
-TEST_F(NvmlReadings, AGenerationHasWhatTheVendorSays) {
+TEST_F(NvmlReadings, EachGenerationHasTheReadingsOfItsHardware) {
   Start(kGenerations);
   // V100, T4, A100, A10, L40S, H100, B200, GeForce.
   EXPECT_EQ(CallCodes("nvmlDeviceGetTotalEnergyConsumption"), Codes({0, 0, 0, 0, 0, 0, 0, 0}));
@@ -120,8 +120,7 @@ TEST_F(NvmlReadings, AGenerationHasWhatTheVendorSays) {
   }
 }
 
-// Row 40 of the simulator's checklist.
-TEST_F(NvmlReadings, MemoryInBothLayouts) {
+TEST_F(NvmlReadings, ReadsMemoryInBothLayouts) {
   Start(kHalfMig);
   nvmlMemory_v2_t v2{};
   v2.version = 2;  // Not a version word.
@@ -142,7 +141,7 @@ TEST_F(NvmlReadings, MemoryInBothLayouts) {
     const nvmlDevice_t device = nvml_.Mig(0, index);
     ASSERT_EQ(nvml_.Call("nvmlDeviceGetMemoryInfo_v2", device, &v2), 0);
     const bool is_busy = nvml_.Text("nvmlDeviceGetName", device).ends_with("3g.40gb");
-    EXPECT_EQ(v2.used, is_busy ? 20ULL << 30U : 0) << "each has its own";
+    EXPECT_EQ(v2.used, is_busy ? 20ULL << 30U : 0) << "each MIG device has its own memory";
   }
 }
 
@@ -166,7 +165,7 @@ TEST_F(NvmlReadings, AGpuInMigModeHasNoUtilisationLinksOrRows) {
   }
 }
 
-TEST_F(NvmlReadings, AMigDeviceHasMemoryAndLeavesSensorsToItsGpu) {
+TEST_F(NvmlReadings, AMigDeviceHasMemoryButNoSensors) {
   Start(kHalfMig);
   const nvmlDevice_t mig = nvml_.Mig(0, 0);
   unsigned number = 0;
@@ -176,7 +175,7 @@ TEST_F(NvmlReadings, AMigDeviceHasMemoryAndLeavesSensorsToItsGpu) {
   EXPECT_EQ(nvml_.Field(mig, 186).nvmlReturn, NVML_ERROR_NOT_SUPPORTED);
 }
 
-TEST_F(NvmlReadings, TrafficOfTheLinksAddsUp) {
+TEST_F(NvmlReadings, TheTrafficOfAllLinksAddsUp) {
   Start(kHalfMig);
   const nvmlDevice_t device = nvml_.ByIndex(1);
   unsigned long long sum = 0;
@@ -186,7 +185,7 @@ TEST_F(NvmlReadings, TrafficOfTheLinksAddsUp) {
   const unsigned long long all = nvml_.Field(device, 138, NVML_ALL_LINKS).value.ullVal;
   EXPECT_GT(all, 0U);
   EXPECT_LE(sum, all);
-  EXPECT_GE(sum + 18, all) << "but for what each counter cuts off";
+  EXPECT_GE(sum + 18, all) << "each counter rounds down";
   EXPECT_EQ(nvml_.Field(device, 138, 18).nvmlReturn, NVML_ERROR_NOT_SUPPORTED);
   unsigned kb_per_s = 0;
   EXPECT_EQ(nvml_.Call("nvmlDeviceGetPcieThroughput", device, NVML_PCIE_UTIL_RX_BYTES, &kb_per_s),
@@ -194,7 +193,7 @@ TEST_F(NvmlReadings, TrafficOfTheLinksAddsUp) {
   EXPECT_EQ(kb_per_s, 2'000'000U);
 }
 
-TEST_F(NvmlReadings, RefusesWhatItIsAskedWrongly) {
+TEST_F(NvmlReadings, RefusesInvalidArguments) {
   Start(kHalfMig);
   const nvmlDevice_t device = nvml_.ByIndex(1);
   unsigned number = 0;
@@ -207,9 +206,9 @@ TEST_F(NvmlReadings, RefusesWhatItIsAskedWrongly) {
     int got, expected;
   };
   const Case cases[] = {
-      {"no place", nvml_.Call("nvmlDeviceGetPowerUsage", device, nowhere), 2},
-      {"no second place", nvml_.Call("nvmlDeviceGetEncoderUtilization", device, &number, nowhere),
-       2},
+      {"null output pointer", nvml_.Call("nvmlDeviceGetPowerUsage", device, nowhere), 2},
+      {"null second output pointer",
+       nvml_.Call("nvmlDeviceGetEncoderUtilization", device, &number, nowhere), 2},
       {"sensor 1", nvml_.Call("nvmlDeviceGetTemperature", device, 1, &number), 2},
       {"clock 4", nvml_.Call("nvmlDeviceGetClockInfo", device, 4, &number), 2},
       {"clock -1", nvml_.Call("nvmlDeviceGetMaxClockInfo", device, -1, &number), 2},
@@ -221,7 +220,7 @@ TEST_F(NvmlReadings, RefusesWhatItIsAskedWrongly) {
       {"link 36", nvml_.Call("nvmlDeviceGetNvLinkErrorCounter", device, 36U, 0, &count), 2},
       {"policy 6", nvml_.Call("nvmlDeviceGetViolationStatus", device, 6, &value), 2},
       {"version 1", nvml_.Call("nvmlDeviceGetTemperatureV", device, &temperature), 25},
-      {"no values", nvml_.Call("nvmlDeviceGetFieldValues", device, 0, &value), 2},
+      {"zero values", nvml_.Call("nvmlDeviceGetFieldValues", device, 0, &value), 2},
   };
   for (const Case& c : cases) {
     EXPECT_EQ(c.got, c.expected) << c.what;

@@ -1,7 +1,8 @@
 // The simulated NVML: the driver's buffers of samples.
 //
-// Of the last 16 s: utilisation and clocks once per sample period, six a second, and power at each
-// refresh of the energy counter.  Oldest first, none at or before the stamp that the client names.
+// The buffers hold the last 16 s: utilisation and clocks once per sample period (six per second),
+// and power at each refresh of the energy counter.  Samples come oldest first; samples at or before
+// the client's stamp are left out.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -20,7 +21,7 @@ using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about
 
 constexpr TimeUs kSampleBufferUs = 16 * kSecondUs;
 
-// By nvmlSamplingType_t: the DCGM field that tells the same, and the integral of a utilisation.
+// By nvmlSamplingType_t: the DCGM field of the same quantity, and the integral of a utilisation.
 struct SampleKind {
   uint16_t field = 0;
   std::optional<Integral> use;
@@ -67,7 +68,7 @@ int64_t SampleAt(const NvmlTarget& on, int type, TimeUs t) {
   return type == kSmClockSamples ? on.world->SmClockMhz(gpu, t) : on.world->MemoryClockMhz(gpu, t);
 }
 
-// The newest sample at or before t; before the first one, 0.
+// The time of the newest sample at or before t; 0 before the first one.
 TimeUs SampleBefore(const NvmlTarget& on, int type, TimeUs t) {
   return type == kPowerSamples ? on.world->EnergyCounterTime(on.device.gpu, t)
                                : SampleBoundary(SampleCount(t));
@@ -95,7 +96,7 @@ std::vector<nvmlSample_t> SamplesAfter(const NvmlTarget& on, int type,
 #pragma GCC visibility push(default)
 extern "C" {
 
-// Without an array the size is told; one that is too small gets the oldest.
+// Without an array the call returns the size; an array that is too small gets the oldest samples.
 nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, int type, unsigned long long last_seen_us,
                                   int* value_type, unsigned* count, nvmlSample_t* place) {
   const SampleKind* const kind = FindSampleKind(type);
@@ -118,8 +119,9 @@ nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, int type, unsigned long l
   if (place != nullptr) {
     samples.resize(std::min<size_t>(samples.size(), *count));
     std::ranges::copy(samples, place);
-    if (ArrivesSpoilt(call, on)) {
-      std::for_each(place, place + samples.size(), [](nvmlSample_t& one) { SpoilNvml(one); });
+    if (IsAnswerGarbage(call, on)) {
+      std::for_each(place, place + samples.size(),
+                    [](nvmlSample_t& one) { FillNvmlWithGarbage(one); });
     }
   }
   *value_type = NVML_VALUE_TYPE_UNSIGNED_INT;

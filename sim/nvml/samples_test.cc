@@ -1,4 +1,4 @@
-// The driver's buffers of samples, and how two GPUs are joined.
+// The driver's buffers of samples, and the topology of two GPUs.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -60,7 +60,7 @@ class NvmlSamples : public testing::Test {
   std::vector<nvmlSample_t> samples_;
 };
 
-TEST_F(NvmlSamples, AreThoseOfTheLastSixteenSeconds) {
+TEST_F(NvmlSamples, CoverTheLastSixteenSeconds) {
   ASSERT_EQ(Code(0, 1), 0);  // Utilisation of the GPU.
   ASSERT_EQ(samples_.size(), 96U);
   EXPECT_EQ(samples_.back().timeStamp, kStartUs + 20'000'000);
@@ -86,7 +86,7 @@ TEST_F(NvmlSamples, OfPowerMissNoPeak) {
   EXPECT_EQ(sum_mw / samples_.size(), 229'000U);
 }
 
-TEST_F(NvmlSamples, NewerThanTheStampAreTold) {
+TEST_F(NvmlSamples, AreNewerThanTheStamp) {
   ASSERT_EQ(Code(0, 1, kStartUs + 19'500'000), 0);
   EXPECT_EQ(samples_.size(), 3U);
   EXPECT_EQ(Code(0, 1, kStartUs + 20'000'000), NVML_ERROR_NOT_FOUND);
@@ -98,9 +98,9 @@ TEST_F(NvmlSamples, NewerThanTheStampAreTold) {
   EXPECT_EQ(count, 96U);
 }
 
-TEST_F(NvmlSamples, WhatABoardLacksHasNone) {
+TEST_F(NvmlSamples, AreMissingForWhatTheBoardLacks) {
   EXPECT_EQ(Code(2, 1), NVML_ERROR_NOT_SUPPORTED) << "in MIG mode";
-  EXPECT_EQ(Code(2, 0), 0) << "but power";
+  EXPECT_EQ(Code(2, 0), 0) << "power needs no utilisation";
   EXPECT_EQ(Code(3, 8), NVML_ERROR_NOT_SUPPORTED) << "no JPEG engine";
   EXPECT_EQ(Code(0, 8), 0);
   EXPECT_EQ(Code(0, 7), NVML_ERROR_NOT_SUPPORTED) << "no module power";

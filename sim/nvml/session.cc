@@ -13,7 +13,7 @@ NvmlTarget Failure(abi::nvmlReturn_t result) {
   return target;
 }
 
-// Why the driver lets nobody in at `t`, NVML_SUCCESS when it does.
+// The code with which the driver refuses every client at `t`; NVML_SUCCESS when it accepts them.
 abi::nvmlReturn_t DriverState(const World& world, TimeUs t) {
   if (world.FaultAt(FaultKind::kNoNvml, t) != nullptr) {
     return abi::NVML_ERROR_LIBRARY_NOT_FOUND;
@@ -60,7 +60,7 @@ abi::nvmlReturn_t NvmlSession::Init(uint32_t flags) {
     users_ += reloads ? 0 : 1;
     return reloads ? abi::NVML_ERROR_DRIVER_NOT_LOADED : abi::NVML_SUCCESS;
   }
-  std::string error;  // NVML has no way to say it; podgpu-sim and its documents do.
+  std::string error;  // NVML cannot report it; podgpu-sim reports it.
   std::unique_ptr<RunDirectory> directory = RunDirectory::Open("", error);
   if (directory == nullptr) {
     return abi::NVML_ERROR_DRIVER_NOT_LOADED;
@@ -157,7 +157,7 @@ NvmlTarget NvmlSession::Find(abi::nvmlDevice_t handle) {
       return Failure(abi::NVML_ERROR_INVALID_ARGUMENT);
     }
     const auto numbered = std::ranges::find(gpus_, found->gpu);
-    if (numbered == gpus_.end()) {  // It was there under an earlier nvmlInit.
+    if (numbered == gpus_.end()) {  // Present at an earlier nvmlInit, absent at the latest.
       return Failure(abi::NVML_ERROR_INVALID_ARGUMENT);
     }
     target.device.gpu = found->gpu;

@@ -1,11 +1,11 @@
-// What the simulated NVML remembers inside a program that loaded it: who initialised it how often,
-// the node it looks at, and the handles it gave out.
+// What the simulated NVML remembers inside a program that loaded it: how often it was initialised,
+// the node that it reads, and the handles that it returned.
 //
-// The faces answer from the world at the present time and keep nothing else.  A handle names a GPU,
-// or a MIG device by its UUID: after a new MIG layout, or a new driver, the old handle finds
-// nothing and is invalid, as with the driver.  Handles stay allocated for ever, so that a stale one
-// is refused and never read as something else.  GPUs have the numbers that they had when the
-// library was initialised: one that was absent then has none.  One session per process; any thread.
+// The faces answer from the world at the present time and keep no other state.  A handle names a
+// GPU, or a MIG device by its UUID: after a new MIG layout or a driver reload the old handle is
+// invalid, as with the real driver.  Handles are never freed, so a stale one is refused and never
+// read as something else.  GPUs keep the indices that they had when the library was initialised; a
+// GPU that was absent then has none.  One session per process; any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@
 
 namespace podgpu::abi {
 
-// What an nvmlDevice_t points to.
+// The target of an nvmlDevice_t.
 struct nvmlDevice_st {
-  int gpu = 0;           // The world's.
+  int gpu = 0;           // The world's index.
   std::string mig_uuid;  // Empty for the GPU itself.
   int64_t driver_since_us = 0;
 };
@@ -33,13 +33,13 @@ struct nvmlDevice_st {
 
 namespace podgpu::sim {
 
-// A handle, looked up: where it points at the time of the call, or why nowhere.
+// A handle after look-up: its device at the time of the call, or the code to return.
 struct NvmlTarget {
   abi::nvmlReturn_t result = abi::NVML_SUCCESS;  // The rest holds only with NVML_SUCCESS.
   const World* world = nullptr;
   TimeUs now = 0;
-  DeviceRef device;    // In the world's numbers.
-  unsigned index = 0;  // The GPU's number.
+  DeviceRef device;    // With the world's index.
+  unsigned index = 0;  // NVML's index of the GPU.
   int mig_index = -1;  // Position among the GPU's MIG devices, -1 for a GPU.
 
   bool is_mig() const { return mig_index >= 0; }
@@ -55,20 +55,21 @@ class NvmlSession {
   // The session of this process; never destroyed, since calls may come while the program ends.
   static NvmlSession& Get();
 
-  // Counts one more user.  Without a run directory, and while the driver reloads, it is not loaded.
+  // Counts one more user.  Fails with "not loaded" without a run directory and during a driver
+  // reload.
   abi::nvmlReturn_t Init(uint32_t flags);
   abi::nvmlReturn_t Shutdown();
 
   // The node, for questions about no device in particular.
   NvmlTarget System();
-  // How many GPUs have numbers, and the one with the number `index`: NVML_ERROR_INVALID_ARGUMENT
+  // The number of GPUs that have an index, and the GPU with `index`: NVML_ERROR_INVALID_ARGUMENT
   // when there is none.
   unsigned GpuCount();
   NvmlTarget ByIndex(unsigned index);
   // Microseconds since 1970 at world time t, by the machine's clock as it is now.
   int64_t StampUs(TimeUs t);
   TimeUs FromStampUs(int64_t stamp_us);
-  // The run directory, as a name of the node.
+  // The path of the run directory; it identifies the node.
   std::string NodePath();
   // What `handle` points to.
   NvmlTarget Find(abi::nvmlDevice_t handle);
@@ -77,14 +78,14 @@ class NvmlSession {
   // The GPU or MIG device with this UUID, NVML_ERROR_NOT_FOUND when there is none.
   NvmlTarget FindUuid(std::string_view uuid);
 
-  // The handle of `target`, the same one each time.
+  // The handle of `target`; the same handle each time.
   abi::nvmlDevice_t Handle(const NvmlTarget& target);
 
  private:
   std::mutex mutex_;  // Guards all below: the loading program calls from any thread.
   int users_ = 0;
   std::unique_ptr<RunDirectory> directory_;  // Kept over shutdowns; worlds stay readable.
-  std::vector<int> gpus_;                    // By number, the world's.
+  std::vector<int> gpus_;                    // The world's index by NVML index.
   std::deque<abi::nvmlDevice_st> handles_;
 };
 

@@ -1,7 +1,7 @@
-// The simulated NVML: how two GPUs are joined.
+// The simulated NVML: the topology of two GPUs.
 //
-// As the simulated DCGM tells: every path over the bus leads through the CPU, and NVLink joins the
-// boards that have links, but for those in MIG mode.
+// As the simulated DCGM reports: every path over the bus leads through the CPU, and NVLink connects
+// boards that have links, except boards in MIG mode.
 #include "abi/nvml.h"
 #include "sim/nvml/call.h"
 
@@ -16,7 +16,7 @@ constexpr int kSameBoard = 0, kSameCpu = 40;  // nvmlGpuTopologyLevel_t
 constexpr int kLastOverLinks = 3, kOverBus = 4;
 constexpr int kPeersCan = 0, kPeersCannot = 5;  // nvmlGpuP2PStatus_t
 
-// Answers what body(first, second) says of two whole GPUs.
+// Answers with what body(first, second) returns for two whole GPUs.
 template <typename Body>
 nvmlReturn_t TellOfPair(std::string_view call, nvmlDevice_t first, nvmlDevice_t second, int* place,
                         const Body& body) {
@@ -24,7 +24,7 @@ nvmlReturn_t TellOfPair(std::string_view call, nvmlDevice_t first, nvmlDevice_t 
   if (other.result != NVML_SUCCESS) {
     return other.result;
   }
-  return TellNvml({call, first}, place, [&](const NvmlTarget& on) { return body(on, other); });
+  return AnswerNvml({call, first}, place, [&](const NvmlTarget& on) { return body(on, other); });
 }
 
 bool HasLinks(const NvmlTarget& on) { return on.gpu().nvlink_count > 0 && !InMigMode(on); }

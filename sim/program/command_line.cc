@@ -9,7 +9,7 @@
 namespace podgpu::sim {
 namespace {
 
-// "; nearest is --dir", or what helps when nothing is near.
+// "; nearest is --dir", or a pointer to the help when no name is near.
 std::string Hint(std::string_view name, std::span<const std::string_view> known,
                  std::string_view help) {
   const std::optional<std::string_view> nearest = Nearest(name, known);
@@ -39,7 +39,7 @@ Status CheckOperands(const Command& command, const Arguments& arguments) {
   }
   if (arguments.operands.size() > command.most_operands) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("podgpu-sim %s: \"%s\" is one operand too many; see %s", command.name,
+        absl::StrFormat("podgpu-sim %s: unexpected operand \"%s\"; see %s", command.name,
                         arguments.operands[command.most_operands], HelpOf(command)));
   }
   return absl::OkStatus();
@@ -103,18 +103,18 @@ StatusOr<Arguments> ParseArguments(const Command& command, std::span<const std::
 
 std::string ProgramHelp(std::span<const Command> commands) {
   std::string text =
-      "podgpu-sim: a GPU node made of software, for trying and testing podgpu without a GPU.\n"
+      "podgpu-sim: a simulated GPU node, for trying and testing podgpu without a GPU.\n"
       "\n"
       "It compiles a scenario into a world, serves the world as a node's kubelet and host engine,\n"
-      "and lets the simulated libdcgm and libnvidia-ml of other programs read it.  Every number\n"
-      "that they tell is invented.\n"
+      "and lets other programs read it through a simulated libdcgm and libnvidia-ml.  Every\n"
+      "number is invented.\n"
       "\n"
       "usage: podgpu-sim COMMAND ...\n"
       "\n";
   for (const Command& command : commands) {
     text += absl::StrFormat("  %-12s %s\n", command.name, command.summary);
   }
-  return text + "\nMore about one of them: podgpu-sim COMMAND --help\n";
+  return text + "\nHelp for one command: podgpu-sim COMMAND --help\n";
 }
 
 std::string CommandHelp(const Command& command) {

@@ -1,8 +1,8 @@
 // The grammar of podgpu-sim's command line: COMMAND, its operands, its flags.
 //
-// A Command is one row of the table in commands.cc; this file parses against it and prints help.
-// Whatever is not in the table is refused in one line that names the nearest thing that is.  Flags
-// may be written --flag VALUE or --flag=VALUE, and stand anywhere after the command.  Pure but for
+// A Command is one row of the table in commands.cc; this file parses against it and prints help. A
+// word that is not in the table is refused in one line that names the nearest known word.  Flags
+// may be written --flag VALUE or --flag=VALUE, anywhere after the command.  Pure functions, except
 // PrintHelp.
 #pragma once
 
@@ -19,11 +19,11 @@ namespace podgpu::sim {
 
 struct Flag {
   std::string_view name;   // "--dir"
-  std::string_view value;  // "DIR", or empty for a flag that is there or not.
+  std::string_view value;  // "DIR"; empty for a flag without a value.
   std::string_view help;
 };
 
-// What was written after the command.
+// The words after the command.
 class Arguments {
  public:
   std::vector<std::string> operands;
@@ -33,7 +33,7 @@ class Arguments {
   void Set(std::string_view flag, std::string value) { flags_[flag] = std::move(value); }
 
  private:
-  std::map<std::string_view, std::string> flags_;  // By the table's own names.
+  std::map<std::string_view, std::string> flags_;  // The keys are the names in the table.
 };
 
 struct Command {
@@ -43,10 +43,10 @@ struct Command {
   std::string_view summary;
   std::span<const Flag> flags;
   Status (*run)(const Arguments& arguments);
-  std::string (*more_help)() = nullptr;  // After the flags.
+  std::string (*more_help)() = nullptr;  // Printed after the flags.
 };
 
-// The command that `words` (without the program's name) names, kInvalidArgument otherwise.
+// The command that `words` (without the program's name) names; kInvalidArgument when there is none.
 StatusOr<const Command*> FindCommand(std::span<const Command> commands, std::string_view name);
 
 // Reads the words after the command's name.

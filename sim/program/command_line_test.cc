@@ -23,7 +23,7 @@ TEST(ParseArguments, TakesFlagsInBothFormsAndAnywhere) {
   EXPECT_FALSE(arguments->Get("--speed").has_value());
 }
 
-TEST(ParseArguments, RefusesInOneLineWhatIsNotInTheTable) {
+TEST(ParseArguments, RefusesUnknownWordsInOneLine) {
   struct Case {
     std::vector<std::string> words;
     const char* message;
@@ -35,7 +35,7 @@ TEST(ParseArguments, RefusesInOneLineWhatIsNotInTheTable) {
       {{"demo", "--dir"}, "podgpu-sim run: --dir needs a value, DIR"},
       {{"demo", "--manual=yes"}, "podgpu-sim run: --manual takes no value"},
       {{}, "podgpu-sim run: SCENARIO is missing; see `podgpu-sim run --help`"},
-      {{"a", "b"}, "podgpu-sim run: \"b\" is one operand too many; see `podgpu-sim run --help`"},
+      {{"a", "b"}, "podgpu-sim run: unexpected operand \"b\"; see `podgpu-sim run --help`"},
   };
   for (const Case& c : cases) {
     const StatusOr<Arguments> arguments = ParseArguments(kCommands[0], c.words);
@@ -44,7 +44,7 @@ TEST(ParseArguments, RefusesInOneLineWhatIsNotInTheTable) {
   }
 }
 
-TEST(FindCommand, NamesTheNearestOne) {
+TEST(FindCommand, NamesTheNearestCommand) {
   EXPECT_EQ(*FindCommand(kCommands, "heal"), &kCommands[1]);
   EXPECT_EQ(FindCommand(kCommands, "haal").status().message(),
             "podgpu-sim: unknown command \"haal\"; nearest is heal");

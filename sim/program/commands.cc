@@ -33,9 +33,9 @@ constexpr std::string_view kMigOff = "off";  // Instead of profiles: no MIG mode
 
 constexpr Flag kDir = {"--dir", "DIR", "run directory (default: PODGPU_SIM_DIR, else build/run)"};
 constexpr Flag kGpu = {"--gpu", "N", "index of the GPU"};
-constexpr Flag kAt = {"--at", "T", "world time at which it happens, such as 90s (default: now)"};
+constexpr Flag kAt = {"--at", "T", "world time of the change, such as 90s (default: now)"};
 
-// A value on the command line that is not what it should be.
+// The error for a value on the command line that is not valid.
 Status Wrong(std::string_view command, std::string_view what, std::string_view found,
              std::string_view allowed) {
   return absl::InvalidArgumentError(
@@ -49,7 +49,7 @@ StatusOr<TimeUs> TimeOf(std::string_view command, std::string_view what, const s
   return Wrong(command, what, text, "a time with its unit, such as 1.5s, 200ms or 2min");
 }
 
-// The time that `flag` gives, if it is there.
+// The time of `flag`, if it was given.
 StatusOr<std::optional<TimeUs>> TimeFlag(std::string_view command, const Arguments& arguments,
                                          std::string_view flag) {
   const std::optional<std::string> text = arguments.Get(flag);
@@ -73,7 +73,7 @@ StatusOr<std::string> GpuFlag(std::string_view command, const Arguments& argumen
   return *text;
 }
 
-// Appends an entry to the log of the node that `arguments` name, and says when it takes effect.
+// Appends an entry to the log of the node that `arguments` name, and prints when it takes effect.
 Status Control(const Arguments& arguments, std::string_view command, const std::string& entry,
                std::optional<TimeUs> at = std::nullopt) {
   if (!at) {
@@ -86,7 +86,7 @@ Status Control(const Arguments& arguments, std::string_view command, const std::
   return absl::OkStatus();
 }
 
-// Profiles go into YAML as they are, so nothing else may be among them.
+// Profiles go into YAML unquoted, so only their own characters are allowed.
 Status SetLayout(const Arguments& arguments, std::string_view command,
                  std::span<const std::string_view> profiles) {
   PODGPU_ASSIGN_OR_RETURN(const std::string gpu, GpuFlag(command, arguments));
@@ -182,7 +182,7 @@ Status Compile(const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-// Where the engine of a node has listened, or a free port: clients expect the next one there.
+// The last address of a node's engine, or a free port: clients expect the next engine there.
 std::string EngineAddressOf(const std::string& directory) {
   const StatusOr<std::string> address =
       SystemFiles().Read(directory + "/" + std::string(kEngineAddressName));
@@ -235,7 +235,7 @@ Status Heal(const Arguments& arguments) {
   const std::string what = kind ? arguments.operands.front() : "all";
   std::printf(
       "%s\n",
-      at ? absl::StrFormat("at %s: %s as in the scenario again", FormatTime(*at), what).c_str()
+      at ? absl::StrFormat("at %s: %s is as in the scenario again", FormatTime(*at), what).c_str()
          : absl::StrFormat("nothing to undo: %s is as in the scenario", what).c_str());
   return absl::OkStatus();
 }
@@ -306,7 +306,7 @@ Status Fleet(const Arguments& arguments) {
   PODGPU_ASSIGN_OR_RETURN(options.nodes,
                           FleetNumber(arguments, "--nodes", options.nodes, kMostFleetNodes));
   if (options.nodes == 0) {
-    return Wrong("fleet", "--nodes", "0", "how many nodes are to be there");
+    return Wrong("fleet", "--nodes", "0", "a number of nodes from 1");
   }
   PODGPU_ASSIGN_OR_RETURN(const uint64_t port,
                           FleetNumber(arguments, "--port", kFleetPort, 65'535));
@@ -321,8 +321,8 @@ Status Fleet(const Arguments& arguments) {
   }
   if (percent > kMostPercent) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "podgpu-sim fleet: --hanging, --refusing and --garbage are %d percent together; at most "
-        "100 are there",
+        "podgpu-sim fleet: --hanging, --refusing and --garbage add up to %d percent; the most "
+        "is 100",
         percent));
   }
   options.nodes_file = arguments.Get("--nodes-file").value_or("");
@@ -333,32 +333,34 @@ Status Fleet(const Arguments& arguments) {
 
 constexpr Flag kRunFlags[] = {
     kDir,
-    {"--manual", "", "world time stands still until `podgpu-sim tick`"},
+    {"--manual", "", "world time moves only with `podgpu-sim tick`"},
     {"--speed", "A/B", "world time passes A/B times as fast (default 1/1)"},
     {"--engine-tcp", "ADDR",
      "host:port of the engine; port 0: a free one, in engine.addr (default: the scenario's)"},
-    {"--kubelet-https", "", "the kubelet's /pods over HTTPS too: kubelet/https/env says where"},
-    {"--api-server", "", "an API server too, with pods and ResourceSlices: api/env says where"},
+    {"--kubelet-https", "",
+     "also serve the kubelet's /pods over HTTPS; kubelet/https/env says where"},
+    {"--api-server", "", "also run an API server with pods and ResourceSlices; api/env says where"},
     {"--restart-engine", "TIME",
      "start another engine that long after its death (default: none is started)"},
     {"--time-scale", "N", "divides the vendor's own time-outs, for tests (default 1)"},
-    {"--prompt-engine", "", "reads over TCP and the end of an embedded engine take no time"},
+    {"--prompt-engine", "", "reads over TCP and stopping an embedded engine take no time"},
 };
-constexpr Flag kCompileFlags[] = {{"-o", "FILE", "write the image there"}};
+constexpr Flag kCompileFlags[] = {{"-o", "FILE", "write the image to FILE"}};
 constexpr Flag kEngineFlags[] = {
     kDir,
     {"--tcp", "ADDR",
      "host:port; port 0: a free one, written to engine.addr (default: the address in engine.addr, "
      "else a free port)"},
-    {"--parent", "PID", "end when this parent process ends"},
+    {"--parent", "PID", "exit when process PID ends"},
 };
 constexpr Flag kFleetFlags[] = {
-    {"--nodes", "N", "how many nodes there are, up to 20000 (default 100)"},
+    {"--nodes", "N", "number of nodes, up to 20000 (default 100)"},
     {"--port", "PORT", "of all nodes; 0: a free one (default 9400)"},
-    {"--nodes-file", "FILE", "write their addresses there, for podgpu cluster --nodes=file:FILE"},
+    {"--nodes-file", "FILE",
+     "write the nodes' addresses to FILE, for podgpu cluster --nodes=file:FILE"},
     {"--hanging", "PERCENT", "of the nodes take connections and never answer (default 0)"},
     {"--refusing", "PERCENT", "of the nodes refuse connections (default 0)"},
-    {"--garbage", "PERCENT", "of the nodes answer what no node should (default 0)"},
+    {"--garbage", "PERCENT", "of the nodes answer garbage (default 0)"},
 };
 constexpr Flag kControlFlags[] = {kGpu, kAt, kDir};
 constexpr Flag kFaultFlags[] = {kAt, kDir};
@@ -383,12 +385,13 @@ constexpr Command kCommands[] = {
     {"mig", "PROFILE...", 1, kMaxProfiles, "give a GPU another MIG layout; off: none",
      kControlFlags, Mig},
     {"power-limit", "WATTS", 1, 1, "give a GPU another power limit", kControlFlags, PowerLimit},
-    {"fault", "KIND [KEY=VALUE...]", 1, kMaxFaultWords, "let something go wrong", kFaultFlags,
-     InjectFault, FaultHelp},
-    {"heal", "[KIND]", 0, 1, "undo what was done at run time, or one kind of it", kDirFlags, Heal},
+    {"fault", "KIND [KEY=VALUE...]", 1, kMaxFaultWords, "start a fault", kFaultFlags, InjectFault,
+     FaultHelp},
+    {"heal", "[KIND]", 0, 1, "undo all changes made at run time, or those of one kind", kDirFlags,
+     Heal},
     {"speed", "A/B", 1, 1, "change the pace of world time, or stop it: manual", kDirFlags,
      SetSpeed},
-    {"tick", "+TIME", 1, 1, "move the clock of a manual node", kDirFlags, Tick},
+    {"tick", "+TIME", 1, 1, "move the clock of a node with a manual clock", kDirFlags, Tick},
     {"truth", "", 0, 0, "what every device and process really consumed, as JSON", kTruthFlags,
      Truth},
 };

@@ -1,8 +1,8 @@
-// What podgpu-sim can do: one row per command.
+// The commands of podgpu-sim: one row each.
 //
-// main.cc finds the row, parses against it and runs it.  An error's status decides the exit code:
-// kInvalidArgument is wrong use or a wrong scenario (2), anything else is 1; its message is printed
-// as it is, one line per complaint.
+// main.cc finds the row, parses against it and runs it.  An error's status decides the exit code: 2
+// for kInvalidArgument (wrong use or a wrong scenario), 1 for all others.  Its message is printed
+// unchanged, one line per complaint.
 #pragma once
 
 #include <span>

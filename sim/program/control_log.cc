@@ -24,18 +24,18 @@ namespace {
 constexpr std::string_view kScenarioName = "scenario.yaml";
 constexpr std::string_view kControlName = "control.yaml";
 constexpr std::string_view kAcceptedName = "control.accepted";  // The log in force.
-constexpr int kAttempts = 8;  // Each allows twice the time of the one before for compiling.
+constexpr int kAttempts = 8;  // Each allows twice the compile time of the previous one.
 
 struct Entry {
   TimeUs at = 0;
   const FaultRow* row = nullptr;
   std::optional<int> gpu;
-  std::string said;  // The whole entry in one form, however it was written.
+  std::string said;  // The whole entry in a normal form.
   int line = 1, column = 1;
 };
 
 struct ControlLog {
-  std::string text;  // As written, but for times relative to now.
+  std::string text;  // As written, with relative times made absolute.
   std::vector<Entry> entries;
   TimeUs first_new = std::numeric_limits<TimeUs>::max();
 };
@@ -48,13 +48,13 @@ std::span<const std::byte> Bytes(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// The file, or nothing when there is none.
+// The file's content; empty when there is no file.
 StatusOr<std::string> ReadIfThere(const std::string& path) {
   StatusOr<std::string> text = SystemFiles().Read(path);
   return absl::IsNotFound(text.status()) ? StatusOr<std::string>(std::string()) : text;
 }
 
-// Quoted where a letter could mean something to YAML.
+// Quotes a text that YAML could read as something else.
 std::string Scalar(const std::string& text) {
   const bool plain = std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -94,14 +94,14 @@ const YamlNode* Find(const YamlNode& map, std::string_view key) {
   return nullptr;
 }
 
-// What an entry meets: the log that is in force, and the first moment that is still open.
+// The state that a new entry meets: the log in force, and the earliest time it may take effect.
 struct Present {
   const std::vector<Entry>* accepted;
   TimeUs now = 0;
   TimeUs earliest = 0;
 };
 
-// Reads a log and resolves its times against `present`.
+// Reads a log and makes its times absolute, relative to `present`.
 class LogReader {
  public:
   LogReader(std::string text, std::string_view file, const Present& present)
@@ -140,7 +140,7 @@ class LogReader {
     for (size_t i = 0; i < root.items.size(); ++i) {
       ReadEntry(root.items[i], absl::StrFormat("[%d]", i));
     }
-    // From the end, so that the places of earlier ones stay true.
+    // From the end, so the positions of earlier times stay valid.
     for (auto time = relative_.rbegin(); time != relative_.rend(); ++time) {
       Replace(*time);
     }
@@ -179,7 +179,7 @@ class LogReader {
     log_.entries.push_back(std::move(entry));
   }
 
-  // False, with a complaint, when it is no time.
+  // Returns false, with a complaint, when it is not a time.
   bool ReadTime(YamlNode& at, const std::string& path, Entry& entry) {
     const bool is_relative = at.text == "now" || at.text.starts_with("now+");
     const std::string_view written =
@@ -188,8 +188,8 @@ class LogReader {
     const std::optional<TimeUs> time = at.text == "now" ? 0 : ParseTime(written);
     if (!time) {
       Complain(at.line, at.column,
-               absl::StrFormat("%s.at: \"%s\" is no time; write 90s, 1.5s, 200ms or now+2s", path,
-                               at.text));
+               absl::StrFormat("%s.at: \"%s\" is not a time; write 90s, 1.5s, 200ms or now+2s",
+                               path, at.text));
       return false;
     }
     entry.at = *time;
@@ -213,12 +213,12 @@ class LogReader {
     for (int line = 1; line < time.line; ++line) {
       start = log_.text.find('\n', start) + 1;
     }
-    // The place of a quoted scalar is its quote.
+    // The place of a quoted scalar is that of its quote.
     start = log_.text.find("now", start + static_cast<size_t>(time.column - 1));
     log_.text.replace(start, time.size, time.absolute);
   }
 
-  // What has taken effect cannot be changed, and nothing new can take effect too soon.
+  // Entries that have taken effect must not change, and new ones must not take effect too soon.
   void CheckHistory() {
     std::multiset<std::string> kept;
     for (const Entry& entry : log_.entries) {
@@ -231,10 +231,11 @@ class LogReader {
       if (match != kept.end()) {
         kept.erase(match);
       } else if (entry.at < present_.earliest) {
-        Complain(1, 1,
-                 absl::StrFormat("the entry %s has taken effect and stays; put it back, and add "
-                                 "another that undoes it",
-                                 entry.said));
+        Complain(
+            1, 1,
+            absl::StrFormat("the entry %s has taken effect and cannot change; restore it, and add "
+                            "an entry that undoes it",
+                            entry.said));
       }
     }
     for (const Entry& entry : log_.entries) {
@@ -246,7 +247,7 @@ class LogReader {
       log_.first_new = std::min(log_.first_new, entry.at);
       if (entry.at < present_.earliest) {
         Complain(entry.line, entry.column,
-                 absl::StrFormat("at %s is past or too near: world time is %s. Write now+2s",
+                 absl::StrFormat("at %s is past or too soon: world time is %s. Write now+2s",
                                  FormatTime(entry.at), FormatTime(present_.now)));
       }
     }
@@ -259,21 +260,21 @@ class LogReader {
   std::string complaints_;
 };
 
-// The lead of a new entry in world time; on a manual clock the machine's time counts for it.
+// The lead of a new entry in world time; with a manual clock, real time counts.
 TimeUs Lead(const RunWriter& node) {
   const TimeUs least = std::chrono::microseconds(kControlLead).count();
   return std::max(least, node.WorldTimeOf(kControlLead));
 }
 
-// The log in force.  It held when it was accepted, so it is read as history.
+// Reads the log in force.  It was valid when it was accepted, so it is not checked again.
 StatusOr<ControlLog> Accepted(const RunWriter& node) {
   PODGPU_ASSIGN_OR_RETURN(std::string text, ReadIfThere(Path(node, kAcceptedName)));
   const std::vector<Entry> none;
   return LogReader(std::move(text), kAcceptedName, {.accepted = &none}).Read();
 }
 
-// Writes what is now in force, for people to read, unless someone has saved an edit meanwhile: that
-// one comes to its turn.
+// Writes the log in force for people to read, unless someone has saved an edit meanwhile; that edit
+// is read next.
 Status ShowLog(const RunWriter& node, const std::string& file_before, const std::string& text) {
   PODGPU_ASSIGN_OR_RETURN(const std::string file, ReadIfThere(Path(node, kControlName)));
   if (file != file_before || file == text) {
@@ -282,7 +283,7 @@ Status ShowLog(const RunWriter& node, const std::string& file_before, const std:
   return ReplaceFile(Path(node, kControlName), Bytes(text));
 }
 
-// Puts the log `text` into force.
+// Compiles the log `text` and publishes it.
 StatusOr<ControlLog> Apply(RunWriter& node, const std::string& text) {
   PODGPU_ASSIGN_OR_RETURN(const std::string file, ReadIfThere(Path(node, kControlName)));
   PODGPU_ASSIGN_OR_RETURN(const ControlLog accepted, Accepted(node));
@@ -318,7 +319,7 @@ StatusOr<ControlLog> Apply(RunWriter& node, const std::string& text) {
       node.directory()));
 }
 
-// The log in force with one entry per line, ready for more lines.
+// The log in force with one entry per line, so lines can be appended.
 std::string Lines(const ControlLog& log) {
   std::string text;
   for (const Entry& entry : log.entries) {
@@ -327,8 +328,8 @@ std::string Lines(const ControlLog& log) {
   return text;
 }
 
-// "[{profile: 3g.40gb, start: 4, ci: [1c.3g.40gb, 2c.3g.40gb]}]", as a scenario writes it; with the
-// places, since the order of instances does not tell them.
+// "[{profile: 3g.40gb, start: 4, ci: [1c.3g.40gb, 2c.3g.40gb]}]", as a scenario writes it; with
+// start positions, since they do not follow from the order of instances.
 std::string Layout(const World& world, int gpu, TimeUs t) {
   std::string layout;
   for (int i = 0; i < world.instance_count(gpu, t); ++i) {
@@ -347,7 +348,7 @@ std::string Layout(const World& world, int gpu, TimeUs t) {
   return "[" + layout + "]";
 }
 
-// What `kind` of `gpu` is in `world` at t, as the rest of an entry.
+// The state of `kind` of `gpu` in `world` at t, as the rest of an entry.
 std::string Setting(const World& world, FaultKind kind, int gpu, TimeUs t) {
   if (kind == FaultKind::kPowerLimit) {
     return absl::StrFormat("kind: power_limit, gpu: %d, watts: %d", gpu,
@@ -364,7 +365,7 @@ bool IsSetting(FaultKind kind) {
          kind == FaultKind::kMigMode;
 }
 
-// Lines that undo at `healed_at` what `entries` have set or begun.
+// Lines that undo at `healed_at` what `entries` have changed or started.
 std::set<std::string> Undo(const std::vector<Entry>& entries, std::optional<FaultKind> only,
                            const World& scenario, const World& present, TimeUs healed_at) {
   std::set<std::string> undo;
@@ -380,7 +381,7 @@ std::set<std::string> Undo(const std::vector<Entry>& entries, std::optional<Faul
         undo.insert(absl::StrFormat("- {at: %s, %s}\n", at, wanted));
       }
     }
-    // Present, since the log may end it by itself before that time or have healed it already.
+    // The entry is present, since the log may end or heal the fault before that time.
     const bool begun = kind != FaultKind::kHeal && entry.row->lasts;
     if (begun && std::ranges::any_of(present.faults(), [&](const Fault& fault) {
           return fault.kind == kind && fault.at == entry.at && fault.InForce(healed_at) &&
@@ -392,7 +393,7 @@ std::set<std::string> Undo(const std::vector<Entry>& entries, std::optional<Faul
   return undo;
 }
 
-// What complaints about the entry with index `last` say of it, without its place in the file.
+// The complaints about the entry with index `last`, without its place in the file.
 Status AboutEntry(const Status& status, size_t last) {
   if (!absl::IsInvalidArgument(status)) {
     return status;
@@ -428,7 +429,7 @@ StatusOr<TimeUs> AppendControl(RunWriter& node, std::string_view entry, std::opt
 StatusOr<bool> AcceptControlFile(RunWriter& node) {
   PODGPU_ASSIGN_OR_RETURN(const std::string text, ReadIfThere(Path(node, kControlName)));
   PODGPU_ASSIGN_OR_RETURN(const std::string accepted, ReadIfThere(Path(node, kAcceptedName)));
-  if (text == accepted || text.empty()) {  // Empty: not there, or about to be written.
+  if (text == accepted || text.empty()) {  // Empty: missing, or being written.
     return false;
   }
   PODGPU_RETURN_IF_ERROR(Apply(node, text).status());
@@ -449,7 +450,7 @@ StatusOr<std::optional<TimeUs>> HealControl(RunWriter& node, std::optional<Fault
   if (scenario == nullptr || present == nullptr) {
     return absl::DataLossError(node.directory() + ": " + error);
   }
-  // What lies nearer than this can no longer be dropped, and is undone after it has happened.
+  // A change nearer than this can no longer be dropped; it is undone after it takes effect.
   const TimeUs healed_at = node.Now() + 4 * Lead(node);
   std::erase_if(log.entries, [&](const Entry& one) {
     return one.at >= healed_at && (!kind || one.row->kind == *kind);

@@ -1,10 +1,11 @@
-// The control log: what was done to a simulated node at run time, with the time of each act.
+// The control log: the changes made to a simulated node at run time, each with its time.
 //
 // It is a YAML list in the form of a scenario's `faults:`.  People edit control.yaml, commands
-// append to it; both ways end here: times relative to now become absolute, entries that have taken
-// effect stay as they are, new ones lie far enough ahead for every face to have mapped the image by
-// then, and the whole world is compiled anew and published as control.bin.  A log that does not
-// hold is refused as a whole and the old one stays.  Callers hold the DirectoryLock.  One thread.
+// append to it, and both go through this class.  Times relative to now become absolute.  Entries
+// that have taken effect cannot change; new ones must lie far enough ahead that every face has
+// mapped the new image by then.  The whole world is compiled again and published as control.bin.
+// An invalid log is refused as a whole and the old one stays.  Callers hold the DirectoryLock.  One
+// thread.
 #pragma once
 
 #include <optional>
@@ -18,21 +19,19 @@
 
 namespace podgpu::sim {
 
-// Appends "{at: ..., `entry`}", where `entry` is such as "kind: power_limit, gpu: 0, watts: 300".
-// Without `at` it takes effect as soon as it may.  Returns when it takes effect.
-// An edit of control.yaml that nobody has looked at yet is taken first; one that does not hold is
-// the error.  What is wrong with the entry itself is told without a place in the file, which nobody
-// has written.
+// Appends "{at: ..., `entry`}", where `entry` is for example "kind: power_limit, gpu: 0, watts:
+// 300". Without `at` it takes effect as soon as possible.  Returns when it takes effect.  An edit
+// of control.yaml that was not read yet is applied first; an invalid edit is the error.  Complaints
+// about the entry itself have no place in a file, since it is in none.
 StatusOr<TimeUs> AppendControl(RunWriter& node, std::string_view entry, std::optional<TimeUs> at);
 
-// Takes control.yaml as a person left it.  False when it says what is already in force, or nothing;
-// an error has one line per complaint.
+// Applies control.yaml as a person saved it.  Returns false when it equals the log in force or is
+// empty; an error has one line per complaint.
 StatusOr<bool> AcceptControlFile(RunWriter& node);
 
-// Takes back what the log has changed, or with `kind` that much of it: entries to come are dropped,
-// faults in force end, and each power limit and MIG layout that was set returns to what the
-// scenario says.  What has been counted stays.  Returns when, or nothing if all is as in the
-// scenario.
+// Undoes the changes of the log, or with `kind` those of one kind: future entries are dropped,
+// faults in force end, and each power limit and MIG layout returns to the scenario's.  Counters
+// keep what they have counted.  Returns when it takes effect; empty if there is nothing to undo.
 StatusOr<std::optional<TimeUs>> HealControl(RunWriter& node, std::optional<FaultKind> kind);
 
 }  // namespace podgpu::sim

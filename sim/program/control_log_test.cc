@@ -51,7 +51,7 @@ TEST_F(ControlLogTest, ChangesAPowerLimitFromTheEntrysTimeOn) {
   const StatusOr<TimeUs> at =
       AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", std::nullopt);
   ASSERT_TRUE(at.ok()) << at.status();
-  EXPECT_EQ(*at, kSecondUs + 50'000);  // The least lead, on a clock that stands.
+  EXPECT_EQ(*at, kSecondUs + 50'000);  // The shortest lead, with a manual clock.
   const World& world = reader_->world();
   EXPECT_EQ(world.PowerLimitMw(0, *at - 1), 700'000);
   EXPECT_EQ(world.PowerLimitMw(0, *at), 300'000);
@@ -78,7 +78,7 @@ TEST_F(ControlLogTest, KeepsEarlierEntriesAndEnergyThroughAMigChange) {
   EXPECT_EQ(reader_->log_generation(), 2U);
 }
 
-TEST_F(ControlLogTest, TakesAFileFromAPersonAndMakesItsTimesAbsolute) {
+TEST_F(ControlLogTest, AppliesAnEditedFileAndMakesItsTimesAbsolute) {
   ASSERT_TRUE(node_.writer().Tick(10 * kSecondUs).ok());
   node_.folder().Write("control.yaml",
                        "# less power\n"
@@ -95,29 +95,29 @@ TEST_F(ControlLogTest, TakesAFileFromAPersonAndMakesItsTimesAbsolute) {
   EXPECT_EQ(reader_->world().PowerLimitMw(1, 11 * kSecondUs), 400'000);
   const StatusOr<bool> again = AcceptControlFile(node_.writer());
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_FALSE(*again) << "its own rewriting is no news";
+  EXPECT_FALSE(*again) << "the file that the log itself wrote is not an edit";
   EXPECT_EQ(reader_->log_generation(), 1U);
 }
 
-TEST_F(ControlLogTest, RefusesALogThatDoesNotHoldAndKeepsTheOldOne) {
+TEST_F(ControlLogTest, RefusesAnInvalidLogAndKeepsTheOldOne) {
   ASSERT_TRUE(node_.writer().Tick(10 * kSecondUs).ok());
   EXPECT_EQ(Refusal("- {at: 20s, kind: gpu_last, gpu: 0}\n"),
-            "control.yaml:1:19: [0].kind: \"gpu_last\" is no kind of fault; nearest is gpu_lost");
+            "control.yaml:1:19: [0].kind: unknown kind of fault \"gpu_last\"; nearest is gpu_lost");
   EXPECT_EQ(Refusal("- {kind: mig_set, gpu: 0}\n"),
             "control.yaml:1:3: [0].at: missing; write at: now+2s or a world time");
   EXPECT_EQ(Refusal("- 5\n- {at: soon, kind: mig_set}\n"),
             "control.yaml:1:3: [0]: an entry is a map: {at: now+2s, kind: ...}\n"
-            "control.yaml:2:8: [1].at: \"soon\" is no time; write 90s, 1.5s, 200ms or now+2s");
+            "control.yaml:2:8: [1].at: \"soon\" is not a time; write 90s, 1.5s, 200ms or now+2s");
   EXPECT_EQ(Refusal("at: 5s\n"),
             "control.yaml:1:1: the control log is a list of entries: - {at: now+2s, kind: ...}");
   EXPECT_EQ(Refusal("- {at: 5s, kind: power_limit, gpu: 0, watts: 300}\n"),
-            "control.yaml:1:3: at 5s is past or too near: world time is 10s. Write now+2s");
+            "control.yaml:1:3: at 5s is past or too soon: world time is 10s. Write now+2s");
   EXPECT_EQ(Refusal("- {at: 20s, kind: power_limit, gpu: 9, watts: 300}\n").find("control.yaml:1:"),
             0U);
   EXPECT_EQ(Refusal("- {at: 20s\n").find("control.yaml:"), 0U);
 }
 
-TEST_F(ControlLogTest, TakesAnEditThatStillWaitsBeforeACommand) {
+TEST_F(ControlLogTest, AppliesAPendingEditBeforeACommand) {
   node_.folder().Write("control.yaml", "- {at: 5s, kind: power_limit, gpu: 1, watts: 250}\n");
   ASSERT_TRUE(
       AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", kSecondUs).ok());
@@ -134,7 +134,7 @@ TEST_F(ControlLogTest, TakesAnEditThatStillWaitsBeforeACommand) {
   EXPECT_EQ(Read("control.yaml"), wrong) << "a person's text is not overwritten";
 }
 
-TEST_F(ControlLogTest, LetsNobodyChangeWhatHasTakenEffect) {
+TEST_F(ControlLogTest, RefusesChangesToEntriesThatHaveTakenEffect) {
   ASSERT_TRUE(
       AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", 5 * kSecondUs).ok());
   ASSERT_TRUE(
@@ -143,8 +143,8 @@ TEST_F(ControlLogTest, LetsNobodyChangeWhatHasTakenEffect) {
   ASSERT_TRUE(node_.writer().Tick(10 * kSecondUs).ok());
   EXPECT_EQ(Refusal("- {at: 90s, kind: power_limit, gpu: 0, watts: 200}\n"),
             "control.yaml:1:1: the entry {at: 5s, kind: power_limit, gpu: 0, watts: 300} has taken "
-            "effect and stays; put it back, and add another that undoes it");
-  // What is still to come may go.
+            "effect and cannot change; restore it, and add an entry that undoes it");
+  // An entry in the future may be removed.
   node_.folder().Write("control.yaml", "- {at: 5s, kind: power_limit, gpu: 0, watts: 300}\n");
   const StatusOr<bool> accepted = AcceptControlFile(node_.writer());
   ASSERT_TRUE(accepted.ok()) << accepted.status();
@@ -154,7 +154,7 @@ TEST_F(ControlLogTest, LetsNobodyChangeWhatHasTakenEffect) {
 TEST_F(ControlLogTest, HealsWhatItChanged) {
   StatusOr<std::optional<TimeUs>> healed = HealControl(node_.writer(), std::nullopt);
   ASSERT_TRUE(healed.ok()) << healed.status();
-  EXPECT_FALSE(healed->has_value()) << "nothing was done";
+  EXPECT_FALSE(healed->has_value()) << "nothing was changed yet";
   ASSERT_TRUE(
       AppendControl(node_.writer(), "kind: power_limit, gpu: 0, watts: 300", kSecondUs).ok());
   ASSERT_TRUE(
@@ -205,16 +205,16 @@ TEST_F(ControlLogTest, HealsFaultsOfOneKindOrOfAll) {
   EXPECT_FALSE(healed->has_value()) << "nothing is left to undo";
 }
 
-TEST_F(ControlLogTest, TellsWhatIsWrongWithAnEntryWithoutItsPlace) {
+TEST_F(ControlLogTest, ComplaintsAboutACommandsEntryHaveNoPlace) {
   ASSERT_TRUE(AppendControl(node_.writer(), "kind: gpu_lost, gpu: 0", kSecondUs).ok());
   EXPECT_EQ(AppendControl(node_.writer(), "kind: gpu_lost, gpu: 7", kSecondUs).status().message(),
             "gpu: found '7'; must be a whole number from 0 to 1");
   EXPECT_EQ(
       AppendControl(node_.writer(), "kind: gpu_lost, gpu: 0", 9 * kSecondUs).status().message(),
-      "[0] (gpu_lost) holds this of GPU 0 from 1 s to the end; end it first");
+      "[0] (gpu_lost) is already in force on GPU 0 from 1 s to the end; end it first");
 }
 
-TEST_F(ControlLogTest, GoesIntoForceOnAClockThatRuns) {
+TEST_F(ControlLogTest, TakesEffectOnARunningClock) {
   node_.writer().SetSpeed({1, 1});
   const TimeUs now = node_.writer().Now();
   const StatusOr<TimeUs> at =

@@ -21,7 +21,7 @@ std::string Hint(std::string_view word, std::span<const std::string_view> known)
   return nearest ? absl::StrFormat("; nearest is %s", *nearest) : std::string(kSeeHelp);
 }
 
-// Values go into YAML as they are, so nothing that means something there may be among them.
+// Values go into YAML unquoted, so characters with a meaning in YAML are not allowed.
 bool IsPlain(std::string_view value) {
   constexpr std::string_view kAlso = "_.+-*?/%,";
   return !value.empty() && std::ranges::all_of(value, [&](char c) {
@@ -64,15 +64,15 @@ class Reader {
     const size_t equals = word.find('=');
     const std::string key = word.substr(0, equals);
     if (std::ranges::find(known_, key) == known_.end()) {
-      return Wrong(absl::StrFormat("\"%s\" is no key of it%s", key, Hint(key, known_)));
+      return Wrong(absl::StrFormat("unknown key \"%s\"%s", key, Hint(key, known_)));
     }
     if (!seen_.insert(key).second) {
       return Wrong(absl::StrFormat("%s is written twice", key));
     }
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
-    // `layout=` is MIG mode off.
+    // `layout=` without a value turns MIG mode off.
     if (!IsPlain(value) && !(key == "layout" && value.empty() && equals != std::string::npos)) {
-      return Wrong(absl::StrFormat("\"%s\" is no key=value of plain letters%s", word, kSeeHelp));
+      return Wrong(absl::StrFormat("\"%s\" is not key=value in plain letters%s", word, kSeeHelp));
     }
     if (key == kAt) {
       words_.at = ParseTime(value);
@@ -107,14 +107,14 @@ class Reader {
 }  // namespace
 
 std::string NoFaultKind(std::string_view name) {
-  return absl::StrFormat("\"%s\" is no kind of fault%s", name, Hint(name, FaultNames()));
+  return absl::StrFormat("unknown kind of fault \"%s\"%s", name, Hint(name, FaultNames()));
 }
 
 StatusOr<FaultKind> ReadFaultKind(std::string_view command, std::string_view name) {
   const FaultRow* const row = FindFaultRow(name);
   if (row != nullptr && row->kind == FaultKind::kHeal) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("podgpu-sim %s: heal is a command of its own: `podgpu-sim heal`", command));
+        absl::StrFormat("podgpu-sim %s: heal is a separate command: `podgpu-sim heal`", command));
   }
   if (row == nullptr) {
     return absl::InvalidArgumentError(

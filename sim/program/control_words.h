@@ -1,8 +1,8 @@
 // A fault as it is written on podgpu-sim's command line: KIND and words of the form key=value.
 //
 // `gpu_lost gpu=0 for=20s` becomes "kind: gpu_lost, gpu: 0, for: 20s", an entry of the control log.
-// Kinds and keys are checked here against the table, with the nearest one in the complaint; what
-// the values mean is the compiler's business.  Pure function; any thread.
+// Kinds and keys are checked here against the table, and complaints name the nearest one; the
+// compiler checks the values.  Pure function; any thread.
 #pragma once
 
 #include <optional>
@@ -22,10 +22,10 @@ struct FaultWords {
 
 StatusOr<FaultWords> ReadFaultWords(std::span<const std::string> words);
 
-// The complaint about a name that no kind has, with the nearest that one has.
+// The complaint about an unknown kind; it names the nearest kind.
 std::string NoFaultKind(std::string_view name);
 
-// The kind called `name`; an error that names the nearest one otherwise.
+// The kind called `name`, or an error that names the nearest kind.
 StatusOr<FaultKind> ReadFaultKind(std::string_view command, std::string_view name);
 
 }  // namespace podgpu::sim

@@ -39,23 +39,24 @@ TEST(FaultWords, BecomeAnEntryOfTheLog) {
   EXPECT_EQ(later->at, 90'000'000);
 }
 
-TEST(FaultWords, AreRefusedWithTheNearest) {
+TEST(FaultWords, AreRefusedWithTheNearestKnownWord) {
   struct Case {
     std::vector<std::string> words;
     std::string line;
   };
   const Case cases[] = {
-      {{"gpu_last"}, "podgpu-sim fault: \"gpu_last\" is no kind of fault; nearest is gpu_lost"},
-      {{"heal"}, "podgpu-sim fault: heal is a command of its own: `podgpu-sim heal`"},
-      {{"gpu_lost", "gpv=0"}, "podgpu-sim fault gpu_lost: \"gpv\" is no key of it; nearest is gpu"},
+      {{"gpu_last"}, "podgpu-sim fault: unknown kind of fault \"gpu_last\"; nearest is gpu_lost"},
+      {{"heal"}, "podgpu-sim fault: heal is a separate command: `podgpu-sim heal`"},
+      {{"gpu_lost", "gpv=0"}, "podgpu-sim fault gpu_lost: unknown key \"gpv\"; nearest is gpu"},
       {{"gpu_lost", "watts=3"},
-       "podgpu-sim fault gpu_lost: \"watts\" is no key of it; see `podgpu-sim fault --help`"},
+       "podgpu-sim fault gpu_lost: unknown key \"watts\"; see `podgpu-sim fault --help`"},
       {{"gpu_lost", "gpu=0", "gpu=1"}, "podgpu-sim fault gpu_lost: gpu is written twice"},
       {{"gpu_lost", "gpu"},
-       "podgpu-sim fault gpu_lost: \"gpu\" is no key=value of plain letters; see `podgpu-sim fault "
+       "podgpu-sim fault gpu_lost: \"gpu\" is not key=value in plain letters; see `podgpu-sim "
+       "fault "
        "--help`"},
       {{"gpu_lost", "gpu=0}"},
-       "podgpu-sim fault gpu_lost: \"gpu=0}\" is no key=value of plain letters; see `podgpu-sim "
+       "podgpu-sim fault gpu_lost: \"gpu=0}\" is not key=value in plain letters; see `podgpu-sim "
        "fault --help`"},
       {{"gpu_lost"}, "podgpu-sim fault gpu_lost: gpu=N is missing"},
       {{"gpu_lost", "gpu=0", "at=90"},

@@ -25,9 +25,9 @@ namespace podgpu::sim {
 namespace {
 
 constexpr int kBacklog = 64;
-constexpr size_t kMaxClients = 256;  // More are accepted and closed at once.
+constexpr size_t kMaxClients = 256;  // Connections over the limit are closed at once.
 
-// One connected face and the part of a request that has come so far.
+// One connected face and the received part of its request.
 struct Client {
   FileDescriptor socket;
   std::array<char, sizeof(EngineRequest)> buffer{};
@@ -57,7 +57,7 @@ FileDescriptor ListenUnix(const std::string& path) {
   return socket_fd;
 }
 
-// The addresses that "host:port" stands for, for listening.
+// Resolves "host:port" into addresses to listen on.
 std::unique_ptr<addrinfo, void (*)(addrinfo*)> Resolve(const std::string& address) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -94,7 +94,7 @@ FileDescriptor ListenTcp(const std::string& address) {
   return socket_fd;
 }
 
-// "host:port" as bound.
+// Formats the bound address as "host:port".
 std::string BoundAddress(const FileDescriptor& listener) {
   sockaddr_storage address{};
   socklen_t length = sizeof(address);
@@ -109,7 +109,7 @@ std::string BoundAddress(const FileDescriptor& listener) {
   return std::string(host.data()) + ":" + port.data();
 }
 
-// Writes `engine.addr` in one step, so that a reader finds a whole address or none.
+// Writes `engine.addr` in one step, so a reader finds a whole address or no file.
 bool WriteAddress(const std::string& directory, const std::string& address) {
   const std::string path = directory + "/" + std::string(kEngineAddressName);
   const std::string temporary = path + ".tmp";
@@ -124,7 +124,7 @@ bool WriteAddress(const std::string& directory, const std::string& address) {
   return written && rename(temporary.c_str(), path.c_str()) == 0;
 }
 
-// Answers what has come from `client`; false when it has gone or speaks another language.
+// Answers the requests received from `client`; false when it has disconnected or sent garbage.
 bool Serve(Client& client, uint64_t generation) {
   const ssize_t count = recv(client.socket.get(), client.buffer.data() + client.filled,
                              client.buffer.size() - client.filled, MSG_DONTWAIT);
@@ -174,7 +174,7 @@ void ServeAll(const std::vector<FileDescriptor>& listeners, uint64_t generation,
       polled.push_back({.fd = client.socket.get(), .events = POLLIN, .revents = 0});
     }
     if (poll(polled.data(), polled.size(), -1) < 0) {
-      continue;  // Interrupted by a signal that has no other effect.
+      continue;  // A signal interrupted the call; it has no other effect.
     }
     if (polled.front().revents != 0) {
       return;

@@ -21,7 +21,7 @@ bool IsInUse(const std::string& host, const std::string& port) {
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
   const FileDescriptor listener(
       socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, found->ai_protocol));
-  // As the server does: what only lingers in the kernel is no obstacle.
+  // SO_REUSEADDR, as the server sets it: closed connections in TIME_WAIT do not matter.
   const int on = 1;
   setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   return (bind(listener.get(), found->ai_addr, found->ai_addrlen) != 0 ||

@@ -1,16 +1,16 @@
-// Where a server listens by default when something else is there already.
+// The default address of a server when its port is already in use.
 //
-// For default addresses: a scenario's engine is at DCGM's usual port, and a second node, or a real
-// engine, may have it.  Another program can take the port between the look and its use;
-// then the server says that it is taken.  Any thread.
+// For default addresses: a scenario's engine uses DCGM's usual port, which a second node or a real
+// engine may occupy.  Another program can take the port between this check and its use; then the
+// server reports that.  Any thread.
 #pragma once
 
 #include <string>
 
 namespace podgpu::sim {
 
-// `address`, "host:port", where that can be listened on, or cannot for another reason than that it
-// is in use; else "host:0", with which a server takes a free port.
+// Returns `address`, "host:port", unless it is in use; then "host:0", with which a server takes a
+// free port.  Other errors of the address are left to the server.
 std::string FreeAddress(const std::string& address);
 
 }  // namespace podgpu::sim

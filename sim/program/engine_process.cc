@@ -18,8 +18,8 @@ namespace podgpu::sim {
 namespace {
 
 constexpr int kPollMs = 5;
-constexpr int kStartPolls = 2'000;  // 10 s: a loaded machine, not a slow engine.
-constexpr int kStopPolls = 200;     // 1 s to end by itself.
+constexpr int kStartPolls = 2'000;  // 10 s: long enough for a loaded machine.
+constexpr int kStopPolls = 200;     // 1 s to exit after SIGTERM.
 
 void Pause() { poll(nullptr, 0, kPollMs); }
 
@@ -58,12 +58,12 @@ StatusOr<EngineProcess> EngineProcess::Start(const RunWriter& node, const std::s
   for (int i = 0; i < kStartPolls && !node.engine_up(); ++i) {
     if (const std::optional<std::string> ended = engine.Ended()) {
       return absl::InvalidArgumentError(absl::StrFormat(
-          "the engine ended before it listened (%s); its reason stands above", *ended));
+          "the engine ended before it listened (%s); see its message above", *ended));
     }
     Pause();
   }
   if (!node.engine_up()) {
-    return absl::DeadlineExceededError("the engine does not listen after 10 s");
+    return absl::DeadlineExceededError("the engine is not listening after 10 s");
   }
   return engine;
 }
@@ -75,7 +75,7 @@ EngineProcess::~EngineProcess() {
     return;
   }
   kill(pid_, SIGTERM);
-  kill(pid_, SIGCONT);  // A stopped process hears nothing.
+  kill(pid_, SIGCONT);  // A stopped process does not handle SIGTERM.
   for (int i = 0; i < kStopPolls && !Ended(); ++i) {
     Pause();
   }

@@ -1,8 +1,8 @@
 // The engine of a node as a child process of `podgpu-sim run`.
 //
-// Started with its own pid in engine.pid; it dies with its parent.  It may be killed or stopped by
-// anyone at any time, which is what it is for; a new one can be started by hand with `podgpu-sim
-// engine`.  Ends the process when it goes out of scope, whatever state that is in.  One thread.
+// Started with its own pid in engine.pid; it dies with its parent.  Any process may kill or stop it
+// at any time; that is its purpose.  A new one can be started by hand with `podgpu-sim engine`.
+// The destructor ends the process, also when it is stopped.  One thread.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace podgpu::sim {
 
 class EngineProcess {
  public:
-  // Starts one for the node and waits until it listens; kInvalidArgument when it cannot listen.
+  // Starts an engine and waits until it listens; kInvalidArgument when it cannot listen.
   static StatusOr<EngineProcess> Start(const RunWriter& node, const std::string& tcp);
 
   EngineProcess(EngineProcess&& other) noexcept;
@@ -26,14 +26,14 @@ class EngineProcess {
   ~EngineProcess();
 
   pid_t pid() const { return pid_; }
-  // How it ended ("signal 9", "exit code 2"), when it has; it is gone then.
+  // How it ended ("signal 9", "exit code 2"); empty while it runs.
   std::optional<std::string> Ended();
-  // Kills it without a word, and returns when it is gone.
+  // Kills it with SIGKILL and waits for its end.
   void Kill();
 
  private:
   explicit EngineProcess(pid_t pid) : pid_(pid) {}
-  pid_t pid_;  // 0 once it is gone.
+  pid_t pid_;  // 0 after its end.
 };
 
 }  // namespace podgpu::sim

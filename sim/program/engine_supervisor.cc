@@ -19,7 +19,7 @@ Status EngineSupervisor::Start() {
   PODGPU_ASSIGN_OR_RETURN(EngineProcess engine, EngineProcess::Start(node_, options_.tcp));
   engine_.emplace(std::move(engine));
   if (!options_.tcp.empty()) {
-    // A free port was asked for perhaps; clients expect the next engine where this one is.
+    // Port 0 may have been requested; clients expect the next engine at the first one's address.
     const std::string path = absl::StrFormat("%s/%s", node_.directory(), kEngineAddressName);
     PODGPU_ASSIGN_OR_RETURN(const std::string address, SystemFiles().Read(path));
     options_.tcp = Trim(address);
@@ -31,7 +31,7 @@ Status EngineSupervisor::Start() {
   return absl::OkStatus();
 }
 
-void EngineSupervisor::Look() {
+void EngineSupervisor::Poll() {
   if (engine_) {
     if (const std::optional<std::string> how = engine_->Ended()) {
       NoteEnd(*how);
@@ -74,13 +74,13 @@ void EngineSupervisor::Obey(const EngineOrders& orders) {
   }
   if (engine_ && (orders.is_stopped != before.is_stopped || (comes_back && orders.is_stopped))) {
     kill(engine_->pid(), orders.is_stopped ? SIGSTOP : SIGCONT);
-    say_(orders.is_stopped ? "stopped by a fault" : "goes on");
+    say_(orders.is_stopped ? "stopped by a fault" : "continues");
   }
 }
 
 void EngineSupervisor::StartAnother() {
   if (engine_ || node_.engine_up()) {
-    return;  // Somebody was quicker.
+    return;  // An engine was started by hand meanwhile.
   }
   StatusOr<EngineProcess> engine = EngineProcess::Start(node_, options_.tcp);
   if (!engine.ok()) {

@@ -1,10 +1,10 @@
-// Who keeps the engine of a running node: starts it, obeys the faults, and starts it again.
+// Keeps the engine of a running node: starts it, applies the faults, and restarts it.
 //
-// An engine that somebody kills stays away, as a host engine without a service manager does, unless
-// `restart_after_death` was asked for; one that a fault kills comes back when the fault says so.  A
-// new engine listens where the first one did, on the port that it was given as well.  An engine
-// that was started by hand meanwhile is left alone.  Belongs to the main loop of `podgpu-sim run`,
-// which calls Look and Obey; one thread.
+// An engine that a user kills is not restarted, as a host engine without a service manager is not,
+// unless `restart_after_death` was given; an engine that a fault kills comes back when the fault
+// says so.  A new engine listens where the first one did, also when that port was a free one.  An
+// engine that a user started by hand meanwhile is left alone.  Belongs to the main loop of
+// `podgpu-sim run`, which calls Poll and Obey; one thread.
 #pragma once
 
 #include <chrono>
@@ -22,26 +22,26 @@ namespace podgpu::sim {
 
 struct EngineSupervisorOptions {
   std::string tcp;          // "host:port"; empty: none.
-  std::string socket_path;  // Of the unix socket, for what is said; empty: none.
+  std::string socket_path;  // Of the unix socket, for messages; empty: none.
   std::optional<std::chrono::milliseconds> restart_after_death = {};
 };
 
 class EngineSupervisor {
  public:
-  // `say` gets a line for each change, `node` and `clock` outlive the object.
+  // `say` gets a line for each change; `node` and `clock` must outlive the object.
   EngineSupervisor(RunWriter& node, Clock& clock, EngineSupervisorOptions options,
                    std::function<void(const std::string&)> say);
 
   // Starts the first engine.
   Status Start();
 
-  // Notices an end, and starts another when that is due.
-  void Look();
+  // Notices the end of the engine, and starts another one when due.
+  void Poll();
 
-  // Stops, continues, kills or starts the engine as the faults want it.
+  // Stops, continues, kills or starts the engine as the faults require.
   void Obey(const EngineOrders& orders);
 
-  // When Look has something to do although no child has ended.
+  // When Poll must run again although no child has ended.
   std::optional<Instant> due() const { return start_at_; }
 
  private:

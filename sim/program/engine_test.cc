@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Short where a test waits for the end of a deadline, long where it waits for an answer.
+// A short time where a test waits for a deadline to end, a long one where it waits for an answer.
 constexpr EngineDeadlines kShort{
     .connect = milliseconds(1), .login = milliseconds(50), .request = milliseconds(50)};
 constexpr EngineDeadlines kLong{.connect = milliseconds(60'000),
@@ -49,7 +49,7 @@ TEST(Engine, EchoesTheRequestWithItsGenerationOverTcpAndUnixSocket) {
   }
 }
 
-TEST(Engine, NothingListeningIsRetriedUntilTheTimeOut) {
+TEST(Engine, ConnectingIsRetriedUntilTheTimeOut) {
   const TestFolder temporary;
   const std::string& directory = temporary.path();
   EXPECT_EQ(EngineLink::Connect(UnixAddress(directory), kShort), nullptr);
@@ -66,7 +66,7 @@ TEST(Engine, ConnectingSucceedsWhenTheEngineComesUpMeanwhile) {
   EXPECT_EQ(link->Ask(1), LinkResult::kAnswered);
 }
 
-TEST(Engine, AStoppedEngineTimesRequestsOutAndAnswersTheNextAfterItGoesOn) {
+TEST(Engine, AStoppedEngineTimesOutAndAnswersAfterItContinues) {
   const TestFolder temporary;
   const std::string& directory = temporary.path();
   const TestEngine engine(directory, 1);
@@ -80,7 +80,7 @@ TEST(Engine, AStoppedEngineTimesRequestsOutAndAnswersTheNextAfterItGoesOn) {
   engine.Continue();
   LinkResult result = LinkResult::kTimedOut;
   while (result == LinkResult::kTimedOut) {
-    result = link->Ask(3);  // Replies to 1 and 2 come first and are thrown away.
+    result = link->Ask(3);  // Replies to 1 and 2 come first and are dropped.
   }
   EXPECT_EQ(result, LinkResult::kAnswered);
 }
@@ -96,7 +96,7 @@ TEST(Engine, ConnectingToAStoppedEngineGivesADeadLink) {
   EXPECT_EQ(link->Ask(1), LinkResult::kClosed);
 }
 
-TEST(Engine, ShutFreesABlockedRequestAndTheOneBehindIt) {
+TEST(Engine, ShutReleasesABlockedRequestAndTheNextOne) {
   const TestFolder temporary;
   const std::string& directory = temporary.path();
   const TestEngine engine(directory, 1);
@@ -122,7 +122,7 @@ TEST(Engine, AKilledEngineClosesItsConnectionsAndItsSuccessorHasAnotherGeneratio
   engine.Kill();
   EXPECT_EQ(link->Ask(1), LinkResult::kClosed);
   EXPECT_EQ(link->Ask(2), LinkResult::kClosed);
-  const TestEngine successor(directory, 2);  // Over the socket file that was left behind.
+  const TestEngine successor(directory, 2);  // Replaces the socket file of the first engine.
   const auto again = EngineLink::Connect(UnixAddress(directory), kLong);
   ASSERT_NE(again, nullptr);
   EXPECT_EQ(again->generation(), 2U);
@@ -138,7 +138,7 @@ TEST(Engine, TheCrashRequestEndsTheProcessAsASegmentationFaultWould) {
   EXPECT_EQ(engine.Wait(), 139);
 }
 
-TEST(Engine, AnAddressThatCannotBeListenedOnIsExitCodeTwo) {
+TEST(Engine, AnUnusableAddressGivesExitCodeTwo) {
   const TestFolder temporary;
   const std::string& directory = temporary.path();
   const TestEngine engine(directory, 1);
@@ -172,7 +172,7 @@ struct AddressCase {
   const char* port;
 };
 
-TEST(Engine, AddressesAreReadAsTheVendorReadsThem) {
+TEST(Engine, ParsesAddressesAsTheVendorDoes) {
   constexpr std::array<AddressCase, 10> kCases = {{
       {"localhost", false, true, "localhost", "5555"},
       {"10.0.0.1:5556", false, true, "10.0.0.1", "5556"},

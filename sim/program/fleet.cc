@@ -17,17 +17,19 @@
 namespace podgpu::sim {
 namespace {
 
-void SayOfFleet(std::string_view what, const std::string& text) {
+void PrintFleetStep(std::string_view what, const std::string& text) {
   std::printf("%s\n", absl::StrFormat("%-10s %s", what, text).c_str());
   std::fflush(stdout);
 }
 
-std::string NodesInWords(const std::vector<NodeManner>& manners, uint16_t port) {
-  const auto count = [&manners](NodeManner manner) { return std::ranges::count(manners, manner); };
+std::string NodesInWords(const std::vector<FleetBehaviour>& behaviours, uint16_t port) {
+  const auto count = [&behaviours](FleetBehaviour behaviour) {
+    return std::ranges::count(behaviours, behaviour);
+  };
   return absl::StrFormat("%d from %s:%d to %s:%d; %d hang, %d refuse, %d answer garbage",
-                         manners.size(), FleetAddress(0), port, FleetAddress(manners.size() - 1),
-                         port, count(NodeManner::kHangs), count(NodeManner::kRefuses),
-                         count(NodeManner::kGarbage));
+                         behaviours.size(), FleetAddress(0), port,
+                         FleetAddress(behaviours.size() - 1), port, count(FleetBehaviour::kHangs),
+                         count(FleetBehaviour::kRefuses), count(FleetBehaviour::kGarbage));
 }
 
 }  // namespace
@@ -47,29 +49,29 @@ Status RunFleet(const FleetOptions& options) {
     return absl::InternalError(error);
   }
   const FleetWorld fleet(*world, options.nodes);
-  const std::vector<NodeManner> manners = PlanManners(options.nodes, options.shares);
+  const std::vector<FleetBehaviour> behaviours = PlanBehaviours(options.nodes, options.shares);
   const SystemClock clock;
   const Instant start = clock.Now();
   PODGPU_ASSIGN_OR_RETURN(
       const std::unique_ptr<FleetServer> server,
-      FleetServer::Listen(manners, options.port, [&fleet, &clock, start](size_t node) {
+      FleetServer::Listen(behaviours, options.port, [&fleet, &clock, start](size_t node) {
         const auto since =
             std::chrono::duration_cast<std::chrono::microseconds>(clock.Now() - start);
         return WriteNodeReport(fleet.ReportOf(node, since.count()));
       }));
-  SayOfFleet("scenario", absl::StrFormat("%s from %s: %d GPUs a node", world->scenario_name(),
-                                         options.scenario.path, world->gpu_count()));
-  SayOfFleet("nodes", NodesInWords(manners, server->port()));
+  PrintFleetStep("scenario", absl::StrFormat("%s from %s: %d GPUs a node", world->scenario_name(),
+                                             options.scenario.path, world->gpu_count()));
+  PrintFleetStep("nodes", NodesInWords(behaviours, server->port()));
   std::string how = "Ctrl-C ends it";
   if (!options.nodes_file.empty()) {
-    const std::string text = FleetNodesFile(world->scenario_name(), manners, server->port());
+    const std::string text = FleetNodesFile(world->scenario_name(), behaviours, server->port());
     PODGPU_RETURN_IF_ERROR(
         ReplaceFile(options.nodes_file, std::as_bytes(std::span(text.data(), text.size()))));
     how = absl::StrFormat("podgpu cluster --nodes=file:%s; %s", options.nodes_file, how);
   }
-  SayOfFleet("ready", how);
+  PrintFleetStep("ready", how);
   server->Run();
-  SayOfFleet("ended", "all nodes");
+  PrintFleetStep("ended", "all nodes");
   return absl::OkStatus();
 }
 

@@ -1,8 +1,7 @@
 // `podgpu-sim fleet`: thousands of nodes that answer the cluster role, from one process.
 //
-// For trying and measuring `podgpu cluster` at a size that no machine has nodes for.  Nothing of a
-// node but GET /api/v1/node is there: no vendor library, no kubelet, no page.  Blocks until SIGINT
-// or SIGTERM.
+// For trying and measuring `podgpu cluster` at large sizes.  A node serves only GET /api/v1/node:
+// no vendor library, no kubelet, no page.  Blocks until SIGINT or SIGTERM.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ struct FleetOptions {
   size_t nodes = 100;
   uint16_t port = kFleetPort;  // 0: a free one.
   FleetShares shares;
-  std::string nodes_file;  // Written when all listen; empty: none.
+  std::string nodes_file;  // Written when all nodes listen; empty: none.
 };
 
 Status RunFleet(const FleetOptions& options);

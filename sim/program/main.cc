@@ -14,7 +14,7 @@ using podgpu::sim::Arguments;
 using podgpu::sim::Command;
 
 int Fail(const podgpu::Status& status) {
-  if (!status.message().empty()) {  // Empty: said already by who knew more.
+  if (!status.message().empty()) {  // Empty: the command has printed its error already.
     std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   }
   return absl::IsInvalidArgument(status) ? 2 : 1;
@@ -55,7 +55,7 @@ int Main(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   try {
     return Main({argv + 1, argv + argc});
-  } catch (const std::exception& error) {  // The standard library's own, out of memory.
+  } catch (const std::exception& error) {  // Only the standard library throws, when out of memory.
     std::fprintf(stderr, "podgpu-sim: %s\n", error.what());
     return 1;
   }

@@ -43,15 +43,15 @@ namespace podgpu::sim {
 namespace {
 
 constexpr int kLongestWaitMs = 60'000;
-constexpr int kFaultLookMs = 10;
+constexpr int kFaultPollMs = 10;
 
-// One step, said when it is done.
+// Prints one finished step.
 void Say(std::string_view what, const std::string& text) {
   std::printf("%s\n", absl::StrFormat("%-10s %s", what, text).c_str());
   std::fflush(stdout);
 }
 
-// Complaints about something that goes on without it.
+// Prints a complaint that does not end the node.
 void Warn(const std::string& text) { std::fprintf(stderr, "podgpu-sim run: %s\n", text.c_str()); }
 
 Status CompileErrors(const CompileResult& compiled) {
@@ -78,7 +78,7 @@ std::string CivilTime(int64_t unix_us) {
 std::string PaceOf(const RunOptions& run) {
   switch (run.mode) {
     case ClockMode::kManual:
-      return "manual: stands still until `podgpu-sim tick`";
+      return "manual: moves only with `podgpu-sim tick`";
     case ClockMode::kScaled:
       return absl::StrFormat("%d/%d of real time", run.speed.numerator, run.speed.denominator);
     case ClockMode::kReal:
@@ -87,7 +87,7 @@ std::string PaceOf(const RunOptions& run) {
   return "real time";
 }
 
-// Claims the directory for one `run`; the claim ends with the process, however that ends.
+// Claims the directory for one `run`; the claim ends with the process, also when it is killed.
 StatusOr<FileDescriptor> Claim(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
@@ -105,7 +105,7 @@ StatusOr<FileDescriptor> Claim(const std::string& directory) {
   return file;
 }
 
-// Everything of a running node, ended in reverse order.
+// All parts of a running node, destroyed in reverse order.
 class Node {
  public:
   Node(RunWriter writer, std::unique_ptr<RunDirectory> directory, ProcTree processes)
@@ -139,8 +139,8 @@ class Node {
     for (;;) {
       std::array<pollfd, 2> polled = {
           {{signals.descriptor(), POLLIN, 0}, {watch_.get(), POLLIN, 0}}};
-      // One moment for both: a fault that begins or ends between two would be missed.  Obeying
-      // takes its time, and what is asked may be another thing by then.
+      // Both use one moment: a fault that begins or ends between two moments would be missed.
+      // Obeying takes time, and the faults in force may differ afterwards.
       const TimeUs now = directory_->Now();
       const int wait_ms = Obey(now) ? 0 : WaitMs(now);
       poll(polled.data(), polled.size(), wait_ms);
@@ -149,9 +149,9 @@ class Node {
           return;
         }
       }
-      engine_->Look();
+      engine_->Poll();
       if (polled[1].revents != 0) {
-        LookAtControlFile();
+        ReadControlFile();
       }
     }
   }
@@ -163,7 +163,7 @@ class Node {
           std::filesystem::absolute(writer_.directory()).lexically_normal().string() + "/api";
       PODGPU_ASSIGN_OR_RETURN(api_, ApiFace::Start(*directory_, folder));
       Say("api", absl::StrFormat("https://127.0.0.1:%d serves pods and resourceslices; %s/env has "
-                                 "what a client needs",
+                                 "its address and credentials",
                                  api_->server().port(), folder));
     }
     if (options.kubelet_https) {
@@ -171,13 +171,13 @@ class Node {
           std::filesystem::absolute(writer_.directory()).lexically_normal().string() +
           "/kubelet/https";
       PODGPU_ASSIGN_OR_RETURN(kubelet_https_, FakeKubeletPods::Start(*directory_, folder));
-      Say("https", absl::StrFormat("%s lists the kubelet's pods; %s/env has what a client needs",
+      Say("https", absl::StrFormat("%s lists the kubelet's pods; %s/env has its address and token",
                                    kubelet_https_->url(), folder));
     }
     return absl::OkStatus();
   }
 
-  // An address that was asked for is insisted on; the scenario's gives way where its port is taken.
+  // A requested address is required; the scenario's address is replaced when its port is taken.
   std::string EngineAddress(const NodeOptions& options) const {
     if (options.engine_tcp) {
       return *options.engine_tcp;
@@ -186,7 +186,7 @@ class Node {
     std::string address = FreeAddress(usual);
     if (address != usual) {
       Say("engine", absl::StrFormat("%s is taken by another program; the engine takes a free port. "
-                                    "--engine-tcp=%s insists on that one",
+                                    "Use --engine-tcp=%s to require this one",
                                     usual, usual));
     }
     return address;
@@ -203,7 +203,7 @@ class Node {
     return engine;
   }
 
-  // Lets the servers do what the faults of this moment ask of them; whether that was something new.
+  // Applies the faults of this moment to the servers; returns whether anything changed.
   bool Obey(TimeUs now) {
     const World& world = directory_->world();
     if (const Status shown = processes_.Show(world, now); !shown.ok()) {
@@ -235,7 +235,8 @@ class Node {
     }
     api_behaviour_ = wanted;
     if (api_ == nullptr) {
-      Say("api", ApiWordsAt(world, now) + ", but there is none: run with --api-server");
+      Say("api",
+          ApiWordsAt(world, now) + ", but this node has no API server: run with --api-server");
       return true;
     }
     const Status changed = api_->Behave(wanted);
@@ -261,13 +262,13 @@ class Node {
     return true;
   }
 
-  // How long the loop may wait for a signal or an edit; -1: for ever.  While faults or processes
-  // are to come, or the API server tells what changes, it looks as often as a library does, since
-  // nobody says when a manual clock has moved.
+  // How long the loop may wait for a signal or an edit; -1: without limit.  While faults or process
+  // changes are ahead, or while the API server sends watch events, it polls as often as a library
+  // does, since a manual clock moves without notice.
   int WaitMs(TimeUs now) const {
     if (api_ != nullptr || kubelet_https_ != nullptr || processes_.changes() ||
         HasServerFaultsAfter(directory_->world(), now)) {
-      return kFaultLookMs;
+      return kFaultPollMs;
     }
     const std::optional<Instant> due = engine_->due();
     if (!due) {
@@ -278,15 +279,15 @@ class Node {
     return static_cast<int>(std::clamp<int64_t>(left.count(), 0, kLongestWaitMs));
   }
 
-  void LookAtControlFile() {
+  void ReadControlFile() {
     std::array<char, 4096> events{};
     while (read(watch_.get(), events.data(), events.size()) > 0) {
-      // Which file it was does not matter: one that says what is in force changes nothing.
+      // Which file changed does not matter: a file that equals the log in force changes nothing.
     }
     const DirectoryLock lock(writer_.directory());
     const StatusOr<bool> accepted = AcceptControlFile(writer_);
     if (!accepted.ok()) {
-      Warn(absl::StrFormat("%s\nthe control log stays as it was",
+      Warn(absl::StrFormat("%s\nthe control log is unchanged",
                            std::string(accepted.status().message())));
     } else if (*accepted) {
       Say("control",
@@ -299,7 +300,7 @@ class Node {
   std::unique_ptr<RunDirectory> directory_;
   ProcTree processes_;
   std::unique_ptr<FakeKubelet> kubelet_;
-  std::unique_ptr<ApiFace> api_;  // Null when it is not asked for, as the next.
+  std::unique_ptr<ApiFace> api_;  // Null when not requested; the same for the next.
   std::unique_ptr<FakeKubeletPods> kubelet_https_;
   std::unique_ptr<EngineSupervisor> engine_;
   KubeletBehaviour behaviour_;
@@ -308,7 +309,7 @@ class Node {
   const FileDescriptor watch_;
 };
 
-// Removes what must not look alive afterwards.
+// Removes files that would make the node look alive afterwards.
 void RemoveSockets(const std::string& directory, const std::string& engine_socket) {
   for (const std::string& name : {engine_socket, std::string("engine.addr"),
                                   std::string("engine.pid"), std::string("kubelet/kubelet.sock"),
@@ -334,7 +335,7 @@ StatusOr<RunWriter> CreateRun(RunOptions run, std::span<const std::byte> image) 
 }  // namespace
 
 Status RunNode(const NodeOptions& options) {
-  const Signals signals;  // Before gRPC's threads.
+  const Signals signals;  // Before gRPC starts threads.
   const CompileResult compiled = CompileScenario(options.scenario.text, options.scenario.path);
   if (!compiled.errors.empty()) {
     return CompileErrors(compiled);
@@ -380,7 +381,7 @@ StatusOr<int> ServeEngine(const std::string& directory, const std::string& tcp, 
   if (parent != 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
-      return 1;  // It was quicker.
+      return 1;  // The parent ended before the call.
     }
   }
   PODGPU_ASSIGN_OR_RETURN(RunWriter node, RunWriter::Attach(directory));

@@ -1,10 +1,9 @@
-// A simulated node, running: its directory, its kubelet, its engine process, its control log,
-// its API server.
+// A running simulated node: its directory, kubelet, engine process, control log and API server.
 //
-// RunNode is `podgpu-sim run`: it makes everything, says what and where, and keeps it until SIGINT
-// or SIGTERM; then it ends all that it started.  ServeEngine is `podgpu-sim engine`, the process
-// that a remote client of DCGM talks to: apart, so that killing and stopping it are real.  Both
-// take over the main thread.
+// RunNode is `podgpu-sim run`: it makes all parts, prints what and where they are, and serves until
+// SIGINT or SIGTERM; then it ends all that it started.  ServeEngine is `podgpu-sim engine`, the
+// process with which a remote client of DCGM talks: a separate process, so tests can really kill
+// and stop it.  Both take over the main thread.
 #pragma once
 
 #include <chrono>
@@ -20,18 +19,18 @@ namespace podgpu::sim {
 struct NodeOptions {
   ScenarioFile scenario;
   RunOptions run;
-  // "host:port" of the engine; empty: the unix socket only; nothing: what the scenario says.
+  // "host:port" of the engine; empty text: the unix socket only; no value: the scenario's address.
   std::optional<std::string> engine_tcp = {};
-  bool api_server = false;     // An API server too.
-  bool kubelet_https = false;  // The kubelet's pods over HTTPS too.
-  // How long after its death another engine is started; nothing: none is.
+  bool api_server = false;     // Also run an API server.
+  bool kubelet_https = false;  // Also serve the kubelet's pods over HTTPS.
+  // After this time a dead engine is replaced; empty: never.
   std::optional<std::chrono::milliseconds> restart_engine = {};
 };
 
 Status RunNode(const NodeOptions& options);
 
-// Serves the engine of the node in `directory`.  `parent` is the process whose end ends this one;
-// 0: none.  Returns the exit code.
+// Serves the engine of the node in `directory`.  It ends when the process `parent` ends; 0: no
+// parent.  Returns the exit code.
 StatusOr<int> ServeEngine(const std::string& directory, const std::string& tcp, int parent);
 
 }  // namespace podgpu::sim

@@ -34,7 +34,7 @@ void Apply(const Fault& fault, KubeletBehaviour& behaviour) {
   using Socket = KubeletBehaviour::Socket;
   switch (fault.kind) {
     case FaultKind::kKubeletRestart:
-      behaviour.socket = Socket::kRefusing;  // As one that was killed leaves its file.
+      behaviour.socket = Socket::kRefusing;  // A killed kubelet leaves its socket file.
       break;
     case FaultKind::kKubeletDown:
       behaviour.socket = fault.As<KubeletAbsence>(FaultNumber::kHow) == KubeletAbsence::kGone
@@ -64,7 +64,7 @@ void Apply(const Fault& fault, KubeletBehaviour& behaviour) {
       behaviour.is_rate_limited = true;
       break;
     default:
-      break;  // Of others.
+      break;  // Faults of other parts.
   }
 }
 
@@ -92,12 +92,12 @@ void ApplyToApi(const Fault& fault, ApiBehaviour& behaviour) {
       behaviour.is_token_old = true;
       break;
     default:
-      break;  // Of others, or a moment.
+      break;  // Faults of other parts, or momentary ones.
   }
 }
 
-// Until when a kubelet that has started again lacks pods: the static ones it reads from files at
-// once, the others come from the API server.
+// Until when a restarted kubelet lacks pods: it reads static pods from files at once and gets the
+// others from the API server.
 TimeUs SyncedAt(const World& world, const Fault& restart) {
   TimeUs synced = restart.until + restart.Amount(FaultNumber::kSyncUs);
   for (const Fault& fault : world.faults()) {  // By start.
@@ -109,7 +109,7 @@ TimeUs SyncedAt(const World& world, const Fault& restart) {
 }
 
 KubeletBehaviour::Listing ListingAfter(const World& world, const Fault& restart, TimeUs t) {
-  constexpr int64_t kShareWithoutPods = 3;  // A third of the time.
+  constexpr int64_t kShareWithoutPods = 3;  // One third of the time.
   using Listing = KubeletBehaviour::Listing;
   if (t < restart.until || t >= SyncedAt(world, restart)) {
     return Listing::kAll;
@@ -118,7 +118,7 @@ KubeletBehaviour::Listing ListingAfter(const World& world, const Fault& restart,
   return t < restart.until + first_us ? Listing::kNoPods : Listing::kStaticPods;
 }
 
-// The names of those `kinds` that are in force.
+// The names of the `kinds` that are in force.
 std::string WordsAt(const World& world, TimeUs t, uint64_t kinds) {
   std::string words;
   for (const Fault& fault : world.faults()) {
@@ -163,7 +163,7 @@ KubeletBehaviour KubeletBehaviourAt(const World& world, TimeUs t) {
   return behaviour;
 }
 
-// A kubelet whose socket is away does not run, so that its port is away too.
+// A kubelet without its socket does not run, so its port is closed too.
 KubeletHttpsBehaviour KubeletHttpsBehaviourAt(const World& world, TimeUs t) {
   KubeletHttpsBehaviour behaviour;
   if ((world.fault_kinds() & (kKubeletFaults | kHttpsFaults)) == 0) {

@@ -1,9 +1,8 @@
-// What the faults of a node ask of its servers: the engine's process, the kubelet and the
-// API server.
+// What the faults of a node require of its servers: engine process, kubelet and API server.
 //
-// A pure function of the world and the time, so that `podgpu-sim run` obeys the same faults as the
-// libraries do, at the same moment.  What comes and goes between two looks is not lost: starts and
-// kills are counted.  Any thread.
+// A pure function of the world and the time, so `podgpu-sim run` applies the same faults at the
+// same moment as the libraries do.  A fault that begins and ends between two calls is not lost:
+// starts and kills are counted.  Any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +15,9 @@
 namespace podgpu::sim {
 
 struct EngineOrders {
-  uint64_t kills = 0;       // How many faults have killed it so far.
-  bool is_away = false;     // It is dead, and not to be started yet.
-  bool is_stopped = false;  // It hangs: alive, and answers nothing.
+  uint64_t kills = 0;       // Number of faults that have killed it so far.
+  bool is_away = false;     // It is dead and must not be started yet.
+  bool is_stopped = false;  // It hangs: alive, but answers nothing.
   bool operator==(const EngineOrders&) const = default;
 };
 
@@ -26,12 +25,12 @@ EngineOrders EngineOrdersAt(const World& world, TimeUs t);
 KubeletBehaviour KubeletBehaviourAt(const World& world, TimeUs t);
 KubeletHttpsBehaviour KubeletHttpsBehaviourAt(const World& world, TimeUs t);
 ApiBehaviour ApiBehaviourAt(const World& world, TimeUs t);
-// The kinds of fault that the kubelet, its HTTPS port or the API server suffers from, or "well".
+// The kinds of fault in force at the kubelet, its HTTPS port or the API server, or "well".
 std::string KubeletWordsAt(const World& world, TimeUs t);
 std::string KubeletHttpsWordsAt(const World& world, TimeUs t);
 std::string ApiWordsAt(const World& world, TimeUs t);
 
-// Whether such a fault begins or ends after t, so that somebody has to look again.
+// Whether such a fault begins or ends after t, so the caller must poll.
 bool HasServerFaultsAfter(const World& world, TimeUs t);
 
 }  // namespace podgpu::sim

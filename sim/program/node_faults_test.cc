@@ -13,15 +13,15 @@ TestWorld With(const std::string& faults) {
   return TestWorld("format: 1\nname: faulty\ngpus: [{class: t4}]\nfaults:\n" + faults);
 }
 
-TEST(EngineOrders, KillOnceAndStartWhenTheTimeIsOver) {
+TEST(EngineOrders, KillOnceAndStartAfterTheTime) {
   const TestWorld world = With("  - {at: 2s, kind: engine_kill, restart_after: 3s}\n");
   EXPECT_EQ(EngineOrdersAt(*world, 1 * kSecondUs), EngineOrders());
   EXPECT_EQ(EngineOrdersAt(*world, 2 * kSecondUs), (EngineOrders{.kills = 1, .is_away = true}));
   EXPECT_EQ(EngineOrdersAt(*world, 5 * kSecondUs), (EngineOrders{.kills = 1}))
-      << "who looked at neither moment before still sees that it was killed";
+      << "the kill is counted also when no call came in between";
 }
 
-TEST(EngineOrders, KeepAnEngineAwayForGood) {
+TEST(EngineOrders, CanKeepAnEngineDeadWithoutEnd) {
   const TestWorld world = With("  - {at: 2s, kind: engine_kill}\n");
   EXPECT_EQ(EngineOrdersAt(*world, 3600 * kSecondUs), (EngineOrders{.kills = 1, .is_away = true}));
 }
@@ -32,13 +32,13 @@ TEST(EngineOrders, EndTheEngineWithTheDriver) {
   EXPECT_EQ(EngineOrdersAt(*world, 6 * kSecondUs), (EngineOrders{.kills = 1}));
 }
 
-TEST(EngineOrders, StopItForAWhile) {
+TEST(EngineOrders, StopTheEngineForTheTime) {
   const TestWorld world = With("  - {at: 2s, kind: engine_hang, for: 4s}\n");
   EXPECT_EQ(EngineOrdersAt(*world, 3 * kSecondUs), (EngineOrders{.is_stopped = true}));
   EXPECT_EQ(EngineOrdersAt(*world, 6 * kSecondUs), EngineOrders());
 }
 
-TEST(KubeletFaults, AreEachABehaviour) {
+TEST(KubeletFaults, EachMapToABehaviour) {
   struct Case {
     std::string fault;
     KubeletBehaviour behaviour;
@@ -67,7 +67,7 @@ TEST(KubeletFaults, AreEachABehaviour) {
   }
 }
 
-TEST(KubeletFaults, ARestartedKubeletLearnsOfItsPodsInThreeSteps) {
+TEST(KubeletFaults, ARestartedKubeletGetsItsPodsInThreeSteps) {
   using Listing = KubeletBehaviour::Listing;
   struct Case {
     int64_t at_ms;
@@ -86,15 +86,15 @@ TEST(KubeletFaults, ARestartedKubeletLearnsOfItsPodsInThreeSteps) {
     EXPECT_EQ(KubeletWordsAt(*world, c.at_ms * 1'000), c.words) << c.at_ms;
     EXPECT_EQ(HasServerFaultsAfter(*world, c.at_ms * 1'000), c.at_ms < 5'000) << c.at_ms;
   }
-  // Without the API server it learns of no more than its static pods.
+  // Without the API server it knows only its static pods.
   const TestWorld alone = With(
       "  - {at: 1s, for: 1s, kind: kubelet_restart}\n  - {at: 0s, for: 60s, kind: api_down}\n");
   EXPECT_EQ(KubeletBehaviourAt(*alone, 59 * kSecondUs).listing, Listing::kStaticPods);
   EXPECT_EQ(KubeletBehaviourAt(*alone, 60 * kSecondUs).listing, Listing::kAll);
 }
 
-// The port is away while the kubelet is, and for itself.
-TEST(KubeletHttpsFaults, AreEachABehaviour) {
+// The port is closed while the kubelet is down, and by its own faults.
+TEST(KubeletHttpsFaults, EachMapToABehaviour) {
   struct Case {
     std::string fault;
     KubeletHttpsBehaviour behaviour;
@@ -112,7 +112,7 @@ TEST(KubeletHttpsFaults, AreEachABehaviour) {
   }
 }
 
-TEST(ApiFaults, AreEachABehaviour) {
+TEST(ApiFaults, EachMapToABehaviour) {
   struct Case {
     std::string fault;
     ApiBehaviour behaviour;
@@ -139,7 +139,7 @@ TEST(ApiFaults, AreEachABehaviour) {
   }
 }
 
-TEST(ApiFaults, ForgetAtAMoment) {
+TEST(ApiFaults, CountMomentaryFaults) {
   const TestWorld world = With("  - {at: 1s, kind: api_gone}\n  - {at: 3s, kind: api_gone}\n");
   EXPECT_EQ(ApiBehaviourAt(*world, 0), ApiBehaviour());
   EXPECT_EQ(ApiBehaviourAt(*world, kSecondUs), (ApiBehaviour{.forgotten = 1}));
@@ -147,7 +147,7 @@ TEST(ApiFaults, ForgetAtAMoment) {
   EXPECT_EQ(ApiWordsAt(*world, 4 * kSecondUs), "well");
 }
 
-TEST(ServerFaults, AreLookedForOnlyWhileThereAreSome) {
+TEST(ServerFaults, ArePolledOnlyWhileAnyIsAhead) {
   const TestWorld none = With("  - {at: 2s, kind: xid, gpu: 0, number: 63}\n");
   EXPECT_FALSE(HasServerFaultsAfter(*none, 0));
   const TestWorld some = With("  - {at: 2s, kind: kubelet_down, for: 1s}\n");

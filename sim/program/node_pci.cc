@@ -18,7 +18,7 @@ constexpr uint32_t kNvidia = 0x10de;
 constexpr uint32_t kDisplayController = 0x030000;
 constexpr uint32_t k3dController = 0x030200;
 constexpr uint32_t kAudio = 0x040300;
-constexpr uint32_t kBridge = 0x068000;  // What an NVSwitch calls itself.
+constexpr uint32_t kBridge = 0x068000;  // The class of an NVSwitch.
 
 // The device ids of the boards that can be simulated (the public PCI ID database, 2024).
 struct BoardId {
@@ -39,7 +39,7 @@ constexpr std::array<BoardId, 11> kBoards = {{
     {"Tesla V100-SXM2-32GB", "Volta", 0x1db5},
 }};
 
-// What stands on every bus: a host bridge, the display of the management controller, a disk.
+// The devices on every bus: a host bridge, the display of the management controller, a disk.
 struct OtherDevice {
   std::string_view address;
   uint32_t vendor, class_code, device;
@@ -54,8 +54,8 @@ constexpr std::string_view kSwitchAddress = "0000:05:00.0";
 constexpr uint32_t kSwitchDevice = 0x22a3;
 constexpr uint32_t kAudioDevice = 0x22ba;
 
-// "00000000:1B:00.0", as NVML writes it, in the kernel's form: a domain of four digits or as many
-// as it takes, in small letters.
+// Converts "00000000:1B:00.0", as NVML writes it, to the kernel's form: lower case, a domain of at
+// least four digits.
 std::string KernelAddress(std::string_view bus_id) {
   constexpr size_t kDomainDigits = 8;
   constexpr size_t kLeastDigits = 4;
@@ -67,7 +67,7 @@ std::string KernelAddress(std::string_view bus_id) {
   return address;
 }
 
-// The board's own id; a model that a scenario has made up passes for the first of its architecture.
+// The board's PCI id; an unknown model gets the id of the first board of its architecture.
 uint32_t DeviceId(const GpuFacts& gpu) {
   const auto* found = std::ranges::find(kBoards, gpu.model, &BoardId::model);
   if (found == kBoards.end()) {
@@ -82,12 +82,12 @@ Status WriteAttribute(const fs::path& path, const std::string& value) {
   file.close();
   if (!file) {
     return absl::UnavailableError(
-        absl::StrFormat("%s: the simulated PCI bus cannot be written there", path.string()));
+        absl::StrFormat("%s: cannot write the simulated PCI bus", path.string()));
   }
   return absl::OkStatus();
 }
 
-// The device's own folder, and the link by which the bus lists it.
+// The device's own folder, and the link in the bus's list.
 Status WriteDevice(const PciDevice& device, const fs::path& sys) {
   const fs::path folder = fs::path("devices") /
                           ("pci" + device.address.substr(0, device.address.rfind(':'))) /

@@ -22,7 +22,7 @@ std::string ReadAll(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The addresses of the devices that a reader takes for NVIDIA's GPUs.
+// The addresses of the devices that a reader would count as NVIDIA GPUs.
 std::vector<std::string> GpusIn(const std::vector<PciDevice>& devices) {
   std::vector<std::string> gpus;
   for (const PciDevice& device : devices) {
@@ -33,13 +33,13 @@ std::vector<std::string> GpusIn(const std::vector<PciDevice>& devices) {
   return gpus;
 }
 
-TEST(PciDevices, AreTheGpusUnderTheKernelsNames) {
+TEST(PciDevices, ListGpusUnderTheKernelsAddresses) {
   const TestWorld world(kTwoKinds);
   EXPECT_EQ(GpusIn(PciDevices(*world)),
             (std::vector<std::string>{"0000:ab:00.0", "0000:ac:00.0", "1000a:03:00.0"}));
 }
 
-TEST(PciDevices, HoldNvidiaDevicesThatAreNoGpusAndGpusThatAreNotNvidias) {
+TEST(PciDevices, IncludeOtherNvidiaDevicesAndOtherVendorsGpus) {
   const TestWorld world(kTwoKinds);
   int nvidia_others = 0;
   int other_displays = 0;
@@ -47,29 +47,29 @@ TEST(PciDevices, HoldNvidiaDevicesThatAreNoGpusAndGpusThatAreNotNvidias) {
     nvidia_others += device.vendor == 0x10de && device.class_code >> 16 != 0x03 ? 1 : 0;
     other_displays += device.vendor != 0x10de && device.class_code >> 16 == 0x03 ? 1 : 0;
   }
-  EXPECT_EQ(nvidia_others, 2) << "the switch, and the sound of the GeForce";
+  EXPECT_EQ(nvidia_others, 2) << "the switch, and the GeForce's audio device";
   EXPECT_EQ(other_displays, 1);
 }
 
-TEST(PciDevices, OfANodeWithoutGpusHaveNothingOfNvidias) {
+TEST(PciDevices, OfANodeWithoutGpusIncludeNoNvidiaDevice) {
   const TestWorld world("format: 1\nname: none\ngpus: []\n");
   const std::vector<PciDevice> devices = PciDevices(*world);
   EXPECT_FALSE(devices.empty());
   EXPECT_EQ(std::ranges::count(devices, 0x10deU, &PciDevice::vendor), 0);
 }
 
-TEST(PciDevices, LeaveItsPlaceToAGpu) {
+TEST(PciDevices, MoveAwayFromTheAddressOfAGpu) {
   const TestWorld world(
       "format: 1\nname: low\ngpus:\n"
       "  - {count: 5, class: h100-sxm5-80gb, first_bus: \"00000000:02:00.0\"}\n");
   const std::vector<PciDevice> devices = PciDevices(*world);
   EXPECT_EQ(GpusIn(devices).size(), 5U);
   for (size_t i = 1; i < devices.size(); ++i) {
-    EXPECT_LT(devices[i - 1].address, devices[i].address) << "one device at an address";
+    EXPECT_LT(devices[i - 1].address, devices[i].address) << "addresses are unique and sorted";
   }
 }
 
-TEST(PciTree, IsWrittenAsTheKernelShowsIt) {
+TEST(PciTree, HasTheKernelsForm) {
   const TestFolder folder;
   const std::filesystem::path bus = folder.path() + "/sys/bus/pci/devices";
   const TestWorld world(kTwoKinds);
@@ -81,12 +81,12 @@ TEST(PciTree, IsWrittenAsTheKernelShowsIt) {
   EXPECT_EQ(ReadAll(bus / "0000:ab:00.0/class"), "0x030200\n");
   EXPECT_EQ(ReadAll(bus / "0000:ab:00.0/device"), "0x2330\n");
   EXPECT_EQ(std::filesystem::canonical(bus / "0000:ab:00.0/driver").filename(), "nvidia");
-  EXPECT_FALSE(std::filesystem::exists(bus / "0000:00:00.0/driver")) << "bridges need none";
+  EXPECT_FALSE(std::filesystem::exists(bus / "0000:00:00.0/driver")) << "a bridge has no driver";
   EXPECT_EQ(ReadAll(bus / "1000a:03:00.0/class"), "0x030000\n");
   EXPECT_EQ(ReadAll(bus / "1000a:03:00.1/class"), "0x040300\n");
 }
 
-TEST(PciTree, ShowsNothingOfTheNodeBeforeIt) {
+TEST(PciTree, RemovesTheDevicesOfAnEarlierNode) {
   const TestFolder folder;
   const TestWorld before(kTwoKinds);
   ASSERT_TRUE(WritePciTree(PciDevices(*before), folder.path()).ok());
@@ -97,7 +97,7 @@ TEST(PciTree, ShowsNothingOfTheNodeBeforeIt) {
   EXPECT_EQ(static_cast<size_t>(std::distance(begin(listed), end(listed))), devices.size());
 }
 
-TEST(PciTree, SaysWhereItCannotBeWritten) {
+TEST(PciTree, ReportsAnUnwritablePath) {
   const TestFolder folder;
   folder.Write("sys", "a file");
   const std::string below = folder.path() + "/sys/node";

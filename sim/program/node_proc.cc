@@ -13,12 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kUptimeAtEpochS = 3600;  // The machine has booted an hour before the world began.
-constexpr int64_t kTickUs = 10'000;        // USER_HZ is 100 on all that Linux runs on.
+constexpr int64_t kUptimeAtEpochS = 3600;  // The machine booted an hour before world time 0.
+constexpr int64_t kTickUs = 10'000;        // USER_HZ is 100 on the architectures used here.
 constexpr std::string_view kHostPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO
 constexpr std::string_view kPodPidNamespace = "pid:[4026532500]";
 
-// Collects who the containers are.
+// Collects the containers that own processes.
 class Containers final : public PodVisitor {
  public:
   void Pod(const PodFacts& pod) override {
@@ -83,7 +83,7 @@ std::map<std::string, std::string> FilesOf(int pid, const std::string& name, int
 
 Status Failed(const fs::path& path, const std::error_code& error) {
   return absl::UnavailableError(absl::StrFormat(
-      "%s: %s", path.string(), error ? error.message() : "processes cannot be shown there"));
+      "%s: %s", path.string(), error ? error.message() : "cannot write the simulated processes"));
 }
 
 Status WriteText(const fs::path& path, const std::string& text) {

@@ -1,11 +1,11 @@
 // The processes of a simulated node, as the kernel shows them under /proc.
 //
-// Pids of a scenario are numbers, no processes of this machine; who wants to know more of them
-// looks into this tree, which is kept in step by podgpu-sim alone.  Each process has stat, status,
-// comm, cmdline, cgroup and ns/pid in the kernel's form; its cgroup is that of its container, with
-// the scenario's cgroup version, driver and runtime.  Beside them stand the first two processes of
-// every machine, and stat with the time of its boot.  A process comes and goes with one rename, so
-// that a reader sees all of it or nothing.  One thread; the directory outlives the object.
+// Pids of a scenario are plain numbers, not processes of this machine; a program that looks them up
+// reads this tree, which podgpu-sim alone keeps up to date.  Each process has stat, status, comm,
+// cmdline, cgroup and ns/pid in the kernel's form; its cgroup is its container's, with the
+// scenario's cgroup version, driver and runtime.  The tree also has the first two processes of
+// every machine, and /proc/stat with the boot time.  A process appears and disappears with one
+// rename, so a reader sees all of it or nothing.  One thread; the directory outlives the object.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@
 
 namespace podgpu::sim {
 
-// The content of /proc/PID/cgroup for a process in this container, or for one in none (both texts
+// The content of /proc/PID/cgroup for a process in this container, or in no container (both texts
 // empty).
 std::string CgroupText(const World& world, std::string_view pod_uid, std::string_view container_id);
 
 class ProcTree {
  public:
-  // Writes proc/ below `directory` anew, over what an earlier node left; `epoch_us` is the civil
-  // time of world time 0, in microseconds since 1970.
+  // Writes a new proc/ below `directory` and removes that of an earlier node; `epoch_us` is the
+  // civil time of world time 0, in microseconds since 1970.
   static StatusOr<ProcTree> Create(const std::string& directory, int64_t epoch_us);
 
-  // Shows who lives at `now`.  Costs a comparison while nobody comes or goes.
+  // Shows the processes that live at `now`.  Costs one comparison while no process starts or ends.
   Status Show(const World& world, TimeUs now);
 
-  // Whether somebody comes or goes after what was last shown.
+  // Whether a process starts or ends after the last shown state.
   bool changes() const { return next_change_ != kNever; }
 
  private:
@@ -49,9 +49,9 @@ class ProcTree {
 
   std::string folder_;
   int64_t epoch_us_, boot_s_;
-  const World* shown_world_ = nullptr;  // Never looked into: whether it is another one.
+  const World* shown_world_ = nullptr;  // Compared only, never read.
   TimeUs shown_at_ = 0, next_change_ = 0;
-  std::map<int, TimeUs> shown_;  // When each process that is shown began.
+  std::map<int, TimeUs> shown_;  // Start of each shown process.
 };
 
 }  // namespace podgpu::sim

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int64_t kEpochUs = 1'700'000'000'250'000;
 
-// A pod from the start, one from 10 s to 50 s, one at 60 s with its pid, a process outside any pod,
-// and a churn.
+// A pod from the start, one from 10 s to 50 s, one at 60 s that has the same pid, a process outside
+// any pod, and a churn.
 constexpr char kComingsAndGoings[] = R"(format: 1
 name: procs
 gpus:
@@ -73,7 +73,7 @@ class ProcTreeTest : public ::testing::Test {
 
 using Names = std::set<std::string>;
 
-TEST_F(ProcTreeTest, ShowsWhoLives) {
+TEST_F(ProcTreeTest, ShowsTheLivingProcesses) {
   const TestWorld world(kComingsAndGoings);
   StatusOr<ProcTree> tree = ProcTree::Create(folder_.path(), kEpochUs);
   ASSERT_TRUE(tree.ok()) << tree.status();
@@ -93,7 +93,7 @@ TEST_F(ProcTreeTest, HasTheFilesOfTheKernel) {
   const TestWorld world(kComingsAndGoings);
   StatusOr<ProcTree> tree = ProcTree::Create(folder_.path(), kEpochUs);
   ASSERT_TRUE(tree.ok() && tree->Show(*world, 10 * kSecondUs).ok());
-  // Booted an hour before, in whole seconds; begun 10 s and the rest of a second later.
+  // Booted an hour before, in whole seconds; the process started 10 s and a fraction later.
   EXPECT_NE(Text("stat").find("\nbtime 1699996400\n"), std::string::npos);
   EXPECT_TRUE(Text("4110/stat").starts_with("4110 (infer-0) S 1 ")) << Text("4110/stat");
   EXPECT_NE(Text("4110/stat").find(" 0 361025 8000000000 "), std::string::npos)
@@ -107,7 +107,8 @@ TEST_F(ProcTreeTest, HasTheFilesOfTheKernel) {
   EXPECT_EQ(Text("999/cgroup"), "0::/user.slice/user-1000.slice/session-2.scope\n");
   EXPECT_EQ(std::filesystem::read_symlink(proc_ + "/999/ns/pid"), "pid:[4026531836]");
   EXPECT_NE(std::filesystem::read_symlink(proc_ + "/4110/ns/pid"), "pid:[4026531836]");
-  EXPECT_TRUE(Text("2/stat").starts_with("2 (kthreadd) ")) << "the host's /proc";
+  EXPECT_TRUE(Text("2/stat").starts_with("2 (kthreadd) "))
+      << "the tree also has the host's processes";
 }
 
 TEST_F(ProcTreeTest, AStaticPodHasItsConfigHashInItsCgroup) {
@@ -128,17 +129,17 @@ pods:
   EXPECT_EQ(hash.find_first_not_of("0123456789abcdef"), std::string::npos) << cgroup;
 }
 
-TEST_F(ProcTreeTest, GivesAPidThatIsUsedAgainItsNewStart) {
+TEST_F(ProcTreeTest, ShowsTheNewStartOfAReusedPid) {
   const TestWorld world(kComingsAndGoings);
   StatusOr<ProcTree> tree = ProcTree::Create(folder_.path(), kEpochUs);
   ASSERT_TRUE(tree.ok() && tree->Show(*world, 45 * kSecondUs).ok());
   EXPECT_TRUE(Text("4110/stat").starts_with("4110 (infer-0) "));
-  ASSERT_TRUE(tree->Show(*world, 65 * kSecondUs).ok()) << "nobody looked in between";
+  ASSERT_TRUE(tree->Show(*world, 65 * kSecondUs).ok()) << "Show was not called in between";
   EXPECT_TRUE(Text("4110/stat").starts_with("4110 (infer-1) "));
   EXPECT_NE(Text("4110/stat").find(" 366025 "), std::string::npos);
 }
 
-TEST_F(ProcTreeTest, TakesThePlaceOfAnOlderOne) {
+TEST_F(ProcTreeTest, ReplacesAnOlderTree) {
   const TestWorld world(kComingsAndGoings);
   {
     StatusOr<ProcTree> old = ProcTree::Create(folder_.path(), kEpochUs);
@@ -171,10 +172,10 @@ pods:
   ASSERT_TRUE(tree->Show(*after, 4 * kSecondUs).ok());
   EXPECT_TRUE(Shown().contains("4201"));
   ASSERT_TRUE(tree->Show(*after, 5 * kSecondUs).ok());
-  EXPECT_FALSE(Shown().contains("4201")) << "its instance is gone";
+  EXPECT_FALSE(Shown().contains("4201")) << "its MIG instance no longer exists";
 }
 
-TEST_F(ProcTreeTest, SaysWhereItCannotBeWritten) {
+TEST_F(ProcTreeTest, ReportsAnUnwritablePath) {
   folder_.Write("file", "");
   const StatusOr<ProcTree> tree = ProcTree::Create(folder_.path() + "/file", kEpochUs);
   ASSERT_FALSE(tree.ok());

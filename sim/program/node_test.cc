@@ -1,5 +1,5 @@
-// What a running node does with its servers: where the engine listens, how it comes back, and how
-// engine and kubelet obey faults.
+// How a running node treats its servers: where the engine listens, how it restarts, and how engine
+// and kubelet follow faults.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -18,7 +18,7 @@
 namespace podgpu::sim {
 namespace {
 
-TEST_F(RunningNodeTest, KillsItsEngineWhenAFaultWantsItAndStartsAnother) {
+TEST_F(RunningNodeTest, KillsTheEngineForAFaultAndRestartsIt) {
   EXPECT_EQ(Command({"fault", "engine_kill", "restart_after=2s", "at=1s"}).code, 0);
   EXPECT_EQ(Command({"tick", "+1s"}).code, 0);
   EXPECT_TRUE(Await([&] { return !reader_->engine_up(); })) << node_.out();
@@ -28,20 +28,20 @@ TEST_F(RunningNodeTest, KillsItsEngineWhenAFaultWantsItAndStartsAnother) {
   EXPECT_NE(node_.out().find("\nengine     killed by a fault\n"), std::string::npos);
 }
 
-TEST_F(RunningNodeTest, StopsItsEngineWhileAFaultLasts) {
+TEST_F(RunningNodeTest, StopsTheEngineWhileAFaultLasts) {
   const std::string stat = "/proc/" + std::to_string(EnginePid()) + "/stat";
   EXPECT_EQ(Command({"fault", "engine_hang", "at=1s", "for=2s"}).code, 0);
   EXPECT_EQ(Command({"tick", "+1s"}).code, 0);
   EXPECT_TRUE(Await([&] { return ReadAll(stat).find(") T ") != std::string::npos; }));
   EXPECT_EQ(Command({"tick", "+2s"}).code, 0);
   EXPECT_TRUE(Await([&] { return ReadAll(stat).find(") S ") != std::string::npos; }));
-  EXPECT_EQ(reader_->engine_generation(), 1U) << "the same one";
+  EXPECT_EQ(reader_->engine_generation(), 1U) << "the engine was not restarted";
 }
 
-TEST_F(RunningNodeTest, TakesTheKubeletsSocketAwayAndHealsIt) {
+TEST_F(RunningNodeTest, RemovesTheKubeletsSocketForAFaultAndRestoresIt) {
   const std::string socket = run_ + "/kubelet/kubelet.sock";
   EXPECT_EQ(Command({"fault", "kubelet_down", "at=1s"}).code, 0);
-  EXPECT_TRUE(IsSocket(socket)) << "not yet";
+  EXPECT_TRUE(IsSocket(socket)) << "the fault has not begun";
   EXPECT_EQ(Command({"tick", "+1s"}).code, 0);
   EXPECT_TRUE(Await([&] { return !IsSocket(socket); })) << node_.out();
   EXPECT_EQ(Command({"heal"}).code, 0);
@@ -50,7 +50,7 @@ TEST_F(RunningNodeTest, TakesTheKubeletsSocketAwayAndHealsIt) {
   EXPECT_TRUE(Await([&] { return node_.out().ends_with("\nkubelet    well\n"); })) << node_.out();
 }
 
-// A port of this machine that is listened on.
+// A listening port of this machine.
 class TakenPort {
  public:
   TakenPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -71,7 +71,7 @@ class TakenPort {
   int port_ = 0;
 };
 
-// A node whose scenario says more about the engine; the test starts it.
+// A node whose scenario sets the engine's addresses; the test starts it.
 class EngineOfANodeTest : public ProgramTest {
  protected:
   void StartWith(const std::string& engine, std::vector<std::string> flags) {
@@ -88,7 +88,7 @@ class EngineOfANodeTest : public ProgramTest {
   pid_t EnginePid() const {
     pid_t pid = 0;
     std::ifstream(run_ + "/engine.pid") >> pid;
-    EXPECT_GT(pid, 1) << "a signal to it must reach nobody else";
+    EXPECT_GT(pid, 1) << "a signal to pid 0 or -1 would reach other processes";
     return pid > 1 ? pid : 0x7fffffff;
   }
 
@@ -109,7 +109,7 @@ TEST_F(EngineOfANodeTest, ListensWhereTheScenarioSays) {
   EXPECT_FALSE(std::filesystem::exists(run_ + "/host.sock"));
 }
 
-TEST_F(EngineOfANodeTest, ListensOnTcpAlone) {
+TEST_F(EngineOfANodeTest, ListensOnTcpOnly) {
   StartWith("tcp: \"127.0.0.1:0\", unix: none", {});
   EXPECT_NE(ReadAll(run_ + "/engine.addr"), "");
   const std::string address = ReadAll(run_ + "/engine.addr");
@@ -119,7 +119,7 @@ TEST_F(EngineOfANodeTest, ListensOnTcpAlone) {
       << node_->out();
 }
 
-TEST_F(EngineOfANodeTest, TakesAFreePortWhereAnotherProgramHasTheScenarios) {
+TEST_F(EngineOfANodeTest, TakesAFreePortWhenTheScenariosPortIsInUse) {
   TakenPort other;
   StartWith("tcp: \"" + other.address() + "\", unix: none", {});
   EXPECT_NE(node_->out().find("\nengine     " + other.address() + " is taken by another program; "),
@@ -131,7 +131,7 @@ TEST_F(EngineOfANodeTest, TakesAFreePortWhereAnotherProgramHasTheScenarios) {
   const std::string run = folder_.path() + "/insisting";
   const Outcome insisting = Run({"run", folder_.path() + "/engine.yaml", "--dir", run, "--manual",
                                  "--engine-tcp", other.address()});
-  EXPECT_NE(insisting.code, 0) << "who asks for an address gets that one or none";
+  EXPECT_NE(insisting.code, 0) << "a requested address is used or the start fails";
 }
 
 TEST_F(ProgramTest, GivesANodeTheLibraryOfItsDriver) {
@@ -150,7 +150,7 @@ TEST_F(ProgramTest, GivesANodeTheLibraryOfItsDriver) {
   }
 }
 
-TEST_F(EngineOfANodeTest, StartsAnotherAtTheSamePlaceWhenAskedTo) {
+TEST_F(EngineOfANodeTest, RestartsADeadEngineAtTheSameAddressWhenAskedTo) {
   StartWith("tcp: \"127.0.0.1:0\"", {"--restart-engine=10ms"});
   const std::string address = ReadAll(run_ + "/engine.addr");
   for (uint64_t generation = 2; generation < 4; ++generation) {
@@ -160,7 +160,8 @@ TEST_F(EngineOfANodeTest, StartsAnotherAtTheSamePlaceWhenAskedTo) {
       return reader_->engine_generation() == generation && reader_->engine_up();
     })) << node_->out();
     EXPECT_NE(EnginePid(), pid);
-    EXPECT_EQ(ReadAll(run_ + "/engine.addr"), address) << "where its clients look for it";
+    EXPECT_EQ(ReadAll(run_ + "/engine.addr"), address)
+        << "clients look for it at the first address";
   }
   EXPECT_NE(node_->out().find("ended by signal 9; another starts in 10 ms\n"), std::string::npos)
       << node_->out();

@@ -26,12 +26,12 @@ TEST_F(ProgramTest, RefusesWrongUseInOneLineWithExitCodeTwo) {
       {{"run"}, "podgpu-sim run: SCENARIO is missing; see `podgpu-sim run --help`"},
       {{"run", "demo", "--manuel"}, "podgpu-sim run: unknown flag --manuel; nearest is --manual"},
       {{"fleet", "--nodes=0"},
-       "podgpu-sim fleet: --nodes is \"0\"; write how many nodes are to be there"},
+       "podgpu-sim fleet: --nodes is \"0\"; write a number of nodes from 1"},
       {{"fleet", "--nodes=many"},
        "podgpu-sim fleet: --nodes is \"many\"; write a whole number up to 20000"},
       {{"fleet", "--hanging=60", "--garbage=60"},
-       "podgpu-sim fleet: --hanging, --refusing and --garbage are 120 percent together; at most "
-       "100 are there"},
+       "podgpu-sim fleet: --hanging, --refusing and --garbage add up to 120 percent; the most "
+       "is 100"},
       {{"run", "demo", "--speed", "fast"},
        "podgpu-sim run: --speed is \"fast\"; write two whole numbers, such as 60/1"},
       {{"run", "demo", "--speed", "2/1", "--manual"},
@@ -57,14 +57,14 @@ TEST_F(ProgramTest, RefusesWrongUseInOneLineWithExitCodeTwo) {
       {{"power-limit", "300", "--gpu", "0"},
        "podgpu-sim power-limit: the limit is \"300\"; write watts, such as 300W"},
       {{"fault", "gpu_last", "gpu=0"},
-       "podgpu-sim fault: \"gpu_last\" is no kind of fault; nearest is gpu_lost"},
+       "podgpu-sim fault: unknown kind of fault \"gpu_last\"; nearest is gpu_lost"},
       {{"fault", "mig_set", "gpu=0"}, "podgpu-sim fault mig_set: layout=PROFILE,... is missing"},
       {{"heal", "gpu_last"},
-       "podgpu-sim heal: \"gpu_last\" is no kind of fault; nearest is gpu_lost"},
+       "podgpu-sim heal: unknown kind of fault \"gpu_last\"; nearest is gpu_lost"},
       {{"truth", "--at", "1"},
        "podgpu-sim truth: --at is \"1\"; write a time with its unit, such as 1.5s, 200ms or 2min"},
       {{"compile", scenario_, "x"},
-       "podgpu-sim compile: \"x\" is one operand too many; see `podgpu-sim compile --help`"},
+       "podgpu-sim compile: unexpected operand \"x\"; see `podgpu-sim compile --help`"},
   };
   for (const Case& c : cases) {
     const Outcome outcome = Run(c.words);
@@ -74,7 +74,7 @@ TEST_F(ProgramTest, RefusesWrongUseInOneLineWithExitCodeTwo) {
   }
 }
 
-TEST_F(ProgramTest, SaysWhatToDoWithoutANode) {
+TEST_F(ProgramTest, NamesTheRemedyWithoutANode) {
   for (const std::vector<std::string>& words : {std::vector<std::string>{"tick", "+1s"},
                                                 {"speed", "1/1"},
                                                 {"heal"},
@@ -92,7 +92,7 @@ TEST_F(ProgramTest, SaysWhatToDoWithoutANode) {
   }
 }
 
-TEST_F(ProgramTest, HelpsWithEveryCommand) {
+TEST_F(ProgramTest, PrintsHelpForEveryCommand) {
   const Outcome all = Run({"--help"});
   EXPECT_EQ(all.code, 0);
   EXPECT_EQ(all.err, "");
@@ -103,7 +103,7 @@ TEST_F(ProgramTest, HelpsWithEveryCommand) {
     EXPECT_EQ(one.code, 0) << name;
     EXPECT_NE(one.out.find("usage: podgpu-sim " + std::string(name)), std::string::npos) << name;
   }
-  EXPECT_EQ(Run({}).code, 2) << "no command is wrong use";
+  EXPECT_EQ(Run({}).code, 2) << "a command is required";
 }
 
 TEST_F(ProgramTest, CompilesTheSameImageEveryTime) {
@@ -149,7 +149,7 @@ TEST_F(RunningNodeTest, ServesUntilInterruptedAndLeavesNoProcess) {
   EXPECT_EQ(node_.err(), "");
 }
 
-TEST_F(RunningNodeTest, EndsAStoppedEngineToo) {
+TEST_F(RunningNodeTest, AlsoEndsAStoppedEngine) {
   const pid_t engine = EnginePid();
   kill(engine, SIGSTOP);
   node_.Signal(SIGTERM);
@@ -157,7 +157,7 @@ TEST_F(RunningNodeTest, EndsAStoppedEngineToo) {
   EXPECT_NE(kill(engine, 0), 0);
 }
 
-TEST_F(RunningNodeTest, GoesOnWithoutItsEngineAndTakesANewOne) {
+TEST_F(RunningNodeTest, KeepsRunningWithoutItsEngineAndAcceptsANewOne) {
   EXPECT_EQ(reader_->engine_generation(), 1U);
   const std::string address = ReadAll(run_ + "/engine.addr");
   EXPECT_NE(address, "");
@@ -170,7 +170,8 @@ TEST_F(RunningNodeTest, GoesOnWithoutItsEngineAndTakesANewOne) {
   Process other(commands_, {"engine", "--dir", run_});
   EXPECT_TRUE(Await([&] { return reader_->engine_up(); })) << other.err();
   EXPECT_EQ(reader_->engine_generation(), 2U);
-  EXPECT_EQ(ReadAll(run_ + "/engine.addr"), address) << "clients look for it there";
+  EXPECT_EQ(ReadAll(run_ + "/engine.addr"), address)
+      << "clients look for the engine at its first address";
   other.Signal(SIGTERM);
   EXPECT_EQ(other.Wait(), 0);
   EXPECT_FALSE(reader_->engine_up());
@@ -181,7 +182,7 @@ TEST_F(RunningNodeTest, ShowsItsGpusOnThePciBus) {
   EXPECT_EQ(ReadAll(run_ + "/sys/bus/pci/devices/0000:05:00.0/class"), "0x068000\n") << "a switch";
 }
 
-TEST_F(RunningNodeTest, DiesWholeWhenItIsKilled) {
+TEST_F(RunningNodeTest, LeavesNoProcessWhenItIsKilled) {
   const pid_t engine = EnginePid();
   node_.Signal(SIGKILL);
   node_.Wait();
@@ -205,7 +206,7 @@ TEST_F(RunningNodeTest, IsFoundThroughTheEnvironment) {
   EXPECT_EQ(reader_->Now(), 2'000'000);
 }
 
-TEST_F(RunningNodeTest, MovesTheClockForEveryone) {
+TEST_F(RunningNodeTest, MovesTheClockForAllReaders) {
   const Outcome tick = Command({"tick", "+1.5s"});
   EXPECT_EQ(tick.out, "world time 1.5s\n") << tick.err;
   EXPECT_EQ(reader_->Now(), 1'500'000);
@@ -238,7 +239,7 @@ TEST_F(RunningNodeTest, ChangesThePowerLimitAndTheMigLayout) {
   EXPECT_EQ(outcome.err.find("layout[0]: no profile '9g.900gb' on this class"), 0U) << outcome.err;
 }
 
-TEST_F(RunningNodeTest, LetsAnyFaultHappenAndHealsIt) {
+TEST_F(RunningNodeTest, StartsAndHealsAnyFault) {
   Outcome outcome = Command({"fault", "gpu_lost", "gpu=0"});
   EXPECT_EQ(outcome.out, "at 0.05s: kind: gpu_lost, gpu: 0\n") << outcome.err;
   outcome = Command({"fault", "hang", "calls=dcgmEntitiesGetLatestValues", "--at", "5s"});
@@ -251,29 +252,29 @@ TEST_F(RunningNodeTest, LetsAnyFaultHappenAndHealsIt) {
   EXPECT_EQ(outcome.err,
             "podgpu-sim fault watch_stale: gpu: found '9'; must be a whole number from 0 to 1\n");
   EXPECT_EQ(Command({"tick", "+10s"}).code, 0);
-  EXPECT_EQ(Command({"heal", "lost"}).out, "at 10.2s: lost as in the scenario again\n");
+  EXPECT_EQ(Command({"heal", "lost"}).out, "at 10.2s: lost is as in the scenario again\n");
   EXPECT_EQ(reader_->world().FaultAt(FaultKind::kGpuLost, 11'000'000), nullptr);
   EXPECT_NE(reader_->world().FaultAt(FaultKind::kHang, 11'000'000), nullptr);
-  EXPECT_EQ(Command({"heal"}).out, "at 10.2s: all as in the scenario again\n");
+  EXPECT_EQ(Command({"heal"}).out, "at 10.2s: all is as in the scenario again\n");
   EXPECT_EQ(reader_->world().FaultAt(FaultKind::kHang, 11'000'000), nullptr);
 }
 
-TEST_F(RunningNodeTest, PicksUpAFileThatAPersonEdited) {
+TEST_F(RunningNodeTest, AppliesAnEditedControlFile) {
   commands_.Write("new.yaml", "- {at: now+2s, kind: power_limit, gpu: 0, watts: 300}\n");
   std::filesystem::rename(commands_.path() + "/new.yaml", run_ + "/control.yaml");
   EXPECT_TRUE(Await([&] { return reader_->log_generation() == 1; })) << node_.err();
   EXPECT_EQ(reader_->world().PowerLimitMw(0, 2'000'000), 300'000);
   std::ofstream(run_ + "/control.yaml") << "- {at: now+2s, kind: xit, gpu: 0}\n";
   EXPECT_TRUE(Await([&] { return !node_.err().empty(); }));
-  EXPECT_TRUE(Await([&] { return node_.err().ends_with("the control log stays as it was\n"); }));
-  EXPECT_NE(
-      node_.err().find("control.yaml:1:22: [0].kind: \"xit\" is no kind of fault; nearest is xid"),
-      std::string::npos)
+  EXPECT_TRUE(Await([&] { return node_.err().ends_with("the control log is unchanged\n"); }));
+  EXPECT_NE(node_.err().find(
+                "control.yaml:1:22: [0].kind: unknown kind of fault \"xit\"; nearest is xid"),
+            std::string::npos)
       << node_.err();
   EXPECT_EQ(reader_->log_generation(), 1U);
 }
 
-TEST_F(RunningNodeTest, TellsTheTruthOfAnyPeriod) {
+TEST_F(RunningNodeTest, PrintsTheTruthOfAnyPeriod) {
   const Outcome outcome = Command({"truth", "--from", "1s", "--at", "3s"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out.find(R"({"scenario":"small","from_us":1000000,"at_us":3000000,"gpus":[)"),
@@ -284,7 +285,7 @@ TEST_F(RunningNodeTest, TellsTheTruthOfAnyPeriod) {
   EXPECT_EQ(wrong.err, "podgpu-sim truth: --from 3s lies after --at 1s; exchange them\n");
 }
 
-TEST_F(ProgramTest, RefusesADirectoryThatIsTooDeepForItsSockets) {
+TEST_F(ProgramTest, RefusesAPathThatIsTooLongForItsSockets) {
   const std::string deep = folder_.path() + "/" + std::string(100, 'd');
   const Outcome outcome = Run({"run", scenario_, "--dir", deep});
   EXPECT_EQ(outcome.code, 2);

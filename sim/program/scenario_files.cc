@@ -19,7 +19,7 @@ constexpr std::string_view kDefaultRunDirectory = "build/run";
 constexpr std::array<std::string_view, 4> kLibraries = {"libdcgm.so.4", "libdcgm.so.3",
                                                         "libnvidia-ml.so.1", "libnvidia-ml.so"};
 
-// Drivers before this series have R470's library.
+// Older drivers than this series get the library of R470.
 constexpr uint64_t kFirstNewDriver = 495;
 
 bool Exists(const path& file) {
@@ -51,7 +51,7 @@ StatusOr<ScenarioFile> LoadScenario(const std::string& name) {
       return ScenarioFile{file, std::move(text)};
     }
     if (name.find('/') != std::string::npos) {
-      break;  // A path, not a shipped name.
+      break;  // It is a path, not the name of a shipped scenario.
     }
   }
   return absl::InvalidArgumentError(absl::StrFormat(

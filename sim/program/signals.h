@@ -1,7 +1,7 @@
 // Signals as something to poll: SIGINT, SIGTERM and SIGCHLD arrive on a descriptor.
 //
-// Constructed before any thread is started, so that all of them have the signals blocked and none
-// is interrupted.  A child process gets an empty mask back from whoever starts it.  One per
+// Construct it before any thread starts, so all threads have the signals blocked and none is
+// interrupted.  The code that starts a child process gives it an empty mask again.  One per
 // process.
 #pragma once
 
@@ -28,7 +28,7 @@ class Signals {
 
   int descriptor() const { return descriptor_; }
 
-  // The next signal that came, 0 when there is none.
+  // The next signal; 0 when there is none.
   int Take() const {
     signalfd_siginfo facts{};
     return read(descriptor_, &facts, sizeof facts) == sizeof facts

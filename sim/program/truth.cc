@@ -42,8 +42,8 @@ std::string Amount(std::string_view name, Int128 number) {
   return absl::StrFormat("\"%s\":\"%s\"", name, FormatInteger(number));
 }
 
-// Adds who lives from `begin` to `end`, a time in which nobody comes or goes, and shares out the
-// idle energy of each GPU among them.
+// Adds the processes that live from `begin` to `end`, when no process starts or ends, and divides
+// the idle energy of each GPU among them.
 void AddResidents(const World& world, TimeUs begin, TimeUs end, ProcessTruths& processes) {
   std::map<int, std::vector<ProcessTruth*>> residents;
   for (int i = 0; i < world.process_count(begin); ++i) {

@@ -10,8 +10,8 @@
 namespace podgpu::sim {
 namespace {
 
-// Two processes with the figures of the worked example: 387 W for four of six seconds from the
-// start, and 156 W from the tenth second on; idle 70 W.
+// Two processes with known energy: 387 W for four of six seconds from the start, and 156 W from the
+// tenth second on; idle 70 W.
 constexpr char kScenario[] = R"(format: 1
 name: "worked"
 seed: 1
@@ -40,7 +40,7 @@ std::unique_ptr<World> WorkedExample(std::vector<std::byte>& image) {
   return world;
 }
 
-TEST(TruthJson, TellsTheWorkedExampleExactly) {
+TEST(TruthJson, GivesKnownEnergyExactly) {
   std::vector<std::byte> image;
   const std::unique_ptr<World> world = WorkedExample(image);
   ASSERT_NE(world, nullptr);
@@ -70,7 +70,7 @@ TEST(TruthJson, OfAPeriodIsTheDifferenceOfItsEnds) {
       << json;
 }
 
-TEST(TruthJson, LeavesOutWhoDidNotLiveThen) {
+TEST(TruthJson, LeavesOutProcessesThatDidNotLiveThen) {
   std::vector<std::byte> image;
   const std::unique_ptr<World> world = WorkedExample(image);
   ASSERT_NE(world, nullptr);

@@ -13,15 +13,16 @@ struct Unit {
   int64_t microseconds;
 };
 
-// Longer names before the ones that they end in.
+// Longer names come before their own endings.
 constexpr std::array<Unit, 5> kUnits = {
     {{"min", 60'000'000}, {"us", 1}, {"ms", 1'000}, {"s", 1'000'000}, {"h", 3'600'000'000}}};
 
 constexpr uint64_t kMaxSpeed = 1'000'000;
-constexpr uint64_t kMaxTime = 1'000'000'000;  // Of any unit: a hundred thousand years of hours.
+constexpr uint64_t kMaxTime =
+    1'000'000'000;  // In any unit; in hours it is a hundred thousand years.
 constexpr size_t kMaxFractionDigits = 9;
 
-// `digits` as a fraction of `unit`, when that is a whole number.
+// `digits` as a fraction of `unit`; empty when the result is not a whole number.
 std::optional<int64_t> ParseFraction(std::string_view digits, int64_t unit) {
   const std::optional<uint64_t> number = ParseDecimal(digits);
   if (!number || digits.size() > kMaxFractionDigits) {

@@ -7,7 +7,7 @@
 namespace podgpu::sim {
 namespace {
 
-TEST(ParseTime, TakesEachUnitExactlyAndRefusesTheRest) {
+TEST(ParseTime, ParsesEachUnitExactlyAndRefusesOtherTexts) {
   struct Case {
     const char* text;
     std::optional<TimeUs> expected;
@@ -47,7 +47,7 @@ TEST(FormatTime, IsReadBackAsTheSameTime) {
   }
 }
 
-TEST(ParseSpeed, TakesTwoWholeNumbersOrOne) {
+TEST(ParseSpeed, ParsesTwoWholeNumbersOrOne) {
   const std::optional<Speed> speed = ParseSpeed("60/7");
   ASSERT_TRUE(speed.has_value());
   EXPECT_EQ(speed->numerator, 60);

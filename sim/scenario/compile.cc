@@ -18,7 +18,7 @@ constexpr std::array<int64_t, 3> kNoiseShares = {50, 30, 20};  // Percent.
 
 TextRef SerialOf(Compilation& work, const GpuClass& figures, size_t gpu) {
   if ((figures.flags & kHasEcc) == 0) {
-    return work.image.Text("");  // Boards for desks tell none.
+    return work.image.Text("");  // GeForce boards report none.
   }
   constexpr uint64_t kLeast = 1'320'000'000'000U;
   constexpr uint64_t kSpread = 400'000'000'000U;
@@ -38,7 +38,7 @@ std::array<NoiseWave, 3> NoiseOf(const Scenario& scenario, size_t gpu) {
   return waves;
 }
 
-// The parts of a GPU's record that its class decides.
+// The parts of a GPU's record that follow from its class.
 void SetFigures(const GpuClass& figures, const Scenario& scenario, GpuRecord& record) {
   record.idle_mw = figures.idle_mw;
   record.limit_mw = figures.limit_mw;

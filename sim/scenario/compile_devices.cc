@@ -1,4 +1,4 @@
-// Devices by the scenario's names, and by the allocator's.
+// Devices under the scenario's names, and under the allocator's.
 #include <string>
 
 #include "sim/scenario/compile_parts.h"
@@ -52,7 +52,7 @@ DeviceName HamiName(const Compilation& work, const ResolvedDevice& device,
   return {"nvidia.com/gpu", plan.uuid + "-" + std::to_string(std::max(device.replica, 0))};
 }
 
-// Dynamic resource allocation has no replicas: those who hold one share the device.
+// Dynamic resource allocation has no replicas: the holders share the device itself.
 DeviceName DraName(const Compilation& work, const ResolvedDevice& device,
                    const GpuInstance* instance) {
   const GpuPlan& plan = work.gpus.at(static_cast<size_t>(device.gpu));
@@ -63,7 +63,7 @@ DeviceName DraName(const Compilation& work, const ResolvedDevice& device,
                                               instance->profile->profile_id, instance->start)};
 }
 
-// What is wrong with a device that is written as a whole GPU or a replica; empty: nothing.
+// The error of a device that is written as a whole GPU or a replica; empty when it is valid.
 std::string WholeGpuProblem(const GpuPlan& plan, const Layout& layout, const DeviceSpec& spec,
                             TimeUs t, bool physical) {
   const std::string name = "gpu" + std::to_string(spec.gpu);
@@ -82,7 +82,7 @@ std::string WholeGpuProblem(const GpuPlan& plan, const Layout& layout, const Dev
   return "";
 }
 
-// The hierarchy index of the instance that the scenario wrote in that place, or -1.
+// The hierarchy index of the instance at that place in the scenario, or -1.
 int InstanceIndex(const Layout& layout, int written) {
   for (size_t i = 0; i < layout.instances.size(); ++i) {
     if (layout.instances[i].written == static_cast<size_t>(written)) {
@@ -96,7 +96,7 @@ int InstanceIndex(const Layout& layout, int written) {
 
 ResolvedDevice Resolve(const Compilation& work, const DeviceSpec& spec, TimeUs t, bool physical) {
   if (work.gpus.empty()) {
-    return {};  // Said when the scenario was read.
+    return {};  // The reader of the scenario has complained already.
   }
   const GpuPlan& plan = work.gpus.at(static_cast<size_t>(spec.gpu));
   ResolvedDevice device{.gpu = spec.gpu, .replica = spec.replica};

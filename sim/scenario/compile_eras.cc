@@ -1,4 +1,4 @@
-// Cutting a GPU's time into eras and segments, and summing up what each second costs.
+// Splits a GPU's time into eras and segments, and sums up the integrals over them.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -18,21 +18,21 @@ constexpr double kMilli = 1'000.0;
 constexpr double kMemoryAboveAmbientC = 4.0;
 constexpr double kMemoryResistanceRatio = 1.2;
 
-// One channel as its eras are written.
+// One channel while its eras are written.
 struct OpenChannel {
   Int128 value = 0;
   uint32_t first_era = 0;
   std::vector<ChannelEraRecord> eras;
 };
 
-// What is resident from `start_us` to `end_us`, and how that repeats.
+// The slots that are resident from `start_us` to `end_us`, and how their loads repeat.
 struct Era {
   TimeUs start_us = 0, end_us = kForever, hyperperiod_us = 0;
   std::vector<size_t> slots;
   std::vector<TimeUs> cuts;  // Starts of segments, from 0.
 
   TimeUs Length() const { return end_us == kForever ? kForever : end_us - start_us; }
-  // Where the era ends, in its own cycles.
+  // The era's end, counted in its own cycles.
   TimeUs EndOffset() const { return Length() % hyperperiod_us; }
   int64_t EndCycle() const { return Length() / hyperperiod_us; }
   TimeUs SegmentEnd(size_t i) const { return i + 1 < cuts.size() ? cuts[i + 1] : hyperperiod_us; }
@@ -75,7 +75,8 @@ class EraWriter {
            figures_.resistance_k_per_w * kMemoryResistanceRatio * power_w;
   }
 
-  // A new era at each start, stop and change.
+  // An era begins at each start, stop and change, since then the set of loads or limits is
+  // different.
   std::vector<Era> Eras() {
     std::set<TimeUs> times{0};
     std::multimap<TimeUs, size_t> starts;
@@ -92,10 +93,9 @@ class EraWriter {
     }
     times.erase(kForever);
     if (times.size() > kMostEras) {
-      work_.Fail(plan_.spec->place, "GPU " + std::to_string(gpu_) + " has " +
-                                        std::to_string(times.size()) +
-                                        " starts, stops and changes; at most " +
-                                        std::to_string(kMostEras) + " are simulated");
+      work_.Fail(plan_.spec->place,
+                 "GPU " + std::to_string(gpu_) + " has " + std::to_string(times.size()) +
+                     " starts, stops and changes; the limit is " + std::to_string(kMostEras));
       times = {0};
     }
     std::vector<Era> eras;
@@ -114,7 +114,8 @@ class EraWriter {
     return eras;
   }
 
-  // Hyperperiod and segment starts.  False, with an error, beyond the bounds.
+  // Computes the hyperperiod, the least common multiple of the loads' periods, after which all
+  // loads repeat together, and the starts of segments.  False, with an error, over the limits.
   bool Cut(Era& era) {
     if (era.slots.size() > kMostResidents) {
       work_.Fail(work_.slots[era.slots.back()].place,
@@ -163,7 +164,7 @@ class EraWriter {
       if (slot.phases.size() == 1) {
         continue;
       }
-      // The first cycle of the slot that touches the era begins at or before the era does.
+      // The first cycle of the slot that overlaps the era begins at or before the era's start.
       const TimeUs into = (era.start_us - slot.start_us) % slot.period_us;
       for (TimeUs cycle = -into; cycle < era.hyperperiod_us && cuts.size() <= kMostSegments;
            cycle += slot.period_us) {
@@ -177,7 +178,7 @@ class EraWriter {
     }
     if (cuts.size() > kMostSegments) {
       BlameTwo(era,
-               "cut it into more than " + std::to_string(kMostSegments) +
+               "give more than " + std::to_string(kMostSegments) +
                    " segments; choose longer phases or periods with a small common multiple",
                [this, &era](size_t a, size_t b) { return Cuts(era, a) + Cuts(era, b); });
       return false;
@@ -192,7 +193,7 @@ class EraWriter {
            static_cast<double>(slot.phases.size());
   }
 
-  // Names the two slots of the era for which `weight` is greatest; a single one stands for itself.
+  // Names the two slots of the era with the greatest `weight`; a single slot is named alone.
   template <typename Weight>
   void BlameTwo(const Era& era, const std::string& what, Weight weight) {
     std::vector<size_t> changing;
@@ -250,7 +251,7 @@ class EraWriter {
     return true;
   }
 
-  // Said once per GPU.
+  // Reported once per GPU.
   bool MemoryFits(const Layout& layout, const SegmentSolution& solution,
                   const std::vector<Resident>& residents, TimeUs t) const {
     const int64_t board_mib = figures_.memory_total_mib - figures_.memory_reserved_mib;
@@ -293,7 +294,7 @@ class EraWriter {
     return false;
   }
 
-  // Segments with their temperatures, and the era's recursion from cycle to cycle.
+  // Writes the segments with their temperatures, and the temperature's change from cycle to cycle.
   void WriteTemperatures(const Era& era, double ambient_c,
                          const std::vector<SegmentSolution>& solutions, EraRecord& record) {
     double decay = 1.0;
@@ -336,7 +337,7 @@ class EraWriter {
     }
   }
 
-  // The era's end as a place inside its last cycle: a whole number of cycles ends the one before.
+  // The era's end as a position in its last cycle: a whole number of cycles ends the previous one.
   static TimeUs EndOffset(const Era& era) {
     return era.EndOffset() == 0 ? era.hyperperiod_us : era.EndOffset();
   }
@@ -393,7 +394,7 @@ class EraWriter {
     }
   }
 
-  // One channel over one era.  Eras before the first with a rate are left out.
+  // One channel over one era.  Eras before the first one with a rate are left out.
   void WriteChannel(const Era& era, uint32_t index, const std::vector<int64_t>& rates) {
     const bool silent =
         std::all_of(rates.begin(), rates.end(), [](int64_t rate) { return rate == 0; });

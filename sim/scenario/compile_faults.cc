@@ -1,4 +1,4 @@
-// Faults as a whole: which ends which, which contradict each other, and their records.
+// The faults as a whole: which one ends another, which contradict each other, and their records.
 #include <algorithm>
 #include <string>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostFaults = 4'096;
 
-// A heal ends what the control log has begun.  A power limit without an end is undone by another.
+// A heal ends what the control log began.  A power limit without an end lasts until the next one.
 void Heal(const FaultSpec& heal, std::vector<FaultSpec>& faults) {
   for (FaultSpec& fault : faults) {
     const bool meant = fault.from_control && (!heal.heals || *heal.heals == fault.kind);
@@ -23,7 +23,7 @@ void Heal(const FaultSpec& heal, std::vector<FaultSpec>& faults) {
   }
 }
 
-// What the fault holds; some kinds hold something only with some of their keys.
+// The claim of the fault; some kinds claim something only with some of their keys.
 FaultClaim ClaimOf(const FaultSpec& fault) {
   using enum FaultNumber;
   const bool on_values = fault.kind == FaultKind::kError &&
@@ -57,7 +57,7 @@ bool CallsMeet(const FaultSpec& a, const FaultSpec& b) {
   return std::ranges::any_of(DcgmCalls(), both) || std::ranges::any_of(NvmlCalls(), both);
 }
 
-// Whether two faults that hold the same kind of thing at the same time hold the same thing.
+// Whether two faults of the same claim at the same time affect the same object.
 bool Meet(const FaultSpec& a, const FaultSpec& b, FaultClaim claim) {
   if (a.gpu >= 0 && b.gpu >= 0 && a.gpu != b.gpu) {
     return false;
@@ -75,7 +75,7 @@ bool Meet(const FaultSpec& a, const FaultSpec& b, FaultClaim claim) {
   }
 }
 
-// Complains at the later of each pair that contradict each other; `faults` are by start.
+// Complains at the later of two faults that contradict each other; `faults` are by start.
 void CheckClaims(const Compilation& work, const std::vector<FaultSpec>& faults) {
   std::vector<const FaultSpec*> held;
   for (const FaultSpec& fault : faults) {
@@ -90,8 +90,9 @@ void CheckClaims(const Compilation& work, const std::vector<FaultSpec>& faults) 
     if (other != held.end()) {
       const FaultSpec& one = **other;
       const int gpu = fault.gpu >= 0 ? fault.gpu : one.gpu;
-      work.Fail(fault, one.place.path + " (" + std::string(RowOf(one.kind).name) + ") holds this" +
-                           (gpu >= 0 ? " of GPU " + std::to_string(gpu) : "") + " from " +
+      work.Fail(fault, one.place.path + " (" + std::string(RowOf(one.kind).name) +
+                           ") is already in force" +
+                           (gpu >= 0 ? " on GPU " + std::to_string(gpu) : "") + " from " +
                            Seconds(one.at_us) + " to " + Seconds(one.until_us) + "; end it first");
     }
     held.push_back(&fault);
@@ -103,8 +104,8 @@ void CheckClaims(const Compilation& work, const std::vector<FaultSpec>& faults) 
 void PlanFaults(Compilation& work) {
   std::vector<FaultSpec>& faults = work.scenario.faults;
   if (faults.size() > kMostFaults) {
-    work.Fail(faults[kMostFaults], std::to_string(faults.size()) + " faults; at most " +
-                                       std::to_string(kMostFaults) + " are simulated");
+    work.Fail(faults[kMostFaults], std::to_string(faults.size()) + " faults; the limit is " +
+                                       std::to_string(kMostFaults));
     return;
   }
   std::ranges::stable_sort(faults, {}, &FaultSpec::at_us);

@@ -1,4 +1,4 @@
-// Which instances each GPU has, when, and under which power limit.
+// The instances of each GPU over time, and its power limits.
 #include <algorithm>
 #include <numeric>
 
@@ -84,7 +84,7 @@ class LayoutMaker {
     bool seen = false;
     for (size_t i = 0; i < requests.size(); ++i) {
       if (requests[i].profile->media_extensions && seen) {
-        Fail(specs[i].place, "one instance with +me at most on a GPU");
+        Fail(specs[i].place, "at most one instance with +me per GPU");
       }
       seen = seen || requests[i].profile->media_extensions;
     }
@@ -92,8 +92,8 @@ class LayoutMaker {
 
   void FailCompute(const Place& place, const std::string& name, const std::string& whole,
                    int left) const {
-    std::string what = "compute instance '" + name + "' is none of " + whole;
-    what += ", or there is no room for it: " + std::to_string(left);
+    std::string what = "compute instance '" + name + "' is not part of " + whole;
+    what += " or does not fit: " + std::to_string(left);
     what += " compute slices are left; write <slices>c." + whole;
     Fail(place, what);
   }
@@ -124,7 +124,7 @@ class LayoutMaker {
     }
   }
 
-  // Hierarchy order, entity ids and uuids.
+  // Sets hierarchy order, entity ids and uuids.
   void Number(Layout& layout, size_t generation) const {
     std::stable_sort(layout.instances.begin(), layout.instances.end(),
                      [](const GpuInstance& a, const GpuInstance& b) {
@@ -154,7 +154,7 @@ class LayoutMaker {
   const FaultSpec* event_;
 };
 
-// MIG instances, or MIG mode without any.
+// MIG instances, or MIG mode without instances.
 void ApplyLayout(Compilation& work, size_t gpu, const FaultSpec& fault, GpuChange& change) {
   GpuPlan& plan = work.gpus[gpu];
   if (plan.spec->sharing != Sharing::kExclusive) {
@@ -173,7 +173,7 @@ void ApplyLayout(Compilation& work, size_t gpu, const FaultSpec& fault, GpuChang
   change.layout = plan.layouts.size() - 1;
 }
 
-// A fault that changes what holds for its GPU: it begins, ends, or is part of the way there.
+// One step of a fault that changes the state of its GPU: its begin, its end, or a step of a ramp.
 struct Step {
   TimeUs at_us = 0;
   bool begins = false;
@@ -181,7 +181,7 @@ struct Step {
   int64_t ambient_millic = 0;
 };
 
-// The air warms up by steps, each of which the GPU's temperature follows.
+// The air warms up in steps; the GPU's temperature follows each.
 void AddThermal(const FaultSpec& fault, int64_t usual_millic, std::vector<Step>& steps) {
   const int64_t count = fault.Has(FaultNumber::kRampUs) ? 10 : 1;
   const TimeUs ramp_us = count > 1 ? fault.Get(FaultNumber::kRampUs) : 0;
@@ -192,7 +192,7 @@ void AddThermal(const FaultSpec& fault, int64_t usual_millic, std::vector<Step>&
   }
 }
 
-// What the faults of a GPU do to its plan, by time; at one time ends come first.
+// Applies the faults of a GPU to its plan, by time; at equal times ends come first.
 std::vector<Step> StepsOf(const Compilation& work, size_t gpu) {
   std::vector<Step> steps;
   for (const FaultSpec& fault : work.scenario.faults) {
@@ -220,7 +220,7 @@ std::vector<Step> StepsOf(const Compilation& work, size_t gpu) {
   std::ranges::stable_sort(steps, [](const Step& a, const Step& b) {
     return std::pair(a.at_us, a.begins) < std::pair(b.at_us, b.begins);
   });
-  // What was healed on its way does not go on.
+  // A fault that was healed during its ramp stops there.
   std::erase_if(steps,
                 [](const Step& step) { return step.begins && step.at_us >= step.fault->until_us; });
   return steps;

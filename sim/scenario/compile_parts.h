@@ -1,8 +1,8 @@
-// The compiler's own nouns: layouts, slots and changes, resolved from names to indices.
+// The types of the compiler: layouts, slots and changes, with names resolved to indices.
 //
-// compile.cc drives the parts in this order: layouts (which instances exist when), pods (who holds
-// and runs what: slots), eras (what each second costs).  Everything borrows the Scenario and lives
-// for one compilation.  Only compile*.cc include this.  One thread.
+// compile.cc runs the parts in this order: layouts (which instances exist when), pods (which pods
+// hold and run what: slots), eras (the integrals over time).  All types borrow the Scenario and
+// live for one compilation.  Only compile*.cc include this.  One thread.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct ComputeInstance {
 };
 struct GpuInstance {
   const MigProfile* profile = nullptr;
-  size_t written = 0;  // Its place in the scenario's list.
+  size_t written = 0;  // Its position in the scenario's list.
   int start = 0, gpu_instance_id = 0, entity_id = 0;
   std::vector<ComputeInstance> computes;
 };
@@ -32,7 +32,7 @@ struct Layout {
   std::vector<GpuInstance> instances;
   uint32_t record = 0;  // Its LayoutRecord.
 };
-// What holds for a GPU from a time on.
+// The state of a GPU from a time on.
 struct GpuChange {
   TimeUs at_us = 0;
   size_t layout = 0;
@@ -50,7 +50,7 @@ struct GpuPlan {
   const GpuChange& ChangeAt(TimeUs t) const;
 };
 
-// Where a device is found: hierarchy indices within a layout of the GPU.
+// The position of a device: hierarchy indices within a layout of the GPU.
 struct ResolvedDevice {
   int gpu = 0, instance = -1, compute = -1, replica = -1;
   size_t layout = 0;
@@ -62,8 +62,7 @@ struct SlotPhase {
   Demand demand;
   int64_t memory_bytes = 0;
 };
-// One process, or the endless row of processes that a churn runs on one device, as a repeating
-// load.
+// One process, or the sequence of processes that a churn runs on one device, as a repeating load.
 struct Slot {
   ResolvedDevice device;
   TimeUs start_us = 0, stop_us = kForever, period_us = 0;
@@ -74,11 +73,11 @@ struct Slot {
   std::string who;    // "pid 4101"
   Place place;
 
-  // The phase at t, which is within the slot's life.
+  // The phase at t; t must be within the slot's life.
   const SlotPhase& PhaseAt(TimeUs t) const;
 };
 
-// Everything that a compilation passes along.
+// The state of one compilation.
 struct Compilation {
   Scenario scenario;
   ScenarioErrors* errors = nullptr;
@@ -91,7 +90,7 @@ struct Compilation {
   void Fail(const FaultSpec& fault, const std::string& what) const;
 };
 
-// Sorts the faults, ends those that are healed, and complains of two that claim one thing.
+// Sorts the faults, ends those that are healed, and complains when two make the same claim.
 void PlanFaults(Compilation& work);
 void WriteFaults(Compilation& work);
 

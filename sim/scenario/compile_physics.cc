@@ -14,7 +14,7 @@ constexpr uint32_t kReasonIdle = 0x1, kReasonPowerCap = 0x4;
 constexpr std::array<uint32_t, 4> kThrottleBits = {0x4, 0x20, 0x8, 0x80};
 constexpr int64_t kClockStepMhz = 15;
 
-// How a rate is shared and how it adds up from a compute instance to the GPU.
+// How a rate is shared, and how it adds up from a compute instance to the GPU.
 enum class Kind : uint8_t {
   kCompute,  // Of the compute instance, by compute slices.
   kDram,     // Of the GPU instance, by memory slices.
@@ -37,7 +37,7 @@ int64_t Scale(int64_t value, int64_t numerator, int64_t denominator) {
   return static_cast<int64_t>(static_cast<Int128>(value) * numerator / denominator);
 }
 
-// A resident with what it is granted so far.
+// A resident process with the rates granted so far.
 struct Share {
   const Resident* resident;
   std::array<int64_t, kDemandCount> rates;
@@ -55,7 +55,7 @@ Share ShareOf(const Layout& layout, const Resident& resident) {
               kComputeSlicesPerChip,
               kMemorySlicesPerChip};
   const int64_t sm = share.rates[kSm];
-  if (sm > slot.threads_ppm) {  // The cut at the active thread percentage slows everything.
+  if (sm > slot.threads_ppm) {  // The active thread percentage limits all rates.
     for (int64_t& rate : share.rates) {
       rate = Scale(rate, slot.threads_ppm, sm);
     }
@@ -71,7 +71,7 @@ Share ShareOf(const Layout& layout, const Resident& resident) {
   return share;
 }
 
-// Sums of a rate by the scope in which it is contended for.
+// The sums of a rate by contention scope.
 constexpr size_t kScopeCount = size_t{kComputeSlicesPerChip + 1} * (kComputeSlicesPerChip + 1);
 template <typename Scope>
 std::array<int64_t, kScopeCount> SumByScope(const std::vector<Share>& shares, size_t rate,
@@ -83,7 +83,7 @@ std::array<int64_t, kScopeCount> SumByScope(const std::vector<Share>& shares, si
   return sums;
 }
 
-// SM time beyond the capacity of a scope: all that its processes do is slowed alike.
+// Compute: SM time over the capacity of a scope slows all rates of its processes in proportion.
 void ContendForSms(std::vector<Share>& shares) {
   const auto scope = [](const Share& share) { return share.compute_scope; };
   const auto sums = SumByScope(shares, kSm, scope);
@@ -120,7 +120,7 @@ int ScopeOf(const Share& share, Kind kind) {
   }
 }
 
-// Every other capacity beyond its limit: that rate alone is slowed.
+// All other rates: demand over the capacity slows only that rate.
 void ContendForRest(const GpuClass& figures, std::vector<Share>& shares) {
   for (size_t rate = kSm + 1; rate < kDemandCount; ++rate) {
     const Kind kind = kKinds.at(rate);
@@ -136,7 +136,7 @@ void ContendForRest(const GpuClass& figures, std::vector<Share>& shares) {
   }
 }
 
-// A share's rate as parts of the GPU instance, and of the GPU.
+// A rate as a part of the GPU instance, and of the GPU.
 int64_t OfInstance(const Share& share, size_t rate) {
   const int64_t value = share.rates.at(rate);
   return kKinds.at(rate) == Kind::kCompute ? value * share.slices / share.instance_slices : value;
@@ -177,7 +177,7 @@ void AddToEntities(const Layout& layout, const Share& share, SegmentSolution& so
   }
 }
 
-// What throttling does by itself: clocks fall to a part, power with their cube.
+// Throttling by a fault: clocks fall to the given part, power with the cube of it.
 void Throttle(const GpuChange& change, std::vector<int64_t>& drawn, SegmentSolution& solution) {
   if (change.clock_ppm >= kWholePpm) {
     return;
@@ -194,7 +194,8 @@ void Throttle(const GpuChange& change, std::vector<int64_t>& drawn, SegmentSolut
   entity[kThermalViolation] = change.why == ThrottleReason::kThermal ? lost_ppm : 0;
 }
 
-// What the power limit does to what is left; the part of the clock that stays.
+// The power limit on the remaining power; returns the part of the clock that stays.  Dynamic power
+// falls with the cube of the clock, so the clock falls with the cube root of the power.
 int64_t Cap(const GpuClass& figures, int64_t limit_mw, std::vector<int64_t>& drawn,
             SegmentSolution& solution) {
   const int64_t sum = std::accumulate(drawn.begin(), drawn.end(), int64_t{0});
@@ -214,7 +215,7 @@ int64_t Cap(const GpuClass& figures, int64_t limit_mw, std::vector<int64_t>& dra
   return clock_ppm;
 }
 
-// Dynamic power of each process, throttled and cut to the limit; clocks and their reasons follow.
+// Dynamic power of each process, throttled and limited; then clocks and their reasons.
 void SolvePower(const GpuClass& figures, const GpuChange& change, std::span<const Share> shares,
                 SegmentSolution& solution) {
   std::vector<int64_t> drawn;

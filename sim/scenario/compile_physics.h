@@ -1,7 +1,7 @@
-// What the processes on a GPU get and draw while their demands are constant.
+// The rates and the power of the processes on a GPU while their demands are constant.
 //
-// Contention, the power cap and clocks are solved once per segment, in integers.  Pure function; no
-// memory kept.
+// Contention, the power cap and clocks are solved once per segment, in integers, since World must
+// give the same bits on every machine.  Pure function; stateless.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace podgpu::sim {
 
-// A process in one segment: who it is and which phase it is in.
+// A process in one segment: its slot and its phase.
 struct Resident {
   const Slot* slot = nullptr;
   const SlotPhase* phase = nullptr;
@@ -33,7 +33,7 @@ struct SegmentSolution {
 size_t EntityNumber(const Layout& layout, int instance, int compute);
 size_t EntityCount(const Layout& layout);
 
-// Under the power limit and the throttling of `change`.
+// Solves a segment under the power limit and the throttling of `change`.
 SegmentSolution SolveSegment(const GpuClass& figures, const Layout& layout, const GpuChange& change,
                              std::span<const Resident> residents);
 

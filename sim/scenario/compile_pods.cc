@@ -1,4 +1,4 @@
-// Who holds and runs what: pods, churns and orphans as slots, and their records.
+// Pods, churns and orphans as slots on devices, and their records.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -15,7 +15,7 @@ constexpr int kFirstChurnPid = 1'000'000;
 constexpr int kLastPid = 4'194'304;
 constexpr size_t kMostPhases = 4'096;
 
-// A process record that waits for its place in the order of pids.
+// A process record before it is sorted by pid.
 struct PendingProcess {
   ProcessRecord record;
   size_t slot = 0;
@@ -45,7 +45,7 @@ class PodPlanner {
   }
 
  private:
-  // (namespace, name) may come back, but not twice at a time.
+  // A (namespace, name) may return, but must not exist twice at a time.
   void CheckPodNames() const {
     std::vector<const PodSpec*> pods;
     pods.reserve(work_.scenario.pods.size());
@@ -61,8 +61,9 @@ class PodPlanner {
       const PodSpec& pod = *pods[i];
       if (before.name == pod.name && before.pod_namespace == pod.pod_namespace &&
           pod.start_us < before.stop_us) {
-        work_.Fail(pod.place, "pod " + pod.pod_namespace + "/" + pod.name + " lives already at " +
-                                  Seconds(pod.start_us) + "; rename one or stop the first before");
+        work_.Fail(pod.place, "pod " + pod.pod_namespace + "/" + pod.name +
+                                  " is already alive at " + Seconds(pod.start_us) +
+                                  "; rename one or stop the first before");
       }
     }
   }
@@ -89,7 +90,7 @@ class PodPlanner {
     }
   }
 
-  // 32 hexadecimal digits, as the kubelet makes them from the file of a static pod.
+  // 32 hexadecimal digits, like the hash that the kubelet makes of the file of a static pod.
   static std::string ConfigHashOf(uint64_t key) {
     const auto digits = UuidText(KeyOf(KeyOf(key, "config hash"), Purpose::kPodUid));
     std::string hash(digits.data(), digits.size());
@@ -127,8 +128,8 @@ class PodPlanner {
     return range;
   }
 
-  // The device of a container's process: the one it names, which the container must hold unless the
-  // process escapes, or the container's only one.
+  // The device of a container's process: the device that it names, which the container must hold
+  // unless the process escapes, or the container's only device.
   ResolvedDevice DeviceFor(const ProcessSpec& process, const ContainerSpec& container,
                            const std::vector<ResolvedDevice>& devices, TimeUs t) const {
     if (!process.device) {
@@ -136,7 +137,7 @@ class PodPlanner {
         return devices.front();
       }
       work_.Fail(process.place, "the container holds " + std::to_string(devices.size()) +
-                                    " devices; say which with 'gpu' or 'device'");
+                                    " devices; choose one with 'gpu' or 'device'");
       return {};
     }
     const DeviceSpec& named = *process.device;
@@ -169,7 +170,7 @@ class PodPlanner {
     return "load '" + load.name + "' (" + Seconds(period) + ")";
   }
 
-  // The slot of a process on a device, its phases those of its load.
+  // The slot of a process on a device, with the phases of its load.
   Slot SlotOf(const ProcessSpec& spec, const ResolvedDevice& device, TimeUs start) {
     const GpuClass& figures = work_.gpus.at(static_cast<size_t>(device.gpu)).board->figures;
     Slot slot;
@@ -191,7 +192,7 @@ class PodPlanner {
     return slot;
   }
 
-  // When MIG changes under a process, it ends there.
+  // A process ends when the MIG layout under it changes.
   TimeUs EndOnLayout(const ResolvedDevice& device, TimeUs start, TimeUs stop) const {
     for (const GpuChange& change : work_.gpus.at(static_cast<size_t>(device.gpu)).changes) {
       if (change.at_us > start && change.layout != device.layout) {
@@ -221,7 +222,7 @@ class PodPlanner {
                                  Seconds(start));
     }
     if (!device.good || stop <= start) {
-      return;  // Said where it was resolved.
+      return;  // Resolving it has complained already.
     }
     if (spec.threads_ppm < kWholePpm &&
         work_.gpus.at(static_cast<size_t>(device.gpu)).spec->sharing != Sharing::kMps) {
@@ -240,7 +241,7 @@ class PodPlanner {
     pending_.push_back(pending);
   }
 
-  // Processes in the order of (pid, start); no pid lives twice at a time.
+  // Processes by (pid, start); one pid must not be used twice at a time.
   void WriteProcesses() {
     std::stable_sort(pending_.begin(), pending_.end(),
                      [](const PendingProcess& a, const PendingProcess& b) {
@@ -252,14 +253,14 @@ class PodPlanner {
       if (i > 0 && pending_[i - 1].record.pid == record.pid &&
           record.start_us < pending_[i - 1].record.stop_us) {
         work_.Fail(work_.slots[pending_[i].slot].place,
-                   "pid " + std::to_string(record.pid) + " lives already at " +
+                   "pid " + std::to_string(record.pid) + " is already in use at " +
                        Seconds(record.start_us) + "; pids are unique at any time");
       }
       image_.processes.push_back(record);
     }
   }
 
-  // The phases of a churn's slot: the load again and again until the pod's life is over, then none.
+  // The phases of a churn's slot: the load repeats until the pod's life is over, then pause.
   std::vector<SlotPhase> ChurnPhases(const ChurnSpec& churn, const Slot& once) const {
     std::vector<SlotPhase> phases;
     if (once.phases.size() == 1) {
@@ -322,8 +323,9 @@ class PodPlanner {
       return;
     }
     if (EndOnLayout(device, churn.start_us, kForever) != kForever) {
-      work_.Fail(churn.place, "GPU " + std::to_string(device.gpu) +
-                                  " changes its MIG layout later; a churn needs one that stays");
+      work_.Fail(churn.place,
+                 "GPU " + std::to_string(device.gpu) +
+                     " changes its MIG layout later; a churn needs a layout that does not change");
     }
     Slot slot = SlotOf(churn.process, device, churn.start_us);
     slot.phases = ChurnPhases(churn, slot);
@@ -336,7 +338,7 @@ class PodPlanner {
     work_.slots.push_back(std::move(slot));
   }
 
-  // Who lives from each start or stop to the next.
+  // The resident pods and processes between two starts or stops.
   void WriteNodeEras() {
     std::map<TimeUs, std::vector<std::pair<uint32_t, bool>>> pods;
     std::map<TimeUs, std::vector<std::pair<uint32_t, bool>>> processes;
@@ -380,7 +382,7 @@ class PodPlanner {
       }
       image_.node_eras.push_back(era);
       if (image_.SizeBytes() > kImageLimitBytes) {
-        work_.Fail(Place{}, "pods: who lives when does not fit into an image of " +
+        work_.Fail(Place{}, "pods: the lists of living pods do not fit into an image of " +
                                 std::to_string(kImageLimitBytes >> 20) +
                                 " MiB; use fewer pods or start them together");
         return;

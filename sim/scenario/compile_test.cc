@@ -14,7 +14,7 @@ namespace {
 
 std::string Uuid(const World& world, int gpu) { return std::string(world.gpu(gpu).uuid); }
 
-TEST(ControlLog, CutsAnEraAndChangesNothingBeforeIt) {
+TEST(ControlLog, StartsANewEraAndChangesNothingBeforeIt) {
   const std::string text = ShippedScenario("demo");
   const TestWorld plain(text);
   const TestWorld cut(text,
@@ -38,7 +38,7 @@ TEST(ControlLog, CutsAnEraAndChangesNothingBeforeIt) {
   EXPECT_GT(cut->Integrate(Integral::kPowerViolationNs, {0}, kCut + 5 * kSecondUs), 0);
 }
 
-TEST(ControlLog, EndsTheProcessesOfALayoutAndLeavesTheirPodsTheOldIds) {
+TEST(ControlLog, AMigChangeEndsProcessesButPodsKeepTheOldIds) {
   const TestWorld cut(ShippedScenario("demo"), "- {at: 100s, kind: mig_set, gpu: 6, layout: []}");
   constexpr TimeUs kCut = 100 * kSecondUs;
   EXPECT_EQ(cut->process_count(kCut - 1), 11);
@@ -64,7 +64,7 @@ TEST(ControlLog, NamesItsOwnFileInErrors) {
   EXPECT_TRUE(result.image.empty());
 }
 
-TEST(PowerLimits, HoldForTheirTimeAndSolveClocksByTheCubeRoot) {
+TEST(PowerLimits, LastForTheirTimeAndLowerClocksByTheCubeRoot) {
   const TestWorld world(ShippedScenario("h100x8-pods"));
   // 388 W asked on GPU 0 under a limit of 300 W: (300 - 70) / (388 - 70) of the dynamic power, and
   // its cube root of the clock: 0.8976 x 1980 MHz.
@@ -79,7 +79,7 @@ TEST(PowerLimits, HoldForTheirTimeAndSolveClocksByTheCubeRoot) {
             102'365'000);
 }
 
-TEST(Contention, GrantsInProportionBeyondTheWhole) {
+TEST(Contention, GrantsInProportionAboveTheCapacity) {
   const TestWorld world(ShippedScenario("h100x8-pods"));
   const auto ppm = [&](int pid) {
     return static_cast<int64_t>(world->IntegrateProcess(Integral::kSmPpmUs, pid, kSecondUs) /
@@ -90,13 +90,14 @@ TEST(Contention, GrantsInProportionBeyondTheWhole) {
   EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {7}, kSecondUs), 100);
 }
 
-TEST(Contention, CutsMpsClientsToTheirThreadsFirst) {
+TEST(Contention, LimitsMpsClientsToTheirThreadsFirst) {
   const TestWorld world(ShippedScenario("time-slicing"));
   const auto ppm = [&](Integral what, int pid) {
     return static_cast<int64_t>(world->IntegrateProcess(what, pid, kSecondUs) / kSecondUs);
   };
-  EXPECT_EQ(ppm(Integral::kSmPpmUs, 4311), 500'000);    // Of 80 % asked,
-  EXPECT_EQ(ppm(Integral::kDramPpmUs, 4311), 250'000);  // and of 40 % bandwidth as much less.
+  EXPECT_EQ(ppm(Integral::kSmPpmUs, 4311), 500'000);  // 80 % were requested,
+  EXPECT_EQ(ppm(Integral::kDramPpmUs, 4311),
+            250'000);  // and 40 % bandwidth, reduced in proportion.
   EXPECT_EQ(ppm(Integral::kSmPpmUs, 4312), 500'000);
 }
 
@@ -118,7 +119,7 @@ std::vector<std::string> IdsUnder(const std::string& kubelet) {
   return ids;
 }
 
-TEST(Allocators, SpellDeviceIdsTheirOwnWay) {
+TEST(Allocators, WriteDeviceIdsInTheirOwnForm) {
   const std::string first = "GPU-00000000-0000-4000-8000-000000000001";
   const std::string second = "GPU-00000000-0000-4000-8000-000000000002";
   using Ids = std::vector<std::string>;
@@ -139,7 +140,7 @@ TEST(Allocators, SpellDeviceIdsTheirOwnWay) {
                  " gpu.nvidia.com gpu-2-mig-1g10gbme-20-0"}));
 }
 
-TEST(Pods, AreThereFromStartToStop) {
+TEST(Pods, ExistFromStartToStop) {
   const TestWorld world(ShippedScenario("worked-example"));
   const std::string gpu = Uuid(*world, 0);
   const std::vector<std::string> one = {"example/a", "example/a/main nvidia.com/gpu " + gpu};
@@ -162,7 +163,7 @@ TEST(Pods, AreThereFromStartToStop) {
   EXPECT_EQ(process.memory_bytes, INT64_C(5) << 30);
 }
 
-TEST(Churn, ComesBackUnderANewNameWithTheSameLoad) {
+TEST(Churn, ReturnsUnderANewNameWithTheSameLoad) {
   const TestWorld world(ShippedScenario("churn"));
   // "job": from 5 s on, every 6 s for 4 s.
   const auto jobs = [&](TimeUs t) {
@@ -198,7 +199,7 @@ TEST(Churn, GivesEachCycleItsOwnPidsAndEnergy) {
   EXPECT_EQ(static_cast<int64_t>(world->ProcessEnergyNj(second.pid, 100 * kSecondUs)), kLifeNj);
 }
 
-TEST(Churn, TellsWhenPodsChange) {
+TEST(Churn, ReturnsTheNextTimeWhenPodsChange) {
   const TestWorld world(ShippedScenario("churn"));
   std::vector<TimeUs> changes;
   for (TimeUs t = world->NextPodChange(0); t < 31 * kSecondUs; t = world->NextPodChange(t)) {
@@ -228,7 +229,7 @@ TEST(Churn, AccountsForEveryNanojouleOverItsLives) {
   }
 }
 
-TEST(Nodes, TellWhatTheScenarioSays) {
+TEST(Nodes, HaveTheFactsOfTheScenario) {
   const TestWorld world(ShippedScenario("h100x8-pods"));
   EXPECT_EQ(world->node_name(), "gpu-node-0");
   EXPECT_EQ(world->scenario_name(), "h100x8-pods");
@@ -263,7 +264,7 @@ TEST(Nodes, MayHaveNoGpu) {
   EXPECT_TRUE(PodsAt(*world, 0).lines.empty());
 }
 
-TEST(Nodes, KnowWhatTheirClassesCannot) {
+TEST(Nodes, LackTheFeaturesThatTheirClassesLack) {
   const TestWorld world(ShippedScenario("a100x2"));
   EXPECT_FALSE(world->gpu(0).has_gpm);
   EXPECT_FALSE(world->gpu(0).power_is_average);
@@ -277,7 +278,7 @@ TEST(Nodes, TakeTheEpochFromTheScenario) {
   EXPECT_EQ(world->epoch_unix_us(), 1'740'830'401'000'000);
 }
 
-TEST(Nodes, TakeChangedClasses) {
+TEST(Nodes, UseChangedClasses) {
   const TestWorld world(
       "format: 1\nname: e\nnoise_mw: 0\nclasses: {mine: {base: t4, model: My T4, idle_w: 12.5, "
       "limit_w: 60, memory: 8GiB, features: [fan, gpm], sm_clock_mhz: 1500}}\n"

@@ -1,8 +1,8 @@
 // How each kind of fault is written in a scenario, in the control log and on the command line.
 //
-// One table of kinds and one of their keys (fault_table.cc): the reader of scenarios checks
-// against them, `podgpu-sim fault --help` is printed from them, and a new kind is one row.  What a
-// kind claims is what no two faults may hold at the same time.  Constants; any thread.
+// One table of kinds and one of their keys (fault_table.cc): the reader of scenarios checks entries
+// against them, `podgpu-sim fault --help` prints them, and a new kind is one row.  No two faults
+// may make the same claim at the same time.  Constants; any thread.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@
 
 namespace podgpu::sim {
 
-// What a fault holds while it is in force.
+// The claim of a fault while it is in force.
 enum class FaultClaim : uint8_t {
-  kNothing,  // It adds to a counter.
+  kNothing,  // The fault only adds to a counter.
   kPresence,
   kDriver,
   kCalls,
@@ -38,7 +38,7 @@ enum class FaultClaim : uint8_t {
   kApi,
 };
 
-// What the value of a key is.
+// The type of a key's value.
 enum class FaultKeyForm : uint8_t {
   kGpu,
   kFor,  // How long.
@@ -56,11 +56,11 @@ enum class FaultKeyForm : uint8_t {
 
 struct FaultKey {
   std::string_view name;   // "gpu"
-  std::string_view value;  // "N", in help.
+  std::string_view value;  // "N", shown in help.
   FaultKeyForm form;
-  FaultNumber number{};  // Where a number goes.
+  FaultNumber number{};  // The fault's number that it sets.
   int64_t otherwise = kNotGiven;
-  int64_t least = 0, most = 0;  // In the unit that is written.
+  int64_t least = 0, most = 0;  // In the unit of the text.
   std::span<const std::string_view> words{};
 };
 
@@ -74,12 +74,12 @@ struct FaultRow {
   FaultKind kind;
   std::string_view name;
   FaultClaim claim;
-  bool lasts;  // It ends; others are moments whose effect stays.
+  bool lasts;  // False for a momentary fault, whose effect stays.
   std::array<FaultKeyUse, 7> keys;
   std::string_view help;
-  TimeUs usual_us = 0;  // How long it lasts when nobody says; 0: until it is healed.
+  TimeUs usual_us = 0;  // Duration without `for`; 0: until it is healed.
 
-  // The keys that are there.
+  // The keys of the kind.
   std::span<const FaultKeyUse> Keys() const;
 };
 
@@ -89,10 +89,10 @@ const FaultRow& RowOf(FaultKind kind);
 const FaultRow* FindFaultRow(std::string_view name);
 const FaultKey& FaultKeyNamed(std::string_view name);
 
-// Every kind with its keys and a line of what it does, for `podgpu-sim fault --help`.
+// Every kind with its keys and a line on its effect, for `podgpu-sim fault --help`.
 std::string FaultHelp();
 
-// The nearest names of kinds and keys are looked for among these.
+// The known names, among which the nearest one for a complaint is found.
 std::span<const std::string_view> FaultNames();
 
 }  // namespace podgpu::sim

@@ -1,4 +1,4 @@
-// Reading `faults:` and the control log: each entry by the row of its kind and the table of keys.
+// Reads `faults:` and the control log: each entry by the row of its kind and the table of keys.
 #include <algorithm>
 
 #include "base/text.h"
@@ -15,7 +15,7 @@ using Words = std::string_view;
 
 constexpr size_t kMostListed = 64;  // Calls and fields of one fault.
 
-// The elements of a list, or the one value that stands there instead.
+// The elements of a list, or a single value in place of a list.
 std::vector<Cursor> ListOrOne(const Cursor& list) {
   return list.IsScalar() ? std::vector<Cursor>{list} : list.Elements();
 }
@@ -25,7 +25,7 @@ const FaultRow* ReadKind(const Cursor& kind) {
   const std::string text = kind.Text("");
   const FaultRow* const row = FindFaultRow(text);
   if (row == nullptr && !text.empty()) {
-    kind.Choice(FaultNames(), 0);  // Complains, with the nearest kind.
+    kind.Choice(FaultNames(), 0);  // Complains and names the nearest kind.
   }
   return row;
 }
@@ -34,7 +34,7 @@ bool MatchesAny(Words pattern, std::span<const Words> names) {
   return std::ranges::any_of(names, [&](Words name) { return GlobMatches(pattern, name); });
 }
 
-// Reads what stands under the keys of one entry.
+// Reads the keys of one entry.
 class FaultReader {
  public:
   FaultReader(const Cursor& entry, const FaultRow& row, const Scenario& scenario)
@@ -119,7 +119,7 @@ class FaultReader {
     fault_.until_us = fault_.at_us + lasts_us;
   }
 
-  // Watts, degrees and factors, in the thousandth or millionth that the world counts in.
+  // Watts, degrees and factors, in thousandths or millionths as the world counts them.
   int64_t ReadMillionths(const FaultKey& key, const Cursor& value) const {
     constexpr int64_t kMillion = 1'000'000;
     constexpr int64_t kPerThousandth = 1'000;
@@ -229,7 +229,7 @@ class FaultReader {
     return std::ranges::any_of(numbers, [this](FaultNumber number) { return fault_.Has(number); });
   }
 
-  // What only several keys together tell.
+  // Checks that need several keys together.
   void CheckTogether() {
     using enum FaultNumber;
     const GpuClass* const figures = Figures();
@@ -249,7 +249,7 @@ class FaultReader {
         break;
       case FaultKind::kNoPermission:
         if (MeansOthers(NvmlCalls(), DcgmCalls())) {
-          entry_.Key("calls").Fail("only calls of NVML refuse for want of permission");
+          entry_.Key("calls").Fail("only calls of NVML can fail for missing permission");
         }
         break;
       case FaultKind::kNvlink:
@@ -267,7 +267,7 @@ class FaultReader {
         break;
       case FaultKind::kThermal:
         if (fault_.Has(kRampUs) && fault_.Get(kRampUs) > fault_.until_us - fault_.at_us) {
-          entry_.Fail("the ramp is longer than the fault lasts");
+          entry_.Fail("the ramp is longer than the fault");
         }
         break;
       default:
@@ -275,14 +275,14 @@ class FaultReader {
     }
   }
 
-  // Whether a pattern means calls of the other library only.
+  // Whether a pattern matches only calls of the other library.
   bool MeansOthers(std::span<const Words> own, std::span<const Words> others) const {
     return std::ranges::any_of(fault_.calls, [&](const std::string& pattern) {
       return !MatchesAny(pattern, own) && MatchesAny(pattern, others);
     });
   }
 
-  // A code and the calls that answer it are of one library.
+  // A code and the calls that return it must belong to one library.
   void CheckCode() const {
     const int64_t code = fault_.Get(FaultNumber::kCode);
     if (code == 0) {
@@ -319,7 +319,7 @@ class FaultReader {
 
 void ReadFault(const Cursor& entry, bool from_control, Scenario& scenario) {
   if (!entry.IsMap()) {
-    entry.Fail("must be a map with keys at, kind and those of its kind");
+    entry.Fail("must be a map with keys at, kind and the keys of that kind");
     return;
   }
   const Cursor kind = entry.Need("kind");

@@ -1,4 +1,4 @@
-// What `faults:` may say: each rule with its exact message, and that every kind can be written.
+// What `faults:` accepts: each rule with its exact message, and that every kind can be written.
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -37,7 +37,7 @@ void CheckFaults(const std::vector<FaultRule>& rules) {
   }
 }
 
-TEST(Faults, NameKindsAndKeysWithTheNearest) {
+TEST(Faults, ReportUnknownKindsAndKeysWithTheNearestOne) {
   CheckFaults(
       {{"kind",
         "[{at: 1s, kind: gpu_last, gpu: 0}]",
@@ -62,17 +62,17 @@ TEST(Faults, NameKindsAndKeysWithTheNearest) {
         {"a.yaml:4:10: faults[0]: key 'at' is missing",
          "a.yaml:4:10: faults[0]: key 'calls' is missing",
          "a.yaml:4:10: faults[0]: key 'ms' is missing"}},
-       {"no map",
+       {"not a map",
         "[5]",
-        {"a.yaml:4:10: faults[0]: must be a map with keys at, kind and those of "
-         "its kind"}},
+        {"a.yaml:4:10: faults[0]: must be a map with keys at, kind and the keys of "
+         "that kind"}},
        {"healing in a scenario",
         "[{at: 1s, kind: heal}]",
         {"a.yaml:4:25: faults[0].kind: heal is for the control log; give the fault its time with "
          "'for'"}}});
 }
 
-TEST(Faults, CheckWhatTheirKeysSay) {
+TEST(Faults, CheckTheValuesOfKeys) {
   CheckFaults(
       {{"GPU",
         "[{at: 1s, kind: gpu_lost, gpu: 3}]",
@@ -81,7 +81,7 @@ TEST(Faults, CheckWhatTheirKeysSay) {
         "[{at: 1s, kind: gpu_lost, gpu: 0, for: 0s}]",
         {"a.yaml:4:48: faults[0].for: must be above 0; leave it out for a fault that lasts until "
          "it is healed"}},
-       {"call that there is not",
+       {"unknown call",
         "[{at: 1s, kind: hang, calls: [dcgmGetAllDevice]}]",
         {"a.yaml:4:39: faults[0].calls[0]: 'dcgmGetAllDevice' matches no call that can fail; "
          "nearest is 'dcgmGetAllDevices'"}},
@@ -93,7 +93,7 @@ TEST(Faults, CheckWhatTheirKeysSay) {
         {"a.yaml:4:61: faults[0].code: a call of NVML cannot answer this; its codes are above 0"}},
        {"call that asks for no permission",
         "[{at: 1s, kind: no_permission, calls: dcgmInit}]",
-        {"a.yaml:4:47: faults[0].calls: only calls of NVML refuse for want of permission"}},
+        {"a.yaml:4:47: faults[0].calls: only calls of NVML can fail for missing permission"}},
        {"field",
         "[{at: 1s, kind: nodata, fields: [150, 49, DCGM_FI_DEV_GPU_TEMPO]}]",
         {"a.yaml:4:47: faults[0].fields[1]: found '49'; must be the number or the name of a DCGM "
@@ -107,7 +107,7 @@ TEST(Faults, CheckWhatTheirKeysSay) {
         "[{at: 1s, kind: error, calls: dcgmInit, code: 0}]",
         {"a.yaml:4:55: faults[0].code: 0 is success; write a code below 0 of DCGM, or above of "
          "NVML"}},
-       {"an error of nothing",
+       {"an error without calls",
         "[{at: 1s, kind: error, code: -3}]",
         {"a.yaml:4:10: faults[0]: key 'calls' is missing; or write target: value"}},
        {"choice",
@@ -129,22 +129,23 @@ TEST(Faults, CheckWhatTheirKeysSay) {
         "1}]",
         {"a.yaml:4:10: faults[0]: GPU 0 has 18 links; found link 18",
          "a.yaml:4:60: faults[1]: one of the keys down, crc, replay, recovery is missing"}},
-       {"nothing of PCIe",
+       {"a PCIe fault without a change",
         "[{at: 1s, kind: pcie, gpu: 0}]",
         {"a.yaml:4:10: faults[0]: one of the keys replay, gen, width is missing"}},
        {"ramp",
         "[{at: 1s, kind: thermal, gpu: 0, ambient_c: 60, ramp: 9s, for: 5s}]",
-        {"a.yaml:4:10: faults[0]: the ramp is longer than the fault lasts"}},
-       {"MIG on a board without",
+        {"a.yaml:4:10: faults[0]: the ramp is longer than the fault"}},
+       {"MIG on a board that lacks it",
         "[{at: 1s, kind: mig_mode, gpu: 2, mode: enabled}]",
         {"a.yaml:4:10: faults[0]: class 't4' has no MIG"}}});
 }
 
-TEST(Faults, DoNotClaimTheSameThingAtTheSameTime) {
+TEST(Faults, MustNotContradictEachOther) {
   CheckFaults(
       {{"one GPU twice",
         "[{at: 5s, kind: gpu_lost, gpu: 0, for: 10s}, {at: 14s, kind: gpu_detached, gpu: 0}]",
-        {"a.yaml:4:54: faults[1]: faults[0] (gpu_lost) holds this of GPU 0 from 5 s to 15 s; end "
+        {"a.yaml:4:54: faults[1]: faults[0] (gpu_lost) is already in force on GPU 0 from 5 s to 15 "
+         "s; end "
          "it "
          "first"}},
        {"one after the other",
@@ -153,19 +154,22 @@ TEST(Faults, DoNotClaimTheSameThingAtTheSameTime) {
        {"another GPU", "[{at: 5s, kind: gpu_lost, gpu: 0}, {at: 6s, kind: gpu_lost, gpu: 1}]", {}},
        {"all GPUs",
         "[{at: 9s, kind: driver_reload, for: 5s}, {at: 5s, kind: gpu_lost, gpu: 1}]",
-        {"a.yaml:4:10: faults[0]: faults[1] (gpu_lost) holds this of GPU 1 from 5 s to the end; "
+        {"a.yaml:4:10: faults[0]: faults[1] (gpu_lost) is already in force on GPU 1 from 5 s to "
+         "the end; "
          "end "
          "it first"}},
-       {"fields that do not meet",
+       {"different fields",
         "[{at: 5s, kind: blank, fields: [150]}, {at: 5s, kind: nodata, fields: [155]}]",
         {}},
-       {"fields that meet",
+       {"a common field",
         "[{at: 5s, kind: blank, fields: [150, 155]}, {at: 5s, kind: nodata, fields: [155]}]",
-        {"a.yaml:4:53: faults[1]: faults[0] (blank) holds this from 5 s to the end; end it first"}},
-       {"calls that meet",
+        {"a.yaml:4:53: faults[1]: faults[0] (blank) is already in force from 5 s to the end; end "
+         "it first"}},
+       {"a common call",
         "[{at: 5s, kind: hang, calls: dcgmGet*}, {at: 6s, kind: slow, calls: '*Devices', ms: 5}]",
-        {"a.yaml:4:49: faults[1]: faults[0] (hang) holds this from 5 s to the end; end it first"}},
-       {"calls that do not meet",
+        {"a.yaml:4:49: faults[1]: faults[0] (hang) is already in force from 5 s to the end; end it "
+         "first"}},
+       {"different calls",
         "[{at: 5s, kind: hang, calls: dcgmGet*}, {at: 6s, kind: slow, calls: dcgmConnect*, ms: 5}]",
         {}},
        {"links",
@@ -176,7 +180,8 @@ TEST(Faults, DoNotClaimTheSameThingAtTheSameTime) {
        {"limits",
         "[{at: 60s, kind: power_limit, gpu: 0, watts: 300, for: 30s}, "
         "{at: 80s, kind: power_limit, gpu: 0, watts: 400}]",
-        {"a.yaml:4:70: faults[1]: faults[0] (power_limit) holds this of GPU 0 from 60 s to 90 s; "
+        {"a.yaml:4:70: faults[1]: faults[0] (power_limit) is already in force on GPU 0 from 60 s "
+         "to 90 s; "
          "end it first"}},
        {"a limit until the next one",
         "[{at: 60s, kind: power_limit, gpu: 0, watts: 300}, "
@@ -184,17 +189,17 @@ TEST(Faults, DoNotClaimTheSameThingAtTheSameTime) {
         {}}});
 }
 
-TEST(Faults, AreBoundedInNumber) {
+TEST(Faults, AreLimitedInNumber) {
   std::string many = "[";
   for (int i = 0; i < 4'097; ++i) {
     many += "{at: 1s, kind: ecc, gpu: 0, error: sbe}, ";
   }
   const std::vector<std::string> errors = FaultErrorsOf(many + "]");
   ASSERT_EQ(errors.size(), 1U);
-  EXPECT_NE(errors.front().find("4097 faults; at most 4096 are simulated"), std::string::npos);
+  EXPECT_NE(errors.front().find("4097 faults; the limit is 4096"), std::string::npos);
 }
 
-// A value that is good for a key.
+// A valid value of a key.
 std::string ValueOf(const FaultRow& row, const FaultKey& key) {
   switch (key.form) {
     case FaultKeyForm::kGpu:
@@ -224,7 +229,7 @@ std::string ValueOf(const FaultRow& row, const FaultKey& key) {
   return "";
 }
 
-TEST(Faults, CanAllBeWrittenWithAllTheirKeys) {
+TEST(Faults, AcceptAllTheirKeys) {
   for (const FaultRow& row : FaultRows()) {
     std::string entry = "- {at: 1s, kind: " + std::string(row.name);
     for (const FaultKeyUse& use : row.Keys()) {
@@ -251,7 +256,7 @@ TEST(Faults, AreAllInTheDocument) {
   }
 }
 
-TEST(Faults, MayBeWrittenShortly) {
+TEST(Faults, HaveShortForms) {
   const TestWorld world(std::string(kThreeGpus) + "faults: [{at: 1s, kind: lost, gpu: 2}]\n");
   ASSERT_EQ(world->faults().size(), 1U);
   EXPECT_EQ(world->faults()[0].kind, FaultKind::kGpuLost);

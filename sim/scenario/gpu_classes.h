@@ -1,7 +1,7 @@
-// The boards that a scenario can name: what each is called, holds, draws and can do.
+// The boards that a scenario can name: the model, memory, power and features of each.
 //
 // Figures come from the vendors' public documents and general knowledge of the boards; watts are
-// typical for the model, not measured.  A scenario may change them under `classes:`.  A table of
+// typical of the model, not measured.  A scenario may change them under `classes:`.  A table of
 // constants; any thread.
 #pragma once
 
@@ -13,12 +13,12 @@
 namespace podgpu::sim {
 
 struct GpuClass {
-  std::string_view name;  // As scenarios write it.
+  std::string_view name;  // The name in scenarios.
   std::string_view model, brand, architecture;
   int architecture_number = 0;  // DCGM's.
   int compute_major = 0, compute_minor = 0;
   int64_t idle_mw = 0, limit_mw = 0, min_limit_mw = 0, max_limit_mw = 0;
-  int64_t k_mw = 0, m_mw = 0;  // What a process draws at 100 % SM, and at 100 % memory bandwidth.
+  int64_t k_mw = 0, m_mw = 0;  // Power at 100 % SM, and at 100 % memory bandwidth.
   int64_t memory_total_mib = 0, memory_reserved_mib = 0, bar1_total_mib = 0;
   int max_sm_clock_mhz = 0, idle_sm_clock_mhz = 0, max_memory_clock_mhz = 0, sm_count = 0;
   int slowdown_temperature_c = 0, shutdown_temperature_c = 0;

@@ -1,4 +1,4 @@
-// Reading a scenario's boards: classes, GPUs, MIG layouts, sharing, links.
+// Reads a scenario's boards: classes, GPUs, MIG layouts, sharing, links.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -29,7 +29,7 @@ constexpr std::array<Feature, 8> kFeatures = {{{"ecc", kHasEcc},
                                                {"retired_pages", kHasRetiredPages},
                                                {"row_remapping", kHasRowRemapping}}};
 
-// Where the eight boards of a common server sit; further ones get the next PCI domain.
+// The bus ids of the eight boards of a common server; further boards get the next PCI domain.
 constexpr std::array<Words, 8> kBuses = {"1B", "43", "52", "61", "9D", "C3", "D1", "DF"};
 
 int64_t ReadWatts(const Cursor& watts, int64_t otherwise_mw) {
@@ -148,7 +148,7 @@ void ReadSharing(const Cursor& sharing, GpuSpec& gpu) {
   }
 }
 
-// "00000000:1B:00.0" for the n-th board of a node, or counted on from a first one.
+// "00000000:1B:00.0" for the n-th board of a node, or the n-th after a given first one.
 std::string BusId(const Cursor& first, int64_t number, size_t index) {
   std::string text = first.Text("");
   if (text.empty()) {
@@ -184,7 +184,7 @@ void ReadUuid(const Cursor& uuid, int64_t count, GpuSpec& gpu) {
   if (!good) {
     uuid.Fail("must be GPU- and 8-4-4-4-12 lower-case hexadecimal digits");
   } else if (count > 1) {
-    uuid.Fail("names one board, and 'count' is " + std::to_string(count));
+    uuid.Fail("names one board, but 'count' is " + std::to_string(count));
   }
 }
 
@@ -223,7 +223,7 @@ void ReadGpu(const Cursor& entry, Scenario& scenario) {
   }
 }
 
-// Names that must differ between the boards of a node.
+// Identifiers that must differ between the boards of a node.
 void CheckDistinct(const Cursor& gpus, const Scenario& scenario) {
   for (size_t i = 0; i < scenario.gpus.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {

@@ -7,7 +7,7 @@ namespace podgpu::sim {
 
 namespace {
 
-// Appends one section, padded to 8 bytes, and notes it in the directory.
+// Appends one section, padded to 8 bytes, and adds it to the directory.
 template <typename Record>
 void Append(std::span<const Record> records, Section section, ImageHeader& header,
             std::vector<std::byte>& image) {

@@ -1,7 +1,7 @@
-// An image in the making: the sections as growing arrays, and the pool of texts.
+// Builds an image: the sections as growing arrays, and the pool of texts.
 //
-// The compiler appends records and takes their indices; Finish() lays them out as image.h says.
-// Same records in the same order, same bytes.  One thread.
+// The compiler appends records and takes their indices; Finish() lays them out as image.h says. The
+// same records in the same order give the same bytes.  One thread.
 #pragma once
 
 #include <cstddef>
@@ -39,13 +39,13 @@ struct ImageBuilder {
   std::vector<TextRef> fault_calls;
   std::vector<uint32_t> fault_fields;
 
-  // Where `value` stands in the pool; equal texts stand there once.
+  // The position of `value` in the pool; equal texts share one.
   TextRef Text(std::string_view value);
 
-  // Room for so many channels; the index of the first.  Their records are filled in later.
+  // Reserves this many channels and returns the index of the first; they are filled in later.
   uint32_t ReserveChannels(uint32_t count);
 
-  // What the growing sections would take by now.
+  // The present size of the growing sections.
   size_t SizeBytes() const;
 
   std::vector<std::byte> Finish(uint64_t scenario_hash, uint64_t seed) const;

@@ -1,4 +1,4 @@
-// Images that are broken, and the scenarios that the documents show.
+// Damaged images, and the scenarios that the documents show.
 #include "sim/world/image.h"
 
 #include <filesystem>
@@ -53,7 +53,7 @@ TEST(Documents, NameEveryClassAndEveryShippedScenario) {
   }
 }
 
-TEST(Images, AreRefusedWhenTheyAreNotOne) {
+TEST(Images, AreRefusedWhenInvalid) {
   const TestWorld world(ShippedScenario("one-gpu"));
   const auto error_of = [](std::vector<std::byte> image) {
     std::string error;
@@ -63,7 +63,8 @@ TEST(Images, AreRefusedWhenTheyAreNotOne) {
   EXPECT_EQ(error_of({}), "world image: 0 bytes are too few for a header");
   auto image = world.image();
   image[0] = std::byte{'X'};
-  EXPECT_EQ(error_of(image), "world image: not one; compile the scenario again");
+  EXPECT_EQ(error_of(image),
+            "world image: wrong magic, so it is no world image; compile the scenario again");
   image = world.image();
   image[8] = std::byte{9};
   EXPECT_EQ(error_of(image),
@@ -75,7 +76,7 @@ TEST(Images, AreRefusedWhenTheyAreNotOne) {
                                  "; it is cut short or still being written");
 }
 
-TEST(Images, WithAnyByteBrokenAreRefusedOrReadWithoutHarm) {
+TEST(Images, WithAnyWrongByteAreRefusedOrReadSafely) {
   const TestWorld world(ShippedScenario("worked-example"));
   for (size_t i = 40; i < world.image().size(); ++i) {
     auto image = world.image();

@@ -48,7 +48,7 @@ constexpr std::array<MigProfile, 35> kProfiles = {{
     {"h200-sxm5-141gb", "1g.35gb", 9, 15, 1, 2, 33'280, 26, false},
 }};
 
-// Where an instance of a size may begin: a bit per memory slice.
+// The possible starts of an instance of a size: a bit per memory slice.
 uint32_t StartsOf(const MigProfile& profile) {
   switch (profile.memory_slices) {
     case 1:
@@ -62,7 +62,8 @@ uint32_t StartsOf(const MigProfile& profile) {
   }
 }
 
-// Places requests[order[depth...]] around the slices that are taken, largest first.
+// Places requests[order[0...]] around the occupied slices by trying all starts.  The caller orders
+// them by size: large instances have the fewest starts, so a dead end shows early.
 bool PlaceFrom(std::span<const MigRequest> requests, std::span<const size_t> order, uint32_t taken,
                std::vector<int>& starts) {
   if (order.empty()) {

@@ -17,7 +17,7 @@ inline constexpr int kComputeSlicesPerChip = 7;
 inline constexpr int kMemorySlicesPerChip = 8;
 
 struct MigProfile {
-  std::string_view table, name;  // The table is named by the class that it was read from.
+  std::string_view table, name;  // The table has the name of its first class.
   int order = 0;       // The driver's enumeration: entity ids follow it, small profiles first.
   int profile_id = 0;  // As the driver lists it.
   int compute_slices = 0, memory_slices = 0;
@@ -29,16 +29,16 @@ struct MigProfile {
 // The profiles of a table (gpu_classes.h) in order of their enumeration; empty when there is none.
 std::vector<const MigProfile*> MigProfilesOf(std::string_view table);
 
-// One instance to be placed.
+// One requested instance.
 struct MigRequest {
   const MigProfile* profile = nullptr;
-  std::optional<int> start;  // When the scenario insists.
+  std::optional<int> start;  // The scenario's start; empty: free choice.
 };
 
-// First memory slices for all requests at once, in their order; nothing when they do not fit.
+// First memory slices of all requests, in their order; empty when they do not fit.
 std::optional<std::vector<int>> PlaceInstances(std::span<const MigRequest> requests);
 
-// The driver's number of the instance with these slices at that start.
+// The driver's id of the instance with these slices at that start.
 int GpuInstanceId(const MigProfile& profile, int start);
 
 }  // namespace podgpu::sim

@@ -1,4 +1,4 @@
-// MIG: which layouts fit, how instances are numbered, what they share.
+// MIG: which layouts fit, how instances are numbered, and what they share.
 #include "sim/scenario/mig_profiles.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace podgpu::sim {
 namespace {
 
-TEST(MigLayouts, CountEntitiesInProfileOrderAndPlaceAroundEachOther) {
+TEST(MigLayouts, NumberEntitiesInProfileOrderAndPlaceThemWithoutOverlap) {
   const TestWorld world(ShippedScenario("h100x8-pods"));
   struct Row {
     const char* profile;
@@ -45,7 +45,7 @@ TEST(MigLayouts, CountEntitiesInProfileOrderAndPlaceAroundEachOther) {
   }
 }
 
-TEST(MigLayouts, AnswerNothingForInstancesThatAreNotThere) {
+TEST(MigLayouts, HaveNoValuesForUnknownInstances) {
   const TestWorld world(ShippedScenario("h100x8-pods"));
   EXPECT_EQ(world->instance(6, 4, 0).profile, "");
   EXPECT_EQ(world->compute_count(6, 4, 0), 0);
@@ -54,7 +54,7 @@ TEST(MigLayouts, AnswerNothingForInstancesThatAreNotThere) {
   EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {6, 0, 3}, kSecondUs), 0);
 }
 
-TEST(MigLayouts, FitEveryProfileAsOftenAsTheChipAllows) {
+TEST(MigLayouts, FitEachProfileAsOftenAsTheChipAllows) {
   for (const GpuClass& row : GpuClasses()) {
     for (const MigProfile* profile : MigProfilesOf(row.mig_table)) {
       size_t most = 0;
@@ -90,7 +90,7 @@ TEST(MigLayouts, NumberEveryPlacementOfAChipDifferently) {
   }
 }
 
-TEST(MigLayouts, ShareComputeInstancesOfOneInstance) {
+TEST(MigLayouts, ShareAnInstanceAmongItsComputeInstances) {
   const TestWorld world(ShippedScenario("mig-mixed"));
   ASSERT_EQ(world->compute_count(0, 2, 0), 2);
   EXPECT_EQ(world->compute(0, 2, 0, 0).profile, "1c.3g.40gb");
@@ -104,7 +104,7 @@ TEST(MigLayouts, ShareComputeInstancesOfOneInstance) {
   EXPECT_EQ(world->UtilizationPercent(Integral::kSmPpmUs, {0}, kSecondUs), 51);
 }
 
-TEST(MigLayouts, ChangeWithNewNamesAndLeaveTheRestAlone) {
+TEST(MigLayouts, ChangeOneGpuWithNewUuidsAndLeaveOthersUnchanged) {
   const TestWorld world(ShippedScenario("mig-mixed"));
   constexpr TimeUs kCut = 120 * kSecondUs;
   EXPECT_EQ(world->instance_count(2, kCut - 1), 2);

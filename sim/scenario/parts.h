@@ -1,8 +1,8 @@
 // The parts of reading a scenario, one file each: boards, loads and pods, faults.
 //
-// Each reads what stands under its keys of the root map into the model and complains through the
-// cursor.  Order matters: classes before GPUs, GPUs before what names them, loads before pods.
-// Only scenario*.cc include this.  One thread.
+// Each part reads the values of its keys of the root map into the model and complains through the
+// cursor.  The order matters: classes before GPUs, GPUs before parts that name them, loads before
+// pods. Only scenario*.cc include this.  One thread.
 #pragma once
 
 #include <vector>
@@ -25,7 +25,7 @@ void ReadOrphans(const Cursor& orphans, Scenario& scenario);
 
 void ReadFaults(const Cursor& faults, bool from_control, Scenario& scenario);
 
-// An index of a GPU that the scenario has; 0 and an error otherwise.
+// The index of an existing GPU; 0 and an error otherwise.
 int ReadGpuIndex(const Cursor& gpu, const Scenario& scenario);
 
 }  // namespace podgpu::sim

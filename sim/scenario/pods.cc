@@ -1,4 +1,4 @@
-// Reading a scenario's loads and who runs them: pods, churns, orphans.
+// Reads a scenario's loads, pods, churns and orphans.
 #include <algorithm>
 #include <array>
 
@@ -17,10 +17,10 @@ constexpr TimeUs kLongestPhaseUs = INT64_C(24) * 3'600 * 1'000'000;
 constexpr size_t kMostSuggested = 20;
 constexpr size_t kMostChurnName = 40;  // Leaves room for '-' and the cycle number.
 
-// Which integrals a key of a phase sets, and whether its value is a percentage.
+// The integrals that a key of a phase sets, and whether its value is a percentage.
 struct DemandKey {
   Words name;
-  Integral first, second;  // The same twice for most.
+  Integral first, second;  // Equal for most keys.
   bool percent;
 };
 constexpr std::array<DemandKey, 16> kDemandKeys = {{
@@ -60,7 +60,7 @@ Demand ReadDemand(const Cursor& phase) {
   return demand;
 }
 
-// A list of phases, neighbours with equal demands joined.
+// A list of phases; neighbours with equal demands are joined.
 std::vector<PhaseSpec> ReadPhases(const Cursor& phases) {
   std::vector<PhaseSpec> specs;
   for (const Cursor& entry : phases.Elements()) {
@@ -98,7 +98,7 @@ LoadSpec ReadLoad(const std::string& name, const Cursor& load) {
   return spec;
 }
 
-// The name of a load, or one written in place: phases, or the demands of a single phase.
+// The name of a load, or an inline load: phases, or the demands of a single phase.
 LoadSpec ReadLoadOf(const Cursor& load, const Scenario& scenario) {
   if (load.IsMap() && load.Key("phases").present()) {
     return ReadLoad("inline", load);
@@ -120,14 +120,14 @@ LoadSpec ReadLoadOf(const Cursor& load, const Scenario& scenario) {
       }
     }
     const auto nearest = Nearest(name, names);
-    load.Fail("no load is called '" + name + "'" +
+    load.Fail("unknown load '" + name + "'" +
               (nearest ? "; nearest is '" + std::string(*nearest) + "'"
                        : "; 'loads' has: " + (names.empty() ? "none" : Join(names))));
   }
   return {"inline", {{kPhaseStepUs, {}}}};
 }
 
-// Takes `prefix` and a number off the front of `text`; -1 when it does not begin so.
+// Removes `prefix` and a number from the front of `text`; -1 when it does not begin like that.
 int TakeNumber(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) {
     return -1;
@@ -207,7 +207,7 @@ ProcessSpec ReadProcess(const Cursor& entry, const Scenario& scenario) {
   }
   if (const Cursor device = entry.Key("device"); device.present()) {
     if (spec.device) {
-      device.Fail("say 'gpu' or 'device', not both");
+      device.Fail("write 'gpu' or 'device', not both");
     }
     spec.device = ReadDevice(device, scenario);
   }

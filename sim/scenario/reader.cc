@@ -51,7 +51,7 @@ std::optional<int64_t> Scaled(std::string_view number, int64_t size) {
   return static_cast<int64_t>(product / divisor);
 }
 
-// Whether `text` can name a load or a class.
+// Whether `text` is a valid name of a load or a class.
 bool IsWord(std::string_view text) {
   constexpr size_t kMost = 63;
   return !text.empty() && text.size() <= kMost && std::all_of(text.begin(), text.end(), [](char c) {
@@ -195,7 +195,7 @@ std::vector<std::pair<std::string, Cursor>> Cursor::Entries() const {
     const YamlNode& key = node_->keys[i];
     if (key.kind != YamlNode::Kind::kScalar || !IsWord(key.text)) {
       errors_->Add(key.line, key.column, path_,
-                   "a name must be of letters, digits, '-', '_' and '.', at most 63 long");
+                   "a name must consist of letters, digits, '-', '_' and '.', at most 63 long");
     } else if (!seen.insert(key.text).second) {
       errors_->Add(key.line, key.column, path_, "key " + Quoted(key.text) + " is written twice");
     } else {

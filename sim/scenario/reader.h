@@ -1,8 +1,9 @@
-// Typed reading of a YAML tree: keys, units, ranges, and an error for whatever is not allowed.
+// Typed reading of a YAML tree: keys, units, ranges, and errors for values that are not allowed.
 //
-// A Cursor stands on one value and knows its key path, so a complaint names both: what was found
-// and what is allowed.  Reading never stops at an error: it is noted and a default returned, so
-// that one run reports them all.  Cursors borrow the tree and the error list.  One thread.
+// A Cursor points at one value and knows its key path, so a complaint names the path, what was
+// found and what is allowed.  Reading does not stop at an error: the cursor records it and returns
+// a default, so one run reports all errors.  Cursors borrow the tree and the error list.  One
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ class ScenarioErrors {
   explicit ScenarioErrors(std::string_view file) : file_(file) {}
   void Add(int line, int column, const std::string& path, const std::string& what);
   bool empty() const { return lines_.empty(); }
-  // In the order of the places that they name.
+  // In the order of their places in the file.
   std::vector<std::string> Sorted() const;
 
  private:
@@ -33,13 +34,13 @@ class ScenarioErrors {
   std::vector<Line> lines_;
 };
 
-// A unit and how many base units it is.
+// A unit and its size in base units.
 struct Unit {
   std::string_view name;
   int64_t size;
 };
 
-// Where a value was written, for complaints that come later, when all of the scenario is known.
+// The place of a value, for later complaints, when the whole scenario is known.
 struct Place {
   int line = 1, column = 1;
   std::string path;
@@ -58,19 +59,20 @@ class Cursor {
   const std::string& path() const { return path_; }
   void Fail(const std::string& what) const;
 
-  // Checks that this is a map with none but `known` keys, each at most once.  False, with an error,
-  // when it is no map at all; an absent value is an empty map.
+  // Checks that this is a map with only `known` keys, each at most once.  False, with an error,
+  // when it is not a map; an absent value is an empty map.
   bool ExpectKeys(std::span<const std::string_view> known) const;
   // The value under `key`; absent if there is none.
   Cursor Key(std::string_view key) const;
-  // The same, and an error when it is absent.
+  // The same, with an error when it is absent.
   Cursor Need(std::string_view key) const;
-  // The elements of a list; absent: none; anything else: an error and none.
+  // The elements of a list; empty when absent; empty with an error for any other value.
   std::vector<Cursor> Elements() const;
-  // The keys of a map with their values; absent: none; anything else: an error and none.
+  // The keys of a map with their values; empty when absent; empty with an error for any other
+  // value.
   std::vector<std::pair<std::string, Cursor>> Entries() const;
 
-  // Scalars.  Absent: `otherwise`, without an error; wrong: `otherwise` and an error.
+  // Scalars.  Absent: returns `otherwise`; invalid: returns `otherwise` and records an error.
   std::string Text(std::string_view otherwise) const;
   int64_t Integer(int64_t otherwise, int64_t least, int64_t most) const;
   bool Flag(bool otherwise) const;
@@ -92,10 +94,10 @@ class Cursor {
   const YamlNode* node_;  // Null: absent.
   std::string path_;
   ScenarioErrors* errors_;
-  Place parent_;  // Of an absent value.
+  Place parent_;  // The place to report for an absent value.
 };
 
-// `text` on one line and as valid UTF-8, for messages: control characters become question marks.
+// `text` on one line and as valid UTF-8, for messages; control characters become question marks.
 std::string Printable(std::string_view text);
 
 // "a, b, c".

@@ -25,7 +25,7 @@ constexpr size_t kSocketPathBytes = sizeof(sockaddr_un::sun_path) - 1;
 constexpr std::array<std::string_view, 3> kSockets = {"engine.sock", "api.sock",
                                                       "kubelet/kubelet.sock"};
 
-// What an earlier node may have left in the directory and a new one must not show.
+// Files of an earlier node that a new one must not show.
 constexpr std::array<std::string_view, 9> kLeftovers = {
     "state",       "control.bin", "control.yaml", "control.accepted",    "engine.sock",
     "engine.addr", "engine.pid",  "api.sock",     "kubelet/kubelet.sock"};
@@ -238,7 +238,7 @@ void RunWriter::ChangeClock(ClockMode mode, Speed speed) {
   next.speed_numerator = speed.numerator;
   next.speed_denominator = speed.denominator;
   if (this->mode() != ClockMode::kManual) {
-    page_->manual_time_us.store(now);  // Not looked at until the new slot is in force.
+    page_->manual_time_us.store(now);  // Readers ignore it until the new slot is in force.
   }
   page_->clock_generation.store(generation, std::memory_order_release);
 }
@@ -250,7 +250,7 @@ Status RunWriter::Tick(TimeUs step) {
         directory_));
   }
   if (step < 0) {
-    return absl::InvalidArgumentError("world time goes forward only");
+    return absl::InvalidArgumentError("the step is negative; world time only goes forward");
   }
   page_->manual_time_us.fetch_add(step, std::memory_order_acq_rel);
   return absl::OkStatus();

@@ -1,10 +1,10 @@
-// The writing side of a run directory: what podgpu-sim and tests do to a simulated node.
+// The writing side of a run directory: how podgpu-sim and tests change a simulated node.
 //
 // Create makes a directory (world.bin, state, lib/ with links to the shared objects, kubelet/) that
-// faces can open at once; Attach works on one that exists, so that a command such as `podgpu-sim
-// tick` acts on a node that another process runs.  Writers do not know each other: who publishes or
-// changes the clock holds a DirectoryLock meanwhile.  The object keeps the state page mapped; the
-// directory itself stays when it goes.  One thread.
+// faces can open at once.  Attach opens an existing one, so a command such as `podgpu-sim tick`
+// acts on a node that another process runs.  Writers do not know each other: a writer holds a
+// DirectoryLock while it publishes a log or changes the clock.  The object keeps the state page
+// mapped; the directory stays when the object is destroyed.  One thread.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,8 @@
 
 namespace podgpu::sim {
 
-// An entry of the control log takes effect at least this long after it is published, in real time,
-// so that every face has mapped the new image by then.
+// The minimum real time between publishing an entry of the control log and its effect, so every
+// face has mapped the new image by then.
 inline constexpr std::chrono::milliseconds kControlLead{50};
 
 // A speed as two whole numbers, both at least 1.
@@ -30,12 +30,12 @@ struct Speed {
 };
 
 struct RunOptions {
-  std::string directory = {};               // Made when it is not there.
+  std::string directory = {};               // Created if missing.
   std::vector<std::string> lib_links = {};  // Shared objects to link from lib/, by absolute path.
   ClockMode mode = ClockMode::kReal;        // kManual starts at time 0.
   Speed speed = {};                         // Of kScaled.
   int64_t time_scale = 1;                   // See StatePage.
-  bool engine_delays = true;                // See StatePage; a manual clock begins without.
+  bool engine_delays = true;                // See StatePage; a manual clock starts without.
 };
 
 // Holds the directory's lock for a scope; other podgpu-sim commands on it wait.
@@ -52,12 +52,12 @@ class DirectoryLock {
 
 class RunWriter {
  public:
-  // Writes a new node of `world_image` into options.directory, over an old one if need be; the new
-  // epoch is now.  Fails when the directory cannot be written, or is so deep that its sockets'
-  // paths exceed what the kernel takes.
+  // Writes a new node of `world_image` into options.directory and replaces an old one; the new
+  // epoch is now.  Fails when the directory cannot be written, or when its path is so long that
+  // socket paths exceed the kernel's limit.
   static StatusOr<RunWriter> Create(const RunOptions& options,
                                     std::span<const std::byte> world_image);
-  // Maps the state page of a node that was created before.
+  // Maps the state page of an existing node.
   static StatusOr<RunWriter> Attach(const std::string& directory);
 
   RunWriter(RunWriter&& other) noexcept;
@@ -68,25 +68,25 @@ class RunWriter {
 
   TimeUs Now() const;
   ClockMode mode() const;
-  // The world time that passes in `real` of the machine's time: 0 on a manual clock.
+  // The world time that passes in `real` machine time: 0 with a manual clock.
   TimeUs WorldTimeOf(std::chrono::microseconds real) const;
   const std::string& directory() const { return directory_; }
   uint64_t log_generation() const { return page_->log_generation.load(); }
 
-  // Goes on from the present world time at another pace: 1/1 is real, anything else scaled.
+  // Continues from the present world time at another speed: 1/1 is real, all others scaled.
   void SetSpeed(Speed speed);
   // Stops the clock at the present world time; Tick moves it from there.
   void SetManual();
-  // Moves a manual clock forward; kFailedPrecondition on one that runs by itself.
+  // Moves a manual clock forward; kFailedPrecondition on a clock that runs by itself.
   Status Tick(TimeUs step);
 
-  // Puts `image` into force: control.tmp, fsync, rename to control.bin, then the generation.
+  // Publishes `image`: control.tmp, fsync, rename to control.bin, then the generation.
   Status PublishControl(std::span<const std::byte> image);
 
-  // Announces one more engine process; returns its generation, which differs from all before it.
+  // Counts one more engine process; returns its generation, which no earlier engine had.
   uint64_t BeginEngine();
   void SetEngineUp(bool up);
-  // Whether calls take the time that they take with DCGM.
+  // Whether calls take as long as with the real DCGM.
   void SetEngineDelays(bool delays) { page_->engine_delays = delays ? 1 : 0; }
   bool engine_up() const { return page_->engine_up.load(std::memory_order_acquire) == 1; }
 
@@ -99,14 +99,14 @@ class RunWriter {
   StatePage* page_;  // Mapped shared and writable; unmapped with the object.
 };
 
-// The same for every socket of a run directory.
+// The same check for every socket of a run directory.
 Status CheckRunDirectory(const std::string& directory);
 
-// kInvalidArgument when `path` is longer than a unix socket's name may be (107 bytes).
+// kInvalidArgument when `path` is longer than the name of a unix socket may be (107 bytes).
 Status CheckSocketPath(const std::string& path);
 
-// Writes `bytes` to a temporary neighbour of `path`, then renames it over: readers see the old file
-// or the new one.
+// Writes `bytes` to a temporary file beside `path`, then renames it: readers see the old file or
+// the new one.
 Status ReplaceFile(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace podgpu::sim

@@ -60,7 +60,7 @@ void ReadEpoch(const Cursor& epoch, Scenario& scenario) {
   scenario.epoch_unix_us = text == "start" ? 0 : ReadTimeOfDay(epoch, text);
 }
 
-// Where the host engine listens; the socket is made, and removed, by its name in the run directory.
+// Where the host engine listens; the socket is in the run directory under this name.
 void ReadEngine(const Cursor& engine, Scenario& scenario) {
   constexpr Words kNone = "none";
   constexpr Words kSocketSuffix = ".sock";
@@ -73,7 +73,7 @@ void ReadEngine(const Cursor& engine, Scenario& scenario) {
   if (scenario.engine_unix == kNone) {
     scenario.engine_unix.clear();
     if (scenario.engine_tcp.empty()) {
-      socket.Fail("is none, as is tcp; an engine needs one of the two");
+      socket.Fail("both unix and tcp are none; an engine needs one of them");
     }
   } else if (!scenario.engine_unix.ends_with(kSocketSuffix) ||
              scenario.engine_unix.find('/') != std::string::npos) {
@@ -164,7 +164,7 @@ void ReadSensors(const Cursor& root, Scenario& scenario) {
   }
 }
 
-// What was wrong with the YAML itself, as errors of the file.
+// Reports the errors of the YAML parser as errors of the file.
 bool Report(const std::vector<YamlError>& problems, ScenarioErrors& errors) {
   for (const YamlError& problem : problems) {
     errors.Add(problem.line, problem.column, "", Printable(problem.what));

@@ -1,8 +1,9 @@
-// A scenario as it was written: checked for form, units and ranges, not yet for sense.
+// A scenario as written: form, units and ranges are checked, references are not resolved yet.
 //
-// ReadScenario() turns YAML into this model; compile.cc resolves names against it (which instance
-// is gpu6/mig0 at that time), checks what only the whole can tell, and makes the image.  Each part
-// keeps its place in the file for later complaints.  Plain data, owned by the caller; any thread.
+// ReadScenario() turns YAML into this model; compile.cc resolves its names (which instance is
+// gpu6/mig0 at that time), checks rules that need the whole scenario, and makes the image.  Each
+// part keeps its place in the file for later complaints.  Plain data, owned by the caller; any
+// thread.
 #pragma once
 
 #include <array>
@@ -23,10 +24,10 @@ namespace podgpu::sim {
 inline constexpr int64_t kWholePpm = 1'000'000;
 inline constexpr size_t kDemandCount = 15;  // Integrals kSmPpmUs to kNvlinkRxBytes; [0] is unused.
 
-// What a process asks for, by Integral, in ppm or bytes per second; and how much memory it holds.
+// The demands of a process, by Integral, in ppm or bytes per second; and the memory that it holds.
 struct Demand {
   std::array<int64_t, kDemandCount> rates{};
-  int64_t memory_bytes = -1;  // -1: what the process says.
+  int64_t memory_bytes = -1;  // -1: the value of the process.
   bool operator==(const Demand&) const = default;
 };
 
@@ -41,14 +42,14 @@ struct LoadSpec {
 
 struct ClassSpec {
   std::string name, model;
-  GpuClass figures;  // Its name and model are those above.
+  GpuClass figures;  // Its name and model are the two texts above.
   int64_t ambient_millic = 30'000;
 };
 
 struct MigSpec {
   std::string profile;
   std::optional<int> start;
-  std::vector<std::string> computes;  // Empty: one that spans the instance.
+  std::vector<std::string> computes;  // Empty: one compute instance spans the instance.
   Place place;
 };
 enum class Sharing : uint8_t { kExclusive, kTimeSlicing, kMps };
@@ -64,7 +65,7 @@ struct GpuSpec {
   Place place;
 };
 
-// "gpu6/mig0/ci1", "gpu7::2", "gpu3": instances as the scenario's list of them counts.
+// "gpu6/mig0/ci1", "gpu7::2", "gpu3"; instances count in the order of the scenario's list.
 struct DeviceSpec {
   int gpu = 0, mig = -1, compute = -1, replica = -1;
   Place place;
@@ -76,7 +77,7 @@ struct ProcessSpec {
   LoadSpec load;
   int64_t memory_bytes = 0, k_mw = -1, m_mw = -1;  // -1: the class's.
   int64_t threads_ppm = kWholePpm;                 // Active thread percentage, under MPS.
-  std::optional<TimeUs> start_us, stop_us;         // The pod's when not given.
+  std::optional<TimeUs> start_us, stop_us;         // Empty: the pod's.
   bool escape = false;
   Place place;
 };
@@ -89,7 +90,7 @@ struct ContainerSpec {
 struct PodSpec {
   std::string name, pod_namespace;
   TimeUs start_us = 0, stop_us = kForever;
-  bool is_static = false;  // From a file of the node, not from the API server.
+  bool is_static = false;  // Defined by a file of the node, not by the API server.
   std::vector<ContainerSpec> containers;
   Place place;
 };
@@ -101,17 +102,17 @@ struct ChurnSpec {
   Place place;
 };
 
-// What goes wrong at a time: an entry of `faults:` or of the control log.
+// One entry of `faults:` or of the control log.
 struct FaultSpec {
   FaultKind kind = FaultKind::kHeal;
   TimeUs at_us = 0, until_us = kForever;
-  int gpu = -1;  // -1: every one, or none.
+  int gpu = -1;  // -1: every GPU, or a fault without a GPU.
   std::array<int64_t, kFaultNumberCount> numbers{};
   std::vector<std::string> calls;
   std::vector<uint32_t> fields;
   std::string version;
   std::vector<MigSpec> layout;
-  std::optional<FaultKind> heals;  // Of kHeal; nothing: every kind.
+  std::optional<FaultKind> heals;  // For kHeal; empty: every kind.
   bool from_control = false;       // Which file `place` is in.
   Place place;
 
@@ -150,7 +151,7 @@ struct Scenario {
   std::vector<FaultSpec> faults;
 };
 
-// Reads a scenario; what is wrong goes to `errors`, and the rest is still read.
+// Reads a scenario; adds errors to `errors` and still reads the rest.
 Scenario ReadScenario(std::string_view text, ScenarioErrors& errors);
 
 // Adds the entries of a control log (a YAML list, or nothing) to the scenario's faults.

@@ -1,6 +1,6 @@
-// Any text is a scenario or a list of errors, each with its place; and every scenario is a world.
+// Any text gives a scenario or a list of errors, each with its place; every scenario gives a world.
 //
-// What stands behind the first line "# control" is the control log.
+// The text after the first line "# control" is the control log.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -53,7 +53,7 @@ class Counter final : public podgpu::sim::PodVisitor {
   size_t bytes = 0;
 };
 
-// Faults end after they begin, in order, and what is in force at t is said to be.
+// Faults end after they begin, are sorted, and InForce() agrees with begin and end.
 void ReadFaults(const World& world) {
   TimeUs before = 0;
   for (const Fault& fault : world.faults()) {
@@ -110,7 +110,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   Require(result.errors.empty() != result.image.empty());
   if (result.errors.empty()) {
-    // One text, one world: nothing of this process, and no order of hashes, stands in an image.
+    // One text gives one world: no state of this process and no hash order may enter an image.
     const auto again = podgpu::sim::CompileScenario(scenario, "a.yaml", control, "b.yaml");
     Require(again.image == result.image);
     std::string error;

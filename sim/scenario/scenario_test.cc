@@ -1,4 +1,4 @@
-// What a scenario may say: each rule with its exact message.
+// What a scenario accepts: each rule with its exact message.
 #include "sim/scenario/scenario.h"
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace podgpu::sim {
 namespace {
 
-// Lines 1 to 4 of every case; what the case writes begins at line 5.
+// Lines 1 to 4 of every case; the case's own text begins at line 5.
 constexpr std::string_view kHead =
     "format: 1\n"
     "name: case\n"
@@ -36,7 +36,7 @@ void Check(const std::vector<Rule>& rules, std::string_view head) {
   }
 }
 
-TEST(ScenarioRules, KeepTheEngineInTheRunDirectory) {
+TEST(ScenarioRules, RequireAnEngineSocketInTheRunDirectory) {
   Check(
       {{"a path",
         "dcgm: {engine: {unix: /run/engine.sock}}\n",
@@ -48,42 +48,43 @@ TEST(ScenarioRules, KeepTheEngineInTheRunDirectory) {
          "that ends in .sock, or none"}},
        {"nowhere",
         "dcgm: {engine: {tcp: none, unix: none}}\n",
-        {"case.yaml:5:34: dcgm.engine.unix: is none, as is tcp; an engine needs one of the two"}},
-       {"one is enough", "dcgm: {engine: {unix: none}}\n", {}}},
+        {"case.yaml:5:34: dcgm.engine.unix: both unix and tcp are none; an engine needs one of "
+         "them"}},
+       {"one of the two is enough", "dcgm: {engine: {unix: none}}\n", {}}},
       kHead);
 }
 
-TEST(ScenarioRules, NameTheKeyAndTheNearestKnownOne) {
-  Check(
-      {{"unknown key with a neighbour",
-        "podz: []\n",
-        {"case.yaml:5:1: unknown key 'podz'; nearest is 'pods'"}},
-       {"unknown key within a map",
-        "node: {nane: a}\n",
-        {"case.yaml:5:8: node: unknown key 'nane'; nearest is 'name'"}},
-       {"unknown key without a neighbour",
-        "node: {hardware: a}\n",
-        {"case.yaml:5:8: node: unknown key 'hardware'; allowed: name, boot_id"}},
-       {"key twice", "seed: 1\nseed: 2\n", {"case.yaml:6:1: key 'seed' is written twice"}},
-       {"load twice",
-        "orphans: []\nclasses: {x: {base: t4}, x: {base: t4}}\n",
-        {"case.yaml:6:26: classes: key 'x' is written twice"}},
-       {"list instead of map",
-        "node: [a]\n",
-        {"case.yaml:5:7: node: must be a map with keys name, boot_id"}},
-       {"map instead of list", "pods: {a: 1}\n", {"case.yaml:5:7: pods: must be a list"}},
-       {"key that must be there",
-        "pods: [{namespace: a}]\n",
-        {"case.yaml:5:8: pods[0]: key 'name' is missing"}},
-       {"name of a load",
-        "orphans: []\nclasses: {\"a\\nb\": {base: t4}}\n",
-        {"case.yaml:6:11: classes: a name must be of letters, digits, '-', '_' and '.', at most 63 "
-         "long"}},
-       {"choice", "pids: reel\n", {"case.yaml:5:7: pids: found 'reel'; must be one of virtual"}}},
-      kHead);
+TEST(ScenarioRules, ReportTheKeyAndTheNearestKnownOne) {
+  Check({{"unknown key with a neighbour",
+          "podz: []\n",
+          {"case.yaml:5:1: unknown key 'podz'; nearest is 'pods'"}},
+         {"unknown key within a map",
+          "node: {nane: a}\n",
+          {"case.yaml:5:8: node: unknown key 'nane'; nearest is 'name'"}},
+         {"unknown key without a neighbour",
+          "node: {hardware: a}\n",
+          {"case.yaml:5:8: node: unknown key 'hardware'; allowed: name, boot_id"}},
+         {"key twice", "seed: 1\nseed: 2\n", {"case.yaml:6:1: key 'seed' is written twice"}},
+         {"load twice",
+          "orphans: []\nclasses: {x: {base: t4}, x: {base: t4}}\n",
+          {"case.yaml:6:26: classes: key 'x' is written twice"}},
+         {"list instead of map",
+          "node: [a]\n",
+          {"case.yaml:5:7: node: must be a map with keys name, boot_id"}},
+         {"map instead of list", "pods: {a: 1}\n", {"case.yaml:5:7: pods: must be a list"}},
+         {"key that must be there",
+          "pods: [{namespace: a}]\n",
+          {"case.yaml:5:8: pods[0]: key 'name' is missing"}},
+         {"name of a load",
+          "orphans: []\nclasses: {\"a\\nb\": {base: t4}}\n",
+          {"case.yaml:6:11: classes: a name must consist of letters, digits, '-', '_' and '.', at "
+           "most 63 "
+           "long"}},
+         {"choice", "pids: reel\n", {"case.yaml:5:7: pids: found 'reel'; must be one of virtual"}}},
+        kHead);
 }
 
-TEST(ScenarioRules, WantUnits) {
+TEST(ScenarioRules, RequireUnits) {
   constexpr const char* kTime =
       "; must be a time with its unit (us, ms, s, min, h), at most 100 years";
   const auto orphan = [](const std::string& rest) {
@@ -118,26 +119,27 @@ TEST(ScenarioRules, WantUnits) {
       kHead);
 }
 
-TEST(ScenarioRules, KeepIdentitiesUnique) {
-  Check({{"pid",
-          "orphans:\n  - {pid: 7, gpu: 0, load: train}\n  - {pid: 7, gpu: 0, start: 5s, load: "
-          "train}\n",
-          {"case.yaml:7:5: orphans[1]: pid 7 lives already at 5 s; pids are unique at any time"}},
-         {"pid out of range",
-          "orphans: [{pid: 0, gpu: 0, load: train}]\n",
-          {"case.yaml:5:17: orphans[0].pid: found '0'; must be a whole number from 1 to 4194304"}},
-         {"pod",
-          "pods:\n  - {name: a, namespace: n}\n  - {name: a, namespace: n, start: 5s}\n",
-          {"case.yaml:7:5: pods[1]: pod n/a lives already at 5 s; rename one or stop the first "
-           "before"}},
-         {"container",
-          "pods: [{name: a, containers: [{name: c}, {name: c}]}]\n",
-          {"case.yaml:5:42: pods[0].containers[1]: container 'c' is in this pod twice"}},
-         {"pid of a churn",
-          "orphans: [{pid: 1000000, gpu: 0, load: train}]\n"
-          "churn: [{template: t, every: 2s, life: 1s, gpus: [0], load: train}]\n",
-          {"case.yaml:5:11: orphans[0]: pid 1000000: from 1000000 on, pids belong to 'churn'"}}},
-        kHead);
+TEST(ScenarioRules, RequireUniqueIdentities) {
+  Check(
+      {{"pid",
+        "orphans:\n  - {pid: 7, gpu: 0, load: train}\n  - {pid: 7, gpu: 0, start: 5s, load: "
+        "train}\n",
+        {"case.yaml:7:5: orphans[1]: pid 7 is already in use at 5 s; pids are unique at any time"}},
+       {"pid out of range",
+        "orphans: [{pid: 0, gpu: 0, load: train}]\n",
+        {"case.yaml:5:17: orphans[0].pid: found '0'; must be a whole number from 1 to 4194304"}},
+       {"pod",
+        "pods:\n  - {name: a, namespace: n}\n  - {name: a, namespace: n, start: 5s}\n",
+        {"case.yaml:7:5: pods[1]: pod n/a is already alive at 5 s; rename one or stop the first "
+         "before"}},
+       {"container",
+        "pods: [{name: a, containers: [{name: c}, {name: c}]}]\n",
+        {"case.yaml:5:42: pods[0].containers[1]: container 'c' is in this pod twice"}},
+       {"pid of a churn",
+        "orphans: [{pid: 1000000, gpu: 0, load: train}]\n"
+        "churn: [{template: t, every: 2s, life: 1s, gpus: [0], load: train}]\n",
+        {"case.yaml:5:11: orphans[0]: pid 1000000: from 1000000 on, pids belong to 'churn'"}}},
+      kHead);
   Check({{"uuid",
           "format: 1\nname: case\ngpus:\n"
           "  - {class: t4, uuid: GPU-00000000-0000-4000-8000-000000000001}\n"
@@ -151,7 +153,7 @@ TEST(ScenarioRules, KeepIdentitiesUnique) {
         "");
 }
 
-TEST(ScenarioRules, KeepTimesInOrder) {
+TEST(ScenarioRules, RequireTimesInOrder) {
   Check(
       {{"pod that stops before it starts",
         "pods: [{name: a, start: 5s, stop: 5s}]\n",
@@ -186,7 +188,7 @@ TEST(ScenarioRules, KeepTimesInOrder) {
       kHead);
 }
 
-TEST(ScenarioRules, NameTheTwoListsThatBlowUp) {
+TEST(ScenarioRules, NameTheTwoLoadsThatGiveTooManySegments) {
   Check(
       {{"hyperperiod",
         "orphans:\n"
@@ -201,9 +203,9 @@ TEST(ScenarioRules, NameTheTwoListsThatBlowUp) {
         "  - {pid: 7, gpu: 0, load: {phases: [{for: 100ms, sm: 1%}, {for: 100ms}]}}\n"
         "  - {pid: 8, gpu: 0, load: {phases: [{for: 500s, sm: 1%}, {for: 1s}]}}\n",
         {"case.yaml:7:5: orphans[1]: on GPU 0 from 0 s on, load 'inline' (0.2 s) of pid 7 and load "
-         "'inline' (501 s) of pid 8 cut it into more than 4096 segments; choose longer phases or "
+         "'inline' (501 s) of pid 8 give more than 4096 segments; choose longer phases or "
          "periods with a small common multiple"}},
-       {"one list alone",
+       {"one list",
         "churn: [{template: t, every: 3000s, life: 3000s, gpus: [0], load: "
         "{phases: [{for: 100ms, sm: 1%}, {for: 100ms}]}}]\n",
         {"case.yaml:5:9: churn[0]: a life of 3000 s with load 'inline' (0.2 s) has more than 4096 "
@@ -216,7 +218,7 @@ TEST(ScenarioRules, NameTheTwoListsThatBlowUp) {
       kHead);
 }
 
-TEST(ScenarioRules, WantDevicesThatExist) {
+TEST(ScenarioRules, RequireDevicesThatExist) {
   const auto pod = [](const std::string& rest) {
     return "pods: [{name: a, containers: [{name: c, " + rest + "}]}]\n";
   };
@@ -270,11 +272,12 @@ TEST(ScenarioRules, WantDevicesThatExist) {
         {}},
        {"process of a container without a device",
         pod("processes: [{pid: 7, load: train}]"),
-        {"case.yaml:5:53: pods[0].containers[0].processes[0]: the container holds 0 devices; say "
-         "which with 'gpu' or 'device'"}},
+        {"case.yaml:5:53: pods[0].containers[0].processes[0]: the container holds 0 devices; "
+         "choose "
+         "one with 'gpu' or 'device'"}},
        {"load",
         pod("gpus: [0], processes: [{pid: 7, load: trains}]"),
-        {"case.yaml:5:79: pods[0].containers[0].processes[0].load: no load is called 'trains'; "
+        {"case.yaml:5:79: pods[0].containers[0].processes[0].load: unknown load 'trains'; "
          "nearest is 'train'"}},
        {"threads without MPS",
         pod("gpus: [0], processes: [{pid: 7, load: train, threads: 50%}]"),
@@ -283,7 +286,7 @@ TEST(ScenarioRules, WantDevicesThatExist) {
       kHead);
 }
 
-TEST(ScenarioRules, WantMigLayoutsThatFit) {
+TEST(ScenarioRules, RequireMigLayoutsThatFit) {
   const auto gpu = [](const std::string& rest) {
     return "format: 1\nname: case\ngpus: [{class: " + rest + "}]\n";
   };
@@ -299,18 +302,17 @@ TEST(ScenarioRules, WantMigLayoutsThatFit) {
           gpu("h100-sxm5-80gb, mig: [4g.40gb, 4g.40gb]"),
           {"case.yaml:3:38: gpus[0].mig[0]: the instances do not fit together on the chip (seven "
            "compute and eight memory slices, fixed starts); drop or shrink one"}},
-         {"start that the profile has not",
+         {"start that the profile does not allow",
           gpu("h100-sxm5-80gb, mig: [{profile: 3g.40gb, start: 2}]"),
           {"case.yaml:3:38: gpus[0].mig[0]: the instances do not fit together on the chip (seven "
            "compute and eight memory slices, fixed starts); drop or shrink one"}},
          {"media extensions twice",
           gpu("h100-sxm5-80gb, mig: [1g.10gb+me, 1g.10gb+me]"),
-          {"case.yaml:3:50: gpus[0].mig[1]: one instance with +me at most on a GPU"}},
+          {"case.yaml:3:50: gpus[0].mig[1]: at most one instance with +me per GPU"}},
          {"compute instance that does not fit",
           gpu("h100-sxm5-80gb, mig: [{profile: 2g.20gb, ci: [3c.2g.20gb]}]"),
-          {"case.yaml:3:38: gpus[0].mig[0]: compute instance '3c.2g.20gb' is none of 2g.20gb, or "
-           "there "
-           "is no room for it: 2 compute slices are left; write <slices>c.2g.20gb"}},
+          {"case.yaml:3:38: gpus[0].mig[0]: compute instance '3c.2g.20gb' is not part of 2g.20gb "
+           "or does not fit: 2 compute slices are left; write <slices>c.2g.20gb"}},
          {"MIG and sharing",
           gpu("h100-sxm5-80gb, mig: [1g.10gb], sharing: {kind: mps, replicas: 2}"),
           {"case.yaml:3:57: gpus[0].sharing: a GPU in MIG mode cannot be shared as a whole; drop "
@@ -319,7 +321,7 @@ TEST(ScenarioRules, WantMigLayoutsThatFit) {
         "");
 }
 
-TEST(ScenarioRules, KeepMemoryAndPowerWithinTheBoard) {
+TEST(ScenarioRules, LimitMemoryAndPowerToTheBoard) {
   Check(
       {{"memory of a GPU",
         "orphans:\n  - {pid: 7, gpu: 0, load: train, memory: 50GiB}\n"
@@ -344,29 +346,30 @@ TEST(ScenarioRules, KeepMemoryAndPowerWithinTheBoard) {
       kHead);
 }
 
-TEST(ScenarioRules, NameWhatIsNotSimulated) {
-  Check({{"MIG on a shared GPU",
-          "faults: [{at: 60s, kind: mig_set, gpu: 2, layout: [7g.80gb]}]\n",
-          {"case.yaml:5:10: faults[0]: GPU 2 is shared as a whole; it cannot enter MIG mode"}},
-         {"MIG under a churn",
-          "churn: [{template: t, every: 2s, life: 1s, gpus: [0], load: train}]\n"
-          "faults: [{at: 60s, kind: mig_set, gpu: 0, layout: [7g.80gb]}]\n",
-          {"case.yaml:5:9: churn[0]: GPU 0 changes its MIG layout later; a churn needs one that "
-           "stays"}},
-         {"quirks",
-          "quirks: [size_10]\n",
-          {"case.yaml:5:10: quirks[0]: found 'size_10'; must be one of size_100, dead_pids, "
-           "over_100, late_records, mig_records; nearest is 'size_100'"}}},
-        kHead);
+TEST(ScenarioRules, ReportWhatIsNotSimulated) {
+  Check(
+      {{"MIG on a shared GPU",
+        "faults: [{at: 60s, kind: mig_set, gpu: 2, layout: [7g.80gb]}]\n",
+        {"case.yaml:5:10: faults[0]: GPU 2 is shared as a whole; it cannot enter MIG mode"}},
+       {"MIG under a churn",
+        "churn: [{template: t, every: 2s, life: 1s, gpus: [0], load: train}]\n"
+        "faults: [{at: 60s, kind: mig_set, gpu: 0, layout: [7g.80gb]}]\n",
+        {"case.yaml:5:9: churn[0]: GPU 0 changes its MIG layout later; a churn needs a layout that "
+         "does not change"}},
+       {"quirks",
+        "quirks: [size_10]\n",
+        {"case.yaml:5:10: quirks[0]: found 'size_10'; must be one of size_100, dead_pids, "
+         "over_100, late_records, mig_records; nearest is 'size_100'"}}},
+      kHead);
 }
 
-TEST(ScenarioRules, BoundCpusCoresAndSwitches) {
+TEST(ScenarioRules, LimitCpusCoresAndSwitches) {
   Check(
       {{"as many as DCGM knows", "cpus: [{cores: 512}, {cores: 512}]\nlinks: {switches: 12}\n", {}},
-       {"a core too many",
+       {"one core over the limit",
         "cpus: [{cores: 512}, {cores: 513}]\n",
         {"case.yaml:5:7: cpus: a node has at most 1024 cores; found 1025"}},
-       {"a CPU too many",
+       {"one CPU over the limit",
         "cpus: [{}, {}, {}, {}, {}, {}, {}, {}, {}]\n",
         {"case.yaml:5:40: cpus[8]: a node has at most 8 CPUs"}},
        {"switches",
@@ -375,7 +378,7 @@ TEST(ScenarioRules, BoundCpusCoresAndSwitches) {
       kHead);
 }
 
-TEST(ScenarioRules, RefuseWhatCouldGrow) {
+TEST(ScenarioRules, RefuseYamlFeaturesThatCouldGrow) {
   std::string deep = "format: 1\nname: ";
   deep += std::string(17, '[') + std::string(17, ']');
   Check({{"anchor",

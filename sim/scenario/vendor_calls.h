@@ -1,8 +1,8 @@
-// The names of the vendors' calls, for checking what a fault is to befall.
+// The names of the vendors' calls, for checking the `calls` of a fault.
 //
-// The build makes the lists from what the simulated libraries export (sim/nvml/names.txt,
-// fake_dcgm_*.map), less those of libdcgm that only look something up in the library's own tables
-// and so cannot fail, hang or be slow.  Constants; any thread.
+// The build makes the lists from the exports of the simulated libraries (sim/nvml/names.txt,
+// sim/dcgm/libdcgm_*.map), without the calls of libdcgm that only look something up in the
+// library's own tables and so cannot fail, hang or be slow.  Constants; any thread.
 #pragma once
 
 #include <span>

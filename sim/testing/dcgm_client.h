@@ -1,9 +1,9 @@
-// A client of the simulated libdcgm for tests: calls by name, in a node of its own.
+// A client of the simulated libdcgm for tests: calls functions by name, on its own node.
 //
-// Opens the library as shipped (lib/ of the build folder) and calls what dlsym finds, so that the
-// tests see what a foreign program sees.  Arguments must have the exact types of the vendor's
-// parameters.  The library stays loaded and keeps one state per process, so a client initialises it
-// and shuts it down again; one client at a time.  For tests only; one thread unless a test says so.
+// Opens the library as shipped (lib/ of the build folder) and calls what dlsym finds, so the tests
+// see what a foreign program sees.  Arguments must have the exact types of the vendor's parameters.
+// The library stays loaded and keeps one state per process, so each client initialises it and shuts
+// it down again; one client at a time.  For tests only; one thread unless a test says so.
 #pragma once
 
 #include <cstdlib>
@@ -53,7 +53,7 @@ class DcgmClient {
   void* library_;
 };
 
-// What a test reads of a value; which of the last three counts, the type letter says.
+// A value as a test reads it; the type letter says which of the last three members counts.
 struct Seen {
   int group = 0;
   uint32_t entity = 0;
@@ -94,7 +94,7 @@ inline int SeeAll(abi::dcgm_field_entity_group_t group, abi::dcgm_field_eid_t en
   return 0;
 }
 
-// A node, and a client of its embedded engine or of none yet.
+// A node, and a client with an embedded engine or not connected yet.
 class DcgmBench {
  public:
   DcgmBench(int major, std::string_view scenario)
@@ -115,7 +115,7 @@ class DcgmBench {
   int Call(const char* name, Arguments... arguments) const {
     return client_.Call<int, Arguments...>(name, arguments...);
   }
-  // The same with the handle first.
+  // The same, with the handle as first argument.
   template <typename... Arguments>
   int On(const char* name, Arguments... arguments) const {
     return client_.Call<int, abi::dcgmHandle_t, Arguments...>(name, handle, arguments...);
@@ -152,7 +152,7 @@ class DcgmBench {
     return On("dcgmWatchFields", group, fields, period_us, keep_age_s, keep_samples);
   }
 
-  // dcgmEntityGetLatestValues, which must succeed.
+  // Calls dcgmEntityGetLatestValues, which must succeed.
   std::vector<Seen> Read(int kind, uint32_t entity, std::vector<unsigned short> fields) const {
     std::vector<abi::dcgmFieldValue_v1> values(fields.size());
     EXPECT_EQ(On("dcgmEntityGetLatestValues", kind, static_cast<int>(entity), fields.data(),
@@ -165,7 +165,7 @@ class DcgmBench {
     }
     return seen;
   }
-  // dcgmEntitiesGetLatestValues of one entity with the live flag; its code is `expected`.
+  // Calls dcgmEntitiesGetLatestValues for one entity with the live flag; it must return `expected`.
   std::vector<Seen> ReadLive(int kind, uint32_t entity, std::vector<unsigned short> fields,
                              int expected = 0) const {
     abi::dcgmGroupEntityPair_t pair{kind, entity};

@@ -1,4 +1,4 @@
-// A bench for tests of faults: a node of eight GPUs to whose scenario faults are added.
+// A fixture for tests of faults: a node of eight GPUs with faults added to its scenario.
 //
 // The parameter of the test is the generation of the library.  For tests of the DCGM face only; one
 // thread unless a test says so.
@@ -19,7 +19,7 @@ namespace podgpu::sim {
 
 class DcgmFaults : public testing::TestWithParam<int> {
  protected:
-  // Entries of `faults:`, each a map, added to a node of eight.
+  // The node of eight GPUs with these entries of `faults:`, each a map.
   static std::unique_ptr<DcgmBench> Node(const std::string& faults,
                                          const char* scenario = kEightGpus) {
     return std::make_unique<DcgmBench>(GetParam(),
@@ -31,7 +31,7 @@ class DcgmFaults : public testing::TestWithParam<int> {
     bench->Start();
     return bench;
   }
-  // Watches the fields of all GPUs each second, from the present on.
+  // Watches the fields of all GPUs every second, from now on.
   static void WatchAll(const DcgmBench& bench, const std::vector<unsigned short>& fields) {
     EXPECT_EQ(bench.Watch(bench.MakeGroup(abi::DCGM_GROUP_DEFAULT), bench.MakeFieldGroup(fields)),
               0);

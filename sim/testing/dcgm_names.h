@@ -1,9 +1,9 @@
 // tidy: table
 // The names that libdcgm exports, for the test that compares them with the symbol tables of the
-// simulated libraries: those of DCGM 4.6.0 as its own library lists them, those of them that came
-// after 3.x, and those that 4.0 removed.  Written down apart from the linker's lists
-// (sim/dcgm/libdcgm_4.map, sim/dcgm/libdcgm_3.map), so that a name that is lost there is missed
-// here.  Constants.
+// simulated libraries: the names of DCGM 4.6.0 as its own library lists them, which of them are
+// newer than 3.x, and the names that 4.0 removed.  This list is independent of the linker's lists
+// (sim/dcgm/libdcgm_4.map, sim/dcgm/libdcgm_3.map), so the test notices a name that is missing
+// there.  Constants.
 #pragma once
 
 #include <array>

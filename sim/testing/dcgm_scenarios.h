@@ -1,13 +1,13 @@
-// Scenarios of the DCGM face's tests: one node for each thing that the face must tell apart.
+// Scenarios of the DCGM face's tests: one node for each case that the face must distinguish.
 //
 // Each is complete and runs on a manual clock from civil time 2026-01-01; times in them matter only
-// where a test says so.  The worked example is that of the simulator's design: its energy and power
-// at 12.345678 s are known to the nanojoule.  For tests only; constants.
+// where a test says so.  Of the worked example the energy and power at 12.345678 s are known to the
+// nanojoule.  For tests only; constants.
 #pragma once
 
 namespace podgpu::sim {
 
-// Eight H100 that idle, but for the first, which trains.
+// Eight H100: GPU 0 trains, the others are idle.
 inline constexpr const char* kEightGpus = R"(format: 1
 name: eight
 seed: 42
@@ -23,7 +23,7 @@ pods:
        processes: [{pid: 4101, gpu: 0, load: train, memory: 40GiB}]}]}
 )";
 
-// GPU 0 whole, GPU 1 cut into instances, of which the 3g works.
+// GPU 0 is whole; GPU 1 is split into instances, and its 3g instance is busy.
 inline constexpr const char* kMig = R"(format: 1
 name: mig
 seed: 7
@@ -41,7 +41,7 @@ pods:
        processes: [{pid: 4201, device: gpu1/mig0, load: half, memory: 20GiB}]}]}
 )";
 
-// A generation without GPM and without NVLink to anything else.
+// A generation without GPM and without NVLink.
 inline constexpr const char* kAmpere = R"(format: 1
 name: ampere
 seed: 3
@@ -50,7 +50,7 @@ epoch: 2026-01-01T00:00:00Z
 gpus: [{count: 2, class: a100-sxm4-80gb}]
 )";
 
-// Two GPUs on two switches, of which GPU 0 talks and GPU 1's link 3 is down; two Grace CPUs.
+// Two GPUs on two switches: GPU 0 uses its links, link 3 of GPU 1 is down; two Grace CPUs.
 inline constexpr const char* kFabric = R"(format: 1
 name: fabric
 seed: 5
@@ -68,7 +68,7 @@ pods:
 faults: [{at: 0s, kind: nvlink, gpu: 1, link: 3, down: true, crc: 7}]
 )";
 
-// No GPU at all.
+// A node without GPUs.
 inline constexpr const char* kNoGpus = R"(format: 1
 name: empty
 seed: 1
@@ -77,7 +77,7 @@ epoch: 2026-01-01T00:00:00Z
 gpus: []
 )";
 
-// Eight idle GPUs of which GPU 5 is lost from 10 s to 40 s.
+// Eight idle GPUs; GPU 5 is lost from 10 s to 40 s.
 inline constexpr const char* kLostGpu = R"(format: 1
 name: lost
 seed: 42
@@ -88,7 +88,7 @@ gpus: [{count: 8, class: h100-sxm5-80gb}]
 faults: [{at: 10s, kind: gpu_lost, gpu: 5, for: 30s, xid: 79}]
 )";
 
-// The worked example: at 12.345678 s the counter shows 4,431,900 mJ since 0, power 342,100 mW.
+// At 12.345678 s the counter shows 4,431,900 mJ since 0, and the power is 342,100 mW.
 inline constexpr const char* kWorkedExample = R"(format: 1
 name: worked
 seed: 42

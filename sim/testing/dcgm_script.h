@@ -1,11 +1,9 @@
-// The node on which the calls of dcgm-exporter are replayed, and what several rows of its script
-// do.
+// The node on which the calls of dcgm-exporter are replayed, and helpers that several rows share.
 //
-// The script is the list of calls that the program makes from its start to a scrape, a reload and a
-// restart, as the simulator's design derives it from the program.  Its rows are tests in
-// sim/dcgm/script_test.cc (start, discovery) and sim/dcgm/scrape_script_test.cc (watches,
-// scrapes, reloads), each against either library as the loader gives it.  For tests only; one
-// thread.
+// The script is the list of calls that dcgm-exporter makes from its start to a scrape, a reload and
+// a restart.  Its rows are tests in sim/dcgm/script_test.cc (start, discovery) and
+// sim/dcgm/scrape_script_test.cc (watches, scrapes, reloads), each against both libraries as the
+// loader finds them.  For tests only; one thread.
 #pragma once
 
 #include <array>
@@ -30,10 +28,10 @@ std::unique_ptr<Struct> WithWord(uint32_t word) {
   return made;
 }
 
-// The parameter is the generation.
+// The parameter is the library's generation.
 class DcgmScript : public testing::TestWithParam<int> {
  protected:
-  // What rows 18 to 20 leave behind for the rows after them.
+  // The state that rows 18 to 20 leave for later rows.
   struct Collector {
     std::vector<unsigned short> fields;
     abi::dcgmGpuGrp_t group = 0;
@@ -65,7 +63,7 @@ class DcgmScript : public testing::TestWithParam<int> {
     return count;
   }
 
-  // The program's way to read a few static fields of one GPU: groups made, read, destroyed.
+  // How the program reads a few static fields of one GPU: it makes groups, reads, destroys them.
   std::vector<Seen> ReadOnce(uint32_t gpu, std::vector<unsigned short> fields,
                              const char* name) const {
     const abi::dcgmFieldGrp_t field_group = bench_->MakeFieldGroup(fields, name);

@@ -1,8 +1,8 @@
-// A simulated engine in a child process of a test, which may stop, continue and kill it.
+// A simulated engine in a child process of a test.
 //
-// Runs RunEngine after a fork, so construct it while the test has one thread.  It listens when the
-// constructor returns, on engine.sock and, on a free port, on the address in engine.addr.  Ends
-// with the object.  For tests only; one thread.
+// Runs RunEngine after a fork, so construct it while the test has one thread.  When the constructor
+// returns, it listens on engine.sock and, on a free port, on the address in engine.addr.  The
+// destructor ends it.  For tests only; one thread.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace podgpu::sim {
 
-// An engine in a child process, which a test may stop, continue and kill.
+// An engine in a child process that a test can stop, continue and kill.
 class TestEngine {
  public:
   TestEngine(const std::string& directory, uint64_t generation) {
@@ -34,7 +34,7 @@ class TestEngine {
     }
     close(ready[1]);
     char none = 0;
-    EXPECT_EQ(read(ready[0], &none, 1), 0);  // The end of the pipe: it listens, or it is gone.
+    EXPECT_EQ(read(ready[0], &none, 1), 0);  // End of the pipe: it listens, or has exited.
     close(ready[0]);
   }
   TestEngine(const TestEngine&) = delete;
@@ -47,7 +47,7 @@ class TestEngine {
       Wait();
     }
   }
-  // Stops it, and returns once it is stopped.
+  // Stops it, and returns when it is stopped.
   void Stop() const {
     kill(pid_, SIGSTOP);
     int status = 0;
@@ -55,7 +55,7 @@ class TestEngine {
     ASSERT_TRUE(WIFSTOPPED(status));
   }
   void Continue() const { kill(pid_, SIGCONT); }
-  // Waits for its end and returns the exit status.
+  // Waits for its exit and returns the exit status.
   int Wait() {
     int status = 0;
     EXPECT_EQ(waitpid(pid_, &status, 0), pid_);

@@ -1,4 +1,4 @@
-// A client that is bound to libdcgm as Go programs with cgo bindings are.
+// A client that binds to libdcgm as Go programs with cgo do.
 //
 //   face_lazy_client LIBRARY
 //
@@ -63,7 +63,7 @@ int Run() {
 int main(int count, char** words) {
   void* const library = count == 2 ? dlopen(words[1], RTLD_LAZY | RTLD_GLOBAL) : nullptr;
   if (library == nullptr) {
-    std::fprintf(stderr, "face_lazy_client: give it a library that can be opened\n");
+    std::fprintf(stderr, "face_lazy_client: cannot open the library of the first argument\n");
     return 2;
   }
   const int code = Run();

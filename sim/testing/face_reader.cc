@@ -1,4 +1,4 @@
-// A client that loads a simulated libdcgm and prints what it reads whenever it is told to.
+// A client that loads a simulated libdcgm and prints its values for each line of input.
 //
 //   face_reader LIBRARY < lines > values
 //
@@ -94,7 +94,7 @@ int Serve() {
 int main(int count, char** words) {
   podgpu::sim::library = count == 2 ? dlopen(words[1], RTLD_NOW | RTLD_LOCAL) : nullptr;
   if (podgpu::sim::library == nullptr) {
-    std::fprintf(stderr, "face_reader: give it a library that can be opened\n");
+    std::fprintf(stderr, "face_reader: cannot open the library of the first argument\n");
     return 2;
   }
   return podgpu::sim::Serve();

@@ -1,8 +1,8 @@
-// The slow, obvious way to evaluate a random scenario, to compare worlds with.
+// A slow and simple evaluation of random scenarios, to compare worlds with.
 //
-// A NaiveWorld steps through a RandomScenario a millisecond at a time with the formulas of the
-// facts (contention, power cap, lag of temperature) and shares no code with the compiler.  Borrows
-// the scenario.  Tests only.
+// A NaiveWorld steps through a RandomScenario in steps of a millisecond with the formulas of
+// compile_physics.h (contention, power cap, lag of temperature) and shares no code with the
+// compiler.  Borrows the scenario.  Tests only.
 #pragma once
 
 #include <cmath>
@@ -15,14 +15,14 @@
 
 namespace podgpu::sim {
 
-// One GPU of a RandomScenario, a millisecond at a time.
+// One GPU of a RandomScenario, in steps of a millisecond.
 class NaiveWorld {
  public:
   NaiveWorld(const RandomScenario& scenario, int gpu) : scenario_(scenario), gpu_(gpu) {
     process_nj.resize(scenario.processes.size());
   }
 
-  // What has accumulated since the epoch, without noise; and the state at that time.
+  // The amounts since the epoch, without noise, and the present state.
   Int128 energy_nj = 0, sm_ppm_us = 0, dram_ppm_us = 0, thermal_ppm_us = 0;
   std::vector<Int128> process_nj;
   double temperature_c = 30.0 + 0.075 * 70.0;
@@ -38,7 +38,7 @@ class NaiveWorld {
     return limit_mw;
   }
 
-  // The throttling in force; null without.
+  // The throttling in force; null when there is none.
   const RandomThrottle* Throttle() const {
     for (const RandomThrottle& throttle : scenario_.throttles) {
       if (throttle.Holds(gpu_, now_ms)) {
@@ -121,7 +121,7 @@ class NaiveWorld {
   }
 
  private:
-  // Cuts values to the whole when what was asked exceeds it.
+  // Scales values down to the whole when their sum exceeds it.
   static void Share(int64_t asked, const std::vector<int64_t>& from, std::vector<int64_t>& to) {
     constexpr int64_t kWhole = 1'000'000;
     for (size_t i = 0; i < from.size() && asked > kWhole; ++i) {

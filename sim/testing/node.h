@@ -1,7 +1,8 @@
-// A short-lived run directory for tests: a scenario compiled, a manual clock, gone afterwards.
+// A short-lived run directory for tests: a compiled scenario and a manual clock, removed
+// afterwards.
 //
-// Lies under the system's temporary folder, so that socket paths stay short whatever the build
-// folder is.  Owns the writer through which a test moves the clock.  One per test; one thread.
+// It is under the system's temporary folder, so socket paths are short for every build folder. Owns
+// the writer through which a test moves the clock.  One per test; one thread.
 #pragma once
 
 #include <cstdlib>
@@ -19,7 +20,7 @@
 
 namespace podgpu::sim {
 
-// A folder of its own that is removed with the object.
+// A temporary folder that is removed with the object.
 class TestFolder {
  public:
   TestFolder() {
@@ -41,8 +42,7 @@ class TestFolder {
   std::string path_;
 };
 
-// A node of `scenario` on a manual clock that stands at 0; `time_scale` divides the vendor's own
-// time-outs.
+// A node of `scenario` with a manual clock at 0; `time_scale` divides the vendor's own time-outs.
 class TestNode {
  public:
   explicit TestNode(std::string_view scenario, int64_t time_scale = 1) {

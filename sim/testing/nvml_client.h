@@ -1,8 +1,8 @@
-// A client of the simulated libnvidia-ml for tests: calls by name, as a foreign program.
+// A client of the simulated libnvidia-ml for tests: calls functions by name, as a foreign program.
 //
 // Opens the library as shipped (lib/ of the build folder) and calls what dlsym finds.  Arguments
-// must have the exact types of the vendor's parameters.  PODGPU_SIM_DIR says which node it sees.
-// For tests only; one thread unless a test says so.
+// must have the exact types of the vendor's parameters.  PODGPU_SIM_DIR selects the node.  For
+// tests only; one thread unless a test says so.
 #pragma once
 
 #include <cstdlib>
@@ -53,7 +53,7 @@ class NvmlClient {
     EXPECT_EQ(Call(name, device, &number), abi::NVML_SUCCESS) << name;
     return number;
   }
-  // One value of nvmlDeviceGetFieldValues; the call must succeed.
+  // Reads one value with nvmlDeviceGetFieldValues; the call must succeed.
   abi::nvmlFieldValue_t Field(abi::nvmlDevice_t device, unsigned field, unsigned scope = 0) const {
     abi::nvmlFieldValue_t value{};
     value.fieldId = field;

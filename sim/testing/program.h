@@ -1,7 +1,7 @@
-// podgpu-sim as people run it, for tests: a process with its output in files, and a running node.
+// podgpu-sim as a process, for tests: a process with its output in files, and a running node.
 //
-// Every process is killed with its object.  Tests wait for what a process says or shows, with a
-// deadline far beyond what any takes.  One thread.
+// Every process is killed with its object.  Tests wait for the output or files of a process with a
+// deadline far longer than any test takes.  One thread.
 #pragma once
 
 #include <csignal>
@@ -40,7 +40,7 @@ inline std::string ReadAll(const std::string& path) {
   return text.str();
 }
 
-// Waits until `holds` or a deadline far away; the answer is whether it does.
+// Waits until `holds` returns true or a distant deadline; returns whether it did.
 inline bool Await(const std::function<bool()>& holds) {
   for (int i = 0; i < kWaitPolls; ++i) {
     if (holds()) {
@@ -79,7 +79,7 @@ class Process {
     }
   }
 
-  // Waits for the end; the exit code, or minus the signal.
+  // Waits for the end; returns the exit code, or minus the signal.
   int Wait() {
     int how = 0;
     waitpid(pid_, &how, 0);
@@ -104,7 +104,7 @@ class ProgramTest : public testing::Test {
  protected:
   ProgramTest() { unsetenv("PODGPU_SIM_DIR"); }
 
-  // Runs podgpu-sim to its end.
+  // Runs podgpu-sim and waits for its end.
   Outcome Run(const std::vector<std::string>& words) const {
     Process process(folder_, words);
     const int code = process.Wait();
@@ -115,7 +115,7 @@ class ProgramTest : public testing::Test {
   const std::string scenario_ = folder_.Write("small.yaml", kScenario);
 };
 
-// A node that runs on a manual clock, in a folder of its own.
+// A node with a manual clock in a temporary folder.
 class RunningNodeTest : public ProgramTest {
  protected:
   RunningNodeTest()
@@ -127,7 +127,7 @@ class RunningNodeTest : public ProgramTest {
     reader_ = RunDirectory::Open(run_, error);
     EXPECT_NE(reader_, nullptr) << error;
   }
-  // Commands write their output elsewhere than the node.
+  // Commands write their output to other files than the node.
   Outcome Command(std::vector<std::string> words) const {
     words.insert(words.end(), {"--dir", run_});
     Process process(commands_, words);
@@ -137,7 +137,7 @@ class RunningNodeTest : public ProgramTest {
   pid_t EnginePid() const {
     pid_t pid = 0;
     std::ifstream(run_ + "/engine.pid") >> pid;
-    EXPECT_GT(pid, 1) << "a signal to it must reach nobody else";
+    EXPECT_GT(pid, 1) << "a signal to pid 0 or -1 would reach other processes";
     return pid > 1 ? pid : 0x7fffffff;
   }
 

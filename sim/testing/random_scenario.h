@@ -1,8 +1,8 @@
 // Random scenarios for property tests.
 //
 // A RandomScenario is a list of processes, power limits and faults on H100s without MIG, made from
-// a number that a failing test prints; Yaml() writes it as a scenario.  Throttling and warm air
-// change the world; the other faults must not.  All its times are whole milliseconds, so that
+// a seed that a failing test prints; Yaml() writes it as a scenario.  Throttling and warm air
+// change the world; the other faults must not.  All its times are whole milliseconds, so
 // naive_world.h can step through it exactly.  Tests only.
 #pragma once
 
@@ -45,7 +45,7 @@ struct RandomLimit {
   int64_t at_ms, watts;
 };
 
-// For a time, the clocks and the air of a GPU.
+// A fault on the clocks or the air of a GPU, for a time.
 struct RandomThrottle {
   int gpu;
   int64_t at_ms, stop_ms, clock_ppm;
@@ -71,7 +71,7 @@ struct RandomScenario {
   std::vector<RandomLimit> limits;  // By time.
   std::vector<RandomThrottle> throttles;
   std::vector<RandomHeat> heats;
-  std::vector<std::string> others;  // Faults of other kinds, as entries.
+  std::vector<std::string> others;  // Entries of other kinds of fault.
 
   explicit RandomScenario(uint64_t number) : seed(number) {
     std::mt19937_64 random(number);
@@ -91,7 +91,7 @@ struct RandomScenario {
                             {}};
       process.start_ms *= pick(0, 1);
       process.stop_ms = pick(0, 1) == 0 ? -1 : process.start_ms + pick(1, 40'000);
-      // Periods with a small common multiple, as a scenario should have.
+      // Periods with a small common multiple, as scenarios should have.
       constexpr std::array<int64_t, 6> kPeriodTenths = {10, 15, 20, 30, 40, 60};
       int64_t left = kPeriodTenths.at(static_cast<size_t>(pick(0, 5)));
       while (left > 0) {

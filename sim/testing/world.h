@@ -1,8 +1,8 @@
-// Worlds for tests: compile a scenario that must be good, and open it.
+// Worlds for tests: compiles a valid scenario and opens its image.
 //
 // A TestWorld owns the image that its World reads.  Used by the tests of this folder and by
-// in-process tests elsewhere that link podgpu_sim_scenario_instrumented.  GoogleTest only; a bad
-// scenario ends the program with its errors, since no test can go on without a world.
+// in-process tests elsewhere that link podgpu_sim_scenario_instrumented.  GoogleTest only; an
+// invalid scenario ends the program with its errors, since no test can continue without a world.
 #pragma once
 
 #include <cstdio>

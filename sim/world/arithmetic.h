@@ -1,8 +1,8 @@
-// The few functions of real numbers that the physics needs, the same to the last bit everywhere.
+// The few functions of real numbers that the physics needs, with the same bits on every machine.
 //
-// The mathematics library of the platform is not used: its results differ between versions and
-// machines, and an image or a reading must not.  Only correctly rounded + - x / and integers, and
-// no contraction (the targets compile with -ffp-contract=off).  Pure functions; any thread.
+// The platform's mathematics library is not used: its results differ between versions and machines,
+// and an image or a reading must not differ.  Uses only correctly rounded + - x / and integers,
+// without contraction (the targets compile with -ffp-contract=off).  Pure functions; any thread.
 #pragma once
 
 #include <array>

@@ -7,11 +7,11 @@
 namespace podgpu::sim {
 namespace {
 
-// Pairs of fields, single-bit then double-bit, by where the errors lie (dcgm_fields.h of 4.6.0).
+// Pairs of fields, single-bit then double-bit, by location of the errors (dcgm_fields.h of 4.6.0).
 struct EccPair {
   uint16_t first;
   bool aggregate;
-  std::optional<EccLocation> location;  // Nothing: everywhere.
+  std::optional<EccLocation> location;  // Empty: all locations.
 };
 constexpr auto kEccPairs = std::to_array<EccPair>({
     {310, false, std::nullopt},
@@ -35,7 +35,7 @@ constexpr auto kEccPairs = std::to_array<EccPair>({
 });
 static_assert(std::ranges::is_sorted(kEccPairs, {}, &EccPair::first));
 
-// The sum over faults of the kind that have come by t, and not before `since`.
+// The sum over the faults of that kind that began after `since` and by t.
 template <typename Amount>
 int64_t Sum(const World& world, FaultKind kind, int gpu, TimeUs since, TimeUs t, Amount amount) {
   int64_t sum = 0;
@@ -59,7 +59,7 @@ int64_t CountEcc(const World& world, int gpu, EccError error, std::optional<EccL
   });
 }
 
-// The error that a field counts, by the blocks in which DCGM has laid the fields of links out.
+// The error that a field counts.  DCGM numbers the fields of links in blocks, one per error.
 struct LinkBlock {
   uint16_t first;
   FaultNumber error;

@@ -43,7 +43,7 @@ std::optional<SpareRows> SpareRowsOf(const World& world, int gpu, TimeUs t) {
   if (!world.gpu(gpu).has_row_remapping || world.mig_enabled(gpu, t)) {
     return std::nullopt;
   }
-  // Each remapped row lies in a bank of its own.
+  // Every remapped row is in a different bank.
   const int64_t used = std::min(DoubleBitErrors(world, gpu, t), kRemapBanks);
   return SpareRows{.max = kRemapBanks - used, .high = used};
 }

@@ -1,4 +1,4 @@
-// The arithmetic of churns: which cycle a time falls into, and whose pids are whose.
+// The arithmetic of churns: the cycle of a time, and which cycle uses a pid.
 //
 // Only world_*.cc include this.  Pure functions; any thread.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace podgpu::sim {
 
-// The cycle of a churn at t, and whether its pod lives at that moment.
+// The cycle of a churn at t, and whether its pod is alive at t.
 struct ChurnMoment {
   int64_t cycle = 0;
   bool alive = false;
@@ -31,7 +31,7 @@ inline int PidOf(const ChurnRecord& churn, int64_t cycle, uint32_t process) {
          static_cast<int>(process);
 }
 
-// The latest cycle at or before t in which the churn used the pid; -1 when there was none.
+// The latest cycle at or before t in which the churn used the pid; -1 when there is none.
 inline int64_t CycleOfPid(const ChurnRecord& churn, int pid, TimeUs t) {
   if (t < churn.start_us) {
     return -1;

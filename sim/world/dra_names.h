@@ -1,7 +1,8 @@
-// How NVIDIA's driver of dynamic resource allocation calls devices: "gpu-0" by the minor number,
-// "gpu-0-mig-1g10gb-19-4" by that, the profile, its id and where the instance begins.
+// Device names of NVIDIA's driver for dynamic resource allocation: "gpu-0" by the minor number,
+// "gpu-0-mig-1g10gb-19-4" by minor number, profile, profile id and first slice of the instance.
 //
-// Kubelet, API server and compiler must agree on it.  Pure functions.  Standard library only.
+// Kubelet, API server and compiler all use it, so they agree.  Pure functions.  Standard library
+// only.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
-// What can be asked of a simulated node, and the plain facts that come back.
+// The plain facts that a simulated node returns.
 //
 // The nouns of world.h: devices, integrals, boards, instances, pods, processes.  Views point into
-// the world's image and live as long as it does, if nothing else is said.  Standard library only,
-// for the faces.
+// the world's image and live as long as it does, unless a comment says otherwise.  Standard library
+// only, for the faces.
 #pragma once
 
 #include <array>
@@ -16,18 +16,18 @@ using TimeUs = int64_t;
 inline constexpr TimeUs kSecondUs = 1'000'000;
 __extension__ typedef __int128 Int128;
 
-// What an engine can know, as DCGM.
+// Quantities that the engine knows, as in DCGM.
 inline constexpr size_t kMostCpus = 8;
 inline constexpr int kMostCores = 1024;
 inline constexpr int kMostSwitches = 12;
 
-// What some drivers do when they are asked what processes have used.
+// What some drivers do wrong when a client asks for the utilisation of processes.
 enum class DriverQuirk : uint8_t {
-  kSize100,      // Without an array the size that they tell is 100.
-  kDeadPids,     // Records of processes that have ended stay while the samples do.
-  kOver100,      // Percentages are twice what they should be.
+  kSize100,      // Without an array they return the size 100.
+  kDeadPids,     // Records of ended processes stay as long as the samples.
+  kOver100,      // Percentages are twice the true ones.
   kLateRecords,  // Each process's records end up to 10 s ago.
-  kMigRecords,   // A MIG device tells of its processes.
+  kMigRecords,   // A MIG device reports its processes.
 };
 
 // A whole GPU, one of its GPU instances, or one compute instance inside that.
@@ -37,7 +37,7 @@ struct DeviceRef {
   int compute = -1;   // Index into the instance's compute instances, -1 for the instance.
 };
 
-// What accumulates.
+// Quantities that accumulate.
 enum class Integral : uint8_t {
   kEnergyNj,  // mW x us; always the whole GPU's.
   kSmPpmUs,
@@ -58,7 +58,7 @@ enum class Integral : uint8_t {
   kThermalViolationNs,
 };
 
-// What a board of this class can do and what it is called; constant over time.
+// The features and names of a board of this class; constant over time.
 struct GpuFacts {
   std::string_view uuid, pci_bus_id, serial, model, brand, vbios, inforom_image, architecture;
   int minor_number = 0;
@@ -91,24 +91,24 @@ struct GpuInstanceFacts {
   std::string_view profile;  // "3g.40gb"
 };
 
-// One device id that one container of a pod was given, in the allocator's spelling.  A pod keeps
-// the ids of instances that a MIG change has taken away; their device.gpu is -1.
+// One device id that one container of a pod was given, as the allocator writes it.  A pod keeps the
+// ids of instances that a MIG change has removed; their device.gpu is -1.
 struct PodDevice {
   std::string_view resource, device_id;
   DeviceRef device;
 };
 
-// A pod that lives at the time asked for.
+// A pod that is alive at the given time.
 struct PodFacts {
   std::string_view pod_namespace, name, uid;
   std::string_view config_hash;  // Of a static pod, whose cgroup has this in place of the uid.
-  bool has_ended = false;        // Only among those that the kubelet still lists.
+  bool has_ended = false;        // True only in the list of the kubelet.
 };
 struct ContainerFacts {
   std::string_view name, container_id;
 };
 
-// A pod's name, held by value: that of a churning pod is made when it is asked for.
+// A pod's name, held by value: the name of a churning pod is made for each call.
 struct PodName {
   std::array<char, 64> text{};
   size_t size = 0;
@@ -120,24 +120,24 @@ struct ProcessFacts {
   DeviceRef device;
   TimeUs started = 0;
   int64_t memory_bytes = 0;
-  std::string_view pod_namespace, container;  // Empty, as the pod, for a process outside pods.
+  std::string_view pod_namespace, container;  // Empty, like the pod, for a process outside pods.
   PodName pod;
 };
 
-// What the kernel calls a process: comm, which has 15 characters, and the file that it runs.
+// The kernel's names of a process: comm, which has 15 characters, and its executable file.
 inline std::string_view ProcessComm(const ProcessFacts& process) {
   constexpr size_t kLongest = 15;
   return process.container.empty() ? "orphan" : process.pod.view().substr(0, kLongest);
 }
 inline constexpr std::string_view kProgramFolder = "/usr/bin/";
 
-// A process from its start to its end, or to the time asked for.
+// A process from its start to its end, or to the given time.
 struct ProcessLife {
   int pid = 0;
   DeviceRef device;
   TimeUs started = 0;
-  TimeUs stopped = INT64_MAX;     // INT64_MAX while it lives.
-  int64_t peak_memory_bytes = 0;  // The most that it has held.
+  TimeUs stopped = INT64_MAX;     // INT64_MAX while it runs.
+  int64_t peak_memory_bytes = 0;  // The most memory it held at any time.
 };
 
 }  // namespace podgpu::sim

@@ -1,10 +1,9 @@
-// What can go wrong on a simulated node, and which of it is in force when.
+// The faults of a simulated node, and when each is in force.
 //
-// A Fault is one thing that goes wrong: its kind, the GPU that it is about, when it begins and
-// ends, and its parameters.  A world lists all of them by time (World::faults()); faces and servers
-// ask what is in force now and obey.  fault_table.h says how each is written and what it does.
-// Views point into the world's image.  Standard library only, for the faces.  Plain data and pure
-// functions; any thread.
+// A Fault has a kind, the GPU that it concerns, a begin and an end, and parameters.  A world lists
+// all of them by time (World::faults()); faces and servers ask which are in force now and act on
+// them.  fault_table.h says how each is written and what it does.  Views point into the world's
+// image.  Standard library only, for the faces.  Plain data and pure functions; any thread.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,7 @@
 
 namespace podgpu::sim {
 
-// By name, as fault_table.cc lists them.
+// In the order of fault_table.cc, by name.
 enum class FaultKind : uint8_t {
   kApiDown,
   kApiForbidden,
@@ -44,7 +43,7 @@ enum class FaultKind : uint8_t {
   kGpuDetached,
   kGpuLost,
   kHang,
-  kHeal,  // Ends others when the control log is compiled; a world has none.
+  kHeal,  // Ends other faults when the control log is compiled; a world has none.
   kKubeletDenied,
   kKubeletDown,
   kKubeletGarbage,
@@ -74,7 +73,7 @@ enum class FaultKind : uint8_t {
 inline constexpr size_t kFaultKindCount = 49;
 constexpr uint64_t FaultBit(FaultKind kind) { return uint64_t{1} << static_cast<unsigned>(kind); }
 
-// Parameters that are numbers, in the unit that ends their name.
+// Numeric parameters; the name ends in the unit.
 enum class FaultNumber : uint8_t {
   kAmbientMillic,
   kCode,  // A dcgmReturn_t below 0, an nvmlReturn_t above.
@@ -92,7 +91,7 @@ enum class FaultNumber : uint8_t {
   kMigMode,   // 1: on.
   kMs,
   kRampUs,
-  kReachesDriver,  // 1: of calls, some are NVML's.
+  kReachesDriver,  // 1: some of the calls are NVML's.
   kReason,         // A BlankReason.
   kRecovery,
   kReplay,
@@ -107,7 +106,7 @@ enum class FaultNumber : uint8_t {
 inline constexpr size_t kFaultNumberCount = 27;
 inline constexpr int64_t kNotGiven = INT64_MIN;
 
-// Choices, in the order of their words in the table.
+// Enumerations, in the order of their words in the table.
 enum class BlankReason : uint8_t { kNoValue, kNotFound, kNotSupported, kNotPermitted };
 enum class EccError : uint8_t { kSingleBit, kDoubleBit };
 enum class EccLocation : uint8_t { kDevice, kL1, kL2, kRegister, kTexture, kShared, kCbu, kSram };
@@ -118,9 +117,9 @@ enum class ThrottleReason : uint8_t { kPower, kThermal, kHardware, kBrake };
 
 struct Fault {
   FaultKind kind = FaultKind::kHeal;
-  int gpu = -1;  // -1: every GPU, or a fault that is about none.
+  int gpu = -1;  // -1: every GPU, or a fault that concerns no GPU.
   TimeUs at = 0;
-  TimeUs until = INT64_MAX;  // INT64_MAX: for good, or until it is healed.
+  TimeUs until = INT64_MAX;  // INT64_MAX: never ends by itself.
   std::array<int64_t, kFaultNumberCount> numbers{};
   std::vector<std::string_view> calls;  // Patterns of vendor calls.
   std::span<const uint32_t> fields;     // DCGM field ids; empty: every field.

@@ -1,4 +1,4 @@
-// What goes wrong when: reading the image's faults once, and finding those in force.
+// Reads the image's faults once, and finds those in force.
 #include <algorithm>
 #include <limits>
 

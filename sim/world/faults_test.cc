@@ -1,4 +1,4 @@
-// What a world tells of its faults, and what they do to its physics.
+// The faults of a world: when they are in force, and what they do to its physics.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -23,12 +23,12 @@ TestWorld With(std::string_view faults, std::string_view control = "") {
   return TestWorld(std::string(kHead) + "faults:\n" + std::string(faults), control);
 }
 
-TEST(WorldFaults, AreThereForTheirTime) {
+TEST(WorldFaults, AreInForceFromBeginToEnd) {
   const TestWorld world = With(
       "  - {at: 20s, kind: hang, calls: [\"dcgmGet*\", dcgmInit], gpu: 1, for: 5s}\n"
       "  - {at: 10s, kind: nodata, fields: [150, DCGM_FI_DEV_POWER_USAGE]}\n");
   ASSERT_EQ(world->faults().size(), 2U);
-  EXPECT_EQ(world->faults()[0].kind, FaultKind::kNodata) << "by start";
+  EXPECT_EQ(world->faults()[0].kind, FaultKind::kNodata) << "faults are sorted by start";
   EXPECT_EQ(world->FaultAt(FaultKind::kHang, 20 * kSecondUs - 1), nullptr);
   const Fault* const hang = world->FaultAt(FaultKind::kHang, 20 * kSecondUs);
   ASSERT_NE(hang, nullptr);
@@ -45,11 +45,11 @@ TEST(WorldFaults, AreThereForTheirTime) {
   EXPECT_EQ(nodata->until, kNever);
   EXPECT_TRUE(nodata->OnField(155));
   EXPECT_FALSE(nodata->OnField(156));
-  EXPECT_TRUE(nodata->Concerns(1)) << "about every GPU";
+  EXPECT_TRUE(nodata->Concerns(1)) << "the fault concerns every GPU";
   EXPECT_EQ(world->fault_kinds(), FaultBit(FaultKind::kHang) | FaultBit(FaultKind::kNodata));
 }
 
-TEST(WorldFaults, TellWhenTheNextOneBeginsOrEnds) {
+TEST(WorldFaults, ReturnTheNextBeginOrEnd) {
   const TestWorld world = With(
       "  - {at: 10s, kind: kubelet_down, for: 5s}\n"
       "  - {at: 12s, kind: engine_kill, restart_after: 8s}\n");
@@ -92,7 +92,7 @@ TEST(WorldFaults, EndWhenTheControlLogHealsThem) {
   EXPECT_EQ(world->FaultAt(FaultKind::kGpuLost, 1, 5 * kSecondUs)->until, 9 * kSecondUs);
   EXPECT_EQ(world->FaultAt(FaultKind::kWatchStale, 5 * kSecondUs)->until, 9 * kSecondUs);
   EXPECT_EQ(world->FaultAt(FaultKind::kGpuLost, 0, 10 * kSecondUs)->until, kNever)
-      << "the scenario's own";
+      << "the fault of the scenario itself";
 }
 
 TEST(WorldFaults, ThrottlingLowersClockAndPowerAndIsCounted) {
@@ -122,7 +122,7 @@ TEST(WorldFaults, ThrottlingLowersClockAndPowerAndIsCounted) {
   }
 }
 
-TEST(WorldFaults, WarmAirWarmsTheBoardThroughItsLag) {
+TEST(WorldFaults, WarmAirHeatsTheBoardGradually) {
   const TestWorld world =
       With("  - {at: 100s, kind: thermal, gpu: 1, ambient_c: 60, ramp: 10s, for: 200s}\n");
   const double before = world->TemperatureExactC(1, 100 * kSecondUs);
@@ -134,14 +134,14 @@ TEST(WorldFaults, WarmAirWarmsTheBoardThroughItsLag) {
   EXPECT_NEAR(world->TemperatureExactC(0, 300 * kSecondUs), 30 + 0.075 * 370, 0.01);
 }
 
-TEST(WorldFaults, TheEnergyCounterBeginsAnewWithTheDriver) {
+TEST(WorldFaults, TheEnergyCounterRestartsWithTheDriver) {
   const TestWorld world = With("  - {at: 10s, kind: driver_reload, for: 10s}\n");
   EXPECT_GT(world->EnergyCounterMj(1, 10 * kSecondUs), 1'000'000'000'000);
   EXPECT_EQ(world->EnergyCounterMj(1, 20 * kSecondUs), 0);
   EXPECT_EQ(world->EnergyCounterMj(1, 30 * kSecondUs), 70'000 * 10);
   EXPECT_EQ(world->Integrate(Integral::kEnergyNj, {.gpu = 1}, 30 * kSecondUs),
             Int128{70'000'000'000} * 30)
-      << "the truth goes on";
+      << "the true energy does not restart";
   EXPECT_EQ(world->PowerAverageMw(1, 20 * kSecondUs), 70'000);
 }
 
@@ -163,7 +163,7 @@ TEST(WorldFaults, OfTheShippedScenariosBeginAndEnd) {
   EXPECT_EQ(count, 12);
 }
 
-TEST(WorldFaults, MigModeCanBeWithoutInstances) {
+TEST(WorldFaults, MigModeCanHaveNoInstances) {
   const TestWorld world = With(
       "  - {at: 10s, kind: mig_mode, gpu: 1, mode: enabled}\n"
       "  - {at: 20s, kind: mig_mode, gpu: 1, mode: disabled}\n");

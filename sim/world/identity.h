@@ -1,8 +1,9 @@
-// Names made of numbers: uuids, container ids and phases that follow from the seed alone.
+// Identifiers that follow from the seed alone: uuids, container ids and phases.
 //
 // Compiler and evaluator both make them (a churning pod's uid includes the cycle number, which only
-// the evaluator knows), so both must agree to the bit: a counter-mode mixer over 64-bit keys, no
-// library hash.  Not for secrets.  Pure functions; any thread.  Standard library only.
+// the evaluator knows), so both must agree to the bit.  A counter-mode mixer over 64-bit keys makes
+// them; a library's hash could change.  Not for secrets.  Pure functions; any thread.  Standard
+// library only.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 
 namespace podgpu::sim {
 
-// What a key is for, so that two uses of one number never meet.
+// The use of a key; two uses of one number never give the same key.
 enum class Purpose : uint64_t {
   kGpuUuid = 1,
   kGpuSerial,
@@ -46,7 +47,7 @@ inline uint64_t KeyOf(uint64_t seed, Purpose purpose) {
   return KeyOf(seed, static_cast<uint64_t>(purpose));
 }
 
-// Writes `text.size()` lower-case hexadecimal digits that follow from the key.
+// Writes `text.size()` lower-case hexadecimal digits derived from the key.
 template <size_t kSize>
 void WriteHex(uint64_t key, std::array<char, kSize>& text) {
   for (size_t i = 0; i < kSize; ++i) {
@@ -55,7 +56,7 @@ void WriteHex(uint64_t key, std::array<char, kSize>& text) {
   }
 }
 
-// The key as a UUID of version 4 form: 8-4-4-4-12 lower-case hexadecimal digits.
+// The key in the form of a version 4 UUID: 8-4-4-4-12 lower-case hexadecimal digits.
 inline std::array<char, 36> UuidText(uint64_t key) {
   std::array<char, 36> text{};
   WriteHex(key, text);

@@ -18,8 +18,8 @@ namespace podgpu::sim {
 
 inline constexpr std::array<char, 8> kImageMagic = {'P', 'O', 'D', 'G', 'P', 'U', 'W', '1'};
 inline constexpr uint32_t kImageVersion = 6;
-inline constexpr uint32_t kNone = 0xffffffff;            // "No such record" in an index.
-inline constexpr TimeUs kForever = INT64_MAX;            // The stop time of what never stops.
+inline constexpr uint32_t kNone = 0xffffffff;  // "No such record" in an index.
+inline constexpr TimeUs kForever = INT64_MAX;  // The stop time of a record that never stops.
 inline constexpr TimeUs kLastTimeUs = INT64_C(1) << 62;  // Later times are read as this one.
 inline constexpr size_t kImageLimitBytes = size_t{128} << 20;
 
@@ -63,7 +63,7 @@ struct ImageHeader {
   std::array<SectionEntry, kSectionCount> sections;
 };
 
-// A 128-bit integer that is at home at any 8-byte address.
+// A 128-bit integer that needs only 8-byte alignment.
 struct Wide {
   uint64_t low;
   int64_t high;
@@ -110,7 +110,7 @@ struct NodeRecord {
   int32_t cuda, cgroup_version;
   uint32_t flags;
   int32_t nvswitch_count;
-  std::array<int32_t, kMostCpus> cpu_cores;  // 0 for a CPU that is not there.
+  std::array<int32_t, kMostCpus> cpu_cores;  // 0 for a CPU that the node lacks.
 };
 
 inline constexpr uint32_t kHasGpm = 1, kHasMemoryTemperature = 2, kHasJpegOfa = 4,
@@ -135,7 +135,7 @@ struct GpuRecord {
   uint32_t first_channel, reserved;
 };
 
-// Which instances a GPU has, from one MIG change to the next, and what the allocator offers of it.
+// The instances of a GPU between two MIG changes, and the devices that the allocator offers.
 struct LayoutRecord {
   uint32_t mig_enabled, reserved;
   Range instances, devices;
@@ -154,21 +154,21 @@ struct ComputeRecord {
   uint32_t first_channel;
 };
 
-// A stretch of a GPU's time in which the same processes are resident under the same limits, so that
+// A stretch of a GPU's time in which the same processes are resident under the same limits, so
 // everything repeats with the hyperperiod.  Segments are relative to the era's start.
 struct EraRecord {
   int64_t start_us, hyperperiod_us, limit_mw;
   Range segments;
   uint32_t layout, reserved;
   double start_c, memory_start_c;  // Temperatures at the start,
-  double limit_c, memory_limit_c;  // those that the cycles' starts tend to,
-  double decay;                    // and by how much they near it in one hyperperiod.
+  double limit_c, memory_limit_c;  // the limits of the temperatures at cycle starts,
+  double decay;                    // and how far they approach them in one hyperperiod.
 };
 struct SegmentRecord {
   int64_t start_us;
   int32_t sm_clock_mhz;
   uint32_t clock_event_reasons;
-  double target_c, memory_target_c;       // What the temperatures tend to within the segment.
+  double target_c, memory_target_c;       // The limits of the temperatures in the segment.
   double decay, shift_c, memory_shift_c;  // Segment start = decay x cycle start + shift.
 };
 

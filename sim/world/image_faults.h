@@ -1,7 +1,7 @@
-// The world image's records of what goes wrong when.
+// The world image's fault records.
 //
-// They stand in sections of the image as image.h lays it out, by start; the world reads them once
-// into Faults (fault.h), whose texts and fields stay views of the image.  Shared by compiler and
+// They are in sections of the image (image.h), sorted by start.  The world reads them once into
+// Faults (fault.h), whose texts and fields stay views of the image.  Shared by compiler and
 // evaluator only.  Standard library only, for the faces.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace podgpu::sim {
 
 struct FaultRecord {
-  int64_t at_us, until_us;  // until kForever: for good, or until it is healed.
+  int64_t at_us, until_us;  // until is kForever if it never ends by itself.
   uint32_t kind;
   int32_t gpu;
   Range calls, fields;

@@ -1,7 +1,7 @@
-// The world image's records of who lives when: pods, containers, device ids, processes, churns.
+// The world image's records of pods, containers, device ids, processes and churns.
 //
-// They stand in sections of the image as image.h lays it out, and refer to its GPUs, layouts and
-// channels by index.  Shared by compiler and evaluator only.  Standard library only, for the faces.
+// They are in sections of the image (image.h), and refer to its GPUs, layouts and channels by
+// index.  Shared by compiler and evaluator only.  Standard library only, for the faces.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +35,13 @@ struct ProcessRecord {
   uint32_t first_channel, pod, container, churn;  // pod and container kNone outside pods.
 };
 
-// A pod that comes back for ever under a new name: cycle n starts at start + n x every.
+// A pod that returns again and again under a new name: cycle n starts at start + n x every.
 struct ChurnRecord {
   int64_t start_us, every_us, life_us;
   uint64_t key;
   TextRef pod_namespace, name_prefix, container;
   int32_t first_pid;
-  uint32_t pid_cycles;  // After so many cycles pids are used again.
+  uint32_t pid_cycles;  // Pids repeat after this many cycles.
   Range devices, processes;
 };
 

@@ -1,8 +1,7 @@
-// World over an image: the sections as arrays, and the two look-ups that everything else is made
-// of.
+// World over an image: the sections as arrays, and the two look-ups on which all others build.
 //
-// Locate() finds where in a GPU's eras a time falls; Value() reads one channel there.  Borrows the
-// image, which outlives it.  Built once by World::Open after the image has been checked, immutable
+// Locate() finds the era and segment of a time; Value() reads one channel there.  Borrows the
+// image, which must outlive it.  Built once by World::Open after the image was checked, immutable
 // afterwards; any thread.  Only world*.cc include this.
 #pragma once
 
@@ -51,11 +50,11 @@ struct ImageTables {
   }
 };
 
-// Fills `tables` from the bytes of an image; false and one line in `error` when an index in it
-// points nowhere.  Costs one pass over the image.
+// Fills `tables` from the bytes of an image; returns false and one line in `error` when an index in
+// it is out of range.  Costs one pass over the image.
 bool ReadTables(std::span<const std::byte> image, ImageTables& tables, std::string& error);
 
-// Where a time falls in a GPU's eras.
+// The position of a time in a GPU's eras.
 struct Position {
   uint32_t era = 0;      // Relative to the GPU's eras.
   uint32_t segment = 0;  // Relative to the era's segments.
@@ -148,7 +147,7 @@ class ImageWorld final : public World {
   Position Locate(const GpuRecord& gpu, TimeUs t) const;
   Int128 Value(const ChannelRecord& channel, const Position& position) const;
   int64_t Rate(const ChannelRecord& channel, const Position& position) const;
-  // The first channel of what `device` names at t; kNone when there is no such instance.
+  // The first channel of `device` at t; kNone when there is no such instance.
   uint32_t FirstChannel(DeviceRef device, TimeUs t) const;
   Int128 IntegrateChannel(Integral what, int gpu, uint32_t first_channel, TimeUs t) const;
   int64_t PowerOver(int gpu, TimeUs t, TimeUs window_us) const;
@@ -159,7 +158,7 @@ class ImageWorld final : public World {
   Int128 ProcessValue(const ProcessRecord& process, ProcessChannel what, TimeUs t) const;
   ProcessFacts Facts(const ProcessRecord& process, TimeUs t) const;
   std::span<const ProcessRecord> FixedProcesses() const;
-  // The latest process with that pid that has started by t, and its life up to then.
+  // The latest process with that pid that has started by t, with its life up to t.
   struct FoundProcess {
     const ProcessRecord* record = nullptr;
     TimeUs started = 0, stopped = 0;

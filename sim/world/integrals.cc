@@ -1,4 +1,4 @@
-// The exact integrals: where a time falls among eras and segments, and what has accumulated there.
+// The exact integrals: the era and segment of a time, and the amount accumulated there.
 #include <algorithm>
 
 #include "sim/world/image_world.h"
@@ -49,6 +49,8 @@ Int128 ImageWorld::Value(const ChannelRecord& channel, const Position& position)
   if (era.first_cell == kNone) {
     return FromWide(era.base);
   }
+  // Exact at any time without stepping: the value at the era's start, whole cycles since then,
+  // whole segments of this cycle, and the rate in this segment.
   const CellRecord& cell = tables_.cells[era.first_cell + position.segment];
   return FromWide(era.base) + FromWide(era.per_cycle) * position.cycle + FromWide(cell.prefix) +
          static_cast<Int128>(cell.rate) * position.into_segment_us;
@@ -90,7 +92,7 @@ Int128 ImageWorld::IntegrateChannel(Integral what, int gpu, uint32_t first_chann
   const Int128 value =
       Value(tables_.channels[first_channel + static_cast<uint32_t>(what)], Locate(Gpu(gpu), t));
   if (what == Integral::kPowerViolationNs || what == Integral::kThermalViolationNs) {
-    return value / 1000;  // Kept in ppm x us.
+    return value / 1000;  // The image has ppm x us.
   }
   return value;
 }

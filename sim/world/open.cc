@@ -1,5 +1,5 @@
-// Reading an image: the header, the directory, and one check of every index, so that evaluation
-// needs none.
+// Opens an image: reads the header and the directory, and checks every index once, so evaluation
+// needs no checks.
 #include <algorithm>
 #include <cstring>
 #include <initializer_list>
@@ -50,7 +50,7 @@ bool ReadSections(std::span<const std::byte> image, const ImageHeader& header, I
          ReadSection(image, header, Section::kFaultFields, t.fault_fields);
 }
 
-// Checks indices between the tables.  Each method is the check of one kind of record.
+// Checks indices between the tables.  Each method checks one kind of record.
 class Checker {
  public:
   explicit Checker(const ImageTables& tables) : t_(tables) {}
@@ -139,8 +139,8 @@ class Checker {
                           });
   }
 
-  // A channel is read with segment numbers of any era of its GPU; that its cells are enough is
-  // checked where the GPU's eras are known, in Cells.
+  // A channel is read with segment numbers of any era of its GPU.  Cells checks that it has enough
+  // cells, since only there the GPU's eras are known.
   bool Channel(const ChannelRecord& channel) const {
     return Fits(channel.channel_eras, t_.channel_eras.size());
   }
@@ -184,7 +184,7 @@ class Checker {
   const ImageTables& t_;
 };
 
-// Whether the channels from `first` on have, in each of their eras, a cell for each segment.
+// Whether each channel from `first` on has, in each of its eras, a cell for every segment.
 bool CellsFit(const ImageTables& t, const GpuRecord& gpu, uint32_t first, uint32_t count) {
   const auto eras = ImageTables::Slice(t.eras, gpu.eras);
   for (uint32_t i = first; i < first + count; ++i) {
@@ -244,7 +244,7 @@ bool ReadTables(std::span<const std::byte> image, ImageTables& tables, std::stri
   }
   std::memcpy(&header, image.data(), sizeof header);
   if (header.magic != kImageMagic) {
-    error = "world image: not one; compile the scenario again";
+    error = "world image: wrong magic, so it is no world image; compile the scenario again";
     return false;
   }
   if (header.version != kImageVersion || header.section_count != kSectionCount) {

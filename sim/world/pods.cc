@@ -1,5 +1,5 @@
-// Who lives at a time: pods with their containers and device ids, and processes, in table order;
-// those of churns are made from the cycle number.
+// The pods that are alive at a time, with their containers and device ids, and the processes, in
+// table order; those of churns are made from the cycle number.
 #include <algorithm>
 #include <charconv>
 
@@ -18,7 +18,7 @@ PodName NameOf(std::string_view prefix) {
   return name;
 }
 
-// "trainer-17": the compiler has seen to it that it fits.
+// For example "trainer-17"; the compiler checks that it fits.
 PodName NameOf(std::string_view prefix, int64_t cycle) {
   PodName name = NameOf(prefix);
   name.text.at(name.size++) = '-';
@@ -63,7 +63,7 @@ void ImageWorld::VisitPods(TimeUs t, PodVisitor& visitor) const {
   }
 }
 
-// A kubelet that keeps finished pods forgets them when it admits the next one.
+// A kubelet that keeps finished pods drops them when it admits the next pod.
 void ImageWorld::VisitListedPods(TimeUs t, PodVisitor& visitor) const {
   VisitPods(t, visitor);
   if (!Has(kNodeKeepsFinished)) {
@@ -85,7 +85,7 @@ void ImageWorld::VisitListedPods(TimeUs t, PodVisitor& visitor) const {
   }
 }
 
-// When the newest pod that has begun by t did so.
+// The start of the newest pod that began by t.
 TimeUs ImageWorld::LastAdmission(TimeUs t) const {
   TimeUs last = 0;
   for (const PodRecord& pod : tables_.pods) {

@@ -1,4 +1,4 @@
-// Processes as such: what each has used, when it lived, how much memory it held at most.
+// Processes: what each used, when it lived, how much memory it held at most.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -12,7 +12,7 @@ namespace podgpu::sim {
 
 namespace {
 
-// Whether the process channel exists for an integral, and which it is.
+// The process channel of an integral; empty when there is none.
 bool ChannelOf(Integral what, ProcessChannel& channel) {
   constexpr std::array<std::pair<Integral, ProcessChannel>, 7> kChannels = {{
       {Integral::kEnergyNj, ProcessChannel::kEnergy},
@@ -34,7 +34,7 @@ bool ChannelOf(Integral what, ProcessChannel& channel) {
 
 }  // namespace
 
-// Those before the churns' are sorted by pid, then start.
+// The processes before those of churns are sorted by pid, then start.
 std::span<const ProcessRecord> ImageWorld::FixedProcesses() const {
   return tables_.processes.first(tables_.churns.empty() ? tables_.processes.size()
                                                         : tables_.churns.front().processes.first);
@@ -105,7 +105,7 @@ int64_t ImageWorld::PeakMemory(const ProcessRecord& process, TimeUs from, TimeUs
     const Position begin = Locate(Gpu(process.gpu), first);
     const Position end = Locate(Gpu(process.gpu), last);
     for (uint32_t segment = 0; segment < era.segments.count; ++segment) {
-      // Its first turn that ends after `first` must begin by `last`.
+      // The churn's first turn that ends after `first` must begin by `last`.
       const int64_t turn = segment < begin.segment ? begin.cycle + 1 : begin.cycle;
       if (turn < end.cycle || (turn == end.cycle && segment <= end.segment)) {
         peak = std::max(peak, tables_.cells[values.first_cell + segment].rate);

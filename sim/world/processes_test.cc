@@ -1,4 +1,4 @@
-// Processes as such: when each lived, what it held at most, who has ended.
+// Processes of a world: when each lived, how much memory it held at most, which have ended.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kGib = INT64_C(1) << 30;
 
-// One GPU; memory that changes by phase, a pid that is used again, and a job for ever.
+// One GPU: memory that changes by phase, a pid that is used again, and a job that never ends.
 constexpr char kLives[] = R"(format: 1
 name: lives
 seed: 3
@@ -36,7 +36,7 @@ std::vector<int> PidsOf(const std::vector<ProcessLife>& lives) {
   return pids;
 }
 
-TEST(ProcessLives, TheLatestWithAPidIsFound) {
+TEST(ProcessLives, FindsTheLatestProcessWithAPid) {
   const TestWorld world(kLives);
   EXPECT_FALSE(world->FindProcess(7, kSecondUs - 1).has_value());
   EXPECT_FALSE(world->FindProcess(8, 20 * kSecondUs).has_value());
@@ -64,7 +64,7 @@ TEST(ProcessLives, TheLatestWithAPidIsFound) {
   }
 }
 
-TEST(ProcessLives, ThoseThatEndedAreToldLatestFirst) {
+TEST(ProcessLives, ListsEndedProcessesLatestFirst) {
   const TestWorld world(kLives);
   const int first = 1'000'000;  // Of the job: one pid per GPU and cycle.
   EXPECT_TRUE(world->EndedProcesses(0, -1, 4 * kSecondUs - 1, 100).empty());
@@ -75,7 +75,7 @@ TEST(ProcessLives, ThoseThatEndedAreToldLatestFirst) {
             std::vector<int>({first + 5, first + 3, first + 1}));
   EXPECT_EQ(PidsOf(world->EndedProcesses(0, 5 * kSecondUs, 15 * kSecondUs, 100)),
             std::vector<int>({first + 4, first + 2}))
-      << "what ended at that moment is known already";
+      << "a process that ends at that moment is included";
   EXPECT_EQ(PidsOf(world->EndedProcesses(0, -1, 15 * kSecondUs, 2)),
             std::vector<int>({first + 4, first + 2}));
   const std::vector<ProcessLife> far = world->EndedProcesses(0, -1, 1'000'000 * kSecondUs, 4'000);
@@ -84,8 +84,8 @@ TEST(ProcessLives, ThoseThatEndedAreToldLatestFirst) {
   EXPECT_EQ(far.front().peak_memory_bytes, kGib);
 }
 
-// What World says of each process, against a look at the node every 50 ms.
-TEST(ProcessLives, AreWhatLooksAtTheNodeHaveSeen) {
+// World's facts about each process, compared with a scan of the node every 50 ms.
+TEST(ProcessLives, AgreeWithAScanOfTheNode) {
   for (const char* name : {"churn", "time-slicing", "mig-mixed"}) {
     const TestWorld world(ShippedScenario(name));
     constexpr TimeUs kStep = 50'000;
@@ -113,7 +113,7 @@ TEST(ProcessLives, AreWhatLooksAtTheNodeHaveSeen) {
   }
 }
 
-TEST(ProcessLives, EveryEngineIsCountedByProcess) {
+TEST(ProcessLives, CountsEveryEnginePerProcess) {
   const TestWorld world(R"(format: 1
 name: media
 gpus: [{class: l40s}]
@@ -131,7 +131,7 @@ pods:
   EXPECT_EQ(percent(Integral::kDecoderPpmUs), 40);
   EXPECT_EQ(percent(Integral::kJpegPpmUs), 50);
   EXPECT_EQ(percent(Integral::kOfaPpmUs), 60);
-  EXPECT_EQ(percent(Integral::kPcieTxBytes), 0) << "is not known by process";
+  EXPECT_EQ(percent(Integral::kPcieTxBytes), 0) << "PCIe traffic is not known per process";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Values of a world agree with each other, in random scenarios and in the shipped ones.
+// The consistency rules of a world, over random scenarios and the shipped ones.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -21,8 +21,8 @@ constexpr std::array<const char*, 9> kShipped = {"demo",    "mig-mixed",   "time
                                                  "churn",   "h100x8-pods", "a100x2",
                                                  "one-gpu", "fault-mig",   "fault-gpu-lost"};
 
-// Random times up to two minutes and up to a year, and every boundary that a process makes, each
-// with its neighbours; sorted.
+// Random times up to two minutes and up to a year, and every time at which a process starts or
+// stops, each with its two neighbours; sorted.
 std::vector<TimeUs> TimesOf(const World& world, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<TimeUs> times = {0, 1, kYear};
@@ -44,7 +44,7 @@ std::vector<TimeUs> TimesOf(const World& world, uint64_t seed) {
   return times;
 }
 
-// Every entity of a GPU at t.
+// Every device of a GPU at t.
 std::vector<DeviceRef> EntitiesOf(const World& world, int gpu, TimeUs t) {
   std::vector<DeviceRef> entities = {{.gpu = gpu}};
   for (int i = 0; i < world.instance_count(gpu, t); ++i) {
@@ -188,7 +188,7 @@ TEST(Worlds, AccountForEveryNanojoule) {
   }
 }
 
-TEST(Worlds, AgreeWithOneMillisecondStepsAfterAReadAYearAhead) {
+TEST(Worlds, AgreeWithOneMillisecondStepsEvenAfterAReadAYearAhead) {
   for (uint64_t seed = 1; seed <= kScenarios; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const RandomScenario scenario(seed);
@@ -225,7 +225,7 @@ TEST(Worlds, AgreeWithOneMillisecondStepsAfterAReadAYearAhead) {
   }
 }
 
-// Everything that a face can read of a GPU at a time, as one list.
+// All values that a face can read of a GPU at a time, as one list.
 std::vector<int64_t> ReadingsOf(const World& world, int gpu, TimeUs t) {
   return {world.EnergyCounterMj(gpu, t),
           world.PowerAverageMw(gpu, t),
@@ -238,7 +238,7 @@ std::vector<int64_t> ReadingsOf(const World& world, int gpu, TimeUs t) {
           world.MemoryUsedBytes({.gpu = gpu}, t)};
 }
 
-TEST(Worlds, DoNotCareAboutTheOrderOrNumberOfReads) {
+TEST(Worlds, GiveTheSameValuesInAnyOrderAndNumberOfReads) {
   const std::string text = ShippedScenario("h100x8-pods");
   const TestWorld forwards(text);
   const TestWorld backwards(text);
@@ -254,7 +254,7 @@ TEST(Worlds, DoNotCareAboutTheOrderOrNumberOfReads) {
   }
 }
 
-TEST(Worlds, AreTheSameBytesEachTime) {
+TEST(Worlds, CompileToTheSameBytesEachTime) {
   for (const char* name : kShipped) {
     const std::string text = ShippedScenario(name);
     EXPECT_EQ(TestWorld(text).image(), TestWorld(text).image()) << name;

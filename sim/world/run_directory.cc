@@ -76,7 +76,7 @@ class MappedRunDirectory final : public RunDirectory {
  public:
   explicit MappedRunDirectory(std::string path) : path_(std::move(path)) {}
 
-  // False and one line in `error` when the directory cannot serve.
+  // Returns false and one line in `error` when the directory is not usable.
   bool Load(std::string& error) {
     if (!state_.Map(path_ + "/state")) {
       error = path_ + "/state: " + ErrorText(errno);
@@ -95,7 +95,7 @@ class MappedRunDirectory final : public RunDirectory {
     const uint64_t wanted = page().log_generation.load(std::memory_order_acquire);
     if (wanted != mapped_generation_.load(std::memory_order_acquire)) {
       const std::lock_guard<std::mutex> lock(mutex_);
-      std::string error;  // An image that cannot be mapped now is tried again on the next call.
+      std::string error;  // The next call tries an unmappable image again.
       if (wanted != mapped_generation_.load(std::memory_order_relaxed)) {
         MapWorld(wanted, error);
       }
@@ -158,7 +158,7 @@ class MappedRunDirectory final : public RunDirectory {
   const std::string path_;
   Mapping state_;
   std::mutex mutex_;           // Guards images_: calls come from any thread of the loading program.
-  std::vector<Image> images_;  // All that were ever in force; callers may still look at them.
+  std::vector<Image> images_;  // Every image so far; callers may still read old ones.
   std::atomic<const World*> current_{nullptr};
   std::atomic<uint64_t> mapped_generation_{0};
 };

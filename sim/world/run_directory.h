@@ -1,10 +1,10 @@
 // The run directory: how processes share one simulated node.
 //
 // podgpu-sim writes it (world.bin, the state page, control.bin, sockets; run_writer.h); every face
-// maps it read-only and evaluates the world at the present world time.  The state page says what
-// time it is: real, scaled (speed a/b) or manual; and which generation of the control log and of
-// the engine is current.  A changed log generation makes world() map the new image on the next
-// call.  Open once per process; any thread.  Standard library only, for the faces.
+// maps it read-only and evaluates the world at the present world time.  The state page holds the
+// clock (real, scaled by a/b, or manual) and the current generations of the control log and of the
+// engine.  When the log generation has changed, the next call of world() maps the new image.  Open
+// once per process; any thread.  Standard library only, for the faces.
 #pragma once
 
 #include <cstdint>
@@ -38,13 +38,12 @@ class RunDirectory {
 
   virtual uint64_t log_generation() const = 0;
   virtual uint64_t engine_generation() const = 0;
-  // Whether the engine process says that it listens.
+  // Whether the engine process is listening, as it reports itself.
   virtual bool engine_up() const = 0;
-  // Divides the vendor's own time-outs (60 s for a request, 120 s for a connection), so that tests
-  // need not wait for them; 1 in a faithful world.
+  // Divides the vendor's own time-outs (60 s for a request, 120 s for a connection), so tests need
+  // not wait for them; 1 in a faithful world.
   virtual int64_t time_scale() const = 0;
-  // Whether reading over TCP and stopping an embedded engine take the time that they take with
-  // DCGM.
+  // Whether reads over TCP and stopping an embedded engine take as long as with the real DCGM.
   virtual bool has_engine_delays() const = 0;
   virtual const std::string& path() const = 0;
 };

@@ -15,7 +15,7 @@
 namespace podgpu::sim {
 namespace {
 
-// The image of a node with one GPU; `driver` tells one image from another.
+// The image of a node with one GPU; `driver` distinguishes images.
 std::vector<std::byte> Image(const std::string& driver, const std::string& epoch = "start") {
   CompileResult result = CompileScenario(
       "format: 1\nname: test\nseed: 1\nepoch: " + epoch + "\ndriver: {version: " + driver +
@@ -51,7 +51,7 @@ class RunDirectoryTest : public testing::Test {
   const std::string directory_ = folder_.path();
 };
 
-// A state page in this process's memory, to ask what time it shows at a given time of the machine.
+// A state page in this process's memory; the tests ask for its time at a given machine time.
 class StatePageTime : public testing::Test {
  protected:
   void Use(int slot, ClockMode mode, int64_t base_boottime_ns, int64_t base_world_us, Speed speed) {
@@ -65,7 +65,7 @@ class StatePageTime : public testing::Test {
   std::unique_ptr<StatePage> page_ = std::make_unique<StatePage>();
 };
 
-TEST_F(StatePageTime, FollowsTheMachineAtItsOwnPaceAndAtAnother) {
+TEST_F(StatePageTime, FollowsTheMachineAtRealAndScaledSpeed) {
   struct Case {
     Speed speed;
     int64_t elapsed_ns;
@@ -95,7 +95,7 @@ TEST_F(StatePageTime, OfAManualClockIsTheNumberInThePage) {
   EXPECT_EQ(WorldTimeUs(*page_, 999'999'999'999), 12'345'678);
 }
 
-TEST_F(StatePageTime, ComesFromTheSlotThatTheGenerationNames) {
+TEST_F(StatePageTime, ComesFromTheSlotOfTheCurrentGeneration) {
   Use(0, ClockMode::kReal, 0, 0, {1, 1});
   Use(1, ClockMode::kReal, 0, 1'000'000, {1, 1});
   EXPECT_EQ(WorldTimeUs(*page_, 5'000), 5);
@@ -114,7 +114,7 @@ TEST_F(RunDirectoryTest, IsReadByTwoMappingsThatSeeTheSameManualTime) {
   EXPECT_EQ(first->StampUs(12'345'678), second->StampUs(12'345'678));
 }
 
-TEST_F(RunDirectoryTest, PicksUpTheControlLogInEveryMappingAndKeepsOldWorldsReadable) {
+TEST_F(RunDirectoryTest, EveryMappingSwitchesToTheNewControlLogAndOldWorldsStayReadable) {
   RunWriter writer = Create({.mode = ClockMode::kManual});
   const auto first = Open();
   const auto second = Open();
@@ -129,7 +129,7 @@ TEST_F(RunDirectoryTest, PicksUpTheControlLogInEveryMappingAndKeepsOldWorldsRead
   EXPECT_EQ(&first->world(), &first->world());
 }
 
-TEST_F(RunDirectoryTest, GoesOnWithoutAStepWhenTheSpeedChanges) {
+TEST_F(RunDirectoryTest, TimeDoesNotJumpWhenTheSpeedChanges) {
   RunWriter writer = Create({});
   const auto reader = Open();
   const TimeUs before = reader->Now();
@@ -148,7 +148,7 @@ TEST_F(RunDirectoryTest, GoesOnWithoutAStepWhenTheSpeedChanges) {
   EXPECT_GE(reader->Now(), after + 1'000'000);
 }
 
-TEST_F(RunDirectoryTest, StampsWithTheScenariosEpochOrTheMomentOfTheStart) {
+TEST_F(RunDirectoryTest, CivilTimeStartsAtTheScenariosEpochOrAtTheStart) {
   Create({.mode = ClockMode::kManual}, Image("570.1", "2026-05-12T13:12:48Z"));
   const auto fixed = Open();
   EXPECT_EQ(fixed->StampUs(1'500'000), 1'778'591'569'500'000);
@@ -159,7 +159,7 @@ TEST_F(RunDirectoryTest, StampsWithTheScenariosEpochOrTheMomentOfTheStart) {
   EXPECT_EQ(started->FromStampUs(started->StampUs(7)), 7);
 }
 
-TEST_F(RunDirectoryTest, TellsOfTheEngineProcess) {
+TEST_F(RunDirectoryTest, ReportsTheEngineProcess) {
   RunWriter writer = Create({.time_scale = 100});
   const auto reader = Open();
   EXPECT_FALSE(reader->engine_up());
@@ -188,7 +188,7 @@ TEST_F(RunDirectoryTest, LinksTheSharedObjects) {
             "/somewhere/libdcgm.so.4");
 }
 
-TEST_F(RunDirectoryTest, SaysInOneLineWhyItCannotServe) {
+TEST_F(RunDirectoryTest, ReportsInOneLineWhyItIsNotUsable) {
   const std::string start = "; start a simulated node with `podgpu-sim run SCENARIO`";
   EXPECT_EQ(OpenError(directory_ + "/none"),
             directory_ + "/none/state: No such file or directory" + start);
@@ -214,7 +214,7 @@ TEST_F(RunDirectoryTest, IsFoundThroughTheEnvironment) {
   EXPECT_EQ(directory->path(), directory_);
 }
 
-TEST(RunWriter, RefusesADirectoryThatIsTooDeepForItsSockets) {
+TEST(RunWriter, RefusesAPathThatIsTooLongForItsSockets) {
   const std::string directory = "/tmp/" + std::string(100, 'd');
   const StatusOr<RunWriter> writer = RunWriter::Create({.directory = directory}, Image("570.1"));
   EXPECT_EQ(writer.status().message(),
@@ -231,7 +231,7 @@ TEST_F(RunDirectoryTest, MovesOnlyAManualClockAndOnlyForward) {
                 ": the clock of this node runs by itself; start it with --manual to move it "
                 "by ticks");
   RunWriter manual = Create({.mode = ClockMode::kManual});
-  EXPECT_EQ(manual.Tick(-1).message(), "world time goes forward only");
+  EXPECT_EQ(manual.Tick(-1).message(), "the step is negative; world time only goes forward");
   EXPECT_EQ(manual.Now(), 0);
 }
 

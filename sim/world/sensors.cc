@@ -1,5 +1,4 @@
-// What the board's sensors show: samples and averages of the exact integrals, as hardware makes
-// them.
+// The board's sensors: samples and averages of the exact integrals, as hardware computes them.
 #include <algorithm>
 
 #include "sim/world/image_world.h"
@@ -38,8 +37,8 @@ int64_t ImageWorld::EnergyCounterMj(int gpu, TimeUs t) const {
          Gpu(gpu).energy_offset_mj;
 }
 
-// Mean power over the window that ends with the last refresh; before the first one, the power that
-// the world begins with.
+// Mean power over the window that ends with the last refresh; before the first refresh, the power
+// at the start of the world.
 int64_t ImageWorld::PowerOver(int gpu, TimeUs t, TimeUs window_us) const {
   const TimeUs end = std::max<TimeUs>(EnergyCounterTime(gpu, t), 1);
   const TimeUs start = std::max<TimeUs>(end - window_us, 0);

@@ -1,8 +1,8 @@
-// The state page: the 4 KiB that tell every face of a simulated node what time it is.
+// The state page: 4 KiB from which every face of a simulated node computes the world time.
 //
-// podgpu-sim writes it (run_writer.h), every other process maps it read-only (run_directory.h).
+// podgpu-sim writes it (run_writer.h); every other process maps it read-only (run_directory.h).
 // Each field is eight bytes, aligned, and written by one store, so no reader sees half a number.  A
-// clock has several fields; it is changed by filling the slot that is not in force and then raising
+// clock has several fields: the writer fills the slot that is not in force and then raises
 // clock_generation, whose lowest bit names the slot in force.  The magic is written last: a page
 // without it is not finished.  The layout is the same in every build; faces of other builds of this
 // format read it.  Standard library only, for the faces.
@@ -24,7 +24,7 @@ inline constexpr size_t kStatePageBytes = 4096;
 enum class ClockMode : uint64_t {
   kReal = 0,    // At the machine's pace.
   kScaled = 1,  // speed_numerator / speed_denominator times as fast.
-  kManual = 2,  // manual_time_us, whatever the machine says.
+  kManual = 2,  // manual_time_us, independent of the machine.
 };
 
 // World time = base_world_us + (CLOCK_BOOTTIME - base_boottime_ns) / 1000 x speed.

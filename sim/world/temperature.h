@@ -1,7 +1,7 @@
 // The temperature within an era: a first-order lag behind power, in closed form.
 //
-// Compiler (to carry it over a cut) and evaluator use the same few lines, so both get the same
-// bits. Pure function; any thread.  Standard library only.
+// Compiler (to continue it over a cut between eras) and evaluator share these lines, so both get
+// the same bits.  Pure function; any thread.  Standard library only.
 #pragma once
 
 #include "sim/world/arithmetic.h"

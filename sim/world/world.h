@@ -1,12 +1,11 @@
-// The simulated node, evaluated: every value at every time is one look-up in exact integer tables.
+// The simulated node, evaluated: each value at each time is one look-up in exact integer tables.
 //
-// A World reads an image that the compiler (compile.h) made from a scenario; it never steps, keeps
-// no state and does not care how often or in which order it is asked.  Time is microseconds since
-// the world's epoch.  Integrals are exact 128-bit integers (energy in nJ, activity in ppm x us,
-// traffic in B/s x us); sensors derive from them as hardware's do.
-// The image outlives the World; any thread may ask; no allocation where nothing is said.
-// This header is for the faces too, which use neither abseil nor base: only the standard library
-// here.
+// A World reads an image that the compiler (compile.h) made from a scenario.  It never steps and
+// keeps no state, so values do not depend on the order or number of calls.  Time is microseconds
+// since the world's epoch.  Integrals are exact 128-bit integers (energy in nJ, activity in ppm x
+// us, traffic in B/s x us); sensors derive from them as those of hardware do (sensors.cc).  The
+// image must outlive the World; any thread; no allocation unless a comment says so.  This header is
+// also for the faces, which use neither abseil nor base: only the standard library here.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +36,7 @@ class PodVisitor {
 
 class World {
  public:
-  // Reads an image; null and one line in `error` when it is none, or of another format version.
+  // Reads an image; null and one line in `error` when it is invalid or of another format version.
   static std::unique_ptr<World> Open(std::span<const std::byte> image, std::string& error);
 
   World() = default;
@@ -82,14 +81,14 @@ class World {
   // Integrals since the epoch, exact; of an instance, since its creation and in ppm of the
   // instance.
   virtual Int128 Integrate(Integral what, DeviceRef device, TimeUs t) const = 0;
-  // The integral from `from` to `to` of the entity that `device` names at `to`: never negative,
+  // The integral from `from` to `to` of the device that `device` names at `to`: never negative,
   // also when that instance was created in between.
   virtual Int128 IntegrateOver(Integral what, DeviceRef device, TimeUs from, TimeUs to) const = 0;
   // The same for the latest process with that pid; energy (the dynamic part), SM, DRAM and media
   // engines only, 0 for others.
   virtual Int128 IntegrateProcess(Integral what, int pid, TimeUs t) const = 0;
-  // Dynamic energy of the latest process with that pid, idle and noise energy of a GPU: the truth,
-  // never told by a vendor call.
+  // Dynamic energy of the latest process with that pid; idle and noise energy of a GPU.  This is
+  // the truth, which no vendor call returns.
   virtual Int128 ProcessEnergyNj(int pid, TimeUs t) const = 0;
   virtual Int128 IdleEnergyNj(int gpu, TimeUs t) const = 0;
   virtual Int128 NoiseEnergyNj(int gpu, TimeUs t) const = 0;
@@ -111,37 +110,37 @@ class World {
   virtual uint64_t ClockEventReasons(int gpu, TimeUs t) const = 0;  // DCGM 112 bits
   virtual int64_t MemoryUsedBytes(DeviceRef device, TimeUs t) const = 0;
 
-  // Who lives at t.  Strings are valid during the call of the visitor only.
+  // The pods alive at t.  Strings are valid during the call of the visitor only.
   virtual void VisitPods(TimeUs t, PodVisitor& visitor) const = 0;
-  // Those that the kubelet lists: where the scenario's kubelet keeps finished pods (all before
+  // The pods that the kubelet lists: where the scenario's kubelet keeps finished pods (all before
   // Kubernetes 1.34 do), also those that have ended since the last pod was admitted.
   virtual void VisitListedPods(TimeUs t, PodVisitor& visitor) const = 0;
-  // Every device id that the device plugin has registered with the kubelet at t, free or not, in
-  // the spelling in which pods get it (all replicas of a shared device; MIG devices of a GPU in MIG
-  // mode instead of the GPU): calls visitor.Device only.
+  // Every device id that the device plugin has registered with the kubelet at t, free or not, as
+  // pods get it (all replicas of a shared device; MIG devices of a GPU in MIG mode instead of the
+  // GPU): calls visitor.Device only.
   virtual void VisitAllocatable(TimeUs t, PodVisitor& visitor) const = 0;
   virtual int process_count(TimeUs t) const = 0;
   virtual ProcessFacts process(int index, TimeUs t) const = 0;  // pid ascending
-  // The latest process with that pid that has started by t; nothing when there is none.
+  // The latest process with that pid that has started by t; empty when there is none.
   virtual std::optional<ProcessLife> FindProcess(int pid, TimeUs t) const = 0;
-  // Those of a GPU, its instances included, that have ended after `since` and by t, the latest
+  // The processes of a GPU, its instances included, that ended after `since` and by t, the latest
   // first and `most` at most.  Allocates.
   virtual std::vector<ProcessLife> EndedProcesses(int gpu, TimeUs since, TimeUs t,
                                                   size_t most) const = 0;
   // The next time after t at which pods or processes start or stop; INT64_MAX when none.
   virtual TimeUs NextPodChange(TimeUs t) const = 0;
 
-  // What goes wrong, ever, by start.  A kind without its bit (FaultBit) never occurs, so a world
-  // without faults costs its readers one load.
+  // All faults of the scenario, by start.  A kind whose bit (FaultBit) is not set never occurs, so
+  // a world without faults costs its readers one load.
   virtual std::span<const Fault> faults() const = 0;
   virtual uint64_t fault_kinds() const = 0;
   // The next time after t at which a fault begins or ends; INT64_MAX when none.
   virtual TimeUs NextFaultChange(TimeUs t) const = 0;
   // The fault of a kind that is in force at t; null when there is none.
   const Fault* FaultAt(FaultKind kind, TimeUs t) const;
-  // The same of a GPU, or of every one.
+  // The same for one GPU; faults of every GPU are included.
   const Fault* FaultAt(FaultKind kind, int gpu, TimeUs t) const;
-  // By how much the machine's clock has jumped at t.
+  // By how much the machine's clock has jumped by t.
   TimeUs ClockJumpUs(TimeUs t) const;
   // The end of the latest driver reload by t; 0 when there was none.
   TimeUs DriverSince(TimeUs t) const;

@@ -46,7 +46,7 @@ TEST(WorkedExample, EnergyIsTheSumOfItsParts) {
   EXPECT_EQ(static_cast<int64_t>(world->NoiseEnergyNj(0, kAt)), 0);
 }
 
-TEST(WorkedExample, SensorsShowWhatTheTableSays) {
+TEST(WorkedExample, SensorsHaveTheValuesOfTheTable) {
   const TestWorld world(ShippedScenario("worked-example"));
   constexpr TimeUs kAt = 12'345'678;
   EXPECT_EQ(world->EnergyCounterMj(0, kAt) - world->EnergyCounterMj(0, 0), 4'431'900);
@@ -71,7 +71,7 @@ TEST(WorkedExample, SharingByActivityDiffersFromTheTruth) {
 }
 
 TEST(WorkedExample, TemperatureFollowsWithItsLag) {
-  // One process that repeats for ever, as the facts work it out: 457 W for 4 s, 70 W for 2 s.
+  // One process that repeats without end: 457 W for 4 s, 70 W for 2 s.
   std::string text = ShippedScenario("worked-example");
   text.resize(text.find("  - name: b\n"));
   const TestWorld world(text);

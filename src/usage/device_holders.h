@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "facts/tick_facts.h"
-#include "process/pod_book.h"
+#include "process/pod_numbers.h"
 #include "usage/learned_pods.h"
 #include "view/process_view.h"
 

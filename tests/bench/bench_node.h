@@ -1,7 +1,7 @@
-// The nodes that the benchmarks run on: their scenario, their counters file, and the fields in it.
+// The nodes of the benchmarks: their scenario, their counters file, and its fields.
 //
-// Every board is an H100 and every device has a pod.  The sixty fields are answered by whole GPUs
-// and by MIG instances alike, so that the number of series is a product.  Pure functions.
+// Every board is an H100 and every device has a pod.  Whole GPUs and MIG instances both have all
+// sixty fields, so the number of series is a product.  Pure functions.
 #pragma once
 
 #include <cstddef>

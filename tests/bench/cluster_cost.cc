@@ -1,9 +1,9 @@
-// cluster_cost: what the cluster role costs, as the cluster grows.
+// cluster_cost: the cost of the cluster role, as the cluster grows.
 //
 // `podgpu-sim fleet` serves 100, 1,000 and 5,000 nodes of 8 GPUs, of which 10 % hang, 10 % refuse
-// and 5 % send garbage; `podgpu cluster` asks all of them every 15 s, and a scraper takes /metrics
-// as often, compressed, as a Prometheus would.  CPU is that of threads as the kernel counts it, so
-// that a busy machine shows little in it; the round trips are wall time and show all of it.
+// and 5 % send garbage; `podgpu cluster` asks all of them every 15 s, and a scraper reads /metrics
+// as often, compressed, as a Prometheus would.  CPU is the threads' time from the kernel, so other
+// work on the machine changes it little; the round trips are wall time and include all waiting.
 #include <charconv>
 #include <cstdio>
 #include <fstream>
@@ -36,7 +36,7 @@ struct CostOfCluster {
   double map_lines = 0;   // Pods and GPUs.
   double page_bytes = 0;  // Of /metrics, not compressed.
   double start_s = 0;     // Until every node had been asked.
-  double cpu_ms = 0;      // In a round, as the next.
+  double cpu_ms = 0;      // Per round; the next one too.
   std::map<std::string, double> cpu_ms_by_thread;
   double good_fetches = 0;
   double resident_mib = 0;
@@ -61,7 +61,7 @@ double PeakMibOf(pid_t pid) {
   return kib / kKibPerMebibyte;
 }
 
-// The values of all lines that begin so.
+// The values of all lines with this beginning.
 double SumOf(const std::string& page, std::string_view begin) {
   double sum = 0;
   for (const std::string_view line : Split(page, '\n')) {
@@ -131,7 +131,7 @@ CostOfCluster MeasureCluster(size_t nodes) {
   CostOfCluster cost;
   cost.nodes = nodes;
   cost.start_s = std::chrono::duration<double>(clock.Now() - start).count();
-  ::poll(nullptr, 0, kRoundS * 1'000);  // Those that fail are asked less often then.
+  ::poll(nullptr, 0, kRoundS * 1'000);  // After this time failing nodes are asked less often.
   MeasureRounds(cluster.pid(), port, cost);
   return cost;
 }

@@ -1,4 +1,4 @@
-// The page compressed as the exporter does it, beside zlib at level 6, which Go's gzip amounts to.
+// The page compressed as the exporter does it, beside zlib at level 6, which is like Go's gzip.
 #include <string>
 
 #include <benchmark/benchmark.h>

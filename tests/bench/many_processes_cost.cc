@@ -1,11 +1,10 @@
-// many_processes_cost: what podgpu costs on a node whose GPUs run many processes, as their number
-// grows.
+// many_processes_cost: the cost of podgpu on a node with many GPU processes, as their number grows.
 //
 // On a simulated node of 16 H100s that run 100, 1,000 and 2,000 processes, podgpu reads devices and
-// processes once a second over NVML, with all of their lines on the page.  CPU is that of threads
-// as the kernel counts it: `nvml` and `nvml-processes` are in the vendor's library most of the
-// time, `processes` reads /proc, `tick` accounts and makes the page.  What is looked at is how
-// these grow; budgets of CPU are those of a page of the same size.
+// processes once a second over NVML, with all of their lines on the page.  CPU is the threads' time
+// from the kernel: `nvml` and `nvml-processes` are in the vendor's library most of the time,
+// `processes` reads /proc, `tick` accounts and makes the page.  The result is how these grow; CPU
+// budgets are those of a page of the same size.
 #include <cstdio>
 #include <map>
 #include <poll.h>
@@ -24,7 +23,7 @@
 namespace podgpu {
 namespace {
 
-constexpr size_t kGpus = 16;  // A simulated one has room for 128 processes.
+constexpr size_t kGpus = 16;  // A simulated GPU can run 128 processes.
 constexpr size_t kProcessesPerPod = 5;
 constexpr int kWarmUpMs = 5'000;
 constexpr int kMeasuredS = 15;

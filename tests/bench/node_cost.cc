@@ -1,7 +1,7 @@
-// node_cost: what podgpu costs on a GPU node, beside what the vendor's library costs in it.
+// node_cost: the cost of podgpu on a GPU node, beside that of the vendor's library in it.
 //
 // On each simulated node run at once: podgpu with the embedded engine, podgpu with the remote one,
-// and for each a vendor_probe; and podgpu with NVML alone.  A figure of our own is podgpu's less
+// and for each a vendor_probe; and podgpu with NVML alone.  Podgpu's own cost is its total minus
 // the probe's.  With NVML the vendor's share is the CPU time of the threads nvml and nvml-events.
 // CPU is the time of all threads; other work on the machine makes it a little larger, and round
 // trips much longer.
@@ -42,7 +42,7 @@ double MsSince(Instant start) {
   return std::chrono::duration<double, std::milli>(SystemClock().Now() - start).count();
 }
 
-// What is measured of podgpu and of the probe alike.
+// Measured of both podgpu and the probe.
 struct Figures {
   double resident_mib = 0;
   double private_dirty_mib = 0;
@@ -70,7 +70,7 @@ void TakeSizes(pid_t pid, Figures& figures) {
   figures.descriptors = static_cast<double>(DescriptorsOf(pid));
 }
 
-// The probe, less what it was before it opened the vendor's libraries.
+// The probe's cost minus its cost before it opened the vendor's libraries.
 class Probe {
  public:
   Probe(const SimNode& node, const std::string& socket)
@@ -109,7 +109,7 @@ class Probe {
   double start_cpu_ms_ = 0;
 };
 
-// podgpu from its start on.
+// The cost of podgpu from its start.
 class Subject {
  public:
   Subject(const SimNode& node, const std::vector<std::string>& flags)
@@ -135,7 +135,7 @@ class Subject {
     return now;
   }
 
-  // How long it takes to end after SIGTERM.
+  // The time from SIGTERM to its end.
   double StopMs() {
     const Instant start = SystemClock().Now();
     exporter_.process().Signal(SIGTERM);
@@ -144,7 +144,7 @@ class Subject {
   }
 
  private:
-  // Devices are read and their pods known.
+  // Waits until devices are read and their pods are known.
   static bool IsFull(std::string_view page) {
     return page.find("\npodgpu_ready 1\n") != std::string_view::npos &&
            page.find("pod=\"train-0\"") != std::string_view::npos;
@@ -210,7 +210,7 @@ ScrapeFigures Scrape(Subject& subject, Scraper::Encoding encoding, size_t count,
 
 using ThreadCosts = std::map<std::string, double>;  // CPU per second in ms, by name.
 
-// Everything that one node gives.
+// All measurements of one node.
 struct NodeFigures {
   Page page;
   Pair embedded;
@@ -239,7 +239,7 @@ class NodeCost {
     Say("starting");
     embedded_probe_.emplace(node_, "-");
     remote_probe_.emplace(node_, socket);
-    // All that podgpu shows of devices; views_cost says what less of it costs.
+    // All device families; views_cost measures smaller views.
     const std::string views = "--metrics-views=dcgm,native,self";
     embedded_.emplace(node_, std::vector{counters, views});
     remote_.emplace(node_, std::vector{counters, views, "-r=unix://" + socket});
@@ -265,7 +265,7 @@ class NodeCost {
     figures.stop_serving_ms = embedded_->StopMs();
     const pid_t engine = node_.engine_pid();
     ::kill(engine, SIGSTOP);
-    Wait(kSettleMs);  // Three readings: one of them hangs by now.
+    Wait(kSettleMs);  // Three readings, so one of them hangs now.
     figures.stop_hung_ms = remote_->StopMs();
     ::kill(engine, SIGCONT);
     return figures;
@@ -287,8 +287,8 @@ class NodeCost {
     return costs;
   }
 
-  // Sizes, and CPU per second while nobody scrapes; a few scrapes come first, so that the gzip of
-  // a page has been made before.
+  // Sizes, and CPU per second without scrapes; a few scrapes come first, so the gzip of a page was
+  // made before.
   void MeasureQuiet(NodeFigures& figures) {
     for (Subject* subject : {&*embedded_, &*remote_, &*nvml_}) {
       Scraper scraper(subject->port(), Scraper::Encoding::kGzip);

@@ -1,11 +1,11 @@
-// page_cost [EXPORTER...]: what making and serving a page costs at three sizes, for podgpu and for
+// page_cost [EXPORTER...]: the cost of making and serving a page at three sizes, for podgpu and for
 // other exporters of the same rows.
 //
 // Each EXPORTER is a program that takes the path of a page, prints "port=N" and serves the same
-// rows with new values at each request.  Such an exporter makes its page in the request; podgpu
-// makes one each period and serves it.  So that like is compared with like, all are scraped once in
-// a period and left alone for the rest of it, and all that podgpu does in one, reading and
-// rendering included, counts as one scrape.  What it does without any scrape is shown beside it.
+// rows with new values at each request.  Such an exporter makes its page during the request; podgpu
+// makes one each period and serves it.  For a fair comparison, each is scraped once per period, and
+// all work of podgpu in one period, reading and rendering included, counts as one scrape.  Its cost
+// without any scrape is shown beside it.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -52,7 +52,7 @@ double MsSince(Instant start) {
 
 struct Cost {
   double cpu_ms = 0;       // Of one page, made and served.
-  double made_cpu_ms = 0;  // Of that, what is due without any scrape.
+  double made_cpu_ms = 0;  // The part that is spent without any scrape.
   double p50_ms = 0;
   double p99_ms = 0;
   size_t bytes = 0;
@@ -76,7 +76,7 @@ class Server {
   uint16_t port_ = 0;
 };
 
-// CPU of a period in which nobody asks.
+// CPU of a period without a scrape.
 double QuietCpuMs(pid_t pid, int period_ms) {
   const double cpu_ms = CpuMsOf(pid);
   const Instant start = SystemClock().Now();
@@ -84,8 +84,8 @@ double QuietCpuMs(pid_t pid, int period_ms) {
   return (CpuMsOf(pid) - cpu_ms) / MsSince(start) * period_ms;
 }
 
-// One scrape in each period, so that each is the first of its page; where a scrape takes longer
-// than a period, one in each second or third.
+// One scrape in each period, so each is the first of its page; where a scrape takes longer than a
+// period, one in each second or third period.
 Cost ScrapeEachPage(const Server& server, Encoding encoding, int period_ms, size_t count) {
   const pid_t pid = server.pid();
   Cost cost{.made_cpu_ms = QuietCpuMs(pid, period_ms)};

@@ -1,8 +1,8 @@
-// What another process of this machine costs, as the kernel counts it.
+// The cost of another process of this machine, as the kernel counts it.
 //
-// For the benchmarks of whole programs.  CPU time is that of all threads, in nanoseconds as the
-// scheduler counts them, so that one tick of a tenth of a millisecond can be seen; memory is what
-// smaps_rollup says.  The process must be ours.  Any thread.
+// For the benchmarks of whole programs.  CPU time is that of all threads, in nanoseconds of the
+// scheduler, so one tick of a tenth of a millisecond is visible; memory comes from smaps_rollup.
+// The process must belong to this user.  Any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct Memory {
   double private_dirty_kib = 0;
 };
 
-// 0 for a process that is gone.
+// 0 when the process has ended.
 Memory MemoryOf(pid_t pid);
 double CpuMsOf(pid_t pid);
-// The same by the names of its threads.
+// The same, by thread name.
 std::map<std::string, double> CpuMsByThread(pid_t pid);
 int64_t ThreadsOf(pid_t pid);
 int64_t DescriptorsOf(pid_t pid);

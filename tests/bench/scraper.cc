@@ -18,7 +18,7 @@ constexpr std::string_view kGoodStatus = "HTTP/1.1 200 ";
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::string_view kLastChunk = "\r\n0\r\n\r\n";
 
-// The number behind "\r\nContent-Length: ", in whatever case the server writes the name.
+// The number after "\r\nContent-Length: ", in upper or lower case.
 std::optional<uint64_t> ContentLength(std::string_view head) {
   constexpr std::string_view kName = "\r\ncontent-length: ";
   const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; };
@@ -102,7 +102,7 @@ size_t Scraper::ReadLength(size_t got, size_t length) {
   return got;
 }
 
-// The last chunk is known by its bytes, which a page does not hold.
+// The last chunk is found by its bytes, which a page does not contain.
 size_t Scraper::ReadChunks(std::string_view begun) {
   std::string tail(begun.substr(begun.size() - std::min(begun.size(), kLastChunk.size())));
   size_t got = begun.size();

@@ -1,9 +1,9 @@
-// A scraper as the benchmarks need it: one kept connection, pages counted and thrown away, each
-// round trip timed.
+// A scraper for benchmarks: one kept connection; it counts the pages, drops them, and times each
+// round trip.
 //
-// Not for tests, which read what they get: http/testing/loopback_client.h.  The clock runs from
-// before the request is sent until the last byte of the page is here; chunks count with their
-// frames.  A page is not unpacked: what a scraper does with it is its own cost.  One thread.
+// Not for tests, which read the answers: http/testing/loopback_client.h.  The time runs from before
+// the request is sent until the last byte of the page has arrived; chunks count with their frames.
+// A page is not decompressed: that is the scraper's own cost.  One thread.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class RoundTrips {
  public:
   void Add(Duration length);
   size_t count() const { return lengths_ms_.size(); }
-  // The length that `percent` of them do not exceed; 0 when there are none.
+  // The length that `percent` of the trips do not exceed; 0 when there are none.
   double Percentile(double percent) const;
 
  private:
@@ -33,22 +33,22 @@ class Scraper {
  public:
   enum class Encoding : uint8_t { kPlain, kGzip };
 
-  // Connects to the loopback interface; `from` is one of the addresses 127.0.0.0/8, to play another
+  // Connects to the loopback interface; `from`, an address of 127.0.0.0/8, stands for another
   // machine.
   Scraper(uint16_t port, Encoding encoding, std::string_view path = "/metrics",
           const char* from = "127.0.0.1");
 
-  // Asks for the page once more.  The bytes of the body; 0 unless it came whole and with status
-  // 200, after which the connection is of no more use.
+  // Requests the page once more.  Returns the bytes of the body; 0 unless it came whole and with
+  // status 200, after which the connection cannot be used.
   size_t Fetch();
   // The same, timed into `trips` when it succeeds.
   size_t Fetch(RoundTrips& trips);
 
  private:
-  // The rest of a body, of which so much is here; how long it is in all.
+  // Reads the rest of a body of which this many bytes have arrived; returns its whole length.
   size_t ReadLength(size_t got, size_t length);
   size_t ReadChunks(std::string_view begun);
-  // More bytes behind those that are there; false when the connection has ended.
+  // Reads more bytes after those in the buffer; false when the connection has ended.
   bool Receive();
 
   FileDescriptor socket_;

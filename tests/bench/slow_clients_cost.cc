@@ -1,12 +1,12 @@
-// slow_clients_cost: what a thousand bad clients do to the running exporter and to a good one.
+// slow_clients_cost: the effect of a thousand bad clients on the exporter and on a good client.
 //
-// Four crowds, one after the other: clients that send nothing, clients that send a byte of a
-// request each second, clients that ask for a large page and read nothing, and clients of ten
-// machines that ask 40 times at once, read nothing, and connect again when they are cut off.  What
-// the kernel holds for TCP is read from /proc/net/sockstat, which counts both ends.  Meanwhile a
-// good client scrapes over a new connection each time, and another asks for /healthz.  A
-// connection's life is taken at both ends: by the client when it sees the end, and by the
-// exporter's count of open descriptors.  Another good client asks from one of the ten machines.
+// Four groups of bad clients, one after the other: clients that send nothing, clients that send one
+// byte of a request per second, clients that request a large page and read nothing, and clients of
+// ten machines that send 40 requests at once, read nothing, and reconnect when they are cut off.
+// The kernel's TCP memory is read from /proc/net/sockstat, which counts both ends.  Meanwhile a
+// good client scrapes over a new connection each time, another requests /healthz, and a third
+// scrapes from one of the ten machines.  The life of a connection is measured at both ends: by the
+// client when it sees the end, and by the exporter's count of open descriptors.
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
@@ -37,12 +37,12 @@
 namespace podgpu {
 namespace {
 
-constexpr size_t kCrowd = 1'000;
+constexpr size_t kBadClients = 1'000;
 constexpr int kGoodPaceMs = 10;
-constexpr int kLookMs = 20;
-constexpr double kPatienceSeconds = 40;
+constexpr int kPollMs = 20;
+constexpr double kTimeoutSeconds = 40;
 
-// A window and segments so small that little of a page finds room in the kernel's buffers.
+// A window and segments so small that little of a page fits into the kernel's buffers.
 constexpr int kSmallWindowBytes = 4096;
 constexpr int kSmallSegmentBytes = 536;
 constexpr double kKibPerMib = 1024;
@@ -51,13 +51,13 @@ double SecondsSince(Instant start) {
   return std::chrono::duration<double>(SystemClock().Now() - start).count();
 }
 
-enum class Manner : uint8_t { kIdle, kDripping, kNotReading, kFlooding };
+enum class ClientKind : uint8_t { kIdle, kDripping, kNotReading, kFlooding };
 
 constexpr int kRequestsAtOnce = 40;
 constexpr size_t kMachines = 10;
 constexpr double kFloodSeconds = 20;
 
-// What the kernel holds for TCP in all of this machine: "TCP: inuse 5 orphan 0 tw 0 alloc 7 mem 3".
+// The kernel's TCP memory of this machine: "TCP: inuse 5 orphan 0 tw 0 alloc 7 mem 3".
 double KernelTcpMib() {
   std::ifstream table("/proc/net/sockstat");
   std::string line;
@@ -75,29 +75,29 @@ double KernelTcpMib() {
 struct BadClient {
   FileDescriptor socket;
   Instant connected;
-  double lived_seconds = -1;  // Below 0: it lives.
+  double lived_seconds = -1;  // Negative while the connection lives.
 };
 
-// Clients of one manner.
-class Crowd {
+// Clients of one kind.
+class BadClients {
  public:
-  Crowd(uint16_t port, Manner manner)
-      : port_(port), manner_(manner), events_(::epoll_create1(EPOLL_CLOEXEC)), clients_(kCrowd) {
+  BadClients(uint16_t port, ClientKind kind)
+      : port_(port), kind_(kind), events_(::epoll_create1(EPOLL_CLOEXEC)), clients_(kBadClients) {
     for (size_t i = 0; i < clients_.size(); ++i) {
       Connect(i);
     }
     last_drip_ = SystemClock().Now();
   }
 
-  // Goes on for a moment.
+  // Runs the clients for a moment.
   void Live() {
     std::array<epoll_event, 256> events{};
     const int count =
-        ::epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()), kLookMs);
+        ::epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()), kPollMs);
     for (int i = 0; i < count; ++i) {
       LookAt(clients_[events[static_cast<size_t>(i)].data.u64]);
     }
-    if (manner_ == Manner::kDripping && SecondsSince(last_drip_) >= 1) {
+    if (kind_ == ClientKind::kDripping && SecondsSince(last_drip_) >= 1) {
       last_drip_ = SystemClock().Now();
       Drip();
     }
@@ -110,11 +110,11 @@ class Crowd {
   static constexpr std::string_view kRequest =
       "GET /metrics HTTP/1.1\r\nHost: a-name-that-is-longer-than-any-deadline\r\n\r\n";
 
-  // Connects client `index`, has it ask what it asks at first, and waits for its end.
+  // Connects client `index`, sends its first bytes, and registers for its end.
   void Connect(size_t index) {
     BadClient& client = clients_[index];
     client.socket = FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (manner_ == Manner::kNotReading) {
+    if (kind_ == ClientKind::kNotReading) {
       ::setsockopt(client.socket.get(), SOL_SOCKET, SO_RCVBUF, &kSmallWindowBytes,
                    sizeof kSmallWindowBytes);
       ::setsockopt(client.socket.get(), IPPROTO_TCP, TCP_MAXSEG, &kSmallSegmentBytes,
@@ -122,7 +122,7 @@ class Crowd {
     }
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    if (manner_ == Manner::kFlooding) {
+    if (kind_ == ClientKind::kFlooding) {
       address.sin_addr.s_addr =
           htonl(INADDR_LOOPBACK + 1 + static_cast<uint32_t>(index % kMachines));
       ::bind(client.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
@@ -133,9 +133,9 @@ class Crowd {
                            sizeof address) == 0);
     client.connected = SystemClock().Now();
     epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.u64 = index}};
-    if (manner_ == Manner::kNotReading || manner_ == Manner::kFlooding) {
-      event.events = EPOLLRDHUP;  // Errors and hang-ups are always told.
-      for (int i = 0; i < (manner_ == Manner::kFlooding ? kRequestsAtOnce : 1); ++i) {
+    if (kind_ == ClientKind::kNotReading || kind_ == ClientKind::kFlooding) {
+      event.events = EPOLLRDHUP;  // Errors and hang-ups are always reported.
+      for (int i = 0; i < (kind_ == ClientKind::kFlooding ? kRequestsAtOnce : 1); ++i) {
         ::send(client.socket.get(), kRequest.data(), kRequest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       }
     }
@@ -144,7 +144,7 @@ class Crowd {
 
   void LookAt(BadClient& client) {
     char bytes[4096];
-    const bool reads = manner_ != Manner::kNotReading && manner_ != Manner::kFlooding;
+    const bool reads = kind_ != ClientKind::kNotReading && kind_ != ClientKind::kFlooding;
     const ssize_t count =
         !reads ? 0 : ::recv(client.socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);
     if (count > 0 || client.lived_seconds >= 0) {
@@ -152,7 +152,7 @@ class Crowd {
     }
     client.lived_seconds = SecondsSince(client.connected);
     ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, client.socket.get(), nullptr);
-    if (manner_ == Manner::kFlooding) {
+    if (kind_ == ClientKind::kFlooding) {
       client.lived_seconds = -1;
       Connect(static_cast<size_t>(&client - clients_.data()));
     }
@@ -168,14 +168,14 @@ class Crowd {
   }
 
   const uint16_t port_;
-  const Manner manner_;
+  const ClientKind kind_;
   FileDescriptor events_;
   std::vector<BadClient> clients_;
   Instant last_drip_;
   size_t drips_ = 0;
 };
 
-// A client that means well, on a thread of its own, until it goes.
+// A well-behaved client on its own thread, until it is destroyed.
 class GoodClient {
  public:
   GoodClient(uint16_t port, const char* path, const char* from) {
@@ -207,66 +207,66 @@ class GoodClient {
   std::jthread thread_;
 };
 
-// The end of each connection as the client saw it; one that does not read sees none.
-void PrintLives(const Crowd& crowd) {
+// When each connection ended, as the client saw it; a client that does not read sees no end.
+void PrintLives(const BadClients& bad_clients) {
   const double deadline_seconds =
       std::chrono::duration<double>(HttpServerOptions().request_timeout).count();
   size_t early = 0;
   size_t at_deadline = 0;
   double latest = 0;
-  for (const BadClient& client : crowd.clients()) {
+  for (const BadClient& client : bad_clients.clients()) {
     early += client.lived_seconds >= 0 && client.lived_seconds < deadline_seconds - 0.5 ? 1U : 0U;
     at_deadline += client.lived_seconds >= deadline_seconds - 0.5 ? 1U : 0U;
     latest = std::max(latest, client.lived_seconds);
   }
   std::printf("  %-28s %zu before their deadline of %.0f s, %zu at it, %zu not\n",
               "closed, as they see it", early, deadline_seconds, at_deadline,
-              crowd.clients().size() - early - at_deadline);
+              bad_clients.clients().size() - early - at_deadline);
   std::printf("  %-28s %.2f s after its deadline\n", "the last of them", latest - deadline_seconds);
 }
 
-// One crowd against the exporter `pid` on `port`.
-void Suffer(pid_t pid, uint16_t port, Manner manner, const char* name) {
-  std::printf("\n%zu clients that %s\n", kCrowd, name);
+// Runs one group against the exporter `pid` on `port`.
+void MeasureUnder(pid_t pid, uint16_t port, ClientKind kind, const char* name) {
+  std::printf("\n%zu clients that %s\n", kBadClients, name);
   std::fflush(stdout);
   const Memory before = MemoryOf(pid);
   const int64_t descriptors = DescriptorsOf(pid);
   const double cpu_ms = CpuMsOf(pid);
-  // The second one shares its address with a part of the crowd that comes again.
+  // The second scraper shares its address with some of the clients that reconnect.
   GoodClient scrapes(port, "/metrics", "127.0.0.1");
   GoodClient neighbour(port, "/metrics", "127.0.0.2");
   GoodClient probes(port, "/healthz", "127.0.0.1");
   const Instant start = SystemClock().Now();
   const double kernel_mib = KernelTcpMib();
-  Crowd crowd(port, manner);
+  BadClients bad_clients(port, kind);
   Memory peak = before;
   double most_kernel_mib = kernel_mib;
-  const double patience_seconds = manner == Manner::kFlooding ? kFloodSeconds : kPatienceSeconds;
+  const double patience_seconds = kind == ClientKind::kFlooding ? kFloodSeconds : kTimeoutSeconds;
   int64_t most_descriptors = descriptors;
   double all_closed_seconds = -1;
   constexpr int64_t kGoodOnes = 3;
   while (all_closed_seconds < 0 && SecondsSince(start) < patience_seconds) {
-    crowd.Live();
+    bad_clients.Live();
     const int64_t now = DescriptorsOf(pid);
     most_descriptors = std::max(most_descriptors, now);
     most_kernel_mib = std::max(most_kernel_mib, KernelTcpMib());
     peak.resident_kib = std::max(peak.resident_kib, MemoryOf(pid).resident_kib);
-    if (manner != Manner::kFlooding && now <= descriptors + kGoodOnes) {
+    if (kind != ClientKind::kFlooding && now <= descriptors + kGoodOnes) {
       all_closed_seconds = SecondsSince(start);
     }
   }
-  crowd.Live();
+  bad_clients.Live();
   scrapes.Stop();
   neighbour.Stop();
   probes.Stop();
   scrapes.Print("good client, /metrics");
   neighbour.Print("from 127.0.0.2, /metrics");
   probes.Print("good client, /healthz");
-  if (manner == Manner::kIdle || manner == Manner::kDripping) {
-    PrintLives(crowd);
+  if (kind == ClientKind::kIdle || kind == ClientKind::kDripping) {
+    PrintLives(bad_clients);
   }
-  if (manner != Manner::kFlooding) {
-    std::printf("  %-28s %.2f s after the crowd came\n", "the exporter has closed all",
+  if (kind != ClientKind::kFlooding) {
+    std::printf("  %-28s %.2f s after the clients came\n", "the exporter has closed all",
                 all_closed_seconds);
   }
   std::printf("  %-28s %.1f MiB at first, %.1f MiB at most\n", "the kernel, for TCP", kernel_mib,
@@ -288,7 +288,7 @@ int Run() {
   ExporterProcess exporter(node, {"-f=" + files.Write("counters.csv", SixtyCounters()),
                                   "--metrics-views=dcgm,native,self"});
   PODGPU_CHECK(exporter.ready() && exporter.Await("/metrics", "pod=\"train-0\""));
-  // For us; the exporter keeps what it was started with.
+  // For this process; the exporter keeps its own limit.
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
@@ -298,10 +298,11 @@ int Run() {
   const pid_t pid = exporter.process().pid();
   std::printf("slow_clients_cost: at most %zu connections and %zu for probes\n",
               HttpServerOptions().max_connections, HttpServerOptions().probe_slots);
-  Suffer(pid, port, Manner::kIdle, "send nothing");
-  Suffer(pid, port, Manner::kDripping, "send a byte each second");
-  Suffer(pid, port, Manner::kNotReading, "ask for the page and read nothing");
-  Suffer(pid, port, Manner::kFlooding, "ask 40 times at once, read nothing and come again");
+  MeasureUnder(pid, port, ClientKind::kIdle, "send nothing");
+  MeasureUnder(pid, port, ClientKind::kDripping, "send a byte each second");
+  MeasureUnder(pid, port, ClientKind::kNotReading, "ask for the page and read nothing");
+  MeasureUnder(pid, port, ClientKind::kFlooding,
+               "ask 40 times at once, read nothing and come again");
   return 0;
 }
 

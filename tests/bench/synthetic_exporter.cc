@@ -1,8 +1,8 @@
-// synthetic_exporter GPUS INSTANCES PERIOD_MS: podgpu's node role on values made of thin air.
+// synthetic_exporter GPUS INSTANCES PERIOD_MS: podgpu's node role on invented values.
 //
 // All of the exporter runs: source thread, tick, kubelet refresher, HTTP.  Source and kubelet are
-// replaced by ones that answer at once, so that a page may have any size and no vendor's work is in
-// the figures; the values of every reading differ from those of the last.  The page shows the dcgm
+// replaced by ones that answer at once, so a page can have any size and the figures contain no
+// vendor work; the values of each reading differ from the previous ones.  The page shows the dcgm
 // view, with pods.  It prints "serving port=N" and ends on SIGTERM.
 #include <csignal>
 #include <cstdio>

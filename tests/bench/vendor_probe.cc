@@ -1,11 +1,11 @@
-// vendor_probe LIBDCGM LIBNVML SOCKET|- FIELD...: the vendor's share of what podgpu costs.
+// vendor_probe LIBDCGM LIBNVML SOCKET|- FIELD...: the vendor's share of podgpu's cost.
 //
-// Makes the calls that podgpu's source thread makes, in its rhythm, and nothing else: no decoding,
-// no page, no HTTP, no kubelet.  Of podgpu it has the declarations in src/abi only, so that what it
-// takes after its libraries are open is theirs, the buffers of their calls included.  "-" starts
-// the embedded engine.  It prints "base" and waits for the end of its input, so that its own cost
-// can be taken first; then it opens the libraries, reads once, prints "reading" and goes on at a
-// reading a second until a signal ends it.
+// Makes the calls of podgpu's source thread, in its rhythm, and nothing else: no decoding, no page,
+// no HTTP, no kubelet.  Of podgpu it uses only the declarations in src/abi, so its cost after
+// opening the libraries is theirs, the buffers of their calls included.  "-" starts the embedded
+// engine.  It prints "base" and waits for the end of its input, so its own cost can be measured
+// first; then it opens the libraries, reads once, prints "reading" and continues with one reading
+// per second until a signal ends it.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -27,7 +27,7 @@ namespace {
 
 using abi::dcgmReturn_t;
 
-// As src/source and src/exporter have them.
+// The same constants as in src/source and src/exporter.
 constexpr size_t kValuesPerCall = 512;
 constexpr size_t kFieldsPerGroup = abi::DCGM_MAX_FIELD_IDS_PER_FIELD_GROUP - 1;
 constexpr uint16_t kNameField = 50;
@@ -36,7 +36,7 @@ constexpr uint16_t kXidField = 230;
 constexpr double kKeepSeconds = 30;
 constexpr double kXidKeepSeconds = 600;
 constexpr int kPeriodMs = 1000;
-constexpr int kReadingsPerLook = 10;
+constexpr int kReadingsPerScan = 10;
 constexpr uint32_t kConnectTimeoutMs = 5000;
 
 abi::DcgmTable dcgm;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): one program.
@@ -61,7 +61,7 @@ void* Open(const char* path) {
   return library;
 }
 
-// Resolves the table as abi/load does: every symbol, before any is called.
+// Resolves the table as abi/load does: all symbols before the first call.
 void Load(const char* dcgm_path, const char* nvml_path) {
   void* library = Open(dcgm_path);
 #define X(result, symbol, capability, parameters) \
@@ -98,7 +98,7 @@ abi::dcgmHandle_t Connect(const std::string& socket) {
   return handle;
 }
 
-// What is asked for, and the calls that find it and read it.
+// The entities and fields to read, and the calls that find and read them.
 class Probe {
  public:
   Probe(abi::dcgmHandle_t handle, std::vector<uint16_t> fields)
@@ -106,8 +106,8 @@ class Probe {
         fields_(std::move(fields)),
         hierarchy_(std::make_unique<abi::dcgmMigHierarchy_v2>()) {}
 
-  // The look for devices: the first one also asks who they are.
-  void Look(bool first) {
+  // The device scan; the first one also reads the identities.
+  void Scan(bool first) {
     uint32_t ids[abi::DCGM_MAX_NUM_DEVICES] = {};
     int count = 0;
     Need(dcgm.dcgmGetAllDevices(handle_, ids, &count), "dcgmGetAllDevices");
@@ -128,7 +128,7 @@ class Probe {
         ReadUuid(gpu);
       }
     }
-    LookThroughNvml();
+    ScanThroughNvml();
   }
 
   void Watch() {
@@ -203,7 +203,7 @@ class Probe {
     }
   }
 
-  void LookThroughNvml() const {
+  void ScanThroughNvml() const {
     nvml.nvmlInit_v2();
     for (const std::string& uuid : uuids_) {
       abi::nvmlDevice_t device = nullptr;
@@ -248,7 +248,7 @@ class Probe {
   const std::unique_ptr<abi::dcgmMigHierarchy_v2> hierarchy_;
   std::vector<std::string> uuids_;
   std::vector<abi::dcgmGroupEntityPair_t> entities_;
-  size_t instances_ = 0;  // They stand last among the entities.
+  size_t instances_ = 0;  // Instances come last among the entities.
   abi::dcgmGpuGrp_t group_ = 0;
   std::vector<abi::dcgmFieldValue_v2> reply_;
 };
@@ -266,15 +266,15 @@ void Run(std::span<char*> words) {
   }
   Load(words[1], words[2]);
   Probe probe(Connect(words[3]), std::move(fields));
-  probe.Look(true);
+  probe.Scan(true);
   probe.Watch();
   probe.Read();
   std::printf("reading %zu entities\n", probe.entity_count());
   std::fflush(stdout);
   for (int reading = 1;; ++reading) {
     ::poll(nullptr, 0, kPeriodMs);
-    if (reading % kReadingsPerLook == 0) {
-      probe.Look(false);
+    if (reading % kReadingsPerScan == 0) {
+      probe.Scan(false);
     }
     probe.Read();
   }

@@ -1,8 +1,8 @@
-// views_cost: how many series and bytes each view puts on the page of a node.
+// views_cost: the number of series and bytes of each view on the page of a node.
 //
 // On each simulated node podgpu runs with the built-in list of metrics, once with each view alone
-// and once as it is by default, until the page has all that the node has to tell.  "of dcgm" is the
-// number of series beside dcgm-exporter's rows.
+// and once with the default views, until the page is complete.  "of dcgm" is the number of series
+// relative to dcgm-exporter's rows.
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -32,7 +32,7 @@ ViewsPage Measure(const std::string& body) {
 
 struct Views {
   const char* flag;  // Empty: the default.
-  // What comes last on its page: values of profiling, the pods, the state of podgpu itself.
+  // The last families to appear on its page: profiling values, pods, the state of podgpu itself.
   std::vector<const char*> last;
 };
 

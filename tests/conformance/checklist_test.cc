@@ -1,5 +1,5 @@
-// The ten lines of the compatibility checklist, each by what an operator meets: command line,
-// files, the page of a real process.  conformance_lines.cc says which test is which line.
+// The ten lines of the compatibility checklist, each as an operator sees it: command line, files,
+// the page of a real process.  conformance_lines.cc gives the test of each line.
 #include <algorithm>
 #include <csignal>
 #include <fstream>
@@ -52,7 +52,7 @@ TEST(Checklist, Line01FlagsAndEnvironment) {
     EXPECT_TRUE(ParseFlags({}, environment(value)).ok()) << row.variable;
     EXPECT_TRUE(ParseFlags({}, environment("")).ok()) << row.variable << " empty";
   }
-  // A remote engine is chosen by setting its address at all.
+  // Setting the address of a remote engine selects it.
   for (const char* address : {"", "localhost:5555"}) {
     const auto command = ParseFlags({}, [&](const std::string& name) {
       return name == "DCGM_REMOTE_HOSTENGINE_INFO" ? std::optional<std::string>(address)
@@ -71,7 +71,7 @@ TEST(Checklist, Line02CountersFiles) {
            "DCGM_FI_DEV_GPU_TEMP,gauge,a \"quoted\" word\n",
            "DCGM_FI_DEV_GPU_TEMP,gauge, \"after a blank\"\n",
            "   \n",
-           " # no comment\n",
+           " # not a comment\n",
            "DCGM_FI_DEV_NOT_THERE,gauge,t\n",
            "dcgm_fi_dev_gpu_temp,gauge,t\n",
            "DCGM_FI_DEV_GPU_TEMP,Gauge,t\n",
@@ -101,7 +101,7 @@ TEST(Checklist, Line02CountersFiles) {
     EXPECT_EQ(counters->counters.at(0).field->id, legacy.id) << legacy.name;
     EXPECT_EQ(counters->counters.at(0).name, legacy.name);
   }
-  PageNode node(1);  // Profiling fields that the GPU does not offer are skipped.
+  PageNode node(1);  // Profiling fields that the GPU lacks are skipped.
   node.dcgm.profiling_fields = {};
   node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 150, 42);
   EXPECT_EQ(
@@ -196,7 +196,7 @@ TEST(Checklist, Line06OwnersOfDevices) {
     const auto rows = rows_with(id, "nvidia.com/gpu");
     ASSERT_EQ(rows.size(), 2U) << id;
     EXPECT_TRUE(rows[0].ends_with(pod + "1")) << rows[0];
-    EXPECT_EQ(rows[1].find("pod="), std::string::npos) << "no empty labels";
+    EXPECT_EQ(rows[1].find("pod="), std::string::npos) << "a row has no empty labels";
   }
   for (const std::string& id : {std::string("MIG-aaaaaaaa-0000-0000-0000-000000000003"),
                                 "MIG-" + node.dcgm.gpus[1].uuid + "/3/0",
@@ -242,7 +242,8 @@ class ChecklistProgram : public FailureFixture {
  protected:
   ChecklistProgram() : FailureFixture(kThreeGpus, {"--restart-engine=300ms"}) {}
 
-  // As FailureFixture's, with two fields of which one is of profiling, and a remote engine.
+  // The node of FailureFixture, with two fields, one of them a profiling field, and a remote
+  // engine.
   std::string StartWithFile(const std::vector<std::string>& flags = {}) {
     const std::string path = files_.Write("counters.csv",
                                           "DCGM_FI_DEV_GPU_TEMP, gauge, t\n"
@@ -279,7 +280,7 @@ TEST_F(ChecklistProgram, Line08HealthAndMetricsAlwaysAnswer) {
   }));
 }
 
-TEST_F(ChecklistProgram, Line09NothingIsLostForGood) {
+TEST_F(ChecklistProgram, Line09EverythingReturnsAfterAFailure) {
   const std::string path = StartWithFile({"-k"});
   const std::set<std::string> before = DeviceSeries();
   const auto comes_back = [&](const char* after) {
@@ -292,19 +293,20 @@ TEST_F(ChecklistProgram, Line09NothingIsLostForGood) {
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Value("podgpu_config_last_reload_successful") == 0;
   }));
-  comes_back("a bad list changes nothing");
+  comes_back("an invalid list changes nothing");
   ::kill(node_.engine_pid(), SIGKILL);
   ASSERT_TRUE(AwaitPage(
       [](const MetricPage& page) { return page.Value("podgpu_source_connections_total") > 1; }));
-  comes_back("an engine that was killed is watched anew");
+  comes_back("watches return after the engine was killed");
   node_.Command({"fault", "gpu_lost", "gpu=1"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
-    EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "one device harms no other";
+    EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")}))
+        << "a lost GPU does not affect others";
     return !page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("1")});
   }));
   node_.Command({"heal"});
-  comes_back("a GPU that was lost");
-  // What the kubelet said last stays, so that no label vanishes for a scrape.
+  comes_back("a lost GPU returns");
+  // The kubelet's last answer stays, so no label disappears during a scrape.
   node_.Command({"fault", "kubelet_down"});
   ASSERT_TRUE(exporter_->Await("/metrics", "\npodgpu_pod_resources_up 0\n"));
   EXPECT_EQ(DeviceSeries(), before);

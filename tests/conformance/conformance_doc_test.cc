@@ -1,5 +1,5 @@
-// docs/conformance.md is made from the list of lines, and the list is true: every test that it
-// names is in this program, and every test of this program is named.
+// docs/conformance.md is generated from the list of lines, and the list is complete: every test
+// that it names exists, and it names every test of this program.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -57,7 +57,7 @@ std::string ConformanceDocument() {
       Table("number", "dcgm-exporter", DefectLines()));
 }
 
-TEST(ConformanceDocument, IsInStepWithTheLines) {
+TEST(ConformanceDocument, EqualsTheLines) {
   if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(kDocument, std::ios::binary) << ConformanceDocument();
   }
@@ -84,7 +84,7 @@ std::set<std::string> TestsInSources() {
   return tests;
 }
 
-TEST(ConformanceDocument, NamesTestsOfOtherRoomsThatAreThere) {
+TEST(ConformanceDocument, NamesOnlyExistingTestsOfOtherRooms) {
   const std::set<std::string> tests = TestsInSources();
   for (const auto lines : {LegacyLines(), ProcessLines(), VcudaLines(), DefectLines()}) {
     for (const ConformanceLine& line : lines) {
@@ -116,7 +116,7 @@ TEST(ConformanceDocument, NamesEveryTestAndOnlyTests) {
     }
   }
   std::erase_if(tests, [](const std::string& test) { return test.starts_with("Conformance"); });
-  EXPECT_EQ(tests, std::set<std::string>()) << "tests that no line names";
+  EXPECT_EQ(tests, std::set<std::string>()) << "no line names these tests";
 }
 
 }  // namespace

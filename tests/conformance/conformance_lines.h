@@ -1,10 +1,10 @@
-// The list of what has to be compatible: each line of the checklist, each assertion of
-// dcgm-exporter's own tests and each rule of its counters file, the test of ours that proves it,
-// and how we differ on purpose.
+// The list of compatibility requirements: each line of the checklist, each assertion of
+// dcgm-exporter's own tests and each rule of its counters file, podgpu's test for it, and podgpu's
+// intended differences.
 //
-// docs/conformance.md is made from it, and a test holds that every test named here is there and
+// docs/conformance.md is generated from it.  A test checks that every test named here exists and
 // that every test of the suite is named.  A line without a test has no counterpart here, and says
-// why. Constants.
+// why.  Constants.
 #pragma once
 
 #include <span>
@@ -14,24 +14,24 @@ namespace podgpu {
 
 struct ConformanceLine {
   std::string_view subject;     // "render", "CSV"
-  std::string_view line;        // What is asserted, in short.
+  std::string_view line;        // The assertion, in short.
   std::string_view test;        // "Suite.Name"; empty: there is nothing to test.
   std::string_view difference;  // Empty: none.
 };
 
 // The compatibility checklist, in its order.
 std::span<const ConformanceLine> ChecklistLines();
-// What dcgm-exporter's own tests assert.
+// The assertions of dcgm-exporter's own tests.
 std::span<const ConformanceLine> UpstreamLines();
 // The rules of the counters file.
 std::span<const ConformanceLine> CountersFileLines();
-// What the per-pod page of pod-gpu-metrics-exporter must keep; tests may be those of any room.
+// What the per-pod page of pod-gpu-metrics-exporter must keep; tests may be in any room.
 std::span<const ConformanceLine> LegacyLines();
-// What must hold of my-gpu-exporter's page of processes and their energy; tests likewise.
+// The rules of my-gpu-exporter's page of processes and their energy; tests may be in any room.
 std::span<const ConformanceLine> ProcessLines();
-// What must hold of gpu-manager's page of requests and use; tests likewise.
+// The rules of gpu-manager's page of requests and use; tests may be in any room.
 std::span<const ConformanceLine> VcudaLines();
-// Defects of dcgm-exporter that users meet; tests may be those of any room.
+// Defects of dcgm-exporter that users see; tests may be in any room.
 std::span<const ConformanceLine> DefectLines();
 
 }  // namespace podgpu

@@ -1,5 +1,5 @@
-// The counters file, rule by rule: grammar, names, types, and what becomes of lines that a node
-// cannot serve.  conformance_lines.cc says which test is which rule.
+// The counters file, rule by rule: grammar, names, types, and lines that a node cannot serve.
+// conformance_lines.cc gives the test of each rule.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -17,7 +17,7 @@ namespace {
 
 using abi::DCGM_FE_GPU;
 
-// What a list asks for: "name type help", each in brackets; "refused" for one that is refused.
+// The result of a list: "name type help", each in brackets; "refused" for an invalid list.
 std::string Understood(const std::string& csv) {
   const StatusOr<Counters> counters = ParseCounters(csv, "list.csv");
   if (!counters.ok()) {
@@ -45,7 +45,7 @@ const std::string kTemperatureLine = "DCGM_FI_DEV_GPU_TEMP,gauge,t";
 TEST(UpstreamCounters, Comments) {
   ExpectUnderstood({{"# words, \"quoted\nDCGM_FI_DEV_GPU_TEMP,gauge,t", kReadAsTemperature},
                     {kTemperatureLine + "\n#", kReadAsTemperature},
-                    {kTemperatureLine + "\n # behind a blank, it is data, of columns", "refused"},
+                    {kTemperatureLine + "\n # after a space, it is data, with columns", "refused"},
                     {kTemperatureLine + "\n\t#", "refused"},
                     {"DCGM_FI_DEV_GPU_TEMP,gauge,#", "[DCGM_FI_DEV_GPU_TEMP][gauge][#]"}});
 }
@@ -102,7 +102,7 @@ TEST(UpstreamCounters, Names) {
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 112, 4);
   const std::vector<std::string> rows =
       node.Rows("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS,gauge,t", "DCGM_FI_DEV_CLOCK");
-  ASSERT_EQ(rows.size(), 1U) << "an old name stands on the page as it was written";
+  ASSERT_EQ(rows.size(), 1U) << "an old name is on the page as written";
   EXPECT_TRUE(rows[0].starts_with("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS{")) << rows[0];
 }
 
@@ -126,7 +126,7 @@ TEST(UpstreamCounters, TypesOfOwnCounters) {
   }
 }
 
-TEST(UpstreamCounters, ProfilingThatIsNotOffered) {
+TEST(UpstreamCounters, ProfilingFieldsThatTheGpuLacks) {
   const std::string csv = kTemperatureLine +
                           "\nDCGM_FI_PROF_GR_ENGINE_ACTIVE,gauge,p\n"
                           "DCGM_FI_PROF_DRAM_ACTIVE,gauge,d\n";
@@ -155,7 +155,7 @@ TEST(UpstreamCounters, Labels) {
       node.dcgm.SetInt64(DCGM_FE_GPU, gpu, 150, 42);
     }
     const std::vector<std::string> rows = node.Rows(csv, "DCGM_FI_");
-    ASSERT_EQ(rows.size(), 2U) << "a label is no metric";
+    ASSERT_EQ(rows.size(), 2U) << "a label is not a metric";
     EXPECT_NE(rows[0].find(",DCGM_FI_DEV_NVML_INDEX=\"7\"} 42"), std::string::npos) << rows[0];
     EXPECT_NE(rows[1].find(",DCGM_FI_DEV_NVML_INDEX=\"8\"} 42"), std::string::npos) << rows[1];
   }
@@ -176,7 +176,7 @@ TEST(UpstreamCounters, FieldsThatTheLibraryDoesNotKnow) {
   EXPECT_EQ(node.Rows(unknown + ",gauge,r\n" + kTemperatureLine, "DCGM_FI_").size(), 1U);
 }
 
-TEST(UpstreamCounters, TheSameTwice) {
+TEST(UpstreamCounters, DuplicateNamesAndFields) {
   PageNode node(1);
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 42);
   EXPECT_EQ(node.Rows(kTemperatureLine + "\nDCGM_FI_DEV_GPU_TEMP,counter,again", "DCGM_FI_").size(),
@@ -187,7 +187,7 @@ TEST(UpstreamCounters, TheSameTwice) {
       << "two names of one field have rows under each";
 }
 
-TEST(UpstreamCounters, NothingAtAll) {
+TEST(UpstreamCounters, AnEmptyFile) {
   for (const char* csv : {"", "\n", "# nothing"}) {
     PageNode node(1);
     node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 42);

@@ -1,5 +1,5 @@
-// Defects of dcgm-exporter that its users meet, and that podgpu does not have.  defect_lines.cc
-// lists all of them with the test of each; those that no room's own test shows are here.
+// Defects of dcgm-exporter that podgpu does not have.  defect_lines.cc lists all of them with the
+// test of each; the tests that belong to no room are here.
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -23,7 +23,7 @@ using abi::DCGM_FE_GPU;
 
 constexpr const char* kTempLine = "DCGM_FI_DEV_GPU_TEMP,gauge,t\n";
 
-TEST(Defects, ListsThatChangeLeaveNoGroupBehind) {
+TEST(Defects, ChangingListsLeaveNoGroupBehind) {
   PageNode node(2);
   DcgmSource source(
       node.dcgm.Library(), {.endpoint = {DcgmEndpoint::Kind::kTcp, "host:5555"}},
@@ -54,7 +54,7 @@ TEST(Defects, HostileNamesAreEscaped) {
   EXPECT_EQ(families->at(0).help, "a \"word\" and a \\ in the help");
 }
 
-TEST(Defects, AnUnknownMigDeviceTouchesNoOtherRow) {
+TEST(Defects, AnUnknownMigDeviceAffectsNoOtherRow) {
   PageNode node(1);
   node.options.kubernetes = true;
   node.dcgm.switches = {{0, {}}};
@@ -92,7 +92,7 @@ class DefectsOfReloads : public FailureFixture {
   DefectsOfReloads() : FailureFixture(kThreeGpus) {}
 };
 
-TEST_F(DefectsOfReloads, AreTakenAfterAGpuHasComeAndGone) {
+TEST_F(DefectsOfReloads, AreAppliedAfterAGpuWasRemovedAndAdded) {
   const std::string path = files_.Write("counters.csv", kTempLine);
   exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--stale-after=2s", "-f", path});
   const auto has_gpu_1 = [](const MetricPage& page) {
@@ -131,32 +131,32 @@ TEST_F(DefectsOfLinks, KindsOfRowsThatAppearLaterAreShown) {
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Has("DCGM_FI_DEV_GPU_TEMP") && page.text().find("{nvlink=") == std::string::npos;
   })) << exporter_->Get("/");
-  exporter_.emplace(node_, flags);  // One that has never seen a link.
+  exporter_.emplace(node_, flags);  // A new process, which has never seen a link.
   ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_DEV_GPU_TEMP{")) << exporter_->Get("/");
   EXPECT_EQ(exporter_->Get("/metrics").find("{nvlink="), std::string::npos);
   node_.Command({"heal"});
   EXPECT_TRUE(exporter_->Await("/metrics", "{nvlink=\"0\",nvswitch=")) << exporter_->Get("/");
 }
 
-// Upstream reads its own standard output back; a line of another program can stop or spin it.
+// Upstream reads its own standard output; a line of another program can stop it or make it spin.
 class DefectsOfOutput : public FailureFixture {
  protected:
   DefectsOfOutput() : FailureFixture(kThreeGpus) {}
 };
 
-TEST_F(DefectsOfOutput, AreNobodysBusiness) {
+TEST_F(DefectsOfOutput, AreIgnored) {
   exporter_.emplace(
       node_, std::vector<std::string>{"-c=200", "--enable-dcgm-log", "--dcgm-log-level=INFO"});
   ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_DEV_GPU_TEMP{"));
   const std::string fd = "/proc/" + std::to_string(exporter_->process().pid()) + "/fd/1";
-  std::ofstream(fd) << "2026-05-12 13:12:48.123 three-tokens\nno line of DCGM\n";
-  const std::optional<std::string> line = exporter_->process().AwaitLine("no line of DCGM");
+  std::ofstream(fd) << "2026-05-12 13:12:48.123 three-tokens\nnot a line of DCGM\n";
+  const std::optional<std::string> line = exporter_->process().AwaitLine("not a line of DCGM");
   EXPECT_TRUE(line.has_value());
   EXPECT_EQ(exporter_->Fetch("/metrics").status, 200);
   exporter_->process().Signal(SIGTERM);
   EXPECT_EQ(exporter_->process().Wait(), 0);
   const std::string& output = exporter_->process().output();
-  EXPECT_EQ(output.find("no line of DCGM"), output.rfind("no line of DCGM")) << "once";
+  EXPECT_EQ(output.find("not a line of DCGM"), output.rfind("not a line of DCGM")) << "only once";
 }
 
 }  // namespace

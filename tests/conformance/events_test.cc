@@ -1,6 +1,6 @@
-// What dcgm-exporter's own tests assert of its counts of XIDs and clock events, asked of the real
-// program on a simulated node whose driver reports them.  conformance_lines.cc says which test is
-// which line.
+// The assertions of dcgm-exporter's own tests about counts of XIDs and clock events, checked on the
+// real program on a simulated node whose driver reports them.  conformance_lines.cc gives the test
+// of each line.
 #include <string>
 #include <vector>
 
@@ -43,10 +43,10 @@ TEST_F(UpstreamEvents, XidsAreCountedByCode) {
     return page.Value(kXids, {Gpu("0"), R"(xid="31")"}) == 1 &&
            page.Value(kXids, {Gpu("0"), R"(xid="43")"}) == 1;
   }));
-  EXPECT_EQ(Page().Value(kXids, {Gpu("1")}), 0) << "of no other GPU";
+  EXPECT_EQ(Page().Value(kXids, {Gpu("1")}), 0) << "the XID of another GPU does not count";
 }
 
-TEST_F(UpstreamEvents, BlankXidsAreNone) {
+TEST_F(UpstreamEvents, BlankXidsAreNotCounted) {
   node_.Command({"fault", "blank", "gpu=0", "fields=230"});
   StartWith("DCGM_EXP_XID_ERRORS_COUNT, gauge, XIDs\nDCGM_FI_DEV_GPU_TEMP, gauge, t\n", kXids);
   EXPECT_EQ(Page().Sum(kXids), 0);
@@ -73,30 +73,31 @@ TEST_F(UpstreamEvents, HiddenFieldsAreReadAndNotShown) {
       "DCGM_FI_DEV_XID_ERRORS, gauge, x\nDCGM_EXP_XID_ERRORS_COUNT, gauge, XIDs\n"
       "DCGM_EXP_XID_ERRORS_COUNT, gauge, again\n",
       kXids);
-  node_.Command({"fault", "xid", "gpu=0", "number=31"});  // An engine tells what it saw itself.
+  node_.Command(
+      {"fault", "xid", "gpu=0", "number=31"});  // An engine reports only events during its life.
   EXPECT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Lines("DCGM_FI_DEV_XID_ERRORS", {Gpu("0")}).size() == 1 &&
            page.Lines(kXids, {Gpu("0")}).size() == 1;
   })) << Page().text();
 }
 
-TEST_F(UpstreamEvents, FailuresOfTheEngineCostNothingElse) {
+TEST_F(UpstreamEvents, EngineFailuresAffectOnlyTheirOwnRows) {
   StartWith("DCGM_EXP_XID_ERRORS_COUNT, gauge, XIDs\nDCGM_FI_DEV_GPU_TEMP, gauge, t\n", kXids);
   node_.Command({"fault", "error", "calls=dcgmGetValuesSince_v2,dcgmUpdateAllFields", "code=-3"});
   node_.Command({"fault", "xid", "gpu=0", "number=43"});
   EXPECT_TRUE(AwaitPage([](const MetricPage& page) {
-    EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "at no moment";
+    EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "values are on every page";
     return page.Has(kXids, {Gpu("0"), R"(xid="43")"});
   })) << Page().text();
   EXPECT_EQ(exporter_->Fetch("/metrics").status, 200);
 }
 
-TEST_F(UpstreamEvents, HealthThatCannotBeToldCostsItsRowsAlone) {
+TEST_F(UpstreamEvents, UnreadableHealthAffectsOnlyItsOwnRows) {
   const char* const health = "DCGM_EXP_GPU_HEALTH_STATUS";
   StartWith("DCGM_EXP_GPU_HEALTH_STATUS, gauge, h\nDCGM_FI_DEV_GPU_TEMP, gauge, t\n", health);
   node_.Command({"fault", "error", "calls=dcgmHealthCheck", "code=-3"});
   EXPECT_TRUE(AwaitPage([&](const MetricPage& page) {
-    EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "at no moment";
+    EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "values are on every page";
     return !page.Has(health);
   }));
   EXPECT_EQ(exporter_->Fetch("/metrics").status, 200);

@@ -1,5 +1,5 @@
-// What dcgm-exporter's own tests assert of health and of the paths between GPUs, asked of the whole
-// way from DCGM's answers to the page.  conformance_lines.cc says which test is which line.
+// The assertions of dcgm-exporter's own tests about health and paths between GPUs, checked on the
+// whole path from DCGM's answers to the page.  conformance_lines.cc gives the test of each line.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -61,7 +61,7 @@ TEST(UpstreamFindings, AnIncidentReplacesTheRowOfItsWatch) {
   EXPECT_EQ(HealthOf(node, "0"), Healthy());
 }
 
-TEST(UpstreamFindings, TheRowOfAllWatchesIsOneOfItsOwn) {
+TEST(UpstreamFindings, TheRowOfAllWatchesIsSeparate) {
   PageNode node(1);
   Report(node, abi::DCGM_HEALTH_WATCH_PCIE, 20, 3, {abi::DCGM_FE_GPU, 0});
   std::vector<std::string> expected = Healthy();
@@ -74,7 +74,7 @@ TEST(UpstreamFindings, TheRowOfAllWatchesIsOneOfItsOwn) {
   EXPECT_EQ(HealthOf(node, "0"), expected);
 }
 
-TEST(UpstreamFindings, IncidentsOfNoGpuOfOursAreLeftOut) {
+TEST(UpstreamFindings, IncidentsOfUnknownGpusAreLeftOut) {
   PageNode node(1);
   for (const abi::dcgmGroupEntityPair_t entity : {abi::dcgmGroupEntityPair_t{abi::DCGM_FE_GPU, 7},
                                                   {abi::DCGM_FE_GPU_I, 0},
@@ -86,7 +86,7 @@ TEST(UpstreamFindings, IncidentsOfNoGpuOfOursAreLeftOut) {
   EXPECT_EQ(node.Rows(kHealthCsv, kHealthFamily).size(), Healthy().size());
 }
 
-TEST(UpstreamFindings, PathsAreToldInWords) {
+TEST(UpstreamFindings, PathStatesAreWords) {
   for (const auto& [state, word] :
        {std::pair(0, "OK"), std::pair(1, "ChipsetNotSupported"), std::pair(2, "GPUNotSupported"),
         std::pair(3, "TopologyNotSupported"), std::pair(4, "DisabledByRegKey"),
@@ -94,7 +94,8 @@ TEST(UpstreamFindings, PathsAreToldInWords) {
     PageNode node(2);
     node.dcgm.peers = {{0, state}, {0, 0}};
     const std::vector<std::string> rows = node.Rows(kPathsCsv, kPathsFamily);
-    ASSERT_EQ(rows.size(), 2U) << "one of each pair in each direction, none of a GPU to itself";
+    ASSERT_EQ(rows.size(), 2U)
+        << "a row for each pair in each direction, none for a GPU and itself";
     EXPECT_EQ(MetricPage::Label(rows[0], "gpu"), "0");
     EXPECT_EQ(MetricPage::Label(rows[0], "peer_gpu"), "1");
     EXPECT_EQ(MetricPage::Label(rows[0], "link_status"), word);
@@ -105,7 +106,7 @@ TEST(UpstreamFindings, PathsAreToldInWords) {
 
 TEST(UpstreamFindings, WithoutLinksThereAreNoPaths) {
   PageNode node(2);
-  EXPECT_EQ(node.Page(kPathsCsv), "") << "and no header of a family without rows";
+  EXPECT_EQ(node.Page(kPathsCsv), "") << "a family without rows has no header";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What dcgm-exporter's own tests assert of device ids, pods, labels and jobs, asked of the whole
-// way from the kubelet's words to the rows of a page.  conformance_lines.cc says which test is
-// which line.
+// The assertions of dcgm-exporter's own tests about device ids, pods, labels and jobs, checked on
+// the whole path from the kubelet's answer to the rows of a page.  conformance_lines.cc gives the
+// test of each line.
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -61,14 +61,14 @@ using Rows = std::vector<std::string>;
 const Rows kFirst = {kOwned, "free", "free"};
 const Rows kInstance3 = {"free", kOwned, "free"};
 const Rows kInstance5 = {"free", "free", kOwned};
-const Rows kNobody = {"free", "free", "free"};
+const Rows kNoOwner = {"free", "free", "free"};
 
 TEST(UpstreamOwners, RowKeys) {
   OwnedNode node;
   EXPECT_EQ(node.OwnersWith(node.gpu), kFirst);           // By UUID.
-  EXPECT_EQ(node.OwnersWith("nvidia0"), kFirst);          // By the name of the device.
+  EXPECT_EQ(node.OwnersWith("nvidia0"), kFirst);          // By the device's name.
   EXPECT_EQ(node.OwnersWith("nvidia1/gi3"), kInstance3);  // By GPU and instance.
-  EXPECT_EQ(node.OwnersWith("nvidia1/gi4"), kNobody);
+  EXPECT_EQ(node.OwnersWith("nvidia1/gi4"), kNoOwner);
 }
 
 TEST(UpstreamOwners, DeviceIds) {
@@ -81,7 +81,7 @@ TEST(UpstreamOwners, DeviceIds) {
   node.join.extra_resource_names = {"example.com/gpu"};
   for (const Case& row : {
            Case{node.gpu, kFirst},
-           {"MIG-" + node.gpu.substr(4), kFirst},  // Named without its prefix.
+           {"MIG-" + node.gpu.substr(4), kFirst},  // The UUID without its prefix.
            {"MIG-aaaaaaaa-0000-0000-0000-000000000003", kInstance3},
            {"MIG-aaaaaaaa-0000-0000-0000-000000000005", kInstance5, "nvidia.com/mig-1g.10gb"},
            {"MIG-" + node.parent + "/5/0", kInstance5},
@@ -94,13 +94,13 @@ TEST(UpstreamOwners, DeviceIds) {
            {node.gpu + "::3", kFirst},
            {"MIG-aaaaaaaa-0000-0000-0000-000000000003::1", kInstance3},
            {node.gpu, kFirst, "example.com/gpu"},
-           {node.gpu, kNobody, "example.com/other"},
-           {"GPU-of-another-node", kNobody},
+           {node.gpu, kNoOwner, "example.com/other"},
+           {"GPU-of-another-node", kNoOwner},
        }) {
     EXPECT_EQ(node.OwnersWith(row.id, row.resource), row.owned) << row.id << " " << row.resource;
   }
   node.allocations = {};
-  EXPECT_EQ(OwnersOf(node), kNobody);  // Rows of unused GPUs stay.
+  EXPECT_EQ(OwnersOf(node), kNoOwner);  // Rows of unused GPUs stay.
 }
 
 TEST(UpstreamOwners, DeviceIdsOfVirtualGpus) {
@@ -117,8 +117,7 @@ TEST(UpstreamOwners, DeviceIdsOfVirtualGpus) {
                           {"nvidia0/vgpu0", "0"},
                           {node.gpu + "::3", "3"}}) {
     const std::string owned = row.share.empty() ? pod : pod + ",vgpu=\"" + row.share + "\"";
-    // Utilisation and memory of a device stand beside those of its pods, which nobody measures
-    // here.
+    // Utilisation and memory of a device are beside those of its pods, which have no values here.
     node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 150, 42);
     node.allocations = {Given("ml", "train-0", "main", row.id)};
     const Rows rows = node.Rows("DCGM_FI_DEV_GPU_TEMP,gauge,t\n", "DCGM_FI_DEV_GPU_TEMP{");
@@ -172,16 +171,17 @@ TEST(UpstreamOwners, ValuesOfPodsFromTheirProcesses) {
   const std::string util = "DCGM_FI_DEV_GPU_UTIL,gauge,u\n";
   EXPECT_EQ(ValuesOf(node, util),
             Rows({"device 80", row("busy", "0", "62"), row("idle", "1", "0")}))
-      << "the device's row stays; a pod of which nothing is known has none";
+      << "the device's row stays; a pod without known values has no row";
   EXPECT_EQ(ValuesOf(node, kUsed), Rows({"device 30000", row("busy", "0", "24576")}))
-      << "memory that cannot be read costs no utilisation, nor the memory of others";
+      << "unreadable memory does not affect utilisation, nor the memory of others";
   node.options.use_old_namespace = true;
   EXPECT_EQ(
       ValuesOf(node, kUsed).at(1),
       R"(container_name="main",pod_name="busy",pod_namespace="ml",pod_uid="",vgpu="0"} 24576)");
   node.allocations = {};
   node.options.use_old_namespace = false;
-  EXPECT_EQ(ValuesOf(node, util + kUsed), Rows({"device 80", "device 30000"})) << "nobody's GPU";
+  EXPECT_EQ(ValuesOf(node, util + kUsed), Rows({"device 80", "device 30000"}))
+      << "the GPU has no owner";
 }
 
 TEST(UpstreamOwners, PodsOfCgroups) {
@@ -219,8 +219,8 @@ TEST(UpstreamOwners, ClaimsOfDevices) {
   const std::string pod = R"(,dra_pool_name="p",namespace="ml",pod="train-0")";
   EXPECT_EQ(owners_with({{"d", "gpu", node.gpu, "", ""}}), (Rows{claim + pod, "free", "free"}));
   EXPECT_EQ(owners_with({{"d", "gpu", "GPU-44444444-4444-4444-4444-444444444444", "", ""}}),
-            kNobody);  // Updated to another one.
-  EXPECT_EQ(owners_with({}), kNobody);
+            kNoOwner);  // The claim has another device now.
+  EXPECT_EQ(owners_with({}), kNoOwner);
   // Instance 3 of GPU 1.
   const std::string uuid = "MIG-aaaaaaaa-0000-0000-0000-000000000003";
   const std::string mig = R"(,dra_mig_device_uuid=")" + uuid + R"(",dra_mig_profile="2g.20gb")";
@@ -232,9 +232,9 @@ TEST(UpstreamOwners, TwoReplicasOfOneGpu) {
   OwnedNode node;
   node.allocations = {Given("ml", "train-0", "main", node.gpu + "::0"),
                       Given("ml", "train-0", "main", node.gpu + "::1")};
-  EXPECT_EQ(OwnersOf(node), kFirst);  // One container, however many replicas.
+  EXPECT_EQ(OwnersOf(node), kFirst);  // One container, with any number of replicas.
   node.allocations[1].pod = "train-1";
-  EXPECT_EQ(OwnersOf(node), kNobody);  // Upstream shows the last one listed.
+  EXPECT_EQ(OwnersOf(node), kNoOwner);  // Upstream shows the last one listed.
 }
 
 TEST(UpstreamOwners, SuffixesOfReplicas) {
@@ -248,7 +248,7 @@ TEST(UpstreamOwners, SuffixesOfReplicas) {
                           {"", ""}}) {
     EXPECT_EQ(ParseDeviceId(row.id).uuid, row.uuid) << row.id;
   }
-  PageNode node(1);  // "X::" names X, whatever X is.
+  PageNode node(1);  // "X::" names the device X.
   node.options.kubernetes = true;
   node.dcgm.SetInt64(abi::DCGM_FE_GPU, 0, 252, 1);
   node.allocations = {Given("ml", "train-0", "main", node.dcgm.gpus[0].uuid.substr(4) + "::")};
@@ -317,7 +317,7 @@ TEST(UpstreamOwners, AllowlistOfPodLabels) {
   EXPECT_FALSE(LabelAllowlist::Compile({"[invalid", "^team"}).ok());
 }
 
-// A ResourceSlice of one device, as the API server says it.
+// A ResourceSlice of one device, as the API server sends it.
 ApiObjects SliceOf(const std::string& name, const std::string& attributes) {
   const StatusOr<ApiEvent> event = ParseApiEvent(
       R"({"type":"ADDED","object":{"metadata":{"name":"s","resourceVersion":"1"},"spec":{)"
@@ -347,15 +347,15 @@ TEST(UpstreamOwners, Claims) {
   using Owned = std::vector<bool>;
   EXPECT_EQ(owned_by_claim("dev-0", whole(node.gpu)), (Owned{true, false, false}));
   EXPECT_EQ(owned_by_claim("dev-0", whole("GPU-of-another-node")), (Owned{false, false, false}))
-      << "another uuid counts at once";
+      << "a new uuid applies at once";
   EXPECT_EQ(owned_by_claim("dev-1", whole(node.gpu)), (Owned{false, false, false}))
-      << "a device that no slice has";
+      << "no slice has this device";
   EXPECT_EQ(
       owned_by_claim("dev-0", R"("type":{"string":"mig"},"parentUUID":{"string":")" + node.parent +
                                   R"("},"profile":{"string":"2g.20gb"},"uuid":{"string":)"
                                   R"("MIG-aaaaaaaa-0000-0000-0000-000000000003"})"),
       (Owned{false, true, false}))
-      << "the claim of an instance stands on its row";
+      << "the claim of an instance is on its row";
 }
 
 TEST(UpstreamOwners, JobFiles) {

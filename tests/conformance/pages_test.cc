@@ -1,5 +1,5 @@
-// What dcgm-exporter's own tests assert of fields, values and rows, asked of the whole way from raw
-// vendor values to the page.  conformance_lines.cc says which test is which line.
+// The assertions of dcgm-exporter's own tests about fields, values and rows, checked on the whole
+// path from raw vendor values to the page.  conformance_lines.cc gives the test of each line.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -121,7 +121,7 @@ TEST(UpstreamPages, BlankValues) {
   }
   EXPECT_EQ(power_of(0), 1U);
   EXPECT_EQ(power_of(140737488355327.0), 1U);
-  // Upstream shows these; here they are no readings.
+  // Upstream shows these values; podgpu does not, since they are not readings.
   for (const double nonsense :
        {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     EXPECT_EQ(power_of(nonsense), 0U) << nonsense;
@@ -155,13 +155,13 @@ TEST(UpstreamPages, XidMetric) {
         attributes_of(unknown),
         std::string("err_code=\"").append(code).append(R"(",err_msg="Unknown Error"} )" + code));
   }
-  EXPECT_EQ(attributes_of(-1), "") << "no number that a driver can mean";
+  EXPECT_EQ(attributes_of(-1), "") << "a driver never reports this number";
 }
 
 TEST(UpstreamPages, FieldFilter) {
   struct Case {
     uint16_t id;
-    std::vector<std::string> on;  // Which rows there are when every entity answers.
+    std::vector<std::string> on;  // The rows when every entity answers.
   };
   const Case cases[] = {
       {150, {R"(gpu="0")"}},
@@ -194,7 +194,7 @@ TEST(UpstreamPages, FieldFilter) {
     }
     EXPECT_EQ(rows, expected);
   }
-  PageNode node(1);  // A field that this DCGM does not know costs the others nothing.
+  PageNode node(1);  // An unknown field does not affect the others.
   node.dcgm.unknown_fields = {140};
   node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 42);
   const std::string csv = std::string(kTemp) + "DCGM_FI_DEV_MEMORY_TEMP,gauge,m\n";
@@ -217,7 +217,7 @@ TEST(UpstreamPages, CoreBitmask) {
   }
 }
 
-// GPUs 0 and 1, of which the first has two instances.
+// GPUs 0 and 1; GPU 0 has two instances.
 void AddInstances(PageNode& node) {
   node.dcgm.gpus[0].mig_enabled = true;
   node.dcgm.instances = {{0, 0, 7, "1g.10gb", {{0, 0}}}, {1, 0, 3, "2g.20gb", {{1, 0}}}};
@@ -228,11 +228,11 @@ void AddInstances(PageNode& node) {
 }
 constexpr const char* kUsedLine = "DCGM_FI_DEV_FB_USED,gauge,u\n";
 
-TEST(UpstreamPages, DiscoveryOfWhatIsThere) {
+TEST(UpstreamPages, DiscoveryOfPresentEntities) {
   EXPECT_EQ(PageNode(0).Page(kTemp), "");
   PageNode node(2);
   AddInstances(node);
-  std::ranges::reverse(node.dcgm.instances);  // In another order each still has its own parent.
+  std::ranges::reverse(node.dcgm.instances);  // In any order each has its own parent.
   const std::vector<std::string> rows = node.Rows(kUsedLine, "DCGM_FI_DEV_FB_USED{");
   ASSERT_EQ(rows.size(), 3U);
   for (const auto& [instance, number] :
@@ -248,14 +248,14 @@ TEST(UpstreamPages, DiscoveryOfWhatIsThere) {
   }
 }
 
-TEST(UpstreamPages, DiscoveryOfWhatFails) {
+TEST(UpstreamPages, DiscoveryWithFailingCalls) {
   {
     PageNode node(2);
     node.dcgm.SetInt64(DCGM_FE_GPU, 0, 150, 42);
     node.dcgm.SetInt64(DCGM_FE_GPU, 1, 150, 43);
     node.dcgm.Fail("dcgmGetDeviceAttributes", abi::DCGM_ST_GENERIC_ERROR, 1);
     EXPECT_FALSE(node.Rows(kTemp, "DCGM_FI_DEV_GPU_TEMP{").empty())
-        << "one device that does not answer hides no other";
+        << "a device that does not answer does not hide others";
   }
   const auto discover = [&](auto change) {
     PageNode other(1);
@@ -275,7 +275,7 @@ TEST(UpstreamPages, DiscoveryOfWhatFails) {
   }
 }
 
-TEST(UpstreamPages, DiscoveryOfWhatIsMissing) {
+TEST(UpstreamPages, DiscoveryOfMissingEntities) {
   struct Case {
     const char *gpus, *switches, *cpus, *missing;
   };
@@ -304,7 +304,7 @@ TEST(UpstreamPages, DiscoveryOfNamesOfInstances) {
     value.value.i64 = 7;
   });
   const std::vector<std::string> rows = node.Rows(kUsedLine, "DCGM_FI_DEV_FB_USED{");
-  EXPECT_EQ(rows.size(), 3U) << "an instance whose name is not told is shown all the same";
+  EXPECT_EQ(rows.size(), 3U) << "an instance without a name is still shown";
 }
 
 TEST(UpstreamPages, WatchWithoutEntities) {
@@ -320,7 +320,7 @@ TEST(UpstreamPages, WatchWithoutEntities) {
   EXPECT_EQ(node.Rows(csv, "DCGM_FI_").size(), 2U);
 }
 
-TEST(UpstreamPages, WatchThatFails) {
+TEST(UpstreamPages, WatchesThatFail) {
   for (const char* call : {"dcgmGroupCreate", "dcgmFieldGroupCreate", "dcgmWatchFields"}) {
     PageNode node(1);
     DcgmSource source(
@@ -332,7 +332,7 @@ TEST(UpstreamPages, WatchThatFails) {
     const std::vector<const Field*> fields = {FindField(150)};
     node.dcgm.Fail(call, abi::DCGM_ST_GENERIC_ERROR);
     const StatusOr<WatchResult> refused = source.Watch(*topology, fields, std::chrono::seconds(1));
-    // Without a group nothing is watched; without the field only the field is missing.
+    // Without a group there is no watch; without the field only the field is missing.
     EXPECT_EQ(refused.ok(), call != std::string_view("dcgmGroupCreate")) << call;
     const std::string why =
         refused.ok() ? refused->reason : std::string(refused.status().message());

@@ -1,6 +1,6 @@
-// What dcgm-exporter's own tests assert of the running program: its answers, its reloads, its ends.
-// Real processes on a simulated node, but for what only the inside can show.
-// conformance_lines.cc says which test is which line.
+// The assertions of dcgm-exporter's own tests about the running program: its answers, its reloads,
+// its ends.  Real processes on a simulated node, except for internal functions.
+// conformance_lines.cc gives the test of each line.
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -35,7 +35,7 @@ class UpstreamProgram : public FailureFixture {
  protected:
   UpstreamProgram() : FailureFixture(kThreeGpus) {}
 
-  // Starts podgpu with a counters file, whose path it returns, and waits for its rows.
+  // Starts podgpu with a counters file, waits for its rows, and returns the file's path.
   std::string StartWith(std::string_view counters, std::vector<std::string> flags = {}) {
     const std::string path = files_.Write("counters.csv", counters);
     flags.insert(flags.end(), {"-c=200", "--stale-after=2s", "-f", path});
@@ -76,7 +76,7 @@ TEST_F(UpstreamProgram, AnswersWithoutPodsWhileTheKubeletFails) {
   EXPECT_TRUE(Page().Has("DCGM_FI_DEV_GPU_TEMP"));
 }
 
-TEST_F(UpstreamProgram, ServesOthersWhenAClientGoesAway) {
+TEST_F(UpstreamProgram, ServesOthersWhenAClientDisconnects) {
   StartWith(kTemperature);
   ASSERT_TRUE(exporter_->Await("/metrics", kTempRows));
   for (int i = 0; i < 20; ++i) {
@@ -110,7 +110,8 @@ TEST_F(UpstreamProgram, EveryScrapeDuringReloadsIsWhole) {
     while (true) {
       const LoopbackResponse page = exporter_->Fetch("/metrics");
       ASSERT_EQ(page.status, 200);
-      ASSERT_NE(page.body.find(kTempRows), std::string::npos) << "rows of both lists never go";
+      ASSERT_NE(page.body.find(kTempRows), std::string::npos)
+          << "rows of both lists are on every page";
       ASSERT_TRUE(ParseTextStrictly(page.body).ok());
       const bool two = page.body.find(kPowerRows) != std::string::npos;
       const MetricPage parsed(page.body);
@@ -126,20 +127,20 @@ TEST_F(UpstreamProgram, AFileIsWatchedByItsContent) {
   const std::string path = StartWith(kTemperature);
   ASSERT_TRUE(exporter_->Await("/metrics", kTempRows));
   std::ofstream(path, std::ios::app) << "DCGM_FI_DEV_POWER_USAGE, gauge, power\n";
-  ASSERT_TRUE(exporter_->Await("/metrics", kPowerRows)) << "written in place";
+  ASSERT_TRUE(exporter_->Await("/metrics", kPowerRows)) << "the file was written in place";
   files_.Write("next.csv", kTemperature);
   std::filesystem::rename(files_.path() + "/next.csv", path);
   ASSERT_TRUE(exporter_->AwaitWithout("/metrics", kPowerRows)) << "replaced";
   std::filesystem::remove(path);
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Value("podgpu_config_last_reload_successful") == 0;
-  })) << "taken away";
+  })) << "the file was removed";
   EXPECT_TRUE(Page().Has("DCGM_FI_DEV_GPU_TEMP"));
   files_.Write("counters.csv", kTwoFields);
-  EXPECT_TRUE(exporter_->Await("/metrics", kPowerRows)) << "back again";
+  EXPECT_TRUE(exporter_->Await("/metrics", kPowerRows)) << "the file exists again";
 }
 
-TEST_F(UpstreamProgram, AGpuThatIsUnboundLeavesAndReturns) {
+TEST_F(UpstreamProgram, AnUnboundGpuDisappearsAndReturns) {
   StartWith(kTemperature, {"--enable-gpu-bind-unbind-watch"});
   const auto has_gpu_1 = [](const MetricPage& page) {
     return page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("1")});
@@ -147,7 +148,7 @@ TEST_F(UpstreamProgram, AGpuThatIsUnboundLeavesAndReturns) {
   ASSERT_TRUE(AwaitPage(has_gpu_1));
   node_.Command({"fault", "bind_unbind", "gpu=1", "for=2s"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
-    EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "at no moment";
+    EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "values are on every page";
     return !has_gpu_1(page);
   }));
   EXPECT_TRUE(AwaitPage(has_gpu_1));
@@ -192,7 +193,7 @@ TEST_F(UpstreamProgram, TheListOfAConfigMapIsServedAndFollowed) {
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Value("podgpu_config_last_reload_successful") == 0;
   }));
-  EXPECT_TRUE(Page().Has("DCGM_FI_DEV_FB_USED")) << "a bad list changes nothing";
+  EXPECT_TRUE(Page().Has("DCGM_FI_DEV_FB_USED")) << "an invalid list changes nothing";
   server.Put(kMaps, "gpu/metrics", kMetadata, data("DCGM_FI_DEV_POWER_USAGE, gauge, power"));
   EXPECT_TRUE(exporter_->Await("/metrics", kPowerRows)) << exporter_->Get("/");
 }
@@ -225,7 +226,7 @@ TEST_F(UpstreamProgram, TlsAndPasswords) {
   EXPECT_EQ(status_of({"--cacert", ca, https}), "401");
 }
 
-TEST_F(UpstreamProgram, WhatTheImageIsAskedFor) {
+TEST_F(UpstreamProgram, AnswersTheChecksOfTheImage) {
   const std::string flags_file = PODGPU_SOURCE_DIR "/deploy/default-counters.csv";
   exporter_.emplace(node_, std::vector<std::string>{"-c=200", "-f", flags_file});
   ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_"));
@@ -404,7 +405,7 @@ TEST(UpstreamInside, ConfigMapOfCounters) {
   ASSERT_TRUE(one.ok()) << one.status();
   ASSERT_EQ(one->counters.size(), 1U);
   EXPECT_EQ(one->counters[0].name, "DCGM_FI_DEV_GPU_TEMP");
-  // A ConfigMap that is not there: upstream ends, here the file serves until it is.
+  // A missing ConfigMap: upstream ends; podgpu serves the file until the ConfigMap exists.
   for (const auto& [name_space, name] : {std::pair("gpu", "wrong"), {"wrong", "metrics"}}) {
     const StatusOr<Counters> other = load(name_space, name);
     ASSERT_TRUE(other.ok()) << other.status();
@@ -412,8 +413,8 @@ TEST(UpstreamInside, ConfigMapOfCounters) {
   }
 }
 
-// Upstream ends at each of these; here the program waits for the library and says what it found.
-TEST(UpstreamInside, LibrariesThatCannotBeUsed) {
+// Upstream ends at each of these; podgpu waits for the library and reports what it found.
+TEST(UpstreamInside, UnusableLibraries) {
   const TemporaryFolder folder;
   std::string header(
       "\x7f"
@@ -425,7 +426,7 @@ TEST(UpstreamInside, LibrariesThatCannotBeUsed) {
   header[20] = 1;
   for (const std::string& path :
        {folder.path() + "/libdcgm.so.4",  // Missing.
-        folder.Write("not-elf.so", "no library\n"), folder.Write("riscv.so", header),
+        folder.Write("not-elf.so", "not a library\n"), folder.Write("riscv.so", header),
         folder.Write("cut.so", header.substr(0, 5))}) {
     Child podgpu({PODGPU_BINARY_DIR "/bin/podgpu", "-a", "127.0.0.1:0", "--libdcgm=" + path, "-f",
                   PODGPU_SOURCE_DIR "/deploy/default-counters.csv"});

@@ -1,9 +1,9 @@
 // tidy: table
-// The command line of dcgm-exporter 4.8.2: every flag with its short form, variable and default,
-// and a value that it takes.
+// The command line of dcgm-exporter 4.8.2: every flag with its short form, variable, default, and a
+// valid value.
 //
-// Written down from its documentation apart from our own table (cli/flag_table.cc), so that a flag
-// that is lost or renamed there is missed here.  Constants.
+// Copied from its documentation, independent of podgpu's own table (cli/flag_table.cc), so a test
+// notices a flag that is missing or renamed there.  Constants.
 #pragma once
 
 #include <array>

@@ -13,17 +13,17 @@ namespace podgpu::demo {
 namespace {
 
 constexpr uint16_t kDefaultClusterPort = 9401;
-constexpr std::chrono::seconds kMapPatience{30};
-constexpr std::chrono::seconds kClusterStopPatience{5};
+constexpr std::chrono::seconds kMapTimeout{30};
+constexpr std::chrono::seconds kClusterStopTimeout{5};
 constexpr const char* kScenarios[] = {"demo", "time-slicing", "mig-mixed"};
 constexpr std::string_view kMap = "pod_and_gpu_map_info";
 
 using Nodes = std::vector<std::unique_ptr<DemoNode>>;
 
-// "gpu-node-1 research/llama-train-0": who is where.
+// "gpu-node-1 research/llama-train-0": a pod and its node.
 using Residents = std::set<std::string>;
 
-// The pods that the scenarios give GPUs.
+// The pods to which the scenarios give GPUs.
 Residents ExpectedResidents(const Nodes& nodes) {
   Residents residents;
   for (const std::unique_ptr<DemoNode>& node : nodes) {
@@ -47,7 +47,7 @@ Residents ResidentsOf(const std::vector<Sample>& page) {
   return residents;
 }
 
-// The nodes of the demo, started; fewer than there are scenarios after a complaint.
+// The started nodes of the demo; fewer than the scenarios after a complaint.
 Nodes StartNodes(const Setting& setting) {
   Nodes nodes;
   auto port = static_cast<uint16_t>(setting.port + 1);
@@ -86,7 +86,7 @@ std::vector<std::string> ClusterArguments(const Setting& setting, const Nodes& n
           "--node-interval=2s"};
 }
 
-void TellWhereTheMapIs(const Setting& setting, const std::string& page) {
+void PrintMapAddresses(const Setting& setting, const std::string& page) {
   std::printf("These numbers come from the simulator. No GPU of this machine is read.\n");
   constexpr int kShown = 4;
   int shown = 0;
@@ -111,12 +111,12 @@ void TellWhereTheMapIs(const Setting& setting, const std::string& page) {
   std::fflush(stdout);
 }
 
-// Waits until the map says who is where, as the scenarios do.
+// Waits until the map shows the same pods on the same nodes as the scenarios.
 int CheckMap(const Setting& setting, const Nodes& nodes, Child& cluster) {
   const Residents expected = ExpectedResidents(nodes);
   std::string page;
   Residents found;
-  const bool right = Await(cluster, "the map", kMapPatience, [&] {
+  const bool right = Await(cluster, "the map", kMapTimeout, [&] {
     page = Fetch(setting.port, "/metrics").value_or("");
     found = ResidentsOf(ParsePage(page));
     return found == expected;
@@ -137,7 +137,7 @@ int CheckMap(const Setting& setting, const Nodes& nodes, Child& cluster) {
   Say(setting, 5, "check",
       std::to_string(expected.size()) + " pods on " + std::to_string(nodes.size()) +
           " nodes, as the scenarios say");
-  TellWhereTheMapIs(setting, page);
+  PrintMapAddresses(setting, page);
   return kAsExpected;
 }
 
@@ -152,9 +152,9 @@ int RunCluster(Setting setting) {
   if (nodes.size() < std::size(kScenarios)) {
     return kUnexpected;
   }
-  const Patience since_start(kMapPatience);
+  const WaitLimit since_start(kMapTimeout);
   Child cluster(ClusterArguments(setting, nodes), {}, setting.run / "podgpu-cluster.log");
-  if (!Await(cluster, "the cluster role", kMapPatience,
+  if (!Await(cluster, "the cluster role", kMapTimeout,
              [&] { return Fetch(setting.port, "/readyz").has_value(); })) {
     return kUnexpected;
   }
@@ -162,7 +162,7 @@ int RunCluster(Setting setting) {
     Say(setting, 4, "cluster", setting.moved + "; " + std::to_string(setting.port) + " is free");
   }
   Say(setting, 4, "cluster",
-      "every node has been asked " + Elapsed(since_start) + " s after start");
+      "every node was asked within " + Elapsed(since_start) + " s after start");
   int code = CheckMap(setting, nodes, cluster);
   if (code == kAsExpected && !setting.ends_after_check()) {
     std::vector<NamedChild> children = {{"the cluster role", &cluster}};
@@ -172,7 +172,7 @@ int RunCluster(Setting setting) {
     }
     code = Stay(signals, children);
   }
-  cluster.Stop(kClusterStopPatience);
+  cluster.Stop(kClusterStopTimeout);
   for (const std::unique_ptr<DemoNode>& node : nodes) {
     node->Stop();
   }

@@ -1,7 +1,6 @@
-// The demo of the cluster role: three simulated nodes, podgpu on each, and podgpu cluster over
-// them.
+// The demo of the cluster role: three simulated nodes with podgpu on each, and podgpu cluster.
 //
-// What the map says is compared with the scenarios.  One thread.
+// Compares the map with the scenarios.  One thread.
 #pragma once
 
 #include "tests/demo/setting.h"

@@ -1,10 +1,11 @@
 // podgpu_demo COMMAND BUILD_FOLDER RUN_FOLDER SCENARIO_FOLDER: steps 3 to 5 of ./dev demo, ./dev
-// demo-cluster and of the two with "-check".
+// demo-cluster and of both with "-check".
 //
 // Starts podgpu-sim on a scenario and podgpu on that simulated node, compares the page with the
-// scenario, and shows where to look; the cluster demo does it with three nodes and the cluster
-// role. A demo stays in the foreground until a signal or DEMO_SECONDS; a "-check" ends after the
-// comparison.  Exit code 0: all as expected, 1: not, 2: wrong use or a taken PORT.
+// scenario, and prints the addresses to open; the cluster demo does it with three nodes and the
+// cluster role.  A demo stays in the foreground until a signal or DEMO_SECONDS; a "-check" ends
+// after the comparison.  Exit code 0: as expected; 1: not as expected; 2: wrong use or a PORT in
+// use.
 #include <cstdio>
 #include <span>
 #include <string>
@@ -19,12 +20,12 @@ namespace podgpu::demo {
 namespace {
 
 constexpr uint16_t kDefaultPort = 9400;
-constexpr std::chrono::seconds kPagePatience{30};
+constexpr std::chrono::seconds kPageTimeout{30};
 
-// A world that has just begun has done no work yet; from this time on there is something to see.
+// A new world has done no work yet; from this world time on its values are not all zero.
 constexpr sim::TimeUs kShownFromUs = 3'000'000;
 
-void TellWhereToLook(const Setting& setting, const std::vector<std::string>& lines) {
+void PrintAddresses(const Setting& setting, const std::vector<std::string>& lines) {
   std::printf("These numbers come from the simulator. No GPU of this machine is read.\n");
   for (const std::string& line : lines) {
     std::printf("  %s\n", line.c_str());
@@ -43,12 +44,12 @@ void TellWhereToLook(const Setting& setting, const std::vector<std::string>& lin
   std::fflush(stdout);
 }
 
-// Waits until the page says what the scenario does.  The first page may be older than the kubelet's
-// first answer, so a difference counts only when it lasts.
+// Waits until the page agrees with the scenario.  The first page may be older than the kubelet's
+// first answer, so only a lasting difference counts.
 int CheckPage(const Setting& setting, const Expectation& expected, DemoNode& node) {
   std::vector<Sample> page;
   std::vector<std::string> wrong = {"no page yet"};
-  const bool right = Await(node.exporter(), "the page", kPagePatience, [&] {
+  const bool right = Await(node.exporter(), "the page", kPageTimeout, [&] {
     if (const std::optional<std::string> text = Fetch(setting.port, "/metrics")) {
       page = ParsePage(*text);
       wrong = Compare(expected, page);
@@ -62,7 +63,7 @@ int CheckPage(const Setting& setting, const Expectation& expected, DemoNode& nod
     return kUnexpected;
   }
   Say(setting, 5, "check", Summary(expected));
-  TellWhereToLook(setting, ShownLines(expected, page));
+  PrintAddresses(setting, ShownLines(expected, page));
   return kAsExpected;
 }
 
@@ -81,7 +82,7 @@ int RunNode(Setting setting) {
   Say(setting, 3, "simulator",
       gpus + " x " + expected.model + ", scenario " + std::string(node->world().scenario_name()));
 
-  const Patience since_start(std::chrono::seconds(30));
+  const WaitLimit since_start(std::chrono::seconds(30));
   if (!node->StartExporter()) {
     return kUnexpected;
   }

@@ -9,8 +9,8 @@
 namespace podgpu::demo {
 namespace {
 
-constexpr std::chrono::seconds kStartPatience{30};
-constexpr std::chrono::seconds kStopPatience{5};
+constexpr std::chrono::seconds kStartTimeout{30};
+constexpr std::chrono::seconds kStopTimeout{5};
 
 std::vector<std::string> ExporterArguments(const DemoNode::Place& place) {
   const std::string run = place.run.string();
@@ -32,7 +32,7 @@ std::vector<std::string> ExporterArguments(const DemoNode::Place& place) {
           run + "/proc"};
 }
 
-// Where the simulated node and its API server are.
+// The addresses of the simulated node and its API server.
 std::vector<std::string> ExporterVariables(const DemoNode::Place& place) {
   std::vector<std::string> variables = {"PODGPU_SIM_DIR=" + place.run.string()};
   std::ifstream file(place.run / "api/env");
@@ -72,7 +72,7 @@ bool DemoNode::StartSimulator() {
       std::vector<std::string>{place_.build / "bin/podgpu-sim", "run", place_.scenario, "--dir",
                                place_.run, "--engine-tcp", "127.0.0.1:0", "--api-server"},
       std::vector<std::string>{}, place_.run / "podgpu-sim.log");
-  return Await(*simulator_, "the simulator", kStartPatience, [this] {
+  return Await(*simulator_, "the simulator", kStartTimeout, [this] {
     std::string error;
     directory_ = sim::RunDirectory::Open(place_.run, error);
     return directory_ != nullptr && std::filesystem::exists(place_.run / "kubelet/kubelet.sock") &&
@@ -83,16 +83,16 @@ bool DemoNode::StartSimulator() {
 bool DemoNode::StartExporter() {
   exporter_.emplace(ExporterArguments(place_), ExporterVariables(place_),
                     place_.run / "podgpu.log");
-  return Await(*exporter_, "the exporter", kStartPatience,
+  return Await(*exporter_, "the exporter", kStartTimeout,
                [this] { return Fetch(place_.port, "/readyz").has_value(); });
 }
 
 void DemoNode::Stop() {
   if (exporter_) {
-    exporter_->Stop(kStopPatience);
+    exporter_->Stop(kStopTimeout);
   }
   if (simulator_) {
-    simulator_->Stop(kStopPatience);
+    simulator_->Stop(kStopTimeout);
   }
 }
 

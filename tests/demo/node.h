@@ -1,7 +1,7 @@
-// A node of a demo: podgpu-sim on a scenario, and podgpu on what it simulates.
+// A node of a demo: podgpu-sim on a scenario, and podgpu on that simulated node.
 //
-// Both are started as a person would, with their output in files beside each other.  The same
-// scenario, opened once more in this process, tells what is true there.  One thread.
+// Both start as a user would start them, with their output in files.  This process opens the same
+// scenario to know the true values.  One thread.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@ class DemoNode {
  public:
   struct Place {
     std::filesystem::path build, run;
-    std::string scenario;  // The file.
+    std::string scenario;  // The scenario's file.
     uint16_t port = 0;
-    std::string name;  // NODE_NAME; empty: that of this machine.
+    std::string name;  // NODE_NAME; empty: the name of this machine.
   };
 
-  // Null after a complaint, as the next ones return false.
+  // Null after a complaint; the next functions return false then.
   static std::unique_ptr<DemoNode> Read(Place place);
 
   bool StartSimulator();
-  // Waits for the first answer, not until it is ready.
+  // Waits for the first answer; readiness may come later.
   bool StartExporter();
   void Stop();
 
@@ -46,7 +46,7 @@ class DemoNode {
   explicit DemoNode(Place place) : place_(std::move(place)) {}
 
   const Place place_;
-  std::vector<std::byte> image_;  // Outlives the world.
+  std::vector<std::byte> image_;  // Must outlive the world.
   std::unique_ptr<sim::World> world_;
   std::unique_ptr<sim::RunDirectory> directory_;
   std::optional<Child> simulator_;

@@ -18,7 +18,7 @@ constexpr std::string_view kEnergyOfPods = "podgpu_pod_gpu_energy_joules_total";
 constexpr std::string_view kEnergyByMethod = "podgpu_gpu_energy_by_method_joules_total";
 constexpr size_t kShownColumns = 100;
 
-// Reads `name="value"` pairs; `at` stands behind "{" and ends behind "}".
+// Reads `name="value"` pairs; `at` is after "{" before the call and after "}" afterwards.
 std::vector<std::pair<std::string, std::string>> ParseLabels(std::string_view line, size_t& at) {
   std::vector<std::pair<std::string, std::string>> labels;
   while (at < line.size() && line[at] != '}') {
@@ -53,7 +53,7 @@ std::string OwnerOf(const Sample& sample) {
              : Path(sample.Label("namespace"), sample.Label("pod"), sample.Label("container"));
 }
 
-// Collects who was given which device.
+// Collects the containers of each device.
 class Owners final : public sim::PodVisitor {
  public:
   Owners(const sim::World& world, sim::TimeUs at) : world_(world), at_(at) {}
@@ -124,15 +124,15 @@ void CompareAllocations(const Expectation& expected, const std::vector<Sample>& 
   }
   for (const std::string& allocation : seen) {
     if (!expected.allocations.contains(allocation)) {
-      wrong.push_back(family + " has " + allocation + ", which the scenario has not");
+      wrong.push_back(family + " has " + allocation + ", which the scenario lacks");
     }
   }
 }
 
 double NumberIn(const Sample& sample) { return std::strtod(sample.value.c_str(), nullptr); }
 
-// Those who share a GPU are charged different parts of its energy, and with what is nobody's they
-// make up the whole.
+// The pods that share a GPU are charged different amounts of its energy, and together with the
+// energy without an owner they sum up to the whole.
 void CompareEnergy(const Expectation& expected, int gpu, const std::vector<Sample>& page,
                    std::vector<std::string>& wrong) {
   std::map<std::string, double> by_pod;
@@ -170,7 +170,7 @@ void CompareEnergy(const Expectation& expected, int gpu, const std::vector<Sampl
   }
 }
 
-// A line of the page with all labels left out but `shown`.
+// A line of the page with only the labels `shown`.
 std::string WithLabels(const Sample& sample, std::span<const std::string_view> shown) {
   std::string text = sample.family + "{";
   bool comma = false;

@@ -1,7 +1,7 @@
-// What the demo's page must say, and what it says.
+// The expected content of the demo's page, and the check of the page.
 //
 // The expectation is computed from the scenario alone, through the simulated world and never
-// through the page.  The page is read by a small parser of lines that knows nothing of podgpu's
+// through the page.  The page is read by a small parser of lines that shares no code with podgpu's
 // writer.  Pure functions; any thread.
 #pragma once
 
@@ -21,13 +21,13 @@ struct Sample {
   std::vector<std::pair<std::string, std::string>> labels;  // In the page's order.
   std::string value;
 
-  std::string Label(std::string_view name) const;  // Empty when it is not there.
+  std::string Label(std::string_view name) const;  // Empty when it is missing.
 };
 
 // The samples of a page in text format.
 std::vector<Sample> ParsePage(std::string_view page);
 
-// "gpu 4: batch/slice-a/main" and the like: what owns what.
+// The owners of devices, such as "gpu 4: batch/slice-a/main".
 using Ownership = std::set<std::string>;
 
 struct Expectation {
@@ -41,14 +41,13 @@ struct Expectation {
 
 Expectation ExpectationOf(const sim::World& world, sim::TimeUs at);
 
-// What is wrong with the page, one line each; empty when it says what is expected.
+// The errors of the page, one line each; empty when it is as expected.
 std::vector<std::string> Compare(const Expectation& expected, const std::vector<Sample>& page);
 
 // "5 GPUs owned by one pod, 1 shared by 4, 1 in MIG mode, 1 free".
 std::string Summary(const Expectation& expected);
 
-// Lines that show a reader what is there: utilisation, power and owners, from the page, at most 100
-// columns each.
+// Lines of the page for a first look: utilisation, power and owners, at most 100 columns each.
 std::vector<std::string> ShownLines(const Expectation& expected, const std::vector<Sample>& page);
 
 }  // namespace podgpu::demo

@@ -1,5 +1,4 @@
-// The demo's check itself: a page that says what the scenario does passes, each way of differing is
-// named.
+// The demo's own check: it accepts a page that agrees with the scenario and names every difference.
 #include "tests/demo/page.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +40,7 @@ std::string Replaced(std::string text, std::string_view what, std::string_view b
   return text.replace(at, what.size(), by);
 }
 
-TEST(DemoPage, PassesWhenThePageSaysWhatTheScenarioDoes) {
+TEST(DemoPage, PassesWhenThePageAgreesWithTheScenario) {
   EXPECT_TRUE(Compare(TwoGpus(), ParsePage(kPage)).empty());
 }
 
@@ -59,7 +58,7 @@ TEST(DemoPage, NamesEachDifference) {
        "gpu 1 carries the pod labels \"web/a/srv\", the scenario says \"\""},
       {"pod=\"b\"", "pod=\"a\"", "podgpu_allocation_info lacks gpu 1: web/b/srv"},
       {"pod=\"b\"", "pod=\"c\"",
-       "podgpu_allocation_info has gpu 1: web/c/srv, which the scenario has not"},
+       "podgpu_allocation_info has gpu 1: web/c/srv, which the scenario lacks"},
       {"\"sm_share\"} 20", "\"sm_share\"} 11.5",
        "gpu 1 has different parts of energy for 1 pods, the scenario has 2"},
       {"\"sm_share\"} 20", "\"sm_share\"} 21",
@@ -73,7 +72,7 @@ TEST(DemoPage, NamesEachDifference) {
   }
 }
 
-TEST(DemoPage, ShowsLinesOfThePageWithoutLabelsThatAFirstLookDoesNotNeed) {
+TEST(DemoPage, ShowsLinesWithOnlyTheMainLabels) {
   const auto lines = ShownLines(TwoGpus(), ParsePage(kPage));
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_EQ(
@@ -85,7 +84,7 @@ TEST(DemoPage, ShowsLinesOfThePageWithoutLabelsThatAFirstLookDoesNotNeed) {
             "podgpu_pod_gpu_energy_joules_total{gpu=\"1\",namespace=\"web\",pod=\"b\",...} 20");
 }
 
-TEST(DemoPage, LeavesOutLabelsBeforeItCutsANumber) {
+TEST(DemoPage, DropsLabelsBeforeItCutsANumber) {
   const std::string long_name(60, 'x');
   const auto page = ParsePage(Replaced(std::string(kPage), "container=\"main\"} 97",
                                        "container=\"" + long_name + "\"} 597.408000"));

@@ -134,14 +134,14 @@ std::optional<std::string> Child::Ended() {
                              : "signal " + std::to_string(WTERMSIG(*status_));
 }
 
-void Child::Stop(std::chrono::milliseconds patience) {
+void Child::Stop(std::chrono::milliseconds timeout) {
   if (!Ended()) {
     kill(-pid_, SIGTERM);
-    const Patience wait(patience);
+    const WaitLimit wait(timeout);
     while (!Ended() && wait.WaitABit()) {
     }
   }
-  kill(-pid_, SIGKILL);  // What is left of the group; nobody when all went well.
+  kill(-pid_, SIGKILL);  // The rest of the group; normally it is empty.
   while (!Ended()) {
     poll(nullptr, 0, static_cast<int>(kPollStep.count()));
   }
@@ -227,15 +227,15 @@ std::optional<std::string> Fetch(uint16_t port, const std::string& path) {
   return answer.substr(end + 4);
 }
 
-Patience::Patience(std::chrono::milliseconds length)
+WaitLimit::WaitLimit(std::chrono::milliseconds length)
     : start_(SystemClock().Now()), length_(length) {}
 
-bool Patience::WaitABit() const {
+bool WaitLimit::WaitABit() const {
   poll(nullptr, 0, static_cast<int>(kPollStep.count()));
   return SystemClock().Now() - start_ < length_;
 }
 
-double Patience::ElapsedSeconds() const {
+double WaitLimit::ElapsedSeconds() const {
   return std::chrono::duration<double>(SystemClock().Now() - start_).count();
 }
 

@@ -1,8 +1,8 @@
-// The processes of the demo: one child that writes to a log file, and who listens where.
+// The processes of the demo: a child that writes to a log file, and which process uses a port.
 //
-// A child leads a process group of its own, so that Ctrl-C reaches the demo alone and the demo ends
-// its children in order; the kernel ends a child whose demo was killed.  Not for tests that read
-// what a child says: those have their own.  One thread.
+// A child leads its own process group, so Ctrl-C reaches only the demo, which ends its children in
+// order; the kernel ends a child whose demo was killed.  Not for tests that read a child's output:
+// they use their own class.  One thread.
 #pragma once
 
 #include <chrono>
@@ -24,11 +24,11 @@ class Child {
   Child& operator=(const Child&) = delete;
   ~Child();
 
-  // How it ended, in words ("exit code 2", "signal 9"), or nothing while it runs.
+  // How it ended, in words ("exit code 2", "signal 9"); empty while it runs.
   std::optional<std::string> Ended();
-  // Asks the group to end, waits for that, and kills what is left after `patience`.
-  void Stop(std::chrono::milliseconds patience);
-  // The last lines that it wrote.
+  // Asks the group to end, waits, and kills the rest after `timeout`.
+  void Stop(std::chrono::milliseconds timeout);
+  // The last lines of its output.
   std::string LastLines() const;
   const std::string& log() const { return log_; }
 
@@ -41,17 +41,17 @@ class Child {
 // Whether nothing listens on this TCP port.
 bool IsFree(uint16_t port);
 
-// "prometheus (pid 812)", or "another program" where /proc does not show it to us.
+// "prometheus (pid 812)", or "another program" when /proc does not show it.
 std::string ListenerOf(uint16_t port);
 
-// The body of GET http://127.0.0.1:port/path when the status is 200.
+// The body of GET http://127.0.0.1:port/path; empty unless the status is 200.
 std::optional<std::string> Fetch(uint16_t port, const std::string& path);
 
-// The rest of a wait that may last until a deadline.
-class Patience {
+// The rest of a wait with a deadline.
+class WaitLimit {
  public:
-  explicit Patience(std::chrono::milliseconds length);
-  // Waits a moment; false when the deadline has come.
+  explicit WaitLimit(std::chrono::milliseconds length);
+  // Waits a moment; false after the deadline.
   bool WaitABit() const;
   double ElapsedSeconds() const;
 

@@ -28,7 +28,7 @@ std::optional<int> ChoosePort(uint16_t first, Setting& setting) {
   const std::string pinned = Variable("PORT");
   const std::optional<uint64_t> number = ParseDecimal(pinned);
   if (!pinned.empty() && (!number || *number == 0 || *number > 65535)) {
-    Complain("PORT=" + pinned + " is no port; give a number from 1 to 65535");
+    Complain("PORT=" + pinned + " is not a port; give a number from 1 to 65535");
     return kWrongUse;
   }
   setting.port = pinned.empty() ? first : static_cast<uint16_t>(*number);
@@ -47,7 +47,7 @@ std::optional<int> ChoosePort(uint16_t first, Setting& setting) {
   return std::nullopt;
 }
 
-std::string Elapsed(const Patience& start) {
+std::string Elapsed(const WaitLimit& start) {
   std::array<char, 32> seconds{};
   std::snprintf(seconds.data(), seconds.size(), "%.1f", start.ElapsedSeconds());
   return seconds.data();
@@ -65,7 +65,7 @@ sigset_t BlockSignals() {
 
 int Stay(const sigset_t& signals, std::span<const NamedChild> children) {
   const std::optional<uint64_t> seconds = ParseDecimal(Variable("DEMO_SECONDS"));
-  const Patience wait(std::chrono::seconds(seconds.value_or(0)));
+  const WaitLimit wait(std::chrono::seconds(seconds.value_or(0)));
   while (true) {
     for (const NamedChild& one : children) {
       if (const auto end = one.child->Ended()) {

@@ -1,6 +1,6 @@
-// What the demos have in common: their settings, what they say, and how they wait and end.
+// Shared parts of the demos: their settings, their output, and how they wait and end.
 //
-// Messages are lines "demo 3/5 ...": ./dev has said the first two.  One thread.
+// Messages are lines "demo 3/5 ..."; ./dev prints steps 1 and 2.  One thread.
 #pragma once
 
 #include <chrono>
@@ -23,30 +23,30 @@ struct Setting {
   std::filesystem::path build, run;
   std::filesystem::path scenarios;  // The folder.
   uint16_t port = 0;
-  std::string moved;  // Why not the default port; empty when it is.
+  std::string moved;  // Why the default port is not used; empty when it is.
 
   bool ends_after_check() const { return command.ends_with("-check"); }
 };
 
 void Say(const Setting& setting, int step, const char* name, const std::string& text);
-// To standard error; gives kUnexpected.
+// Prints to standard error; returns kUnexpected.
 int Complain(const std::string& text);
 
-// Of the environment; empty when it is not set.
+// A variable of the environment; empty when it is not set.
 std::string Variable(const char* name);
 
-// Chooses the port: PORT insists, else the first free one from `first` on.  A code to end with when
-// it cannot be.
+// Chooses the port: PORT if given, else the first free one from `first` on.  Returns an exit code
+// when there is none.
 std::optional<int> ChoosePort(uint16_t first, Setting& setting);
 
-// "1.2": since `start`, in seconds.
-std::string Elapsed(const Patience& start);
+// The seconds since `start`, such as "1.2".
+std::string Elapsed(const WaitLimit& start);
 
-// Waits until `done` holds; says why not when the child ends or patience does.
+// Waits until `done` returns true; prints the reason when the child ends or the time is over.
 template <typename Condition>
-bool Await(Child& child, const std::string& what, std::chrono::milliseconds patience,
+bool Await(Child& child, const std::string& what, std::chrono::milliseconds timeout,
            Condition done) {
-  const Patience wait(patience);
+  const WaitLimit wait(timeout);
   while (!done()) {
     const std::optional<std::string> end = child.Ended();
     if (end || !wait.WaitABit()) {
@@ -58,14 +58,14 @@ bool Await(Child& child, const std::string& what, std::chrono::milliseconds pati
   return true;
 }
 
-// Blocks the signals that end a demo, so that they are waited for.
+// Blocks the signals that end a demo, so the demo can wait for them.
 sigset_t BlockSignals();
 
 struct NamedChild {
   std::string name;  // "the exporter"
   Child* child = nullptr;
 };
-// Stays until a signal, DEMO_SECONDS, or the end of a child.
+// Waits for a signal, DEMO_SECONDS, or the end of a child.
 int Stay(const sigset_t& signals, std::span<const NamedChild> children);
 
 }  // namespace podgpu::demo

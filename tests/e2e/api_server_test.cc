@@ -1,5 +1,5 @@
-// The real program against a whole simulated cluster: engine, kubelet and API server.  First the
-// simulator's own, then one in this process that goes wrong as the test wants.
+// The real program in a simulated cluster: engine, kubelet and API server.  First with the
+// simulator's own API server, then with one in this process that fails on order.
 #include "sim/kube/api_server.h"
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 namespace podgpu {
 namespace {
 
-// A node whose API server is the simulator's.
+// A node with the simulator's API server.
 class ClusterNode : public FailureFixture {
  protected:
   explicit ClusterNode(const std::string& more = "")
       : FailureFixture(kThreeGpus + more, {"--api-server"}) {}
 
-  // With the variables of a pod on this node.
+  // Starts podgpu with the variables of a pod on this node.
   void StartInPod(std::vector<std::string> flags, std::vector<std::string> variables = {}) {
     ASSERT_TRUE(node_.ready()) << node_.output();
     std::ifstream file(node_.directory() + "/api/env");
@@ -43,14 +43,15 @@ TEST_F(ClusterNode, RowsHaveTheUidAndTheLabelsOfTheirPod) {
   const MetricPage page = Page();
   const std::string_view row = page.Lines("DCGM_FI_DEV_GPU_TEMP", of_train).at(0);
   EXPECT_EQ(MetricPage::Label(row, "pod_uid").size(), 36U) << row;
-  EXPECT_EQ(row.find("app_kubernetes_io_name"), std::string_view::npos) << "not allowed";
+  EXPECT_EQ(row.find("app_kubernetes_io_name"), std::string_view::npos)
+      << "the label is not on the allowlist";
   EXPECT_EQ(page.Value("podgpu_api_server_objects", {R"(collection="pods")"}), 3);
   EXPECT_TRUE(AwaitPage([](const MetricPage& later) {
     return later.Value("podgpu_api_server_requests_total", {R"(collection="pods")"}) == 2;
-  })) << "a list and a watch";
+  })) << "one list and one watch are sent";
 }
 
-// The kubelet goes on listing a pod that has finished, as before Kubernetes 1.34.
+// The kubelet still lists a finished pod, as before Kubernetes 1.34.
 constexpr char kFinishes[] = R"(format: 1
 name: finishes
 seed: 5
@@ -84,24 +85,25 @@ class OldKubelet : public FailureFixture {
   }
 };
 
-TEST_F(OldKubelet, APodThatHasFinishedHoldsNothingWhereTheApiServerSaysSo) {
+TEST_F(OldKubelet, AFinishedPodHoldsNoDeviceByTheApiServersWord) {
   Start(true);
   ASSERT_TRUE(AwaitPage(HoldsGpu0)) << exporter_->Get("/");
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) { return !HoldsGpu0(page); }));
-  EXPECT_EQ(Page().Value("podgpu_pod_resources_pods"), 2) << "the kubelet lists it still";
+  EXPECT_EQ(Page().Value("podgpu_pod_resources_pods"), 2)
+      << "the kubelet still lists the finished pod";
   EXPECT_TRUE(exporter_->Await("/explain?gpu=0", "free")) << exporter_->Get("/explain?gpu=0");
 }
 
-TEST_F(OldKubelet, WithoutTheApiServerExplainSaysThatThisIsNotKnown) {
+TEST_F(OldKubelet, WithoutTheApiServerExplainSaysThatFinishedPodsAreUnknown) {
   Start(false);
   ASSERT_TRUE(AwaitPage(HoldsGpu0)) << exporter_->Get("/");
   EXPECT_TRUE(exporter_->Await("/explain?gpu=0", "whether a pod that holds a device has finished"))
       << exporter_->Get("/explain?gpu=0");
 }
 
-TEST_F(OldKubelet, AStaticPodsProcessesAreNamedByItsMirror) {
+TEST_F(OldKubelet, ProcessesOfAStaticPodGetTheUidOfItsMirror) {
   Start(true);
-  // With the mirror's uid; the hash in the cgroup is shorter.
+  // The mirror's uid is used; the hash in the cgroup is shorter.
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     constexpr size_t kUidCharacters = 36;
     const auto rows = page.Lines("my_gpu_process_active", {R"(pid="71")", R"(pod="proxy-node-a")"});
@@ -110,8 +112,7 @@ TEST_F(OldKubelet, AStaticPodsProcessesAreNamedByItsMirror) {
   })) << Page().text();
 }
 
-// What `podgpu-sim fault api_*` makes of it: labels that are known stay, and all is well again
-// afterwards.
+// The effect of `podgpu-sim fault api_*`: known labels stay, and after the fault all is normal.
 class FaultyApi : public ClusterNode {
  protected:
   void StartWithLabels() { StartInPod({"--kubernetes-enable-pod-labels"}); }
@@ -132,7 +133,7 @@ class FaultyApi : public ClusterNode {
   }
 };
 
-TEST_F(FaultyApi, DownItCostsNoLabelThatIsKnown) {
+TEST_F(FaultyApi, KeepsKnownLabelsWhileItIsDown) {
   StartWithLabels();
   ASSERT_TRUE(AwaitLabels()) << What();
   node_.Command({"fault", "api_down"});
@@ -142,7 +143,7 @@ TEST_F(FaultyApi, DownItCostsNoLabelThatIsKnown) {
   EXPECT_TRUE(AwaitUp(1)) << What();
 }
 
-TEST_F(FaultyApi, SlowItIsNotWaitedFor) {
+TEST_F(FaultyApi, DoesNotDelayPagesWhileItIsSlow) {
   node_.Command({"fault", "api_slow", "ms=3600000"});
   ASSERT_TRUE(node_.AwaitLine("api_slow"));
   StartWithLabels();
@@ -154,7 +155,7 @@ TEST_F(FaultyApi, SlowItIsNotWaitedFor) {
   EXPECT_TRUE(AwaitLabels()) << What();
 }
 
-TEST_F(FaultyApi, AnExpiredTokenIsReplacedInItsFile) {
+TEST_F(FaultyApi, AnExpiredTokenIsReadAgainFromItsFile) {
   StartWithLabels();
   ASSERT_TRUE(AwaitLabels()) << What();
   node_.Command({"fault", "api_token_expired"});
@@ -165,7 +166,7 @@ TEST_F(FaultyApi, AnExpiredTokenIsReplacedInItsFile) {
   EXPECT_TRUE(AwaitUp(1)) << What();
 }
 
-TEST_F(FaultyApi, BusyItIsAskedAgainWhenItSays) {
+TEST_F(FaultyApi, IsAskedAgainAfterRetryAfterWhileItIsBusy) {
   node_.Command({"fault", "api_rate_limited"});
   ASSERT_TRUE(node_.AwaitLine("api_rate_limited"));
   StartWithLabels();
@@ -175,7 +176,7 @@ TEST_F(FaultyApi, BusyItIsAskedAgainWhenItSays) {
   EXPECT_TRUE(AwaitLabels()) << What();
 }
 
-TEST_F(FaultyApi, WhatItHasForgottenIsListedAgain) {
+TEST_F(FaultyApi, ListsAgainAfterItDroppedItsHistory) {
   StartWithLabels();
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return HasLabels(page) && Requests(page) == 2;
@@ -183,16 +184,16 @@ TEST_F(FaultyApi, WhatItHasForgottenIsListedAgain) {
       << What();
   node_.Command({"fault", "api_gone"});
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
-    EXPECT_TRUE(HasLabels(page)) << "at no moment without";
+    EXPECT_TRUE(HasLabels(page)) << "labels are on every page";
     return Requests(page) == 5;
   })) << "a watch that is answered 410, a list and a watch: "
       << What();
   EXPECT_TRUE(AwaitUp(1)) << What();
 }
 
-// As a server that begins: its rights are not read yet.  A right that was never there is asked for
-// once a minute.
-TEST_F(FaultyApi, ARefusalThatPassesIsSoonForgotten) {
+// Like a server that is starting and has not read its access rights yet.  Podgpu asks for a right
+// that was always missing only once a minute.
+TEST_F(FaultyApi, RecoversSoonFromAShortRefusal) {
   StartWithLabels();
   ASSERT_TRUE(AwaitLabels()) << What();
   node_.Command({"fault", "api_forbidden"});
@@ -207,7 +208,7 @@ TEST_F(FaultyApi, ARefusalThatPassesIsSoonForgotten) {
   EXPECT_TRUE(AwaitUp(1)) << What();
 }
 
-TEST_F(FaultyApi, AnOutageThatOutlivedItsVersionsCostsOneList) {
+TEST_F(FaultyApi, AnOutageWithExpiredVersionsNeedsOneList) {
   StartWithLabels();
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return HasLabels(page) && Requests(page) == 2;
@@ -222,7 +223,7 @@ TEST_F(FaultyApi, AnOutageThatOutlivedItsVersionsCostsOneList) {
       << "a watch that is answered 410, a list and a watch: " << What();
 }
 
-TEST_F(FaultyApi, GarbageIsNoAnswer) {
+TEST_F(FaultyApi, GarbageIsRejected) {
   StartWithLabels();
   ASSERT_TRUE(AwaitLabels()) << What();
   node_.Command({"fault", "api_garbage"});
@@ -253,25 +254,26 @@ TEST_F(ClaimingNode, RowsOfGpusAndInstancesHaveTheirClaims) {
     EXPECT_EQ(MetricPage::Label(rows[0], "gpu"), pod.substr(pod.size() - 1));
   }
   const auto claimed = page.Lines("DCGM_FI_DEV_FB_USED", {R"(pod="slice-0")"});
-  ASSERT_EQ(claimed.size(), 1U) << "the instance, not the GPU around it";
+  ASSERT_EQ(claimed.size(), 1U) << "the claim is on the instance, not on its GPU";
   EXPECT_EQ(MetricPage::Label(claimed[0], "GPU_I_PROFILE"), "3g.40gb");
   EXPECT_TRUE(MetricPage::Label(claimed[0], "dra_mig_device_uuid").starts_with("MIG-"));
   EXPECT_EQ(page.Lines("podgpu_allocation_info").size(), 3U);
 }
 
-// As the GPU Operator's exporter, which holds a claim on every GPU to look on.
-TEST_F(ClaimingNode, TheClaimOfTheOwnPodIsNobodysUse) {
+// Like the GPU Operator's exporter, whose own pod holds a claim on every GPU to observe it.
+TEST_F(ClaimingNode, TheClaimOfPodgpusOwnPodIsNotAnOwner) {
   StartInPod({"--kubernetes-enable-dra"}, {"POD_NAME=train-0", "POD_NAMESPACE=research"});
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Has("podgpu_allocation_info", {R"(pod="train-1")"});
   })) << What();
   const MetricPage page = Page();
   EXPECT_FALSE(page.Has("podgpu_allocation_info", {R"(pod="train-0")"}));
-  EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")}).size(), 1U) << "as a free GPU";
+  EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")}).size(), 1U)
+      << "the GPU has one row, as a free GPU";
   EXPECT_FALSE(page.Has("DCGM_FI_DEV_GPU_TEMP", {R"(pod="train-0")"}));
 }
 
-TEST_F(ClaimingNode, AClaimOfAnInstanceThatIsGoneHasAReason) {
+TEST_F(ClaimingNode, AClaimOfARemovedInstanceHasAReason) {
   StartInPod({"--kubernetes-enable-dra"});
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Has("podgpu_allocation_info", {R"(pod="slice-0")"});
@@ -284,7 +286,7 @@ TEST_F(ClaimingNode, AClaimOfAnInstanceThatIsGoneHasAReason) {
   EXPECT_TRUE(Page().Has("podgpu_allocation_info", {R"(pod="train-0")"}));
 }
 
-// A node whose API server is in this process.
+// A node with an API server in this process.
 class TroubledCluster : public FailureFixture {
  protected:
   TroubledCluster() : FailureFixture(kThreeGpus) { SetLabel("first"); }
@@ -321,27 +323,27 @@ class TroubledCluster : public FailureFixture {
   const TemporaryFolder credentials_;
 };
 
-TEST_F(TroubledCluster, AServerThatIsBusyIsLeftAloneAsLongAsItAsks) {
+TEST_F(TroubledCluster, ABusyServerIsNotAskedBeforeItsRetryAfter) {
   server_.Refuse(1, 429, "Retry-After: 1\r\n");
   StartWithLabels();
   EXPECT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Has("DCGM_FI_DEV_GPU_TEMP", {R"(pod="train-0")"});
-  })) << "the pod is the kubelet's word";
+  })) << "the kubelet's pod is on the page";
   EXPECT_TRUE(AwaitLabel("first")) << exporter_->Get("/");
-  EXPECT_EQ(Lists(), 2U) << "the one that was refused, and one more";
+  EXPECT_EQ(Lists(), 2U) << "one refused list and one more";
 }
 
-TEST_F(TroubledCluster, AWatchThatIsCutInTheMiddleOfALineGoesOn) {
+TEST_F(TroubledCluster, AWatchThatIsCutInTheMiddleOfALineContinues) {
   StartWithLabels();
   server_.AwaitWatches(1);
   server_.SendToWatches(R"({"type":"MODIFIED","object":{"metadata":{"name":"tra)");
   server_.CutWatches();
   SetLabel("second");
   EXPECT_TRUE(AwaitLabel("second")) << exporter_->Get("/");
-  EXPECT_EQ(Lists(), 1U) << "it goes on from the last version";
+  EXPECT_EQ(Lists(), 1U) << "the watch continues from the last version";
 }
 
-TEST_F(TroubledCluster, AVersionThatIsGoneCostsOneList) {
+TEST_F(TroubledCluster, AnExpiredVersionNeedsOneList) {
   StartWithLabels();
   server_.AwaitWatches(1);
   SetLabel("second");
@@ -353,13 +355,13 @@ TEST_F(TroubledCluster, AVersionThatIsGoneCostsOneList) {
   EXPECT_LE(Lists(), 2U);
 }
 
-TEST_F(TroubledCluster, ATokenThatHasExpiredIsReadAgain) {
+TEST_F(TroubledCluster, AnExpiredTokenIsReadAgain) {
   StartWithLabels();
   ASSERT_TRUE(AwaitLabel("first")) << exporter_->Get("/");
   server_.AcceptToken("the next one");
   server_.CutWatches();
   EXPECT_TRUE(exporter_->Await("/", "401")) << exporter_->Get("/");
-  EXPECT_TRUE(AwaitLabel("first")) << "what is known stays";
+  EXPECT_TRUE(AwaitLabel("first")) << "known labels stay";
   SetLabel("second");
   credentials_.Write("token", "the next one\n");  // As the kubelet renews it.
   EXPECT_TRUE(AwaitLabel("second")) << exporter_->Get("/");

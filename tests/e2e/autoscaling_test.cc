@@ -1,8 +1,8 @@
 // The recipes of deploy/autoscaling, with a real Prometheus that scrapes three simulated nodes and
-// the cluster role: what an autoscaler would be told is what the nodes' loads are.
+// the cluster role: the values for an autoscaler equal the nodes' loads.
 //
-// prometheus-adapter itself is not asked: its rules are filled in as it fills them, for each
-// autoscaler that stands there, and Prometheus answers.
+// prometheus-adapter itself does not run: the test fills in its rules as the adapter does, for each
+// autoscaler in the recipes, and Prometheus answers.
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kPrometheus =
     PODGPU_SOURCE_DIR "/build/tools/prometheus/usr/bin/prometheus";
 
-// The truth, in percent: what the loads of the three nodes below say.
+// The true loads of the three nodes below, in percent.
 constexpr double kMeanMemoryCopy = (40.0 + 20.0 + 60.0) / 3;
 constexpr double kMeanSmOfLlm = (80.0 + 60.0) / 2;
 
@@ -29,7 +29,7 @@ constexpr double kMeanSmOfLlm = (80.0 + 60.0) / 2;
 constexpr const char* kOneValue =
     R"re(^[^\[]*\[\{"metric":\{[^}]*\},"value":\[[0-9.]+,"([0-9.e+-]+)"\]\}\]\}\}\s*$)re";
 
-// A node of two GPUs of which the first is held by `pod` and has that load all the time.
+// A node of two GPUs; `pod` holds the first one and gives it a constant load.
 std::string ScenarioOf(int seed, const std::string& pod_namespace, const std::string& pod,
                        const std::string& load) {
   return "format: 1\nname: steady\nseed: " + std::to_string(seed) +
@@ -75,7 +75,7 @@ const YamlNode& RuleOf(const YamlNode& rules, const std::string& name) {
       return rule;
     }
   }
-  ADD_FAILURE() << "no rule makes " << name;
+  ADD_FAILURE() << "no rule for " << name;
   return rules;
 }
 
@@ -89,7 +89,7 @@ std::string MatchersOf(const YamlNode& selector) {
   return matchers;
 }
 
-// The label that a rule makes of a resource, in lower case as objects' kinds are not.
+// The label of a resource in a rule, in lower case, unlike the kinds of objects.
 std::string LabelOf(const YamlNode& rule, const std::string& kind) {
   const YamlNode& overrides = At(At(rule, "resources"), "overrides");
   for (size_t i = 0; i < overrides.items.size(); ++i) {
@@ -99,7 +99,7 @@ std::string LabelOf(const YamlNode& rule, const std::string& kind) {
       return overrides.keys[i].text;
     }
   }
-  ADD_FAILURE() << "the rule knows no " << kind;
+  ADD_FAILURE() << "the rule lacks the resource " << kind;
   return "";
 }
 
@@ -111,7 +111,7 @@ std::string Filled(const YamlNode& rule, const std::string& matchers, const std:
   return group.empty() ? query : Replaced(std::move(query), "<<.GroupBy>>", group);
 }
 
-// What prometheus-adapter asks for the HPA that stands in `recipe`.
+// The query of prometheus-adapter for the HPA in `recipe`.
 std::string QueryOfHpa(const std::string& recipe) {
   const YamlNode rules = At(ReadRecipe("prometheus-adapter"), "rules");
   const YamlNode hpa = ReadRecipe(recipe);
@@ -138,7 +138,7 @@ std::string QueryOfHpa(const std::string& recipe) {
 
 class AutoscalingTest : public ::testing::Test {
  protected:
-  // Three nodes, the cluster role over them once it knows them all, and Prometheus over the four.
+  // Three nodes, the cluster role over them when it knows all three, and Prometheus over the four.
   void SetUp() override {
     StartNode("gpu-node-1", "serving", "llm-5d8f6c7b9d-x2vqk", "sm: 80%, mem: 40%");
     StartNode("gpu-node-2", "serving", "llm-5d8f6c7b9d-4kz9w", "sm: 60%, mem: 20%");
@@ -172,7 +172,7 @@ class AutoscalingTest : public ::testing::Test {
     node_lines_ += "127.0.0.1:" + std::to_string(exporters_.back()->port()) + "\n";
   }
 
-  // Until the cluster role that serves `port` says what the loads are.
+  // Waits until the cluster role on `port` reports the loads.
   static std::string AwaitAverage(uint16_t port) {
     LoopbackClient client(port);
     std::string page;
@@ -195,7 +195,7 @@ class AutoscalingTest : public ::testing::Test {
       targets += (targets.empty() ? "'127.0.0.1:" : ", '127.0.0.1:") +
                  std::to_string(exporter->port()) + "'";
     }
-    // With the labels that a ServiceMonitor adds to its targets.
+    // Adds the labels that a ServiceMonitor adds to its targets.
     const std::string config = folder_.Write(
         "prometheus.yml",
         "global: {scrape_interval: 1s, scrape_timeout: 1s}\n"
@@ -237,13 +237,14 @@ class AutoscalingTest : public ::testing::Test {
   std::optional<Child> cluster_, prometheus_;
 };
 
-TEST_F(AutoscalingTest, TellsAutoscalersTheMeanOfTheSimulatedLoads) {
+TEST_F(AutoscalingTest, GivesAutoscalersTheMeanOfTheSimulatedLoads) {
   EXPECT_DOUBLE_EQ(Ask(QueryOfHpa("hpa-cluster")), kMeanMemoryCopy);
   EXPECT_NEAR(Ask(QueryOfHpa("hpa-workload")), kMeanSmOfLlm / 100, 0.01);
   const double fill = Ask(QueryOfHpa("hpa-external"));
   const std::string ratio =
       "DCGM_FI_DEV_FB_USED / (DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE + DCGM_FI_DEV_FB_RESERVED)";
-  EXPECT_NEAR(fill, Ask("avg((" + ratio + ") > 0)"), 0.001) << "what the nodes say themselves";
+  EXPECT_NEAR(fill, Ask("avg((" + ratio + ") > 0)"), 0.001)
+      << "the nodes' own pages give the same value";
   EXPECT_GT(fill, 0);
 
   const YamlNode keda = ReadRecipe("keda-scaledobject");
@@ -253,12 +254,12 @@ TEST_F(AutoscalingTest, TellsAutoscalersTheMeanOfTheSimulatedLoads) {
 
   const YamlNode adapter = ReadRecipe("prometheus-adapter");
   for (const YamlNode& rule : At(At(adapter, "rules"), "external").items) {
-    Ask(Filled(rule, "", ""));  // Each has an answer.
+    Ask(Filled(rule, "", ""));  // Each query must have an answer.
   }
 }
 
-// The second source of the same truth: a cluster role without nodes, over that Prometheus.
-TEST_F(AutoscalingTest, IsToldTheSameByAClusterRoleOverPrometheus) {
+// A second way to the same values: a cluster role without nodes, over that Prometheus.
+TEST_F(AutoscalingTest, AClusterRoleOverPrometheusGivesTheSame) {
   Child cluster({PODGPU_BINARY_DIR "/bin/podgpu", "cluster", "-a=127.0.0.1:0",
                  "--in-use-prometheus=http://" + address_, "--in-use-matchers=job=\"nodes\"",
                  "--node-interval=1s"});

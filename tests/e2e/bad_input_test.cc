@@ -1,5 +1,4 @@
-// Each bad input that a person can give at the start: one exact line, one exit code, nothing
-// half-started.
+// Each invalid input at the start: one exact line, one exit code, and nothing is left running.
 #include <csignal>
 #include <unistd.h>
 
@@ -46,7 +45,7 @@ TEST(BadInput, UnknownCommandsAreRefused) {
                                          "--help\n"}));
 }
 
-TEST(BadInput, ASelectionThatIsNoneIsRefusedInOurOwnWords) {
+TEST(BadInput, AnInvalidDeviceSelectionIsRefused) {
   EXPECT_EQ(
       RunPodgpu({"-d", "g:one"}),
       (Ended{2,
@@ -54,7 +53,7 @@ TEST(BadInput, ASelectionThatIsNoneIsRefusedInOurOwnWords) {
              "ranges of them, such as g:0,2-3\n"}));
 }
 
-// The real shell, asked what it would offer.
+// Asks a real shell for its completions.
 TEST(Completion, BashOffersFlagsCommandsAndShells) {
   const auto offers = [](const std::string& words, int at) {
     Child bash({"bash", "-c",
@@ -125,7 +124,7 @@ TEST(BadInput, MalformedCsvNamesFileAndLine) {
   }
 }
 
-TEST(BadInput, APatternOfThePodLabelAllowlistThatCannotBeCompiledIsRefused) {
+TEST(BadInput, AnInvalidPatternOfThePodLabelAllowlistIsRefused) {
   const Ended refused = {
       2,
       "podgpu: --kubernetes-pod-label-allowlist-regex: \"[a-\" is not a regular expression of RE2: "
@@ -146,7 +145,7 @@ TEST(BadInput, AnUnreadableFileIsNamed) {
                    "(-f)\n"}));
 }
 
-TEST(BadInput, ATakenPortNamesItsHolder) {
+TEST(BadInput, APortInUseNamesItsProcess) {
   Child holder({std::string(kProgram), "-a", "127.0.0.1:0", "--libdcgm=/nowhere/libdcgm.so.4"});
   const std::optional<std::string> line = holder.AwaitLine("msg=\"serving\"");
   ASSERT_TRUE(line.has_value()) << holder.output();
@@ -164,7 +163,7 @@ TEST(BadInput, ABadAddressIsNamed) {
                    ":PORT or unix:/PATH, such as :9400\n"}));
 }
 
-TEST(GoodInput, WhatServesNothingIsToldAtTheStart) {
+TEST(GoodInput, EntriesWithoutEffectAreReportedAtTheStart) {
   TemporaryFolder folder;
   const std::string path = folder.Write(
       "counters.csv", "DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DRIVER_VERSION, gauge, p\n");
@@ -180,7 +179,7 @@ TEST(GoodInput, WhatServesNothingIsToldAtTheStart) {
   }
 }
 
-TEST(GoodInput, ValidateSaysWhatWouldBeServedAndWhatIsWrong) {
+TEST(GoodInput, ValidateReportsTheMetricsAndTheErrors) {
   TemporaryFolder folder;
   const std::string path = folder.Write(
       "counters.csv", "DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DEV_SM_CLOCK, gauge, c\n");
@@ -213,7 +212,7 @@ TEST(GoodInput, WithoutDriverAndKubeletItServesTheReasonAndStopsOnASignal) {
   const std::optional<std::string> line = child.AwaitLine("msg=\"serving\"");
   ASSERT_TRUE(line.has_value()) << child.output();
   const std::string root = "http://127.0.0.1:" + line->substr(line->find("port=") + 5);
-  // Waits for the source thread's first look; which of its lines comes first is nobody's promise.
+  // Waits for the source thread's first attempt; the order of its lines is not defined.
   std::string ready;
   while (ready.find("/nowhere/libdcgm.so.4") == std::string::npos) {
     Child curl({"curl", "-sS", "-w", "%{http_code}", root + "/readyz"});

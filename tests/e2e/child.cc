@@ -75,7 +75,7 @@ Child::Child(const std::vector<std::string>& arguments, const std::vector<std::s
 }
 
 Child::~Child() {
-  if (pid_ > 0 && !exit_code_) {  // Once it is reaped, its number may be another's.
+  if (pid_ > 0 && !exit_code_) {  // After wait() the pid may belong to another process.
     ::kill(-pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
@@ -143,7 +143,7 @@ void Child::Feed(std::string_view text) {
 }
 
 TemporaryFolder::TemporaryFolder() {
-  // Short, since the paths of unix sockets end at 107 bytes.
+  // Short, since the path of a unix socket has at most 107 bytes.
   char pattern[] = "/tmp/podgpu-XXXXXX";
   PODGPU_CHECK(::mkdtemp(pattern) != nullptr);
   path_ = pattern;

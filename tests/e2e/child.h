@@ -1,9 +1,8 @@
-// A real process that an end-to-end test starts, listens to and ends.
+// A real process that an end-to-end test starts, reads and ends.
 //
-// Standard output and error come back through one pipe, line by line; waiting for a line is waiting
-// for the event that it reports, so tests need no sleeps.  The child leads a process group of its
-// own; the destructor kills the group, so that a failed test leaves nothing behind.  One thread per
-// Child.
+// Standard output and error come through one pipe, line by line.  A test waits for the line that
+// reports an event, so it needs no sleeps.  The child leads its own process group; the destructor
+// kills the group, so a failed test leaves no process.  One thread per Child.
 #pragma once
 
 #include <optional>
@@ -26,17 +25,17 @@ class Child {
   ~Child();
 
   pid_t pid() const { return pid_; }
-  // Whether it has not ended yet; one that has ended stays to be waited for.
+  // Whether it has not ended yet; the exit of an ended child is still available.
   bool IsRunning() const;
   void Signal(int signal) const;
 
-  // Reads until a line contains `part` and returns that line; nothing when the output ends before.
+  // Reads until a line contains `part` and returns that line; empty when the output ends before.
   std::optional<std::string> AwaitLine(std::string_view part);
 
-  // Reads to the end of the output, then the exit code.
+  // Reads to the end of the output; returns the exit code.
   int Wait();
 
-  // All that was read so far.
+  // All output read so far.
   const std::string& output() const { return output_; }
 
   // Writes `text` to the child's standard input and closes it.
@@ -49,11 +48,11 @@ class Child {
   int output_pipe_ = -1;
   int input_pipe_ = -1;
   std::string output_;
-  size_t scanned_ = 0;  // Up to here AwaitLine has looked.
+  size_t scanned_ = 0;  // AwaitLine has searched up to here.
   std::optional<int> exit_code_;
 };
 
-// A folder that is removed with everything in it.
+// A temporary folder; removed with its content.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -68,7 +67,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// A TCP port of the loopback interface that was free a moment ago, and whether one is.
+// A TCP port of the loopback interface that was free a moment ago, and whether a port is free.
 int FreePort();
 bool IsFreePort(int port);
 

@@ -1,5 +1,5 @@
-// Kubernetes' own Go client (tests/peer/clientgo) lists and watches what the simulated API server
-// of a node has: what works there, works on a real server.
+// Kubernetes' own Go client (tests/peer/clientgo) lists and watches the objects of a node's
+// simulated API server: calls that work there also work on a real server.
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace podgpu {
 namespace {
 
-TEST(ClientGo, ListsAndWatchesWhatTheSimulatedApiServerHas) {
+TEST(ClientGo, ListsAndWatchesTheSimulatedApiServer) {
   const SimNode node(SimNode::Shipped("demo"), SimNode::Pace::kReal, {"--api-server"});
   ASSERT_TRUE(node.ready()) << node.output();
   std::vector<std::string> variables;
@@ -19,7 +19,7 @@ TEST(ClientGo, ListsAndWatchesWhatTheSimulatedApiServerHas) {
   }
   Child client({PODGPU_BINARY_DIR "/bin/clientgo"}, variables);
   EXPECT_EQ(client.Wait(), 0);
-  EXPECT_NE(client.output().find("client-go: all is as it ought to be"), std::string::npos)
+  EXPECT_NE(client.output().find("client-go: all checks passed"), std::string::npos)
       << client.output();
 }
 

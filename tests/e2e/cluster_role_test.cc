@@ -1,5 +1,5 @@
-// The cluster role over two simulated nodes, as it is started: who has which GPU, and how hard
-// those in use are used.
+// The cluster role over two simulated nodes: the owner of each GPU, and the utilisation of GPUs in
+// use.
 #include <csignal>
 #include <fstream>
 #include <iterator>
@@ -13,7 +13,7 @@
 namespace podgpu {
 namespace {
 
-// The scenario "one-gpu" with boards of its own.
+// The scenario "one-gpu" with its own boards.
 std::string ScenarioWith(const TemporaryFolder& folder, const std::string& seed) {
   std::ifstream file(SimNode::Shipped("one-gpu"));
   std::string text(std::istreambuf_iterator<char>(file), {});
@@ -45,7 +45,7 @@ TEST(ClusterRole, ServesTheMapOfTwoSimulatedNodes) {
   const uint16_t port = ServedPort(cluster);
   ASSERT_NE(port, 0) << cluster.output();
   ASSERT_TRUE(cluster.AwaitLine("ready: 2 of 2 nodes answer, with 2 GPUs")) << cluster.output();
-  // A node may have been asked before its kubelet had answered it.
+  // A node may have been read before it had its kubelet's first answer.
   LoopbackClient client(port);
   std::string page;
   do {

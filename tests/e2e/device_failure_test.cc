@@ -1,4 +1,4 @@
-// One device fails, changes or lies; the others go on: what the page says of each.
+// One device fails, changes or gives wrong values; the others continue, and the page is correct.
 #include <algorithm>
 #include <csignal>
 
@@ -16,7 +16,7 @@ class DeviceFailure : public FailureFixture {
   void SetUp() override { StartExporter(); }
 };
 
-// The profiles of GPU 2's instances on a page, each as often as it is there.
+// The profiles of GPU 2's instances on a page, with repetitions.
 std::multiset<std::string> ProfilesOn(const MetricPage& page) {
   std::multiset<std::string> profiles;
   for (const std::string_view line : page.Lines("podgpu_gpu_instance_info", {R"(gpu="2")"})) {
@@ -25,7 +25,7 @@ std::multiset<std::string> ProfilesOn(const MetricPage& page) {
   return profiles;
 }
 
-// The ids of the instances that carry a family.
+// The ids of the instances that have rows of a family.
 std::multiset<std::string> InstancesOf(const MetricPage& page, std::string_view family) {
   std::multiset<std::string> ids;
   for (const std::string_view line : page.Lines(family, {R"(gpu="2")", "GPU_I_ID="})) {
@@ -34,7 +34,7 @@ std::multiset<std::string> InstancesOf(const MetricPage& page, std::string_view 
   return ids;
 }
 
-// Whether the instances' memory fits on their GPU, whatever the layout is at this moment.
+// Whether the instances' memory fits on their GPU, with the layout on this page.
 bool FitsOnItsGpu(const MetricPage& page) {
   const double whole =
       page.Sum("podgpu_gpu_memory_total_bytes", {R"(gpu="2")", R"(scope="device")"});
@@ -43,7 +43,7 @@ bool FitsOnItsGpu(const MetricPage& page) {
   return whole == 0 || parts <= whole;
 }
 
-TEST_F(DeviceFailure, AMigLayoutThatChangesIsOnThePageAsItIs) {
+TEST_F(DeviceFailure, AChangedMigLayoutIsOnThePage) {
   const std::vector<std::vector<std::string>> layouts = {
       {"1g.10gb", "1g.10gb", "2g.20gb", "3g.40gb"}, {"7g.80gb"}, {"3g.40gb", "3g.40gb"}};
   for (const std::vector<std::string>& layout : layouts) {
@@ -53,7 +53,8 @@ TEST_F(DeviceFailure, AMigLayoutThatChangesIsOnThePageAsItIs) {
     const std::multiset<std::string> wanted(layout.begin(), layout.end());
     ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
       EXPECT_TRUE(FitsOnItsGpu(page)) << page.text();
-      EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "the other GPUs go on";
+      EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")}))
+          << "the other GPUs keep their values";
       return ProfilesOn(page) == wanted && page.Has("DCGM_FI_PROF_DRAM_ACTIVE", {Gpu("2")});
     })) << layout.front();
     const MetricPage page = Page();
@@ -65,7 +66,7 @@ TEST_F(DeviceFailure, AMigLayoutThatChangesIsOnThePageAsItIs) {
   }
 }
 
-TEST_F(DeviceFailure, AGpuThatLeavesMigModeIsWholeAgain) {
+TEST_F(DeviceFailure, AGpuThatLeavesMigModeHasItsOwnValuesAgain) {
   node_.Command({"mig", "--gpu=2", "off"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
     return ProfilesOn(page).empty() && page.Has("DCGM_FI_DEV_GPU_UTIL", {Gpu("2")});
@@ -73,16 +74,16 @@ TEST_F(DeviceFailure, AGpuThatLeavesMigModeIsWholeAgain) {
   EXPECT_TRUE(Page().Has("podgpu_gpu_info", {Gpu("2"), R"(mig="false")"}));
 }
 
-// The GPU's own values on a page, of both kinds of name.
+// The GPU's own values on a page, under both kinds of name.
 bool HasValuesOf(const MetricPage& page, const std::string& gpu) {
   return page.Has("DCGM_FI_DEV_GPU_TEMP", {gpu}) && page.Has("podgpu_gpu_power_watts", {gpu});
 }
 
-TEST_F(DeviceFailure, AGpuWhoseSamplesStandStillIsUnresponsiveAndTheOthersGoOn) {
+TEST_F(DeviceFailure, AGpuWithStaleSamplesIsUnresponsiveAndOthersContinue) {
   const std::set<std::string> before = DeviceSeries();
   node_.Command({"fault", "watch_stale", "gpu=1"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
-    EXPECT_TRUE(HasValuesOf(page, Gpu("0"))) << "at no moment";
+    EXPECT_TRUE(HasValuesOf(page, Gpu("0"))) << "GPU 0 has values on every page";
     return !HasValuesOf(page, Gpu("1"));
   }));
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
@@ -92,10 +93,10 @@ TEST_F(DeviceFailure, AGpuWhoseSamplesStandStillIsUnresponsiveAndTheOthersGoOn) 
   std::erase_if(left, [](const std::string& series) {
     return series.find(R"(gpu="1")") != std::string::npos;
   });
-  EXPECT_TRUE(AwaitDeviceSeries(left)) << "all of its values, and no others";
+  EXPECT_TRUE(AwaitDeviceSeries(left)) << "only GPU 1's values are removed, and all of them";
   const MetricPage page = Page();
   EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu("0"), kStateOk}), 1);
-  EXPECT_TRUE(page.Has("podgpu_gpu_info", {Gpu("1")})) << "it stays visible";
+  EXPECT_TRUE(page.Has("podgpu_gpu_info", {Gpu("1")})) << "its identity stays on the page";
   ExpectReadiness(false, "not ready: GPU 1 without a fresh value, since its samples are older");
   EXPECT_NE(
       AwaitLog({"level=WARN", "a GPU has changed its state\" state=unresponsive gpu=1 uuid=GPU-",
@@ -112,7 +113,7 @@ TEST_F(DeviceFailure, AGpuWhoseSamplesStandStillIsUnresponsiveAndTheOthersGoOn) 
   EXPECT_EQ(CountLog("a GPU has changed its state"), 2) << exporter_->process().output();
 }
 
-TEST_F(DeviceFailure, AGpuWithoutAnyValueEndsReadinessAndTheOthersGoOn) {
+TEST_F(DeviceFailure, AGpuWithoutAnyValueEndsReadinessAndOthersContinue) {
   node_.Command({"fault", "nodata", "gpu=1"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
     return page.Value("podgpu_gpu_state", {Gpu("1"), kStateUnresponsive}) == 1;
@@ -128,8 +129,8 @@ TEST_F(DeviceFailure, AGpuWithoutAnyValueEndsReadinessAndTheOthersGoOn) {
   EXPECT_EQ(CountLog("a GPU has changed its state"), 2) << exporter_->process().output();
 }
 
-// As dcgmPauseTelemetryForDiag does it: samples stop with status 0, and a new watch gets none.
-TEST_F(DeviceFailure, TelemetryThatIsPausedEndsReadinessThoughTheEngineAnswers) {
+// As dcgmPauseTelemetryForDiag does: samples stop with status 0, and a new watch gets none.
+TEST_F(DeviceFailure, PausedTelemetryEndsReadinessThoughTheEngineAnswers) {
   const std::set<std::string> before = DeviceSeries();
   const double connections = Page().Value("podgpu_source_connections_total").value_or(-1);
   node_.Command({"fault", "watch_stale"});
@@ -139,7 +140,7 @@ TEST_F(DeviceFailure, TelemetryThatIsPausedEndsReadinessThoughTheEngineAnswers) 
                       "remedy=\"run nvidia-smi on the node"}),
             "");
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
-    EXPECT_EQ(page.Value("podgpu_ready"), 0) << "at no moment, whatever podgpu tries";
+    EXPECT_EQ(page.Value("podgpu_ready"), 0) << "podgpu is not ready on any page";
     EXPECT_EQ(page.Value("podgpu_source_state", {kStateOk}), 0);
     return page.Value("podgpu_source_connections_total") > connections;
   })) << exporter_->Get("/");
@@ -150,7 +151,7 @@ TEST_F(DeviceFailure, TelemetryThatIsPausedEndsReadinessThoughTheEngineAnswers) 
   EXPECT_EQ(CountLog("the device source has changed its state\" state=unresponsive"), 1)
       << exporter_->process().output();
   EXPECT_EQ(CountLog("the device source has changed its state\" state=ok"), 2);
-  EXPECT_EQ(CountLog("a GPU has changed its state"), 0) << "the source's line tells it";
+  EXPECT_EQ(CountLog("a GPU has changed its state"), 0) << "only the source's line reports it";
 }
 
 TEST_F(DeviceFailure, ADriverThatReleasesAllGpusEndsReadiness) {
@@ -168,7 +169,7 @@ TEST_F(DeviceFailure, ADriverThatReleasesAllGpusEndsReadiness) {
       << exporter_->Get("/");
 }
 
-TEST_F(DeviceFailure, AFieldThatCannotBeReadIsAbsentForItsReasonAndNothingElse) {
+TEST_F(DeviceFailure, AnUnreadableFieldIsAbsentWithItsReasonAndOthersStay) {
   const std::set<std::string> before = DeviceSeries();
   const double blanks =
       Page().Value("podgpu_absent_samples", {R"(reason="not_permitted")"}).value_or(-1);
@@ -187,12 +188,12 @@ TEST_F(DeviceFailure, AFieldThatCannotBeReadIsAbsentForItsReasonAndNothingElse) 
   EXPECT_TRUE(AwaitDeviceSeries(before));
 }
 
-TEST_F(DeviceFailure, AGpuThatFallsOffTheBusIsLostKeepsItsIdentityAndReturns) {
+TEST_F(DeviceFailure, AGpuThatFallsOffTheBusKeepsItsIdentityAndReturns) {
   const std::set<std::string> before = DeviceSeries();
   const std::set<std::string> identity = Page().Series({"podgpu_gpu_info"});
   node_.Command({"fault", "gpu_lost", "gpu=1"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
-    EXPECT_TRUE(HasValuesOf(page, Gpu("0"))) << "at no moment";
+    EXPECT_TRUE(HasValuesOf(page, Gpu("0"))) << "GPU 0 has values on every page";
     return page.Value("podgpu_gpu_state", {Gpu("1"), kStateLost}) == 1;
   })) << exporter_->Get("/");
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) { return !HasValuesOf(page, Gpu("1")); }));
@@ -212,7 +213,7 @@ TEST_F(DeviceFailure, AGpuThatFallsOffTheBusIsLostKeepsItsIdentityAndReturns) {
            after.Value("podgpu_gpus_present") == 3;
   })) << exporter_->Get("/");
   EXPECT_TRUE(AwaitPage([&](const MetricPage& after) { return HasValuesOf(after, Gpu("1")); }));
-  // Its XID stays on record, so there may be more than before; nothing is missing.
+  // Its XID stays on the page, so there may be more series than before; none is missing.
   EXPECT_TRUE(AwaitPage([&](const MetricPage& after) {
     const std::set<std::string> now = after.Series(kDeviceFamilies);
     return std::ranges::includes(now, before);
@@ -227,7 +228,7 @@ TEST_F(DeviceFailure, AGpuThatFallsOffTheBusIsLostKeepsItsIdentityAndReturns) {
   EXPECT_EQ(CountLog("a GPU reports an XID"), 1) << exporter_->process().output();
 }
 
-TEST_F(DeviceFailure, AGpuThatIsLostIsLoggedWithTheXidThatItHadBefore) {
+TEST_F(DeviceFailure, ALostGpuIsLoggedWithItsLastXid) {
   node_.Command({"fault", "xid", "gpu=1", "number=63"});
   EXPECT_NE(AwaitLog({"a GPU reports an XID\" xid=63 gpu=1 uuid=GPU-"}), "");
   node_.Command({"fault", "gpu_lost", "gpu=1"});
@@ -238,23 +239,23 @@ TEST_F(DeviceFailure, AGpuThatIsLostIsLoggedWithTheXidThatItHadBefore) {
   EXPECT_EQ(Page().Value("podgpu_gpu_state", {Gpu("1"), kStateLost}), 1);
 }
 
-TEST_F(DeviceFailure, ACallThatNeverReturnsTakesTheValuesAndNothingElse) {
+TEST_F(DeviceFailure, AHungCallRemovesOnlyTheValues) {
   node_.Command({"fault", "hang", "calls=dcgmEntitiesGetLatestValues"});
   ASSERT_TRUE(exporter_->Await("/metrics", kNotReady)) << exporter_->Get("/");
   const MetricPage page = Page();
-  EXPECT_FALSE(page.Has("DCGM_FI_DEV_GPU_TEMP")) << "withdrawn, not repeated";
+  EXPECT_FALSE(page.Has("DCGM_FI_DEV_GPU_TEMP")) << "old values are removed, not repeated";
   for (const char* gpu : {"0", "1", "2"}) {
     EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu(gpu), kStateUnresponsive}), 1) << gpu;
-    EXPECT_TRUE(page.Has("podgpu_gpu_info", {Gpu(gpu)})) << "it stays visible";
+    EXPECT_TRUE(page.Has("podgpu_gpu_info", {Gpu(gpu)})) << "its identity stays on the page";
   }
   EXPECT_TRUE(page.Has("podgpu_allocation_info")) << "owners are known without the driver";
   EXPECT_GT(page.Value("podgpu_source_running_call_seconds"), 0);
   const double ticks = page.Value("podgpu_ticks_total").value_or(-1);
   EXPECT_TRUE(AwaitPage([&](const MetricPage& next) {
     return next.Value("podgpu_ticks_total") > ticks + 2;
-  })) << "pages go on";
+  })) << "new pages still appear";
   EXPECT_EQ(exporter_->Get("/healthz"), "ok\n");
-  // Past the deadline of a call its name is said, and stays: nobody can free an embedded engine.
+  // After the deadline the call is named, and stays so: an embedded engine cannot be interrupted.
   ASSERT_TRUE(exporter_->Await("/", "the call &quot;read&quot; has not returned"))
       << exporter_->Get("/");
   EXPECT_EQ(Page().Value("podgpu_source_state", {kStateUnresponsive}), 1);
@@ -269,7 +270,7 @@ TEST_F(DeviceFailure, ACallThatNeverReturnsTakesTheValuesAndNothingElse) {
       << "that it works, and that it hangs: " << exporter_->process().output();
 }
 
-TEST_F(DeviceFailure, ADriverThatIsReloadedIsBackWithoutARestart) {
+TEST_F(DeviceFailure, AReloadedDriverIsUsedWithoutARestart) {
   const std::set<std::string> before = DeviceSeries();
   node_.Command({"fault", "driver_reload", "for=3s"});
   ASSERT_TRUE(exporter_->AwaitWithout("/metrics", "\nDCGM_FI_DEV_GPU_TEMP{"));
@@ -281,13 +282,13 @@ TEST_F(DeviceFailure, ADriverThatIsReloadedIsBackWithoutARestart) {
   EXPECT_TRUE(exporter_->process().IsRunning());
 }
 
-// A node whose flags select what it does not have.
+// A node whose flags select missing devices.
 class DeviceSelectionFailure : public FailureFixture {
  protected:
   DeviceSelectionFailure() : FailureFixture(kThreeGpus) {}
 };
 
-TEST_F(DeviceSelectionFailure, AGpuThatIsNotThereIsAWarningAndTheNodeIsReady) {
+TEST_F(DeviceSelectionFailure, AMissingSelectedGpuIsAWarningAndTheNodeIsReady) {
   ASSERT_TRUE(node_.ready()) << node_.output();
   exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--stale-after=4s", "-d=g:5"});
   ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
@@ -349,7 +350,7 @@ class WithoutProfiling : public FailureFixture {
   }
 };
 
-TEST_F(WithoutProfiling, TheDefaultListLacksNothingThatWasAskedFor) {
+TEST_F(WithoutProfiling, TheDefaultListIsCompleteWithoutProfiling) {
   Start({});
   EXPECT_EQ(Page().Value("podgpu_source_state", {kStateOk}), 1);
   EXPECT_NE(exporter_->Get("/").find("no profiling fields"), std::string::npos);

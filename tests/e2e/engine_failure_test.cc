@@ -1,5 +1,5 @@
-// The host engine's process stops, dies and comes back: what the page, the probes and the status
-// page say meanwhile (docs/operations.md, "When something fails").
+// The host engine's process stops, dies and returns: the page, the probes and the status page
+// (docs/operations.md, "When something fails").
 #include <csignal>
 #include <optional>
 #include <set>
@@ -21,12 +21,12 @@ class EngineFailure : public FailureFixture {
   void SetUp() override { StartExporter({"-r=unix://" + node_.engine_socket()}); }
 };
 
-TEST_F(EngineFailure, AStoppedEngineLeavesPagesComingAndTakesItsValuesOffThem) {
+TEST_F(EngineFailure, AStoppedEngineRemovesItsValuesButPagesContinue) {
   const std::set<std::string> before = DeviceSeries();
   ::kill(node_.engine_pid(), SIGSTOP);
   ASSERT_TRUE(exporter_->Await("/metrics", kNotReady));
   const MetricPage page = Page();
-  EXPECT_FALSE(page.Has("DCGM_FI_DEV_GPU_TEMP")) << "withdrawn, not repeated";
+  EXPECT_FALSE(page.Has("DCGM_FI_DEV_GPU_TEMP")) << "old values are removed, not repeated";
   for (const char* gpu : {"0", "1", "2"}) {
     EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu(gpu), kStateUnresponsive}), 1) << gpu;
   }
@@ -34,7 +34,7 @@ TEST_F(EngineFailure, AStoppedEngineLeavesPagesComingAndTakesItsValuesOffThem) {
   const LoopbackResponse readiness = exporter_->Fetch("/readyz");
   EXPECT_EQ(readiness.status, 503);
   EXPECT_EQ(readiness.body.find("not ready: "), 0U) << readiness.body;
-  // The watchdog frees the call after its deadline; when the engine runs again, data is back.
+  // The watchdog releases the call after its deadline; when the engine runs again, values return.
   ASSERT_TRUE(exporter_->Await("/metrics", "\npodgpu_source_interrupted_calls_total 1\n"));
   ASSERT_TRUE(exporter_->Await("/metrics", "\npodgpu_source_state{state=\"unresponsive\"} 1\n"));
   EXPECT_NE(exporter_->Get("/").find(">unresponsive</td>"), std::string::npos);
@@ -50,10 +50,10 @@ TEST_F(EngineFailure, AStoppedEngineLeavesPagesComingAndTakesItsValuesOffThem) {
   EXPECT_EQ(CountLog("the device source has changed its state\" state=unresponsive"), 1)
       << exporter_->process().output();
   EXPECT_EQ(CountLog("the device source has changed its state\" state=ok"), 2);
-  EXPECT_EQ(CountLog("a GPU has changed its state"), 0) << "the source's line tells it";
+  EXPECT_EQ(CountLog("a GPU has changed its state"), 0) << "only the source's line reports it";
 }
 
-TEST_F(EngineFailure, AStoppedEngineDoesNotKeepTheProgramFromEnding) {
+TEST_F(EngineFailure, TheProgramEndsWhileTheEngineIsStopped) {
   ::kill(node_.engine_pid(), SIGSTOP);
   ASSERT_TRUE(exporter_->Await("/metrics", kNotReady));
   exporter_->process().Signal(SIGTERM);
@@ -61,7 +61,7 @@ TEST_F(EngineFailure, AStoppedEngineDoesNotKeepTheProgramFromEnding) {
   ::kill(node_.engine_pid(), SIGCONT);
 }
 
-TEST_F(EngineFailure, AKilledEngineIsSaidInPlainWords) {
+TEST_F(EngineFailure, AKilledEngineIsReportedInPlainWords) {
   ::kill(node_.engine_pid(), SIGKILL);
   ASSERT_TRUE(exporter_->Await("/metrics", kNotReady));
   EXPECT_FALSE(Page().Has("DCGM_FI_DEV_GPU_TEMP"));
@@ -84,7 +84,7 @@ class EmbeddedEngine : public FailureFixture {
   void SetUp() override { StartExporter({"--source=dcgm"}); }
 };
 
-// DCGM takes 1.5 s for that, which the program waits for.
+// DCGM takes 1.5 s to stop, and the program waits for it.
 TEST_F(EmbeddedEngine, IsStoppedInOrderWhenTheProgramEnds) {
   exporter_->process().Signal(SIGTERM);
   EXPECT_EQ(exporter_->process().Wait(), 0);
@@ -97,7 +97,7 @@ class EngineThatComesBack : public EngineFailure {
   EngineThatComesBack() : EngineFailure({"--restart-engine=300ms"}) {}
 };
 
-TEST_F(EngineThatComesBack, AnEngineThatIsKilledAndStartedAgainIsWatchedAnew) {
+TEST_F(EngineThatComesBack, WatchesReturnAfterTheEngineRestarts) {
   const std::set<std::string> before = DeviceSeries();
   for (int kills = 1; kills <= 3; ++kills) {
     const double connections = Page().Value("podgpu_source_connections_total").value_or(-1);
@@ -108,10 +108,10 @@ TEST_F(EngineThatComesBack, AnEngineThatIsKilledAndStartedAgainIsWatchedAnew) {
     })) << "after "
         << kills << " kills: " << exporter_->Get("/readyz");
   }
-  EXPECT_TRUE(exporter_->process().IsRunning()) << "no restart of ours";
+  EXPECT_TRUE(exporter_->process().IsRunning()) << "podgpu was not restarted";
 }
 
-// The UUIDs on a page, each as often as a row of GPUs' identity has it.
+// The UUIDs on a page, one for each row of the family with GPU identities.
 std::multiset<std::string> UuidsOn(const MetricPage& page) {
   std::multiset<std::string> uuids;
   for (const std::string_view line : page.Lines("podgpu_gpu_info")) {
@@ -120,10 +120,10 @@ std::multiset<std::string> UuidsOn(const MetricPage& page) {
   return uuids;
 }
 
-TEST_F(EngineThatComesBack, GpusOfADriverThatIsUnboundAreNoPhantomsAfterAReconnect) {
+TEST_F(EngineThatComesBack, UnboundGpusAreNotListedTwiceAfterAReconnect) {
   const std::multiset<std::string> identity = UuidsOn(Page());
   ASSERT_EQ(identity.size(), 3U);
-  // Of all GPUs together, of one, and of one that does not even say who it is.
+  // All GPUs together, one GPU, and one GPU whose identity cannot be read.
   const std::vector<std::vector<std::string>> faults = {
       {"bind_unbind"}, {"gpu_detached", "gpu=1"}, {"gpu_lost", "gpu=1"}};
   for (const std::vector<std::string>& words : faults) {
@@ -137,7 +137,7 @@ TEST_F(EngineThatComesBack, GpusOfADriverThatIsUnboundAreNoPhantomsAfterAReconne
     })) << fault;
     ::kill(node_.engine_pid(), SIGKILL);
     ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
-      EXPECT_EQ(UuidsOn(page), identity) << fault << ": at no moment another row";
+      EXPECT_EQ(UuidsOn(page), identity) << fault << ": no page has another row";
       return page.Value("podgpu_source_connections_total") > connections;
     })) << fault;
     EXPECT_EQ(Page().Value("podgpu_gpus_expected"), 3) << fault;
@@ -151,7 +151,7 @@ TEST_F(EngineThatComesBack, GpusOfADriverThatIsUnboundAreNoPhantomsAfterAReconne
   }
 }
 
-// A GPU that is unbound and bound again, on an engine in the program and on one beside it.
+// A GPU that is unbound and bound again, with an embedded and with a remote engine.
 class GpuThatIsBoundAgain : public FailureFixture, public testing::WithParamInterface<bool> {
  protected:
   GpuThatIsBoundAgain() : FailureFixture(kThreeGpus) {}
@@ -166,13 +166,13 @@ class GpuThatIsBoundAgain : public FailureFixture, public testing::WithParamInte
 INSTANTIATE_TEST_SUITE_P(Engines, GpuThatIsBoundAgain, testing::Bool(),
                          [](const auto& remote) { return remote.param ? "Remote" : "Embedded"; });
 
-TEST_P(GpuThatIsBoundAgain, HasItsRowsBack) {
+TEST_P(GpuThatIsBoundAgain, GetsItsRowsBack) {
   const std::set<std::string> before = DeviceSeries();
   const std::set<std::string> identity = Page().Series({"podgpu_gpu_info"});
   for (int cycle = 1; cycle <= 2; ++cycle) {
     node_.Command({"fault", "gpu_detached", "gpu=1"});
     ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
-      EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "at no moment";
+      EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "GPU 0 has values on every page";
       return page.Value("podgpu_gpu_state", {Gpu("1"), kStateLost}) == 1 &&
              !page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("1")});
     })) << cycle;
@@ -195,7 +195,7 @@ TEST_P(GpuThatIsBoundAgain, HasItsRowsBack) {
             "");
 }
 
-TEST_P(GpuThatIsBoundAgain, HasItsInstancesWithdrawnForWhichTheEngineTellsAnotherGpusValues) {
+TEST_P(GpuThatIsBoundAgain, LosesInstancesForWhichTheEngineReportsAnotherGpusValues) {
   const std::multiset<std::string> identity = UuidsOn(Page());
   ASSERT_TRUE(Page().Has("DCGM_FI_DEV_FB_USED", {R"(gpu="2")", "GPU_I_ID="}));
   node_.Command({"fault", "gpu_detached", "gpu=2"});

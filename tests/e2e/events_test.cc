@@ -1,5 +1,4 @@
-// What happens to GPUs, as events: XIDs and the reasons of the clocks, from the simulated driver to
-// the page.
+// Events of GPUs: XIDs and clock event reasons, from the simulated driver to the page.
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -20,7 +19,7 @@ constexpr char kOwnCounters[] =
 constexpr char kXidCounts[] = "DCGM_EXP_XID_ERRORS_COUNT";
 constexpr char kClockCounts[] = "DCGM_EXP_CLOCK_EVENTS_COUNT";
 
-// Through a remote engine, which can hang.
+// Through a remote engine, since a test stops it.
 class EventsOnAPage : public FailureFixture {
  protected:
   EventsOnAPage() : FailureFixture(kThreeGpus) {}
@@ -32,7 +31,7 @@ class EventsOnAPage : public FailureFixture {
   }
 };
 
-TEST_F(EventsOnAPage, EachXidIsCountedThoughOneReadingSeesOnlyTheLast) {
+TEST_F(EventsOnAPage, EachXidIsCountedThoughAReadingReturnsOnlyTheLast) {
   for (const char* gpu : {"0", "1", "2"}) {
     EXPECT_EQ(Page().Value(kXidCounts, {Gpu(gpu), R"(window_size_in_ms="600000")"}), 0) << gpu;
   }
@@ -44,9 +43,9 @@ TEST_F(EventsOnAPage, EachXidIsCountedThoughOneReadingSeesOnlyTheLast) {
   })) << Page().text();
   const MetricPage page = Page();
   EXPECT_EQ(page.Value(kXidCounts, {Gpu("2"), R"(xid="79")"}), 1);
-  EXPECT_EQ(page.Lines(kXidCounts, {Gpu("2")}).size(), 2U) << "no zero beside them";
-  EXPECT_TRUE(page.Lines(kXidCounts, {"GPU_I_ID"}).empty()) << "an instance has no XIDs";
-  EXPECT_EQ(page.Value(kXidCounts, {Gpu("0")}), 0) << "the others have none";
+  EXPECT_EQ(page.Lines(kXidCounts, {Gpu("2")}).size(), 2U) << "there is no zero row beside them";
+  EXPECT_TRUE(page.Lines(kXidCounts, {"GPU_I_ID"}).empty()) << "instances have no XID rows";
+  EXPECT_EQ(page.Value(kXidCounts, {Gpu("0")}), 0) << "other GPUs have no XIDs";
   const std::string reboot = R"(xid="79",action="reboot_node")";
   EXPECT_EQ(page.Value("podgpu_gpu_xid_errors_total", {Gpu("2"), R"(xid="43")"}), 3);
   EXPECT_EQ(page.Value("podgpu_gpu_xid_errors_total", {Gpu("2"), reboot}), 1);
@@ -54,7 +53,7 @@ TEST_F(EventsOnAPage, EachXidIsCountedThoughOneReadingSeesOnlyTheLast) {
             page.Value("podgpu_gpu_xid_last_timestamp_seconds", {Gpu("2"), R"(xid="43")"}));
 }
 
-TEST_F(EventsOnAPage, XidsAreCountedForThePodThatTheyHit) {
+TEST_F(EventsOnAPage, XidsAreCountedForTheAffectedPod) {
   for (const char* where : {"gpu=1", "gpu=1", "gpu=2"}) {
     node_.Command({"fault", "xid", where, "number=119"});
   }
@@ -64,16 +63,16 @@ TEST_F(EventsOnAPage, XidsAreCountedForThePodThatTheyHit) {
     return page.Value(family, {Gpu("1"), R"(namespace="research",pod="train-1")", fault}) == 2 &&
            page.Value(family, {Gpu("2"), R"(pod="slice-0",container="main")", fault}) == 1;
   })) << Page().text();
-  EXPECT_EQ(Page().Lines(family).size(), 2U) << "nobody else was hit";
+  EXPECT_EQ(Page().Lines(family).size(), 2U) << "no other container is counted";
   EXPECT_NE(AwaitLog({"level=WARN", "a GPU reports an XID\" xid=119 gpu=1 uuid=GPU-",
                       " pod=research/train-1 ", "action=reset_gpu",
                       "remedy=\"drain the GPU and reset it\""}),
             "");
   EXPECT_NE(AwaitLog({"xid=119 gpu=2", " pod=vision/slice-0 "}), "");
-  EXPECT_EQ(CountLog("a GPU reports an XID"), 2) << "a line for each GPU, not for each event";
+  EXPECT_EQ(CountLog("a GPU reports an XID"), 2) << "there is one line per GPU, not per event";
 }
 
-TEST_F(EventsOnAPage, ReasonsOfTheClocksComeAndGoWithTheWindow) {
+TEST_F(EventsOnAPage, ClockEventReasonsAppearAndDisappearWithTheWindow) {
   const std::string brake = R"(clock_event="hw_power_brake")";
   EXPECT_FALSE(Page().Has(kClockCounts, {Gpu("0"), brake}));
   node_.Command({"fault", "throttle", "gpu=0", "why=brake", "factor=0.5"});
@@ -87,7 +86,7 @@ TEST_F(EventsOnAPage, ReasonsOfTheClocksComeAndGoWithTheWindow) {
   }));
 }
 
-TEST_F(EventsOnAPage, AreWithdrawnWhileTheEngineHangsAndGoOnAfterwards) {
+TEST_F(EventsOnAPage, AreRemovedWhileTheEngineHangsAndContinueAfterwards) {
   node_.Command({"fault", "xid", "gpu=1", "number=31"});
   const auto is_counted = [&](const MetricPage& page) {
     return page.Value(kXidCounts, {Gpu("1"), R"(xid="31")"}) == 1;
@@ -96,10 +95,11 @@ TEST_F(EventsOnAPage, AreWithdrawnWhileTheEngineHangsAndGoOnAfterwards) {
   ::kill(node_.engine_pid(), SIGSTOP);
   EXPECT_TRUE(AwaitPage([&](const MetricPage& page) { return !page.Has(kXidCounts, {}); }));
   ::kill(node_.engine_pid(), SIGCONT);
-  EXPECT_TRUE(AwaitPage(is_counted)) << "once, though the engine tells it again";
+  EXPECT_TRUE(AwaitPage(is_counted))
+      << "the event is counted once, though the engine reports it again";
 }
 
-TEST_F(EventsOnAPage, HealthAndPathsAreThoseOfWholeGpus) {
+TEST_F(EventsOnAPage, OnlyWholeGpusHaveHealthAndPaths) {
   const MetricPage page = Page();
   const std::string_view family = "DCGM_EXP_GPU_HEALTH_STATUS";
   for (const char* gpu : {"0", "1", "2"}) {
@@ -114,7 +114,7 @@ TEST_F(EventsOnAPage, HealthAndPathsAreThoseOfWholeGpus) {
   EXPECT_EQ(page.Lines(paths).size(), 6U);
 }
 
-TEST_F(EventsOnAPage, AnIncidentIsOnThePageUntilItHeals) {
+TEST_F(EventsOnAPage, AnIncidentIsOnThePageUntilItIsOver) {
   const std::string_view family = "DCGM_EXP_GPU_HEALTH_STATUS";
   const auto verdict = [&](const MetricPage& page, const char* gpu, const std::string& watch) {
     return page.Value(family, {Gpu(gpu), "health_watch=\"" + watch + "\""});
@@ -132,14 +132,14 @@ TEST_F(EventsOnAPage, AnIncidentIsOnThePageUntilItHeals) {
   node_.Command({"heal"});
   EXPECT_TRUE(AwaitPage([&](const MetricPage& healed) {
     return verdict(healed, "0", "NVLINK") == 0 && verdict(healed, "1", "MEM") == 20;
-  })) << "a link is up again; memory forgets an error with the driver only";
+  })) << "the link is up again; a memory error lasts until the driver is reloaded";
   node_.Command({"fault", "driver_reload", "for=1s"});
   EXPECT_TRUE(AwaitPage([&](const MetricPage& reloaded) {
     return verdict(reloaded, "1", "MEM") == 0;
   })) << Page().text();
 }
 
-TEST_F(EventsOnAPage, WhyHealthIsNotToldIsOnTheStatusPage) {
+TEST_F(EventsOnAPage, TheStatusPageSaysWhyHealthIsMissing) {
   EXPECT_TRUE(exporter_->Await("/", "health and paths</th><td class=\"ok\">"));
   node_.Command({"fault", "error", "calls=dcgmHealthCheck", "code=-33"});
   ASSERT_TRUE(exporter_->Await("/", "health and paths</th><td class=\"degraded\">"));

@@ -1,8 +1,8 @@
-// A node of three GPUs with owners and podgpu on it, for tests that make something of it fail.
+// A node of three GPUs with owners, and podgpu on it, for tests of failures.
 //
-// GPU 0 and GPU 1 have an owner each, GPU 2 is cut into MIG instances of which one is owned.  The
-// exporter reads every 200 ms and withdraws what is older than 4 s, so that a failure is on
-// the page soon; a test waits for the page that it wants, never for a time.  One thread.
+// GPU 0 and GPU 1 have one owner each; GPU 2 is split into MIG instances, one of which is owned.
+// The exporter reads every 200 ms and removes values older than 4 s, so a failure is soon on the
+// page; a test waits for a page, never for a time.  One thread.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ inline constexpr char kStateOk[] = R"(state="ok")";
 inline constexpr char kStateLost[] = R"(state="lost")";
 inline constexpr char kStateUnresponsive[] = R"(state="unresponsive")";
 
-// What is on the page because of devices; their states and our own families stay when values go.
+// The device series of the page; podgpu's own families and states of devices stay when values go.
 inline const std::vector<std::string> kDeviceFamilies = {"DCGM_FI_", "podgpu_gpu_power",
                                                          "podgpu_gpu_temp", "podgpu_gpu_memory"};
 
@@ -56,7 +56,7 @@ class FailureFixture : public ::testing::Test {
 
   static std::string Gpu(std::string_view index) { return "gpu=\"" + std::string(index) + "\""; }
 
-  // Starts podgpu and waits until all is there: profiling values and owners come last.
+  // Starts podgpu and waits for the complete page: profiling values and owners come last.
   void StartExporter(std::vector<std::string> flags = {}) {
     ASSERT_TRUE(node_.ready()) << node_.output();
     flags.insert(flags.begin(), {"-c=200", "--stale-after=4s", kWholePage});
@@ -71,8 +71,7 @@ class FailureFixture : public ::testing::Test {
     return exporter_->AwaitPage("/metrics",
                                 [&](const std::string& text) { return holds(MetricPage(text)); });
   }
-  // Waits for a line of the log that has all `parts`, read already or not; "" when the program
-  // ends.
+  // Waits for a log line with all `parts`, also among lines already read; "" when the program ends.
   std::string AwaitLog(const std::vector<std::string>& parts) {
     size_t begin = 0;
     while (true) {
@@ -105,8 +104,7 @@ class FailureFixture : public ::testing::Test {
     }
     return count;
   }
-  // Expects that /readyz is 503, or 200, with `verdict` in it, that `/` says the same, and the
-  // metric.
+  // Expects that /readyz is 503, or 200, with `verdict` in it, and that `/` and the metric agree.
   void ExpectReadiness(bool ready, std::string_view verdict) const {
     ASSERT_TRUE(exporter_->Await("/readyz", verdict)) << exporter_->Get("/readyz");
     EXPECT_EQ(exporter_->Fetch("/readyz").status, ready ? 200 : 503);

@@ -75,7 +75,7 @@ class FleetPage(unittest.TestCase):
     def tearDownClass(cls):
         cls.browser.quit()
 
-    # Every test begins on the whole fleet, and ends without a word on the console or to anybody else.
+    # Every test starts on the whole fleet; it must end without console messages and without requests to other hosts.
     def setUp(self):
         self.browser.get_log("browser")
         self.browser.get_log("performance")
@@ -202,7 +202,7 @@ class FleetPage(unittest.TestCase):
         self.press(Keys.ESCAPE)
         self.assertFalse(self.of("table").is_displayed())
         self.press("i")
-        # In one look: each reading draws the ranking anew.
+        # In one step, since each reading draws the ranking again.
         focused = self.browser.execute_script("return document.activeElement.textContent")
         self.assertEqual(focused, "research/notebook-ada")
         self.press(Keys.ENTER)
@@ -221,7 +221,7 @@ class FleetPage(unittest.TestCase):
         self.await_text("detail", ", ".join(shared))
         bins = [self.style(f"--bin{n}") for n in range(7)]
 
-        # In one look, so that both are of one reading.
+        # In one step, so both come from one reading.
         drawn, told = self.browser.execute_script(
             "const p = document.getElementById('map').getContext('2d').getImageData(...arguments, 1, 1).data;"
             "return [`rgb(${p[0]}, ${p[1]}, ${p[2]})`, document.getElementById('detail').textContent];",

@@ -1,5 +1,5 @@
-// The fleet page over three simulated nodes, in Chromium: fleet_page.py leads the browser and says
-// what must be seen.  With PODGPU_UPDATE_GOLDEN it makes the pictures of docs/cluster.md anew.
+// The fleet page over three simulated nodes, in Chromium: fleet_page.py drives the browser and
+// checks the page.  With PODGPU_UPDATE_GOLDEN it makes the pictures of docs/cluster.md again.
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kDriver = "/usr/bin/chromedriver";
 constexpr uint64_t kMostPictureBytes = 150'000;
 
-// podgpu on a simulated node of its own.
+// podgpu on its own simulated node.
 struct FleetNode {
   FleetNode(const std::string& scenario, const std::string& name)
       : simulator(SimNode::Shipped(scenario), SimNode::Pace::kReal),
@@ -27,7 +27,7 @@ struct FleetNode {
 
 TEST(FleetPageInABrowser, IsReadFilteredAndMovedThrough) {
   if (!std::filesystem::exists(kDriver)) {
-    GTEST_SKIP() << kDriver << " is not there; `tools/setup \"\" test` installs it";
+    GTEST_SKIP() << kDriver << " is missing; `tools/setup \"\" test` installs it";
   }
   const TemporaryFolder folder;
   std::vector<std::unique_ptr<FleetNode>> nodes;

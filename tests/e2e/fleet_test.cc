@@ -1,5 +1,5 @@
-// The cluster role over a simulated fleet: nodes that hang, refuse and send garbage take nothing
-// from the others.
+// The cluster role over a simulated fleet: nodes that hang, refuse or send garbage do not affect
+// the others.
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -38,7 +38,7 @@ size_t CountOfLines(std::string_view page, std::string_view begin) {
   return count;
 }
 
-// The file of nodes has the port, which the system has chosen.
+// Writes the file of nodes with the port that the system has chosen.
 std::string PortIn(const std::string& nodes) {
   std::ifstream file(nodes);
   std::string first_line;
@@ -48,8 +48,7 @@ std::string PortIn(const std::string& nodes) {
   return address.substr(address.rfind(':') + 1);
 }
 
-// The API server's list of one node that tells its name and one that is another than it ought to
-// be.
+// The API server's list of two nodes: one reports its own name, the other a different one.
 void PutEndpoints(sim::FakeApi& api, const std::string& second, const std::string& port) {
   const auto endpoint = [](const std::string& ip, const std::string& node) {
     return R"({"addresses":[")" + ip + R"("],"nodeName":")" + node + "\"}";
@@ -87,8 +86,8 @@ TEST(SimulatedFleet, IsFoundByTheEndpointsOfAService) {
   EXPECT_EQ(cluster.Wait(), 0);
 }
 
-// A DaemonSet's pod as an API server has it: 8 KiB, most of it of no use here.  Its address is of
-// 100::/64, which leads nowhere.
+// A DaemonSet's pod as an API server sends it: 8 KiB, most of it unused here.  Its address is in
+// 100::/64, which is not routed.
 void PutNodePod(sim::FakeApi& api, int number) {
   char suffix[8];
   std::snprintf(suffix, sizeof suffix, "%04x", static_cast<unsigned>(number));
@@ -117,9 +116,9 @@ int64_t MebibytesOf(pid_t pid, const std::string& key) {
   return -1;
 }
 
-TEST(SimulatedFleet, OfTenThousandPodsIsFoundInLittleMemory) {
+TEST(SimulatedFleet, OfTenThousandPodsIsFoundWithLittleMemory) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer's memory is its own";
+  GTEST_SKIP() << "a sanitizer needs memory of its own";
 #endif
   const TemporaryFolder folder;
   sim::FakeApi api;
@@ -135,14 +134,14 @@ TEST(SimulatedFleet, OfTenThousandPodsIsFoundInLittleMemory) {
   ASSERT_TRUE(cluster.AwaitLine("10000 nodes are known")) << cluster.output();
   api.AwaitWatches(1);
   const std::vector<std::string> requests = api.requests();
-  EXPECT_EQ(requests.size(), 21U) << "20 pages and a watch";
+  EXPECT_EQ(requests.size(), 21U) << "20 pages and one watch are requested";
   EXPECT_EQ(requests.front(),
             "GET /api/v1/namespaces/gpu/pods?labelSelector=app%3Dpodgpu&limit=500");
-  // Of an unoptimised build, pages about 10,000 nodes that do not answer included.
+  // The limit for an unoptimised build, with pages about 10,000 nodes that do not answer.
   constexpr int64_t kMostMebibytes = 80;
   RecordProperty("peak_mib", static_cast<int>(MebibytesOf(cluster.pid(), "VmHWM")));
   EXPECT_LT(MebibytesOf(cluster.pid(), "VmHWM"), kMostMebibytes);
-  // The list that follows a 410 is read beside the one that is in force.
+  // The list after a 410 is read while the old one is still in memory.
   api.ForgetHistory();
   api.EndWatches();
   api.AwaitRequests(requests.size() + 21);
@@ -153,7 +152,7 @@ TEST(SimulatedFleet, OfTenThousandPodsIsFoundInLittleMemory) {
   EXPECT_EQ(cluster.Wait(), 0);
 }
 
-TEST(SimulatedFleet, IsMappedAsFarAsItsNodesAnswer) {
+TEST(SimulatedFleet, MapsTheNodesThatAnswer) {
   const TemporaryFolder folder;
   const std::string nodes = folder.path() + "/nodes";
   Child fleet({PODGPU_BINARY_DIR "/bin/podgpu-sim", "fleet", "--nodes=80", "--port=0",

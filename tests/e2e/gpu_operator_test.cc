@@ -1,8 +1,8 @@
-// What the GPU Operator sets on dcgm-exporter's DaemonSet, word by word, with podgpu in the image.
+// The exact settings of the GPU Operator's DaemonSet for dcgm-exporter, with podgpu in the image.
 //
-// In its pod the program runs in a root that holds the libraries, the counter lists at their place
-// in the image, the kubelet's directory and nothing else: no shell, no token, no host PIDs, no
-// writing.
+// In its pod the program runs in a root directory with only the libraries, the counter lists at
+// their place in the image and the kubelet's directory: no shell, no token, no host PIDs,
+// read-only.
 #include <cstdlib>
 #include <filesystem>
 
@@ -17,7 +17,7 @@ namespace podgpu {
 namespace {
 
 constexpr std::string_view kBinaries = PODGPU_BINARY_DIR "/bin/";
-constexpr int kNoNamespaces = 77;  // As in_pod says it.
+constexpr int kNoNamespaces = 77;  // The exit code of in_pod.
 
 // The environment of the DaemonSet; the image sets no arguments.
 const std::vector<std::string> kOperatorVariables = {
@@ -27,8 +27,8 @@ const std::vector<std::string> kOperatorVariables = {
 };
 constexpr std::string_view kLists = "/etc/dcgm-exporter/";
 
-// Whether the program runs in a pod of its own, or as it is on this machine: so also where the
-// kernel refuses us namespaces.
+// Whether the program runs in its own namespaces or directly on this machine; the second way works
+// also where the kernel does not allow namespaces.
 enum class Where { kInAPod, kOnTheMachine };
 
 class GpuOperator : public ::testing::TestWithParam<Where> {
@@ -49,7 +49,7 @@ class GpuOperator : public ::testing::TestWithParam<Where> {
     }
   }
 
-  // The body of a path, as Prometheus and the kubelet ask for it; in a pod from port 9400.
+  // Requests a path as Prometheus and the kubelet do; in a pod from port 9400.
   std::string Get(const std::string& path) const {
     std::vector<std::string> words;
     if (!pid_.empty()) {
@@ -62,28 +62,28 @@ class GpuOperator : public ::testing::TestWithParam<Where> {
     return curl.output();
   }
 
-  // The page, once the first GPU is on it with its owner.
+  // The first page with an owner of the first GPU.
   MetricPage AwaitMetrics() const {
-    constexpr int kMostFetches = 2'000;  // Far above what any machine needs.
+    constexpr int kMostFetches = 2'000;  // Far more than any machine needs.
     for (int i = 0; i < kMostFetches && pod_->IsRunning(); ++i) {
       MetricPage page(Get("/metrics"));
       if (page.Has("DCGM_FI_DEV_GPU_TEMP", {"gpu=\"0\"", "pod="})) {
         return page;
       }
     }
-    ADD_FAILURE() << "no owner has come: " << pod_->output();
+    ADD_FAILURE() << "no page with an owner: " << pod_->output();
     return MetricPage("");
   }
 
-  const TemporaryFolder lists_;  // Of metrics, as in the image.
+  const TemporaryFolder lists_;  // The lists of metrics, as in the image.
   std::string list_ = "dcp-metrics-included.csv";
   TemporaryFolder root_;
   SimNode node_;
   std::optional<Child> pod_;
 
  private:
-  // What runs the program with `variables` and nothing that this test was started with; the
-  // driver's libraries are what the container runtime adds to the image.
+  // Runs the program with only `variables` in its environment; the driver's libraries are at the
+  // place where the container runtime mounts them.
   std::vector<std::string> With(const std::vector<std::string>& variables) const {
     std::vector<std::string> words = {"env", "-i"};
     words.insert(words.end(), kOperatorVariables.begin(), kOperatorVariables.end());
@@ -93,7 +93,7 @@ class GpuOperator : public ::testing::TestWithParam<Where> {
     return words;
   }
 
-  // False where the kernel refuses namespaces.
+  // False where the kernel does not allow namespaces.
   bool StartPod(const std::vector<std::string>& more_variables) {
     namespace fs = std::filesystem;
     fs::create_directories(root_.path() + "/usr");
@@ -108,7 +108,7 @@ class GpuOperator : public ::testing::TestWithParam<Where> {
                   lists_.path() + "=" + std::string(kLists),
                   fs::path(node_.kubelet_socket()).parent_path().string() +
                       "=/var/lib/kubelet/pod-resources",
-                  PODGPU_BINARY_DIR "=" PODGPU_BINARY_DIR,  // Where lib/ of the node points to.
+                  PODGPU_BINARY_DIR "=" PODGPU_BINARY_DIR,  // The target of the links in lib/.
                   node_.directory() + "=" + node_.directory(), "--", "/usr/bin/dcgm-exporter"});
     pod_.emplace(words);
     const std::optional<std::string> line = pod_->AwaitLine("pod ");
@@ -121,7 +121,7 @@ class GpuOperator : public ::testing::TestWithParam<Where> {
     return true;
   }
 
-  // The paths of the image and its port are this machine's own; all else is the operator's.
+  // Only the paths of the image and its port are this machine's own; all else is the operator's.
   void StartOnTheMachine(const std::vector<std::string>& more_variables) {
     std::vector<std::string> variables = more_variables;
     variables.insert(variables.end(),
@@ -139,7 +139,7 @@ class GpuOperator : public ::testing::TestWithParam<Where> {
     port_ = line->substr(port, line->find_first_not_of("0123456789", port) - port);
   }
 
-  std::string pid_;  // Of the program in its pod; empty: there is none.
+  std::string pid_;  // Of the program in its pod; empty without a pod.
   std::string port_ = "9400";
 };
 
@@ -155,7 +155,7 @@ TEST_P(GpuOperator, ServesLabelledPagesWithoutTokenHostPidOrShell) {
   const MetricPage page = AwaitMetrics();
   EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_TEMP", {"Hostname=\"gpu-node-0\""}).size(), 11U)
       << pod_->output();
-  // Above: 8 GPUs and 3 MIG instances.
+  // The node above has 8 GPUs and 3 MIG instances.
   const std::vector<std::string_view> owned =
       page.Lines("DCGM_FI_DEV_GPU_TEMP", {"gpu=\"0\"", "namespace=", "pod=", "container="});
   EXPECT_EQ(owned.size(), 1U) << page.text().substr(0, 4'000);
@@ -164,8 +164,8 @@ TEST_P(GpuOperator, ServesLabelledPagesWithoutTokenHostPidOrShell) {
   EXPECT_EQ(pod_->output().find("level=ERROR"), std::string::npos) << pod_->output();
 }
 
-// The operator of 2026 asks for labels and uids of pods; the token may still not be mounted.
-TEST_P(GpuOperator, GoesOnWithoutTheTokenThatPodLabelsNeed) {
+// The operator of 2026 requests labels and uids of pods, but may still not mount the token.
+TEST_P(GpuOperator, RunsWithoutTheTokenThatPodLabelsNeed) {
   Start({"DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS=true",
          "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID=true",
          "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX=^app$,^team",
@@ -179,8 +179,8 @@ TEST_P(GpuOperator, GoesOnWithoutTheTokenThatPodLabelsNeed) {
   EXPECT_EQ(Get("/health"), "OK");
 }
 
-// With metrics of the cluster's own, a key of a ConfigMap lies beside the lists of the image.
-TEST_P(GpuOperator, TakesTheListOfTheClustersOwnMetrics) {
+// For the cluster's own metrics, a key of a ConfigMap is mounted beside the lists of the image.
+TEST_P(GpuOperator, UsesTheListOfTheClustersOwnMetrics) {
   list_ = "dcgm-metrics.csv";
   lists_.Write(list_, "DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DEV_FB_USED, gauge, u\n");
   Start({});
@@ -190,7 +190,7 @@ TEST_P(GpuOperator, TakesTheListOfTheClustersOwnMetrics) {
   EXPECT_FALSE(page.Has("DCGM_FI_DEV_SM_CLOCK"));
 }
 
-// The engine of the operator is a service, which may come later than its clients.
+// The operator's engine is a service, which may start later than its clients.
 TEST_P(GpuOperator, WaitsForTheEngineThatTheOperatorNames) {
   Start({"DCGM_REMOTE_HOSTENGINE_INFO=nvidia-dcgm:5555"});
   ASSERT_FALSE(HasFatalFailure());
@@ -201,8 +201,8 @@ TEST_P(GpuOperator, WaitsForTheEngineThatTheOperatorNames) {
   EXPECT_TRUE(MetricPage(Get("/metrics")).Has("podgpu_build_info"));
 }
 
-// As above, with claims in place of the device plugin.
-TEST_P(GpuOperator, GoesOnWithoutTheTokenThatClaimsNeed) {
+// The same, with claims instead of the device plugin.
+TEST_P(GpuOperator, RunsWithoutTheTokenThatClaimsNeed) {
   Start({"KUBERNETES_ENABLE_DRA=true"});
   ASSERT_FALSE(HasFatalFailure());
   const MetricPage page = AwaitMetrics();

@@ -1,10 +1,10 @@
-// Runs a program as a container runtime would: in a root of its own that holds nothing but what was
-// put there, with own users, processes and network, and no way to write.
+// Runs a program as a container runtime does: in its own read-only root directory with only the
+// given files, with its own users, processes and network.
 //
 //   in_pod ROOT SOURCE=TARGET... -- PROGRAM ARGUMENT...
 //
-// Each SOURCE is shown read-only at TARGET below ROOT.  Says "pod PID" on standard output, then
-// becomes the wait for the program.  Exit code 77 where the kernel refuses namespaces to us.
+// Each SOURCE is mounted read-only at TARGET below ROOT.  Prints "pod PID" on standard output, then
+// waits for the program.  Exit code 77 where the kernel does not allow namespaces.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
     Show(words[next].substr(0, equals), root + words[next].substr(equals + 1));
   }
   if (::mount(nullptr, root.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) != 0) {
-    Fail("a root that nobody writes to");
+    Fail("read-only root");
   }
   const pid_t child = ::fork();
   if (child == 0) {

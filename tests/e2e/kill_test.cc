@@ -1,7 +1,8 @@
-// podgpu, killed over and over at random moments of its life while it is being scraped: nothing to
-// repair, nobody left behind, and the next one serves.
+// podgpu, killed many times at random moments while it is scraped: nothing needs repair, no process
+// is left behind, and the next start serves.
 //
-// KILLS says how often (`./dev kill-long`: 1,000), KILL_SEED which moments; a run prints both.
+// KILLS is the number of kills (`./dev kill-long`: 1,000), KILL_SEED sets the moments; a run prints
+// both.
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -27,7 +28,7 @@ namespace podgpu {
 namespace {
 
 constexpr uint64_t kKillsByDefault = 60;
-constexpr int kLooks = 12'000;  // 2 min: a busy machine, not a slow program.
+constexpr int kPolls = 12'000;  // 2 min: long enough for a busy machine.
 constexpr int kBetweenLooksMs = 10;
 
 uint64_t Setting(const char* name, uint64_t otherwise) {
@@ -36,14 +37,14 @@ uint64_t Setting(const char* name, uint64_t otherwise) {
 }
 
 bool AwaitThat(const std::function<bool()>& holds) {
-  for (int i = 0; i < kLooks && !holds(); ++i) {
+  for (int i = 0; i < kPolls && !holds(); ++i) {
     ::poll(nullptr, 0, kBetweenLooksMs);
   }
   return holds();
 }
 
-// A port that the system gives to nobody who does not name it, so that it stays ours between two
-// programs; which one differs from run to run.
+// A port outside the range that the system assigns by itself, so it stays free between two
+// programs; it differs from run to run.
 uint16_t PortOfOurs() {
   std::ifstream range("/proc/sys/net/ipv4/ip_local_port_range");
   int first_given = 32'768;
@@ -75,7 +76,7 @@ int DescriptorsOf(pid_t pid) {
   return gone ? -1 : static_cast<int>(std::distance(begin(files), end(files)));
 }
 
-// Fetches pages for ever from whoever listens on the port.
+// Fetches pages without end from the program that listens on the port.
 class Scraper {
  public:
   explicit Scraper(uint16_t port)
@@ -90,7 +91,7 @@ class Scraper {
              !stop.stop_requested()) {
         ++pages_;
       }
-      ::poll(nullptr, 0, 1);  // Nobody is there for the moment.
+      ::poll(nullptr, 0, 1);  // No program listens at the moment.
     }
   }
 
@@ -98,14 +99,14 @@ class Scraper {
   std::jthread thread_;
 };
 
-// Burns processor time: a moment that no event marks.
+// Uses processor time, to reach a moment that no event marks.
 void Spin(uint64_t turns) {
   std::atomic<uint64_t> turn = 0;
   while (turn.fetch_add(1, std::memory_order_relaxed) < turns) {
   }
 }
 
-// What is counted over all kills, for the closing line.
+// Counts over all kills, for the final line.
 struct Tally {
   uint64_t kills = 0, terms = 0, before_serving = 0;
   Duration slowest_kill{}, slowest_term{};
@@ -113,7 +114,7 @@ struct Tally {
 
 class KillTest : public ::testing::Test {
  protected:
-  // With an engine that ends at once: there are many ends.
+  // The engine stops without delay, since the test has many stops.
   KillTest()
       : node_(SimNode::Shipped("demo"), SimNode::Pace::kReal, {"--prompt-engine"}),
         random_(seed_) {}
@@ -130,12 +131,12 @@ class KillTest : public ::testing::Test {
     series_ = SeriesOf(exporter.Get("/metrics"));
     exporter.process().Signal(SIGTERM);
     ASSERT_EQ(exporter.process().Wait(), 0) << exporter.process().output();
-    // gRPC keeps a few descriptors from its first client on.
+    // gRPC keeps a few descriptors after its first client.
     ASSERT_TRUE(AwaitThat([&] { return DescriptorsOf(engine_) == engine_descriptors_; }));
     kubelet_descriptors_ = SettledDescriptors();
   }
 
-  // By the engine's process, or embedded.
+  // Uses the engine's process, or an embedded engine.
   std::vector<std::string> Flags(bool by_engine) const {
     std::vector<std::string> flags = {"-c=100", "--stale-after=60s", "--metrics-views=dcgm,native",
                                       "-a=127.0.0.1:" + std::to_string(port_)};
@@ -145,7 +146,7 @@ class KillTest : public ::testing::Test {
     return flags;
   }
 
-  // Those of the kubelet's process once every connection to it has gone.
+  // The kubelet's descriptors when every connection to it is closed.
   int SettledDescriptors() const {
     int least = DescriptorsOf(node_.pid());
     for (int same = 0; same < 20; ++same) {
@@ -159,9 +160,9 @@ class KillTest : public ::testing::Test {
 
   uint64_t Draw(uint64_t most) { return std::uniform_int_distribution<uint64_t>(0, most)(random_); }
 
-  // Lives up to a random moment: of its start, or after some lines of its log.
+  // Lets it live up to a random moment: during its start, or after some lines of its log.
   void LiveAWhile(Child& victim) {
-    constexpr uint64_t kLinesAtStart = 3;  // It serves, it has devices, it has owners.
+    constexpr uint64_t kLinesAtStart = 3;  // It serves, it found devices, it found owners.
     constexpr uint64_t kMostDoublings = 24;
     if (Draw(2) == 0) {
       for (uint64_t i = Draw(kLinesAtStart); i > 0; --i) {
@@ -171,7 +172,7 @@ class KillTest : public ::testing::Test {
     Spin(uint64_t{1} << Draw(kMostDoublings));
   }
 
-  // Kills it by one signal or the other, and looks at what is left.
+  // Kills it with one of the two signals, and checks the state that it leaves.
   void Kill(Child& victim) {
     const bool by_term = Draw(1) == 1;
     const int signal = by_term ? SIGTERM : SIGKILL;
@@ -186,14 +187,15 @@ class KillTest : public ::testing::Test {
     tally_.before_serving += served ? 0 : 1;
     if (!by_term) {
       EXPECT_EQ(exit_code, -SIGKILL) << victim.output();
-    } else if (served || exit_code != -SIGTERM) {  // Earlier it may not know of signals yet.
+    } else if (served || exit_code != -SIGTERM) {  // Before that it may not handle signals yet.
       EXPECT_EQ(exit_code, 0) << victim.output();
     }
-    // It led a process group, in which all that it had started would be.
-    EXPECT_TRUE(::kill(-victim.pid(), 0) != 0 && errno == ESRCH) << "somebody is left of its group";
+    // It led a process group, which would contain all its children.
+    EXPECT_TRUE(::kill(-victim.pid(), 0) != 0 && errno == ESRCH)
+        << "a process of its group is left";
   }
 
-  // Engine and kubelet are the same processes, and have forgotten the dead one.
+  // Engine and kubelet are the same processes, and have closed the dead client's connections.
   void ExpectUntouchedServers() {
     EXPECT_EQ(node_.engine_pid(), engine_);
     EXPECT_EQ(::kill(engine_, 0), 0);
@@ -229,7 +231,7 @@ class KillTest : public ::testing::Test {
   const uint16_t port_ = PortOfOurs();
   pid_t engine_ = 0;
   int engine_descriptors_ = 0, kubelet_descriptors_ = 0;
-  std::set<std::string> series_;  // Of a full page.
+  std::set<std::string> series_;  // The series of a full page.
   Tally tally_;
 };
 

@@ -71,7 +71,7 @@ class SimulatedNode {
   pid_t pid_ = 0;
 };
 
-// The first answer; until the socket is there, the client says that it is not.
+// The first answer; the client fails until the socket exists.
 StatusOr<PodAllocations> AwaitList(const SimulatedNode& node, PodResources& client) {
   while (true) {
     StatusOr<PodAllocations> answer = client.List();

@@ -1,5 +1,5 @@
-// Names of processes on a GPU that pods share, by the kubelet's own list of pods: no API server is
-// known.  What a refusal and an outage of that list cost, and where podgpu says so.
+// Names of processes on a shared GPU from the kubelet's own list of pods, without an API server;
+// the effects of a refusal and an outage of that list, and where podgpu reports them.
 #include <fstream>
 #include <string>
 #include <vector>
@@ -63,7 +63,7 @@ class KubeletPodsNode : public FailureFixture {
     return AwaitPage(
         [up](const MetricPage& page) { return page.Value("podgpu_kubelet_pods_up") == up; });
   }
-  // The remedy is in the log, on `/` and in /explain; the values of devices go on.
+  // The remedy is in the log, on `/` and in /explain; device values continue.
   void ExpectNoNames(const std::string& why) {
     ASSERT_TRUE(AwaitUp(0)) << What();
     for (const char* path : {"/", "/explain?gpu=0"}) {
@@ -92,19 +92,19 @@ TEST_F(KubeletPodsNode, ProcessesOnASharedGpuAreNamedWithoutAnApiServer) {
   EXPECT_TRUE(exporter_->Await("/", "the kubelet lists 2 pods")) << What();
   const MetricPage page = Page();
   EXPECT_EQ(page.Value("podgpu_config_warnings"), 0);
-  EXPECT_FALSE(page.Has("podgpu_api_server_up")) << "it is not asked";
+  EXPECT_FALSE(page.Has("podgpu_api_server_up")) << "the API server is not used";
   EXPECT_TRUE(page.Has("podgpu_pod_gpu_energy_joules_total", {R"(pod="chat-0")"}));
   EXPECT_EQ(exporter_->Get("/explain?gpu=0").find(kNoNames), std::string::npos);
 }
 
-TEST_F(KubeletPodsNode, ARightThatIsMissingIsSaidEverywhere) {
+TEST_F(KubeletPodsNode, AMissingRightIsReportedEverywhere) {
   node_.Command({"fault", "kubelet_https_forbidden"});
   ASSERT_TRUE(node_.AwaitLine("kubelet_https_forbidden"));
   Start();
   ExpectNoNames("Grant get of nodes/pods by a ClusterRole");
 }
 
-TEST_F(KubeletPodsNode, ATokenThatIsRefusedIsSaidEverywhere) {
+TEST_F(KubeletPodsNode, ARefusedTokenIsReportedEverywhere) {
   node_.Command({"fault", "kubelet_https_unauthorized"});
   ASSERT_TRUE(node_.AwaitLine("kubelet_https_unauthorized"));
   Start();
@@ -115,7 +115,7 @@ TEST_F(KubeletPodsNode, ATokenThatIsRefusedIsSaidEverywhere) {
   EXPECT_NE(AwaitLog({"the kubelet's list of pods has changed its state", "state=ok"}), "");
 }
 
-TEST_F(KubeletPodsNode, APortThatRefusesIsSaidAndFoundAgain) {
+TEST_F(KubeletPodsNode, ARefusingPortIsReportedAndFoundAgain) {
   node_.Command({"fault", "kubelet_https_down"});
   ASSERT_TRUE(node_.AwaitLine("down"));
   Start();
@@ -125,8 +125,8 @@ TEST_F(KubeletPodsNode, APortThatRefusesIsSaidAndFoundAgain) {
   EXPECT_TRUE(AwaitUp(1)) << What();
 }
 
-// Uids and labels stay as after a loss of the API server.
-TEST_F(KubeletPodsNode, AnOutageCostsNoNameThatIsKnown) {
+// Uids and labels stay, as after the loss of the API server.
+TEST_F(KubeletPodsNode, AnOutageKeepsKnownNames) {
   Start();
   ASSERT_TRUE(AwaitNames()) << What();
   ASSERT_TRUE(AwaitUp(1)) << What();
@@ -138,7 +138,7 @@ TEST_F(KubeletPodsNode, AnOutageCostsNoNameThatIsKnown) {
   EXPECT_TRUE(AwaitUp(1)) << What();
 }
 
-TEST_F(KubeletPodsNode, ACertificateThatCannotBeCheckedIsRefusedUnlessTold) {
+TEST_F(KubeletPodsNode, AnUnverifiableCertificateIsRefusedUnlessAllowed) {
   ASSERT_TRUE(node_.ready()) << node_.output();
   std::ofstream(node_.directory() + "/kubelet/https/ca.crt", std::ios::trunc) << R"(nothing)";
   Start();

@@ -26,14 +26,15 @@ class Legacy : public FailureFixture {
   Legacy() : FailureFixture(std::string(kThreeGpus) + "kubelet: {versions: [v1alpha1]}\n") {}
 };
 
-TEST_F(Legacy, ThePageNamesThePodsOfAKubeletOfThatTime) {
+TEST_F(Legacy, ThePageNamesThePodsOfAnOldKubelet) {
   StartExporter();
   ASSERT_TRUE(exporter_->Await("/gpu/metrics", kOwned)) << exporter_->Get("/");
   ASSERT_TRUE(exporter_->Await("/gpu/metrics", "\ndcgm_power_violation{")) << exporter_->Get("/");
   ASSERT_TRUE(exporter_->Await("/gpu/metrics", "\ndcgm_fi_prof_sm_occupancy{"));
   const MetricPage page(exporter_->Get("/gpu/metrics"));
   EXPECT_EQ(page.Lines("dcgm_gpu_temp").size(), 3U);
-  EXPECT_EQ(page.Lines("dcgm_gpu_temp", {Gpu("2"), "pod_name="}).size(), 0U) << "an instance's pod";
+  EXPECT_EQ(page.Lines("dcgm_gpu_temp", {Gpu("2"), "pod_name="}).size(), 0U)
+      << "the pod holds an instance, not the GPU";
   EXPECT_EQ(page.text().find("DCGM_FI"), std::string::npos);
   EXPECT_EQ(page.text().find("podgpu_"), std::string::npos);
 }
@@ -57,7 +58,7 @@ TEST_F(Legacy, TheFirstAnswerHasAllFamiliesAndThreeDecimals) {
   }
 }
 
-TEST_F(Legacy, PodsComeWithTheKubeletAndValuesGoOnMeanwhile) {
+TEST_F(Legacy, PodsComeWithTheKubeletAndValuesContinueMeanwhile) {
   ASSERT_TRUE(node_.ready()) << node_.output();
   const std::string socket = node_.kubelet_socket();
   std::filesystem::rename(socket, socket + ".away");
@@ -74,7 +75,7 @@ TEST_F(Legacy, PodsComeWithTheKubeletAndValuesGoOnMeanwhile) {
   EXPECT_TRUE(exporter_->Await("/gpu/metrics", kOwned)) << exporter_->Get("/");
 }
 
-TEST_F(Legacy, TheFilesFollowTheReadingsAndGoWithTheProgram) {
+TEST_F(Legacy, TheFilesFollowTheReadingsAndAreRemovedAtTheEnd) {
   const std::string devices = files_.path() + "/dcgm.prom";
   const std::string pods = files_.path() + "/dcgm-pod.prom";
   StartExporter(

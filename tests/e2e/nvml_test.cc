@@ -6,14 +6,14 @@
 namespace podgpu {
 namespace {
 
-// Neither a libdcgm that is named nor one that is found.
+// Without a libdcgm, neither a named one nor one that could be found.
 const std::vector<std::string> kWithoutDcgm = {"--libdcgm=", "--web-enable-control"};
 
 class NvmlAlone : public FailureFixture {
  protected:
   NvmlAlone() : FailureFixture(kThreeGpus) {}
 
-  // What a POST to `path` answers.
+  // Status and body of a POST to `path`.
   std::string Post(const std::string& path) const { return exporter_->Get(path, {"-X", "POST"}); }
 };
 
@@ -29,26 +29,26 @@ TEST_F(NvmlAlone, IsChosenAndServesThePage) {
   EXPECT_EQ(page.Lines("podgpu_gpu_energy_joules_total").size(), 3U);
 }
 
-TEST_F(NvmlAlone, HearsOfAnXid) {
+TEST_F(NvmlAlone, ReportsAnXid) {
   StartExporter(kWithoutDcgm);
   node_.Command({"fault", "xid", "gpu=1", "number=79"});
   EXPECT_TRUE(exporter_->Await("/metrics", "xid=\"79\"")) << exporter_->Get("/");
   EXPECT_EQ(Page().Lines("podgpu_gpu_xid_errors_total", {Gpu("1"), "xid=\"79\""}).size(), 1U);
 }
 
-TEST_F(NvmlAlone, LetsGoOfTheDevicesAndTakesThemBack) {
+TEST_F(NvmlAlone, ReleasesTheDevicesAndTakesThemBack) {
   StartExporter(kWithoutDcgm);
   const std::set<std::string> before = DeviceSeries();
   EXPECT_EQ(Post("/api/v1/devices?state=released&for=1h"),
             "{\"state\":\"released\",\"for_seconds\":3600}\n");
   EXPECT_TRUE(exporter_->Await("/metrics", "\npodgpu_source_state{state=\"waiting\"} 1"));
-  EXPECT_TRUE(AwaitDeviceSeries({})) << "what is stale goes";
+  EXPECT_TRUE(AwaitDeviceSeries({})) << "stale values are removed";
   EXPECT_NE(exporter_->Get("/").find("the devices are let go of"), std::string::npos);
   Post("/api/v1/devices?state=held");
   EXPECT_TRUE(AwaitDeviceSeries(before));
 }
 
-TEST_F(NvmlAlone, LeavesTheProfilingCountersForAWhile) {
+TEST_F(NvmlAlone, PausesProfilingForAWhile) {
   StartExporter(kWithoutDcgm);
   Post("/api/v1/profiling?state=paused");
   EXPECT_TRUE(exporter_->AwaitWithout("/metrics", "\nDCGM_FI_PROF_"));
@@ -58,8 +58,8 @@ TEST_F(NvmlAlone, LeavesTheProfilingCountersForAWhile) {
   EXPECT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_PROF_DRAM_ACTIVE{"));
 }
 
-// A browser on a page of another site, and one that was told that our address is that site's.
-TEST_F(NvmlAlone, NoOtherSiteChangesAnything) {
+// A browser on a page of another site, and one that resolves another site's name to this address.
+TEST_F(NvmlAlone, RefusesChangesByOtherSites) {
   StartExporter(kWithoutDcgm);
   const std::set<std::string> before = DeviceSeries();
   const std::string path = "/api/v1/devices?state=released&for=1h";
@@ -84,8 +84,8 @@ TEST_F(NvmlAlone, NoOtherSiteChangesAnything) {
   EXPECT_TRUE(process.AwaitLine("msg=\"refused a request with a foreign Host\"").has_value());
 }
 
-// The same requests where DCGM has the devices.
-TEST_F(NvmlAlone, DcgmStepsAsideAsWell) {
+// The same requests with DCGM.
+TEST_F(NvmlAlone, DcgmAlsoReleasesTheDevices) {
   StartExporter({"--web-enable-control"});
   const std::set<std::string> before = DeviceSeries();
   Post("/api/v1/profiling?state=paused");

@@ -1,14 +1,13 @@
-// Prints what podgpu serves of a simulated node at a moment of the node's own clock.
+// Prints podgpu's page of a simulated node at a given time of the node's own clock.
 //
 //   page_at RUN_DIRECTORY LIBDCGM ENGINE_ADDRESS START_S PATH FLAG...
 //
-// LIBDCGM is its path, or "nvml": then the page is NVML's.  PATH is "/metrics" or another one.
-// The flags are podgpu's own; those that choose what rows say have effect.
-// The same rooms as the program, put together on the clock of a run directory in manual time: find
-// the devices, watch the fields, let START_S + 3 s of world time pass, read, ask the kubelet, make
-// one page.  Where the node has an API server, pods and ResourceSlices come from there, if the
-// flags ask for them; so it is with processes, which are read twice, a second apart.  For the
-// golden pages of scenarios: everything on it follows from the scenario.
+// LIBDCGM is its path, or "nvml" for NVML's page.  PATH is "/metrics" or another one.  The flags
+// are podgpu's own; those that change rows have effect.  It uses the same rooms as the program, on
+// the manual clock of a run directory: find the devices, watch the fields, let START_S + 3 s of
+// world time pass, read, ask the kubelet, make one page.  If the node has an API server and the
+// flags ask for it, pods and ResourceSlices come from there; processes are read twice, one second
+// apart.  For the golden pages of scenarios: the whole page follows from the scenario.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -38,7 +37,7 @@
 namespace podgpu {
 namespace {
 
-// The time of a simulated node.  Nothing waits on it here.
+// The clock of a simulated node.  No thread waits on it here.
 class NodeClock final : public Clock {
  public:
   explicit NodeClock(sim::RunDirectory& node) : node_(node) {}
@@ -49,7 +48,7 @@ class NodeClock final : public Clock {
 
  private:
   bool Wait(Instant /*deadline*/, const std::stop_token& /*stop*/, Wakeup* /*wakeup*/) override {
-    PODGPU_CHECK(false && "nothing waits");
+    PODGPU_CHECK(false && "no thread waits");
     return false;
   }
 
@@ -65,7 +64,7 @@ T ValueOrDie(StatusOr<T> result) {
   return *std::move(result);
 }
 
-// The variables of a pod on the node; none where the node has no API server.
+// The variables of a pod on the node; empty if the node has no API server.
 Environment EnvironmentOf(const std::string& directory) {
   std::map<std::string, std::string> variables;
   const std::string text = SystemFiles().Read(directory + "/api/env").value_or("");
@@ -81,7 +80,7 @@ Environment EnvironmentOf(const std::string& directory) {
   };
 }
 
-// Shows all that podgpu says of devices, and nothing of itself, unless `flags` say otherwise.
+// Shows all device families and no self metrics, unless `flags` say otherwise.
 NodeCommand CommandOf(std::vector<std::string> flags, const Environment& environment) {
   flags.insert(flags.begin(), "--metrics-views=dcgm,native");
   NodeCommand command = ValueOrDie(ParseFlags(flags, environment));
@@ -103,7 +102,7 @@ std::shared_ptr<const Grid> ReadDevices(Source& source, const ReadList& list, co
     ValueOrDie(source.Watch(*topology, fields, std::chrono::seconds(1)));
   }
   std::shared_ptr<Grid> grid;
-  for (int i = 0; i < 3; ++i) {  // Rates are of the time between two readings.
+  for (int i = 0; i < 3; ++i) {  // Rates need two readings.
     ValueOrDie(StatusOr<bool>(writer.Tick(1'000'000).ok()));
     grid = std::make_shared<Grid>(topology, fields);
     grid->findings.asked = list.asked;
@@ -116,7 +115,7 @@ std::shared_ptr<const Grid> ReadDevices(Source& source, const ReadList& list, co
   return grid;
 }
 
-// What the program knows of a collection when its first list has come.
+// The state of the program when the first list of a collection has come.
 std::shared_ptr<const ApiFacts> ListObjects(const ExporterOptions& options,
                                             ApiCollection collection) {
   const SystemFiles files;
@@ -148,7 +147,7 @@ std::shared_ptr<const PodFacts> AskKubelet(const std::string& directory, const C
   return facts;
 }
 
-// Who runs on the devices, as often as a busy time needs.
+// Reads the processes of the devices twice, since use needs a busy time.
 void ReadProcesses(const SourceOptions& source, LibraryLoader& loader, const Clock& clock,
                    sim::RunWriter& writer, ProcessFeed& feed) {
   const SystemFiles files;

@@ -1,4 +1,4 @@
-// The processes of a real node: whose they are, and that energy adds up.
+// The processes of a real node: the pod of each, and energy that adds up.
 #include <cmath>
 #include <fstream>
 #include <set>
@@ -11,8 +11,8 @@
 namespace podgpu {
 namespace {
 
-// Four pods share GPU 0 by time; GPU 1 has one, and a process of nobody's; a pod of two containers
-// has the others.
+// Four pods share GPU 0 by time; GPU 1 has one pod and one process outside pods; a pod of two
+// containers has the other GPUs.
 constexpr char kSharers[] = R"(format: 1
 name: sharers
 seed: 6
@@ -49,7 +49,7 @@ orphans:
   - {pid: 999, gpu: 1, load: {sm: 50%}, memory: 1GiB}
 )";
 
-// A job that is over before most readings: none of two seconds a second finds it on a list.
+// A job that ends before most readings: it runs for two seconds, so few process lists contain it.
 constexpr char kFlashes[] = R"(format: 1
 name: flashes
 seed: 7
@@ -89,7 +89,7 @@ class Processes : public FailureFixture {
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
   }
 
-  // Until all are on the page with the names of their pods, and a joule has been shared out.
+  // Waits until all processes have the names of their pods, and one joule has been charged.
   bool AwaitShares() const {
     return AwaitPage([](const MetricPage& page) {
       std::set<std::string> pods;
@@ -114,37 +114,38 @@ class Processes : public FailureFixture {
   }
 };
 
-TEST_F(Processes, SharersOfAGpuDifferAndAddUpToIt) {
+TEST_F(Processes, ProcessesOnASharedGpuDifferAndAddUpToTheGpu) {
   for (const char* source : {"nvml", "dcgm"}) {
     Start(source);
     ASSERT_TRUE(AwaitShares()) << source << ": " << exporter_->Get("/") << Page().text();
     const MetricPage page = Page();
     ExpectThatItAddsUp(page);
-    EXPECT_TRUE(exporter_->Await("/api/v1/node", "\"processes\":4")) << "for the cluster role";
+    EXPECT_TRUE(exporter_->Await("/api/v1/node", "\"processes\":4"))
+        << "the cluster role reads this number";
     double before = 0;
     for (const char* pid : {"51", "52", "53", "54"}) {
       const std::vector<std::string> row = {Gpu("0"), "pid=\"" + std::string(pid) + '"',
                                             "container=\"main\"", "namespace=\"ml\""};
       const double energy = page.Value(kEnergy, row).value_or(0);
-      EXPECT_GT(energy, before) << pid << ": who is busier is charged more";
+      EXPECT_GT(energy, before) << pid << ": a busier process is charged more";
       before = energy;
       EXPECT_EQ(page.Value("my_gpu_process_active", row), 1);
       const double apportioned =
           page.Value(kOfProcesses, {row[0], row[1], OfMethod("sm_share")}).value_or(0);
-      EXPECT_GT(apportioned, energy / 2) << "the first reading may have met it alone";
+      EXPECT_GT(apportioned, energy / 2) << "at the first reading it may have been alone";
       EXPECT_EQ(page.Value("my_gpu_process_energy_joules", row), energy);
     }
     EXPECT_EQ(page.Sum("my_gpu_process_memory_used_bytes", {Gpu("0")}), std::ldexp(10, 30));
     EXPECT_TRUE(page.Has(kEnergy, {"pid=\"61\"", "pod=\"duo\"", "container=\"left\""}));
     EXPECT_TRUE(page.Has(kEnergy, {"pid=\"62\"", "pod=\"duo\"", "container=\"right\""}));
-    EXPECT_FALSE(page.Has(kEnergy, {"pid=\"999\""})) << "in no container";
+    EXPECT_FALSE(page.Has(kEnergy, {"pid=\"999\""})) << "the process is outside containers";
     const double drawn = page.Sum(kByMethod, {Gpu("1")});
     EXPECT_NEAR(page.Sum(kByMethod, {Gpu("1"), OfMethod("outside_kubernetes")}) / drawn, 0.5, 0.1);
   }
 }
 
-// A DaemonSet without the API server's variables: the kubelet's word is enough for who is alone.
-TEST_F(Processes, WithoutAnApiServerWhoIsAloneOnAGpuIsNamedAndTheRestIsSaid) {
+// A DaemonSet without the API server's variables: the kubelet's answer is enough for single owners.
+TEST_F(Processes, WithoutAnApiServerOnlySingleOwnersAreNamedAndThePageReportsIt) {
   ASSERT_TRUE(node_.ready()) << node_.output();
   exporter_.emplace(node_,
                     std::vector<std::string>{"-c=200", "--source=nvml", "--process-metrics=on",
@@ -161,8 +162,9 @@ TEST_F(Processes, WithoutAnApiServerWhoIsAloneOnAGpuIsNamedAndTheRestIsSaid) {
       << Page().text();
   const MetricPage page = Page();
   EXPECT_TRUE(page.Has("podgpu_pod_gpu_active_seconds_total", {Gpu("2"), "pod=\"duo\""}));
-  EXPECT_TRUE(page.Has(kEnergy, {"pid=\"51\"", "pod=\"\""})) << "four pods share its GPU";
-  EXPECT_FALSE(page.Has(kEnergy, {"pid=\"999\""})) << "a process of the host";
+  EXPECT_TRUE(page.Has(kEnergy, {"pid=\"51\"", "pod=\"\""}))
+      << "four pods share its GPU, so its pod is unknown";
+  EXPECT_FALSE(page.Has(kEnergy, {"pid=\"999\""})) << "the process belongs to the host";
   EXPECT_GT(page.Sum(kByMethod, {Gpu("1"), OfMethod("outside_kubernetes")}), 0);
   EXPECT_EQ(page.Value("podgpu_config_warnings"), 1);
   EXPECT_TRUE(exporter_->Get("/readyz").starts_with("ready")) << exporter_->Get("/readyz");
@@ -176,13 +178,13 @@ TEST_F(Processes, WithoutAnApiServerWhoIsAloneOnAGpuIsNamedAndTheRestIsSaid) {
   ASSERT_TRUE(exporter_->process().AwaitLine("processes of pods have no names").has_value());
 }
 
-TEST_F(Processes, TwoScrapesAtOnceSayTheSame) {
+TEST_F(Processes, TwoScrapesAtOnceAreEqual) {
   Start("nvml");
   ASSERT_TRUE(AwaitShares()) << exporter_->Get("/") << Page().text();
   const auto tick_of = [](const std::string& page) {
     return MetricPage(page).Value("podgpu_ticks_total");
   };
-  // Until both have come between two ticks, which are 200 ms apart.
+  // Repeats until both scrapes came between two ticks, which are 200 ms apart.
   std::string first;
   std::string second;
   do {
@@ -195,7 +197,7 @@ TEST_F(Processes, TwoScrapesAtOnceSayTheSame) {
   EXPECT_TRUE(MetricPage(first).Has(kEnergy));
 }
 
-TEST_F(Processes, VirtualGpusHaveWhatTheirPodUses) {
+TEST_F(Processes, VirtualGpusHaveTheUseOfTheirPod) {
   Start("dcgm", {"--kubernetes-virtual-gpus"});
   const auto of = [](const char* pod) {
     return std::vector<std::string>{Gpu("0"), "pod=\"" + std::string(pod) + '"'};
@@ -207,10 +209,11 @@ TEST_F(Processes, VirtualGpusHaveWhatTheirPodUses) {
   const MetricPage page = Page();
   EXPECT_EQ(page.Value("DCGM_FI_DEV_FB_USED", of("b")), 2'048);
   EXPECT_EQ(page.Value("DCGM_FI_DEV_FB_USED", of("d")), 4'096);
-  EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_UTIL", {Gpu("0")}).size(), 5U) << "and the device's";
+  EXPECT_EQ(page.Lines("DCGM_FI_DEV_GPU_UTIL", {Gpu("0")}).size(), 5U)
+      << "four rows of pods and the device's row";
 }
 
-// An A100 with MIG, whose driver has no GPM: a busy instance and an idle one.
+// An A100 with MIG, whose driver has no GPM: one busy and one idle instance.
 constexpr char kPartedA100[] = R"(format: 1
 name: parted
 seed: 8
@@ -236,7 +239,7 @@ class PartedA100 : public Processes {
   }
 };
 
-TEST_F(PartedA100, SharesByTheActivityThatDcgmTells) {
+TEST_F(PartedA100, SharesByTheActivityFromDcgm) {
   Start("dcgm");
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return EnergyOf(page, "72", "mig_activity") > 5;
@@ -246,14 +249,14 @@ TEST_F(PartedA100, SharesByTheActivityThatDcgmTells) {
   EXPECT_NEAR(EnergyOf(page, "71", "mig_activity") / EnergyOf(page, "72", "mig_activity"), 9, 0.5);
 }
 
-TEST_F(PartedA100, SharesEquallyWhereNobodyTells) {
+TEST_F(PartedA100, SharesEquallyWithoutActivity) {
   Start("nvml");
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) { return EnergyOf(page, "71", "equal") > 5; }))
       << Page().text();
   EXPECT_EQ(EnergyOf(Page(), "71", "mig_activity"), 0);
 }
 
-TEST_F(Processes, WithoutTheHostsPidsThePageSaysSo) {
+TEST_F(Processes, WithoutHostPidsTheStatusPageReportsIt) {
   ASSERT_TRUE(node_.ready()) << node_.output();
   exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--process-metrics=on",
                                                     "--proc-root=" + files_.path()});
@@ -262,7 +265,7 @@ TEST_F(Processes, WithoutTheHostsPidsThePageSaysSo) {
   EXPECT_FALSE(Page().Has(kEnergy));
 }
 
-// Whom accounting alone tells of has a row without a container, where all processes have rows.
+// A process known only from accounting has a row without a container, if all processes have rows.
 class ShortProcesses : public FailureFixture {
  protected:
   ShortProcesses() : FailureFixture(kFlashes) {}
@@ -279,7 +282,7 @@ class ShortProcesses : public FailureFixture {
 constexpr char kAccounting[] = "podgpu_gpu_accounting_enabled";
 constexpr char kShortLived[] = "podgpu_gpu_short_processes_total";
 
-TEST_F(ShortProcesses, AreFoundByAccountingWhichIsSwitchedOnOnRequest) {
+TEST_F(ShortProcesses, AreFoundByAccountingWhenItIsRequested) {
   Start({"--enable-accounting", "--process-scope=all"});
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Sum(kShortLived, {Gpu("0")}) >= 2 &&
@@ -290,7 +293,7 @@ TEST_F(ShortProcesses, AreFoundByAccountingWhichIsSwitchedOnOnRequest) {
   EXPECT_EQ(page.Value(kAccounting, {Gpu("0")}), 1);
   EXPECT_EQ(page.Value(kAccounting, {Gpu("1")}), 0) << "in MIG mode";
   EXPECT_FALSE(page.Has(kShortLived, {Gpu("1")}));
-  std::string pid;  // One of those, each of which lives once.
+  std::string pid;  // One of the short processes.
   for (const std::string_view line : page.Lines("my_gpu_process_start_time_seconds")) {
     pid = MetricPage::Label(line, "process_name").empty() ? MetricPage::Label(line, "pid") : pid;
   }
@@ -301,7 +304,7 @@ TEST_F(ShortProcesses, AreFoundByAccountingWhichIsSwitchedOnOnRequest) {
   EXPECT_NE(exporter_->Get("/").find("accounting is on for 1"), std::string::npos);
 }
 
-TEST_F(ShortProcesses, AreNotSeenWithoutAccountingAndNobodySwitchesItOn) {
+TEST_F(ShortProcesses, AreNotFoundWithoutAccountingWhichStaysOff) {
   Start({"--process-scope=all"});
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Sum(kByMethod, {Gpu("0")}) > 100;
@@ -312,8 +315,8 @@ TEST_F(ShortProcesses, AreNotSeenWithoutAccountingAndNobodySwitchesItOn) {
   EXPECT_FALSE(page.Has(kShortLived));
 }
 
-// As an init container does it.
-TEST_F(ShortProcesses, TheDoctorSwitchesAccountingOnAndSaysWhatItDid) {
+// Like an init container.
+TEST_F(ShortProcesses, TheDoctorTurnsAccountingOnAndReportsIt) {
   ASSERT_TRUE(node_.ready()) << node_.output();
   const std::vector<std::string> doctor = {ExporterProcess::Arguments(node_, {}).front(), "doctor",
                                            "--enable-accounting",
@@ -327,7 +330,7 @@ TEST_F(ShortProcesses, TheDoctorSwitchesAccountingOnAndSaysWhatItDid) {
   node_.Command({"fault", "no_permission", "gpu=0", "calls=nvmlDeviceSetAccountingMode"});
   std::string refused;
   int exit_code = 0;
-  for (int i = 0; i < 1'000 && exit_code == 0; ++i) {  // Until the driver has heard of it.
+  for (int i = 0; i < 1'000 && exit_code == 0; ++i) {  // Repeats until accounting is on.
     Child again(doctor, node_.variables());
     exit_code = again.Wait();
     refused = again.output();

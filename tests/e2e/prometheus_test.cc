@@ -1,6 +1,6 @@
 // Prometheus itself scrapes the exporter on the demo's node; promtool and a strict OpenMetrics
-// parser read its pages.  How many series are expected is computed from the tables and from what
-// the node's driver tells a client of the test's own, never from the page.
+// parser read its pages.  The expected number of series is computed from the tables and from the
+// answers of the node's driver to a client of the test, never from the page.
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -27,7 +27,7 @@ std::string DemoScenario() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Which containers hold which devices, each once.
+// The pairs of container and device, each once.
 class Holders final : public sim::PodVisitor {
  public:
   explicit Holders(const sim::World& world) { world.VisitPods(0, *this); }
@@ -46,7 +46,7 @@ class Holders final : public sim::PodVisitor {
   std::string pod_, container_;
 };
 
-// The demo's node asked by a client of its own: which fields its libdcgm tells of which device.
+// A client of the demo's node: which fields its libdcgm gives for which device.
 class DriverOfTheDemo {
  public:
   DriverOfTheDemo() : bench_(4, DemoScenario()) {
@@ -60,18 +60,18 @@ class DriverOfTheDemo {
               0);
     instances.resize(static_cast<size_t>(count));
   }
-  ~DriverOfTheDemo() { unsetenv("PODGPU_SIM_DIR"); }  // Other nodes of this test name their own.
+  ~DriverOfTheDemo() { unsetenv("PODGPU_SIM_DIR"); }  // Other tests of this program set their own.
   DriverOfTheDemo(const DriverOfTheDemo&) = delete;
   DriverOfTheDemo& operator=(const DriverOfTheDemo&) = delete;
 
-  // Of how many of `entities` it tells the field, as a number.
+  // For how many of `entities` it gives the field as a number.
   size_t Tells(uint16_t field, int kind, const std::vector<uint32_t>& entities) {
     size_t told = 0;
     for (const uint32_t entity : entities) {
       const abi::dcgmGpuGrp_t group = bench_.MakeGroupOf(kind, entity);
       const abi::dcgmFieldGrp_t fields = bench_.MakeFieldGroup({field});
       bench_.Watch(group, fields);
-      for (int sample = 0; sample < 2; ++sample) {  // Rates are told from the second on.
+      for (int sample = 0; sample < 2; ++sample) {  // Rates exist from the second sample on.
         bench_.Tick(1'000'000);
         bench_.On("dcgmUpdateAllFields", 1);
       }
@@ -130,8 +130,8 @@ size_t NativeSeries(DriverOfTheDemo& driver) {
   return series + 2;  // podgpu_gpus_expected, podgpu_gpus_present.
 }
 
-// Series that are there or not, by what has been so far: a name, and a label where only some of the
-// name are so.
+// Series that may be missing, depending on past events: a name, and a label where this applies to
+// only some series of the name.
 struct Changing {
   std::string name, label, value;
 };
@@ -151,7 +151,7 @@ std::vector<Changing> ChangingSeries() {
   return all;
 }
 
-// The same in PromQL, counted.
+// The same, counted in PromQL.
 std::string CountOfChanging() {
   std::string selectors;
   for (const Changing& one : ChangingSeries()) {
@@ -183,8 +183,7 @@ size_t SelfSeries() {
   return series;
 }
 
-// The formula of docs/metrics.md, with what this driver does not tell and ChangingSeries() set
-// aside.
+// The formula of docs/metrics.md, minus the values that this driver lacks and ChangingSeries().
 size_t ExpectedSeries() {
   DriverOfTheDemo driver;
   return DcgmSeries(driver) + NativeSeries(driver) + SelfSeries();
@@ -199,7 +198,7 @@ class PrometheusTest : public ::testing::Test {
   void SetUp() override {
     ASSERT_TRUE(node_.ready()) << node_.output();
     ASSERT_TRUE(exporter_.ready()) << exporter_.process().output();
-    // Profiling values come one period after the rest.
+    // Profiling values come one period after the others.
     ASSERT_TRUE(exporter_.Await("/metrics", "\nDCGM_FI_PROF_DRAM_ACTIVE{"));
     ASSERT_TRUE(exporter_.Await("/metrics", "\npodgpu_allocation_info{"));
   }
@@ -247,7 +246,7 @@ TEST_F(PrometheusTest, ScrapesEverySeriesWithoutAnError) {
             std::to_string(expected));
   EXPECT_EQ(ask("count({job=\"podgpu\",__name__=~\"DCGM_.*|podgpu_.*|process_.*\"})" + changing),
             std::to_string(expected))
-      << "every line is a series of its own";
+      << "every line is a different series";
   Child targets({"curl", "-s", "http://" + address + "/api/v1/targets"});
   targets.Wait();
   EXPECT_NE(targets.output().find("\"lastError\":\"\""), std::string::npos) << targets.output();
@@ -267,7 +266,7 @@ TEST_F(PrometheusTest, PromtoolFindsOnlyDcgmNamesOnTheFullPage) {
   promtool.Feed(exporter_.Get("/metrics"));
   constexpr int kLintFindings = 3;  // Parse errors would be 1.
   EXPECT_EQ(promtool.Wait(), kLintFindings);
-  // Each line begins with the name of a family; all are DCGM's, whose names are not ours to choose.
+  // Each line begins with a family name; all are DCGM's, which podgpu cannot rename.
   const std::string& output = promtool.output();
   size_t lines = 0;
   for (size_t begin = 0; begin < output.size(); begin = output.find('\n', begin) + 1) {

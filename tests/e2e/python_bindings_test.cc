@@ -1,5 +1,5 @@
-// NVIDIA's own Python bindings (nvidia-ml-py) read a simulated node, and what they print is what
-// the world says.  tools/setup fetches them where it can; without them these tests are skipped.
+// NVIDIA's own Python bindings (nvidia-ml-py) read a simulated node and print the world's values.
+// tools/setup fetches them if possible; without them these tests are skipped.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -37,7 +37,8 @@ std::string Lines(const std::string& device,
   return text;
 }
 
-// Who used a GPU since the node began, and the sum of their percents until the last sample.
+// The processes that used a GPU since the start, with the sum of their percents up to the last
+// sample.
 std::string UsesOf(const World& world, int gpu, TimeUs now) {
   constexpr TimeUs kSampleEnd = 12'333'333;  // The 74th of six a second.
   std::string pids;
@@ -63,7 +64,7 @@ class PythonBindingsTest : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(std::string(kBindings) + "/pynvml.py")) {
-      GTEST_SKIP() << kBindings << ": no pynvml.py; `tools/setup \"\" test` fetches it with pip";
+      GTEST_SKIP() << kBindings << " lacks pynvml.py; `tools/setup \"\" test` fetches it with pip";
     }
   }
   // Starts the scenario and moves it to 12.345678 s.
@@ -103,7 +104,7 @@ class PythonBindingsTest : public testing::Test {
     return text.empty() ? "none" : text;
   }
 
-  // What is printed of a GPU.
+  // The expected lines of a GPU.
   std::string GpuLines(int gpu) const {
     const sim::GpuFacts& facts = world().gpu(gpu);
     const DeviceRef whole{.gpu = gpu};
@@ -136,7 +137,7 @@ class PythonBindingsTest : public testing::Test {
     return Lines(std::to_string(gpu), lines);
   }
 
-  // What is printed of its MIG devices.
+  // The expected lines of its MIG devices.
   std::string MigLines(int gpu) const {
     std::string text;
     int index = 0;
@@ -169,7 +170,7 @@ TEST_F(PythonBindingsTest, ReadTheDemosNode) {
   EXPECT_EQ(ReadByPython(), expected);
 }
 
-// With an old driver the bindings find fewer functions, and say so.
+// With an old driver the bindings find fewer functions, and print that.
 TEST_F(PythonBindingsTest, ReadANodeWithAnOldDriver) {
   const TemporaryFolder folder;
   Start(folder.Write("old.yaml", R"(format: 1

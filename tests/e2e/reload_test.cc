@@ -1,4 +1,4 @@
-// The counters file changed under a running podgpu: by an editor, by a ConfigMap volume, by SIGHUP.
+// The counters file is changed while podgpu runs: by an editor, by a ConfigMap volume, by SIGHUP.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -32,7 +32,7 @@ class Reload : public FailureFixture {
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
     ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_DEV_GPU_TEMP{")) << exporter_->Get("/");
   }
-  // Both at once, so that no page has profiling without the label of the same list.
+  // Waits for both at once, so no page has profiling without the label of the same list.
   void ExpectProfilingList() {
     EXPECT_TRUE(AwaitPage([](const MetricPage& page) {
       return page.Has("DCGM_FI_PROF_GR_ENGINE_ACTIVE") && page.Has("DCGM_FI_DEV_DEC_UTIL") &&
@@ -42,7 +42,7 @@ class Reload : public FailureFixture {
   }
 };
 
-TEST_F(Reload, AnEditedFileIsTakenOver) {
+TEST_F(Reload, AnEditedFileIsApplied) {
   const std::string path = files_.Write("counters.csv", kTemperature);
   StartWith(path);
   WriteInPlace(path, kProfiling);
@@ -50,9 +50,9 @@ TEST_F(Reload, AnEditedFileIsTakenOver) {
   EXPECT_EQ(Page().Value("podgpu_config_reloads_total", {R"(result="taken_over")"}), 1);
 }
 
-// As the kubelet updates a ConfigMap volume: the file is a link into ..data, which is a link that
-// is renamed over.
-TEST_F(Reload, ASwappedConfigMapVolumeIsTakenOver) {
+// As the kubelet updates a ConfigMap volume: the file is a link into ..data, and ..data is a link
+// that is replaced by a rename.
+TEST_F(Reload, ASwappedConfigMapVolumeIsApplied) {
   namespace fs = std::filesystem;
   const fs::path volume = files_.path();
   for (const auto& [name, content] :
@@ -68,7 +68,7 @@ TEST_F(Reload, ASwappedConfigMapVolumeIsTakenOver) {
   ExpectProfilingList();
 }
 
-TEST_F(Reload, ABrokenFileIsRefusedAndAMendedOneTakenOver) {
+TEST_F(Reload, AnInvalidFileIsRefusedAndACorrectedOneApplied) {
   const std::string path = files_.Write("counters.csv", kTemperature);
   StartWith(path);
   WriteInPlace(path, kBroken);
@@ -97,15 +97,15 @@ TEST_F(Reload, SighupReadsTheFileAtOnceAndKeepsProfilingFields) {
   }
 }
 
-// A first watch has its first rate after a period; one that is made again has it at once.
-TEST_F(Reload, SighupWithAnUnchangedFileTakesNoProfilingRowOffThePage) {
+// The first rate of a first watch comes after a period; that of a renewed watch comes at once.
+TEST_F(Reload, SighupWithAnUnchangedFileKeepsProfilingRows) {
   const std::string path =
       files_.Write("counters.csv", std::string(kTemperature) + std::string(kProfiling));
   StartWith(path, "-c=2000");
   ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_PROF_GR_ENGINE_ACTIVE{"));
   const std::set<std::string> before = Page().Series({"DCGM_FI_PROF_"});
   ::kill(exporter_->process().pid(), SIGHUP);
-  constexpr int kPagesAfter = 20;  // Made from the reading that the reload asks for.
+  constexpr int kPagesAfter = 20;  // Pages from the reading after the reload.
   int pages = 0;
   EXPECT_TRUE(AwaitPage([&](const MetricPage& page) {
     EXPECT_EQ(page.Series({"DCGM_FI_PROF_"}), before);

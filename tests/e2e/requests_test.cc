@@ -1,4 +1,4 @@
-// What containers ask for beside what they use, on a real node with gpu-manager's pods: the API
+// The GPU requests of containers beside their use, on a real node with gpu-manager's pods; the API
 // server is in this process.
 #include <fstream>
 #include <iterator>
@@ -12,7 +12,7 @@
 namespace podgpu {
 namespace {
 
-// Two pods have parts of GPU 0, which the kubelet does not know of; one has GPU 1 for itself.
+// Two pods have parts of GPU 0, which the kubelet does not know; a third has GPU 1 alone.
 constexpr char kVcudaNode[] = R"(format: 1
 name: vcuda
 seed: 3
@@ -45,7 +45,7 @@ class RequestsNode : public FailureFixture {
  protected:
   RequestsNode() : FailureFixture(kVcudaNode) {}
 
-  // As the runtime calls the container of a process.
+  // The runtime's id of the container of a process.
   std::string ContainerOf(int pid) const {
     std::ifstream file(node_.directory() + "/proc/" + std::to_string(pid) + "/cgroup");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -84,7 +84,7 @@ class RequestsNode : public FailureFixture {
   const TemporaryFolder credentials_;
 };
 
-TEST_F(RequestsNode, TellsPartsOfACardThatGpuManagerSold) {
+TEST_F(RequestsNode, ReportsPartsOfACardThatGpuManagerAssigned) {
   ASSERT_TRUE(node_.ready()) << node_.output();
   const std::string first = R"({"tencent.com/predicate-gpu-idx-0":"0"})";
   PutPod("half", 41, R"("tencent.com/vcuda-core":"50","tencent.com/vcuda-memory":"30")", first);
@@ -108,10 +108,11 @@ TEST_F(RequestsNode, TellsPartsOfACardThatGpuManagerSold) {
       page.Value(kMemoryAsked, {Pod("whole")}),
       Page().Value("podgpu_gpu_memory_total_bytes", {Gpu("1"), R"(scope="device")"}).value_or(0) /
           (1 << 20));
-  EXPECT_EQ(Page().text().find("my_gpu_process_"), std::string::npos) << "nobody asked for these";
+  EXPECT_EQ(Page().text().find("my_gpu_process_"), std::string::npos)
+      << "process families were not requested";
 }
 
-TEST_F(RequestsNode, WithoutTheRightToListPodsItTellsWhatItCanAndWhy) {
+TEST_F(RequestsNode, WithoutTheRightToListPodsItReportsKnownValuesAndTheReason) {
   server_.Refuse(1'000'000, 403);
   Start({"--query-port=0"});
   const std::optional<std::string> line = exporter_->process().AwaitLine("query_port=");

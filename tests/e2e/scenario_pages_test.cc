@@ -1,6 +1,6 @@
-// The page of each shipped scenario, byte for byte, through the shared objects as they are loaded
-// in earnest: embedded and remote, DCGM 4 and 3, and NVML without any DCGM, all the same page, but
-// for the few fields that DCGM 3 does not know, and the devices that NVML does not.
+// The page of each shipped scenario, byte for byte, through the shared objects as the program loads
+// them: embedded and remote, DCGM 4 and 3, and NVML without DCGM.  All pages are equal, except for
+// the few fields that DCGM 3 lacks and the devices that NVML lacks.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -31,7 +31,7 @@ constexpr Way kWays[] = {
     {"NVML", kNvml},
 };
 
-// A scenario, and with which of podgpu's flags it is shown; `page` is the golden page's name.
+// A scenario, and the flags of podgpu for it; `page` is the golden page's name.
 struct Shown {
   std::string scenario;
   std::string page;
@@ -49,7 +49,7 @@ const std::string kUidFlag = "--kubernetes-enable-pod-uid";
 const std::string kRequestsFlag = "--requested-vs-used=on";
 const std::string kJobsFlag = "--hpc-job-mapping-dir=" PODGPU_SOURCE_DIR "/tests/e2e/jobs";
 
-// The scenario, beginning at the same moment of the calendar whenever it runs.
+// The scenario with a fixed start date.
 std::string AtFixedTime(std::string scenario) {
   const std::string now = "epoch: start\n";
   if (const size_t at = scenario.find(now); at != std::string::npos) {
@@ -60,7 +60,7 @@ std::string AtFixedTime(std::string scenario) {
 
 class ScenarioPage : public ::testing::TestWithParam<Shown> {
  public:
-  // A fresh node for every way: each begins at the same world time, also by the calendar.
+  // Each way gets a new node, which starts at the same world time and date.
   static std::string PageOf(const Shown& shown, const Way& way) {
     const TemporaryFolder folder;
     const std::string scenario = folder.Write(
@@ -95,7 +95,7 @@ class ScenarioPage : public ::testing::TestWithParam<Shown> {
   }
 
  private:
-  // Standard error comes with the page.
+  // Standard error is part of the output.
   static std::string WithoutLog(const std::string& output) {
     std::istringstream lines(output);
     std::string page;
@@ -106,7 +106,7 @@ class ScenarioPage : public ::testing::TestWithParam<Shown> {
   }
 };
 
-// Without what DCGM 3 does not know.
+// The page without the fields that DCGM 3 lacks.
 std::string AsDcgm3(const std::string& golden) {
   std::istringstream lines(golden);
   std::string page;
@@ -122,7 +122,7 @@ std::string AsDcgm3(const std::string& golden) {
   return page;
 }
 
-// Without what NVML does not know: the parts that are not GPUs.
+// The page without the devices that NVML lacks: all that are not GPUs.
 std::string AsNvml(const std::string& golden) {
   std::istringstream lines(golden);
   std::string page;
@@ -134,7 +134,7 @@ std::string AsNvml(const std::string& golden) {
   return page;
 }
 
-TEST_P(ScenarioPage, IsTheSameThroughEveryDoor) {
+TEST_P(ScenarioPage, IsTheSameThroughEverySource) {
   const std::string path = PODGPU_SOURCE_DIR "/tests/golden/scenario-" + GetParam().page + ".prom";
   if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path) << PageOf(GetParam(), kWays[0]);
@@ -186,8 +186,8 @@ INSTANTIATE_TEST_SUITE_P(Shipped, ScenarioPage, ::testing::ValuesIn(kShown), [](
   return name;
 });
 
-// What the cluster role reads of a node, byte for byte but for the version and for line breaks.
-TEST(ScenarioReport, IsTheGoldenOne) {
+// The report that the cluster role reads of a node, byte for byte except version and line breaks.
+TEST(ScenarioReport, EqualsTheGoldenReport) {
   struct Row {
     Shown shown;
     std::string golden;
@@ -231,7 +231,7 @@ std::string LinesIn(const std::string& page, const std::set<std::string>& famili
   return kept;
 }
 
-// A shipped scenario at some second of it; `lacks_gpm`: its boards are older than Hopper.
+// A shipped scenario at some second; `lacks_gpm`: its boards are older than Hopper.
 struct Moment {
   std::string scenario;
   int start_s = 12;

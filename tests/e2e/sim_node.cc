@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::string_view kPrograms = PODGPU_BINARY_DIR "/bin/";
 
-// A page is made once per interval at most, so the machine is left alone between two looks at it.
+// A page is made once per interval at most, so the test pauses between two requests.
 constexpr int kBetweenFetchesMs = 10;
-constexpr int kMostFetches = 6'000;  // 1 min: a busy machine, not a slow program.
+constexpr int kMostFetches = 6'000;  // 1 min: long enough for a busy machine.
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path);
@@ -62,11 +62,11 @@ void SimNode::Command(std::vector<std::string> words) const {
   words.insert(words.end(), {"--dir", directory()});
   std::string output;
   int exit_code = 0;
-  do {  // On a slow machine the time that it has chosen may be past when the node reads of it.
+  do {  // On a slow machine the chosen time may be past when the node reads it.
     Child command(words);
     exit_code = command.Wait();
     output = command.output();
-  } while (exit_code != 0 && output.find("is past or too near") != std::string::npos);
+  } while (exit_code != 0 && output.find("is past or too soon") != std::string::npos);
   if (exit_code != 0) {
     std::fprintf(stderr, "%s", output.c_str());
   }

@@ -1,8 +1,8 @@
-// A simulated node as users start one: `podgpu-sim run` in a folder of its own, ended with the
+// A simulated node as users start it: `podgpu-sim run` in a temporary folder, ended with the
 // object.
 //
-// The node has an engine process, a kubelet and the vendor's libraries under lib/, all real.  On a
-// manual clock the test moves its time with Tick.  One thread per node.
+// The node has an engine process, a kubelet and the vendor's libraries under lib/, all real.  With
+// a manual clock the test moves its time with Tick.  One thread per node.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class SimNode {
  public:
   enum class Pace { kManual, kReal };
 
-  // Starts the scenario file `scenario`, with further `flags` of `podgpu-sim run`; ready() says
-  // whether it came up.
+  // Starts the scenario file `scenario`, with further `flags` of `podgpu-sim run`; ready() tells
+  // whether the start succeeded.
   SimNode(const std::string& scenario, Pace pace, const std::vector<std::string>& flags = {});
 
   // One of the shipped scenarios, by name.
@@ -31,7 +31,7 @@ class SimNode {
   bool ready() const { return ready_; }
   const std::string& output() const { return process_->output(); }
   pid_t pid() const { return process_->pid(); }
-  // Waits until the node says a line that contains `part`; nothing when it ends before.
+  // Waits until the node prints a line that contains `part`; empty when it ends before.
   std::optional<std::string> AwaitLine(std::string_view part) { return process_->AwaitLine(part); }
   const std::string& directory() const { return folder_.path(); }
   std::string library(std::string_view name) const {
@@ -42,12 +42,12 @@ class SimNode {
   // "127.0.0.1:41234"
   std::string engine_address() const;
   pid_t engine_pid() const;
-  // What a program needs in its environment to load the node's libraries.
+  // The environment with which a program loads the node's libraries.
   std::vector<std::string> variables() const { return {"PODGPU_SIM_DIR=" + folder_.path()}; }
 
   // Runs another command of podgpu-sim on the node, such as {"mig", "--gpu=1", "off"}.
   void Command(std::vector<std::string> words) const;
-  // Moves a manual clock, as "+1s".
+  // Moves a manual clock, for example by "+1s".
   void Tick(const std::string& step) const { Command({"tick", step}); }
 
  private:
@@ -56,12 +56,12 @@ class SimNode {
   bool ready_ = false;
 };
 
-// podgpu, started on `node` with the flags that a Kubernetes node has, on a port of its own choice.
+// podgpu, started on `node` with the flags of a Kubernetes node, on a free port.
 class ExporterProcess {
  public:
   ExporterProcess(const SimNode& node, const std::vector<std::string>& flags = {},
                   const std::vector<std::string>& more_variables = {});
-  // What it is started with, the program first.
+  // Its command line, the program first.
   static std::vector<std::string> Arguments(const SimNode& node,
                                             const std::vector<std::string>& flags);
 
@@ -70,14 +70,14 @@ class ExporterProcess {
   std::string root() const;  // "http://127.0.0.1:12345"
   Child& process() { return *process_; }
 
-  // The body of a path, "" when there is no answer; with flags, by curl.
+  // The body of a path, "" when there is no answer; with flags, through curl.
   std::string Get(const std::string& path) const { return Fetch(path).body; }
   std::string Get(const std::string& path, const std::vector<std::string>& curl_flags) const;
   // Status and body of a path; status 0 when there is no answer.
   LoopbackResponse Fetch(const std::string& path) const;
 
-  // Fetches `path` until `holds` is true of its body; false when the program ends before, or when
-  // that takes longer than any machine does.
+  // Fetches `path` until `holds` returns true for its body; false when the program ends before, or
+  // after a time that is too long for any machine.
   bool AwaitPage(const std::string& path,
                  const std::function<bool(const std::string&)>& holds) const;
   // The same for a body that contains `part`, or lacks it.
@@ -89,7 +89,7 @@ class ExporterProcess {
   uint16_t port_ = 0;
 };
 
-// The port that podgpu says it serves; 0 when it ends before.
+// The port that podgpu reports; 0 when it ends before.
 uint16_t ServedPort(Child& process);
 
 }  // namespace podgpu

@@ -1,5 +1,5 @@
-// What podgpu finds missing at its start and what arrives later: it waits, says for what, and
-// serves when it comes.
+// Parts that are missing when podgpu starts and arrive later: podgpu waits, reports what it waits
+// for, and serves when the part arrives.
 #include <csignal>
 #include <filesystem>
 
@@ -16,7 +16,7 @@ class StartFailure : public FailureFixture {
 
   void SetUp() override { ASSERT_TRUE(node_.ready()) << node_.output(); }
 
-  // Something is wrong from before podgpu starts: the clock jumps to where the fault is in force.
+  // A fault is in force before podgpu starts: the clock jumps into it.
   void MakeFail(std::vector<std::string> fault) {
     fault.insert(fault.begin(), "fault");
     node_.Command(fault);
@@ -29,11 +29,11 @@ class StartFailure : public FailureFixture {
   }
 };
 
-TEST_F(StartFailure, ADriverThatArrivesLaterIsTakenWithoutARestart) {
+TEST_F(StartFailure, ADriverThatArrivesLaterIsUsedWithoutARestart) {
   exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--libdcgm=" + late("libdcgm.so.4"),
                                                     "--libnvidia-ml=" + late("libnvidia-ml.so.1")});
   ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
-  ASSERT_TRUE(exporter_->Await("/readyz", late("libdcgm.so.4"))) << "what is awaited";
+  ASSERT_TRUE(exporter_->Await("/readyz", late("libdcgm.so.4"))) << "the missing library is named";
   EXPECT_EQ(exporter_->Fetch("/readyz").status, 503);
   EXPECT_EQ(exporter_->Get("/healthz"), "ok\n");
   const MetricPage page = Page();
@@ -50,7 +50,7 @@ TEST_F(StartFailure, ADriverThatArrivesLaterIsTakenWithoutARestart) {
   EXPECT_EQ(exporter_->Fetch("/readyz").status, 200);
 }
 
-TEST_F(StartFailure, AnEngineThatArrivesLaterIsTakenWithoutARestart) {
+TEST_F(StartFailure, AnEngineThatArrivesLaterIsUsedWithoutARestart) {
   ::kill(node_.engine_pid(), SIGKILL);
   exporter_.emplace(node_,
                     std::vector<std::string>{"-c=200", "-r=unix://" + node_.engine_socket()});
@@ -74,7 +74,7 @@ TEST_F(StartFailure, AKubeletThatArrivesLaterBringsTheOwners) {
   EXPECT_TRUE(exporter_->Await("/metrics", "pod=\"train-1\""));
 }
 
-TEST_F(StartFailure, ADriverThatDoesNotFitItsLibraryIsAwaited) {
+TEST_F(StartFailure, WaitsForADriverThatMatchesItsLibrary) {
   MakeFail({"driver_mismatch"});
   exporter_.emplace(node_, std::vector<std::string>{"-c=200"});
   ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
@@ -86,8 +86,8 @@ TEST_F(StartFailure, ADriverThatDoesNotFitItsLibraryIsAwaited) {
   ASSERT_TRUE(exporter_->Await("/metrics", kReady)) << exporter_->Get("/readyz");
 }
 
-// The engine starts all the same and lists no GPU, which says nothing of the node.
-TEST_F(StartFailure, AnEngineWithoutTheDriversLibraryIsAwaited) {
+// The engine starts anyway and lists no GPU; that does not mean that the node has none.
+TEST_F(StartFailure, WaitsForTheDriversLibraryOfTheEngine) {
   MakeFail({"no_nvml"});
   exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--source=dcgm", kWholePage});
   ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
@@ -101,7 +101,7 @@ TEST_F(StartFailure, AnEngineWithoutTheDriversLibraryIsAwaited) {
   EXPECT_TRUE(exporter_->Await("/metrics", kReady)) << exporter_->Get("/readyz");
 }
 
-TEST_F(StartFailure, AGpuThatTheDriverNeverFoundIsMissedOnTheBus) {
+TEST_F(StartFailure, AGpuThatTheDriverNeverFoundIsReportedFromTheBus) {
   MakeFail({"gpu_absent", "gpu=1"});
   exporter_.emplace(node_, std::vector<std::string>{"-c=200"});
   ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();

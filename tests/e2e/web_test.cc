@@ -1,5 +1,5 @@
-// The HTTP front of the program on a simulated node, asked by curl as scrapers and people ask it:
-// TLS, client certificates, passwords, headers, and their change while it runs.
+// The program's HTTP server on a simulated node, as scrapers and people use it through curl: TLS,
+// client certificates, passwords, headers, and changes of them at run time.
 #include <csignal>
 #include <filesystem>
 #include <sys/socket.h>
@@ -63,7 +63,7 @@ class WebTest : public FailureFixture {
   }
   std::string http() const { return exporter_->root(); }
   std::string https() const { return "https" + exporter_->root().substr(4); }
-  // Flags that make curl verify the server against our authority.
+  // Flags with which curl verifies the server against the test's authority.
   std::vector<std::string> Trusting(std::vector<std::string> more = {}) const {
     more.insert(more.begin(), {"--cacert", web_.path("ca.crt")});
     return more;
@@ -85,14 +85,15 @@ TEST_F(WebTest, ServesThePageOverBothVersionsOfTls) {
     EXPECT_TRUE(page.Has("\npodgpu_build_info{")) << page.text.substr(0, 500);
   }
   EXPECT_NE(Curl(https() + "/", Trusting({"--tls-max", "1.1"})).curl_exit, 0);
-  EXPECT_EQ(Curl(https() + "/").curl_exit, 60) << "curl trusts no certificate of ours by itself";
+  EXPECT_EQ(Curl(https() + "/").curl_exit, 60)
+      << "curl does not trust the test's certificate by default";
   const Answer plain = Curl(http() + "/metrics");
   EXPECT_TRUE(plain.is(400)) << plain.text;
   EXPECT_TRUE(plain.Has("Client sent an HTTP request to an HTTPS server"));
   EXPECT_FALSE(plain.Has("podgpu_build_info"));
 }
 
-TEST_F(WebTest, SpeaksTheVersionsAndCiphersThatAreAllowed) {
+TEST_F(WebTest, UsesOnlyTheAllowedVersionsAndCiphers) {
   Start(std::string(kPair) +
         "  max_version: TLS12\n  cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]\n"
         "  curve_preferences: [CurveP384]\n");
@@ -103,11 +104,11 @@ TEST_F(WebTest, SpeaksTheVersionsAndCiphersThatAreAllowed) {
   EXPECT_NE(Curl(https() + "/", Trusting({"--tlsv1.3"})).curl_exit, 0);
   EXPECT_NE(Curl(https() + "/", Trusting({"--ciphers", "ECDHE-ECDSA-AES128-GCM-SHA256"})).curl_exit,
             0);
-  // Our certificate's own curve, which is not among those for the key exchange.
+  // The curve of the test's certificate, which is not allowed for the key exchange.
   EXPECT_NE(Curl(https() + "/", Trusting({"--curves", "P-256"})).curl_exit, 0);
 }
 
-TEST_F(WebTest, DemandsAClientCertificate) {
+TEST_F(WebTest, RequiresAClientCertificate) {
   Start(std::string(kPair) +
         "  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n"
         "  client_allowed_sans: [prometheus.example]\n");
@@ -119,18 +120,19 @@ TEST_F(WebTest, DemandsAClientCertificate) {
   EXPECT_NE(Curl(https() + "/metrics", AsClient()).curl_exit, 0);
 }
 
-TEST_F(WebTest, TakesARotatedCertificateWithoutARestart) {
+TEST_F(WebTest, UsesARotatedCertificateWithoutARestart) {
   Start(kPair);
   ASSERT_TRUE(Curl(https() + "/health", Trusting()).is(200));
   const Authority next("next authority");
   web_.Write(next.certificate(), "ca.crt");
-  EXPECT_EQ(Curl(https() + "/health", Trusting()).curl_exit, 60) << "the old one is served still";
+  EXPECT_EQ(Curl(https() + "/health", Trusting()).curl_exit, 60)
+      << "the old certificate is still in use";
   WriteServer(next.Issue("server", "IP:127.0.0.1"));
   EXPECT_TRUE(Curl(https() + "/health", Trusting()).is(200));
   const Answer renewed = Curl(https() + "/metrics", Trusting());
   EXPECT_TRUE(renewed.Has("\npodgpu_web_config_old 0\n"));
   EXPECT_TRUE(renewed.Has("\npodgpu_tls_certificate_expiry_timestamp_seconds 1")) << renewed.text;
-  // A broken one changes nothing but what is said.
+  // A broken certificate changes only the reported state.
   web_.Write("nothing", "server.crt");
   EXPECT_TRUE(Curl(https() + "/health", Trusting()).is(200));
   Answer page;
@@ -172,7 +174,7 @@ TEST_F(WebTest, SetsHeadersAndLimitsTheRate) {
   EXPECT_TRUE(Curl(http() + "/health").is(429));
 }
 
-// podgpu without a driver, which is all that a listener needs.
+// podgpu without a driver; a listener needs none.
 std::vector<std::string> Driverless(std::vector<std::string> flags) {
   flags.insert(flags.begin(), {PODGPU_BINARY_DIR "/bin/podgpu", "--libdcgm=/nowhere/libdcgm.so.4",
                                "-f", PODGPU_SOURCE_DIR "/deploy/default-counters.csv"});
@@ -203,10 +205,10 @@ TEST_F(WebTest, ServesASocketInTheFileSystem) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST_F(WebTest, ServesTheSocketThatSystemdHandsOver) {
+TEST_F(WebTest, ServesTheSocketThatSystemdPasses) {
   const FileDescriptor made(::socket(AF_INET, SOCK_STREAM, 0));
-  ASSERT_EQ(::listen(made.get(), 16), 0);  // On a port that the system chooses.
-  // As systemd does: the socket is descriptor 3, and the variables name the process.
+  ASSERT_EQ(::listen(made.get(), 16), 0);  // The system chooses the port.
+  // Like systemd: the socket is descriptor 3, and the variables name the process.
   const std::string command =
       "exec env LISTEN_FDS=1 LISTEN_PID=$$ \"$@\" 3<&" + std::to_string(made.get());
   std::vector<std::string> arguments = {"sh", "-c", command, "sh"};
@@ -231,7 +233,7 @@ TEST_F(WebTest, RefusesABadFileAtTheStartWithOneLine) {
   EXPECT_EQ(podgpu.output(), "podgpu: " + web_.path() +
                                  ":2: tls_server_config: unknown key \"certfile\"; nearest is "
                                  "cert_file. Correct or remove it\n");
-  // --validate looks at the certificates as well.
+  // --validate also checks the certificates.
   web_.Write(kPair);
   web_.Write("nothing", "server.key");
   Child validate({PODGPU_BINARY_DIR "/bin/podgpu", "--validate", "--web-config-file", web_.path(),

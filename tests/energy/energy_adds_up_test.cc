@@ -1,4 +1,4 @@
-// That every page adds up to the millijoule, whatever is read when and whatever fails.
+// Energy on every page adds up to the millijoule, for any times of reading and any fault.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@ using std::chrono::seconds;
 constexpr uint16_t kPower = 155;
 constexpr uint16_t kEnergyCounter = 156;
 
-// GPU 0 is shared by two that stay, some that come and go, and one in no container; GPU 1 is cut
-// into instances; GPU 2 has one process.
+// GPU 0 is shared by two lasting processes, some short ones, and one outside containers; GPU 1 is
+// split into instances; GPU 2 has one process.
 constexpr char kRestlessNode[] = R"(format: 1
 name: restless
 epoch: 2025-03-01T12:00:00Z
@@ -72,11 +72,11 @@ struct PaceRow {
   const char* name;
   bool by_dcgm;
   milliseconds period;    // Of device fields.
-  seconds time;           // For which pages are checked.
+  seconds time;           // How long pages are checked.
   const char* more = "";  // Added to the scenario.
-  bool restarts = false;  // The counters begin again.
+  bool restarts = false;  // The counters restart from 0.
   IdleEnergy idle_energy = IdleEnergy::kUnattributed;
-  bool gets_stuck = false;  // Readings are held by the driver.
+  bool gets_stuck = false;  // The driver blocks readings.
 };
 
 constexpr PaceRow kPaceRows[] = {
@@ -160,13 +160,13 @@ TEST_P(EnergyAddsUp, OnAnyPage) {
     ASSERT_FALSE(HasFailure()) << node.page()->text();
   }
   const auto pages = static_cast<size_t>(row.time / milliseconds(100));
-  EXPECT_GT(checker.compared(), pages) << "of three GPUs, most of the time";
+  EXPECT_GT(checker.compared(), pages) << "three GPUs are compared most of the time";
   EXPECT_GT(checker.ended_rows(), 0U);
   EXPECT_EQ(checker.restarts() > 0, row.restarts);
   EXPECT_EQ(node.stuck_readings() > 0, row.gets_stuck);
 }
 
-// What an operator's recording rules meet: pods come and go, rows leave, nothing is lost.
+// As with an operator's recording rules: pods start and end, rows disappear, and no energy is lost.
 TEST(EnergyOfChurn, AddsUpOnEachPageOfTenMinutes) {
   ProcessOptions options;
   options.table.retention = seconds(20);
@@ -187,7 +187,7 @@ TEST(EnergyOfChurn, AddsUpOnEachPageOfTenMinutes) {
   EXPECT_EQ(checker.restarts(), 0U);
 }
 
-TEST(EnergyCheckerTest, FindsWhatDoesNotAddUp) {
+TEST(EnergyCheckerTest, FindsEachKindOfError) {
   const std::string head =
       "# HELP podgpu_gpu_energy_by_method_joules_total x\n"
       "# TYPE podgpu_gpu_energy_by_method_joules_total counter\n"
@@ -201,9 +201,11 @@ TEST(EnergyCheckerTest, FindsWhatDoesNotAddUp) {
       "podgpu_gpu_energy_joules_total{UUID=\"A\"} ";
   EnergyChecker checker;
   EXPECT_TRUE(checker.Check(head + "1.5" + counter + "100\n").empty());
-  EXPECT_EQ(checker.Check(head + "1.499" + counter + "100\n").size(), 2U) << "and the pod fell";
+  EXPECT_EQ(checker.Check(head + "1.499" + counter + "100\n").size(), 2U)
+      << "the pod's sum fell as well";
   EXPECT_EQ(checker.Check(head + "1.5" + counter + "100.001\n").size(), 1U);
-  EXPECT_EQ(checker.Check(head + "1.5" + counter + "100.0001\n").size(), 1U) << "no millijoules";
+  EXPECT_EQ(checker.Check(head + "1.5" + counter + "100.0001\n").size(), 1U)
+      << "not a whole number of millijoules";
   EXPECT_TRUE(checker.Check(head + "1.5" + counter + "7\n").empty());
   EXPECT_EQ(checker.restarts(), 1U);
 }

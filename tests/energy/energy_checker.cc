@@ -80,7 +80,7 @@ void EnergyChecker::Add(const ParsedFamily& family, Totals& totals) {
   for (const ParsedSample& sample : family.samples) {
     const auto energy_mj = is_joules ? MillijoulesOf(sample.number) : IntegerOf(sample.number);
     if (!energy_mj) {
-      Complain(family.name + ": " + sample.number + " is no whole number of millijoules");
+      Complain(family.name + ": " + sample.number + " is not a whole number of millijoules");
       continue;
     }
     const std::string uuid = LabelOf(sample, "UUID");
@@ -129,7 +129,7 @@ void EnergyChecker::CheckGpu(const std::string& uuid, const Gpu& gpu) {
   if (now.counter_mj < it->second.counter_mj) {
     ++restarts_;
   } else if (now.rest_mj != it->second.rest_mj) {
-    Complain(uuid + ": the counter is ahead of what is shared out by " +
+    Complain(uuid + ": the counter minus all shares changed by " +
              std::to_string(now.rest_mj - it->second.rest_mj) + " mJ");
   }
   compared_ += is_first ? 0 : 1;

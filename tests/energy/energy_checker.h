@@ -1,11 +1,11 @@
-// Whether a page adds up to the millijoule: what is shared out, and what the GPU's counter says.
+// Checks that a page adds up to the millijoule: the shares of processes and the GPU's counter.
 //
-// Reads pages with the strict parser, one after another as a scraper would, and knows nothing of
-// how podgpu keeps its accounts.  On any page, of each GPU: the counter less the sum over methods
-// is the same as on the page before, unless the counter has begun again; the rows of processes,
-// those without a pid among them, are the methods, each method by itself; every line of the counter
-// says the same; and of pods, the rows of processes add up to the pod's own rows.  From page to
-// page no pod's sum falls while it has rows.  One thread.
+// Reads pages with the strict parser, one after another as a scraper would, and shares no code with
+// podgpu's accounts.  Rules for each GPU: the counter minus the sum over methods is the same as on
+// the previous page, unless the counter has restarted; the rows of processes, including those
+// without a pid, add up to each method; every line of the counter has the same value; and the rows
+// of a pod's processes add up to the pod's own rows.  From page to page no pod's sum falls while it
+// has rows.  One thread.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,23 @@
 
 namespace podgpu {
 
-// "12.345" as 12345; nothing for what is no whole number of millijoules.
+// "12.345" as 12345; empty when it is not a whole number of millijoules.
 std::optional<int64_t> MillijoulesOf(std::string_view joules);
 
 class EnergyChecker {
  public:
-  // What is wrong with the page, a line each; empty: nothing.
+  // The errors of the page, one line each; empty when there are none.
   std::vector<std::string> Check(std::string_view page);
 
-  // GPUs on pages whose counter was held against what is shared out, and how often a counter began
-  // again, so that a test can say that it has looked at something.
+  // How many GPUs on how many pages were compared with their counter, and how often a counter
+  // restarted, so a test can require a minimum.
   size_t compared() const { return compared_; }
   size_t restarts() const { return restarts_; }
-  // How many rows stood for processes that have gone, over all pages.
+  // The number of rows of ended processes, over all pages.
   size_t ended_rows() const { return ended_rows_; }
 
  private:
-  // What a page says of a GPU.
+  // The energy of a GPU on one page.
   struct Gpu {
     std::optional<int64_t> counter_mj;
     std::map<std::string, int64_t> by_method;
@@ -44,7 +44,7 @@ class EnergyChecker {
   };
   struct Before {
     int64_t counter_mj = 0;
-    int64_t rest_mj = 0;  // Of the counter, what is not in the methods.
+    int64_t rest_mj = 0;  // The counter minus the methods.
   };
   struct Totals {
     std::map<std::string, Gpu> gpus;                   // By UUID.
@@ -59,7 +59,7 @@ class EnergyChecker {
   void Complain(std::string words) { complaints_.push_back(std::move(words)); }
 
   std::map<std::string, Before> before_;       // By UUID.
-  std::map<std::string, int64_t> pod_before_;  // Of the last page.
+  std::map<std::string, int64_t> pod_before_;  // On the previous page.
   std::vector<std::string> complaints_;
   size_t compared_ = 0, restarts_ = 0, ended_rows_ = 0;
 };

@@ -17,7 +17,7 @@ std::string Grouped(double joules) {
                        : absl::StrFormat("%d,%03d", whole / 1'000, whole % 1'000);
 }
 
-// "1,234 (+5 %)"; without a percentage where nothing was drawn.
+// "1,234 (+5 %)"; without a percentage when the true energy is 0.
 std::string Against(double said_j, double true_j) {
   if (true_j <= 0) {
     return Grouped(said_j);
@@ -26,11 +26,11 @@ std::string Against(double said_j, double true_j) {
   return absl::StrFormat("%s (%s%d %%)", Grouped(said_j), percent > 0 ? "+" : "", percent);
 }
 
-// What is drawn of a process, and what it is compared with.
+// A figure of a process, and the truth with which it is compared.
 struct Mark {
   std::string_view name;
   double ProcessFigures::*said;
-  bool own_alone;  // Else with its part of the idle energy.
+  bool own_alone;  // Otherwise its part of the idle energy is included.
 };
 constexpr std::array<Mark, 4> kMarks = {{
     {"podgpu", &ProcessFigures::podgpu_j, false},
@@ -44,12 +44,12 @@ double TrueOf(const ProcessFigures& process, const Mark& mark) {
 }
 
 constexpr double kWidth = 760;
-constexpr double kLeft = 170;  // Of the scale; names stand before it.
+constexpr double kLeft = 170;  // Left end of the scale, after the names.
 constexpr double kScaleWidth = 560;
 constexpr double kTop = 64;
 constexpr double kLineHeight = 26;
 
-// Nothing at all has a place of its own, before a scale of ratios.
+// A figure of 0 has its own place, to the left of the scale of ratios.
 double PlaceOf(double ratio) {
   if (ratio == 0) {
     return kLeft - kLineHeight;
@@ -59,7 +59,7 @@ double PlaceOf(double ratio) {
                      std::log2(kMostRatioInPlot / kLeastRatioInPlot);
 }
 
-// Each kind of mark has a shape of its own, so that no reader depends on colours.
+// Each kind of mark has its own shape, so the plot does not depend on colours.
 std::string Shape(size_t kind, double x, double y) {
   switch (kind) {
     case 0:
@@ -157,7 +157,7 @@ std::string EnergyPlot(std::span<const ScenarioFigures> scenarios) {
     for (const ProcessFigures& process : figures.processes) {
       lines += Text(kLeft - 12, y + 4, "end",
                     absl::StrFormat("%s: %s", figures.scenario.name, process.pod));
-      for (size_t kind = kMarks.size(); kind-- > 0;) {  // Ours above the others.
+      for (size_t kind = kMarks.size(); kind-- > 0;) {  // Podgpu's marks are drawn last, on top.
         const double true_j = TrueOf(process, kMarks[kind]);
         if (true_j > 0) {
           lines += Shape(kind, PlaceOf(process.*kMarks[kind].said / true_j), y);

@@ -1,7 +1,6 @@
-// The table and the plot of docs/energy.md, made from the same figures.
+// The table and the plot of docs/energy.md, made from the measured figures.
 //
-// Pure functions of the figures, so that neither can say what was not measured; a test compares
-// them with what is committed.
+// Pure functions of the figures; a test compares their result with the committed files.
 #pragma once
 
 #include <span>
@@ -17,8 +16,8 @@ inline constexpr double kMostRatioInPlot = 16;
 // Markdown: a line per process.
 std::string EnergyTable(std::span<const ScenarioFigures> scenarios);
 
-// SVG, for light and for dark pages: a line per process, on it what each method says as a multiple
-// of the truth.
+// SVG, for light and for dark pages: one line per process with the result of each method as a
+// multiple of the truth.
 std::string EnergyPlot(std::span<const ScenarioFigures> scenarios);
 
 }  // namespace podgpu

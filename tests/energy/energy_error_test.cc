@@ -1,5 +1,5 @@
-// How wrong the shares are: docs/energy.md says so in a table and a plot, which this test makes.
-// PODGPU_UPDATE_GOLDEN=1 writes them anew.
+// The error of the shares: this test makes the table and the plot of docs/energy.md.
+// PODGPU_UPDATE_GOLDEN=1 rewrites them.
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -44,7 +44,7 @@ const ScenarioFigures& FiguresOf(std::string_view name) {
   return AllFigures().front();
 }
 
-// What is between the markers of the document.
+// The text between the markers of the document.
 std::string Section() {
   std::string section;
   for (const ScenarioFigures& figures : AllFigures()) {
@@ -54,7 +54,7 @@ std::string Section() {
   return section + "\n" + EnergyTable(AllFigures());
 }
 
-TEST(EnergyError, IsWhatTheDocumentSays) {
+TEST(EnergyError, EqualsTheDocument) {
   std::string document = ReadAll(kDocument);
   const size_t begin = document.find(kBegin);
   const size_t end = document.find(kEnd);
@@ -71,7 +71,7 @@ TEST(EnergyError, IsWhatTheDocumentSays) {
   EXPECT_EQ(ReadAll(kPlot), EnergyPlot(AllFigures())) << "run with PODGPU_UPDATE_GOLDEN=1";
 }
 
-// Beyond its ends the plot would draw a mark at the wrong place.
+// Outside its ends the plot would draw a mark at the wrong place.
 TEST(EnergyError, FitsIntoThePlot) {
   for (const ScenarioFigures& figures : AllFigures()) {
     for (const ProcessFigures& process : figures.processes) {
@@ -83,15 +83,15 @@ TEST(EnergyError, FitsIntoThePlot) {
   }
 }
 
-TEST(EnergyError, IsNoneOfAProcessAlone) {
+TEST(EnergyError, IsZeroForAProcessAlone) {
   const ProcessFigures& alone = FiguresOf("alone").processes.at(0);
   EXPECT_NEAR(alone.podgpu_j, alone.true_j(), 1e-3);
   EXPECT_NEAR(alone.set_aside_j, alone.own_j, 1e-3);
 }
 
-// The closed form: stated over true energy is the mean of the powers that processes draw while they
-// have the GPU, weighted by their time, over the power of this one.
-TEST(EnergyError, OfUnlikeProcessesIsWhatTheirPowersSay) {
+// The closed form: charged energy over true energy is the mean power of the processes while they
+// have the GPU, weighted by their time, over the power of this process.
+TEST(EnergyError, OfUnlikeProcessesFollowsFromTheirPowers) {
   const std::vector<ProcessFigures>& unlike = FiguresOf("two unlike").processes;
   constexpr double kHungryW = 325;
   constexpr double kFrugalW = 75;
@@ -100,7 +100,7 @@ TEST(EnergyError, OfUnlikeProcessesIsWhatTheirPowersSay) {
   EXPECT_NEAR(unlike.at(1).set_aside_j / unlike.at(1).own_j, kMeanW / kFrugalW, 1e-3);
 }
 
-TEST(EnergyError, OfDcgmIsThatItChargesTheWholeGpuToEachProcess) {
+TEST(EnergyError, OfDcgmComesFromChargingTheWholeGpuToEachProcess) {
   for (const ScenarioFigures& figures : AllFigures()) {
     double said_j = 0;
     double true_j = 0;

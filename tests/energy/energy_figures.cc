@@ -22,7 +22,7 @@ constexpr sim::TimeUs kDcgmWindowUs = 30'000'000;
 constexpr char kEnergyFamily[] = "my_gpu_process_energy_joules_total";
 constexpr char kMethodFamily[] = "podgpu_gpu_energy_by_method_joules_total";
 
-// The epoch is fixed, so that nothing depends on when the test runs.
+// The epoch is fixed, so the result does not depend on the time of the test.
 constexpr std::array<EnergyScenario, 5> kScenarios = {{
     {"alone", "one process, which works for 4 s and pauses for 2 s", R"(format: 1
 name: alone
@@ -141,10 +141,10 @@ pods:
 
 double Joules(sim::Int128 energy_nj) { return static_cast<double>(energy_nj) / kNjPerJ; }
 
-// Pods of a churn are one, "brief-0" and "brief-1" alike.
+// The pods of a churn count as one: "brief-0" and "brief-1" are both "brief".
 std::string NameOf(std::string_view pod) { return std::string(pod.substr(0, pod.find('-'))); }
 
-// What only the world knows, and what others would say of the same processes.
+// The true figures of the world, and the figures of other methods for the same processes.
 class Truth {
  public:
   explicit Truth(const sim::World& world) : world_(world) {}
@@ -178,7 +178,7 @@ class Truth {
     return Joules(world_.IntegrateOver(sim::Integral::kEnergyNj, {0, -1, -1}, begin, end));
   }
 
-  // Nobody comes or goes between `begin` and `end`.
+  // No process starts or ends between `begin` and `end`.
   void AddResidents(sim::TimeUs begin, sim::TimeUs end) {
     const int count = world_.process_count(begin);
     const double idle_j = Joules(world_.IdleEnergyNj(0, end) - world_.IdleEnergyNj(0, begin));
@@ -201,18 +201,18 @@ class Truth {
 
 ProcessOptions OptionsWith(uint64_t idle_power_mw) {
   ProcessOptions options;
-  options.table.retention = std::chrono::hours(1);  // Whoever has ended stays on the page.
+  options.table.retention = std::chrono::hours(1);  // Ended processes stay on the page.
   options.ledger.idle_power_mw = idle_power_mw;
   return options;
 }
 
-// What the page says of the processes of pods with this name, in joules.
+// The page's energy of the processes of pods with this name, in joules.
 double OnPage(const MetricPage& page, const std::string& pod) {
   double sum_j = page.Sum(kEnergyFamily, {"pod=\"" + pod + '"'});
   return sum_j + page.Sum(kEnergyFamily, {"pod=\"" + pod + '-'});
 }
 
-// Runs the scenario; fills `figures` but for what pages say, unless that is null.
+// Runs the scenario; fills `figures` except the page's values, unless it is null.
 MetricPage LastPage(const EnergyScenario& scenario, uint64_t idle_power_mw,
                     ScenarioFigures* figures) {
   ProcessNode node(scenario.text, OptionsWith(idle_power_mw));
@@ -223,7 +223,8 @@ MetricPage LastPage(const EnergyScenario& scenario, uint64_t idle_power_mw,
   for (int i = 0; i < kReadings; ++i) {
     node.Pass(seconds(1));
   }
-  EXPECT_EQ(node.world().EnergyCounterTime(0, node.now()), node.now()) << "a refresh now and then";
+  EXPECT_EQ(node.world().EnergyCounterTime(0, node.now()), node.now())
+      << "the time is not that of a refresh";
   const int64_t grown_mj = node.world().EnergyCounterMj(0, node.now()) - first_mj;
   MetricPage page{std::string(node.page()->text())};
   EXPECT_EQ(std::llround(page.Sum(kMethodFamily) * kMjPerJ), grown_mj) << scenario.name;

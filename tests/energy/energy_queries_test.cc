@@ -1,9 +1,9 @@
-// The queries of my-gpu-exporter's documents, asked of a real Prometheus.
+// The queries of my-gpu-exporter's documents, run by a real Prometheus.
 //
-// A history of 75 minutes is made on a virtual clock, loaded with promtool, and asked over HTTP;
-// the answers are what the simulator knows its processes to have drawn.  Processes are of one
-// intensity and the idle power of the board is set aside, so that the method itself has no error
-// here (energy_error_test.cc has what it has elsewhere).
+// A history of 75 minutes is made on a virtual clock, loaded with promtool, and queried over HTTP;
+// the answers must equal the energy of the processes in the simulator.  All processes have the same
+// intensity and the board's idle power is set aside, so the method itself has no error here
+// (energy_error_test.cc measures its error in other cases).
 #include <cmath>
 #include <functional>
 #include <map>
@@ -32,12 +32,12 @@ constexpr double kNjPerJoule = 1e9;
 constexpr double kJoulesPerKwh = 3.6e6;
 
 // Rates are exact: loads are whole percents, windows hold whole phases, and the counter is
-// refreshed when it is read.  What is left is its millijoule at either end of a minute.
+// refreshed at each read.  The rest is one millijoule at either end of a minute.
 constexpr double kRateToleranceW = 2e-3 / 60;
-// This driver forgets the samples of whoever has ended, so that the last second of its work falls
-// to those that stay: 72 W for a second, here.
+// This driver drops the samples of an ended process, so the last second of its work is charged to
+// the others: here 72 W for one second.
 constexpr double kLeaverJ = 72;
-// Prometheus takes a series that ends within its window to have gone on for half a scrape more.
+// Prometheus extends a series that ends within its window by half a scrape interval.
 constexpr double kExtrapolatedJ = 72.0 * kScrapeS / 2;
 constexpr double kIncreaseToleranceJ = kLeaverJ + kExtrapolatedJ;
 
@@ -77,11 +77,11 @@ pods:
       - {name: main, gpus: [1], processes: [{pid: 15, memory: 9GiB, load: {sm: 50%}}]}
 )";
 
-// By the label that tells the lines of an answer apart: of pods, of namespaces, or "" of the only
-// one.
+// Values by the label that distinguishes the lines of an answer: pod, namespace, or "" for a single
+// line.
 using Answer = std::map<std::string, double>;
 
-// A Prometheus on the loopback interface that has the history and scrapes nothing.
+// A Prometheus on the loopback interface with the history; it scrapes nothing.
 class PrometheusWith {
  public:
   explicit PrometheusWith(const std::string& history) {
@@ -158,7 +158,7 @@ class EnergyQueries : public ::testing::Test {
     prometheus_.emplace(history.Text());
   }
 
-  // What the process drew by its own work in the last `back_s` seconds.
+  // The energy of the process's own work in the last `back_s` seconds.
   double DrawnJ(int pid, int64_t back_s) const {
     const sim::TimeUs now = node_.now();
     return static_cast<double>(node_.world().ProcessEnergyNj(pid, now) -
@@ -177,7 +177,7 @@ class EnergyQueries : public ::testing::Test {
     return static_cast<double>(ppm_us) / 1e12;
   }
 
-  // Of pods that `wanted` holds for: `measure` of their process.
+  // The value of `measure` for the pods for which `wanted` returns true.
   Answer ByPod(const std::function<bool(const QueriedPod&)>& wanted,
                const std::function<double(int)>& measure) const {
     Answer answer;
@@ -217,7 +217,7 @@ class EnergyQueries : public ::testing::Test {
   std::optional<PrometheusWith> prometheus_;
 };
 
-TEST_F(EnergyQueries, AreAnsweredAsTheSimulatorKnows) {
+TEST_F(EnergyQueries, EqualTheSimulatorsTruth) {
   const auto lives = [](const QueriedPod& pod) { return pod.name != std::string_view("batch"); };
   const auto all = [](const QueriedPod& /*pod*/) { return true; };
   const auto named = [](std::string_view name) {

@@ -1,5 +1,5 @@
-// What is said of processes while the driver errs, lies, forgets or is reloaded: whatever happens,
-// no line falls, nothing is charged that was not drawn, parts add up, and afterwards all goes on.
+// The page of processes while the driver fails, lies, drops data or is reloaded: no line falls, no
+// process is charged more than was used, parts add up, and afterwards all continues.
 #include <cmath>
 #include <map>
 #include <string>
@@ -20,7 +20,8 @@ constexpr char kOfProcessesByMethod[] = "podgpu_process_energy_joules_total";
 constexpr char kOfPods[] = "podgpu_pod_gpu_energy_joules_total";
 constexpr char kOfDevices[] = "podgpu_gpu_energy_by_method_joules_total";
 
-// GPU 0: two that stay, one that comes and goes between readings, one in no container.  GPU 1: one.
+// GPU 0: two lasting processes, one that starts and ends between readings, one outside containers.
+// GPU 1: one process.
 constexpr char kBusyNode[] = R"(format: 1
 name: busy
 epoch: 2025-03-01T12:00:00Z
@@ -57,8 +58,8 @@ orphans:
 struct FaultRow {
   const char* name;
   const char* text;         // Added to the scenario.
-  bool is_forgotten;        // The counter begins anew, so that what was drawn then is lost.
-  const char* seen_method;  // On GPU 0, and more of it in the fault than before.
+  bool is_forgotten;        // The counter restarts, so the energy of that time is lost.
+  const char* seen_method;  // Grows on GPU 0 during the fault.
 };
 
 constexpr FaultRow kFaultRows[] = {
@@ -100,9 +101,9 @@ class ProcessFaults : public testing::TestWithParam<FaultRow> {
  protected:
   static constexpr int kFaultBeginS = 20;
   static constexpr int kFaultEndS = 30;
-  static constexpr int kLookS = 6;  // Until devices that were gone have been looked for.
+  static constexpr int kDeviceScanS = 6;  // Until the next device scan after devices were missing.
   static constexpr int kLastS = 50;
-  static constexpr int kParsedEveryS = 5;  // Which takes longer than all the rest.
+  static constexpr int kParsedEveryS = 5;  // Parsing takes most of the test's time.
 
   ProcessFaults() : node_(std::string(kBusyNode) + GetParam().text, Options()) {
     node_.Read();
@@ -113,7 +114,7 @@ class ProcessFaults : public testing::TestWithParam<FaultRow> {
 
   static ProcessOptions Options() {
     ProcessOptions options;
-    options.table.retention = std::chrono::hours(1);  // So that all rows are there to be added.
+    options.table.retention = std::chrono::hours(1);  // Keeps all rows, so they can be added up.
     return options;
   }
 
@@ -122,7 +123,7 @@ class ProcessFaults : public testing::TestWithParam<FaultRow> {
                       const std::string& label = "") {
     return std::llround(1e3 * page.Sum(family, {"gpu=\"" + std::to_string(gpu) + '"', label}));
   }
-  // What the GPU drew since the first reading, whatever its counter says, to a millijoule.
+  // The energy of the GPU since the first reading, independent of its counter, to a millijoule.
   int64_t TrueMj(int gpu, int from_s, int to_s) const {
     const sim::Int128 drawn_nj = node_.world().IntegrateOver(
         sim::Integral::kEnergyNj, {gpu, -1, -1}, from_s * sim::kSecondUs, to_s * sim::kSecondUs);
@@ -172,13 +173,13 @@ class ProcessFaults : public testing::TestWithParam<FaultRow> {
 INSTANTIATE_TEST_SUITE_P(All, ProcessFaults, testing::ValuesIn(kFaultRows),
                          [](const auto& row) { return row.param.name; });
 
-TEST_P(ProcessFaults, CostNoMillijouleThatTheCounterTells) {
+TEST_P(ProcessFaults, LoseNoMillijouleOfTheCounter) {
   const std::string method = "method=\"" + std::string(GetParam().seen_method) + '"';
   while (second_ < kFaultBeginS) {
     PassASecond();
   }
   const int64_t seen_before_mj = MjOf(Page(), kOfDevices, 0, method);
-  while (second_ < kFaultEndS + kLookS) {
+  while (second_ < kFaultEndS + kDeviceScanS) {
     PassASecond();
   }
   EXPECT_GT(MjOf(Page(), kOfDevices, 0, method), seen_before_mj);

@@ -11,7 +11,7 @@
 namespace podgpu {
 namespace {
 
-// The kubelet's answer and the API server's pods, as the world has them.
+// The kubelet's answer and the API server's pods, from the world.
 class PodsOfTheWorld final : public sim::PodVisitor {
  public:
   void Pod(const sim::PodFacts& pod) override {
@@ -42,7 +42,7 @@ class PodsOfTheWorld final : public sim::PodVisitor {
 
 }  // namespace
 
-// A wait ends at once, as at the end of the program: each body of a thread goes round once.
+// A wait ends at once, as at the end of the program: each thread body runs one cycle.
 class ProcessNode::NodeTime final : public Clock {
  public:
   explicit NodeTime(sim::RunDirectory& node) : node_(node) {}
@@ -66,7 +66,7 @@ ProcessNode::ProcessNode(std::string_view scenario, ProcessOptions options, Node
     fields_.push_back(FindField(field));
   }
   ConfigureLog(LogLevel::kError, LogForm::kText);
-  // No other thread of the test reads the environment meanwhile.
+  // No other thread of the test reads the environment at this time.
   setenv("PODGPU_SIM_DIR", node_.path().c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
   std::string error;
   run_ = sim::RunDirectory::Open(node_.path(), error);
@@ -87,7 +87,7 @@ ProcessNode::~ProcessNode() {
   processes_pace_.thread = {};
   devices_pace_.thread = {};
   tick_.reset();
-  refresher_.reset();  // Lets go of NVML.
+  refresher_.reset();  // Releases NVML.
   source_.reset();
   unsetenv("PODGPU_SIM_DIR");  // NOLINT(concurrency-mt-unsafe): as above
 }
@@ -141,7 +141,7 @@ std::unique_ptr<Source> ProcessNode::OpenDevices(const std::string& proc_root) {
   return *std::move(source);
 }
 
-// As the program's reader does: what fails is tried again at the next reading.
+// Like the program's reader: a failed step is tried again at the next reading.
 bool ProcessNode::FindDevices() {
   StatusOr<Topology> topology = source_->Discover({});
   if (!topology.ok()) {
@@ -179,13 +179,13 @@ bool ProcessNode::DriverHangs() const {
   return run_->world().FaultAt(sim::FaultKind::kHang, now()) != nullptr;
 }
 
-// A reading that a hang may hold is not waited for until the hang has ended.
+// A reading that a hang may block runs on its own thread until the hang ends.
 template <typename Reading>
 void ProcessNode::ReadWhenDue(Pace& pace, Duration period, Reading read) {
   const Instant now = clock_->Now();
   const bool hangs = DriverHangs();
   if (!hangs) {
-    pace.thread = {};  // Waits for its end.
+    pace.thread = {};  // Joins the thread.
   }
   if (pace.begun_at && now - *pace.begun_at < period) {
     return;

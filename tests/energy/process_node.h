@@ -2,12 +2,11 @@
 // processes.
 //
 // NVML is the simulated library, opened as the program opens it; /proc is the node's own; opener,
-// refresher, feed, tick and views are the program's.  One thread drives all of it: Pass moves the
-// node's clock, then has one reading and one page made.  Where device fields are asked for, they
-// are read by the program's source at a pace of their own.  While a fault has the driver hang,
-// readings are begun on threads of their own, so that time and pages go on.  So a test can ask
-// whether a page says what the world that made it knows.  One node at a time, since the library
-// finds it by the environment.
+// refresher, queue, tick and views are the program's.  One thread drives all of it: Pass moves the
+// node's clock, makes one reading and one page.  Device fields, if any, are read by the program's
+// source at their own pace.  While a fault makes the driver hang, readings run on their own
+// threads, so time and pages continue.  A test can then compare a page with the world.  One node at
+// a time, since the library finds it through the environment.
 #pragma once
 
 #include <atomic>
@@ -30,10 +29,10 @@
 
 namespace podgpu {
 
-// Which device fields are read, by which source, and how often.
+// The device fields to read, the source, and the period.
 struct NodeDevices {
-  std::vector<uint16_t> fields = {};  // None: grids have no rows.
-  bool by_dcgm = false;               // Else by NVML.
+  std::vector<uint16_t> fields = {};  // Empty: grids have no rows.
+  bool by_dcgm = false;               // Otherwise by NVML.
   std::chrono::milliseconds period{30'000};
 };
 
@@ -45,14 +44,15 @@ class ProcessNode {
   ProcessNode(const ProcessNode&) = delete;
   ProcessNode& operator=(const ProcessNode&) = delete;
 
-  // Lets so much time pass, then reads and makes a page.
+  // Advances the clock by this time, then reads and makes a page.
   void Pass(Duration step);
   // The same without a reading.
   void PassUnread(Duration step);
   void Read();
-  // Lets so much time pass, then reads what is due, processes or devices, and makes a page.
+  // Advances the clock by this time, then makes the due readings, of processes or devices, and a
+  // page.
   void PassAtPace(Duration step);
-  // How often PassAtPace found that a reading was due and the one before stuck in the driver.
+  // How often PassAtPace found a due reading while the previous one was blocked in the driver.
   size_t stuck_readings() const { return stuck_readings_; }
 
   const sim::World& world() const { return run_->world(); }
@@ -64,11 +64,11 @@ class ProcessNode {
 
  private:
   class NodeTime;
-  // A reading that recurs.
+  // A periodic reading.
   struct Pace {
     std::optional<Instant> begun_at;
     std::atomic<bool> is_done = true;
-    std::jthread thread;  // Of the reading that was begun while the driver hung.
+    std::jthread thread;  // The reading that began while the driver hung.
   };
 
   void StartExporter(ProcessOptions options);
@@ -78,7 +78,7 @@ class ProcessNode {
   bool DriverHangs() const;
   template <typename Reading>
   void ReadWhenDue(Pace& pace, Duration period, Reading read);
-  // What kubelet and API server would say.
+  // The answers of kubelet and API server.
   void ShowPods();
 
   const NodeDevices devices_;
@@ -95,7 +95,7 @@ class ProcessNode {
   std::optional<DeviceControl> control_;
   std::unique_ptr<ProcessRefresher> refresher_;
   std::unique_ptr<Source> source_;
-  bool is_found_ = false;  // Devices are, and watched.
+  bool is_found_ = false;  // Devices are found and watched.
   uint64_t epoch_ = 0;
   std::shared_ptr<const Topology> topology_;
   Published<Grid> grids_;

@@ -1,4 +1,4 @@
-// What has to hold of the page of processes from one reading to the next, on the whole path.
+// Rules for the page of processes from one reading to the next, on the whole path.
 #include <set>
 #include <string>
 
@@ -28,9 +28,9 @@ pods:
       - {name: main, devices: ["gpu0::1"], processes: [{pid: 22, memory: 9GiB, load: {sm: 10%}}]}
 )";
 
-// What upstream's estimator does when a second process comes: its counter jumps, or freezes, and a
-// label of the first one flips.
-TEST(ProcessStatements, SharingBeginsAndEndsWithoutAJumpAFreezeOrAnotherLabel) {
+// The error of upstream's estimator when a second process starts: its counter jumps or freezes, and
+// a label of the first process changes.
+TEST(ProcessStatements, CountersAndLabelsStaySteadyWhenSharingBeginsAndEnds) {
   constexpr double kIdleW = 70;
   constexpr double kAloneW = kIdleW + 0.3 * 480;
   constexpr double kSharedW = kIdleW + 0.4 * 480;
@@ -52,17 +52,17 @@ TEST(ProcessStatements, SharingBeginsAndEndsWithoutAJumpAFreezeOrAnotherLabel) {
     const bool is_shared = second > 11 && second <= 20;
     const bool is_between = second == 11 || second == 21;
     const double expected_j = is_shared ? kSharedW * 0.75 : kAloneW;
-    // Where the visitor comes or goes between two readings, whole percents and parts of the second
-    // decide: between what is shared and what the GPU drew.
+    // Where the visitor starts or ends between two readings, rounding to whole percents and partial
+    // seconds decides how the GPU's energy is divided.
     EXPECT_GE(now - before, is_between ? kSharedW * 0.75 - 1 : expected_j - 1e-3) << second;
     EXPECT_LE(now - before, is_between ? kSharedW : expected_j + 1e-3) << second;
     before = now;
   }
   EXPECT_EQ(series.size(), 1U);
-  EXPECT_EQ(of_visitor.size(), 1U) << "its labels stay when it has ended, too";
+  EXPECT_EQ(of_visitor.size(), 1U) << "its labels stay the same after its end";
 }
 
-// Two processes of one instance that do unlike work, beside one alone in another instance.
+// Two processes of one instance that do different work, beside one alone in another instance.
 constexpr char kSharedInstance[] = R"(format: 1
 name: instance
 epoch: 2025-03-01T12:00:00Z
@@ -90,7 +90,7 @@ double ChargedJ(const ProcessNode& node, const char* pid, const char* method) {
       .value_or(-1);
 }
 
-TEST(ProcessStatements, SharersOfAnInstanceAreToldApartWhereTheDriverHasTheirSamples) {
+TEST(ProcessStatements, ProcessesOfAnInstanceAreChargedByTheirSamplesIfTheDriverHasThem) {
   ProcessNode node(std::string(kSharedInstance) + "quirks: [mig_records]\n");
   for (int second = 0; second <= 30; ++second) {
     node.Pass(std::chrono::seconds(1));
@@ -101,7 +101,7 @@ TEST(ProcessStatements, SharersOfAnInstanceAreToldApartWhereTheDriverHasTheirSam
   EXPECT_EQ(ChargedJ(node, "41", "equal"), 0);
 }
 
-TEST(ProcessStatements, SharersOfAnInstanceHaveEqualPartsThatSaySoWhereItHasNone) {
+TEST(ProcessStatements, ProcessesOfAnInstanceGetEqualPartsWithoutSamples) {
   ProcessNode node(kSharedInstance);
   for (int second = 0; second <= 30; ++second) {
     node.Pass(std::chrono::seconds(1));
@@ -109,11 +109,11 @@ TEST(ProcessStatements, SharersOfAnInstanceHaveEqualPartsThatSaySoWhereItHasNone
   EXPECT_GT(ChargedJ(node, "41", "equal"), 1'000);
   EXPECT_NEAR(ChargedJ(node, "41", "equal"), ChargedJ(node, "42", "equal"), 1);
   EXPECT_EQ(ChargedJ(node, "43", "equal"), 0);
-  EXPECT_GT(ChargedJ(node, "43", "mig_activity"), 500) << "what an instance drew is measured";
+  EXPECT_GT(ChargedJ(node, "43", "mig_activity"), 500) << "the energy of an instance is measured";
 }
 
-// It comes and goes between two readings; this driver tells the samples of who has ended.
-TEST(ProcessStatements, WhoEndsBetweenTwoReadingsIsChargedItsLastWorkToo) {
+// It starts and ends between two readings; this driver reports the samples of ended processes.
+TEST(ProcessStatements, AProcessThatEndsBetweenTwoReadingsIsChargedItsLastWork) {
   constexpr double kSharedW = 70 + 0.4 * 480;
   constexpr double kStayS = 10;
   ProcessNode node(std::string(kNodeWithAVisitor) + "quirks: [dead_pids]\n");
@@ -123,7 +123,7 @@ TEST(ProcessStatements, WhoEndsBetweenTwoReadingsIsChargedItsLastWorkToo) {
   }
   const MetricPage page{std::string(node.page()->text())};
   EXPECT_EQ(page.Value("my_gpu_process_active", {"pod=\"visitor\""}), 0);
-  // What it did in its last part of a second stands for the whole of that second at the most.
+  // Its work in the last part of a second counts for the whole second at most.
   const double charged_j = page.Value(kEnergyOfProcesses, {"pod=\"visitor\""}).value_or(0);
   EXPECT_GE(charged_j, 0.98 * kSharedW * 0.25 * kStayS);
   EXPECT_LE(charged_j, kSharedW * 0.25 * (kStayS + 1));

@@ -1,9 +1,9 @@
-// Three days of a busy node in a minute: the whole exporter on a simulated node, both on clocks
-// that move together.
+// Three days of a busy node in a minute: the whole exporter on a simulated node, on clocks that
+// move together.
 //
-// The vendor's library is the simulated libdcgm.so.4, opened as the program opens it; pods come and
-// go, layouts of MIG change, a GPU is lost, calls fail, the driver is reloaded.  After each hour
-// all is well again, and is compared: counters with the world's own, memory, threads and
+// The vendor's library is the simulated libdcgm.so.4, opened as the program opens it.  Pods start
+// and end, MIG layouts change, a GPU is lost, calls fail, the driver is reloaded.  After each hour
+// all faults are over, and the test compares counters with the world's own, and memory, threads and
 // descriptors with those after the first hours.  SOAK_HOURS makes it longer or shorter.
 #include <algorithm>
 #include <cinttypes>
@@ -40,12 +40,12 @@ using std::chrono::seconds;
 constexpr seconds kPeriod{30};
 constexpr int kPeriodsPerHour = 3600 / 30;
 constexpr int kGpus = 3;
-// What is alike returns each four hours; before that much, tables and texts still grow.
+// The same situation returns every four hours; before that, tables and texts still grow.
 constexpr int kCycleHours = 4;
 constexpr int64_t kHeapSlackBytes = 64 << 10;
 
 int Hours() {
-  // One thread so far.
+  // Only one thread runs at this point.
   const char* text = std::getenv("SOAK_HOURS");  // NOLINT(concurrency-mt-unsafe)
   const int usual = LiveHeapIsCounted() ? 72 : 2 * kCycleHours;
   return text == nullptr ? usual : static_cast<int>(ParseDecimal(text).value_or(1));
@@ -72,7 +72,7 @@ churn:
 faults:
 )";
 
-// One thing each hour, over before the hour is.
+// One event each hour, which ends within the hour.
 std::string Scenario(int hours) {
   std::string text(kNode);
   for (int hour = 1; hour < hours; ++hour) {
@@ -102,7 +102,7 @@ std::string Scenario(int hours) {
   return hours > 1 ? text : text.substr(0, text.rfind("faults:"));
 }
 
-// The kubelet's answer, from the world itself.
+// The kubelet's answer, from the world.
 class WorldKubelet final : public PodResources {
  public:
   explicit WorldKubelet(sim::RunDirectory& node) : node_(node) {}
@@ -139,7 +139,7 @@ class Soak : public ::testing::Test {
   void SetUp() override {
     hours_ = Hours();
     node_.emplace(Scenario(hours_));
-    // One thread so far; the library reads it when it is opened.
+    // Only one thread runs at this point; the library reads the variable when it is opened.
     setenv("PODGPU_SIM_DIR", node_->path().c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
     std::string error;
     run_ = sim::RunDirectory::Open(node_->path(), error);
@@ -198,7 +198,7 @@ class Soak : public ::testing::Test {
     return std::string(line.substr(line.rfind(' ') + 1));
   }
 
-  // Whether `shown` is what the board's counter read at a moment of the last two periods.
+  // Whether `shown` is the board's counter at some time in the last two periods.
   bool WasCounted(int gpu, const std::string& shown) const {
     constexpr sim::TimeUs kRefreshUs = 100'000;
     const sim::TimeUs now = run_->Now();
@@ -240,7 +240,7 @@ TEST_F(Soak, NothingGrowsAndNoCounterDrifts) {
   int64_t first_heap = 0;
   double ticks = 0;
   double connections = 0;
-  std::set<std::string> series;  // Of device values, after the first cycle.
+  std::set<std::string> series;  // Series of device values after the first cycle.
   for (int hour = 1; hour <= hours_; ++hour) {
     PassAnHour();
     const std::string page = Page();
@@ -263,11 +263,11 @@ TEST_F(Soak, NothingGrowsAndNoCounterDrifts) {
       EXPECT_EQ(usage.threads, first.threads) << "hour " << hour;
       EXPECT_EQ(usage.open_descriptors, first.open_descriptors) << "hour " << hour;
     }
-    if (hour % kCycleHours == 0) {  // The same layout each time.
+    if (hour % kCycleHours == 0) {  // The MIG layout is the same each time.
       std::set<std::string> now;
       for (const std::string& line : DeviceLinesOf(page).measured) {
         if (!line.starts_with(
-                "podgpu_gpu_throttle_active{")) {  // Some reasons come when they hold.
+                "podgpu_gpu_throttle_active{")) {  // Throttle reasons appear when they first hold.
           now.insert(line.substr(0, line.rfind(' ')));
         }
       }

@@ -1,9 +1,9 @@
-// Kubernetes' own Go client on the simulated API server: what works here works on a real one as far
-// as lists and watches go.
+// Kubernetes' own Go client on the simulated API server: lists and watches that work here also work
+// on a real server.
 //
 // Lists and watches pods, ResourceSlices (v1 and v1beta1), EndpointSlices and ConfigMaps, whole and
-// as metadata, page by page, and with the informers that controllers use.  Takes what the
-// environment of a pod has; ends with 1 and a line on the first thing that is not as it ought to be.
+// as metadata, page by page, and with the informers that controllers use.  Reads the environment of
+// a pod; exits with 1 and a line on the first error.
 package main
 
 import (
@@ -28,7 +28,7 @@ import (
 
 const patience = 30 * time.Second
 
-// collection is one kind of object, as the typed clients list and watch it.
+// collection is one kind of object, with the typed client's list and watch.
 type collection struct {
 	name  string
 	list  func(context.Context, metav1.ListOptions) (items int, version, next string, err error)
@@ -109,7 +109,7 @@ func (c collection) check(ctx context.Context) (int, error) {
 	return whole, nil
 }
 
-// checkInformers has the caches of controllers filled by their own reflectors.
+// checkInformers fills the caches of controllers through their own reflectors.
 func checkInformers(ctx context.Context, client kubernetes.Interface) error {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	pods := factory.Core().V1().Pods().Lister()
@@ -124,7 +124,7 @@ func checkInformers(ctx context.Context, client kubernetes.Interface) error {
 		}
 	}
 	if len(factory.Core().V1().Pods().Informer().GetStore().List()) == 0 {
-		return fmt.Errorf("the informer of pods has none: %v", pods)
+		return fmt.Errorf("the informer of pods has no pods: %v", pods)
 	}
 	return nil
 }
@@ -149,10 +149,10 @@ func run(ctx context.Context) error {
 	}
 	selector := metav1.ListOptions{FieldSelector: "spec.nodeName=another-node"}
 	if others, err := client.CoreV1().Pods("").List(ctx, selector); err != nil || len(others.Items) != 0 {
-		return fmt.Errorf("pods of another node: %d: %w", len(others.Items), err)
+		return fmt.Errorf("listing the pods of another node: %d: %w", len(others.Items), err)
 	}
 	if _, err := client.CoreV1().ConfigMaps("default").Get(ctx, "nobodys", metav1.GetOptions{}); !errors.IsNotFound(err) {
-		return fmt.Errorf("a ConfigMap that is not there: %w", err)
+		return fmt.Errorf("getting a missing ConfigMap: %w", err)
 	}
 	slim, err := metadata.NewForConfig(config)
 	if err != nil {
@@ -172,5 +172,5 @@ func main() {
 		fmt.Fprintln(os.Stderr, "client-go:", err)
 		os.Exit(1)
 	}
-	fmt.Println("client-go: all is as it ought to be")
+	fmt.Println("client-go: all checks passed")
 }

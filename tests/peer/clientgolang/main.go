@@ -39,7 +39,7 @@ func newCollector(page *rows.Page) *collector {
 	return c
 }
 
-// Describe sends nothing: the set of rows is the driver's, and not known before.
+// Describe sends nothing: the driver determines the rows, and they are not known before.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 func (c *collector) Collect(metrics chan<- prometheus.Metric) {

@@ -1,5 +1,5 @@
-// Package rows reads a page of metrics once and hands out its rows, with other values at each
-// collection: what a collector would have got from a driver, without one.
+// Package rows reads a page of metrics once and returns its rows, with other values at each
+// collection: like a driver's values, but without a driver.
 package rows
 
 import (
@@ -23,10 +23,10 @@ type Row struct {
 	Value  float64
 }
 
-// Family is what HELP and TYPE lines say.
+// Family is the content of the HELP and TYPE lines.
 type Family struct{ Name, Type, Help string }
 
-// Page is what a page of metrics holds.
+// Page is the content of a page of metrics.
 type Page struct {
 	Families []Family
 	Rows     []Row
@@ -114,7 +114,7 @@ func parse(line string) (row Row, name string, err error) {
 	return row, name, err
 }
 
-// parseLabel reads `a="b"` and returns what follows it, which is never empty.
+// parseLabel reads `a="b"` and returns the rest after it, which is never empty.
 func parseLabel(text string) (label Label, rest string, err error) {
 	name, after, found := strings.Cut(text, `="`)
 	if !found {
@@ -138,8 +138,8 @@ func parseLabel(text string) (label Label, rest string, err error) {
 	return label, "", fmt.Errorf("label %s does not end", name)
 }
 
-// Main reads the page that the command line names and serves what `handler` makes of it, on a free
-// port of the loopback interface, which it prints.
+// Main reads the page that the command line names and serves the result of `handler` on a free port
+// of the loopback interface, which it prints.
 func Main(handler func(*Page) http.Handler) {
 	if len(os.Args) != 2 {
 		fmt.Fprintf(os.Stderr, "usage: %s PAGE\n", os.Args[0])

@@ -1,6 +1,6 @@
-// texttemplate is an exporter of the older manner: each request collects the rows, turns every one
-// into an object with a field per well-known label, a map of the others and its number as text,
-// groups them by family, and renders the groups through text/template.  It does not compress.
+// texttemplate is an exporter in the style of older ones: each request collects the rows, turns
+// each into an object with a field per well-known label, a map of the others and its number as
+// text, groups them by family, and renders the groups through text/template.  It does not compress.
 package main
 
 import (
@@ -65,7 +65,7 @@ func toMetric(row rows.Row) metric {
 func main() {
 	rows.Main(func(page *rows.Page) http.Handler {
 		parsed := template.Must(template.New("page").Parse(pageTemplate))
-		var one sync.Mutex // One collection at a time, as a driver library wants it.
+		var one sync.Mutex // One collection at a time, as driver libraries require.
 		return http.HandlerFunc(func(response http.ResponseWriter, _ *http.Request) {
 			one.Lock()
 			defer one.Unlock()
