@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "cli/cluster_flags.h"
 #include "cli/flag_table.h"
-#include "exporter/self_metrics.h"
+#include "health/self_metrics.h"
 #include "tests/e2e/child.h"
 
 namespace podgpu {

@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "exporter/self_metrics.h"
 #include "exposition/text.h"
 #include "fields/field.h"
+#include "health/self_metrics.h"
 #include "source/nvml/catalogue.h"
 #include "tests/node_fixture.h"
 #include "view/accounting_view.h"

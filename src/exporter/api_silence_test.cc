@@ -7,10 +7,10 @@
 
 #include "base/testing/manual_clock.h"
 #include "exporter/exporter.h"
-#include "exporter/fake_kubelet.h"
-#include "exporter/fake_source.h"
 #include "http/testing/loopback_client.h"
 #include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_kubelet.h"
+#include "source/testing/fake_source.h"
 
 namespace podgpu {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "exporter/page_sections.h"
-#include "exporter/slot_history.h"
+#include "health/slot_history.h"
 #include "view/pod_xids.h"
 
 namespace podgpu {

@@ -6,8 +6,8 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "exporter/mig_activity.h"
-#include "exporter/node_page.h"
+#include "pages/node_page.h"
+#include "usage/mig_activity.h"
 
 namespace podgpu {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "exporter/page_state.h"
-#include "exporter/self_metrics.h"
 #include "exposition/section.h"
+#include "health/self_metrics.h"
 
 namespace podgpu {
 

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "exporter/pod_xid_counts.h"
-#include "exporter/process_rows.h"
-#include "exporter/process_sections.h"
 #include "exporter/shown_counters.h"
-#include "exporter/vcuda_rows.h"
 #include "facts/tick_facts.h"
+#include "usage/pod_xid_counts.h"
+#include "usage/process_rows.h"
+#include "usage/process_sections.h"
+#include "usage/vcuda_rows.h"
 #include "view/finding_slots.h"
 #include "view/held_measures.h"
 #include "view/view.h"

@@ -19,8 +19,8 @@
 #include "base/wakeup.h"
 #include "exporter/call_guard.h"
 #include "exporter/device_control.h"
-#include "exporter/process_feed.h"
 #include "source/nvml/processes.h"
+#include "usage/process_feed.h"
 
 namespace podgpu {
 

@@ -6,7 +6,7 @@
 
 #include "base/testing/manual_clock.h"
 #include "base/worker.h"
-#include "exporter/fake_source.h"
+#include "source/testing/fake_source.h"
 
 namespace podgpu {
 namespace {

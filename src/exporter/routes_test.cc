@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/manual_clock.h"
-#include "exporter/fake_source.h"
+#include "source/testing/fake_source.h"
 #include "tests/gunzip.h"
 
 namespace podgpu {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/worker.h"
-#include "exporter/selected_gpus.h"
+#include "health/selected_gpus.h"
 
 namespace podgpu {
 namespace {

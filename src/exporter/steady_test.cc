@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/allocations.h"
-#include "exporter/fake_source.h"
 #include "exporter/tick.h"
 #include "sample/grid_pool.h"
+#include "source/testing/fake_source.h"
 
 namespace podgpu {
 namespace {

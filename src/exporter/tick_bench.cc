@@ -7,8 +7,8 @@
 #include <benchmark/benchmark.h>
 
 #include "base/testing/manual_clock.h"
-#include "exporter/fake_source.h"
 #include "exporter/tick.h"
+#include "source/testing/fake_source.h"
 
 namespace podgpu {
 namespace {

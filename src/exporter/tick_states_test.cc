@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "exporter/tick_fixture.h"
+#include "exporter/testing/tick_fixture.h"
 
 namespace podgpu {
 namespace {

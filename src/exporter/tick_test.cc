@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "exporter/condition.h"
-#include "exporter/self_metrics.h"
-#include "exporter/tick_fixture.h"
+#include "exporter/testing/tick_fixture.h"
+#include "health/condition.h"
+#include "health/self_metrics.h"
 
 namespace podgpu {
 namespace {

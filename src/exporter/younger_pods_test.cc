@@ -4,8 +4,8 @@
 
 #include "base/testing/manual_clock.h"
 #include "base/text.h"
-#include "exporter/fake_source.h"
 #include "exporter/tick.h"
+#include "source/testing/fake_source.h"
 
 namespace podgpu {
 namespace {

@@ -41,7 +41,7 @@ struct PodFacts : Fact<PodAllocations> {
 struct ApiFacts : Fact<ApiObjects> {
   RenewedAt renewed = {};       // Names that mean other pods than before.
   uint64_t requests = 0;        // Sent to the server.
-  bool is_of_kubelet = false;   // The kubelet lists the pods (exporter/kubelet_pods_refresher.h).
+  bool is_of_kubelet = false;   // The kubelet lists the pods (refresh/kubelet_pods_refresher.h).
   absl::StatusCode cause = {};  // Why the kubelet's list is not ok; each cause has its log line.
 
   bool HasStateOf(const ApiFacts& before) const {
@@ -52,7 +52,7 @@ struct ApiFacts : Fact<ApiObjects> {
 // The batch system's jobs.  The value is null while the directory cannot be listed.
 struct JobFacts : Fact<HpcJobs> {};
 
-// How reading processes goes.  Readings themselves go through exporter/process_feed.h.
+// How reading processes goes.  Readings themselves go through usage/process_feed.h.
 struct ProcessFacts {
   PartState state = PartState::kStarting;
   std::string detail = "reading processes for the first time";  // A plain sentence.

@@ -1,7 +1,7 @@
 // How often something was written to a disk until a moment, how often that failed, and why the last
 // time.
 //
-// The counts of the thread that writes (exporter/write_counts.h), taken once.  Plain data.
+// The counts of the thread that writes (pages/write_counts.h), taken once.  Plain data.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 // the one right that dcgm-exporter's chart grants; where it may not be watched, each round asks
 // again.  There is no polling.  Memory is bounded: by the size of an event and the number of
 // objects. One thread, which blocks in Follow; when to try again is its caller's business
-// (exporter/api_refresher.h).
+// (refresh/api_refresher.h).
 #pragma once
 
 #include <chrono>

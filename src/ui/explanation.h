@@ -2,7 +2,7 @@
 //
 // The steps follow a label from the driver to the page: device, allocation, match, labels, values.
 // HTML, JSON and text say the same steps in the same words.  Plain data, made for one request from
-// published facts (exporter/explain.h).  Pure functions; the HTTP thread calls them.
+// published facts (pages/explain.h).  Pure functions; the HTTP thread calls them.
 #pragma once
 
 #include <cstdint>

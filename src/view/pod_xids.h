@@ -1,6 +1,6 @@
 // XIDs by the container that held the GPU when the driver reported them: whom a fault has hit.
 //
-// Who held what is for the tick to say (exporter/pod_xid_counts.h); here are the family and its
+// Who held what is for the tick to say (usage/pod_xid_counts.h); here are the family and its
 // lines.  They refer to slots, which the tick appends each time behind those of the findings.
 // Pure functions; the tick thread calls them.
 #pragma once

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "exporter/self_metrics.h"
 #include "fields/counters_csv.h"
+#include "health/self_metrics.h"
 #include "sim/testing/dcgm_client.h"
 #include "sim/world/world.h"
 #include "tests/e2e/child.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "exporter/self_metrics.h"
+#include "health/self_metrics.h"
 #include "view/native_table.h"
 
 namespace podgpu {

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "exporter/exporter.h"
-#include "exporter/fake_kubelet.h"
 #include "http/testing/loopback_client.h"
+#include "kube/testing/fake_kubelet.h"
 #include "tests/matrix/lockstep_clock.h"
 #include "tests/matrix/vendor.h"
 

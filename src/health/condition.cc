@@ -1,0 +1,331 @@
+#include "health/condition.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "health/readiness.h"
+#include "topology/device_state.h"
+
+namespace podgpu {
+namespace {
+
+using Tenths = ConditionBasis::Tenths;
+
+std::string Seconds(std::chrono::duration<double> duration) {
+  return absl::StrFormat("%.1f s", duration.count());
+}
+
+// A source that answers is not well for that: it may tell nothing of any device.
+PartCondition JudgeDriver(const ConditionBasis& basis) {
+  if (basis.hung_call) {
+    return {
+        "driver", PartState::kUnresponsive,
+        absl::StrFormat("the call \"%s\" has not returned for %s; values are withdrawn after %s",
+                        SourceCallName(*basis.hung_call), Seconds(basis.hung_for),
+                        Seconds(basis.stale_after))};
+  }
+  const SourceStatus& source = *basis.source;
+  if (source.state != PartState::kOk && source.state != PartState::kDegraded) {
+    return {"driver", source.state, source.detail};
+  }
+  if (basis.awaits_reading) {
+    return {"driver", PartState::kUnresponsive,
+            source.detail + "; a call that hung has returned, and no reading has come since"};
+  }
+  if (basis.topology != nullptr && basis.devices_are_stale) {
+    return {"driver", PartState::kUnresponsive,
+            absl::StrFormat("%s; the newest reading is %s old", source.detail,
+                            Seconds(basis.stale_for))};
+  }
+  if (const std::string silence = WhyNothingIsServed(basis); !silence.empty()) {
+    return {"driver", PartState::kUnresponsive, source.detail + "; " + silence};
+  }
+  return {"driver", source.state, source.detail};
+}
+
+PartCondition JudgeKubelet(const ConditionBasis& basis) {
+  std::string detail = basis.pods->detail;
+  if (basis.pods->state == PartState::kDegraded) {
+    detail += absl::StrFormat(". Owners are %s old", Seconds(basis.owners_for));
+  }
+  if (basis.owners != nullptr && !basis.owners->unmatched.empty()) {
+    const UnmatchedDevice& first = basis.owners->unmatched.front();
+    detail += absl::StrFormat("; %d device ids match no device, the first: \"%s\" of %s (%s)",
+                              basis.owners->unmatched.size(), first.device_id, first.resource,
+                              UnmatchedReasonName(first.reason));
+  }
+  return {"kubelet", basis.pods->state, std::move(detail)};
+}
+
+// "2 bad requests, 1 past a deadline": the ways in which clients fared badly, those that happened.
+std::string DescribeRefused(const HttpServerStats& clients) {
+  const std::pair<uint64_t, std::string_view> rows[] = {
+      {clients.bad_requests, "bad requests"},
+      {clients.deadlines, "closed at a deadline"},
+      {clients.displaced, "closed for newer ones"},
+      {clients.turned_away, "turned away"},
+      {clients.accept_errors, "not accepted"},
+      {clients.unauthorized, "without a password"},
+      {clients.rate_limited, "above the rate limit"},
+      {clients.failed_handshakes, "failed in the TLS handshake"},
+      {clients.cross_site, "from another site"},
+      {clients.foreign_host, "by a name that is not ours"},
+  };
+  std::string text;
+  for (const auto& [count, what] : rows) {
+    if (count > 0) {
+      absl::StrAppendFormat(&text, "%s%d %s", text.empty() ? "" : ", ", count, what);
+    }
+  }
+  return text;
+}
+
+PartCondition JudgeClients(const ConditionBasis& basis) {
+  const std::string refused = DescribeRefused(basis.clients);
+  if (basis.clients.web_config_is_old) {
+    return {"clients", PartState::kDegraded,
+            "the web configuration has changed and cannot be used; the old one stays in force, the "
+            "log says why"};
+  }
+  if (basis.clients_crowd) {
+    return {"clients", PartState::kDegraded,
+            absl::StrFormat("more connections than there is room for in the last minute; probes "
+                            "keep slots of their own. Since the start: %s",
+                            refused)};
+  }
+  if (refused.empty()) {
+    return {"clients", PartState::kOk, "nobody has been refused since the start"};
+  }
+  return {"clients", PartState::kOk, "all are served. Since the start: " + refused};
+}
+
+// `naming_note`: not null where what is missing is a variable or a right that names need.
+PartCondition JudgeConfig(const ConfigNotes& config, const std::string* naming_note) {
+  std::string detail = absl::StrFormat("%d metrics of %s", config.metrics, config.counters);
+  if (!config.refusal.empty()) {
+    absl::StrAppendFormat(&detail, " as read before; what is there now is refused: %s",
+                          config.refusal);
+    return {"config", PartState::kDegraded, std::move(detail)};
+  }
+  const size_t count = config.warnings.size() + (naming_note != nullptr ? 1 : 0);
+  if (count == 0) {
+    return {"config", PartState::kOk, std::move(detail)};
+  }
+  absl::StrAppendFormat(
+      &detail, "; %d %s: %s", count, count == 1 ? "warning" : "warnings, the first",
+      config.warnings.empty() && naming_note != nullptr ? *naming_note : config.warnings.front());
+  return {"config", PartState::kDegraded, std::move(detail)};
+}
+
+bool AsksForHealth(const FindingsAsked& asked) { return asked.health || asked.peers; }
+
+PartCondition JudgePodMetadata(const ConditionBasis& basis) {
+  PartCondition part{"pod metadata", basis.api_pods->state, basis.api_pods->detail};
+  if (basis.owners != nullptr && !basis.owners->dropped_labels.empty()) {
+    const DroppedLabels& first = basis.owners->dropped_labels.front();
+    part.state = part.state == PartState::kOk ? PartState::kDegraded : part.state;
+    absl::StrAppendFormat(
+        &part.detail,
+        "; %d pods have more labels than rows carry (%d, or %d bytes), the first: %d of %s/%s are "
+        "left out. Name those that are wanted: --kubernetes-pod-label-allowlist-regex",
+        basis.owners->dropped_labels.size(), kMostPodLabels, kMostPodLabelBytes, first.count,
+        first.pod_namespace, first.pod);
+  }
+  return part;
+}
+
+// What DCGM_EXP_GPU_HEALTH_STATUS and DCGM_EXP_P2P_STATUS are made from, and DCGM's own energy of
+// processes, which is spoken of where it is not told.
+PartCondition JudgeFindings(const ConditionBasis& basis) {
+  const char* const name = AsksForHealth(basis.asked) ? "health and paths" : "DCGM's findings";
+  if (basis.note != nullptr) {
+    return {name, basis.note->is_fault ? PartState::kDegraded : PartState::kOk, basis.note->text};
+  }
+  const size_t gpus = basis.topology->gpus.size();
+  const bool lacks_health = basis.asked.health && !basis.health_is_told && gpus > 0;
+  const bool lacks_peers = basis.asked.peers && !basis.peers_are_told && gpus > 1;
+  if (lacks_health || lacks_peers) {
+    return {name, PartState::kDegraded,
+            absl::StrFormat("not told by this source: %s%s%s", lacks_health ? "health" : "",
+                            lacks_health && lacks_peers ? ", " : "",
+                            lacks_peers ? "paths between GPUs" : "")};
+  }
+  return {name, PartState::kOk, "told at each reading"};
+}
+
+PartCondition JudgeProcesses(const ConditionBasis& basis) {
+  PartCondition part{"processes", basis.processes->state, basis.processes->detail};
+  if (basis.naming_note != nullptr && part.state == PartState::kOk) {
+    part.state = PartState::kDegraded;
+    part.detail += "; " + *basis.naming_note;
+  }
+  return part;
+}
+
+// "free", "ns/pod (container)", "in another namespace", "4 owners, shared", of a GPU and its
+// instances together.
+std::string DescribeOwners(const ConditionBasis& basis, uint16_t gpu) {
+  if (basis.pods->value == nullptr) {
+    return "not known: the kubelet has not answered";
+  }
+  if (!basis.owners_are_known) {
+    return "not known: the kubelet's last answer is too old";
+  }
+  std::vector<const Owner*> found;
+  const Topology& topology = *basis.topology;
+  for (size_t i = 0; i < topology.entities.size(); ++i) {
+    if (topology.entities[i].gpu == gpu) {
+      for (const Owner& owner : basis.owners->by_entity[i]) {
+        found.push_back(&owner);
+      }
+    }
+  }
+  if (found.empty()) {
+    return basis.pods->is_incomplete ? "not known: the kubelet's list is incomplete" : "free";
+  }
+  if (found.size() == 1 && basis.visible != nullptr &&
+      !basis.visible->Shows(found[0]->pod_namespace)) {
+    return "in another namespace";
+  }
+  if (found.size() == 1) {
+    return absl::StrFormat("%s/%s (%s)", found[0]->pod_namespace, found[0]->pod,
+                           found[0]->container);
+  }
+  return absl::StrFormat("%d owners%s", found.size(),
+                         topology.gpus[gpu].mig_enabled ? ", MIG" : ", shared");
+}
+
+std::vector<DeviceCondition> JudgeDevices(const ConditionBasis& basis) {
+  std::vector<DeviceCondition> devices;
+  if (basis.topology == nullptr) {
+    return devices;
+  }
+  const auto count = static_cast<uint16_t>(basis.topology->gpus.size());
+  for (uint16_t i = 0; i < count; ++i) {
+    const Gpu& gpu = basis.topology->gpus[i];
+    const DeviceState state = JudgeState(*basis.topology, i, basis.heard, basis.devices_are_stale);
+    devices.push_back({gpu.gpu_id, std::string(DeviceStateName(state)), gpu.uuid, gpu.model,
+                       gpu.pci_bus_id, DescribeOwners(basis, i)});
+  }
+  return devices;
+}
+
+Tenths InTenths(Duration age) { return std::chrono::round<Tenths>(age); }
+
+// What of a refresher's facts stands in a condition.  It publishes more often than that changes.
+auto Told(const PodFacts& pods) {
+  return std::tuple(pods.state, std::string_view(pods.detail), pods.value != nullptr);
+}
+auto Told(const ProcessFacts& processes) {
+  return std::tuple(processes.state, std::string_view(processes.detail));
+}
+auto Told(const JobFacts& jobs) { return std::tuple(jobs.state, std::string_view(jobs.detail)); }
+auto Told(const ApiFacts& api) { return std::tuple(api.state, std::string_view(api.detail)); }
+
+template <typename Facts>
+bool TellTheSame(const std::shared_ptr<const Facts>& a, const std::shared_ptr<const Facts>& b) {
+  return a == b || (a != nullptr && b != nullptr && Told(*a) == Told(*b));
+}
+
+}  // namespace
+
+bool ConditionBasis::operator==(const ConditionBasis& other) const {
+  const auto rest = [](const ConditionBasis& basis) {
+    return std::tie(basis.naming_note, basis.source, basis.topology, basis.owners,
+                    basis.devices_are_stale, basis.heard, basis.excluded_gpus, basis.awaits_reading,
+                    basis.hung_call, basis.hung_for, basis.stale_for, basis.owners_are_known,
+                    basis.owners_for, basis.stale_after, basis.clients, basis.clients_crowd,
+                    basis.config, basis.asked, basis.health_is_told, basis.peers_are_told,
+                    basis.note, basis.events_note, basis.text_file_failure, basis.dump_failure);
+  };
+  return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
+         TellTheSame(jobs, other.jobs) && TellTheSame(processes, other.processes) &&
+         TellTheSame(api_pods, other.api_pods) && TellTheSame(api_slices, other.api_slices);
+}
+
+ConditionBasis BasisOf(const TickFacts& facts) {
+  ConditionBasis basis;
+  basis.visible = facts.visible;
+  basis.source = facts.source;
+  basis.pods = facts.pods;
+  basis.owners = facts.owners;
+  basis.jobs = facts.jobs;
+  basis.processes = facts.processes;
+  basis.naming_note = facts.naming_note;
+  basis.api_pods = facts.api_pods;
+  basis.api_slices = facts.api_slices;
+  basis.owners_are_known = facts.owners_are_known;
+  basis.stale_after = facts.stale_after;
+  basis.clients = facts.clients;
+  basis.clients.open_connections = 0;
+  basis.clients.requests = 0;
+  basis.clients_crowd = facts.clients_crowd;
+  basis.config = facts.config;
+  basis.text_file_failure = facts.text_files.failure;
+  basis.dump_failure = facts.dumps ? facts.dumps->failure : nullptr;
+  basis.devices_are_stale = facts.devices_are_stale();
+  basis.heard = facts.heard;
+  basis.excluded_gpus = facts.excluded_gpus;
+  basis.awaits_reading = facts.awaits_reading;
+  if (facts.grid != nullptr) {
+    basis.topology = facts.grid->shared_topology();
+    const Findings& findings = facts.grid->findings;
+    basis.asked = findings.asked;
+    basis.health_is_told = !findings.health.empty();
+    basis.peers_are_told = !findings.peers.empty();
+    basis.note = findings.note;
+    basis.events_note = findings.events_note;
+  }
+  if (facts.grid != nullptr && basis.devices_are_stale) {
+    basis.stale_for = InTenths(facts.grid_age);
+  }
+  if (facts.running && facts.call_hangs()) {
+    basis.hung_call = facts.running->call;
+    basis.hung_for = InTenths(facts.running->elapsed);
+  }
+  if (facts.pods->state == PartState::kDegraded) {
+    basis.owners_for = InTenths(facts.pods_age);
+  }
+  return basis;
+}
+
+Condition Judge(const ConditionBasis& basis) {
+  Condition condition;
+  condition.parts = {JudgeDriver(basis), JudgeKubelet(basis), JudgeClients(basis),
+                     JudgeConfig(*basis.config, basis.naming_note.get())};
+  if (basis.api_pods != nullptr) {
+    condition.parts.push_back(JudgePodMetadata(basis));
+  }
+  if (basis.api_slices != nullptr) {
+    condition.parts.push_back(
+        {"resource slices", basis.api_slices->state, basis.api_slices->detail});
+  }
+  if (basis.processes != nullptr) {
+    condition.parts.push_back(JudgeProcesses(basis));
+  }
+  if (basis.jobs != nullptr) {
+    condition.parts.push_back({"jobs", basis.jobs->state, basis.jobs->detail});
+  }
+  if (basis.topology != nullptr && (AsksForHealth(basis.asked) || basis.note != nullptr)) {
+    condition.parts.push_back(JudgeFindings(basis));
+  }
+  if (basis.events_note != nullptr) {
+    condition.parts.push_back({"events", PartState::kDegraded, basis.events_note->text});
+  }
+  for (const auto& [name, failure] : {std::pair("text files", &basis.text_file_failure),
+                                      std::pair("dumps", &basis.dump_failure)}) {
+    if (*failure != nullptr) {
+      condition.parts.push_back({name, PartState::kDegraded, **failure});
+    }
+  }
+  condition.devices = JudgeDevices(basis);
+  Readiness readiness = JudgeReadiness(basis, condition.parts[0].detail);
+  condition.ready = readiness.is_ready;
+  condition.verdict = std::move(readiness.verdict);
+  return condition;
+}
+
+}  // namespace podgpu

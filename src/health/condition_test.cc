@@ -1,0 +1,477 @@
+#include "health/condition.h"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "attribution/join.h"
+#include "source/testing/fake_source.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TickFacts FactsOfNothing() {
+  TickFacts facts;
+  facts.source = std::make_shared<const SourceStatus>();
+  facts.pods = std::make_shared<const PodFacts>();
+  facts.config = std::make_shared<const ConfigNotes>();
+  return facts;
+}
+
+// What a condition is judged from, and the verdict.
+TEST(Condition, SaysWhyItIsNotReady) {
+  struct Case {
+    std::string_view label;
+    int gpus;  // -1: no reading yet.
+    DeviceState first_gpu;
+    milliseconds age;
+    size_t expected;
+    bool ready;
+    std::string_view verdict;
+  };
+  const Case cases[] = {
+      {"nothing read", -1, DeviceState::kOk, {}, 0, false, "not ready: waiting for the driver"},
+      {"fresh", 2, DeviceState::kOk, seconds(1), 2, true, "ready: 2 GPUs have fresh samples"},
+      {"stale", 2, DeviceState::kOk, seconds(6), 2, false,
+       "not ready: the newest sample is 6.0 s old and withdrawn"},
+      {"no GPU ever", 0, DeviceState::kOk, seconds(1), 0, true,
+       "ready: the driver answers and this node has no GPU"},
+      {"GPUs gone", 0, DeviceState::kOk, seconds(1), 8, false,
+       "not ready: the driver lists no GPU; GPUs that ought to be here: 8"},
+      {"one lost", 2, DeviceState::kLost, seconds(1), 2, true, "ready: 1 of 2 GPUs served, 1 lost"},
+  };
+  for (const Case& row : cases) {
+    TickFacts facts = FactsOfNothing();
+    facts.stale_after = seconds(5);
+    facts.grid_age = row.age;
+    facts.source = std::make_shared<const SourceStatus>(
+        SourceStatus{PartState::kWaiting, "waiting for the driver", 0, 0, row.expected});
+    facts.pods = std::make_shared<const PodFacts>();
+    if (row.gpus >= 0) {
+      auto topology = std::make_shared<Topology>(FakeDriver::Gpus(static_cast<uint32_t>(row.gpus)));
+      if (row.gpus > 0) {
+        topology->gpus[0].state = row.first_gpu;
+      }
+      facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
+      facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+    }
+    const Condition condition = Judge(BasisOf(facts));
+    EXPECT_EQ(condition.ready, row.ready) << row.label;
+    EXPECT_EQ(condition.verdict, row.verdict) << row.label;
+  }
+}
+
+TEST(Condition, AnEngineWithoutADriverIsNoNodeWithoutGpus) {
+  TickFacts facts = FactsOfNothing();
+  facts.stale_after = seconds(5);
+  facts.grid_age = seconds(1);
+  facts.source = std::make_shared<const SourceStatus>(
+      SourceStatus{PartState::kWaiting, "dcgm runs without the driver's library", 0, 0, 0});
+  auto topology = std::make_shared<Topology>(FakeDriver::Gpus(0));
+  topology->driver_absence = "runs without the driver's library";
+  facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
+  facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+  const Condition condition = Judge(BasisOf(facts));
+  EXPECT_FALSE(condition.ready);
+  EXPECT_EQ(condition.verdict, "not ready: dcgm runs without the driver's library");
+}
+
+// A node of two GPUs whose source says that it is well, as readings have told of them.
+struct NodeCase {
+  std::string_view label;
+  std::function<void(TickFacts&, Topology&)> change;
+  bool ready;
+  std::string_view verdict;
+  PartState driver;
+};
+
+void PrintTo(const NodeCase& node, std::ostream* out) { *out << node.label; }
+
+class ReadinessOfANode : public ::testing::TestWithParam<NodeCase> {};
+
+void MakeUnresponsive(TickFacts& facts, size_t gpu, Absence reason) {
+  facts.heard.unresponsive.set(gpu);
+  facts.heard.reasons[gpu] = reason;
+}
+
+TEST_P(ReadinessOfANode, IsThatEachGpuThatCountsHasAFreshValue) {
+  TickFacts facts = FactsOfNothing();
+  facts.stale_after = seconds(5);
+  facts.grid_age = seconds(1);
+  facts.source = std::make_shared<const SourceStatus>(SourceStatus{PartState::kOk, "s", 1, 0, 2});
+  auto topology = std::make_shared<Topology>(FakeDriver::Gpus(2));
+  GetParam().change(facts, *topology);
+  facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
+  facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+  const Condition condition = Judge(BasisOf(facts));
+  EXPECT_EQ(condition.ready, GetParam().ready);
+  EXPECT_EQ(condition.verdict, GetParam().verdict);
+  EXPECT_EQ(condition.parts[0].state, GetParam().driver) << condition.parts[0].detail;
+  EXPECT_EQ(condition.parts[0].detail.find("s"), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Condition, ReadinessOfANode,
+    ::testing::Values(
+        NodeCase{"well", [](TickFacts&, Topology&) {}, true, "ready: 2 GPUs have fresh samples",
+                 PartState::kOk},
+        NodeCase{
+            "one frozen",
+            [](TickFacts& facts, Topology&) { MakeUnresponsive(facts, 1, Absence::kStale); }, false,
+            "not ready: GPU 1 without a fresh value, since its samples are older than 5.0 s. 1 "
+            "of 2 GPUs served, 1 unresponsive",
+            PartState::kOk},
+        NodeCase{"one without any value",
+                 [](TickFacts& facts, Topology&) { MakeUnresponsive(facts, 0, Absence::kNoData); },
+                 false,
+                 "not ready: GPU 0 without a fresh value, since its values are absent as "
+                 "\"no_data\" (watched, and nothing has been sampled yet). 1 of 2 GPUs served, 1 "
+                 "unresponsive",
+                 PartState::kOk},
+        NodeCase{"telemetry paused",
+                 [](TickFacts& facts, Topology&) {
+                   MakeUnresponsive(facts, 0, Absence::kStale);
+                   MakeUnresponsive(facts, 1, Absence::kStale);
+                 },
+                 false,
+                 "not ready: no GPU gives a fresh value, since its samples are older than 5.0 s, 2 "
+                 "unresponsive",
+                 PartState::kUnresponsive},
+        NodeCase{"driver detached",
+                 [](TickFacts&, Topology& topology) {
+                   topology.gpus[0].state = DeviceState::kLost;
+                   topology.gpus[1].state = DeviceState::kLost;
+                 },
+                 false, "not ready: no GPU is served: the driver has lost or released them, 2 lost",
+                 PartState::kUnresponsive},
+        NodeCase{"first reading",
+                 [](TickFacts& facts, Topology&) {
+                   facts.heard.awaited.set(1);
+                   facts.heard.unheard.set(1);
+                 },
+                 false, "not ready: the first value of GPU 1 is awaited", PartState::kOk},
+        NodeCase{"watched again", [](TickFacts& facts, Topology&) { facts.heard.awaited.set(1); },
+                 true, "ready: 2 GPUs have fresh samples", PartState::kOk},
+        NodeCase{"one asleep",
+                 [](TickFacts& facts, Topology&) {
+                   facts.heard.excused.set(1);
+                   facts.heard.reasons[1] = Absence::kSuspended;
+                 },
+                 true, "ready: 1 of 2 GPUs served, 1 without values (device_suspended)",
+                 PartState::kOk},
+        NodeCase{"an excluded one is frozen",
+                 [](TickFacts& facts, Topology&) {
+                   MakeUnresponsive(facts, 1, Absence::kStale);
+                   facts.excluded_gpus.set(1);
+                 },
+                 true, "ready: 1 of 2 GPUs served, 1 not selected", PartState::kOk},
+        NodeCase{"nothing is selected",
+                 [](TickFacts& facts, Topology&) {
+                   facts.excluded_gpus.set(0);
+                   facts.excluded_gpus.set(1);
+                 },
+                 true, "ready: 0 of 2 GPUs served, 2 not selected", PartState::kOk},
+        NodeCase{"a call that hung has returned",
+                 [](TickFacts& facts, Topology&) { facts.awaits_reading = true; }, true,
+                 "ready: 2 GPUs have fresh samples", PartState::kUnresponsive},
+        NodeCase{"the newest reading is old",
+                 [](TickFacts& facts, Topology&) { facts.grid_age = seconds(7); }, false,
+                 "not ready: the newest sample is 7.0 s old and withdrawn",
+                 PartState::kUnresponsive}));
+
+TEST(Condition, AHungCallIsToldWithItsName) {
+  TickFacts facts = FactsOfNothing();
+  facts.stale_after = seconds(10);
+  facts.source = std::make_shared<const SourceStatus>();
+  facts.pods = std::make_shared<const PodFacts>();
+  facts.running = RunningCall{SourceCall::kRead, seconds(41), true};
+  const PartCondition driver = Judge(BasisOf(facts)).parts[0];
+  EXPECT_EQ(driver.state, PartState::kUnresponsive);
+  EXPECT_EQ(driver.detail,
+            "the call \"read\" has not returned for 41.0 s; values are withdrawn after 10.0 s");
+}
+
+TEST(Condition, SaysWhatOurOwnConfigurationAsksForInVain) {
+  struct Case {
+    std::vector<std::string> warnings;
+    PartState state;
+    std::string_view detail;
+  };
+  const Case cases[] = {
+      {{}, PartState::kOk, "25 metrics of a.csv"},
+      {{"a.csv:3: DCGM_EXP_P2P_STATUS is accepted but not served yet; the line yields no series"},
+       PartState::kDegraded,
+       "25 metrics of a.csv; 1 warning: a.csv:3: DCGM_EXP_P2P_STATUS is accepted but not served "
+       "yet; the line yields no series"},
+      {{"a.csv:3: one", "a.csv:4: two"},
+       PartState::kDegraded,
+       "25 metrics of a.csv; 2 warnings, the first: a.csv:3: one"},
+  };
+  for (const Case& row : cases) {
+    TickFacts facts = FactsOfNothing();
+    facts.config = std::make_shared<const ConfigNotes>(ConfigNotes{"a.csv", 25, row.warnings});
+    EXPECT_EQ(Judge(BasisOf(facts)).parts[3],
+              (PartCondition{"config", row.state, std::string(row.detail)}));
+  }
+}
+
+TEST(Condition, SaysWhyHealthAndPathsAreNotTold) {
+  using Notes = std::shared_ptr<const FindingsNote>;
+  const auto note = [](bool is_fault) {
+    return std::make_shared<const FindingsNote>(FindingsNote{is_fault, "health: not loaded"});
+  };
+  struct Case {
+    FindingsAsked asked;
+    size_t health, peers;  // How many are told.
+    Notes note;
+    PartState state;
+    std::string_view detail;
+  };
+  const FindingsAsked both{.health = true, .peers = true};
+  const Case cases[] = {
+      {both, 2, 4, nullptr, PartState::kOk, "told at each reading"},
+      {{.health = true}, 2, 0, nullptr, PartState::kOk, "told at each reading"},
+      {both, 0, 4, note(true), PartState::kDegraded, "health: not loaded"},
+      {both, 2, 0, note(false), PartState::kOk, "health: not loaded"},
+      {both, 0, 0, nullptr, PartState::kDegraded,
+       "not told by this source: health, paths between GPUs"},
+      {both, 2, 0, nullptr, PartState::kDegraded, "not told by this source: paths between GPUs"},
+  };
+  for (const Case& row : cases) {
+    TickFacts facts = FactsOfNothing();
+    const auto topology = std::make_shared<const Topology>(FakeDriver::Gpus(2));
+    auto grid = std::make_shared<Grid>(topology, std::vector<const Field*>{});
+    grid->findings.asked = row.asked;
+    grid->findings.health.resize(row.health);
+    grid->findings.peers.resize(row.peers);
+    grid->findings.note = row.note;
+    facts.grid = grid;
+    facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+    EXPECT_EQ(Judge(BasisOf(facts)).parts.back(),
+              (PartCondition{"health and paths", row.state, std::string(row.detail)}));
+    TickFacts unasked = facts;
+    auto silent = std::make_shared<Grid>(*grid);
+    silent->findings.asked = {};
+    silent->findings.note = nullptr;
+    unasked.grid = silent;
+    EXPECT_EQ(Judge(BasisOf(unasked)).parts.back().part, "config");
+    EXPECT_FALSE(BasisOf(facts) == BasisOf(unasked));
+  }
+}
+
+TEST(Condition, SaysWhyDcgmsEnergyOfProcessesIsNotTold) {
+  TickFacts facts = FactsOfNothing();
+  const auto topology = std::make_shared<const Topology>(FakeDriver::Gpus(1));
+  auto grid = std::make_shared<Grid>(topology, std::vector<const Field*>{});
+  grid->findings.note =
+      std::make_shared<const FindingsNote>(FindingsNote{true, "energy of processes: refused"});
+  facts.grid = grid;
+  facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+  EXPECT_EQ(
+      Judge(BasisOf(facts)).parts.back(),
+      (PartCondition{"DCGM's findings", PartState::kDegraded, "energy of processes: refused"}));
+}
+
+TEST(Condition, SaysWhatOfEventsIsNotTold) {
+  TickFacts facts = FactsOfNothing();
+  const auto topology = std::make_shared<const Topology>(FakeDriver::Gpus(2));
+  auto grid = std::make_shared<Grid>(topology, std::vector<const Field*>{});
+  facts.grid = grid;
+  facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+  EXPECT_EQ(Judge(BasisOf(facts)).parts.back().part, "config");
+  grid->findings.events_note =
+      std::make_shared<const FindingsNote>(FindingsNote{true, "the last alone: why"});
+  EXPECT_EQ(Judge(BasisOf(facts)).parts.back(),
+            (PartCondition{"events", PartState::kDegraded, "the last alone: why"}));
+}
+
+TEST(Condition, SaysHowClientsFare) {
+  struct Case {
+    HttpServerStats clients;
+    bool crowd;
+    PartState state;
+    std::string_view detail;
+  };
+  const Case cases[] = {
+      {{.open_connections = 3, .requests = 70},
+       false,
+       PartState::kOk,
+       "nobody has been refused since the start"},
+      {{.bad_requests = 2, .deadlines = 1},
+       false,
+       PartState::kOk,
+       "all are served. Since the start: 2 bad requests, 1 closed at a deadline"},
+      {{.displaced = 4, .turned_away = 5, .accept_errors = 6},
+       true,
+       PartState::kDegraded,
+       "more connections than there is room for in the last minute; probes keep slots of their "
+       "own. Since the start: 4 closed for newer ones, 5 turned away, 6 not accepted"},
+  };
+  for (const Case& row : cases) {
+    TickFacts facts = FactsOfNothing();
+    facts.clients = row.clients;
+    facts.clients_crowd = row.crowd;
+    EXPECT_EQ(Judge(BasisOf(facts)).parts[2],
+              (PartCondition{"clients", row.state, std::string(row.detail)}));
+  }
+}
+
+// What is not told must not make a new condition, and what is told must.
+TEST(Condition, HasANewBasisWhenAndOnlyWhenASentenceChanges) {
+  struct Case {
+    std::string_view label;
+    bool same;
+    std::function<void(TickFacts&)> change;
+  };
+  const Case cases[] = {
+      {"another tick", true, [](TickFacts& f) { f.now += seconds(1); }},
+      {"a fresh grid's age", true, [](TickFacts& f) { f.grid_age = milliseconds(7); }},
+      {"a new answer with the same words", true,
+       [](TickFacts& f) {
+         auto pods = std::make_shared<PodFacts>(*f.pods);
+         pods->good_at += seconds(1);
+         f.pods = pods;
+       }},
+      {"requests and connections", true,
+       [](TickFacts& f) { f.clients = {.open_connections = 9, .requests = 9}; }},
+      {"a running call before its deadline", true,
+       [](TickFacts& f) {
+         f.running = RunningCall{SourceCall::kRead, seconds(1), false};
+       }},
+      {"a call past its deadline", false,
+       [](TickFacts& f) {
+         f.running = RunningCall{SourceCall::kRead, seconds(11), true};
+       }},
+      {"stale devices", false, [](TickFacts& f) { f.grid_age = seconds(9); }},
+      {"a silent GPU", false, [](TickFacts& f) { f.heard.unresponsive.set(1); }},
+      {"another selection", false, [](TickFacts& f) { f.excluded_gpus.set(1); }},
+      {"a call that has returned", false, [](TickFacts& f) { f.awaits_reading = true; }},
+      {"a bad request", false, [](TickFacts& f) { f.clients.bad_requests = 1; }},
+      {"a crowd", false, [](TickFacts& f) { f.clients_crowd = true; }},
+      {"another word of the kubelet", false,
+       [](TickFacts& f) {
+         auto pods = std::make_shared<PodFacts>(*f.pods);
+         pods->detail = "x";
+         f.pods = pods;
+       }},
+      {"another word of the source", false,
+       [](TickFacts& f) {
+         f.source = std::make_shared<const SourceStatus>(SourceStatus{PartState::kOk, "x"});
+       }},
+      {"other devices", false,
+       [](TickFacts& f) {
+         f.grid = std::make_shared<const Grid>(std::make_shared<Topology>(FakeDriver::Gpus(1)),
+                                               std::vector<const Field*>{});
+       }},
+      {"other owners", false,
+       [](TickFacts& f) { f.owners = std::make_shared<const Owners>(*f.owners); }},
+  };
+  TickFacts facts = FactsOfNothing();
+  facts.stale_after = seconds(5);
+  facts.grid = std::make_shared<const Grid>(std::make_shared<Topology>(FakeDriver::Gpus(2)),
+                                            std::vector<const Field*>{});
+  facts.owners = std::make_shared<const Owners>(Join(facts.grid->topology(), {}, {}));
+  for (const Case& row : cases) {
+    TickFacts changed = facts;
+    row.change(changed);
+    EXPECT_EQ(BasisOf(facts) == BasisOf(changed), row.same) << row.label;
+    if (row.same) {
+      EXPECT_EQ(Judge(BasisOf(facts)), Judge(BasisOf(changed))) << row.label;
+    }
+  }
+}
+
+TEST(Condition, SaysWhyFilesAreNotWritten) {
+  TickFacts facts = FactsOfNothing();
+  EXPECT_EQ(Judge(BasisOf(facts)).parts.back().part, "config") << "all can be written";
+  const ConditionBasis before = BasisOf(facts);
+  facts.text_files.failure = std::make_shared<const std::string>("/a is full");
+  EXPECT_FALSE(BasisOf(facts) == before);
+  EXPECT_EQ(Judge(BasisOf(facts)).parts.back(),
+            (PartCondition{"text files", PartState::kDegraded, "/a is full"}));
+  facts.dumps = WriteTally{1, 2, std::make_shared<const std::string>("/b is full")};
+  EXPECT_EQ(Judge(BasisOf(facts)).parts.back(),
+            (PartCondition{"dumps", PartState::kDegraded, "/b is full"}));
+}
+
+TEST(Condition, SaysHowTheDirectoryOfJobsIs) {
+  TickFacts facts = FactsOfNothing();
+  EXPECT_EQ(Judge(BasisOf(facts)).parts.back().part, "config") << "off";
+  JobFacts jobs;
+  jobs.state = PartState::kWaiting;
+  jobs.detail = "/jobs: no such directory";
+  facts.jobs = std::make_shared<const JobFacts>(jobs);
+  const ConditionBasis basis = BasisOf(facts);
+  EXPECT_EQ(Judge(basis).parts.back(),
+            (PartCondition{"jobs", PartState::kWaiting, "/jobs: no such directory"}));
+  ++jobs.failures;
+  facts.jobs = std::make_shared<const JobFacts>(jobs);
+  EXPECT_TRUE(basis == BasisOf(facts)) << "a failure more is told in a metric only";
+  jobs.state = PartState::kOk;
+  facts.jobs = std::make_shared<const JobFacts>(jobs);
+  EXPECT_FALSE(basis == BasisOf(facts));
+}
+
+TEST(Condition, SaysHowTheResourceSlicesAre) {
+  TickFacts facts = FactsOfNothing();
+  ApiFacts slices;
+  slices.state = PartState::kWaiting;
+  slices.detail = "this cluster has no resource.k8s.io";
+  facts.api_slices = std::make_shared<const ApiFacts>(slices);
+  const ConditionBasis basis = BasisOf(facts);
+  EXPECT_EQ(Judge(basis).parts.back(), (PartCondition{"resource slices", PartState::kWaiting,
+                                                      "this cluster has no resource.k8s.io"}));
+  slices.requests = 7;
+  facts.api_slices = std::make_shared<const ApiFacts>(slices);
+  EXPECT_TRUE(basis == BasisOf(facts));
+  slices.detail = "another";
+  facts.api_slices = std::make_shared<const ApiFacts>(slices);
+  EXPECT_FALSE(basis == BasisOf(facts));
+}
+
+TEST(Condition, DescribesTheOwnersOfEachGpu) {
+  auto topology = std::make_shared<Topology>(FakeDriver::Gpus(3));
+  TickFacts facts = FactsOfNothing();
+  facts.stale_after = seconds(10);
+  facts.source = std::make_shared<const SourceStatus>();
+  auto pods = std::make_shared<PodFacts>();
+  pods->value = std::make_shared<const PodAllocations>();
+  facts.pods = pods;
+  facts.owners_are_known = true;
+  facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
+  const std::vector<Allocation> allocations = {
+      {"ml", "a", "c", "nvidia.com/gpu", FakeDriver::Uuid(0)},
+      {"ml", "b", "c", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::0"},
+      {"ml", "d", "c", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::1"}};
+  facts.owners = std::make_shared<const Owners>(Join(*topology, allocations, {}));
+  const Condition condition = Judge(BasisOf(facts));
+  EXPECT_EQ(condition.devices[0].owners, "ml/a (c)");
+  EXPECT_EQ(condition.devices[1].owners, "2 owners, shared");
+  EXPECT_EQ(condition.devices[2].owners, "free");
+
+  auto incomplete = std::make_shared<PodFacts>(*pods);
+  incomplete->is_incomplete = true;
+  facts.pods = incomplete;
+  EXPECT_EQ(Judge(BasisOf(facts)).devices[0].owners, "ml/a (c)") << "from the list before";
+  EXPECT_EQ(Judge(BasisOf(facts)).devices[2].owners, "not known: the kubelet's list is incomplete");
+  facts.owners_are_known = false;
+  EXPECT_EQ(Judge(BasisOf(facts)).devices[2].owners,
+            "not known: the kubelet's last answer is too old");
+  facts.owners_are_known = true;
+  facts.pods = pods;
+
+  const VisibleNamespaces others{{"team-b"}};
+  facts.visible = &others;
+  const Condition for_others = Judge(BasisOf(facts));
+  EXPECT_EQ(for_others.devices[0].owners, "in another namespace");
+  EXPECT_EQ(for_others.devices[1].owners, "2 owners, shared");
+  const VisibleNamespaces own{{"team-b", "ml"}};
+  facts.visible = &own;
+  EXPECT_EQ(Judge(BasisOf(facts)).devices[0].owners, "ml/a (c)");
+}
+
+}  // namespace
+}  // namespace podgpu

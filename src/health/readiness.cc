@@ -1,0 +1,153 @@
+#include "health/readiness.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+namespace podgpu {
+namespace {
+
+std::string InSeconds(std::chrono::duration<double> duration) {
+  return absl::StrFormat("%.1f s", duration.count());
+}
+
+// The GPUs of a node, by what they do for readiness.
+struct GpuTally {
+  size_t all = 0, excluded = 0, lost = 0, unresponsive = 0, unheard = 0;
+  size_t resting = 0;                        // Without a value, for a good reason.
+  std::optional<size_t> first_unresponsive;  // Index of the GPU; the next too.
+  std::optional<size_t> first_unheard, first_resting;
+
+  size_t served() const { return all - excluded - lost - unresponsive - unheard - resting; }
+};
+
+void Count(size_t index, size_t& count, std::optional<size_t>& first) {
+  ++count;
+  first = first.value_or(index);
+}
+
+GpuTally Tally(const ConditionBasis& basis) {
+  GpuTally tally;
+  tally.all = basis.topology == nullptr ? 0 : basis.topology->gpus.size();
+  for (size_t i = 0; i < tally.all; ++i) {
+    const bool is_judged = i < kMaxJudgedGpus;
+    if (is_judged && basis.excluded_gpus[i]) {
+      ++tally.excluded;
+    } else if (basis.topology->gpus[i].state == DeviceState::kLost) {
+      ++tally.lost;
+    } else if (is_judged && basis.heard.unresponsive[i]) {
+      Count(i, tally.unresponsive, tally.first_unresponsive);
+    } else if (is_judged && basis.heard.unheard[i]) {
+      Count(i, tally.unheard, tally.first_unheard);
+    } else if (is_judged && basis.heard.excused[i] && basis.heard.reasons[i] != Absence::kNotRead) {
+      Count(i, tally.resting, tally.first_resting);
+    }
+  }
+  return tally;
+}
+
+// ", 2 lost" and so on, those that there are.
+std::string Rest(const ConditionBasis& basis, const GpuTally& tally) {
+  const std::pair<size_t, std::string_view> rows[] = {
+      {tally.lost, "lost"}, {tally.unresponsive, "unresponsive"}, {tally.excluded, "not selected"}};
+  std::string rest;
+  for (const auto& [count, word] : rows) {
+    if (count > 0) {
+      absl::StrAppendFormat(&rest, ", %d %s", count, word);
+    }
+  }
+  if (tally.first_resting) {
+    absl::StrAppendFormat(&rest, ", %d without values (%s)", tally.resting,
+                          AbsenceName(basis.heard.reasons[*tally.first_resting]));
+  }
+  return rest;
+}
+
+// "GPU 3 and 2 more".
+std::string Named(const ConditionBasis& basis, size_t first, size_t count) {
+  std::string named = absl::StrFormat("GPU %d", basis.topology->gpus[first].gpu_id);
+  if (count > 1) {
+    absl::StrAppendFormat(&named, " and %d more", count - 1);
+  }
+  return named;
+}
+
+// "; GPUs that ought to be here: 8", where that is known.
+std::string Expectation(const ConditionBasis& basis) {
+  const size_t expected = basis.source->expected_gpus;
+  return expected == 0 ? "" : absl::StrFormat("; GPUs that ought to be here: %d", expected);
+}
+
+bool ServesNothing(const GpuTally& tally) {
+  return tally.lost + tally.unresponsive > 0 && tally.served() + tally.resting + tally.unheard == 0;
+}
+
+// Of a node whose newest reading is fresh and lists a GPU.
+Readiness JudgeGpus(const ConditionBasis& basis) {
+  const GpuTally tally = Tally(basis);
+  const std::string rest = Rest(basis, tally);
+  if (tally.first_unresponsive && !ServesNothing(tally)) {
+    return {false, absl::StrFormat("not ready: %s without a fresh value, since %s. %d of %d GPUs "
+                                   "served%s",
+                                   Named(basis, *tally.first_unresponsive, tally.unresponsive),
+                                   WhySilent(basis, *tally.first_unresponsive), tally.served(),
+                                   tally.all, rest)};
+  }
+  if (const std::string silence = WhyNothingIsServed(basis); !silence.empty()) {
+    return {false, "not ready: " + silence + rest};
+  }
+  if (tally.first_unheard) {
+    return {false, absl::StrFormat("not ready: the first value of %s is awaited",
+                                   Named(basis, *tally.first_unheard, tally.unheard))};
+  }
+  return {true, rest.empty() ? absl::StrFormat("ready: %d GPUs have fresh samples", tally.all)
+                             : absl::StrFormat("ready: %d of %d GPUs served%s", tally.served(),
+                                               tally.all, rest)};
+}
+
+}  // namespace
+
+Readiness JudgeReadiness(const ConditionBasis& basis, const std::string& driver) {
+  if (basis.topology == nullptr) {
+    return {false, absl::StrFormat("not ready: %s%s", driver, Expectation(basis))};
+  }
+  if (basis.devices_are_stale) {
+    return {false, absl::StrFormat("not ready: the newest sample is %s old and withdrawn",
+                                   InSeconds(basis.stale_for))};
+  }
+  if (!basis.topology->driver_absence.empty()) {
+    return {false, absl::StrFormat("not ready: %s%s", driver, Expectation(basis))};
+  }
+  if (!basis.topology->gpus.empty()) {
+    return JudgeGpus(basis);
+  }
+  if (basis.source->expected_gpus > 0) {
+    return {false, absl::StrFormat("not ready: the driver lists no GPU%s", Expectation(basis))};
+  }
+  return {true, "ready: the driver answers and this node has no GPU"};
+}
+
+std::string WhyNothingIsServed(const ConditionBasis& basis) {
+  const GpuTally tally = Tally(basis);
+  if (!ServesNothing(tally)) {
+    return "";
+  }
+  if (!tally.first_unresponsive) {
+    return absl::StrFormat("no GPU is served: the driver has lost or released %s",
+                           tally.lost == 1 ? "it" : "them");
+  }
+  return "no GPU gives a fresh value, since " + WhySilent(basis, *tally.first_unresponsive);
+}
+
+std::string WhySilent(const ConditionBasis& basis, size_t index) {
+  const Absence reason = index < kMaxJudgedGpus ? basis.heard.reasons[index] : Absence::kNotRead;
+  if (reason == Absence::kStale) {
+    return absl::StrFormat("its samples are older than %s", InSeconds(basis.stale_after));
+  }
+  return absl::StrFormat("its values are absent as \"%s\" (%s)", AbsenceName(reason),
+                         AbsenceMeaning(reason));
+}
+
+}  // namespace podgpu

@@ -1,0 +1,279 @@
+#include "health/state_log.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "base/log.h"
+#include "health/readiness.h"
+#include "topology/device_state.h"
+#include "view/xid.h"
+
+namespace podgpu {
+namespace {
+
+constexpr size_t kPodsNamed = 3;
+
+std::string YesOrNo(bool yes) { return yes ? "yes" : "no"; }
+
+LogLevel LevelOf(bool is_good) { return is_good ? LogLevel::kInfo : LogLevel::kWarn; }
+
+// `text`, and what the last line of an hour adds.
+std::string WithNote(std::string_view text, const LineBudget& budget) {
+  const std::string_view note = budget.note();
+  return absl::StrFormat("%s%s%s", text, note.empty() ? "" : "; ", note);
+}
+
+// Who holds GPU `index` of the topology, or instances of it.
+std::string PodsOn(const Topology& topology, const Owners* owners, size_t index) {
+  if (owners == nullptr) {
+    return "not known";
+  }
+  std::vector<std::string> pods;
+  for (size_t i = 0; i < std::min(topology.entities.size(), owners->by_entity.size()); ++i) {
+    for (const Owner& owner : owners->by_entity[i]) {
+      std::string pod = owner.pod_namespace + "/" + owner.pod;
+      if (topology.entities[i].gpu == index && std::ranges::count(pods, pod) == 0) {
+        pods.push_back(std::move(pod));
+      }
+    }
+  }
+  std::string named;
+  for (size_t i = 0; i < std::min(pods.size(), kPodsNamed); ++i) {
+    absl::StrAppendFormat(&named, "%s%s", named.empty() ? "" : ",", pods[i]);
+  }
+  if (pods.size() > kPodsNamed) {
+    absl::StrAppendFormat(&named, " and %d more", pods.size() - kPodsNamed);
+  }
+  return named.empty() ? "none" : named;
+}
+
+std::string_view RemedyOfDriver(const ConditionBasis& basis, PartState state) {
+  if (basis.hung_call) {
+    return "the driver or the engine hangs: read the kernel log; restart a remote engine, or drain "
+           "and reboot the node; podgpu goes on by itself";
+  }
+  switch (state) {
+    case PartState::kOk:
+      return "none is needed";
+    case PartState::kWaiting:
+      return "install or load the driver, or name it: --libdcgm, --libnvidia-ml, "
+             "--remote-hostengine-info; podgpu looks again by itself";
+    case PartState::kDegraded:
+      return "docs/operations.md names what helps; podgpu tries again by itself";
+    default:
+      return "run nvidia-smi on the node, read the kernel log and the log of the engine; podgpu "
+             "goes on by itself";
+  }
+}
+
+struct GpuWords {
+  DeviceState state;
+  std::string_view cause, remedy;
+};
+
+constexpr std::array<GpuWords, kDeviceStateCount> kGpuWords = {{
+    {DeviceState::kOk, "it gives values again", "none is needed"},
+    {DeviceState::kDegraded, "the driver says so, or does not tell who the GPU is",
+     "run nvidia-smi on the node and read the kernel log"},
+    {DeviceState::kUnresponsive, "",
+     "run nvidia-smi on the node, read the kernel log and the log of the engine"},
+    {DeviceState::kLost, "the driver no longer reaches it: it fell off the bus or was unbound",
+     "read the kernel log for NVRM: Xid; drain the node, then reset or reboot"},
+    {DeviceState::kRecovering, "", ""},
+}};
+
+// The last XID of GPU `index`, and when it was; "" when none is known.
+std::string LastXidOf(const Grid& grid, size_t index) {
+  const XidCount* last = nullptr;
+  for (const XidCount& xid : grid.findings.xids) {
+    if (xid.gpu == index && xid.code > 0 && (last == nullptr || xid.last_us > last->last_us)) {
+      last = &xid;
+    }
+  }
+  if (last == nullptr) {
+    return "";
+  }
+  const int64_t age_us = std::max<int64_t>(0, ToMicroseconds(grid.read_at_wall) - last->last_us);
+  return absl::StrFormat("; its last XID was %d, %d s before", last->code, age_us / 1'000'000);
+}
+
+// Why GPU `index`, which was in the state `before`, is in the state `now`.
+std::string CauseOf(const TickFacts& facts, const ConditionBasis& basis, size_t index,
+                    DeviceState before, DeviceState now) {
+  std::string cause(kGpuWords[static_cast<size_t>(now)].cause);
+  switch (now) {
+    case DeviceState::kUnresponsive:
+      return WhySilent(basis, index);
+    case DeviceState::kLost:
+      return cause + (facts.grid == nullptr ? "" : LastXidOf(*facts.grid, index));
+    case DeviceState::kOk:
+      return before == DeviceState::kLost ? "the driver reaches it again, and it gives values"
+                                          : cause;
+    default:
+      return cause;
+  }
+}
+
+struct XidRemedy {
+  std::string_view action, remedy;
+};
+
+constexpr XidRemedy kXidRemedies[] = {
+    {"none", "none is needed"},
+    {"restart_app", "restart the program that runs on the GPU"},
+    {"reset_gpu", "drain the GPU and reset it"},
+    {"reboot_node", "drain the node and reboot it"},
+    {"investigate", "read the kernel log for NVRM: Xid, and NVIDIA's catalogue of XIDs"},
+};
+
+std::string RemedyOfXid(std::string_view action) {
+  const auto* const found = std::ranges::find(kXidRemedies, action, &XidRemedy::action);
+  return std::string(found == std::end(kXidRemedies) ? "" : found->remedy);
+}
+
+}  // namespace
+
+void StateLog::Note(const TickFacts& facts, const ConditionBasis& basis,
+                    const Condition& condition) {
+  NoteXids(facts);
+  const bool driver_told = NoteDriver(basis, condition, facts.now);
+  const bool gpus_told = NoteGpus(facts, basis, condition);
+  if (condition.ready == is_ready_) {
+    return;
+  }
+  is_ready_ = condition.ready;
+  if (!driver_told && !gpus_told && readiness_budget_.Take(facts.now)) {
+    Log(LevelOf(is_ready_), "readiness has changed",
+        {{"ready", YesOrNo(is_ready_)},
+         {"verdict", WithNote(condition.verdict, readiness_budget_)}});
+  }
+}
+
+// Whether a line was written.
+bool StateLog::NoteDriver(const ConditionBasis& basis, const Condition& condition, Instant now) {
+  const PartCondition& driver = condition.parts.front();
+  const bool is_passing =
+      driver.state == PartState::kStarting || driver.state == PartState::kRecovering;
+  if (driver.state == driver_ || is_passing) {
+    return false;
+  }
+  driver_ = driver.state;
+  if (!driver_budget_.Take(now)) {
+    return false;
+  }
+  Log(LevelOf(driver.state == PartState::kOk), "the device source has changed its state",
+      {{"state", std::string(PartStateName(driver.state))},
+       {"detail", driver.detail},
+       {"ready", YesOrNo(condition.ready)},
+       {"verdict", condition.verdict},
+       {"remedy", WithNote(RemedyOfDriver(basis, driver.state), driver_budget_)}});
+  return true;
+}
+
+// While the source is not well, that is why GPUs are not: nothing is said of each.
+bool StateLog::NoteGpus(const TickFacts& facts, const ConditionBasis& basis,
+                        const Condition& condition) {
+  const PartState driver = condition.parts.front().state;
+  if (basis.topology == nullptr || (driver != PartState::kOk && driver != PartState::kDegraded)) {
+    return false;
+  }
+  bool is_told = false;
+  for (size_t i = 0; i < basis.topology->gpus.size(); ++i) {
+    is_told = NoteGpu(facts, basis, i, condition.ready) || is_told;
+  }
+  return is_told;
+}
+
+bool StateLog::NoteGpu(const TickFacts& facts, const ConditionBasis& basis, size_t index,
+                       bool is_ready) {
+  const Gpu& gpu = basis.topology->gpus[index];
+  const DeviceState state =
+      JudgeState(*basis.topology, index, basis.heard, basis.devices_are_stale);
+  AnnouncedGpu& announced = AnnouncedOf(gpu);
+  if (state == announced.state || state == DeviceState::kRecovering) {
+    return false;
+  }
+  const DeviceState before = std::exchange(announced.state, state);
+  if (!announced.budget.Take(facts.now)) {
+    return false;
+  }
+  Log(LevelOf(state == DeviceState::kOk), "a GPU has changed its state",
+      {{"state", std::string(DeviceStateName(state))},
+       {"gpu", std::to_string(gpu.gpu_id)},
+       {"uuid", gpu.uuid},
+       {"pod", PodsOn(*basis.topology, basis.owners.get(), index)},
+       {"cause", CauseOf(facts, basis, index, before, state)},
+       {"remedy", WithNote(kGpuWords[static_cast<size_t>(state)].remedy, announced.budget)},
+       {"ready", YesOrNo(is_ready)}});
+  return true;
+}
+
+void StateLog::NoteXids(const TickFacts& facts) {
+  if (facts.grid == nullptr || read_at_ == facts.grid->read_at) {
+    return;
+  }
+  read_at_ = facts.grid->read_at;
+  for (const XidCount& xid : facts.grid->findings.xids) {
+    if (xid.code > 0) {
+      AnnouncedXid& announced = AnnouncedOf(facts.grid->topology().gpus[xid.gpu], xid.code);
+      // A source that was opened again counts from 0.
+      announced.untold += xid.total < announced.total ? xid.total : xid.total - announced.total;
+      announced.total = xid.total;
+      TellXid(facts, xid, announced);
+    }
+  }
+}
+
+void StateLog::TellXid(const TickFacts& facts, const XidCount& xid, AnnouncedXid& announced) {
+  if (announced.untold == 0 || (announced.told_at && facts.now - *announced.told_at < kXidPause)) {
+    return;
+  }
+  const Topology& topology = facts.grid->topology();
+  const std::string_view action = XidAction(xid.code);
+  Log(LevelOf(action == "none"), "a GPU reports an XID",
+      {{"xid", std::to_string(xid.code)},
+       {"gpu", std::to_string(topology.gpus[xid.gpu].gpu_id)},
+       {"uuid", topology.gpus[xid.gpu].uuid},
+       {"pod", PodsOn(topology, facts.owners.get(), xid.gpu)},
+       {"cause", std::string(XidText(xid.code))},
+       {"action", std::string(action)},
+       {"remedy", RemedyOfXid(action)},
+       {"events", std::to_string(announced.untold)}});
+  announced.untold = 0;
+  announced.told_at = facts.now;
+}
+
+StateLog::AnnouncedGpu& StateLog::AnnouncedOf(const Gpu& gpu) {
+  const auto found = std::ranges::find_if(gpus_, [&](const AnnouncedGpu& announced) {
+    return announced.uuid == gpu.uuid && (!gpu.uuid.empty() || announced.gpu_id == gpu.gpu_id);
+  });
+  if (found != gpus_.end()) {
+    return *found;
+  }
+  AnnouncedGpu& announced = gpus_.emplace_back();
+  announced.uuid = gpu.uuid;
+  announced.gpu_id = gpu.gpu_id;
+  return announced;
+}
+
+// The oldest makes room.
+StateLog::AnnouncedXid& StateLog::AnnouncedOf(const Gpu& gpu, int64_t code) {
+  const auto found = std::ranges::find_if(xids_, [&](const AnnouncedXid& announced) {
+    return announced.code == code && announced.uuid == gpu.uuid;
+  });
+  if (found != xids_.end()) {
+    return *found;
+  }
+  if (xids_.size() == kMostXids) {
+    xids_.erase(xids_.begin());
+  }
+  AnnouncedXid& announced = xids_.emplace_back();
+  announced.uuid = gpu.uuid;
+  announced.code = code;
+  return announced;
+}
+
+}  // namespace podgpu

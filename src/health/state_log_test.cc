@@ -1,0 +1,243 @@
+#include "health/state_log.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "attribution/join.h"
+#include "base/testing/manual_clock.h"
+#include "source/testing/fake_source.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// The lines that a node of two GPUs, one of them held by a pod, leads to; a step a second.
+class StateLogTest : public ::testing::Test {
+ protected:
+  StateLogTest() {
+    facts_.config = std::make_shared<const ConfigNotes>();
+    facts_.stale_after = seconds(5);
+    auto pods = std::make_shared<PodFacts>();
+    pods->value = std::make_shared<const PodAllocations>();
+    facts_.pods = pods;
+    facts_.source = std::make_shared<const SourceStatus>(
+        SourceStatus{PartState::kOk, "fake driver: 2 GPUs", 1, 0, 2});
+    SetGpus(FakeDriver::Gpus(2));
+  }
+
+  void SetGpus(Topology topology) {
+    auto shared = std::make_shared<const Topology>(std::move(topology));
+    facts_.owners = std::make_shared<const Owners>(Join(*shared, allocations_, {}));
+    grid_ = std::make_shared<Grid>(shared, std::vector<const Field*>{});
+    facts_.grid = grid_;
+  }
+  void SetState(size_t gpu, DeviceState state) {
+    Topology topology = facts_.grid->topology();
+    topology.gpus[gpu].state = state;
+    SetGpus(topology);
+  }
+  void SetSource(PartState state, std::string detail) {
+    facts_.source =
+        std::make_shared<const SourceStatus>(SourceStatus{state, std::move(detail), 1, 0, 2});
+  }
+  // What the next `steps` seconds write.
+  std::string Lines(int steps = 1) {
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < steps; ++i) {
+      facts_.now += seconds(1);
+      grid_->read_at = facts_.now;
+      const ConditionBasis basis = BasisOf(facts_);
+      log_.Note(facts_, basis, Judge(basis));
+    }
+    return testing::internal::GetCapturedStderr();
+  }
+  static int64_t Count(std::string_view lines) { return std::ranges::count(lines, '\n'); }
+
+  const std::vector<Allocation> allocations_ = {
+      {"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(1)}};
+  TickFacts facts_;
+  std::shared_ptr<Grid> grid_;
+  StateLog log_;
+};
+
+bool HasPart(std::string_view lines, std::string_view part) {
+  return lines.find(part) != std::string_view::npos;
+}
+
+TEST_F(StateLogTest, ANodeThatComesUpIsOneLine) {
+  SetSource(PartState::kStarting, "opening the driver library");
+  facts_.grid = nullptr;
+  EXPECT_EQ(Lines(), "");
+  facts_.grid = grid_;
+  SetSource(PartState::kOk, "fake driver: 2 GPUs");
+  const std::string lines = Lines(100);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines,
+                      "level=INFO msg=\"the device source has changed its state\" state=ok "
+                      "detail=\"fake driver: 2 GPUs\" ready=yes "
+                      "verdict=\"ready: 2 GPUs have fresh samples\""))
+      << lines;
+}
+
+TEST_F(StateLogTest, AGpuThatFallsSilentIsOneLineWithPodCauseAndRemedy) {
+  Lines();
+  facts_.heard.awaited.set(1);
+  EXPECT_EQ(Lines(), "") << "it may speak at the next reading";
+  facts_.heard.awaited.reset();
+  facts_.heard.unresponsive.set(1);
+  facts_.heard.reasons[1] = Absence::kStale;
+  const std::string lines = Lines(3'600);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(
+      lines, "level=WARN msg=\"a GPU has changed its state\" state=unresponsive gpu=1 uuid=" +
+                 FakeDriver::Uuid(1) +
+                 " pod=ml/train-0 cause=\"its samples are older than 5.0 s\" remedy=\"run "
+                 "nvidia-smi on the node"))
+      << lines;
+  EXPECT_TRUE(HasPart(lines, " ready=no\n")) << lines;
+  facts_.heard.unresponsive.reset();
+  const std::string after = Lines(10);
+  EXPECT_EQ(Count(after), 1) << after;
+  EXPECT_TRUE(HasPart(after, "level=INFO msg=\"a GPU has changed its state\" state=ok gpu=1"));
+  EXPECT_TRUE(HasPart(after, " ready=yes\n")) << after;
+}
+
+TEST_F(StateLogTest, ALostGpuIsOneLineAndItsReturnAnother) {
+  Lines();
+  SetState(1, DeviceState::kLost);
+  const std::string lines = Lines(100);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines, "state=lost gpu=1 uuid=" + FakeDriver::Uuid(1) + " pod=ml/train-0"));
+  EXPECT_TRUE(HasPart(lines, "remedy=\"read the kernel log for NVRM: Xid;")) << lines;
+  EXPECT_TRUE(HasPart(lines, " ready=yes\n")) << "the other one is served";
+  SetState(1, DeviceState::kRecovering);
+  EXPECT_EQ(Lines(), "");
+  SetState(1, DeviceState::kOk);
+  facts_.heard.awaited.set(1);
+  EXPECT_EQ(Lines(), "") << "not ok before there is a value";
+  facts_.heard.awaited.reset();
+  EXPECT_EQ(Count(Lines(10)), 1);
+}
+
+TEST_F(StateLogTest, ALostGpuIsToldWithItsLastXidAndItsReturnWithTheLoss) {
+  Lines();
+  const std::vector<XidCount> xids = {{.gpu = 0, .code = 13, .total = 1, .last_us = 99'000'000},
+                                      {.gpu = 1, .code = 31, .total = 1, .last_us = 70'000'000},
+                                      {.gpu = 1, .code = 94, .total = 1, .last_us = 60'000'000}};
+  grid_->findings.xids = xids;
+  Lines();
+  SetState(1, DeviceState::kLost);
+  grid_->findings.xids = xids;
+  grid_->read_at_wall = WallTime(seconds(100));
+  std::string lines = Lines();
+  EXPECT_TRUE(HasPart(lines,
+                      "cause=\"the driver no longer reaches it: it fell off the bus or was "
+                      "unbound; its last XID was 31, 30 s before\" remedy="))
+      << lines;
+  SetState(1, DeviceState::kOk);
+  lines = Lines();
+  EXPECT_TRUE(HasPart(lines, "state=ok gpu=1 uuid=" + FakeDriver::Uuid(1) +
+                                 " pod=ml/train-0 cause=\"the driver reaches it again, and it "
+                                 "gives values\" remedy=\"none is needed\""))
+      << lines;
+  SetState(0, DeviceState::kLost);
+  lines = Lines();
+  EXPECT_TRUE(HasPart(lines, "it fell off the bus or was unbound\" remedy=")) << lines;
+}
+
+TEST_F(StateLogTest, ACallThatHangsIsOneLineThoughItReturnsAndHangsAgain) {
+  Lines();
+  facts_.running = RunningCall{SourceCall::kRead, seconds(11), true};
+  std::string lines = Lines(3);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines,
+                      "state=unresponsive detail=\"the call \\\"read\\\" has not returned "
+                      "for 11.0 s"))
+      << lines;
+  EXPECT_TRUE(HasPart(lines, "remedy=\"the driver or the engine hangs: read the kernel log;"));
+  facts_.running.reset();
+  facts_.awaits_reading = true;
+  lines = Lines(3);
+  facts_.running = RunningCall{SourceCall::kRead, seconds(12), true};
+  lines += Lines(3);
+  EXPECT_EQ(lines, "") << "no reading in between";
+  facts_.grid_age = seconds(6);
+  lines = Lines(60);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines,
+                      "msg=\"readiness has changed\" ready=no verdict=\"not ready: the "
+                      "newest sample is 6.0 s old and withdrawn\""))
+      << lines;
+  facts_.running.reset();
+  facts_.awaits_reading = false;
+  EXPECT_EQ(Lines(), "") << "what was read is old";
+  facts_.grid_age = seconds(0);
+  lines = Lines(60);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines, "state=ok")) << lines;
+}
+
+TEST_F(StateLogTest, WhatAllGpusHaveInCommonIsToldOnce) {
+  Lines();
+  facts_.heard.unresponsive.set(0);
+  facts_.heard.unresponsive.set(1);
+  facts_.heard.reasons.fill(Absence::kNoData);
+  const std::string lines = Lines(600);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines,
+                      "the device source has changed its state\" state=unresponsive "
+                      "detail=\"fake driver: 2 GPUs; no GPU gives a fresh value, since"))
+      << lines;
+  SetSource(PartState::kUnresponsive, "the engine is begun again. Next look in 1 s");
+  EXPECT_EQ(Lines(10), "");
+  SetSource(PartState::kOk, "fake driver: 2 GPUs");
+  EXPECT_EQ(Lines(10), "") << "the engine answers, and still tells nothing";
+}
+
+TEST_F(StateLogTest, AnXidIsOneLineWithPodMeaningAndRemedy) {
+  Lines();
+  grid_->findings.xids = {{.gpu = 1, .code = 79, .total = 2, .last_us = 5}};
+  std::string lines = Lines(60);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines, "level=WARN msg=\"a GPU reports an XID\" xid=79 gpu=1 uuid=" +
+                                 FakeDriver::Uuid(1) + " pod=ml/train-0 cause="))
+      << lines;
+  EXPECT_TRUE(HasPart(lines, "action=reboot_node remedy=\"drain the node and reboot it\" events=2"))
+      << lines;
+  grid_->findings.xids.push_back({.gpu = 0, .code = 31, .total = 1, .last_us = 6});
+  lines = Lines(10);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines, "xid=31 gpu=0")) << "a code of its own, of another GPU";
+  EXPECT_TRUE(HasPart(lines, " pod=none ")) << lines;
+}
+
+TEST_F(StateLogTest, AStormOfXidsIsALineEachTenMinutesThatCountsTheRest) {
+  Lines();
+  grid_->findings.xids = {{.gpu = 0, .code = 31, .total = 0, .last_us = 5}};
+  std::string lines;
+  for (int second = 0; second < 3'600; ++second) {
+    grid_->findings.xids[0].total += 5;
+    lines += Lines();
+  }
+  EXPECT_EQ(Count(lines), 6) << lines;
+  EXPECT_TRUE(HasPart(lines, " events=5\n"));
+  EXPECT_TRUE(HasPart(lines, " events=3000\n")) << lines;
+}
+
+TEST_F(StateLogTest, ANodeThatFlapsForAnHourFillsNoLog) {
+  Lines();
+  std::string lines;
+  for (int second = 0; second < 3'000; ++second) {
+    SetState(1, second % 2 == 0 ? DeviceState::kLost : DeviceState::kOk);
+    SetSource(second % 3 == 0 ? PartState::kDegraded : PartState::kOk, "fake driver: 2 GPUs");
+    lines += Lines();
+  }
+  EXPECT_LE(Count(lines), 2 * LineBudget::kMostLines) << lines;
+  EXPECT_TRUE(HasPart(lines, "this changes often: the next line on it comes in an hour")) << lines;
+}
+
+}  // namespace
+}  // namespace podgpu

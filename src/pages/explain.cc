@@ -1,0 +1,399 @@
+#include "pages/explain.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+
+#include "attribution/device_id.h"
+#include "base/text.h"
+#include "health/device_states.h"
+#include "pages/explain_values.h"
+#include "topology/device_state.h"
+
+namespace podgpu {
+namespace {
+
+constexpr size_t kMostNamed = 4;  // Of a list that may be long.
+
+std::string Age(Duration age) {
+  return absl::StrFormat("%.1f s", std::chrono::duration<double>(age).count());
+}
+
+// How `device_id` names `gpu` or an instance of it.
+std::string_view FormWords(std::string_view device_id, const Gpu& gpu) {
+  const DeviceId id = ParseDeviceId(device_id);
+  switch (id.form) {
+    case DeviceIdForm::kGpuUuid:
+      if (gpu.uuid.ends_with(id.uuid)) {  // Some plugins leave "GPU-" out.
+        return "by UUID";
+      }
+      break;
+    case DeviceIdForm::kMigUuid:
+      return "by MIG UUID, which NVML knows";
+    case DeviceIdForm::kMigParts:
+      return "by the GPU's UUID and the numbers of the instance";
+    case DeviceIdForm::kMinor:
+      return "by the number of its device file";
+    case DeviceIdForm::kIndex:
+      return "by GPU id";
+    case DeviceIdForm::kEveryGpu:
+      return "by an id that stands for every GPU";
+    case DeviceIdForm::kUnknown:
+      break;
+  }
+  return "by UUID and the number of a share";
+}
+
+// "nvidia.com/gpu", or the claim by which a device is held.
+std::string HeldAs(const Owner& owner) {
+  return owner.claim.name.empty() ? owner.resource : absl::StrFormat("claim %s", owner.claim.name);
+}
+
+struct UnmatchedWords {
+  std::string_view meaning;
+  std::string_view remedy;
+};
+
+UnmatchedWords WordsOf(UnmatchedReason reason) {
+  switch (reason) {
+    case UnmatchedReason::kUnknownIdForm:
+      return {"no known shape of device id",
+              "the device plugin names devices in a way that is not known: report the id"};
+    case UnmatchedReason::kUnknownDevice:
+      return {"it names no device of this node",
+              "compare the id with nvidia-smi -L; restart the device plugin if a GPU was replaced"};
+    case UnmatchedReason::kNvmlMissing:
+      return {"NVML is not there to say which MIG instance it is",
+              "make libnvidia-ml.so.1 visible to the exporter (--libnvidia-ml)"};
+    case UnmatchedReason::kUnknownMigUuid:
+      return {"NVML knows no such MIG instance",
+              "the instance is gone: restart the device plugin after MIG was re-partitioned"};
+    case UnmatchedReason::kNoResourceSlice:
+      return {"no ResourceSlice that has come lists it",
+              "look at `kubectl get resourceslices`, and at the right to list and watch them"};
+    case UnmatchedReason::kUnclearInstance:
+      return {"it is a MIG device without UUID, and not exactly one instance has its profile",
+              "nothing here: the driver publishes no UUID for instances made on demand"};
+  }
+  return {};
+}
+
+class Explainer {
+ public:
+  Explainer(const ExplainFacts& facts, const ExplainQuery& query, const Grid& grid,
+            const Owners& owners)
+      : facts_(facts),
+        query_(query),
+        grid_(grid),
+        topology_(grid.topology()),
+        owners_(owners),
+        stale_(facts.now - grid.read_at > facts.stale_after) {}
+
+  Explanation Run() {
+    Explanation explanation;
+    for (size_t i = 0; i < topology_.entities.size(); ++i) {
+      const EntityId entity{static_cast<uint16_t>(i)};
+      if (IsAsked(entity)) {
+        explanation.devices.push_back(ExplainDevice(entity));
+      }
+    }
+    if (facts_.condition != nullptr) {
+      AddProcesses(*facts_.condition, explanation);
+    }
+    AddWhatIsNotKnown(explanation);
+    if (explanation.devices.empty()) {
+      explanation.notes.push_back(query_.pod.empty() ? WhyNoDevice() : WhyPodHasNone());
+      explanation.lacks_device = query_.pod.empty() && (query_.gpu || !query_.uuid.empty());
+    }
+    for (const UnmatchedDevice& device : owners_.unmatched) {
+      explanation.notes.push_back(absl::StrFormat(
+          "%s of %s is given to a pod and matches no device: %s. %s", Quoted(device.device_id),
+          device.resource, WordsOf(device.reason).meaning, WordsOf(device.reason).remedy));
+    }
+    return explanation;
+  }
+
+ private:
+  bool IsAsked(EntityId entity) const {
+    const Gpu& gpu = topology_.GpuOf(entity);
+    const GpuInstance* instance = topology_.InstanceOf(entity);
+    if (query_.gpu && *query_.gpu != gpu.gpu_id) {
+      return false;
+    }
+    if (query_.gpu_instance_id &&
+        (instance == nullptr || *query_.gpu_instance_id != instance->gpu_instance_id)) {
+      return false;
+    }
+    if (!query_.uuid.empty() && query_.uuid != gpu.uuid && !HasMigUuid(instance)) {
+      return false;
+    }
+    return query_.pod.empty() || IsHeldByPod(entity);
+  }
+
+  // Why rows of processes lack something, such as the names of their pods.
+  static void AddProcesses(const Condition& condition, Explanation& explanation) {
+    const auto part = std::ranges::find(condition.parts, "processes", &PartCondition::part);
+    if (part != condition.parts.end() && part->state != PartState::kOk) {
+      explanation.notes.push_back("processes: " + part->detail);
+    }
+  }
+
+  // The kubelet does not say whether a pod has finished.
+  void AddWhatIsNotKnown(Explanation& explanation) const {
+    for (size_t i = 0; i < topology_.entities.size(); ++i) {
+      const std::vector<Owner>& owners = owners_.by_entity[i];
+      if (IsAsked({static_cast<uint16_t>(i)}) &&
+          std::ranges::any_of(owners, [](const Owner& owner) { return owner.pod_uid.empty(); })) {
+        explanation.notes.emplace_back(
+            "whether a pod that holds a device has finished is not known: a kubelet before 1.34 "
+            "lists it until it admits another one, and the API server has not told of it "
+            "(--kubernetes-enable-pod-uid asks it)");
+        return;
+      }
+    }
+  }
+
+  bool HasMigUuid(const GpuInstance* instance) const {
+    return instance != nullptr &&
+           std::ranges::count(instance->compute_instances, query_.uuid, &ComputeInstance::mig_uuid);
+  }
+
+  bool IsHeldByPod(EntityId entity) const {
+    return facts_.visible.Shows(query_.pod_namespace) &&
+           std::ranges::any_of(owners_.by_entity[entity.index], [&](const Owner& owner) {
+             return owner.pod == query_.pod && owner.pod_namespace == query_.pod_namespace;
+           });
+  }
+
+  ExplainedDevice ExplainDevice(EntityId entity) const {
+    const Gpu& gpu = topology_.GpuOf(entity);
+    ExplainedDevice device;
+    device.gpu_id = gpu.gpu_id;
+    device.uuid = gpu.uuid;
+    device.model = gpu.model;
+    device.pci_bus_id = gpu.pci_bus_id;
+    if (const GpuInstance* instance = topology_.InstanceOf(entity)) {
+      device.gpu_instance_id = instance->gpu_instance_id;
+      device.profile = instance->profile;
+    }
+    device.steps.push_back(DeviceStep(entity, device.remedy));
+    device.steps.push_back(AllocationStep(entity));
+    device.steps.push_back(MatchStep(entity, device.remedy));
+    device.steps.push_back(LabelStep(entity, device.remedy));
+    device.steps.push_back(query_.metric.empty() ? ExplainValues(grid_, entity)
+                                                 : ExplainMetric(grid_, entity, query_.metric));
+    return device;
+  }
+
+  ExplainedStep DeviceStep(EntityId entity, std::string& remedy) const {
+    const size_t gpu = topology_.entities[entity.index].gpu;
+    const HeardVoice heard = Hear(grid_, gpu);
+    const DeviceState state = StateOf(gpu, heard);
+    const std::string age = Age(facts_.now - grid_.read_at);
+    const std::string_view name = DeviceStateName(state);
+    if (state == DeviceState::kLost) {
+      remedy = "drain the node and look for NVRM: Xid in the kernel log; a reset or reboot is due";
+      return {"device", name, absl::StrFormat("the driver says that it is gone; read %s ago", age)};
+    }
+    if (state == DeviceState::kUnresponsive) {
+      remedy = "nvidia-smi on the node, then the log of the engine; / says what the driver does";
+      return {"device", name,
+              stale_ ? absl::StrFormat("nothing has been read for %s", age) : WhySilent(heard)};
+    }
+    return {"device", name, absl::StrFormat("the driver answers; read %s ago", age)};
+  }
+
+  // As this one reading tells it.
+  DeviceState StateOf(size_t gpu, const HeardVoice& heard) const {
+    const bool is_silent = heard.voice == Voice::kStale || heard.voice == Voice::kSilent;
+    HeardGpus gpus;
+    gpus.unresponsive[std::min(gpu, kMaxJudgedGpus - 1)] = is_silent;
+    return JudgeState(topology_, gpu, gpus, stale_);
+  }
+
+  std::string WhySilent(const HeardVoice& heard) const {
+    return heard.voice == Voice::kStale
+               ? absl::StrFormat("the driver lists it, and its samples are older than %s",
+                                 Age(facts_.stale_after))
+               : absl::StrFormat("the driver lists it, and it gives no value: %s (%s)",
+                                 AbsenceName(heard.reason), AbsenceMeaning(heard.reason));
+  }
+
+  // Whether the kubelet's last answer still counts.
+  bool OwnersAreKnown() const {
+    return facts_.pods.value != nullptr &&
+           facts_.now - facts_.pods.good_at <= facts_.owners_stay_for;
+  }
+
+  std::string WhyOwnersAreNotKnown() const {
+    return facts_.pods.value == nullptr
+               ? facts_.pods.detail
+               : absl::StrFormat("the kubelet's last answer is %s old and counts no longer: %s",
+                                 Age(facts_.now - facts_.pods.good_at), facts_.pods.detail);
+  }
+
+  ExplainedStep AllocationStep(EntityId entity) const {
+    if (!OwnersAreKnown()) {
+      return {"allocation", "absent", WhyOwnersAreNotKnown()};
+    }
+    const std::vector<Owner>& owners = owners_.by_entity[entity.index];
+    const std::string age = Age(facts_.now - facts_.pods.good_at);
+    if (owners.empty() && facts_.pods.is_incomplete) {
+      return {
+          "allocation", "absent",
+          absl::StrFormat("%s ago it was given to no pod, and now %s", age, facts_.pods.detail)};
+    }
+    if (owners.empty()) {
+      return {"allocation", "free",
+              absl::StrFormat("the kubelet gives it to none of %d pods, %s ago",
+                              facts_.pods.value->pod_count, age)};
+    }
+    std::vector<std::string> names;
+    for (const Owner& owner : owners) {
+      if (facts_.visible.Shows(owner.pod_namespace)) {
+        names.push_back(absl::StrFormat("%s to %s/%s (%s)", HeldAs(owner), owner.pod_namespace,
+                                        owner.pod, owner.container));
+      }
+    }
+    if (names.empty()) {
+      return {"allocation", "ok", absl::StrFormat("in another namespace, %s ago", age)};
+    }
+    const size_t more = owners.size() - std::min(names.size(), kMostNamed);
+    names.resize(std::min(names.size(), kMostNamed));
+    const std::string rest = more == 0 ? "" : absl::StrFormat(", and %d more", more);
+    return {"allocation", "ok",
+            absl::StrFormat("the kubelet gives %s%s, %s ago", Listed(names), rest, age)};
+  }
+
+  // In which ways the ids that the kubelet gave name this device.
+  std::vector<std::string> FormsOf(EntityId entity) const {
+    std::set<std::string> forms;
+    for (const Allocation& allocation : facts_.pods.value->allocations) {
+      const bool may_match =
+          std::ranges::any_of(owners_.by_entity[entity.index], [&](const Owner& owner) {
+            return owner.pod == allocation.pod && owner.pod_namespace == allocation.pod_namespace &&
+                   owner.resource == allocation.resource;
+          });
+      if (may_match && !Join(topology_, std::span(&allocation, 1), facts_.join)
+                            .by_entity[entity.index]
+                            .empty()) {
+        forms.emplace(FormWords(allocation.device_id, topology_.GpuOf(entity)));
+      }
+    }
+    return {forms.begin(), forms.end()};
+  }
+
+  ExplainedStep MatchStep(EntityId entity, std::string& remedy) const {
+    if (!OwnersAreKnown()) {
+      return {"match", "absent", "the kubelet's answer is missing"};
+    }
+    if (!owners_.by_entity[entity.index].empty()) {
+      const std::vector<std::string> forms = FormsOf(entity);
+      return {"match", "ok", forms.empty() ? "by the claim of a device" : Listed(forms)};
+    }
+    if (!owners_.unmatched.empty()) {
+      const UnmatchedDevice& first = owners_.unmatched.front();
+      if (remedy.empty()) {
+        remedy = WordsOf(first.reason).remedy;
+      }
+      return {"match", "unmatched",
+              absl::StrFormat("%d ids that pods of this node hold match no device, the first: %s "
+                              "of %s (%s)",
+                              owners_.unmatched.size(), Quoted(first.device_id), first.resource,
+                              UnmatchedReasonName(first.reason))};
+    }
+    return {"match", "ok", "there is nothing to match"};
+  }
+
+  ExplainedStep LabelStep(EntityId entity, std::string& remedy) const {
+    const std::vector<Owner>& owners = owners_.by_entity[entity.index];
+    if (owners.empty()) {
+      return {"labels", "absent", "rows carry no pod, since no owner is known"};
+    }
+    if (!facts_.view.kubernetes) {
+      if (remedy.empty()) {
+        remedy = "start with --kubernetes (-k) for namespace, pod and container on DCGM rows";
+      }
+      return {"labels", "off",
+              "DCGM rows carry no pod without --kubernetes (-k); podgpu_allocation_info does"};
+    }
+    if (facts_.view.virtual_gpus) {
+      return {"labels", "ok",
+              absl::StrFormat("a copy of each DCGM row for each of %d shares, since "
+                              "--kubernetes-virtual-gpus asks for it",
+                              owners.size())};
+    }
+    if (SoleOwner(owners) == nullptr) {
+      return {"labels", "shared",
+              absl::StrFormat("DCGM rows carry no pod, since %d owners share the device; "
+                              "podgpu_allocation_info lists them",
+                              owners.size())};
+    }
+    return {"labels", "ok", "DCGM rows carry namespace, pod and container"};
+  }
+
+  std::string WhyNoDevice() const {
+    if (topology_.gpus.empty()) {
+      return "the driver lists no GPU on this node";
+    }
+    std::vector<std::string> ids;
+    ids.reserve(topology_.gpus.size());
+    for (const Gpu& gpu : topology_.gpus) {
+      ids.push_back(std::to_string(gpu.gpu_id));
+    }
+    return absl::StrFormat("this node has no such device; its GPUs are %s", Listed(ids));
+  }
+
+  std::string WhyPodHasNone() const {
+    const std::string pod = query_.pod_namespace + "/" + query_.pod;
+    if (!facts_.visible.Shows(query_.pod_namespace)) {
+      return absl::StrFormat("pods of namespace %s are not shown here (--api-namespaces)",
+                             query_.pod_namespace);
+    }
+    if (!OwnersAreKnown()) {
+      return absl::StrFormat("the devices of %s are not known: %s", pod, WhyOwnersAreNotKnown());
+    }
+    std::vector<std::string> held;
+    for (const Allocation& allocation : facts_.pods.value->allocations) {
+      if (allocation.pod == query_.pod && allocation.pod_namespace == query_.pod_namespace) {
+        held.push_back(
+            absl::StrFormat("%s of %s", Quoted(allocation.device_id), allocation.resource));
+      }
+    }
+    if (held.empty()) {
+      return absl::StrFormat(
+          "the kubelet gives no device to %s (%d pods are listed): does a container of it have a "
+          "limit of nvidia.com/gpu, and does it run on this node?",
+          pod, facts_.pods.value->pod_count);
+    }
+    held.resize(std::min(held.size(), kMostNamed));
+    return absl::StrFormat(
+        "the kubelet gives %s to %s, and none of it is a GPU here; if the resource is one, name it "
+        "with --nvidia-resource-names",
+        Listed(held), pod);
+  }
+
+  const ExplainFacts& facts_;
+  const ExplainQuery& query_;
+  const Grid& grid_;
+  const Topology& topology_;
+  const Owners& owners_;
+  const bool stale_;
+};
+
+}  // namespace
+
+Explanation Explain(const ExplainFacts& facts, const ExplainQuery& query) {
+  if (facts.page == nullptr || facts.page->parts().grid == nullptr) {
+    const std::string verdict = facts.condition == nullptr
+                                    ? std::string("the first page is not made yet")
+                                    : facts.condition->verdict;
+    return {{}, {absl::StrFormat("no device is known: %s", verdict)}};
+  }
+  return Explainer(facts, query, *facts.page->parts().grid, *facts.page->parts().owners).Run();
+}
+
+}  // namespace podgpu

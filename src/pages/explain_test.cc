@@ -1,0 +1,340 @@
+// Each step from the driver to the page is broken in turn, and told with its exact reason.
+#include "pages/explain.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "attribution/owner_facts.h"
+#include "source/testing/fake_source.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::string_view kGpuUuid = "GPU-00000000-0000-0000-0000-000000000000";
+
+// Two GPUs, of which the first is given to one pod, temperature and power read, all well.
+class ExplainTest : public ::testing::Test {
+ protected:
+  ExplainTest() {
+    topology_->gpus[0].uuid = kGpuUuid;
+    pods_.state = PartState::kOk;
+    pods_.detail = "the kubelet answers";
+    Give({{"research", "train-0", "main", "nvidia.com/gpu", std::string(kGpuUuid)}});
+    view_.kubernetes = true;
+  }
+
+  void Give(std::vector<Allocation> allocations) {
+    pods_.value =
+        std::make_shared<const PodAllocations>(PodAllocations{"v1", 41, std::move(allocations)});
+  }
+
+  Explanation Ask(const ExplainQuery& query = FirstGpu()) const {
+    OwnerFacts known;
+    known.pods = pods_.value;
+    auto grid = std::make_shared<Grid>(topology_,
+                                       std::vector<const Field*>{FindField(150), FindField(155)});
+    grid->read_at = now_ - read_ago_;
+    if (!topology_->gpus.empty()) {
+      grid->at(FieldRow{0}, EntityId{0}) = temperature_;
+      grid->at(FieldRow{1}, EntityId{0}) = Value::OfDouble(212.5);
+    }
+    const Snapshot page({std::make_shared<const SeriesPlan>(),
+                         grid,
+                         std::make_shared<const Owners>(MakeOwners(*topology_, known, join_)),
+                         {},
+                         1});
+    return Explain({&page, nullptr, pods_, now_, seconds(90), seconds(60), join_, view_, visible_},
+                   query);
+  }
+  static ExplainQuery FirstGpu() {
+    ExplainQuery query;
+    query.gpu = 0;
+    return query;
+  }
+  static ExplainQuery OfPod(std::string pod_namespace, std::string pod) {
+    ExplainQuery query;
+    query.pod_namespace = std::move(pod_namespace);
+    query.pod = std::move(pod);
+    return query;
+  }
+
+  // Of the first device.
+  ExplainedStep Step(std::string_view name) const {
+    const Explanation explanation = Ask();
+    EXPECT_EQ(explanation.devices.size(), 1U);
+    const std::vector<ExplainedStep>& steps = explanation.devices.at(0).steps;
+    return *std::ranges::find(steps, name, &ExplainedStep::name);
+  }
+  std::string Remedy() const { return Ask().devices.at(0).remedy; }
+
+  std::shared_ptr<Topology> topology_ = std::make_shared<Topology>(FakeDriver::Gpus(2));
+  PodFacts pods_;
+  JoinOptions join_;
+  ViewOptions view_;
+  VisibleNamespaces visible_;
+  Instant now_{seconds(1'000)};
+  milliseconds read_ago_{400};
+  Value temperature_ = Value::OfInt64(45);
+
+ public:
+  void SetUp() override { pods_.good_at = now_ - seconds(2); }
+};
+
+TEST_F(ExplainTest, TellsEveryStepOfADeviceThatIsWell) {
+  const Explanation explanation = Ask();
+  ASSERT_EQ(explanation.devices.size(), 1U);
+  EXPECT_EQ(explanation.notes,
+            std::vector<std::string>{
+                "whether a pod that holds a device has finished is not known: a kubelet before "
+                "1.34 lists it until it admits another one, and the API server has not told of it "
+                "(--kubernetes-enable-pod-uid asks it)"});
+  const std::vector<ExplainedStep> expected = {
+      {"device", "ok", "the driver answers; read 0.4 s ago"},
+      {"allocation", "ok",
+       "the kubelet gives nvidia.com/gpu to research/train-0 (main), 2.0 s ago"},
+      {"match", "ok", "by UUID"},
+      {"labels", "ok", "DCGM rows carry namespace, pod and container"},
+      {"values", "ok", "2 of 2 fields"},
+  };
+  EXPECT_EQ(explanation.devices[0].steps, expected);
+  EXPECT_EQ(explanation.devices[0].remedy, "");
+  EXPECT_EQ(explanation.devices[0].uuid, kGpuUuid);
+}
+
+TEST_F(ExplainTest, NoDeviceIsFreeWhileTheKubeletsListIsIncomplete) {
+  Give({});
+  EXPECT_EQ(Step("allocation").state, "free");
+  pods_.is_incomplete = true;
+  pods_.state = PartState::kDegraded;
+  pods_.detail = "the kubelet's list is incomplete: it has 0 pods; x";
+  EXPECT_EQ(Step("allocation"),
+            (ExplainedStep{"allocation", "absent",
+                           "2.0 s ago it was given to no pod, and now the kubelet's list is "
+                           "incomplete: it has 0 pods; x"}));
+}
+
+TEST_F(ExplainTest, DeviceIsLost) {
+  topology_->gpus[0].state = DeviceState::kLost;
+  EXPECT_EQ(Step("device"),
+            (ExplainedStep{"device", "lost", "the driver says that it is gone; read 0.4 s ago"}));
+  EXPECT_TRUE(Remedy().starts_with("drain the node"));
+}
+
+TEST_F(ExplainTest, DeviceDoesNotAnswer) {
+  read_ago_ = seconds(91);
+  EXPECT_EQ(Step("device"),
+            (ExplainedStep{"device", "unresponsive", "nothing has been read for 91.0 s"}));
+  EXPECT_TRUE(Remedy().starts_with("nvidia-smi on the node"));
+}
+
+TEST_F(ExplainTest, KubeletHasNotAnswered) {
+  pods_.value = nullptr;
+  pods_.detail = "/x.sock does not exist: mount its directory";
+  EXPECT_EQ(Step("allocation"),
+            (ExplainedStep{"allocation", "absent", "/x.sock does not exist: mount its directory"}));
+  EXPECT_EQ(Step("match"), (ExplainedStep{"match", "absent", "the kubelet's answer is missing"}));
+  EXPECT_EQ(Step("labels").state, "absent");
+}
+
+TEST_F(ExplainTest, KubeletsAnswerHasBecomeOld) {
+  pods_.good_at = now_ - seconds(61);
+  pods_.detail = "refused";
+  EXPECT_EQ(
+      Step("allocation"),
+      (ExplainedStep{"allocation", "absent",
+                     "the kubelet's last answer is 61.0 s old and counts no longer: refused"}));
+}
+
+TEST_F(ExplainTest, NobodyHasTheDevice) {
+  Give({});
+  EXPECT_EQ(
+      Step("allocation"),
+      (ExplainedStep{"allocation", "free", "the kubelet gives it to none of 41 pods, 2.0 s ago"}));
+  EXPECT_EQ(Step("match"), (ExplainedStep{"match", "ok", "there is nothing to match"}));
+}
+
+TEST_F(ExplainTest, IdMatchesNoDevice) {
+  struct Row {
+    std::string_view id, reason, remedy;
+  };
+  const Row rows[] = {
+      {"fpga!", "unknown_id_form", "the device plugin names devices"},
+      {"GPU-11111111-1111-1111-1111-111111111111", "unknown_device", "compare the id"},
+      {"MIG-11111111-1111-1111-1111-111111111111", "unknown_mig_uuid", "the instance is gone"},
+  };
+  for (const Row& row : rows) {
+    Give({{"research", "train-0", "main", "nvidia.com/gpu", std::string(row.id)}});
+    EXPECT_EQ(Step("match"),
+              (ExplainedStep{"match", "unmatched",
+                             "1 ids that pods of this node hold match no device, the first: \"" +
+                                 std::string(row.id) + "\" of nvidia.com/gpu (" +
+                                 std::string(row.reason) + ")"}));
+    EXPECT_TRUE(Remedy().starts_with(row.remedy)) << Remedy();
+    EXPECT_TRUE(Ask().notes.at(0).starts_with("\"" + std::string(row.id) + "\" of nvidia.com/gpu"));
+  }
+  topology_->nvml_absence = "libnvidia-ml.so.1 is in none of 6 paths";
+  EXPECT_TRUE(Remedy().starts_with("make libnvidia-ml.so.1 visible")) << Remedy();
+}
+
+TEST_F(ExplainTest, AClaimIsNamed) {
+  PodAllocations answer{"v1", 41, {}};
+  answer.claimed = {{.pod_namespace = "research",
+                     .pod = "train-0",
+                     .container = "main",
+                     .claim_namespace = "research",
+                     .claim = "one-gpu",
+                     .driver = "gpu.nvidia.com",
+                     .pool = "node-0",
+                     .device = "gpu-0"}};
+  pods_.value = std::make_shared<const PodAllocations>(std::move(answer));
+  join_.claims = true;
+  EXPECT_EQ(Step("match"),
+            (ExplainedStep{"match", "unmatched",
+                           "1 ids that pods of this node hold match no device, the first: "
+                           "\"node-0/gpu-0\" of gpu.nvidia.com (no_resource_slice)"}));
+  EXPECT_TRUE(Remedy().starts_with("look at `kubectl get resourceslices`")) << Remedy();
+}
+
+TEST_F(ExplainTest, SaysHowAnIdMatches) {
+  struct Row {
+    std::string_view id, words;
+  };
+  const Row rows[] = {
+      {"GPU-00000000-0000-0000-0000-000000000000::3", "by UUID"},
+      {"GPU-00000000-0000-0000-0000-000000000000-_-3", "by UUID and the number of a share"},
+      {"nvidia0", "by the number of its device file"},
+      {"0", "by GPU id"},
+      {"all", "by an id that stands for every GPU"},
+  };
+  for (const Row& row : rows) {
+    Give({{"research", "train-0", "main", "nvidia.com/gpu", std::string(row.id)}});
+    EXPECT_EQ(Step("match"), (ExplainedStep{"match", "ok", std::string(row.words)})) << row.id;
+  }
+}
+
+TEST_F(ExplainTest, RowsCarryNoPodWithoutKubernetes) {
+  view_.kubernetes = false;
+  EXPECT_EQ(Step("labels"),
+            (ExplainedStep{
+                "labels", "off",
+                "DCGM rows carry no pod without --kubernetes (-k); podgpu_allocation_info does"}));
+  EXPECT_TRUE(Remedy().starts_with("start with --kubernetes"));
+}
+
+TEST_F(ExplainTest, RowsCarryNoPodOfASharedDevice) {
+  std::vector<Allocation> shared;
+  for (int i = 0; i < 6; ++i) {
+    const std::string number = std::to_string(i);
+    shared.push_back({"infer", "chat-" + number, "main", "nvidia.com/gpu.shared",
+                      std::string(kGpuUuid) + "::" + number});
+  }
+  Give(shared);
+  EXPECT_EQ(Step("labels"), (ExplainedStep{"labels", "shared",
+                                           "DCGM rows carry no pod, since 6 owners share the "
+                                           "device; podgpu_allocation_info lists them"}));
+  view_.virtual_gpus = true;
+  EXPECT_EQ(Step("labels"), (ExplainedStep{"labels", "ok",
+                                           "a copy of each DCGM row for each of 6 shares, since "
+                                           "--kubernetes-virtual-gpus asks for it"}));
+  EXPECT_TRUE(
+      Step("allocation")
+          .detail.ends_with("nvidia.com/gpu.shared to infer/chat-3 (main), and 2 more, 2.0 s ago"));
+}
+
+TEST_F(ExplainTest, ValuesAreMissingForAReason) {
+  struct Row {
+    Absence absence;
+    std::string_view state;
+  };
+  for (const Row& row : {Row{Absence::kNotSupported, "ok"}, Row{Absence::kNoData, "ok"},
+                         Row{Absence::kStale, "withdrawn"}, Row{Absence::kNotWatched, "degraded"},
+                         Row{Absence::kNotPermitted, "degraded"}}) {
+    temperature_ = Value::OfAbsence(row.absence);
+    const ExplainedStep step = Step("values");
+    EXPECT_EQ(step.state, row.state);
+    EXPECT_EQ(step.detail, "1 of 2 fields; 1 " + std::string(AbsenceName(row.absence)) + " (" +
+                               std::string(AbsenceMeaning(row.absence)) +
+                               "): DCGM_FI_DEV_GPU_TEMP");
+  }
+}
+
+TEST_F(ExplainTest, OneMetric) {
+  struct Row {
+    std::string_view metric, state, detail;
+  };
+  const Row rows[] = {
+      {"DCGM_FI_DEV_GPU_TEMP", "ok",
+       "DCGM_FI_DEV_GPU_TEMP is 45 C, sampled 0.0 s before the reading"},
+      {"DCGM_FI_DEV_POWER_USAGE", "ok",
+       "DCGM_FI_DEV_POWER_USAGE is 212.5 W, sampled 0.0 s before the reading"},
+      {"DCGM_FI_DEV_SM_CLOCK", "absent",
+       "DCGM_FI_DEV_SM_CLOCK is not read: add the line \"DCGM_FI_DEV_SM_CLOCK, gauge, ...\" to "
+       "the counters file"},
+      {"DCGM_FI_DEV_GPU_TEMPERATURE", "absent",
+       "DCGM has no field \"DCGM_FI_DEV_GPU_TEMPERATURE\"; ask by a name such as "
+       "DCGM_FI_DEV_GPU_TEMP"},
+  };
+  for (const Row& row : rows) {
+    ExplainQuery query = FirstGpu();
+    query.metric = row.metric;
+    EXPECT_EQ(Ask(query).devices.at(0).steps.back(),
+              (ExplainedStep{"values", row.state, std::string(row.detail)}));
+  }
+  temperature_ = Value::OfAbsence(Absence::kNotSupported);
+  ExplainQuery query = FirstGpu();
+  query.metric = "DCGM_FI_DEV_GPU_TEMP";
+  EXPECT_EQ(Ask(query).devices.at(0).steps.back().detail,
+            "DCGM_FI_DEV_GPU_TEMP: not_supported (the device or the driver does not have it)");
+}
+
+TEST_F(ExplainTest, OnePod) {
+  const Explanation explanation = Ask(OfPod("research", "train-0"));
+  ASSERT_EQ(explanation.devices.size(), 1U);
+  EXPECT_EQ(explanation.devices[0].gpu_id, 0U);
+  EXPECT_EQ(Ask(OfPod("research", "train-1")).notes.at(0),
+            "the kubelet gives no device to research/train-1 (41 pods are listed): does a "
+            "container of it have a limit of nvidia.com/gpu, and does it run on this node?");
+  Give({{"research", "train-1", "main", "example.com/fpga", "f0"}});
+  EXPECT_EQ(Ask(OfPod("research", "train-1")).notes.at(0),
+            "the kubelet gives \"f0\" of example.com/fpga to research/train-1, and none of it is a "
+            "GPU here; if the resource is one, name it with --nvidia-resource-names");
+  pods_.value = nullptr;
+  EXPECT_EQ(Ask(OfPod("research", "train-1")).notes.at(0),
+            "the devices of research/train-1 are not known: the kubelet answers");
+}
+
+TEST_F(ExplainTest, OtherNamespacesAreNotNamed) {
+  visible_.chosen = {"team-b"};
+  const Explanation explanation = Ask();
+  EXPECT_EQ(ExplanationText(explanation).find("research"), std::string::npos);
+  EXPECT_EQ(Step("allocation").detail, "in another namespace, 2.0 s ago");
+  EXPECT_EQ(Ask(OfPod("research", "train-0")).notes.at(0),
+            "pods of namespace research are not shown here (--api-namespaces)");
+  visible_.chosen.emplace_back("research");
+  EXPECT_NE(ExplanationText(Ask()).find("research"), std::string::npos);
+}
+
+TEST_F(ExplainTest, ThereIsNoSuchDevice) {
+  ExplainQuery query;
+  query.gpu = 9;
+  EXPECT_EQ(Ask(query).notes.at(0), "this node has no such device; its GPUs are 0, 1");
+  *topology_ = FakeDriver::Gpus(0);
+  Give({});
+  EXPECT_EQ(Ask(query).notes.at(0), "the driver lists no GPU on this node");
+}
+
+TEST_F(ExplainTest, BeforeTheFirstReadingItSaysWhatIsAwaited) {
+  Condition condition;
+  condition.verdict = "not ready: libdcgm is in none of 6 paths";
+  const ExplainFacts facts{nullptr,     &condition, pods_, now_,    seconds(90),
+                           seconds(60), join_,      view_, visible_};
+  EXPECT_EQ(Explain(facts, {}).notes.at(0),
+            "no device is known: not ready: libdcgm is in none of 6 paths");
+}
+
+}  // namespace
+}  // namespace podgpu

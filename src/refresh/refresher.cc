@@ -1,0 +1,113 @@
+#include "refresh/refresher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+namespace podgpu {
+namespace {
+
+// How often a kubelet is asked that does not list all of its pods yet.
+constexpr std::chrono::milliseconds kPaceInDoubt{1'000};
+
+std::string_view WhyInDoubt(ListVerdict verdict) {
+  return verdict == ListVerdict::kLacksOwnPod
+             ? "it lacks podgpu's own pod, so the kubelet has just started and does not know all "
+               "of "
+               "its pods. If this lasts, look whether the node reaches the API server"
+             : "the kubelet has just started, or has lost all of its pods at once. The list counts "
+               "when it has been the same for 10 s; with POD_NAME and POD_NAMESPACE set it counts "
+               "as soon as podgpu's own pod is on it";
+}
+
+// Pods and devices together.  A node has 110 pods as a rule.
+constexpr size_t kHugeAnswer = 2'000;
+// Looks after a huge answer until what pages made of it is gone: a minute as a rule.
+constexpr int kLooksUntilReturned = 6;
+
+PodFacts AtFirst() {
+  PodFacts first;
+  first.detail = "asking the kubelet for the first time";
+  return first;
+}
+
+}  // namespace
+
+KubeletRefresher::KubeletRefresher(PodResources& kubelet, RefresherOptions options, Clock& clock,
+                                   Wakeup& tick)
+    : kubelet_(kubelet),
+      options_(options),
+      clock_(clock),
+      completeness_(options.in_pod),
+      tide_(kHugeAnswer, kLooksUntilReturned),
+      publisher_({.message = "the kubelet's pod list has changed its state",
+                  .is_expected = !options.expected},
+                 AtFirst(), tick) {}
+
+void KubeletRefresher::Run(const std::stop_token& stop) {
+  do {
+    RefreshOnce();
+  } while (clock_.WaitUntil(
+      clock_.Now() + (publisher_.current().is_incomplete ? std::min(kPaceInDoubt, options_.period)
+                                                         : options_.period),
+      stop));
+}
+
+void KubeletRefresher::RefreshOnce() {
+  if (tide_.IsDue()) {
+    ReturnFreeMemory();
+  }
+  const Instant asked_at = clock_.Now();
+  StatusOr<PodAllocations> answer = kubelet_.List();
+  if (!answer.ok()) {
+    Refuse(answer.status());
+    return;
+  }
+  tide_.Took(answer->pod_count + answer->allocations.size() + answer->claimed.size());
+  const ListVerdict verdict = completeness_.Judge(*answer, clock_.Now());
+  if (verdict == ListVerdict::kComplete) {
+    Accept(*std::move(answer), asked_at);
+  } else {
+    Doubt(verdict, *answer);
+  }
+}
+
+// The last complete list stays, and grows old.
+void KubeletRefresher::Doubt(ListVerdict verdict, const PodAllocations& answer) {
+  PodFacts next = publisher_.current();
+  next.is_incomplete = true;
+  next.state = next.value != nullptr ? PartState::kDegraded : PartState::kWaiting;
+  next.detail = absl::StrFormat("the kubelet's list is incomplete: it has %d pods; %s",
+                                answer.pod_count, WhyInDoubt(verdict));
+  publisher_.Publish(std::move(next));
+}
+
+void KubeletRefresher::Accept(PodAllocations answer, Instant asked_at) {
+  PodFacts next = publisher_.current();
+  next.asked_at = asked_at;
+  next.good_at = clock_.Now();
+  next.is_incomplete = false;
+  next.state = PartState::kOk;
+  next.detail = absl::StrFormat("pod-resources %s answers: %d pods, %d device ids given",
+                                answer.api_version, answer.pod_count, answer.allocations.size());
+  if (!answer.claimed.empty()) {
+    absl::StrAppendFormat(&next.detail, ", %d devices by claims", answer.claimed.size());
+  }
+  if (next.value == nullptr || next.value->allocations != answer.allocations ||
+      next.value->claimed != answer.claimed || next.value->pod_count != answer.pod_count) {
+    next.value = std::make_shared<const PodAllocations>(std::move(answer));
+  }
+  publisher_.Publish(std::move(next));
+}
+
+void KubeletRefresher::Refuse(const Status& failure) {
+  PodFacts next = publisher_.current();
+  ++next.failures;
+  next.is_incomplete = false;
+  next.state = next.value != nullptr ? PartState::kDegraded : PartState::kWaiting;
+  next.detail = std::string(failure.message());
+  publisher_.Publish(std::move(next));
+}
+
+}  // namespace podgpu

@@ -1,0 +1,111 @@
+#include "usage/gpu_request.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "topology/mig_profile.h"
+
+namespace podgpu {
+namespace {
+
+constexpr double kPerCent = 1e-2;
+constexpr uint64_t kMibPerVcudaMemory = 256;
+constexpr std::string_view kInstancePrefix = "nvidia.com/mig-";
+constexpr std::string_view kSharedEnd = ".shared";
+
+// The part of its board that a device is.
+double CardsIn(EntityId entity, const Topology& topology) {
+  const GpuInstance* instance = topology.InstanceOf(entity);
+  return instance == nullptr ? 1.0
+                             : static_cast<double>(ComputeSlicesOf(instance->profile)) /
+                                   ComputeSlicesOfBoard(topology.GpuOf(entity).model);
+}
+
+double CardsIn(std::span<const EntityId> entities, const Topology& topology) {
+  double cards = 0;
+  for (const EntityId entity : entities) {
+    cards += CardsIn(entity, topology);
+  }
+  return cards;
+}
+
+// Boards of one node are of one kind where they are cut into instances.
+double CardsByName(const GpuRequest& request, const Topology& topology) {
+  const std::string_view model =
+      topology.gpus.empty() ? std::string_view() : topology.gpus.front().model;
+  auto cards = static_cast<double>(request.cards);
+  for (const GpuRequest::Instances& instances : request.instances) {
+    cards += static_cast<double>(instances.count * ComputeSlicesOf(instances.profile)) /
+             ComputeSlicesOfBoard(model);
+  }
+  return cards;
+}
+
+std::optional<double> CardsAskedBy(const GpuRequest& request, const GivenDevices& given,
+                                   const Topology& topology) {
+  if (request.asks_vcuda()) {
+    return static_cast<double>(request.vcuda_core) * kPerCent;
+  }
+  if (request.hami_core_percent > 0) {
+    return static_cast<double>(std::max<uint64_t>(request.cards, 1) * request.hami_core_percent) *
+           kPerCent;
+  }
+  if (!given.held.empty()) {
+    return CardsIn(given.held, topology);
+  }
+  if (request.shares > 0) {
+    return given.used.empty() ? std::nullopt : std::optional(CardsIn(given.used, topology));
+  }
+  return CardsByName(request, topology);
+}
+
+}  // namespace
+
+GpuRequest RequestOf(const ApiContainer& container, std::span<const std::string> more_cards) {
+  struct Amount {
+    std::string_view resource;
+    uint64_t GpuRequest::*amount;
+  };
+  constexpr Amount kAmounts[] = {{"tencent.com/vcuda-core", &GpuRequest::vcuda_core},
+                                 {"tencent.com/vcuda-memory", &GpuRequest::vcuda_memory},
+                                 {"nvidia.com/gpu", &GpuRequest::cards},
+                                 {"nvidia.com/gpu.shared", &GpuRequest::shares},
+                                 {"nvidia.com/gpumem", &GpuRequest::hami_memory_mib},
+                                 {"nvidia.com/gpumem-percentage", &GpuRequest::hami_memory_percent},
+                                 {"nvidia.com/gpucores", &GpuRequest::hami_core_percent}};
+  GpuRequest request;
+  for (const auto& [resource, count] : container.requests) {
+    const auto* const known = std::ranges::find(kAmounts, resource, &Amount::resource);
+    if (known != std::end(kAmounts)) {
+      request.*known->amount += count;
+    } else if (resource.starts_with(kInstancePrefix) && resource.ends_with(kSharedEnd)) {
+      request.shares += count;
+    } else if (resource.starts_with(kInstancePrefix) && count > 0) {
+      request.instances.push_back({resource.substr(kInstancePrefix.size()), count});
+    } else if (std::ranges::find(more_cards, resource) != more_cards.end()) {
+      request.cards += count;
+    }
+  }
+  return request;
+}
+
+CardsAsked AskedBy(const GpuRequest& request, const GivenDevices& given, const Topology& topology) {
+  CardsAsked asked{.cards = CardsAskedBy(request, given, topology)};
+  if (request.vcuda_memory > 0) {
+    asked.memory_mib = static_cast<double>(request.vcuda_memory * kMibPerVcudaMemory);
+  } else if (request.hami_memory_mib > 0) {
+    asked.memory_mib =
+        static_cast<double>(std::max<uint64_t>(request.cards, 1) * request.hami_memory_mib);
+  } else {
+    asked.memory_of = !given.held.empty() ? given.held : given.used;
+    asked.memory_share = request.hami_memory_percent > 0
+                             ? static_cast<double>(request.hami_memory_percent) * kPerCent
+                             : 1.0;
+    if (asked.memory_of.empty() && !request.asks()) {
+      asked.memory_mib = 0;
+    }
+  }
+  return asked;
+}
+
+}  // namespace podgpu

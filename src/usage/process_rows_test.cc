@@ -1,0 +1,331 @@
+#include "usage/process_rows.h"
+
+#include <gtest/gtest.h>
+
+#include "exposition/page_builder.h"
+#include "exposition/text.h"
+#include "source/testing/fake_source.h"
+#include "tests/strict_parser.h"
+#include "usage/process_sections.h"
+#include "view/accounting_view.h"
+#include "view/energy_view.h"
+#include "view/pod_use_view.h"
+
+namespace podgpu {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr char kUidOfTrainer[] = "0cc175b9-c0f1-46a8-a1c3-99e269772661";
+
+// Two GPUs whose processes the test reads, a kubelet and an API server that say what it wants.
+class ProcessRowsTest : public ::testing::Test {
+ protected:
+  explicit ProcessRowsTest(const ProcessOptions& options = {}) : rows_(options) {
+    ProcessFacts told;
+    told.uuids = {FakeDriver::Uuid(1), FakeDriver::Uuid(0)};  // In the order of meeting.
+    feed_.facts().Set(std::make_shared<const ProcessFacts>(told));
+    auto topology = std::make_shared<Topology>(FakeDriver::Gpus(2));
+    topology->epoch = 1;
+    facts_.grid =
+        std::make_shared<Grid>(topology, std::vector<const Field*>{FindField(53), FindField(150)});
+  }
+
+  static std::shared_ptr<const ProcessIdentity> Trainer(uint32_t pid, std::string container_id,
+                                                        std::string uid = kUidOfTrainer) {
+    auto identity = std::make_shared<ProcessIdentity>();
+    identity->key = {.pid = pid, .start_ticks = 1};
+    identity->name = "python3";
+    identity->place = {.pod_uid = std::move(uid), .container_id = std::move(container_id)};
+    return identity;
+  }
+  // A reading a second later, in which GPU 1 (the first that was met) has drawn so much more.
+  void Read(std::vector<std::shared_ptr<const ProcessIdentity>> who, uint64_t drawn_mj = 0) {
+    now_ += seconds(1);
+    counter_mj_ += drawn_mj;
+    std::unique_ptr<ProcessReading> reading = feed_.Begin();
+    reading->at = now_;
+    reading->wall = WallTime(seconds(1'700'000'000));
+    reading->devices.assign(2, {});
+    for (uint32_t i = 0; i < 2; ++i) {
+      reading->devices[i].device = {i};
+      reading->devices[i].at = now_;
+      reading->devices[i].counter_mj = i == 0 ? counter_mj_ : 5;
+    }
+    for (const auto& identity : who) {
+      reading->devices[0].processes.push_back(
+          {.pid = identity->key.pid, .memory_bytes = 1'024, .identity = identity});
+      reading->devices[0].busy.push_back(
+          {.pid = identity->key.pid, .busy_percent_us = 5, .sm_percent = 30});
+    }
+    feed_.Add(std::move(reading));
+  }
+  void Own(const std::vector<std::string>& containers) {
+    auto owners = std::make_shared<Owners>();
+    owners->by_entity.resize(2);
+    for (const std::string& container : containers) {
+      owners->by_entity[1].push_back({.pod_namespace = "ml",
+                                      .pod = "train-0",
+                                      .container = container,
+                                      .resource = "nvidia.com/gpu",
+                                      .pod_uid = {},
+                                      .claim = {},
+                                      .replica = {}});
+    }
+    facts_.owners = owners;
+  }
+  void TellPods(std::vector<ApiContainer> containers = {}) {
+    auto objects = std::make_shared<ApiObjects>();
+    ApiObject& pod = (*objects)["ml/train-0"];
+    pod.name_space = "ml";
+    pod.name = "train-0";
+    pod.uid = kUidOfTrainer;
+    pod.containers = std::move(containers);
+    auto api = std::make_shared<ApiFacts>();
+    api->value = objects;
+    facts_.api_pods = api;
+  }
+  void Take() {
+    facts_.now = now_;
+    rows_.Take(feed_, facts_);
+  }
+  std::string Text(Duration age = seconds(0)) const {
+    TickFacts facts = facts_;
+    facts.now = now_ + age;
+    const ProcessPage in{.rows = rows_, .facts = facts, .stale_after = seconds(5)};
+    PageBuilder page(
+        {ProcessSection(in),
+         AccountsSection(in, "energy", {EnergySlotCount, AddEnergyView, AppendEnergy}),
+         AccountsSection(in, "accounting",
+                         {AccountingSlotCount, AddAccountingView, AppendAccounting}),
+         AccountsSection(in, "pods", {PodUseSlotCount, AddPodUseView, AppendPodUses})});
+    page.Refresh(facts.grid.get(), facts.owners);
+    std::vector<Value> slots;
+    page.AppendTo(slots);
+    std::string text;
+    RenderText(*page.plan(), facts.grid.get(), slots, text);
+    EXPECT_TRUE(ParseTextStrictly(text).ok()) << ParseTextStrictly(text).status();
+    return text;
+  }
+  bool Shows(const std::string& part) const { return Text().find(part) != std::string::npos; }
+
+  ProcessFeed feed_;
+  TickFacts facts_;
+  ProcessRows rows_;
+  Instant now_{std::chrono::hours(1)};
+  uint64_t counter_mj_ = 1'000;
+};
+
+TEST_F(ProcessRowsTest, CallsDevicesByTheirNumbersOfTheTopology) {
+  Read({Trainer(11, "c1")});
+  Read({Trainer(11, "c1")}, 500);
+  Take();
+  EXPECT_TRUE(Shows("podgpu_gpu_energy_by_method_joules_total{gpu=\"1\",UUID=\"" +
+                    FakeDriver::Uuid(1) + "\",method=\"exclusive\"} 0.5\n"))
+      << Text();
+  EXPECT_TRUE(
+      Shows("my_gpu_process_energy_joules{container=\"\",container_id=\"c1\",gpu=\"1\","
+            "namespace=\"\",pid=\"11\",pod=\"\",pod_uid=\"" +
+            std::string(kUidOfTrainer) + "\",process_name=\"python3\"} 0.5\n"))
+      << Text();
+}
+
+// The API server is not asked: the kubelet gives GPU 1 to one container, and its process is named.
+TEST_F(ProcessRowsTest, NamesProcessesByTheKubeletAloneWhereADeviceHasOneOwner) {
+  Own({"main"});
+  Read({Trainer(11, "c1")});
+  Take();
+  Read({Trainer(11, "c1")}, 500);
+  Take();
+  EXPECT_TRUE(
+      Shows("my_gpu_process_energy_joules{container=\"main\",container_id=\"c1\",gpu=\"1\","
+            "namespace=\"ml\",pid=\"11\",pod=\"train-0\",pod_uid=\"" +
+            std::string(kUidOfTrainer) + "\",process_name=\"python3\"} 0.5\n"))
+      << Text();
+  const std::string pod = "{gpu=\"1\",UUID=\"" + FakeDriver::Uuid(1) +
+                          "\",namespace=\"ml\",pod=\"train-0\",pod_uid=\"" + kUidOfTrainer +
+                          "\",container=\"main\",shared=\"false\"";
+  EXPECT_TRUE(Shows("podgpu_pod_gpu_energy_joules_total" + pod + ",method=\"exclusive\"} 0.5\n"))
+      << Text();
+  EXPECT_TRUE(Shows("podgpu_pod_gpu_active_seconds_total" + pod + "} 1\n")) << Text();
+  EXPECT_EQ(rows_.unnamed().count, 0U);
+}
+
+TEST_F(ProcessRowsTest, SaysWhichProcessesOnASharedDeviceHaveNoNames) {
+  Own({"main", "side"});
+  Read({Trainer(11, "c1"), Trainer(12, "c2")});
+  Take();
+  EXPECT_FALSE(Shows("pod=\"train-0\"")) << Text();
+  EXPECT_EQ(rows_.unnamed().count, 2U);
+  EXPECT_EQ(rows_.unnamed().pid, 11U);
+  EXPECT_EQ(rows_.unnamed().gpu_id, 1U);
+  EXPECT_EQ(rows_.unnamed().owners, 2U);
+  TellPods();
+  Take();
+  EXPECT_TRUE(Shows("pod=\"train-0\"")) << Text();
+  EXPECT_EQ(rows_.unnamed().count, 0U);
+}
+
+TEST_F(ProcessRowsTest, TakesEachReadingOnce) {
+  Read({Trainer(11, "c1")});
+  Take();
+  Read({Trainer(11, "c1")}, 500);
+  Take();
+  const std::string once = Text();
+  const uint64_t generation = rows_.generation();
+  Take();
+  EXPECT_EQ(Text(), once);
+  EXPECT_EQ(rows_.generation(), generation);
+}
+
+TEST_F(ProcessRowsTest, CallsPodsAndContainersAsTheApiServerDoes) {
+  Read({Trainer(11, "c1"), Trainer(12, "c2")});
+  Take();
+  const uint64_t before = rows_.generation();
+  TellPods(
+      {{.name = "main", .id = "c1", .requests = {}}, {.name = "side", .id = "c2", .requests = {}}});
+  Take();
+  EXPECT_NE(rows_.generation(), before);
+  EXPECT_TRUE(
+      Shows("{container=\"main\",container_id=\"c1\",gpu=\"1\",namespace=\"ml\",pid=\"11\","
+            "pod=\"train-0\""))
+      << Text();
+  EXPECT_TRUE(Shows("{container=\"side\",container_id=\"c2\"")) << Text();
+}
+
+TEST_F(ProcessRowsTest, CallsAContainerAsTheKubeletDoesWhereThePodHasOneWithGpus) {
+  TellPods();
+  Own({"main"});
+  Read({Trainer(11, "c1")});
+  Take();
+  EXPECT_TRUE(Shows("my_gpu_process_active{container=\"main\",container_id=\"c1\"")) << Text();
+}
+
+TEST_F(ProcessRowsTest, GuessesNoContainerAmongTwo) {
+  TellPods();
+  Own({"main", "side"});
+  Read({Trainer(11, "c1")});
+  Take();
+  EXPECT_TRUE(Shows("my_gpu_process_active{container=\"\",container_id=\"c1\"")) << Text();
+}
+
+TEST_F(ProcessRowsTest, APodThatHasGoneIsStillCalledWhatItWas) {
+  TellPods();
+  Own({"main"});
+  Read({Trainer(11, "c1")});
+  Take();
+  auto api = std::make_shared<ApiFacts>();
+  api->value = std::make_shared<const ApiObjects>();
+  facts_.api_pods = api;
+  Own({});
+  Read({});
+  Take();
+  EXPECT_TRUE(
+      Shows("my_gpu_process_active{container=\"main\",container_id=\"c1\",gpu=\"1\","
+            "namespace=\"ml\",pid=\"11\",pod=\"train-0\",pod_uid=\"" +
+            std::string(kUidOfTrainer) + "\",process_name=\"python3\"} 0\n"))
+      << Text();
+}
+
+TEST_F(ProcessRowsTest, APodKeepsWhatItWasChargedWhenItsProcessesEnd) {
+  TellPods();
+  Own({"main"});
+  Read({Trainer(11, "c1")});
+  Read({Trainer(11, "c1")}, 500);
+  Take();
+  const std::string labels = "{gpu=\"1\",UUID=\"" + FakeDriver::Uuid(1) +
+                             "\",namespace=\"ml\",pod=\"train-0\",pod_uid=\"" + kUidOfTrainer +
+                             "\",container=\"main\",shared=\"false\"";
+  const std::string energy =
+      "podgpu_pod_gpu_energy_joules_total" + labels + ",method=\"exclusive\"} 0.5\n";
+  EXPECT_TRUE(Shows(energy)) << Text();
+  EXPECT_TRUE(Shows("podgpu_pod_gpu_allocated_seconds_total" + labels + "} 1\n")) << Text();
+  EXPECT_TRUE(Shows("podgpu_pod_gpu_active_seconds_total" + labels + "} 1\n")) << Text();
+  EXPECT_TRUE(Shows("podgpu_pod_gpu_sm_utilization_ratio" + labels + "} 0.3\n")) << Text();
+  EXPECT_TRUE(Shows("podgpu_pod_gpu_memory_used_bytes" + labels + "} 1024\n")) << Text();
+  for (int second = 0; second < 400; ++second) {
+    Read({}, 100);
+    Take();
+  }
+  EXPECT_FALSE(Shows("my_gpu_process_active{")) << "its row has gone";
+  EXPECT_TRUE(Shows("podgpu_pod_gpu_energy_joules_total" + labels + ",method=\"exclusive\"} 0.6\n"))
+      << "it ended inside the next second: " << Text();
+  EXPECT_TRUE(Shows("podgpu_pod_gpu_idle_seconds_total" + labels + "} 400\n")) << Text();
+}
+
+TEST_F(ProcessRowsTest, ThePodsOwnRowsLeaveWithThoseOfItsProcesses) {
+  TellPods();
+  Own({"main"});
+  Read({Trainer(11, "c1")});
+  Read({Trainer(11, "c1")}, 500);
+  Take();
+  Own({});
+  int with_rows = 0;
+  for (int second = 0; second < 400; ++second) {
+    Read({});
+    Take();
+    EXPECT_EQ(Shows("my_gpu_process_active{"), Shows("podgpu_pod_gpu_energy_joules_total{"))
+        << second;
+    with_rows += Shows("my_gpu_process_active{") ? 1 : 0;
+  }
+  EXPECT_EQ(with_rows, 300) << "the retention";
+  EXPECT_TRUE(Shows(",pid=\"\",pod=\"\",pod_uid=\"\",process_name=\"ended\",UUID=\"" +
+                    FakeDriver::Uuid(1) + "\",method=\"exclusive\"} 0.5\n"))
+      << "so that the GPU still adds up: " << Text();
+}
+
+TEST_F(ProcessRowsTest, SharersOfADeviceHoldItShared) {
+  TellPods();
+  Own({"main"});
+  auto owners = std::make_shared<Owners>(*facts_.owners);
+  owners->by_entity[1].push_back(owners->by_entity[1].front());
+  owners->by_entity[1].back().pod = "train-1";
+  facts_.owners = owners;
+  Read({});
+  Take();
+  EXPECT_TRUE(Shows("pod=\"train-0\",pod_uid=\"" + std::string(kUidOfTrainer) +
+                    "\",container=\"main\",shared=\"true\"} "))
+      << Text();
+  EXPECT_FALSE(Shows("train-1")) << "without its uid nobody knows which processes are its";
+}
+
+// Its processes have the hash of its file in their cgroups, and the API server another uid.
+TEST_F(ProcessRowsTest, NamesAStaticPodByTheHashOfItsFile) {
+  const std::string hash = "a81259cef8e959c624df1d456e5d3297";
+  TellPods();
+  auto objects = std::make_shared<ApiObjects>(*facts_.api_pods->value);
+  objects->at("ml/train-0").config_hash = hash;
+  auto api = std::make_shared<ApiFacts>();
+  api->value = objects;
+  facts_.api_pods = api;
+  Own({"main"});
+  Read({Trainer(11, "c1", hash)});
+  Read({Trainer(11, "c1", hash)}, 500);
+  Take();
+  EXPECT_TRUE(
+      Shows("my_gpu_process_energy_joules{container=\"main\",container_id=\"c1\",gpu=\"1\","
+            "namespace=\"ml\",pid=\"11\",pod=\"train-0\",pod_uid=\"" +
+            std::string(kUidOfTrainer) + "\",process_name=\"python3\"} 0.5\n"))
+      << Text();
+  EXPECT_TRUE(Shows("podgpu_pod_gpu_active_seconds_total{gpu=\"1\",UUID=\"" + FakeDriver::Uuid(1) +
+                    "\",namespace=\"ml\",pod=\"train-0\",pod_uid=\"" + kUidOfTrainer +
+                    "\",container=\"main\",shared=\"false\"} 1\n"))
+      << Text();
+}
+
+TEST_F(ProcessRowsTest, SaysNothingOfPodsThatNothingHasNamed) {
+  Own({"main", "side"});
+  Read({Trainer(11, "c1")});
+  Take();
+  EXPECT_FALSE(Shows("podgpu_pod_gpu_energy_joules_total{"));
+}
+
+TEST_F(ProcessRowsTest, WithdrawsNumbersThatAreOld) {
+  Read({Trainer(11, "c1")});
+  Take();
+  EXPECT_TRUE(Shows("my_gpu_process_active{"));
+  EXPECT_EQ(Text(seconds(6)).find("my_gpu_process_active{"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace podgpu
