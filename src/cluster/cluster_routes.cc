@@ -42,7 +42,7 @@ HttpResponse ServeAlive(const ClusterContext& context, const HttpRequest& /*requ
 HttpResponse ServeReady(const ClusterContext& context, const HttpRequest& /*request*/) {
   const std::shared_ptr<const ClusterCondition> condition = context.tick.condition().Get();
   if (condition == nullptr) {
-    return TextResponse(503, "not ready: the first page is not made yet\n");
+    return TextResponse(503, "not ready: the first page is not ready yet\n");
   }
   return TextResponse(condition->ready ? 200 : 503, condition->verdict + "\n");
 }
@@ -53,7 +53,7 @@ HttpResponse ServeFleet(const ClusterContext& context, const HttpRequest& reques
     return JsonResponse(400, ErrorJson(std::string(pod_namespace.status().message())));
   }
   const std::shared_ptr<const ClusterFacts> facts = context.tick.facts().Get();
-  return facts == nullptr ? JsonResponse(503, ErrorJson("the first page is not made yet"))
+  return facts == nullptr ? JsonResponse(503, ErrorJson("the first page is not ready yet"))
                           : DocumentResponse(context.fleet.Of(facts, *pod_namespace), request);
 }
 

@@ -21,7 +21,7 @@ struct HttpServerStats {
   uint64_t unauthorized = 0;   // Answered with 401: no password, or a wrong one.
   uint64_t rate_limited = 0;   // Answered with 429, as the web configuration asks.
   uint64_t cross_site = 0;     // Answered with 403: a page of another site would have changed us.
-  uint64_t foreign_host = 0;   // Answered with 403: asked by a name that is not ours.
+  uint64_t foreign_host = 0;   // Answered with 403: asked with a host name that is not allowed.
   uint64_t failed_handshakes = 0;  // Of TLS: no common version, no certificate, or a bad one.
   // The web configuration was changed and cannot be used, so that an older one is in force.
   bool web_config_is_old = false;
