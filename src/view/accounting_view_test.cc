@@ -8,7 +8,7 @@
 namespace podgpu {
 namespace {
 
-// Two GPUs of which accounting is said to be so.
+// Two GPUs with these accounting states.
 class AccountingPage {
  public:
   AccountingPage() {
@@ -52,7 +52,7 @@ bool Says(const std::string& page, const std::string& line) {
   return page.find('\n' + line) != std::string::npos;
 }
 
-TEST(AccountingView, SaysWhetherItIsOnAndCountsWhomItTells) {
+TEST(AccountingView, SaysWhetherItIsOnAndCountsShortProcesses) {
   AccountingPage page;
   page.Take(Accounting::kOn, 2, Accounting::kOff);
   page.Take(Accounting::kOn, 1, Accounting::kOff);
@@ -63,7 +63,7 @@ TEST(AccountingView, SaysWhetherItIsOnAndCountsWhomItTells) {
   EXPECT_FALSE(Says(text, "podgpu_gpu_short_processes_total{gpu=\"1\"")) << "nothing could tell";
 }
 
-TEST(AccountingView, IsAbsentWhereItCannotBeReadAndKeepsItsCount) {
+TEST(AccountingView, IsAbsentIfItCannotBeReadAndKeepsItsCount) {
   AccountingPage page;
   page.Take(Accounting::kOn, 2, Accounting::kNotPermitted);
   EXPECT_FALSE(Says(page.Text(), "podgpu_gpu_accounting_enabled{gpu=\"1\""));
