@@ -5,7 +5,8 @@
 namespace podgpu {
 namespace {
 
-// Below it nothing happens: less than one percent of the time or of the multiprocessors.
+// A GPU counts as idle below one percent of the time or of the multiprocessors: housekeeping of the
+// driver and of idle frameworks is not zero.
 constexpr double kIdleShare = 0.01;
 constexpr double kPercentOfWhole = 100;
 

@@ -72,7 +72,7 @@ TEST(AccountingView, IsAbsentIfItCannotBeReadAndKeepsItsCount) {
   EXPECT_TRUE(Says(page.Text(), "podgpu_gpu_short_processes_total{gpu=\"0\",UUID=\"GPU-a\"} 2\n"));
   page.Take(Accounting::kOn, 0, Accounting::kOn);
   page.Take(Accounting::kOn, 0, std::nullopt);
-  EXPECT_FALSE(Says(page.Text(), "podgpu_gpu_accounting_enabled{gpu=\"1\"")) << "it is gone";
+  EXPECT_FALSE(Says(page.Text(), "podgpu_gpu_accounting_enabled{gpu=\"1\"")) << "its line is gone";
 }
 
 }  // namespace

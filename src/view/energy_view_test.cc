@@ -79,7 +79,7 @@ TEST(EnergyView, ReportsTheEnergyOfADeviceByMethod) {
   page.Take(2'650, {Worker(1), Worker(2, false)},
             {{.pid = 1, .busy_percent_us = 3}, {.pid = 2, .busy_percent_us = 1}});
   EXPECT_EQ(page.Of("sm_share"), "0.75");
-  EXPECT_EQ(page.Of("outside_kubernetes"), "0.25") << "has no row, and its share is told";
+  EXPECT_EQ(page.Of("outside_kubernetes"), "0.25") << "it has no row, but its share is reported";
   EXPECT_EQ(page.Of("mig_activity"), "0");
   EXPECT_EQ(page.Of("equal"), "0");
 }
