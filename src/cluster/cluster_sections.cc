@@ -7,18 +7,30 @@
 namespace podgpu {
 
 void ClusterLines::Take(const ClusterFacts& facts) {
+  TakeNodes(facts);
+  TakeWorkloads(facts);
+}
+
+void ClusterLines::TakeNodes(const ClusterFacts& facts) {
   std::vector<Node> nodes;
   nodes.reserve(facts.states.size());
   for (size_t i = 0; i < facts.states.size(); ++i) {
     const NodeEntry& node = facts.fleet->nodes[i];
-    nodes.push_back({node.address.id, facts.states[i],
-                     node.last && !IsGood(*node.last) ? node.last : std::nullopt,
-                     node.holders_revision});
+    Node& entry = nodes.emplace_back();
+    entry.address = node.address.id;
+    entry.state = facts.states[i];
+    entry.holders_revision = node.holders_revision;
+    if (node.last && !IsGood(*node.last)) {
+      entry.failure = node.last;
+    }
   }
   if (nodes != nodes_) {
     nodes_ = std::move(nodes);
     ++nodes_generation_;
   }
+}
+
+void ClusterLines::TakeWorkloads(const ClusterFacts& facts) {
   const auto& workloads = facts.in_use.workloads;
   const auto same_name = [](const Workload& workload, const auto& entry) {
     return workload.name_space == entry.first.first && workload.name == entry.first.second;

@@ -39,6 +39,9 @@ class ClusterLines {
     std::string name_space, name;
   };
 
+  void TakeNodes(const ClusterFacts& facts);
+  void TakeWorkloads(const ClusterFacts& facts);
+
   std::vector<Node> nodes_;
   std::vector<Workload> workloads_;
   uint64_t nodes_generation_ = 0;

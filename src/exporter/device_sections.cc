@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/status.h"
 #include "exporter/page_sections.h"
 #include "health/slot_history.h"
 #include "view/pod_xids.h"
@@ -54,7 +55,9 @@ Section DcgmSection(PageState& state) {
                   page.rows.pod_values().AppendTo(page.rows.table(), own);
                 };
                 AppendUnlessStale(page, append, slots);
-                AppendFindings(state.facts.grid->findings, state.facts.devices_are_stale(), slots);
+                const Grid* const grid = state.facts.grid.get();
+                PODGPU_CHECK(grid != nullptr);
+                AppendFindings(grid->findings, state.facts.devices_are_stale(), slots);
               }};
 }
 

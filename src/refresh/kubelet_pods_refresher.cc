@@ -17,7 +17,7 @@ bool SayTheSame(const ApiObjects& one, const ApiObjects& other) {
   });
 }
 
-ApiFacts AtFirst() {
+ApiFacts NotAskedYet() {
   ApiFacts first;
   first.is_of_kubelet = true;
   first.detail = "asking the kubelet for its pods for the first time";
@@ -32,8 +32,8 @@ KubeletPodsRefresher::KubeletPodsRefresher(const Files& files, KubeletPodsRefres
       options_(std::move(options)),
       clock_(clock),
       pace_(options_.seed),
-      publisher_({.message = "the kubelet's list of pods has changed its state"}, AtFirst(), tick) {
-}
+      publisher_({.message = "the kubelet's list of pods has changed its state"}, NotAskedYet(),
+                 tick) {}
 
 void KubeletPodsRefresher::Run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {

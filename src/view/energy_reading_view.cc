@@ -6,7 +6,7 @@
 namespace podgpu {
 
 Family EnergyReadingFamily() {
-  constexpr double seconds_per_microsecond = 1e-6;
+  constexpr double kMicrosecond = 1e-6;  // In seconds.
   return {.name = "podgpu_gpu_energy_reading_timestamp_seconds",
           .help =
               "When podgpu last read the energy counter of the GPU, in seconds since 1970. All "
@@ -14,7 +14,7 @@ Family EnergyReadingFamily() {
           .type = "gauge",
           .unit = "seconds",
           .format = NumberFormat::kShortest,
-          .scale = seconds_per_microsecond};
+          .scale = kMicrosecond};
 }
 
 void AddEnergyReadingView(const ProcessAccounts& accounts, const ProcessNames& names,
