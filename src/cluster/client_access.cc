@@ -22,6 +22,7 @@ void ClientAccess::Refresh(HttpClient& client) {
   complaint_ = std::move(complaint);
 }
 
+// Changes nothing before all checks have passed, so a broken file leaves the previous credentials.
 Status ClientAccess::Use(HttpClient& client) {
   NodeWebAccess access;
   if (!path_.empty()) {

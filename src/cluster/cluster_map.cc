@@ -67,6 +67,7 @@ std::vector<NodeState> JudgeNodes(const Fleet& fleet, Instant now,
   std::set<std::string_view> names;
   for (const NodeEntry& node : fleet.nodes) {
     NodeState state = JudgeAlone(node, now, withdraw_after);
+    // Nodes are sorted by address, so the same one of two wins at each tick.
     if (Counts(state) && !names.insert(node.report->node).second) {
       state = NodeState::kDuplicate;
     }

@@ -80,6 +80,7 @@ IdleSpells ContinueIdle(const IdleSpells& spells, const NodeReport* before, cons
     }
     Instant since = read_at;
     const auto spell = spells.find(gpu.uuid);
+    // A new holder must not inherit the idle time of the previous one.
     if (spell != spells.end() && before != nullptr) {
       const auto same = std::ranges::find(before->gpus, gpu.uuid, &ReportedGpu::uuid);
       if (same != before->gpus.end() && HaveTheSameHoldersInAll(*same, gpu)) {

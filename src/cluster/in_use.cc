@@ -201,6 +201,9 @@ InUse SumInUse(const ClusterMap& map, bool is_known, InUseMeaning meaning) {
   return in_use;
 }
 
+// Works on the name alone: reports of nodes do not have the owners of pods.  Only suffixes in the
+// alphabet and length that Kubernetes uses are removed, so a pod named "train-large" keeps its
+// name.
 std::string_view WorkloadOf(std::string_view pod) {
   constexpr size_t kPodLetters = 5;        // The suffix of every pod that a controller creates.
   constexpr size_t kShortestTemplate = 6;  // The suffix of a Deployment's ReplicaSet.

@@ -59,6 +59,9 @@ struct AnsweredDevice {
 // By GPU and instance.
 using AnsweredDevices = std::map<std::pair<std::string_view, std::string_view>, AnsweredDevice>;
 
+// Several series may be of one GPU: replicas of an exporter, or copies of a row for each pod.  The
+// largest valid value counts.  The row of a GPU in MIG mode does not count if its instances have
+// rows.
 AnsweredDevices GatherDevices(const std::vector<AnsweredSeries>& series, const MeasureQuery& query,
                               bool prefers_exported) {
   std::set<std::string_view> partitioned;

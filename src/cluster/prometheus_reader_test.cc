@@ -70,7 +70,7 @@ TEST(PrometheusAnswer, IsRefusedWithOneLineIfItIsInvalid) {
   for (const std::string& body : bodies) {
     const auto series = ReadPrometheusAnswer(body);
     ASSERT_EQ(series.status().code(), absl::StatusCode::kInvalidArgument) << body;
-    EXPECT_NE(series.status().message().find("Is the address that of a Prometheus?"),
+    EXPECT_NE(series.status().message().find("Check that the address is a Prometheus server"),
               std::string::npos)
         << series.status();
   }

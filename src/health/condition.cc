@@ -18,6 +18,8 @@ std::string Seconds(std::chrono::duration<double> duration) {
   return absl::StrFormat("%.1f s", duration.count());
 }
 
+// The first that applies counts: a hung call explains everything after it, and the state that the
+// source itself reports explains missing values.
 // A source that answers is not healthy for that reason alone: it may give no value of any device.
 PartCondition JudgeDriver(const ConditionBasis& basis) {
   if (basis.hung_call) {

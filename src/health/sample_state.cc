@@ -38,6 +38,8 @@ bool AddAbsences(const Grid& grid, EntityId column, SampleVerdict& verdict) {
     if (value.present()) {
       continue;  // A text.
     }
+    // Precedence: a stale value decides at once; else the first reason that is no excuse counts,
+    // else the first excuse.
     if (value.absence() == Absence::kStale) {
       verdict = {SampleState::kStale, Absence::kStale};
       return false;
