@@ -235,7 +235,7 @@ ClusterCondition JudgeCluster(const ClusterFacts& facts) {
     return {false, "not ready: " + facts.list->detail};
   }
   if (waiting > 0 || nodes < facts.list->addresses.size()) {
-    return {false, absl::StrFormat("not ready: %d of %d nodes have not been requested yet",
+    return {false, absl::StrFormat("not ready: %d of %d nodes have not been contacted yet",
                                    waiting + facts.list->addresses.size() - nodes,
                                    facts.list->addresses.size())};
   }

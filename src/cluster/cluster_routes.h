@@ -1,7 +1,7 @@
 // The table of endpoints of the cluster role.
 //
 // /metrics and /metrics/nodes send the bytes of the latest snapshots. /healthz tells only whether
-// the tick thread runs; /readyz tells whether every found node has been requested once.  All
+// the tick thread runs; /readyz tells whether every found node has been contacted once.  All
 // borrowed objects must outlive the server that calls the handler.
 #pragma once
 

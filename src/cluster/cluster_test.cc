@@ -228,11 +228,11 @@ TEST_F(ClusterTest, WithdrawsAHungNodeAndServesItAgainLater) {
 }
 
 TEST_F(ClusterTest, NamesNodesThatHangOrDoNotExist) {
-  const Listener mute = Listen({.host = "127.0.0.1", .port = 0, .path = {}}, system_files_).value();
-  std::string nobody;
-  { nobody = FakeNode("").address(); }
+  const Listener hung = Listen({.host = "127.0.0.1", .port = 0, .path = {}}, system_files_).value();
+  std::string closed;
+  { closed = FakeNode("").address(); }
   deadline_ = milliseconds(50);
-  Start({"127.0.0.1:" + std::to_string(mute.port), nobody});
+  Start({"127.0.0.1:" + std::to_string(hung.port), closed});
   AwaitPart("/metrics", "state=\"unreachable\",reason=\"timeout\"} 1\n");
   AwaitPart("/metrics", "state=\"unreachable\",reason=\"no_connection\"} 1\n");
   AwaitPart("/readyz", "ready: 0 of 2 nodes answer, with 0 GPUs; 2 unreachable");

@@ -133,7 +133,7 @@ TEST_F(ClusterTickTest, SaysWhatItWaitsFor) {
   waiting->nodes.pop_back();
   fleet_.Set(waiting);
   tick.Once();
-  EXPECT_EQ(tick.condition().Get()->verdict, "not ready: 2 of 4 nodes have not been requested yet");
+  EXPECT_EQ(tick.condition().Get()->verdict, "not ready: 2 of 4 nodes have not been contacted yet");
   SetThreeNodes();
   tick.Once();
   EXPECT_TRUE(tick.condition().Get()->ready);

@@ -31,7 +31,7 @@ Resolver Knowing(std::map<std::string, std::vector<std::string>> names) {
     }
     return host.find_first_not_of("0123456789.") == std::string::npos
                ? StatusOr<std::vector<std::string>>(std::vector<std::string>{host})
-               : absl::UnavailableError("\"" + host + "\" cannot be looked up: nobody knows it");
+               : absl::UnavailableError("\"" + host + "\" cannot be looked up: unknown name");
   };
 }
 
@@ -55,7 +55,7 @@ TEST(FindNodes, LooksUpEachHostOfAFile) {
                                       {"gpu-1:9400", "10.0.0.1", 9400, "gpu-1", ""},
                                       {"gpu-2:80", "10.0.0.2", 80, "gpu-2", ""}}));
   EXPECT_EQ(found->complaints,
-            std::vector<std::string>{"/nodes: \"lost\" cannot be looked up: nobody knows it"});
+            std::vector<std::string>{"/nodes: \"lost\" cannot be looked up: unknown name"});
 }
 
 TEST(FindNodes, FindsEveryAddressOfAName) {

@@ -28,8 +28,7 @@ struct PollerOptions {
   HttpClientOptions client;  // The deadline applies to one request.
   size_t max_report_bytes = size_t{4} << 20;
   std::chrono::milliseconds publish_every{1'000};
-  std::string
-      node_web_config;  // TLS and credentials for nodes; empty: plain HTTP.  Read again every 10 s.
+  std::string node_web_config;  // TLS and credentials; empty: plain HTTP.  Read every 10 s.
   uint32_t seed = 0;
 };
 

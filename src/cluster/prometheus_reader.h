@@ -45,8 +45,7 @@ struct PrometheusOptions {
   std::optional<PrometheusUrl> url;  // Empty: no Prometheus is queried.
   std::string matchers;              // Added to each selector: cluster="a", or empty.
   std::string tenant;                // X-Scope-OrgID; empty: none.
-  std::string
-      web_config;  // Same format as --node-web-config; empty: no TLS settings, no credentials.
+  std::string web_config;            // As --node-web-config; empty: no TLS settings.
   std::chrono::milliseconds interval{15'000};
   HttpClientOptions client{.max_body_bytes = size_t{64} << 20};
   InUseMeaning meaning = InUseMeaning::kValue;

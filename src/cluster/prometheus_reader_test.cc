@@ -253,9 +253,9 @@ TEST_F(ClusterOfPrometheusTest, ServesTheValuesOfPrometheus) {
 
 // The cluster role runs without Prometheus; it only lacks the mean.
 TEST_F(ClusterOfPrometheusTest, RunsWhilePrometheusIsDown) {
-  std::string nobody;
-  { nobody = FakePrometheus().url(); }
-  Start(nobody);
+  std::string closed;
+  { closed = FakePrometheus().url(); }
+  Start(closed);
   const std::string page =
       AwaitPart("podgpu_cluster_prometheus_queries_total{result=\"no_connection\"} 4\n");
   EXPECT_NE(page.find("podgpu_cluster_prometheus_up{measure=\"memory_copy\"} 0\n"),
@@ -293,9 +293,9 @@ TEST_F(ClusterOfPrometheusTest, KeepsTheLastSumsWhileAnswersAreWrong) {
 }
 
 TEST_F(ClusterOfPrometheusTest, WithdrawsOldSumsAndCanStopWhileAQueryHangs) {
-  const Listener mute = Listen({.host = "127.0.0.1", .port = 0, .path = {}}, system_files_).value();
+  const Listener hung = Listen({.host = "127.0.0.1", .port = 0, .path = {}}, system_files_).value();
   options_.poller.client.deadline = milliseconds(20);
-  Start("http://127.0.0.1:" + std::to_string(mute.port));
+  Start("http://127.0.0.1:" + std::to_string(hung.port));
   AwaitPart("podgpu_cluster_prometheus_queries_total{result=\"timeout\"} 4\n");
   EXPECT_TRUE(cluster_->Stop(std::chrono::hours(1)));
 }

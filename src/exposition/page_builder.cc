@@ -52,8 +52,9 @@ bool PageBuilder::Refresh(const Grid* grid, const std::shared_ptr<const Owners>&
   return true;
 }
 
-// A plan depends on the devices, the fields, the owners, the label values and the generations. This
-// runs at each tick, so it compares cheap things first and never builds a plan to find out.
+// A plan depends on the generations of its sections, the devices, the fields, the owners and the
+// values in labels.  This runs at each tick, so it compares these and never builds a plan to
+// compare.
 bool PageBuilder::IsCurrent(const Grid* grid, const std::shared_ptr<const Owners>& owners) const {
   if (plan_ == nullptr || basis_.has_grid != (grid != nullptr)) {
     return false;

@@ -164,9 +164,8 @@ void PlanBuilder::DependsOn(const Grid& grid, uint32_t cell) {
        .text = value.kind() == Value::Kind::kText ? grid.text(value) : std::string()});
 }
 
-// Families are in order of field id, so the last ones, profiling fields and links, are left out
-// first. A family is kept or left out whole: sums and joins over a part of its series would be
-// wrong.
+// A family is kept or left out whole: sums and joins over a part of its series would be wrong.
+// DCGM families are in order of field id, so those of the highest ids are left out first.
 size_t PlanBuilder::TrimTo(size_t budget) {
   size_t left = 0;
   for (const auto& series : series_by_family_) {

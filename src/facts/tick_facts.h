@@ -26,16 +26,15 @@
 
 namespace podgpu {
 
-// What is to be said of our own configuration; made at the start and at each reload.
+// The state and the warnings of the configuration; made at the start and at each reload.
 struct ConfigNotes {
-  std::string counters;  // Where the list of metrics is from: a path.
-  size_t metrics = 0;    // On it.
-  std::vector<std::string>
-      warnings;                 // A line each: what was asked for and serves nothing, and why.
-  uint64_t reloads = 0;         // That were taken over.
-  uint64_t failed_reloads = 0;  // That were refused, so that the list from before stayed.
-  std::string refusal = {};     // Of the last one; empty when it was taken over.
-  WallTime loaded_at{};         // When the list that is served was read.
+  std::string counters;               // Where the list of metrics is from: a path.
+  size_t metrics = 0;                 // On it.
+  std::vector<std::string> warnings;  // Entries without effect, and why.
+  uint64_t reloads = 0;               // That were taken over.
+  uint64_t failed_reloads = 0;        // That were refused, so that the list from before stayed.
+  std::string refusal = {};           // Of the last one; empty when it was taken over.
+  WallTime loaded_at{};               // When the list that is served was read.
 };
 
 struct TickFacts {

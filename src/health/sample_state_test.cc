@@ -22,7 +22,7 @@ Grid StaleNode() {
   return grid;
 }
 
-// What a GPU's state is if this reading is the last of many.
+// Returns the state of a GPU if all readings so far were like this one.
 DeviceState StateIn(const Grid& grid, size_t gpu) {
   const SampleState state = JudgeSamples(grid, gpu).state;
   GpuFreshness freshness;

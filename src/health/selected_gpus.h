@@ -42,11 +42,10 @@ class SelectedGpus {
   const DeviceSelections selections_;
   std::optional<uint64_t> epoch_;  // Of the last topology.
   GpuSet excluded_;
-  std::vector<std::string> missing_;          // Logged.
-  std::vector<std::string> warnings_;         // The missing devices of -d.
-  std::shared_ptr<const ConfigNotes> notes_;  // What AddTo was given.
-  std::shared_ptr<const ConfigNotes>
-      returned_;  // What AddTo returned; null when it is out of date.
+  std::vector<std::string> missing_;             // Logged.
+  std::vector<std::string> warnings_;            // The missing devices of -d.
+  std::shared_ptr<const ConfigNotes> notes_;     // What AddTo was given.
+  std::shared_ptr<const ConfigNotes> returned_;  // Result of AddTo; null: out of date.
 };
 
 }  // namespace podgpu

@@ -60,7 +60,8 @@ TEST(AccountingView, SaysWhetherItIsOnAndCountsShortProcesses) {
   EXPECT_TRUE(Says(text, "podgpu_gpu_accounting_enabled{gpu=\"0\",UUID=\"GPU-a\"} 1\n")) << text;
   EXPECT_TRUE(Says(text, "podgpu_gpu_accounting_enabled{gpu=\"1\",UUID=\"GPU-b\"} 0\n")) << text;
   EXPECT_TRUE(Says(text, "podgpu_gpu_short_processes_total{gpu=\"0\",UUID=\"GPU-a\"} 3\n"));
-  EXPECT_FALSE(Says(text, "podgpu_gpu_short_processes_total{gpu=\"1\"")) << "nothing could tell";
+  EXPECT_FALSE(Says(text, "podgpu_gpu_short_processes_total{gpu=\"1\""))
+      << "the number is not known";
 }
 
 TEST(AccountingView, IsAbsentIfItCannotBeReadAndKeepsItsCount) {

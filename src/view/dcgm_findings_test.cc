@@ -158,7 +158,7 @@ TEST(DcgmFindings, AreWithdrawnWhenTheyAreOldOrNotCounted) {
   EXPECT_EQ(node.Lines(), "");
 }
 
-TEST(DcgmFindings, ShowElevenVerdictsOfEachGpuWhateverIsSelected) {
+TEST(DcgmFindings, ShowElevenVerdictsOfEachGpuForAnySelection) {
   FoundNode node(2, 2, "DCGM_EXP_GPU_HEALTH_STATUS,gauge,h\n");
   node.options.selections.gpus = ParseDeviceSelection("g:1").value();
   node.grid.findings.health.resize(2);

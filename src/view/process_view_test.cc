@@ -327,7 +327,7 @@ TEST(ProcessView, ADeviceWithoutANameHasNoRows) {
   page.Take({Trainer(4101, 100, "python3")}, 0);
   page.names.gpus.clear();
   EXPECT_EQ(page.Text(), "");
-  EXPECT_EQ(page.Slots().size(), 2U + 10U) << "the numbers of others stay where they are";
+  EXPECT_EQ(page.Slots().size(), 2U + 10U) << "the slots of other processes do not move";
 }
 
 TEST(ProcessView, AllocatesNothingPerTick) {

@@ -38,10 +38,9 @@ struct CardUser {
     bool operator==(const Card&) const = default;
   };
   std::string name_space, pod, container;
-  std::string
-      container_id;  // Id of the container runtime; empty if there is none yet, or it is not known.
-  bool is_told = false;     // Its processes can be distinguished from those of other containers.
-  std::vector<Card> cards;  // Ascending.
+  std::string container_id;  // From the container runtime; empty if not known.
+  bool is_told = false;      // Its processes can be distinguished from those of other containers.
+  std::vector<Card> cards;   // Ascending.
   std::optional<CardsAsked> asked;
   bool operator==(const CardUser&) const = default;
 };

@@ -50,7 +50,7 @@ class VcudaView : public ::testing::Test {
   std::shared_ptr<Grid> grid_;
 };
 
-// With C for the label of the container, and N for those of namespace, node and pod.
+// C stands for the label of the container, N for the labels of namespace, node and pod.
 std::string Shortened(std::string page) {
   const std::pair<std::string_view, std::string_view> words[] = {
       {R"(container_name="main")", "C"},

@@ -72,7 +72,7 @@ export function holders(fleet, i) {
   if (hidden > 0) names.push(`${hidden} not shown`);
   if (names.length > 0) return names.join(', ');
   if (fleet.kind[i] === FREE) return 'free';
-  return fleet.kind[i] === LOST && fleet.nodes[fleet.node[i]].ownersKnown ? 'nobody' : 'not known';
+  return fleet.kind[i] === LOST && fleet.nodes[fleet.node[i]].ownersKnown ? 'none' : 'not known';
 }
 
 export function span(seconds) {
