@@ -22,7 +22,7 @@ std::optional<uint16_t> PortNumber(std::string_view text) {
              : std::nullopt;
 }
 
-// A port as Kubernetes names one: lower case, or a number.
+// A port as in Kubernetes: a lower-case name or a number.
 bool IsPort(std::string_view text) {
   constexpr size_t kLongestName = 15;
   const bool is_number = text.find_first_not_of("0123456789") == std::string_view::npos;
@@ -36,7 +36,7 @@ bool IsSelector(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-// Takes NAMESPACE/SELECTED apart, and the port behind it.
+// Splits NAMESPACE/SELECTED:PORT.
 StatusOr<ApiNodesOption> ParseSelected(std::string_view text, ApiCollection collection,
                                        std::string_view form) {
   ApiNodesOption option;
@@ -49,9 +49,7 @@ StatusOr<ApiNodesOption> ParseSelected(std::string_view text, ApiCollection coll
   if (slash == std::string_view::npos || slash >= named.size() ||
       !IsObjectName(named.substr(0, slash)) || (has_port && !IsPort(port))) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("must be %s or %s:PORT, the port by its name "
-                        "or number",
-                        form, form));
+        absl::StrFormat("must be %s or %s:PORT, PORT is a name or a number", form, form));
   }
   option.name_space = named.substr(0, slash);
   option.selected = named.substr(slash + 1);
@@ -59,8 +57,8 @@ StatusOr<ApiNodesOption> ParseSelected(std::string_view text, ApiCollection coll
   return option;
 }
 
-// The port that is wanted of those that are there, or `usual` where none is wanted by name; nothing
-// when that cannot be said.
+// Chooses the wanted port from `ports`, or `usual` if no port is named; empty if the choice is not
+// clear.
 std::optional<uint16_t> ChoosePort(const std::vector<ApiPort>& ports, const std::string& wanted,
                                    std::optional<uint16_t> usual) {
   if (const std::optional<uint16_t> number = PortNumber(wanted)) {
@@ -79,15 +77,15 @@ NodeAddress AddressAt(const std::string& ip, uint16_t port, std::string certific
   return {ToString({ip, port}), ip, port, std::move(certificate_name), node};
 }
 
-// The endpoints of one slice.
+// Adds the endpoints of one slice.
 void AddSlice(const ApiNodesOption& option, const ApiObject& slice, FoundNodes& found) {
   const std::optional<uint16_t> port = ChoosePort(
       slice.ports, option.port,
       slice.ports.size() == 1 ? std::optional(slice.ports.front().number) : std::nullopt);
   if (!port) {
     found.complaints.push_back(absl::StrFormat(
-        "the Service %s/%s has no port called %s. Say which, as endpoints:%s/%s:PORT",
-        option.name_space, option.selected,
+        "the Service %s/%s has no port named %s. Name one: endpoints:%s/%s:PORT", option.name_space,
+        option.selected,
         Quoted(option.port.empty() ? kUsualPortName : std::string_view(option.port)),
         option.name_space, option.selected));
     return;
@@ -100,7 +98,7 @@ void AddSlice(const ApiNodesOption& option, const ApiObject& slice, FoundNodes& 
   }
 }
 
-// A Service of both families has each endpoint in two slices; then one of them is asked.
+// A Service with IPv4 and IPv6 has each endpoint in two slices; only one address of each is used.
 FoundNodes NodesInSlices(const ApiNodesOption& option, const ApiObjects& slices) {
   const auto is_of = [](std::string_view type) {
     return [type](const auto& entry) { return entry.second.address_type == type; };
@@ -118,7 +116,7 @@ FoundNodes NodesInSlices(const ApiNodesOption& option, const ApiObjects& slices)
 void AddPod(const ApiNodesOption& option, const ApiObject& pod, FoundNodes& found) {
   if (!MayBeAPods(pod.ip)) {
     found.complaints.push_back(
-        absl::StrFormat("the pod %s/%s says that its address is %s, which no pod of a network has",
+        absl::StrFormat("the pod %s/%s reports the address %s, which is not a valid pod address",
                         pod.name_space, pod.name, Quoted(pod.ip)));
     return;
   }
@@ -130,8 +128,8 @@ void AddPod(const ApiNodesOption& option, const ApiObject& pod, FoundNodes& foun
   if (port) {
     found.addresses.push_back(AddressAt(pod.ip, *port, pod.ip, pod.node));
   } else {
-    found.complaints.push_back(absl::StrFormat("the pod %s/%s has no port called %s",
-                                               pod.name_space, pod.name, Quoted(option.port)));
+    found.complaints.push_back(absl::StrFormat("the pod %s/%s has no port named %s", pod.name_space,
+                                               pod.name, Quoted(option.port)));
   }
 }
 
@@ -153,7 +151,7 @@ StatusOr<ApiNodesOption> ParseEndpointsOption(std::string_view text) {
                           ParseSelected(text, ApiCollection::kEndpointSlices, kForm));
   if (!IsObjectName(option.selected)) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("%s is no name of a Service", Quoted(option.selected)));
+        absl::StrFormat("%s is not a valid Service name", Quoted(option.selected)));
   }
   return option;
 }
@@ -181,9 +179,9 @@ FoundNodes NodesIn(const ApiNodesOption& option, const ApiObjects& objects) {
                                                              : NodesInPods(option, objects);
 }
 
-std::string NobodyThere(const ApiNodesOption& option) {
+std::string WhyNoNodes(const ApiNodesOption& option) {
   return option.collection == ApiCollection::kEndpointSlices
-             ? absl::StrFormat("the Service %s/%s has no endpoint that is ready", option.name_space,
+             ? absl::StrFormat("the Service %s/%s has no ready endpoint", option.name_space,
                                option.selected)
              : absl::StrFormat("no pod of the namespace %s with the labels %s has an address",
                                option.name_space, option.selected);

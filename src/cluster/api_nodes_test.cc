@@ -51,12 +51,12 @@ TEST(ApiNodesOption, NamesAServiceOrLabels) {
   const ApiNodesOption pods = ParsePodsOption("gpu/app=podgpu,tier in (a,b):9500").value();
   EXPECT_EQ(ScopeOf(pods).labels, "app=podgpu,tier in (a,b)");
   EXPECT_EQ(pods.port, "9500");
-  // A key of labels has a slash of its own.
+  // The key of a label may contain a slash.
   EXPECT_EQ(ParsePodsOption("gpu/app.kubernetes.io/name=podgpu")->selected,
             "app.kubernetes.io/name=podgpu");
 }
 
-TEST(ApiNodesOption, RefusesWhatNamesNothing) {
+TEST(ApiNodesOption, RefusesIncompleteNames) {
   for (const std::string_view wrong :
        {"", "podgpu", "/podgpu", "gpu/", "Gpu/podgpu", "gpu/podgpu:", "gpu/podgpu:0",
         "gpu/podgpu:70000", "gpu/podgpu:Metrics", "gpu/a/b", "gpu:80/podgpu", "../x/podgpu"}) {
@@ -83,7 +83,7 @@ TEST(NodesIn, AreTheReadyEndpointsOfAService) {
             "[fd00::1]:9400 gpu-1");
 }
 
-TEST(NodesIn, TakeThePortThatIsMeant) {
+TEST(NodesIn, TakeThePortThatTheOptionNames) {
   struct Row {
     std::string_view option;
     std::vector<ApiPort> ports;
@@ -120,20 +120,20 @@ TEST(NodesIn, ArePodsThatHaveAnAddress) {
   const FoundNodes named = NodesIn(ParsePodsOption("gpu/app=podgpu:metrics").value(), pods);
   EXPECT_EQ(NodesText(named.addresses), "10.0.0.1:9500 gpu-1");
   EXPECT_EQ(named.complaints,
-            std::vector<std::string>{"the pod gpu/b has no port called \"metrics\""});
+            std::vector<std::string>{"the pod gpu/b has no port named \"metrics\""});
 }
 
-// A user who may write the status of a pod would have the cluster role ask itself, or the cloud's
-// metadata server.
-TEST(NodesIn, AreNoPodsWhoseAddressIsOfTheHostItself) {
+// Otherwise a user with the permission to write the status of a pod could make the cluster role
+// send requests to itself or to the cloud's metadata server.
+TEST(NodesIn, LeaveOutPodsWithAnAddressThatNoPodCanHave) {
   const ApiObjects pods = {{"gpu/a", PodAt("127.0.0.1", "gpu-1", {})},
                            {"gpu/b", PodAt("169.254.169.254", "gpu-2", {})},
                            {"gpu/c", PodAt("10.0.0.1", "gpu-3", {})}};
   const FoundNodes found = NodesIn(ParsePodsOption("gpu/app=podgpu").value(), pods);
   EXPECT_EQ(NodesText(found.addresses), "10.0.0.1:9400 gpu-3");
   ASSERT_EQ(found.complaints.size(), 2U);
-  EXPECT_NE(found.complaints[1].find("says that its address is \"169.254.169.254\", which no pod "
-                                     "of a network has"),
+  EXPECT_NE(found.complaints[1].find("reports the address \"169.254.169.254\", which is not a "
+                                     "valid pod address"),
             std::string::npos)
       << found.complaints[1];
 }
@@ -212,7 +212,7 @@ TEST_F(ApiDiscoveryTest, FollowsTheEndpointsOfAService) {
   server_.Delete(kSlices, "gpu/b");
   AwaitNodes("");
   EXPECT_EQ(discovery_->nodes().Get()->detail,
-            "0 nodes are known: the Service gpu/podgpu has no endpoint that is ready");
+            "0 nodes are known: the Service gpu/podgpu has no ready endpoint");
   const std::vector<std::string> requests = server_.requests();
   ASSERT_EQ(requests.size(), 2U) << "one list, one watch";
   EXPECT_EQ(requests[0],
@@ -243,7 +243,7 @@ TEST_F(ApiDiscoveryTest, FollowsPodsByTheirLabels) {
             "&limit=500");
 }
 
-TEST_F(ApiDiscoveryTest, KeepsItsNodesWhileTheServerFailsAndListsAnewWhenItForgot) {
+TEST_F(ApiDiscoveryTest, KeepsItsNodesWhileTheServerFailsAndListsAgainAfter410) {
   PutSlice("a", Endpoint("10.0.0.1", "gpu-1"));
   Start("endpoints:gpu/podgpu");
   server_.AwaitWatches(1);
@@ -252,12 +252,12 @@ TEST_F(ApiDiscoveryTest, KeepsItsNodesWhileTheServerFailsAndListsAnewWhenItForgo
   EXPECT_EQ(NodesText(discovery_->nodes().Get()->addresses), "10.0.0.1:9400 gpu-1");
   EXPECT_GE(discovery_->nodes().Get()->failures, 1U);
   PutSlice("a", Endpoint("10.0.0.4", "gpu-4"));
-  server_.ForgetHistory();  // 410 for who goes on from before.
+  server_.ForgetHistory();  // Watches that continue get 410.
   server_.SetDown(false);
   AwaitNodes("10.0.0.4:9400 gpu-4");
 }
 
-TEST_F(ApiDiscoveryTest, GoesOnWithTheTokenThatIsInItsFileByThen) {
+TEST_F(ApiDiscoveryTest, ReadsTheTokenFileAgainForEachAttempt) {
   PutSlice("a", Endpoint("10.0.0.1", "gpu-1"));
   Start("endpoints:gpu/podgpu");
   server_.AwaitWatches(1);
@@ -281,7 +281,7 @@ TEST_F(ApiDiscoveryTest, NamesTheRightThatIsMissing) {
       "the API server answers 403 to list endpointslices: \"Refused as the test wants\". Grant "
       "get, list and "
       "watch of endpointslices (discovery.k8s.io) in the namespace gpu by a Role; the 0 nodes "
-      "from before stay");
+      "found before stay");
   server_.Refuse(0, 403);
   AwaitNodes("10.0.0.1:9400 gpu-1");
 }

@@ -7,21 +7,22 @@
 namespace podgpu {
 
 void ClientAccess::Refresh(HttpClient& client) {
-  constexpr std::chrono::seconds kBetweenLooksAtIt{10};
+  constexpr std::chrono::seconds kCheckInterval{10};
   const Instant now = clock_.Now();
-  if (looked_at_ && (path_.empty() || now < *looked_at_ + kBetweenLooksAtIt)) {
+  if (checked_at_ && (path_.empty() || now < *checked_at_ + kCheckInterval)) {
     return;
   }
-  looked_at_ = now;
+  checked_at_ = now;
   const Status status = Use(client);
   std::string complaint(status.message());
   if (complaint != complaint_ && !status.ok()) {
-    Log(LogLevel::kError, "what servers are asked with cannot be used; the one from before stays",
+    Log(LogLevel::kError, "new credentials for servers cannot be used; the previous ones stay",
         {{"error", complaint}});
   }
   complaint_ = std::move(complaint);
 }
 
+// Changes nothing before all checks have passed, so a broken file leaves the previous credentials.
 Status ClientAccess::Use(HttpClient& client) {
   NodeWebAccess access;
   if (!path_.empty()) {
@@ -38,8 +39,8 @@ Status ClientAccess::Use(HttpClient& client) {
   access_ = std::move(access);
   if (!access_.authorization.empty() && !access_.tls && !std::exchange(has_warned_, true)) {
     Log(LogLevel::kWarn,
-        "insecure_http: a token or password is sent over plain HTTP, where others on the way can "
-        "read it. Use TLS: add tls_config",
+        "insecure_http: a token or password is sent over plain HTTP, where others on the network "
+        "can read it. Use TLS: add tls_config",
         {{"file", path_}});
   }
   return absl::OkStatus();

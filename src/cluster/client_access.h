@@ -1,9 +1,8 @@
-// Keeps what an HttpClient asks with in line with a file: authorities, certificate, token or
-// password.
+// Keeps the credentials of an HttpClient up to date with a file: CA certificates, client
+// certificate, token or password.
 //
-// Whoever asks many servers for long needs a token or certificate that was replaced to be in force
-// without a start; what cannot be used leaves the one from before, and the log says why, once.  The
-// thread that runs the client.
+// A replaced token or certificate takes effect without a restart.  If the new one cannot be used,
+// the previous one stays, and the log says why, once.  Used on the thread that runs the client.
 #pragma once
 
 #include <optional>
@@ -17,13 +16,12 @@ namespace podgpu {
 
 class ClientAccess {
  public:
-  // `path` of a file as node_web_config.h reads it; empty: none.  `always_tls`: TLS also where the
-  // file says nothing of it.  All borrowed things outlive it.
+  // `path`: a file in the format of node_web_config.h; empty: none. `always_tls`: use TLS even if
+  // the file does not mention it.  All borrowed objects must outlive it.
   ClientAccess(std::string path, bool always_tls, const Files& files, Clock& clock)
       : path_(std::move(path)), always_tls_(always_tls), files_(files), clock_(clock) {}
 
-  // Looks at the file when it is time, each 10 s, and has `client` ask so.  To be called before
-  // the first question.
+  // Reads the file again every 10 s and applies it to `client`.  Call it before the first request.
   void Refresh(HttpClient& client);
 
   const NodeWebAccess& access() const { return access_; }
@@ -36,9 +34,9 @@ class ClientAccess {
   const Files& files_;
   Clock& clock_;
   NodeWebAccess access_;
-  std::optional<Instant> looked_at_;
-  std::string complaint_;    // What was said of it last.
-  bool has_warned_ = false;  // That a secret is sent in clear.
+  std::optional<Instant> checked_at_;
+  std::string complaint_;    // The last logged error.
+  bool has_warned_ = false;  // A warning was logged that a secret is sent in clear text.
 };
 
 }  // namespace podgpu

@@ -35,8 +35,8 @@ PrometheusOptions PrometheusOptionsOf(const ClusterOptions& options) {
   return prometheus;
 }
 
-// Whether the file with the credentials for servers can be used; `path` may be empty.  `wants_tls`:
-// TLS may be configured; `is_tls`: it is used whatever the file says.
+// Checks the file with the credentials for servers; `path` may be empty. `wants_tls`: the file may
+// configure TLS. `is_tls`: TLS is used even if the file does not configure it.
 Status CheckAccess(const std::string& path, const Files& files, bool wants_tls, bool is_tls) {
   if (path.empty()) {
     return absl::OkStatus();
@@ -57,7 +57,8 @@ Status CheckAccess(const std::string& path, const Files& files, bool wants_tls, 
   return CheckSecrecy(access, path);
 }
 
-// What is wrong now is a mistake of whoever starts it; later it is weather.
+// A bad file at the start is a configuration mistake and stops the program.  Later the previous
+// nodes stay.
 Status CheckNodeFile(const NodesOption& nodes, const Files& files) {
   if (nodes.kind != NodesOption::Kind::kFile) {
     return absl::OkStatus();
@@ -65,7 +66,7 @@ Status CheckNodeFile(const NodesOption& nodes, const Files& files) {
   const StatusOr<std::string> text = files.Read(nodes.path);
   if (!text.ok()) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "--nodes: %s. Write one address a line there, or mount the file", text.status().message()));
+        "--nodes: %s. Mount the file, with one address a line", text.status().message()));
   }
   return ParseNodeFile(*text, nodes.path).status();
 }
@@ -133,7 +134,7 @@ bool Cluster::Stop(milliseconds patience) {
     all_ended = worker->JoinWithin(std::max(left, milliseconds(0))) && all_ended;
   }
   if (!all_ended) {
-    Log(LogLevel::kWarn, "a name server does not answer; ending without it");
+    Log(LogLevel::kWarn, "name lookup hangs; stopping without waiting for it");
   }
   return all_ended;
 }

@@ -1,10 +1,9 @@
-// The cluster role, assembled: threads, what they share, and the order in which all of it starts
-// and ends.
+// Assembles the cluster role: its threads, their shared objects, and the order of start and stop.
 //
-// Four threads of its own: discovery finds nodes, nodes asks them, tick makes pages, http serves
-// them (a second one where --in-use-listen asks for it, and prometheus where one is asked). Several
-// instances may run: each asks all nodes and is complete.  Start and Stop belong to one thread, the
-// caller of main.
+// It has four threads: discovery finds nodes, nodes requests their reports, tick makes pages, http
+// serves them. --in-use-listen adds a second http thread, --in-use-prometheus a thread prometheus.
+// Several instances may run: each requests all nodes and serves complete pages.  Start and Stop are
+// called on one thread, the main thread.
 #pragma once
 
 #include <chrono>
@@ -30,12 +29,12 @@ struct ClusterOptions {
   PollerOptions poller;
   std::chrono::milliseconds withdraw_after{0};  // 0: four intervals, at least a minute.
   bool deprecated_map = false;
-  PrometheusOptions prometheus;  // Without a URL the nodes say what is in use.
+  PrometheusOptions prometheus;  // Without a URL the reports of the nodes tell what is in use.
   InUseMeaning in_use = InUseMeaning::kValue;
-  std::string in_use_address;  // Empty: no listener for it alone.
+  std::string in_use_address;  // Empty: no separate listener.
 };
 
-// The seams that main.cc or a test fills.  All outlive the Cluster.
+// The interfaces that main.cc or a test provides.  All must outlive the Cluster.
 struct ClusterSeams {
   Clock& clock;
   const Files& files;
@@ -44,17 +43,17 @@ struct ClusterSeams {
 
 class Cluster {
  public:
-  // kInvalidArgument for a mistake in a file of nodes, or an address that is taken.
+  // kInvalidArgument for a mistake in the file of nodes, or a listen address that is in use.
   static StatusOr<std::unique_ptr<Cluster>> Start(const ClusterOptions& options,
                                                   ClusterSeams seams);
 
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
-  // Stops if Stop was not called, and waits for all threads without limit.
+  // Stops if Stop was not called; waits for all threads without limit.
   ~Cluster();
 
-  // Ends all threads.  False when one still hangs, looking up a name, after `patience`: then this
-  // object must not be destroyed; end the process with std::_Exit.
+  // Ends all threads.  Returns false if a thread still hangs in a name lookup after `patience`:
+  // then do not destroy this object, but end the process with std::_Exit.
   bool Stop(std::chrono::milliseconds patience = std::chrono::milliseconds(1'500));
 
   uint16_t port() const { return http_->port(); }

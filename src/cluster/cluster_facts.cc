@@ -143,30 +143,32 @@ void WriteFetches(const ClusterFacts& facts, std::vector<Value>& slots) {
 }
 
 constexpr ClusterRow kClusterRows[] = {
-    {"podgpu_build_info", "gauge", "", "Always 1; which podgpu this is.", VersionLabel, WriteOne},
+    {"podgpu_build_info", "gauge", "", "Always 1; the label has the version of podgpu.",
+     VersionLabel, WriteOne},
     {"podgpu_cluster_ready", "gauge", "",
      "1 when every node that was found has been asked, else 0: the map is not complete yet.",
      Unlabelled, WriteReady},
     {"podgpu_cluster_nodes", "gauge", "",
-     "Nodes by state. What nodes in ok and failing say is on the pages, what others say is not.",
-     StateNames, WriteStates},
+     "Nodes by state. The pages contain only the nodes in the states ok and failing.", StateNames,
+     WriteStates},
     {"podgpu_cluster_node_state", "gauge", "",
-     "Always 1; the state of each node, and why it could not be read the last time.",
-     NodeStateLabels, WriteOnePerNode},
+     "Always 1; the state of each node, and why the last request to it failed.", NodeStateLabels,
+     WriteOnePerNode},
     {"podgpu_cluster_node_age_seconds", "gauge", "seconds",
-     "Time since the node read what it reports.", NodeLabels, WriteAges},
-    {"podgpu_cluster_node_failures_total", "counter", "",
-     "Times that the node was asked and could not be read.", NodeLabels, WriteFailures},
+     "Time since the node read the values of its report.", NodeLabels, WriteAges},
+    {"podgpu_cluster_node_failures_total", "counter", "", "Failed requests to the node.",
+     NodeLabels, WriteFailures},
     {"podgpu_cluster_fetches_total", "counter", "",
-     "Times that a node was asked, by how that ended; unchanged: it said that nothing has changed.",
+     "Requests to nodes, by result; unchanged: the node answered that nothing has changed.",
      ResultNames, WriteFetches},
     {"podgpu_cluster_discovery_up", "gauge", "",
-     "1 when the last look for nodes found them all, else 0: those from before stay.", Unlabelled,
+     "1 when the last search for nodes was complete, else 0: then the nodes found before stay.",
+     Unlabelled,
      [](const ClusterFacts& facts, std::vector<Value>& slots) {
        PushCount(facts.list->is_ok ? 1 : 0, slots);
      }},
     {"podgpu_cluster_discovery_failures_total", "counter", "",
-     "Looks for nodes that failed or left some out.", Unlabelled,
+     "Searches for nodes that failed or were incomplete.", Unlabelled,
      [](const ClusterFacts& facts, std::vector<Value>& slots) {
        PushCount(facts.list->failures, slots);
      }},
@@ -175,24 +177,25 @@ constexpr ClusterRow kClusterRows[] = {
        PushCount(facts.map.gpus.size(), slots);
      }},
     {"podgpu_cluster_repeated_gpus", "gauge", "",
-     "GPUs that are left out, since another one has their UUID.", Unlabelled,
+     "GPUs that are left out because another GPU has the same UUID.", Unlabelled,
      [](const ClusterFacts& facts, std::vector<Value>& slots) {
        PushCount(facts.map.repeated_gpus, slots);
      }},
     {"podgpu_cluster_hidden_owners", "gauge", "",
-     "Holders of GPUs that are not on the map, since their nodes do not name their namespaces "
-     "(--api-namespaces there).",
+     "Holders of GPUs that are not on the map because their nodes do not report their namespaces "
+     "(--api-namespaces of the node).",
      Unlabelled,
      [](const ClusterFacts& facts, std::vector<Value>& slots) {
        PushCount(facts.map.hidden_owners, slots);
      }},
     {"podgpu_cluster_prometheus_up", "gauge", "",
-     "1 when the Prometheus of --in-use-prometheus has answered the last query of the measure.",
+     "1 when the Prometheus of --in-use-prometheus answered the last query for the measure.",
      MeasuresOfPrometheus, WritePrometheusUp},
     {"podgpu_cluster_prometheus_age_seconds", "gauge", "seconds",
-     "Time since Prometheus has last told the measure.", MeasuresOfPrometheus, WritePrometheusAges},
+     "Time since Prometheus last answered the query for the measure.", MeasuresOfPrometheus,
+     WritePrometheusAges},
     {"podgpu_cluster_prometheus_queries_total", "counter", "",
-     "Queries to the Prometheus of --in-use-prometheus, by how they ended.", ResultsOfPrometheus,
+     "Queries to the Prometheus of --in-use-prometheus, by result.", ResultsOfPrometheus,
      WritePrometheusQueries},
 };
 
@@ -205,15 +208,15 @@ Family FamilyOf(const ClusterRow& row) {
   return family;
 }
 
-// Where only Prometheus is asked.
+// The verdict when only Prometheus is configured.
 ClusterCondition JudgePrometheus(const PrometheusReading& reading) {
   const auto told = std::ranges::count_if(
       reading.measures, [](const auto& measure) { return measure.last && IsGood(*measure.last); });
   if (!reading.measures[0].last) {
-    return {false, "not ready: Prometheus has not been asked yet"};
+    return {false, "not ready: Prometheus has not been queried yet"};
   }
   std::string verdict =
-      absl::StrFormat("ready: Prometheus tells %d of %d measures", told, kInUseMeasureCount);
+      absl::StrFormat("ready: Prometheus answers %d of %d measures", told, kInUseMeasureCount);
   return {true, reading.detail.empty() ? verdict : verdict + "; " + reading.detail};
 }
 
@@ -232,7 +235,7 @@ ClusterCondition JudgeCluster(const ClusterFacts& facts) {
     return {false, "not ready: " + facts.list->detail};
   }
   if (waiting > 0 || nodes < facts.list->addresses.size()) {
-    return {false, absl::StrFormat("not ready: %d of %d nodes have not been asked yet",
+    return {false, absl::StrFormat("not ready: %d of %d nodes have not been contacted yet",
                                    waiting + facts.list->addresses.size() - nodes,
                                    facts.list->addresses.size())};
   }

@@ -1,9 +1,9 @@
-// Everything that one tick of the cluster role knows, and the families that tell of it.
+// All facts of one tick of the cluster role, and the families that report them.
 //
-// The tick gathers these once; map, slots and verdict are functions of the same facts.  The
-// families are one table: their lines are made when a node comes, goes or changes its state, their
-// numbers at each tick, in the same order.  Plain data and pure functions; the tick thread uses
-// them.
+// The tick gathers the facts once; map, slots and verdict are functions of the same facts.  The
+// families form one table.  Their lines are made when a node is added, is removed or changes its
+// state; their numbers are made at each tick, in the same order.  Plain data and pure functions;
+// used on the tick thread.
 #pragma once
 
 #include <cstdint>
@@ -25,24 +25,24 @@ namespace podgpu {
 struct ClusterFacts {
   Instant now{};
   WallTime wall_now{};
-  std::shared_ptr<const Fleet> fleet;  // Never null, as the next.
+  std::shared_ptr<const Fleet> fleet;  // Never null; list is never null either.
   std::shared_ptr<const NodeList> list;
-  std::shared_ptr<const PrometheusReading> prometheus;  // Null where none is asked.
+  std::shared_ptr<const PrometheusReading> prometheus;  // Null without --in-use-prometheus.
   std::vector<NodeState> states;                        // By node of the fleet.
   ClusterMap map;
   InUse in_use;
 };
 
-// How the cluster role is, for /readyz and `/`.
+// The condition of the cluster role, for /readyz and `/`.
 struct ClusterCondition {
   bool ready = false;  // Every node that was found has been asked.
   std::string verdict;
 };
 ClusterCondition JudgeCluster(const ClusterFacts& facts);
 
-// Slots from `first_slot` on.
+// Returns the families; their slots start at `first_slot`.
 std::vector<SlotFamily> ClusterFamilies(const ClusterFacts& facts, uint32_t first_slot);
-// Appends their values.
+// Appends the values of these slots.
 void WriteClusterSlots(const ClusterFacts& facts, std::vector<Value>& slots);
 
 // Name, type, unit and help of each family.

@@ -44,7 +44,7 @@ void AddGpu(const NodeReport& report, const ReportedGpu& gpu, ClusterMap& map) {
   for (const ReportedInstance& instance : gpu.instances) {
     AddPods(report, gpu, instance.use, map);
   }
-  // A pod of several containers, shares or instances is one line.
+  // A pod that holds the GPU through several containers, replicas or instances is one line.
   const auto added = std::ranges::subrange(map.rows).next(static_cast<std::ptrdiff_t>(first));
   std::ranges::sort(added);
   const auto repeated = std::ranges::unique(added);
@@ -67,6 +67,7 @@ std::vector<NodeState> JudgeNodes(const Fleet& fleet, Instant now,
   std::set<std::string_view> names;
   for (const NodeEntry& node : fleet.nodes) {
     NodeState state = JudgeAlone(node, now, withdraw_after);
+    // Nodes are sorted by address, so the same one of two wins at each tick.
     if (Counts(state) && !names.insert(node.report->node).second) {
       state = NodeState::kDuplicate;
     }
@@ -83,7 +84,7 @@ std::string WhyDuplicate(const Fleet& fleet, const std::vector<NodeState>& state
     ++first;
   }
   return absl::StrFormat(
-      "%s and %s both call themselves %s, so that only the first counts: set NODE_NAME from "
+      "%s and %s both call themselves %s, so only the first counts: set NODE_NAME from "
       "spec.nodeName in their pods",
       fleet.nodes[first].address.id, node.address.id, Quoted(node.report->node));
 }

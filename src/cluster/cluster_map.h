@@ -1,8 +1,8 @@
-// From what nodes say of themselves to one map: which nodes count, and which pod holds which GPU.
+// Makes one map from the reports of all nodes: which nodes count, and which pod holds which GPU.
 //
-// Pure functions, no clock and no I/O.  Nodes are not believed against each other either: of two
-// that bear one name, and of two GPUs of one UUID, the first counts and the other is told.  The
-// tick thread calls them.
+// Reports may contradict each other: of two nodes with one name, and of two GPUs with one UUID, the
+// first counts and the other is reported.  Pure functions without clock and I/O; called on the tick
+// thread.
 #pragma once
 
 #include <chrono>
@@ -16,39 +16,40 @@
 
 namespace podgpu {
 
-// How a node stands.  The words are values of the label `state`.
+// The state of a node.  The words are values of the label `state`.
 enum class NodeState : uint8_t {
-  kStarting,     // Not asked yet.
-  kOk,           // It answers.
-  kFailing,      // It does not; what it said before still counts.
-  kWithdrawn,    // What it said is too old: it does not count.
-  kUnreachable,  // It has never said anything: it does not count.
-  kDuplicate,    // Another address leads to a node of that name: it does not count.
+  kStarting,     // No request has ended yet.
+  kOk,           // The last request succeeded.
+  kFailing,      // The last request failed; the last report still counts.
+  kWithdrawn,    // The last report is too old: the node does not count.
+  kUnreachable,  // There was never a report: the node does not count.
+  kDuplicate,    // Another address has a node of the same name: this one does not count.
 };
 inline constexpr int kNodeStateCount = 6;
 
 std::string_view NodeStateName(NodeState state);
-// Whether its devices are on the pages.
+// Returns whether the devices of the node are on the pages.
 inline bool Counts(NodeState state) {
   return state == NodeState::kOk || state == NodeState::kFailing;
 }
 
-// The state of each node of `fleet`, in its order, at `now`.
+// Returns the state of each node of `fleet`, in its order, at `now`.
 std::vector<NodeState> JudgeNodes(const Fleet& fleet, Instant now,
                                   std::chrono::milliseconds withdraw_after);
 
-// What is wrong with node `index`, which is a duplicate, and what helps.
+// Says why node `index` is a duplicate, with a remedy.
 std::string WhyDuplicate(const Fleet& fleet, const std::vector<NodeState>& states, size_t index);
 
 struct ClusterMap {
-  // By node, GPU, namespace and pod; each once.  All texts are borrowed from the fleet.
+  // Sorted by node, GPU, namespace and pod, without duplicates.  All texts are borrowed from the
+  // fleet.
   std::vector<PodMapRow> rows;
-  std::vector<const ReportedGpu*> gpus;  // Those that count, borrowed from the fleet.
-  uint64_t repeated_gpus = 0;            // Left out, since another one has their UUID.
-  uint64_t hidden_owners = 0;            // Not in `rows`, since their node does not name them.
+  std::vector<const ReportedGpu*> gpus;  // The GPUs that count, borrowed from the fleet.
+  uint64_t repeated_gpus = 0;            // GPUs left out because another GPU has the same UUID.
+  uint64_t hidden_owners = 0;  // Pods not in `rows`: their node does not report their names.
 };
 
-// `states` as JudgeNodes has made them.
+// `states`: the result of JudgeNodes.
 ClusterMap MakeClusterMap(const Fleet& fleet, const std::vector<NodeState>& states);
 
 }  // namespace podgpu

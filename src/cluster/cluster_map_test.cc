@@ -1,4 +1,4 @@
-// Statements 11 and 14 of the cluster-wide map, and which nodes count.
+// The cluster-wide map of pods and GPUs, and which nodes count.
 #include "cluster/cluster_map.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ ReportedOwner Holder(const std::string& pod, const std::string& container) {
   return {"default", pod, container, "nvidia.com/gpu", ""};
 }
 
-TEST(JudgeNodes, KnowsHowEachStands) {
+TEST(JudgeNodes, GivesEachNodeItsState) {
   Fleet fleet;
   fleet.nodes = {Node("a", "n1"), Node("b", "n1"), Node("c", "n2"), Node("d", "n3"), {}, {}};
   fleet.nodes[2].last = FetchResult::kTimeout;
@@ -46,11 +46,11 @@ TEST(JudgeNodes, KnowsHowEachStands) {
                                     NodeState::kWithdrawn, NodeState::kUnreachable,
                                     NodeState::kStarting}));
   EXPECT_EQ(WhyDuplicate(fleet, JudgeNodes(fleet, Instant() + kLimit, kLimit), 1),
-            "a and b both call themselves \"n1\", so that only the first counts: set NODE_NAME "
+            "a and b both call themselves \"n1\", so only the first counts: set NODE_NAME "
             "from spec.nodeName in their pods");
 }
 
-// It has answered, and that there is no GPU is an answer.
+// A report without GPUs is a valid report.
 TEST(JudgeNodes, ANodeWithoutGpusIsOk) {
   Fleet fleet;
   fleet.nodes = {Node("a", "n1")};
@@ -58,7 +58,7 @@ TEST(JudgeNodes, ANodeWithoutGpusIsOk) {
   EXPECT_EQ(JudgeNodes(fleet, Instant(), kLimit), std::vector<NodeState>{NodeState::kOk});
 }
 
-TEST(JudgeNodes, LetsTheSecondCountOnceTheFirstIsWithdrawn) {
+TEST(JudgeNodes, CountsTheSecondOfOneNameOnceTheFirstIsWithdrawn) {
   Fleet fleet;
   fleet.nodes = {Node("a", "n1"), Node("b", "n1")};
   fleet.nodes[1].read_at = Instant() + kLimit;
@@ -75,7 +75,7 @@ TEST(NodeStates, HaveWords) {
   }
 }
 
-// Statement 11: equal rows are one, whatever containers, shares and instances there are.
+// Equal rows become one, for any containers, replicas and instances.
 TEST(ClusterMap, HasOneLineForEachPodAndGpu) {
   Fleet fleet;
   ReportedGpu split = Board("GPU-2", {});
@@ -94,7 +94,7 @@ TEST(ClusterMap, HasOneLineForEachPodAndGpu) {
   EXPECT_EQ(map.gpus.size(), 3U);
 }
 
-// Statement 14: what cannot be read makes no rows.
+// A node that cannot be read has no rows.
 TEST(ClusterMap, HasNoRowsOfNodesThatDoNotCount) {
   Fleet fleet;
   fleet.nodes = {Node("a", "n1", {Board("GPU-1", {Holder("p", "c")})}), {}};
@@ -120,7 +120,7 @@ TEST(ClusterMap, LeavesOutAGpuThatAnotherNodeHas) {
   EXPECT_EQ(map.hidden_owners, 2U);
 }
 
-TEST(Fleet, TellsWhetherHoldersHaveChanged) {
+TEST(Fleet, ComparesTheHoldersOfReports) {
   const NodeReport report = *Node("a", "n1", {Board("GPU-1", {Holder("p", "c")})}).report;
   NodeReport other = report;
   other.gpus[0].state = "lost";

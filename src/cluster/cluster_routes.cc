@@ -14,7 +14,7 @@
 namespace podgpu {
 namespace {
 
-// The tick counts as dead when none has ended for so long.
+// The tick thread counts as hung if no tick has ended for this long.
 constexpr std::chrono::seconds kTickDeadline{30};
 
 struct ClusterContext {
@@ -36,13 +36,13 @@ HttpResponse ServeAlive(const ClusterContext& context, const HttpRequest& /*requ
   const Duration since = context.clock.Now() - context.tick.last_ended();
   const bool alive = context.tick.metrics().Get() != nullptr && since <= kTickDeadline;
   return alive ? TextResponse(200, "ok\n")
-               : TextResponse(503, "no page has been made for a while\n");
+               : TextResponse(503, "no page has been made for too long\n");
 }
 
 HttpResponse ServeReady(const ClusterContext& context, const HttpRequest& /*request*/) {
   const std::shared_ptr<const ClusterCondition> condition = context.tick.condition().Get();
   if (condition == nullptr) {
-    return TextResponse(503, "not ready: the first page is not made yet\n");
+    return TextResponse(503, "not ready: the first page is not ready yet\n");
   }
   return TextResponse(condition->ready ? 200 : 503, condition->verdict + "\n");
 }
@@ -53,7 +53,7 @@ HttpResponse ServeFleet(const ClusterContext& context, const HttpRequest& reques
     return JsonResponse(400, ErrorJson(std::string(pod_namespace.status().message())));
   }
   const std::shared_ptr<const ClusterFacts> facts = context.tick.facts().Get();
-  return facts == nullptr ? JsonResponse(503, ErrorJson("the first page is not made yet"))
+  return facts == nullptr ? JsonResponse(503, ErrorJson("the first page is not ready yet"))
                           : DocumentResponse(context.fleet.Of(facts, *pod_namespace), request);
 }
 
@@ -69,7 +69,7 @@ constexpr ClusterRoute kClusterRoutes[] = {
     {"/healthz", ServeAlive}, {"/readyz", ServeReady}, {"/api/v1/fleet", ServeFleet},
 };
 
-// The fleet page for a browser; else the verdict and the paths, as text.
+// Serves the fleet page to a browser, and the verdict and the paths as text to other clients.
 HttpResponse ServeClusterIndex(const ClusterContext& context, const HttpRequest& request) {
   if (request.accept.find("text/html") != std::string_view::npos) {
     HttpResponse page = context.page.Serve("/", request);

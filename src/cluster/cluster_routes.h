@@ -1,8 +1,8 @@
 // The table of endpoints of the cluster role.
 //
-// /metrics and /metrics/nodes hand out the bytes of the latest snapshots; /healthz says only that
-// the tick turns, /readyz whether every node that was found has been asked.  Everything borrowed
-// outlives the server that calls the handler.
+// /metrics and /metrics/nodes send the bytes of the latest snapshots. /healthz tells only whether
+// the tick thread runs; /readyz tells whether every found node has been contacted once.  All
+// borrowed objects must outlive the server that calls the handler.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,8 @@ namespace podgpu {
 
 HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock);
 
-// The listener of the utilisation exporter that was before: one page under every path.
+// Handler for --in-use-listen: serves one page under every path, as the replaced utilisation
+// exporter does.
 HttpHandler MakeInUseRoutes(const ClusterTick& tick);
 
 }  // namespace podgpu

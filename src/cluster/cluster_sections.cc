@@ -44,7 +44,7 @@ void ClusterLines::TakeWorkloads(const ClusterFacts& facts) {
   }
 }
 
-// Its slot, if it has one, is the value of all POD_GPU_MAP_INFO_n: 0.
+// Its only slot, if any, holds the value of all POD_GPU_MAP_INFO_n: 0.
 Section ClusterMapSection(const ClusterPages& pages, bool deprecated) {
   return {.name = "map",
           .generation = [&pages] { return pages.lines.nodes_generation(); },

@@ -1,8 +1,9 @@
-// The sections of the pages of the cluster role, and when their lines change.
+// The sections of the pages of the cluster role, and the generations of their lines.
 //
-// Lines change when a node comes, goes, or changes its state or its holders, and when another
-// workload uses GPUs; otherwise only numbers do.  The tick takes the facts once per page; the
-// sections refer to them and to the ClusterLines.  Tick thread only.
+// The lines change when a node is added, is removed, or changes its state or its pods with GPUs,
+// and when the set of workloads on GPUs changes; otherwise only the numbers change.  The tick takes
+// the facts once per page; the sections refer to them and to the ClusterLines.  Used on the tick
+// thread only.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +17,21 @@
 
 namespace podgpu {
 
-// Counts how often the facts have come to have other lines.
+// Counts how often the set of lines has changed.
 class ClusterLines {
  public:
   void Take(const ClusterFacts& facts);
 
-  // Change whenever the set of lines that tell of nodes, or of workloads, changes.
+  // They change whenever the lines of nodes, or of workloads, change.
   uint64_t nodes_generation() const { return nodes_generation_; }
   uint64_t workloads_generation() const { return workloads_generation_; }
 
  private:
-  // What the lines of a node depend on.
+  // The facts that the lines of a node depend on.
   struct Node {
     std::string address;
     NodeState state = NodeState::kStarting;
-    std::optional<FetchResult> failure;  // Of the last time.
+    std::optional<FetchResult> failure;  // Of the last request.
     uint64_t holders_revision = 0;
     bool operator==(const Node&) const = default;
   };
@@ -47,19 +48,19 @@ class ClusterLines {
   uint64_t workloads_generation_ = 0;
 };
 
-// What the sections tell of; it outlives them.
+// The input of the sections; must outlive them.
 struct ClusterPages {
-  std::shared_ptr<const ClusterFacts> facts;  // Of the tick.
+  std::shared_ptr<const ClusterFacts> facts;  // The facts of the current tick.
   ClusterLines lines;
 };
 
-// The map of pods and GPUs; `deprecated`: with POD_GPU_MAP_INFO_n.
+// The map of pods and GPUs; `deprecated`: including POD_GPU_MAP_INFO_n.
 Section ClusterMapSection(const ClusterPages& pages, bool deprecated);
-// The same rows with a family for each node, on a page of their own.
+// The same rows with a family for each node, for the page /metrics/nodes.
 Section NodeFamiliesSection(const ClusterPages& pages);
-// How hard the devices in use are used.
+// The utilisation of the devices in use.
 Section InUseSection(const ClusterPages& pages);
-// Nodes, and the cluster role itself.
+// The nodes, and the cluster role itself.
 Section ClusterSelfSection(const ClusterPages& pages);
 
 }  // namespace podgpu

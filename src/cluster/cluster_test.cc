@@ -1,4 +1,4 @@
-// The cluster role with real servers for nodes: honest ones, and all the others.
+// The cluster role against real servers as nodes: correct, failing and malicious ones.
 #include "cluster/cluster.h"
 
 #include <thread>
@@ -108,7 +108,8 @@ class ClusterTest : public testing::Test {
   // Fetches `path` until it holds `part`.
   std::string AwaitPart(std::string_view path, std::string_view part) const {
     std::string body;
-    LoopbackClient client(cluster_->port());  // One connection: a loop of new ones uses up ports.
+    LoopbackClient client(
+        cluster_->port());  // One connection, because a loop of new ones would use up the ports.
     Await([&] {
       body = client.Fetch(path).body;
       return body.find(part) != std::string::npos;
@@ -151,12 +152,12 @@ TEST_F(ClusterTest, ServesTheMapOfAllNodes) {
   EXPECT_EQ(Fetch("/assets/fleet.js").status, 200);
   EXPECT_EQ(Fetch("/assets/nothing.js").status, 404);
   EXPECT_EQ(Fetch("/nowhere").status, 404);
-  Await([&] { return one.unchanged() > 1; });  // What has not changed is not sent again.
+  Await([&] { return one.unchanged() > 1; });  // An unchanged report is not sent again.
   one.Answer(WriteNodeReport(ReportOf("gpu-node.1", "c")));
   AwaitPart("/metrics", "node=\"gpu-node.1\",pod_name=\"c\"} 1.0\n");
 }
 
-// Statement 10: it begins without any node, says nothing of GPUs, and does once there is one.
+// It starts without any node and without a mean; the mean appears with the first node.
 TEST_F(ClusterTest, ServesTheMeanOfGpusInUseUnderEveryPath) {
   NodeReport used = ReportOf("n1", "train-0");
   used.gpus[0].use.values[static_cast<size_t>(UseMeasure::kMemoryCopy)] = UseValue{37.5, 0};
@@ -174,8 +175,8 @@ TEST_F(ClusterTest, ServesTheMeanOfGpusInUseUnderEveryPath) {
   }
 }
 
-// Whatever a node says, it is named, and the honest one beside it is served.
-TEST_F(ClusterTest, ContainsNodesThatLie) {
+// A node with a bad answer is named, and the good node is served unchanged.
+TEST_F(ClusterTest, ServesGoodNodesBesideNodesWithBadAnswers) {
   NodeReport twins = ReportOf("twins", "p");
   twins.gpus.push_back(twins.gpus[0]);
   NodeReport bomb = ReportOf("bomb", std::string(5'000, 'x'));
@@ -207,14 +208,14 @@ TEST_F(ClusterTest, ContainsNodesThatLie) {
     const std::string page = AwaitPart("/metrics", line);
     EXPECT_NE(page.find("node=\"honest\",pod_name=\"a\"} 1.0\n"), std::string::npos);
     EXPECT_NE(page.find("node=\"liar\",pod_name=\"b\"} 1.0\n"), std::string::npos)
-        << "what it said before counts for a while";
+        << "its last report counts for a while";
     liar.Answer(WriteNodeReport(ReportOf("liar", "b")));
     AwaitPart("/metrics", "node=\"liar\",state=\"ok\",reason=\"\"} 1\n");
   }
 }
 
-// Statement 14: a node that stops answering is withdrawn after the limit, and nothing is made up.
-TEST_F(ClusterTest, WithdrawsANodeThatHangsAndTakesItBack) {
+// A node that stops answering is withdrawn after the limit; its values do not stay.
+TEST_F(ClusterTest, WithdrawsAHungNodeAndServesItAgainLater) {
   FakeNode node(WriteNodeReport(ReportOf("n1", "a")));
   withdraw_after_ = milliseconds(200);
   Start({node.address()});
@@ -226,12 +227,12 @@ TEST_F(ClusterTest, WithdrawsANodeThatHangsAndTakesItBack) {
   AwaitPart("/metrics", "pod_name=\"b\"} 1.0\n");
 }
 
-TEST_F(ClusterTest, NamesNodesThatHangOrAreNotThere) {
-  const Listener mute = Listen({.host = "127.0.0.1", .port = 0, .path = {}}, system_files_).value();
-  std::string nobody;
-  { nobody = FakeNode("").address(); }
+TEST_F(ClusterTest, NamesNodesThatHangOrDoNotExist) {
+  const Listener hung = Listen({.host = "127.0.0.1", .port = 0, .path = {}}, system_files_).value();
+  std::string closed;
+  { closed = FakeNode("").address(); }
   deadline_ = milliseconds(50);
-  Start({"127.0.0.1:" + std::to_string(mute.port), nobody});
+  Start({"127.0.0.1:" + std::to_string(hung.port), closed});
   AwaitPart("/metrics", "state=\"unreachable\",reason=\"timeout\"} 1\n");
   AwaitPart("/metrics", "state=\"unreachable\",reason=\"no_connection\"} 1\n");
   AwaitPart("/readyz", "ready: 0 of 2 nodes answer, with 0 GPUs; 2 unreachable");
@@ -271,11 +272,11 @@ TEST_F(ClusterTest, RefusesToSendATokenInClear) {
   options.poller.node_web_config = files_.path("access.yaml");
   EXPECT_EQ(Cluster::Start(options, {clock_, system_files_, ResolveBySystem}).status().message(),
             files_.path("access.yaml") +
-                ": the token or password would be sent over plain HTTP, where others on the way "
-                "can read it. Add tls_config, or write insecure_http: true");
+                ": the token or password would be sent over plain HTTP, where others on the "
+                "network can read it. Add tls_config, or write insecure_http: true");
 }
 
-TEST_F(ClusterTest, SendsATokenInClearWhereTheFileSaysSo) {
+TEST_F(ClusterTest, SendsATokenInClearIfTheFileAllowsIt) {
   const auto node = StartServer(LoopbackOptions(), [](const HttpRequest& request) {
     return request.authorization == "Bearer t0ken"
                ? TextResponse(200, WriteNodeReport(ReportOf("n1", "a")))
@@ -291,7 +292,7 @@ TEST_F(ClusterTest, SendsATokenInClearWhereTheFileSaysSo) {
   EXPECT_NE(log.find("a token or password is sent over plain HTTP"), std::string::npos) << log;
 }
 
-TEST_F(ClusterTest, RefusesToStartOnWhatItCannotAskWith) {
+TEST_F(ClusterTest, RefusesToStartWithUnusableCredentials) {
   WriteNodes({"a"});
   files_.Write("no certificate", "ca.crt");
   files_.Write("tls_config: {ca_file: ca.crt}\n", "access.yaml");

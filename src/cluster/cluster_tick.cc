@@ -63,7 +63,7 @@ ClusterFacts ClusterTick::Gather() {
     facts.in_use = MergeReading(*facts.prometheus, facts.now, options_.withdraw_after);
     return facts;
   }
-  // Nothing is said of GPUs while there are nodes and none of them can be read.
+  // While there are nodes but no report, the pages have no line about GPUs: zeros would be wrong.
   const bool is_known = facts.list->is_found && (facts.list->addresses.empty() ||
                                                  std::ranges::any_of(facts.states, Counts));
   facts.in_use = SumInUse(facts.map, is_known, options_.in_use);

@@ -1,10 +1,10 @@
-// Makes the pages of the cluster role from what the poller knows: each second, and at once when the
-// first answers come.
+// Makes the pages of the cluster role from the reports of the poller: each second, and at once when
+// the first reports arrive.
 //
-// New lines are made only when the sections say so (cluster_sections.h); otherwise numbers alone
-// change.  It makes no call over the network and waits for none, so pages go on, and what is too
-// old leaves them, while nodes hang.  Run is the body of one thread; the accessors may be called
-// from any thread.
+// New lines are made only when a generation changes (cluster_sections.h); otherwise only the
+// numbers change.  The tick never uses the network, so it makes pages and withdraws old reports
+// even while nodes hang.  Run is the body of one thread; the accessors may be called from any
+// thread.
 #pragma once
 
 #include <atomic>
@@ -23,30 +23,31 @@ namespace podgpu {
 
 struct ClusterTickOptions {
   std::chrono::milliseconds period{1'000};
-  std::chrono::milliseconds withdraw_after{60'000};  // What a node says counts so long.
-  bool deprecated_map = false;                       // POD_GPU_MAP_INFO_n too.
+  std::chrono::milliseconds withdraw_after{60'000};  // A report counts for this long.
+  bool deprecated_map = false;                       // Adds POD_GPU_MAP_INFO_n.
   InUseMeaning in_use = InUseMeaning::kValue;
 };
 
 class ClusterTick {
  public:
-  // Where its facts come from; all outlive it.
+  // The sources of its facts; all must outlive it.
   struct Sources {
     const Published<Fleet>& fleet;
     const Published<NodeList>& list;
-    const Published<PrometheusReading>* prometheus = nullptr;  // Null where none is asked.
+    const Published<PrometheusReading>* prometheus = nullptr;  // Null without --in-use-prometheus.
   };
   ClusterTick(ClusterTickOptions options, const Sources& sources, Clock& clock, Wakeup& wakeup);
 
   void Once();
   void Run(const std::stop_token& stop);
 
-  // /metrics, /metrics/nodes, and the page of what is in use; null before the first tick.
+  // The pages /metrics and /metrics/nodes, and the page of --in-use-listen; null before the first
+  // tick.
   const Published<Snapshot>& metrics() const { return metrics_; }
   const Published<Snapshot>& in_use() const { return in_use_; }
   const Published<Snapshot>& node_families() const { return node_families_; }
   const Published<ClusterCondition>& condition() const { return condition_; }
-  // What the newest pages were made from; null before the first tick.
+  // The facts of the newest pages; null before the first tick.
   const Published<ClusterFacts>& facts() const { return facts_; }
   Instant last_ended() const {
     return Instant(Duration(last_ended_.load(std::memory_order_relaxed)));

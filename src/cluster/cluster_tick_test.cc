@@ -73,7 +73,7 @@ class ClusterTickTest : public testing::Test {
   Published<NodeList> list_;
 };
 
-// Compares with tests/golden/NAME but for the version of podgpu.
+// Compares with tests/golden/NAME, except for the version of podgpu.
 void ExpectGolden(std::string page, const std::string& name) {
   EXPECT_TRUE(ParseTextStrictly(page).ok()) << page;
   constexpr std::string_view kVersionLabel = "podgpu_build_info{version=\"";
@@ -99,7 +99,7 @@ TEST_F(ClusterTickTest, MakesTheGoldenPages) {
   EXPECT_TRUE(ParseOpenMetricsStrictly(tick.metrics().Get()->openmetrics()).ok());
 }
 
-TEST_F(ClusterTickTest, MakesLinesAnewOnlyWhenSomethingHasChanged) {
+TEST_F(ClusterTickTest, MakesNewLinesOnlyWhenSomethingHasChanged) {
   SetThreeNodes();
   ClusterTick tick({.withdraw_after = seconds(60)}, {fleet_, list_}, clock_, wakeup_);
   tick.Once();
@@ -119,7 +119,7 @@ TEST_F(ClusterTickTest, MakesLinesAnewOnlyWhenSomethingHasChanged) {
   EXPECT_EQ(tick.node_families().Get()->text(), "");
 }
 
-TEST_F(ClusterTickTest, SaysWhatIsAwaited) {
+TEST_F(ClusterTickTest, SaysWhatItWaitsFor) {
   ClusterTick tick({}, {fleet_, list_}, clock_, wakeup_);
   fleet_.Set(std::make_shared<const Fleet>());
   NodeList none;
@@ -133,7 +133,7 @@ TEST_F(ClusterTickTest, SaysWhatIsAwaited) {
   waiting->nodes.pop_back();
   fleet_.Set(waiting);
   tick.Once();
-  EXPECT_EQ(tick.condition().Get()->verdict, "not ready: 2 of 4 nodes have not been asked yet");
+  EXPECT_EQ(tick.condition().Get()->verdict, "not ready: 2 of 4 nodes have not been contacted yet");
   SetThreeNodes();
   tick.Once();
   EXPECT_TRUE(tick.condition().Get()->ready);
@@ -141,7 +141,8 @@ TEST_F(ClusterTickTest, SaysWhatIsAwaited) {
             "ready: 2 of 4 nodes answer, with 3 GPUs; 1 failing; 1 unreachable");
 }
 
-// Two pods without NODE_NAME on hosts of one name: half of the fleet would be missing unseen.
+// Two pods without NODE_NAME on hosts with the same name: without this message half of the fleet
+// would be missing unnoticed.
 TEST_F(ClusterTickTest, SaysThatNodesShareAName) {
   SetThreeNodes();
   auto same = std::make_shared<Fleet>(*fleet_.Get());
@@ -154,13 +155,13 @@ TEST_F(ClusterTickTest, SaysThatNodesShareAName) {
   const std::string verdict = tick.condition().Get()->verdict;
   EXPECT_NE(verdict.find("; 1 duplicate: " + same->nodes[0].address.id + " and " +
                          same->nodes[1].address.id + " both call themselves \"" + report->node +
-                         "\", so that only the first counts: set NODE_NAME from spec.nodeName"),
+                         "\", so only the first counts: set NODE_NAME from spec.nodeName"),
             std::string::npos)
       << verdict;
   EXPECT_NE(tick.metrics().Get()->text().find("state=\"duplicate\"} 1\n"), std::string_view::npos);
 }
 
-// The page of each family that docs/cluster.md promises, and nothing else.
+// docs/cluster.md lists exactly these families.
 TEST(ClusterFamilies, AreThoseOfTheDocument) {
   std::ifstream file(PODGPU_SOURCE_DIR "/docs/cluster.md");
   const std::string document(std::istreambuf_iterator<char>(file), {});

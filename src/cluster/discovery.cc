@@ -13,7 +13,7 @@
 namespace podgpu {
 namespace {
 
-constexpr std::chrono::seconds kBetweenLooks{10};
+constexpr std::chrono::seconds kSearchInterval{10};
 
 struct FreeAddresses {
   void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
@@ -45,7 +45,7 @@ StatusOr<FoundNodes> FindByDns(const HostAndPort& name, const Resolver& resolve)
   return found;
 }
 
-// Sorts, and takes each id once.
+// Sorts, and keeps each id once.
 StatusOr<FoundNodes> Settled(FoundNodes found) {
   std::ranges::sort(found.addresses);
   const auto repeated = std::ranges::unique(found.addresses, {}, &NodeAddress::id);
@@ -127,7 +127,7 @@ NodeDiscovery::NodeDiscovery(NodesOption option, const Files& files, Resolver re
       changed_(std::move(changed)) {
   const bool is_unwanted = option_.kind == NodesOption::Kind::kNone;
   current_.is_unwanted = current_.is_found = current_.is_ok = is_unwanted;
-  current_.detail = is_unwanted ? "no nodes are asked" : "looking for nodes for the first time";
+  current_.detail = is_unwanted ? "no nodes are asked" : "searching for nodes for the first time";
   nodes_.Set(std::make_shared<const NodeList>(current_));
 }
 
@@ -140,13 +140,13 @@ void NodeDiscovery::Run(const std::stop_token& stop) {
     return;
   }
   do {
-    LookOnce();
-  } while (clock_.WaitUntil(clock_.Now() + kBetweenLooks, stop));
+    SearchOnce();
+  } while (clock_.WaitUntil(clock_.Now() + kSearchInterval, stop));
 }
 
-void NodeDiscovery::LookOnce() { Take(FindNodes(option_, files_, resolve_)); }
+void NodeDiscovery::SearchOnce() { Take(FindNodes(option_, files_, resolve_)); }
 
-// What changes comes by itself; after a failure it is listed or watched again.
+// The watch delivers changes; after a failure the mirror lists or watches again.
 void NodeDiscovery::FollowApi(const std::stop_token& stop) {
   const ApiNodesOption& api = option_.api;
   ApiMirror mirror(api.server, api.collection, ScopeOf(api), files_);
@@ -177,14 +177,14 @@ void NodeDiscovery::Take(StatusOr<FoundNodes> found) {
     next.addresses = std::move(found->addresses);
     next.detail = absl::StrFormat("%d nodes are known", next.addresses.size());
     if (next.addresses.empty() && option_.kind == NodesOption::Kind::kApi) {
-      next.detail += ": " + NobodyThere(option_.api);
+      next.detail += ": " + WhyNoNodes(option_.api);
     }
     if (!found->complaints.empty()) {
       absl::StrAppendFormat(&next.detail, "; %d are left out, the first: %s",
                             found->complaints.size(), found->complaints.front());
     }
   } else {
-    next.detail = absl::StrFormat("%s; the %d nodes from before stay", found.status().message(),
+    next.detail = absl::StrFormat("%s; the %d nodes found before stay", found.status().message(),
                                   next.addresses.size());
   }
   const bool said = next.detail != current_.detail;

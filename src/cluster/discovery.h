@@ -1,11 +1,10 @@
-// Finds the nodes of the cluster, at its own pace: from a file, by a name in the DNS, or from the
-// API server.
+// Finds the nodes of the cluster on its own thread: from a file, by a DNS name, or from the API
+// server.
 //
-// What was found stays in force while a later look fails, with the reason beside it, so that a
-// broken file or name server takes no node away.  Names are looked up here and nowhere else, since
-// that blocks.  A file is looked at each time, so that an edit is in force within a period; the API
-// server is listened to, and says what changes.  Run is the body of one thread; the rest may be
-// called from any thread.
+// If a later search fails, the found nodes stay and the reason is reported, so a broken file or
+// name server removes no node.  Name lookups block, so they happen only on this thread.  The file
+// is read at each search, so an edit takes effect within one interval; the API server is watched
+// and reports changes.  Run is the body of one thread; the rest may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -24,7 +23,7 @@
 
 namespace podgpu {
 
-// Where nodes are to be looked for: --nodes.
+// The source of the list of nodes: --nodes.
 struct NodesOption {
   enum class Kind : uint8_t { kNone, kFile, kDns, kApi };
   Kind kind = Kind::kFile;
@@ -36,34 +35,35 @@ struct NodesOption {
 // "pods:gpu/app=podgpu".
 StatusOr<NodesOption> ParseNodesOption(std::string_view text);
 
-// All addresses of a host, in numbers; the system's getaddrinfo but in tests.
+// Returns all numeric addresses of a host: the system's getaddrinfo, except in tests.
 using Resolver = std::function<StatusOr<std::vector<std::string>>(const std::string& host)>;
 StatusOr<std::vector<std::string>> ResolveBySystem(const std::string& host);
 
-// Finds nodes once in a file or by a name, sorted, each id once.  A host of a file that cannot be
-// looked up is left out and named in `complaints`.  kInvalidArgument for mistakes in the file.
+// Finds nodes once in a file or by a name; sorted, each id once.  A host of the file whose lookup
+// fails is left out and named in `complaints`. kInvalidArgument for mistakes in the file.
 StatusOr<FoundNodes> FindNodes(const NodesOption& option, const Files& files,
                                const Resolver& resolve);
 
-// What is known.  Immutable once published.
+// The result of all searches so far.  Immutable once published.
 struct NodeList {
   std::vector<NodeAddress> addresses;
-  bool is_unwanted = false;  // Nobody is looked for: Prometheus alone is asked.
-  bool is_found = false;     // Some look has succeeded.
-  bool is_ok = false;        // The last one has, without complaints.
-  std::string detail;        // A plain sentence.
+  bool is_unwanted = false;  // No search: only Prometheus is queried.
+  bool is_found = false;     // At least one search has succeeded.
+  bool is_ok = false;        // The last search succeeded without complaints.
+  std::string detail;        // One sentence.
   uint64_t failures = 0;
 };
 
 class NodeDiscovery {
  public:
-  // All borrowed things outlive it.  `changed` is called after each look that changed something.
+  // All borrowed objects must outlive it. `changed` is called after each search that changed
+  // something.
   NodeDiscovery(NodesOption option, const Files& files, Resolver resolve, Clock& clock,
                 std::function<void()> changed);
 
   void Run(const std::stop_token& stop);
-  // In a file or by a name.
-  void LookOnce();
+  // Searches in a file or by a name.
+  void SearchOnce();
 
   const Published<NodeList>& nodes() const { return nodes_; }
 

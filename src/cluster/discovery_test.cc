@@ -9,7 +9,7 @@
 namespace podgpu {
 namespace {
 
-// A file system of one file.
+// A file system with one file.
 class OneFile final : public Files {
  public:
   StatusOr<std::string> Read(std::string_view path) const override {
@@ -23,7 +23,7 @@ class OneFile final : public Files {
   StatusOr<std::string> content = std::string();
 };
 
-// Knows these names, and every number as itself.
+// Resolves these names, and returns numeric addresses unchanged.
 Resolver Knowing(std::map<std::string, std::vector<std::string>> names) {
   return [names = std::move(names)](const std::string& host) -> StatusOr<std::vector<std::string>> {
     if (const auto found = names.find(host); found != names.end()) {
@@ -31,7 +31,7 @@ Resolver Knowing(std::map<std::string, std::vector<std::string>> names) {
     }
     return host.find_first_not_of("0123456789.") == std::string::npos
                ? StatusOr<std::vector<std::string>>(std::vector<std::string>{host})
-               : absl::UnavailableError("\"" + host + "\" cannot be looked up: nobody knows it");
+               : absl::UnavailableError("\"" + host + "\" cannot be looked up: unknown name");
   };
 }
 
@@ -55,10 +55,10 @@ TEST(FindNodes, LooksUpEachHostOfAFile) {
                                       {"gpu-1:9400", "10.0.0.1", 9400, "gpu-1", ""},
                                       {"gpu-2:80", "10.0.0.2", 80, "gpu-2", ""}}));
   EXPECT_EQ(found->complaints,
-            std::vector<std::string>{"/nodes: \"lost\" cannot be looked up: nobody knows it"});
+            std::vector<std::string>{"/nodes: \"lost\" cannot be looked up: unknown name"});
 }
 
-TEST(FindNodes, AsksEveryAddressOfAName) {
+TEST(FindNodes, FindsEveryAddressOfAName) {
   const auto found =
       FindNodes(ParseNodesOption("dns:gpu.svc:80").value(), OneFile(),
                 Knowing({{"gpu.svc", {"10.0.0.2", "10.0.0.1", "10.0.0.2", "fd00::1"}}}));
@@ -69,13 +69,13 @@ TEST(FindNodes, AsksEveryAddressOfAName) {
                                       {"[fd00::1]:80", "fd00::1", 80, "gpu.svc", ""}}));
 }
 
-TEST(FindNodes, LooksUpNumbersByTheSystem) {
+TEST(FindNodes, TheSystemResolverAcceptsNumericAddresses) {
   EXPECT_EQ(ResolveBySystem("127.0.0.1").value(), std::vector<std::string>{"127.0.0.1"});
   EXPECT_EQ(ResolveBySystem("::1").value(), std::vector<std::string>{"::1"});
 }
 
-// Statement 14, for the list: what was found stays while a look fails, and that is told.
-TEST(NodeDiscovery, KeepsWhatItKnewWhileTheFileIsBroken) {
+// The found nodes stay while a search fails, and the failure is reported.
+TEST(NodeDiscovery, KeepsItsNodesWhileTheFileIsBroken) {
   OneFile files;
   files.content = "10.0.0.7\n";
   ManualClock clock;
@@ -83,22 +83,22 @@ TEST(NodeDiscovery, KeepsWhatItKnewWhileTheFileIsBroken) {
   NodeDiscovery discovery(ParseNodesOption("file:/nodes").value(), files, Knowing({}), clock,
                           [&changes] { ++changes; });
   EXPECT_FALSE(discovery.nodes().Get()->is_found);
-  discovery.LookOnce();
+  discovery.SearchOnce();
   EXPECT_EQ(discovery.nodes().Get()->detail, "1 nodes are known");
   EXPECT_TRUE(discovery.nodes().Get()->is_ok);
-  discovery.LookOnce();
+  discovery.SearchOnce();
   EXPECT_EQ(changes, 1) << "nothing is new";
   files.content = "10.0.0.7:x\n";
-  discovery.LookOnce();
+  discovery.SearchOnce();
   const auto broken = discovery.nodes().Get();
   EXPECT_EQ(broken->addresses.size(), 1U);
   EXPECT_FALSE(broken->is_ok);
   EXPECT_EQ(broken->failures, 1U);
   EXPECT_EQ(broken->detail,
             "/nodes:1: \"10.0.0.7:x\" has no port from 1 to 65535. Write HOST, HOST:PORT or "
-            "[IPV6]:PORT; the 1 nodes from before stay");
+            "[IPV6]:PORT; the 1 nodes found before stay");
   files.content = "";
-  discovery.LookOnce();
+  discovery.SearchOnce();
   EXPECT_TRUE(discovery.nodes().Get()->addresses.empty());
   EXPECT_EQ(changes, 3);
 }

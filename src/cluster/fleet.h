@@ -1,8 +1,7 @@
-// What the cluster role knows of every node: its newest report, how old that is, and why there is
-// no newer one.
+// The fleet: for each node its newest report, the age of the report, and why there is no newer one.
 //
-// The poller makes a Fleet and publishes it; the tick makes pages of it.  Immutable once published;
-// any thread.
+// The poller makes a Fleet and publishes it; the tick makes pages from it.  Immutable once
+// published; any thread.
 #pragma once
 
 #include <array>
@@ -20,19 +19,19 @@
 
 namespace podgpu {
 
-// How asking a node ended.  The words are values of the label `result`.
+// The result of a request to a node.  The words are values of the label `result`.
 enum class FetchResult : uint8_t {
   kOk,
-  kUnchanged,      // 304: the report from before still holds.
-  kNoConnection,   // Refused, or no way there.
-  kTimeout,        // Not whole within the deadline.
-  kTls,            // Its certificate is not the one that it ought to be.
-  kTooLarge,       // Head, body, or what was compressed in it.
-  kBroken,         // No HTTP, or cut off.
-  kRefused,        // Another status than 200 and 304; 401 and 403 among them.
-  kNotUnderstood,  // No report, or one that no honest node makes.
-  kSchema,         // The report of another release.
-  kWrongNode,      // It calls itself otherwise than it is known.
+  kUnchanged,      // 304: the last report is still valid.
+  kNoConnection,   // Refused, or no route.
+  kTimeout,        // Not complete before the deadline.
+  kTls,            // The certificate is not valid for the node.
+  kTooLarge,       // Header, body, or decompressed body.
+  kBroken,         // Not HTTP, or incomplete.
+  kRefused,        // A status other than 200 and 304, for example 401 or 403.
+  kNotUnderstood,  // Not a report, or a report with impossible content.
+  kSchema,         // A report of another release.
+  kWrongNode,      // The node name in the report is not the expected one.
 };
 inline constexpr int kFetchResultCount = 11;
 
@@ -41,17 +40,17 @@ inline bool IsGood(FetchResult result) {
   return result == FetchResult::kOk || result == FetchResult::kUnchanged;
 }
 
-// What a failure of http/client.h counts as.
+// Maps a failure of http/client.h to a result.
 FetchResult FetchResultOf(const Status& failure);
 
 struct NodeEntry {
   NodeAddress address;
-  std::optional<FetchResult> last;           // Nothing before the first answer or failure.
-  std::string detail;                        // What failed; empty after an answer.
-  std::shared_ptr<const NodeReport> report;  // The last good one; null before it.
-  Instant read_at{};                         // When the node read what it reports.
-  std::shared_ptr<const IdleSpells> idle;    // As of the report; null before it.
-  // Another one, never used before, whenever the report says otherwise who holds what.
+  std::optional<FetchResult> last;  // Empty before the first answer or failure.
+  std::string detail;               // The reason of the last failure; empty after a success.
+  std::shared_ptr<const NodeReport> report;  // The last good report; null before it.
+  Instant read_at{};                         // When the node read the values of the report.
+  std::shared_ptr<const IdleSpells> idle;    // At the time of the report; null before it.
+  // A new number, never used before, whenever the holders in the report change.
   uint64_t holders_revision = 0;
   uint64_t failures = 0;
 };
@@ -61,7 +60,8 @@ struct Fleet {
   std::array<uint64_t, kFetchResultCount> fetches{};
 };
 
-// Whether both say the same of who holds what; states and values are not compared.
+// Returns whether both reports have the same holders of all devices; states and values are not
+// compared.
 bool NameTheSameHolders(const NodeReport& a, const NodeReport& b);
 
 }  // namespace podgpu

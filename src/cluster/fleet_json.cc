@@ -20,7 +20,7 @@ namespace {
 constexpr int kFleetSchema = 1;
 constexpr double kPercent = 100;
 constexpr double kBytesPerMib = 1048576;
-// More namespaces than anybody looks at between two readings.
+// More namespaces than users request between two readings.
 constexpr size_t kMostDocuments = 16;
 
 std::string JsonText(std::string_view text) {
@@ -55,7 +55,7 @@ struct NameHash {
   }
 };
 
-// Names by number, in the order in which they first occurred.
+// A table of names; the index is the order of the first occurrence.
 template <typename Key>
 class NameTable {
  public:
@@ -73,7 +73,8 @@ class NameTable {
   std::vector<Key> names_;
 };
 
-// The pods that hold `gpu` or an instance of it, each once, and how many holders are not named.
+// The pods that hold `gpu` or an instance of it, each once, and the number of holders without
+// names.
 struct Holders {
   std::vector<HolderName> pods;
   uint64_t hidden = 0;
@@ -107,7 +108,7 @@ class FleetWriter {
       const NodeEntry& node = facts_.fleet->nodes[i];
       std::vector<const ReportedGpu*> gpus;
       for (const ReportedGpu& gpu : ShownOf(node, facts_.states[i])) {
-        // Of two GPUs of one UUID the map has the first.
+        // Of two GPUs with one UUID the map has the first.
         const bool is_counted = !counted.empty() && counted.front() == &gpu;
         if (is_counted || !Counts(facts_.states[i])) {
           gpus.push_back(&gpu);
@@ -120,7 +121,7 @@ class FleetWriter {
   }
 
  private:
-  // Also those of a node that does not count any more: that they were there is known.
+  // Includes the GPUs of withdrawn nodes: the page shows that they existed.
   static std::span<const ReportedGpu> ShownOf(const NodeEntry& node, NodeState state) {
     return node.report == nullptr || state == NodeState::kDuplicate ? std::span<const ReportedGpu>()
                                                                     : node.report->gpus;
@@ -132,7 +133,7 @@ class FleetWriter {
         .count();
   }
 
-  // The state of a node in words; empty where there is nothing to say.
+  // Describes the state of a node; empty if there is nothing to report.
   std::string DetailOf(size_t index) const {
     const NodeEntry& node = facts_.fleet->nodes[index];
     const NodeState state = facts_.states[index];
@@ -164,7 +165,7 @@ class FleetWriter {
     devices_.AddNumber(devices);
   }
 
-  // False when it is not of the namespace that is asked for.
+  // Returns false if the GPU has no pod of the requested namespace.
   bool AddGpu(const NodeEntry& node, NodeState state, const ReportedGpu& gpu) {
     const bool counts = Counts(state);
     const Holders holders = counts ? HoldersOf(gpu) : Holders();
@@ -254,7 +255,7 @@ class FleetWriter {
     return json + "}}\n";
   }
 
-  const ClusterFacts& facts_;  // Borrowed, as all names.
+  const ClusterFacts& facts_;  // Borrowed, like all names.
   const std::string_view namespace_;
   NameTable<HolderName> pod_names_;
   NameTable<std::string_view> model_names_, state_names_;
@@ -263,7 +264,7 @@ class FleetWriter {
   JsonColumn pods_, hidden_, idle_since_;
 };
 
-// Whether both lead to the same JSON.
+// Returns whether both give the same JSON.
 bool SayTheSame(const ClusterFacts& a, const ClusterFacts& b) {
   return a.fleet == b.fleet && a.list == b.list && a.states == b.states;
 }

@@ -1,10 +1,9 @@
-// The JSON of /api/v1/fleet: every GPU of every node, who holds it and how hard it works.
+// The JSON of /api/v1/fleet: every GPU of every node, with its holders and its activity.
 //
-// In columns and with tables of names, so that 40,000 GPUs are about a megabyte and a browser reads
-// them at once; docs/api.md describes them.  Points in time are civil, so that the bytes change
-// only when some node has been read.  Nobody pays for it who does not ask: it is made from the
-// facts of the last tick when it is wanted, once for all who ask for the same.  One thread, the
-// HTTP thread.
+// It has columns and tables of names, so 40,000 GPUs take about one megabyte; docs/api.md describes
+// the format.  Times are absolute, so the bytes change only when a node has been read.  The JSON is
+// made on request from the facts of the last tick, once for all equal requests.  Used on one
+// thread, the HTTP thread.
 #pragma once
 
 #include <map>
@@ -17,22 +16,23 @@
 
 namespace podgpu {
 
-// All of `facts`; with a namespace, the GPUs that its pods hold and their nodes.
+// Returns the JSON of all GPUs in `facts`; with a namespace, only the GPUs that its pods hold and
+// their nodes.
 std::string FleetJson(const ClusterFacts& facts, std::string_view pod_namespace = {});
 
 class FleetDocuments {
  public:
-  // `facts` are not null.
+  // `facts` must not be null.
   std::shared_ptr<Document> Of(const std::shared_ptr<const ClusterFacts>& facts,
                                std::string_view pod_namespace);
 
  private:
-  std::shared_ptr<const ClusterFacts> facts_;  // What they were made from.
+  std::shared_ptr<const ClusterFacts> facts_;  // The facts that the documents were made from.
   std::map<std::string, std::shared_ptr<Document>, std::less<>> by_namespace_;
 };
 
-// The namespace that "namespace=NAME" asks for; empty for all.  kInvalidArgument for a parameter
-// that is not known, or a name that no namespace has.
+// Returns NAME of "namespace=NAME"; empty for all namespaces. kInvalidArgument for an unknown
+// parameter or an invalid namespace name.
 StatusOr<std::string_view> ParseFleetQuery(std::string_view query);
 
 }  // namespace podgpu

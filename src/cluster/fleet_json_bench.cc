@@ -1,4 +1,4 @@
-// What the JSON of a large fleet costs: made once per reading, compressed once.
+// Measures the cost of the JSON of a large fleet, which is made and compressed once per reading.
 #include <benchmark/benchmark.h>
 
 #include "cluster/fleet_json.h"

@@ -28,7 +28,7 @@ ReportedGpu BoardWith(uint32_t index, const std::string& uuid, DeviceUse use) {
   return gpu;
 }
 
-// Two nodes that count, one that does not any more, and one that has never said anything.
+// Two nodes that count, one that is withdrawn, and one that never sent a report.
 class FleetJsonTest : public testing::Test {
  protected:
   FleetJsonTest() {
@@ -105,7 +105,7 @@ TEST_F(FleetJsonTest, HasAColumnForEachFact) {
     "read_at_s": [1699999990, 1699999990, 1699999990, null],
     "owners_known": [true, true, false, false],
     "devices": [2, 2, 1, 0]})"));
-  // GPU-a stands twice among the reports and once here; what node-3 said counts no more.
+  // GPU-a is in two reports and once here; the report of node-3 is too old to count.
   EXPECT_EQ(fleet.at("devices"), boost::json::parse(R"({
     "gpu": [0, 1, 3, 4, 0],
     "model": [0, 0, 0, 0, 0],
@@ -119,17 +119,17 @@ TEST_F(FleetJsonTest, HasAColumnForEachFact) {
     "idle_since_s": [1699999910, null, null, null, null]})"));
 }
 
-TEST_F(FleetJsonTest, SaysWhatHelpsWhereNodesShareAName) {
+TEST_F(FleetJsonTest, HasTheRemedyForNodesWithTheSameName) {
   Add("node-1", NodeState::kDuplicate, {BoardWith(0, "GPU-z", DeviceUse())});
   const boost::json::value fleet = boost::json::parse(FleetJson(*Facts()));
   EXPECT_EQ(fleet.at("nodes").at("state").at(4), "duplicate");
   EXPECT_EQ(fleet.at("nodes").at("detail").at(4),
-            "node-1:9400 and node-1:9400 both call themselves \"node-1\", so that only the first "
+            "node-1:9400 and node-1:9400 both call themselves \"node-1\", so only the first "
             "counts: set NODE_NAME from spec.nodeName in their pods");
   EXPECT_EQ(fleet.at("nodes").at("devices").at(4), 0);
 }
 
-TEST_F(FleetJsonTest, HasOnlyTheGpusOfANamespaceThatIsAskedFor) {
+TEST_F(FleetJsonTest, HasOnlyTheGpusOfTheRequestedNamespace) {
   const boost::json::value fleet = boost::json::parse(FleetJson(*Facts(), "infer"));
   EXPECT_EQ(fleet.at("namespaces"), boost::json::parse(R"(["infer"])"));
   EXPECT_EQ(fleet.at("nodes").at("node"), boost::json::parse(R"(["node-2"])"));
@@ -138,7 +138,7 @@ TEST_F(FleetJsonTest, HasOnlyTheGpusOfANamespaceThatIsAskedFor) {
   EXPECT_EQ(none.at("nodes").at("node"), boost::json::array());
 }
 
-TEST_F(FleetJsonTest, IsMadeOnceForAllWhoAskForTheSame) {
+TEST_F(FleetJsonTest, IsMadeOnceForEqualRequests) {
   FleetDocuments documents;
   const auto all = documents.Of(Facts(), "");
   const auto some = documents.Of(Facts(), "ml");
@@ -154,7 +154,7 @@ TEST_F(FleetJsonTest, IsMadeOnceForAllWhoAskForTheSame) {
   EXPECT_EQ(documents.Of(Facts(seconds(2)), "")->etag, later->etag);
 }
 
-TEST(FleetQuery, NamesANamespaceOrNothing) {
+TEST(FleetQuery, IsANamespaceOrEmpty) {
   EXPECT_EQ(ParseFleetQuery("").value(), "");
   EXPECT_EQ(ParseFleetQuery("namespace=team-b").value(), "team-b");
   EXPECT_FALSE(ParseFleetQuery("namespace=a%20b").ok());

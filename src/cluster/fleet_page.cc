@@ -6,7 +6,7 @@ namespace podgpu {
 namespace {
 
 constexpr std::string_view kPageFile = "fleet.html";
-// No inline script or style, no other origin, no frame around it.
+// Allows no inline script or style, no other origin and no frame around the page.
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,8 +1,8 @@
-// The fleet page: HTML, style sheet and scripts, which are part of the program.
+// The fleet page: HTML, style sheet and scripts, which are embedded in the program.
 //
-// The files are those of src/cluster/assets, embedded when the program is built
-// (cmake/Embed.cmake). The page asks this server for /api/v1/fleet and nobody for anything else;
-// its policy header would not let it.  One thread, the HTTP thread.
+// The files are in src/cluster/assets and are embedded at build time (cmake/Embed.cmake).  The page
+// requests /api/v1/fleet from this server and nothing from any other server; its
+// Content-Security-Policy forbids that.  Used on one thread, the HTTP thread.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ struct EmbeddedFile {
   std::string_view name;  // "fleet.js"
   std::string_view bytes;
 };
-// Those of src/cluster/assets, by name.
+// The files of src/cluster/assets, by name.
 std::span<const EmbeddedFile> FleetFiles();
 
 class FleetPage {
@@ -27,7 +27,8 @@ class FleetPage {
   FleetPage();
 
   bool Has(std::string_view path) const { return documents_.contains(path); }
-  // "/" is the page itself, "/assets/NAME" what it loads.  Has(path).
+  // Returns the response for "/", the page itself, or "/assets/NAME", a file that it loads.
+  // Requires Has(path).
   HttpResponse Serve(std::string_view path, const HttpRequest& request);
 
  private:

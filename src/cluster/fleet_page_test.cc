@@ -15,7 +15,7 @@ std::string HeaderIn(const HttpResponse& response, std::string_view name) {
   return found == response.headers.end() ? "" : found->second;
 }
 
-TEST(FleetPage, IsServedWithAPolicyThatLetsNothingElseIn) {
+TEST(FleetPage, IsServedWithAPolicyThatForbidsOtherOrigins) {
   FleetPage page;
   HttpRequest request;
   const HttpResponse html = page.Serve("/", request);
@@ -46,7 +46,7 @@ TEST(FleetPage, NamesNoOtherOriginAndHasNothingInline) {
   }
 }
 
-// What a first look costs: 60 KB, 20 KB as it is sent.
+// Loading the page costs 60 KB, or 20 KB compressed.
 TEST(FleetPage, IsSmall) {
   size_t bytes = 0;
   size_t sent = 0;

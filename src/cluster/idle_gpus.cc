@@ -5,7 +5,8 @@
 namespace podgpu {
 namespace {
 
-// Below it nothing happens: less than one percent of the time or of the multiprocessors.
+// A GPU counts as idle below one percent of the time or of the multiprocessors: housekeeping of the
+// driver and of idle frameworks is not zero.
 constexpr double kIdleShare = 0.01;
 constexpr double kPercentOfWhole = 100;
 
@@ -79,6 +80,7 @@ IdleSpells ContinueIdle(const IdleSpells& spells, const NodeReport* before, cons
     }
     Instant since = read_at;
     const auto spell = spells.find(gpu.uuid);
+    // A new holder must not inherit the idle time of the previous one.
     if (spell != spells.end() && before != nullptr) {
       const auto same = std::ranges::find(before->gpus, gpu.uuid, &ReportedGpu::uuid);
       if (same != before->gpus.end() && HaveTheSameHoldersInAll(*same, gpu)) {

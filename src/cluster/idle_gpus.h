@@ -1,9 +1,9 @@
-// What a GPU does as a whole: who holds it, how hard it works, and since when it has done nothing
-// for those who hold it.
+// Judges a GPU as a whole: whether pods hold it, its activity, and since when it has been idle for
+// its holders.
 //
-// A GPU in MIG mode counts as one, with all of its instances.  Idle means held by somebody and
-// known to do nothing; what is not known is neither idle nor in use.  Pure functions; the poller
-// remembers the beginning of each spell, the fleet page shows it.
+// A GPU in MIG mode counts as one, with all of its instances.  Idle means that a pod holds the GPU
+// and the GPU is known to do nothing; an unknown GPU is neither idle nor in use.  The poller
+// remembers the start of each idle spell; the fleet page shows it.  Pure functions.
 #pragma once
 
 #include <functional>
@@ -16,22 +16,22 @@
 
 namespace podgpu {
 
-// Whether any container holds it or a part of it, named or not.
+// Returns whether any container, named or not, holds the GPU or a part of it.
 bool IsHeld(const ReportedGpu& gpu);
 
-// Its SM activity, else its utilisation, from 0 to 1; of one in MIG mode that does not tell, the
-// largest of its instances'.  Nothing where none is known.
+// Returns SM activity, or else utilisation, from 0 to 1.  For a GPU in MIG mode without either,
+// returns the largest value of its instances.  Empty if no value is known.
 std::optional<double> ActivityOf(const ReportedGpu& gpu);
 
-// Held, and whatever is known of the parts that are held is below one percent; of each of them
-// something is known.
+// Returns whether the GPU is held, and every held part has a known activity, all below one percent.
 bool IsIdle(const ReportedGpu& gpu);
 
-// Since when GPUs are idle, by UUID.
+// The start of the idle spell of each idle GPU, by UUID.
 using IdleSpells = std::map<std::string, Instant, std::less<>>;
 
-// The spells at `read_at`, when a node reported `now`.  One goes on from `spells` where `before`,
-// the node's report before it, if there is one, named the same holders of that GPU.
+// Returns the idle spells at `read_at`, when a node sent the report `now`.  A spell in `spells`
+// continues if `before`, the node's previous report, has the same holders of that GPU; else a new
+// spell starts. `before` may be null.
 IdleSpells ContinueIdle(const IdleSpells& spells, const NodeReport* before, const NodeReport& now,
                         Instant read_at);
 

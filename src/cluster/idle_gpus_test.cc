@@ -56,19 +56,19 @@ TEST(IdleGpu, IsHeldAndKnownToDoNothing) {
   EXPECT_TRUE(IsIdle(hidden));
 }
 
-TEST(IdleGpu, InMigModeIsIdleWhenAllInstancesThatAreHeldAre) {
+TEST(IdleGpu, InMigModeIsIdleWhenAllHeldInstancesAreIdle) {
   ReportedGpu gpu = GpuWith(DeviceUse());
   gpu.instances = {{7, "1g", {}, UseWith({}, 0, 1)}, {8, "1g", {}, UseWith({}, {}, 0)}};
   EXPECT_TRUE(IsIdle(gpu));
   EXPECT_EQ(ActivityOf(gpu), 0);
   gpu.instances[1].use = UseWith({}, {}, 1);
-  EXPECT_FALSE(IsIdle(gpu)) << "nothing is known of an instance that is held";
+  EXPECT_FALSE(IsIdle(gpu)) << "the activity of a held instance is not known";
   gpu.instances[1].use = UseWith({}, 0.4, 1);
   EXPECT_FALSE(IsIdle(gpu));
   EXPECT_EQ(ActivityOf(gpu), 0.4);
 }
 
-TEST(IdleSpell, LastsAsLongAsTheHoldersDo) {
+TEST(IdleSpell, EndsWhenTheHoldersChange) {
   NodeReport report;
   report.gpus = {GpuWith(UseWith(0, {}, 1))};
   const Instant start{};

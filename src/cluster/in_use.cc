@@ -46,7 +46,7 @@ double MeanMemoryCopyPercent(const ClusterMap& map) {
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
-// Each workload once, whatever pods and containers of it hold the device.
+// Counts each workload once, even if several of its pods and containers hold the device.
 void AddToWorkloads(const DeviceUse& use, InUseMeaning meaning, InUse& in_use) {
   std::vector<std::pair<std::string_view, std::string_view>> workloads;
   for (const ReportedOwner& owner : use.owners) {
@@ -64,8 +64,8 @@ void AddUse(const DeviceUse& use, InUseMeaning meaning, InUse& in_use) {
   AddToWorkloads(use, meaning, in_use);
 }
 
-// Kubernetes draws the letters that it adds to names from these (k8s.io/apimachinery,
-// util/rand.go): no vowels, no digits that look like letters.
+// Kubernetes adds random characters of this alphabet to names (k8s.io/apimachinery, util/rand.go).
+// It has no vowels and no digits that look like letters.
 bool IsDrawn(std::string_view part, size_t shortest, size_t longest) {
   constexpr std::string_view kDrawn = "bcdfghjklmnpqrstvwxz2456789";
   return part.size() >= shortest && part.size() <= longest &&
@@ -97,7 +97,7 @@ Value MeanOf(const InUseSum& sum) {
   return mean ? Value::OfDouble(*mean) : Value::OfAbsence(Absence::kNoData);
 }
 
-// The two families of sums under `prefix`: how many devices, and their mean.
+// Adds the two families of sums under `prefix`: the number of devices, and their mean.
 void AddSumFamilies(std::string_view prefix, std::string_view whose,
                     const std::vector<std::vector<Label>>& labels, uint32_t& slot,
                     std::vector<SlotFamily>& families) {
@@ -137,7 +137,7 @@ void WriteSums(const InUse& in_use, const InUseSums& sums, std::vector<Value>& s
 SlotFamily UnknownFamily(uint32_t& slot) {
   SlotFamily family{
       InUseFamily("podgpu_in_use_unknown_devices",
-                  "GPUs and MIG instances that do not count, since their value is not known.", ""),
+                  "GPUs and MIG instances that do not count because their value is not known.", ""),
       {}};
   for (const std::string_view measure : kMeasureNames) {
     family.series.push_back({{{"measure", std::string(measure)}}, slot++});
@@ -201,9 +201,12 @@ InUse SumInUse(const ClusterMap& map, bool is_known, InUseMeaning meaning) {
   return in_use;
 }
 
+// Works on the name alone: reports of nodes do not have the owners of pods.  Only suffixes in the
+// alphabet and length that Kubernetes uses are removed, so a pod named "train-large" keeps its
+// name.
 std::string_view WorkloadOf(std::string_view pod) {
-  constexpr size_t kPodLetters = 5;        // Of every pod that a controller names.
-  constexpr size_t kShortestTemplate = 6;  // Of a Deployment's ReplicaSet.
+  constexpr size_t kPodLetters = 5;        // The suffix of every pod that a controller creates.
+  constexpr size_t kShortestTemplate = 6;  // The suffix of a Deployment's ReplicaSet.
   constexpr size_t kLongestTemplate = 10;
   const auto [head, tail] = CutLast(pod);
   if (tail.empty()) {

@@ -1,4 +1,4 @@
-// Statements 8 to 10 of the mean over the GPUs in use, and our own families of it.
+// The mean over the GPUs in use, as the replaced exporter computes it, and podgpu's own families.
 #include "cluster/in_use.h"
 
 #include <deque>
@@ -15,7 +15,7 @@ void SetUse(DeviceUse& use, UseMeasure measure, double value) {
   use.values[static_cast<size_t>(measure)] = UseValue{value, 0};
 }
 
-// GPUs with these percentages of memory copies; nothing: the value is not known.
+// GPUs with these percentages of memory copies; empty: the value is not known.
 class UsedGpus {
  public:
   explicit UsedGpus(const std::vector<std::optional<double>>& percents) {
@@ -57,7 +57,7 @@ std::string AverageLine(const std::vector<std::optional<double>>& percents) {
   return page.substr(at + 1, page.find('\n', at + 1) - at - 1);
 }
 
-// Statement 8, and of 9: numbers with a point count, what is no number does not.
+// Zeros do not count; numbers with a decimal point count; values that are not numbers do not.
 TEST(InUse, IsTheMeanOverThoseThatAreNotZero) {
   EXPECT_EQ(AverageLine({0, 20, 40}), "avg_GPU_utilization 30.0");
   EXPECT_EQ(AverageLine({0, 0}), "avg_GPU_utilization 0.0");
@@ -66,12 +66,12 @@ TEST(InUse, IsTheMeanOverThoseThatAreNotZero) {
   EXPECT_EQ(AverageLine({10, 20, 70}), "avg_GPU_utilization 33.333333333333336");
 }
 
-// Statement 10: while nothing can be read, nothing is said.
+// While no node can be read, there is no mean.
 TEST(InUse, IsAbsentWhileNothingIsKnown) {
   EXPECT_EQ(InUsePage(SumInUse({}, false, InUseMeaning::kValue)), "");
 }
 
-TEST(InUse, HasTheNamesThatItHadBefore) {
+TEST(InUse, HasTheNamesOfTheReplacedExporter) {
   const std::string page = InUsePage(SumInUse({}, true, InUseMeaning::kValue));
   EXPECT_TRUE(page.starts_with(
       "# HELP avg_GPU_utilization Average GPU utilization of GPUs currently being used.\n"
@@ -94,7 +94,7 @@ TEST(InUse, MayMeanThatAPodHoldsIt) {
 
 TEST(InUse, MayMeanThatAProcessIsOnIt) {
   UsedGpus used({0, 50, 80, 20});
-  used.gpu(0).use.processes = 2;  // They hold memory and wait.
+  used.gpu(0).use.processes = 2;  // The processes hold memory and wait.
   used.gpu(1).use.processes = 1;
   used.gpu(2).use.processes = 0;
   used.gpu(0).use.owners = {{"ml", "train-0", "c", "", ""}};
@@ -106,7 +106,7 @@ TEST(InUse, MayMeanThatAProcessIsOnIt) {
   EXPECT_EQ(by_process.workloads.at({"ml", "train"})[0].devices, 1U);
 }
 
-TEST(InUse, IsToldOfEachWorkloadAndMeasure) {
+TEST(InUse, HasALineForEachWorkloadAndMeasure) {
   UsedGpus used({40, 60, std::nullopt});
   for (const size_t gpu : {size_t{0}, size_t{1}}) {
     SetUse(used.gpu(gpu).use, UseMeasure::kSmActive, 0.5);
@@ -132,7 +132,7 @@ TEST(InUse, IsToldOfEachWorkloadAndMeasure) {
     EXPECT_NE(page.find(line), std::string::npos) << line << page;
   }
   EXPECT_EQ(page.find("podgpu_in_use_ratio{measure=\"tensor\"}"), std::string::npos)
-      << "there is no mean of nothing";
+      << "without devices there is no mean";
 }
 
 TEST(WorkloadOf, CutsWhatControllersAdd) {

@@ -28,7 +28,8 @@ bool IsHost(std::string_view host, bool in_brackets) {
 }
 
 Status NoAddress(std::string_view text) {
-  return absl::InvalidArgumentError(absl::StrFormat("%s is no address. %s", Quoted(text), kForms));
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s is not an address. %s", Quoted(text), kForms));
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ StatusOr<std::vector<HostAndPort>> ParseNodeFile(std::string_view text, std::str
     const auto [first, is_new] = lines.emplace(*address, number);
     if (!is_new) {
       return absl::InvalidArgumentError(
-          absl::StrFormat("%s:%d: %s stands in line %d already. Remove one of them", path, number,
+          absl::StrFormat("%s:%d: %s is already in line %d. Remove one of them", path, number,
                           Quoted(line), first->second));
     }
     if (addresses.size() == kMostNodes) {

@@ -1,8 +1,7 @@
-// Where nodes are, as people write it: one address, or a file of them.
+// Parses node addresses: a single address, or a file of addresses.
 //
-// A host may be a name or a number; port 9400 where none is said.  Every mistake is refused with
-// one line that names the place, what stands there and what to write instead.  Pure functions; any
-// thread.
+// A host may be a name or a numeric address; the default port is 9400.  Every mistake is refused
+// with one line that names the place, the text and the remedy.  Pure functions; any thread.
 #pragma once
 
 #include <compare>
@@ -16,7 +15,7 @@
 namespace podgpu {
 
 inline constexpr uint16_t kNodePort = 9400;
-// More than any cluster has; a file or an answer with more is a mistake.
+// No cluster has more nodes; a file or an answer with more is a mistake.
 inline constexpr size_t kMostNodes = 20'000;
 
 struct HostAndPort {
@@ -27,31 +26,31 @@ struct HostAndPort {
 
 // "gpu-node-1", "gpu-node-1:9400", "10.0.0.7:9400", "[fd00::7]:9400".
 StatusOr<HostAndPort> ParseHostAndPort(std::string_view text);
-// The same again, with the port.
+// Returns the same text with the port.
 std::string ToString(const HostAndPort& address);
 
-// Whether this is an address, in numbers, that a pod may have: neither of loopback, link-local,
-// multicast nor of no interface at all.  An API server checks that for endpoints, and not for pods:
-// a user who may write their status could have this program ask itself.
+// Returns whether `text` is a numeric address that a pod may have: not loopback, link-local,
+// multicast or unspecified.  The API server checks this for endpoints but not for pods: a user with
+// the permission to write a pod's status could make this program send requests to itself.
 bool MayBeAPods(std::string_view ip);
 
-// One address a line; blank lines and what follows "#" do not count.  `path` is for messages.
+// One address a line; blank lines and text after "#" are ignored. `path` is for messages.
 StatusOr<std::vector<HostAndPort>> ParseNodeFile(std::string_view text, std::string_view path);
 
-// A node that may be asked.
+// The address of a node, ready for requests.
 struct NodeAddress {
   std::string id;  // "gpu-node-1:9400": the label `address`.
-  std::string ip;  // In numbers.
+  std::string ip;  // Numeric.
   uint16_t port = kNodePort;
-  std::string name;           // Whom its certificate must name.
-  std::string expected_node;  // What it must call itself; empty: anything.
+  std::string name;           // The name that its certificate must have.
+  std::string expected_node;  // The node name that its report must have; empty: any.
   auto operator<=>(const NodeAddress&) const = default;
 };
 
-// What one look for nodes has brought.
+// The result of one search for nodes.
 struct FoundNodes {
   std::vector<NodeAddress> addresses;
-  std::vector<std::string> complaints;  // Of what is left out.
+  std::vector<std::string> complaints;  // One for each node that is left out.
 };
 
 }  // namespace podgpu

@@ -26,7 +26,7 @@ TEST(NodeAddress, IsReadInEveryForm) {
   }
 }
 
-TEST(NodeAddress, OfAPodIsOneOfANetwork) {
+TEST(NodeAddress, OfAPodMustBeOnAPodNetwork) {
   for (const std::string_view ip : {"10.0.0.1", "192.168.1.1", "100.64.0.1", "169.253.0.1",
                                     "fd00::1", "2001:db8::1", "::ffff:10.0.0.1"}) {
     EXPECT_TRUE(MayBeAPods(ip)) << ip;
@@ -41,18 +41,18 @@ TEST(NodeAddress, OfAPodIsOneOfANetwork) {
 
 TEST(NodeAddress, SaysWhatIsWrong) {
   const std::pair<std::string_view, std::string_view> rows[] = {
-      {"", "\"\" is no address. Write HOST, HOST:PORT or [IPV6]:PORT"},
+      {"", "\"\" is not an address. Write HOST, HOST:PORT or [IPV6]:PORT"},
       {"a:", "\"a:\" has no port from 1 to 65535"},
       {"a:0", "\"a:0\" has no port"},
       {"a:65536", "\"a:65536\" has no port"},
       {"a:x", "\"a:x\" has no port"},
-      {"a b", "\"a b\" is no address"},
+      {"a b", "\"a b\" is not an address"},
       {"http://a", "\"http://a\" has no port"},
-      {"[::1", "\"[::1\" is no address"},
-      {"[::1]9400", "\"[::1]9400\" is no address"},
-      {"::1", "\"::1\" is no address"},
-      {"-a", "\"-a\" is no address"},
-      {"a/../b", "is no address"},
+      {"[::1", "\"[::1\" is not an address"},
+      {"[::1]9400", "\"[::1]9400\" is not an address"},
+      {"::1", "\"::1\" is not an address"},
+      {"-a", "\"-a\" is not an address"},
+      {"a/../b", "is not an address"},
   };
   for (const auto& [text, says] : rows) {
     const StatusOr<HostAndPort> address = ParseHostAndPort(text);
@@ -76,7 +76,7 @@ TEST(NodeFile, NamesFileLineAndRemedyOfAMistake) {
             "/etc/nodes:2: \"b:x\" has no port from 1 to 65535. Write HOST, HOST:PORT or "
             "[IPV6]:PORT");
   EXPECT_EQ(ParseNodeFile("a\n#\na:9400\n", "/etc/nodes").status().message(),
-            "/etc/nodes:3: \"a:9400\" stands in line 1 already. Remove one of them");
+            "/etc/nodes:3: \"a:9400\" is already in line 1. Remove one of them");
 }
 
 TEST(NodeFile, IsBounded) {

@@ -1,6 +1,5 @@
-// Feeds bytes to the reader of files of nodes.
-// Invariants: what is read is written and read again as the same; a refusal is one clean line that
-// names the file.
+// Fuzzes the parser of node files.  Invariants: accepted addresses can be written and parsed again
+// with the same result; an error is one clean line that names the file.
 #include <cstdint>
 #include <string>
 #include <string_view>

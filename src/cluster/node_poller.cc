@@ -18,9 +18,9 @@ constexpr int kStatusUnchanged = 304;
 
 std::string_view RemedyFor(int status) {
   if (status == 401 || status == 403) {
-    return ": it wants a password or certificate, which --node-web-config names";
+    return ": the node requires a password or certificate; set it in --node-web-config";
   }
-  return status == 404 ? ": is that podgpu of this release?" : "";
+  return status == 404 ? ": check that podgpu of this release runs there" : "";
 }
 
 }  // namespace
@@ -57,7 +57,8 @@ void NodePoller::TakeNodes() {
   std::vector<std::string> ids;
   for (const NodeAddress& address : list->addresses) {
     Known& known = nodes_[address.id];
-    if (known.entry.address != address) {  // New, or its name leads elsewhere now.
+    if (known.entry.address !=
+        address) {  // A new node, or its name now resolves to another address.
       known = Known();
       known.entry.address = address;
     }
@@ -94,7 +95,7 @@ void NodePoller::Ask(const std::string& id) {
 
 void NodePoller::Take(const std::string& id, StatusOr<HttpAnswer> answer) {
   const auto found = nodes_.find(id);
-  if (found == nodes_.end()) {  // Taken from the list meanwhile.
+  if (found == nodes_.end()) {  // Removed from the list meanwhile.
     schedule_.Failed(id, clock_.Now());
     return;
   }
@@ -155,8 +156,8 @@ FetchResult NodePoller::TakeReport(NodeEntry& node, const HttpAnswer& answer) {
                                                   : FetchResult::kNotUnderstood;
   }
   if (!node.address.expected_node.empty() && report->node != node.address.expected_node) {
-    node.detail = absl::StrFormat("it calls itself %s and is known as %s", Quoted(report->node),
-                                  Quoted(node.address.expected_node));
+    node.detail = absl::StrFormat("the node calls itself %s but is known as %s",
+                                  Quoted(report->node), Quoted(node.address.expected_node));
     return FetchResult::kWrongNode;
   }
   if (node.report == nullptr || !NameTheSameHolders(*node.report, *report)) {

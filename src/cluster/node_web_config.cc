@@ -13,7 +13,7 @@
 namespace podgpu {
 namespace {
 
-// Reads one file; remembers its first mistake and goes on, so that no step needs a way out.
+// Reads one file.  It remembers the first mistake and continues, so no step needs an early return.
 class AccessReader {
  public:
   AccessReader(const std::string& path, const Files& files) : path_(path), files_(files) {}
@@ -22,7 +22,8 @@ class AccessReader {
     ReadMap(root, "", &AccessReader::ReadSection,
             "tls_config, authorization, basic_auth, insecure_http");
     if (!user_.empty() && !access_.authorization.empty()) {
-      Refuse(root.line, "authorization", "stands beside basic_auth. Remove one of them");
+      Refuse(root.line, "authorization",
+             "must not be set together with basic_auth. Remove one of them");
     }
     if (!user_.empty()) {
       access_.authorization = "Basic " + absl::Base64Escape(user_ + ":" + password_);
@@ -46,7 +47,7 @@ class AccessReader {
   const Status& status() const { return status_; }
 
  private:
-  // Reads the value of one key; false where there is no such key in the section.
+  // Reads the value of one key; returns false if the section has no such key.
   using ReadKey = bool (AccessReader::*)(std::string_view name, const YamlNode& value,
                                          const std::string& key);
 
@@ -115,7 +116,7 @@ class AccessReader {
       const YamlNode& name = node.keys[i];
       const std::string key = section.empty() ? name.text : section + "." + name.text;
       if (std::ranges::count(seen, name.text) > 0) {
-        Refuse(name.line, section, Quoted(name.text) + " stands there twice. Remove one of them");
+        Refuse(name.line, section, Quoted(name.text) + " is set twice. Remove one of them");
       } else if (!(this->*read)(name.text, node.items[i], key)) {
         Refuse(name.line, section,
                absl::StrFormat("%s is not known. Write one of %s", Quoted(name.text), known));
@@ -126,7 +127,7 @@ class AccessReader {
 
   std::string TextOf(const YamlNode& value, const std::string& key) {
     if (value.kind != YamlNode::Kind::kScalar || value.text.empty()) {
-      Refuse(value.line, key, "must be a text. Write it behind the key");
+      Refuse(value.line, key, "must be a text. Write it after the key");
     }
     return value.text;
   }
@@ -134,7 +135,7 @@ class AccessReader {
   bool IsTrue(const YamlNode& value, const std::string& key) {
     const std::string text = TextOf(value, key);
     if (text != "true" && text != "false") {
-      Refuse(value.line, key, "is neither true nor false. Write one of them");
+      Refuse(value.line, key, "must be true or false");
     }
     return text == "true";
   }
@@ -147,18 +148,18 @@ class AccessReader {
         files_.Read(is_whole ? name : path_.substr(0, slash + 1) + name);
     if (!text.ok()) {
       Refuse(value.line, key,
-             std::string(text.status().message()) + ". Mount the file, or name another one");
+             std::string(text.status().message()) + ". Mount the file, or name another file");
       return {};
     }
     return *text;
   }
 
-  // What stands in the file that is named, without the newline that some editors add.
+  // Returns the content of the named file without the final newline that editors add.
   std::string SecretOf(const YamlNode& value, const std::string& key) {
     const std::string text = FileOf(value, key);
     std::string secret(Trim(text));
     if (secret.empty() || secret.find_first_of("\r\n") != std::string::npos) {
-      Refuse(value.line, key, "the file holds no single line. Write the secret there, alone");
+      Refuse(value.line, key, "the file must have exactly one line, the secret");
     }
     return secret;
   }
@@ -176,7 +177,7 @@ StatusOr<NodeWebAccess> ReadNodeWebConfig(const std::string& path, const Files& 
   const StatusOr<std::string> text = files.Read(path);
   if (!text.ok()) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "--node-web-config: %s. Mount the file, or name another one", text.status().message()));
+        "--node-web-config: %s. Mount the file, or name another file", text.status().message()));
   }
   std::vector<YamlError> errors;
   const YamlNode root = ReadYaml(*text, errors);
@@ -195,10 +196,10 @@ Status CheckSecrecy(const NodeWebAccess& access, const std::string& path) {
   if (access.authorization.empty() || access.tls || access.insecure_http) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "%s: the token or password would be sent over plain HTTP, where others on the way can read "
-      "it. Add tls_config, or write insecure_http: true",
-      path));
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s: the token or password would be sent over plain HTTP, where others on "
+                      "the network can read it. Add tls_config, or write insecure_http: true",
+                      path));
 }
 
 }  // namespace podgpu

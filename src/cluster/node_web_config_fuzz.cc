@@ -1,5 +1,5 @@
-// Feeds bytes to the reader of what nodes are asked with; every file that it names holds one line.
-// Invariants: a refusal is one clean line that names the file; a header has one line.
+// Fuzzes the parser of --node-web-config; every file that the input names holds one line.
+// Invariants: an error is one clean line that names the file; a header has one line.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -12,7 +12,7 @@ StatusOr<NodeWebAccess> AccessOf(const WebConfigFiles& files, std::string_view t
   return ReadNodeWebConfig(files.path(), SystemFiles());
 }
 
-TEST(NodeWebConfig, IsReadWithWhatItNames) {
+TEST(NodeWebConfig, IsReadWithTheFilesThatItNames) {
   const WebConfigFiles files;
   files.Write("authority", "ca.crt");
   files.Write("certificate", "own.crt");
@@ -36,8 +36,8 @@ TEST(NodeWebConfig, MayHoldAPasswordOrNothing) {
   EXPECT_EQ(AccessOf(files, "").value(), NodeWebAccess());
 }
 
-// A listener on the way would have the secret of all nodes.
-TEST(NodeWebConfig, ASecretIsSentWithoutTlsOnlyWhereTheFileSaysSo) {
+// Anyone on the network path could read the secret of all nodes.
+TEST(NodeWebConfig, ASecretIsSentWithoutTlsOnlyIfTheFileAllowsIt) {
   const WebConfigFiles files;
   files.Write("t0ken", "token");
   struct Row {
@@ -58,8 +58,8 @@ TEST(NodeWebConfig, ASecretIsSentWithoutTlsOnlyWhereTheFileSaysSo) {
     EXPECT_EQ(CheckSecrecy(*access, "/c").ok(), row.may) << row.text;
   }
   EXPECT_EQ(CheckSecrecy(*AccessOf(files, rows[0].text), "/c").message(),
-            "/c: the token or password would be sent over plain HTTP, where others on the way can "
-            "read it. Add tls_config, or write insecure_http: true");
+            "/c: the token or password would be sent over plain HTTP, where others on the network "
+            "can read it. Add tls_config, or write insecure_http: true");
 }
 
 TEST(NodeWebConfig, NamesFileLineAndRemedyOfAMistake) {
@@ -76,19 +76,18 @@ TEST(NodeWebConfig, NamesFileLineAndRemedyOfAMistake) {
        "server_name, insecure_skip_verify"},
       {"tls_config: 7", ":1: tls_config: must hold keys with values. Write KEY: VALUE"},
       {"tls_config: {insecure_skip_verify: 1}",
-       ":1: tls_config.insecure_skip_verify: is neither true nor false. Write one of them"},
-      {"insecure_http: yes", ":1: insecure_http: is neither true nor false. Write one of them"},
+       ":1: tls_config.insecure_skip_verify: must be true or false"},
+      {"insecure_http: yes", ":1: insecure_http: must be true or false"},
       {"tls_config: {cert_file: x}",
        ":1: tls_config: needs cert_file and key_file together. Add the other one"},
       {"authorization: {credentials_file: empty}",
-       ":1: authorization.credentials_file: the file holds no single line. Write the secret there, "
-       "alone"},
+       ":1: authorization.credentials_file: the file must have exactly one line, the secret"},
       {"authorization: {credentials_file: []}",
-       ":1: authorization.credentials_file: must be a text. Write it behind the key"},
+       ":1: authorization.credentials_file: must be a text. Write it after the key"},
       {"basic_auth: {username: a, username: b}",
-       ":1: basic_auth: \"username\" stands there twice. Remove one of them"},
+       ":1: basic_auth: \"username\" is set twice. Remove one of them"},
       {"authorization: {credentials_file: x}\nbasic_auth: {username: a, password_file: x}",
-       ":1: authorization: stands beside basic_auth. Remove one of them"},
+       ":1: authorization: must not be set together with basic_auth. Remove one of them"},
   };
   for (const auto& [text, line] : rows) {
     const auto access = AccessOf(files, text);
@@ -99,7 +98,7 @@ TEST(NodeWebConfig, NamesFileLineAndRemedyOfAMistake) {
   EXPECT_EQ(std::string(missing.status().message()),
             files.path() +
                 ":1: tls_config.ca_file: /nowhere: No such file or directory. Mount the "
-                "file, or name another one");
+                "file, or name another file");
   EXPECT_EQ(ReadNodeWebConfig("/nowhere", SystemFiles()).status().code(),
             absl::StatusCode::kInvalidArgument);
 }

@@ -39,6 +39,7 @@ std::vector<std::string> PollSchedule::TakeDue(Instant now) {
 
 void PollSchedule::Succeeded(const std::string& id, Instant now) {
   if (Node* const node = End(id)) {
+    // Each round is a random amount early, so nodes that were requested together drift apart.
     node->failures = 0;
     constexpr double kShare = 0.9;
     Plan(id, *node, std::max(now, node->asked + Jittered(pace_.interval, kShare)));
@@ -47,6 +48,8 @@ void PollSchedule::Succeeded(const std::string& id, Instant now) {
 
 void PollSchedule::Failed(const std::string& id, Instant now) {
   if (Node* const node = End(id)) {
+    // Exponential back-off.  Nodes that failed together, for example in a network fault, must not
+    // all be requested again at the same moment: half of the wait is random.
     constexpr uint32_t kMostDoublings = 16;
     const Duration doubled =
         pace_.interval * (uint64_t{1} << std::min(node->failures, kMostDoublings));

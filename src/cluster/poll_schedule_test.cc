@@ -41,7 +41,7 @@ TEST(PollSchedule, AsksANodeOncePerIntervalAndALittleEarly) {
   }
 }
 
-TEST(PollSchedule, LeavesAFailingNodeAloneForLongerEachTime) {
+TEST(PollSchedule, WaitsLongerAfterEachFailure) {
   PollSchedule schedule(kPace, 1);
   schedule.SetNodes(Ids{"a"}, kStart);
   Instant now = kStart;
@@ -55,14 +55,14 @@ TEST(PollSchedule, LeavesAFailingNodeAloneForLongerEachTime) {
   }
   schedule.TakeDue(now);
   schedule.Succeeded("a", now);
-  EXPECT_LE(schedule.next_due(), now + seconds(10)) << "back in its rhythm";
+  EXPECT_LE(schedule.next_due(), now + seconds(10)) << "it has the normal interval again";
   now = schedule.next_due();
   schedule.TakeDue(now);
   schedule.Failed("a", now);
-  EXPECT_LE(schedule.next_due(), now + seconds(10)) << "and patient from the beginning";
+  EXPECT_LE(schedule.next_due(), now + seconds(10)) << "its wait starts from the beginning again";
 }
 
-TEST(PollSchedule, SpreadsNodesThatBeganTogether) {
+TEST(PollSchedule, SpreadsNodesThatStartedTogether) {
   PollSchedule schedule({.interval = seconds(10), .longest_wait = seconds(60), .at_once = 1000}, 1);
   Ids ids;
   for (int i = 0; i < 1000; ++i) {
@@ -79,12 +79,12 @@ TEST(PollSchedule, SpreadsNodesThatBeganTogether) {
   EXPECT_LT(most, 200U);
 }
 
-TEST(PollSchedule, ForgetsNodesAndKeepsCount) {
+TEST(PollSchedule, ForgetsRemovedNodesAndKeepsTheCountOfRunningOnes) {
   PollSchedule schedule(kPace, 1);
   schedule.SetNodes(Ids{"a", "b"}, kStart);
   schedule.TakeDue(kStart);
   schedule.SetNodes(Ids{"b", "c"}, kStart);
-  schedule.Failed("a", kStart);  // It was running when it left the list.
+  schedule.Failed("a", kStart);  // Its request was running when it left the list.
   EXPECT_EQ(schedule.running(), 1U);
   EXPECT_EQ(schedule.TakeDue(kStart), Ids{"c"});
   schedule.SetNodes({}, kStart);

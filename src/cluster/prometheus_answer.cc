@@ -17,7 +17,8 @@ constexpr size_t kMostLabelBytes = 1'024;
 
 Status NoVector(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrFormat(
-      "it answers no vector of values: %s. Is the address that of a Prometheus?", what));
+      "the answer is not a vector of values: %s. Check that the address is a Prometheus server",
+      what));
 }
 
 std::string_view TextAt(const json::object& object, std::string_view key) {
@@ -39,7 +40,7 @@ std::optional<double> NumberIn(std::string_view text) {
              : std::nullopt;
 }
 
-// The value of "value": [time, "37.5"]; nothing where that is no number.
+// Returns the number of "value": [time, "37.5"]; empty if it is not a number.
 std::optional<double> ValueOf(const json::object& sample) {
   const json::value* const pair = sample.if_contains("value");
   const json::array* const parts = pair == nullptr ? nullptr : pair->if_array();
@@ -50,7 +51,7 @@ std::optional<double> ValueOf(const json::object& sample) {
   return text == nullptr ? std::nullopt : NumberIn({text->data(), text->size()});
 }
 
-// UUID, or where there is none what else tells a GPU from the others of the cluster.
+// Returns the UUID, or other labels that identify the GPU within the cluster.
 std::string GpuOf(const json::object& labels) {
   for (const std::string_view name : {"UUID", "uuid"}) {
     if (const std::string_view uuid = TextAt(labels, name); !uuid.empty()) {
@@ -69,7 +70,7 @@ StatusOr<AnsweredSeries> ReadSeries(const json::value& value) {
   for (const auto& label : *labels) {
     const json::string* const text = label.value().if_string();
     if (text == nullptr || text->size() > kMostLabelBytes) {
-      return NoVector("a label is no text of at most 1,024 bytes");
+      return NoVector("a label is not a text of at most 1,024 bytes");
     }
   }
   const auto pod = [labels](std::string_view name, std::string_view pod_namespace) {

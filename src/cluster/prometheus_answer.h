@@ -1,8 +1,8 @@
-// What a Prometheus answers to an instant query: a value for each series, and whom it is of.
+// Parses the answer of a Prometheus to an instant query: the value and the labels of each series.
 //
-// Whoever answers may be Thanos, Mimir or something that only looks like it, so nothing is
-// believed: what is no number counts as not known, and an answer of another form is refused with
-// one line.  Pure functions; any thread.
+// The server may be Thanos, Mimir or something else, so every answer is checked: a value that is
+// not a number counts as not known, and an answer of another form is refused with one line.  Pure
+// functions; any thread.
 #pragma once
 
 #include <optional>
@@ -20,25 +20,25 @@ struct PodName {
   auto operator<=>(const PodName&) const = default;
 };
 
-// One series of GPUs, by the labels of dcgm-exporter and of older exporters.
+// One series of a GPU, with the labels of dcgm-exporter or of older exporters.
 struct AnsweredSeries {
-  std::string gpu;       // UUID; without one, the target and the GPU's number there.
+  std::string gpu;       // UUID; without one, the target and the index of the GPU there.
   std::string instance;  // GPU_I_ID; empty for a whole GPU.
-  PodName pod;           // By the labels `pod` and `namespace`.
-  // By `exported_pod` and `exported_namespace`: what Prometheus makes of those two where the
-  // target has labels of that name itself.
+  PodName pod;           // From the labels `pod` and `namespace`.
+  // From `exported_pod` and `exported_namespace`: Prometheus renames the two labels of a series to
+  // these if the target itself has labels of those names.
   PodName exported_pod;
-  std::optional<double> value;  // Nothing for NaN and infinities.
+  std::optional<double> value;  // Empty for NaN and infinities.
 };
 
-// The labels that series are told apart by, in the form of PromQL's `by` clause.
+// The labels that distinguish series, in the form of PromQL's `by` clause.
 std::string_view AnsweredLabels();
 
 // `json` is the body of an answer with status 200.  kInvalidArgument with one line.
 StatusOr<std::vector<AnsweredSeries>> ReadPrometheusAnswer(std::string_view json);
 
-// What the body of an answer with another status says is wrong; a text of the server's, as one
-// clean line, or an empty one.
+// Returns the server's error text in the body of an answer with another status, as one clean line;
+// may be empty.
 std::string PrometheusComplaint(std::string_view json);
 
 }  // namespace podgpu

@@ -1,5 +1,5 @@
-// Feeds bytes to the reader of a Prometheus' answers.
-// Invariants: what is read is clean text and finite numbers; a refusal is one clean line.
+// Fuzzes the parser of answers of Prometheus.  Invariants: accepted answers have clean texts and
+// finite numbers; an error is one clean line.
 #include <cmath>
 #include <cstdint>
 #include <string>

@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::string_view kQueryPath = "/api/v1/query?query=";
 
-// How the families of dcgm-exporter tell of a measure.
+// How to compute a measure from the families of dcgm-exporter.
 struct MeasureQuery {
-  std::string_view text;  // "@" is where `max by (...) (NAME{...})` of the name before it begins.
-  double most;            // No honest value is larger.
-  bool of_instances;      // GPUs in MIG mode tell it of each instance.
+  std::string_view text;  // PromQL; $NAME$ stands for `max by (...) (NAME{...})`.
+  double most;            // Larger values are wrong and ignored.
+  bool of_instances;      // GPUs in MIG mode have it for each instance.
 };
 constexpr MeasureQuery kMeasureQueries[] = {
     {"$DCGM_FI_DEV_MEM_COPY_UTIL$", 100, false},
@@ -35,7 +35,7 @@ const MeasureQuery& QueryOf(InUseMeasure measure) {
   return kMeasureQueries[static_cast<size_t>(measure)];
 }
 
-// RFC 3986: everything but what is unreserved.
+// Encodes everything except the unreserved characters of RFC 3986.
 std::string PercentEncoded(std::string_view text) {
   constexpr std::string_view kUnreserved =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
@@ -50,7 +50,7 @@ std::string PercentEncoded(std::string_view text) {
   return encoded;
 }
 
-// A GPU or an instance of one, with what all its series say.
+// A GPU or an instance of one, with the values of all its series.
 struct AnsweredDevice {
   std::optional<double> value;
   std::set<PodName> workloads;
@@ -59,6 +59,9 @@ struct AnsweredDevice {
 // By GPU and instance.
 using AnsweredDevices = std::map<std::pair<std::string_view, std::string_view>, AnsweredDevice>;
 
+// Several series may be of one GPU: replicas of an exporter, or copies of a row for each pod.  The
+// largest valid value counts.  The row of a GPU in MIG mode does not count if its instances have
+// rows.
 AnsweredDevices GatherDevices(const std::vector<AnsweredSeries>& series, const MeasureQuery& query,
                               bool prefers_exported) {
   std::set<std::string_view> partitioned;
@@ -70,7 +73,7 @@ AnsweredDevices GatherDevices(const std::vector<AnsweredSeries>& series, const M
   AnsweredDevices devices;
   for (const AnsweredSeries& one : series) {
     if (one.instance.empty() && partitioned.contains(one.gpu)) {
-      continue;  // Its instances are counted in its place.
+      continue;  // Its instances are counted instead.
     }
     const std::string_view instance = query.of_instances ? one.instance : std::string_view();
     AnsweredDevice& device = devices[{one.gpu, instance}];
@@ -94,10 +97,10 @@ std::string_view RemedyOf(int status) {
   switch (status) {
     case 401:
     case 403:
-      return ": it wants a password, certificate or tenant, which --in-use-web-config and "
-             "--in-use-tenant name";
+      return ": Prometheus requires a password, certificate or tenant; set --in-use-web-config or "
+             "--in-use-tenant";
     case 404:
-      return ": does the address lack a path, such as /prometheus?";
+      return ": check whether the address needs a path, such as /prometheus";
     default:
       return "";
   }
@@ -119,11 +122,11 @@ StatusOr<PrometheusUrl> ParsePrometheusUrl(std::string_view text) {
   const std::string_view authority = text.substr(0, text.find('/'));
   if (authority.find('@') != std::string_view::npos) {
     return absl::InvalidArgumentError(
-        "must hold no password; write it into the file of --in-use-web-config");
+        "must not contain a password; write it into the file of --in-use-web-config");
   }
   std::string_view prefix = text.substr(authority.size());
   if (prefix.find_first_of("?# ") != std::string_view::npos) {
-    return absl::InvalidArgumentError("must end with its path; what is asked is added to it");
+    return absl::InvalidArgumentError("must end with its path; podgpu appends the query");
   }
   while (prefix.ends_with('/')) {
     prefix.remove_suffix(1);
@@ -231,7 +234,7 @@ void PrometheusReader::AskAll(const std::stop_token& stop) {
     const auto measure = static_cast<InUseMeasure>(i);
     if (is_there) {
       answer = Ask(measure, ips->front(), stop);
-      // Who hangs or is not there is not asked three times more in one round.
+      // A server that hangs or is down is not queried for the other measures in this round.
       is_there = answer.ok() || !(absl::IsDeadlineExceeded(answer.status()) ||
                                   absl::IsUnavailable(answer.status()));
     }
@@ -275,7 +278,7 @@ void PrometheusReader::Take(InUseMeasure measure, const StatusOr<HttpAnswer>& an
   ++current_.queries[static_cast<size_t>(result)];
   if (was_good != IsGood(result)) {
     Log(was_good ? LogLevel::kWarn : LogLevel::kInfo,
-        was_good ? "Prometheus does not answer what was asked" : "Prometheus answers again",
+        was_good ? "query to Prometheus failed" : "Prometheus answers again",
         {{"measure", std::string(InUseMeasureName(measure))},
          {"detail", was_good ? detail : "before: " + current_.detail}});
   }

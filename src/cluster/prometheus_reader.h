@@ -1,11 +1,11 @@
-// Has an existing Prometheus say how hard the GPUs are used, for where it knows them already:
-// one query for each measure, at an even pace, never from a scrape.
+// Queries the utilisation of the GPUs from an existing Prometheus that already scrapes them: one
+// query for each measure at a fixed interval, never during a scrape.
 //
-// Each answer is summed up at once, so that what stays of forty thousand series is a few numbers
-// and a line for each workload.  Series that are there several times, for each pod of a shared GPU
-// or from each replica of an exporter, count as the one GPU that they are of.  A measure that is
-// not answered keeps its last sums, with their age, for the tick to withdraw.  Run is the body of
-// one thread; the rest may be called from any thread.
+// Each answer is summed up at once, so forty thousand series become a few numbers and an entry for
+// each workload.  Several series of one GPU, for each pod of a shared GPU or from each replica of
+// an exporter, count as one GPU.  A measure without an answer keeps its last sums; the tick
+// withdraws them when they are too old.  Run is the body of one thread; the rest may be called from
+// any thread.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@
 
 namespace podgpu {
 
-// Where it is: --in-use-prometheus.
+// The address of the server: --in-use-prometheus.
 struct PrometheusUrl {
   bool is_tls = false;
   HostAndPort server;
@@ -42,52 +42,52 @@ struct PrometheusUrl {
 StatusOr<PrometheusUrl> ParsePrometheusUrl(std::string_view text);
 
 struct PrometheusOptions {
-  std::optional<PrometheusUrl> url;  // Nothing: nobody is asked.
-  std::string matchers;              // For each selector: cluster="a", or empty.
+  std::optional<PrometheusUrl> url;  // Empty: no Prometheus is queried.
+  std::string matchers;              // Added to each selector: cluster="a", or empty.
   std::string tenant;                // X-Scope-OrgID; empty: none.
-  std::string web_config;            // As --node-web-config; empty: plainly.
+  std::string web_config;            // As --node-web-config; empty: no TLS settings.
   std::chrono::milliseconds interval{15'000};
   HttpClientOptions client{.max_body_bytes = size_t{64} << 20};
   InUseMeaning meaning = InUseMeaning::kValue;
 };
 
-// What is asked for `measure`.
+// Returns the query for `measure`.
 std::string PrometheusQuery(InUseMeasure measure, std::string_view matchers);
 
 // The series of a measure, summed up.
 struct MeasureSums {
   InUseSum all;
   std::map<PodName, InUseSum> workloads;
-  InUseSum not_zero;  // Over GPUs where it is not zero, in the unit of the answer.
+  InUseSum not_zero;  // Over the GPUs with a value other than zero, in the unit of the answer.
 };
-// `prefers_exported`: whether the labels exported_pod and exported_namespace name the holder.
+// `prefers_exported`: the labels exported_pod and exported_namespace name the holder.
 MeasureSums SumSeries(const std::vector<AnsweredSeries>& series, InUseMeasure measure,
                       InUseMeaning meaning, bool prefers_exported);
 
-// What is known.  Immutable once published.
+// All answers so far.  Immutable once published.
 struct PrometheusReading {
   struct Measure {
-    std::shared_ptr<const MeasureSums> sums;  // Of the last good answer; null before it.
+    std::shared_ptr<const MeasureSums> sums;  // From the last good answer; null before it.
     Instant read_at{};
     std::optional<FetchResult> last;
   };
   std::array<Measure, kInUseMeasureCount> measures;
   std::array<uint64_t, kFetchResultCount> queries{};
-  std::string detail;  // What failed last; empty while all is well.
+  std::string detail;  // The last failure; empty while all queries succeed.
 };
 
-// Of sums that are not older than `withdraw_after`.  Names are borrowed from `reading`.
+// Merges the sums that are not older than `withdraw_after`.  Names are borrowed from `reading`.
 InUse MergeReading(const PrometheusReading& reading, Instant now,
                    std::chrono::milliseconds withdraw_after);
 
 class PrometheusReader {
  public:
-  // All borrowed things outlive it.  `tick` is nudged when a reading was published.
+  // All borrowed objects must outlive it. `tick` is nudged when a reading is published.
   PrometheusReader(PrometheusOptions options, const Files& files, Resolver resolve, Clock& clock,
                    Wakeup& tick);
 
   void Run(const std::stop_token& stop);
-  // Never null; of a PrometheusReader without a URL nobody has been asked, ever.
+  // Never null; empty forever if there is no URL.
   const Published<PrometheusReading>& reading() const { return published_; }
 
  private:
@@ -104,7 +104,7 @@ class PrometheusReader {
   Wakeup& tick_;
   HttpClient client_;
   ClientAccess access_;
-  bool prefers_exported_ = false;  // Once any series has had those labels.
+  bool prefers_exported_ = false;  // True once any series has had those labels.
   PrometheusReading current_;
   Published<PrometheusReading> published_;
 };

@@ -1,4 +1,4 @@
-// What a Prometheus says of the GPUs in use: answers, sums, and servers of every kind.
+// Queries to a Prometheus about the GPUs in use: answers, sums, and good and bad servers.
 #include "cluster/prometheus_reader.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ AnsweredSeries Answered(const std::string& gpu, std::optional<double> value,
   return {gpu, instance, {pod.empty() ? "" : "research", pod}, {}, value};
 }
 
-TEST(PrometheusAnswer, TellsAValueForEachSeries) {
+TEST(PrometheusAnswer, HasAValueForEachSeries) {
   const auto series = ReadPrometheusAnswer(
       VectorJson(SampleJson(R"("UUID":"GPU-1","namespace":"a","pod":"b","exported_namespace":"c",)"
                             R"("exported_pod":"d")",
@@ -52,7 +52,7 @@ TEST(PrometheusAnswer, TellsAValueForEachSeries) {
   EXPECT_EQ((*series)[3].value, std::nullopt);
 }
 
-TEST(PrometheusAnswer, IsRefusedInOneLineWhereItIsNone) {
+TEST(PrometheusAnswer, IsRefusedWithOneLineIfItIsInvalid) {
   const std::string bodies[] = {
       "",
       "[]",
@@ -70,7 +70,7 @@ TEST(PrometheusAnswer, IsRefusedInOneLineWhereItIsNone) {
   for (const std::string& body : bodies) {
     const auto series = ReadPrometheusAnswer(body);
     ASSERT_EQ(series.status().code(), absl::StatusCode::kInvalidArgument) << body;
-    EXPECT_NE(series.status().message().find("Is the address that of a Prometheus?"),
+    EXPECT_NE(series.status().message().find("Check that the address is a Prometheus server"),
               std::string::npos)
         << series.status();
   }
@@ -101,9 +101,9 @@ TEST(PrometheusQuery, AsksForEachGpuOnce) {
             "exported_pod) (DCGM_FI_DEV_MEM_COPY_UTIL{cluster=\"west\"})");
 }
 
-// Statements 8 and 9: what is zero does not count, what has a point does, what is no number is not
+// Zeros do not count; numbers with a decimal point count; values that are not numbers are not
 // known.
-TEST(SumSeries, AveragesWhatIsNotZero) {
+TEST(SumSeries, AveragesValuesOtherThanZero) {
   const auto mean = [](const std::vector<AnsweredSeries>& series) {
     return SumSeries(series, InUseMeasure::kMemoryCopy, InUseMeaning::kValue, false)
         .not_zero.mean();
@@ -114,7 +114,7 @@ TEST(SumSeries, AveragesWhatIsNotZero) {
   EXPECT_EQ(mean({Answered("1", 37.5), Answered("2", 1e9), Answered("3", -1)}), 37.5);
 }
 
-TEST(SumSeries, CountsAGpuOnceHoweverManySeriesAreOfIt) {
+TEST(SumSeries, CountsAGpuWithSeveralSeriesOnce) {
   const MeasureSums sums =
       SumSeries({Answered("1", 80, "train-0"), Answered("1", 80, "train-1"),
                  Answered("1", 80, "serve-5d8f6c7b9d-x2vqk"), Answered("2", 20)},
@@ -126,7 +126,7 @@ TEST(SumSeries, CountsAGpuOnceHoweverManySeriesAreOfIt) {
   EXPECT_EQ(sums.workloads.at({"research", "serve"}).mean(), 0.8);
 }
 
-TEST(SumSeries, CountsInstancesInPlaceOfTheirGpu) {
+TEST(SumSeries, CountsInstancesInsteadOfTheirGpu) {
   const std::vector<AnsweredSeries> series = {Answered("1", 0.9), Answered("1", 0.2, "a", "1"),
                                               Answered("1", 0.4, "b", "2"), Answered("2", 0.6),
                                               Answered("3", std::nullopt)};
@@ -138,7 +138,7 @@ TEST(SumSeries, CountsInstancesInPlaceOfTheirGpu) {
   EXPECT_EQ(held.all.devices, 2U);
 }
 
-// A target's own `pod` is the exporter's once Prometheus has renamed those of the series.
+// Once Prometheus has renamed the labels of the series, `pod` is the pod of the exporter.
 TEST(SumSeries, TakesHoldersFromTheLabelsThatNameThem) {
   AnsweredSeries busy = Answered("1", 50, "exporter-abcde");
   busy.exported_pod = {"research", "train-0"};
@@ -148,7 +148,7 @@ TEST(SumSeries, TakesHoldersFromTheLabelsThatNameThem) {
   EXPECT_TRUE(sums.workloads.contains({"research", "train"}));
 }
 
-TEST(MergeReading, WithdrawsWhatIsTooOld) {
+TEST(MergeReading, WithdrawsOldSums) {
   PrometheusReading reading;
   const Instant now{seconds(1'000)};
   auto sums = std::make_shared<const MeasureSums>(SumSeries(
@@ -164,7 +164,7 @@ TEST(MergeReading, WithdrawsWhatIsTooOld) {
   EXPECT_TRUE(in_use.workloads.empty());
 }
 
-// A Prometheus whose answer a test may change, on any thread.
+// A Prometheus server whose answer a test may change, on any thread.
 class FakePrometheus {
  public:
   explicit FakePrometheus(HttpServerOptions options = LoopbackOptions()) {
@@ -230,8 +230,8 @@ class ClusterOfPrometheusTest : public testing::Test {
   std::unique_ptr<Cluster> cluster_;
 };
 
-// Statement 9 again, from the server to the page.
-TEST_F(ClusterOfPrometheusTest, SaysWhatPrometheusSays) {
+// The same values, from the server to the page.
+TEST_F(ClusterOfPrometheusTest, ServesTheValuesOfPrometheus) {
   FakePrometheus prometheus;
   prometheus.Answer(
       VectorJson(SampleJson(R"("UUID":"GPU-1","namespace":"research","pod":"train-0")", "37.5") +
@@ -251,11 +251,11 @@ TEST_F(ClusterOfPrometheusTest, SaysWhatPrometheusSays) {
   AwaitPart("\navg_GPU_utilization 0.0\n");
 }
 
-// Statement 10.
-TEST_F(ClusterOfPrometheusTest, RunsWhilePrometheusIsNotThere) {
-  std::string nobody;
-  { nobody = FakePrometheus().url(); }
-  Start(nobody);
+// The cluster role runs without Prometheus; it only lacks the mean.
+TEST_F(ClusterOfPrometheusTest, RunsWhilePrometheusIsDown) {
+  std::string closed;
+  { closed = FakePrometheus().url(); }
+  Start(closed);
   const std::string page =
       AwaitPart("podgpu_cluster_prometheus_queries_total{result=\"no_connection\"} 4\n");
   EXPECT_NE(page.find("podgpu_cluster_prometheus_up{measure=\"memory_copy\"} 0\n"),
@@ -264,7 +264,7 @@ TEST_F(ClusterOfPrometheusTest, RunsWhilePrometheusIsNotThere) {
   EXPECT_EQ(page.find("podgpu_in_use"), std::string::npos) << page;
 }
 
-TEST_F(ClusterOfPrometheusTest, KeepsWhatWasSaidWhileAnswersAreWrong) {
+TEST_F(ClusterOfPrometheusTest, KeepsTheLastSumsWhileAnswersAreWrong) {
   FakePrometheus prometheus;
   const std::string good = VectorJson(SampleJson(R"("UUID":"GPU-1")", "20"));
   prometheus.Answer(good);
@@ -292,10 +292,10 @@ TEST_F(ClusterOfPrometheusTest, KeepsWhatWasSaidWhileAnswersAreWrong) {
   }
 }
 
-TEST_F(ClusterOfPrometheusTest, WithdrawsWhatIsTooOldAndStopsWhileItHangs) {
-  const Listener mute = Listen({.host = "127.0.0.1", .port = 0, .path = {}}, system_files_).value();
+TEST_F(ClusterOfPrometheusTest, WithdrawsOldSumsAndCanStopWhileAQueryHangs) {
+  const Listener hung = Listen({.host = "127.0.0.1", .port = 0, .path = {}}, system_files_).value();
   options_.poller.client.deadline = milliseconds(20);
-  Start("http://127.0.0.1:" + std::to_string(mute.port));
+  Start("http://127.0.0.1:" + std::to_string(hung.port));
   AwaitPart("podgpu_cluster_prometheus_queries_total{result=\"timeout\"} 4\n");
   EXPECT_TRUE(cluster_->Stop(std::chrono::hours(1)));
 }
@@ -321,7 +321,7 @@ TEST_F(ClusterOfPrometheusTest, AsksWithTheCertificateAndTokenOfItsConfiguration
   AwaitPart("\navg_GPU_utilization 20.0\n");
 }
 
-TEST_F(ClusterOfPrometheusTest, RefusesATlsConfigurationThatWouldNotBeUsed) {
+TEST_F(ClusterOfPrometheusTest, RefusesATlsConfigurationForPlainHttp) {
   files_.Write("tls_config: {insecure_skip_verify: true}\n", "access.yaml");
   options_.prometheus.web_config = files_.path("access.yaml");
   options_.prometheus.url = ParsePrometheusUrl("http://127.0.0.1:9090").value();

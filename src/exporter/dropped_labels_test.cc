@@ -73,7 +73,7 @@ TEST(DroppedLabels, AreSaidInTheLogOnThePageAndInItsState) {
   tick.Once();
   const std::string log = testing::internal::GetCapturedStderr();
   const std::string line =
-      "a pod has more labels than rows carry; the others are left out. Name those that are wanted: "
+      "a pod has more labels than a row can carry; the others are left out. Select labels with "
       "--kubernetes-pod-label-allowlist-regex\" pod=ml/train-0 left_out=19936 pods=1\n";
   EXPECT_NE(log.find(line), std::string::npos) << log;
   EXPECT_EQ(log.find(line), log.rfind(line)) << "once";

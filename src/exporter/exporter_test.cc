@@ -423,7 +423,7 @@ TEST_F(ExporterTest, KeepsItsListOfMetricsWhenTheNewOneIsRefused) {
   const std::string page = Fetch("/metrics").body;
   EXPECT_TRUE(Holds(page, "DCGM_FI_DEV_GPU_TEMP{"));
   EXPECT_TRUE(Holds(page, "podgpu_config_last_reload_successful 0\n"));
-  EXPECT_TRUE(Holds(Fetch("/").body, "as read before; what is there now is refused: new.csv"));
+  EXPECT_TRUE(Holds(Fetch("/").body, "as last accepted; the current content is refused: new.csv"));
 }
 
 TEST_F(ExporterTest, ShowsTheOldListWhileTheNewOneWaitsForAReading) {

@@ -59,7 +59,7 @@ void OwnerJoin::LogDroppedLabels(const std::vector<DroppedLabels>& dropped) cons
     return;
   }
   Log(LogLevel::kWarn,
-      "a pod has more labels than rows carry; the others are left out. Name those that are wanted: "
+      "a pod has more labels than a row can carry; the others are left out. Select labels with "
       "--kubernetes-pod-label-allowlist-regex",
       {{"pod", dropped.front().pod_namespace + "/" + dropped.front().pod},
        {"left_out", std::to_string(dropped.front().count)},

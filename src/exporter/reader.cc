@@ -173,7 +173,7 @@ StatusOr<std::shared_ptr<Grid>> Reader::ReadGrid() {
 
 Status Reader::Read() {
   PODGPU_ASSIGN_OR_RETURN(std::shared_ptr<Grid> grid, ReadGrid());
-  if (voices_.Note(*grid)) {
+  if (rescan_trigger_.Note(*grid)) {
     PODGPU_RETURN_IF_ERROR(LookAgain());
     if (grid->shared_topology() != topology_) {
       PODGPU_ASSIGN_OR_RETURN(grid, ReadGrid());

@@ -23,7 +23,7 @@
 #include "exporter/device_control.h"
 #include "facts/thread_facts.h"
 #include "fields/field.h"
-#include "health/voices.h"
+#include "health/rescan_trigger.h"
 #include "sample/grid.h"
 #include "sample/grid_pool.h"
 #include "source/source.h"
@@ -112,7 +112,7 @@ class Reader {
   std::shared_ptr<const Topology> topology_;
   WatchResult watch_;
   GridPool grid_pool_;
-  Voices voices_;
+  RescanTrigger rescan_trigger_;
   std::string look_failure_;  // Why the devices cannot be looked for; empty: they can.
   Instant discovered_at_{};
   Instant watched_at_{};

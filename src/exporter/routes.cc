@@ -90,7 +90,7 @@ HttpResponse ServeLiveness(const RouteContext& context, const HttpRequest& /*req
 HttpResponse ServeReadiness(const RouteContext& context, const HttpRequest& /*request*/) {
   const std::shared_ptr<const Condition> condition = context.tick.conditions().Get();
   if (condition == nullptr) {
-    return TextResponse(503, "not ready: the first page is not made yet\n");
+    return TextResponse(503, "not ready: the first page is not ready yet\n");
   }
   return TextResponse(condition->ready ? 200 : 503, condition->verdict + "\n");
 }
@@ -134,7 +134,7 @@ HttpResponse ServeExplainJson(const RouteContext& context, const HttpRequest& re
 HttpResponse ServeStatusJson(const RouteContext& context, const HttpRequest& /*request*/) {
   const std::shared_ptr<const Condition> condition = context.tick.conditions().Get();
   return condition != nullptr ? JsonResponse(200, ConditionJson(*condition))
-                              : JsonResponse(503, ErrorJson("the first page is not made yet"));
+                              : JsonResponse(503, ErrorJson("the first page is not ready yet"));
 }
 
 // Whether the kubelet's last answer still counts.
@@ -152,7 +152,7 @@ HttpResponse ServeNode(const RouteContext& context, const HttpRequest& request) 
       context.node.Of({snapshot, condition, OwnersAreKnown(context), context.options.node,
                        context.tick.options().visible});
   if (node == nullptr) {
-    return JsonResponse(503, ErrorJson("the first page is not made yet"));
+    return JsonResponse(503, ErrorJson("the first page is not ready yet"));
   }
   HttpResponse response = DocumentResponse(node->document, request);
   const auto age = std::chrono::floor<std::chrono::seconds>(context.clock.Now() - node->read_at);

@@ -38,7 +38,7 @@ Tick::Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeu
       wakeup_(wakeup),
       started_seconds_(ProcessStartSeconds()),
       aged_grid_(options_.period, options_.stale_after),
-      hearing_(PatienceWithSilence(options_)),
+      freshness_tracker_(PatienceWithSilence(options_)),
       selected_(options_.view.selections),
       owner_join_(options_.join),
       naming_notes_(options_.why_no_api),
@@ -202,8 +202,8 @@ void Tick::TakeGrid(TickFacts& facts) {
   }
   facts.grid_age = duration_cast<milliseconds>(facts.now - facts.grid->read_at);
   facts.grid = aged_grid_.Take(facts.grid, facts.grid_age);
-  hearing_.Take(*facts.grid);
-  facts.heard = hearing_.heard();
+  freshness_tracker_.Take(*facts.grid);
+  facts.freshness = freshness_tracker_.freshness();
   selected_.Take(facts.grid->topology());
   facts.excluded_gpus = selected_.excluded();
   facts.config = selected_.AddTo(facts.config);
@@ -232,7 +232,7 @@ void Tick::TakeClients(TickFacts& facts) {
     crowded_out_ = facts.clients.refused_clients();
     crowded_at_ = facts.now;
   }
-  facts.clients_crowd = crowded_at_ && facts.now - *crowded_at_ < kCrowdIsTold;
+  facts.too_many_clients = crowded_at_ && facts.now - *crowded_at_ < kCrowdIsTold;
 }
 
 bool Tick::JudgeFacts() {

@@ -30,7 +30,7 @@
 #include "facts/tick_facts.h"
 #include "fields/counters_csv.h"
 #include "health/condition.h"
-#include "health/hearing.h"
+#include "health/freshness_tracker.h"
 #include "health/selected_gpus.h"
 #include "health/state_log.h"
 #include "pages/write_counts.h"
@@ -140,7 +140,7 @@ class Tick {
   Published<ConfigNotes> config_;
 
   AgedGrid aged_grid_;
-  Hearing hearing_;
+  FreshnessTracker freshness_tracker_;
   SelectedGpus selected_;
   OwnerJoin owner_join_;
   NamingNotes naming_notes_;

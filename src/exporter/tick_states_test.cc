@@ -76,7 +76,7 @@ TEST_F(TickTest, ASelectionOfWhatIsNotThereIsAWarningAndTheNodeIsReady) {
   EXPECT_EQ(condition->parts[3].state, PartState::kDegraded);
   EXPECT_NE(condition->parts[3].detail.find("couldn't find requested GPU ID '5'"),
             std::string::npos);
-  EXPECT_NE(log.find("msg=\"a part of the configuration serves nothing\""), std::string::npos);
+  EXPECT_NE(log.find("msg=\"configuration entry has no effect\""), std::string::npos);
 }
 
 TEST_F(TickTest, AStateThatWasOnceKeepsItsLineThroughANewEpoch) {

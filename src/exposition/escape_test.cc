@@ -9,7 +9,7 @@ namespace {
 
 using std::string_literals::operator""s;
 
-TEST(RenderLabels, EscapesWhateverItIsGiven) {
+TEST(RenderLabels, EscapesAnyInput) {
   struct Case {
     std::vector<Label> labels;
     std::string rendered;
@@ -29,7 +29,7 @@ TEST(RenderLabels, EscapesWhateverItIsGiven) {
   }
 }
 
-TEST(Help, IsEscapedAsEachFormatWants) {
+TEST(Help, IsEscapedAsEachFormatRequires) {
   EXPECT_EQ(TextHelp("say \"a\\b\"\nand go"), "say \"a\\\\b\"\\nand go");
   EXPECT_EQ(OpenMetricsHelp("say \"a\\b\"\nand go"), "say \\\"a\\\\b\\\"\\nand go");
 }

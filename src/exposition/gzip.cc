@@ -56,7 +56,7 @@ StatusOr<std::string> Inflate(std::string_view compressed, size_t most_bytes) {
   size_t used = 0;
   while (state->block_state != ISAL_BLOCK_FINISH) {
     if (used > most_bytes) {
-      return absl::ResourceExhaustedError("what was compressed is larger than is taken");
+      return absl::ResourceExhaustedError("the decompressed data is larger than the limit");
     }
     out.resize(used + std::min(most_bytes + 1 - used, used + kSpareBytes));
     state->next_out = reinterpret_cast<uint8_t*>(out.data()) + used;
@@ -67,11 +67,11 @@ StatusOr<std::string> Inflate(std::string_view compressed, size_t most_bytes) {
     used = out.size() - state->avail_out;
     const bool stuck = state->avail_out == room && state->avail_in == left;
     if (result != ISAL_DECOMP_OK || (stuck && state->block_state != ISAL_BLOCK_FINISH)) {
-      return absl::InvalidArgumentError("it is no whole gzip");
+      return absl::InvalidArgumentError("the data is not complete, valid gzip");
     }
   }
   if (used > most_bytes) {
-    return absl::ResourceExhaustedError("what was compressed is larger than is taken");
+    return absl::ResourceExhaustedError("the decompressed data is larger than the limit");
   }
   out.resize(used);
   return out;

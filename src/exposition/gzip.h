@@ -1,9 +1,8 @@
-// Compresses a page once, as cheaply as is worth it: ISA-L at level 1; and the way back, for what
-// other programs send.
+// Compresses a page with ISA-L at level 1, and decompresses what other programs send.
 //
-// A page of 6,720 series shrinks to a tenth in about five times the time that rendering it takes;
-// zlib's usual level would take a hundred.  Needs some 0.5 MiB while it works and keeps nothing.
-// Pure function; any thread.
+// A page of 6,720 series shrinks to a tenth.  This takes about five times as long as rendering the
+// page; zlib's default level takes a hundred times as long.  Needs about 0.5 MiB during the call
+// and keeps no memory.  Pure functions; any thread.
 #pragma once
 
 #include <string>
@@ -13,11 +12,11 @@
 
 namespace podgpu {
 
-// `bytes` as one gzip member.
+// Returns `bytes` as one gzip member.
 std::string Gzip(std::string_view bytes);
 
-// What was compressed as one gzip member, whoever did it.  kInvalidArgument where `compressed` is
-// none, kResourceExhausted above `most_bytes`.
+// Decompresses one gzip member. kInvalidArgument if `compressed` is not valid gzip;
+// kResourceExhausted if the result is larger than `most_bytes`.
 StatusOr<std::string> Inflate(std::string_view compressed, size_t most_bytes);
 
 }  // namespace podgpu

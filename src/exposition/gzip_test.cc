@@ -27,7 +27,7 @@ TEST(Gzip, IsUndoneByZlib) {
   EXPECT_LT(Gzip(page).size(), page.size() / 8);
 }
 
-TEST(Gzip, WouldNotPassDamaged) {
+TEST(Gzip, DamageIsDetected) {
   std::string compressed = Gzip("some text that is long enough to be damaged");
   compressed[compressed.size() / 2] ^= 1;
   EXPECT_EQ(Gunzip(compressed), std::nullopt);
@@ -47,7 +47,7 @@ TEST(Inflate, UndoesGzipWithinItsLimit) {
             absl::StatusCode::kResourceExhausted);
 }
 
-TEST(Inflate, RefusesWhatIsDamagedOrCut) {
+TEST(Inflate, RefusesDamagedOrTruncatedInput) {
   const std::string good = Gzip("some text that is long enough to be damaged");
   std::string damaged = good;
   damaged[damaged.size() - 6] ^= 1;  // The checksum.

@@ -1,5 +1,5 @@
-// Feeds bytes to the decompressor of what nodes send.
-// Invariants: never more than the limit; what comes out is compressed and comes out again.
+// Fuzzes the decompressor of node reports.  Invariants: the result never exceeds the limit; the
+// result can be compressed and decompressed again.
 #include <cstdint>
 #include <string_view>
 

@@ -1,8 +1,9 @@
-// A page that is made when it is asked for, and kept until it would be another one.
+// A page that is made on the first request and reused until its key changes.
 //
-// The pages that few clients read (the older per-pod page, that of requests and use, a node's JSON)
-// cost nothing until a client asks for them.  Each is made from the newest snapshot and is known by
-// a key: what it depends on.  Of with the same key returns the page from before.  One thread each.
+// Pages that few clients read (the legacy per-pod page, the page of requested and used resources, a
+// node's JSON) cost nothing until a client requests them.  Each is made from the newest snapshot.
+// Its key holds everything that it depends on; while the key stays equal, Of returns the same page.
+// Each LazyPage is used on one thread.
 #pragma once
 
 #include <memory>
@@ -13,8 +14,8 @@ namespace podgpu {
 template <typename Key, typename Page>
 class LazyPage {
  public:
-  // The page of `key`: the last one if its key was equal, else what `make` returns, a shared_ptr.
-  // `make` gets the last page, or null.
+  // Returns the last page if its key equals `key`, else a new page from `make`. `make` gets the
+  // last page, or null, and returns a shared_ptr.
   template <typename Make>
   const std::shared_ptr<const Page>& Of(const Key& key, const Make& make) {
     if (page_ == nullptr || !(key == key_)) {

@@ -7,7 +7,7 @@
 namespace podgpu {
 namespace {
 
-TEST(LazyPage, IsMadeOnceForEachKeyAndGetsThePageBefore) {
+TEST(LazyPage, IsMadeOnceForEachKeyAndGetsThePreviousPage) {
   LazyPage<int, std::string> pages;
   int made = 0;
   const auto make = [&](const std::string* last) {

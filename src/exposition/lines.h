@@ -1,8 +1,8 @@
-// The walk that both page formats share: the lines of one family with their numbers.
+// Appends the lines of one family with their numbers; both page formats use it.
 //
-// The hottest loop of the program.  It copies the name, the label block and the digits of each
-// series that has a number, and the header before the first of them; it allocates nothing beyond
-// what `out` needs to grow.  Any thread.
+// The hottest loop of the program.  It appends the header once, then the name, the label block and
+// the digits of each series that has a number.  It allocates only when `out` must grow.  Any
+// thread.
 #pragma once
 
 #include <span>
@@ -15,13 +15,13 @@
 
 namespace podgpu {
 
-// Where numbers are taken from; the plan must fit them.
+// The cells and slots from which numbers are read; the plan must fit them.
 struct Numbers {
   std::span<const Value> cells;
   std::span<const Value> slots;
 };
 
-// Checks that `plan` fits, and gives the numbers.
+// Checks that `plan` fits, and returns the numbers.
 Numbers NumbersFor(const SeriesPlan& plan, const Grid* grid, std::span<const Value> slots);
 
 // Appends `header` and the lines of `family`, or nothing when no series has a number, and returns

@@ -26,7 +26,7 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-// The parts of `text` between `separator`s that stand outside quotation marks.
+// Splits `text` at each `separator` outside quotation marks.
 std::vector<std::string_view> SplitOutsideQuotes(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   bool quoted = false;
@@ -97,7 +97,7 @@ bool NamesText(const Entry& entry) {
 
 bool CoversText(const Entry& entry) { return entry.type == "*/*" || entry.type == "text/*"; }
 
-// The highest q of an entry that `names` says is meant, with its place in the list, or nothing.
+// Returns the highest q of the entries that match `names`, with its place in the list.
 struct Rank {
   double q = 0;
   size_t place = 0;

@@ -1,8 +1,8 @@
-// Chooses the form of a page from what a client says it takes.
+// Chooses format and compression of a page from the request headers of a client.
 //
 // Accept decides between text 0.0.4 and OpenMetrics 1.0.0, Accept-Encoding between gzip and plain
-// bytes.  Nothing a client sends is refused: no header, garbage or unknown types give plain text
-// 0.0.4.  Pure functions; any thread.
+// bytes (RFC 9110, 12.5).  No header value is refused: without a header, and for invalid or unknown
+// types, the client gets plain text 0.0.4.  Pure functions; any thread.
 #pragma once
 
 #include <string_view>
@@ -15,9 +15,9 @@ struct PageForm {
   bool operator==(const PageForm&) const = default;
 };
 
-// From the values of the two headers, each empty when it is missing.  The entry with the highest q
-// wins, the earlier of equals; q=0 excludes.  OpenMetrics is offered as version 1.0.0 only: an
-// entry matches with that version or without one.
+// Takes the values of the two headers; empty if missing.  The entry with the highest q wins, and
+// the earlier one of equals; q=0 excludes.  OpenMetrics exists as version 1.0.0 only: an entry
+// matches with this version or without a version.
 PageForm ChooseForm(std::string_view accept, std::string_view accept_encoding);
 
 }  // namespace podgpu

@@ -1,5 +1,5 @@
-// Invariants of negotiation on any two headers: a form is only chosen when the client named it, and
-// the answer does not depend on case or on an entry that excludes itself.
+// Invariants of negotiation for any two headers: a form is chosen only if the client named it, and
+// the result does not depend on case or on entries with q=0.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kOpenMetrics = "application/openmetrics-text";
 
-TEST(ChooseForm, TakesTheFormatThatTheClientLikesBest) {
+TEST(ChooseForm, TakesTheFormatWithTheHighestQ) {
   struct Case {
     std::string accept;
     bool openmetrics;
@@ -51,7 +51,7 @@ TEST(ChooseForm, TakesTheFormatThatTheClientLikesBest) {
   }
 }
 
-TEST(ChooseForm, CompressesForWhoAsksForIt) {
+TEST(ChooseForm, CompressesOnlyForClientsThatAcceptGzip) {
   struct Case {
     std::string_view accept_encoding;
     bool gzip;

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kLongestNumber = 320;
 constexpr double kLargestPlainInteger = 1e15;
 
-// Appends what `write` puts between two pointers.
+// Appends the characters that `write` writes into a buffer.
 template <typename Write>
 void AppendWritten(std::string& out, Write write) {
   std::array<char, kLongestNumber> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): hot.

@@ -52,7 +52,7 @@ TEST(Number, IsWrittenAsPythonWritesFloats) {
   }
 }
 
-TEST(Number, IsWrittenAsShortAsReadsBackEqual) {
+TEST(Number, IsWrittenInTheShortestFormThatReadsBackEqual) {
   struct Case {
     Value value;
     double scale;
@@ -107,12 +107,12 @@ TEST(Number, AgreesWithPrintfOnManyDoubles) {
   }
 }
 
-TEST(NumberDeathTest, StopsWhenThereIsNoNumber) {
+TEST(NumberDeathTest, StopsOnAValueThatIsNotANumber) {
   EXPECT_DEATH(Written(Value(), NumberFormat::kDcgm), "kInt64");
   EXPECT_DEATH(Written(Value::OfText(0), NumberFormat::kShortest), "kInt64");
 }
 
-TEST(Number, OfTheLargestDoubleHasSixDecimalsToo) {
+TEST(Number, WritesTheLargestDoubleWithSixDecimals) {
   char expected[512];
   std::snprintf(expected, sizeof expected, "%f", -std::numeric_limits<double>::max());
   EXPECT_EQ(Written(Value::OfDouble(-std::numeric_limits<double>::max()), NumberFormat::kDcgm),

@@ -1,8 +1,8 @@
-// Writes a page in OpenMetrics 1.0: the same lines with the same numbers as text.h, under the
-// headers that this format wants, and `# EOF` at the end.
+// Writes a page in OpenMetrics 1.0: the same lines and numbers as text.h, with the headers of this
+// format, and `# EOF` at the end.
 //
-// The format promises that counters are at least zero; a counter that is negative or not a number
-// yields no line here (text.h shows it as it is).  Appends to `out`.  Any thread.
+// The format requires that counters are not negative, so a counter that is negative or NaN has no
+// line here; text.h writes it unchanged.  Appends to `out`.  Any thread.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ namespace podgpu {
 inline constexpr std::string_view kOpenMetricsContentType =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-// As RenderText.
+// Same parameters and result as RenderText.
 size_t RenderOpenMetrics(const SeriesPlan& plan, const Grid* grid, std::span<const Value> slots,
                          std::string& out);
 

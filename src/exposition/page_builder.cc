@@ -52,6 +52,9 @@ bool PageBuilder::Refresh(const Grid* grid, const std::shared_ptr<const Owners>&
   return true;
 }
 
+// A plan depends on the generations of its sections, the devices, the fields, the owners and the
+// values in labels.  This runs at each tick, so it compares these and never builds a plan to
+// compare.
 bool PageBuilder::IsCurrent(const Grid* grid, const std::shared_ptr<const Owners>& owners) const {
   if (plan_ == nullptr || basis_.has_grid != (grid != nullptr)) {
     return false;

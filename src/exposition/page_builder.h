@@ -1,10 +1,10 @@
-// Makes the plan of a page from its sections, and the numbers of each tick.
+// Makes the plan of a page from its sections, and appends the numbers of all sections at each tick.
 //
-// Owns the ordered list of sections.  Gives each its slots, one section after the other, and makes
-// a new plan when the generation of a section, the devices (epoch), the fields or the owners have
-// changed.  Stops the program when a section adds a line whose number is in a slot of another
-// section, or appends more or fewer numbers than it announced: a page with a wrong number must not
-// be published.  Appending takes no memory beyond that of the values.  Used on one thread.
+// Owns the ordered list of sections and gives each section its range of slots.  Makes a new plan
+// when the generation of a section, the devices (epoch), the fields or the owners change.  Stops
+// the program when a section adds a line that refers to a slot of another section, or appends more
+// or fewer numbers than it announced: a wrong number under a right label must never be published.
+// Appending allocates only when the array of values must grow.  Used on one thread.
 #pragma once
 
 #include <cstddef>
@@ -21,35 +21,36 @@ namespace podgpu {
 
 class PageBuilder {
  public:
-  // `sections` in the order of the page.  `series_budget`: how many series the page may have, see
+  // `sections`: in the order of the page. `series_budget`: most series on the page, see
   // PlanBuilder::TrimTo; 0: no limit.
   explicit PageBuilder(std::vector<Section> sections, size_t series_budget = 0);
 
-  // Makes a new plan unless the last one is still right for this reading and these owners; both are
-  // null while there is no reading.  Returns whether it made one.
+  // Makes a new plan unless the last one still fits this reading and these owners; both are null
+  // before the first reading.  Returns whether it made a new plan.
   bool Refresh(const Grid* grid, const std::shared_ptr<const Owners>& owners);
 
-  // Appends the numbers of all sections.  Refresh comes first.
+  // Appends the numbers of all sections.  Call Refresh first.
   void AppendTo(std::vector<Value>& slots) const;
 
   // Null before the first Refresh.
   const std::shared_ptr<const SeriesPlan>& plan() const { return plan_; }
-  // Series of the plan that the budget has left out.
+  // Number of series that the budget left out of the plan.
   size_t left_out() const { return left_out_; }
 
-  // A plan for the last reading that was refreshed for, made from the sections as they are now.  It
-  // writes the same page as plan() unless the generation of a section is wrong: tests compare them.
+  // Makes a plan for the reading of the last Refresh from the current state of the sections.  It
+  // writes the same page as plan() unless a section forgot to change its generation; tests compare
+  // the two.
   SeriesPlan MakePlan() const;
 
  private:
-  // What a plan is made for, besides the generations.
+  // Everything besides the generations that a plan depends on.
   struct Basis {
     bool has_grid = false;
     uint64_t epoch = 0;
     std::vector<const Field*> fields;
     std::shared_ptr<const Owners> owners;
   };
-  // A section, and what it said when the plan was made.
+  // A section, with its generation and slot count when the plan was made.
   struct Planned {
     Section section;
     uint64_t generation = 0;

@@ -61,7 +61,7 @@ class PageBuilderTest : public ::testing::Test {
   PageBuilder Page(size_t series_budget = 0) {
     return PageBuilder({fruits_.AsSection(), colours_.AsSection()}, series_budget);
   }
-  // A page of these sections, made and filled once: death tests call it.
+  // Makes and fills a page of these sections once; called by death tests.
   void MakeOnce() {
     PageBuilder page = Page();
     page.Refresh(nullptr, nullptr);
@@ -80,7 +80,7 @@ class PageBuilderTest : public ::testing::Test {
 
 using PageBuilderDeathTest = PageBuilderTest;
 
-TEST_F(PageBuilderTest, WritesEachNumberBehindItsOwnLabels) {
+TEST_F(PageBuilderTest, WritesEachNumberAfterItsOwnLabels) {
   PageBuilder page = Page();
   EXPECT_TRUE(page.Refresh(nullptr, nullptr));
   FillFrom(page);
@@ -128,7 +128,7 @@ TEST_F(PageBuilderTest, MakesANewPlanForOtherDevicesFieldsAndOwners) {
   EXPECT_TRUE(page.Refresh(&other_field, named));
 }
 
-TEST_F(PageBuilderTest, LeavesOutSectionsOfDevicesUntilThereIsAReading) {
+TEST_F(PageBuilderTest, LeavesOutDeviceSectionsBeforeTheFirstReading) {
   PageBuilder page({fruits_.AsSection(true), colours_.AsSection()});
   page.Refresh(nullptr, nullptr);
   FillFrom(page);
@@ -142,7 +142,7 @@ TEST_F(PageBuilderTest, LeavesOutSectionsOfDevicesUntilThereIsAReading) {
             std::string::npos);
 }
 
-TEST_F(PageBuilderTest, TakesNoMemoryForASteadyPage) {
+TEST_F(PageBuilderTest, AllocatesNothingForASteadyPage) {
   PageBuilder page = Page();
   page.Refresh(nullptr, nullptr);
   FillFrom(page);
@@ -152,9 +152,10 @@ TEST_F(PageBuilderTest, TakesNoMemoryForASteadyPage) {
   EXPECT_EQ((AllocationsOfThisThread() - before).count, 0U);
 }
 
-// A generation that does not change with the lines, where their number stays the same, cannot be
-// seen at each tick without the cost of a new plan.  So tests compare with a new plan.
-TEST_F(PageBuilderTest, ANewPlanShowsAGenerationThatDoesNotChange) {
+// If the lines change but neither their count nor the generation does, the check at each tick
+// cannot see it.  Only a comparison with a new plan can, and that is too expensive for each tick;
+// tests do it.
+TEST_F(PageBuilderTest, ComparingWithANewPlanFindsAGenerationThatDidNotChange) {
   PageBuilder page = Page();
   page.Refresh(nullptr, nullptr);
   FillFrom(page);
@@ -178,7 +179,7 @@ TEST_F(PageBuilderDeathTest, StopsWhenASectionAppendsInAnotherOrder) {
   EXPECT_DEATH(MakeOnce(), "slot == slots.size");
 }
 
-TEST_F(PageBuilderDeathTest, StopsWhenLinesRiseInNumberAndTheGenerationStays) {
+TEST_F(PageBuilderDeathTest, StopsWhenASectionHasMoreLinesButTheSameGeneration) {
   PageBuilder page = Page();
   page.Refresh(nullptr, nullptr);
   fruits_.names.emplace_back("plum");
@@ -194,7 +195,7 @@ TEST_F(PageBuilderDeathTest, StopsWhenALineRefersToASlotOfAnotherSection) {
   EXPECT_DEATH(MakeOnce(), "first_allowed_slot_");
 }
 
-TEST_F(PageBuilderDeathTest, StopsWhenASectionAnnouncesNumbersAndHasNone) {
+TEST_F(PageBuilderDeathTest, StopsWhenASectionAnnouncesNumbersButCannotAppend) {
   Section section = fruits_.AsSection();
   section.append_to = {};
   PageBuilder page({std::move(section)});

@@ -1,5 +1,5 @@
-// Whatever labels, help texts and numbers a plan is made of, both formats parse strictly, say the
-// same, and give the labels back.
+// Fuzzes the labels, help texts and numbers of a plan.  Invariants: both formats pass the strict
+// parser, have the same samples, and return the original labels.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace podgpu {
 namespace {
 
-// Takes the input apart.
+// Splits the fuzzer's input into texts and numbers.
 class Input {
  public:
   Input(const uint8_t* data, size_t size) : rest_(reinterpret_cast<const char*>(data), size) {}
@@ -67,7 +67,7 @@ void CheckSame(const std::vector<ParsedFamily>& text,
   size_t at = 0;
   for (const ParsedFamily& family : openmetrics) {
     while (at < text.size() && text[at].samples.front().name != family.samples.front().name) {
-      ++at;  // All of its numbers were below zero.
+      ++at;  // All numbers of this family were below zero.
     }
     PODGPU_CHECK(at < text.size());
     size_t sample_at = 0;
@@ -87,7 +87,7 @@ void Check(Input input) {
   while (!input.empty() && slots.size() < 200) {
     builder.BeginFamily(TakeFamily(input));
     for (int i = input.Byte() % 4; i > 0; --i) {
-      // The index makes each series its own.
+      // The index makes each series unique.
       const std::vector<Label> labels = {{"index", std::to_string(slots.size())},
                                          {"x" + input.Text(), input.Text()}};
       builder.AddSeries(builder.AddLabels(RenderLabels(labels)), NumberSource::Slot(slots.size()));

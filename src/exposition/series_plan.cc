@@ -15,7 +15,8 @@ constexpr std::array<std::string_view, 5> kTypes = {"gauge", "counter", "untyped
                                                     "summary"};
 constexpr std::string_view kTotal = "_total";
 
-// Equal for a label's purposes: ages and reasons of absence never stand in a label.
+// Returns whether both values give the same label: ages and reasons of absence are never part of a
+// label.
 bool SameForLabels(const Value& a, const Value& b) {
   if (a.kind() != b.kind()) {
     return false;
@@ -29,14 +30,14 @@ std::string TextHeader(const Family& family) {
          family.type + "\n";
 }
 
-// How a family is called in OpenMetrics' metadata lines, and as what.
+// Name and type of a family in the metadata lines of OpenMetrics.
 struct OpenMetricsFace {
   std::string family;
   std::string_view type;
 };
 
-// `names` are the names of all families of the page: "x" and "x_total" cannot both be a family
-// "x", so the counter of such a pair becomes unknown.
+// `names`: the names of all families of the page.  In OpenMetrics a counter "x_total" belongs to a
+// family "x".  If the page has another family "x", the type of the counter becomes unknown.
 OpenMetricsFace FaceOf(const Family& family, const std::set<std::string_view>& names) {
   if (family.type == "counter" && family.name.ends_with(kTotal)) {
     std::string stem = family.name.substr(0, family.name.size() - kTotal.size());
@@ -163,6 +164,8 @@ void PlanBuilder::DependsOn(const Grid& grid, uint32_t cell) {
        .text = value.kind() == Value::Kind::kText ? grid.text(value) : std::string()});
 }
 
+// A family is kept or left out whole: sums and joins over a part of its series would be wrong.
+// DCGM families are in order of field id, so those of the highest ids are left out first.
 size_t PlanBuilder::TrimTo(size_t budget) {
   size_t left = 0;
   for (const auto& series : series_by_family_) {

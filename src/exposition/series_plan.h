@@ -1,11 +1,11 @@
-// Every line of a page but its numbers, made once per epoch.
+// All lines of a page without their numbers, made once per epoch.
 //
 // A view (view/) describes families and series through a PlanBuilder; the plan keeps them as family
-// headers, shared label blocks and references to numbers.  Per tick only numbers change, and
-// rendering (text.h, openmetrics.h) is a walk over the plan that copies bytes and appends digits.
-// Lines share one label block per entity, so a series costs 16 bytes beside its family.  A plan is
-// immutable once built; any thread may render from it.  It fits grids of the layout it was built
-// for (same epoch, same fields) and slot arrays that are long enough, which rendering checks.
+// headers, shared label blocks and references to numbers.  Each tick changes only the numbers, so
+// rendering (text.h, openmetrics.h) copies bytes from the plan and appends digits.  The lines of an
+// entity share one label block, so a series costs 16 bytes besides its family.  A plan is immutable
+// once built; any thread may render from it.  It fits grids with the layout that it was built for
+// (same epoch, same fields) and slot arrays that are long enough; rendering checks this.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace podgpu {
 
-// Where a line's number comes from.
+// The source of a line's number.
 struct NumberSource {
   enum class Kind : uint8_t {
     kCell,  // `index` is Grid::CellIndex.
@@ -56,10 +56,10 @@ enum class NumberFormat : uint8_t {
   kMilli,     // As dcgmi dmon: integers in decimal, doubles with three decimals.
 };
 
-// A metric family.  `type` is printed as it is in text 0.0.4 ("gauge", "counter", "untyped",
-// "histogram" or "summary").  In OpenMetrics a counter whose name ends in _total stays one; a
-// counter without it, and a histogram or summary (which have no parts here), become "unknown".
-// `unit` is for OpenMetrics ("watts"); it is printed where the name ends in it.
+// A metric family. `type` is printed unchanged in text 0.0.4 ("gauge", "counter", "untyped",
+// "histogram" or "summary").  In OpenMetrics a counter whose name ends in _total stays a counter.
+// Other counters become "unknown", and so do histograms and summaries, which have no buckets or
+// quantiles here. `unit` is for OpenMetrics ("watts"); it is printed if the name ends in it.
 struct Family {
   std::string name;
   std::string help;
@@ -76,8 +76,8 @@ struct Label {
   std::string value;
 };
 
-// `a="b",c="d"`: the content of the braces.  Safe for any bytes (escape.h); of two labels of one
-// name the first counts.
+// Returns `a="b",c="d"`, the content of the braces.  Safe for any bytes (escape.h); if two labels
+// have the same name, the first counts.
 std::string RenderLabels(const std::vector<Label>& labels);
 
 class SeriesPlan {
@@ -95,15 +95,15 @@ class SeriesPlan {
     uint32_t first_series = 0;
     uint32_t series_count = 0;
   };
-  // A cell whose value is part of some label (driver version, XID text) and what it was when the
-  // plan was made.
+  // A cell whose value is part of a label (driver version, XID text), and its value when the plan
+  // was made.
   struct LabelCell {
     uint32_t cell = 0;
     Value value;
     std::string text;  // For text values.
   };
 
-  // What must agree between a grid and a plan that refers to it.
+  // The layout that a grid and a plan that refers to it must share.
   struct GridShape {
     uint64_t epoch = 0;
     size_t cell_count = 0;
@@ -112,16 +112,15 @@ class SeriesPlan {
 
   const std::vector<FamilyLines>& families() const { return families_; }
   const std::vector<Series>& series() const { return series_; }
-  // As they stand between name and number: `{a="b"} `, or a blank where there are no labels.
+  // The text between name and number: `{a="b"} `, or a blank if there are no labels.
   const std::vector<std::string>& label_blocks() const { return label_blocks_; }
   const std::vector<double>& scales() const { return scales_; }
 
-  // Whether numbers can be taken from these: a grid of the layout that the plan was built for (null
-  // only when the plan refers to slots alone) and enough slots.
+  // Returns whether numbers can be read from these: `grid` must have the layout that the plan was
+  // built for (null only if the plan refers to slots alone), and there must be enough slots.
   bool Fits(const Grid* grid, std::span<const Value> slots) const;
 
-  // Whether every value that is part of a label is still what it was; if not, the plan must be
-  // built anew.
+  // Returns whether every value that is part of a label is unchanged; if not, a new plan is needed.
   bool LabelsAreCurrent(const Grid& grid) const;
 
  private:
@@ -131,37 +130,37 @@ class SeriesPlan {
   std::vector<std::string> label_blocks_;
   std::vector<double> scales_;
   std::vector<LabelCell> label_cells_;
-  size_t needed_cells_ = 0;  // One more than the largest index of a cell or slot.
+  size_t needed_cells_ = 0;  // One more than the largest index of a cell.
   size_t needed_slots_ = 0;
   std::optional<GridShape> shape_;
 };
 
 class PlanBuilder {
  public:
-  // Says which grid the cells of the series are counted in.
+  // Sets the grid that the cell indices refer to.
   void CountCellsIn(const Grid& grid);
 
-  // Registers the content of braces (from RenderLabels; may be empty) for use by any number of
-  // series.
+  // Registers the content of braces (from RenderLabels; may be empty); any number of series may use
+  // it.
   uint32_t AddLabels(std::string rendered);
 
-  // Begins a family; the series that follow belong to it.  Two families of one name are joined into
-  // one block: all their lines stand together under the first header (upstream repeats the header,
-  // which is not valid) and in the first's format.
+  // Begins a family; the following series belong to it.  Two families of the same name become one
+  // block: all lines are under the first header, in the first number format. (dcgm-exporter repeats
+  // the header, which the format does not allow.)
   void BeginFamily(Family family);
 
-  // From now on lines may refer to these slots only: a section's own (page_builder.h).  Without a
-  // call they may refer to any.
+  // Restricts the following lines to these slots, those of one section (page_builder.h).  Before
+  // the first call all slots are allowed.
   void AllowSlots(uint32_t first, uint32_t count);
 
-  // Adds a line to the family that was begun last; its scale is the family's where none is given.
+  // Adds a line to the current family; the default scale is the family's.
   void AddSeries(uint32_t labels, NumberSource source, std::optional<double> scale = std::nullopt);
 
-  // Says that the value of `cell` in `grid` has been written into a label.
+  // Records that the value of `cell` in `grid` is part of a label.
   void DependsOn(const Grid& grid, uint32_t cell);
 
-  // Leaves out whole families in dcgm-exporter's format, the last ones first, until at most
-  // `budget` series remain or none of them is left; returns how many series that were.
+  // Removes whole families in dcgm-exporter's format, the last ones first, until at most `budget`
+  // series remain or no such family is left.  Returns how many series were removed.
   size_t TrimTo(size_t budget);
 
   SeriesPlan Build() &&;

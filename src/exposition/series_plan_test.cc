@@ -82,7 +82,7 @@ TEST(SeriesPlan, RendersCellsSlotsBitsAndOnes) {
             "# HELP facts what it is\n# TYPE facts gauge\nfacts{gpu=\"0\"} 1\n");
 }
 
-TEST(SeriesPlan, LeavesOutWhatHasNoNumber) {
+TEST(SeriesPlan, LeavesOutLinesWithoutANumber) {
   Grid grid = SmallGrid();
   grid.at(FieldRow{0}, EntityId{0}) = Value::OfText(grid.InternText("580"));
   PlanBuilder builder;
@@ -150,7 +150,7 @@ TEST(OpenMetricsFamilies, GetTheTypeNameAndUnitThatTheFormatAllows) {
   }
 }
 
-TEST(OpenMetricsFamilies, MakeHistogramAndSummaryUnknownAsTheyHaveNoParts) {
+TEST(OpenMetricsFamilies, MakeHistogramAndSummaryUnknown) {
   for (const char* type : {"histogram", "summary"}) {
     PlanBuilder builder;
     const uint32_t labels = builder.AddLabels("");
@@ -164,7 +164,7 @@ TEST(OpenMetricsFamilies, MakeHistogramAndSummaryUnknownAsTheyHaveNoParts) {
   }
 }
 
-TEST(OpenMetrics, LeavesOutCountersThatCannotBe) {
+TEST(OpenMetrics, LeavesOutNegativeAndNanCounters) {
   PlanBuilder builder;
   const uint32_t a = builder.AddLabels(RenderLabels({{"x", "a"}}));
   const uint32_t b = builder.AddLabels(RenderLabels({{"x", "b"}}));
@@ -181,7 +181,7 @@ TEST(OpenMetrics, LeavesOutCountersThatCannotBe) {
   EXPECT_NE(Text(plan, nullptr, slots).find("n_total{x=\"a\"} -1\n"), std::string::npos);
 }
 
-TEST(SeriesPlan, KnowsWhenItsLabelsAreOld) {
+TEST(SeriesPlan, KnowsWhenItsLabelsAreOutOfDate) {
   Grid grid = SmallGrid();
   grid.at(FieldRow{0}, EntityId{0}) = Value::OfText(grid.InternText("580"));
   PlanBuilder builder;
@@ -201,7 +201,7 @@ TEST(SeriesPlan, KnowsWhenItsLabelsAreOld) {
   EXPECT_TRUE(changed(FieldRow{1}, Value::OfDouble(34)));
   EXPECT_TRUE(changed(FieldRow{2}, Value()));
   EXPECT_FALSE(changed(FieldRow{1}, Value::OfInt64(34, 5000)));
-  // Texts are compared by their bytes, reasons of absence not at all.
+  // Texts are compared by their bytes; reasons of absence are not compared.
   other.Clear(Absence::kBlank);
   other.InternText("filler");
   other.at(FieldRow{0}, EntityId{0}) = Value::OfText(other.InternText("580"));
@@ -234,7 +234,7 @@ TEST(SeriesPlan, FitsOnlyTheGridsAndSlotsItWasBuiltFor) {
   EXPECT_DEATH(RenderText(plan, &smaller, slots, out), "Fits");
 }
 
-TEST(SeriesPlanDeathTest, StopsOnBugs) {
+TEST(SeriesPlanDeathTest, StopsOnASeriesWithoutAFamilyAndOnInvalidFamilies) {
   EXPECT_DEATH(PlanBuilder().AddSeries(0, NumberSource::One()), "current_");
   EXPECT_DEATH(PlanBuilder().BeginFamily(Named("a b")), "IsMetricName");
   EXPECT_DEATH(PlanBuilder().BeginFamily(Named("a", "info")), "kTypes");

@@ -1,9 +1,9 @@
-// What a scrape gets: the finished bytes of one tick, and what they were made from.
+// The finished pages of one tick, which a scrape gets, and the data that they were made from.
 //
-// The tick thread makes a Snapshot and publishes it; HTTP hands out its bytes.  The text form is
-// rendered at once; OpenMetrics and the compressed forms are made at the first request that wants
-// them, at most once each, and shared by all later ones.  A snapshot is immutable to its readers
-// and stays alive while any of them still sends its bytes. Any thread.
+// The tick thread makes a Snapshot and publishes it; the HTTP thread sends its bytes.  The text
+// form is rendered at once.  OpenMetrics and the compressed forms are made at the first request for
+// them, at most once each, and then shared.  A snapshot is immutable to its readers and stays alive
+// while a response still sends its bytes.  Any thread.
 #pragma once
 
 #include <memory>
@@ -21,25 +21,25 @@
 
 namespace podgpu {
 
-// A count for each entity of a topology; nothing where it is not known.
+// A count for each entity of a topology; empty if the count is not known.
 using EntityCounts = std::vector<std::optional<uint32_t>>;
 
-// What a page is rendered from.  `grid` and `owners` are null before the first data; then the plan
-// refers to slots only.
+// The input of a page. `grid` and `owners` are null before the first reading; then the plan refers
+// to slots only.
 struct SnapshotParts {
   std::shared_ptr<const SeriesPlan> plan;
   std::shared_ptr<const Grid> grid;
   std::shared_ptr<const Owners> owners;
   std::vector<Value> slots;
   uint64_t tick = 0;
-  // Of another page of the same reading, which is rendered when it is asked for; null where there
-  // is none.  Its numbers are the slots from `first_other_slot` on.
+  // Plan of another page of the same reading, which is rendered on request; null if there is none.
+  // Its slots start at `first_other_slot`.
   std::shared_ptr<const SeriesPlan> other_plan = nullptr;
-  std::shared_ptr<const EntityCounts> processes = {};  // Null where none are read.  On no page.
+  std::shared_ptr<const EntityCounts> processes = {};  // Null if none are read.  Not on any page.
   size_t first_other_slot = 0;
 };
 
-// What a response carries.
+// The content of a response.
 struct Page {
   std::string_view bytes;
   std::string_view content_type;
@@ -48,21 +48,21 @@ struct Page {
 
 class Snapshot {
  public:
-  // Renders the text form now.  `text_bytes_hint` (the size of the last page) sizes the buffer.
+  // Renders the text form. `text_bytes_hint`: the size of the last page, used as the buffer size.
   explicit Snapshot(SnapshotParts parts, size_t text_bytes_hint = 0);
 
   const SnapshotParts& parts() const { return parts_; }
 
-  // Bytes, valid as long as the snapshot.  Made at the first call where they are not there yet.
+  // The bytes are valid as long as the snapshot.  Each form is made at its first call.
   std::string_view text() const { return text_; }
   std::string_view text_gzip() const;
   std::string_view openmetrics() const;
   std::string_view openmetrics_gzip() const;
 
-  // The bytes in the wanted form, and what to call them.  A page below 1 KiB is not compressed.
+  // Returns the bytes in `form` with their content type.  A page below 1 KiB is not compressed.
   Page PageIn(const PageForm& form) const;
 
-  // Lines with a number in the text form.
+  // Number of lines with a number in the text form.
   size_t series_count() const { return series_count_; }
 
  private:

@@ -70,7 +70,7 @@ TEST(Snapshot, AnswersInTheFormThatWasChosen) {
   }
 }
 
-TEST(Snapshot, DoesNotCompressWhatIsSmall) {
+TEST(Snapshot, DoesNotCompressSmallPages) {
   const Snapshot snapshot = SlotsOnly(3);
   const Page page = snapshot.PageIn({.openmetrics = false, .gzip = true});
   EXPECT_FALSE(page.gzip);

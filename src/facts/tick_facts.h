@@ -17,7 +17,7 @@
 #include "attribution/visible_namespaces.h"
 #include "base/clock.h"
 #include "base/process_usage.h"
-#include "facts/heard_gpus.h"
+#include "facts/gpu_freshness.h"
 #include "facts/part_state.h"
 #include "facts/thread_facts.h"
 #include "facts/write_tally.h"
@@ -26,16 +26,15 @@
 
 namespace podgpu {
 
-// What is to be said of our own configuration; made at the start and at each reload.
+// The state and the warnings of the configuration; made at the start and at each reload.
 struct ConfigNotes {
-  std::string counters;  // Where the list of metrics is from: a path.
-  size_t metrics = 0;    // On it.
-  std::vector<std::string>
-      warnings;                 // A line each: what was asked for and serves nothing, and why.
-  uint64_t reloads = 0;         // That were taken over.
-  uint64_t failed_reloads = 0;  // That were refused, so that the list from before stayed.
-  std::string refusal = {};     // Of the last one; empty when it was taken over.
-  WallTime loaded_at{};         // When the list that is served was read.
+  std::string counters;               // Where the list of metrics is from: a path.
+  size_t metrics = 0;                 // On it.
+  std::vector<std::string> warnings;  // Entries without effect, and why.
+  uint64_t reloads = 0;               // That were taken over.
+  uint64_t failed_reloads = 0;        // That were refused, so that the list from before stayed.
+  std::string refusal = {};           // Of the last one; empty when it was taken over.
+  WallTime loaded_at{};               // When the list that is served was read.
 };
 
 struct TickFacts {
@@ -45,7 +44,7 @@ struct TickFacts {
 
   std::shared_ptr<const Grid> grid;  // Null before the first reading; stale values are withdrawn.
   std::chrono::milliseconds grid_age{};        // Since the reading began.
-  HeardGpus heard;                             // What the readings up to this one say of GPUs.
+  GpuFreshness freshness;                      // What the readings up to this one tell about GPUs.
   GpuSet excluded_gpus;                        // Of which -d selects nothing.
   std::shared_ptr<const SourceStatus> source;  // Never null.
   std::optional<RunningCall> running;          // The vendor call that runs now.
@@ -72,7 +71,7 @@ struct TickFacts {
 
   const VisibleNamespaces* visible = nullptr;  // To people; null: all.
   HttpServerStats clients;
-  bool clients_crowd = false;  // A client was refused for want of room, a moment ago.
+  bool too_many_clients = false;  // A client was refused in the last minute: too many connections.
   std::shared_ptr<const ConfigNotes> config;  // Never null.
   WriteTally text_files;
   std::optional<WriteTally> dumps;  // Nothing where none are wanted.
@@ -95,7 +94,7 @@ struct TickFacts {
 
   // Of GPU `index` of the grid's topology.
   DeviceState StateOf(size_t index) const {
-    return JudgeState(grid->topology(), index, heard, devices_are_stale());
+    return JudgeState(grid->topology(), index, freshness, devices_are_stale());
   }
 };
 

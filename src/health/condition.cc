@@ -18,7 +18,9 @@ std::string Seconds(std::chrono::duration<double> duration) {
   return absl::StrFormat("%.1f s", duration.count());
 }
 
-// A source that answers is not well for that: it may tell nothing of any device.
+// The first that applies counts: a hung call explains everything after it, and the state that the
+// source itself reports explains missing values.
+// A source that answers is not healthy for that reason alone: it may give no value of any device.
 PartCondition JudgeDriver(const ConditionBasis& basis) {
   if (basis.hung_call) {
     return {
@@ -33,7 +35,7 @@ PartCondition JudgeDriver(const ConditionBasis& basis) {
   }
   if (basis.awaits_reading) {
     return {"driver", PartState::kUnresponsive,
-            source.detail + "; a call that hung has returned, and no reading has come since"};
+            source.detail + "; a hung call has returned, but no reading has ended since"};
   }
   if (basis.topology != nullptr && basis.devices_are_stale) {
     return {"driver", PartState::kUnresponsive,
@@ -60,7 +62,7 @@ PartCondition JudgeKubelet(const ConditionBasis& basis) {
   return {"kubelet", basis.pods->state, std::move(detail)};
 }
 
-// "2 bad requests, 1 past a deadline": the ways in which clients fared badly, those that happened.
+// "2 bad requests, 1 closed at a deadline": each kind of refusal that has happened.
 std::string DescribeRefused(const HttpServerStats& clients) {
   const std::pair<uint64_t, std::string_view> rows[] = {
       {clients.bad_requests, "bad requests"},
@@ -72,7 +74,7 @@ std::string DescribeRefused(const HttpServerStats& clients) {
       {clients.rate_limited, "above the rate limit"},
       {clients.failed_handshakes, "failed in the TLS handshake"},
       {clients.cross_site, "from another site"},
-      {clients.foreign_host, "by a name that is not ours"},
+      {clients.foreign_host, "with a host name that is not allowed"},
   };
   std::string text;
   for (const auto& [count, what] : rows) {
@@ -87,26 +89,27 @@ PartCondition JudgeClients(const ConditionBasis& basis) {
   const std::string refused = DescribeRefused(basis.clients);
   if (basis.clients.web_config_is_old) {
     return {"clients", PartState::kDegraded,
-            "the web configuration has changed and cannot be used; the old one stays in force, the "
+            "the changed web configuration cannot be used; the previous one stays in force, the "
             "log says why"};
   }
-  if (basis.clients_crowd) {
+  if (basis.too_many_clients) {
     return {"clients", PartState::kDegraded,
-            absl::StrFormat("more connections than there is room for in the last minute; probes "
-                            "keep slots of their own. Since the start: %s",
+            absl::StrFormat("too many connections in the last minute; probes have reserved slots. "
+                            "Refused since the start: %s",
                             refused)};
   }
   if (refused.empty()) {
-    return {"clients", PartState::kOk, "nobody has been refused since the start"};
+    return {"clients", PartState::kOk, "no client was refused since the start"};
   }
-  return {"clients", PartState::kOk, "all are served. Since the start: " + refused};
+  return {"clients", PartState::kOk, "all clients are served. Refused since the start: " + refused};
 }
 
-// `naming_note`: not null where what is missing is a variable or a right that names need.
+// `naming_note`: not null if an environment variable or a permission that pod names need is
+// missing.
 PartCondition JudgeConfig(const ConfigNotes& config, const std::string* naming_note) {
   std::string detail = absl::StrFormat("%d metrics of %s", config.metrics, config.counters);
   if (!config.refusal.empty()) {
-    absl::StrAppendFormat(&detail, " as read before; what is there now is refused: %s",
+    absl::StrAppendFormat(&detail, " as last accepted; the current content is refused: %s",
                           config.refusal);
     return {"config", PartState::kDegraded, std::move(detail)};
   }
@@ -127,18 +130,18 @@ PartCondition JudgePodMetadata(const ConditionBasis& basis) {
   if (basis.owners != nullptr && !basis.owners->dropped_labels.empty()) {
     const DroppedLabels& first = basis.owners->dropped_labels.front();
     part.state = part.state == PartState::kOk ? PartState::kDegraded : part.state;
-    absl::StrAppendFormat(
-        &part.detail,
-        "; %d pods have more labels than rows carry (%d, or %d bytes), the first: %d of %s/%s are "
-        "left out. Name those that are wanted: --kubernetes-pod-label-allowlist-regex",
-        basis.owners->dropped_labels.size(), kMostPodLabels, kMostPodLabelBytes, first.count,
-        first.pod_namespace, first.pod);
+    absl::StrAppendFormat(&part.detail,
+                          "; %d pods have more labels than a row can carry (%d, or %d bytes), the "
+                          "first: %d of %s/%s are "
+                          "left out. Select labels with --kubernetes-pod-label-allowlist-regex",
+                          basis.owners->dropped_labels.size(), kMostPodLabels, kMostPodLabelBytes,
+                          first.count, first.pod_namespace, first.pod);
   }
   return part;
 }
 
-// What DCGM_EXP_GPU_HEALTH_STATUS and DCGM_EXP_P2P_STATUS are made from, and DCGM's own energy of
-// processes, which is spoken of where it is not told.
+// Judges the input of DCGM_EXP_GPU_HEALTH_STATUS and DCGM_EXP_P2P_STATUS.  A note of the source
+// about other findings is shown here too.
 PartCondition JudgeFindings(const ConditionBasis& basis) {
   const char* const name = AsksForHealth(basis.asked) ? "health and paths" : "DCGM's findings";
   if (basis.note != nullptr) {
@@ -149,11 +152,11 @@ PartCondition JudgeFindings(const ConditionBasis& basis) {
   const bool lacks_peers = basis.asked.peers && !basis.peers_are_told && gpus > 1;
   if (lacks_health || lacks_peers) {
     return {name, PartState::kDegraded,
-            absl::StrFormat("not told by this source: %s%s%s", lacks_health ? "health" : "",
+            absl::StrFormat("this source does not report: %s%s%s", lacks_health ? "health" : "",
                             lacks_health && lacks_peers ? ", " : "",
                             lacks_peers ? "paths between GPUs" : "")};
   }
-  return {name, PartState::kOk, "told at each reading"};
+  return {name, PartState::kOk, "reported at each reading"};
 }
 
 PartCondition JudgeProcesses(const ConditionBasis& basis) {
@@ -165,8 +168,8 @@ PartCondition JudgeProcesses(const ConditionBasis& basis) {
   return part;
 }
 
-// "free", "ns/pod (container)", "in another namespace", "4 owners, shared", of a GPU and its
-// instances together.
+// Describes the owners of a GPU and its instances together: "free", "ns/pod (container)", "in
+// another namespace", "4 owners, shared".
 std::string DescribeOwners(const ConditionBasis& basis, uint16_t gpu) {
   if (basis.pods->value == nullptr) {
     return "not known: the kubelet has not answered";
@@ -206,7 +209,8 @@ std::vector<DeviceCondition> JudgeDevices(const ConditionBasis& basis) {
   const auto count = static_cast<uint16_t>(basis.topology->gpus.size());
   for (uint16_t i = 0; i < count; ++i) {
     const Gpu& gpu = basis.topology->gpus[i];
-    const DeviceState state = JudgeState(*basis.topology, i, basis.heard, basis.devices_are_stale);
+    const DeviceState state =
+        JudgeState(*basis.topology, i, basis.freshness, basis.devices_are_stale);
     devices.push_back({gpu.gpu_id, std::string(DeviceStateName(state)), gpu.uuid, gpu.model,
                        gpu.pci_bus_id, DescribeOwners(basis, i)});
   }
@@ -215,7 +219,7 @@ std::vector<DeviceCondition> JudgeDevices(const ConditionBasis& basis) {
 
 Tenths InTenths(Duration age) { return std::chrono::round<Tenths>(age); }
 
-// What of a refresher's facts stands in a condition.  It publishes more often than that changes.
+// The part of a refresher's facts that a condition shows.  The rest changes more often.
 auto Told(const PodFacts& pods) {
   return std::tuple(pods.state, std::string_view(pods.detail), pods.value != nullptr);
 }
@@ -235,11 +239,12 @@ bool TellTheSame(const std::shared_ptr<const Facts>& a, const std::shared_ptr<co
 bool ConditionBasis::operator==(const ConditionBasis& other) const {
   const auto rest = [](const ConditionBasis& basis) {
     return std::tie(basis.naming_note, basis.source, basis.topology, basis.owners,
-                    basis.devices_are_stale, basis.heard, basis.excluded_gpus, basis.awaits_reading,
-                    basis.hung_call, basis.hung_for, basis.stale_for, basis.owners_are_known,
-                    basis.owners_for, basis.stale_after, basis.clients, basis.clients_crowd,
-                    basis.config, basis.asked, basis.health_is_told, basis.peers_are_told,
-                    basis.note, basis.events_note, basis.text_file_failure, basis.dump_failure);
+                    basis.devices_are_stale, basis.freshness, basis.excluded_gpus,
+                    basis.awaits_reading, basis.hung_call, basis.hung_for, basis.stale_for,
+                    basis.owners_are_known, basis.owners_for, basis.stale_after, basis.clients,
+                    basis.too_many_clients, basis.config, basis.asked, basis.health_is_told,
+                    basis.peers_are_told, basis.note, basis.events_note, basis.text_file_failure,
+                    basis.dump_failure);
   };
   return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
          TellTheSame(jobs, other.jobs) && TellTheSame(processes, other.processes) &&
@@ -262,12 +267,12 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.clients = facts.clients;
   basis.clients.open_connections = 0;
   basis.clients.requests = 0;
-  basis.clients_crowd = facts.clients_crowd;
+  basis.too_many_clients = facts.too_many_clients;
   basis.config = facts.config;
   basis.text_file_failure = facts.text_files.failure;
   basis.dump_failure = facts.dumps ? facts.dumps->failure : nullptr;
   basis.devices_are_stale = facts.devices_are_stale();
-  basis.heard = facts.heard;
+  basis.freshness = facts.freshness;
   basis.excluded_gpus = facts.excluded_gpus;
   basis.awaits_reading = facts.awaits_reading;
   if (facts.grid != nullptr) {

@@ -21,7 +21,7 @@ TickFacts FactsOfNothing() {
   return facts;
 }
 
-// What a condition is judged from, and the verdict.
+// Each row: the facts, and the verdict that they give.
 TEST(Condition, SaysWhyItIsNotReady) {
   struct Case {
     std::string_view label;
@@ -40,7 +40,7 @@ TEST(Condition, SaysWhyItIsNotReady) {
       {"no GPU ever", 0, DeviceState::kOk, seconds(1), 0, true,
        "ready: the driver answers and this node has no GPU"},
       {"GPUs gone", 0, DeviceState::kOk, seconds(1), 8, false,
-       "not ready: the driver lists no GPU; GPUs that ought to be here: 8"},
+       "not ready: the driver lists no GPU; expected GPUs: 8"},
       {"one lost", 2, DeviceState::kLost, seconds(1), 2, true, "ready: 1 of 2 GPUs served, 1 lost"},
   };
   for (const Case& row : cases) {
@@ -64,7 +64,7 @@ TEST(Condition, SaysWhyItIsNotReady) {
   }
 }
 
-TEST(Condition, AnEngineWithoutADriverIsNoNodeWithoutGpus) {
+TEST(Condition, AnEngineWithoutADriverIsNotANodeWithoutGpus) {
   TickFacts facts = FactsOfNothing();
   facts.stale_after = seconds(5);
   facts.grid_age = seconds(1);
@@ -79,7 +79,7 @@ TEST(Condition, AnEngineWithoutADriverIsNoNodeWithoutGpus) {
   EXPECT_EQ(condition.verdict, "not ready: dcgm runs without the driver's library");
 }
 
-// A node of two GPUs whose source says that it is well, as readings have told of them.
+// A node of two GPUs whose source reports no problem; each case changes what the readings tell.
 struct NodeCase {
   std::string_view label;
   std::function<void(TickFacts&, Topology&)> change;
@@ -93,11 +93,11 @@ void PrintTo(const NodeCase& node, std::ostream* out) { *out << node.label; }
 class ReadinessOfANode : public ::testing::TestWithParam<NodeCase> {};
 
 void MakeUnresponsive(TickFacts& facts, size_t gpu, Absence reason) {
-  facts.heard.unresponsive.set(gpu);
-  facts.heard.reasons[gpu] = reason;
+  facts.freshness.unresponsive.set(gpu);
+  facts.freshness.reasons[gpu] = reason;
 }
 
-TEST_P(ReadinessOfANode, IsThatEachGpuThatCountsHasAFreshValue) {
+TEST_P(ReadinessOfANode, NeedsAFreshValueOfEachGpuThatCounts) {
   TickFacts facts = FactsOfNothing();
   facts.stale_after = seconds(5);
   facts.grid_age = seconds(1);
@@ -149,16 +149,17 @@ INSTANTIATE_TEST_SUITE_P(
                  PartState::kUnresponsive},
         NodeCase{"first reading",
                  [](TickFacts& facts, Topology&) {
-                   facts.heard.awaited.set(1);
-                   facts.heard.unheard.set(1);
+                   facts.freshness.awaited.set(1);
+                   facts.freshness.never_sampled.set(1);
                  },
-                 false, "not ready: the first value of GPU 1 is awaited", PartState::kOk},
-        NodeCase{"watched again", [](TickFacts& facts, Topology&) { facts.heard.awaited.set(1); },
-                 true, "ready: 2 GPUs have fresh samples", PartState::kOk},
+                 false, "not ready: waiting for the first value of GPU 1", PartState::kOk},
+        NodeCase{"watched again",
+                 [](TickFacts& facts, Topology&) { facts.freshness.awaited.set(1); }, true,
+                 "ready: 2 GPUs have fresh samples", PartState::kOk},
         NodeCase{"one asleep",
                  [](TickFacts& facts, Topology&) {
-                   facts.heard.excused.set(1);
-                   facts.heard.reasons[1] = Absence::kSuspended;
+                   facts.freshness.excused.set(1);
+                   facts.freshness.reasons[1] = Absence::kSuspended;
                  },
                  true, "ready: 1 of 2 GPUs served, 1 without values (device_suspended)",
                  PartState::kOk},
@@ -182,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "not ready: the newest sample is 7.0 s old and withdrawn",
                  PartState::kUnresponsive}));
 
-TEST(Condition, AHungCallIsToldWithItsName) {
+TEST(Condition, NamesTheHungCall) {
   TickFacts facts = FactsOfNothing();
   facts.stale_after = seconds(10);
   facts.source = std::make_shared<const SourceStatus>();
@@ -194,7 +195,7 @@ TEST(Condition, AHungCallIsToldWithItsName) {
             "the call \"read\" has not returned for 41.0 s; values are withdrawn after 10.0 s");
 }
 
-TEST(Condition, SaysWhatOurOwnConfigurationAsksForInVain) {
+TEST(Condition, ShowsTheWarningsOfTheConfiguration) {
   struct Case {
     std::vector<std::string> warnings;
     PartState state;
@@ -218,27 +219,28 @@ TEST(Condition, SaysWhatOurOwnConfigurationAsksForInVain) {
   }
 }
 
-TEST(Condition, SaysWhyHealthAndPathsAreNotTold) {
+TEST(Condition, SaysWhyHealthAndPathsAreNotReported) {
   using Notes = std::shared_ptr<const FindingsNote>;
   const auto note = [](bool is_fault) {
     return std::make_shared<const FindingsNote>(FindingsNote{is_fault, "health: not loaded"});
   };
   struct Case {
     FindingsAsked asked;
-    size_t health, peers;  // How many are told.
+    size_t health, peers;  // How many GPUs or paths are reported.
     Notes note;
     PartState state;
     std::string_view detail;
   };
   const FindingsAsked both{.health = true, .peers = true};
   const Case cases[] = {
-      {both, 2, 4, nullptr, PartState::kOk, "told at each reading"},
-      {{.health = true}, 2, 0, nullptr, PartState::kOk, "told at each reading"},
+      {both, 2, 4, nullptr, PartState::kOk, "reported at each reading"},
+      {{.health = true}, 2, 0, nullptr, PartState::kOk, "reported at each reading"},
       {both, 0, 4, note(true), PartState::kDegraded, "health: not loaded"},
       {both, 2, 0, note(false), PartState::kOk, "health: not loaded"},
       {both, 0, 0, nullptr, PartState::kDegraded,
-       "not told by this source: health, paths between GPUs"},
-      {both, 2, 0, nullptr, PartState::kDegraded, "not told by this source: paths between GPUs"},
+       "this source does not report: health, paths between GPUs"},
+      {both, 2, 0, nullptr, PartState::kDegraded,
+       "this source does not report: paths between GPUs"},
   };
   for (const Case& row : cases) {
     TickFacts facts = FactsOfNothing();
@@ -262,7 +264,7 @@ TEST(Condition, SaysWhyHealthAndPathsAreNotTold) {
   }
 }
 
-TEST(Condition, SaysWhyDcgmsEnergyOfProcessesIsNotTold) {
+TEST(Condition, SaysWhyDcgmsEnergyOfProcessesIsNotReported) {
   TickFacts facts = FactsOfNothing();
   const auto topology = std::make_shared<const Topology>(FakeDriver::Gpus(1));
   auto grid = std::make_shared<Grid>(topology, std::vector<const Field*>{});
@@ -275,7 +277,7 @@ TEST(Condition, SaysWhyDcgmsEnergyOfProcessesIsNotTold) {
       (PartCondition{"DCGM's findings", PartState::kDegraded, "energy of processes: refused"}));
 }
 
-TEST(Condition, SaysWhatOfEventsIsNotTold) {
+TEST(Condition, SaysWhyEventsAreMissing) {
   TickFacts facts = FactsOfNothing();
   const auto topology = std::make_shared<const Topology>(FakeDriver::Gpus(2));
   auto grid = std::make_shared<Grid>(topology, std::vector<const Field*>{});
@@ -288,10 +290,10 @@ TEST(Condition, SaysWhatOfEventsIsNotTold) {
             (PartCondition{"events", PartState::kDegraded, "the last alone: why"}));
 }
 
-TEST(Condition, SaysHowClientsFare) {
+TEST(Condition, SaysHowManyClientsWereRefused) {
   struct Case {
     HttpServerStats clients;
-    bool crowd;
+    bool too_many;
     PartState state;
     std::string_view detail;
   };
@@ -299,27 +301,27 @@ TEST(Condition, SaysHowClientsFare) {
       {{.open_connections = 3, .requests = 70},
        false,
        PartState::kOk,
-       "nobody has been refused since the start"},
+       "no client was refused since the start"},
       {{.bad_requests = 2, .deadlines = 1},
        false,
        PartState::kOk,
-       "all are served. Since the start: 2 bad requests, 1 closed at a deadline"},
+       "all clients are served. Refused since the start: 2 bad requests, 1 closed at a deadline"},
       {{.displaced = 4, .turned_away = 5, .accept_errors = 6},
        true,
        PartState::kDegraded,
-       "more connections than there is room for in the last minute; probes keep slots of their "
-       "own. Since the start: 4 closed for newer ones, 5 turned away, 6 not accepted"},
+       "too many connections in the last minute; probes have reserved slots. Refused since the "
+       "start: 4 closed for newer ones, 5 turned away, 6 not accepted"},
   };
   for (const Case& row : cases) {
     TickFacts facts = FactsOfNothing();
     facts.clients = row.clients;
-    facts.clients_crowd = row.crowd;
+    facts.too_many_clients = row.too_many;
     EXPECT_EQ(Judge(BasisOf(facts)).parts[2],
               (PartCondition{"clients", row.state, std::string(row.detail)}));
   }
 }
 
-// What is not told must not make a new condition, and what is told must.
+// A fact that no sentence shows must not give a new condition; a fact that one shows must.
 TEST(Condition, HasANewBasisWhenAndOnlyWhenASentenceChanges) {
   struct Case {
     std::string_view label;
@@ -346,18 +348,18 @@ TEST(Condition, HasANewBasisWhenAndOnlyWhenASentenceChanges) {
          f.running = RunningCall{SourceCall::kRead, seconds(11), true};
        }},
       {"stale devices", false, [](TickFacts& f) { f.grid_age = seconds(9); }},
-      {"a silent GPU", false, [](TickFacts& f) { f.heard.unresponsive.set(1); }},
+      {"a silent GPU", false, [](TickFacts& f) { f.freshness.unresponsive.set(1); }},
       {"another selection", false, [](TickFacts& f) { f.excluded_gpus.set(1); }},
       {"a call that has returned", false, [](TickFacts& f) { f.awaits_reading = true; }},
       {"a bad request", false, [](TickFacts& f) { f.clients.bad_requests = 1; }},
-      {"a crowd", false, [](TickFacts& f) { f.clients_crowd = true; }},
-      {"another word of the kubelet", false,
+      {"too many connections", false, [](TickFacts& f) { f.too_many_clients = true; }},
+      {"another state of the kubelet", false,
        [](TickFacts& f) {
          auto pods = std::make_shared<PodFacts>(*f.pods);
          pods->detail = "x";
          f.pods = pods;
        }},
-      {"another word of the source", false,
+      {"another state of the source", false,
        [](TickFacts& f) {
          f.source = std::make_shared<const SourceStatus>(SourceStatus{PartState::kOk, "x"});
        }},
@@ -386,7 +388,8 @@ TEST(Condition, HasANewBasisWhenAndOnlyWhenASentenceChanges) {
 
 TEST(Condition, SaysWhyFilesAreNotWritten) {
   TickFacts facts = FactsOfNothing();
-  EXPECT_EQ(Judge(BasisOf(facts)).parts.back().part, "config") << "all can be written";
+  EXPECT_EQ(Judge(BasisOf(facts)).parts.back().part, "config")
+      << "no part for files while all can be written";
   const ConditionBasis before = BasisOf(facts);
   facts.text_files.failure = std::make_shared<const std::string>("/a is full");
   EXPECT_FALSE(BasisOf(facts) == before);
@@ -397,7 +400,7 @@ TEST(Condition, SaysWhyFilesAreNotWritten) {
             (PartCondition{"dumps", PartState::kDegraded, "/b is full"}));
 }
 
-TEST(Condition, SaysHowTheDirectoryOfJobsIs) {
+TEST(Condition, SaysWhyTheDirectoryOfJobsCannotBeListed) {
   TickFacts facts = FactsOfNothing();
   EXPECT_EQ(Judge(BasisOf(facts)).parts.back().part, "config") << "off";
   JobFacts jobs;
@@ -409,13 +412,13 @@ TEST(Condition, SaysHowTheDirectoryOfJobsIs) {
             (PartCondition{"jobs", PartState::kWaiting, "/jobs: no such directory"}));
   ++jobs.failures;
   facts.jobs = std::make_shared<const JobFacts>(jobs);
-  EXPECT_TRUE(basis == BasisOf(facts)) << "a failure more is told in a metric only";
+  EXPECT_TRUE(basis == BasisOf(facts)) << "one more failure changes a metric only";
   jobs.state = PartState::kOk;
   facts.jobs = std::make_shared<const JobFacts>(jobs);
   EXPECT_FALSE(basis == BasisOf(facts));
 }
 
-TEST(Condition, SaysHowTheResourceSlicesAre) {
+TEST(Condition, SaysWhyResourceSlicesAreMissing) {
   TickFacts facts = FactsOfNothing();
   ApiFacts slices;
   slices.state = PartState::kWaiting;
@@ -455,7 +458,7 @@ TEST(Condition, DescribesTheOwnersOfEachGpu) {
   auto incomplete = std::make_shared<PodFacts>(*pods);
   incomplete->is_incomplete = true;
   facts.pods = incomplete;
-  EXPECT_EQ(Judge(BasisOf(facts)).devices[0].owners, "ml/a (c)") << "from the list before";
+  EXPECT_EQ(Judge(BasisOf(facts)).devices[0].owners, "ml/a (c)") << "from the previous list";
   EXPECT_EQ(Judge(BasisOf(facts)).devices[2].owners, "not known: the kubelet's list is incomplete");
   facts.owners_are_known = false;
   EXPECT_EQ(Judge(BasisOf(facts)).devices[2].owners,

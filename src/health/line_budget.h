@@ -1,7 +1,8 @@
-// Bounds how often one subject may speak in the log, however often it changes.
+// Limits how many log lines an hour one subject may write, for example one GPU.
 //
-// A device that comes and goes each second for a night must not fill a disk, and its first changes
-// say all that the others would.  The last line of an hour says that it is the last.  One thread.
+// A device that is lost and found each second must not fill a disk overnight, and the first lines
+// already tell the problem.  The last line that is allowed in an hour says that it is the last.
+// Used on one thread.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ class LineBudget {
   static constexpr int kMostLines = 10;
   static constexpr std::chrono::hours kWindow{1};
 
-  // Whether a line may be written at `now`, which then counts.
+  // Returns whether a line may be written at `now`, and counts it.
   bool Take(Instant now) {
     if (!begun_ || now - *begun_ >= kWindow) {
       begun_ = now;
@@ -28,7 +29,7 @@ class LineBudget {
     return lines_ <= kMostLines;
   }
 
-  // What the line that was taken last must add; empty but for the last one of the hour.
+  // A note for the line that was just allowed; empty except for the last line of the hour.
   std::string_view note() const {
     return lines_ == kMostLines ? "this changes often: the next line on it comes in an hour" : "";
   }

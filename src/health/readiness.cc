@@ -13,14 +13,14 @@ std::string InSeconds(std::chrono::duration<double> duration) {
   return absl::StrFormat("%.1f s", duration.count());
 }
 
-// The GPUs of a node, by what they do for readiness.
+// Counts the GPUs of a node by what they mean for readiness.
 struct GpuTally {
-  size_t all = 0, excluded = 0, lost = 0, unresponsive = 0, unheard = 0;
+  size_t all = 0, excluded = 0, lost = 0, unresponsive = 0, never_sampled = 0;
   size_t resting = 0;                        // Without a value, for a good reason.
   std::optional<size_t> first_unresponsive;  // Index of the GPU; the next too.
-  std::optional<size_t> first_unheard, first_resting;
+  std::optional<size_t> first_never_sampled, first_resting;
 
-  size_t served() const { return all - excluded - lost - unresponsive - unheard - resting; }
+  size_t served() const { return all - excluded - lost - unresponsive - never_sampled - resting; }
 };
 
 void Count(size_t index, size_t& count, std::optional<size_t>& first) {
@@ -37,18 +37,19 @@ GpuTally Tally(const ConditionBasis& basis) {
       ++tally.excluded;
     } else if (basis.topology->gpus[i].state == DeviceState::kLost) {
       ++tally.lost;
-    } else if (is_judged && basis.heard.unresponsive[i]) {
+    } else if (is_judged && basis.freshness.unresponsive[i]) {
       Count(i, tally.unresponsive, tally.first_unresponsive);
-    } else if (is_judged && basis.heard.unheard[i]) {
-      Count(i, tally.unheard, tally.first_unheard);
-    } else if (is_judged && basis.heard.excused[i] && basis.heard.reasons[i] != Absence::kNotRead) {
+    } else if (is_judged && basis.freshness.never_sampled[i]) {
+      Count(i, tally.never_sampled, tally.first_never_sampled);
+    } else if (is_judged && basis.freshness.excused[i] &&
+               basis.freshness.reasons[i] != Absence::kNotRead) {
       Count(i, tally.resting, tally.first_resting);
     }
   }
   return tally;
 }
 
-// ", 2 lost" and so on, those that there are.
+// ", 2 lost" and so on, for each count that is not 0.
 std::string Rest(const ConditionBasis& basis, const GpuTally& tally) {
   const std::pair<size_t, std::string_view> rows[] = {
       {tally.lost, "lost"}, {tally.unresponsive, "unresponsive"}, {tally.excluded, "not selected"}};
@@ -60,7 +61,7 @@ std::string Rest(const ConditionBasis& basis, const GpuTally& tally) {
   }
   if (tally.first_resting) {
     absl::StrAppendFormat(&rest, ", %d without values (%s)", tally.resting,
-                          AbsenceName(basis.heard.reasons[*tally.first_resting]));
+                          AbsenceName(basis.freshness.reasons[*tally.first_resting]));
   }
   return rest;
 }
@@ -74,17 +75,18 @@ std::string Named(const ConditionBasis& basis, size_t first, size_t count) {
   return named;
 }
 
-// "; GPUs that ought to be here: 8", where that is known.
+// "; expected GPUs: 8", if that number is known.
 std::string Expectation(const ConditionBasis& basis) {
   const size_t expected = basis.source->expected_gpus;
-  return expected == 0 ? "" : absl::StrFormat("; GPUs that ought to be here: %d", expected);
+  return expected == 0 ? "" : absl::StrFormat("; expected GPUs: %d", expected);
 }
 
 bool ServesNothing(const GpuTally& tally) {
-  return tally.lost + tally.unresponsive > 0 && tally.served() + tally.resting + tally.unheard == 0;
+  return tally.lost + tally.unresponsive > 0 &&
+         tally.served() + tally.resting + tally.never_sampled == 0;
 }
 
-// Of a node whose newest reading is fresh and lists a GPU.
+// Judges a node whose newest reading is fresh and lists a GPU.
 Readiness JudgeGpus(const ConditionBasis& basis) {
   const GpuTally tally = Tally(basis);
   const std::string rest = Rest(basis, tally);
@@ -98,9 +100,9 @@ Readiness JudgeGpus(const ConditionBasis& basis) {
   if (const std::string silence = WhyNothingIsServed(basis); !silence.empty()) {
     return {false, "not ready: " + silence + rest};
   }
-  if (tally.first_unheard) {
-    return {false, absl::StrFormat("not ready: the first value of %s is awaited",
-                                   Named(basis, *tally.first_unheard, tally.unheard))};
+  if (tally.first_never_sampled) {
+    return {false, absl::StrFormat("not ready: waiting for the first value of %s",
+                                   Named(basis, *tally.first_never_sampled, tally.never_sampled))};
   }
   return {true, rest.empty() ? absl::StrFormat("ready: %d GPUs have fresh samples", tally.all)
                              : absl::StrFormat("ready: %d of %d GPUs served%s", tally.served(),
@@ -142,7 +144,8 @@ std::string WhyNothingIsServed(const ConditionBasis& basis) {
 }
 
 std::string WhySilent(const ConditionBasis& basis, size_t index) {
-  const Absence reason = index < kMaxJudgedGpus ? basis.heard.reasons[index] : Absence::kNotRead;
+  const Absence reason =
+      index < kMaxJudgedGpus ? basis.freshness.reasons[index] : Absence::kNotRead;
   if (reason == Absence::kStale) {
     return absl::StrFormat("its samples are older than %s", InSeconds(basis.stale_after));
   }

@@ -1,9 +1,9 @@
-// Whether the exporter is ready, and why: the verdict on all GPUs together.
+// Decides whether the exporter is ready, and says why: one verdict for all GPUs together.
 //
-// Ready means that every GPU that is neither lost nor excluded by -d has a fresh value.  One that
-// sleeps, or of which nothing is asked that it has, needs none.  A node on which all GPUs are lost
-// serves nothing and is not ready; one on which the driver answers and lists no GPU is, unless some
-// were expected.  Pure functions of a basis; the tick thread calls them.
+// Ready means that every GPU that is neither lost nor excluded by -d has a fresh value.  A GPU
+// needs no value while it sleeps, or when it has none of the requested fields.  A node on which all
+// GPUs are lost serves nothing and is not ready.  A node is ready when the driver answers and lists
+// no GPU, unless GPUs are expected.  Pure functions of a basis; called on the tick thread.
 #pragma once
 
 #include <string>
@@ -17,13 +17,14 @@ struct Readiness {
   std::string verdict;  // "ready: 8 GPUs have fresh samples", or what is missing.
 };
 
-// `driver`: what is said of that part.
+// `driver`: the detail of the part "driver".
 Readiness JudgeReadiness(const ConditionBasis& basis, const std::string& driver);
 
-// Half a sentence; empty while a GPU has a value, needs none, or may have one at the next reading.
+// Returns half a sentence; empty while a GPU has a value, needs none, or may have one at the next
+// reading.
 std::string WhyNothingIsServed(const ConditionBasis& basis);
 
-// Why GPU `index` of the basis has no fresh value.
+// Says why GPU `index` of the basis has no fresh value.
 std::string WhySilent(const ConditionBasis& basis, size_t index);
 
 }  // namespace podgpu

@@ -9,7 +9,7 @@
 namespace podgpu {
 namespace {
 
-// The GPUs of which neither themselves nor an instance is among `rows`.
+// The GPUs that have no row in `rows`, neither of their own nor of an instance.
 GpuSet ExcludedFrom(const std::vector<EntityId>& rows, const Topology& topology) {
   GpuSet excluded;
   for (size_t i = 0; i < std::min(topology.gpus.size(), kMaxJudgedGpus); ++i) {
@@ -24,7 +24,7 @@ GpuSet ExcludedFrom(const std::vector<EntityId>& rows, const Topology& topology)
   return excluded;
 }
 
-// What is named in vain, and what there is.
+// Names the missing devices and the GPUs of this node.
 std::string WarningOf(const std::string& missing, const Topology& topology) {
   std::string ids;
   for (const Gpu& gpu : topology.gpus) {
@@ -62,7 +62,7 @@ void SelectedGpus::Take(const Topology& topology) {
     warnings_ = std::move(warnings);
     returned_.reset();
     for (const std::string& warning : warnings_) {
-      Log(LogLevel::kWarn, "a part of the configuration serves nothing", {{"what", warning}});
+      Log(LogLevel::kWarn, "configuration entry has no effect", {{"what", warning}});
     }
   }
 }

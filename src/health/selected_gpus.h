@@ -1,10 +1,10 @@
-// What the device strings (-d, -s, -p) come to on this node: the GPUs of which they show nothing,
-// and a warning where -d names a GPU or instance that is not there.
+// Applies the device strings (-d, -s, -p) to the devices of this node: finds the GPUs that they
+// exclude, and warns when -d names a GPU or instance that this node does not have.
 //
-// That is a matter of configuration: it is told in the log, on `/` and by podgpu_config_warnings,
-// and does not end readiness.  Switches and CPUs are looked for only where a field of theirs is
-// listed, so for -s and -p there is a line in the log and no warning.  Judged again when the
-// devices have changed.  Tick thread only.
+// A missing device is a mistake in the configuration.  The log, `/` and podgpu_config_warnings show
+// it, and the exporter stays ready.  Switches and CPUs are read only if a field of theirs is
+// configured, so a missing one of -s or -p gives a log line but no warning.  Checked again when the
+// devices change.  Used on the tick thread only.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "facts/tick_facts.h"
-#include "health/device_states.h"
+#include "health/sample_state.h"
 #include "topology/selection.h"
 #include "topology/topology.h"
 
 namespace podgpu {
 
-// A line for -d where it names what `topology` does not have.  Pure.
+// Returns a warning if -d names a device that `topology` does not have.  Pure.
 std::vector<std::string> SelectionWarnings(const DeviceSelections& selections,
                                            const Topology& topology);
 
@@ -28,13 +28,14 @@ class SelectedGpus {
  public:
   explicit SelectedGpus(DeviceSelections selections) : selections_(std::move(selections)) {}
 
-  // Logs a line when another device than before is named in vain.
+  // Logs a line when the set of missing devices changes.
   void Take(const Topology& topology);
 
-  // By index into the GPUs of the last topology.
+  // The excluded GPUs, by index into the last topology.
   const GpuSet& excluded() const { return excluded_; }
 
-  // `notes` with the warnings of the selection; the same object as before while neither changes.
+  // Returns `notes` with the warnings of the selection; the same object again while neither
+  // changes.
   std::shared_ptr<const ConfigNotes> AddTo(const std::shared_ptr<const ConfigNotes>& notes);
 
  private:
@@ -42,9 +43,9 @@ class SelectedGpus {
   std::optional<uint64_t> epoch_;  // Of the last topology.
   GpuSet excluded_;
   std::vector<std::string> missing_;             // Logged.
-  std::vector<std::string> warnings_;            // Of them, those of -d.
+  std::vector<std::string> warnings_;            // The missing devices of -d.
   std::shared_ptr<const ConfigNotes> notes_;     // What AddTo was given.
-  std::shared_ptr<const ConfigNotes> returned_;  // What it returned; null when that is out of date.
+  std::shared_ptr<const ConfigNotes> returned_;  // Result of AddTo; null: out of date.
 };
 
 }  // namespace podgpu

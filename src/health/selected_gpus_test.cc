@@ -22,10 +22,10 @@ Topology NodeOfTwo(uint64_t epoch = 1) {
   return topology;
 }
 
-TEST(SelectedGpus, ExcludesThoseOfWhichNothingIsShown) {
+TEST(SelectedGpus, ExcludesGpusWithoutRows) {
   const struct {
     std::string_view gpus;
-    std::string_view excluded;  // A bit each, GPU 0 last.
+    std::string_view excluded;  // One bit for each GPU; GPU 0 is the last.
   } cases[] = {{"f", "00"},   {"g:0", "10"}, {"i", "01"},
                {"i:7", "01"}, {"g+i", "00"}, {"g:5", "11"}};
   for (const auto& row : cases) {
@@ -35,7 +35,7 @@ TEST(SelectedGpus, ExcludesThoseOfWhichNothingIsShown) {
   }
 }
 
-TEST(SelectedGpus, AGpuThatIsNotThereIsAWarningOfTheConfiguration) {
+TEST(SelectedGpus, AMissingGpuIsAConfigurationWarning) {
   SelectedGpus selected(Selecting("g:5"));
   const auto notes = std::make_shared<const ConfigNotes>(ConfigNotes{"a.csv", 3, {"a.csv:1: x"}});
   testing::internal::CaptureStderr();
@@ -47,8 +47,7 @@ TEST(SelectedGpus, AGpuThatIsNotThereIsAWarningOfTheConfiguration) {
   const std::string warning =
       "Not collecting GPU metrics; couldn't find requested GPU ID '5'. The GPUs of this node: 0, "
       "1. Correct --devices (-d)";
-  EXPECT_NE(log.find("level=WARN msg=\"a part of the configuration serves nothing\""),
-            std::string::npos)
+  EXPECT_NE(log.find("level=WARN msg=\"configuration entry has no effect\""), std::string::npos)
       << log;
   const auto with = selected.AddTo(notes);
   EXPECT_EQ(with->warnings, (std::vector<std::string>{"a.csv:1: x", warning}));
@@ -57,10 +56,10 @@ TEST(SelectedGpus, AGpuThatIsNotThereIsAWarningOfTheConfiguration) {
   Topology more = FakeDriver::Gpus(6);
   more.epoch = 3;
   selected.Take(more);
-  EXPECT_EQ(selected.AddTo(notes), notes) << "GPU 5 has come";
+  EXPECT_EQ(selected.AddTo(notes), notes) << "GPU 5 is there now";
 }
 
-TEST(SelectedGpus, ASwitchThatIsNotThereIsALineOfTheLogAlone) {
+TEST(SelectedGpus, AMissingSwitchIsALogLineOnly) {
   DeviceSelections selections = Selecting("f");
   selections.switches = *ParseDeviceSelection("g:0");
   SelectedGpus selected(selections);

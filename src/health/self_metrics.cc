@@ -9,7 +9,7 @@
 namespace podgpu {
 namespace {
 
-// What the write functions of the table get.
+// The input of the write functions of the table.
 struct SlotInput {
   const TickFacts& facts;
   bool ready;
@@ -89,7 +89,7 @@ uint64_t PresentGpus(const TickFacts& facts) {
   return present;
 }
 
-// Verdicts and paths that were asked for and are not told.
+// Counts the requested health verdicts and paths that the source does not report.
 void CountAbsentFindings(const Grid& grid, std::array<uint64_t, kAbsenceCount>& counts) {
   const Findings& findings = grid.findings;
   const size_t gpus = grid.topology().gpus.size();
@@ -154,7 +154,7 @@ void WriteAge(bool known, std::chrono::milliseconds age, SlotWriter& out) {
   known ? out.Real(std::chrono::duration<double>(age).count()) : out.Absent();
 }
 
-// What a family says of a collection of the API server.
+// Reads the number of a family from the facts of one collection of the API server.
 using ApiNumber = std::optional<int64_t> (*)(const ApiFacts& facts);
 constexpr ApiNumber kApiUp = [](const ApiFacts& facts) -> std::optional<int64_t> {
   return facts.state == PartState::kOk ? 1 : 0;
@@ -193,11 +193,11 @@ constexpr SlotView kSelf = SlotView::kSelf;
 // tidy: table
 constexpr SlotRow kRows[] = {
     {kCore, "podgpu_gpu_state", "gauge", "", "gpu,UUID,state",
-     "State of the GPU: 1 for the state that it is in, 0 for those that it has been in before.",
-     GpuStateLabels, WriteGpuStates, Shown::kOnceSeen},
+     "State of the GPU: 1 for the current state, 0 for earlier states.", GpuStateLabels,
+     WriteGpuStates, Shown::kOnceSeen},
     {kCore, "podgpu_gpus_expected", "gauge", "", "",
-     "GPUs that this node ought to have: the most seen together since the start, or what its PCI "
-     "bus shows.",
+     "GPUs that this node should have: the most that were seen at once since the start, or the "
+     "number on its PCI bus.",
      NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.source->expected_gpus); }},
     {kCore, "podgpu_gpus_present", "gauge", "", "", "GPUs that answer now.", NoLabels,
@@ -219,11 +219,10 @@ constexpr SlotRow kRows[] = {
     {kSelf, "podgpu_series", "gauge", "", "", "Series on the last page of /metrics.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.last_series); }},
     {kSelf, "podgpu_series_dropped_total", "counter", "", "",
-     "Series that --series-budget has kept off pages, counted on each page.", NoLabels,
+     "Series that --series-budget left out, added up over all pages.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.left_out); }},
     {kSelf, "podgpu_source_state", "gauge", "", "state",
-     "State of the device source: 1 for the state it is in, 0 for those that it has been in "
-     "before.",
+     "State of the device source: 1 for the current state, 0 for earlier states.",
      [](const Topology*) { return OneLabel<PartState, kPartStateCount>("state", PartStateName); },
      [](const SlotInput& in, SlotWriter& out) {
        for (int i = 0; i < kPartStateCount; ++i) {
@@ -240,7 +239,7 @@ constexpr SlotRow kRows[] = {
        }
      }},
     {kSelf, "podgpu_source_running_call_seconds", "gauge", "seconds", "",
-     "How long the vendor call that runs now has been running; 0 when none runs.", NoLabels,
+     "How long the current vendor call has been running; 0 when no call is running.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
        const Duration elapsed = in.facts.running ? in.facts.running->elapsed : Duration{};
        out.Real(std::chrono::duration<double>(elapsed).count());
@@ -249,10 +248,12 @@ constexpr SlotRow kRows[] = {
      "Vendor calls that the watchdog interrupted because they did not return.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.interrupts); }},
     {kSelf, "podgpu_written_off_threads", "gauge", "", "",
-     "Threads that hang in a vendor call which cannot be freed; others go on without them.",
+     "Threads that podgpu gave up because they hang in a vendor call; other threads continue "
+     "without them.",
      NoLabels, [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.written_off); }},
     {kSelf, "podgpu_source_connections_total", "counter", "", "",
-     "Times that devices were found and watched anew: at the start, after a loss, after a change.",
+     "Times that podgpu found the devices and set up their watches: at the start, after a loss, "
+     "after a change.",
      NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.source->connections); }},
     {kSelf, "podgpu_source_read_failures_total", "counter", "", "",
@@ -287,7 +288,7 @@ constexpr SlotRow kRows[] = {
        in.facts.pods->value != nullptr ? out.Count(in.facts.pods->value->pod_count) : out.Absent();
      }},
     {kSelf, "podgpu_pod_resources_failures_total", "counter", "", "",
-     "Questions that the kubelet did not answer.", NoLabels,
+     "Requests that the kubelet did not answer.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Count(in.facts.pods->failures); }},
     {kSelf, "podgpu_devices_matched", "gauge", "", "",
      "Device ids given to containers that were found on this node.", NoLabels,
@@ -300,26 +301,27 @@ constexpr SlotRow kRows[] = {
      },
      WriteUnmatched, Shown::kOnceSeen},
     {kSelf, "podgpu_pod_labels_dropped", "gauge", "", "",
-     "Labels of pods that are on no row, since their pods have more than rows carry.", NoLabels,
-     [](const SlotInput& in, SlotWriter& out) { out.Count(LabelsDropped(in.facts)); },
+     "Pod labels that are left out because their pods have more labels than a row can carry.",
+     NoLabels, [](const SlotInput& in, SlotWriter& out) { out.Count(LabelsDropped(in.facts)); },
      Shown::kOnceSeen},
     {kSelf, "podgpu_api_server_up", "gauge", "", "collection",
-     "1 while this node's objects are watched at the API server; absent where it is not asked.",
+     "1 while podgpu watches this node's objects at the API server; absent when it does not use "
+     "the API server.",
      ApiLabels, [](const SlotInput& in, SlotWriter& out) { WriteApi(in, kApiUp, out); }},
     {kSelf, "podgpu_api_server_objects", "gauge", "", "collection",
      "Objects of this node that the API server has listed.", ApiLabels,
      [](const SlotInput& in, SlotWriter& out) { WriteApi(in, kApiObjects, out); }},
     {kSelf, "podgpu_api_server_requests_total", "counter", "", "collection",
-     "Requests sent to the API server: lists, and watches that were begun.", ApiLabels,
+     "Requests sent to the API server: lists and started watches.", ApiLabels,
      [](const SlotInput& in, SlotWriter& out) { WriteApi(in, kApiRequests, out); }},
     {kSelf, "podgpu_api_server_failures_total", "counter", "", "collection",
      "Lists and watches that ended in a failure.", ApiLabels,
      [](const SlotInput& in, SlotWriter& out) { WriteApi(in, kApiFailures, out); }},
     {kSelf, "podgpu_kubelet_pods_up", "gauge", "", "",
-     "1 while the kubelet lists its pods at --kubelet-pods-url; absent where it is not asked.",
+     "1 while the kubelet lists its pods at --kubelet-pods-url; absent without that flag.",
      NoLabels, [](const SlotInput& in, SlotWriter& out) { WriteKubeletPods(in, kApiUp, out); }},
     {kSelf, "podgpu_kubelet_pods_failures_total", "counter", "", "",
-     "Questions for the kubelet's pods at --kubelet-pods-url that failed.", NoLabels,
+     "Failed requests for the kubelet's pods at --kubelet-pods-url.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { WriteKubeletPods(in, kApiFailures, out); }},
     {kSelf, "podgpu_hpc_jobs", "gauge", "", "",
      "Jobs that the directory of jobs lists on devices; absent when it cannot be listed.", NoLabels,
@@ -328,7 +330,7 @@ constexpr SlotRow kRows[] = {
        known ? out.Count(in.facts.jobs->value->job_count()) : out.Absent();
      }},
     {kSelf, "podgpu_hpc_job_failures_total", "counter", "", "",
-     "Looks into the directory of jobs that could not list it.", NoLabels,
+     "Failed attempts to list the directory of jobs.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
        in.facts.jobs != nullptr ? out.Count(in.facts.jobs->failures) : out.Absent();
      }},
@@ -357,37 +359,37 @@ constexpr SlotRow kRows[] = {
      },
      Shown::kOnceSeen},
     {kSelf, "podgpu_web_config_old", "gauge", "", "",
-     "1 while the web configuration that was changed cannot be used and an older one is in force, "
-     "else 0.",
+     "1 while a changed web configuration cannot be used and the previous one stays in force, else "
+     "0.",
      NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
        out.Count(in.facts.clients.web_config_is_old ? 1U : 0U);
      }},
     {kSelf, "podgpu_tls_certificate_expiry_timestamp_seconds", "gauge", "seconds", "",
-     "When the certificate that clients are shown expires, in seconds since 1970; absent without "
-     "TLS.",
+     "When the server certificate of podgpu expires, in seconds since 1970; absent without TLS.",
      NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
        const int64_t expires_s = in.facts.clients.certificate_expires_s;
        out.Optional(expires_s == 0 ? std::nullopt : std::optional(expires_s));
      }},
     {kSelf, "podgpu_config_warnings", "gauge", "", "",
-     "Parts of our own configuration that were accepted and serve nothing or are a risk.", NoLabels,
+     "Configuration entries that were accepted but have no effect or are a risk.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
        out.Count(in.facts.config->warnings.size() + (in.facts.naming_note != nullptr ? 1 : 0));
      }},
     {kSelf, "podgpu_config_last_reload_successful", "gauge", "", "",
-     "1 when the counters file is served as it was read last, 0 when that was refused.", NoLabels,
+     "1 when the counters file was accepted the last time it was read, 0 when it was refused.",
+     NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Flag(in.facts.config->refusal.empty()); }},
     {kSelf, "podgpu_config_last_reload_success_timestamp_seconds", "gauge", "seconds", "",
-     "When the list of metrics that is served was read, in seconds since 1970.", NoLabels,
+     "When the current list of metrics was read, in seconds since 1970.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) {
        constexpr double kMicrosecondsPerSecond = 1e6;
        out.Real(static_cast<double>(ToMicroseconds(in.facts.config->loaded_at)) /
                 kMicrosecondsPerSecond);
      }},
     {kSelf, "podgpu_config_reloads_total", "counter", "", "result",
-     "Times that a changed counters file was read, by what became of it.",
+     "Times that a changed counters file was read, by result.",
      [](const Topology*) {
        return LabelSets{{{"result", "taken_over"}}, {{"result", "refused"}}};
      },
@@ -397,7 +399,7 @@ constexpr SlotRow kRows[] = {
      },
      Shown::kOnceSeen},
     {kSelf, "podgpu_textfile_writes_total", "counter", "", "result",
-     "Times that a text file for node-exporter was due, by what became of it.",
+     "Times that a text file for node-exporter was due, by result.",
      [](const Topology*) {
        return LabelSets{{{"result", "written"}}, {{"result", "failed"}}};
      },
@@ -407,7 +409,7 @@ constexpr SlotRow kRows[] = {
      },
      Shown::kOnceSeen},
     {kSelf, "podgpu_dump_writes_total", "counter", "", "result",
-     "Readings that were due to be dumped, by what became of them; absent without --dump-enabled.",
+     "Readings that were due to be dumped, by result; absent without --dump-enabled.",
      [](const Topology*) {
        return LabelSets{{{"result", "written"}}, {{"result", "failed"}}};
      },
@@ -435,7 +437,7 @@ constexpr SlotRow kRows[] = {
      NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Optional(in.facts.usage.max_descriptors); }},
     {kSelf, "podgpu_threads", "gauge", "", "",
-     "Threads of this process, the vendor library's among them.", NoLabels,
+     "Threads of this process, including those of the vendor library.", NoLabels,
      [](const SlotInput& in, SlotWriter& out) { out.Optional(in.facts.usage.threads); }},
     {kSelf, "process_start_time_seconds", "gauge", "seconds", "",
      "When this process started, in seconds since 1970.", NoLabels,

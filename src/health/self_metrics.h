@@ -1,10 +1,11 @@
-// What podgpu says of itself and of the state of devices: families whose numbers the tick computes.
+// The metric families about podgpu itself and about the state of devices.  The tick computes their
+// numbers.
 //
-// One table (self_metrics.cc) names every such family with its type, unit, help, labels and the
-// function that writes its values, so that page, documents and tests cannot disagree.  Slots are
-// numbered in table order within a view; the layout depends only on the GPUs of the topology, the
-// values on the facts of the tick.  Which of the values stand on the page is slot_history.h.  Pure;
-// the tick thread calls it.
+// One table (self_metrics.cc) lists every such family with its type, unit, help, labels and the
+// function that writes its values, so page, documents and tests agree.  Slots are numbered in table
+// order within a view.  The layout depends only on the GPUs of the topology; the values depend on
+// the facts of the tick. slot_history.h decides which values the page shows.  Pure functions;
+// called on the tick thread.
 #pragma once
 
 #include <string>
@@ -18,27 +19,27 @@
 
 namespace podgpu {
 
-// Which view a family belongs to; what is of the core is of the view native too.
+// The view of a family.  The view native contains the families of kCore too.
 enum class SlotView : uint8_t { kCore, kSelf };
 
-// One slot: which line it is, and when that is shown.
+// One slot: its line on the page, and when the page shows it.
 struct SlotLine {
   std::string key;  // Family and labels.
   Shown shown = Shown::kAlways;
 };
 
-// The families of `view` for the GPUs of `topology` (null: before the first reading), in slots from
-// `first_slot` on.
+// Returns the families of `view` for the GPUs of `topology` (null: before the first reading).
+// Their slots start at `first_slot`.
 std::vector<SlotFamily> SlotFamiliesOf(SlotView view, const Topology* topology,
                                        uint32_t first_slot);
 
-// The slots of `view` for the GPUs of `topology`, in their order.
+// Returns the slots of `view` for the GPUs of `topology`, in their order.
 std::vector<SlotLine> SlotLinesOf(SlotView view, const Topology* topology);
 
-// Appends the value of every slot of `view`, in their order.
+// Appends the value of every slot of `view`, in the same order.
 void AppendSlots(SlotView view, const TickFacts& facts, bool ready, std::vector<Value>& slots);
 
-// One row of the generated reference.
+// One row of docs/metrics.md, which a test generates.
 struct SlotFamilyDoc {
   SlotView view;
   std::string_view name, type, unit, labels, help;

@@ -1,9 +1,10 @@
-// Which of our own numbers have ever been other than 0, so that the others are left off the page.
+// Remembers which self metrics have ever been other than 0; the page leaves out the others.
 //
-// Owned by the section of a view (page_sections.h), which hands it the numbers of each page.  A
-// number of a row that is shown once it has been seen (view/shown.h) is absent until then.  What
-// was seen is known by family and labels, so it outlasts a change of the devices.  Takes memory
-// only when something is seen for the first time, and when the devices change.  Tick thread only.
+// Owned by the section of a view (page_sections.h), which passes the numbers of each page.  A row
+// with Shown::kOnceSeen (view/shown.h) is absent until its number is not 0 for the first time.
+// Rows are remembered by family and labels, so a change of the devices does not reset them.
+// Allocates only when a row is seen for the first time and when the devices change.  Used on the
+// tick thread only.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +24,16 @@ class SlotHistory {
  public:
   explicit SlotHistory(SlotView view) : view_(view) {}
 
-  // Makes those of `slots` absent that are not shown.  They are all slots of the view, laid out for
-  // `topology`, which is null before the first reading.
+  // Makes each of `slots` absent that the page must not show yet. `slots` are all slots of the view
+  // for `topology`, which is null before the first reading.
   void Withdraw(const Topology* topology, std::span<Value> slots);
 
  private:
   void TakeLayout(const Topology* topology);
 
   const SlotView view_;
-  std::optional<uint64_t> epoch_;  // Of the layout; nothing: none yet, or that of no topology.
+  std::optional<uint64_t>
+      epoch_;  // Epoch of the layout; empty before the first layout, or if it has no topology.
   std::vector<SlotLine> lines_;
   std::vector<bool> seen_;  // By slot.
   std::set<std::string> seen_keys_;

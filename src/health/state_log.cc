@@ -20,13 +20,13 @@ std::string YesOrNo(bool yes) { return yes ? "yes" : "no"; }
 
 LogLevel LevelOf(bool is_good) { return is_good ? LogLevel::kInfo : LogLevel::kWarn; }
 
-// `text`, and what the last line of an hour adds.
+// Returns `text` with the note of the last allowed line of an hour.
 std::string WithNote(std::string_view text, const LineBudget& budget) {
   const std::string_view note = budget.note();
   return absl::StrFormat("%s%s%s", text, note.empty() ? "" : "; ", note);
 }
 
-// Who holds GPU `index` of the topology, or instances of it.
+// Names the pods that hold GPU `index` of the topology or instances of it.
 std::string PodsOn(const Topology& topology, const Owners* owners, size_t index) {
   if (owners == nullptr) {
     return "not known";
@@ -53,19 +53,19 @@ std::string PodsOn(const Topology& topology, const Owners* owners, size_t index)
 std::string_view RemedyOfDriver(const ConditionBasis& basis, PartState state) {
   if (basis.hung_call) {
     return "the driver or the engine hangs: read the kernel log; restart a remote engine, or drain "
-           "and reboot the node; podgpu goes on by itself";
+           "and reboot the node; podgpu continues by itself";
   }
   switch (state) {
     case PartState::kOk:
       return "none is needed";
     case PartState::kWaiting:
       return "install or load the driver, or name it: --libdcgm, --libnvidia-ml, "
-             "--remote-hostengine-info; podgpu looks again by itself";
+             "--remote-hostengine-info; podgpu retries by itself";
     case PartState::kDegraded:
-      return "docs/operations.md names what helps; podgpu tries again by itself";
+      return "see docs/operations.md; podgpu retries by itself";
     default:
       return "run nvidia-smi on the node, read the kernel log and the log of the engine; podgpu "
-             "goes on by itself";
+             "continues by itself";
   }
 }
 
@@ -76,7 +76,8 @@ struct GpuWords {
 
 constexpr std::array<GpuWords, kDeviceStateCount> kGpuWords = {{
     {DeviceState::kOk, "it gives values again", "none is needed"},
-    {DeviceState::kDegraded, "the driver says so, or does not tell who the GPU is",
+    {DeviceState::kDegraded,
+     "the driver reports it as degraded, or does not report the identity of the GPU",
      "run nvidia-smi on the node and read the kernel log"},
     {DeviceState::kUnresponsive, "",
      "run nvidia-smi on the node, read the kernel log and the log of the engine"},
@@ -152,7 +153,7 @@ void StateLog::Note(const TickFacts& facts, const ConditionBasis& basis,
   }
 }
 
-// Whether a line was written.
+// Returns whether it wrote a line.
 bool StateLog::NoteDriver(const ConditionBasis& basis, const Condition& condition, Instant now) {
   const PartCondition& driver = condition.parts.front();
   const bool is_passing =
@@ -173,7 +174,7 @@ bool StateLog::NoteDriver(const ConditionBasis& basis, const Condition& conditio
   return true;
 }
 
-// While the source is not well, that is why GPUs are not: nothing is said of each.
+// While the source has a fault, that fault explains the state of all GPUs, so no GPU gets a line.
 bool StateLog::NoteGpus(const TickFacts& facts, const ConditionBasis& basis,
                         const Condition& condition) {
   const PartState driver = condition.parts.front().state;
@@ -191,7 +192,7 @@ bool StateLog::NoteGpu(const TickFacts& facts, const ConditionBasis& basis, size
                        bool is_ready) {
   const Gpu& gpu = basis.topology->gpus[index];
   const DeviceState state =
-      JudgeState(*basis.topology, index, basis.heard, basis.devices_are_stale);
+      JudgeState(*basis.topology, index, basis.freshness, basis.devices_are_stale);
   AnnouncedGpu& announced = AnnouncedOf(gpu);
   if (state == announced.state || state == DeviceState::kRecovering) {
     return false;
@@ -259,7 +260,7 @@ StateLog::AnnouncedGpu& StateLog::AnnouncedOf(const Gpu& gpu) {
   return announced;
 }
 
-// The oldest makes room.
+// When the table is full, the oldest entry is removed.
 StateLog::AnnouncedXid& StateLog::AnnouncedOf(const Gpu& gpu, int64_t code) {
   const auto found = std::ranges::find_if(xids_, [&](const AnnouncedXid& announced) {
     return announced.code == code && announced.uuid == gpu.uuid;

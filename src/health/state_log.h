@@ -1,13 +1,13 @@
-// Writes to the log what changes on the node: the device source, readiness, each GPU, new XIDs.
+// Logs what changes on the node: the state of the device source, readiness, the state of each GPU,
+// new XIDs.
 //
-// The tick writes these lines, since it never hangs: the thread that reads the devices may be stuck
-// in the very call that is the fault.  Each change is one line, with its cause and what helps: a
-// fault of the source is told by the source's line and not again by each GPU, and readiness has a
-// line of its own only when no other line tells of the same change.  The line on a lost GPU names
-// the last XID that was known before.  A GPU is announced as `ok` only once it has values again;
-// `starting` and `recovering` are passing states and not announced.  Each subject has a budget of
-// lines an hour (line_budget.h), and one XID code of one GPU speaks once in ten minutes.  Repeats
-// are counted in metrics.  Tick thread only.
+// The tick writes these lines because it never blocks; the thread that reads the devices may hang
+// in the call that causes the change.  Each change is one line with its cause and remedy.  A fault
+// of the source is one line, not one more for each GPU.  Readiness has its own line only when no
+// other line reports the same change.  The line about a lost GPU names its last known XID.  A GPU
+// is logged as `ok` only when it has values again; the passing states `starting` and `recovering`
+// are not logged.  Each subject has a budget of lines an hour (line_budget.h); one XID code of one
+// GPU is logged once in ten minutes.  Metrics count the repeats.  Used on the tick thread only.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ namespace podgpu {
 class StateLog {
  public:
   static constexpr std::chrono::minutes kXidPause{10};
-  static constexpr size_t kMostXids = 256;  // Pairs of GPU and code that are remembered.
+  static constexpr size_t kMostXids = 256;  // Most pairs of GPU and code that are remembered.
 
-  // Writes what differs from the last call.  `condition` was judged from `basis`, and that from
-  // `facts`.
+  // Logs what differs from the last call. `condition` was judged from `basis`, and `basis` was made
+  // from `facts`.
   void Note(const TickFacts& facts, const ConditionBasis& basis, const Condition& condition);
 
  private:

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-// The lines that a node of two GPUs, one of them held by a pod, leads to; a step a second.
+// The log lines of a node with two GPUs, one of them held by a pod; one step is one second.
 class StateLogTest : public ::testing::Test {
  protected:
   StateLogTest() {
@@ -43,7 +43,7 @@ class StateLogTest : public ::testing::Test {
     facts_.source =
         std::make_shared<const SourceStatus>(SourceStatus{state, std::move(detail), 1, 0, 2});
   }
-  // What the next `steps` seconds write.
+  // Returns what the next `steps` seconds log.
   std::string Lines(int steps = 1) {
     testing::internal::CaptureStderr();
     for (int i = 0; i < steps; ++i) {
@@ -67,7 +67,7 @@ bool HasPart(std::string_view lines, std::string_view part) {
   return lines.find(part) != std::string_view::npos;
 }
 
-TEST_F(StateLogTest, ANodeThatComesUpIsOneLine) {
+TEST_F(StateLogTest, ANodeThatBecomesReadyIsOneLine) {
   SetSource(PartState::kStarting, "opening the driver library");
   facts_.grid = nullptr;
   EXPECT_EQ(Lines(), "");
@@ -82,13 +82,13 @@ TEST_F(StateLogTest, ANodeThatComesUpIsOneLine) {
       << lines;
 }
 
-TEST_F(StateLogTest, AGpuThatFallsSilentIsOneLineWithPodCauseAndRemedy) {
+TEST_F(StateLogTest, AnUnresponsiveGpuIsOneLineWithPodCauseAndRemedy) {
   Lines();
-  facts_.heard.awaited.set(1);
-  EXPECT_EQ(Lines(), "") << "it may speak at the next reading";
-  facts_.heard.awaited.reset();
-  facts_.heard.unresponsive.set(1);
-  facts_.heard.reasons[1] = Absence::kStale;
+  facts_.freshness.awaited.set(1);
+  EXPECT_EQ(Lines(), "") << "the next reading may have a value";
+  facts_.freshness.awaited.reset();
+  facts_.freshness.unresponsive.set(1);
+  facts_.freshness.reasons[1] = Absence::kStale;
   const std::string lines = Lines(3'600);
   EXPECT_EQ(Count(lines), 1) << lines;
   EXPECT_TRUE(HasPart(
@@ -98,7 +98,7 @@ TEST_F(StateLogTest, AGpuThatFallsSilentIsOneLineWithPodCauseAndRemedy) {
                  "nvidia-smi on the node"))
       << lines;
   EXPECT_TRUE(HasPart(lines, " ready=no\n")) << lines;
-  facts_.heard.unresponsive.reset();
+  facts_.freshness.unresponsive.reset();
   const std::string after = Lines(10);
   EXPECT_EQ(Count(after), 1) << after;
   EXPECT_TRUE(HasPart(after, "level=INFO msg=\"a GPU has changed its state\" state=ok gpu=1"));
@@ -112,17 +112,17 @@ TEST_F(StateLogTest, ALostGpuIsOneLineAndItsReturnAnother) {
   EXPECT_EQ(Count(lines), 1) << lines;
   EXPECT_TRUE(HasPart(lines, "state=lost gpu=1 uuid=" + FakeDriver::Uuid(1) + " pod=ml/train-0"));
   EXPECT_TRUE(HasPart(lines, "remedy=\"read the kernel log for NVRM: Xid;")) << lines;
-  EXPECT_TRUE(HasPart(lines, " ready=yes\n")) << "the other one is served";
+  EXPECT_TRUE(HasPart(lines, " ready=yes\n")) << "the other GPU is served";
   SetState(1, DeviceState::kRecovering);
   EXPECT_EQ(Lines(), "");
   SetState(1, DeviceState::kOk);
-  facts_.heard.awaited.set(1);
-  EXPECT_EQ(Lines(), "") << "not ok before there is a value";
-  facts_.heard.awaited.reset();
+  facts_.freshness.awaited.set(1);
+  EXPECT_EQ(Lines(), "") << "the GPU is not ok before it has a value";
+  facts_.freshness.awaited.reset();
   EXPECT_EQ(Count(Lines(10)), 1);
 }
 
-TEST_F(StateLogTest, ALostGpuIsToldWithItsLastXidAndItsReturnWithTheLoss) {
+TEST_F(StateLogTest, TheLineOfALostGpuNamesItsLastXidAndItsReturnNamesTheLoss) {
   Lines();
   const std::vector<XidCount> xids = {{.gpu = 0, .code = 13, .total = 1, .last_us = 99'000'000},
                                       {.gpu = 1, .code = 31, .total = 1, .last_us = 70'000'000},
@@ -148,7 +148,7 @@ TEST_F(StateLogTest, ALostGpuIsToldWithItsLastXidAndItsReturnWithTheLoss) {
   EXPECT_TRUE(HasPart(lines, "it fell off the bus or was unbound\" remedy=")) << lines;
 }
 
-TEST_F(StateLogTest, ACallThatHangsIsOneLineThoughItReturnsAndHangsAgain) {
+TEST_F(StateLogTest, AHungCallIsOneLineEvenIfItReturnsAndHangsAgain) {
   Lines();
   facts_.running = RunningCall{SourceCall::kRead, seconds(11), true};
   std::string lines = Lines(3);
@@ -163,7 +163,7 @@ TEST_F(StateLogTest, ACallThatHangsIsOneLineThoughItReturnsAndHangsAgain) {
   lines = Lines(3);
   facts_.running = RunningCall{SourceCall::kRead, seconds(12), true};
   lines += Lines(3);
-  EXPECT_EQ(lines, "") << "no reading in between";
+  EXPECT_EQ(lines, "") << "no reading has ended in between";
   facts_.grid_age = seconds(6);
   lines = Lines(60);
   EXPECT_EQ(Count(lines), 1) << lines;
@@ -173,18 +173,18 @@ TEST_F(StateLogTest, ACallThatHangsIsOneLineThoughItReturnsAndHangsAgain) {
       << lines;
   facts_.running.reset();
   facts_.awaits_reading = false;
-  EXPECT_EQ(Lines(), "") << "what was read is old";
+  EXPECT_EQ(Lines(), "") << "the newest reading is old";
   facts_.grid_age = seconds(0);
   lines = Lines(60);
   EXPECT_EQ(Count(lines), 1) << lines;
   EXPECT_TRUE(HasPart(lines, "state=ok")) << lines;
 }
 
-TEST_F(StateLogTest, WhatAllGpusHaveInCommonIsToldOnce) {
+TEST_F(StateLogTest, AFaultOfAllGpusIsOneLine) {
   Lines();
-  facts_.heard.unresponsive.set(0);
-  facts_.heard.unresponsive.set(1);
-  facts_.heard.reasons.fill(Absence::kNoData);
+  facts_.freshness.unresponsive.set(0);
+  facts_.freshness.unresponsive.set(1);
+  facts_.freshness.reasons.fill(Absence::kNoData);
   const std::string lines = Lines(600);
   EXPECT_EQ(Count(lines), 1) << lines;
   EXPECT_TRUE(HasPart(lines,
@@ -194,7 +194,7 @@ TEST_F(StateLogTest, WhatAllGpusHaveInCommonIsToldOnce) {
   SetSource(PartState::kUnresponsive, "the engine is begun again. Next look in 1 s");
   EXPECT_EQ(Lines(10), "");
   SetSource(PartState::kOk, "fake driver: 2 GPUs");
-  EXPECT_EQ(Lines(10), "") << "the engine answers, and still tells nothing";
+  EXPECT_EQ(Lines(10), "") << "the engine answers but still gives no values";
 }
 
 TEST_F(StateLogTest, AnXidIsOneLineWithPodMeaningAndRemedy) {
@@ -210,11 +210,11 @@ TEST_F(StateLogTest, AnXidIsOneLineWithPodMeaningAndRemedy) {
   grid_->findings.xids.push_back({.gpu = 0, .code = 31, .total = 1, .last_us = 6});
   lines = Lines(10);
   EXPECT_EQ(Count(lines), 1) << lines;
-  EXPECT_TRUE(HasPart(lines, "xid=31 gpu=0")) << "a code of its own, of another GPU";
+  EXPECT_TRUE(HasPart(lines, "xid=31 gpu=0")) << "another code of another GPU";
   EXPECT_TRUE(HasPart(lines, " pod=none ")) << lines;
 }
 
-TEST_F(StateLogTest, AStormOfXidsIsALineEachTenMinutesThatCountsTheRest) {
+TEST_F(StateLogTest, ManyXidsAreOneLineEachTenMinutesWithTheirCount) {
   Lines();
   grid_->findings.xids = {{.gpu = 0, .code = 31, .total = 0, .last_us = 5}};
   std::string lines;
@@ -227,7 +227,7 @@ TEST_F(StateLogTest, AStormOfXidsIsALineEachTenMinutesThatCountsTheRest) {
   EXPECT_TRUE(HasPart(lines, " events=3000\n")) << lines;
 }
 
-TEST_F(StateLogTest, ANodeThatFlapsForAnHourFillsNoLog) {
+TEST_F(StateLogTest, AStateThatChangesEachSecondStaysWithinTheLineBudget) {
   Lines();
   std::string lines;
   for (int second = 0; second < 3'000; ++second) {

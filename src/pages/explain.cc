@@ -9,7 +9,7 @@
 
 #include "attribution/device_id.h"
 #include "base/text.h"
-#include "health/device_states.h"
+#include "health/sample_state.h"
 #include "pages/explain_values.h"
 #include "topology/device_state.h"
 
@@ -190,8 +190,8 @@ class Explainer {
 
   ExplainedStep DeviceStep(EntityId entity, std::string& remedy) const {
     const size_t gpu = topology_.entities[entity.index].gpu;
-    const HeardVoice heard = Hear(grid_, gpu);
-    const DeviceState state = StateOf(gpu, heard);
+    const SampleVerdict verdict = JudgeSamples(grid_, gpu);
+    const DeviceState state = StateOf(gpu, verdict);
     const std::string age = Age(facts_.now - grid_.read_at);
     const std::string_view name = DeviceStateName(state);
     if (state == DeviceState::kLost) {
@@ -201,25 +201,26 @@ class Explainer {
     if (state == DeviceState::kUnresponsive) {
       remedy = "nvidia-smi on the node, then the log of the engine; / says what the driver does";
       return {"device", name,
-              stale_ ? absl::StrFormat("nothing has been read for %s", age) : WhySilent(heard)};
+              stale_ ? absl::StrFormat("nothing has been read for %s", age) : WhySilent(verdict)};
     }
     return {"device", name, absl::StrFormat("the driver answers; read %s ago", age)};
   }
 
   // As this one reading tells it.
-  DeviceState StateOf(size_t gpu, const HeardVoice& heard) const {
-    const bool is_silent = heard.voice == Voice::kStale || heard.voice == Voice::kSilent;
-    HeardGpus gpus;
+  DeviceState StateOf(size_t gpu, const SampleVerdict& verdict) const {
+    const bool is_silent =
+        verdict.state == SampleState::kStale || verdict.state == SampleState::kMissing;
+    GpuFreshness gpus;
     gpus.unresponsive[std::min(gpu, kMaxJudgedGpus - 1)] = is_silent;
     return JudgeState(topology_, gpu, gpus, stale_);
   }
 
-  std::string WhySilent(const HeardVoice& heard) const {
-    return heard.voice == Voice::kStale
+  std::string WhySilent(const SampleVerdict& verdict) const {
+    return verdict.state == SampleState::kStale
                ? absl::StrFormat("the driver lists it, and its samples are older than %s",
                                  Age(facts_.stale_after))
                : absl::StrFormat("the driver lists it, and it gives no value: %s (%s)",
-                                 AbsenceName(heard.reason), AbsenceMeaning(heard.reason));
+                                 AbsenceName(verdict.reason), AbsenceMeaning(verdict.reason));
   }
 
   // Whether the kubelet's last answer still counts.
@@ -389,7 +390,7 @@ class Explainer {
 Explanation Explain(const ExplainFacts& facts, const ExplainQuery& query) {
   if (facts.page == nullptr || facts.page->parts().grid == nullptr) {
     const std::string verdict = facts.condition == nullptr
-                                    ? std::string("the first page is not made yet")
+                                    ? std::string("the first page is not ready yet")
                                     : facts.condition->verdict;
     return {{}, {absl::StrFormat("no device is known: %s", verdict)}};
   }

@@ -1,8 +1,7 @@
-// How podgpu says how it is: the state of each part, in the only state words there are, with the
-// reason beside it.
+// The condition of podgpu: the state of each part, as one of a fixed set of words, and the reason.
 //
-// The tick makes a Condition from what the other threads publish; the status page, /readyz and the
-// log read it.  Plain data, immutable once published.
+// The tick makes a Condition from the facts that the other threads publish; the status page,
+// /readyz and the log show it.  Plain data, immutable once published.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +16,8 @@ namespace podgpu {
 struct PartCondition {
   std::string part;  // "driver", "kubelet", "config"
   PartState state = PartState::kStarting;
-  std::string
-      detail;  // One plain sentence without a full stop: what is, where, what happens meanwhile.
+  std::string detail;  // One sentence without a full stop: the fact, the place, and what podgpu
+                       // does meanwhile.
   bool operator==(const PartCondition&) const = default;
 };
 
@@ -33,7 +32,7 @@ struct DeviceCondition {
 
 struct Condition {
   bool ready = false;
-  std::string verdict;  // "ready: 8 of 8 GPUs have fresh samples", or what is missing.
+  std::string verdict;  // "ready: 8 GPUs have fresh samples", or what is missing.
   std::vector<PartCondition> parts;
   std::vector<DeviceCondition> devices;
   bool operator==(const Condition&) const = default;

@@ -1,7 +1,7 @@
-// How podgpu is, as JSON for programs.
+// The condition of podgpu as JSON, for programs.
 //
-// The same that `/` tells people, so that nobody has to read HTML.  Pure functions; the HTTP thread
-// calls them.
+// The same content as the page at `/`, so programs need not parse HTML.  Pure functions; called on
+// the HTTP thread.
 #pragma once
 
 #include <string>

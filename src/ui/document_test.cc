@@ -18,7 +18,7 @@ std::string HeaderOf(const HttpResponse& response, std::string_view name) {
   return "";
 }
 
-TEST(Document, IsCompressedOnceAndOnlyWhereThatIsWanted) {
+TEST(Document, IsCompressedOnceAndOnlyForClientsThatAcceptGzip) {
   const std::shared_ptr<Document> document = MakeDocument("{\"a\":1}\n", "application/json");
   HttpRequest request;
   const HttpResponse plain = DocumentResponse(document, request);
@@ -33,7 +33,7 @@ TEST(Document, IsCompressedOnceAndOnlyWhereThatIsWanted) {
   EXPECT_EQ(DocumentResponse(document, request).body.data(), compressed.body.data());
 }
 
-TEST(Document, IsNotSentAgainToWhoHasIt) {
+TEST(Document, IsNotSentAgainToAClientThatHasIt) {
   const std::shared_ptr<Document> document = MakeDocument("a", "text/css");
   HttpRequest request;
   request.if_none_match = document->etag;

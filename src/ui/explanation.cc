@@ -40,8 +40,8 @@ void AppendDeviceHtml(const ExplainedDevice& device, std::string& page) {
                         EscapeHtml(NameOf(device)), EscapeHtml(device.uuid),
                         EscapeHtml(device.model), EscapeHtml(device.pci_bus_id));
   page +=
-      "<tr><th scope=\"col\">Step</th><th scope=\"col\">State</th><th scope=\"col\">What "
-      "is</th></tr>\n";
+      "<tr><th scope=\"col\">Step</th><th scope=\"col\">State</th><th "
+      "scope=\"col\">Detail</th></tr>\n";
   for (const ExplainedStep& step : device.steps) {
     absl::StrAppendFormat(&page,
                           "<tr><th scope=\"row\">%s</th><td class=\"%s\">%s</td><td>%s</td></tr>\n",

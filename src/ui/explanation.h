@@ -1,8 +1,8 @@
-// Why a device's rows look as they do, step by step, in words that a person can act on.
+// Explains why the rows of a device look as they do, step by step, with a remedy.
 //
 // The steps follow a label from the driver to the page: device, allocation, match, labels, values.
-// HTML, JSON and text say the same steps in the same words.  Plain data, made for one request from
-// published facts (pages/explain.h).  Pure functions; the HTTP thread calls them.
+// HTML, JSON and text show the same steps in the same words.  Plain data, made for one request from
+// published facts (pages/explain.h).  Pure functions; called on the HTTP thread.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ struct ExplainedDevice {
   std::string uuid, model, pci_bus_id;      // Of the GPU.
   std::string profile;                      // Of the instance.
   std::vector<ExplainedStep> steps;
-  std::string remedy;  // Empty where nothing is to be done.
+  std::string remedy;  // Empty if nothing needs to be done.
 };
 
 struct Explanation {
   std::vector<ExplainedDevice> devices;
-  std::vector<std::string> notes;  // What is true of the node, or why no device is told of.
-  bool lacks_device = false;       // A device was asked for by name, and this node has none such.
+  std::vector<std::string> notes;  // Facts about the whole node, or why no device is explained.
+  bool lacks_device = false;       // The request names a device that this node does not have.
 };
 
 std::string ExplanationText(const Explanation& explanation);

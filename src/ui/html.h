@@ -1,6 +1,6 @@
-// What every page for people begins with, and how text from outside gets into it.
+// The common head of every HTML page, and the escaping of text that comes from outside.
 //
-// The pages carry no scripts and name no other origin.  Pure functions; any thread.
+// The pages have no scripts and refer to no other origin.  Pure functions; any thread.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace podgpu {
 
-// `text` with & < > " ' as entities.
+// Returns `text` with & < > " ' as entities.
 std::string EscapeHtml(std::string_view text);
 
-// From the doctype to the opened body; `title` is escaped here.
+// Returns everything from the doctype to the opened body; escapes `title`.
 std::string HtmlHead(std::string_view title);
 
 }  // namespace podgpu

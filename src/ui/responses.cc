@@ -50,7 +50,7 @@ HttpResponse JsonResponse(int status, std::string body) {
 
 HttpResponse PageResponse(std::shared_ptr<const Snapshot> snapshot, const HttpRequest& request) {
   if (snapshot == nullptr) {
-    return TextResponse(503, "the first page is not made yet; ask again in a second\n");
+    return TextResponse(503, "the first page is not ready yet; retry in 1 s\n");
   }
   const Page page = snapshot->PageIn(ChooseForm(request.accept, request.accept_encoding));
   HttpResponse response;

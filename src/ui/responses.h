@@ -1,6 +1,8 @@
-// Answers that both roles give in the same way: pages, JSON, HTML, and what is elsewhere.
+// HTTP responses that exporter and cluster role share: pages, JSON, HTML, redirects and "not
+// found".
 //
-// Pure but for a page's bytes, which the snapshot makes once; the HTTP thread calls them.
+// Pure functions, except that a snapshot makes each form of its page once.  Called on the HTTP
+// thread.
 #pragma once
 
 #include <memory>
@@ -13,17 +15,17 @@ namespace podgpu {
 
 void AddHeader(HttpResponse& response, std::string name, std::string value);
 
-// HTML that may load nothing from anywhere.
+// HTML with a policy that forbids it to load anything.
 HttpResponse HtmlResponse(std::string page);
 
-// JSON that nobody keeps.
+// JSON that no cache may keep.
 HttpResponse JsonResponse(int status, std::string body);
 
-// The page in the form that the client asks for; 503 while there is none.
+// The page in the form that the client requests; 503 before the first page.
 HttpResponse PageResponse(std::shared_ptr<const Snapshot> snapshot, const HttpRequest& request);
 
-// To what is not in a table of routes: another spelling of a path is sent to the right one, as
-// dcgm-exporter does; all else is not found.
+// Response for a path without a route: redirects another spelling of a path to the clean one, as
+// dcgm-exporter does; every other path is not found.
 HttpResponse ServeElsewhere(const HttpRequest& request);
 
 }  // namespace podgpu

@@ -10,7 +10,7 @@ namespace {
 void AppendParts(const Condition& condition, std::string& page) {
   page +=
       "<table><caption>Parts</caption><tr><th scope=\"col\">Part</th><th scope=\"col\">State</th>"
-      "<th scope=\"col\">What is</th></tr>\n";
+      "<th scope=\"col\">Detail</th></tr>\n";
   for (const PartCondition& part : condition.parts) {
     const std::string_view state = PartStateName(part.state);
     absl::StrAppendFormat(&page,
@@ -41,7 +41,7 @@ void AppendDevices(const Condition& condition, std::string& page) {
 }
 
 std::string_view VerdictOf(const StatusPageFacts& facts) {
-  return facts.condition == nullptr ? std::string_view("starting: no tick has ended yet")
+  return facts.condition == nullptr ? std::string_view("starting: the first page is not ready yet")
                                     : std::string_view(facts.condition->verdict);
 }
 

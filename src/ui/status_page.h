@@ -1,8 +1,7 @@
-// The page at `/`: complete HTML without scripts, or text, made from the latest condition.
+// The page at `/`, as HTML without scripts or as text, made from the latest condition.
 //
-// For a person at a terminal or in a browser at three in the morning: what each part does, why
-// something is missing, where the metrics are.  Every text that came from outside is escaped.  Pure
-// functions; the HTTP thread calls them.
+// It tells an operator the state of each part, why something is missing, and where the metrics are.
+// Every text that comes from outside is escaped.  Pure functions; called on the HTTP thread.
 #pragma once
 
 #include <string>
@@ -18,12 +17,12 @@ struct StatusPageFacts {
   std::string_view version;
   const Condition* condition = nullptr;  // Null before the first tick.
   size_t series = 0;
-  std::vector<std::string_view> paths;  // What else is served, "/metrics" first.
+  std::vector<std::string_view> paths;  // Paths of other endpoints, "/metrics" first.
 };
 
 std::string RenderStatusPage(const StatusPageFacts& facts);
 
-// The same for a terminal: a line for the verdict, each part and each device.
+// Returns the same for a terminal: a line for the verdict, each part and each device.
 std::string StatusText(const StatusPageFacts& facts);
 
 }  // namespace podgpu

@@ -40,11 +40,12 @@ TEST(StatusPage, SaysTheSameToATerminalInText) {
             "00000000:1B:00.0\n\n"
             "12 series on /metrics; other paths: /health /explain\n");
   EXPECT_EQ(StatusText({"n", "1.0", nullptr, 0, {"/metrics"}}),
-            "podgpu 1.0 on n: starting: no tick has ended yet\n\n0 series on /metrics; other paths:"
+            "podgpu 1.0 on n: starting: the first page is not ready yet\n\n0 series on /metrics; "
+            "other paths:"
             "\n");
 }
 
-TEST(StatusPage, EscapesWhatComesFromOutside) {
+TEST(StatusPage, EscapesTextFromOutside) {
   const Condition condition = Sample();
   const std::string page = RenderStatusPage({"<node>", "1.0", &condition, 0, {}});
   EXPECT_EQ(page.find("<b>"), std::string::npos);
@@ -55,7 +56,7 @@ TEST(StatusPage, EscapesWhatComesFromOutside) {
 
 TEST(StatusPage, SaysThatItStartsBeforeTheFirstTick) {
   const std::string page = RenderStatusPage({"n", "1.0", nullptr, 0, {"/metrics"}});
-  EXPECT_NE(page.find("starting: no tick has ended yet"), std::string::npos);
+  EXPECT_NE(page.find("starting: the first page is not ready yet"), std::string::npos);
   EXPECT_EQ(page.find("<table>"), std::string::npos);
 }
 

@@ -28,16 +28,15 @@ Value ModeOf(Accounting accounting) {
 std::vector<Family> AccountingFamilies() {
   return {
       {.name = "podgpu_gpu_accounting_enabled",
-       .help = "1 while the driver writes down the life of each process on the GPU (accounting "
-               "mode, --enable-accounting), without which a process that begins and ends between "
-               "two readings is not seen; 0 while it does not, as always in MIG mode. Energy does "
-               "not need it.",
+       .help = "1 while the driver records each process on the GPU (accounting mode, "
+               "--enable-accounting), else 0, as always in MIG mode. Without it podgpu does not "
+               "see a process that begins and ends between two readings. Energy does not need it.",
        .type = "gauge",
        .unit = {},
        .format = NumberFormat::kShortest},
       {.name = "podgpu_gpu_short_processes_total",
-       .help = "Processes that began and ended between two readings, as accounting tells since "
-               "podgpu started; absent while accounting has never been on.",
+       .help = "Processes that began and ended between two readings, as accounting has reported "
+               "since podgpu started; absent until accounting is on for the first time.",
        .type = "counter",
        .unit = {},
        .format = NumberFormat::kShortest}};

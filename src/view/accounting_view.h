@@ -1,7 +1,8 @@
-// Of each GPU: whether the driver's accounting is on, and how many processes only it has told of.
+// Reports for each GPU whether the driver's accounting is on, and how many short processes only
+// accounting has reported.
 //
-// podgpu_gpu_accounting_enabled is 0 or 1, and absent where that cannot be read.  Lines refer to
-// slots, which the tick appends each time.  Pure functions; the tick thread calls them.
+// podgpu_gpu_accounting_enabled is 0 or 1, and absent if the mode cannot be read.  Lines refer to
+// slots, whose numbers the tick appends each time.  Pure functions; called on the tick thread.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +15,18 @@
 
 namespace podgpu {
 
-// For docs/metrics.md too.
+// The families; also used for docs/metrics.md.
 std::vector<Family> AccountingFamilies();
 
-// Adds the lines of all devices that have a name; `first_slot` is where AppendAccounting will
-// begin.
+// Adds the lines of all devices that have a name. `first_slot`: the slot of the first number that
+// AppendAccounting appends.
 void AddAccountingView(const ProcessAccounts& accounts, const ProcessNames& names,
                        uint32_t first_slot, PlanBuilder& plan);
 
-// How many numbers AppendAccounting will append.
+// Returns how many numbers AppendAccounting appends.
 uint32_t AccountingSlotCount(const ProcessAccounts& accounts);
 
-// Appends the numbers of all devices, in the order that AddAccountingView relies on.
+// Appends the numbers of all devices, in the order that AddAccountingView expects.
 void AppendAccounting(const ProcessAccounts& accounts, std::vector<Value>& slots);
 
 }  // namespace podgpu

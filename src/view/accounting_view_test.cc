@@ -8,7 +8,7 @@
 namespace podgpu {
 namespace {
 
-// Two GPUs of which accounting is said to be so.
+// Two GPUs with these accounting states.
 class AccountingPage {
  public:
   AccountingPage() {
@@ -52,7 +52,7 @@ bool Says(const std::string& page, const std::string& line) {
   return page.find('\n' + line) != std::string::npos;
 }
 
-TEST(AccountingView, SaysWhetherItIsOnAndCountsWhomItTells) {
+TEST(AccountingView, SaysWhetherItIsOnAndCountsShortProcesses) {
   AccountingPage page;
   page.Take(Accounting::kOn, 2, Accounting::kOff);
   page.Take(Accounting::kOn, 1, Accounting::kOff);
@@ -60,10 +60,11 @@ TEST(AccountingView, SaysWhetherItIsOnAndCountsWhomItTells) {
   EXPECT_TRUE(Says(text, "podgpu_gpu_accounting_enabled{gpu=\"0\",UUID=\"GPU-a\"} 1\n")) << text;
   EXPECT_TRUE(Says(text, "podgpu_gpu_accounting_enabled{gpu=\"1\",UUID=\"GPU-b\"} 0\n")) << text;
   EXPECT_TRUE(Says(text, "podgpu_gpu_short_processes_total{gpu=\"0\",UUID=\"GPU-a\"} 3\n"));
-  EXPECT_FALSE(Says(text, "podgpu_gpu_short_processes_total{gpu=\"1\"")) << "nothing could tell";
+  EXPECT_FALSE(Says(text, "podgpu_gpu_short_processes_total{gpu=\"1\""))
+      << "the number is not known";
 }
 
-TEST(AccountingView, IsAbsentWhereItCannotBeReadAndKeepsItsCount) {
+TEST(AccountingView, IsAbsentIfItCannotBeReadAndKeepsItsCount) {
   AccountingPage page;
   page.Take(Accounting::kOn, 2, Accounting::kNotPermitted);
   EXPECT_FALSE(Says(page.Text(), "podgpu_gpu_accounting_enabled{gpu=\"1\""));
@@ -72,7 +73,7 @@ TEST(AccountingView, IsAbsentWhereItCannotBeReadAndKeepsItsCount) {
   EXPECT_TRUE(Says(page.Text(), "podgpu_gpu_short_processes_total{gpu=\"0\",UUID=\"GPU-a\"} 2\n"));
   page.Take(Accounting::kOn, 0, Accounting::kOn);
   page.Take(Accounting::kOn, 0, std::nullopt);
-  EXPECT_FALSE(Says(page.Text(), "podgpu_gpu_accounting_enabled{gpu=\"1\"")) << "it is gone";
+  EXPECT_FALSE(Says(page.Text(), "podgpu_gpu_accounting_enabled{gpu=\"1\"")) << "its line is gone";
 }
 
 }  // namespace

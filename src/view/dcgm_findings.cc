@@ -13,7 +13,7 @@ namespace {
 
 using Labels = std::map<std::string, std::string>;
 
-// By bit of field 112, in upstream's words.
+// Names of the bits of field 112, as dcgm-exporter writes them.
 constexpr std::array<std::string_view, kClockEventCount> kClockEventNames = {
     "gpu_idle",   "clocks_setting", "power_cap",      "hw_slowdown",   "sync_boost",
     "sw_thermal", "hw_thermal",     "hw_power_brake", "display_clocks"};
@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, kClockEventCount> kClockEventNames = {
 constexpr std::array<std::string_view, kHealthWatchCount> kHealthWatchNames = {
     "PCIE", "NVLINK", "PMU", "MCU", "MEM", "SM", "INFOROM", "THERMAL", "POWER", "DRIVER", "ALL"};
 
-// By state; all above are unknown.
+// Names of the link states; all higher numbers are unknown.
 constexpr std::array<std::string_view, 6> kWayNames = {"OK",
                                                        "ChipsetNotSupported",
                                                        "GPUNotSupported",
@@ -135,7 +135,7 @@ class FindingRows {
   PlanBuilder& plan_;
 };
 
-// The columns of the GPUs that `devices` are, or are instances of, each once.
+// Returns the column of the GPU of each of `devices` (GPUs or instances), each column once.
 std::vector<EntityId> WholeGpus(const Topology& topology, const std::vector<EntityId>& devices) {
   std::set<uint16_t> gpus;
   for (const EntityId device : devices) {

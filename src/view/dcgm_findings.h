@@ -1,8 +1,9 @@
-// The rows of dcgm-exporter's own counters, DCGM_EXP_*, on GPUs.
+// Adds the rows of dcgm-exporter's own counters, DCGM_EXP_*, for GPUs.
 //
-// They stand behind the fields of the GPU group, and have the labels of whole GPUs: a MIG instance
-// is no GPU, whatever its number.  Part of the DCGM view, which lends its label blocks.  Pure; the
-// tick thread calls it.
+// They come after the fields of the GPU group and have the labels of whole GPUs, never those of MIG
+// instances. (dcgm-exporter confuses the two: it looks up the number of an instance among the
+// GPUs.) Part of the DCGM view, which passes its label blocks.  Pure function; called on the tick
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,13 @@
 
 namespace podgpu {
 
-// The label blocks of the rows of a GPU with these labels more: one, or one for each of its jobs.
+// Returns the label blocks of the rows of a GPU with these additional labels: one block, or one for
+// each of its jobs.
 using GpuBlocks = std::function<std::vector<uint32_t>(
     EntityId gpu, const std::map<std::string, std::string>& more)>;
 
-// Adds the families that the counters of `input` name: counts on the GPUs of `devices` and of its
-// instances, health and ways to peers on every GPU.
+// Adds the families that the counters of `input` name.  Counts are for the GPUs of `devices` and of
+// its instances; health and peer paths are for every GPU.
 void AddDcgmFindings(const ViewInput& input, const std::vector<EntityId>& devices,
                      const GpuBlocks& blocks, PlanBuilder& plan);
 

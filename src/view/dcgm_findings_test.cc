@@ -13,7 +13,7 @@
 namespace podgpu {
 namespace {
 
-// A node with findings, and the lines that the DCGM view makes of them.
+// A node with findings, and the lines that the DCGM view writes for them.
 struct FoundNode {
   FoundNode(size_t gpus, size_t instances, const std::string& csv)
       : counters(CountersOf(csv)),
@@ -29,7 +29,7 @@ struct FoundNode {
     grid.findings.gpus[gpu].xids += in_window;
   }
 
-  // The page without its headers, and without the labels that all rows have.
+  // The page without headers and without the labels that all rows have.
   std::string Lines(bool stale = false) const {
     constexpr uint32_t kOthers = 5;
     PlanBuilder builder;
@@ -64,7 +64,7 @@ TEST(DcgmFindings, CountXidsByCodeAndAreZeroWithoutOne) {
   FoundNode node(3, 0, kXidCsv);
   node.AddXid(0, 43, 3);
   node.AddXid(0, 79, 1);
-  node.AddXid(1, 31, 0);  // Once, but not in the window.
+  node.AddXid(1, 31, 0);  // Counted once, but before the window.
   node.grid.findings.gpus[2].xids_known = false;
   EXPECT_EQ(node.Lines(),
             "DCGM_EXP_XID_ERRORS_COUNT{gpu=\"0\",window_size_in_ms=\"300000\",xid=\"43\"} 3\n"
@@ -72,11 +72,11 @@ TEST(DcgmFindings, CountXidsByCodeAndAreZeroWithoutOne) {
             "DCGM_EXP_XID_ERRORS_COUNT{gpu=\"1\",window_size_in_ms=\"300000\"} 0\n");
 }
 
-TEST(DcgmFindings, CountClockReasonsAndHaveNoRowForSamplesWithoutAny) {
+TEST(DcgmFindings, CountClockReasonsAndHaveNoRowForSamplesWithoutAReason) {
   FoundNode node(3, 0, kClockCsv);
   node.grid.findings.gpus[0].clock_samples = 5;
   node.grid.findings.gpus[0].clock_events = {5, 0, 2};
-  node.grid.findings.gpus[1].clock_samples = 5;  // With no reason that is known.
+  node.grid.findings.gpus[1].clock_samples = 5;  // Without any known reason.
   const std::string row = "DCGM_EXP_CLOCK_EVENTS_COUNT{gpu=";
   EXPECT_EQ(node.Lines(), row + "\"0\",clock_event=\"gpu_idle\",window_size_in_ms=\"60000\"} 5\n" +
                               row +
@@ -100,9 +100,9 @@ TEST(DcgmFindings, NameEachOfNineReasons) {
   }
 }
 
-// Upstream looks an instance's number up among the GPUs', and repeats a GPU's row for each of its
-// instances.
-TEST(DcgmFindings, AreTheGpusAlsoWhereItsInstancesAreShown) {
+// dcgm-exporter looks up the number of an instance among the GPUs, and repeats the row of a GPU for
+// each of its instances.
+TEST(DcgmFindings, BelongToTheGpuEvenIfItsInstancesAreShown) {
   FoundNode node(2, 3, std::string(kXidCsv) + "DCGM_FI_DRIVER_VERSION,label,v\n");
   node.AddXid(1, 79, 1);
   for (uint16_t column = 0; column < node.grid.topology().entities.size(); ++column) {
@@ -139,7 +139,7 @@ TEST(DcgmFindings, HaveTheLabelsOfTheirPodAndJobs) {
       << "the counter's own label wins";
 }
 
-TEST(DcgmFindings, StandBehindTheFieldsAndOfThoseGpusThatAreAskedFor) {
+TEST(DcgmFindings, ComeAfterTheFieldsAndOnlyForSelectedGpus) {
   FoundNode node(2, 0, std::string(kClockCsv) + kXidCsv + "DCGM_FI_DEV_GPU_TEMP,gauge,t\n");
   node.options.selections.gpus = ParseDeviceSelection("g:1").value();
   node.grid.at(*node.grid.RowOf(150), EntityId{1}) = Value::OfInt64(41);
@@ -149,7 +149,7 @@ TEST(DcgmFindings, StandBehindTheFieldsAndOfThoseGpusThatAreAskedFor) {
             "DCGM_EXP_CLOCK_EVENTS_COUNT{gpu=\"1\",window_size_in_ms=\"60000\"} 0\n");
 }
 
-TEST(DcgmFindings, AreWithdrawnWhenTheyAreOldOrNobodyCounts) {
+TEST(DcgmFindings, AreWithdrawnWhenTheyAreOldOrNotCounted) {
   FoundNode node(1, 0, std::string(kClockCsv) + kXidCsv);
   node.AddXid(0, 43, 1);
   EXPECT_NE(node.Lines(), "");
@@ -158,7 +158,7 @@ TEST(DcgmFindings, AreWithdrawnWhenTheyAreOldOrNobodyCounts) {
   EXPECT_EQ(node.Lines(), "");
 }
 
-TEST(DcgmFindings, ShowElevenVerdictsOfEachGpuWhateverIsSelected) {
+TEST(DcgmFindings, ShowElevenVerdictsOfEachGpuForAnySelection) {
   FoundNode node(2, 2, "DCGM_EXP_GPU_HEALTH_STATUS,gauge,h\n");
   node.options.selections.gpus = ParseDeviceSelection("g:1").value();
   node.grid.findings.health.resize(2);
@@ -175,11 +175,11 @@ TEST(DcgmFindings, ShowElevenVerdictsOfEachGpuWhateverIsSelected) {
     expected += row + "OK\",health_watch=\"" + watch + "\"} 0\n";
   }
   EXPECT_EQ(node.Lines(), expected + row + "UNKNOWN(4711)\",health_watch=\"ALL\"} 20\n")
-      << "and nothing of the GPU whose health nobody tells";
+      << "no line for the GPU without a health verdict";
   EXPECT_EQ(node.Lines(/*stale=*/true), "");
 }
 
-TEST(DcgmFindings, NameTheStateOfEachWayToAPeer) {
+TEST(DcgmFindings, NameTheStateOfEachPathToAPeer) {
   FoundNode node(8, 0, "DCGM_EXP_P2P_STATUS,gauge,p\n");
   node.grid.findings.peers.resize(64);
   for (int32_t peer = 1; peer < 8; ++peer) {

@@ -16,7 +16,8 @@ namespace {
 
 constexpr uint16_t kXidField = 230;
 
-// `name` with runs of white space as one '-', and none at its ends.
+// Returns `name` with each run of white space replaced by one '-', and without white space at its
+// ends.
 std::string WithoutBlanks(std::string_view name) {
   constexpr std::string_view kBlanks = " \t\n\v\f\r";
   std::string joined;
@@ -31,8 +32,8 @@ std::string WithoutBlanks(std::string_view name) {
   }
 }
 
-// Whether a field stands in the group of `kind`, or (nothing) of GPUs and the host.  A field of
-// links that a switch has too stands with the links.
+// Returns whether a field belongs to the group of `kind`, or to GPUs and the host if `kind` is
+// empty.  A field that links and switches both have belongs to the links.
 bool BelongsTo(const Field& field, std::optional<PartKind> kind) {
   if (kind == PartKind::kNvSwitch) {
     return field.level == FieldLevel::kSwitch;
@@ -41,7 +42,7 @@ bool BelongsTo(const Field& field, std::optional<PartKind> kind) {
               : !IsPartLevel(field.level) && field.level != FieldLevel::kConnectX;
 }
 
-// The column of the GPU itself; instances directly follow their GPU.
+// Returns the column of the GPU itself; its instances follow it directly.
 EntityId WholeGpu(const Topology& topology, EntityId entity) {
   while (topology.entities[entity.index].kind != EntityKind::kGpu) {
     --entity.index;
@@ -49,7 +50,7 @@ EntityId WholeGpu(const Topology& topology, EntityId entity) {
   return entity;
 }
 
-// The metrics that `kind` has (nothing: GPUs), ascending by field id, then name, type and help.
+// Returns the metrics of `kind` (empty: GPUs), ascending by field id, then name, type and help.
 std::vector<const Counter*> SortedMetrics(const ViewInput& input, std::optional<PartKind> kind) {
   std::vector<const Counter*> metrics;
   for (const Counter& counter : input.counters) {
@@ -69,7 +70,7 @@ class DcgmRows {
   DcgmRows(const ViewInput& input, PlanBuilder& plan)
       : input_(input), plan_(plan), topology_(input.grid.topology()), owners_(input) {}
 
-  // Returns how many numbers of pods nobody knows.
+  // Returns how many numbers of single pods are left out because they are not known.
   size_t Add() {
     plan_.CountCellsIn(input_.grid);
     SelectedRows selected = SelectRows(input_.options.selections, topology_);
@@ -87,7 +88,7 @@ class DcgmRows {
   }
 
  private:
-  // An entity with its label block for all metrics but XID, and what that block is made of.
+  // An entity with its label block for all metrics except XID, and the parts of that block.
   struct Row {
     EntityId entity;
     uint32_t block = 0;
@@ -95,7 +96,7 @@ class DcgmRows {
     RowOwner owner;
   };
 
-  // The rows of one kind of entity; of GPUs and instances when there is no `kind`.
+  // Adds the rows of one kind of entity; of GPUs and instances if `kind` is empty.
   void AddGroup(std::optional<PartKind> kind, const std::vector<EntityId>& entities) {
     const std::vector<const Counter*> metrics = SortedMetrics(input_, kind);
     if (metrics.empty() || entities.empty()) {
@@ -111,7 +112,7 @@ class DcgmRows {
     }
   }
 
-  // The blocks of the rows of `entity` that have the labels `more` besides their own.
+  // Returns the label blocks of the rows of `entity` with the additional labels `more`.
   std::vector<uint32_t> BlocksOf(EntityId entity, const Attributes& more) {
     std::vector<Row> rows;
     AddDeviceRows(entity, rows, more);
@@ -134,7 +135,7 @@ class DcgmRows {
     AddOwned(row, entity, rows);
   }
 
-  // Of all parts only the links of GPUs have owners, those of the GPU.
+  // Only links of GPUs have owners: the owners of the GPU.  Other parts have none.
   void AddPartRows(EntityId entity, std::vector<Row>& rows) {
     const Part& part = topology_.PartAt(entity);
     Row row{.entity = entity, .labels = PartLabels(part), .owner = {}};
@@ -152,7 +153,7 @@ class DcgmRows {
     }
   }
 
-  // The row with the owner of `device`, or a copy for each of those who share it.
+  // Adds the row with the owner of `device`, or one copy for each owner that shares it.
   void AddOwned(const Row& row, EntityId device, std::vector<Row>& rows) {
     for (RowOwner& owner : owners_.Of(device)) {
       Row copy = row;
@@ -195,7 +196,7 @@ class DcgmRows {
            (row.owner.metrics == RowOwner::Metrics::kPerPod) == IsPerPodField(field_id);
   }
 
-  // What the processes of one pod use of the device; never the number of the device itself.
+  // The number of one pod's processes on the device; never the number of the device itself.
   void AddPodValue(uint16_t field_id, const Row& row) {
     const Owner& pod = *row.owner.pod;
     const PodSlotKey key{field_id, row.entity.index, pod.pod_namespace, pod.pod};
@@ -245,7 +246,7 @@ class DcgmRows {
         break;
     }
     if (!input_.options.hostname.empty()) {
-      // Releases that write "Hostname" elsewhere write "hostname" on links.
+      // dcgm-exporter releases that write "Hostname" on other rows write "hostname" on links.
       const bool is_link = part.kind == PartKind::kNvLink;
       labels.push_back(
           {is_link ? "hostname" : input_.options.hostname_label, input_.options.hostname});
@@ -253,7 +254,7 @@ class DcgmRows {
     return labels;
   }
 
-  // Upstream counts the links of a GPU from 1, those of a switch from 0.
+  // dcgm-exporter counts the links of a GPU from 1, and those of a switch from 0.
   std::vector<Label> LinkLabels(const Part& link) const {
     if (!link.gpu) {
       return {{"nvlink", std::to_string(link.id)},
@@ -276,7 +277,7 @@ class DcgmRows {
     return EntityId{static_cast<uint16_t>(found - topology_.entities.begin())};
   }
 
-  // Label fields of the part itself, and those of the host.
+  // Returns the label fields of the part itself and of the host.
   Attributes PartLabelFields(EntityId entity) {
     Attributes labels;
     for (const Counter& counter : input_.counters) {
@@ -297,7 +298,7 @@ class DcgmRows {
     return labels;
   }
 
-  // What any GPU has been told of the host.
+  // Label fields of the host, from any GPU that has them.
   std::optional<std::string> HostText(FieldRow row) {
     for (size_t i = 0; i < topology_.entities.size(); ++i) {
       if (auto text = CellText(row, EntityId{static_cast<uint16_t>(i)})) {
@@ -321,8 +322,8 @@ class DcgmRows {
     return labels;
   }
 
-  // What a label field says of `entity`; what belongs to the whole GPU or host is read there when
-  // the instance has no value of its own.
+  // Returns the value of a label field for `entity`.  An instance without a value of its own takes
+  // the value of its GPU or of the host.
   std::optional<std::string> LabelValue(const Field& field, EntityId entity) {
     const std::optional<FieldRow> row = input_.grid.RowOf(field.id);
     if (!row) {
@@ -358,7 +359,7 @@ class DcgmRows {
     return plan_.AddLabels(RenderLabels(labels));
   }
 
-  // XID rows say their code again, in words.
+  // XID rows have their code again, as text.
   uint32_t XidBlock(const Row& row, size_t cell) {
     plan_.DependsOn(input_.grid, static_cast<uint32_t>(cell));
     const Value& value = input_.grid.cells()[cell];

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kTempCsv = "DCGM_FI_DEV_GPU_TEMP,gauge,\"GPU temperature, Celsius\"\n";
 constexpr std::string_view kDriverCsv = "DCGM_FI_DRIVER_VERSION, label, Driver version\n";
 
-// A node with counters and values, and the page that the view makes of them.
+// A node with counters and values, and the page that the view writes for them.
 class Node {
  public:
   Node(std::shared_ptr<const Topology> topology, const std::string& csv)
@@ -75,7 +75,7 @@ std::string Golden(const std::string& name) {
   return bytes;
 }
 
-// How often `part` stands in `text`.
+// Counts how often `part` occurs in `text`.
 size_t Count(std::string_view text, std::string_view part) {
   size_t count = 0;
   for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) {
@@ -166,7 +166,7 @@ TEST(DcgmView, NamesThePodOfADeviceOnlyWhenItIsTheOnlyOne) {
   }
 }
 
-TEST(DcgmView, APodLabelTakesNoNameThatIsOnTheRow) {
+TEST(DcgmView, APodLabelDoesNotReplaceALabelOfTheRow) {
   Node node(MakeTopology(1, 0), std::string(kTempCsv) + std::string(kDriverCsv));
   node.options.kubernetes = true;
   node.SetDriverVersion();
@@ -178,12 +178,13 @@ TEST(DcgmView, APodLabelTakesNoNameThatIsOnTheRow) {
     node.owners.by_entity[0][0].labels.emplace_back(name, "of the pod");
   }
   node.owners.by_entity[0][0].labels.emplace_back("team", "nlp");
-  const std::string page = node.Page();  // The strict parser refuses a name that stands twice.
+  const std::string page =
+      node.Page();  // The strict parser refuses a label name that occurs twice.
   EXPECT_EQ(Count(page, "of the pod"), 0U) << page;
   EXPECT_EQ(Count(page, "DCGM_FI_DRIVER_VERSION=\"580.95.05\",team=\"nlp\",container="), 1U);
 }
 
-TEST(DcgmView, ShowsARowForEachJobBesideThePod) {
+TEST(DcgmView, ShowsARowForEachJobOfThePod) {
   Node node(MakeTopology(1, 0), std::string(kTempCsv) + "DCGM_FI_DEV_XID_ERRORS,gauge,\n");
   node.options.kubernetes = true;
   node.Set(150, 0, Value::OfInt64(1));
@@ -217,7 +218,7 @@ TEST(DcgmView, ShowsFullRowsWithoutOwnersOrHostname) {
   EXPECT_EQ(Count(page, "modelName=\"NVIDIA H100 80GB HBM3\"} 41\n"), 1U);
 }
 
-TEST(DcgmView, CallsTheHostnameLabelAsReleasedUnlessToldOtherwise) {
+TEST(DcgmView, CallsTheHostnameLabelAsTheReleaseDoesUnlessToldOtherwise) {
   Node node(MakeTopology(1, 0), std::string(kTempCsv));
   node.options.hostname_label = ViewOptions().hostname_label;
   node.Set(150, 0, Value::OfInt64(1));
@@ -266,7 +267,7 @@ TEST(DcgmView, SortsLabelFieldsByNameAndOmitsBlankOnes) {
             1U);
 }
 
-TEST(DcgmView, TakesALabelOfTheWholeGpuForAnInstanceThatHasNoneOfItsOwn) {
+TEST(DcgmView, AnInstanceWithoutALabelOfItsOwnTakesThatOfItsGpu) {
   Node node(MakeTopology(1, 1), std::string(kTempCsv) + std::string(kDriverCsv) +
                                     "DCGM_FI_DEV_SERIAL,label,\nDCGM_FI_DEV_FB_TOTAL,label,\n");
   node.Set(150, 1, Value::OfInt64(1));
@@ -279,7 +280,7 @@ TEST(DcgmView, TakesALabelOfTheWholeGpuForAnInstanceThatHasNoneOfItsOwn) {
   EXPECT_EQ(Count(page, "FB_TOTAL"), 0U);
 }
 
-TEST(DcgmView, IsBuiltAnewWhenALabelChanges) {
+TEST(DcgmView, IsBuiltAgainWhenALabelChanges) {
   Node node(MakeTopology(1, 0),
             std::string(kTempCsv) + std::string(kDriverCsv) + "DCGM_FI_DEV_XID_ERRORS,gauge,\n");
   node.SetDriverVersion();
@@ -320,7 +321,7 @@ constexpr const char* kPartsCsv =
     "DCGM_FI_DRIVER_VERSION, label, Driver version\n"
     "DCGM_FI_DEV_NVSWITCH_PHYSICAL_ID, label, Number on the board\n";
 
-// The lines of a page that are no comments.
+// The lines of a page that are not comments.
 std::vector<std::string> Rows(const std::string& page) {
   std::vector<std::string> rows;
   std::istringstream lines(page);
@@ -332,7 +333,7 @@ std::vector<std::string> Rows(const std::string& page) {
   return rows;
 }
 
-TEST(DcgmView, PutsLabelFieldsOfHostAndPartOnTheRowsOfParts) {
+TEST(DcgmView, PutsLabelFieldsOfTheHostAndThePartOnRowsOfParts) {
   Node node(TopologyWithSwitches(), kPartsCsv);
   node.options.hostname.clear();
   node.SetDriverVersion();
@@ -367,7 +368,7 @@ TEST(DcgmView, PutsThePodOfAGpuOnTheRowsOfItsLinks) {
                      R"(hostname="node-a"} 9)");
 }
 
-TEST(DcgmView, CallsTheHostOnLinksAlwaysInLowerCase) {
+TEST(DcgmView, NamesTheHostnameLabelOfLinksInLowerCase) {
   Node node(TopologyWithSwitches(), kPartsCsv);
   node.options.hostname_label = "Hostname";
   node.Set(858, 1, Value::OfInt64(40));
@@ -405,7 +406,7 @@ TEST(DcgmView, AddsNothingForFieldsThatTheGridLacks) {
   EXPECT_EQ(node.Page(), "");
 }
 
-TEST(DcgmView, GivesOnePageForTheDefaultSetOnAnyTopology) {
+TEST(DcgmView, HasAllDefaultMetricsOnAnyTopology) {
   for (const auto& [gpus, instances] : {std::pair{0, 0}, {1, 0}, {8, 0}, {2, 7}}) {
     Node node(MakeTopology(static_cast<size_t>(gpus), static_cast<size_t>(instances)),
               std::string(DefaultCountersCsv()));
@@ -415,7 +416,7 @@ TEST(DcgmView, GivesOnePageForTheDefaultSetOnAnyTopology) {
   }
 }
 
-TEST(XidText, KnowsEachCodeAndTheEnds) {
+TEST(XidText, KnowsEachCodeAndTheCodesAroundTheTable) {
   struct Case {
     int64_t code;
     std::string_view text;

@@ -9,7 +9,7 @@ Family EnergyReadingFamily() {
   constexpr double kMicrosecond = 1e-6;  // In seconds.
   return {.name = "podgpu_gpu_energy_reading_timestamp_seconds",
           .help =
-              "When podgpu last read the energy counter of the GPU, in seconds since 1970: all "
+              "When podgpu last read the energy counter of the GPU, in seconds since 1970. All "
               "energy of processes, pods and methods is as of this time.",
           .type = "gauge",
           .unit = "seconds",

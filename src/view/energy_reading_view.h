@@ -1,9 +1,9 @@
-// When the ledger last read the energy counter of each GPU.
+// Reports when the ledger last read the energy counter of each GPU.
 //
-// All energy of processes, pods and methods is as of this time: podgpu counts nothing between two
-// readings.  The time stays on the page when no reading comes any more, so that a rule can ask how
-// old it is.  Lines refer to slots, which the tick appends each time.  Pure functions; the tick
-// thread calls them.
+// All energy values of processes, pods and methods are as of this time: they do not grow between
+// two readings.  The time stays on the page when readings stop, so an alert rule can check its age.
+// Lines refer to slots, whose numbers the tick appends each time.  Pure functions; called on the
+// tick thread.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@
 
 namespace podgpu {
 
-// For docs/metrics.md too.
+// The family; also used for docs/metrics.md.
 Family EnergyReadingFamily();
 
-// Adds a line for each device that has a name; `first_slot` is where AppendEnergyReadings will
-// begin.
+// Adds a line for each device that has a name. `first_slot`: the slot of the first number that
+// AppendEnergyReadings appends.
 void AddEnergyReadingView(const ProcessAccounts& accounts, const ProcessNames& names,
                           uint32_t first_slot, PlanBuilder& plan);
 
-// How many numbers AppendEnergyReadings will append.
+// Returns how many numbers AppendEnergyReadings appends.
 uint32_t EnergyReadingSlotCount(const ProcessAccounts& accounts);
 
-// Appends the number of each device, in the order that AddEnergyReadingView relies on; absent while
-// the counter has never been read.
+// Appends the number of each device, in the order that AddEnergyReadingView expects; absent until
+// the counter is read for the first time.
 void AppendEnergyReadings(const ProcessAccounts& accounts, std::vector<Value>& slots);
 
 }  // namespace podgpu

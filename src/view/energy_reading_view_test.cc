@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Two GPUs; the counter of the second is read only where `second_mj` is given.
+// Two GPUs; the counter of the second is read only if `second_mj` is given.
 class EnergyReadings {
  public:
   EnergyReadings() {
@@ -51,7 +51,7 @@ class EnergyReadings {
   ProcessAccounts accounts_{ProcessTableOptions(), LedgerOptions()};
 };
 
-TEST(EnergyReadingView, TellsWhenTheCounterOfEachGpuWasLastRead) {
+TEST(EnergyReadingView, ReportsWhenTheCounterOfEachGpuWasLastRead) {
   const std::string name = "podgpu_gpu_energy_reading_timestamp_seconds";
   EnergyReadings readings;
   readings.ReadAt(seconds(10), std::nullopt);

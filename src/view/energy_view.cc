@@ -26,10 +26,10 @@ Value OfMj(uint64_t energy_mj) { return Value::OfInt64(static_cast<int64_t>(ener
 Family EnergyByMethodFamily() {
   return {.name = "podgpu_gpu_energy_by_method_joules_total",
           .help =
-              "Energy that the GPU has drawn since podgpu started, by how it is known whose it is: "
-              "exclusive is measured, sm_share, mig_activity and equal are apportioned, "
-              "unattributed is nobody's, outside_kubernetes is of processes that have no rows. "
-              "They add up to the GPU's own counter.",
+              "Energy that the GPU has drawn since podgpu started, by method: exclusive is "
+              "measured; sm_share, mig_activity and equal are apportioned; unattributed belongs to "
+              "no process; outside_kubernetes belongs to processes without rows. The sum over the "
+              "methods is the growth of the GPU's own counter.",
           .type = "counter",
           .unit = "joules",
           .format = NumberFormat::kShortest,

@@ -1,9 +1,9 @@
-// A GPU's energy by how it was shared out, in podgpu's own names.
+// Reports the energy of each GPU by the method that apportioned it, in podgpu's own families.
 //
-// One line per GPU and method; with `unattributed` and `outside_kubernetes` they add up to what the
-// GPU's counter grew by, to the millijoule, and they outlive the processes that they came from.
-// Lines refer to slots, which the tick appends each time.  Pure functions; the tick thread calls
-// them.
+// One line per GPU and method.  Including `unattributed` and `outside_kubernetes`, the lines add up
+// to the growth of the GPU's own counter, exact to the millijoule.  They stay when the processes
+// end.  Lines refer to slots, whose numbers the tick appends each time.  Pure functions; called on
+// the tick thread.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,18 @@
 
 namespace podgpu {
 
-// For docs/metrics.md too.
+// The family; also used for docs/metrics.md.
 Family EnergyByMethodFamily();
 
-// Adds the lines of all devices that have a name; `first_slot` is where AppendEnergy will begin.
+// Adds the lines of all devices that have a name. `first_slot`: the slot of the first number that
+// AppendEnergy appends.
 void AddEnergyView(const ProcessAccounts& accounts, const ProcessNames& names, uint32_t first_slot,
                    PlanBuilder& plan);
 
-// How many numbers AppendEnergy will append.
+// Returns how many numbers AppendEnergy appends.
 uint32_t EnergySlotCount(const ProcessAccounts& accounts);
 
-// Appends the numbers of all devices, in the order that AddEnergyView relies on.
+// Appends the numbers of all devices, in the order that AddEnergyView expects.
 void AppendEnergy(const ProcessAccounts& accounts, std::vector<Value>& slots);
 
 }  // namespace podgpu

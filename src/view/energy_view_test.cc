@@ -21,7 +21,7 @@ std::shared_ptr<const ProcessIdentity> Worker(uint32_t pid, bool in_pod = true) 
   return identity;
 }
 
-// Two GPUs that are read each second; nobody knows what the second is called.
+// Two GPUs that are read each second; the second has no known name.
 class EnergyPage {
  public:
   EnergyPage() {
@@ -68,7 +68,7 @@ class EnergyPage {
   Instant now_{std::chrono::hours(1)};
 };
 
-TEST(EnergyView, SaysOfADeviceHowItsEnergyIsKnown) {
+TEST(EnergyView, ReportsTheEnergyOfADeviceByMethod) {
   EnergyPage page;
   page.Take(1'000, {});
   page.Take(1'250, {});
@@ -79,12 +79,12 @@ TEST(EnergyView, SaysOfADeviceHowItsEnergyIsKnown) {
   page.Take(2'650, {Worker(1), Worker(2, false)},
             {{.pid = 1, .busy_percent_us = 3}, {.pid = 2, .busy_percent_us = 1}});
   EXPECT_EQ(page.Of("sm_share"), "0.75");
-  EXPECT_EQ(page.Of("outside_kubernetes"), "0.25") << "has no row, and its share is told";
+  EXPECT_EQ(page.Of("outside_kubernetes"), "0.25") << "it has no row, but its share is reported";
   EXPECT_EQ(page.Of("mig_activity"), "0");
   EXPECT_EQ(page.Of("equal"), "0");
 }
 
-TEST(EnergyView, OutlivesTheProcesses) {
+TEST(EnergyView, KeepsTheEnergyWhenProcessesEnd) {
   EnergyPage page;
   page.Take(0, {Worker(1)});
   page.Take(1'000, {Worker(1)});

@@ -1,9 +1,9 @@
-// Where the numbers of findings stand among the slots of their sections.
+// The layout of the slots of findings within their sections.
 //
-// Findings (sample/findings.h) are of no fixed number, so they have no cells: the sections of the
-// DCGM view and of the core view append them as slots.  The functions that add lines and those that
-// append numbers use the same class below, which depends on nothing but which lines there are
-// (SameLines).  Tick thread only.
+// The number of findings (sample/findings.h) varies, so they have no cells: the sections of the
+// DCGM view and of the core view append them as slots.  The function that adds the lines and the
+// one that appends the numbers use the same layout class below, so they cannot disagree.  A layout
+// depends only on the set of lines (SameLines).  Used on the tick thread only.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@
 
 namespace podgpu {
 
-// Of the rows of the DCGM view.
+// Layout of the rows of the DCGM view.
 class FindingSlots {
  public:
-  // For `findings`, whose first slot is `first`.
+  // `first`: the first slot of `findings`.
   FindingSlots(const Findings& findings, size_t first)
       : first_(first),
         first_xid_(first + findings.gpus.size() * kPerGpu),
@@ -26,13 +26,13 @@ class FindingSlots {
         first_peer_(first_health_ + findings.health.size() * kHealthWatchCount),
         end_(first_peer_ + findings.peers.size()) {}
 
-  // Of a GPU.  A zero is there while nothing was counted, and absent otherwise.
+  // Slot of a GPU.  The number in it is 0 while no XID was counted, and absent otherwise.
   uint32_t XidZero(size_t gpu) const { return OfGpu(gpu, 0); }
   uint32_t ClockZero(size_t gpu) const { return OfGpu(gpu, 1); }
   uint32_t ClockEvent(size_t gpu, size_t bit) const { return OfGpu(gpu, 2 + bit); }
-  // Of an element of findings.xids.
+  // Slot of an element of findings.xids.
   uint32_t XidsInWindow(size_t xid) const { return static_cast<uint32_t>(first_xid_ + xid); }
-  // Of an element of findings.health, and of findings.peers.
+  // Slot of an element of findings.health, and of findings.peers.
   uint32_t Health(size_t gpu, size_t watch) const {
     return static_cast<uint32_t>(first_health_ + gpu * kHealthWatchCount + watch);
   }
@@ -54,7 +54,7 @@ class FindingSlots {
   size_t end_;
 };
 
-// Of the XIDs of the core view, by element of findings.xids.
+// Layout of the XIDs of the core view, by element of findings.xids.
 class XidSlots {
  public:
   XidSlots(const Findings& findings, size_t first) : first_(first), xids_(findings.xids.size()) {}
@@ -72,13 +72,13 @@ class XidSlots {
 };
 
 // Appends the numbers of FindingSlots.  All are absent when the findings are too old (`stale`):
-// a window that does not end now says nothing.
+// dcgm-exporter counts over a window that ends now, and these do not.
 void AppendFindings(const Findings& findings, bool stale, std::vector<Value>& slots);
 
 // Appends the numbers of XidSlots.
 void AppendXids(const Findings& findings, std::vector<Value>& slots);
 
-// Counts how often the findings have come to have other lines.
+// Counts how often the set of lines of the findings has changed.
 class FindingLines {
  public:
   void Take(const Findings& findings);
@@ -87,7 +87,7 @@ class FindingLines {
   uint64_t generation() const { return generation_; }
 
  private:
-  Findings last_;  // A copy of the findings that had other lines than those before.
+  Findings last_;  // A copy of the findings of the last change.
   uint64_t generation_ = 0;
 };
 

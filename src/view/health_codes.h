@@ -1,7 +1,6 @@
-// What a health watch has against a GPU, in the words that dcgm-exporter puts into its
-// `health_error_code` label.
+// The names of health error codes, as dcgm-exporter writes them into its `health_error_code` label.
 //
-// Dashboards match these words.  Codes outside the table are "DCGM_FR_UNKNOWN(<n>)".  Pure data;
+// Dashboards match these names.  Codes outside the table are "DCGM_FR_UNKNOWN(<n>)".  Pure data;
 // any thread.
 #pragma once
 

@@ -5,7 +5,7 @@
 namespace podgpu {
 namespace {
 
-// Whether the line of `measure` is other than 0 for `value`.
+// Returns whether the line of `measure` is not 0 for `value`.
 bool Holds(const Measure& measure, const Value& value) {
   if (!value.present() || value.kind() == Value::Kind::kText) {
     return false;

@@ -1,9 +1,9 @@
-// Which states and reasons have held on which GPU since podgpu started: the lines that measures of
-// Shown::kOnceSeen have on the page.
+// Remembers which states and reasons have been active on which GPU since podgpu started.  Measures
+// with Shown::kOnceSeen have a line only for these.
 //
-// By UUID, so that a GPU that is lost and comes back, or whose MIG layout changes, keeps its lines.
-// The plan depends on what is noted here; generation() says whether that has changed.  Takes memory
-// only when something holds for the first time.  Tick thread only.
+// GPUs are identified by UUID, so a GPU keeps its lines when it is lost and returns, or when its
+// MIG layout changes.  The plan depends on this set; generation() changes with it.  Allocates only
+// when a state is active for the first time.  Used on the tick thread only.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace podgpu {
 
 class HeldMeasures {
  public:
-  // Notes what holds in `grid`.
+  // Remembers the active states and reasons in `grid`.
   void Take(const Grid& grid);
 
-  // Whether `measure`, an index into Measures(), has ever held on the GPU.
+  // Returns whether `measure`, an index into Measures(), was ever active on the GPU.
   bool Has(std::string_view uuid, size_t measure) const;
 
-  // Grows with each line that is new.
+  // Grows with each new line.
   uint64_t generation() const { return generation_; }
 
  private:

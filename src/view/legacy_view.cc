@@ -11,8 +11,9 @@ struct LegacyMetric {
   std::string_view name, type, help;
 };
 
-// Names, types, words and order are the 1.x exporter's, and so are three decimals of what is no
-// integer, since it prints what "dcgmi dmon" does; what it says of a unit is made true below.
+// Names, types, help texts and order are those of dcgm-exporter 1.x.  Numbers that are not integers
+// have three decimals, because that exporter copies the output of "dcgmi dmon".  If DCGM's unit
+// differs from the one in the help text, ScaleOf converts it.
 // tidy: table
 constexpr LegacyMetric kLegacyMetrics[] = {
     {100, "dcgm_sm_clock", "gauge", "SM clock frequency (in MHz)."},
@@ -82,13 +83,13 @@ constexpr LegacyMetric kLegacyMetrics[] = {
 
 constexpr uint16_t kFirstProfilingField = 1000;
 
-// The 1.x exporter's throttling times are in microseconds, DCGM's have become nanoseconds.
+// The 1.x exporter's throttling times are in microseconds; newer DCGM releases report nanoseconds.
 double ScaleOf(const Field& field) {
   constexpr double kMicrosecondsPerNanosecond = 1e-3;
   return field.unit == "ns" ? kMicrosecondsPerNanosecond : 1.0;
 }
 
-// In the order of the exporter's own documentation, which is the alphabet's.
+// In alphabetical order, as in the exporter's own documentation.
 std::vector<Label> LabelsOf(const Gpu& gpu, const Owner* owner) {
   std::vector<Label> labels;
   if (owner != nullptr) {

@@ -65,12 +65,12 @@ TEST(LegacyView, AnOwnedGpuCarriesFiveLabelsAndAFreeOneTwo) {
             std::string("dcgm_gpu_temp{gpu=\"0\",uuid=\"") + kUuid0 + "\"} 34\n" + free_row);
 }
 
-TEST(LegacyView, AGpuOfSeveralContainersNamesNone) {
+TEST(LegacyView, AGpuOfSeveralContainersNamesNoContainer) {
   const LegacyNode node(1, 0, 2, LegacyIds());
   EXPECT_TRUE(LinesOf(node.Page(), "dcgm_gpu_temp").starts_with("dcgm_gpu_temp{gpu=\"0\",uuid="));
 }
 
-TEST(LegacyView, All39FamiliesStandInOrderWithTheirWords) {
+TEST(LegacyView, All39FamiliesAreInOrderWithTheirHelpTexts) {
   const LegacyNode node(1, 0, 0, LegacyIds());
   const auto families = ParseTextStrictly(node.Page());
   ASSERT_TRUE(families.ok());
@@ -99,7 +99,7 @@ TEST(LegacyView, ABlankValueLeavesNoLineAndABlankFamilyNoHeader) {
   EXPECT_EQ(node.Page().find("dcgm_memory_temp"), std::string::npos);
 }
 
-TEST(LegacyView, ProfilingRowsAreThereOnlyWhenTheirFieldsAreRead) {
+TEST(LegacyView, ProfilingRowsExistOnlyWhenTheirFieldsAreRead) {
   const LegacyNode node(1, 0, 0, LegacyFieldIds(false));
   EXPECT_EQ(node.Page().find("dcgm_fi_prof"), std::string::npos);
   EXPECT_EQ(ParseTextStrictly(node.Page())->size(), 34U);

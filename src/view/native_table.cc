@@ -13,28 +13,26 @@ constexpr double kMillijoule = 0.001;
 constexpr double kNanosecond = 1e-9;
 
 constexpr std::string_view kUtilizationHelp =
-    "Share of time with any work resident on the device, from 0 to 1. High does not mean well "
-    "used: "
+    "Share of time with any work on the device, from 0 to 1. A high value does not mean good use: "
     "see podgpu_gpu_sm_active_ratio.";
 constexpr std::string_view kClockHelp = "Clock frequency of a domain of the device.";
 constexpr std::string_view kThrottleHelp =
-    "1 while the reason holds clocks below their maximum, else 0. power_cap and those of heat and "
-    "hardware are always there, the others from the first time that they hold: gpu_idle and "
-    "clocks_setting are no shortage.";
+    "1 while the reason holds clocks below their maximum, else 0. power_cap and the reasons of "
+    "heat and hardware always have a line, the others once they have been active: gpu_idle and "
+    "clocks_setting are not a problem.";
 
 constexpr std::string_view kLimitHelp =
     "Temperature at which the GPU lowers its clocks (slowdown) or switches itself off (shutdown).";
 constexpr std::string_view kThrottledHelp =
-    "Time for which the reason held clocks down, since the driver was loaded. thermal is all of "
-    "the thermal ones; these and hw_power_brake are told by DCGM 4.3 and newer. Reasons other than "
-    "heat and power have a line once their time is not 0.";
+    "Time for which the reason held clocks down since the driver was loaded. thermal is the sum of "
+    "the thermal reasons; the single ones and hw_power_brake need DCGM 4.3 or newer. Reasons other "
+    "than heat and power have a line once their time is not 0.";
 constexpr std::string_view kLinkErrorsHelp =
-    "Errors on all NVLinks of the GPU, since the driver was loaded: crc of flow control, crc_data "
-    "of "
-    "data, and what the link mended itself by replay and recovery.";
+    "Errors on all NVLinks of the GPU since the driver was loaded: crc of flow control, crc_data "
+    "of data, and those that the link repaired by replay and recovery.";
 constexpr std::string_view kRecoveryHelp =
-    "1 for what the driver asks for to make the GPU well, 0 for what it asked for before; none: it "
-    "is well. Told by DCGM 4.5 and newer.";
+    "1 for the action that the driver now requests to repair the GPU, 0 for earlier requests; "
+    "none: the GPU is healthy. Needs DCGM 4.5 or newer.";
 
 constexpr Measure OnDevice(std::string_view name, std::string_view unit, uint16_t field_id,
                            std::string_view help) {
@@ -47,7 +45,7 @@ constexpr Measure OnDevice(std::string_view name, std::string_view unit, uint16_
   return measure;
 }
 
-// An operator can do something about a reason that is kAlways.
+// kAlways is for the reasons that an operator can do something about.
 constexpr Measure Throttle(std::string_view reason, uint8_t bit, Shown shown) {
   Measure measure = OnDevice("podgpu_gpu_throttle_active", "", 112, kThrottleHelp);
   measure.extra_label = "reason";
@@ -92,9 +90,9 @@ constexpr Measure PartitionedGpuUtilization() {
 }
 
 constexpr Measure Energy() {
-  Measure measure = OnDevice(
-      "podgpu_gpu_energy_joules_total", "joules", 156,
-      "Energy that the board has used since the driver was loaded, as the board counts it.");
+  Measure measure =
+      OnDevice("podgpu_gpu_energy_joules_total", "joules", 156,
+               "Energy that the board has used since the driver was loaded, by its own counter.");
   measure.type = "counter";
   measure.scale = kMillijoule;
   return measure;
@@ -164,7 +162,7 @@ constexpr Measure kMeasures[] = {
     Limit("shutdown", 159),
     OnDevice("podgpu_gpu_power_watts", "watts", 155, "Power that the board draws."),
     OnDevice("podgpu_gpu_power_limit_watts", "watts", 164,
-             "Power limit that is in force, the lowest of all that apply."),
+             "Power limit in force: the lowest of all limits that apply."),
     Energy(),
     Clock("sm", 100),
     Clock("memory", 101),

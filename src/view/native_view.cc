@@ -26,26 +26,27 @@ constexpr std::array<InfoRow, 3> kInfoFamilies = {{
     {"podgpu_gpu_instance_info",
      "Facts about a MIG instance; always 1. Join on UUID and GPU_I_ID."},
     {"podgpu_allocation_info",
-     "A container that was given a GPU or MIG instance; always 1. shared is true when it got one "
-     "of several replicas, or others were given the same. Join on UUID and GPU_I_ID."},
+     "A container that holds a GPU or MIG instance; always 1. shared is true if it holds one of "
+     "several replicas, or if other containers hold the same device. Join on UUID and GPU_I_ID."},
 }};
 
 constexpr uint16_t kXidFieldId = 230;
 
-// Of XIDs by code.
+// The families of XIDs by code.
 Family XidTotals() {
   return {.name = "podgpu_gpu_xid_errors_total",
           .help =
-              "XIDs of this code that the driver has reported since podgpu listens. action is "
-              "what to begin with: none, restart_app, reset_gpu, reboot_node or investigate.",
+              "XIDs of this code that the driver has reported since podgpu began to listen. action "
+              "is the "
+              "recommended first step: none, restart_app, reset_gpu, reboot_node or investigate.",
           .type = "counter",
           .unit = ""};
 }
 Family XidTimes() {
   return {.name = "podgpu_gpu_xid_last_timestamp_seconds",
           .help =
-              "When the driver reported the last XID of this code, in seconds since 1970; also "
-              "of one from before podgpu listened.",
+              "When the driver reported the last XID of this code, in seconds since 1970; it may "
+              "be from before podgpu began to listen.",
           .type = "gauge",
           .unit = "seconds"};
 }
@@ -64,7 +65,7 @@ Family Described(const Measure& measure) {
           .scale = measure.scale};
 }
 
-// An empty label says nothing, so it is left out.
+// An empty label has no information, so it is left out.
 void AddKnown(std::vector<Label>& labels, const char* name, const std::string& value) {
   if (!value.empty()) {
     labels.push_back({name, value});
@@ -236,7 +237,7 @@ class NativeRows {
     }
   }
 
-  // Series of codes that were reported; code 0 is none.
+  // Adds the series of reported codes; code 0 means that no XID was reported.
   void AddXids() {
     const Findings& findings = input_.grid.findings;
     const XidSlots slots(findings, input_.first_finding_slot);

@@ -30,7 +30,7 @@ class NativeNode {
     grid.at(*grid.RowOf(field), EntityId{static_cast<uint16_t>(column)}) = value;
   }
 
-  // No state and no reason holds, and none has held.
+  // No state and no reason is active, and none has ever been.
   void Quiet() {
     for (const Measure& measure : Measures()) {
       if (measure.shown == Shown::kOnceSeen) {
@@ -108,9 +108,9 @@ TEST(NativeView, UsesBaseUnits) {
   EXPECT_EQ(node.Samples("podgpu_gpu_sm_active_ratio"), Lines{"gpu=0 scope=device 0.25"});
 }
 
-TEST(NativeView, MeasuresPartitionedGpusByTheirEngine) {
+TEST(NativeView, TakesUtilisationOfPartitionedGpusFromGraphicsEngineActivity) {
   NativeNode node(1, 2, 0);
-  node.Set(203, 0, Value::OfInt64(50));  // Says nothing about a partitioned GPU.
+  node.Set(203, 0, Value::OfInt64(50));  // Not valid for a partitioned GPU.
   node.Set(1001, 0, Value::OfDouble(0.5));
   node.Set(1001, 1, Value::OfDouble(0.75));
   node.Set(1001, 2, Value());
@@ -118,7 +118,7 @@ TEST(NativeView, MeasuresPartitionedGpusByTheirEngine) {
             (Lines{"gpu=0 scope=device 0.5", "gpu=0 GPU_I_ID=7 scope=instance 0.75"}));
 }
 
-TEST(NativeView, TellsDeviceWideReadingsOnceOnTheDevice) {
+TEST(NativeView, ReportsDeviceWideReadingsOnceOnTheDevice) {
   const NativeNode node(2, 3, 0);
   for (const char* name : {"podgpu_gpu_power_watts", "podgpu_gpu_energy_joules_total",
                            "podgpu_gpu_temperature_celsius", "podgpu_gpu_power_limit_watts"}) {
@@ -127,7 +127,7 @@ TEST(NativeView, TellsDeviceWideReadingsOnceOnTheDevice) {
   EXPECT_EQ(node.Samples("podgpu_gpu_memory_used_bytes").size(), 2U + 6U);
 }
 
-TEST(NativeView, ShowsTheThrottleReasonsThatAskForSomethingAlways) {
+TEST(NativeView, AlwaysShowsThrottleReasonsThatNeedAttention) {
   NativeNode node(1, 0, 0);
   node.Quiet();
   const Lines none = {"gpu=0 reason=power_cap 0", "gpu=0 reason=hw_slowdown 0",
@@ -142,10 +142,10 @@ TEST(NativeView, ShowsTheThrottleReasonsThatAskForSomethingAlways) {
     expected[i].back() = '1';
     EXPECT_EQ(node.Samples("podgpu_gpu_throttle_active"), expected);
   }
-  EXPECT_EQ(node.held.generation(), 0U) << "lines that are always there change no plan";
+  EXPECT_EQ(node.held.generation(), 0U) << "lines that always exist do not change the plan";
 }
 
-TEST(NativeView, ShowsOtherReasonsFromTheFirstTimeThatTheyHold) {
+TEST(NativeView, ShowsOtherReasonsOnceTheyHaveBeenActive) {
   NativeNode node(2, 0, 0);
   node.Quiet();
   constexpr int64_t kGpuIdle = 1;
@@ -170,7 +170,8 @@ TEST(NativeView, ShowsOtherReasonsFromTheFirstTimeThatTheyHold) {
   node.Set(112, 1, Value::OfAbsence(Absence::kStale));
   node.held.Take(node.grid);
   EXPECT_EQ(node.held.generation(), generation) << "nothing new";
-  EXPECT_EQ(lines_of("gpu_idle"), Lines{"gpu=0 reason=gpu_idle 0"}) << "its end is a 0, no gap";
+  EXPECT_EQ(lines_of("gpu_idle"), Lines{"gpu=0 reason=gpu_idle 0"})
+      << "its end shows as 0, not as a gap";
   node.Set(244, 1, Value::OfInt64(5'000'000'000));
   node.held.Take(node.grid);
   EXPECT_NE(node.held.generation(), generation) << "the plan is out of date";
@@ -179,7 +180,7 @@ TEST(NativeView, ShowsOtherReasonsFromTheFirstTimeThatTheyHold) {
             1);
 }
 
-TEST(NativeView, ShowsWhatTheDriverAsksForAndHasAskedForBefore) {
+TEST(NativeView, ShowsTheCurrentAndEarlierRecoveryActions) {
   NativeNode node(1, 0, 0);
   for (const int64_t action : {0, 2, 0}) {
     node.Set(1523, 0, Value::OfInt64(action));
@@ -202,7 +203,7 @@ TEST(NativeView, AGpuKeepsItsLinesThroughANewEpoch) {
   EXPECT_EQ(node.Samples("podgpu_gpu_recovery_action"), Lines{"gpu=1 action=reset_gpu 0"});
 }
 
-TEST(CoreView, HoldsFactsHoldersAndXidsAndNoMeasure) {
+TEST(CoreView, HasFactsAllocationsAndXidsButNoMeasures) {
   NativeNode node(1, 1, 1);
   node.grid.findings.gpus.resize(1);
   node.grid.findings.xids = {{0, 79, 3, 0, 1'700'000'000'500'000}};
@@ -219,7 +220,7 @@ TEST(CoreView, HoldsFactsHoldersAndXidsAndNoMeasure) {
   EXPECT_EQ(CoreFieldIds(), std::vector<uint16_t>{230}) << "the source reads one field for it";
 }
 
-TEST(NativeView, KeepsHotSeriesTheSameWhoeverOwnsTheDevice) {
+TEST(NativeView, MeasuresHaveTheSameLabelsWithAndWithoutAnOwner) {
   const auto hot = [](const NativeNode& node) {
     std::set<std::string> names;
     for (const ParsedFamily& family : node.Families()) {
@@ -283,7 +284,7 @@ TEST(NativeView, ADeviceThatTwoContainersClaimIsShared) {
                   "shared=false 1"});
 }
 
-TEST(NativeView, TellsAllThatIsKnownOfAnAllocation) {
+TEST(NativeView, ReportsAllKnownFactsOfAnAllocation) {
   NativeNode node(1, 1, 1);
   Owner& owner = node.owners.by_entity[1][0];
   owner.pod_uid = "a9c8";
@@ -293,7 +294,7 @@ TEST(NativeView, TellsAllThatIsKnownOfAnAllocation) {
                   "resource=nvidia.com/gpu claim=gpu-claim shared=false 1"});
 }
 
-TEST(NativeView, TellsTheFactsOfGpusAndInstances) {
+TEST(NativeView, ReportsTheFactsOfGpusAndInstances) {
   Topology topology = *MakeTopology(1, 1);
   topology.gpus[0].serial = "165";
   NativeNode node(1, 1, 0);
@@ -384,7 +385,7 @@ TEST(NativeView, CountsXidsByCodeAndSaysWhenTheLastWas) {
   EXPECT_TRUE(times[0].ends_with(" 1700000000.5")) << times[0];
 }
 
-TEST(XidAction, IsTheOneOfTheCatalogueAndToInvestigateWhereItHasNone) {
+TEST(XidAction, IsThatOfTheCatalogueOrElseInvestigate) {
   const std::vector<std::pair<std::string_view, std::vector<int64_t>>> rows = {
       {"none", {14, 44, 63, 92, 93, 106, 137, 153, 157, 161}},
       {"restart_app", {8, 13, 31, 32, 39, 41, 43, 45, 68, 72, 86, 94, 96, 105, 126, 135, 139}},

@@ -1,4 +1,4 @@
-// Statements 11 to 13 of the cluster-wide map, and what its families look like.
+// The cluster-wide map of pods and GPUs: its families, labels and rows.
 #include "view/pod_map.h"
 
 #include <vector>
@@ -34,9 +34,8 @@ void AddDeprecated(std::span<const PodMapRow> rows, PlanBuilder& plan) {
   AddDeprecatedPodMap(rows, 0, plan);
 }
 
-// Statement 11: two rows on one node are one family with two samples.  Statement 13: the model is
-// whole.
-TEST(PodMapView, IsAsTheExporterBeforeServedIt) {
+// Two rows on one node are one family with two samples.  The model name is complete.
+TEST(PodMapView, EqualsThePageOfTheReplacedExporter) {
   EXPECT_EQ(PageOf(kTwoRows, AddPodMapView),
             "# HELP pod_and_gpu_map_info Provide a mapping relationship between pod and gpu\n"
             "# TYPE pod_and_gpu_map_info gauge\n"
@@ -46,11 +45,12 @@ TEST(PodMapView, IsAsTheExporterBeforeServedIt) {
             "node=\"gpu-node.1\",pod_name=\"test2\"} 1.0\n");
 }
 
-// Statement 12: a family for each node, whose label keeps the true name.
+// There is a family for each node; a label keeps the unchanged name of the node.
 TEST(PodMapView, HasAFamilyForEachNode) {
   std::vector<PodMapRow> rows = kTwoRows;
   rows.push_back({"7", "GPU-3", "A", "n", "p"});
-  rows.push_back({"gpu-node_1", "GPU-4", "A", "n", "p"});  // Its name becomes that of the first.
+  rows.push_back(
+      {"gpu-node_1", "GPU-4", "A", "n", "p"});  // It gets the same family name as the first node.
   const std::string help = " Provide every node's pod and gpu mapping relationship\n";
   EXPECT_EQ(PageOf(rows, AddNodeFamilies),
             "# HELP gpu_node_1_info" + help +
@@ -82,12 +82,12 @@ TEST(PodMapView, HasAFamilyForEachRowInTheDeprecatedForm) {
                 "namespace=\"default\",node=\"gpu-node.1\",pod_name=\"test2\"} 0.0\n");
 }
 
-TEST(PodMapView, ServesNoRowsWhereThereAreNone) {
+TEST(PodMapView, HasNoFamilyWithoutRows) {
   EXPECT_EQ(PageOf({}, AddPodMapView), "");
   EXPECT_EQ(PageOf({}, AddNodeFamilies), "");
 }
 
-TEST(NodeFamilyName, KeepsWhatAMetricMayBeCalled) {
+TEST(NodeFamilyName, ReplacesCharactersThatAMetricNameMustNotHave) {
   EXPECT_EQ(NodeFamilyName("gpu-node.1"), "gpu_node_1_info");
   EXPECT_EQ(NodeFamilyName("aB9_:"), "aB9_:_info");
   EXPECT_EQ(NodeFamilyName("10.0.0.7"), "_10_0_0_7_info");

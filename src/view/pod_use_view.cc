@@ -16,21 +16,22 @@ struct PodMeasure {
   double scale;
   std::string_view help;
 };
-// Each has the slot of its place, behind one for each method of energy.
+// The slots of a pod: first one for each method of energy, then one for each of these, in order.
 constexpr std::array<PodMeasure, 6> kPodMeasures = {{
     {"podgpu_pod_gpu_allocated_seconds_total", "counter", "seconds", kSecondsOfPodUs,
-     "Time for which the pod has held the GPU or a part of it, since podgpu started. shared is "
-     "true "
-     "where others may hold it too."},
+     "Time for which the pod has held the GPU or a part of it since podgpu started. shared is true "
+     "if others may hold it too."},
     {"podgpu_pod_gpu_active_seconds_total", "counter", "seconds", kSecondsOfPodUs,
-     "Time of that in which a kernel of the pod ran, to the interval of reading."},
+     "Part of the allocated time in which a kernel of the pod ran, as exact as the interval of "
+     "readings."},
     {"podgpu_pod_gpu_idle_seconds_total", "counter", "seconds", kSecondsOfPodUs,
-     "Time of that in which none ran; what nobody can judge is neither active nor idle."},
+     "Part of the allocated time in which no kernel of the pod ran. Time that podgpu cannot judge "
+     "is neither active nor idle."},
     {"podgpu_pod_gpu_last_active_timestamp_seconds", "gauge", "seconds", kSecondsOfPodUs,
-     "When a kernel of the pod was last seen to run, in seconds since 1970."},
+     "When podgpu last saw a kernel of the pod run, in seconds since 1970."},
     {"podgpu_pod_gpu_sm_utilization_ratio", "gauge", "ratio", kRatioOfPodPercent,
-     "Share of time in which a kernel ran, summed over the pod's processes; clients of MPS run at "
-     "the same time, and then it may exceed 1."},
+     "Share of time in which a kernel ran, summed over the pod's processes. It may exceed 1 for "
+     "clients of MPS, whose kernels run at the same time."},
     {"podgpu_pod_gpu_memory_used_bytes", "gauge", "bytes", 1,
      "GPU memory that the pod's processes hold now, in bytes."},
 }};
@@ -39,9 +40,8 @@ constexpr uint32_t kSlotsPerPod = kEnergyMethodCount + kPodMeasures.size();
 Family PodEnergyFamily() {
   return {.name = "podgpu_pod_gpu_energy_joules_total",
           .help =
-              "Energy of the GPU that the pod is charged with since podgpu started, by how that is "
-              "known: exclusive is measured, the others are apportioned. It stays when processes "
-              "end.",
+              "Energy of the GPU that the pod is charged with since podgpu started, by method: "
+              "exclusive is measured, the others are apportioned. It stays when processes end.",
           .type = "counter",
           .unit = "joules",
           .format = NumberFormat::kShortest,
@@ -57,7 +57,7 @@ Family FamilyOf(const PodMeasure& measure) {
           .scale = measure.scale};
 }
 
-// A pod on a device that can be named.
+// A pod on a device whose name is known.
 struct PodLine {
   std::vector<Label> labels;
   uint32_t first_slot = 0;

@@ -1,9 +1,10 @@
-// What each pod uses of each GPU, in podgpu's own names: energy by method, time held, active and
-// idle, SM time and memory.
+// Reports what each pod uses of each GPU, in podgpu's own families: energy by method, allocated,
+// active and idle time, SM time and memory.
 //
-// Only from per-process measurement: what several pods have of one GPU is the sum over their own
-// processes, so that nothing is counted twice.  A pod's counters outlive its processes.  Lines
-// refer to slots, which the tick appends each time.  Pure functions; the tick thread calls them.
+// All numbers come from per-process measurement.  The number of a pod is the sum over its own
+// processes, so pods that share a GPU are not counted twice.  A pod's counters stay when its
+// processes end.  Lines refer to slots, whose numbers the tick appends each time.  Pure functions;
+// called on the tick thread.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +17,18 @@
 
 namespace podgpu {
 
-// For docs/metrics.md too: the family with the label method first.
+// The families, the one with the label method first; also used for docs/metrics.md.
 std::vector<Family> PodUseFamilies();
 
-// Adds the lines of all pods that `names` tells the holding of; `first_slot` is where AppendPodUses
-// will begin.
+// Adds the lines of all pods whose allocation `names` contains. `first_slot`: the slot of the first
+// number that AppendPodUses appends.
 void AddPodUseView(const ProcessAccounts& accounts, const ProcessNames& names, uint32_t first_slot,
                    PlanBuilder& plan);
 
-// How many numbers AppendPodUses will append.
+// Returns how many numbers AppendPodUses appends.
 uint32_t PodUseSlotCount(const ProcessAccounts& accounts);
 
-// Appends the numbers of all pods, in the order that AddPodUseView relies on.
+// Appends the numbers of all pods, in the order that AddPodUseView expects.
 void AppendPodUses(const ProcessAccounts& accounts, std::vector<Value>& slots);
 
 }  // namespace podgpu

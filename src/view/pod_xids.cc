@@ -5,13 +5,13 @@
 namespace podgpu {
 
 Family PodXidFamily() {
-  return {
-      .name = "podgpu_pod_gpu_xid_errors_total",
-      .help =
-          "XIDs of this code that the driver has reported of a GPU while this container held "
-          "it or a part of it. shared is true where others did too: it counts for each of them.",
-      .type = "counter",
-      .unit = ""};
+  return {.name = "podgpu_pod_gpu_xid_errors_total",
+          .help =
+              "XIDs of this code that the driver reported for a GPU while this container held it "
+              "or a part of it. shared is true if other containers held it too; the XID counts for "
+              "each of them.",
+          .type = "counter",
+          .unit = ""};
 }
 
 void AddPodXids(std::span<const PodXid> rows, uint32_t first_slot, PlanBuilder& plan) {

@@ -1,8 +1,7 @@
-// XIDs by the container that held the GPU when the driver reported them: whom a fault has hit.
+// Counts XIDs by the container that held the GPU when the driver reported them.
 //
-// Who held what is for the tick to say (usage/pod_xid_counts.h); here are the family and its
-// lines.  They refer to slots, which the tick appends each time behind those of the findings.
-// Pure functions; the tick thread calls them.
+// usage/pod_xid_counts.h counts; this file has the family and its lines.  They refer to slots,
+// whose numbers the tick appends each time.  Pure functions; called on the tick thread.
 #pragma once
 
 #include <compare>
@@ -24,15 +23,14 @@ struct PodXid {
   std::string pod_namespace;
   std::string pod;
   std::string container;
-  bool shared = false;  // Others held the GPU, or parts of it, at the same time.
+  bool shared = false;  // Other containers held the GPU, or parts of it, at the same time.
   auto operator<=>(const PodXid&) const = default;
 };
 
-// For docs/metrics.md too.
+// The family; also used for docs/metrics.md.
 Family PodXidFamily();
 
-// Adds a line for each of `rows`, whose number is in the slot of the same place from `first_slot`
-// on.
+// Adds a line for each of `rows`; row i has slot `first_slot` + i.
 void AddPodXids(std::span<const PodXid> rows, uint32_t first_slot, PlanBuilder& plan);
 
 }  // namespace podgpu

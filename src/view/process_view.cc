@@ -23,14 +23,14 @@ enum ProcessSlot : uint8_t {
   kMemoryUtilization,
   kSmUtilization,
   kStartTime,
-  kFirstMethod,  // Of the energy by method.
+  kFirstMethod,  // First of the slots of energy by method.
 };
 constexpr uint32_t kSlotsPerProcess = kFirstMethod + kEnergyMethodCount;
 
 constexpr std::string_view kEnergyHelp =
-    "Energy in joules that the process is charged with. Measured while it is alone on the GPU; "
-    "while several share it, what the GPU drew is apportioned by SM time, so that the parts add up "
-    "to the device; among unlike processes a share can be wrong by more than 100 %.";
+    "Energy in joules that the process is charged with. It is measured while the process is alone "
+    "on the GPU. While several share the GPU, its energy is apportioned by SM time, so the parts "
+    "add up to the device; among unlike processes a share can be wrong by more than 100 %.";
 
 struct ProcessMeasure {
   std::string_view suffix, type, unit;
@@ -38,14 +38,14 @@ struct ProcessMeasure {
   double scale;
   std::string_view help;
 };
-// In the alphabet's order, as upstream prints them.
+// In alphabetical order, as my-gpu-exporter prints them.
 constexpr std::array<ProcessMeasure, 7> kProcessMeasures = {{
     {"_active", "gauge", "", kActive, 1, "1 while the process uses the GPU, 0 after its end."},
     {"_energy_joules", "counter", "joules", kEnergy, kJoulesPerMillijoule, kEnergyHelp},
     {"_energy_joules_total", "counter", "joules", kEnergy, kJoulesPerMillijoule, kEnergyHelp},
     {"_memory_used_bytes", "gauge", "bytes", kMemoryUsed, 1,
-     "GPU memory that the process holds now, in bytes; of one that lived between two readings, the "
-     "most that it held."},
+     "GPU memory that the process holds now, in bytes; for a process that lived between two "
+     "readings, the most that it held."},
     {"_memory_utilization_ratio", "gauge", "ratio", kMemoryUtilization, kRatioPerPercent,
      "Share of time in which the process read or wrote GPU memory, from 0 to 1."},
     {"_sm_utilization_ratio", "gauge", "ratio", kSmUtilization, kRatioPerPercent,
@@ -63,7 +63,7 @@ Family Described(const ProcessMeasure& measure, std::string_view prefix) {
           .scale = measure.scale};
 }
 
-// Calls `visit` for every row with series, in the order of the slots.
+// Calls `visit` for every row with series, in slot order.
 template <typename Visit>
 void VisitListed(const ProcessTable& table, const Visit& visit) {
   for (const auto& [device, rows] : table.devices()) {
@@ -81,7 +81,7 @@ typename Names::mapped_type NameIn(const Names& names, std::string_view key) {
   return it == names.end() ? typename Names::mapped_type() : it->second;
 }
 
-// `pid` is empty for what is of no process.
+// `pid` is empty for lines without a process.
 std::vector<Label> ProcessLabelsOf(const std::string& pid, const ProcessIdentity& identity,
                                    const std::string& gpu, const ProcessNames& names) {
   const ProcessNames::Pod pod = NameIn(names.pods, identity.place.pod_uid);
@@ -100,8 +100,8 @@ std::string UuidOf(DeviceNumber device, const ProcessNames& names) {
   return uuid == names.uuids.end() ? std::string() : uuid->second;
 }
 
-// One line per set of labels.  A process that has ended and another that was given its pid since
-// may have the same ones; then who is newer counts.
+// One line per set of labels.  A process that has ended and a later one with the same pid may have
+// the same labels; then the active or newer one gets the line.
 struct ProcessLine {
   bool active = false;
   uint64_t start_ticks = 0;
@@ -113,7 +113,7 @@ struct ProcessLine {
   }
 };
 
-// By their rendered labels.
+// Returns the lines by their rendered labels.
 std::map<std::string, ProcessLine> LinesOf(const ProcessTable& table, const ProcessNames& names,
                                            uint32_t first_slot) {
   static const ProcessIdentity unidentified;
@@ -150,8 +150,8 @@ void AddByMethod(const ProcessLine& line, uint32_t first_slot, PlanBuilder& plan
   }
 }
 
-// The line of what a pod was charged on a device and no process has; nothing for a device without
-// a name.
+// Returns the line without a pid for energy that a pod is charged with besides its listed
+// processes; empty for a device without a name.
 std::optional<ProcessLine> RestLine(const PodOnDevice& key, std::string what,
                                     const ProcessAccounts& accounts, const ProcessNames& names) {
   const auto gpu = names.gpus.find(key.device);
@@ -165,7 +165,7 @@ std::optional<ProcessLine> RestLine(const PodOnDevice& key, std::string what,
                      .uuid = UuidOf(key.device, names)};
 }
 
-// `slot`: of the first number behind those of processes.
+// `slot`: the first slot after those of processes.
 void AddRest(const ProcessAccounts& accounts, const ProcessNames& names, uint32_t slot,
              PlanBuilder& plan) {
   for (const auto& [key, energy] : accounts.ledger().ended()) {
@@ -202,23 +202,22 @@ Value OrAbsent(const std::optional<Number>& number) {
 }  // namespace
 
 Family ProcessEnergyByMethodFamily() {
-  return {
-      .name = "podgpu_process_energy_joules_total",
-      .help =
-          "Energy that the process is charged with, by how that is known: exclusive is "
-          "measured, sm_share, mig_activity and equal are apportioned. Without a pid: ended, of "
-          "processes whose rows have gone, and idle, of an idle GPU that the pod holds; so the "
-          "sum over a pod never falls.",
-      .type = "counter",
-      .unit = "joules",
-      .format = NumberFormat::kShortest,
-      .scale = kJoulesPerMillijoule};
+  return {.name = "podgpu_process_energy_joules_total",
+          .help =
+              "Energy that the process is charged with, by method: exclusive is measured; "
+              "sm_share, mig_activity and equal are apportioned. Rows without a pid: ended is for "
+              "processes whose rows are gone, idle for an idle GPU that the pod holds; so the sum "
+              "over a pod never falls.",
+          .type = "counter",
+          .unit = "joules",
+          .format = NumberFormat::kShortest,
+          .scale = kJoulesPerMillijoule};
 }
 
 void AddProcessView(const ProcessAccounts& accounts, const ProcessNames& names,
                     std::string_view prefix, uint32_t first_slot, PlanBuilder& plan) {
   const std::map<std::string, ProcessLine> lines = LinesOf(accounts.table(), names, first_slot);
-  std::vector<std::pair<uint32_t, uint32_t>> blocks;  // Of labels, and the first slot.
+  std::vector<std::pair<uint32_t, uint32_t>> blocks;  // Label block, and the first slot.
   blocks.reserve(lines.size());
   for (const auto& [labels, line] : lines) {
     blocks.emplace_back(plan.AddLabels(labels), line.first_slot);

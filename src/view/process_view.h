@@ -1,14 +1,14 @@
-// The per-process page of my-gpu-exporter: energy, utilisation and memory of each process on each
-// GPU that it uses.
+// Reports energy, utilisation and memory of each process on each GPU that it uses, as
+// my-gpu-exporter does.
 //
-// Seven families under a prefix of the user's choice, all with exactly the same eight labels, so
-// that its queries and joins match; what is not known of a process is an empty label.  Energy is
-// the sum over the ledger's methods, once under the name that its documents use and once under the
-// one that its code had; podgpu_process_energy_joules_total has it by method.  There, rows without
-// a pid say what else a pod was charged: "ended" of processes whose rows have gone, "idle" of the
-// energy of idle GPUs that it holds; so the rows of a pod never fall, and those of a GPU add up.
-// Lines are made once per generation of the accounts and refer to slots, which the tick appends
-// each time.  Pure functions; the tick thread calls them.
+// Seven families under a prefix of the user's choice, all with the same eight labels, so the
+// queries and joins of my-gpu-exporter work.  An unknown fact of a process is an empty label.
+// Energy is the sum over the ledger's methods.  It has two names: the one in the documents of
+// my-gpu-exporter, and the one in its code. podgpu_process_energy_joules_total has the energy by
+// method.  Its rows without a pid hold what else a pod is charged with: "ended" for processes whose
+// rows are gone, "idle" for idle GPUs that the pod holds.  So the sum over a pod never falls, and
+// the rows of a GPU add up.  Lines are made once per generation of the accounts and refer to slots,
+// whose numbers the tick appends each time.  Pure functions; called on the tick thread.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +26,20 @@ namespace podgpu {
 
 inline constexpr std::string_view kProcessPrefix = "my_gpu_process";
 
-// The names of what the table knows by numbers and ids.
+// Names for the numbers and ids of the process table.
 struct ProcessNames {
   struct Pod {
     std::string name_space, name;
-    std::string uid = {};  // As the API server has it; empty where it does not tell.
+    std::string uid = {};  // From the API server; empty if not known.
     bool operator==(const Pod&) const = default;
   };
-  std::map<DeviceNumber, std::string> gpus;      // "0"; who has none has no rows.
-  std::map<DeviceNumber, std::string> uuids;     // Of those.
+  std::map<DeviceNumber, std::string> gpus;      // "0"; a device without a name has no rows.
+  std::map<DeviceNumber, std::string> uuids;     // The UUIDs of the same devices.
   std::map<std::string, Pod, std::less<>> pods;  // By uid.
-  // How a pod has a device.
+  // How a pod holds a device.
   struct Holding {
-    std::string container;  // Empty where several of its containers have it, or none is known to.
-    bool shared = false;    // By a replica, or others have it too.
+    std::string container;  // Empty if several of its containers hold it, or no holder is known.
+    bool shared = false;    // The pod has a replica, or other pods hold the device too.
     bool operator==(const Holding&) const = default;
   };
   std::map<PodOnDevice, Holding> holdings;
@@ -47,20 +47,21 @@ struct ProcessNames {
   bool operator==(const ProcessNames&) const = default;
 };
 
-// Adds the rows of all listed processes; `first_slot` is where AppendProcesses will begin.
+// Adds the rows of all listed processes. `first_slot`: the slot of the first number that
+// AppendProcesses appends.
 void AddProcessView(const ProcessAccounts& accounts, const ProcessNames& names,
                     std::string_view prefix, uint32_t first_slot, PlanBuilder& plan);
 
 // Appends the numbers of all listed processes and of the rows without a pid, in the order that
-// AddProcessView relies on.
+// AddProcessView expects.
 void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots);
 
-// How many that are.
+// Returns how many numbers AppendProcesses appends.
 uint32_t ProcessSlotCount(const ProcessAccounts& accounts);
 
-// Name, type, unit and help of every family, for docs/metrics.md.
+// Returns name, type, unit and help of every family, for docs/metrics.md.
 std::vector<Family> ProcessFamilies(std::string_view prefix);
-// That of energy by method, which has the labels UUID and method more.
+// Returns the family of energy by method, which has the additional labels UUID and method.
 Family ProcessEnergyByMethodFamily();
 
 }  // namespace podgpu

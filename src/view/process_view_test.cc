@@ -77,7 +77,7 @@ class ProcessPage {
     RenderOpenMetrics(Plan(), nullptr, Slots(), text);
     return text;
   }
-  // The numbers of a family, in the order of its lines.
+  // Returns the numbers of a family, in the order of its lines.
   std::vector<std::string> Numbers(const std::string& family) const {
     std::vector<std::string> numbers;
     const std::string text = Text();
@@ -121,7 +121,7 @@ std::string LineOfMethod(const std::string& labels, const std::string& method,
          ",UUID=\"GPU-a\",method=\"" + method + "\"} " + number + "\n";
 }
 
-TEST(ProcessView, SaysWhatUpstreamSaysOfAProcess) {
+TEST(ProcessView, HasTheSevenFamiliesOfMyGpuExporter) {
   ProcessPage page;
   const auto trainer = Trainer(4101, 100, "python3");
   page.Take({trainer}, 0);
@@ -132,9 +132,10 @@ TEST(ProcessView, SaysWhatUpstreamSaysOfAProcess) {
       "\",gpu=\"0\",namespace=\"ml\",pid=\"4101\",pod=\"train-0\",pod_uid=\"" + kPodUid +
       "\",process_name=\"python3\"} ";
   const std::string help =
-      "Energy in joules that the process is charged with. Measured while it is alone on the GPU; "
-      "while several share it, what the GPU drew is apportioned by SM time, so that the parts add "
-      "up to the device; among unlike processes a share can be wrong by more than 100 %.\n";
+      "Energy in joules that the process is charged with. It is measured while the process is "
+      "alone on the GPU. While several share the GPU, its energy is apportioned by SM time, so the "
+      "parts add up to the device; among unlike processes a share can be wrong by more than 100 "
+      "%.\n";
   EXPECT_EQ(page.Text(),
             "# HELP my_gpu_process_active 1 while the process uses the GPU, 0 after its end.\n"
             "# TYPE my_gpu_process_active gauge\n"
@@ -154,7 +155,7 @@ TEST(ProcessView, SaysWhatUpstreamSaysOfAProcess) {
                 labels +
                 "123.456\n"
                 "# HELP my_gpu_process_memory_used_bytes GPU memory that the process holds now, in "
-                "bytes; of one that lived between two readings, the most that it held.\n"
+                "bytes; for a process that lived between two readings, the most that it held.\n"
                 "# TYPE my_gpu_process_memory_used_bytes gauge\n"
                 "my_gpu_process_memory_used_bytes" +
                 labels +
@@ -180,9 +181,9 @@ TEST(ProcessView, SaysWhatUpstreamSaysOfAProcess) {
                 labels +
                 "1700000000.25\n"
                 "# HELP podgpu_process_energy_joules_total Energy that the process is charged "
-                "with, by how that is known: exclusive is measured, sm_share, mig_activity and "
-                "equal are apportioned. Without a pid: ended, of processes whose rows have gone, "
-                "and idle, of an idle GPU that the pod holds; so the sum over a pod never falls.\n"
+                "with, by method: exclusive is measured; sm_share, mig_activity and equal are "
+                "apportioned. Rows without a pid: ended is for processes whose rows are gone, idle "
+                "for an idle GPU that the pod holds; so the sum over a pod never falls.\n"
                 "# TYPE podgpu_process_energy_joules_total counter\n" +
                 LineOfMethod(labels, "exclusive", "123.456") +
                 LineOfMethod(labels, "sm_share", "0") + LineOfMethod(labels, "mig_activity", "0") +
@@ -208,7 +209,7 @@ std::string RestLabels(const std::string& what) {
          std::string(kPodUid) + "\",process_name=\"" + what + "\"} ";
 }
 
-TEST(ProcessView, CountsAsEndedWhatARowHadThatHasGone) {
+TEST(ProcessView, CountsTheEnergyOfARemovedRowAsEnded) {
   ProcessPage page({.retention = seconds(0), .all_processes = false});
   page.Take({Trainer(4101, 100, "python3"), Trainer(4102, 100, "python3")}, 0);
   page.Take({Trainer(4101, 100, "python3")}, 1'000,
@@ -222,7 +223,7 @@ TEST(ProcessView, CountsAsEndedWhatARowHadThatHasGone) {
       << text;
 }
 
-TEST(ProcessView, CountsAsEndedWhatAProcessHadWhoseLabelsAnotherHas) {
+TEST(ProcessView, CountsTheEnergyOfAProcessAsEndedIfANewerOneHasItsLabels) {
   ProcessPage page;
   page.Take({Trainer(4101, 100, "python3")}, 0);
   page.Take({Trainer(4101, 100, "python3")}, 1'000);
@@ -233,7 +234,7 @@ TEST(ProcessView, CountsAsEndedWhatAProcessHadWhoseLabelsAnotherHas) {
       << page.Text();
 }
 
-TEST(ProcessView, TellsTheIdleEnergyOfAPodWithoutAPid) {
+TEST(ProcessView, ReportsTheIdleEnergyOfAPodWithoutAPid) {
   ProcessPage page({}, {.idle_power_mw = 60'000, .idle_energy = IdleEnergy::kAllocated});
   page.Take({Trainer(4101, 100, "python3")}, 0);
   const auto row = page.accounts().table().devices().at(kGpuOfProcesses).begin();
@@ -244,7 +245,7 @@ TEST(ProcessView, TellsTheIdleEnergyOfAPodWithoutAPid) {
       << page.Text();
 }
 
-TEST(ProcessView, LeavesOutWhatNobodyKnows) {
+TEST(ProcessView, LeavesOutUnknownNumbers) {
   ProcessPage page({.retention = seconds(60), .all_processes = true});
   page.gpu().samples = BusySamples::kNotSupported;
   auto nameless = std::make_shared<ProcessIdentity>();
@@ -269,7 +270,7 @@ TEST(ProcessView, ListsNoProcessOutsideContainersUnlessAskedTo) {
   EXPECT_EQ(page.Slots().size(), 2U);
 }
 
-TEST(ProcessView, SharesOutWhatSeveralProcessesDrew) {
+TEST(ProcessView, ApportionsTheEnergyOfSeveralProcesses) {
   ProcessPage page;
   const auto one = Trainer(4101, 100, "one");
   const auto two = Trainer(4102, 100, "two");
@@ -291,8 +292,8 @@ TEST(ProcessView, HasALineOfEachFamilyForEachGpuOfAProcess) {
   }
 }
 
-// A second header, or one line twice, and the reader drops the whole page.
-TEST(ProcessView, HasOneLineWhereTwoProcessesHaveTheSameLabels) {
+// A scraper drops the whole page if a header or a line occurs twice.
+TEST(ProcessView, HasOneLineIfTwoProcessesHaveTheSameLabels) {
   ProcessPage page;
   const auto old_one = Trainer(4101, 100, "python3");
   const auto new_one = Trainer(4101, 200, "python3");
@@ -306,7 +307,7 @@ TEST(ProcessView, HasOneLineWhereTwoProcessesHaveTheSameLabels) {
   EXPECT_EQ(page.Numbers("_active").size(), 2U);
 }
 
-TEST(ProcessView, IsSafeFromTheNamesOfProcesses) {
+TEST(ProcessView, EscapesTheNamesOfProcesses) {
   ProcessPage page;
   page.Take({Trainer(4101, 100, "a\"} 1\nb\\")}, 0);
   EXPECT_NE(page.Text().find("process_name=\"a\\\"} 1\\nb\\\\\"} 1\n"), std::string::npos);
@@ -326,10 +327,10 @@ TEST(ProcessView, ADeviceWithoutANameHasNoRows) {
   page.Take({Trainer(4101, 100, "python3")}, 0);
   page.names.gpus.clear();
   EXPECT_EQ(page.Text(), "");
-  EXPECT_EQ(page.Slots().size(), 2U + 10U) << "the numbers of others stay where they are";
+  EXPECT_EQ(page.Slots().size(), 2U + 10U) << "the slots of other processes do not move";
 }
 
-TEST(ProcessView, TakesNoMemoryPerTick) {
+TEST(ProcessView, AllocatesNothingPerTick) {
   ProcessPage page;
   const auto trainer = Trainer(4101, 100, "python3");
   page.Take({trainer}, 0);

@@ -13,7 +13,8 @@ constexpr LabelNames kOldNames = {"uuid", "pod_name", "pod_namespace", "containe
 constexpr uint16_t kGpuUtilField = 203;
 constexpr uint16_t kUsedMemoryField = 252;
 
-// Names that a row may have whatever the pod is; those that change are in LabelNames.
+// Label names of podgpu's own that a pod label must not replace; LabelNames has the ones that
+// depend on options.
 constexpr std::string_view kReservedNames =
     " gpu pci_bus_id device modelName GPU_I_PROFILE GPU_I_ID nvlink nvswitch gpu_uuid model_name "
     "pod_uid vgpu hpc_job err_code err_msg dra_claim_name dra_claim_namespace dra_driver_name "
@@ -44,6 +45,9 @@ std::vector<RowOwner> RowOwners::Of(EntityId device) const {
   return rows;
 }
 
+// With virtual GPUs: the containers that share the device.  Without: rows of claims if there are
+// any, else the only owner.  A device of several owners without either names none of them, since
+// its number belongs to all.
 std::vector<RowOwner> RowOwners::PodsOf(EntityId device) const {
   const std::vector<Owner>& owners = OwnersOf(device);
   std::vector<RowOwner> rows =
@@ -55,7 +59,7 @@ std::vector<RowOwner> RowOwners::PodsOf(EntityId device) const {
   return rows;
 }
 
-// One row for each container that has the device by a claim.
+// Returns one row for each container that has the device by a claim.
 std::vector<RowOwner> RowOwners::ClaimantsOf(const std::vector<Owner>& owners) const {
   std::vector<RowOwner> rows;
   for (const Owner& owner : owners) {
@@ -82,7 +86,8 @@ std::vector<RowOwner> RowOwners::ClaimantsOf(const std::vector<Owner>& owners) c
   return rows;
 }
 
-// The row of the device, then one for each container and replica; none when nobody shares it.
+// Returns the row of the device, then one for each container and replica; no rows if no pod has the
+// device.
 std::vector<RowOwner> RowOwners::SharersOf(const std::vector<Owner>& owners) const {
   std::vector<RowOwner> rows;
   for (const Owner& owner : owners) {
@@ -96,7 +101,7 @@ std::vector<RowOwner> RowOwners::SharersOf(const std::vector<Owner>& owners) con
     if (!owner.replica.empty()) {
       attributes.emplace("vgpu", owner.replica);
     }
-    // A container that has the device by two resources is one.
+    // A container that has the device by two resources counts once.
     if (std::ranges::count(rows, attributes, &RowOwner::attributes) > 0) {
       continue;
     }
@@ -129,7 +134,7 @@ Attributes RowOwners::WithPodLabels(Attributes labels, EntityId device) const {
   return labels;
 }
 
-// Those that the rows of `device` may name.
+// Returns the owners that the rows of `device` may name.
 const std::vector<Owner>& RowOwners::OwnersOf(EntityId device) const {
   static const std::vector<Owner> none;
   const auto& by_entity = input_.owners.by_entity;

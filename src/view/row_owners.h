@@ -1,10 +1,10 @@
-// Who stands on the DCGM rows of a device: pods and batch jobs, as labels.
+// Determines the owners on the DCGM rows of a device: pods and batch jobs, as labels.
 //
-// dcgm-exporter has one row per device, and copies of it where a device is shared: one per job, one
-// per container that has it by a claim, and with virtual GPUs one per container and replica. Copies
-// carry the device's number, but for the two fields that can be told apart by pod (IsPerPodField):
-// there the device keeps a row of its own and each pod has one with its own number.  Pure; borrows
-// the input; the tick thread uses it.
+// dcgm-exporter has one row per device.  A shared device has copies of the row: one per job, one
+// per container that has the device by a claim, and with virtual GPUs one per container and
+// replica.  The copies have the number of the device.  The two fields that can be measured per pod
+// (IsPerPodField) are different: the device keeps its own row, and each pod has a row with its own
+// number.  Borrows the input; used on the tick thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace podgpu {
 
 using Attributes = std::map<std::string, std::string>;  // std::string orders by bytes.
 
-// The names of labels that changed with dcgm-exporter's 2.0 (`use_old_namespace`: the ones before).
+// The label names that dcgm-exporter 2.0 changed (`use_old_namespace`: the older names).
 struct LabelNames {
   const char* uuid;
   const char* pod;
@@ -27,13 +27,13 @@ struct LabelNames {
   const char* container;
 };
 
-// One row of a device, as far as it is about owners.
+// The owner part of one row of a device.
 struct RowOwner {
   Attributes attributes;
-  // Which metrics have this row.
+  // The metrics that have this row.
   enum class Metrics : uint8_t { kAll, kPerPod, kNotPerPod } metrics = Metrics::kAll;
-  // With virtual GPUs: one of the pods that share the device.  Its rows of per-pod fields have the
-  // pod's number.
+  // With virtual GPUs: one of the pods that share the device.  In rows of per-pod fields the number
+  // is the pod's own.
   const Owner* pod = nullptr;
 };
 
@@ -43,11 +43,11 @@ class RowOwners {
 
   const LabelNames& names() const { return names_; }
 
-  // The rows of `device`, a GPU or instance; one without attributes where it has no owner.
+  // Returns the rows of `device`, a GPU or instance; one row without attributes if it has no owner.
   std::vector<RowOwner> Of(EntityId device) const;
 
-  // With the labels of the pod that has `device`.  What is on the row already keeps its name: a pod
-  // label that would take it is left out, since no name may stand twice on a row.
+  // Returns `labels` with the labels of the pod that has `device`.  A pod label whose name is
+  // already on the row is left out: a label name must not occur twice.
   Attributes WithPodLabels(Attributes labels, EntityId device) const;
 
  private:
@@ -63,7 +63,7 @@ class RowOwners {
   LabelNames names_;
 };
 
-// Whether `field_id` is told apart by pod where virtual GPUs are asked for: utilisation (203) and
+// Returns whether rows of `field_id` have per-pod numbers with virtual GPUs: utilisation (203) and
 // used memory (252), as in dcgm-exporter.
 bool IsPerPodField(uint16_t field_id);
 

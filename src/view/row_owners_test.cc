@@ -41,7 +41,7 @@ std::shared_ptr<const Topology> WholeGpuAndInstances() {
   return topology;
 }
 
-// A node whose rows of one field are asked for.
+// A node, and the rows of one of its fields.
 class SharedNode {
  public:
   explicit SharedNode(std::string_view csv) : counters_(CountersOf(csv)) {
@@ -55,7 +55,7 @@ class SharedNode {
     allocations_.push_back({"ns", pod, container, resource, device_id});
   }
 
-  // What stands behind the labels of the device, and the number: `"gpu 0: pod=a 41"`.
+  // Returns the owner labels of each row and the number: `"gpu 0: pod=a 41"`.
   std::vector<std::string> Rows() {
     Grid grid = FilledGrid(topology, FieldsOf(counters_));
     for (size_t row = 0; row < grid.fields().size(); ++row) {
@@ -118,7 +118,7 @@ std::string PodRow(const std::string& device, const std::string& vgpu) {
          (vgpu.empty() ? "" : ",vgpu=\"" + vgpu + "\"") + "} 41";
 }
 
-// Every form of id in virtual mode: the row has the pod, and the replica where the id names one.
+// Each form of device id in virtual mode: the row has the pod, and the replica if the id names one.
 TEST(VirtualGpus, EveryFormOfIdPutsThePodOnItsRow) {
   struct Case {
     std::string device_id, resource, device, vgpu;
@@ -154,7 +154,7 @@ TEST(VirtualGpus, EveryFormOfIdPutsThePodOnItsRow) {
   }
 }
 
-TEST(VirtualGpus, EachReplicaHasACopyAndTheRowOfTheDeviceIsGone) {
+TEST(VirtualGpus, EachReplicaHasACopyInsteadOfTheRowOfTheDevice) {
   SharedNode node(kTemperatureCsv);
   node.Give("b", kWhole + "::10");
   node.Give("a", kWhole + "::2");
@@ -173,7 +173,7 @@ TEST(VirtualGpus, AContainerThatHasADeviceTwiceIsOneRow) {
   EXPECT_EQ(node.Rows().size(), 3U);
 }
 
-TEST(VirtualGpus, TheUidStandsOnCopiesWhenAskedForAndPodLabelsNever) {
+TEST(VirtualGpus, CopiesHaveTheUidIfRequestedButNeverPodLabels) {
   SharedNode node(kTemperatureCsv);
   node.options.pod_uid = true;
   node.options.use_old_namespace = true;
@@ -190,7 +190,7 @@ TEST(VirtualGpus, NothingIsCopiedWithoutKubernetes) {
   EXPECT_EQ(node.Rows()[0], "gpu 0: } 41");
 }
 
-// Jobs come after pods: each of them with each.
+// There is a row for each pair of pod and job; pods are the outer loop.
 TEST(VirtualGpus, EachCopyHasEachJob) {
   SharedNode node(kTemperatureCsv);
   node.Give("a", kWhole + "::0");
@@ -209,8 +209,8 @@ TEST(VirtualGpus, EachCopyHasEachJob) {
   EXPECT_EQ(of_temperature, 4U);
 }
 
-// A number that is not known is absent, never the device's under the name of a pod.
-TEST(VirtualGpus, WithoutProcessesTheTwoFieldsHaveTheRowOfTheDeviceAlone) {
+// An unknown number is absent; the number of the device never appears with the labels of a pod.
+TEST(VirtualGpus, WithoutProcessesTheTwoFieldsHaveOnlyTheRowOfTheDevice) {
   for (const char* const csv :
        {"DCGM_FI_DEV_GPU_UTIL,gauge,u\n", "DCGM_FI_DEV_FB_USED,gauge,f\n"}) {
     SharedNode node(csv);
@@ -224,14 +224,14 @@ TEST(VirtualGpus, WithoutProcessesTheTwoFieldsHaveTheRowOfTheDeviceAlone) {
   }
 }
 
-TEST(VirtualGpus, EachPodHasItsOwnNumberWhereItIsKnown) {
+TEST(VirtualGpus, EachPodHasItsOwnNumberIfItIsKnown) {
   SharedNode node("DCGM_FI_DEV_FB_USED,gauge,f\n");
   node.options.use_old_namespace = true;
   node.Give("a", kWhole + "::0");
   node.Give("b", kWhole + "::1");
   node.Give("c", kWhole + "::2");
   node.slots = PodSlots{{{kUsedMemory, 0, "ns", "a"}, 1},
-                        {{kUtilisation, 0, "ns", "b"}, 0},  // Of the other field.
+                        {{kUtilisation, 0, "ns", "b"}, 0},  // For the other field.
                         {{kUsedMemory, 0, "ns", "c"}, 2}};
   node.slot_values = {Value::OfInt64(7), Value::OfInt64(2'048),
                       Value::OfAbsence(Absence::kNotPermitted)};
@@ -290,7 +290,7 @@ std::vector<Attributes> RowsOf(std::vector<Owner> owners, const ViewOptions& opt
 TEST(ClaimRows, NameTheClaimOfEachContainer) {
   ViewOptions options;
   options.kubernetes = true;
-  options.pod_uid = true;  // Not on rows of claims, as in the original.
+  options.pod_uid = true;  // Not on rows of claims, as in dcgm-exporter.
   Attributes expected = {{"container", "c"},
                          {"dra_claim_name", "claim1"},
                          {"dra_claim_namespace", "ml"},
@@ -312,7 +312,7 @@ TEST(ClaimRows, NameTheClaimOfEachContainer) {
   EXPECT_EQ(old.at("pod_name") + old.at("pod_namespace") + old.at("container_name"), "ansc");
 }
 
-TEST(ClaimRows, AreNotThereWithVirtualGpusOrWithoutKubernetes) {
+TEST(ClaimRows, DoNotExistWithVirtualGpusOrWithoutKubernetes) {
   ViewOptions options;
   options.kubernetes = true;
   options.virtual_gpus = true;

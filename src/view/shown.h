@@ -1,7 +1,8 @@
-// Which lines of a family of states or reasons are on the page: a column of the tables of families.
+// Decides when a line of a family of states or reasons is on the page; a column of the tables of
+// families.
 //
-// Most states never hold, and a line that is always 0 costs its reader as much as one that tells
-// something.  A state that has held keeps its line, so that its end shows as 0 and not as a gap.
+// Most states never become active, and a series that is always 0 costs Prometheus as much as any
+// other.  A state that has been active keeps its line, so its end shows as 0 and not as a gap.
 // Plain data; any thread.
 #pragma once
 
@@ -11,7 +12,7 @@ namespace podgpu {
 
 enum class Shown : uint8_t {
   kAlways,
-  kOnceSeen,   // From the first time that the number is not 0 until podgpu ends.
+  kOnceSeen,   // From the first number that is not 0 until podgpu ends.
   kWhileSeen,  // Only while the number is not 0.
 };
 

@@ -9,7 +9,7 @@ namespace {
 constexpr uint64_t kBytesPerMib = uint64_t{1} << 20U;
 constexpr std::string_view kTotal = "total";
 
-// The numbers of a user: two for each card, then these.
+// The numbers of one container: two for each card, then these.
 enum UserSlot : uint8_t { kMemoryInAll, kSmInAll, kMemoryAsked, kCardsAsked };
 constexpr uint32_t kSlotsPerUser = 4;
 constexpr uint32_t kSlotsPerCard = 2;
@@ -17,7 +17,7 @@ constexpr uint32_t kSlotsPerCard = 2;
 struct VcudaMeasure {
   std::string_view name, help, label;
   bool by_card;
-  uint8_t of_card;  // Its slot among those of a card.
+  uint8_t of_card;  // Its index among the slots of a card.
   UserSlot in_all;
 };
 constexpr std::array<VcudaMeasure, 4> kVcudaMeasures = {{
@@ -41,7 +41,7 @@ uint32_t SlotsOf(const CardUser& user) {
   return static_cast<uint32_t>(user.cards.size()) * kSlotsPerCard + kSlotsPerUser;
 }
 
-// The labels in the alphabet's order, as gpu-manager prints them.
+// Labels in alphabetical order, as gpu-manager prints them.
 std::string LabelsOfUser(const CardUser& user, const std::string& node, std::string_view name,
                          const std::string& value) {
   std::vector<Label> labels = {{"container_name", user.container},
@@ -62,7 +62,7 @@ Value OrUnknownCount(std::optional<uint64_t> number) {
                 : Value::OfAbsence(Absence::kNoData);
 }
 
-// Nothing where one of the cards does not tell its memory, or none is known.
+// Empty if the memory of a card is not known, or there is no card.
 std::optional<double> MemoryAskedMib(const CardsAsked& asked, const Grid& grid) {
   if (asked.memory_mib) {
     return asked.memory_mib;

@@ -50,7 +50,7 @@ class VcudaView : public ::testing::Test {
   std::shared_ptr<Grid> grid_;
 };
 
-// With C for the label of the container, and N for those of namespace, node and pod.
+// C stands for the label of the container, N for the labels of namespace, node and pod.
 std::string Shortened(std::string page) {
   const std::pair<std::string_view, std::string_view> words[] = {
       {R"(container_name="main")", "C"},
@@ -89,7 +89,7 @@ container_request_gpu_utilization{C,N,req_of_gpu="total"} 2
 )");
 }
 
-TEST_F(VcudaView, WithoutAnAmountTheMemoryOfTheCardsIsAskedFor) {
+TEST_F(VcudaView, WithoutAnAmountTheRequestIsTheMemoryOfTheCards) {
   const auto page = [&](std::vector<EntityId> of, double share) {
     return Page(
         {User("main", {}, {.cards = 0.5, .memory_of = std::move(of), .memory_share = share})},
@@ -99,12 +99,12 @@ TEST_F(VcudaView, WithoutAnAmountTheMemoryOfTheCardsIsAskedFor) {
   EXPECT_NE(page({{0}}, 1).find(end + "24576\n"), std::string::npos);
   EXPECT_NE(page({{0}, {1}}, 1).find(end + "65536\n"), std::string::npos);
   EXPECT_NE(page({{1}}, 0.25).find(end + "10240\n"), std::string::npos);
-  EXPECT_EQ(page({}, 1).find(end), std::string::npos) << "nobody knows which card";
+  EXPECT_EQ(page({}, 1).find(end), std::string::npos) << "the card is not known";
   grid_->at(FieldRow{0}, {1}) = Value::OfAbsence(Absence::kDeviceLost);
-  EXPECT_EQ(page({{0}, {1}}, 1).find(end), std::string::npos) << "nor half of a sum";
+  EXPECT_EQ(page({{0}, {1}}, 1).find(end), std::string::npos) << "no partial sum";
 }
 
-TEST_F(VcudaView, WhatIsNotKnownHasNoLineAndNoTotal) {
+TEST_F(VcudaView, AnUnknownNumberHasNoLineAndNoTotal) {
   const std::vector<CardUser::Card> cards = {{0, DeviceNumber{0}}, {1, std::nullopt}};
   const std::string page = Page({User("main", cards, {.cards = std::nullopt})},
                                 {{{.memory_bytes = kGibOfCard, .sm_percent = std::nullopt},
@@ -118,7 +118,7 @@ TEST_F(VcudaView, WhatIsNotKnownHasNoLineAndNoTotal) {
   EXPECT_EQ(Page({stranger}, {{CardUse(), CardUse()}}).find("container_gpu"), std::string::npos);
 }
 
-TEST_F(VcudaView, AContainerWithoutACardHasItsRequestAlone) {
+TEST_F(VcudaView, AContainerWithoutACardHasOnlyItsRequest) {
   const std::string page = Page({User("side", {}, {.cards = 0, .memory_mib = 0})}, {{}});
   EXPECT_EQ(page.find("container_gpu"), std::string::npos);
   EXPECT_NE(page.find(",req_of_gpu=\"total\"} 0\n"), std::string::npos) << page;

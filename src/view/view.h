@@ -1,9 +1,10 @@
-// The ways of saying what a snapshot holds: one function per system that podgpu takes the place of.
+// The views: each writes the content of a snapshot in the names and labels of one system that
+// podgpu replaces, or in its own.
 //
-// A view writes families, names, label schemes and units into a PlanBuilder, once per epoch.  It
-// collects nothing and keeps nothing: its input is the topology, the owners, the layout of the grid
-// and the user's counters.  Which views stand on which path is exporter/routes.cc.  Pure functions;
-// the tick thread calls them.
+// A view adds families, names, labels and units to a PlanBuilder, once per epoch.  It collects
+// nothing and keeps nothing: its input is the topology, the owners, the layout of the grid and the
+// user's counters. exporter/routes.cc decides which path serves which views.  Pure functions;
+// called on the tick thread.
 #pragma once
 
 #include <cstddef>
@@ -29,14 +30,14 @@ struct ViewOptions {
   std::string hostname_label = "Hostname";  // Or "hostname" (main branch since 2026-05-12).
   bool use_old_namespace = false;           // uuid, pod_name, pod_namespace, container_name.
   bool replace_blanks_in_model_name = false;
-  bool kubernetes = false;      // -k: DCGM rows carry their single owner.
-  bool pod_uid = false;         // Likewise its uid, empty while it is not known.
-  bool virtual_gpus = false;    // With it: a copy of each row for each of several owners.
+  bool kubernetes = false;      // -k: DCGM rows have their owner, if there is exactly one.
+  bool pod_uid = false;         // With -k: also the owner's uid, empty while it is not known.
+  bool virtual_gpus = false;    // With -k: a copy of each row for each of several owners.
   DeviceSelections selections;  // -d, -s, -p: the rows of the DCGM view.
 };
 
-// Which slot holds what the processes of one pod use of one device: percent of its time for field
-// 203, MiB of its memory for 252.
+// Key of the slot with the use of one device by the processes of one pod: percent of its time for
+// field 203, MiB of its memory for 252.
 struct PodSlotKey {
   uint16_t field_id = 0;
   uint16_t device = 0;  // Column of the GPU or instance.
@@ -46,18 +47,18 @@ struct PodSlotKey {
 };
 using PodSlots = std::map<PodSlotKey, uint32_t>;
 
-// What every view may look at.  All borrowed for the call.
+// The input of every view.  Borrowed for the call.
 struct ViewInput {
   const Grid& grid;  // Layout, topology, and the values of label fields.
   const Owners& owners;
   const std::vector<Counter>& counters;
   const ViewOptions& options;
-  const PodSlots* pod_slots = nullptr;  // Null where processes are not looked at.
-  uint32_t first_finding_slot = 0;      // Of this view's findings (finding_slots.h).
-  const HeldMeasures* held = nullptr;   // Null: none has held yet.
+  const PodSlots* pod_slots = nullptr;  // Null if processes are not read.
+  uint32_t first_finding_slot = 0;      // First slot of this view's findings (finding_slots.h).
+  const HeldMeasures* held = nullptr;   // Null: none has been active yet.
 };
 
-// A family whose numbers the tick computes itself: slot values, with ready labels.
+// A family whose numbers the tick computes itself: slot values with rendered labels.
 struct SlotSeries {
   std::vector<Label> labels;
   uint32_t slot = 0;
@@ -67,38 +68,38 @@ struct SlotFamily {
   std::vector<SlotSeries> series;
 };
 
-// dcgm-exporter's rows: GPUs and MIG instances, then switches,
-// links, CPUs, cores.  Returns how many numbers of single pods it leaves out, since `pod_slots` has
-// none for them.
+// Adds dcgm-exporter's rows: GPUs and MIG instances, then switches, links, CPUs, cores.  Returns
+// how many numbers of single pods it left out because `pod_slots` does not have them.
 size_t AddDcgmView(const ViewInput& input, PlanBuilder& plan);
 
-// What everybody needs to know of devices besides DCGM's numbers: which there are, who holds them,
-// which XIDs they had.  The view core, and the beginning of the view native.
+// Adds the view core: which devices there are, which containers hold them, and which XIDs they had.
+// It is also the beginning of the view native.
 void AddCoreView(const ViewInput& input, PlanBuilder& plan);
 
-// The rest of the view native: families in base units over the values that DCGM's names have too,
-// with the labels of identity only.
+// Adds the rest of the view native: families in base units with identity labels only.  They have
+// the same values as families with DCGM's names.
 void AddMeasures(const ViewInput& input, PlanBuilder& plan);
 
-// The per-pod page of pod-gpu-metrics-exporter: 39 names of the 1.x
-// exporter on whole GPUs, with the labels gpu and uuid, and with the pod's where one container has
-// the device and `with_pods` asks for it.
+// Adds the page of pod-gpu-metrics-exporter: 39 families of dcgm-exporter 1.x for whole GPUs, with
+// the labels gpu and uuid.  With `with_pods`, a device of exactly one container also has the labels
+// of its pod.
 void AddLegacyView(const ViewInput& input, bool with_pods, PlanBuilder& plan);
 
-// The field ids that the legacy view shows, ascending; the five of profiling only if `profiling`.
+// Returns the field ids of the legacy view, ascending; the five of profiling only if `profiling`.
 std::vector<uint16_t> LegacyFieldIds(bool profiling);
 
-// Families of slot values: self metrics and device states.
+// Adds families of slot values: self metrics and device states.
 void AddSlotFamilies(const std::vector<SlotFamily>& families, PlanBuilder& plan);
-// How many slots they have.
+// Returns how many slots they have.
 uint32_t CountSlots(const std::vector<SlotFamily>& families);
 
-// The field ids that the views core and native read, ascending.  The exporter watches them besides
-// the user's counters.
+// Returns the field ids that the views core and native read, ascending.  The exporter watches them
+// in addition to the user's counters.
 std::vector<uint16_t> CoreFieldIds();
 std::vector<uint16_t> NativeFieldIds();
 
-// Name, type, unit and help of every family of AddCoreView and AddMeasures, for docs/metrics.md.
+// Returns name, type, unit and help of every family of AddCoreView and AddMeasures, for
+// docs/metrics.md.
 std::vector<Family> CoreFamilies();
 std::vector<Family> MeasureFamilies();
 

@@ -1,5 +1,6 @@
-// What an epoch and a tick cost at four sizes: the plan built anew, the page rendered in both
-// formats and compressed, beside a memcpy of the same bytes.  Per-series figures are counters.
+// Measures the cost of an epoch and of a tick at four sizes: building a new plan, rendering the
+// page in both formats and compressing it, compared with a memcpy of the same bytes.  The counters
+// show the cost per series.
 #include <cstring>
 #include <set>
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr size_t kFieldCount = 60;
 
-// The default counters, then as many more numeric fields of GPUs as make 60.
+// The default counters, filled up with other numeric GPU fields to 60.
 std::vector<Counter> SixtyCounters() {
   std::vector<Counter> counters = CountersOf(DefaultCountersCsv());
   std::erase_if(counters, [](const Counter& counter) { return counter.is_label(); });
@@ -40,7 +41,8 @@ std::vector<Counter> SixtyCounters() {
   return counters;
 }
 
-// A pod on each device; on every second one of a large node eight share it: 504 pods on 112.
+// A pod on each device.  On a large node eight pods share every second device: 504 pods on 112
+// devices.
 Owners PodsOf(const Topology& topology, bool large) {
   Owners owners = OwnersFor(topology, 1);
   if (large) {

@@ -191,11 +191,12 @@ struct XidActionRow {
   std::string_view action;
 };
 
-// Ascending.  Codes that are not here are to be investigated.  After NVIDIA's catalogue of XIDs
-// for Ampere and newer (docs.nvidia.com/deploy/xid-errors, its immediate action, read 2026-11): to
-// ignore is none here, to restart a VM or a machine is reboot_node.  Where the catalogue has a
-// workflow in place of an action, what its text says clears the error: a reset for 48 and 74.
-// 43 and 45 ask nothing of the GPU, but a program has ended by them.
+// Ascending.  Codes outside the table get "investigate".  The source is NVIDIA's catalogue of XIDs
+// for Ampere and newer (docs.nvidia.com/deploy/xid-errors, column "immediate action", read
+// 2026-11). "Ignore" is none here; "restart VM" and "restart machine" are reboot_node.  If the
+// catalogue has a workflow instead of an action, the table has the action that its text recommends:
+// a reset for 48 and 74. 43 and 45 need nothing for the GPU, but a program has ended because of
+// them.
 constexpr std::string_view kNone = "none";
 constexpr std::string_view kApp = "restart_app";
 constexpr std::string_view kReset = "reset_gpu";

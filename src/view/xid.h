@@ -1,7 +1,7 @@
-// What an XID code means, in the words that dcgm-exporter puts into its `err_msg` label, and what
-// is to be done about it.
+// The meaning of an XID code, as dcgm-exporter writes it into its `err_msg` label, and the
+// recommended action.
 //
-// Dashboards match these words, so they are kept exactly, odd ones included.  Codes outside the
+// Dashboards match these texts, so they are kept exactly, including odd ones.  Codes outside the
 // table are "Unknown Error".  Pure data; any thread.
 #pragma once
 
@@ -12,8 +12,9 @@ namespace podgpu {
 
 std::string_view XidText(int64_t code);
 
-// "none", "restart_app", "reset_gpu" or "reboot_node"; "investigate" where that is not told by the
-// code alone.  A first step, not a diagnosis: the same code again on one GPU asks for more.
+// Returns "none", "restart_app", "reset_gpu" or "reboot_node"; "investigate" if the code alone does
+// not decide.  It is a first step, not a diagnosis: a code that comes again on the same GPU needs
+// more.
 std::string_view XidAction(int64_t code);
 
 }  // namespace podgpu

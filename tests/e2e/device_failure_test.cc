@@ -297,7 +297,7 @@ TEST_F(DeviceSelectionFailure, AMissingSelectedGpuIsAWarningAndTheNodeIsReady) {
   EXPECT_NE(exporter_->Get("/").find(warning), std::string::npos) << exporter_->Get("/");
   EXPECT_EQ(Page().Value("podgpu_config_warnings"), 1);
   EXPECT_FALSE(Page().Has("DCGM_FI_DEV_GPU_TEMP"));
-  EXPECT_NE(AwaitLog({"level=WARN", "a part of the configuration serves nothing",
+  EXPECT_NE(AwaitLog({"level=WARN", "configuration entry has no effect",
                       "couldn't find requested GPU ID '5'", "Correct --devices (-d)"}),
             "");
   EXPECT_EQ(CountLog("requested GPU ID '5'"), 1) << exporter_->process().output();

@@ -77,7 +77,7 @@ TEST(SimulatedFleet, IsFoundByTheEndpointsOfAService) {
       {"KUBERNETES_SERVICE_HOST=127.0.0.1", "KUBERNETES_SERVICE_PORT=" + std::to_string(api.port()),
        "PODGPU_SERVICE_ACCOUNT_DIR=" + folder.path()});
   ASSERT_TRUE(
-      cluster.AwaitLine("it calls itself \\\"gpu-node-0002\\\" and is known as "
+      cluster.AwaitLine("the node calls itself \\\"gpu-node-0002\\\" but is known as "
                         "\\\"gpu-node-0003\\\""))
       << cluster.output();
   PutEndpoints(api, "gpu-node-0002", PortIn(nodes));

@@ -76,7 +76,8 @@ TEST_F(NvmlAlone, RefusesChangesByOtherSites) {
                                "podgpu_http_rejected_total{reason=\"foreign_host\"} 1\n"));
   EXPECT_EQ(DeviceSeries(), before);
   const std::string page = exporter_->Get("/");
-  EXPECT_NE(page.find("2 from another site, 1 by a name that is not ours"), std::string::npos);
+  EXPECT_NE(page.find("2 from another site, 1 with a host name that is not allowed"),
+            std::string::npos);
   EXPECT_NE(page.find("--web-enable-control without --web-config-file"), std::string::npos);
   EXPECT_TRUE(exporter_->Get("/readyz").starts_with("ready"));
   Child& process = exporter_->process();

@@ -1,4 +1,4 @@
-// The fleet page: asks for the JSON, keeps what is seen in the address, and passes keys and pointer on.
+// The fleet page: requests the JSON, keeps the view in the URL, and handles keys and pointer.
 import {BIN_WORDS, FREE, IDLE, LOST, NO_BIN, SILENT, USED, countKinds, decode, facts, gibibytes, holders, idleRanking, orderOf, sentence, span} from './fleet_model.js';
 import {matchAll, namespaceIn, parse, withNamespace} from './fleet_filter.js';
 import {FleetMap, swatch} from './fleet_map.js';
@@ -11,9 +11,9 @@ const map = new FleetMap(by('map'), by('scroller'), by('spacer'));
 
 let json = null, etag = '', serverOffsetS = 0, fleet = null, order = [], matches = null, timer = 0;
 let lastOk = 0, isPaused = false, page = 0;
-let cursor = null;  // {node, gpu} where the arrow keys have led; null: what the address names.
-let pointer = null;  // Where the pointer is on the map.
-// All that is seen, as it stands in the address.
+let cursor = null;  // {node, gpu} chosen with the arrow keys; null: the GPU in the URL.
+let pointer = null;  // The position of the pointer on the map.
+// The whole view, as it is in the URL.
 let seen = {};
 
 const DEFAULTS = {q: '', sort: 'idle', cell: '', idle: '0', node: '', gpu: '', view: ''};
@@ -61,7 +61,7 @@ async function poll() {
     const answer = await fetch('api/v1/fleet', {cache: 'no-store', headers: etag ? {'If-None-Match': etag} : {}});
     if (answer.status === 200) {
       const next = await answer.json();
-      if (next.schema !== 1) throw new Error('this page is of another release; load it again');
+      if (next.schema !== 1) throw new Error('this page belongs to another release; reload it');
       [json, etag] = [next, answer.headers.get('ETag') ?? ''];
     } else if (answer.status !== 304) {
       throw new Error(`it answers ${answer.status}`);
@@ -88,7 +88,7 @@ function refresh() {
   render();
 }
 
-// -- what is seen
+// -- the view
 
 function render() {
   if (fleet === null) return;
@@ -106,7 +106,8 @@ function render() {
   keepFocus(by('ranking'), renderRanking);
 }
 
-// The GPU of that name; the first of its node where it has none of that number; -1 without such a node.
+// The index of that GPU; the first GPU of the node if it has no such number; -1 without such a
+// node.
 function indexOf({node: name, gpu}) {
   const node = fleet.nodes.find((one) => one.name === name);
   if (name === '' || node === undefined) return -1;
@@ -151,12 +152,12 @@ function renderCounts() {
   const duplicates = fleet.nodes.filter((node) => node.state === 'duplicate');
   by('duplicates').hidden = duplicates.length === 0;
   by('duplicates').textContent = duplicates.length === 0 ? '' :
-    `Error: ${duplicates.length} of the nodes bear the name of another. ${duplicates[0].detail}`;
+    `Error: ${duplicates.length} nodes have the name of another node. ${duplicates[0].detail}`;
   const lost = counts[LOST] > 0 ? `${counts[LOST]} lost - ` : '';
   document.title = `${lost}${counts[IDLE]} idle of ${gpus} GPUs - podgpu fleet`;
 }
 
-// Of the GPU under the pointer, else of the one at the cursor.
+// Shows the GPU under the pointer, else the one at the cursor.
 function renderDetail() {
   const under = pointer === null || seen.view === 'table' ? -1 : map.at(pointer.x, pointer.y);
   const i = under < 0 ? map.cursor : under;
@@ -184,7 +185,7 @@ function row(cells, heads = 1) {
   return made;
 }
 
-// Makes the content of a part anew, with the focus where it was.
+// Replaces the content of an element and keeps the focus.
 function keepFocus(part, make) {
   const focused = part.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   make();
@@ -202,11 +203,11 @@ function button(text, act, attributes = {}) {
 function renderRanking() {
   const pods = idleRanking(fleet, matches);
   if (pods.length === 0) {
-    by('ranking').replaceChildren(element('p', 'No GPU that is held is known to do nothing.'));
+    by('ranking').replaceChildren(element('p', 'No GPU with an owner is known to be idle.'));
     return;
   }
   const table = document.createElement('table');
-  table.append(element('caption', `By GPU-hours, since the cluster role watches${pods.length > MOST_RANKED ? `; ${pods.length - MOST_RANKED} more` : ''}`));
+  table.append(element('caption', `By GPU-hours, since the cluster role started${pods.length > MOST_RANKED ? `; ${pods.length - MOST_RANKED} more` : ''}`));
   const head = table.createTHead().insertRow();
   for (const [text, kind] of [['Pod'], ['GPUs', 'number'], ['idle for', 'number'], ['memory', 'number'], ['GPU-h', 'number']]) {
     head.append(element('th', text, {scope: 'col', ...(kind ? {class: kind} : {})}));
@@ -271,9 +272,9 @@ function renderTable() {
   by('table').replaceChildren(table, links);
 }
 
-// -- hands on it
+// -- input
 
-// What is typed while a frame is waited for is one change.
+// Everything typed before the next frame is one change.
 let typed = null;
 by('filter').addEventListener('input', (event) => {
   if (typed === null) requestAnimationFrame(() => { const q = typed; [typed, page] = [null, 0]; set({q}); });

@@ -1,4 +1,5 @@
-// The filter's words: and-ed, "-" negates, quotes keep blanks together.  A bad word is named and passed over.
+// Parses the filter: all words must match, "-" negates, quotes keep blanks.  A bad word is reported
+// and ignored.
 import {FREE, IDLE, KIND_WORDS, USED} from './fleet_model.js';
 
 const UNITS_S = {s: 1, m: 60, h: 3600, d: 86400};
@@ -24,7 +25,7 @@ export function parse(text) {
   return {terms, errors};
 }
 
-// A Uint8Array with 1 for each GPU that all terms take.
+// A Uint8Array with 1 for each GPU that matches all terms.
 export function matchAll(fleet, terms) {
   const matches = new Uint8Array(fleet.count).fill(1);
   for (const term of terms) {
@@ -36,7 +37,7 @@ export function matchAll(fleet, terms) {
   return matches;
 }
 
-// Which entries of a table a word takes, looked up once per name instead of once per GPU.
+// The entries of a table that match a word, computed once per name instead of once per GPU.
 const within = (names, value) => names.map((name) => name.toLowerCase().includes(value));
 
 const tests = {
@@ -79,13 +80,13 @@ const tests = {
   },
 };
 
-// The only ns: word of a text, for the list of namespaces; "" where there is none.
+// The only ns: word of a text, for the list of namespaces; "" if there is none.
 export function namespaceIn(text) {
   const found = parse(text).terms.filter((term) => term.key === 'ns' && !term.not);
   return found.length === 1 ? found[0].value : '';
 }
 
-// `text` with that namespace in place of any other.
+// `text` with that namespace instead of any other.
 export function withNamespace(text, name) {
   const rest = text.split(/\s+/).filter((word) => word !== '' && !word.startsWith('ns:'));
   return (name === '' ? rest : [`ns:${name}`, ...rest]).join(' ');

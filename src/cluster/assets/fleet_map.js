@@ -1,12 +1,13 @@
-// The map of GPUs: one canvas as large as what is seen of it, filled through one pixel buffer, so that
-// 40,000 GPUs cost no more than the pixels.  No element per GPU; which one is under the pointer is
-// arithmetic.  Below NAMED_PX nodes are strips side by side, from there on a line each, with names.
+// The map of GPUs: one canvas of the size of the visible part, filled through one pixel buffer, so
+// 40,000 GPUs cost no more than the pixels.  There is no element per GPU; the GPU under the pointer
+// is computed.  Below NAMED_PX nodes are strips side by side; above, each node is a line with its
+// name.
 import {FREE, IDLE, LOST, NO_BIN, SILENT, holders, podNames} from './fleet_model.js';
 
 export const NAMED_PX = 12;
 const NAME_PX = 230, LINE_GAP_PX = 6, MOST_COLUMNS = 16, DIM = 0.2;
 
-// A colour of the style sheet, also a system colour, as the four bytes of a pixel.
+// Returns a colour of the style sheet, also a system colour, as the four bytes of a pixel.
 class Palette {
   constructor() {
     const probe = document.createElement('canvas');
@@ -68,7 +69,7 @@ export class FleetMap {
     this.sprites = [];
   }
 
-  // `order` is of nodes; `matches` has a 0 for each GPU that is dimmed.
+  // `order`: the order of the nodes; `matches` has a 0 for each GPU that is dimmed.
   show(fleet, order, matches, cell) {
     if (cell !== this.cell) this.sprites = [];
     Object.assign(this, {fleet, order, matches, cell});
@@ -110,7 +111,7 @@ export class FleetMap {
     };
   }
 
-  // The GPU at a point of the canvas, in CSS pixels; -1 where there is none.
+  // The GPU at a point of the canvas, in CSS pixels; -1 if there is none.
   at(cssX, cssY) {
     if (this.fleet === null) return -1;
     const x = Math.floor(cssX * this.scale) - this.left, y = Math.floor(cssY * this.scale) + this.top;
@@ -172,7 +173,7 @@ export class FleetMap {
     }
   }
 
-  // Cut to what fits.
+  // Shortens the text so it fits.
   write(text, x, y, room) {
     let shown = text;
     while (shown.length > 1 && this.context.measureText(shown).width > room) {
@@ -189,7 +190,7 @@ export class FleetMap {
     this.context.strokeRect(x - line / 2, y - this.top - line / 2, this.px + line, this.px + line);
   }
 
-  // Where a key leads from the cursor; undefined for a key that does not move it.
+  // The GPU that a key moves the cursor to; undefined for a key that does not move it.
   step(key) {
     const nodes = this.order.filter((node) => node.count > 0);
     if (nodes.length === 0) return undefined;

@@ -1,5 +1,5 @@
-// What /api/v1/fleet says (docs/api.md), as arrays to draw from, and in words.  Nothing here knows the
-// document or the network.
+// The data of /api/v1/fleet (docs/api.md), as arrays to draw from, and as text.  This file uses
+// neither the document nor the network.
 
 export const FREE = 0, USED = 1, IDLE = 2, LOST = 3, SILENT = 4, UNKNOWN = 5;
 export const KIND_WORDS = ['free', 'allocated', 'idle', 'lost', 'unresponsive', 'not known'];
@@ -72,7 +72,7 @@ export function holders(fleet, i) {
   if (hidden > 0) names.push(`${hidden} not shown`);
   if (names.length > 0) return names.join(', ');
   if (fleet.kind[i] === FREE) return 'free';
-  return fleet.kind[i] === LOST && fleet.nodes[fleet.node[i]].ownersKnown ? 'nobody' : 'not known';
+  return fleet.kind[i] === LOST && fleet.nodes[fleet.node[i]].ownersKnown ? 'none' : 'not known';
 }
 
 export function span(seconds) {
@@ -88,7 +88,7 @@ export function gibibytes(mib) {
   return (mib / 1024).toFixed(1);
 }
 
-// What is known of a GPU, as pairs of a name and a text.
+// The known facts of a GPU, as pairs of a name and a text.
 export function facts(fleet, i) {
   const columns = fleet.json.devices;
   const node = fleet.nodes[fleet.node[i]];
@@ -128,7 +128,7 @@ export function countKinds(fleet, matches) {
   return {counts, nodes: nodes.size};
 }
 
-// Pods that hold GPUs which do nothing, by GPU-hours of these spells, then by name.
+// Pods that hold idle GPUs, by GPU-hours of these idle spells, then by name.
 export function idleRanking(fleet, matches) {
   const columns = fleet.json.devices;
   const pods = new Map();

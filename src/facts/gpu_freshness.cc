@@ -1,8 +1,8 @@
-#include "facts/heard_gpus.h"
+#include "facts/gpu_freshness.h"
 
 namespace podgpu {
 
-DeviceState JudgeState(const Topology& topology, size_t index, const HeardGpus& heard,
+DeviceState JudgeState(const Topology& topology, size_t index, const GpuFreshness& freshness,
                        bool all_stale) {
   const DeviceState told = topology.gpus[index].state;
   if (all_stale) {
@@ -11,10 +11,10 @@ DeviceState JudgeState(const Topology& topology, size_t index, const HeardGpus& 
   if (told == DeviceState::kLost || index >= kMaxJudgedGpus) {
     return told;
   }
-  if (heard.unresponsive[index]) {
+  if (freshness.unresponsive[index]) {
     return DeviceState::kUnresponsive;
   }
-  return heard.awaited[index] ? DeviceState::kRecovering : told;
+  return freshness.awaited[index] ? DeviceState::kRecovering : told;
 }
 
 }  // namespace podgpu

@@ -1,4 +1,4 @@
-#include "health/device_states.h"
+#include "health/sample_state.h"
 
 #include <algorithm>
 
@@ -6,11 +6,12 @@ namespace podgpu {
 namespace {
 
 constexpr uint16_t kEventOfXid = 230;
-// The framebuffer's fields: a GPU that does not even tell its memory is no GPU that lacks a field.
+// The framebuffer fields.  Every healthy GPU reports its memory, so "not supported" is no excuse
+// here.
 constexpr uint16_t kFirstMemoryField = 250;
 constexpr uint16_t kLastMemoryField = 252;
 
-// Whether a GPU that is well may give no number of `field` for this reason.
+// Whether a healthy GPU may lack a number of `field` for this reason.
 bool IsExcuse(const Field& field, Absence absence) {
   const bool is_memory = field.id >= kFirstMemoryField && field.id <= kLastMemoryField;
   switch (absence) {
@@ -25,8 +26,8 @@ bool IsExcuse(const Field& field, Absence absence) {
   }
 }
 
-// Adds what the absent values of one column say; false when no more need be asked.
-bool AddAbsences(const Grid& grid, EntityId column, HeardVoice& heard) {
+// Adds what the absent values of one column tell; returns false when the verdict is final.
+bool AddAbsences(const Grid& grid, EntityId column, SampleVerdict& verdict) {
   const auto rows = static_cast<uint16_t>(grid.fields().size());
   for (uint16_t row = 0; row < rows; ++row) {
     const Field& field = *grid.fields()[row];
@@ -37,15 +38,17 @@ bool AddAbsences(const Grid& grid, EntityId column, HeardVoice& heard) {
     if (value.present()) {
       continue;  // A text.
     }
+    // Precedence: a stale value decides at once; else the first reason that is no excuse counts,
+    // else the first excuse.
     if (value.absence() == Absence::kStale) {
-      heard = {Voice::kStale, Absence::kStale};
+      verdict = {SampleState::kStale, Absence::kStale};
       return false;
     }
-    if (heard.voice == Voice::kExcused) {
+    if (verdict.state == SampleState::kExcused) {
       const bool is_excuse = IsExcuse(field, value.absence());
-      const bool is_first = !is_excuse || heard.reason == Absence::kNotRead;
-      heard.voice = is_excuse ? Voice::kExcused : Voice::kSilent;
-      heard.reason = is_first ? value.absence() : heard.reason;
+      const bool is_first = !is_excuse || verdict.reason == Absence::kNotRead;
+      verdict.state = is_excuse ? SampleState::kExcused : SampleState::kMissing;
+      verdict.reason = is_first ? value.absence() : verdict.reason;
     }
   }
   return true;
@@ -53,7 +56,7 @@ bool AddAbsences(const Grid& grid, EntityId column, HeardVoice& heard) {
 
 }  // namespace
 
-HeardVoice Hear(const Grid& grid, size_t index) {
+SampleVerdict JudgeSamples(const Grid& grid, size_t index) {
   const std::vector<Entity>& entities = grid.topology().entities;
   const auto begin = std::ranges::find(entities, index, &Entity::gpu);
   const auto first = static_cast<uint16_t>(begin - entities.begin());
@@ -62,16 +65,16 @@ HeardVoice Hear(const Grid& grid, size_t index) {
   };
   for (uint16_t column = first; is_of_gpu(column); ++column) {
     if (grid.HasCurrentNumbers(EntityId{column})) {
-      return {Voice::kSpeaks, Absence::kNotRead};
+      return {SampleState::kFresh, Absence::kNotRead};
     }
   }
-  HeardVoice heard;
+  SampleVerdict verdict;
   for (uint16_t column = first; is_of_gpu(column); ++column) {
-    if (!AddAbsences(grid, EntityId{column}, heard)) {
+    if (!AddAbsences(grid, EntityId{column}, verdict)) {
       break;
     }
   }
-  return heard;
+  return verdict;
 }
 
 }  // namespace podgpu

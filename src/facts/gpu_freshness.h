@@ -1,0 +1,38 @@
+// Which GPUs give fresh values, and the state of each GPU that follows from this and from what the
+// driver reports.
+//
+// The driver's state alone is not enough: it still lists a device as healthy when the samples of
+// the device have stopped or never started.  The tick updates GpuFreshness with each reading.
+// Plain data and a pure function.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+
+#include "sample/value.h"
+#include "topology/device_state.h"
+#include "topology/topology.h"
+
+namespace podgpu {
+
+// By index into Topology::gpus.  No node has this many GPUs, lost ones included; for GPUs beyond
+// the limit only the driver's state counts.
+inline constexpr size_t kMaxJudgedGpus = 256;
+using GpuSet = std::bitset<kMaxJudgedGpus>;
+
+// What all readings up to the newest tell about the GPUs of its topology.
+struct GpuFreshness {
+  GpuSet unresponsive;   // No fresh value for longer than is normal.
+  GpuSet awaited;        // No value in the newest readings; the next may have one.
+  GpuSet never_sampled;  // The awaited GPUs that never had a value.
+  GpuSet excused;        // No value, and none is expected.
+  std::array<Absence, kMaxJudgedGpus> reasons{};  // Of each GPU in one of the sets.
+  bool operator==(const GpuFreshness&) const = default;
+};
+
+// Returns the state of GPU `index`. `all_stale`: no reading has ended for too long.
+DeviceState JudgeState(const Topology& topology, size_t index, const GpuFreshness& freshness,
+                       bool all_stale);
+
+}  // namespace podgpu
