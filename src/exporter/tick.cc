@@ -232,7 +232,7 @@ void Tick::TakeClients(TickFacts& facts) {
     crowded_out_ = facts.clients.crowded_out();
     crowded_at_ = facts.now;
   }
-  facts.clients_crowd = crowded_at_ && facts.now - *crowded_at_ < kCrowdIsTold;
+  facts.clients_were_refused = crowded_at_ && facts.now - *crowded_at_ < kCrowdIsTold;
 }
 
 bool Tick::JudgeFacts() {

@@ -1,8 +1,9 @@
-// Which GPUs give fresh values, and the state that each GPU has by that and by the driver's word.
+// Which GPUs give fresh values, and the state of each GPU: it depends on those values and on what
+// the driver reports.
 //
-// The driver's word alone does not do: a device whose samples have stopped, or never begin, is
-// still listed as fine.  The tick fills HeardGpus from one reading after the other.  Plain data and
-// a pure function.
+// The driver's report alone is not enough: the driver still lists a device as healthy when its
+// samples have stopped or never begin.  The tick fills HeardGpus from each reading in turn.  Plain
+// data and a pure function.
 #pragma once
 
 #include <array>
@@ -15,22 +16,22 @@
 
 namespace podgpu {
 
-// By index into Topology::gpus.  More than any node has, lost ones included; those beyond are taken
-// at the driver's word.
+// By index into Topology::gpus.  More than any node has, lost GPUs included.  GPUs beyond this
+// limit have the state that the driver reports.
 inline constexpr size_t kMaxJudgedGpus = 256;
 using GpuSet = std::bitset<kMaxJudgedGpus>;
 
-// What all readings up to the newest say of the GPUs of its topology.
+// What all readings up to the newest one say about the GPUs of the newest topology.
 struct HeardGpus {
-  GpuSet unresponsive;  // No fresh value, and that is no passing matter.
-  GpuSet awaited;       // No value in the newest readings; the next may have one.
-  GpuSet unheard;       // Of these, those that never had one.
+  GpuSet unresponsive;  // No fresh value for longer than a short gap between samples.
+  GpuSet awaited;       // No value in the newest readings; the next one may have a value.
+  GpuSet unheard;       // The awaited GPUs that have never given a value.
   GpuSet excused;       // No value, and none can be expected.
-  std::array<Absence, kMaxJudgedGpus> reasons{};  // Of each GPU in one of the sets.
+  std::array<Absence, kMaxJudgedGpus> reasons{};  // Why a GPU in one of the sets has no value.
   bool operator==(const HeardGpus&) const = default;
 };
 
-// The state of GPU `index`, of which `heard` tells; `all_stale`: nothing is read any more.
+// Returns the state of GPU `index`.  `all_stale`: the whole reading is too old.
 DeviceState JudgeState(const Topology& topology, size_t index, const HeardGpus& heard,
                        bool all_stale);
 

@@ -262,7 +262,7 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.clients = facts.clients;
   basis.clients.open_connections = 0;
   basis.clients.requests = 0;
-  basis.clients_crowd = facts.clients_crowd;
+  basis.clients_crowd = facts.clients_were_refused;
   basis.config = facts.config;
   basis.text_file_failure = facts.text_files.failure;
   basis.dump_failure = facts.dumps ? facts.dumps->failure : nullptr;

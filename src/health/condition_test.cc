@@ -313,7 +313,7 @@ TEST(Condition, SaysHowClientsFare) {
   for (const Case& row : cases) {
     TickFacts facts = FactsOfNothing();
     facts.clients = row.clients;
-    facts.clients_crowd = row.crowd;
+    facts.clients_were_refused = row.crowd;
     EXPECT_EQ(Judge(BasisOf(facts)).parts[2],
               (PartCondition{"clients", row.state, std::string(row.detail)}));
   }
@@ -350,7 +350,7 @@ TEST(Condition, HasANewBasisWhenAndOnlyWhenASentenceChanges) {
       {"another selection", false, [](TickFacts& f) { f.excluded_gpus.set(1); }},
       {"a call that has returned", false, [](TickFacts& f) { f.awaits_reading = true; }},
       {"a bad request", false, [](TickFacts& f) { f.clients.bad_requests = 1; }},
-      {"a crowd", false, [](TickFacts& f) { f.clients_crowd = true; }},
+      {"a crowd", false, [](TickFacts& f) { f.clients_were_refused = true; }},
       {"another word of the kubelet", false,
        [](TickFacts& f) {
          auto pods = std::make_shared<PodFacts>(*f.pods);
