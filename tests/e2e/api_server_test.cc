@@ -95,7 +95,7 @@ TEST_F(OldKubelet, APodThatHasFinishedHoldsNothingWhereTheApiServerSaysSo) {
 TEST_F(OldKubelet, WithoutTheApiServerExplainSaysThatThisIsNotKnown) {
   Start(false);
   ASSERT_TRUE(AwaitPage(HoldsGpu0)) << exporter_->Get("/");
-  EXPECT_TRUE(exporter_->Await("/explain?gpu=0", "whether a pod that holds a device has finished"))
+  EXPECT_TRUE(exporter_->Await("/explain?gpu=0", "may have finished already"))
       << exporter_->Get("/explain?gpu=0");
 }
 
