@@ -49,7 +49,7 @@ constexpr ConformanceLine kDefects[] = {
     {"20", "DRA: one version of the API, claims of MIG devices match nothing",
      "UpstreamOwners.Claims", "v1 to v1beta1; a claim of an instance stands on its row"},
     {"21", "job files: read by every scrape; errors fail it",
-     "JobRefresherTest.ServesTheOtherFilesWhenOneCannotBeRead", "read at their own pace"},
+     "JobRefresherTest.UsesTheOtherFilesWhenOneCannotBeRead", "read at their own pace"},
     {"23", "ids of GPUs must be 0 to N-1", "Defects.IdsOfGpusMayHaveGaps", "any"},
     {"24", "GPUs that come and go are seen once",
      "DeviceFailure.AGpuThatFallsOffTheBusIsLostKeepsItsIdentityAndReturns",

@@ -200,7 +200,7 @@ TEST_F(FaultyApi, ARefusalThatPassesIsSoonForgotten) {
   EXPECT_TRUE(exporter_->Await("/", "pods is forbidden")) << What();
   EXPECT_TRUE(HasLabels(Page()));
   const auto line =
-      exporter_->process().AwaitLine("what the API server says has changed its state");
+      exporter_->process().AwaitLine("API server state changed");
   ASSERT_TRUE(line) << exporter_->process().output();
   EXPECT_EQ(exporter_->Fetch("/readyz").status, 200);
   node_.Command({"heal"});
