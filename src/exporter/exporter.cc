@@ -283,7 +283,7 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
                           : api_pods_ != nullptr   ? &api_pods_->facts()
                                                    : nullptr,
               .api_slices = api_slices_ != nullptr ? &api_slices_->facts() : nullptr,
-              .processes = processes_ != nullptr ? &processes_->feed() : nullptr}},
+              .processes = processes_ != nullptr ? &processes_->queue() : nullptr}},
             clock_, wakeup_),
       text_files_(options.text_files, tick_.snapshots(), text_file_counts_, clock_),
       dumps_(

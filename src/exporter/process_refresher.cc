@@ -100,7 +100,7 @@ Status ProcessRefresher::Open() {
 }
 
 Status ProcessRefresher::Read() {
-  std::unique_ptr<ProcessReading> reading = feed_.Begin();
+  std::unique_ptr<ProcessReading> reading = queue_.Begin();
   if (reading == nullptr) {
     return absl::OkStatus();
   }
@@ -116,13 +116,13 @@ Status ProcessRefresher::Read() {
   const std::string complaint = processes_->Complaint();
   Publish(complaint.empty() ? PartState::kOk : PartState::kDegraded,
           complaint.empty() ? processes_->Describe() : complaint);
-  feed_.Add(std::move(reading));
+  queue_.Add(std::move(reading));
   tick_.Nudge();
   return status;
 }
 
 void ProcessRefresher::Publish(PartState state, std::string detail) {
-  const std::shared_ptr<const ProcessFacts> published = feed_.facts().Get();
+  const std::shared_ptr<const ProcessFacts> published = queue_.facts().Get();
   const bool has_devices = processes_ != nullptr && current_.uuids != processes_->uuids();
   if (has_devices) {
     current_.uuids = processes_->uuids();
@@ -132,7 +132,7 @@ void ProcessRefresher::Publish(PartState state, std::string detail) {
   current_.state = state;
   current_.detail = std::move(detail);
   if (is_news || has_devices || current_.failures != published->failures) {
-    feed_.facts().Set(std::make_shared<const ProcessFacts>(current_));
+    queue_.facts().Set(std::make_shared<const ProcessFacts>(current_));
   }
   if (is_other_state) {
     Log(state == PartState::kOk ? LogLevel::kInfo : LogLevel::kWarn,

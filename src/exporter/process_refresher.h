@@ -20,7 +20,7 @@
 #include "exporter/call_guard.h"
 #include "exporter/device_control.h"
 #include "source/nvml/processes.h"
-#include "usage/process_feed.h"
+#include "usage/process_queue.h"
 
 namespace podgpu {
 
@@ -37,7 +37,7 @@ class ProcessRefresher {
   void Run(const std::stop_token& stop);
 
   CallGuard& guard() { return guard_; }
-  ProcessFeed& feed() { return feed_; }
+  ProcessQueue& queue() { return queue_; }
 
  private:
   // For how long the devices are to be let go of from now on.
@@ -59,7 +59,7 @@ class ProcessRefresher {
   std::optional<Instant> stayed_until_;       // The end of the last time that a device needed it.
   std::unique_ptr<NvmlProcesses> processes_;  // Null until NVML is found.
   ProcessFacts current_;
-  ProcessFeed feed_;
+  ProcessQueue queue_;
 };
 
 }  // namespace podgpu

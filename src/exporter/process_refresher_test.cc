@@ -43,15 +43,15 @@ class ProcessRefresherTest : public ::testing::Test {
     clock_.AwaitSleepers(1);
   }
   const ProcessFacts& facts() {
-    facts_ = refresher_->feed().facts().Get();
+    facts_ = refresher_->queue().facts().Get();
     return *facts_;
   }
   // How many readings have come since this was last asked.
   size_t Taken() {
     std::vector<std::unique_ptr<ProcessReading>> readings;
-    refresher_->feed().Take(readings);
+    refresher_->queue().Take(readings);
     const size_t count = readings.size();
-    refresher_->feed().GiveBack(readings);
+    refresher_->queue().GiveBack(readings);
     return count;
   }
   // Whether NVML is held.
@@ -89,10 +89,10 @@ TEST_F(ProcessRefresherTest, ReadsAtItsPaceAndSaysWhatItReads) {
 
 TEST_F(ProcessRefresherTest, MakesNoMoreThanTheTickTakes) {
   Start();
-  for (size_t i = 0; i < ProcessFeed::kMostWaiting + 10; ++i) {
+  for (size_t i = 0; i < ProcessQueue::kMostWaiting + 10; ++i) {
     Step();
   }
-  EXPECT_EQ(Taken(), ProcessFeed::kMostWaiting);
+  EXPECT_EQ(Taken(), ProcessQueue::kMostWaiting);
   Step();
   EXPECT_EQ(Taken(), 1U);
   EXPECT_EQ(facts().failures, 0U);

@@ -234,7 +234,7 @@ class SteadyNode {
   Published<Grid> grids_;
   Published<SourceStatus> source_;
   Published<PodFacts> pods_;
-  ProcessFeed processes_;
+  ProcessQueue processes_;
   const std::vector<std::shared_ptr<const ProcessIdentity>> identities_ = {Identity(1),
                                                                            Identity(2)};
   std::atomic<int> written_off_ = 0;

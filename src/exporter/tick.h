@@ -36,7 +36,7 @@
 #include "pages/write_counts.h"
 #include "ui/condition.h"
 #include "usage/naming_note.h"
-#include "usage/process_feed.h"
+#include "usage/process_queue.h"
 #include "usage/process_rows.h"
 #include "view/view.h"
 
@@ -68,7 +68,7 @@ struct ExtraSources {
   const WriteCounts* dumps = nullptr;
   const Published<ApiFacts>* api_pods = nullptr;
   const Published<ApiFacts>* api_slices = nullptr;
-  ProcessFeed* processes = nullptr;  // The tick takes from it.
+  ProcessQueue* processes = nullptr;  // The tick takes from it.
 };
 
 // Where a tick takes its facts from.  All outlive the Tick.

@@ -199,8 +199,7 @@ TEST_F(FaultyApi, ARefusalThatPassesIsSoonForgotten) {
   ASSERT_TRUE(AwaitUp(0)) << What();
   EXPECT_TRUE(exporter_->Await("/", "pods is forbidden")) << What();
   EXPECT_TRUE(HasLabels(Page()));
-  const auto line =
-      exporter_->process().AwaitLine("API server state changed");
+  const auto line = exporter_->process().AwaitLine("API server state changed");
   ASSERT_TRUE(line) << exporter_->process().output();
   EXPECT_EQ(exporter_->Fetch("/readyz").status, 200);
   node_.Command({"heal"});

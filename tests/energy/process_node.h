@@ -2,7 +2,7 @@
 // processes.
 //
 // NVML is the simulated library, opened as the program opens it; /proc is the node's own; opener,
-// refresher, feed, tick and views are the program's.  One thread drives all of it: Pass moves the
+// refresher, queue, tick and views are the program's.  One thread drives all of it: Pass moves the
 // node's clock, then has one reading and one page made.  Where device fields are asked for, they
 // are read by the program's source at a pace of their own.  While a fault has the driver hang,
 // readings are begun on threads of their own, so that time and pages go on.  So a test can ask
@@ -59,7 +59,7 @@ class ProcessNode {
   sim::TimeUs now() const { return run_->Now(); }
   // Civil time, in microseconds since 1970.
   int64_t stamp_us() const { return run_->StampUs(now()); }
-  const ProcessFacts& facts() { return *refresher_->feed().facts().Get(); }
+  const ProcessFacts& facts() { return *refresher_->queue().facts().Get(); }
   std::shared_ptr<const Snapshot> page() const { return tick_->snapshots().Get(); }
 
  private:
