@@ -28,7 +28,7 @@ constexpr ConformanceLine kVcuda[] = {
      "gpu-manager does not start"},
     {"listener", "`--query-addr`, `--query-port`",
      "Flags.TheListenerOfGpuManagerIsOffUnlessItIsNamed", "off unless one of them is given"},
-    {"listener", "`/metric`", "RoutesTest.GpuManagersListenerHasOnePageAndHintsAtIt",
+    {"listener", "`/metric`", "RoutesTest.GpuManagersListenerHasOnePageAndNamesItElsewhere",
      "`/graph`, `/usage`, `/version` and the profiler are not served"},
 };
 
