@@ -1,8 +1,8 @@
-// Withdraws the values of a reading that become too old while the source has fallen behind.
+// Withdraws the values of a reading that become too old while no new reading comes.
 //
-// The source withdraws what is old when it reads.  When no new reading comes, the tick takes the
-// last one through this, which gives a copy without the values that have become too old since.
-// Takes memory only then.  Tick thread only.
+// The source withdraws old values when it reads.  When the next reading is late, AgedGrid gives the
+// tick a copy of the last one without the values that have become too old since.  It allocates
+// memory only then.  Tick thread only.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ class AgedGrid {
   AgedGrid(std::chrono::milliseconds is_late_after, std::chrono::milliseconds stale_after)
       : is_late_after_(is_late_after), stale_after_(stale_after) {}
 
-  // `newest`, whose age is `age`, or that copy of it.
+  // Returns `newest`, whose age is `age`, or the copy without old values.
   std::shared_ptr<const Grid> Take(const std::shared_ptr<const Grid>& newest,
                                    std::chrono::milliseconds age);
 
@@ -27,7 +27,7 @@ class AgedGrid {
   const std::chrono::milliseconds is_late_after_;
   const std::chrono::milliseconds stale_after_;
   std::shared_ptr<const Grid> aged_from_;  // A published grid that has become old; else null.
-  std::shared_ptr<const Grid> aged_;       // The same without what has become too old.
+  std::shared_ptr<const Grid> aged_;       // The same grid without the values that are too old.
   GridPool aged_grids_;
 };
 

@@ -1,5 +1,5 @@
 // The whole program in one process, while the API server keeps a watch open and sends nothing on
-// it: no event, and not the bookmark of each minute either.
+// it: no event, and not even the usual bookmark each minute.
 #include <cstdlib>
 #include <filesystem>
 
@@ -60,7 +60,8 @@ class ApiSilence : public ::testing::Test {
   std::string Fetch(std::string_view path) {
     return LoopbackClient(exporter_->port()).Fetch(path).body;
   }
-  // Waits until the body of `path` has `part`, moving the clock by `step` between looks.
+  // Waits until the body of `path` contains `part`, and advances the clock by `step` between
+  // attempts.
   void Await(std::string_view path, std::string_view part, Duration step) {
     while (Fetch(path).find(part) == std::string::npos) {
       clock_.Advance(step);
@@ -76,12 +77,12 @@ class ApiSilence : public ::testing::Test {
   std::unique_ptr<Exporter> exporter_;
 };
 
-TEST_F(ApiSilence, EndsTheWatchIsSaidEverywhereAndPassesWithIt) {
+TEST_F(ApiSilence, EndsTheWatchIsReportedEverywhereAndEndsWithANewWatch) {
   Await("/metrics", kPodsUp, milliseconds(1));
   Await("/metrics", "team=\"nlp\"", milliseconds(1));
   testing::internal::CaptureStderr();
   server_.SetSilent(true);
-  server_.PutPod("ml", "train-1", "u-1");  // Nothing tells of it.
+  server_.PutPod("ml", "train-1", "u-1");  // No event reports it.
   Await("/metrics", kPodsDown, milliseconds(1));
   const std::string page = Fetch("/metrics");
   EXPECT_NE(page.find("podgpu_api_server_failures_total{collection=\"pods\"} 1\n"),

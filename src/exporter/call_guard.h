@@ -1,10 +1,11 @@
-// Watches the calls into the vendor library from outside, since any of them may never return.
+// Watches the calls into the vendor library from another thread, since any of them may hang.
 //
-// The source thread enters a Scope around each call; the watchdog thread looks at it and, each time
-// that the deadline has passed again, calls its Interrupt, which frees a hung remote call at
-// once.  A call of an embedded engine that hangs in the kernel cannot be freed: it stays visible
-// here as running, and what it fed ages away (tick.h).  The guard also remembers how long each kind
-// of call took last.  Current and LastSeconds never wait for an Interrupt.  Outlives both threads.
+// The source thread enters a Scope around each call.  The watchdog thread checks it and calls the
+// source's Interrupt each time the deadline has passed again; this ends a hung remote call at once.
+// A call of an embedded engine that hangs in the kernel cannot be ended: the guard goes on showing
+// it as running, and the tick withdraws the device values as they become too old (tick.h).  The
+// guard also remembers how long the last call of each kind took.  Current and LastSeconds never
+// wait for an Interrupt.  Outlives both threads.
 #pragma once
 
 #include <array>
@@ -24,8 +25,8 @@ class CallGuard {
   // `deadline`: how long a call may take before it is interrupted.
   CallGuard(Clock& clock, Duration deadline) : clock_(clock), deadline_(deadline) {}
 
-  // Marks the calling thread as inside `call` of `source` (null while it is being opened) until it
-  // goes.
+  // Marks the calling thread as inside `call` of `source` (null while the library is being opened)
+  // until the Scope is destroyed.
   class Scope {
    public:
     Scope(CallGuard& guard, Interruptible* source, SourceCall call);
@@ -37,35 +38,35 @@ class CallGuard {
     CallGuard& guard_;
   };
 
-  // The call that is running now, if there is one.
+  // Returns the call that is running now, if there is one.
   std::optional<RunningCall> Current() const;
 
-  // Seconds that the last finished call of each kind took; nothing where there was none.
+  // Returns the seconds that the last finished call of each kind took; nothing before the first.
   std::array<std::optional<double>, kSourceCallCount> LastSeconds() const;
 
-  // Calls interrupted since the start.
+  // Number of calls interrupted since the start.
   uint64_t interrupts() const;
 
-  // The watchdog's body: looks every `pace` until `stop`, at `other` too.
+  // The body of the watchdog thread: checks this guard and `other` every `pace` until `stop`.
   void Watch(Duration pace, const std::stop_token& stop, CallGuard* other = nullptr);
 
-  // Interrupts the running call, if there is one, whatever its age: for shutdown.
+  // Interrupts the running call, if there is one, before its deadline too: for shutdown.
   void InterruptNow();
 
  private:
-  // Whether an interrupt is due, which is then noted as begun.
+  // Returns whether an interrupt is due, and if so marks it as begun.
   bool BeginInterrupt(bool past_deadline_only);
   void InterruptIf(bool past_deadline_only);
 
   Clock& clock_;
   const Duration deadline_;
-  Mutex source_mutex_;  // Held during Interrupt, so that it cannot end under it.
+  Mutex source_mutex_;  // Held during Interrupt, so the source cannot be destroyed meanwhile.
   Interruptible* source_ PODGPU_GUARDED_BY(source_mutex_) = nullptr;
-  mutable Mutex mutex_;  // Apart, since Interrupt may itself be slow.
+  mutable Mutex mutex_;  // A second mutex, since Interrupt may be slow.
   std::optional<SourceCall> call_ PODGPU_GUARDED_BY(mutex_);
   Instant begun_ PODGPU_GUARDED_BY(mutex_){};
   Instant next_interrupt_ PODGPU_GUARDED_BY(mutex_){};
-  bool is_interruptible_ PODGPU_GUARDED_BY(mutex_) = false;  // There is a source already.
+  bool is_interruptible_ PODGPU_GUARDED_BY(mutex_) = false;  // The source is open.
   bool is_interrupting_ PODGPU_GUARDED_BY(mutex_) = false;
   bool was_interrupted_ PODGPU_GUARDED_BY(mutex_) = false;
   uint64_t interrupts_ PODGPU_GUARDED_BY(mutex_) = 0;

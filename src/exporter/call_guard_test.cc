@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// A source that notes when it is interrupted, and then does what the test wants.
+// A source that records interrupts and then calls a function of the test.
 class SlowSource final : public Interruptible {
  public:
   void Interrupt() noexcept override {
@@ -27,7 +27,7 @@ class SlowSource final : public Interruptible {
   std::function<void()> on_interrupt = [] {};
 };
 
-TEST(CallGuard, TellsTheRunningCallWhileAnInterruptIsSlow) {
+TEST(CallGuard, ShowsTheRunningCallWhileAnInterruptIsSlow) {
   ManualClock clock;
   CallGuard guard(clock, seconds(10));
   SlowSource source;
@@ -41,11 +41,11 @@ TEST(CallGuard, TellsTheRunningCallWhileAnInterruptIsSlow) {
   clock.Advance(seconds(11));
   std::jthread watchdog([&] { guard.InterruptNow(); });
   begun.get_future().wait();
-  ASSERT_TRUE(guard.Current()) << "the page is made meanwhile";
+  ASSERT_TRUE(guard.Current()) << "the tick can make a page meanwhile";
   EXPECT_TRUE(guard.Current()->past_deadline);
   EXPECT_EQ(guard.interrupts(), 1U);
   guard.InterruptNow();
-  EXPECT_EQ(source.interrupts, 1) << "a second one would only wait behind the first";
+  EXPECT_EQ(source.interrupts, 1) << "a second interrupt would only wait for the first";
   release.set_value();
 }
 
@@ -63,12 +63,12 @@ TEST(CallGuard, InterruptsAgainEachTimeTheDeadlineHasPassed) {
     clock.AwaitSleepers(1);
     EXPECT_EQ(source.interrupts, expected);
   }
-  EXPECT_EQ(guard.interrupts(), 1U) << "it is one call";
+  EXPECT_EQ(guard.interrupts(), 1U) << "all interrupts ended the same call";
   watchdog.RequestStop();
   EXPECT_TRUE(watchdog.JoinWithin(std::chrono::hours(1)));
 }
 
-TEST(CallGuard, LeavesALibraryThatIsBeingOpenedAlone) {
+TEST(CallGuard, DoesNotInterruptTheOpeningOfALibrary) {
   ManualClock clock;
   CallGuard guard(clock, seconds(10));
   const CallGuard::Scope scope(guard, nullptr, SourceCall::kOpen);
@@ -90,7 +90,7 @@ TEST(CallGuard, RemembersHowLongEachKindOfCallTook) {
   EXPECT_FALSE(guard.LastSeconds()[1]);
 }
 
-TEST(CallGuard, ItsWatchdogLooksAtAnotherToo) {
+TEST(CallGuard, ItsWatchdogChecksASecondGuard) {
   ManualClock clock;
   CallGuard guard(clock, seconds(10));
   CallGuard other(clock, seconds(10));

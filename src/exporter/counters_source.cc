@@ -15,10 +15,11 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{1'000};
 constexpr milliseconds kLongestPause{30'000};
-// Where it may be read but not watched, and where a person has to grant a right or make the object.
+// The pause where a person must act: grant a right (also the right to watch) or make the ConfigMap.
 constexpr milliseconds kPauseForAPerson{60'000};
 
-// A server that has granted it before refuses for a moment while it begins.
+// An API server that is starting refuses for a moment although it granted the right before, so only
+// a right that was never granted needs a person.
 bool NeedsAPerson(const ApiRound& round) {
   return round.status.code() == absl::StatusCode::kNotFound ||
          (round.status.code() == absl::StatusCode::kPermissionDenied && !round.was_allowed);
@@ -49,7 +50,7 @@ StatusOr<Counters> CountersSource::Load() {
   if (facts->exists) {
     return Judge(*facts);
   }
-  Log(LogLevel::kWarn, "the ConfigMap of the counters is not read; the counters file serves",
+  Log(LogLevel::kWarn, "cannot read the counters ConfigMap; using the counters file",
       {{"configmap", Named()}, {"file", file_.path()}, {"reason", TroubleIn(*facts)}});
   return file_.Load();
 }
@@ -70,7 +71,7 @@ std::string CountersSource::warning() const {
     return {};
   }
   return absl::StrFormat(
-      "--configmap-data: %s is not read, so that the counters file serves until it can be: %s",
+      "--configmap-data: podgpu cannot read %s and uses the counters file until it can: %s",
       Named(), TroubleIn(*facts_.Get()));
 }
 
@@ -78,10 +79,11 @@ std::string CountersSource::TroubleIn(const ConfigMapFacts& facts) {
   return facts.answered ? facts.trouble : "the API server has not answered yet";
 }
 
-// Every change is heard in a call of Publish; the pauses are those between questions that fail.
+// Each change is published at once.  The pauses are between failed requests, and longer where a
+// person must act.
 void CountersSource::Follow(const ApiServerOptions& server, const std::stop_token& stop) {
   ApiMirror mirror(server, *options_.config_map, files_);
-  bool is_told = false;  // In this round.
+  bool is_told = false;  // `take` was called in this pass.
   const auto take = [&] {
     is_told = true;
     ConfigMapFacts next{.answered = true, .exists = false, .metrics = {}, .trouble = {}};
@@ -89,7 +91,7 @@ void CountersSource::Follow(const ApiServerOptions& server, const std::stop_toke
       next.exists = true;
       next.metrics = object.metrics;
     }
-    next.trouble = next.exists ? "" : Named() + " is not there";
+    next.trouble = next.exists ? "" : Named() + " does not exist";
     Publish(std::move(next));
   };
   milliseconds pause = kFirstPause;
@@ -97,7 +99,7 @@ void CountersSource::Follow(const ApiServerOptions& server, const std::stop_toke
     is_told = false;
     const ApiRound round = mirror.Follow(stop, take);
     if (round.status.ok()) {
-      pause = kFirstPause;  // A watch that has ended in good order goes on from where it was.
+      pause = kFirstPause;  // A watch that ended normally continues from its last version.
     } else if (!stop.stop_requested()) {
       ConfigMapFacts next = *facts_.Get();
       next.answered = true;
@@ -133,7 +135,7 @@ StatusOr<Counters> CountersSource::Judge(const ConfigMapFacts& facts) {
   if (!facts.exists) {
     return absl::InvalidArgumentError(
         Named() +
-        " is gone; the list that was read last stays. Make it again, or start without "
+        " was deleted; the last list stays in use. Create it again, or start without "
         "--configmap-data");
   }
   if (!facts.metrics) {

@@ -1,10 +1,10 @@
-// Where the list of metrics comes from: a ConfigMap of the API server where one is named
-// (--configmap-data), else, and as long as that cannot be read, the counters file.
+// Reads the list of metrics: from a ConfigMap of the API server if one is named (--configmap-data),
+// else from the counters file.
 //
-// The ConfigMap is asked for on a thread of its own and then watched, so that a change is heard at
-// once and a quiet one costs nothing; no scrape and no tick waits for it.  Once it has been read
-// the file is not looked at any more; what was read stays when the API server goes away.  One
-// thread calls Load and LoadIfChanged.
+// A thread of its own reads the ConfigMap and then watches it: a change arrives at once, and no
+// scrape and no tick waits for the API server.  Until the first successful read the counters file
+// is in use; after it the file is ignored, and the last list stays in use while the API server is
+// unreachable.  Load and LoadIfChanged are called on one thread.
 #pragma once
 
 #include <chrono>
@@ -25,9 +25,9 @@
 namespace podgpu {
 
 struct CountersSourceOptions {
-  std::string path;                         // As CountersFile takes it.
+  std::string path;                         // In the form that CountersFile takes.
   std::optional<ConfigMapName> config_map;  // Nothing: the file alone.
-  // Where the server is, or why there is none.
+  // API server address and credentials, or the reason they are missing.
   StatusOr<ApiServerOptions> server = absl::FailedPreconditionError("no API server is known");
   // How long the first Load waits for the ConfigMap.
   std::chrono::milliseconds patience{5'000};
@@ -35,25 +35,26 @@ struct CountersSourceOptions {
 
 class CountersSource {
  public:
-  // Borrowed things outlive this.
+  // `files` and `clock` outlive this object.
   CountersSource(CountersSourceOptions options, const Files& files, Clock& clock);
 
-  // Reads now.  kInvalidArgument with the complete one-line message.
+  // Reads the list now.  kInvalidArgument with the complete one-line message.
   StatusOr<Counters> Load();
 
-  // The outcome of a changed list, once.
+  // Returns a changed list, or why it is refused; nothing when there is no change since the last
+  // call.
   std::optional<StatusOr<Counters>> LoadIfChanged();
 
-  // Why the ConfigMap that is named is not in force; empty when it is, or none is named.
+  // Returns why the named ConfigMap is not in use; empty when it is in use or none is named.
   std::string warning() const;
 
  private:
-  // What the last question has brought.
+  // The result of the last request.
   struct ConfigMapFacts {
-    bool answered = false;  // At least one question has ended.
+    bool answered = false;  // At least one request has ended.
     bool exists = false;
     std::optional<std::string> metrics;  // The text under the key of that name.
-    std::string trouble;                 // Why the last question failed; empty: it did not.
+    std::string trouble;                 // Why the last request failed; empty: it succeeded.
     bool SaysTheSame(const ConfigMapFacts& other) const {
       return exists == other.exists && metrics == other.metrics;
     }
@@ -71,7 +72,7 @@ class CountersSource {
   Clock& clock_;
   CountersFile file_;
   Published<ConfigMapFacts> facts_;
-  std::optional<ConfigMapFacts> judged_;  // Of the ConfigMap; nothing while the file is in force.
+  std::optional<ConfigMapFacts> judged_;  // Already returned; nothing while the file is in use.
   Wakeup answered_;
   Worker thread_;
 };

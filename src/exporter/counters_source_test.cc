@@ -20,7 +20,7 @@ std::string Data(const std::string& metrics_json) {
   return R"(,"data":{"other":"x","metrics":")" + metrics_json + "\"}";
 }
 
-// The real clock, but for the pauses between questions: they take no time when the test says so.
+// The real clock, except that the pauses between requests can take no time.
 class PauselessClock final : public Clock {
  public:
   Instant Now() const override { return real_.Now(); }
@@ -37,7 +37,7 @@ class PauselessClock final : public Clock {
   SystemClock real_;
 };
 
-// A source over a real connection; its file lists power, its ConfigMap whatever the test puts.
+// A source over a real connection; its file lists power, and the test sets its ConfigMap.
 class CountersSourceTest : public ::testing::Test {
  protected:
   CountersSourceTest() {
@@ -65,7 +65,7 @@ class CountersSourceTest : public ::testing::Test {
     source_.emplace(options_, files_, clock_);
     return source_->Load();
   }
-  // The outcome of the change that comes next.
+  // Waits for the next change and returns its result.
   StatusOr<Counters> Next() {
     while (true) {
       if (auto outcome = source_->LoadIfChanged()) {
@@ -91,21 +91,21 @@ class CountersSourceTest : public ::testing::Test {
   std::optional<CountersSource> source_;
 };
 
-TEST_F(CountersSourceTest, WithoutAConfigMapTheFileServes) {
+TEST_F(CountersSourceTest, UsesTheFileWithoutAConfigMap) {
   options_.config_map.reset();
   EXPECT_EQ(Names(Load()), options_.path + ": DCGM_FI_DEV_POWER_USAGE");
   EXPECT_EQ(source_->warning(), "");
   EXPECT_TRUE(server_.requests().empty());
 }
 
-TEST_F(CountersSourceTest, TheKeyMetricsOfTheConfigMapServes) {
+TEST_F(CountersSourceTest, UsesTheKeyMetricsOfTheConfigMap) {
   PutMap(Data(R"(# ours\nDCGM_FI_DEV_GPU_TEMP, gauge, temperature\n)"));
   EXPECT_EQ(Names(Load()), "ConfigMap gpu/metrics: DCGM_FI_DEV_GPU_TEMP");
   EXPECT_EQ(source_->warning(), "");
   EXPECT_EQ(server_.requests().front(), "GET " + std::string(kMaps) + "/metrics");
 }
 
-TEST_F(CountersSourceTest, ItIsWatchedByItsNameAndAChangeIsTaken) {
+TEST_F(CountersSourceTest, WatchesTheConfigMapByNameAndTakesChanges) {
   PutMap(Data(R"(DCGM_FI_DEV_GPU_TEMP, gauge, t\n)"));
   ASSERT_TRUE(Load().ok());
   server_.AwaitWatches(1);
@@ -115,10 +115,10 @@ TEST_F(CountersSourceTest, ItIsWatchedByItsNameAndAChangeIsTaken) {
   PutMap(Data(R"(DCGM_FI_DEV_FB_USED, gauge, u\n)"));
   EXPECT_EQ(Names(Next()), "ConfigMap gpu/metrics: DCGM_FI_DEV_FB_USED");
   EXPECT_FALSE(source_->LoadIfChanged().has_value());
-  EXPECT_EQ(server_.requests().size(), 2U) << "one question, one watch";
+  EXPECT_EQ(server_.requests().size(), 2U) << "one request, one watch";
 }
 
-TEST_F(CountersSourceTest, ABadListIsToldOnceAndAGoodOneAfterItTaken) {
+TEST_F(CountersSourceTest, ReportsABadListOnceAndTakesTheNextGoodOne) {
   PutMap(Data(R"(DCGM_FI_DEV_GPU_TEMP, gauge, t\n)"));
   ASSERT_TRUE(Load().ok());
   server_.AwaitWatches(1);
@@ -130,7 +130,7 @@ TEST_F(CountersSourceTest, ABadListIsToldOnceAndAGoodOneAfterItTaken) {
   EXPECT_EQ(Names(Next()), "ConfigMap gpu/metrics: DCGM_FI_DEV_FB_USED");
 }
 
-TEST_F(CountersSourceTest, AConfigMapWithoutAListIsRefusedAtTheStart) {
+TEST_F(CountersSourceTest, RefusesAConfigMapWithoutAListAtTheStart) {
   PutMap(R"(,"data":{"other":"x"})");
   EXPECT_EQ(Names(Load()),
             "ConfigMap gpu/metrics has no key \"metrics\". Put the counters file under it");
@@ -141,21 +141,22 @@ TEST_F(CountersSourceTest, AConfigMapWithoutAListIsRefusedAtTheStart) {
   EXPECT_FALSE(Load().ok());
 }
 
-TEST_F(CountersSourceTest, TheFileServesUntilTheConfigMapCanBeRead) {
+TEST_F(CountersSourceTest, UsesTheFileUntilItCanReadTheConfigMap) {
   EXPECT_EQ(Names(Load()), options_.path + ": DCGM_FI_DEV_POWER_USAGE");
   EXPECT_NE(source_->warning().find("ConfigMap gpu/metrics is not read"), std::string::npos);
   EXPECT_NE(source_->warning().find("404"), std::string::npos) << source_->warning();
   std::ofstream(options_.path) << "DCGM_FI_DEV_SM_CLOCK, gauge, c\n";
-  EXPECT_EQ(Names(Next()), options_.path + ": DCGM_FI_DEV_SM_CLOCK") << "and is followed";
+  EXPECT_EQ(Names(Next()), options_.path + ": DCGM_FI_DEV_SM_CLOCK")
+      << "changes of the file are taken";
 }
 
-TEST_F(CountersSourceTest, WithoutAnApiServerTheFileServesAndTheReasonIsTold) {
+TEST_F(CountersSourceTest, UsesTheFileWithoutAnApiServerAndNamesTheReason) {
   options_.server = FindClusterServer([](const std::string&) { return std::nullopt; });
   EXPECT_EQ(Names(Load()), options_.path + ": DCGM_FI_DEV_POWER_USAGE");
   EXPECT_NE(source_->warning().find("KUBERNETES_SERVICE_HOST is not set"), std::string::npos);
 }
 
-TEST_F(CountersSourceTest, AServerThatFailsIsAskedAgain) {
+TEST_F(CountersSourceTest, RetriesAfterAFailureOfTheServer) {
   PutMap(Data(R"(DCGM_FI_DEV_GPU_TEMP, gauge, t\n)"));
   server_.Refuse(1, 503);
   clock_.is_pauseless = true;
@@ -164,8 +165,8 @@ TEST_F(CountersSourceTest, AServerThatFailsIsAskedAgain) {
   EXPECT_EQ(source_->warning(), "");
 }
 
-// dcgm-exporter's chart grants the right to get it, and no other.
-TEST_F(CountersSourceTest, WhereItCannotBeWatchedItIsAskedForAgain) {
+// dcgm-exporter's chart grants the right to get the ConfigMap, but not to watch it.
+TEST_F(CountersSourceTest, ReadsTheConfigMapAgainWhereItMayNotWatchIt) {
   const auto serve = [&](const std::string& metrics) {
     server_.Serve(std::string(kMaps) + "/metrics", std::string("{\"metadata\":{") + kMapMetadata +
                                                        R"(,"resourceVersion":"101"})" +
@@ -180,12 +181,12 @@ TEST_F(CountersSourceTest, WhereItCannotBeWatchedItIsAskedForAgain) {
   EXPECT_EQ(Names(Next()), "ConfigMap gpu/metrics: DCGM_FI_DEV_FB_USED");
 }
 
-TEST_F(CountersSourceTest, WhatWasReadStaysWhenTheConfigMapIsTakenAway) {
+TEST_F(CountersSourceTest, KeepsTheLastListWhenTheConfigMapIsDeleted) {
   PutMap(Data(R"(DCGM_FI_DEV_GPU_TEMP, gauge, t\n)"));
   ASSERT_TRUE(Load().ok());
   server_.AwaitWatches(1);
   server_.Delete(kMaps, "gpu/metrics");
-  EXPECT_TRUE(Names(Next()).starts_with("ConfigMap gpu/metrics is gone; the list that was read "));
+  EXPECT_TRUE(Names(Next()).starts_with("ConfigMap gpu/metrics was deleted; the last list "));
   EXPECT_FALSE(source_->LoadIfChanged().has_value());
 }
 

@@ -4,10 +4,10 @@
 
 namespace podgpu {
 
-void DeviceControl::LetGoFor(Duration time) {
+void DeviceControl::ReleaseFor(Duration time) {
   {
     MutexLock lock(mutex_);
-    let_go_until_ = clock_.Now() + time;
+    released_until_ = clock_.Now() + time;
   }
   Nudge();
 }
@@ -27,9 +27,9 @@ void DeviceControl::Nudge() {
   }
 }
 
-Duration DeviceControl::let_go_for() const {
+Duration DeviceControl::release_time_left() const {
   MutexLock lock(mutex_);
-  return Left(let_go_until_);
+  return Left(released_until_);
 }
 
 Duration DeviceControl::profiling_paused_for() const {

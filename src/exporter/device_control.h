@@ -1,8 +1,8 @@
-// What an operator has asked of the devices for a while: to let go of them, or to leave the
-// profiling counters to another program.
+// The requests of an operator: release the devices for some time, or leave the profiling counters
+// to another program for some time.
 //
-// Each request has an end, so that a request which is forgotten costs no data for ever.  Any
-// thread; those who hold devices are nudged at each request and ask at each reading.
+// Each request has an end, so a forgotten request does not stop the data forever.  Any thread.  The
+// threads that hold devices are nudged at each request and check the requests at each reading.
 #pragma once
 
 #include "base/clock.h"
@@ -13,18 +13,19 @@ namespace podgpu {
 
 class DeviceControl {
  public:
-  // Borrows both, which outlive this.
+  // Both outlive this object.
   DeviceControl(const Clock& clock, Wakeup& source) : clock_(clock), source_(source) {}
 
-  // Nudges `processes` too, which outlives this; before any request can come.
+  // Makes each request nudge `processes` too, which outlives this object.  Called before the first
+  // request.
   void NudgeToo(Wakeup& processes) { processes_ = &processes; }
 
-  // From now on and for so long; zero ends it.
-  void LetGoFor(Duration time);
+  // Begin a request of this length now; zero ends the current one.
+  void ReleaseFor(Duration time);
   void PauseProfilingFor(Duration time);
 
-  // How much longer; zero when nothing was asked.
-  Duration let_go_for() const;
+  // Return the time left; zero without a request.
+  Duration release_time_left() const;
   Duration profiling_paused_for() const;
 
  private:
@@ -35,7 +36,7 @@ class DeviceControl {
   Wakeup& source_;
   Wakeup* processes_ = nullptr;
   mutable Mutex mutex_;  // Requests come from the HTTP thread.
-  Instant let_go_until_ PODGPU_GUARDED_BY(mutex_){};
+  Instant released_until_ PODGPU_GUARDED_BY(mutex_){};
   Instant paused_until_ PODGPU_GUARDED_BY(mutex_){};
 };
 

@@ -11,7 +11,7 @@
 namespace podgpu {
 namespace {
 
-// What a view of devices looks at; `pod_slots` and the findings begin where the section says.
+// Makes the input of a device view; the section gives the first slots of pods and of findings.
 ViewInput InputOf(const PageState& state, const std::vector<Counter>& counters,
                   const PodSlots* pod_slots, uint32_t first_finding_slot) {
   return {.grid = *state.facts.grid,
@@ -25,12 +25,12 @@ ViewInput InputOf(const PageState& state, const std::vector<Counter>& counters,
 
 }  // namespace
 
-// Its slots: what pods use of shared devices, then the findings.
+// Its slots: values of pods on shared devices, then the findings.
 Section DcgmSection(PageState& state) {
   const ProcessPage page = state.process_page();
   return {.name = "DCGM",
           .needs_grid = true,
-          // All three only grow.
+          // All three only grow, so the sum changes whenever one of them does.
           .generation =
               [&state] {
                 return state.counters.generation() + state.findings.generation() +

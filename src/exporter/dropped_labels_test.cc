@@ -1,5 +1,5 @@
-// A pod with thousands of labels: a user who may make pods can give them, and each would stand on
-// every row of a device.
+// A pod with thousands of labels: any user who may create pods can set them, and each label would
+// be on every row of a device.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::shared_ptr<const ApiFacts> PodWithManyLabels() {
   return facts;
 }
 
-// That it holds the second GPU.
+// The kubelet's answer: the pod holds the second GPU.
 std::shared_ptr<const PodFacts> KubeletsWord() {
   auto facts = std::make_shared<PodFacts>();
   facts->value = std::make_shared<const PodAllocations>(
@@ -43,7 +43,7 @@ std::shared_ptr<const Grid> ReadingOfTwoGpus(Instant now) {
   return grid;
 }
 
-TEST(DroppedLabels, AreSaidInTheLogOnThePageAndInItsState) {
+TEST(DroppedLabels, AreReportedInTheLogOnThePageAndInTheState) {
   ManualClock clock;
   Wakeup wakeup;
   CallGuard guard(clock, std::chrono::seconds(10));
@@ -76,7 +76,7 @@ TEST(DroppedLabels, AreSaidInTheLogOnThePageAndInItsState) {
       "a pod has more labels than a row can carry; the others are left out. Select labels with "
       "--kubernetes-pod-label-allowlist-regex\" pod=ml/train-0 left_out=19936 pods=1\n";
   EXPECT_NE(log.find(line), std::string::npos) << log;
-  EXPECT_EQ(log.find(line), log.rfind(line)) << "once";
+  EXPECT_EQ(log.find(line), log.rfind(line)) << "logged once";
   const std::string page(tick.snapshots().Get()->text());
   EXPECT_NE(page.find("podgpu_pod_labels_dropped 19936\n"), std::string::npos);
   EXPECT_NE(page.find("k10063=\"v\""), std::string::npos);

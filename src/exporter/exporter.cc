@@ -14,13 +14,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The kubelet is asked once per interval, but not more than once a second (its limit of 100 a
-// second is shared by all clients of the node) and not less than each 10 s, so that an ended pod
-// leaves the page soon.
+// podgpu asks the kubelet once per interval, but at most once a second, since all clients of the
+// node share the kubelet's limit of 100 requests a second, and at least every 10 s, since an ended
+// pod must leave the page soon.
 constexpr milliseconds kShortestKubeletPeriod{1'000};
 constexpr milliseconds kLongestKubeletPeriod{10'000};
-// A look at the devices costs an embedded engine microseconds, and a remote one over TCP some 90 ms
-// (DCGM 4.6.0, observed).
+// A device scan costs microseconds with an embedded engine and about 90 ms with a remote one over
+// TCP (measured with DCGM 4.6.0).
 constexpr milliseconds kShortestRediscovery{2'000};
 constexpr milliseconds kLongestRediscovery{10'000};
 constexpr milliseconds kShortestStaleAfter{5'000};
@@ -66,7 +66,7 @@ TickOptions TickOptionsOf(const ExporterOptions& options) {
   tick.processes.pod_values = options.processes.enabled && options.view.virtual_gpus;
   tick.requested_vs_used = options.requested_vs_used;
   tick.why_no_api = options.kubernetes ? std::string(options.api_server.status().message())
-                                       : "it is asked only with --kubernetes (-k)";
+                                       : "it is used only with --kubernetes (-k)";
   tick.node = options.node_name.empty() ? options.view.hostname : options.node_name;
   return tick;
 }
@@ -83,7 +83,7 @@ RouteOptions RouteOptionsOf(const ExporterOptions& options, Exporter& exporter,
           options.requested_vs_used};
 }
 
-// Looks as often as the kubelet is asked: a job that has ended leaves the page as soon as a pod.
+// Has the period of the kubelet refresher: an ended job leaves the page as soon as an ended pod.
 std::unique_ptr<JobRefresher> JobRefresherOf(const ExporterOptions& options, const Files* files,
                                              Clock& clock, Wakeup& tick) {
   if (options.job_directory.empty()) {
@@ -95,7 +95,7 @@ std::unique_ptr<JobRefresher> JobRefresherOf(const ExporterOptions& options, con
       tick);
 }
 
-// Null unless processes are wanted.
+// Returns null unless processes are enabled.
 std::unique_ptr<ProcessRefresher> ProcessRefresherOf(const ExporterOptions& options,
                                                      const ProcessOpener& open,
                                                      DeviceControl& control, Clock& clock,
@@ -110,7 +110,7 @@ std::unique_ptr<ProcessRefresher> ProcessRefresherOf(const ExporterOptions& opti
 
 bool WantsPods(const ExporterOptions& options) {
   const bool labels = options.pod_labels && !options.view.virtual_gpus;
-  // Processes are shown without the names of their pods where there is no API server.
+  // Without an API server, rows of processes are shown without the names of their pods.
   const bool names = options.processes.enabled && (options.api_server.ok() || options.kubelet_pods);
   return options.requested_vs_used ||
          (options.kubernetes && (labels || options.view.pod_uid || names));
@@ -120,7 +120,7 @@ bool WantsSlices(const ExporterOptions& options) {
   return options.kubernetes && options.join.claims;
 }
 
-// Null where pods are not wanted, or the API server is asked for them.
+// Returns null where pods are not needed or the API server lists them.
 std::unique_ptr<KubeletPodsRefresher> KubeletPodsOf(const ExporterOptions& options,
                                                     const ExporterSeams& seams, Wakeup& tick) {
   if (!WantsPods(options) || !options.kubelet_pods) {
@@ -134,7 +134,7 @@ std::unique_ptr<KubeletPodsRefresher> KubeletPodsOf(const ExporterOptions& optio
       seams.clock, tick);
 }
 
-// Null where the collection is not `wanted`.
+// Returns null where the collection is not `wanted`.
 std::unique_ptr<ApiRefresher> ApiRefresherOf(ApiCollection collection, bool wanted,
                                              const ExporterOptions& options,
                                              const ExporterSeams& seams, Wakeup& tick) {
@@ -147,7 +147,7 @@ std::unique_ptr<ApiRefresher> ApiRefresherOf(ApiCollection collection, bool want
       seams.clock, tick);
 }
 
-// The field whose samples a counter of dcgm-exporter's own counts.
+// Returns the field whose samples one of dcgm-exporter's own counters (DCGM_EXP_*) counts.
 std::optional<uint16_t> FieldBehind(const Counter& counter) {
   constexpr uint16_t kXids = 230;
   constexpr uint16_t kClockReasons = 112;
@@ -157,7 +157,7 @@ std::optional<uint16_t> FieldBehind(const Counter& counter) {
   return counter.own == ExporterCounter::kClockEvents ? std::optional(kClockReasons) : std::nullopt;
 }
 
-// What a view needs besides the counters.
+// Returns the fields that a view needs besides those of the counters.
 std::vector<uint16_t> FieldIdsOf(View view, bool profiling) {
   switch (view) {
     case View::kCore:
@@ -283,7 +283,7 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
                           : api_pods_ != nullptr   ? &api_pods_->facts()
                                                    : nullptr,
               .api_slices = api_slices_ != nullptr ? &api_slices_->facts() : nullptr,
-              .processes = processes_ != nullptr ? &processes_->feed() : nullptr}},
+              .processes = processes_ != nullptr ? &processes_->queue() : nullptr}},
             clock_, wakeup_),
       text_files_(options.text_files, tick_.snapshots(), text_file_counts_, clock_),
       dumps_(
@@ -366,7 +366,7 @@ void Exporter::StartThreads() {
 
 namespace {
 
-// A thread that Stop waits for, and what may hold it up.
+// A thread that Stop joins, and what it may be waiting for.
 struct Joined {
   Worker& worker;
   const char* waits_for;
@@ -398,7 +398,7 @@ bool Exporter::Stop(milliseconds patience) {
     processes_->guard().InterruptNow();
   }
   const Instant deadline =
-      SystemClock().Now() + patience;  // Real time, whatever clock the rooms run on.
+      SystemClock().Now() + patience;  // Real time, also in tests with a virtual clock.
   std::vector<std::string> awaited;
   for (const Joined& one : joined) {
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - SystemClock().Now());
@@ -407,10 +407,10 @@ bool Exporter::Stop(milliseconds patience) {
     }
   }
   if (*written_off_ > 0) {
-    awaited.emplace_back("a call into the driver that hung before");
+    awaited.emplace_back("an earlier call into the driver that still hangs");
   }
   if (!awaited.empty()) {
-    Log(LogLevel::kWarn, "something does not return in time; podgpu ends without it",
+    Log(LogLevel::kWarn, "threads did not end in time; podgpu exits without them",
         {{"waits_for", Listed(awaited)}});
   }
   return awaited.empty();
@@ -420,7 +420,7 @@ void Exporter::Reload(StatusOr<Counters> counters, const std::vector<std::string
   if (!counters.ok()) {
     ++config_.failed_reloads;
     config_.refusal = std::string(counters.status().message());
-    Log(LogLevel::kError, "the new list of metrics is refused; the one from before stays",
+    Log(LogLevel::kError, "new list of metrics refused; the current list stays in use",
         {{"error", config_.refusal}});
     tick_.NoteConfig(config_);
     return;
@@ -429,7 +429,7 @@ void Exporter::Reload(StatusOr<Counters> counters, const std::vector<std::string
   config_ = NotesOn(*counters, warnings, clock_.WallNow());
   config_.reloads = before.reloads + 1;
   config_.failed_reloads = before.failed_reloads;
-  Log(LogLevel::kInfo, "the list of metrics was read anew",
+  Log(LogLevel::kInfo, "list of metrics reloaded",
       {{"path", config_.counters}, {"metrics", std::to_string(config_.metrics)}});
   tick_.NoteConfig(config_);
   MutexLock lock(wanted_mutex_);
@@ -457,7 +457,7 @@ std::vector<const Field*> Exporter::WantedFields() const {
 
 void Exporter::Apply() {
   std::vector<const Field*> fields = WantedFields();
-  tick_.ShowInstead(counters_, fields);  // First, so that it waits for what is read next.
+  tick_.ShowInstead(counters_, fields);  // First: the tick must wait for the reader's next reading.
   reader_.ReadInstead(
       {std::move(fields), FindingsToRead(counters_, windows_), profiling_by_default_});
 }

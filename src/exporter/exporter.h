@@ -1,11 +1,10 @@
-// The node role, assembled: threads, what they share, and the order in which all of it starts and
-// ends.
+// Assembles the node role: its threads, their shared objects, and the order of start and stop.
 //
-// Start makes one page before the port opens, so that nobody meets an empty one.  Five threads of
-// its own: source, watchdog, kubelet refresher, tick, HTTP; more for what is off by default. Stop
-// ends them within two seconds from any state; a thread that hangs inside the vendor library or
-// waits for the kubelet cannot be joined, which Stop says, and the process then ends without it.
-// Start and Stop belong to one thread, the caller of main.
+// Start makes one page before the port opens, so no client gets an empty page.  There are always
+// five threads: source, watchdog, kubelet refresher, tick, HTTP; each optional feature adds its
+// own. Stop ends them within two seconds from any state.  A thread that hangs in the vendor
+// library, or waits for the kubelet, cannot be joined: Stop returns false, and the process must end
+// without it. Start and Stop are called on the main thread.
 #pragma once
 
 #include <atomic>
@@ -42,15 +41,15 @@ namespace podgpu {
 struct ExporterOptions {
   HttpServerOptions http;
   bool requested_vs_used = false;  // Served under /metric; needs `processes`.
-  bool legacy_from_start = false;  // The fields of /gpu/metrics are read before anyone asks.
-  std::string query_address;       // That page on a listener of its own; empty: none.
+  bool legacy_from_start = false;  // Reads the fields of /gpu/metrics before the first request.
+  std::string query_address;       // A second listener, with /metric alone; empty: none.
   std::chrono::milliseconds collect_interval{30'000};
   std::chrono::milliseconds stale_after{0};  // 0: three intervals, at least 5 s.
   std::chrono::milliseconds call_deadline{10'000};
   std::chrono::milliseconds xid_window{300'000};  // Of DCGM_EXP_XID_ERRORS_COUNT.
   std::chrono::milliseconds clock_window{300'000};
-  std::string metrics_path;     // Beside /metrics; empty: none.
-  bool enable_control = false;  // POST under /api/v1 pauses profiling and lets go of devices.
+  std::string metrics_path;     // A second path for /metrics; empty: none.
+  bool enable_control = false;  // POST under /api/v1 pauses profiling and releases devices.
   bool kubernetes = false;
   std::vector<View> views = {View::kDcgm, View::kCore, View::kSelf};
   std::vector<Counter> counters;
@@ -60,10 +59,10 @@ struct ExporterOptions {
   JoinOptions join;
   VisibleNamespaces visible;
   std::string job_directory;  // Empty: no batch system.
-  bool pod_labels = false;    // With `kubernetes`: ask the API server for labels of pods.
-  // Where that is, or why there is none.
+  bool pod_labels = false;    // With `kubernetes`: rows carry labels of pods.
+  // API server address and credentials, or the reason they are missing.
   StatusOr<ApiServerOptions> api_server = absl::FailedPreconditionError("no API server is known");
-  // Where the kubelet lists its pods, which is asked in place of the API server.
+  // The kubelet's list of pods, used instead of the API server.
   std::optional<KubeletPodsOptions> kubelet_pods = std::nullopt;
   ConfigNotes config;
   TextFileOptions text_files;
@@ -71,15 +70,15 @@ struct ExporterOptions {
   ProcessOptions processes;
 };
 
-// The seams that main.cc or a test fills.  All outlive the Exporter.
+// The world outside, which main.cc or a test provides.  All outlive the Exporter.
 struct ExporterSeams {
   Clock& clock;
   SourceOpener open_source;
   PodResources& kubelet;
-  PciGpuLister list_pci_gpus = {};             // May be left out.
+  PciGpuLister list_pci_gpus = {};             // Optional.
   ThreadTally written_off = NewThreadTally();  // Of the sources that `open_source` makes.
   const Files* files = nullptr;       // Needed with a directory of jobs and with an API server.
-  uint32_t random_seed = 0;           // Of waits that must differ between nodes.
+  uint32_t random_seed = 0;           // For waits that must differ between nodes.
   ProcessOpener open_processes = {};  // Needed where processes are enabled.
 };
 
@@ -90,25 +89,24 @@ class Exporter {
 
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
-  // Stops if Stop was not called, and waits for all threads without limit: call Stop first where
-  // that matters.
+  // Ends all threads and waits for them without a limit; call Stop first to limit the wait.
   ~Exporter();
 
-  // Ends all threads.  False when one of them, or one that was written off, still hangs in a
-  // foreign call after `patience`: then this object must not be destroyed; end the process with
+  // Ends all threads.  Returns false if a thread, or an abandoned one, still hangs after
+  // `patience`: then the caller must not destroy this object and must end the process with
   // std::_Exit.
   bool Stop(std::chrono::milliseconds patience = std::chrono::milliseconds(1'500));
 
-  // Serves `counters` in place of the list of now, or, when they are refused, that one on; says so
-  // on `/` and in the self metrics.  `warnings` are those of the flags.  The caller of Start.
+  // Switches to `counters`; if they are an error, keeps the current list.  `/` and the self metrics
+  // show the result.  `warnings` are those of the flags.  Called on the main thread.
   void Reload(StatusOr<Counters> counters, const std::vector<std::string>& warnings);
 
-  // Reads the fields of a page that somebody asks for too, from the next reading on.  Any thread.
+  // Adds the fields of an optional page to all further readings.  Any thread.
   void WantLegacy() { Want(legacy_wanted_); }
   void WantUse() { Want(use_wanted_); }
 
   uint16_t port() const { return http_->port(); }
-  // Of the second listener; 0 where there is none.
+  // The port of the second listener; 0 if there is none.
   uint16_t query_port() const { return query_http_ == nullptr ? uint16_t{0} : query_http_->port(); }
   const Tick& tick() const { return tick_; }
 
@@ -118,7 +116,7 @@ class Exporter {
   void StartThreads();
   void Want(std::atomic<bool>& wanted);
   std::vector<const Field*> WantedFields() const PODGPU_REQUIRES(wanted_mutex_);
-  // Has what is wanted read and shown.
+  // Applies the current counter list to the reader and the tick.
   void Apply() PODGPU_REQUIRES(wanted_mutex_);
 
   Clock& clock_;
@@ -138,7 +136,7 @@ class Exporter {
   Reader reader_;
   KubeletRefresher refresher_;
   const std::unique_ptr<ApiRefresher> api_pods_;  // Null unless labels or uids are wanted.
-  const std::unique_ptr<KubeletPodsRefresher> kubelet_pods_;  // Null unless it is asked instead.
+  const std::unique_ptr<KubeletPodsRefresher> kubelet_pods_;  // Null without --kubelet-pods-url.
   const std::unique_ptr<ApiRefresher> api_slices_;            // Null unless claims are wanted.
   const std::unique_ptr<JobRefresher> jobs_;                  // Null without a directory of jobs.
   const std::unique_ptr<ProcessRefresher> processes_;         // Null unless processes are enabled.
@@ -164,30 +162,31 @@ class Exporter {
   Worker dump_thread_;
 };
 
-// The age beyond which values are withdrawn: as asked, else three intervals, at least 5 s.
+// Returns the age beyond which values are withdrawn: options.stale_after, or if that is 0 three
+// intervals, at least 5 s.
 std::chrono::milliseconds StaleAfter(const ExporterOptions& options);
 
-// What is served beside /metrics, as soon as somebody asks for it.
+// The optional pages whose fields are read, beside those of /metrics.
 struct WantedPages {
   bool legacy = false;  // /gpu/metrics and the text files.
   bool use = false;     // /api/v1/node
   bool vcuda = false;   // /metric
 };
 
-// The fields that the source reads: those of the counters, or that these are computed from, those
-// that `views` need, and those of the pages that are wanted; theirs of profiling, and those that
-// share energy within a partitioned GPU, only where a counter asks for profiling anyway.
+// Returns the fields that the source reads: those of the counters, those from which counters are
+// computed, and those that `views` and the wanted pages need.  Profiling fields for views and pages
+// are read only where a counter needs profiling anyway, since profiling occupies the device.
 std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
                                        const std::vector<View>& views, WantedPages wanted = {});
 
-// What the source finds out beside fields for `counters`, in the windows of `options`.
+// Returns what the source must find out for `counters` beside fields, in these time windows.
 FindingsAsked FindingsToRead(const std::vector<Counter>& counters, const FindingsAsked& windows);
 
 // Whether `counters`, read from `path`, ask for profiling fields only because the default list
 // does.
 bool ProfilesByDefault(std::string_view path, const std::vector<Counter>& counters);
 
-// What is said of a list of metrics and of the warnings about flags.
+// Makes the notes about a list of metrics and the warnings about flags.
 ConfigNotes NotesOn(const Counters& counters, const std::vector<std::string>& warnings,
                     WallTime loaded_at);
 

@@ -20,8 +20,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// The whole program in one process, with a driver and a kubelet that the test steers and a clock
-// that it moves.
+// The whole program in one process; the test controls the driver, the kubelet and the clock.
 class ExporterTest : public ::testing::Test {
  protected:
   ~ExporterTest() override {
@@ -58,7 +57,7 @@ class ExporterTest : public ::testing::Test {
   LoopbackResponse Fetch(std::string_view path) {
     return LoopbackClient(exporter_->port()).Fetch(path);
   }
-  // Waits until a page fulfils `holds`, moving the clock by `step` between looks.
+  // Waits until a page fulfils `holds`, and advances the clock by `step` between attempts.
   void AwaitPage(const std::function<bool(const std::string&)>& holds,
                  Duration step = Duration::zero()) {
     while (!holds(Fetch("/metrics").body)) {
@@ -77,7 +76,7 @@ bool Holds(const std::string& page, std::string_view part) {
   return page.find(part) != std::string::npos;
 }
 
-TEST_F(ExporterTest, ServesOwnersAndValuesFromTheFirstReadingOn) {
+TEST_F(ExporterTest, ServesOwnersAndValuesFromTheFirstReading) {
   kubelet_.AnswerWith({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(0)}});
   Start();
   AwaitPage([](const std::string& page) { return Holds(page, "pod=\"train-0\"} 42\n"); });
@@ -88,7 +87,7 @@ TEST_F(ExporterTest, ServesOwnersAndValuesFromTheFirstReadingOn) {
   EXPECT_TRUE(Holds(page.head, "X-Content-Type-Options: nosniff\r\n"));
 }
 
-TEST_F(ExporterTest, ShowsTheJobsOfABatchSystemAndMeetsTheirDirectoryWhenItAppears) {
+TEST_F(ExporterTest, ShowsTheJobsOfABatchSystemOnceTheirDirectoryAppears) {
   std::string root = ::testing::TempDir() + "podgpu-jobs-XXXXXX";
   ASSERT_NE(::mkdtemp(root.data()), nullptr);
   const SystemFiles& files = files_.emplace(root);
@@ -107,7 +106,7 @@ TEST_F(ExporterTest, ShowsTheJobsOfABatchSystemAndMeetsTheirDirectoryWhenItAppea
   std::filesystem::remove_all(root);
 }
 
-TEST_F(ExporterTest, ShowsUidAndLabelsOfPodsAndGoesOnWithoutTheApiServer) {
+TEST_F(ExporterTest, ShowsUidAndLabelsOfPodsAndContinuesWithoutTheApiServer) {
   std::string root = ::testing::TempDir() + "podgpu-labels-XXXXXX";
   ASSERT_NE(::mkdtemp(root.data()), nullptr);
   const SystemFiles& files = files_.emplace();
@@ -132,7 +131,7 @@ TEST_F(ExporterTest, ShowsUidAndLabelsOfPodsAndGoesOnWithoutTheApiServer) {
         return Holds(page, "podgpu_api_server_up{collection=\"pods\"} 0\n");
       },
       milliseconds(100));
-  EXPECT_TRUE(Holds(Fetch("/metrics").body, "team=\"nlp\"")) << "stays for a while";
+  EXPECT_TRUE(Holds(Fetch("/metrics").body, "team=\"nlp\"")) << "labels stay for five minutes";
   while (!Holds(Fetch("/").body, "403")) {
     clock_.Advance(milliseconds(10));
   }
@@ -146,7 +145,7 @@ TEST_F(ExporterTest, ShowsUidAndLabelsOfPodsAndGoesOnWithoutTheApiServer) {
 
 constexpr std::string_view kSlicesPath = "/apis/resource.k8s.io/v1/resourceslices";
 
-// A slice whose devices are those given: name and UUID of GPUs.
+// Returns a slice with these devices: name and UUID of GPUs.
 void PutSlice(FakeApiServer& server, int generation,
               const std::vector<std::pair<std::string, std::string>>& gpus) {
   std::string devices;
@@ -160,7 +159,7 @@ void PutSlice(FakeApiServer& server, int generation,
                  std::to_string(generation) + R"(},"devices":[)" + devices + "]}");
 }
 
-// Nothing waits for the API server, and what it says is in force at once.
+// No page waits for the API server, and its answers have an effect at once.
 TEST_F(ExporterTest, FollowsTheClaimsOfDevicesThatResourceSlicesDescribe) {
   std::string root = ::testing::TempDir() + "podgpu-claims-XXXXXX";
   ASSERT_NE(::mkdtemp(root.data()), nullptr);
@@ -187,7 +186,7 @@ TEST_F(ExporterTest, FollowsTheClaimsOfDevicesThatResourceSlicesDescribe) {
                     "dra_claim_name=\"c1\",dra_claim_namespace=\"ml\",dra_device_name=\"gpu-0\","
                     "dra_driver_name=\"gpu.nvidia.com\",dra_pool_name=\"node-a\",namespace=\"ml\","
                     "pod=\"train-0\"} 42\n"));
-  // The driver gives the name to another GPU, then takes it back.
+  // The driver gives the name to another GPU, then back to the first one.
   PutSlice(server, 2, {{"gpu-0", FakeDriver::Uuid(1)}});
   AwaitPage(claimed(FakeDriver::Uuid(1)));
   EXPECT_FALSE(claimed(FakeDriver::Uuid(0))(Fetch("/metrics").body));
@@ -197,7 +196,7 @@ TEST_F(ExporterTest, FollowsTheClaimsOfDevicesThatResourceSlicesDescribe) {
   });
   EXPECT_FALSE(Holds(Fetch("/metrics").body, "train-0"));
   EXPECT_TRUE(Holds(Fetch("/").body, "node-a/gpu-0"));
-  // What is known stays while the server is away, however long that is.
+  // Known slices stay in use while the server is unreachable, without a limit.
   PutSlice(server, 4, {{"gpu-0", FakeDriver::Uuid(0)}});
   AwaitPage(claimed(FakeDriver::Uuid(0)));
   server.Refuse(1'000'000, 403);
@@ -234,7 +233,8 @@ TEST_F(ExporterTest, AnHourOfScrapesAsksTheApiServerNothing) {
   server.AwaitWatches(2);
   AwaitPage([](const std::string& page) { return Holds(page, "pod_uid=\"u-0\"} 42\n"); });
   const std::vector<std::string> first = server.requests();
-  EXPECT_EQ(first.size(), 5U) << "the versions of a group, and of each a list and a watch";
+  EXPECT_EQ(first.size(), 5U)
+      << "the versions of a group, then a list and a watch of each collection";
   LoopbackClient scraper(exporter_->port());
   for (int second = 0; second < 3'600; ++second) {
     clock_.Advance(seconds(1));
@@ -244,7 +244,7 @@ TEST_F(ExporterTest, AnHourOfScrapesAsksTheApiServerNothing) {
   std::filesystem::remove_all(root);
 }
 
-TEST_F(ExporterTest, SaysWhyItAsksNoApiServer) {
+TEST_F(ExporterTest, LogsWhyItDoesNotUseTheApiServer) {
   const SystemFiles& files = files_.emplace();
   ExporterOptions options;
   options.view.pod_uid = true;
@@ -256,7 +256,7 @@ TEST_F(ExporterTest, SaysWhyItAsksNoApiServer) {
   EXPECT_TRUE(Holds(Fetch("/").body, "KUBERNETES_SERVICE_HOST is not set"));
 }
 
-TEST_F(ExporterTest, AnswersOpenMetricsAndGzipToThoseWhoAsk) {
+TEST_F(ExporterTest, AnswersInOpenMetricsAndGzipOnRequest) {
   Start();
   AwaitIdle();
   LoopbackClient client(exporter_->port());
@@ -288,13 +288,13 @@ TEST_F(ExporterTest, EveryPathAnswers) {
   EXPECT_TRUE(Holds(status.body, "<h1>podgpu on node-a</h1>"));
   EXPECT_TRUE(Holds(status.body, "href=\"./metrics\""));
   while (!Holds(Fetch("/").body, "fake driver: 2 GPUs")) {
-  }  // It is said a moment after the first reading is there.
+  }  // The log line comes a moment after the first reading.
   const LoopbackResponse unknown = Fetch("/nothing");
   EXPECT_EQ(unknown.status, 404);
   EXPECT_EQ(unknown.body, "404 page not found\n");
 }
 
-TEST_F(ExporterTest, ScrapesAndTicksGoOnWhileTheDriverAndTheKubeletBothHang) {
+TEST_F(ExporterTest, ScrapesAndTicksContinueWhileDriverAndKubeletBothHang) {
   Start();
   AwaitIdle();
   driver_.BlockReads(/*interruptible=*/false);
@@ -320,7 +320,7 @@ TEST_F(ExporterTest, ScrapesAndTicksGoOnWhileTheDriverAndTheKubeletBothHang) {
   EXPECT_EQ(Fetch("/healthz").status, 200);
 }
 
-TEST_F(ExporterTest, ComesBackWhenTheHangEnds) {
+TEST_F(ExporterTest, RecoversWhenTheHangEnds) {
   Start();
   AwaitIdle();
   driver_.BlockReads(/*interruptible=*/true);
@@ -349,8 +349,8 @@ TEST_F(ExporterTest, LivenessEndsWhenTheTickDoes) {
   Start();
   AwaitIdle();
   EXPECT_EQ(Fetch("/healthz").status, 200);
-  // The tick wakes at every advance, so only a clock that jumps past its deadline between two looks
-  // shows a dead one.
+  // The tick wakes at every advance, so only a jump of the clock past the deadline shows a dead
+  // tick.
   const HttpHandler routes = MakeRoutes({"n", seconds(10)}, exporter_->tick(), clock_);
   ManualClock later;
   later.Advance(exporter_->tick().last_ended() - later.Now() + seconds(11));
@@ -369,7 +369,7 @@ TEST_F(ExporterTest, StopsAtOnceAHundredTimes) {
   }
 }
 
-TEST_F(ExporterTest, StopSaysWhenACallCannotBeEnded) {
+TEST_F(ExporterTest, StopReportsACallThatCannotBeEnded) {
   Start();
   AwaitIdle();
   driver_.BlockReads(/*interruptible=*/false);
@@ -378,7 +378,7 @@ TEST_F(ExporterTest, StopSaysWhenACallCannotBeEnded) {
   testing::internal::CaptureStderr();
   EXPECT_FALSE(exporter_->Stop(milliseconds(1)));
   const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_NE(log.find("msg=\"something does not return in time; podgpu ends without it\""),
+  EXPECT_NE(log.find("msg=\"threads did not end in time; podgpu exits without them\""),
             std::string::npos)
       << log;
   EXPECT_NE(log.find("a call into the driver"), std::string::npos) << log;
@@ -399,7 +399,7 @@ TEST_F(ExporterTest, ATakenPortIsAConfigurationError) {
   EXPECT_TRUE(Holds(std::string(second.status().message()), options.http.address + " is in use"));
 }
 
-TEST_F(ExporterTest, ServesANewListOfMetricsWithItsFirstReading) {
+TEST_F(ExporterTest, ServesANewListOfMetricsFromItsFirstReading) {
   Start();
   AwaitPage([](const std::string& page) { return Holds(page, "DCGM_FI_DEV_GPU_TEMP{"); });
   AwaitIdle();
@@ -442,7 +442,7 @@ TEST_F(ExporterTest, ShowsTheOldListWhileTheNewOneWaitsForAReading) {
   EXPECT_FALSE(Holds(Fetch("/health").head, "X-Reload-In-Progress"));
 }
 
-TEST_F(ExporterTest, ReadsTheFieldsOfTheLegacyPageOnceSomebodyAsksForIt) {
+TEST_F(ExporterTest, ReadsTheFieldsOfTheLegacyPageOnceAClientRequestsIt) {
   kubelet_.AnswerWith({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(0)}});
   Start();
   AwaitPage([](const std::string& page) { return Holds(page, "pod=\"train-0\"} 42\n"); });
@@ -451,13 +451,13 @@ TEST_F(ExporterTest, ReadsTheFieldsOfTheLegacyPageOnceSomebodyAsksForIt) {
   const LoopbackResponse first = Fetch("/gpu/metrics");
   EXPECT_EQ(first.status, 200);
   EXPECT_TRUE(Holds(first.body, "dcgm_gpu_temp{container_name=\"main\",gpu=\"0\",pod_name="));
-  EXPECT_TRUE(Holds(first.body, "dcgm_retired_pages_sbe{")) << "which had to be read first";
-  EXPECT_EQ(driver_.watches(), watches + 1) << "once for all";
-  EXPECT_FALSE(Holds(Fetch("/metrics").body, "RETIRED_SBE")) << "the main page is as it was";
+  EXPECT_TRUE(Holds(first.body, "dcgm_retired_pages_sbe{")) << "the request waited for this field";
+  EXPECT_EQ(driver_.watches(), watches + 1) << "one watch for all later requests";
+  EXPECT_FALSE(Holds(Fetch("/metrics").body, "RETIRED_SBE")) << "the main page has not changed";
   EXPECT_TRUE(Holds(Fetch("/").body, "/gpu/metrics"));
 }
 
-TEST_F(ExporterTest, TheLegacyPageWaitsForNoDriverThatHangs) {
+TEST_F(ExporterTest, TheLegacyPageDoesNotWaitForAHungDriver) {
   Start();
   AwaitPage([](const std::string& page) { return Holds(page, "DCGM_FI_DEV_GPU_TEMP{"); });
   AwaitIdle();
@@ -473,7 +473,7 @@ TEST_F(ExporterTest, TheLegacyPageWaitsForNoDriverThatHangs) {
   driver_.Release();
 }
 
-TEST_F(ExporterTest, LabelsOfTheLegacyPageComeBackWithTheKubelet) {
+TEST_F(ExporterTest, LabelsOfTheLegacyPageReturnWithTheKubelet) {
   kubelet_.AnswerWith({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(0)}});
   Start();
   const auto await_legacy = [&](bool labelled, Duration step) {

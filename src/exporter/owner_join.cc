@@ -19,7 +19,7 @@ void OwnerJoin::Take(TickFacts& facts) {
     facts.younger_pods = RenewedSince(facts.api_pods->renewed, facts.pods->asked_at);
   }
   known.younger_pods = facts.younger_pods;
-  // Never withdrawn: a name means the same device until the driver has told the API server.
+  // Never withdrawn: a name means the same device until the driver publishes another slice.
   known.slices = facts.api_slices != nullptr ? facts.api_slices->value : nullptr;
   const Topology& topology = facts.grid->topology();
   if (owners_ == nullptr || joined_epoch_ != topology.epoch || joined_facts_ != known) {
@@ -33,7 +33,7 @@ void OwnerJoin::Take(TickFacts& facts) {
   facts.owners = owners_;
 }
 
-// One line when other ids than before match no device.
+// Writes one line when the set of ids that match no device has changed.
 void OwnerJoin::LogUnmatched(const Owners& owners) const {
   const std::vector<UnmatchedDevice>& unmatched = owners.unmatched;
   if (owners_ == nullptr ? unmatched.empty() : unmatched == owners_->unmatched) {
@@ -43,17 +43,17 @@ void OwnerJoin::LogUnmatched(const Owners& owners) const {
     const bool any_is_given = std::ranges::any_of(
         owners.by_entity, [](const std::vector<Owner>& of_entity) { return !of_entity.empty(); });
     Log(LogLevel::kInfo, any_is_given ? "all device ids of the kubelet match a device"
-                                      : "the kubelet gives no device of this node to a pod now");
+                                      : "no pod holds a device of this node any more");
     return;
   }
-  Log(LogLevel::kWarn, "device ids of the kubelet match no device; /explain says what helps",
+  Log(LogLevel::kWarn, "device ids of the kubelet match no device; see /explain for the remedy",
       {{"ids", std::to_string(unmatched.size())},
        {"first", unmatched.front().device_id},
        {"resource", unmatched.front().resource},
        {"reason", std::string(UnmatchedReasonName(unmatched.front().reason))}});
 }
 
-// One line when other pods than before have too many labels.
+// Writes one line when the set of pods with too many labels has changed.
 void OwnerJoin::LogDroppedLabels(const std::vector<DroppedLabels>& dropped) const {
   if (dropped.empty() || (owners_ != nullptr && dropped == owners_->dropped_labels)) {
     return;

@@ -1,9 +1,9 @@
-// Joins the devices with their owners: once for each change of the devices or of a fact about pods
-// and jobs.
+// Joins the devices with their owners whenever the devices or a fact about pods or jobs has
+// changed.
 //
-// attribution/join.h says who owns what; here is when it is asked, and the log lines about device
-// ids that match no device and about labels that rows do not carry.  An answer of the kubelet that
-// is too old counts as none.  Tick thread only.
+// attribution/join.h decides which device belongs to which owner.  This class decides when to join,
+// and logs device ids that match no device and labels that rows do not carry.  An answer of the
+// kubelet that is too old counts as no answer.  Tick thread only.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class OwnerJoin {
  public:
   explicit OwnerJoin(JoinOptions options) : options_(std::move(options)) {}
 
-  // Sets `owners` and `younger_pods` of `facts`, where there is a reading.
+  // Sets `owners` and `younger_pods` of `facts`, once there is a reading.
   void Take(TickFacts& facts);
 
  private:

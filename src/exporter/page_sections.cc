@@ -21,7 +21,7 @@ constexpr uint32_t Views(std::initializer_list<View> views) {
 
 struct SectionRow {
   uint32_t views;
-  bool of_processes;  // Left out where processes are not read.
+  bool of_processes;  // Left out when processes are not read.
   Section (*make)(PageState& state);
 };
 

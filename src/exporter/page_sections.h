@@ -1,9 +1,8 @@
-// Of which sections the page of /metrics is made, and which views have which section.
+// The sections of the page /metrics, and the views that contain each section.
 //
-// The table in page_sections.cc is the only place that says so.  A section that several of the
-// wanted views have stands on the page once: native contains core, and what GPUs and pods have used
-// belongs to native and to process.  The functions make sections at the start; the tick thread uses
-// these.
+// The table in page_sections.cc is the only place that lists them.  A section that several of the
+// wanted views contain appears once: native contains core, and energy belongs both to native and to
+// process.  The functions make sections at the start; the tick thread uses the sections.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +18,10 @@ namespace podgpu {
 // The views that can stand on a page, in the order in which they are written.
 enum class View : uint8_t { kDcgm, kCore, kNative, kProcess, kSelf };
 
-// The sections that one of `views` has, in the order of the page.  `state` outlives them.
+// Returns the sections of all `views`, in the order of the page.  `state` outlives them.
 std::vector<Section> SectionsOf(std::span<const View> views, PageState& state);
 
-// dcgm-exporter's rows, with findings and with what pods use of shared devices.
+// dcgm-exporter's rows, with findings and with values per pod on shared devices.
 Section DcgmSection(PageState& state);
 // Devices, their holders and their XIDs; then the measures of the view native.
 Section CoreSection(PageState& state);

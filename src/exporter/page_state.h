@@ -1,8 +1,8 @@
-// What the sections of the tick's pages tell of.
+// The data that the sections of the tick's pages show.
 //
-// Owned by the tick, which brings it up to date at the beginning of each page; the sections
-// (page_sections.h) refer to it and only read it, but for the count of what a plan leaves out.
-// Plain data.  Tick thread only.
+// Owned by the tick, which updates it at the beginning of each page.  The sections
+// (page_sections.h) refer to it and only read it, except that the DCGM section writes
+// `unknown_pod_values`.  Plain data.  Tick thread only.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ struct PageState {
   PodXidCounts pod_xids = {};
   ProcessRows processes;
   VcudaRows vcuda;
-  size_t unknown_pod_values = 0;  // Numbers of single pods that the plan leaves out.
+  size_t unknown_pod_values = 0;  // Values of single pods that the plan leaves out.
 
   ProcessPage process_page() const {
     return {.rows = processes, .facts = facts, .stale_after = processes_stale_after};

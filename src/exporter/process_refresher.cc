@@ -13,9 +13,9 @@ namespace {
 
 using std::chrono::seconds;
 
-// As the reader of devices does for their sake.
-constexpr seconds kStayAwayFor{10};
-constexpr seconds kStayAwayAtMostEvery{60};
+// The same times as in the reader of devices (reader.cc), which gives the reason.
+constexpr seconds kNvmlReleaseFor{10};
+constexpr seconds kNvmlReleaseAtMostEvery{60};
 
 }  // namespace
 
@@ -34,34 +34,37 @@ ProcessRefresher::ProcessRefresher(ProcessOpener open, std::chrono::milliseconds
 void ProcessRefresher::Run(const std::stop_token& stop) {
   Instant due = clock_.Now();
   do {
-    if (const Duration left = LetGoFor(); left > Duration::zero()) {
-      LetGo(left);
+    if (const Duration left = ReleaseTime(); left > Duration::zero()) {
+      ReleaseFor(left);
       due = clock_.Now() + left;
-    } else if (is_away_ || clock_.Now() >= due) {
+    } else if (is_released_ || clock_.Now() >= due) {
       const Instant begun = clock_.Now();
-      is_away_ = false;
+      is_released_ = false;
       ReadOnce();
-      due = LetGoFor() > Duration::zero() ? begun : std::max(begun + period_, clock_.Now());
+      due = ReleaseTime() > Duration::zero() ? begun : std::max(begun + period_, clock_.Now());
     }
   } while (news_.SleepUntil(clock_, due, stop));
 }
 
-Duration ProcessRefresher::LetGoFor() {
+Duration ProcessRefresher::ReleaseTime() {
   const Instant now = clock_.Now();
-  if (const Duration asked = control_.let_go_for(); asked > Duration::zero()) {
-    stayed_until_ = now + asked;  // Which serves a device that needs it, too.
+  if (const Duration asked = control_.release_time_left(); asked > Duration::zero()) {
+    released_until_ = now + asked;  // This release also serves a device that needs one.
     return asked;
   }
-  const bool stays = stayed_until_ && now < *stayed_until_;
+  // A device may need the release all the time, so the refresher releases NVML at most once per
+  // kNvmlReleaseAtMostEvery: between releases processes are read.
+  const bool is_released = released_until_ && now < *released_until_;
   const bool needed = processes_ != nullptr && !processes_->ReleaseReason().empty();
-  if (needed && (!stayed_until_ || now - *stayed_until_ >= kStayAwayAtMostEvery - kStayAwayFor)) {
-    stayed_until_ = now + kStayAwayFor;
-    return kStayAwayFor;
+  if (needed &&
+      (!released_until_ || now - *released_until_ >= kNvmlReleaseAtMostEvery - kNvmlReleaseFor)) {
+    released_until_ = now + kNvmlReleaseFor;
+    return kNvmlReleaseFor;
   }
-  return needed && stays ? *stayed_until_ - now : Duration::zero();
+  return needed && is_released ? *released_until_ - now : Duration::zero();
 }
 
-void ProcessRefresher::LetGo(Duration left) {
+void ProcessRefresher::ReleaseFor(Duration left) {
   std::string why;
   if (processes_ != nullptr) {
     if (const std::string need = processes_->ReleaseReason(); !need.empty()) {
@@ -70,9 +73,9 @@ void ProcessRefresher::LetGo(Duration left) {
     const CallGuard::Scope scope(guard_, processes_.get(), SourceCall::kOpen);
     processes_->Release();
   }
-  is_away_ = true;
+  is_released_ = true;
   Publish(PartState::kWaiting,
-          absl::StrFormat("the devices are let go of for %d s%s; processes and their energy are "
+          absl::StrFormat("the devices are released for %d s%s; processes and their energy are "
                           "not read meanwhile",
                           std::chrono::ceil<seconds>(left).count(), why));
 }
@@ -100,7 +103,7 @@ Status ProcessRefresher::Open() {
 }
 
 Status ProcessRefresher::Read() {
-  std::unique_ptr<ProcessReading> reading = feed_.Begin();
+  std::unique_ptr<ProcessReading> reading = queue_.Begin();
   if (reading == nullptr) {
     return absl::OkStatus();
   }
@@ -116,13 +119,13 @@ Status ProcessRefresher::Read() {
   const std::string complaint = processes_->Complaint();
   Publish(complaint.empty() ? PartState::kOk : PartState::kDegraded,
           complaint.empty() ? processes_->Describe() : complaint);
-  feed_.Add(std::move(reading));
+  queue_.Add(std::move(reading));
   tick_.Nudge();
   return status;
 }
 
 void ProcessRefresher::Publish(PartState state, std::string detail) {
-  const std::shared_ptr<const ProcessFacts> published = feed_.facts().Get();
+  const std::shared_ptr<const ProcessFacts> published = queue_.facts().Get();
   const bool has_devices = processes_ != nullptr && current_.uuids != processes_->uuids();
   if (has_devices) {
     current_.uuids = processes_->uuids();
@@ -132,11 +135,11 @@ void ProcessRefresher::Publish(PartState state, std::string detail) {
   current_.state = state;
   current_.detail = std::move(detail);
   if (is_news || has_devices || current_.failures != published->failures) {
-    feed_.facts().Set(std::make_shared<const ProcessFacts>(current_));
+    queue_.facts().Set(std::make_shared<const ProcessFacts>(current_));
   }
   if (is_other_state) {
     Log(state == PartState::kOk ? LogLevel::kInfo : LogLevel::kWarn,
-        "reading processes has changed its state",
+        "state of process readings changed",
         {{"state", std::string(PartStateName(state))}, {"detail", current_.detail}});
   }
   if (is_news) {

@@ -1,12 +1,11 @@
-// The process refresher: reads who runs on the GPUs, and their energy counters, at its own pace.
+// The process refresher: reads the processes on the GPUs, and the energy counters, at its own pace.
 //
-// A page is made after each reading, since energy is apportioned between two of them and not
-// between two scrapes.  What cannot be read is said once when that changes and tried again; the
-// next reading then tells of the time between.  NVML is let go of, entirely and at once, for as
-// long as `control` says, and now and then for a while when a device needs it (NvmlProcesses):
-// whoever resets a GPU or changes its MIG mode must find it unused.  A call that hangs is
-// interrupted by the watchdog through `guard`.  Run is the body of one thread; the rest may be
-// called from any thread.
+// A page is made after each reading, since energy is divided per reading and not per scrape.  A
+// failure is logged when it begins, and retried; the next reading covers the time between.  The
+// refresher releases NVML, entirely and at once, for as long as `control` says, and from time to
+// time for some seconds when a device needs it (NvmlProcesses): a GPU can be reset, or change its
+// MIG mode, only while no program uses it.  The watchdog interrupts a hung call through `guard`.
+// Run is the body of one thread; the rest may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -20,29 +19,29 @@
 #include "exporter/call_guard.h"
 #include "exporter/device_control.h"
 #include "source/nvml/processes.h"
-#include "usage/process_feed.h"
+#include "usage/process_queue.h"
 
 namespace podgpu {
 
-// Finds NVML; called until it succeeds.
+// Opens NVML; called until it succeeds.
 using ProcessOpener = std::function<StatusOr<std::unique_ptr<NvmlProcesses>>()>;
 
 class ProcessRefresher {
  public:
-  // Borrows all that is given by reference: clock and tick outlive the refresher, and `control`
-  // takes requests no longer when it ends.  `tick` is nudged after each reading.
+  // All arguments passed by reference outlive the refresher; `control` gets no requests after its
+  // end.  It nudges `tick` after each reading.
   ProcessRefresher(ProcessOpener open, std::chrono::milliseconds period, Duration call_deadline,
                    DeviceControl& control, Clock& clock, Wakeup& tick);
 
   void Run(const std::stop_token& stop);
 
   CallGuard& guard() { return guard_; }
-  ProcessFeed& feed() { return feed_; }
+  ProcessQueue& queue() { return queue_; }
 
  private:
-  // For how long the devices are to be let go of from now on.
-  Duration LetGoFor();
-  void LetGo(Duration left);
+  // Returns how long the devices must be released from now on; zero: they need not be.
+  Duration ReleaseTime();
+  void ReleaseFor(Duration left);
   void ReadOnce();
   Status Open();
   Status Read();
@@ -55,11 +54,11 @@ class ProcessRefresher {
   Wakeup& tick_;
   CallGuard guard_;
   Wakeup news_;
-  bool is_away_ = false;                      // The devices are let go of.
-  std::optional<Instant> stayed_until_;       // The end of the last time that a device needed it.
+  bool is_released_ = false;                  // The devices are released.
+  std::optional<Instant> released_until_;     // The end of the last release.
   std::unique_ptr<NvmlProcesses> processes_;  // Null until NVML is found.
   ProcessFacts current_;
-  ProcessFeed feed_;
+  ProcessQueue queue_;
 };
 
 }  // namespace podgpu

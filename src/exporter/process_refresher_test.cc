@@ -43,18 +43,18 @@ class ProcessRefresherTest : public ::testing::Test {
     clock_.AwaitSleepers(1);
   }
   const ProcessFacts& facts() {
-    facts_ = refresher_->feed().facts().Get();
+    facts_ = refresher_->queue().facts().Get();
     return *facts_;
   }
-  // How many readings have come since this was last asked.
+  // Returns the number of readings since the last call.
   size_t Taken() {
     std::vector<std::unique_ptr<ProcessReading>> readings;
-    refresher_->feed().Take(readings);
+    refresher_->queue().Take(readings);
     const size_t count = readings.size();
-    refresher_->feed().GiveBack(readings);
+    refresher_->queue().GiveBack(readings);
     return count;
   }
-  // Whether NVML is held.
+  // Whether the refresher holds NVML.
   int Held() {
     int held = 0;
     nvml_.Change([&] { held = nvml_.initialised; });
@@ -75,7 +75,7 @@ class ProcessRefresherTest : public ::testing::Test {
   Worker thread_;
 };
 
-TEST_F(ProcessRefresherTest, ReadsAtItsPaceAndSaysWhatItReads) {
+TEST_F(ProcessRefresherTest, ReadsAtItsPaceAndDescribesWhatItReads) {
   Start();
   EXPECT_EQ(Taken(), 1U) << "at once";
   EXPECT_EQ(facts().state, PartState::kOk);
@@ -87,18 +87,18 @@ TEST_F(ProcessRefresherTest, ReadsAtItsPaceAndSaysWhatItReads) {
   EXPECT_EQ(Taken(), 2U) << "each once";
 }
 
-TEST_F(ProcessRefresherTest, MakesNoMoreThanTheTickTakes) {
+TEST_F(ProcessRefresherTest, MakesNoReadingWhileTheQueueIsFull) {
   Start();
-  for (size_t i = 0; i < ProcessFeed::kMostWaiting + 10; ++i) {
+  for (size_t i = 0; i < ProcessQueue::kMostWaiting + 10; ++i) {
     Step();
   }
-  EXPECT_EQ(Taken(), ProcessFeed::kMostWaiting);
+  EXPECT_EQ(Taken(), ProcessQueue::kMostWaiting);
   Step();
   EXPECT_EQ(Taken(), 1U);
   EXPECT_EQ(facts().failures, 0U);
 }
 
-TEST_F(ProcessRefresherTest, LooksForNvmlUntilItIsThere) {
+TEST_F(ProcessRefresherTest, RetriesUntilNvmlIsFound) {
   refusals_ = 2;
   Start();
   EXPECT_EQ(facts().state, PartState::kWaiting);
@@ -112,7 +112,7 @@ TEST_F(ProcessRefresherTest, LooksForNvmlUntilItIsThere) {
   EXPECT_EQ(Taken(), 1U);
 }
 
-TEST_F(ProcessRefresherTest, GoesOnWhenTheDriverIsBack) {
+TEST_F(ProcessRefresherTest, ContinuesWhenTheDriverIsBack) {
   Start();
   Taken();
   nvml_.SetDown(true);
@@ -125,36 +125,35 @@ TEST_F(ProcessRefresherTest, GoesOnWhenTheDriverIsBack) {
   EXPECT_EQ(Taken(), 1U);
 }
 
-TEST_F(ProcessRefresherTest, LetsGoOfNvmlAtOnceWhenTheDevicesAreAskedFor) {
+TEST_F(ProcessRefresherTest, ReleasesNvmlAtOnceWhenAnOperatorAsks) {
   Start(std::chrono::hours(1));
   Taken();
   EXPECT_EQ(Held(), 1);
-  control_.LetGoFor(seconds(30));
+  control_.ReleaseFor(seconds(30));
   clock_.AwaitSleepers(1);
   EXPECT_EQ(Held(), 0) << "not at the next reading";
   EXPECT_EQ(facts().state, PartState::kWaiting);
-  EXPECT_EQ(
-      facts().detail,
-      "the devices are let go of for 30 s; processes and their energy are not read meanwhile");
+  EXPECT_EQ(facts().detail,
+            "the devices are released for 30 s; processes and their energy are not read meanwhile");
   Step(seconds(29));
   EXPECT_EQ(Taken(), 0U);
   Step();
-  EXPECT_EQ(Taken(), 1U) << "as soon as they are given back";
+  EXPECT_EQ(Taken(), 1U) << "as soon as the request ends";
   EXPECT_EQ(facts().state, PartState::kOk);
-  control_.LetGoFor(seconds(3'000));
+  control_.ReleaseFor(seconds(3'000));
   clock_.AwaitSleepers(1);
-  control_.LetGoFor(seconds(0));
+  control_.ReleaseFor(seconds(0));
   clock_.AwaitSleepers(1);
   EXPECT_EQ(Taken(), 1U);
   EXPECT_EQ(Held(), 1);
 }
 
-TEST_F(ProcessRefresherTest, StaysAwayWhileADeviceNeedsItButNotAllTheTime) {
+TEST_F(ProcessRefresherTest, ReleasesNvmlForADeviceAtMostOncePerMinute) {
   nvml_.gpus[1].mig_pending = true;
   Start();
   EXPECT_EQ(Taken(), 1U);
   EXPECT_EQ(facts().detail,
-            "the devices are let go of for 10 s, since GPU 1: a change of its MIG mode waits; "
+            "the devices are released for 10 s, since GPU 1: a change of its MIG mode waits; "
             "processes and their energy are not read meanwhile");
   const int before = nvml_.CountOf("nvmlInit_v2");
   for (int second = 0; second < 9; ++second) {
@@ -165,7 +164,7 @@ TEST_F(ProcessRefresherTest, StaysAwayWhileADeviceNeedsItButNotAllTheTime) {
   EXPECT_EQ(Taken(), 0U);
   for (int second = 9; second < 59; ++second) {
     Step();
-    EXPECT_EQ(Held(), 0) << "and between readings, too";
+    EXPECT_EQ(Held(), 0) << "also between readings";
   }
   EXPECT_EQ(Taken(), 50U);
   for (int second = 59; second < 68; ++second) {
@@ -174,12 +173,12 @@ TEST_F(ProcessRefresherTest, StaysAwayWhileADeviceNeedsItButNotAllTheTime) {
   EXPECT_LE(Taken(), 2U) << "once more after a minute";
 }
 
-TEST_F(ProcessRefresherTest, DoesNotWaitForeverToLetGo) {
+TEST_F(ProcessRefresherTest, ReleaseIsInterruptedWhenItHangs) {
   Start();
   FakeFault hang;
   hang.block = FakeFault::Block::kUntilFreed;
   nvml_.Inject("nvmlShutdown", hang);
-  control_.LetGoFor(seconds(30));
+  control_.ReleaseFor(seconds(30));
   nvml_.AwaitHanging();
   refresher_->guard().InterruptNow();
   clock_.AwaitSleepers(1);

@@ -1,4 +1,4 @@
-// What the source is asked for, by the counters and views that are shown.
+// The fields and findings that the source reads, depending on counters and views.
 #include <gtest/gtest.h>
 
 #include "exporter/exporter.h"
@@ -8,7 +8,7 @@
 namespace podgpu {
 namespace {
 
-TEST(ProfilesByDefault, IsSoWhereNobodyHasListedProfilingFields) {
+TEST(ProfilesByDefault, IsTrueWhereNoCountersFileListsProfilingFields) {
   const auto reading = [](int line, uint16_t field) {
     return Counter{line, "name", FindField(field), "gauge", "help"};
   };
@@ -19,12 +19,13 @@ TEST(ProfilesByDefault, IsSoWhereNobodyHasListedProfilingFields) {
   EXPECT_FALSE(ProfilesByDefault("default/exporter-metrics-config-map", list));
   std::vector<Counter> longer = list;
   longer.push_back(reading(0, 150));
-  EXPECT_TRUE(ProfilesByDefault("built-in counters", longer)) << "what was added is another field";
+  EXPECT_TRUE(ProfilesByDefault("built-in counters", longer))
+      << "the added field is not of profiling";
   longer.push_back(reading(0, 1002));
   EXPECT_FALSE(ProfilesByDefault("built-in counters", longer)) << "--metrics-include names one";
 }
 
-TEST(FieldsToRead, AreThoseOfTheCountersAndOfTheNativeView) {
+TEST(FieldsToRead, IncludeTheCountersAndTheNativeView) {
   const std::vector<Counter> counters =
       ParseCounters("DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DRIVER_VERSION, label, v\n", "x")
           .value()
@@ -34,7 +35,7 @@ TEST(FieldsToRead, AreThoseOfTheCountersAndOfTheNativeView) {
   EXPECT_EQ(fields[0]->id, 1);
   EXPECT_EQ(fields[1]->id, 150);
   EXPECT_EQ(FieldsToRead(counters, {View::kDcgm, View::kCore, View::kSelf}).size(), 3U)
-      << "the core needs XIDs alone";
+      << "the view core needs only XIDs";
   const std::vector<const Field*> with_native = FieldsToRead(counters, {View::kNative});
   EXPECT_GE(with_native.size(), NativeFieldIds().size());
   for (size_t i = 1; i < with_native.size(); ++i) {
@@ -42,7 +43,7 @@ TEST(FieldsToRead, AreThoseOfTheCountersAndOfTheNativeView) {
   }
 }
 
-TEST(FieldsToRead, AreThoseThatShareEnergyWithinAPartitionedGpuWhereProcessesAreShown) {
+TEST(FieldsToRead, IncludeMigActivityWhereProcessesAreShown) {
   const auto ids_for = [](std::string_view csv) {
     std::vector<uint16_t> ids;
     for (const Field* field :
@@ -54,10 +55,10 @@ TEST(FieldsToRead, AreThoseThatShareEnergyWithinAPartitionedGpuWhereProcessesAre
   EXPECT_EQ(ids_for("DCGM_FI_PROF_DRAM_ACTIVE,gauge,x\n"),
             (std::vector<uint16_t>{1001, 1002, 1005}));
   EXPECT_EQ(ids_for("DCGM_FI_DEV_GPU_TEMP,gauge,x\n"), std::vector<uint16_t>{150})
-      << "profiling is not begun for it";
+      << "MIG activity alone does not start profiling";
 }
 
-TEST(FieldsToRead, AreThoseOfTheUseOfDevicesWhereThatIsAskedFor) {
+TEST(FieldsToRead, IncludeTheUseOfDevicesOnRequest) {
   const auto ids_for = [](std::string_view csv) {
     std::vector<uint16_t> ids;
     for (const Field* field :
@@ -72,7 +73,7 @@ TEST(FieldsToRead, AreThoseOfTheUseOfDevicesWhereThatIsAskedFor) {
             (std::vector<uint16_t>{203, 204, 250, 252, 1002, 1004, 1005}));
 }
 
-TEST(FieldsToRead, HoldOnceWhatTheExportersOwnCountersCount) {
+TEST(FieldsToRead, ContainTheFieldsBehindTheExportersOwnCountersOnce) {
   const auto ids_for = [](std::string_view csv) {
     std::vector<uint16_t> ids;
     for (const Field* field :
@@ -88,7 +89,7 @@ TEST(FieldsToRead, HoldOnceWhatTheExportersOwnCountersCount) {
   EXPECT_EQ(ids_for("DCGM_EXP_P2P_STATUS,gauge,x\n"), std::vector<uint16_t>{});
 }
 
-TEST(FindingsToRead, AreThoseThatTheCountersShow) {
+TEST(FindingsToRead, AreTheFindingsThatTheCountersShow) {
   const FindingsAsked windows{std::chrono::seconds(5), std::chrono::seconds(7)};
   const auto asked_by = [&](std::string_view csv) {
     return FindingsToRead(ParseCounters(csv, "x").value().counters, windows);

@@ -14,21 +14,23 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// For as long, and as often, devices are let go of that the driver needs for itself.
-constexpr std::chrono::seconds kLetGoFor{10};
-constexpr std::chrono::seconds kLetGoAtMostEvery{60};
+// A reset or a change of the MIG mode waits until no program uses the GPU.  The reader then
+// releases the devices for this long, and at most this often: the wait may last, and readings must
+// go on.
+constexpr std::chrono::seconds kReleaseFor{10};
+constexpr std::chrono::seconds kReleaseAtMostEvery{60};
 constexpr uint16_t kXidField =
     230;  // The stamp of its value is that of the event (observed, DCGM 4.6.0).
 
-// A field that the engine samples at a pace of its own is stale after as many of its periods.
+// A field that the engine samples at its own pace is stale after this many of its periods.
 constexpr int kOwnPeriods = 3;
 
 std::string Seconds(milliseconds duration) {
   return absl::StrFormat("%g s", std::chrono::duration<double>(duration).count());
 }
 
-// A GPU that does not say who it is may be one of those that are missed: together they are as many
-// as are listed, or as have a name.
+// A listed GPU without a UUID may be one of the lost GPUs, so the two must not be added up: the
+// number is that of listed GPUs or of GPUs with a UUID, whichever is larger.
 size_t CountGpus(const Topology& topology) {
   const auto named =
       std::ranges::count_if(topology.gpus, [](const Gpu& gpu) { return !gpu.uuid.empty(); });
@@ -37,7 +39,7 @@ size_t CountGpus(const Topology& topology) {
   return static_cast<size_t>(std::max(named, listed));
 }
 
-// ", 4 switches, 140 links": what was looked for beside the GPUs, found or not.
+// Returns ", 4 switches, 140 links": the parts beside GPUs that the scan included, found or not.
 std::string CountParts(const Topology& topology, const PartKinds& kinds) {
   const struct {
     bool is_wanted;
@@ -80,8 +82,8 @@ void Reader::ReadInstead(ReadList list) {
 void Reader::Run(const std::stop_token& stop) {
   CountExpected(Topology{});
   while (!stop.stop_requested()) {
-    if (control_.let_go_for() > Duration::zero()) {
-      LetGo(stop);
+    if (control_.release_time_left() > Duration::zero()) {
+      ReleaseDevices(stop);
       continue;
     }
     Status status = Connect();
@@ -93,11 +95,11 @@ void Reader::Run(const std::stop_token& stop) {
       break;
     }
   }
-  source_.reset();  // On the thread that made it.
+  source_.reset();  // Must happen on the thread that made it.
 }
 
 Status Reader::Connect() {
-  look_failure_.clear();
+  scan_failure_.clear();
   PODGPU_RETURN_IF_ERROR(OpenIfNeeded());
   PODGPU_RETURN_IF_ERROR(Discover());
   return WatchFields();
@@ -132,7 +134,8 @@ Status Reader::Discover() {
   return absl::OkStatus();
 }
 
-// The bus is read when the devices have changed, not at each look: a node has hundreds of devices.
+// Reads the bus only when the devices have changed, not at each scan: a node has hundreds of PCI
+// devices.
 void Reader::CountExpected(const Topology& topology) {
   most_seen_ = std::max(most_seen_, CountGpus(topology));
   const size_t promised =
@@ -174,7 +177,7 @@ StatusOr<std::shared_ptr<Grid>> Reader::ReadGrid() {
 Status Reader::Read() {
   PODGPU_ASSIGN_OR_RETURN(std::shared_ptr<Grid> grid, ReadGrid());
   if (rescan_trigger_.Note(*grid)) {
-    PODGPU_RETURN_IF_ERROR(LookAgain());
+    PODGPU_RETURN_IF_ERROR(Rescan());
     if (grid->shared_topology() != topology_) {
       PODGPU_ASSIGN_OR_RETURN(grid, ReadGrid());
     }
@@ -192,10 +195,10 @@ Status Reader::ReadUntilFailure(const std::stop_token& stop) {
   Instant due = clock_.Now();
   while (!stop.stop_requested()) {
     PODGPU_RETURN_IF_ERROR(Read());
-    // A reading that took longer than the period is not caught up with.
+    // After a reading that took longer than the period, the missed readings are skipped.
     due = std::max(due + options_.period, clock_.Now());
-    LetGoIfNeeded();
-    if (!news_.SleepUntil(clock_, due, stop) || control_.let_go_for() > Duration::zero()) {
+    ReleaseIfNeeded();
+    if (!news_.SleepUntil(clock_, due, stop) || control_.release_time_left() > Duration::zero()) {
       break;
     }
     const bool profiles = control_.profiling_paused_for() == Duration::zero();
@@ -206,43 +209,45 @@ Status Reader::ReadUntilFailure(const std::stop_token& stop) {
       }
       PODGPU_RETURN_IF_ERROR(WatchFields());
     }
-    PODGPU_RETURN_IF_ERROR(LookAgainIfDue());
+    PODGPU_RETURN_IF_ERROR(RescanIfDue());
   }
   return absl::OkStatus();
 }
 
-void Reader::LetGo(const std::stop_token& stop) {
+void Reader::ReleaseDevices(const std::stop_token& stop) {
   if (source_ != nullptr) {
     const CallGuard::Scope scope(guard_, source_.get(), SourceCall::kOpen);
     source_->Release();
   }
   Say(PartState::kWaiting,
-      absl::StrFormat("the devices are let go of for %s%s; then they are taken back",
-                      Seconds(std::chrono::ceil<std::chrono::seconds>(control_.let_go_for())),
-                      need_.empty() ? "" : ", since " + need_));
-  while (control_.let_go_for() > Duration::zero() &&
-         news_.SleepUntil(clock_, clock_.Now() + control_.let_go_for(), stop)) {
+      absl::StrFormat(
+          "the devices are released for %s%s; podgpu opens them again afterwards",
+          Seconds(std::chrono::ceil<std::chrono::seconds>(control_.release_time_left())),
+          need_.empty() ? "" : ", since " + need_));
+  while (control_.release_time_left() > Duration::zero() &&
+         news_.SleepUntil(clock_, clock_.Now() + control_.release_time_left(), stop)) {
   }
   need_.clear();
 }
 
-void Reader::LetGoIfNeeded() {
+void Reader::ReleaseIfNeeded() {
   std::string need = source_->ReleaseReason();
   const Instant now = clock_.Now();
-  if (need.empty() || (needed_at_ && now - *needed_at_ < kLetGoAtMostEvery)) {
+  if (need.empty() || (needed_at_ && now - *needed_at_ < kReleaseAtMostEvery)) {
     return;
   }
   needed_at_ = now;
-  Log(LogLevel::kInfo, "letting go of the devices, which the driver needs", {{"why", need}});
+  Log(LogLevel::kInfo, "releasing the devices because the driver needs them", {{"why", need}});
   need_ = std::move(need);
-  control_.LetGoFor(kLetGoFor);
+  control_.ReleaseFor(kReleaseFor);
 }
 
-// While something is missing, its return is looked for at every reading.
-Status Reader::LookAgainIfDue() {
+// While a device is missing or unhealthy, each reading is preceded by a scan: its return must show
+// on the next page.
+Status Reader::RescanIfDue() {
   const Instant now = clock_.Now();
   if (now - discovered_at_ >= (AllIsWell() ? options_.rediscover_every : options_.period)) {
-    return LookAgain();
+    return Rescan();
   }
   const Duration patience = watch_.try_soon ? options_.period : options_.rewatch_every;
   if (!watch_.reason.empty() && now - watched_at_ >= patience) {
@@ -252,20 +257,20 @@ Status Reader::LookAgainIfDue() {
 }
 
 bool Reader::AllIsWell() const {
-  return !topology_->gpus.empty() && look_failure_.empty() &&
+  return !topology_->gpus.empty() && scan_failure_.empty() &&
          std::ranges::all_of(topology_->gpus,
                              [](const Gpu& gpu) { return gpu.state == DeviceState::kOk; });
 }
 
-Status Reader::LookAgain() {
+Status Reader::Rescan() {
   const uint64_t before = epoch_;
   reading_is_said_ = false;
   if (Status status = Discover(); !status.ok()) {
     discovered_at_ = clock_.Now();
-    look_failure_ = std::string(status.message());
+    scan_failure_ = std::string(status.message());
     return LostConnection(status) ? status : absl::OkStatus();
   }
-  look_failure_.clear();
+  scan_failure_.clear();
   if (epoch_ == before) {
     return absl::OkStatus();
   }
@@ -278,9 +283,10 @@ Status Reader::LookAgain() {
 bool Reader::WaitAfterFailure(const Status& failure, const std::stop_token& stop) {
   const bool was_reading = status_.connections > 0;
   Say(was_reading ? PartState::kUnresponsive : PartState::kWaiting,
-      absl::StrFormat("%s. Next look in %s", failure.message(), Seconds(retry_)));
+      absl::StrFormat("%s. Retrying in %s", failure.message(), Seconds(retry_)));
   const Instant next = clock_.Now() + retry_;
-  // An engine that died is back within one reading of its return; a driver may take longer to come.
+  // A restarted engine must be found within one period; a driver that is being installed may take
+  // minutes, so the wait may grow longer.
   const milliseconds longest = LostConnection(failure)
                                    ? std::max(options_.period, options_.first_retry)
                                    : options_.longest_retry;
@@ -301,12 +307,12 @@ void Reader::SayWhatIsRead() {
       "%s: %d GPUs, %d MIG instances%s, read every %s%s", source_->Describe(),
       topology_->gpus.size(), topology_->instances.size(), CountParts(*topology_, kinds_),
       Seconds(options_.period), profiles_ ? "" : ", profiling paused on request");
-  if (!look_failure_.empty()) {
-    Say(PartState::kDegraded, what + "; the devices are as last seen, since " + look_failure_);
+  if (!scan_failure_.empty()) {
+    Say(PartState::kDegraded, what + "; shows the last known devices, since " + scan_failure_);
   } else if (topology_->gpus.empty()) {
     Say(PartState::kDegraded, what + "; it lists no GPU");
   } else if (!topology_->parts_absence.empty()) {
-    Say(PartState::kDegraded, what + "; absent or as last seen are " + topology_->parts_absence);
+    Say(PartState::kDegraded, what + "; absent or from the last scan: " + topology_->parts_absence);
   } else if (!watch_.reason.empty()) {
     const bool is_fault = watch_.is_fault || !list_->profiling_by_default;
     Say(is_fault ? PartState::kDegraded : PartState::kOk,

@@ -1,11 +1,11 @@
-// The source thread: opens the vendor library, finds the devices, has the fields sampled, reads
-// them on its own clock.
+// The source thread: opens the vendor library, scans for devices, makes the library sample the
+// fields, and reads them periodically.
 //
-// It is the only caller of the Source (but for the watchdog's Interrupt) and publishes two
-// immutable values: the newest Grid, and a SourceStatus that says what it does and why.  Whatever
-// fails, it waits a little and goes on: no driver yet, an engine that died, a GPU that left.  The
-// tick logs what becomes of the status (state_log.h), since this thread may hang in the vendor's
-// call.  Run is the body of one thread; everything else may be called from any thread.
+// It is the only caller of the Source, except for the watchdog's Interrupt.  It publishes two
+// immutable values: the newest Grid, and a SourceStatus that says what it does and why.  After any
+// failure (no driver yet, a dead engine, a lost GPU) it waits and tries again.  The tick logs
+// changes of the status (state_log.h), since this thread may hang in a vendor call.  Run is the
+// body of one thread; everything else may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -30,25 +30,25 @@
 
 namespace podgpu {
 
-// What source/pci_bus.h lists.
+// Lists the GPUs on the PCI bus (source/pci_bus.h).
 using PciGpuLister = std::function<std::vector<std::string>()>;
 
-// What is read.
+// The fields and findings that the reader reads.
 struct ReadList {
   std::vector<const Field*> fields;  // Ascending by id.
   FindingsAsked asked = {};
-  // Profiling fields are on it because the default list has them: a node without profiling lacks
-  // nothing that was asked of it.
+  // Profiling fields are on the list only because the default list has them: on a node without
+  // profiling their absence is not a fault.
   bool profiling_by_default = false;
 };
 
 struct ReaderOptions {
-  ReadList list;               // To begin with.
-  PciGpuLister list_pci_gpus;  // May be left out.
+  ReadList list;               // Until the first ReadInstead.
+  PciGpuLister list_pci_gpus;  // Optional.
   std::chrono::milliseconds period{30'000};
   std::chrono::milliseconds stale_after{90'000};       // Samples older than this are withdrawn.
-  std::chrono::milliseconds rediscover_every{10'000};  // How often devices are looked for again.
-  std::chrono::milliseconds rewatch_every{60'000};     // How often a refused field is tried again.
+  std::chrono::milliseconds rediscover_every{10'000};  // Time between device scans.
+  std::chrono::milliseconds rewatch_every{60'000};     // Time between retries of a refused field.
   std::chrono::milliseconds first_retry{1'000};
   std::chrono::milliseconds longest_retry{10'000};
 };
@@ -61,15 +61,14 @@ class Reader {
   // `clock`, `guard` and `tick` outlive the reader.  `tick` is nudged after every publication.
   Reader(SourceOpener open, ReaderOptions options, Clock& clock, CallGuard& guard, Wakeup& tick);
 
-  // From the next reading on, which comes at once, reads `list` in place of that of the options.
-  // Any thread.
+  // Reads `list` from the next reading on, which comes at once.  Any thread.
   void ReadInstead(ReadList list);
 
-  // What an operator asks of the devices.  Any thread.
+  // The operator's requests.  Any thread.
   DeviceControl& control() { return control_; }
 
-  // The thread's body; returns when `stop` is requested, or after the running vendor call if one
-  // runs then.
+  // The thread's body; returns when `stop` is requested, after the running vendor call if there is
+  // one.
   void Run(const std::stop_token& stop);
 
   const Published<Grid>& grids() const { return grids_; }
@@ -82,16 +81,16 @@ class Reader {
   Status WatchFields();
   Status Read();
   StatusOr<std::shared_ptr<Grid>> ReadGrid();
-  // Reads until a call fails (its status) or `stop` is requested (OK).
+  // Reads until a call fails (returns its status) or `stop` is requested (returns OK).
   Status ReadUntilFailure(const std::stop_token& stop);
-  Status LookAgainIfDue();
-  // Lets go of the devices until the time that was asked for is over.
-  void LetGo(const std::stop_token& stop);
-  // Where the driver needs that, asks for it; not again for a minute.
-  void LetGoIfNeeded();
-  // Looks for the devices and watches them if they have changed.  An engine that answers
-  // everything but this costs no readings.
-  Status LookAgain();
+  Status RescanIfDue();
+  // Releases the devices until the requested time is over.
+  void ReleaseDevices(const std::stop_token& stop);
+  // Requests a release if the driver needs one, at most once a minute.
+  void ReleaseIfNeeded();
+  // Scans for devices and watches them if they have changed.  If only the scan fails, readings go
+  // on with the last known devices.
+  Status Rescan();
   bool AllIsWell() const;
   void CountExpected(const Topology& topology);
   bool WaitAfterFailure(const Status& failure, const std::stop_token& stop);
@@ -103,36 +102,37 @@ class Reader {
   Clock& clock_;
   CallGuard& guard_;
   Wakeup& tick_;
-  Wakeup news_;  // Ends the sleep between readings when something else is wanted.
+  Wakeup news_;  // Ends the sleep between readings when a new list or request has come.
   DeviceControl control_;
 
-  std::shared_ptr<const ReadList> list_;  // What is watched and read.
-  PartKinds kinds_;                       // What was looked for beside GPUs.
+  std::shared_ptr<const ReadList> list_;  // The list that is watched and read now.
+  PartKinds kinds_;                       // The parts beside GPUs that the last scan included.
   std::unique_ptr<Source> source_;
   std::shared_ptr<const Topology> topology_;
   WatchResult watch_;
   GridPool grid_pool_;
   RescanTrigger rescan_trigger_;
-  std::string look_failure_;  // Why the devices cannot be looked for; empty: they can.
+  std::string scan_failure_;  // Why the last device scan failed; empty: it succeeded.
   Instant discovered_at_{};
   Instant watched_at_{};
-  std::optional<Instant> needed_at_;  // When the driver last needed the devices to be let go of.
-  std::string need_;                  // Why they are let go of now; empty: on request.
-  bool profiles_ = true;              // Profiling fields are watched.
+  std::optional<Instant> needed_at_;  // When the driver last needed a release of the devices.
+  std::string need_;      // Why the driver needs the current release; empty: an operator asked.
+  bool profiles_ = true;  // Profiling fields are watched.
   uint64_t epoch_ = 0;
   std::chrono::milliseconds retry_;
   SourceStatus status_;
-  bool reading_is_said_ = false;  // SayWhatIsRead has nothing new to say.
-  size_t most_seen_ = 0;          // GPUs together since the start.
+  bool reading_is_said_ = false;  // The status already describes the current readings.
+  size_t most_seen_ = 0;          // The most GPUs seen at one time since the start.
 
   Published<ReadList> wanted_;
   Published<Grid> grids_;
   Published<SourceStatus> statuses_;
 };
 
-// Makes every value of `grid` absent (kStale) that is older than `limit`, `since_read` after the
-// reading.  A field that the engine samples more slowly is judged by its own period.  Values of
-// events (XID) stay: their time stamp is the event's.  Returns how many were withdrawn.
+// Makes each value of `grid` absent (kStale) that is older than `limit` at `since_read` after the
+// reading.  A field that the engine samples more slowly has a limit of three of its own periods.
+// Values of events (XID) stay: their time stamp is that of the event.  Returns how many values it
+// withdrew.
 size_t WithdrawStale(Grid& grid, std::chrono::milliseconds limit,
                      std::chrono::milliseconds since_read);
 

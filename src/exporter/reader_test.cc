@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A reader on its own thread, a driver that the test steers, and a clock that it moves.
+// A reader on its own thread; the test controls the driver and the clock.
 class ReaderTest : public ::testing::Test {
  protected:
   ~ReaderTest() override {
@@ -75,14 +75,14 @@ TEST_F(ReaderTest, PublishesAGridPerPeriod) {
   EXPECT_EQ(driver_.watches(), 1);
 }
 
-TEST_F(ReaderTest, WaitsForADriverThatArrivesLater) {
+TEST_F(ReaderTest, WaitsForADriverThatIsInstalledLater) {
   library_present_ = false;
   Start();
   EXPECT_EQ(grid(), nullptr);
   EXPECT_EQ(status().state, PartState::kWaiting);
-  EXPECT_EQ(status().detail, "no driver yet. Next look in 1 s");
+  EXPECT_EQ(status().detail, "no driver yet. Retrying in 1 s");
   Step(seconds(1));
-  EXPECT_EQ(status().detail, "no driver yet. Next look in 2 s");
+  EXPECT_EQ(status().detail, "no driver yet. Retrying in 2 s");
   library_present_ = true;
   Step(seconds(2));
   EXPECT_EQ(status().state, PartState::kOk);
@@ -95,15 +95,15 @@ TEST_F(ReaderTest, NeverWaitsLongerThanTheLongestRetry) {
   for (int i = 0; i < 10; ++i) {
     Step(seconds(10));
   }
-  EXPECT_EQ(status().detail, "no driver yet. Next look in 10 s");
+  EXPECT_EQ(status().detail, "no driver yet. Retrying in 10 s");
 }
 
-TEST_F(ReaderTest, FindsItsWayBackAfterAFailedReading) {
+TEST_F(ReaderTest, RecoversAfterAFailedReading) {
   Start();
   driver_.FailRead(absl::UnavailableError("the host engine closed the connection (DCGM -21)"));
   Step(seconds(1));
   EXPECT_EQ(status().state, PartState::kUnresponsive);
-  EXPECT_EQ(status().detail, "the host engine closed the connection (DCGM -21). Next look in 1 s");
+  EXPECT_EQ(status().detail, "the host engine closed the connection (DCGM -21). Retrying in 1 s");
   EXPECT_EQ(status().read_failures, 1U);
   driver_.FailRead(absl::OkStatus());
   Step(seconds(1));
@@ -130,8 +130,8 @@ TEST_F(ReaderTest, ANewEpochBeginsOnlyWhenTheDevicesChange) {
   EXPECT_EQ(status().expected_gpus, 3U);
 }
 
-// An engine that found no NVML lists no GPU, on a node with GPUs as well.
-TEST_F(ReaderTest, AnEngineWithoutADriverIsWaitedFor) {
+// An engine that found no NVML lists no GPU, also on a node with GPUs.
+TEST_F(ReaderTest, WaitsForAnEngineThatHasNoDriver) {
   Topology none = FakeDriver::Gpus(0);
   none.driver_absence = "runs without the driver's library";
   driver_.SetTopology(none);
@@ -143,7 +143,7 @@ TEST_F(ReaderTest, AnEngineWithoutADriverIsWaitedFor) {
   EXPECT_EQ(status().state, PartState::kOk) << status().detail;
 }
 
-TEST_F(ReaderTest, ANodeWithoutGpusWaitsAndSaysSo) {
+TEST_F(ReaderTest, SaysThatItWaitsOnANodeWithoutGpus) {
   driver_.SetTopology(FakeDriver::Gpus(0));
   Start();
   EXPECT_EQ(status().state, PartState::kWaiting);
@@ -153,7 +153,7 @@ TEST_F(ReaderTest, ANodeWithoutGpusWaitsAndSaysSo) {
   EXPECT_EQ(driver_.watches(), 0);
 }
 
-TEST_F(ReaderTest, RefusedProfilingIsADegradationWithItsReason) {
+TEST_F(ReaderTest, RefusedProfilingDegradesTheStateAndNamesTheReason) {
   driver_.RefuseProfiling("the profiling module is absent");
   Start();
   EXPECT_EQ(status().state, PartState::kDegraded);
@@ -161,22 +161,22 @@ TEST_F(ReaderTest, RefusedProfilingIsADegradationWithItsReason) {
             std::string::npos);
 }
 
-// What the list is, what is refused, and how the part is.
-TEST_F(ReaderTest, ANodeWithoutProfilingLacksNothingOfTheDefaultList) {
+// The state depends on where the list comes from and which fields are refused.
+TEST_F(ReaderTest, MissingProfilingIsNoFaultWithTheDefaultList) {
   driver_.RefuseProfiling("no profiling fields: the module is not loaded");
   Start();
-  EXPECT_EQ(status().state, PartState::kDegraded) << "somebody has listed them";
+  EXPECT_EQ(status().state, PartState::kDegraded) << "the counters file lists them";
   ReadList by_default{Options().list.fields, {}, true};
   reader_->ReadInstead(by_default);
   Step(seconds(1));
   EXPECT_EQ(status().state, PartState::kOk);
   EXPECT_NE(status().detail.find("some fields are absent: no profiling fields: the module"),
             std::string::npos)
-      << "a note";
+      << "a note, not a fault";
   driver_.RefuseField("the engine refuses field 150");
   reader_->ReadInstead(by_default);
   Step(seconds(1));
-  EXPECT_EQ(status().state, PartState::kDegraded) << "not of profiling";
+  EXPECT_EQ(status().state, PartState::kDegraded) << "a field that is not of profiling";
 }
 
 TEST_F(ReaderTest, ExpectsTheGpusThatTheBusShows) {
@@ -207,7 +207,7 @@ TEST_F(ReaderTest, TriesRefusedFieldsAgainEachMinute) {
   EXPECT_EQ(status().state, PartState::kOk);
 }
 
-TEST_F(ReaderTest, LooksAtOnceWhenADeviceFallsSilent) {
+TEST_F(ReaderTest, ScansAtOnceWhenADeviceGivesNoFreshValues) {
   Start();
   const int looks = driver_.discoveries();
   Topology lost = FakeDriver::Gpus(2);
@@ -222,10 +222,11 @@ TEST_F(ReaderTest, LooksAtOnceWhenADeviceFallsSilent) {
   driver_.SetTopology(FakeDriver::Gpus(2));
   driver_.Speak();
   Step(seconds(1));
-  EXPECT_EQ(grid()->topology().gpus[1].state, DeviceState::kOk) << "while one is lost, each cycle";
+  EXPECT_EQ(grid()->topology().gpus[1].state, DeviceState::kOk)
+      << "a scan before each reading while one is lost";
 }
 
-TEST_F(ReaderTest, LooksForPartsOnlyWhenAFieldOfTheirsIsWanted) {
+TEST_F(ReaderTest, ScansForPartsOnlyWhenOneOfTheirFieldsIsRead) {
   Start();
   EXPECT_EQ(driver_.kinds(), PartKinds{});
   Topology with_parts = FakeDriver::Gpus(2);
@@ -261,7 +262,7 @@ TEST_F(ReaderTest, ReadsCpusWhileThereIsNoGpuAndSaysSo) {
             "fake driver: 0 GPUs, 0 MIG instances, 1 CPUs, read every 1 s; it lists no GPU");
 }
 
-TEST_F(ReaderTest, ReadsOnWhileTheDevicesCannotBeLookedFor) {
+TEST_F(ReaderTest, ContinuesReadingWhileDeviceScansFail) {
   Start();
   driver_.FailDiscover(absl::InternalError("counts 99 GPUs"));
   Step(seconds(11));
@@ -271,20 +272,21 @@ TEST_F(ReaderTest, ReadsOnWhileTheDevicesCannotBeLookedFor) {
   EXPECT_TRUE(grid()->at(FieldRow{0}, EntityId{0}).present());
   EXPECT_EQ(status().state, PartState::kDegraded);
   EXPECT_EQ(status().detail,
-            "fake driver: 2 GPUs, 0 MIG instances, read every 1 s; the devices are as last seen, "
+            "fake driver: 2 GPUs, 0 MIG instances, read every 1 s; shows the last known devices, "
             "since counts 99 GPUs");
   driver_.FailDiscover(absl::OkStatus());
   Step(seconds(1));
   EXPECT_EQ(status().state, PartState::kOk);
 }
 
-TEST_F(ReaderTest, LetsGoOfTheDevicesOnRequestAndTakesThemBack) {
+TEST_F(ReaderTest, ReleasesTheDevicesOnRequestAndOpensThemAgain) {
   Start();
-  reader_->control().LetGoFor(seconds(30));
+  reader_->control().ReleaseFor(seconds(30));
   clock_.AwaitSleepers(1);
   EXPECT_EQ(driver_.let_gos.load(), 1) << "at once, not at the next reading";
   EXPECT_EQ(status().state, PartState::kWaiting);
-  EXPECT_EQ(status().detail, "the devices are let go of for 30 s; then they are taken back");
+  EXPECT_EQ(status().detail,
+            "the devices are released for 30 s; podgpu opens them again afterwards");
   const int discoveries = driver_.discoveries();
   Step(seconds(29));
   EXPECT_EQ(driver_.discoveries(), discoveries);
@@ -293,26 +295,26 @@ TEST_F(ReaderTest, LetsGoOfTheDevicesOnRequestAndTakesThemBack) {
   EXPECT_EQ(status().state, PartState::kOk);
 }
 
-TEST_F(ReaderTest, TakesTheDevicesBackEarlierWhenAsked) {
+TEST_F(ReaderTest, OpensTheDevicesEarlierOnRequest) {
   Start();
-  reader_->control().LetGoFor(seconds(3'000));
+  reader_->control().ReleaseFor(seconds(3'000));
   clock_.AwaitSleepers(1);
-  reader_->control().LetGoFor(seconds(0));
+  reader_->control().ReleaseFor(seconds(0));
   clock_.AwaitSleepers(1);
   EXPECT_EQ(status().state, PartState::kOk);
   EXPECT_EQ(driver_.let_gos.load(), 1);
 }
 
-TEST_F(ReaderTest, LetsGoWhenTheDriverNeedsItButNotAllTheTime) {
+TEST_F(ReaderTest, ReleasesTheDevicesForTheDriverAtMostOncePerMinute) {
   Start();
   driver_.need = "GPU 0: a change of its MIG mode waits";
   Step(seconds(1));
   EXPECT_EQ(driver_.let_gos.load(), 1);
   EXPECT_EQ(status().detail,
-            "the devices are let go of for 10 s, since GPU 0: a change of its MIG mode waits; then "
-            "they are taken back");
+            "the devices are released for 10 s, since GPU 0: a change of its MIG mode waits; "
+            "podgpu opens them again afterwards");
   Step(seconds(10));
-  EXPECT_EQ(status().state, PartState::kOk) << "taken back";
+  EXPECT_EQ(status().state, PartState::kOk) << "open again";
   for (int second = 11; second < 60; ++second) {
     Step(seconds(1));
   }
@@ -337,7 +339,7 @@ TEST_F(ReaderTest, PausesProfilingForATime) {
   EXPECT_TRUE(status().detail.ends_with("read every 1 s"));
 }
 
-TEST_F(ReaderTest, TheWatchdogFreesAHungReading) {
+TEST_F(ReaderTest, TheWatchdogInterruptsAHungReading) {
   Start();
   driver_.BlockReads(/*interruptible=*/true);
   Worker watchdog;
@@ -345,7 +347,7 @@ TEST_F(ReaderTest, TheWatchdogFreesAHungReading) {
   clock_.AwaitSleepers(2);
   clock_.Advance(seconds(1));
   driver_.AwaitBlockedRead();
-  // The watchdog always sleeps again; the reader only once it is freed.
+  // The watchdog always sleeps again; the reader only after the interrupt.
   while (status().connections < 2) {
     clock_.AwaitSleepers(1);
     clock_.Advance(seconds(1));
@@ -356,7 +358,7 @@ TEST_F(ReaderTest, TheWatchdogFreesAHungReading) {
   EXPECT_TRUE(watchdog.JoinWithin(std::chrono::hours(1)));
 }
 
-TEST(CallGuard, ShowsTheRunningCallAndRemembersTheLast) {
+TEST(CallGuard, ShowsTheRunningCallAndRemembersTheLastOne) {
   ManualClock clock;
   FakeDriver driver;
   FakeSource source(driver);
@@ -388,7 +390,7 @@ TEST(WithdrawStale, TakesOldValuesButKeepsEvents) {
   EXPECT_TRUE(grid.at(FieldRow{2}, EntityId{0}).present());
 }
 
-// DCGM samples the InfoROM every 30 s at best, whatever is asked for.
+// DCGM samples the InfoROM at most every 30 s, even if a shorter period is requested.
 TEST(WithdrawStale, JudgesASlowFieldByItsOwnPeriod) {
   auto topology = std::make_shared<Topology>(FakeDriver::Gpus(1));
   Grid grid(topology, {FindField(84), FindField(150)});
@@ -396,7 +398,7 @@ TEST(WithdrawStale, JudgesASlowFieldByItsOwnPeriod) {
   grid.at(FieldRow{1}, EntityId{0}) = Value::OfInt64(41, 30'000);
   EXPECT_EQ(WithdrawStale(grid, seconds(5), milliseconds(0)), 1U);
   EXPECT_TRUE(grid.at(FieldRow{0}, EntityId{0}).present());
-  EXPECT_FALSE(grid.HasCurrentNumbers(EntityId{0})) << "it tells of no device";
+  EXPECT_FALSE(grid.HasCurrentNumbers(EntityId{0})) << "no device has a current number";
   EXPECT_EQ(WithdrawStale(grid, seconds(5), seconds(61)), 1U);
   EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kStale);
 }

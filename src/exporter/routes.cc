@@ -25,8 +25,8 @@
 namespace podgpu {
 namespace {
 
-// For so long after it was first asked for, the legacy page waits for the fields that no reading
-// has had before: one reading, at any pace.  A driver that hangs costs later requests nothing.
+// For this long after its first request, the legacy page waits for the first reading of its fields.
+// Later requests never wait, even if the driver hangs.
 constexpr std::chrono::seconds kLegacyPatience{3};
 
 struct RouteContext {
@@ -34,7 +34,7 @@ struct RouteContext {
   const Tick& tick;
   const Clock& clock;
   LegacyPage& legacy;
-  std::optional<Instant>& legacy_since;  // When it was first asked for.
+  std::optional<Instant>& legacy_since;  // When a client first requested the legacy page.
   NodePage& node;
   VcudaPage& vcuda;
 };
@@ -56,17 +56,18 @@ HttpResponse ServeLegacy(const RouteContext& context, const HttpRequest& request
   return PageResponse(context.legacy.Of(context.tick.snapshots().Get()), request);
 }
 
-// Requests and use, under gpu-manager's name for it.
+// Requests and use of containers, under gpu-manager's path.
 HttpResponse ServeVcuda(const RouteContext& context, const HttpRequest& request) {
   if (!context.options.requested_vs_used) {
     return TextResponse(404,
-                        "404: what containers ask for beside what they use is off; start podgpu "
-                        "with --requested-vs-used=on. Its other metrics are under /metrics\n");
+                        "404: this page, which compares what containers request with what they "
+                        "use, is off; start podgpu with --requested-vs-used=on. All other metrics "
+                        "are under /metrics\n");
   }
   return PageResponse(context.vcuda.Of(context.tick.snapshots().Get()), request);
 }
 
-// As dcgm-exporter answers: always 200, the state in headers and body, no newline at the end.
+// Answers like dcgm-exporter: always 200, the state in headers and body, no newline at the end.
 HttpResponse ServeHealth(const RouteContext& context, const HttpRequest& /*request*/) {
   const bool available = context.tick.snapshots().Get() != nullptr;
   HttpResponse response = TextResponse(200, available ? "OK" : "OK - reload in progress");
@@ -77,7 +78,7 @@ HttpResponse ServeHealth(const RouteContext& context, const HttpRequest& /*reque
   return response;
 }
 
-// Alive means that the tick turns; it depends neither on the driver nor on the kubelet.
+// Alive means that the tick is running; it depends neither on the driver nor on the kubelet.
 HttpResponse ServeLiveness(const RouteContext& context, const HttpRequest& /*request*/) {
   const Duration since = context.clock.Now() - context.tick.last_ended();
   if (context.tick.ticks() > 0 && since <= context.options.tick_deadline) {
@@ -109,7 +110,7 @@ StatusOr<Explanation> ExplainRequest(const RouteContext& context, const HttpRequ
 
 int StatusOf(const Explanation& explanation) { return explanation.lacks_device ? 404 : 200; }
 
-// As HTML for a browser, else as text.
+// Answers with HTML to a browser, else with text.
 HttpResponse ServeExplain(const RouteContext& context, const HttpRequest& request) {
   const StatusOr<Explanation> explanation = ExplainRequest(context, request);
   if (!explanation.ok()) {
@@ -137,7 +138,7 @@ HttpResponse ServeStatusJson(const RouteContext& context, const HttpRequest& /*r
                               : JsonResponse(503, ErrorJson("the first page is not ready yet"));
 }
 
-// Whether the kubelet's last answer still counts.
+// Whether the kubelet's last answer is not too old.
 bool OwnersAreKnown(const RouteContext& context) {
   const std::shared_ptr<const PodFacts> pods = context.tick.sources().pods.Get();
   return pods->value != nullptr &&
@@ -160,7 +161,7 @@ HttpResponse ServeNode(const RouteContext& context, const HttpRequest& request) 
   return response;
 }
 
-// One of two states, and how long the other one lasts.
+// The words of an endpoint that switches between two states: the usual one, and one for some time.
 struct ControlWords {
   const char* usual;  // As a value of `state`.
   const char* asked;
@@ -187,7 +188,7 @@ StatusOr<Duration> AskedTime(const ControlWords& words, std::string_view query) 
       const auto parsed = ParseGoDuration(parameter.substr(4));
       if (!parsed || *parsed <= Duration::zero() || *parsed > words.for_at_most) {
         return absl::InvalidArgumentError(absl::StrFormat(
-            "\"for\" is a time such as 30s, at most %d s", words.for_at_most.count()));
+            "\"for\" must be a time such as 30s, at most %d s", words.for_at_most.count()));
       }
       time = std::chrono::duration_cast<Duration>(*parsed);
     } else if (!parameter.empty()) {
@@ -196,7 +197,7 @@ StatusOr<Duration> AskedTime(const ControlWords& words, std::string_view query) 
   }
   if (state != words.usual && state != words.asked) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("\"state\" is \"%s\" or \"%s\"", words.asked, words.usual));
+        absl::StrFormat("\"state\" must be \"%s\" or \"%s\"", words.asked, words.usual));
   }
   return state == words.asked ? time : Duration::zero();
 }
@@ -232,8 +233,8 @@ HttpResponse ServeDevices(const RouteContext& context, const HttpRequest& reques
                                    "released",
                                    std::chrono::seconds(30),
                                    std::chrono::hours(1),
-                                   &DeviceControl::let_go_for,
-                                   &DeviceControl::LetGoFor};
+                                   &DeviceControl::release_time_left,
+                                   &DeviceControl::ReleaseFor};
   return ServeControl(kWords, context, request);
 }
 
@@ -274,7 +275,7 @@ HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& req
       facts.paths.push_back(route.path);
     }
   }
-  // curl says that it takes anything; a client that says nothing gets what a browser gets.
+  // curl sends "Accept: */*" and gets text; a client without Accept gets HTML like a browser.
   const bool as_html =
       request.accept.empty() || request.accept.find("text/html") != std::string_view::npos;
   HttpResponse response =
@@ -324,8 +325,8 @@ HttpHandler MakeQueryRoutes(const Tick& tick) {
     HttpResponse response =
         is_page ? PageResponse(vcuda->Of(tick.snapshots().Get()), request)
                 : TextResponse(404,
-                               "404: the only page here is /metric, without an s; podgpu's others "
-                               "are at its main address\n");
+                               "404: the only page here is /metric, without an s; podgpu's other "
+                               "pages are at its main address\n");
     AddHeader(response, "X-Content-Type-Options", "nosniff");
     return response;
   };

@@ -1,9 +1,9 @@
-// The one table of endpoints: what is served under which path, and from what.
+// The table of endpoints: which path serves which page.
 //
-// Each answer is made from published values alone and at once, on the HTTP thread.  /metrics hands
-// out the bytes of the latest snapshot; /health answers as dcgm-exporter's; /healthz says only that
-// the tick turns; /readyz says whether there is data.  Everything borrowed outlives the server that
-// calls the handler.  A second listener, that of gpu-manager, has one page alone.
+// The HTTP thread makes each answer at once, from published values alone.  /metrics returns the
+// bytes of the latest snapshot; /health answers like dcgm-exporter's; /healthz says only that the
+// tick is running; /readyz says whether there is data.  All arguments passed by reference outlive
+// the server that calls the handler.  A second listener, that of gpu-manager, serves only /metric.
 #pragma once
 
 #include <chrono>
@@ -21,28 +21,28 @@ namespace podgpu {
 
 struct RouteOptions {
   std::string hostname;
-  // The tick counts as dead when none has ended for so long: three periods, at least 10 s.
+  // /healthz fails when no tick has ended for this long: three periods, at least 10 s.
   std::chrono::milliseconds tick_deadline{90'000};
-  // Called at each request for the legacy page: its fields are read from then on.
+  // Called at each request for the legacy page; its fields are read from then on.
   std::function<void()> want_legacy = [] {};
   std::function<void()> want_use = [] {};  // Likewise for /api/v1/node.
-  // What POST may change; null: nothing, whoever asks is told the flag.
+  // What POST may change; null: nothing, and the answer names the flag.
   DeviceControl* control = nullptr;
-  std::string node = {};           // What the cluster role knows this node by; empty: `hostname`.
-  std::string metrics_path = {};   // Another one for /metrics; empty: none.
+  std::string node = {};           // The node's name in the cluster role; empty: `hostname`.
+  std::string metrics_path = {};   // A second path for /metrics; empty: none.
   bool requested_vs_used = false;  // The tick makes the page that /metric shows.
 };
 
-// The paths under which a POST changes something.
+// Returns the paths that accept POST.
 std::vector<std::string> ControlPaths();
 
-// Whether something is served there in any case.
+// Whether `path` is in the table of endpoints.
 bool IsNodePath(std::string_view path);
 
-// The handler for the node role's listener.
+// Makes the handler for the node role's listener.
 HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& clock);
 
-// The handler for gpu-manager's listener: /metric, and a hint elsewhere.
+// Makes the handler for gpu-manager's listener: /metric, and a hint under all other paths.
 HttpHandler MakeQueryRoutes(const Tick& tick);
 
 }  // namespace podgpu

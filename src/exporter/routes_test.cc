@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// The routes of a node of two GPUs, whose first page is made.
+// The routes of a node with two GPUs, after its first page.
 class RoutesTest : public ::testing::Test {
  protected:
   HttpHandler Routes() {
@@ -48,7 +48,7 @@ class RoutesTest : public ::testing::Test {
   std::optional<Tick> tick_;
 };
 
-TEST_F(RoutesTest, SendsOtherSpellingsOfAPathToTheRightOne) {
+TEST_F(RoutesTest, RedirectsOtherSpellingsOfAPath) {
   const HttpHandler routes = Routes();
   struct Row {
     std::string_view path, query, location;
@@ -96,7 +96,7 @@ TEST_F(RoutesTest, ServesMetricsUnderAnotherPathToo) {
   EXPECT_FALSE(IsNodePath("/gpu"));
 }
 
-TEST_F(RoutesTest, SaysHowRequestsAndUseAreTurnedOn) {
+TEST_F(RoutesTest, SaysHowToTurnOnRequestsAndUse) {
   const HttpHandler routes = Routes();
   HttpRequest request;
   request.method = "GET";
@@ -108,13 +108,13 @@ TEST_F(RoutesTest, SaysHowRequestsAndUseAreTurnedOn) {
   EXPECT_EQ(std::string(routes(request).body).find("\"/metric\""), std::string::npos);
 }
 
-TEST_F(RoutesTest, GpuManagersListenerHasOnePageAndHintsAtIt) {
+TEST_F(RoutesTest, GpuManagersListenerHasOnePageAndNamesItElsewhere) {
   Routes();
   const HttpHandler routes = MakeQueryRoutes(*tick_);
   HttpRequest request;
   request.method = "GET";
   request.path = "/metric";
-  EXPECT_EQ(routes(request).status, 503) << "the tick makes no such page";
+  EXPECT_EQ(routes(request).status, 503) << "the tick does not make this page";
   for (const std::string_view path : {"/metrics", "/", "/usage"}) {
     request.path = path;
     const HttpResponse response = routes(request);
@@ -123,7 +123,7 @@ TEST_F(RoutesTest, GpuManagersListenerHasOnePageAndHintsAtIt) {
   }
 }
 
-TEST_F(RoutesTest, ExplainsToBrowsersTerminalsAndPrograms) {
+TEST_F(RoutesTest, ExplainsInHtmlTextAndJson) {
   const HttpHandler routes = Routes();
   struct Row {
     std::string_view path, query, accept;
@@ -164,7 +164,7 @@ std::string_view HeaderOf(const HttpResponse& response, std::string_view name) {
   return header == response.headers.end() ? std::string_view() : header->second;
 }
 
-TEST_F(RoutesTest, TellsTheClusterRoleOfThisNodeOnceUntilItChanges) {
+TEST_F(RoutesTest, ServesTheNodeDocumentWithOneTagUntilItChanges) {
   Routes();
   int wanted = 0;
   const HttpHandler routes =
@@ -194,7 +194,7 @@ TEST_F(RoutesTest, TellsTheClusterRoleOfThisNodeOnceUntilItChanges) {
   EXPECT_EQ(Gunzip(third.body), first.body);
 }
 
-TEST_F(RoutesTest, ControlsDevicesOnlyWhereThatIsEnabled) {
+TEST_F(RoutesTest, ControlsDevicesOnlyWithTheFlag) {
   struct Row {
     std::string_view method, path, query;
     int status;

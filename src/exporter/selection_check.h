@@ -1,7 +1,9 @@
-// Asks the driver, without serving anything, whether -d names what this node has: for --validate.
+// Asks the driver whether this node has the devices that -d names, without serving pages: for
+// --validate.
 //
-// The question runs on a thread of its own and is given up after a while, since a driver may hang;
-// the thread then counts as written off, and the process must end by std::_Exit.  For main alone.
+// The call runs on a thread of its own, since a driver may hang.  After `patience` the thread is
+// abandoned and counted in `written_off`; the process must then end with std::_Exit.  Called by
+// main alone.
 #pragma once
 
 #include <chrono>
@@ -16,11 +18,12 @@
 namespace podgpu {
 
 struct SelectionCheck {
-  std::vector<std::string> warnings;  // As SelectionWarnings.
-  std::string unknown;                // Why that is not known; empty when it is.
+  std::vector<std::string> warnings;  // Those of SelectionWarnings.
+  std::string unknown;                // Why the devices are unknown; empty when they are known.
 };
 
-// Asks nothing where -d lists no ids.  What `open` uses lives as long as the process.
+// Does not call the driver where -d lists no ids.  Everything that `open` uses lives as long as the
+// process.
 SelectionCheck CheckSelection(const DeviceSelections& selections, const SourceOpener& open,
                               std::chrono::milliseconds patience, Clock& clock,
                               const ThreadTally& written_off);

@@ -40,7 +40,7 @@ class SelectionCheckTest : public ::testing::Test {
   const ThreadTally written_off_ = NewThreadTally();
 };
 
-TEST_F(SelectionCheckTest, AsksOnlyWhereIdsAreListed) {
+TEST_F(SelectionCheckTest, CallsTheDriverOnlyWhereIdsAreListed) {
   EXPECT_TRUE(Check("g").warnings.empty());
   EXPECT_EQ(opened_, 0);
   EXPECT_TRUE(Check("g:0,1").warnings.empty());
@@ -48,14 +48,14 @@ TEST_F(SelectionCheckTest, AsksOnlyWhereIdsAreListed) {
   EXPECT_EQ(driver_.let_gos, 1) << "nothing stays open";
 }
 
-TEST_F(SelectionCheckTest, NamesWhatIsNotThereAndWhatIs) {
+TEST_F(SelectionCheckTest, NamesMissingAndPresentDevices) {
   const SelectionCheck check = Check("g:5");
   ASSERT_EQ(check.warnings.size(), 1U);
   EXPECT_NE(check.warnings[0].find("GPU ID '5'. The GPUs of this node: 0, 1"), std::string::npos);
   EXPECT_EQ(check.unknown, "");
 }
 
-TEST_F(SelectionCheckTest, SaysWhyItIsNotKnown) {
+TEST_F(SelectionCheckTest, SaysWhyTheDevicesAreUnknown) {
   library_present_ = false;
   EXPECT_EQ(Check("g:5").unknown, "no driver yet");
   library_present_ = true;
@@ -63,7 +63,7 @@ TEST_F(SelectionCheckTest, SaysWhyItIsNotKnown) {
   EXPECT_EQ(Check("g:5").unknown, "the engine is gone");
 }
 
-TEST_F(SelectionCheckTest, ADriverThatHangsIsGivenUp) {
+TEST_F(SelectionCheckTest, AbandonsADriverThatHangs) {
   driver_.BlockDiscover();
   Worker checking;
   SelectionCheck check;

@@ -3,7 +3,7 @@
 namespace podgpu {
 namespace {
 
-// A profiling field takes two samples of the engine, the second of which may just miss a reading.
+// A profiling field needs two samples of the engine, and the second may come just after a reading.
 constexpr int kReadingsForRates = 3;
 
 bool HasValue(const Grid& grid, FieldRow row) {

@@ -1,9 +1,9 @@
-// Which list of metrics the pages show: the last one that was asked for, as soon as there is a
-// reading of its fields.
+// The list of metrics that the pages show: the last requested list, once there is a reading of its
+// fields.
 //
-// A reload gives a new list and its fields (ShowInstead).  Until the reader has read those fields
-// the pages go on with the list from before.  The tick thread calls Take, Get and generation; the
-// rest may be called from any thread.
+// A reload gives a new list and its fields (ShowInstead).  Until the reader has read those fields,
+// the pages show the previous list.  The tick thread calls Take, Get and generation; the rest may
+// be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -24,12 +24,12 @@ class ShownCounters {
  public:
   explicit ShownCounters(std::vector<Counter> counters);
 
-  // Asks for `counters`, which are shown as soon as a reading of `fields` is there.
+  // Requests `counters`; pages show them once there is a reading of `fields`.
   void ShowInstead(std::vector<Counter> counters, std::vector<const Field*> fields);
-  // Whether what was asked for last is not shown yet.
+  // Whether the last requested list is not shown yet.
   bool is_reloading() const { return wanted_.Get() != shown_.Get(); }
-  // Whether `shown`, the reading of the newest page, lacks fields that were asked for last: it was
-  // read without them, or there are too few readings for the rates of profiling fields.
+  // Whether `shown`, the reading of the newest page, lacks fields of the last requested list: it
+  // was read without them, or there are too few readings for the rates of profiling fields.
   bool LacksFields(const Grid& shown) const;
 
   // Takes the reading of the next page; null before the first one.

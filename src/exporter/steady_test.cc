@@ -1,5 +1,4 @@
-// What a node that is well takes from the heap: nothing per reading, and per tick the snapshot
-// alone.
+// Heap allocations of a healthy node: none per reading, and per tick only the snapshot.
 #include <functional>
 #include <vector>
 
@@ -17,15 +16,15 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A snapshot takes three pieces from the heap, however many series it has: itself, its text, and
-// the values of its slots.
+// A snapshot makes three allocations, for any number of series: itself, its text, and the values of
+// its slots.
 constexpr uint64_t kAllocationsOfASnapshot = 3;
 
 constexpr int kRounds = 30;
 constexpr int kRoundsToWarmUp = 6;
 
-// A clock on which waiting takes no time, so that a thread's body runs on the test's own thread:
-// each wait moves the clock to its deadline, and the last one stops who waits.
+// A clock on which waiting takes no time, so a thread's body can run on the test's own thread: each
+// wait advances the clock to its deadline, and the last wait requests the stop.
 class SteppingClock final : public Clock {
  public:
   explicit SteppingClock(std::function<void()> between) : between_(std::move(between)) {
@@ -39,7 +38,7 @@ class SteppingClock final : public Clock {
 
   std::stop_token stop() const { return stop_.get_token(); }
 
-  // What was allocated between one wait and the next, once everything was warm.
+  // Allocations between one wait and the next, after the first passes have filled all pools.
   std::vector<uint64_t> taken() const { return {taken_.begin() + kRoundsToWarmUp, taken_.end()}; }
 
  private:
@@ -66,7 +65,7 @@ const std::vector<const Field*> kFields = {FindField(53), FindField(150), FindFi
 
 TEST(SteadyReader, AReadingAllocatesNothing) {
   Reader* reader = nullptr;
-  // What a slow scrape, the newest snapshot and the tick hold meanwhile.
+  // The grids that a slow scrape, the newest snapshot and the tick hold meanwhile.
   std::shared_ptr<const Grid> scraped;
   std::shared_ptr<const Grid> rendered;
   std::vector<const Topology*> topologies;
@@ -88,7 +87,7 @@ TEST(SteadyReader, AReadingAllocatesNothing) {
   EXPECT_EQ(clock.taken(), std::vector<uint64_t>(kRounds - kRoundsToWarmUp, 0));
 }
 
-TEST(SteadyReader, LookingForDevicesAgainKeepsTheGrids) {
+TEST(SteadyReader, ADeviceScanKeepsTheGrids) {
   Reader* reader = nullptr;
   std::vector<std::shared_ptr<const Topology>> topologies;
   SteppingClock clock([&] { topologies.push_back(reader->grids().Get()->shared_topology()); });
@@ -108,7 +107,7 @@ TEST(SteadyReader, LookingForDevicesAgainKeepsTheGrids) {
   }
 }
 
-// A tick whose facts are published anew before each page, as the other threads do.
+// A tick; the test publishes new facts before each page, as the other threads do.
 class SteadyNode {
  public:
   explicit SteadyNode(uint32_t gpus) : clock_([this] { PublishFacts(); }) {
@@ -141,7 +140,7 @@ class SteadyNode {
     tick_.emplace(std::move(options), sources, clock_, wakeup_);
   }
 
-  // What each page took from the heap, sleep included.
+  // Allocations of each page, its sleep included.
   std::vector<uint64_t> Run() {
     tick_->Run(clock_.stop());
     return clock_.taken();
@@ -170,7 +169,7 @@ class SteadyNode {
     PublishProcesses();
   }
 
-  // Two processes on each GPU, whose use changes.
+  // Two processes on each GPU; their use changes.
   void PublishProcesses() {
     ProcessFacts facts;
     std::unique_ptr<ProcessReading> reading = processes_.Begin();
@@ -199,7 +198,7 @@ class SteadyNode {
     return std::make_shared<const ProcessIdentity>(identity);
   }
 
-  // One GPU reports an XID at each reading, health is well, one path is not.
+  // One GPU reports an XID at each reading; health is good, one path between GPUs is not.
   void FillFindings(Findings& findings) const {
     const size_t gpus = topology_->gpus.size();
     findings.asked = {hours(1), hours(1), true, true};
@@ -234,7 +233,7 @@ class SteadyNode {
   Published<Grid> grids_;
   Published<SourceStatus> source_;
   Published<PodFacts> pods_;
-  ProcessFeed processes_;
+  ProcessQueue processes_;
   const std::vector<std::shared_ptr<const ProcessIdentity>> identities_ = {Identity(1),
                                                                            Identity(2)};
   std::atomic<int> written_off_ = 0;

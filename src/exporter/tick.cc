@@ -12,8 +12,8 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-// For so long after a client was refused for want of room the page says so.
-constexpr std::chrono::minutes kCrowdIsTold{1};
+// How long the page says that a client was refused for lack of free connections.
+constexpr std::chrono::minutes kRefusalIsShownFor{1};
 
 // The age beyond which numbers of processes are withdrawn.
 Duration StaleAfter(const ProcessOptions& options) {
@@ -22,8 +22,9 @@ Duration StaleAfter(const ProcessOptions& options) {
   return std::max(options.period * kPeriodsUntilStale, kShortest);
 }
 
-// The first samples of a watch come with the first reading or the second; and the driver's word
-// that a device is lost comes with the next look at the list, seconds after its values have gone.
+// How long a GPU may be without fresh values before it counts as unresponsive.  The first samples
+// of a watch come with the first or second reading; and the driver reports a lost device only at
+// the next scan, seconds after its values have stopped.
 Duration PatienceWithSilence(const TickOptions& options) {
   constexpr milliseconds kShortest{5'000};
   return std::min(std::max(options.period + options.period / 2, kShortest), options.stale_after);
@@ -114,7 +115,7 @@ void Tick::RefreshPlans() {
   const size_t left_out = metrics_page_.left_out();
   if (left_out != left_out_before) {
     Log(left_out == 0 ? LogLevel::kInfo : LogLevel::kWarn,
-        "the series budget leaves DCGM families out, those of the highest ids first",
+        "the series budget leaves out DCGM families, highest field ids first",
         {{"series", std::to_string(left_out)}, {"budget", std::to_string(options_.series_budget)}});
   }
 }
@@ -148,8 +149,8 @@ std::string Tick::TextOfNewPlan() const {
 void Tick::Run(const std::stop_token& stop) {
   do {
     Once();
-    // A quarter of a period more than the reader takes: normally its nudge ends the sleep, once per
-    // reading.
+    // A quarter of a period longer than the reader's period: normally the reader's nudge ends the
+    // sleep, once per reading.
   } while (wakeup_.SleepUntil(clock_, clock_.Now() + options_.period + options_.period / 4, stop));
 }
 
@@ -209,7 +210,8 @@ void Tick::TakeGrid(TickFacts& facts) {
   facts.config = selected_.AddTo(facts.config);
 }
 
-// A call that has returned late is no proof that the next one will return: a reading is.
+// A late return of a hung call does not prove that the driver works again; a complete reading that
+// began after the hang does.
 void Tick::TakeHang(TickFacts& facts) {
   if (facts.call_hangs()) {
     hung_at_ = facts.now;
@@ -228,11 +230,11 @@ std::shared_ptr<const ApiObjects> Tick::Usable(const std::shared_ptr<const ApiFa
 
 void Tick::TakeClients(TickFacts& facts) {
   facts.clients = sources_.clients.Read();
-  if (facts.clients.refused_clients() != crowded_out_) {
-    crowded_out_ = facts.clients.refused_clients();
-    crowded_at_ = facts.now;
+  if (facts.clients.refused_clients() != refused_clients_) {
+    refused_clients_ = facts.clients.refused_clients();
+    refused_at_ = facts.now;
   }
-  facts.too_many_clients = crowded_at_ && facts.now - *crowded_at_ < kCrowdIsTold;
+  facts.too_many_clients = refused_at_ && facts.now - *refused_at_ < kRefusalIsShownFor;
 }
 
 bool Tick::JudgeFacts() {

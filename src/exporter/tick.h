@@ -1,11 +1,11 @@
 // READ THIS FIRST: the program is Tick::Once.
 //
-// Each tick takes the newest grid and facts, joins devices with their owners, brings what the
-// sections of the page tell of up to date (page_state.h), makes a new plan if one is needed, judges
-// how podgpu is, has the sections append their numbers, and publishes the page.  It never calls the
-// vendor and never waits on a network, so pages go on, and stale values leave them, while any of
-// those hang.  It owns the plan alone: no lock inside.  Run is the body of one thread; the
-// accessors below it may be called from any thread.
+// Each tick takes the newest grid and facts, joins devices with their owners, updates the data of
+// the page's sections (page_state.h), makes a new plan if one is needed, judges the condition of
+// podgpu, lets the sections append their numbers, and publishes the page.  It never calls the
+// vendor library and never waits on a network: while those hang, pages are still made, and stale
+// values leave them.  Only the tick uses the plan, so the plan has no lock.  Run is the body of one
+// thread; the accessors below it may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,7 @@
 #include "pages/write_counts.h"
 #include "ui/condition.h"
 #include "usage/naming_note.h"
-#include "usage/process_feed.h"
+#include "usage/process_queue.h"
 #include "usage/process_rows.h"
 #include "view/view.h"
 
@@ -46,7 +46,7 @@ struct TickOptions {
   std::chrono::milliseconds period{30'000};
   std::chrono::milliseconds stale_after{90'000};
   std::chrono::milliseconds owners_stay_for{60'000};  // After the last good answer of the kubelet.
-  // After the API server was lost.  A pod of the same name may be another one by then.
+  // After the API server was lost.  Later, a pod of the same name may be a different pod.
   std::chrono::milliseconds metadata_stays_for{300'000};
   std::vector<View> views = {View::kDcgm, View::kCore, View::kSelf};
   std::vector<Counter> counters;
@@ -57,21 +57,21 @@ struct TickOptions {
   ConfigNotes config;
   ProcessOptions processes;
   bool requested_vs_used = false;  // With `processes`: vcuda's page, as the snapshot's other plan.
-  std::string node = {};           // What that page calls this node.
-  std::string why_no_api = {};     // Why the API server is not asked for pods, where it is not.
+  std::string node = {};           // This node's name on that page.
+  std::string why_no_api = {};     // Why the API server is not asked for pods, if it is not.
 };
 
-// What refreshers of features that are off by default publish; null where the feature is off.
+// The facts of features that are off by default; null where the feature is off.
 struct ExtraSources {
   const Published<JobFacts>* jobs = nullptr;
   const WriteCounts* text_files = nullptr;
   const WriteCounts* dumps = nullptr;
   const Published<ApiFacts>* api_pods = nullptr;
   const Published<ApiFacts>* api_slices = nullptr;
-  ProcessFeed* processes = nullptr;  // The tick takes from it.
+  ProcessQueue* processes = nullptr;  // The tick takes from it.
 };
 
-// Where a tick takes its facts from.  All outlive the Tick.
+// The inputs of a tick.  All outlive the Tick.
 struct TickSources {
   const Published<Grid>& grids;
   const Published<SourceStatus>& source;
@@ -89,21 +89,21 @@ class Tick {
   // Makes one page.
   void Once();
 
-  // Pages show `counters` as soon as a reading of `fields` is there, and what they show now until
-  // then.  Any thread, as NoteConfig.
+  // Makes pages show `counters` once there is a reading of `fields`; until then they show the
+  // current list.  Any thread; NoteConfig too.
   void ShowInstead(std::vector<Counter> counters, std::vector<const Field*> fields);
   void NoteConfig(ConfigNotes notes);
-  // Whether what ShowInstead asked for is not shown yet.
+  // Whether the list of the last ShowInstead is not shown yet.
   bool is_reloading() const { return page_.counters.is_reloading(); }
-  // Whether there is a page, and it lacks fields that ShowInstead asked for last: no reading has
-  // them yet, or too few for the rates of profiling fields.  Any thread.
+  // Whether there is a page, and it lacks fields of the last ShowInstead: no reading has them yet,
+  // or too few have them for the rates of profiling fields.  Any thread.
   bool lacks_fields() const;
 
-  // Makes a page per period, and at once when there is news, until `stop`.
+  // Makes a page per period, and at once when it is nudged, until `stop`.
   void Run(const std::stop_token& stop);
 
-  // The newest page, from a plan that is made for it.  It is the same as the published one unless
-  // the generation of a section is wrong: tests compare them.  Tick thread only.
+  // Returns the newest page, rendered with a new plan.  It equals the published page unless the
+  // generation of a section is wrong; tests compare the two.  Tick thread only.
   std::string TextOfNewPlan() const;
 
   const TickOptions& options() const { return options_; }
@@ -118,17 +118,17 @@ class Tick {
 
  private:
   TickFacts Gather();
-  // The newest reading without what is too old, and what it says of each GPU.
+  // Takes the newest reading without values that are too old, and the state of each GPU.
   void TakeGrid(TickFacts& facts);
   void TakeHang(TickFacts& facts);
   void TakeClients(TickFacts& facts);
-  // What the API server has said, unless it was lost too long ago.
+  // Returns the API server's objects, or null if it was lost too long ago.
   std::shared_ptr<const ApiObjects> Usable(const std::shared_ptr<const ApiFacts>& facts,
                                            Instant now) const;
-  // Brings what the sections tell of up to date.
+  // Updates the data that the sections show.
   void TakeReadings();
   void RefreshPlans();
-  // Publishes a new condition if the facts lead to one; returns whether the exporter is ready.
+  // Publishes the condition if it has changed; returns whether the exporter is ready.
   bool JudgeFacts();
   void Publish();
 
@@ -146,11 +146,11 @@ class Tick {
   NamingNotes naming_notes_;
   StateLog state_log_;
   std::optional<Instant> hung_at_;     // When a call was last seen to hang.
-  uint64_t crowded_out_ = 0;           // Clients, at the last tick.
-  std::optional<Instant> crowded_at_;  // When the number grew last.
+  uint64_t refused_clients_ = 0;       // For lack of free connections, up to the last tick.
+  std::optional<Instant> refused_at_;  // When that number last grew.
   PageState page_;
   PageBuilder metrics_page_;
-  PageBuilder requests_page_;  // Of requests and use; without a plan where these are not shown.
+  PageBuilder requests_page_;  // Requests and use (/metric); has no plan where that page is off.
   std::vector<Value> slots_;   // Of the first page, then of the second.
   size_t first_requests_slot_ = 0;
   size_t last_text_bytes_ = 0;

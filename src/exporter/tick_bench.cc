@@ -1,9 +1,8 @@
 // What one page costs the tick thread: gathering facts, ageing, slots, render, publication; and a
 // new plan.
 //
-// Sizes as the budgets name them: one GPU, eight GPUs with 60 fields and pods, 16 GPUs in 7 MIG
-// instances each with 500 pods, and a hundred thousand series.  The reading itself is not part of
-// it.
+// Sizes: one GPU, eight GPUs with 60 fields and pods, 16 GPUs in 7 MIG instances each with 500
+// pods, and a hundred thousand series.  The benchmark does not include the reading itself.
 #include <benchmark/benchmark.h>
 
 #include "base/testing/manual_clock.h"

@@ -15,7 +15,8 @@ TEST_F(TickTest, ADeviceWhoseSamplesAreAllStaleIsUnresponsive) {
   EXPECT_NE(page.find("podgpu_gpu_state{gpu=\"0\",UUID=\"GPU-00000000-0000-0000-0000-"
                       "000000000000\",state=\"unresponsive\"} 1\n"),
             std::string::npos);
-  EXPECT_EQ(Lines(page, "podgpu_gpu_state{gpu=\"0\"").size(), 1U) << "it was in no other";
+  EXPECT_EQ(Lines(page, "podgpu_gpu_state{gpu=\"0\"").size(), 1U)
+      << "it has not been in another state";
   clock_.Advance(seconds(1));
   SetGrid(34);
   const std::string after = Page();
@@ -26,7 +27,7 @@ TEST_F(TickTest, ADeviceWhoseSamplesAreAllStaleIsUnresponsive) {
   EXPECT_NE(page.find("podgpu_gpus_expected 2\n"), std::string::npos);
 }
 
-TEST_F(TickTest, AHungCallThatReturnsIsNoFreshReading) {
+TEST_F(TickTest, AHungCallThatReturnsIsNotAFreshReading) {
   SetGrid(34);
   Page();
   const auto driver = [&] { return tick().conditions().Get()->parts[0].state; };
@@ -40,7 +41,7 @@ TEST_F(TickTest, AHungCallThatReturnsIsNoFreshReading) {
   clock_.Advance(seconds(1));
   SetGrid(35);
   Page();
-  EXPECT_EQ(driver(), PartState::kOk) << "this reading began after it";
+  EXPECT_EQ(driver(), PartState::kOk) << "this reading began after the hang";
 }
 
 TEST_F(TickTest, OneGpuWithoutAnyValueEndsReadiness) {
@@ -62,7 +63,7 @@ TEST_F(TickTest, OneGpuWithoutAnyValueEndsReadiness) {
   EXPECT_NE(Page().find("podgpu_ready 1\n"), std::string::npos);
 }
 
-TEST_F(TickTest, ASelectionOfWhatIsNotThereIsAWarningAndTheNodeIsReady) {
+TEST_F(TickTest, SelectingMissingDevicesIsAWarningAndTheNodeIsReady) {
   selections_.gpus = *ParseDeviceSelection("g:5");
   SetGrid(34);
   testing::internal::CaptureStderr();
@@ -79,7 +80,7 @@ TEST_F(TickTest, ASelectionOfWhatIsNotThereIsAWarningAndTheNodeIsReady) {
   EXPECT_NE(log.find("msg=\"configuration entry has no effect\""), std::string::npos);
 }
 
-TEST_F(TickTest, AStateThatWasOnceKeepsItsLineThroughANewEpoch) {
+TEST_F(TickTest, APastStateKeepsItsLineThroughANewEpoch) {
   clock_.Advance(seconds(1));
   SetGrid(34);
   Page();
@@ -94,7 +95,7 @@ TEST_F(TickTest, AStateThatWasOnceKeepsItsLineThroughANewEpoch) {
                                       "podgpu_source_state{state=\"degraded\"} 0"}));
 }
 
-TEST_F(TickTest, AReasonForAbsenceHasALineOnlyWhileItHoldsForAnything) {
+TEST_F(TickTest, AReasonForAbsenceHasALineOnlyWhileItApplies) {
   SetGrid(34);
   EXPECT_TRUE(Lines(Page(), "podgpu_absent_samples{").empty());
   auto grid = std::make_shared<Grid>(*grids_.Get());
@@ -106,7 +107,7 @@ TEST_F(TickTest, AReasonForAbsenceHasALineOnlyWhileItHoldsForAnything) {
   EXPECT_TRUE(Lines(Page(), "podgpu_absent_samples{").empty());
 }
 
-TEST_F(TickTest, AReasonThatHoldsForTheFirstTimeMakesANewPlan) {
+TEST_F(TickTest, AReasonThatAppliesForTheFirstTimeMakesANewPlan) {
   views_ = {View::kNative};
   const auto read = [&](int64_t reasons) {
     auto topology = std::make_shared<Topology>(FakeDriver::Gpus(1));
@@ -124,7 +125,7 @@ TEST_F(TickTest, AReasonThatHoldsForTheFirstTimeMakesANewPlan) {
   EXPECT_EQ(tick().snapshots().Get()->parts().plan, plan);
   EXPECT_EQ(read(1).size(), kAlwaysThere + 1);
   EXPECT_TRUE(read(1).front().ends_with("reason=\"gpu_idle\"} 1")) << read(1).front();
-  EXPECT_TRUE(read(0).front().ends_with("reason=\"gpu_idle\"} 0")) << "it has held";
+  EXPECT_TRUE(read(0).front().ends_with("reason=\"gpu_idle\"} 0")) << "it applied before";
 }
 
 }  // namespace

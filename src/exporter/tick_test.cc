@@ -62,9 +62,9 @@ TEST_F(TickTest, AnXidIsCountedForTheContainerThatHeldTheGpu) {
   EXPECT_EQ(read(0).find("podgpu_pod_gpu_xid"), std::string::npos);
   EXPECT_NE(read(1).find(line + "1\n"), std::string::npos) << Page();
   SetPods({});
-  EXPECT_NE(Page().find(line + "1\n"), std::string::npos) << "the pod has gone";
+  EXPECT_NE(Page().find(line + "1\n"), std::string::npos) << "the pod has ended";
   EXPECT_NE(read(3).find(line + "3\n"), std::string::npos) << "it held the GPU just before";
-  EXPECT_NE(read(4).find(line + "3\n"), std::string::npos) << "nobody does now";
+  EXPECT_NE(read(4).find(line + "3\n"), std::string::npos) << "no pod holds it now";
 }
 
 TEST_F(TickTest, ThePlanIsMadeOncePerEpoch) {
@@ -89,7 +89,7 @@ TEST_F(TickTest, AChangedLabelValueMakesANewPlan) {
   EXPECT_NE(Page().find(std::string(kGpu1) + "S2\"} 1\n"), std::string::npos);
 }
 
-TEST_F(TickTest, OwnersComeAndGoWithTheKubeletsAnswer) {
+TEST_F(TickTest, OwnersFollowTheKubeletsAnswer) {
   SetGrid(1);
   SetPods({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(1)}});
   const std::string owned =
@@ -99,7 +99,7 @@ TEST_F(TickTest, OwnersComeAndGoWithTheKubeletsAnswer) {
   EXPECT_EQ(Page().find("train-0"), std::string::npos);
 }
 
-TEST_F(TickTest, OwnersAreWithdrawnWhenTheKubeletIsSilentForTooLong) {
+TEST_F(TickTest, WithdrawsOwnersWhenTheKubeletDoesNotAnswerForTooLong) {
   SetPods({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(1)}});
   clock_.Advance(seconds(60));
   SetGrid(1);
@@ -109,7 +109,7 @@ TEST_F(TickTest, OwnersAreWithdrawnWhenTheKubeletIsSilentForTooLong) {
   EXPECT_EQ(Page().find("train-0"), std::string::npos);
 }
 
-TEST_F(TickTest, ValuesAreWithdrawnNotRepeatedWhenTheSourceHangs) {
+TEST_F(TickTest, WithdrawsValuesInsteadOfRepeatingThemWhenTheSourceHangs) {
   SetGrid(34);
   Page();
   clock_.Advance(milliseconds(4'500));
@@ -121,7 +121,7 @@ TEST_F(TickTest, ValuesAreWithdrawnNotRepeatedWhenTheSourceHangs) {
   EXPECT_NE(page.find("podgpu_sample_age_seconds 4.501\n"), std::string::npos);
 }
 
-TEST_F(TickTest, CountsTheNumbersOfPodsThatNobodyKnows) {
+TEST_F(TickTest, CountsUnknownValuesOfSinglePods) {
   virtual_gpus_ = true;
   counters_ = ParseCounters("DCGM_FI_DEV_FB_USED, gauge, f\n", "test.csv").value().counters;
   SetPods({{"ml", "a", "main", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::0"},
@@ -136,7 +136,7 @@ TEST_F(TickTest, CountsTheNumbersOfPodsThatNobodyKnows) {
   EXPECT_NE(Page().find("podgpu_absent_samples{reason=\"no_processes\"} 2\n"), std::string::npos);
 }
 
-TEST_F(TickTest, TheViewsThatAreNotAskedForAreNotThere) {
+TEST_F(TickTest, ShowsOnlyTheChosenViews) {
   views_ = {View::kDcgm};
   SetGrid(34);
   const std::string page = Page();
@@ -144,7 +144,7 @@ TEST_F(TickTest, TheViewsThatAreNotAskedForAreNotThere) {
   EXPECT_EQ(page.find("podgpu_"), std::string::npos);
 }
 
-TEST_F(TickTest, ThePartsOfAViewStandOnThePageOnceHoweverManyViewsHaveThem) {
+TEST_F(TickTest, ASectionOfSeveralViewsIsOnThePageOnce) {
   SetPods({{"ml", "train-0", "main", "nvidia.com/gpu", FakeDriver::Uuid(1)}});
   SetGrid(34);
   views_ = {View::kNative};
@@ -175,7 +175,7 @@ TEST_F(TickTest, CountsUnmatchedDevicesByReason) {
             std::string::npos);
 }
 
-TEST_F(TickTest, SaysOnceWhichIdsMatchNoDevice) {
+TEST_F(TickTest, LogsOnceWhichIdsMatchNoDevice) {
   SetGrid(1);
   Page();
   const auto lines_of = [&] {
@@ -199,12 +199,11 @@ TEST_F(TickTest, SaysOnceWhichIdsMatchNoDevice) {
   SetPods({});
   const std::string none_given = lines_of();
   EXPECT_EQ(none_given.find("all device ids"), std::string::npos) << "there are none";
-  EXPECT_NE(none_given.find("the kubelet gives no device of this node to a pod now"),
-            std::string::npos)
+  EXPECT_NE(none_given.find("no pod holds a device of this node any more"), std::string::npos)
       << none_given;
 }
 
-TEST_F(TickTest, TellsHowClientsFareInMetricsAndInWords) {
+TEST_F(TickTest, ReportsRefusedClientsInMetricsAndInText) {
   EXPECT_EQ(Page().find("podgpu_http_rejected_total{"), std::string::npos) << "none yet";
   clients_.open_connections = 512;
   clients_.requests = 70;
@@ -217,21 +216,23 @@ TEST_F(TickTest, TellsHowClientsFareInMetricsAndInWords) {
         "podgpu_http_rejected_total{reason=\"deadline\"} 2\n"}) {
     EXPECT_NE(page.find(line), std::string::npos) << line;
   }
-  EXPECT_EQ(Lines(page, "podgpu_http_rejected_total{").size(), 2U) << "no reason that never was";
+  EXPECT_EQ(Lines(page, "podgpu_http_rejected_total{").size(), 2U)
+      << "no line for a reason that never occurred";
   EXPECT_EQ(tick().conditions().Get()->parts[2].state, PartState::kDegraded);
   clock_.Advance(seconds(61));
   Page();
-  EXPECT_EQ(tick().conditions().Get()->parts[2].state, PartState::kOk) << "the crowd has gone";
+  EXPECT_EQ(tick().conditions().Get()->parts[2].state, PartState::kOk)
+      << "no client was refused recently";
 }
 
-TEST_F(TickTest, TellsHowMuchOfTheConfigurationServesNothing) {
+TEST_F(TickTest, CountsConfigurationEntriesWithoutEffect) {
   config_ = {"a.csv", 3, {"a.csv:1: x", "a.csv:2: y"}};
   EXPECT_NE(Page().find("podgpu_config_warnings 2\n"), std::string::npos);
   EXPECT_EQ(tick().conditions().Get()->parts[3].detail,
             "3 metrics of a.csv; 2 warnings, the first: a.csv:1: x");
 }
 
-TEST_F(TickTest, ASlowReaderKeepsItsOwnSnapshotAndNoOther) {
+TEST_F(TickTest, ASlowClientKeepsOnlyItsOwnSnapshot) {
   std::vector<std::weak_ptr<const Snapshot>> snapshots;
   std::shared_ptr<const Snapshot> slow;
   for (int i = 0; i < 5; ++i) {
@@ -248,7 +249,7 @@ TEST_F(TickTest, ASlowReaderKeepsItsOwnSnapshotAndNoOther) {
   }
 }
 
-TEST_F(TickTest, NewsEndTheSleepBetweenTicks) {
+TEST_F(TickTest, ANudgeEndsTheSleepBetweenTicks) {
   std::jthread thread([&](const std::stop_token& stop) { tick().Run(stop); });
   clock_.AwaitSleepers(1);
   EXPECT_EQ(tick_->ticks(), 1U);
@@ -294,8 +295,8 @@ TEST(SelfMetrics, NamesAreUniqueAndDocumented) {
   }
 }
 
-// A reading of other fields may come before anybody has said what is to be shown of them.
-TEST_F(TickTest, APlanIsMadeAnewForAReadingOfOtherFields) {
+// A reading of other fields may come before the tick gets the list of counters for them.
+TEST_F(TickTest, MakesANewPlanForAReadingOfOtherFields) {
   SetGrid(34);
   Page();
   auto topology = std::make_shared<Topology>(grids_.Get()->topology());
@@ -319,7 +320,8 @@ TEST_F(TickTest, ABudgetLeavesOutTheLastDcgmFamiliesAndCounts) {
   SetGrid(34);
   Page();
   EXPECT_EQ(Page().find("DCGM_FI_DEV_GPU_TEMP"), std::string::npos);
-  EXPECT_NE(Page().find("podgpu_gpu_temperature_celsius{"), std::string::npos) << "ours stay";
+  EXPECT_NE(Page().find("podgpu_gpu_temperature_celsius{"), std::string::npos)
+      << "podgpu's own families stay";
   EXPECT_NE(Page().find("podgpu_series_dropped_total 12\n"), std::string::npos)
       << "4 series on each of 3 pages before this one";
 }

@@ -1,5 +1,5 @@
-// A pod gets the name of one that has ended, and another GPU; what the kubelet said before is not
-// about it.
+// A new pod gets the name of one that has ended, and another GPU; the kubelet's earlier answer is
+// about the old pod.
 #include <gtest/gtest.h>
 
 #include "base/testing/manual_clock.h"
@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Two GPUs, of which the kubelet gives one to ml/a, and an API server that knows that pod's uid.
+// Two GPUs, one of them held by ml/a, and an API server that knows the uid of that pod.
 class YoungerPodsTest : public ::testing::Test {
  protected:
   YoungerPodsTest() {
@@ -55,7 +55,7 @@ class YoungerPodsTest : public ::testing::Test {
     facts.renewed = renewed_.at();
     api_.Set(std::make_shared<const ApiFacts>(facts));
   }
-  // The labels of the row of a GPU.
+  // Returns the labels on the row of a GPU.
   std::string LabelsOf(const std::string& gpu) {
     tick_->Once();
     for (const std::string_view line : Split(tick_->snapshots().Get()->text(), '\n')) {
@@ -82,14 +82,14 @@ class YoungerPodsTest : public ::testing::Test {
   std::optional<Tick> tick_;
 };
 
-TEST_F(YoungerPodsTest, HaveTheirUidOnlyWhereANewerAnswerOfTheKubeletPutsThem) {
+TEST_F(YoungerPodsTest, GetTheirUidOnlyOnDevicesOfANewerKubeletAnswer) {
   GiveGpu(0);
   TellUid("u-1");
   EXPECT_TRUE(Has("0", "pod_uid=\"u-1\"")) << LabelsOf("0");
   clock_.Advance(seconds(1));
   TellUid("u-2");
   EXPECT_FALSE(Has("0", "u-2")) << LabelsOf("0");
-  EXPECT_TRUE(Has("0", "pod=\"a\"")) << "the kubelet's word";
+  EXPECT_TRUE(Has("0", "pod=\"a\"")) << "the kubelet's answer";
   clock_.Advance(seconds(1));
   GiveGpu(1);
   EXPECT_TRUE(Has("1", "pod_uid=\"u-2\"")) << LabelsOf("1");

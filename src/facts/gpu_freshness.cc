@@ -4,6 +4,8 @@ namespace podgpu {
 
 DeviceState JudgeState(const Topology& topology, size_t index, const GpuFreshness& freshness,
                        bool all_stale) {
+  // In order of precedence: a reading that is too old says nothing about any device; a GPU that the
+  // driver reports as lost stays lost; then missing samples overrule the driver's "ok".
   const DeviceState told = topology.gpus[index].state;
   if (all_stale) {
     return DeviceState::kUnresponsive;

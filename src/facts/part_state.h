@@ -1,7 +1,8 @@
-// The state words of podgpu: the only ones there are, and what each means to readers.
+// The state words of podgpu; there are no others.
 //
-// Each thread says in its facts in which state its part is (the driver, the kubelet, the API
-// server); metric, log, page and document use the same words (PartStateName).  Plain data.
+// Each thread publishes in its facts the state of its part (the driver, the kubelet, the API
+// server).  Metrics, log lines, pages and documents use the same words (PartStateName).  Plain
+// data.
 #pragma once
 
 #include <cstdint>

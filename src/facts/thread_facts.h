@@ -1,8 +1,8 @@
 // The facts that each thread publishes: the kubelet's pods, collections of the API server, jobs,
 // processes, and what the source thread does.
 //
-// A refresher of the exporter asks at its own pace and publishes one of these; the tick takes the
-// newest of all (tick_facts.h).  Immutable once published.  Plain data; it knows no thread.
+// Each refresher asks at its own pace and publishes one of these types; the tick takes the newest
+// of each (tick_facts.h).  Immutable once published.  Plain data; it knows no thread.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,10 @@
 
 namespace podgpu {
 
-// What the kubelet says of the node's pods.
+// The devices of the node's pods, as the kubelet lists them.
 struct PodFacts : Fact<PodAllocations> {
-  Instant asked_at{};  // When `value` was asked for; it came at `good_at`.
-  // The kubelet answers, but does not list all pods yet: a pod that is not on the list may have a
+  Instant asked_at{};  // When the request for `value` was sent; the answer came at `good_at`.
+  // The kubelet answers, but does not list all pods yet: a pod that is not on the list may hold a
   // device.
   bool is_incomplete = false;
 
@@ -35,11 +35,10 @@ struct PodFacts : Fact<PodAllocations> {
   }
 };
 
-// What the API server, or the kubelet in its place, says of one collection.  While the state is ok,
-// the value is right; `good_at` is when the state was last ok, and has a meaning only when it is
-// not.
+// One collection, as the API server, or the kubelet in its place, lists it.  While the state is ok,
+// the value is right.  In any other state `good_at` says when it was last ok.
 struct ApiFacts : Fact<ApiObjects> {
-  RenewedAt renewed = {};       // Names that mean other pods than before.
+  RenewedAt renewed = {};       // When a pod name began to mean a different pod.
   uint64_t requests = 0;        // Sent to the server.
   bool is_of_kubelet = false;   // The kubelet lists the pods (refresh/kubelet_pods_refresher.h).
   absl::StatusCode cause = {};  // Why the kubelet's list is not ok; each cause has its log line.
@@ -52,21 +51,21 @@ struct ApiFacts : Fact<ApiObjects> {
 // The batch system's jobs.  The value is null while the directory cannot be listed.
 struct JobFacts : Fact<HpcJobs> {};
 
-// How reading processes goes.  Readings themselves go through usage/process_feed.h.
+// The state of reading processes.  The readings themselves go through usage/process_queue.h.
 struct ProcessFacts {
   PartState state = PartState::kStarting;
   std::string detail = "reading processes for the first time";  // A plain sentence.
-  std::vector<std::string> uuids;                               // Of devices, by their numbers.
-  uint64_t failures = 0;  // Readings that were not made, since the start.
+  std::vector<std::string> uuids;                               // Of devices, by device number.
+  uint64_t failures = 0;                                        // Failed readings since the start.
 };
 
 // What the source thread does.
 struct SourceStatus {
   PartState state = PartState::kStarting;
   std::string detail;        // A plain sentence.
-  uint64_t connections = 0;  // Successful discoveries after a start or a loss.
+  uint64_t connections = 0;  // Successful discoveries after a start or a lost connection.
   uint64_t read_failures = 0;
-  size_t expected_gpus = 0;  // The most that were ever seen together, or that the PCI bus shows.
+  size_t expected_gpus = 0;  // The most GPUs seen at one time, or the number on the PCI bus.
   bool operator==(const SourceStatus&) const = default;
 };
 

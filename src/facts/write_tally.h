@@ -1,7 +1,7 @@
-// How often something was written to a disk until a moment, how often that failed, and why the last
-// time.
+// How often something was written to a disk, how often that failed, and the reason of the last
+// failure.
 //
-// The counts of the thread that writes (pages/write_counts.h), taken once.  Plain data.
+// A copy of the counts of the writing thread (pages/write_counts.h) at one moment.  Plain data.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace podgpu {
 struct WriteTally {
   uint64_t written = 0;
   uint64_t failed = 0;
-  std::shared_ptr<const std::string> failure = nullptr;  // Null while all that is due is written.
+  std::shared_ptr<const std::string> failure = nullptr;  // Null unless the last write failed.
 };
 
 }  // namespace podgpu

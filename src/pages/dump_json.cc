@@ -17,7 +17,7 @@ namespace json = boost::json;
 
 constexpr uint16_t kXidFieldId = 230;
 
-// `value` with an indent of two blanks a level, as encoding/json writes it.
+// `value` with an indent of two blanks per level, as Go's encoding/json writes it.
 void AppendIndented(const json::value& value, size_t depth, std::string& out) {
   const auto line = [&](size_t levels) { out.append("\n").append(2 * levels, ' '); };
   if (const json::object* object = value.if_object(); object != nullptr && !object->empty()) {
@@ -50,14 +50,14 @@ std::string Indented(const json::object& object) {
   return text + "\n";
 }
 
-// Adds what is not empty.
+// Adds `text` unless it is empty.
 void AddText(json::object& to, std::string_view name, std::string_view text) {
   if (!text.empty()) {
     to[json::string_view(name.data(), name.size())] = json::string_view(text.data(), text.size());
   }
 }
 
-// Nothing where there is no value.
+// Returns nothing where there is no value.
 std::string ValueText(const Grid& grid, const Value& value) {
   std::string text;
   if (value.kind() == Value::Kind::kText) {
@@ -166,7 +166,7 @@ json::object RowOf(const DumpInput& input, const Counter& counter, EntityId colu
   return row;
 }
 
-// As it would be given on the command line.
+// In the syntax of the command line.
 std::string SelectionText(const DeviceSelection& selection) {
   constexpr std::string_view kKinds[] = {"f", "g", "i", "g+i"};
   std::string text(kKinds[static_cast<size_t>(selection.kind)]);

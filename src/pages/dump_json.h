@@ -1,8 +1,8 @@
-// What a dump says: the values of one reading with the identity of their devices, before owners and
-// views have seen them, and the devices themselves; in the shape that dcgm-exporter's dumps have.
+// The JSON of a dump: the values of one reading with the identity of their devices, before owners
+// and views are applied, and the devices themselves, in the format of dcgm-exporter's dumps.
 //
-// For people who ask whether a number was wrong when it came or became so here.  Nothing of it is
-// on a scrape's or a tick's way.  Pure functions; any thread.
+// A dump shows whether a wrong number came from the driver or was made wrong by podgpu.  Neither a
+// scrape nor a tick runs this code.  Pure functions; any thread.
 #pragma once
 
 #include <array>

@@ -35,7 +35,7 @@ bool HasForm(std::string_view text, std::string_view form) {
   return text.size() == form.size() && std::equal(text.begin(), text.end(), form.begin(), fits);
 }
 
-// The part of a dump's name that says when and which: "20260512-131248-0000002a".
+// The time and number in the name of a dump file: "20260512-131248-0000002a".
 std::string_view OrderOf(std::string_view name) {
   const size_t end = name.find(".json");
   return name.substr(end - kStampLength - 1 - kNumberLength, kStampLength + 1 + kNumberLength);
@@ -91,7 +91,7 @@ void Dumps::WriteIfNewer() {
   if (status.ok()) {
     Log(LogLevel::kInfo, "dumps are written again", {{"directory", options_.directory}});
   } else {
-    Log(LogLevel::kWarn, "a dump is not written; next try with the next reading",
+    Log(LogLevel::kWarn, "cannot write a dump; retrying with the next reading",
         {{"error", failure_}});
   }
 }
@@ -138,7 +138,7 @@ Status Dumps::WriteFile(const GuardedDirectory& directory, std::string_view what
   return absl::OkStatus();
 }
 
-// Takes over what an earlier run has left in the directory; what it was killed over is removed.
+// Lists the files of earlier runs, and removes partly written files that a killed process left.
 Status Dumps::FindOldFiles(const GuardedDirectory& directory) {
   if (is_found_) {
     return absl::OkStatus();
@@ -156,7 +156,7 @@ Status Dumps::FindOldFiles(const GuardedDirectory& directory) {
   return absl::OkStatus();
 }
 
-// A file that is gone already, or is not ours to remove, is not counted any longer either.
+// A file that is gone already, or that podgpu may not remove, leaves the list as well.
 void Dumps::RemoveOld(const GuardedDirectory& directory, WallTime now) {
   const std::string oldest =
       options_.retention.count() > 0 ? StampOf(now - options_.retention) : std::string();

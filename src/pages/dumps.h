@@ -1,12 +1,13 @@
-// Dumps: each new reading as JSON files in a directory, for people who look for where a number came
-// from (--dump-enabled).
+// Writes each new reading as JSON files into a directory (--dump-enabled), for people who look for
+// the origin of a number.
 //
-// Per reading and kind of entity a file of values and one of devices, with dcgm-exporter's names:
-// metrics-GPU-20260512-131248-0000002a.json.gz.  Files of that form, and no others, are removed
-// when they are older than the retention, and the oldest when there are too many, so that neither a
-// wrong directory nor a forgotten flag does harm.  The directory is made for us alone, and one in
-// which other users could plant links is refused (base/guarded_directory.h).  A failure is counted,
-// logged once and tried again with the next reading.  Run is the body of one thread.
+// Per reading and kind of entity there is a file of values and a file of devices, named as
+// dcgm-exporter names them: metrics-GPU-20260512-131248-0000002a.json.gz.  Dumps removes only files
+// with such names: those older than the retention, and the oldest when there are too many.  So a
+// wrong directory or a forgotten flag does no harm.  Only podgpu's user may read the directory; a
+// directory in which other users could plant links is refused (base/guarded_directory.h).  A
+// failure is counted, logged once and retried with the next reading.  Run is the body of one
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -32,18 +33,18 @@ namespace podgpu {
 struct DumpOptions {
   bool enabled = false;
   std::string directory = "/tmp/dcgm-exporter-debug";
-  std::chrono::hours retention{24};  // 0 or less: only their number is bounded.
+  std::chrono::hours retention{24};  // 0 or less: only the number of files is limited.
   bool compression = true;
   size_t most_files = 10'000;  // A day of readings each 30 s makes 5,760.
 };
 
-// Whether `name` is one that a dump has.
+// Whether `name` is the name of a dump file.
 bool IsDumpName(std::string_view name);
 
 class Dumps {
  public:
-  // All borrowed outlive it.  `counts` are of readings; `counters` gives the list of now; any
-  // thread may ask it.
+  // All arguments passed by reference outlive this object.  `counts` counts readings.  `counters`
+  // returns the current list and may be called on any thread.
   Dumps(DumpOptions options, ViewOptions view, const Published<Snapshot>& pages,
         WriteCounts& counts, std::function<std::vector<Counter>()> counters, Clock& clock);
 
@@ -66,11 +67,11 @@ class Dumps {
   WriteCounts& counts_;
   const std::function<std::vector<Counter>()> counters_;
   Clock& clock_;
-  Instant written_{};              // Of the reading that was written last.
-  uint32_t number_ = 0;            // Of the file, so that no two of a second are one.
-  bool is_found_ = false;          // The files of before are in `files_`.
-  std::deque<std::string> files_;  // Ours, oldest first.
-  std::string failure_;            // Why the last one was not written; empty: it was.
+  Instant written_{};              // When the reading that was written last began.
+  uint32_t number_ = 0;            // Of the last file; two files of one second differ by it.
+  bool is_found_ = false;          // `files_` contains the files of earlier runs.
+  std::deque<std::string> files_;  // Dump files, oldest first.
+  std::string failure_;            // Why the last write failed; empty: it succeeded.
 };
 
 }  // namespace podgpu

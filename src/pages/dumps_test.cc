@@ -26,7 +26,7 @@ constexpr const char* kList =
     "DCGM_FI_DEV_GPU_TEMP, gauge, temperature\nDCGM_FI_DEV_POWER_USAGE, gauge, power\n"
     "DCGM_FI_DEV_SERIAL, label, serial\nDCGM_FI_DEV_XID_ERRORS, gauge, XID\n";
 
-// A writer on its own thread, readings that the test publishes, and a folder of its own.
+// A writer on its own thread, readings that the test publishes, and a folder for this test alone.
 class DumpsTest : public ::testing::Test {
  protected:
   DumpsTest() {
@@ -51,7 +51,8 @@ class DumpsTest : public ::testing::Test {
     thread_.Start([this](const std::stop_token& stop) { dumps_->Run(stop); });
     clock_.AwaitSleepers(1);
   }
-  // A reading of one GPU, `step` after the one before, and the files that are there then.
+  // Publishes a reading of one GPU, `step` after the previous one; returns the files that exist
+  // after it.
   std::set<std::string> Read(int64_t temperature, Duration step = seconds(1)) {
     auto grid = std::make_shared<Grid>(
         std::make_shared<Topology>(FakeDriver::Gpus(1)),
@@ -92,7 +93,7 @@ class DumpsTest : public ::testing::Test {
   uint64_t tick_ = 0;
 };
 
-TEST_F(DumpsTest, AReadingIsAFileOfValuesAndOneOfDevices) {
+TEST_F(DumpsTest, WritesAFileOfValuesAndAFileOfDevicesPerReading) {
   Start();
   const std::set<std::string> files = Read(41);
   ASSERT_EQ(files.size(), 2U);
@@ -120,7 +121,7 @@ TEST_F(DumpsTest, AReadingIsAFileOfValuesAndOneOfDevices) {
   EXPECT_EQ(devices.at("info_type"), "GPU");
 }
 
-TEST_F(DumpsTest, EachReadingIsWrittenOnce) {
+TEST_F(DumpsTest, WritesEachReadingOnce) {
   Start();
   EXPECT_EQ(Read(41).size(), 2U);
   clock_.Advance(seconds(5));
@@ -129,7 +130,7 @@ TEST_F(DumpsTest, EachReadingIsWrittenOnce) {
   EXPECT_EQ(Read(42).size(), 4U);
 }
 
-TEST_F(DumpsTest, TheyAreCompressedWhenAsked) {
+TEST_F(DumpsTest, CompressesFilesWhenAsked) {
   options_.compression = true;
   Start();
   const std::set<std::string> files = Read(41);
@@ -138,7 +139,7 @@ TEST_F(DumpsTest, TheyAreCompressedWhenAsked) {
   EXPECT_TRUE(Gunzip(Content(*files.rbegin())).value_or("").starts_with("{\n  \"metrics\""));
 }
 
-TEST_F(DumpsTest, OldOnesAreRemovedAndNothingElse) {
+TEST_F(DumpsTest, RemovesOldDumpsAndNoOtherFiles) {
   fs::create_directories(options_.directory);
   const std::set<std::string> foreign = {"notes.txt", "metrics-GPU.json",
                                          "metrics-GPU-20200101-000000-xyzxyzxy.json",
@@ -153,13 +154,13 @@ TEST_F(DumpsTest, OldOnesAreRemovedAndNothingElse) {
   EXPECT_FALSE(files.contains(old));
   EXPECT_EQ(files.size(), foreign.size() + 2);
   files = Read(42, std::chrono::hours(25));
-  EXPECT_EQ(files.size(), foreign.size() + 2) << "those of a day ago are gone";
+  EXPECT_EQ(files.size(), foreign.size() + 2) << "the dumps of a day ago are gone";
   for (const std::string& name : foreign) {
     EXPECT_TRUE(files.contains(name)) << name;
   }
 }
 
-TEST_F(DumpsTest, TheirNumberIsBoundedWithoutARetentionToo) {
+TEST_F(DumpsTest, LimitsTheNumberOfFilesAlsoWithoutARetention) {
   options_.retention = std::chrono::hours(0);
   options_.most_files = 6;
   Start();
@@ -171,8 +172,8 @@ TEST_F(DumpsTest, TheirNumberIsBoundedWithoutARetentionToo) {
   EXPECT_NE(Content(*files.rbegin()).find("\"value\": \"49\""), std::string::npos);
 }
 
-// A dump names pods' devices and processes: it is for the user who asked for it.
-TEST_F(DumpsTest, DirectoryAndFilesAreForOurUserAlone) {
+// A dump names devices and processes of pods: only the user who asked for it may read it.
+TEST_F(DumpsTest, OnlyItsOwnUserMayReadDirectoryAndFiles) {
   Start();
   const std::set<std::string> files = Read(41);
   ASSERT_EQ(files.size(), 2U);
@@ -185,7 +186,7 @@ TEST_F(DumpsTest, DirectoryAndFilesAreForOurUserAlone) {
   }
 }
 
-TEST_F(DumpsTest, ADirectoryThatOthersMayWriteIsRefusedAndSaidOnce) {
+TEST_F(DumpsTest, RefusesADirectoryThatOthersMayWriteAndLogsItOnce) {
   fs::create_directory(options_.directory);
   ASSERT_EQ(::chmod(options_.directory.c_str(), 0777), 0);
   testing::internal::CaptureStderr();
@@ -197,27 +198,27 @@ TEST_F(DumpsTest, ADirectoryThatOthersMayWriteIsRefusedAndSaidOnce) {
                            "nothing is written where they can plant links. chmod go-w it, or " +
                            "name another directory (--dump-directory)";
   EXPECT_EQ(std::ranges::count(log, '\n'), 1) << log;
-  EXPECT_NE(log.find("level=WARN msg=\"a dump is not written; next try with the next reading\""),
+  EXPECT_NE(log.find("level=WARN msg=\"cannot write a dump; retrying with the next reading\""),
             std::string::npos)
       << log;
   EXPECT_NE(log.find("error=\"" + what + "\""), std::string::npos) << log;
   EXPECT_EQ(counts_.failed, 2U);
-  EXPECT_EQ(*counts_.failure.Get(), what) << "/ tells it";
+  EXPECT_EQ(*counts_.failure.Get(), what) << "the page / shows it";
   ASSERT_EQ(::chmod(options_.directory.c_str(), 0700), 0);
   EXPECT_EQ(Read(43).size(), 2U);
   EXPECT_EQ(counts_.failure.Get(), nullptr);
 }
 
-TEST_F(DumpsTest, ADirectoryBehindALinkOfOursIsFound) {
+TEST_F(DumpsTest, FollowsALinkOfItsOwnUserToTheDirectory) {
   fs::create_directory(folder_ / "real");
   fs::create_directory_symlink("real", options_.directory);
   const std::string left = "metrics-GPU-20200101-000000-00000001.json.0123456789abcdef.swp";
   std::ofstream(folder_ / "real" / left) << "a part";
   Start();
-  EXPECT_EQ(Read(41).size(), 2U) << "and what a killed writer left is gone";
+  EXPECT_EQ(Read(41).size(), 2U) << "the partly written file of a killed process is gone";
 }
 
-TEST_F(DumpsTest, ADirectoryThatCannotBeMadeIsTriedAgain) {
+TEST_F(DumpsTest, RetriesToMakeTheDirectory) {
   std::ofstream(folder_ / "dumps") << "a file stands here";
   Start();
   options_.directory = folder_;  // Where to look.

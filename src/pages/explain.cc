@@ -16,7 +16,7 @@
 namespace podgpu {
 namespace {
 
-constexpr size_t kMostNamed = 4;  // Of a list that may be long.
+constexpr size_t kMostNamed = 4;  // Entries shown of a list that may be long.
 
 std::string Age(Duration age) {
   return absl::StrFormat("%.1f s", std::chrono::duration<double>(age).count());
@@ -60,23 +60,23 @@ struct UnmatchedWords {
 UnmatchedWords WordsOf(UnmatchedReason reason) {
   switch (reason) {
     case UnmatchedReason::kUnknownIdForm:
-      return {"no known shape of device id",
-              "the device plugin names devices in a way that is not known: report the id"};
+      return {"podgpu does not know this form of device id",
+              "report the id and the device plugin to podgpu's developers"};
     case UnmatchedReason::kUnknownDevice:
-      return {"it names no device of this node",
+      return {"this node has no device with this id",
               "compare the id with nvidia-smi -L; restart the device plugin if a GPU was replaced"};
     case UnmatchedReason::kNvmlMissing:
-      return {"NVML is not there to say which MIG instance it is",
+      return {"without NVML podgpu cannot tell which MIG instance this is",
               "make libnvidia-ml.so.1 visible to the exporter (--libnvidia-ml)"};
     case UnmatchedReason::kUnknownMigUuid:
-      return {"NVML knows no such MIG instance",
+      return {"NVML has no MIG instance with this UUID",
               "the instance is gone: restart the device plugin after MIG was re-partitioned"};
     case UnmatchedReason::kNoResourceSlice:
-      return {"no ResourceSlice that has come lists it",
-              "look at `kubectl get resourceslices`, and at the right to list and watch them"};
+      return {"no ResourceSlice lists it",
+              "check `kubectl get resourceslices`, and podgpu's right to list and watch them"};
     case UnmatchedReason::kUnclearInstance:
-      return {"it is a MIG device without UUID, and not exactly one instance has its profile",
-              "nothing here: the driver publishes no UUID for instances made on demand"};
+      return {"the claim has no MIG UUID, and not exactly one instance has its profile",
+              "none: the driver publishes no UUID for instances made on demand"};
   }
   return {};
 }
@@ -133,7 +133,7 @@ class Explainer {
     return query_.pod.empty() || IsHeldByPod(entity);
   }
 
-  // Why rows of processes lack something, such as the names of their pods.
+  // Adds why rows of processes are incomplete, for example without the names of their pods.
   static void AddProcesses(const Condition& condition, Explanation& explanation) {
     const auto part = std::ranges::find(condition.parts, "processes", &PartCondition::part);
     if (part != condition.parts.end() && part->state != PartState::kOk) {
@@ -148,9 +148,9 @@ class Explainer {
       if (IsAsked({static_cast<uint16_t>(i)}) &&
           std::ranges::any_of(owners, [](const Owner& owner) { return owner.pod_uid.empty(); })) {
         explanation.notes.emplace_back(
-            "whether a pod that holds a device has finished is not known: a kubelet before 1.34 "
-            "lists it until it admits another one, and the API server has not told of it "
-            "(--kubernetes-enable-pod-uid asks it)");
+            "a pod that holds a device here may have finished already: a kubelet before 1.34 lists "
+            "it until it admits another pod, and podgpu has no word from the API server about it "
+            "(--kubernetes-enable-pod-uid asks the API server)");
         return;
       }
     }
@@ -195,18 +195,20 @@ class Explainer {
     const std::string age = Age(facts_.now - grid_.read_at);
     const std::string_view name = DeviceStateName(state);
     if (state == DeviceState::kLost) {
-      remedy = "drain the node and look for NVRM: Xid in the kernel log; a reset or reboot is due";
-      return {"device", name, absl::StrFormat("the driver says that it is gone; read %s ago", age)};
+      remedy = "drain the node, look for \"NVRM: Xid\" in the kernel log, then reset or reboot";
+      return {"device", name,
+              absl::StrFormat("the driver reports that it is lost; read %s ago", age)};
     }
     if (state == DeviceState::kUnresponsive) {
-      remedy = "nvidia-smi on the node, then the log of the engine; / says what the driver does";
-      return {"device", name,
-              stale_ ? absl::StrFormat("nothing has been read for %s", age) : WhySilent(verdict)};
+      remedy = "run nvidia-smi on the node, read the log of the engine, and see the page / here";
+      return {
+          "device", name,
+          stale_ ? absl::StrFormat("no values have been read for %s", age) : WhySilent(verdict)};
     }
     return {"device", name, absl::StrFormat("the driver answers; read %s ago", age)};
   }
 
-  // As this one reading tells it.
+  // From this reading alone, without the patience that the tick has with missing samples.
   DeviceState StateOf(size_t gpu, const SampleVerdict& verdict) const {
     const bool is_silent =
         verdict.state == SampleState::kStale || verdict.state == SampleState::kMissing;
@@ -223,7 +225,7 @@ class Explainer {
                                  AbsenceName(verdict.reason), AbsenceMeaning(verdict.reason));
   }
 
-  // Whether the kubelet's last answer still counts.
+  // Whether the kubelet's last answer is not too old.
   bool OwnersAreKnown() const {
     return facts_.pods.value != nullptr &&
            facts_.now - facts_.pods.good_at <= facts_.owners_stay_for;
@@ -232,7 +234,7 @@ class Explainer {
   std::string WhyOwnersAreNotKnown() const {
     return facts_.pods.value == nullptr
                ? facts_.pods.detail
-               : absl::StrFormat("the kubelet's last answer is %s old and counts no longer: %s",
+               : absl::StrFormat("the kubelet's last answer is %s old, which is too old: %s",
                                  Age(facts_.now - facts_.pods.good_at), facts_.pods.detail);
   }
 
@@ -243,13 +245,12 @@ class Explainer {
     const std::vector<Owner>& owners = owners_.by_entity[entity.index];
     const std::string age = Age(facts_.now - facts_.pods.good_at);
     if (owners.empty() && facts_.pods.is_incomplete) {
-      return {
-          "allocation", "absent",
-          absl::StrFormat("%s ago it was given to no pod, and now %s", age, facts_.pods.detail)};
+      return {"allocation", "absent",
+              absl::StrFormat("%s ago no pod held it, and now %s", age, facts_.pods.detail)};
     }
     if (owners.empty()) {
       return {"allocation", "free",
-              absl::StrFormat("the kubelet gives it to none of %d pods, %s ago",
+              absl::StrFormat("none of the kubelet's %d pods holds it, as of %s ago",
                               facts_.pods.value->pod_count, age)};
     }
     std::vector<std::string> names;
@@ -260,16 +261,16 @@ class Explainer {
       }
     }
     if (names.empty()) {
-      return {"allocation", "ok", absl::StrFormat("in another namespace, %s ago", age)};
+      return {"allocation", "ok", absl::StrFormat("held in another namespace, as of %s ago", age)};
     }
     const size_t more = owners.size() - std::min(names.size(), kMostNamed);
     names.resize(std::min(names.size(), kMostNamed));
     const std::string rest = more == 0 ? "" : absl::StrFormat(", and %d more", more);
     return {"allocation", "ok",
-            absl::StrFormat("the kubelet gives %s%s, %s ago", Listed(names), rest, age)};
+            absl::StrFormat("the kubelet gives %s%s, as of %s ago", Listed(names), rest, age)};
   }
 
-  // In which ways the ids that the kubelet gave name this device.
+  // The forms of the ids by which the kubelet names this device.
   std::vector<std::string> FormsOf(EntityId entity) const {
     std::set<std::string> forms;
     for (const Allocation& allocation : facts_.pods.value->allocations) {
@@ -289,7 +290,7 @@ class Explainer {
 
   ExplainedStep MatchStep(EntityId entity, std::string& remedy) const {
     if (!OwnersAreKnown()) {
-      return {"match", "absent", "the kubelet's answer is missing"};
+      return {"match", "absent", "there is no usable answer of the kubelet"};
     }
     if (!owners_.by_entity[entity.index].empty()) {
       const std::vector<std::string> forms = FormsOf(entity);
@@ -301,7 +302,7 @@ class Explainer {
         remedy = WordsOf(first.reason).remedy;
       }
       return {"match", "unmatched",
-              absl::StrFormat("%d ids that pods of this node hold match no device, the first: %s "
+              absl::StrFormat("%d device ids of pods on this node match no device, the first: %s "
                               "of %s (%s)",
                               owners_.unmatched.size(), Quoted(first.device_id), first.resource,
                               UnmatchedReasonName(first.reason))};
@@ -366,14 +367,14 @@ class Explainer {
     }
     if (held.empty()) {
       return absl::StrFormat(
-          "the kubelet gives no device to %s (%d pods are listed): does a container of it have a "
-          "limit of nvidia.com/gpu, and does it run on this node?",
+          "the kubelet gives no device to %s (it lists %d pods): does a container of the pod have "
+          "a limit of nvidia.com/gpu, and does the pod run on this node?",
           pod, facts_.pods.value->pod_count);
     }
     held.resize(std::min(held.size(), kMostNamed));
     return absl::StrFormat(
-        "the kubelet gives %s to %s, and none of it is a GPU here; if the resource is one, name it "
-        "with --nvidia-resource-names",
+        "the kubelet gives %s to %s, and none of these is known as a GPU; if the resource is a "
+        "GPU, name it with --nvidia-resource-names",
         Listed(held), pod);
   }
 

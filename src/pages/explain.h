@@ -1,9 +1,9 @@
-// Explains why the rows of a device look as they do, from what the other threads have published.
+// Explains why the rows of a device look as they do, from the facts that other threads publish.
 //
-// Follows one label from the driver to the page: is the device there, does the kubelet give it to
-// somebody, does the id match, do rows carry the owner, which values are missing and why.  The
-// words go to people (ui/explanation.h); alerts go by the self metrics.  Pure; the HTTP thread
-// calls it.
+// Follows one label from the driver to the page.  Is the device present?  Has the kubelet allocated
+// it to a pod?  Does the id match?  Do rows carry the owner?  Which values are missing, and why?
+// The text is for people (ui/explanation.h); alerts should use the self metrics.  Pure; called on
+// the HTTP thread.
 #pragma once
 
 #include <chrono>
@@ -20,8 +20,8 @@
 
 namespace podgpu {
 
-// The newest of everything.  All borrowed for the call; the page and the condition may be null,
-// before the first tick.
+// The newest facts.  All borrowed for the call.  The page and the condition are null before the
+// first tick.
 struct ExplainFacts {
   const Snapshot* page = nullptr;
   const Condition* condition = nullptr;

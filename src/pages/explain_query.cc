@@ -20,7 +20,8 @@ std::optional<char> HexDigit(char c) {
   return std::nullopt;
 }
 
-// A form's encoding: %2F is a slash, a plus is a blank; what is not well-formed stands for itself.
+// Decodes an HTML form's encoding: %2F is a slash, a plus is a blank; an invalid sequence stays as
+// it is.
 std::string Decode(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -43,7 +44,7 @@ StatusOr<uint32_t> NumberOf(std::string_view name, std::string_view value) {
   const std::optional<uint64_t> number = ParseDecimal(value);
   if (!number || *number > std::numeric_limits<uint32_t>::max()) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("%s is a number, and %s is none", name, Quoted(value)));
+        absl::StrFormat("%s must be a number, and %s is not", name, Quoted(value)));
   }
   return static_cast<uint32_t>(*number);
 }
@@ -61,13 +62,14 @@ Status Take(std::string_view name, std::string value, ExplainQuery& query) {
     const size_t slash = value.find('/');
     if (slash == std::string::npos || slash == 0 || slash + 1 == value.size()) {
       return absl::InvalidArgumentError(absl::StrFormat(
-          "pod is namespace/name, and %s is not: ask as ?pod=research/train-0", Quoted(value)));
+          "pod must be namespace/name, and %s is not: example ?pod=research/train-0",
+          Quoted(value)));
     }
     query.pod_namespace = value.substr(0, slash);
     query.pod = value.substr(slash + 1);
   } else {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "there is no parameter %s; ask by gpu, GPU_I_ID, UUID, pod or metric, such as ?gpu=0",
+        "there is no parameter %s; use gpu, GPU_I_ID, UUID, pod or metric, for example ?gpu=0",
         Quoted(name)));
   }
   return absl::OkStatus();
@@ -87,7 +89,7 @@ StatusOr<ExplainQuery> ParseExplainQuery(std::string_view query) {
     PODGPU_RETURN_IF_ERROR(Take(Decode(part.substr(0, equals)), Decode(value), parsed));
   }
   if (parsed.gpu_instance_id && !parsed.gpu) {
-    return absl::InvalidArgumentError("GPU_I_ID needs gpu: ask as ?gpu=0&GPU_I_ID=7");
+    return absl::InvalidArgumentError("GPU_I_ID needs gpu: example ?gpu=0&GPU_I_ID=7");
   }
   return parsed;
 }

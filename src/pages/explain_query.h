@@ -1,7 +1,7 @@
-// The question that a request for an explanation asks.
+// Parses the query of a request for an explanation.
 //
-// It comes from anybody who reaches the port, so what is not understood is refused in one line.
-// Pure; the HTTP thread calls it.
+// Any client that reaches the port can send one, so a query that is not understood is refused with
+// one line that names the remedy.  Pure; called on the HTTP thread.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace podgpu {
 
-// What is asked about; all devices where nothing is said.
+// Selects devices; an empty query selects all.
 struct ExplainQuery {
   std::optional<uint32_t> gpu;              // gpu=3
   std::optional<uint32_t> gpu_instance_id;  // GPU_I_ID=7
@@ -22,8 +22,8 @@ struct ExplainQuery {
   std::string metric;                       // metric=DCGM_FI_DEV_GPU_TEMP
 };
 
-// Of "gpu=3&metric=...", percent-encoded.  kInvalidArgument with a line that names the parameters
-// there are.
+// Parses "gpu=3&metric=...", percent-encoded.  kInvalidArgument with one line that names the valid
+// parameters.
 StatusOr<ExplainQuery> ParseExplainQuery(std::string_view query);
 
 }  // namespace podgpu

@@ -5,7 +5,7 @@
 namespace podgpu {
 namespace {
 
-TEST(ExplainQuery, ReadsWhatIsAsked) {
+TEST(ExplainQuery, ReadsEachParameter) {
   const StatusOr<ExplainQuery> all = ParseExplainQuery("");
   ASSERT_TRUE(all.ok());
   EXPECT_FALSE(all->gpu || all->gpu_instance_id);
@@ -22,7 +22,7 @@ TEST(ExplainQuery, ReadsWhatIsAsked) {
   EXPECT_EQ(some->pod, "b c");
 }
 
-TEST(ExplainQuery, TakesWhatIsNoEncodingAsItStands) {
+TEST(ExplainQuery, LeavesInvalidEncodingsAsTheyAre) {
   for (const auto& [text, uuid] :
        {std::pair("UUID=%", "%"), std::pair("UUID=%4", "%4"), std::pair("UUID=%zz", "%zz"),
         std::pair("UUID=%41%2B", "A+"), std::pair("UUID=a+b", "a b"), std::pair("UUID", "")}) {
@@ -32,19 +32,19 @@ TEST(ExplainQuery, TakesWhatIsNoEncodingAsItStands) {
   }
 }
 
-TEST(ExplainQuery, RefusesInOneLineWithTheRemedy) {
+TEST(ExplainQuery, RefusesBadQueriesInOneLineWithTheRemedy) {
   struct Row {
     std::string_view text, message;
   };
   const Row rows[] = {
-      {"gpu=x", "gpu is a number, and \"x\" is none"},
-      {"gpu=4294967296", "gpu is a number, and \"4294967296\" is none"},
-      {"gpu=", "gpu is a number, and \"\" is none"},
-      {"GPU_I_ID=7", "GPU_I_ID needs gpu: ask as ?gpu=0&GPU_I_ID=7"},
-      {"pod=x", "pod is namespace/name, and \"x\" is not: ask as ?pod=research/train-0"},
-      {"pod=/x", "pod is namespace/name, and \"/x\" is not: ask as ?pod=research/train-0"},
+      {"gpu=x", "gpu must be a number, and \"x\" is not"},
+      {"gpu=4294967296", "gpu must be a number, and \"4294967296\" is not"},
+      {"gpu=", "gpu must be a number, and \"\" is not"},
+      {"GPU_I_ID=7", "GPU_I_ID needs gpu: example ?gpu=0&GPU_I_ID=7"},
+      {"pod=x", "pod must be namespace/name, and \"x\" is not: example ?pod=research/train-0"},
+      {"pod=/x", "pod must be namespace/name, and \"/x\" is not: example ?pod=research/train-0"},
       {"device=0",
-       "there is no parameter \"device\"; ask by gpu, GPU_I_ID, UUID, pod or metric, such as "
+       "there is no parameter \"device\"; use gpu, GPU_I_ID, UUID, pod or metric, for example "
        "?gpu=0"},
   };
   for (const Row& row : rows) {

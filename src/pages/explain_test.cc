@@ -1,4 +1,4 @@
-// Each step from the driver to the page is broken in turn, and told with its exact reason.
+// Each step from the driver to the page fails in turn, and the explanation names the exact reason.
 #include "pages/explain.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 constexpr std::string_view kGpuUuid = "GPU-00000000-0000-0000-0000-000000000000";
 
-// Two GPUs, of which the first is given to one pod, temperature and power read, all well.
+// Two healthy GPUs; the first is allocated to one pod.  Temperature and power are read.
 class ExplainTest : public ::testing::Test {
  protected:
   ExplainTest() {
@@ -62,7 +62,7 @@ class ExplainTest : public ::testing::Test {
     return query;
   }
 
-  // Of the first device.
+  // A step of the first device.
   ExplainedStep Step(std::string_view name) const {
     const Explanation explanation = Ask();
     EXPECT_EQ(explanation.devices.size(), 1U);
@@ -84,18 +84,18 @@ class ExplainTest : public ::testing::Test {
   void SetUp() override { pods_.good_at = now_ - seconds(2); }
 };
 
-TEST_F(ExplainTest, TellsEveryStepOfADeviceThatIsWell) {
+TEST_F(ExplainTest, ShowsEveryStepOfAHealthyDevice) {
   const Explanation explanation = Ask();
   ASSERT_EQ(explanation.devices.size(), 1U);
   EXPECT_EQ(explanation.notes,
             std::vector<std::string>{
-                "whether a pod that holds a device has finished is not known: a kubelet before "
-                "1.34 lists it until it admits another one, and the API server has not told of it "
-                "(--kubernetes-enable-pod-uid asks it)"});
+                "a pod that holds a device here may have finished already: a kubelet before 1.34 "
+                "lists it until it admits another pod, and podgpu has no word from the API server "
+                "about it (--kubernetes-enable-pod-uid asks the API server)"});
   const std::vector<ExplainedStep> expected = {
       {"device", "ok", "the driver answers; read 0.4 s ago"},
       {"allocation", "ok",
-       "the kubelet gives nvidia.com/gpu to research/train-0 (main), 2.0 s ago"},
+       "the kubelet gives nvidia.com/gpu to research/train-0 (main), as of 2.0 s ago"},
       {"match", "ok", "by UUID"},
       {"labels", "ok", "DCGM rows carry namespace, pod and container"},
       {"values", "ok", "2 of 2 fields"},
@@ -113,21 +113,21 @@ TEST_F(ExplainTest, NoDeviceIsFreeWhileTheKubeletsListIsIncomplete) {
   pods_.detail = "the kubelet's list is incomplete: it has 0 pods; x";
   EXPECT_EQ(Step("allocation"),
             (ExplainedStep{"allocation", "absent",
-                           "2.0 s ago it was given to no pod, and now the kubelet's list is "
+                           "2.0 s ago no pod held it, and now the kubelet's list is "
                            "incomplete: it has 0 pods; x"}));
 }
 
 TEST_F(ExplainTest, DeviceIsLost) {
   topology_->gpus[0].state = DeviceState::kLost;
-  EXPECT_EQ(Step("device"),
-            (ExplainedStep{"device", "lost", "the driver says that it is gone; read 0.4 s ago"}));
+  EXPECT_EQ(Step("device"), (ExplainedStep{"device", "lost",
+                                           "the driver reports that it is lost; read 0.4 s ago"}));
   EXPECT_TRUE(Remedy().starts_with("drain the node"));
 }
 
-TEST_F(ExplainTest, DeviceDoesNotAnswer) {
+TEST_F(ExplainTest, DeviceIsUnresponsive) {
   read_ago_ = seconds(91);
   EXPECT_EQ(Step("device"),
-            (ExplainedStep{"device", "unresponsive", "nothing has been read for 91.0 s"}));
+            (ExplainedStep{"device", "unresponsive", "no values have been read for 91.0 s"}));
   EXPECT_TRUE(Remedy().starts_with("nvidia-smi on the node"));
 }
 
@@ -136,24 +136,24 @@ TEST_F(ExplainTest, KubeletHasNotAnswered) {
   pods_.detail = "/x.sock does not exist: mount its directory";
   EXPECT_EQ(Step("allocation"),
             (ExplainedStep{"allocation", "absent", "/x.sock does not exist: mount its directory"}));
-  EXPECT_EQ(Step("match"), (ExplainedStep{"match", "absent", "the kubelet's answer is missing"}));
+  EXPECT_EQ(Step("match"),
+            (ExplainedStep{"match", "absent", "there is no usable answer of the kubelet"}));
   EXPECT_EQ(Step("labels").state, "absent");
 }
 
-TEST_F(ExplainTest, KubeletsAnswerHasBecomeOld) {
+TEST_F(ExplainTest, KubeletsAnswerIsTooOld) {
   pods_.good_at = now_ - seconds(61);
   pods_.detail = "refused";
-  EXPECT_EQ(
-      Step("allocation"),
-      (ExplainedStep{"allocation", "absent",
-                     "the kubelet's last answer is 61.0 s old and counts no longer: refused"}));
+  EXPECT_EQ(Step("allocation"),
+            (ExplainedStep{"allocation", "absent",
+                           "the kubelet's last answer is 61.0 s old, which is too old: refused"}));
 }
 
-TEST_F(ExplainTest, NobodyHasTheDevice) {
+TEST_F(ExplainTest, NoPodHoldsTheDevice) {
   Give({});
-  EXPECT_EQ(
-      Step("allocation"),
-      (ExplainedStep{"allocation", "free", "the kubelet gives it to none of 41 pods, 2.0 s ago"}));
+  EXPECT_EQ(Step("allocation"),
+            (ExplainedStep{"allocation", "free",
+                           "none of the kubelet's 41 pods holds it, as of 2.0 s ago"}));
   EXPECT_EQ(Step("match"), (ExplainedStep{"match", "ok", "there is nothing to match"}));
 }
 
@@ -162,7 +162,7 @@ TEST_F(ExplainTest, IdMatchesNoDevice) {
     std::string_view id, reason, remedy;
   };
   const Row rows[] = {
-      {"fpga!", "unknown_id_form", "the device plugin names devices"},
+      {"fpga!", "unknown_id_form", "report the id"},
       {"GPU-11111111-1111-1111-1111-111111111111", "unknown_device", "compare the id"},
       {"MIG-11111111-1111-1111-1111-111111111111", "unknown_mig_uuid", "the instance is gone"},
   };
@@ -170,7 +170,7 @@ TEST_F(ExplainTest, IdMatchesNoDevice) {
     Give({{"research", "train-0", "main", "nvidia.com/gpu", std::string(row.id)}});
     EXPECT_EQ(Step("match"),
               (ExplainedStep{"match", "unmatched",
-                             "1 ids that pods of this node hold match no device, the first: \"" +
+                             "1 device ids of pods on this node match no device, the first: \"" +
                                  std::string(row.id) + "\" of nvidia.com/gpu (" +
                                  std::string(row.reason) + ")"}));
     EXPECT_TRUE(Remedy().starts_with(row.remedy)) << Remedy();
@@ -180,7 +180,7 @@ TEST_F(ExplainTest, IdMatchesNoDevice) {
   EXPECT_TRUE(Remedy().starts_with("make libnvidia-ml.so.1 visible")) << Remedy();
 }
 
-TEST_F(ExplainTest, AClaimIsNamed) {
+TEST_F(ExplainTest, NamesTheClaimThatHoldsADevice) {
   PodAllocations answer{"v1", 41, {}};
   answer.claimed = {{.pod_namespace = "research",
                      .pod = "train-0",
@@ -194,12 +194,12 @@ TEST_F(ExplainTest, AClaimIsNamed) {
   join_.claims = true;
   EXPECT_EQ(Step("match"),
             (ExplainedStep{"match", "unmatched",
-                           "1 ids that pods of this node hold match no device, the first: "
+                           "1 device ids of pods on this node match no device, the first: "
                            "\"node-0/gpu-0\" of gpu.nvidia.com (no_resource_slice)"}));
-  EXPECT_TRUE(Remedy().starts_with("look at `kubectl get resourceslices`")) << Remedy();
+  EXPECT_TRUE(Remedy().starts_with("check `kubectl get resourceslices`")) << Remedy();
 }
 
-TEST_F(ExplainTest, SaysHowAnIdMatches) {
+TEST_F(ExplainTest, ShowsHowAnIdMatches) {
   struct Row {
     std::string_view id, words;
   };
@@ -240,12 +240,12 @@ TEST_F(ExplainTest, RowsCarryNoPodOfASharedDevice) {
   EXPECT_EQ(Step("labels"), (ExplainedStep{"labels", "ok",
                                            "a copy of each DCGM row for each of 6 shares, since "
                                            "--kubernetes-virtual-gpus asks for it"}));
-  EXPECT_TRUE(
-      Step("allocation")
-          .detail.ends_with("nvidia.com/gpu.shared to infer/chat-3 (main), and 2 more, 2.0 s ago"));
+  EXPECT_TRUE(Step("allocation")
+                  .detail.ends_with(
+                      "nvidia.com/gpu.shared to infer/chat-3 (main), and 2 more, as of 2.0 s ago"));
 }
 
-TEST_F(ExplainTest, ValuesAreMissingForAReason) {
+TEST_F(ExplainTest, NamesTheReasonOfEachMissingValue) {
   struct Row {
     Absence absence;
     std::string_view state;
@@ -262,7 +262,7 @@ TEST_F(ExplainTest, ValuesAreMissingForAReason) {
   }
 }
 
-TEST_F(ExplainTest, OneMetric) {
+TEST_F(ExplainTest, ExplainsOneMetric) {
   struct Row {
     std::string_view metric, state, detail;
   };
@@ -275,7 +275,7 @@ TEST_F(ExplainTest, OneMetric) {
        "DCGM_FI_DEV_SM_CLOCK is not read: add the line \"DCGM_FI_DEV_SM_CLOCK, gauge, ...\" to "
        "the counters file"},
       {"DCGM_FI_DEV_GPU_TEMPERATURE", "absent",
-       "DCGM has no field \"DCGM_FI_DEV_GPU_TEMPERATURE\"; ask by a name such as "
+       "DCGM has no field \"DCGM_FI_DEV_GPU_TEMPERATURE\"; use a name such as "
        "DCGM_FI_DEV_GPU_TEMP"},
   };
   for (const Row& row : rows) {
@@ -291,27 +291,27 @@ TEST_F(ExplainTest, OneMetric) {
             "DCGM_FI_DEV_GPU_TEMP: not_supported (the device or the driver does not support it)");
 }
 
-TEST_F(ExplainTest, OnePod) {
+TEST_F(ExplainTest, ExplainsOnePod) {
   const Explanation explanation = Ask(OfPod("research", "train-0"));
   ASSERT_EQ(explanation.devices.size(), 1U);
   EXPECT_EQ(explanation.devices[0].gpu_id, 0U);
   EXPECT_EQ(Ask(OfPod("research", "train-1")).notes.at(0),
-            "the kubelet gives no device to research/train-1 (41 pods are listed): does a "
-            "container of it have a limit of nvidia.com/gpu, and does it run on this node?");
+            "the kubelet gives no device to research/train-1 (it lists 41 pods): does a container "
+            "of the pod have a limit of nvidia.com/gpu, and does the pod run on this node?");
   Give({{"research", "train-1", "main", "example.com/fpga", "f0"}});
   EXPECT_EQ(Ask(OfPod("research", "train-1")).notes.at(0),
-            "the kubelet gives \"f0\" of example.com/fpga to research/train-1, and none of it is a "
-            "GPU here; if the resource is one, name it with --nvidia-resource-names");
+            "the kubelet gives \"f0\" of example.com/fpga to research/train-1, and none of these "
+            "is known as a GPU; if the resource is a GPU, name it with --nvidia-resource-names");
   pods_.value = nullptr;
   EXPECT_EQ(Ask(OfPod("research", "train-1")).notes.at(0),
             "the devices of research/train-1 are not known: the kubelet answers");
 }
 
-TEST_F(ExplainTest, OtherNamespacesAreNotNamed) {
+TEST_F(ExplainTest, HidesPodsOfOtherNamespaces) {
   visible_.chosen = {"team-b"};
   const Explanation explanation = Ask();
   EXPECT_EQ(ExplanationText(explanation).find("research"), std::string::npos);
-  EXPECT_EQ(Step("allocation").detail, "in another namespace, 2.0 s ago");
+  EXPECT_EQ(Step("allocation").detail, "held in another namespace, as of 2.0 s ago");
   EXPECT_EQ(Ask(OfPod("research", "train-0")).notes.at(0),
             "pods of namespace research are not shown here (--api-namespaces)");
   visible_.chosen.emplace_back("research");
@@ -327,7 +327,7 @@ TEST_F(ExplainTest, ThereIsNoSuchDevice) {
   EXPECT_EQ(Ask(query).notes.at(0), "the driver lists no GPU on this node");
 }
 
-TEST_F(ExplainTest, BeforeTheFirstReadingItSaysWhatIsAwaited) {
+TEST_F(ExplainTest, SaysWhatItWaitsForBeforeTheFirstReading) {
   Condition condition;
   condition.verdict = "not ready: libdcgm is in none of 6 paths";
   const ExplainFacts facts{nullptr,     &condition, pods_, now_,    seconds(90),

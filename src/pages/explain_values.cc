@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostFieldsNamed = 3;
 
-// Whether a value that is missing for this reason is as it should be on some device.
+// Whether a healthy device may lack a value for this reason.
 bool IsUsual(Absence absence) {
   return absence == Absence::kNotSupported || absence == Absence::kNoData;
 }
@@ -39,7 +39,7 @@ std::string Describe(const MissingByReason& missing) {
   return text;
 }
 
-// The earliest name, which most lists of metrics use.
+// The oldest name of the field, which most lists of metrics use.
 std::string_view FamiliarName(const Field& field) {
   std::string_view name = field.name;
   for (const std::string_view other : field.other_names) {
@@ -106,7 +106,7 @@ ExplainedStep ExplainMetric(const Grid& grid, EntityId entity, std::string_view 
   const Field* const field = FindFieldByName(metric);
   if (field == nullptr) {
     return {"values", "absent",
-            absl::StrFormat("DCGM has no field %s; ask by a name such as DCGM_FI_DEV_GPU_TEMP",
+            absl::StrFormat("DCGM has no field %s; use a name such as DCGM_FI_DEV_GPU_TEMP",
                             Quoted(metric))};
   }
   const std::optional<FieldRow> row = grid.RowOf(field->id);
@@ -117,7 +117,7 @@ ExplainedStep ExplainMetric(const Grid& grid, EntityId entity, std::string_view 
   }
   if (!grid.ColumnsOf(*row).Contains(entity)) {
     return {"values", "absent",
-            absl::StrFormat("%s is no field of GPUs: it stands on rows of their parts", metric)};
+            absl::StrFormat("%s is not a field of GPUs: rows of their parts carry it", metric)};
   }
   const Value& value = grid.at(*row, entity);
   if (!value.present()) {

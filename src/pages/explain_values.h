@@ -1,6 +1,6 @@
-// The last step of an explanation: which values a device has, and why it lacks the others.
+// The last step of an explanation: which values a device has, and why the others are missing.
 //
-// Pure; the HTTP thread calls it.
+// Pure functions over one reading; called on the HTTP thread.
 #pragma once
 
 #include <string_view>
@@ -10,10 +10,11 @@
 
 namespace podgpu {
 
-// Of all fields that are read on `entity`, a GPU or an instance.
+// Explains all fields that are read on `entity`, a GPU or an instance.
 ExplainedStep ExplainValues(const Grid& grid, EntityId entity);
 
-// Of the one that `metric` names; says so when there is no such field or nobody asks for it.
+// Explains the field that `metric` names, or says that DCGM has no such field or that it is not
+// read.
 ExplainedStep ExplainMetric(const Grid& grid, EntityId entity, std::string_view metric);
 
 }  // namespace podgpu

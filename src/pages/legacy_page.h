@@ -1,9 +1,9 @@
-// The per-pod page of pod-gpu-metrics-exporter, made from what the main page shows when a client
+// The per-pod page of pod-gpu-metrics-exporter, made from the main page's snapshot when a client
 // asks for it.
 //
-// Costs nothing while no client asks: the tick knows nothing of it.  The plan is made once per
-// epoch and set of owners, the bytes once per reading.  One thread each: the HTTP thread has one,
-// the writer of text files its own.
+// Costs nothing while no client asks: the tick does not know it.  The plan is made once per epoch
+// and set of owners, the bytes once per reading.  Each object is used by one thread: the HTTP
+// thread has one, the writer of text files has others.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ namespace podgpu {
 
 class LegacyPage {
  public:
-  // `with_pods`: the labels of the pod stand on the rows of its GPU.
+  // `with_pods`: rows of a GPU carry the labels of its pod.
   explicit LegacyPage(bool with_pods);
   LegacyPage(const LegacyPage&) = delete;
   LegacyPage& operator=(const LegacyPage&) = delete;
 
-  // The page of the reading that `main` shows; null while there has been none.
+  // Returns the page of the reading that `main` shows; null before the first reading.
   std::shared_ptr<const Snapshot> Of(const std::shared_ptr<const Snapshot>& main);
 
  private:
   const SnapshotParts* parts_ = nullptr;  // While the page is made.
   PageBuilder builder_;
-  LazyPage<uint64_t, Snapshot> page_;  // By tick.  The only grid that is held here is its own.
+  LazyPage<uint64_t, Snapshot> page_;  // By tick.  Keeps no grid alive but that of this page.
 };
 
 }  // namespace podgpu

@@ -22,7 +22,7 @@ std::shared_ptr<const Owners> NoOwners() {
   return owners;
 }
 
-TEST(LegacyPage, IsThereFromTheFirstReadingOn) {
+TEST(LegacyPage, ExistsFromTheFirstReadingOn) {
   LegacyPage page(true);
   EXPECT_EQ(page.Of(nullptr), nullptr);
   EXPECT_EQ(page.Of(std::make_shared<const Snapshot>(
@@ -46,8 +46,8 @@ TEST(LegacyPage, IsMadeOncePerReadingAndItsPlanOncePerEpoch) {
   EXPECT_NE(page.Of(MainPage(4, 35, owned))->parts().plan, first->parts().plan);
 }
 
-// A reader's grids are used again; one that nobody shows must not be kept from it.
-TEST(LegacyPage, HoldsNoReadingButTheOneThatItShows) {
+// The reader reuses grids, so a page must not keep a grid alive that no page shows.
+TEST(LegacyPage, KeepsOnlyTheReadingThatItShows) {
   LegacyPage page(true);
   const auto owners = NoOwners();
   const std::weak_ptr<const Grid> first = [&] {

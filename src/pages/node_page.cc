@@ -14,7 +14,7 @@ std::vector<ReportedOwner> OwnersOf(const std::vector<Owner>& owners) {
     reported.push_back(
         {owner.pod_namespace, owner.pod, owner.container, owner.resource, owner.claim.name});
   }
-  std::ranges::sort(reported);  // Replicas of a shared device are one owner here.
+  std::ranges::sort(reported);  // Replicas of a shared device count as one owner here.
   const auto repeated = std::ranges::unique(reported);
   reported.erase(repeated.begin(), repeated.end());
   return reported;
@@ -81,7 +81,7 @@ void AddDevices(const NodePageFacts& facts, NodeReport& report) {
     reported.use = UseOf(parts, entity, facts.visible);
     report.gpus.push_back(std::move(reported));
   }
-  // The condition has judged the same GPUs, in the same order, or is from before they were known.
+  // The condition lists the same GPUs in the same order, or was made before they were known.
   const std::vector<DeviceCondition>& judged = facts.condition->devices;
   for (size_t i = 0; i < report.gpus.size(); ++i) {
     report.gpus[i].state =

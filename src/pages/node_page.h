@@ -1,9 +1,9 @@
-// The JSON of /api/v1/node: what the cluster role reads of this node.
+// The JSON of /api/v1/node, which the cluster role reads from this node.
 //
-// Costs nothing while no client asks: the tick knows nothing of it.  It is made from the snapshot
-// that /metrics shows when it is wanted, once per snapshot, compressed once if anybody takes that.
-// The bytes depend on the reading alone, so that a reading that is asked for twice has one ETag;
-// how old the reading is stands beside them, in the Age header.  One thread, the HTTP thread.
+// Costs nothing while no client asks: the tick does not know it.  At a request it is made from the
+// snapshot of /metrics, once per snapshot, and compressed once if a client accepts that.  The bytes
+// depend on the reading alone, so two requests for one reading get the same ETag; the age of the
+// reading is in the Age header.  HTTP thread only.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace podgpu {
 
-// What a report is made from; borrowed for the call.
+// The input of a report; borrowed for the call.
 struct NodePageFacts {
   const std::shared_ptr<const Snapshot>& snapshot;
   const std::shared_ptr<const Condition>& condition;
@@ -30,21 +30,21 @@ struct NodePageFacts {
   const VisibleNamespaces& visible;
 };
 
-// The report that those facts make; neither snapshot nor condition is null.
+// Makes the report; neither snapshot nor condition is null.
 NodeReport MakeNodeReport(const NodePageFacts& facts);
 
 struct NodeDocument {
   std::shared_ptr<Document> document;
-  Instant read_at{};  // When the reading began; the epoch of the clock where there is none.
+  Instant read_at{};  // When the reading began; zero where there is no reading.
 };
 
 class NodePage {
  public:
-  // The document of `facts`; null while there is no snapshot or no condition.
+  // Returns the document of `facts`; null while there is no snapshot or no condition.
   std::shared_ptr<const NodeDocument> Of(const NodePageFacts& facts);
 
  private:
-  // What a document depends on.
+  // A new document is made when one of these changes.
   struct Key {
     uint64_t tick = 0;
     std::shared_ptr<const Condition> condition;
@@ -55,7 +55,8 @@ class NodePage {
   LazyPage<Key, NodeDocument> document_;
 };
 
-// The fields of the use of devices, ascending; those of profiling only if `profiling`.
+// Ids of the fields that tell how devices are used, ascending; with profiling fields only if
+// `profiling`.
 std::vector<uint16_t> UseFieldIds(bool profiling);
 
 }  // namespace podgpu

@@ -7,7 +7,7 @@
 namespace podgpu {
 namespace {
 
-// Two GPUs, of which the first has two pods and samples of memory copies and SMs.
+// Two GPUs; two pods hold the first one, which has samples of memory copies and SMs.
 class NodePageTest : public ::testing::Test {
  protected:
   NodePageTest() {
@@ -54,7 +54,7 @@ class NodePageTest : public ::testing::Test {
   NodePage page_;
 };
 
-TEST_F(NodePageTest, TellsWhoHoldsADeviceAndHowHardItIsUsed) {
+TEST_F(NodePageTest, ShowsOwnersAndUseOfADevice) {
   const auto main = Main(1, Value::OfInt64(37, 120), Value::OfDouble(0.5, 900));
   const NodeReport report = MakeNodeReport({main, condition_, true, node_, visible_});
   ASSERT_EQ(report.gpus.size(), 2U);
@@ -67,7 +67,7 @@ TEST_F(NodePageTest, TellsWhoHoldsADeviceAndHowHardItIsUsed) {
   EXPECT_EQ(gpu.use.of(UseMeasure::kTensorActive), std::nullopt);
   const std::vector<ReportedOwner> owners = {{"ml", "train", "main", "nvidia.com/gpu", ""},
                                              {"secret", "train", "main", "nvidia.com/gpu", ""}};
-  EXPECT_EQ(gpu.use.owners, owners) << "replicas are one owner";
+  EXPECT_EQ(gpu.use.owners, owners) << "replicas count as one owner";
   EXPECT_EQ(report.gpus[1].use, DeviceUse());
 }
 
@@ -80,13 +80,13 @@ TEST_F(NodePageTest, HidesNamespacesThatAreNotShown) {
   EXPECT_EQ(WriteNodeReport(report).find("secret"), std::string::npos);
 }
 
-TEST_F(NodePageTest, LeavesOutWhatNoDriverCanMean) {
+TEST_F(NodePageTest, LeavesOutImpossibleValues) {
   const auto main = Main(1, Value::OfInt64(2147483632), Value::OfAbsence(Absence::kStale));
   const NodeReport report = MakeNodeReport({main, condition_, true, node_, visible_});
   EXPECT_EQ(report.gpus[0].use.values, DeviceUse().values);
 }
 
-TEST_F(NodePageTest, IsMadeOncePerSnapshotAndHasTheTagOfWhatItSays) {
+TEST_F(NodePageTest, IsMadeOncePerSnapshotAndItsTagDependsOnItsContent) {
   const auto main = Main(1, Value::OfInt64(37), Value());
   const auto first = Of(main);
   EXPECT_EQ(Of(main), first);

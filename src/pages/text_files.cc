@@ -72,7 +72,7 @@ void TextFiles::WriteIfNewer(Target& target) {
   Note(target, status);
 }
 
-// A failure is logged when it begins, or when it becomes another one.
+// A failure is logged when it begins, or when its reason changes.
 void TextFiles::Note(Target& target, const Status& status) {
   (status.ok() ? counts_.written : counts_.failed).fetch_add(1, std::memory_order_relaxed);
   if (target.failure == status.message()) {
@@ -84,7 +84,7 @@ void TextFiles::Note(Target& target, const Status& status) {
   if (status.ok()) {
     Log(LogLevel::kInfo, "the text file is written again", {{"path", target.path}});
   } else {
-    Log(LogLevel::kError, "the text file is not written; next try at the next turn",
+    Log(LogLevel::kError, "cannot write the text file; retrying in the next interval",
         {{"error", target.failure}});
   }
 }

@@ -1,11 +1,11 @@
 // The per-pod page as files, for node-exporter's textfile collector.
 //
-// One file has the devices alone, the other one the pods as well, as the two programs of the 1.x
-// generation left them.  A file is written beside itself and renamed, so that no reader sees a part
-// of it; it is written when there is a newer reading, and removed at the end, so that no reader
-// takes old values for new ones.  A directory in which other users could plant links is refused
-// (base/guarded_directory.h).  A file that cannot be written is tried again at the next turn.  Run
-// is the body of one thread of its own, since a disk may hang.
+// One file has devices alone, the other one also pods, as dcgm-exporter 1.x and
+// pod-gpu-metrics-exporter wrote them.  TextFiles writes a temporary file and renames it, so no
+// reader sees a part of a page.  It writes when there is a newer reading, and removes the file when
+// podgpu ends: otherwise readers would take old values for new ones.  A directory in which other
+// users could plant links is refused (base/guarded_directory.h).  After a failure it retries in the
+// next interval.  Run is the body of one thread of its own, since a disk may hang.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ struct TextFileOptions {
 
 class TextFiles {
  public:
-  // All borrowed outlive it.
+  // All arguments passed by reference outlive this object.
   TextFiles(TextFileOptions options, const Published<Snapshot>& pages, WriteCounts& counts,
             Clock& clock);
 
@@ -45,9 +45,9 @@ class TextFiles {
     std::string directory;
     std::string name;  // In the directory.
     LegacyPage page;
-    uint64_t tick = 0;     // Of the reading that is in the file.
-    std::string failure;   // Why the last write failed; empty: it did not.
-    bool is_tidy = false;  // What a killed process left beside the file is gone.
+    uint64_t tick = 0;     // Of the reading in the file.
+    std::string failure;   // Why the last write failed; empty: it succeeded.
+    bool is_tidy = false;  // Temporary files of a killed process have been removed.
   };
   void WriteIfNewer(Target& target);
   static Status Write(Target& target, std::string_view text);

@@ -24,7 +24,7 @@ std::string Content(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A writer on its own thread, pages that the test publishes, and a folder of its own.
+// A writer on its own thread, pages that the test publishes, and a folder for this test alone.
 class TextFilesTest : public ::testing::Test {
  protected:
   TextFilesTest() {
@@ -69,7 +69,7 @@ class TextFilesTest : public ::testing::Test {
   uint64_t tick_ = 0;
 };
 
-TEST_F(TextFilesTest, OneHasTheDevicesAndOneThePodsToo) {
+TEST_F(TextFilesTest, OneFileHasDevicesAndTheOtherAlsoPods) {
   const fs::path devices = folder_ / "dcgm.prom";
   const fs::path pods = folder_ / "dcgm-pod.prom";
   Publish(34);
@@ -88,7 +88,7 @@ TEST_F(TextFilesTest, OneHasTheDevicesAndOneThePodsToo) {
   EXPECT_EQ(counts_.written, 4U);
 }
 
-TEST_F(TextFilesTest, AFileIsWrittenWhenThereIsANewerReading) {
+TEST_F(TextFilesTest, WritesAFileWhenThereIsANewerReading) {
   Publish(34);
   Start({folder_ / "a.prom", "", seconds(1)});
   Turn();
@@ -96,8 +96,8 @@ TEST_F(TextFilesTest, AFileIsWrittenWhenThereIsANewerReading) {
   EXPECT_EQ(counts_.written, 1U);
 }
 
-// A reader that opened the old file goes on reading the old file, whole.
-TEST_F(TextFilesTest, AReaderNeverSeesAPart) {
+// A reader that opened the old file can still read all of the old file.
+TEST_F(TextFilesTest, AReaderNeverSeesAPartOfAFile) {
   const fs::path path = folder_ / "a.prom";
   Publish(34);
   Start({path, "", seconds(1)});
@@ -108,10 +108,10 @@ TEST_F(TextFilesTest, AReaderNeverSeesAPart) {
   Turn();
   const std::string rest{std::istreambuf_iterator<char>(reader), {}};
   EXPECT_TRUE(rest.ends_with("} 34\n"));
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "nothing beside the file";
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "no temporary file is left";
 }
 
-// What another user of the machine may have put where we write, before the directory was guarded.
+// Another user of the machine may have put a link or a pipe at the path of the file.
 TEST_F(TextFilesTest, OverwritesNeitherALinksTargetNorWaitsForAPipe) {
   const fs::path precious = folder_ / "precious";
   std::ofstream(precious) << "root's own";
@@ -127,7 +127,7 @@ TEST_F(TextFilesTest, OverwritesNeitherALinksTargetNorWaitsForAPipe) {
   EXPECT_EQ(counts_.written, 2U);
 }
 
-TEST_F(TextFilesTest, ADirectoryThatOthersMayWriteIsRefusedAndSaidOnce) {
+TEST_F(TextFilesTest, RefusesADirectoryThatOthersMayWriteAndLogsItOnce) {
   ASSERT_EQ(::chmod(folder_.c_str(), 01777), 0);
   Publish(34);
   testing::internal::CaptureStderr();
@@ -138,20 +138,21 @@ TEST_F(TextFilesTest, ADirectoryThatOthersMayWriteIsRefusedAndSaidOnce) {
                            "nothing is written where they can plant links. chmod go-w it, or " +
                            "name another directory";
   EXPECT_EQ(std::ranges::count(log, '\n'), 1) << log;
-  EXPECT_NE(log.find("level=ERROR msg=\"the text file is not written; next try at the next turn\""),
-            std::string::npos)
+  EXPECT_NE(
+      log.find("level=ERROR msg=\"cannot write the text file; retrying in the next interval\""),
+      std::string::npos)
       << log;
   EXPECT_NE(log.find("error=\"" + what + "\""), std::string::npos) << log;
   EXPECT_FALSE(fs::exists(folder_ / "a.prom"));
   EXPECT_EQ(counts_.failed, 2U);
-  EXPECT_EQ(*counts_.failure.Get(), what) << "/ tells it";
+  EXPECT_EQ(*counts_.failure.Get(), what) << "the page / shows it";
   ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);
   Turn();
   EXPECT_TRUE(Content(folder_ / "a.prom").ends_with("} 34\n"));
   EXPECT_EQ(counts_.failure.Get(), nullptr);
 }
 
-TEST_F(TextFilesTest, RemovesWhatAKilledWriterLeft) {
+TEST_F(TextFilesTest, RemovesTheTemporaryFileOfAKilledProcess) {
   const fs::path left = folder_ / "a.prom.0123456789abcdef.swp";
   const fs::path other = folder_ / "b.prom.0123456789abcdef.swp";
   std::ofstream(left) << "a part";
@@ -162,7 +163,7 @@ TEST_F(TextFilesTest, RemovesWhatAKilledWriterLeft) {
   EXPECT_TRUE(fs::exists(other));
 }
 
-TEST_F(TextFilesTest, AFolderThatIsNotThereIsTriedAgain) {
+TEST_F(TextFilesTest, RetriesWhileTheFolderIsMissing) {
   const fs::path path = folder_ / "later" / "a.prom";
   Publish(34);
   Start({path, "", seconds(1)});
@@ -172,7 +173,7 @@ TEST_F(TextFilesTest, AFolderThatIsNotThereIsTriedAgain) {
   EXPECT_TRUE(Content(path).ends_with("} 34\n"));
 }
 
-TEST_F(TextFilesTest, NothingStaysBehind) {
+TEST_F(TextFilesTest, RemovesItsFilesAtTheEnd) {
   const fs::path path = folder_ / "a.prom";
   Publish(34);
   Start({path, "", seconds(1)});

@@ -1,7 +1,8 @@
-// The page of requests and use, made from what the main page shows when a client asks for it.
+// The page of requests and use (/metric), made from the main page's snapshot when a client asks for
+// it.
 //
 // Its plan and its numbers come with the main snapshot; its bytes are made at the first request
-// after a tick.  One HTTP thread each.
+// after a tick.  Each listener has its own object and uses it on its own HTTP thread.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace podgpu {
 
 class VcudaPage {
  public:
-  // Null while there has been no reading.
+  // Returns null before the first reading.
   std::shared_ptr<const Snapshot> Of(const std::shared_ptr<const Snapshot>& main) {
     if (main == nullptr || main->parts().other_plan == nullptr) {
       return nullptr;

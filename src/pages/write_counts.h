@@ -1,7 +1,8 @@
-// How often something was written to a disk, how often that failed, and why the last time.
+// How often something was written to a disk, how often that failed, and the reason of the last
+// failure.
 //
-// The writer's thread counts, any thread reads; the maker of the counts owns them and outlives
-// both.
+// The writing thread counts; any thread may read.  The Exporter owns the counts, which outlive all
+// these threads.
 #pragma once
 
 #include <atomic>
@@ -17,10 +18,10 @@ namespace podgpu {
 struct WriteCounts {
   std::atomic<uint64_t> written = 0;
   std::atomic<uint64_t> failed = 0;
-  Published<std::string> failure;  // Null while all that is due can be written.
+  Published<std::string> failure;  // Null unless the last write failed.
 };
 
-// The same at one moment.
+// Returns a copy of the counts.
 inline WriteTally TallyOf(const WriteCounts& counts) {
   return {.written = counts.written.load(std::memory_order_relaxed),
           .failed = counts.failed.load(std::memory_order_relaxed),

@@ -28,12 +28,12 @@ ApiRefresher::ApiRefresher(const Files& files, const ApiRefresherOptions& option
     : what_(options.collection == ApiCollection::kResourceSlices ? "resource slices" : "pods"),
       clock_(clock),
       pace_(options.seed),
-      publisher_({.message = "what the API server says has changed its state", .what = what_},
-                 AtFirst(options, what_), tick) {
+      publisher_({.message = "API server state changed", .what = what_}, AtFirst(options, what_),
+                 tick) {
   if (options.server.ok()) {
     mirror_ = std::make_unique<ApiMirror>(*options.server, options.collection, files);
   } else {
-    Log(LogLevel::kWarn, "the API server is not asked",
+    Log(LogLevel::kWarn, "API server is not used",
         {{"what", what_}, {"reason", std::string(options.server.status().message())}});
   }
 }
@@ -56,7 +56,7 @@ void ApiRefresher::Run(const std::stop_token& stop) {
   }
 }
 
-// The mirror has listed, or its watch has brought something.
+// Called when the mirror has listed the collection or its watch has reported a change.
 void ApiRefresher::TakeNews() {
   ApiFacts next = publisher_.current();
   if (next.value == nullptr || revision_ != mirror_->revision()) {

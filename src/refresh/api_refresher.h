@@ -1,11 +1,12 @@
-// The API refresher: keeps one collection of the API server new, never in the way of a tick or a
-// scrape.
+// The API refresher: keeps a current copy of one collection of the API server.  No tick and no
+// scrape waits for it.
 //
-// Follows the collection (kube/api_mirror.h) on a thread of its own.  After a watch that ended in
-// good order it goes on at once; after a failure it waits, longer each time and for a random part
-// of it, so that the nodes of a cluster do not come together; what was known stays meanwhile, for a
-// while, which is the tick's business.  Publishes ApiFacts when something has changed; each change
-// of state is one log line.  Run is the body of one thread; the rest may be called from any thread.
+// Follows the collection (kube/api_mirror.h) on its own thread.  After a watch that ended normally
+// it continues at once.  After a failure it waits, longer each time, and part of the wait is
+// random: otherwise all nodes of a cluster would reconnect at the same moment.  Meanwhile the last
+// known objects stay published; the tick decides how long it uses them.  Publishes ApiFacts when
+// something has changed and logs one line per change of state.  Run is the body of one thread; the
+// rest may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -25,14 +26,14 @@ namespace podgpu {
 
 struct ApiRefresherOptions {
   ApiCollection collection = ApiCollection::kPods;
-  // Where the server is, or why there is none: then the feature stays off and says so.
+  // API server address and credentials, or the reason they are missing; the feature is off then.
   StatusOr<ApiServerOptions> server = absl::FailedPreconditionError("no API server is known");
-  uint32_t seed = 0;  // Of the random part of waits.
+  uint32_t seed = 0;  // For the random part of waits.
 };
 
 class ApiRefresher {
  public:
-  // All borrowed things outlive the refresher.  `tick` is nudged when there is news.
+  // All arguments passed by reference outlive the refresher.  It nudges `tick` when facts change.
   ApiRefresher(const Files& files, const ApiRefresherOptions& options, Clock& clock, Wakeup& tick);
 
   void Run(const std::stop_token& stop);
@@ -48,7 +49,7 @@ class ApiRefresher {
   std::unique_ptr<ApiMirror> mirror_;  // Null when there is no server.
   ApiPace pace_;
   RenewedPods renewed_;
-  uint64_t revision_ = 0;  // Of the mirror, when it was published last.
+  uint64_t revision_ = 0;  // The mirror's revision at the last publication.
   FactPublisher<ApiFacts> publisher_;
 };
 

@@ -18,7 +18,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A clock on which waiting takes no time: it notes how long the refresher wanted to wait.
+// A clock on which waiting takes no time; it records how long the refresher wanted to wait.
 class NotingClock final : public Clock {
  public:
   Instant Now() const override {
@@ -66,7 +66,7 @@ class ApiRefresherTest : public ::testing::Test {
     thread_.Start([this](const std::stop_token& stop) { refresher_->Run(stop); });
   }
   ApiFacts facts() const { return *refresher_->facts().Get(); }
-  // Waits for facts that fulfil `holds`: each publication that changes something is a nudge.
+  // Waits for facts that fulfil `holds`; the refresher nudges at each change.
   void AwaitFacts(const std::function<bool(const ApiFacts&)>& holds) {
     const std::stop_token never;
     while (!holds(facts())) {
@@ -93,10 +93,10 @@ TEST_F(ApiRefresherTest, PublishesWhatTheServerLists) {
   const std::shared_ptr<const ApiObjects> first = facts().value;
   server_.PutPod("ml", "train-1", "u1");
   AwaitFacts([](const ApiFacts& f) { return f.value->size() == 2; });
-  EXPECT_EQ(first->size(), 1U) << "what was published never changes";
+  EXPECT_EQ(first->size(), 1U) << "published facts never change";
 }
 
-TEST_F(ApiRefresherTest, AsksNothingInAnHourAfterTheFirstList) {
+TEST_F(ApiRefresherTest, SendsNoRequestInAnHourAfterTheFirstList) {
   server_.PutPod("ml", "train-0", "u0");
   Start();
   server_.AwaitWatches(1);
@@ -108,7 +108,7 @@ TEST_F(ApiRefresherTest, AsksNothingInAnHourAfterTheFirstList) {
   EXPECT_EQ(server_.requests().size(), 2U) << "one list, one watch";
 }
 
-TEST_F(ApiRefresherTest, WaitsLongerAfterEachFailureAndIsWellAgainAtOnce) {
+TEST_F(ApiRefresherTest, WaitsLongerAfterEachFailureAndRecoversAtOnce) {
   server_.Refuse(8, 503);
   Start();
   AwaitFacts([](const ApiFacts& f) { return f.state == PartState::kOk; });
@@ -123,14 +123,14 @@ TEST_F(ApiRefresherTest, WaitsLongerAfterEachFailureAndIsWellAgainAtOnce) {
   EXPECT_GE(waits.back(), seconds(15)) << "half of the longest wait at least";
 }
 
-TEST_F(ApiRefresherTest, LeavesTheServerAloneAsLongAsItAsks) {
+TEST_F(ApiRefresherTest, WaitsAsLongAsTheServerAsks) {
   server_.Refuse(1, 429, "Retry-After: 90\r\n");
   Start();
   AwaitFacts([](const ApiFacts& f) { return f.state == PartState::kOk; });
   EXPECT_GE(clock_.waits().front(), seconds(90));
 }
 
-TEST_F(ApiRefresherTest, GivesAPersonTimeToGrantARight) {
+TEST_F(ApiRefresherTest, WaitsAMinuteWhereAPersonMustGrantARight) {
   server_.Refuse(1, 403);
   Start();
   AwaitFacts([](const ApiFacts& f) { return f.state == PartState::kOk; });
@@ -138,8 +138,8 @@ TEST_F(ApiRefresherTest, GivesAPersonTimeToGrantARight) {
   EXPECT_LE(clock_.waits().front(), seconds(60));
 }
 
-// An API server refuses while it begins: its rights are not read yet.
-TEST_F(ApiRefresherTest, ARightThatWasThereBeforeIsAskedForSoon) {
+// A starting API server refuses requests, since it has not loaded its rights yet.
+TEST_F(ApiRefresherTest, RetriesSoonWhereTheRightWasGrantedBefore) {
   Start();
   server_.AwaitWatches(1);
   clock_.Advance(seconds(100));
@@ -164,10 +164,10 @@ TEST_F(ApiRefresherTest, ListsAtOnceAfterAnOutageThatOutlivedItsVersion) {
   server_.Refuse(0, 503);
   AwaitFacts([](const ApiFacts& f) { return f.value->size() == 2; });
   EXPECT_EQ(clock_.waits().size(), facts().failures)
-      << "the version that is gone is no failure, and nothing is waited for before the list";
+      << "an expired version is not a failure, and the list follows without a wait";
 }
 
-TEST_F(ApiRefresherTest, KeepsWhatItKnowsAndSinceWhenItIsOld) {
+TEST_F(ApiRefresherTest, KeepsTheLastObjectsAndWhenTheyWereLastGood) {
   server_.PutPod("ml", "train-0", "u0");
   Start();
   server_.AwaitWatches(1);
@@ -180,7 +180,7 @@ TEST_F(ApiRefresherTest, KeepsWhatItKnowsAndSinceWhenItIsOld) {
   EXPECT_EQ(facts().value->size(), 1U);
 }
 
-TEST_F(ApiRefresherTest, KnowsSinceWhenANameMeansAnotherPod) {
+TEST_F(ApiRefresherTest, RemembersWhenANameBeganToMeanAnotherPod) {
   server_.PutPod("ml", "train-0", "u0");
   Start();
   server_.AwaitWatches(1);
@@ -194,7 +194,7 @@ TEST_F(ApiRefresherTest, KnowsSinceWhenANameMeansAnotherPod) {
   EXPECT_EQ(facts().renewed, (RenewedAt{{"ml/train-0", clock_.Now()}}));
 }
 
-TEST_F(ApiRefresherTest, AWatchThatEndsAtOnceIsNoBusyLoop) {
+TEST_F(ApiRefresherTest, AWatchThatEndsAtOnceCausesNoBusyLoop) {
   Start();
   server_.AwaitWatches(1);
   server_.EndWatches();
@@ -203,7 +203,7 @@ TEST_F(ApiRefresherTest, AWatchThatEndsAtOnceIsNoBusyLoop) {
   EXPECT_GE(clock_.waits().front(), milliseconds(400));
 }
 
-TEST_F(ApiRefresherTest, IsOffWithAReasonWhereThereIsNoServer) {
+TEST_F(ApiRefresherTest, IsOffWithAReasonWithoutAServer) {
   options_.server = absl::FailedPreconditionError("NODE_NAME is not set");
   Start();
   EXPECT_EQ(facts().state, PartState::kDegraded);

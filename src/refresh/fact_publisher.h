@@ -1,7 +1,7 @@
-// Publishes the fact of one refresher, logs each change of its state, and nudges the tick when
-// there is news.
+// Publishes the fact of one refresher, logs each change of its state, and nudges the tick when the
+// value, the state or the detail has changed.
 //
-// The refreshers (kubelet, API server, jobs) differ in what they ask and share this.  `T` is a
+// The refreshers (kubelet, API server, jobs) ask different servers and share this class.  `T` is a
 // Fact (facts/fact.h).  Publish and current are called on the refresher's thread; facts() may be
 // called from any thread.
 #pragma once
@@ -21,14 +21,14 @@ namespace podgpu {
 // The log line of a change of state.
 struct StateChangeLine {
   std::string message;
-  std::string what = {};     // The attribute of that name, where there is one.
-  bool is_expected = false;  // A state that is not ok is no warning.
+  std::string what = {};     // The attribute `what`; empty: the line has none.
+  bool is_expected = false;  // A state other than ok is logged as info, not as a warning.
 };
 
 template <typename T>
 class FactPublisher {
  public:
-  // Publishes `first` without a line.  `tick` outlives this.
+  // Publishes `first` without a log line.  `tick` outlives this object.
   FactPublisher(StateChangeLine line, T first, Wakeup& tick)
       : line_(std::move(line)), tick_(tick), current_(std::move(first)) {
     facts_.Set(std::make_shared<const T>(current_));

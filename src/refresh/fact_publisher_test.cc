@@ -15,7 +15,7 @@ class FactPublisherTest : public ::testing::Test {
  protected:
   Wakeup tick_;
   FactPublisher<Fact<std::string>> publisher_{
-      {.message = "the thing has changed its state"}, Fact<std::string>(), tick_};
+      {.message = "thing state changed"}, Fact<std::string>(), tick_};
 };
 
 TEST_F(FactPublisherTest, PublishesEveryFact) {
@@ -43,7 +43,7 @@ TEST_F(FactPublisherTest, LogsEachChangeOfState) {
   next.detail = "still no such thing";
   publisher_.Publish(next);
   const std::string log = ::testing::internal::GetCapturedStderr();
-  EXPECT_NE(log.find("level=WARN msg=\"the thing has changed its state\" state=waiting "
+  EXPECT_NE(log.find("level=WARN msg=\"thing state changed\" state=waiting "
                      "detail=\"no such thing\""),
             std::string::npos)
       << log;

@@ -11,7 +11,7 @@ std::string DescribeJobs(std::string_view directory, const HpcJobs& jobs) {
   std::string text = absl::StrFormat("%s lists %d jobs on %d devices", directory, jobs.job_count(),
                                      jobs.by_device.size());
   if (!jobs.complaints.empty()) {
-    absl::StrAppendFormat(&text, "; %d complaints, the first: %s", jobs.complaints.size(),
+    absl::StrAppendFormat(&text, "; problems: %d, the first: %s", jobs.complaints.size(),
                           jobs.complaints.front());
   }
   return text;
@@ -19,7 +19,7 @@ std::string DescribeJobs(std::string_view directory, const HpcJobs& jobs) {
 
 JobFacts AtFirst(std::string_view directory) {
   JobFacts first;
-  first.detail = absl::StrFormat("looking into %s for the first time", directory);
+  first.detail = absl::StrFormat("reading %s for the first time", directory);
   return first;
 }
 
@@ -30,16 +30,15 @@ JobRefresher::JobRefresher(const Files& files, JobRefresherOptions options, Cloc
     : files_(files),
       options_(std::move(options)),
       clock_(clock),
-      publisher_({.message = "the directory of jobs has changed its state"},
-                 AtFirst(options_.directory), tick) {}
+      publisher_({.message = "job directory state changed"}, AtFirst(options_.directory), tick) {}
 
 void JobRefresher::Run(const std::stop_token& stop) {
   do {
-    LookOnce();
+    ReadOnce();
   } while (clock_.WaitUntil(clock_.Now() + options_.period, stop));
 }
 
-void JobRefresher::LookOnce() {
+void JobRefresher::ReadOnce() {
   StatusOr<HpcJobs> jobs = ReadHpcJobs(files_, options_.directory);
   JobFacts next = publisher_.current();
   if (jobs.ok()) {
@@ -52,8 +51,9 @@ void JobRefresher::LookOnce() {
   } else {
     next.value = nullptr;
     next.state = PartState::kWaiting;
-    next.detail = std::string(jobs.status().message()) +
-                  ". Rows have no jobs meanwhile; correct --hpc-job-mapping-dir, or mount it";
+    next.detail =
+        std::string(jobs.status().message()) +
+        ". Rows have no job labels until then; correct --hpc-job-mapping-dir, or mount it";
     ++next.failures;
   }
   publisher_.Publish(std::move(next));

@@ -1,10 +1,10 @@
-// The job refresher: keeps the batch system's jobs new, at its own pace, never in the way of a tick
-// or a scrape.
+// The job refresher: reads the batch system's jobs at its own pace.  No tick and no scrape waits
+// for it.
 //
-// Looks into the directory every `period`: a directory on a shared file system may hang, which is
-// why this has a thread of its own.  While the directory is not there, there are no jobs, and the
-// reason is said once; when it appears it is met within one period.  Publishes JobFacts after each
-// look.  Run is the body of one thread; the rest may be called from any thread.
+// Reads the directory every `period`.  A directory on a shared file system may hang, so this work
+// has its own thread.  While the directory does not exist, there are no jobs, and the reason is
+// logged once; a directory that appears is read within one period.  Publishes JobFacts after each
+// read.  Run is the body of one thread; the rest may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ struct JobRefresherOptions {
 
 class JobRefresher {
  public:
-  // All borrowed things outlive the refresher.  `tick` is nudged when there is news.
+  // All arguments passed by reference outlive the refresher.  It nudges `tick` when facts change.
   JobRefresher(const Files& files, JobRefresherOptions options, Clock& clock, Wakeup& tick);
 
   void Run(const std::stop_token& stop);
@@ -36,7 +36,7 @@ class JobRefresher {
   const Published<JobFacts>& facts() const { return publisher_.facts(); }
 
  private:
-  void LookOnce();
+  void ReadOnce();
 
   const Files& files_;
   const JobRefresherOptions options_;

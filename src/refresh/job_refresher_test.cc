@@ -89,14 +89,14 @@ TEST_F(JobRefresherTest, FollowsTheDirectory) {
   EXPECT_EQ(facts().value->by_device.at("0"), std::vector<std::string>{"1003"});
 }
 
-TEST_F(JobRefresherTest, WaitsForADirectoryThatIsNotThereAndWithdrawsTheJobsOfOneThatIsGone) {
+TEST_F(JobRefresherTest, WaitsForAMissingDirectoryAndWithdrawsItsJobsWhenItIsRemoved) {
   files_.Write("/jobs/0", "1001\n");
   files_.Exist(false);
   Start();
   Step();
   EXPECT_EQ(facts().state, PartState::kWaiting);
   EXPECT_EQ(facts().detail,
-            "/jobs: No such file or directory. Rows have no jobs meanwhile; correct "
+            "/jobs: No such file or directory. Rows have no job labels until then; correct "
             "--hpc-job-mapping-dir, or mount it");
   EXPECT_EQ(facts().value, nullptr);
   EXPECT_EQ(facts().failures, 2U);
@@ -110,13 +110,13 @@ TEST_F(JobRefresherTest, WaitsForADirectoryThatIsNotThereAndWithdrawsTheJobsOfOn
   EXPECT_EQ(facts().failures, 3U);
 }
 
-TEST_F(JobRefresherTest, ServesTheOtherFilesWhenOneCannotBeRead) {
+TEST_F(JobRefresherTest, UsesTheOtherFilesWhenOneCannotBeRead) {
   files_.Write("/jobs/0", "1001\n");
   files_.Write("/jobs/1", absl::PermissionDeniedError("/jobs/1: Permission denied"));
   Start();
   EXPECT_EQ(facts().state, PartState::kDegraded);
   EXPECT_EQ(facts().detail,
-            "/jobs lists 1 jobs on 1 devices; 1 complaints, the first: /jobs/1: Permission denied");
+            "/jobs lists 1 jobs on 1 devices; problems: 1, the first: /jobs/1: Permission denied");
   EXPECT_EQ(facts().value->job_count(), 1U);
 }
 

@@ -8,7 +8,7 @@
 namespace podgpu {
 namespace {
 
-// A kubelet that has just started soon knows the rest of its pods.
+// A kubelet that has just started learns the rest of its pods within seconds.
 constexpr std::chrono::milliseconds kIncompletePeriod{1'000};
 
 bool SayTheSame(const ApiObjects& one, const ApiObjects& other) {
@@ -32,8 +32,7 @@ KubeletPodsRefresher::KubeletPodsRefresher(const Files& files, KubeletPodsRefres
       options_(std::move(options)),
       clock_(clock),
       pace_(options_.seed),
-      publisher_({.message = "the kubelet's list of pods has changed its state"}, NotAskedYet(),
-                 tick) {}
+      publisher_({.message = "kubelet pod list state changed"}, NotAskedYet(), tick) {}
 
 void KubeletPodsRefresher::Run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
@@ -71,9 +70,8 @@ Duration KubeletPodsRefresher::Accept(ApiObjects pods) {
   next.requests = requests_;
   if (has_listed_us_ && !lists_us) {
     Degrade(next, absl::DataLossError(absl::StrFormat(
-                      "the kubelet lists %d pods, and the one of this program, which it has listed "
-                      "before, is not one of them: it has just started and does not know all of "
-                      "its pods yet",
+                      "the kubelet lists %d pods, but no longer podgpu's own pod: the kubelet has "
+                      "just started and does not know all of its pods yet",
                       pods.size())));
     publisher_.Publish(std::move(next));
     return std::min<Duration>(options_.period, kIncompletePeriod);

@@ -1,12 +1,12 @@
-// The refresher of the kubelet's pods: an alternative to the API server where pods are wanted.
+// The kubelet pods refresher: reads names, uids and labels of pods from the kubelet instead of the
+// API server (--kubelet-pods-url).
 //
-// Asks the kubelet for its pods (kube/kubelet_pods.h) at the pace at which its devices are asked
-// for; after a failure it waits longer each time, as for the API server.  Publishes ApiFacts, so
-// that names of processes, uids and labels are made as if the API server had told them; what was
-// known stays for a while after a failure, which is the tick's business.  A kubelet that has just
-// started lists only some of its pods: until the pod that this program runs in is listed again,
-// what was known stays too.  Each change of state, and each other cause of failure, is one log
-// line.  Run is the body of one thread; the rest may be called from any thread.
+// Asks the kubelet for its pods (kube/kubelet_pods.h) every `period`; after a failure it waits
+// longer each time, as the API refresher does.  It publishes ApiFacts, so all users of pods treat
+// both servers alike.  After a failure the last list stays published; the tick decides how long it
+// uses it.  A kubelet that has just started lists only some of its pods: the last list also stays
+// until the kubelet lists podgpu's own pod again.  Each change of state, and each new cause of
+// failure, is one log line.  Run is the body of one thread; the rest may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -29,12 +29,12 @@ struct KubeletPodsRefresherOptions {
   KubeletPodsOptions kubelet;
   std::chrono::milliseconds period{10'000};
   OwnPod own_pod;
-  uint32_t seed = 0;  // Of the random part of waits after a failure.
+  uint32_t seed = 0;  // For the random part of waits after a failure.
 };
 
 class KubeletPodsRefresher {
  public:
-  // All borrowed things outlive the refresher.  `tick` is nudged when there is news.
+  // All arguments passed by reference outlive the refresher.  It nudges `tick` when facts change.
   KubeletPodsRefresher(const Files& files, KubeletPodsRefresherOptions options, Clock& clock,
                        Wakeup& tick);
 
@@ -47,7 +47,7 @@ class KubeletPodsRefresher {
   Duration RefreshOnce(const std::stop_token& stop);
   Duration Accept(ApiObjects pods);
   void Refuse(const Status& failure);
-  // Notes a state that is not ok.
+  // Sets the state of `next` after a failure.
   void Degrade(ApiFacts& next, const Status& failure) const;
 
   const Files& files_;
@@ -57,8 +57,8 @@ class KubeletPodsRefresher {
   RenewedPods renewed_;
   FactPublisher<ApiFacts> publisher_;
   uint64_t requests_ = 0;
-  bool was_allowed_ = false;    // A list has been granted since the start.
-  bool has_listed_us_ = false;  // The list in force has our own pod.
+  bool was_allowed_ = false;    // The kubelet has answered with a list since the start.
+  bool has_listed_us_ = false;  // The current list contains podgpu's own pod.
 };
 
 }  // namespace podgpu

@@ -27,7 +27,7 @@ std::string ListOf(const std::vector<std::string>& names) {
   return R"({"kind":"PodList","apiVersion":"v1","metadata":{},"items":[)" + items + "]}";
 }
 
-// A refresher over a real connection, on a clock that the test moves.
+// A refresher over a real connection; the test controls the clock.
 class KubeletPodsRefresherTest : public ::testing::Test {
  protected:
   KubeletPodsRefresherTest() {
@@ -45,7 +45,7 @@ class KubeletPodsRefresherTest : public ::testing::Test {
     thread_.JoinWithin(hours(1));
     std::filesystem::remove_all(directory_);
   }
-  // Asks once.
+  // Starts it and waits for its first request.
   void Start() {
     refresher_.emplace(files_, options_, clock_, wakeup_);
     thread_.Start([this](const std::stop_token& stop) { refresher_->Run(stop); });
@@ -75,7 +75,7 @@ class KubeletPodsRefresherTest : public ::testing::Test {
   Worker thread_;
 };
 
-TEST_F(KubeletPodsRefresherTest, AsksAtItsPaceAndPublishesWhatHasChanged) {
+TEST_F(KubeletPodsRefresherTest, AsksAtItsPaceAndPublishesChanges) {
   server_.Serve("/pods", ListOf({"a"}));
   Start();
   EXPECT_EQ(facts().state, PartState::kOk);
@@ -91,7 +91,7 @@ TEST_F(KubeletPodsRefresherTest, AsksAtItsPaceAndPublishesWhatHasChanged) {
   EXPECT_EQ(facts().requests, 3U);
 }
 
-TEST_F(KubeletPodsRefresherTest, KeepsWhatItKnowsAndSaysEachCauseOnce) {
+TEST_F(KubeletPodsRefresherTest, KeepsTheLastListAndLogsEachCauseOnce) {
   testing::internal::CaptureStderr();
   server_.Serve("/pods", ListOf({"a"}));
   Start();
@@ -115,12 +115,12 @@ TEST_F(KubeletPodsRefresherTest, KeepsWhatItKnowsAndSaysEachCauseOnce) {
     }
     return found;
   };
-  EXPECT_EQ(count("the kubelet's list of pods has changed its state"), 4) << log;
+  EXPECT_EQ(count("kubelet pod list state changed"), 4) << log;
   EXPECT_EQ(count("Grant get of nodes/pods"), 1) << log;
   EXPECT_EQ(count("authentication.webhook.enabled"), 1) << log;
 }
 
-TEST_F(KubeletPodsRefresherTest, WithoutARightItAsksOnceAMinute) {
+TEST_F(KubeletPodsRefresherTest, AsksOnceAMinuteWithoutTheRight) {
   server_.RefuseInText(1'000, 403, "Forbidden");
   Start();
   EXPECT_EQ(facts().state, PartState::kWaiting);
@@ -132,15 +132,15 @@ TEST_F(KubeletPodsRefresherTest, WithoutARightItAsksOnceAMinute) {
   GoOn(seconds(31));
 }
 
-// Its own pod is on every complete list.
-TEST_F(KubeletPodsRefresherTest, AKubeletThatHasJustStartedTakesNothingAway) {
+// podgpu's own pod is on every complete list.
+TEST_F(KubeletPodsRefresherTest, KeepsTheLastListWhileARestartedKubeletListsSomePods) {
   server_.Serve("/pods", ListOf({"a", "podgpu-x"}));
   Start();
   server_.Serve("/pods", ListOf({}));
   GoOn(seconds(10));
   EXPECT_EQ(facts().state, PartState::kDegraded);
   EXPECT_EQ(facts().value->size(), 2U);
-  EXPECT_NE(facts().detail.find("it has just started"), std::string::npos) << facts().detail;
+  EXPECT_NE(facts().detail.find("has just started"), std::string::npos) << facts().detail;
   server_.Serve("/pods", ListOf({"b", "podgpu-x"}));
   GoOn(seconds(1));
   EXPECT_EQ(facts().state, PartState::kOk);

@@ -8,22 +8,21 @@
 namespace podgpu {
 namespace {
 
-// How often a kubelet is asked that does not list all of its pods yet.
+// The pace while the kubelet does not list all of its pods yet.
 constexpr std::chrono::milliseconds kPaceInDoubt{1'000};
 
 std::string_view WhyInDoubt(ListVerdict verdict) {
   return verdict == ListVerdict::kLacksOwnPod
-             ? "it lacks podgpu's own pod, so the kubelet has just started and does not know all "
-               "of "
-               "its pods. If this lasts, look whether the node reaches the API server"
-             : "the kubelet has just started, or has lost all of its pods at once. The list counts "
-               "when it has been the same for 10 s; with POD_NAME and POD_NAMESPACE set it counts "
+             ? "podgpu's own pod is missing, so the kubelet has just started and does not know all "
+               "of its pods. If this lasts, check whether the node reaches the API server"
+             : "the kubelet has just started, or has lost all of its pods at once. podgpu uses the "
+               "list when it has been the same for 10 s, or, with POD_NAME and POD_NAMESPACE set, "
                "as soon as podgpu's own pod is on it";
 }
 
-// Pods and devices together.  A node has 110 pods as a rule.
+// Pods and devices together.  A node has at most 110 pods by default.
 constexpr size_t kHugeAnswer = 2'000;
-// Looks after a huge answer until what pages made of it is gone: a minute as a rule.
+// Requests after a huge answer until the pages made from it are freed: a minute by default.
 constexpr int kLooksUntilReturned = 6;
 
 PodFacts AtFirst() {
@@ -73,7 +72,7 @@ void KubeletRefresher::RefreshOnce() {
   }
 }
 
-// The last complete list stays, and grows old.
+// Keeps the last complete list; its age grows.
 void KubeletRefresher::Doubt(ListVerdict verdict, const PodAllocations& answer) {
   PodFacts next = publisher_.current();
   next.is_incomplete = true;

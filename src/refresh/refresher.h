@@ -1,12 +1,12 @@
-// The kubelet refresher: keeps the list of allocations new, at its own pace, never in the way of a
-// tick or a scrape.
+// The kubelet refresher: reads which pod holds which device, at its own pace.  No tick and no
+// scrape waits for it.
 //
-// Asks the kubelet every `period`, whether it answered or not: a restarted kubelet is found again
-// within one cycle, and a look costs microseconds.  After a failure the last good answer stays,
-// with its age.  So it does while the kubelet lists only some of its pods, as one does that has
-// just started (kube/list_completeness.h); it is asked each second then.  Publishes PodFacts after
-// every attempt that changed something.  Each change of state is one log line.  Run is the body of
-// one thread; the rest may be called from any thread.
+// Asks the kubelet every `period`, also after a failure: a request costs microseconds, and a
+// restarted kubelet is found within one period.  After a failure the last good answer stays, with
+// its age.  A kubelet that has just started lists only some of its pods (kube/list_completeness.h):
+// then too the last good answer stays, and the kubelet is asked each second.  Publishes PodFacts
+// after every attempt that changed something.  Each change of state is one log line.  Run is the
+// body of one thread; the rest may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -26,15 +26,14 @@ namespace podgpu {
 
 struct RefresherOptions {
   std::chrono::milliseconds period{10'000};
-  bool expected =
-      true;  // Whether Kubernetes was asked for: without it a missing socket is no warning.
-  bool in_pod = false;  // We run in a pod, so no complete list is empty.
+  bool expected = true;  // --kubernetes was given: without it a missing socket is not a warning.
+  bool in_pod = false;   // podgpu runs in a pod, so a complete list is never empty.
 };
 
 class KubeletRefresher {
  public:
-  // All borrowed things outlive the refresher.  `tick` is nudged when the answer or the state has
-  // changed.
+  // All arguments passed by reference outlive the refresher.  It nudges `tick` when the answer or
+  // the state has changed.
   KubeletRefresher(PodResources& kubelet, RefresherOptions options, Clock& clock, Wakeup& tick);
 
   void Run(const std::stop_token& stop);

@@ -58,7 +58,7 @@ TEST_F(RefresherTest, KeepsTheSameObjectWhileTheAnswerIsTheSame) {
   EXPECT_EQ(kubelet_.calls(), 3);
 }
 
-TEST_F(RefresherTest, AFailureKeepsTheLastAnswerAndItsTime) {
+TEST_F(RefresherTest, KeepsTheLastAnswerAndItsTimeAfterAFailure) {
   kubelet_.AnswerWith({kAllocation});
   Start();
   const Instant answered = facts().good_at;
@@ -76,7 +76,7 @@ TEST_F(RefresherTest, AFailureKeepsTheLastAnswerAndItsTime) {
 }
 
 // Over another connection the kubelet lists no pod, then one without devices, then all.
-TEST_F(RefresherTest, AnIncompleteListReplacesNothingUntilItHasSettled) {
+TEST_F(RefresherTest, KeepsTheLastListUntilANewOneIsComplete) {
   const auto answer = [this](uint64_t connection, uint32_t pods,
                              std::vector<Allocation> allocations) {
     kubelet_.Answer(PodAllocations{.api_version = "v1",
@@ -110,7 +110,7 @@ TEST_F(RefresherTest, AnIncompleteListReplacesNothingUntilItHasSettled) {
   EXPECT_GT(facts().good_at, answered);
 }
 
-// With a period of 10 s it would be a minute until a second look.
+// With a long period the second request would come much later.
 TEST(KubeletRefresher, AsksEachSecondWhileTheListIsIncomplete) {
   ManualClock clock;
   Wakeup wakeup;
@@ -128,12 +128,12 @@ TEST(KubeletRefresher, AsksEachSecondWhileTheListIsIncomplete) {
   clock.AwaitSleepers(1);
   EXPECT_EQ(refresher.facts().Get()->state, PartState::kOk);
   clock.Advance(seconds(1));
-  EXPECT_EQ(kubelet.calls(), 2) << "and at the usual pace from then on";
+  EXPECT_EQ(kubelet.calls(), 2) << "the usual pace from then on";
   thread.RequestStop();
   thread.JoinWithin(std::chrono::hours(1));
 }
 
-TEST_F(RefresherTest, WaitsForAKubeletThatWasNeverThere) {
+TEST_F(RefresherTest, WaitsForAKubeletThatHasNeverAnswered) {
   kubelet_.Answer(absl::NotFoundError("/k.sock does not exist"));
   Start();
   Step();
@@ -142,10 +142,10 @@ TEST_F(RefresherTest, WaitsForAKubeletThatWasNeverThere) {
   EXPECT_EQ(facts().value, nullptr);
 }
 
-// The allocator alone keeps up to 64 MiB per thread once it has freed something huge.
-TEST_F(RefresherTest, MemoryGoesBackAfterAHugeList) {
+// Without ReturnFreeMemory the allocator keeps up to 64 MiB per thread after freeing a huge list.
+TEST_F(RefresherTest, ReturnsMemoryAfterAHugeList) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer keeps what is freed";
+  GTEST_SKIP() << "the sanitizer keeps freed memory";
 #endif
   constexpr int64_t kMebibyte = int64_t{1} << 20;
   const auto resident = [] { return ReadProcessUsage().resident_bytes.value_or(0); };

@@ -21,6 +21,8 @@ std::string PodUids::Of(const Owner& owner) const {
     const std::string* const uid = learned.UidOf(owner.pod_namespace, owner.pod);
     return uid == nullptr ? owner.pod_uid : *uid;
   }
+  // The API server's uid comes first.  A pod that was created after the kubelet's answer is another
+  // pod of the same name, so its uid must not be used for the owner that the kubelet named.
   const std::string name = owner.pod_namespace + '/' + owner.pod;
   const auto pod = api->value->find(name);
   if (pod == api->value->end() || std::ranges::binary_search(younger_pods, name)) {

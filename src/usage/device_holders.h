@@ -1,9 +1,10 @@
-// Which pods hold a device, by what the kubelet has given out and the API server calls them.
+// Which pods hold a device: the kubelet says which device a pod holds, the API server which uid the
+// pod has.
 //
-// A pod counts once, whichever of its containers has the device, a replica of it or an instance in
-// it.  Who has no uid yet is left out, since nobody could tell which processes are its.  Pure but
-// for the numbers it takes from the book; the tick thread calls it, when one of the facts has
-// changed.
+// A pod counts once, whether one or several of its containers hold the device, a replica of it or
+// an instance in it.  A pod without a known uid is left out, since its processes could not be told
+// from those of others.  Pure except that new pods get a number from the book.  Called on the tick
+// thread when one of the facts has changed.
 #pragma once
 
 #include <map>
@@ -22,21 +23,22 @@ struct DeviceHolders {
   std::vector<PodNumber> pods;  // Ascending.
   std::map<PodNumber, ProcessNames::Holding> holdings;
 
-  // Null for who does not hold the device.
+  // Returns null for a pod that does not hold the device.
   const ProcessNames::Holding* HoldingOf(PodNumber pod) const;
 };
 
-// Who says which uid the pod of an owner has.  Borrows both.
+// Finds the uid of an owner's pod.  Borrows all members.
 struct PodUids {
-  const ApiFacts* api = nullptr;                   // Null where the API server is not asked.
-  const LearnedPods& learned;                      // Knows nothing where the API server tells.
-  std::span<const std::string> younger_pods = {};  // Than the kubelet's answer.
+  const ApiFacts* api = nullptr;                   // Null where the API server is not used.
+  const LearnedPods& learned;                      // Empty where the API server lists pods.
+  std::span<const std::string> younger_pods = {};  // Created after the kubelet's answer.
 
-  // As it stands in cgroups: of a static pod the hash of its file.  Empty while it is not known.
+  // Returns the uid that cgroups carry; for a static pod this is the hash of its file.  Empty while
+  // the uid is unknown.
   std::string Of(const Owner& owner) const;
 };
 
-// Of the GPU with this UUID.  There is a grid.
+// Returns the holders of the GPU with this UUID.  `facts.grid` is not null.
 DeviceHolders HoldersOf(const std::string& uuid, const TickFacts& facts, const PodUids& uids,
                         PodBook& book);
 

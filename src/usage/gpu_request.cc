@@ -13,7 +13,7 @@ constexpr uint64_t kMibPerVcudaMemory = 256;
 constexpr std::string_view kInstancePrefix = "nvidia.com/mig-";
 constexpr std::string_view kSharedEnd = ".shared";
 
-// The part of its board that a device is.
+// The share of its board that a GPU or an instance has; 1 for a whole GPU.
 double CardsIn(EntityId entity, const Topology& topology) {
   const GpuInstance* instance = topology.InstanceOf(entity);
   return instance == nullptr ? 1.0
@@ -29,7 +29,7 @@ double CardsIn(std::span<const EntityId> entities, const Topology& topology) {
   return cards;
 }
 
-// Boards of one node are of one kind where they are cut into instances.
+// Assumes that all boards of a node with MIG instances are of the same model.
 double CardsByName(const GpuRequest& request, const Topology& topology) {
   const std::string_view model =
       topology.gpus.empty() ? std::string_view() : topology.gpus.front().model;
@@ -43,6 +43,9 @@ double CardsByName(const GpuRequest& request, const Topology& topology) {
 
 std::optional<double> CardsAskedBy(const GpuRequest& request, const GivenDevices& given,
                                    const Topology& topology) {
+  // An amount that the request states comes first.  Then the devices that the container holds;
+  // shares count as the devices that its processes use.  The number of cards requested is the last
+  // resort.
   if (request.asks_vcuda()) {
     return static_cast<double>(request.vcuda_core) * kPerCent;
   }

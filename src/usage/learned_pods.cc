@@ -6,7 +6,7 @@
 namespace podgpu {
 namespace {
 
-// The entity that a row is on; nothing for a device or an instance that is not there.
+// Returns the entity that a row is on, or nothing for a missing device or instance.
 std::optional<uint16_t> EntityOfRow(const DeviceUsers& users, DeviceNumber device,
                                     const ProcessRow& row) {
   const Topology& topology = users.topology;
@@ -27,7 +27,7 @@ bool IsInPod(const ProcessRow& row) {
   return row.identity != nullptr && !row.identity->place.pod_uid.empty();
 }
 
-// Whether each of `entities` is held by the pod, alone or with others.
+// Whether the pod holds each of `entities`, alone or with others.
 bool HoldsAll(const Owner& pod, const std::set<uint16_t>& entities, const Owners& owners) {
   return std::ranges::all_of(entities, [&](uint16_t entity) {
     return std::ranges::any_of(owners.by_entity[entity], [&](const Owner& owner) {
@@ -96,7 +96,8 @@ LearnedPods::Places LearnedPods::PlacesOf(const DeviceUsers& users) {
   return places;
 }
 
-// A pod that is known keeps its uid while that has a row: who runs beside it is another.
+// A known pod keeps its uid while that uid has a row: a second uid then belongs to another pod.  A
+// uid is bound only if it is the only candidate, since a wrong name is worse than none.
 void LearnedPods::Bind(const PodKey& pod, const std::set<std::string>& candidates,
                        const Places& places) {
   const auto known = uids_.find(pod);

@@ -1,12 +1,11 @@
-// Learns which pod a uid belongs to where no API server tells: from devices that the kubelet gives
-// to one container alone.
+// Learns the pod of each uid without an API server, from devices that only one container holds.
 //
-// A process has the uid of its pod and the id of its container in its cgroup; the kubelet has names
-// and no ids.  A process on a device that one container holds alone belongs to it, as long as
-// nothing contradicts: a uid that also runs on devices which that pod does not hold is another
-// pod's, and so is a second uid while the pod is known by the first.  Two uids on one device of
-// which both may be the owner name neither.  What was learned stays while a row or an owner needs
-// it.  Pure but for its memory; the tick thread calls it, when processes or owners have changed.
+// The cgroup of a process has the uid of its pod and the id of its container; the kubelet has names
+// and no ids.  A process on a device that only one container holds belongs to that container,
+// unless a fact contradicts.  A uid that also runs on devices that the pod does not hold belongs to
+// another pod.  So does a second uid while processes of the pod's known uid have rows.  If two uids
+// on one device could both be the owner, neither gets a name.  A learned name stays while a row or
+// an owner needs it.  Tick thread only; called when processes or owners have changed.
 #pragma once
 
 #include <cstdint>
@@ -35,12 +34,12 @@ struct DeviceUsers {
 
 class LearnedPods {
  public:
-  // True when it knows something else than before.
+  // Returns whether a name, uid or container has changed.
   bool Learn(const DeviceUsers& users);
-  // Drops all: the API server tells now.  True when there was something.
+  // Drops all names, because the API server lists pods now.  Returns whether there were any.
   bool Forget();
 
-  // Null for a pod or container that it does not know.
+  // These return null for an unknown pod or container.
   const ProcessNames::Pod* PodOf(const std::string& uid) const;
   const std::string* UidOf(const std::string& name_space, const std::string& name) const;
   const std::string* ContainerOf(const std::string& container_id) const;
@@ -49,7 +48,7 @@ class LearnedPods {
   using PodKey = std::pair<std::string, std::string>;  // Namespace, name.
   using Entities = std::set<uint16_t>;
 
-  // Who runs where now, by uid and by container id; and every uid that has a row.
+  // The devices of running processes, by uid and by container id; and every uid that has a row.
   struct Places {
     std::map<std::string, Entities> of_pods;
     std::map<std::string, std::pair<std::string, Entities>> of_containers;  // With its pod's uid.
@@ -72,8 +71,9 @@ struct UnnamedProcesses {
   uint32_t pid = 0;  // Of the first, with its GPU.
   uint32_t gpu_id = 0;
   std::string uuid;
-  size_t owners = 0;  // Containers that hold that device.
+  size_t owners = 0;  // Containers that hold that GPU.
 };
+// Finds the running processes of pods that `names` does not name.
 UnnamedProcesses FindUnnamed(const DeviceUsers& users, const ProcessNames& names);
 
 }  // namespace podgpu

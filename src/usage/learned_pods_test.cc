@@ -20,7 +20,7 @@ struct Runs {
   uint32_t gpu;
 };
 
-// Three GPUs; who holds them and who runs there the test says.
+// Three GPUs; the test chooses their owners and processes.
 class LearnedPodsTest : public ::testing::Test {
  protected:
   LearnedPodsTest() {
@@ -37,7 +37,7 @@ class LearnedPodsTest : public ::testing::Test {
     owner.container = container;
     owners_.by_entity[gpu].push_back(owner);
   }
-  // Who runs now, a second after the last time; and what is learned from that.
+  // Makes a reading with these processes, a second after the previous one, and learns from it.
   bool See(const std::vector<Runs>& running) {
     now_ += seconds(1);
     ProcessReading reading;
@@ -58,7 +58,7 @@ class LearnedPodsTest : public ::testing::Test {
     return learned_.Learn(users());
   }
   DeviceUsers users() const { return {table_, uuids_, topology_, owners_}; }
-  // "namespace/name" of a uid.
+  // Returns "namespace/name" of a uid.
   std::string PodOf(const std::string& uid) const {
     const ProcessNames::Pod* const pod = learned_.PodOf(uid);
     return pod == nullptr ? "-" : pod->name_space + "/" + pod->name;
@@ -76,22 +76,22 @@ class LearnedPodsTest : public ::testing::Test {
   Instant now_{seconds(1'000)};
 };
 
-TEST_F(LearnedPodsTest, WhoRunsOnADeviceOfOneContainerBelongsToIt) {
+TEST_F(LearnedPodsTest, AProcessOnADeviceOfOneContainerBelongsToThatContainer) {
   Give(0, "train-0");
   EXPECT_TRUE(See({{11, "u-1", "c-1", 0}, {12, "u-1", "c-1", 0}, {99, "", "", 0}}));
   EXPECT_EQ(PodOf("u-1"), "ml/train-0");
   EXPECT_EQ(ContainerOf("c-1"), "main");
-  EXPECT_EQ(PodOf(""), "-") << "a process of the host stays outside";
-  EXPECT_FALSE(See({{11, "u-1", "c-1", 0}})) << "nothing new";
+  EXPECT_EQ(PodOf(""), "-") << "a process of the host has no pod";
+  EXPECT_FALSE(See({{11, "u-1", "c-1", 0}})) << "nothing has changed";
 }
 
-TEST_F(LearnedPodsTest, AFreeOrASharedDeviceTeachesNothing) {
+TEST_F(LearnedPodsTest, LearnsNothingFromFreeOrSharedDevices) {
   Give(0, "a");
   Give(0, "b");
   EXPECT_FALSE(See({{11, "u-1", "c-1", 0}, {12, "u-2", "c-2", 0}, {13, "u-3", "c-3", 1}}));
 }
 
-TEST_F(LearnedPodsTest, APodKnownByItsOwnDeviceIsKnownOnASharedOne) {
+TEST_F(LearnedPodsTest, APodKnownByItsOwnDeviceIsAlsoKnownOnASharedDevice) {
   Give(0, "a");
   Give(1, "a");
   Give(1, "b");
@@ -109,8 +109,8 @@ TEST_F(LearnedPodsTest, EachContainerOfAPodIsKnownByItsDevice) {
   EXPECT_EQ(ContainerOf("c-2"), "right");
 }
 
-// A pod that looks on from all devices, or one that runs where it was not told to.
-TEST_F(LearnedPodsTest, AUidOnDevicesThatThePodDoesNotHoldIsAnothers) {
+// A monitoring pod that uses all devices, or a pod that uses devices that it does not hold.
+TEST_F(LearnedPodsTest, AUidOnDevicesThatThePodDoesNotHoldBelongsToAnotherPod) {
   Give(0, "a");
   Give(1, "b");
   See({{11, "u-1", "c-1", 0}, {12, "u-9", "c-9", 0}, {13, "u-9", "c-9", 1}, {14, "u-9", "c-9", 2}});
@@ -119,7 +119,7 @@ TEST_F(LearnedPodsTest, AUidOnDevicesThatThePodDoesNotHoldIsAnothers) {
   EXPECT_EQ(learned_.UidOf("ml", "b"), nullptr);
 }
 
-TEST_F(LearnedPodsTest, OfTwoThatMayBeTheOwnerNeitherIsNamed) {
+TEST_F(LearnedPodsTest, NamesNeitherOfTwoUidsThatMayBeTheOwner) {
   Give(0, "a");
   EXPECT_FALSE(See({{11, "u-1", "c-1", 0}, {12, "u-2", "c-2", 0}}));
   EXPECT_TRUE(See({{11, "u-1", "c-1", 0}})) << "one of them has ended";
@@ -130,13 +130,13 @@ TEST_F(LearnedPodsTest, ASecondUidIsNotTheOwnerWhileTheFirstHasARow) {
   Give(0, "a");
   See({{11, "u-1", "c-1", 0}});
   See({{12, "u-2", "c-2", 0}});
-  EXPECT_EQ(PodOf("u-1"), "ml/a") << "for its last numbers";
+  EXPECT_EQ(PodOf("u-1"), "ml/a") << "its last rows still need the name";
   EXPECT_EQ(PodOf("u-2"), "-");
   EXPECT_EQ(ContainerOf("c-2"), "-");
   now_ += seconds(61);
   See({{12, "u-2", "c-2", 0}});
   See({{12, "u-2", "c-2", 0}});
-  EXPECT_EQ(PodOf("u-2"), "ml/a") << "a pod of the same name in its place";
+  EXPECT_EQ(PodOf("u-2"), "ml/a") << "a new pod of the same name replaced it";
   EXPECT_EQ(*learned_.UidOf("ml", "a"), "u-2");
   EXPECT_EQ(PodOf("u-1"), "-");
 }
@@ -153,7 +153,7 @@ TEST_F(LearnedPodsTest, APodStaysKnownWhileItHoldsADevice) {
   EXPECT_EQ(PodOf("u-1"), "-");
 }
 
-TEST_F(LearnedPodsTest, ForgetsAllWhereTheApiServerTells) {
+TEST_F(LearnedPodsTest, ForgetsAllWhenTheApiServerListsPods) {
   Give(0, "a");
   EXPECT_FALSE(learned_.Forget());
   See({{11, "u-1", "c-1", 0}});
@@ -161,29 +161,29 @@ TEST_F(LearnedPodsTest, ForgetsAllWhereTheApiServerTells) {
   EXPECT_EQ(PodOf("u-1"), "-");
 }
 
-TEST_F(LearnedPodsTest, CountsWhoHasNoNameOnADeviceThatIsHeld) {
+TEST_F(LearnedPodsTest, CountsProcessesWithoutANameOnHeldDevices) {
   Give(0, "a");
   Give(0, "b");
   See({{11, "u-1", "c-1", 0}, {12, "u-2", "c-2", 0}, {13, "u-3", "c-3", 1}, {99, "", "", 0}});
   ProcessNames names;
   names.pods["u-2"] = {.name_space = "ml", .name = "b"};
   const UnnamedProcesses unnamed = FindUnnamed(users(), names);
-  EXPECT_EQ(unnamed.count, 1U) << "not who runs on a free device, and not a process of the host";
+  EXPECT_EQ(unnamed.count, 1U) << "neither on a free device nor of the host";
   EXPECT_EQ(unnamed.pid, 11U);
   EXPECT_EQ(unnamed.uuid, FakeDriver::Uuid(0));
   EXPECT_EQ(NamingNote(unnamed, "NODE_NAME is not set"),
             "1 processes have no namespace, pod and container on their rows, the first: pid 11 on "
             "GPU 0 (" +
                 FakeDriver::Uuid(0) +
-                "), which 2 containers hold. By its socket the kubelet does not say which process "
-                "is whose, and nothing else does: NODE_NAME is not set. Names need NODE_NAME and "
-                "the right to list and watch pods, or --kubelet-pods-url and the right to get "
-                "nodes/pods");
+                "), which 2 containers hold. The kubelet's socket does not tell to which of them a "
+                "process belongs, and podgpu has no list of pods: NODE_NAME is not set. Names need "
+                "NODE_NAME and the right to list and watch pods, or --kubelet-pods-url and the "
+                "right to get nodes/pods");
   EXPECT_EQ(NamingNote(unnamed, ""), "");
   EXPECT_EQ(NamingNote({}, "NODE_NAME is not set"), "");
 }
 
-TEST(WhyNotNamed, IsWhatTheApiServerSaysUnlessItTells) {
+TEST(WhyNotNamed, IsTheApiServersErrorUntilItListsPods) {
   ApiFacts api;
   api.detail = "the API server answers 403 to list pods";
   EXPECT_EQ(WhyNotNamed(nullptr, "NODE_NAME is not set"), "NODE_NAME is not set");

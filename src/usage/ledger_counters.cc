@@ -28,6 +28,8 @@ bool LedgerCounters::Show(const Reading& reading, Instant now, std::optional<Sho
   if (shown && reading.counter_mj == shown->counter_mj) {
     return true;
   }
+  // A lower counter that may be the older of the two readings must wait.  A lower counter that was
+  // certainly read later means that the counter itself was reset.
   if (shown && reading.counter_mj < shown->counter_mj && reading.at <= shown->until) {
     return false;
   }
@@ -35,7 +37,7 @@ bool LedgerCounters::Show(const Reading& reading, Instant now, std::optional<Sho
   return true;
 }
 
-// What is absent stays so, for the reason that the source has given.
+// An absent value stays absent, with the reason that the source gave.
 Value LedgerCounters::ValueFor(const Value& told, const std::string& uuid, Instant read_at,
                                const Facts& facts, std::optional<Shown>& shown) {
   if (told.kind() != Value::Kind::kInt64) {

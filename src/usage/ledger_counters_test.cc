@@ -30,7 +30,7 @@ class LedgerCountersTest : public ::testing::Test {
     interval.counter_mj = counter_mj;
     ledger_.Record(interval);
   }
-  // What the page shows of each column after the device fields said `told`.
+  // Returns the values that the page shows per column when the device field is `told`.
   std::vector<Value> Show(int64_t told, bool is_shown = true) {
     auto grid = std::make_shared<Grid>(topology_, std::vector<const Field*>{FindField(kEnergy)});
     grid->read_at = read_at_;
@@ -56,7 +56,7 @@ class LedgerCountersTest : public ::testing::Test {
   Instant read_at_{seconds(99)};  // The device fields.
 };
 
-TEST_F(LedgerCountersTest, ShowsTheReadingThatWasSharedOutInAllColumnsOfItsGpu) {
+TEST_F(LedgerCountersTest, ShowsTheLedgersReadingInAllColumnsOfTheGpu) {
   Count(5'000);
   Pass(seconds(2));
   const std::vector<Value> shown = Show(4'000);
@@ -67,7 +67,7 @@ TEST_F(LedgerCountersTest, ShowsTheReadingThatWasSharedOutInAllColumnsOfItsGpu) 
   }
 }
 
-TEST_F(LedgerCountersTest, SaysHowOldItIs) {
+TEST_F(LedgerCountersTest, ShowsTheAgeOfTheReading) {
   Count(5'000);
   Pass(seconds(2));
   EXPECT_EQ(Show(4'000)[0].age_ms(), 0U) << "newer than the device fields";
@@ -75,19 +75,19 @@ TEST_F(LedgerCountersTest, SaysHowOldItIs) {
   EXPECT_EQ(Show(4'000)[0].age_ms(), 2'000U);
 }
 
-TEST_F(LedgerCountersTest, LeavesWhatIsAbsentAsItIs) {
+TEST_F(LedgerCountersTest, LeavesAbsentValuesAbsent) {
   Count(5'000);
   auto grid = std::make_shared<Grid>(topology_, std::vector<const Field*>{FindField(kEnergy)});
   grid->Clear(Absence::kDeviceLost);
   EXPECT_EQ(Show(grid)->cells()[0].absence(), Absence::kDeviceLost);
 }
 
-TEST_F(LedgerCountersTest, LeavesAGridWithoutTheCounterAlone) {
+TEST_F(LedgerCountersTest, DoesNotChangeAGridWithoutTheCounter) {
   const auto grid = std::make_shared<const Grid>(topology_, std::vector<const Field*>{});
   EXPECT_EQ(Show(grid), grid);
 }
 
-TEST_F(LedgerCountersTest, WithdrawsTheCounterOfAGpuThatTheLedgerHasNotReadForLong) {
+TEST_F(LedgerCountersTest, WithdrawsTheCounterWhenTheLedgersReadingIsTooOld) {
   Count(5'000);
   Pass(seconds(5));
   EXPECT_TRUE(Show(9'000)[0].present());
@@ -96,19 +96,19 @@ TEST_F(LedgerCountersTest, WithdrawsTheCounterOfAGpuThatTheLedgerHasNotReadForLo
   EXPECT_EQ(Show(9'000, false)[0].int64(), 9'000) << "the amounts are not on the page";
 }
 
-TEST_F(LedgerCountersTest, NeverFallsWhereTheReadingChanges) {
-  EXPECT_EQ(Show(4'500)[0].int64(), 4'500) << "before the ledger's first";
+TEST_F(LedgerCountersTest, NeverFallsWhenTheSourceOfTheReadingChanges) {
+  EXPECT_EQ(Show(4'500)[0].int64(), 4'500) << "before the ledger's first reading";
   Pass(seconds(-2));
   Count(4'000);
   Pass(seconds(3));
-  EXPECT_EQ(Show(4'500)[0].absence(), Absence::kStale) << "which was read earlier";
+  EXPECT_EQ(Show(4'500)[0].absence(), Absence::kStale) << "the lower value was read earlier";
   Count(6'000);
   EXPECT_EQ(Show(4'500)[0].int64(), 6'000);
-  EXPECT_EQ(Show(4'500, false)[0].absence(), Absence::kStale) << "the way back is the same";
+  EXPECT_EQ(Show(4'500, false)[0].absence(), Absence::kStale) << "likewise in the other direction";
   EXPECT_EQ(Show(6'500, false)[0].int64(), 6'500);
 }
 
-TEST_F(LedgerCountersTest, ShowsThatACounterHasBegunAnew) {
+TEST_F(LedgerCountersTest, ShowsACounterThatWasReset) {
   Count(5'000);
   EXPECT_EQ(Show(4'000)[0].int64(), 5'000);
   Pass(seconds(1));

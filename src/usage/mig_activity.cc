@@ -10,7 +10,7 @@
 namespace podgpu {
 namespace {
 
-// SM activity, and that of the engines where it is not read.
+// SM activity; graphics engine activity where SM activity is not read.
 constexpr uint16_t kActivityFields[] = {1002, 1001};
 constexpr double kPercentPerRatio = 100;
 

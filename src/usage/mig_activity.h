@@ -1,10 +1,10 @@
-// How active the instances of a partitioned GPU were, by DCGM's profiling fields, for readings in
-// which the driver says nothing of it: on boards that profile and have no GPM, such as the A100.
+// The activity of each MIG instance from DCGM's profiling fields, for readings in which the driver
+// gives none: on boards with profiling and without GPM, such as the A100.
 //
-// Weights that the ledger shares energy by: activity times slices times the time since the last
-// reading, in the unit of NVML's own (percent x slices x microseconds).  The fields are averages of
-// the collection interval that has just ended, so that a weight is as old as that.  Of all
-// instances of a GPU or of none.  Keeps its memory.  Tick thread only.
+// The ledger divides energy by these weights: activity times slices times the time since the last
+// reading, in the unit of NVML's own values (percent x slices x microseconds).  The fields are
+// averages over the last collection interval, so a weight may be one interval old.  Either all
+// instances of a GPU get a weight or none does.  Reuses its memory.  Tick thread only.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace podgpu {
 
 class MigActivity {
  public:
-  // Takes the instances of the devices with these numbers.
+  // Looks up the instances of each device; `uuids` by device number.
   void Find(const Topology& topology, const std::vector<std::string>& uuids);
 
-  // Fills device.instances where they are empty, from `grid`, which is of the topology of Find.
+  // Fills device.instances from `grid` if they are empty.  `grid` has the topology given to Find.
   void AddTo(const Grid& grid, DeviceReading& device);
 
  private:
@@ -37,10 +37,10 @@ class MigActivity {
     std::optional<Instant> read_at;
   };
 
-  std::vector<Device> devices_;  // By number; those of whole GPUs have no parts.
+  std::vector<Device> devices_;  // By device number; a GPU without instances has no parts.
 };
 
-// The fields that it looks for in the grid.
+// Ids of the fields that AddTo reads from the grid.
 std::vector<uint16_t> MigActivityFieldIds();
 
 }  // namespace podgpu

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// GPU 1, the first whose processes were read, has an instance of three slices and one of one.
+// GPU 1 has device number 0, one instance of three slices and one of one slice.
 class MigActivityTest : public ::testing::Test {
  protected:
   explicit MigActivityTest(std::vector<uint16_t> fields = {1001, 1002}) {
@@ -31,7 +31,7 @@ class MigActivityTest : public ::testing::Test {
     grid_->at(*grid_->RowOf(field), kLarge) = Value::OfDouble(of_large);
     grid_->at(*grid_->RowOf(field), kSmall) = Value::OfDouble(of_small);
   }
-  // "2:300 9:50" for instances and what they have done, in slices x percent x seconds.
+  // Returns "2:300 9:50": instances and their activity in slices x percent x seconds.
   std::string Read(Duration later = seconds(1), uint32_t number = 0,
                    std::vector<InstanceActivity> known = {}) {
     now_ += later;
@@ -52,34 +52,34 @@ class MigActivityTest : public ::testing::Test {
   Instant now_{std::chrono::hours(1)};
 };
 
-TEST_F(MigActivityTest, IsActivityTimesSlicesTimesTime) {
+TEST_F(MigActivityTest, WeightIsActivityTimesSlicesTimesTime) {
   Tell(1002, 0.5, 0.25);
-  EXPECT_EQ(Read(), "") << "nobody knows since when";
+  EXPECT_EQ(Read(), "") << "the start of the interval is unknown";
   EXPECT_EQ(Read(), "2:150 9:25");
   EXPECT_EQ(Read(seconds(2)), "2:300 9:50");
   EXPECT_EQ(Read(seconds(0)), "");
 }
 
-TEST_F(MigActivityTest, EnginesCountWhereSmsAreNotTold) {
+TEST_F(MigActivityTest, UsesEngineActivityWhereSmActivityIsMissing) {
   Tell(1001, 1, 0);
   Tell(1002, 0.5, 0.25);
   grid_->at(*grid_->RowOf(1002), kSmall) = Value::OfAbsence(Absence::kStale);
   Read();
-  EXPECT_EQ(Read(), "2:300 9:0") << "of all instances or of none";
+  EXPECT_EQ(Read(), "2:300 9:0") << "all instances use the same field";
   grid_->at(*grid_->RowOf(1001), kLarge) = Value::OfAbsence(Absence::kCountersTaken);
   EXPECT_EQ(Read(), "");
   Tell(1002, 1.5, 0.25);
-  EXPECT_EQ(Read(), "") << "no ratio";
+  EXPECT_EQ(Read(), "") << "not a ratio";
 }
 
-TEST_F(MigActivityTest, WhatTheDriverSaysStays) {
+TEST_F(MigActivityTest, KeepsTheDriversOwnActivity) {
   Tell(1002, 0.5, 0.25);
   Read();
   EXPECT_EQ(Read(seconds(1), 0, {{.instance = 7, .busy = 3'000'000}}), "7:3");
-  EXPECT_EQ(Read(), "2:150 9:25") << "of the time since then";
+  EXPECT_EQ(Read(), "2:150 9:25") << "over the time since that reading";
   Read(seconds(1), 1);
   EXPECT_EQ(Read(seconds(1), 1), "") << "a whole GPU";
-  EXPECT_EQ(Read(seconds(1), 5), "") << "a device that nobody has named";
+  EXPECT_EQ(Read(seconds(1), 5), "") << "an unknown device number";
 }
 
 class MigActivityWithoutProfiling : public MigActivityTest {
@@ -87,7 +87,7 @@ class MigActivityWithoutProfiling : public MigActivityTest {
   MigActivityWithoutProfiling() : MigActivityTest({150}) {}
 };
 
-TEST_F(MigActivityWithoutProfiling, TellsNothing) {
+TEST_F(MigActivityWithoutProfiling, AddsNothing) {
   Read();
   EXPECT_EQ(Read(), "");
 }

@@ -19,10 +19,9 @@ std::string NamingNote(const UnnamedProcesses& unnamed, std::string_view why) {
   }
   return absl::StrFormat(
       "%d processes have no namespace, pod and container on their rows, the first: pid %d on GPU "
-      "%d (%s), which %d containers hold. By its socket the kubelet does not say which process is "
-      "whose, and nothing else does: %s. Names need NODE_NAME and the right to list and watch "
-      "pods, "
-      "or --kubelet-pods-url and the right to get nodes/pods",
+      "%d (%s), which %d containers hold. The kubelet's socket does not tell to which of them a "
+      "process belongs, and podgpu has no list of pods: %s. Names need NODE_NAME and the right to "
+      "list and watch pods, or --kubelet-pods-url and the right to get nodes/pods",
       unnamed.count, unnamed.pid, unnamed.gpu_id, unnamed.uuid, unnamed.owners, why);
 }
 

@@ -1,8 +1,8 @@
-// The sentences about processes of pods that have no names on their rows.
+// The note about processes of pods whose rows have no pod name, with the reason and the remedy.
 //
-// What the kubelet says by its socket is enough for a device that one container holds alone.  To
-// name a process on a shared device, pods must be known: from the API server, or from the kubelet's
-// own list (--kubelet-pods-url).  Pure functions; the tick thread calls them.
+// The kubelet's socket is enough to name processes on a device that only one container holds.  On a
+// shared device podgpu also needs the list of pods: from the API server, or from the kubelet
+// (--kubelet-pods-url).  Called on the tick thread.
 #pragma once
 
 #include <memory>
@@ -16,18 +16,19 @@
 
 namespace podgpu {
 
-// Why pods are not known: `api` is what the API server, or the kubelet in place of it, has said;
-// null where neither is asked, for which `why_not_asked` is the reason.  Empty where one tells.
+// Returns why pods are unknown, or an empty string when they are known.  `api` has the answers of
+// the API server, or of the kubelet in its place; null when podgpu uses neither, and then
+// `why_not_asked` is the reason.
 std::string WhyNotNamed(const ApiFacts* api, std::string_view why_not_asked);
 
-// How many processes have no names, the first of them, why, and what helps.  Empty where all have
-// names, and where the API server tells (`why` is empty): then they will have them in a moment.
+// Returns how many processes have no names, the first of them, the reason and the remedy.  Empty
+// when all have names, or when pods are known (`why` is empty): then the names come within moments.
 std::string NamingNote(const UnnamedProcesses& unnamed, std::string_view why);
 
-// Keeps the sentence while it is true, and logs it when its reason is new.
+// Keeps the note while it is true, and logs it when its reason changes.
 class NamingNotes {
  public:
-  // `why_no_api`: why the API server is not asked for pods, where it is not.
+  // `why_no_api`: why podgpu does not ask the API server for pods, if it does not.
   explicit NamingNotes(std::string why_no_api) : why_no_api_(std::move(why_no_api)) {}
 
   // Sets `naming_note` of `facts`, where there is a reading.

@@ -16,7 +16,7 @@ constexpr uint64_t kBytesInMib = uint64_t{1} << 20U;
 struct PodSums {
   uint64_t busy_percent = 0;
   uint64_t memory_mib = 0;
-  bool knows_busy = true;  // Of all of its processes, as the next.
+  bool knows_busy = true;  // Each process has the value; likewise for the next.
   bool knows_memory = true;
 };
 

@@ -1,10 +1,10 @@
-// What each pod uses of a device that it shares: SM time and memory, for the rows that
-// --kubernetes-virtual-gpus makes of DCGM_FI_DEV_GPU_UTIL and DCGM_FI_DEV_FB_USED.
+// SM time and memory that each pod uses of a shared device, for the rows of DCGM_FI_DEV_GPU_UTIL
+// and DCGM_FI_DEV_FB_USED per pod (--kubernetes-virtual-gpus).
 //
-// The sum over the pod's processes on the GPU, or in the instance; 0 where it has none.  A pod
-// whose uid nobody has told yet has no value, since nobody knows which processes are its.  In MIG
-// mode the driver has no samples of SM time.  Who has values is found when owners or pods change;
-// then only numbers do.  Tick thread only.
+// A value is the sum over the pod's processes on the GPU, or in the instance; 0 if it has none.  A
+// pod whose uid is not known yet has no value, since its processes cannot be recognised.  In MIG
+// mode the driver has no samples of SM time.  The set of pods is made again when owners or pods
+// change; between such changes only the numbers change.  Tick thread only.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ namespace podgpu {
 
 class PodValues {
  public:
-  // True when others than before have values.  There is a grid; `uuids` are those of the devices
-  // with these numbers.
+  // Returns whether the set of pods with values has changed.  `facts.grid` is not null; `uuids` by
+  // device number.
   bool Find(const TickFacts& facts, const std::vector<std::string>& uuids, const PodUids& uids,
             PodNumbers& numbers);
 
   uint32_t slot_count() const { return static_cast<uint32_t>(2 * users_.size()); }
   PodSlots SlotsFrom(uint32_t first_slot) const;
-  // Appends two numbers of each.
+  // Appends two numbers per user.
   void AppendTo(const ProcessTable& table, std::vector<Value>& slots) const;
 
  private:

@@ -11,7 +11,7 @@ using std::chrono::seconds;
 
 constexpr uint64_t kMibOfPods = uint64_t{1} << 20U;
 
-// GPU 0 is shared by pods of one namespace; GPU 1 has an instance that two share.
+// Pods of one namespace share GPU 0; two pods share an instance of GPU 1.
 class PodValuesTest : public ::testing::Test {
  protected:
   PodValuesTest() {
@@ -103,10 +103,10 @@ TEST_F(PodValuesTest, AreSumsOverTheProcessesOfThePod) {
   EXPECT_EQ(Told(252, 0, "idle"), "0");
   EXPECT_EQ(Told(203, 0, "idle"), "0");
   EXPECT_EQ(Told(203, 0, "new"), "no place") << "its uid is not known yet";
-  EXPECT_FALSE(Find()) << "the same again";
+  EXPECT_FALSE(Find()) << "nothing has changed";
 }
 
-TEST_F(PodValuesTest, OfAnInstanceAreItsMemoryAlone) {
+TEST_F(PodValuesTest, OnAnInstanceOnlyMemoryHasAValue) {
   Find();
   Read({{11, 1, "a", 5 * kMibOfPods, 5}, {12, 1, "a", kMibOfPods, 6}});
   EXPECT_EQ(Told(252, 2, "a"), "5");
@@ -114,7 +114,7 @@ TEST_F(PodValuesTest, OfAnInstanceAreItsMemoryAlone) {
   EXPECT_EQ(Told(252, 2, "b"), "0");
 }
 
-TEST_F(PodValuesTest, WhatOneProcessLacksIsNotKnownOfThePod) {
+TEST_F(PodValuesTest, AValueThatOneProcessLacksIsUnknownForThePod) {
   Find();
   Read({{11, 0, "a", std::nullopt}, {12, 0, "a", kMibOfPods}});
   EXPECT_EQ(Told(252, 0, "a"), "not_supported");

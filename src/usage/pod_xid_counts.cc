@@ -14,7 +14,7 @@ bool IsSameContainer(const A& one, const B& other) {
          one.pod_namespace == other.pod_namespace;
 }
 
-// Calls `visit` with all that hold GPU `gpu` of `topology`, or instances of it.
+// Calls `visit` with each owner of GPU `gpu` of `topology`, or of an instance of it.
 template <typename Visit>
 void VisitHolders(const Topology& topology, const Owners& owners, size_t gpu, Visit visit) {
   for (size_t i = 0; i < std::min(topology.entities.size(), owners.by_entity.size()); ++i) {
@@ -24,7 +24,7 @@ void VisitHolders(const Topology& topology, const Owners& owners, size_t gpu, Vi
   }
 }
 
-// The same as a list, each container once.
+// Lists these owners, each container once.
 void ListHolders(const Topology& topology, const Owners& owners, size_t gpu,
                  std::vector<const Owner*>& holders) {
   VisitHolders(topology, owners, gpu, [&](const Owner& owner) {
@@ -62,7 +62,7 @@ void PodXidCounts::Take(const Grid& grid, const std::shared_ptr<const Owners>& o
   for (size_t i = 0; i < findings.xids.size(); ++i) {
     const XidCount& xid = findings.xids[i];
     Seen& seen = At(current.topology->gpus[xid.gpu].uuid, xid.code, i);
-    // A source that was opened anew counts from 0.
+    // A source that was opened again counts from 0.
     const uint64_t events = xid.total < seen.total ? xid.total : xid.total - seen.total;
     seen.total = xid.total;
     if (events > 0 && xid.code > 0) {
@@ -79,7 +79,7 @@ void PodXidCounts::AppendTo(std::vector<Value>& slots) const {
   }
 }
 
-// What was seen of `code` on the GPU; as a rule at the place where it was seen last.
+// Returns the entry of `code` on the GPU.  It is usually at place `hint`, as in the last reading.
 PodXidCounts::Seen& PodXidCounts::At(const std::string& uuid, int64_t code, size_t hint) {
   const auto is_it = [&](const Seen& seen) { return seen.code == code && seen.uuid == uuid; };
   if (hint < seen_.size() && is_it(seen_[hint])) {
@@ -96,6 +96,7 @@ PodXidCounts::Seen& PodXidCounts::At(const std::string& uuid, int64_t code, size
 void PodXidCounts::CountFor(const XidCount& xid, uint64_t events, const Holdings& current,
                             Instant now) {
   const Gpu& gpu = current.topology->gpus[xid.gpu];
+  // The holders at the previous reading come first: the XID may have ended their program.
   holders_.clear();
   if (last_.topology != nullptr) {
     if (const std::optional<size_t> before = IndexOfGpu(*last_.topology, gpu.uuid)) {
@@ -117,7 +118,7 @@ void PodXidCounts::CountFor(const XidCount& xid, uint64_t events, const Holdings
   }
 }
 
-// Of one of holders_; a new one where there is none.
+// Returns the count of `holder`, one of holders_; adds a row if there is none.
 PodXidCounts::Count& PodXidCounts::CountOf(const Gpu& gpu, int64_t code, const Owner& holder) {
   const bool shared = holders_.size() > 1 || !holder.replica.empty();
   const RowKey key{gpu.gpu_id, gpu.uuid,         code,  holder.pod_namespace,

@@ -1,10 +1,10 @@
 // Counts the XIDs of GPUs for the containers that held them.
 //
-// The driver's events name a GPU and no process, so that whoever holds the GPU, or an instance of
-// it, has been hit: one container, or each of those that share it.  Between two readings holders
-// may change; those of before count, since a fault ends programs more often than it greets them.
-// Rows stay while the container holds the GPU, and an hour after its last event; there are 256 at
-// most, of which the oldest makes room.  Only a new row takes memory.  Tick thread only.
+// The driver's events name a GPU and no process, so an XID counts for each container that holds the
+// GPU or an instance of it.  If the holders changed between two readings, it counts for the
+// previous holders: an XID often ends the program that caused it.  A row stays while the container
+// holds the GPU, and for an hour after its last event.  There are at most 256 rows; a new one
+// replaces the one with the oldest event.  Only a new row allocates memory.  Tick thread only.
 #pragma once
 
 #include <chrono>
@@ -27,8 +27,8 @@ class PodXidCounts {
   static constexpr size_t kMostRows = 256;
   static constexpr std::chrono::hours kStay{1};
 
-  // Counts what is new in the reading `grid`, with those who hold its devices now.  The same
-  // reading again changes nothing.
+  // Counts the new events of the reading `grid`; `owners` hold its devices now.  A second call with
+  // the same reading changes nothing.
   void Take(const Grid& grid, const std::shared_ptr<const Owners>& owners, Instant now);
 
   // Sorted.
@@ -39,7 +39,7 @@ class PodXidCounts {
   void AppendTo(std::vector<Value>& slots) const;
 
  private:
-  // Of one reading.
+  // The devices and their owners at one reading.
   struct Holdings {
     std::shared_ptr<const Topology> topology;
     std::shared_ptr<const Owners> owners;
@@ -62,8 +62,8 @@ class PodXidCounts {
 
   std::vector<PodXid> rows_;
   std::vector<Count> counts_;          // Of each row.
-  std::vector<Seen> seen_;             // Totals.
-  std::vector<const Owner*> holders_;  // Of the GPU that is counted for.
+  std::vector<Seen> seen_;             // Last total of each GPU and code.
+  std::vector<const Owner*> holders_;  // Of the GPU of the current event; empty between calls.
   Holdings last_;                      // Of the last reading.
   std::optional<Instant> read_at_;
   uint64_t generation_ = 0;

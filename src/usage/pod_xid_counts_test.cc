@@ -24,14 +24,14 @@ Owner Holder(const std::string& pod, const std::string& replica = "") {
 
 class PodXidCountsTest : public ::testing::Test {
  protected:
-  // Says who holds column `entity` from now on.
+  // Sets the owners of column `entity`.
   void Give(size_t entity, std::vector<Owner> holders) {
     auto owners = std::make_shared<Owners>(*owners_);
     owners->by_entity.resize(topology_->entities.size());
     owners->by_entity[entity] = std::move(holders);
     owners_ = owners;
   }
-  // A reading in which the driver has reported so many XIDs of each kind by now.
+  // Makes a reading with these totals of XIDs since the source was opened.
   Rows Read(std::vector<XidCount> xids = {}) {
     for (const XidCount& xid : xids) {
       std::erase_if(findings_.xids, [&](const XidCount& old) {
@@ -74,12 +74,12 @@ class PodXidCountsTest : public ::testing::Test {
 
 TEST_F(PodXidCountsTest, CountForTheContainerThatHoldsTheGpu) {
   Give(0, {Holder("train-0")});
-  EXPECT_EQ(Read({{0, 31, 0, 1, 5}}), Rows()) << "from before the start";
+  EXPECT_EQ(Read({{0, 31, 0, 1, 5}}), Rows()) << "it happened before podgpu started";
   EXPECT_EQ(Read({{0, 31, 2, 3, 6}, {1, 79, 1, 1, 6}}), Rows({"0/31 train-0 2"}))
-      << "nobody holds GPU 1";
+      << "no container holds GPU 1";
   const uint64_t generation = counts_.generation();
   EXPECT_EQ(Read({{0, 31, 3, 4, 7}}), Rows({"0/31 train-0 3"}));
-  EXPECT_EQ(counts_.generation(), generation) << "numbers need no new lines";
+  EXPECT_EQ(counts_.generation(), generation) << "a changed number needs no new line";
   EXPECT_EQ(Read({{0, 0, 1, 1, 8}}), Rows({"0/31 train-0 3"})) << "code 0 is no error";
 }
 
@@ -91,7 +91,7 @@ TEST_F(PodXidCountsTest, CountForEachOfSeveralHoldersOnce) {
             Rows({"0/79 a 1 shared", "0/79 b 1 shared", "1/31 c 1 shared"}));
 }
 
-TEST_F(PodXidCountsTest, AGpuIsHeldByThoseWhoHoldItsInstances) {
+TEST_F(PodXidCountsTest, OwnersOfInstancesCountAsHoldersOfTheGpu) {
   topology_ = MakeTopology(1, 2);
   Give(2, {Holder("small")});
   Read();
@@ -102,7 +102,7 @@ TEST_F(PodXidCountsTest, AGpuIsHeldByThoseWhoHoldItsInstances) {
             Rows({"0/95 other 1 shared", "0/95 small 1", "0/95 small 1 shared"}));
 }
 
-TEST_F(PodXidCountsTest, WhoHeldTheGpuAtTheReadingBeforeHasBeenHit) {
+TEST_F(PodXidCountsTest, CountForTheHoldersAtThePreviousReading) {
   Give(0, {Holder("old")});
   Read();
   Give(0, {Holder("new")});
@@ -110,7 +110,7 @@ TEST_F(PodXidCountsTest, WhoHeldTheGpuAtTheReadingBeforeHasBeenHit) {
   EXPECT_EQ(Read({{0, 43, 2, 2, 6}}), Rows({"0/43 new 1", "0/43 old 1"}));
   Give(1, {Holder("first")});
   EXPECT_EQ(Read({{1, 13, 1, 1, 6}}), Rows({"0/43 new 1", "0/43 old 1", "1/13 first 1"}))
-      << "nobody held it before";
+      << "no container held it before";
 }
 
 TEST_F(PodXidCountsTest, APageBetweenTwoReadingsChangesNothing) {
@@ -119,16 +119,15 @@ TEST_F(PodXidCountsTest, APageBetweenTwoReadingsChangesNothing) {
   const Grid reading = Reading();
   Give(0, {});
   counts_.Take(reading, owners_, now_);
-  EXPECT_EQ(Read({{0, 31, 1, 1, 5}}), Rows({"0/31 train-0 1"}))
-      << "it held the GPU when it was read";
+  EXPECT_EQ(Read({{0, 31, 1, 1, 5}}), Rows({"0/31 train-0 1"})) << "it held the GPU at the reading";
 }
 
-TEST_F(PodXidCountsTest, StayAnHourAfterTheContainerHasGone) {
+TEST_F(PodXidCountsTest, StayForAnHourAfterTheContainerHasEnded) {
   Give(0, {Holder("train-0")});
   Read();
   Read({{0, 31, 1, 1, 5}});
   now_ += hours(2);
-  EXPECT_EQ(Read(), Rows({"0/31 train-0 1"})) << "it is there still";
+  EXPECT_EQ(Read(), Rows({"0/31 train-0 1"})) << "the row is still there";
   Read({{0, 31, 2, 2, 6}});
   Give(0, {});
   now_ += minutes(59);
@@ -137,7 +136,7 @@ TEST_F(PodXidCountsTest, StayAnHourAfterTheContainerHasGone) {
   EXPECT_EQ(Read(), Rows());
 }
 
-TEST_F(PodXidCountsTest, FollowAGpuThroughNewNumbersAndASourceThatCountsAnew) {
+TEST_F(PodXidCountsTest, FollowAGpuThroughNewNumbersAndARestartedSource) {
   Give(1, {Holder("train-1")});
   Read();
   EXPECT_EQ(Read({{1, 31, 4, 4, 5}}), Rows({"1/31 train-1 4"}));
@@ -164,13 +163,13 @@ TEST_F(PodXidCountsTest, AreBounded) {
   };
   EXPECT_TRUE(has("pod-399"));
   EXPECT_TRUE(has("pod-144"));
-  EXPECT_FALSE(has("pod-143")) << "the oldest make room";
+  EXPECT_FALSE(has("pod-143")) << "the oldest rows leave";
 }
 
-TEST_F(PodXidCountsTest, OnlyANewRowTakesMemory) {
+TEST_F(PodXidCountsTest, OnlyANewRowAllocatesMemory) {
   Give(0, {Holder("train-0")});
   Read({{0, 31, 1, 1, 5}, {1, 79, 1, 1, 5}});
-  now_ += hours(2);  // So that it is looked whether the row is held.
+  now_ += hours(2);  // Now Take must check whether a container still holds the GPU.
   findings_.xids[0].total = 9;
   const Grid reading = Reading();
   const Allocations before = AllocationsOfThisThread();

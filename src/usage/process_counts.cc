@@ -10,7 +10,7 @@ void ProcessCounts::Take(const ProcessReading& reading) {
       devices_.resize(one.device.value + size_t{1});
     }
     if (!one.listed) {
-      continue;  // What was there before counts until it is too old.
+      continue;  // The previous list counts until it is too old.
     }
     OnDevice& device = devices_[one.device.value];
     device.listed_at = reading.at;

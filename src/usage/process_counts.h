@@ -1,8 +1,9 @@
-// How many processes are on each GPU and MIG instance, for whoever asks whether it is in use.
+// How many processes run on each GPU and MIG instance; the cluster role uses this to see whether a
+// device is in use.
 //
-// Taken from the driver's lists as they come; a device whose list could not be read, or whose last
-// one is too old, has no count.  What is handed out is shared and only made anew when a count has
-// changed.  One thread, the tick's.
+// Counts the processes of the driver's lists.  A device whose list could not be read, or whose last
+// list is too old, has no count.  The result is shared and replaced only when a count has changed.
+// Tick thread only.
 #pragma once
 
 #include <memory>
@@ -21,8 +22,8 @@ class ProcessCounts {
  public:
   void Take(const ProcessReading& reading);
 
-  // By entity of `topology`; `uuids` by device number.  Lists older than `stale_after` count as not
-  // read.
+  // Returns the counts by entity of `topology`; `uuids` by device number.  A list older than
+  // `stale_after` gives no count.
   std::shared_ptr<const EntityCounts> Of(const Topology& topology,
                                          const std::vector<std::string>& uuids, Instant now,
                                          Duration stale_after);

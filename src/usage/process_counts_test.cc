@@ -1,4 +1,4 @@
-// How many processes are told of each GPU and instance.
+// The number of processes that podgpu reports for each GPU and instance.
 #include "usage/process_counts.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST_F(ProcessCountsTest, CountsEachPidOnceOnItsInstanceAndItsGpu) {
   EXPECT_EQ(*Counts(), (EntityCounts{3, 2, 1, 0}));
 }
 
-TEST_F(ProcessCountsTest, KnowsNothingOfDevicesThatWereNotListedInTime) {
+TEST_F(ProcessCountsTest, HasNoCountForDevicesWhoseListIsTooOld) {
   EXPECT_EQ(*Counts(), (EntityCounts{{}, {}, {}, {}}));
   counts_.Take(ReadingOf({{.pid = 7}}, {{.pid = 8}}));
   now_ += seconds(5);
@@ -63,14 +63,14 @@ TEST_F(ProcessCountsTest, KnowsNothingOfDevicesThatWereNotListedInTime) {
   EXPECT_EQ(*Counts(), (EntityCounts{2, 0, 0, {}}));
 }
 
-TEST_F(ProcessCountsTest, AreHandedOutAgainWhileTheyAreTheSame) {
+TEST_F(ProcessCountsTest, ReturnsTheSameObjectWhileNoCountChanges) {
   counts_.Take(ReadingOf({}, {{.pid = 8}}));
   const auto before = Counts();
   counts_.Take(ReadingOf({}, {{.pid = 9}}));
   EXPECT_EQ(Counts(), before);
 }
 
-TEST_F(ProcessCountsTest, AreOfDevicesThatAreThere) {
+TEST_F(ProcessCountsTest, CountsOnlyPresentDevices) {
   counts_.Take(ReadingOf({}, {{.pid = 8}}));
   EXPECT_EQ(*counts_.Of(topology_, {"GPU-of-another-node"}, now_, seconds(5)),
             (EntityCounts{{}, {}, {}, {}}));

@@ -63,7 +63,7 @@ class Naming {
     }
   }
 
-  // Empty while nobody tells.
+  // Returns an empty string while the name is unknown.  The order is that of process_naming.h.
   std::string ContainerOf(const CgroupPlace& place) const {
     if (const auto pod = pods_.find(place.pod_uid); pod != pods_.end()) {
       const auto container =
@@ -81,7 +81,7 @@ class Naming {
     return learned != nullptr ? *learned : OnlyHolder(place.pod_uid);
   }
 
-  // The container of the pod that holds a device, if there is but one.
+  // Returns the container of the pod that holds devices, if there is exactly one.
   std::string OnlyHolder(const std::string& uid) const {
     const auto pod = names_.pods.find(uid);
     if (pod == names_.pods.end() || facts_.owners == nullptr) {
@@ -100,7 +100,7 @@ class Naming {
 
   const NamingFacts& facts_;
   const ProcessNames& before_;
-  std::map<std::string, const ApiObject*> pods_;  // By uid; static ones by the hash of their file.
+  std::map<std::string, const ApiObject*> pods_;  // By uid; static pods by the hash of their file.
   ProcessNames names_;
 };
 

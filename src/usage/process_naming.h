@@ -1,11 +1,11 @@
-// What rows of processes are called: from uids, container ids and devices to the words of labels.
+// Names for the labels of process rows, from pod uids, container ids and devices.
 //
-// A process knows the uid of its pod and the id of its container, from its cgroup; names are the
-// business of the API server and the kubelet.  The API server's word comes first.  Where it says
-// nothing of a container, a pod of which one container alone holds devices tells it.  Where it says
-// nothing at all, devices that one container holds alone do (learned_pods.h).  A name that
-// was once found stays, as long as a row needs it: a pod that has ended is still called what it
-// was.  Pure; the tick thread calls it, only when something that names depend on has changed.
+// The cgroup of a process has the uid of its pod and the id of its container; the API server and
+// the kubelet have the names.  Order of precedence: the API server's names; then a name found
+// before, which stays as long as a row needs it, also after the pod has ended; then names learned
+// from devices that only one container holds (learned_pods.h); and for a container, the only
+// container of its pod that holds devices.  Pure; called on the tick thread when one of the inputs
+// has changed.
 #pragma once
 
 #include "attribution/owner.h"
@@ -20,16 +20,15 @@ namespace podgpu {
 
 // All borrowed for the call.
 struct NamingFacts {
-  const ProcessFacts& processes;  // Which number is which device.
+  const ProcessFacts& processes;  // UUIDs of device numbers.
   const Topology& topology;
-  const ApiObjects* pods = nullptr;  // Null where the API server is not asked, or said nothing yet.
-  const Owners* owners = nullptr;    // By the kubelet; null while unknown.
-  const LearnedPods* learned = nullptr;  // Null where the API server tells.
-  std::vector<std::string> pod_uids =
-      {};  // Of pods that are named too, besides those in the table.
+  const ApiObjects* pods = nullptr;        // Null until the API server has listed pods.
+  const Owners* owners = nullptr;          // From the kubelet; null while unknown.
+  const LearnedPods* learned = nullptr;    // Null where the API server lists pods.
+  std::vector<std::string> pod_uids = {};  // Of further pods that need names, beside the table's.
 };
 
-// The names of all that is in `table`; `before` is what this gave last.
+// Returns the names of everything in `table`; `before` is the previous result.
 ProcessNames NameProcesses(const ProcessTable& table, const NamingFacts& facts,
                            const ProcessNames& before);
 

@@ -55,7 +55,7 @@ class ProcessNamingTest : public ::testing::Test {
     devices_.uuids = {"GPU-a", "GPU-unknown"};
   }
 
-  // "namespace/pod/container" of the only process.
+  // Returns "namespace/pod/container" of the only process.
   std::string NameWith(const ApiObjects* pods, const Owners* owners,
                        const ProcessNames& before = {}) {
     names_ = NameProcesses(
@@ -72,13 +72,13 @@ class ProcessNamingTest : public ::testing::Test {
   ProcessNames names_;
 };
 
-TEST_F(ProcessNamingTest, TheApiServersWordComesFirst) {
+TEST_F(ProcessNamingTest, NamesOfTheApiServerComeFirst) {
   const ApiObjects pods = PodOf({{"side", "c-0", {}}, {"main", kContainerId, {}}});
   const Owners owners = HeldBy({"other"});
   EXPECT_EQ(NameWith(&pods, &owners), "ml/train-0/main");
 }
 
-TEST_F(ProcessNamingTest, TheOnlyContainerWithADeviceIsMeant) {
+TEST_F(ProcessNamingTest, UsesTheOnlyContainerOfThePodWithADevice) {
   const ApiObjects pods = PodOf({});
   struct Row {
     std::vector<std::string> holders;
@@ -99,10 +99,10 @@ TEST_F(ProcessNamingTest, APodThatHasEndedKeepsItsNames) {
   const ApiObjects gone;
   EXPECT_EQ(NameWith(&gone, nullptr, before), "ml/train-0/main");
   EXPECT_EQ(NameWith(nullptr, nullptr, before), "ml/train-0/main");
-  EXPECT_EQ(NameWith(nullptr, nullptr), "-/-") << "nobody has ever told";
+  EXPECT_EQ(NameWith(nullptr, nullptr), "-/-") << "no server has ever named it";
 }
 
-TEST_F(ProcessNamingTest, DevicesThatAreNotThereHaveNoName) {
+TEST_F(ProcessNamingTest, MissingDevicesHaveNoName) {
   NameWith(nullptr, nullptr);
   EXPECT_EQ(names_.gpus, (std::map<DeviceNumber, std::string>{{{0}, "3"}}));
   EXPECT_EQ(names_.uuids, (std::map<DeviceNumber, std::string>{{{0}, "GPU-a"}}));

@@ -8,23 +8,23 @@
 
 namespace podgpu {
 
-void ProcessRows::Take(ProcessFeed& feed, const TickFacts& facts) {
-  FindHolders(facts, feed);
-  feed.Take(readings_);
+void ProcessRows::Take(ProcessQueue& queue, const TickFacts& facts) {
+  FindHolders(facts, queue);
+  queue.Take(readings_);
   for (const std::unique_ptr<ProcessReading>& reading : readings_) {
     TakeReading(facts.grid.get(), *reading);
   }
-  feed.GiveBack(readings_);
+  queue.GiveBack(readings_);
   if (facts.grid == nullptr) {
     return;
   }
-  Basis basis = BasisOf(accounts_.generation(), facts, feed);
+  Basis basis = BasisOf(accounts_.generation(), facts, queue);
   if (basis_ == basis) {
     return;
   }
   if (LearnPods(basis, facts)) {
     holders_basis_.reset();
-    FindHolders(facts, feed);
+    FindHolders(facts, queue);
   }
   ProcessNames names = NameAll(basis, facts);
   unnamed_ = basis.owners == nullptr ? UnnamedProcesses()
@@ -38,7 +38,7 @@ void ProcessRows::Take(ProcessFeed& feed, const TickFacts& facts) {
   basis_ = std::move(basis);
 }
 
-// True when other pods than before are known by their uids.
+// Returns whether the known uids of pods have changed.
 bool ProcessRows::LearnPods(const Basis& basis, const TickFacts& facts) {
   const bool api_tells = basis.pods != nullptr && basis.pods->value != nullptr;
   if (api_tells || basis.owners == nullptr) {
@@ -48,19 +48,20 @@ bool ProcessRows::LearnPods(const Basis& basis, const TickFacts& facts) {
       {accounts_.table(), basis.facts->uuids, facts.grid->topology(), *basis.owners});
 }
 
-ProcessRows::Basis ProcessRows::BasisOf(uint64_t rows, const TickFacts& facts, ProcessFeed& feed) {
+ProcessRows::Basis ProcessRows::BasisOf(uint64_t rows, const TickFacts& facts,
+                                        ProcessQueue& queue) {
   return {.rows = rows,
           .epoch = facts.grid->topology().epoch,
           .owners = facts.owners,
           .pods = facts.api_pods,
-          .facts = feed.facts().Get()};
+          .facts = queue.facts().Get()};
 }
 
-void ProcessRows::FindHolders(const TickFacts& facts, ProcessFeed& feed) {
+void ProcessRows::FindHolders(const TickFacts& facts, ProcessQueue& queue) {
   if (facts.grid == nullptr) {
     return;
   }
-  Basis basis = BasisOf(0, facts, feed);
+  Basis basis = BasisOf(0, facts, queue);
   if (holders_basis_ == basis) {
     return;
   }
@@ -92,7 +93,7 @@ void ProcessRows::TakeReading(const Grid* grid, ProcessReading& reading) {
   counts_.Take(reading);
   read_at_ = reading.at;
   if (!accounts_.table().forgotten_pods().empty()) {
-    holders_basis_.reset();  // One that holds a device which was away for long has a new number.
+    holders_basis_.reset();  // A forgotten pod that holds a device again has a new number.
   }
 }
 
@@ -134,7 +135,7 @@ ProcessNames ProcessRows::NameAll(const Basis& basis, const TickFacts& facts) co
     } else if (known != names_.holdings.end()) {
       names.holdings.insert(*known);
     } else if (kubelet_answered) {
-      names.holdings[key] = {};  // It uses what it was not given.
+      names.holdings[key] = {};  // The pod uses a device that was not allocated to it.
     }
   }
   return names;

@@ -1,10 +1,9 @@
-// What the tick knows of processes: their accounts, and what their pods are called.
+// Everything the tick knows about processes: their accounts and the names of their pods.
 //
-// Takes every reading that has come, each once, and adds to it which pods hold its devices; a
-// scrape takes none.  Names are looked for anew
-// when rows, owners or pods have changed, and kept for as long as a row needs them: a pod that has
-// ended is still called what it was.  Without an API server, uids and names come from what the
-// kubelet gives to one container alone.  Tick thread only.
+// Takes each waiting reading from the queue once and adds the pods that hold its devices.  Names
+// are looked up again when rows, owners or pods have changed, and kept as long as a row needs them:
+// an ended pod keeps its name.  Without an API server, uids and names are learned from devices that
+// only one container holds (learned_pods.h).  Tick thread only.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@
 #include "usage/mig_activity.h"
 #include "usage/pod_values.h"
 #include "usage/process_counts.h"
-#include "usage/process_feed.h"
+#include "usage/process_queue.h"
 #include "view/process_view.h"
 
 namespace podgpu {
@@ -32,7 +31,7 @@ struct ProcessOptions {
   std::string prefix = std::string(kProcessPrefix);
   ProcessTableOptions table;
   LedgerOptions ledger;
-  bool pod_values = false;  // What pods use of shared devices is told on DCGM rows.
+  bool pod_values = false;  // DCGM rows show what each pod uses of a shared device.
 };
 
 class ProcessRows {
@@ -42,36 +41,36 @@ class ProcessRows {
         pod_values_wanted_(options.pod_values),
         accounts_(options.table, options.ledger) {}
 
-  // Takes what has come.  `facts`: of this tick.
-  void Take(ProcessFeed& feed, const TickFacts& facts);
+  // Takes the waiting readings.  `facts`: of this tick.
+  void Take(ProcessQueue& queue, const TickFacts& facts);
 
   const ProcessTable& table() const { return accounts_.table(); }
   // Whether the last reading is older than `stale_after`.
   bool IsStale(Instant now, Duration stale_after) const {
     return !read_at_ || now - *read_at_ > stale_after;
   }
-  // `grid`, which is there, with the energy counters that fit the ledger's amounts
-  // (LedgerCounters).
+  // Returns `grid` with the energy counters that fit the ledger's amounts (LedgerCounters).  `grid`
+  // is not null.
   std::shared_ptr<const Grid> WithCounters(const std::shared_ptr<const Grid>& grid, Instant now,
                                            Duration stale_after);
-  // Processes of pods that have no names.
+  // Processes of pods whose names are unknown.
   const UnnamedProcesses& unnamed() const { return unnamed_; }
-  // How many processes are on each entity of `topology`.
+  // Returns how many processes run on each entity of `topology`.
   std::shared_ptr<const EntityCounts> CountsOn(const Topology& topology, Instant now,
                                                Duration stale_after);
 
   // Changes whenever the set of lines changes.
   uint64_t generation() const { return accounts_.generation() + name_changes_; }
-  // What the sections of processes tell of (process_sections.h).
+  // The input of the sections about processes (process_sections.h).
   const ProcessAccounts& accounts() const { return accounts_; }
   const ProcessNames& names() const { return names_; }
   const std::string& prefix() const { return prefix_; }
   const PodValues& pod_values() const { return pod_values_; }
 
  private:
-  // What names, or holders, were made from.
+  // The inputs of names, or of holders; they are made again when one of these has changed.
   struct Basis {
-    uint64_t rows = 0;  // Generation of the accounts; of holders, 0.
+    uint64_t rows = 0;  // Generation of the accounts; 0 in the basis of holders.
     uint64_t epoch = 0;
     std::shared_ptr<const Owners> owners;
     std::shared_ptr<const ApiFacts> pods;
@@ -79,8 +78,8 @@ class ProcessRows {
     bool operator==(const Basis&) const = default;
   };
 
-  static Basis BasisOf(uint64_t rows, const TickFacts& facts, ProcessFeed& feed);
-  void FindHolders(const TickFacts& facts, ProcessFeed& feed);
+  static Basis BasisOf(uint64_t rows, const TickFacts& facts, ProcessQueue& queue);
+  void FindHolders(const TickFacts& facts, ProcessQueue& queue);
   bool LearnPods(const Basis& basis, const TickFacts& facts);
   void TakeReading(const Grid* grid, ProcessReading& reading);
   ProcessNames NameAll(const Basis& basis, const TickFacts& facts) const;

@@ -18,13 +18,13 @@ using std::chrono::seconds;
 
 constexpr char kUidOfTrainer[] = "0cc175b9-c0f1-46a8-a1c3-99e269772661";
 
-// Two GPUs whose processes the test reads, a kubelet and an API server that say what it wants.
+// Two GPUs with processes, a kubelet and an API server; the test sets all their answers.
 class ProcessRowsTest : public ::testing::Test {
  protected:
   explicit ProcessRowsTest(const ProcessOptions& options = {}) : rows_(options) {
     ProcessFacts told;
-    told.uuids = {FakeDriver::Uuid(1), FakeDriver::Uuid(0)};  // In the order of meeting.
-    feed_.facts().Set(std::make_shared<const ProcessFacts>(told));
+    told.uuids = {FakeDriver::Uuid(1), FakeDriver::Uuid(0)};  // In order of discovery.
+    queue_.facts().Set(std::make_shared<const ProcessFacts>(told));
     auto topology = std::make_shared<Topology>(FakeDriver::Gpus(2));
     topology->epoch = 1;
     facts_.grid =
@@ -39,11 +39,11 @@ class ProcessRowsTest : public ::testing::Test {
     identity->place = {.pod_uid = std::move(uid), .container_id = std::move(container_id)};
     return identity;
   }
-  // A reading a second later, in which GPU 1 (the first that was met) has drawn so much more.
+  // A reading a second later; GPU 1 (device number 0) has used so much more energy.
   void Read(std::vector<std::shared_ptr<const ProcessIdentity>> who, uint64_t drawn_mj = 0) {
     now_ += seconds(1);
     counter_mj_ += drawn_mj;
-    std::unique_ptr<ProcessReading> reading = feed_.Begin();
+    std::unique_ptr<ProcessReading> reading = queue_.Begin();
     reading->at = now_;
     reading->wall = WallTime(seconds(1'700'000'000));
     reading->devices.assign(2, {});
@@ -58,7 +58,7 @@ class ProcessRowsTest : public ::testing::Test {
       reading->devices[0].busy.push_back(
           {.pid = identity->key.pid, .busy_percent_us = 5, .sm_percent = 30});
     }
-    feed_.Add(std::move(reading));
+    queue_.Add(std::move(reading));
   }
   void Own(const std::vector<std::string>& containers) {
     auto owners = std::make_shared<Owners>();
@@ -87,7 +87,7 @@ class ProcessRowsTest : public ::testing::Test {
   }
   void Take() {
     facts_.now = now_;
-    rows_.Take(feed_, facts_);
+    rows_.Take(queue_, facts_);
   }
   std::string Text(Duration age = seconds(0)) const {
     TickFacts facts = facts_;
@@ -109,14 +109,14 @@ class ProcessRowsTest : public ::testing::Test {
   }
   bool Shows(const std::string& part) const { return Text().find(part) != std::string::npos; }
 
-  ProcessFeed feed_;
+  ProcessQueue queue_;
   TickFacts facts_;
   ProcessRows rows_;
   Instant now_{std::chrono::hours(1)};
   uint64_t counter_mj_ = 1'000;
 };
 
-TEST_F(ProcessRowsTest, CallsDevicesByTheirNumbersOfTheTopology) {
+TEST_F(ProcessRowsTest, NamesDevicesByTheirGpuIds) {
   Read({Trainer(11, "c1")});
   Read({Trainer(11, "c1")}, 500);
   Take();
@@ -130,8 +130,8 @@ TEST_F(ProcessRowsTest, CallsDevicesByTheirNumbersOfTheTopology) {
       << Text();
 }
 
-// The API server is not asked: the kubelet gives GPU 1 to one container, and its process is named.
-TEST_F(ProcessRowsTest, NamesProcessesByTheKubeletAloneWhereADeviceHasOneOwner) {
+// No API server: the kubelet has allocated GPU 1 to one container, so its process gets a name.
+TEST_F(ProcessRowsTest, NamesProcessesFromTheKubeletAloneWhereADeviceHasOneOwner) {
   Own({"main"});
   Read({Trainer(11, "c1")});
   Take();
@@ -151,7 +151,7 @@ TEST_F(ProcessRowsTest, NamesProcessesByTheKubeletAloneWhereADeviceHasOneOwner) 
   EXPECT_EQ(rows_.unnamed().count, 0U);
 }
 
-TEST_F(ProcessRowsTest, SaysWhichProcessesOnASharedDeviceHaveNoNames) {
+TEST_F(ProcessRowsTest, CountsProcessesWithoutNamesOnASharedDevice) {
   Own({"main", "side"});
   Read({Trainer(11, "c1"), Trainer(12, "c2")});
   Take();
@@ -178,7 +178,7 @@ TEST_F(ProcessRowsTest, TakesEachReadingOnce) {
   EXPECT_EQ(rows_.generation(), generation);
 }
 
-TEST_F(ProcessRowsTest, CallsPodsAndContainersAsTheApiServerDoes) {
+TEST_F(ProcessRowsTest, NamesPodsAndContainersAsTheApiServerDoes) {
   Read({Trainer(11, "c1"), Trainer(12, "c2")});
   Take();
   const uint64_t before = rows_.generation();
@@ -193,7 +193,7 @@ TEST_F(ProcessRowsTest, CallsPodsAndContainersAsTheApiServerDoes) {
   EXPECT_TRUE(Shows("{container=\"side\",container_id=\"c2\"")) << Text();
 }
 
-TEST_F(ProcessRowsTest, CallsAContainerAsTheKubeletDoesWhereThePodHasOneWithGpus) {
+TEST_F(ProcessRowsTest, NamesAContainerFromTheKubeletWhereThePodHasOneWithGpus) {
   TellPods();
   Own({"main"});
   Read({Trainer(11, "c1")});
@@ -201,7 +201,7 @@ TEST_F(ProcessRowsTest, CallsAContainerAsTheKubeletDoesWhereThePodHasOneWithGpus
   EXPECT_TRUE(Shows("my_gpu_process_active{container=\"main\",container_id=\"c1\"")) << Text();
 }
 
-TEST_F(ProcessRowsTest, GuessesNoContainerAmongTwo) {
+TEST_F(ProcessRowsTest, NamesNoContainerWhereTwoArePossible) {
   TellPods();
   Own({"main", "side"});
   Read({Trainer(11, "c1")});
@@ -209,7 +209,7 @@ TEST_F(ProcessRowsTest, GuessesNoContainerAmongTwo) {
   EXPECT_TRUE(Shows("my_gpu_process_active{container=\"\",container_id=\"c1\"")) << Text();
 }
 
-TEST_F(ProcessRowsTest, APodThatHasGoneIsStillCalledWhatItWas) {
+TEST_F(ProcessRowsTest, AnEndedPodKeepsItsName) {
   TellPods();
   Own({"main"});
   Read({Trainer(11, "c1")});
@@ -227,7 +227,7 @@ TEST_F(ProcessRowsTest, APodThatHasGoneIsStillCalledWhatItWas) {
       << Text();
 }
 
-TEST_F(ProcessRowsTest, APodKeepsWhatItWasChargedWhenItsProcessesEnd) {
+TEST_F(ProcessRowsTest, APodKeepsItsEnergyWhenItsProcessesEnd) {
   TellPods();
   Own({"main"});
   Read({Trainer(11, "c1")});
@@ -247,13 +247,13 @@ TEST_F(ProcessRowsTest, APodKeepsWhatItWasChargedWhenItsProcessesEnd) {
     Read({}, 100);
     Take();
   }
-  EXPECT_FALSE(Shows("my_gpu_process_active{")) << "its row has gone";
+  EXPECT_FALSE(Shows("my_gpu_process_active{")) << "its row has left the page";
   EXPECT_TRUE(Shows("podgpu_pod_gpu_energy_joules_total" + labels + ",method=\"exclusive\"} 0.6\n"))
       << "it ended inside the next second: " << Text();
   EXPECT_TRUE(Shows("podgpu_pod_gpu_idle_seconds_total" + labels + "} 400\n")) << Text();
 }
 
-TEST_F(ProcessRowsTest, ThePodsOwnRowsLeaveWithThoseOfItsProcesses) {
+TEST_F(ProcessRowsTest, RowsOfAPodLeaveWithTheRowsOfItsProcesses) {
   TellPods();
   Own({"main"});
   Read({Trainer(11, "c1")});
@@ -271,10 +271,10 @@ TEST_F(ProcessRowsTest, ThePodsOwnRowsLeaveWithThoseOfItsProcesses) {
   EXPECT_EQ(with_rows, 300) << "the retention";
   EXPECT_TRUE(Shows(",pid=\"\",pod=\"\",pod_uid=\"\",process_name=\"ended\",UUID=\"" +
                     FakeDriver::Uuid(1) + "\",method=\"exclusive\"} 0.5\n"))
-      << "so that the GPU still adds up: " << Text();
+      << "the sum over the GPU must stay right: " << Text();
 }
 
-TEST_F(ProcessRowsTest, SharersOfADeviceHoldItShared) {
+TEST_F(ProcessRowsTest, PodsThatShareADeviceHoldItAsShared) {
   TellPods();
   Own({"main"});
   auto owners = std::make_shared<Owners>(*facts_.owners);
@@ -286,10 +286,10 @@ TEST_F(ProcessRowsTest, SharersOfADeviceHoldItShared) {
   EXPECT_TRUE(Shows("pod=\"train-0\",pod_uid=\"" + std::string(kUidOfTrainer) +
                     "\",container=\"main\",shared=\"true\"} "))
       << Text();
-  EXPECT_FALSE(Shows("train-1")) << "without its uid nobody knows which processes are its";
+  EXPECT_FALSE(Shows("train-1")) << "without its uid its processes are unknown";
 }
 
-// Its processes have the hash of its file in their cgroups, and the API server another uid.
+// Cgroups of a static pod carry the hash of its file; the API server gives the pod another uid.
 TEST_F(ProcessRowsTest, NamesAStaticPodByTheHashOfItsFile) {
   const std::string hash = "a81259cef8e959c624df1d456e5d3297";
   TellPods();
@@ -313,14 +313,14 @@ TEST_F(ProcessRowsTest, NamesAStaticPodByTheHashOfItsFile) {
       << Text();
 }
 
-TEST_F(ProcessRowsTest, SaysNothingOfPodsThatNothingHasNamed) {
+TEST_F(ProcessRowsTest, HasNoPodLabelsWithoutAnySourceOfNames) {
   Own({"main", "side"});
   Read({Trainer(11, "c1")});
   Take();
   EXPECT_FALSE(Shows("podgpu_pod_gpu_energy_joules_total{"));
 }
 
-TEST_F(ProcessRowsTest, WithdrawsNumbersThatAreOld) {
+TEST_F(ProcessRowsTest, WithdrawsNumbersThatAreTooOld) {
   Read({Trainer(11, "c1")});
   Take();
   EXPECT_TRUE(Shows("my_gpu_process_active{"));

@@ -1,8 +1,8 @@
-// The sections of pages that tell of processes: what they use, what they are charged, and of which
-// pods they are.
+// The page sections about processes: what they use, the energy charged to them, and their pods.
 //
-// Each is one view (view/) over the accounts of ProcessRows.  A number is absent while the last
-// reading of processes is too old.  The functions make sections; the tick thread uses these.
+// Each section is one view (view/) over the accounts of ProcessRows.  A number is absent while the
+// last reading of processes is too old.  The functions make sections at the start; the tick thread
+// uses the sections.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace podgpu {
 
-// What those sections refer to; it outlives them.
+// The input of these sections; outlives them.
 struct ProcessPage {
   const ProcessRows& rows;
   const TickFacts& facts;  // Of the tick.
@@ -29,7 +29,7 @@ struct ProcessPage {
   bool is_stale() const { return rows.IsStale(facts.now, stale_after); }
 };
 
-// Appends what `append` appends, each number absent where the numbers are too old.
+// Calls `append`, then makes each number that it appended absent if the numbers are too old.
 template <typename Append>
 void AppendUnlessStale(const ProcessPage& page, const Append& append, std::vector<Value>& slots) {
   const size_t first = slots.size();
@@ -40,22 +40,22 @@ void AppendUnlessStale(const ProcessPage& page, const Append& append, std::vecto
   }
 }
 
-// The page of processes (view/process_view.h), with DCGM's own energy where that is shown.
+// The section of the process view (view/process_view.h).
 Section ProcessSection(const ProcessPage& page);
 
-// A view over the accounts: how many numbers it appends, its lines, its numbers.
+// A view over the accounts: the count of its numbers, its lines, its numbers.
 struct AccountsView {
   uint32_t (*count)(const ProcessAccounts& accounts);
   void (*add)(const ProcessAccounts& accounts, const ProcessNames& names, uint32_t first_slot,
               PlanBuilder& plan);
   void (*append)(const ProcessAccounts& accounts, std::vector<Value>& slots);
-  bool stays_when_stale = false;  // Its numbers say when something was, which stays true.
+  bool stays_when_stale = false;  // Its numbers are times of past events, which stay true.
 };
 
-// The section of such a view.
+// Makes the section of such a view.
 Section AccountsSection(const ProcessPage& page, std::string_view name, const AccountsView& view);
 
-// What containers ask for of GPUs beside what they use: the only section of a page of its own.
+// What containers request of GPUs and what they use; the only section of the page /metric.
 Section VcudaSection(const ProcessPage& page, VcudaRows& vcuda);
 
 }  // namespace podgpu

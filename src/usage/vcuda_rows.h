@@ -1,8 +1,8 @@
-// What the tick knows of requests for GPUs and of their use: the rows of vcuda's page.
+// The rows of the page /metric (vcuda): GPU requests of containers, and what they use.
 //
-// Who has rows is found anew when processes come or go, or when owners, pods or devices change; per
-// tick only numbers do.  What processes use comes from the accounts that the page of processes is
-// made of.  Tick thread only.
+// The set of rows is made again when processes come or go, or when owners, pods or devices change;
+// otherwise a tick changes only the numbers.  Use comes from the same process table as the rows of
+// processes.  Tick thread only.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ namespace podgpu {
 
 class VcudaRows {
  public:
-  // Names of resources that are cards besides NVIDIA's, and of this node.
+  // `more_cards`: names of further resources that count as cards.  `node`: the name of this node.
   VcudaRows(std::vector<std::string> more_cards, std::string node)
       : more_cards_(std::move(more_cards)), node_(std::move(node)) {}
 
-  // Finds out who has rows; `table` has taken what has come.
+  // Finds the containers that have rows.  `table` has taken all readings of this tick.
   void Take(const TickFacts& facts, const ProcessTable& table);
 
   // Changes whenever the set of lines changes.
   uint64_t generation() const { return generation_; }
   uint32_t slot_count() const { return VcudaSlotCount(users_); }
   void AddTo(uint32_t first_slot, PlanBuilder& plan) const;
-  // Appends the numbers of all lines; those of use are not there when `use_is_stale`.
+  // Appends the numbers of all lines; numbers of use are absent when `use_is_stale`.
   void AppendTo(const Grid& grid, const ProcessTable& table, bool use_is_stale,
                 std::vector<Value>& slots);
 

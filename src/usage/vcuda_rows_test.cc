@@ -16,8 +16,8 @@ const std::string kTrainerId(64, 'a');
 const std::string kOtherId(64, 'b');
 constexpr uint64_t kMibInBytes = uint64_t{1} << 20U;
 
-// Two GPUs of 24 and 40 GiB and one that is cut into instances, a kubelet and an API server that
-// say what the test wants.
+// Two GPUs of 24 and 40 GiB and one with MIG instances; the test sets the answers of the kubelet
+// and of the API server.
 class VcudaRowsTest : public ::testing::Test {
  protected:
   VcudaRowsTest() {
@@ -104,7 +104,7 @@ class VcudaRowsTest : public ::testing::Test {
     EXPECT_TRUE(ParseTextStrictly(text).ok()) << ParseTextStrictly(text).status() << text;
     return text;
   }
-  // What stands on the page behind the labels of a container; "none" where it has no such line.
+  // Returns the value on the line with the labels of a container; "none" without such a line.
   std::string Told(const std::string& family, const std::string& label, const std::string& pod,
                    const std::string& container) {
     const std::string page = Page();
@@ -152,7 +152,7 @@ TEST_F(VcudaRowsTest, TheRequestsOfGpuManagerAreHundredthsOfCardsAnd256MiB) {
   EXPECT_EQ(CardsAsked("half"), "0.5");
   EXPECT_EQ(CardsAsked("two"), "2");
   EXPECT_EQ(MemoryAsked("half"), "7680");
-  EXPECT_EQ(MemoryAsked("whole"), "24576") << "nothing asked, a card of 24576 MiB in use";
+  EXPECT_EQ(MemoryAsked("whole"), "24576") << "no memory requested, and a card of 24576 MiB in use";
 }
 
 TEST_F(VcudaRowsTest, TheTotalIsTheSumOverCards) {
@@ -170,7 +170,7 @@ TEST_F(VcudaRowsTest, TheTotalIsTheSumOverCards) {
   EXPECT_EQ(Memory("total"), "157");
 }
 
-TEST_F(VcudaRowsTest, EveryContainerOfAPodThatAsksHasItsRequest) {
+TEST_F(VcudaRowsTest, EveryContainerOfAPodWithARequestHasALine) {
   Pod("p").containers = {{"main", "", {{"nvidia.com/gpu", 1}}},
                          {"side", "", {}},
                          {"first", "", {}, {}, false},
@@ -185,24 +185,24 @@ TEST_F(VcudaRowsTest, EveryContainerOfAPodThatAsksHasItsRequest) {
   EXPECT_EQ(CardsAsked("p", "side"), "0");
   EXPECT_EQ(MemoryAsked("p", "side"), "0");
   EXPECT_EQ(Memory("total", "p", "side"), "none") << "it has no card";
-  EXPECT_EQ(CardsAsked("p", "first"), "none") << "it only initialises";
+  EXPECT_EQ(CardsAsked("p", "first"), "none") << "an init container without a request";
   EXPECT_EQ(CardsAsked("p", "warm"), "1");
   EXPECT_EQ(CardsAsked("ended"), "none");
   EXPECT_EQ(CardsAsked("small"), "none") << "less than a card without memory is no request";
-  EXPECT_EQ(Page().find("plain"), std::string::npos) << "it asks for none";
+  EXPECT_EQ(Page().find("plain"), std::string::npos) << "it requests no GPU";
 }
 
-TEST_F(VcudaRowsTest, CardsAreThoseOfTheSchedulerElseOfTheKubeletAndWhereProcessesRun) {
+TEST_F(VcudaRowsTest, CardsComeFromTheSchedulerElseTheKubeletAndFromProcesses) {
   Pod("p").containers = {
       {"main", "", {{"tencent.com/vcuda-core", 100}}, {"1", FakeDriver::Uuid(0), "9"}}};
   Pod("q").containers = {{"main", kTrainerId, {{"nvidia.com/gpu", 1}}}};
   Own({{1, "q/main"}, {1, "p/main"}});
   TellPods();
   Read({{.pid = 1, .gpu = 0, .container_id = kTrainerId, .memory_mib = 9}});
-  EXPECT_EQ(Memory("gpu0"), "0") << "held, and nobody runs there";
+  EXPECT_EQ(Memory("gpu0"), "0") << "held, and no process runs there";
   EXPECT_EQ(MemoryAsked(), "65536");
   EXPECT_EQ(Memory("gpu1", "q"), "0");
-  EXPECT_EQ(Memory("gpu0", "q"), "9") << "not given, and used";
+  EXPECT_EQ(Memory("gpu0", "q"), "9") << "used without being allocated";
   EXPECT_EQ(MemoryAsked("q"), "40960");
 }
 
@@ -216,22 +216,23 @@ TEST_F(VcudaRowsTest, AnInstanceIsAPartOfItsCard) {
   EXPECT_EQ(Memory("gpu2"), "5");
   EXPECT_EQ(Busy("gpu2"), "none") << "the driver has no samples of it in MIG mode";
   Read({});
-  EXPECT_EQ(Busy("gpu2"), "0") << "nobody is there";
+  EXPECT_EQ(Busy("gpu2"), "0") << "no process runs there";
 }
 
-TEST_F(VcudaRowsTest, WithoutTheApiServerWhoHasADeviceAloneIsToldByItsProcesses) {
+TEST_F(VcudaRowsTest, WithoutTheApiServerProcessesIdentifyTheOnlyHolderOfADevice) {
   Own({{0, "p/main"}, {1, "q/main"}, {1, "r/main"}, {4, "s/main"}});
   Read({{.pid = 1, .gpu = 0, .container_id = kTrainerId, .memory_mib = 5, .sm_percent = 8},
         {.pid = 2, .gpu = 1, .container_id = kOtherId, .memory_mib = 6}});
   EXPECT_EQ(Memory("gpu0"), "5");
   EXPECT_EQ(Busy("total"), "8");
-  EXPECT_EQ(Memory("gpu1", "q"), "none") << "whose it is of the two, nobody can tell";
+  EXPECT_EQ(Memory("gpu1", "q"), "none") << "two containers share the device";
   EXPECT_EQ(Memory("gpu1", "r"), "none");
   EXPECT_EQ(Memory("gpu2", "s"), "0");
-  EXPECT_EQ(Page().find("container_request"), std::string::npos) << "nobody says what they ask";
+  EXPECT_EQ(Page().find("container_request"), std::string::npos)
+      << "requests are unknown without the API server";
   Read({{.pid = 1, .gpu = 0, .container_id = kTrainerId, .memory_mib = 5},
         {.pid = 3, .gpu = 0, .container_id = kOtherId, .memory_mib = 7}});
-  EXPECT_EQ(Memory("gpu0"), "none") << "one of the two is not the holder's";
+  EXPECT_EQ(Memory("gpu0"), "none") << "one of the two does not belong to the holder";
 }
 
 TEST_F(VcudaRowsTest, WithoutTheApiServerAHolderOfTwoDevicesMustBeOneContainerOnBoth) {
@@ -246,24 +247,25 @@ TEST_F(VcudaRowsTest, WithoutTheApiServerAHolderOfTwoDevicesMustBeOneContainerOn
   Read({{.pid = 1, .gpu = 0, .container_id = kTrainerId, .memory_mib = 5},
         {.pid = 2, .gpu = 1, .container_id = kTrainerId, .memory_mib = 6},
         {.pid = 4, .gpu = 1, .container_id = kOtherId, .memory_mib = 7}});
-  EXPECT_EQ(Memory("gpu1"), "6") << "known by the card that it has alone";
+  EXPECT_EQ(Memory("gpu1"), "6") << "identified by the card that it holds alone";
   EXPECT_EQ(Memory("gpu1", "q"), "none");
 }
 
-TEST_F(VcudaRowsTest, WhatIsNotReadIsWithdrawn) {
+TEST_F(VcudaRowsTest, WithdrawsNumbersOfDevicesThatCannotBeRead) {
   Pod("p").containers = {{"main", kTrainerId, {{"nvidia.com/gpu", 1}}}};
   TellPods();
   const Runs runs{.pid = 1, .gpu = 0, .container_id = kTrainerId, .memory_mib = 5};
   Read({runs});
   EXPECT_EQ(Page(true).find("container_gpu"), std::string::npos);
-  EXPECT_NE(Page(true).find("container_request"), std::string::npos) << "as true as before";
+  EXPECT_NE(Page(true).find("container_request"), std::string::npos)
+      << "requests do not depend on readings";
   Read({runs}, false);
   EXPECT_EQ(Memory("gpu0"), "none") << "the list could not be read";
   Read({});
-  EXPECT_EQ(Memory("gpu0"), "0") << "it has ended";
+  EXPECT_EQ(Memory("gpu0"), "0") << "the process has ended";
 }
 
-TEST_F(VcudaRowsTest, LinesAreMadeAnewOnlyWhenTheyAreOthersAndNumbersTakeNoMemory) {
+TEST_F(VcudaRowsTest, MakesNewLinesOnlyWhenTheyChangeAndNumbersAllocateNothing) {
   Pod("p").containers = {{"main", kTrainerId, {{"nvidia.com/gpu", 1}}}};
   TellPods();
   const Runs runs{.pid = 1, .gpu = 0, .container_id = kTrainerId, .memory_mib = 5};
@@ -271,7 +273,7 @@ TEST_F(VcudaRowsTest, LinesAreMadeAnewOnlyWhenTheyAreOthersAndNumbersTakeNoMemor
   Page();
   const uint64_t generation = rows_.generation();
   Read({runs});
-  TellPods();  // The same again.
+  TellPods();  // The same pods again.
   Page();
   EXPECT_EQ(rows_.generation(), generation);
   std::vector<Value> slots;

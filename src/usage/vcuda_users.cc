@@ -15,15 +15,15 @@ struct ContainerName {
   auto operator<=>(const ContainerName&) const = default;
 };
 
-// A container while it is being found.
+// A container with the facts found so far.
 struct Found {
-  std::optional<GpuRequest> request;  // Nothing where the API server does not say.
+  std::optional<GpuRequest> request;  // Nothing without the API server.
   std::string container_id;
   bool is_told = false;
   std::set<EntityId> held, used;
 };
 
-// Less than a card of gpu-manager goes with an amount of memory; without one it is no request.
+// gpu-manager ignores a request for less than a card that has no amount of memory.
 bool AsksForGpus(const ApiObject& pod, std::span<const std::string> more_cards) {
   uint64_t core = 0;
   uint64_t memory = 0;
@@ -56,7 +56,7 @@ class CardUserFinder {
     }
   }
 
-  // Who asks, by the API server.
+  // Adds the containers with requests, from the API server.
   void AddPods() {
     for (const auto& [key, pod] : *facts_.pods) {
       if (pod.has_ended || !(AsksForGpus(pod, facts_.more_cards) || holders_.contains(key))) {
@@ -72,7 +72,7 @@ class CardUserFinder {
     }
   }
 
-  // Who holds something, by the kubelet.
+  // Adds the containers that hold devices, from the kubelet.
   void AddHolders() {
     for (uint16_t i = 0; facts_.owners != nullptr && i < EntityCount(); ++i) {
       for (const Owner& owner : facts_.owners->by_entity[i]) {
@@ -87,7 +87,7 @@ class CardUserFinder {
     }
   }
 
-  // The kubelet's word counts where no scheduler has put its own beside it.
+  // Uses the kubelet's allocation where no scheduler has written its own into the pod.
   void TakeHeld() {
     for (auto& [name, found] : found_) {
       const auto held = held_.find(name);
@@ -97,7 +97,7 @@ class CardUserFinder {
     }
   }
 
-  // Who a container of the runtime is, where the API server does not tell.
+  // Without the API server: finds the container id of each container that holds a device alone.
   void TellByDevices() {
     for (uint16_t i = 0; facts_.owners != nullptr && i < EntityCount(); ++i) {
       const Owner* sole = SoleOwner(facts_.owners->by_entity[i]);
@@ -122,7 +122,7 @@ class CardUserFinder {
     ForgetWhoSharesADevice();
   }
 
-  // Where processes run.
+  // Adds the devices on which the processes of each container run.
   void AddUsed() {
     std::map<std::string_view, Found*> by_id;
     for (auto& [name, found] : found_) {
@@ -174,7 +174,8 @@ class CardUserFinder {
     }
   }
 
-  // Processes of a container that has another device with others cannot be told from theirs.
+  // A container that also shares a device stays known only if a device of its own gave its id:
+  // otherwise its processes on the shared device cannot be told from those of others.
   void ForgetWhoSharesADevice() {
     for (uint16_t i = 0; facts_.owners != nullptr && i < EntityCount(); ++i) {
       const std::vector<Owner>& owners = facts_.owners->by_entity[i];
@@ -232,7 +233,7 @@ class CardUserFinder {
   std::map<ContainerName, Found> found_;
   std::map<ContainerName, std::set<EntityId>> held_;
   std::set<std::string> holders_;  // "namespace/pod"
-  std::set<const Found*> mixed_;   // Those on whose devices others run, too.
+  std::set<const Found*> mixed_;   // Containers with processes of other containers on their device.
 };
 
 }  // namespace

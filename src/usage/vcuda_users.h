@@ -1,10 +1,11 @@
-// Which containers the page of requests and use is about, which cards are theirs, and how their
-// processes are known.
+// Finds the containers on the page of requests and use, their cards, and the container ids that
+// their processes carry.
 //
-// The API server names pods, what they ask for and the ids of their containers.  Without it there
-// are those that the kubelet has given devices to: a container that has a device for itself is
-// known by the one container whose processes run there; of those that share one, nobody can tell
-// whose process is whose.  Pure; the tick thread calls it, when one of the facts has changed.
+// The API server lists pods with their requests and container ids.  Without it the page has the
+// containers to which the kubelet has allocated devices.  If such a container holds a device alone,
+// the only container id among the processes there is its id.  Containers that share all their
+// devices stay without an id, since their processes cannot be told apart.  Pure; called on the tick
+// thread when one of the facts has changed.
 #pragma once
 
 #include <span>
@@ -23,11 +24,11 @@ namespace podgpu {
 // All borrowed for the call.
 struct CardFacts {
   const Topology& topology;
-  const ProcessFacts& processes;  // Which number is which device.
+  const ProcessFacts& processes;  // UUIDs of device numbers.
   const ProcessTable& table;
-  const ApiObjects* pods = nullptr;  // Of this node; null while the API server has said nothing.
-  const Owners* owners = nullptr;    // By the kubelet; null while unknown.
-  std::span<const std::string> more_cards = {};  // Names of resources.
+  const ApiObjects* pods = nullptr;  // Of this node; null until the API server has listed pods.
+  const Owners* owners = nullptr;    // From the kubelet; null while unknown.
+  std::span<const std::string> more_cards = {};  // Names of further resources that are cards.
 };
 
 // Sorted by namespace, pod and container.

@@ -88,7 +88,7 @@ class EmbeddedEngine : public FailureFixture {
 TEST_F(EmbeddedEngine, IsStoppedInOrderWhenTheProgramEnds) {
   exporter_->process().Signal(SIGTERM);
   EXPECT_EQ(exporter_->process().Wait(), 0);
-  EXPECT_EQ(exporter_->process().output().find("does not return"), std::string::npos)
+  EXPECT_EQ(exporter_->process().output().find("did not end in time"), std::string::npos)
       << exporter_->process().output();
 }
 

@@ -72,7 +72,7 @@ class KubeletPodsNode : public FailureFixture {
       EXPECT_TRUE(exporter_->Await(path, "--kubelet-pods-url and the right to get nodes/pods"))
           << exporter_->Get(path);
     }
-    EXPECT_NE(AwaitLog({"the kubelet's list of pods has changed its state", why}), "");
+    EXPECT_NE(AwaitLog({"kubelet pod list state changed", why}), "");
     EXPECT_NE(AwaitLog({"processes of pods have no names", why}), "");
     EXPECT_TRUE(AwaitPage([](const MetricPage& page) {
       return page.Value("podgpu_config_warnings") == 1 &&
@@ -112,7 +112,7 @@ TEST_F(KubeletPodsNode, ARefusedTokenIsReportedEverywhere) {
   node_.Command({"heal"});
   EXPECT_TRUE(AwaitNames()) << What();
   EXPECT_TRUE(exporter_->AwaitWithout("/", kNoNames)) << What();
-  EXPECT_NE(AwaitLog({"the kubelet's list of pods has changed its state", "state=ok"}), "");
+  EXPECT_NE(AwaitLog({"kubelet pod list state changed", "state=ok"}), "");
 }
 
 TEST_F(KubeletPodsNode, ARefusingPortIsReportedAndFoundAgain) {

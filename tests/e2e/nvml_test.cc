@@ -43,7 +43,7 @@ TEST_F(NvmlAlone, ReleasesTheDevicesAndTakesThemBack) {
             "{\"state\":\"released\",\"for_seconds\":3600}\n");
   EXPECT_TRUE(exporter_->Await("/metrics", "\npodgpu_source_state{state=\"waiting\"} 1"));
   EXPECT_TRUE(AwaitDeviceSeries({})) << "stale values are removed";
-  EXPECT_NE(exporter_->Get("/").find("the devices are let go of"), std::string::npos);
+  EXPECT_NE(exporter_->Get("/").find("the devices are released"), std::string::npos);
   Post("/api/v1/devices?state=held");
   EXPECT_TRUE(AwaitDeviceSeries(before));
 }

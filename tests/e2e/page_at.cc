@@ -149,17 +149,17 @@ std::shared_ptr<const PodFacts> AskKubelet(const std::string& directory, const C
 
 // Reads the processes of the devices twice, since use needs a busy time.
 void ReadProcesses(const SourceOptions& source, LibraryLoader& loader, const Clock& clock,
-                   sim::RunWriter& writer, ProcessFeed& feed) {
+                   sim::RunWriter& writer, ProcessQueue& queue) {
   const SystemFiles files;
   const std::unique_ptr<NvmlProcesses> processes =
       ValueOrDie(OpenProcesses(source, loader, files, clock));
   for (int i = 0; i < 2; ++i) {
     PODGPU_CHECK(writer.Tick(1'000'000).ok());
-    std::unique_ptr<ProcessReading> reading = feed.Begin();
+    std::unique_ptr<ProcessReading> reading = queue.Begin();
     PODGPU_CHECK(processes->Read(*reading).ok());
-    feed.Add(std::move(reading));
+    queue.Add(std::move(reading));
   }
-  feed.facts().Set(std::make_shared<const ProcessFacts>(
+  queue.facts().Set(std::make_shared<const ProcessFacts>(
       ProcessFacts{.state = PartState::kOk, .detail = {}, .uuids = processes->uuids()}));
 }
 
@@ -231,7 +231,7 @@ int Main(const std::string& directory, const std::string& library, const std::st
   if (wants_pods) {
     api_pods.Set(ListPods(options));
   }
-  ProcessFeed processes;
+  ProcessQueue processes;
   if (options.processes.enabled) {
     ReadProcesses(source_options, loader, clock, writer, processes);
   }

@@ -124,7 +124,7 @@ void ProcessNode::StartExporter(ProcessOptions options) {
                             *guard_,
                             written_off_,
                             clients_,
-                            {.api_pods = &api_pods_, .processes = &refresher_->feed()}},
+                            {.api_pods = &api_pods_, .processes = &refresher_->queue()}},
                 *clock_, wakeup_);
 }
 

@@ -59,7 +59,7 @@ class ProcessNode {
   sim::TimeUs now() const { return run_->Now(); }
   // Civil time, in microseconds since 1970.
   int64_t stamp_us() const { return run_->StampUs(now()); }
-  const ProcessFacts& facts() { return *refresher_->feed().facts().Get(); }
+  const ProcessFacts& facts() { return *refresher_->queue().facts().Get(); }
   std::shared_ptr<const Snapshot> page() const { return tick_->snapshots().Get(); }
 
  private:

@@ -1,7 +1,7 @@
 // A Tick whose facts a test publishes itself: a reading of two GPUs, the kubelet's answer, the
 // state of the source.
 //
-// Shared by the tests of the tick, which stand in several files.  The clock is the test's own, and
+// Shared by the tests of the tick, which are in several files.  The test controls the clock, and
 // everything runs on the test's thread.  For tests only.
 #pragma once
 

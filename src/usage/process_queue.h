@@ -1,9 +1,10 @@
-// Readings of processes on their way from their refresher to the tick: each once and in order.
+// The queue of process readings from the process refresher to the tick: each reading once and in
+// order.
 //
-// Unlike everything else that threads share, a reading is not replaced by a newer one, since exits
-// and busy time are news.  Readings are handed to and fro, so that their memory is used again;
-// while the tick has not taken those that wait, no more are made, and the next one tells of a
-// longer time. The locks are held for moves of pointers only.
+// Other threads replace an old fact by a newer one; a process reading must not be lost, since it
+// reports exits and busy time.  Used readings come back, and their memory is used again.  When the
+// queue is full, the refresher makes no reading, and the next one covers a longer time.  The locks
+// are held only while pointers move.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +20,13 @@
 
 namespace podgpu {
 
-class ProcessFeed {
+class ProcessQueue {
  public:
   static constexpr size_t kMostWaiting = 64;
 
-  ProcessFeed() { facts_.Set(std::make_shared<const ProcessFacts>()); }
+  ProcessQueue() { facts_.Set(std::make_shared<const ProcessFacts>()); }
 
-  // A reading to be filled; null when so many wait that none may be added.
+  // Returns a reading to fill; null when the queue is full.
   std::unique_ptr<ProcessReading> Begin() {
     MutexLock lock(mutex_);
     if (waiting_.size() >= kMostWaiting) {
@@ -43,7 +44,7 @@ class ProcessFeed {
     waiting_.push_back(std::move(reading));
   }
 
-  // Moves what waits to `readings`, which is empty; they are given back when they have been used.
+  // Moves the waiting readings to `readings`, which is empty.  Call GiveBack after use.
   void Take(std::vector<std::unique_ptr<ProcessReading>>& readings) {
     MutexLock lock(mutex_);
     waiting_.swap(readings);
@@ -56,7 +57,8 @@ class ProcessFeed {
     readings.clear();
   }
 
-  // Says of a reading what its device numbers mean before it is added.
+  // The refresher publishes the UUIDs of device numbers here before it adds a reading that uses
+  // them.
   Published<ProcessFacts>& facts() { return facts_; }
 
  private:
