@@ -92,7 +92,7 @@ TEST_F(UpstreamProgram, HasNoProfilerOfGo) {
   for (const char* path : {"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline"}) {
     EXPECT_EQ(exporter_->Fetch(path).status, 404) << path;
   }
-  EXPECT_TRUE(exporter_->Await("/", "--enable-pprof serves nothing"));
+  EXPECT_TRUE(exporter_->Await("/", "--enable-pprof has no effect"));
   exporter_.reset();
   StartWith(kTemperature);
   EXPECT_EQ(exporter_->Fetch("/debug/pprof/").status, 404);
