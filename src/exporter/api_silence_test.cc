@@ -96,7 +96,7 @@ TEST_F(ApiSilence, EndsTheWatchIsReportedEverywhereAndEndsWithANewWatch) {
   Await("/metrics", kPodsUp, milliseconds(100));
   Await("/metrics", "podgpu_api_server_objects{collection=\"pods\"} 2\n", milliseconds(100));
   const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_NE(log.find("state=degraded detail=\"the watch of pods is dead"), std::string::npos)
+  EXPECT_NE(log.find("state=degraded detail=\"the watch of pods is silent"), std::string::npos)
       << log;
   EXPECT_NE(log.find("state=ok"), std::string::npos) << log;
 }
