@@ -162,8 +162,7 @@ class CaseRun {
     }
     const bool names_cause = Holds(words, "DCGM ") || Holds(words, "NVML ") ||
                              Holds(words, "has not returned") || Holds(words, "says nothing") ||
-                             Holds(words, "a call that hung has returned") ||
-                             Holds(words, case_.symbol);
+                             Holds(words, "a hung call has returned") || Holds(words, case_.symbol);
     if (case_.column.kind == FaultKind::kCode && !Holds(words, case_.column.name)) {
       Complain("the status page does not name the code");
     } else if (!IsNonsense() && !names_cause) {
