@@ -49,7 +49,7 @@ StatusOr<ApiNodesOption> ParseSelected(std::string_view text, ApiCollection coll
   if (slash == std::string_view::npos || slash >= named.size() ||
       !IsObjectName(named.substr(0, slash)) || (has_port && !IsPort(port))) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("must be %s or %s:PORT, PORT is a name or a number", form, form));
+        absl::StrFormat("must be %s or %s:PORT; PORT is a name or a number", form, form));
   }
   option.name_space = named.substr(0, slash);
   option.selected = named.substr(slash + 1);

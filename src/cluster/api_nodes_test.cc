@@ -65,8 +65,8 @@ TEST(ApiNodesOption, RefusesIncompleteNames) {
   EXPECT_FALSE(ParsePodsOption("gpu/").ok());
   EXPECT_FALSE(ParsePodsOption("gpu/app=\n").ok());
   EXPECT_EQ(ParseEndpointsOption("podgpu").status().message(),
-            "must be endpoints:NAMESPACE/SERVICE or endpoints:NAMESPACE/SERVICE:PORT, the port by "
-            "its name or number");
+            "must be endpoints:NAMESPACE/SERVICE or endpoints:NAMESPACE/SERVICE:PORT; PORT is a "
+            "name or a number");
 }
 
 TEST(NodesIn, AreTheReadyEndpointsOfAService) {

@@ -316,10 +316,9 @@ TEST_F(ClusterTest, RefusesToStartOnAFileWithAMistake) {
             files_.path("nodes") +
                 ":2: \"b:x\" has no port from 1 to 65535. Write HOST, HOST:PORT or [IPV6]:PORT");
   options.nodes.path = "/nowhere/nodes";
-  EXPECT_EQ(
-      Cluster::Start(options, {clock_, system_files_, ResolveBySystem}).status().message(),
-      "--nodes: /nowhere/nodes: No such file or directory. Write one address a line there, or "
-      "mount the file");
+  EXPECT_EQ(Cluster::Start(options, {clock_, system_files_, ResolveBySystem}).status().message(),
+            "--nodes: /nowhere/nodes: No such file or directory. Mount the file, with one address "
+            "a line");
 }
 
 TEST_F(ClusterTest, StartsAndStopsManyTimes) {

@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
                    facts.excluded_gpus.set(1);
                  },
                  true, "ready: 0 of 2 GPUs served, 2 not selected", PartState::kOk},
-        NodeCase{"a call that hung has returned",
+        NodeCase{"a hung call has returned",
                  [](TickFacts& facts, Topology&) { facts.awaits_reading = true; }, true,
                  "ready: 2 GPUs have fresh samples", PartState::kUnresponsive},
         NodeCase{"the newest reading is old",

@@ -140,7 +140,7 @@ TEST_F(WebTest, UsesARotatedCertificateWithoutARestart) {
     page = Curl(https() + "/metrics", Trusting());
     ASSERT_TRUE(page.is(200)) << page.text;
   }
-  EXPECT_TRUE(Curl(https() + "/", Trusting()).Has("the web configuration has changed and cannot"));
+  EXPECT_TRUE(Curl(https() + "/", Trusting()).Has("the changed web configuration cannot"));
 }
 
 TEST_F(WebTest, RequiresAPasswordOnEveryPath) {
