@@ -40,6 +40,6 @@ struct PodUids {
 
 // Returns the holders of the GPU with this UUID.  `facts.grid` is not null.
 DeviceHolders HoldersOf(const std::string& uuid, const TickFacts& facts, const PodUids& uids,
-                        PodBook& book);
+                        PodNumbers& book);
 
 }  // namespace podgpu
