@@ -37,6 +37,9 @@ void CheckLinks(const Tree& tree, const std::function<bool(const std::string&)>&
 void CheckReferences(const Tree& tree, const std::function<bool(const std::string&)>& exists,
                      Complaints& complaints);
 
+// Words in comments, literals, test names, documents and scripts that readers stumble over.
+void CheckWords(const Tree& tree, Complaints& complaints);
+
 // A function as the budgets see it.
 struct Function {
   int first_line = 0;  // Of its opening brace.

@@ -29,6 +29,7 @@ int Run(const std::filesystem::path& root) {
   };
   CheckLinks(tree, exists, complaints);
   CheckReferences(tree, exists, complaints);
+  CheckWords(tree, complaints);
   for (const Complaint& complaint : complaints) {
     std::printf("%s\n", Format(complaint).c_str());
   }
