@@ -35,7 +35,7 @@ class EngineSupervisor {
   // Starts the first engine.
   Status Start();
 
-  // Notices the end of the engine, and starts another one when due.
+  // Notices the end of the engine, and starts a new one when due.
   void Poll();
 
   // Stops, continues, kills or starts the engine as the faults require.

@@ -134,7 +134,7 @@ TEST_F(FleetJsonTest, HasOnlyTheGpusOfTheRequestedNamespace) {
   EXPECT_EQ(fleet.at("namespaces"), boost::json::parse(R"(["infer"])"));
   EXPECT_EQ(fleet.at("nodes").at("node"), boost::json::parse(R"(["node-2"])"));
   EXPECT_EQ(fleet.at("devices").at("gpu"), boost::json::parse("[4]"));
-  const boost::json::value none = boost::json::parse(FleetJson(*Facts(), "nobody"));
+  const boost::json::value none = boost::json::parse(FleetJson(*Facts(), "unknown"));
   EXPECT_EQ(none.at("nodes").at("node"), boost::json::array());
 }
 

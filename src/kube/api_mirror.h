@@ -8,7 +8,7 @@
 // needed to find nodes is kept. A ConfigMap is requested by its name, because that is the only
 // right in dcgm-exporter's chart; if it may not be watched, each call of Follow reads it again.
 // There is no other polling. Memory is limited by the size of an event and the number of objects.
-// One thread, which blocks in Follow; the caller decides when to retry (exporter/api_refresher.h).
+// One thread, which blocks in Follow; the caller decides when to retry (refresh/api_refresher.h).
 #pragma once
 
 #include <chrono>

@@ -40,7 +40,7 @@ TEST(GpuRequest, IsReadFromTheResourcesOfEachPlugin) {
       {"two cards", {{core, 200}, {memory, 30}}, {}, 2, 7'680, {}},
       {"a card, all of its memory", {{core, 100}}, {{kCard1}, {kCard0}}, 1, {}, {kCard1}},
       {"where it runs", {{core, 100}}, {{}, {kCard0}}, 1, {}, {kCard0}},
-      {"nobody knows where", {{core, 100}}, {}, 1, {}, {}},
+      {"the devices are unknown", {{core, 100}}, {}, 1, {}, {}},
       {"cards", {{gpu, 2}}, {{kCard0, kCard1}, {}}, 2, {}, {kCard0, kCard1}},
       {"cards, without the kubelet", {{gpu, 2}}, {}, 2, {}, {}},
       {"two replicas of one card", {{gpu, 2}}, {{kCard0}, {}}, 1, {}, {kCard0}},

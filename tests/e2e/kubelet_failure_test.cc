@@ -65,12 +65,12 @@ TEST_F(KubeletFailure, AMissingSocketIsReported) {
 }
 
 TEST_F(KubeletFailure, ARefusingSocketIsReported) {
-  Fail({"kubelet_down", "how=refuses"}, "kubelet.sock refuses connections: nobody listens");
+  Fail({"kubelet_down", "how=refuses"}, "kubelet.sock refuses connections: no process listens");
   Heal();
 }
 
 TEST_F(KubeletFailure, ARestartedKubeletIsFoundOnItsNewSocket) {
-  Fail({"kubelet_restart", "for=3s"}, "kubelet.sock refuses connections: nobody listens");
+  Fail({"kubelet_restart", "for=3s"}, "kubelet.sock refuses connections: no process listens");
   ExpectWell();
 }
 
