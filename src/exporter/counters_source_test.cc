@@ -143,7 +143,7 @@ TEST_F(CountersSourceTest, RefusesAConfigMapWithoutAListAtTheStart) {
 
 TEST_F(CountersSourceTest, UsesTheFileUntilItCanReadTheConfigMap) {
   EXPECT_EQ(Names(Load()), options_.path + ": DCGM_FI_DEV_POWER_USAGE");
-  EXPECT_NE(source_->warning().find("ConfigMap gpu/metrics is not read"), std::string::npos);
+  EXPECT_NE(source_->warning().find("cannot read ConfigMap gpu/metrics"), std::string::npos);
   EXPECT_NE(source_->warning().find("404"), std::string::npos) << source_->warning();
   std::ofstream(options_.path) << "DCGM_FI_DEV_SM_CLOCK, gauge, c\n";
   EXPECT_EQ(Names(Next()), options_.path + ": DCGM_FI_DEV_SM_CLOCK")

@@ -246,7 +246,7 @@ TEST_F(ReaderTest, ScansForPartsOnlyWhenOneOfTheirFieldsIsRead) {
   EXPECT_EQ(status().state, PartState::kDegraded);
   EXPECT_EQ(status().detail,
             "fake driver: 2 GPUs, 0 MIG instances, 1 switches, 2 links, read every 1 s; absent or "
-            "as last seen are NVLinks and switches: the engine does not tell");
+            "from the last scan: NVLinks and switches: the engine does not tell");
 }
 
 TEST_F(ReaderTest, ReadsCpusWhileThereIsNoGpuAndSaysSo) {

@@ -85,7 +85,7 @@ class Node {
   }
 
   Tick& tick() { return *tick_; }
-  // Publishes the same devices as a new epoch, so that the next tick makes a new plan.
+  // Publishes the same devices as a new epoch; the next tick then makes a new plan.
   void NewEpoch() {
     auto topology = std::make_shared<Topology>(grids_.Get()->topology());
     ++topology->epoch;

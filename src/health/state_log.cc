@@ -165,7 +165,7 @@ bool StateLog::NoteDriver(const ConditionBasis& basis, const Condition& conditio
   if (!driver_budget_.Take(now)) {
     return false;
   }
-  Log(LevelOf(driver.state == PartState::kOk), "the device source has changed its state",
+  Log(LevelOf(driver.state == PartState::kOk), "device source state changed",
       {{"state", std::string(PartStateName(driver.state))},
        {"detail", driver.detail},
        {"ready", YesOrNo(condition.ready)},
@@ -201,7 +201,7 @@ bool StateLog::NoteGpu(const TickFacts& facts, const ConditionBasis& basis, size
   if (!announced.budget.Take(facts.now)) {
     return false;
   }
-  Log(LevelOf(state == DeviceState::kOk), "a GPU has changed its state",
+  Log(LevelOf(state == DeviceState::kOk), "GPU state changed",
       {{"state", std::string(DeviceStateName(state))},
        {"gpu", std::to_string(gpu.gpu_id)},
        {"uuid", gpu.uuid},

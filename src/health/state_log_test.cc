@@ -76,7 +76,7 @@ TEST_F(StateLogTest, ANodeThatBecomesReadyIsOneLine) {
   const std::string lines = Lines(100);
   EXPECT_EQ(Count(lines), 1) << lines;
   EXPECT_TRUE(HasPart(lines,
-                      "level=INFO msg=\"the device source has changed its state\" state=ok "
+                      "level=INFO msg=\"device source state changed\" state=ok "
                       "detail=\"fake driver: 2 GPUs\" ready=yes "
                       "verdict=\"ready: 2 GPUs have fresh samples\""))
       << lines;
@@ -92,16 +92,16 @@ TEST_F(StateLogTest, AnUnresponsiveGpuIsOneLineWithPodCauseAndRemedy) {
   const std::string lines = Lines(3'600);
   EXPECT_EQ(Count(lines), 1) << lines;
   EXPECT_TRUE(HasPart(
-      lines, "level=WARN msg=\"a GPU has changed its state\" state=unresponsive gpu=1 uuid=" +
-                 FakeDriver::Uuid(1) +
-                 " pod=ml/train-0 cause=\"its samples are older than 5.0 s\" remedy=\"run "
-                 "nvidia-smi on the node"))
+      lines,
+      "level=WARN msg=\"GPU state changed\" state=unresponsive gpu=1 uuid=" + FakeDriver::Uuid(1) +
+          " pod=ml/train-0 cause=\"its samples are older than 5.0 s\" remedy=\"run "
+          "nvidia-smi on the node"))
       << lines;
   EXPECT_TRUE(HasPart(lines, " ready=no\n")) << lines;
   facts_.freshness.unresponsive.reset();
   const std::string after = Lines(10);
   EXPECT_EQ(Count(after), 1) << after;
-  EXPECT_TRUE(HasPart(after, "level=INFO msg=\"a GPU has changed its state\" state=ok gpu=1"));
+  EXPECT_TRUE(HasPart(after, "level=INFO msg=\"GPU state changed\" state=ok gpu=1"));
   EXPECT_TRUE(HasPart(after, " ready=yes\n")) << after;
 }
 
@@ -188,7 +188,7 @@ TEST_F(StateLogTest, AFaultOfAllGpusIsOneLine) {
   const std::string lines = Lines(600);
   EXPECT_EQ(Count(lines), 1) << lines;
   EXPECT_TRUE(HasPart(lines,
-                      "the device source has changed its state\" state=unresponsive "
+                      "device source state changed\" state=unresponsive "
                       "detail=\"fake driver: 2 GPUs; no GPU gives a fresh value, since"))
       << lines;
   SetSource(PartState::kUnresponsive, "the engine is begun again. Next look in 1 s");

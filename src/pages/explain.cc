@@ -391,7 +391,7 @@ class Explainer {
 Explanation Explain(const ExplainFacts& facts, const ExplainQuery& query) {
   if (facts.page == nullptr || facts.page->parts().grid == nullptr) {
     const std::string verdict = facts.condition == nullptr
-                                    ? std::string("the first page is not ready yet")
+                                    ? std::string("the first page is not made yet")
                                     : facts.condition->verdict;
     return {{}, {absl::StrFormat("no device is known: %s", verdict)}};
   }

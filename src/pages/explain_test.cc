@@ -128,7 +128,7 @@ TEST_F(ExplainTest, DeviceIsUnresponsive) {
   read_ago_ = seconds(91);
   EXPECT_EQ(Step("device"),
             (ExplainedStep{"device", "unresponsive", "no values have been read for 91.0 s"}));
-  EXPECT_TRUE(Remedy().starts_with("nvidia-smi on the node"));
+  EXPECT_TRUE(Remedy().starts_with("run nvidia-smi on the node"));
 }
 
 TEST_F(ExplainTest, KubeletHasNotAnswered) {

@@ -43,7 +43,8 @@ class NotingClock final : public Clock {
     return !stop.stop_requested();
   }
 
-  mutable std::mutex mutex_;  // Guards all below: the refresher waits while the test looks.
+  mutable std::mutex
+      mutex_;  // Guards all members below; the test reads them while the refresher waits.
   Instant now_{};
   std::vector<Duration> waits_;
 };

@@ -46,7 +46,8 @@ class SharedDirectory final : public Files {
   }
 
  private:
-  mutable std::mutex mutex_;  // Guards all below: the refresher reads while the test writes.
+  mutable std::mutex
+      mutex_;  // Guards all members below; the refresher reads while the test writes.
   bool exists_ = true;
   std::map<std::string, StatusOr<std::string>, std::less<>> files_;
 };

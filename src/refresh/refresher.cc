@@ -40,9 +40,9 @@ KubeletRefresher::KubeletRefresher(PodResources& kubelet, RefresherOptions optio
       clock_(clock),
       completeness_(options.in_pod),
       memory_return_(kHugeAnswer, kLooksUntilReturned),
-      publisher_({.message = "the kubelet's pod list has changed its state",
-                  .is_expected = !options.expected},
-                 AtFirst(), tick) {}
+      publisher_(
+          {.message = "kubelet pod-resources state changed", .is_expected = !options.expected},
+          AtFirst(), tick) {}
 
 void KubeletRefresher::Run(const std::stop_token& stop) {
   do {

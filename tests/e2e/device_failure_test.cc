@@ -98,19 +98,18 @@ TEST_F(DeviceFailure, AGpuWithStaleSamplesIsUnresponsiveAndOthersContinue) {
   EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu("0"), kStateOk}), 1);
   EXPECT_TRUE(page.Has("podgpu_gpu_info", {Gpu("1")})) << "its identity stays on the page";
   ExpectReadiness(false, "not ready: GPU 1 without a fresh value, since its samples are older");
-  EXPECT_NE(
-      AwaitLog({"level=WARN", "a GPU has changed its state\" state=unresponsive gpu=1 uuid=GPU-",
-                " pod=research/train-1 ", "cause=\"its samples are older than 4.0 s\"",
-                "remedy=\"run nvidia-smi on the node"}),
-      "");
+  EXPECT_NE(AwaitLog({"level=WARN", "GPU state changed\" state=unresponsive gpu=1 uuid=GPU-",
+                      " pod=research/train-1 ", "cause=\"its samples are older than 4.0 s\"",
+                      "remedy=\"run nvidia-smi on the node"}),
+            "");
   node_.Command({"heal"});
   ASSERT_TRUE(AwaitDeviceSeries(before));
   EXPECT_TRUE(AwaitPage([&](const MetricPage& after) {
     return after.Value("podgpu_gpu_state", {Gpu("1"), kStateOk}) == 1;
   }));
   ExpectReadiness(true, "ready: 3 GPUs have fresh samples");
-  EXPECT_NE(AwaitLog({"a GPU has changed its state\" state=ok gpu=1"}), "");
-  EXPECT_EQ(CountLog("a GPU has changed its state"), 2) << exporter_->process().output();
+  EXPECT_NE(AwaitLog({"GPU state changed\" state=ok gpu=1"}), "");
+  EXPECT_EQ(CountLog("GPU state changed"), 2) << exporter_->process().output();
 }
 
 TEST_F(DeviceFailure, AGpuWithoutAnyValueEndsReadinessAndOthersContinue) {
@@ -125,8 +124,8 @@ TEST_F(DeviceFailure, AGpuWithoutAnyValueEndsReadinessAndOthersContinue) {
             "");
   node_.Command({"heal"});
   ExpectReadiness(true, "ready: 3 GPUs have fresh samples");
-  EXPECT_NE(AwaitLog({"a GPU has changed its state\" state=ok gpu=1"}), "");
-  EXPECT_EQ(CountLog("a GPU has changed its state"), 2) << exporter_->process().output();
+  EXPECT_NE(AwaitLog({"GPU state changed\" state=ok gpu=1"}), "");
+  EXPECT_EQ(CountLog("GPU state changed"), 2) << exporter_->process().output();
 }
 
 // As dcgmPauseTelemetryForDiag does: samples stop with status 0, and a new watch gets none.
@@ -136,7 +135,7 @@ TEST_F(DeviceFailure, PausedTelemetryEndsReadinessThoughTheEngineAnswers) {
   node_.Command({"fault", "watch_stale"});
   ExpectReadiness(false, "not ready: no GPU gives a fresh value, since its samples are older");
   EXPECT_EQ(Page().Value("podgpu_source_state", {kStateUnresponsive}), 1);
-  EXPECT_NE(AwaitLog({"level=WARN", "the device source has changed its state\" state=unresponsive",
+  EXPECT_NE(AwaitLog({"level=WARN", "device source state changed\" state=unresponsive",
                       "remedy=\"run nvidia-smi on the node"}),
             "");
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
@@ -147,11 +146,11 @@ TEST_F(DeviceFailure, PausedTelemetryEndsReadinessThoughTheEngineAnswers) {
   node_.Command({"heal"});
   ASSERT_TRUE(AwaitDeviceSeries(before));
   ExpectReadiness(true, "ready: 3 GPUs have fresh samples");
-  EXPECT_NE(AwaitLog({"the device source has changed its state\" state=ok", "ready=yes"}), "");
-  EXPECT_EQ(CountLog("the device source has changed its state\" state=unresponsive"), 1)
+  EXPECT_NE(AwaitLog({"device source state changed\" state=ok", "ready=yes"}), "");
+  EXPECT_EQ(CountLog("device source state changed\" state=unresponsive"), 1)
       << exporter_->process().output();
-  EXPECT_EQ(CountLog("the device source has changed its state\" state=ok"), 2);
-  EXPECT_EQ(CountLog("a GPU has changed its state"), 0) << "only the source's line reports it";
+  EXPECT_EQ(CountLog("device source state changed\" state=ok"), 2);
+  EXPECT_EQ(CountLog("GPU state changed"), 0) << "only the source's line reports it";
 }
 
 TEST_F(DeviceFailure, ADriverThatReleasesAllGpusEndsReadiness) {
@@ -162,8 +161,7 @@ TEST_F(DeviceFailure, ADriverThatReleasesAllGpusEndsReadiness) {
   ASSERT_TRUE(exporter_->Await("/readyz", "not ready: ")) << exporter_->Get("/readyz");
   EXPECT_EQ(exporter_->Fetch("/readyz").status, 503);
   EXPECT_EQ(Page().Value("podgpu_ready"), 0);
-  EXPECT_NE(
-      AwaitLog({"level=WARN", "the device source has changed its state\" state=unresponsive"}), "");
+  EXPECT_NE(AwaitLog({"level=WARN", "device source state changed\" state=unresponsive"}), "");
   node_.Command({"heal"});
   EXPECT_TRUE(exporter_->Await("/readyz", "ready: 3 GPUs have fresh samples"))
       << exporter_->Get("/");
@@ -204,7 +202,7 @@ TEST_F(DeviceFailure, AGpuThatFallsOffTheBusKeepsItsIdentityAndReturns) {
   EXPECT_TRUE(HasValuesOf(page, Gpu("0")));
   EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu("0"), kStateOk}), 1);
   ExpectReadiness(true, "ready: 2 of 3 GPUs served, 1 lost");
-  EXPECT_NE(AwaitLog({"level=WARN", "a GPU has changed its state\" state=lost gpu=1 uuid=GPU-",
+  EXPECT_NE(AwaitLog({"level=WARN", "GPU state changed\" state=lost gpu=1 uuid=GPU-",
                       " pod=research/train-1 ", "remedy=\"read the kernel log for NVRM: Xid"}),
             "");
   node_.Command({"heal"});
@@ -218,13 +216,12 @@ TEST_F(DeviceFailure, AGpuThatFallsOffTheBusKeepsItsIdentityAndReturns) {
     const std::set<std::string> now = after.Series(kDeviceFamilies);
     return std::ranges::includes(now, before);
   }));
-  EXPECT_NE(AwaitLog({"a GPU has changed its state\" state=ok gpu=1"}), "");
+  EXPECT_NE(AwaitLog({"GPU state changed\" state=ok gpu=1"}), "");
   EXPECT_NE(AwaitLog({"level=WARN", "a GPU reports an XID\" xid=79 gpu=1 uuid=GPU-",
                       " pod=research/train-1 ", "remedy=\"drain the node and reboot it\""}),
             "");
-  EXPECT_EQ(CountLog("a GPU has changed its state\" state=lost"), 1)
-      << exporter_->process().output();
-  EXPECT_EQ(CountLog("a GPU has changed its state\" state=ok"), 1);
+  EXPECT_EQ(CountLog("GPU state changed\" state=lost"), 1) << exporter_->process().output();
+  EXPECT_EQ(CountLog("GPU state changed\" state=ok"), 1);
   EXPECT_EQ(CountLog("a GPU reports an XID"), 1) << exporter_->process().output();
 }
 
@@ -232,7 +229,7 @@ TEST_F(DeviceFailure, ALostGpuIsLoggedWithItsLastXid) {
   node_.Command({"fault", "xid", "gpu=1", "number=63"});
   EXPECT_NE(AwaitLog({"a GPU reports an XID\" xid=63 gpu=1 uuid=GPU-"}), "");
   node_.Command({"fault", "gpu_lost", "gpu=1"});
-  EXPECT_NE(AwaitLog({"level=WARN", "a GPU has changed its state\" state=lost gpu=1 uuid=GPU-",
+  EXPECT_NE(AwaitLog({"level=WARN", "GPU state changed\" state=lost gpu=1 uuid=GPU-",
                       " pod=research/train-1 ", "; its last XID was 63, "}),
             "");
   ExpectReadiness(true, "ready: 2 of 3 GPUs served, 1 lost");
@@ -262,11 +259,11 @@ TEST_F(DeviceFailure, AHungCallRemovesOnlyTheValues) {
   const LoopbackResponse readiness = exporter_->Fetch("/readyz");
   EXPECT_EQ(readiness.status, 503);
   EXPECT_EQ(readiness.body.find("not ready: "), 0U) << readiness.body;
-  EXPECT_NE(AwaitLog({"level=WARN", "the device source has changed its state\" state=unresponsive",
+  EXPECT_NE(AwaitLog({"level=WARN", "device source state changed\" state=unresponsive",
                       "the call \\\"read\\\" has not returned", "ready=no verdict=\"not ready: ",
                       "remedy=\"the driver or the engine hangs: read the kernel log"}),
             "");
-  EXPECT_EQ(CountLog("the device source has changed its state"), 2)
+  EXPECT_EQ(CountLog("device source state changed"), 2)
       << "that it works, and that it hangs: " << exporter_->process().output();
 }
 
@@ -354,9 +351,9 @@ TEST_F(WithoutProfiling, TheDefaultListIsCompleteWithoutProfiling) {
   Start({});
   EXPECT_EQ(Page().Value("podgpu_source_state", {kStateOk}), 1);
   EXPECT_NE(exporter_->Get("/").find("no profiling fields"), std::string::npos);
-  EXPECT_NE(AwaitLog({"level=INFO", "the device source has changed its state\" state=ok",
-                      "no profiling fields"}),
-            "");
+  EXPECT_NE(
+      AwaitLog({"level=INFO", "device source state changed\" state=ok", "no profiling fields"}),
+      "");
   EXPECT_EQ(CountLog("level=WARN"), 0) << exporter_->process().output();
 }
 

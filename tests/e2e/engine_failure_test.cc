@@ -38,19 +38,17 @@ TEST_F(EngineFailure, AStoppedEngineRemovesItsValuesButPagesContinue) {
   ASSERT_TRUE(exporter_->Await("/metrics", "\npodgpu_source_interrupted_calls_total 1\n"));
   ASSERT_TRUE(exporter_->Await("/metrics", "\npodgpu_source_state{state=\"unresponsive\"} 1\n"));
   EXPECT_NE(exporter_->Get("/").find(">unresponsive</td>"), std::string::npos);
-  EXPECT_NE(AwaitLog({"level=WARN", "the device source has changed its state\" state=unresponsive",
+  EXPECT_NE(AwaitLog({"level=WARN", "device source state changed\" state=unresponsive",
                       "the call \\\"", "remedy=\"the driver or the engine hangs"}),
             "");
   ::kill(node_.engine_pid(), SIGCONT);
   ASSERT_TRUE(AwaitDeviceSeries(before));
   EXPECT_TRUE(exporter_->Await("/metrics", kReady));
-  EXPECT_NE(
-      AwaitLog({"level=INFO", "the device source has changed its state\" state=ok", "ready=yes"}),
-      "");
-  EXPECT_EQ(CountLog("the device source has changed its state\" state=unresponsive"), 1)
+  EXPECT_NE(AwaitLog({"level=INFO", "device source state changed\" state=ok", "ready=yes"}), "");
+  EXPECT_EQ(CountLog("device source state changed\" state=unresponsive"), 1)
       << exporter_->process().output();
-  EXPECT_EQ(CountLog("the device source has changed its state\" state=ok"), 2);
-  EXPECT_EQ(CountLog("a GPU has changed its state"), 0) << "only the source's line reports it";
+  EXPECT_EQ(CountLog("device source state changed\" state=ok"), 2);
+  EXPECT_EQ(CountLog("GPU state changed"), 0) << "only the source's line reports it";
 }
 
 TEST_F(EngineFailure, TheProgramEndsWhileTheEngineIsStopped) {
@@ -69,12 +67,10 @@ TEST_F(EngineFailure, AKilledEngineIsReportedInPlainWords) {
   EXPECT_TRUE(exporter_->Await("/", node_.engine_socket())) << exporter_->Get("/");
   EXPECT_EQ(exporter_->Get("/healthz"), "ok\n");
   EXPECT_EQ(exporter_->Fetch("/readyz").status, 503);
-  EXPECT_NE(AwaitLog({"level=WARN", "the device source has changed its state\" state=unresponsive",
-                      "remedy="}),
+  EXPECT_NE(AwaitLog({"level=WARN", "device source state changed\" state=unresponsive", "remedy="}),
             "");
   EXPECT_NE(AwaitLog({"level=WARN", "msg=\"readiness has changed\" ready=no"}), "");
-  EXPECT_EQ(CountLog("has changed its state\" state=unresponsive"), 1)
-      << exporter_->process().output();
+  EXPECT_EQ(CountLog("state changed\" state=unresponsive"), 1) << exporter_->process().output();
 }
 
 class EmbeddedEngine : public FailureFixture {
@@ -185,11 +181,11 @@ TEST_P(GpuThatIsBoundAgain, GetsItsRowsBack) {
   const std::string uuid =
       MetricPage::Label(Page().Lines("podgpu_gpu_info", {Gpu("1")}).at(0), "UUID");
   const std::string gpu = "gpu=1 uuid=" + uuid + " pod=research/train-1 ";
-  EXPECT_NE(AwaitLog({"level=WARN", "a GPU has changed its state\" state=lost " + gpu,
+  EXPECT_NE(AwaitLog({"level=WARN", "GPU state changed\" state=lost " + gpu,
                       "cause=\"the driver no longer reaches it: it fell off the bus or was unbound",
                       "remedy=\"read the kernel log for NVRM: Xid"}),
             "");
-  EXPECT_NE(AwaitLog({"level=INFO", "a GPU has changed its state\" state=ok " + gpu,
+  EXPECT_NE(AwaitLog({"level=INFO", "GPU state changed\" state=ok " + gpu,
                       "cause=\"the driver reaches it again, and it gives values\"",
                       "remedy=\"none is needed\""}),
             "");
