@@ -278,7 +278,7 @@ TEST_F(ApiDiscoveryTest, NamesTheRightThatIsMissing) {
   Await([](const NodeList& list) { return list.failures > 0; });
   EXPECT_EQ(
       discovery_->nodes().Get()->detail,
-      "the API server answers 403 to list endpointslices: \"Refused as the test wants\". Grant "
+      "the API server answers 403 to list endpointslices: \"Refused by order of the test\". Grant "
       "get, list and "
       "watch of endpointslices (discovery.k8s.io) in the namespace gpu by a Role; the 0 nodes "
       "found before stay");

@@ -302,7 +302,7 @@ TEST_F(ClusterTest, RefusesToStartWithUnusableCredentials) {
   options.poller.node_web_config = files_.path("access.yaml");
   EXPECT_EQ(Cluster::Start(options, {clock_, system_files_, ResolveBySystem}).status().message(),
             files_.path("access.yaml") +
-                ": tls_config: it holds no certificate of an authority. Name PEM files");
+                ": tls_config: it contains no certificate of an authority. Name PEM files");
 }
 
 TEST_F(ClusterTest, RefusesToStartOnAFileWithAMistake) {

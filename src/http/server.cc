@@ -105,8 +105,8 @@ class BeastServer final : public HttpServer {
   BeastServer(const BeastServer&) = delete;
   BeastServer& operator=(const BeastServer&) = delete;
 
-  // NOLINTNEXTLINE(bugprone-exception-escape): throws only when memory runs out, which ends the
-  // program.
+  // Throws only when memory runs out, which ends the program.
+  // NOLINTNEXTLINE(bugprone-exception-escape): see the line above.
   ~BeastServer() override {
     if (thread_.joinable()) {
       asio::post(io_, [this] { BeginStop(); });

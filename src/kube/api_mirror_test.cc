@@ -363,7 +363,7 @@ TEST_F(ApiMirrorTest, ReportsTheServersMessageAndItsRetryTime) {
   EXPECT_EQ(round.status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(round.retry_after, std::chrono::seconds(17));
   EXPECT_EQ(round.status.message(),
-            "the API server answers 429 to list pods: \"Refused as the test wants\"");
+            "the API server answers 429 to list pods: \"Refused by order of the test\"");
   server_.RefuseInText(1, 429, "Too many requests, please try again later.\n");
   GoOn();
   EXPECT_EQ(AwaitEnd(2).status.message(),
@@ -372,7 +372,7 @@ TEST_F(ApiMirrorTest, ReportsTheServersMessageAndItsRetryTime) {
   server_.Refuse(1, 403);
   GoOn();
   EXPECT_EQ(AwaitEnd(3).status.message(),
-            "the API server answers 403 to list pods: \"Refused as the test wants\". Grant get, "
+            "the API server answers 403 to list pods: \"Refused by order of the test\". Grant get, "
             "list and watch by a ClusterRole");
 }
 

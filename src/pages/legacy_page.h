@@ -19,6 +19,7 @@ class LegacyPage {
  public:
   // `with_pods`: rows of a GPU carry the labels of its pod.
   explicit LegacyPage(bool with_pods);
+  ~LegacyPage() = default;
   LegacyPage(const LegacyPage&) = delete;
   LegacyPage& operator=(const LegacyPage&) = delete;
 

@@ -45,10 +45,10 @@ Section ProcessSection(const ProcessPage& page);
 
 // A view over the accounts: the count of its numbers, its lines, its numbers.
 struct AccountsView {
-  uint32_t (*count)(const ProcessAccounts& accounts);
+  uint32_t (*count)(const ProcessAccounts& accounts) = nullptr;
   void (*add)(const ProcessAccounts& accounts, const ProcessNames& names, uint32_t first_slot,
-              PlanBuilder& plan);
-  void (*append)(const ProcessAccounts& accounts, std::vector<Value>& slots);
+              PlanBuilder& plan) = nullptr;
+  void (*append)(const ProcessAccounts& accounts, std::vector<Value>& slots) = nullptr;
   bool stays_when_stale = false;  // Its numbers are times of past events, which stay true.
 };
 

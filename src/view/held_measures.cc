@@ -28,7 +28,8 @@ void HeldMeasures::Take(const Grid& grid) {
     if (!row) {
       continue;
     }
-    for (uint16_t column = 0; column < topology.entities.size(); ++column) {
+    const auto columns = static_cast<uint16_t>(topology.entities.size());
+    for (uint16_t column = 0; column < columns; ++column) {
       const EntityId entity{column};
       if (topology.entities[column].kind == EntityKind::kGpu &&
           Holds(measure, grid.at(*row, entity))) {

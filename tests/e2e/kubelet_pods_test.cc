@@ -142,7 +142,7 @@ TEST_F(KubeletPodsNode, AnUnverifiableCertificateIsRefusedUnlessAllowed) {
   ASSERT_TRUE(node_.ready()) << node_.output();
   std::ofstream(node_.directory() + "/kubelet/https/ca.crt", std::ios::trunc) << R"(nothing)";
   Start();
-  ExpectNoNames("ca.crt holds no certificate");
+  ExpectNoNames("ca.crt contains no certificate");
   exporter_.reset();
   Start({"--kubelet-pods-insecure-skip-tls-verify"});
   EXPECT_TRUE(AwaitNames()) << What();

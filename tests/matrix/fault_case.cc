@@ -161,10 +161,10 @@ class CaseRun {
     if (names_absence || (HasTroubledGpu(page) && Holds(words, "no GPU is served"))) {
       return;
     }
-    const bool names_cause =
-        Holds(words, "DCGM ") || Holds(words, "NVML ") || Holds(words, "has not returned") ||
-        Holds(words, "accepts the connection but does not answer") ||
-        Holds(words, "a hung call has returned") || Holds(words, case_.symbol);
+    const bool names_cause = Holds(words, "DCGM ") || Holds(words, "NVML ") ||
+                             Holds(words, "has not returned") ||
+                             Holds(words, "accepts the connection but does not answer") ||
+                             Holds(words, "a hung call has returned") || Holds(words, case_.symbol);
     if (case_.column.kind == FaultKind::kCode && !Holds(words, case_.column.name)) {
       Complain("the status page does not name the code");
     } else if (!IsNonsense() && !names_cause) {
