@@ -106,10 +106,12 @@ class PodCollector final : public PodVisitor {
       for (const auto& [resource, count] : part.requests) {
         requests += (requests.empty() ? "" : ",") + Member(resource, std::to_string(count));
       }
-      specified += comma + "{" + Member("name", part.name) + ",\"resources\":{\"requests\":{" +
-                   requests + "}}}";
-      reported += comma + "{" + Member("name", part.name) + "," +
-                  Member("containerID", "containerd://" + part.id) + "}";
+      specified += comma;
+      specified += "{" + Member("name", part.name) + ",\"resources\":{\"requests\":{";
+      specified += requests + "}}}";
+      reported += comma;
+      reported += "{" + Member("name", part.name) + ",";
+      reported += Member("containerID", "containerd://" + part.id) + "}";
     }
     return ",\"spec\":{" + Member("nodeName", node_name) + ",\"containers\":[" + specified +
            "]},\"status\":{" + Member("phase", pod.phase) + ",\"containerStatuses\":[" + reported +

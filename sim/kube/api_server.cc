@@ -347,6 +347,29 @@ std::string FakeApi::Bookmark(const ApiRequest& request, std::string_view annota
   return R"({"type":"BOOKMARK","object":)" + request.TextOf(nothing, false) + "}\n";
 }
 
+// A watch without a version begins with an event for each object that exists.
+std::string FakeApi::InitialEvents(const ApiRequest& request) {
+  std::string bytes;
+  for (const auto& [key, object] : store_[request.asked.collection]) {
+    if (request.Selects(key, *object)) {
+      bytes += R"({"type":"ADDED","object":)" + request.TextOf(*object, false) + "}\n";
+    }
+  }
+  if (request.IsTrue("sendInitialEvents")) {
+    bytes += Bookmark(request, kInitialEventsEnd);
+  }
+  return bytes;
+}
+
+std::string FakeApi::PeriodicBookmark(const ApiRequest& request) {
+  if (is_silent_) {
+    return {};
+  }
+  ++bookmarks_;
+  changed_.notify_all();
+  return Bookmark(request, "");
+}
+
 void FakeApi::Watching(ApiWire& wire, const ApiRequest& request) {
   const SystemClock clock;
   std::unique_lock lock(mutex_);
@@ -360,15 +383,7 @@ void FakeApi::Watching(ApiWire& wire, const ApiRequest& request) {
               ApiChunk(""));
     return;
   }
-  std::string bytes;
-  if (wants_all) {
-    for (const auto& [key, object] : store_[request.asked.collection]) {
-      bytes += request.Selects(key, *object)
-                   ? R"({"type":"ADDED","object":)" + request.TextOf(*object, false) + "}\n"
-                   : "";
-    }
-    bytes += request.IsTrue("sendInitialEvents") ? Bookmark(request, kInitialEventsEnd) : "";
-  }
+  std::string bytes = wants_all ? InitialEvents(request) : std::string();
   const uint64_t seconds = request.NumberIn("timeoutSeconds");
   const auto end = clock.Now() + std::chrono::seconds(seconds > 0 ? seconds : 3'600);
   const bool wants_bookmarks = request.IsTrue("allowWatchBookmarks");
@@ -379,11 +394,7 @@ void FakeApi::Watching(ApiWire& wire, const ApiRequest& request) {
     bytes += is_silent_ ? std::string() : EventsFor(request, sent);
     if (wants_bookmarks && clock.Now() >= bookmark_at) {
       bookmark_at = clock.Now() + bookmark_period_;
-      if (!is_silent_) {
-        bytes += Bookmark(request, "");
-        ++bookmarks_;
-        changed_.notify_all();
-      }
+      bytes += PeriodicBookmark(request);
     }
     if (!bytes.empty() && !wire.Send(ApiChunk(bytes))) {
       return;

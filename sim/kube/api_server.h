@@ -116,7 +116,10 @@ class FakeApi {
   std::string AnswerObjects(const ApiRequest& request);
   std::string ListPage(const ApiRequest& request);
   void Watching(ApiWire& wire, const ApiRequest& request);
+  std::string InitialEvents(const ApiRequest& request);
   std::string EventsFor(const ApiRequest& request, Sent& sent) const;
+  // Empty while the server is silent.
+  std::string PeriodicBookmark(const ApiRequest& request);
   std::string Bookmark(const ApiRequest& request, std::string_view annotations) const;
   void Change(const std::string& collection, const std::string& key, Object now);
 

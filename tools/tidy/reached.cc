@@ -62,16 +62,15 @@ std::string ReachedTests(const Tree& tree, const std::vector<std::string>& chang
     if (IsOnlyRead(path)) {
       continue;
     }
-    if (path.starts_with("sim/") && !path.ends_with("CMakeLists.txt")) {
+    const bool is_build = path.ends_with("CMakeLists.txt");
+    if (path.starts_with("sim/") && !is_build) {
       touches_simulator = true;
-    } else if (path.starts_with("tests/") && !path.ends_with("CMakeLists.txt")) {
+    } else if (path == "src/main.cc" || (path.starts_with("tests/") && !is_build)) {
       touches_tests = true;
     } else if (path.starts_with("src/") && room != "base" && rooms.Find(room) != nullptr) {
       touched.insert(room);
-    } else if (path != "src/main.cc") {
-      return std::string(kAllTests);
     } else {
-      touches_tests = true;
+      return std::string(kAllTests);
     }
   }
   if (touched.empty() && !touches_simulator && !touches_tests) {
