@@ -236,10 +236,10 @@ void AddProcessView(const ProcessAccounts& accounts, const ProcessNames& names,
 }
 
 void AppendProcesses(const ProcessAccounts& accounts, std::vector<Value>& slots) {
-  static constexpr EnergyByMethod no_energy = {};
+  static constexpr EnergyByMethod kNoEnergy = {};
   VisitListed(accounts.table(), [&](const ProcessOnDevice& key, const ProcessRow& row) {
     const EnergyByMethod* charged = accounts.ledger().Process(key);
-    const EnergyByMethod& energy = charged != nullptr ? *charged : no_energy;
+    const EnergyByMethod& energy = charged != nullptr ? *charged : kNoEnergy;
     const std::optional<WallTime>& start =
         row.identity != nullptr ? row.identity->started_at : row.started_at;
     slots.push_back(Value::OfInt64(row.active ? 1 : 0));
