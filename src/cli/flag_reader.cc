@@ -124,6 +124,7 @@ class FlagReader {
 
   Status UnknownFlag(std::string_view argument, std::string_view name) const {
     std::vector<std::string_view> names;
+    names.reserve(flags_.size());
     for (const BoundFlag& flag : flags_) {
       names.push_back(flag.text.name);
     }

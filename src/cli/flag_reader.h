@@ -41,7 +41,7 @@ struct FlagOf {
   std::string_view name;      // Without dashes.
   std::string_view alias;     // A second name; empty: none.
   std::string_view variable;  // Environment variable; empty: none.
-  FlagKind kind;
+  FlagKind kind = {};
   std::string_view default_text;  // As shown in help; empty: none.
   std::string_view help;
   // Stores the value in `command`. Its error tells the allowed values, without the flag's name.

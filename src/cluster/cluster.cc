@@ -73,7 +73,7 @@ Status CheckNodeFile(const NodesOption& nodes, const Files& files) {
 
 }  // namespace
 
-Cluster::Cluster(const ClusterOptions& options, ClusterSeams seams)
+Cluster::Cluster(const ClusterOptions& options, const ClusterSeams& seams)
     : clock_(seams.clock),
       discovery_(options.nodes, seams.files, seams.resolve, clock_,
                  [this] {
@@ -88,7 +88,7 @@ Cluster::Cluster(const ClusterOptions& options, ClusterSeams seams)
             clock_, wakeup_) {}
 
 StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
-                                                  ClusterSeams seams) {
+                                                  const ClusterSeams& seams) {
   PODGPU_RETURN_IF_ERROR(CheckNodeFile(options.nodes, seams.files));
   PODGPU_RETURN_IF_ERROR(CheckAccess(options.poller.node_web_config, seams.files, true, false));
   const bool is_https = options.prometheus.url && options.prometheus.url->is_tls;
@@ -96,7 +96,7 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
       CheckAccess(options.prometheus.web_config, seams.files, is_https, is_https));
   // Private constructor: make_unique cannot reach it.
   std::unique_ptr<Cluster> cluster(
-      new Cluster(options, std::move(seams)));  // NOLINT(cppcoreguidelines-owning-memory)
+      new Cluster(options, seams));  // NOLINT(cppcoreguidelines-owning-memory)
   cluster->tick_.Once();
   PODGPU_ASSIGN_OR_RETURN(
       cluster->http_,

@@ -45,7 +45,7 @@ class Cluster {
  public:
   // kInvalidArgument for a mistake in the file of nodes, or a listen address that is in use.
   static StatusOr<std::unique_ptr<Cluster>> Start(const ClusterOptions& options,
-                                                  ClusterSeams seams);
+                                                  const ClusterSeams& seams);
 
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -60,7 +60,7 @@ class Cluster {
   uint16_t in_use_port() const { return in_use_http_ == nullptr ? 0 : in_use_http_->port(); }
 
  private:
-  Cluster(const ClusterOptions& options, ClusterSeams seams);
+  Cluster(const ClusterOptions& options, const ClusterSeams& seams);
 
   Clock& clock_;
   Wakeup wakeup_;

@@ -232,6 +232,7 @@ std::vector<SlotFamily> InUseFamilies(const InUse& in_use, uint32_t first_slot) 
   AddSumFamilies("podgpu_", "", {{}}, slot, families);
   families.push_back(UnknownFamily(slot));
   std::vector<std::vector<Label>> workloads;
+  workloads.reserve(in_use.workloads.size());
   for (const auto& [workload, sums] : in_use.workloads) {
     workloads.push_back(
         {{"namespace", std::string(workload.first)}, {"workload", std::string(workload.second)}});

@@ -86,7 +86,8 @@ bool MayBeAPods(std::string_view ip) {
 
 std::string ToString(const HostAndPort& address) {
   const bool is_v6 = address.host.find(':') != std::string::npos;
-  return absl::StrFormat(is_v6 ? "[%s]:%d" : "%s:%d", address.host, address.port);
+  const std::string host = is_v6 ? "[" + address.host + "]" : address.host;
+  return absl::StrFormat("%s:%d", host, address.port);
 }
 
 StatusOr<std::vector<HostAndPort>> ParseNodeFile(std::string_view text, std::string_view path) {

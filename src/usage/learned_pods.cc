@@ -13,7 +13,8 @@ std::optional<uint16_t> EntityOfRow(const DeviceUsers& users, DeviceNumber devic
   if (device.value >= users.uuids.size()) {
     return std::nullopt;
   }
-  for (uint16_t i = 0; i < topology.entities.size(); ++i) {
+  const auto entities = static_cast<uint16_t>(topology.entities.size());
+  for (uint16_t i = 0; i < entities; ++i) {
     const GpuInstance* instance = topology.InstanceOf({i});
     const uint32_t id = instance == nullptr ? kWholeGpu : instance->gpu_instance_id;
     if (topology.GpuOf({i}).uuid == users.uuids[device.value] && id == row.instance) {

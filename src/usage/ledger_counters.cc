@@ -65,7 +65,8 @@ std::shared_ptr<const Grid> LedgerCounters::ShowIn(const std::shared_ptr<const G
   const Topology& topology = grid->topology();
   std::shared_ptr<Grid> shown = grids_.Take(grid->shared_topology(), grid->fields());
   *shown = *grid;
-  for (uint16_t i = 0; i < topology.entities.size(); ++i) {
+  const auto entities = static_cast<uint16_t>(topology.entities.size());
+  for (uint16_t i = 0; i < entities; ++i) {
     if (!shown->ColumnsOf(*row).Contains(EntityId{i})) {
       continue;
     }

@@ -42,7 +42,8 @@ bool AsksForGpus(const ApiObject& pod, std::span<const std::string> more_cards) 
 class CardUserFinder {
  public:
   explicit CardUserFinder(const CardFacts& facts) : facts_(facts) {
-    for (uint16_t i = 0; i < facts_.topology.entities.size(); ++i) {
+    const auto entities = static_cast<uint16_t>(facts_.topology.entities.size());
+    for (uint16_t i = 0; i < entities; ++i) {
       const Entity& entity = facts_.topology.entities[i];
       if (!entity.instance) {
         const Gpu& gpu = facts_.topology.gpus[entity.gpu];
@@ -191,7 +192,8 @@ class CardUserFinder {
   // Calls `visit` with each process that is in a container, and the GPU or instance that it is on.
   template <typename Visit>
   void VisitRows(const Visit& visit) const {
-    for (uint16_t i = 0; i < facts_.topology.entities.size(); ++i) {
+    const auto entities = static_cast<uint16_t>(facts_.topology.entities.size());
+    for (uint16_t i = 0; i < entities; ++i) {
       const EntityId entity{i};
       const auto number = numbers_.find(facts_.topology.GpuOf(entity).uuid);
       const auto rows = number == numbers_.end() ? facts_.table.devices().end()

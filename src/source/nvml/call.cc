@@ -64,7 +64,8 @@ NvmlRaw InWatts(const NvmlRaw& milliwatts) {
 
 // DCGM truncates limits to whole watts.
 NvmlRaw InWholeWatts(const NvmlRaw& milliwatts) {
-  return NvmlRaw::Real(milliwatts.code, static_cast<double>(milliwatts.number / 1000));
+  const auto whole_watts = milliwatts.number / 1000;
+  return NvmlRaw::Real(milliwatts.code, static_cast<double>(whole_watts));
 }
 
 NvmlRaw AskPowerLimit(const NvmlTable& api, nvmlDevice_t device, NvmlLimit limit) {
