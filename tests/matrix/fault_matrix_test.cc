@@ -31,10 +31,12 @@ constexpr size_t kFewCodes = 7;
 // Under a sanitizer, which is ten times slower and whose findings do not depend on the code.
 constexpr size_t kFewestCodes = 23;
 // The thread sanitizer is another five times slower.  Races depend on the scene and the kind of
-// fault, hardly on the call; so a row uses every fourth column, and the next row uses other
-// columns.  The many rows of the address sanitizer do the same.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr size_t kColumnsPerOneTaken = 4;
+// fault, hardly on the call; so a row uses every twelfth column, and the next row uses other
+// columns.  The address sanitizer uses every sixth.
+#if defined(__SANITIZE_THREAD__)
+constexpr size_t kColumnsPerOneTaken = 12;
+#elif defined(__SANITIZE_ADDRESS__)
+constexpr size_t kColumnsPerOneTaken = 6;
 #else
 constexpr size_t kColumnsPerOneTaken = 1;
 #endif

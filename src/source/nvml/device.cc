@@ -15,6 +15,7 @@ namespace {
 
 using abi::nvmlReturn_t;
 
+constexpr std::chrono::seconds kSlowEvery{10};
 constexpr int64_t kAnything = std::numeric_limits<int64_t>::max();
 
 // Codes after which no further call about the device is useful.
@@ -122,6 +123,7 @@ NvmlDevice::NvmlDevice(std::shared_ptr<const abi::NvmlLibrary> library,
 nvmlReturn_t NvmlDevice::Read(const std::shared_ptr<const NvmlPlan>& plan,
                               const ReadOptions& options) {
   Prepare(plan);
+  reads_all_ = !all_read_at_ || options.now - *all_read_at_ >= kSlowEvery;
   AskForValues();
   if (IsEndOfReading(values_code_)) {
     return values_code_;
@@ -130,7 +132,7 @@ nvmlReturn_t NvmlDevice::Read(const std::shared_ptr<const NvmlPlan>& plan,
   for (size_t i = 0; i < cells_.size(); ++i) {
     if (NeedsGpm(plan->columns[i].recipe)) {
       cells_[i] = OfMetric(plan->columns[i], gpm_, options);
-    } else if (IsDue(i, options)) {
+    } else if (IsDue(i)) {
       NvmlRaw raw = Ask(i);
       if (IsEndOfReading(raw.code)) {
         return raw.code;
@@ -140,6 +142,9 @@ nvmlReturn_t NvmlDevice::Read(const std::shared_ptr<const NvmlPlan>& plan,
   }
   for (size_t i = 0; i < instances_.size(); ++i) {
     ReadInstance(i, options);
+  }
+  if (reads_all_) {
+    all_read_at_ = options.now;
   }
   return abi::NVML_SUCCESS;
 }
@@ -164,12 +169,12 @@ void NvmlDevice::Prepare(const std::shared_ptr<const NvmlPlan>& plan) {
   }
 }
 
-bool NvmlDevice::IsDue(size_t column, const ReadOptions& options) const {
+bool NvmlDevice::IsDue(size_t column) const {
   const Value& last = cells_[column];
   const bool never_read = !last.present() && last.absence() == Absence::kNotRead;
   const bool is_rare = plan_->columns[column].recipe.is_slow ||
                        (!last.present() && last.absence() == Absence::kNotSupported);
-  return options.is_slow || never_read || !is_rare;
+  return reads_all_ || never_read || !is_rare;
 }
 
 // One call for all field values; each value has its own result code.

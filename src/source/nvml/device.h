@@ -71,7 +71,6 @@ class NvmlDevice {
   struct ReadOptions {
     WallTime wall{};
     Instant now{};
-    bool is_slow = false;  // A slow pass: read everything.
     bool profiles = true;
   };
   // Reads all values of `plan`. Returns the code that makes further calls useless (a lost GPU, an
@@ -98,7 +97,7 @@ class NvmlDevice {
   };
 
   void Prepare(const std::shared_ptr<const NvmlPlan>& plan);
-  bool IsDue(size_t column, const ReadOptions& options) const;
+  bool IsDue(size_t column) const;
   void AskForValues();
   void ReadInstance(size_t index, const ReadOptions& options);
   void Profile(NvmlGpm& gpm, const ReadOptions& options);
@@ -117,6 +116,10 @@ class NvmlDevice {
   NvmlAnswers answers_;
   std::vector<abi::nvmlFieldValue_t> values_;  // By request.
   abi::nvmlReturn_t values_code_ = abi::NVML_SUCCESS;
+  // End of the last complete slow pass.  A pass that a lost GPU ends does not count, nor does one
+  // that left this device out; otherwise values from before a loss would be shown as fresh.
+  std::optional<Instant> all_read_at_;
+  bool reads_all_ = false;          // This reading is a slow pass.
   std::vector<Value> cells_;        // By column.
   std::vector<std::string> texts_;  // By column.
   std::vector<Counted> counted_;    // By column.

@@ -15,7 +15,6 @@ namespace {
 using abi::nvmlReturn_t;
 using std::chrono::seconds;
 
-constexpr seconds kSlowEvery{10};
 constexpr int kMostThreadsOut = 64;  // One per device; more than a node has.
 constexpr seconds kLostPatience{10};
 constexpr seconds kLongestLostPatience{1800};
@@ -337,13 +336,7 @@ Status NvmlSource::Read(Grid& grid) {
   }
   PODGPU_CHECK(grid.fields() == fields_ && grid.topology().gpus.size() == slots_.size());
   pass_->plan = plan_;
-  pass_->options = {.wall = grid.read_at_wall,
-                    .now = grid.read_at,
-                    .is_slow = !slow_at_ || grid.read_at - *slow_at_ >= kSlowEvery,
-                    .profiles = profiles_};
-  if (pass_->options.is_slow) {
-    slow_at_ = grid.read_at;
-  }
+  pass_->options = {.wall = grid.read_at_wall, .now = grid.read_at, .profiles = profiles_};
   if (Status status = RunPasses(); !status.ok()) {
     Close();
     return status;

@@ -114,7 +114,6 @@ class NvmlSource final : public Source {
   std::vector<NvmlSlot> slots_;  // By GPU of the topology.
   std::shared_ptr<NvmlReadPass> pass_;
   bool profiles_ = true;
-  std::optional<Instant> slow_at_;                      // Time of the last slow pass.
   StaleDetector lost_;                                  // A GPU is lost or cannot be identified.
   abi::nvmlReturn_t last_failure_ = abi::NVML_SUCCESS;  // Of scanning or reading a device.
   const NvmlSleep sleep_;

@@ -17,6 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr uint16_t kCudaVersion = 5;
 constexpr uint16_t kPower = 155;
 constexpr uint16_t kEnergy = 156;
 constexpr uint16_t kTemperature = 150;
@@ -168,6 +169,22 @@ TEST_F(NvmlSourceTest, RetriesUnsupportedFieldsInSlowPasses) {
   clock_.Advance(seconds(10));
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(At(kPower, 0).present());
+}
+
+TEST_F(NvmlSourceTest, ReadsSlowFieldsAgainAfterALossThatEndedASlowPass) {
+  nvml_.numbers = {{"nvmlSystemGetCudaDriverVersion_v2", 12'040}};
+  Start({kCudaVersion, kEnergy});
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kCudaVersion, 2).int64(), 12'040);
+  clock_.Advance(seconds(10));
+  nvml_.FailWith({{"nvmlDeviceGetFieldValues", abi::NVML_ERROR_GPU_IS_LOST}});
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kCudaVersion, 2).absence(), Absence::kDeviceLost);
+  nvml_.FailWith({});
+  nvml_.numbers = {{"nvmlSystemGetCudaDriverVersion_v2", 12'080}};
+  clock_.Advance(seconds(1));
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kCudaVersion, 2).int64(), 12'080) << "not the value from before the loss";
 }
 
 TEST_F(NvmlSourceTest, ReportsProfilingBetweenTwoReadings) {
