@@ -23,7 +23,9 @@
 #include "cli/completion.h"
 #include "cli/doctor_flags.h"
 #include "cli/flags.h"
+#include "cli/help.h"
 #include "cli/machine_options.h"
+#include "cli/roles.h"
 #include "exporter/counters_source.h"
 #include "exporter/exporter.h"
 #include "exporter/selection_check.h"
@@ -243,6 +245,20 @@ int Validate(const NodeCommand& command) {
   return 0;
 }
 
+int PrintHelp(const std::string& topic) {
+  const StatusOr<std::string> text = HelpText(topic);
+  if (!text.ok()) {
+    return Refuse(text.status());
+  }
+  std::fputs(text->c_str(), stdout);
+  return 0;
+}
+
+int PrintVersion() {
+  std::printf("podgpu version %s\n", std::string(kVersion).c_str());
+  return 0;
+}
+
 int PrintCompletion(const std::vector<std::string>& arguments) {
   const StatusOr<std::string> script =
       CompletionScript(arguments.size() == 2 ? arguments[1] : std::string_view());
@@ -314,60 +330,64 @@ int RunDoctor(const std::vector<std::string>& arguments) {
   return switched->has_failed ? kExitFatal : 0;
 }
 
-// Without a subcommand the role is "node"; an unknown word is an error. If the program is called by
-// the name of a replaced exporter, there are no subcommands.
-Status TakeSubcommand(std::vector<std::string>& arguments, CalledAs called_as) {
-  if (called_as != CalledAs::kPodgpu || arguments.empty() || arguments.front().starts_with('-') ||
-      arguments.front() == "help" || arguments.front() == "h") {
-    return absl::OkStatus();
+Status UnknownRole(std::string_view word) {
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const Role& role : Roles()) {
+    absl::StrAppendFormat(&list, "%s%s", list.empty() ? "" : ", ", Quoted(role.name));
+    names.push_back(role.name);
   }
-  if (arguments.front() != "node") {
-    constexpr std::string_view kCommands[] = {"node", "cluster", "doctor", "completion"};
-    const std::optional<std::string_view> nearest = Nearest(arguments.front(), kCommands);
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "unknown command %s%s; there are \"node\", \"cluster\", \"doctor\" and \"completion\". See "
-        "podgpu --help",
-        Quoted(arguments.front()),
-        nearest ? absl::StrFormat("; nearest is %s", Quoted(*nearest)) : ""));
-  }
-  arguments.erase(arguments.begin());
-  return absl::OkStatus();
+  const std::optional<std::string_view> nearest = Nearest(word, names);
+  return absl::InvalidArgumentError(
+      absl::StrFormat("unknown command %s%s; there are %s. See podgpu --help", Quoted(word),
+                      nearest ? absl::StrFormat("; nearest is %s", Quoted(*nearest)) : "", list));
 }
 
-int Main(std::vector<std::string> arguments) {
-  const CalledAs called_as = CalledBy(arguments.empty() ? "podgpu" : arguments.front());
-  arguments.erase(arguments.begin(), arguments.begin() + (arguments.empty() ? 0 : 1));
-  if (called_as == CalledAs::kPodgpu && !arguments.empty() && arguments.front() == "completion") {
-    return PrintCompletion(arguments);
-  }
-  if (called_as == CalledAs::kPodgpu && !arguments.empty() && arguments.front() == "cluster") {
-    arguments.erase(arguments.begin());
-    return RunCluster(arguments);
-  }
-  if (called_as == CalledAs::kPodgpu && !arguments.empty() && arguments.front() == "doctor") {
-    arguments.erase(arguments.begin());
-    return RunDoctor(arguments);
-  }
-  if (const Status status = TakeSubcommand(arguments, called_as); !status.ok()) {
-    return Refuse(status);
-  }
+int RunNodeRole(const std::vector<std::string>& arguments, CalledAs called_as) {
   StatusOr<NodeCommand> command = ParseFlags(arguments, FromEnvironment, called_as);
   if (!command.ok()) {
     return Refuse(command.status());
   }
   switch (command->action) {
     case NodeCommand::Action::kShowHelp:
-      std::fputs(HelpText().c_str(), stdout);
-      return 0;
+      return PrintHelp(command->help_topic);
     case NodeCommand::Action::kShowVersion:
-      std::printf("podgpu version %s\n", std::string(kVersion).c_str());
-      return 0;
+      return PrintVersion();
     case NodeCommand::Action::kValidate:
       return Validate(*command);
     case NodeCommand::Action::kRun:
       break;
   }
   return RunNode(*std::move(command));
+}
+
+// Without a word the role is "node". If the program is called by the name of a replaced exporter,
+// there are no roles.
+int Main(std::vector<std::string> arguments) {
+  const CalledAs called_as = CalledBy(arguments.empty() ? "podgpu" : arguments.front());
+  arguments.erase(arguments.begin(), arguments.begin() + (arguments.empty() ? 0 : 1));
+  const std::string word = arguments.empty() ? "" : arguments.front();
+  if (called_as != CalledAs::kPodgpu || word.empty() || word.starts_with('-') || word == "help" ||
+      word == "h") {
+    return RunNodeRole(arguments, called_as);
+  }
+  if (word == "completion") {
+    return PrintCompletion(arguments);
+  }
+  if (word == "version") {
+    return PrintVersion();
+  }
+  arguments.erase(arguments.begin());
+  if (word == "node") {
+    return RunNodeRole(arguments, called_as);
+  }
+  if (word == "cluster") {
+    return RunCluster(arguments);
+  }
+  if (word == "doctor") {
+    return RunDoctor(arguments);
+  }
+  return Refuse(UnknownRole(word));
 }
 
 }  // namespace

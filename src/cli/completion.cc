@@ -1,22 +1,14 @@
 #include "cli/completion.h"
 
-#include <array>
-#include <utility>
-
 #include "absl/strings/str_format.h"
 
 #include "base/text.h"
 #include "cli/cluster_flags.h"
 #include "cli/flag_table.h"
+#include "cli/roles.h"
 
 namespace podgpu {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kCommands = {
-    {{"node", "serve this node (also without any command)"},
-     {"cluster", "serve the map of all nodes"},
-     {"doctor", "prepare this node, such as the accounting of processes"},
-     {"completion", "print a completion script for bash, zsh or fish"}}};
 
 // Returns the text up to the first full stop, without characters that would break a shell's quotes
 // or zsh's grammar.
@@ -30,6 +22,10 @@ std::string ShortHelp(std::string_view help) {
     text.pop_back();
   }
   return text;
+}
+
+bool TakesNoValue(const FlagText& flag) {
+  return flag.kind == FlagKind::kBool || flag.kind == FlagKind::kTopic;
 }
 
 // The flags of the node role and of `podgpu cluster`.
@@ -49,8 +45,8 @@ std::string BashWords(const std::vector<FlagText>& flags) {
 
 std::string BashScript() {
   std::string commands;
-  for (const auto& [name, help] : kCommands) {
-    absl::StrAppendFormat(&commands, " %s", name);
+  for (const Role& role : Roles()) {
+    absl::StrAppendFormat(&commands, " %s", role.name);
   }
   return absl::StrFormat(
       "# Completion of podgpu for bash: source <(podgpu completion bash)\n"
@@ -77,8 +73,8 @@ std::string BashScript() {
 std::string ZshArguments(const std::vector<FlagText>& flags) {
   std::string arguments;
   for (const FlagText& flag : flags) {
-    const char* const value = flag.kind == FlagKind::kBool ? "" : "=";
-    const char* const action = flag.kind == FlagKind::kBool ? "" : ":value:_default";
+    const char* const value = TakesNoValue(flag) ? "" : "=";
+    const char* const action = TakesNoValue(flag) ? "" : ":value:_default";
     absl::StrAppendFormat(&arguments, " \\\n    '--%s%s[%s]%s'", flag.name, value,
                           ShortHelp(flag.help), action);
     if (!flag.alias.empty()) {
@@ -91,8 +87,8 @@ std::string ZshArguments(const std::vector<FlagText>& flags) {
 
 std::string ZshScript() {
   std::string commands;
-  for (const auto& [name, help] : kCommands) {
-    absl::StrAppendFormat(&commands, "'%s:%s' ", name, help);
+  for (const Role& role : Roles()) {
+    absl::StrAppendFormat(&commands, "'%s:%s' ", role.name, ShortHelp(role.meaning));
   }
   return absl::StrFormat(
       "#compdef podgpu\n"
@@ -122,7 +118,7 @@ void AppendFishFlags(const std::vector<FlagText>& flags, std::string_view condit
     if (!flag.alias.empty()) {
       absl::StrAppendFormat(&script, " %s %s", flag.alias.size() == 1 ? "-s" : "-o", flag.alias);
     }
-    absl::StrAppendFormat(&script, "%s -d '%s'\n", flag.kind == FlagKind::kBool ? "" : " -r",
+    absl::StrAppendFormat(&script, "%s -d '%s'\n", TakesNoValue(flag) ? "" : " -r",
                           ShortHelp(flag.help));
   }
 }
@@ -131,9 +127,9 @@ std::string FishScript() {
   std::string script =
       "# Completion of podgpu for fish: podgpu completion fish > "
       "~/.config/fish/completions/podgpu.fish\n";
-  for (const auto& [name, help] : kCommands) {
+  for (const Role& role : Roles()) {
     absl::StrAppendFormat(&script, "complete -c podgpu -n __fish_use_subcommand -a %s -d '%s'\n",
-                          name, help);
+                          role.name, ShortHelp(role.meaning));
   }
   script +=
       "complete -c podgpu -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n";

@@ -47,6 +47,7 @@ bool IsOfKind(FlagKind kind, std::string_view value) {
       return ParseSwitch(value).has_value();
     case FlagKind::kString:
     case FlagKind::kList:
+    case FlagKind::kTopic:
       return true;
   }
   return false;
@@ -67,6 +68,7 @@ std::string_view Example(FlagKind kind) {
       return "on or off";
     case FlagKind::kString:
     case FlagKind::kList:
+    case FlagKind::kTopic:
       return "a text";
   }
   return "";
@@ -165,6 +167,9 @@ class FlagReader {
     if (!value && flag->text.kind == FlagKind::kBool) {
       value = "true";
     }
+    if (!value && flag->text.kind == FlagKind::kTopic) {
+      value = "";
+    }
     if (!value && flag->text.kind == FlagKind::kSwitch) {
       const bool is_next = next < arguments.size() && ParseSwitch(arguments[next]).has_value();
       value = is_next ? std::string_view(arguments[next++]) : std::string_view("on");
@@ -222,8 +227,8 @@ std::string OtherNames(const FlagText& flag) {
 }  // namespace
 
 std::string_view FlagKindName(FlagKind kind) {
-  constexpr std::array<std::string_view, 7> kNames = {"bool",     "int",          "string", "list",
-                                                      "duration", "milliseconds", "switch"};
+  constexpr std::array<std::string_view, 8> kNames = {
+      "bool", "int", "string", "list", "duration", "milliseconds", "switch", "topic"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -31,9 +31,10 @@ enum class FlagKind : uint8_t {
   kDuration,
   kMilliseconds,  // A whole number of milliseconds, or a duration.
   kSwitch,        // "on" or "off", or a boolean; without a value it means on.
+  kTopic,         // A text that follows "=", or none: then the value is empty.
 };
 
-// "bool", "int", "string", "list", "duration", "milliseconds", "switch".
+// "bool", "int", "string", "list", "duration", "milliseconds", "switch", "topic".
 std::string_view FlagKindName(FlagKind kind);
 
 template <typename Command>

@@ -738,9 +738,14 @@ constexpr Flag kFlags[] = {
      [](NodeCommand& command, std::string_view value) {
        return SetAction(command, value, NodeCommand::Action::kValidate);
      }},
-    {"help", "h", "", FlagKind::kBool, "", "Print this text.",
+    {"help", "h", "", FlagKind::kTopic, "",
+     "Print the flags that most people use; with =GROUP those of a group, with =all all of them.",
      [](NodeCommand& command, std::string_view value) {
-       return SetAction(command, value, NodeCommand::Action::kShowHelp);
+       // dcgm-exporter's form is a boolean.
+       const std::optional<bool> wanted = ParseGoBool(value);
+       command.action = wanted.value_or(true) ? NodeCommand::Action::kShowHelp : command.action;
+       command.help_topic = wanted ? "" : std::string(value);
+       return absl::OkStatus();
      }},
     {"version", "v", "", FlagKind::kBool, "", "Print the version.",
      [](NodeCommand& command, std::string_view value) {

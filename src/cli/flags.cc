@@ -8,9 +8,6 @@
 #include "attribution/pod_labels.h"
 #include "base/go_values.h"
 #include "base/text.h"
-#include "base/version.h"
-#include "cli/cluster_flags.h"
-#include "cli/doctor_flags.h"
 #include "cli/flag_reader.h"
 #include "cli/flag_table.h"
 #include "http/listen.h"
@@ -224,6 +221,7 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
   const std::vector<std::string>& rest = command.ignored_arguments;
   if (!rest.empty() && (rest.front() == "help" || rest.front() == "h")) {
     command.action = NodeCommand::Action::kShowHelp;
+    command.help_topic = rest.size() > 1 ? rest[1] : "";
   }
   PODGPU_RETURN_IF_ERROR(TakeLabelPatterns(command));
   ShowProcesses(command.exporter);
@@ -299,43 +297,6 @@ OwnPod FindOwnPod(const NodeCommand& command, const Environment& environment,
     own.name_space = Trim(files.Read(folder + "/namespace").value_or(""));
   }
   return own;
-}
-
-std::string HelpText() {
-  std::string text = absl::StrFormat(
-      "podgpu %s: GPU telemetry for Kubernetes nodes\n\nUsage: podgpu [node] [flags]\n       "
-      "podgpu cluster --nodes=... (podgpu cluster --help)\n       podgpu doctor "
-      "--enable-accounting (podgpu doctor --help)\n       podgpu completion bash|zsh|fish\n\nFlags "
-      "(one "
-      "dash or two; "
-      "--name=value or --name value):\n",
-      kVersion);
-  text += FlagHelp(FlagTexts(FlagTable()));
-  return text +
-         "\nExit codes: 0 after a signal, 2 for usage and configuration errors (including a port "
-         "in use), 1 for any other fatal error.\n";
-}
-
-std::string FlagsDocument() {
-  std::string text =
-      "# Flags\n\nMade from the flag table of the program; a test keeps it up to date. Every name "
-      "may be written with one dash or two,\n`--name=value` or `--name value`; the command line "
-      "wins over the environment variable. An invalid value\nends the start with one line and exit "
-      "code 2.\n\n| flag | also | variable | kind | default | meaning "
-      "|\n|---|---|---|---|---|---|\n";
-  text += FlagRows(FlagTexts(FlagTable()));
-  text +=
-      "\n## podgpu cluster\n\nThe flags of the cluster role ([cluster.md](cluster.md)), in the "
-      "same "
-      "grammar.\n\n"
-      "| flag | also | variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
-  text += FlagRows(FlagTexts(ClusterFlagTable()));
-  text +=
-      "\n## podgpu doctor\n\nThe flags of the doctor, in the same grammar. It does its task, "
-      "prints one line per GPU and\nexits: code 0, or 1 when a GPU refuses.\n\n| flag | also | "
-      "variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
-  text += FlagRows(FlagTexts(DoctorFlagTable()));
-  return text;
 }
 
 }  // namespace podgpu

@@ -3,8 +3,8 @@
 // One or two dashes for any name, --name=value or --name value, booleans in Go's forms, lists that
 // append and split on commas; the first positional argument ends the flags. Every flag can also be
 // set by an environment variable; the command line wins. An invalid setting is refused with one
-// line that names it and a remedy. The table also makes --help and docs/flags.md. Pure functions:
-// the caller passes the environment; main.cc calls them once.
+// line that names it and a remedy. The table also makes --help and docs/flags.md (help.h). Pure
+// functions: the caller passes the environment; main.cc calls them once.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,7 @@ namespace podgpu {
 struct NodeCommand {
   enum class Action { kRun, kShowHelp, kShowVersion, kValidate };
   Action action = Action::kRun;
+  std::string help_topic;  // Of kShowHelp; see help.h.
   std::vector<std::string>
       ignored_arguments;  // Positional arguments; dcgm-exporter ignores them too.
 
@@ -86,11 +87,5 @@ std::string HostnameLabelValue(const NodeCommand& command, const Environment& en
 // name is empty outside a pod.
 OwnPod FindOwnPod(const NodeCommand& command, const Environment& environment,
                   std::string_view system_hostname, const Files& files);
-
-// Returns the text of --help.
-std::string HelpText();
-
-// Returns the content of docs/flags.md.
-std::string FlagsDocument();
 
 }  // namespace podgpu

@@ -41,7 +41,7 @@ TEST(BadInput, UnknownCommandsAreRefused) {
   EXPECT_EQ(RunPodgpu({"nodes"}), (Ended{2,
                                          "podgpu: unknown command \"nodes\"; nearest is \"node\"; "
                                          "there are \"node\", \"cluster\", "
-                                         "\"doctor\" and \"completion\". See podgpu "
+                                         "\"doctor\", \"completion\", \"version\". See podgpu "
                                          "--help\n"}));
 }
 

@@ -1,0 +1,106 @@
+#include "cli/help.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+
+#include "base/text.h"
+#include "base/version.h"
+#include "cli/cluster_flags.h"
+#include "cli/doctor_flags.h"
+#include "cli/flag_groups.h"
+#include "cli/flag_table.h"
+#include "cli/roles.h"
+
+namespace podgpu {
+namespace {
+
+constexpr std::string_view kExitCodes =
+    "Exit codes: 0 after a signal, 2 for usage and configuration errors (including a\nport in "
+    "use), 1 for any other fatal error.\n";
+constexpr std::string_view kColumns =
+    "| flag | also | variable | kind | default | meaning |\n|---|---|---|---|---|---|\n";
+
+std::string FirstScreen() {
+  std::string text = absl::StrFormat("podgpu %s: GPU telemetry for Kubernetes nodes\n\n", kVersion);
+  for (const Role& role : Roles()) {
+    absl::StrAppendFormat(&text, "%s%-24s %s\n",
+                          &role == Roles().data() ? "Usage: podgpu " : "       podgpu ", role.usage,
+                          role.meaning);
+  }
+  text += "\nFlags of a node that most people use:\n";
+  for (const CommonFlag& flag : CommonFlags()) {
+    absl::StrAppendFormat(&text, "  %-36s %s\n", flag.form, flag.meaning);
+  }
+  text += "\nGroups of flags, shown by --help=GROUP (all of them: --help=all):\n";
+  for (const FlagGroup& group : FlagGroups()) {
+    absl::StrAppendFormat(&text, "  %-14s %s\n", group.name, group.meaning);
+  }
+  return text +
+         "\nA flag may have one dash or two, --name=value or --name value. Most have a\n"
+         "variable too; the command line wins.\n" +
+         std::string(kExitCodes);
+}
+
+std::string GroupText(const FlagGroup& group) {
+  return absl::StrFormat("%s: %s\n%s", group.title, group.meaning, FlagHelp(TextsOf(group)));
+}
+
+std::string AllFlags() {
+  std::string text = absl::StrFormat(
+      "podgpu %s: GPU telemetry for Kubernetes nodes\n\nFlags of a node (one dash or two; "
+      "--name=value or --name value):\n",
+      kVersion);
+  for (const FlagGroup& group : FlagGroups()) {
+    absl::StrAppendFormat(&text, "\n%s", GroupText(group));
+  }
+  absl::StrAppendFormat(&text, "\n%s", kExitCodes);
+  return text;
+}
+
+}  // namespace
+
+StatusOr<std::string> HelpText(std::string_view topic) {
+  if (topic.empty()) {
+    return FirstScreen();
+  }
+  if (topic == "all") {
+    return AllFlags();
+  }
+  std::vector<std::string_view> names = {"all"};
+  for (const FlagGroup& group : FlagGroups()) {
+    if (group.name == topic) {
+      return GroupText(group);
+    }
+    names.push_back(group.name);
+  }
+  const std::optional<std::string_view> nearest = Nearest(topic, names);
+  return absl::InvalidArgumentError(
+      absl::StrFormat("--help: there is no group %s%s. podgpu --help lists the groups",
+                      Quoted(topic), nearest ? absl::StrFormat("; nearest is %s", *nearest) : ""));
+}
+
+std::string FlagsDocument() {
+  std::string text =
+      "# Flags\n\nMade from the flag tables of the program; a test keeps it up to date. Every name "
+      "may be written with one dash or two,\n`--name=value` or `--name value`; the command line "
+      "wins over the environment variable. An invalid value\nends the start with one line and exit "
+      "code 2. `podgpu --help=GROUP` prints a group.\n";
+  for (const FlagGroup& group : FlagGroups()) {
+    absl::StrAppendFormat(&text, "\n## %s\n\n`--help=%s`: %s.\n\n%s%s", group.title, group.name,
+                          group.meaning, kColumns, FlagRows(TextsOf(group)));
+  }
+  text +=
+      "\n## podgpu cluster\n\nThe flags of the cluster role ([cluster.md](cluster.md)), in the "
+      "same grammar.\n\n";
+  absl::StrAppendFormat(&text, "%s%s", kColumns, FlagRows(FlagTexts(ClusterFlagTable())));
+  text +=
+      "\n## podgpu doctor\n\nThe flags of the doctor, in the same grammar. It does its task, "
+      "prints one line per GPU and\nexits: code 0, or 1 when a GPU refuses.\n\n";
+  absl::StrAppendFormat(&text, "%s%s", kColumns, FlagRows(FlagTexts(DoctorFlagTable())));
+  return text;
+}
+
+}  // namespace podgpu

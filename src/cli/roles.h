@@ -1,0 +1,21 @@
+// The roles of the program: the words that may follow `podgpu`, in one table.
+//
+// Help, completion and the message about an unknown word are made from it; main.cc has a function
+// for each name. Immutable; any thread.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace podgpu {
+
+struct Role {
+  std::string_view name;
+  std::string_view usage;    // What follows "podgpu", in the usage lines of --help.
+  std::string_view meaning;  // One line without a full stop.
+};
+
+// In the order of --help.
+std::span<const Role> Roles();
+
+}  // namespace podgpu
