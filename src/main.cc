@@ -25,6 +25,7 @@
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/machine_options.h"
+#include "cli/metric_help.h"
 #include "cli/roles.h"
 #include "exporter/counters_source.h"
 #include "exporter/exporter.h"
@@ -245,8 +246,10 @@ int Validate(const NodeCommand& command) {
   return 0;
 }
 
-int PrintHelp(const std::string& topic) {
-  const StatusOr<std::string> text = HelpText(topic);
+int PrintHelp(const NodeCommand& command) {
+  const StatusOr<std::string> text = command.help_topic == "metrics"
+                                         ? MetricHelp(command.help_metric)
+                                         : HelpText(command.help_topic);
   if (!text.ok()) {
     return Refuse(text.status());
   }
@@ -350,7 +353,7 @@ int RunNodeRole(const std::vector<std::string>& arguments, CalledAs called_as) {
   }
   switch (command->action) {
     case NodeCommand::Action::kShowHelp:
-      return PrintHelp(command->help_topic);
+      return PrintHelp(*command);
     case NodeCommand::Action::kShowVersion:
       return PrintVersion();
     case NodeCommand::Action::kValidate:

@@ -222,6 +222,7 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
   if (!rest.empty() && (rest.front() == "help" || rest.front() == "h")) {
     command.action = NodeCommand::Action::kShowHelp;
     command.help_topic = rest.size() > 1 ? rest[1] : "";
+    command.help_metric = rest.size() > 2 ? rest[2] : "";
   }
   PODGPU_RETURN_IF_ERROR(TakeLabelPatterns(command));
   ShowProcesses(command.exporter);

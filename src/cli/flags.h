@@ -31,7 +31,8 @@ namespace podgpu {
 struct NodeCommand {
   enum class Action { kRun, kShowHelp, kShowVersion, kValidate };
   Action action = Action::kRun;
-  std::string help_topic;  // Of kShowHelp; see help.h.
+  std::string help_topic;   // Of kShowHelp: a group of flags, "all" or "metrics"; see help.h.
+  std::string help_metric;  // With the topic "metrics"; see metric_help.h.
   std::vector<std::string>
       ignored_arguments;  // Positional arguments; dcgm-exporter ignores them too.
 

@@ -39,7 +39,8 @@ std::string FirstScreen() {
     absl::StrAppendFormat(&text, "  %-14s %s\n", group.name, group.meaning);
   }
   return text +
-         "\nA flag may have one dash or two, --name=value or --name value. Most have a\n"
+         "\npodgpu help metrics NAME says what a metric or a DCGM field is.\n"
+         "A flag may have one dash or two, --name=value or --name value. Most have a\n"
          "variable too; the command line wins.\n" +
          std::string(kExitCodes);
 }

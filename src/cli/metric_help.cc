@@ -1,0 +1,137 @@
+#include "cli/metric_help.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+
+#include "base/text.h"
+#include "fields/field.h"
+#include "health/self_metrics.h"
+#include "source/nvml/catalogue.h"
+#include "view/accounting_view.h"
+#include "view/energy_reading_view.h"
+#include "view/energy_view.h"
+#include "view/native_table.h"
+#include "view/pod_use_view.h"
+#include "view/process_view.h"
+#include "view/vcuda_view.h"
+#include "view/view.h"
+
+namespace podgpu {
+namespace {
+
+struct Described {
+  Family family;
+  std::string_view shown_by;  // The view or flag that shows it.
+};
+
+void Add(const std::vector<Family>& families, std::string_view shown_by,
+         std::vector<Described>& all) {
+  for (const Family& family : families) {
+    all.push_back({family, shown_by});
+  }
+}
+
+// All families except those with DCGM's names, in the order of docs/metrics.md.
+std::vector<Described> AllFamilies() {
+  constexpr std::string_view kProcess = "view process, with --process-metrics=on";
+  std::vector<Described> all;
+  Add(CoreFamilies(), "views core and native", all);
+  Add(MeasureFamilies(), "view native", all);
+  Add({EnergyByMethodFamily(), EnergyReadingFamily()}, kProcess, all);
+  Add(AccountingFamilies(), kProcess, all);
+  Add(PodUseFamilies(), kProcess, all);
+  Add(ProcessFamilies(kProcessPrefix), kProcess, all);
+  Add({ProcessEnergyByMethodFamily()}, kProcess, all);
+  Add(VcudaFamilies(), "/metric, with --requested-vs-used=on", all);
+  for (const SlotFamilyDoc& doc : SlotFamilyDocs()) {
+    all.push_back({{.name = std::string(doc.name),
+                    .help = std::string(doc.help),
+                    .type = std::string(doc.type),
+                    .unit = std::string(doc.unit)},
+                   doc.view == SlotView::kSelf ? "view self" : "views core and native"});
+  }
+  return all;
+}
+
+std::string UnitText(std::string_view unit) {
+  return unit.empty() ? "without a unit" : "in " + std::string(unit);
+}
+
+// "DCGM field 155 (DCGM_FI_DEV_POWER_USAGE); with --source=nvml: driver".
+std::string OriginText(const Field& field) {
+  const std::string_view nvml = NvmlOrigin(field);
+  return absl::StrFormat("DCGM field %d (%s); with --source=nvml: %s", field.id, field.name,
+                         nvml.empty() ? "absent" : nvml);
+}
+
+std::string TextOfFamily(const Described& described) {
+  const Family& family = described.family;
+  std::string text = absl::StrFormat("%s: %s, %s\n  %s\n  shown by: %s\n", family.name, family.type,
+                                     UnitText(family.unit), family.help, described.shown_by);
+  std::set<uint16_t> seen;
+  for (const Measure& measure : Measures()) {
+    const Field* const field = FindField(measure.field_id);
+    if (measure.name == family.name && field != nullptr && seen.insert(field->id).second) {
+      absl::StrAppendFormat(&text, "  from: %s\n", OriginText(*field));
+    }
+  }
+  return text;
+}
+
+std::string TextOfField(const Field& field) {
+  std::string text = absl::StrFormat(
+      "%s: %s\n  since DCGM %s\n  shown by: view dcgm, if the counters file or "
+      "--metrics-include has a line with this name\n  from: %s\n",
+      field.name, UnitText(field.unit), field.since, OriginText(field));
+  for (const std::string_view other : field.other_names) {
+    if (!other.empty()) {
+      absl::StrAppendFormat(&text, "  earlier name: %s\n", other);
+    }
+  }
+  for (const Measure& measure : Measures()) {
+    if (measure.field_id == field.id && text.find(measure.name) == std::string::npos) {
+      absl::StrAppendFormat(&text, "  in base units: %s\n", measure.name);
+    }
+  }
+  return text;
+}
+
+Status Unknown(std::string_view name, const std::vector<Described>& families) {
+  std::vector<std::string_view> names;
+  for (const Described& described : families) {
+    names.emplace_back(described.family.name);
+  }
+  for (const Field& field : Catalogue()) {
+    names.push_back(field.name);
+  }
+  const std::optional<std::string_view> nearest = Nearest(name, names);
+  return absl::InvalidArgumentError(
+      absl::StrFormat("help metrics: there is no metric %s%s. podgpu help metrics lists the names",
+                      Quoted(name), nearest ? absl::StrFormat("; nearest is %s", *nearest) : ""));
+}
+
+}  // namespace
+
+StatusOr<std::string> MetricHelp(std::string_view name) {
+  const std::vector<Described> families = AllFamilies();
+  if (name.empty()) {
+    std::string names;
+    for (const Described& described : families) {
+      names += described.family.name + "\n";
+    }
+    return names + "and the DCGM fields by their names, such as DCGM_FI_DEV_GPU_UTIL\n";
+  }
+  for (const Described& described : families) {
+    if (described.family.name == name) {
+      return TextOfFamily(described);
+    }
+  }
+  const Field* const field = FindFieldByName(name);
+  return field != nullptr ? StatusOr<std::string>(TextOfField(*field)) : Unknown(name, families);
+}
+
+}  // namespace podgpu
