@@ -1,9 +1,10 @@
-# podgpu_embed(TARGET HEADER FUNCTION FOLDER): makes a source file with the text of every file in FOLDER, and adds it to
-# TARGET.  The source defines FUNCTION, which HEADER declares: std::span<const EmbeddedFile> FUNCTION().  When a file
-# changes, the next build embeds it again.  As a script (cmake -P) this file writes that source file.
+# podgpu_embed(TARGET HEADER FUNCTION FOLDER [PATTERN]): makes a source file with the text of every file in FOLDER whose
+# name matches PATTERN (all without it), and adds it to TARGET.  The source defines FUNCTION, which HEADER declares:
+# std::span<const EmbeddedFile> FUNCTION().  When a file changes, the next build embeds it again.  As a script (cmake -P)
+# this file writes that source file.
 
 if(CMAKE_SCRIPT_MODE_FILE)
-  file(GLOB files "${FOLDER}/*")
+  file(GLOB files "${FOLDER}/${PATTERN}")
   list(SORT files)
   set(rows "")
   foreach(path IN LISTS files)
@@ -30,11 +31,15 @@ ${rows}  };
 endif()
 
 function(podgpu_embed target header function folder)
-  podgpu_collect("${folder}" "*" files)
+  set(pattern "*")
+  if(ARGC GREATER 4)
+    set(pattern "${ARGV4}")
+  endif()
+  podgpu_collect("${folder}" "${pattern}" files)
   set(output "${PROJECT_BINARY_DIR}/embedded/${function}.cc")
   add_custom_command(OUTPUT "${output}"
-    COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${folder}" "-DOUTPUT=${output}" "-DHEADER=${header}" "-DFUNCTION=${function}"
-      -P "${PROJECT_SOURCE_DIR}/cmake/Embed.cmake"
+    COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${folder}" "-DPATTERN=${pattern}" "-DOUTPUT=${output}" "-DHEADER=${header}"
+      "-DFUNCTION=${function}" -P "${PROJECT_SOURCE_DIR}/cmake/Embed.cmake"
     DEPENDS ${files} "${PROJECT_SOURCE_DIR}/cmake/Embed.cmake" VERBATIM)
   target_sources(${target} PRIVATE "${output}")
   set_source_files_properties("${output}" PROPERTIES SKIP_LINTING ON)

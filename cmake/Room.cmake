@@ -63,9 +63,10 @@ function(podgpu_collect folder pattern out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# podgpu_test(NAME label SOURCES ... LINKS ...): one GoogleTest program is one ctest entry.
+# podgpu_test(NAME label SOURCES ... LINKS ... [ONLY configuration]): one GoogleTest program is one ctest entry.  With
+# ONLY it is built by its name alone, and ctest runs it only with -C configuration.
 function(podgpu_test name label)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "ONLY" "SOURCES;LINKS" ${ARGN})
   if(PODGPU_FUZZ OR PODGPU_TIDY)
     add_custom_target(${name})  # Nothing to build, but a name that dependencies may use.
     return()
@@ -74,7 +75,12 @@ function(podgpu_test name label)
   target_link_libraries(${name} PRIVATE podgpu_instrumented ${arg_LINKS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
     PODGPU_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PODGPU_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  add_test(NAME ${label}.${name} COMMAND ${name})
+  set(only "")
+  if(arg_ONLY)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    set(only CONFIGURATIONS ${arg_ONLY})
+  endif()
+  add_test(NAME ${label}.${name} COMMAND ${name} ${only})
   # Far above the duration of any test: it ends a test that hangs, and does not judge its speed.
   set_tests_properties(${label}.${name} PROPERTIES LABELS ${label} TIMEOUT 600)
 endfunction()

@@ -18,16 +18,17 @@ namespace podgpu {
 using absl::Status;
 using absl::StatusOr;
 
-// Prints `condition`, file and line to standard error and aborts.  PODGPU_CHECK calls it.
+// Prints `condition`, file and line to standard error and aborts.  PODGPU_CHECK calls it, with the
+// file's name without its folder: the program is the same in whichever folder it was compiled.
 [[noreturn]] void CheckFailed(std::string_view condition, const char* file, int line);
 
 }  // namespace podgpu
 
-#define PODGPU_CHECK(condition)                              \
-  do {                                                       \
-    if (!(condition)) [[unlikely]] {                         \
-      ::podgpu::CheckFailed(#condition, __FILE__, __LINE__); \
-    }                                                        \
+#define PODGPU_CHECK(condition)                                   \
+  do {                                                            \
+    if (!(condition)) [[unlikely]] {                              \
+      ::podgpu::CheckFailed(#condition, __FILE_NAME__, __LINE__); \
+    }                                                             \
   } while (false)
 
 #define PODGPU_RETURN_IF_ERROR(expression)                                \

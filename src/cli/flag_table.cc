@@ -404,9 +404,10 @@ constexpr Flag kFlags[] = {
        return absl::OkStatus();
      }},
     {"collectors", "f", "DCGM_EXPORTER_COLLECTORS", FlagKind::kString, kDefaultCountersPath,
-     "Counters file: one line per metric (field, type, help). Without the flag and without that "
-     "file, a built-in set "
-     "equal to dcgm-exporter's default is used.",
+     "Counters file: one line per metric (field, type, help). The program contains the three lists "
+     "of dcgm-exporter's image, default-counters.csv, dcp-metrics-included.csv and "
+     "1.x-compatibility-metrics.csv, and uses them for these paths in /etc/dcgm-exporter/ if no "
+     "such file exists.",
      [](NodeCommand& command, std::string_view value) {
        command.counters.path = std::string(value);
        return absl::OkStatus();

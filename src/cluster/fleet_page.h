@@ -11,14 +11,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/embedded_file.h"
 #include "ui/document.h"
 
 namespace podgpu {
 
-struct EmbeddedFile {
-  std::string_view name;  // "fleet.js"
-  std::string_view bytes;
-};
 // The files of src/cluster/assets, by name.
 std::span<const EmbeddedFile> FleetFiles();
 

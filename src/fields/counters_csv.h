@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/embedded_file.h"
 #include "base/status.h"
 #include "fields/field.h"
 
@@ -44,9 +46,21 @@ StatusOr<Counters> ParseCounters(std::string_view content, std::string_view path
 // The default path of dcgm-exporter's list.
 inline constexpr std::string_view kDefaultCountersPath = "/etc/dcgm-exporter/default-counters.csv";
 
-// dcgm-exporter's default set, used when no file is given and none exists at the default path;
-// kBuiltInCounters is then its path in messages.
+// The lists of deploy/, which are also in the program.
+std::span<const EmbeddedFile> CounterLists();
+
+// The default list, for an empty path and for kDefaultCountersPath.  kBuiltInCounters is then its
+// path in messages.
 inline constexpr std::string_view kBuiltInCounters = "built-in counters";
 std::string_view DefaultCountersCsv();
+
+// The list that takes the place of a file that does not exist.
+struct BuiltInList {
+  std::string path;  // The path for messages: "built-in counters (dcp-metrics-included.csv)".
+  std::string_view csv;
+};
+// Dcgm-exporter's image has three lists under /etc/dcgm-exporter/. Returns our list for the path of
+// one of them, and nothing for any other path.
+std::optional<BuiltInList> BuiltInListFor(std::string_view path);
 
 }  // namespace podgpu

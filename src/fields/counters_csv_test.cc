@@ -233,15 +233,21 @@ TEST(DefaultCounters, EqualTheReleasedDefaultSet) {
   EXPECT_EQ(found, expected);
 }
 
-TEST(DefaultCounters, EqualTheShippedFile) {
-  std::ifstream file(PODGPU_SOURCE_DIR "/deploy/default-counters.csv", std::ios::binary);
-  const std::string shipped{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_EQ(shipped, DefaultCountersCsv());
-}
-
 std::string Shipped(const std::string& name) {
   std::ifstream file(PODGPU_SOURCE_DIR "/deploy/" + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(ShippedCounters, AreInTheProgram) {
+  ASSERT_EQ(CounterLists().size(), 3U);
+  for (const EmbeddedFile& list : CounterLists()) {
+    EXPECT_EQ(list.bytes, Shipped(std::string(list.name))) << list.name;
+    EXPECT_EQ(BuiltInListFor("/etc/dcgm-exporter/" + std::string(list.name)).value().csv,
+              list.bytes);
+  }
+  EXPECT_EQ(DefaultCountersCsv(), Shipped("default-counters.csv"));
+  EXPECT_FALSE(BuiltInListFor("/etc/dcgm-exporter/").has_value());
+  EXPECT_FALSE(BuiltInListFor("/etc/default-counters.csv").has_value());
 }
 
 // "100 gauge" and so on: the fields and types of a list, without names.

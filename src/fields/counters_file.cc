@@ -7,9 +7,7 @@
 namespace podgpu {
 
 CountersFile::CountersFile(std::string path, const Files& files)
-    : asked_(!path.empty()),
-      path_(asked_ ? std::move(path) : std::string(kDefaultCountersPath)),
-      files_(files) {}
+    : path_(path.empty() ? std::string(kDefaultCountersPath) : std::move(path)), files_(files) {}
 
 StatusOr<Counters> CountersFile::Load() {
   changed_.reset();
@@ -38,7 +36,7 @@ CountersFile::Sight CountersFile::Look() const {
     }
     return {absl::OkStatus(), *std::move(content)};
   }
-  if (!asked_ && content.status().code() == absl::StatusCode::kNotFound) {
+  if (content.status().code() == absl::StatusCode::kNotFound && BuiltInListFor(path_)) {
     return {};
   }
   return {absl::InvalidArgumentError(absl::StrFormat("counters file %s. Correct --collectors (-f)",
@@ -49,8 +47,12 @@ CountersFile::Sight CountersFile::Look() const {
 StatusOr<Counters> CountersFile::Judge(Sight sight) {
   judged_ = std::move(sight);
   PODGPU_RETURN_IF_ERROR(judged_.status);
-  return judged_.content ? ParseCounters(*judged_.content, path_)
-                         : ParseCounters(DefaultCountersCsv(), kBuiltInCounters);
+  if (judged_.content) {
+    return ParseCounters(*judged_.content, path_);
+  }
+  const std::optional<BuiltInList> list = BuiltInListFor(path_);
+  PODGPU_CHECK(list.has_value());  // Look() says so.
+  return ParseCounters(list->csv, list->path);
 }
 
 }  // namespace podgpu

@@ -3,8 +3,8 @@
 // A change is detected by comparing contents at intervals. This covers an editor that writes in
 // place, one that renames, the symbolic link that a ConfigMap volume swaps, a file that appears
 // later, and a network file system without notifications. A new content is used only after two
-// checks in a row have read it; a half-written file would differ. The default path may be missing:
-// then the built-in set is used. One thread.
+// checks in a row have read it; a half-written file would differ. The three lists of
+// dcgm-exporter's image may be missing: then the built-in list of that name is used. One thread.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ namespace podgpu {
 
 class CountersFile {
  public:
-  // `path` empty: the default path, which need not exist.  `files` outlives this.
+  // `path` empty: the default path.  `files` outlives this.
   CountersFile(std::string path, const Files& files);
 
   // Reads and parses the file now. On failure kInvalidArgument with the complete one-line message.
@@ -31,7 +31,7 @@ class CountersFile {
   const std::string& path() const { return path_; }
 
  private:
-  // The current state of the path: a content, "use the built-in set" (OK without content), or an
+  // The current state of the path: a content, "use the built-in list" (OK without content), or an
   // error.
   struct Sight {
     Status status;
@@ -41,7 +41,6 @@ class CountersFile {
   Sight Look() const;
   StatusOr<Counters> Judge(Sight sight);
 
-  const bool asked_;
   const std::string path_;
   const Files& files_;
   Sight judged_;

@@ -115,5 +115,32 @@ TEST(CountersFile, UsesTheBuiltInSetWithoutADefaultFile) {
   EXPECT_FALSE(CountersFile("/asked/for.csv", OneFile()).Load().ok());
 }
 
+// What dcgm-exporter's image has; old command lines name these paths outside the image too.
+TEST(CountersFile, UsesTheBuiltInListOfEachMissingFileOfTheImage) {
+  const std::string folder = "/etc/dcgm-exporter/";
+  const auto told = [&](const std::string& name) {
+    OneFile disk;
+    CountersFile file(folder + name, disk);
+    const StatusOr<Counters> list = file.Load();
+    return list.ok() ? list->path + ": " + list->counters.front().name
+                     : std::string(list.status().message());
+  };
+  EXPECT_EQ(told("default-counters.csv"), "built-in counters: DCGM_FI_DEV_SM_CLOCK");
+  EXPECT_EQ(told("dcp-metrics-included.csv"),
+            "built-in counters (dcp-metrics-included.csv): DCGM_FI_DEV_SM_CLOCK");
+  EXPECT_EQ(told("1.x-compatibility-metrics.csv"),
+            "built-in counters (1.x-compatibility-metrics.csv): dcgm_sm_clock");
+  EXPECT_EQ(told("dcp-metrics.csv"),
+            "counters file /etc/c.csv: No such file or directory. Correct --collectors (-f)");
+}
+
+TEST(CountersFile, AFileOfTheImageThatCannotBeReadIsAnError) {
+  OneFile disk;
+  disk.content = absl::PermissionDeniedError("/etc/c.csv: Permission denied");
+  CountersFile file("/etc/dcgm-exporter/dcp-metrics-included.csv", disk);
+  EXPECT_EQ(Outcome(file.Load()),
+            "counters file /etc/c.csv: Permission denied. Correct --collectors (-f)");
+}
+
 }  // namespace
 }  // namespace podgpu

@@ -1,5 +1,6 @@
 // Each invalid input at the start: one exact line, one exit code, and nothing is left running.
 #include <csignal>
+#include <filesystem>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -143,6 +144,24 @@ TEST(BadInput, AnUnreadableFileIsNamed) {
                    "podgpu: counters file /nowhere/counters.csv: No such file or directory. "
                    "Correct --collectors "
                    "(-f)\n"}));
+}
+
+// The paths of dcgm-exporter's image: an old command line works also where they do not exist.
+TEST(BadInput, AListOfTheImageNeedsNoFile) {
+  const std::string folder = "/etc/dcgm-exporter/";
+  if (std::filesystem::exists(folder)) {
+    GTEST_SKIP() << folder << " exists on this machine";
+  }
+  const auto validated = [&](const std::string& name) {
+    const Ended ended = RunPodgpu({"--validate", "-f", folder + name});
+    return std::to_string(ended.exit_code) + " " +
+           ended.output.substr(ended.output.rfind("built-in"));
+  };
+  EXPECT_EQ(validated("default-counters.csv").substr(0, 32), "0 built-in counters: 26 metrics,");
+  EXPECT_EQ(validated("dcp-metrics-included.csv").substr(0, 59),
+            "0 built-in counters (dcp-metrics-included.csv): 26 metrics,");
+  EXPECT_EQ(validated("1.x-compatibility-metrics.csv").substr(0, 64),
+            "0 built-in counters (1.x-compatibility-metrics.csv): 20 metrics,");
 }
 
 TEST(BadInput, APortInUseNamesItsProcess) {

@@ -1,16 +1,19 @@
 // Runs a program as a container runtime does: in its own read-only root directory with only the
 // given files, with its own users, processes and network.
 //
-//   in_pod ROOT SOURCE=TARGET... -- PROGRAM ARGUMENT...
+//   in_pod [--user root|other] ROOT SOURCE=TARGET... -- PROGRAM ARGUMENT...
 //
-// Each SOURCE is mounted read-only at TARGET below ROOT.  Prints "pod PID" on standard output, then
-// waits for the program.  Exit code 77 where the kernel does not allow namespaces.
+// Each SOURCE is mounted read-only at TARGET below ROOT.  With --user, which needs root, the
+// program has that user's id, no capability and no way to a new one.  Prints "pod PID" on standard
+// output, then waits for the program.  Exit code 77 where the kernel does not allow namespaces.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <grp.h>
 #include <net/if.h>
+#include <optional>
 #include <sched.h>
 #include <string>
 #include <string_view>
@@ -26,6 +29,7 @@ namespace {
 
 constexpr int kExitNoNamespaces = 77;
 constexpr int kExitBroken = 70;
+constexpr uid_t kOtherUser = 65'532;  // The usual "nonroot" of images.
 
 [[noreturn]] void Fail(const std::string& what) {
   std::fprintf(stderr, "in_pod: %s: %s\n", what.c_str(), std::strerror(errno));
@@ -40,16 +44,19 @@ void WriteFile(const std::string& path, const std::string& text) {
   ::close(file);
 }
 
-void BecomeRootOfNamespaces() {
+// The ids of the new user namespace: root alone, or all of the machine's.
+void BecomeRootOfNamespaces(bool all_users) {
   const std::string uid = std::to_string(::getuid());
   const std::string gid = std::to_string(::getgid());
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID) != 0) {
     std::fprintf(stderr, "in_pod: no namespaces: %s\n", std::strerror(errno));
     std::_Exit(kExitNoNamespaces);
   }
-  WriteFile("/proc/self/setgroups", "deny");
-  WriteFile("/proc/self/uid_map", "0 " + uid + " 1");
-  WriteFile("/proc/self/gid_map", "0 " + gid + " 1");
+  if (!all_users) {
+    WriteFile("/proc/self/setgroups", "deny");
+  }
+  WriteFile("/proc/self/uid_map", all_users ? "0 0 65536" : "0 " + uid + " 1");
+  WriteFile("/proc/self/gid_map", all_users ? "0 0 65536" : "0 " + gid + " 1");
 }
 
 void BringLoopbackUp() {
@@ -81,12 +88,31 @@ void EnterRoot(const std::string& root) {
   }
 }
 
+// Becomes `user` for the next exec: without a bounding set, an exec by root gives no capability.
+void DropRights(uid_t user) {
+  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
+    if (::prctl(PR_CAPBSET_DROP, capability) != 0) {
+      Fail("bounding set");
+    }
+  }
+  if (::setgroups(0, nullptr) != 0 || ::setresgid(user, user, user) != 0 ||
+      ::setresuid(user, user, user) != 0 || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    Fail("user");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> words(argv + 1, argv + argc);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  std::optional<uid_t> user;
+  if (words.at(0) == "--user") {
+    user = words.at(1) == "root" ? 0 : kOtherUser;
+    words.erase(words.begin(), words.begin() + 2);
+    argv += 2;
+  }
   const std::string& root = words.at(0);
-  BecomeRootOfNamespaces();
+  BecomeRootOfNamespaces(user.has_value());
   BringLoopbackUp();
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     Fail("private mounts");
@@ -104,6 +130,10 @@ int main(int argc, char** argv) {
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     EnterRoot(root);
+    if (user) {
+      DropRights(*user);
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // A change of the user forgets it.
+    }
     ::execv(argv[1 + next + 1], argv + 1 + next + 1);
     Fail("exec");
   }

@@ -1,0 +1,58 @@
+# The images of podgpu: "podgpu", and "podgpu-dcgm", which also has NVIDIA's DCGM (docs/image.md).
+#
+#   BASE    an image of Debian 12 with apt
+#   FOLDER  where the sources are compiled; the result does not depend on it
+#   DCGM    an image that has libdcgm; without it DCGM_FOLDER, a folder of the build context
+#
+# The folder /ccache, if it is mounted, keeps objects for the next build.
+ARG BASE=docker.io/library/debian:12-slim
+ARG DCGM=dcgm-folder
+
+# -- the compiler, and the libraries that the program links
+FROM ${BASE} AS tools
+COPY tools/setup tools/packages.txt /setup/tools/
+RUN /setup/tools/setup "image " build rootfs
+
+# -- the program, and the files of the image under /image
+FROM tools AS build
+ARG FOLDER=/src
+ARG JOBS
+ARG CREATED=1970-01-01T00:00:00Z
+COPY . ${FOLDER}
+RUN ${FOLDER}/tools/image/compile /image
+
+# -- podgpu
+FROM scratch AS podgpu
+ARG VERSION=unknown
+ARG REVISION=unknown
+ARG CREATED=1970-01-01T00:00:00Z
+COPY --from=build /image/ /
+ENV PATH=/usr/bin \
+    NVIDIA_VISIBLE_DEVICES=all \
+    NVIDIA_DRIVER_CAPABILITIES=compute,utility,compat32 \
+    NVIDIA_DISABLE_REQUIRE=true
+LABEL org.opencontainers.image.title="podgpu" \
+      org.opencontainers.image.description="GPU telemetry for Kubernetes: metrics of NVIDIA GPUs with their pods, for Prometheus" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.documentation="docs/image.md"
+# Root without any capability: the kubelet's socket belongs to root.  Without Kubernetes any other user is as good.
+USER 0:0
+EXPOSE 9400
+ENTRYPOINT ["/usr/bin/podgpu"]
+
+# -- libdcgm from a folder of the build context, or from the image DCGM
+FROM scratch AS dcgm-folder
+ARG DCGM_FOLDER=LICENSE
+COPY ${DCGM_FOLDER} /dcgm/
+FROM ${DCGM} AS dcgm
+FROM tools AS dcgm-files
+COPY tools/image/dcgm /setup/tools/dcgm
+RUN --mount=type=bind,from=dcgm,target=/vendor /setup/tools/dcgm /vendor /dcgm
+
+# -- podgpu-dcgm
+FROM podgpu AS podgpu-dcgm
+COPY --from=dcgm-files /dcgm/ /
+LABEL org.opencontainers.image.title="podgpu-dcgm"
