@@ -4,7 +4,9 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/roff.h"
 #include "base/text.h"
+#include "base/version.h"
 
 namespace podgpu::sim {
 namespace {
@@ -131,6 +133,35 @@ std::string CommandHelp(const Command& command) {
     text += "\n" + command.more_help();
   }
   return text;
+}
+
+std::string ManualPage(std::span<const Command> commands) {
+  std::string text = absl::StrFormat(
+      ".TH PODGPU\\-SIM 1 \"\" \"podgpu %s\" \"User Commands\"\n"
+      ".SH NAME\npodgpu\\-sim \\- a simulated GPU node\n"
+      ".SH SYNOPSIS\n.B podgpu\\-sim\n\\fICOMMAND\\fR ...\n"
+      ".SH DESCRIPTION\n"
+      "podgpu\\-sim compiles a scenario into a world, serves the world as the kubelet and the host "
+      "engine of a node, and lets other programs read it through a simulated libdcgm and "
+      "libnvidia\\-ml. It is for trying and testing podgpu without a GPU: every number is "
+      "invented.\n",
+      kVersion);
+  for (const Command& command : commands) {
+    absl::StrAppendFormat(&text, ".SH \"COMMAND: %s\"\n.B %s\n.PP\n%s.\n", RoffText(command.name),
+                          RoffText(Usage(command)), RoffText(command.summary));
+    for (const Flag& flag : command.flags) {
+      absl::StrAppendFormat(&text, ".TP\n\\fB%s\\fR \\fI%s\\fR\n%s\n", RoffText(flag.name),
+                            RoffText(flag.value), RoffText(flag.help));
+    }
+    if (command.more_help != nullptr) {
+      absl::StrAppendFormat(&text, ".PP\n.nf\n%s.fi\n", RoffText(command.more_help()));
+    }
+  }
+  return text +
+         ".SH ENVIRONMENT\n.TP\n.B PODGPU_SIM_DIR\nThe run directory, if \\fB\\-\\-dir\\fR is not "
+         "given. The simulated libraries also read it.\n"
+         ".SH EXIT STATUS\n0 when done, 2 for wrong use or a wrong scenario, 1 for any other "
+         "failure.\n.SH SEE ALSO\n.BR podgpu (1)\n";
 }
 
 }  // namespace podgpu::sim

@@ -56,4 +56,7 @@ StatusOr<Arguments> ParseArguments(const Command& command, std::span<const std::
 std::string ProgramHelp(std::span<const Command> commands);
 std::string CommandHelp(const Command& command);
 
+// The manual page podgpu-sim(1) in man(7)'s format, with every command and flag.
+std::string ManualPage(std::span<const Command> commands);
+
 }  // namespace podgpu::sim

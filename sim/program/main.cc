@@ -25,6 +25,10 @@ int Main(const std::vector<std::string>& words) {
     std::printf("%s", podgpu::sim::ProgramHelp(podgpu::sim::Commands()).c_str());
     return words.empty() ? 2 : 0;
   }
+  if (words.front() == "manual") {  // Not in the help: the build of the package calls it.
+    std::printf("%s", podgpu::sim::ManualPage(podgpu::sim::Commands()).c_str());
+    return 0;
+  }
   const podgpu::StatusOr<const Command*> command =
       podgpu::sim::FindCommand(podgpu::sim::Commands(), words.front());
   if (!command.ok()) {

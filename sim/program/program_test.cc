@@ -106,6 +106,18 @@ TEST_F(ProgramTest, PrintsHelpForEveryCommand) {
   EXPECT_EQ(Run({}).code, 2) << "a command is required";
 }
 
+TEST_F(ProgramTest, ManualHasEveryCommandAndFlag) {
+  const Outcome manual = Run({"manual"});
+  EXPECT_EQ(manual.code, 0);
+  const std::string help = Run({"--help"}).out;
+  for (const char* name : {"run", "compile", "engine", "fleet", "mig", "fault", "heal", "tick"}) {
+    EXPECT_NE(manual.out.find("\n.SH \"COMMAND: " + std::string(name) + "\"\n"), std::string::npos)
+        << name;
+    EXPECT_NE(help.find("\n  " + std::string(name) + " "), std::string::npos) << name;
+  }
+  EXPECT_NE(manual.out.find("\n\\fB\\-\\-engine\\-tcp\\fR "), std::string::npos);
+}
+
 TEST_F(ProgramTest, CompilesTheSameImageEveryTime) {
   const std::string image = folder_.path() + "/image.bin";
   const Outcome first = Run({"compile", scenario_, "-o", image});

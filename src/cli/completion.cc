@@ -140,6 +140,8 @@ std::string FishScript() {
 
 }  // namespace
 
+std::span<const std::pair<std::string_view, std::string_view>> CommandWords() { return kCommands; }
+
 StatusOr<std::string> CompletionScript(std::string_view shell) {
   if (shell == "bash") {
     return BashScript();

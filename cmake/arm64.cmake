@@ -1,0 +1,17 @@
+# Compiles for arm64 with Debian's cross compiler and with Debian's libraries for arm64, which ./dev cross-arm64 unpacks under
+# build/arm64/root.  Programs run under QEMU, also those that the build itself runs.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
+string(APPEND root "/build/arm64/root")
+set(CMAKE_SYSROOT "${root}")
+set(CMAKE_FIND_ROOT_PATH "${root}")
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} "${root}")
+set(ENV{PKG_CONFIG_LIBDIR} "${root}/usr/lib/aarch64-linux-gnu/pkgconfig:${root}/usr/share/pkgconfig")
+set(CMAKE_CROSSCOMPILING_EMULATOR "qemu-aarch64-static;-L;${root}")
