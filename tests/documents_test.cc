@@ -50,8 +50,8 @@ std::set<std::string> WordsAfter(std::string_view text, std::string_view mark) {
 std::string OwnLines(std::string_view text) {
   std::string own;
   for (std::string_view line : Split(text, '\n')) {
-    constexpr std::array<std::string_view, 5> kOthers = {"cmake --", "podgpu-sim", "--benchmark",
-                                                         "podgpu_tidy", ".ci/run"};
+    constexpr std::array<std::string_view, 7> kOthers = {
+        "cmake --", "podgpu-sim", "--benchmark", "podgpu_tidy", ".ci/run", "helm ", "--set "};
     if (std::none_of(kOthers.begin(), kOthers.end(), [line](std::string_view other) {
           return line.find(other) != std::string_view::npos;
         })) {

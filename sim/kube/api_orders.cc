@@ -10,6 +10,23 @@ void FakeApi::SetForbidden(bool is_forbidden) {
   is_forbidden_ = is_forbidden;
 }
 
+void FakeApi::SetGrants(std::vector<ApiGrant> grants) {
+  const std::scoped_lock lock(mutex_);
+  grants_ = std::move(grants);
+  forbidden_.clear();
+  used_grants_.clear();
+}
+
+std::vector<std::string> FakeApi::forbidden() const {
+  const std::scoped_lock lock(mutex_);
+  return forbidden_;
+}
+
+std::set<size_t> FakeApi::used_grants() const {
+  const std::scoped_lock lock(mutex_);
+  return used_grants_;
+}
+
 void FakeApi::SetRateLimited(bool is_rate_limited) {
   const std::scoped_lock lock(mutex_);
   too_many_ = is_rate_limited == is_rate_limited_ ? too_many_ : 0;

@@ -236,17 +236,41 @@ std::string ApiRequest::ListText(const std::string& items, const std::string& ve
          (next.empty() ? "" : R"(,"continue":")" + next + "\"") + "},\"items\":[" + items + "]}";
 }
 
+std::string_view ApiRequest::Verb() const {
+  return IsTrue("watch") ? "watch" : asked.name.empty() ? "list" : "get";
+}
+
+std::string ApiRequest::Resource() const {
+  return asked.collection.substr(asked.collection.rfind('/') + 1);
+}
+
+std::string ApiRequest::Group() const {
+  const std::vector<std::string_view> parts = Split(asked.collection, '/');
+  return parts.size() > 2 && parts[1] == "apis" ? std::string(parts[2]) : std::string();
+}
+
+bool Allows(const ApiGrant& grant, const ApiRequest& request) {
+  const std::string resource = request.Resource();
+  const bool is_kind =
+      grant.group == request.Group() && grant.resource == resource && grant.verb == request.Verb();
+  const bool is_place = grant.name_space.empty() || grant.name_space == request.asked.name_space;
+  if (!is_kind || !is_place || grant.names.empty()) {
+    return is_kind && is_place;
+  }
+  constexpr std::string_view kByName = "metadata.name=";
+  const std::string selector = request.Query("fieldSelector");
+  const std::string name = !request.asked.name.empty()     ? request.asked.name
+                           : selector.starts_with(kByName) ? selector.substr(kByName.size())
+                                                           : std::string();
+  return std::ranges::count(grant.names, name) > 0;
+}
+
 std::string ForbiddenSentence(const ApiRequest& request) {
-  const std::string& collection = request.asked.collection;
-  const std::string resource = collection.substr(collection.rfind('/') + 1);
-  const std::vector<std::string_view> parts = Split(collection, '/');
-  const std::string group = parts.size() > 2 && parts[1] == "apis" ? std::string(parts[2]) : "";
-  const char* const verb = request.IsTrue("watch")      ? "watch"
-                           : request.asked.name.empty() ? "list"
-                                                        : "get";
+  const std::string resource = request.Resource();
   const std::string subject = request.asked.name.empty() ? "" : " \"" + request.asked.name + "\"";
   return resource + subject + " is forbidden: User \"system:serviceaccount:gpu:podgpu\" cannot " +
-         verb + " resource \"" + resource + "\" in API group \"" + group + "\" " +
+         std::string(request.Verb()) + " resource \"" + resource + "\" in API group \"" +
+         request.Group() + "\" " +
          (request.asked.name_space.empty()
               ? "at the cluster scope"
               : "in the namespace \"" + request.asked.name_space + "\"");

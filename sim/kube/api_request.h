@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace podgpu::sim {
 
@@ -46,6 +47,10 @@ struct ApiRequest {
 
   // The decoded value of `name` in the query; empty when it is missing.
   std::string Query(const std::string& name) const;
+  // "get", "list" or "watch"; the name and the API group of the resource, "" for the core group.
+  std::string_view Verb() const;
+  std::string Resource() const;
+  std::string Group() const;
   // 0 when it is missing or not a number.
   uint64_t NumberIn(const std::string& name) const;
   bool IsTrue(const std::string& name) const;
@@ -65,6 +70,16 @@ struct ApiRequest {
   bool metadata_alone = false;
   uint64_t end_round = 0, cut_round = 0;  // When it was answered.
 };
+
+// A right of the token's account, as in a Role. An empty namespace means the whole cluster, empty
+// names mean every object.
+struct ApiGrant {
+  std::string name_space, group, resource, verb;
+  std::vector<std::string> names = {};
+};
+// Whether the grant allows the request. As in a real cluster, a list or watch of named objects is
+// allowed only if its field selector names one of them.
+bool Allows(const ApiGrant& grant, const ApiRequest& request);
 
 // "pods is forbidden: User ... cannot list resource ...", in the words of the real server.
 std::string ForbiddenSentence(const ApiRequest& request);

@@ -78,6 +78,41 @@ TEST(ApiRequest, RefusesInTheRealServersWords) {
             "\"gpu\"");
 }
 
+TEST(ApiRequest, AGrantAllowsWhatARuleOfARoleAllows) {
+  const ApiGrant everywhere = {"", "", "pods", "list"};
+  const ApiGrant in_ml = {"ml", "", "pods", "watch"};
+  const ApiGrant slices = {"", "resource.k8s.io", "resourceslices", "list"};
+  const ApiGrant one_get = {"gpu", "", "configmaps", "get", {"counters"}};
+  const ApiGrant one_watch = {"gpu", "", "configmaps", "watch", {"counters"}};
+  const std::string maps = "/api/v1/namespaces/gpu/configmaps";
+  struct Row {
+    const ApiGrant& grant;
+    std::string target;
+    bool is_allowed;
+  };
+  const Row rows[] = {
+      {everywhere, "/api/v1/pods?limit=500", true},
+      {everywhere, "/api/v1/namespaces/ml/pods", true},
+      {everywhere, "/api/v1/pods?watch=1", false},
+      {everywhere, "/api/v1/namespaces/ml/pods/a", false},
+      {everywhere, "/api/v1/configmaps", false},
+      {everywhere, "/apis/resource.k8s.io/v1/pods", false},
+      {in_ml, "/api/v1/namespaces/ml/pods?watch=true", true},
+      {in_ml, "/api/v1/namespaces/gpu/pods?watch=true", false},
+      {in_ml, "/api/v1/pods?watch=true", false},
+      {slices, "/apis/resource.k8s.io/v1beta1/resourceslices", true},
+      {one_get, maps + "/counters", true},
+      {one_get, maps + "/other", false},
+      {one_get, maps, false},
+      {one_watch, maps + "?watch=1&fieldSelector=metadata.name%3Dcounters", true},
+      {one_watch, maps + "?watch=1&fieldSelector=metadata.name%3Dother", false},
+      {one_watch, maps + "?watch=1", false},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(Allows(row.grant, Asking(row.target)), row.is_allowed) << row.target;
+  }
+}
+
 TEST(ApiRequest, WritesKindsWhereTheRealServerDoes) {
   const ApiStored pod = MakeApiStored(R"("name":"a")", R"(,"spec":{})");
   const ApiRequest whole = Asking("/api/v1/pods");

@@ -253,10 +253,29 @@ std::string FakeApi::Refusal(const ApiRequest& request) {
     return ApiAnswer(429, std::string(kTooMany), "Retry-After: " + std::to_string(wait_s) + "\r\n",
                      "text/plain; charset=utf-8");
   }
-  if (is_forbidden_) {
+  if (is_forbidden_ || !IsGranted(request)) {
     return ApiAnswer(403, ApiStatusObject(403, "Forbidden", ForbiddenSentence(request)));
   }
   return is_garbled_ ? ApiAnswer(200, std::string(kGarbage)) : std::string();
+}
+
+// Every account may read which groups and versions are served.
+bool FakeApi::IsGranted(const ApiRequest& request) {
+  const bool is_discovery = FindApiResource(request.asked.collection) == nullptr;
+  if (!grants_ || is_discovery) {
+    return true;
+  }
+  bool is_granted = false;
+  for (size_t i = 0; i < grants_->size(); ++i) {
+    if (Allows((*grants_)[i], request)) {
+      used_grants_.insert(i);
+      is_granted = true;
+    }
+  }
+  if (!is_granted) {
+    forbidden_.push_back(request.method + " " + request.target);
+  }
+  return is_granted;
 }
 
 // One object, or a list.

@@ -17,6 +17,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -56,6 +58,8 @@ class FakeApi {
   void SetDelay(std::chrono::milliseconds delay);
   void SetGarbled(bool is_garbled);
   void SetForbidden(bool is_forbidden);
+  // From now on every request gets 403 that none of these grants allows.
+  void SetGrants(std::vector<ApiGrant> grants);
   void SetRateLimited(bool is_rate_limited);
   // From now on watches stay open but get nothing; switched off, they get what they missed.
   void SetSilent(bool is_silent);
@@ -93,6 +97,9 @@ class FakeApi {
 
   // "GET target" of every request so far.
   std::vector<std::string> requests() const;
+  // Those of them that got 403 since SetGrants, and the indices of the grants that allowed one.
+  std::vector<std::string> forbidden() const;
+  std::set<size_t> used_grants() const;
   void AwaitRequests(size_t count) const;
   // Waits until this many watches are open, or this many bookmarks were sent.
   void AwaitWatches(size_t count) const;
@@ -113,6 +120,7 @@ class FakeApi {
   void AwaitDelay();
   std::string Answer(ApiRequest& request, bool& is_watch);
   std::string Refusal(const ApiRequest& request);
+  bool IsGranted(const ApiRequest& request);
   std::string AnswerObjects(const ApiRequest& request);
   std::string ListPage(const ApiRequest& request);
   void Watching(ApiWire& wire, const ApiRequest& request);
@@ -138,7 +146,9 @@ class FakeApi {
   std::string refusal_headers_, refusal_text_;
   std::string raw_;
   uint64_t raw_round_ = 0, end_round_ = 0, cut_round_ = 0;
-  std::vector<std::string> requests_;
+  std::vector<std::string> requests_, forbidden_;
+  std::optional<std::vector<ApiGrant>> grants_;  // Empty: the token may do everything.
+  std::set<size_t> used_grants_;
   size_t idle_watches_ = 0;
   uint64_t bookmarks_ = 0;
   std::list<int> sockets_;

@@ -1,0 +1,99 @@
+{{/* Names, labels and selectors. */}}
+
+{{- define "podgpu.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The name of all objects. A release whose name contains podgpu or dcgm-exporter gives it alone, so that a release of
+     dcgm-exporter's chart keeps the names of its objects. 52 characters leave space for the suffixes. */}}
+{{- define "podgpu.fullname" -}}
+{{- $name := include "podgpu.name" . -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
+{{- else if or (contains $name .Release.Name) (contains "dcgm-exporter" .Release.Name) -}}
+{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "podgpu.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end -}}
+
+{{- define "podgpu.commonLabels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/part-of: podgpu
+{{- end -}}
+
+{{/* The selector of the DaemonSet. Kubernetes refuses a change of it, so a DaemonSet of this name keeps the one it has. */}}
+{{- define "podgpu.selectorLabels" -}}
+{{- $default := dict "app.kubernetes.io/name" (include "podgpu.name" .) "app.kubernetes.io/instance" .Release.Name "app.kubernetes.io/component" "node" -}}
+{{- $daemonset := lookup "apps/v1" "DaemonSet" (include "podgpu.namespace" .) (include "podgpu.fullname" .) -}}
+{{- $kept := dig "spec" "selector" "matchLabels" dict $daemonset -}}
+{{- toYaml (.Values.selectorLabels | default $kept | default $default) -}}
+{{- end -}}
+
+{{- define "podgpu.labels" -}}
+{{ include "podgpu.commonLabels" . }}
+{{ include "podgpu.selectorLabels" . }}
+{{- end -}}
+
+{{/* The selector of the cluster role. Its name differs if the DaemonSet's selector would match these pods too. */}}
+{{- define "podgpu.clusterSelectorLabels" -}}
+{{- $labels := dict "app.kubernetes.io/name" (include "podgpu.name" .) "app.kubernetes.io/instance" .Release.Name "app.kubernetes.io/component" "cluster" -}}
+{{- $overlaps := true -}}
+{{- range $key, $value := include "podgpu.selectorLabels" . | fromYaml -}}
+{{- if ne (get $labels $key) $value -}}{{- $overlaps = false -}}{{- end -}}
+{{- end -}}
+{{- if $overlaps -}}
+{{- $_ := set $labels "app.kubernetes.io/name" (printf "%s-cluster" (include "podgpu.name" .)) -}}
+{{- end -}}
+{{- toYaml $labels -}}
+{{- end -}}
+
+{{- define "podgpu.clusterLabels" -}}
+{{ include "podgpu.commonLabels" . }}
+{{ include "podgpu.clusterSelectorLabels" . }}
+{{- end -}}
+
+{{- define "podgpu.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "podgpu.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "podgpu.clusterName" -}}
+{{- printf "%s-cluster" (include "podgpu.fullname" .) -}}
+{{- end -}}
+
+{{- define "podgpu.tlsSecretName" -}}
+{{- if .Values.tlsServerConfig.existingSecret -}}
+{{- tpl .Values.tlsServerConfig.existingSecret . -}}
+{{- else -}}
+{{- printf "%s-tls" (include "podgpu.fullname" .) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* "true" if the image of the values is dcgm-exporter's own: its repository, or podgpu's with a tag of dcgm-exporter. */}}
+{{- define "podgpu.foreignImage" -}}
+{{- $image := .Values.image -}}
+{{- if or (regexMatch "^((docker\\.io/)?nvidia|(nvcr\\.io/)?nvidia/k8s)/dcgm-exporter$" $image.repository) (and (eq $image.repository "podgpu") (regexMatch "^[0-9]+\\.[0-9]+\\.[0-9]+-[0-9]+\\.[0-9]+\\.[0-9]+(-.*)?$" ($image.tag | toString))) -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{- define "podgpu.image" -}}
+{{- $image := .Values.image -}}
+{{- if include "podgpu.foreignImage" . -}}
+{{- printf "podgpu:%s" .Chart.AppVersion -}}
+{{- else if $image.digest -}}
+{{- printf "%s@%s" $image.repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $image.repository ($image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,139 @@
+// Values that the chart refuses: Helm ends with 1 and one line that names the key and the remedy.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/chart/helm.h"
+
+namespace podgpu {
+namespace {
+
+struct BadValues {
+  const char* name;
+  const char* set;   // As --set takes it.
+  const char* line;  // The line that Helm must print.
+};
+void PrintTo(const BadValues& row, std::ostream* out) { *out << row.name; }
+
+// tidy: table
+constexpr BadValues kBadValues[] = {
+    // An unknown key, at the top and below, and a mistake in a name of dcgm-exporter's.
+    {"UnknownKey", "colour=red", "- at '': additional properties 'colour' not allowed"},
+    {"UnknownKeyBelow", "image.repo=x", "- at '/image': additional properties 'repo' not allowed"},
+    {"UnknownKeyOfAMonitor", "serviceMonitor.labels.a=b",
+     "- at '/serviceMonitor': additional properties 'labels' not allowed"},
+    {"UnknownKeyOfASwitch", "processes.hostPID=true",
+     "- at '/processes': additional properties 'hostPID' not allowed"},
+    // A wrong type.
+    {"TextForAMap", "image=podgpu", "- at '/image': got string, want object"},
+    {"TextForAPort", "service.port=http", "- at '/service/port': got string, want integer"},
+    {"TextForASwitch", "processes.enabled=yes",
+     "- at '/processes/enabled': got string, want boolean"},
+    {"TextForAList", "arguments=-n", "- at '/arguments': got string, want array"},
+    {"NumberForALabel", "podLabels.team=7", "- at '/podLabels/team': got number, want string"},
+    {"ListForAffinity", "affinity[0]=x", "- at '/affinity': got array, want object"},
+    {"VariableWithoutName", "extraEnv[0].value=x", "- at '/extraEnv/0': missing property 'name'"},
+    // A value out of its range.
+    {"PortTooLarge", "service.port=70000",
+     "- at '/service/port': maximum: got 70,000, want 65,535"},
+    {"NoSuchServiceType", "service.type=External",
+     "- at '/service/type': value must be one of 'ClusterIP', 'NodePort', 'LoadBalancer'"},
+    {"NoSuchSource", "source=rocm", "- at '/source': value must be one of 'auto', 'dcgm', 'nvml'"},
+    {"NoSuchDiscovery", "cluster.discovery=file",
+     "- at '/cluster/discovery': value must be one of 'endpoints', 'pods', 'dns'"},
+    {"DigestWithoutAlgorithm", "image.digest=0123",
+     "- at '/image/digest': '0123' does not match pattern '^(sha256:[0-9a-f]{64})?$'"},
+    // Values that exclude each other, or lack another, also when a flag or a variable sets one of
+    // them.
+    {"VirtualGpusWithDra", "kubernetes.virtualGPUs=true,kubernetesDRA.enabled=true",
+     "podgpu: kubernetes.virtualGPUs and kubernetesDRA.enabled exclude each other: a share of a "
+     "GPU has no claim. "
+     "Set one of them to false"},
+    {"VirtualGpusOfAFlagWithDra",
+     "arguments={--kubernetes-virtual-gpus},kubernetesDRA.enabled=true",
+     "podgpu: kubernetes.virtualGPUs and kubernetesDRA.enabled exclude each other: a share of a "
+     "GPU has no claim. "
+     "Set one of them to false"},
+    {"HostEngineWithNvml", "hostEngine.address=node:5555,source=nvml",
+     "podgpu: source is nvml, but hostEngine.address, gpuOperator.hostEngine or -r names a DCGM "
+     "host engine "
+     "(node:5555). Set source to auto, or name no engine"},
+    {"HostEngineOfAFlagWithNvml", "arguments={-r,node:5555,--source=nvml}",
+     "podgpu: source is nvml, but hostEngine.address, gpuOperator.hostEngine or -r names a DCGM "
+     "host engine "
+     "(node:5555). Set source to auto, or name no engine"},
+    {"FleetPageWithoutCluster", "fleetPage.enabled=true",
+     "podgpu: fleetPage.enabled needs the cluster role, which serves that page. Set "
+     "cluster.enabled to true"},
+    {"FleetPageWithoutHost", "fleetPage.enabled=true,cluster.enabled=true",
+     "podgpu: fleetPage.host is empty, but an Ingress needs it. Set fleetPage.host to the host "
+     "name of the page"},
+    {"BudgetWithoutCluster", "cluster.podDisruptionBudget.enabled=true",
+     "podgpu: cluster.podDisruptionBudget.enabled needs the cluster role. Set cluster.enabled to "
+     "true"},
+    {"AccountingWithoutProcesses", "accounting.enabled=true",
+     "podgpu: accounting.enabled counts short processes, which only processes.enabled shows. Set "
+     "processes.enabled to "
+     "true"},
+    {"TwoMonitors", "podMonitor.enabled=true",
+     "podgpu: podMonitor.enabled and serviceMonitor.enabled would read each page twice. Set "
+     "serviceMonitor.enabled to "
+     "false"},
+    {"YamlConfiguration", "config.enabled=true",
+     "podgpu: config.enabled has no counterpart: podgpu reads no YAML configuration. Set it to "
+     "false, and give the "
+     "same options in arguments"},
+    {"TwoPlatforms", "gke.enabled=true,talos.enabled=true",
+     "podgpu: gke.enabled and talos.enabled exclude each other: a cluster is of one kind. Leave "
+     "one of them true"},
+    {"RouteWithoutOpenShift", "openshift.route.enabled=true",
+     "podgpu: openshift.route.enabled needs OpenShift, which has the kind Route. Set "
+     "openshift.enabled to true"},
+    {"RouteWithoutService",
+     "openshift.enabled=true,openshift.route.enabled=true,service.enable=false",
+     "podgpu: openshift.route.enabled leads to the Service, but service.enable is false. Set "
+     "service.enable to true"},
+    {"OperatorsEngineWithoutOperator", "gpuOperator.hostEngine=true",
+     "podgpu: gpuOperator.hostEngine needs the GPU Operator. Set gpuOperator.enabled to true, or "
+     "use "
+     "hostEngine.address"},
+    {"TwoEngines", "gpuOperator.enabled=true,gpuOperator.hostEngine=true,hostEngine.address=a:1",
+     "podgpu: gpuOperator.hostEngine and hostEngine.address name two engines. Set one of them"},
+    {"AddressWithoutPort", "service.address=unix:/run/podgpu.sock",
+     "podgpu: service.address is \"unix:/run/podgpu.sock\", which has no port for the Service and "
+     "the probes. Use a "
+     "form such as :9400"},
+    {"NoPodMayBeReplaced", "rollingUpdate.maxUnavailable=0",
+     "podgpu: rollingUpdate.maxUnavailable and rollingUpdate.maxSurge are both 0, so no pod could "
+     "be replaced. Set one "
+     "of them to 1"},
+    {"LabelOfTheSelector", "podLabels.app\\.kubernetes\\.io/name=x",
+     "podgpu: podLabels changes app.kubernetes.io/name, by which the DaemonSet finds its pods. "
+     "Remove it from "
+     "podLabels"},
+    {"RuntimeClassWithoutName", "createRuntimeClass=true",
+     "podgpu: createRuntimeClass needs a name. Set runtimeClassName, for instance to nvidia"},
+    {"CertificateMissing", "tlsServerConfig.enabled=true,tlsServerConfig.autoGenerated=false",
+     "podgpu: tlsServerConfig.cert is empty. Give it in PEM form, or an existingSecret, or set "
+     "autoGenerated to true"},
+    {"NameOfAKeyMissing", "tlsServerConfig.enabled=true,tlsServerConfig.keyFilename=",
+     "podgpu: tlsServerConfig.keyFilename is empty. Name that key of the Secret, such as tls.key"},
+};
+
+class BadValuesTest : public ::testing::TestWithParam<BadValues> {};
+
+TEST_P(BadValuesTest, IsRefusedInOneLine) {
+  const BadValues& row = GetParam();
+  const HelmResult result = RunHelm({"template", "podgpu", ChartFolder(), "--set", row.set});
+  EXPECT_EQ(result.exit_code, 1);
+  const size_t at = result.output.find(row.line);
+  ASSERT_NE(at, std::string::npos) << result.output;
+  EXPECT_EQ(result.output.substr(at, result.output.find('\n', at) - at), row.line);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BadValuesTest, ::testing::ValuesIn(kBadValues),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace podgpu

@@ -1,0 +1,85 @@
+// The plain manifests: those that are made from the chart are up to date, and the table of old and
+// new commands is true.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/child.h"
+
+namespace podgpu {
+namespace {
+
+const std::string kTree = PODGPU_SOURCE_DIR;
+
+std::string FileText(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(ManifestsTest, AreThoseThatTheChartMakes) {
+  const TemporaryFolder made;
+  Child make({kTree + "/tests/chart/manifests/make", PODGPU_HELM, made.path()});
+  ASSERT_EQ(make.Wait(), 0) << make.output();
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(made.path())) {
+    if (entry.is_regular_file()) {
+      const auto path = std::filesystem::relative(entry.path(), made.path());
+      EXPECT_EQ(FileText(kTree + "/deploy/manifests/" + path.string()), FileText(entry.path()))
+          << path << ": ./dev manifests makes it from the chart";
+      ++files;
+    }
+  }
+  EXPECT_GE(files, 13U);
+}
+
+// A file that no set names, by itself or by its folder, would be checked by nothing.
+TEST(ManifestsTest, EachFileIsInASetThatIsChecked) {
+  const std::string sets = FileText(kTree + "/tests/chart/manifests/sets");
+  const auto names = [&sets](const std::string& path) {
+    const size_t at = sets.find(path);
+    return at != std::string::npos &&
+           (at + path.size() == sets.size() || sets.find_first_of(",\n", at) == at + path.size());
+  };
+  for (const char* folder : {"deploy/manifests", "deploy/autoscaling"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(kTree + "/" + folder)) {
+      const auto path = std::filesystem::relative(entry.path(), kTree);
+      if (path.extension() == ".yaml") {
+        EXPECT_TRUE(names(path.string()) || names(path.parent_path().string())) << path;
+      }
+    }
+  }
+}
+
+TEST(ManifestsTest, EachFolderSaysHowToApplyCheckAndUndoIt) {
+  size_t folders = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kTree + "/deploy/manifests")) {
+    if (!entry.is_directory()) {
+      continue;
+    }
+    ++folders;
+    const std::string text = FileText(entry.path() / "README.md");
+    for (const char* part : {"\n- Apply: ", "\n- Check: ", "\n- Undo: "}) {
+      EXPECT_NE(text.find(part), std::string::npos) << entry.path();
+    }
+  }
+  EXPECT_EQ(folders, 5U);
+}
+
+TEST(ManifestsTest, EveryCommandOfTheTableWorks) {
+  Child check({PODGPU_DEPLOYCHECK, "-table", kTree + "/deploy/manifests/README.md", "-root", kTree,
+               "-podgpu", PODGPU_BINARY_DIR "/bin/podgpu", "-helm", PODGPU_HELM, "-image-files",
+               kTree + "/deploy", "-external", kTree + "/tests/chart/external.txt"});
+  EXPECT_EQ(check.Wait(), 0) << check.output();
+}
+
+// Its own tests have an object for each check.
+TEST(ManifestsTest, TheCheckerFindsEachDefect) {
+  Child tests({PODGPU_DEPLOYCHECK "_test"});
+  EXPECT_EQ(tests.Wait(), 0) << tests.output();
+}
+
+}  // namespace
+}  // namespace podgpu
