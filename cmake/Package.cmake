@@ -45,7 +45,8 @@ endforeach()
 add_custom_target(packaged_files DEPENDS ${package_outputs} installed_files podgpu-sim podgpu_dcgm_4 podgpu_dcgm_3
   podgpu_sim_nvml podgpu_sim_nvml_470)
 
-# -- podgpu; its program and its lists of counters are what ./dev install installs
+# -- podgpu; its program and its lists of counters are those of ./dev install.  The lists are templates in a folder of
+# podgpu: /etc/dcgm-exporter belongs to dcgm-exporter's own package, which may be installed too.
 install(FILES "${package_folder}/podgpu.bash" RENAME podgpu
   DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT podgpu_files)
 install(FILES "${package_folder}/_podgpu" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions" COMPONENT podgpu_files)

@@ -37,6 +37,9 @@ add_library(podgpu_plain INTERFACE)
 target_include_directories(podgpu_plain INTERFACE
   "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
 target_link_libraries(podgpu_plain INTERFACE podgpu_warnings)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  target_compile_options(podgpu_plain INTERFACE -fsigned-char)  # As on amd64: code that reads bytes has one meaning.
+endif()
 
 # The same plus the sanitizers of the preset: for the program and in-process tests, never for the simulator's
 # shared objects and programs.  Those are compiled as in the preset test, so that its objects are reused; instrumented

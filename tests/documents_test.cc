@@ -20,9 +20,16 @@
 namespace podgpu {
 namespace {
 
-constexpr std::array<std::string_view, 8> kDocuments = {
-    "README.md",          "ARCHITECTURE.md",     "CONTRIBUTING.md",       "CHANGELOG.md",
-    "docs/operations.md", "docs/performance.md", "docs/compatibility.md", "docs/cluster.md"};
+constexpr std::array<std::string_view, 10> kDocuments = {"README.md",
+                                                         "ARCHITECTURE.md",
+                                                         "CONTRIBUTING.md",
+                                                         "CHANGELOG.md",
+                                                         "docs/operations.md",
+                                                         "docs/performance.md",
+                                                         "docs/compatibility.md",
+                                                         "docs/cluster.md",
+                                                         "docs/install-bare-metal.md",
+                                                         "docs/install-slurm.md"};
 
 std::string Read(std::string_view path) {
   std::ifstream file(std::string(PODGPU_SOURCE_DIR "/").append(path), std::ios::binary);
@@ -50,8 +57,9 @@ std::set<std::string> WordsAfter(std::string_view text, std::string_view mark) {
 std::string OwnLines(std::string_view text) {
   std::string own;
   for (std::string_view line : Split(text, '\n')) {
-    constexpr std::array<std::string_view, 7> kOthers = {
-        "cmake --", "podgpu-sim", "--benchmark", "podgpu_tidy", ".ci/run", "helm ", "--set "};
+    constexpr std::array<std::string_view, 8> kOthers = {"cmake --",    "podgpu-sim", "--benchmark",
+                                                         "podgpu_tidy", ".ci/run",    "nvidia-smi",
+                                                         "helm ",       "--set "};
     if (std::none_of(kOthers.begin(), kOthers.end(), [line](std::string_view other) {
           return line.find(other) != std::string_view::npos;
         })) {
@@ -76,6 +84,23 @@ TEST(Documents, NameOnlyFlagsThatExist) {
       EXPECT_TRUE(IsFlag(flag)) << path << ": --" << flag;
     }
   }
+}
+
+TEST(Documents, SettingsOfTheServiceAreVariablesOfFlags) {
+  int settings = 0;
+  const std::string text = Read("deploy/package/default");
+  for (const std::string_view line : Split(text, '\n')) {
+    const size_t equals = line.find('=');
+    if (!line.starts_with('#') || line.starts_with("# ") || equals == std::string_view::npos) {
+      continue;
+    }
+    const std::string_view name = line.substr(1, equals - 1);
+    EXPECT_TRUE(name == "PODGPU_FLAGS" ||
+                std::ranges::count(FlagTable(), name, &Flag::variable) > 0)
+        << line;
+    ++settings;
+  }
+  EXPECT_EQ(settings, 6);
 }
 
 TEST(Documents, NameOnlyCommandsOfDev) {

@@ -127,6 +127,19 @@ TEST(Rights, TheClusterRoleReadsEndpointsOrPodsOrNothing) {
   EXPECT_EQ(rules("dns"), "");
 }
 
+// Without service accounts of the chart, the cluster role uses the one that the user names.
+TEST(Rights, TheClusterRoleHasItsOwnServiceAccount) {
+  const auto account = [](const std::string& set) {
+    const Rendering rendering({"--set", "cluster.enabled=true," + set});
+    const std::string bound =
+        TextAt(rendering.Object("RoleBinding podgpu-cluster"), "subjects/0/name");
+    EXPECT_EQ(rendering.Text("Deployment", "spec/template/spec/serviceAccountName"), bound);
+    return bound;
+  };
+  EXPECT_EQ(account("serviceAccount.create=true"), "podgpu-cluster");
+  EXPECT_EQ(account("serviceAccount.create=false,serviceAccount.name=mine"), "mine");
+}
+
 TEST(Rights, AccountingIsSwitchedOnByRootInAnInitContainer) {
   const Rendering rendering(
       {"--set", "processes.enabled=true,accounting.enabled=true,securityContext.runAsUser=1000"});

@@ -225,6 +225,7 @@ constexpr Image kImages[] = {
     {"podgpu", "4.5.3-4.8.2-distroless", "podgpu:0.1.0"},
     {"podgpu", "0.1.0", "podgpu:0.1.0"},
     {"podgpu", "", "podgpu:0.1.0"},
+    {"registry.example.com/podgpu", "4.5.3-4.8.2-distroless", "registry.example.com/podgpu:0.1.0"},
     {"registry.example.com/dcgm-exporter", "1.0", "registry.example.com/dcgm-exporter:1.0"},
 };
 

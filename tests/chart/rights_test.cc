@@ -237,18 +237,29 @@ bool ShowsItsFeatures(const Launch& launch, const MetricPage& page, const std::s
          (!has_config_map || !page.Has("DCGM_FI_DEV_SM_CLOCK"));
 }
 
+// The grants that podgpu should use and has not used.
+std::vector<std::string> UnusedGrants(const Launch& launch, const Started& started) {
+  const std::set<size_t> used = started.server().used_grants();
+  std::vector<std::string> unused;
+  for (size_t i = 0; i < launch.grants.size(); ++i) {
+    const sim::ApiGrant& grant = launch.grants[i];
+    // Without a token, the rights are for other pods of the same account.
+    if (launch.has_token && IsAsked(grant) && !IsOfKubelet(grant) && !used.contains(i)) {
+      unused.push_back(grant.verb + " " + grant.resource);
+    }
+  }
+  return unused;
+}
+
 void ExpectNoRefusal(const Launch& launch, Started& started) {
+  // A watch begins after the list that is already on the page.
+  started.Await([&](const MetricPage&) { return UnusedGrants(launch, started).empty(); });
+  EXPECT_EQ(UnusedGrants(launch, started), std::vector<std::string>())
+      << "rights that podgpu does not use";
   EXPECT_EQ(started.server().forbidden(), std::vector<std::string>())
       << "requests that no role of the account grants";
   EXPECT_EQ(started.process().output().find("forbidden"), std::string::npos)
       << started.process().output();
-  const std::set<size_t> used = started.server().used_grants();
-  for (size_t i = 0; i < launch.grants.size(); ++i) {
-    const sim::ApiGrant& grant = launch.grants[i];
-    // Without a token, the rights are for other pods of the same account.
-    EXPECT_TRUE(used.contains(i) || !launch.has_token || !IsAsked(grant) || IsOfKubelet(grant))
-        << "podgpu never uses the right to " << grant.verb << " " << grant.resource;
-  }
   for (const std::string& path : launch.probes) {
     EXPECT_EQ(started.Fetch(path).status, 200) << path;
   }

@@ -44,19 +44,20 @@ void WriteFile(const std::string& path, const std::string& text) {
   ::close(file);
 }
 
-// The ids of the new user namespace: root alone, or all of the machine's.
-void BecomeRootOfNamespaces(bool all_users) {
+// Root needs no namespace of users, without which the program's user is one of the machine.
+void EnterNamespaces(bool is_root) {
   const std::string uid = std::to_string(::getuid());
   const std::string gid = std::to_string(::getgid());
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID) != 0) {
+  const int users = is_root ? 0 : CLONE_NEWUSER;
+  if (::unshare(users | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID) != 0) {
     std::fprintf(stderr, "in_pod: no namespaces: %s\n", std::strerror(errno));
     std::_Exit(kExitNoNamespaces);
   }
-  if (!all_users) {
+  if (!is_root) {
     WriteFile("/proc/self/setgroups", "deny");
+    WriteFile("/proc/self/uid_map", "0 " + uid + " 1");
+    WriteFile("/proc/self/gid_map", "0 " + gid + " 1");
   }
-  WriteFile("/proc/self/uid_map", all_users ? "0 0 65536" : "0 " + uid + " 1");
-  WriteFile("/proc/self/gid_map", all_users ? "0 0 65536" : "0 " + gid + " 1");
 }
 
 void BringLoopbackUp() {
@@ -112,7 +113,7 @@ int main(int argc, char** argv) {
     argv += 2;
   }
   const std::string& root = words.at(0);
-  BecomeRootOfNamespaces(user.has_value());
+  EnterNamespaces(user.has_value());
   BringLoopbackUp();
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     Fail("private mounts");

@@ -164,7 +164,8 @@ TEST(Bill, ListsEveryFileWithItsDigest) {
     }
   }
   std::set<std::string> in_bill;
-  for (const json::value& file : Bill(Podgpu()).at("files").as_array()) {
+  const json::object bill = Bill(Podgpu());
+  for (const json::value& file : bill.at("files").as_array()) {
     for (const json::value& sum : file.at("checksums").as_array()) {
       if (sum.at("algorithm") == "SHA256") {
         in_bill.insert(std::string(file.at("fileName").as_string()) + " " +
@@ -176,7 +177,7 @@ TEST(Bill, ListsEveryFileWithItsDigest) {
 }
 
 // The names of the packages to which podgpu has a relation of `kind`.
-std::set<std::string> Related(const json::object& bill, std::string_view kind) {
+std::set<std::string> Related(const json::object& bill, const char* kind) {
   std::set<std::string> names;
   for (const json::value& relation : bill.at("relationships").as_array()) {
     if (relation.at("relationshipType") == kind &&

@@ -20,13 +20,14 @@ expect "conffiles" "$(dpkg-deb --ctrl-tarfile "$(deb podgpu)" | tar -xO ./conffi
 
 # podgpu's dependencies are the libraries that the program names.
 unpack_packages
+multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 needed=$(readelf -d "$work/unpacked/usr/bin/podgpu" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 depends=$(dpkg-deb -f "$(deb podgpu)" Depends)
 for library in $needed; do
   case $library in
     libc.so.* | libm.so.* | ld-linux*) package=libc6 ;;
     libgcc_s.so.1) package=libgcc-s1 ;;
-    *) package=$(dpkg -S "*/$library" | sed -n '1s/:.*//p') ;;
+    *) package=$(dpkg -S "*/$multiarch/$library" | sed -n "1s/:.*//p") ;;
   esac
   [[ ", $depends" == *", $package "* || ", $depends" == *", $package,"* ]] || fail "Depends lacks $package, for $library"
 done

@@ -19,7 +19,9 @@ sed 's/^ProtectSystem=strict$/ProtectSystm=strict/' "$units/podgpu.service" >"$w
 
 systemd-analyze security --offline=true --no-pager --threshold=20 "$units/podgpu.service" >"$work/security" ||
   { cat "$work/security"; fail "systemd-analyze security: more exposed than 2.0"; }
-tail -n 1 "$work/security"
+score=$(sed -n 's/.*exposure level for podgpu.service: \([0-9.]*\).*/\1/p' "$work/security")
+grep -q "gives it $score of 10" "$source_dir/docs/install-bare-metal.md" ||
+  fail "the score is $score; docs/install-bare-metal.md says another one"
 if systemd-analyze security --offline=true --no-pager --threshold=10 "$units/podgpu.service" >/dev/null; then
   fail "systemd-analyze security does not obey its threshold"
 fi

@@ -71,6 +71,11 @@ app.kubernetes.io/part-of: podgpu
 {{- printf "%s-cluster" (include "podgpu.fullname" .) -}}
 {{- end -}}
 
+{{/* The service account of the cluster role: its own, or that of the nodes if the chart makes none. */}}
+{{- define "podgpu.clusterServiceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}{{- include "podgpu.clusterName" . -}}{{- else -}}{{- include "podgpu.serviceAccountName" . -}}{{- end -}}
+{{- end -}}
+
 {{- define "podgpu.tlsSecretName" -}}
 {{- if .Values.tlsServerConfig.existingSecret -}}
 {{- tpl .Values.tlsServerConfig.existingSecret . -}}
@@ -79,18 +84,22 @@ app.kubernetes.io/part-of: podgpu
 {{- end -}}
 {{- end -}}
 
-{{/* "true" if the image of the values is dcgm-exporter's own: its repository, or podgpu's with a tag of dcgm-exporter. */}}
-{{- define "podgpu.foreignImage" -}}
-{{- $image := .Values.image -}}
-{{- if or (regexMatch "^((docker\\.io/)?nvidia|(nvcr\\.io/)?nvidia/k8s)/dcgm-exporter$" $image.repository) (and (eq $image.repository "podgpu") (regexMatch "^[0-9]+\\.[0-9]+\\.[0-9]+-[0-9]+\\.[0-9]+\\.[0-9]+(-.*)?$" ($image.tag | toString))) -}}
-true
+{{/* "true" if the repository is one of dcgm-exporter's own. */}}
+{{- define "podgpu.foreignRepository" -}}
+{{- if regexMatch "^((docker\\.io/)?nvidia|(nvcr\\.io/)?nvidia/k8s)/dcgm-exporter$" .Values.image.repository -}}true{{- end -}}
 {{- end -}}
+
+{{/* "true" if the image of the values is dcgm-exporter's: its repository, or without a digest a tag such as 4.5.3-4.8.2-distroless,
+     which is left in old values when only the repository is replaced. */}}
+{{- define "podgpu.foreignImage" -}}
+{{- $tag := regexMatch "^[0-9]+\\.[0-9]+\\.[0-9]+-[0-9]+\\.[0-9]+\\.[0-9]+(-.*)?$" (toString .Values.image.tag) -}}
+{{- if or (include "podgpu.foreignRepository" .) (and $tag (not .Values.image.digest)) -}}true{{- end -}}
 {{- end -}}
 
 {{- define "podgpu.image" -}}
 {{- $image := .Values.image -}}
 {{- if include "podgpu.foreignImage" . -}}
-{{- printf "podgpu:%s" .Chart.AppVersion -}}
+{{- printf "%s:%s" (ternary "podgpu" $image.repository (eq (include "podgpu.foreignRepository" .) "true")) .Chart.AppVersion -}}
 {{- else if $image.digest -}}
 {{- printf "%s@%s" $image.repository $image.digest -}}
 {{- else -}}
