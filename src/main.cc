@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/ioctl.h>
+#include <sys/timex.h>
 #include <unistd.h>
 #include <vector>
 
@@ -27,6 +29,7 @@
 #include "cli/machine_options.h"
 #include "cli/metric_help.h"
 #include "cli/roles.h"
+#include "doctor/doctor.h"
 #include "exporter/counters_source.h"
 #include "exporter/exporter.h"
 #include "exporter/selection_check.h"
@@ -303,20 +306,12 @@ int RunCluster(const std::vector<std::string>& arguments) {
 }
 
 // Prints one line per GPU; returns exit code 1 when a GPU refuses.
-int RunDoctor(const std::vector<std::string>& arguments) {
-  const StatusOr<DoctorCommand> command = ParseDoctorFlags(arguments, FromEnvironment);
-  if (!command.ok()) {
-    return Refuse(command.status());
-  }
-  if (command->wants_help) {
-    std::fputs(DoctorHelpText().c_str(), stdout);
-    return 0;
-  }
+int EnableAccounting(const std::string& nvml_library) {
   SystemLibraryLoader loader;
   SystemClock clock;
   const ThreadTally written_off = NewThreadTally();
   const StatusOr<AccountingSwitched> switched =
-      SwitchAccountingOn(loader, command->nvml_library, clock, written_off);
+      SwitchAccountingOn(loader, nvml_library, clock, written_off);
   if (!switched.ok()) {
     std::fprintf(stderr, "podgpu: %s\n", std::string(switched.status().message()).c_str());
     if (*written_off > 0) {
@@ -331,6 +326,59 @@ int RunDoctor(const std::vector<std::string>& arguments) {
     std::printf("no GPUs found\n");
   }
   return switched->has_failed ? kExitFatal : 0;
+}
+
+bool ClockIsSynchronised() {
+  timex state{};
+  return ::adjtimex(&state) != TIME_ERROR;
+}
+
+// How wide the terminal is that standard output is, if it is one.
+DoctorOutput OutputOfDoctor() {
+  DoctorOutput output{.is_terminal = ::isatty(STDOUT_FILENO) == 1};
+  winsize size{};
+  constexpr uint16_t kNarrowest = 40;
+  if (output.is_terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+      size.ws_col >= kNarrowest) {
+    output.width = size.ws_col;
+  }
+  return output;
+}
+
+int RunDoctor(const std::vector<std::string>& arguments) {
+  const StatusOr<DoctorCommand> command = ParseDoctorFlags(arguments, FromEnvironment);
+  if (!command.ok()) {
+    return Refuse(command.status());
+  }
+  if (command->wants_help) {
+    std::fputs(DoctorHelpText().c_str(), stdout);
+    return 0;
+  }
+  if (command->enable_accounting) {
+    return EnableAccounting(command->node.source.nvml_library);
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  ConfigureLog(LogLevel::kError, command->node.log_form);
+  SystemLibraryLoader loader;
+  SystemClock clock;
+  const SystemFiles files;
+  const StatusOr<DoctorAnswer> answer =
+      RunDoctor(*command,
+                {clock,
+                 loader,
+                 files,
+                 FromEnvironment,
+                 {.hostname = SystemHostname(),
+                  .pid = ::getpid(),
+                  .uid = ::getuid(),
+                  .clock_is_synchronised = ClockIsSynchronised()}},
+                OutputOfDoctor());
+  if (!answer.ok()) {
+    return Refuse(answer.status());
+  }
+  std::fputs(answer->text.c_str(), stdout);
+  std::fflush(stdout);
+  std::_Exit(answer->exit_code);  // Threads may be blocked inside the driver; the kernel ends them.
 }
 
 Status UnknownRole(std::string_view word) {

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "cli/cluster_flags.h"
+#include "cli/doctor_flags.h"
 #include "cli/flag_table.h"
 #include "health/self_metrics.h"
 #include "tests/e2e/child.h"
@@ -72,9 +73,11 @@ std::string OwnLines(std::string_view text) {
 bool IsFlag(const std::string& name) {
   const auto flags = FlagTable();
   const auto cluster_flags = ClusterFlagTable();
+  const auto doctor_flags = DoctorFlagTable();
   return std::ranges::count(flags, name, &Flag::name) +
              std::ranges::count(flags, name, &Flag::other_name) +
-             std::ranges::count(cluster_flags, name, &FlagOf<ClusterCommand>::name) >
+             std::ranges::count(cluster_flags, name, &FlagOf<ClusterCommand>::name) +
+             std::ranges::count(doctor_flags, name, &FlagOf<DoctorCommand>::name) >
          0;
 }
 

@@ -25,7 +25,7 @@ std::string ShortHelp(std::string_view help) {
 }
 
 bool TakesNoValue(const FlagText& flag) {
-  return flag.kind == FlagKind::kBool || flag.kind == FlagKind::kTopic;
+  return flag.kind == FlagKind::kBool || flag.kind == FlagKind::kOptional;
 }
 
 // The flags of the node role and of `podgpu cluster`.
@@ -139,8 +139,6 @@ std::string FishScript() {
 }
 
 }  // namespace
-
-std::span<const std::pair<std::string_view, std::string_view>> CommandWords() { return kCommands; }
 
 StatusOr<std::string> CompletionScript(std::string_view shell) {
   if (shell == "bash") {

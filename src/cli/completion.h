@@ -4,17 +4,12 @@
 // every new flag is completed. Pure functions.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "base/status.h"
 
 namespace podgpu {
-
-// The commands of podgpu, each with one phrase that says what it does.
-std::span<const std::pair<std::string_view, std::string_view>> CommandWords();
 
 // Returns the script for "bash", "zsh" or "fish"; for any other shell kInvalidArgument with the
 // complete line to print.

@@ -47,7 +47,7 @@ bool IsOfKind(FlagKind kind, std::string_view value) {
       return ParseSwitch(value).has_value();
     case FlagKind::kString:
     case FlagKind::kList:
-    case FlagKind::kTopic:
+    case FlagKind::kOptional:
       return true;
   }
   return false;
@@ -68,7 +68,7 @@ std::string_view Example(FlagKind kind) {
       return "on or off";
     case FlagKind::kString:
     case FlagKind::kList:
-    case FlagKind::kTopic:
+    case FlagKind::kOptional:
       return "a text";
   }
   return "";
@@ -167,7 +167,7 @@ class FlagReader {
     if (!value && flag->text.kind == FlagKind::kBool) {
       value = "true";
     }
-    if (!value && flag->text.kind == FlagKind::kTopic) {
+    if (!value && flag->text.kind == FlagKind::kOptional) {
       value = "";
     }
     if (!value && flag->text.kind == FlagKind::kSwitch) {
@@ -227,8 +227,8 @@ std::string OtherNames(const FlagText& flag) {
 }  // namespace
 
 std::string_view FlagKindName(FlagKind kind) {
-  constexpr std::array<std::string_view, 8> kNames = {
-      "bool", "int", "string", "list", "duration", "milliseconds", "switch", "topic"};
+  constexpr std::array<std::string_view, 8> kNames = {"bool",     "int",          "string", "list",
+                                                      "duration", "milliseconds", "switch", "text"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -31,10 +31,10 @@ enum class FlagKind : uint8_t {
   kDuration,
   kMilliseconds,  // A whole number of milliseconds, or a duration.
   kSwitch,        // "on" or "off", or a boolean; without a value it means on.
-  kTopic,         // A text that follows "=", or none: then the value is empty.
+  kOptional,      // A text after "="; without one the empty text.
 };
 
-// "bool", "int", "string", "list", "duration", "milliseconds", "switch", "topic".
+// "bool", "int", "string", "list", "duration", "milliseconds", "switch", "text".
 std::string_view FlagKindName(FlagKind kind);
 
 template <typename Command>

@@ -739,7 +739,7 @@ constexpr Flag kFlags[] = {
      [](NodeCommand& command, std::string_view value) {
        return SetAction(command, value, NodeCommand::Action::kValidate);
      }},
-    {"help", "h", "", FlagKind::kTopic, "",
+    {"help", "h", "", FlagKind::kOptional, "",
      "Print the flags that most people use; with =GROUP those of a group, with =all all of them.",
      [](NodeCommand& command, std::string_view value) {
        // dcgm-exporter's form is a boolean.

@@ -224,6 +224,11 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
     command.help_topic = rest.size() > 1 ? rest[1] : "";
     command.help_metric = rest.size() > 2 ? rest[2] : "";
   }
+  PODGPU_RETURN_IF_ERROR(CompleteFlags(command, environment));
+  return command;
+}
+
+Status CompleteFlags(NodeCommand& command, const Environment& environment) {
   PODGPU_RETURN_IF_ERROR(TakeLabelPatterns(command));
   ShowProcesses(command.exporter);
   PODGPU_RETURN_IF_ERROR(TakeQuery(command));
@@ -235,7 +240,7 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
     TakeCredentials(command.service_account, pods->server);
     pods->server.verifies = !command.kubelet_pods_unverified;
   }
-  return command;
+  return absl::OkStatus();
 }
 
 std::vector<std::string> FlagWarnings(const NodeCommand& command) {

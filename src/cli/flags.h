@@ -75,6 +75,11 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
                                  const Environment& environment,
                                  CalledAs called_as = CalledAs::kPodgpu);
 
+// Completes `command` after its flags were read: settings that follow from others, and the
+// addresses and credentials of the cluster.  ParseFlags calls it; commands with further flags do
+// too.
+Status CompleteFlags(NodeCommand& command, const Environment& environment);
+
 // Returns one line with a remedy per setting on the command line that has no effect.
 std::vector<std::string> FlagWarnings(const NodeCommand& command);
 

@@ -98,8 +98,11 @@ std::string FlagsDocument() {
       "same grammar.\n\n";
   absl::StrAppendFormat(&text, "%s%s", kColumns, FlagRows(FlagTexts(ClusterFlagTable())));
   text +=
-      "\n## podgpu doctor\n\nThe flags of the doctor, in the same grammar. It does its task, "
-      "prints one line per GPU and\nexits: code 0, or 1 when a GPU refuses.\n\n";
+      "\n## podgpu doctor\n\nThe flags of the doctor ([doctor.md](doctor.md)), in the same "
+      "grammar. It "
+      "also takes all flags and variables of the\nexporter, except `--validate` and `--version`, "
+      "and "
+      "judges the configuration that they give.\n\n";
   absl::StrAppendFormat(&text, "%s%s", kColumns, FlagRows(FlagTexts(DoctorFlagTable())));
   return text;
 }

@@ -9,9 +9,9 @@
 #include "base/roff.h"
 #include "base/version.h"
 #include "cli/cluster_flags.h"
-#include "cli/completion.h"
 #include "cli/doctor_flags.h"
 #include "cli/flag_table.h"
+#include "cli/roles.h"
 
 namespace podgpu {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::string_view kOpening =
     ".br\n"
     ".B podgpu cluster \\-\\-nodes=\\fINODES\\fR\n[\\fIFLAG\\fR...]\n"
     ".br\n"
-    ".B podgpu doctor \\-\\-enable\\-accounting\n[\\fIFLAG\\fR...]\n"
+    ".B podgpu doctor\n[\\fIFLAG\\fR...]\n"
     ".br\n"
     ".B podgpu completion\n\\fBbash\\fR|\\fBzsh\\fR|\\fBfish\\fR\n"
     ".SH DESCRIPTION\n"
@@ -55,7 +55,9 @@ constexpr std::string_view kClosing =
 // "\fB--address\fR \fIstring\fR, \fB-a\fR"
 std::string NamesOf(const FlagText& flag) {
   std::string names = absl::StrFormat("\\fB%s\\fR", RoffText(absl::StrFormat("--%s", flag.name)));
-  if (flag.kind != FlagKind::kBool) {
+  if (flag.kind == FlagKind::kOptional) {
+    names += absl::StrFormat("[=\\fI%s\\fR]", FlagKindName(flag.kind));
+  } else if (flag.kind != FlagKind::kBool) {
     names += absl::StrFormat("=\\fI%s\\fR", FlagKindName(flag.kind));
   }
   if (!flag.alias.empty()) {
@@ -83,8 +85,8 @@ std::string SectionOf(std::string_view heading, std::span<const FlagText> flags)
 
 std::string CommandSection() {
   std::string text = ".SH COMMANDS\n";
-  for (const auto& [name, help] : CommandWords()) {
-    absl::StrAppendFormat(&text, ".TP\n.B %s\n%s.\n", name, RoffText(help));
+  for (const Role& role : Roles()) {
+    absl::StrAppendFormat(&text, ".TP\n.B %s\n%s.\n", role.name, RoffText(role.meaning));
   }
   return text;
 }

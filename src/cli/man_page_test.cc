@@ -8,9 +8,9 @@
 #include "base/roff.h"
 #include "base/text.h"
 #include "cli/cluster_flags.h"
-#include "cli/completion.h"
 #include "cli/doctor_flags.h"
 #include "cli/flag_table.h"
+#include "cli/roles.h"
 
 namespace podgpu {
 namespace {
@@ -51,9 +51,10 @@ TEST(ManPage, HasEveryFlagOfEachCommand) {
 
 TEST(ManPage, HasEveryCommand) {
   const std::string section = SectionOfPage("COMMANDS");
-  for (const auto& [name, help] : CommandWords()) {
-    EXPECT_NE(section.find("\n.B " + std::string(name) + "\n" + RoffText(help)), std::string::npos)
-        << name;
+  for (const Role& role : Roles()) {
+    EXPECT_NE(section.find("\n.B " + std::string(role.name) + "\n" + RoffText(role.meaning)),
+              std::string::npos)
+        << role.name;
   }
 }
 

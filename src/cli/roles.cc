@@ -6,7 +6,7 @@ namespace {
 constexpr Role kRoles[] = {
     {"node", "[node] [flags]", "serve the GPUs of this node"},
     {"cluster", "cluster --nodes=...", "serve the map of all nodes"},
-    {"doctor", "doctor [flags]", "switch on the accounting of processes"},
+    {"doctor", "doctor [flags]", "say what this node gives and lacks"},
     {"completion", "completion bash|zsh|fish", "print a completion script"},
     {"version", "version", "print the version"},
 };

@@ -11,6 +11,7 @@ constexpr std::string_view kDevices = "/bus/pci/devices";
 constexpr std::string_view kNvidiaVendor = "0x10de";
 // Display controllers of the two kinds that GPUs are: VGA compatible, and 3D.
 constexpr std::string_view kGpuClasses[] = {"0x0300", "0x0302"};
+constexpr std::string_view kSwitchClass = "0x0680";  // A bridge: NVIDIA's are NVSwitches.
 constexpr std::string_view kNvidiaDriver = "nvidia";
 constexpr size_t kDomainDigits = 4;
 
@@ -19,14 +20,16 @@ bool IsGpuClass(std::string_view text) {
                              [&](std::string_view gpu) { return text.starts_with(gpu); });
 }
 
+// Returns the name of the driver that has the device; empty when none has.
+std::string DriverOf(const Files& sysfs, const std::string& device) {
+  const StatusOr<std::string> driver = sysfs.ReadLink(device + "/driver");
+  return driver.ok() ? driver->substr(driver->rfind('/') + 1) : "";
+}
+
 // Whether the NVIDIA driver has the device, or none has.
 bool IsForNvidia(const Files& sysfs, const std::string& device) {
-  const StatusOr<std::string> driver = sysfs.ReadLink(device + "/driver");
-  if (!driver.ok()) {
-    return true;
-  }
-  const std::string_view path = *driver;
-  return path.substr(path.rfind('/') + 1) == kNvidiaDriver;
+  const std::string driver = DriverOf(sysfs, device);
+  return driver.empty() || driver == kNvidiaDriver;
 }
 
 }  // namespace
@@ -49,6 +52,30 @@ std::vector<std::string> ListPciGpus(const Files& sysfs) {
     }
   }
   return gpus;
+}
+
+PciSurvey SurveyPci(const Files& sysfs) {
+  PciSurvey survey;
+  const StatusOr<std::vector<std::string>> names = sysfs.List(kDevices);
+  if (!names.ok()) {
+    return survey;
+  }
+  survey.has_bus = true;
+  survey.functions = names->size();
+  for (const std::string& name : *names) {
+    const std::string device = absl::StrFormat("%s/%s", kDevices, name);
+    const std::string vendor = sysfs.Read(device + "/vendor").value_or("");
+    if (!vendor.starts_with(kNvidiaVendor)) {
+      continue;
+    }
+    const std::string kind = sysfs.Read(device + "/class").value_or("");
+    survey.switches += kind.starts_with(kSwitchClass) ? 1U : 0U;
+    if (IsGpuClass(kind) && !IsForNvidia(sysfs, device)) {
+      survey.other_driver = survey.other_gpus == 0 ? DriverOf(sysfs, device) : survey.other_driver;
+      ++survey.other_gpus;
+    }
+  }
+  return survey;
 }
 
 bool MaySleep(const Files& sysfs, const std::string& address) {

@@ -21,6 +21,16 @@ namespace podgpu {
 // ("0000:1b:00.0"), sorted; empty when the bus cannot be read.
 std::vector<std::string> ListPciGpus(const Files& sysfs);
 
+// What is on the bus besides the GPUs of ListPciGpus.
+struct PciSurvey {
+  bool has_bus = false;           // The bus can be read.
+  size_t functions = 0;           // Of all vendors.
+  size_t switches = 0;            // NVSwitches.
+  size_t other_gpus = 0;          // NVIDIA GPUs that another driver holds, such as vfio-pci.
+  std::string other_driver = {};  // The driver of the first of these.
+};
+PciSurvey SurveyPci(const Files& sysfs);
+
 // Return whether the kernel may suspend the device at `address` while it is unused, and whether it
 // is suspended now (power/control, power/runtime_status).  A driver call about a suspended device
 // would wake it.

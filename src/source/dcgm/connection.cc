@@ -276,6 +276,23 @@ void DcgmConnection::NoteVersions() {
       std::make_shared<const std::string>(absl::StrFormat("dcgm %s, %s", version, kind)));
 }
 
+DcgmVersions DcgmVersionsIn(std::string_view description) {
+  constexpr std::string_view kBegin = "dcgm ";
+  constexpr std::string_view kLibrary = "(library ";
+  if (!description.starts_with(kBegin)) {
+    return {};
+  }
+  description = description.substr(kBegin.size(), description.find(',') - kBegin.size());
+  const size_t library = description.find(kLibrary);
+  if (library == std::string_view::npos) {
+    const std::string both(description.starts_with('(') ? std::string_view() : description);
+    return {both, both};
+  }
+  std::string_view second = description.substr(library + kLibrary.size());
+  second = second.substr(0, second.find(')'));
+  return {std::string(Trim(description.substr(0, library))), std::string(second)};
+}
+
 std::string DcgmConnection::Describe() const { return *description_.Get(); }
 
 }  // namespace podgpu

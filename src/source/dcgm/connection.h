@@ -38,6 +38,12 @@ StatusOr<DcgmEndpoint> ParseDcgmAddress(std::string_view text);
 // Returns the value of `version:` in DCGM's build description; empty when there is none.
 std::string ParseDcgmVersion(std::string_view build_info);
 
+// The versions in a description that DcgmConnection::Describe returned; empty where unknown.
+struct DcgmVersions {
+  std::string engine, library;
+};
+DcgmVersions DcgmVersionsIn(std::string_view description);
+
 class DcgmConnection {
  public:
   // Borrows `library`, which outlives the connection.  `written_off` counts connects that hang.

@@ -1,0 +1,213 @@
+#include "doctor/call_trace.h"
+
+#include <algorithm>
+#include <array>
+#include <list>
+#include <map>
+#include <memory>
+#include <type_traits>
+
+#include "absl/strings/str_format.h"
+
+#include "abi/dcgm_table.h"
+#include "abi/nvml_table.h"
+#include "base/mutex.h"
+
+namespace podgpu {
+namespace {
+
+using abi::DcgmTable;
+using abi::NvmlTable;
+
+// Calls that wait on purpose, or that only return a text.
+constexpr std::array<std::string_view, 4> kUntraced = {"nvmlEventSetWait_v2", "nvmlErrorString",
+                                                       "errorString", "DcgmFieldGetById"};
+
+struct OpenCall {
+  std::string_view name;
+  std::optional<uint32_t> gpu;
+  Instant began{};
+};
+
+// The calls of this process.
+class Trace {
+ public:
+  void Use(const Clock& clock) {
+    MutexLock lock(mutex_);
+    clock_ = &clock;
+  }
+
+  std::list<OpenCall>::iterator Begin(std::string_view name, std::optional<uint32_t> gpu) {
+    MutexLock lock(mutex_);
+    return running_.insert(running_.end(), {name, gpu, clock_->Now()});
+  }
+
+  void End(std::list<OpenCall>::iterator call) {
+    MutexLock lock(mutex_);
+    const Duration took = clock_->Now() - call->began;
+    ++summary_.calls;
+    if (took > summary_.slowest.took || summary_.slowest.name.empty()) {
+      summary_.slowest = {call->name, call->gpu, took};
+    }
+    running_.erase(call);
+  }
+
+  void Learn(abi::nvmlDevice_t handle, uint32_t gpu) {
+    MutexLock lock(mutex_);
+    gpus_[handle] = gpu;
+  }
+
+  std::optional<uint32_t> GpuOf(abi::nvmlDevice_t handle) const {
+    MutexLock lock(mutex_);
+    const auto found = gpus_.find(handle);
+    return found == gpus_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  // Calls are in the order in which they began.
+  std::optional<TracedCall> Running(Instant since) const {
+    MutexLock lock(mutex_);
+    const auto call = std::ranges::find_if(
+        running_, [since](const OpenCall& running) { return running.began >= since; });
+    if (call == running_.end()) {
+      return std::nullopt;
+    }
+    return TracedCall{call->name, call->gpu, clock_->Now() - call->began};
+  }
+
+  CallSummary Summary() const {
+    MutexLock lock(mutex_);
+    return summary_;
+  }
+
+  void Forget() {
+    MutexLock lock(mutex_);
+    summary_ = {};
+  }
+
+ private:
+  mutable Mutex mutex_;
+  const Clock* clock_ PODGPU_GUARDED_BY(mutex_) = nullptr;
+  std::list<OpenCall> running_ PODGPU_GUARDED_BY(mutex_);
+  std::map<abi::nvmlDevice_t, uint32_t> gpus_ PODGPU_GUARDED_BY(mutex_);
+  CallSummary summary_ PODGPU_GUARDED_BY(mutex_);
+};
+
+// Lives until the process ends, because a call that hangs may end at any time.
+Trace& TheTrace() {
+  static Trace& trace = *std::make_unique<Trace>().release();
+  return trace;
+}
+
+template <typename Table>
+Table& Originals() {
+  static Table table;
+  return table;
+}
+
+template <auto kMember>
+std::string_view& NameOf() {
+  static std::string_view name;
+  return name;
+}
+
+std::optional<uint32_t> GpuIn() { return std::nullopt; }
+template <typename First, typename... Rest>
+std::optional<uint32_t> GpuIn(First first, Rest... /*rest*/) {
+  if constexpr (std::is_same_v<First, abi::nvmlDevice_t>) {
+    return TheTrace().GpuOf(first);
+  } else {
+    return std::nullopt;
+  }
+}
+
+// The wrapper of one symbol.
+template <typename Table, auto kMember, typename Signature>
+struct Wrapper;
+template <typename Table, auto kMember, typename Result, typename... Arguments>
+struct Wrapper<Table, kMember, Result (*Table::*)(Arguments...)> {
+  static Result Call(Arguments... arguments) {
+    std::optional<uint32_t> gpu = GpuIn(arguments...);
+    const auto original = Originals<Table>().*kMember;
+    const auto call = TheTrace().Begin(NameOf<kMember>(), gpu);
+    const Result result = original(arguments...);
+    TheTrace().End(call);
+    return result;
+  }
+};
+// The call that tells which handle belongs to which index.
+template <>
+struct Wrapper<NvmlTable, &NvmlTable::nvmlDeviceGetHandleByIndex_v2,
+               decltype(&NvmlTable::nvmlDeviceGetHandleByIndex_v2)> {
+  static abi::nvmlReturn_t Call(uint32_t index, abi::nvmlDevice_t* device) {
+    const auto call = TheTrace().Begin("nvmlDeviceGetHandleByIndex_v2", index);
+    const abi::nvmlReturn_t result =
+        Originals<NvmlTable>().nvmlDeviceGetHandleByIndex_v2(index, device);
+    TheTrace().End(call);
+    if (result == abi::NVML_SUCCESS) {
+      TheTrace().Learn(*device, index);
+    }
+    return result;
+  }
+};
+
+struct Row {
+  std::string_view name;
+  void (*take)(void* address);
+  void* wrapper;
+};
+
+template <typename Table, auto kMember>
+Row RowOf(std::string_view name) {
+  NameOf<kMember>() = name;
+  return {name,
+          [](void* address) {
+            auto& original = Originals<Table>().*kMember;
+            original = reinterpret_cast<std::remove_reference_t<decltype(original)>>(address);
+          },
+          reinterpret_cast<void*>(&Wrapper<Table, kMember, decltype(kMember)>::Call)};
+}
+
+const Row* FindRow(std::string_view name) {
+#define X(result, symbol, capability, parameters) RowOf<NvmlTable, &NvmlTable::symbol>(#symbol),
+  static const std::array kNvmlRows = {PODGPU_NVML_API(X)};
+#undef X
+#define X(result, symbol, capability, parameters) RowOf<DcgmTable, &DcgmTable::symbol>(#symbol),
+  static const std::array kDcgmRows = {PODGPU_DCGM_API(X)};
+#undef X
+  if (std::ranges::count(kUntraced, name) > 0) {
+    return nullptr;
+  }
+  if (const auto* row = std::ranges::find(kNvmlRows, name, &Row::name); row != kNvmlRows.end()) {
+    return row;
+  }
+  const auto* row = std::ranges::find(kDcgmRows, name, &Row::name);
+  return row == kDcgmRows.end() ? nullptr : row;
+}
+
+}  // namespace
+
+std::string Words(const TracedCall& call) {
+  return call.gpu ? absl::StrFormat("%s on GPU %d", call.name, *call.gpu) : std::string(call.name);
+}
+
+TracingLoader::TracingLoader(LibraryLoader& loader, const Clock& clock) : loader_(loader) {
+  TheTrace().Use(clock);
+}
+
+void* TracingLoader::Symbol(void* library, const char* symbol) {
+  void* const address = loader_.Symbol(library, symbol);
+  const Row* const row = address == nullptr ? nullptr : FindRow(symbol);
+  if (row == nullptr) {
+    return address;
+  }
+  row->take(address);
+  return row->wrapper;
+}
+
+std::optional<TracedCall> TracingLoader::Running(Instant since) {
+  return TheTrace().Running(since);
+}
+CallSummary TracingLoader::Summary() { return TheTrace().Summary(); }
+void TracingLoader::Forget() { TheTrace().Forget(); }
+
+}  // namespace podgpu

@@ -1,0 +1,119 @@
+// What one run of the doctor knows: the configuration to judge, the seams to the machine, and the
+// facts that the checks have gathered so far.
+//
+// A check may hang in a foreign library; then its thread is abandoned and the run goes on.  So the
+// session is shared, every fact is an immutable value, and a check publishes its facts in one step
+// when it has all of them.  Any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attribution/owner.h"
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/foreign_calls.h"
+#include "base/library.h"
+#include "base/published.h"
+#include "cli/flags.h"
+#include "doctor/call_trace.h"
+#include "kube/pod_resources.h"
+#include "process/process_reading.h"
+#include "sample/grid.h"
+#include "source/source.h"
+
+namespace podgpu {
+
+// Facts of the kernel that are not in files.
+struct SystemFacts {
+  std::string hostname;
+  int64_t pid = 0;
+  uint32_t uid = 0;
+  bool clock_is_synchronised = true;
+  std::string dev_root = "/dev";  // Where device files are.
+};
+
+// The machine around the doctor; everything outlives the process's last call.
+struct DoctorSeams {
+  Clock& clock;
+  LibraryLoader& loader;
+  const Files& files;
+  Environment environment;
+  SystemFacts system;
+};
+
+// The driver's answers through NVML, from one scan and one reading of the exporter's own source.
+struct DriverFacts {
+  std::shared_ptr<const Topology> topology;
+  std::shared_ptr<const Grid> grid;
+  std::vector<const Field*> lacked;  // Of the fields asked for, those that NVML cannot give.
+  bool has_gpm = false;              // On all GPUs.
+  std::string release_reason;
+};
+
+// The answers of the configured DCGM engine.
+struct EngineFacts {
+  std::shared_ptr<const Topology> topology;
+  std::string description;
+};
+
+struct ProcessesFacts {
+  ProcessReading reading;
+  std::vector<std::string> uuids;  // By device number.
+};
+
+// The exporter that serves the configured address.
+struct EndpointFacts {
+  bool is_podgpu = false;
+  std::string version = {};
+  bool is_ready = false;
+  std::string verdict = {};
+  std::string metrics = {};      // Its page; empty when it may not be read.
+  std::string status_json = {};  // Of /api/v1/status.
+};
+
+// Of the configuration after its files were read.
+struct ConfigFacts {
+  NodeCommand node;           // With counters and the facts of the machine.
+  std::string counters = {};  // "default counters, 26 lines"
+  Status status = {};         // Why the exporter would not start.
+  std::vector<std::string> warnings = {};
+};
+
+class Session {
+ public:
+  Session(NodeCommand command, const DoctorSeams& given);
+
+  // The configuration: complete after its files were read.
+  const NodeCommand& node() const;
+  const NodeCommand& command() const { return command_; }
+  // Whether the configuration names a DCGM engine, or its library.
+  bool NamesEngine() const;
+  // The devices as the chosen source sees them; null when none answers.
+  std::shared_ptr<const Topology> topology() const;
+
+  const DoctorSeams seams;
+  TracingLoader loader;
+  const SystemFiles sysfs;
+  const ThreadTally written_off = NewThreadTally();
+
+  Published<ConfigFacts> config;
+  Published<std::string> library;  // The name under which libnvidia-ml was opened.
+  Published<DriverFacts> driver;
+  Published<EngineFacts> engine;
+  Published<ProcessesFacts> processes;
+  Published<PodAllocations> pods;
+  Published<Owners> owners;
+  Published<EndpointFacts> endpoint;
+  // Kept until the process ends, because closing waits for threads of the driver.
+  Published<Source> kept_driver, kept_engine;
+
+ private:
+  const NodeCommand command_;
+};
+
+}  // namespace podgpu

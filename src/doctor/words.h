@@ -1,0 +1,37 @@
+// Words that several checks use: counts, lists of GPUs, and the parts of a failure's message.
+//
+// The messages of the other rooms end with a remedy, which the doctor prints on a line of its own.
+// Pure functions; any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "doctor/finding.h"
+
+namespace podgpu {
+
+// "1 GPU", "8 GPUs"
+std::string Counted(size_t count, std::string_view noun);
+
+// "GPU 3", "GPUs 3 and 5", "GPUs 0, 3 and 5"
+std::string GpuList(const std::vector<uint32_t>& gpus);
+
+// "on all 8", "on 6 of 8"
+std::string OnSome(size_t count, size_t all);
+
+// A message whose last sentence is a remedy, in its two parts.
+struct FactAndRemedy {
+  std::string fact, remedy;
+};
+// Splits the message of `status`; `otherwise` is the remedy of a message that has none.
+FactAndRemedy Parted(const Status& status, std::string_view otherwise);
+
+// A finding for `status`, which cost the features `lose`.
+Finding Failed(Severity severity, const Status& status, std::vector<std::string> lose,
+               std::string_view otherwise);
+
+}  // namespace podgpu
