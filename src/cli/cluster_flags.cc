@@ -78,7 +78,7 @@ constexpr ClusterFlag kClusterFlags[] = {
      "begins a comment; read again every 10 s), dns:NAME:PORT (every address of the name, such as "
      "a headless Service), endpoints:NAMESPACE/SERVICE (the ready endpoints of a Service, from the "
      "API server) or pods:NAMESPACE/SELECTOR (pods by their labels). The last two need a Role "
-     "(get, list and watch of endpointslices or of pods there), use the port named metrics, or the "
+     "(list and watch of endpointslices or of pods there), use the port named metrics, or the "
      "one that :PORT behind them names, and know each node's name. Required.",
      SetNodes},
     {"service-account-dir", "", "PODGPU_SERVICE_ACCOUNT_DIR", FlagKind::kString,

@@ -57,7 +57,7 @@ Status TryApiServer(Session& session, const ApiServerOptions& server) {
       "the API server at %s answers %d to a list of this node's pods. %s", server.host, head.status,
       head.status == kUnauthorized
           ? "Mount the token of a service account (automountServiceAccountToken: true)"
-          : "Grant get, list and watch of pods to the service account: kubectl create "
+          : "Grant list and watch of pods to the service account: kubectl create "
             "clusterrolebinding podgpu --clusterrole=podgpu --serviceaccount=NAMESPACE:podgpu"));
 }
 

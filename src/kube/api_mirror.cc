@@ -100,9 +100,9 @@ std::string_view ApiMirror::what() const {
 
 std::string ApiMirror::RightsWanted() const {
   if (!scope_) {
-    return "get, list and watch by a ClusterRole";
+    return "list and watch by a ClusterRole";
   }
-  return absl::StrFormat("get, list and watch of %s%s in the namespace %s by a Role", what(),
+  return absl::StrFormat("list and watch of %s%s in the namespace %s by a Role", what(),
                          collection_ == ApiCollection::kEndpointSlices ? " (discovery.k8s.io)" : "",
                          scope_->name_space);
 }

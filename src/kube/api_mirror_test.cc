@@ -372,7 +372,7 @@ TEST_F(ApiMirrorTest, ReportsTheServersMessageAndItsRetryTime) {
   server_.Refuse(1, 403);
   GoOn();
   EXPECT_EQ(AwaitEnd(3).status.message(),
-            "the API server answers 403 to list pods: \"Refused by order of the test\". Grant get, "
+            "the API server answers 403 to list pods: \"Refused by order of the test\". Grant "
             "list and watch by a ClusterRole");
 }
 

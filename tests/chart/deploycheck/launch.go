@@ -286,11 +286,15 @@ func (s *Set) Validate(launch Launch, podgpu string) {
 		s.report(launch.File, launch.Object, fmt.Sprintf("container %s: podgpu refuses its command line: %s",
 			launch.Container, strings.TrimSpace(output)))
 	}
-	command := []string{"--help"}
+	help, _ := runAs(podgpu, "podgpu", []string{"--help=all"}, nil)
 	if launch.Role != "node" {
-		command = []string{launch.Role, "--help"}
+		ofRole, _ := runAs(podgpu, "podgpu", []string{launch.Role, "--help"}, nil)
+		if launch.Role == "doctor" {
+			help += ofRole // It takes the flags and variables of a node too.
+		} else {
+			help = ofRole
+		}
 	}
-	help, _ := runAs(podgpu, "podgpu", command, nil)
 	for _, variable := range launch.Variables {
 		name, _, _ := strings.Cut(variable, "=")
 		if !s.external["Variable "+name] && !otherVariables.MatchString(name) && !regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).MatchString(help) {
