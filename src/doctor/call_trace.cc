@@ -92,10 +92,12 @@ class Trace {
   CallSummary summary_ PODGPU_GUARDED_BY(mutex_);
 };
 
-// Lives until the process ends, because a call that hangs may end at any time.
+// One per process, because the vendor's functions have no context argument.  Lives until the
+// process ends, because a call that hangs may end at any time.
 Trace& TheTrace() {
-  static Trace& trace = *std::make_unique<Trace>().release();
-  return trace;
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above.
+  static Trace* const trace = std::make_unique<Trace>().release();
+  return *trace;
 }
 
 template <typename Table>
@@ -169,19 +171,19 @@ Row RowOf(std::string_view name) {
 
 const Row* FindRow(std::string_view name) {
 #define X(result, symbol, capability, parameters) RowOf<NvmlTable, &NvmlTable::symbol>(#symbol),
-  static const std::array kNvmlRows = {PODGPU_NVML_API(X)};
+  static const std::array nvml_rows = {PODGPU_NVML_API(X)};
 #undef X
 #define X(result, symbol, capability, parameters) RowOf<DcgmTable, &DcgmTable::symbol>(#symbol),
-  static const std::array kDcgmRows = {PODGPU_DCGM_API(X)};
+  static const std::array dcgm_rows = {PODGPU_DCGM_API(X)};
 #undef X
   if (std::ranges::count(kUntraced, name) > 0) {
     return nullptr;
   }
-  if (const auto* row = std::ranges::find(kNvmlRows, name, &Row::name); row != kNvmlRows.end()) {
+  if (const auto* row = std::ranges::find(nvml_rows, name, &Row::name); row != nvml_rows.end()) {
     return row;
   }
-  const auto* row = std::ranges::find(kDcgmRows, name, &Row::name);
-  return row == kDcgmRows.end() ? nullptr : row;
+  const auto* row = std::ranges::find(dcgm_rows, name, &Row::name);
+  return row == dcgm_rows.end() ? nullptr : row;
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ Finding SkipBecause(std::string cause) {
   return {.severity = Severity::kSkip, .caused_by = std::move(cause), .blocks = true};
 }
 
-Finding PartlyServed(size_t asked, const std::vector<const Field*>& lacked, std::string why) {
+Finding PartlyServed(size_t asked, const std::vector<const Field*>& lacked, std::string_view why) {
   return {.severity = Severity::kWarn,
           .fact = absl::StrFormat("nvml: it serves %d of %d fields asked for, not %s; %s",
                                   asked - lacked.size(), asked, Lacking(lacked), why),

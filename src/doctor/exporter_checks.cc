@@ -81,7 +81,7 @@ std::string VersionIn(std::string_view page) {
   return std::string(rest.substr(0, rest.find('"')));
 }
 
-Finding Taken(const Session& session, const ListenAddress& address, std::string what) {
+Finding Taken(const Session& session, const ListenAddress& address, std::string_view what) {
   const std::string owner =
       FindPortOwner(session.seams.files, address.port).value_or("another program");
   return {.severity = Severity::kWarn,
@@ -110,7 +110,7 @@ Finding Running(Session& session, Endpoint& endpoint, const ListenAddress& addre
                                                      : session.node().exporter.metrics_path);
   facts.metrics = page.ok() && page->status == kGood ? page->body : "";
   facts.version = VersionIn(facts.metrics);
-  const Finding finding = Finding::Ok(absl::StrFormat(
+  Finding finding = Finding::Ok(absl::StrFormat(
       "%s answers: podgpu %s, %s", ToString(address),
       facts.version.empty() ? "of an unknown version" : facts.version, facts.verdict));
   session.endpoint.Set(std::make_shared<const EndpointFacts>(std::move(facts)));

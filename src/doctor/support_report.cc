@@ -169,9 +169,9 @@ std::string SelfMetricsIn(std::string_view page) {
 
 StatusOr<std::string> WriteSupportReport(const DoctorCommand& command, Session& session,
                                          const DoctorResult& result) {
-  const std::string path = command.report->empty()
-                               ? absl::StrFormat("podgpu-report-%s.txt", result.host)
-                               : *command.report;
+  const std::string named = command.report.value_or("");
+  const std::string path =
+      named.empty() ? absl::StrFormat("podgpu-report-%s.txt", result.host) : named;
   const std::shared_ptr<const EndpointFacts> endpoint = session.endpoint.Get();
   std::string out;
   Append(out, "versions",

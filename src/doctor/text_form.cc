@@ -75,6 +75,7 @@ void AppendDetail(std::string& out, std::string_view label, const std::string& t
 
 std::string Losses(const Finding& finding) {
   std::vector<std::string> words;
+  words.reserve(finding.lose.size());
   for (const std::string& key : finding.lose) {
     words.emplace_back(FeatureWords(key));
   }
