@@ -59,7 +59,8 @@ TEST(ManPage, HasEveryCommand) {
 }
 
 TEST(ManPage, UsesOnlyKnownRequests) {
-  for (const std::string_view line : Split(ManPage(), '\n')) {
+  const std::string page = ManPage();
+  for (const std::string_view line : Split(page, '\n')) {
     if (line.starts_with('.')) {
       const std::string_view request = line.substr(0, line.find(' '));
       EXPECT_TRUE(request == ".TH" || request == ".SH" || request == ".TP" || request == ".PP" ||

@@ -323,7 +323,8 @@ void ClusterModel::Look(const CommandLine& line) const {
 
 // auth can-i VERB RESOURCE --as=system:serviceaccount:NAMESPACE:NAME
 void ClusterModel::Ask(const CommandLine& line) const {
-  const std::vector<std::string_view> account = Split(line.Flag("--as"), ':');
+  const std::string user = line.Flag("--as");
+  const std::vector<std::string_view> account = Split(user, ':');
   if (line.words.size() != 4 || line.words[1] != "can-i" || account.size() != 4) {
     Fail("expected: auth can-i VERB RESOURCE --as=system:serviceaccount:NAMESPACE:NAME");
     return;
