@@ -66,11 +66,12 @@ function(podgpu_collect folder pattern out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# podgpu_test(NAME label SOURCES ... LINKS ... [ONLY configuration]): one GoogleTest program is one ctest entry.  With
-# ONLY it is built by its name alone, and ctest runs it only with -C configuration.
+# podgpu_test(NAME label SOURCES ... LINKS ... [ONLY configuration] [NOT_UNDER pattern]): one GoogleTest program is one
+# ctest entry.  With ONLY it is built by its name alone, and ctest runs it only with -C configuration.  With NOT_UNDER
+# it is left out under the sanitizers that match the pattern.
 function(podgpu_test name label)
-  cmake_parse_arguments(arg "" "ONLY" "SOURCES;LINKS" ${ARGN})
-  if(PODGPU_FUZZ OR PODGPU_TIDY)
+  cmake_parse_arguments(arg "" "ONLY;NOT_UNDER" "SOURCES;LINKS" ${ARGN})
+  if(PODGPU_FUZZ OR PODGPU_TIDY OR (arg_NOT_UNDER AND PODGPU_SANITIZE MATCHES "${arg_NOT_UNDER}"))
     add_custom_target(${name})  # Nothing to build, but a name that dependencies may use.
     return()
   endif()
@@ -90,7 +91,8 @@ endfunction()
 
 # podgpu_shards(NAME label COUNT): runs the tests of a long program in COUNT ctest entries, which start first.
 function(podgpu_shards name label count)
-  if(PODGPU_FUZZ OR PODGPU_TIDY)
+  get_target_property(type ${name} TYPE)
+  if(NOT type STREQUAL "EXECUTABLE")
     return()
   endif()
   foreach(shard RANGE 1 ${count})
@@ -109,7 +111,7 @@ endfunction()
 # that replays tests/corpus/NAME as a test.
 function(podgpu_fuzz name source)
   cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
-  if(PODGPU_TIDY)
+  if(PODGPU_TIDY OR PODGPU_SANITIZE MATCHES "thread")  # It has one thread.
     return()
   endif()
   set(corpus "${PROJECT_SOURCE_DIR}/tests/corpus/${name}")
