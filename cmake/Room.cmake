@@ -23,6 +23,7 @@ if(PODGPU_BENCH AND NOT benchmark_FOUND)
 endif()
 add_custom_target(benches)
 add_custom_target(fuzzers)
+add_custom_target(unit_tests)
 
 # Warnings for all of our own code.
 add_library(podgpu_warnings INTERFACE)
@@ -85,6 +86,9 @@ function(podgpu_test name label)
     set(only CONFIGURATIONS ${arg_ONLY})
   endif()
   add_test(NAME ${label}.${name} COMMAND ${name} ${only})
+  if(label STREQUAL "unit")
+    add_dependencies(unit_tests ${name})
+  endif()
   # Far above the duration of any test: it ends a test that hangs, and does not judge its speed.
   set_tests_properties(${label}.${name} PROPERTIES LABELS ${label} TIMEOUT 600)
 endfunction()

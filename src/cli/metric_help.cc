@@ -102,6 +102,7 @@ std::string TextOfField(const Field& field) {
 
 Status Unknown(std::string_view name, const std::vector<Described>& families) {
   std::vector<std::string_view> names;
+  names.reserve(families.size() + Catalogue().size());
   for (const Described& described : families) {
     names.emplace_back(described.family.name);
   }

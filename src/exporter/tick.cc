@@ -135,6 +135,10 @@ void Tick::Publish() {
   last_series_ = snapshot->series_count();
   left_out_total_ += metrics_page_.left_out();
   snapshots_.Set(std::move(snapshot));
+  if (conditions_.Get() != condition_) {
+    conditions_.Set(condition_);
+  }
+  state_log_.Note(facts, basis_, *condition_);
   const Instant ended = clock_.Now();
   last_tick_seconds_ = std::chrono::duration<double>(ended - facts.now).count();
   last_ended_.store(ended.time_since_epoch().count(), std::memory_order_relaxed);
@@ -240,15 +244,12 @@ void Tick::TakeClients(TickFacts& facts) {
 bool Tick::JudgeFacts() {
   TickFacts& facts = page_.facts;
   ConditionBasis basis = BasisOf(facts);
-  std::shared_ptr<const Condition> condition = conditions_.Get();
-  if (condition == nullptr || basis != basis_) {
-    condition = std::make_shared<const Condition>(Judge(basis));
-    conditions_.Set(condition);
+  if (condition_ == nullptr || basis != basis_) {
+    condition_ = std::make_shared<const Condition>(Judge(basis));
     basis_ = std::move(basis);
   }
-  facts.driver = condition->parts.front().state;
-  state_log_.Note(facts, basis_, *condition);
-  return condition->ready;
+  facts.driver = condition_->parts.front().state;
+  return condition_->ready;
 }
 
 }  // namespace podgpu

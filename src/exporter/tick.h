@@ -128,8 +128,10 @@ class Tick {
   // Updates the data that the sections show.
   void TakeReadings();
   void RefreshPlans();
-  // Publishes the condition if it has changed; returns whether the exporter is ready.
+  // Judges the condition; returns whether the exporter is ready.
   bool JudgeFacts();
+  // Publishes the page and, at once after it, its condition: a client that sees a state on /readyz,
+  // on `/` or in the log finds it on /metrics too.
   void Publish();
 
   const TickOptions options_;
@@ -157,7 +159,8 @@ class Tick {
   size_t last_series_ = 0;
   uint64_t left_out_total_ = 0;  // Series that the budget left out, summed over all pages.
   double last_tick_seconds_ = 0;
-  ConditionBasis basis_;  // Of the published condition.
+  ConditionBasis basis_;                        // Of `condition_`.
+  std::shared_ptr<const Condition> condition_;  // Of the newest page.
 
   std::atomic<uint64_t> ticks_ = 0;
   std::atomic<Duration::rep> last_ended_ = 0;

@@ -109,7 +109,9 @@ class FailureFixture : public ::testing::Test {
     ASSERT_TRUE(exporter_->Await("/readyz", verdict)) << exporter_->Get("/readyz");
     EXPECT_EQ(exporter_->Fetch("/readyz").status, ready ? 200 : 503);
     EXPECT_NE(exporter_->Get("/").find(verdict), std::string::npos) << exporter_->Get("/");
-    EXPECT_EQ(Page().Value("podgpu_ready"), ready ? 1 : 0);
+    EXPECT_TRUE(AwaitPage([ready](const MetricPage& page) {
+      return page.Value("podgpu_ready") == (ready ? 1 : 0);
+    })) << Page().text();
   }
   std::set<std::string> DeviceSeries() const { return Page().Series(kDeviceFamilies); }
   bool AwaitDeviceSeries(const std::set<std::string>& wanted) const {
