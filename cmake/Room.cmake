@@ -7,6 +7,13 @@
 # Presets other than dev and fuzz join the sources of a target (CMAKE_UNITY_BUILD): a first build takes a third
 # of the time.  So private names must differ within a target; only dev shows a missing include.
 
+# Seconds after which ctest ends a test: far above the duration of any test, so this ends a test that hangs, and does not judge
+# its speed.  Under QEMU a test takes ten times as long.
+set(podgpu_test_limit 600)
+if(CMAKE_CROSSCOMPILING)
+  set(podgpu_test_limit 3600)
+endif()
+
 set(PODGPU_SANITIZE "" CACHE STRING "sanitizers for instrumented targets, as -fsanitize= takes them")
 option(PODGPU_WERROR "warnings are errors" OFF)
 option(PODGPU_FUZZ "build the fuzz programs (needs clang)" OFF)
@@ -16,6 +23,7 @@ option(PODGPU_TIDY "check libraries and programs with clang-tidy; no tests are b
 if(PODGPU_TIDY)
   find_program(CLANG_TIDY clang-tidy-16 REQUIRED)
   set(CMAKE_CXX_CLANG_TIDY "${PROJECT_SOURCE_DIR}/tools/tidy/clang_tidy")
+  list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/tools/tidy/compile")
   set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
 endif()
 if(PODGPU_BENCH AND NOT benchmark_FOUND)
@@ -43,19 +51,28 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
 endif()
 
 # The same plus the sanitizers of the preset: for the program and in-process tests, never for the simulator's
-# shared objects and programs.  Those are compiled as in the preset test, so that its objects are reused; instrumented
+# shared objects and programs.  tsan compiles those as the preset test does, so that its objects are reused; instrumented
 # code is compiled without optimisation, which takes half the time.
 add_library(podgpu_instrumented INTERFACE)
 include(cmake/Hardening.cmake)
 target_link_libraries(podgpu_instrumented INTERFACE podgpu_plain podgpu_hardening)
 if(PODGPU_SANITIZE)
   target_compile_options(podgpu_instrumented INTERFACE
-    $<$<CONFIG:Debug>:-O0> -fsanitize=${PODGPU_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    $<$<CONFIG:Debug>:-O0> -fsanitize=${PODGPU_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    # clang's check of an object's type needs a free descriptor, and some tests leave none.
+    $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=vptr>)
   target_link_options(podgpu_instrumented INTERFACE -fsanitize=${PODGPU_SANITIZE})
+  foreach(sanitizer address thread)
+    if(PODGPU_SANITIZE MATCHES "${sanitizer}")  # For tests: only newer versions of clang define such a macro.
+      string(TOUPPER "PODGPU_${sanitizer}_SANITIZER" macro)
+      target_compile_definitions(podgpu_instrumented INTERFACE ${macro})
+    endif()
+  endforeach()
 endif()
 if(PODGPU_FUZZ)
   target_compile_options(podgpu_instrumented INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+include(cmake/Placement.cmake)
 
 # podgpu_collect(FOLDER pattern OUT sub-folders...): the files of a folder and of the listed sub-folders.
 function(podgpu_collect folder pattern out)
@@ -78,6 +95,8 @@ function(podgpu_test name label)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE podgpu_instrumented ${arg_LINKS} GTest::gtest_main)
+  # Compiling a test takes longer than running it.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O0>)
   target_compile_definitions(${name} PRIVATE
     PODGPU_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PODGPU_BINARY_DIR="${PROJECT_BINARY_DIR}")
   set(only "")
@@ -89,8 +108,7 @@ function(podgpu_test name label)
   if(label STREQUAL "unit")
     add_dependencies(unit_tests ${name})
   endif()
-  # Far above the duration of any test: it ends a test that hangs, and does not judge its speed.
-  set_tests_properties(${label}.${name} PROPERTIES LABELS ${label} TIMEOUT 600)
+  set_tests_properties(${label}.${name} PROPERTIES LABELS ${label} TIMEOUT ${podgpu_test_limit})
 endfunction()
 
 # podgpu_shards(NAME label COUNT): runs the tests of a long program in COUNT ctest entries, which start first.
@@ -175,7 +193,7 @@ function(podgpu_room name)
     set(own_testing podgpu_${name}_testing)
   endif()
 
-  if(tests)
+  if(tests AND NOT (PODGPU_SANITIZE MATCHES "thread" AND name IN_LIST podgpu_rooms_without_threads))
     podgpu_test(${name}_test unit SOURCES ${tests} LINKS podgpu_${name} ${own_testing} ${test_uses})
   endif()
   foreach(object IN LISTS objects)
@@ -193,7 +211,7 @@ function(podgpu_room name)
   endforeach()
   if(benches AND PODGPU_BENCH)
     add_executable(${name}_bench ${benches})
-    target_link_libraries(${name}_bench PRIVATE podgpu_instrumented podgpu_${name} ${test_uses} benchmark::benchmark_main)
+    target_link_libraries(${name}_bench PRIVATE podgpu_instrumented podgpu_${name} ${own_testing} ${test_uses} benchmark::benchmark_main)
     add_dependencies(benches ${name}_bench)
   endif()
 endfunction()

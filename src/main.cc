@@ -1,4 +1,5 @@
 // The composition root: flags, objects, threads, wait, stop; nothing else.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -12,14 +13,12 @@
 #include <unistd.h>
 #include <vector>
 
-#include "absl/strings/str_format.h"
-
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/foreign_calls.h"
 #include "base/library.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/signal_queue.h"
 #include "base/version.h"
 #include "cli/cluster_flags.h"
 #include "cli/completion.h"
@@ -29,9 +28,12 @@
 #include "cli/machine_options.h"
 #include "cli/metric_help.h"
 #include "cli/roles.h"
+#include "cli/top_flags.h"
 #include "doctor/doctor.h"
+#include "exporter/counters_looks.h"
 #include "exporter/counters_source.h"
 #include "exporter/exporter.h"
+#include "exporter/page_forecast.h"
 #include "exporter/selection_check.h"
 #include "fields/metric_patterns.h"
 #include "http/listen.h"
@@ -40,6 +42,7 @@
 #include "source/nvml/accounting_switch.h"
 #include "source/open_source.h"
 #include "source/pci_bus.h"
+#include "top/top.h"
 
 namespace podgpu {
 namespace {
@@ -61,21 +64,21 @@ std::string SystemHostname() {
   return ::gethostname(name, sizeof name - 1) == 0 ? std::string(name) : std::string();
 }
 
+int Print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
 int Refuse(const Status& status) {
   std::fprintf(stderr, "podgpu: %s\n", std::string(status.message()).c_str());
   return status.code() == absl::StatusCode::kInvalidArgument ? kExitUsage : kExitFatal;
 }
 
-// Only WaitForEnd receives the signals that end the program.
-sigset_t BlockSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) {
-    sigaddset(&signals, signal);
-  }
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+// The signals that end the program, and SIGHUP.  A write to a client that has gone is an error of
+// that write, not a signal.
+SignalQueue TakeSignals() {
   std::signal(SIGPIPE, SIG_IGN);
-  return signals;
+  return SignalQueue({SIGINT, SIGTERM, SIGQUIT, SIGHUP});
 }
 
 void LogWarnings(const std::vector<std::string>& warnings) {
@@ -99,18 +102,22 @@ std::vector<std::string> Warnings(const NodeCommand& command, const CountersSour
   return warnings;
 }
 
-// Waits for a signal that ends the program. Meanwhile checks the counters every second and
-// loads it after a change, or at once on SIGHUP.
-void WaitForEnd(const sigset_t& signals, CountersSource& source, const NodeCommand& command,
+// Waits for a signal that ends the program; loads changed counters, and on SIGHUP all.
+void WaitForEnd(SignalQueue& signals, CountersSource& source, const NodeCommand& command,
                 Exporter& exporter) {
-  constexpr timespec kBetweenLooks = {1, 0};
+  CountersLooks looks(command.counters, command.exporter.collect_interval);
   while (true) {
-    const int signal = sigtimedwait(&signals, nullptr, &kBetweenLooks);
+    const bool looks_now = looks.Await(signals.descriptor());
+    const int signal = signals.Take();
     if (signal > 0 && signal != SIGHUP) {
       return;
     }
-    std::optional<StatusOr<Counters>> counters =
-        signal == SIGHUP ? std::optional(source.Load()) : source.LoadIfChanged();
+    std::optional<StatusOr<Counters>> counters;
+    if (signal == SIGHUP) {
+      counters = source.Load();
+    } else if (looks_now) {
+      counters = source.LoadIfChanged();
+    }
     if (counters) {
       StatusOr<Counters> selected = Selected(*std::move(counters), command);
       LogWarnings(selected.ok() ? selected->warnings : std::vector<std::string>());
@@ -155,7 +162,7 @@ void SayServing(uint16_t port, const HttpServerOptions& http) {
 int RunNode(NodeCommand command) {
   ConfigureDcgmLog(command);
   ConfigureLog(command.log_level, command.log_form);
-  const sigset_t signals = BlockSignals();
+  SignalQueue signals = TakeSignals();
   const SystemFiles files;
   SystemClock clock;
   CountersSource counters_source(command.counters, files, clock);
@@ -222,8 +229,36 @@ bool ValidateSelection(const NodeCommand& command, Clock& clock) {
   return *written_off == 0;
 }
 
-// Returns exit code 0 and prints a line per file and warning, or prints the line with which a start
-// would fail.
+// Prints what /metrics of this node would hold; returns false when the driver hangs.
+bool PrintForecast(NodeCommand command, const Counters& counters, Clock& clock,
+                   const Files& files) {
+  constexpr std::chrono::seconds kPatience{5};
+  ConfigureLog(LogLevel::kError, command.log_form);
+  TakeCounters(command, counters, {}, clock.WallNow());
+  if (command.exporter.view.hostname.empty()) {
+    command.exporter.view.hostname = SystemHostname();
+  }
+  const ThreadTally written_off = NewThreadTally();
+  const auto loader = std::make_shared<SystemLibraryLoader>();
+  const auto sysfs = std::make_shared<const SystemFiles>(command.sysfs_root);
+  command.source.sysfs = sysfs.get();
+  const std::unique_ptr<PodResources> kubelet = MakeKubeletClient(command.kubelet);
+  const SourceOpener open = [source = command.source, loader, sysfs, &clock, written_off] {
+    return OpenSource(source, *loader, clock, written_off);
+  };
+  const PageForecast forecast = ForecastPage(command.exporter,
+                                             {.clock = clock,
+                                              .open_source = open,
+                                              .kubelet = *kubelet,
+                                              .written_off = written_off,
+                                              .files = &files},
+                                             kPatience);
+  std::fputs(ForecastText(forecast).c_str(), stdout);
+  return *written_off == 0;
+}
+
+// Returns exit code 0 and prints what would be served and each warning, or prints the line with
+// which a start would fail.
 int Validate(const NodeCommand& command) {
   const SystemFiles files;
   SystemClock clock;
@@ -242,7 +277,8 @@ int Validate(const NodeCommand& command) {
   const bool driver_returned = ValidateSelection(command, clock);
   std::printf("%s: %zu metrics, %zu fields to read\n", notes.counters.c_str(), notes.metrics,
               FieldsToRead(counters->counters, command.exporter.views).size());
-  if (!driver_returned) {
+  const bool driver_is_there = driver_returned && PrintForecast(command, *counters, clock, files);
+  if (!driver_is_there) {
     std::fflush(stdout);
     std::_Exit(0);  // A thread is blocked inside the driver; the kernel ends it.
   }
@@ -256,8 +292,7 @@ int PrintHelp(const NodeCommand& command) {
   if (!text.ok()) {
     return Refuse(text.status());
   }
-  std::fputs(text->c_str(), stdout);
-  return 0;
+  return Print(*text);
 }
 
 int PrintVersion() {
@@ -271,8 +306,7 @@ int PrintCompletion(const std::vector<std::string>& arguments) {
   if (!script.ok()) {
     return Refuse(script.status());
   }
-  std::fputs(script->c_str(), stdout);
-  return 0;
+  return Print(*script);
 }
 
 int RunCluster(const std::vector<std::string>& arguments) {
@@ -281,11 +315,10 @@ int RunCluster(const std::vector<std::string>& arguments) {
     return Refuse(command.status());
   }
   if (command->wants_help) {
-    std::fputs(ClusterHelpText().c_str(), stdout);
-    return 0;
+    return Print(ClusterHelpText());
   }
   ConfigureLog(command->log_level, command->log_form);
-  const sigset_t signals = BlockSignals();
+  SignalQueue signals = TakeSignals();
   const SystemFiles files;
   SystemClock clock;
   TakeMachine(*command, SystemHostname());
@@ -295,9 +328,7 @@ int RunCluster(const std::vector<std::string>& arguments) {
     return Refuse(cluster.status());
   }
   SayServing((*cluster)->port(), command->cluster.http);
-  int signal = SIGHUP;
-  while (signal == SIGHUP) {
-    sigwait(&signals, &signal);
+  while (signals.Await() == SIGHUP) {
   }
   if (!(*cluster)->Stop()) {
     std::_Exit(0);  // A name server does not answer; the kernel ends the waiting thread.
@@ -351,8 +382,7 @@ int RunDoctor(const std::vector<std::string>& arguments) {
     return Refuse(command.status());
   }
   if (command->wants_help) {
-    std::fputs(DoctorHelpText().c_str(), stdout);
-    return 0;
+    return Print(DoctorHelpText());
   }
   if (command->enable_accounting) {
     return EnableAccounting(command->node.source.nvml_library);
@@ -381,17 +411,21 @@ int RunDoctor(const std::vector<std::string>& arguments) {
   std::_Exit(answer->exit_code);  // Threads may be blocked inside the driver; the kernel ends them.
 }
 
-Status UnknownRole(std::string_view word) {
-  std::vector<std::string_view> names;
-  std::string list;
-  for (const Role& role : Roles()) {
-    absl::StrAppendFormat(&list, "%s%s", list.empty() ? "" : ", ", Quoted(role.name));
-    names.push_back(role.name);
+int RunTop(const std::vector<std::string>& arguments) {
+  const StatusOr<TopCommand> command = ParseTopFlags(arguments, FromEnvironment);
+  if (!command.ok()) {
+    return Refuse(command.status());
   }
-  const std::optional<std::string_view> nearest = Nearest(word, names);
-  return absl::InvalidArgumentError(
-      absl::StrFormat("unknown command %s%s; there are %s. See podgpu --help", Quoted(word),
-                      nearest ? absl::StrFormat("; nearest is %s", Quoted(*nearest)) : "", list));
+  if (command->wants_help) {
+    return Print(TopHelpText());
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  ConfigureLog(LogLevel::kError, LogForm::kText);
+  SystemClock clock;
+  const TopTerminal terminal{
+      STDIN_FILENO, STDOUT_FILENO,
+      !command->is_dumb && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1};
+  return RunTop(command->top, terminal, clock, SystemFiles());
 }
 
 int RunNodeRole(const std::vector<std::string>& arguments, CalledAs called_as) {
@@ -437,6 +471,9 @@ int Main(std::vector<std::string> arguments) {
   }
   if (word == "doctor") {
     return RunDoctor(arguments);
+  }
+  if (word == "top") {
+    return RunTop(arguments);
   }
   return Refuse(UnknownRole(word));
 }

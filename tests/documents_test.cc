@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -15,13 +16,14 @@
 #include "cli/cluster_flags.h"
 #include "cli/doctor_flags.h"
 #include "cli/flag_table.h"
+#include "cli/top_flags.h"
 #include "health/self_metrics.h"
 #include "tests/e2e/child.h"
 
 namespace podgpu {
 namespace {
 
-constexpr std::array<std::string_view, 10> kDocuments = {"README.md",
+constexpr std::array<std::string_view, 11> kDocuments = {"README.md",
                                                          "ARCHITECTURE.md",
                                                          "CONTRIBUTING.md",
                                                          "CHANGELOG.md",
@@ -30,7 +32,8 @@ constexpr std::array<std::string_view, 10> kDocuments = {"README.md",
                                                          "docs/compatibility.md",
                                                          "docs/cluster.md",
                                                          "docs/install-bare-metal.md",
-                                                         "docs/install-slurm.md"};
+                                                         "docs/install-slurm.md",
+                                                         "docs/top.md"};
 
 std::string Read(std::string_view path) {
   std::ifstream file(std::string(PODGPU_SOURCE_DIR "/").append(path), std::ios::binary);
@@ -74,10 +77,12 @@ bool IsFlag(const std::string& name) {
   const auto flags = FlagTable();
   const auto cluster_flags = ClusterFlagTable();
   const auto doctor_flags = DoctorFlagTable();
+  const auto top_flags = TopFlagTable();
   return std::ranges::count(flags, name, &Flag::name) +
              std::ranges::count(flags, name, &Flag::other_name) +
              std::ranges::count(cluster_flags, name, &FlagOf<ClusterCommand>::name) +
-             std::ranges::count(doctor_flags, name, &FlagOf<DoctorCommand>::name) >
+             std::ranges::count(doctor_flags, name, &FlagOf<DoctorCommand>::name) +
+             std::ranges::count(top_flags, name, &FlagOf<TopCommand>::name) >
          0;
 }
 
@@ -86,6 +91,16 @@ TEST(Documents, NameOnlyFlagsThatExist) {
     for (const std::string& flag : WordsAfter(OwnLines(Read(path)), "--")) {
       EXPECT_TRUE(IsFlag(flag)) << path << ": --" << flag;
     }
+  }
+}
+
+TEST(Documents, CapturesOfTopAreItsGoldens) {
+  const std::string text = Read("docs/top.md");
+  for (const std::string_view golden : {"h100-80x24", "h100-160x50"}) {
+    const std::string frame = Read("tests/golden/top/" + std::string(golden) + ".txt");
+    ASSERT_FALSE(frame.empty()) << golden;
+    EXPECT_NE(text.find("```text\n" + frame + "```\n"), std::string::npos)
+        << "docs/top.md does not show tests/golden/top/" << golden << ".txt";
   }
 }
 
@@ -138,13 +153,148 @@ TEST(Documents, OperationsGivesARemedyForEachFamilyOfPodgpu) {
   EXPECT_EQ(headings, families);
 }
 
-TEST(Documents, ReadmeIsShortAndItsFirstScreenNarrow) {
+constexpr size_t kFirstScreen = 40;
+
+// The anchors that a document's headings have on a page.
+std::set<std::string> AnchorsOf(std::string_view text) {
+  std::set<std::string> anchors;
+  for (const std::string_view line : Split(text, '\n')) {
+    const size_t title = line.find_first_not_of('#');
+    if (title == 0 || title == std::string_view::npos || line[title] != ' ') {
+      continue;
+    }
+    std::string anchor;
+    for (const char letter : Trim(line.substr(title))) {
+      const auto byte = static_cast<unsigned char>(letter);
+      if (std::isalnum(byte) != 0 || letter == '-' || letter == '_') {
+        anchor += static_cast<char>(std::tolower(byte));
+      } else if (letter == ' ') {
+        anchor += '-';
+      }
+    }
+    anchors.insert(anchor);
+  }
+  return anchors;
+}
+
+// README's lines up to the fold.
+std::string FirstScreen() {
+  const std::string text = Read("README.md");
+  std::string screen;
+  const std::vector<std::string_view> lines = Split(text, '\n');
+  for (size_t i = 0; i < kFirstScreen && i < lines.size(); ++i) {
+    screen += std::string(lines[i]) + "\n";
+  }
+  return screen;
+}
+
+// The text between two marks; "" where one is missing.
+std::string Between(const std::string& text, std::string_view begin, std::string_view end) {
+  const size_t from = text.find(begin);
+  const size_t to = from == std::string::npos ? from : text.find(end, from + begin.size());
+  return to == std::string::npos ? "" : text.substr(from + begin.size(), to - from - begin.size());
+}
+
+TEST(Statement3, ReadmesFirstScreenHoldsPictureCommandsTableAndTheTruthfulSentence) {
+  const std::string screen = FirstScreen();
+  EXPECT_EQ(screen.rfind("# podgpu\n\nTells ", 0), 0U) << "nothing stands above the name";
+  const std::string picture = Between(screen, "<picture>\n", "</picture>");
+  const std::string dark = "media=\"(prefers-color-scheme: dark)\" srcset=\"docs/node-dark.png\"";
+  EXPECT_NE(picture.find(dark), std::string::npos);
+  EXPECT_NE(picture.find("<img src=\"docs/node-light.png\""), std::string::npos);
+  EXPECT_NE(picture.find(" alt=\""), std::string::npos);
+  EXPECT_NE(screen.find("\n./dev demo "), std::string::npos);
+  EXPECT_NE(screen.find("\n./dev test "), std::string::npos);
+  std::string prose = screen;
+  std::ranges::replace(prose, '\n', ' ');
+  EXPECT_NE(prose.find("Device energy is measured; where processes share a GPU, theirs is "
+                       "apportioned and marked so, and the parts always add up to the device."),
+            std::string::npos);
+}
+
+TEST(Statement3, ReadmesTableLinksEachMigrationPage) {
+  const std::string table =
+      Between(FirstScreen(), "| You run one of these? | Change the image |\n|---|---|\n", "\n\n");
+  const std::vector<std::string_view> rows = Split(table, '\n');
+  EXPECT_EQ(rows.size(), 5U);
+  const std::string text = Read("README.md");
+  std::set<std::string> pages;
+  for (const std::string_view row : rows) {
+    const std::string name = Between(std::string(row), "][", "] |");
+    const std::string page = Between(text, "\n[" + name + "]: ", "\n");
+    EXPECT_TRUE(page.starts_with("docs/migrate-from-")) << row;
+    EXPECT_NE(Read(page), "") << page;
+    pages.insert(page);
+  }
+  EXPECT_EQ(pages.size(), 5U);
+}
+
+TEST(Statement3, ReadmesThreeFiguresStandWhereTheyWereMeasured) {
+  const std::string text = Read("README.md");
+  const std::string measured = Read("docs/performance.md");
+  const std::set<std::string> anchors = AnchorsOf(measured);
+  const struct {
+    std::string figure, link, in_the_document;
+  } figures[] = {{"10.2 MiB of memory", "cost", "(of 9.9 to 10.2, embedded engine)"},
+                 {"12 to 55 times less CPU a scrape", "peers", "| 480 | 15.6 to 17.8 x | 12.4 to"},
+                 {"10 to 27 ms", "start", "10 to 27 ms of wall time"}};
+  for (const auto& row : figures) {
+    EXPECT_NE(FirstScreen().find("[" + row.figure + "][" + row.link + "]"), std::string::npos);
+    const std::string target = Between(text, "\n[" + row.link + "]: docs/performance.md#", "\n");
+    EXPECT_TRUE(anchors.contains(target)) << row.link << " " << target;
+    EXPECT_NE(measured.find(row.in_the_document), std::string::npos) << row.in_the_document;
+  }
+}
+
+TEST(Statement3, ReadmesSixLinesNameFamiliesAndPodsOfTheDemo) {
+  const std::string sample = Between(FirstScreen(), "```text\n", "\n```");
+  const std::vector<std::string_view> lines = Split(sample, '\n');
+  EXPECT_EQ(lines.size(), 6U);
+  const std::string families = Read("docs/metrics.md") + Read("deploy/default-counters.csv");
+  const std::string demo = Read("sim/scenarios/demo.yaml");
+  for (const std::string_view line : lines) {
+    const std::string family(line.substr(0, line.find_first_of("{ ")));
+    EXPECT_NE(families.find(family), std::string::npos) << family;
+    const std::string pod = Between(std::string(line), ",pod=\"", "\"");
+    EXPECT_NE(demo.find(pod), std::string::npos) << pod;
+  }
+}
+
+TEST(Statement3, ReadmeIsShortAndItsFirstScreenNarrow) {
   const std::string text = Read("README.md");
   const std::vector<std::string_view> lines = Split(text, '\n');
   EXPECT_LE(lines.size(), 151U);
-  for (size_t i = 0; i < 40 && i < lines.size(); ++i) {
-    EXPECT_LE(lines[i].size(), 80U) << "README.md:" << i + 1;
+  for (size_t i = 0; i < kFirstScreen && i < lines.size(); ++i) {
+    EXPECT_TRUE(lines[i].size() <= 80U || lines[i].starts_with('|')) << "README.md:" << i + 1;
   }
+}
+
+// Each link of the documents to a heading of this repository leads to one.
+TEST(Statement39, EveryAnchorThatADocumentNamesExists) {
+  size_t links = 0;
+  for (const auto& file :
+       std::filesystem::recursive_directory_iterator(PODGPU_SOURCE_DIR "/docs")) {
+    if (file.path().extension() != ".md") {
+      continue;
+    }
+    const std::string name = file.path().string().substr(std::string(PODGPU_SOURCE_DIR "/").size());
+    const std::string text = Read(name);
+    for (size_t at = text.find("]("); at != std::string::npos; at = text.find("](", at + 2)) {
+      const std::string target = text.substr(at + 2, text.find(')', at) - at - 2);
+      const size_t hash = target.find('#');
+      if (hash == std::string::npos || target.starts_with("http")) {
+        continue;
+      }
+      ++links;
+      const std::filesystem::path page =
+          hash == 0 ? file.path() : file.path().parent_path() / target.substr(0, hash);
+      const std::string other =
+          page.lexically_normal().string().substr(std::string(PODGPU_SOURCE_DIR "/").size());
+      EXPECT_TRUE(AnchorsOf(Read(other)).contains(target.substr(hash + 1)))
+          << name << " links " << target;
+    }
+  }
+  EXPECT_GT(links, 40U);
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 // The program as built: the measures against memory corruption are present with every compiler and
-// preset (cmake/Hardening.cmake).
+// preset (cmake/Hardening.cmake), and the functions of a node lie together in the release
+// (cmake/Placement.cmake).
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -89,6 +92,42 @@ TEST(Hardening, EverySourceHasTheHardeningFlags) {
   }
   EXPECT_GT(sources, 20U);
 }
+
+#if PODGPU_PLACE
+// The first address of each function of the program, by symbol.
+std::map<std::string, uint64_t> Functions() {
+  std::map<std::string, uint64_t> addresses;
+  std::istringstream lines(Told({"nm", "--defined-only"}));
+  uint64_t address = 0;
+  std::string kind;
+  for (std::string name; lines >> std::hex >> address >> kind >> name;) {
+    if (kind == "t" || kind == "T" || kind == "w" || kind == "W") {
+      addresses.try_emplace(name, address);
+    }
+  }
+  return addresses;
+}
+
+TEST(Placement, TheFunctionsThatANodeRunsLieTogether) {
+  constexpr uint64_t kMostBytes = 2 << 20;  // The program has 6 MB of code.
+  const std::map<std::string, uint64_t> functions = Functions();
+  std::ifstream list(PODGPU_SOURCE_DIR "/cmake/function_order.txt");
+  std::vector<uint64_t> placed;
+  size_t listed = 0;
+  for (std::string name; std::getline(list, name); ++listed) {
+    if (const auto found = functions.find(name); found != functions.end()) {
+      placed.push_back(found->second);
+    }
+  }
+  EXPECT_GT(listed, 1'000U);
+  // Fewer: the list is old, so run ./dev function-order.
+  ASSERT_GT(placed.size() * 3, listed * 2);
+  // A symbol that several files have may be elsewhere too.
+  std::sort(placed.begin(), placed.end());
+  const uint64_t most = placed[placed.size() * 98 / 100];
+  EXPECT_LT(most - placed.front(), kMostBytes);
+}
+#endif
 
 }  // namespace
 }  // namespace podgpu

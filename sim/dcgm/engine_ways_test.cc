@@ -159,7 +159,7 @@ TEST_P(DcgmEngineWays, ReadingOverTcpWaitsForADelayedAcknowledgement) {
 TEST_P(DcgmEngineWays, AnEmbeddedEngineTakesASecondAndAHalfToStop) {
   const auto bench = Start(kEightGpus);
   bench->node().writer().SetEngineDelays(true);
-  const Stopwatch least(1'499);
+  const Stopwatch least(1'500 / DcgmBench::kTimeScale);
   EXPECT_EQ(bench->Call("dcgmShutdown"), 0);
   EXPECT_TRUE(least.has_passed());
   EXPECT_EQ(bench->On("dcgmUpdateAllFields", 1), -21);

@@ -105,8 +105,9 @@ void Library::AwaitEndOfEmbedded(std::unique_lock<std::mutex>& lock) {
   if (engine == sessions_.end() || !engine->second->has_delays()) {
     return;
   }
+  const int64_t scale = run_ == nullptr ? 1 : std::max<int64_t>(run_->time_scale(), 1);
   lock.unlock();
-  Sleep(kEmbeddedEndMs);
+  Sleep(kEmbeddedEndMs / static_cast<int>(scale));
   lock.lock();
 }
 

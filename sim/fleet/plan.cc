@@ -52,6 +52,16 @@ std::string FleetAddress(size_t node) {
 
 std::string FleetNodeName(size_t node) { return absl::StrFormat("gpu-node-%04d", node + 1); }
 
+std::vector<FleetLabel> FleetNodeLabels(size_t node) {
+  constexpr size_t kNodesPerRack = 16;
+  constexpr size_t kRacksPerPool = 4;
+  constexpr std::string_view kPools = "abcd";
+  const size_t rack = node / kNodesPerRack;
+  return {{"kubernetes.io/hostname", FleetNodeName(node)},
+          {"pool", std::string("pool-") + kPools[rack / kRacksPerPool % kPools.size()]},
+          {"rack", absl::StrFormat("rack-%02d", rack + 1)}};
+}
+
 std::string FleetNodesFile(std::string_view scenario, const std::vector<FleetBehaviour>& behaviours,
                            uint16_t port) {
   std::string text =

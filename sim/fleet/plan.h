@@ -38,6 +38,14 @@ std::string FleetAddress(size_t node);
 // "gpu-node-0001" of node 0.
 std::string FleetNodeName(size_t node);
 
+// A label of a node, as its provider and its administrator set them.
+struct FleetLabel {
+  std::string key, value;
+};
+// kubernetes.io/hostname, rack (16 nodes each, "rack-01") and pool (four racks each in turn,
+// "pool-a" to "pool-d").
+std::vector<FleetLabel> FleetNodeLabels(size_t node);
+
 // The file that `podgpu cluster --nodes=file:` reads.
 std::string FleetNodesFile(std::string_view scenario, const std::vector<FleetBehaviour>& behaviours,
                            uint16_t port);

@@ -70,5 +70,19 @@ TEST(FleetPlan, WritesTheFileOfNodesAndMarksTheBadOnes) {
             "127.16.0.4:9400  # answers garbage\n");
 }
 
+TEST(FleetPlan, PutsNodesIntoRacksAndRacksIntoPools) {
+  const auto text = [](size_t node) {
+    std::string labels;
+    for (const FleetLabel& label : FleetNodeLabels(node)) {
+      labels += label.key + "=" + label.value + " ";
+    }
+    return labels;
+  };
+  EXPECT_EQ(text(0), "kubernetes.io/hostname=gpu-node-0001 pool=pool-a rack=rack-01 ");
+  EXPECT_EQ(text(15), "kubernetes.io/hostname=gpu-node-0016 pool=pool-a rack=rack-01 ");
+  EXPECT_EQ(text(64), "kubernetes.io/hostname=gpu-node-0065 pool=pool-b rack=rack-05 ");
+  EXPECT_EQ(text(256), "kubernetes.io/hostname=gpu-node-0257 pool=pool-a rack=rack-17 ");
+}
+
 }  // namespace
 }  // namespace podgpu::sim

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr TimeUs kBetweenNodesUs = 7'300'000;
 constexpr int64_t kMib = int64_t{1} << 20;
 constexpr double kPpm = 1e6;
+constexpr int kWholeGpu = DeviceRef{}.instance;
 
 // By GPU and instance.
 using OwnersByDevice = std::map<std::pair<int, int>, std::vector<ReportedOwner>>;
@@ -63,6 +65,11 @@ class NodeReading {
   NodeReading(const World& world, size_t node, size_t nodes, TimeUs t)
       : world_(world), node_(node), t_(t), owners_(node, nodes) {
     world.VisitPods(t, owners_);
+    for (int i = 0; i < world.process_count(t); ++i) {
+      const ProcessFacts process = world.process(i, t);
+      pids_[{process.device.gpu, process.device.instance}].insert(process.pid);
+      pids_[{process.device.gpu, kWholeGpu}].insert(process.pid);
+    }
   }
 
   ReportedGpu Gpu(int index) {
@@ -99,6 +106,7 @@ class NodeReading {
     if (is_lost_) {
       return use;
     }
+    use.processes = ProcessesOn(device);
     const auto set = [&use](UseMeasure measure, double value) {
       use.values[static_cast<size_t>(measure)] = UseValue{value, 0};
     };
@@ -110,6 +118,11 @@ class NodeReading {
       set(UseMeasure::kSmActive, Activity(Integral::kSmPpmUs, device));
       set(UseMeasure::kTensorActive, Activity(Integral::kTensorPpmUs, device));
     }
+    if (device.instance < 0) {
+      constexpr double kMilliwattsPerWatt = 1'000;
+      set(UseMeasure::kPower,
+          static_cast<double>(world_.PowerAverageMw(device.gpu, t_)) / kMilliwattsPerWatt);
+    }
     // DCGM reports whole MiB.
     const auto mebibytes = [](int64_t bytes) {
       const int64_t whole = bytes / kMib * kMib;
@@ -118,6 +131,12 @@ class NodeReading {
     set(UseMeasure::kMemoryUsed, mebibytes(world_.MemoryUsedBytes(device, t_)));
     set(UseMeasure::kMemoryTotal, mebibytes(memory_bytes));
     return use;
+  }
+
+  // As podgpu counts with --process-metrics=on: each process once on its instance and on its GPU.
+  uint32_t ProcessesOn(DeviceRef device) const {
+    const auto pids = pids_.find({device.gpu, device.instance});
+    return pids == pids_.end() ? 0 : static_cast<uint32_t>(pids->second.size());
   }
 
   // The mean over the last second.
@@ -130,6 +149,7 @@ class NodeReading {
   const size_t node_;
   const TimeUs t_;
   OwnerCollector owners_;
+  std::map<std::pair<int, int>, std::set<int>> pids_;  // By GPU and instance.
   bool is_lost_ = false;  // Whether the GPU that is being written is lost.
 };
 

@@ -3,8 +3,8 @@
 // Each node is the world of the scenario at a different time, so no two nodes do the same at once.
 // Each has its own name, boards and pods: UUIDs differ, and pod numbers continue from node to node,
 // as in a StatefulSet.  A report has the values that podgpu would read there through DCGM in the
-// same second.  Of the scenario's faults only lost GPUs are visible.  The world must outlive the
-// object; any thread.
+// same second, and the number of processes.  Of the scenario's faults only lost GPUs are visible.
+// The world must outlive the object; any thread.
 #pragma once
 
 #include <string>

@@ -95,6 +95,46 @@ TEST(FleetWorld, GivesEveryNodeItsOwnBoardsAndPods) {
   EXPECT_TRUE(std::ranges::all_of(seen, [](const auto& entry) { return entry.second == 1; }));
 }
 
+TEST(FleetWorld, CountsTheProcessesOfEachDevice) {
+  const TestWorld world(R"(
+format: 1
+name: processes
+gpus:
+  - {count: 3, class: h100-sxm5-80gb}
+  - {class: h100-sxm5-80gb, mig: [{profile: 3g.40gb}, {profile: 1g.10gb}]}
+pods:
+  - name: pair
+    namespace: ml
+    containers:
+      - name: main
+        gpus: [0]
+        processes:
+          - {pid: 11, load: {sm: 40%}, memory: 1GiB}
+          - {pid: 12, load: {sm: 1%}, memory: 1GiB}
+  - name: part
+    namespace: ml
+    containers:
+      - {name: main, devices: [gpu3/mig0], processes: [{pid: 13, load: {sm: 9%}, memory: 1GiB}]}
+  - name: waiting
+    namespace: ml
+    containers: [{name: main, gpus: [1]}]
+faults: [{at: 1h, kind: gpu_lost, gpu: 0}]
+)");
+  const auto counts = [&](TimeUs t) {
+    std::string text;
+    const auto add = [&text](const DeviceUse& use) {
+      text += use.processes ? std::to_string(*use.processes) + " " : "- ";
+    };
+    for (const ReportedGpu& gpu : FleetWorld(*world, 1).ReportOf(0, t).gpus) {
+      add(gpu.use);
+      std::ranges::for_each(gpu.instances, add, &ReportedInstance::use);
+    }
+    return text;
+  };
+  EXPECT_EQ(counts(10 * kSecondUs), "2 0 0 1 0 1 ");
+  EXPECT_EQ(counts(2 * 3'600 * kSecondUs), "- 0 0 1 0 1 ") << "of a lost GPU nothing is known";
+}
+
 TEST(FleetWorld, ShowsALostGpuWithoutValues) {
   const TestWorld world(R"(
 format: 1

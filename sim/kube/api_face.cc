@@ -1,12 +1,16 @@
 #include "sim/kube/api_face.h"
 
 #include <filesystem>
-#include <fstream>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/str_format.h"
+
+#include "sim/kube/whole_file.h"
 #include "sim/world/dra_names.h"
+#include "sim/world/share_names.h"
 
 namespace podgpu::sim {
 namespace {
@@ -20,6 +24,7 @@ constexpr std::string_view kGroup =
 constexpr std::string_view kSlicesPath = "/apis/resource.k8s.io/v1/resourceslices";
 constexpr std::string_view kOlderSlicesPath = "/apis/resource.k8s.io/v1beta1/resourceslices";
 constexpr std::string_view kEndpointsPath = "/apis/discovery.k8s.io/v1/endpointslices";
+constexpr std::string_view kNodesPath = "/api/v1/nodes";
 constexpr std::string_view kMapsPath = "/api/v1/configmaps";
 constexpr std::string_view kSliceName = "gpus";
 
@@ -55,7 +60,7 @@ std::string NotesOnStatic(std::string_view config_hash, PodSource source) {
 // Collects the text of each pod, by namespace/name.
 class PodCollector final : public PodVisitor {
  public:
-  explicit PodCollector(PodSource source) : source_(source) {}
+  PodCollector(const World& world, PodSource source) : world_(world), source_(source) {}
 
   void Pod(const PodFacts& pod) override {
     const bool is_static = !pod.config_hash.empty();
@@ -75,13 +80,17 @@ class PodCollector final : public PodVisitor {
     if (device.resource.find('/') != std::string_view::npos) {  // Otherwise it belongs to a claim.
       ++pod_->containers.back().requests[std::string(device.resource)];
     }
+    if (device.resource == kVolcanoResource || device.resource == kGpushareResource) {
+      pod_->containers.back().chosen.insert(device.device.gpu);
+      pod_->resource = device.resource;
+    }
   }
 
   // The text of everything visited, as a server writes it.
   std::map<std::string, ApiPodText> Texts(std::string_view node_name) const {
     std::map<std::string, ApiPodText> texts;
     for (const auto& [key, pod] : pods_) {
-      texts[key] = {pod.metadata, RestOf(pod, node_name), pod.is_static};
+      texts[key] = {pod.metadata + NotesOf(pod), RestOf(pod, node_name), pod.is_static};
     }
     return texts;
   }
@@ -90,12 +99,39 @@ class PodCollector final : public PodVisitor {
   struct Part {
     std::string name, id;
     std::map<std::string, int> requests = {};
+    std::set<int> chosen = {};  // The GPUs that a scheduler of shares chose.
   };
   struct Whole {
-    std::string metadata, phase;
+    std::string metadata, phase, resource;
     std::vector<Part> containers;
     bool is_static = false;
   };
+
+  // The annotations of the schedulers of Volcano and gpushare; gpushare chooses one GPU for the
+  // pod.
+  std::string NotesOf(const Whole& pod) const {
+    constexpr int64_t kGib = int64_t{1} << 30;
+    std::string volcano;
+    int gpu = -1;
+    for (const Part& part : pod.containers) {
+      for (const int chosen : part.chosen) {
+        gpu = chosen;
+        volcano += std::string(world_.gpu(chosen).uuid) + ",NVIDIA,0,0:";
+      }
+      volcano += ";";
+    }
+    if (gpu < 0) {
+      return {};
+    }
+    const std::string notes =
+        pod.resource == kVolcanoResource
+            ? Member("volcano.sh/vgpu-ids-new", volcano)
+            : Member("ALIYUN_COM_GPU_MEM_IDX", std::to_string(gpu)) + "," +
+                  Member("ALIYUN_COM_GPU_MEM_DEV",
+                         std::to_string(world_.gpu(gpu).memory_total_bytes / kGib)) +
+                  "," + Member("ALIYUN_COM_GPU_MEM_ASSIGNED", "true");
+    return ",\"annotations\":{" + notes + "}";
+  }
 
   static std::string RestOf(const Whole& pod, std::string_view node_name) {
     std::string specified;
@@ -118,6 +154,7 @@ class PodCollector final : public PodVisitor {
            "]}";
   }
 
+  const World& world_;
   const PodSource source_;
   std::map<std::string, Whole> pods_;
   Whole* pod_ = nullptr;  // The pod that is being visited.
@@ -154,11 +191,12 @@ std::string DevicesOf(const World& world, int gpu, TimeUs now, bool is_older) {
 }
 
 Status WriteVariables(const std::string& folder, std::string_view node_name, uint16_t port) {
-  std::ofstream file(folder + "/env");
-  file << "KUBERNETES_SERVICE_HOST=127.0.0.1\nKUBERNETES_SERVICE_PORT=" << port
-       << "\nNODE_NAME=" << node_name << "\nPODGPU_SERVICE_ACCOUNT_DIR=" << folder << '\n'
-       << std::flush;
-  return file.good() ? absl::OkStatus() : absl::UnavailableError(folder + "/env: cannot write");
+  const std::string text = absl::StrFormat(
+      "KUBERNETES_SERVICE_HOST=127.0.0.1\nKUBERNETES_SERVICE_PORT=%d\nNODE_NAME=%s\n"
+      "PODGPU_SERVICE_ACCOUNT_DIR=%s\n",
+      port, node_name, folder);
+  return WriteWhole(folder + "/env", text) ? absl::OkStatus()
+                                           : absl::UnavailableError(folder + "/env: cannot write");
 }
 
 std::string TokenNumber(uint64_t number) {
@@ -166,21 +204,17 @@ std::string TokenNumber(uint64_t number) {
                      : std::string(kFirstToken) + "-" + std::to_string(number);
 }
 
-// Renames, as the kubelet does when it renews a token: no reader sees half of it.
+// As the kubelet does when it renews a token.
 Status ReplaceToken(const std::string& folder, const std::string& token) {
   const std::string path = folder + "/token";
-  const std::string next = path + ".next";
-  std::ofstream file(next);
-  file << token << std::flush;
-  std::error_code error;
-  std::filesystem::rename(next, path, error);
-  return file.good() && !error ? absl::OkStatus() : absl::UnavailableError(path + ": cannot write");
+  return WriteWhole(path, token) ? absl::OkStatus()
+                                 : absl::UnavailableError(path + ": cannot write");
 }
 
 }  // namespace
 
 std::map<std::string, ApiPodText> ListedPodTexts(const World& world, TimeUs t, PodSource source) {
-  PodCollector collector(source);
+  PodCollector collector(world, source);
   world.VisitListedPods(t, collector);
   return collector.Texts(world.node_name());
 }
@@ -264,6 +298,11 @@ void ApiFace::PutWhatEveryClusterHas() {
        at = certificate.find('\n', at)) {
     certificate.replace(at, 1, "\\n");
   }
+  const std::string node(node_.world().node_name());
+  server_.Put(kNodesPath, "/" + node,
+              Member("name", node) + ",\"labels\":{" + Member("kubernetes.io/hostname", node) +
+                  "," + Member("pool", "pool-a") + "," + Member("rack", "rack-01") + "}",
+              R"(,"status":{"nodeInfo":{"kubeletVersion":"v1.33.0"}})");
   server_.Put(kMapsPath, "default/kube-root-ca.crt",
               Member("namespace", "default") + "," + Member("name", "kube-root-ca.crt"),
               ",\"data\":{" + Member("ca.crt", certificate) + "}");

@@ -4,10 +4,10 @@
 // Pods of the world are added and deleted as they start and stop, with the labels of a StatefulSet:
 // app.kubernetes.io/name is the name without its number, apps.kubernetes.io/pod-index the number.
 // One ResourceSlice lists whole GPUs and MIG devices under the names of NVIDIA's driver, with a new
-// pool generation after each MIG change, in v1 and v1beta1.  The API server's own EndpointSlice and
-// the ConfigMap of its certificate exist as in every cluster.  The folder gets the token, the
-// certificate and `env`, the variables that a pod of this node would have.  The caller runs Refresh
-// and Behave on one thread.
+// pool generation after each MIG change, in v1 and v1beta1.  The node with its labels, the API
+// server's own EndpointSlice and the ConfigMap of its certificate exist as in every cluster.  The
+// folder gets the token, the certificate and `env`, the variables that a pod of this node would
+// have.  The caller runs Refresh and Behave on one thread.
 #pragma once
 
 #include <map>

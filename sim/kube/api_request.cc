@@ -17,7 +17,12 @@ namespace json = boost::json;
 
 constexpr auto kResources = std::to_array<ApiResource>({
     {"/api/v1/configmaps", "ConfigMap", "v1"},
+    {"/api/v1/nodes", "Node", "v1"},
     {"/api/v1/pods", "Pod", "v1"},
+    {"/apis/apiregistration.k8s.io/v1/apiservices", "APIService", "apiregistration.k8s.io/v1"},
+    {"/apis/authentication.k8s.io/v1/tokenreviews", "TokenReview", "authentication.k8s.io/v1"},
+    {"/apis/authorization.k8s.io/v1/subjectaccessreviews", "SubjectAccessReview",
+     "authorization.k8s.io/v1"},
     {"/apis/discovery.k8s.io/v1/endpointslices", "EndpointSlice", "discovery.k8s.io/v1"},
     {"/apis/resource.k8s.io/v1/resourceslices", "ResourceSlice", "resource.k8s.io/v1"},
     {"/apis/resource.k8s.io/v1beta1/resourceslices", "ResourceSlice", "resource.k8s.io/v1beta1"},
@@ -168,11 +173,17 @@ ApiStored MakeApiStored(std::string metadata, std::string rest) {
   return stored;
 }
 
-ApiRequest::ApiRequest(const std::string& head)
+ApiRequest::ApiRequest(const std::string& text)
+    : ApiRequest(text.substr(0, text.find("\r\n\r\n") + 2),
+                 text.substr(std::min(text.find("\r\n\r\n") + 4, text.size()))) {}
+
+ApiRequest::ApiRequest(const std::string& head, std::string content)
     : method(head.substr(0, head.find(' '))),
       target(head.substr(method.size() + 1, head.find(' ', method.size() + 1) - method.size() - 1)),
       path(target.substr(0, target.find('?'))),
       authorization(Header(head, "Authorization")),
+      content_type(Header(head, "Content-Type")),
+      body(std::move(content)),
       asked(TakeApartApiPath(path)),
       metadata_alone(Header(head, "Accept").find("as=PartialObjectMetadata") != std::string::npos) {
 }
@@ -237,6 +248,9 @@ std::string ApiRequest::ListText(const std::string& items, const std::string& ve
 }
 
 std::string_view ApiRequest::Verb() const {
+  if (method != "GET") {
+    return method == "POST" ? "create" : method == "PATCH" ? "patch" : "delete";
+  }
   return IsTrue("watch") ? "watch" : asked.name.empty() ? "list" : "get";
 }
 

@@ -43,11 +43,13 @@ ApiStored MakeApiStored(std::string metadata, std::string rest);
 
 // A request.
 struct ApiRequest {
-  explicit ApiRequest(const std::string& head);
+  // Of the head, with the blank line after it, and the body.
+  explicit ApiRequest(const std::string& text);
 
   // The decoded value of `name` in the query; empty when it is missing.
   std::string Query(const std::string& name) const;
-  // "get", "list" or "watch"; the name and the API group of the resource, "" for the core group.
+  // "get", "list", "watch", "create" or "patch"; the name and the API group of the resource, "" for
+  // the core group.
   std::string_view Verb() const;
   std::string Resource() const;
   std::string Group() const;
@@ -65,10 +67,13 @@ struct ApiRequest {
   std::string ListText(const std::string& items, const std::string& version,
                        const std::string& next) const;
 
-  std::string method, target, path, authorization;
+  std::string method, target, path, authorization, content_type, body;
   ApiPath asked;
   bool metadata_alone = false;
   uint64_t end_round = 0, cut_round = 0;  // When it was answered.
+
+ private:
+  ApiRequest(const std::string& head, std::string content);
 };
 
 // A right of the token's account, as in a Role. An empty namespace means the whole cluster, empty

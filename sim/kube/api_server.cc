@@ -179,9 +179,9 @@ void FakeApi::Accept() {
 void FakeApi::Run(int socket) {
   {
     ApiWire wire(*tls_, socket);
-    std::string head = wire.Greet() ? wire.Receive() : std::string();
-    for (; !head.empty(); head = wire.Receive()) {
-      ApiRequest request(head);
+    std::string text = wire.Greet() ? wire.Receive() : std::string();
+    for (; !text.empty(); text = wire.Receive()) {
+      ApiRequest request(text);
       bool is_watch = false;
       const std::string answer = Answer(request, is_watch);
       AwaitDelay();
@@ -219,11 +219,18 @@ std::string FakeApi::Answer(ApiRequest& request, bool& is_watch) {
     return ApiAnswer(200, found->second);
   }
   const std::string& collection = request.asked.collection;
+  if (request.method == "POST") {
+    return collection == kTokenReviewsPath ? AnswerTokenReview(request, users_)
+                                           : AnswerAccessReview(request, permissions_);
+  }
   const bool is_served = FindApiResource(collection) != nullptr &&
                          (collection == kPodsPath || store_.contains(collection));
   if (!is_served) {
     return ApiAnswer(
         404, ApiStatusObject(404, "NotFound", "the server could not find the requested resource"));
+  }
+  if (request.method == "PATCH") {
+    return AnswerPatch(request);
   }
   is_watch = request.IsTrue("watch");
   return is_watch ? "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -233,8 +240,12 @@ std::string FakeApi::Answer(ApiRequest& request, bool& is_watch) {
 
 // The answer that refuses the request; empty when the server accepts it.
 std::string FakeApi::Refusal(const ApiRequest& request) {
-  if (request.method != "GET") {
-    return ApiAnswer(405, ApiStatusObject(405, "MethodNotAllowed", "only GET is served"));
+  const std::string& collection = request.asked.collection;
+  const bool is_review = collection == kTokenReviewsPath || collection == kAccessReviewsPath;
+  const bool is_patch = request.method == "PATCH" && !request.asked.name.empty();
+  if (is_review ? request.method != "POST" : request.method != "GET" && !is_patch) {
+    return ApiAnswer(405, ApiStatusObject(405, "MethodNotAllowed",
+                                          "the server does not allow this method on the resource"));
   }
   if (request.authorization != "Bearer " + token_) {
     return ApiAnswer(401, ApiStatusObject(401, "Unauthorized", "Unauthorized"));

@@ -6,8 +6,9 @@
 // version; a watch from a version older than the last thousands of changes gets 410 Gone.  Like the
 // real server it ignores the limit of a list with "resourceVersion=0", selects by labels and
 // fields, sends a bookmark every minute to clients that ask for them, and serves the objects of one
-// namespace.  A collection other than pods exists once it has an object.  The certificate is made
-// at the start.  Thread safe; one thread per connection.
+// namespace.  A collection other than pods exists once it has an object.  It reviews tokens and
+// access by what the test permits, and takes merge patches, with 409 when the object has changed.
+// The certificate is made at the start.  Thread safe; one thread per connection.
 #pragma once
 
 #include <chrono>
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "sim/kube/api_access.h"
 #include "sim/kube/api_request.h"
 
 namespace podgpu::sim {
@@ -72,6 +74,19 @@ class FakeApi {
   void Delete(std::string_view collection, const std::string& key);
   void PutPod(const std::string& name_space, const std::string& name, const std::string& uid,
               const std::string& labels_json = "{}");
+  // The ConfigMap kube-system/extension-apiserver-authentication.
+  void PutTrust(const ApiTrust& trust);
+  // The object that sends the requests of a group and version ("v1beta1.external.metrics.k8s.io")
+  // to a Service.
+  void PutApiService(const std::string& name, const std::string& service_namespace,
+                     const std::string& service_name);
+  // The text of an object as a GET answers it; empty when there is none.
+  std::string Text(std::string_view collection, const std::string& key) const;
+  // From now on this token is `user`'s, and users may do only this.
+  void AcceptUser(const std::string& token, ApiUser user);
+  void Permit(std::vector<ApiPermission> permissions);
+  // Before the next `count` patches another client changes the object, so they get 409.
+  void DisturbPatches(int count);
   // Serves a fixed body at `path`.
   void Serve(const std::string& path, const std::string& body);
 
@@ -122,6 +137,7 @@ class FakeApi {
   std::string Refusal(const ApiRequest& request);
   bool IsGranted(const ApiRequest& request);
   std::string AnswerObjects(const ApiRequest& request);
+  std::string AnswerPatch(const ApiRequest& request);
   std::string ListPage(const ApiRequest& request);
   void Watching(ApiWire& wire, const ApiRequest& request);
   std::string InitialEvents(const ApiRequest& request);
@@ -149,6 +165,9 @@ class FakeApi {
   std::vector<std::string> requests_, forbidden_;
   std::optional<std::vector<ApiGrant>> grants_;  // Empty: the token may do everything.
   std::set<size_t> used_grants_;
+  std::map<std::string, ApiUser> users_;  // By their tokens.
+  std::vector<ApiPermission> permissions_;
+  int disturbed_patches_ = 0;
   size_t idle_watches_ = 0;
   uint64_t bookmarks_ = 0;
   std::list<int> sockets_;

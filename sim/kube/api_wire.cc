@@ -1,5 +1,6 @@
 #include "sim/kube/api_wire.h"
 
+#include <string_view>
 #include <sys/socket.h>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include <openssl/x509v3.h>
 
 #include "base/status.h"
+#include "base/text.h"
 
 namespace podgpu::sim {
 namespace {
@@ -34,6 +36,17 @@ openssl::Certificate SelfSigned(EVP_PKEY* key) {
   }
   PODGPU_CHECK(X509_sign(certificate.get(), key, EVP_sha256()) > 0);
   return certificate;
+}
+
+// The bytes of the body after a head, as its client announces them.
+size_t BodySize(std::string_view head) {
+  constexpr std::string_view kName = "\r\nContent-Length: ";
+  const size_t at = head.find(kName);
+  if (at == std::string_view::npos) {
+    return 0;
+  }
+  const std::string_view value = head.substr(at + kName.size());
+  return ParseDecimal(value.substr(0, value.find('\r'))).value_or(0);
 }
 
 }  // namespace
@@ -77,9 +90,12 @@ bool ApiWire::Send(const std::string& bytes) {
 std::string ApiWire::Receive() {
   while (true) {
     if (const size_t end = received_.find("\r\n\r\n"); end != std::string::npos) {
-      std::string head = received_.substr(0, end + 4);
-      received_.erase(0, end + 4);
-      return head;
+      const size_t size = end + 4 + BodySize(std::string_view(received_).substr(0, end + 2));
+      if (received_.size() >= size) {
+        std::string request = received_.substr(0, size);
+        received_.erase(0, size);
+        return request;
+      }
     }
     char bytes[4096];
     const int count = SSL_read(session_.get(), bytes, sizeof bytes);

@@ -47,7 +47,7 @@ class ApiWire {
   // Does the TLS handshake.
   bool Greet();
   bool Send(const std::string& bytes);
-  // The head of the next request; empty when the connection has ended.
+  // Head and body of the next request; empty when the connection has ended.
   std::string Receive();
   void Cut() const;
 

@@ -1,11 +1,11 @@
 #include "sim/kube/kubelet_pods.h"
 
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <system_error>
 
 #include "sim/kube/api_face.h"
+#include "sim/kube/whole_file.h"
 
 namespace podgpu::sim {
 namespace {
@@ -32,11 +32,9 @@ StatusOr<std::unique_ptr<FakeKubeletPods>> FakeKubeletPods::Start(RunDirectory& 
   // Private constructor: make_unique cannot reach it.
   std::unique_ptr<FakeKubeletPods> face(
       new FakeKubeletPods(node));  // NOLINT(cppcoreguidelines-owning-memory)
-  std::ofstream variables(folder + "/env");
-  variables << "PODGPU_KUBELET_PODS_URL=" << face->url()
-            << "\nPODGPU_SERVICE_ACCOUNT_DIR=" << folder << '\n'
-            << std::flush;
-  if (!face->server_.WriteCredentials(folder) || !variables.good()) {
+  const std::string variables =
+      "PODGPU_KUBELET_PODS_URL=" + face->url() + "\nPODGPU_SERVICE_ACCOUNT_DIR=" + folder + "\n";
+  if (!face->server_.WriteCredentials(folder) || !WriteWhole(folder + "/env", variables)) {
     return absl::UnavailableError(folder + ": cannot write token, certificate and env");
   }
   face->Refresh();

@@ -52,7 +52,8 @@ std::string Usage(const Command& command) {
   if (!command.operands.empty()) {
     usage += absl::StrFormat(" %s", command.operands);
   }
-  return usage + (command.flags.empty() ? "" : " [FLAGS]");
+  return usage + (command.flags.empty() ? "" : " [FLAGS]") +
+         (command.takes_program ? " [-- PROGRAM [ARGUMENT...]]" : "");
 }
 
 }  // namespace
@@ -78,6 +79,14 @@ StatusOr<Arguments> ParseArguments(const Command& command, std::span<const std::
   Arguments arguments;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
+    if (word == kProgramFollows && command.takes_program) {
+      arguments.program.assign(words.begin() + static_cast<ptrdiff_t>(i) + 1, words.end());
+      if (arguments.program.empty()) {
+        return absl::InvalidArgumentError(absl::StrFormat(
+            "podgpu-sim %s: no program follows --; see %s", command.name, HelpOf(command)));
+      }
+      break;
+    }
     if (word.size() < 2 || !word.starts_with('-')) {
       arguments.operands.push_back(word);
       continue;

@@ -2,8 +2,8 @@
 //
 // A Command is one row of the table in commands.cc; this file parses against it and prints help. A
 // word that is not in the table is refused in one line that names the nearest known word.  Flags
-// may be written --flag VALUE or --flag=VALUE, anywhere after the command.  Pure functions, except
-// PrintHelp.
+// may be written --flag VALUE or --flag=VALUE, anywhere after the command and before "--".  Pure
+// functions, except PrintHelp.
 #pragma once
 
 #include <map>
@@ -17,6 +17,9 @@
 
 namespace podgpu::sim {
 
+// The words after this one are a program and its arguments.
+inline constexpr std::string_view kProgramFollows = "--";
+
 struct Flag {
   std::string_view name;   // "--dir"
   std::string_view value;  // "DIR"; empty for a flag without a value.
@@ -27,6 +30,7 @@ struct Flag {
 class Arguments {
  public:
   std::vector<std::string> operands;
+  std::vector<std::string> program;  // The words after "--".
 
   bool Has(std::string_view flag) const { return flags_.contains(flag); }
   std::optional<std::string> Get(std::string_view flag) const;
@@ -42,8 +46,9 @@ struct Command {
   size_t least_operands, most_operands;
   std::string_view summary;
   std::span<const Flag> flags;
-  Status (*run)(const Arguments& arguments);
-  std::string (*more_help)() = nullptr;  // Printed after the flags.
+  StatusOr<int> (*run)(const Arguments& arguments);  // Returns the exit code.
+  std::string (*more_help)() = nullptr;              // Printed after the flags.
+  bool takes_program = false;                        // "-- PROGRAM [ARGUMENT...]" may follow.
 };
 
 // The command that `words` (without the program's name) names; kInvalidArgument when there is none.

@@ -5,11 +5,11 @@
 namespace podgpu::sim {
 namespace {
 
-Status Nothing(const Arguments& /*arguments*/) { return absl::OkStatus(); }
+StatusOr<int> Nothing(const Arguments& /*arguments*/) { return 0; }
 
 constexpr Flag kFlags[] = {{"--dir", "DIR", "where"}, {"--manual", "", "no clock"}};
 constexpr Command kCommands[] = {
-    {"run", "SCENARIO", 1, 1, "run a node", kFlags, Nothing},
+    {"run", "SCENARIO", 1, 1, "run a node", kFlags, Nothing, nullptr, true},
     {"heal", "", 0, 0, "undo", {}, Nothing},
 };
 
@@ -21,6 +21,16 @@ TEST(ParseArguments, TakesFlagsInBothFormsAndAnywhere) {
   EXPECT_EQ(arguments->Get("--dir"), "b=c");
   EXPECT_TRUE(arguments->Has("--manual"));
   EXPECT_FALSE(arguments->Get("--speed").has_value());
+}
+
+TEST(ParseArguments, LeavesTheWordsOfAProgramAlone) {
+  const std::vector<std::string> words = {"demo", "--manual", "--", "podgpu", "--", "--dir"};
+  const StatusOr<Arguments> arguments = ParseArguments(kCommands[0], words);
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  EXPECT_EQ(arguments->operands, std::vector<std::string>{"demo"});
+  EXPECT_EQ(arguments->program, (std::vector<std::string>{"podgpu", "--", "--dir"}));
+  EXPECT_EQ(ParseArguments(kCommands[1], std::vector<std::string>{"--", "ls"}).status().message(),
+            "podgpu-sim heal: unknown flag --; see `podgpu-sim heal --help`");
 }
 
 TEST(ParseArguments, RefusesUnknownWordsInOneLine) {
@@ -58,7 +68,8 @@ TEST(Help, ListsEveryCommandAndEveryFlag) {
     EXPECT_NE(program.find("  " + std::string(command.name) + " "), std::string::npos);
   }
   EXPECT_EQ(CommandHelp(kCommands[0]),
-            "run a node\n\nusage: podgpu-sim run SCENARIO [FLAGS]\n\n"
+            "run a node\n\nusage: podgpu-sim run SCENARIO [FLAGS] [-- PROGRAM "
+            "[ARGUMENT...]]\n\n"
             "  --dir DIR            where\n"
             "  --manual             no clock\n");
   EXPECT_EQ(CommandHelp(kCommands[1]), "undo\n\nusage: podgpu-sim heal\n");

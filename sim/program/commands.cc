@@ -123,7 +123,7 @@ Status Joined(const std::vector<std::string>& errors) {
   return absl::InvalidArgumentError(lines);
 }
 
-Status Run(const Arguments& arguments) {
+StatusOr<int> Run(const Arguments& arguments) {
   NodeOptions options;
   options.run.directory = RunDirectoryPath(arguments);
   options.engine_tcp = arguments.Get("--engine-tcp");
@@ -158,6 +158,7 @@ Status Run(const Arguments& arguments) {
     options.run.time_scale = static_cast<int64_t>(*parsed);
   }
   options.run.engine_delays = !arguments.Has("--prompt-engine");
+  options.program = arguments.program;
   PODGPU_ASSIGN_OR_RETURN(options.scenario, LoadScenario(arguments.operands.front()));
   return RunNode(options);
 }
@@ -189,18 +190,15 @@ std::string EngineAddressOf(const std::string& directory) {
   return address.ok() && !Trim(*address).empty() ? std::string(Trim(*address)) : "127.0.0.1:0";
 }
 
-Status Engine(const Arguments& arguments) {
+StatusOr<int> Engine(const Arguments& arguments) {
   const std::string parent_text = arguments.Get("--parent").value_or("0");
   const std::optional<uint64_t> parent = ParseDecimal(parent_text);
   if (!parent || *parent > static_cast<uint64_t>(std::numeric_limits<int>::max())) {
     return Wrong("engine", "--parent", parent_text, "a process id");
   }
-  PODGPU_ASSIGN_OR_RETURN(
-      const int code,
-      ServeEngine(RunDirectoryPath(arguments),
-                  arguments.Get("--tcp").value_or(EngineAddressOf(RunDirectoryPath(arguments))),
-                  static_cast<int>(*parent)));
-  return code == 0 ? absl::OkStatus() : absl::InvalidArgumentError("");
+  return ServeEngine(RunDirectoryPath(arguments),
+                     arguments.Get("--tcp").value_or(EngineAddressOf(RunDirectoryPath(arguments))),
+                     static_cast<int>(*parent));
 }
 
 Status Mig(const Arguments& arguments) {
@@ -326,6 +324,7 @@ Status Fleet(const Arguments& arguments) {
         percent));
   }
   options.nodes_file = arguments.Get("--nodes-file").value_or("");
+  options.api_folder = arguments.Get("--api-server").value_or("");
   const std::string scenario = arguments.operands.empty() ? "demo" : arguments.operands.front();
   PODGPU_ASSIGN_OR_RETURN(options.scenario, LoadScenario(scenario));
   return RunFleet(options);
@@ -342,7 +341,8 @@ constexpr Flag kRunFlags[] = {
     {"--api-server", "", "also run an API server with pods and ResourceSlices; api/env says where"},
     {"--restart-engine", "TIME",
      "start another engine that long after its death (default: none is started)"},
-    {"--time-scale", "N", "divides the vendor's own time-outs, for tests (default 1)"},
+    {"--time-scale", "N",
+     "divides the vendor's own time-outs and its time to stop, for tests (default 1)"},
     {"--prompt-engine", "", "reads over TCP and stopping an embedded engine take no time"},
 };
 constexpr Flag kCompileFlags[] = {{"-o", "FILE", "write the image to FILE"}};
@@ -358,6 +358,9 @@ constexpr Flag kFleetFlags[] = {
     {"--port", "PORT", "of all nodes; 0: a free one (default 9400)"},
     {"--nodes-file", "FILE",
      "write the nodes' addresses to FILE, for podgpu cluster --nodes=file:FILE"},
+    {"--api-server", "DIR",
+     "also run an API server that has the nodes with their labels pool and rack; DIR/env says "
+     "where"},
     {"--hanging", "PERCENT", "of the nodes take connections and never answer (default 0)"},
     {"--refusing", "PERCENT", "of the nodes refuse connections (default 0)"},
     {"--garbage", "PERCENT", "of the nodes answer garbage (default 0)"},
@@ -371,29 +374,47 @@ constexpr Flag kTruthFlags[] = {
     kDir,
 };
 
+std::string RunHelp() {
+  return "With -- PROGRAM the program runs on the node: it finds the simulated libraries, the "
+         "kubelet,\n"
+         "sysfs and /proc by its environment.  The node ends with it, the exit code is that of "
+         "the\n"
+         "program, and the steps of the node go to standard error.  For example\n"
+         "  podgpu-sim run h100x8-pods -- podgpu --validate\n";
+}
+
+// A command whose exit code is 0 when it succeeds.
+template <Status (*kRun)(const Arguments&)>
+StatusOr<int> Done(const Arguments& arguments) {
+  PODGPU_RETURN_IF_ERROR(kRun(arguments));
+  return 0;
+}
+
 constexpr size_t kMaxProfiles = 7;
 constexpr size_t kMaxFaultWords = 16;
 
 constexpr Command kCommands[] = {
     {"run", "SCENARIO", 1, 1, "run a node: directory, kubelet, engine; Ctrl-C ends it", kRunFlags,
-     Run},
-    {"compile", "SCENARIO", 1, 1, "check a scenario and make its image", kCompileFlags, Compile},
+     Run, RunHelp, true},
+    {"compile", "SCENARIO", 1, 1, "check a scenario and make its image", kCompileFlags,
+     Done<Compile>},
     {"engine", "", 0, 0, "the host engine of a node, as a process of its own", kEngineFlags,
      Engine},
     {"fleet", "[SCENARIO]", 0, 1, "many nodes for podgpu cluster, each like SCENARIO (demo)",
-     kFleetFlags, Fleet},
+     kFleetFlags, Done<Fleet>},
     {"mig", "PROFILE...", 1, kMaxProfiles, "give a GPU another MIG layout; off: none",
-     kControlFlags, Mig},
-    {"power-limit", "WATTS", 1, 1, "give a GPU another power limit", kControlFlags, PowerLimit},
-    {"fault", "KIND [KEY=VALUE...]", 1, kMaxFaultWords, "start a fault", kFaultFlags, InjectFault,
-     FaultHelp},
+     kControlFlags, Done<Mig>},
+    {"power-limit", "WATTS", 1, 1, "give a GPU another power limit", kControlFlags,
+     Done<PowerLimit>},
+    {"fault", "KIND [KEY=VALUE...]", 1, kMaxFaultWords, "start a fault", kFaultFlags,
+     Done<InjectFault>, FaultHelp},
     {"heal", "[KIND]", 0, 1, "undo all changes made at run time, or those of one kind", kDirFlags,
-     Heal},
+     Done<Heal>},
     {"speed", "A/B", 1, 1, "change the pace of world time, or stop it: manual", kDirFlags,
-     SetSpeed},
-    {"tick", "+TIME", 1, 1, "move the clock of a node with a manual clock", kDirFlags, Tick},
+     Done<SetSpeed>},
+    {"tick", "+TIME", 1, 1, "move the clock of a node with a manual clock", kDirFlags, Done<Tick>},
     {"truth", "", 0, 0, "what every device and process really consumed, as JSON", kTruthFlags,
-     Truth},
+     Done<Truth>},
 };
 
 }  // namespace

@@ -27,6 +27,9 @@ namespace {
 constexpr int kBacklog = 64;
 constexpr size_t kMaxClients = 256;  // Connections over the limit are closed at once.
 
+constexpr int kBusyPortPauseMs = 50;
+constexpr int kBusyPortTries = 100;  // 5 s.
+
 // One connected face and the received part of its request.
 struct Client {
   FileDescriptor socket;
@@ -78,20 +81,29 @@ std::unique_ptr<addrinfo, void (*)(addrinfo*)> Resolve(const std::string& addres
           }};
 }
 
+// Returns a socket that listens there; none with errno set.
+FileDescriptor ListenAt(const addrinfo& there) {
+  FileDescriptor socket_fd(
+      socket(there.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, there.ai_protocol));
+  const int on = 1;
+  setsockopt(socket_fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  const bool is_listening = bind(socket_fd.get(), there.ai_addr, there.ai_addrlen) == 0 &&
+                            listen(socket_fd.get(), kBacklog) == 0;
+  return is_listening ? std::move(socket_fd) : FileDescriptor(-1);
+}
+
 FileDescriptor ListenTcp(const std::string& address) {
   const auto found = Resolve(address);
   if (found == nullptr) {
     return Refuse(address, "not an address of the form host:port");
   }
-  FileDescriptor socket_fd(
-      socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, found->ai_protocol));
-  const int on = 1;
-  setsockopt(socket_fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(socket_fd.get(), found->ai_addr, found->ai_addrlen) != 0 ||
-      listen(socket_fd.get(), kBacklog) != 0) {
-    return Refuse(address, ErrnoText());
+  // The port of an engine that ended may be the local port of another program's connection.
+  FileDescriptor listener = ListenAt(*found);
+  for (int i = 0; i < kBusyPortTries && listener.get() < 0 && errno == EADDRINUSE; ++i) {
+    poll(nullptr, 0, kBusyPortPauseMs);
+    listener = ListenAt(*found);
   }
-  return socket_fd;
+  return listener.get() >= 0 ? std::move(listener) : Refuse(address, ErrnoText());
 }
 
 // Formats the bound address as "host:port".

@@ -14,9 +14,7 @@ using podgpu::sim::Arguments;
 using podgpu::sim::Command;
 
 int Fail(const podgpu::Status& status) {
-  if (!status.message().empty()) {  // Empty: the command has printed its error already.
-    std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  }
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   return absl::IsInvalidArgument(status) ? 2 : 1;
 }
 
@@ -36,6 +34,9 @@ int Main(const std::vector<std::string>& words) {
   }
   const std::vector<std::string> rest(words.begin() + 1, words.end());
   for (const std::string& word : rest) {
+    if (word == podgpu::sim::kProgramFollows) {
+      break;
+    }
     if (word == "--help" || word == "-h") {
       std::printf("%s", podgpu::sim::CommandHelp(**command).c_str());
       return 0;
@@ -50,8 +51,8 @@ int Main(const std::vector<std::string>& words) {
   if (directory != nullptr && *directory != '\0' && !arguments->Has("--dir")) {
     arguments->Set("--dir", directory);
   }
-  const podgpu::Status done = (*command)->run(*arguments);
-  return done.ok() ? 0 : Fail(done);
+  const podgpu::StatusOr<int> code = (*command)->run(*arguments);
+  return code.ok() ? *code : Fail(code.status());
 }
 
 }  // namespace

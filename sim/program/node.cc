@@ -33,6 +33,7 @@
 #include "sim/program/node_faults.h"
 #include "sim/program/node_pci.h"
 #include "sim/program/node_proc.h"
+#include "sim/program/node_program.h"
 #include "sim/program/scenario_files.h"
 #include "sim/program/signals.h"
 #include "sim/program/units.h"
@@ -45,11 +46,20 @@ namespace {
 constexpr int kLongestWaitMs = 60'000;
 constexpr int kFaultPollMs = 10;
 
-// Prints one finished step.
-void Say(std::string_view what, const std::string& text) {
-  std::printf("%s\n", absl::StrFormat("%-10s %s", what, text).c_str());
-  std::fflush(stdout);
-}
+// Prints finished steps, to standard output or, when that belongs to a program on the node, to
+// standard error.
+class Steps {
+ public:
+  explicit Steps(const NodeOptions& options) : file_(options.program.empty() ? stdout : stderr) {}
+
+  void Say(std::string_view what, const std::string& text) const {
+    std::fprintf(file_, "%s\n", absl::StrFormat("%-10s %s", what, text).c_str());
+    std::fflush(file_);
+  }
+
+ private:
+  std::FILE* const file_;
+};
 
 // Prints a complaint that does not end the node.
 void Warn(const std::string& text) { std::fprintf(stderr, "podgpu-sim run: %s\n", text.c_str()); }
@@ -108,8 +118,10 @@ StatusOr<FileDescriptor> Claim(const std::string& directory) {
 // All parts of a running node, destroyed in reverse order.
 class Node {
  public:
-  Node(RunWriter writer, std::unique_ptr<RunDirectory> directory, ProcTree processes)
-      : writer_(std::move(writer)),
+  Node(const Steps& steps, RunWriter writer, std::unique_ptr<RunDirectory> directory,
+       ProcTree processes)
+      : steps_(steps),
+        writer_(std::move(writer)),
         directory_(std::move(directory)),
         processes_(std::move(processes)),
         watch_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {}
@@ -123,19 +135,27 @@ class Node {
         versions += (versions.empty() ? "" : ", ") + std::string(version);
       }
     }
-    Say("kubelet", absl::StrFormat("%s serves pod-resources %s", socket_path,
-                                   versions.empty() ? "in no version" : versions));
+    steps_.Say("kubelet", absl::StrFormat("%s serves pod-resources %s", socket_path,
+                                          versions.empty() ? "in no version" : versions));
     PODGPU_RETURN_IF_ERROR(StartApi(options));
-    engine_ =
-        std::make_unique<EngineSupervisor>(writer_, clock_, EngineOptionsOf(options),
-                                           [](const std::string& what) { Say("engine", what); });
+    engine_ = std::make_unique<EngineSupervisor>(
+        writer_, clock_, EngineOptionsOf(options),
+        [this](const std::string& what) { steps_.Say("engine", what); });
     PODGPU_RETURN_IF_ERROR(engine_->Start());
     inotify_add_watch(watch_.get(), writer_.directory().c_str(), IN_CLOSE_WRITE | IN_MOVED_TO);
     return absl::OkStatus();
   }
 
-  // Serves until SIGINT or SIGTERM.
-  void Serve(const Signals& signals) {
+  // Starts the program that the node is for.
+  Status StartProgram(const std::vector<std::string>& words) {
+    PODGPU_ASSIGN_OR_RETURN(NodeProgram program, NodeProgram::Start(words, writer_.directory()));
+    program_.emplace(std::move(program));
+    return absl::OkStatus();
+  }
+
+  // Serves until SIGINT or SIGTERM, or, if there is a program, until it ends.  Returns its exit
+  // code.
+  int Serve(const Signals& signals) {
     for (;;) {
       std::array<pollfd, 2> polled = {
           {{signals.descriptor(), POLLIN, 0}, {watch_.get(), POLLIN, 0}}};
@@ -145,9 +165,16 @@ class Node {
       const int wait_ms = Obey(now) ? 0 : WaitMs(now);
       poll(polled.data(), polled.size(), wait_ms);
       for (int one = signals.Take(); one != 0; one = signals.Take()) {
-        if (one != SIGCHLD) {
-          return;
+        if (one == SIGCHLD) {
+          continue;
         }
+        if (!program_) {
+          return 0;
+        }
+        program_->Stop();
+      }
+      if (const std::optional<int> code = program_ ? program_->Ended() : std::nullopt) {
+        return *code;
       }
       engine_->Poll();
       if (polled[1].revents != 0) {
@@ -162,7 +189,8 @@ class Node {
       const std::string folder =
           std::filesystem::absolute(writer_.directory()).lexically_normal().string() + "/api";
       PODGPU_ASSIGN_OR_RETURN(api_, ApiFace::Start(*directory_, folder));
-      Say("api", absl::StrFormat("https://127.0.0.1:%d serves pods and resourceslices; %s/env has "
+      steps_.Say("api",
+                 absl::StrFormat("https://127.0.0.1:%d serves pods and resourceslices; %s/env has "
                                  "its address and credentials",
                                  api_->server().port(), folder));
     }
@@ -171,8 +199,9 @@ class Node {
           std::filesystem::absolute(writer_.directory()).lexically_normal().string() +
           "/kubelet/https";
       PODGPU_ASSIGN_OR_RETURN(kubelet_https_, FakeKubeletPods::Start(*directory_, folder));
-      Say("https", absl::StrFormat("%s lists the kubelet's pods; %s/env has its address and token",
-                                   kubelet_https_->url(), folder));
+      steps_.Say("https",
+                 absl::StrFormat("%s lists the kubelet's pods; %s/env has its address and token",
+                                 kubelet_https_->url(), folder));
     }
     return absl::OkStatus();
   }
@@ -185,9 +214,10 @@ class Node {
     const std::string usual(directory_->world().engine_tcp());
     std::string address = FreeAddress(usual);
     if (address != usual) {
-      Say("engine", absl::StrFormat("%s is taken by another program; the engine takes a free port. "
-                                    "Use --engine-tcp=%s to require this one",
-                                    usual, usual));
+      steps_.Say("engine",
+                 absl::StrFormat("%s is taken by another program; the engine takes a free port. "
+                                 "Use --engine-tcp=%s to require this one",
+                                 usual, usual));
     }
     return address;
   }
@@ -219,7 +249,7 @@ class Node {
     if (!changed.ok()) {
       Warn(std::string(changed.message()));
     }
-    Say("kubelet", KubeletWordsAt(world, now));
+    steps_.Say("kubelet", KubeletWordsAt(world, now));
     behaviour_ = wanted;
     return true;
   }
@@ -235,15 +265,15 @@ class Node {
     }
     api_behaviour_ = wanted;
     if (api_ == nullptr) {
-      Say("api",
-          ApiWordsAt(world, now) + ", but this node has no API server: run with --api-server");
+      steps_.Say("api", ApiWordsAt(world, now) +
+                            ", but this node has no API server: run with --api-server");
       return true;
     }
     const Status changed = api_->Behave(wanted);
     if (!changed.ok()) {
       Warn(std::string(changed.message()));
     }
-    Say("api", ApiWordsAt(world, now));
+    steps_.Say("api", ApiWordsAt(world, now));
     return true;
   }
 
@@ -258,7 +288,7 @@ class Node {
     }
     https_behaviour_ = wanted;
     kubelet_https_->Behave(wanted);
-    Say("https", KubeletHttpsWordsAt(directory_->world(), now));
+    steps_.Say("https", KubeletHttpsWordsAt(directory_->world(), now));
     return true;
   }
 
@@ -290,11 +320,12 @@ class Node {
       Warn(absl::StrFormat("%s\nthe control log is unchanged",
                            std::string(accepted.status().message())));
     } else if (*accepted) {
-      Say("control",
-          absl::StrFormat("control.yaml is in force, generation %d", writer_.log_generation()));
+      steps_.Say("control", absl::StrFormat("control.yaml is in force, generation %d",
+                                            writer_.log_generation()));
     }
   }
 
+  const Steps& steps_;
   SystemClock clock_;
   RunWriter writer_;
   std::unique_ptr<RunDirectory> directory_;
@@ -303,6 +334,7 @@ class Node {
   std::unique_ptr<ApiFace> api_;  // Null when not requested; the same for the next.
   std::unique_ptr<FakeKubeletPods> kubelet_https_;
   std::unique_ptr<EngineSupervisor> engine_;
+  std::optional<NodeProgram> program_;
   KubeletBehaviour behaviour_;
   ApiBehaviour api_behaviour_;
   KubeletHttpsBehaviour https_behaviour_;
@@ -334,7 +366,8 @@ StatusOr<RunWriter> CreateRun(RunOptions run, std::span<const std::byte> image) 
 
 }  // namespace
 
-Status RunNode(const NodeOptions& options) {
+StatusOr<int> RunNode(const NodeOptions& options) {
+  const Steps steps(options);
   const Signals signals;  // Before gRPC starts threads.
   const CompileResult compiled = CompileScenario(options.scenario.text, options.scenario.path);
   if (!compiled.errors.empty()) {
@@ -358,22 +391,27 @@ Status RunNode(const NodeOptions& options) {
   PODGPU_ASSIGN_OR_RETURN(ProcTree processes,
                           ProcTree::Create(options.run.directory, directory->StampUs(0)));
   PODGPU_RETURN_IF_ERROR(processes.Show(world, directory->Now()));
-  Say("scenario", absl::StrFormat("%s from %s: %d GPUs, image %016x of %d bytes",
-                                  world.scenario_name(), options.scenario.path, world.gpu_count(),
-                                  world.scenario_hash(), compiled.image.size()));
-  Say("directory", options.run.directory);
-  Say("clock", absl::StrFormat("%s; world time 0 is %s", PaceOf(options.run),
-                               CivilTime(directory->StampUs(0))));
+  steps.Say("scenario",
+            absl::StrFormat("%s from %s: %d GPUs, image %016x of %d bytes", world.scenario_name(),
+                            options.scenario.path, world.gpu_count(), world.scenario_hash(),
+                            compiled.image.size()));
+  steps.Say("directory", options.run.directory);
+  steps.Say("clock", absl::StrFormat("%s; world time 0 is %s", PaceOf(options.run),
+                                     CivilTime(directory->StampUs(0))));
+  Status started;
+  int code = 0;
   {
-    Node node(std::move(writer), std::move(directory), std::move(processes));
+    Node node(steps, std::move(writer), std::move(directory), std::move(processes));
     PODGPU_RETURN_IF_ERROR(node.Start(options));
-    Say("ready", absl::StrFormat("PODGPU_SIM_DIR=%s LD_LIBRARY_PATH=%s/lib; Ctrl-C ends it",
-                                 options.run.directory, options.run.directory));
-    node.Serve(signals);
+    steps.Say("ready", absl::StrFormat("PODGPU_SIM_DIR=%s LD_LIBRARY_PATH=%s/lib; Ctrl-C ends it",
+                                       options.run.directory, options.run.directory));
+    started = options.program.empty() ? absl::OkStatus() : node.StartProgram(options.program);
+    code = started.ok() ? node.Serve(signals) : 0;
   }
   RemoveSockets(options.run.directory, engine_socket);
-  Say("ended", options.run.directory);
-  return absl::OkStatus();
+  steps.Say("ended", options.run.directory);
+  PODGPU_RETURN_IF_ERROR(started);
+  return code;
 }
 
 StatusOr<int> ServeEngine(const std::string& directory, const std::string& tcp, int parent) {

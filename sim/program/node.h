@@ -1,14 +1,15 @@
 // A running simulated node: its directory, kubelet, engine process, control log and API server.
 //
 // RunNode is `podgpu-sim run`: it makes all parts, prints what and where they are, and serves until
-// SIGINT or SIGTERM; then it ends all that it started.  ServeEngine is `podgpu-sim engine`, the
-// process with which a remote client of DCGM talks: a separate process, so tests can really kill
-// and stop it.  Both take over the main thread.
+// SIGINT or SIGTERM, or until the program that it runs on the node ends; then it ends all that it
+// started.  ServeEngine is `podgpu-sim engine`, the process with which a remote client of DCGM
+// talks: a separate process, so tests can really kill and stop it.  Both take over the main thread.
 #pragma once
 
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "sim/program/scenario_files.h"
@@ -25,9 +26,12 @@ struct NodeOptions {
   bool kubelet_https = false;  // Also serve the kubelet's pods over HTTPS.
   // After this time a dead engine is replaced; empty: never.
   std::optional<std::chrono::milliseconds> restart_engine = {};
+  // A program to run on the node, with its arguments; empty: none.
+  std::vector<std::string> program = {};
 };
 
-Status RunNode(const NodeOptions& options);
+// Returns the exit code of the program, 0 without one.
+StatusOr<int> RunNode(const NodeOptions& options);
 
 // Serves the engine of the node in `directory`.  It ends when the process `parent` ends; 0: no
 // parent.  Returns the exit code.

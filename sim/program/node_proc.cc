@@ -129,9 +129,8 @@ StatusOr<ProcTree> ProcTree::Create(const std::string& directory, int64_t epoch_
       tree.folder_ + "/stat",
       absl::StrFormat("cpu  100 0 100 10000 0 0 0 0 0 0\nctxt 1000\nbtime %d\nprocesses 4000\n",
                       tree.boot_s_)));
-  PODGPU_RETURN_IF_ERROR(
-      tree.Replace(1, FilesOf(1, "systemd", 1, false, "0::/init.scope\n"), false));
-  PODGPU_RETURN_IF_ERROR(tree.Replace(2, FilesOf(2, "kthreadd", 1, false, "0::/\n"), false));
+  PODGPU_RETURN_IF_ERROR(tree.Replace(1, FilesOf(1, "systemd", 1, false, "0::/init.scope\n"), {}));
+  PODGPU_RETURN_IF_ERROR(tree.Replace(2, FilesOf(2, "kthreadd", 1, false, "0::/\n"), {}));
   return tree;
 }
 
@@ -189,16 +188,17 @@ Status ProcTree::Add(const World& world, int pid, const Process& process) const 
   return Replace(pid,
                  FilesOf(pid, process.name, start_ticks, in_container,
                          CgroupText(world, process.pod_uid, process.container_id)),
-                 in_container);
+                 process);
 }
 
 Status ProcTree::Replace(int pid, const std::map<std::string, std::string>& files,
-                         bool in_container) const {
+                         const Process& process) const {
   const fs::path made = folder_ + "/.new";
   std::error_code error;
   fs::remove_all(made, error);
   fs::create_directories(made / "ns", error);
   if (!error) {
+    const bool in_container = !process.container_id.empty();
     fs::create_symlink(in_container ? kPodPidNamespace : kHostPidNamespace, made / "ns/pid", error);
   }
   if (error) {
@@ -207,6 +207,11 @@ Status ProcTree::Replace(int pid, const std::map<std::string, std::string>& file
   for (const auto& [name, text] : files) {
     PODGPU_RETURN_IF_ERROR(WriteText(made / name, text));
   }
+  // As in the kernel, where the folder's time is that of its process.  The file system may give the
+  // inode of a folder that was just removed, within one step of its own clock.
+  const std::chrono::sys_time<std::chrono::microseconds> started(
+      std::chrono::microseconds(epoch_us_ + process.started));
+  fs::last_write_time(made, std::chrono::file_clock::from_sys(started), error);
   const fs::path place = folder_ + "/" + std::to_string(pid);
   if (fs::exists(place, error)) {
     PODGPU_RETURN_IF_ERROR(Remove(pid));

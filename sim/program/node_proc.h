@@ -45,7 +45,8 @@ class ProcTree {
   std::map<int, Process> LivingAt(const World& world, TimeUs now) const;
   Status Add(const World& world, int pid, const Process& process) const;
   Status Remove(int pid) const;
-  Status Replace(int pid, const std::map<std::string, std::string>& files, bool in_container) const;
+  Status Replace(int pid, const std::map<std::string, std::string>& files,
+                 const Process& process) const;
 
   std::string folder_;
   int64_t epoch_us_, boot_s_;

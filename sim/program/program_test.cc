@@ -24,6 +24,7 @@ TEST_F(ProgramTest, RefusesWrongUseInOneLineWithExitCodeTwo) {
       {{"tikc"}, "podgpu-sim: unknown command \"tikc\"; see `podgpu-sim --help`"},
       {{"trutj"}, "podgpu-sim: unknown command \"trutj\"; nearest is truth"},
       {{"run"}, "podgpu-sim run: SCENARIO is missing; see `podgpu-sim run --help`"},
+      {{"run", "demo", "--"}, "podgpu-sim run: no program follows --; see `podgpu-sim run --help`"},
       {{"run", "demo", "--manuel"}, "podgpu-sim run: unknown flag --manuel; nearest is --manual"},
       {{"fleet", "--nodes=0"},
        "podgpu-sim fleet: --nodes is \"0\"; write a number of nodes from 1"},
@@ -143,6 +144,39 @@ TEST_F(ProgramTest, ReportsEveryErrorOfAScenario) {
     EXPECT_NE(outcome.err.find(file + ":6:"), std::string::npos) << outcome.err;
     EXPECT_EQ(outcome.out, "");
   }
+}
+
+TEST_F(ProgramTest, RunsAProgramOnANodeThatEndsWithIt) {
+  const std::vector<std::string> run = {
+      "run", scenario_, "--engine-tcp=127.0.0.1:0", "--dir=" + folder_.path() + "/node", "--",
+      "sh",  "-c"};
+  const auto with = [&](const std::string& script) {
+    std::vector<std::string> words = run;
+    words.push_back(script);
+    return words;
+  };
+  const Outcome outcome = Run(with(
+      "echo $PODGPU_SIM_DIR $LD_LIBRARY_PATH; for file in $DCGM_POD_RESOURCES_KUBELET_SOCKET "
+      "$PODGPU_SYSFS_ROOT/bus/pci $PODGPU_PROC_ROOT; do test -e $file || exit 4; done; exit 3"));
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+  EXPECT_EQ(outcome.out.find(folder_.path() + "/node " + folder_.path() + "/node/lib"), 0U)
+      << outcome.out;
+  EXPECT_NE(outcome.err.find("ready "), std::string::npos) << outcome.err;
+  EXPECT_TRUE(outcome.err.ends_with("ended      " + folder_.path() + "/node\n")) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/node/engine.sock"));
+
+  EXPECT_EQ(Run(with("kill -9 $$")).code, 128 + 9);
+  const Outcome none = Run({"run", scenario_, "--engine-tcp=127.0.0.1:0",
+                            "--dir=" + folder_.path() + "/node", "--", "/nowhere/podgpu"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_TRUE(none.err.ends_with(
+      "podgpu-sim: /nowhere/podgpu cannot be started: No such file or directory\n"))
+      << none.err;
+
+  Process node(folder_, with("trap 'exit 7' TERM; echo up; while :; do sleep 0.01; done"));
+  EXPECT_TRUE(Await([&] { return node.out().ends_with("up\n"); })) << node.err();
+  node.Signal(SIGTERM);
+  EXPECT_EQ(node.Wait(), 7) << "the program is asked to end";
 }
 
 TEST_F(RunningNodeTest, ServesUntilInterruptedAndLeavesNoProcess) {

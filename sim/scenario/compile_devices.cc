@@ -3,6 +3,7 @@
 
 #include "sim/scenario/compile_parts.h"
 #include "sim/world/dra_names.h"
+#include "sim/world/share_names.h"
 
 namespace podgpu::sim {
 
@@ -50,6 +51,15 @@ DeviceName HamiName(const Compilation& work, const ResolvedDevice& device,
   }
   const GpuPlan& plan = work.gpus.at(static_cast<size_t>(device.gpu));
   return {"nvidia.com/gpu", plan.uuid + "-" + std::to_string(std::max(device.replica, 0))};
+}
+
+// With Volcano and gpushare the kubelet picks any id of the plugin's list; the scheduler's
+// annotation names the true GPU (kube/api_face.cc).  Here the id is of the next GPU.
+DeviceName PickedName(const Compilation& work, const ResolvedDevice& device, bool is_volcano) {
+  const size_t next = (static_cast<size_t>(device.gpu) + 1) % work.gpus.size();
+  return {std::string(is_volcano ? kVolcanoResource : kGpushareResource),
+          work.gpus[next].uuid + (is_volcano ? "-" : "-_-") +
+              std::to_string(std::max(device.replica, 0))};
 }
 
 // Dynamic resource allocation has no replicas: the holders share the device itself.
@@ -156,6 +166,10 @@ DeviceRecord DeviceOf(Compilation& work, const ResolvedDevice& device) {
       break;
     case Allocator::kDra:
       name = DraName(work, device, instance);
+      break;
+    case Allocator::kVolcano:
+    case Allocator::kGpushare:
+      name = PickedName(work, device, work.scenario.allocator == Allocator::kVolcano);
       break;
   }
   return {work.image.Text(name.resource),

@@ -109,7 +109,8 @@ std::vector<std::string> IdsUnder(const std::string& kubelet) {
       "  - {class: h100-sxm5-80gb, uuid: GPU-00000000-0000-4000-8000-000000000001, minor: 4}\n"
       "  - {class: h100-sxm5-80gb, uuid: GPU-00000000-0000-4000-8000-000000000002, "
       "sharing: {kind: time_slicing, replicas: 2}}\n"
-      "  - {class: h100-sxm5-80gb, mig: [1g.10gb+me]}\n");
+      "  - {class: h100-sxm5-80gb, uuid: GPU-00000000-0000-4000-8000-000000000003, "
+      "mig: [1g.10gb+me]}\n");
   std::vector<std::string> ids = AllocatableAt(*world, 0);
   const std::string mig(world->compute(2, 0, 0, 0).mig_uuid);
   for (std::string& id : ids) {
@@ -135,6 +136,12 @@ TEST(Allocators, WriteDeviceIdsInTheirOwnForm) {
   EXPECT_EQ(IdsUnder("{allocator: hami}"),
             (Ids{" nvidia.com/gpu " + first + "-0", " nvidia.com/gpu " + second + "-0",
                  " nvidia.com/gpu " + second + "-1", " nvidia.com/gpu MIG"}));
+  const std::string third = "GPU-00000000-0000-4000-8000-000000000003";
+  EXPECT_EQ(
+      IdsUnder("{allocator: volcano}"),
+      (Ids{" volcano.sh/vgpu-number " + second + "-0", " volcano.sh/vgpu-number " + third + "-0",
+           " volcano.sh/vgpu-number " + third + "-1", " volcano.sh/vgpu-number " + first + "-0"}));
+  EXPECT_EQ(IdsUnder("{allocator: gpushare}")[2], " aliyun.com/gpu-mem " + third + "-_-1");
   EXPECT_EQ(IdsUnder("{allocator: dra}"),
             (Ids{" gpu.nvidia.com gpu-4", " gpu.nvidia.com gpu-1", " gpu.nvidia.com gpu-1",
                  " gpu.nvidia.com gpu-2-mig-1g10gbme-20-0"}));

@@ -130,7 +130,8 @@ void ReadKubelet(const Cursor& kubelet, Scenario& scenario) {
   constexpr std::array<Words, 7> kKubeletKeys = {"allocator",     "versions",      "inventory",
                                                  "mig_strategy",  "rename_shared", "keeps_finished",
                                                  "two_numa_nodes"};
-  constexpr std::array<Words, 4> kAllocators = {"nvidia", "gke", "hami", "dra"};
+  constexpr std::array<Words, 6> kAllocators = {"nvidia", "gke",     "hami",
+                                                "dra",    "volcano", "gpushare"};
   constexpr std::array<Words, 2> kVersions = {"v1", "v1alpha1"};
   constexpr std::array<Words, 2> kStrategies = {"mixed", "single"};
   if (!kubelet.ExpectKeys(kKubeletKeys)) {

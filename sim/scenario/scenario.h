@@ -120,7 +120,7 @@ struct FaultSpec {
   int64_t Get(FaultNumber which) const { return numbers[static_cast<size_t>(which)]; }
 };
 
-enum class Allocator : uint8_t { kNvidia, kGke, kHami, kDra };
+enum class Allocator : uint8_t { kNvidia, kGke, kHami, kDra, kVolcano, kGpushare };
 
 struct Scenario {
   std::string name, node_name = "gpu-node-0";

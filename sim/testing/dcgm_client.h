@@ -97,6 +97,8 @@ inline int SeeAll(abi::dcgm_field_entity_group_t group, abi::dcgm_field_eid_t en
 // A node, and a client with an embedded engine or not connected yet.
 class DcgmBench {
  public:
+  static constexpr int64_t kTimeScale = 100;  // A request's minute becomes 600 ms.
+
   DcgmBench(int major, std::string_view scenario)
       : node_(scenario, kTimeScale), client_(major), major_(major) {
     setenv("PODGPU_SIM_DIR", node_.path().c_str(), 1);
@@ -183,8 +185,6 @@ class DcgmBench {
   abi::dcgmHandle_t handle = 0;
 
  private:
-  static constexpr int64_t kTimeScale = 100;  // A request's minute becomes 600 ms.
-
   TestNode node_;
   DcgmClient client_;
   const int major_;

@@ -220,7 +220,7 @@ TEST(LoadNvml, LosesOnlyTheReadingWhoseSymbolIsMissing) {
                                                    "nvmlDeviceGetTemperatureV"});
 }
 
-TEST(LoadNvml, NamesTheSearchedPaths) {
+TEST(LoadNvml, Statement37NamesTheSearchedPaths) {
   FakeLoader loader;
   const StatusOr<NvmlLibrary> library = LoadNvml(loader, "");
   EXPECT_EQ(library.status().code(), absl::StatusCode::kNotFound);

@@ -100,6 +100,7 @@ TEST(HpcJobs, LeavesOutUnreadableFiles) {
   const StatusOr<HpcJobs> jobs = ReadHpcJobs(files, "/jobs");
   ASSERT_TRUE(jobs.ok());
   EXPECT_EQ(jobs->by_device, (std::map<std::string, Jobs>{{"0", {"1001"}}, {"2", {"1003"}}}));
+  EXPECT_EQ(jobs->job_count(), 2U);
   EXPECT_EQ(jobs->complaints, (Jobs{"/jobs/1: permission denied",
                                     "/jobs/2: ignored 1 lines: a job id has at most 256 bytes"}));
 }

@@ -23,8 +23,8 @@ namespace podgpu {
 struct JoinOptions {
   // Additional GPU resource names besides nvidia.com/gpu, nvidia.com/mig-* and both with ".shared";
   // exact match. Resources of other domains must be listed here, because their plugins may report
-  // one device and use another (HAMi, gpushare): an operator who lists them trusts the kubelet's
-  // answer.
+  // one device and use another (Volcano, gpushare): an operator who lists them trusts the kubelet's
+  // answer where no annotation names the device (scheduler_choices.h).
   std::vector<std::string> extra_resource_names;
   // The pod labels that owners carry; null: none.
   std::shared_ptr<const LabelAllowlist> pod_labels = nullptr;

@@ -1,11 +1,13 @@
 #include "attribution/owner_facts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "attribution/claims.h"
+#include "attribution/scheduler_choices.h"
 
 namespace podgpu {
 namespace {
@@ -50,11 +52,36 @@ void AddPodMetadata(const OwnerFacts& facts, const JoinOptions& options, Owners&
   std::ranges::sort(owners.dropped_labels);
 }
 
+// The owners of device ids: those of the kubelet, except where a scheduler chose the GPU.
+Owners JoinAllocations(const Topology& topology, const OwnerFacts& facts,
+                       const JoinOptions& options) {
+  static const std::vector<Allocation> none;
+  const std::vector<Allocation>& allocations = facts.pods ? facts.pods->allocations : none;
+  if (facts.api_pods == nullptr) {
+    return Join(topology, allocations, options);
+  }
+  const ChosenAllocations split =
+      ApplySchedulerChoices(allocations, *facts.api_pods, facts.younger_pods);
+  Owners owners = Join(topology, split.kubelets, options);
+  if (split.chosen.empty()) {
+    return owners;
+  }
+  JoinOptions of_chosen = options;
+  of_chosen.extra_resource_names.insert(of_chosen.extra_resource_names.end(),
+                                        split.resources.begin(), split.resources.end());
+  Owners chosen = Join(topology, split.chosen, of_chosen);
+  for (size_t i = 0; i < owners.by_entity.size(); ++i) {
+    std::ranges::move(chosen.by_entity[i], std::back_inserter(owners.by_entity[i]));
+  }
+  std::ranges::move(chosen.unmatched, std::back_inserter(owners.unmatched));
+  SortOwners(owners);
+  return owners;
+}
+
 }  // namespace
 
 Owners MakeOwners(const Topology& topology, const OwnerFacts& facts, const JoinOptions& options) {
-  static const std::vector<Allocation> none;
-  Owners owners = Join(topology, facts.pods ? facts.pods->allocations : none, options);
+  Owners owners = JoinAllocations(topology, facts, options);
   if (options.claims && facts.pods != nullptr) {
     JoinClaims(topology, facts.pods->claimed, facts.slices.get(), options.own_pod, owners);
   }

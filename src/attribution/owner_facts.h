@@ -32,9 +32,10 @@ struct OwnerFacts {
   bool operator==(const OwnerFacts&) const = default;
 };
 
-// The API server takes precedence over the kubelet. A pod that has ended holds nothing, although
-// kubelets before 1.34 still list it. A pod that is younger than the kubelet's answer is not the
-// pod in that answer.
+// The API server takes precedence over the kubelet. A GPU that a scheduler's annotation on the pod
+// names replaces the kubelet's device ids (scheduler_choices.h). A pod that has ended holds
+// nothing, although kubelets before 1.34 still list it. A pod that is younger than the kubelet's
+// answer is not the pod in that answer.
 Owners MakeOwners(const Topology& topology, const OwnerFacts& facts, const JoinOptions& options);
 
 }  // namespace podgpu

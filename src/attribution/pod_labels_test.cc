@@ -21,6 +21,9 @@ TEST(PodLabels, ReplacesCharactersThatALabelNameCannotContain) {
        std::initializer_list<Row>{{"invalid.label/key", "invalid_label_key"},
                                   {"team", "team"},
                                   {"a_B9", "a_B9"},
+                                  {"AZaz", "AZaz"},
+                                  {"a@[`{", "a____"},
+                                  {"a09/:", "a09__"},
                                   {"app.kubernetes.io/name", "app_kubernetes_io_name"},
                                   {"7zip", "_7zip"},
                                   {"a:b", "a_b"},
@@ -93,6 +96,8 @@ TEST(PodLabels, AreLimitedInNumberAndBytes) {
       {{"a", std::string(8'000, 'x')}, {"b", std::string(300, 'x')}, {"c", "x"}});
   EXPECT_EQ(large.labels.size(), 1U);
   EXPECT_EQ(large.dropped, 2U);
+  EXPECT_EQ(ListOf({})->Select({{"a", std::string(kMostPodLabelBytes - 1, 'x')}}).dropped, 0U);
+  EXPECT_EQ(ListOf({})->Select({{"a", std::string(kMostPodLabelBytes, 'x')}}).dropped, 1U);
 }
 
 TEST(PodLabels, AnOwnerHasTheLabelsOfItsPod) {

@@ -11,12 +11,13 @@ WallTime SystemClock::WallNow() const {
 }
 
 bool SystemClock::Wait(Instant deadline, const std::stop_token& stop, Wakeup* wakeup) {
-  Alarm alarm;
+  Alarm without_wakeup;
+  Alarm& alarm = wakeup != nullptr ? wakeup->alarm() : without_wakeup;
   const std::stop_callback on_stop(stop, [&alarm] { alarm.Ring(); });
-  const Wakeup::Listener on_nudge(wakeup, alarm);
   std::unique_lock lock(alarm.mutex);
-  alarm.rung.wait_until(lock, deadline,
-                        [&] { return stop.stop_requested() || on_nudge.is_nudged(); });
+  alarm.rung.wait_until(lock, deadline, [&] {
+    return stop.stop_requested() || (wakeup != nullptr && wakeup->is_nudged());
+  });
   return !stop.stop_requested();
 }
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -13,6 +14,10 @@ namespace podgpu {
 namespace {
 
 constexpr size_t kLargestFileBytes = size_t{16} << 20;  // Nothing that we read is near this size.
+
+int64_t Nanoseconds(const timespec& time) {
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
 
 Status FromErrno(std::string_view path, int error) {
   const std::string message =
@@ -101,6 +106,18 @@ StatusOr<std::string> SystemFiles::ReadLink(std::string_view path) const {
     return FromErrno(full, error.value());
   }
   return target.string();
+}
+
+std::optional<FileMark> SystemFiles::Mark(std::string_view path) const {
+  struct stat status {};
+  if (::stat((root_ + std::string(path)).c_str(), &status) != 0) {
+    return std::nullopt;
+  }
+  return FileMark{.device = status.st_dev,
+                  .inode = status.st_ino,
+                  .bytes = status.st_size,
+                  .content_changed_ns = Nanoseconds(status.st_mtim),
+                  .changed_ns = Nanoseconds(status.st_ctim)};
 }
 
 }  // namespace podgpu

@@ -5,6 +5,8 @@
 // outlives every object that borrows it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,19 @@
 #include "base/status.h"
 
 namespace podgpu {
+
+// What the system says of a file or folder without reading it.  While the mark stays, the path
+// leads to the same file with the same content, except for changes within the resolution of the
+// file system's clock.  For /proc/PID: to the same process, since the kernel makes the folder of
+// another one with another inode.
+struct FileMark {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  int64_t bytes = 0;
+  int64_t content_changed_ns = 0;  // Both since 1970.
+  int64_t changed_ns = 0;          // Also owner, mode and name.
+  bool operator==(const FileMark&) const = default;
+};
 
 class Files {
  public:
@@ -29,6 +44,10 @@ class Files {
 
   // Returns the target of a symbolic link.
   virtual StatusOr<std::string> ReadLink(std::string_view path) const = 0;
+
+  // Returns the mark of what `path` leads to; nothing when it leads nowhere, and where files have
+  // no marks.
+  virtual std::optional<FileMark> Mark(std::string_view /*path*/) const { return std::nullopt; }
 };
 
 // The files below `root` ("" for the whole file system).
@@ -38,6 +57,7 @@ class SystemFiles final : public Files {
   StatusOr<std::string> Read(std::string_view path) const override;
   StatusOr<std::vector<std::string>> List(std::string_view path) const override;
   StatusOr<std::string> ReadLink(std::string_view path) const override;
+  std::optional<FileMark> Mark(std::string_view path) const override;
 
  private:
   std::string root_;

@@ -1,7 +1,6 @@
 #include "base/files.h"
 
 #include <filesystem>
-#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,29 +8,49 @@
 
 #include "base/library.h"
 #include "base/process_usage.h"
+#include "base/testing/scratch_folder.h"
 
 namespace podgpu {
 namespace {
 
-// Makes a folder and removes it after the test.
 class FilesTest : public ::testing::Test {
  protected:
-  FilesTest() {
-    std::string pattern = ::testing::TempDir() + "podgpu-files-XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-  }
-  ~FilesTest() override { std::filesystem::remove_all(root_); }
-  void Write(const std::string& name, const std::string& content) {
-    std::ofstream(root_ + name) << content;
+  void Write(const std::string& name, const std::string& content) const {
+    folder_.Write(name.substr(1), content);
   }
 
-  std::string root_;
+  const ScratchFolder folder_;
+  const std::string root_ = folder_.path();
 };
 
 TEST_F(FilesTest, ReadsWholeFilesBelowTheRoot) {
   const std::string large(100'000, 'x');
   Write("/large", large);
   EXPECT_EQ(SystemFiles(root_).Read("/large").value(), large);
+}
+
+TEST_F(FilesTest, AMarkTellsOneFileFromAnother) {
+  Write("/old", "same");
+  Write("/new", "same");
+  const SystemFiles files(root_);
+  const std::optional<FileMark> first = files.Mark("/old");
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->bytes, 4);
+  EXPECT_GT(first->changed_ns, 0);
+  EXPECT_EQ(files.Mark("/old"), first);
+  std::filesystem::rename(root_ + "/new", root_ + "/old");
+  EXPECT_NE(files.Mark("/old"), first);
+  EXPECT_EQ(files.Mark("/nothing"), std::nullopt);
+}
+
+TEST(Files, TheMarkOfAProcessStaysWhileItLives) {
+  const SystemFiles files;
+  const std::string folder = "/proc/" + std::to_string(::getpid());
+  const std::optional<FileMark> first = files.Mark(folder);
+  ASSERT_TRUE(first.has_value());
+  ASSERT_TRUE(files.Read(folder + "/stat").ok());
+  EXPECT_EQ(files.Mark(folder), first);
+  EXPECT_NE(files.Mark("/proc/" + std::to_string(::getppid())), first);
 }
 
 TEST_F(FilesTest, SaysWhichFileIsMissing) {

@@ -1,45 +1,40 @@
 #include "base/foreign_call_thread.h"
 
-#include <condition_variable>
+#include <mutex>
 #include <pthread.h>
 #include <system_error>
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/wakeup.h"
 
 namespace podgpu {
 
 // The work of one thread; shared by the thread and the ForeignCallThread.
 struct ForeignCallThread::Worker {
   enum class State : uint8_t { kIdle, kRunning, kWrittenOff, kEnding };
-  Mutex mutex;
-  std::condition_variable_any changed;
-  State state PODGPU_GUARDED_BY(mutex) = State::kIdle;
-  std::shared_ptr<Task> task PODGPU_GUARDED_BY(mutex);
+  Alarm changed;  // Rung when `state` changes.
+  std::atomic<State> state = State::kIdle;
+  std::shared_ptr<Task> task;  // Written by Run while idle; the woken thread moves it out.
 
   void MoveTo(State next) {
-    MutexLock lock(mutex);
     state = next;
-    changed.notify_all();
+    changed.Ring();
   }
-  // Returns the next task; null when the thread must end.
-  std::shared_ptr<Task> Await() {
-    MutexLock lock(mutex);
-    while (state == State::kIdle) {
-      changed.wait(mutex);
-    }
-    return state == State::kRunning ? task : nullptr;
-  }
-  // Returns whether the caller still waits for the task; then the thread is free for the next one.
-  bool Finish() {
-    MutexLock lock(mutex);
-    task = nullptr;
-    if (state != State::kRunning) {
+  // Ends the running task. Returns false, and changes nothing, when none runs.
+  bool EndWith(State next) {
+    State expected = State::kRunning;
+    if (!state.compare_exchange_strong(expected, next)) {
       return false;
     }
-    state = State::kIdle;
-    changed.notify_all();
+    changed.Ring();
     return true;
+  }
+  // Returns the state after `current`.
+  State AwaitChangeOf(State current) {
+    std::unique_lock lock(changed.mutex);
+    changed.rung.wait(lock, [&] { return state != current; });
+    return state;
   }
 };
 
@@ -65,10 +60,18 @@ int ForeignCallThread::out() const { return shared_->out.load(); }
 
 void ForeignCallThread::Work(const std::shared_ptr<Worker>& worker,
                              const std::shared_ptr<Shared>& shared) {
-  while (const std::shared_ptr<Task> task = worker->Await()) {
-    task->Run();
-    if (!worker->Finish()) {
+  for (;;) {
+    const Worker::State state = worker->AwaitChangeOf(Worker::State::kIdle);
+    if (state == Worker::State::kEnding) {
+      return;
+    }
+    const std::shared_ptr<Task> task = std::move(worker->task);
+    if (state == Worker::State::kRunning) {
+      task->Run();
+    }
+    if (!worker->EndWith(Worker::State::kIdle)) {
       task->Late();
+      { MutexLock lock(shared->mutex); }  // GiveUp counts under this lock: up before down.
       --shared->out;
       --*shared->tally;
       return;
@@ -102,17 +105,9 @@ bool ForeignCallThread::Run(const std::shared_ptr<Task>& task) {
     MutexLock lock(shared_->mutex);
     shared_->busy = worker_;
   }
-  bool is_done = false;
-  {
-    MutexLock lock(worker_->mutex);
-    worker_->task = task;
-    worker_->state = Worker::State::kRunning;
-    worker_->changed.notify_all();
-    while (worker_->state == Worker::State::kRunning) {
-      worker_->changed.wait(worker_->mutex);
-    }
-    is_done = worker_->state == Worker::State::kIdle;
-  }
+  worker_->task = task;
+  worker_->MoveTo(Worker::State::kRunning);
+  const bool is_done = worker_->AwaitChangeOf(Worker::State::kRunning) == Worker::State::kIdle;
   {
     MutexLock lock(shared_->mutex);
     shared_->busy = nullptr;
@@ -129,15 +124,11 @@ bool ForeignCallThread::GiveUp() noexcept {
   if (shared_->busy == nullptr) {
     return false;
   }
-  Worker& worker = *shared_->busy;
-  MutexLock worker_lock(worker.mutex);
-  if (worker.state != Worker::State::kRunning) {
+  if (!shared_->busy->EndWith(Worker::State::kWrittenOff)) {
     return false;
   }
   ++shared_->out;
   ++*shared_->tally;
-  worker.state = Worker::State::kWrittenOff;
-  worker.changed.notify_all();
   return true;
 }
 

@@ -25,7 +25,8 @@ class ForeignCallThread {
     virtual ~Task() = default;
     // Called on the call thread.
     virtual void Run() = 0;
-    // Called on the same thread when Run returns after the task was written off.
+    // Called on the same thread when Run returns after the task was written off, or in place of a
+    // Run that had not begun by then.
     virtual void Late() {}
   };
 

@@ -81,6 +81,23 @@ TEST(ForeignCallThread, WritesOffAHungThreadAndContinuesOnANewOne) {
   EXPECT_NE(after->thread, std::thread::id());
 }
 
+TEST(ForeignCallThread, CountsDownATaskThatWasGivenUpBeforeItsThreadWoke) {
+  const ThreadTally tally = NewThreadTally();
+  ForeignCallThread call_thread("calls", 1, tally);
+  for (int i = 0; i < 300; ++i) {
+    std::atomic<bool> is_over = false;
+    std::jthread hasty([&] {
+      while (!is_over && !call_thread.GiveUp()) {
+      }
+    });
+    call_thread.Run(std::make_shared<QuickTask>());
+    is_over = true;
+    hasty.join();
+    AwaitNone(tally);
+  }
+  EXPECT_TRUE(call_thread.Run(std::make_shared<QuickTask>()));
+}
+
 TEST(ForeignCallThread, CanBeDestroyedWhileAThreadIsWrittenOff) {
   const ThreadTally tally = NewThreadTally();
   const auto stuck = std::make_shared<StuckTask>();

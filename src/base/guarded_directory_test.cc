@@ -9,6 +9,8 @@
 #include "absl/strings/str_format.h"
 #include <gtest/gtest.h>
 
+#include "base/testing/scratch_folder.h"
+
 namespace podgpu {
 namespace {
 
@@ -16,12 +18,6 @@ namespace fs = std::filesystem;
 
 class GuardedDirectoryTest : public ::testing::Test {
  protected:
-  GuardedDirectoryTest() {
-    std::string pattern = ::testing::TempDir() + "podgpu-guarded-XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-  }
-  ~GuardedDirectoryTest() override { fs::remove_all(root_); }
-
   // Treats this process's own files as files of another user.
   static TrustedUsers OtherUsers() {
     return {.self = ::geteuid() + 1'000, .root = ::geteuid() + 1'001};
@@ -39,7 +35,8 @@ class GuardedDirectoryTest : public ::testing::Test {
     return std::string(opened.status().message());
   }
 
-  fs::path root_;
+  const ScratchFolder folder_;
+  const fs::path root_ = folder_.path();
 };
 
 TEST_F(GuardedDirectoryTest, ReplacesFilesLinksAndPipesWithoutFollowingLinks) {

@@ -3,21 +3,28 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <ctime>
+#include <climits>
+#include <mutex>
+#include <poll.h>
 #include <unistd.h>
 
 #include "absl/strings/str_format.h"
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/time_text.h"
 
 namespace podgpu {
 namespace {
 
-// Level and form, set once by main.cc. The only mutable global besides the signal flag.
+// Level and form, set once by main.cc, and what was dropped.
 struct LogSettings {
   std::atomic<LogLevel> lowest{LogLevel::kInfo};
   std::atomic<LogForm> form{LogForm::kText};
+  std::atomic<uint64_t> dropped{0};
+  std::mutex writing;
+  uint64_t told = 0;    // Of `dropped`; guarded by `writing`, as is the next.
+  bool is_cut = false;  // The last line was written in part.
 };
 
 LogSettings& Settings() {
@@ -30,13 +37,11 @@ constexpr std::string_view LevelName(LogLevel level) {
   return kNames[static_cast<size_t>(level)];
 }
 
-std::string Rfc3339(int64_t unix_ms) {
-  const std::time_t seconds = static_cast<std::time_t>(unix_ms / 1000);
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  return absl::StrFormat("%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", parts.tm_year + 1900,
-                         parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                         unix_ms % 1000);
+// "2026-11-24T12:00:00.250Z"
+std::string Stamp(int64_t unix_ms) {
+  std::string text = Rfc3339(unix_ms / 1000);
+  text.pop_back();
+  return absl::StrFormat("%s.%03dZ", text, unix_ms % 1000);
 }
 
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
@@ -66,7 +71,29 @@ std::string QuoteIfNeeded(std::string_view text) {
   return plain ? CleanUtf8(text) : QuoteValue(text);
 }
 
+// Writes to standard error what it takes at once; returns the number of bytes.  A pipe is reported
+// as writable only while it takes PIPE_BUF bytes, so a longer text is written in parts.  Setting
+// O_NONBLOCK instead would change the descriptor for every process that shares it.
+size_t WriteAtOnce(std::string_view text) {
+  size_t written = 0;
+  while (written < text.size()) {
+    pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+    if (::poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) {
+      break;
+    }
+    const std::string_view part = text.substr(written, PIPE_BUF);
+    const ssize_t count = ::write(STDERR_FILENO, part.data(), part.size());
+    if (count < 0) {
+      break;
+    }
+    written += static_cast<size_t>(count);
+  }
+  return written;
+}
+
 }  // namespace
+
+uint64_t DroppedLogLines() { return Settings().dropped; }
 
 void ConfigureLog(LogLevel lowest, LogForm form) {
   Settings().lowest = lowest;
@@ -77,7 +104,7 @@ std::string FormatLogLine(LogForm form, LogLevel level, int64_t unix_ms, std::st
                           std::initializer_list<LogAttribute> attributes) {
   std::string line;
   if (form == LogForm::kJson) {
-    line = absl::StrFormat("{\"time\":\"%s\",\"level\":\"%s\",\"msg\":%s", Rfc3339(unix_ms),
+    line = absl::StrFormat("{\"time\":\"%s\",\"level\":\"%s\",\"msg\":%s", Stamp(unix_ms),
                            LevelName(level), QuoteValue(message));
     for (const LogAttribute& attribute : attributes) {
       absl::StrAppendFormat(&line, ",%s:%s", QuoteValue(attribute.key),
@@ -85,7 +112,7 @@ std::string FormatLogLine(LogForm form, LogLevel level, int64_t unix_ms, std::st
     }
     return line + "}\n";
   }
-  line = absl::StrFormat("time=%s level=%s msg=%s", Rfc3339(unix_ms), LevelName(level),
+  line = absl::StrFormat("time=%s level=%s msg=%s", Stamp(unix_ms), LevelName(level),
                          QuoteValue(message));
   for (const LogAttribute& attribute : attributes) {
     absl::StrAppendFormat(&line, " %s=%s", attribute.key, QuoteIfNeeded(attribute.value));
@@ -98,11 +125,22 @@ void Log(LogLevel level, std::string_view message, std::initializer_list<LogAttr
     return;
   }
   const int64_t unix_ms = ToMicroseconds(SystemClock().WallNow()) / 1000;
-  const std::string line = FormatLogLine(Settings().form, level, unix_ms, message, attributes);
-  // A full or closed standard error must not stop the program, so a failed write is ignored.
-  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) {
-    return;
+  LogSettings& settings = Settings();
+  const std::string line = FormatLogLine(settings.form, level, unix_ms, message, attributes);
+  const std::scoped_lock lock(settings.writing);
+  const uint64_t untold = settings.dropped - settings.told;
+  std::string text = settings.is_cut ? "\n" : "";
+  if (untold > 0) {
+    text += FormatLogLine(settings.form, LogLevel::kWarn, unix_ms,
+                          "log lines were dropped, since nothing read them",
+                          {{"lines", std::to_string(untold)}});
   }
+  const size_t head = text.size();
+  text += line;
+  const size_t written = WriteAtOnce(text);
+  settings.told += written >= head ? untold : 0;
+  settings.dropped += written < text.size() ? 1 : 0;
+  settings.is_cut = written < text.size() && (settings.is_cut || written > 0);
 }
 
 }  // namespace podgpu

@@ -5,8 +5,9 @@
 //
 // `msg` is constant per event and variables are attributes, so operators can search and count log
 // lines. The JSON form has the same keys. Callers log a state when it changes and count its repeats
-// themselves. Secrets must never be logged. Any thread: each line is one write. Level and form are
-// process-wide, set once in main.
+// themselves. Secrets must never be logged. Any thread: each line is one write. A thread that logs
+// never waits: while nothing reads a full standard error, lines are dropped and counted, and the
+// next line that fits tells how many. Level and form are process-wide, set once in main.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,9 @@ void ConfigureLog(LogLevel lowest, LogForm form);
 // Prints one line if `level` is at or above the lowest level.
 void Log(LogLevel level, std::string_view message,
          std::initializer_list<LogAttribute> attributes = {});
+
+// Number of lines dropped since the start.
+uint64_t DroppedLogLines();
 
 // The line that Log would print at `unix_ms` milliseconds since 1970, newline included.
 std::string FormatLogLine(LogForm form, LogLevel level, int64_t unix_ms, std::string_view message,

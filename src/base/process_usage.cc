@@ -1,5 +1,6 @@
 #include "base/process_usage.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -86,17 +87,22 @@ std::optional<int64_t> CountDescriptors() {
   return count - 3;  // Without ".", ".." and the directory's own descriptor.
 }
 
+double CpuSeconds() {
+  rusage times{};
+  if (::getrusage(RUSAGE_SELF, &times) != 0) {
+    return 0;
+  }
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(times.ru_utime) + seconds(times.ru_stime);
+}
+
 }  // namespace
 
 ProcessUsage ReadProcessUsage() {
   ProcessUsage usage;
-  rusage times{};
-  if (::getrusage(RUSAGE_SELF, &times) == 0) {
-    const auto seconds = [](const timeval& time) {
-      return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-    };
-    usage.cpu_seconds = seconds(times.ru_utime) + seconds(times.ru_stime);
-  }
+  usage.cpu_seconds = CpuSeconds();
   std::array<char, 1024> buffer{};
   const std::string_view statm = ReadStart("/proc/self/statm", buffer);
   const int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
@@ -113,6 +119,17 @@ ProcessUsage ReadProcessUsage() {
     usage.max_descriptors = static_cast<int64_t>(limit.rlim_cur);
   }
   return usage;
+}
+
+const ProcessUsage& RecentProcessUsage::At(Instant now) {
+  if (!first_at_ || now - read_at_ >= std::min<Duration>(kKeptFor, read_at_ - *first_at_)) {
+    first_at_ = first_at_.value_or(now);
+    read_at_ = now;
+    usage_ = ReadProcessUsage();
+  } else {
+    usage_.cpu_seconds = CpuSeconds();
+  }
+  return usage_;
 }
 
 std::optional<double> ProcessStartSeconds() {

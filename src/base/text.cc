@@ -81,6 +81,27 @@ std::string Listed(std::span<const std::string> parts) {
   return text;
 }
 
+std::string ListedFirst(std::span<const std::string> parts, size_t most) {
+  if (parts.size() <= most) {
+    return Listed(parts);
+  }
+  return Listed(parts.first(most)) + " and " + std::to_string(parts.size() - most) + " more";
+}
+
+std::string NumberRanges(std::span<const uint32_t> numbers) {
+  std::string text;
+  for (size_t i = 0; i < numbers.size();) {
+    size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) {
+      ++last;
+    }
+    text += (text.empty() ? "" : ",") + std::to_string(numbers[i]);
+    text += last == i ? "" : "-" + std::to_string(numbers[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
 std::optional<uint64_t> ParseDecimal(std::string_view text) {
   uint64_t value = 0;
   const char* end = text.data() + text.size();

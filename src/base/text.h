@@ -24,6 +24,12 @@ std::vector<std::string_view> Split(std::string_view text, char separator);
 // "a, b, c"
 std::string Listed(std::span<const std::string> parts);
 
+// "a, b and 3 more": the first `most` parts by name, and the number of the others.
+std::string ListedFirst(std::span<const std::string> parts, size_t most);
+
+// "0-3,5"; `numbers` ascending.
+std::string NumberRanges(std::span<const uint32_t> numbers);
+
 // Parses the whole of `text` as a decimal number, or returns nothing.
 std::optional<uint64_t> ParseDecimal(std::string_view text);
 

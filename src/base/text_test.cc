@@ -21,6 +21,18 @@ TEST(Text, SplitsIntoAtLeastOnePart) {
   EXPECT_EQ(Split("a,", ','), (std::vector<std::string_view>{"a", ""}));
 }
 
+TEST(Text, ListsTheFirstParts) {
+  const std::vector<std::string> parts = {"a", "b", "c"};
+  EXPECT_EQ(ListedFirst(parts, 3), "a, b, c");
+  EXPECT_EQ(ListedFirst(parts, 1), "a and 2 more");
+}
+
+TEST(Text, RangesJoinNeighbours) {
+  EXPECT_EQ(NumberRanges({}), "");
+  EXPECT_EQ(NumberRanges(std::vector<uint32_t>{3}), "3");
+  EXPECT_EQ(NumberRanges(std::vector<uint32_t>{0, 1, 2, 5, 7, 8}), "0-2,5,7-8");
+}
+
 TEST(Text, ReadsWholeDecimalNumbersOnly) {
   EXPECT_EQ(ParseDecimal("0"), 0U);
   EXPECT_EQ(ParseDecimal("18446744073709551615"), ~uint64_t{0});

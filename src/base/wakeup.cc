@@ -4,9 +4,10 @@ namespace podgpu {
 
 void Wakeup::Nudge() {
   is_nudged_.store(true);
+  alarm_.Ring();
   MutexLock lock(mutex_);
-  if (alarm_ != nullptr) {
-    alarm_->Ring();
+  if (listening_ != nullptr) {
+    listening_->Ring();
   }
 }
 
@@ -20,7 +21,7 @@ bool Wakeup::SleepUntil(Clock& clock, Instant deadline, const std::stop_token& s
 void Wakeup::Listener::Listen(Alarm* alarm) {
   if (wakeup_ != nullptr) {
     MutexLock lock(wakeup_->mutex_);
-    wakeup_->alarm_ = alarm;
+    wakeup_->listening_ = alarm;
   }
 }
 

@@ -16,14 +16,15 @@
 
 namespace podgpu {
 
-// A thread waits on it inside a Clock. A thread that changes the awaited state calls Ring.
+// A thread waits on it inside a Clock. A thread that changes the awaited state calls Ring. It must
+// outlive the call of Ring.
 struct Alarm {
   std::mutex mutex;  // Not a Mutex: std::condition_variable needs a std::mutex.
   std::condition_variable rung;
 
   void Ring() {
-    const std::scoped_lock lock(mutex);
-    rung.notify_all();
+    { const std::scoped_lock lock(mutex); }  // The waiter sees the change, or already waits.
+    rung.notify_all();  // Without the lock: the woken thread would sleep again to wait for it.
   }
 };
 
@@ -35,8 +36,14 @@ class Wakeup {
   // Sleeps until `deadline`, a nudge (both return true) or `stop` (returns false).
   bool SleepUntil(Clock& clock, Instant deadline, const std::stop_token& stop);
 
-  // For clocks: while a Listener lives, each nudge of `wakeup` (null: none) rings `alarm`. Nudge
-  // locks the alarm's mutex, so do not hold that mutex while a Listener is made or destroyed.
+  // For the machine's clock: the alarm that each nudge rings, and whether a nudge has come since
+  // the last sleep.
+  Alarm& alarm() { return alarm_; }
+  bool is_nudged() const { return is_nudged_.load(); }
+
+  // For a clock with an alarm of its own: while a Listener lives, each nudge of `wakeup` (null:
+  // none) rings `alarm` too. Nudge locks the alarm's mutex, so do not hold that mutex while a
+  // Listener is made or destroyed.
   class Listener {
    public:
     Listener(Wakeup* wakeup, Alarm& alarm) : wakeup_(wakeup) { Listen(&alarm); }
@@ -44,7 +51,7 @@ class Wakeup {
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
 
-    bool is_nudged() const { return wakeup_ != nullptr && wakeup_->is_nudged_.load(); }
+    bool is_nudged() const { return wakeup_ != nullptr && wakeup_->is_nudged(); }
 
    private:
     void Listen(Alarm* alarm);
@@ -54,8 +61,9 @@ class Wakeup {
 
  private:
   std::atomic<bool> is_nudged_ = false;
-  Mutex mutex_;  // Held while the alarm rings, so that it cannot end under a nudge.
-  Alarm* alarm_ PODGPU_GUARDED_BY(mutex_) = nullptr;
+  Alarm alarm_;
+  Mutex mutex_;  // Held while the listener's alarm rings, so that it cannot end under a nudge.
+  Alarm* listening_ PODGPU_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace podgpu

@@ -5,6 +5,7 @@
 #include "base/go_values.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "metrics_api/values/label_selector.h"
 
 namespace podgpu {
 namespace {
@@ -70,6 +71,50 @@ Status SetPrometheus(ClusterCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
+Status SetNodeUrl(ClusterCommand& command, std::string_view value) {
+  PODGPU_ASSIGN_OR_RETURN(command.cluster.links.node_url, ParseNodeLink(value));
+  return absl::OkStatus();
+}
+
+Status SetDashboardUrl(ClusterCommand& command, std::string_view value) {
+  PODGPU_ASSIGN_OR_RETURN(command.cluster.links.dashboard_url, ParseDashboardLink(value));
+  return absl::OkStatus();
+}
+
+Status SetMetricsWindow(ClusterCommand& command, std::string_view value) {
+  constexpr milliseconds kShortestWindow{10'000};
+  constexpr milliseconds kLongestWindow{600'000};
+  const milliseconds window = DurationInMs(value);
+  if (window < kShortestWindow || window > kLongestWindow || window.count() % kWindowStepMs != 0) {
+    return absl::InvalidArgumentError("must be from 10s to 10m, in whole steps of 5s");
+  }
+  command.cluster.metrics_api.window.length = window;
+  return absl::OkStatus();
+}
+
+Status SetMetricsService(ClusterCommand& command, std::string_view value) {
+  PODGPU_ASSIGN_OR_RETURN(command.cluster.metrics_api.service, ParseMetricsService(value));
+  return absl::OkStatus();
+}
+
+Status SetNodeLabelKeys(ClusterCommand& command, std::string_view value) {
+  constexpr size_t kMostKeys = 16;
+  std::vector<std::string>& keys = command.cluster.metrics_api.window.label_keys;
+  keys.clear();
+  for (const std::string_view key : Split(value, ',')) {
+    const StatusOr<LabelSelector> selector = ParseLabelSelector(Trim(key));
+    if (!selector.ok() || selector->requirements.size() != 1 ||
+        selector->requirements.front().op != LabelRequirement::Operator::kExists) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "%s is not the key of a label, such as topology.kubernetes.io/zone", Quoted(Trim(key))));
+    }
+    keys.push_back(selector->requirements.front().key);
+  }
+  return keys.size() <= kMostKeys
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrFormat("at most %d keys", kMostKeys));
+}
+
 using ClusterFlag = FlagOf<ClusterCommand>;
 
 constexpr ClusterFlag kClusterFlags[] = {
@@ -121,6 +166,25 @@ constexpr ClusterFlag kClusterFlags[] = {
      "How long the last answer of a node counts while it does not answer; default four intervals, "
      "at least a minute.",
      SetWithdrawAfter},
+    {"node-url", "", "PODGPU_NODE_URL", FlagKind::kString, "",
+     "Address of a node's page, as a browser reaches it, such as http://{node}:9400/; {node} "
+     "stands "
+     "for the name of the node. The fleet page links to it; without the flag it has no such link.",
+     SetNodeUrl},
+    {"dashboard-url", "", "PODGPU_DASHBOARD_URL", FlagKind::kString, "",
+     "Likewise for a dashboard, such as "
+     "https://grafana.example/d/gpu?var-node={node}&var-gpu={gpu}; "
+     "{gpu} stands for the number of the GPU on its node, {uuid} for its UUID.",
+     SetDashboardUrl},
+    {"group-labels", "", "PODGPU_GROUP_LABELS", FlagKind::kString, "",
+     "Labels of nodes that make groups on the fleet page, such as "
+     "pool,topology.kubernetes.io/rack; "
+     "read from the API server, which needs a ClusterRole: list and watch of nodes. Without the "
+     "flag no labels are read.",
+     [](ClusterCommand& command, std::string_view value) {
+       PODGPU_ASSIGN_OR_RETURN(command.cluster.groups.keys, ParseGroupLabels(value));
+       return absl::OkStatus();
+     }},
     {"pod-map-deprecated", "", "PODGPU_POD_MAP_DEPRECATED", FlagKind::kBool, "false",
      "Show the map also in its deprecated form, a family POD_GPU_MAP_INFO_n for each line.",
      [](ClusterCommand& command, std::string_view value) {
@@ -165,6 +229,38 @@ constexpr ClusterFlag kClusterFlags[] = {
        command.cluster.prometheus.web_config = std::string(value);
        return absl::OkStatus();
      }},
+    {"metrics-api-listen", "", "PODGPU_METRICS_API_LISTEN", FlagKind::kString, "",
+     "Also serve external.metrics.k8s.io and custom.metrics.k8s.io for autoscalers, over HTTPS, at "
+     "this address, such as :9443. Off without the flag. Needs --nodes, a pod, and the rights in "
+     "docs/metrics-api.md.",
+     [](ClusterCommand& command, std::string_view value) {
+       command.cluster.metrics_api.address = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"metrics-api-window", "", "PODGPU_METRICS_API_WINDOW", FlagKind::kDuration, "1m",
+     "Rolling window of the values of that API, from 10s to 10m in whole steps of 5s.",
+     SetMetricsWindow},
+    {"metrics-api-service", "", "PODGPU_METRICS_API_SERVICE", FlagKind::kString, "",
+     "NAME.NAMESPACE of the Service in front of that API: podgpu makes a certificate for it and "
+     "writes the authority into the APIService objects that name this Service. Not needed with "
+     "--metrics-api-cert-file.",
+     SetMetricsService},
+    {"metrics-api-cert-file", "", "PODGPU_METRICS_API_CERT_FILE", FlagKind::kString, "",
+     "Certificate of that API in PEM, in place of a self-made one; read again when it changes.",
+     [](ClusterCommand& command, std::string_view value) {
+       command.cluster.metrics_api.certificate_file = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"metrics-api-key-file", "", "PODGPU_METRICS_API_KEY_FILE", FlagKind::kString, "",
+     "The key of --metrics-api-cert-file.",
+     [](ClusterCommand& command, std::string_view value) {
+       command.cluster.metrics_api.key_file = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"metrics-api-node-labels", "", "PODGPU_METRICS_API_NODE_LABELS", FlagKind::kString, "",
+     "Keys of node labels, separated by commas, that selectors of that API may use. Needs list and "
+     "watch of nodes by a ClusterRole.",
+     SetNodeLabelKeys},
     {"log-format", "", "PODGPU_LOG_FORMAT", FlagKind::kString, "text", "text or json.",
      [](ClusterCommand& command, std::string_view value) {
        return ReadLogForm(value, command.log_form);
@@ -179,6 +275,44 @@ constexpr ClusterFlag kClusterFlags[] = {
        return absl::OkStatus();
      }},
 };
+
+// The API server and the credentials of the pod, for a flag that needs them.
+StatusOr<ApiServerOptions> ApiServerFor(std::string_view flag, std::string_view remedy,
+                                        const std::string& service_account,
+                                        const Environment& environment) {
+  StatusOr<ApiServerOptions> server = FindClusterServer(environment);
+  if (!server.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: %s. %s, or run it in a pod", flag, server.status().message(), remedy));
+  }
+  TakeCredentials(service_account, *server);
+  return server;
+}
+
+Status CompleteMetricsApi(const Environment& environment, ClusterCommand& command) {
+  MetricsApiOptions& api = command.cluster.metrics_api;
+  if (api.address.empty()) {
+    return absl::OkStatus();
+  }
+  if (command.cluster.nodes.kind == NodesOption::Kind::kNone) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--metrics-api-listen works only with --nodes: add --nodes. %s", kClusterHint));
+  }
+  if (api.certificate_file.empty() != api.key_file.empty()) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s is missing: give certificate and key, or none of them. %s",
+        api.key_file.empty() ? "--metrics-api-key-file" : "--metrics-api-cert-file", kClusterHint));
+  }
+  if (api.certificate_file.empty() && !api.service) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--metrics-api-service is missing: give NAME.NAMESPACE of the Service, or "
+                        "--metrics-api-cert-file and --metrics-api-key-file. %s",
+                        kClusterHint));
+  }
+  PODGPU_ASSIGN_OR_RETURN(api.server, ApiServerFor("--metrics-api-listen", "Remove the flag",
+                                                   command.service_account, environment));
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -213,15 +347,15 @@ StatusOr<ClusterCommand> ParseClusterFlags(std::span<const std::string> argument
                         kClusterHint));
   }
   if (NodesOption& nodes = command.cluster.nodes; nodes.kind == NodesOption::Kind::kApi) {
-    StatusOr<ApiServerOptions> server = FindClusterServer(environment);
-    if (!server.ok()) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "--nodes: %s. Write file:PATH or dns:NAME:PORT instead, or run it in a pod",
-          server.status().message()));
-    }
-    TakeCredentials(command.service_account, *server);
-    nodes.api.server = *std::move(server);
+    PODGPU_ASSIGN_OR_RETURN(nodes.api.server,
+                            ApiServerFor("--nodes", "Write file:PATH or dns:NAME:PORT instead",
+                                         command.service_account, environment));
   }
+  if (GroupLabelsOption& groups = command.cluster.groups; !groups.keys.empty()) {
+    PODGPU_ASSIGN_OR_RETURN(groups.server, ApiServerFor("--group-labels", "Remove it",
+                                                        command.service_account, environment));
+  }
+  PODGPU_RETURN_IF_ERROR(CompleteMetricsApi(environment, command));
   return command;
 }
 

@@ -19,7 +19,8 @@ TEST(ClusterFlags, FillTheOptions) {
   const auto command = ParseCluster(
       {"--nodes=dns:gpu.svc:80", "-a", ":1", "-node-interval=30s", "--node-timeout", "2s",
        "--nodes-at-once=7", "--node-withdraw-after=2m", "--pod-map-deprecated",
-       "--web-config-file=w", "--log-level=debug", "--in-use=pod", "--in-use-listen=:8000"});
+       "--web-config-file=w", "--log-level=debug", "--in-use=pod", "--in-use-listen=:8000",
+       "--node-url=http://{node}:9400/", "--dashboard-url=https://grafana/d/gpu?var-node={node}"});
   ASSERT_TRUE(command.ok()) << command.status();
   const ClusterOptions& cluster = command->cluster;
   EXPECT_EQ(cluster.nodes.dns, (HostAndPort{"gpu.svc", 80}));
@@ -32,6 +33,8 @@ TEST(ClusterFlags, FillTheOptions) {
   EXPECT_TRUE(cluster.deprecated_map);
   EXPECT_EQ(cluster.in_use, InUseMeaning::kPod);
   EXPECT_EQ(cluster.in_use_address, ":8000");
+  EXPECT_EQ(cluster.links.node_url, "http://{node}:9400/");
+  EXPECT_EQ(cluster.links.dashboard_url, "https://grafana/d/gpu?var-node={node}");
   EXPECT_EQ(command->log_level, LogLevel::kDebug);
 }
 
@@ -56,6 +59,63 @@ TEST(ClusterFlags, FindTheApiServerWhenItListsTheNodes) {
   EXPECT_EQ(api.server.certificate_path, "/sa/ca.crt");
 }
 
+TEST(ClusterFlags, FindTheApiServerForTheLabelsOfNodes) {
+  const auto command = ParseCluster(
+      {"--nodes=file:/n", "--group-labels=pool,example.com/rack", "--service-account-dir=/sa"},
+      {{"KUBERNETES_SERVICE_HOST", "10.96.0.1"}, {"KUBERNETES_SERVICE_PORT", "443"}});
+  ASSERT_TRUE(command.ok()) << command.status();
+  const GroupLabelsOption& groups = command->cluster.groups;
+  EXPECT_EQ(groups.keys, (std::vector<std::string>{"pool", "example.com/rack"}));
+  EXPECT_EQ(groups.server.host + ":" + groups.server.port, "10.96.0.1:443");
+  EXPECT_EQ(groups.server.token_path, "/sa/token");
+}
+
+TEST(ClusterFlags, SetUpTheMetricsApi) {
+  const std::map<std::string, std::string> pod = {{"KUBERNETES_SERVICE_HOST", "10.96.0.1"}};
+  const auto command =
+      ParseCluster({"--nodes=file:/n", "--metrics-api-listen=:9443", "--metrics-api-window=90s",
+                    "--metrics-api-service=podgpu.gpu", "--metrics-api-node-labels=zone, x.io/pool",
+                    "--service-account-dir=/sa"},
+                   pod);
+  ASSERT_TRUE(command.ok()) << command.status();
+  const MetricsApiOptions& api = command->cluster.metrics_api;
+  EXPECT_EQ(api.address, ":9443");
+  EXPECT_EQ(api.window.length, std::chrono::seconds(90));
+  EXPECT_EQ(api.service, (MetricsService{"podgpu", "gpu"}));
+  EXPECT_EQ(api.window.label_keys, (std::vector<std::string>{"zone", "x.io/pool"}));
+  EXPECT_EQ(api.server.token_path, "/sa/token");
+  EXPECT_EQ(ParseCluster({"--nodes=file:/n"})->cluster.metrics_api.address, "");
+  struct Row {
+    std::vector<std::string> arguments;
+    const char* says;
+  };
+  const Row rows[] = {
+      {{}, "--metrics-api-service is missing: give NAME.NAMESPACE of the Service"},
+      {{"--metrics-api-cert-file=c"}, "--metrics-api-key-file is missing"},
+      {{"--metrics-api-key-file=k"}, "--metrics-api-cert-file is missing"},
+      {{"--metrics-api-service=podgpu"}, "must be NAME.NAMESPACE of the Service"},
+      {{"--metrics-api-window=5s"}, "must be from 10s to 10m, in whole steps of 5s"},
+      {{"--metrics-api-window=61s"}, "must be from 10s to 10m, in whole steps of 5s"},
+      {{"--metrics-api-window=15m"}, "must be from 10s to 10m, in whole steps of 5s"},
+      {{"--metrics-api-node-labels=a=b"}, "\"a=b\" is not the key of a label"},
+  };
+  for (const Row& row : rows) {
+    std::vector<std::string> arguments = {"--nodes=file:/n", "--metrics-api-listen=:9443"};
+    arguments.insert(arguments.end(), row.arguments.begin(), row.arguments.end());
+    const Status status = ParseCluster(arguments, pod).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(std::string(status.message()).find(row.says), std::string::npos) << status;
+  }
+  const Status outside =
+      ParseCluster({"--nodes=file:/n", "--metrics-api-listen=:1", "--metrics-api-service=a.b"})
+          .status();
+  EXPECT_NE(std::string(outside.message()).find("Remove the flag, or run it in a pod"),
+            std::string::npos);
+  const Status no_nodes =
+      ParseCluster({"--in-use-prometheus=http://p:9090", "--metrics-api-listen=:1"}, pod).status();
+  EXPECT_NE(std::string(no_nodes.message()).find("works only with --nodes"), std::string::npos);
+}
+
 TEST(ClusterFlags, AreRefusedInOneLine) {
   struct Row {
     std::vector<std::string> arguments;
@@ -74,6 +134,21 @@ TEST(ClusterFlags, AreRefusedInOneLine) {
       {{"--nodes=file:/n", "extra"},
        "argument \"extra\" is not an argument of podgpu cluster. See podgpu cluster --help"},
       {{"--node"}, "unknown flag \"--node\"; nearest is --nodes. See podgpu cluster --help"},
+      {{"--node-url=http://{node}:9400/{gpu}"},
+       "--node-url: \"http://{node}:9400/{gpu}\" is refused: knows only {node}, which stands for "
+       "the name of the node"},
+      {{"--dashboard-url=https://g/{pod}"},
+       "--dashboard-url: \"https://g/{pod}\" is refused: knows only {node}, {gpu} and {uuid}: "
+       "the name of the node, the number of the GPU and its UUID"},
+      {{"--group-labels=pool,,rack"},
+       "--group-labels: \"pool,,rack\" is refused: \"\" is not the key of a label; write keys such "
+       "as pool,topology.kubernetes.io/zone"},
+      {{"--nodes=file:/n", "--group-labels=pool"},
+       "--group-labels: KUBERNETES_SERVICE_HOST is not set: podgpu does not run in a pod, so it "
+       "has "
+       "no API server. Remove it, or run it in a pod"},
+      {{"--node-url=node:9400"},
+       "--node-url: \"node:9400\" is refused: must be http://HOST/ or https://HOST/"},
       {{"--node-interval=0s"}, "--node-interval: \"0s\" is refused: must be from 1s to 1h"},
       {{"--node-timeout=x"},
        "--node-timeout: \"x\" is not a duration such as 5s or 1m30s. See podgpu cluster --help"},

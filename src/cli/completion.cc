@@ -1,11 +1,16 @@
 #include "cli/completion.h"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "absl/strings/str_format.h"
 
 #include "base/text.h"
 #include "cli/cluster_flags.h"
+#include "cli/doctor_flags.h"
 #include "cli/flag_table.h"
 #include "cli/roles.h"
+#include "cli/top_flags.h"
 
 namespace podgpu {
 namespace {
@@ -28,9 +33,24 @@ bool TakesNoValue(const FlagText& flag) {
   return flag.kind == FlagKind::kBool || flag.kind == FlagKind::kOptional;
 }
 
-// The flags of the node role and of `podgpu cluster`.
+// The flags of the node role, of `podgpu cluster`, of `podgpu doctor` and of `podgpu top`.
 std::vector<FlagText> NodeFlags() { return FlagTexts(FlagTable()); }
 std::vector<FlagText> ClusterFlags() { return FlagTexts(ClusterFlagTable()); }
+std::vector<FlagText> TopFlags() { return FlagTexts(TopFlagTable()); }
+
+// The doctor's own, then those of the node that it does not have itself.
+std::vector<FlagText> DoctorFlags() {
+  std::vector<FlagText> flags = FlagTexts(DoctorFlagTable());
+  const size_t own = flags.size();
+  for (const FlagText& flag : NodeFlags()) {
+    const auto end = flags.begin() + static_cast<std::ptrdiff_t>(own);
+    if (std::find_if(flags.begin(), end,
+                     [&flag](const FlagText& one) { return one.name == flag.name; }) == end) {
+      flags.push_back(flag);
+    }
+  }
+  return flags;
+}
 
 std::string BashWords(const std::vector<FlagText>& flags) {
   std::string words;
@@ -55,6 +75,10 @@ std::string BashScript() {
       "  COMPREPLY=()\n"
       "  if [[ ${COMP_CWORD} -ge 2 && ${COMP_WORDS[1]} == cluster ]]; then\n"
       "    words=\"%s\"\n"
+      "  elif [[ ${COMP_CWORD} -ge 2 && ${COMP_WORDS[1]} == top ]]; then\n"
+      "    words=\"%s\"\n"
+      "  elif [[ ${COMP_CWORD} -ge 2 && ${COMP_WORDS[1]} == doctor ]]; then\n"
+      "    words=\"%s\"\n"
       "  fi\n"
       "  if [[ ${COMP_CWORD} -eq 2 && ${COMP_WORDS[1]} == completion ]]; then\n"
       "    words=\"bash zsh fish\"\n"
@@ -67,7 +91,8 @@ std::string BashScript() {
       "-- \"${word}\")\n"
       "}\n"
       "complete -o default -F _podgpu podgpu\n",
-      BashWords(NodeFlags()), BashWords(ClusterFlags()), commands);
+      BashWords(NodeFlags()), BashWords(ClusterFlags()), BashWords(TopFlags()),
+      BashWords(DoctorFlags()), commands);
 }
 
 std::string ZshArguments(const std::vector<FlagText>& flags) {
@@ -103,11 +128,20 @@ std::string ZshScript() {
       "    _arguments%s\n"
       "    return\n"
       "  fi\n"
+      "  if [[ $CURRENT -ge 3 && $words[2] == top ]]; then\n"
+      "    _arguments%s\n"
+      "    return\n"
+      "  fi\n"
+      "  if [[ $CURRENT -ge 3 && $words[2] == doctor ]]; then\n"
+      "    _arguments%s\n"
+      "    return\n"
+      "  fi\n"
       "  [[ $CURRENT -eq 2 && $words[2] != -* ]] && _describe command commands\n"
       "  _arguments%s\n"
       "}\n"
       "compdef _podgpu podgpu\n",
-      commands, ZshArguments(ClusterFlags()), ZshArguments(NodeFlags()));
+      commands, ZshArguments(ClusterFlags()), ZshArguments(TopFlags()), ZshArguments(DoctorFlags()),
+      ZshArguments(NodeFlags()));
 }
 
 // Adds one line per flag, offered when `condition` holds.
@@ -133,8 +167,10 @@ std::string FishScript() {
   }
   script +=
       "complete -c podgpu -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n";
-  AppendFishFlags(NodeFlags(), "not __fish_seen_subcommand_from cluster", script);
+  AppendFishFlags(NodeFlags(), "not __fish_seen_subcommand_from cluster doctor top", script);
   AppendFishFlags(ClusterFlags(), "__fish_seen_subcommand_from cluster", script);
+  AppendFishFlags(TopFlags(), "__fish_seen_subcommand_from top", script);
+  AppendFishFlags(DoctorFlags(), "__fish_seen_subcommand_from doctor", script);
   return script;
 }
 

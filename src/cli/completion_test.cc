@@ -56,6 +56,16 @@ TEST(Completion, OffersTheClusterRolesOwnFlags) {
   }
 }
 
+TEST(Completion, OffersTheDoctorsFlagsAndThoseOfTheExporter) {
+  EXPECT_EQ(OfferedByBash("podgpu doctor --report", 2), "--report --report-pods --report-for ");
+  EXPECT_EQ(OfferedByBash("podgpu doctor --kubernetes-enable-d", 2), "--kubernetes-enable-dra ");
+  EXPECT_EQ(OfferedByBash("podgpu --report", 1), " ") << "the exporter has no such flag";
+  for (const char* shell : {"zsh", "fish"}) {
+    const std::string script = CompletionScript(shell).value();
+    EXPECT_NE(script.find("report-pods"), std::string::npos) << shell;
+  }
+}
+
 TEST(Completion, KeepsShellQuotesBalanced) {
   for (const char* shell : {"zsh", "fish"}) {
     const std::string script = CompletionScript(shell).value();

@@ -78,6 +78,13 @@ constexpr FlagOf<DoctorCommand> kDoctorFlags[] = {
        command.report_for = std::chrono::duration_cast<std::chrono::milliseconds>(given);
        return absl::OkStatus();
      }},
+    {"node-web-config", "", "", FlagKind::kString, "",
+     "The password of the running exporter, if it asks for one: a YAML file with basic_auth or "
+     "authorization, as in Prometheus.",
+     [](DoctorCommand& command, std::string_view value) {
+       command.node_web_config = std::string(value);
+       return absl::OkStatus();
+     }},
     {"enable-accounting", "", "", FlagKind::kBool, "false",
      "Do nothing but this: switch on the driver's accounting on every GPU that is not in MIG mode, "
      "print the result for each, and exit with 0, or with 1 when a GPU refuses. It stays on until "

@@ -38,6 +38,7 @@ struct DoctorCommand {
   std::vector<std::string> only;      // Ids or sections of checks; empty: all.
   std::optional<std::string> report;  // Path of the support file; empty: a name is chosen.
   bool report_pods = false;
+  std::string node_web_config;  // File with the password of the running exporter; empty: none.
   std::chrono::milliseconds report_for{60'000};
 };
 

@@ -37,9 +37,10 @@ constexpr std::string_view kKubernetes[] = {"kubernetes",
                                             "kubelet-pods-url",
                                             "kubelet-pods-insecure-skip-tls-verify"};
 constexpr std::string_view kProcesses[] = {
-    "process-metrics",  "process-interval",  "process-scope",  "metric-prefix",
-    "metric-retention", "enable-accounting", "gpu-idle-power", "idle-energy",
-    "proc-root",        "requested-vs-used", "query-addr",     "query-port"};
+    "process-metrics",  "process-interval",  "process-scope",         "metric-prefix",
+    "metric-retention", "enable-accounting", "gpu-idle-power",        "idle-energy",
+    "proc-root",        "requested-vs-used", "volcano-memory-factor", "query-addr",
+    "query-port"};
 constexpr std::string_view kSource[] = {"source", "remote-hostengine-info", "libdcgm",
                                         "libnvidia-ml", "sysfs-root"};
 constexpr std::string_view kWeb[] = {

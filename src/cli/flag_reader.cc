@@ -251,8 +251,9 @@ std::string FlagHelp(std::span<const FlagText> flags) {
                           FlagKindName(flag.kind), flag.help);
     if (!flag.variable.empty() || !flag.default_text.empty()) {
       absl::StrAppendFormat(
-          &text, "       %s%s\n",
-          flag.default_text.empty() ? "" : absl::StrFormat(" default %s;", flag.default_text),
+          &text, "       %s%s%s\n",
+          flag.default_text.empty() ? "" : absl::StrFormat(" default %s", flag.default_text),
+          flag.default_text.empty() || flag.variable.empty() ? "" : ";",
           flag.variable.empty() ? "" : absl::StrFormat(" variable %s", flag.variable));
     }
   }

@@ -193,6 +193,16 @@ Status SetRequestedVsUsed(NodeCommand& command, std::string_view value) {
   return absl::OkStatus();
 }
 
+Status SetVolcanoMemoryFactor(NodeCommand& command, std::string_view value) {
+  constexpr int64_t kMostMib = 1 << 20;
+  const int64_t mib = ParseGoInt(value).value_or(0);
+  if (mib < 1 || mib > kMostMib) {
+    return absl::InvalidArgumentError("must be from 1 to 1048576 MiB");
+  }
+  command.exporter.volcano_unit_mib = static_cast<uint64_t>(mib);
+  return absl::OkStatus();
+}
+
 Status SetQueryAddress(NodeCommand& command, std::string_view value) {
   const bool has_brackets = value.starts_with('[') && value.ends_with(']');
   const std::string host(has_brackets ? value.substr(1, value.size() - 2) : value);
@@ -586,6 +596,13 @@ constexpr Flag kFlags[] = {
      "use, as gpu-manager does. Reads processes as --process-metrics does; asks the API server for "
      "this node's pods, which needs NODE_NAME and the right to list and watch pods.",
      SetRequestedVsUsed},
+    {"volcano-memory-factor", "", "PODGPU_VOLCANO_MEMORY_FACTOR", FlagKind::kInt, "",
+     "MiB of one unit of volcano.sh/vgpu-memory, for --requested-vs-used: the --gpu-memory-factor "
+     "of "
+     "Volcano's device plugin, 1 if it has none. Without the flag the unit is unknown, and the "
+     "memory "
+     "that such containers request is left out.",
+     SetVolcanoMemoryFactor},
     {"query-addr", "", "PODGPU_QUERY_ADDR", FlagKind::kString, "localhost",
      "Also serve that page, and no other, at this host and --query-port; turns it on. TLS and "
      "passwords are those of --web-config-file.",
@@ -735,7 +752,9 @@ constexpr Flag kFlags[] = {
        return absl::OkStatus();
      }},
     {"validate", "", "", FlagKind::kBool, "",
-     "Check flags and files, print what would be served, and exit: 0 if all is valid, otherwise 2.",
+     "Check flags and files, print what would be served and its series and bytes by GPU and "
+     "family, and "
+     "exit: 0 if all is valid, otherwise 2.",
      [](NodeCommand& command, std::string_view value) {
        return SetAction(command, value, NodeCommand::Action::kValidate);
      }},

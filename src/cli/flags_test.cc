@@ -87,6 +87,13 @@ TEST(Flags, StartGpuManagersListenerOnlyWhenRequested) {
   }
 }
 
+TEST(Flags, TakeTheUnitOfVolcanosMemory) {
+  EXPECT_FALSE(Parse({}).value().exporter.volcano_unit_mib.has_value()) << "unknown";
+  EXPECT_EQ(Parse({"--volcano-memory-factor=10"}).value().exporter.volcano_unit_mib, 10U);
+  EXPECT_NE(Refusal({"--volcano-memory-factor=0"}).find("must be from 1 to 1048576 MiB"),
+            std::string::npos);
+}
+
 TEST(Flags, RefuseTwoListenersOnOneAddress) {
   const std::vector<std::vector<std::string>> rows = {
       {"--query-port=9400"},

@@ -13,6 +13,7 @@
 #include "cli/flag_groups.h"
 #include "cli/flag_table.h"
 #include "cli/roles.h"
+#include "cli/top_flags.h"
 
 namespace podgpu {
 namespace {
@@ -40,8 +41,7 @@ std::string FirstScreen() {
   }
   return text +
          "\npodgpu help metrics NAME says what a metric or a DCGM field is.\n"
-         "A flag may have one dash or two, --name=value or --name value. Most have a\n"
-         "variable too; the command line wins.\n" +
+         "One dash or two, --name=value or --name value; the command line beats variables.\n" +
          std::string(kExitCodes);
 }
 
@@ -104,6 +104,11 @@ std::string FlagsDocument() {
       "and "
       "judges the configuration that they give.\n\n";
   absl::StrAppendFormat(&text, "%s%s", kColumns, FlagRows(FlagTexts(DoctorFlagTable())));
+  text +=
+      "\n## podgpu top\n\nThe flags of [top](top.md), in the same grammar; they may stand before "
+      "and "
+      "after the URL.\n\n";
+  absl::StrAppendFormat(&text, "%s%s", kColumns, FlagRows(FlagTexts(TopFlagTable())));
   return text;
 }
 

@@ -6,6 +6,22 @@
 #include "http/inherited_socket.h"
 
 namespace podgpu {
+namespace {
+
+// Empty if podgpu chooses the source when it starts.
+std::string_view SourceNameOf(SourceKind kind) {
+  switch (kind) {
+    case SourceKind::kDcgm:
+      return "dcgm";
+    case SourceKind::kNvml:
+      return "nvml";
+    case SourceKind::kAuto:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
 
 void TakeCounters(NodeCommand& command, Counters counters, const std::vector<std::string>& warnings,
                   WallTime loaded_at) {
@@ -27,6 +43,7 @@ Status TakeMachine(NodeCommand& command, const Machine& machine) {
   exporter.join.own_pod = FindOwnPod(command, environment, machine.hostname, machine.files);
   command.kubelet.own_pod = exporter.join.own_pod;
   command.source.stale_after = StaleAfter(exporter);
+  exporter.source_name = SourceNameOf(command.source.kind);
   if (command.systemd_socket) {
     PODGPU_ASSIGN_OR_RETURN(
         exporter.http.inherited_socket,
@@ -38,6 +55,8 @@ Status TakeMachine(NodeCommand& command, const Machine& machine) {
 void TakeMachine(ClusterCommand& command, const std::string& hostname) {
   command.cluster.poller.seed = static_cast<uint32_t>(std::hash<std::string>()(hostname));
   command.cluster.nodes.api.seed = command.cluster.poller.seed;
+  command.cluster.groups.seed = command.cluster.poller.seed;
+  command.cluster.metrics_api.seed = command.cluster.poller.seed + 1;
 }
 
 }  // namespace podgpu

@@ -80,6 +80,7 @@ TEST(MachineOptions, GivesClusterRolesOnSeveralMachinesDifferentSeeds) {
   TakeMachine(other, "node-b");
   EXPECT_NE(one.cluster.poller.seed, other.cluster.poller.seed);
   EXPECT_EQ(one.cluster.nodes.api.seed, one.cluster.poller.seed);
+  EXPECT_EQ(one.cluster.groups.seed, one.cluster.poller.seed);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "cli/doctor_flags.h"
 #include "cli/flag_table.h"
 #include "cli/roles.h"
+#include "cli/top_flags.h"
 
 namespace podgpu {
 namespace {
@@ -25,6 +26,8 @@ constexpr std::string_view kOpening =
     ".B podgpu cluster \\-\\-nodes=\\fINODES\\fR\n[\\fIFLAG\\fR...]\n"
     ".br\n"
     ".B podgpu doctor\n[\\fIFLAG\\fR...]\n"
+    ".br\n"
+    ".B podgpu top\n[\\fIURL\\fR] [\\fIFLAG\\fR...]\n"
     ".br\n"
     ".B podgpu completion\n\\fBbash\\fR|\\fBzsh\\fR|\\fBfish\\fR\n"
     ".SH DESCRIPTION\n"
@@ -101,6 +104,7 @@ std::string ManPage() {
   text += SectionOf("OPTIONS", FlagTexts(FlagTable()));
   text += SectionOf("OPTIONS OF PODGPU CLUSTER", FlagTexts(ClusterFlagTable()));
   text += SectionOf("OPTIONS OF PODGPU DOCTOR", FlagTexts(DoctorFlagTable()));
+  text += SectionOf("OPTIONS OF PODGPU TOP", FlagTexts(TopFlagTable()));
   return text + std::string(kClosing);
 }
 

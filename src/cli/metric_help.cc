@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 
 #include "base/text.h"
+#include "fields/counters_csv.h"
 #include "fields/field.h"
 #include "health/self_metrics.h"
 #include "source/nvml/catalogue.h"
@@ -82,11 +83,32 @@ std::string TextOfFamily(const Described& described) {
   return text;
 }
 
+// What the field is, in the words of the built-in counters lists or of the measure that it feeds;
+// empty if neither has it.
+std::string MeaningOf(const Field& field) {
+  for (const EmbeddedFile& list : CounterLists()) {
+    const StatusOr<Counters> counters = ParseCounters(list.bytes, list.name);
+    if (!counters.ok()) {
+      continue;
+    }
+    const auto counter = std::ranges::find(counters->counters, &field, &Counter::field);
+    if (counter != counters->counters.end() && !counter->is_label()) {
+      return absl::StrFormat("  %s\n", counter->help);
+    }
+  }
+  for (const Measure& measure : Measures()) {
+    if (measure.field_id == field.id && !measure.bit) {
+      return absl::StrFormat("  %s\n", measure.help);
+    }
+  }
+  return {};
+}
+
 std::string TextOfField(const Field& field) {
   std::string text = absl::StrFormat(
-      "%s: %s\n  since DCGM %s\n  shown by: view dcgm, if the counters file or "
+      "%s: %s\n%s  since DCGM %s\n  shown by: view dcgm, if the counters file or "
       "--metrics-include has a line with this name\n  from: %s\n",
-      field.name, UnitText(field.unit), field.since, OriginText(field));
+      field.name, UnitText(field.unit), MeaningOf(field), field.since, OriginText(field));
   for (const std::string_view other : field.other_names) {
     if (!other.empty()) {
       absl::StrAppendFormat(&text, "  earlier name: %s\n", other);

@@ -19,6 +19,7 @@ TEST(MetricHelp, DescribesAFamilyWithTheFieldThatFeedsIt) {
 TEST(MetricHelp, DescribesADcgmFieldByAnyOfItsNames) {
   const std::string text = MetricHelp("DCGM_FI_DEV_POWER_USAGE").value();
   EXPECT_TRUE(text.starts_with("DCGM_FI_DEV_BOARD_POWER_WATTS: in W\n")) << "its newest name";
+  EXPECT_NE(text.find("  Board power draw (in W).\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  earlier name: DCGM_FI_DEV_POWER_USAGE\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  in base units: podgpu_gpu_power_watts\n"), std::string::npos) << text;
   EXPECT_EQ(MetricHelp("dcgm_power_usage").value(), text) << "a name of the 1.x exporters";

@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/status.h"
+
 namespace podgpu {
 
 struct Role {
@@ -17,5 +19,8 @@ struct Role {
 
 // In the order of --help.
 std::span<const Role> Roles();
+
+// kInvalidArgument for a word that names no role, with the nearest name and all names.
+Status UnknownRole(std::string_view word);
 
 }  // namespace podgpu

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "cluster/cluster_routes.h"
+#include "cluster/metrics_feed.h"
 
 namespace podgpu {
 namespace {
@@ -82,9 +83,13 @@ Cluster::Cluster(const ClusterOptions& options, const ClusterSeams& seams)
                  }),
       poller_(options.poller, discovery_.nodes(), seams.files, clock_, wakeup_),
       prometheus_(PrometheusOptionsOf(options), seams.files, seams.resolve, clock_, wakeup_),
+      history_(PrometheusOptionsOf(options).of_client(), seams.files, seams.resolve, clock_),
+      labels_(options.groups, seams.files, clock_, [this] { wakeup_.Nudge(); }),
       tick_(ClusterTickOptionsOf(options),
             {poller_.fleet(), discovery_.nodes(),
-             options.prometheus.url ? &prometheus_.reading() : nullptr},
+             options.prometheus.url ? &prometheus_.reading() : nullptr,
+             options.groups.keys.empty() ? nullptr : &labels_.labels(),
+             options.prometheus.url ? &history_ : nullptr},
             clock_, wakeup_) {}
 
 StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
@@ -97,10 +102,20 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
   // Private constructor: make_unique cannot reach it.
   std::unique_ptr<Cluster> cluster(
       new Cluster(options, seams));  // NOLINT(cppcoreguidelines-owning-memory)
+  if (!options.metrics_api.address.empty()) {
+    MetricsApiOptions metrics_api = options.metrics_api;
+    metrics_api.window = MetricsWindowOf(metrics_api.window, options.in_use);
+    PODGPU_ASSIGN_OR_RETURN(cluster->metrics_api_, MetricsApi::Start(metrics_api, options.http,
+                                                                     seams.files, cluster->clock_));
+    cluster->tick_.Feed(*cluster->metrics_api_);
+  }
   cluster->tick_.Once();
   PODGPU_ASSIGN_OR_RETURN(
       cluster->http_,
-      HttpServer::Start(options.http, MakeClusterRoutes(cluster->tick_, cluster->clock_)));
+      HttpServer::Start(options.http,
+                        MakeClusterRoutes(cluster->tick_, cluster->clock_, options.links,
+                                          {options.prometheus.url ? &cluster->history_ : nullptr,
+                                           options.prometheus.matchers})));
   if (!options.in_use_address.empty()) {
     HttpServerOptions in_use = options.http;
     in_use.address = options.in_use_address;
@@ -114,6 +129,10 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
       [&started](const std::stop_token& stop) { started.poller_.Run(stop); }, "nodes");
   started.prometheus_thread_.Start(
       [&started](const std::stop_token& stop) { started.prometheus_.Run(stop); }, "prometheus");
+  started.history_thread_.Start(
+      [&started](const std::stop_token& stop) { started.history_.Run(stop); }, "history");
+  started.labels_thread_.Start(
+      [&started](const std::stop_token& stop) { started.labels_.Run(stop); }, "node-labels");
   started.tick_thread_.Start([&started](const std::stop_token& stop) { started.tick_.Run(stop); },
                              "tick");
   return cluster;
@@ -122,8 +141,11 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options,
 bool Cluster::Stop(milliseconds patience) {
   http_.reset();
   in_use_http_.reset();
-  Worker* const workers[] = {&tick_thread_, &discovery_thread_, &poller_thread_,
-                             &prometheus_thread_};
+  if (metrics_api_ != nullptr) {
+    metrics_api_->RequestStop();
+  }
+  Worker* const workers[] = {&tick_thread_,       &discovery_thread_, &poller_thread_,
+                             &prometheus_thread_, &history_thread_,   &labels_thread_};
   for (Worker* worker : workers) {
     worker->RequestStop();
   }
@@ -132,6 +154,10 @@ bool Cluster::Stop(milliseconds patience) {
   for (Worker* worker : workers) {
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - SystemClock().Now());
     all_ended = worker->JoinWithin(std::max(left, milliseconds(0))) && all_ended;
+  }
+  if (metrics_api_ != nullptr) {
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline - SystemClock().Now());
+    all_ended = metrics_api_->JoinWithin(std::max(left, milliseconds(0))) && all_ended;
   }
   if (!all_ended) {
     Log(LogLevel::kWarn, "name lookup hangs; stopping without waiting for it");

@@ -2,25 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "absl/strings/str_format.h"
 
 #include "base/version.h"
+#include "cluster/cluster_row.h"
 
 namespace podgpu {
 namespace {
 
-using FactLabels = std::vector<std::vector<Label>>;
-
 void PushCount(uint64_t count, std::vector<Value>& slots) {
   slots.push_back(Value::OfInt64(static_cast<int64_t>(count)));
 }
-
-struct ClusterRow {
-  std::string_view name, type, unit, help;
-  FactLabels (*labels)(const ClusterFacts& facts);
-  void (*write)(const ClusterFacts& facts, std::vector<Value>& slots);
-};
 
 FactLabels Unlabelled(const ClusterFacts& /*facts*/) { return {{}}; }
 
@@ -30,7 +24,7 @@ FactLabels VersionLabel(const ClusterFacts& /*facts*/) {
 
 FactLabels StateNames(const ClusterFacts& /*facts*/) {
   FactLabels sets;
-  for (int i = 0; i < kNodeStateCount; ++i) {
+  for (int i = 0; i < kNodeWordCount; ++i) {
     sets.push_back({{"state", std::string(NodeStateName(static_cast<NodeState>(i)))}});
   }
   return sets;
@@ -56,10 +50,8 @@ FactLabels NodeLabels(const ClusterFacts& facts) {
 FactLabels NodeStateLabels(const ClusterFacts& facts) {
   FactLabels sets = NodeLabels(facts);
   for (size_t i = 0; i < sets.size(); ++i) {
-    const std::optional<FetchResult>& last = facts.fleet->nodes[i].last;
     sets[i].push_back({"state", std::string(NodeStateName(facts.states[i]))});
-    sets[i].push_back(
-        {"reason", last && !IsGood(*last) ? std::string(FetchResultName(*last)) : ""});
+    sets[i].push_back({"reason", std::string(NodeReason(facts.fleet->nodes[i], facts.states[i]))});
   }
   return sets;
 }
@@ -71,9 +63,9 @@ void WriteReady(const ClusterFacts& facts, std::vector<Value>& slots) {
 }
 
 void WriteStates(const ClusterFacts& facts, std::vector<Value>& slots) {
-  std::array<uint64_t, kNodeStateCount> counts{};
+  std::array<uint64_t, kNodeWordCount> counts{};
   for (const NodeState state : facts.states) {
-    ++counts[static_cast<size_t>(state)];
+    ++counts[NodeWordIndex(state)];
   }
   for (const uint64_t count : counts) {
     PushCount(count, slots);
@@ -142,6 +134,10 @@ void WriteFetches(const ClusterFacts& facts, std::vector<Value>& slots) {
   }
 }
 
+FactLabels UnlabelledWithGroups(const ClusterFacts& facts) {
+  return facts.labels == nullptr ? FactLabels() : FactLabels{{}};
+}
+
 constexpr ClusterRow kClusterRows[] = {
     {"podgpu_build_info", "gauge", "", "Always 1; the label has the version of podgpu.",
      VersionLabel, WriteOne},
@@ -149,11 +145,13 @@ constexpr ClusterRow kClusterRows[] = {
      "1 when every node that was found has been asked, else 0: the map is not complete yet.",
      Unlabelled, WriteReady},
     {"podgpu_cluster_nodes", "gauge", "",
-     "Nodes by state. The pages contain only the nodes in the states ok and failing.", StateNames,
-     WriteStates},
+     "Nodes by state. The pages contain only the nodes in the states ok and degraded."
+     " A node whose name another node has is degraded and not on the pages.",
+     StateNames, WriteStates},
     {"podgpu_cluster_node_state", "gauge", "",
-     "Always 1; the state of each node, and why the last request to it failed.", NodeStateLabels,
-     WriteOnePerNode},
+     "Always 1; the state of each node, and its reason: the result of the last request, if it"
+     " failed, or duplicate if another node has its name.",
+     NodeStateLabels, WriteOnePerNode},
     {"podgpu_cluster_node_age_seconds", "gauge", "seconds",
      "Time since the node read the values of its report.", NodeLabels, WriteAges},
     {"podgpu_cluster_node_failures_total", "counter", "", "Failed requests to the node.",
@@ -197,7 +195,39 @@ constexpr ClusterRow kClusterRows[] = {
     {"podgpu_cluster_prometheus_queries_total", "counter", "",
      "Queries to the Prometheus of --in-use-prometheus, by result.", ResultsOfPrometheus,
      WritePrometheusQueries},
+    {"podgpu_cluster_history_queries_total", "counter", "",
+     "Queries for /api/v1/history to the Prometheus of --in-use-prometheus, by result.",
+     ResultsOfPrometheus,
+     [](const ClusterFacts& facts, std::vector<Value>& slots) {
+       for (const uint64_t count : facts.prometheus == nullptr
+                                       ? std::span<const uint64_t>()
+                                       : std::span<const uint64_t>(*facts.history_queries)) {
+         PushCount(count, slots);
+       }
+     }},
+    {"podgpu_cluster_node_labels_up", "gauge", "",
+     "1 when the API server answered the last request for the labels of --group-labels.",
+     UnlabelledWithGroups,
+     [](const ClusterFacts& facts, std::vector<Value>& slots) {
+       if (facts.labels != nullptr) {
+         PushCount(facts.labels->is_ok ? 1 : 0, slots);
+       }
+     }},
+    {"podgpu_cluster_node_labels_failures_total", "counter", "",
+     "Failed requests for the labels of --group-labels.", UnlabelledWithGroups,
+     [](const ClusterFacts& facts, std::vector<Value>& slots) {
+       if (facts.labels != nullptr) {
+         PushCount(facts.labels->failures, slots);
+       }
+     }},
 };
+
+// Calls `visit` with each row, in the order of the page.
+template <typename Visit>
+void VisitRows(Visit visit) {
+  std::ranges::for_each(kClusterRows, visit);
+  std::ranges::for_each(MetricsApiRows(), visit);
+}
 
 Family FamilyOf(const ClusterRow& row) {
   Family family;
@@ -241,16 +271,25 @@ ClusterCondition JudgeCluster(const ClusterFacts& facts) {
   }
   std::string verdict = absl::StrFormat("ready: %d of %d nodes answer, with %d GPUs",
                                         in(NodeState::kOk), nodes, facts.map.gpus.size());
-  for (const NodeState state : {NodeState::kFailing, NodeState::kWithdrawn, NodeState::kUnreachable,
-                                NodeState::kDuplicate}) {
-    if (in(state) > 0) {
-      absl::StrAppendFormat(&verdict, "; %d %s", in(state), NodeStateName(state));
-    }
+  if (in(NodeState::kUnresponsive) > 0) {
+    absl::StrAppendFormat(&verdict, "; %d unresponsive", in(NodeState::kUnresponsive));
+  }
+  const size_t degraded = in(NodeState::kDegraded) + in(NodeState::kDuplicate);
+  if (degraded > 0) {
+    absl::StrAppendFormat(&verdict, "; %d degraded", degraded);
   }
   const auto duplicate = std::ranges::find(facts.states, NodeState::kDuplicate);
   if (duplicate != facts.states.end()) {
     const auto index = static_cast<size_t>(duplicate - facts.states.begin());
     absl::StrAppendFormat(&verdict, ": %s", WhyDuplicate(*facts.fleet, facts.states, index));
+  }
+  if (facts.labels != nullptr && facts.labels->failures > 0 && !facts.labels->is_ok) {
+    absl::StrAppendFormat(&verdict, "; no groups of nodes: %s", facts.labels->detail);
+  }
+  if (facts.metrics_api != nullptr) {
+    if (const MetricsApiVerdict api = JudgeMetricsApi(*facts.metrics_api); api.has_fault) {
+      absl::StrAppendFormat(&verdict, "; metrics API %s", api.text);
+    }
   }
   return {true, verdict};
 }
@@ -258,27 +297,23 @@ ClusterCondition JudgeCluster(const ClusterFacts& facts) {
 std::vector<SlotFamily> ClusterFamilies(const ClusterFacts& facts, uint32_t first_slot) {
   std::vector<SlotFamily> families;
   uint32_t slot = first_slot;
-  for (const ClusterRow& row : kClusterRows) {
+  VisitRows([&](const ClusterRow& row) {
     SlotFamily family{FamilyOf(row), {}};
     for (std::vector<Label>& labels : row.labels(facts)) {
       family.series.push_back({std::move(labels), slot++});
     }
     families.push_back(std::move(family));
-  }
+  });
   return families;
 }
 
 void WriteClusterSlots(const ClusterFacts& facts, std::vector<Value>& slots) {
-  for (const ClusterRow& row : kClusterRows) {
-    row.write(facts, slots);
-  }
+  VisitRows([&](const ClusterRow& row) { row.write(facts, slots); });
 }
 
 std::vector<Family> ClusterFamilyList() {
   std::vector<Family> families;
-  for (const ClusterRow& row : kClusterRows) {
-    families.push_back(FamilyOf(row));
-  }
+  VisitRows([&](const ClusterRow& row) { families.push_back(FamilyOf(row)); });
   return families;
 }
 

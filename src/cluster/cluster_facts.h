@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,11 @@
 #include "cluster/cluster_map.h"
 #include "cluster/discovery.h"
 #include "cluster/fleet.h"
+#include "cluster/history_reader.h"
 #include "cluster/in_use.h"
+#include "cluster/node_labels.h"
 #include "cluster/prometheus_reader.h"
+#include "metrics_api/serving/tally.h"
 #include "sample/value.h"
 #include "view/view.h"
 
@@ -28,9 +32,12 @@ struct ClusterFacts {
   std::shared_ptr<const Fleet> fleet;  // Never null; list is never null either.
   std::shared_ptr<const NodeList> list;
   std::shared_ptr<const PrometheusReading> prometheus;  // Null without --in-use-prometheus.
+  std::shared_ptr<const NodeLabels> labels;             // Null without --group-labels.
+  std::optional<HistoryCounts> history_queries;         // Empty without --in-use-prometheus.
   std::vector<NodeState> states;                        // By node of the fleet.
   ClusterMap map;
   InUse in_use;
+  std::shared_ptr<const MetricsApiFacts> metrics_api;  // Null without --metrics-api-listen.
 };
 
 // The condition of the cluster role, for /readyz and `/`.

@@ -12,21 +12,18 @@
 namespace podgpu {
 namespace {
 
-constexpr std::string_view kNodeStateNames[] = {"starting",  "ok",          "failing",
-                                                "withdrawn", "unreachable", "duplicate"};
-static_assert(std::size(kNodeStateNames) == kNodeStateCount);
+// In the order of NodeState.
+constexpr std::string_view kNodeWords[] = {"starting", "ok", "degraded", "unresponsive"};
+static_assert(std::size(kNodeWords) == kNodeWordCount);
 
 NodeState JudgeAlone(const NodeEntry& node, Instant now, std::chrono::milliseconds withdraw_after) {
   if (!node.last) {
     return NodeState::kStarting;
   }
-  if (node.report == nullptr) {
-    return NodeState::kUnreachable;
+  if (node.report == nullptr || now - node.read_at > withdraw_after) {
+    return NodeState::kUnresponsive;
   }
-  if (now - node.read_at > withdraw_after) {
-    return NodeState::kWithdrawn;
-  }
-  return IsGood(*node.last) ? NodeState::kOk : NodeState::kFailing;
+  return IsGood(*node.last) ? NodeState::kOk : NodeState::kDegraded;
 }
 
 // Adds the pods of a GPU or instance.
@@ -54,10 +51,21 @@ void AddGpu(const NodeReport& report, const ReportedGpu& gpu, ClusterMap& map) {
 
 }  // namespace
 
+size_t NodeWordIndex(NodeState state) {
+  return static_cast<size_t>(state == NodeState::kDuplicate ? NodeState::kDegraded : state);
+}
+
 std::string_view NodeStateName(NodeState state) {
-  const auto index = static_cast<size_t>(state);
-  PODGPU_CHECK(index < std::size(kNodeStateNames));
-  return kNodeStateNames[index];
+  const size_t index = NodeWordIndex(state);
+  PODGPU_CHECK(index < std::size(kNodeWords));
+  return kNodeWords[index];
+}
+
+std::string_view NodeReason(const NodeEntry& node, NodeState state) {
+  if (state == NodeState::kDuplicate) {
+    return kDuplicateReason;
+  }
+  return node.last && !IsGood(*node.last) ? FetchResultName(*node.last) : std::string_view();
 }
 
 std::vector<NodeState> JudgeNodes(const Fleet& fleet, Instant now,

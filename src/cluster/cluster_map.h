@@ -16,21 +16,27 @@
 
 namespace podgpu {
 
-// The state of a node.  The words are values of the label `state`.
+// The state of a node.  Its words are those of the node role, and values of the label `state`.
 enum class NodeState : uint8_t {
-  kStarting,     // No request has ended yet.
-  kOk,           // The last request succeeded.
-  kFailing,      // The last request failed; the last report still counts.
-  kWithdrawn,    // The last report is too old: the node does not count.
-  kUnreachable,  // There was never a report: the node does not count.
-  kDuplicate,    // Another address has a node of the same name: this one does not count.
+  kStarting,      // No request has ended yet.
+  kOk,            // The last request succeeded.
+  kDegraded,      // The last request failed; the last report still counts.
+  kUnresponsive,  // The last report is too old, or there was never one: the node does not count.
+  kDuplicate,     // Another address has a node of the same name: this one does not count.
 };
-inline constexpr int kNodeStateCount = 6;
+// A duplicate has no word of its own: it is "degraded", and its reason is kDuplicateReason.
+inline constexpr int kNodeWordCount = 4;
+inline constexpr std::string_view kDuplicateReason = "duplicate";
 
+// The index of a state's word, below kNodeWordCount, and the word.
+size_t NodeWordIndex(NodeState state);
 std::string_view NodeStateName(NodeState state);
+// Returns why the node is not "ok": its duplicate name, or the result of its last request.  Empty
+// if there is no reason.
+std::string_view NodeReason(const NodeEntry& node, NodeState state);
 // Returns whether the devices of the node are on the pages.
 inline bool Counts(NodeState state) {
-  return state == NodeState::kOk || state == NodeState::kFailing;
+  return state == NodeState::kOk || state == NodeState::kDegraded;
 }
 
 // Returns the state of each node of `fleet`, in its order, at `now`.

@@ -42,8 +42,8 @@ TEST(JudgeNodes, GivesEachNodeItsState) {
   fleet.nodes[3].read_at = Instant() - seconds(1);
   fleet.nodes[4].last = FetchResult::kNoConnection;
   EXPECT_EQ(JudgeNodes(fleet, Instant() + kLimit, kLimit),
-            (std::vector<NodeState>{NodeState::kOk, NodeState::kDuplicate, NodeState::kFailing,
-                                    NodeState::kWithdrawn, NodeState::kUnreachable,
+            (std::vector<NodeState>{NodeState::kOk, NodeState::kDuplicate, NodeState::kDegraded,
+                                    NodeState::kUnresponsive, NodeState::kUnresponsive,
                                     NodeState::kStarting}));
   EXPECT_EQ(WhyDuplicate(fleet, JudgeNodes(fleet, Instant() + kLimit, kLimit), 1),
             "a and b both call themselves \"n1\", so only the first counts: set NODE_NAME "
@@ -63,15 +63,18 @@ TEST(JudgeNodes, CountsTheSecondOfOneNameOnceTheFirstIsWithdrawn) {
   fleet.nodes = {Node("a", "n1"), Node("b", "n1")};
   fleet.nodes[1].read_at = Instant() + kLimit;
   EXPECT_EQ(JudgeNodes(fleet, Instant() + kLimit + seconds(1), kLimit),
-            (std::vector<NodeState>{NodeState::kWithdrawn, NodeState::kOk}));
+            (std::vector<NodeState>{NodeState::kUnresponsive, NodeState::kOk}));
 }
 
-TEST(NodeStates, HaveWords) {
-  for (int i = 0; i < kNodeStateCount; ++i) {
-    EXPECT_FALSE(NodeStateName(static_cast<NodeState>(i)).empty());
-  }
-  for (int i = 0; i < kFetchResultCount; ++i) {
-    EXPECT_FALSE(FetchResultName(static_cast<FetchResult>(i)).empty());
+TEST(NodeStates, HaveTheWordsOfTheNodeRole) {
+  for (const auto& [state, word] : std::initializer_list<std::pair<NodeState, std::string_view>>{
+           {NodeState::kStarting, "starting"},
+           {NodeState::kOk, "ok"},
+           {NodeState::kDegraded, "degraded"},
+           {NodeState::kUnresponsive, "unresponsive"},
+           {NodeState::kDuplicate, "degraded"}}) {
+    EXPECT_EQ(NodeStateName(state), word);
+    EXPECT_LT(NodeWordIndex(state), static_cast<size_t>(kNodeWordCount));
   }
 }
 

@@ -6,9 +6,10 @@
 
 #include "absl/strings/str_format.h"
 
-#include "cluster/fleet_json.h"
+#include "cluster/fleet_documents.h"
 #include "cluster/fleet_page.h"
-#include "ui/condition_json.h"
+#include "cluster/history_query.h"
+#include "ui/error_json.h"
 #include "ui/responses.h"
 
 namespace podgpu {
@@ -21,7 +22,8 @@ struct ClusterContext {
   const ClusterTick& tick;
   const Clock& clock;
   FleetDocuments& fleet;
-  FleetPage& page;
+  const HistorySource& history;
+  const PageAssets& page;
 };
 
 HttpResponse ServeMap(const ClusterContext& context, const HttpRequest& request) {
@@ -48,13 +50,50 @@ HttpResponse ServeReady(const ClusterContext& context, const HttpRequest& /*requ
 }
 
 HttpResponse ServeFleet(const ClusterContext& context, const HttpRequest& request) {
-  const StatusOr<std::string_view> pod_namespace = ParseFleetQuery(request.query);
-  if (!pod_namespace.ok()) {
-    return JsonResponse(400, ErrorJson(std::string(pod_namespace.status().message())));
+  const StatusOr<FleetQuery> query = ParseFleetQuery(request.query);
+  if (!query.ok()) {
+    return JsonResponse(400, ErrorJson(std::string(query.status().message())));
   }
   const std::shared_ptr<const ClusterFacts> facts = context.tick.facts().Get();
   return facts == nullptr ? JsonResponse(503, ErrorJson("the first page is not ready yet"))
-                          : DocumentResponse(context.fleet.Of(facts, *pod_namespace), request);
+                          : DocumentResponse(context.fleet.Of(facts, *query), request);
+}
+
+HttpResponse AbsentHistory(std::string reason) {
+  History none;
+  none.absent = std::move(reason);
+  return JsonResponse(200, WriteHistory(none));
+}
+
+// The PromQL is made once per request for Prometheus: a handler that waits is called often.
+HttpResponse ServeHistory(const ClusterContext& context, const HttpRequest& request) {
+  HistoryReader* const reader = context.history.reader;
+  const std::shared_ptr<const ClusterFacts> facts = context.tick.facts().Get();
+  const StatusOr<HistoryQuery> query = ParseHistoryQuery(request.query);
+  if (!query.ok()) {
+    return JsonResponse(400, ErrorJson(std::string(query.status().message())));
+  }
+  if (reader == nullptr || facts == nullptr) {
+    return JsonResponse(404, ErrorJson("podgpu keeps no history; give --in-use-prometheus to read "
+                                       "that of a Prometheus"));
+  }
+  const std::string key = query->key();
+  std::shared_ptr<const History> history = reader->Known(key);
+  if (history == nullptr && !reader->IsWanted(key)) {
+    const StatusOr<std::string> promql = HistoryPromql(*query, *facts, context.history.matchers);
+    if (absl::IsNotFound(promql.status())) {
+      return JsonResponse(404, ErrorJson(std::string(promql.status().message())));
+    }
+    if (!promql.ok()) {
+      return AbsentHistory(std::string(promql.status().message()));
+    }
+    history = reader->Of(key, *promql);
+  }
+  HttpResponse response = history == nullptr
+                              ? AbsentHistory("Prometheus has not answered yet; ask again")
+                              : JsonResponse(200, WriteHistory(*history));
+  response.ask_again = history == nullptr;
+  return response;
 }
 
 HttpResponse ServeClusterIndex(const ClusterContext& context, const HttpRequest& request);
@@ -65,8 +104,13 @@ struct ClusterRoute {
 };
 
 constexpr ClusterRoute kClusterRoutes[] = {
-    {"/", ServeClusterIndex}, {"/metrics", ServeMap},  {"/metrics/nodes", ServeNodeFamilies},
-    {"/healthz", ServeAlive}, {"/readyz", ServeReady}, {"/api/v1/fleet", ServeFleet},
+    {"/", ServeClusterIndex},
+    {"/metrics", ServeMap},
+    {"/metrics/nodes", ServeNodeFamilies},
+    {"/healthz", ServeAlive},
+    {"/readyz", ServeReady},
+    {"/api/v1/fleet", ServeFleet},
+    {"/api/v1/history", ServeHistory},
 };
 
 // Serves the fleet page to a browser, and the verdict and the paths as text to other clients.
@@ -97,10 +141,12 @@ HttpHandler MakeInUseRoutes(const ClusterTick& tick) {
   };
 }
 
-HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock) {
-  return [&tick, &clock, fleet = std::make_shared<FleetDocuments>(),
-          page = std::make_shared<FleetPage>()](const HttpRequest& request) {
-    const ClusterContext context{tick, clock, *fleet, *page};
+HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock, const FleetLinks& links,
+                              HistorySource history) {
+  return [&tick, &clock, history = std::move(history),
+          fleet = std::make_shared<FleetDocuments>(links),
+          page = std::make_shared<PageAssets>(MakeFleetPage())](const HttpRequest& request) {
+    const ClusterContext context{tick, clock, *fleet, history, *page};
     const auto* const route = std::ranges::find(kClusterRoutes, request.path, &ClusterRoute::path);
     HttpResponse response = route != std::end(kClusterRoutes) ? route->serve(context, request)
                             : page->Has(request.path)         ? page->Serve(request.path, request)

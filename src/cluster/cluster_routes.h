@@ -6,14 +6,24 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include "base/clock.h"
 #include "cluster/cluster_tick.h"
+#include "cluster/fleet_links.h"
+#include "cluster/history_reader.h"
 #include "http/server.h"
 
 namespace podgpu {
 
-HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock);
+// The source of /api/v1/history.
+struct HistorySource {
+  HistoryReader* reader = nullptr;  // Null without --in-use-prometheus.
+  std::string matchers = {};        // Of --in-use-matchers.
+};
+
+HttpHandler MakeClusterRoutes(const ClusterTick& tick, const Clock& clock,
+                              const FleetLinks& links = {}, HistorySource history = {});
 
 // Handler for --in-use-listen: serves one page under every path, as the replaced utilisation
 // exporter does.

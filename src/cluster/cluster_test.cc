@@ -203,7 +203,7 @@ TEST_F(ClusterTest, ServesGoodNodesBesideNodesWithBadAnswers) {
   for (const Row& row : rows) {
     liar.Answer(row.body, row.encoding, row.status);
     const std::string line = "podgpu_cluster_node_state{address=\"" + liar.address() +
-                             "\",node=\"liar\",state=\"failing\",reason=\"" +
+                             "\",node=\"liar\",state=\"degraded\",reason=\"" +
                              std::string(row.reason) + "\"} 1\n";
     const std::string page = AwaitPart("/metrics", line);
     EXPECT_NE(page.find("node=\"honest\",pod_name=\"a\"} 1.0\n"), std::string::npos);
@@ -214,14 +214,14 @@ TEST_F(ClusterTest, ServesGoodNodesBesideNodesWithBadAnswers) {
   }
 }
 
-// A node that stops answering is withdrawn after the limit; its values do not stay.
+// A node that stops answering is unresponsive after the limit; its values do not stay.
 TEST_F(ClusterTest, WithdrawsAHungNodeAndServesItAgainLater) {
   FakeNode node(WriteNodeReport(ReportOf("n1", "a")));
   withdraw_after_ = milliseconds(200);
   Start({node.address()});
   AwaitPart("/metrics", "pod_name=\"a\"} 1.0\n");
   node.Answer("", "", 503);
-  const std::string page = AwaitPart("/metrics", "state=\"withdrawn\",reason=\"refused\"} 1\n");
+  const std::string page = AwaitPart("/metrics", "state=\"unresponsive\",reason=\"refused\"} 1\n");
   EXPECT_EQ(page.find("pod_name"), std::string::npos) << page;
   node.Answer(WriteNodeReport(ReportOf("n1", "b")));
   AwaitPart("/metrics", "pod_name=\"b\"} 1.0\n");
@@ -233,9 +233,9 @@ TEST_F(ClusterTest, NamesNodesThatHangOrDoNotExist) {
   { closed = FakeNode("").address(); }
   deadline_ = milliseconds(50);
   Start({"127.0.0.1:" + std::to_string(hung.port), closed});
-  AwaitPart("/metrics", "state=\"unreachable\",reason=\"timeout\"} 1\n");
-  AwaitPart("/metrics", "state=\"unreachable\",reason=\"no_connection\"} 1\n");
-  AwaitPart("/readyz", "ready: 0 of 2 nodes answer, with 0 GPUs; 2 unreachable");
+  AwaitPart("/metrics", "state=\"unresponsive\",reason=\"timeout\"} 1\n");
+  AwaitPart("/metrics", "state=\"unresponsive\",reason=\"no_connection\"} 1\n");
+  AwaitPart("/readyz", "ready: 0 of 2 nodes answer, with 0 GPUs; 2 unresponsive");
 }
 
 TEST_F(ClusterTest, AsksWithTheCertificatesAndTokenOfItsConfiguration) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "cluster/metrics_feed.h"
 
 namespace podgpu {
 
@@ -30,13 +31,14 @@ void ClusterTick::Once() {
   const auto page = MakePage(metrics_page_, last_text_bytes_);
   last_text_bytes_ = page->text().size();
   const auto in_use = MakePage(in_use_page_, 0);
-  metrics_.Set(page);
   in_use_.Set(in_use);
   if (node_families_page_.Refresh(nullptr, nullptr)) {
     node_families_.Set(std::make_shared<const Snapshot>(
         SnapshotParts{node_families_page_.plan(), nullptr, nullptr, {}, ticks_}));
   }
   facts_.Set(pages_.facts);
+  // Last of the pages: a client that has seen this page finds no older one.
+  metrics_.Set(page);
   Say(*pages_.facts);
   last_ended_.store(clock_.Now().time_since_epoch().count(), std::memory_order_relaxed);
 }
@@ -54,12 +56,19 @@ ClusterFacts ClusterTick::Gather() {
   ClusterFacts facts;
   facts.list = sources_.list.Get();
   facts.fleet = sources_.fleet.Get();
+  facts.labels = sources_.labels == nullptr ? nullptr : sources_.labels->Get();
   facts.now = clock_.Now();
   facts.wall_now = clock_.WallNow();
   facts.states = JudgeNodes(*facts.fleet, facts.now, options_.withdraw_after);
   facts.map = MakeClusterMap(*facts.fleet, facts.states);
+  if (metrics_api_ != nullptr) {
+    metrics_api_->Feed(MetricsNodesOf(facts), facts.wall_now);
+    facts.metrics_api = std::make_shared<const MetricsApiFacts>(metrics_api_->Facts());
+  }
   if (sources_.prometheus != nullptr) {
     facts.prometheus = sources_.prometheus->Get();
+    facts.history_queries =
+        sources_.history == nullptr ? HistoryCounts() : sources_.history->counts();
     facts.in_use = MergeReading(*facts.prometheus, facts.now, options_.withdraw_after);
     return facts;
   }

@@ -18,6 +18,7 @@
 #include "cluster/cluster_sections.h"
 #include "exposition/page_builder.h"
 #include "exposition/snapshot.h"
+#include "metrics_api/serving/metrics_api.h"
 
 namespace podgpu {
 
@@ -35,8 +36,14 @@ class ClusterTick {
     const Published<Fleet>& fleet;
     const Published<NodeList>& list;
     const Published<PrometheusReading>* prometheus = nullptr;  // Null without --in-use-prometheus.
+    const Published<NodeLabels>* labels = nullptr;             // Null without --group-labels.
+    const HistoryReader* history = nullptr;                    // Null without --in-use-prometheus.
   };
   ClusterTick(ClusterTickOptions options, const Sources& sources, Clock& clock, Wakeup& wakeup);
+
+  // Feeds the metrics API from now on, and reports its state; it outlives the ticks. Call it before
+  // Run.
+  void Feed(MetricsApi& metrics_api) { metrics_api_ = &metrics_api; }
 
   void Once();
   void Run(const std::stop_token& stop);
@@ -62,6 +69,7 @@ class ClusterTick {
   const Sources sources_;
   Clock& clock_;
   Wakeup& wakeup_;
+  MetricsApi* metrics_api_ = nullptr;  // Null without --metrics-api-listen.
 
   ClusterPages pages_;
   PageBuilder metrics_page_;

@@ -57,13 +57,13 @@ class ClusterTickTest : public testing::Test {
   }
 
   void SetThreeNodes() {
-    NodeEntry failing = Entry("10.0.0.2:9400", Report("node-2", "GPU-2", "2080ti", "test2"));
-    failing.last = FetchResult::kTimeout;
-    failing.failures = 3;
+    NodeEntry silent = Entry("10.0.0.2:9400", Report("node-2", "GPU-2", "2080ti", "test2"));
+    silent.last = FetchResult::kTimeout;
+    silent.failures = 3;
     NodeEntry never = Entry("10.0.0.3:9400", nullptr);
     never.last = FetchResult::kNoConnection;
     never.failures = 9;
-    SetFleet({Entry("10.0.0.1:9400", Report("gpu-node.1", "GPU-1", "Tesla T4", "test1")), failing,
+    SetFleet({Entry("10.0.0.1:9400", Report("gpu-node.1", "GPU-1", "Tesla T4", "test1")), silent,
               never, Entry("10.0.0.4:9400", Report("node-4", "GPU-4", "Tesla T4", ""))});
   }
 
@@ -138,7 +138,7 @@ TEST_F(ClusterTickTest, SaysWhatItWaitsFor) {
   tick.Once();
   EXPECT_TRUE(tick.condition().Get()->ready);
   EXPECT_EQ(tick.condition().Get()->verdict,
-            "ready: 2 of 4 nodes answer, with 3 GPUs; 1 failing; 1 unreachable");
+            "ready: 2 of 4 nodes answer, with 3 GPUs; 1 unresponsive; 1 degraded");
 }
 
 // Two pods without NODE_NAME on hosts with the same name: without this message half of the fleet
@@ -153,12 +153,12 @@ TEST_F(ClusterTickTest, SaysThatNodesShareAName) {
   ClusterTick tick({}, {fleet_, list_}, clock_, wakeup_);
   tick.Once();
   const std::string verdict = tick.condition().Get()->verdict;
-  EXPECT_NE(verdict.find("; 1 duplicate: " + same->nodes[0].address.id + " and " +
+  EXPECT_NE(verdict.find("; 1 degraded: " + same->nodes[0].address.id + " and " +
                          same->nodes[1].address.id + " both call themselves \"" + report->node +
                          "\", so only the first counts: set NODE_NAME from spec.nodeName"),
             std::string::npos)
       << verdict;
-  EXPECT_NE(tick.metrics().Get()->text().find("state=\"duplicate\"} 1\n"), std::string_view::npos);
+  EXPECT_NE(tick.metrics().Get()->text().find("reason=\"duplicate\"} 1\n"), std::string_view::npos);
 }
 
 // docs/cluster.md lists exactly these families.

@@ -4,15 +4,14 @@
 #include <cmath>
 #include <functional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include <boost/json.hpp>
 
-#include "base/text.h"
 #include "base/version.h"
+#include "cluster/fleet_groups.h"
+#include "cluster/json_columns.h"
 
 namespace podgpu {
 namespace {
@@ -20,58 +19,8 @@ namespace {
 constexpr int kFleetSchema = 1;
 constexpr double kPercent = 100;
 constexpr double kBytesPerMib = 1048576;
-// More namespaces than users request between two readings.
-constexpr size_t kMostDocuments = 16;
-
-std::string JsonText(std::string_view text) {
-  return boost::json::serialize(boost::json::string_view(text.data(), text.size()));
-}
-
-// A JSON array that is written element by element.
-class JsonColumn {
- public:
-  void Add(std::string_view json) {
-    text_ += text_.empty() ? '[' : ',';
-    text_ += json;
-  }
-  void AddNumber(int64_t number) { Add(std::to_string(number)); }
-  void AddRounded(const std::optional<double>& number) {
-    number ? AddNumber(std::llround(*number)) : Add("null");
-  }
-  void AddText(std::string_view text) { Add(JsonText(text)); }
-  std::string Whole() const { return text_.empty() ? "[]" : text_ + ']'; }
-
- private:
-  std::string text_;
-};
 
 using HolderName = std::pair<std::string_view, std::string_view>;  // Namespace and name.
-
-struct NameHash {
-  size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
-  size_t operator()(const HolderName& name) const {
-    constexpr size_t kOdd = 0x9E3779B97F4A7C15;
-    return (*this)(name.first) * kOdd + (*this)(name.second);
-  }
-};
-
-// A table of names; the index is the order of the first occurrence.
-template <typename Key>
-class NameTable {
- public:
-  size_t IndexOf(const Key& key) {
-    const auto [place, is_new] = indices_.try_emplace(key, names_.size());
-    if (is_new) {
-      names_.push_back(key);
-    }
-    return place->second;
-  }
-  const std::vector<Key>& names() const { return names_; }
-
- private:
-  std::unordered_map<Key, size_t, NameHash> indices_;
-  std::vector<Key> names_;
-};
 
 // The pods that hold `gpu` or an instance of it, each once, and the number of holders without
 // names.
@@ -97,12 +46,20 @@ Holders HoldersOf(const ReportedGpu& gpu) {
   return holders;
 }
 
+std::string EpochOf(std::initializer_list<std::string> parts) {
+  size_t hash = 0;
+  for (const std::string& part : parts) {
+    hash = MixedHash(hash, std::hash<std::string>()(part));
+  }
+  return absl::StrFormat("%016x", hash);
+}
+
 class FleetWriter {
  public:
-  FleetWriter(const ClusterFacts& facts, std::string_view pod_namespace)
-      : facts_(facts), namespace_(pod_namespace) {}
+  FleetWriter(const ClusterFacts& facts, std::string_view pod_namespace, const FleetLinks& links)
+      : facts_(facts), namespace_(pod_namespace), links_(links), groups_(facts.labels.get()) {}
 
-  std::string Write() {
+  FleetText Write() {
     std::span<const ReportedGpu* const> counted = facts_.map.gpus;
     for (size_t i = 0; i < facts_.states.size(); ++i) {
       const NodeEntry& node = facts_.fleet->nodes[i];
@@ -121,7 +78,7 @@ class FleetWriter {
   }
 
  private:
-  // Includes the GPUs of withdrawn nodes: the page shows that they existed.
+  // Includes the GPUs of unresponsive nodes: the page shows that they existed.
   static std::span<const ReportedGpu> ShownOf(const NodeEntry& node, NodeState state) {
     return node.report == nullptr || state == NodeState::kDuplicate ? std::span<const ReportedGpu>()
                                                                     : node.report->gpus;
@@ -140,8 +97,10 @@ class FleetWriter {
     if (state == NodeState::kDuplicate) {
       return WhyDuplicate(*facts_.fleet, facts_.states, index);
     }
-    return Counts(state) && node.report != nullptr && node.detail.empty() ? node.report->verdict
-                                                                          : node.detail;
+    if (Counts(state) && node.report != nullptr && node.detail.empty()) {
+      return node.report->verdict;
+    }
+    return node.detail;
   }
 
   void AddNode(size_t index, const std::vector<const ReportedGpu*>& gpus) {
@@ -155,9 +114,10 @@ class FleetWriter {
       return;
     }
     names_.AddText(node.report == nullptr ? "" : node.report->node);
+    groups_.AddNode(node.report == nullptr ? node.address.expected_node : node.report->node);
     addresses_.AddText(node.address.id);
     states_.AddText(NodeStateName(state));
-    reasons_.AddText(node.last && !IsGood(*node.last) ? FetchResultName(*node.last) : "");
+    reasons_.AddText(NodeReason(node, state));
     details_.AddText(DetailOf(index));
     node.report == nullptr ? read_at_.Add("null") : read_at_.AddNumber(UnixSeconds(node.read_at));
     owners_known_.Add(
@@ -175,6 +135,9 @@ class FleetWriter {
       return false;
     }
     gpus_.AddNumber(gpu.index);
+    if (links_.wants_uuids()) {
+      uuids_.AddText(gpu.uuid);
+    }
     models_.AddNumber(static_cast<int64_t>(model_names_.IndexOf(gpu.model)));
     const std::string_view word = counts ? std::string_view(gpu.state) : "unresponsive";
     gpu_states_.AddNumber(static_cast<int64_t>(state_names_.IndexOf(word)));
@@ -207,107 +170,125 @@ class FleetWriter {
         scaled(total ? std::optional(total->value) : std::nullopt, 1 / kBytesPerMib));
   }
 
-  std::string Assemble() {
+  static std::string TextsOf(const std::vector<std::string_view>& names) {
+    JsonColumn column;
+    for (const std::string_view name : names) {
+      column.AddText(name);
+    }
+    return column.Whole();
+  }
+
+  // What changes only with nodes, boards, holders and flags.
+  void AddTables(JsonObject& fleet) const {
     NameTable<std::string_view> namespaces;
     JsonColumn pods;
     for (const auto& [pod_namespace, pod] : pod_names_.names()) {
       pods.Add(absl::StrFormat("[%d,%s]", namespaces.IndexOf(pod_namespace), JsonText(pod)));
     }
+    fleet.Add("version", JsonText(kVersion));
+    if (!links_.node_url.empty()) {
+      fleet.Add("node_url", JsonText(links_.node_url));
+    }
+    if (!links_.dashboard_url.empty()) {
+      fleet.Add("dashboard_url", JsonText(links_.dashboard_url));
+    }
+    if (facts_.prometheus != nullptr) {
+      fleet.Add("history", "true");
+    }
+    groups_.WriteTo(fleet);
+    fleet.Add("namespaces", TextsOf(namespaces.names()));
+    fleet.Add("pods", pods.Whole());
+    fleet.Add("models", TextsOf(model_names_.names()));
+  }
+  void AddNodeTables(JsonObject& nodes) const {
+    nodes.Add("node", names_.Whole());
+    nodes.Add("address", addresses_.Whole());
+    nodes.Add("devices", devices_.Whole());
+  }
+  void AddDeviceTables(JsonObject& devices) const {
+    devices.Add("gpu", gpus_.Whole());
+    if (links_.wants_uuids()) {
+      devices.Add("uuid", uuids_.Whole());
+    }
+    devices.Add("model", models_.Whole());
+    devices.Add("memory_total_mib", memory_total_.Whole());
+    devices.Add("instances", instances_.Whole());
+    devices.Add("pods", pods_.Whole());
+    devices.Add("hidden_owners", hidden_.Whole());
+  }
+
+  // What changes with every reading.
+  void AddValues(JsonObject& fleet) const {
     const ClusterCondition condition = JudgeCluster(facts_);
-    std::string json = absl::StrFormat(
-        "{\"schema\":%d,\"version\":%s,\"ready\":%s,\"verdict\":%s,\n", kFleetSchema,
-        JsonText(kVersion), condition.ready ? "true" : "false", JsonText(condition.verdict));
-    const auto table = [&json](std::string_view name, const std::string& column,
-                               std::string_view end = ",") {
-      absl::StrAppendFormat(&json, "\"%s\":%s%s\n", name, column, end);
-    };
-    const auto texts = [](const std::vector<std::string_view>& names) {
-      JsonColumn column;
-      for (const std::string_view name : names) {
-        column.AddText(name);
-      }
-      return column.Whole();
-    };
-    table("namespaces", texts(namespaces.names()));
-    table("pods", pods.Whole());
-    table("models", texts(model_names_.names()));
-    table("states", texts(state_names_.names()));
-    json += "\"nodes\":{\n";
-    table("node", names_.Whole());
-    table("address", addresses_.Whole());
-    table("state", states_.Whole());
-    table("reason", reasons_.Whole());
-    table("detail", details_.Whole());
-    table("read_at_s", read_at_.Whole());
-    table("owners_known", owners_known_.Whole());
-    table("devices", devices_.Whole(), "");
-    json += "},\"devices\":{\n";
-    table("gpu", gpus_.Whole());
-    table("model", models_.Whole());
-    table("state", gpu_states_.Whole());
-    table("activity_percent", activities_.Whole());
-    table("memory_used_mib", memory_used_.Whole());
-    table("memory_total_mib", memory_total_.Whole());
-    table("instances", instances_.Whole());
-    table("pods", pods_.Whole());
-    table("hidden_owners", hidden_.Whole());
-    table("idle_since_s", idle_since_.Whole(), "");
-    return json + "}}\n";
+    fleet.Add("ready", condition.ready ? "true" : "false");
+    fleet.Add("verdict", JsonText(condition.verdict));
+    fleet.Add("states", TextsOf(state_names_.names()));
+  }
+  void AddNodeValues(JsonObject& nodes) const {
+    nodes.Add("state", states_.Whole());
+    nodes.Add("reason", reasons_.Whole());
+    nodes.Add("detail", details_.Whole());
+    nodes.Add("read_at_s", read_at_.Whole());
+    nodes.Add("owners_known", owners_known_.Whole());
+  }
+  void AddDeviceValues(JsonObject& devices) const {
+    devices.Add("state", gpu_states_.Whole());
+    devices.Add("activity_percent", activities_.Whole());
+    devices.Add("memory_used_mib", memory_used_.Whole());
+    devices.Add("idle_since_s", idle_since_.Whole());
+  }
+
+  static JsonObject Begin(std::string_view epoch) {
+    JsonObject fleet;
+    fleet.Add("schema", std::to_string(kFleetSchema));
+    fleet.Add("epoch", JsonText(epoch));
+    return fleet;
+  }
+
+  FleetText Assemble() const {
+    JsonObject tables, node_tables, device_tables;
+    AddTables(tables);
+    AddNodeTables(node_tables);
+    AddDeviceTables(device_tables);
+    FleetText text;
+    text.epoch = EpochOf({tables.Whole(), node_tables.Whole(), device_tables.Whole()});
+
+    JsonObject delta = Begin(text.epoch), node_values, device_values;
+    AddNodeValues(node_values);
+    AddDeviceValues(device_values);
+    delta.Add("delta", "true");
+    AddValues(delta);
+    delta.Add("nodes", node_values.Whole());
+    delta.Add("devices", device_values.Whole());
+    text.delta = delta.Whole() + '\n';
+
+    JsonObject whole = Begin(text.epoch);
+    AddTables(whole);
+    AddValues(whole);
+    AddNodeValues(node_tables);
+    AddDeviceValues(device_tables);
+    whole.Add("nodes", node_tables.Whole());
+    whole.Add("devices", device_tables.Whole());
+    text.whole = whole.Whole() + '\n';
+    return text;
   }
 
   const ClusterFacts& facts_;  // Borrowed, like all names.
   const std::string_view namespace_;
+  const FleetLinks& links_;
+  FleetGroups groups_;
   NameTable<HolderName> pod_names_;
   NameTable<std::string_view> model_names_, state_names_;
   JsonColumn names_, addresses_, states_, reasons_, details_, read_at_, owners_known_, devices_;
   JsonColumn gpus_, models_, gpu_states_, activities_, memory_used_, memory_total_, instances_;
-  JsonColumn pods_, hidden_, idle_since_;
+  JsonColumn uuids_, pods_, hidden_, idle_since_;
 };
-
-// Returns whether both give the same JSON.
-bool SayTheSame(const ClusterFacts& a, const ClusterFacts& b) {
-  return a.fleet == b.fleet && a.list == b.list && a.states == b.states;
-}
 
 }  // namespace
 
-std::string FleetJson(const ClusterFacts& facts, std::string_view pod_namespace) {
-  return FleetWriter(facts, pod_namespace).Write();
-}
-
-std::shared_ptr<Document> FleetDocuments::Of(const std::shared_ptr<const ClusterFacts>& facts,
-                                             std::string_view pod_namespace) {
-  if (facts_ == nullptr || !SayTheSame(*facts_, *facts) || by_namespace_.size() >= kMostDocuments) {
-    by_namespace_.clear();
-    facts_ = facts;
-  }
-  auto place = by_namespace_.find(pod_namespace);
-  if (place == by_namespace_.end()) {
-    place = by_namespace_
-                .emplace(pod_namespace,
-                         MakeDocument(FleetJson(*facts_, pod_namespace), "application/json"))
-                .first;
-  }
-  return place->second;
-}
-
-StatusOr<std::string_view> ParseFleetQuery(std::string_view query) {
-  constexpr std::string_view kNamespace = "namespace=";
-  constexpr size_t kLongestNamespace = 63;
-  std::string_view pod_namespace;
-  for (const std::string_view parameter : Split(query, '&')) {
-    if (parameter.starts_with(kNamespace)) {
-      pod_namespace = parameter.substr(kNamespace.size());
-    } else if (!parameter.empty()) {
-      return absl::InvalidArgumentError("the only parameter is \"namespace\"");
-    }
-  }
-  if (pod_namespace.size() > kLongestNamespace ||
-      pod_namespace.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") !=
-          std::string_view::npos) {
-    return absl::InvalidArgumentError("\"namespace\" is the name of a namespace, such as research");
-  }
-  return pod_namespace;
+FleetText MakeFleetText(const ClusterFacts& facts, std::string_view pod_namespace,
+                        const FleetLinks& links) {
+  return FleetWriter(facts, pod_namespace, links).Write();
 }
 
 }  // namespace podgpu

@@ -1,38 +1,29 @@
 // The JSON of /api/v1/fleet: every GPU of every node, with its holders and its activity.
 //
-// It has columns and tables of names, so 40,000 GPUs take about one megabyte; docs/api.md describes
-// the format.  Times are absolute, so the bytes change only when a node has been read.  The JSON is
-// made on request from the facts of the last tick, once for all equal requests.  Used on one
-// thread, the HTTP thread.
+// It has columns and tables of names, so 40,000 GPUs take about three megabytes; docs/api.md
+// describes the format.  Tables (nodes, boards, holders) change seldom; their hash is the epoch.
+// The delta has only what changes with every reading: states and values, for clients that have the
+// tables of this epoch.  Times are absolute, so the bytes change only when a node has been read.
+// Pure function; called on the HTTP thread.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "cluster/cluster_facts.h"
-#include "ui/document.h"
+#include "cluster/fleet_links.h"
 
 namespace podgpu {
 
-// Returns the JSON of all GPUs in `facts`; with a namespace, only the GPUs that its pods hold and
-// their nodes.
-std::string FleetJson(const ClusterFacts& facts, std::string_view pod_namespace = {});
-
-class FleetDocuments {
- public:
-  // `facts` must not be null.
-  std::shared_ptr<Document> Of(const std::shared_ptr<const ClusterFacts>& facts,
-                               std::string_view pod_namespace);
-
- private:
-  std::shared_ptr<const ClusterFacts> facts_;  // The facts that the documents were made from.
-  std::map<std::string, std::shared_ptr<Document>, std::less<>> by_namespace_;
+struct FleetText {
+  std::string epoch;  // 16 hexadecimal digits.
+  std::string whole;
+  std::string delta;
 };
 
-// Returns NAME of "namespace=NAME"; empty for all namespaces. kInvalidArgument for an unknown
-// parameter or an invalid namespace name.
-StatusOr<std::string_view> ParseFleetQuery(std::string_view query);
+// Returns the JSON of all GPUs in `facts`; with a namespace, only of the GPUs that its pods hold
+// and of their nodes.
+FleetText MakeFleetText(const ClusterFacts& facts, std::string_view pod_namespace = {},
+                        const FleetLinks& links = {});
 
 }  // namespace podgpu

@@ -54,15 +54,18 @@ void BM_FleetJson(benchmark::State& state) {
   const ClusterFacts facts = LargeFleet(static_cast<int>(state.range(0)));
   size_t bytes = 0;
   for (auto turn : state) {
-    bytes = FleetJson(facts).size();
+    bytes = MakeFleetText(facts).whole.size();
   }
+  const FleetText text = MakeFleetText(facts);
   state.counters["bytes"] = static_cast<double>(bytes);
-  state.counters["gzip_bytes"] = static_cast<double>(Gzip(FleetJson(facts)).size());
+  state.counters["gzip_bytes"] = static_cast<double>(Gzip(text.whole).size());
+  state.counters["delta_bytes"] = static_cast<double>(text.delta.size());
+  state.counters["delta_gzip_bytes"] = static_cast<double>(Gzip(text.delta).size());
 }
 BENCHMARK(BM_FleetJson)->Arg(100)->Arg(1'000)->Arg(5'000)->Unit(benchmark::kMillisecond);
 
 void BM_FleetGzip(benchmark::State& state) {
-  const std::string json = FleetJson(LargeFleet(static_cast<int>(state.range(0))));
+  const std::string json = MakeFleetText(LargeFleet(static_cast<int>(state.range(0)))).whole;
   for (auto turn : state) {
     benchmark::DoNotOptimize(Gzip(json));
   }

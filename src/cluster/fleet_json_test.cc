@@ -1,5 +1,7 @@
 #include "cluster/fleet_json.h"
 
+#include <set>
+
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
@@ -28,7 +30,7 @@ ReportedGpu BoardWith(uint32_t index, const std::string& uuid, DeviceUse use) {
   return gpu;
 }
 
-// Two nodes that count, one that is withdrawn, and one that never sent a report.
+// Two nodes that count, one that is silent, and one that never sent a report.
 class FleetJsonTest : public testing::Test {
  protected:
   FleetJsonTest() {
@@ -39,12 +41,12 @@ class FleetJsonTest : public testing::Test {
     ReportedGpu lost = BoardWith(3, "GPU-c", DeviceUse());
     lost.state = "lost";
     lost.use.hidden_owners = 2;
-    Add("node-2", NodeState::kFailing,
+    Add("node-2", NodeState::kDegraded,
         {BoardWith(0, "GPU-a", UsedBy("ml", "twin", 0)), lost,
          BoardWith(4, "GPU-d", UsedBy("infer", "chat", 97.6))});
     fleet_.nodes[1].last = FetchResult::kTimeout;
     fleet_.nodes[1].detail = "not within 5 s";
-    Add("node-3", NodeState::kWithdrawn, {BoardWith(0, "GPU-e", UsedBy("ml", "old", 50))});
+    Add("node-3", NodeState::kUnresponsive, {BoardWith(0, "GPU-e", UsedBy("ml", "old", 50))});
     NodeEntry never;
     never.address.id = "node-4:9400";
     fleet_.nodes.push_back(never);
@@ -76,6 +78,7 @@ class FleetJsonTest : public testing::Test {
     }
     facts->fleet = published_;
     facts->list = list_;
+    facts->labels = labels_;
     facts->states = states_;
     facts->map = MakeClusterMap(*facts->fleet, states_);
     return facts;
@@ -86,10 +89,11 @@ class FleetJsonTest : public testing::Test {
   std::vector<NodeState> states_;
   std::shared_ptr<const Fleet> published_;
   std::shared_ptr<const NodeList> list_;
+  std::shared_ptr<const NodeLabels> labels_;
 };
 
 TEST_F(FleetJsonTest, HasAColumnForEachFact) {
-  const boost::json::value fleet = boost::json::parse(FleetJson(*Facts()));
+  const boost::json::value fleet = boost::json::parse(MakeFleetText(*Facts()).whole);
   EXPECT_EQ(fleet.at("schema"), 1);
   EXPECT_EQ(fleet.at("ready"), false);
   EXPECT_EQ(fleet.at("namespaces"), boost::json::parse(R"(["ml","infer"])"));
@@ -99,7 +103,7 @@ TEST_F(FleetJsonTest, HasAColumnForEachFact) {
   EXPECT_EQ(fleet.at("nodes"), boost::json::parse(R"({
     "node": ["node-1", "node-2", "node-3", ""],
     "address": ["node-1:9400", "node-2:9400", "node-3:9400", "node-4:9400"],
-    "state": ["ok", "failing", "withdrawn", "starting"],
+    "state": ["ok", "degraded", "unresponsive", "starting"],
     "reason": ["", "timeout", "", ""],
     "detail": ["ready", "not within 5 s", "", ""],
     "read_at_s": [1699999990, 1699999990, 1699999990, null],
@@ -121,8 +125,8 @@ TEST_F(FleetJsonTest, HasAColumnForEachFact) {
 
 TEST_F(FleetJsonTest, HasTheRemedyForNodesWithTheSameName) {
   Add("node-1", NodeState::kDuplicate, {BoardWith(0, "GPU-z", DeviceUse())});
-  const boost::json::value fleet = boost::json::parse(FleetJson(*Facts()));
-  EXPECT_EQ(fleet.at("nodes").at("state").at(4), "duplicate");
+  const boost::json::value fleet = boost::json::parse(MakeFleetText(*Facts()).whole);
+  EXPECT_EQ(fleet.at("nodes").at("state").at(4), "degraded");
   EXPECT_EQ(fleet.at("nodes").at("detail").at(4),
             "node-1:9400 and node-1:9400 both call themselves \"node-1\", so only the first "
             "counts: set NODE_NAME from spec.nodeName in their pods");
@@ -130,36 +134,88 @@ TEST_F(FleetJsonTest, HasTheRemedyForNodesWithTheSameName) {
 }
 
 TEST_F(FleetJsonTest, HasOnlyTheGpusOfTheRequestedNamespace) {
-  const boost::json::value fleet = boost::json::parse(FleetJson(*Facts(), "infer"));
+  const boost::json::value fleet = boost::json::parse(MakeFleetText(*Facts(), "infer").whole);
   EXPECT_EQ(fleet.at("namespaces"), boost::json::parse(R"(["infer"])"));
   EXPECT_EQ(fleet.at("nodes").at("node"), boost::json::parse(R"(["node-2"])"));
   EXPECT_EQ(fleet.at("devices").at("gpu"), boost::json::parse("[4]"));
-  const boost::json::value none = boost::json::parse(FleetJson(*Facts(), "unknown"));
+  const boost::json::value none = boost::json::parse(MakeFleetText(*Facts(), "unknown").whole);
   EXPECT_EQ(none.at("nodes").at("node"), boost::json::array());
 }
 
-TEST_F(FleetJsonTest, IsMadeOnceForEqualRequests) {
-  FleetDocuments documents;
-  const auto all = documents.Of(Facts(), "");
-  const auto some = documents.Of(Facts(), "ml");
-  EXPECT_NE(all->etag, some->etag);
-  EXPECT_EQ(documents.Of(Facts(seconds(1)), ""), all) << "no node has been read since";
-  EXPECT_EQ(documents.Of(Facts(seconds(1)), "ml"), some);
-  states_[1] = NodeState::kWithdrawn;
-  const auto later = documents.Of(Facts(seconds(2)), "");
-  EXPECT_NE(later->etag, all->etag);
-  for (int i = 0; i < 40; ++i) {
-    documents.Of(Facts(seconds(2)), "n" + std::to_string(i));
-  }
-  EXPECT_EQ(documents.Of(Facts(seconds(2)), "")->etag, later->etag);
+TEST_F(FleetJsonTest, HasUuidsOnlyForADashboardThatNeedsThem) {
+  const FleetLinks links{.dashboard_url = "https://grafana/d/gpu?uuid={uuid}"};
+  const boost::json::value fleet = boost::json::parse(MakeFleetText(*Facts(), {}, links).whole);
+  EXPECT_EQ(fleet.at("dashboard_url"), "https://grafana/d/gpu?uuid={uuid}");
+  EXPECT_EQ(fleet.at("devices").at("uuid"),
+            boost::json::parse(R"(["GPU-a","GPU-b","GPU-c","GPU-d","GPU-e"])"));
+  const boost::json::value without = boost::json::parse(MakeFleetText(*Facts()).whole);
+  EXPECT_FALSE(without.at("devices").as_object().contains("uuid"));
 }
 
-TEST(FleetQuery, IsANamespaceOrEmpty) {
-  EXPECT_EQ(ParseFleetQuery("").value(), "");
-  EXPECT_EQ(ParseFleetQuery("namespace=team-b").value(), "team-b");
-  EXPECT_FALSE(ParseFleetQuery("namespace=a%20b").ok());
-  EXPECT_FALSE(ParseFleetQuery("namespace=" + std::string(64, 'a')).ok());
-  EXPECT_FALSE(ParseFleetQuery("pod=a").ok());
+TEST_F(FleetJsonTest, HasATableOfGroupsForEachLabelOfNodes) {
+  NodeLabels labels;
+  labels.keys = {"pool", "rack"};
+  labels.detail = "the API server has not been asked yet";
+  labels_ = std::make_shared<const NodeLabels>(labels);
+  const std::string before = MakeFleetText(*Facts()).epoch;
+  boost::json::value fleet = boost::json::parse(MakeFleetText(*Facts()).whole);
+  EXPECT_EQ(fleet.at("groups"), boost::json::array());
+  EXPECT_EQ(fleet.at("groups_absent"), "the API server has not been asked yet");
+  labels.is_known = true;
+  labels.detail.clear();
+  labels.of_node = {{"node-1", {"a", std::nullopt}},
+                    {"node-2", {"b", "r1"}},
+                    {"node-3", {"a", "r1"}},
+                    {"node-without-gpus", {"c", "r9"}}};
+  labels_ = std::make_shared<const NodeLabels>(labels);
+  EXPECT_NE(MakeFleetText(*Facts()).epoch, before) << "groups are tables";
+  fleet = boost::json::parse(MakeFleetText(*Facts()).whole);
+  EXPECT_EQ(fleet.at("groups"), boost::json::parse(R"([
+    {"label": "pool", "names": ["a", "b"], "node": [0, 1, 0, null]},
+    {"label": "rack", "names": ["r1"], "node": [null, 0, 0, null]}])"));
+  EXPECT_FALSE(fleet.as_object().contains("groups_absent"));
+  fleet = boost::json::parse(MakeFleetText(*Facts(), "infer").whole);
+  EXPECT_EQ(fleet.at("groups").at(0), boost::json::parse(R"(
+    {"label": "pool", "names": ["b"], "node": [0]})"));
+}
+
+TEST_F(FleetJsonTest, HasInItsDeltaOnlyStatesAndValues) {
+  const boost::json::value whole = boost::json::parse(MakeFleetText(*Facts()).whole);
+  const boost::json::object delta = boost::json::parse(MakeFleetText(*Facts()).delta).as_object();
+  EXPECT_EQ(delta.at("delta"), true);
+  EXPECT_FALSE(whole.as_object().contains("delta"));
+  for (const char* key : {"schema", "epoch", "ready", "verdict", "states"}) {
+    EXPECT_EQ(delta.at(key), whole.at(key)) << key;
+  }
+  EXPECT_EQ(delta.size(), 8U) << "besides those: delta, nodes, devices";
+  const auto expect_columns = [&](const char* part, std::set<std::string> columns) {
+    for (const auto& [key, column] : delta.at(part).as_object()) {
+      EXPECT_EQ(columns.erase(std::string(key)), 1U) << key;
+      EXPECT_EQ(column, whole.at(part).at(key)) << key;
+    }
+    EXPECT_TRUE(columns.empty()) << *columns.begin();
+  };
+  expect_columns("nodes", {"state", "reason", "detail", "read_at_s", "owners_known"});
+  expect_columns("devices", {"state", "activity_percent", "memory_used_mib", "idle_since_s"});
+}
+
+TEST_F(FleetJsonTest, HasANewEpochWhenNodesOrHoldersChange) {
+  const std::string epoch = MakeFleetText(*Facts()).epoch;
+  fleet_.nodes[0].read_at = now_;
+  fleet_.nodes[1].detail = "not within 6 s";
+  published_ = nullptr;
+  EXPECT_EQ(MakeFleetText(*Facts()).epoch, epoch) << "times and details are no tables";
+  Add("node-5", NodeState::kOk, {BoardWith(0, "GPU-f", DeviceUse())});
+  published_ = nullptr;
+  const std::string larger = MakeFleetText(*Facts()).epoch;
+  EXPECT_NE(larger, epoch);
+  Add("node-5", NodeState::kOk, {BoardWith(0, "GPU-f", UsedBy("ml", "train-0", 0))});
+  fleet_.nodes.erase(fleet_.nodes.end() - 2);
+  states_.pop_back();
+  published_ = nullptr;
+  EXPECT_NE(MakeFleetText(*Facts()).epoch, larger) << "a pod has got the GPU";
+  EXPECT_NE(MakeFleetText(*Facts(), {}, {.node_url = "http://{node}/"}).epoch,
+            MakeFleetText(*Facts()).epoch);
 }
 
 }  // namespace

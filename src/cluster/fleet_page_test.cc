@@ -16,7 +16,7 @@ std::string HeaderIn(const HttpResponse& response, std::string_view name) {
 }
 
 TEST(FleetPage, IsServedWithAPolicyThatForbidsOtherOrigins) {
-  FleetPage page;
+  const PageAssets page = MakeFleetPage();
   HttpRequest request;
   const HttpResponse html = page.Serve("/", request);
   EXPECT_EQ(html.status, 200);
@@ -50,9 +50,10 @@ TEST(FleetPage, NamesNoOtherOriginAndHasNothingInline) {
 TEST(FleetPage, IsSmall) {
   size_t bytes = 0;
   size_t sent = 0;
-  for (const EmbeddedFile& file : FleetFiles()) {
-    bytes += file.bytes.size();
-    sent += Gzip(file.bytes).size();
+  const PageAssets page = MakeFleetPage();
+  for (const auto& [path, document] : page.documents()) {
+    bytes += document->bytes.size();
+    sent += Gzip(document->bytes).size();
   }
   EXPECT_GT(bytes, 20'000U);
   EXPECT_LE(bytes, 60'000U);

@@ -22,13 +22,6 @@ std::optional<double> ActivityIn(const DeviceUse& use) {
   return std::nullopt;
 }
 
-bool DoesNothing(const DeviceUse& use) {
-  const std::optional<UseValue>& active = use.of(UseMeasure::kSmActive);
-  const std::optional<UseValue>& busy = use.of(UseMeasure::kUtilization);
-  return (active || busy) && (!active || active->value < kIdleShare) &&
-         (!busy || busy->value / kPercentOfWhole < kIdleShare);
-}
-
 bool HaveTheSameHolders(const DeviceUse& a, const DeviceUse& b) {
   return a.owners == b.owners && a.hidden_owners == b.hidden_owners;
 }
@@ -43,6 +36,16 @@ bool HaveTheSameHoldersInAll(const ReportedGpu& a, const ReportedGpu& b) {
 }
 
 }  // namespace
+
+std::optional<bool> DoesNothing(const DeviceUse& use) {
+  const std::optional<UseValue>& active = use.of(UseMeasure::kSmActive);
+  const std::optional<UseValue>& busy = use.of(UseMeasure::kUtilization);
+  if (!active && !busy) {
+    return std::nullopt;
+  }
+  return (!active || active->value < kIdleShare) &&
+         (!busy || busy->value / kPercentOfWhole < kIdleShare);
+}
 
 bool IsHeld(const ReportedGpu& gpu) {
   return HasHolders(gpu.use) ||
@@ -65,9 +68,9 @@ std::optional<double> ActivityOf(const ReportedGpu& gpu) {
 }
 
 bool IsIdle(const ReportedGpu& gpu) {
-  return IsHeld(gpu) && (!HasHolders(gpu.use) || DoesNothing(gpu.use)) &&
+  return IsHeld(gpu) && (!HasHolders(gpu.use) || DoesNothing(gpu.use).value_or(false)) &&
          std::ranges::all_of(gpu.instances, [](const ReportedInstance& instance) {
-           return !HasHolders(instance.use) || DoesNothing(instance.use);
+           return !HasHolders(instance.use) || DoesNothing(instance.use).value_or(false);
          });
 }
 

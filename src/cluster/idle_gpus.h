@@ -23,6 +23,9 @@ bool IsHeld(const ReportedGpu& gpu);
 // returns the largest value of its instances.  Empty if no value is known.
 std::optional<double> ActivityOf(const ReportedGpu& gpu);
 
+// Returns whether the device is known to do nothing; empty if its activity is unknown.
+std::optional<bool> DoesNothing(const DeviceUse& use);
+
 // Returns whether the GPU is held, and every held part has a known activity, all below one percent.
 bool IsIdle(const ReportedGpu& gpu);
 

@@ -9,24 +9,17 @@ constexpr std::string_view kMeasureNames[] = {"memory_copy", "sm", "tensor", "me
 static_assert(std::size(kMeasureNames) == kInUseMeasureCount);
 constexpr double kPercentPerShare = 100;
 
-bool IsInUse(const DeviceUse& use, double share, InUseMeaning meaning) {
-  switch (meaning) {
-    case InUseMeaning::kValue:
-      return share > 0;
-    case InUseMeaning::kPod:
-      return !use.owners.empty() || use.hidden_owners > 0;
-    case InUseMeaning::kProcess:
-      return use.processes.value_or(0) > 0;
-  }
-  return false;
-}
-
 void AddDevice(const DeviceUse& use, InUseMeaning meaning, InUseSums& sums) {
   for (size_t i = 0; i < kInUseMeasureCount; ++i) {
     const std::optional<double> share = InUseShare(use, static_cast<InUseMeasure>(i));
-    if (!share || (meaning == InUseMeaning::kProcess && !use.processes)) {
+    if (!share) {
       ++sums[i].unknown;
-    } else if (IsInUse(use, *share, meaning)) {
+      continue;
+    }
+    const std::optional<bool> in_use = IsInUse(use, *share, meaning);
+    if (!in_use) {
+      ++sums[i].unknown;
+    } else if (*in_use) {
       ++sums[i].devices;
       sums[i].shares += *share;
     }
@@ -146,6 +139,18 @@ SlotFamily UnknownFamily(uint32_t& slot) {
 }
 
 }  // namespace
+
+std::optional<bool> IsInUse(const DeviceUse& use, double share, InUseMeaning meaning) {
+  switch (meaning) {
+    case InUseMeaning::kValue:
+      return share > 0;
+    case InUseMeaning::kPod:
+      return !use.owners.empty() || use.hidden_owners > 0;
+    case InUseMeaning::kProcess:
+      return use.processes ? std::optional(*use.processes > 0) : std::nullopt;
+  }
+  return std::nullopt;
+}
 
 StatusOr<InUseMeaning> ParseInUseMeaning(std::string_view word) {
   if (word == "value") {

@@ -38,6 +38,9 @@ std::string_view InUseMeasureName(InUseMeasure measure);
 // Returns the measure of `use`, from 0 to 1; empty if it is not known.
 std::optional<double> InUseShare(const DeviceUse& use, InUseMeasure measure);
 
+// Returns whether a device with this share of a measure is in use; empty if that is unknown.
+std::optional<bool> IsInUse(const DeviceUse& use, double share, InUseMeaning meaning);
+
 // The number of devices that count, and the sum of their shares.
 struct InUseSum {
   uint64_t devices = 0;

@@ -23,6 +23,11 @@ std::string_view RemedyFor(int status) {
   return status == 404 ? ": check that podgpu of this release runs there" : "";
 }
 
+// Nodes of older releases send whole seconds only.
+Duration AgeOf(const HttpAnswer& answer) {
+  return answer.exact_age ? Duration(*answer.exact_age) : Duration(answer.age);
+}
+
 }  // namespace
 
 NodePoller::NodePoller(PollerOptions options, const Published<NodeList>& found, const Files& files,
@@ -128,7 +133,7 @@ FetchResult NodePoller::Judge(NodeEntry& node, const StatusOr<HttpAnswer>& answe
     return FetchResultOf(answer.status());
   }
   if (answer->status == kStatusUnchanged && node.report != nullptr) {
-    node.read_at = clock_.Now() - answer->age;
+    node.read_at = clock_.Now() - AgeOf(*answer);
     return FetchResult::kUnchanged;
   }
   if (answer->status != kStatusOk) {
@@ -163,7 +168,7 @@ FetchResult NodePoller::TakeReport(NodeEntry& node, const HttpAnswer& answer) {
   if (node.report == nullptr || !NameTheSameHolders(*node.report, *report)) {
     node.holders_revision = ++revisions_;
   }
-  node.read_at = clock_.Now() - answer.age;
+  node.read_at = clock_.Now() - AgeOf(answer);
   node.idle = std::make_shared<const IdleSpells>(ContinueIdle(
       node.idle == nullptr ? IdleSpells() : *node.idle, node.report.get(), *report, node.read_at));
   node.report = std::make_shared<const NodeReport>(*std::move(report));

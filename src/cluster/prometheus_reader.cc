@@ -7,8 +7,8 @@
 #include "absl/strings/str_format.h"
 
 #include "base/log.h"
+#include "base/percent.h"
 #include "base/text.h"
-#include "exposition/gzip.h"
 
 namespace podgpu {
 namespace {
@@ -33,21 +33,6 @@ static_assert(std::size(kMeasureQueries) == kInUseMeasureCount);
 
 const MeasureQuery& QueryOf(InUseMeasure measure) {
   return kMeasureQueries[static_cast<size_t>(measure)];
-}
-
-// Encodes everything except the unreserved characters of RFC 3986.
-std::string PercentEncoded(std::string_view text) {
-  constexpr std::string_view kUnreserved =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-  std::string encoded;
-  for (const char byte : text) {
-    if (kUnreserved.find(byte) != std::string_view::npos) {
-      encoded += byte;
-    } else {
-      absl::StrAppendFormat(&encoded, "%%%02X", static_cast<unsigned char>(byte));
-    }
-  }
-  return encoded;
 }
 
 // A GPU or an instance of one, with the values of all its series.
@@ -93,51 +78,7 @@ void AddShare(double share, InUseSum& sum) {
   sum.shares += share;
 }
 
-std::string_view RemedyOf(int status) {
-  switch (status) {
-    case 401:
-    case 403:
-      return ": Prometheus requires a password, certificate or tenant; set --in-use-web-config or "
-             "--in-use-tenant";
-    case 404:
-      return ": check whether the address needs a path, such as /prometheus";
-    default:
-      return "";
-  }
-}
-
 }  // namespace
-
-StatusOr<PrometheusUrl> ParsePrometheusUrl(std::string_view text) {
-  constexpr std::string_view kPlainScheme = "http://";
-  constexpr std::string_view kTlsScheme = "https://";
-  constexpr uint16_t kPlainPort = 80;
-  constexpr uint16_t kTlsPort = 443;
-  PrometheusUrl url;
-  url.is_tls = text.starts_with(kTlsScheme);
-  if (!url.is_tls && !text.starts_with(kPlainScheme)) {
-    return absl::InvalidArgumentError("must be http://HOST:PORT or https://HOST:PORT, with a path");
-  }
-  text.remove_prefix(url.is_tls ? kTlsScheme.size() : kPlainScheme.size());
-  const std::string_view authority = text.substr(0, text.find('/'));
-  if (authority.find('@') != std::string_view::npos) {
-    return absl::InvalidArgumentError(
-        "must not contain a password; write it into the file of --in-use-web-config");
-  }
-  std::string_view prefix = text.substr(authority.size());
-  if (prefix.find_first_of("?# ") != std::string_view::npos) {
-    return absl::InvalidArgumentError("must end with its path; podgpu appends the query");
-  }
-  while (prefix.ends_with('/')) {
-    prefix.remove_suffix(1);
-  }
-  url.prefix = prefix;
-  PODGPU_ASSIGN_OR_RETURN(url.server, ParseHostAndPort(authority));
-  if (authority.ends_with(']') || authority.find(':') == std::string_view::npos) {
-    url.server.port = url.is_tls ? kTlsPort : kPlainPort;
-  }
-  return url;
-}
 
 std::string PrometheusQuery(InUseMeasure measure, std::string_view matchers) {
   std::string query;
@@ -200,11 +141,9 @@ InUse MergeReading(const PrometheusReading& reading, Instant now,
 PrometheusReader::PrometheusReader(PrometheusOptions options, const Files& files, Resolver resolve,
                                    Clock& clock, Wakeup& tick)
     : options_(std::move(options)),
-      resolve_(std::move(resolve)),
       clock_(clock),
       tick_(tick),
-      client_(options_.client),
-      access_(options_.web_config, options_.url && options_.url->is_tls, files, clock) {
+      client_(options_.of_client(), files, std::move(resolve), clock) {
   published_.Set(std::make_shared<const PrometheusReading>());
 }
 
@@ -215,65 +154,38 @@ void PrometheusReader::Run(const std::stop_token& stop) {
   const std::stop_callback wake(stop, [this] { client_.Interrupt(); });
   while (!stop.stop_requested()) {
     const Instant next = clock_.Now() + options_.interval;
-    access_.Refresh(client_);
     AskAll(stop);
     published_.Set(std::make_shared<const PrometheusReading>(current_));
     tick_.Nudge();
     while (!stop.stop_requested() && clock_.Now() < next) {
-      client_.Run(next);
+      client_.Wait(next);
     }
   }
 }
 
 void PrometheusReader::AskAll(const std::stop_token& stop) {
-  const StatusOr<std::vector<std::string>> ips = resolve_(options_.url->server.host);
-  StatusOr<HttpAnswer> answer = absl::UnavailableError(
-      ips.ok() ? Quoted(options_.url->server.host) + " has no address" : ips.status().message());
-  bool is_there = ips.ok() && !ips->empty();
+  client_.Prepare();
+  PrometheusReply reply;
   for (size_t i = 0; i < kInUseMeasureCount && !stop.stop_requested(); ++i) {
     const auto measure = static_cast<InUseMeasure>(i);
-    if (is_there) {
-      answer = Ask(measure, ips->front(), stop);
-      // A server that hangs or is down is not queried for the other measures in this round.
-      is_there = answer.ok() || !(absl::IsDeadlineExceeded(answer.status()) ||
-                                  absl::IsUnavailable(answer.status()));
+    // A server that hangs or is down is not queried for the other measures in this round.
+    if (!reply.is_gone) {
+      reply = client_.Ask(
+          std::string(kQueryPath) + PercentEncode(PrometheusQuery(measure, options_.matchers)),
+          stop);
     }
     if (!stop.stop_requested()) {
-      Take(measure, answer);
+      Take(measure, reply);
     }
   }
 }
 
-StatusOr<HttpAnswer> PrometheusReader::Ask(InUseMeasure measure, const std::string& ip,
-                                           const std::stop_token& stop) {
-  const PrometheusUrl& url = *options_.url;
-  const NodeWebAccess& access = access_.access();
-  HttpQuestion question;
-  question.ip = ip;
-  question.port = url.server.port;
-  question.host = ToString(url.server);
-  question.path = absl::StrFormat("%s%s%s", url.prefix, kQueryPath,
-                                  PercentEncoded(PrometheusQuery(measure, options_.matchers)));
-  question.certificate_name = access.server_name.empty() ? url.server.host : access.server_name;
-  question.authorization = access.authorization;
-  if (!options_.tenant.empty()) {
-    question.headers.emplace_back("X-Scope-OrgID", options_.tenant);
-  }
-  std::optional<StatusOr<HttpAnswer>> answer;
-  client_.Ask(std::move(question),
-              [&answer](StatusOr<HttpAnswer> received) { answer = std::move(received); });
-  const Instant limit = clock_.Now() + options_.client.deadline + std::chrono::seconds(1);
-  while (!answer && !stop.stop_requested()) {
-    client_.Run(limit);
-  }
-  return answer ? *std::move(answer) : StatusOr<HttpAnswer>(absl::CancelledError("it ends"));
-}
-
-void PrometheusReader::Take(InUseMeasure measure, const StatusOr<HttpAnswer>& answer) {
+void PrometheusReader::Take(InUseMeasure measure, const PrometheusReply& reply) {
   PrometheusReading::Measure& known = current_.measures[static_cast<size_t>(measure)];
   const bool was_good = !known.last || IsGood(*known.last);
-  std::string detail;
-  const FetchResult result = Judge(measure, answer, detail);
+  std::string detail = reply.detail;
+  const FetchResult result =
+      IsGood(reply.result) ? TakeBody(measure, reply.body, detail) : reply.result;
   known.last = result;
   ++current_.queries[static_cast<size_t>(result)];
   if (was_good != IsGood(result)) {
@@ -287,32 +199,6 @@ void PrometheusReader::Take(InUseMeasure measure, const StatusOr<HttpAnswer>& an
   if (!detail.empty() || all_good) {
     current_.detail = std::move(detail);
   }
-}
-
-FetchResult PrometheusReader::Judge(InUseMeasure measure, const StatusOr<HttpAnswer>& answer,
-                                    std::string& detail) {
-  constexpr int kGood = 200;
-  if (!answer.ok()) {
-    detail = std::string(answer.status().message());
-    return FetchResultOf(answer.status());
-  }
-  StatusOr<std::string> inflated = std::string();
-  const bool is_gzip = answer->content_encoding == "gzip";
-  if (is_gzip) {
-    inflated = Inflate(answer->body, options_.client.max_body_bytes);
-    if (!inflated.ok()) {
-      detail = std::string(inflated.status().message());
-      return absl::IsResourceExhausted(inflated.status()) ? FetchResult::kTooLarge
-                                                          : FetchResult::kBroken;
-    }
-  }
-  const std::string& body = is_gzip ? *inflated : answer->body;
-  if (answer->status != kGood) {
-    detail = absl::StrFormat("it answers %d %s%s", answer->status, PrometheusComplaint(body),
-                             RemedyOf(answer->status));
-    return FetchResult::kRefused;
-  }
-  return TakeBody(measure, body, detail);
 }
 
 FetchResult PrometheusReader::TakeBody(InUseMeasure measure, std::string_view body,

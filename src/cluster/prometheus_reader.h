@@ -23,32 +23,20 @@
 #include "base/files.h"
 #include "base/published.h"
 #include "base/wakeup.h"
-#include "cluster/client_access.h"
-#include "cluster/discovery.h"
 #include "cluster/fleet.h"
 #include "cluster/in_use.h"
 #include "cluster/prometheus_answer.h"
-#include "http/client.h"
+#include "cluster/prometheus_client.h"
 
 namespace podgpu {
 
-// The address of the server: --in-use-prometheus.
-struct PrometheusUrl {
-  bool is_tls = false;
-  HostAndPort server;
-  std::string prefix;  // Before /api/v1/query, without a slash at the end.
-};
-// "http://prometheus.monitoring:9090", "https://mimir.example/prometheus".
-StatusOr<PrometheusUrl> ParsePrometheusUrl(std::string_view text);
-
-struct PrometheusOptions {
-  std::optional<PrometheusUrl> url;  // Empty: no Prometheus is queried.
-  std::string matchers;              // Added to each selector: cluster="a", or empty.
-  std::string tenant;                // X-Scope-OrgID; empty: none.
-  std::string web_config;            // As --node-web-config; empty: no TLS settings.
+struct PrometheusOptions : PrometheusClientOptions {  // Without a URL no Prometheus is queried.
+  std::string matchers;  // Added to each selector: cluster="a", or empty.
   std::chrono::milliseconds interval{15'000};
-  HttpClientOptions client{.max_body_bytes = size_t{64} << 20};
   InUseMeaning meaning = InUseMeaning::kValue;
+
+  // What a client of that Prometheus needs.
+  const PrometheusClientOptions& of_client() const { return *this; }
 };
 
 // Returns the query for `measure`.
@@ -92,18 +80,13 @@ class PrometheusReader {
 
  private:
   void AskAll(const std::stop_token& stop);
-  StatusOr<HttpAnswer> Ask(InUseMeasure measure, const std::string& ip,
-                           const std::stop_token& stop);
-  void Take(InUseMeasure measure, const StatusOr<HttpAnswer>& answer);
-  FetchResult Judge(InUseMeasure measure, const StatusOr<HttpAnswer>& answer, std::string& detail);
+  void Take(InUseMeasure measure, const PrometheusReply& reply);
   FetchResult TakeBody(InUseMeasure measure, std::string_view body, std::string& detail);
 
   const PrometheusOptions options_;
-  const Resolver resolve_;
   Clock& clock_;
   Wakeup& tick_;
-  HttpClient client_;
-  ClientAccess access_;
+  PrometheusClient client_;
   bool prefers_exported_ = false;  // True once any series has had those labels.
   PrometheusReading current_;
   Published<PrometheusReading> published_;

@@ -1,6 +1,9 @@
 // Queries to a Prometheus about the GPUs in use: answers, sums, and good and bad servers.
 #include "cluster/prometheus_reader.h"
 
+#include <functional>
+
+#include "absl/strings/str_format.h"
 #include <gtest/gtest.h>
 
 #include "cluster/cluster.h"
@@ -213,14 +216,27 @@ class ClusterOfPrometheusTest : public testing::Test {
     cluster_ = *std::move(cluster);
   }
 
-  std::string AwaitPart(std::string_view part) const {
+  std::string AwaitPage(const std::function<bool(const std::string&)>& is_it) const {
     std::string body;
     LoopbackClient client(cluster_->port());
     Await([&] {
       body = client.Fetch("/metrics").body;
-      return body.find(part) != std::string::npos;
+      return is_it(body);
     });
     return body;
+  }
+  // `part` must stay on the page once it is there: the next pages may come before the next look.
+  std::string AwaitPart(std::string_view part) const {
+    return AwaitPage([part](const std::string& body) { return body.find(part) != body.npos; });
+  }
+
+  // Waits until queries have ended with `result`; four more may follow every 20 ms.
+  std::string AwaitQueries(std::string_view result) const {
+    const std::string counter =
+        absl::StrFormat("podgpu_cluster_prometheus_queries_total{result=\"%s\"} ", result);
+    return AwaitPage([&](const std::string& body) {
+      return body.find(counter) != body.npos && body.find(counter + "0\n") == body.npos;
+    });
   }
 
   const WebConfigFiles files_;
@@ -256,8 +272,7 @@ TEST_F(ClusterOfPrometheusTest, RunsWhilePrometheusIsDown) {
   std::string closed;
   { closed = FakePrometheus().url(); }
   Start(closed);
-  const std::string page =
-      AwaitPart("podgpu_cluster_prometheus_queries_total{result=\"no_connection\"} 4\n");
+  const std::string page = AwaitQueries("no_connection");
   EXPECT_NE(page.find("podgpu_cluster_prometheus_up{measure=\"memory_copy\"} 0\n"),
             std::string::npos);
   EXPECT_EQ(page.find("avg_GPU_utilization"), std::string::npos) << page;
@@ -296,7 +311,7 @@ TEST_F(ClusterOfPrometheusTest, WithdrawsOldSumsAndCanStopWhileAQueryHangs) {
   const Listener hung = Listen({.host = "127.0.0.1", .port = 0, .path = {}}, system_files_).value();
   options_.poller.client.deadline = milliseconds(20);
   Start("http://127.0.0.1:" + std::to_string(hung.port));
-  AwaitPart("podgpu_cluster_prometheus_queries_total{result=\"timeout\"} 4\n");
+  AwaitQueries("timeout");
   EXPECT_TRUE(cluster_->Stop(std::chrono::hours(1)));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <list>
 #include <map>
 #include <memory>
@@ -74,6 +75,15 @@ class Trace {
     return TracedCall{call->name, call->gpu, clock_->Now() - call->began};
   }
 
+  std::optional<TracedCall> Newest(Instant since) const {
+    MutexLock lock(mutex_);
+    if (running_.empty() || running_.back().began < since) {
+      return std::nullopt;
+    }
+    const OpenCall& call = running_.back();
+    return TracedCall{call.name, call.gpu, clock_->Now() - call.began};
+  }
+
   CallSummary Summary() const {
     MutexLock lock(mutex_);
     return summary_;
@@ -100,11 +110,17 @@ Trace& TheTrace() {
   return *trace;
 }
 
-template <typename Table>
-Table& Originals() {
-  static Table table;
-  return table;
-}
+// The vendor's function behind a wrapper.  A check loads the library again while a call of an
+// earlier check still hangs, so it is written and read at once.
+template <auto kMember>
+struct OriginalOf;
+template <typename Table, typename Function, Function Table::*kMember>
+struct OriginalOf<kMember> {
+  static std::atomic<Function>& Get() {
+    static std::atomic<Function> function = nullptr;
+    return function;
+  }
+};
 
 template <auto kMember>
 std::string_view& NameOf() {
@@ -129,7 +145,7 @@ template <typename Table, auto kMember, typename Result, typename... Arguments>
 struct Wrapper<Table, kMember, Result (*Table::*)(Arguments...)> {
   static Result Call(Arguments... arguments) {
     std::optional<uint32_t> gpu = GpuIn(arguments...);
-    const auto original = Originals<Table>().*kMember;
+    const auto original = OriginalOf<kMember>::Get().load();
     const auto call = TheTrace().Begin(NameOf<kMember>(), gpu);
     const Result result = original(arguments...);
     TheTrace().End(call);
@@ -142,8 +158,8 @@ struct Wrapper<NvmlTable, &NvmlTable::nvmlDeviceGetHandleByIndex_v2,
                decltype(&NvmlTable::nvmlDeviceGetHandleByIndex_v2)> {
   static abi::nvmlReturn_t Call(uint32_t index, abi::nvmlDevice_t* device) {
     const auto call = TheTrace().Begin("nvmlDeviceGetHandleByIndex_v2", index);
-    const abi::nvmlReturn_t result =
-        Originals<NvmlTable>().nvmlDeviceGetHandleByIndex_v2(index, device);
+    const auto original = OriginalOf<&NvmlTable::nvmlDeviceGetHandleByIndex_v2>::Get().load();
+    const abi::nvmlReturn_t result = original(index, device);
     TheTrace().End(call);
     if (result == abi::NVML_SUCCESS) {
       TheTrace().Learn(*device, index);
@@ -163,8 +179,8 @@ Row RowOf(std::string_view name) {
   NameOf<kMember>() = name;
   return {name,
           [](void* address) {
-            auto& original = Originals<Table>().*kMember;
-            original = reinterpret_cast<std::remove_reference_t<decltype(original)>>(address);
+            auto& original = OriginalOf<kMember>::Get();
+            original = reinterpret_cast<decltype(original.load())>(address);
           },
           reinterpret_cast<void*>(&Wrapper<Table, kMember, decltype(kMember)>::Call)};
 }
@@ -209,6 +225,7 @@ void* TracingLoader::Symbol(void* library, const char* symbol) {
 std::optional<TracedCall> TracingLoader::Running(Instant since) {
   return TheTrace().Running(since);
 }
+std::optional<TracedCall> TracingLoader::Newest(Instant since) { return TheTrace().Newest(since); }
 CallSummary TracingLoader::Summary() { return TheTrace().Summary(); }
 void TracingLoader::Forget() { TheTrace().Forget(); }
 

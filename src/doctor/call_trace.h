@@ -43,6 +43,8 @@ class TracingLoader final : public LibraryLoader {
   // Returns the call that has been running for the longest time among those that began at `since`
   // or later; nothing when none runs.
   static std::optional<TracedCall> Running(Instant since);
+  // The same of the call that began last.
+  static std::optional<TracedCall> Newest(Instant since);
   static CallSummary Summary();
   static void Forget();  // Begins a new summary.
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 
 #include "base/text.h"
+#include "cluster/node_web_config.h"
 #include "doctor/checks.h"
 #include "doctor/json_form.h"
 #include "doctor/run.h"
@@ -61,7 +63,13 @@ bool UsesColour(ColourUse use, bool is_terminal, const Environment& environment)
 StatusOr<DoctorAnswer> RunDoctor(const DoctorCommand& command, const DoctorSeams& seams,
                                  const DoctorOutput& output) {
   PODGPU_RETURN_IF_ERROR(CheckOnly(command.only));
-  const auto session = std::make_shared<Session>(command.node, seams);
+  DoctorSeams given = seams;
+  if (!command.node_web_config.empty()) {
+    PODGPU_ASSIGN_OR_RETURN(NodeWebAccess access,
+                            ReadNodeWebConfig(command.node_web_config, seams.files));
+    given.authorization = std::move(access.authorization);
+  }
+  const auto session = std::make_shared<Session>(command.node, given);
   DoctorResult result = RunChecks(session);
   std::string written;
   if (command.report) {

@@ -1,14 +1,18 @@
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 
 #include "abi/load.h"
 #include "base/text.h"
+#include "base/worker.h"
 #include "doctor/checks.h"
 #include "doctor/doctor_fields.h"
 #include "doctor/words.h"
@@ -75,6 +79,37 @@ std::string VersionOfDriver(const Session& session) {
   return version.empty() ? "" : absl::StrFormat(" %s", version);
 }
 
+// How long a call may take before its device is left out.  One such call fits into the time of the
+// check.
+constexpr std::chrono::milliseconds kCallPatience{1'000};
+
+// Gives up each call that hangs, so that the source reads the other devices, as the watchdog of the
+// exporter does.  Ends with the object.
+class HangWatch {
+ public:
+  HangWatch(Clock& clock, std::shared_ptr<NvmlSource> source) {
+    worker_.Start(
+        [&clock, source = std::move(source), begin = clock.Now()](const std::stop_token& stop) {
+          constexpr std::chrono::milliseconds kPace{50};
+          while (clock.WaitUntil(clock.Now() + kPace, stop)) {
+            const std::optional<TracedCall> call = TracingLoader::Newest(begin);
+            if (call && call->took >= kCallPatience) {
+              source->Interrupt();
+            }
+          }
+        });
+  }
+  HangWatch(const HangWatch&) = delete;
+  HangWatch& operator=(const HangWatch&) = delete;
+  ~HangWatch() {
+    worker_.RequestStop();
+    worker_.JoinWithin(kCallPatience);
+  }
+
+ private:
+  Worker worker_;
+};
+
 // Scans the devices and reads them once, as the exporter does.
 StatusOr<DriverFacts> ReadDriver(Session& session) {
   SourceOptions options = session.node().source;
@@ -84,6 +119,7 @@ StatusOr<DriverFacts> ReadDriver(Session& session) {
       OpenNvmlSource(options, session.loader, session.seams.clock, session.written_off));
   const std::shared_ptr<NvmlSource> source(std::move(opened));
   session.kept_driver.Set(source);
+  const HangWatch watch(session.seams.clock, source);
   PODGPU_ASSIGN_OR_RETURN(Topology topology, source->Discover(PartKinds{}));
   DriverFacts facts;
   facts.topology = std::make_shared<const Topology>(std::move(topology));
@@ -107,6 +143,9 @@ std::string_view RemedyFor(const Status& status) {
   if (message.find("Not Loaded") != absl::string_view::npos) {
     return "load the driver of the node (modprobe nvidia), or wait for its driver container";
   }
+  if (message.find("GPU is lost") != absl::string_view::npos) {
+    return "drain the node and reboot it: systemctl reboot";
+  }
   return kSeeKernelLog;
 }
 
@@ -118,6 +157,18 @@ std::string SlowestOf(const CallSummary& calls) {
           std::chrono::duration_cast<std::chrono::microseconds>(calls.slowest.took).count()) /
           kMicrosecondsPerMillisecond,
       calls.slowest.name);
+}
+
+// A call that hangs.  `others_answer`: what the other devices answered is published.
+Finding Hung(const std::string& call, bool others_answer) {
+  return {.severity = Severity::kFail,
+          .fact = absl::StrFormat("%s has not answered for %d s%s", call,
+                                  kCallPatience / std::chrono::seconds(1),
+                                  others_answer ? "; the other GPUs are read without it" : ""),
+          .lose = {others_answer ? "some_devices" : "device_metrics"},
+          .remedy = "drain the node and reboot it, after a look for NVRM in its kernel log: dmesg",
+          .change = "a driver that answers",
+          .blocks = !others_answer};
 }
 
 }  // namespace
@@ -208,7 +259,12 @@ Finding CheckDriverLibrary(Session& session) {
 
 Finding CheckDriverAnswers(Session& session) {
   TracingLoader::Forget();
+  const Instant begin = session.seams.clock.Now();
   StatusOr<DriverFacts> facts = ReadDriver(session);
+  const std::optional<TracedCall> hung = TracingLoader::Running(begin);
+  if (!facts.ok() && hung) {
+    return Hung(Words(*hung), false);
+  }
   if (!facts.ok()) {
     Finding finding = Failed(session.NamesEngine() ? Severity::kNote : Severity::kFail,
                              facts.status(), {"device_metrics"}, RemedyFor(facts.status()));
@@ -226,6 +282,9 @@ Finding CheckDriverAnswers(Session& session) {
   }
   const std::string version = facts->topology->driver_version;
   session.driver.Set(std::make_shared<const DriverFacts>(*std::move(facts)));
+  if (hung) {
+    return Hung(Words(*hung), true);
+  }
   Finding finding =
       Finding::Ok(absl::StrFormat("%s, driver %s", SlowestOf(TracingLoader::Summary()), version));
   for (const Gpu& gpu : session.topology()->gpus) {

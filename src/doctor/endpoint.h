@@ -1,8 +1,8 @@
-// Asks the exporter that serves the configured address, as any client may: without a password.
+// Asks the exporter that serves the configured address, as any client may.
 //
 // An address of all interfaces is asked on the loopback interface.  A server with TLS is asked
-// again over TLS; its certificate is not checked, because only this machine answers there.  The
-// caller blocks for at most the given time.
+// again over TLS; its certificate is not checked, because only this machine answers there.  A
+// password is sent only if one is given.  The caller blocks for at most the given time.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,9 @@ namespace podgpu {
 
 class Endpoint {
  public:
-  Endpoint(ListenAddress address, Clock& clock, std::chrono::milliseconds patience);
+  // `authorization`: the value of that header; empty: none.
+  Endpoint(ListenAddress address, std::string authorization, Clock& clock,
+           std::chrono::milliseconds patience);
 
   // Returns the answer to GET `path`.  kUnavailable: the port is free, or no socket is there.
   // Other errors: something answers that does not speak HTTP.
@@ -27,10 +29,9 @@ class Endpoint {
 
  private:
   StatusOr<HttpAnswer> Ask(const std::string& path) const;
-  // Whether something accepts connections at a path.
-  Status TryUnixSocket() const;
 
   const ListenAddress address_;
+  const std::string authorization_;
   Clock& clock_;
   const std::chrono::milliseconds patience_;
   bool uses_tls_ = false;

@@ -117,6 +117,22 @@ Finding Running(Session& session, Endpoint& endpoint, const ListenAddress& addre
   return finding;
 }
 
+// An exporter with users, of which only the hashes of their passwords are in the configuration.
+Finding NeedsPassword(const Session& session, const ListenAddress& address) {
+  if (session.seams.authorization.empty()) {
+    Finding finding = Finding::Ok(ToString(address) +
+                                  " is served and asks for a password (--node-web-config has one)");
+    finding.blocks = true;
+    return finding;
+  }
+  return {.severity = Severity::kWarn,
+          .fact = ToString(address) + " refuses the password of --node-web-config (401)",
+          .lose = {"page"},
+          .remedy = "correct basic_auth in the file of --node-web-config",
+          .change = "the exporter's password",
+          .blocks = true};
+}
+
 Finding NobodyThere(const ListenAddress& address) {
   Finding finding = Finding::Ok(ToString(address) + " is free; no exporter runs there");
   finding.blocks = true;
@@ -192,18 +208,17 @@ Finding CheckListen(Session& session) {
     finding.is_configuration = true;
     return finding;
   }
-  Endpoint endpoint(*address, session.seams.clock, kPatience);
+  Endpoint endpoint(*address, session.seams.authorization, session.seams.clock, kPatience);
   const StatusOr<HttpAnswer> status = endpoint.Get("/api/v1/status");
   if (status.ok() && status->status == kGood) {
     return Running(session, endpoint, *address, *status);
   }
   constexpr int kUnauthorized = 401;
-  const bool is_unix = status.status().code() == absl::StatusCode::kUnimplemented;
-  if (is_unix || (status.ok() && status->status == kUnauthorized) ||
-      (endpoint.uses_tls() && status.status().code() == absl::StatusCode::kUnauthenticated)) {
-    Finding finding =
-        Finding::Ok(absl::StrFormat("%s is served%s", ToString(*address),
-                                    is_unix ? " on a unix socket" : " and needs credentials"));
+  if (status.ok() && status->status == kUnauthorized) {
+    return NeedsPassword(session, *address);
+  }
+  if (endpoint.uses_tls() && status.status().code() == absl::StatusCode::kUnauthenticated) {
+    Finding finding = Finding::Ok(ToString(*address) + " is served to clients with a certificate");
     finding.blocks = true;
     return finding;
   }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -176,22 +177,22 @@ Finding CheckProfiling(Session& session) {
   const bool asked = AsksForProfiling(session);
   const GpuValues values = ValuesOf(*driver, *doctor_fields::Profiling());
   const size_t all = values.values.size() + values.absent.size();
-  const auto trouble = [&](const std::vector<uint32_t>& gpus, std::string_view what,
-                           std::string remedy) -> Finding {
+  const auto trouble = [&](std::string fact, std::string remedy) -> Finding {
     return {.severity = asked ? Severity::kWarn : Severity::kNote,
-            .fact = absl::StrFormat("%s %s", GpuList(gpus), what),
+            .fact = std::move(fact),
             .lose = {"profiling"},
             .remedy = std::move(remedy),
             .change = "the profiling counters for podgpu"};
   };
   if (const auto taken = GpusWithout(values, Absence::kCountersTaken); !taken.empty()) {
-    return trouble(taken, "lend their profiling counters to another program",
+    return trouble("another program holds the profiling counters of " + GpuList(taken),
                    "end the other profiler (ncu, nsys, or another exporter)");
   }
   if (const auto denied = GpusWithout(values, Absence::kNotPermitted); !denied.empty()) {
-    return trouble(denied, "keep their profiling counters for administrators",
-                   "load the driver with NVreg_RestrictProfilingToAdminUsers=0, or add the "
-                   "capability SYS_ADMIN");
+    return trouble(
+        "the driver keeps the profiling counters of " + GpuList(denied) + " for administrators",
+        "load the driver with NVreg_RestrictProfilingToAdminUsers=0, or add the "
+        "capability SYS_ADMIN");
   }
   if (driver->has_gpm) {
     return Finding::Ok(absl::StrFormat("GPM %s; profilers are not locked out", OnSome(all, all)));

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <stop_token>
@@ -11,10 +12,12 @@
 #include "absl/strings/str_format.h"
 
 #include "attribution/join.h"
+#include "attribution/owner_facts.h"
 #include "base/percent.h"
 #include "doctor/checks.h"
 #include "doctor/words.h"
 #include "kube/api_connection.h"
+#include "kube/api_mirror.h"
 #include "kube/kubelet_client.h"
 
 namespace podgpu {
@@ -41,24 +44,46 @@ std::string NeededFor(const NodeCommand& command) {
   return needs;
 }
 
-Status TryApiServer(Session& session, const ApiServerOptions& server) {
+// A request that a feature makes, and the right that it needs.
+struct ApiTrial {
+  std::string target, what, remedy;
+};
+
+ApiTrial TrialFor(const NodeCommand& command, const ApiServerOptions& server) {
+  if (NeedsPods(command.exporter) && !command.exporter.kubelet_pods) {
+    return {"/api/v1/pods?limit=1&fieldSelector=" + PercentEncode("spec.nodeName=" + server.node),
+            "a list of this node's pods",
+            "Grant list and watch of pods to the service account: kubectl create "
+            "clusterrolebinding podgpu --clusterrole=podgpu --serviceaccount=NAMESPACE:podgpu"};
+  }
+  if (command.exporter.kubernetes && command.exporter.join.claims) {
+    return {
+        "/apis/resource.k8s.io", "a request for the group resource.k8s.io",
+        "Turn on dynamic resource allocation in the cluster, and let the service account see its "
+        "group, or leave --kubernetes-enable-dra out"};
+  }
+  const ConfigMapName list = command.counters.config_map.value_or(ConfigMapName());
+  return {absl::StrFormat("/api/v1/namespaces/%s/configmaps/%s", list.name_space, list.name),
+          "a request for the ConfigMap of --configmap-data",
+          "Make the ConfigMap, and grant get of it to the service account by a Role"};
+}
+
+Status TryApiServer(const Session& session, const ApiServerOptions& server) {
   const std::stop_source stop;
   PODGPU_ASSIGN_OR_RETURN(const std::unique_ptr<ApiConnection> connection,
                           ApiConnection::Open(server, session.seams.files, stop.get_token()));
-  const std::string target =
-      "/api/v1/pods?limit=1&fieldSelector=" + PercentEncode("spec.nodeName=" + server.node);
-  PODGPU_ASSIGN_OR_RETURN(const ApiHead head, connection->Get(target, "application/json"));
-  constexpr int kListed = 200;
+  const ApiTrial trial = TrialFor(session.node(), server);
+  PODGPU_ASSIGN_OR_RETURN(const ApiHead head, connection->Get(trial.target, "application/json"));
+  constexpr int kServed = 200;
   constexpr int kUnauthorized = 401;
-  if (head.status == kListed) {
+  if (head.status == kServed) {
     return absl::OkStatus();
   }
   return absl::PermissionDeniedError(absl::StrFormat(
-      "the API server at %s answers %d to a list of this node's pods. %s", server.host, head.status,
+      "the API server at %s answers %d to %s. %s", server.host, head.status, trial.what,
       head.status == kUnauthorized
           ? "Mount the token of a service account (automountServiceAccountToken: true)"
-          : "Grant list and watch of pods to the service account: kubectl create "
-            "clusterrolebinding podgpu --clusterrole=podgpu --serviceaccount=NAMESPACE:podgpu"));
+          : trial.remedy));
 }
 
 // What the API server is needed for, as keys of features.
@@ -106,6 +131,53 @@ size_t Holdable(const Topology& topology) {
   return topology.gpus.size() - split.size() + topology.instances.size();
 }
 
+// The ResourceSlices of this node, as the exporter lists them.
+StatusOr<std::shared_ptr<const ApiObjects>> ListSlices(const Session& session,
+                                                       const ApiServerOptions& server) {
+  ApiMirror mirror(server, ApiCollection::kResourceSlices, session.seams.files);
+  std::stop_source listed;
+  const ApiRound round = mirror.Follow(listed.get_token(), [&listed] { listed.request_stop(); });
+  if (!listed.stop_requested()) {
+    return round.status;
+  }
+  return std::make_shared<const ApiObjects>(mirror.objects());
+}
+
+// Whether each claimed device is a device of this node.
+Finding JudgeClaims(const Session& session, const Topology& topology,
+                    const std::shared_ptr<const ApiObjects>& slices) {
+  const std::shared_ptr<const PodAllocations> pods = session.pods.Get();
+  const JoinOptions& join = session.node().exporter.join;
+  OwnerFacts facts;
+  facts.pods = pods;
+  facts.slices = slices;
+  const Owners owners = MakeOwners(topology, facts, join);
+  const std::vector<UnmatchedDevice>& all = owners.unmatched;
+  const std::vector<UnmatchedDevice> without = Join(topology, pods->allocations, join).unmatched;
+  std::vector<UnmatchedDevice> unmatched;
+  std::ranges::set_difference(all, without, std::back_inserter(unmatched));
+  Finding finding = Finding::Ok(absl::StrFormat(
+      "%s, %s of this node; %d of %s owned", Counted(pods->claimed.size(), "claimed device"),
+      Counted(slices->size(), "resource slice"), Held(owners),
+      Counted(Holdable(topology), "device")));
+  for (const UnmatchedDevice& device : unmatched) {
+    finding.evidence.emplace_back(
+        device.resource,
+        absl::StrFormat("%s, %s", device.device_id, UnmatchedReasonName(device.reason)));
+  }
+  if (!unmatched.empty()) {
+    const UnmatchedDevice& first = unmatched.front();
+    finding.severity = Severity::kWarn;
+    absl::StrAppendFormat(&finding.fact, "; %d unmatched, the first is \"%s\" of %s (%s)",
+                          unmatched.size(), first.device_id, first.resource,
+                          UnmatchedReasonName(first.reason));
+    finding.lose = {"claims"};
+    finding.remedy = "compare with: kubectl get resourceslices";
+    finding.change = "claims that podgpu can match";
+  }
+  return finding;
+}
+
 }  // namespace
 
 Finding CheckKubeSocket(Session& session) {
@@ -119,19 +191,20 @@ Finding CheckKubeSocket(Session& session) {
   options.timeout = std::min(options.timeout, kKubeletPatience);
   const std::unique_ptr<PodResources> kubelet = MakeKubeletClient(options);
   const Instant begin = session.seams.clock.Now();
-  StatusOr<PodAllocations> pods = kubelet->List();
-  if (!pods.ok()) {
-    Finding finding = Failed(Severity::kWarn, pods.status(), {"pod_labels"},
+  StatusOr<std::shared_ptr<const PodAllocations>> listed = kubelet->List();
+  if (!listed.ok()) {
+    Finding finding = Failed(Severity::kWarn, listed.status(), {"pod_labels"},
                              "look at the kubelet's log on this node: journalctl -u kubelet");
     finding.change = "a kubelet that answers";
     return finding;
   }
   const auto took =
       std::chrono::duration_cast<std::chrono::milliseconds>(session.seams.clock.Now() - begin);
-  Finding finding = Finding::Ok(absl::StrFormat("pod-resources %s, %s in %d ms", pods->api_version,
-                                                Counted(pods->pod_count, "pod"), took.count()));
+  const PodAllocations& pods = **listed;
+  Finding finding = Finding::Ok(absl::StrFormat("pod-resources %s, %s in %d ms", pods.api_version,
+                                                Counted(pods.pod_count, "pod"), took.count()));
   finding.evidence.emplace_back("socket", options.socket);
-  session.pods.Set(std::make_shared<const PodAllocations>(*std::move(pods)));
+  session.pods.Set(*std::move(listed));
   return finding;
 }
 
@@ -164,17 +237,21 @@ Finding CheckKubeMapping(Session& session) {
   const Owners owners = Join(*topology, pods->allocations, session.node().exporter.join);
   const size_t devices = Holdable(*topology);
   const size_t held = Held(owners);
-  Finding finding = Finding::Ok(
-      absl::StrFormat("%s: %d owned, %d free, %d unmatched", Counted(devices, "device"), held,
-                      devices > held ? devices - held : 0, owners.unmatched.size()));
+  const bool has_claims = session.node().exporter.join.claims && !pods->claimed.empty();
+  // Claims may hold the rest.
+  const std::string free =
+      has_claims ? "" : absl::StrFormat(", %d free", devices > held ? devices - held : 0);
+  Finding finding =
+      Finding::Ok(absl::StrFormat("%s: %d owned%s, %d unmatched", Counted(devices, "device"), held,
+                                  free, owners.unmatched.size()));
   for (const UnmatchedDevice& device : owners.unmatched) {
     finding.evidence.emplace_back(
         device.resource,
         absl::StrFormat("%s, %s", device.device_id, UnmatchedReasonName(device.reason)));
   }
-  if (session.node().exporter.join.claims && !pods->claimed.empty()) {
-    finding.fact += absl::StrFormat("; %s: the API server names them",
-                                    Counted(pods->claimed.size(), "claimed device"));
+  if (has_claims) {
+    finding.fact +=
+        absl::StrFormat("; %s, see kube.dra", Counted(pods->claimed.size(), "claimed device"));
   }
   session.owners.Set(std::make_shared<const Owners>(owners));
   if (!owners.unmatched.empty()) {
@@ -217,7 +294,21 @@ Finding CheckKubeDra(Session& session) {
                                     Counted(pods->pod_count, "pod")),
             .lose = {"claims"}};
   }
-  return Finding::Ok(Counted(pods->claimed.size(), "claimed device") + " in the kubelet's list");
+  const std::shared_ptr<const Topology> topology = session.topology();
+  const StatusOr<ApiServerOptions>& server = session.node().exporter.api_server;
+  if (topology == nullptr || !server.ok()) {
+    return {.severity = Severity::kSkip,
+            .caused_by = topology == nullptr ? "source.choice" : "kube.api"};
+  }
+  const StatusOr<std::shared_ptr<const ApiObjects>> slices = ListSlices(session, *server);
+  if (!slices.ok()) {
+    Finding finding = Failed(Severity::kWarn, slices.status(), {"claims"},
+                             "grant list and watch of resourceslices.resource.k8s.io to the "
+                             "service account of podgpu");
+    finding.change = "the right to read ResourceSlices";
+    return finding;
+  }
+  return JudgeClaims(session, *topology, *slices);
 }
 
 }  // namespace podgpu

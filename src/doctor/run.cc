@@ -18,12 +18,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What a check costs that does not end, by section.
+// What a check costs that does not end, by its id or section.
 struct SectionLoss {
   std::string_view section, feature, remedy;
 };
 constexpr std::string_view kKernelLog = "look for NVRM in the kernel log of the node: dmesg";
 constexpr std::array kLosses = {
+    SectionLoss{"dcgm.engine", "device_metrics",
+                "start the host engine (nv-hostengine), or correct --remote-hostengine-info"},
     SectionLoss{"Host", "self_facts", "look at the kernel log of the node: dmesg"},
     SectionLoss{"Driver", "device_metrics", kKernelLog},
     SectionLoss{"GPUs", "health", kKernelLog},
@@ -51,7 +53,9 @@ std::optional<T> Within(Session& session, milliseconds limit, Call call) {
 
 Finding RanOut(const Check& check, Instant since, milliseconds limit) {
   const std::optional<TracedCall> call = TracingLoader::Running(since);
-  const auto* const loss = std::ranges::find(kLosses, check.section, &SectionLoss::section);
+  const auto* const loss = std::ranges::find_if(kLosses, [&check](const SectionLoss& one) {
+    return one.section == check.id || one.section == check.section;
+  });
   Finding finding = {.severity = Severity::kWarn, .blocks = true};
   finding.fact = absl::StrFormat("%s has not answered for %g s", call ? Words(*call) : "this check",
                                  std::chrono::duration<double>(limit).count());
@@ -59,7 +63,8 @@ Finding RanOut(const Check& check, Instant since, milliseconds limit) {
   finding.remedy = loss->remedy;
   if (check.section == "Driver") {
     finding.severity = Severity::kFail;
-    finding.change = "a driver that answers";
+    finding.change =
+        check.id == "dcgm.engine" ? "a host engine that answers" : "a driver that answers";
   }
   return finding;
 }

@@ -44,6 +44,7 @@ struct DoctorSeams {
   const Files& files;
   Environment environment;
   SystemFacts system;
+  std::string authorization = {};  // Of requests to the running exporter; empty: none.
 };
 
 // The driver's answers through NVML, from one scan and one reading of the exporter's own source.

@@ -98,7 +98,7 @@ std::string MetricsOverTime(const DoctorCommand& command, Session& session) {
   std::string text = "# after 0 s\n" + SelfMetricsIn(facts->metrics);
   for (Instant next = begin + kBetween; next <= begin + command.report_for; next += kBetween) {
     clock.WaitUntil(next, never.get_token());
-    Endpoint endpoint(*address, clock, kPatience);
+    Endpoint endpoint(*address, session.seams.authorization, clock, kPatience);
     const StatusOr<HttpAnswer> page = endpoint.Get("/metrics");
     absl::StrAppendFormat(
         &text, "# after %d s\n%s",

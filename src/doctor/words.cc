@@ -28,11 +28,6 @@ std::string Uncapitalised(std::string_view sentence) {
 
 }  // namespace
 
-std::string Counted(size_t count, std::string_view noun) {
-  const std::string_view many = noun.ends_with('s') ? "es" : "s";
-  return absl::StrFormat("%d %s%s", count, noun, count == 1 ? "" : many);
-}
-
 std::string GpuList(const std::vector<uint32_t>& gpus) {
   std::string text = gpus.size() == 1 ? "GPU " : "GPUs ";
   for (size_t i = 0; i < gpus.size(); ++i) {

@@ -1,4 +1,4 @@
-// Words that several checks use: counts, lists of GPUs, and the parts of a failure's message.
+// Words that several checks use: lists of GPUs, and the parts of a failure's message.
 //
 // The messages of the other rooms end with a remedy, which the doctor prints on a line of its own.
 // Pure functions; any thread.
@@ -9,13 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/status.h"
 #include "doctor/finding.h"
 
 namespace podgpu {
-
-// "1 GPU", "8 GPUs"
-std::string Counted(size_t count, std::string_view noun);
 
 // "GPU 3", "GPUs 3 and 5", "GPUs 0, 3 and 5"
 std::string GpuList(const std::vector<uint32_t>& gpus);

@@ -1,5 +1,7 @@
 #include "exporter/call_guard.h"
 
+#include <algorithm>
+
 namespace podgpu {
 
 CallGuard::Scope::Scope(CallGuard& guard, Interruptible* source, SourceCall call) : guard_(guard) {
@@ -47,13 +49,22 @@ uint64_t CallGuard::interrupts() const {
   return interrupts_;
 }
 
-void CallGuard::Watch(Duration pace, const std::stop_token& stop, CallGuard* other) {
-  while (clock_.WaitUntil(clock_.Now() + pace, stop)) {
+void CallGuard::Watch(const std::stop_token& stop, CallGuard* other) {
+  Instant next{};
+  do {
     InterruptIf(true);
+    next = NextCheck();
     if (other != nullptr) {
       other->InterruptIf(true);
+      next = std::min(next, other->NextCheck());
     }
-  }
+  } while (clock_.WaitUntil(next, stop));
+}
+
+Instant CallGuard::NextCheck() const {
+  MutexLock lock(mutex_);
+  return call_ && is_interruptible_ && !is_interrupting_ ? next_interrupt_
+                                                         : clock_.Now() + deadline_;
 }
 
 void CallGuard::InterruptNow() { InterruptIf(false); }

@@ -1,11 +1,13 @@
 // Watches the calls into the vendor library from another thread, since any of them may hang.
 //
-// The source thread enters a Scope around each call.  The watchdog thread checks it and calls the
-// source's Interrupt each time the deadline has passed again; this ends a hung remote call at once.
-// A call of an embedded engine that hangs in the kernel cannot be ended: the guard goes on showing
-// it as running, and the tick withdraws the device values as they become too old (tick.h).  The
-// guard also remembers how long the last call of each kind took.  Current and LastSeconds never
-// wait for an Interrupt.  Outlives both threads.
+// The source thread enters a Scope around each call.  The watchdog thread sleeps until the deadline
+// of the running call, or, while no call runs, for as long as a new call may take: no later call
+// can have an earlier deadline, so to begin a call wakes no thread.  At the deadline, and each time
+// it has passed again, it calls the source's Interrupt; this ends a hung remote call at once. A
+// call of an embedded engine that hangs in the kernel cannot be ended: the guard goes on showing it
+// as running, and the tick withdraws the device values as they become too old (tick.h).  The guard
+// also remembers how long the last call of each kind took.  Current and LastSeconds never wait for
+// an Interrupt.  Outlives both threads.
 #pragma once
 
 #include <array>
@@ -47,8 +49,9 @@ class CallGuard {
   // Number of calls interrupted since the start.
   uint64_t interrupts() const;
 
-  // The body of the watchdog thread: checks this guard and `other` every `pace` until `stop`.
-  void Watch(Duration pace, const std::stop_token& stop, CallGuard* other = nullptr);
+  // The body of the watchdog thread: interrupts calls of this guard and of `other` (null: none) at
+  // their deadlines until `stop`.
+  void Watch(const std::stop_token& stop, CallGuard* other = nullptr);
 
   // Interrupts the running call, if there is one, before its deadline too: for shutdown.
   void InterruptNow();
@@ -57,6 +60,8 @@ class CallGuard {
   // Returns whether an interrupt is due, and if so marks it as begun.
   bool BeginInterrupt(bool past_deadline_only);
   void InterruptIf(bool past_deadline_only);
+  // Returns the earliest time at which an interrupt of this call or of a later one can be due.
+  Instant NextCheck() const;
 
   Clock& clock_;
   const Duration deadline_;

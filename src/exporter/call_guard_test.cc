@@ -3,7 +3,9 @@
 #include <atomic>
 #include <functional>
 #include <future>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -26,6 +28,69 @@ class SlowSource final : public Interruptible {
   std::atomic<int> interrupts = 0;
   std::function<void()> on_interrupt = [] {};
 };
+
+// A clock on which waiting takes no time: each wait moves the time to its deadline, in steps of a
+// second, and the test acts at each step.  A thread's body can so run on the test's own thread.
+class SteppedClock final : public Clock {
+ public:
+  Instant Now() const override { return now_; }
+  WallTime WallNow() const override { return {}; }
+
+  std::function<void(int64_t second)> at_second = [](int64_t /*second*/) {};
+  std::vector<int64_t> waited_until_s;
+
+ private:
+  bool Wait(Instant deadline, const std::stop_token& stop, Wakeup* /*wakeup*/) override {
+    waited_until_s.push_back(std::chrono::duration_cast<seconds>(deadline - Instant{}).count());
+    while (now_ < deadline && !stop.stop_requested()) {
+      now_ += seconds(1);
+      at_second(std::chrono::duration_cast<seconds>(now_ - Instant{}).count());
+    }
+    return !stop.stop_requested();
+  }
+
+  Instant now_{};
+};
+
+TEST(CallGuard, ItsWatchdogSleepsForAWholeDeadlineWhileCallsReturn) {
+  SteppedClock clock;
+  CallGuard guard(clock, seconds(10));
+  SlowSource source;
+  std::stop_source stop;
+  clock.at_second = [&](int64_t second) {
+    { const CallGuard::Scope scope(guard, &source, SourceCall::kRead); }
+    if (second == 35) {
+      stop.request_stop();
+    }
+  };
+  guard.Watch(stop.get_token());
+  EXPECT_EQ(clock.waited_until_s, (std::vector<int64_t>{10, 20, 30, 40}));
+  EXPECT_EQ(source.interrupts, 0);
+}
+
+TEST(CallGuard, ItsWatchdogInterruptsAtTheDeadlineWheneverTheCallBegan) {
+  for (int64_t begins_at = 1; begins_at <= 25; ++begins_at) {
+    SteppedClock clock;
+    CallGuard guard(clock, seconds(10));
+    SlowSource source;
+    std::stop_source stop;
+    std::optional<CallGuard::Scope> scope;
+    int64_t now = 0;
+    std::vector<int64_t> interrupted_at;
+    source.on_interrupt = [&] { interrupted_at.push_back(now); };
+    clock.at_second = [&](int64_t second) {
+      now = second;
+      if (second == begins_at) {
+        scope.emplace(guard, &source, SourceCall::kRead);
+      }
+      if (second == begins_at + 25) {
+        stop.request_stop();
+      }
+    };
+    guard.Watch(stop.get_token());
+    EXPECT_EQ(interrupted_at, (std::vector{begins_at + 10, begins_at + 20})) << begins_at;
+  }
+}
 
 TEST(CallGuard, ShowsTheRunningCallWhileAnInterruptIsSlow) {
   ManualClock clock;
@@ -55,7 +120,7 @@ TEST(CallGuard, InterruptsAgainEachTimeTheDeadlineHasPassed) {
   SlowSource source;
   Worker watchdog;
   const CallGuard::Scope scope(guard, &source, SourceCall::kDiscover);
-  watchdog.Start([&](const std::stop_token& stop) { guard.Watch(seconds(1), stop); });
+  watchdog.Start([&](const std::stop_token& stop) { guard.Watch(stop); });
   const int interrupts_by_second[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2};
   for (const int expected : interrupts_by_second) {
     clock.AwaitSleepers(1);
@@ -99,7 +164,7 @@ TEST(CallGuard, ItsWatchdogChecksASecondGuard) {
   source.on_interrupt = [&] { interrupted.set_value(); };
   const CallGuard::Scope scope(other, &source, SourceCall::kRead);
   Worker watchdog;
-  watchdog.Start([&](const std::stop_token& stop) { guard.Watch(seconds(1), stop, &other); });
+  watchdog.Start([&](const std::stop_token& stop) { guard.Watch(stop, &other); });
   clock.AwaitSleepers(1);
   clock.Advance(seconds(11));
   interrupted.get_future().wait();

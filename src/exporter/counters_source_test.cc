@@ -158,9 +158,10 @@ TEST_F(CountersSourceTest, UsesTheFileWithoutAnApiServerAndNamesTheReason) {
 
 TEST_F(CountersSourceTest, RetriesAfterAFailureOfTheServer) {
   PutMap(Data(R"(DCGM_FI_DEV_GPU_TEMP, gauge, t\n)"));
-  server_.Refuse(1, 503);
+  server_.Refuse(1'000'000, 503);
   clock_.is_pauseless = true;
   EXPECT_EQ(Names(Load()), options_.path + ": DCGM_FI_DEV_POWER_USAGE");
+  server_.Refuse(0, 503);
   EXPECT_EQ(Names(Next()), "ConfigMap gpu/metrics: DCGM_FI_DEV_GPU_TEMP");
   EXPECT_EQ(source_->warning(), "");
 }

@@ -19,7 +19,7 @@ std::shared_ptr<const ApiFacts> PodWithManyLabels() {
   auto facts = std::make_shared<ApiFacts>();
   facts->value = pods;
   facts->state = PartState::kOk;
-  facts->detail = "the API server lists 1 pods of this node";
+  facts->detail = "the API server lists 1 pod of this node";
   return facts;
 }
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "pages/node_page.h"
+#include "pages/node_status_page.h"
 #include "usage/mig_activity.h"
 
 namespace podgpu {
@@ -25,7 +26,6 @@ constexpr milliseconds kShortestRediscovery{2'000};
 constexpr milliseconds kLongestRediscovery{10'000};
 constexpr milliseconds kShortestStaleAfter{5'000};
 constexpr milliseconds kShortestTickDeadline{10'000};
-constexpr milliseconds kWatchdogPace{1'000};
 constexpr int kPeriodsUntilStale = 3;
 
 bool WantsLegacy(const ExporterOptions& options) {
@@ -51,26 +51,6 @@ RefresherOptions RefresherOptionsOf(const ExporterOptions& options) {
           options.kubernetes, !options.join.own_pod.name.empty()};
 }
 
-TickOptions TickOptionsOf(const ExporterOptions& options) {
-  TickOptions tick;
-  tick.period = options.collect_interval;
-  tick.stale_after = StaleAfter(options);
-  tick.views = options.views;
-  tick.counters = options.counters;
-  tick.series_budget = options.series_budget;
-  tick.view = options.view;
-  tick.join = options.join;
-  tick.visible = options.visible;
-  tick.config = options.config;
-  tick.processes = options.processes;
-  tick.processes.pod_values = options.processes.enabled && options.view.virtual_gpus;
-  tick.requested_vs_used = options.requested_vs_used;
-  tick.why_no_api = options.kubernetes ? std::string(options.api_server.status().message())
-                                       : "it is used only with --kubernetes (-k)";
-  tick.node = options.node_name.empty() ? options.view.hostname : options.node_name;
-  return tick;
-}
-
 RouteOptions RouteOptionsOf(const ExporterOptions& options, Exporter& exporter,
                             DeviceControl& control) {
   return {options.view.hostname,
@@ -80,7 +60,9 @@ RouteOptions RouteOptionsOf(const ExporterOptions& options, Exporter& exporter,
           options.enable_control ? &control : nullptr,
           options.node_name,
           options.metrics_path,
-          options.requested_vs_used};
+          options.requested_vs_used,
+          [&exporter] { exporter.WantStatus(); },
+          options.source_name};
 }
 
 // Has the period of the kubelet refresher: an ended job leaves the page as soon as an ended pod.
@@ -175,6 +157,27 @@ std::vector<uint16_t> FieldIdsOf(View view, bool profiling) {
 
 }  // namespace
 
+TickOptions TickOptionsOf(const ExporterOptions& options) {
+  TickOptions tick;
+  tick.period = options.collect_interval;
+  tick.stale_after = StaleAfter(options);
+  tick.views = options.views;
+  tick.counters = options.counters;
+  tick.series_budget = options.series_budget;
+  tick.view = options.view;
+  tick.join = options.join;
+  tick.visible = options.visible;
+  tick.config = options.config;
+  tick.processes = options.processes;
+  tick.processes.pod_values = options.processes.enabled && options.view.virtual_gpus;
+  tick.requested_vs_used = options.requested_vs_used;
+  tick.volcano_unit_mib = options.volcano_unit_mib;
+  tick.why_no_api = options.kubernetes ? std::string(options.api_server.status().message())
+                                       : "it is used only with --kubernetes (-k)";
+  tick.node = options.node_name.empty() ? options.view.hostname : options.node_name;
+  return tick;
+}
+
 milliseconds StaleAfter(const ExporterOptions& options) {
   if (options.stale_after > milliseconds(0)) {
     return options.stale_after;
@@ -207,6 +210,10 @@ std::vector<const Field*> FieldsToRead(const std::vector<Counter>& counters,
   }
   if (wanted.use) {
     const std::vector<uint16_t> more = UseFieldIds(profiling);
+    ids.insert(more.begin(), more.end());
+  }
+  if (wanted.status) {
+    const std::vector<uint16_t> more = StatusFieldIds(profiling);
     ids.insert(more.begin(), more.end());
   }
   std::vector<const Field*> fields;
@@ -283,7 +290,8 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
                           : api_pods_ != nullptr   ? &api_pods_->facts()
                                                    : nullptr,
               .api_slices = api_slices_ != nullptr ? &api_slices_->facts() : nullptr,
-              .processes = processes_ != nullptr ? &processes_->queue() : nullptr}},
+              .processes = processes_ != nullptr ? &processes_->queue() : nullptr,
+              .kubelet = &refresher_.next_request()}},
             clock_, wakeup_),
       text_files_(options.text_files, tick_.snapshots(), text_file_counts_, clock_),
       dumps_(
@@ -292,8 +300,7 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
             MutexLock lock(wanted_mutex_);
             return counters_;
           },
-          clock_),
-      watchdog_pace_(kWatchdogPace) {}
+          clock_) {}
 
 StatusOr<std::unique_ptr<Exporter>> Exporter::Start(const ExporterOptions& options,
                                                     ExporterSeams seams) {
@@ -331,7 +338,7 @@ void Exporter::StartThreads() {
   source_thread_.Start([this](const std::stop_token& stop) { reader_.Run(stop); }, "source");
   watchdog_thread_.Start(
       [this](const std::stop_token& stop) {
-        guard_.Watch(watchdog_pace_, stop, processes_ != nullptr ? &processes_->guard() : nullptr);
+        guard_.Watch(stop, processes_ != nullptr ? &processes_->guard() : nullptr);
       },
       "watchdog");
   kubelet_thread_.Start([this](const std::stop_token& stop) { refresher_.Run(stop); }, "kubelet");
@@ -452,7 +459,10 @@ void Exporter::Want(std::atomic<bool>& wanted) {
 
 std::vector<const Field*> Exporter::WantedFields() const {
   return FieldsToRead(counters_, views_,
-                      {.legacy = legacy_wanted_, .use = use_wanted_, .vcuda = requested_vs_used_});
+                      {.legacy = legacy_wanted_,
+                       .use = use_wanted_,
+                       .vcuda = requested_vs_used_,
+                       .status = status_wanted_});
 }
 
 void Exporter::Apply() {

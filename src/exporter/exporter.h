@@ -41,6 +41,7 @@ namespace podgpu {
 struct ExporterOptions {
   HttpServerOptions http;
   bool requested_vs_used = false;  // Served under /metric; needs `processes`.
+  std::optional<uint64_t> volcano_unit_mib = std::nullopt;  // Of volcano.sh/vgpu-memory.
   bool legacy_from_start = false;  // Reads the fields of /gpu/metrics before the first request.
   std::string query_address;       // A second listener, with /metric alone; empty: none.
   std::chrono::milliseconds collect_interval{30'000};
@@ -55,7 +56,8 @@ struct ExporterOptions {
   std::vector<Counter> counters;
   size_t series_budget = 0;  // Of /metrics; 0: none.
   ViewOptions view;
-  std::string node_name;  // For the cluster role; empty: the hostname of the view.
+  std::string source_name;  // "nvml" or "dcgm", for the status page.
+  std::string node_name;    // For the cluster role; empty: the hostname of the view.
   JoinOptions join;
   VisibleNamespaces visible;
   std::string job_directory;  // Empty: no batch system.
@@ -92,9 +94,8 @@ class Exporter {
   // Ends all threads and waits for them without a limit; call Stop first to limit the wait.
   ~Exporter();
 
-  // Ends all threads.  Returns false if a thread, or an abandoned one, still hangs after
-  // `patience`: then the caller must not destroy this object and must end the process with
-  // std::_Exit.
+  // Ends all threads.  Returns false if a thread, or an abandoned one, hangs after `patience`: then
+  // the caller must not destroy this object and must end the process with std::_Exit.
   bool Stop(std::chrono::milliseconds patience = std::chrono::milliseconds(1'500));
 
   // Switches to `counters`; if they are an error, keeps the current list.  `/` and the self metrics
@@ -104,6 +105,7 @@ class Exporter {
   // Adds the fields of an optional page to all further readings.  Any thread.
   void WantLegacy() { Want(legacy_wanted_); }
   void WantUse() { Want(use_wanted_); }
+  void WantStatus() { Want(status_wanted_); }
 
   uint16_t port() const { return http_->port(); }
   // The port of the second listener; 0 if there is none.
@@ -129,6 +131,7 @@ class Exporter {
   const bool requested_vs_used_;
   std::atomic<bool> legacy_wanted_ = false;
   std::atomic<bool> use_wanted_ = false;
+  std::atomic<bool> status_wanted_ = false;
   const ThreadTally written_off_;
   Wakeup wakeup_;
   CallGuard guard_;
@@ -145,7 +148,6 @@ class Exporter {
   Tick tick_;
   TextFiles text_files_;
   Dumps dumps_;
-  const std::chrono::milliseconds watchdog_pace_;
 
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<HttpServer> query_http_;  // Null without an address for it.
@@ -162,6 +164,9 @@ class Exporter {
   Worker dump_thread_;
 };
 
+// Returns what the tick of an exporter with `options` needs to know.
+TickOptions TickOptionsOf(const ExporterOptions& options);
+
 // Returns the age beyond which values are withdrawn: options.stale_after, or if that is 0 three
 // intervals, at least 5 s.
 std::chrono::milliseconds StaleAfter(const ExporterOptions& options);
@@ -171,6 +176,7 @@ struct WantedPages {
   bool legacy = false;  // /gpu/metrics and the text files.
   bool use = false;     // /api/v1/node
   bool vcuda = false;   // /metric
+  bool status = false;  // /api/v1/status and `/`
 };
 
 // Returns the fields that the source reads: those of the counters, those from which counters are

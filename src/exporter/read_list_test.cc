@@ -1,4 +1,6 @@
 // The fields and findings that the source reads, depending on counters and views.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "exporter/exporter.h"
@@ -34,8 +36,8 @@ TEST(FieldsToRead, IncludeTheCountersAndTheNativeView) {
   ASSERT_EQ(fields.size(), 2U);
   EXPECT_EQ(fields[0]->id, 1);
   EXPECT_EQ(fields[1]->id, 150);
-  EXPECT_EQ(FieldsToRead(counters, {View::kDcgm, View::kCore, View::kSelf}).size(), 3U)
-      << "the view core needs only XIDs";
+  EXPECT_EQ(FieldsToRead(counters, {View::kDcgm, View::kCore, View::kSelf}).size(), 6U)
+      << "the view core needs XIDs, and what makes a GPU degraded";
   const std::vector<const Field*> with_native = FieldsToRead(counters, {View::kNative});
   EXPECT_GE(with_native.size(), NativeFieldIds().size());
   for (size_t i = 1; i < with_native.size(); ++i) {
@@ -68,9 +70,23 @@ TEST(FieldsToRead, IncludeTheUseOfDevicesOnRequest) {
     return ids;
   };
   EXPECT_EQ(ids_for("DCGM_FI_DEV_GPU_TEMP,gauge,x\n"),
-            (std::vector<uint16_t>{150, 203, 204, 250, 252}));
+            (std::vector<uint16_t>{150, 155, 203, 204, 250, 252}));
   EXPECT_EQ(ids_for("DCGM_FI_PROF_DRAM_ACTIVE,gauge,x\n"),
-            (std::vector<uint16_t>{203, 204, 250, 252, 1002, 1004, 1005}));
+            (std::vector<uint16_t>{155, 203, 204, 250, 252, 1002, 1004, 1005}));
+}
+
+TEST(FieldsToRead, IncludeTheFieldsOfTheStatusOnRequest) {
+  const auto has = [](std::string_view csv, uint16_t id, WantedPages wanted) {
+    const auto fields =
+        FieldsToRead(ParseCounters(csv, "x").value().counters, {View::kDcgm}, wanted);
+    return std::ranges::find(fields, id, &Field::id) != fields.end();
+  };
+  constexpr std::string_view kPlain = "DCGM_FI_DEV_GPU_TEMP,gauge,x\n";
+  constexpr std::string_view kProfiling = "DCGM_FI_PROF_DRAM_ACTIVE,gauge,x\n";
+  EXPECT_TRUE(has(kPlain, 164, {.status = true}));
+  EXPECT_FALSE(has(kPlain, 164, {.use = true}));
+  EXPECT_FALSE(has(kPlain, 1004, {.status = true})) << "profiling occupies the device";
+  EXPECT_TRUE(has(kProfiling, 1004, {.status = true}));
 }
 
 TEST(FieldsToRead, ContainTheFieldsBehindTheExportersOwnCountersOnce) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/counted.h"
 #include "base/log.h"
 #include "fields/slow_fields.h"
 #include "sample/columns.h"
@@ -304,8 +305,8 @@ void Reader::SayWhatIsRead() {
     return;
   }
   std::string what = absl::StrFormat(
-      "%s: %d GPUs, %d MIG instances%s, read every %s%s", source_->Describe(),
-      topology_->gpus.size(), topology_->instances.size(), CountParts(*topology_, kinds_),
+      "%s: %s, %s%s, read every %s%s", source_->Describe(), Counted(topology_->gpus.size(), "GPU"),
+      Counted(topology_->instances.size(), "MIG instance"), CountParts(*topology_, kinds_),
       Seconds(options_.period), profiles_ ? "" : ", profiling paused on request");
   if (!scan_failure_.empty()) {
     Say(PartState::kDegraded, what + "; shows the last known devices, since " + scan_failure_);

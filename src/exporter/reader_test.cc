@@ -343,13 +343,16 @@ TEST_F(ReaderTest, TheWatchdogInterruptsAHungReading) {
   Start();
   driver_.BlockReads(/*interruptible=*/true);
   Worker watchdog;
-  watchdog.Start([this](const std::stop_token& stop) { guard_.Watch(seconds(1), stop); });
+  watchdog.Start([this](const std::stop_token& stop) { guard_.Watch(stop); });
   clock_.AwaitSleepers(2);
   clock_.Advance(seconds(1));
   driver_.AwaitBlockedRead();
-  // The watchdog always sleeps again; the reader only after the interrupt.
-  while (status().connections < 2) {
+  while (guard_.interrupts() == 0) {  // Only the watchdog sleeps.
     clock_.AwaitSleepers(1);
+    clock_.Advance(seconds(1));
+  }
+  while (status().connections < 2) {  // The reader sleeps too, between two attempts.
+    clock_.AwaitSleepers(2);
     clock_.Advance(seconds(1));
   }
   EXPECT_EQ(guard_.interrupts(), 1U);

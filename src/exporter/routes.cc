@@ -16,9 +16,11 @@
 #include "pages/explain.h"
 #include "pages/legacy_page.h"
 #include "pages/node_page.h"
+#include "pages/node_status_page.h"
 #include "pages/vcuda_page.h"
-#include "ui/condition_json.h"
+#include "ui/error_json.h"
 #include "ui/explanation.h"
+#include "ui/page_assets.h"
 #include "ui/responses.h"
 #include "ui/status_page.h"
 
@@ -28,6 +30,17 @@ namespace {
 // For this long after its first request, the legacy page waits for the first reading of its fields.
 // Later requests never wait, even if the driver hangs.
 constexpr std::chrono::seconds kLegacyPatience{3};
+// The same for the status, which programs such as the doctor read with short deadlines.
+constexpr std::chrono::milliseconds kStatusPatience{300};
+
+// What the status of the node needs from one request to the next.
+struct StatusState {
+  NodeStatusPage page;
+  std::optional<Instant> since;  // When a client first requested the status.
+  // Of the time in which an answer for /metrics was made, since the start.
+  std::optional<double> slowest_scrape_seconds;
+  std::string source;  // The source as last chosen; empty before.
+};
 
 struct RouteContext {
   const RouteOptions& options;
@@ -37,10 +50,16 @@ struct RouteContext {
   std::optional<Instant>& legacy_since;  // When a client first requested the legacy page.
   NodePage& node;
   VcudaPage& vcuda;
+  StatusState& status;
 };
 
 HttpResponse ServeMetrics(const RouteContext& context, const HttpRequest& request) {
-  return PageResponse(context.tick.snapshots().Get(), request);
+  const Instant began = context.clock.Now();
+  HttpResponse response = PageResponse(context.tick.snapshots().Get(), request);
+  const double took = std::chrono::duration<double>(context.clock.Now() - began).count();
+  context.status.slowest_scrape_seconds =
+      std::max(context.status.slowest_scrape_seconds.value_or(0), took);
+  return response;
 }
 
 HttpResponse ServeLegacy(const RouteContext& context, const HttpRequest& request) {
@@ -99,12 +118,13 @@ HttpResponse ServeReadiness(const RouteContext& context, const HttpRequest& /*re
 StatusOr<Explanation> ExplainRequest(const RouteContext& context, const HttpRequest& request) {
   PODGPU_ASSIGN_OR_RETURN(const ExplainQuery query, ParseExplainQuery(request.query));
   const Tick& tick = context.tick;
-  const std::shared_ptr<const Snapshot> page = tick.snapshots().Get();
-  const std::shared_ptr<const Condition> condition = tick.conditions().Get();
+  const auto [page, condition] = tick.newest();
   const std::shared_ptr<const PodFacts> pods = tick.sources().pods.Get();
   const TickOptions& options = tick.options();
+  const UseCopy use = tick.CopyUse();
   return Explain({page.get(), condition.get(), *pods, context.clock.Now(), options.stale_after,
-                  options.owners_stay_for, options.join, options.view, options.visible},
+                  options.owners_stay_for, options.join, options.view, options.visible, use,
+                  tick.timeline(), context.clock.WallNow()},
                  query);
 }
 
@@ -132,33 +152,96 @@ HttpResponse ServeExplainJson(const RouteContext& context, const HttpRequest& re
              : JsonResponse(400, ErrorJson(std::string(explanation.status().message())));
 }
 
-HttpResponse ServeStatusJson(const RouteContext& context, const HttpRequest& /*request*/) {
-  const std::shared_ptr<const Condition> condition = context.tick.conditions().Get();
-  return condition != nullptr ? JsonResponse(200, ConditionJson(*condition))
-                              : JsonResponse(503, ErrorJson("the first page is not ready yet"));
-}
-
-// Whether the kubelet's last answer is not too old.
-bool OwnersAreKnown(const RouteContext& context) {
-  const std::shared_ptr<const PodFacts> pods = context.tick.sources().pods.Get();
-  return pods->value != nullptr &&
-         context.clock.Now() - pods->good_at <= context.tick.options().owners_stay_for;
-}
-
 HttpResponse ServeNode(const RouteContext& context, const HttpRequest& request) {
   context.options.want_use();
-  const std::shared_ptr<const Snapshot> snapshot = context.tick.snapshots().Get();
-  const std::shared_ptr<const Condition> condition = context.tick.conditions().Get();
+  const auto [snapshot, condition] = context.tick.newest();
   const std::shared_ptr<const NodeDocument> node =
-      context.node.Of({snapshot, condition, OwnersAreKnown(context), context.options.node,
-                       context.tick.options().visible});
+      context.node.Of({snapshot, condition, context.options.node, context.tick.options().visible,
+                       [&tick = context.tick] { return tick.CopyUse(); }});
   if (node == nullptr) {
     return JsonResponse(503, ErrorJson("the first page is not ready yet"));
   }
   HttpResponse response = DocumentResponse(node->document, request);
-  const auto age = std::chrono::floor<std::chrono::seconds>(context.clock.Now() - node->read_at);
-  AddHeader(response, "Age", std::to_string(std::max<int64_t>(age.count(), 0)));
+  const Duration age = std::max(context.clock.Now() - node->read_at, Duration::zero());
+  AddHeader(response, "Age", std::to_string(std::chrono::floor<std::chrono::seconds>(age).count()));
+  AddHeader(response, "X-Podgpu-Age-Ms",
+            std::to_string(std::chrono::floor<std::chrono::milliseconds>(age).count()));
   return response;
+}
+
+// "nvml" or "dcgm": as configured, or the one that --source=auto has chosen, whose name its
+// description begins with.  While the source fails, the description is the failure and the last
+// choice stays.
+std::string_view SourceName(const RouteContext& context) {
+  if (!context.options.source.empty()) {
+    return context.options.source;
+  }
+  constexpr std::pair<std::string_view, std::string_view> kDescriptions[] = {{"NVML of ", "nvml"},
+                                                                             {"dcgm ", "dcgm"}};
+  const std::shared_ptr<const SourceStatus> status = context.tick.sources().source.Get();
+  for (const auto& [begin, name] : kDescriptions) {
+    if (status != nullptr && status->detail.starts_with(begin)) {
+      context.status.source = name;
+    }
+  }
+  return context.status.source;
+}
+
+// Calls `make` with the page of statuses and the facts of the newest one.
+template <typename Make>
+auto WithStatusFacts(const RouteContext& context, const Make& make) {
+  const Tick& tick = context.tick;
+  const auto [snapshot, condition] = tick.newest();
+  const std::function<UseCopy()> copy_use = [&tick] { return tick.CopyUse(); };
+  return make(context.status.page,
+              NodeStatusFacts{.snapshot = snapshot,
+                              .condition = condition,
+                              .node = context.options.node,
+                              .source = SourceName(context),
+                              .visible = tick.options().visible,
+                              .timeline = tick.timeline(),
+                              .copy_use = copy_use,
+                              .interval = tick.options().period,
+                              .stale_after = tick.options().stale_after,
+                              .ledger = tick.options().processes.ledger,
+                              .slowest_scrape_seconds = context.status.slowest_scrape_seconds,
+                              .now = context.clock.Now(),
+                              .wall_now = context.clock.WallNow()});
+}
+
+// Notes that a client wants the status.  Returns whether the answer should wait until the fields
+// that only the status shows are read for the first time.
+bool AwaitsStatusFields(const RouteContext& context, const HttpRequest& request) {
+  context.options.want_status();
+  const Instant now = context.clock.Now();
+  const Instant since = context.status.since.value_or(now);
+  context.status.since = since;
+  return !request.must_answer && now - since < kStatusPatience && context.tick.lacks_fields();
+}
+
+HttpResponse ServeStatusJson(const RouteContext& context, const HttpRequest& request) {
+  const StatusOr<StatusParts> parts = ParseStatusQuery(request.query);
+  if (!parts.ok()) {
+    return JsonResponse(400, ErrorJson(std::string(parts.status().message())));
+  }
+  if (AwaitsStatusFields(context, request)) {
+    HttpResponse later;
+    later.ask_again = true;
+    return later;
+  }
+  return WithStatusFacts(context, [&](NodeStatusPage& page, const NodeStatusFacts& facts) {
+    const std::shared_ptr<Document> document = page.DocumentOf(facts, *parts);
+    if (document == nullptr) {
+      return JsonResponse(503, ErrorJson("the first page is not ready yet"));
+    }
+    HttpResponse response = DocumentResponse(document, request);
+    if (const Grid* const grid = facts.snapshot->parts().grid.get()) {
+      const auto age =
+          std::chrono::floor<std::chrono::milliseconds>(facts.now - grid->read_at).count();
+      AddHeader(response, "X-Podgpu-Age-Ms", std::to_string(std::max<int64_t>(age, 0)));
+    }
+    return response;
+  });
 }
 
 // The words of an endpoint that switches between two states: the usual one, and one for some time.
@@ -262,12 +345,20 @@ constexpr Route kRoutes[] = {
 };
 
 HttpResponse ServeStatusPage(const RouteContext& context, const HttpRequest& request) {
-  const std::shared_ptr<const Condition> condition = context.tick.conditions().Get();
-  const std::shared_ptr<const Snapshot> snapshot = context.tick.snapshots().Get();
+  if (AwaitsStatusFields(context, request)) {
+    HttpResponse later;
+    later.ask_again = true;
+    return later;
+  }
+  const std::shared_ptr<const NodeStatus> status =
+      WithStatusFacts(context, [](NodeStatusPage& page, const NodeStatusFacts& facts) {
+        return page.Of(facts, {.history = true});
+      });
+  const auto now = context.clock.WallNow().time_since_epoch();
   StatusPageFacts facts{context.options.hostname,
                         kVersion,
-                        condition.get(),
-                        snapshot == nullptr ? 0 : snapshot->series_count(),
+                        status.get(),
+                        std::chrono::floor<std::chrono::milliseconds>(now).count(),
                         {}};
   for (const Route& route : kRoutes) {
     const bool is_off = route.serve == ServeVcuda && !context.options.requested_vs_used;
@@ -297,8 +388,19 @@ std::vector<std::string> ControlPaths() {
 }
 
 bool IsNodePath(std::string_view path) {
-  return std::ranges::find(kRoutes, path, &Route::path) != std::end(kRoutes);
+  return path.starts_with("/assets/") ||
+         std::ranges::find(kRoutes, path, &Route::path) != std::end(kRoutes);
 }
+
+namespace {
+
+std::shared_ptr<const PageAssets> NodePageAssets() {
+  auto assets = std::make_shared<PageAssets>(NodeFiles());
+  assets->Add(NodePageGuide());
+  return assets;
+}
+
+}  // namespace
 
 HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& clock) {
   if (options.node.empty()) {
@@ -306,14 +408,17 @@ HttpHandler MakeRoutes(RouteOptions options, const Tick& tick, const Clock& cloc
   }
   return [options = std::move(options), &tick, &clock, legacy = std::make_shared<LegacyPage>(true),
           legacy_since = std::make_shared<std::optional<Instant>>(),
-          node = std::make_shared<NodePage>(),
-          vcuda = std::make_shared<VcudaPage>()](const HttpRequest& request) {
-    const RouteContext context{options, tick, clock, *legacy, *legacy_since, *node, *vcuda};
+          node = std::make_shared<NodePage>(), vcuda = std::make_shared<VcudaPage>(),
+          status = std::make_shared<StatusState>(),
+          assets = NodePageAssets()](const HttpRequest& request) {
+    const RouteContext context{options,       tick,  clock,  *legacy,
+                               *legacy_since, *node, *vcuda, *status};
     const std::string_view path =
         request.path == options.metrics_path ? "/metrics" : std::string_view(request.path);
     const auto* const route = std::ranges::find(kRoutes, path, &Route::path);
-    HttpResponse response =
-        route != std::end(kRoutes) ? route->serve(context, request) : ServeElsewhere(request);
+    HttpResponse response = route != std::end(kRoutes) ? route->serve(context, request)
+                            : assets->Has(path)        ? assets->Serve(path, request)
+                                                       : ServeElsewhere(request);
     AddHeader(response, "X-Content-Type-Options", "nosniff");
     return response;
   };

@@ -31,6 +31,8 @@ struct RouteOptions {
   std::string node = {};           // The node's name in the cluster role; empty: `hostname`.
   std::string metrics_path = {};   // A second path for /metrics; empty: none.
   bool requested_vs_used = false;  // The tick makes the page that /metric shows.
+  std::function<void()> want_status = [] {};  // Like want_use, for the status of the node.
+  std::string source = {};                    // "nvml" or "dcgm".
 };
 
 // Returns the paths that accept POST.

@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/manual_clock.h"
+#include "report/node_status.h"
 #include "source/testing/fake_source.h"
 #include "tests/gunzip.h"
 
 namespace podgpu {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // The routes of a node with two GPUs, after its first page.
@@ -144,7 +146,13 @@ TEST_F(RoutesTest, ExplainsInHtmlTextAndJson) {
       {"/", "", "*/*", 200, "text/plain; charset=utf-8", "\nGPU 1             ok   "},
       {"/", "", "text/html,*/*;q=0.8", 200, "text/html; charset=utf-8", "<h1>podgpu on n</h1>"},
       {"/", "", "", 200, "text/html; charset=utf-8", "<h1>podgpu on n</h1>"},
-      {"/api/v1/status", "", "", 200, "application/json", R"({"ready":true,"verdict":"ready: 2)"},
+      {"/assets/node.js", "", "", 200, "text/javascript; charset=utf-8", "api/v1/status"},
+      {"/assets/node-page.md", "", "", 200, "text/plain; charset=utf-8", "# The node page"},
+      {"/assets/none.js", "", "", 404, "text/plain; charset=utf-8", "not found"},
+      {"/api/v1/status", "", "", 200, "application/json", R"({"schema":1,"version":")"},
+      {"/api/v1/status", "history=1", "", 200, "application/json",
+       R"("ready":true,"verdict":"ready: 2)"},
+      {"/api/v1/status", "x=1", "", 400, "application/json", R"({"error":"the parameters are)"},
   };
   for (const Row& row : rows) {
     HttpRequest request;
@@ -192,6 +200,102 @@ TEST_F(RoutesTest, ServesTheNodeDocumentWithOneTagUntilItChanges) {
   EXPECT_EQ(third.status, 200);
   EXPECT_EQ(HeaderOf(third, "Content-Encoding"), "gzip");
   EXPECT_EQ(Gunzip(third.body), first.body);
+}
+
+TEST_F(RoutesTest, ServesTheStatusWithItsAgeAndOneTagPerSnapshot) {
+  Routes();
+  int wanted = 0;
+  const HttpHandler routes = MakeRoutes(
+      {.hostname = "n", .want_status = [&wanted] { ++wanted; }, .source = "nvml"}, *tick_, clock_);
+  HttpRequest request;
+  request.path = "/api/v1/status";
+  clock_.Advance(milliseconds(400));
+  const HttpResponse first = routes(request);
+  EXPECT_EQ(first.status, 200);
+  EXPECT_EQ(HeaderOf(first, "X-Podgpu-Age-Ms"), "400");
+  EXPECT_EQ(wanted, 1);
+  const StatusOr<NodeStatus> status = ReadNodeStatus(first.body);
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_EQ(status->node, "n");
+  EXPECT_EQ(status->source, "nvml");
+  ASSERT_EQ(status->gpus.size(), 2u);
+  EXPECT_EQ(status->gpus[0].temperature_celsius, 42);
+  EXPECT_TRUE(status->owners_known);
+
+  const std::string etag(HeaderOf(first, "ETag"));
+  request.if_none_match = etag;
+  clock_.Advance(milliseconds(100));
+  const HttpResponse same = routes(request);
+  EXPECT_EQ(same.status, 304);
+  EXPECT_EQ(same.body, "");
+  EXPECT_EQ(HeaderOf(same, "X-Podgpu-Age-Ms"), "500");
+
+  request.if_none_match = "";
+  request.accept_encoding = "gzip";
+  const HttpResponse again = routes(request);
+  EXPECT_EQ(HeaderOf(again, "Content-Encoding"), "") << "two GPUs: too short";
+  EXPECT_EQ(again.body, first.body);
+}
+
+TEST_F(RoutesTest, NamesTheSourceThatWasChosenAlsoWhileItFails) {
+  Routes();
+  const HttpHandler routes = MakeRoutes({.hostname = "n", .node = "n"}, *tick_, clock_);
+  const auto source_after = [&](std::string detail) {
+    source_.Set(std::make_shared<const SourceStatus>(
+        SourceStatus{PartState::kOk, std::move(detail), 1, 0, 2}));
+    tick_->Once();
+    HttpRequest request;
+    request.path = "/api/v1/status";
+    const StatusOr<NodeStatus> status = ReadNodeStatus(routes(request).body);
+    EXPECT_TRUE(status.ok()) << status.status();
+    return status.ok() ? status->source : "";
+  };
+  EXPECT_EQ(source_after("no device source is chosen yet"), "");
+  EXPECT_EQ(source_after("dcgm 4.6.0, embedded engine (chosen: NVML lacks a field)"), "dcgm");
+  EXPECT_EQ(source_after("the engine does not answer"), "dcgm");
+  EXPECT_EQ(source_after("NVML of libnvidia-ml.so.1: 2 GPUs"), "nvml");
+}
+
+// The kubelet answers between two ticks: the page of the first one has no owners.
+TEST_F(RoutesTest, Statement25NothingIsFreeOnAPageThatIsOlderThanTheKubeletsAnswer) {
+  Routes();
+  const std::shared_ptr<const PodFacts> answered = pods_.Get();
+  auto silent = std::make_shared<PodFacts>();
+  silent->detail = "the kubelet has not answered";
+  pods_.Set(std::move(silent));
+  tick_->Once();
+  pods_.Set(answered);
+  const HttpHandler routes = MakeRoutes({.hostname = "n", .node = "n"}, *tick_, clock_);
+  const auto body = [&routes](std::string_view path, std::string_view query) {
+    HttpRequest request;
+    request.path = path;
+    request.query = query;
+    return std::string(routes(request).body);
+  };
+  constexpr std::pair<std::string_view, std::string_view> kPaths[] = {
+      {"/", ""}, {"/api/v1/status", ""}, {"/explain", "gpu=0"}};
+  for (const auto& [path, query] : kPaths) {
+    const std::string text = body(path, query);
+    EXPECT_EQ(text.find("free"), std::string::npos) << path << "\n" << text;
+  }
+  EXPECT_NE(body("/api/v1/node", "").find(R"("owners_known":false)"), std::string::npos);
+  tick_->Once();
+  for (const auto& [path, query] : kPaths) {
+    const std::string text = body(path, query);
+    EXPECT_NE(text.find("free"), std::string::npos) << path << "\n" << text;
+  }
+  EXPECT_NE(body("/api/v1/node", "").find(R"("owners_known":true)"), std::string::npos);
+}
+
+TEST_F(RoutesTest, HasNoStatusBeforeTheFirstPage) {
+  pods_.Set(std::make_shared<const PodFacts>());
+  tick_.emplace(TickOptions(), TickSources{grids_, source_, pods_, guard_, written_off_, clients_},
+                clock_, wakeup_);
+  HttpRequest request;
+  request.path = "/api/v1/status";
+  const HttpResponse response = MakeRoutes({"n", seconds(10)}, *tick_, clock_)(request);
+  EXPECT_EQ(response.status, 503);
+  EXPECT_EQ(response.body, "{\"error\":\"the first page is not ready yet\"}\n");
 }
 
 TEST_F(RoutesTest, ControlsDevicesOnlyWithTheFlag) {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_format.h"
 
-#include "base/worker.h"
+#include "exporter/call_within.h"
 #include "health/selected_gpus.h"
 
 namespace podgpu {
@@ -25,17 +25,8 @@ SelectionCheck CheckSelection(const DeviceSelections& selections, const SourceOp
   if (selections.gpus.all) {
     return {};
   }
-  ForeignCalls calls(1, written_off);
-  Worker timer;
-  timer.Start([&, deadline = clock.Now() + patience](const std::stop_token& stop) {
-    if (clock.WaitUntil(deadline, stop)) {
-      calls.GiveUp();
-    }
-  });
-  const std::optional<StatusOr<Topology>> topology = calls.Run<StatusOr<Topology>>(
-      [open] { return ListDevices(open); }, [](const StatusOr<Topology>& /*late*/) {});
-  timer.RequestStop();
-  timer.JoinWithin(patience);
+  const std::optional<StatusOr<Topology>> topology = CallWithin<StatusOr<Topology>>(
+      [open] { return ListDevices(open); }, patience, clock, written_off);
   if (!topology) {
     return {{},
             absl::StrFormat("the driver has not answered for %g s",

@@ -3,24 +3,32 @@
 namespace podgpu {
 namespace {
 
-// A profiling field needs two samples of the engine, and the second may come just after a reading.
-constexpr int kReadingsForRates = 3;
+// A profiling field needs two samples of the engine, which take up to two intervals.  The second
+// may come during the third reading, so the fourth has it; one more for a loaded machine.
+constexpr int kReadingsForRates = 5;
 
-bool HasValue(const Grid& grid, FieldRow row) {
+// Whether an entity still lacks a sample of the field, or no entity has a value.  A reading takes
+// several calls, so the second sample can come between them: some entities then have it, others do
+// not yet.  DCGM answers blank for those.
+bool AwaitsSample(const Grid& grid, FieldRow row) {
   const ColumnRange columns = grid.ColumnsOf(row);
+  bool has_value = false;
   for (uint16_t i = 0; i < columns.count; ++i) {
-    if (grid.at(row, EntityId{static_cast<uint16_t>(columns.first + i)}).present()) {
+    const Value& value = grid.at(row, EntityId{static_cast<uint16_t>(columns.first + i)});
+    if (!value.present() &&
+        (value.absence() == Absence::kNoData || value.absence() == Absence::kBlank)) {
       return true;
     }
+    has_value = has_value || value.present();
   }
-  return false;
+  return !has_value;
 }
 
-// Whether a profiling field, whose value is a rate between two samples, has no value yet.
+// Whether a profiling field, whose value is a rate between two samples, lacks a value yet.
 bool AwaitsSecondSample(const Grid& grid) {
   const auto rows = static_cast<uint16_t>(grid.fields().size());
   for (uint16_t row = 0; row < rows; ++row) {
-    if (grid.fields()[row]->profiling && !HasValue(grid, FieldRow{row})) {
+    if (grid.fields()[row]->profiling && AwaitsSample(grid, FieldRow{row})) {
       return true;
     }
   }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/allocations.h"
+#include "exporter/reader.h"
 #include "exporter/tick.h"
 #include "sample/grid_pool.h"
 #include "source/testing/fake_source.h"

@@ -43,12 +43,15 @@ Tick::Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeu
       selected_(options_.view.selections),
       owner_join_(options_.join),
       naming_notes_(options_.why_no_api),
+      value_log_(PatienceWithSilence(options_)),
       page_{.view = options_.view,
             .shows_processes = options_.processes.enabled,
             .processes_stale_after = StaleAfter(options_.processes),
             .counters = ShownCounters(options_.counters),
             .processes = ProcessRows(options_.processes),
-            .vcuda = VcudaRows(options_.join.extra_resource_names, options_.node)},
+            .vcuda = VcudaRows(options_.join.extra_resource_names, options_.node,
+                               options_.volcano_unit_mib)},
+      timeline_(options_.period),
       metrics_page_(SectionsOf(options_.views, page_), options_.series_budget),
       requests_page_({VcudaSection(page_.process_page(), page_.vcuda)}) {
   config_.Set(std::make_shared<const ConfigNotes>(options_.config));
@@ -76,6 +79,7 @@ void Tick::Once() {
   RefreshPlans();
   page_.facts.unknown_pod_values = page_.unknown_pod_values;
   page_.is_ready = JudgeFacts();
+  timeline_.Take(page_.facts, clock_.WallNow());
   slots_.clear();
   metrics_page_.AppendTo(slots_);
   first_requests_slot_ = slots_.size();
@@ -94,7 +98,10 @@ void Tick::TakeReadings() {
     page_.pod_xids.Take(*facts.grid, facts.owners, facts.now);
   }
   if (sources_.extra.processes != nullptr) {
-    page_.processes.Take(*sources_.extra.processes, facts);
+    {
+      MutexLock lock(accounts_mutex_);
+      page_.processes.Take(*sources_.extra.processes, facts);
+    }
     naming_notes_.Take(page_.processes.unnamed(), facts);
   }
   if (options_.processes.enabled && facts.grid != nullptr) {
@@ -127,21 +134,39 @@ void Tick::Publish() {
     process_counts =
         page_.processes.CountsOn(facts.grid->topology(), facts.now, page_.processes_stale_after);
   }
+  const std::shared_ptr<const Snapshot> last = snapshots_.Get();
+  std::string text = renderer_.Render(metrics_page_.plan(), facts.grid.get(), slots_,
+                                      last == nullptr ? std::string_view() : last->text());
+  last_series_ = renderer_.series_count();
   auto snapshot = std::make_shared<const Snapshot>(
       SnapshotParts{metrics_page_.plan(), facts.grid, facts.owners, slots_, facts.tick,
                     requests_page_.plan(), std::move(process_counts), first_requests_slot_},
-      last_text_bytes_);
-  last_text_bytes_ = snapshot->text().size();
-  last_series_ = snapshot->series_count();
+      std::move(text), last_series_);
   left_out_total_ += metrics_page_.left_out();
-  snapshots_.Set(std::move(snapshot));
-  if (conditions_.Get() != condition_) {
+  const std::shared_ptr<const Snapshot> previous = snapshots_.Get();  // Released after the lock.
+  {
+    MutexLock lock(newest_mutex_);
+    snapshots_.Set(std::move(snapshot));
     conditions_.Set(condition_);
   }
   state_log_.Note(facts, basis_, *condition_);
+  value_log_.Note(facts, condition_->ready);
   const Instant ended = clock_.Now();
   last_tick_seconds_ = std::chrono::duration<double>(ended - facts.now).count();
   last_ended_.store(ended.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+Tick::Newest Tick::newest() const {
+  MutexLock lock(newest_mutex_);
+  return {snapshots_.Get(), conditions_.Get()};
+}
+
+UseCopy Tick::CopyUse() const {
+  MutexLock lock(accounts_mutex_);
+  const ProcessRows& rows = page_.processes;
+  return podgpu::CopyUse(
+      rows.accounts(), rows.names(),
+      options_.processes.enabled && !rows.IsStale(clock_.Now(), page_.processes_stale_after));
 }
 
 std::string Tick::TextOfNewPlan() const {
@@ -163,6 +188,8 @@ TickFacts Tick::Gather() {
   facts.tick = ticks_.fetch_add(1, std::memory_order_relaxed) + 1;
   facts.now = clock_.Now();
   facts.stale_after = options_.stale_after;
+  facts.owners_stay_for = options_.owners_stay_for;
+  facts.metadata_stays_for = options_.metadata_stays_for;
   facts.source = sources_.source.Get();
   facts.running = sources_.guard.Current();
   facts.call_seconds = sources_.guard.LastSeconds();
@@ -180,16 +207,21 @@ TickFacts Tick::Gather() {
   if (sources_.extra.processes != nullptr) {
     facts.processes = sources_.extra.processes->facts().Get();
   }
-  facts.usage = ReadProcessUsage();
+  facts.usage = usage_.At(facts.now);
   facts.started_seconds = started_seconds_;
   facts.last_tick_seconds = last_tick_seconds_;
   facts.last_series = last_series_;
   facts.left_out = left_out_total_;
+  facts.dropped_log_lines = DroppedLogLines();
   facts.visible = &options_.visible;
   facts.config = config_.Get();
   TakeGrid(facts);
   TakeHang(facts);
   owner_join_.Take(facts);
+  if (sources_.extra.kubelet != nullptr && !facts.younger_pods.empty() &&
+      facts.pods->state == PartState::kOk) {
+    sources_.extra.kubelet->Nudge();
+  }
   TakeClients(facts);
   if (sources_.extra.text_files != nullptr) {
     facts.text_files = TallyOf(*sources_.extra.text_files);

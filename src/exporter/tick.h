@@ -17,6 +17,8 @@
 #include "attribution/owner_facts.h"
 #include "attribution/visible_namespaces.h"
 #include "base/clock.h"
+#include "base/mutex.h"
+#include "base/process_usage.h"
 #include "base/published.h"
 #include "base/wakeup.h"
 #include "exporter/aged_grid.h"
@@ -26,6 +28,7 @@
 #include "exporter/page_state.h"
 #include "exposition/page_builder.h"
 #include "exposition/snapshot.h"
+#include "exposition/text_renderer.h"
 #include "facts/thread_facts.h"
 #include "facts/tick_facts.h"
 #include "fields/counters_csv.h"
@@ -33,6 +36,9 @@
 #include "health/freshness_tracker.h"
 #include "health/selected_gpus.h"
 #include "health/state_log.h"
+#include "health/value_log.h"
+#include "pages/gpu_timeline.h"
+#include "pages/use_copy.h"
 #include "pages/write_counts.h"
 #include "ui/condition.h"
 #include "usage/naming_note.h"
@@ -58,7 +64,8 @@ struct TickOptions {
   ProcessOptions processes;
   bool requested_vs_used = false;  // With `processes`: vcuda's page, as the snapshot's other plan.
   std::string node = {};           // This node's name on that page.
-  std::string why_no_api = {};     // Why the API server is not asked for pods, if it is not.
+  std::optional<uint64_t> volcano_unit_mib = {};  // Of volcano.sh/vgpu-memory; empty: unknown.
+  std::string why_no_api = {};  // Why the API server is not asked for pods, if it is not.
 };
 
 // The facts of features that are off by default; null where the feature is off.
@@ -69,6 +76,7 @@ struct ExtraSources {
   const Published<ApiFacts>* api_pods = nullptr;
   const Published<ApiFacts>* api_slices = nullptr;
   ProcessQueue* processes = nullptr;  // The tick takes from it.
+  Wakeup* kubelet = nullptr;          // Nudged while a pod is younger than the kubelet's answer.
 };
 
 // The inputs of a tick.  All outlive the Tick.
@@ -108,8 +116,20 @@ class Tick {
 
   const TickOptions& options() const { return options_; }
   const TickSources& sources() const { return sources_; }
+  // The newest page and the condition that was judged with it; both null before the first tick.
+  // Who shows one beside the other takes them together, so that both know the same owners.
+  struct Newest {
+    std::shared_ptr<const Snapshot> snapshot;
+    std::shared_ptr<const Condition> condition;
+  };
+  Newest newest() const;
   const Published<Snapshot>& snapshots() const { return snapshots_; }
   const Published<Condition>& conditions() const { return conditions_; }
+  // What happened to each GPU in the last minutes.
+  const GpuTimeline& timeline() const { return timeline_; }
+  // Copies what processes and pods use now.  Any thread but the tick's; the copy costs the tick
+  // nothing, unless a reading of processes comes in the same microseconds.
+  UseCopy CopyUse() const;
   uint64_t ticks() const { return ticks_.load(std::memory_order_relaxed); }
   // When the last tick ended.
   Instant last_ended() const {
@@ -130,8 +150,8 @@ class Tick {
   void RefreshPlans();
   // Judges the condition; returns whether the exporter is ready.
   bool JudgeFacts();
-  // Publishes the page and, at once after it, its condition: a client that sees a state on /readyz,
-  // on `/` or in the log finds it on /metrics too.
+  // Publishes the page and its condition: a client that sees a state on /readyz, on `/` or in the
+  // log finds it on /metrics too.
   void Publish();
 
   const TickOptions options_;
@@ -143,19 +163,25 @@ class Tick {
 
   AgedGrid aged_grid_;
   FreshnessTracker freshness_tracker_;
+  RecentProcessUsage usage_;
   SelectedGpus selected_;
   OwnerJoin owner_join_;
   NamingNotes naming_notes_;
   StateLog state_log_;
+  ValueLog value_log_;
   std::optional<Instant> hung_at_;     // When a call was last seen to hang.
   uint64_t refused_clients_ = 0;       // For lack of free connections, up to the last tick.
   std::optional<Instant> refused_at_;  // When that number last grew.
   PageState page_;
+  GpuTimeline timeline_;
+  // Held while the accounts of processes change, and while another thread copies them.  Not
+  // Published: to copy the accounts at each tick would make the tick pay for pages that few read.
+  mutable Mutex accounts_mutex_;
   PageBuilder metrics_page_;
   PageBuilder requests_page_;  // Requests and use (/metric); has no plan where that page is off.
   std::vector<Value> slots_;   // Of the first page, then of the second.
   size_t first_requests_slot_ = 0;
-  size_t last_text_bytes_ = 0;
+  TextRenderer renderer_;  // Of the first page.
   size_t last_series_ = 0;
   uint64_t left_out_total_ = 0;  // Series that the budget left out, summed over all pages.
   double last_tick_seconds_ = 0;
@@ -164,6 +190,9 @@ class Tick {
 
   std::atomic<uint64_t> ticks_ = 0;
   std::atomic<Duration::rep> last_ended_ = 0;
+  // Held while the next two are set, and while both are read.  A scrape reads one and needs no lock
+  // of the other.
+  mutable Mutex newest_mutex_;
   Published<Snapshot> snapshots_;
   Published<Condition> conditions_;
 };

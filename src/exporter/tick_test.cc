@@ -136,6 +136,30 @@ TEST_F(TickTest, CountsUnknownValuesOfSinglePods) {
   EXPECT_NE(Page().find("podgpu_absent_samples{reason=\"no_processes\"} 2\n"), std::string::npos);
 }
 
+// The second sample came between the calls of a reading: one GPU has it, the other not yet.
+TEST_F(TickTest, LacksFieldsWhileOneEntityAwaitsASampleButNotForEver) {
+  const std::vector<const Field*> fields = {FindField(1002)};
+  const auto read = [&](Value second) {
+    clock_.Advance(seconds(1));
+    auto grid = std::make_shared<Grid>(std::make_shared<Topology>(FakeDriver::Gpus(2)), fields);
+    grid->read_at = clock_.Now();
+    grid->at(FieldRow{0}, EntityId{0}) = Value::OfDouble(0.5);
+    grid->at(FieldRow{0}, EntityId{1}) = second;
+    grids_.Set(grid);
+    Page();
+  };
+  tick().ShowInstead(counters_, fields);
+  read(Value::OfAbsence(Absence::kNoData));
+  EXPECT_TRUE(tick().lacks_fields());
+  read(Value::OfDouble(0.5));
+  EXPECT_FALSE(tick().lacks_fields());
+  tick().ShowInstead(counters_, fields);
+  for (int reading = 1; reading <= 5; ++reading) {
+    read(Value::OfAbsence(reading % 2 == 0 ? Absence::kNoData : Absence::kBlank));
+    EXPECT_EQ(tick().lacks_fields(), reading < 5) << reading;
+  }
+}
+
 TEST_F(TickTest, ShowsOnlyTheChosenViews) {
   views_ = {View::kDcgm};
   SetGrid(34);

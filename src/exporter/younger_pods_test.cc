@@ -29,10 +29,15 @@ class YoungerPodsTest : public ::testing::Test {
     options.views = {View::kDcgm};
     options.view.kubernetes = true;
     options.view.pod_uid = true;
-    tick_.emplace(
-        std::move(options),
-        TickSources{grids_, source_, kubelet_, guard_, written_off_, clients_, {.api_pods = &api_}},
-        clock_, wakeup_);
+    tick_.emplace(std::move(options),
+                  TickSources{grids_,
+                              source_,
+                              kubelet_,
+                              guard_,
+                              written_off_,
+                              clients_,
+                              {.api_pods = &api_, .kubelet = &next_request_}},
+                  clock_, wakeup_);
   }
 
   void GiveGpu(uint32_t gpu) {
@@ -69,7 +74,14 @@ class YoungerPodsTest : public ::testing::Test {
     return LabelsOf(gpu).find(label) != std::string::npos;
   }
 
+  // Whether the tick has asked for a newer answer of the kubelet.
+  bool WantsAnAnswer() {
+    Alarm alarm;
+    return Wakeup::Listener(&next_request_, alarm).is_nudged();
+  }
+
   ManualClock clock_;
+  Wakeup next_request_;
   Wakeup wakeup_;
   CallGuard guard_{clock_, seconds(10)};
   std::atomic<int> written_off_ = 0;
@@ -86,14 +98,27 @@ TEST_F(YoungerPodsTest, GetTheirUidOnlyOnDevicesOfANewerKubeletAnswer) {
   GiveGpu(0);
   TellUid("u-1");
   EXPECT_TRUE(Has("0", "pod_uid=\"u-1\"")) << LabelsOf("0");
+  EXPECT_FALSE(WantsAnAnswer());
   clock_.Advance(seconds(1));
   TellUid("u-2");
   EXPECT_FALSE(Has("0", "u-2")) << LabelsOf("0");
   EXPECT_TRUE(Has("0", "pod=\"a\"")) << "the kubelet's answer";
+  EXPECT_TRUE(WantsAnAnswer());
   clock_.Advance(seconds(1));
   GiveGpu(1);
   EXPECT_TRUE(Has("1", "pod_uid=\"u-2\"")) << LabelsOf("1");
   EXPECT_FALSE(Has("0", "pod=\"a\"")) << LabelsOf("0");
+}
+
+TEST_F(YoungerPodsTest, GetNoUidFromTheFirstListOfTheApiServerUntilTheKubeletAnswersAgain) {
+  GiveGpu(0);
+  clock_.Advance(seconds(1));
+  TellUid("u-2");
+  EXPECT_FALSE(Has("0", "u-2")) << "the kubelet may have answered about a pod before it";
+  EXPECT_TRUE(WantsAnAnswer());
+  clock_.Advance(seconds(1));
+  GiveGpu(0);
+  EXPECT_TRUE(Has("0", "pod_uid=\"u-2\"")) << LabelsOf("0");
 }
 
 }  // namespace

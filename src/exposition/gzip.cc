@@ -12,13 +12,15 @@ namespace podgpu {
 namespace {
 
 constexpr size_t kSpareBytes = size_t{64} * 1024;
+constexpr size_t kHeadBytes = 512;
 
 }  // namespace
 
 std::string Gzip(std::string_view bytes) {
   PODGPU_CHECK(bytes.size() < std::numeric_limits<uint32_t>::max() / 2);
   const auto work = std::make_unique_for_overwrite<uint8_t[]>(ISAL_DEF_LVL1_DEFAULT);
-  const auto stream = std::make_unique<isal_zstream>();
+  // 80 KiB, of which the library initialises what it needs.
+  const auto stream = std::make_unique_for_overwrite<isal_zstream>();
   isal_deflate_init(stream.get());
   stream->level = 1;
   stream->level_buf = work.get();
@@ -32,7 +34,7 @@ std::string Gzip(std::string_view bytes) {
   std::string out;
   size_t used = 0;
   while (stream->internal_state.state != ZSTATE_END) {
-    out.resize(used + bytes.size() / 4 + kSpareBytes);
+    out.resize(used + bytes.size() / 4 + std::min(kSpareBytes, bytes.size() / 4 + kHeadBytes));
     stream->next_out = reinterpret_cast<uint8_t*>(out.data()) + used;
     stream->avail_out = static_cast<uint32_t>(out.size() - used);
     PODGPU_CHECK(isal_deflate(stream.get()) == COMP_OK);

@@ -1,10 +1,12 @@
 // Appends the lines of one family with their numbers; both page formats use it.
 //
-// The hottest loop of the program.  It appends the header once, then the name, the label block and
-// the digits of each series that has a number.  It allocates only when `out` must grow.  Any
-// thread.
+// It appends the header once, then the name, the label block and the digits of each series that has
+// a number.  It allocates only when `out` must grow.  The inline functions are those that a tick
+// calls for every series (text_renderer.h).  Any thread.
 #pragma once
 
+#include <bit>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,10 +26,63 @@ struct Numbers {
 // Checks that `plan` fits, and returns the numbers.
 Numbers NumbersFor(const SeriesPlan& plan, const Grid* grid, std::span<const Value> slots);
 
-// Appends `header` and the lines of `family`, or nothing when no series has a number, and returns
-// the number of lines.  `at_least_zero`: leave out numbers that are negative or NaN.
+inline bool IsNumber(const Value& value) {
+  return value.kind() == Value::Kind::kInt64 || value.kind() == Value::Kind::kDouble;
+}
+
+// Returns the value of a line; it is a number or absent, or the text of a cell.
+inline Value ValueOf(const NumberSource& source, const Numbers& numbers) {
+  switch (source.kind) {
+    case NumberSource::Kind::kCell:
+      return numbers.cells[source.index];
+    case NumberSource::Kind::kSlot:
+      return numbers.slots[source.index];
+    case NumberSource::Kind::kOne:
+      return Value::OfInt64(1);
+    case NumberSource::Kind::kBit:
+    case NumberSource::Kind::kWord:
+      break;
+  }
+  const Value& cell = numbers.cells[source.index];
+  if (cell.kind() != Value::Kind::kInt64) {
+    return Value::OfAbsence(Absence::kWrongType);
+  }
+  return source.kind == NumberSource::Kind::kBit ? Value::OfInt64((cell.int64() >> source.bit) & 1)
+                                                 : Value::OfInt64(cell.int64() == source.bit);
+}
+
+// Where a page shows the number of a series, and which number that is.
+struct NumberPlace {
+  uint64_t bits = 0;   // Of the number.
+  uint32_t begin = 0;  // In the page, in bytes.
+  uint16_t size = 0;
+  Value::Kind kind = Value::Kind::kAbsent;  // Absent: the page has no line of this series.
+
+  static NumberPlace Of(const Value& value, size_t begin, size_t end) {
+    return {std::bit_cast<uint64_t>(value.int64()), static_cast<uint32_t>(begin),
+            static_cast<uint16_t>(end - begin), value.kind()};
+  }
+  bool is_shown() const { return kind != Value::Kind::kAbsent; }
+  size_t end() const { return size_t{begin} + size; }
+  // Whether the page shows exactly `value`, or rightly no line.
+  bool Shows(const Value& value) const {
+    return is_shown() ? value.kind() == kind && std::bit_cast<uint64_t>(value.int64()) == bits
+                      : !IsNumber(value);
+  }
+};
+static_assert(sizeof(NumberPlace) == 16);
+
+// How a page writes a family.
+struct FamilyForm {
+  std::string_view header;
+  bool at_least_zero = false;  // Leave out numbers that are negative or NaN.
+};
+
+// Appends the header and the lines of `family`, or nothing when no series has a number, and returns
+// the number of lines.  If `places` is not empty, it has an element for each series of the plan,
+// and receives those of the lines.
 size_t AppendFamilyLines(const SeriesPlan& plan, const SeriesPlan::FamilyLines& family,
-                         std::string_view header, bool at_least_zero, const Numbers& numbers,
-                         std::string& out);
+                         const FamilyForm& form, const Numbers& numbers, std::string& out,
+                         std::span<NumberPlace> places = {});
 
 }  // namespace podgpu

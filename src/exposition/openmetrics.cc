@@ -9,8 +9,8 @@ size_t RenderOpenMetrics(const SeriesPlan& plan, const Grid* grid, std::span<con
   const Numbers numbers = NumbersFor(plan, grid, slots);
   size_t count = 0;
   for (const SeriesPlan::FamilyLines& family : plan.families()) {
-    count += AppendFamilyLines(plan, family, family.openmetrics_header, family.openmetrics_counter,
-                               numbers, out);
+    count += AppendFamilyLines(
+        plan, family, {family.openmetrics_header, family.openmetrics_counter}, numbers, out);
   }
   out += "# EOF\n";
   return count;

@@ -21,6 +21,7 @@ struct NamedNumbers {
   bool appends_backwards = false;
   int64_t appended_too_many = 0;
   uint32_t slot_error = 0;  // Added to the slot of each line.
+  NumberFormat format = NumberFormat::kShortest;
 
   Section AsSection(bool needs_grid = false) {
     return {.name = family,
@@ -32,7 +33,8 @@ struct NamedNumbers {
   }
 
   void AddTo(uint32_t first_slot, PlanBuilder& plan) const {
-    plan.BeginFamily({.name = family, .help = "Numbers.", .type = "gauge", .unit = ""});
+    plan.BeginFamily(
+        {.name = family, .help = "Numbers.", .type = "gauge", .unit = "", .format = format});
     for (const std::string& name : names) {
       plan.AddSeries(plan.AddLabels(RenderLabels({{"name", name}})),
                      NumberSource::Slot(first_slot++ + slot_error));
@@ -165,6 +167,21 @@ TEST_F(PageBuilderTest, ComparingWithANewPlanFindsAGenerationThatDidNotChange) {
   EXPECT_FALSE(page.Refresh(nullptr, nullptr));
   FillFrom(page);
   EXPECT_NE(Write(page.MakePlan(), slots_), Write(*page.plan(), slots_));
+}
+
+TEST_F(PageBuilderTest, ANewPlanForComparisonHasTheSameBudget) {
+  fruits_.format = NumberFormat::kDcgm;
+  for (const size_t budget : std::initializer_list<size_t>{0, 1, 2, 3}) {
+    PageBuilder page = Page(budget);
+    page.Refresh(nullptr, nullptr);
+    FillFrom(page);
+    const bool is_whole = budget == 0 || budget == 3;
+    EXPECT_EQ(page.left_out(), is_whole ? 0U : 2U) << budget;
+    const std::string text = Write(*page.plan(), slots_);
+    EXPECT_EQ(text.find("apple") != std::string::npos, is_whole) << budget;
+    EXPECT_NE(text.find("colours{name=\"red\"} 10"), std::string::npos) << budget;
+    EXPECT_EQ(Write(page.MakePlan(), slots_), text) << budget;
+  }
 }
 
 TEST_F(PageBuilderDeathTest, StopsWhenASectionAppendsMoreOrFewerThanItAnnounced) {

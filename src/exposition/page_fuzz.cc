@@ -1,13 +1,18 @@
 // Fuzzes the labels, help texts and numbers of a plan.  Invariants: both formats pass the strict
-// parser, have the same samples, and return the original labels.
+// parser, have the same samples, and return the original labels; a page that is made from another
+// one has the bytes of a page that is rendered whole.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "exposition/openmetrics.h"
 #include "exposition/text.h"
+#include "exposition/text_renderer.h"
 #include "tests/strict_parser.h"
 
 namespace podgpu {
@@ -81,6 +86,23 @@ void CheckSame(const std::vector<ParsedFamily>& text,
   }
 }
 
+// Renders pages with the numbers of `slots` in several arrangements, each from the one before.
+void CheckContinued(const std::shared_ptr<const SeriesPlan>& plan, std::vector<Value> slots) {
+  TextRenderer renderer;
+  std::string last;
+  for (size_t step = 0; step < 4; ++step) {
+    std::string page = renderer.Render(plan, nullptr, slots, last);
+    std::string whole;
+    const size_t count = RenderText(*plan, nullptr, slots, whole);
+    PODGPU_CHECK(page == whole);
+    PODGPU_CHECK(renderer.series_count() == count);
+    last = std::move(page);
+    if (slots.size() > 1) {
+      std::swap(slots[step % slots.size()], slots.back());
+    }
+  }
+}
+
 void Check(Input input) {
   PlanBuilder builder;
   std::vector<Value> slots;
@@ -94,11 +116,12 @@ void Check(Input input) {
       slots.push_back(TakeValue(input));
     }
   }
-  const SeriesPlan plan = std::move(builder).Build();
+  const auto plan = std::make_shared<const SeriesPlan>(std::move(builder).Build());
   std::string text;
   std::string openmetrics;
-  RenderText(plan, nullptr, slots, text);
-  RenderOpenMetrics(plan, nullptr, slots, openmetrics);
+  RenderText(*plan, nullptr, slots, text);
+  RenderOpenMetrics(*plan, nullptr, slots, openmetrics);
+  CheckContinued(plan, slots);
   const auto parsed_text = ParseTextStrictly(text);
   const auto parsed_openmetrics = ParseOpenMetricsStrictly(openmetrics);
   PODGPU_CHECK(parsed_text.ok());

@@ -181,6 +181,45 @@ TEST(OpenMetrics, LeavesOutNegativeAndNanCounters) {
   EXPECT_NE(Text(plan, nullptr, slots).find("n_total{x=\"a\"} -1\n"), std::string::npos);
 }
 
+// Families in dcgm-exporter's format with 2, 1 and 3 series, and one of another format with 1.
+PlanBuilder SevenSeries() {
+  PlanBuilder builder;
+  const auto add = [&](const char* name, NumberFormat format, int count) {
+    Family family = Named(name);
+    family.format = format;
+    builder.BeginFamily(family);
+    for (int i = 0; i < count; ++i) {
+      builder.AddSeries(builder.AddLabels(RenderLabels({{"i", std::to_string(i)}})),
+                        NumberSource::One());
+    }
+  };
+  add("DCGM_A", NumberFormat::kDcgm, 2);
+  add("DCGM_B", NumberFormat::kDcgm, 1);
+  add("DCGM_C", NumberFormat::kDcgm, 3);
+  add("podgpu_d", NumberFormat::kShortest, 1);
+  return builder;
+}
+
+TEST(SeriesPlan, IsTrimmedByWholeFamiliesFromTheLast) {
+  const struct {
+    size_t budget, dropped;
+    std::string families;  // Those that are left.
+  } rows[] = {{8, 0, "ABCd"}, {7, 0, "ABCd"}, {6, 3, "ABd"}, {4, 3, "ABd"},
+              {3, 4, "Ad"},   {2, 6, "d"},    {1, 6, "d"},   {0, 6, "d"}};
+  for (const auto& row : rows) {
+    PlanBuilder builder = SevenSeries();
+    EXPECT_EQ(builder.TrimTo(row.budget), row.dropped) << row.budget;
+    const std::string text = Text(std::move(builder).Build(), nullptr);
+    std::string families;
+    for (const char family : std::string("ABCd")) {
+      if (text.find(std::string("_") + family + "{") != std::string::npos) {
+        families += family;
+      }
+    }
+    EXPECT_EQ(families, row.families) << row.budget;
+  }
+}
+
 TEST(SeriesPlan, KnowsWhenItsLabelsAreOutOfDate) {
   Grid grid = SmallGrid();
   grid.at(FieldRow{0}, EntityId{0}) = Value::OfText(grid.InternText("580"));

@@ -22,6 +22,11 @@ Snapshot::Snapshot(SnapshotParts parts, size_t text_bytes_hint) : parts_(std::mo
   series_count_ = RenderText(*parts_.plan, parts_.grid.get(), parts_.slots, text_);
 }
 
+Snapshot::Snapshot(SnapshotParts parts, std::string text, size_t series_count)
+    : parts_(std::move(parts)), text_(std::move(text)), series_count_(series_count) {
+  PODGPU_CHECK(parts_.plan != nullptr);
+}
+
 std::string_view Snapshot::text_gzip() const {
   std::call_once(text_gzip_once_, [this] { text_gzip_ = Gzip(text_); });
   return text_gzip_;

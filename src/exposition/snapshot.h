@@ -1,7 +1,7 @@
 // The finished pages of one tick, which a scrape gets, and the data that they were made from.
 //
 // The tick thread makes a Snapshot and publishes it; the HTTP thread sends its bytes.  The text
-// form is rendered at once.  OpenMetrics and the compressed forms are made at the first request for
+// form is there at once.  OpenMetrics and the compressed forms are made at the first request for
 // them, at most once each, and then shared.  A snapshot is immutable to its readers and stays alive
 // while a response still sends its bytes.  Any thread.
 #pragma once
@@ -50,6 +50,8 @@ class Snapshot {
  public:
   // Renders the text form. `text_bytes_hint`: the size of the last page, used as the buffer size.
   explicit Snapshot(SnapshotParts parts, size_t text_bytes_hint = 0);
+  // Takes the text form of the same parts, and the number of its lines with a number.
+  Snapshot(SnapshotParts parts, std::string text, size_t series_count);
 
   const SnapshotParts& parts() const { return parts_; }
 

@@ -9,7 +9,7 @@ size_t RenderText(const SeriesPlan& plan, const Grid* grid, std::span<const Valu
   const Numbers numbers = NumbersFor(plan, grid, slots);
   size_t count = 0;
   for (const SeriesPlan::FamilyLines& family : plan.families()) {
-    count += AppendFamilyLines(plan, family, family.text_header, false, numbers, out);
+    count += AppendFamilyLines(plan, family, {family.text_header}, numbers, out);
   }
   return count;
 }

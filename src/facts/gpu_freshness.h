@@ -1,5 +1,5 @@
-// Which GPUs give fresh values, and the state of each GPU that follows from this and from what the
-// driver reports.
+// Which GPUs give fresh values and which of them lose speed or memory, and the state of each GPU
+// that follows from this and from what the driver reports.
 //
 // The driver's state alone is not enough: it still lists a device as healthy when the samples of
 // the device have stopped or never started.  The tick updates GpuFreshness with each reading.
@@ -10,6 +10,7 @@
 #include <bitset>
 #include <cstddef>
 
+#include "facts/device_loss.h"
 #include "sample/value.h"
 #include "topology/device_state.h"
 #include "topology/topology.h"
@@ -21,13 +22,19 @@ namespace podgpu {
 inline constexpr size_t kMaxJudgedGpus = 256;
 using GpuSet = std::bitset<kMaxJudgedGpus>;
 
+// The set of GPU `index` alone; empty above the limit.
+inline GpuSet OnlyGpu(size_t index) {
+  return index < kMaxJudgedGpus ? GpuSet().set(index) : GpuSet();
+}
+
 // What all readings up to the newest tell about the GPUs of its topology.
 struct GpuFreshness {
   GpuSet unresponsive;   // No fresh value for longer than is normal.
   GpuSet awaited;        // No value in the newest readings; the next may have one.
   GpuSet never_sampled;  // The awaited GPUs that never had a value.
   GpuSet excused;        // No value, and none is expected.
-  std::array<Absence, kMaxJudgedGpus> reasons{};  // Of each GPU in one of the sets.
+  std::array<Absence, kMaxJudgedGpus> reasons{};    // Of each GPU in one of the sets.
+  std::array<DeviceLoss, kMaxJudgedGpus> losses{};  // Of the GPUs that give values.
   bool operator==(const GpuFreshness&) const = default;
 };
 

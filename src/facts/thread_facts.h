@@ -38,7 +38,7 @@ struct PodFacts : Fact<PodAllocations> {
 // One collection, as the API server, or the kubelet in its place, lists it.  While the state is ok,
 // the value is right.  In any other state `good_at` says when it was last ok.
 struct ApiFacts : Fact<ApiObjects> {
-  RenewedAt renewed = {};       // When a pod name began to mean a different pod.
+  RenewedAt renewed = {};       // When a pod name began to mean its pod.
   uint64_t requests = 0;        // Sent to the server.
   bool is_of_kubelet = false;   // The kubelet lists the pods (refresh/kubelet_pods_refresher.h).
   absl::StatusCode cause = {};  // Why the kubelet's list is not ok; each cause has its log line.

@@ -55,12 +55,14 @@ struct TickFacts {
   uint64_t interrupts = 0;
   size_t written_off = 0;  // Threads that podgpu abandoned because a foreign call hangs.
 
-  std::shared_ptr<const PodFacts> pods;        // Never null.
-  std::chrono::milliseconds pods_age{};        // Since the last good answer.
-  bool owners_are_known = false;               // The last good answer is not too old.
-  std::shared_ptr<const JobFacts> jobs;        // Null without a directory of jobs.
-  std::shared_ptr<const ApiFacts> api_pods;    // Null unless labels or uids of pods are wanted.
-  std::shared_ptr<const ApiFacts> api_slices;  // Null unless claims are wanted.
+  std::shared_ptr<const PodFacts> pods;            // Never null.
+  std::chrono::milliseconds pods_age{};            // Since the last good answer.
+  bool owners_are_known = false;                   // The last good answer is not too old.
+  std::chrono::milliseconds owners_stay_for{};     // After the last good answer of the kubelet.
+  std::chrono::milliseconds metadata_stays_for{};  // Likewise for the value of `api_pods`.
+  std::shared_ptr<const JobFacts> jobs;            // Null without a directory of jobs.
+  std::shared_ptr<const ApiFacts> api_pods;        // Null unless labels or uids of pods are wanted.
+  std::shared_ptr<const ApiFacts> api_slices;      // Null unless claims are wanted.
   // "namespace/name" of pods that were created after the kubelet's answer.
   std::vector<std::string> younger_pods;
   // The value of `api_pods`; null once the API server has been unreachable for too long.
@@ -82,16 +84,30 @@ struct TickFacts {
   double last_tick_seconds = 0;
   size_t last_series = 0;
   size_t unknown_pod_values = 0;  // Values of single pods that the page leaves out.
-  uint64_t left_out = 0;          // Series that the budget left out, summed over all pages.
+  uint64_t dropped_log_lines = 0;
+  uint64_t left_out = 0;  // Series that the budget left out, summed over all pages.
 
   // Whether the device values are too old to show, or no reading has ever come.
   bool devices_are_stale() const { return grid == nullptr || grid_age > stale_after; }
 
-  // Whether the running call is past its deadline, or is the reason why the values are too old. The
-  // second case covers deadlines longer than `stale_after`.
+  // Whether the running call is past its deadline, or is the reason why no GPU has a value that is
+  // recent enough.  The second case covers deadlines longer than `stale_after`.
   bool call_hangs() const {
-    return running && (running->past_deadline || (grid != nullptr && devices_are_stale() &&
-                                                  running->elapsed * 2 >= stale_after));
+    return running && (running->past_deadline || (running->elapsed * 2 >= stale_after &&
+                                                  grid != nullptr && no_gpu_gives_values()));
+  }
+
+  // Whether all GPUs are without a value, because the reading or each of its samples is too old.
+  // The samples may be too old a moment before the reading.  `grid` is not null.
+  bool no_gpu_gives_values() const {
+    size_t unresponsive = 0, lost = 0;
+    for (size_t i = 0; i < grid->topology().gpus.size(); ++i) {
+      const DeviceState state = StateOf(i);
+      unresponsive += state == DeviceState::kUnresponsive ? 1U : 0U;
+      lost += state == DeviceState::kLost ? 1U : 0U;
+    }
+    return devices_are_stale() ||
+           (unresponsive > 0 && unresponsive + lost == grid->topology().gpus.size());
   }
 
   // The state of GPU `index` of the grid's topology.

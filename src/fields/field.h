@@ -49,6 +49,15 @@ struct Field {
   std::array<std::string_view, 3>
       other_names;  // Earlier names, newest first; unused entries are empty.
 
+  // The oldest name, which most lists of metrics use.
+  constexpr std::string_view familiar_name() const {
+    std::string_view oldest = name;
+    for (const std::string_view other : other_names) {
+      oldest = other.empty() ? oldest : other;
+    }
+    return oldest;
+  }
+
   constexpr FieldScope scope() const {
     return level == FieldLevel::kGlobal || level == FieldLevel::kNone ? FieldScope::kGlobal
                                                                       : FieldScope::kEntity;

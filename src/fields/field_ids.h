@@ -20,9 +20,17 @@ inline constexpr uint16_t kXid = 230;  // Comes from events; its time stamp is t
 inline constexpr uint16_t kMemoryTotal = 250;
 inline constexpr uint16_t kMemoryFree = 251;
 inline constexpr uint16_t kMemoryUsed = 252;
+inline constexpr uint16_t kRemapFailed = 395;   // 1: a row of memory could not be remapped.
+inline constexpr uint16_t kRemapPending = 396;  // 1: rows wait for a reset of the GPU.
 
 // The range in which dcgm-exporter searches for profiling fields.
 inline constexpr uint16_t kFirstProfiling = 1000;
 inline constexpr uint16_t kLastProfiling = 1099;
+
+// Fields from which podgpu itself judges a device. They may be read although no metric asks for
+// them, so their values do not show that the metrics have values.
+constexpr bool IsJudged(uint16_t id) {
+  return id == kXid || id == kClockReasons || id == kRemapFailed || id == kRemapPending;
+}
 
 }  // namespace podgpu::field_ids

@@ -26,6 +26,8 @@ TEST(FieldIds, MatchTheCatalogue) {
       {field_ids::kMemoryTotal, "DCGM_FI_DEV_FB_TOTAL"},
       {field_ids::kMemoryFree, "DCGM_FI_DEV_FB_FREE"},
       {field_ids::kMemoryUsed, "DCGM_FI_DEV_FB_USED"},
+      {field_ids::kRemapFailed, "DCGM_FI_DEV_ROW_REMAP_FAILURE"},
+      {field_ids::kRemapPending, "DCGM_FI_DEV_ROW_REMAP_PENDING"},
   };
   for (const Row& row : rows) {
     const Field* field = FindFieldByName(row.name);

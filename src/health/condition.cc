@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/counted.h"
 #include "health/readiness.h"
 #include "topology/device_state.h"
 
@@ -49,17 +50,25 @@ PartCondition JudgeDriver(const ConditionBasis& basis) {
 }
 
 PartCondition JudgeKubelet(const ConditionBasis& basis) {
+  PartState state = basis.pods->state;
   std::string detail = basis.pods->detail;
-  if (basis.pods->state == PartState::kDegraded) {
-    detail += absl::StrFormat(". Owners are %s old", Seconds(basis.owners_for));
+  if (basis.OwnersAreWithdrawn()) {
+    state = state == PartState::kOk ? PartState::kDegraded : state;
+    detail += absl::StrFormat(
+        ". Owners are withdrawn: the last list is %s old, and they stay for %s after it",
+        Seconds(basis.owners_for), Seconds(basis.owners_stay_for));
+  } else if (basis.pods->state == PartState::kDegraded) {
+    detail += absl::StrFormat(". Owners are %s old; they are withdrawn after %s",
+                              Seconds(basis.owners_for), Seconds(basis.owners_stay_for));
   }
   if (basis.owners != nullptr && !basis.owners->unmatched.empty()) {
     const UnmatchedDevice& first = basis.owners->unmatched.front();
-    detail += absl::StrFormat("; %d device ids match no device, the first: \"%s\" of %s (%s)",
-                              basis.owners->unmatched.size(), first.device_id, first.resource,
-                              UnmatchedReasonName(first.reason));
+    const size_t count = basis.owners->unmatched.size();
+    detail += absl::StrFormat("; %s %s no device, the first: \"%s\" of %s (%s)",
+                              Counted(count, "device id"), count == 1 ? "matches" : "match",
+                              first.device_id, first.resource, UnmatchedReasonName(first.reason));
   }
-  return {"kubelet", basis.pods->state, std::move(detail)};
+  return {"kubelet", state, std::move(detail)};
 }
 
 // "2 bad requests, 1 closed at a deadline": each kind of refusal that has happened.
@@ -127,15 +136,24 @@ bool AsksForHealth(const FindingsAsked& asked) { return asked.health || asked.pe
 
 PartCondition JudgePodMetadata(const ConditionBasis& basis) {
   PartCondition part{"pod metadata", basis.api_pods->state, basis.api_pods->detail};
+  if (basis.metadata_is_withdrawn) {
+    absl::StrAppendFormat(
+        &part.detail, ". Labels and uids of pods are withdrawn: the last list is more than %s old",
+        Seconds(basis.metadata_stays_for));
+  } else if (part.state == PartState::kDegraded) {
+    absl::StrAppendFormat(&part.detail,
+                          ". Labels and uids of pods are withdrawn %s after the last list",
+                          Seconds(basis.metadata_stays_for));
+  }
   if (basis.owners != nullptr && !basis.owners->dropped_labels.empty()) {
     const DroppedLabels& first = basis.owners->dropped_labels.front();
     part.state = part.state == PartState::kOk ? PartState::kDegraded : part.state;
     absl::StrAppendFormat(&part.detail,
-                          "; %d pods have more labels than a row can carry (%d, or %d bytes), the "
+                          "; %s with more labels than a row can carry (%d, or %d bytes), the "
                           "first: %d of %s/%s are "
                           "left out. Select labels with --kubernetes-pod-label-allowlist-regex",
-                          basis.owners->dropped_labels.size(), kMostPodLabels, kMostPodLabelBytes,
-                          first.count, first.pod_namespace, first.pod);
+                          Counted(basis.owners->dropped_labels.size(), "pod"), kMostPodLabels,
+                          kMostPodLabelBytes, first.count, first.pod_namespace, first.pod);
   }
   return part;
 }
@@ -186,6 +204,9 @@ std::string DescribeOwners(const ConditionBasis& basis, uint16_t gpu) {
       }
     }
   }
+  if (found.empty() && topology.HidesInstancesOf(gpu)) {
+    return "not known: its MIG instances cannot be listed";
+  }
   if (found.empty()) {
     return basis.pods->is_incomplete ? "not known: the kubelet's list is incomplete" : "free";
   }
@@ -212,7 +233,8 @@ std::vector<DeviceCondition> JudgeDevices(const ConditionBasis& basis) {
     const DeviceState state =
         JudgeState(*basis.topology, i, basis.freshness, basis.devices_are_stale);
     devices.push_back({gpu.gpu_id, std::string(DeviceStateName(state)), gpu.uuid, gpu.model,
-                       gpu.pci_bus_id, DescribeOwners(basis, i)});
+                       gpu.pci_bus_id, DescribeOwners(basis, i),
+                       i < kMaxJudgedGpus ? basis.freshness.losses[i] : DeviceLoss::kNone});
   }
   return devices;
 }
@@ -241,10 +263,11 @@ bool ConditionBasis::operator==(const ConditionBasis& other) const {
     return std::tie(basis.naming_note, basis.source, basis.topology, basis.owners,
                     basis.devices_are_stale, basis.freshness, basis.excluded_gpus,
                     basis.awaits_reading, basis.hung_call, basis.hung_for, basis.stale_for,
-                    basis.owners_are_known, basis.owners_for, basis.stale_after, basis.clients,
-                    basis.too_many_clients, basis.config, basis.asked, basis.health_is_told,
-                    basis.peers_are_told, basis.note, basis.events_note, basis.text_file_failure,
-                    basis.dump_failure);
+                    basis.owners_are_known, basis.owners_for, basis.metadata_is_withdrawn,
+                    basis.stale_after, basis.owners_stay_for, basis.metadata_stays_for,
+                    basis.clients, basis.too_many_clients, basis.config, basis.asked,
+                    basis.health_is_told, basis.peers_are_told, basis.note, basis.events_note,
+                    basis.text_file_failure, basis.dump_failure);
   };
   return rest(*this) == rest(other) && TellTheSame(pods, other.pods) &&
          TellTheSame(jobs, other.jobs) && TellTheSame(processes, other.processes) &&
@@ -263,7 +286,11 @@ ConditionBasis BasisOf(const TickFacts& facts) {
   basis.api_pods = facts.api_pods;
   basis.api_slices = facts.api_slices;
   basis.owners_are_known = facts.owners_are_known;
+  basis.metadata_is_withdrawn =
+      facts.api_pods != nullptr && facts.api_pods->value != nullptr && facts.usable_pods == nullptr;
   basis.stale_after = facts.stale_after;
+  basis.owners_stay_for = facts.owners_stay_for;
+  basis.metadata_stays_for = facts.metadata_stays_for;
   basis.clients = facts.clients;
   basis.clients.open_connections = 0;
   basis.clients.requests = 0;
@@ -291,7 +318,7 @@ ConditionBasis BasisOf(const TickFacts& facts) {
     basis.hung_call = facts.running->call;
     basis.hung_for = InTenths(facts.running->elapsed);
   }
-  if (facts.pods->state == PartState::kDegraded) {
+  if (facts.pods->state == PartState::kDegraded || basis.OwnersAreWithdrawn()) {
     basis.owners_for = InTenths(facts.pods_age);
   }
   return basis;
@@ -326,6 +353,7 @@ Condition Judge(const ConditionBasis& basis) {
       condition.parts.push_back({name, PartState::kDegraded, **failure});
     }
   }
+  condition.owners_known = basis.owners_are_known;
   condition.devices = JudgeDevices(basis);
   Readiness readiness = JudgeReadiness(basis, condition.parts[0].detail);
   condition.ready = readiness.is_ready;

@@ -50,8 +50,14 @@ struct ConditionBasis {
   std::shared_ptr<const std::string> dump_failure;       // Null while dumps can be written.
   bool owners_are_known = false;  // The kubelet's last answer is not too old.
   Tenths owners_for{};            // Age of the last answer, while the kubelet gives no new one.
+  bool metadata_is_withdrawn = false;  // The last answer with pods' labels and uids is too old.
   std::chrono::milliseconds stale_after{};
+  std::chrono::milliseconds owners_stay_for{};
+  std::chrono::milliseconds metadata_stays_for{};
   const VisibleNamespaces* visible = nullptr;  // Null: all.  Does not change.
+
+  // Whether the kubelet told the owners, but too long ago.
+  bool OwnersAreWithdrawn() const { return pods->value != nullptr && !owners_are_known; }
 
   // Whether both give the same condition.
   bool operator==(const ConditionBasis& other) const;

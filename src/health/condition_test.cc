@@ -155,7 +155,24 @@ INSTANTIATE_TEST_SUITE_P(
                  false, "not ready: waiting for the first value of GPU 1", PartState::kOk},
         NodeCase{"watched again",
                  [](TickFacts& facts, Topology&) { facts.freshness.awaited.set(1); }, true,
-                 "ready: 2 GPUs have fresh samples", PartState::kOk},
+                 "ready: 1 of 2 GPUs served, 1 recovering", PartState::kOk},
+        NodeCase{
+            "a reading without values",
+            [](TickFacts& facts, Topology& topology) {
+              facts.freshness.awaited.set(1);
+              facts.freshness.reasons[1] = Absence::kBlank;
+              topology.gpus[0].state = DeviceState::kLost;
+            },
+            false,
+            "not ready: no GPU gave a value at the newest reading, since its values are "
+            "absent as \"blank\" (the driver answered blank without a reason); waiting for the "
+            "next",
+            PartState::kOk},
+        NodeCase{"one throttled",
+                 [](TickFacts& facts, Topology&) {
+                   facts.freshness.losses[1] = DeviceLoss::kHardwareThermal;
+                 },
+                 true, "ready: 2 of 2 GPUs served, 1 degraded", PartState::kOk},
         NodeCase{"one asleep",
                  [](TickFacts& facts, Topology&) {
                    facts.freshness.excused.set(1);
@@ -193,6 +210,27 @@ TEST(Condition, NamesTheHungCall) {
   EXPECT_EQ(driver.state, PartState::kUnresponsive);
   EXPECT_EQ(driver.detail,
             "the call \"read\" has not returned for 41.0 s; values are withdrawn after 10.0 s");
+}
+
+// The values of a reading can all be too old a little before the reading itself is.
+TEST(Condition, NamesTheCallThatRunsWhileNoGpuHasAFreshValue) {
+  TickFacts facts = FactsOfNothing();
+  facts.stale_after = seconds(10);
+  facts.grid_age = seconds(9);
+  facts.source = std::make_shared<const SourceStatus>(SourceStatus{PartState::kOk, "s", 1, 0, 2});
+  const auto topology = std::make_shared<const Topology>(FakeDriver::Gpus(2));
+  facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
+  facts.owners = std::make_shared<const Owners>(Join(*topology, {}, {}));
+  facts.running = RunningCall{SourceCall::kRead, seconds(6), false};
+  MakeUnresponsive(facts, 0, Absence::kStale);
+  EXPECT_FALSE(facts.call_hangs()) << "GPU 1 has values";
+  MakeUnresponsive(facts, 1, Absence::kStale);
+  const PartCondition driver = Judge(BasisOf(facts)).parts[0];
+  EXPECT_EQ(driver.state, PartState::kUnresponsive);
+  EXPECT_EQ(driver.detail,
+            "the call \"read\" has not returned for 6.0 s; values are withdrawn after 10.0 s");
+  facts.running->elapsed = seconds(4);
+  EXPECT_FALSE(facts.call_hangs()) << "it began after the values were too old";
 }
 
 TEST(Condition, ShowsTheWarningsOfTheConfiguration) {
@@ -433,47 +471,6 @@ TEST(Condition, SaysWhyResourceSlicesAreMissing) {
   slices.detail = "another";
   facts.api_slices = std::make_shared<const ApiFacts>(slices);
   EXPECT_FALSE(basis == BasisOf(facts));
-}
-
-TEST(Condition, DescribesTheOwnersOfEachGpu) {
-  auto topology = std::make_shared<Topology>(FakeDriver::Gpus(3));
-  TickFacts facts = FactsOfNothing();
-  facts.stale_after = seconds(10);
-  facts.source = std::make_shared<const SourceStatus>();
-  auto pods = std::make_shared<PodFacts>();
-  pods->value = std::make_shared<const PodAllocations>();
-  facts.pods = pods;
-  facts.owners_are_known = true;
-  facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
-  const std::vector<Allocation> allocations = {
-      {"ml", "a", "c", "nvidia.com/gpu", FakeDriver::Uuid(0)},
-      {"ml", "b", "c", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::0"},
-      {"ml", "d", "c", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::1"}};
-  facts.owners = std::make_shared<const Owners>(Join(*topology, allocations, {}));
-  const Condition condition = Judge(BasisOf(facts));
-  EXPECT_EQ(condition.devices[0].owners, "ml/a (c)");
-  EXPECT_EQ(condition.devices[1].owners, "2 owners, shared");
-  EXPECT_EQ(condition.devices[2].owners, "free");
-
-  auto incomplete = std::make_shared<PodFacts>(*pods);
-  incomplete->is_incomplete = true;
-  facts.pods = incomplete;
-  EXPECT_EQ(Judge(BasisOf(facts)).devices[0].owners, "ml/a (c)") << "from the previous list";
-  EXPECT_EQ(Judge(BasisOf(facts)).devices[2].owners, "not known: the kubelet's list is incomplete");
-  facts.owners_are_known = false;
-  EXPECT_EQ(Judge(BasisOf(facts)).devices[2].owners,
-            "not known: the kubelet's last answer is too old");
-  facts.owners_are_known = true;
-  facts.pods = pods;
-
-  const VisibleNamespaces others{{"team-b"}};
-  facts.visible = &others;
-  const Condition for_others = Judge(BasisOf(facts));
-  EXPECT_EQ(for_others.devices[0].owners, "in another namespace");
-  EXPECT_EQ(for_others.devices[1].owners, "2 owners, shared");
-  const VisibleNamespaces own{{"team-b", "ml"}};
-  facts.visible = &own;
-  EXPECT_EQ(Judge(BasisOf(facts)).devices[0].owners, "ml/a (c)");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ void FreshnessTracker::Take(const Grid& grid) {
   freshness_.never_sampled.reset();
   freshness_.excused.reset();
   freshness_.reasons.fill(Absence::kNotRead);
+  freshness_.losses.fill(DeviceLoss::kNone);
   for (size_t i = 0; i < std::min(gpus_.size(), kMaxJudgedGpus); ++i) {
     if (topology_->gpus[i].state == DeviceState::kLost) {
       gpus_[i].no_value_since.reset();
@@ -18,6 +19,7 @@ void FreshnessTracker::Take(const Grid& grid) {
       continue;
     }
     Judge(i, JudgeSamples(grid, i), grid.read_at);
+    JudgeLoss(i, grid);
   }
 }
 
@@ -37,6 +39,18 @@ void FreshnessTracker::Judge(size_t index, SampleVerdict verdict, Instant read_a
   freshness_.unresponsive[index] = gpu.is_unresponsive;
   freshness_.awaited[index] = !gpu.is_unresponsive;
   freshness_.never_sampled[index] = !gpu.is_unresponsive && !gpu.had_value;
+}
+
+void FreshnessTracker::JudgeLoss(size_t index, const Grid& grid) {
+  TrackedGpu& gpu = gpus_[index];
+  const DeviceLoss seen = LossIn(grid, index);
+  const bool stays =
+      IsThrottling(gpu.loss) && seen < gpu.loss && grid.read_at - gpu.lost_at < kThrottlingStays;
+  if (!stays) {
+    gpu.loss = seen;
+    gpu.lost_at = grid.read_at;
+  }
+  freshness_.losses[index] = gpu.loss;
 }
 
 // Moves what is known of each GPU to its index in the new list.

@@ -1,11 +1,13 @@
-// Tracks over many readings which GPUs give values, and since when the others give none.
+// Tracks over many readings which GPUs give values, since when the others give none, and which lose
+// speed or memory.
 //
 // A GPU whose samples are all older than --stale-after is unresponsive at once: it gave nothing for
 // that long already.  A GPU without any value may have just been found, or its watches may have
 // just been set up again.  So it is awaited for a while before it counts as unresponsive.  An
 // unresponsive GPU stays unresponsive until it gives a value, even when the reason for its absent
-// values changes.  GPUs are identified by UUID, so a new list of devices does not restart the wait.
-// Used on the tick thread only.
+// values changes.  Throttling may begin and end each second, so a GPU counts as throttled until
+// none was seen for a minute.  GPUs are identified by UUID, so a new list of devices does not
+// restart the wait. Used on the tick thread only.
 #pragma once
 
 #include <memory>
@@ -20,6 +22,9 @@ namespace podgpu {
 
 class FreshnessTracker {
  public:
+  // How long a GPU counts as throttled after the last reading that shows it.
+  static constexpr std::chrono::seconds kThrottlingStays{60};
+
   // `patience`: how long a GPU may give no value before it is unresponsive.
   explicit FreshnessTracker(Duration patience) : patience_(patience) {}
 
@@ -37,10 +42,13 @@ class FreshnessTracker {
     std::optional<Instant> no_value_since;  // The first reading without a value.
     bool had_value = false;                 // It gave a value at least once.
     bool is_unresponsive = false;
+    DeviceLoss loss = DeviceLoss::kNone;
+    Instant lost_at{};  // When a reading last showed `loss`.
   };
 
   void TakeTopology(const std::shared_ptr<const Topology>& topology);
   void Judge(size_t index, SampleVerdict verdict, Instant read_at);
+  void JudgeLoss(size_t index, const Grid& grid);
 
   const Duration patience_;
   std::shared_ptr<const Topology> topology_;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/clock.h"
@@ -29,9 +30,11 @@ class LineBudget {
     return lines_ <= kMostLines;
   }
 
-  // A note for the line that was just allowed; empty except for the last line of the hour.
-  std::string_view note() const {
-    return lines_ == kMostLines ? "this changes often: the next line on it comes in an hour" : "";
+  // Returns `text` for the line that was just allowed, with a note if it is the last of the hour.
+  std::string WithNote(std::string_view text) const {
+    return std::string(text) + (lines_ == kMostLines
+                                    ? "; this changes often: the next line on it comes in an hour"
+                                    : "");
   }
 
  private:

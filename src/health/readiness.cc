@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/counted.h"
+
 namespace podgpu {
 namespace {
 
@@ -16,11 +18,15 @@ std::string InSeconds(std::chrono::duration<double> duration) {
 // Counts the GPUs of a node by what they mean for readiness.
 struct GpuTally {
   size_t all = 0, excluded = 0, lost = 0, unresponsive = 0, never_sampled = 0;
+  size_t awaited = 0;                        // Gave values before, and none at the newest reading.
+  size_t degraded = 0;                       // Served, with a loss.
   size_t resting = 0;                        // Without a value, for a good reason.
   std::optional<size_t> first_unresponsive;  // Index of the GPU; the next too.
-  std::optional<size_t> first_never_sampled, first_resting;
+  std::optional<size_t> first_never_sampled, first_resting, first_awaited;
 
-  size_t served() const { return all - excluded - lost - unresponsive - never_sampled - resting; }
+  size_t served() const {
+    return all - excluded - lost - unresponsive - never_sampled - awaited - resting;
+  }
 };
 
 void Count(size_t index, size_t& count, std::optional<size_t>& first) {
@@ -41,9 +47,14 @@ GpuTally Tally(const ConditionBasis& basis) {
       Count(i, tally.unresponsive, tally.first_unresponsive);
     } else if (is_judged && basis.freshness.never_sampled[i]) {
       Count(i, tally.never_sampled, tally.first_never_sampled);
+    } else if (is_judged && basis.freshness.awaited[i]) {
+      Count(i, tally.awaited, tally.first_awaited);
     } else if (is_judged && basis.freshness.excused[i] &&
                basis.freshness.reasons[i] != Absence::kNotRead) {
       Count(i, tally.resting, tally.first_resting);
+    } else if (JudgeState(*basis.topology, i, basis.freshness, basis.devices_are_stale) ==
+               DeviceState::kDegraded) {
+      ++tally.degraded;
     }
   }
   return tally;
@@ -51,8 +62,11 @@ GpuTally Tally(const ConditionBasis& basis) {
 
 // ", 2 lost" and so on, for each count that is not 0.
 std::string Rest(const ConditionBasis& basis, const GpuTally& tally) {
-  const std::pair<size_t, std::string_view> rows[] = {
-      {tally.lost, "lost"}, {tally.unresponsive, "unresponsive"}, {tally.excluded, "not selected"}};
+  const std::pair<size_t, std::string_view> rows[] = {{tally.lost, "lost"},
+                                                      {tally.unresponsive, "unresponsive"},
+                                                      {tally.awaited, "recovering"},
+                                                      {tally.excluded, "not selected"},
+                                                      {tally.degraded, "degraded"}};
   std::string rest;
   for (const auto& [count, word] : rows) {
     if (count > 0) {
@@ -81,9 +95,14 @@ std::string Expectation(const ConditionBasis& basis) {
   return expected == 0 ? "" : absl::StrFormat("; expected GPUs: %d", expected);
 }
 
+// Whether the page has no value, and the next reading may have some.
+bool IsBetweenReadings(const GpuTally& tally) {
+  return tally.awaited > 0 && tally.served() == 0 && tally.never_sampled == 0;
+}
+
 bool ServesNothing(const GpuTally& tally) {
   return tally.lost + tally.unresponsive > 0 &&
-         tally.served() + tally.resting + tally.never_sampled == 0;
+         tally.served() + tally.awaited + tally.resting + tally.never_sampled == 0;
 }
 
 // Judges a node whose newest reading is fresh and lists a GPU.
@@ -104,9 +123,18 @@ Readiness JudgeGpus(const ConditionBasis& basis) {
     return {false, absl::StrFormat("not ready: waiting for the first value of %s",
                                    Named(basis, *tally.first_never_sampled, tally.never_sampled))};
   }
-  return {true, rest.empty() ? absl::StrFormat("ready: %d GPUs have fresh samples", tally.all)
-                             : absl::StrFormat("ready: %d of %d GPUs served%s", tally.served(),
-                                               tally.all, rest)};
+  if (tally.first_awaited && IsBetweenReadings(tally)) {
+    return {false,
+            absl::StrFormat("not ready: no GPU gave a value at the newest reading, since %s; "
+                            "waiting for the next",
+                            WhySilent(basis, *tally.first_awaited))};
+  }
+  return {true, (rest.empty()
+                     ? absl::StrFormat("ready: %s %s", Counted(tally.all, "GPU"),
+                                       tally.all == 1 ? "has a fresh sample" : "have fresh samples")
+                     : absl::StrFormat("ready: %d of %d GPUs served%s", tally.served(), tally.all,
+                                       rest)) +
+                    (basis.OwnersAreWithdrawn() ? "; owners are withdrawn" : "")};
 }
 
 }  // namespace
@@ -129,6 +157,10 @@ Readiness JudgeReadiness(const ConditionBasis& basis, const std::string& driver)
     return {false, absl::StrFormat("not ready: the driver lists no GPU%s", Expectation(basis))};
   }
   return {true, "ready: the driver answers and this node has no GPU"};
+}
+
+bool AwaitsTheNextReading(const ConditionBasis& basis) {
+  return !basis.devices_are_stale && IsBetweenReadings(Tally(basis));
 }
 
 std::string WhyNothingIsServed(const ConditionBasis& basis) {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "fields/field_ids.h"
+
 namespace podgpu {
 namespace {
 
-constexpr uint16_t kEventOfXid = 230;
 // The framebuffer fields.  Every healthy GPU reports its memory, so "not supported" is no excuse
 // here.
 constexpr uint16_t kFirstMemoryField = 250;
@@ -31,7 +32,7 @@ bool AddAbsences(const Grid& grid, EntityId column, SampleVerdict& verdict) {
   const auto rows = static_cast<uint16_t>(grid.fields().size());
   for (uint16_t row = 0; row < rows; ++row) {
     const Field& field = *grid.fields()[row];
-    if (field.id == kEventOfXid || !grid.ColumnsOf(FieldRow{row}).Contains(column)) {
+    if (field_ids::IsJudged(field.id) || !grid.ColumnsOf(FieldRow{row}).Contains(column)) {
       continue;
     }
     const Value& value = grid.at(FieldRow{row}, column);

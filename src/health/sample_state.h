@@ -31,7 +31,8 @@ struct SampleVerdict {
 };
 
 // Judges the values of GPU `index` in `grid`, from which stale values are already withdrawn.  The
-// field of the last XID does not count: it may be absent or old on a healthy GPU.
+// fields from which podgpu judges a device itself do not count: that of the last XID may be absent
+// or old on a healthy GPU, and the others are read even when no metric asks for them.
 SampleVerdict JudgeSamples(const Grid& grid, size_t index);
 
 }  // namespace podgpu

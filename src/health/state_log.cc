@@ -1,54 +1,23 @@
 #include "health/state_log.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 
 #include "base/log.h"
+#include "health/pods_on.h"
 #include "health/readiness.h"
+#include "health/remedies.h"
 #include "topology/device_state.h"
 #include "view/xid.h"
 
 namespace podgpu {
 namespace {
 
-constexpr size_t kPodsNamed = 3;
-
 std::string YesOrNo(bool yes) { return yes ? "yes" : "no"; }
 
 LogLevel LevelOf(bool is_good) { return is_good ? LogLevel::kInfo : LogLevel::kWarn; }
-
-// Returns `text` with the note of the last allowed line of an hour.
-std::string WithNote(std::string_view text, const LineBudget& budget) {
-  const std::string_view note = budget.note();
-  return absl::StrFormat("%s%s%s", text, note.empty() ? "" : "; ", note);
-}
-
-// Names the pods that hold GPU `index` of the topology or instances of it.
-std::string PodsOn(const Topology& topology, const Owners* owners, size_t index) {
-  if (owners == nullptr) {
-    return "not known";
-  }
-  std::vector<std::string> pods;
-  for (size_t i = 0; i < std::min(topology.entities.size(), owners->by_entity.size()); ++i) {
-    for (const Owner& owner : owners->by_entity[i]) {
-      std::string pod = owner.pod_namespace + "/" + owner.pod;
-      if (topology.entities[i].gpu == index && std::ranges::count(pods, pod) == 0) {
-        pods.push_back(std::move(pod));
-      }
-    }
-  }
-  std::string named;
-  for (size_t i = 0; i < std::min(pods.size(), kPodsNamed); ++i) {
-    absl::StrAppendFormat(&named, "%s%s", named.empty() ? "" : ",", pods[i]);
-  }
-  if (pods.size() > kPodsNamed) {
-    absl::StrAppendFormat(&named, " and %d more", pods.size() - kPodsNamed);
-  }
-  return named.empty() ? "none" : named;
-}
 
 std::string_view RemedyOfDriver(const ConditionBasis& basis, PartState state) {
   if (basis.hung_call) {
@@ -69,23 +38,6 @@ std::string_view RemedyOfDriver(const ConditionBasis& basis, PartState state) {
   }
 }
 
-struct GpuWords {
-  DeviceState state;
-  std::string_view cause, remedy;
-};
-
-constexpr std::array<GpuWords, kDeviceStateCount> kGpuWords = {{
-    {DeviceState::kOk, "it gives values again", "none is needed"},
-    {DeviceState::kDegraded,
-     "the driver reports it as degraded, or does not report the identity of the GPU",
-     "run nvidia-smi on the node and read the kernel log"},
-    {DeviceState::kUnresponsive, "",
-     "run nvidia-smi on the node, read the kernel log and the log of the engine"},
-    {DeviceState::kLost, "the driver no longer reaches it: it fell off the bus or was unbound",
-     "read the kernel log for NVRM: Xid; drain the node, then reset or reboot"},
-    {DeviceState::kRecovering, "", ""},
-}};
-
 // The last XID of GPU `index`, and when it was; "" when none is known.
 std::string LastXidOf(const Grid& grid, size_t index) {
   const XidCount* last = nullptr;
@@ -101,18 +53,24 @@ std::string LastXidOf(const Grid& grid, size_t index) {
   return absl::StrFormat("; its last XID was %d, %d s before", last->code, age_us / 1'000'000);
 }
 
+DeviceLoss LossOf(const ConditionBasis& basis, size_t index) {
+  return index < kMaxJudgedGpus ? basis.freshness.losses[index] : DeviceLoss::kNone;
+}
+
 // Why GPU `index`, which was in the state `before`, is in the state `now`.
 std::string CauseOf(const TickFacts& facts, const ConditionBasis& basis, size_t index,
                     DeviceState before, DeviceState now) {
-  std::string cause(kGpuWords[static_cast<size_t>(now)].cause);
+  std::string cause(CauseOf(now, LossOf(basis, index)));
   switch (now) {
     case DeviceState::kUnresponsive:
       return WhySilent(basis, index);
     case DeviceState::kLost:
       return cause + (facts.grid == nullptr ? "" : LastXidOf(*facts.grid, index));
     case DeviceState::kOk:
-      return before == DeviceState::kLost ? "the driver reaches it again, and it gives values"
-                                          : cause;
+      if (before == DeviceState::kLost) {
+        return "the driver reaches it again, and it gives values";
+      }
+      return before == DeviceState::kDegraded ? "it works fully again" : cause;
     default:
       return cause;
   }
@@ -140,16 +98,17 @@ std::string RemedyOfXid(std::string_view action) {
 void StateLog::Note(const TickFacts& facts, const ConditionBasis& basis,
                     const Condition& condition) {
   NoteXids(facts);
+  NotePods(basis, condition.ready, facts.now);
   const bool driver_told = NoteDriver(basis, condition, facts.now);
   const bool gpus_told = NoteGpus(facts, basis, condition);
-  if (condition.ready == is_ready_) {
+  if (condition.ready == is_ready_ || (!condition.ready && AwaitsTheNextReading(basis))) {
     return;
   }
   is_ready_ = condition.ready;
   if (!driver_told && !gpus_told && readiness_budget_.Take(facts.now)) {
     Log(LevelOf(is_ready_), "readiness has changed",
         {{"ready", YesOrNo(is_ready_)},
-         {"verdict", WithNote(condition.verdict, readiness_budget_)}});
+         {"verdict", readiness_budget_.WithNote(condition.verdict)}});
   }
 }
 
@@ -170,7 +129,7 @@ bool StateLog::NoteDriver(const ConditionBasis& basis, const Condition& conditio
        {"detail", driver.detail},
        {"ready", YesOrNo(condition.ready)},
        {"verdict", condition.verdict},
-       {"remedy", WithNote(RemedyOfDriver(basis, driver.state), driver_budget_)}});
+       {"remedy", driver_budget_.WithNote(RemedyOfDriver(basis, driver.state))}});
   return true;
 }
 
@@ -194,7 +153,14 @@ bool StateLog::NoteGpu(const TickFacts& facts, const ConditionBasis& basis, size
   const DeviceState state =
       JudgeState(*basis.topology, index, basis.freshness, basis.devices_are_stale);
   AnnouncedGpu& announced = AnnouncedOf(gpu);
-  if (state == announced.state || state == DeviceState::kRecovering) {
+  // A worse loss of a degraded GPU needs another remedy, so it is told too.
+  const DeviceLoss loss =
+      state == DeviceState::kDegraded ? LossOf(basis, index) : DeviceLoss::kNone;
+  if (state == DeviceState::kRecovering) {
+    return false;
+  }
+  const bool is_worse = std::exchange(announced.loss, loss) < loss;
+  if (state == announced.state && !is_worse) {
     return false;
   }
   const DeviceState before = std::exchange(announced.state, state);
@@ -205,11 +171,46 @@ bool StateLog::NoteGpu(const TickFacts& facts, const ConditionBasis& basis, size
       {{"state", std::string(DeviceStateName(state))},
        {"gpu", std::to_string(gpu.gpu_id)},
        {"uuid", gpu.uuid},
-       {"pod", PodsOn(*basis.topology, basis.owners.get(), index)},
+       {"pod", PodsOn(facts, OnlyGpu(index))},
        {"cause", CauseOf(facts, basis, index, before, state)},
-       {"remedy", WithNote(kGpuWords[static_cast<size_t>(state)].remedy, announced.budget)},
+       {"remedy", announced.budget.WithNote(RemedyOf(state, loss))},
        {"ready", YesOrNo(is_ready)}});
   return true;
+}
+
+void StateLog::NotePods(const ConditionBasis& basis, bool is_ready, Instant now) {
+  struct Row {
+    AnnouncedPods& announced;
+    bool are_withdrawn;
+    std::string_view what;
+    std::string_view detail;
+    std::chrono::duration<double> stay_for;
+  };
+  const Row rows[] = {
+      {owners_, basis.OwnersAreWithdrawn(), "owners of GPUs", basis.pods->detail,
+       basis.owners_stay_for},
+      {metadata_, basis.metadata_is_withdrawn, "labels and uids of pods",
+       basis.api_pods == nullptr ? std::string_view() : basis.api_pods->detail,
+       basis.metadata_stays_for},
+  };
+  for (const Row& row : rows) {
+    if (row.are_withdrawn == std::exchange(row.announced.are_withdrawn, row.are_withdrawn) ||
+        !row.announced.budget.Take(now)) {
+      continue;
+    }
+    const std::string after = absl::StrFormat("no new list for %.0f s: ", row.stay_for.count());
+    Log(LevelOf(!row.are_withdrawn),
+        absl::StrFormat("%s are %s", row.what, row.are_withdrawn ? "withdrawn" : "known again"),
+        {{"gpu", "all"},
+         {"pod", "all"},
+         {"cause", absl::StrFormat("%s%s", row.are_withdrawn ? after : "", row.detail)},
+         {"remedy",
+          row.announced.budget.WithNote(
+              row.are_withdrawn
+                  ? "remove the cause; device values continue, and podgpu retries by itself"
+                  : "none is needed")},
+         {"ready", YesOrNo(is_ready)}});
+  }
 }
 
 void StateLog::NoteXids(const TickFacts& facts) {
@@ -238,7 +239,7 @@ void StateLog::TellXid(const TickFacts& facts, const XidCount& xid, AnnouncedXid
       {{"xid", std::to_string(xid.code)},
        {"gpu", std::to_string(topology.gpus[xid.gpu].gpu_id)},
        {"uuid", topology.gpus[xid.gpu].uuid},
-       {"pod", PodsOn(topology, facts.owners.get(), xid.gpu)},
+       {"pod", PodsOn(facts, OnlyGpu(xid.gpu))},
        {"cause", std::string(XidText(xid.code))},
        {"action", std::string(action)},
        {"remedy", RemedyOfXid(action)},

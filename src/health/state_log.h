@@ -1,5 +1,5 @@
 // Logs what changes on the node: the state of the device source, readiness, the state of each GPU,
-// new XIDs.
+// new XIDs, and facts about pods that are withdrawn because the last answer with them is too old.
 //
 // The tick writes these lines because it never blocks; the thread that reads the devices may hang
 // in the call that causes the change.  Each change is one line with its cause and remedy.  A fault
@@ -36,6 +36,7 @@ class StateLog {
     std::string uuid;
     uint32_t gpu_id = 0;
     DeviceState state = DeviceState::kOk;
+    DeviceLoss loss = DeviceLoss::kNone;
     LineBudget budget;
   };
   struct AnnouncedXid {
@@ -46,10 +47,17 @@ class StateLog {
     std::optional<Instant> told_at;
   };
 
+  // Facts about pods.
+  struct AnnouncedPods {
+    bool are_withdrawn = false;
+    LineBudget budget;
+  };
+
   bool NoteDriver(const ConditionBasis& basis, const Condition& condition, Instant now);
   bool NoteGpus(const TickFacts& facts, const ConditionBasis& basis, const Condition& condition);
   bool NoteGpu(const TickFacts& facts, const ConditionBasis& basis, size_t index, bool is_ready);
   void NoteXids(const TickFacts& facts);
+  void NotePods(const ConditionBasis& basis, bool is_ready, Instant now);
   void TellXid(const TickFacts& facts, const XidCount& xid, AnnouncedXid& announced);
   AnnouncedGpu& AnnouncedOf(const Gpu& gpu);
   AnnouncedXid& AnnouncedOf(const Gpu& gpu, int64_t code);
@@ -58,6 +66,8 @@ class StateLog {
   LineBudget driver_budget_;
   bool is_ready_ = false;
   LineBudget readiness_budget_;
+  AnnouncedPods owners_;
+  AnnouncedPods metadata_;
   std::vector<AnnouncedGpu> gpus_;
   std::vector<AnnouncedXid> xids_;
   std::optional<Instant> read_at_;  // Of the last reading whose XIDs were noted.

@@ -22,7 +22,11 @@ class StateLogTest : public ::testing::Test {
     facts_.stale_after = seconds(5);
     auto pods = std::make_shared<PodFacts>();
     pods->value = std::make_shared<const PodAllocations>();
+    pods->detail = "kubelet.sock does not exist. Mount the directory, not the file";
     facts_.pods = pods;
+    facts_.owners_are_known = true;
+    facts_.owners_stay_for = seconds(60);
+    facts_.metadata_stays_for = minutes(5);
     facts_.source = std::make_shared<const SourceStatus>(
         SourceStatus{PartState::kOk, "fake driver: 2 GPUs", 1, 0, 2});
     SetGpus(FakeDriver::Gpus(2));
@@ -105,6 +109,33 @@ TEST_F(StateLogTest, AnUnresponsiveGpuIsOneLineWithPodCauseAndRemedy) {
   EXPECT_TRUE(HasPart(after, " ready=yes\n")) << after;
 }
 
+TEST_F(StateLogTest, AThrottledGpuIsOneLineAWorseLossAnotherAndItsEndAThird) {
+  Lines();
+  facts_.freshness.losses[1] = DeviceLoss::kHardwareThermal;
+  std::string lines = Lines(100);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines, "level=WARN msg=\"GPU state changed\" state=degraded gpu=1 uuid=" +
+                                 FakeDriver::Uuid(1) +
+                                 " pod=ml/train-0 cause=\"the board slows it down because it is "
+                                 "hot (hw_thermal)\" remedy=\"check the cooling of the node"))
+      << lines;
+  EXPECT_TRUE(HasPart(lines, " ready=yes\n")) << "its values are served";
+  facts_.freshness.losses[1] = DeviceLoss::kSoftwareThermal;
+  EXPECT_EQ(Lines(10), "") << "a lighter loss needs no other remedy";
+  facts_.freshness.losses[1] = DeviceLoss::kRemapPending;
+  lines = Lines(10);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines,
+                      "cause=\"rows of its memory wait for a reset to be remapped\" "
+                      "remedy=\"drain the GPU and reset it\""))
+      << lines;
+  facts_.freshness.losses[1] = DeviceLoss::kNone;
+  lines = Lines(10);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines, "level=INFO msg=\"GPU state changed\" state=ok gpu=1")) << lines;
+  EXPECT_TRUE(HasPart(lines, "cause=\"it works fully again\"")) << lines;
+}
+
 TEST_F(StateLogTest, ALostGpuIsOneLineAndItsReturnAnother) {
   Lines();
   SetState(1, DeviceState::kLost);
@@ -122,7 +153,7 @@ TEST_F(StateLogTest, ALostGpuIsOneLineAndItsReturnAnother) {
   EXPECT_EQ(Count(Lines(10)), 1);
 }
 
-TEST_F(StateLogTest, TheLineOfALostGpuNamesItsLastXidAndItsReturnNamesTheLoss) {
+TEST_F(StateLogTest, Statement37TheLineOfALostGpuNamesItsLastXidAndItsReturnNamesTheLoss) {
   Lines();
   const std::vector<XidCount> xids = {{.gpu = 0, .code = 13, .total = 1, .last_us = 99'000'000},
                                       {.gpu = 1, .code = 31, .total = 1, .last_us = 70'000'000},
@@ -178,6 +209,49 @@ TEST_F(StateLogTest, AHungCallIsOneLineEvenIfItReturnsAndHangsAgain) {
   lines = Lines(60);
   EXPECT_EQ(Count(lines), 1) << lines;
   EXPECT_TRUE(HasPart(lines, "state=ok")) << lines;
+}
+
+TEST_F(StateLogTest, FactsAboutPodsAreWithdrawnAndReturnWithALineEach) {
+  Lines();
+  facts_.owners_are_known = false;
+  std::string lines = Lines(60);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines,
+                      "level=WARN msg=\"owners of GPUs are withdrawn\" gpu=all pod=all "
+                      "cause=\"no new list for 60 s: kubelet.sock does not exist. Mount the "
+                      "directory, not the file\" remedy=\"remove the cause; device values "
+                      "continue, and podgpu retries by itself\" ready=yes"))
+      << lines;
+  facts_.owners_are_known = true;
+  lines = Lines(60);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines, "level=INFO msg=\"owners of GPUs are known again\"")) << lines;
+
+  auto api = std::make_shared<ApiFacts>();
+  facts_.api_pods = api;
+  EXPECT_EQ(Lines(60), "") << "no list has come yet";
+  auto answered = std::make_shared<ApiFacts>();
+  answered->value = std::make_shared<const ApiObjects>();
+  answered->detail = "the API server at 10.0.0.1:443 does not answer";
+  facts_.api_pods = answered;
+  lines = Lines(60);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines,
+                      "msg=\"labels and uids of pods are withdrawn\" gpu=all pod=all cause=\"no "
+                      "new list for 300 s: the API server at 10.0.0.1:443 does not answer\""))
+      << lines;
+  facts_.usable_pods = answered->value;
+  EXPECT_TRUE(HasPart(Lines(), "labels and uids of pods are known again"));
+}
+
+TEST_F(StateLogTest, OneReadingWithoutValuesIsNotLogged) {
+  Lines();
+  facts_.freshness.awaited.set(0);
+  facts_.freshness.awaited.set(1);
+  EXPECT_FALSE(Judge(BasisOf(facts_)).ready);
+  EXPECT_EQ(Lines(2), "");
+  facts_.freshness.awaited.reset();
+  EXPECT_EQ(Lines(2), "");
 }
 
 TEST_F(StateLogTest, AFaultOfAllGpusIsOneLine) {

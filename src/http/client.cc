@@ -1,13 +1,16 @@
 #include "http/client.h"
 
+#include <sys/un.h>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl.hpp>
+#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
@@ -22,6 +25,7 @@ namespace {
 namespace beast = boost::beast;
 using Tcp = boost::asio::ip::tcp;
 using Plain = beast::tcp_stream;
+using Local = beast::basic_stream<boost::asio::local::stream_protocol>;
 using Secure = boost::asio::ssl::stream<beast::tcp_stream>;
 using Error = boost::system::error_code;
 
@@ -54,6 +58,17 @@ class Exchange : public std::enable_shared_from_this<Exchange<Stream>> {
   }
 
   void Start() {
+    if constexpr (std::is_same_v<Stream, Local>) {
+      stream_.async_connect(boost::asio::local::stream_protocol::endpoint(question_.unix_path),
+                            Then("connecting", [this] { Write(); }));
+      return;
+    } else {
+      Connect();
+    }
+  }
+
+ private:
+  void Connect() {
     Error error;
     const auto address = boost::asio::ip::make_address(question_.ip, error);
     if (error) {
@@ -64,7 +79,6 @@ class Exchange : public std::enable_shared_from_this<Exchange<Stream>> {
                                                    Then("connecting", [this] { Handshake(); }));
   }
 
- private:
   // Returns a handler that calls `next`, or ends the request with the failure of `step`.
   template <typename Next>
   auto Then(const char* step, Next next) {
@@ -124,6 +138,11 @@ class Exchange : public std::enable_shared_from_this<Exchange<Stream>> {
     answer.content_encoding = text(Field::content_encoding);
     answer.age =
         std::chrono::seconds(std::min(ParseDecimal(text(Field::age)).value_or(0), kOldest));
+    const auto exact = message["X-Podgpu-Age-Ms"];
+    if (const auto ms = ParseDecimal({exact.data(), exact.size()})) {
+      constexpr uint64_t kMillisecondsPerSecond = 1'000;
+      answer.exact_age = std::chrono::milliseconds(std::min(*ms, kOldest * kMillisecondsPerSecond));
+    }
     answer.body = std::move(message.body());
     Finish(std::move(answer));
   }
@@ -199,6 +218,16 @@ class HttpClient::Engine {
       --running_;
       done(std::move(answer));
     };
+    if (!question.unix_path.empty()) {
+      if (question.unix_path.size() >= sizeof sockaddr_un().sun_path) {
+        boost::asio::post(io_, [path = question.unix_path, counted = std::move(counted)] {
+          counted(absl::InvalidArgumentError(Quoted(path) + " is too long for a socket"));
+        });
+        return;
+      }
+      BeginExchange(io_, Local(io_), std::move(question), options_, std::move(counted));
+      return;
+    }
     if (context_ == nullptr) {
       BeginExchange(io_, Plain(io_), std::move(question), options_, std::move(counted));
       return;

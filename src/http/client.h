@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,7 +39,8 @@ struct HttpClientOptions {
 struct HttpQuestion {
   std::string ip;  // Numeric, without brackets.
   uint16_t port = 0;
-  std::string host;  // For the Host header.
+  std::string unix_path;  // Connects to this socket in place of `ip`, without TLS; empty: none.
+  std::string host;       // For the Host header.
   std::string path;
   std::string certificate_name;  // Required name in the server's certificate, with TLS.
   std::string etag;              // For If-None-Match; empty: none.
@@ -51,7 +53,8 @@ struct HttpAnswer {
   int status = 0;
   std::string etag;
   std::string content_encoding;
-  std::chrono::seconds age{0};  // The Age header.
+  std::chrono::seconds age{0};                         // The Age header.
+  std::optional<std::chrono::milliseconds> exact_age;  // The header X-Podgpu-Age-Ms.
   std::string body;
 };
 

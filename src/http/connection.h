@@ -10,11 +10,13 @@
 // Everything happens on the server's thread.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "http/counters.h"
@@ -86,6 +88,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Instant active_at() const { return active_at_; }
 
  private:
+  using Parts = std::array<boost::asio::const_buffer, 2>;  // Head and body of an answer.
+
   void AwaitRequest();
   void Advance();
   bool BeginsWithTls();
@@ -101,6 +105,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Persistence PersistenceOfRequest() const;
   bool IsHead() const;
   void Write(Persistence persistence, bool head_only);
+  bool IsTakenAtOnce(Parts& parts);
+  void WriteInPieces(const Parts& parts, Persistence persistence);
   void OnWritten(Persistence persistence);
   void BeginLinger();
   void LingerOn();
@@ -122,6 +128,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // With TLS, from the handshake on. The session is destroyed before its context and its socket.
   std::shared_ptr<const TlsContext> tls_context_;
   std::unique_ptr<TlsStream> tls_;
+  std::vector<std::string> certificates_;  // Of the client, in DER.
   RequestReader reader_;
   std::string buffer_;  // Received bytes that are not used yet.
   HttpResponse response_;

@@ -239,9 +239,11 @@ std::string ToString(const ListenAddress& address) {
   if (!address.path.empty()) {
     return absl::StrFormat("%s%s", kUnixScheme, address.path);
   }
-  const bool is_v6 = address.host.find(':') != std::string::npos;
-  return is_v6 ? absl::StrFormat("[%s]:%d", address.host, address.port)
-               : absl::StrFormat("%s:%d", address.host, address.port);
+  // "unix:1" would be a socket file.
+  const bool needs_brackets =
+      address.host.find(':') != std::string::npos || address.host + ":" == kUnixScheme;
+  return needs_brackets ? absl::StrFormat("[%s]:%d", address.host, address.port)
+                        : absl::StrFormat("%s:%d", address.host, address.port);
 }
 
 StatusOr<Listener> Listen(const ListenAddress& address, const Files& files) {

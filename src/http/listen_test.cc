@@ -27,6 +27,7 @@ TEST(ListenAddress, IsParsedInEveryForm) {
       {"[fe80::1%eth0]:1", {"fe80::1%eth0", 1, ""}},
       {"unix:/run/podgpu/metrics.sock", {"", 0, "/run/podgpu/metrics.sock"}},
       {"node-a.example:80", {"node-a.example", 80, ""}},
+      {"[unix]:1", {"unix", 1, ""}},
   };
   for (const Row& row : rows) {
     const StatusOr<ListenAddress> address = ParseListenAddress(row.text);

@@ -220,6 +220,15 @@ HttpRequest RequestReader::request() const {
           .scrape_timeout_s = View(message["X-Prometheus-Scrape-Timeout-Seconds"])};
 }
 
+std::vector<HttpHeader> RequestReader::headers() const {
+  PODGPU_CHECK(state_ == State::kComplete);
+  std::vector<HttpHeader> headers;
+  for (const auto& field : parse_->parser.get()) {
+    headers.emplace_back(View(field.name_string()), View(field.value()));
+  }
+  return headers;
+}
+
 bool RequestReader::keep_alive() const {
   PODGPU_CHECK(state_ == State::kComplete);
   return parse_->parser.keep_alive();

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "http/server.h"
 
@@ -41,9 +42,10 @@ class RequestReader {
   // Drops the request and waits for the next one. Views from request() become invalid.
   void Reset();
 
-  // The next three are valid in state kComplete.
+  // The next four are valid in state kComplete.
   HttpRequest request() const;
-  bool keep_alive() const;   // The client wants to keep the connection.
+  std::vector<HttpHeader> headers() const;  // Valid until Reset.
+  bool keep_alive() const;                  // The client wants to keep the connection.
   bool is_http_1_0() const;  // Such a client must be told that the connection stays open.
 
   // In state kRefused: the status of the answer.

@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "http/connection.h"
+#include "http/descriptor_memory.h"
 #include "http/listen.h"
 #include "http/sockets.h"
 
@@ -31,6 +32,10 @@ namespace asio = boost::asio;
 constexpr int kSendBufferBytes = 128 << 10;    // The kernel doubles it, for its own bookkeeping.
 constexpr int kReceiveBufferBytes = 32 << 10;  // The same; a request has at most 16 KiB.
 constexpr int kUnsentBytes = 32 << 10;         // Passed to the kernel and not sent yet.
+
+// A connection takes about 7 KiB. The allocator keeps that memory after the connection has ended.
+constexpr size_t kCrowd = 64;        // So many connections at one time are a crowd.
+constexpr size_t kCrowdHasLeft = 8;  // It has gone when only one connection of so many is left.
 
 // Connections inherit these options from their listener.
 void BoundKernelMemory(const Listener& listener) {
@@ -74,13 +79,14 @@ class BeastServer final : public HttpServer {
         acceptor_(io_),
         accept_pause_(io_),
         drain_deadline_(io_),
+        end_of_crowd_(io_),
         shared_(std::move(options), std::move(handler)) {
     general_.limit = shared_.options.max_connections;
     probes_.limit = shared_.options.probe_slots;
     probes_.probes_only = true;
     shared_.is_local = listener.family == AF_UNIX;
     BoundKernelMemory(listener);
-    shared_.on_closed = [this] { EndDrainWhenIdle(); };
+    shared_.on_closed = [this] { OnClosed(); };
     acceptor_.assign(StreamProtocol(listener.family, 0), listener.socket.Release());
   }
 
@@ -162,7 +168,10 @@ class BeastServer final : public HttpServer {
       // An address at its own limit loses one of its own connections.
       const bool has_room = pool->size() < pool->limit && !HasItsShare(peer);
       if (has_room || DisplaceOne(*pool, HasItsShare(peer) ? peer : std::string())) {
-        return std::make_shared<Connection>(shared_, *pool, std::move(socket), peer)->Start();
+        std::make_shared<Connection>(shared_, *pool, std::move(socket), peer)->Start();
+        most_open_ = std::max(most_open_, open());
+        descriptor_memory_.ReserveBeyond(open());
+        return;
       }
     }
     shared_.counters.turned_away++;
@@ -221,6 +230,7 @@ class BeastServer final : public HttpServer {
     ErrorCode ignored;
     acceptor_.close(ignored);
     accept_pause_.cancel();
+    end_of_crowd_.cancel();
     for (ConnectionPool* pool : {&general_, &probes_}) {
       while (!pool->waiting.empty()) {
         CloseFirst(pool->waiting);
@@ -240,22 +250,42 @@ class BeastServer final : public HttpServer {
     });
   }
 
-  void EndDrainWhenIdle() {
-    if (shared_.stopping && general_.size() + probes_.size() == 0) {
+  size_t open() const { return general_.size() + probes_.size(); }
+
+  void OnClosed() {
+    if (shared_.stopping && open() == 0) {
       drain_deadline_.cancel();
     }
+    if (!shared_.stopping && !awaits_end_of_crowd_ && HasCrowdGone()) {
+      awaits_end_of_crowd_ = true;
+      // By then, the connections that have left their pool are destroyed.
+      end_of_crowd_.expires_after(shared_.options.return_memory_after);
+      end_of_crowd_.async_wait([this](const ErrorCode& cancelled) {
+        awaits_end_of_crowd_ = false;
+        if (!cancelled && HasCrowdGone()) {
+          most_open_ = open();
+          shared_.options.return_memory();
+        }
+      });
+    }
   }
+
+  bool HasCrowdGone() const { return most_open_ >= kCrowd && open() <= most_open_ / kCrowdHasLeft; }
 
   uint16_t port_;
   SocketFile file_;
   asio::io_context io_{1};
+  DescriptorMemory descriptor_memory_{io_};
   Acceptor acceptor_;
   Timer accept_pause_;
   Timer drain_deadline_;
+  Timer end_of_crowd_;
   ServerState shared_;
   ConnectionPool general_;
   ConnectionPool probes_;
   bool accept_failing_ = false;
+  size_t most_open_ = 0;  // Connections at one time, since the last crowd has gone.
+  bool awaits_end_of_crowd_ = false;
   std::jthread thread_;
 };
 

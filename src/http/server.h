@@ -7,24 +7,31 @@
 // request, and kernel memory per connection. Above the limit, a new connection replaces another
 // one: the one with the longest inactivity among those of the address with most connections,
 // whether it waits for a request or its answer makes no progress. While none may be replaced, only
-// probes are accepted, in a few reserved slots. The destructor stops the server: it closes the
-// listener, lets running responses finish for at most `drain`, and joins the thread.
+// probes are accepted, in a few reserved slots. The memory of a crowd of connections is given back
+// to the system after the crowd has gone. The destructor stops the server: it closes the listener,
+// lets running responses finish for at most `drain`, and joins the thread.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/files.h"
+#include "base/free_memory.h"
 #include "base/status.h"
 #include "http/counters.h"
 
 namespace podgpu {
+
+class TlsContext;
+
+using HttpHeader = std::pair<std::string_view, std::string_view>;  // Name and value.
 
 // One request; the views are valid only while the handler runs.
 struct HttpRequest {
@@ -40,6 +47,11 @@ struct HttpRequest {
   std::string_view fetch_site;        // Sec-Fetch-Site, which browsers send.
   std::string_view scrape_timeout_s;  // X-Prometheus-Scrape-Timeout-Seconds.
   bool must_answer = false;           // ask_again in the response is ignored.
+  // Only with HttpServerOptions::passes_headers: all headers, in their order.
+  std::span<const HttpHeader> headers{};
+  // Only with HttpServerOptions::tls: the certificates of the client in DER, its own first. TLS has
+  // proved that the client has the key of the first; the handler must verify the chain.
+  std::span<const std::string> certificates{};
 };
 
 struct HttpResponse {
@@ -73,6 +85,10 @@ struct HttpServerOptions {
   // For the web configuration, certificates and /proc.
   std::shared_ptr<const Files> files = std::make_shared<const SystemFiles>();
   std::string web_config_file;  // Empty: plain HTTP without passwords. See web_config.h.
+  // Returns the TLS context for a new connection, never null; called on the server's thread. Used
+  // in place of the TLS of `web_config_file`.
+  std::function<std::shared_ptr<const TlsContext>()> tls;
+  bool passes_headers = false;  // Fills HttpRequest::headers.
   size_t max_connections = 512;
   size_t max_connections_per_peer = 128;  // Above it a new one replaces one of its own.
   size_t max_header_bytes = 16384;
@@ -89,6 +105,9 @@ struct HttpServerOptions {
   // Wait before the next accept when no descriptor is left.
   std::chrono::milliseconds accept_pause{50};
   HttpCounters* counters = nullptr;  // Outlives the server. Null: the server's own counters.
+  // Called on the server's thread so long after most connections of a crowd have gone.
+  std::function<void()> return_memory = ReturnFreeMemory;
+  std::chrono::milliseconds return_memory_after{1'000};
 };
 
 class HttpServer {

@@ -221,7 +221,30 @@ int ChooseProtocol(SSL* /*session*/, const unsigned char** chosen, unsigned char
   return SSL_TLSEXT_ERR_NOACK;
 }
 
+std::string DerOf(X509* certificate) {
+  unsigned char* bytes = nullptr;
+  const int length = i2d_X509(certificate, &bytes);
+  std::string der(reinterpret_cast<const char*>(bytes),
+                  length > 0 ? static_cast<size_t>(length) : 0);
+  OPENSSL_free(bytes);
+  return der;
+}
+
 }  // namespace
+
+std::vector<std::string> ClientCertificates(ssl_st& session) {
+  std::vector<std::string> chain;
+  const Certificate own(SSL_get1_peer_certificate(&session));
+  if (own == nullptr) {
+    return chain;
+  }
+  chain.push_back(DerOf(own.get()));
+  STACK_OF(X509)* const sent = SSL_get_peer_cert_chain(&session);  // A server's lacks the first.
+  for (int i = 0; sent != nullptr && i < sk_X509_num(sent); ++i) {
+    chain.push_back(DerOf(sk_X509_value(sent, i)));
+  }
+  return chain;
+}
 
 void TlsContext::Free::operator()(ssl_ctx_st* context) const { SSL_CTX_free(context); }
 

@@ -49,4 +49,8 @@ class TlsContext {
   std::unique_ptr<ssl_ctx_st, Free> context_;
 };
 
+// Returns the certificates that the client of a session has sent, in DER, its own first; empty if
+// it sent none.
+std::vector<std::string> ClientCertificates(ssl_st& session);
+
 }  // namespace podgpu

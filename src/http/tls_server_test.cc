@@ -97,7 +97,7 @@ TEST_F(TlsServerTest, ClosesAHandshakeThatStalls) {
 }
 
 TEST_F(TlsServerTest, ClosesASilentClientBehindAGoodHandshake) {
-  options_.request_timeout = milliseconds(300);
+  options_.request_timeout = milliseconds(2'000);
   const auto server = StartServer(options_);
   TlsClient client(server->port());
   ASSERT_TRUE(client.is_connected());

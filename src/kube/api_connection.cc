@@ -1,5 +1,6 @@
 #include "kube/api_connection.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -24,12 +25,19 @@ namespace beast = boost::beast;
 using boost::system::error_code;
 
 constexpr std::chrono::milliseconds kConnectPatience{10'000};
-constexpr std::chrono::milliseconds kHeadPatience{30'000};
 constexpr uint32_t kMaxHeadBytes = 16'384;
 
 std::string AddressOf(const ApiServerOptions& server) {
   const bool is_v6 = server.host.find(':') != std::string::npos;
   return (is_v6 ? "[" + server.host + "]" : server.host) + ":" + server.port;
+}
+
+beast::string_view Text(std::string_view text) { return {text.data(), text.size()}; }
+
+beast::http::verb VerbOf(std::string_view method) {
+  const beast::http::verb verb = beast::http::string_to_verb(Text(method));
+  PODGPU_CHECK(verb != beast::http::verb::unknown);
+  return verb;
 }
 
 // Describes a failure to read the token or the authority's certificate; Kubernetes mounts both
@@ -71,27 +79,34 @@ class ApiConnection::Wire {
     PODGPU_RETURN_IF_ERROR(Trust());
     asio::ip::tcp::resolver::results_type endpoints;
     PODGPU_RETURN_IF_ERROR(Resolve(endpoints));
-    PODGPU_RETURN_IF_ERROR(Await(kConnectPatience, "connecting", [&](auto done) {
+    const std::chrono::milliseconds patience = std::min(kConnectPatience, server_.request_patience);
+    PODGPU_RETURN_IF_ERROR(Await(patience, "connecting", [&](auto done) {
       Socket().async_connect(endpoints, [done](error_code error, auto&&) { done(error); });
     }));
-    return Await(kConnectPatience, "TLS",
+    return Await(patience, "TLS",
                  [&](auto done) { stream_.async_handshake(asio::ssl::stream_base::client, done); });
   }
 
-  StatusOr<ApiHead> Get(const std::string& target, std::string_view accept) {
+  StatusOr<ApiHead> Send(const ApiCall& call) {
     PODGPU_ASSIGN_OR_RETURN(const std::string token, ReadToken(files_, server_.token_path));
-    beast::http::request<beast::http::empty_body> request(beast::http::verb::get, target, 11);
+    const std::chrono::milliseconds patience = server_.request_patience;
+    beast::http::request<beast::http::string_body> request(VerbOf(call.method), call.target, 11);
     request.set(beast::http::field::host, AddressOf(server_));
     request.set(beast::http::field::user_agent, "podgpu/" + std::string(kVersion) + " (linux)");
-    request.set(beast::http::field::accept, boost::string_view(accept.data(), accept.size()));
+    request.set(beast::http::field::accept, Text(call.accept));
     request.set(beast::http::field::authorization, "Bearer " + token);
-    PODGPU_RETURN_IF_ERROR(Await(kHeadPatience, "asking", [&](auto done) {
+    if (!call.body.empty()) {
+      request.set(beast::http::field::content_type, Text(call.content_type));
+      request.body() = call.body;
+      request.prepare_payload();
+    }
+    PODGPU_RETURN_IF_ERROR(Await(patience, "asking", [&](auto done) {
       beast::http::async_write(stream_, request, [done](error_code error, size_t) { done(error); });
     }));
     parser_.emplace();
     parser_->header_limit(kMaxHeadBytes);
     parser_->body_limit(boost::none);
-    PODGPU_RETURN_IF_ERROR(Await(kHeadPatience, "the answer", [&](auto done) {
+    PODGPU_RETURN_IF_ERROR(Await(patience, "the answer", [&](auto done) {
       beast::http::async_read_header(stream_, received_, *parser_,
                                      [done](error_code error, size_t) { done(error); });
     }));
@@ -233,8 +248,10 @@ StatusOr<std::unique_ptr<ApiConnection>> ApiConnection::Open(const ApiServerOpti
 }
 
 StatusOr<ApiHead> ApiConnection::Get(const std::string& target, std::string_view accept) {
-  return wire_->Get(target, accept);
+  return wire_->Send({.target = target, .accept = accept});
 }
+
+StatusOr<ApiHead> ApiConnection::Send(const ApiCall& call) { return wire_->Send(call); }
 
 StatusOr<std::string_view> ApiConnection::Read(std::chrono::milliseconds patience) {
   return wire_->Read(patience);

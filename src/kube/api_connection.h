@@ -1,4 +1,4 @@
-// One connection to the API server: TLS, and GET requests one after the other.
+// One connection to the API server: TLS, and requests one after the other.
 //
 // The server must show a certificate of the cluster's own authority for the requested host; no
 // other authority is accepted, unless ApiServerOptions::verifies is false. Every step has a
@@ -24,6 +24,15 @@ struct ApiHead {
   std::optional<std::chrono::seconds> retry_after;
 };
 
+// One request to the API server.
+struct ApiCall {
+  std::string_view method = "GET";  // GET, POST or PATCH.
+  std::string target;
+  std::string_view accept = "application/json";
+  std::string_view content_type = "application/json";  // Of `body`.
+  std::string body{};                                  // Empty: none.
+};
+
 class ApiConnection {
  public:
   // Connects and does the TLS handshake. kNotFound or kPermissionDenied: the certificate cannot be
@@ -39,6 +48,9 @@ class ApiConnection {
 
   // Sends a GET request; reads the token file for each request. `accept` is the media type.
   StatusOr<ApiHead> Get(const std::string& target, std::string_view accept);
+
+  // Sends a request of any kind in the same way.
+  StatusOr<ApiHead> Send(const ApiCall& call);
 
   // Returns the next bytes of the body, empty at its end; kDeadlineExceeded when none arrive within
   // `patience`. Valid until the next call.

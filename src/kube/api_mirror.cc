@@ -17,6 +17,8 @@ namespace {
 constexpr size_t kMostObjects = 10'000;
 // For a scope: a pod on each node of the largest cluster, while they are being replaced.
 constexpr size_t kMostScopedObjects = 40'000;
+// All pods of the largest cluster that Kubernetes supports, while some are being replaced.
+constexpr size_t kMostObjectsOfCluster = 200'000;
 // No cluster's list is larger; only one object of it is in memory at a time.
 constexpr size_t kMaxListBytes = size_t{4} << 30;
 constexpr size_t kMaxEventBytes = size_t{4} << 20;  // An object has at most 1.5 MiB.
@@ -42,7 +44,7 @@ std::string KeyOf(const ApiObject& object) { return object.name_space + "/" + ob
 // Servers that cannot return metadata only return whole pods; both are accepted.
 std::string AcceptFor(ApiCollection collection, std::string_view cut) {
   std::string accept(kJson);
-  if (collection == ApiCollection::kPods) {
+  if (collection == ApiCollection::kPods || collection == ApiCollection::kNodes) {
     accept += std::string(cut) + "," + std::string(kJson);
   }
   return accept;
@@ -79,8 +81,8 @@ ApiMirror::ApiMirror(ApiServerOptions server, ConfigMapName config_map, const Fi
 ApiMirror::ApiMirror(ApiServerOptions server, ApiCollection collection, ApiScope scope,
                      const Files& files)
     : server_(std::move(server)), collection_(collection), scope_(std::move(scope)), files_(files) {
-  PODGPU_CHECK(collection == ApiCollection::kWholePods ||
-               collection == ApiCollection::kEndpointSlices);
+  PODGPU_CHECK(collection != ApiCollection::kResourceSlices &&
+               collection != ApiCollection::kConfigMap);
 }
 
 std::string_view ApiMirror::what() const {
@@ -94,34 +96,48 @@ std::string_view ApiMirror::what() const {
       return "configmaps";
     case ApiCollection::kEndpointSlices:
       return "endpointslices";
+    case ApiCollection::kNodes:
+      return "nodes";
   }
   return "";
 }
 
 std::string ApiMirror::RightsWanted() const {
+  if (collection_ == ApiCollection::kConfigMap) {
+    return absl::StrFormat("get, list and watch of the ConfigMap %s by a Role in the namespace %s",
+                           config_map_.name, config_map_.name_space);
+  }
   if (!scope_) {
     return "list and watch by a ClusterRole";
+  }
+  if (scope_->name_space.empty()) {
+    return absl::StrFormat("list and watch of %s by a ClusterRole", what());
   }
   return absl::StrFormat("list and watch of %s%s in the namespace %s by a Role", what(),
                          collection_ == ApiCollection::kEndpointSlices ? " (discovery.k8s.io)" : "",
                          scope_->name_space);
 }
 
-size_t ApiMirror::MostObjects() const { return scope_ ? kMostScopedObjects : kMostObjects; }
+size_t ApiMirror::MostObjects() const {
+  return !scope_                      ? kMostObjects
+         : scope_->name_space.empty() ? kMostObjectsOfCluster
+                                      : kMostScopedObjects;
+}
 
-// Returns the selector in the form of a query.
+// Returns the selector in the form of a query that continues; empty if everything is selected.
 std::string ApiMirror::Selector() const {
   if (scope_) {
-    return "labelSelector=" + PercentEncode(scope_->labels);
+    return scope_->labels.empty() ? "" : "labelSelector=" + PercentEncode(scope_->labels) + "&";
   }
   if (collection_ == ApiCollection::kConfigMap) {
-    return "fieldSelector=" + PercentEncode("metadata.name=" + config_map_.name);
+    return "fieldSelector=" + PercentEncode("metadata.name=" + config_map_.name) + "&";
   }
   const std::string selector = "spec.nodeName=" + server_.node;
   return "fieldSelector=" +
          PercentEncode(collection_ == ApiCollection::kResourceSlices
                            ? selector + ",spec.driver=" + std::string(kSliceDriver)
-                           : selector);
+                           : selector) +
+         "&";
 }
 
 ApiRound ApiMirror::Follow(const std::stop_token& stop, const std::function<void()>& changed) {
@@ -158,9 +174,10 @@ Status ApiMirror::FollowOnce(const std::stop_token& stop, const std::function<vo
 // supports.
 StatusOr<std::string> ApiMirror::PathOf(ApiConnection& connection, ApiRound& round) {
   if (scope_) {
-    const bool is_pods = collection_ == ApiCollection::kWholePods;
-    return absl::StrFormat("%s/namespaces/%s/%s", is_pods ? "/api/v1" : "/apis/discovery.k8s.io/v1",
-                           scope_->name_space, what());
+    const bool is_slices = collection_ == ApiCollection::kEndpointSlices;
+    return absl::StrFormat("%s%s/%s", is_slices ? "/apis/discovery.k8s.io/v1" : "/api/v1",
+                           scope_->name_space.empty() ? "" : "/namespaces/" + scope_->name_space,
+                           what());
   }
   if (collection_ == ApiCollection::kPods || collection_ == ApiCollection::kWholePods) {
     return std::string(kPodsPath);
@@ -234,6 +251,13 @@ Status ApiMirror::List(ApiConnection& connection, const std::string& path, ApiRo
     objects_ = std::move(listed);
     return status;
   }
+  if (observer_) {
+    for (const auto& [key, object] : objects_) {  // Only those that the list did not contain.
+      if (!listed.contains(key)) {
+        observer_(key, nullptr);
+      }
+    }
+  }
   objects_ = std::move(listed);
   ++revision_;
   if (objects_.size() >= kManyObjects) {
@@ -248,7 +272,7 @@ Status ApiMirror::ReadPages(ApiConnection& connection, const std::string& path, 
   const std::string first_page = scope_ ? "" : "&resourceVersion=0";
   do {
     const std::string target = absl::StrFormat(
-        "%s?%s&limit=%d%s", path, Selector(), kPageSize,
+        "%s?%slimit=%d%s", path, Selector(), kPageSize,
         head.next_page.empty() ? first_page : "&continue=" + PercentEncode(head.next_page));
     PODGPU_RETURN_IF_ERROR(Ask(connection, target, round));
     PODGPU_ASSIGN_OR_RETURN(head, ReadPage(connection, listed));
@@ -295,13 +319,31 @@ void ApiMirror::TakeListed(ApiObject object, ApiObjects& listed) {
   if (!known.empty() && known.mapped().SaysTheSame(object)) {
     listed.insert(std::move(known));
   } else {
-    listed.insert_or_assign(std::move(key), std::move(object));
+    const auto [place, is_new] = listed.insert_or_assign(std::move(key), std::move(object));
+    if (observer_) {
+      observer_(place->first, &place->second);
+    }
   }
 }
 
 // Of a pod that is searched for as a node, keeps only addresses, ports and whether it has ended:
-// ten thousand of them stay small.
+// ten thousand of them stay small.  Of the pods of the whole cluster, keeps the labels; of a node,
+// the labels of the scope.
 ApiObject ApiMirror::Kept(ApiObject object) const {
+  if (collection_ == ApiCollection::kNodes) {
+    std::erase_if(object.labels, [this](const auto& label) {
+      return std::ranges::find(scope_->kept_labels, label.first) == scope_->kept_labels.end();
+    });
+    object.labels.shrink_to_fit();
+    return object;
+  }
+  if (scope_ && collection_ == ApiCollection::kPods) {
+    ApiObject kept;
+    kept.name_space = std::move(object.name_space);
+    kept.name = std::move(object.name);
+    kept.labels = std::move(object.labels);
+    return kept;
+  }
   if (!scope_ || collection_ != ApiCollection::kWholePods) {
     return object;
   }
@@ -324,7 +366,7 @@ ApiObject ApiMirror::Kept(ApiObject object) const {
 Status ApiMirror::Watch(ApiConnection& connection, const std::string& path,
                         const std::function<void()>& changed, ApiRound& round) {
   const std::string target =
-      absl::StrFormat("%s?watch=1&%s&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%d",
+      absl::StrFormat("%s?watch=1&%sresourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%d",
                       path, Selector(), PercentEncode(version_), kWatchSeconds);
   if (Status asked = Ask(connection, target, round); !asked.ok()) {
     if (asked.code() == absl::StatusCode::kOutOfRange || collection_ == ApiCollection::kConfigMap) {
@@ -385,7 +427,11 @@ Status ApiMirror::Apply(ApiEvent event) {
   const std::string key = KeyOf(event.object);
   const auto known = objects_.find(key);
   if (event.kind == ApiEvent::Kind::kDelete) {
-    revision_ += objects_.erase(key);
+    const size_t erased = objects_.erase(key);
+    revision_ += erased;
+    if (erased > 0 && observer_) {
+      observer_(key, nullptr);
+    }
     return absl::OkStatus();
   }
   if (known == objects_.end() && objects_.size() == MostObjects()) {
@@ -394,7 +440,10 @@ Status ApiMirror::Apply(ApiEvent event) {
   }
   const bool news = known == objects_.end() || !known->second.SaysTheSame(event.object);
   revision_ += news ? 1 : 0;
-  objects_.insert_or_assign(key, std::move(event.object));
+  const auto [place, is_new] = objects_.insert_or_assign(key, std::move(event.object));
+  if (news && observer_) {
+    observer_(key, &place->second);
+  }
   return absl::OkStatus();
 }
 

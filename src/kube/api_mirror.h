@@ -1,5 +1,5 @@
 // Keeps a copy of one collection of the API server: this node's pods, its ResourceSlices, one
-// ConfigMap, or the pods or EndpointSlices of a namespace with certain labels.
+// ConfigMap, the pods or EndpointSlices of a namespace with certain labels, or the cluster's nodes.
 //
 // Follow lists the collection once and then watches it. When a watch ends, the next one continues
 // from the last version, so a change costs only its own bytes and a quiet collection costs nothing.
@@ -17,6 +17,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/files.h"
 #include "kube/api_connection.h"
@@ -32,13 +33,19 @@ enum class ApiCollection : uint8_t {
   kResourceSlices,
   kConfigMap,
   kEndpointSlices,  // Only with a scope.
+  kNodes,           // Only with a scope; metadata only.
 };
 
 // The objects of a namespace with certain labels, on any node.
 struct ApiScope {
-  std::string name_space;
-  std::string labels;  // A selector: "app=podgpu,tier!=test".
+  std::string name_space;  // Empty: of all namespaces, or not in a namespace.
+  std::string labels;      // A selector: "app=podgpu,tier!=test"; empty: all.
+  // Of nodes only these labels are kept.
+  std::vector<std::string> kept_labels = {};
 };
+
+// Is called with each object that is new or changed, and with null when one is gone.
+using ApiObserver = std::function<void(const std::string& key, const ApiObject* now)>;
 
 // Result of one call of Follow.
 struct ApiRound {
@@ -55,13 +62,17 @@ class ApiMirror {
   // `files` outlives the mirror.
   ApiMirror(ApiServerOptions server, ApiCollection collection, const Files& files);
   ApiMirror(ApiServerOptions server, ConfigMapName config_map, const Files& files);
-  // kWholePods or kEndpointSlices.
+  // Any collection but kResourceSlices and kConfigMap.
   ApiMirror(ApiServerOptions server, ApiCollection collection, ApiScope scope, const Files& files);
 
   // Lists if needed, then watches until the server ends the watch, a failure occurs, or stop is
   // requested. Calls `changed` after the list, when the watch has begun, and when events have
   // changed the copy.
   ApiRound Follow(const std::stop_token& stop, const std::function<void()>& changed);
+
+  // `observer` is called from Follow with every change of the copy, before `changed`. Set it before
+  // the first Follow.
+  void Observe(ApiObserver observer) { observer_ = std::move(observer); }
 
   const ApiObjects& objects() const { return objects_; }
   // Grows with every change of the copy.
@@ -101,7 +112,8 @@ class ApiMirror {
   const std::optional<ApiScope> scope_;  // Absent: this node's objects.
   const Files& files_;
   ApiObjects objects_;
-  std::string version_;  // Of the newest object or bookmark; empty: list first.
+  ApiObserver observer_;  // May be empty.
+  std::string version_;   // Of the newest object or bookmark; empty: list first.
   uint64_t revision_ = 0;
   uint64_t requests_ = 0;
   bool has_listed_ = false;  // Since the start.

@@ -312,10 +312,10 @@ TEST_F(ApiMirrorTest, EndsASilentWatch) {
 
 TEST_F(ApiMirrorTest, ABookmarkKeepsAQuietWatchAlive) {
   options_ = server_.Options(directory_);
-  options_.watch_patience = std::chrono::milliseconds(2'000);
+  options_.watch_patience = std::chrono::milliseconds(4'000);
   server_.BookmarkEach(std::chrono::milliseconds(20));
   Start(ApiCollection::kPods, options_);
-  server_.AwaitBookmarks(150);  // Three seconds of silence otherwise.
+  server_.AwaitBookmarks(300);  // Six seconds of silence otherwise.
   server_.PutPod("ml", "a", "u");
   AwaitCopy("ml/a");
   EXPECT_EQ(server_.requests().size(), 2U) << "one list, one watch";

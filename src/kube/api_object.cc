@@ -1,8 +1,10 @@
 #include "kube/api_object.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "absl/strings/str_format.h"
@@ -194,20 +196,51 @@ std::vector<std::string> UuidsOfShares(std::string_view shares) {
   return uuids;
 }
 
-// Reads the GPUs that the schedulers of gpu-manager and HAMi chose for each container of the spec,
-// in its order.
+bool AsksFor(const ApiContainer& container, std::span<const std::string_view> resources) {
+  return std::ranges::any_of(container.requests, [resources](const auto& request) {
+    return request.second > 0 && std::ranges::find(resources, request.first) != resources.end();
+  });
+}
+
+std::vector<std::string> Indices(std::string_view list) {
+  std::vector<std::string> indices;
+  for (const std::string_view part : Split(list, ',')) {
+    if (const std::string_view index = Trim(part); !index.empty()) {
+      indices.emplace_back(index);
+    }
+  }
+  return indices;
+}
+
+// Volcano's older gpushare and Alibaba's gpushare choose for the pod, not for each container.
+void ReadGpusOfPod(const json::object* annotations, ApiContainer& container) {
+  constexpr std::string_view kVolcano[] = {"volcano.sh/gpu-memory", "volcano.sh/gpu-number"};
+  constexpr std::string_view kAliyun[] = {"aliyun.com/gpu-mem"};
+  if (AsksFor(container, kVolcano)) {
+    container.gpus = Indices(TextIn(annotations, "volcano.sh/gpu-index"));
+  } else if (AsksFor(container, kAliyun) &&
+             TextIn(annotations, "ALIYUN_COM_GPU_MEM_ASSIGNED") != "false") {
+    container.gpus = Indices(TextIn(annotations, "ALIYUN_COM_GPU_MEM_IDX"));
+    container.gpu_memory_units =
+        ParseQuantity(TextIn(annotations, "ALIYUN_COM_GPU_MEM_DEV")).value_or(0);
+  }
+}
+
+// Reads the GPUs that schedulers of GPU shares chose for each container of the spec, in its order.
 void ReadGpus(const json::object* annotations, std::vector<ApiContainer>& containers) {
-  const std::string shares = TextIn(annotations, "hami.io/vgpu-devices-allocated");
+  std::string shares = TextIn(annotations, "hami.io/vgpu-devices-allocated");
+  if (shares.empty()) {
+    shares = TextIn(annotations, "volcano.sh/vgpu-ids-new");
+  }
   const std::vector<std::string_view> by_container = Split(shares, ';');
   for (size_t i = 0; i < containers.size() && containers[i].is_regular; ++i) {
-    const std::string indices =
-        TextIn(annotations, absl::StrFormat("tencent.com/predicate-gpu-idx-%d", i));
-    if (!indices.empty()) {
-      for (const std::string_view index : Split(indices, ',')) {
-        containers[i].gpus.emplace_back(Trim(index));
-      }
-    } else if (i < by_container.size()) {
+    containers[i].gpus =
+        Indices(TextIn(annotations, absl::StrFormat("tencent.com/predicate-gpu-idx-%d", i)));
+    if (containers[i].gpus.empty() && i < by_container.size()) {
       containers[i].gpus = UuidsOfShares(by_container[i]);
+    }
+    if (containers[i].gpus.empty()) {
+      ReadGpusOfPod(annotations, containers[i]);
     }
   }
 }
@@ -223,6 +256,16 @@ void ReadPod(const json::object* from, ApiObject& object) {
   const json::object* annotations = ObjectIn(ObjectIn(from, "metadata"), "annotations");
   object.config_hash = TextIn(annotations, "kubernetes.io/config.mirror");
   ReadGpus(annotations, object.containers);
+}
+
+// Of the ConfigMap extension-apiserver-authentication.
+void ReadAuthentication(const json::object* data, ApiObject& object) {
+  for (const json::key_value_pair& entry : data == nullptr ? json::object() : *data) {
+    const std::string_view key(entry.key().data(), entry.key().size());
+    if (key == "client-ca-file" || key.starts_with("requestheader-")) {
+      object.authentication.emplace(key, TextOf(&entry.value()));
+    }
+  }
 }
 
 ApiObject ObjectOf(const json::object* from) {
@@ -241,6 +284,7 @@ ApiObject ObjectOf(const json::object* from) {
   if (const json::value* metrics = Member(ObjectIn(from, "data"), "metrics")) {
     object.metrics = TextOf(metrics);
   }
+  ReadAuthentication(ObjectIn(from, "data"), object);
   const json::object* spec = ObjectIn(from, "spec");
   if (ObjectIn(spec, "pool") != nullptr) {
     ReadSlice(spec, object);
@@ -265,7 +309,7 @@ bool ApiObject::SaysTheSame(const ApiObject& other) const {
     return std::tie(object.name_space, object.name, object.uid, object.labels, object.has_ended,
                     object.config_hash, object.containers, object.node, object.ip,
                     object.address_type, object.endpoints, object.ports, object.driver, object.pool,
-                    object.pool_generation, object.devices, object.metrics);
+                    object.pool_generation, object.devices, object.metrics, object.authentication);
   };
   return rest(*this) == rest(other);
 }

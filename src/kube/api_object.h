@@ -44,18 +44,21 @@ struct ApiEndpoint {
   bool operator==(const ApiEndpoint&) const = default;
 };
 
-// A container from any of a pod's three lists. Annotations: tkestack/gpu-manager 1.1 and
-// Project-HAMi 2.8.
+// A container from any of a pod's three lists. Annotations: tkestack/gpu-manager 1.1, Project-HAMi
+// 2.8, Volcano 1.10 (vGPU, and its older gpushare), AliyunContainerService/gpushare 1.0.
 struct ApiContainer {
   std::string name;
   std::string id;  // Without the runtime prefix; empty until the container has started.
   // Requests of extended resources ("nvidia.com/gpu"), in the order of the JSON.
   std::vector<std::pair<std::string, uint64_t>> requests;
-  // The GPUs that a scheduler of GPU shares chose, by its annotation: indices ("0") of gpu-manager,
-  // UUIDs of HAMi. They take precedence over the kubelet's ids, which such a plugin invents.
+  // The GPUs that a scheduler of GPU shares chose, by its annotation: indices ("0") of gpu-manager
+  // and gpushare, UUIDs of HAMi and Volcano. They take precedence over the kubelet's ids, which
+  // such a plugin invents.
   std::vector<std::string> gpus = {};
   bool is_regular = true;  // Neither an init nor an ephemeral container.
   std::vector<ApiPort> ports = {};
+  // The whole memory of the chosen GPU in the units in which gpushare counts it; 0: not told.
+  uint64_t gpu_memory_units = 0;
   bool operator==(const ApiContainer&) const = default;
 };
 
@@ -84,6 +87,8 @@ struct ApiObject {
   std::vector<SliceDevice> devices;
   // For a ConfigMap: the text under the key "metrics".
   std::optional<std::string> metrics = std::nullopt;
+  // And those under the keys by which the API server tells how it authenticates.
+  std::map<std::string, std::string> authentication = {};
 
   // Returns whether both have the same content. Versions are not compared, because a change of the
   // status alone makes a new version.

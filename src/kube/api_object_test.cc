@@ -62,6 +62,7 @@ TEST(ApiObject, ReadsTheGpusThatAShareSchedulerChose) {
   struct Row {
     std::string label, annotations;
     std::vector<std::string> first, second;
+    std::string resource = "example.com/none";  // Which the first container requests.
   };
   const Row rows[] = {
       {"gpu-manager",
@@ -77,17 +78,59 @@ TEST(ApiObject, ReadsTheGpusThatAShareSchedulerChose) {
        {},
        {"GPU-a"}},
       {"no GPU", R"("a":"b","hami.io/vgpu-devices-allocated":7)", {}, {}},
+      {"Volcano",
+       R"("volcano.sh/vgpu-ids-new":"GPU-a,NVIDIA,3000,50:;GPU-b,NVIDIA,10,1:GPU-c,NVIDIA,1,1:")",
+       {"GPU-a"},
+       {"GPU-b", "GPU-c"}},
+      {"Volcano, older", R"("volcano.sh/gpu-index":"1")", {"1"}, {}, "volcano.sh/gpu-memory"},
+      {"Volcano, older, cards",
+       R"("volcano.sh/gpu-index":"0, 2")",
+       {"0", "2"},
+       {},
+       "volcano.sh/gpu-number"},
+      {"gpushare",
+       R"("ALIYUN_COM_GPU_MEM_IDX":"3","ALIYUN_COM_GPU_MEM_ASSIGNED":"true")",
+       {"3"},
+       {},
+       "aliyun.com/gpu-mem"},
+      {"gpushare, not assigned yet",
+       R"("ALIYUN_COM_GPU_MEM_IDX":"3","ALIYUN_COM_GPU_MEM_ASSIGNED":"false")",
+       {},
+       {},
+       "aliyun.com/gpu-mem"},
+      {"gpushare's note on a pod that asks for another resource",
+       R"("ALIYUN_COM_GPU_MEM_IDX":"3")",
+       {},
+       {}},
   };
   for (const Row& row : rows) {
     const StatusOr<ApiObject> pod = ParseApiObject(
         R"({"metadata":{"name":"p","resourceVersion":"1","annotations":{)" + row.annotations +
-        R"(}},"spec":{"containers":[{"name":"a"},{"name":"b"}],"initContainers":[{"name":"c"}]}})");
+        R"(}},"spec":{"containers":[{"name":"a","resources":{"limits":{")" + row.resource +
+        R"(":"4"}}},{"name":"b"}],"initContainers":[{"name":"c"}]}})");
     ASSERT_TRUE(pod.ok()) << pod.status();
     ASSERT_EQ(pod->containers.size(), 3U);
     EXPECT_EQ(pod->containers[0].gpus, row.first) << row.label;
     EXPECT_EQ(pod->containers[1].gpus, row.second) << row.label;
     EXPECT_TRUE(pod->containers[2].gpus.empty()) << row.label;
   }
+}
+
+TEST(ApiObject, TellsHowManyUnitsOfMemoryAGpuOfGpushareHas) {
+  const auto units = [](const std::string& value) {
+    return ParseApiObject(R"({"metadata":{"name":"p","resourceVersion":"1","annotations":{)"
+                          R"("ALIYUN_COM_GPU_MEM_IDX":"0","ALIYUN_COM_GPU_MEM_DEV":")" +
+                          value +
+                          R"("}},"spec":{"containers":[{"name":"a","resources":{"limits":)"
+                          R"({"aliyun.com/gpu-mem":"4"}}}]}})")
+        .value()
+        .containers[0]
+        .gpu_memory_units;
+  };
+  EXPECT_EQ(units("79"), 79U);
+  EXPECT_EQ(units(""), 0U);
+  EXPECT_EQ(units("-3"), 0U);
+  EXPECT_EQ(units("x"), 0U);
 }
 
 TEST(ApiObject, AQuantityIsAWholeNumber) {

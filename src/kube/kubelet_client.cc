@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/file_descriptor.h"
 #include "base/text.h"
+#include "kube/pod_list_parser.h"
 #include "kube/unary_call.h"
 
 namespace podgpu {
@@ -46,21 +47,24 @@ std::string DurationText(std::chrono::milliseconds duration) {
                                       : absl::StrFormat("%d ms", duration.count());
 }
 
+using SharedList = std::shared_ptr<const PodAllocations>;
+
 class KubeletClient final : public PodResources {
  public:
-  explicit KubeletClient(KubeletClientOptions options) : options_(std::move(options)) {}
+  explicit KubeletClient(KubeletClientOptions options)
+      : options_(std::move(options)), parser_(options_.own_pod) {}
 
-  StatusOr<PodAllocations> List() override {
+  StatusOr<SharedList> List() override {
     const Instant deadline = clock_.Now() + options_.timeout;
     const std::optional<FileIdentity> socket_file = Identify();
     if (!old_socket_ || old_socket_ != socket_file) {
       old_socket_.reset();
-      StatusOr<PodAllocations> answer = ListAs(kV1, deadline);
+      StatusOr<SharedList> answer = ListAs(kV1, socket_file, deadline);
       if (answer.status().code() != absl::StatusCode::kUnimplemented) {
         return answer;
       }
     }
-    StatusOr<PodAllocations> answer = ListAs(kV1Alpha1, deadline);
+    StatusOr<SharedList> answer = ListAs(kV1Alpha1, socket_file, deadline);
     if (answer.ok()) {
       old_socket_ = socket_file;
     } else if (answer.status().code() == absl::StatusCode::kUnimplemented) {
@@ -85,24 +89,21 @@ class KubeletClient final : public PodResources {
                         .changed_ns = status.st_ctim.tv_nsec};
   }
 
-  StatusOr<PodAllocations> ListAs(const ApiVersion& version, Instant deadline) {
-    PODGPU_ASSIGN_OR_RETURN(UnaryReply reply, Call(version.list_path, deadline));
+  StatusOr<SharedList> ListAs(const ApiVersion& version,
+                              const std::optional<FileIdentity>& socket_file, Instant deadline) {
+    PODGPU_ASSIGN_OR_RETURN(UnaryReply reply, Call(version.list_path, socket_file, deadline));
     if (reply.code != absl::StatusCode::kOk) {
       return ServerError(reply);
     }
-    StatusOr<PodAllocations> answer = ParsePodResources(reply.message, options_.own_pod);
-    if (!answer.ok()) {
-      return Prefixed(answer.status(), ": ");
-    }
-    answer->api_version = version.name;
-    answer->connection = connections_;
-    return answer;
+    StatusOr<SharedList> answer =
+        parser_.Parse(std::move(reply.message), {version.name, connections_});
+    return answer.ok() ? std::move(answer) : Prefixed(answer.status(), ": ");
   }
 
   // Calls over the kept connection. If the server has closed it, which only a call detects, repeats
   // the call over a new connection.
-  StatusOr<UnaryReply> Call(std::string_view path, Instant deadline) {
-    const std::optional<FileIdentity> socket_file = Identify();
+  StatusOr<UnaryReply> Call(std::string_view path, const std::optional<FileIdentity>& socket_file,
+                            Instant deadline) {
     if (connection_ != nullptr && connection_->is_usable() && connected_to_ == socket_file) {
       StatusOr<UnaryReply> reply = connection_->Call(path, deadline, clock_);
       if (reply.status().code() != absl::StatusCode::kUnavailable) {
@@ -210,7 +211,8 @@ class KubeletClient final : public PodResources {
     return {status.code(), absl::StrFormat("%s%s%s", options_.socket, joint, status.message())};
   }
 
-  KubeletClientOptions options_;
+  const KubeletClientOptions options_;
+  PodListParser parser_;
   SystemClock clock_;
   std::unique_ptr<UnaryConnection> connection_;  // Null at first and after some failures.
   std::optional<FileIdentity> connected_to_;

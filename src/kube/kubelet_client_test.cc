@@ -113,26 +113,49 @@ TEST_F(KubeletClient, ListsThePodsOfTheNode) {
   FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(2))); });
   const auto client = Client();
   for (int i = 0; i < 3; ++i) {
-    const StatusOr<PodAllocations> answer = client->List();
+    const StatusOr<std::shared_ptr<const PodAllocations>> answer = client->List();
     ASSERT_TRUE(answer.ok()) << answer.status();
-    EXPECT_EQ(answer->api_version, "v1");
-    EXPECT_EQ(answer->pod_count, 2U);
-    EXPECT_EQ(answer->allocations[1],
+    EXPECT_EQ((*answer)->api_version, "v1");
+    EXPECT_EQ((*answer)->pod_count, 2U);
+    EXPECT_EQ((*answer)->allocations[1],
               (Allocation{"ml", "pod-1", "main", "nvidia.com/gpu", "GPU-1"}));
   }
   EXPECT_EQ(server.connections(), 1U);
+}
+
+// Kubelets list pods in a random order.
+TEST_F(KubeletClient, ReturnsTheSameObjectWhileTheKubeletListsTheSame) {
+  v1::ListPodResourcesResponse pods;
+  ASSERT_TRUE(pods.ParseFromString(Pods(3)));
+  FakeKubeletServer server(socket_, [&](const std::string&) {
+    FakeReply reply = Reply(Framed(pods.SerializeAsString()));
+    pods.mutable_pod_resources()->SwapElements(0, 2);
+    pods.mutable_pod_resources()->SwapElements(1, 2);
+    return reply;
+  });
+  const auto client = Client();
+  const StatusOr<std::shared_ptr<const PodAllocations>> first = client->List();
+  ASSERT_TRUE(first.ok()) << first.status();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(*client->List(), *first);
+  }
+  server.HangUp();
+  const StatusOr<std::shared_ptr<const PodAllocations>> reconnected = client->List();
+  ASSERT_TRUE(reconnected.ok()) << reconnected.status();
+  EXPECT_NE(*reconnected, *first) << "a kubelet that has just started may not list all pods";
+  EXPECT_EQ((*reconnected)->allocations, (*first)->allocations);
 }
 
 TEST_F(KubeletClient, ReconnectsWhenTheServerHasClosed) {
   FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(1))); });
   const auto client = Client();
   for (uint64_t i = 1; i <= 3; ++i) {
-    StatusOr<PodAllocations> answer = client->List();
+    StatusOr<std::shared_ptr<const PodAllocations>> answer = client->List();
     ASSERT_TRUE(answer.ok()) << answer.status();
-    EXPECT_EQ(answer->connection, i);
+    EXPECT_EQ((*answer)->connection, i);
     answer = client->List();
     ASSERT_TRUE(answer.ok()) << answer.status();
-    EXPECT_EQ(answer->connection, i) << "the connection is kept";
+    EXPECT_EQ((*answer)->connection, i) << "the connection is kept";
     server.HangUp();
   }
   EXPECT_EQ(server.connections(), 3U);
@@ -150,7 +173,7 @@ TEST_F(KubeletClient, ReconnectsAfterAFailedCall) {
         socket_, [&](const std::string&) { return std::exchange(next, Reply(Framed(Pods(1)))); });
     const auto client = Client();
     EXPECT_FALSE(client->List().ok());
-    const StatusOr<PodAllocations> answer = client->List();
+    const StatusOr<std::shared_ptr<const PodAllocations>> answer = client->List();
     EXPECT_TRUE(answer.ok()) << answer.status();
     EXPECT_EQ(server.connections(), 2U);
     std::filesystem::remove(socket_);
@@ -199,9 +222,9 @@ TEST_F(KubeletClient, ReadsAnswersInFramesOfAnySize) {
       reply.frame_bytes = frame_bytes;
       return reply;
     });
-    const StatusOr<PodAllocations> answer = Client()->List();
+    const StatusOr<std::shared_ptr<const PodAllocations>> answer = Client()->List();
     ASSERT_TRUE(answer.ok()) << answer.status();
-    EXPECT_EQ(answer->allocations.size(), 300U);
+    EXPECT_EQ((*answer)->allocations.size(), 300U);
     std::filesystem::remove(socket_);
   }
 }
@@ -211,9 +234,9 @@ TEST_F(KubeletClient, ReadsAnAnswerFarAboveTheDefaultLimits) {
   const std::string message = Pods(120'000);
   ASSERT_GT(message.size(), size_t{4} << 20);
   FakeKubeletServer server(socket_, [&](const std::string&) { return Reply(Framed(message)); });
-  const StatusOr<PodAllocations> answer = Client()->List();
+  const StatusOr<std::shared_ptr<const PodAllocations>> answer = Client()->List();
   ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_EQ(answer->pod_count, 120'000U);
+  EXPECT_EQ((*answer)->pod_count, 120'000U);
 }
 
 TEST_F(KubeletClient, AnswersAPing) {
@@ -236,9 +259,9 @@ TEST_F(KubeletClient, UsesV1Alpha1WhenV1IsUnknown) {
   {
     FakeKubeletServer server(socket_, old_kubelet);
     for (int i = 0; i < 2; ++i) {
-      const StatusOr<PodAllocations> answer = client->List();
+      const StatusOr<std::shared_ptr<const PodAllocations>> answer = client->List();
       ASSERT_TRUE(answer.ok()) << answer.status();
-      EXPECT_EQ(answer->api_version, "v1alpha1");
+      EXPECT_EQ((*answer)->api_version, "v1alpha1");
     }
     EXPECT_EQ(server.paths(), (std::vector<std::string>{v1, v1alpha1, v1alpha1}));
   }
@@ -246,7 +269,7 @@ TEST_F(KubeletClient, UsesV1Alpha1WhenV1IsUnknown) {
   // the new one cannot have its inode number.
   std::filesystem::rename(socket_, socket_ + ".old");
   FakeKubeletServer server(socket_, [](const std::string&) { return Reply(Framed(Pods(1))); });
-  EXPECT_EQ(client->List()->api_version, "v1");
+  EXPECT_EQ((*client->List())->api_version, "v1");
 }
 
 TEST_F(KubeletClient, ReportsARefusal) {
@@ -323,7 +346,7 @@ TEST_F(KubeletClient, ReportsAnInvalidAnswer) {
   }
 }
 
-TEST_F(KubeletClient, RefusesATooLongAnswerBeforeItArrives) {
+TEST_F(KubeletClient, Statement37RefusesATooLongAnswerBeforeItArrives) {
   // Only the length of the answer is sent; the call must still end.
   FakeKubeletServer server(socket_, [](const std::string&) {
     FakeReply reply = Reply(std::string("\0\x04\x70\x00\x00", 5));
@@ -412,7 +435,7 @@ TEST_F(KubeletClient, ReconnectsToARestartedKubelet) {
   EXPECT_TRUE(client->List().ok());
 }
 
-TEST_F(KubeletClient, ReportsWhyASocketCannotBeConnected) {
+TEST_F(KubeletClient, Statement37ReportsWhyASocketCannotBeConnected) {
   Expect(Client()->List().status(), absl::StatusCode::kNotFound,
          " does not exist. Mount the directory, not the file");
   std::ofstream(socket_) << "a file";

@@ -11,7 +11,7 @@ ListVerdict ListCompleteness::Judge(const PodAllocations& answer, Instant now) {
   connection_ = answer.connection;
   was_listed_ = was_listed_ || answer.lists_own_pod;
   if (is_reconnected || (has_vanished && !doubt_)) {
-    doubt_ = Doubt{ContentOf(answer), now};
+    doubt_ = Doubt{ContentOf(answer), now, now};
   }
   if (doubt_ && !answer.lists_own_pod) {
     if (was_listed_) {
@@ -29,9 +29,13 @@ ListVerdict ListCompleteness::Judge(const PodAllocations& answer, Instant now) {
 bool ListCompleteness::IsSettled(const PodAllocations& answer, Instant now, Doubt& doubt) {
   Content content = ContentOf(answer);
   if (content != doubt.content) {
-    doubt = {std::move(content), now};
+    doubt.content = std::move(content);
+    doubt.since = now;
   }
-  return now - doubt.since >= kSettlesAfter;
+  // Static pods hardly ever change.  A list that has kept changing for so long shows the pods of
+  // the API server, and on a busy node it may never be the same for 10 s.
+  const bool is_busy = now - doubt.began >= kLongestDoubt && answer.pod_count > 0;
+  return is_busy || now - doubt.since >= kSettlesAfter;
 }
 
 ListCompleteness::Content ListCompleteness::ContentOf(const PodAllocations& answer) {

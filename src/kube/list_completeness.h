@@ -6,7 +6,8 @@
 // is therefore doubted when it came over a new connection, and when it lists no pods although the
 // previous one did. The doubt ends when podgpu's own pod is listed. If that pod was never listed
 // (podgpu runs outside Kubernetes, or does not know its name), the doubt ends when the list has
-// been the same for 10 s. Pure; called on the kubelet refresher's thread.
+// been the same for 10 s, or has pods and has kept changing for a minute. Pure; called on the
+// kubelet refresher's thread.
 #pragma once
 
 #include <chrono>
@@ -28,6 +29,7 @@ enum class ListVerdict : uint8_t {
 class ListCompleteness {
  public:
   static constexpr std::chrono::seconds kSettlesAfter{10};
+  static constexpr std::chrono::seconds kLongestDoubt{60};
 
   // `in_pod`: podgpu runs in a pod, so an empty list is never complete.
   explicit ListCompleteness(bool in_pod) : had_pods_(in_pod) {}
@@ -46,6 +48,7 @@ class ListCompleteness {
   struct Doubt {
     Content content;
     Instant since;  // Since when the content is unchanged.
+    Instant began;
   };
 
   static Content ContentOf(const PodAllocations& answer);

@@ -84,6 +84,15 @@ TEST_F(ListCompletenessTest, AnotherReconnectionRestartsTheDoubt) {
   EXPECT_EQ(Judge(3, 0), ListVerdict::kComplete);
 }
 
+TEST_F(ListCompletenessTest, AListThatKeepsChangingIsAcceptedAfterAMinute) {
+  EXPECT_EQ(Judge(1, 2, {kTrainer, kServer}), ListVerdict::kComplete);
+  for (uint32_t i = 0; i < 60; ++i) {  // A pod starts or ends each second.
+    EXPECT_EQ(Judge(2, 1 + i % 2, {kTrainer}), ListVerdict::kUnsettled) << i;
+  }
+  EXPECT_EQ(Judge(2, 0), ListVerdict::kUnsettled) << "an empty list must stay the same";
+  EXPECT_EQ(Judge(2, 1, {kTrainer}), ListVerdict::kComplete);
+}
+
 TEST_F(ListCompletenessTest, AnEmptyListIsNeverCompleteInsideAPod) {
   judge_ = ListCompleteness(true);
   EXPECT_EQ(Judge(1, 0), ListVerdict::kUnsettled);

@@ -63,14 +63,13 @@ void AppendClaims(const v1::PodResources& pod, const v1::ContainerResources& con
 
 }  // namespace
 
-StatusOr<PodAllocations> ParsePodResources(std::string_view message, const OwnPod& own_pod) {
+StatusOr<std::vector<std::string_view>> SplitPods(std::string_view message) {
   if (message.size() > INT32_MAX) {
     return NoPodResources();
   }
   CodedInputStream input(reinterpret_cast<const uint8_t*>(message.data()),
                          static_cast<int>(message.size()));
-  PodAllocations answer{.api_version = "v1", .pod_count = 0, .allocations = {}};
-  v1::PodResources pod;
+  std::vector<std::string_view> pods;
   while (const uint32_t tag = input.ReadTag()) {
     if (tag != kPodResourcesTag) {
       if (!WireFormatLite::SkipField(&input, tag)) {
@@ -78,7 +77,6 @@ StatusOr<PodAllocations> ParsePodResources(std::string_view message, const OwnPo
       }
       continue;
     }
-    pod.Clear();
     uint32_t length_bytes = 0;
     const void* bytes = nullptr;
     int left_bytes = 0;
@@ -87,19 +85,37 @@ StatusOr<PodAllocations> ParsePodResources(std::string_view message, const OwnPo
     }
     input.GetDirectBufferPointerInline(&bytes, &left_bytes);
     const int size = static_cast<int>(length_bytes);
-    if (size > left_bytes || !pod.ParseFromArray(bytes, size) || !input.Skip(size)) {
+    if (size > left_bytes || !input.Skip(size)) {
       return NoPodResources();
     }
-    ++answer.pod_count;
-    answer.lists_own_pod = answer.lists_own_pod || own_pod.Is(pod.namespace_(), pod.name());
-    for (const v1::ContainerResources& container : pod.containers()) {
-      AppendContainer(pod, container, answer.allocations);
-      AppendClaims(pod, container, answer.claimed);
-    }
+    pods.emplace_back(static_cast<const char*>(bytes), length_bytes);
   }
   // A tag of 0 is the end of the message or an invalid tag.
-  return input.ConsumedEntireMessage() ? StatusOr<PodAllocations>(std::move(answer))
+  return input.ConsumedEntireMessage() ? StatusOr<std::vector<std::string_view>>(std::move(pods))
                                        : NoPodResources();
+}
+
+Status AppendPod(std::string_view pod_bytes, const OwnPod& own_pod, PodAllocations& answer) {
+  v1::PodResources pod;
+  if (!pod.ParseFromArray(pod_bytes.data(), static_cast<int>(pod_bytes.size()))) {
+    return NoPodResources();
+  }
+  ++answer.pod_count;
+  answer.lists_own_pod = answer.lists_own_pod || own_pod.Is(pod.namespace_(), pod.name());
+  for (const v1::ContainerResources& container : pod.containers()) {
+    AppendContainer(pod, container, answer.allocations);
+    AppendClaims(pod, container, answer.claimed);
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<PodAllocations> ParsePodResources(std::string_view message, const OwnPod& own_pod) {
+  PODGPU_ASSIGN_OR_RETURN(const std::vector<std::string_view> pods, SplitPods(message));
+  PodAllocations answer{.api_version = "v1", .pod_count = 0, .allocations = {}};
+  for (const std::string_view pod : pods) {
+    PODGPU_RETURN_IF_ERROR(AppendPod(pod, own_pod, answer));
+  }
+  return answer;
 }
 
 }  // namespace podgpu

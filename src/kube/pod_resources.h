@@ -1,12 +1,13 @@
 // The kubelet's pod-resources API: the device ids of each container. One of the five seams.
 //
-// PodResources answers with a flat list of allocations, one per (container, resource, device id),
-// in the kubelet's order; attribution/ interprets the ids. Called on the kubelet refresher's
-// thread. Each call has a deadline of its own and blocks at most that long.
+// PodResources answers with a flat list of allocations, one per (container, resource, device id);
+// attribution/ interprets the ids. Called on the kubelet refresher's thread. Each call has a
+// deadline of its own and blocks at most that long.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,13 @@ struct PodAllocations {
   std::vector<ClaimedDevice> claimed = {};  // One entry per device and container.
   bool lists_own_pod = false;
   uint64_t connection = 0;  // Number of its connection; it changes with each reconnection.
+  bool operator==(const PodAllocations&) const = default;
+
+  // Whether both answers say the same of the pods, whatever connection and version they came by.
+  bool ListsTheSame(const PodAllocations& other) const {
+    return pod_count == other.pod_count && allocations == other.allocations &&
+           claimed == other.claimed && lists_own_pod == other.lists_own_pod;
+  }
 };
 
 class PodResources {
@@ -68,14 +76,21 @@ class PodResources {
   // Requests all pods of the node. kNotFound: no socket. kPermissionDenied: may not connect.
   // kUnavailable: refused or closed. kDeadlineExceeded. kResourceExhausted: an answer above the
   // limit, or rate-limited. kDataLoss: not a PodResources message. kUnimplemented: no common
-  // version. Messages begin with the socket and end with the remedy.
-  virtual StatusOr<PodAllocations> List() = 0;
+  // version. Messages begin with the socket and end with the remedy. Returns the object of the last
+  // answer if nothing has changed since.
+  virtual StatusOr<std::shared_ptr<const PodAllocations>> List() = 0;
 };
 
 // Parses a serialized ListPodResourcesResponse of v1 (v1alpha1 uses the same field numbers), pod by
-// pod, so memory stays near the size of the message. A device that is listed once per NUMA node
-// counts once; bytes that are not UTF-8 become U+FFFD. kDataLoss for other input.
+// pod, so memory stays near the size of the message. The result is in the order of the message. A
+// device that is listed once per NUMA node counts once; bytes that are not UTF-8 become U+FFFD.
+// kDataLoss for other input. pod_list_parser.h parses answers that come one after the other.
 StatusOr<PodAllocations> ParsePodResources(std::string_view message, const OwnPod& own_pod = {});
+
+// The two steps of it: finds the bytes of each pod in `message`, and appends the content of one pod
+// to `answer`. kDataLoss.
+StatusOr<std::vector<std::string_view>> SplitPods(std::string_view message);
+Status AppendPod(std::string_view pod_bytes, const OwnPod& own_pod, PodAllocations& answer);
 
 struct KubeletClientOptions {
   std::string socket = "/var/lib/kubelet/pod-resources/kubelet.sock";

@@ -1,13 +1,16 @@
 // Feeds bytes to the parser of the kubelet's answer. Invariants: it agrees with the generated
 // parser on which bytes are a message; there are never more allocations or claims than the bytes
 // have room for; all strings are valid UTF-8; writing and parsing a result again gives the same
-// result.
+// result. The parser that remembers the last answer (pod_list_parser.h) gives the same content,
+// also after another answer, and the same object while the answer stays.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "base/text.h"
+#include "kube/pod_list_parser.h"
 #include "kube/pod_resources.h"
 #include "pod_resources_v1.pb.h"
 
@@ -45,11 +48,32 @@ std::string Write(const podgpu::PodAllocations& answer) {
   return response.SerializeAsString();
 }
 
+// `answer`: what ParsePodResources gives for `bytes`.
+void CheckParserWithMemory(std::string_view bytes,
+                           const podgpu::StatusOr<podgpu::PodAllocations>& answer) {
+  const podgpu::PodListParser::Origin origin = {.api_version = "v1", .connection = 0};
+  podgpu::PodListParser parser{podgpu::OwnPod{}};
+  // The first half of the bytes may hold some of the pods.
+  (void)parser.Parse(std::string(bytes.substr(0, bytes.size() / 2)), origin);
+  const auto first = parser.Parse(std::string(bytes), origin);
+  PODGPU_CHECK(first.ok() == answer.ok());
+  if (!first.ok()) {
+    PODGPU_CHECK(first.status().code() == absl::StatusCode::kDataLoss);
+    return;
+  }
+  podgpu::PodAllocations sorted = *answer;
+  std::ranges::sort(sorted.allocations);
+  std::ranges::sort(sorted.claimed);
+  PODGPU_CHECK(**first == sorted);
+  PODGPU_CHECK(*parser.Parse(std::string(bytes), origin) == *first);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const podgpu::StatusOr<podgpu::PodAllocations> answer = podgpu::ParsePodResources(bytes);
+  CheckParserWithMemory(bytes, answer);
   v1::ListPodResourcesResponse whole;
   const bool is_message = whole.ParseFromArray(data, static_cast<int>(size));
   PODGPU_CHECK(answer.ok() || !is_message);

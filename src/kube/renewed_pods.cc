@@ -5,7 +5,7 @@ namespace podgpu {
 void RenewedPods::Take(const ApiObjects& pods, Instant now) {
   for (const auto& [name, pod] : pods) {
     const auto [known, is_new] = known_.try_emplace(name, Known{pod.uid, now});
-    if (!is_new && known->second.uid != pod.uid) {
+    if (is_new || known->second.uid != pod.uid) {
       at_[name] = now;
     }
     known->second = {pod.uid, now};
@@ -19,7 +19,7 @@ void RenewedPods::Take(const ApiObjects& pods, Instant now) {
 std::vector<std::string> RenewedSince(const RenewedAt& renewed, Instant asked_at) {
   std::vector<std::string> names;
   for (const auto& [name, at] : renewed) {
-    if (at >= asked_at) {
+    if (at > asked_at) {
       names.push_back(name);
     }
   }

@@ -1,9 +1,10 @@
-// Remembers when a pod name was taken over by another pod.
+// Remembers when each pod was seen first under its name.
 //
 // A controller may give a new pod the name of an ended one; an earlier answer of the kubelet is
 // then about the old pod. Uids are compared, not times, because the clocks of server and node
-// differ. The first pod seen under a name does not count as a replacement. Names that are gone are
-// forgotten after ten minutes. One thread, that of the pod refresher.
+// differ. The first pod seen under a name counts too: the kubelet may have answered about one
+// before it. Names that are gone are forgotten after ten minutes. One thread, that of the pod
+// refresher.
 #pragma once
 
 #include <chrono>
@@ -37,7 +38,7 @@ class RenewedPods {
   RenewedAt at_;
 };
 
-// Returns the names, ascending, whose pod was replaced at `asked_at` or later.
+// Returns the names, ascending, whose pod was seen first after `asked_at`.
 std::vector<std::string> RenewedSince(const RenewedAt& renewed, Instant asked_at);
 
 }  // namespace podgpu

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <system_error>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include <nghttp2/nghttp2.h>
@@ -21,7 +22,7 @@
 namespace podgpu {
 namespace {
 
-constexpr size_t kReadBytes = 65536;
+constexpr size_t kReadBytes = 16384;              // The largest frame that a server may send.
 constexpr uint32_t kSmallestWindow = 65535;       // HTTP/2's initial value.
 constexpr uint32_t kLargestWindow = 0x7FFF'FFFF;  // RFC 9113, 6.9.1.
 constexpr uint32_t kMaxHeaderListBytes = 16384;   // Of a response; grpc-message is a sentence.
@@ -180,8 +181,7 @@ class UnaryConnection::Session {
   }
 
   Status Receive() {
-    uint8_t bytes[kReadBytes];
-    const ssize_t count = ::recv(socket_.get(), bytes, sizeof bytes, 0);
+    const ssize_t count = ::recv(socket_.get(), received_.data(), received_.size(), 0);
     if (count < 0) {
       return errno == EAGAIN || errno == EINTR ? absl::OkStatus() : ClosedError();
     }
@@ -189,7 +189,7 @@ class UnaryConnection::Session {
       return ClosedError();
     }
     const ssize_t used =
-        nghttp2_session_mem_recv(session_.get(), bytes, static_cast<size_t>(count));
+        nghttp2_session_mem_recv(session_.get(), received_.data(), static_cast<size_t>(count));
     if (used < 0 && !call_.ended) {
       return NoHttp2Error();
     }
@@ -318,6 +318,8 @@ class UnaryConnection::Session {
   const size_t max_message_bytes_;
   std::unique_ptr<nghttp2_session, Delete> session_;
   std::string unsent_;
+  // Not on the stack, where hardened builds fill it with zeros at each call.
+  std::vector<uint8_t> received_ = std::vector<uint8_t>(kReadBytes);
   CallState call_{0};
   bool usable_ = true;
 };

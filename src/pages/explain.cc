@@ -8,8 +8,12 @@
 #include "absl/strings/str_format.h"
 
 #include "attribution/device_id.h"
+#include "base/counted.h"
 #include "base/text.h"
+#include "base/time_text.h"
+#include "health/remedies.h"
 #include "health/sample_state.h"
+#include "pages/explain_processes.h"
 #include "pages/explain_values.h"
 #include "topology/device_state.h"
 
@@ -180,12 +184,34 @@ class Explainer {
       device.profile = instance->profile;
     }
     device.steps.push_back(DeviceStep(entity, device.remedy));
+    device.condition = ConditionOf(gpu.uuid, device.steps.front().state);
     device.steps.push_back(AllocationStep(entity));
     device.steps.push_back(MatchStep(entity, device.remedy));
-    device.steps.push_back(LabelStep(entity, device.remedy));
+    device.steps.push_back(
+        ExplainProcesses(topology_, entity, facts_.use, facts_.condition, facts_.visible));
     device.steps.push_back(query_.metric.empty() ? ExplainValues(grid_, entity)
                                                  : ExplainMetric(grid_, entity, query_.metric));
     return device;
+  }
+
+  // "lost since 14:01:07 UTC (2m15s)"; empty if the device is ok.
+  std::string ConditionOf(std::string_view uuid, std::string_view state) const {
+    if (state == DeviceStateName(DeviceState::kOk)) {
+      return "";
+    }
+    const std::optional<WallTime> since = facts_.timeline.TimesOf(uuid).state_since;
+    // Before the next page, the reading may already show another state than the timeline.
+    const bool is_of_this_state =
+        facts_.condition != nullptr &&
+        std::ranges::any_of(facts_.condition->devices, [&](const DeviceCondition& device) {
+          return device.uuid == uuid && device.state == state;
+        });
+    if (!since || !is_of_this_state) {
+      return std::string(state);
+    }
+    const int64_t since_ms = ToMicroseconds(*since) / 1000;
+    return absl::StrFormat("%s since %s UTC (%s)", state, TimeOfDay(since_ms),
+                           SpanText(ToMicroseconds(facts_.wall_now) / 1000 - since_ms));
   }
 
   ExplainedStep DeviceStep(EntityId entity, std::string& remedy) const {
@@ -200,12 +226,30 @@ class Explainer {
               absl::StrFormat("the driver reports that it is lost; read %s ago", age)};
     }
     if (state == DeviceState::kUnresponsive) {
-      remedy = "run nvidia-smi on the node, read the log of the engine, and see the page / here";
+      remedy = "run nvidia-smi on the node, and read the kernel log and the log of the engine";
       return {
           "device", name,
           stale_ ? absl::StrFormat("no values have been read for %s", age) : WhySilent(verdict)};
     }
+    if (state == DeviceState::kDegraded) {
+      const DeviceLoss loss = LossOf(gpu);
+      remedy = RemedyOf(state, loss);
+      return {"device", name, absl::StrFormat("%s; read %s ago", CauseOf(state, loss), age)};
+    }
     return {"device", name, absl::StrFormat("the driver answers; read %s ago", age)};
+  }
+
+  // As the page judged it, since throttling counts for longer than one reading.
+  DeviceLoss LossOf(size_t gpu) const {
+    if (facts_.condition != nullptr) {
+      const auto& judged = facts_.condition->devices;
+      const auto device =
+          std::ranges::find(judged, topology_.gpus[gpu].uuid, &DeviceCondition::uuid);
+      if (device != judged.end()) {
+        return device->loss;
+      }
+    }
+    return LossIn(grid_, gpu);
   }
 
   // From this reading alone, without the patience that the tick has with missing samples.
@@ -213,7 +257,9 @@ class Explainer {
     const bool is_silent =
         verdict.state == SampleState::kStale || verdict.state == SampleState::kMissing;
     GpuFreshness gpus;
-    gpus.unresponsive[std::min(gpu, kMaxJudgedGpus - 1)] = is_silent;
+    const size_t judged = std::min(gpu, kMaxJudgedGpus - 1);
+    gpus.unresponsive[judged] = is_silent;
+    gpus.losses[judged] = LossOf(gpu);
     return JudgeState(topology_, gpu, gpus, stale_);
   }
 
@@ -225,17 +271,27 @@ class Explainer {
                                  AbsenceName(verdict.reason), AbsenceMeaning(verdict.reason));
   }
 
-  // Whether the kubelet's last answer is not too old.
+  // Whether the page was made before the kubelet's first answer, or while its last one was too old.
+  bool PageLacksOwners() const {
+    return facts_.condition != nullptr && !facts_.condition->owners_known;
+  }
+
+  // Whether the kubelet's last answer is not too old, and the page has its owners.
   bool OwnersAreKnown() const {
-    return facts_.pods.value != nullptr &&
+    return facts_.pods.value != nullptr && !PageLacksOwners() &&
            facts_.now - facts_.pods.good_at <= facts_.owners_stay_for;
   }
 
   std::string WhyOwnersAreNotKnown() const {
-    return facts_.pods.value == nullptr
-               ? facts_.pods.detail
-               : absl::StrFormat("the kubelet's last answer is %s old, which is too old: %s",
-                                 Age(facts_.now - facts_.pods.good_at), facts_.pods.detail);
+    if (facts_.pods.value == nullptr) {
+      return facts_.pods.detail;
+    }
+    const std::string age = Age(facts_.now - facts_.pods.good_at);
+    return facts_.now - facts_.pods.good_at <= facts_.owners_stay_for
+               ? absl::StrFormat("the kubelet has answered %s ago; the next page has its owners",
+                                 age)
+               : absl::StrFormat("the kubelet's last answer is %s old, which is too old: %s", age,
+                                 facts_.pods.detail);
   }
 
   ExplainedStep AllocationStep(EntityId entity) const {
@@ -248,10 +304,16 @@ class Explainer {
       return {"allocation", "absent",
               absl::StrFormat("%s ago no pod held it, and now %s", age, facts_.pods.detail)};
     }
+    if (owners.empty() && topology_.HidesInstancesOf(topology_.entities[entity.index].gpu)) {
+      return {"allocation", "absent",
+              absl::StrFormat("its MIG instances cannot be listed, so a pod may hold one, as of %s "
+                              "ago",
+                              age)};
+    }
     if (owners.empty()) {
       return {"allocation", "free",
-              absl::StrFormat("none of the kubelet's %d pods holds it, as of %s ago",
-                              facts_.pods.value->pod_count, age)};
+              absl::StrFormat("no pod of the kubelet's list (%s) holds it, as of %s ago",
+                              Counted(facts_.pods.value->pod_count, "pod"), age)};
     }
     std::vector<std::string> names;
     for (const Owner& owner : owners) {
@@ -294,7 +356,9 @@ class Explainer {
     }
     if (!owners_.by_entity[entity.index].empty()) {
       const std::vector<std::string> forms = FormsOf(entity);
-      return {"match", "ok", forms.empty() ? "by the claim of a device" : Listed(forms)};
+      return {"match", "ok",
+              absl::StrFormat("%s; %s", forms.empty() ? "by the claim of a device" : Listed(forms),
+                              RowsOf(owners_.by_entity[entity.index], remedy))};
     }
     if (!owners_.unmatched.empty()) {
       const UnmatchedDevice& first = owners_.unmatched.front();
@@ -302,39 +366,36 @@ class Explainer {
         remedy = WordsOf(first.reason).remedy;
       }
       return {"match", "unmatched",
-              absl::StrFormat("%d device ids of pods on this node match no device, the first: %s "
-                              "of %s (%s)",
-                              owners_.unmatched.size(), Quoted(first.device_id), first.resource,
+              absl::StrFormat("%s of pods on this node %s no device, the first: %s of %s (%s)",
+                              Counted(owners_.unmatched.size(), "device id"),
+                              owners_.unmatched.size() == 1 ? "matches" : "match",
+                              Quoted(first.device_id), first.resource,
                               UnmatchedReasonName(first.reason))};
     }
     return {"match", "ok", "there is nothing to match"};
   }
 
-  ExplainedStep LabelStep(EntityId entity, std::string& remedy) const {
-    const std::vector<Owner>& owners = owners_.by_entity[entity.index];
-    if (owners.empty()) {
-      return {"labels", "absent", "rows carry no pod, since no owner is known"};
-    }
+  // Which rows carry the owners of a device.
+  std::string RowsOf(const std::vector<Owner>& owners, std::string& remedy) const {
     if (!facts_.view.kubernetes) {
       if (remedy.empty()) {
         remedy = "start with --kubernetes (-k) for namespace, pod and container on DCGM rows";
       }
-      return {"labels", "off",
-              "DCGM rows carry no pod without --kubernetes (-k); podgpu_allocation_info does"};
+      return "DCGM rows carry no pod without --kubernetes (-k); podgpu_allocation_info does";
     }
     if (facts_.view.virtual_gpus) {
-      return {"labels", "ok",
-              absl::StrFormat("a copy of each DCGM row for each of %d shares, since "
-                              "--kubernetes-virtual-gpus asks for it",
-                              owners.size())};
+      return absl::StrFormat(
+          "a copy of each DCGM row for each of %d shares, since --kubernetes-virtual-gpus asks for "
+          "it",
+          owners.size());
     }
     if (SoleOwner(owners) == nullptr) {
-      return {"labels", "shared",
-              absl::StrFormat("DCGM rows carry no pod, since %d owners share the device; "
-                              "podgpu_allocation_info lists them",
-                              owners.size())};
+      return absl::StrFormat(
+          "DCGM rows carry no pod, since %d owners share the device; podgpu_allocation_info lists "
+          "them",
+          owners.size());
     }
-    return {"labels", "ok", "DCGM rows carry namespace, pod and container"};
+    return "DCGM rows carry namespace, pod and container";
   }
 
   std::string WhyNoDevice() const {
@@ -367,9 +428,9 @@ class Explainer {
     }
     if (held.empty()) {
       return absl::StrFormat(
-          "the kubelet gives no device to %s (it lists %d pods): does a container of the pod have "
+          "the kubelet gives no device to %s (it lists %s): does a container of the pod have "
           "a limit of nvidia.com/gpu, and does the pod run on this node?",
-          pod, facts_.pods.value->pod_count);
+          pod, Counted(facts_.pods.value->pod_count, "pod"));
     }
     held.resize(std::min(held.size(), kMostNamed));
     return absl::StrFormat(

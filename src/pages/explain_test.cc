@@ -25,6 +25,7 @@ class ExplainTest : public ::testing::Test {
     pods_.detail = "the kubelet answers";
     Give({{"research", "train-0", "main", "nvidia.com/gpu", std::string(kGpuUuid)}});
     view_.kubernetes = true;
+    condition_.owners_known = true;
   }
 
   void Give(std::vector<Allocation> allocations) {
@@ -47,7 +48,8 @@ class ExplainTest : public ::testing::Test {
                          std::make_shared<const Owners>(MakeOwners(*topology_, known, join_)),
                          {},
                          1});
-    return Explain({&page, nullptr, pods_, now_, seconds(90), seconds(60), join_, view_, visible_},
+    return Explain({&page, &condition_, pods_, now_, seconds(90), seconds(60), join_, view_,
+                    visible_, use_, timeline_, wall_now_},
                    query);
   }
   static ExplainQuery FirstGpu() {
@@ -73,9 +75,13 @@ class ExplainTest : public ::testing::Test {
 
   std::shared_ptr<Topology> topology_ = std::make_shared<Topology>(FakeDriver::Gpus(2));
   PodFacts pods_;
+  Condition condition_;
   JoinOptions join_;
   ViewOptions view_;
   VisibleNamespaces visible_;
+  UseCopy use_;
+  GpuTimeline timeline_{seconds(1)};
+  WallTime wall_now_{std::chrono::hours(14) + std::chrono::minutes(3) + seconds(22)};
   Instant now_{seconds(1'000)};
   milliseconds read_ago_{400};
   Value temperature_ = Value::OfInt64(45);
@@ -96,13 +102,23 @@ TEST_F(ExplainTest, ShowsEveryStepOfAHealthyDevice) {
       {"device", "ok", "the driver answers; read 0.4 s ago"},
       {"allocation", "ok",
        "the kubelet gives nvidia.com/gpu to research/train-0 (main), as of 2.0 s ago"},
-      {"match", "ok", "by UUID"},
-      {"labels", "ok", "DCGM rows carry namespace, pod and container"},
+      {"match", "ok", "by UUID; DCGM rows carry namespace, pod and container"},
+      {"processes", "absent", "processes are not read; --process-metrics=on reads them"},
       {"values", "ok", "2 of 2 fields"},
   };
   EXPECT_EQ(explanation.devices[0].steps, expected);
   EXPECT_EQ(explanation.devices[0].remedy, "");
+  EXPECT_EQ(explanation.devices[0].condition, "");
   EXPECT_EQ(explanation.devices[0].uuid, kGpuUuid);
+}
+
+TEST_F(ExplainTest, NoDeviceIsFreeOnAPageThatIsOlderThanTheKubeletsAnswer) {
+  Give({});
+  condition_.owners_known = false;
+  EXPECT_EQ(Step("allocation"),
+            (ExplainedStep{"allocation", "absent",
+                           "the kubelet has answered 2.0 s ago; the next page has its owners"}));
+  EXPECT_EQ(Step("match").state, "absent");
 }
 
 TEST_F(ExplainTest, NoDeviceIsFreeWhileTheKubeletsListIsIncomplete) {
@@ -124,6 +140,57 @@ TEST_F(ExplainTest, DeviceIsLost) {
   EXPECT_TRUE(Remedy().starts_with("drain the node"));
 }
 
+// The driver's lists of GPU 0 are read; `names` run there.
+UseCopy UseOf(const std::vector<std::string>& names) {
+  UseCopy use;
+  use.is_known = true;
+  use.uuids = {std::string(kGpuUuid)};
+  for (size_t i = 0; i < names.size(); ++i) {
+    CopiedProcess& process = use.processes.emplace_back();
+    process.key.process.pid = static_cast<uint32_t>(40'213 + i);
+    process.name = names[i];
+  }
+  return use;
+}
+
+TEST_F(ExplainTest, NamesTheProcessesOfADevice) {
+  condition_.parts = {{"processes", PartState::kOk, "1 process"}};
+  EXPECT_EQ(Step("processes"), (ExplainedStep{"processes", "absent", "1 process"}));
+  use_ = UseOf({});
+  EXPECT_EQ(Step("processes"), (ExplainedStep{"processes", "ok", "none runs on it"}));
+  use_ = UseOf({"python3"});
+  EXPECT_EQ(Step("processes"), (ExplainedStep{"processes", "ok", "1 process: 40213 python3"}));
+  use_ = UseOf({"a", "b", "", "d", "e", "f"});
+  EXPECT_EQ(Step("processes").detail, "6 processes: 40213 a, 40214 b, 40215, 40216 d, and 2 more");
+}
+
+TEST_F(ExplainTest, NamesNoProcessOfAHiddenPod) {
+  condition_.parts = {{"processes", PartState::kOk, "1 process"}};
+  use_ = UseOf({"python3"});
+  use_.processes[0].pod = PodNumber{7};
+  CopiedPod& pod = use_.pods.emplace_back();
+  pod.key.pod = PodNumber{7};
+  pod.pod_namespace = "research";
+  EXPECT_EQ(Step("processes").detail, "1 process: 40213 python3");
+  visible_.chosen = {"team-b"};
+  EXPECT_EQ(Step("processes").detail, "1 process: all in other namespaces");
+  use_.pods.clear();
+  EXPECT_EQ(Step("processes").detail, "1 process: all in other namespaces")
+      << "a pod that is gone may have been of a hidden namespace";
+}
+
+TEST_F(ExplainTest, NamesTheLastProcessesOfALostDeviceAndSinceWhenItIsLost) {
+  topology_->gpus[0].state = DeviceState::kLost;
+  condition_.parts = {{"processes", PartState::kOk, "0 processes"}};
+  EXPECT_EQ(Step("processes").detail, "cannot be read while the device is lost");
+  use_ = UseOf({"python3"});
+  std::swap(use_.processes, use_.last_seen);
+  EXPECT_EQ(Step("processes"),
+            (ExplainedStep{"processes", "absent",
+                           "cannot be read while the device is lost; last seen: 40213 python3"}));
+  EXPECT_EQ(Ask().devices.at(0).condition, "lost") << "the timeline does not know it yet";
+}
+
 TEST_F(ExplainTest, DeviceIsUnresponsive) {
   read_ago_ = seconds(91);
   EXPECT_EQ(Step("device"),
@@ -138,7 +205,6 @@ TEST_F(ExplainTest, KubeletHasNotAnswered) {
             (ExplainedStep{"allocation", "absent", "/x.sock does not exist: mount its directory"}));
   EXPECT_EQ(Step("match"),
             (ExplainedStep{"match", "absent", "there is no usable answer of the kubelet"}));
-  EXPECT_EQ(Step("labels").state, "absent");
 }
 
 TEST_F(ExplainTest, KubeletsAnswerIsTooOld) {
@@ -153,11 +219,23 @@ TEST_F(ExplainTest, NoPodHoldsTheDevice) {
   Give({});
   EXPECT_EQ(Step("allocation"),
             (ExplainedStep{"allocation", "free",
-                           "none of the kubelet's 41 pods holds it, as of 2.0 s ago"}));
+                           "no pod of the kubelet's list (41 pods) holds it, as of 2.0 s ago"}));
   EXPECT_EQ(Step("match"), (ExplainedStep{"match", "ok", "there is nothing to match"}));
 }
 
-TEST_F(ExplainTest, IdMatchesNoDevice) {
+TEST_F(ExplainTest, ADegradedGpuNamesItsLossAsThePageJudgedIt) {
+  condition_.devices = {
+      {0, "degraded", FakeDriver::Uuid(0), "", "", "", DeviceLoss::kRemapPending}};
+  EXPECT_EQ(Step("device").state, "degraded");
+  EXPECT_TRUE(Step("device").detail.starts_with(
+      "rows of its memory wait for a reset to be remapped; read "))
+      << Step("device").detail;
+  EXPECT_EQ(Remedy(), "drain the GPU and reset it");
+  condition_.devices[0].uuid = FakeDriver::Uuid(1);
+  EXPECT_EQ(Step("device").state, "ok") << "the loss is that of another GPU";
+}
+
+TEST_F(ExplainTest, Statement37IdMatchesNoDevice) {
   struct Row {
     std::string_view id, reason, remedy;
   };
@@ -170,7 +248,7 @@ TEST_F(ExplainTest, IdMatchesNoDevice) {
     Give({{"research", "train-0", "main", "nvidia.com/gpu", std::string(row.id)}});
     EXPECT_EQ(Step("match"),
               (ExplainedStep{"match", "unmatched",
-                             "1 device ids of pods on this node match no device, the first: \"" +
+                             "1 device id of pods on this node matches no device, the first: \"" +
                                  std::string(row.id) + "\" of nvidia.com/gpu (" +
                                  std::string(row.reason) + ")"}));
     EXPECT_TRUE(Remedy().starts_with(row.remedy)) << Remedy();
@@ -194,7 +272,7 @@ TEST_F(ExplainTest, NamesTheClaimThatHoldsADevice) {
   join_.claims = true;
   EXPECT_EQ(Step("match"),
             (ExplainedStep{"match", "unmatched",
-                           "1 device ids of pods on this node match no device, the first: "
+                           "1 device id of pods on this node matches no device, the first: "
                            "\"node-0/gpu-0\" of gpu.nvidia.com (no_resource_slice)"}));
   EXPECT_TRUE(Remedy().starts_with("check `kubectl get resourceslices`")) << Remedy();
 }
@@ -212,16 +290,18 @@ TEST_F(ExplainTest, ShowsHowAnIdMatches) {
   };
   for (const Row& row : rows) {
     Give({{"research", "train-0", "main", "nvidia.com/gpu", std::string(row.id)}});
-    EXPECT_EQ(Step("match"), (ExplainedStep{"match", "ok", std::string(row.words)})) << row.id;
+    EXPECT_EQ(Step("match"), (ExplainedStep{"match", "ok",
+                                            std::string(row.words) +
+                                                "; DCGM rows carry namespace, pod and container"}))
+        << row.id;
   }
 }
 
 TEST_F(ExplainTest, RowsCarryNoPodWithoutKubernetes) {
   view_.kubernetes = false;
-  EXPECT_EQ(Step("labels"),
-            (ExplainedStep{
-                "labels", "off",
-                "DCGM rows carry no pod without --kubernetes (-k); podgpu_allocation_info does"}));
+  EXPECT_EQ(Step("match"), (ExplainedStep{"match", "ok",
+                                          "by UUID; DCGM rows carry no pod without --kubernetes "
+                                          "(-k); podgpu_allocation_info does"}));
   EXPECT_TRUE(Remedy().starts_with("start with --kubernetes"));
 }
 
@@ -233,13 +313,15 @@ TEST_F(ExplainTest, RowsCarryNoPodOfASharedDevice) {
                       std::string(kGpuUuid) + "::" + number});
   }
   Give(shared);
-  EXPECT_EQ(Step("labels"), (ExplainedStep{"labels", "shared",
-                                           "DCGM rows carry no pod, since 6 owners share the "
-                                           "device; podgpu_allocation_info lists them"}));
+  EXPECT_EQ(Step("match"),
+            (ExplainedStep{"match", "ok",
+                           "by UUID; DCGM rows carry no pod, since 6 owners share the "
+                           "device; podgpu_allocation_info lists them"}));
   view_.virtual_gpus = true;
-  EXPECT_EQ(Step("labels"), (ExplainedStep{"labels", "ok",
-                                           "a copy of each DCGM row for each of 6 shares, since "
-                                           "--kubernetes-virtual-gpus asks for it"}));
+  EXPECT_EQ(Step("match"),
+            (ExplainedStep{"match", "ok",
+                           "by UUID; a copy of each DCGM row for each of 6 shares, since "
+                           "--kubernetes-virtual-gpus asks for it"}));
   EXPECT_TRUE(Step("allocation")
                   .detail.ends_with(
                       "nvidia.com/gpu.shared to infer/chat-3 (main), and 2 more, as of 2.0 s ago"));
@@ -259,6 +341,22 @@ TEST_F(ExplainTest, NamesTheReasonOfEachMissingValue) {
     EXPECT_EQ(step.detail, "1 of 2 fields; 1 " + std::string(AbsenceName(row.absence)) + " (" +
                                std::string(AbsenceMeaning(row.absence)) +
                                "): DCGM_FI_DEV_GPU_TEMP");
+  }
+}
+
+TEST_F(ExplainTest, Statement26EachReasonHasTheSameWordsInTextHtmlAndJson) {
+  for (int i = 0; i < kAbsenceCount; ++i) {
+    const auto absence = static_cast<Absence>(i);
+    temperature_ = Value::OfAbsence(absence);
+    ExplainQuery query = FirstGpu();
+    query.metric = "DCGM_FI_DEV_GPU_TEMP";
+    const Explanation explanation = Ask(query);
+    const std::string words = "DCGM_FI_DEV_GPU_TEMP: " + std::string(AbsenceName(absence)) + " (" +
+                              std::string(AbsenceMeaning(absence)) + ")";
+    for (const std::string& form : {ExplanationText(explanation), ExplanationJson(explanation),
+                                    ExplanationHtml(explanation, "gpu-node-0")}) {
+      EXPECT_NE(form.find(words), std::string::npos) << words << "\n" << form;
+    }
   }
 }
 
@@ -330,8 +428,8 @@ TEST_F(ExplainTest, ThereIsNoSuchDevice) {
 TEST_F(ExplainTest, SaysWhatItWaitsForBeforeTheFirstReading) {
   Condition condition;
   condition.verdict = "not ready: libdcgm is in none of 6 paths";
-  const ExplainFacts facts{nullptr,     &condition, pods_, now_,    seconds(90),
-                           seconds(60), join_,      view_, visible_};
+  const ExplainFacts facts{nullptr, &condition, pods_,    now_, seconds(90), seconds(60),
+                           join_,   view_,      visible_, use_, timeline_,   wall_now_};
   EXPECT_EQ(Explain(facts, {}).notes.at(0),
             "no device is known: not ready: libdcgm is in none of 6 paths");
 }

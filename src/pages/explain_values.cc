@@ -39,15 +39,6 @@ std::string Describe(const MissingByReason& missing) {
   return text;
 }
 
-// The oldest name of the field, which most lists of metrics use.
-std::string_view FamiliarName(const Field& field) {
-  std::string_view name = field.name;
-  for (const std::string_view other : field.other_names) {
-    name = other.empty() ? name : other;
-  }
-  return name;
-}
-
 std::string_view JudgeValues(size_t present, const MissingByReason& missing) {
   if (missing[static_cast<size_t>(Absence::kStale)].count > 0) {
     return "withdrawn";
@@ -95,7 +86,7 @@ ExplainedStep ExplainValues(const Grid& grid, EntityId entity) {
     }
     Missing& some = missing[static_cast<size_t>(value.absence())];
     if (++some.count <= kMostFieldsNamed) {
-      some.names.emplace_back(FamiliarName(*grid.fields()[i]));
+      some.names.emplace_back(grid.fields()[i]->familiar_name());
     }
   }
   return {"values", JudgeValues(present, missing),

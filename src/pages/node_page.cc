@@ -1,6 +1,7 @@
 #include "pages/node_page.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/version.h"
 
@@ -61,11 +62,36 @@ ReportedInstance InstanceOf(const SnapshotParts& parts, EntityId entity,
     }
   }
   reported.use = UseOf(parts, entity, visible);
+  // DCGM repeats the power of the whole GPU for each of its instances.
+  reported.use.values[static_cast<size_t>(UseMeasure::kPower)].reset();
   return reported;
+}
+
+// What each pod uses of a GPU, in the order of their names.
+std::vector<ReportedPodUse> PodsOn(const UseCopy& copy, const std::string& uuid,
+                                   const VisibleNamespaces& visible) {
+  constexpr double kMillijoulesPerJoule = 1'000;
+  std::vector<ReportedPodUse> pods;
+  const std::optional<DeviceNumber> device = copy.DeviceOf(uuid);
+  for (const CopiedPod& pod : copy.pods) {
+    if (!device || pod.key.device != *device || !visible.Shows(pod.pod_namespace)) {
+      continue;
+    }
+    ReportedPodUse& use = pods.emplace_back();
+    use.pod_namespace = pod.pod_namespace;
+    use.pod = pod.pod;
+    use.sm_percent = pod.sm_percent;
+    use.memory_bytes = pod.memory_bytes;
+    use.energy_joules = static_cast<double>(SumMj(pod.energy)) / kMillijoulesPerJoule;
+  }
+  std::ranges::sort(pods, {},
+                    [](const ReportedPodUse& use) { return std::tie(use.pod_namespace, use.pod); });
+  return pods;
 }
 
 void AddDevices(const NodePageFacts& facts, NodeReport& report) {
   const SnapshotParts& parts = facts.snapshot->parts();
+  const UseCopy copy = facts.copy_use ? facts.copy_use() : UseCopy();
   const Topology& topology = parts.grid->topology();
   for (size_t i = 0; i < topology.entities.size(); ++i) {
     const EntityId entity{static_cast<uint16_t>(i)};
@@ -79,6 +105,7 @@ void AddDevices(const NodePageFacts& facts, NodeReport& report) {
     reported.uuid = gpu.uuid;
     reported.model = gpu.model;
     reported.use = UseOf(parts, entity, facts.visible);
+    reported.use.pods = PodsOn(copy, gpu.uuid, facts.visible);
     report.gpus.push_back(std::move(reported));
   }
   // The condition lists the same GPUs in the same order, or was made before they were known.
@@ -97,7 +124,7 @@ NodeReport MakeNodeReport(const NodePageFacts& facts) {
   report.node = facts.node;
   report.ready = facts.condition->ready;
   report.verdict = facts.condition->verdict;
-  report.owners_known = facts.owners_known;
+  report.owners_known = facts.condition->owners_known;
   if (facts.snapshot->parts().grid != nullptr) {
     AddDevices(facts, report);
   }
@@ -109,7 +136,7 @@ std::shared_ptr<const NodeDocument> NodePage::Of(const NodePageFacts& facts) {
     return nullptr;
   }
   const SnapshotParts& parts = facts.snapshot->parts();
-  return document_.Of({parts.tick, facts.condition, facts.owners_known}, [&](const NodeDocument*) {
+  return document_.Of({parts.tick, facts.condition}, [&](const NodeDocument*) {
     return std::make_shared<const NodeDocument>(
         NodeDocument{MakeDocument(WriteNodeReport(MakeNodeReport(facts)), "application/json"),
                      parts.grid == nullptr ? Instant() : parts.grid->read_at});

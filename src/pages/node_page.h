@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "exposition/lazy_page.h"
 #include "exposition/snapshot.h"
+#include "pages/use_copy.h"
 #include "report/node_report.h"
 #include "ui/condition.h"
 #include "ui/document.h"
@@ -24,10 +26,11 @@ namespace podgpu {
 // The input of a report; borrowed for the call.
 struct NodePageFacts {
   const std::shared_ptr<const Snapshot>& snapshot;
-  const std::shared_ptr<const Condition>& condition;
-  bool owners_known = false;
+  const std::shared_ptr<const Condition>& condition;  // Of the same tick as the snapshot.
   const std::string& node;
   const VisibleNamespaces& visible;
+  // Copies what pods use; called once per report. Empty: the report does not tell.
+  std::function<UseCopy()> copy_use = {};
 };
 
 // Makes the report; neither snapshot nor condition is null.
@@ -48,7 +51,6 @@ class NodePage {
   struct Key {
     uint64_t tick = 0;
     std::shared_ptr<const Condition> condition;
-    bool owners_known = false;
     bool operator==(const Key&) const = default;
   };
 

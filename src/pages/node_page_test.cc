@@ -27,6 +27,7 @@ class NodePageTest : public ::testing::Test {
     owners_ = std::move(owners);
     auto condition = std::make_shared<Condition>();
     condition->ready = true;
+    condition->owners_known = true;
     condition->verdict = "ready: 2 GPUs have fresh samples";
     for (uint32_t i = 0; i < 2; ++i) {
       condition->devices.push_back({i, "ok", FakeDriver::Uuid(i), "", "", ""});
@@ -44,7 +45,7 @@ class NodePageTest : public ::testing::Test {
   }
 
   std::shared_ptr<const NodeDocument> Of(const std::shared_ptr<const Snapshot>& snapshot) {
-    return page_.Of({snapshot, condition_, true, node_, visible_});
+    return page_.Of({snapshot, condition_, node_, visible_});
   }
 
   const std::string node_ = "n";
@@ -56,7 +57,7 @@ class NodePageTest : public ::testing::Test {
 
 TEST_F(NodePageTest, ShowsOwnersAndUseOfADevice) {
   const auto main = Main(1, Value::OfInt64(37, 120), Value::OfDouble(0.5, 900));
-  const NodeReport report = MakeNodeReport({main, condition_, true, node_, visible_});
+  const NodeReport report = MakeNodeReport({main, condition_, node_, visible_});
   ASSERT_EQ(report.gpus.size(), 2U);
   const ReportedGpu& gpu = report.gpus[0];
   EXPECT_EQ(gpu.uuid, FakeDriver::Uuid(0));
@@ -74,15 +75,39 @@ TEST_F(NodePageTest, ShowsOwnersAndUseOfADevice) {
 TEST_F(NodePageTest, HidesNamespacesThatAreNotShown) {
   visible_.chosen = {"ml"};
   const auto main = Main(1, Value(), Value());
-  const NodeReport report = MakeNodeReport({main, condition_, true, node_, visible_});
+  const NodeReport report = MakeNodeReport({main, condition_, node_, visible_});
   EXPECT_EQ(report.gpus[0].use.owners.size(), 1U);
   EXPECT_EQ(report.gpus[0].use.hidden_owners, 1U);
   EXPECT_EQ(WriteNodeReport(report).find("secret"), std::string::npos);
 }
 
+TEST_F(NodePageTest, TellsWhatEachPodUsesOfItsGpu) {
+  UseCopy copy;
+  copy.is_known = true;
+  copy.uuids = {FakeDriver::Uuid(1), FakeDriver::Uuid(0)};
+  for (const char* const name : {"secret", "ml"}) {
+    CopiedPod& pod = copy.pods.emplace_back();
+    pod.key.device = DeviceNumber{1};
+    pod.pod_namespace = name;
+    pod.pod = "train";
+    pod.sm_percent = 30;
+    pod.energy[0] = 2'500;
+  }
+  const auto main = Main(1, Value(), Value());
+  const auto report_of = [&] {
+    return MakeNodeReport({main, condition_, node_, visible_, [&] { return copy; }});
+  };
+  const std::vector<ReportedPodUse> pods = {{"ml", "train", 30, {}, 2.5},
+                                            {"secret", "train", 30, {}, 2.5}};
+  EXPECT_EQ(report_of().gpus[0].use.pods, pods);
+  EXPECT_TRUE(report_of().gpus[1].use.pods.empty());
+  visible_.chosen = {"ml"};
+  EXPECT_EQ(report_of().gpus[0].use.pods.size(), 1U);
+}
+
 TEST_F(NodePageTest, LeavesOutImpossibleValues) {
   const auto main = Main(1, Value::OfInt64(2147483632), Value::OfAbsence(Absence::kStale));
-  const NodeReport report = MakeNodeReport({main, condition_, true, node_, visible_});
+  const NodeReport report = MakeNodeReport({main, condition_, node_, visible_});
   EXPECT_EQ(report.gpus[0].use.values, DeviceUse().values);
 }
 

@@ -45,12 +45,15 @@ class LivingNode {
     accounts_.Take(reading);
     keeper_.Take(reading);
     NoteGrowth(reading);
+    CheckGeneration();
     Check();
   }
 
   uint64_t shared_out_mj() const { return shared_out_mj_; }
   size_t forgotten() const { return forgotten_; }
   size_t restarts() const { return restarts_; }
+  // Steps that left the generation as it was.
+  size_t unchanged() const { return unchanged_; }
 
  private:
   struct LivingDevice {
@@ -152,6 +155,46 @@ class LivingNode {
     }
   }
 
+  // All that has series of its own.
+  struct Lines {
+    std::set<DeviceNumber> devices;
+    std::map<ProcessOnDevice, std::shared_ptr<const ProcessIdentity>> processes;
+    std::set<PodOnDevice> ended, idle, used;
+    bool operator==(const Lines&) const = default;
+  };
+
+  Lines LinesNow() const {
+    Lines lines;
+    for (const auto& [device, rows] : accounts_.table().devices()) {
+      lines.devices.insert(device);
+      for (const auto& [process, row] : rows) {
+        if (row.listed && !row.replaced) {
+          lines.processes[{process, device}] = row.identity;
+        }
+      }
+    }
+    const auto add_keys = [](const auto& numbers, std::set<PodOnDevice>& keys) {
+      for (const auto& [key, number] : numbers) {
+        keys.insert(key);
+      }
+    };
+    add_keys(accounts_.ledger().ended(), lines.ended);
+    add_keys(accounts_.ledger().idle(), lines.idle);
+    add_keys(accounts_.uses().all(), lines.used);
+    return lines;
+  }
+
+  // A page is made again only when the generation has changed, so no line may come or go without.
+  void CheckGeneration() {
+    Lines lines = LinesNow();
+    if (accounts_.generation() == generation_) {
+      EXPECT_TRUE(lines == lines_) << "lines have changed, their generation has not";
+      ++unchanged_;
+    }
+    generation_ = accounts_.generation();
+    lines_ = std::move(lines);
+  }
+
   static uint64_t EndedMj(const ProcessAccounts& accounts, uint32_t number) {
     uint64_t sum_mj = 0;
     for (const auto& [pod, energy] : accounts.ledger().ended()) {
@@ -221,10 +264,13 @@ class LivingNode {
   std::map<ProcessOnDevice, uint64_t> charged_mj_;
   std::map<ProcessOnDevice, Instant> last_seen_;
   uint64_t shared_out_mj_ = 0;
-  size_t forgotten_ = 0, restarts_ = 0;
+  size_t forgotten_ = 0, restarts_ = 0, unchanged_ = 0;
+  uint64_t generation_ = 0;
+  Lines lines_;
 };
 
 TEST(ProcessAccountsProperty, EnergyAddsUpAcrossRetentionReusedPidsAndRestarts) {
+  size_t unchanged = 0;
   for (uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     LivingNode node(seed);
@@ -234,10 +280,12 @@ TEST(ProcessAccountsProperty, EnergyAddsUpAcrossRetentionReusedPidsAndRestarts) 
     EXPECT_GT(node.shared_out_mj(), 1'000'000U);
     EXPECT_GT(node.forgotten(), 0U);
     EXPECT_GT(node.restarts(), 0U);
+    unchanged += node.unchanged();
     if (HasFailure()) {
       return;
     }
   }
+  EXPECT_GT(unchanged, 100U);
 }
 
 }  // namespace

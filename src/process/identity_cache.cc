@@ -21,8 +21,15 @@ std::shared_ptr<const ProcessIdentity> IdentityCache::Find(uint32_t pid) {
   return known.identity;
 }
 
-std::shared_ptr<const ProcessIdentity> IdentityCache::Look(uint32_t pid, const Known& known) {
+std::shared_ptr<const ProcessIdentity> IdentityCache::Look(uint32_t pid, Known& known) {
+  // Taken before the reads, so that a process that takes over the pid meanwhile has another mark in
+  // the next scan.
+  const std::optional<FileMark> mark = reader_.Mark(pid);
+  const bool is_same = mark && mark == std::exchange(known.mark, mark);
   if (known.identity != nullptr) {
+    if (is_same) {
+      return known.identity;
+    }
     const StatusOr<uint64_t> start_ticks = reader_.StartTicks(pid);
     if (start_ticks.ok() && *start_ticks == known.identity->key.start_ticks) {
       return known.identity;

@@ -1,7 +1,8 @@
 // Remembers the identity of each pid, so that a scan need not read all of /proc again.
 //
-// Between Begin and End lies one scan of the lists of all devices. A known pid costs one read,
-// which tells whether it is still the same process. A pid that a scan does not ask for is
+// Between Begin and End lies one scan of the lists of all devices. A known pid costs one look at
+// the mark of its folder, which tells whether it is still the same process; where that has changed,
+// or there are no marks, one read of its start time. A pid that a scan does not ask for is
 // forgotten. The cache counts processes without identity and keeps the last reason, for the status
 // page and the doctor. For the thread that queries the driver; borrows `reader`, which outlives it.
 #pragma once
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "base/status.h"
@@ -33,10 +35,11 @@ class IdentityCache {
  private:
   struct Known {
     std::shared_ptr<const ProcessIdentity> identity;  // Null when it could not be identified.
-    bool asked = false;                               // In this scan.
+    std::optional<FileMark> mark;  // Taken before `identity` was confirmed; nothing: read it.
+    bool asked = false;            // In this scan.
   };
 
-  std::shared_ptr<const ProcessIdentity> Look(uint32_t pid, const Known& known);
+  std::shared_ptr<const ProcessIdentity> Look(uint32_t pid, Known& known);
 
   const ProcReader& reader_;
   std::unordered_map<uint32_t, Known> known_;

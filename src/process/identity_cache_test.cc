@@ -22,12 +22,17 @@ class CountingProc final : public Files {
   StatusOr<std::string> ReadLink(std::string_view path) const override {
     return absl::NotFoundError(std::string(path));
   }
+  std::optional<FileMark> Mark(std::string_view path) const override {
+    const auto found = marks.find(path);
+    return found == marks.end() ? std::nullopt : std::optional(FileMark{.inode = found->second});
+  }
   void Add(uint32_t pid, const std::string& name, uint64_t start_ticks) {
     files["/proc/" + std::to_string(pid) + "/stat"] =
         "1 (" + name + ") S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 " + std::to_string(start_ticks);
   }
 
   std::map<std::string, StatusOr<std::string>, std::less<>> files;
+  std::map<std::string, uint64_t, std::less<>> marks;
   mutable size_t reads = 0;
 };
 
@@ -48,6 +53,42 @@ class IdentityCacheTest : public ::testing::Test {
   ProcReader reader_{files_};
   IdentityCache cache_{reader_};
 };
+
+TEST_F(IdentityCacheTest, DoesNotReadAProcessWhoseFolderHasTheSameMark) {
+  files_.marks["/proc/7"] = 31;
+  const auto first = FindOnce(7);
+  ASSERT_NE(first, nullptr);
+  files_.reads = 0;
+  EXPECT_EQ(FindOnce(7), first);
+  EXPECT_EQ(files_.reads, 0);
+  files_.marks["/proc/7"] = 32;  // The kernel had forgotten the folder.
+  EXPECT_EQ(FindOnce(7), first) << "the start time is the same";
+  EXPECT_EQ(files_.reads, 1);
+  EXPECT_EQ(FindOnce(7), first);
+  EXPECT_EQ(files_.reads, 1);
+}
+
+TEST_F(IdentityCacheTest, APidThatIsUsedAgainHasAnotherMarkAndIsIdentified) {
+  files_.marks["/proc/7"] = 31;
+  ASSERT_EQ(FindOnce(7)->name, "train");
+  files_.Add(7, "serve", 200);
+  files_.marks["/proc/7"] = 32;
+  ASSERT_NE(FindOnce(7), nullptr);
+  EXPECT_EQ(FindOnce(7)->name, "serve");
+}
+
+TEST_F(IdentityCacheTest, AProcessWithoutMarkIsReadInEachScan) {
+  files_.marks["/proc/7"] = 31;
+  const auto first = FindOnce(7);
+  files_.marks.clear();
+  files_.files["/proc/7/stat"] = absl::NotFoundError("/proc/7/stat");
+  EXPECT_EQ(FindOnce(7), nullptr) << "it is gone";
+  files_.Add(7, "train", 100);
+  files_.marks["/proc/7"] = 31;
+  files_.reads = 0;
+  EXPECT_NE(FindOnce(7), nullptr);
+  EXPECT_GT(files_.reads, 0);
+}
 
 TEST_F(IdentityCacheTest, ReadsAKnownProcessOncePerScan) {
   const auto first = FindOnce(7);

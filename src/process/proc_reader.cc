@@ -3,6 +3,7 @@
 #include <chrono>
 #include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 #include "process/proc_stat.h"
@@ -65,6 +66,10 @@ StatusOr<ProcStat> ProcReader::StatIn(uint32_t pid, const StatusOr<std::string>&
         absl::StrFormat("%s: not in the format of proc(5)", PathOf(pid, "stat")));
   }
   return *stat;
+}
+
+std::optional<FileMark> ProcReader::Mark(uint32_t pid) const {
+  return files_.Mark(absl::StrCat(root_, "/", pid));
 }
 
 StatusOr<uint64_t> ProcReader::StartTicks(uint32_t pid) const {

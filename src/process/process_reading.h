@@ -24,6 +24,7 @@ struct ListedProcess {
   uint32_t instance = kWholeGpu;              // Id of the GPU instance, in MIG mode.
   std::optional<uint64_t> memory_bytes = {};  // Absent when the driver does not return it.
   bool mps_client = false;
+  bool graphics = false;  // From the list of graphics processes; those of the others compute.
   std::shared_ptr<const ProcessIdentity> identity = {};  // Null when /proc does not tell.
 };
 

@@ -112,7 +112,8 @@ void ProcessTable::Take(const ProcessReading& reading) {
   forgotten_.clear();
   forgotten_pods_.clear();
   for (const DeviceReading& device : reading.devices) {
-    devices_.try_emplace(device.device);
+    const bool is_new = devices_.try_emplace(device.device).second;
+    generation_ += is_new ? 1 : 0;  // A device has series of its own, also without processes.
   }
   intervals_.resize(devices_.size());
   size_t next = 0;
@@ -166,6 +167,7 @@ void ProcessTable::Enter(const ListedProcess& process, const DeviceReading& read
   }
   Identify(process.identity, reading.at, row);
   if (!row.seen) {
+    row.computes = row.draws = false;
     row.instance = process.instance;
     row.memory_bytes = process.memory_bytes;
     const bool measured = reading.samples == BusySamples::kMeasured;
@@ -175,6 +177,7 @@ void ProcessTable::Enter(const ListedProcess& process, const DeviceReading& read
     // The process is on several lists or in several instances.
     row.memory_bytes = std::max(row.memory_bytes.value_or(0), *process.memory_bytes);
   }
+  (process.graphics ? row.draws : row.computes) = true;
   row.active = true;
   row.seen = true;
 }

@@ -37,7 +37,8 @@ struct ProcessRow {
   PodNumber pod = kNoPod;
   bool listed = false;  // Has series of its own.
   bool active = true;
-  Instant ended_at;  // Meaningful when it is not active.
+  bool computes = false, draws = false;  // Which lists of the driver have it.
+  Instant ended_at;                      // Meaningful when it is not active.
   // Ended, and another process with its pid has taken over the labels of its series.
   bool replaced = false;
 
@@ -68,7 +69,8 @@ class ProcessTable {
   const std::map<DeviceNumber, Rows>& devices() const { return devices_; }
   PodNumbers& pods() { return pods_; }
   const PodNumbers& pods() const { return pods_; }
-  // Grows when a listed row is added, removed or better identified, which changes the series.
+  // Grows when a device is added, or a listed row is added, removed or better identified: these
+  // change the series.
   uint64_t generation() const { return generation_; }
 
  private:

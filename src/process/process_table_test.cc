@@ -92,6 +92,29 @@ TEST_F(TableTest, AProcessEndsWhenAListLacksIt) {
   EXPECT_EQ(Row(7, 100).memory_percent, 3U);
 }
 
+TEST_F(TableTest, ARowKnowsTheListsThatHaveIt) {
+  const auto seven = Known(7, 100);
+  ListedProcess drawing = On(seven);
+  drawing.graphics = true;
+  Take({On(seven), drawing});
+  EXPECT_TRUE(Row(7, 100).computes);
+  EXPECT_TRUE(Row(7, 100).draws);
+  Take({drawing});
+  EXPECT_FALSE(Row(7, 100).computes) << "as of the newest reading";
+  EXPECT_TRUE(Row(7, 100).draws);
+}
+
+TEST_F(TableTest, LateSamplesOfAPidBelongToTheProcessThatHadItLast) {
+  for (const uint64_t last : std::initializer_list<uint64_t>{
+           200, 100, 300}) {  // Rows are in order of starts, not of ends.
+    Take({On(Known(7, last))});
+    Take({});
+    Take({}, {{.pid = 7, .busy_percent_us = 5, .sm_percent = 40, .memory_percent = 3}});
+    ASSERT_EQ(Residents(), Pids{7});
+    EXPECT_EQ(table_.intervals().front().residents.front().process.start_ticks, last);
+  }
+}
+
 TEST_F(TableTest, RemovesARowAfterItsRetention) {
   Take({On(Known(7, 100))});
   Take({});
@@ -281,11 +304,11 @@ TEST_F(TableTest, ListsOnlyProcessesInContainersByDefault) {
 
 TEST_F(TableTest, ChangesTheGenerationWhenSeriesChange) {
   const auto seven = Known(7, 100);
-  const auto outsider = Known(8, 100, "");
+  Take({});
+  EXPECT_GT(table_.generation(), 0U) << "a device without processes has series";
   Take({On(seven)});
   const uint64_t born = table_.generation();
-  Take({On(seven), On(outsider)});
-  Take({On(seven)});
+  Take({On(seven), On(Known(8, 100, ""))});
   Take({});
   EXPECT_EQ(table_.generation(), born) << "neither numbers nor rows without series change it";
   Take({On(seven), On(Known(9, 5))});

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/counted.h"
 #include "base/log.h"
 
 namespace podgpu {
@@ -25,7 +26,8 @@ ApiFacts AtFirst(const ApiRefresherOptions& options, const std::string& what) {
 
 ApiRefresher::ApiRefresher(const Files& files, const ApiRefresherOptions& options, Clock& clock,
                            Wakeup& tick)
-    : what_(options.collection == ApiCollection::kResourceSlices ? "resource slices" : "pods"),
+    : noun_(options.collection == ApiCollection::kResourceSlices ? "resource slice" : "pod"),
+      what_(noun_ + "s"),
       clock_(clock),
       pace_(options.seed),
       publisher_({.message = "API server state changed", .what = what_}, AtFirst(options, what_),
@@ -67,7 +69,7 @@ void ApiRefresher::TakeNews() {
   }
   next.state = PartState::kOk;
   next.detail =
-      absl::StrFormat("the API server lists %d %s of this node", next.value->size(), what_);
+      absl::StrFormat("the API server lists %s of this node", Counted(next.value->size(), noun_));
   next.requests = mirror_->requests();
   publisher_.Publish(std::move(next));
 }

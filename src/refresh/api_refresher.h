@@ -44,6 +44,7 @@ class ApiRefresher {
   void TakeNews();
   void Judge(const ApiRound& round);
 
+  const std::string noun_;
   const std::string what_;
   Clock& clock_;
   std::unique_ptr<ApiMirror> mirror_;  // Null when there is no server.

@@ -90,7 +90,7 @@ TEST_F(ApiRefresherTest, PublishesWhatTheServerLists) {
   server_.PutPod("ml", "train-0", "u0");
   Start();
   AwaitFacts([](const ApiFacts& f) { return f.state == PartState::kOk; });
-  EXPECT_EQ(facts().detail, "the API server lists 1 pods of this node");
+  EXPECT_EQ(facts().detail, "the API server lists 1 pod of this node");
   const std::shared_ptr<const ApiObjects> first = facts().value;
   server_.PutPod("ml", "train-1", "u1");
   AwaitFacts([](const ApiFacts& f) { return f.value->size() == 2; });
@@ -186,7 +186,7 @@ TEST_F(ApiRefresherTest, RemembersWhenANameBeganToMeanAnotherPod) {
   Start();
   server_.AwaitWatches(1);
   AwaitFacts([](const ApiFacts& f) { return f.value != nullptr && f.value->size() == 1; });
-  EXPECT_TRUE(facts().renewed.empty());
+  EXPECT_EQ(facts().renewed, (RenewedAt{{"ml/train-0", clock_.Now()}}));
   clock_.Advance(seconds(7));
   server_.Delete(sim::kPodsPath, "ml/train-0");
   AwaitFacts([](const ApiFacts& f) { return f.value->empty(); });

@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/counted.h"
+
 namespace podgpu {
 namespace {
 
@@ -70,9 +72,9 @@ Duration KubeletPodsRefresher::Accept(ApiObjects pods) {
   next.requests = requests_;
   if (has_listed_us_ && !lists_us) {
     Degrade(next, absl::DataLossError(absl::StrFormat(
-                      "the kubelet lists %d pods, but no longer podgpu's own pod: the kubelet has "
+                      "the kubelet lists %s, but no longer podgpu's own pod: the kubelet has "
                       "just started and does not know all of its pods yet",
-                      pods.size())));
+                      Counted(pods.size(), "pod"))));
     publisher_.Publish(std::move(next));
     return std::min<Duration>(options_.period, kIncompletePeriod);
   }
@@ -84,7 +86,7 @@ Duration KubeletPodsRefresher::Accept(ApiObjects pods) {
   }
   next.state = PartState::kOk;
   next.cause = absl::StatusCode::kOk;
-  next.detail = absl::StrFormat("the kubelet lists %d pods", next.value->size());
+  next.detail = absl::StrFormat("the kubelet lists %s", Counted(next.value->size(), "pod"));
   publisher_.Publish(std::move(next));
   return options_.period;
 }

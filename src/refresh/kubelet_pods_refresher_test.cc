@@ -79,7 +79,7 @@ TEST_F(KubeletPodsRefresherTest, AsksAtItsPaceAndPublishesChanges) {
   server_.Serve("/pods", ListOf({"a"}));
   Start();
   EXPECT_EQ(facts().state, PartState::kOk);
-  EXPECT_EQ(facts().detail, "the kubelet lists 1 pods");
+  EXPECT_EQ(facts().detail, "the kubelet lists 1 pod");
   EXPECT_TRUE(facts().is_of_kubelet);
   const std::shared_ptr<const ApiObjects> first = facts().value;
   GoOn(seconds(10));

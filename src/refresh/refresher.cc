@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/counted.h"
+
 namespace podgpu {
 namespace {
 
@@ -16,14 +18,24 @@ std::string_view WhyInDoubt(ListVerdict verdict) {
              ? "podgpu's own pod is missing, so the kubelet has just started and does not know all "
                "of its pods. If this lasts, check whether the node reaches the API server"
              : "the kubelet has just started, or has lost all of its pods at once. podgpu uses the "
-               "list when it has been the same for 10 s, or, with POD_NAME and POD_NAMESPACE set, "
-               "as soon as podgpu's own pod is on it";
+               "list when it has been the same for 10 s, or has kept changing for a minute; with "
+               "POD_NAME and POD_NAMESPACE set, as soon as podgpu's own pod is on it";
 }
 
 // Pods and devices together.  A node has at most 110 pods by default.
 constexpr size_t kHugeAnswer = 2'000;
 // Requests after a huge answer until the pages made from it are freed: a minute by default.
 constexpr int kLooksUntilReturned = 6;
+
+std::string Summary(const PodAllocations& answer) {
+  std::string text = absl::StrFormat("pod-resources %s answers: %s, %s given", answer.api_version,
+                                     Counted(answer.pod_count, "pod"),
+                                     Counted(answer.allocations.size(), "device id"));
+  if (!answer.claimed.empty()) {
+    absl::StrAppendFormat(&text, ", %s by claims", Counted(answer.claimed.size(), "device"));
+  }
+  return text;
+}
 
 PodFacts AtFirst() {
   PodFacts first;
@@ -47,7 +59,8 @@ KubeletRefresher::KubeletRefresher(PodResources& kubelet, RefresherOptions optio
 void KubeletRefresher::Run(const std::stop_token& stop) {
   do {
     RefreshOnce();
-  } while (clock_.WaitUntil(
+  } while (next_request_.SleepUntil(
+      clock_,
       clock_.Now() + (publisher_.current().is_incomplete ? std::min(kPaceInDoubt, options_.period)
                                                          : options_.period),
       stop));
@@ -58,17 +71,18 @@ void KubeletRefresher::RefreshOnce() {
     ReturnFreeMemory();
   }
   const Instant asked_at = clock_.Now();
-  StatusOr<PodAllocations> answer = kubelet_.List();
-  if (!answer.ok()) {
-    Refuse(answer.status());
+  StatusOr<std::shared_ptr<const PodAllocations>> listed = kubelet_.List();
+  if (!listed.ok()) {
+    Refuse(listed.status());
     return;
   }
-  memory_return_.Took(answer->pod_count + answer->allocations.size() + answer->claimed.size());
-  const ListVerdict verdict = completeness_.Judge(*answer, clock_.Now());
+  const PodAllocations& answer = **listed;
+  memory_return_.Took(answer.pod_count + answer.allocations.size() + answer.claimed.size());
+  const ListVerdict verdict = completeness_.Judge(answer, clock_.Now());
   if (verdict == ListVerdict::kComplete) {
-    Accept(*std::move(answer), asked_at);
+    Accept(*std::move(listed), asked_at);
   } else {
-    Doubt(verdict, *answer);
+    Doubt(verdict, answer);
   }
 }
 
@@ -77,25 +91,24 @@ void KubeletRefresher::Doubt(ListVerdict verdict, const PodAllocations& answer) 
   PodFacts next = publisher_.current();
   next.is_incomplete = true;
   next.state = next.value != nullptr ? PartState::kDegraded : PartState::kWaiting;
-  next.detail = absl::StrFormat("the kubelet's list is incomplete: it has %d pods; %s",
-                                answer.pod_count, WhyInDoubt(verdict));
+  next.detail = absl::StrFormat("the kubelet's list is incomplete: it has %s; %s",
+                                Counted(answer.pod_count, "pod"), WhyInDoubt(verdict));
   publisher_.Publish(std::move(next));
 }
 
-void KubeletRefresher::Accept(PodAllocations answer, Instant asked_at) {
+void KubeletRefresher::Accept(std::shared_ptr<const PodAllocations> answer, Instant asked_at) {
   PodFacts next = publisher_.current();
   next.asked_at = asked_at;
   next.good_at = clock_.Now();
-  next.is_incomplete = false;
-  next.state = PartState::kOk;
-  next.detail = absl::StrFormat("pod-resources %s answers: %d pods, %d device ids given",
-                                answer.api_version, answer.pod_count, answer.allocations.size());
-  if (!answer.claimed.empty()) {
-    absl::StrAppendFormat(&next.detail, ", %d devices by claims", answer.claimed.size());
-  }
-  if (next.value == nullptr || next.value->allocations != answer.allocations ||
-      next.value->claimed != answer.claimed || next.value->pod_count != answer.pod_count) {
-    next.value = std::make_shared<const PodAllocations>(std::move(answer));
+  const bool was_fine = next.state == PartState::kOk && !next.is_incomplete;
+  if (!was_fine || answer != accepted_) {
+    next.is_incomplete = false;
+    next.state = PartState::kOk;
+    next.detail = Summary(*answer);
+    if (next.value == nullptr || !next.value->ListsTheSame(*answer)) {
+      next.value = answer;
+    }
+    accepted_ = std::move(answer);
   }
   publisher_.Publish(std::move(next));
 }

@@ -3,9 +3,11 @@
 //
 // Asks the kubelet every `period`, also after a failure: a request costs microseconds, and a
 // restarted kubelet is found within one period.  After a failure the last good answer stays, with
-// its age.  A kubelet that has just started lists only some of its pods (kube/list_completeness.h):
+// its age.  An answer that is the same object as the last one (kube/pod_resources.h) only renews
+// the age.  A kubelet that has just started lists only some of its pods (kube/list_completeness.h):
 // then too the last good answer stays, and the kubelet is asked each second.  Publishes PodFacts
-// after every attempt that changed something.  Each change of state is one log line.  Run is the
+// after every attempt that changed something.  A nudge of next_request() makes it ask
+// at once.  Each change of state is one log line.  Run is the
 // body of one thread; the rest may be called from any thread.
 #pragma once
 
@@ -38,19 +40,25 @@ class KubeletRefresher {
 
   void Run(const std::stop_token& stop);
 
+  // The tick nudges it when a pod is younger than the last answer; the next request follows at
+  // once.
+  Wakeup& next_request() { return next_request_; }
+
   const Published<PodFacts>& facts() const { return publisher_.facts(); }
 
  private:
   void RefreshOnce();
-  void Accept(PodAllocations answer, Instant asked_at);
+  void Accept(std::shared_ptr<const PodAllocations> answer, Instant asked_at);
   void Doubt(ListVerdict verdict, const PodAllocations& answer);
   void Refuse(const Status& failure);
 
   PodResources& kubelet_;
   const RefresherOptions options_;
   Clock& clock_;
+  Wakeup next_request_;
   ListCompleteness completeness_;
   MemoryReturnSchedule memory_return_;
+  std::shared_ptr<const PodAllocations> accepted_;  // The last complete answer.
   FactPublisher<PodFacts> publisher_;
 };
 

@@ -9,6 +9,7 @@ constexpr double kBytesPerMebibyte = 1048576;
 constexpr double kMostBytes = 1e15;
 // Activity is measured and may slightly exceed its exact limit.
 constexpr double kMostRatio = 1.05;
+constexpr double kMostWatts = 1e5;
 
 constexpr UseMeasureRow kUseMeasures[] = {
     {UseMeasure::kUtilization, "utilization_percent", 203, 1, 100},
@@ -17,6 +18,7 @@ constexpr UseMeasureRow kUseMeasures[] = {
     {UseMeasure::kTensorActive, "tensor_active_ratio", 1004, 1, kMostRatio},
     {UseMeasure::kMemoryUsed, "memory_used_bytes", 252, kBytesPerMebibyte, kMostBytes},
     {UseMeasure::kMemoryTotal, "memory_total_bytes", 250, kBytesPerMebibyte, kMostBytes},
+    {UseMeasure::kPower, "power_watts", 155, 1, kMostWatts},
 };
 static_assert(std::size(kUseMeasures) == kUseMeasureCount);
 
@@ -42,6 +44,20 @@ boost::json::value NumberJson(double number) {
   return number;
 }
 
+boost::json::object PodUseJson(const ReportedPodUse& pod) {
+  boost::json::object object = {{"namespace", pod.pod_namespace}, {"pod", pod.pod}};
+  if (pod.sm_percent) {
+    object["sm_percent"] = NumberJson(*pod.sm_percent);
+  }
+  if (pod.memory_bytes) {
+    object["memory_bytes"] = *pod.memory_bytes;
+  }
+  if (pod.energy_joules) {
+    object["energy_joules"] = NumberJson(*pod.energy_joules);
+  }
+  return object;
+}
+
 void AddUse(const DeviceUse& use, boost::json::object& object) {
   boost::json::object& values = object["values"].emplace_object();
   for (const UseMeasureRow& row : kUseMeasures) {
@@ -59,6 +75,12 @@ void AddUse(const DeviceUse& use, boost::json::object& object) {
   }
   if (use.processes) {
     object["processes"] = *use.processes;
+  }
+  if (!use.pods.empty()) {
+    boost::json::array& pods = object["pods"].emplace_array();
+    for (const ReportedPodUse& pod : use.pods) {
+      pods.push_back(PodUseJson(pod));
+    }
   }
 }
 

@@ -30,8 +30,9 @@ enum class UseMeasure : uint8_t {
   kTensorActive,
   kMemoryUsed,
   kMemoryTotal,
+  kPower,
 };
-inline constexpr size_t kUseMeasureCount = 6;
+inline constexpr size_t kUseMeasureCount = 7;
 
 struct UseMeasureRow {
   UseMeasure measure;
@@ -59,6 +60,16 @@ struct ReportedOwner {
   auto operator<=>(const ReportedOwner&) const = default;
 };
 
+// What the processes of one pod use of a device; absent: the node cannot tell.
+struct ReportedPodUse {
+  std::string pod_namespace;
+  std::string pod;
+  std::optional<double> sm_percent;  // Share of SM time.
+  std::optional<uint64_t> memory_bytes;
+  std::optional<double> energy_joules;  // Since the node first saw the pod there; never falls.
+  bool operator==(const ReportedPodUse&) const = default;
+};
+
 // Owners and utilization of a GPU or an instance.
 struct DeviceUse {
   std::array<std::optional<UseValue>, kUseMeasureCount> values;
@@ -66,6 +77,8 @@ struct DeviceUse {
   uint32_t hidden_owners = 0;  // Owners in namespaces that the node must not name.
   std::optional<uint32_t>
       processes;  // Processes on it now; absent when the node does not read processes.
+  // Of a whole GPU; empty when the node does not read processes.
+  std::vector<ReportedPodUse> pods = {};
 
   const std::optional<UseValue>& of(UseMeasure measure) const {
     return values[static_cast<size_t>(measure)];

@@ -22,6 +22,8 @@ NodeReport TwoGpus() {
                       {"default", "test2", "side", "", "claim-7"}};
   whole.use.hidden_owners = 3;
   whole.use.processes = 0;
+  whole.use.values[static_cast<size_t>(UseMeasure::kPower)] = UseValue{312.5, 40};
+  whole.use.pods = {{"default", "test2", 12.5, 1024, 3.25}, {"default", "test3", {}, {}, {}}};
   ReportedGpu split;
   split.index = 1;
   split.uuid = "GPU-2";
@@ -52,7 +54,8 @@ TEST(NodeReport, HasEveryMeasureInTheOrderOfTheEnumeration) {
 TEST(NodeReport, LeavesOutUnknownFacts) {
   const std::string json = WriteNodeReport(TwoGpus());
   EXPECT_NE(json.find(R"("values":{"memory_copy_utilization_percent":{"value":37,"age_ms":120},)"
-                      R"("sm_active_ratio":{"value":4.321E-1,"age_ms":900}})"),
+                      R"("sm_active_ratio":{"value":4.321E-1,"age_ms":900},)"
+                      R"("power_watts":{"value":3.125E2,"age_ms":40}})"),
             std::string::npos)
       << json;
   EXPECT_NE(json.find(R"("values":{},"owners":[])"), std::string::npos) << json;
@@ -94,6 +97,9 @@ TEST(NodeReport, RefusesInvalidReports) {
       {"\"age_ms\":120", "\"age_ms\":99999999999", "\"age_ms\" is not a whole number"},
       {"\"namespace\":\"default\"", "\"namespace\":{}", "\"namespace\" is not a text"},
       {"\"owners\":[{", "\"owners\":7,\"x\":[{", "\"owners\" is not a list"},
+      {"\"sm_percent\":1.25E1", "\"sm_percent\":101", "\"sm_percent\" is not a number from 0 to"},
+      {"\"memory_bytes\":1024", "\"memory_bytes\":-1", "\"memory_bytes\" is not a whole number"},
+      {"\"pods\":[{", "\"pods\":{},\"x\":[{", "\"pods\" is not a list"},
       {"\"version\":\"1.2.3\"", "\"version\":\"\xFF\"", "it is not a JSON object"},
   };
   for (const Row& row : rows) {
@@ -110,6 +116,9 @@ TEST(NodeReport, IsBounded) {
       .most_gpus = 2, .most_instances = 2, .most_owners = 2, .most_text_bytes = 40};
   EXPECT_TRUE(ReadNodeReport(WriteNodeReport(report), limits).ok());
   report.gpus[1].use.owners = {{"a", "b", "c", "d", ""}};
+  EXPECT_FALSE(ReadNodeReport(WriteNodeReport(report), limits).ok());
+  report = TwoGpus();
+  report.gpus[0].use.pods.resize(3, report.gpus[0].use.pods[0]);
   EXPECT_FALSE(ReadNodeReport(WriteNodeReport(report), limits).ok());
   report = TwoGpus();
   report.gpus[0].model = std::string(41, 'x');

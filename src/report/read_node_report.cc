@@ -106,6 +106,13 @@ class ReportReader {
       Take(Number(object, "processes", std::numeric_limits<uint32_t>::max()),
            use.processes.emplace());
     }
+    if (object.contains("pods")) {
+      const size_t pods_left = limits_.most_owners - pods_;
+      for (const json::value& pod : Array(object, "pods", pods_left)) {
+        use.pods.push_back(ReadPodUse(Object(pod, "pods")));
+        ++pods_;
+      }
+    }
     return use;
   }
 
@@ -129,6 +136,35 @@ class ReportReader {
     owner.resource = object.contains("resource") ? Text(object, "resource") : "";
     owner.claim = object.contains("claim") ? Text(object, "claim") : "";
     return owner;
+  }
+
+  ReportedPodUse ReadPodUse(const json::object& object) {
+    constexpr double kMostPercent = 100;
+    constexpr double kMostAmount = 1e15;
+    ReportedPodUse pod;
+    pod.pod_namespace = NonEmpty(object, "namespace");
+    pod.pod = NonEmpty(object, "pod");
+    pod.sm_percent = OptionalAmount(object, "sm_percent", kMostPercent);
+    pod.energy_joules = OptionalAmount(object, "energy_joules", kMostAmount);
+    if (object.contains("memory_bytes")) {
+      Take(Number(object, "memory_bytes", static_cast<int64_t>(kMostAmount)),
+           pod.memory_bytes.emplace());
+    }
+    return pod;
+  }
+
+  std::optional<double> OptionalAmount(const json::object& object, std::string_view key,
+                                       double most) {
+    const json::value* number = object.if_contains({key.data(), key.size()});
+    if (number == nullptr) {
+      return std::nullopt;
+    }
+    boost::system::error_code error;
+    const auto amount = number->to_number<double>(error);
+    if (error || !(amount >= 0) || amount > most) {
+      Fail(absl::StrFormat("\"%s\" is not a number from 0 to %g", key, most));
+    }
+    return amount;
   }
 
   std::string Unique(std::string uuid) {
@@ -217,6 +253,7 @@ class ReportReader {
   Status failure_;
   std::set<std::string> uuids_;
   size_t owners_ = 0;
+  size_t pods_ = 0;
   const json::object none_;
   const json::array empty_;
 };

@@ -47,11 +47,11 @@ bool Grid::HasCurrentNumbers(EntityId entity) const {
   return HasNumbers(entity, std::chrono::milliseconds::max(), false);
 }
 
-bool Grid::HasNumbers(EntityId entity, std::chrono::milliseconds limit, bool with_events) const {
+bool Grid::HasNumbers(EntityId entity, std::chrono::milliseconds limit, bool with_judged) const {
   const auto rows = static_cast<uint16_t>(fields_.size());
   for (uint16_t row = 0; row < rows; ++row) {
     const uint16_t id = fields_[row]->id;
-    const bool counts = OwnPeriodOf(id).count() == 0 && (with_events || id != field_ids::kXid);
+    const bool counts = OwnPeriodOf(id).count() == 0 && (with_judged || !field_ids::IsJudged(id));
     if (!counts || !rows_[row].columns.Contains(entity)) {
       continue;
     }

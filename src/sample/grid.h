@@ -57,6 +57,9 @@ class Grid {
   std::span<Value> CellsOf(FieldRow row) {
     return std::span(values_).subspan(rows_[row.index].first_cell, rows_[row.index].columns.count);
   }
+  std::span<const Value> CellsOf(FieldRow row) const {
+    return std::span(values_).subspan(rows_[row.index].first_cell, rows_[row.index].columns.count);
+  }
   const std::vector<Value>& cells() const { return values_; }
 
   // Returns whether the column of `entity` has a number not older than `limit`. Texts do not count,
@@ -65,7 +68,7 @@ class Grid {
   bool HasFreshNumbers(EntityId entity, std::chrono::milliseconds limit) const;
 
   // The same for a grid from which stale values have been withdrawn: any number counts, regardless
-  // of its age. The last XID does not count, because it stays on the page.
+  // of its age. Fields from which podgpu judges a device do not count (field_ids.h).
   bool HasCurrentNumbers(EntityId entity) const;
 
   // Makes every cell absent for `reason`. Empties texts and findings and keeps their memory.
@@ -87,7 +90,7 @@ class Grid {
   Findings findings;
 
  private:
-  bool HasNumbers(EntityId entity, std::chrono::milliseconds limit, bool with_events) const;
+  bool HasNumbers(EntityId entity, std::chrono::milliseconds limit, bool with_judged) const;
   struct Row {
     ColumnRange columns;
     size_t first_cell = 0;

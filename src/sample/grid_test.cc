@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fields/field_ids.h"
+
 namespace podgpu {
 namespace {
 
@@ -76,6 +78,33 @@ TEST(Grid, HasCellsOnlyInColumnsOfTheField) {
   EXPECT_FALSE(grid.HasFreshNumbers(EntityId{0}, std::chrono::seconds(1)));
 }
 
+// The XID is an event: it stays on the page when its GPU is gone.
+TEST(Grid, ANumberIsFreshUpToTheLimitAndTheXidIsNotCurrent) {
+  using std::chrono::milliseconds;
+  Grid grid(TwoGpus(), {FindField(150), FindField(230)});
+  const FieldRow temperature{0};
+  const FieldRow xid{1};
+  const EntityId gpu{0};
+  grid.at(temperature, gpu) = Value::OfInt64(40, 1'000);
+  EXPECT_TRUE(grid.HasFreshNumbers(gpu, milliseconds(1'000)));
+  EXPECT_FALSE(grid.HasFreshNumbers(gpu, milliseconds(999)));
+  EXPECT_TRUE(grid.HasCurrentNumbers(gpu)) << "at any age";
+  EXPECT_FALSE(grid.HasCurrentNumbers(EntityId{1}));
+  grid.at(temperature, gpu) = Value::OfText(grid.InternText("40"));
+  EXPECT_FALSE(grid.HasFreshNumbers(gpu, milliseconds(1'000)));
+  EXPECT_FALSE(grid.HasCurrentNumbers(gpu)) << "a text is not a number";
+  grid.at(xid, gpu) = Value::OfInt64(79, 10);
+  EXPECT_TRUE(grid.HasFreshNumbers(gpu, milliseconds(1'000)));
+  EXPECT_FALSE(grid.HasCurrentNumbers(gpu));
+}
+
+TEST(Grid, AFieldThatIsReadTooRarelyShowsNoLife) {
+  Grid grid(TwoGpus(), {FindField(field_ids::kInforomValid)});
+  grid.at(FieldRow{0}, EntityId{0}) = Value::OfInt64(1);
+  EXPECT_FALSE(grid.HasFreshNumbers(EntityId{0}, std::chrono::seconds(1)));
+  EXPECT_FALSE(grid.HasCurrentNumbers(EntityId{0}));
+}
+
 TEST(Grid, KeepsEachTextOnceUntilItIsCleared) {
   Grid grid = TwoByTwo();
   const uint32_t first = grid.InternText("580.95.05");
@@ -83,7 +112,9 @@ TEST(Grid, KeepsEachTextOnceUntilItIsCleared) {
   EXPECT_EQ(grid.InternText("580.95.05"), first);
   EXPECT_EQ(grid.text(Value::OfText(first + 1)), "A100");
   grid.at(FieldRow{0}, EntityId{0}) = Value::OfText(first);
+  grid.findings.asked.health = true;
   grid.Clear(Absence::kSourceDown);
+  EXPECT_FALSE(grid.findings.asked.health);
   EXPECT_EQ(grid.at(FieldRow{0}, EntityId{0}).absence(), Absence::kSourceDown);
   EXPECT_EQ(grid.InternText("new"), 0U);
   EXPECT_EQ(grid.text(Value::OfText(0)), "new");
@@ -113,6 +144,7 @@ TEST(Absence, HasADistinctNameForEachReason) {
     words.insert(AbsenceName(static_cast<Absence>(i)));
   }
   EXPECT_EQ(words.size(), size_t{kAbsenceCount});
+  EXPECT_EQ(kAbsenceCount, static_cast<int>(Absence::kOtherGpu) + 1) << "the last one";
   EXPECT_EQ(AbsenceName(Absence::kNotRead), "not_read");
   EXPECT_EQ(AbsenceName(Absence::kStale), "stale");
   EXPECT_EQ(AbsenceName(Absence::kWrongType), "wrong_type");

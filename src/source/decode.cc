@@ -20,24 +20,11 @@ struct UnitRow {
   std::string_view unit;
   int64_t lowest;
 };
-constexpr std::array<UnitRow, 17> kUnits = {{
-    {"C", -273},
-    {"Hz", 0},
-    {"J", 0},
-    {"MHz", 0},
-    {"MiB", 0},
-    {"Mibit", 0},
-    {"W", 0},
-    {"bool", 0},
-    {"bytes", 0},
-    {"bytes_per_s", 0},
-    {"count", 0},
-    {"kHz", 0},
-    {"mJ", 0},
-    {"mV", 0},
-    {"ns", 0},
-    {"percent", 0},
-    {"ratio", 0},
+constexpr std::array<UnitRow, 24> kUnits = {{
+    {"C", -273},  {"Hz", 0},     {"J", 0},   {"KBps", 0},    {"MBps", 0},  {"MHz", 0},
+    {"MiB", 0},   {"Mibit", 0},  {"W", 0},   {"bool", 0},    {"bytes", 0}, {"bytes_per_s", 0},
+    {"count", 0}, {"cycles", 0}, {"fps", 0}, {"kHz", 0},     {"mJ", 0},    {"mV", 0},
+    {"mWps", 0},  {"ms", 0},     {"ns", 0},  {"percent", 0}, {"ratio", 0}, {"s", 0},
 }};
 
 struct StatusRow {

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -121,6 +123,21 @@ TEST(Decode, KnowsTheLowestValueOfAQuantity) {
   }
 }
 
+// A new unit of the catalogue is either a quantity, or added here: codes, sets of bits, versions.
+TEST(Decode, KnowsTheLowestValueOfEachUnitOfTheCatalogue) {
+  const std::set<std::string_view> any_number = {
+      "", "bitmask", "checksum", "enum", "gen", "id", "lanes", "raw", "sxid", "version", "xid"};
+  for (const Field& field : Catalogue()) {
+    if (field.id == 230) {  // The XID is an unsigned number.
+      continue;
+    }
+    const int64_t of_amount = field.unit == "C" ? -273 : 0;
+    EXPECT_EQ(DecoderFor(field, 'i').lowest,
+              any_number.contains(field.unit) ? FieldDecoder::kAnyNumber : of_amount)
+        << field.name << " in " << field.unit;
+  }
+}
+
 TEST(Decode, TurnsBlankTextsIntoReasons) {
   const struct {
     const char* text;
@@ -146,6 +163,7 @@ TEST(Decode, KeepsTextsAndMakesThemValid) {
       {"<<<", "<<<"},
       {"gr\xC3\xBCn", "gr\xC3\xBCn"},
       {"bad \xFF byte", "bad \xEF\xBF\xBD byte"},
+      {"\xFF", "\xEF\xBF\xBD"},
       {std::string(255, 'x'), std::string(255, 'x')}};
   for (const auto& [raw, expected] : rows) {
     const Value value = DecodeDcgm({'s', false}, RawText(raw), kNow, grid);

@@ -59,6 +59,13 @@ bool SameStates(const Topology& a, const Topology& b) {
          a.parts_absence == b.parts_absence && a.driver_absence == b.driver_absence;
 }
 
+bool Topology::HidesInstancesOf(size_t gpu) const {
+  const DeviceState state = gpus[gpu].state;
+  return gpus[gpu].mig_enabled &&
+         (state == DeviceState::kLost || state == DeviceState::kUnresponsive) &&
+         std::ranges::find(instances, gpu, &GpuInstance::gpu) == instances.end();
+}
+
 ColumnRange Topology::ColumnsOf(PartKind first, PartKind last) const {
   const auto begin = std::ranges::lower_bound(parts, first, {}, &Part::kind);
   const auto end = std::ranges::upper_bound(begin, parts.end(), last, {}, &Part::kind);

@@ -120,6 +120,8 @@ struct Topology {
   ColumnRange ColumnsOf(PartKind kind) const { return ColumnsOf(kind, kind); }
   const Part& PartAt(EntityId id) const { return parts[id.index - entities.size()]; }
   const Gpu& GpuOf(EntityId id) const { return gpus[entities[id.index].gpu]; }
+  // Whether GPU `gpu` is in MIG mode and gives no list of its instances, since it is lost or hangs.
+  bool HidesInstancesOf(size_t gpu) const;
   // Returns null for a whole GPU.
   const GpuInstance* InstanceOf(EntityId id) const {
     const std::optional<uint16_t>& instance = entities[id.index].instance;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "facts/device_loss.h"
 #include "facts/part_state.h"
 
 namespace podgpu {
@@ -27,12 +28,14 @@ struct DeviceCondition {
   std::string state;  // DeviceState word
   std::string uuid, model, pci_bus_id;
   std::string owners;  // "research/llama-train-0", "4 pods, shared", "free", "not known: ..."
+  DeviceLoss loss = DeviceLoss::kNone;  // Why a GPU that answers is degraded.
   bool operator==(const DeviceCondition&) const = default;
 };
 
 struct Condition {
   bool ready = false;
-  std::string verdict;  // "ready: 8 GPUs have fresh samples", or what is missing.
+  std::string verdict;        // "ready: 8 GPUs have fresh samples", or what is missing.
+  bool owners_known = false;  // The kubelet's last answer is not too old.
   std::vector<PartCondition> parts;
   std::vector<DeviceCondition> devices;
   bool operator==(const Condition&) const = default;

@@ -12,10 +12,11 @@
 
 namespace podgpu {
 
-std::shared_ptr<Document> MakeDocument(std::string bytes, std::string content_type) {
+std::shared_ptr<Document> MakeDocument(std::string bytes, std::string content_type,
+                                       size_t least_gzip_bytes) {
   std::string etag = absl::StrFormat("W/\"%016x\"", std::hash<std::string_view>()(bytes));
   return std::make_shared<Document>(
-      Document{std::move(bytes), std::move(content_type), std::move(etag)});
+      Document{std::move(bytes), std::move(content_type), std::move(etag), least_gzip_bytes});
 }
 
 HttpResponse DocumentResponse(const std::shared_ptr<Document>& document,
@@ -29,7 +30,8 @@ HttpResponse DocumentResponse(const std::shared_ptr<Document>& document,
     response.status = 304;
     return response;
   }
-  const bool gzip = ChooseForm({}, request.accept_encoding).gzip;
+  const bool gzip = document->bytes.size() >= document->least_gzip_bytes &&
+                    ChooseForm({}, request.accept_encoding).gzip;
   if (gzip) {
     AddHeader(response, "Content-Encoding", "gzip");
     if (document->gzip.empty()) {

@@ -18,12 +18,15 @@ namespace podgpu {
 struct Document {
   std::string bytes;
   std::string content_type;
-  std::string etag;    // The value of the header ETag: W/"..."
-  std::string gzip{};  // Empty until the first client accepts gzip.
+  std::string etag;             // The value of the header ETag: W/"..."
+  size_t least_gzip_bytes = 0;  // Shorter bytes are sent as they are.
+  std::string gzip{};           // Empty until the first client accepts gzip.
 };
 
-// The tag depends on the bytes alone.
-std::shared_ptr<Document> MakeDocument(std::string bytes, std::string content_type);
+// The tag depends on the bytes alone.  `least_gzip_bytes`: for bytes that few clients read once;
+// to compress a few kilobytes then costs more than to send them.
+std::shared_ptr<Document> MakeDocument(std::string bytes, std::string content_type,
+                                       size_t least_gzip_bytes = 0);
 
 // Returns the document in the form that the client accepts, or 304. `document` is not null.
 HttpResponse DocumentResponse(const std::shared_ptr<Document>& document,

@@ -33,6 +33,16 @@ TEST(Document, IsCompressedOnceAndOnlyForClientsThatAcceptGzip) {
   EXPECT_EQ(DocumentResponse(document, request).body.data(), compressed.body.data());
 }
 
+TEST(Document, IsCompressedOnlyFromItsLeastSize) {
+  HttpRequest request;
+  request.accept_encoding = "gzip";
+  const std::shared_ptr<Document> shorter = MakeDocument(std::string(99, 'a'), "text/css", 100);
+  EXPECT_EQ(DocumentResponse(shorter, request).body, std::string(99, 'a'));
+  EXPECT_EQ(HeaderOf(DocumentResponse(shorter, request), "Content-Encoding"), "");
+  const std::shared_ptr<Document> longer = MakeDocument(std::string(100, 'a'), "text/css", 100);
+  EXPECT_EQ(HeaderOf(DocumentResponse(longer, request), "Content-Encoding"), "gzip");
+}
+
 TEST(Document, IsNotSentAgainToAClientThatHasIt) {
   const std::shared_ptr<Document> document = MakeDocument("a", "text/css");
   HttpRequest request;

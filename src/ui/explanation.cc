@@ -32,13 +32,17 @@ boost::json::object JsonOf(const ExplainedDevice& device) {
     steps.push_back({{"step", step.name}, {"state", step.state}, {"detail", step.detail}});
   }
   object["remedy"] = device.remedy;
+  if (!device.condition.empty()) {
+    object["condition"] = device.condition;
+  }
   return object;
 }
 
 void AppendDeviceHtml(const ExplainedDevice& device, std::string& page) {
-  absl::StrAppendFormat(&page, "<table><caption>%s, %s, %s, %s</caption>\n",
+  absl::StrAppendFormat(&page, "<table><caption>%s, %s, %s, %s%s</caption>\n",
                         EscapeHtml(NameOf(device)), EscapeHtml(device.uuid),
-                        EscapeHtml(device.model), EscapeHtml(device.pci_bus_id));
+                        EscapeHtml(device.model), EscapeHtml(device.pci_bus_id),
+                        device.condition.empty() ? "" : ", " + EscapeHtml(device.condition));
   page +=
       "<tr><th scope=\"col\">Step</th><th scope=\"col\">State</th><th "
       "scope=\"col\">Detail</th></tr>\n";
@@ -58,8 +62,9 @@ void AppendDeviceHtml(const ExplainedDevice& device, std::string& page) {
 std::string ExplanationText(const Explanation& explanation) {
   std::string text;
   for (const ExplainedDevice& device : explanation.devices) {
-    absl::StrAppendFormat(&text, "%s  %s  %s  %s\n", NameOf(device), device.uuid, device.model,
-                          device.pci_bus_id);
+    absl::StrAppendFormat(&text, "%s  %s  %s  %s%s\n", NameOf(device), device.uuid, device.model,
+                          device.pci_bus_id,
+                          device.condition.empty() ? "" : "  " + device.condition);
     size_t number = 0;
     for (const ExplainedStep& step : device.steps) {
       absl::StrAppendFormat(&text, "%d %-10s  %-12s  %s\n", ++number, step.name, step.state,

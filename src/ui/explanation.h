@@ -1,8 +1,8 @@
 // Explains why the rows of a device look as they do, step by step, with a remedy.
 //
-// The steps follow a label from the driver to the page: device, allocation, match, labels, values.
-// HTML, JSON and text show the same steps in the same words.  Plain data, made for one request from
-// published facts (pages/explain.h).  Pure functions; called on the HTTP thread.
+// The steps follow a label from the driver to the page: device, allocation, match, processes,
+// values. HTML, JSON and text show the same steps in the same words.  Plain data, made for one
+// request from published facts (pages/explain.h).  Pure functions; called on the HTTP thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace podgpu {
 
 struct ExplainedStep {
-  std::string_view name;  // "device", "allocation", "match", "labels", "values"
+  std::string_view name;  // "device", "allocation", "match", "processes", "values"
   std::string_view state;
   std::string detail;  // A sentence without a full stop.
   bool operator==(const ExplainedStep&) const = default;
@@ -26,7 +26,8 @@ struct ExplainedDevice {
   std::string uuid, model, pci_bus_id;      // Of the GPU.
   std::string profile;                      // Of the instance.
   std::vector<ExplainedStep> steps;
-  std::string remedy;  // Empty if nothing needs to be done.
+  std::string remedy;     // Empty if nothing needs to be done.
+  std::string condition;  // "lost since 14:01:07 UTC (2m15s)"; empty if the device is ok.
 };
 
 struct Explanation {

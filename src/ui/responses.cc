@@ -34,11 +34,16 @@ void AddHeader(HttpResponse& response, std::string name, std::string value) {
   response.headers.emplace_back(std::move(name), std::move(value));
 }
 
+void AddPagePolicy(HttpResponse& response) {
+  AddHeader(response, "Content-Security-Policy",
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+            "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+  AddHeader(response, "Referrer-Policy", "no-referrer");
+}
+
 HttpResponse HtmlResponse(std::string page) {
   HttpResponse response = TextResponse(200, std::move(page), "text/html; charset=utf-8");
-  AddHeader(response, "Content-Security-Policy",
-            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
-            "frame-ancestors 'none'");
+  AddPagePolicy(response);
   return response;
 }
 

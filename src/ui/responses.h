@@ -15,7 +15,11 @@ namespace podgpu {
 
 void AddHeader(HttpResponse& response, std::string name, std::string value);
 
-// HTML with a policy that forbids it to load anything.
+// Adds the policy of our HTML pages and their files: no inline script or style, no other origin, no
+// frame around the page, and no address of the page in requests that its links lead to.
+void AddPagePolicy(HttpResponse& response);
+
+// HTML with this policy.
 HttpResponse HtmlResponse(std::string page);
 
 // JSON that no cache may keep.

@@ -1,28 +1,33 @@
-// The page at `/`, as HTML without scripts or as text, made from the latest condition.
+// The page at `/`, as HTML that is complete without scripts or as text, made from the newest
+// status.
 //
-// It tells an operator the state of each part, why something is missing, and where the metrics are.
-// Every text that comes from outside is escaped.  Pure functions; called on the HTTP thread.
+// It tells an operator the state of each GPU and part, who holds each GPU, why something is missing
+// and what helps.  The script assets/node.js keeps the HTML form fresh: it replaces the texts of
+// elements with `data-v`, and requests the page again when its rows change, so this file alone
+// decides what the page says.  Every text that comes from outside is escaped.  Pure functions;
+// called on the HTTP thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "ui/condition.h"
+#include "report/node_status.h"
 
 namespace podgpu {
 
 struct StatusPageFacts {
   std::string_view hostname;
   std::string_view version;
-  const Condition* condition = nullptr;  // Null before the first tick.
-  size_t series = 0;
-  std::vector<std::string_view> paths;  // Paths of other endpoints, "/metrics" first.
+  const NodeStatus* status = nullptr;        // With its history; null before the first tick.
+  int64_t now_ms = 0;                        // Since 1970.
+  std::vector<std::string_view> paths = {};  // Paths of other endpoints, "/metrics" first.
 };
 
 std::string RenderStatusPage(const StatusPageFacts& facts);
 
-// Returns the same for a terminal: a line for the verdict, each part and each device.
+// Returns the same facts for a terminal.
 std::string StatusText(const StatusPageFacts& facts);
 
 }  // namespace podgpu

@@ -1,72 +1,152 @@
 #include "ui/status_page.h"
 
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
 #include <gtest/gtest.h>
 
 #include "ui/html.h"
+#include "ui/testing/sample_status.h"
 
 namespace podgpu {
 namespace {
 
-Condition Sample() {
-  Condition condition;
-  condition.ready = true;
-  condition.verdict = "ready: 1 of 1 GPUs has fresh samples";
-  condition.parts = {{"driver", PartState::kOk, "dcgm 4.6.0, embedded"},
-                     {"kubelet", PartState::kDegraded, "/x.sock does not exist"}};
-  condition.devices = {
-      {0, "ok", "GPU-1", "NVIDIA H100", "00000000:1B:00.0", "research/<b>&\"pod\"</b>"}};
-  return condition;
+using testing::kSampleNowMs;
+
+StatusPageFacts FactsOf(const NodeStatus& status) {
+  return {"gpu-node-07", "1.0.0", &status, kSampleNowMs, {"/metrics", "/health", "/explain"}};
 }
 
-TEST(StatusPage, ShowsEveryPartWithItsStateAndReason) {
-  const Condition condition = Sample();
-  const std::string page =
-      RenderStatusPage({"node-1", "1.0", &condition, 12, {"/metrics", "/health"}});
-  for (const std::string_view expected :
-       {"<h1>podgpu on node-1</h1>", "ready: 1 of 1 GPUs has fresh samples",
-        "<a href=\"./metrics\">/metrics</a>", "<a href=\"./health\">/health</a>",
-        ">degraded</td><td>/x.sock does not exist", "GPU-1", "12 series"}) {
-    EXPECT_NE(page.find(expected), std::string::npos) << expected;
+// Compares with tests/golden/page/NAME; PODGPU_UPDATE_GOLDEN rewrites the file.
+void ExpectGolden(const std::string& name, const std::string& page) {
+  const std::string path = std::string(PODGPU_SOURCE_DIR "/tests/golden/page/") + name;
+  if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path, std::ios::binary) << page;
+  }
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(page, bytes) << path;
+}
+
+void ExpectAll(const std::string& page, const std::vector<std::string_view>& parts) {
+  for (const std::string_view part : parts) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
   }
 }
 
-TEST(StatusPage, SaysTheSameToATerminalInText) {
-  const Condition condition = Sample();
-  EXPECT_EQ(StatusText({"node-1", "1.0", &condition, 12, {"/metrics", "/health", "/explain"}}),
-            "podgpu 1.0 on node-1: ready: 1 of 1 GPUs has fresh samples\n\n"
-            "driver            ok            dcgm 4.6.0, embedded\n"
-            "kubelet           degraded      /x.sock does not exist\n"
-            "GPU 0             ok            research/<b>&\"pod\"</b>  NVIDIA H100  GPU-1  "
-            "00000000:1B:00.0\n\n"
-            "12 series on /metrics; other paths: /health /explain\n");
-  EXPECT_EQ(StatusText({"n", "1.0", nullptr, 0, {"/metrics"}}),
-            "podgpu 1.0 on n: starting: the first page is not ready yet\n\n0 series on /metrics; "
-            "other paths:"
-            "\n");
+TEST(StatusPage, OfEveryKindOfNodeEqualsItsGoldenPage) {
+  const std::pair<const char*, NodeStatus> nodes[] = {
+      {"healthy", testing::HealthyNode()}, {"shared", testing::SharedNode()},
+      {"mig", testing::MigNode()},         {"faulty", testing::FaultyNode()},
+      {"waiting", testing::WaitingNode()}, {"no-kubelet", testing::NodeWithoutKubelet()},
+  };
+  for (const auto& [name, status] : nodes) {
+    ExpectGolden(name + std::string(".html"), RenderStatusPage(FactsOf(status)));
+    ExpectGolden(name + std::string(".txt"), StatusText(FactsOf(status)));
+  }
 }
 
-TEST(StatusPage, EscapesTextFromOutside) {
-  const Condition condition = Sample();
-  const std::string page = RenderStatusPage({"<node>", "1.0", &condition, 0, {}});
-  EXPECT_EQ(page.find("<b>"), std::string::npos);
-  EXPECT_EQ(page.find("<node>"), std::string::npos);
-  EXPECT_NE(page.find("research/&lt;b&gt;&amp;&quot;pod&quot;&lt;/b&gt;"), std::string::npos);
-  EXPECT_EQ(EscapeHtml("a'b"), "a&#39;b");
+// Without a script, every device, state, owner and reason is there.
+TEST(StatusPage, Statement18StatesEveryDeviceStateOwnerAndReason) {
+  const NodeStatus faulty = testing::FaultyNode();
+  ExpectAll(RenderStatusPage(FactsOf(faulty)),
+            {"<title>1 lost, 1 degraded, 1 ok - gpu-node-07 - podgpu</title>",
+             "GPU 3 is lost since 14:01:07: XID 79, it left the PCIe bus.", "Reboot the node.",
+             "href=\"./explain?gpu=3\"", "class=\"state lost\">lost", "data-v=\"since\">2m<",
+             "sw_thermal", "GPU-2f1c9a04-0000-0000-0000-000000000003", "sample 0.4 s old",
+             "3,214 series"});
+  const NodeStatus healthy = testing::HealthyNode();
+  ExpectAll(RenderStatusPage(FactsOf(healthy)),
+            {"96 %", "67.2 of 80 GiB", "652 of 700 W", "64 °C", "idle 2h14m",
+             "SM activity, 1 minute: 2 to 98, now 96 percent",
+             "NVLink errors, GPU 0-1: the driver says &quot;not supported&quot;"});
+  const NodeStatus mig = testing::MigNode();
+  ExpectAll(RenderStatusPage(FactsOf(mig)),
+            {"MIG 1, 3g.20gb", "vision/batch-0 (main), 1 in namespaces that are not shown",
+             "MIG 5, 1g.5gb", ">free<", "4.0 of 19.6 GiB"});
+}
+
+TEST(StatusPage, Statement16MarksExactlyTheApportionedFigures) {
+  const NodeStatus shared = testing::SharedNode();
+  const std::string page = RenderStatusPage(FactsOf(shared));
+  ExpectAll(page, {"~300 W", "~46 W", "~0.4 Wh", ">42 W", ">120 Wh", "apportioned by SM time",
+                   "idle 41m", "unattributed"});
+  const NodeStatus healthy = testing::HealthyNode();
+  EXPECT_EQ(RenderStatusPage(FactsOf(healthy)).find('~'), std::string::npos);
+}
+
+TEST(StatusPage, Statement25CallsNoGpuFreeWithoutTheKubelet) {
+  const NodeStatus status = testing::NodeWithoutKubelet();
+  const std::string page = RenderStatusPage(FactsOf(status));
+  ExpectAll(page, {"not known: the kubelet does not answer", "1 ok; kubelet degraded",
+                   "Utilization, 5 min", "Mount the folder of the socket."});
+  EXPECT_EQ(page.find(">free"), std::string::npos);
+}
+
+TEST(StatusPage, CallsNoInstanceFreeWithoutTheKubelet) {
+  NodeStatus status = testing::MigNode();
+  status.owners_known = false;
+  status.gpus[0].instances[0].holders.clear();
+  status.gpus[0].instances[0].hidden_holders = 0;
+  const std::string page = RenderStatusPage(FactsOf(status));
+  EXPECT_EQ(page.find("free"), std::string::npos);
+  EXPECT_NE(page.find(">not known<"), std::string::npos);
+}
+
+TEST(StatusPage, HasNoTableOfDashesWithoutGpus) {
+  const NodeStatus status = testing::WaitingNode();
+  const std::string page = RenderStatusPage(FactsOf(status));
+  ExpectAll(page, {"<title>driver waiting - gpu-node-07 - podgpu</title>",
+                   "libnvidia-ml.so.1 is in none of 6 paths; next look in 10 s", "no sample yet"});
+  EXPECT_EQ(page.find("id=\"gpus\""), std::string::npos);
+  EXPECT_EQ(page.find(">-<"), std::string::npos);
 }
 
 TEST(StatusPage, SaysThatItStartsBeforeTheFirstTick) {
   const std::string page = RenderStatusPage({"n", "1.0", nullptr, 0, {"/metrics"}});
   EXPECT_NE(page.find("starting: the first page is not ready yet"), std::string::npos);
-  EXPECT_EQ(page.find("<table>"), std::string::npos);
+  EXPECT_EQ(page.find("<table"), std::string::npos);
+  EXPECT_EQ(StatusText({"n", "1.0", nullptr, 0, {"/metrics"}}),
+            "podgpu 1.0 on n: starting: the first page is not ready yet\n\n0 series on /metrics; "
+            "other paths:\n");
 }
 
-TEST(StatusPage, NamesEveryState) {
-  EXPECT_EQ(PartStateName(PartState::kStarting), "starting");
-  EXPECT_EQ(PartStateName(PartState::kWaiting), "waiting");
-  EXPECT_EQ(PartStateName(PartState::kOk), "ok");
-  EXPECT_EQ(PartStateName(PartState::kDegraded), "degraded");
-  EXPECT_EQ(PartStateName(PartState::kUnresponsive), "unresponsive");
-  EXPECT_EQ(PartStateName(PartState::kRecovering), "recovering");
+TEST(StatusPage, FoldsManyRowsExceptThoseOfProblems) {
+  const NodeStatus large = testing::LargeNode();
+  const std::string page = RenderStatusPage(FactsOf(large));
+  EXPECT_NE(page.find("<details id=\"below-0\"><summary>"), std::string::npos);
+  EXPECT_NE(page.find("<details id=\"below-5\" open>"), std::string::npos);
+  const NodeStatus small = testing::SharedNode();
+  EXPECT_NE(RenderStatusPage(FactsOf(small)).find("<details id=\"below-0\" open>"),
+            std::string::npos);
+}
+
+TEST(StatusPage, NamesAllHoldersOfWhoseUseNothingIsKnown) {
+  NodeStatus status = testing::SharedNode();
+  status.gpus[0].shares.clear();
+  status.gpus[0].hidden_holders = 1;
+  const std::string names =
+      "infer/chat-a-5d4f (server), infer/rerank-0 (server), 1 in namespaces that are not shown";
+  EXPECT_NE(RenderStatusPage(FactsOf(status)).find(names), std::string::npos);
+  EXPECT_NE(StatusText(FactsOf(status)).find(names), std::string::npos);
+}
+
+TEST(StatusPage, EscapesTextFromOutside) {
+  NodeStatus status = testing::FaultyNode();
+  const std::string hostile = "<script>'\"&";
+  for (std::string* text :
+       {&status.gpus[0].model, &status.gpus[0].owners, &status.gpus[0].uuid, &status.verdict,
+        &status.faults[0].text, &status.faults[0].remedy, &status.parts[0].detail,
+        &status.gpus[1].throttle_reasons.emplace_back(), &status.faults[1].explain}) {
+    *text = hostile;
+  }
+  status.missing = {{hostile, hostile, hostile, hostile}};
+  status.gpus[0].shares = {{StatusHolder{hostile, hostile, hostile}, {}, std::nullopt}};
+  status.gpus[0].instances = {{1, hostile, {}, {}, {}, {{hostile, hostile, hostile}}, 0}};
+  const std::string page = RenderStatusPage({hostile, hostile, &status, kSampleNowMs, {}});
+  EXPECT_EQ(page.find("<script>"), std::string::npos);
+  EXPECT_EQ(EscapeHtml("a'b"), "a&#39;b");
 }
 
 }  // namespace

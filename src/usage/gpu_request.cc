@@ -49,17 +49,27 @@ std::optional<double> CardsAskedBy(const GpuRequest& request, const GivenDevices
   if (request.asks_vcuda()) {
     return static_cast<double>(request.vcuda_core) * kPerCent;
   }
-  if (request.hami_core_percent > 0) {
-    return static_cast<double>(std::max<uint64_t>(request.cards, 1) * request.hami_core_percent) *
+  if (request.core_percent > 0) {
+    return static_cast<double>(std::max<uint64_t>(request.cards, 1) * request.core_percent) *
            kPerCent;
   }
   if (!given.held.empty()) {
     return CardsIn(given.held, topology);
   }
-  if (request.shares > 0) {
+  if (request.shares > 0 || request.gpushare_memory > 0) {
     return given.used.empty() ? std::nullopt : std::optional(CardsIn(given.used, topology));
   }
   return CardsByName(request, topology);
+}
+
+// gpushare's plugin counts memory in GiB or, if its --memory-unit says so, in MiB. The number of
+// units of a card tells which: no card has a TiB, and none that Kubernetes shares has less than a
+// GiB.
+std::optional<uint64_t> GpushareUnitMib(uint64_t units_of_card) {
+  constexpr uint64_t kMibPerGib = 1'024;
+  return units_of_card == 0           ? std::nullopt
+         : units_of_card < kMibPerGib ? std::optional(kMibPerGib)
+                                      : std::optional<uint64_t>(1);
 }
 
 }  // namespace
@@ -73,10 +83,18 @@ GpuRequest RequestOf(const ApiContainer& container, std::span<const std::string>
                                  {"tencent.com/vcuda-memory", &GpuRequest::vcuda_memory},
                                  {"nvidia.com/gpu", &GpuRequest::cards},
                                  {"nvidia.com/gpu.shared", &GpuRequest::shares},
-                                 {"nvidia.com/gpumem", &GpuRequest::hami_memory_mib},
-                                 {"nvidia.com/gpumem-percentage", &GpuRequest::hami_memory_percent},
-                                 {"nvidia.com/gpucores", &GpuRequest::hami_core_percent}};
+                                 {"nvidia.com/gpumem", &GpuRequest::memory_mib},
+                                 {"nvidia.com/gpumem-percentage", &GpuRequest::memory_percent},
+                                 {"nvidia.com/gpucores", &GpuRequest::core_percent},
+                                 {"volcano.sh/vgpu-number", &GpuRequest::cards},
+                                 {"volcano.sh/vgpu-memory", &GpuRequest::volcano_memory},
+                                 {"volcano.sh/vgpu-memory-percentage", &GpuRequest::memory_percent},
+                                 {"volcano.sh/vgpu-cores", &GpuRequest::core_percent},
+                                 {"volcano.sh/gpu-number", &GpuRequest::cards},
+                                 {"volcano.sh/gpu-memory", &GpuRequest::volcano_memory},
+                                 {"aliyun.com/gpu-mem", &GpuRequest::gpushare_memory}};
   GpuRequest request;
+  request.gpushare_card_memory = container.gpu_memory_units;
   for (const auto& [resource, count] : container.requests) {
     const auto* const known = std::ranges::find(kAmounts, resource, &Amount::resource);
     if (known != std::end(kAmounts)) {
@@ -92,18 +110,26 @@ GpuRequest RequestOf(const ApiContainer& container, std::span<const std::string>
   return request;
 }
 
-CardsAsked AskedBy(const GpuRequest& request, const GivenDevices& given, const Topology& topology) {
+CardsAsked AskedBy(const GpuRequest& request, const GivenDevices& given, const Topology& topology,
+                   std::optional<uint64_t> volcano_unit_mib) {
   CardsAsked asked{.cards = CardsAskedBy(request, given, topology)};
+  const uint64_t cards = std::max<uint64_t>(request.cards, 1);
   if (request.vcuda_memory > 0) {
     asked.memory_mib = static_cast<double>(request.vcuda_memory * kMibPerVcudaMemory);
-  } else if (request.hami_memory_mib > 0) {
-    asked.memory_mib =
-        static_cast<double>(std::max<uint64_t>(request.cards, 1) * request.hami_memory_mib);
+  } else if (request.memory_mib > 0) {
+    asked.memory_mib = static_cast<double>(cards * request.memory_mib);
+  } else if (request.volcano_memory > 0) {
+    if (volcano_unit_mib) {
+      asked.memory_mib = static_cast<double>(cards * request.volcano_memory * *volcano_unit_mib);
+    }
+  } else if (request.gpushare_memory > 0) {
+    if (const std::optional<uint64_t> unit = GpushareUnitMib(request.gpushare_card_memory)) {
+      asked.memory_mib = static_cast<double>(request.gpushare_memory * *unit);
+    }
   } else {
     asked.memory_of = !given.held.empty() ? given.held : given.used;
-    asked.memory_share = request.hami_memory_percent > 0
-                             ? static_cast<double>(request.hami_memory_percent) * kPerCent
-                             : 1.0;
+    asked.memory_share =
+        request.memory_percent > 0 ? static_cast<double>(request.memory_percent) * kPerCent : 1.0;
     if (asked.memory_of.empty() && !request.asks()) {
       asked.memory_mib = 0;
     }

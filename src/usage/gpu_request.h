@@ -1,13 +1,16 @@
 // How much of a GPU a container requests, in the resources of each known device plugin.
 //
-// gpu-manager has units of 1/100 card and of 256 MiB.  HAMi has cards, with MiB or percent of each
-// card.  NVIDIA's plugin has cards, MIG instances, and shares of either, which guarantee nothing. A
-// request without an amount means the whole card or instance; a share may use all of its card, so
-// it counts as the card.  Pure functions.  Facts: tkestack/gpu-manager 1.1, Project-HAMi 2.8,
-// NVIDIA's device plugin 0.17.
+// gpu-manager has units of 1/100 card and of 256 MiB.  HAMi and Volcano have cards, with memory and
+// percent of each card; Volcano's unit of memory is a setting of its plugin.  gpushare has memory
+// of one card, in GiB or MiB.  NVIDIA's plugin has cards, MIG instances, and shares of either,
+// which guarantee nothing. A request without an amount means the whole card or instance; a share
+// may use all of its card, so it counts as the card.  Pure functions.  Facts:
+// tkestack/gpu-manager 1.1, Project-HAMi 2.8, Volcano 1.10, gpushare 1.0, NVIDIA's device plugin
+// 0.17.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,14 +32,17 @@ struct GpuRequest {
     uint64_t count = 0;
   };
   std::vector<Instances> instances;
-  uint64_t hami_memory_mib = 0;  // Of each card, like the next two.
-  uint64_t hami_memory_percent = 0;
-  uint64_t hami_core_percent = 0;
+  uint64_t memory_mib = 0;  // Of each card, like the next three: HAMi, Volcano.
+  uint64_t memory_percent = 0;
+  uint64_t core_percent = 0;
+  uint64_t volcano_memory = 0;        // In the unit of its plugin.
+  uint64_t gpushare_memory = 0;       // In GiB or MiB, of one card.
+  uint64_t gpushare_card_memory = 0;  // The whole memory of that card; 0: not told.
 
   bool asks_vcuda() const { return vcuda_core > 0; }
   bool asks() const {
-    return asks_vcuda() || cards > 0 || shares > 0 || !instances.empty() || hami_memory_mib > 0 ||
-           hami_memory_percent > 0 || hami_core_percent > 0;
+    return asks_vcuda() || cards > 0 || shares > 0 || !instances.empty() || memory_mib > 0 ||
+           memory_percent > 0 || core_percent > 0 || volcano_memory > 0 || gpushare_memory > 0;
   }
 };
 
@@ -49,7 +55,9 @@ struct GivenDevices {
   std::vector<EntityId> used;  // Its processes run there; each once.
 };
 
-// Converts a request into cards and memory, for the page of requests and use.
-CardsAsked AskedBy(const GpuRequest& request, const GivenDevices& given, const Topology& topology);
+// Converts a request into cards and memory, for the page of requests and use. `volcano_unit_mib`:
+// the unit of Volcano's memory, which no pod tells; without it that memory stays unknown.
+CardsAsked AskedBy(const GpuRequest& request, const GivenDevices& given, const Topology& topology,
+                   std::optional<uint64_t> volcano_unit_mib = std::nullopt);
 
 }  // namespace podgpu

@@ -1,5 +1,7 @@
 #include "usage/gpu_request.h"
 
+#include <span>
+
 #include <gtest/gtest.h>
 
 #include "source/testing/fake_source.h"
@@ -7,6 +9,7 @@
 namespace podgpu {
 namespace {
 
+constexpr uint64_t kVolcanoUnitMib = 10;
 constexpr EntityId kCard0{0};
 constexpr EntityId kCard1{1};
 constexpr EntityId kInstance3g{3};
@@ -23,19 +26,40 @@ Topology CutBoards() {
   return topology;
 }
 
+struct RequestRow {
+  std::string label;
+  std::vector<std::pair<std::string, uint64_t>> requests;
+  GivenDevices given;
+  std::optional<double> cards, memory_mib;
+  std::vector<EntityId> memory_of;
+  double memory_share = 1;
+  uint64_t gpu_memory_units = 0;
+};
+
+void CheckRequests(std::span<const RequestRow> rows) {
+  const std::vector<std::string> more = {"example.com/gpu"};
+  for (const RequestRow& row : rows) {
+    const GpuRequest request = RequestOf({.name = "main",
+                                          .id = {},
+                                          .requests = row.requests,
+                                          .gpu_memory_units = row.gpu_memory_units},
+                                         more);
+    const CardsAsked asked = AskedBy(request, row.given, CutBoards(), kVolcanoUnitMib);
+    EXPECT_EQ(asked.cards.has_value(), row.cards.has_value()) << row.label;
+    EXPECT_NEAR(asked.cards.value_or(0), row.cards.value_or(0), 1e-12) << row.label;
+    EXPECT_EQ(asked.memory_mib, row.memory_mib) << row.label;
+    EXPECT_EQ(asked.memory_of, row.memory_of) << row.label;
+    EXPECT_EQ(asked.memory_share, row.memory_share) << row.label;
+    const bool nothing = row.label.starts_with("nothing") || row.label == "a claim";
+    EXPECT_EQ(request.asks(), !nothing) << row.label;
+  }
+}
+
 TEST(GpuRequest, IsReadFromTheResourcesOfEachPlugin) {
-  struct Row {
-    std::string label;
-    std::vector<std::pair<std::string, uint64_t>> requests;
-    GivenDevices given;
-    std::optional<double> cards, memory_mib;
-    std::vector<EntityId> memory_of;
-    double memory_share = 1;
-  };
   const std::string core = "tencent.com/vcuda-core";
   const std::string memory = "tencent.com/vcuda-memory";
   const std::string gpu = "nvidia.com/gpu";
-  const Row rows[] = {
+  const RequestRow rows[] = {
       {"half a card", {{core, 50}, {memory, 30}}, {}, 0.5, 7'680, {}},
       {"two cards", {{core, 200}, {memory, 30}}, {}, 2, 7'680, {}},
       {"a card, all of its memory", {{core, 100}}, {{kCard1}, {kCard0}}, 1, {}, {kCard1}},
@@ -79,19 +103,50 @@ TEST(GpuRequest, IsReadFromTheResourcesOfEachPlugin) {
       {"nothing requested, a process on a card", {}, {{}, {kCard0}}, 0, {}, {kCard0}},
       {"a claim", {}, {{kInstance1g}, {}}, 1.0 / 7, {}, {kInstance1g}},
   };
-  const std::vector<std::string> more = {"example.com/gpu"};
-  for (const Row& row : rows) {
-    const GpuRequest request =
-        RequestOf({.name = "main", .id = {}, .requests = row.requests}, more);
-    const CardsAsked asked = AskedBy(request, row.given, CutBoards());
-    EXPECT_EQ(asked.cards.has_value(), row.cards.has_value()) << row.label;
-    EXPECT_NEAR(asked.cards.value_or(0), row.cards.value_or(0), 1e-12) << row.label;
-    EXPECT_EQ(asked.memory_mib, row.memory_mib) << row.label;
-    EXPECT_EQ(asked.memory_of, row.memory_of) << row.label;
-    EXPECT_EQ(asked.memory_share, row.memory_share) << row.label;
-    const bool nothing = row.label.starts_with("nothing") || row.label == "a claim";
-    EXPECT_EQ(request.asks(), !nothing) << row.label;
-  }
+  CheckRequests(rows);
+}
+
+TEST(GpuRequest, OfVolcanoAndGpushareIsInTheirUnits) {
+  const RequestRow rows[] = {
+      {"Volcano",
+       {{"volcano.sh/vgpu-number", 2},
+        {"volcano.sh/vgpu-cores", 50},
+        {"volcano.sh/vgpu-memory", 30}},
+       {{kCard0, kCard1}, {}},
+       1,
+       600,
+       {}},
+      {"Volcano, a part of the memory",
+       {{"volcano.sh/vgpu-number", 1}, {"volcano.sh/vgpu-memory-percentage", 25}},
+       {{kCard1}, {}},
+       1,
+       {},
+       {kCard1},
+       0.25},
+      {"Volcano, whole cards", {{"volcano.sh/vgpu-number", 1}}, {{kCard1}, {}}, 1, {}, {kCard1}},
+      {"Volcano, older", {{"volcano.sh/gpu-memory", 300}}, {{kCard1}, {}}, 1, 3'000, {}},
+      {"gpushare, in GiB", {{"aliyun.com/gpu-mem", 4}}, {{kCard1}, {}}, 1, 4'096, {}, 1, 79},
+      {"gpushare, in MiB",
+       {{"aliyun.com/gpu-mem", 4'000}},
+       {{}, {kCard0}},
+       1,
+       4'000,
+       {},
+       1,
+       81'559},
+      {"gpushare without a card", {{"aliyun.com/gpu-mem", 4}}, {}, {}, {}, {}},
+  };
+  CheckRequests(rows);
+}
+
+// The unit is a setting of Volcano's plugin, which no pod tells.
+TEST(GpuRequest, OfVolcanosMemoryIsUnknownWithoutItsUnit) {
+  const GpuRequest request =
+      RequestOf({.name = "main", .id = {}, .requests = {{"volcano.sh/vgpu-memory", 3'000}}}, {});
+  const CardsAsked asked = AskedBy(request, {{kCard0}, {}}, CutBoards());
+  EXPECT_FALSE(asked.memory_mib.has_value());
+  EXPECT_TRUE(asked.memory_of.empty());
+  EXPECT_EQ(asked.cards, 1);
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ TEST_F(LearnedPodsTest, CountsProcessesWithoutANameOnHeldDevices) {
   EXPECT_EQ(unnamed.pid, 11U);
   EXPECT_EQ(unnamed.uuid, FakeDriver::Uuid(0));
   EXPECT_EQ(NamingNote(unnamed, "NODE_NAME is not set"),
-            "1 processes have no namespace, pod and container on their rows, the first: pid 11 on "
+            "1 process has no namespace, pod and container on its rows, the first: pid 11 on "
             "GPU 0 (" +
                 FakeDriver::Uuid(0) +
                 "), which 2 containers hold. The kubelet's socket does not tell to which of them a "

@@ -18,11 +18,13 @@ std::string NamingNote(const UnnamedProcesses& unnamed, std::string_view why) {
     return {};
   }
   return absl::StrFormat(
-      "%d processes have no namespace, pod and container on their rows, the first: pid %d on GPU "
+      "%s no namespace, pod and container on %s, the first: pid %d on GPU "
       "%d (%s), which %d containers hold. The kubelet's socket does not tell to which of them a "
       "process belongs, and podgpu has no list of pods: %s. Names need NODE_NAME and the right to "
       "list and watch pods, or --kubelet-pods-url and the right to get nodes/pods",
-      unnamed.count, unnamed.pid, unnamed.gpu_id, unnamed.uuid, unnamed.owners, why);
+      unnamed.count == 1 ? "1 process has" : absl::StrFormat("%d processes have", unnamed.count),
+      unnamed.count == 1 ? "its rows" : "their rows", unnamed.pid, unnamed.gpu_id, unnamed.uuid,
+      unnamed.owners, why);
 }
 
 void NamingNotes::Take(const UnnamedProcesses& unnamed, TickFacts& facts) {

@@ -8,6 +8,7 @@
 #include "tests/strict_parser.h"
 #include "usage/process_sections.h"
 #include "view/accounting_view.h"
+#include "view/energy_reading_view.h"
 #include "view/energy_view.h"
 #include "view/pod_use_view.h"
 
@@ -27,8 +28,9 @@ class ProcessRowsTest : public ::testing::Test {
     queue_.facts().Set(std::make_shared<const ProcessFacts>(told));
     auto topology = std::make_shared<Topology>(FakeDriver::Gpus(2));
     topology->epoch = 1;
-    facts_.grid =
-        std::make_shared<Grid>(topology, std::vector<const Field*>{FindField(53), FindField(150)});
+    facts_.grid = std::make_shared<Grid>(
+        topology,
+        std::vector<const Field*>{FindField(53), FindField(150), FindField(kCardMemoryField)});
   }
 
   static std::shared_ptr<const ProcessIdentity> Trainer(uint32_t pid, std::string container_id,
@@ -84,34 +86,50 @@ class ProcessRowsTest : public ::testing::Test {
     auto api = std::make_shared<ApiFacts>();
     api->value = objects;
     facts_.api_pods = api;
+    facts_.usable_pods = objects;
   }
   void Take() {
     facts_.now = now_;
+    facts_.processes = queue_.facts().Get();
     rows_.Take(queue_, facts_);
+    vcuda_.Take(facts_, rows_.table());
   }
-  std::string Text(Duration age = seconds(0)) const {
+  // All sections of the room.
+  std::vector<Section> Sections(const ProcessPage& in) {
+    return {ProcessSection(in),
+            AccountsSection(in, "energy", {EnergySlotCount, AddEnergyView, AppendEnergy}),
+            AccountsSection(in, "readings of energy counters",
+                            {.count = EnergyReadingSlotCount,
+                             .add = AddEnergyReadingView,
+                             .append = AppendEnergyReadings,
+                             .stays_when_stale = true}),
+            AccountsSection(in, "accounting",
+                            {AccountingSlotCount, AddAccountingView, AppendAccounting}),
+            AccountsSection(in, "pods", {PodUseSlotCount, AddPodUseView, AppendPodUses}),
+            VcudaSection(in, vcuda_)};
+  }
+  std::string Text(Duration age = seconds(0)) {
     TickFacts facts = facts_;
     facts.now = now_ + age;
-    const ProcessPage in{.rows = rows_, .facts = facts, .stale_after = seconds(5)};
-    PageBuilder page(
-        {ProcessSection(in),
-         AccountsSection(in, "energy", {EnergySlotCount, AddEnergyView, AppendEnergy}),
-         AccountsSection(in, "accounting",
-                         {AccountingSlotCount, AddAccountingView, AppendAccounting}),
-         AccountsSection(in, "pods", {PodUseSlotCount, AddPodUseView, AppendPodUses})});
+    PageBuilder page(Sections({.rows = rows_, .facts = facts, .stale_after = seconds(5)}));
     page.Refresh(facts.grid.get(), facts.owners);
+    return TextOf(page);
+  }
+  // The lines of a page that has a plan.
+  std::string TextOf(const PageBuilder& page) const {
     std::vector<Value> slots;
     page.AppendTo(slots);
     std::string text;
-    RenderText(*page.plan(), facts.grid.get(), slots, text);
+    RenderText(*page.plan(), facts_.grid.get(), slots, text);
     EXPECT_TRUE(ParseTextStrictly(text).ok()) << ParseTextStrictly(text).status();
     return text;
   }
-  bool Shows(const std::string& part) const { return Text().find(part) != std::string::npos; }
+  bool Shows(const std::string& part) { return Text().find(part) != std::string::npos; }
 
   ProcessQueue queue_;
   TickFacts facts_;
   ProcessRows rows_;
+  VcudaRows vcuda_{{}, "node-a"};
   Instant now_{std::chrono::hours(1)};
   uint64_t counter_mj_ = 1'000;
 };
@@ -176,6 +194,19 @@ TEST_F(ProcessRowsTest, TakesEachReadingOnce) {
   Take();
   EXPECT_EQ(Text(), once);
   EXPECT_EQ(rows_.generation(), generation);
+}
+
+// The first page can be made before the first reading, on GPUs that no process uses.
+TEST_F(ProcessRowsTest, APageMadeBeforeTheFirstReadingGetsTheLinesOfIdleDevices) {
+  Take();
+  PageBuilder page(Sections({.rows = rows_, .facts = facts_, .stale_after = seconds(5)}));
+  page.Refresh(facts_.grid.get(), facts_.owners);
+  Read({});
+  Take();
+  EXPECT_TRUE(page.Refresh(facts_.grid.get(), facts_.owners));
+  const std::string text = TextOf(page);
+  EXPECT_NE(text.find("podgpu_gpu_energy_by_method_joules_total{gpu=\"0\""), std::string::npos)
+      << text;
 }
 
 TEST_F(ProcessRowsTest, NamesPodsAndContainersAsTheApiServerDoes) {
@@ -321,10 +352,61 @@ TEST_F(ProcessRowsTest, HasNoPodLabelsWithoutAnySourceOfNames) {
 }
 
 TEST_F(ProcessRowsTest, WithdrawsNumbersThatAreTooOld) {
+  Own({"main"});
+  TellPods({{.name = "main", .id = "c1", .requests = {{"nvidia.com/gpu", 1}}}});
+  Read({Trainer(11, "c1")});
+  Read({Trainer(11, "c1")}, 500);
+  Take();
+  const std::string fresh = Text(seconds(5));
+  const std::string old = Text(seconds(6));
+  for (const char* family : {"my_gpu_process_active{", "podgpu_gpu_energy_by_method_joules_total{",
+                             "podgpu_pod_gpu_energy_joules_total{", "container_gpu_utilization{"}) {
+    EXPECT_NE(fresh.find(family), std::string::npos) << family << '\n' << fresh;
+    EXPECT_EQ(old.find(family), std::string::npos) << family << '\n' << old;
+  }
+  for (const char* family :  // When a counter was read and what a pod requests stay true.
+       {"podgpu_gpu_energy_reading_timestamp_seconds{", "container_request_gpu_utilization{"}) {
+    EXPECT_NE(fresh.find(family), std::string::npos) << family << '\n' << fresh;
+    EXPECT_NE(old.find(family), std::string::npos) << family << '\n' << old;
+  }
+}
+
+// Processes may be read before the devices: then no section is on the page.
+TEST_F(ProcessRowsTest, SectionsAwaitTheFirstReadingOfTheDevices) {
+  Own({"main"});
+  TellPods({{.name = "main", .id = "c1", .requests = {{"nvidia.com/gpu", 1}}}});
   Read({Trainer(11, "c1")});
   Take();
-  EXPECT_TRUE(Shows("my_gpu_process_active{"));
-  EXPECT_EQ(Text(seconds(6)).find("my_gpu_process_active{"), std::string::npos);
+  for (const Section& section :
+       Sections({.rows = rows_, .facts = facts_, .stale_after = seconds(5)})) {
+    PageBuilder page({section});
+    page.Refresh(nullptr, nullptr);
+    std::vector<Value> slots;
+    page.AppendTo(slots);
+    EXPECT_TRUE(slots.empty()) << section.name;
+    EXPECT_TRUE(page.plan()->families().empty()) << section.name;
+    page.Refresh(facts_.grid.get(), facts_.owners);
+    page.AppendTo(slots);
+    EXPECT_FALSE(slots.empty()) << section.name;
+    EXPECT_FALSE(page.plan()->families().empty()) << section.name;
+  }
+}
+
+// Each section says when its lines change, so a page with a plan made earlier shows them.
+TEST_F(ProcessRowsTest, SectionsGiveNewLinesToAPageThatHasAPlan) {
+  Own({"main"});
+  TellPods({{.name = "main", .id = "c1", .requests = {{"nvidia.com/gpu", 1}}}});
+  Read({});
+  Take();
+  PageBuilder page(Sections({.rows = rows_, .facts = facts_, .stale_after = seconds(5)}));
+  page.Refresh(facts_.grid.get(), facts_.owners);
+  EXPECT_FALSE(page.Refresh(facts_.grid.get(), facts_.owners)) << "nothing changed";
+  Read({Trainer(11, "c1")});
+  Take();
+  EXPECT_TRUE(page.Refresh(facts_.grid.get(), facts_.owners));
+  const std::string text = TextOf(page);
+  EXPECT_NE(text.find("my_gpu_process_active{container=\"main\""), std::string::npos) << text;
+  EXPECT_NE(text.find("container_gpu_utilization{"), std::string::npos) << text;
 }
 
 }  // namespace

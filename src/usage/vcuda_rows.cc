@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "base/log.h"
+#include "usage/gpu_request.h"
 #include "usage/vcuda_users.h"
 
 namespace podgpu {
@@ -37,13 +39,34 @@ void VcudaRows::Take(const TickFacts& facts, const ProcessTable& table) {
                                                .table = table,
                                                .pods = basis.pods.get(),
                                                .owners = basis.owners.get(),
-                                               .more_cards = more_cards_});
+                                               .more_cards = more_cards_,
+                                               .volcano_unit_mib = volcano_unit_mib_});
+  WarnOfUnknownUnit(basis.pods.get());
   if (users != users_ || !basis_ || basis_->epoch != basis.epoch) {
     users_ = std::move(users);
     IndexUsers();
     ++generation_;
   }
   basis_ = std::move(basis);
+}
+
+void VcudaRows::WarnOfUnknownUnit(const ApiObjects* pods) {
+  if (volcano_unit_mib_ || has_warned_ || pods == nullptr) {
+    return;
+  }
+  has_warned_ = std::ranges::any_of(*pods, [](const auto& entry) {
+    return std::ranges::any_of(entry.second.containers, [](const ApiContainer& container) {
+      return RequestOf(container, {}).volcano_memory > 0;
+    });
+  });
+  if (has_warned_) {
+    Log(LogLevel::kWarn,
+        "the memory that containers request from Volcano is unknown, because no pod tells its "
+        "unit. "
+        "Set --volcano-memory-factor to the --gpu-memory-factor of Volcano's device plugin, 1 if "
+        "it "
+        "has none");
+  }
 }
 
 void VcudaRows::IndexUsers() {

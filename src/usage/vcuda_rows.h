@@ -23,8 +23,13 @@ namespace podgpu {
 class VcudaRows {
  public:
   // `more_cards`: names of further resources that count as cards.  `node`: the name of this node.
-  VcudaRows(std::vector<std::string> more_cards, std::string node)
-      : more_cards_(std::move(more_cards)), node_(std::move(node)) {}
+  // `volcano_unit_mib`: the unit of volcano.sh/vgpu-memory; without it such requests are unknown,
+  // and the log says it once.
+  VcudaRows(std::vector<std::string> more_cards, std::string node,
+            std::optional<uint64_t> volcano_unit_mib = std::nullopt)
+      : more_cards_(std::move(more_cards)),
+        node_(std::move(node)),
+        volcano_unit_mib_(volcano_unit_mib) {}
 
   // Finds the containers that have rows.  `table` has taken all readings of this tick.
   void Take(const TickFacts& facts, const ProcessTable& table);
@@ -49,9 +54,12 @@ class VcudaRows {
 
   void AddUses(DeviceNumber device, const ProcessTable::Rows& rows);
   void IndexUsers();
+  void WarnOfUnknownUnit(const ApiObjects* pods);
 
   const std::vector<std::string> more_cards_;
   const std::string node_;
+  const std::optional<uint64_t> volcano_unit_mib_;
+  bool has_warned_ = false;
   std::optional<Basis> basis_;
   std::vector<CardUser> users_;
   uint64_t generation_ = 0;

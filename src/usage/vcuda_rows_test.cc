@@ -93,12 +93,12 @@ class VcudaRowsTest : public ::testing::Test {
     facts_.owners = owners;
   }
   std::string Page(bool is_stale = false) {
-    rows_.Take(facts_, table_);
+    rows_->Take(facts_, table_);
     PlanBuilder plan;
-    rows_.AddTo(1, plan);
+    rows_->AddTo(1, plan);
     std::vector<Value> slots(1);
-    rows_.AppendTo(*facts_.grid, table_, is_stale, slots);
-    EXPECT_EQ(slots.size(), 1 + rows_.slot_count());
+    rows_->AppendTo(*facts_.grid, table_, is_stale, slots);
+    EXPECT_EQ(slots.size(), 1 + rows_->slot_count());
     std::string text;
     RenderText(std::move(plan).Build(), facts_.grid.get(), slots, text);
     EXPECT_TRUE(ParseTextStrictly(text).ok()) << ParseTextStrictly(text).status() << text;
@@ -137,7 +137,8 @@ class VcudaRowsTest : public ::testing::Test {
   TickFacts facts_;
   ApiObjects pods_;
   ProcessTable table_{ProcessTableOptions{}};
-  VcudaRows rows_{{}, "node-a"};
+  std::unique_ptr<VcudaRows> rows_ =
+      std::make_unique<VcudaRows>(std::vector<std::string>(), "node-a");
   Instant now_{std::chrono::hours(1)};
 };
 
@@ -153,6 +154,28 @@ TEST_F(VcudaRowsTest, TheRequestsOfGpuManagerAreHundredthsOfCardsAnd256MiB) {
   EXPECT_EQ(CardsAsked("two"), "2");
   EXPECT_EQ(MemoryAsked("half"), "7680");
   EXPECT_EQ(MemoryAsked("whole"), "24576") << "no memory requested, and a card of 24576 MiB in use";
+}
+
+TEST_F(VcudaRowsTest, TheRequestsOfVolcanoAndGpushareAreThoseOfTheirUnits) {
+  Pod("vgpu").containers = {{"main",
+                             "",
+                             {{"volcano.sh/vgpu-number", 2},
+                              {"volcano.sh/vgpu-memory", 3'000},
+                              {"volcano.sh/vgpu-cores", 25}},
+                             {FakeDriver::Uuid(0), FakeDriver::Uuid(1)}}};
+  Pod("share").containers = {{"main", "", {{"aliyun.com/gpu-mem", 4}}, {"1"}}};
+  Pod("share").containers[0].gpu_memory_units = 39;
+  Pod("early").containers = {{"main", "", {{"aliyun.com/gpu-mem", 4}}}};
+  TellPods();
+  Read({});
+  EXPECT_EQ(CardsAsked("vgpu"), "0.5");
+  EXPECT_EQ(MemoryAsked("vgpu"), "none") << "no pod tells the unit of Volcano's plugin";
+  EXPECT_EQ(CardsAsked("share"), "1");
+  EXPECT_EQ(MemoryAsked("share"), "4096");
+  EXPECT_EQ(CardsAsked("early"), "none") << "no GPU has been chosen yet";
+  EXPECT_EQ(MemoryAsked("early"), "none");
+  rows_ = std::make_unique<VcudaRows>(std::vector<std::string>(), "node-a", 1);
+  EXPECT_EQ(MemoryAsked("vgpu"), "6000");
 }
 
 TEST_F(VcudaRowsTest, TheTotalIsTheSumOverCards) {
@@ -271,20 +294,20 @@ TEST_F(VcudaRowsTest, MakesNewLinesOnlyWhenTheyChangeAndNumbersAllocateNothing) 
   const Runs runs{.pid = 1, .gpu = 0, .container_id = kTrainerId, .memory_mib = 5};
   Read({runs});
   Page();
-  const uint64_t generation = rows_.generation();
+  const uint64_t generation = rows_->generation();
   Read({runs});
   TellPods();  // The same pods again.
   Page();
-  EXPECT_EQ(rows_.generation(), generation);
+  EXPECT_EQ(rows_->generation(), generation);
   std::vector<Value> slots;
   slots.reserve(64);
   const Allocations before = AllocationsOfThisThread();
-  rows_.Take(facts_, table_);
-  rows_.AppendTo(*facts_.grid, table_, false, slots);
+  rows_->Take(facts_, table_);
+  rows_->AppendTo(*facts_.grid, table_, false, slots);
   EXPECT_EQ((AllocationsOfThisThread() - before).count, 0U);
   Read({{.pid = 1, .gpu = 1, .container_id = kTrainerId, .memory_mib = 5}});
   Page();
-  EXPECT_NE(rows_.generation(), generation);
+  EXPECT_NE(rows_->generation(), generation);
 }
 
 }  // namespace

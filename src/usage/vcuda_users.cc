@@ -153,7 +153,7 @@ class CardUserFinder {
         user.asked = AskedBy(
             *found.request,
             {{found.held.begin(), found.held.end()}, {found.used.begin(), found.used.end()}},
-            facts_.topology);
+            facts_.topology, facts_.volcano_unit_mib);
       }
     }
     return users;

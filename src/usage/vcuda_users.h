@@ -8,6 +8,8 @@
 // thread when one of the facts has changed.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,7 +30,8 @@ struct CardFacts {
   const ProcessTable& table;
   const ApiObjects* pods = nullptr;  // Of this node; null until the API server has listed pods.
   const Owners* owners = nullptr;    // From the kubelet; null while unknown.
-  std::span<const std::string> more_cards = {};  // Names of further resources that are cards.
+  std::span<const std::string> more_cards = {};   // Names of further resources that are cards.
+  std::optional<uint64_t> volcano_unit_mib = {};  // As AskedBy (gpu_request.h).
 };
 
 // Sorted by namespace, pod and container.

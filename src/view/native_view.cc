@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "fields/field_ids.h"
 #include "view/finding_slots.h"
 #include "view/held_measures.h"
 #include "view/native_table.h"
@@ -29,8 +30,6 @@ constexpr std::array<InfoRow, 3> kInfoFamilies = {{
      "A container that holds a GPU or MIG instance; always 1. shared is true if it holds one of "
      "several replicas, or if other containers hold the same device. Join on UUID and GPU_I_ID."},
 }};
-
-constexpr uint16_t kXidFieldId = 230;
 
 // The families of XIDs by code.
 Family XidTotals() {
@@ -276,10 +275,13 @@ void AddMeasures(const ViewInput& input, PlanBuilder& plan) {
   NativeRows(input, plan).AddMeasures();
 }
 
-std::vector<uint16_t> CoreFieldIds() { return {kXidFieldId}; }
+std::vector<uint16_t> CoreFieldIds() {
+  return {field_ids::kClockReasons, field_ids::kXid, field_ids::kRemapFailed,
+          field_ids::kRemapPending};
+}
 
 std::vector<uint16_t> NativeFieldIds() {
-  std::set<uint16_t> ids = {kXidFieldId};
+  std::set<uint16_t> ids = {field_ids::kXid};
   for (const Measure& measure : Measures()) {
     ids.insert(measure.field_id);
   }

@@ -217,7 +217,8 @@ TEST(CoreView, HasFactsAllocationsAndXidsButNoMeasures) {
   EXPECT_EQ(names, (std::set<std::string>{"podgpu_gpu_info", "podgpu_gpu_instance_info",
                                           "podgpu_allocation_info", "podgpu_gpu_xid_errors_total",
                                           "podgpu_gpu_xid_last_timestamp_seconds"}));
-  EXPECT_EQ(CoreFieldIds(), std::vector<uint16_t>{230}) << "the source reads one field for it";
+  EXPECT_EQ(CoreFieldIds(), (std::vector<uint16_t>{112, 230, 395, 396}))
+      << "the last XID, and what makes a GPU degraded";
 }
 
 TEST(NativeView, MeasuresHaveTheSameLabelsWithAndWithoutAnOwner) {

@@ -10,6 +10,7 @@
 #include <map>
 #include <poll.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -171,12 +172,25 @@ void PrintClusters(const std::vector<CostOfCluster>& costs) {
               (many.cpu_ms - few.cpu_ms) / more);
 }
 
+void PrintExponents(const std::vector<CostOfCluster>& costs) {
+  const auto exponent = [&](double CostOfCluster::*figure) {
+    std::vector<std::pair<double, double>> points;
+    for (const CostOfCluster& cost : costs) {
+      points.emplace_back(static_cast<double>(cost.nodes), cost.*figure);
+    }
+    return GrowthExponent(points);
+  };
+  std::printf("growth exponent by nodes: CPU of a round %.2f, resident memory %.2f; budget 1.0\n",
+              exponent(&CostOfCluster::cpu_ms), exponent(&CostOfCluster::resident_mib));
+}
+
 int MeasureClusters() {
   std::vector<CostOfCluster> costs;
   for (const size_t nodes : {100U, 1'000U, 5'000U}) {
     costs.push_back(MeasureCluster(nodes));
   }
   PrintClusters(costs);
+  PrintExponents(costs);
   return 0;
 }
 

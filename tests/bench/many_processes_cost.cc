@@ -9,6 +9,7 @@
 #include <map>
 #include <poll.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -140,12 +141,30 @@ void PrintMany(const std::vector<CostOfMany>& costs) {
               mib * kKibInMib * 1'024 / more, (many.Of("tick") - few.Of("tick")) * 1e6 / more);
 }
 
+// Of podgpu's own threads; what the vendor's library needs is not ours.
+void PrintExponents(const std::vector<CostOfMany>& costs) {
+  const auto exponent = [&](const auto& figure) {
+    std::vector<std::pair<double, double>> points;
+    for (const CostOfMany& cost : costs) {
+      points.emplace_back(static_cast<double>(cost.processes), figure(cost));
+    }
+    return GrowthExponent(points);
+  };
+  std::printf(
+      "growth exponent by processes: CPU of tick and processes %.2f, resident memory %.2f, "
+      "private dirty %.2f; budget 1.0\n",
+      exponent([](const CostOfMany& cost) { return cost.Of("tick") + cost.Of("processes"); }),
+      exponent([](const CostOfMany& cost) { return cost.resident_mib; }),
+      exponent([](const CostOfMany& cost) { return cost.private_dirty_mib; }));
+}
+
 int MeasureAll() {
   std::vector<CostOfMany> costs;
   for (const size_t processes : {100U, 1'000U, 2'000U}) {
     costs.push_back(MeasureMany(processes));
   }
   PrintMany(costs);
+  PrintExponents(costs);
   return 0;
 }
 

@@ -216,6 +216,8 @@ struct NodeFigures {
   Pair embedded;
   Pair remote;
   ThreadCosts tick_cpu_ms_by_thread;  // Of podgpu with the embedded engine.
+  ThreadCosts wakeups_by_thread;      // The same, per second.
+  ThreadCosts faults_by_thread;
   Page nvml_page;
   Figures nvml;
   ThreadCosts nvml_tick_cpu_ms_by_thread;
@@ -302,6 +304,8 @@ class NodeCost {
                                        remote_probe_->pid(), nvml_->pid()};
     std::array<double, 5> cpu_ms{};
     const ThreadCosts threads = CpuMsByThread(pids[0]);
+    const ThreadCosts wakeups = WakeupsByThread(pids[0]);
+    const ThreadCosts faults = MinorFaultsByThread(pids[0]);
     const ThreadCosts nvml_threads = CpuMsByThread(pids[4]);
     const Instant start = SystemClock().Now();
     for (size_t i = 0; i < pids.size(); ++i) {
@@ -313,6 +317,8 @@ class NodeCost {
       cpu_ms[i] = (CpuMsOf(pids[i]) - cpu_ms[i]) / seconds;
     }
     figures.tick_cpu_ms_by_thread = PerSecond(threads, CpuMsByThread(pids[0]), seconds);
+    figures.wakeups_by_thread = PerSecond(wakeups, WakeupsByThread(pids[0]), seconds);
+    figures.faults_by_thread = PerSecond(faults, MinorFaultsByThread(pids[0]), seconds);
     figures.nvml_tick_cpu_ms_by_thread = PerSecond(nvml_threads, CpuMsByThread(pids[4]), seconds);
     figures.embedded = {embedded_->Take(cpu_ms[0]), embedded_probe_->Take(cpu_ms[1])};
     figures.remote = {remote_->Take(cpu_ms[2]), remote_probe_->Take(cpu_ms[3])};
@@ -382,6 +388,8 @@ void Print(const char* name, const NodeFigures& figures) {
     std::printf("%s\n", row.budget);
   }
   PrintThreads("  podgpu's threads, embedded, ms", figures.tick_cpu_ms_by_thread);
+  PrintThreads("  their wake-ups", figures.wakeups_by_thread);
+  PrintThreads("  their minor page faults", figures.faults_by_thread);
   std::printf("%-34s %8.0f ms embedded, %.0f ms remote; budget 1,000\n",
               "start to the first full page", figures.embedded_first_page_ms,
               figures.remote_first_page_ms);
@@ -393,6 +401,18 @@ void Print(const char* name, const NodeFigures& figures) {
   std::printf("%-34s %8.0f ms while serving, %.0f ms with a hung engine; budget 2,000\n",
               "stop after SIGTERM", figures.stop_serving_ms, figures.stop_hung_ms);
   PrintNvml(figures);
+}
+
+void PrintExponents(const NodeFigures& small, const NodeFigures& large) {
+  const auto exponent = [&](double Figures::*figure) {
+    return GrowthExponent({{static_cast<double>(small.page.series), small.embedded.own().*figure},
+                           {static_cast<double>(large.page.series), large.embedded.own().*figure}});
+  };
+  std::printf(
+      "growth exponent by series: CPU per tick %.2f, resident memory %.2f, private dirty "
+      "%.2f; budget 1.0\n",
+      exponent(&Figures::tick_cpu_ms), exponent(&Figures::resident_mib),
+      exponent(&Figures::private_dirty_mib));
 }
 
 void PrintGrowth(const NodeFigures& small, const NodeFigures& large) {
@@ -418,6 +438,7 @@ int Run() {
   Print(kSmall, small);
   Print(kLarge, large);
   PrintGrowth(small, large);
+  PrintExponents(small, large);
   return 0;
 }
 

@@ -1,8 +1,11 @@
 #include "tests/bench/process_cost.h"
 
+#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+
+#include "base/status.h"
 
 namespace podgpu {
 namespace {
@@ -19,6 +22,19 @@ int64_t CountEntries(const std::filesystem::path& folder) {
     ++count;
   }
   return count;
+}
+
+// Adds up what `read` returns for the folder of each thread, by thread name.
+template <typename Read>
+std::map<std::string, double> SumByThread(pid_t pid, Read read) {
+  std::error_code error;
+  std::map<std::string, double> sums;
+  for (const auto& thread : std::filesystem::directory_iterator(FolderOf(pid) / "task", error)) {
+    std::string name;
+    std::ifstream(thread.path() / "comm") >> name;
+    sums[name] += read(thread.path());
+  }
+  return sums;
 }
 
 }  // namespace
@@ -51,20 +67,60 @@ double CpuMsOf(pid_t pid) {
 }
 
 std::map<std::string, double> CpuMsByThread(pid_t pid) {
-  std::error_code error;
-  std::map<std::string, double> used_ms;
-  for (const auto& thread : std::filesystem::directory_iterator(FolderOf(pid) / "task", error)) {
-    std::string name;
-    std::ifstream(thread.path() / "comm") >> name;
+  return SumByThread(pid, [](const std::filesystem::path& thread) {
     double nanoseconds = 0;
-    std::ifstream(thread.path() / "schedstat") >> nanoseconds;  // The first of three numbers.
-    used_ms[name] += nanoseconds / 1e6;
-  }
-  return used_ms;
+    std::ifstream(thread / "schedstat") >> nanoseconds;  // The first of three numbers.
+    return nanoseconds / 1e6;
+  });
+}
+
+std::map<std::string, double> WakeupsByThread(pid_t pid) {
+  return SumByThread(pid, [](const std::filesystem::path& thread) {
+    std::ifstream status(thread / "status");
+    std::string word;
+    double switches = 0;
+    while (status >> word && word != "voluntary_ctxt_switches:") {
+    }
+    status >> switches;
+    return switches;
+  });
+}
+
+std::map<std::string, double> MinorFaultsByThread(pid_t pid) {
+  constexpr int kWordsBefore = 7;  // After the name in parentheses, which may contain blanks.
+  return SumByThread(pid, [](const std::filesystem::path& thread) {
+    std::ifstream stat(thread / "stat");
+    std::string word;
+    std::getline(stat, word, ')');
+    for (int i = 0; i < kWordsBefore; ++i) {
+      stat >> word;
+    }
+    double faults = 0;
+    stat >> faults;
+    return faults;
+  });
 }
 
 int64_t ThreadsOf(pid_t pid) { return CountEntries(FolderOf(pid) / "task"); }
 
 int64_t DescriptorsOf(pid_t pid) { return CountEntries(FolderOf(pid) / "fd"); }
+
+double GrowthExponent(const std::vector<std::pair<double, double>>& points) {
+  PODGPU_CHECK(points.size() >= 2);
+  double mean_x = 0;
+  double mean_y = 0;
+  for (const auto& [size, cost] : points) {
+    mean_x += std::log(size) / static_cast<double>(points.size());
+    mean_y += std::log(cost) / static_cast<double>(points.size());
+  }
+  double covariance = 0;
+  double variance = 0;
+  for (const auto& [size, cost] : points) {
+    const double x = std::log(size) - mean_x;
+    covariance += x * (std::log(cost) - mean_y);
+    variance += x * x;
+  }
+  return covariance / variance;
+}
 
 }  // namespace podgpu

@@ -81,16 +81,18 @@ class SyntheticKubelet final : public PodResources {
     for (const GpuInstance& instance : topology.instances) {
       Allocate("nvidia.com/mig-1g.10gb", instance.compute_instances.front().mig_uuid);
     }
+    answer_ = std::make_shared<const PodAllocations>(std::move(pods_));
   }
-  StatusOr<PodAllocations> List() override { return answer_; }
+  StatusOr<std::shared_ptr<const PodAllocations>> List() override { return answer_; }
 
  private:
   void Allocate(const char* resource, const std::string& device_id) {
-    const std::string pod = "train-" + std::to_string(answer_.pod_count++);
-    answer_.allocations.push_back({"ml", pod, "main", resource, device_id});
+    const std::string pod = "train-" + std::to_string(pods_.pod_count++);
+    pods_.allocations.push_back({"ml", pod, "main", resource, device_id});
   }
 
-  PodAllocations answer_{"v1", 0, {}};
+  PodAllocations pods_{"v1", 0, {}};
+  std::shared_ptr<const PodAllocations> answer_;
 };
 
 int Run(size_t gpus, size_t instances_per_gpu, std::chrono::milliseconds period) {

@@ -28,7 +28,8 @@ namespace {
 using abi::dcgmReturn_t;
 
 // The same constants as in src/source and src/exporter.
-constexpr size_t kValuesPerCall = 512;
+constexpr size_t kValuesPerRoundTrip = 512;
+constexpr size_t kValuesPerEmbeddedCall = 128;
 constexpr size_t kFieldsPerGroup = abi::DCGM_MAX_FIELD_IDS_PER_FIELD_GROUP - 1;
 constexpr uint16_t kNameField = 50;
 constexpr uint32_t kNamesPerCall = 32;
@@ -101,8 +102,9 @@ abi::dcgmHandle_t Connect(const std::string& socket) {
 // The entities and fields to read, and the calls that find and read them.
 class Probe {
  public:
-  Probe(abi::dcgmHandle_t handle, std::vector<uint16_t> fields)
+  Probe(abi::dcgmHandle_t handle, bool is_embedded, std::vector<uint16_t> fields)
       : handle_(handle),
+        values_per_call_(is_embedded ? kValuesPerEmbeddedCall : kValuesPerRoundTrip),
         fields_(std::move(fields)),
         hierarchy_(std::make_unique<abi::dcgmMigHierarchy_v2>()) {}
 
@@ -153,7 +155,7 @@ class Probe {
 
   void Read() {
     const size_t fields = std::min(fields_.size(), kFieldsPerGroup);
-    const size_t devices = std::max<size_t>(kValuesPerCall / fields, 1);
+    const size_t devices = std::max<size_t>(values_per_call_ / fields, 1);
     reply_.resize(fields * std::min(devices, entities_.size()));
     for (size_t field = 0; field < fields_.size(); field += fields) {
       const size_t field_count = std::min(fields, fields_.size() - field);
@@ -244,6 +246,7 @@ class Probe {
   }
 
   const abi::dcgmHandle_t handle_;
+  const size_t values_per_call_;
   std::vector<uint16_t> fields_;
   const std::unique_ptr<abi::dcgmMigHierarchy_v2> hierarchy_;
   std::vector<std::string> uuids_;
@@ -265,7 +268,8 @@ void Run(std::span<char*> words) {
   while (std::getchar() != EOF) {
   }
   Load(words[1], words[2]);
-  Probe probe(Connect(words[3]), std::move(fields));
+  const std::string socket = words[3];
+  Probe probe(Connect(socket), socket == "-", std::move(fields));
   probe.Scan(true);
   probe.Watch();
   probe.Read();

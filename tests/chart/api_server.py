@@ -1,7 +1,8 @@
 """A Kubernetes API server that knows a few objects, for Helm's lookup and its notes.
 
-api_server.py FOLDER: serves FOLDER/<path with _ for />.json for GET and 404 for other objects, on a port that the kernel
-chooses; prints "listening on PORT". It ends when its standard input does.
+api_server.py FOLDER [GROUP/VERSION...]: serves FOLDER/<path with _ for />.json for GET and 404 for other objects, on a port
+that the kernel chooses; prints "listening on PORT". It ends when its standard input does. The groups are those of INSTALLED
+that this cluster has too.
 """
 
 import http.server
@@ -20,12 +21,21 @@ KINDS = {
         ("serviceaccounts", "ServiceAccount", True),
         ("services", "Service", True),
     ],
+    "apiregistration.k8s.io/v1": [("apiservices", "APIService", False)],
     "apps/v1": [("daemonsets", "DaemonSet", True), ("deployments", "Deployment", True)],
     "rbac.authorization.k8s.io/v1": [
         ("clusterroles", "ClusterRole", False),
         ("clusterrolebindings", "ClusterRoleBinding", False),
         ("roles", "Role", True),
         ("rolebindings", "RoleBinding", True),
+    ],
+}
+
+# Groups that a cluster has only if someone installs them.
+INSTALLED = {
+    "monitoring.coreos.com/v1": [
+        ("prometheusrules", "PrometheusRule", True),
+        ("servicemonitors", "ServiceMonitor", True),
     ],
 }
 
@@ -87,6 +97,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def main():
     """Serves until standard input ends."""
     Handler.folder = sys.argv[1]
+    KINDS.update({name: INSTALLED[name] for name in sys.argv[2:]})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(f"listening on {server.server_address[1]}", flush=True)

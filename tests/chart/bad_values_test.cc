@@ -34,7 +34,40 @@ constexpr BadValues kBadValues[] = {
     {"NumberForALabel", "podLabels.team=7", "- at '/podLabels/team': got number, want string"},
     {"ListForAffinity", "affinity[0]=x", "- at '/affinity': got array, want object"},
     {"VariableWithoutName", "extraEnv[0].value=x", "- at '/extraEnv/0': missing property 'name'"},
+    {"TextForRules", "prometheusRule=on", "- at '/prometheusRule': got string, want object"},
+    {"TextForTheSwitchOfRules", "prometheusRule.enabled=yes",
+     "- at '/prometheusRule/enabled': got string, want boolean"},
+    {"NumberForALabelOfRules", "prometheusRule.additionalLabels.team=7",
+     "- at '/prometheusRule/additionalLabels/team': got number, want string"},
+    {"UnknownKeyOfRules", "prometheusRule.rules.a=b",
+     "- at '/prometheusRule': additional properties 'rules' not allowed"},
+    {"TextForTheSwitchOfDashboards", "dashboards.enabled=yes",
+     "- at '/dashboards/enabled': got string, want boolean"},
+    {"NumberForTheLabelOfDashboards", "dashboards.labelValue=1",
+     "- at '/dashboards/labelValue': got number, want string"},
+    {"UnknownKeyOfDashboards", "dashboards.labels.a=b",
+     "- at '/dashboards': additional properties 'labels' not allowed"},
+    {"UnknownKeyOfTheMetricsApi", "metricsApi.labels={a}",
+     "- at '/metricsApi': additional properties 'labels' not allowed"},
+    {"TextForTheSwitchOfAnApi", "metricsApi.external=keda",
+     "- at '/metricsApi/external': got string, want boolean"},
     // A value out of its range.
+    {"WindowWithoutUnit", "metricsApi.window=60x",
+     "- at '/metricsApi/window': '60x' does not match pattern '^([0-9]+(ms|[smh]))+$'"},
+    {"LabelWithAComma", "metricsApi.nodeLabels={a\\,b}",
+     "- at '/metricsApi/nodeLabels/0': 'a,b' does not match pattern '^[A-Za-z0-9./_-]+$'"},
+    {"PortOfRoot", "metricsApi.port=443", "- at '/metricsApi/port': minimum: got 443, want 1,024"},
+    {"NoSuchIssuer", "metricsApi.certificate.certManager.issuerKind=Vault",
+     "- at '/metricsApi/certificate/certManager/issuerKind': value must be one of 'Issuer', "
+     "'ClusterIssuer'"},
+    {"NoSuchNamesOfRules", "prometheusRule.names=all",
+     "- at '/prometheusRule/names': value must be one of 'native', 'dcgm', 'both'"},
+    {"IntervalWithoutUnit", "prometheusRule.interval=often",
+     "- at '/prometheusRule/interval': 'often' does not match pattern '^([0-9]+(ms|[smhd]))*$'"},
+    {"NoSuchNamesOfDashboards", "dashboards.names=dcgm-exporter",
+     "- at '/dashboards/names': value must be one of 'native', 'dcgm', 'both'"},
+    {"DashboardsWithoutLabel",
+     "dashboards.label=", "- at '/dashboards/label': minLength: got 0, want 1"},
     {"PortTooLarge", "service.port=70000",
      "- at '/service/port': maximum: got 70,000, want 65,535"},
     {"NoSuchServiceType", "service.type=External",
@@ -72,6 +105,23 @@ constexpr BadValues kBadValues[] = {
     {"BudgetWithoutCluster", "cluster.podDisruptionBudget.enabled=true",
      "podgpu: cluster.podDisruptionBudget.enabled needs the cluster role. Set cluster.enabled to "
      "true"},
+    {"MetricsApiWithoutCluster", "metricsApi.enabled=true",
+     "podgpu: metricsApi.enabled needs the cluster role, which serves the metrics. Set "
+     "cluster.enabled to true"},
+    {"MetricsApiWithoutAnApi",
+     "cluster.enabled=true,metricsApi.enabled=true,metricsApi.external=false,metricsApi.custom="
+     "false",
+     "podgpu: metricsApi.external and metricsApi.custom are both false, so metricsApi.enabled "
+     "serves nothing. Set one of them to true"},
+    {"CertManagerWithoutIssuer",
+     "cluster.enabled=true,metricsApi.enabled=true,metricsApi.certificate.certManager.enabled=true",
+     "podgpu: metricsApi.certificate.certManager.issuerName is empty. Name the Issuer or "
+     "ClusterIssuer that signs the certificate"},
+    {"CertificateWithoutAuthority",
+     "cluster.enabled=true,metricsApi.enabled=true,metricsApi.certificate.secretName=tls",
+     "podgpu: metricsApi.certificate.ca is empty, so the API server could not verify the "
+     "certificate of metricsApi.certificate.secretName. Give its authority in PEM form, or leave "
+     "secretName empty"},
     {"AccountingWithoutProcesses", "accounting.enabled=true",
      "podgpu: accounting.enabled counts short processes, which only processes.enabled shows. Set "
      "processes.enabled to "

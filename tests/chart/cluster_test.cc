@@ -33,6 +33,29 @@ TEST(ClusterRole, TakesFurtherFlags) {
             "--web-config-file=/etc/podgpu/web/web-config.yaml, --log-level=debug]");
 }
 
+TEST(ClusterRole, LinksToPagesOfNodes) {
+  const std::string arguments = ArgumentsWith(
+      "cluster.inUsePort=0,cluster.nodeUrl=http://{node}:9400/,cluster.dashboardUrl=https://g/d");
+  EXPECT_NE(arguments.find("--node-url=http://{node}:9400/"), std::string::npos) << arguments;
+  EXPECT_NE(arguments.find("--dashboard-url=https://g/d"), std::string::npos) << arguments;
+}
+
+TEST(ClusterRole, MayReadTheLabelsOfNodesOnlyIfTheyAreAskedFor) {
+  const Rendering rendering({"--set", "cluster.enabled=true,cluster.discovery=dns", "--set-json",
+                             R"(cluster.groupLabels=["pool","example.com/rack"])"});
+  EXPECT_NE(rendering.Text("Deployment", kArguments).find("--group-labels=pool,example.com/rack"),
+            std::string::npos);
+  EXPECT_EQ(rendering.Text("Deployment", "spec/template/spec/automountServiceAccountToken"),
+            "true");
+  EXPECT_EQ(TextAt(rendering.Object("ClusterRole podgpu-cluster-node-labels"), "rules"),
+            "[{apiGroups: [\"\"], resources: [nodes], verbs: [list, watch]}]");
+  EXPECT_EQ(TextAt(rendering.Object("ClusterRoleBinding podgpu-cluster-node-labels"), "subjects"),
+            "[{kind: ServiceAccount, name: podgpu-cluster, namespace: gpu}]");
+  const Rendering without({"--set", "cluster.enabled=true,cluster.discovery=dns"});
+  EXPECT_EQ(without.Text("Deployment", "spec/template/spec/automountServiceAccountToken"), "false");
+  EXPECT_FALSE(without.Object("ClusterRole podgpu-cluster-node-labels").IsDefined());
+}
+
 // A node that is not ready stays on the map, and no monitor of the nodes reads this Service too.
 TEST(ClusterRole, HasAHeadlessServiceOfAllNodes) {
   const Rendering rendering({"--set", "cluster.enabled=true,requestedVsUsed.enabled=true"});

@@ -87,6 +87,13 @@ std::vector<Switch> Switches() {
        "",
        "true"},
       {"ConfigMapNone", "arguments={-m=none}", {}},
+      {"Rules", "prometheusRule.enabled=true", {"PrometheusRule podgpu"}},
+      {"Dashboards",
+       "dashboards.enabled=true",
+       {"ConfigMap podgpu-dashboard-cost", "ConfigMap podgpu-dashboard-exporter",
+        "ConfigMap podgpu-dashboard-fleet", "ConfigMap podgpu-dashboard-health",
+        "ConfigMap podgpu-dashboard-idle", "ConfigMap podgpu-dashboard-node",
+        "ConfigMap podgpu-dashboard-shared"}},
   };
 }
 

@@ -44,10 +44,12 @@ TEST_P(ValueSetTest, PassesHelmsStrictLint) {
 }
 
 // Each object once, with the labels of the release, in the namespace of the release if its kind has
-// one.
+// one.  The right to read one ConfigMap of kube-system must be there.
 TEST_P(ValueSetTest, RendersWholeObjects) {
-  const std::set<std::string> of_the_cluster = {"ClusterRole", "ClusterRoleBinding", "RuntimeClass",
-                                                "SecurityContextConstraints"};
+  const std::set<std::string> of_the_cluster = {"APIService", "ClusterRole", "ClusterRoleBinding",
+                                                "RuntimeClass", "SecurityContextConstraints"};
+  const std::set<std::string> of_kube_system = {"Role podgpu-cluster-metrics-api",
+                                                "RoleBinding podgpu-cluster-metrics-api"};
   const Rendering rendering = Rendering::OfSet(GetParam());
   const std::vector<std::string> names = rendering.Names();
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
@@ -55,7 +57,9 @@ TEST_P(ValueSetTest, RendersWholeObjects) {
     const std::string kind = TextAt(object, "kind");
     const std::string name = kind + " " + TextAt(object, "metadata/name");
     EXPECT_NE(TextAt(object, "apiVersion"), "") << name;
-    EXPECT_EQ(TextAt(object, "metadata/namespace"), of_the_cluster.contains(kind) ? "" : "gpu")
+    EXPECT_EQ(TextAt(object, "metadata/namespace"), of_the_cluster.contains(kind)   ? ""
+                                                    : of_kube_system.contains(name) ? "kube-system"
+                                                                                    : "gpu")
         << name;
     EXPECT_EQ(TextAt(object, "metadata/labels/app.kubernetes.io~1instance"), "podgpu") << name;
     EXPECT_EQ(TextAt(object, "metadata/labels/app.kubernetes.io~1managed-by"), "Helm") << name;

@@ -17,6 +17,9 @@ namespace podgpu {
 namespace {
 
 constexpr std::string_view kSource = PODGPU_SOURCE_DIR;
+constexpr std::string_view kReader = "reader";
+constexpr char kMetricPath[] =
+    "/apis/external.metrics.k8s.io/v1beta1/namespaces/research/avg_gpu_utilization";
 constexpr char kOwnCounters[] = R"(,"data":{"metrics":"DCGM_FI_DEV_GPU_TEMP,gauge,From the API."})";
 
 // The variables of a file with a line for each.
@@ -103,6 +106,25 @@ void Fill(sim::FakeApi& server, const std::string& name_space, const SimNode& no
   server.Put("/api/v1/configmaps", name_space + "/exporter-metrics-config-map",
              "\"namespace\":\"" + name_space + R"(","name":"exporter-metrics-config-map")",
              kOwnCounters);
+  server.Put("/api/v1/nodes", "node-a", R"("name":"node-a")");
+}
+
+// What the metrics APIs of a launch need, and a user who may read all metrics.
+void FillForMetrics(sim::FakeApi& server, const Launch& launch) {
+  server.PutTrust({server.certificate(), server.certificate()});
+  server.AcceptUser(std::string(kReader), {std::string(kReader)});
+  server.Permit({{.user = std::string(kReader), .group = ""}});
+  constexpr std::string_view kFlag = "--metrics-api-service=";
+  for (const std::string& argument : launch.arguments) {
+    const size_t dot = argument.find('.');
+    if (argument.starts_with(kFlag) && dot != std::string::npos) {
+      for (const char* const api :
+           {"v1beta1.external.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io"}) {
+        server.PutApiService(api, argument.substr(dot + 1),
+                             argument.substr(kFlag.size(), dot - kFlag.size()));
+      }
+    }
+  }
 }
 
 // Whether the kubelet, and not the API server, decides about the grant.
@@ -116,6 +138,7 @@ class Started {
  public:
   Started(const Launch& launch, const SimNode& node) : launch_(launch), node_(node) {
     Fill(server_, launch.name_space, node);
+    FillForMetrics(server_, launch);
     server_.SetGrants(launch.grants);
     EXPECT_TRUE(server_.WriteCredentials(files_.path()));
     std::vector<std::string> words = {PODGPU_BINARY_DIR "/bin/podgpu"};
@@ -141,6 +164,15 @@ class Started {
     LoopbackClient client(port_);
     return client.connected() ? client.Fetch(path) : LoopbackResponse();
   }
+  // Asks the metrics API with a token, so that podgpu asks the API server about its user.
+  std::string StatusOfMetrics() const {
+    Child curl({"curl", "-sk", "-o", "/dev/null", "-w", "%{http_code}", "-H",
+                "Authorization: Bearer " + std::string(kReader),
+                "https://" + metrics_address_ + kMetricPath});
+    curl.Wait();
+    return curl.output();
+  }
+  bool HasMetrics() const { return launch_.Says("--metrics-api-listen="); }
   uint16_t port() const { return port_; }
   Child& process() { return *process_; }
   const sim::FakeApi& server() const { return server_; }
@@ -183,6 +215,9 @@ class Started {
     if (launch_.Says("--in-use-listen=")) {
       flags.emplace_back("--in-use-listen=127.0.0.1:0");
     }
+    if (HasMetrics()) {
+      flags.push_back("--metrics-api-listen=" + metrics_address_);
+    }
     return flags;
   }
 
@@ -208,6 +243,7 @@ class Started {
   const Launch& launch_;
   const SimNode& node_;
   const TemporaryFolder files_;
+  const std::string metrics_address_ = "127.0.0.1:" + std::to_string(FreePort());
   sim::FakeApi server_;
   std::optional<Child> process_;
   uint16_t port_ = 0;
@@ -287,6 +323,14 @@ void CheckCluster(const Launch& launch, const SimNode& node) {
   EXPECT_TRUE(started.Await([](const MetricPage& page) {
     return page.Value("podgpu_cluster_discovery_up") == 1;
   })) << started.process().output();
+  if (started.HasMetrics()) {
+    std::string status;
+    EXPECT_TRUE(started.Await([&](const MetricPage&) {
+      status = started.StatusOfMetrics();
+      return status == "404";  // Nothing is known of that namespace.
+    })) << status
+        << started.process().output();
+  }
   ExpectNoRefusal(launch, started);
 }
 
@@ -328,7 +372,7 @@ TEST_F(RightsTest, EveryCommandLineAsksForExactlyItsRights) {
     }
   }
   EXPECT_GE(nodes, 21) << "each set of values has a DaemonSet";
-  EXPECT_GE(clusters, 5);
+  EXPECT_GE(clusters, 9);
   EXPECT_GE(inits, 3);
 }
 

@@ -12,17 +12,22 @@
 namespace podgpu {
 namespace {
 
-// A cluster with the objects of a folder.
+// A cluster with the objects of a folder, and with the Prometheus Operator's kinds if it is asked
+// for.
 class Cluster {
  public:
-  explicit Cluster(const std::string& folder)
-      : server_({"python3", PODGPU_SOURCE_DIR "/tests/chart/api_server.py", folder}) {
+  explicit Cluster(const std::string& folder, bool has_operator = false)
+      : server_(has_operator ? std::vector<std::string>{"python3", kProgram, folder,
+                                                        "monitoring.coreos.com/v1"}
+                             : std::vector<std::string>{"python3", kProgram, folder}) {
     const std::optional<std::string> line = server_.AwaitLine("listening on ");
     port_ = line ? line->substr(line->rfind(' ') + 1) : "";
   }
   std::string Address() const { return "http://127.0.0.1:" + port_; }
 
  private:
+  static constexpr char kProgram[] = PODGPU_SOURCE_DIR "/tests/chart/api_server.py";
+
   Child server_;
   std::string port_;
 };
@@ -132,10 +137,64 @@ TEST(Upgrade, AGeneratedCertificateIsKept) {
             "{ca.crt: Y2E=, tls.crt: Y2VydA==, tls.key: a2V5}");
 }
 
+// A cluster in which a Service has an API.
+std::string ApiServiceOf(const std::string& name, const std::string& service) {
+  return R"({"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{"name":")" +
+         name + R"("},"spec":{"service":)" + service + "}}";
+}
+constexpr char kExternalFile[] =
+    "apis_apiregistration.k8s.io_v1_apiservices_v1beta1.external.metrics.k8s.io.json";
+
+// The refusal of `helm upgrade` in the cluster of `objects`; empty when it refuses nothing.
+std::string RefusalOf(const TemporaryFolder& objects, const std::string& set) {
+  const Cluster cluster(objects.path());
+  const HelmResult result = RunHelm(
+      {"template", "podgpu", ChartFolder(), "-n", "gpu", "--dry-run=server", "--kube-apiserver",
+       cluster.Address(), "--set", "cluster.enabled=true,metricsApi.enabled=true" + set});
+  const size_t at = result.output.find("podgpu: metricsApi.");
+  EXPECT_EQ(result.exit_code == 0, at == std::string::npos) << result.output;
+  return at == std::string::npos ? std::string()
+                                 : result.output.substr(at, result.output.find('\n', at) - at);
+}
+
+TEST(MetricsApiOwner, AnotherServerKeepsItsApi) {
+  const TemporaryFolder objects;
+  objects.Write(kExternalFile,
+                ApiServiceOf("v1beta1.external.metrics.k8s.io",
+                             R"({"name":"keda-operator-metrics-apiserver","namespace":"keda"})"));
+  EXPECT_EQ(RefusalOf(objects, ""),
+            "podgpu: metricsApi.external: v1beta1.external.metrics.k8s.io belongs to Service "
+            "keda/keda-operator-metrics-apiserver, and a cluster has one server of that API. Set "
+            "metricsApi.external to false, or remove that server");
+  EXPECT_EQ(RefusalOf(objects, ",metricsApi.external=false"), "");
+}
+
+// Autoscalers choose one version for all metrics of a group.
+TEST(MetricsApiOwner, IsAskedForEachApiAndEachOfItsVersions) {
+  for (const std::string version : {"v1beta1", "v1beta2"}) {
+    const TemporaryFolder objects;
+    const std::string name = version + ".custom.metrics.k8s.io";
+    objects.Write("apis_apiregistration.k8s.io_v1_apiservices_" + name + ".json",
+                  ApiServiceOf(name, R"({"name":"prometheus-adapter","namespace":"monitoring"})"));
+    EXPECT_NE(RefusalOf(objects, "").find("belongs to Service monitoring/prometheus-adapter"),
+              std::string::npos)
+        << version;
+    EXPECT_EQ(RefusalOf(objects, ",metricsApi.custom=false"), "");
+  }
+}
+
+TEST(MetricsApiOwner, PodgpuItselfMayBeUpgraded) {
+  const TemporaryFolder objects;
+  objects.Write(kExternalFile, ApiServiceOf("v1beta1.external.metrics.k8s.io",
+                                            R"({"name":"podgpu-cluster","namespace":"gpu"})"));
+  EXPECT_EQ(RefusalOf(objects, ""), "");
+  EXPECT_NE(RefusalOf(objects, ",namespaceOverride=other"), "") << "that is another installation";
+}
+
 // The notes that Helm prints after an installation.
-std::string Notes(const std::vector<std::string>& values) {
+std::string Notes(const std::vector<std::string>& values, bool has_operator = false) {
   const TemporaryFolder empty;
-  const Cluster cluster(empty.path());
+  const Cluster cluster(empty.path(), has_operator);
   std::vector<std::string> words = {"install",
                                     "podgpu",
                                     ChartFolder(),
@@ -163,10 +222,57 @@ TEST(Notes, EndWithFiveLines) {
       "processes and energy (processes.enabled), short processes (accounting.enabled), virtual "
       "GPUs "
       "(kubernetes.virtualGPUs), requested and used (requestedVsUsed.enabled), cluster map "
-      "(cluster.enabled), fleet page (fleetPage.enabled), network policy (networkPolicy.enabled)\n"
-      "Rules:  this release has no rules or dashboards; docs/operations.md says which values of "
-      "which "
-      "metrics need an alert\n");
+      "(cluster.enabled), metrics for autoscalers (metricsApi.enabled), fleet page "
+      "(fleetPage.enabled), alert rules (prometheusRule.enabled), "
+      "dashboards (dashboards.enabled), network policy (networkPolicy.enabled)\n"
+      "Rules:  none installed; deploy/rules and deploy/dashboards have the files; "
+      "docs/operations.md explains each alert\n");
+}
+
+// The notes in a cluster with the Prometheus Operator, when rules and dashboards are asked for.
+std::string NotesOnRules(const std::string& set) {
+  return Notes({"--set", "prometheusRule.enabled=true,dashboards.enabled=true" + set}, true);
+}
+
+constexpr char kViews[] = "Views:  the rules or dashboards that you asked for need more";
+
+TEST(Notes, SayWhichRulesAndDashboardsAreThere) {
+  for (const char* const set :
+       {",metricsViews=dcgm\\,native", ",arguments={--metrics-views=native}",
+        ",extraEnv[0].name=PODGPU_METRICS_VIEWS,extraEnv[0].value=self\\,native"}) {
+    const std::string notes = NotesOnRules(set);
+    EXPECT_EQ(notes.find(kViews), std::string::npos) << notes;
+    EXPECT_TRUE(
+        notes.ends_with("\nRules:  PrometheusRule podgpu, 7 dashboards with the label "
+                        "grafana_dashboard; docs/operations.md explains each alert\n"))
+        << notes;
+  }
+}
+
+TEST(Notes, SayThatThePageLacksWhatTheRulesNeed) {
+  EXPECT_NE(NotesOnRules("").find(kViews), std::string::npos);
+  EXPECT_NE(NotesOnRules(",prometheusRule.names=dcgm").find(kViews), std::string::npos);
+  const std::string notes = NotesOnRules(",prometheusRule.names=dcgm,dashboards.names=dcgm");
+  EXPECT_EQ(notes.find(kViews), std::string::npos) << notes;
+  EXPECT_NE(notes.find(", 6 dashboards with"), std::string::npos) << notes;
+}
+
+TEST(Notes, SayThatTheClusterHasNoPrometheusRule) {
+  const std::string notes = Notes({"--set", "prometheusRule.enabled=true"});
+  EXPECT_NE(notes.find("Alerts: this cluster has no monitoring.coreos.com/v1"), std::string::npos)
+      << notes;
+  EXPECT_NE(notes.find("Rules:  none installed"), std::string::npos) << notes;
+}
+
+TEST(Notes, SayWhichMetricsApisAreRegistered) {
+  const std::string scale = "Scale:  v1beta2.custom.metrics.k8s.io from Service podgpu-cluster;";
+  const std::string set = "cluster.enabled=true,metricsApi.enabled=true,metricsApi.external=false";
+  const std::string alone = Notes({"--set", set});
+  EXPECT_NE(alone.find(scale), std::string::npos) << alone;
+  EXPECT_NE(alone.find("set cluster.replicas to 2."), std::string::npos) << alone;
+  const std::string both = Notes({"--set", set + ",cluster.replicas=2"});
+  EXPECT_NE(both.find(scale), std::string::npos) << both;
+  EXPECT_EQ(both.find("cluster.replicas"), std::string::npos) << both;
 }
 
 TEST(Notes, SayWhatWasNotDoneAsAsked) {

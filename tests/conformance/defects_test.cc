@@ -94,12 +94,12 @@ class DefectsOfReloads : public FailureFixture {
 
 TEST_F(DefectsOfReloads, AreAppliedAfterAGpuWasRemovedAndAdded) {
   const std::string path = files_.Write("counters.csv", kTempLine);
-  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--stale-after=2s", "-f", path});
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--stale-after=20s", "-f", path});
   const auto has_gpu_1 = [](const MetricPage& page) {
     return page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("1")});
   };
   ASSERT_TRUE(AwaitPage(has_gpu_1));
-  node_.Command({"fault", "bind_unbind", "gpu=1", "for=2s"});
+  node_.Command({"fault", "bind_unbind", "gpu=1", "for=6s"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) { return !has_gpu_1(page); }));
   ASSERT_TRUE(AwaitPage(has_gpu_1));
   files_.Write("counters.csv", "DCGM_FI_DEV_POWER_USAGE,gauge,p\n");

@@ -38,7 +38,7 @@ class UpstreamProgram : public FailureFixture {
   // Starts podgpu with a counters file, waits for its rows, and returns the file's path.
   std::string StartWith(std::string_view counters, std::vector<std::string> flags = {}) {
     const std::string path = files_.Write("counters.csv", counters);
-    flags.insert(flags.end(), {"-c=200", "--stale-after=2s", "-f", path});
+    flags.insert(flags.end(), {"-c=200", "--stale-after=20s", "-f", path});
     exporter_.emplace(node_, flags);
     EXPECT_TRUE(exporter_->ready()) << exporter_->process().output();
     return path;
@@ -146,7 +146,7 @@ TEST_F(UpstreamProgram, AnUnboundGpuDisappearsAndReturns) {
     return page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("1")});
   };
   ASSERT_TRUE(AwaitPage(has_gpu_1));
-  node_.Command({"fault", "bind_unbind", "gpu=1", "for=2s"});
+  node_.Command({"fault", "bind_unbind", "gpu=1", "for=6s"});
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {
     EXPECT_TRUE(page.Has("DCGM_FI_DEV_GPU_TEMP", {Gpu("0")})) << "values are on every page";
     return !has_gpu_1(page);

@@ -16,7 +16,7 @@ constexpr ConformanceLine kVcuda[] = {
     {"requests", "each container of such a pod, also one without a request",
      "VcudaRowsTest.EveryContainerOfAPodWithARequestHasALine",
      "none of containers that only initialise"},
-    {"requests", "resources of NVIDIA's plugin, MIG and HAMi",
+    {"requests", "resources of NVIDIA's plugin, MIG, HAMi, Volcano and gpushare",
      "GpuRequest.IsReadFromTheResourcesOfEachPlugin", "gpu-manager knows only its own"},
     {"cards", "the cards that the scheduler's annotation names",
      "VcudaRowsTest.CardsComeFromTheSchedulerElseTheKubeletAndFromProcesses",

@@ -158,11 +158,9 @@ int RunCluster(Setting setting) {
              [&] { return Fetch(setting.port, "/readyz").has_value(); })) {
     return kUnexpected;
   }
-  if (!setting.moved.empty()) {
-    Say(setting, 4, "cluster", setting.moved + "; " + std::to_string(setting.port) + " is free");
-  }
   Say(setting, 4, "cluster",
-      "every node was asked within " + Elapsed(since_start) + " s after start");
+      PortWords(setting) + "every node was asked within " + Elapsed(since_start) +
+          " s after start");
   int code = CheckMap(setting, nodes, cluster);
   if (code == kAsExpected && !setting.ends_after_check()) {
     std::vector<NamedChild> children = {{"the cluster role", &cluster}};

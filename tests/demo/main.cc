@@ -36,11 +36,13 @@ void PrintAddresses(const Setting& setting, const std::vector<std::string>& line
   const std::string address = "http://localhost:" + std::to_string(setting.port);
   std::printf(
       "\n"
-      "Look   %-32s the state of each part, links\n"
-      "       %-32s the page Prometheus reads\n"
+      "Look   %-36s GPUs, their owners, and why anything is missing\n"
+      "       %-36s the page Prometheus reads\n"
+      "       %-36s the same as the first, live, in a second terminal\n"
       "Logs   %s\n"
       "Stop   Ctrl-C stops both.\n",
-      (address + "/").c_str(), (address + "/metrics").c_str(), (setting.run / "*.log").c_str());
+      (address + "/").c_str(), (address + "/metrics").c_str(), ("./podgpu top " + address).c_str(),
+      (setting.run / "*.log").c_str());
   std::fflush(stdout);
 }
 
@@ -87,11 +89,9 @@ int RunNode(Setting setting) {
     return kUnexpected;
   }
   const std::string seconds = Elapsed(since_start);
-  if (!setting.moved.empty()) {
-    Say(setting, 4, "exporter", setting.moved + "; " + std::to_string(setting.port) + " is free");
-  }
   Say(setting, 4, "exporter",
-      "source dcgm, " + gpus + " GPUs, first page " + seconds + " s after start");
+      PortWords(setting) + "source dcgm, " + gpus + " GPUs, first page " + seconds +
+          " s after start");
 
   int code = CheckPage(setting, expected, *node);
   if (code == kAsExpected && !setting.ends_after_check()) {

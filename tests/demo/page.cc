@@ -12,7 +12,6 @@ namespace podgpu::demo {
 namespace {
 
 constexpr std::string_view kUtilization = "DCGM_FI_DEV_GPU_UTIL";
-constexpr std::string_view kPower = "DCGM_FI_DEV_POWER_USAGE";
 constexpr std::string_view kAllocation = "podgpu_allocation_info";
 constexpr std::string_view kEnergyOfPods = "podgpu_pod_gpu_energy_joules_total";
 constexpr std::string_view kEnergyByMethod = "podgpu_gpu_energy_by_method_joules_total";
@@ -188,8 +187,8 @@ std::string WithLabels(const Sample& sample, std::span<const std::string_view> s
 
 // The same with as many labels as fit; the number is never cut.
 std::string Shorten(const Sample& sample) {
-  constexpr std::array<std::string_view, 5> kByNeed = {"gpu", "GPU_I_ID", "pod", "namespace",
-                                                       "container"};
+  constexpr std::array<std::string_view, 6> kByNeed = {"gpu",    "GPU_I_ID",  "pod",
+                                                       "method", "namespace", "container"};
   std::span<const std::string_view> shown = kByNeed;
   while (!shown.empty() && WithLabels(sample, shown).size() > kShownColumns) {
     shown = shown.first(shown.size() - 1);
@@ -275,26 +274,26 @@ std::string Summary(const Expectation& expected) {
 
 std::vector<std::string> ShownLines(const Expectation& expected, const std::vector<Sample>& page) {
   std::vector<std::string> lines;
-  const auto show = [&](std::string_view family, int gpu, size_t most,
-                        std::string_view method = "") {
-    for (const Sample& sample : page) {
-      if (sample.family == family && sample.Label("gpu") == NumberOf(gpu) &&
-          (method.empty() || sample.Label("method") == method) && most > 0) {
-        lines.push_back(Shorten(sample));
-        --most;
-      }
+  const auto show = [&](std::string_view family, int gpu, std::string_view method = "") {
+    const auto found = std::ranges::find_if(page, [&](const Sample& sample) {
+      return sample.family == family && sample.Label("gpu") == NumberOf(gpu) &&
+             (method.empty() || sample.Label("method") == method);
+    });
+    if (found != page.end()) {
+      lines.push_back(Shorten(*found));
     }
   };
   if (!expected.single.empty()) {
-    show(kUtilization, expected.single.begin()->first, 1);
-    show(kPower, expected.single.begin()->first, 1);
+    show(kUtilization, expected.single.begin()->first);
   }
   if (!expected.free.empty()) {
-    show(kUtilization, *expected.free.begin(), 1);
+    show(kUtilization, *expected.free.begin());
+  }
+  if (!expected.single.empty()) {
+    show(kEnergyOfPods, expected.single.begin()->first, "exclusive");
   }
   if (!expected.shared.empty()) {
-    show(kAllocation, *expected.shared.begin(), expected.most_owners);
-    show(kEnergyOfPods, *expected.shared.begin(), expected.most_owners, "sm_share");
+    show(kEnergyOfPods, *expected.shared.begin(), "sm_share");
   }
   return lines;
 }

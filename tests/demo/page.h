@@ -47,7 +47,9 @@ std::vector<std::string> Compare(const Expectation& expected, const std::vector<
 // "5 GPUs owned by one pod, 1 shared by 4, 1 in MIG mode, 1 free".
 std::string Summary(const Expectation& expected);
 
-// Lines of the page for a first look: utilisation, power and owners, at most 100 columns each.
+// Four lines of the page for a first look: the utilisation of a GPU with one owner and of a free
+// one, and the energy of a pod that has a GPU alone, measured, and of one that shares it,
+// apportioned.  At most 100 columns each; a line that the page lacks is left out.
 std::vector<std::string> ShownLines(const Expectation& expected, const std::vector<Sample>& page);
 
 }  // namespace podgpu::demo

@@ -72,16 +72,23 @@ TEST(DemoPage, NamesEachDifference) {
   }
 }
 
-TEST(DemoPage, ShowsLinesWithOnlyTheMainLabels) {
-  const auto lines = ShownLines(TwoGpus(), ParsePage(kPage));
-  ASSERT_EQ(lines.size(), 5U);
+TEST(DemoPage, ShowsALineOfEachKindWithOnlyTheMainLabels) {
+  Expectation expected = TwoGpus();
+  expected.free = {2};
+  const std::string page = std::string(kPage) +
+                           "DCGM_FI_DEV_GPU_UTIL{gpu=\"2\",UUID=\"GPU-3\"} 0\n"
+                           "podgpu_pod_gpu_energy_joules_total{gpu=\"0\",UUID=\"GPU-1\",namespace="
+                           "\"ml\",pod=\"train\",method=\"exclusive\"} 18734.5\n";
   EXPECT_EQ(
-      lines[0],
-      "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",...,pod=\"train\",namespace=\"ml\",container=\"main\"} 97");
-  EXPECT_EQ(lines[2],
-            "podgpu_allocation_info{gpu=\"1\",namespace=\"web\",pod=\"b\",container=\"srv\"} 1");
-  EXPECT_EQ(lines[4],
-            "podgpu_pod_gpu_energy_joules_total{gpu=\"1\",namespace=\"web\",pod=\"b\",...} 20");
+      ShownLines(expected, ParsePage(page)),
+      (std::vector<std::string>{
+          "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",...,pod=\"train\",namespace=\"ml\",container=\"main\"} "
+          "97",
+          "DCGM_FI_DEV_GPU_UTIL{gpu=\"2\",...} 0",
+          "podgpu_pod_gpu_energy_joules_total{gpu=\"0\",...,pod=\"train\",method=\"exclusive\"} "
+          "18734.5",
+          "podgpu_pod_gpu_energy_joules_total{gpu=\"1\",namespace=\"web\",pod=\"a\",method=\"sm_"
+          "share\"} 10"}));
 }
 
 TEST(DemoPage, DropsLabelsBeforeItCutsANumber) {

@@ -47,6 +47,11 @@ std::optional<int> ChoosePort(uint16_t first, Setting& setting) {
   return std::nullopt;
 }
 
+std::string PortWords(const Setting& setting) {
+  return setting.moved.empty() ? ""
+                               : setting.moved + "; " + std::to_string(setting.port) + " is free; ";
+}
+
 std::string Elapsed(const WaitLimit& start) {
   std::array<char, 32> seconds{};
   std::snprintf(seconds.data(), seconds.size(), "%.1f", start.ElapsedSeconds());

@@ -39,6 +39,9 @@ std::string Variable(const char* name);
 // when there is none.
 std::optional<int> ChoosePort(uint16_t first, Setting& setting);
 
+// "port 9400 is taken by prometheus (pid 812); 9401 is free; ", or nothing for the default port.
+std::string PortWords(const Setting& setting);
+
 // The seconds since `start`, such as "1.2".
 std::string Elapsed(const WaitLimit& start);
 

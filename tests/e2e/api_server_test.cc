@@ -25,7 +25,7 @@ class ClusterNode : public FailureFixture {
     for (std::string line; std::getline(file, line);) {
       variables.push_back(line);
     }
-    flags.insert(flags.begin(), {"-c=200", "--stale-after=2s"});
+    flags.insert(flags.begin(), {"-c=200", "--stale-after=20s"});
     exporter_.emplace(node_, flags, variables);
     ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
   }
@@ -58,7 +58,7 @@ seed: 5
 gpus: [{count: 2, class: h100-sxm5-80gb}]
 kubelet: {keeps_finished: true}
 pods:
-  - {name: job-0, namespace: batch, stop: 8s, containers: [{name: main, gpus: [0]}]}
+  - {name: job-0, namespace: batch, stop: 20s, containers: [{name: main, gpus: [0]}]}
   - {name: proxy-node-a, namespace: kube-system, static: true, containers: [
       {name: main, gpus: [1], processes: [{pid: 71, load: {sm: 50%}, memory: 1GiB}]}]}
 )";
@@ -301,7 +301,7 @@ class TroubledCluster : public FailureFixture {
     ASSERT_TRUE(node_.ready()) << node_.output();
     exporter_.emplace(
         node_,
-        std::vector<std::string>{"-c=200", "--stale-after=2s", "--kubernetes-enable-pod-labels",
+        std::vector<std::string>{"-c=200", "--stale-after=20s", "--kubernetes-enable-pod-labels",
                                  "--service-account-dir=" + folder},
         std::vector<std::string>{"KUBERNETES_SERVICE_HOST=127.0.0.1",
                                  "KUBERNETES_SERVICE_PORT=" + std::to_string(server_.port())});

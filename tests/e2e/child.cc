@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <netinet/in.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -116,6 +117,12 @@ std::optional<std::string> Child::AwaitLine(std::string_view part) {
     } else if (!ReadMore()) {
       return std::nullopt;
     }
+  }
+}
+
+void Child::ReadAvailable() {
+  pollfd pipe{.fd = output_pipe_, .events = POLLIN, .revents = 0};
+  while (::poll(&pipe, 1, 0) == 1 && ReadMore()) {
   }
 }
 

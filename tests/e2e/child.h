@@ -32,6 +32,10 @@ class Child {
   // Reads until a line contains `part` and returns that line; empty when the output ends before.
   std::optional<std::string> AwaitLine(std::string_view part);
 
+  // Reads what is there, without waiting: a child that writes much would otherwise wait for a
+  // reader.
+  void ReadAvailable();
+
   // Reads to the end of the output; returns the exit code.
   int Wait();
 

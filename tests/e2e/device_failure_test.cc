@@ -239,10 +239,14 @@ TEST_F(DeviceFailure, ALostGpuIsLoggedWithItsLastXid) {
 TEST_F(DeviceFailure, AHungCallRemovesOnlyTheValues) {
   node_.Command({"fault", "hang", "calls=dcgmEntitiesGetLatestValues"});
   ASSERT_TRUE(exporter_->Await("/metrics", kNotReady)) << exporter_->Get("/");
+  // One reading takes several calls, so the values of one GPU may be a little younger.
+  ASSERT_TRUE(AwaitPage([](const MetricPage& next) {
+    return !next.Has("DCGM_FI_DEV_GPU_TEMP") &&
+           next.Lines("podgpu_gpu_state", {kStateUnresponsive, "} 1"}).size() == 3;
+  })) << "old values are removed, not repeated: "
+      << Page().text();
   const MetricPage page = Page();
-  EXPECT_FALSE(page.Has("DCGM_FI_DEV_GPU_TEMP")) << "old values are removed, not repeated";
   for (const char* gpu : {"0", "1", "2"}) {
-    EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu(gpu), kStateUnresponsive}), 1) << gpu;
     EXPECT_TRUE(page.Has("podgpu_gpu_info", {Gpu(gpu)})) << "its identity stays on the page";
   }
   EXPECT_TRUE(page.Has("podgpu_allocation_info")) << "owners are known without the driver";
@@ -269,7 +273,7 @@ TEST_F(DeviceFailure, AHungCallRemovesOnlyTheValues) {
 
 TEST_F(DeviceFailure, AReloadedDriverIsUsedWithoutARestart) {
   const std::set<std::string> before = DeviceSeries();
-  node_.Command({"fault", "driver_reload", "for=3s"});
+  node_.Command({"fault", "driver_reload", "for=6s"});
   ASSERT_TRUE(exporter_->AwaitWithout("/metrics", "\nDCGM_FI_DEV_GPU_TEMP{"));
   EXPECT_EQ(exporter_->Get("/healthz"), "ok\n");
   ASSERT_TRUE(AwaitPage([&](const MetricPage& page) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <re2/re2.h>
 #include <utility>
 
@@ -34,8 +35,9 @@ void WriteKernel(const TemporaryFolder& folder) {
 
 }  // namespace
 
-DoctorNode::DoctorNode(std::string_view scenario, const std::vector<std::string>& steps)
-    : node_(SimNode::Shipped(scenario), SimNode::Pace::kManual) {
+DoctorNode::DoctorNode(std::string_view scenario, const std::vector<std::string>& steps,
+                       const std::vector<std::string>& sim_flags)
+    : node_(SimNode::Shipped(scenario), SimNode::Pace::kManual, sim_flags) {
   WriteKernel(kernel_);
   for (const std::string& step : steps) {
     node_.Tick("+" + step);
@@ -63,6 +65,10 @@ DoctorRun DoctorNode::RunWith(const std::vector<std::string>& flags,
   std::vector<std::string> words = {std::string(kDoctor), kernel_.path()};
   words.insert(words.end(), flags.begin(), flags.end());
   std::vector<std::string> environment = node_.variables();
+  std::ifstream api(node_.directory() + "/api/env");  // Of a node with an API server.
+  for (std::string line; std::getline(api, line);) {
+    environment.push_back(line);
+  }
   environment.insert(environment.end(), variables.begin(), variables.end());
   Child child(words, environment);
   DoctorRun run;
@@ -72,9 +78,10 @@ DoctorRun DoctorNode::RunWith(const std::vector<std::string>& flags,
 }
 
 std::string WithoutVolatile(std::string text) {
-  constexpr std::array<std::pair<const char*, const char*>, 8> kVolatile = {
+  constexpr std::array<std::pair<const char*, const char*>, 9> kVolatile = {
       {{R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC)", "TIME"},
        {R"(\d+ calls?, slowest [\d.]+ ms\s+\(\w+\))", "N calls, slowest N ms (CALL)"},
+       {R"(\(CALL\),\s+driver\s+)", "(CALL), driver "},  // A long number wraps the line.
        {R"(in \d+ ms)", "in N ms"},
        {R"(in [\d.]+ s; exit)", "in N s; exit"},
        {"/tmp/podgpu-[A-Za-z0-9]{6}", "DIR"},

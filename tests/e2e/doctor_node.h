@@ -20,8 +20,10 @@ struct DoctorRun {
 
 class DoctorNode {
  public:
-  // Starts a shipped scenario, and moves its clock by each of `steps`, such as "10s".
-  DoctorNode(std::string_view scenario, const std::vector<std::string>& steps);
+  // Starts a shipped scenario with further flags of podgpu-sim, and moves its clock by each of
+  // `steps`, such as "10s".
+  DoctorNode(std::string_view scenario, const std::vector<std::string>& steps,
+             const std::vector<std::string>& sim_flags = {});
 
   bool ready() const { return node_.ready(); }
   SimNode& node() { return node_; }

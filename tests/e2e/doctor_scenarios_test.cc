@@ -22,15 +22,20 @@ namespace {
 
 constexpr std::string_view kGolden = PODGPU_SOURCE_DIR "/tests/golden/doctor/";
 constexpr size_t kWidest = 100;
-constexpr std::string_view kOwnProc = "OWN_PROC";  // In a flag: the folder of that name.
 
-// A scenario at a time, with further flags and variables of the exporter.
+// A scenario at a time, with further flags and variables of the exporter.  In a flag, OWN_PROC is
+// the folder of that name, ENGINE the address of the node's engine, LIB the folder of its
+// libraries.
 struct Case {
   std::string name;
   std::string scenario;
   std::vector<std::string> steps = {"10s"};
   std::vector<std::string> flags = {};
   std::vector<std::string> variables = {};
+  std::vector<std::string> fault = {};  // Of podgpu-sim, after the steps.
+  std::string awaited = {};             // Run again until the output has it.
+  std::string missing_file = {};        // Of the kernel's folder.
+  std::vector<std::string> sim_flags = {};
 };
 
 std::vector<Case> Cases() {
@@ -57,6 +62,11 @@ std::vector<Case> Cases() {
       {"fault-gpu-detached", "fault-gpu-detached", {"35s"}},
       {"fault-driver-reload", "fault-driver-reload", {"35s"}},
       {"fault-mig", "fault-mig", {"35s"}},
+      {.name = "fault-engine",
+       .scenario = "fault-engine",
+       .steps = {"31s"},
+       .flags = {"--remote-hostengine-info=ENGINE", "--libdcgm=LIB/libdcgm.so.4"},
+       .awaited = "  fail  dcgm.engine"},
       {"fault-no-driver", "fault-no-driver"},
       {"fault-board", "fault-board", {"55s"}},
       {"fault-kubelet-down", "fault-kubelet", {"165s"}},
@@ -67,13 +77,44 @@ std::vector<Case> Cases() {
       {"processes", "demo", {"10s"}, {"--process-metrics"}, {"PODGPU_ENABLE_ACCOUNTING=true"}},
       {"own-pod-missing", "demo", {"10s"}, {"--kubernetes-enable-pod-uid"}, in_pod},
       {"no-library", "one-gpu", {"10s"}, {"--libnvidia-ml=/nowhere/libnvidia-ml.so.1"}},
-      {"gpu-operator",
-       "h100x8-pods",
-       {"10s"},
-       {"--process-metrics", "--proc-root=" + std::string(kOwnProc)}},
+      {"gpu-operator", "h100x8-pods", {"10s"}, {"--process-metrics", "--proc-root=OWN_PROC"}},
       {"laptop", "no-gpu", {"10s"}, {"-k=false"}},
       {"bad-counters", "one-gpu", {"10s"}, {"--collectors=/nowhere/counters.csv"}},
+      {"bad-address", "one-gpu", {"10s"}, {"-a=127.0.0.1:port"}},
+      {.name = "old-client",
+       .scenario = "one-gpu",
+       .flags = {"--remote-hostengine-info=ENGINE", "--libdcgm=LIB/libdcgm.so.4"},
+       .fault = {"fault", "engine_version", "version=4.8.0"}},
+      {.name = "no-device-file", .scenario = "h100x8-pods", .missing_file = "/dev/nvidia3"},
+      {.name = "all-lost",
+       .scenario = "one-gpu",
+       .fault = {"fault", "gpu_lost", "gpu=0", "xid=79"}},
+      {.name = "all-lost-engine",
+       .scenario = "one-gpu",
+       .flags = {"--remote-hostengine-info=ENGINE", "--libdcgm=LIB/libdcgm.so.4"},
+       .fault = {"fault", "gpu_lost", "gpu=0", "xid=79"}},
+      {.name = "counters-taken",
+       .scenario = "one-gpu",
+       .fault = {"fault", "error", "calls=nvmlGpmSampleGet", "code=19"}},
+      {.name = "claims-api",
+       .scenario = "claims",
+       .flags = {"--kubernetes-enable-dra"},
+       .variables = {"POD_NAME=notebook-0", "POD_NAMESPACE=dev"},
+       .sim_flags = {"--api-server"}},
+      {.name = "claims-forbidden",
+       .scenario = "claims",
+       .flags = {"--kubernetes-enable-dra"},
+       .variables = {"POD_NAME=notebook-0", "POD_NAMESPACE=dev"},
+       .fault = {"fault", "api_forbidden"},
+       .sim_flags = {"--api-server"}},
   };
+}
+
+// Puts what a case means in place of its words.
+void Replace(std::string_view word, const std::string& meaning, std::string& flag) {
+  if (const size_t at = flag.find(word); at != std::string::npos) {
+    flag.replace(at, word.size(), meaning);
+  }
 }
 
 std::string ReadAll(const std::string& path) {
@@ -123,16 +164,27 @@ void ExpectPlain(const std::string& text) {
 
 // Runs the doctor on `tested` with more flags.
 DoctorRun RunCase(const Case& tested, const std::vector<std::string>& more_flags = {}) {
-  const DoctorNode node(tested.scenario, tested.steps);
+  DoctorNode node(tested.scenario, tested.steps, tested.sim_flags);
   EXPECT_TRUE(node.ready());
+  if (!tested.missing_file.empty()) {
+    std::filesystem::remove(node.kernel().path() + tested.missing_file);
+  }
+  if (!tested.fault.empty()) {
+    node.node().Command(tested.fault);
+    node.node().Tick("+5s");
+  }
   std::vector<std::string> flags = tested.flags;
   for (std::string& flag : flags) {
-    if (const size_t at = flag.find(kOwnProc); at != std::string::npos) {
-      flag.replace(at, kOwnProc.size(), node.own_proc());
-    }
+    Replace("OWN_PROC", node.own_proc(), flag);
+    Replace("ENGINE", "unix://" + node.node().engine_socket(), flag);
+    Replace("LIB", node.node().library(""), flag);
   }
   flags.insert(flags.end(), more_flags.begin(), more_flags.end());
-  return node.Run(flags, tested.variables);
+  DoctorRun run = node.Run(flags, tested.variables);
+  while (run.text.find(tested.awaited) == std::string::npos) {
+    run = node.Run(flags, tested.variables);
+  }
+  return run;
 }
 
 class DoctorScenarios : public ::testing::TestWithParam<Case> {};
@@ -178,6 +230,34 @@ TEST_P(DoctorScenarios, Statements4And5EveryCheckIsThereAndEveryLossHasItsRemedy
       EXPECT_GE(LinesWith(lines, "lose:"), 1U) << id << "\n" << run.text;
     }
   }
+}
+
+// Those that docs/doctor.md names below an id.  doctor_node_test shows another program that has the
+// port, since its number differs from run to run.
+TEST(DoctorDocument, EveryWarnAndFailIsReachedByAScenario) {
+  std::set<std::string> reached = {"warn net.listen"};
+  for (const Case& tested : Cases()) {
+    const std::string golden = ReadAll(std::string(kGolden) + tested.name + ".txt");
+    for (const std::string_view line : LinesIn(golden)) {
+      std::string status, id;
+      if (RE2::PartialMatch(line, R"(^  (warn|fail)  ([a-z.]+) )", &status, &id)) {
+        reached.insert(status + " " + id);
+      }
+    }
+  }
+  const std::string document = ReadAll(PODGPU_SOURCE_DIR "/docs/doctor.md");
+  std::string id;
+  size_t named = 0;
+  for (const std::string_view line : LinesIn(document)) {
+    RE2::PartialMatch(line, R"re(<a id="([a-z.]+)"></a>)re", &id);
+    for (const std::string status : {"warn", "fail"}) {
+      if (!id.empty() && line.find("`" + status + "`") != std::string::npos) {
+        ++named;
+        EXPECT_TRUE(reached.contains(status + " " + id)) << status << " " << id;
+      }
+    }
+  }
+  EXPECT_GE(named, 18U);
 }
 
 TEST(DoctorDocument, Statement5EveryIdHasAnAnchor) {

@@ -54,6 +54,16 @@ class FailureFixture : public ::testing::Test {
   explicit FailureFixture(std::string_view scenario, const std::vector<std::string>& run_flags = {})
       : node_(files_.Write("node.yaml", scenario), SimNode::Pace::kReal, run_flags) {}
 
+  // After a failure, prints what podgpu wrote: its log, and a sanitizer's report when one ended it.
+  void TearDown() override {
+    if (HasFailure() && exporter_) {
+      exporter_->process().ReadAvailable();
+      ADD_FAILURE() << (exporter_->process().IsRunning() ? "podgpu runs" : "podgpu ended")
+                    << "; its output:\n"
+                    << exporter_->process().output();
+    }
+  }
+
   static std::string Gpu(std::string_view index) { return "gpu=\"" + std::string(index) + "\""; }
 
   // Starts podgpu and waits for the complete page: profiling values and owners come last.

@@ -6,75 +6,123 @@ the page.  Every wait is for a condition.  With PICTURE_FOLDER the pictures of t
 """
 
 import json
+import re
 import sys
 import unittest
 import urllib.request
 
-from selenium import webdriver
 from selenium.common.exceptions import TimeoutException
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select, WebDriverWait
+from selenium.webdriver.support.ui import Select
+
+from browser import PATIENCE_S, SCHEMES, PageTest, contrast, start_browser
 
 ROOT = sys.argv[1]
 PICTURES = sys.argv[2] if len(sys.argv) > 2 else None
-PATIENCE_S = 60
 # How the map lays out nodes that have names: fleet_map.js.
 NAME_PX, CELL_PX, PITCH_PX = 230, 24, 27
-SCHEMES = {"light": "rgb(255, 255, 255)", "dark": "rgb(16, 21, 27)"}
 
 
-def start_browser():
-    options = webdriver.ChromeOptions()
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--disable-background-networking",
-        "--window-size=1280,760",
-        "--force-device-scale-factor=1",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
-
-
-def fleet_json():
-    with urllib.request.urlopen(ROOT + "api/v1/fleet", timeout=PATIENCE_S) as answer:
+def fleet_json(parameters=""):
+    with urllib.request.urlopen(ROOT + "api/v1/fleet" + parameters, timeout=PATIENCE_S) as answer:
         return json.load(answer)
+
+
+def whole_and_delta():
+    """An answer and the delta of the same tables, or None when the tables changed between the two requests."""
+    whole = fleet_json()
+    delta = fleet_json(f"?epoch={whole['epoch']}")
+    return (whole, delta) if delta["epoch"] == whole["epoch"] else None
+
+
+def first_of(fleet, node):
+    """The place of the first GPU of a node."""
+    return sum(fleet["nodes"]["devices"][: fleet["nodes"]["node"].index(node)])
 
 
 def holders_of(fleet, node, gpu):
     """The pods of a GPU, as the JSON says, in its order."""
-    at = fleet["nodes"]["node"].index(node)
-    first = sum(fleet["nodes"]["devices"][:at])
-    pods = [fleet["pods"][pod] for pod in fleet["devices"]["pods"][first + gpu]]
+    pods = [fleet["pods"][pod] for pod in fleet["devices"]["pods"][first_of(fleet, node) + gpu]]
     return [f"{fleet['namespaces'][place]}/{name}" for place, name in pods]
 
 
-def luminance(colour):
-    channels = [int(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+def group_line(fleet, name):
+    """The line of a group of the label pool, computed apart from the page."""
+    pool = next(group for group in fleet["groups"] if group["label"] == "pool")
+    nodes = gpus = allocated = idle = 0
+    for node, place in enumerate(pool["node"]):
+        if place is None or pool["names"][place] != name:
+            continue
+        nodes += 1
+        first = sum(fleet["nodes"]["devices"][:node])
+        for i in range(first, first + fleet["nodes"]["devices"][node]):
+            gpus += 1
+            allocated += 1 if fleet["devices"]["pods"][i] else 0
+            idle += 1 if fleet["devices"]["idle_since_s"][i] is not None else 0
+    return (
+        f"{name}: {nodes} node{'' if nodes == 1 else 's'}, {gpus} GPUs, "
+        f"{int(100 * allocated / gpus + 0.5)} % allocated, {int(100 * idle / gpus + 0.5)} % idle"
+    )
 
 
-def contrast(one, other):
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
+# 5,000 nodes with 8 GPUs each, of which the seventh is idle and the eighth free, in four pools.  It answers each request
+# of the page for the fleet.
+LARGE_FLEET = """
+(() => {
+  const nodes = 5000, count = nodes * 8, at = (of) => Array.from({length: count}, (_, i) => of(i % 8, i >> 3));
+  const pods = at((gpu, node) => [node % 200, `train-${String.fromCharCode(97 + gpu)}-${node}`]);
+  const seconds = Math.floor(Date.now() / 1000), each = (of) => Array.from({length: nodes}, (_, node) => of(node));
+  const text = JSON.stringify({schema: 1, epoch: '0123456789abcdef', ready: true, verdict: 'ready', states: ['ok'],
+    namespaces: Array.from({length: 200}, (_, i) => `team-${i}`), pods, models: ['NVIDIA H100 80GB HBM3'],
+    groups: [{label: 'pool', names: ['a', 'b', 'c', 'd'], node: each((node) => node % 4)}],
+    nodes: {node: each((node) => `gpu-node-${node}`), address: each((node) => `10.0.0.1:${node}`), state: each(() => 'ok'),
+      reason: each(() => ''), detail: each(() => 'ready'), read_at_s: each(() => seconds), owners_known: each(() => true),
+      devices: each(() => 8)},
+    devices: {gpu: at((gpu) => gpu), model: at(() => 0), state: at(() => 0), activity_percent: at((gpu) => gpu < 6 ? gpu * 17 + 5 : 0),
+      memory_used_mib: at(() => 4096), memory_total_mib: at(() => 81559), instances: at(() => 0),
+      pods: at((gpu, node) => gpu < 7 ? [node * 8 + gpu] : []), hidden_owners: at(() => 0),
+      idle_since_s: at((gpu) => gpu === 6 ? seconds - 600 : null)}});
+  window.fetch = async () => new Response(text);
+})();
+"""
+# Answers for the Prometheus that this cluster role does not have; everything else comes from the server.
+HISTORIES = """
+const server = window.fetch;
+window.histories = [];
+window.fetch = async (url, options) => {
+  if (url.startsWith('api/v1/history')) {
+    window.histories.push(url);
+    const values = Array.from({length: 289}, (_, at) => [null, 10, 20, null, 30][at] ?? null);
+    return new Response(JSON.stringify(url.includes('gpu-node-2') ? {absent: 'Prometheus does not answer: timeout', activity_percent: []} :
+      {begin_s: 0, step_s: 300, activity_percent: values}));
+  }
+  const answer = await server(url, options);
+  if (answer.status !== 200) return answer;
+  const json = await answer.json();
+  return new Response(JSON.stringify(json.delta ? json : {...json, history: true}), {headers: {ETag: answer.headers.get('ETag')}});
+};
+"""
+LARGE_FILTERS = {
+    "train-a": "5000 nodes, 5000 GPUs: 5000 allocated, 0 of them idle, 0 free",
+    "train-a ns:team-7": "25 nodes, 25 GPUs: 25 allocated, 0 of them idle, 0 free",
+    "node:gpu-node-49 -train-b": "111 nodes, 777 GPUs: 666 allocated, 111 of them idle, 111 free",
+    "state:idle group:b": "1250 nodes, 1250 GPUs: 1250 allocated, 1250 of them idle, 0 free",
+    "idle>9m gpu-node-1 team-1": "666 nodes, 666 GPUs: 666 allocated, 666 of them idle, 0 free",
+}
+# Types words and returns the milliseconds in which the page answers: everything that it does before the next frame.
+TIMED_FILTER = """
+const [words, done] = arguments, filter = document.getElementById('filter');
+let from = 0;
+requestAnimationFrame(() => { from = performance.now(); });
+filter.value = words;
+filter.dispatchEvent(new Event('input'));
+requestAnimationFrame(() => done(performance.now() - from));
+"""
 
 
-class FleetPage(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.browser = start_browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.quit()
-
+class FleetPage(PageTest):
     # Every test starts on the whole fleet; it must end without console messages and without requests to other hosts.
     def setUp(self):
         self.browser.get_log("browser")
@@ -84,27 +132,13 @@ class FleetPage(unittest.TestCase):
 
     def tearDown(self):
         self.assertEqual(self.browser.get_log("browser"), [])
-        asked = set()
-        for entry in self.browser.get_log("performance"):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] in ("Network.requestWillBeSent", "Network.webSocketCreated"):
-                params = message["params"]
-                asked.add(params["request"]["url"] if "request" in params else params["url"])
+        asked = self.asked()
         self.assertIn(ROOT + "api/v1/fleet", asked)
         foreign = [url for url in asked if not url.startswith((ROOT, "data:"))]
         self.assertEqual(foreign, [])
 
     def open(self, query):
         self.browser.get(ROOT + query)
-
-    def of(self, name):
-        return self.browser.find_element(By.ID, name)
-
-    def text_of(self, name):
-        return self.of(name).get_attribute("textContent")
-
-    def until(self, condition, message=""):
-        return WebDriverWait(self.browser, PATIENCE_S, 0.05).until(lambda _: condition(), message)
 
     def await_counts(self, text):
         self.await_that("counts", text, lambda shown: shown == text)
@@ -117,9 +151,6 @@ class FleetPage(unittest.TestCase):
             self.until(lambda: holds(self.text_of(name)))
         except TimeoutException:
             self.fail(f"#{name} says {self.text_of(name)!r}, not {expected!r}")
-
-    def press(self, *keys):
-        ActionChains(self.browser).send_keys(*keys).perform()
 
     def focused(self):
         return self.browser.switch_to.active_element.get_attribute("id")
@@ -134,19 +165,6 @@ class FleetPage(unittest.TestCase):
             x,
             y,
         )
-
-    def style(self, name):
-        """A token of the style sheet as rgb(...)."""
-        return self.browser.execute_script(
-            "const probe = document.createElement('i'); document.body.append(probe);"
-            "probe.style.color = `var(${arguments[0]})`; const colour = getComputedStyle(probe).color;"
-            "probe.remove(); return colour;",
-            name,
-        )
-
-    def emulate(self, **features):
-        media = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
 
     def test_filter_narrows_by_namespace_state_and_words(self):
         self.of("filter").send_keys("ns:research")
@@ -256,6 +274,37 @@ class FleetPage(unittest.TestCase):
         self.await_text("detail", "vision/vision-batch-0")
         self.assertTrue(self.of("map").is_displayed())
 
+    def test_links_lead_to_the_pages_of_the_node(self):
+        self.open("?node=gpu-node-2&gpu=1")
+        self.await_text("detail", "Node page")
+        links = dict(
+            self.browser.execute_script(
+                "return [...document.querySelectorAll('#detail a')].map((link) => [link.innerText, link.href])"
+            )
+        )
+        fleet = fleet_json()
+        uuid = fleet["devices"]["uuid"][first_of(fleet, "gpu-node-2") + 1]
+        self.assertTrue(uuid.startswith("GPU-"), uuid)
+        self.assertEqual(
+            links,
+            {
+                "Node page": "http://gpu-node-2:9400/",
+                "Dashboard": f"https://grafana.example/d/gpu?var-node=gpu-node-2&var-gpu=1&var-uuid={uuid}",
+            },
+        )
+        drawn = self.browser.execute_async_script(
+            """const done = arguments[0];
+            import('./assets/fleet_model.js').then((model) => {
+              const fleet = (json, name) => ({node: [0], json: {...json, nodes: {node: [name]}}});
+              done([model.links(fleet({}, 'a'), 0), model.links(fleet({node_url: 'http://{node}/{node}'}, 'a/b'), 0),
+                model.links(fleet({node_url: 'http://{node}/'}, ''), 0),
+                model.links(fleet({dashboard_url: 'http://d/?{uuid}&{gpu}', devices: {gpu: [3], uuid: ['G&=']}}, 'a'), 0)]);
+            }, (error) => done(String(error)));"""
+        )
+        self.assertEqual(
+            drawn, [[], [["Node page", "http://a%2Fb/a%2Fb"]], [], [["Dashboard", "http://d/?G%26%3D&3"]]]
+        )
+
     def test_policy_lets_the_page_ask_nobody_else(self):
         refused = self.browser.execute_async_script(
             "const done = arguments[0]; fetch('http://localhost:9/').then(() => done(false), () => done(true));"
@@ -277,7 +326,7 @@ class FleetPage(unittest.TestCase):
             "nodes": {
                 "node": ["a", "b", "c", ""],
                 "address": ["a:1", "b:1", "c:1", "d:1"],
-                "state": ["ok", "failing", "withdrawn", "starting"],
+                "state": ["ok", "degraded", "unresponsive", "starting"],
                 "reason": ["", "timeout", "timeout", ""],
                 "detail": ["", "", "not within 5 s", ""],
                 "read_at_s": [1000, 1000, 900, None],
@@ -308,7 +357,7 @@ class FleetPage(unittest.TestCase):
                 young: model.KIND_WORDS[young.kind[2]],
                 holders: [...all].map((_, i) => model.holders(fleet, i)),
                 first: fleet.nodes.map((node) => node.first), said: model.sentence(fleet, 2),
-                ranking: model.idleRanking(fleet, all).map((pod) => [pod.name, pod.gpus, pod.longest]),
+                ranking: model.idleRanking(fleet, all, 20).first.map((pod) => [pod.name, pod.gpus, pod.longest]),
                 filters: ['state:lost', 'state:allocated', '-ns:ml', 'idle>9m', 'idle>10m', 'node:B', '"train-0" a'].map(at),
                 spans: [59, 60, 3600 * 2 + 14 * 60, 86400 * 3].map(model.span),
               });
@@ -330,6 +379,195 @@ class FleetPage(unittest.TestCase):
                 "spans": ["59s", "1m", "2h14m", "3d0h"],
             },
         )
+
+    def test_groups_have_a_line_each_and_are_in_the_address(self):
+        Select(self.of("group")).select_by_visible_text("pool")
+        self.assertEqual(self.address(), "?group=pool")
+        self.of("map").send_keys(Keys.HOME)
+        self.await_text("said", "gpu-node-2 GPU 0, ")  # "inference" is before "training".
+        self.await_text("said", ", pool inference")
+        self.press(Keys.PAGE_DOWN)
+        self.await_text("said", "gpu-node-1 GPU 0, ")
+        self.await_text("said", ", pool training")
+        self.press(Keys.ARROW_DOWN)
+        self.await_text("said", "gpu-node-3 GPU 0, ")
+        self.press(Keys.ARROW_UP, Keys.ARROW_UP)
+        self.await_text("said", "gpu-node-2 GPU 0, ")
+        self.press(Keys.PAGE_DOWN, Keys.PAGE_DOWN, Keys.PAGE_DOWN)
+        self.await_text("said", "gpu-node-3 GPU 0, ")
+        self.press(Keys.PAGE_UP)
+        self.await_text("said", "gpu-node-1 GPU 0, ")
+        # A cell below a group's line: the second group begins at 26 px of its line, below the 26 + 33 px of the first.
+        under = self.browser.execute_script(
+            "const box = document.getElementById('map').getBoundingClientRect();"
+            "const at = (y) => { document.getElementById('map').dispatchEvent(new PointerEvent('pointermove',"
+            "  {clientX: box.x + 240, clientY: box.y + y})); return document.getElementById('detail').textContent; };"
+            "return [at(26 + 5), at(26 + 30 + 26 + 12)];"
+        )
+        self.assertIn("gpu-node-2", under[0])
+        self.assertIn("gpu-node-1", under[1])
+        self.open("?group=pool&view=table&sort=name&q=-node:gpu-node-3")
+        self.until(lambda: self.of("table").find_elements(By.CSS_SELECTOR, "th[scope=rowgroup]"))
+        heads = self.texts("#table th[scope=rowgroup]")
+        fleet = fleet_json()
+        self.assertEqual(heads, [group_line(fleet, "inference"), group_line(fleet, "training")])
+        self.assertEqual(Select(self.of("group")).first_selected_option.text, "pool")
+        self.open("?q=group%3Atraining")
+        self.await_counts("1 node, 8 GPUs: 7 allocated, 1 of them idle, 1 free")
+        self.open("?group=zone")  # The labels that were not asked for make no groups.
+        self.await_counts("3 nodes, 14 GPUs: 12 allocated, 1 of them idle, 2 free")
+        self.assertEqual(Select(self.of("group")).first_selected_option.text, "none")
+
+    def test_asks_only_for_values_once_it_has_the_tables(self):
+        with_epoch = re.compile(re.escape(ROOT) + r"api/v1/fleet\?epoch=[0-9a-f]{16}$")
+        self.until(lambda: any(with_epoch.match(url) for url in self.asked()))
+        # The scenarios start pods and end them, so the tables can change between two requests.
+        whole, delta = self.until(whole_and_delta)
+        self.assertNotIn("pods", delta)
+        merged = self.browser.execute_async_script(
+            "const [whole, delta, done] = arguments;"
+            "import('./assets/fleet_model.js').then((model) => done(model.merged(whole, delta)));",
+            whole,
+            delta,
+        )
+        del merged["delta"]
+        for part in ("nodes", "devices"):
+            self.assertEqual(set(merged[part]), set(whole[part]))
+            for key in set(whole[part]) - set(delta[part]):
+                self.assertEqual(merged[part][key], whole[part][key])
+            for key in delta[part]:
+                self.assertEqual(merged[part][key], delta[part][key])
+        refused = self.browser.execute_async_script(
+            "const [whole, delta, done] = arguments; import('./assets/fleet_model.js').then((model) => {"
+            "  try { model.merged({...whole, epoch: 'other'}, delta); done(false); } catch { done(true); } });",
+            whole,
+            delta,
+        )
+        self.assertTrue(refused, "a delta of other tables")
+        self.open("")  # tearDown expects the first request of a page in the log.
+        self.await_counts("3 nodes, 14 GPUs: 12 allocated, 1 of them idle, 2 free")
+
+    def test_address_shows_the_same_in_a_second_browser(self):
+        self.of("filter").send_keys("ns:research")
+        self.await_counts("2 nodes, 5 GPUs: 5 allocated, 1 of them idle, 0 free")
+        Select(self.of("group")).select_by_visible_text("pool")
+        Select(self.of("sort")).select_by_visible_text("name")
+        self.of("map").send_keys(Keys.HOME, Keys.ENTER)
+        self.until(lambda: "gpu=" in self.address())
+        seen = (
+            "return ['counts', 'detail'].map((id) => document.getElementById(id).textContent)"
+            ".concat(['filter', 'group', 'sort', 'namespace'].map((id) => document.getElementById(id).value))"
+            ".concat(document.getElementById('table').hidden)"
+        )
+        # Without what changes with time: the activity and the memory.
+        own = [part.split("Activity")[0] if isinstance(part, str) else part for part in self.browser.execute_script(seen)]
+        other = start_browser()
+        try:
+            other.get(self.browser.current_url)
+            same = lambda: [
+                part.split("Activity")[0] if isinstance(part, str) else part for part in other.execute_script(seen)
+            ]
+            self.until(lambda: same() == own, f"{own}")
+        finally:
+            other.quit()
+        self.browser.back()
+        self.until(lambda: "gpu=" not in self.address())
+        self.assertEqual(self.of("group").get_attribute("value"), "pool", "Back undoes the selection alone")
+
+    def test_ranking_is_that_of_the_json(self):
+        fleet = fleet_json()
+        expected = set()
+        for i, since in enumerate(fleet["devices"]["idle_since_s"]):
+            if since is not None:
+                expected |= {
+                    f"{fleet['namespaces'][place]}/{name}"
+                    for place, name in (fleet["pods"][pod] for pod in fleet["devices"]["pods"][i])
+                }
+        self.assertEqual(set(self.texts("#ranking tbody th")), expected)
+        ranked = self.browser.execute_async_script(
+            """const done = arguments[0];
+            import('./assets/fleet_model.js').then((model) => {
+              // Hours, then names; a shared GPU counts in parts; a GPU that is not known to be idle does not count.
+              const json = {namespaces: ['n'], pods: [[0, 'b'], [0, 'a'], [0, 'c'], [0, 'busy']], models: [], states: ['ok'],
+                nodes: {node: ['x'], address: ['x'], state: ['ok'], reason: [''], detail: [''], read_at_s: [9000],
+                  owners_known: [true], devices: [5]},
+                devices: {gpu: [0, 1, 2, 3, 4], model: [0, 0, 0, 0, 0], state: [0, 0, 0, 0, 0],
+                  activity_percent: [0, 0, 0, 0, null], memory_used_mib: [1024, 2048, null, 0, 0],
+                  memory_total_mib: [null, null, null, null, null], instances: [0, 0, 0, 0, 0],
+                  pods: [[0], [1], [2, 1], [2], [3]], hidden_owners: [0, 0, 0, 0, 0],
+                  idle_since_s: [1800, 1800, 1800, 5400, null]}};
+              const fleet = model.decode(json, 9000, 0), all = new Uint8Array(5).fill(1);
+              const show = (pod) => [pod.name, pod.gpus, pod.longest, pod.hours, pod.memoryMib, pod.shared];
+              done([model.idleRanking(fleet, all, 20).first.map(show), model.idleRanking(fleet, all, 2).first.map(show),
+                model.idleRanking(fleet, all, 2).count]);
+            }, (error) => done(String(error)));"""
+        )
+        rows = [
+            ["n/a", 2, 7200, 3, 2048, True],
+            ["n/b", 1, 7200, 2, 1024, False],
+            ["n/c", 2, 7200, 2, 0, True],
+        ]
+        self.assertEqual(ranked, [rows, rows[:2], 3])
+
+    def test_forty_thousand_gpus_are_few_elements_and_found_by_words(self):
+        """Statement 27 on a made-up fleet, which the page gets in place of the server's."""
+        script = self.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": LARGE_FLEET})
+        try:
+            self.open("?group=pool")
+            self.await_counts("5000 nodes, 40000 GPUs: 35000 allocated, 5000 of them idle, 5000 free")
+            self.assertLess(self.browser.execute_script("return document.querySelectorAll('*').length"), 2000)
+            times = {}
+            for words, counts in LARGE_FILTERS.items():
+                times[words] = self.browser.execute_async_script(TIMED_FILTER, words)
+                self.await_counts(counts)
+            times["redraw"] = self.browser.execute_script(
+                "const from = performance.now(); document.getElementById('scroller').dispatchEvent(new Event('scroll'));"
+                "return performance.now() - from;"
+            )
+            print("ms at 40,000 GPUs:", {name: round(ms, 1) for name, ms in times.items()})
+        finally:
+            self.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+        self.open("")
+        self.await_counts("3 nodes, 14 GPUs: 12 allocated, 1 of them idle, 2 free")
+
+    def test_history_has_a_line_for_the_selected_gpu_and_for_each_group(self):
+        self.assertFalse(self.of("histories").is_displayed(), "without a Prometheus there is no history")
+        script = self.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HISTORIES})
+        try:
+            self.open("?group=pool&node=gpu-node-1&gpu=0")
+            words = "from 10 to 30 %, last 30 %"
+            self.await_text("history", f"gpu-node-1 GPU 0{words}inference{words}training{words}")
+            self.assertEqual(
+                self.browser.execute_script("return window.histories"),
+                [
+                    "api/v1/history?node=gpu-node-1&gpu=0",
+                    "api/v1/history?group=pool&value=inference",
+                    "api/v1/history?group=pool&value=training",
+                ],
+            )
+            line = self.of("history").find_element(By.TAG_NAME, "path").get_attribute("d")
+            self.assertEqual(line, "M1 90h.5L2 80h.5M4 70h.5", "a gap where there is no value")
+            plot = self.of("history").find_element(By.TAG_NAME, "svg")
+            self.assertEqual(plot.get_attribute("aria-label"), f"gpu-node-1 GPU 0: {words}")
+            self.open("?node=gpu-node-2&gpu=1")
+            self.await_text("history", "gpu-node-2 GPU 1Prometheus does not answer: timeoutall GPUs" + words)
+        finally:
+            self.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+    def test_silent_node_is_hatched_and_has_no_values(self):
+        """Statement 31, on the page's own drawing."""
+        drawn = self.browser.execute_async_script(
+            """const done = arguments[0];
+            Promise.all([import('./assets/fleet_model.js'), import('./assets/fleet_map.js')]).then(([model, map]) => {
+              const palette = new map.FleetMap(document.createElement('canvas'), document.createElement('div'),
+                document.createElement('div')).palette;
+              const colours = (kind, bin) => new Set(Array.from(new Uint32Array(map.swatch(palette, kind, bin)
+                .getContext('2d').getImageData(0, 0, 16, 16).data.buffer))).size;
+              const same = (a, b) => map.swatch(palette, model.SILENT, a).toDataURL() === map.swatch(palette, model.SILENT, b).toDataURL();
+              done([colours(model.SILENT, 7), same(7, 0) && same(7, 6), colours(model.USED, 7)]);
+            }, (error) => done(String(error)));"""
+        )
+        self.assertEqual(drawn, [2, True, 2], "ground and hatch in the same way whatever the value was")
 
     def test_says_when_the_cluster_role_is_gone_and_asks_nobody_while_paused(self):
         self.browser.execute_script(

@@ -1,7 +1,6 @@
 // The kubelet client against a real gRPC server: podgpu-sim's kubelet, in its own process.
 #include "kube/kubelet_client.h"
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -72,9 +71,10 @@ class SimulatedNode {
 };
 
 // The first answer; the client fails until the socket exists.
-StatusOr<PodAllocations> AwaitList(const SimulatedNode& node, PodResources& client) {
+StatusOr<std::shared_ptr<const PodAllocations>> AwaitList(const SimulatedNode& node,
+                                                          PodResources& client) {
   while (true) {
-    StatusOr<PodAllocations> answer = client.List();
+    StatusOr<std::shared_ptr<const PodAllocations>> answer = client.List();
     const absl::StatusCode code = answer.status().code();
     const bool is_early =
         code == absl::StatusCode::kNotFound || code == absl::StatusCode::kUnavailable;
@@ -90,12 +90,11 @@ void ExpectOwners(const std::string& scenario, const std::string& api_version) {
   const auto client =
       MakeKubeletClient({.socket = node.socket(), .timeout = std::chrono::seconds(60)});
   for (int i = 0; i < 3; ++i) {
-    StatusOr<PodAllocations> answer = AwaitList(node, *client);
+    const StatusOr<std::shared_ptr<const PodAllocations>> answer = AwaitList(node, *client);
     ASSERT_TRUE(answer.ok()) << answer.status();
-    EXPECT_EQ(answer->api_version, api_version);
-    EXPECT_EQ(answer->pod_count, 2U);
-    std::sort(answer->allocations.begin(), answer->allocations.end());
-    EXPECT_EQ(answer->allocations, kExpected);
+    EXPECT_EQ((*answer)->api_version, api_version);
+    EXPECT_EQ((*answer)->pod_count, 2U);
+    EXPECT_EQ((*answer)->allocations, kExpected);
   }
 }
 

@@ -70,13 +70,13 @@ TEST_F(KubeletFailure, ARefusingSocketIsReported) {
 }
 
 TEST_F(KubeletFailure, ARestartedKubeletIsFoundOnItsNewSocket) {
-  Fail({"kubelet_restart", "for=3s"}, "kubelet.sock refuses connections: no process listens");
+  Fail({"kubelet_restart", "for=8s"}, "kubelet.sock refuses connections: no process listens");
   ExpectWell();
 }
 
 // It lists no pod, then the static ones; podgpu reports that and keeps the known owners.
 TEST_F(KubeletFailure, AKubeletThatHasJustStartedDoesNotFreeADevice) {
-  node_.Command({"fault", "kubelet_restart", "for=100ms", "sync=6s"});
+  node_.Command({"fault", "kubelet_restart", "for=100ms", "sync=12s"});
   ASSERT_TRUE(exporter_->Await("/", "list is incomplete: it has 0 pods")) << exporter_->Get("/");
   EXPECT_EQ(Page().Value("podgpu_pod_resources_up"), 0);
   EXPECT_EQ(Owners(), owners_);

@@ -62,7 +62,7 @@ TEST_F(Legacy, PodsComeWithTheKubeletAndValuesContinueMeanwhile) {
   ASSERT_TRUE(node_.ready()) << node_.output();
   const std::string socket = node_.kubelet_socket();
   std::filesystem::rename(socket, socket + ".away");
-  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--stale-after=2s"});
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "--stale-after=20s"});
   ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
   ASSERT_TRUE(exporter_->Await("/gpu/metrics", "\ndcgm_total_energy_consumption{gpu=\"0\",uuid="));
   const std::optional<double> before =

@@ -140,8 +140,7 @@ std::shared_ptr<const PodFacts> AskKubelet(const std::string& directory, const C
   KubeletClientOptions options;
   options.socket = directory + "/kubelet/kubelet.sock";
   auto facts = std::make_shared<PodFacts>();
-  facts->value =
-      std::make_shared<const PodAllocations>(ValueOrDie(MakeKubeletClient(options)->List()));
+  facts->value = ValueOrDie(MakeKubeletClient(options)->List());
   facts->good_at = clock.Now();
   facts->state = PartState::kOk;
   return facts;

@@ -306,7 +306,7 @@ TEST_F(ShortProcesses, AreFoundByAccountingWhenItIsRequested) {
   Start({"--enable-accounting", "--process-scope=all"});
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
     return page.Sum(kShortLived, {Gpu("0")}) >= 2 &&
-           page.Has("my_gpu_process_start_time_seconds", {Gpu("0"), "process_name=\"\""});
+           page.Has("my_gpu_process_active", {Gpu("0"), "process_name=\"\"", "} 0"});
   })) << exporter_->Get("/")
       << Page().text();
   const MetricPage page = Page();
@@ -314,8 +314,9 @@ TEST_F(ShortProcesses, AreFoundByAccountingWhenItIsRequested) {
   EXPECT_EQ(page.Value(kAccounting, {Gpu("1")}), 0) << "in MIG mode";
   EXPECT_FALSE(page.Has(kShortLived, {Gpu("1")}));
   std::string pid;  // One of the short processes.
-  for (const std::string_view line : page.Lines("my_gpu_process_start_time_seconds")) {
-    pid = MetricPage::Label(line, "process_name").empty() ? MetricPage::Label(line, "pid") : pid;
+  for (const std::string_view line :
+       page.Lines("my_gpu_process_active", {Gpu("0"), "process_name=\"\"", "} 0"})) {
+    pid = MetricPage::Label(line, "pid");
   }
   const std::vector<std::string> gone = {Gpu("0"), "pid=\"" + pid + '"', "container_id=\"\""};
   EXPECT_EQ(page.Value("my_gpu_process_active", gone), 0);

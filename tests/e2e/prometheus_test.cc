@@ -219,7 +219,7 @@ TEST_F(PrometheusTest, ScrapesEverySeriesWithoutAnError) {
   const std::string target = exporter_.root().substr(exporter_.root().find("//") + 2);
   const std::string config =
       folder.Write("prometheus.yml",
-                   "global: {scrape_interval: 1s, scrape_timeout: 1s}\n"
+                   "global: {scrape_interval: 5s, scrape_timeout: 5s}\n"
                    "scrape_configs:\n  - job_name: podgpu\n    static_configs:\n      - "
                    "targets: ['" +
                        target + "']\n");

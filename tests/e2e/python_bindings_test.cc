@@ -64,7 +64,7 @@ class PythonBindingsTest : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(std::string(kBindings) + "/pynvml.py")) {
-      GTEST_SKIP() << kBindings << " lacks pynvml.py; `tools/setup \"\" test` fetches it with pip";
+      FAIL() << kBindings << " lacks pynvml.py; `tools/setup \"\" test` fetches it with pip";
     }
   }
   // Starts the scenario and moves it to 12.345678 s.

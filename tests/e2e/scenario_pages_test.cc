@@ -177,6 +177,10 @@ const Shown kShown[] = {
     {"fault-board", "own-counters", {kOwnCountersFlag}, false, 48, false},
     {"claims", "claims", {"-k", "--kubernetes-enable-dra"}, true},
     {"demo", "requested-vs-used", {kRequestsFlag}, true, 12, true, "/metric"},
+    {"volcano", "volcano", {kRequestsFlag}, true, 12, true, "/metric"},
+    {"volcano", "volcano-map", {kRequestsFlag, "--metrics-views=core"}, true},
+    {"gpushare", "gpushare", {kRequestsFlag}, true, 12, true, "/metric"},
+    {"gpushare", "gpushare-map", {kRequestsFlag, "--metrics-views=core"}, true},
 };
 INSTANTIATE_TEST_SUITE_P(Shipped, ScenarioPage, ::testing::ValuesIn(kShown), [](const auto& shown) {
   std::string name(shown.param.page);

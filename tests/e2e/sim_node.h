@@ -33,6 +33,7 @@ class SimNode {
   pid_t pid() const { return process_->pid(); }
   // Waits until the node prints a line that contains `part`; empty when it ends before.
   std::optional<std::string> AwaitLine(std::string_view part) { return process_->AwaitLine(part); }
+  void ReadAvailable() { process_->ReadAvailable(); }
   const std::string& directory() const { return folder_.path(); }
   std::string library(std::string_view name) const {
     return folder_.path() + "/lib/" + std::string(name);

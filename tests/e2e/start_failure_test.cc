@@ -56,8 +56,11 @@ TEST_F(StartFailure, AnEngineThatArrivesLaterIsUsedWithoutARestart) {
                     std::vector<std::string>{"-c=200", "-r=unix://" + node_.engine_socket()});
   ASSERT_TRUE(exporter_->ready()) << exporter_->process().output();
   ASSERT_TRUE(exporter_->Await("/readyz", node_.engine_socket()));
-  const Child engine({PODGPU_BINARY_DIR "/bin/podgpu-sim", "engine", "--dir", node_.directory()});
-  ASSERT_TRUE(exporter_->Await("/metrics", kReady)) << exporter_->Get("/readyz");
+  Child engine({PODGPU_BINARY_DIR "/bin/podgpu-sim", "engine", "--dir", node_.directory(), "--tcp",
+                "127.0.0.1:0"});
+  const bool is_ready = exporter_->Await("/metrics", kReady);
+  engine.ReadAvailable();
+  EXPECT_TRUE(is_ready) << exporter_->Get("/readyz") << engine.output();
 }
 
 TEST_F(StartFailure, AKubeletThatArrivesLaterBringsTheOwners) {

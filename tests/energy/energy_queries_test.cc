@@ -145,7 +145,7 @@ class EnergyQueries : public ::testing::Test {
   }
 
   EnergyQueries() : node_(kQueriedNode, Options()) {
-    History history;
+    PageHistory history;
     node_.Read();
     for (int64_t second = 0; second <= kEndS; ++second) {
       if (second % kScrapeS == 0) {

@@ -7,7 +7,7 @@
 
 namespace podgpu {
 
-void History::Add(std::string_view page, int64_t stamp_us) {
+void PageHistory::Add(std::string_view page, int64_t stamp_us) {
   const std::string stamp =
       absl::StrFormat(" %d.%03d\n", stamp_us / 1'000'000, stamp_us / 1'000 % 1'000);
   FamilyHistory* family = nullptr;
@@ -38,7 +38,7 @@ void History::Add(std::string_view page, int64_t stamp_us) {
   }
 }
 
-std::string History::Text() const {
+std::string PageHistory::Text() const {
   std::string text;
   for (const std::string& name : order_) {
     const FamilyHistory& family = families_.at(name);

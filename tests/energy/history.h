@@ -12,7 +12,7 @@
 
 namespace podgpu {
 
-class History {
+class PageHistory {
  public:
   // Adds a page in OpenMetrics with its time `stamp_us` (microseconds since 1970), which must be
   // later than that of all earlier pages.

@@ -61,6 +61,7 @@ class ProcessNode {
   int64_t stamp_us() const { return run_->StampUs(now()); }
   const ProcessFacts& facts() { return *refresher_->queue().facts().Get(); }
   std::shared_ptr<const Snapshot> page() const { return tick_->snapshots().Get(); }
+  std::shared_ptr<const Condition> condition() const { return tick_->conditions().Get(); }
 
  private:
   class NodeTime;

@@ -23,6 +23,8 @@ const std::map<std::string, std::string, std::less<>>& Kinds() {
       {"svc", "service"},
       {"service", "service"},
       {"cm", "configmap"},
+      {"configmaps", "configmap"},
+      {"apiservice", "apiservice"},
       {"configmap", "configmap"},
       {"sa", "serviceaccount"},
       {"serviceaccount", "serviceaccount"},
@@ -69,8 +71,16 @@ const std::map<std::string, bool, std::less<>>& KubectlFlags() {
 }
 const std::map<std::string, bool, std::less<>>& HelmFlags() {
   static const std::map<std::string, bool, std::less<>> kFlags = {
-      {"-n", true},        {"-f", true},      {"--set", true},      {"--set-string", true},
-      {"--timeout", true}, {"--wait", false}, {"--install", false}, {"--create-namespace", false}};
+      {"-n", true},
+      {"-f", true},
+      {"--set", true},
+      {"--set-string", true},
+      {"--timeout", true},
+      {"--wait", false},
+      {"--install", false},
+      {"--create-namespace", false},
+      {"--reuse-values", false},
+      {"--reset-then-reuse-values", false}};
   return kFlags;
 }
 
@@ -360,17 +370,20 @@ void ClusterModel::CheckPort(const Object& object, const std::string& port) cons
   }
 }
 
-// Each label of "a=b,c=d" must be in the template of one workload.
+// Each label of "a=b,c=d" must be one of an object, or of the template of a workload.
 void ClusterModel::CheckSelector(const std::string& selector) const {
-  const bool matches = std::ranges::any_of(objects_, [&](const Object& object) {
-    const YamlNode& labels = At(At(PodTemplate(object), "metadata"), "labels");
+  const auto selects = [&](const YamlNode& object) {
+    const YamlNode& labels = At(At(object, "metadata"), "labels");
     return std::ranges::all_of(Split(selector, ','), [&](std::string_view label) {
       const size_t equals = label.find('=');
       return At(labels, label.substr(0, equals)).text == label.substr(equals + 1);
     });
+  };
+  const bool matches = std::ranges::any_of(objects_, [&](const Object& object) {
+    return selects(object.content) || selects(PodTemplate(object));
   });
   if (knows_names_ && !matches) {
-    Fail("no workload has the labels " + selector);
+    Fail("no object has the labels " + selector);
   }
 }
 
@@ -419,9 +432,9 @@ const Object* ClusterModel::Find(const std::string& kind, const std::string& nam
 
 void ClusterModel::Add(const std::string& text, const std::string& name_space,
                        const std::string& release) {
-  constexpr std::array<std::string_view, 5> kOfTheCluster = {
-      "namespace", "clusterrole", "clusterrolebinding", "securitycontextconstraints",
-      "clusterpolicy"};
+  constexpr std::array<std::string_view, 6> kOfTheCluster = {
+      "namespace",     "clusterrole", "clusterrolebinding", "securitycontextconstraints",
+      "clusterpolicy", "apiservice"};
   for (YamlNode& document : Documents(text, guide_.path)) {
     const YamlNode& metadata = At(document, "metadata");
     const std::string kind = Lower(At(document, "kind").text);
@@ -433,7 +446,7 @@ void ClusterModel::Add(const std::string& text, const std::string& name_space,
       own.clear();
     } else if (own.empty()) {
       own = name_space;
-    } else if (!name_space.empty() && own != name_space) {
+    } else if (!name_space.empty() && own != name_space && release.empty()) {
       Fail(kind + " is in the namespace " + own);
     }
     objects_.push_back({kind, At(metadata, "name").text, own, release, std::move(document)});

@@ -51,8 +51,8 @@ class ClusterModel {
   std::vector<std::string> Check(const Command& command);
 
   const std::vector<Object>& objects() const { return objects_; }
-  // Whether objects() is complete.
-  bool knows_names() const { return knows_names_; }
+  // From now on names are not checked: the objects are those of another document.
+  void ForgetNames() { knows_names_ = false; }
 
  private:
   void Fail(const std::string& why) const;
@@ -78,7 +78,8 @@ class ClusterModel {
   bool knows_names_ = true;
   const Command* command_ = nullptr;  // The one being checked.
   std::vector<Object> objects_;
-  std::set<std::string> repositories_;  // Added by `helm repo add`.
+  // Charts of other projects: the repositories that documents name, and those of `helm repo add`.
+  std::set<std::string> repositories_ = {"prometheus-community"};
   const TemporaryFolder files_;
 };
 

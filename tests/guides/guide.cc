@@ -88,6 +88,23 @@ void AddCommands(const Block& block, std::vector<Command>& commands) {
   }
 }
 
+bool IsOfThePackage(std::string_view name) {
+  return name == "install-bare-metal.md" || name == "install-slurm.md";
+}
+
+// The documents in docs/ whose file names `is_wanted` accepts, in order.
+std::vector<std::string> DocumentsWith(bool (*is_wanted)(std::string_view name)) {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(PODGPU_SOURCE_DIR "/docs")) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".md") && is_wanted(name)) {
+      paths.push_back("docs/" + name);
+    }
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
 }  // namespace
 
 std::string Block::text() const {
@@ -102,11 +119,8 @@ std::vector<Command> Guide::Commands() const {
   std::vector<Command> commands;
   bool after_commands = false;
   for (const Block& block : blocks) {
-    if (block.kind == "text") {
-      EXPECT_TRUE(after_commands) << path << ":" << block.line << ": output of no command";
-      if (after_commands) {
-        commands.back().shown = block.lines;
-      }
+    if (block.kind == "text" && after_commands) {
+      commands.back().shown = block.lines;
     }
     if (block.kind == "sh") {
       AddCommands(block, commands);
@@ -136,17 +150,29 @@ std::string Guide::FileNamed(std::string_view name) const {
 }
 
 std::vector<std::string> GuidePaths() {
-  std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(PODGPU_SOURCE_DIR "/docs")) {
-    const std::string name = entry.path().filename().string();
-    const bool is_of_the_package = name == "install-bare-metal.md" || name == "install-slurm.md";
-    if (!is_of_the_package && (name.starts_with("install-") || name.starts_with("migrate-from-")) &&
-        name.ends_with(".md")) {
-      paths.push_back("docs/" + name);
+  return DocumentsWith([](std::string_view name) {
+    return !IsOfThePackage(name) &&
+           (name.starts_with("install-") || name.starts_with("migrate-from-"));
+  });
+}
+
+std::vector<std::string> ReferencePaths() {
+  const std::vector<std::string> guides = GuidePaths();
+  std::vector<std::string> paths = {"README.md", "CONTRIBUTING.md", "deploy/helm/podgpu/README.md"};
+  for (const std::string& path :
+       DocumentsWith([](std::string_view name) { return !IsOfThePackage(name); })) {
+    if (std::ranges::find(guides, path) == guides.end() && !ReadGuide(path).Of("sh").empty()) {
+      paths.push_back(path);
     }
   }
-  std::ranges::sort(paths);
   return paths;
+}
+
+std::string TestNameOf(const std::string& path) {
+  std::string name = path.substr(0, path.rfind('.'));
+  std::ranges::replace_if(
+      name, [](char c) { return c == '-' || c == '/'; }, '_');
+  return name;
 }
 
 Guide ReadGuide(const std::string& path) {

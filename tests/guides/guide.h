@@ -46,6 +46,11 @@ struct Guide {
 // The paths of all guides: docs/install-*.md and docs/migrate-from-*.md, but not those for hosts
 // without Kubernetes, whose commands run where the package is installed (tests/package).
 std::vector<std::string> GuidePaths();
+// The paths of the other documents for users that have commands.  Their text blocks need not be
+// outputs, so `shown` of their commands is not to be compared.
+std::vector<std::string> ReferencePaths();
+// "docs/api.md" as the name of a test: "docs_api".
+std::string TestNameOf(const std::string& path);
 Guide ReadGuide(const std::string& path);
 
 // The words of a command as a POSIX shell splits it, up to a comment. No expansion, no pipes.

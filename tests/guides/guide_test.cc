@@ -109,7 +109,7 @@ TEST(Guide, RefusesCommandsThatDoNotFitTheObjects) {
       {"kubectl -n gpu rollout status ds/other", "no daemonset other"},
       {"kubectl -n default rollout status ds/podgpu", "no daemonset podgpu"},
       {"kubectl -n gpu port-forward svc/podgpu 9401", "has no port 9401"},
-      {"kubectl -n gpu get pods -l app=other", "no workload has the labels"},
+      {"kubectl -n gpu get pods -l app=other", "no object has the labels"},
       {"kubectl -n gpu frobnicate ds/podgpu", "does not know this command"},
       {"kubectl -n gpu get gadget/podgpu", "unknown kind gadget"},
       {"kubectl apply -f missing.yaml", "no file missing.yaml"},

@@ -117,6 +117,12 @@ bool Program::EndsAtOnce() const {
   });
 }
 
+bool Program::ServesAnApiServer() const {
+  return std::ranges::any_of(arguments, [](const std::string& argument) {
+    return argument.starts_with("--metrics-api-listen");
+  });
+}
+
 std::vector<Program> ProgramsOf(const YamlNode& manifest) {
   std::vector<Program> programs;
   Collect(manifest, programs);
@@ -147,6 +153,7 @@ World::World() : node_(SimNode::Shipped("demo"), SimNode::Pace::kReal) {
   for (const std::string_view name : kNames) {
     std::filesystem::create_symlink(PODGPU_BINARY_DIR "/bin/podgpu", programs / name);
   }
+  std::filesystem::create_symlink(PODGPU_BINARY_DIR "/bin/podgpu-sim", programs / "podgpu-sim");
   for (const char* tool : {"promtool", "prometheus"}) {
     std::filesystem::create_symlink(std::string(kTools) + tool, programs / tool);
   }
@@ -167,17 +174,26 @@ std::string World::Here(std::string text) const {
   return text;
 }
 
+// The environment by which programs find the node.
+std::vector<std::string> World::NodeVariables() const {
+  return {"PODGPU_SIM_DIR=" + node_.directory(), "LD_LIBRARY_PATH=" + node_.directory() + "/lib",
+          "DCGM_POD_RESOURCES_KUBELET_SOCKET=" + node_.kubelet_socket(),
+          "PODGPU_SYSFS_ROOT=" + node_.directory() + "/sys",
+          "PODGPU_PROC_ROOT=" + node_.directory() + "/proc"};
+}
+
 // The same program with the node's paths and free ports.
 Program World::Adapted(const Program& program) {
   Program adapted = program;
   for (std::vector<std::string>* texts : {&adapted.arguments, &adapted.variables}) {
     for (std::string& text : *texts) {
       text = Here(std::move(text));
-      for (const char* port : {":9400", ":9401"}) {
-        text = text == port ? "127.0.0.1:0" : text;
-        text = text.ends_with("=" + std::string(port))
-                   ? text.substr(0, text.size() - 5) + "127.0.0.1:0"
-                   : text;
+      for (const std::string_view address :
+           {":9400", ":9401", "127.0.0.1:9400", "127.0.0.1:9401"}) {
+        if (text == address || text.ends_with("=" + std::string(address))) {
+          text = text.substr(0, text.size() - address.size()) + "127.0.0.1:0";
+          break;
+        }
       }
     }
   }
@@ -211,15 +227,13 @@ void World::Start(const Program& program) {
     StartDefault();
   }
   const Program adapted = Adapted(program);
-  std::vector<std::string> words = {"env"};
-  words.insert(
-      words.end(),
-      {"PODGPU_SIM_DIR=" + node_.directory(), "LD_LIBRARY_PATH=" + node_.directory() + "/lib",
-       "NODE_NAME=gpu-node-0", "DCGM_EXPORTER_INTERVAL=1000", "PODGPU_NODE_INTERVAL=1s",
-       "DCGM_EXPORTER_LISTEN=127.0.0.1:0", "PODGPU_CLUSTER_LISTEN=127.0.0.1:0",
-       "DCGM_POD_RESOURCES_KUBELET_SOCKET=" + node_.kubelet_socket(),
-       "PODGPU_SYSFS_ROOT=" + node_.directory() + "/sys",
-       "PODGPU_PROC_ROOT=" + node_.directory() + "/proc"});
+  std::vector<std::string> words = {"env",
+                                    "NODE_NAME=gpu-node-0",
+                                    "DCGM_EXPORTER_INTERVAL=1000",
+                                    "PODGPU_NODE_INTERVAL=1s",
+                                    "DCGM_EXPORTER_LISTEN=127.0.0.1:0",
+                                    "PODGPU_CLUSTER_LISTEN=127.0.0.1:0"};
+  std::ranges::copy(NodeVariables(), std::back_inserter(words));
   words.insert(words.end(), adapted.variables.begin(), adapted.variables.end());
   words.push_back(folder_.path() + "/bin/" + adapted.name);
   words.insert(words.end(), adapted.arguments.begin(), adapted.arguments.end());
@@ -244,10 +258,12 @@ void World::Connect(int port, int to) {
 
 std::string World::Shell(const std::string& text) const {
   const char* path = std::getenv("PATH");
-  Child shell({"env", "CURL_HOME=" + folder_.path(),
-               "PATH=" + folder_.path() + "/bin:" + (path == nullptr ? "/usr/bin:/bin" : path),
-               "LD_LIBRARY_PATH=" + node_.directory() + "/lib",
-               "PODGPU_SIM_DIR=" + node_.directory(), "sh", "-c", text});
+  std::vector<std::string> words = {
+      "env", "CURL_HOME=" + folder_.path(),
+      "PATH=" + folder_.path() + "/bin:" + (path == nullptr ? "/usr/bin:/bin" : path)};
+  std::ranges::copy(NodeVariables(), std::back_inserter(words));
+  words.insert(words.end(), {"sh", "-c", text});
+  Child shell(words);
   const int exit_code = shell.Wait();
   return exit_code == 0 ? shell.output()
                         : "exit code " + std::to_string(exit_code) + "\n" + shell.output();

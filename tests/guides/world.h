@@ -27,6 +27,8 @@ struct Program {
 
   bool operator==(const Program&) const = default;
   bool IsCluster() const { return !arguments.empty() && arguments.front() == "cluster"; }
+  // Whether it starts only where Kubernetes' API server is.
+  bool ServesAnApiServer() const;
   // Whether it ends by itself: a check, a version, a sub-command that does one thing.
   bool EndsAtOnce() const;
 };
@@ -46,6 +48,10 @@ class World {
   void Start(const Program& program);
   void StartDefault();
   bool is_running() const { return node_program_ != nullptr; }
+  bool has_cluster() const { return cluster_program_ != nullptr; }
+  const std::string& node_directory() const { return node_.directory(); }
+  // The real port of the program that has `port` in the guide's words.
+  int RealPort(int port) const { return ports_.at(port); }
 
   // Runs a command with a shell until its output has the lines that the guide shows; returns the
   // last output. Without such lines it runs once and must succeed.
@@ -63,6 +69,7 @@ class World {
 
  private:
   std::string Here(std::string text) const;
+  std::vector<std::string> NodeVariables() const;
   Program Adapted(const Program& program);
   void Connect(int port, int to);
   std::unique_ptr<Child> Scrape(const std::string& config, const std::string& name, int port) const;

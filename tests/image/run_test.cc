@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "sample/value.h"
 #include "tests/e2e/metric_page.h"
 #include "tests/e2e/sim_node.h"
 #include "tests/image/oci_image.h"
@@ -61,7 +62,7 @@ class Container {
     return curl.output();
   }
   // Requests `path` until its text has `part`, at most for a time that is too long for any machine.
-  std::string AwaitText(const std::string& path, std::string_view part) const {
+  std::string AwaitText(const std::string& path, std::string_view part) {
     constexpr int kMostFetches = 2'000;
     std::string text;
     for (int i = 0; i < kMostFetches && child_->IsRunning(); ++i) {
@@ -70,6 +71,7 @@ class Container {
         return text;
       }
     }
+    child_->ReadAvailable();  // Why it ended, if it did.
     ADD_FAILURE() << "no " << part << " in\n" << text << child_->output();
     return text;
   }
@@ -237,12 +239,47 @@ TEST_F(ImageRun, FilesNeedAFolderThatThisUserOwns) {
   container.AwaitText("/metrics", kOneTemperature);
 }
 
+// Runs `command` until it ends with `exit_code`, because a command to the node takes effect a
+// moment later; returns the output of the last run.
+std::string OutputOnce(int exit_code, const SimNode& node,
+                       const std::vector<std::string>& command) {
+  constexpr int kMostRuns = 200;
+  std::string output;
+  for (int i = 0; i < kMostRuns; ++i) {
+    Container container(node, "podgpu");
+    container.MountDriver();
+    const int code = container.RunToEnd(kOther, command);
+    output = container.output();
+    if (code == exit_code) {
+      return output;
+    }
+  }
+  ADD_FAILURE() << "never exit code " << exit_code << "; the last run printed\n" << output;
+  return output;
+}
+
 TEST_F(ImageRun, AccountingIsSwitchedByTheDriverAlone) {
-  Container container(node_, "podgpu");
-  container.MountDriver();
-  EXPECT_EQ(container.RunToEnd(kOther, {"/usr/bin/podgpu", "doctor", "--enable-accounting"}), 0);
-  EXPECT_NE(container.output().find("accounting is on now"), std::string::npos)
+  const std::vector<std::string> command = {"/usr/bin/podgpu", "doctor", "--enable-accounting"};
+  node_.Command({"fault", "no_permission", "calls=nvmlDeviceSetAccountingMode"});
+  const std::string refused = OutputOnce(1, node_, command);
+  EXPECT_NE(refused.find("refused (NVML 4: Insufficient Permissions): it needs root"),
+            std::string::npos)
+      << refused;
+  node_.Command({"heal"});
+  const std::string allowed = OutputOnce(0, node_, command);
+  EXPECT_NE(allowed.find("accounting is on now"), std::string::npos) << allowed;
+}
+
+TEST_F(ImageRun, ProfilingThatTheDriverRefusesIsAbsentWithTheReason) {
+  node_.Command({"fault", "no_permission", "fields=DCGM_FI_PROF_GR_ENGINE_ACTIVE"});
+  Container container(node_, "podgpu-dcgm");
+  ASSERT_TRUE(container.Start(kOther, {"/usr/bin/podgpu", "--source=dcgm", "-c", "1000", "-f",
+                                       "/etc/dcgm-exporter/dcp-metrics-included.csv"}))
       << container.output();
+  container.AwaitText("/metrics", kOneTemperature);
+  container.AwaitText("/metrics", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{gpu=\"0\"");
+  container.AwaitText("/", std::string(AbsenceMeaning(Absence::kNotPermitted)));
+  EXPECT_EQ(container.Get("/metrics").find("DCGM_FI_PROF_GR_ENGINE_ACTIVE{"), std::string::npos);
 }
 
 }  // namespace

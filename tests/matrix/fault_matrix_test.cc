@@ -33,9 +33,9 @@ constexpr size_t kFewestCodes = 23;
 // The thread sanitizer is another five times slower.  Races depend on the scene and the kind of
 // fault, hardly on the call; so a row uses every twelfth column, and the next row uses other
 // columns.  The address sanitizer uses every sixth.
-#if defined(__SANITIZE_THREAD__)
+#if defined(PODGPU_THREAD_SANITIZER)
 constexpr size_t kColumnsPerOneTaken = 12;
-#elif defined(__SANITIZE_ADDRESS__)
+#elif defined(PODGPU_ADDRESS_SANITIZER)
 constexpr size_t kColumnsPerOneTaken = 6;
 #else
 constexpr size_t kColumnsPerOneTaken = 1;

@@ -117,7 +117,7 @@ class KubeletRows : public ::testing::Test {
     socket_ = folder_ + "/kubelet.sock";
     // After the kubelet is back, its list is valid as soon as it has podgpu's own pod.
     client_ = MakeKubeletClient({.socket = socket_,
-                                 .timeout = milliseconds(1'000),
+                                 .timeout = milliseconds(3'000),
                                  .max_message_bytes = kLimitBytes,
                                  .own_pod = {.name = "train-0", .name_space = "ml"}});
   }

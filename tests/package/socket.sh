@@ -6,8 +6,9 @@ command -v systemd-socket-activate >/dev/null || skip "systemd-socket-activate i
 unpack_packages
 start_node demo
 socket="$work/metrics.sock"
+# Takes the place of its shell, so that the end of the test ends podgpu.
 activate() {
-  systemd-socket-activate -l "$socket" -E PODGPU_SIM_DIR="$work/node" "$work/unpacked/usr/bin/podgpu" \
+  exec systemd-socket-activate -l "$socket" -E PODGPU_SIM_DIR="$work/node" "$work/unpacked/usr/bin/podgpu" \
     --libnvidia-ml="$work/node/lib/libnvidia-ml.so.1" --sysfs-root="$work/node/sys" -c 1000 "$@"
 }
 start "$work/podgpu.log" activate --web-systemd-socket

@@ -30,6 +30,7 @@
 #include "tests/matrix/device_lines.h"
 #include "tests/matrix/live_heap.h"
 #include "tests/matrix/lockstep_clock.h"
+#include "tests/pod_lister.h"
 
 namespace podgpu {
 namespace {
@@ -107,30 +108,13 @@ class WorldKubelet final : public PodResources {
  public:
   explicit WorldKubelet(sim::RunDirectory& node) : node_(node) {}
 
-  StatusOr<PodAllocations> List() override {
-    Visitor visitor;
-    node_.world().VisitPods(node_.Now(), visitor);
-    return std::move(visitor.answer);
+  StatusOr<std::shared_ptr<const PodAllocations>> List() override {
+    PodLister lister;
+    node_.world().VisitPods(node_.Now(), lister);
+    return std::make_shared<const PodAllocations>(std::move(lister.answer));
   }
 
  private:
-  struct Visitor final : sim::PodVisitor {
-    PodAllocations answer{"v1", 0, {}};
-    Allocation next;
-    void Pod(const sim::PodFacts& pod) override {
-      ++answer.pod_count;
-      next.pod_namespace = pod.pod_namespace;
-      next.pod = pod.name;
-    }
-    void Container(const sim::ContainerFacts& container) override {
-      next.container = container.name;
-    }
-    void Device(const sim::PodDevice& device) override {
-      next.resource = device.resource;
-      next.device_id = device.device_id;
-      answer.allocations.push_back(next);
-    }
-  };
   sim::RunDirectory& node_;
 };
 

@@ -28,6 +28,9 @@ void CheckHeaders(const Tree& tree, Complaints& complaints);
 // Files that no target builds and no file includes.
 void CheckReach(const Tree& tree, Complaints& complaints);
 
+// Tests that docs/arm64.md leaves out under QEMU, and that no file has.
+void CheckLeftOut(const Tree& tree, Complaints& complaints);
+
 // Links in Markdown; `exists` answers for a path relative to the root.
 void CheckLinks(const Tree& tree, const std::function<bool(const std::string&)>& exists,
                 Complaints& complaints);

@@ -24,6 +24,7 @@ enum class Rule {
   kDeadFile,
   kBrokenLink,
   kDeadReference,
+  kLostTest,
   kPlainEnglish,
   kOpenEnd,
 };

@@ -27,6 +27,7 @@ int Run(const std::filesystem::path& root) {
   const auto exists = [&root](const std::string& path) {
     return std::filesystem::exists(root / path);
   };
+  CheckLeftOut(tree, complaints);
   CheckLinks(tree, exists, complaints);
   CheckReferences(tree, exists, complaints);
   CheckWords(tree, complaints);

@@ -42,6 +42,8 @@ constexpr std::array kRows = {
     Row{Rule::kDeadReference, "dead-reference",
         "A comment or document names only files and documents that a reader of this repository "
         "has; say the fact, or cite the public source."},
+    Row{Rule::kLostTest, "lost-test",
+        "A test that docs/arm64.md leaves out exists; remove the row of a test that is gone."},
     Row{Rule::kPlainEnglish, "plain-english",
         "Every sentence is understood at first reading (CONTRIBUTING.md, \"Plain English\")."},
     Row{Rule::kOpenEnd, "open-end", "A note on unfinished work has the number of its issue."},

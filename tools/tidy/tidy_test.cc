@@ -272,6 +272,25 @@ TEST(Tidy, CountsASourceAsUsedWhenATargetNamesItOrAPatternMatchesIt) {
   EXPECT_EQ(complaints[0].file, "sim/c.cc");
 }
 
+TEST(Tidy, NoticesALeftOutTestThatDoesNotExist) {
+  const Tree tree = TreeOf({{"docs/arm64.md",
+                             "| `Page.IsServed` | starts podgpu |\n"
+                             "| `Page.*` | starts podgpu |\n"
+                             "| `All/Every.Value/*` | reads /proc |\n"
+                             "| `Page.IsGone` | starts podgpu |\n"
+                             "| `Gone.*` | starts podgpu |\n"
+                             "| test | reason |\n"},
+                            {"src/base/a_test.cc",
+                             "TEST_F(Page,\n       IsServed) {}\nTEST_P(Every, Value) {}\n"
+                             "// TEST(Page, IsGone)\n"}});
+  Complaints complaints;
+  CheckLeftOut(tree, complaints);
+  ASSERT_EQ(complaints.size(), 2U);
+  EXPECT_EQ(complaints[0].line, 4);
+  EXPECT_EQ(complaints[0].rule, Rule::kLostTest);
+  EXPECT_EQ(complaints[1].line, 5);
+}
+
 TEST(Tidy, FollowsLinksOfDocumentsToFilesAndHeadings) {
   const Tree tree = TreeOf({{"README.md",
                              "[a](docs/a.md) [b](docs/a.md#two-words) [c](https://x)\n"

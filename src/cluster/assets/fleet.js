@@ -1,22 +1,22 @@
 // The fleet page: requests the JSON, keeps the view in the URL, and handles keys and pointer.
-import {BIN_WORDS, FREE, IDLE, LOST, NO_BIN, SILENT, USED, countKinds, decode, facts, gibibytes, holders, idleRanking, orderOf, sentence, span} from './fleet_model.js';
+import {BIN_WORDS, FREE, IDLE, LOST, NO_BIN, SILENT, USED, countKinds, decode, facts, gibibytes, groupLine, groupsOf, historyLine, holders, idleRanking, links, merged, sentence, span} from './fleet_model.js';
 import {matchAll, namespaceIn, parse, withNamespace} from './fleet_filter.js';
 import {FleetMap, swatch} from './fleet_map.js';
 
 const POLL_MS = 5000, POLL_LARGE_MS = 15000, LARGE_GPUS = 10000, OLD_AFTER_S = 60;
 const MOST_RANKED = 20, TABLE_ROWS = 100, SMALLEST_PX = 2, LARGEST_PX = 24;
-const CARDS_UP_TO = 50;
+const CARDS_UP_TO = 50, HISTORY_STAYS_MS = 300000, MOST_HISTORIES = 20;
 const by = (id) => document.getElementById(id);
 const map = new FleetMap(by('map'), by('scroller'), by('spacer'));
 
-let json = null, etag = '', serverOffsetS = 0, fleet = null, order = [], matches = null, timer = 0;
+let json = null, etag = '', serverOffsetS = 0, fleet = null, groups = [], matches = null, timer = 0;
 let lastOk = 0, isPaused = false, page = 0;
 let cursor = null;  // {node, gpu} chosen with the arrow keys; null: the GPU in the URL.
 let pointer = null;  // The position of the pointer on the map.
 // The whole view, as it is in the URL.
 let seen = {};
 
-const DEFAULTS = {q: '', sort: 'idle', cell: '', idle: '0', node: '', gpu: '', view: ''};
+const DEFAULTS = {q: '', group: '', sort: 'idle', cell: '', idle: '0', node: '', gpu: '', view: ''};
 
 function readAddress() {
   const query = new URLSearchParams(location.search);
@@ -58,11 +58,12 @@ async function poll() {
   clearTimeout(timer);
   if (isPaused || document.hidden) return;
   try {
-    const answer = await fetch('api/v1/fleet', {cache: 'no-store', headers: etag ? {'If-None-Match': etag} : {}});
+    // With the epoch of the last answer only states and values are sent, as long as nodes and pods stay.
+    const answer = await fetch(`api/v1/fleet${json?.epoch ? `?epoch=${json.epoch}` : ''}`, {cache: 'no-store', headers: etag ? {'If-None-Match': etag} : {}});
     if (answer.status === 200) {
       const next = await answer.json();
       if (next.schema !== 1) throw new Error('this page belongs to another release; reload it');
-      [json, etag] = [next, answer.headers.get('ETag') ?? ''];
+      [json, etag] = [merged(json, next), answer.headers.get('ETag') ?? ''];
     } else if (answer.status !== 304) {
       throw new Error(`it answers ${answer.status}`);
     }
@@ -85,7 +86,17 @@ function tell(notice) {
 
 function refresh() {
   fleet = decode(json, now(), Number(seen.idle));
+  arranged = '';
   render();
+}
+
+// The order of the nodes depends on the reading, the sort and the label of the groups, not on the filter.
+let arranged = '';
+function arrange() {
+  const by_ = `${seen.sort} ${seen.group}`;
+  if (arranged !== by_) groups = groupsOf(fleet, seen.sort, seen.group);
+  arranged = by_;
+  for (const group of groups) group.line = group.name === '' ? '' : groupLine(fleet, group, matches);
 }
 
 // -- the view
@@ -94,16 +105,70 @@ function render() {
   if (fleet === null) return;
   const {terms, errors} = parse(seen.q);
   matches = matchAll(fleet, terms);
-  order = orderOf(fleet, seen.sort);
+  arrange();
   renderControls(errors);
   renderCounts();
   map.cursor = indexOf(cursor ?? seen);
   const isTable = seen.view === 'table';
   by('scroller').hidden = by('map-help').hidden = isTable;
   by('table').hidden = !isTable;
-  if (isTable) keepFocus(by('table'), renderTable); else map.show(fleet, order, matches, cellPx());
+  if (isTable) keepFocus(by('table'), renderTable); else map.show(fleet, groups, matches, cellPx());
   renderDetail();
   keepFocus(by('ranking'), renderRanking);
+  renderHistories();
+  loadHistories();
+}
+
+// -- the last 24 hours of the selected GPU and of each group, from Prometheus
+
+const histories = new Map();  // By query.
+let isLoading = false;
+
+// Pairs of a title and a query.
+function wantedHistories() {
+  if (!fleet.json.history) return [];
+  const i = seen.node === '' ? -1 : indexOf(seen), {node, gpu} = i < 0 ? {} : nameOf(i);
+  const selected = i < 0 ? [] : [[`${node} GPU ${gpu}`, {node, gpu}]];
+  const grouped = seen.group === '' ? [] : groups.filter((group) => group.line && !group.isRest).map(({name}) => [name, {group: seen.group, value: name}]);
+  return [...selected, ...(grouped.length > 0 ? grouped : [['all GPUs', {}]])].slice(0, MOST_HISTORIES)
+    .map(([title, query]) => [title, new URLSearchParams(query).toString()]);
+}
+
+// Requests one after the other what is missing or too old.
+async function loadHistories() {
+  const next = wantedHistories().find(([, query]) => !(histories.get(query)?.until > Date.now()));
+  if (next === undefined || isLoading || isPaused || document.hidden) return;
+  isLoading = true;
+  let history;
+  try {
+    const answer = await fetch(`api/v1/history?${next[1]}`, {cache: 'no-store'});
+    history = answer.ok ? await answer.json() : {absent: `it answers ${answer.status}`};
+  } catch (error) {
+    history = {absent: error.message};
+  }
+  isLoading = false;
+  if (histories.size >= 10 * MOST_HISTORIES) histories.clear();
+  histories.set(next[1], {...history, until: Date.now() + HISTORY_STAYS_MS / (history.absent ? 20 : 1)});
+  renderHistories();
+  loadHistories();
+}
+
+function renderHistories() {
+  const wanted = wantedHistories();
+  by('histories').hidden = wanted.length === 0;
+  by('history').replaceChildren(...wanted.flatMap(([title, query]) => {
+    const history = histories.get(query), box = element('dd', '');
+    if (history === undefined || history.absent) {
+      box.textContent = history?.absent ?? 'requested';
+    } else {
+      const [line, words] = historyLine(history);
+      const plot = by('plot').content.firstElementChild.cloneNode(true);
+      plot.setAttribute('aria-label', `${title}: ${words}`);
+      plot.firstElementChild.setAttribute('d', line);
+      box.append(plot, words);
+    }
+    return [element('dt', title), box];
+  }));
 }
 
 // The index of that GPU; the first GPU of the node if it has no such number; -1 without such a
@@ -121,19 +186,25 @@ const nameOf = (i) => ({node: fleet.nodes[fleet.node[i]].name, gpu: String(fleet
 
 function renderControls(errors) {
   if (typed === null && by('filter').value !== seen.q) by('filter').value = seen.q;
-  by('filter-error').textContent = errors.join('; ');
-  const names = ['', ...fleet.json.namespaces.slice().sort()];
-  const list = by('namespace');
+  by('filter-error').textContent = errors.concat(fleet.json.groups_absent ?? []).join('; ');
+  const labels = (fleet.json.groups ?? []).map(({label}) => label);
   const chosen = namespaceIn(seen.q);
-  if (chosen !== '' && !names.includes(chosen)) names.push(chosen);
-  if ([...list.options].map((option) => option.value).join('\n') !== names.join('\n')) {
-    list.replaceChildren(...names.map((name) => new Option(name || 'all', name)));
-  }
-  list.value = chosen;
+  options('namespace', 'all', fleet.json.namespaces.slice().sort(), chosen);
+  options('group', 'none', labels, labels.includes(seen.group) ? seen.group : '');
+  by('group-label').hidden = labels.length === 0;
   by('idle').value = seen.idle;
   by('sort').value = seen.sort;
   by('cell').textContent = `${cellPx()} px`;
   by('table-view').setAttribute('aria-pressed', String(seen.view === 'table'));
+}
+
+// Makes the options of a list, if they have changed.
+function options(name, none, values, chosen) {
+  const list = by(name), all = chosen === '' || values.includes(chosen) ? values : [...values, chosen];
+  const key = all.join('\n');
+  if (list.dataset.made !== key) list.replaceChildren(new Option(none, ''), ...all.map((value) => new Option(value)));
+  list.dataset.made = key;
+  list.value = chosen;
 }
 
 function renderCounts() {
@@ -146,10 +217,9 @@ function renderCounts() {
   if (counts[5] > 0) parts.push(`${counts[5]} not known`);
   const text = parts.join(', ');
   if (by('counts').textContent !== text) by('counts').textContent = text;
-  const read = fleet.nodes.filter((node) => node.readAt !== null).map((node) => node.readAt);
-  const age = read.length === 0 ? '' : `read ${span(now() - Math.max(...read))} ago; `;
+  const age = fleet.readAt === null ? '' : `read ${span(now() - fleet.readAt)} ago; `;
   by('freshness').textContent = `${age}${fleet.json.verdict}`;
-  const duplicates = fleet.nodes.filter((node) => node.state === 'duplicate');
+  const duplicates = fleet.nodes.filter((node) => node.reason === 'duplicate');
   by('duplicates').hidden = duplicates.length === 0;
   by('duplicates').textContent = duplicates.length === 0 ? '' :
     `Error: ${duplicates.length} nodes have the name of another node. ${duplicates[0].detail}`;
@@ -161,8 +231,16 @@ function renderCounts() {
 function renderDetail() {
   const under = pointer === null || seen.view === 'table' ? -1 : map.at(pointer.x, pointer.y);
   const i = under < 0 ? map.cursor : under;
-  by('detail').replaceChildren(...(i < 0 ? [element('dd', 'Point at a GPU, or move to it with the arrow keys.')] :
-    facts(fleet, i).flatMap(([name, text]) => [element('dt', name), element('dd', text)])));
+  keepFocus(by('detail'), () => by('detail').replaceChildren(...(i < 0 ? [element('dd', 'Point at a GPU, or move to it with the arrow keys.')] :
+    [...facts(fleet, i).flatMap(([name, text]) => [element('dt', name), element('dd', text)]), ...linksOf(i)])));
+}
+
+function linksOf(i) {
+  const found = links(fleet, i);
+  if (found.length === 0) return [];
+  const box = element('dd', '');
+  for (const [title, href] of found) box.append(element('a', title, {href, 'data-key': title}), ' ');
+  return [element('dt', 'Open'), box];
 }
 
 function renderLegend() {
@@ -201,19 +279,19 @@ function button(text, act, attributes = {}) {
 }
 
 function renderRanking() {
-  const pods = idleRanking(fleet, matches);
-  if (pods.length === 0) {
+  const {first, count} = idleRanking(fleet, matches, MOST_RANKED);
+  if (count === 0) {
     by('ranking').replaceChildren(element('p', 'No GPU with an owner is known to be idle.'));
     return;
   }
   const table = document.createElement('table');
-  table.append(element('caption', `By GPU-hours, since the cluster role started${pods.length > MOST_RANKED ? `; ${pods.length - MOST_RANKED} more` : ''}`));
+  table.append(element('caption', `By GPU-hours, since the cluster role started${count > MOST_RANKED ? `; ${count - MOST_RANKED} more` : ''}`));
   const head = table.createTHead().insertRow();
   for (const [text, kind] of [['Pod'], ['GPUs', 'number'], ['idle for', 'number'], ['memory', 'number'], ['GPU-h', 'number']]) {
     head.append(element('th', text, {scope: 'col', ...(kind ? {class: kind} : {})}));
   }
   const body = table.createTBody();
-  for (const pod of pods.slice(0, MOST_RANKED)) {
+  for (const pod of first) {
     const [namespace, name] = pod.name.split('/');
     const link = button(pod.name, () => set({q: `ns:${namespace} pod:${name}`}, 'pushState'), {'data-key': pod.name});
     body.append(row([link, number(`${pod.gpus}${pod.shared ? ' shared' : ''}`), number(span(pod.longest)),
@@ -235,12 +313,15 @@ const COLUMNS = {
 };
 const SORTABLE = {name: 'ascending', activity: 'descending', idle: 'descending'};
 
+// The GPUs in the order of the table, with the group of each.
 function tableOrder() {
-  const rows = order.flatMap((node) => Array.from({length: node.count}, (_, n) => node.first + n)).filter((i) => matches[i]);
   const {activity_percent: activity, idle_since_s: since} = fleet.json.devices;
-  if (seen.sort === 'activity') rows.sort((a, b) => (activity[b] ?? -1) - (activity[a] ?? -1));
-  if (seen.sort === 'idle') rows.sort((a, b) => (since[a] ?? Infinity) - (since[b] ?? Infinity) || 0);
-  return rows;
+  return groups.flatMap((group) => {
+    const gpus = group.nodes.flatMap((node) => Array.from({length: node.count}, (_, n) => node.first + n)).filter((i) => matches[i]);
+    if (seen.sort === 'activity') gpus.sort((a, b) => (activity[b] ?? -1) - (activity[a] ?? -1));
+    if (seen.sort === 'idle') gpus.sort((a, b) => (since[a] ?? Infinity) - (since[b] ?? Infinity) || 0);
+    return gpus.map((i) => [i, group]);
+  });
 }
 
 function renderTable() {
@@ -258,8 +339,13 @@ function renderTable() {
     }
     head.append(cell);
   }
-  const body = table.createTBody();
-  for (const i of rows.slice(page * TABLE_ROWS, (page + 1) * TABLE_ROWS)) {
+  let body = table.createTBody(), last = null;
+  for (const [i, group] of rows.slice(page * TABLE_ROWS, (page + 1) * TABLE_ROWS)) {
+    if (group.line && group !== last) {
+      body = table.createTBody();
+      body.insertRow().append(element('th', `${group.name}: ${group.line}`, {scope: 'rowgroup', colspan: Object.keys(COLUMNS).length}));
+    }
+    last = group;
     body.append(row(Object.values(COLUMNS).map(([, of]) => of(i)), 2));
   }
   const turn = (text, by_) => {
@@ -282,6 +368,7 @@ by('filter').addEventListener('input', (event) => {
 });
 by('controls').addEventListener('submit', (event) => event.preventDefault());
 by('namespace').addEventListener('change', (event) => { page = 0; set({q: withNamespace(seen.q, event.target.value)}); });
+by('group').addEventListener('change', (event) => { page = 0; set({group: event.target.value}); });
 by('sort').addEventListener('change', (event) => set({sort: event.target.value}));
 by('idle').addEventListener('change', (event) => { seen.idle = event.target.value; writeAddress('replaceState'); refresh(); });
 by('smaller').addEventListener('click', () => set({cell: String(Math.max(SMALLEST_PX, cellPx() - 2))}));

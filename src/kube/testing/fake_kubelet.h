@@ -5,6 +5,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -14,7 +15,7 @@ namespace podgpu {
 
 class FakeKubelet final : public PodResources {
  public:
-  StatusOr<PodAllocations> List() override {
+  StatusOr<std::shared_ptr<const PodAllocations>> List() override {
     std::unique_lock lock(mutex_);
     ++calls_;
     waiting_ = blocked_;
@@ -25,6 +26,15 @@ class FakeKubelet final : public PodResources {
   }
 
   void Answer(StatusOr<PodAllocations> answer) {
+    std::scoped_lock lock(mutex_);
+    if (answer.ok()) {
+      answer_ = std::make_shared<const PodAllocations>(*std::move(answer));
+    } else {
+      answer_ = answer.status();
+    }
+  }
+  // Gives this object again, as a kubelet client does while nothing changes.
+  void AnswerAgain(std::shared_ptr<const PodAllocations> answer) {
     std::scoped_lock lock(mutex_);
     answer_ = std::move(answer);
   }
@@ -53,7 +63,8 @@ class FakeKubelet final : public PodResources {
  private:
   mutable std::mutex mutex_;  // Guards everything below; the waits need a plain one.
   std::condition_variable changed_;
-  StatusOr<PodAllocations> answer_ = PodAllocations{"v1", 0, {}};
+  StatusOr<std::shared_ptr<const PodAllocations>> answer_ =
+      std::make_shared<const PodAllocations>(PodAllocations{"v1", 0, {}});
   bool blocked_ = false, waiting_ = false;
   int calls_ = 0;
 };

@@ -144,7 +144,7 @@ TEST(DcgmConnection, StartsTheEmbeddedEngineAndShutsItDownOnce) {
   EXPECT_EQ(fake.CountOf("dcgmShutdown"), 1);
 }
 
-TEST(DcgmConnection, ReportsWhyItCannotOpen) {
+TEST(DcgmConnection, Statement37ReportsWhyItCannotOpen) {
   const struct {
     const char* label;
     DcgmEndpoint endpoint;

@@ -12,14 +12,28 @@ namespace {
 using abi::dcgmFieldValue_v2;
 using abi::dcgmReturn_t;
 
-constexpr size_t kValuesPerCall = 512;
+constexpr size_t kValuesPerRoundTrip = 512;
+constexpr size_t kValuesPerEmbeddedCall = 128;
 constexpr size_t kFieldsPerCall = abi::DCGM_MAX_FIELD_IDS_PER_FIELD_GROUP - 1;
 
 bool SameEntity(const dcgmFieldValue_v2& raw, const abi::dcgmGroupEntityPair_t& entity) {
   return raw.entityGroupId == entity.entityGroupId && raw.entityId == entity.entityId;
 }
 
+// The cells of a row that `watches` covers: a row may also have columns of another kind of part.
+std::span<Value> CellsOf(const DcgmWatches& watches, FieldRow row, Grid& grid) {
+  const size_t count = watches.devices().size();
+  return count == 0
+             ? std::span<Value>()
+             : grid.CellsOf(row).subspan(watches.first_column() - grid.ColumnsOf(row).first, count);
+}
+
 }  // namespace
+
+DcgmReader::DcgmReader(const abi::DcgmLibrary& library, bool is_embedded, DcgmEvents* events)
+    : library_(library),
+      values_per_call_(is_embedded ? kValuesPerEmbeddedCall : kValuesPerRoundTrip),
+      events_(events) {}
 
 Status DcgmReader::Read(abi::dcgmHandle_t handle, const DcgmWatches& watches, Grid& grid) {
   const ColumnRange columns = watches.ColumnsIn(grid.topology());
@@ -39,10 +53,12 @@ void DcgmReader::Prepare(const DcgmWatches& watches, Grid& grid) {
   entities_.clear();
   columns_.clear();
   ids_.clear();
-  rows_.clear();
+  requested_.clear();
+  bool all_devices_are_watched = true;
   for (size_t i = 0; i < watches.devices().size(); ++i) {
     const WatchedDevice& device = watches.devices()[i];
     const EntityId column{static_cast<uint16_t>(watches.first_column() + i)};
+    all_devices_are_watched = all_devices_are_watched && !device.is_refused;
     if (!device.is_refused) {
       entities_.push_back(device.entity);
       columns_.push_back(column);
@@ -51,20 +67,31 @@ void DcgmReader::Prepare(const DcgmWatches& watches, Grid& grid) {
   for (size_t f = 0; f < watches.fields().size(); ++f) {
     const WatchedField& field = watches.fields()[f];
     PODGPU_CHECK(grid.fields()[field.row.index]->id == field.id);
-    for (size_t i = 0; i < watches.devices().size(); ++i) {
-      // kNoData stays when the engine omits a requested value.
-      grid.at(field.row, EntityId{static_cast<uint16_t>(watches.first_column() + i)}) =
-          Value::OfAbsence(watches.RefusalOf(f, i).value_or(Absence::kNoData));
+    const bool is_refused_somewhere = !watches.IsWatchedOnAllKinds(f);
+    // It stays when the engine omits a requested value.
+    std::ranges::fill(CellsOf(watches, field.row, grid), Value::OfAbsence(Absence::kNoData));
+    if (is_refused_somewhere || !all_devices_are_watched) {
+      SetReasons(watches, f, grid);
     }
     if (watches.IsWatched(f)) {
       ids_.push_back(field.id);
-      rows_.push_back(f);
+      requested_.push_back({f, is_refused_somewhere});
     }
   }
   fields_per_call_ = std::clamp<size_t>(ids_.size(), 1, kFieldsPerCall);
   devices_per_call_ =
-      std::min(std::max<size_t>(kValuesPerCall / fields_per_call_, 1), library_.MaxEntities());
+      std::min(std::max<size_t>(values_per_call_ / fields_per_call_, 1), library_.MaxEntities());
   reply_.resize(fields_per_call_ * std::min(devices_per_call_, entities_.size()));
+}
+
+void DcgmReader::SetReasons(const DcgmWatches& watches, size_t field, Grid& grid) const {
+  for (size_t i = 0; i < watches.devices().size(); ++i) {
+    if (const std::optional<Absence> reason = watches.RefusalOf(field, i)) {
+      grid.at(watches.fields()[field].row,
+              EntityId{static_cast<uint16_t>(watches.first_column() + i)}) =
+          Value::OfAbsence(*reason);
+    }
+  }
 }
 
 Status DcgmReader::ReadPart(abi::dcgmHandle_t handle, const DcgmWatches& watches,
@@ -109,10 +136,11 @@ void DcgmReader::Store(const DcgmWatches& watches, const dcgmFieldValue_v2& raw,
   }
   const EntityId column = columns_[device];
   const size_t index = column.index - watches.first_column();
-  if (watches.RefusalOf(rows_[field], index)) {
+  const RequestedField& requested = requested_[field];
+  if (requested.is_refused_somewhere && watches.RefusalOf(requested.index, index)) {
     return;  // Requested only because of other devices.
   }
-  const WatchedField& watched = watches.fields()[rows_[field]];
+  const WatchedField& watched = watches.fields()[requested.index];
   Value value = DecodeDcgm(watched.decoder, raw, grid.read_at_wall, grid);
   // A lost device answers with status 0 and plain blanks, or with "not watched".
   const bool is_dropped = raw.status == abi::DCGM_ST_NOT_WATCHED;

@@ -55,8 +55,9 @@ class DcgmSource final : public Source {
  private:
   // One kind of part; watched and read separately from everything else.
   struct WatchedPart {
-    WatchedPart(const abi::DcgmLibrary& library, const Clock& clock, PartKind part)
-        : kind(part), watches(library, clock, part), reader(library) {}
+    WatchedPart(const abi::DcgmLibrary& library, const Clock& clock, PartKind part,
+                bool is_embedded)
+        : kind(part), watches(library, clock, part), reader(library, is_embedded) {}
     const PartKind kind;
     DcgmWatches watches;
     DcgmReader reader;

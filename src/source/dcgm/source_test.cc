@@ -60,6 +60,31 @@ TEST(DcgmRead, StoresValuesCorrectlyInAnyReplyOrder) {
   }
 }
 
+// The reply takes 4 KB per value.  A call of a remote engine is a round trip, so it asks for more.
+TEST(DcgmRead, AsksAnEmbeddedEngineForFewerValuesPerCall) {
+  const std::vector<uint16_t> ids = {100, 101, 110, 111, 112, 113, 114, 140, 150, 155, 156, 157,
+                                     160, 161, 162, 163, 164, 190, 202, 203, 235, 236, 237, 238,
+                                     240, 241, 242, 243, 244, 245, 246, 247, 250, 251, 252, 253};
+  const std::pair<DcgmEndpoint, int> rows[] = {
+      {{DcgmEndpoint::Kind::kEmbedded, ""}, 3},  // 36 fields of 3, 3 and 2 devices.
+      {{DcgmEndpoint::Kind::kTcp, "host:5555"}, 1},
+      {{DcgmEndpoint::Kind::kUnixSocket, "/engine.sock"}, 1}};
+  for (const auto& [endpoint, calls] : rows) {
+    Node node(8, endpoint);
+    for (uint32_t gpu = 0; gpu < 8; ++gpu) {
+      node.dcgm.SetInt64(abi::DCGM_FE_GPU, gpu, kTemperatureId, 40 + gpu);
+    }
+    const std::unique_ptr<Grid> grid = node.Start(ids);
+    ASSERT_NE(grid, nullptr);
+    node.dcgm.ForgetCalls();
+    ASSERT_TRUE(node.source().Read(*grid).ok());
+    EXPECT_EQ(node.dcgm.CountOf("dcgmEntitiesGetLatestValues"), calls);
+    for (uint16_t gpu = 0; gpu < 8; ++gpu) {
+      EXPECT_EQ(Cell(*grid, kTemperatureId, gpu).int64(), 40 + gpu);
+    }
+  }
+}
+
 TEST(DcgmRead, DoesNotReuseValuesOfTheLastReply) {
   Node node(1);
   const auto grid = node.Start({kTemperatureId, kFbUsed});

@@ -105,20 +105,25 @@ StatusOr<WatchResult> DcgmWatches::Retry(dcgmHandle_t handle, const Topology& to
 
 std::optional<Absence> DcgmWatches::RefusalOf(size_t field, size_t device) const {
   const WatchedDevice& asked = devices_[device];
-  for (const Watchable* watchable :
-       {static_cast<const Watchable*>(&asked), static_cast<const Watchable*>(&fields_[field]),
-        &kinds_[asked.kind].field(field)}) {
-    if (watchable->is_refused) {
-      return watchable->reason;
-    }
+  if (asked.is_refused) {
+    return asked.reason;
   }
-  return std::nullopt;
+  const Watchable& of_all = fields_[field];
+  const Watchable& of_kind = kinds_[asked.kind].field(field);
+  const Watchable& first = of_all.is_refused ? of_all : of_kind;
+  return first.is_refused ? std::optional(first.reason) : std::nullopt;
 }
 
 bool DcgmWatches::IsWatched(size_t field) const {
   return !fields_[field].is_refused &&
          std::ranges::any_of(
              kinds_, [&](const DcgmWatchedKind& kind) { return !kind.field(field).is_refused; });
+}
+
+bool DcgmWatches::IsWatchedOnAllKinds(size_t field) const {
+  return !fields_[field].is_refused &&
+         std::ranges::none_of(
+             kinds_, [&](const DcgmWatchedKind& kind) { return kind.field(field).is_refused; });
 }
 
 // The same filter as dcgm-exporter: a field is read on the entities of its level.

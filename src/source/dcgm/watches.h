@@ -87,8 +87,9 @@ class DcgmWatches {
   // Returns why the field is not watched on the device (both are indices); nothing when it is
   // watched.
   std::optional<Absence> RefusalOf(size_t field, size_t device) const;
-  // Returns whether the field is watched on any device.
+  // Return whether the field is watched on any device, and whether no kind of device refuses it.
   bool IsWatched(size_t field) const;
+  bool IsWatchedOnAllKinds(size_t field) const;
   // Return the columns of `topology` that this object covers, and whether it covers fields of
   // `level`.
   ColumnRange ColumnsIn(const Topology& topology) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <iterator>
 #include <pthread.h>
 #include <system_error>
 
@@ -29,7 +30,7 @@ struct NvmlEvents::Listening {
 
   const std::shared_ptr<const abi::NvmlLibrary> library;
   const abi::nvmlEventSet_t set;
-  const std::vector<nvmlDevice_t> subscribed;
+  const std::vector<NvmlListened> subscribed;
 
   Mutex mutex;  // Guards what the thread and the source exchange.
   std::condition_variable_any changed;
@@ -43,12 +44,21 @@ struct NvmlEvents::Listening {
     return shall_end;
   }
   void Keep(const abi::nvmlEventData_t& event) {
+    const auto device = std::ranges::find(subscribed, event.device, &NvmlListened::handle);
     MutexLock lock(mutex);
     if (clock != nullptr && event.eventType == abi::nvmlEventTypeXidCriticalError &&
-        xids.size() < kMostKept) {
-      xids.push_back({event.device, static_cast<int64_t>(event.eventData & 0xffffffffU),
+        device != subscribed.end() && xids.size() < kMostKept) {
+      xids.push_back({device->uuid, static_cast<int64_t>(event.eventData & 0xffffffffU),
                       ToMicroseconds(clock->WallNow())});
     }
+  }
+  nvmlReturn_t Wait(uint32_t timeout_ms) {
+    abi::nvmlEventData_t event{};
+    const nvmlReturn_t code = library->api.nvmlEventSetWait_v2(set, &event, timeout_ms);
+    if (code == abi::NVML_SUCCESS) {
+      Keep(event);
+    }
+    return code;
   }
   // After a wait that failed at once: pauses before the next one.
   void Pause() {
@@ -59,13 +69,12 @@ struct NvmlEvents::Listening {
   }
   void Listen() {
     while (!ShallEnd()) {
-      abi::nvmlEventData_t event{};
-      const nvmlReturn_t code = library->api.nvmlEventSetWait_v2(set, &event, kWaitMs);
-      if (code == abi::NVML_SUCCESS) {
-        Keep(event);
-      } else if (code != abi::NVML_ERROR_TIMEOUT) {
+      const nvmlReturn_t code = Wait(kWaitMs);
+      if (code != abi::NVML_SUCCESS && code != abi::NVML_ERROR_TIMEOUT) {
         Pause();
       }
+    }
+    for (size_t i = 0; i < kMostKept && Wait(0) == abi::NVML_SUCCESS; ++i) {
     }
     library->api.nvmlEventSetFree(set);
   }
@@ -111,11 +120,12 @@ void NvmlSubscription::Run() {
       return;
     }
     unsigned long long types = 0;
-    const bool has_xids = Succeeds(api.nvmlDeviceGetSupportedEventTypes(devices[i], &types),
+    const nvmlDevice_t device = devices[i].handle;
+    const bool has_xids = Succeeds(api.nvmlDeviceGetSupportedEventTypes(device, &types),
                                    "nvmlDeviceGetSupportedEventTypes") &&
                           (types & abi::nvmlEventTypeXidCriticalError) != 0;
     if (has_xids &&
-        Succeeds(api.nvmlDeviceRegisterEvents(devices[i], abi::nvmlEventTypeXidCriticalError, set),
+        Succeeds(api.nvmlDeviceRegisterEvents(device, abi::nvmlEventTypeXidCriticalError, set),
                  "nvmlDeviceRegisterEvents")) {
       subscribed.push_back(devices[i]);
     }
@@ -126,7 +136,13 @@ void NvmlSubscription::Run() {
 }
 
 void NvmlEvents::Follow(const NvmlSubscription& subscription) {
+  const int64_t registered_us = ToMicroseconds(clock_.WallNow());
   Stop();
+  std::erase_if(left_over_, [&](const NvmlXid& xid) {
+    return xid.stamp_us > registered_us &&
+           std::ranges::find(subscription.subscribed, xid.uuid, &NvmlListened::uuid) !=
+               subscription.subscribed.end();
+  });
   follows_ = subscription.code == abi::NVML_SUCCESS;
   devices_ = subscription.devices;
   if (subscription.set == nullptr) {
@@ -160,19 +176,27 @@ void NvmlEvents::Stop() {
   } else {
     thread_.detach();
   }
+  {
+    MutexLock lock(listening_->mutex);
+    std::ranges::move(listening_->xids, std::back_inserter(left_over_));
+    listening_->xids.clear();
+  }
   listening_ = nullptr;
 }
 
 bool NvmlEvents::IsSubscribed(nvmlDevice_t device) const {
   return listening_ != nullptr &&
-         std::ranges::find(listening_->subscribed, device) != listening_->subscribed.end();
+         std::ranges::find(listening_->subscribed, device, &NvmlListened::handle) !=
+             listening_->subscribed.end();
 }
 
 void NvmlEvents::Take(std::vector<NvmlXid>& xids) {
   xids.clear();
+  xids.swap(left_over_);
   if (listening_ != nullptr) {
     MutexLock lock(listening_->mutex);
-    xids.swap(listening_->xids);
+    std::ranges::move(listening_->xids, std::back_inserter(xids));
+    listening_->xids.clear();
   }
 }
 

@@ -27,7 +27,7 @@ void NvmlHistory::TakeXids(NvmlEvents& events, const std::vector<NvmlSlot>& slot
   for (const NvmlXid& xid : xids_) {
     for (size_t gpu = 0; gpu < slots.size(); ++gpu) {
       const NvmlSlot& slot = slots[gpu];
-      if (slot.device != nullptr && slot.device->address().gpu.handle == xid.device) {
+      if (slot.uuid == xid.uuid) {
         counts_.AddXid(gpu, xid.code, xid.stamp_us);
         last_xids_[slot.uuid] = xid;
       }

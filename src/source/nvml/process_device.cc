@@ -92,13 +92,13 @@ nvmlReturn_t NvmlProcessDevice::ReadAccounting(Instant now, WallTime wall) {
 void NvmlProcessDevice::ReadListsOf(abi::nvmlDevice_t device, uint32_t instance) {
   const abi::NvmlTable& api = library_->api;
   const auto newest = [](auto call, auto older) { return call != nullptr ? call : older; };
-  const nvmlReturn_t compute = ReadList(device, instance, false,
+  const nvmlReturn_t compute = ReadList(device, instance, ListKind::kCompute,
                                         newest(api.nvmlDeviceGetComputeRunningProcesses_v3,
                                                api.nvmlDeviceGetComputeRunningProcesses_v2));
-  const nvmlReturn_t graphics = ReadList(device, instance, false,
+  const nvmlReturn_t graphics = ReadList(device, instance, ListKind::kGraphics,
                                          newest(api.nvmlDeviceGetGraphicsRunningProcesses_v3,
                                                 api.nvmlDeviceGetGraphicsRunningProcesses_v2));
-  const nvmlReturn_t mps = ReadList(device, instance, true,
+  const nvmlReturn_t mps = ReadList(device, instance, ListKind::kMps,
                                     newest(api.nvmlDeviceGetMPSComputeRunningProcesses_v3,
                                            api.nvmlDeviceGetMPSComputeRunningProcesses_v2));
   // Without the calls for the other two lists, these lists are empty.
@@ -108,7 +108,7 @@ void NvmlProcessDevice::ReadListsOf(abi::nvmlDevice_t device, uint32_t instance)
   }
 }
 
-nvmlReturn_t NvmlProcessDevice::ReadList(abi::nvmlDevice_t device, uint32_t instance, bool mps,
+nvmlReturn_t NvmlProcessDevice::ReadList(abi::nvmlDevice_t device, uint32_t instance, ListKind kind,
                                          nvmlReturn_t (*call)(abi::nvmlDevice_t, uint32_t*,
                                                               abi::nvmlProcessInfo_t*)) {
   if (call == nullptr) {
@@ -125,7 +125,8 @@ nvmlReturn_t NvmlProcessDevice::ReadList(abi::nvmlDevice_t device, uint32_t inst
         {.pid = entry.pid,
          .instance = instance != kWholeGpu ? instance : entry.gpuInstanceId,
          .memory_bytes = has_memory ? std::optional<uint64_t>(entry.usedGpuMemory) : std::nullopt,
-         .mps_client = mps});
+         .mps_client = kind == ListKind::kMps,
+         .graphics = kind == ListKind::kGraphics});
   }
   return code;
 }

@@ -55,7 +55,8 @@ class NvmlProcessDevice {
  private:
   void ReadLists();
   void ReadListsOf(abi::nvmlDevice_t device, uint32_t instance);
-  abi::nvmlReturn_t ReadList(abi::nvmlDevice_t device, uint32_t instance, bool mps,
+  enum class ListKind : uint8_t { kCompute, kGraphics, kMps };
+  abi::nvmlReturn_t ReadList(abi::nvmlDevice_t device, uint32_t instance, ListKind kind,
                              abi::nvmlReturn_t (*call)(abi::nvmlDevice_t, uint32_t*,
                                                        abi::nvmlProcessInfo_t*));
   abi::nvmlReturn_t ReadAccounting(Instant now, WallTime wall);

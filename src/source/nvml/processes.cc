@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/counted.h"
 #include "source/nvml/error.h"
 
 namespace podgpu {
@@ -229,11 +230,11 @@ DeviceNumber NvmlProcesses::NumberOf(const std::string& uuid) {
 
 std::string NvmlProcesses::Complaint() const {
   if (!hung_.empty()) {
-    return absl::StrFormat("a call has not returned for %d GPUs; their processes are unknown",
-                           hung_.size());
+    return absl::StrFormat("a call has not returned for %s; the processes there are unknown",
+                           Counted(hung_.size(), "GPU"));
   }
   if (identities_.unknown() > 0) {
-    return absl::StrFormat("%d processes cannot be looked up: %s", identities_.unknown(),
+    return absl::StrFormat("%s cannot be looked up: %s", Counted(identities_.unknown(), "process"),
                            identities_.reason().message());
   }
   return AccountingComplaint();
@@ -254,10 +255,10 @@ std::string NvmlProcesses::AccountingComplaint() const {
     return "";
   }
   return absl::StrFormat(
-      "accounting cannot be switched on for %d GPUs (%s), so processes that live between two "
+      "accounting cannot be switched on for %s (%s), so processes that live between two "
       "readings are not seen. Run podgpu as root, or \"podgpu doctor --enable-accounting\" as root "
       "after each load of the driver, or leave --enable-accounting out",
-      refused, NvmlWords(library_->api, why));
+      Counted(refused, "GPU"), NvmlWords(library_->api, why));
 }
 
 std::string NvmlProcesses::Describe() const {
@@ -266,8 +267,8 @@ std::string NvmlProcesses::Describe() const {
       std::ranges::count_if(devices_, [](const std::shared_ptr<NvmlProcessDevice>& device) {
         return device->kept().accounting.mode() == Accounting::kOn;
       }));
-  return absl::StrFormat("NVML of %s tells the processes of %d GPUs; accounting is on for %d",
-                         library_->name, read, accounted);
+  return absl::StrFormat("NVML of %s tells the processes of %s; accounting is on for %d",
+                         library_->name, Counted(read, "GPU"), accounted);
 }
 
 // The devices stay, with their state; the next scan gives them new handles.

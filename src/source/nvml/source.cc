@@ -247,16 +247,16 @@ void NvmlSource::MakeDevices(const NvmlDeviceScan& scan) {
 
 void NvmlSource::FollowEvents() {
   while (true) {
-    std::vector<abi::nvmlDevice_t> handles;
-    handles.reserve(devices_.size());
+    std::vector<NvmlListened> listened;
+    listened.reserve(devices_.size());
     for (const auto& device : devices_) {
-      handles.push_back(device->address().gpu.handle);
+      listened.push_back({device->address().gpu.handle, device->address().uuid});
     }
     const bool hangs = events_hung_ != nullptr && !events_hung_->has_returned();
-    if (hangs || events_.Follows(handles)) {
+    if (hangs || events_.Follows(listened)) {
       return;
     }
-    const auto subscription = std::make_shared<NvmlSubscription>(library_, std::move(handles));
+    const auto subscription = std::make_shared<NvmlSubscription>(library_, std::move(listened));
     if (call_thread_.Run(subscription)) {
       events_.Follow(*subscription);
       events_absence_ = subscription->code == abi::NVML_SUCCESS
@@ -454,6 +454,7 @@ Status NvmlSource::DisconnectIfStale(const Grid& grid) {
 
 void NvmlSource::Close() {
   events_.Stop();
+  history_.TakeXids(events_, slots_);
   devices_.clear();
   pass_->devices.clear();
   for (NvmlSlot& slot : slots_) {

@@ -202,7 +202,7 @@ TEST_F(NvmlSourceTest, ReportsProfilingBetweenTwoReadings) {
   EXPECT_EQ(At(kActive, 2).absence(), Absence::kNotSupported);
 }
 
-TEST_F(NvmlSourceTest, ReportsThatAnotherProgramHoldsTheCounters) {
+TEST_F(NvmlSourceTest, Statement37ReportsThatAnotherProgramHoldsTheCounters) {
   Start({kTemperature, kActive});
   nvml_.FailWith({{"nvmlGpmSampleGet", abi::NVML_ERROR_IN_USE}});
   ASSERT_TRUE(Read().ok());
@@ -233,6 +233,21 @@ TEST_F(NvmlSourceTest, ReportsXidsWithTheirAge) {
   clock_.Advance(seconds(100));
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kXid, 1).age_ms(), 100'000U) << "the age of the event";
+}
+
+// The XID says why the GPU is lost; the next list of devices comes before the next reading.
+TEST_F(NvmlSourceTest, KeepsTheXidOfAGpuThatIsLost) {
+  Start({kTemperature, kXid});
+  ASSERT_TRUE(Read().ok());
+  nvml_.AddXid(1, 79);
+  nvml_.Change([&] { nvml_.gpus[1].state = abi::NVML_ERROR_GPU_IS_LOST; });
+  ASSERT_TRUE(Discover().ok());
+  ASSERT_EQ(topology_->gpus[1].state, DeviceState::kLost);
+  ASSERT_TRUE(Read().ok());
+  ASSERT_EQ(grid_->findings.xids.size(), 1U);
+  EXPECT_EQ(grid_->findings.xids[0].gpu, 1);
+  EXPECT_EQ(grid_->findings.xids[0].code, 79);
+  EXPECT_EQ(grid_->findings.xids[0].total, 1U);
 }
 
 TEST_F(NvmlSourceTest, ReadsTheOtherDevicesWhenOneHangs) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "fields/field_ids.h"
 #include "source/source.h"
 #include "source/testing/fake_driver.h"
 
@@ -52,10 +53,15 @@ class FakeSource final : public Source {
     }
     for (uint16_t row = 0; row < grid.fields().size(); ++row) {
       const ColumnRange columns = grid.ColumnsOf(FieldRow{row});
+      const uint16_t field = grid.fields()[row]->id;
+      // A number that means nothing there would make each device degraded.
+      const bool is_well =
+          field_ids::IsJudged(field) && field != field_ids::kXid && driver_.value_.present();
+      const Value value = is_well ? Value::OfInt64(0) : driver_.value_;
       for (auto column = static_cast<uint16_t>(columns.first);
            column < columns.first + columns.count; ++column) {
         grid.at(FieldRow{row}, EntityId{column}) =
-            driver_.silent_ == column ? Value::OfAbsence(Absence::kBlank) : driver_.value_;
+            driver_.silent_ == column ? Value::OfAbsence(Absence::kBlank) : value;
       }
     }
     return absl::OkStatus();

@@ -109,6 +109,19 @@ kind: SecurityContextConstraints
 metadata: {name: podgpu}
 users: ["system:serviceaccount:gpu:podgpu"]
 ---
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata: {name: podgpu, namespace: gpu}
+spec:
+  groups:
+    - {name: recording, rules: [{record: "a:b", expr: b}]}
+    - {name: alerts, rules: [{alert: A, expr: b}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: dashboard, namespace: gpu}
+data: {a.json: "{}"}
+---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {name: scaled, namespace: gpu}
@@ -136,6 +149,95 @@ rules:
       name: {as: avg_GPU_utilization}
       metricsQuery: avg(x)
 `
+
+// The cluster role with the metrics API, and what registers it; each test changes one of them.
+const apis = `apiVersion: v1
+kind: ServiceAccount
+metadata: {name: cluster, namespace: gpu}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: cluster}
+rules:
+  - apiGroups: [apiregistration.k8s.io]
+    resources: [apiservices]
+    resourceNames: [v1beta1.external.metrics.k8s.io, v1beta2.custom.metrics.k8s.io]
+    verbs: [get, patch]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: cluster}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster}
+subjects: [{kind: ServiceAccount, name: cluster, namespace: gpu}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: cluster-auth}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "system:auth-delegator"}
+subjects: [{kind: ServiceAccount, name: cluster, namespace: gpu}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cluster, namespace: gpu}
+spec:
+  selector: {matchLabels: {app: cluster}}
+  template:
+    metadata: {labels: {app: cluster}}
+    spec:
+      serviceAccountName: cluster
+      containers:
+        - name: cluster
+          image: registry.example/podgpu:1
+          args: [cluster, "--metrics-api-listen=:9443", --metrics-api-service=cluster.gpu]
+          ports: [{name: metrics, containerPort: 9401}, {name: metrics-api, containerPort: 9443}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: cluster, namespace: gpu}
+spec:
+  selector: {app: cluster}
+  ports: [{name: metrics, port: 9401, targetPort: metrics}, {name: metrics-api, port: 443, targetPort: metrics-api}]
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1beta1.external.metrics.k8s.io, annotations: {}}
+spec:
+  {group: external.metrics.k8s.io, version: v1beta1, groupPriorityMinimum: 100, versionPriority: 100,
+   service: {name: cluster, namespace: gpu, port: 443}}
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1beta2.custom.metrics.k8s.io}
+spec:
+  {group: custom.metrics.k8s.io, version: v1beta2, groupPriorityMinimum: 100, versionPriority: 100,
+   service: {name: cluster, namespace: gpu}}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: scaled, namespace: gpu}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: llm}
+  maxReplicas: 2
+  metrics:
+    - {type: External, external: {metric: {name: avg_gpu_utilization}, target: {type: Value, value: "60"}}}
+    - {type: Pods, pods: {metric: {name: gpu_sm_active}, target: {type: AverageValue, averageValue: "60"}}}
+`
+
+// A certificate that cert-manager makes.
+const certificate = `---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {name: serving, namespace: gpu}
+spec: {secretName: serving, dnsNames: [cluster.gpu.svc], issuerRef: {name: ca}}
+`
+
+// withCertManager lets cert-manager make the certificate.
+func withCertManager(text string) string {
+	return strings.NewReplacer("annotations: {}", "annotations: {cert-manager.io/inject-ca-from: gpu/serving}",
+		"{name: v1beta2.custom.metrics.k8s.io}", "{name: v1beta2.custom.metrics.k8s.io, annotations: {cert-manager.io/inject-ca-from: gpu/serving}}",
+		"--metrics-api-service=cluster.gpu]", "--metrics-api-cert-file=/serving/tls.crt]\n          volumeMounts: [{name: serving, mountPath: /serving}]",
+		"      containers:", "      volumes: [{name: serving, secret: {secretName: serving}}]\n      containers:").Replace(text) + certificate
+}
 
 const declared = "Deployment gpu/llm # belongs to the user\n"
 
@@ -263,6 +365,15 @@ func TestFindsEachDefect(t *testing.T) {
 		{"address of two words", "args: [", "args: [-a, \":9500\", ", "no port 9500 is declared"},
 		{"address of the cluster role", "args: [", "args: [cluster, ", "podgpu listens at :9401"},
 		{"address by a variable", "env:\n", "env:\n            - {name: DCGM_EXPORTER_LISTEN, value: \":9500\"}\n", "no port 9500 is declared"},
+		{"group twice", "name: alerts, rules", "name: recording, rules", "two groups named recording"},
+		{"rule without a name", "{alert: A, expr: b}", "{expr: b}", "a rule has alert \"\" and record \"\""},
+		{"unknown field of a rule", "{alert: A, expr: b}", "{alert: A, exp: b}", "unknown field"},
+		{"dashboard", "a.json: \"{}\"", "a.json: \"{\"", "a.json is not JSON"},
+		{"dashboard with an unknown field", "a.json: \"{}\"", `a.json: '{"schemaVersion": 38, "panels": [], "titel": "Fleet"}'`, "unexpected field 'titel'"},
+		{"dashboard with a wrong type", "a.json: \"{}\"", `a.json: '{"schemaVersion": 38, "panels": [{"type": "stat", "title": 5}]}'`, "a.json: panels[0].title"},
+		{"dashboard with a wrong option", "a.json: \"{}\"", `a.json: '{"schemaVersion": 38, "panels": [{"type": "stat", "options": {"grafMode": "area"}}]}'`, "unexpected field 'grafMode'"},
+		{"dashboard of no version", "a.json: \"{}\"", `a.json: '{"panels": []}'`, "schemaVersion"},
+		{"large dashboard", "a.json: \"{}\"", "a.txt: \"" + strings.Repeat("a", 1<<20+1) + "\"", "more than the 1048576 that a cluster accepts"},
 		{"variable", "DCGM_EXPORTER_KUBERNETES,", "DCGM_EXPORTER_KUBERNETS,", "does not read the variable DCGM_EXPORTER_KUBERNETS"},
 	}
 	for _, row := range rows {
@@ -276,6 +387,68 @@ func TestFindsEachDefect(t *testing.T) {
 				t.Errorf("expected %q, found:\n%s", row.want, found)
 			}
 		})
+	}
+}
+
+func TestAcceptsEachOwnerOfTheCertificate(t *testing.T) {
+	bundle := strings.NewReplacer("service: {name: cluster", "caBundle: Q0E=, service: {name: cluster",
+		"--metrics-api-service=cluster.gpu", "--metrics-api-cert-file=/tls.crt").Replace(apis)
+	for name, text := range map[string]string{"podgpu": apis, "cert-manager": withCertManager(apis), "the user": bundle} {
+		if found := checkText(t, text); found != "" {
+			t.Error(name, found)
+		}
+	}
+}
+
+// One object for every check of APIServices that fails it.
+func TestFindsEachDefectOfAnApiService(t *testing.T) {
+	rows := []struct {
+		name, text, from, to, want string
+	}{
+		{"unknown field", apis, "groupPriorityMinimum", "groupPriority", "unknown field"},
+		{"name", apis, "v1beta1.external.metrics.k8s.io, annotations", "v1.external.metrics.k8s.io, annotations", "must be called v1beta1.external.metrics.k8s.io"},
+		{"namespace", apis, "annotations: {}", "namespace: gpu", "remove metadata.namespace"},
+		{"no verification", apis, "service: {name: cluster", "insecureSkipTLSVerify: true, service: {name: cluster", "remove insecureSkipTLSVerify"},
+		{"no Service named", apis, ",\n   service: {name: cluster, namespace: gpu, port: 443}", "", "names no Service"},
+		{"no Service", apis, "service: {name: cluster, namespace: gpu, port: 443}", "service: {name: cluster, namespace: web}", "there is no Service web/cluster"},
+		{"no port", apis, "namespace: gpu, port: 443", "namespace: gpu, port: 9443", "port 9443 is no port of Service gpu/cluster"},
+		{"another port", apis, "port: 443, targetPort: metrics-api", "port: 443, targetPort: metrics", "leads to port 9401"},
+		{"not listening", apis, "\"--metrics-api-listen=:9443\", ", "", "podgpu serves metrics at \"\""},
+		{"port not declared", apis, "=:9443", "=:9444", "no port 9444 is declared"},
+		{"another Service's name", apis, "=cluster.gpu", "=podgpu.gpu", "writes it only with --metrics-api-service=cluster.gpu"},
+		{"no right", apis, "verbs: [get, patch]", "verbs: [get]", "may not patch it"},
+		{"right to another", apis, "resourceNames: [v1beta1.external.metrics.k8s.io, ", "resourceNames: [", "may not get it"},
+		{"bundle beside its own", apis, "service: {name: cluster", "caBundle: Q0E=, service: {name: cluster", "makes its own"},
+		{"no bundle", withCertManager(apis), "annotations: {cert-manager.io/inject-ca-from: gpu/serving}", "annotations: {}", "has no caBundle"},
+		{"no Certificate", withCertManager(apis), "metadata: {name: serving, namespace: gpu}", "metadata: {name: other, namespace: gpu}", "there is no Certificate gpu/serving"},
+		{"name in the Certificate", withCertManager(apis), "[cluster.gpu.svc]", "[cluster.gpu]", "is not for cluster.gpu.svc"},
+		{"Secret of another Certificate", withCertManager(apis), "spec: {secretName: serving", "spec: {secretName: other", "there is no Secret gpu/serving"},
+		{"external metric", apis, "name: avg_gpu_utilization", "name: avg_GPU_utilization", "neither podgpu nor"},
+		{"metric of pods", apis, "name: gpu_sm_active", "name: gpu_free", "neither podgpu nor"},
+		{"metric without its API", apis, "group: custom.metrics.k8s.io", "group: other.metrics.k8s.io", "makes the metric gpu_sm_active"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			changed := strings.Replace(row.text, row.from, row.to, 1)
+			if changed == row.text {
+				t.Fatalf("the sound objects do not contain %q", row.from)
+			}
+			if found := checkText(t, changed); !strings.Contains(found, row.want) {
+				t.Errorf("expected %q, found:\n%s", row.want, found)
+			}
+		})
+	}
+}
+
+func TestAnAccountHasTheRightsOfRolesThatAClusterHas(t *testing.T) {
+	set := NewSet("gpu", map[string]bool{})
+	set.AddText("all.yaml", []byte(apis))
+	found := map[string]bool{}
+	for _, grant := range set.grantsOf(set.workloads()[0]) {
+		found[grant.Verb+" "+grant.Resource] = true
+	}
+	if !found["create tokenreviews"] || !found["create subjectaccessreviews"] || !found["patch apiservices"] {
+		t.Error(found)
 	}
 }
 

@@ -23,10 +23,13 @@ func (s *Set) Check() {
 	s.checkOrder()
 	s.checkWorkloads()
 	s.checkServices()
+	s.checkApiServices()
 	s.checkServiceMonitors()
 	s.checkPodMonitors()
 	s.checkAutoscalers()
 	s.checkScaledObjects()
+	s.checkConfigMaps()
+	s.checkRules()
 	s.checkPolicies()
 	s.checkRoutes()
 	s.checkRights()
@@ -220,11 +223,14 @@ func (s *Set) checkTarget(o Object, what, kind, name string) {
 	}
 }
 
-// checkRule checks that prometheus-adapter has a rule for the metric, of the kind that it describes (empty: external).
+// checkRule checks that podgpu or a rule of prometheus-adapter serves the metric, of the kind that it describes (empty: external).
 func (s *Set) checkRule(o Object, metric, kind string) {
+	if s.servesMetric(metric, kind) {
+		return
+	}
 	if s.Adapter == nil {
 		if !s.external["Metric "+metric] {
-			s.reportOn(o, "no rule of prometheus-adapter makes the metric %s; add its values, or declare the metric as external", metric)
+			s.reportOn(o, "neither podgpu nor a rule of prometheus-adapter makes the metric %s; correct its name, or add a rule or an APIService", metric)
 		}
 		return
 	}

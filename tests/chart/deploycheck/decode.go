@@ -10,6 +10,7 @@ import (
 	"sort"
 	"strings"
 
+	certmanager "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	keda "github.com/kedacore/keda/v2/apis/keda/v1alpha1"
 	route "github.com/openshift/api/route/v1"
 	security "github.com/openshift/api/security/v1"
@@ -30,6 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -64,7 +66,7 @@ func (f Finding) String() string {
 // Kinds without a namespace.
 var clusterKinds = map[string]bool{
 	"Namespace": true, "ClusterRole": true, "ClusterRoleBinding": true,
-	"SecurityContextConstraints": true, "PriorityClass": true, "RuntimeClass": true,
+	"SecurityContextConstraints": true, "PriorityClass": true, "RuntimeClass": true, "APIService": true,
 }
 
 func newDecoder() runtime.Decoder {
@@ -73,7 +75,7 @@ func newDecoder() runtime.Decoder {
 		core.AddToScheme, apps.AddToScheme, batch.AddToScheme, autoscaling.AddToScheme,
 		rbac.AddToScheme, networking.AddToScheme, policy.AddToScheme, resource.AddToScheme,
 		scheduling.AddToScheme, node.AddToScheme, monitoring.AddToScheme, monitoringalpha.AddToScheme,
-		keda.AddToScheme, route.Install, security.Install,
+		keda.AddToScheme, route.Install, security.Install, apiregistration.AddToScheme, certmanager.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			panic(err)
@@ -233,7 +235,7 @@ func (s *Set) reportOn(o Object, format string, values ...any) {
 
 // Has says whether the object is in the set or declared external, or is in every namespace.
 func (s *Set) Has(kind, namespace, name string) bool {
-	if kind == "ServiceAccount" && name == "default" {
+	if (kind == "ServiceAccount" && name == "default") || (kind == "Secret" && s.issues(namespace, name)) {
 		return true
 	}
 	return s.Find(kind, namespace, name) != nil || s.IsExternal(kind, namespace, name)

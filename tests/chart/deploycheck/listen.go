@@ -17,7 +17,7 @@ type setting struct {
 
 var listenSettings = map[string][]setting{
 	"node":    {{[]string{"address", "a", "listen-address"}, "DCGM_EXPORTER_LISTEN", ":9400"}},
-	"cluster": {{[]string{"address", "a"}, "PODGPU_CLUSTER_LISTEN", ":9401"}, {[]string{"in-use-listen"}, "PODGPU_IN_USE_LISTEN", ""}},
+	"cluster": {{[]string{"address", "a"}, "PODGPU_CLUSTER_LISTEN", ":9401"}, {[]string{"in-use-listen"}, "PODGPU_IN_USE_LISTEN", ""}, metricsListen},
 }
 
 // valueOf is the value of a setting: the last flag, otherwise the variable, otherwise the default.

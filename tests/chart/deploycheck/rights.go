@@ -106,6 +106,14 @@ func (s *Set) checkAccount(o Object) {
 	s.reportOn(o, "is the account of no pod; name it in serviceAccountName, or remove it")
 }
 
+// The ClusterRoles that every cluster has by itself, as far as manifests use them.
+var ownRoles = map[string][]rbac.PolicyRule{
+	"system:auth-delegator": {
+		{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
+		{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}},
+	},
+}
+
 // Grant is one right of an account. An empty namespace means the whole cluster.
 type Grant struct {
 	Role      string   `json:"role"`
@@ -133,6 +141,9 @@ func (s *Set) grantsOf(w Workload) []Grant {
 		namespace := b.Meta.GetNamespace()
 		if b.Ref.Kind == "ClusterRole" {
 			namespace = ""
+		}
+		for _, rule := range ownRoles[b.Ref.Name] {
+			grants = append(grants, flatten(rule, b.Ref.Kind+" "+b.Ref.Name, b.Meta.GetNamespace())...)
 		}
 		role := s.Find(b.Ref.Kind, namespace, b.Ref.Name)
 		if role == nil {

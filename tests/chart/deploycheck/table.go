@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -73,12 +74,14 @@ func (c TableChecker) checkCommand(words []string) []string {
 		return c.checkRun(words[2:])
 	case len(words) > 1 && words[0] == "docker" && words[1] == "build":
 		return c.checkExists("Dockerfile")
+	case len(words) > 2 && words[0] == "systemctl":
+		return c.checkUnits(words[2:])
 	case len(words) > 1 && words[0] == "./dev":
 		return c.checkDev(words[1])
 	case len(words) > 0 && strings.TrimPrefix(words[0], "./") == "podgpu":
 		return c.accepted("podgpu", words[1:], nil)
 	}
-	return []string{"is no command that this table may name; use kubectl, helm, docker, ./dev or podgpu"}
+	return []string{"is no command that this table may name; use kubectl, helm, docker, systemctl, ./dev or podgpu"}
 }
 
 func (c TableChecker) checkExists(path string) []string {
@@ -92,6 +95,9 @@ func (c TableChecker) checkExists(path string) []string {
 func (c TableChecker) checkKubectl(words []string) []string {
 	if len(words) == 4 && words[1] == "create" && words[2] == "namespace" {
 		return nil
+	}
+	if len(words) == 5 && words[1] == "label" && words[2] == "nodes" {
+		return c.checkNodeLabel(words[4])
 	}
 	var problems []string
 	files := 0
@@ -111,6 +117,38 @@ func (c TableChecker) checkKubectl(words []string) []string {
 	}
 	if files == 0 {
 		problems = append(problems, "names no file with -f")
+	}
+	return problems
+}
+
+// checkNodeLabel checks that the pods of a manifest run on nodes with this label, "key=value".
+func (c TableChecker) checkNodeLabel(label string) []string {
+	files, err := filepath.Glob(filepath.Join(c.Root, "deploy/manifests/*/*.yaml"))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	set := NewSet("default", c.External)
+	for _, file := range files {
+		if err := set.AddPath(file); err != nil {
+			return []string{err.Error()}
+		}
+	}
+	key, value, _ := strings.Cut(label, "=")
+	for _, w := range set.workloads() {
+		if wanted, selects := w.Spec.NodeSelector[key]; selects && wanted == value {
+			return nil
+		}
+	}
+	return []string{"no manifest selects nodes by " + label + "; name a nodeSelector of deploy/manifests"}
+}
+
+// checkUnits checks that podgpu's package has these units of systemd.
+func (c TableChecker) checkUnits(units []string) []string {
+	var problems []string
+	for _, unit := range units {
+		if !strings.HasPrefix(unit, "-") {
+			problems = append(problems, c.checkExists("deploy/systemd/"+unit)...)
+		}
 	}
 	return problems
 }
@@ -179,6 +217,9 @@ func (c TableChecker) checkRun(words []string) []string {
 		case !strings.HasPrefix(word, "-") && value == "":
 			if !podgpuImage.MatchString(word) {
 				return []string{word + " is not podgpu's image; call it podgpu"}
+			}
+			if !strings.HasPrefix(filepath.Base(word), "podgpu-dcgm") && slices.Contains(words[i+1:], "-r") {
+				return []string{"-r needs libdcgm, which " + word + " does not have; use podgpu-dcgm"}
 			}
 			return c.accepted(name, words[i+1:], variables)
 		}

@@ -11,7 +11,11 @@ func checkRows(t *testing.T, rows string) string {
 	t.Helper()
 	root := t.TempDir()
 	write := func(name, content string) {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o755); err != nil {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -20,6 +24,8 @@ func checkRows(t *testing.T, rows string) string {
 		"echo 'apiVersion: v1\nkind: Service\nmetadata: {name: '$2'}\nspec: {ports: [{port: 1}, {port: 2}]}'\n")
 	write("dev", "#!/bin/sh\necho '  asan tsan    every test'\necho '  build        compile'\n")
 	write("sound.yaml", sound)
+	write("deploy/systemd/podgpu.service", "[Service]\n")
+	write("deploy/manifests/a/pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {nodeSelector: {gpu: 'yes'}, containers: []}\n")
 	write("wrong.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {hostPid: true}\n")
 	checker := TableChecker{Root: root, Podgpu: root + "/podgpu", Helm: root + "/helm", Folder: root}
 	var lines []string
@@ -40,6 +46,12 @@ func TestTableChecksEachCommand(t *testing.T) {
 		"docker run --rm podgpu --wrong":                    "podgpu refuses it",
 		"docker run --rm other -f x":                        "is not podgpu's image",
 		"docker run --rm --gpus all":                        "names no image",
+		"docker run --rm podgpu -r host:5555":               "use podgpu-dcgm",
+		"docker run --rm podgpu-dcgm:1 -r host:5555":        "",
+		"kubectl label nodes NODE gpu=yes":                  "",
+		"kubectl label nodes NODE gpu=no":                   "no manifest selects nodes by gpu=no",
+		"systemctl enable --now podgpu.service":             "",
+		"systemctl start other.service":                     "deploy/systemd/other.service is not there",
 		"docker build .":                                    "Dockerfile is not there",
 		"podgpu cluster --wrong":                            "podgpu refuses it",
 		"./dev tsan -R x":                                   "",

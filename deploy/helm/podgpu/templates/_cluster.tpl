@@ -21,11 +21,23 @@
 {{- if $c.inUsePort }}
 - --in-use-listen=:{{ $c.inUsePort }}
 {{- end }}
+{{- with $c.nodeUrl }}
+- {{ printf "--node-url=%s" . | quote }}
+{{- end }}
+{{- with $c.dashboardUrl }}
+- {{ printf "--dashboard-url=%s" . | quote }}
+{{- end }}
+{{- with $c.groupLabels }}
+- {{ printf "--group-labels=%s" (join "," .) | quote }}
+{{- end }}
 {{- if include "podgpu.nodeWebConfig" . | trim }}
 - --node-web-config=/etc/podgpu/nodes/node-web-config.yaml
 {{- end }}
 {{- if $c.webConfigSecret }}
 - --web-config-file=/etc/podgpu/web/web-config.yaml
+{{- end }}
+{{- if .Values.metricsApi.enabled }}
+{{ include "podgpu.metricsApiArguments" . }}
 {{- end }}
 {{- range $c.arguments }}
 - {{ toString . | quote }}

@@ -71,6 +71,11 @@ app.kubernetes.io/part-of: podgpu
 {{- printf "%s-cluster" (include "podgpu.fullname" .) -}}
 {{- end -}}
 
+{{/* "true" if the cluster role asks the API server, so that its pod needs a token. */}}
+{{- define "podgpu.clusterToken" -}}
+{{- or (ne .Values.cluster.discovery "dns") .Values.metricsApi.enabled (not (empty .Values.cluster.groupLabels)) -}}
+{{- end -}}
+
 {{/* The service account of the cluster role: its own, or that of the nodes if the chart makes none. */}}
 {{- define "podgpu.clusterServiceAccountName" -}}
 {{- if .Values.serviceAccount.create -}}{{- include "podgpu.clusterName" . -}}{{- else -}}{{- include "podgpu.serviceAccountName" . -}}{{- end -}}

@@ -1,0 +1,81 @@
+// Assembles the metrics API: its listener, its threads, and their order of start and stop.
+//
+// Threads: `http` answers; `callers`, `pod-labels` and, with label keys, `node-labels` follow the
+// API server; `reviews` asks it who may do what; `authority`, only with a self-made certificate,
+// renews it and writes its authority. None of them is the tick, which only calls Feed. Start and
+// Stop belong to the main thread.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/worker.h"
+#include "metrics_api/access/serving_tls.h"
+#include "metrics_api/access/watches.h"
+#include "metrics_api/serving/handler.h"
+#include "metrics_api/values/use_window.h"
+
+namespace podgpu {
+
+struct MetricsApiOptions {
+  std::string address;                     // Empty: off.
+  std::string certificate_file, key_file;  // Both, or none: then a self-made certificate.
+  std::optional<MetricsService> service;   // For the self-made certificate.
+  WindowOptions window;
+  ApiServerOptions server;
+  uint32_t seed = 0;  // For the random part of waits.
+};
+
+class MetricsApi {
+ public:
+  // `http`: limits of the listener; its address and TLS are replaced. All borrowed objects outlive
+  // the API. kInvalidArgument for a bad address or certificate, with the remedy.
+  static StatusOr<std::unique_ptr<MetricsApi>> Start(const MetricsApiOptions& options,
+                                                     const HttpServerOptions& http,
+                                                     const Files& files, Clock& clock);
+  MetricsApi(const MetricsApi&) = delete;
+  MetricsApi& operator=(const MetricsApi&) = delete;
+  // Waits for all threads without limit.
+  ~MetricsApi();
+
+  // Stops listening and asks all threads to stop; then waits for one of them at a time.
+  void RequestStop();
+  bool JoinWithin(std::chrono::milliseconds patience);
+
+  // Takes the newest reports; at each new step publishes a table. Tick thread only.
+  void Feed(std::span<const WindowNode> nodes, WallTime now);
+
+  // Any thread; but the size of the window is as of the last Feed.
+  MetricsApiFacts Facts() const;
+  uint16_t port() const { return http_->port(); }
+
+ private:
+  MetricsApi(const MetricsApiOptions& options, const Files& files, Clock& clock);
+
+  Status MakeTls(const MetricsApiOptions& options);
+  void StartThreads();
+
+  const Files& files_;
+  Clock& clock_;
+  UseWindow window_;  // Tick thread only.
+  int64_t table_end_ms_ = 0;
+  std::atomic<size_t> window_points_ = 0, window_bytes_ = 0;
+  Published<MetricsTable> table_;
+  CallerWatch callers_;
+  PodLabelWatch pod_labels_;
+  std::unique_ptr<NodeLabelWatch> node_labels_;  // Null without label keys.
+  Reviewer reviewer_;
+  std::unique_ptr<AuthorityWriter> authority_;  // Null with certificate files.
+  std::unique_ptr<ServingTls> tls_;
+  MetricsTally tally_;
+  HttpCounters http_counters_;
+  MetricsHandler handler_;
+  std::unique_ptr<HttpServer> http_;
+  Worker callers_thread_, pod_labels_thread_, node_labels_thread_, reviews_thread_,
+      authority_thread_;
+};
+
+}  // namespace podgpu

@@ -1,0 +1,41 @@
+// Answers questions for metrics from a table: one number for external metrics, one for each pod for
+// custom metrics.
+//
+// kInvalidArgument: the selector uses a label that the metric does not have; the message names
+// those that it has. kNotFound: there is no fresh value; the message says why. A count is 0 only if
+// that is known. Pure functions; any thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "metrics_api/values/label_selector.h"
+#include "metrics_api/values/metrics_table.h"
+
+namespace podgpu {
+
+// `name_space` limits the question to the pods of that namespace, except for kFreeGpus.
+StatusOr<TimedValue> AskExternal(const MetricsTable& table, ExternalMetric metric,
+                                 std::string_view name_space, const LabelSelector& selector);
+
+struct PodValue {
+  std::string_view pod;  // Of the table.
+  TimedValue value;
+};
+
+// Which pods are asked for: one by name, or those that `selects` accepts.
+struct PodQuestion {
+  PodMetric metric = PodMetric::kUtilization;
+  std::string_view name_space;
+  std::string_view name;                                   // Empty: all.
+  std::function<bool(std::string_view pod)> selects = {};  // Empty: all.
+};
+
+// `selector`: of the labels of the metric. At least one value.
+StatusOr<std::vector<PodValue>> AskPods(const MetricsTable& table, const PodQuestion& question,
+                                        const LabelSelector& selector);
+
+}  // namespace podgpu

@@ -1,0 +1,93 @@
+// The figures of all GPUs and pods over the window, ready for questions.
+//
+// The tick makes a table each 5 s (use_window.h) and publishes it; questions read it. Texts are
+// stored once, and rows refer to them by number, so that a selector is checked once for each text
+// and not for each row. A figure has the time of the oldest sample in it; an unknown figure is
+// absent. Immutable once published; any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics_api/values/metric_names.h"
+
+namespace podgpu {
+
+struct TimedValue {
+  double value = 0;
+  int64_t oldest_ms = 0;  // Time of the oldest sample, in milliseconds since 1970.
+};
+
+// The values of the label `measure`: what avg_gpu_utilization averages.
+enum class AveragedMeasure : uint8_t { kMemoryCopy, kSm, kTensor, kMemoryFill };
+inline constexpr size_t kAveragedMeasureCount = 4;
+inline constexpr std::array<std::string_view, kAveragedMeasureCount> kAveragedMeasureNames = {
+    "memory_copy", "sm", "tensor", "memory_fill"};
+
+// The samples of a device in the window, by measure.
+struct InUseTally {
+  double shares = 0;      // Sum over the samples in which the device is in use, each from 0 to 1.
+  uint32_t in_use = 0;    // Number of these samples.
+  uint32_t known = 0;     // Number of samples with a value.
+  int64_t oldest_ms = 0;  // Of the samples with a value.
+};
+
+// A GPU, or an instance of a GPU in MIG mode.
+struct TableDevice {
+  uint32_t node = 0;   // Index in MetricsTable::nodes.
+  uint32_t model = 0;  // And in models.
+  std::array<InUseTally, kAveragedMeasureCount> in_use{};
+  std::optional<TimedValue> memory_bytes;
+  std::optional<TimedValue> power_watts;
+};
+
+// A device that pods of a namespace hold.
+struct TableHolding {
+  uint32_t name_space = 0;
+  uint32_t device = 0;
+  uint32_t first_workload = 0;  // In MetricsTable::held_by; `workload_count` of them.
+  uint32_t workload_count = 0;
+};
+
+// A whole GPU.
+struct TableGpu {
+  uint32_t node = 0;
+  uint32_t model = 0;
+  bool is_free = false;  // Works, and no container holds it or a part of it.
+  int64_t read_ms = 0;
+};
+
+struct TablePod {
+  uint32_t name_space = 0;
+  uint32_t workload = 0;
+  uint32_t node = 0;
+  uint32_t model = 0;  // Of its first GPU.
+  std::string name;
+  std::array<std::optional<TimedValue>, kPodMetricCount> values{};
+  bool shares_gpu = false;      // Other pods hold one of its devices, too.
+  std::optional<bool> is_idle;  // In each sample of each of its devices; unknown without samples.
+  int64_t oldest_ms = 0;        // Of the samples that tell this.
+};
+
+struct MetricsTable {
+  int64_t end_ms = 0;  // End of the window: a whole multiple of 5 s since 1970.
+  std::vector<std::string> nodes, models, workloads, namespaces;
+  std::vector<std::string> label_keys;  // Keys of node labels that selectors may use.
+  // By node, then by key.
+  std::vector<std::vector<std::optional<std::string>>> node_labels;
+  std::vector<TableDevice> devices;
+  std::vector<TableHolding> holdings;  // By namespace.
+  std::vector<uint32_t> held_by;       // Indices in workloads.
+  std::vector<TableGpu> gpus;          // Those whose node knows the holders.
+  std::vector<TablePod> pods;          // By namespace, then by name.
+  size_t nodes_without_holders = 0;    // Nodes whose kubelet does not tell the holders.
+
+  // Number of bytes that it occupies, about.
+  size_t bytes() const;
+};
+
+}  // namespace podgpu

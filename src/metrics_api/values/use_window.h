@@ -1,0 +1,124 @@
+// The samples of all devices and pods in a rolling window, from the reports of nodes.
+//
+// A sample belongs to the 5 s step of civil time in which its node read it; of several in one step
+// the newest counts. The window ends at a whole step, so two replicas with the same samples compute
+// the same figures, whenever they received them. A device whose node answers but has no sample in
+// the window keeps its newest one. Memory is limited: at most one sample for each device and step.
+// Reports of nodes that do not count any more are dropped with their samples. Tick thread only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics_api/values/metrics_table.h"
+#include "report/node_report.h"
+
+namespace podgpu {
+
+inline constexpr int64_t kWindowStepMs = 5'000;
+
+struct WindowOptions {
+  std::chrono::milliseconds length{60'000};
+  // Returns the measure of a device, from 0 to 1; nothing if it is unknown.
+  std::optional<double> (*share_of)(const DeviceUse& use, AveragedMeasure measure) = nullptr;
+  // Returns whether a device with this share is in use; nothing if that is unknown.
+  std::function<std::optional<bool>(const DeviceUse& use, double share)> is_in_use;
+  // Returns whether the whole GPU or instance does nothing; nothing if that is unknown.
+  std::optional<bool> (*does_nothing)(const DeviceUse& use) = nullptr;
+  // Returns the workload of a pod by the pod's name.
+  std::string_view (*workload_of)(std::string_view pod) = nullptr;
+  std::vector<std::string> label_keys;  // Of nodes, that selectors may use.
+};
+
+// A node that counts, and its newest report.
+struct WindowNode {
+  std::shared_ptr<const NodeReport> report;  // Not null.
+  int64_t read_ms = 0;                       // When the node read its values, since 1970.
+};
+
+// Labels of nodes by name of the node, only those with the keys of WindowOptions::label_keys.
+using NodeLabelMap = std::map<std::string, std::map<std::string, std::string>, std::less<>>;
+
+class UseWindow {
+ public:
+  explicit UseWindow(WindowOptions options) : options_(std::move(options)) {}
+
+  // Takes the newest reports of all nodes that count; reports that it has taken cost nothing.
+  void Take(std::span<const WindowNode> nodes);
+
+  // Makes the table of the window that ends at or before `now_ms`. `labels` may be null.
+  std::shared_ptr<const MetricsTable> MakeTable(int64_t now_ms, const NodeLabelMap* labels);
+
+  // Number of samples, and of bytes that they occupy.
+  size_t points() const;
+  size_t bytes() const;
+
+  // The measures of a point.
+  static constexpr size_t kPointMeasureCount = 6;
+
+ private:
+  struct Sample {
+    float value = 0;
+    uint32_t age_ms = 0;
+  };
+  // Bits of Point::flags.
+  enum Flag : uint16_t { kIsIdle = 1, kIdleIsKnown = 2, kFirstInUse = 4, kFirstUnknown = 64 };
+  struct Point {
+    int64_t read_ms = 0;
+    // The four averaged measures, utilisation and power; a value that is not a number is absent.
+    std::array<Sample, kPointMeasureCount> samples{};
+    double memory_bytes = -1;  // Negative: absent.
+    uint32_t memory_age_ms = 0;
+    uint16_t flags = 0;
+  };
+  struct PodPoint {
+    int64_t read_ms = 0;
+    double energy_joules = -1;  // Negative: absent; so are the others.
+    double memory_bytes = -1;
+    float sm_percent = -1;
+  };
+  struct PodSeries {
+    std::string pod_namespace, pod;
+    std::vector<PodPoint> points;
+  };
+  struct Device {
+    std::string id;                    // UUID, and with MIG the number of the instance.
+    const ReportedGpu* gpu = nullptr;  // In the report of the node.
+    const DeviceUse* use = nullptr;    // Likewise.
+    std::vector<Point> points;         // Ascending.
+    std::vector<PodSeries> pods;
+  };
+  struct Node {
+    std::shared_ptr<const NodeReport> report;
+    int64_t read_ms = 0;
+    uint64_t round = 0;
+    std::vector<Device> devices;
+  };
+  class TableMaker;
+
+  void TakeReport(const WindowNode& taken, Node& node) const;
+  void AddDevice(const ReportedGpu& gpu, const DeviceUse& use, std::string id, int64_t read_ms,
+                 std::vector<Device>& before, Node& node) const;
+  Point PointOf(const DeviceUse& use, int64_t read_ms) const;
+  template <typename AnyPoint>
+  static void Append(AnyPoint point, std::vector<AnyPoint>& points);
+  template <typename AnyPoint>
+  static std::span<const AnyPoint> InWindow(const std::vector<AnyPoint>& points, int64_t begin_ms,
+                                            int64_t end_ms);
+  template <typename AnyPoint>
+  static void Trim(int64_t begin_ms, std::vector<AnyPoint>& points);
+
+  const WindowOptions options_;
+  std::map<std::string, Node, std::less<>> nodes_;  // By name.
+  uint64_t round_ = 0;
+};
+
+}  // namespace podgpu

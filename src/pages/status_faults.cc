@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <span>
+
+#include "absl/strings/str_format.h"
+
+#include "base/text.h"
+#include "base/time_text.h"
+#include "facts/part_state.h"
+#include "health/remedies.h"
+#include "health/sample_state.h"
+#include "pages/status_rows.h"
+
+namespace podgpu {
+namespace {
+
+constexpr size_t kMostNamesOfMissing = 3;
+
+// Most severe first; "ok" is not a fault.
+constexpr std::string_view kBySeverity[] = {"lost",       "unresponsive", "degraded",
+                                            "recovering", "waiting",      "starting"};
+
+size_t SeverityOf(const StatusFault& fault) {
+  return static_cast<size_t>(std::ranges::find(kBySeverity, fault.state) - std::begin(kBySeverity));
+}
+
+// The last XID of GPU `index`; 0 if none is known.
+int64_t LastXid(const NodeStatusFacts& facts, size_t index, std::string_view uuid) {
+  const XidCount* last = nullptr;
+  for (const XidCount& xid : facts.snapshot->parts().grid->findings.xids) {
+    if (xid.gpu == index && xid.code > 0 && (last == nullptr || xid.last_us > last->last_us)) {
+      last = &xid;
+    }
+  }
+  return last != nullptr ? last->code : facts.timeline.TimesOf(uuid).last_xid.value_or(0);
+}
+
+DeviceLoss LossOf(const NodeStatusFacts& facts, std::string_view uuid) {
+  const auto& judged = facts.condition->devices;
+  const auto device = std::ranges::find(judged, uuid, &DeviceCondition::uuid);
+  return device == judged.end() ? DeviceLoss::kNone : device->loss;
+}
+
+std::string CauseOfFault(const NodeStatusFacts& facts, size_t index, DeviceState state,
+                         DeviceLoss loss) {
+  const Grid& grid = *facts.snapshot->parts().grid;
+  if (state == DeviceState::kUnresponsive) {
+    const SampleVerdict verdict = JudgeSamples(grid, index);
+    return absl::StrFormat("it gives no fresh value (%s)", AbsenceMeaning(verdict.reason));
+  }
+  std::string cause(CauseOf(state, loss));
+  if (const int64_t xid = LastXid(facts, index, grid.topology().gpus[index].uuid); xid > 0) {
+    cause = absl::StrFormat("XID %d, %s", xid, cause);
+  }
+  return cause;
+}
+
+void AddGpuFaults(const NodeStatusFacts& facts, NodeStatus& status) {
+  for (size_t i = 0; i < status.gpus.size(); ++i) {
+    const StatusGpu& gpu = status.gpus[i];
+    for (const DeviceState state :
+         {DeviceState::kDegraded, DeviceState::kUnresponsive, DeviceState::kLost}) {
+      if (gpu.state != DeviceStateName(state)) {
+        continue;
+      }
+      const std::string since =
+          gpu.since_ms ? absl::StrFormat(" since %s UTC", TimeOfDay(*gpu.since_ms)) : "";
+      const DeviceLoss loss = LossOf(facts, gpu.uuid);
+      status.faults.push_back({gpu.state, gpu.index,
+                               absl::StrFormat("GPU %d is %s%s: %s", gpu.index, gpu.state, since,
+                                               CauseOfFault(facts, i, state, loss)),
+                               std::string(RemedyOf(state, loss)),
+                               absl::StrFormat("gpu=%d", gpu.index)});
+    }
+  }
+}
+
+// Whether the part is a fault; the kubelet, for example, may be awaited without harm, and so may
+// the driver of a node that has no GPU.
+bool IsFault(const PartCondition& part, bool is_ready) {
+  return part.state == PartState::kDegraded || part.state == PartState::kUnresponsive ||
+         (part.part == "driver" && part.state != PartState::kOk && !is_ready);
+}
+
+// The names of the fields that the same GPUs lack for the same reason.
+using MissingRows = std::map<std::pair<std::vector<uint32_t>, Absence>, std::vector<std::string>>;
+
+// Whether a fault already says that the values of the GPU are missing, or it is normal.
+bool IsExplained(Absence absence, uint16_t field_id) {
+  constexpr uint16_t kXid = 230;
+  return absence == Absence::kDeviceLost || absence == Absence::kSourceDown ||
+         absence == Absence::kStale || absence == Absence::kNotRead ||
+         (absence == Absence::kNoData && field_id == kXid);
+}
+
+// The GPUs that lack field `row`, by the reason.
+using GpusByAbsence = std::array<std::vector<uint32_t>, kAbsenceCount>;
+
+void FindLacking(const Grid& grid, const NodeStatus& status, FieldRow row, GpusByAbsence& gpus) {
+  const Topology& topology = grid.topology();
+  const size_t first = grid.ColumnsOf(row).first;
+  const std::span<const Value> cells = grid.CellsOf(row);
+  // The columns of parts (NVLinks, CPUs) follow those of the entities.
+  const size_t end = std::min(first + cells.size(), topology.entities.size());
+  for (size_t i = 0; first + i < end; ++i) {
+    if (cells[i].present() || IsExplained(cells[i].absence(), grid.fields()[row.index]->id)) {
+      continue;
+    }
+    const EntityId entity{static_cast<uint16_t>(first + i)};
+    const size_t gpu = topology.entities[entity.index].gpu;
+    if (topology.InstanceOf(entity) == nullptr && !HasNoNumbers(status.gpus[gpu])) {
+      gpus[static_cast<size_t>(cells[i].absence())].push_back(topology.gpus[gpu].gpu_id);
+    }
+  }
+}
+
+MissingRows FindMissing(const Grid& grid, const NodeStatus& status) {
+  MissingRows rows;
+  for (size_t f = 0; f < grid.fields().size(); ++f) {
+    GpusByAbsence gpus;
+    FindLacking(grid, status, {static_cast<uint16_t>(f)}, gpus);
+    for (size_t absence = 0; absence < gpus.size(); ++absence) {
+      if (!gpus[absence].empty()) {
+        rows[{gpus[absence], static_cast<Absence>(absence)}].emplace_back(
+            grid.fields()[f]->familiar_name());
+      }
+    }
+  }
+  return rows;
+}
+
+// Says why the owners of GPUs have no energy, and those of shared GPUs no figures at all.
+void AddMissingUse(const NodeStatusFacts& facts, const UseCopy& use, NodeStatus& status) {
+  std::vector<uint32_t> held;
+  for (const StatusGpu& gpu : status.gpus) {
+    if (IsAllocated(gpu) && !HasNoNumbers(gpu)) {
+      held.push_back(gpu.index);
+    }
+  }
+  if (use.is_known || held.empty()) {
+    return;
+  }
+  const auto& parts = facts.condition->parts;
+  const auto processes = std::ranges::find(parts, "processes", &PartCondition::part);
+  status.missing.push_back(
+      {"energy of owners, and all figures of those that share a GPU", NumberRanges(held),
+       processes == parts.end() ? "processes are not read; --process-metrics=on reads them"
+                                : "processes: " + processes->detail,
+       ""});
+}
+
+}  // namespace
+
+void AddFaults(const NodeStatusFacts& facts, NodeStatus& status) {
+  const std::vector<PartCondition>& parts = facts.condition->parts;
+  for (const PartCondition& part : parts) {
+    if (IsFault(part, facts.condition->ready)) {
+      const bool is_silent = part.part == "driver" && part.state == PartState::kUnresponsive;
+      status.faults.push_back(
+          {std::string(PartStateName(part.state)), std::nullopt, part.part + ": " + part.detail,
+           std::string(is_silent ? RemedyOf(DeviceState::kUnresponsive) : ""), ""});
+    }
+  }
+  // A fault of the source explains the state of all GPUs.
+  const PartState driver = parts.empty() ? PartState::kOk : parts.front().state;
+  if (driver == PartState::kOk || driver == PartState::kDegraded) {
+    AddGpuFaults(facts, status);
+  }
+  std::ranges::stable_sort(status.faults, {}, SeverityOf);
+}
+
+void AddMissing(const NodeStatusFacts& facts, const UseCopy& use, NodeStatus& status) {
+  AddMissingUse(facts, use, status);
+  const Grid& grid = *facts.snapshot->parts().grid;
+  for (const auto& [key, names] : FindMissing(grid, status)) {
+    const auto& [gpus, absence] = key;
+    status.missing.push_back({ListedFirst(names, kMostNamesOfMissing), NumberRanges(gpus),
+                              std::string(AbsenceMeaning(absence)),
+                              absl::StrFormat("metric=%s&gpu=%d", names.front(), gpus.front())});
+  }
+}
+
+}  // namespace podgpu

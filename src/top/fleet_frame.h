@@ -1,0 +1,40 @@
+// One frame of `podgpu top --fleet`: the pods that waste the most GPU-hours, and the nodes.
+//
+// Nodes in trouble come first, then those with idle GPUs.  Pods are in the order of the GPU-hours
+// that their GPUs have been idle.  Pane 1 has the pods, pane 2 the nodes.  Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "top/canvas.h"
+#include "top/pane_table.h"
+#include "top/read_fleet.h"
+#include "top/view.h"
+
+namespace podgpu {
+
+struct FleetModel {
+  std::optional<FleetStatus> fleet;  // Absent before the first answer.
+  std::string url;
+  int64_t now_ms = 0;
+  int64_t utc_offset_s = 0;
+  std::string failure;
+  int64_t silent_for_ms = 0, next_try_in_ms = 0;
+
+  // Call only after the first answer.
+  const FleetStatus& shown() const {
+    return *fleet;  // NOLINT(bugprone-unchecked-optional-access): the caller has checked.
+  }
+};
+
+Canvas DrawFleet(const FleetModel& model, const TopView& view, Size size, bool ascii);
+// All rows of both tables.
+std::string DrawFleetOnce(const FleetModel& model, const TopView& view, size_t columns, bool ascii);
+PressContext FleetContext(const FleetModel& model, const TopView& view, Size size);
+
+// Of Pane::kPods; each other pane has the nodes.
+PaneTable FleetTable(Pane pane, const FleetStatus& fleet, const TopView& view, int64_t now_ms);
+
+}  // namespace podgpu

@@ -1,0 +1,67 @@
+// One frame of `podgpu top`: what is known of the node, and a view of it, drawn on a canvas.
+//
+// A frame depends on nothing else: no clock, no terminal.  At 80 x 24 it is the table of GPUs, one
+// pane, the worst fault, and the keys; from 150 x 44 on, Pods, Processes and Explain stand under
+// each other.  Pure functions; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "report/node_status.h"
+#include "top/canvas.h"
+#include "top/view.h"
+#include "ui/explanation.h"
+
+namespace podgpu {
+
+// What top knows at one moment.
+struct TopModel {
+  std::optional<NodeStatus> status;  // Absent before the first answer.
+  std::string url;
+  int64_t now_ms = 0;  // The node's time, in milliseconds since 1970.
+  int64_t utc_offset_s = 0;
+
+  // The failure of the newest request; empty while the node answers.
+  std::string failure;
+  int64_t silent_for_ms = 0;  // Since the last answer, or since the start.
+  int64_t next_try_in_ms = 0;
+
+  std::optional<Explanation> explanation;
+  uint32_t explained_gpu = 0;  // Of `explanation`.
+
+  // Call only after the first answer.
+  const NodeStatus& shown() const {
+    return *status;  // NOLINT(bugprone-unchecked-optional-access): the caller has checked.
+  }
+};
+
+// How the terminal shows things.
+struct Look {
+  bool ascii = false;
+};
+
+Canvas DrawTop(const TopModel& model, const TopView& view, Size size, const Look& look = {});
+
+// All rows as plain text, without keys and selection: --once.
+std::string DrawOnce(const TopModel& model, const TopView& view, size_t columns, const Look& look);
+
+// The GPU that the pane Explain explains: the selected one, else that of the selected row, else
+// that of the worst fault, else the first.  Absent without GPUs.
+std::optional<uint32_t> GpuToExplain(const NodeStatus& status, const TopView& view, int64_t now_ms);
+
+// Which parts of a status a frame of this size shows.
+struct ShownParts {
+  bool processes = false, history = false, explanation = false;
+  bool operator==(const ShownParts&) const = default;
+};
+ShownParts PartsOf(const TopView& view, Size size);
+
+// What a key may refer to now.
+PressContext ContextOf(const TopModel& model, const TopView& view, Size size);
+
+// The status without its measured values: what is left when it is too old.
+NodeStatus WithoutValues(NodeStatus status);
+
+}  // namespace podgpu

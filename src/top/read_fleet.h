@@ -1,0 +1,49 @@
+// Parses the JSON of GET /api/v1/fleet of the cluster role into rows of nodes and of pods.
+//
+// A fleet of 5,000 nodes is a megabyte of columns (docs/api.md); it is summed up while it is read.
+// The answer comes from outside: every index is checked.  Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace podgpu {
+
+struct FleetNodeRow {
+  std::string node, address, state, detail;
+  uint32_t gpus = 0;
+  uint32_t held = 0, idle = 0, free = 0;
+  uint32_t bad = 0;                         // Neither "ok" nor "degraded".
+  std::optional<int64_t> activity_percent;  // Mean of the GPUs with a known one.
+  uint64_t memory_used_mib = 0, memory_total_mib = 0;
+  std::optional<int64_t> read_at_s;
+  bool owners_known = false;
+};
+
+struct FleetPodRow {
+  std::string pod_namespace, pod;
+  uint32_t gpus = 0;                    // That it holds, alone or with others.
+  uint32_t idle_gpus = 0;               // Of them.
+  std::optional<int64_t> idle_since_s;  // The oldest.
+  // Sum over its idle GPUs of (T - since): `idle_gpus` times T minus this, for any later T.
+  int64_t idle_since_sum_s = 0;
+  uint64_t memory_used_mib = 0;
+  std::string first_node;
+};
+
+struct FleetStatus {
+  std::string version, verdict;
+  bool ready = false;
+  std::vector<FleetNodeRow> nodes;
+  std::vector<FleetPodRow> pods;
+};
+
+// kInvalidArgument with one line that states the problem; kUnimplemented for another schema.
+StatusOr<FleetStatus> ReadFleet(std::string_view json);
+
+}  // namespace podgpu

@@ -1,0 +1,63 @@
+// What `podgpu top` knows, asks and shows, without the terminal: the state of its loop.
+//
+// The loop brings keys, sizes, times and answers; the session says what to ask next and draws.  One
+// thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "http/client.h"
+#include "top/fleet_frame.h"
+#include "top/frame.h"
+#include "top/link.h"
+#include "top/top.h"
+
+namespace podgpu {
+
+class TopSession {
+ public:
+  TopSession(const TopOptions& options, Clock& clock);
+
+  // A request that is due: the path and its ETag.
+  struct Question {
+    std::string path, etag;
+  };
+  std::optional<Question> NextQuestion(Size size);
+  void TakeAnswer(const Question& question, StatusOr<HttpAnswer> answer);
+
+  PressResult Press(const KeyPress& key, Size size);
+  Canvas Draw(Size size);
+  // All rows as text; needs an answer.
+  std::string DrawAll(size_t columns);
+
+  bool colour() const { return view_.colour; }
+  bool has_answer() const {
+    return is_fleet_ ? fleet_.fleet.has_value() : node_.status.has_value();
+  }
+  const std::string& failure() const { return link_.failure(); }
+  // When the loop must look again: a request is due, or a second has passed.
+  Instant NextWake() const;
+
+ private:
+  Status TakeStatus(const HttpAnswer& answer);
+  Status TakeExplanation(const Question& question, const HttpAnswer& answer);
+  void RefreshTimes();
+  std::string StatusPath(Size size) const;
+
+  Clock& clock_;
+  const bool is_fleet_;
+  const bool ascii_;
+  TopView view_;
+  TopModel node_;
+  FleetModel fleet_;
+  Link link_;
+  std::string status_path_, etag_;  // Of the last status.
+  Instant status_at_;               // When it was received.
+  int64_t node_ms_at_ = 0;          // The server's time then.
+  bool is_withdrawn_ = false;       // The values were too old and are removed.
+  int since_explained_ = 0;         // Ticks.
+  bool wants_status_first_ = true;
+};
+
+}  // namespace podgpu
