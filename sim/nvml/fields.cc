@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include "abi/nvml.h"
 #include "abi/nvml_readings.h"
@@ -230,6 +231,21 @@ void FillFieldValue(const NvmlTarget& on, nvmlFieldValue_t& value) {
   }
 }
 
+// Whether a list with this field gets no answer for power and limits of temperature on a board
+// without C2C links, which all simulated boards are (580.159.04, H200).
+bool HidesOthers(uint32_t field) {
+  constexpr uint32_t kC2cMaximumBandwidth = 172;
+  constexpr uint32_t kC2cPowerState = 234;
+  return field == kC2cMaximumBandwidth || field == kC2cPowerState;
+}
+bool IsHidden(uint32_t field) {
+  constexpr std::array<std::pair<uint32_t, uint32_t>, 5> kHidden = {
+      {{187, 190}, {192, 196}, {251, 268}, {270, 273}, {275, 288}}};
+  return std::ranges::any_of(kHidden, [field](const auto& range) {
+    return range.first <= field && field <= range.second;
+  });
+}
+
 }  // namespace
 
 #pragma GCC visibility push(default)
@@ -243,8 +259,12 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldV
   if (values == nullptr || count <= 0) {
     return NVML_ERROR_INVALID_ARGUMENT;
   }
-  for (nvmlFieldValue_t& value : std::span(values, static_cast<size_t>(count))) {
-    FillFieldValue(on, value);
+  const std::span list(values, static_cast<size_t>(count));
+  const bool hides = std::ranges::any_of(list, HidesOthers, &nvmlFieldValue_t::fieldId);
+  for (nvmlFieldValue_t& value : list) {
+    if (!hides || !IsHidden(value.fieldId)) {
+      FillFieldValue(on, value);
+    }
   }
   return NVML_SUCCESS;
 }

@@ -37,7 +37,10 @@ using namespace podgpu::sim;  // NOLINT(google-build-using-namespace): and about
 
 using GpmSamples = NvmlObjects<nvmlGpmSample_st>;
 
-constexpr TimeUs kLeastDistanceUs = 100'000;
+// Two samples from the same 100 ms are the same to the driver, which then answers 0 for each metric
+// but memory activity (580.159.04, H200).  Here that holds for any two that are nearer.
+constexpr TimeUs kRenewedEveryUs = 100'000;
+constexpr uint16_t kMemoryActivity = 1005;  // DCGM's field.
 constexpr int kFirstLinkMetric = 62;  // Received by link 0, sent by link 0, received by link 1, ...
 constexpr double kBytesPerMibytes = 1 << 20;
 
@@ -176,8 +179,9 @@ void FillMetric(const GpmSpan& span, nvmlGpmMetric_t& metric) {
     RefuseMetric(metric, refused);
     return;
   }
-  if (span.to - span.from < kLeastDistanceUs) {
-    RefuseMetric(metric, NVML_ERROR_NO_DATA);
+  if (span.to - span.from < kRenewedEveryUs) {
+    metric.nvmlReturn = NVML_SUCCESS;
+    metric.value = field == kMemoryActivity ? std::numeric_limits<double>::quiet_NaN() : 0;
     return;
   }
   const std::optional<double> value = GpmValue(span, *row, metric.metricId);

@@ -193,6 +193,20 @@ TEST_F(NvmlReadings, TheTrafficOfAllLinksAddsUp) {
   EXPECT_EQ(kb_per_s, 2'000'000U);
 }
 
+TEST_F(NvmlReadings, AListWithAFieldOfC2cLeavesOtherValuesUnanswered) {
+  Start(kHalfMig);
+  nvmlFieldValue_t list[3] = {};
+  list[0].fieldId = 172;
+  list[1].fieldId = 186;
+  list[2].fieldId = 271;
+  list[2].nvmlReturn = 12345;
+  ASSERT_EQ(nvml_.Call("nvmlDeviceGetFieldValues", nvml_.ByIndex(1), 3, &list), 0);
+  EXPECT_EQ(list[0].nvmlReturn, NVML_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(list[1].nvmlReturn, NVML_SUCCESS);
+  EXPECT_EQ(list[2].nvmlReturn, 12345) << "as it was";
+  EXPECT_EQ(nvml_.Field(nvml_.ByIndex(1), 271).nvmlReturn, NVML_SUCCESS);
+}
+
 TEST_F(NvmlReadings, RefusesInvalidArguments) {
   Start(kHalfMig);
   const nvmlDevice_t device = nvml_.ByIndex(1);

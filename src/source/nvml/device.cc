@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -23,6 +24,11 @@ bool IsEndOfReading(nvmlReturn_t code) {
   return code == abi::NVML_ERROR_UNINITIALIZED || code == abi::NVML_ERROR_DRIVER_NOT_LOADED ||
          code == abi::NVML_ERROR_GPU_IS_LOST;
 }
+
+// The code of a field value before the driver has set it; no code of NVML.
+constexpr auto kUnanswered = static_cast<nvmlReturn_t>(0x7fff'ffff);
+
+bool IsUnanswered(const abi::nvmlFieldValue_t& value) { return value.nvmlReturn == kUnanswered; }
 
 // Greater numbers are garbage; DCGM drops such temperatures too.
 int64_t HighestOf(const Field& field) {
@@ -187,12 +193,45 @@ void NvmlDevice::AskForValues() {
     values_[i] = {};
     values_[i].fieldId = plan_->requests[i].field_id;
     values_[i].scopeId = plan_->requests[i].scope;
-    values_[i].nvmlReturn = abi::NVML_ERROR_NO_DATA;
+    values_[i].nvmlReturn = kUnanswered;
   }
-  values_code_ = library_->api.nvmlDeviceGetFieldValues == nullptr
-                     ? static_cast<nvmlReturn_t>(abi::NVML_ERROR_FUNCTION_NOT_FOUND)
-                     : library_->api.nvmlDeviceGetFieldValues(
-                           address_.gpu.handle, static_cast<int>(values_.size()), values_.data());
+  values_code_ = Fill(values_);
+  if (values_code_ == abi::NVML_SUCCESS) {
+    AskForUnansweredValues();
+  }
+}
+
+// The driver can answer a list with success and leave some of its values as they were, but gives
+// these when it is asked for them alone: a list with a field of C2C links hides 45 others on a
+// board without such links (driver 580.159.04, H200, measured 2026-11-27).
+void NvmlDevice::AskForUnansweredValues() {
+  unanswered_.clear();
+  std::ranges::copy_if(values_, std::back_inserter(unanswered_), IsUnanswered);
+  if (unanswered_.empty()) {
+    return;
+  }
+  const nvmlReturn_t code = Fill(unanswered_);
+  if (IsEndOfReading(code)) {
+    values_code_ = code;
+  }
+  auto next = unanswered_.begin();
+  for (abi::nvmlFieldValue_t& value : values_) {
+    if (IsUnanswered(value)) {
+      value = *next++;
+      if (IsUnanswered(value)) {
+        value.nvmlReturn = code == abi::NVML_SUCCESS
+                               ? static_cast<nvmlReturn_t>(abi::NVML_ERROR_NOT_SUPPORTED)
+                               : code;
+      }
+    }
+  }
+}
+
+nvmlReturn_t NvmlDevice::Fill(std::vector<abi::nvmlFieldValue_t>& values) const {
+  return library_->api.nvmlDeviceGetFieldValues == nullptr
+             ? static_cast<nvmlReturn_t>(abi::NVML_ERROR_FUNCTION_NOT_FOUND)
+             : library_->api.nvmlDeviceGetFieldValues(
+                   address_.gpu.handle, static_cast<int>(values.size()), values.data());
 }
 
 NvmlRaw NvmlDevice::Ask(size_t column) {

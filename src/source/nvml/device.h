@@ -38,7 +38,7 @@ struct NvmlPlan {
     uint32_t scope = 0;
   };
   std::vector<Column> columns;
-  std::vector<Request> requests;  // Field values, all read by one call.
+  std::vector<Request> requests;  // Field values, read by one call.
   std::vector<uint32_t> metrics;  // GPM's ids.
 };
 
@@ -99,6 +99,8 @@ class NvmlDevice {
   void Prepare(const std::shared_ptr<const NvmlPlan>& plan);
   bool IsDue(size_t column) const;
   void AskForValues();
+  void AskForUnansweredValues();
+  abi::nvmlReturn_t Fill(std::vector<abi::nvmlFieldValue_t>& values) const;
   void ReadInstance(size_t index, const ReadOptions& options);
   void Profile(NvmlGpm& gpm, const ReadOptions& options);
   NvmlRaw Ask(size_t column);
@@ -114,7 +116,8 @@ class NvmlDevice {
   NvmlGpm gpm_;
   std::unique_ptr<abi::nvmlGpmMetricsGet_t> metrics_request_;  // 13 KB; made when needed.
   NvmlAnswers answers_;
-  std::vector<abi::nvmlFieldValue_t> values_;  // By request.
+  std::vector<abi::nvmlFieldValue_t> values_;      // By request.
+  std::vector<abi::nvmlFieldValue_t> unanswered_;  // Those that the driver left out.
   abi::nvmlReturn_t values_code_ = abi::NVML_SUCCESS;
   // End of the last complete slow pass.  A pass that a lost GPU ends does not count, nor does one
   // that left this device out; otherwise values from before a loss would be shown as fresh.

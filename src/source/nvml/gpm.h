@@ -2,9 +2,10 @@
 //
 // Only on Hopper and later; several programs can use it at the same time.  Each Read takes a sample
 // and reports the metrics since the previous sample; the first Read has none yet.  Samples are at
-// least 100 ms apart; a Read that comes earlier reports the previous result again.  Counters that
-// another program holds, or that the driver reserves for administrators, have their own absences.
-// Owned by one device; used on one thread at a time.
+// least 150 ms apart, because the driver renews them every 100 ms; a Read that comes earlier
+// reports the previous result again.  Counters that another program holds, or that the driver
+// reserves for administrators, have their own absences. Owned by one device; used on one thread at
+// a time.
 #pragma once
 
 #include <cstdint>

@@ -20,6 +20,7 @@ using std::chrono::seconds;
 constexpr uint16_t kCudaVersion = 5;
 constexpr uint16_t kPower = 155;
 constexpr uint16_t kEnergy = 156;
+constexpr uint16_t kMemoryTemperature = 140;
 constexpr uint16_t kTemperature = 150;
 constexpr uint16_t kXid = 230;
 constexpr uint16_t kUsed = 252;
@@ -157,6 +158,19 @@ TEST_F(NvmlSourceTest, ReportsTheReasonForEachAbsentValue) {
   EXPECT_EQ(At(kTemperature, 0).absence(), Absence::kOutOfRange) << "an impossible temperature";
 }
 
+TEST_F(NvmlSourceTest, AsksAgainForFieldValuesThatTheDriverLeftOut) {
+  nvml_.numbers = {{"field 82", 51}, {"field 83", 9'000}};
+  nvml_.most_values = 1;
+  Start({kMemoryTemperature, kEnergy});
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kMemoryTemperature, 2).int64(), 51);
+  EXPECT_EQ(At(kEnergy, 2).int64(), 9'000);
+  EXPECT_EQ(nvml_.CountOf("nvmlDeviceGetFieldValues"), 6) << "twice for each GPU";
+  nvml_.most_values = 0;
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(At(kEnergy, 0).absence(), Absence::kNotSupported) << "the driver never answers";
+}
+
 TEST_F(NvmlSourceTest, RetriesUnsupportedFieldsInSlowPasses) {
   nvml_.FailWith({{"nvmlDeviceGetPowerUsage", abi::NVML_ERROR_NOT_SUPPORTED}});
   Start({kTemperature, kPower});
@@ -193,7 +207,7 @@ TEST_F(NvmlSourceTest, ReportsProfilingBetweenTwoReadings) {
   Start({kTemperature, kActive});
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kActive, 0).absence(), Absence::kNoData) << "one sample is not enough";
-  clock_.Advance(milliseconds(50));
+  clock_.Advance(milliseconds(140));
   ASSERT_TRUE(Read().ok());
   EXPECT_EQ(At(kActive, 0).absence(), Absence::kNoData) << "too early for another sample";
   clock_.Advance(seconds(1));

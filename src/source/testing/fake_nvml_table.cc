@@ -185,7 +185,8 @@ struct FakeNvmlCalls {
   }
   static nvmlReturn_t Answer(Tag<Symbol::nvmlDeviceGetFieldValues>, nvmlDevice_t device, int count,
                              nvmlFieldValue_t* values) {
-    for (nvmlFieldValue_t& value : std::span(values, static_cast<size_t>(count))) {
+    const size_t answered = std::min(static_cast<size_t>(count), CurrentNvml()->most_values);
+    for (nvmlFieldValue_t& value : std::span(values, answered)) {
       const auto set = CurrentNvml()->values.find(value.fieldId);
       if (set != CurrentNvml()->values.end()) {
         value = set->second;

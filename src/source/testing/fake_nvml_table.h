@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <list>
 #include <map>
 #include <mutex>
@@ -84,7 +85,9 @@ class FakeNvml {
   std::map<std::string, int64_t> numbers;            // By symbol; used when `measure` is not set.
   std::map<uint32_t, abi::nvmlFieldValue_t> values;  // By NVML's field id; others are numbers.
   std::function<int64_t()> stamp;                    // Of field values, since 1970.
-  std::function<double(uint32_t metric)> gpm;        // A GPM metric between two samples.
+  // How many values of a list nvmlDeviceGetFieldValues sets; it leaves the others as they were.
+  size_t most_values = std::numeric_limits<size_t>::max();
+  std::function<double(uint32_t metric)> gpm;  // A GPM metric between two samples.
 
   // Adds an XID, which the event set reports.
   void AddXid(size_t gpu, uint64_t code);
