@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <utility>
 
+#include "base/files.h"
 #include "base/process_usage.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -41,8 +41,7 @@ bool SomeThreadIsEnding() {
   constexpr uint64_t kIsExiting = 0x4;  // PF_EXITING of the kernel.
   std::error_code error;
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    std::ifstream file(thread.path() / "stat");
-    const std::string stat(std::istreambuf_iterator<char>(file), {});
+    const std::string stat = SystemFiles().Read((thread.path() / "stat").string()).value_or("");
     const std::vector<std::string_view> fields =
         Split(std::string_view(stat).substr(std::min(stat.rfind(')') + 2, stat.size())), ' ');
     if (fields.size() <= kFlags || (ParseDecimal(fields[kFlags]).value_or(0) & kIsExiting) != 0) {

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <re2/re2.h>
 
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "tests/e2e/child.h"
 
@@ -34,8 +33,9 @@ class DemoRun {
   std::vector<std::string> Processes() const {
     std::vector<std::string> found;
     for (const auto& process : std::filesystem::directory_iterator("/proc")) {
-      std::ifstream file(process.path() / "cmdline", std::ios::binary);
-      const std::string line{std::istreambuf_iterator<char>(file), {}};
+      // A process may end between the two.
+      const std::string line =
+          SystemFiles().Read((process.path() / "cmdline").string()).value_or("");
       if (line.find(folder_) != std::string::npos) {
         found.push_back(line);
       }
