@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <initializer_list>
 #include <string>
 
@@ -60,8 +59,6 @@ constexpr std::array kBans = {
 
 constexpr std::array<std::string_view, 2> kBannedHeaders = {"iostream", "regex"};
 
-bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 bool IsAtHome(const File& file, std::string_view home) {
   if (home == kEnvironment && file.is_test()) {
     return true;  // Tests are started with settings, such as the one that rewrites golden pages.
@@ -85,9 +82,9 @@ void Complain(const File& file, int line, const std::string& what, Complaints& c
 void CheckBan(const File& file, const Ban& ban, Complaints& complaints) {
   const std::string& code = file.code();
   for (size_t at = code.find(ban.name); at != std::string::npos; at = code.find(ban.name, at + 1)) {
-    const bool whole = !IsWord(ban.name.front()) || at == 0 || !IsWord(code[at - 1]);
+    const bool whole = !IsNameByte(ban.name.front()) || at == 0 || !IsNameByte(code[at - 1]);
     const bool member =
-        at > 0 && (code[at - 1] == '.' || code[at - 1] == '>') && IsWord(ban.name.front());
+        at > 0 && (code[at - 1] == '.' || code[at - 1] == '>') && IsNameByte(ban.name.front());
     if (whole && !member) {
       std::string what = "\"" + std::string(ban.name) + "\" is used";
       if (!ban.home.empty()) {
@@ -105,7 +102,7 @@ void CheckOpenEnds(const File& file, Complaints& complaints) {
     for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
       const size_t end = at + mark.size();
       const bool whole =
-          (at == 0 || !IsWord(text[at - 1])) && (end == text.size() || !IsWord(text[end]));
+          (at == 0 || !IsNameByte(text[at - 1])) && (end == text.size() || !IsNameByte(text[end]));
       const bool numbered = text.compare(end, 2, "(#") == 0;
       if (whole && !numbered && file.code()[at] == ' ') {
         complaints.push_back(

@@ -1,17 +1,11 @@
 // podgpu_tidy ROOT: checks the shape of the tree and prints each complaint with its rule.  Exit
 // code 0: clean, 1: complaints, 2: wrong use.
-//
-// podgpu_tidy ROOT --reached FILE...: prints which tests the changed files can reach, as an
-// expression for ctest -R; an empty line when no test can notice the change.
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "tools/tidy/checks.h"
-#include "tools/tidy/reached.h"
 
 namespace {
 
@@ -38,22 +32,15 @@ int Run(const std::filesystem::path& root) {
   return complaints.empty() ? 0 : 1;
 }
 
-int PrintReached(const std::filesystem::path& root, const std::vector<std::string>& changed) {
-  const podgpu::tidy::Tree tree = podgpu::tidy::ReadTree(root);
-  std::printf("%s\n", podgpu::tidy::ReachedTests(tree, changed).c_str());
-  return 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool asks_reach = argc >= 3 && std::string_view(argv[2]) == "--reached";
-  if (argc != 2 && !asks_reach) {
-    std::fputs("usage: podgpu_tidy ROOT [--reached FILE...]\n", stderr);
+  if (argc != 2) {
+    std::fputs("usage: podgpu_tidy ROOT\n", stderr);
     return 2;
   }
   try {
-    return asks_reach ? PrintReached(argv[1], {argv + 3, argv + argc}) : Run(argv[1]);
+    return Run(argv[1]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "podgpu_tidy: %s: %s\n", argv[1], error.what());
     return 2;

@@ -10,8 +10,6 @@
 namespace podgpu::tidy {
 namespace {
 
-bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 // Walks over C++ text and blanks what is not code.
 class Blanker {
  public:
@@ -23,7 +21,7 @@ class Blanker {
         BlankTo(EndOfLine(at_));
       } else if (Starts("/*")) {
         BlankTo(After("*/", at_ + 2));
-      } else if (Starts("R\"") && (at_ == 0 || !IsWord(text_[at_ - 1]))) {
+      } else if (Starts("R\"") && (at_ == 0 || !IsNameByte(text_[at_ - 1]))) {
         BlankRawString();
       } else if (text_[at_] == '"') {
         BlankLiteral('"');
@@ -114,6 +112,8 @@ std::string ReadAll(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+bool IsNameByte(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 File::File(std::string path, std::string text) : path_(std::move(path)), text_(std::move(text)) {
   code_ = is_cpp() ? Blanker(text_).Run() : text_;

@@ -13,6 +13,9 @@
 
 namespace podgpu::tidy {
 
+// Whether the byte may be a part of a name in C++.
+bool IsNameByte(char c);
+
 class File {
  public:
   // `path` is relative to the root of the tree, with "/" between its parts.
