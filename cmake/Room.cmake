@@ -4,13 +4,14 @@
 # CMake finds files by suffix, so a new file needs no change of a build file.  The USES lines are the architecture:
 # tools/tidy reads them and refuses an include that they do not allow.
 #
-# Presets other than dev and fuzz join the sources of a target (CMAKE_UNITY_BUILD): a first build takes a third
-# of the time.  So private names must differ within a target; only dev shows a missing include.
+# Presets other than dev, fuzz and mutate join the sources of a target (CMAKE_UNITY_BUILD), sixteen at a time: a first build
+# takes much less time.  So private names must differ within a target, and tidy, which joins all of a target, refuses those
+# that do not; only dev shows a missing include.
 
 # Seconds after which ctest ends a test: far above the duration of any test, so this ends a test that hangs, and does not judge
-# its speed.  Under QEMU a test takes ten times as long.
+# its speed.  Under a sanitizer or QEMU a test takes ten times as long.
 set(podgpu_test_limit 600)
-if(CMAKE_CROSSCOMPILING)
+if(CMAKE_CROSSCOMPILING OR PODGPU_SANITIZE)
   set(podgpu_test_limit 3600)
 endif()
 
@@ -84,72 +85,150 @@ function(podgpu_collect folder pattern out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# podgpu_test(NAME label SOURCES ... LINKS ... [ONLY configuration] [NOT_UNDER pattern]): one GoogleTest program is one
-# ctest entry.  With ONLY it is built by its name alone, and ctest runs it only with -C configuration.  With NOT_UNDER
-# it is left out under the sanitizers that match the pattern.
+# podgpu_test(NAME label SOURCES ... LINKS ... [SHARDS count] [CHECK step] [PROGRAM program] [NOT_UNDER pattern]): the tests of
+# some sources and their entry of ctest, or SHARDS entries, each with a part of the tests; these start first.
+#
+# The sources are the GoogleTest program NAME, or a part of PROGRAM, which has the sources of several tests: to read the headers
+# once takes less time.  With CHECK it belongs to a step of ./dev check: the target check_STEP builds it, and ctest -C Check
+# -L check_STEP runs it; under the sanitizers it is a test like all others.  With NOT_UNDER it is left out under the sanitizers
+# that match the pattern.
 function(podgpu_test name label)
-  cmake_parse_arguments(arg "" "ONLY;NOT_UNDER" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "SHARDS;CHECK;PROGRAM;NOT_UNDER" "SOURCES;LINKS" ${ARGN})
   if(PODGPU_FUZZ OR PODGPU_TIDY OR (arg_NOT_UNDER AND PODGPU_SANITIZE MATCHES "${arg_NOT_UNDER}"))
     add_custom_target(${name})  # Nothing to build, but a name that dependencies may use.
     return()
   endif()
-  add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE podgpu_instrumented ${arg_LINKS} GTest::gtest_main)
+  set(command ${name})
+  if(arg_PROGRAM)
+    podgpu_test_suites(filter ${arg_SOURCES})
+    set(command ${arg_PROGRAM} "--gtest_filter=${filter}")
+    add_custom_target(${name} ALL DEPENDS ${arg_PROGRAM})
+  else()
+    set(arg_PROGRAM ${name})
+  endif()
+  if(NOT TARGET ${arg_PROGRAM})
+    podgpu_test_program(${arg_PROGRAM})
+  endif()
+  target_sources(${arg_PROGRAM} PRIVATE ${arg_SOURCES})
+  target_link_libraries(${arg_PROGRAM} PRIVATE ${arg_LINKS})
+  if(label STREQUAL "unit")
+    add_dependencies(unit_tests ${name})
+  endif()
+  podgpu_check_step("${arg_CHECK}" ${name} only labels)
+  list(PREPEND labels ${label})
+  set(entry ${label}.${name})
+  add_test(NAME ${entry} COMMAND ${command} ${only})
+  set_tests_properties(${entry} PROPERTIES LABELS "${labels}" TIMEOUT ${podgpu_test_limit})
+  if(arg_SHARDS)
+    podgpu_shards("${command}" ${entry} ${arg_SHARDS} "${only}" "${labels}")
+  endif()
+endfunction()
+
+# podgpu_test_program(NAME): a GoogleTest program without sources.
+function(podgpu_test_program name)
+  add_executable(${name})
+  target_link_libraries(${name} PRIVATE podgpu_instrumented GTest::gtest_main)
   # Compiling a test takes longer than running it.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O0>)
   target_compile_definitions(${name} PRIVATE
     PODGPU_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PODGPU_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  set(only "")
-  if(arg_ONLY)
-    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
-    set(only CONFIGURATIONS ${arg_ONLY})
-  endif()
-  add_test(NAME ${label}.${name} COMMAND ${name} ${only})
-  if(label STREQUAL "unit")
-    add_dependencies(unit_tests ${name})
-  endif()
-  set_tests_properties(${label}.${name} PROPERTIES LABELS ${label} TIMEOUT ${podgpu_test_limit})
 endfunction()
 
-# podgpu_shards(NAME label COUNT): runs the tests of a long program in COUNT ctest entries, which start first.
-function(podgpu_shards name label count)
-  get_target_property(type ${name} TYPE)
-  if(NOT type STREQUAL "EXECUTABLE")
-    return()
+# podgpu_test_suites(OUT sources...): GoogleTest's filter that selects the tests of these sources.  GoogleTest passes when a filter
+# selects nothing, so a test whose suite is not found here is an error.
+function(podgpu_test_suites out)
+  set(filter "")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
+  foreach(source IN LISTS ARGN)
+    file(STRINGS "${source}" tests REGEX "(^|[^A-Z_])TEST(_F|_P)?\\(")
+    foreach(test IN LISTS tests)
+      if(NOT test MATCHES "^TEST(_F|_P)?\\(([A-Za-z0-9]+),")
+        message(FATAL_ERROR "${source}: no suite in the line \"${test}\"; a test begins with TEST(Suite, in one line")
+      endif()
+      list(APPEND filter "${CMAKE_MATCH_2}.*" "*/${CMAKE_MATCH_2}.*")
+    endforeach()
+  endforeach()
+  if(NOT filter)
+    message(FATAL_ERROR "no test in ${ARGN}")
   endif()
+  list(REMOVE_DUPLICATES filter)
+  list(JOIN filter ":" filter)
+  set(${out} "${filter}" PARENT_SCOPE)
+endfunction()
+
+# podgpu_shards(COMMAND entry COUNT only labels): divides the tests of the entry among COUNT entries.
+function(podgpu_shards command entry count only labels)
   foreach(shard RANGE 1 ${count})
-    set(entry ${label}.${name})
+    set(part ${entry})
     if(shard GREATER 1)
-      string(APPEND entry .${shard})
-      add_test(NAME ${entry} COMMAND ${name})
+      set(part ${entry}.${shard})
+      add_test(NAME ${part} COMMAND ${command} ${only})
     endif()
     math(EXPR index "${shard} - 1")
-    set_tests_properties(${entry} PROPERTIES LABELS ${label} TIMEOUT 1800 COST 600
+    set_tests_properties(${part} PROPERTIES LABELS "${labels}" TIMEOUT ${podgpu_test_limit} COST 600
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${count};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()
 
-# podgpu_fuzz(NAME source LINKS ...): in the fuzz preset a libFuzzer program; in all other presets a program
-# that replays tests/corpus/NAME as a test.
+# podgpu_check_step(STEP target ONLY LABELS): makes the target a part of a step of ./dev check, or of all if STEP is empty, and
+# returns the arguments of add_test and the labels for that.
+function(podgpu_check_step step target only labels)
+  set(${only} "" PARENT_SCOPE)
+  set(${labels} "" PARENT_SCOPE)
+  if(NOT step OR PODGPU_SANITIZE)
+    return()
+  endif()
+  if(NOT TARGET check_${step})
+    add_custom_target(check_${step})
+  endif()
+  add_dependencies(check_${step} ${target})
+  set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  set(${only} CONFIGURATIONS Check PARENT_SCOPE)
+  set(${labels} check_${step} PARENT_SCOPE)
+endfunction()
+
+# podgpu_fuzz(NAME source LINKS ...): in the fuzz preset a libFuzzer program; in all other presets a part of fuzz_replay.
 function(podgpu_fuzz name source)
   cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
   if(PODGPU_TIDY OR PODGPU_SANITIZE MATCHES "thread")  # It has one thread.
     return()
   endif()
-  set(corpus "${PROJECT_SOURCE_DIR}/tests/corpus/${name}")
-  if(PODGPU_FUZZ)
-    add_executable(${name} ${source})
-    target_link_libraries(${name} PRIVATE podgpu_instrumented ${arg_LINKS})
-    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    add_dependencies(fuzzers ${name})
-    add_test(NAME fuzz.${name} COMMAND ${name} -runs=2000 -max_len=65536 "${PROJECT_BINARY_DIR}/new/${name}" "${corpus}")
-    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/new/${name}")
-  else()
-    add_executable(${name}_replay ${source} "${PROJECT_SOURCE_DIR}/tests/replay_main.cc")
-    target_link_libraries(${name}_replay PRIVATE podgpu_instrumented ${arg_LINKS})
-    add_test(NAME fuzz.${name} COMMAND ${name}_replay "${corpus}")
+  if(NOT PODGPU_FUZZ)
+    set_property(GLOBAL APPEND PROPERTY podgpu_fuzz_sources "${source}")
+    set_property(GLOBAL APPEND PROPERTY podgpu_fuzz_links ${arg_LINKS})
+    return()
   endif()
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE podgpu_instrumented ${arg_LINKS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzzers ${name})
+  add_test(NAME fuzz.${name} COMMAND ${name} -runs=2000 -max_len=65536 "${PROJECT_BINARY_DIR}/new/${name}"
+    "${PROJECT_SOURCE_DIR}/tests/corpus/${name}")
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/new/${name}")
   set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
+endfunction()
+
+# podgpu_fuzz_replay(): the program fuzz_replay, which replays tests/corpus/NAME through the target NAME, for all targets of
+# podgpu_fuzz before it, and a test for each.  All targets are one source: their headers take longer than they.
+function(podgpu_fuzz_replay)
+  get_property(sources GLOBAL PROPERTY podgpu_fuzz_sources)
+  get_property(links GLOBAL PROPERTY podgpu_fuzz_links)
+  if(NOT sources)
+    return()
+  endif()
+  set(text "// Generated: each target's entry gets the name of its file.\n")
+  set(table "#include \"tests/fuzz_replay.h\"\nconst FuzzTarget kFuzzTargets[] = {\n")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    string(APPEND text "#define LLVMFuzzerTestOneInput ${name}\n#include \"${source}\"\n#undef LLVMFuzzerTestOneInput\n")
+    string(APPEND table "  {\"${name}\", ${name}},\n")
+    add_test(NAME fuzz.${name} COMMAND fuzz_replay ${name} "${PROJECT_SOURCE_DIR}/tests/corpus/${name}")
+    set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT ${podgpu_test_limit})
+  endforeach()
+  file(CONFIGURE OUTPUT fuzz_targets.cc CONTENT "${text}${table}};\nconst size_t kFuzzTargetCount = std::size(kFuzzTargets);\n" @ONLY)
+  add_executable(fuzz_replay "${CMAKE_CURRENT_BINARY_DIR}/fuzz_targets.cc" fuzz_replay.cc)
+  list(REMOVE_DUPLICATES links)
+  target_link_libraries(fuzz_replay PRIVATE podgpu_instrumented ${links})
 endfunction()
 
 function(podgpu_room name)

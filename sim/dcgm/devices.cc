@@ -13,11 +13,9 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr int64_t kMib = 1 << 20;
 constexpr uint32_t kBlank32 = abi::DCGM_INT32_BLANK;
 constexpr uint32_t kNoComputeInstance = 0xffffffff;
 constexpr uint32_t kClockSets = 3;
-constexpr uint64_t kNearCores = 0xffffffff;  // The same as in fields 70 to 73.
 constexpr uint64_t kPathOverCpu = 0x10;
 constexpr uint64_t kPathOneLink = 0x100;  // Two links have the next bit, and so on.
 
@@ -29,13 +27,6 @@ struct MetricRange {
 constexpr std::array<MetricRange, 4> kMetricRanges = {
     {{0, 1001, 1034}, {1, 1040, 1083}, {1, 1532, 1533}, {2, 1084, 1096}}};
 constexpr uint16_t kMetricGroupCount = 3;
-
-template <size_t kSize>
-void CopyText(char (&to)[kSize], std::string_view from) {
-  const size_t length = std::min(from.size(), kSize - 1);
-  std::memcpy(to, from.data(), length);
-  to[length] = '\0';
-}
 
 // The world's index of a GPU; -1 for a GPU that the engine has not found.
 int WorldGpu(const Scene& scene, uint32_t id) { return scene.state.start.gpus.WorldGpu(id); }

@@ -65,13 +65,6 @@ std::string TagOfRelease(const Field& field) {
   return tag;
 }
 
-template <size_t kSize>
-void CopyText(char (&to)[kSize], std::string_view from) {
-  const size_t length = std::min(from.size(), kSize - 1);
-  std::memcpy(to, from.data(), length);
-  to[length] = '\0';
-}
-
 // All structs of this library, ascending by field id, with their output formats.
 class Metas {
  public:

@@ -5,12 +5,29 @@
 // longer than the vendor's.  Part of the face: standard library only.  Immutable; any thread.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string_view>
 
 #include "abi/dcgm.h"
 #include "fields/field.h"
 
 namespace podgpu::sim {
+
+inline constexpr int64_t kMib = 1 << 20;
+// The board's host: 32 cores, all near every GPU, and one memory node (fields 70 to 73).
+inline constexpr int64_t kNearCores = 0xffffffff;
+
+// Copies a text into an array of a vendor's struct, with its terminating zero; a text that is too
+// long is cut.
+template <size_t kSize>
+void CopyText(char (&to)[kSize], std::string_view from) {
+  const size_t length = std::min(from.size(), kSize - 1);
+  std::memcpy(to, from.data(), length);
+  to[length] = '\0';
+}
 
 // Event fields: their values come from the schedule of faults.
 inline constexpr uint16_t kBindField = 6;

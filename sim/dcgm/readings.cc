@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/dcgm/fields.h"
 #include "sim/dcgm/values.h"
 #include "sim/world/board_counts.h"
 #include "sim/world/board_readings.h"
@@ -14,13 +15,9 @@
 namespace podgpu::sim {
 namespace {
 
-constexpr int64_t kMib = 1 << 20;
 constexpr int kAllLinks = 1000;  // In place of a link's index.
 constexpr int kMigSlices = 7;
 constexpr int kBlackwell = 10;  // The first architecture whose NVLink (version 5) counts bytes.
-
-// The board's host: 32 cores, all near every GPU, and one memory node.
-constexpr int64_t kNearCores = 0xffffffff;
 
 Reading Number(int64_t value) { return {.value = value}; }
 Reading Real(double value) { return {.value = value}; }
@@ -37,7 +34,7 @@ Reading WholeWatts(int64_t milliwatts) {
   const int64_t watts = milliwatts / 1000;  // Limits are rounded down to whole watts.
   return Real(static_cast<double>(watts));
 }
-Reading Watts(int64_t milliwatts) { return Real(static_cast<double>(milliwatts) / 1000.0); }
+Reading ExactWatts(int64_t milliwatts) { return Real(static_cast<double>(milliwatts) / 1000.0); }
 
 // -- identity
 
@@ -123,11 +120,11 @@ Reading Energy(const Query& query) {
 
 Reading Power(const Query& query) {
   const int gpu = query.entity.device.gpu;
-  return Watts(query.gpu().power_is_average ? query.world.PowerAverageMw(gpu, query.sample.t)
-                                            : query.world.PowerInstantMw(gpu, query.sample.t));
+  return ExactWatts(query.gpu().power_is_average ? query.world.PowerAverageMw(gpu, query.sample.t)
+                                                 : query.world.PowerInstantMw(gpu, query.sample.t));
 }
 Reading PowerInstant(const Query& query) {
-  return Watts(query.world.PowerInstantMw(query.entity.device.gpu, query.sample.t));
+  return ExactWatts(query.world.PowerInstantMw(query.entity.device.gpu, query.sample.t));
 }
 Reading PowerLimit(const Query& query) {
   return WholeWatts(query.world.PowerLimitMw(query.entity.device.gpu, query.sample.t));

@@ -12,7 +12,7 @@ namespace {
 
 // Two processes with known energy: 387 W for four of six seconds from the start, and 156 W from the
 // tenth second on; idle 70 W.
-constexpr char kScenario[] = R"(format: 1
+constexpr char kWorkedScenario[] = R"(format: 1
 name: "worked"
 seed: 1
 noise_mw: 0
@@ -29,7 +29,7 @@ pods:
 )";
 
 std::unique_ptr<World> WorkedExample(std::vector<std::byte>& image) {
-  CompileResult compiled = CompileScenario(kScenario, "worked.yaml");
+  CompileResult compiled = CompileScenario(kWorkedScenario, "worked.yaml");
   for (const std::string& error : compiled.errors) {
     ADD_FAILURE() << error;
   }

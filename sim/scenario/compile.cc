@@ -10,7 +10,6 @@ namespace podgpu::sim {
 
 namespace {
 
-constexpr uint64_t kRefreshUs = 100'000;
 constexpr int64_t kLeastOffsetMj = INT64_C(1'000'000'000'000);
 constexpr uint64_t kOffsetSpreadMj = 500'000'000'000U;
 constexpr std::array<TimeUs, 3> kNoisePeriodsUs = {700'000, 3'100'000, 13'700'000};

@@ -137,11 +137,12 @@ MigSpec ReadMigInstance(const Cursor& entry) {
 
 void ReadSharing(const Cursor& sharing, GpuSpec& gpu) {
   constexpr std::array<Words, 2> kKeys = {"kind", "replicas"};
-  constexpr std::array<Words, 2> kKinds = {"time_slicing", "mps"};
+  constexpr std::array<Words, 2> kSharingKinds = {"time_slicing", "mps"};
   if (!sharing.present() || !sharing.ExpectKeys(kKeys)) {
     return;
   }
-  gpu.sharing = sharing.Need("kind").Choice(kKinds, 0) == 0 ? Sharing::kTimeSlicing : Sharing::kMps;
+  gpu.sharing =
+      sharing.Need("kind").Choice(kSharingKinds, 0) == 0 ? Sharing::kTimeSlicing : Sharing::kMps;
   gpu.replicas = static_cast<int>(sharing.Need("replicas").Integer(2, 1, 48));
   if (gpu.mig_enabled) {
     sharing.Fail("a GPU in MIG mode cannot be shared as a whole; drop 'mig' or 'sharing'");

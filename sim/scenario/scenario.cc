@@ -154,7 +154,6 @@ void ReadKubelet(const Cursor& kubelet, Scenario& scenario) {
 
 void ReadSensors(const Cursor& root, Scenario& scenario) {
   constexpr int64_t kMostNoiseMw = 100'000;
-  constexpr TimeUs kRefreshUs = 100'000;
   scenario.noise_mw = root.Key("noise_mw").Integer(scenario.noise_mw, 0, kMostNoiseMw);
   const Cursor phase = root.Key("refresh_phase");
   if (phase.IsScalar() && phase.Text("") != "from-seed") {

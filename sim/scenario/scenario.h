@@ -21,6 +21,7 @@
 
 namespace podgpu::sim {
 
+inline constexpr int64_t kRefreshUs = 100'000;  // Between two refreshes of a sensor.
 inline constexpr int64_t kWholePpm = 1'000'000;
 inline constexpr size_t kDemandCount = 15;  // Integrals kSmPpmUs to kNvlinkRxBytes; [0] is unused.
 
@@ -134,7 +135,7 @@ struct Scenario {
   std::string cgroup_driver = "systemd", cgroup_runtime = "containerd";
   int cgroup_version = 2;
   int64_t noise_mw = 1'500;
-  int64_t refresh_phase_us = -1;  // -1: from the seed, per GPU.
+  int64_t refresh_phase_us = -1;  // Below kRefreshUs; -1: from the seed, per GPU.
   Allocator allocator = Allocator::kNvidia;
   bool mig_single = false, rename_shared = false, inventory = true, v1 = true, v1alpha1 = true;
   bool keeps_finished = false;  // The kubelet lists finished pods until it admits the next one.

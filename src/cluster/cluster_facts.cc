@@ -38,7 +38,7 @@ FactLabels ResultNames(const ClusterFacts& /*facts*/) {
   return sets;
 }
 
-FactLabels NodeLabels(const ClusterFacts& facts) {
+FactLabels NodeFactLabels(const ClusterFacts& facts) {
   FactLabels sets;
   for (const NodeEntry& node : facts.fleet->nodes) {
     sets.push_back(
@@ -48,7 +48,7 @@ FactLabels NodeLabels(const ClusterFacts& facts) {
 }
 
 FactLabels NodeStateLabels(const ClusterFacts& facts) {
-  FactLabels sets = NodeLabels(facts);
+  FactLabels sets = NodeFactLabels(facts);
   for (size_t i = 0; i < sets.size(); ++i) {
     sets[i].push_back({"state", std::string(NodeStateName(facts.states[i]))});
     sets[i].push_back({"reason", std::string(NodeReason(facts.fleet->nodes[i], facts.states[i]))});
@@ -153,9 +153,9 @@ constexpr ClusterRow kClusterRows[] = {
      " failed, or duplicate if another node has its name.",
      NodeStateLabels, WriteOnePerNode},
     {"podgpu_cluster_node_age_seconds", "gauge", "seconds",
-     "Time since the node read the values of its report.", NodeLabels, WriteAges},
+     "Time since the node read the values of its report.", NodeFactLabels, WriteAges},
     {"podgpu_cluster_node_failures_total", "counter", "", "Failed requests to the node.",
-     NodeLabels, WriteFailures},
+     NodeFactLabels, WriteFailures},
     {"podgpu_cluster_fetches_total", "counter", "",
      "Requests to nodes, by result; unchanged: the node answered that nothing has changed.",
      ResultNames, WriteFetches},

@@ -41,11 +41,11 @@ std::optional<double> FiniteIn(const json::value& value) {
 
 // The place of a time in the range, if it is one of its steps.
 std::optional<size_t> PlaceOf(const json::value& time, const TimeRange& range) {
-  const double seconds = time.is_int64()    ? static_cast<double>(time.get_int64())
-                         : time.is_double() ? time.get_double()
-                                            : -1;
+  const double time_s = time.is_int64()    ? static_cast<double>(time.get_int64())
+                        : time.is_double() ? time.get_double()
+                                           : -1;
   const double place =
-      (seconds - static_cast<double>(range.begin_s)) / static_cast<double>(range.step_s);
+      (time_s - static_cast<double>(range.begin_s)) / static_cast<double>(range.step_s);
   return place >= 0 && place < static_cast<double>(range.count) && place == std::floor(place)
              ? std::optional(static_cast<size_t>(place))
              : std::nullopt;

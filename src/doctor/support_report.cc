@@ -20,7 +20,7 @@ namespace podgpu {
 namespace {
 
 constexpr std::chrono::milliseconds kBetween{10'000};
-constexpr std::chrono::milliseconds kPatience{2'000};
+constexpr std::chrono::milliseconds kReportPatience{2'000};
 
 // Characters of the names of pods and namespaces.
 bool IsNameCharacter(char c) {
@@ -98,7 +98,7 @@ std::string MetricsOverTime(const DoctorCommand& command, Session& session) {
   std::string text = "# after 0 s\n" + SelfMetricsIn(facts->metrics);
   for (Instant next = begin + kBetween; next <= begin + command.report_for; next += kBetween) {
     clock.WaitUntil(next, never.get_token());
-    Endpoint endpoint(*address, session.seams.authorization, clock, kPatience);
+    Endpoint endpoint(*address, session.seams.authorization, clock, kReportPatience);
     const StatusOr<HttpAnswer> page = endpoint.Get("/metrics");
     absl::StrAppendFormat(
         &text, "# after %d s\n%s",

@@ -17,9 +17,9 @@ constexpr std::chrono::minutes kRefusalIsShownFor{1};
 
 // The age beyond which numbers of processes are withdrawn.
 Duration StaleAfter(const ProcessOptions& options) {
-  constexpr int kPeriodsUntilStale = 3;
+  constexpr int kPeriods = 3;
   constexpr milliseconds kShortest{5'000};
-  return std::max(options.period * kPeriodsUntilStale, kShortest);
+  return std::max(options.period * kPeriods, kShortest);
 }
 
 // How long a GPU may be without fresh values before it counts as unresponsive.  The first samples

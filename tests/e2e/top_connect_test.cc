@@ -20,16 +20,16 @@ constexpr std::string_view kOwnerOfGpu0 = "research/train-0";
 constexpr std::string_view kSecretUser =
     "basic_auth_users:\n  alice: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW\n";
 
-struct Ended {
+struct TopRun {
   int exit_code = 0;
   std::string output;
   bool Has(std::string_view part) const { return output.find(part) != std::string::npos; }
 };
 
-Ended TopOnce(std::vector<std::string> words) {
+TopRun TopOnce(std::vector<std::string> words) {
   words.insert(words.begin(), {std::string(kTopBinary), "top", "--once"});
   Child child(words, {"LC_ALL=C.UTF-8"});
-  Ended ended;
+  TopRun ended;
   ended.exit_code = child.Wait();
   ended.output = child.output();
   return ended;
@@ -54,7 +54,7 @@ class TopConnects : public FailureFixture {
 
   // Until the node has read its devices and owners.
   static void ExpectANode(const std::vector<std::string>& words) {
-    Ended ended;
+    TopRun ended;
     do {
       ended = TopOnce(words);
       ASSERT_EQ(ended.exit_code, 0) << ended.output;
@@ -76,7 +76,7 @@ TEST_F(TopConnects, OverAUnixSocket) {
   Child podgpu(words, node_.variables());
   ASSERT_TRUE(podgpu.AwaitLine("msg=\"serving\"")) << podgpu.output();
   ExpectANode({url});
-  const Ended none = TopOnce({url + "x"});
+  const TopRun none = TopOnce({url + "x"});
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_EQ(none.output, "podgpu top: " + url + "x: no such file or directory\n");
 }
@@ -84,7 +84,7 @@ TEST_F(TopConnects, OverAUnixSocket) {
 TEST_F(TopConnects, OverTlsWithTheAuthorityOfAFile) {
   Start(kServerPair);
   ExpectANode({https(), "--ca-file=" + web_.path("ca.crt")});
-  const Ended untrusted = TopOnce({https()});
+  const TopRun untrusted = TopOnce({https()});
   EXPECT_EQ(untrusted.exit_code, 1);
   EXPECT_TRUE(untrusted.Has("certificate")) << untrusted.output;
   EXPECT_EQ(std::ranges::count(untrusted.output, '\n'), 1) << untrusted.output;
@@ -102,7 +102,7 @@ TEST_F(TopConnects, WithAPassword) {
   ExpectANode({https(), "--node-web-config=" + web_.path("node.yaml")});
   for (const std::string& flag :
        {"--ca-file=" + web_.path("ca.crt"), "--node-web-config=" + web_.path("wrong.yaml")}) {
-    const Ended refused = TopOnce({https(), flag});
+    const TopRun refused = TopOnce({https(), flag});
     EXPECT_EQ(refused.exit_code, 1) << flag;
     EXPECT_TRUE(refused.Has("401")) << refused.output;
     EXPECT_EQ(std::ranges::count(refused.output, '\n'), 1) << refused.output;
@@ -137,7 +137,7 @@ class TopOfAFleet : public ::testing::Test {
 };
 
 TEST_F(TopOfAFleet, OnceHasAllNodesAndPods) {
-  const Ended frame = TopOnce({"--fleet", url()});
+  const TopRun frame = TopOnce({"--fleet", url()});
   EXPECT_EQ(frame.exit_code, 0);
   EXPECT_TRUE(frame.Has("podgpu top --fleet  3 nodes: 3 ok  24 GPUs: ")) << frame.output;
   for (const char* const node : {"gpu-node-0001", "gpu-node-0002", "gpu-node-0003"}) {

@@ -27,7 +27,7 @@ const std::vector<FakeGpuInstance> kLayout = {{7, 1, 3, "3g.40gb", {{70, 0}}}};
 const std::vector<FakeGpuInstance> kOtherLayout = {{9, 1, 5, "2g.20gb", {{90, 0}}}};
 
 // A number from which field, device and reading can be recognised.
-bool Measure(const Clock& clock, abi::dcgmFieldValue_v2& raw) {
+bool MeasureNow(const Clock& clock, abi::dcgmFieldValue_v2& raw) {
   if (raw.fieldType == abi::DCGM_FT_BINARY) {
     return false;  // A blob is never requested.
   }
@@ -97,7 +97,7 @@ class DcgmNode {
       dcgm_.without.insert(abi::DcgmCapability::kConnection);
     }
     dcgm_.on_block = seams_.on_block;
-    dcgm_.measure = [this](abi::dcgmFieldValue_v2& raw) { return Measure(seams_.clock, raw); };
+    dcgm_.measure = [this](abi::dcgmFieldValue_v2& raw) { return MeasureNow(seams_.clock, raw); };
   }
 
   StatusOr<std::unique_ptr<Source>> Open() {

@@ -5,7 +5,9 @@
 // and a test of its own, so a new call becomes a row automatically.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <string_view>
 
 #include "absl/strings/str_format.h"
 #include <gtest/gtest.h>
@@ -30,16 +32,17 @@ constexpr size_t kWarmUpCases = 3;
 constexpr size_t kFewCodes = 7;
 // Under a sanitizer, which is ten times slower and whose findings do not depend on the code.
 constexpr size_t kFewestCodes = 23;
-// The thread sanitizer is another five times slower.  Races depend on the scene and the kind of
-// fault, hardly on the call; so a row uses every twelfth column, and the next row uses other
-// columns.  The address sanitizer uses every sixth.
+// A row uses every sixth column, and the next row uses other columns; with FAULT_MATRIX=full it
+// uses all.  The thread sanitizer is another five times slower.  Races depend on the scene and the
+// kind of fault, hardly on the call.
+size_t ColumnsPerOneTaken() {
 #if defined(PODGPU_THREAD_SANITIZER)
-constexpr size_t kColumnsPerOneTaken = 12;
-#elif defined(PODGPU_ADDRESS_SANITIZER)
-constexpr size_t kColumnsPerOneTaken = 6;
+  return 12;
 #else
-constexpr size_t kColumnsPerOneTaken = 1;
+  const char* const extent = std::getenv("FAULT_MATRIX");
+  return extent != nullptr && std::string_view(extent) == "full" ? 1 : 6;
 #endif
+}
 size_t CodesPerOneTaken() { return LiveHeapIsCounted() ? kFewCodes : kFewestCodes; }
 
 struct Row {
@@ -68,7 +71,7 @@ class RowTest : public ::testing::Test {
     std::optional<int64_t> first_heap;
     size_t columns = row_.number;
     for (const FaultColumn& column : row_.vendor->columns(row_.symbol)) {
-      if (++columns % kColumnsPerOneTaken != 0) {
+      if (++columns % ColumnsPerOneTaken() != 0) {
         continue;
       }
       if (column.kind != FaultKind::kCode || TakesAllCodes() || ++codes % CodesPerOneTaken() == 0) {

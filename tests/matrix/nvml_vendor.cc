@@ -17,7 +17,7 @@ namespace {
 using Outs = std::span<const FakeOut>;
 
 // A field for every call; texts are labels.
-constexpr std::string_view kCounters =
+constexpr std::string_view kNvmlCounters =
     "DCGM_FI_DEV_GPU_TEMP, gauge, x\n"
     "DCGM_FI_DEV_GPU_TEMP_LIMIT, gauge, x\n"
     "DCGM_FI_DEV_SLOWDOWN_TEMP, gauge, x\n"
@@ -63,7 +63,7 @@ constexpr std::string_view kCounters =
     "DCGM_FI_DEV_OEM_INFOROM_VER, label, x\n"
     "DCGM_FI_DEV_INFOROM_IMAGE_VER, label, x\n";
 
-constexpr std::string_view kErrorString = "nvmlErrorString";
+constexpr std::string_view kNvmlErrorString = "nvmlErrorString";
 
 // Called on the thread that listens for events, for which no other thread waits.
 bool IsOfListener(std::string_view symbol) {
@@ -71,8 +71,8 @@ bool IsOfListener(std::string_view symbol) {
 }
 
 // Instances of GPU 1, before and after a new layout.
-const std::vector<FakeMigDevice> kLayout = {{true, 3, 0, "MIG-x", "3g.40gb"}};
-const std::vector<FakeMigDevice> kOtherLayout = {{true, 5, 0, "MIG-y", "2g.20gb"}};
+const std::vector<FakeMigDevice> kNvmlLayout = {{true, 3, 0, "MIG-x", "3g.40gb"}};
+const std::vector<FakeMigDevice> kOtherNvmlLayout = {{true, 5, 0, "MIG-y", "2g.20gb"}};
 
 class NvmlNode {
  public:
@@ -81,7 +81,7 @@ class NvmlNode {
       nvml_.gpus.push_back({"GPU-" + std::to_string(id), id + 10, {}});
     }
     nvml_.gpus[1].mig_enabled = true;
-    nvml_.gpus[1].mig_devices = kLayout;
+    nvml_.gpus[1].mig_devices = kNvmlLayout;
     // Numbers that are valid for every quantity and differ by device and reading.
     nvml_.measure = [this](const std::string& /*symbol*/, size_t gpu) {
       return static_cast<int64_t>(20 + 32 * gpu) + PhaseOf(seams_.clock.WallNow());
@@ -115,11 +115,11 @@ void SetLayout(FakeNvml& nvml, Layout layout) {
   switch (layout) {
     case Layout::kUsual:
     case Layout::kUsualOutsideMig:
-      nvml.gpus[1].mig_devices = kLayout;
+      nvml.gpus[1].mig_devices = kNvmlLayout;
       break;
     case Layout::kOther:
     case Layout::kOtherOutsideMig:
-      nvml.gpus[1].mig_devices = kOtherLayout;
+      nvml.gpus[1].mig_devices = kOtherNvmlLayout;
       break;
     default:
       nvml.gpus[1].mig_devices.clear();
@@ -127,7 +127,7 @@ void SetLayout(FakeNvml& nvml, Layout layout) {
   nvml.gpus[1].mig_enabled = layout <= Layout::kNone;
 }
 
-std::unique_ptr<VendorNode> MakeNode(size_t /*mode*/, NodeSeams seams) {
+std::unique_ptr<VendorNode> MakeNvmlNode(size_t /*mode*/, NodeSeams seams) {
   auto node = std::make_shared<NvmlNode>(std::move(seams));
   FakeNvml& nvml = node->nvml();
   auto verbs = std::make_unique<VendorNode>();
@@ -221,7 +221,7 @@ void AddNvmlGarbage(const std::string& symbol, std::vector<FaultColumn>& columns
 std::vector<FaultColumn> NvmlColumns(const std::string& symbol) {
   std::vector<FaultColumn> columns;
   columns.push_back({"the driver goes", FaultKind::kVanish, {.kills_engine = true}});
-  if (symbol != kErrorString) {
+  if (symbol != kNvmlErrorString) {
     AddNvmlHangs(columns);
     AddNvmlCodes(symbol, columns);
     AddNvmlGarbage(symbol, columns);
@@ -235,7 +235,7 @@ Vendor NvmlVendor() {
   Vendor vendor;
   vendor.name = "NVML";
   vendor.modes = {"nvml"};
-  vendor.make_node = MakeNode;
+  vendor.make_node = MakeNvmlNode;
 #define X(result, symbol, capability, parameters) vendor.symbols.insert(#symbol);
   PODGPU_NVML_API(X)
 #undef X
@@ -246,7 +246,7 @@ Vendor NvmlVendor() {
                      "nvmlDeviceGetTemperature",
                      "nvmlDeviceGetTotalEnergyConsumption",
                      "nvmlDeviceGetCurrentClocksThrottleReasons",
-                     std::string(kErrorString),  // Called only after faults.
+                     std::string(kNvmlErrorString),  // Called only after faults.
                      "nvmlDeviceGetComputeRunningProcesses_v2",
                      "nvmlDeviceGetComputeRunningProcesses_v3",
                      "nvmlDeviceGetGraphicsRunningProcesses_v2",
@@ -261,7 +261,7 @@ Vendor NvmlVendor() {
                      "nvmlDeviceGetAccountingStats",
                      "nvmlDeviceGetAccountingStats_v2"};
   vendor.columns = NvmlColumns;
-  vendor.counters = kCounters;
+  vendor.counters = kNvmlCounters;
   vendor.idle_threads = 2;   // The call thread and the events thread.
   vendor.steps_to_heal = 3;  // Profiling needs two readings.
   return vendor;
