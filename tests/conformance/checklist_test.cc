@@ -288,6 +288,10 @@ TEST_F(ChecklistProgram, Line09EverythingReturnsAfterAFailure) {
     EXPECT_TRUE(exporter_->process().IsRunning()) << after;
   };
   ::kill(exporter_->process().pid(), SIGHUP);
+  // The signal reads the file at once, so it must not be half written then.
+  ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
+    return page.Value("podgpu_config_reloads_total", {R"(result="taken_over")"}) == 1;
+  }));
   comes_back("a reload keeps profiling fields");
   std::ofstream(path) << "DCGM_FI_DEV_GPU_TEMP, gauge\n";
   ASSERT_TRUE(AwaitPage([](const MetricPage& page) {
