@@ -4,9 +4,8 @@
 # CMake finds files by suffix, so a new file needs no change of a build file.  The USES lines are the architecture:
 # tools/tidy reads them and refuses an include that they do not allow.
 #
-# Presets other than dev, fuzz and mutate join the sources of a target (CMAKE_UNITY_BUILD), sixteen at a time: a first build
-# takes much less time.  So private names must differ within a target, and tidy, which joins all of a target, refuses those
-# that do not; only dev shows a missing include.
+# Presets other than dev, fuzz and mutate join the sources of a target (CMAKE_UNITY_BUILD): a first build takes much less
+# time.  So private names must differ within a target; only dev shows a missing include.
 
 # Seconds after which ctest ends a test: far above the duration of any test, so this ends a test that hangs, and does not judge
 # its speed.  Under a sanitizer or QEMU a test takes ten times as long.

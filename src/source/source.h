@@ -22,6 +22,9 @@
 
 namespace podgpu {
 
+// The longest wait on a node that supports none of the requested fields.
+inline constexpr std::chrono::seconds kLongestStalePatience{60};
+
 // The result of Watch.
 struct WatchResult {
   bool profiling_refused = false;  // Profiling fields are not watched; everything else is.

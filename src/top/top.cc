@@ -16,6 +16,7 @@
 #include "base/published.h"
 #include "base/signal_queue.h"
 #include "base/worker.h"
+#include "cluster/node_address.h"
 #include "top/fetch.h"
 #include "top/screen.h"
 #include "top/session.h"
@@ -24,7 +25,7 @@
 namespace podgpu {
 namespace {
 
-constexpr uint16_t kNodePort = 9400, kClusterPort = 9401;
+constexpr uint16_t kClusterPort = 9401;
 constexpr int kNothingAnswered = 1, kWrongUse = 2;
 constexpr std::chrono::milliseconds kEscapePatience{50};
 

@@ -8,14 +8,14 @@
 namespace podgpu {
 namespace {
 
-struct CodeRow {
+struct DcgmCodeRow {
   abi::dcgmReturn_t code;
   absl::StatusCode status;
 };
 
 // The first five mean that a handle or an id is invalid (a restarted engine answers -5 and -14 to
 // old group ids; observed with 4.6.0).
-constexpr std::array<CodeRow, 21> kCodes = {{
+constexpr std::array<DcgmCodeRow, 21> kDcgmCodes = {{
     {abi::DCGM_ST_CONNECTION_NOT_VALID, absl::StatusCode::kUnavailable},
     {abi::DCGM_ST_TIMEOUT, absl::StatusCode::kUnavailable},
     {abi::DCGM_ST_NOT_CONFIGURED, absl::StatusCode::kUnavailable},
@@ -52,9 +52,9 @@ Status DcgmStatus(const abi::DcgmTable& api, abi::dcgmReturn_t code, std::string
   if (code == abi::DCGM_ST_OK) {
     return absl::OkStatus();
   }
-  const auto found = std::ranges::find(kCodes, code, &CodeRow::code);
+  const auto found = std::ranges::find(kDcgmCodes, code, &DcgmCodeRow::code);
   const absl::StatusCode status =
-      found == kCodes.end() ? absl::StatusCode::kInternal : found->status;
+      found == kDcgmCodes.end() ? absl::StatusCode::kInternal : found->status;
   return Status(status, absl::StrFormat("%s (%s)%s%s", what, DcgmWords(api, code),
                                         remedy.empty() ? "" : ". ", remedy));
 }

@@ -17,8 +17,6 @@ constexpr seconds kEmptyPatience{10};
 // may still be loaded.
 constexpr seconds kCpuPatience{60};
 constexpr seconds kLongestCpuPatience{1800};
-// The longest wait on a node that supports none of the requested fields.
-constexpr seconds kLongestStalePatience{60};
 
 std::string_view NameOf(PartKind kind) {
   constexpr std::string_view kNames[kPartKindCount] = {"NvSwitches", "NvLinks", "CPUs",

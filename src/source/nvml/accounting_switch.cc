@@ -16,7 +16,7 @@ namespace {
 
 using abi::nvmlReturn_t;
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kSwitchPatience{60};
 constexpr int kOn = 1;
 
 // Switches accounting on, GPU by GPU.
@@ -150,7 +150,7 @@ StatusOr<AccountingSwitched> SwitchAccountingOn(abi::NvmlLibrary library, Clock&
 StatusOr<AccountingSwitched> SwitchAccountingOn(LibraryLoader& loader, const std::string& path,
                                                 Clock& clock, const ThreadTally& written_off) {
   PODGPU_ASSIGN_OR_RETURN(abi::NvmlLibrary library, abi::LoadNvml(loader, path));
-  return SwitchAccountingOn(std::move(library), clock, written_off, kPatience);
+  return SwitchAccountingOn(std::move(library), clock, written_off, kSwitchPatience);
 }
 
 }  // namespace podgpu

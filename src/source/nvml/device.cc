@@ -297,13 +297,13 @@ Value NvmlDevice::OfMetric(const NvmlPlan::Column& column, const NvmlGpm& gpm,
     return Value::OfAbsence(AbsenceOfNvmlCode(metric.code));
   }
   constexpr double kPercent = 100.0;
-  constexpr double kMib = 1'048'576.0;
+  constexpr double kBytesPerMib = 1'048'576.0;
   switch (column.recipe.call) {
     case NvmlCall::kGpm:
       return metric.value > kPercent ? Value::OfAbsence(Absence::kOutOfRange)
                                      : OfReal(column, metric.value / kPercent, 0);
     case NvmlCall::kGpmBytes: {
-      const Value bytes = OfReal(column, metric.value * kMib, 0);
+      const Value bytes = OfReal(column, metric.value * kBytesPerMib, 0);
       return bytes.present() && bytes.real() < 1e18
                  ? Value::OfInt64(static_cast<int64_t>(bytes.real()))
                  : Value::OfAbsence(Absence::kOutOfRange);

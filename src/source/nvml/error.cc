@@ -8,13 +8,13 @@
 namespace podgpu {
 namespace {
 
-struct CodeRow {
+struct NvmlCodeRow {
   abi::nvmlReturn_t code;
   Absence absence;
   absl::StatusCode status;
 };
 
-constexpr std::array<CodeRow, 16> kCodes = {{
+constexpr std::array<NvmlCodeRow, 16> kNvmlCodes = {{
     {abi::NVML_ERROR_UNINITIALIZED, Absence::kSourceDown, absl::StatusCode::kUnavailable},
     {abi::NVML_ERROR_INVALID_ARGUMENT, Absence::kNotSupported, absl::StatusCode::kInternal},
     {abi::NVML_ERROR_NOT_SUPPORTED, Absence::kNotSupported, absl::StatusCode::kUnimplemented},
@@ -34,9 +34,9 @@ constexpr std::array<CodeRow, 16> kCodes = {{
     {abi::NVML_ERROR_GPU_NOT_FOUND, Absence::kDeviceLost, absl::StatusCode::kNotFound},
 }};
 
-const CodeRow* Find(abi::nvmlReturn_t code) {
-  const auto found = std::ranges::find(kCodes, code, &CodeRow::code);
-  return found == kCodes.end() ? nullptr : &*found;
+const NvmlCodeRow* Find(abi::nvmlReturn_t code) {
+  const auto found = std::ranges::find(kNvmlCodes, code, &NvmlCodeRow::code);
+  return found == kNvmlCodes.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ Status NvmlStatus(const abi::NvmlTable& api, abi::nvmlReturn_t code, std::string
   if (code == abi::NVML_SUCCESS) {
     return absl::OkStatus();
   }
-  const CodeRow* row = Find(code);
+  const NvmlCodeRow* row = Find(code);
   return Status(row == nullptr ? absl::StatusCode::kInternal : row->status,
                 absl::StrFormat("%s (%s)", what, NvmlWords(api, code)));
 }
@@ -61,7 +61,7 @@ bool DriverIsGone(abi::nvmlReturn_t code) {
 }
 
 Absence AbsenceOfNvmlCode(abi::nvmlReturn_t code) {
-  const CodeRow* row = Find(code);
+  const NvmlCodeRow* row = Find(code);
   return row == nullptr ? Absence::kBlank : row->absence;
 }
 

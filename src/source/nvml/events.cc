@@ -16,7 +16,7 @@ using abi::nvmlDevice_t;
 using abi::nvmlReturn_t;
 
 constexpr uint32_t kWaitMs = 500;
-constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::seconds kEndPatience{1};
 constexpr size_t kMostKept = 4096;  // Per reading period; a driver that reports more is broken.
 
 }  // namespace
@@ -85,13 +85,13 @@ struct NvmlEvents::Listening {
     changed.notify_all();
     return clock != nullptr;
   }
-  // Asks the thread to end.  Returns false when it does not end within `kPatience`; then it is
+  // Asks the thread to end.  Returns false when it does not end within `kEndPatience`; then it is
   // written off.
   bool AwaitEnd() {
     MutexLock lock(mutex);
     shall_end = true;
     changed.notify_all();
-    while (!has_ended && changed.wait_for(mutex, kPatience) == std::cv_status::no_timeout) {
+    while (!has_ended && changed.wait_for(mutex, kEndPatience) == std::cv_status::no_timeout) {
     }
     clock = has_ended ? clock : nullptr;
     return has_ended;

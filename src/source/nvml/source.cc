@@ -18,7 +18,6 @@ using std::chrono::seconds;
 constexpr int kMostThreadsOut = 64;  // One per device; more than a node has.
 constexpr seconds kLostPatience{10};
 constexpr seconds kLongestLostPatience{1800};
-constexpr seconds kLongestStalePatience{60};
 
 // In a container, NVML also counts GPUs of other containers and refuses calls about them.
 bool IsOurs(const NvmlScannedDevice& device) {
