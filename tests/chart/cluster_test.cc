@@ -8,8 +8,6 @@
 namespace podgpu {
 namespace {
 
-constexpr char kArguments[] = "spec/template/spec/containers/0/args";
-
 std::string ArgumentsWith(const std::string& set) {
   return Rendering({"--set", "cluster.enabled=true," + set}).Text("Deployment", kArguments);
 }

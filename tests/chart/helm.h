@@ -28,6 +28,9 @@ struct HelmResult {
 };
 HelmResult RunHelm(const std::vector<std::string>& arguments);
 
+// The arguments of the first container, below an object with a pod template.
+inline constexpr char kArguments[] = "spec/template/spec/containers/0/args";
+
 // The objects that `helm template RELEASE chart` prints.
 class Rendering {
  public:

@@ -13,7 +13,6 @@
 namespace podgpu {
 namespace {
 
-constexpr char kArguments[] = "spec/template/spec/containers/0/args";
 constexpr char kExternal[] = "APIService v1beta1.external.metrics.k8s.io";
 constexpr char kCustom[] = "APIService v1beta2.custom.metrics.k8s.io";
 
@@ -117,23 +116,23 @@ TEST(MetricsApi, EveryMetricOfTheProgramCanBeReadByTheAutoscaler) {
   }
 }
 
-constexpr char kRole[] = "ClusterRole podgpu-cluster-metrics-api";
+constexpr char kMetricsApiRole[] = "ClusterRole podgpu-cluster-metrics-api";
 constexpr char kPodsRule[] = "{apiGroups: [\"\"], resources: [pods], verbs: [list, watch]}";
 
 TEST(MetricsApi, ItsOwnCertificateNeedsTheRightToWriteItsAuthority) {
   const Rendering own({"--set", "cluster.enabled=true,metricsApi.enabled=true"});
-  EXPECT_EQ(TextAt(own.Object(kRole), "rules"),
+  EXPECT_EQ(TextAt(own.Object(kMetricsApiRole), "rules"),
             "[" + std::string(kPodsRule) +
                 ", {apiGroups: [apiregistration.k8s.io], resources: [apiservices], resourceNames: "
                 "[v1beta1.external.metrics.k8s.io, v1beta2.custom.metrics.k8s.io], verbs: [get, "
                 "patch]}]");
   const Rendering given = Rendering::OfSet("metrics-api-certificate");
-  EXPECT_EQ(TextAt(given.Object(kRole), "rules"), "[" + std::string(kPodsRule) + "]");
+  EXPECT_EQ(TextAt(given.Object(kMetricsApiRole), "rules"), "[" + std::string(kPodsRule) + "]");
 }
 
 TEST(MetricsApi, NodeLabelsNeedTheRightToReadNodes) {
   const Rendering rendering = Rendering::OfSet("metrics-api");
-  EXPECT_EQ(TextAt(rendering.Object(kRole), "rules/1"),
+  EXPECT_EQ(TextAt(rendering.Object(kMetricsApiRole), "rules/1"),
             "{apiGroups: [\"\"], resources: [nodes], verbs: [list, watch]}");
 }
 
@@ -171,7 +170,7 @@ TEST(MetricsApi, TakesACertificateWithItsAuthority) {
 TEST(MetricsApi, MakesNoRoleWithoutTheSwitchOfRoles) {
   const Rendering rendering(
       {"--set", "cluster.enabled=true,metricsApi.enabled=true,kubernetes.rbac.create=false"});
-  EXPECT_FALSE(rendering.Object(kRole).IsDefined());
+  EXPECT_FALSE(rendering.Object(kMetricsApiRole).IsDefined());
   EXPECT_TRUE(rendering.Object(kExternal).IsDefined());
 }
 
