@@ -7,13 +7,6 @@
 # Presets other than dev, fuzz and mutate join the sources of a target (CMAKE_UNITY_BUILD): a first build takes much less
 # time.  So private names must differ within a target; only dev shows a missing include.
 
-# Seconds after which ctest ends a test: far above the duration of any test, so this ends a test that hangs, and does not judge
-# its speed.  Under a sanitizer or QEMU a test takes ten times as long.
-set(podgpu_test_limit 600)
-if(CMAKE_CROSSCOMPILING OR PODGPU_SANITIZE)
-  set(podgpu_test_limit 3600)
-endif()
-
 set(PODGPU_SANITIZE "" CACHE STRING "sanitizers for instrumented targets, as -fsanitize= takes them")
 option(PODGPU_WERROR "warnings are errors" OFF)
 option(PODGPU_FUZZ "build the fuzz programs (needs clang)" OFF)
@@ -74,6 +67,21 @@ if(PODGPU_FUZZ)
 endif()
 include(cmake/Placement.cmake)
 
+# Seconds after which ctest ends a test that hangs: far above the duration of any test, so this does not judge its speed.  Under a
+# sanitizer or QEMU a test takes ten times as long.
+set(podgpu_unit_limit 120)
+set(podgpu_test_limit 300)
+if(CMAKE_CROSSCOMPILING OR PODGPU_SANITIZE)
+  set(podgpu_unit_limit 1200)
+  set(podgpu_test_limit 3000)
+endif()
+
+# Tests run in the root of the repository and name its files from there, and programs and libraries that were built under
+# PODGPU_BINARY_DIR.  No object has the path of the clone in it, so ccache has objects for all clones.
+cmake_path(RELATIVE_PATH PROJECT_BINARY_DIR BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE built)
+add_library(podgpu_built INTERFACE)
+target_compile_definitions(podgpu_built INTERFACE PODGPU_BINARY_DIR="${built}")
+
 # podgpu_collect(FOLDER pattern OUT sub-folders...): the files of a folder and of the listed sub-folders.
 function(podgpu_collect folder pattern out)
   set(patterns "${folder}/${pattern}")
@@ -116,21 +124,24 @@ function(podgpu_test name label)
   podgpu_check_step("${arg_CHECK}" ${name} only labels)
   list(PREPEND labels ${label})
   set(entry ${label}.${name})
+  set(limit ${podgpu_test_limit})
+  if(label STREQUAL "unit")
+    set(limit ${podgpu_unit_limit})
+  endif()
+  list(APPEND only WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   add_test(NAME ${entry} COMMAND ${command} ${only})
-  set_tests_properties(${entry} PROPERTIES LABELS "${labels}" TIMEOUT ${podgpu_test_limit})
+  set_tests_properties(${entry} PROPERTIES LABELS "${labels}" TIMEOUT ${limit})
   if(arg_SHARDS)
-    podgpu_shards("${command}" ${entry} ${arg_SHARDS} "${only}" "${labels}")
+    podgpu_shards("${command}" ${entry} ${arg_SHARDS} "${only}" "${labels}" ${limit})
   endif()
 endfunction()
 
 # podgpu_test_program(NAME): a GoogleTest program without sources.
 function(podgpu_test_program name)
   add_executable(${name})
-  target_link_libraries(${name} PRIVATE podgpu_instrumented GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE podgpu_instrumented podgpu_built GTest::gtest_main)
   # Compiling a test takes longer than running it.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O0>)
-  target_compile_definitions(${name} PRIVATE
-    PODGPU_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PODGPU_BINARY_DIR="${PROJECT_BINARY_DIR}")
 endfunction()
 
 # podgpu_test_suites(OUT sources...): GoogleTest's filter that selects the tests of these sources.  GoogleTest passes when a filter
@@ -155,8 +166,8 @@ function(podgpu_test_suites out)
   set(${out} "${filter}" PARENT_SCOPE)
 endfunction()
 
-# podgpu_shards(COMMAND entry COUNT only labels): divides the tests of the entry among COUNT entries.
-function(podgpu_shards command entry count only labels)
+# podgpu_shards(COMMAND entry COUNT only labels limit): divides the tests of the entry among COUNT entries.
+function(podgpu_shards command entry count only labels limit)
   foreach(shard RANGE 1 ${count})
     set(part ${entry})
     if(shard GREATER 1)
@@ -164,7 +175,7 @@ function(podgpu_shards command entry count only labels)
       add_test(NAME ${part} COMMAND ${command} ${only})
     endif()
     math(EXPR index "${shard} - 1")
-    set_tests_properties(${part} PROPERTIES LABELS "${labels}" TIMEOUT ${podgpu_test_limit} COST 600
+    set_tests_properties(${part} PROPERTIES LABELS "${labels}" TIMEOUT ${limit} COST 600
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${count};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()
@@ -204,7 +215,7 @@ function(podgpu_fuzz name source)
   add_test(NAME fuzz.${name} COMMAND ${name} -runs=2000 -max_len=65536 "${PROJECT_BINARY_DIR}/new/${name}"
     "${PROJECT_SOURCE_DIR}/tests/corpus/${name}")
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/new/${name}")
-  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
+  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT ${podgpu_unit_limit})
 endfunction()
 
 # podgpu_fuzz_replay(): the program fuzz_replay, which replays tests/corpus/NAME through the target NAME, for all targets of
@@ -219,10 +230,11 @@ function(podgpu_fuzz_replay)
   set(table "#include \"tests/fuzz_replay.h\"\nconst FuzzTarget kFuzzTargets[] = {\n")
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
     string(APPEND text "#define LLVMFuzzerTestOneInput ${name}\n#include \"${source}\"\n#undef LLVMFuzzerTestOneInput\n")
     string(APPEND table "  {\"${name}\", ${name}},\n")
     add_test(NAME fuzz.${name} COMMAND fuzz_replay ${name} "${PROJECT_SOURCE_DIR}/tests/corpus/${name}")
-    set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT ${podgpu_test_limit})
+    set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT ${podgpu_unit_limit})
   endforeach()
   file(CONFIGURE OUTPUT fuzz_targets.cc CONTENT "${text}${table}};\nconst size_t kFuzzTargetCount = std::size(kFuzzTargets);\n" @ONLY)
   add_executable(fuzz_replay "${CMAKE_CURRENT_BINARY_DIR}/fuzz_targets.cc" fuzz_replay.cc)

@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 11> kDocuments = {"README.md",
                                                          "docs/top.md"};
 
 std::string Read(std::string_view path) {
-  std::ifstream file(std::string(PODGPU_SOURCE_DIR "/").append(path), std::ios::binary);
+  std::ifstream file(std::string(path), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -122,7 +122,7 @@ TEST(Documents, SettingsOfTheServiceAreVariablesOfFlags) {
 }
 
 TEST(Documents, NameOnlyCommandsOfDev) {
-  Child help({PODGPU_SOURCE_DIR "/dev", "help"});
+  Child help({"./dev", "help"});
   ASSERT_EQ(help.Wait(), 0);
   for (std::string_view path : kDocuments) {
     for (const std::string& command : WordsAfter(Read(path), "./dev ")) {
@@ -133,7 +133,7 @@ TEST(Documents, NameOnlyCommandsOfDev) {
 }
 
 TEST(Documents, DevRefusesAnUnknownCommand) {
-  Child wrong({PODGPU_SOURCE_DIR "/dev", "tset"});
+  Child wrong({"./dev", "tset"});
   EXPECT_EQ(wrong.Wait(), 2);
   EXPECT_EQ(wrong.output(), "dev: no command \"tset\"; ./dev help lists them\n");
 }
@@ -272,12 +272,11 @@ TEST(Statement3, ReadmeIsShortAndItsFirstScreenNarrow) {
 // Each link of the documents to a heading of this repository leads to one.
 TEST(Statement39, EveryAnchorThatADocumentNamesExists) {
   size_t links = 0;
-  for (const auto& file :
-       std::filesystem::recursive_directory_iterator(PODGPU_SOURCE_DIR "/docs")) {
+  for (const auto& file : std::filesystem::recursive_directory_iterator("docs")) {
     if (file.path().extension() != ".md") {
       continue;
     }
-    const std::string name = file.path().string().substr(std::string(PODGPU_SOURCE_DIR "/").size());
+    const std::string name = file.path().string();
     const std::string text = Read(name);
     for (size_t at = text.find("]("); at != std::string::npos; at = text.find("](", at + 2)) {
       const std::string target = text.substr(at + 2, text.find(')', at) - at - 2);
@@ -288,9 +287,8 @@ TEST(Statement39, EveryAnchorThatADocumentNamesExists) {
       ++links;
       const std::filesystem::path page =
           hash == 0 ? file.path() : file.path().parent_path() / target.substr(0, hash);
-      const std::string other =
-          page.lexically_normal().string().substr(std::string(PODGPU_SOURCE_DIR "/").size());
-      EXPECT_TRUE(AnchorsOf(Read(other)).contains(target.substr(hash + 1)))
+      EXPECT_TRUE(
+          AnchorsOf(Read(page.lexically_normal().string())).contains(target.substr(hash + 1)))
           << name << " links " << target;
     }
   }

@@ -24,7 +24,7 @@ constexpr const char* kEngineCsv =
 constexpr const char* kDriverCsv = "DCGM_FI_DRIVER_VERSION,label,Driver version\n";
 
 std::string Golden(const std::string& name) {
-  std::ifstream file(std::string(PODGPU_SOURCE_DIR "/tests/golden/") + name, std::ios::binary);
+  std::ifstream file(std::string("tests/golden/") + name, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
   EXPECT_FALSE(bytes.empty()) << name;
   return bytes;

@@ -111,7 +111,7 @@ std::map<std::string, uint64_t> Functions() {
 TEST(Placement, TheFunctionsThatANodeRunsLieTogether) {
   constexpr uint64_t kMostBytes = 2 << 20;  // The program has 6 MB of code.
   const std::map<std::string, uint64_t> functions = Functions();
-  std::ifstream list(PODGPU_SOURCE_DIR "/cmake/function_order.txt");
+  std::ifstream list("cmake/function_order.txt");
   std::vector<uint64_t> placed;
   size_t listed = 0;
   for (std::string name; std::getline(list, name); ++listed) {

@@ -29,7 +29,7 @@
 namespace podgpu {
 namespace {
 
-constexpr const char* kPath = PODGPU_SOURCE_DIR "/docs/metrics.md";
+constexpr const char* kPath = "docs/metrics.md";
 
 // Series per unpartitioned GPU, per partitioned GPU, and per MIG instance; and the further series
 // of a GPU once a state or reason has been active.
@@ -414,8 +414,7 @@ TEST(MetricsDocument, CountsAsManySeriesAsThePage) {
 }
 
 TEST(OperationsDocument, HasASectionForEveryFamilyAboutPodgpuItself) {
-  const std::string document =
-      SystemFiles().Read(PODGPU_SOURCE_DIR "/docs/operations.md").value_or("");
+  const std::string document = SystemFiles().Read("docs/operations.md").value_or("");
   for (const SlotFamilyDoc& doc : SlotFamilyDocs()) {
     EXPECT_NE(document.find("### " + std::string(doc.name) + "\n"), std::string::npos) << doc.name;
   }

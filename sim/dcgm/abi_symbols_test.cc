@@ -16,7 +16,7 @@ using NamesByLibrary = std::map<std::string, std::set<std::string>>;
 
 NamesByLibrary ReadSymbols() {
   NamesByLibrary names;
-  std::ifstream file(PODGPU_SOURCE_DIR "/tests/abi_symbols.txt");
+  std::ifstream file("tests/abi_symbols.txt");
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string name;

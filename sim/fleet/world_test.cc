@@ -13,7 +13,7 @@ namespace {
 
 // The shipped scenario "demo".
 TestWorld DemoWorld() {
-  std::ifstream file(PODGPU_SOURCE_DIR "/sim/scenarios/demo.yaml");
+  std::ifstream file("sim/scenarios/demo.yaml");
   return TestWorld(std::string(std::istreambuf_iterator<char>(file), {}));
 }
 

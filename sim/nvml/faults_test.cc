@@ -116,7 +116,7 @@ TEST_F(NvmlFaults, CallsOnALostGpuFailAndOtherGpusAnswer) {
 // arguments than a call takes do no harm on the machines that run this.
 std::map<std::string, int> CodesOfEveryCall(const NvmlClient& nvml, nvmlDevice_t device) {
   std::map<std::string, int> codes;
-  std::ifstream list(PODGPU_SOURCE_DIR "/sim/nvml/names.txt");
+  std::ifstream list("sim/nvml/names.txt");
   void* const none = nullptr;
   for (std::string name; std::getline(list, name);) {
     const bool finds_one =

@@ -246,7 +246,7 @@ TEST(Faults, AcceptAllTheirKeys) {
 }
 
 TEST(Faults, AreAllInTheDocument) {
-  std::ifstream file(std::string(PODGPU_SOURCE_DIR) + "/docs/simulator.md");
+  std::ifstream file("docs/simulator.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   for (const FaultRow& row : FaultRows()) {
     const std::string name(row.name);

@@ -19,7 +19,7 @@ namespace {
 
 // The fenced yaml blocks of docs/scenarios.md.
 std::vector<std::string> DocumentedScenarios() {
-  std::ifstream file(std::string(PODGPU_SOURCE_DIR) + "/docs/scenarios.md");
+  std::ifstream file("docs/scenarios.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   constexpr std::string_view kOpen = "```yaml\n";
   std::vector<std::string> blocks;
@@ -40,12 +40,12 @@ TEST(Documents, ShowScenariosThatCompile) {
 }
 
 TEST(Documents, NameEveryClassAndEveryShippedScenario) {
-  std::ifstream file(std::string(PODGPU_SOURCE_DIR) + "/docs/scenarios.md");
+  std::ifstream file("docs/scenarios.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   for (const GpuClass& row : GpuClasses()) {
     EXPECT_NE(text.find("`" + std::string(row.name) + "`"), std::string::npos) << row.name;
   }
-  const std::string folder = std::string(PODGPU_SOURCE_DIR) + "/sim/scenarios";
+  const std::string folder = "sim/scenarios";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().stem().string();
     EXPECT_NE(text.find("`" + name + "`"), std::string::npos) << name;

@@ -90,8 +90,7 @@ inline std::vector<std::string> AllocatableAt(const World& world, TimeUs t) {
 
 // The text of a shipped scenario, by name.
 inline std::string ShippedScenario(std::string_view name) {
-  std::ifstream file(std::string(PODGPU_SOURCE_DIR) + "/sim/scenarios/" + std::string(name) +
-                     ".yaml");
+  std::ifstream file("sim/scenarios/" + std::string(name) + ".yaml");
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

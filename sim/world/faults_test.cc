@@ -147,7 +147,7 @@ TEST(WorldFaults, TheEnergyCounterRestartsWithTheDriver) {
 
 TEST(WorldFaults, OfTheShippedScenariosBeginAndEnd) {
   int count = 0;
-  const std::string folder = std::string(PODGPU_SOURCE_DIR) + "/sim/scenarios";
+  const std::string folder = "sim/scenarios";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().stem().string();
     const TestWorld world(ShippedScenario(name));

@@ -25,7 +25,7 @@ std::string ReadAll(const std::filesystem::path& path) {
 
 // docs/abi.md names every entry point that is called and every struct that is declared.
 TEST(AbiDocument, NamesEverySymbol) {
-  const std::string document = ReadAll(PODGPU_SOURCE_DIR "/docs/abi.md");
+  const std::string document = ReadAll("docs/abi.md");
 #define X(result, symbol, capability, parameters) \
   EXPECT_NE(document.find("`" #symbol "`"), std::string::npos) << #symbol;
   PODGPU_DCGM_API(X)
@@ -34,9 +34,9 @@ TEST(AbiDocument, NamesEverySymbol) {
 }
 
 TEST(AbiDocument, NamesEveryStruct) {
-  const std::string document = ReadAll(PODGPU_SOURCE_DIR "/docs/abi.md");
+  const std::string document = ReadAll("docs/abi.md");
   int structs = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(PODGPU_SOURCE_DIR "/src/abi")) {
+  for (const auto& entry : std::filesystem::directory_iterator("src/abi")) {
     const std::string name = entry.path().filename().string();
     const bool declares_abi =
         (name.starts_with("nvml") || name.starts_with("dcgm")) && name.ends_with(".h");
@@ -56,7 +56,7 @@ TEST(AbiDocument, NamesEveryStruct) {
 }
 
 TEST(AbiDocument, ListsTheSizesThatTheCompilerUses) {
-  const std::string document = ReadAll(PODGPU_SOURCE_DIR "/docs/abi.md");
+  const std::string document = ReadAll("docs/abi.md");
   const struct {
     std::string name;
     size_t bytes;

@@ -76,7 +76,7 @@ TEST(Help, NamesTheNearestGroup) {
 }
 
 TEST(Help, TheDocumentMatchesTheTables) {
-  const std::string path = PODGPU_SOURCE_DIR "/docs/flags.md";
+  const std::string path = "docs/flags.md";
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the test has one thread.
   if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path) << FlagsDocument();

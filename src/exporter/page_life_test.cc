@@ -9,6 +9,7 @@
 // and it may say `ready` only with a fresh number on every device.
 //
 // Longer sequences are random; a failure prints the events, which Repeat() runs again.
+#include <cstdlib>
 #include <optional>
 #include <random>
 
@@ -407,14 +408,23 @@ size_t Explore(std::string_view choice, std::string& events, size_t length,
   return sequences;
 }
 
+struct Extent {
+  size_t length;
+  int walks;
+};
+
+// PAGE_LIFE=full has thirteen times as many sequences as the check of a change has time for.
 // Sanitizers and the emulator that runs the tests for arm64 are slow, and look for other faults.
+Extent ExtentOfTheExploration() {
 #if defined(PODGPU_THREAD_SANITIZER) || defined(PODGPU_ADDRESS_SANITIZER) || defined(__aarch64__)
-constexpr size_t kLength = 2;
-constexpr int kWalks = 20;
+  return {2, 20};
 #else
-constexpr size_t kLength = 4;
-constexpr int kWalks = 200;
+  const char* const extent = std::getenv("PAGE_LIFE");
+  return extent != nullptr && std::string_view(extent) == "full" ? Extent{4, 200} : Extent{3, 40};
 #endif
+}
+const size_t kLength = ExtentOfTheExploration().length;
+const int kWalks = ExtentOfTheExploration().walks;
 
 std::string Joined(const std::vector<std::string>& faults) {
   std::string text;

@@ -234,7 +234,7 @@ TEST(DefaultCounters, EqualTheReleasedDefaultSet) {
 }
 
 std::string Shipped(const std::string& name) {
-  std::ifstream file(PODGPU_SOURCE_DIR "/deploy/" + name, std::ios::binary);
+  std::ifstream file("deploy/" + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

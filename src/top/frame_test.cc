@@ -47,7 +47,7 @@ Explanation DrawnExplanation() {
 
 // Compares with tests/golden/top/NAME.txt.
 void ExpectGolden(const std::string& name, const std::string& text) {
-  const std::string path = PODGPU_SOURCE_DIR "/tests/golden/top/" + name + ".txt";
+  const std::string path = "tests/golden/top/" + name + ".txt";
   if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
     std::ofstream(path) << text;
   }

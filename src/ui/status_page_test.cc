@@ -20,7 +20,7 @@ StatusPageFacts FactsOf(const NodeStatus& status) {
 
 // Compares with tests/golden/page/NAME; PODGPU_UPDATE_GOLDEN rewrites the file.
 void ExpectGolden(const std::string& name, const std::string& page) {
-  const std::string path = std::string(PODGPU_SOURCE_DIR "/tests/golden/page/") + name;
+  const std::string path = std::string("tests/golden/page/") + name;
   if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path, std::ios::binary) << page;
   }

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr const char* kDocument = PODGPU_SOURCE_DIR "/docs/autoscaling.md";
+constexpr const char* kDocument = "docs/autoscaling.md";
 constexpr std::string_view kBegin = "<!-- scaling: made by a test -->\n";
 constexpr std::string_view kEnd = "<!-- end of scaling -->\n";
 constexpr seconds kRow{60};

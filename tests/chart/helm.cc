@@ -37,8 +37,8 @@ std::optional<YAML::Node> Step(const YAML::Node& node, std::string_view step) {
 
 }  // namespace
 
-std::string ChartFolder() { return PODGPU_SOURCE_DIR "/deploy/helm/podgpu"; }
-std::string ValueSetFolder() { return PODGPU_SOURCE_DIR "/tests/chart/values"; }
+std::string ChartFolder() { return "deploy/helm/podgpu"; }
+std::string ValueSetFolder() { return "tests/chart/values"; }
 
 std::vector<std::string> ValueSets() {
   std::vector<std::string> names;

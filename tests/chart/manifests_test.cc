@@ -12,8 +12,6 @@
 namespace podgpu {
 namespace {
 
-const std::string kTree = PODGPU_SOURCE_DIR;
-
 std::string FileText(const std::filesystem::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -21,13 +19,13 @@ std::string FileText(const std::filesystem::path& path) {
 
 TEST(ManifestsTest, AreThoseThatTheChartMakes) {
   const TemporaryFolder made;
-  Child make({kTree + "/tests/chart/manifests/make", PODGPU_HELM, made.path()});
+  Child make({"tests/chart/manifests/make", PODGPU_HELM, made.path()});
   ASSERT_EQ(make.Wait(), 0) << make.output();
   size_t files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(made.path())) {
     if (entry.is_regular_file()) {
       const auto path = std::filesystem::relative(entry.path(), made.path());
-      EXPECT_EQ(FileText(kTree + "/deploy/" + path.string()), FileText(entry.path()))
+      EXPECT_EQ(FileText("deploy/" + path.string()), FileText(entry.path()))
           << path << ": ./dev manifests makes it from the chart";
       ++files;
     }
@@ -37,15 +35,15 @@ TEST(ManifestsTest, AreThoseThatTheChartMakes) {
 
 // A file that no set names, by itself or by its folder, would be checked by nothing.
 TEST(ManifestsTest, EachFileIsInASetThatIsChecked) {
-  const std::string sets = FileText(kTree + "/tests/chart/manifests/sets");
+  const std::string sets = FileText("tests/chart/manifests/sets");
   const auto names = [&sets](const std::string& path) {
     const size_t at = sets.find(path);
     return at != std::string::npos &&
            (at + path.size() == sets.size() || sets.find_first_of(",\n", at) == at + path.size());
   };
   for (const char* folder : {"deploy/manifests", "deploy/autoscaling"}) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(kTree + "/" + folder)) {
-      const auto path = std::filesystem::relative(entry.path(), kTree);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      const auto& path = entry.path();
       if (path.extension() == ".yaml") {
         EXPECT_TRUE(names(path.string()) || names(path.parent_path().string())) << path;
       }
@@ -55,7 +53,7 @@ TEST(ManifestsTest, EachFileIsInASetThatIsChecked) {
 
 TEST(ManifestsTest, EachFolderSaysHowToApplyCheckAndUndoIt) {
   size_t folders = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(kTree + "/deploy/manifests")) {
+  for (const auto& entry : std::filesystem::directory_iterator("deploy/manifests")) {
     if (!entry.is_directory()) {
       continue;
     }
@@ -69,9 +67,9 @@ TEST(ManifestsTest, EachFolderSaysHowToApplyCheckAndUndoIt) {
 }
 
 TEST(ManifestsTest, EveryCommandOfTheTableWorks) {
-  Child check({PODGPU_DEPLOYCHECK, "-table", kTree + "/deploy/manifests/README.md", "-root", kTree,
-               "-podgpu", PODGPU_BINARY_DIR "/bin/podgpu", "-helm", PODGPU_HELM, "-image-files",
-               kTree + "/deploy", "-external", kTree + "/tests/chart/external.txt"});
+  Child check({PODGPU_DEPLOYCHECK, "-table", "deploy/manifests/README.md", "-root", ".", "-podgpu",
+               PODGPU_BINARY_DIR "/bin/podgpu", "-helm", PODGPU_HELM, "-image-files", "deploy",
+               "-external", "tests/chart/external.txt"});
   EXPECT_EQ(check.Wait(), 0) << check.output();
 }
 

@@ -16,7 +16,7 @@
 namespace podgpu {
 namespace {
 
-constexpr char kPromtool[] = PODGPU_SOURCE_DIR "/build/tools/prometheus/usr/bin/promtool";
+constexpr char kPromtool[] = "build/tools/prometheus/usr/bin/promtool";
 // A cluster accepts no larger ConfigMap.
 constexpr size_t kMostBytes = 1 << 20;
 
@@ -33,12 +33,8 @@ std::map<std::string, std::string> FilesOf(const std::string& folder, const std:
   return files;
 }
 
-std::map<std::string, std::string> Rules() {
-  return FilesOf(PODGPU_SOURCE_DIR "/deploy/rules", ".rules.yaml");
-}
-std::map<std::string, std::string> Dashboards() {
-  return FilesOf(PODGPU_SOURCE_DIR "/deploy/dashboards", ".json");
-}
+std::map<std::string, std::string> Rules() { return FilesOf("deploy/rules", ".rules.yaml"); }
+std::map<std::string, std::string> Dashboards() { return FilesOf("deploy/dashboards", ".json"); }
 
 // Whether two nodes of YAML have the same content; the order of keys says nothing.
 bool IsSame(const YAML::Node& one, const YAML::Node& other) {

@@ -21,14 +21,14 @@ std::string TextOf(const std::string& path) {
 
 TEST(Helm, IsTheVersionOfItsModule) {
   const HelmResult result = RunHelm({"version", "--template", "{{.Version}}"});
-  const std::string module = TextOf(PODGPU_SOURCE_DIR "/tests/chart/helm/go.mod");
+  const std::string module = TextOf("tests/chart/helm/go.mod");
   EXPECT_NE(module.find("helm.sh/helm/v3 " + result.output + " "), std::string::npos)
       << result.output << ": ./dev chart builds the Helm of tests/chart/helm/go.mod";
 }
 
 TEST(Chart, HasTheCountersThatPodgpuInstalls) {
   EXPECT_EQ(TextOf(ChartFolder() + "/files/default-counters.csv"),
-            TextOf(PODGPU_SOURCE_DIR "/deploy/default-counters.csv"));
+            TextOf("deploy/default-counters.csv"));
 }
 
 TEST(Chart, HasAtLeastTwelveValueSets) { EXPECT_GE(ValueSets().size(), 12U); }

@@ -16,7 +16,6 @@
 namespace podgpu {
 namespace {
 
-constexpr std::string_view kSource = PODGPU_SOURCE_DIR;
 constexpr std::string_view kReader = "reader";
 constexpr char kMetricPath[] =
     "/apis/external.metrics.k8s.io/v1beta1/namespaces/research/avg_gpu_utilization";
@@ -38,8 +37,8 @@ class RightsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     work_ = new TemporaryFolder();
-    check_ = new Child({std::string(kSource) + "/tests/chart/check", PODGPU_HELM,
-                        PODGPU_DEPLOYCHECK, PODGPU_BINARY_DIR "/bin/podgpu", work_->path()});
+    check_ = new Child({"tests/chart/check", PODGPU_HELM, PODGPU_DEPLOYCHECK,
+                        PODGPU_BINARY_DIR "/bin/podgpu", work_->path()});
     exit_code_ = check_->Wait();
     const std::string scenario = work_->Write("node.yaml", kThreeGpus);
     for (SimNode** node : {&node_, &open_node_}) {

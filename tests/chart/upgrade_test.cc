@@ -26,7 +26,7 @@ class Cluster {
   std::string Address() const { return "http://127.0.0.1:" + port_; }
 
  private:
-  static constexpr char kProgram[] = PODGPU_SOURCE_DIR "/tests/chart/api_server.py";
+  static constexpr char kProgram[] = "tests/chart/api_server.py";
 
   Child server_;
   std::string port_;

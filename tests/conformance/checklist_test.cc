@@ -317,7 +317,7 @@ TEST_F(ChecklistProgram, Line09EverythingReturnsAfterAFailure) {
 }
 
 TEST(Checklist, Line10DeviationsAreDocumented) {
-  std::ifstream file(PODGPU_SOURCE_DIR "/docs/compatibility.md");
+  std::ifstream file("docs/compatibility.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   for (const char* words :
        {"`--no-hostname` has no effect", "printed raw", "nvswitch=\"nvswitch0\"",

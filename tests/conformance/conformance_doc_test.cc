@@ -15,7 +15,7 @@
 namespace podgpu {
 namespace {
 
-constexpr const char* kDocument = PODGPU_SOURCE_DIR "/docs/conformance.md";
+constexpr const char* kDocument = "docs/conformance.md";
 
 std::string Table(std::string_view first, std::string_view second,
                   std::span<const ConformanceLine> lines) {
@@ -69,9 +69,8 @@ TEST(ConformanceDocument, EqualsTheLines) {
 // "Suite, Name" of every test in the sources.
 std::set<std::string> TestsInSources() {
   std::set<std::string> tests;
-  for (const char* folder : {"/src", "/tests", "/sim"}) {
-    for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(std::string(PODGPU_SOURCE_DIR) + folder)) {
+  for (const char* folder : {"src", "tests", "sim"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
       std::ifstream file(entry.path());
       for (std::string line; entry.path().extension() == ".cc" && std::getline(file, line);) {
         if (line.starts_with("TEST") && line.find(") {") != std::string::npos) {

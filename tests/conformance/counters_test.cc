@@ -215,7 +215,7 @@ TEST(UpstreamCounters, MoreThan128Fields) {
 TEST(UpstreamCounters, ShippedLists) {
   for (const char* name :
        {"default-counters.csv", "dcp-metrics-included.csv", "1.x-compatibility-metrics.csv"}) {
-    std::ifstream file(std::string(PODGPU_SOURCE_DIR "/deploy/") + name);
+    std::ifstream file(std::string("deploy/") + name);
     const std::string csv{std::istreambuf_iterator<char>(file), {}};
     const StatusOr<Counters> counters = ParseCounters(csv, name);
     ASSERT_TRUE(counters.ok()) << counters.status();

@@ -227,7 +227,7 @@ TEST_F(UpstreamProgram, TlsAndPasswords) {
 }
 
 TEST_F(UpstreamProgram, AnswersTheChecksOfTheImage) {
-  const std::string flags_file = PODGPU_SOURCE_DIR "/deploy/default-counters.csv";
+  const std::string flags_file = "deploy/default-counters.csv";
   exporter_.emplace(node_, std::vector<std::string>{"-c=200", "-f", flags_file});
   ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_"));
   const std::string page = exporter_->Get("/metrics");
@@ -254,9 +254,8 @@ class UpstreamChart : public FailureFixture {
 };
 
 TEST_F(UpstreamChart, EverySampleOfTheOnlyGpuNamesItsPod) {
-  exporter_.emplace(node_,
-                    std::vector<std::string>{"-c=200", "-k", "--metrics-views=dcgm", "-f",
-                                             PODGPU_SOURCE_DIR "/deploy/default-counters.csv"});
+  exporter_.emplace(node_, std::vector<std::string>{"-c=200", "-k", "--metrics-views=dcgm", "-f",
+                                                    "deploy/default-counters.csv"});
   ASSERT_TRUE(exporter_->Await("/metrics", "\nDCGM_FI_PROF_DRAM_ACTIVE{"));
   ASSERT_TRUE(exporter_->Await("/metrics", "pod=\"train-0\""));
   const auto families = ParseTextStrictly(exporter_->Get("/metrics"));
@@ -429,7 +428,7 @@ TEST(UpstreamInside, UnusableLibraries) {
         folder.Write("not-elf.so", "not a library\n"), folder.Write("riscv.so", header),
         folder.Write("cut.so", header.substr(0, 5))}) {
     Child podgpu({PODGPU_BINARY_DIR "/bin/podgpu", "-a", "127.0.0.1:0", "--libdcgm=" + path, "-f",
-                  PODGPU_SOURCE_DIR "/deploy/default-counters.csv"});
+                  "deploy/default-counters.csv"});
     const std::optional<std::string> serving = podgpu.AwaitLine("msg=\"serving\"");
     ASSERT_TRUE(serving.has_value()) << podgpu.output();
     EXPECT_TRUE(podgpu.output().find(path) != std::string::npos ||

@@ -18,8 +18,7 @@
 namespace podgpu {
 namespace {
 
-constexpr std::string_view kPrometheus =
-    PODGPU_SOURCE_DIR "/build/tools/prometheus/usr/bin/prometheus";
+constexpr std::string_view kPrometheus = "build/tools/prometheus/usr/bin/prometheus";
 
 // The true loads of the three nodes below, in percent.
 constexpr double kMeanMemoryCopy = (40.0 + 20.0 + 60.0) / 3;
@@ -52,7 +51,7 @@ const YamlNode& At(const YamlNode& node, std::string_view key) {
 }
 
 YamlNode ReadRecipe(const std::string& name) {
-  std::ifstream file(PODGPU_SOURCE_DIR "/deploy/autoscaling/" + name + ".yaml");
+  std::ifstream file("deploy/autoscaling/" + name + ".yaml");
   const std::string text(std::istreambuf_iterator<char>(file), {});
   std::vector<YamlError> errors;
   YamlNode root = ReadYaml(text, errors);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kProgram = PODGPU_BINARY_DIR "/bin/podgpu";
 
-constexpr std::string_view kCounters = PODGPU_SOURCE_DIR "/deploy/default-counters.csv";
+constexpr std::string_view kCounters = "deploy/default-counters.csv";
 
 struct Ended {
   int exit_code;

@@ -17,7 +17,7 @@ TEST(ClientGo, ListsAndWatchesTheSimulatedApiServer) {
   for (std::string line; std::getline(file, line);) {
     variables.push_back(line);
   }
-  Child client({PODGPU_SOURCE_DIR "/build/clientgo/clientgo"}, variables);
+  Child client({"build/clientgo/clientgo"}, variables);
   EXPECT_EQ(client.Wait(), 0);
   EXPECT_NE(client.output().find("client-go: all checks passed"), std::string::npos)
       << client.output();

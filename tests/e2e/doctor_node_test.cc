@@ -68,7 +68,7 @@ TEST(Doctor, Statement7ExitCodesTellWhatIsWrong) {
 }
 
 TEST(Doctor, Statement7JsonIsValidAndAgreesWithTheText) {
-  const std::string schema = ReadFile(PODGPU_SOURCE_DIR "/docs/doctor.schema.json");
+  const std::string schema = ReadFile("docs/doctor.schema.json");
   const DoctorNode node("fault-gpu-lost", {"35s"});
   ASSERT_TRUE(node.ready());
   const DoctorRun as_json = node.Run({"--json"});

@@ -20,7 +20,7 @@
 namespace podgpu {
 namespace {
 
-constexpr std::string_view kGolden = PODGPU_SOURCE_DIR "/tests/golden/doctor/";
+constexpr std::string_view kGolden = "tests/golden/doctor/";
 constexpr size_t kWidest = 100;
 
 // A scenario at a time, with further flags and variables of the exporter.  In a flag, OWN_PROC is
@@ -245,7 +245,7 @@ TEST(DoctorDocument, EveryWarnAndFailIsReachedByAScenario) {
       }
     }
   }
-  const std::string document = ReadAll(PODGPU_SOURCE_DIR "/docs/doctor.md");
+  const std::string document = ReadAll("docs/doctor.md");
   std::string id;
   size_t named = 0;
   for (const std::string_view line : LinesIn(document)) {
@@ -261,7 +261,7 @@ TEST(DoctorDocument, EveryWarnAndFailIsReachedByAScenario) {
 }
 
 TEST(DoctorDocument, Statement5EveryIdHasAnAnchor) {
-  const std::string document = ReadAll(PODGPU_SOURCE_DIR "/docs/doctor.md");
+  const std::string document = ReadAll("docs/doctor.md");
   size_t last = 0;
   for (const Check& check : CheckTable()) {
     const size_t at = document.find("<a id=\"" + std::string(check.id) + "\"></a>");

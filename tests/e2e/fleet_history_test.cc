@@ -14,7 +14,7 @@
 namespace podgpu {
 namespace {
 
-const std::string kPrometheusTools = PODGPU_SOURCE_DIR "/build/tools/prometheus/usr/bin/";
+const std::string kPrometheusTools = "build/tools/prometheus/usr/bin/";
 
 uint16_t PortOf(Child& cluster) {
   const std::optional<std::string> serving = cluster.AwaitLine("msg=\"serving\"");

@@ -67,10 +67,9 @@ TEST(FleetPageInABrowser, IsReadFilteredAndMovedThrough) {
   const std::string root = "http://127.0.0.1:" + port.substr(0, port.find_first_of(" \n")) + "/";
 
   const bool makes_pictures = std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr;
-  std::vector<std::string> arguments = {"/usr/bin/python3",
-                                        PODGPU_SOURCE_DIR "/tests/e2e/fleet_page.py", root};
+  std::vector<std::string> arguments = {"/usr/bin/python3", "tests/e2e/fleet_page.py", root};
   if (makes_pictures) {
-    arguments.emplace_back(PODGPU_SOURCE_DIR "/docs");
+    arguments.emplace_back("docs");
   }
   Child browser(arguments, {"PYTHONDONTWRITEBYTECODE=1"});
   EXPECT_EQ(browser.Wait(), 0) << browser.output();
@@ -78,7 +77,7 @@ TEST(FleetPageInABrowser, IsReadFilteredAndMovedThrough) {
     std::printf("%s\n", times->c_str());
   }
   for (const char* picture : {"fleet-light.png", "fleet-dark.png"}) {
-    const std::filesystem::path path = std::filesystem::path(PODGPU_SOURCE_DIR "/docs") / picture;
+    const std::filesystem::path path = std::filesystem::path("docs") / picture;
     ASSERT_TRUE(std::filesystem::exists(path)) << path;
     EXPECT_LE(std::filesystem::file_size(path), kMostPictureBytes) << path;
   }

@@ -35,7 +35,7 @@ class GpuOperator : public ::testing::TestWithParam<Where> {
  protected:
   GpuOperator() : node_(SimNode::Shipped("demo"), SimNode::Pace::kReal) {
     namespace fs = std::filesystem;
-    for (const auto& list : fs::directory_iterator(PODGPU_SOURCE_DIR "/deploy")) {
+    for (const auto& list : fs::directory_iterator("deploy")) {
       if (list.path().extension() == ".csv") {
         fs::copy(list.path(), lists_.path());
       }
@@ -102,13 +102,14 @@ class GpuOperator : public ::testing::TestWithParam<Where> {
     std::vector<std::string> variables = more_variables;
     variables.push_back("DCGM_EXPORTER_COLLECTORS=" + std::string(kLists) + list_);
     std::vector<std::string> words = With(variables);
+    const std::string built = fs::absolute(PODGPU_BINARY_DIR).string();
     words.insert(words.end(),
                  {std::string(kBinaries) + "in_pod", root_.path(), "/usr/lib=/usr/lib",
                   "/usr/lib64=/usr/lib64", std::string(kBinaries) + "podgpu=/usr/bin/dcgm-exporter",
                   lists_.path() + "=" + std::string(kLists),
                   fs::path(node_.kubelet_socket()).parent_path().string() +
                       "=/var/lib/kubelet/pod-resources",
-                  PODGPU_BINARY_DIR "=" PODGPU_BINARY_DIR,  // The target of the links in lib/.
+                  built + "=" + built,  // The target of the links in lib/.
                   node_.directory() + "=" + node_.directory(), "--", "/usr/bin/dcgm-exporter"});
     pod_.emplace(words);
     const std::optional<std::string> line = pod_->AwaitLine("pod ");
@@ -129,7 +130,8 @@ class GpuOperator : public ::testing::TestWithParam<Where> {
                       "DCGM_EXPORTER_COLLECTORS=" + lists_.path() + "/" + list_,
                       "DCGM_POD_RESOURCES_KUBELET_SOCKET=" + node_.kubelet_socket()});
     const std::string program = root_.path() + "/dcgm-exporter";
-    std::filesystem::create_symlink(std::string(kBinaries) + "podgpu", program);
+    std::filesystem::create_symlink(std::filesystem::absolute(PODGPU_BINARY_DIR "/bin/podgpu"),
+                                    program);
     std::vector<std::string> words = With(variables);
     words.push_back(program);
     pod_.emplace(words);

@@ -12,7 +12,7 @@
 namespace podgpu {
 namespace {
 
-constexpr char kGo[] = PODGPU_SOURCE_DIR "/build/metricsapi/metricsapi";
+constexpr char kGo[] = "build/metricsapi/metricsapi";
 constexpr char kExternal[] = "v1beta1.external.metrics.k8s.io";
 constexpr char kCustom[] = "v1beta2.custom.metrics.k8s.io";
 

@@ -38,7 +38,7 @@ std::vector<NodeInAState> NodesInStates() {
       // Without an API server, podgpu cannot say which pod of a shared GPU has a process.
       {"degraded", "time-slicing", processes, {}, "have no namespace, pod and container"},
       {"folded",
-       PODGPU_SOURCE_DIR "/tests/e2e/many-rows.yaml",
+       "tests/e2e/many-rows.yaml",
        {"--source=nvml"},
        {"fault", "gpu_lost", "gpu=3", "xid=79"},
        "XID 79"},
@@ -107,8 +107,7 @@ TEST(NodePageInABrowser, IsCompleteLiveAndReadableInEveryState) {
   }
   const TemporaryFolder folder;
   std::vector<std::unique_ptr<PagedNode>> nodes;
-  Words arguments = {"/usr/bin/python3", PODGPU_SOURCE_DIR "/tests/e2e/node_page.py",
-                     folder.path()};
+  Words arguments = {"/usr/bin/python3", "tests/e2e/node_page.py", folder.path()};
   for (const NodeInAState& state : NodesInStates()) {
     nodes.push_back(std::make_unique<PagedNode>(state));
     const PagedNode& node = *nodes.back();
@@ -133,7 +132,7 @@ TEST(NodePageInABrowser, IsCompleteLiveAndReadableInEveryState) {
       {"node-demo-dark.png", "node-dark.png"},
       {"node-demo-phone.png", "node-phone.png"}};
   for (const auto& [made, kept] : pictures) {
-    const std::filesystem::path path = std::filesystem::path(PODGPU_SOURCE_DIR "/docs") / kept;
+    const std::filesystem::path path = std::filesystem::path("docs") / kept;
     if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
       std::filesystem::copy_file(folder.path() + "/" + made, path,
                                  std::filesystem::copy_options::overwrite_existing);

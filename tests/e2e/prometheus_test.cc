@@ -20,7 +20,7 @@ namespace podgpu {
 namespace {
 
 // Unpacked by tools/setup; never installed, since the package would start a service.
-constexpr std::string_view kTools = PODGPU_SOURCE_DIR "/build/tools/prometheus/usr/bin/";
+constexpr std::string_view kTools = "build/tools/prometheus/usr/bin/";
 
 std::string DemoScenario() {
   std::ifstream file(SimNode::Shipped("demo"));

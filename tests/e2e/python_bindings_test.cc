@@ -1,5 +1,5 @@
 // NVIDIA's own Python bindings (nvidia-ml-py) read a simulated node and print the world's values.
-// tools/setup fetches them if possible; without them these tests are skipped.
+// tools/setup fetches them if possible; without them the step `python` of ./dev check is not run.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ using sim::Integral;
 using sim::TimeUs;
 using sim::World;
 
-constexpr char kBindings[] = PODGPU_SOURCE_DIR "/build/tools/nvidia-ml-py";
+constexpr char kBindings[] = "build/tools/nvidia-ml-py";
 
 std::string Bytes(int64_t total, int64_t reserved, int64_t used) {
   return std::to_string(total) + " " + std::to_string(reserved) + " " + std::to_string(used) + " " +
@@ -64,7 +64,7 @@ class PythonBindingsTest : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(std::string(kBindings) + "/pynvml.py")) {
-      FAIL() << kBindings << " lacks pynvml.py; `tools/setup \"\" test` fetches it with pip";
+      FAIL() << kBindings << " lacks pynvml.py; `tools/setup \"\" check` fetches it with pip";
     }
   }
   // Starts the scenario and moves it to 12.345678 s.
@@ -84,7 +84,7 @@ class PythonBindingsTest : public testing::Test {
     variables.push_back("LD_LIBRARY_PATH=" + node_->directory() + "/lib");
     variables.push_back(std::string("PYTHONPATH=") + kBindings);
     variables.emplace_back("PYTHONDONTWRITEBYTECODE=1");
-    Child python({"/usr/bin/python3", PODGPU_SOURCE_DIR "/tests/e2e/read_node.py"}, variables);
+    Child python({"/usr/bin/python3", "tests/e2e/read_node.py"}, variables);
     EXPECT_EQ(python.Wait(), 0) << python.output();
     return python.output();
   }

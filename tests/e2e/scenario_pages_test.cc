@@ -42,12 +42,17 @@ struct Shown {
   std::string path = "/metrics";
 };
 // For scenarios of which the built-in list shows too little.
-const std::string kPartsFlag = "--collectors=" PODGPU_SOURCE_DIR "/tests/e2e/parts.csv";
+const std::string kPartsFlag =
+    "--collectors="
+    "tests/e2e/parts.csv";
 const std::string kOwnCountersFlag =
-    "--collectors=" PODGPU_SOURCE_DIR "/tests/e2e/own-counters.csv";
+    "--collectors="
+    "tests/e2e/own-counters.csv";
 const std::string kUidFlag = "--kubernetes-enable-pod-uid";
 const std::string kRequestsFlag = "--requested-vs-used=on";
-const std::string kJobsFlag = "--hpc-job-mapping-dir=" PODGPU_SOURCE_DIR "/tests/e2e/jobs";
+const std::string kJobsFlag =
+    "--hpc-job-mapping-dir="
+    "tests/e2e/jobs";
 
 // The scenario with a fixed start date.
 std::string AtFixedTime(std::string scenario) {
@@ -135,7 +140,7 @@ std::string AsNvml(const std::string& golden) {
 }
 
 TEST_P(ScenarioPage, IsTheSameThroughEverySource) {
-  const std::string path = PODGPU_SOURCE_DIR "/tests/golden/scenario-" + GetParam().page + ".prom";
+  const std::string path = "tests/golden/scenario-" + GetParam().page + ".prom";
   if (std::getenv("PODGPU_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path) << PageOf(GetParam(), kWays[0]);
   }
@@ -201,7 +206,7 @@ TEST(ScenarioReport, EqualsTheGoldenReport) {
   filtered.flags = {"--api-namespaces=research"};
   const Row rows[] = {{demo, "node-demo.json"}, {filtered, "node-demo-research.json"}};
   for (const auto& [shown, golden] : rows) {
-    const std::string path = PODGPU_SOURCE_DIR "/tests/golden/" + golden;
+    const std::string path = "tests/golden/" + golden;
     std::string report = ScenarioPage::PageOf(shown, kWays[0]);
     RE2::GlobalReplace(&report, R"("version":"[^"]*")", R"("version":"")");
     RE2::GlobalReplace(&report, R"(\},\{)", "},\n{");

@@ -47,7 +47,7 @@ SimNode::SimNode(const std::string& scenario, Pace pace, const std::vector<std::
 }
 
 std::string SimNode::Shipped(std::string_view name) {
-  return PODGPU_SOURCE_DIR "/sim/scenarios/" + std::string(name) + ".yaml";
+  return "sim/scenarios/" + std::string(name) + ".yaml";
 }
 
 std::string SimNode::engine_address() const { return ReadFile(directory() + "/engine.addr"); }

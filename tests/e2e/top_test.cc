@@ -39,7 +39,7 @@ HttpServerOptions OptionsFor(uint16_t port) {
 }
 
 std::string GoldenCapture(const std::string& name) {
-  std::ifstream file(PODGPU_SOURCE_DIR "/tests/golden/top/" + name + ".txt");
+  std::ifstream file("tests/golden/top/" + name + ".txt");
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

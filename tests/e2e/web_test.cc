@@ -177,7 +177,7 @@ TEST_F(WebTest, SetsHeadersAndLimitsTheRate) {
 // podgpu without a driver; a listener needs none.
 std::vector<std::string> Driverless(std::vector<std::string> flags) {
   flags.insert(flags.begin(), {PODGPU_BINARY_DIR "/bin/podgpu", "--libdcgm=/nowhere/libdcgm.so.4",
-                               "-f", PODGPU_SOURCE_DIR "/deploy/default-counters.csv"});
+                               "-f", "deploy/default-counters.csv"});
   return flags;
 }
 
@@ -228,7 +228,7 @@ TEST_F(WebTest, ServesTheSocketThatSystemdPasses) {
 TEST_F(WebTest, RefusesABadFileAtTheStartWithOneLine) {
   web_.Write("tls_server_config:\n  certfile: x\n");
   Child podgpu({PODGPU_BINARY_DIR "/bin/podgpu", "-a", "127.0.0.1:0", "--web-config-file",
-                web_.path(), "-f", PODGPU_SOURCE_DIR "/deploy/default-counters.csv"});
+                web_.path(), "-f", "deploy/default-counters.csv"});
   EXPECT_EQ(podgpu.Wait(), 2);
   EXPECT_EQ(podgpu.output(), "podgpu: " + web_.path() +
                                  ":2: tls_server_config: unknown key \"certfile\"; nearest is "
@@ -237,7 +237,7 @@ TEST_F(WebTest, RefusesABadFileAtTheStartWithOneLine) {
   web_.Write(kPair);
   web_.Write("nothing", "server.key");
   Child validate({PODGPU_BINARY_DIR "/bin/podgpu", "--validate", "--web-config-file", web_.path(),
-                  "-f", PODGPU_SOURCE_DIR "/deploy/default-counters.csv"});
+                  "-f", "deploy/default-counters.csv"});
   EXPECT_EQ(validate.Wait(), 2);
   EXPECT_EQ(validate.output(), "podgpu: " + web_.path() +
                                    ": tls_server_config.key_file: " + web_.path("server.key") +

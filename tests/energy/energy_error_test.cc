@@ -12,8 +12,8 @@
 namespace podgpu {
 namespace {
 
-constexpr const char* kDocument = PODGPU_SOURCE_DIR "/docs/energy.md";
-constexpr const char* kPlot = PODGPU_SOURCE_DIR "/docs/energy-error.svg";
+constexpr const char* kDocument = "docs/energy.md";
+constexpr const char* kPlot = "docs/energy-error.svg";
 constexpr std::string_view kBegin = "<!-- made by energy_test: begin -->\n";
 constexpr std::string_view kEnd = "<!-- made by energy_test: end -->\n";
 

@@ -24,7 +24,7 @@ namespace {
 using std::chrono::seconds;
 
 // Unpacked by tools/setup; never installed, since the package would start a service.
-constexpr std::string_view kPrometheusTools = PODGPU_SOURCE_DIR "/build/tools/prometheus/usr/bin/";
+constexpr std::string_view kPrometheusTools = "build/tools/prometheus/usr/bin/";
 
 constexpr int64_t kEndS = 75 * 60;
 constexpr int64_t kScrapeS = 15;

@@ -246,8 +246,7 @@ void ClusterModel::Install(const CommandLine& line) {
     Find("namespace", name_space, line);
   }
   if (render_ != nullptr) {
-    std::vector<std::string> arguments = {"template", release, PODGPU_SOURCE_DIR "/" + chart,
-                                          "--namespace", name_space};
+    std::vector<std::string> arguments = {"template", release, chart, "--namespace", name_space};
     std::ranges::move(Values(line), std::back_inserter(arguments));
     std::erase_if(objects_, [&](const Object& object) { return object.release == release; });
     Add(render_(arguments), name_space, release);
@@ -459,7 +458,7 @@ std::string ClusterModel::FileText(const std::string& path) const {
     return text;
   }
   namespace fs = std::filesystem;
-  const fs::path source = fs::path(PODGPU_SOURCE_DIR) / path;
+  const fs::path source = path;
   std::vector<fs::path> files;
   if (fs::is_directory(source)) {
     for (const auto& entry : fs::directory_iterator(source)) {

@@ -95,7 +95,7 @@ bool IsOfThePackage(std::string_view name) {
 // The documents in docs/ whose file names `is_wanted` accepts, in order.
 std::vector<std::string> DocumentsWith(bool (*is_wanted)(std::string_view name)) {
   std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(PODGPU_SOURCE_DIR "/docs")) {
+  for (const auto& entry : std::filesystem::directory_iterator("docs")) {
     const std::string name = entry.path().filename().string();
     if (name.ends_with(".md") && is_wanted(name)) {
       paths.push_back("docs/" + name);
@@ -176,7 +176,7 @@ std::string TestNameOf(const std::string& path) {
 }
 
 Guide ReadGuide(const std::string& path) {
-  Guide guide{path, ReadText(PODGPU_SOURCE_DIR "/" + path), {}};
+  Guide guide{path, ReadText(path), {}};
   bool inside = false;
   int line = 0;
   for (const std::string_view text : Split(guide.text, '\n')) {

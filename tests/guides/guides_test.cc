@@ -25,7 +25,7 @@ constexpr std::string_view kOurColumn = "with podgpu";
 constexpr std::array<std::string_view, 6> kBlockKinds = {"sh",   "text",   "diff",
                                                          "yaml", "promql", ""};
 constexpr std::array<std::string_view, 5> kFilters = {"grep", "head", "sort", "wc", "cut"};
-constexpr std::string_view kPromtool = PODGPU_SOURCE_DIR "/build/tools/prometheus/usr/bin/promtool";
+constexpr std::string_view kPromtool = "build/tools/prometheus/usr/bin/promtool";
 constexpr size_t kMostChangedLines = 5;
 
 // What the GPU Operator starts when only the image of dcgm-exporter is changed.
@@ -238,7 +238,7 @@ std::set<std::string> FlagsAndVariables() {
 
 std::string GoldenPages() {
   std::string pages;
-  for (const auto& entry : std::filesystem::directory_iterator(PODGPU_SOURCE_DIR "/tests/golden")) {
+  for (const auto& entry : std::filesystem::directory_iterator("tests/golden")) {
     if (entry.is_regular_file()) {  // Not the folder of the doctor's texts.
       std::ifstream file(entry.path(), std::ios::binary);
       pages += std::string(std::istreambuf_iterator<char>(file), {}) + "\n";

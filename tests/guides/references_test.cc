@@ -136,7 +136,7 @@ class References : public ::testing::TestWithParam<std::string> {
       RE2::Replace(&word, R"(^(/tmp/node|build/run)$)", folder_.path() + "/own");
       RE2::Replace(&word, R"(^build/nodes$)", folder_.path() + "/nodes");
       RE2::Replace(&word, R"(^node\.yaml$)", SimNode::Shipped("one-gpu"));
-      RE2::Replace(&word, R"(^sim/scenarios/)", PODGPU_SOURCE_DIR "/sim/scenarios/");
+      RE2::Replace(&word, R"(^sim/scenarios/)", "sim/scenarios/");
       word = word == "podgpu" ? PODGPU_BINARY_DIR "/bin/podgpu" : word;
     }
     words.front() = PODGPU_BINARY_DIR "/bin/podgpu-sim";
@@ -154,7 +154,7 @@ class References : public ::testing::TestWithParam<std::string> {
   }
 
   static void CheckBuild(const std::vector<std::string>& words) {
-    std::ifstream file(PODGPU_SOURCE_DIR "/Dockerfile");
+    std::ifstream file("Dockerfile");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     EXPECT_EQ(words.at(1), "build");
     for (size_t i = 2; i + 1 < words.size(); ++i) {

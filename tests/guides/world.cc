@@ -13,7 +13,7 @@
 namespace podgpu::guides {
 namespace {
 
-constexpr std::string_view kTools = PODGPU_SOURCE_DIR "/build/tools/prometheus/usr/bin/";
+constexpr std::string_view kTools = "build/tools/prometheus/usr/bin/";
 constexpr std::array<std::string_view, 4> kNames = {"podgpu", "dcgm-exporter", "my-gpu-exporter",
                                                     "pod-gpu-metrics-exporter"};
 constexpr int kNodePort = 9400;
@@ -148,14 +148,15 @@ std::optional<Program> ProgramOf(const std::vector<std::string>& words) {
 
 World::World() : node_(SimNode::Shipped("demo"), SimNode::Pace::kReal) {
   EXPECT_TRUE(node_.ready()) << node_.output();
-  const std::filesystem::path programs = folder_.path() + "/bin";
-  std::filesystem::create_directory(programs);
+  namespace fs = std::filesystem;
+  const fs::path programs = folder_.path() + "/bin";
+  fs::create_directory(programs);
   for (const std::string_view name : kNames) {
-    std::filesystem::create_symlink(PODGPU_BINARY_DIR "/bin/podgpu", programs / name);
+    fs::create_symlink(fs::absolute(PODGPU_BINARY_DIR "/bin/podgpu"), programs / name);
   }
-  std::filesystem::create_symlink(PODGPU_BINARY_DIR "/bin/podgpu-sim", programs / "podgpu-sim");
+  fs::create_symlink(fs::absolute(PODGPU_BINARY_DIR "/bin/podgpu-sim"), programs / "podgpu-sim");
   for (const char* tool : {"promtool", "prometheus"}) {
-    std::filesystem::create_symlink(std::string(kTools) + tool, programs / tool);
+    fs::create_symlink(fs::absolute(std::string(kTools) + tool), programs / tool);
   }
 }
 
@@ -163,7 +164,7 @@ World::World() : node_(SimNode::Shipped("demo"), SimNode::Pace::kReal) {
 std::string World::Here(std::string text) const {
   const std::array<std::pair<std::string, std::string>, 5> places = {{
       {"/var/lib/kubelet/pod-resources/kubelet.sock", node_.kubelet_socket()},
-      {"/etc/dcgm-exporter/", PODGPU_SOURCE_DIR "/deploy/"},
+      {"/etc/dcgm-exporter/", "deploy/"},
       {"/host/proc", node_.directory() + "/proc"},
       {"nvidia-dcgm:5555", node_.engine_address()},
       {"localhost:5555", node_.engine_address()},

@@ -22,8 +22,7 @@ boost::json::object ObjectIn(const std::string& path) {
 
 }  // namespace
 
-OciImage::OciImage(const std::string& name)
-    : folder_(PODGPU_SOURCE_DIR "/build/image/" + name), root_() {
+OciImage::OciImage(const std::string& name) : folder_("build/image/" + name), root_() {
   const boost::json::object index = ObjectIn(folder_ + "/index.json");
   digest_ = std::string(index.at("manifests").at(0).at("digest").as_string());
   const boost::json::object manifest = ObjectIn(Blob(digest_));

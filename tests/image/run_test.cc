@@ -27,7 +27,8 @@ class Container {
  public:
   Container(const SimNode& node, const std::string& image) : node_(node), image_(image) {
     Mount(node.directory(), node.directory());
-    Mount(PODGPU_BINARY_DIR "/lib", PODGPU_BINARY_DIR "/lib");
+    const std::string libraries = fs::absolute(PODGPU_BINARY_DIR "/lib").string();
+    Mount(libraries, libraries);
     AddVariable("PODGPU_SIM_DIR=" + node.directory());
     fs::permissions(node.directory(), fs::perms(0755));  // Like /dev/nvidia0, for everybody.
   }

@@ -20,7 +20,7 @@ class DemoRun {
   explicit DemoRun(const std::vector<std::string>& variables)
       : folder_(Folder()),
         child_({PODGPU_BINARY_DIR "/bin/podgpu_demo", "demo", PODGPU_BINARY_DIR, folder_,
-                PODGPU_SOURCE_DIR "/sim/scenarios"},
+                "sim/scenarios"},
                variables) {}
   ~DemoRun() { std::filesystem::remove_all(folder_); }
   DemoRun(const DemoRun&) = delete;

@@ -13,7 +13,7 @@
 namespace podgpu {
 namespace {
 
-constexpr std::string_view kGoldenScenes = PODGPU_SOURCE_DIR "/tests/golden/surfaces/";
+constexpr std::string_view kGoldenScenes = "tests/golden/surfaces/";
 
 struct NamedScene {
   std::string name;

@@ -10,7 +10,7 @@ namespace podgpu {
 namespace {
 
 TEST(MetricNames, AreInTheOrderOfTheirEnumerationsAndInTheDocument) {
-  std::ifstream file(PODGPU_SOURCE_DIR "/docs/metrics-api.md");
+  std::ifstream file("docs/metrics-api.md");
   const std::string document(std::istreambuf_iterator<char>(file), {});
   const auto check = [&](const auto& rows) {
     for (size_t i = 0; i < rows.size(); ++i) {
