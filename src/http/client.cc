@@ -5,33 +5,29 @@
 
 #include "absl/strings/str_format.h"
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl.hpp>
-#include <boost/beast/core/basic_stream.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http.hpp>
-#include <boost/beast/ssl.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
 
 #include "base/text.h"
 #include "base/version.h"
+#include "http/answer_bytes.h"
+#include "http/sockets.h"
 
 namespace podgpu {
 namespace {
 
 namespace beast = boost::beast;
-using Tcp = boost::asio::ip::tcp;
-using Plain = beast::tcp_stream;
-using Local = beast::basic_stream<boost::asio::local::stream_protocol>;
-using Secure = boost::asio::ssl::stream<beast::tcp_stream>;
-using Error = boost::system::error_code;
+using TlsSocket = boost::asio::ssl::stream<Socket&>;
 
 constexpr uint32_t kMaxAnswerHeadBytes = 16'384;
 
-Status FailureOf(Error error, std::string_view step) {
+Status FailureOf(ErrorCode error, std::string_view step) {
   const std::string sentence = absl::StrFormat("%s: %s", step, error.message());
   if (error == beast::error::timeout) {
     return absl::DeadlineExceededError(absl::StrFormat("%s: no answer in time", step));
@@ -45,83 +41,133 @@ Status FailureOf(Error error, std::string_view step) {
   return step == "connecting" ? absl::UnavailableError(sentence) : absl::DataLossError(sentence);
 }
 
+std::string RequestText(const HttpQuestion& question) {
+  std::string text = absl::StrFormat(
+      "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: podgpu/%s (linux)\r\nAccept: application/json\r\n"
+      "Accept-Encoding: gzip\r\nConnection: close\r\n",
+      question.path, question.host, kVersion);
+  const auto add = [&text](std::string_view name, std::string_view value) {
+    absl::StrAppendFormat(&text, "%s: %s\r\n", name, value);
+  };
+  if (!question.etag.empty()) {
+    add("If-None-Match", question.etag);
+  }
+  if (!question.authorization.empty()) {
+    add("Authorization", question.authorization);
+  }
+  for (const auto& [name, value] : question.headers) {
+    add(name, value);
+  }
+  return text + "\r\n";
+}
+
 // One request, from connecting to the last byte. The handlers of its operations own it.
-template <typename Stream>
-class Exchange : public std::enable_shared_from_this<Exchange<Stream>> {
+class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
-  Exchange(Stream stream, HttpQuestion question, const HttpClientOptions& options,
+  Exchange(boost::asio::io_context& io, HttpQuestion question, const HttpClientOptions& options,
            HttpCallback done)
-      : stream_(std::move(stream)), question_(std::move(question)), done_(std::move(done)) {
+      : socket_(io), deadline_(io), question_(std::move(question)), done_(std::move(done)) {
+    parser_.eager(true);
     parser_.header_limit(kMaxAnswerHeadBytes);
     parser_.body_limit(options.max_body_bytes);
-    beast::get_lowest_layer(stream_).expires_after(options.deadline);
+    deadline_.expires_after(options.deadline);
   }
 
-  void Start() {
-    if constexpr (std::is_same_v<Stream, Local>) {
-      stream_.async_connect(boost::asio::local::stream_protocol::endpoint(question_.unix_path),
-                            Then("connecting", [this] { Write(); }));
-      return;
-    } else {
-      Connect();
+  // Puts TLS between the socket and HTTP; before Start.
+  void UseTls(boost::asio::ssl::context& context, bool verifies) {
+    tls_.emplace(socket_, context);
+    const std::string& name = question_.certificate_name;
+    if (verifies) {
+      tls_->set_verify_callback(boost::asio::ssl::host_name_verification(name));
+    }
+    ErrorCode error;
+    boost::asio::ip::make_address(name, error);
+    if (error) {  // A name, not an address.
+      SSL_ctrl(tls_->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+               const_cast<char*>(name.c_str()));
     }
   }
 
+  // Failures of the first step are also reported from Run.
+  void Start() {
+    boost::asio::post(socket_.get_executor(), [self = shared_from_this()] { self->Connect(); });
+    deadline_.async_wait([weak = weak_from_this()](ErrorCode error) {
+      if (const auto self = error ? nullptr : weak.lock()) {
+        self->is_late_ = true;
+        self->socket_.close(error);
+      }
+    });
+  }
+
  private:
+  // Handles the end of an operation: calls `next`, or ends the request with the failure of `step`.
+  struct Then {
+    std::shared_ptr<Exchange> self;
+    const char* step;
+    void (Exchange::*next)();
+    void operator()(ErrorCode error, size_t /*count*/ = 0) const {
+      error ? self->Fail(error, step) : (*self.*next)();
+    }
+  };
+
+  Then Next(const char* step, void (Exchange::*next)()) { return {shared_from_this(), step, next}; }
+
   void Connect() {
-    Error error;
+    if (!question_.unix_path.empty()) {
+      ConnectTo(boost::asio::local::stream_protocol::endpoint(question_.unix_path));
+      return;
+    }
+    ErrorCode error;
     const auto address = boost::asio::ip::make_address(question_.ip, error);
     if (error) {
       Finish(absl::InvalidArgumentError(Quoted(question_.ip) + " is not an address"));
       return;
     }
-    beast::get_lowest_layer(stream_).async_connect(Tcp::endpoint(address, question_.port),
-                                                   Then("connecting", [this] { Handshake(); }));
+    ConnectTo(boost::asio::ip::tcp::endpoint(address, question_.port));
   }
 
-  // Returns a handler that calls `next`, or ends the request with the failure of `step`.
-  template <typename Next>
-  auto Then(const char* step, Next next) {
-    return [self = this->shared_from_this(), step, next](Error error, auto... /*counts*/) {
-      if (error) {
-        self->Finish(FailureOf(error, step));
-      } else {
-        next();
-      }
-    };
+  void ConnectTo(const StreamProtocol::endpoint& endpoint) {
+    socket_.async_connect(endpoint, Next("connecting", &Exchange::Handshake));
   }
 
   void Handshake() {
-    if constexpr (std::is_same_v<Stream, Secure>) {
-      stream_.async_handshake(boost::asio::ssl::stream_base::client,
-                              Then("TLS", [this] { Write(); }));
-    } else {
+    if (!tls_) {
       Write();
+      return;
     }
+    tls_->async_handshake(TlsSocket::client, Next("TLS", &Exchange::Write));
   }
 
   void Write() {
-    using Field = beast::http::field;
-    request_ = {beast::http::verb::get, question_.path, 11};
-    request_.set(Field::host, question_.host);
-    request_.set(Field::user_agent, "podgpu/" + std::string(kVersion) + " (linux)");
-    request_.set(Field::accept, "application/json");
-    request_.set(Field::accept_encoding, "gzip");
-    request_.set(Field::connection, "close");
-    if (!question_.etag.empty()) {
-      request_.set(Field::if_none_match, question_.etag);
-    }
-    if (!question_.authorization.empty()) {
-      request_.set(Field::authorization, question_.authorization);
-    }
-    for (const auto& [name, value] : question_.headers) {
-      request_.set(name, value);
-    }
-    beast::http::async_write(stream_, request_, Then("asking", [this] { Read(); }));
+    request_ = RequestText(question_);
+    OnStream([this](auto& stream) {
+      boost::asio::async_write(stream, boost::asio::buffer(request_),
+                               Next("asking", &Exchange::Read));
+    });
   }
 
   void Read() {
-    beast::http::async_read(stream_, received_, parser_, Then("the answer", [this] { Take(); }));
+    OnStream([this](auto& stream) {
+      stream.async_read_some(received_.Room(),
+                             [self = shared_from_this()](ErrorCode error, size_t count) {
+                               self->OnRead(error, count);
+                             });
+    });
+  }
+
+  void OnRead(ErrorCode outcome, size_t count) {
+    const ErrorCode error = received_.Parse(parser_, outcome, count);
+    if (error && error != beast::http::error::need_more) {
+      Fail(error, "the answer");
+    } else {
+      parser_.is_done() ? Take() : Read();
+    }
+  }
+
+  // Calls `act` with the stream that carries HTTP: the socket, or TLS over it.
+  template <typename Act>
+  void OnStream(Act act) {
+    tls_ ? act(*tls_) : act(socket_);
   }
 
   void Take() {
@@ -147,19 +193,26 @@ class Exchange : public std::enable_shared_from_this<Exchange<Stream>> {
     Finish(std::move(answer));
   }
 
+  void Fail(ErrorCode error, const char* step) {
+    Finish(FailureOf(is_late_ ? ErrorCode(beast::error::timeout) : error, step));
+  }
+
   // The connection is closed when the last handler releases this object.
   void Finish(StatusOr<HttpAnswer> answer) { std::exchange(done_, nullptr)(std::move(answer)); }
 
-  Stream stream_;
+  Socket socket_;
+  Timer deadline_;
+  bool is_late_ = false;
+  std::optional<TlsSocket> tls_;
   const HttpQuestion question_;
   HttpCallback done_;
-  beast::flat_buffer received_{size_t{4} * kMaxAnswerHeadBytes};
-  beast::http::request<beast::http::empty_body> request_;
+  std::string request_;
+  AnswerBytes received_{size_t{4} * kMaxAnswerHeadBytes};
   beast::http::response_parser<beast::http::string_body> parser_;
 };
 
 Status UsePem(boost::asio::ssl::context& context, const HttpClientTls& tls) {
-  Error error;
+  ErrorCode error;
   if (tls.authorities.empty()) {
     context.set_default_verify_paths(error);
   } else {
@@ -181,16 +234,6 @@ Status UsePem(boost::asio::ssl::context& context, const HttpClientTls& tls) {
   context.set_verify_mode(tls.trusts_anyone ? boost::asio::ssl::verify_none
                                             : boost::asio::ssl::verify_peer);
   return absl::OkStatus();
-}
-
-// Failures of the first step are also reported from Run.
-template <typename Stream>
-void BeginExchange(boost::asio::io_context& io, Stream stream, HttpQuestion question,
-                   const HttpClientOptions& options, HttpCallback done) {
-  boost::asio::post(io, [exchange = std::make_shared<Exchange<Stream>>(
-                             std::move(stream), std::move(question), options, std::move(done))] {
-    exchange->Start();
-  });
 }
 
 }  // namespace
@@ -218,32 +261,19 @@ class HttpClient::Engine {
       --running_;
       done(std::move(answer));
     };
-    if (!question.unix_path.empty()) {
-      if (question.unix_path.size() >= sizeof sockaddr_un().sun_path) {
-        boost::asio::post(io_, [path = question.unix_path, counted = std::move(counted)] {
-          counted(absl::InvalidArgumentError(Quoted(path) + " is too long for a socket"));
-        });
-        return;
-      }
-      BeginExchange(io_, Local(io_), std::move(question), options_, std::move(counted));
+    if (question.unix_path.size() >= sizeof sockaddr_un().sun_path) {
+      boost::asio::post(io_, [path = question.unix_path, counted = std::move(counted)] {
+        counted(absl::InvalidArgumentError(Quoted(path) + " is too long for a socket"));
+      });
       return;
     }
-    if (context_ == nullptr) {
-      BeginExchange(io_, Plain(io_), std::move(question), options_, std::move(counted));
-      return;
+    const bool is_local = !question.unix_path.empty();
+    auto exchange =
+        std::make_shared<Exchange>(io_, std::move(question), options_, std::move(counted));
+    if (context_ != nullptr && !is_local) {
+      exchange->UseTls(*context_, verifies_);
     }
-    Secure stream(io_, *context_);
-    const std::string& name = question.certificate_name;
-    if (verifies_) {
-      stream.set_verify_callback(boost::asio::ssl::host_name_verification(name));
-    }
-    Error error;
-    boost::asio::ip::make_address(name, error);
-    if (error) {  // A name, not an address.
-      SSL_ctrl(stream.native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
-               const_cast<char*>(name.c_str()));
-    }
-    BeginExchange(io_, std::move(stream), std::move(question), options_, std::move(counted));
+    exchange->Start();
   }
 
   size_t running() const { return running_; }

@@ -1,11 +1,11 @@
-// The Asio and Beast types of the server; for its own sources only.
+// The Asio and Beast types of server and client; for the sources of this room only.
 //
 // The executor is a concrete type, which avoids type-erased calls. A listener has a TCP port or a
 // path; both give the same kind of stream. A stream ends an operation at its deadline with
 // boost::beast::error::timeout.
 #pragma once
 
-// tidy: allow weighty-header: what this header is for; only the server's own sources include it.
+// tidy: allow weighty-header: what this header is for; only sources of this room include it.
 #include <boost/asio/basic_socket_acceptor.hpp>
 // tidy: allow weighty-header: as above.
 #include <boost/asio/basic_waitable_timer.hpp>

@@ -5,17 +5,21 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http.hpp>
-#include <boost/beast/ssl.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "http/answer_bytes.h"
 
 namespace podgpu {
 namespace {
@@ -23,6 +27,8 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 using boost::system::error_code;
+using Tcp = asio::ip::tcp;
+using TcpSocket = asio::basic_stream_socket<Tcp, asio::io_context::executor_type>;
 
 constexpr std::chrono::milliseconds kConnectPatience{10'000};
 constexpr uint32_t kMaxHeadBytes = 16'384;
@@ -32,12 +38,17 @@ std::string AddressOf(const ApiServerOptions& server) {
   return (is_v6 ? "[" + server.host + "]" : server.host) + ":" + server.port;
 }
 
-beast::string_view Text(std::string_view text) { return {text.data(), text.size()}; }
-
-beast::http::verb VerbOf(std::string_view method) {
-  const beast::http::verb verb = beast::http::string_to_verb(Text(method));
-  PODGPU_CHECK(verb != beast::http::verb::unknown);
-  return verb;
+std::string RequestText(const ApiServerOptions& server, const ApiCall& call,
+                        const std::string& token) {
+  std::string text = absl::StrFormat(
+      "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: podgpu/%s (linux)\r\nAccept: %s\r\n"
+      "Authorization: Bearer %s\r\n",
+      call.method, call.target, AddressOf(server), kVersion, call.accept, token);
+  if (!call.body.empty()) {
+    absl::StrAppendFormat(&text, "Content-Type: %s\r\nContent-Length: %d\r\n", call.content_type,
+                          call.body.size());
+  }
+  return text + "\r\n" + call.body;
 }
 
 // Describes a failure to read the token or the authority's certificate; Kubernetes mounts both
@@ -77,39 +88,27 @@ class ApiConnection::Wire {
 
   Status Open() {
     PODGPU_RETURN_IF_ERROR(Trust());
-    asio::ip::tcp::resolver::results_type endpoints;
+    Tcp::resolver::results_type endpoints;
     PODGPU_RETURN_IF_ERROR(Resolve(endpoints));
     const std::chrono::milliseconds patience = std::min(kConnectPatience, server_.request_patience);
-    PODGPU_RETURN_IF_ERROR(Await(patience, "connecting", [&](auto done) {
-      Socket().async_connect(endpoints, [done](error_code error, auto&&) { done(error); });
+    PODGPU_RETURN_IF_ERROR(Await(patience, "connecting", [&](Done done) {
+      asio::async_connect(Socket(), endpoints, done);
     }));
     return Await(patience, "TLS",
-                 [&](auto done) { stream_.async_handshake(asio::ssl::stream_base::client, done); });
+                 [&](Done done) { stream_.async_handshake(asio::ssl::stream_base::client, done); });
   }
 
   StatusOr<ApiHead> Send(const ApiCall& call) {
     PODGPU_ASSIGN_OR_RETURN(const std::string token, ReadToken(files_, server_.token_path));
     const std::chrono::milliseconds patience = server_.request_patience;
-    beast::http::request<beast::http::string_body> request(VerbOf(call.method), call.target, 11);
-    request.set(beast::http::field::host, AddressOf(server_));
-    request.set(beast::http::field::user_agent, "podgpu/" + std::string(kVersion) + " (linux)");
-    request.set(beast::http::field::accept, Text(call.accept));
-    request.set(beast::http::field::authorization, "Bearer " + token);
-    if (!call.body.empty()) {
-      request.set(beast::http::field::content_type, Text(call.content_type));
-      request.body() = call.body;
-      request.prepare_payload();
-    }
-    PODGPU_RETURN_IF_ERROR(Await(patience, "asking", [&](auto done) {
-      beast::http::async_write(stream_, request, [done](error_code error, size_t) { done(error); });
+    const std::string request = RequestText(server_, call, token);
+    PODGPU_RETURN_IF_ERROR(Await(patience, "asking", [&](Done done) {
+      asio::async_write(stream_, asio::buffer(request), done);
     }));
     parser_.emplace();
     parser_->header_limit(kMaxHeadBytes);
     parser_->body_limit(boost::none);
-    PODGPU_RETURN_IF_ERROR(Await(patience, "the answer", [&](auto done) {
-      beast::http::async_read_header(stream_, received_, *parser_,
-                                     [done](error_code error, size_t) { done(error); });
-    }));
+    PODGPU_RETURN_IF_ERROR(ParseNext(patience));
     ApiHead head;
     head.status = static_cast<int>(parser_->get().result_int());
     const auto retry = parser_->get()[beast::http::field::retry_after];
@@ -127,12 +126,7 @@ class ApiConnection::Wire {
       body.data = chunk_.data();
       body.size = chunk_.size();
       body.more = true;
-      PODGPU_RETURN_IF_ERROR(Await(patience, "the answer", [&](auto done) {
-        beast::http::async_read_some(
-            stream_, received_, *parser_, [done](error_code error, size_t) {
-              done(error == beast::http::error::need_buffer ? error_code() : error);
-            });
-      }));
+      PODGPU_RETURN_IF_ERROR(ParseNext(patience));
       if (const size_t count = chunk_.size() - body.size; count > 0) {
         return std::string_view(chunk_.data(), count);
       }
@@ -144,11 +138,27 @@ class ApiConnection::Wire {
   struct Cancel {
     Wire& wire;
     void operator()() const {
-      asio::post(wire.io_, [&stream = wire.Socket()] { stream.close(); });
+      asio::post(wire.io_, [&wire = wire] { wire.Close(); });
     }
   };
 
-  beast::tcp_stream& Socket() { return beast::get_lowest_layer(stream_); }
+  // The handler of every operation.
+  struct Done {
+    Wire& wire;
+    void operator()(error_code error, size_t count = 0) const {
+      wire.outcome_ = error;
+      wire.count_ = count;
+    }
+    void operator()(error_code error, const Tcp::endpoint& /*connected*/) const { (*this)(error); }
+  };
+
+  TcpSocket& Socket() { return stream_.next_layer(); }
+
+  // Ends the running operation, if any, and all later ones.
+  void Close() {
+    error_code ignored;
+    Socket().close(ignored);
+  }
 
   // Trusts only the cluster's authority, and only for this host, unless verification is off.
   Status Trust() {
@@ -177,30 +187,58 @@ class ApiConnection::Wire {
   }
 
   // In a cluster the host is usually an address; then no name server is asked.
-  Status Resolve(asio::ip::tcp::resolver::results_type& endpoints) {
+  Status Resolve(Tcp::resolver::results_type& endpoints) {
     error_code error;
     asio::ip::make_address(server_.host, error);
     const auto flags =
         error ? asio::ip::resolver_base::flags() : asio::ip::resolver_base::numeric_host;
     asio::io_context own;  // A context of its own, because Asio's thread for names ends with it.
-    endpoints = asio::ip::tcp::resolver(own).resolve(server_.host, server_.port, flags, error);
+    endpoints = Tcp::resolver(own).resolve(server_.host, server_.port, flags, error);
     return Described(error, "the name");
   }
 
-  // Starts an operation and runs until it has ended.
+  // Parses the head of the answer, or the next piece of its body or framing.
+  Status ParseNext(std::chrono::milliseconds patience) {
+    PODGPU_RETURN_IF_ERROR(BeginStep(patience));
+    error_code error = received_.Parse(*parser_, {}, 0);
+    while (error == beast::http::error::need_more) {
+      const error_code outcome =
+          Run([this](Done done) { stream_.async_read_some(received_.Room(), done); });
+      error = received_.Parse(*parser_, outcome, count_);
+    }
+    return Described(error == beast::http::error::need_buffer ? error_code() : error, "the answer");
+  }
+
+  // A step of one operation.
   template <typename Begin>
   Status Await(std::chrono::milliseconds patience, std::string_view what, Begin begin) {
+    PODGPU_RETURN_IF_ERROR(BeginStep(patience));
+    return Described(Run(begin), what);
+  }
+
+  // Sets the deadline of the operations that follow. kCancelled: stop was requested.
+  Status BeginStep(std::chrono::milliseconds patience) {
     if (stop_.stop_requested()) {
       return absl::CancelledError("stopping");
     }
-    std::optional<error_code> outcome;
-    Socket().expires_after(patience);
-    begin([&outcome](error_code error) { outcome = error; });
+    deadline_ = SystemClock().Now() + patience;
+    return absl::OkStatus();
+  }
+
+  // Starts an operation and runs until it has ended; closes the connection at the deadline.
+  template <typename Begin>
+  error_code Run(Begin begin) {
+    outcome_.reset();
+    begin(Done{*this});
     io_.restart();
-    while (!outcome && io_.run_one() > 0) {
+    while (!outcome_ && io_.run_one_until(deadline_) > 0) {
     }
-    PODGPU_CHECK(outcome.has_value());
-    return Described(*outcome, what);
+    if (outcome_) {
+      return *outcome_;
+    }
+    Close();
+    io_.run();
+    return beast::error::timeout;
   }
 
   Status Described(error_code error, std::string_view what) const {
@@ -226,8 +264,11 @@ class ApiConnection::Wire {
   const std::stop_token stop_;
   asio::io_context io_{1};
   asio::ssl::context context_;
-  asio::ssl::stream<beast::tcp_stream> stream_;
-  beast::flat_buffer received_{size_t{2} * kMaxHeadBytes};
+  asio::ssl::stream<TcpSocket> stream_;
+  Instant deadline_{};
+  std::optional<error_code> outcome_;  // Of the last operation; absent while it runs.
+  size_t count_ = 0;                   // Bytes that it has received or sent.
+  AnswerBytes received_{size_t{2} * kMaxHeadBytes};
   std::optional<beast::http::response_parser<beast::http::buffer_body>> parser_;
   std::array<char, kMaxHeadBytes> chunk_{};
   std::stop_callback<Cancel> on_stop_;  // Last member: it ends before the members that it uses.
