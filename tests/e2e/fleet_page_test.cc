@@ -39,7 +39,7 @@ void PutNodes(sim::FakeApi& api) {
 
 TEST(FleetPageInABrowser, IsReadFilteredAndMovedThrough) {
   if (!std::filesystem::exists(kDriver)) {
-    FAIL() << kDriver << " is missing; `tools/setup \"\" test` installs it";
+    FAIL() << kDriver << " is missing; `tools/setup \"\" check` installs it";
   }
   const TemporaryFolder folder;
   std::vector<std::unique_ptr<FleetNode>> nodes;

@@ -81,7 +81,7 @@ class PagedNode {
   // The node "demo" has an API server, which names the pods of processes.
   explicit PagedNode(const NodeInAState& state)
       : simulator_(
-            state.scenario.starts_with('/') ? state.scenario : SimNode::Shipped(state.scenario),
+            state.scenario.ends_with(".yaml") ? state.scenario : SimNode::Shipped(state.scenario),
             SimNode::Pace::kReal, state.name == "demo" ? Words{"--api-server"} : Words()) {
     Words flags = state.flags;
     flags.push_back("--proc-root=" + simulator_.directory() + "/proc");
@@ -103,7 +103,7 @@ class PagedNode {
 
 TEST(NodePageInABrowser, IsCompleteLiveAndReadableInEveryState) {
   if (!std::filesystem::exists(kNodeDriver)) {
-    FAIL() << kNodeDriver << " is missing; `tools/setup \"\" test` installs it";
+    FAIL() << kNodeDriver << " is missing; `tools/setup \"\" check` installs it";
   }
   const TemporaryFolder folder;
   std::vector<std::unique_ptr<PagedNode>> nodes;
