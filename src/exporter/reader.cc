@@ -183,11 +183,13 @@ Status Reader::Read() {
       PODGPU_ASSIGN_OR_RETURN(grid, ReadGrid());
     }
   }
-  grids_.Set(std::move(grid));
+  // The status comes first: a page of this grid must not have the status, and with it the number of
+  // expected GPUs, of the time before it.
   if (!reading_is_said_) {
     SayWhatIsRead();
     reading_is_said_ = true;
   }
+  grids_.Set(std::move(grid));
   tick_.Nudge();
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 #include "exporter/reader.h"
 
 #include <atomic>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -73,6 +74,21 @@ TEST_F(ReaderTest, PublishesAGridPerPeriod) {
   EXPECT_NE(grid(), first);
   EXPECT_EQ(grid()->topology().epoch, first->topology().epoch);
   EXPECT_EQ(driver_.watches(), 1);
+}
+
+// As a page is made: at any time, the grid first.
+TEST_F(ReaderTest, AGridNeverComesBeforeItsStatus) {
+  Start();
+  std::jthread page([this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const size_t listed = grid()->topology().gpus.size();
+      ASSERT_GE(status().expected_gpus, listed);
+    }
+  });
+  for (uint32_t gpus = 3; gpus <= 20; ++gpus) {
+    driver_.SetTopology(FakeDriver::Gpus(gpus));
+    Step(seconds(10));
+  }
 }
 
 TEST_F(ReaderTest, WaitsForADriverThatIsInstalledLater) {

@@ -190,7 +190,6 @@ TickFacts Tick::Gather() {
   facts.stale_after = options_.stale_after;
   facts.owners_stay_for = options_.owners_stay_for;
   facts.metadata_stays_for = options_.metadata_stays_for;
-  facts.source = sources_.source.Get();
   facts.running = sources_.guard.Current();
   facts.call_seconds = sources_.guard.LastSeconds();
   facts.interrupts = sources_.guard.interrupts();
@@ -234,6 +233,7 @@ TickFacts Tick::Gather() {
 
 void Tick::TakeGrid(TickFacts& facts) {
   facts.grid = sources_.grids.Get();
+  facts.source = sources_.source.Get();  // After the grid, so it is at least as new.
   if (facts.grid == nullptr) {
     return;
   }
