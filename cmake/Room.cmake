@@ -4,7 +4,7 @@
 # CMake finds files by suffix, so a new file needs no change of a build file.  The USES lines are the architecture:
 # tools/tidy reads them and refuses an include that they do not allow.
 #
-# Presets other than dev, fuzz and mutate join the sources of a target (CMAKE_UNITY_BUILD): a first build takes much less
+# Presets other than dev and mutate join the sources of a target (CMAKE_UNITY_BUILD): a first build takes much less
 # time.  So private names must differ within a target; only dev shows a missing include.
 
 set(PODGPU_SANITIZE "" CACHE STRING "sanitizers for instrumented targets, as -fsanitize= takes them")
