@@ -124,7 +124,13 @@ Status SetViews(NodeCommand& command, std::string_view value) {
 
 template <DeviceSelection DeviceSelections::*member>
 Status SetSelection(NodeCommand& command, std::string_view value) {
-  PODGPU_ASSIGN_OR_RETURN(command.exporter.view.selections.*member, ParseDeviceSelection(value));
+  const StatusOr<DeviceSelection> selection = ParseDeviceSelection(value);
+  if (!selection.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s. It must be f, g, i, g+i, or g or i with ids, such as g:0,2-3",
+                        selection.status().message()));
+  }
+  command.exporter.view.selections.*member = *selection;
   return absl::OkStatus();
 }
 

@@ -59,7 +59,7 @@ void CheckUnderstood(const NodeCommand& command) {
 void CheckRefused(const Status& status) {
   const std::string line(status.message());
   PODGPU_CHECK(status.code() == absl::StatusCode::kInvalidArgument);
-  PODGPU_CHECK(CleanUtf8(line) == line && line.size() < 600);
+  PODGPU_CHECK(CleanUtf8(line) == line && line.size() < 800);
   PODGPU_CHECK(std::ranges::none_of(line, [](char c) { return c >= 0 && c < ' '; }));
   const bool helps = line.ends_with("See podgpu --help") || line.find(" must be ") != line.npos ||
                      line.find(" is not one of ") != line.npos;
@@ -90,8 +90,8 @@ std::vector<std::string> Respelled(const std::vector<std::string>& arguments) {
              (!row.alias.empty() && row.alias == name.substr(0, equals)) ||
              (!row.other_name.empty() && row.other_name == name.substr(0, equals));
     });
-    const bool takes_next =
-        flag != flags.end() && flag->kind != FlagKind::kBool && flag->kind != FlagKind::kSwitch;
+    const bool takes_next = flag != flags.end() && flag->kind != FlagKind::kBool &&
+                            flag->kind != FlagKind::kSwitch && flag->kind != FlagKind::kOptional;
     const std::string dashes = had_two ? "-" : "--";
     if (equals < name.size() && takes_next) {
       respelled.push_back(dashes + std::string(name.substr(0, equals)));

@@ -14,8 +14,7 @@ namespace {
 using Kind = DeviceSelection::Kind;
 
 Status NotANumber(std::string_view token, std::string_view why) {
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "%s %s. Give numbers and ranges of them, such as g:0,2-3", Quoted(token), why));
+  return absl::InvalidArgumentError(absl::StrFormat("%s %s", Quoted(token), why));
 }
 
 // Parses a number as dcgm-exporter does: decimal, with an optional plus sign.
@@ -42,7 +41,7 @@ Status ParseItem(std::string_view item, std::vector<IdRange>& ranges) {
   const std::vector<std::string_view> ends = Split(item, '-');
   if (ends.size() > 2) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("range can only be '<number>-<number>', but found '%s'", item));
+        absl::StrFormat("range can only be '<number>-<number>', but found %s", Quoted(item)));
   }
   PODGPU_ASSIGN_OR_RETURN(const uint32_t first, ParseNumber(ends.front()));
   PODGPU_ASSIGN_OR_RETURN(const uint32_t last, ParseNumber(ends.back()));
@@ -199,12 +198,13 @@ StatusOr<DeviceSelection> ParseDeviceSelection(std::string_view text) {
   const std::vector<std::string_view> parts = Split(text, ':');
   if (parts.size() > 2) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "Invalid ranged device option '%s': there can only be one specified range", text));
+        "Invalid ranged device option %s: there can only be one specified range", Quoted(text)));
   }
   const std::optional<Kind> kind = KindOf(parts[0]);
   if (!kind) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "the only valid options preceding ':<range>' are 'g' or 'i', but found '%s'", parts[0]));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the only valid options preceding ':<range>' are 'g' or 'i', but found %s",
+                        Quoted(parts[0])));
   }
   DeviceSelection selection;
   selection.kind = *kind;

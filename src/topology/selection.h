@@ -33,7 +33,7 @@ struct DeviceSelection {
   bool operator==(const DeviceSelection&) const = default;
 };
 
-// Parses a device string. kInvalidArgument with dcgm-exporter's message.
+// Parses a device string.  kInvalidArgument in the words of dcgm-exporter, which name no remedy.
 StatusOr<DeviceSelection> ParseDeviceSelection(std::string_view text);
 
 // The result of a selection on this node.

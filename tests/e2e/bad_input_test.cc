@@ -51,8 +51,8 @@ TEST(BadInput, AnInvalidDeviceSelectionIsRefused) {
   EXPECT_EQ(
       RunPodgpu({"-d", "g:one"}),
       (Ended{2,
-             "podgpu: --devices: \"g:one\" is refused: \"one\" is not a number. Give numbers and "
-             "ranges of them, such as g:0,2-3\n"}));
+             "podgpu: --devices: \"g:one\" is refused: \"one\" is not a number. It must be f, "
+             "g, i, g+i, or g or i with ids, such as g:0,2-3\n"}));
 }
 
 // Asks a real shell for its completions.
