@@ -11,6 +11,15 @@
 namespace podgpu::sim {
 namespace {
 
+constexpr const char* kMigOnTwo = R"(format: 1
+name: mig-on-two
+gpus:
+  - {class: h100-sxm5-80gb}
+  - {class: h100-sxm5-80gb, mig: [{profile: 1g.10gb}]}
+  - {class: h100-sxm5-80gb}
+  - {class: h100-sxm5-80gb, mig: [{profile: 1g.10gb}]}
+)";
+
 class DcgmBehaviours : public DcgmFaults {};
 
 INSTANTIATE_TEST_SUITE_P(Generations, DcgmBehaviours, testing::Values(4, 3),
@@ -33,11 +42,12 @@ std::vector<unsigned short> ProfilingFields(size_t count) {
   return ids;
 }
 
-TEST_P(DcgmBehaviours, OnlyWatchesOfBuiltInGroupsSurviveADetachedGpu) {
+TEST_P(DcgmBehaviours, ADetachedGpuLeavesTheGroupsAndWatchesOfClients) {
   const auto bench = Start("{at: 5s, kind: gpu_detached, gpu: 1, for: 10s}");
   const abi::dcgmGpuGrp_t group = bench->MakeGroup(abi::DCGM_GROUP_DEFAULT);
   ASSERT_EQ(bench->Watch(group, bench->MakeFieldGroup({150, 230}, "own")), 0);
   ASSERT_EQ(bench->Watch(abi::DCGM_GROUP_ALL_GPUS, bench->MakeFieldGroup({155}, "all")), 0);
+  EXPECT_EQ(bench->On("dcgmGroupAddEntity", group, kGpu, 1U), -1) << "the group has it";
   bench->Tick(16 * kSecondUs);
   EXPECT_EQ(StatusOf(*bench, 1), abi::DcgmEntityStatusOk);
   EXPECT_EQ(bench->Read(kGpu, 1, {150})[0].status, -16);
@@ -45,9 +55,45 @@ TEST_P(DcgmBehaviours, OnlyWatchesOfBuiltInGroupsSurviveADetachedGpu) {
   EXPECT_EQ(bench->Read(kGpu, 1, {155})[0].ts, bench->Stamp(16 * kSecondUs));
   EXPECT_EQ(bench->Read(kGpu, 0, {150})[0].ts, bench->Stamp(16 * kSecondUs))
       << "the watch of another GPU continues";
-  ASSERT_EQ(bench->Watch(group, bench->MakeFieldGroup({150}, "again")), 0);
+  const abi::dcgmFieldGrp_t again = bench->MakeFieldGroup({150}, "again");
+  ASSERT_EQ(bench->Watch(group, again), 0);
+  EXPECT_EQ(bench->Read(kGpu, 1, {150})[0].status, -16) << "the group has lost it";
+  EXPECT_EQ(bench->On("dcgmGroupAddEntity", group, kGpu, 1U), 0);
+  ASSERT_EQ(bench->Watch(group, again), 0);
   bench->Tick(2 * kSecondUs);
   EXPECT_EQ(bench->Read(kGpu, 1, {150})[0].ts, bench->Stamp(18 * kSecondUs));
+}
+
+TEST_P(DcgmBehaviours, AllGpusAreDetachedForTwoSecondsWhenOneIsUnbound) {
+  const auto bench = Start("{at: 5s, kind: gpu_detached, gpu: 1, for: 10s}");
+  WatchAll(*bench, {150, 203});
+  const auto read = [&](unsigned short field) { return bench->Read(kGpu, 0, {field})[0].number; };
+  bench->Tick(6 * kSecondUs);
+  EXPECT_EQ(StatusOf(*bench, 0), abi::DcgmEntityStatusDetached);
+  EXPECT_EQ(read(150), abi::DCGM_INT64_BLANK);
+  bench->Tick(3 * kSecondUs / 4);
+  EXPECT_EQ(bench->ReadLive(kGpu, 0, {203})[0].number, abi::DCGM_INT64_BLANK);
+  EXPECT_NE(bench->ReadLive(kGpu, 0, {150})[0].number, abi::DCGM_INT64_BLANK)
+      << "some fields are back earlier";
+  bench->Tick(kSecondUs);
+  EXPECT_EQ(StatusOf(*bench, 0), abi::DcgmEntityStatusOk);
+  EXPECT_NE(read(150), abi::DCGM_INT64_BLANK);
+  EXPECT_EQ(StatusOf(*bench, 1), abi::DcgmEntityStatusDetached);
+}
+
+TEST_P(DcgmBehaviours, AllInstancesGetOtherNumbersWhenAGpuIsBoundAgain) {
+  const auto bench = Start("{at: 5s, kind: gpu_detached, gpu: 1, for: 1s}", kMigOnTwo);
+  const auto numbers = [&] {
+    auto hierarchy = std::make_unique<abi::dcgmMigHierarchy_v2>();
+    hierarchy->version = abi::dcgmMigHierarchy_version2;
+    EXPECT_EQ(bench->On("dcgmGetGpuInstanceHierarchy", hierarchy.get()), 0);
+    EXPECT_EQ(hierarchy->count, 4U) << "two instances with a compute instance each";
+    return std::pair(hierarchy->entityList[0].entity.entityId / 7,
+                     hierarchy->entityList[2].entity.entityId / 7);
+  };
+  EXPECT_EQ(numbers(), std::pair(1U, 3U));
+  bench->Tick(8 * kSecondUs);
+  EXPECT_EQ(numbers(), std::pair(0U, 2U));
 }
 
 TEST_P(DcgmBehaviours, InstancesOfAReboundGpuAreReadAsAnotherGpus) {

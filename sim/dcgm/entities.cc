@@ -16,34 +16,23 @@ std::optional<Entity> FindGpu(const Sight& sight, EntityKey key) {
   return gpu < 0 ? std::nullopt : std::optional(Entity{.key = key, .device = {.gpu = gpu}});
 }
 
-// Whether this GPU was unbound by a fault of its own and is bound again.
-bool WasRebound(const Sight& sight, int gpu, TimeUs t) {
+// Whether some GPU, but not all together, was unbound and is bound again.
+bool WasRebound(const Sight& sight, TimeUs t) {
   return std::ranges::any_of(sight.world.faults(), [&](const Fault& fault) {
-    const bool detaches =
-        fault.kind == FaultKind::kGpuDetached || fault.kind == FaultKind::kBindUnbind;
-    return detaches && fault.gpu == gpu && fault.until > sight.gpus.engine_start() &&
+    return IsDetaching(fault.kind) && fault.gpu >= 0 && fault.until > sight.gpus.engine_start() &&
            fault.until <= t;
   });
 }
 
 // DCGM's number of the GPU by which the instances of `gpu` are counted, and from which the engine
-// reads their values: its own, or, after a rebind, that of the next GPU without MIG.
+// reads their values: its own, or, after any GPU was bound again, that of the GPU before it.
 int HomeOf(const Sight& sight, int gpu, TimeUs t) {
   const int own = sight.gpus.IdOf(gpu);
-  if (!WasRebound(sight, gpu, t)) {
-    return own;
-  }
-  for (int step = 1; step < sight.gpus.count(); ++step) {
-    const int other = (own + step) % sight.gpus.count();
-    if (!sight.world.mig_enabled(sight.gpus.WorldGpu(static_cast<uint32_t>(other)), t)) {
-      return other;
-    }
-  }
-  return own;
+  return WasRebound(sight, t) ? (own + sight.gpus.count() - 1) % sight.gpus.count() : own;
 }
 
 // Calls `visit(gpu)` for each GPU whose instances are counted as those of `home`, until one call
-// finds its instance.  An instance of a rebound GPU has the values of the whole other GPU.
+// finds its instance.  An instance that is counted elsewhere has the values of the whole other GPU.
 template <typename Visit>
 std::optional<Entity> FindAtHome(const Sight& sight, uint32_t home, TimeUs t, Visit&& visit) {
   for (uint32_t id = 0; id < static_cast<uint32_t>(sight.gpus.count()); ++id) {

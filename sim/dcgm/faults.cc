@@ -13,6 +13,11 @@ namespace podgpu::sim {
 namespace {
 
 constexpr TimeUs kNoticeUs = 1'000'000;
+// When one GPU is unbound, the engine releases all for two seconds.  Fields whose id is a multiple
+// of six are read earlier: a part of the values comes before the rest (DCGM 4.6.0, seen).
+constexpr TimeUs kReleaseUs = 2'000'000;
+constexpr TimeUs kEarlyReleaseUs = 1'500'000;
+constexpr uint16_t kEarlyStep = 6;
 constexpr int kPollMs = 10;
 constexpr int64_t kReinitializing = 1;  // Values of the bind event (since 4.5.0).
 constexpr int64_t kReinitialized = 2;
@@ -26,19 +31,20 @@ constexpr uint64_t kValueFaults = FaultBit(kBlank) | FaultBit(kError) | FaultBit
 
 bool HasAny(const World& world, uint64_t kinds) { return (world.fault_kinds() & kinds) != 0; }
 
-bool IsDetaching(FaultKind kind) { return kind == kGpuDetached || kind == kBindUnbind; }
-
-// The state of the GPU; each loss is noticed `late_us` after it.
-Presence PresenceAfter(const World& world, int gpu, TimeUs t, TimeUs late_us) {
+// The state of the GPU; each loss is noticed `late_us` after it, and the release of all GPUs takes
+// `release_us`.
+Presence PresenceAfter(const World& world, int gpu, TimeUs t, TimeUs late_us, TimeUs release_us) {
   if (!HasAny(world, kPresenceFaults)) {
     return Presence::kHere;
   }
   for (const Fault& fault : world.faults()) {
-    if (!fault.Concerns(gpu) || !fault.InForce(t)) {
-      continue;
-    }
-    if (IsDetaching(fault.kind)) {
+    const bool is_concerned = fault.Concerns(gpu) && fault.InForce(t);
+    const bool is_released = fault.at <= t && t < fault.at + release_us;
+    if (IsDetaching(fault.kind) && (is_concerned || is_released)) {
       return Presence::kDetached;
+    }
+    if (!is_concerned) {
+      continue;
     }
     if ((fault.kind == kGpuLost || fault.kind == kDriverReload) && t >= fault.at + late_us) {
       return Presence::kLost;
@@ -120,11 +126,16 @@ bool ApplyToReading(const Fault& fault, TimeUs sampled, TimeUs now, Reading& rea
 }  // namespace
 
 Presence PresenceOf(const World& world, int gpu, TimeUs t) {
-  return PresenceAfter(world, gpu, t, 0);
+  return PresenceAfter(world, gpu, t, 0, kReleaseUs);
 }
 
 Presence NoticedPresence(const World& world, int gpu, TimeUs t) {
-  return PresenceAfter(world, gpu, t, kNoticeUs);
+  return PresenceAfter(world, gpu, t, kNoticeUs, kReleaseUs);
+}
+
+bool IsReadable(const World& world, int gpu, uint16_t field, TimeUs t) {
+  const TimeUs release_us = field % kEarlyStep == 0 ? kEarlyReleaseUs : kReleaseUs;
+  return PresenceAfter(world, gpu, t, 0, release_us) == Presence::kHere;
 }
 
 bool IsDriverUnusable(const World& world, TimeUs t) {

@@ -19,11 +19,19 @@ namespace podgpu::sim {
 enum class Presence : uint8_t {
   kHere,
   kLost,      // Off the bus, or without its driver.
-  kDetached,  // Unbound from its driver.
+  kDetached,  // Unbound from its driver, or released because another GPU is unbound.
 };
 Presence PresenceOf(const World& world, int gpu, TimeUs t);
 // The same as the engine reports it: it notices a loss after a second.
 Presence NoticedPresence(const World& world, int gpu, TimeUs t);
+
+// Whether the engine can read the field of the GPU.  It takes GPUs back field by field.
+bool IsReadable(const World& world, int gpu, uint16_t field, TimeUs t);
+
+// Whether the fault takes GPUs from their driver.
+constexpr bool IsDetaching(FaultKind kind) {
+  return kind == FaultKind::kGpuDetached || kind == FaultKind::kBindUnbind;
+}
 
 // Whether the library finds no usable driver.
 bool IsDriverUnusable(const World& world, TimeUs t);

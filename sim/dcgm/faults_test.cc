@@ -57,7 +57,7 @@ TEST_P(DcgmFaults, ADetachedGpuIsBlankAndReturns) {
   for (const char* kind : {"gpu_detached", "bind_unbind"}) {
     const auto bench = Start(std::string("{at: 5s, kind: ") + kind + ", gpu: 1, for: 10s}");
     WatchAll(*bench, {54, 150});
-    bench->Tick(6 * kSecondUs);
+    bench->Tick(8 * kSecondUs);
     EXPECT_EQ(StatusOf(*bench, 1), abi::DcgmEntityStatusDetached) << kind;
     EXPECT_EQ(StatusOf(*bench, 0), abi::DcgmEntityStatusOk);
     EXPECT_EQ(Count(*bench, "dcgmGetAllDevices"), 8);
@@ -66,10 +66,10 @@ TEST_P(DcgmFaults, ADetachedGpuIsBlankAndReturns) {
     EXPECT_STREQ(Attributes(*bench, 1)->identifiers.serial, "<<<NULL>>>");
     const Seen seen = bench->Read(kGpu, 1, {150})[0];
     EXPECT_EQ(seen.status, 0);
-    EXPECT_EQ(seen.ts, bench->Stamp(6 * kSecondUs));
+    EXPECT_EQ(seen.ts, bench->Stamp(8 * kSecondUs));
     EXPECT_EQ(seen.number, kBlank);
     EXPECT_NE(bench->Read(kGpu, 0, {150})[0].number, kBlank);
-    bench->Tick(9 * kSecondUs);
+    bench->Tick(7 * kSecondUs);
     EXPECT_EQ(StatusOf(*bench, 1), abi::DcgmEntityStatusOk);
     ASSERT_EQ(bench->Watch(bench->MakeGroup(abi::DCGM_GROUP_DEFAULT),
                            bench->MakeFieldGroup({155}, "again")),

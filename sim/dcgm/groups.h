@@ -47,6 +47,13 @@ class Groups {
   int Destroy(uint64_t id);
   int Add(uint64_t id, EntityKey entity);
   int Remove(uint64_t id, EntityKey entity);
+  // Removes the entities for which `is_meant` returns true from all groups.
+  template <typename Predicate>
+  void RemoveAll(Predicate&& is_meant) {
+    for (auto& [id, group] : groups_) {
+      std::erase_if(group.entities, is_meant);
+    }
+  }
   // Null when there is no such group.
   Group* Find(uint64_t id);
   // With the engine's own groups.

@@ -73,10 +73,12 @@ WatchTerms TermsFor(const Field& field, WatchTerms terms) {
 }
 
 // The GPU of a GPU's link or of an instance, or the GPU itself; -1 for any other entity.
-int GpuOf(const Scene& scene, EntityKey entity) {
-  const std::optional<Entity> found = FindEntity(scene.sight(), entity, scene.now);
+int GpuAt(const Scene& scene, EntityKey entity, TimeUs t) {
+  const std::optional<Entity> found = FindEntity(scene.sight(), entity, t);
   return found && entity.group != abi::DCGM_FE_NONE ? found->device.gpu : -1;
 }
+
+int GpuOf(const Scene& scene, EntityKey entity) { return GpuAt(scene, entity, scene.now); }
 
 // The series of a field: a global field has one; a field of the level GPU has one for the GPU and
 // all its instances, so a watch through an instance makes it readable on the GPU (DCGM 4.6.0,
@@ -104,7 +106,7 @@ Reading ReadAt(const Scene& scene, EntityKey key, const Field& field, const Samp
   }
   const bool is_global = key.group == abi::DCGM_FE_NONE;
   const int gpu = is_global ? -1 : entity->device.gpu;
-  Reading reading = gpu < 0 || PresenceOf(scene.world, gpu, sample.t) == Presence::kHere
+  Reading reading = gpu < 0 || IsReadable(scene.world, gpu, field.id, sample.t)
                         ? ReadField(scene.sight(), *entity, field, sample)
                         : Reading{.value = Blank::kNoValue, .sampled_at = sample.t};
   ApplyFaultsToReading(scene.world, gpu, field, sample.t, scene.now, reading);
@@ -130,7 +132,7 @@ Reading EventReading(const Scene& scene, EntityKey key, const Field& field,
 Reading LatestEvent(const Scene& scene, EntityKey key, const Field& field,
                     const SampleTime& sample) {
   const int gpu = GpuOf(scene, key);
-  if (gpu >= 0 && PresenceOf(scene.world, gpu, sample.t) != Presence::kHere) {
+  if (gpu >= 0 && !IsReadable(scene.world, gpu, field.id, sample.t)) {
     return ReadAt(scene, key, field, sample);
   }
   const std::vector<FieldEvent> events =
@@ -145,18 +147,16 @@ Reading LatestEvent(const Scene& scene, EntityKey key, const Field& field,
 
 }  // namespace
 
-// A remote engine started before a new connection to it.
 Session::Session(std::shared_ptr<RunDirectory> run, std::shared_ptr<EngineLink> link, bool manual)
     : run_(std::move(run)),
       link_(std::move(link)),
       manual_(manual),
-      state_(MakeState(link_ == nullptr)),
+      state_(MakeState(link_ == nullptr ? run_->Now() : run_->engine_began())),
       generation_(link_ != nullptr ? link_->generation() : 0) {}
 
-std::unique_ptr<SessionState> Session::MakeState(bool engine_began_now) const {
+std::unique_ptr<SessionState> Session::MakeState(TimeUs began) const {
   const World& world = run_->world();
   const TimeUs now = run_->Now();
-  const TimeUs began = engine_began_now ? now : 0;
   return std::make_unique<SessionState>(
       manual_,
       EngineStart{.at = began,
@@ -250,7 +250,7 @@ int Session::Ask(std::string_view call) {
   const std::lock_guard lock(mutex_);
   if (link_->generation() != generation_) {
     generation_ = link_->generation();
-    state_ = MakeState(true);
+    state_ = MakeState(run_->Now());
   }
   return abi::DCGM_ST_OK;
 }
@@ -270,7 +270,7 @@ void Session::Shut() {
   }
 }
 
-void DropWatchesOfDetached(const Scene& scene) {
+void ForgetDetached(const Scene& scene) {
   TimeUs& seen = scene.state.detachments_seen;
   if ((scene.world.fault_kinds() & kDetachFaults) == 0) {
     return;
@@ -279,15 +279,21 @@ void DropWatchesOfDetached(const Scene& scene) {
     return std::ranges::find(kBuiltInGroups, group, &BuiltInGroup::id) != kBuiltInGroups.end();
   };
   for (const Fault& fault : scene.world.faults()) {
-    if ((FaultBit(fault.kind) & kDetachFaults) == 0 || fault.until <= seen ||
-        fault.until > scene.now) {
+    if (!IsDetaching(fault.kind)) {
       continue;
     }
+    // Instances have other numbers afterwards.
     const auto is_meant = [&](const EntityKey& key) {
-      const int gpu = GpuOf(scene, key);
+      const int gpu = GpuAt(scene, key, fault.at);
       return gpu >= 0 && fault.Concerns(gpu);
     };
-    scene.state.watches.Drop(is_meant, is_built_in, fault.until);
+    const auto has_come = [&](TimeUs t) { return seen < t && t <= scene.now; };
+    if (has_come(fault.at)) {
+      scene.state.groups.RemoveAll(is_meant);
+    }
+    if (has_come(fault.until)) {
+      scene.state.watches.Drop(is_meant, is_built_in, fault.until);
+    }
   }
   seen = scene.now;
 }

@@ -40,7 +40,7 @@ struct SessionState {
   std::map<uint64_t, HealthWatch> health;  // By group, built-in groups included.
   std::map<int, TimeUs> accounted_since;   // By the world's GPU: when a watch turned it on.
   uint32_t modules_used = 0;               // One bit for each module id that a call has used.
-  TimeUs detachments_seen;                 // Watches of GPUs detached by then are dropped.
+  TimeUs detachments_seen;                 // What was detached by then is forgotten.
 };
 
 // The world at the moment of one call, with the session's state locked.
@@ -55,9 +55,9 @@ struct Scene {
   int64_t StampUs(TimeUs t) const { return run.StampUs(t) + world.ClockJumpUs(t); }
 };
 
-// Drops the watches of the GPUs that were detached and returned since the last call: the engine
-// restores only those of its own groups (DCGM 4.6.0, seen).
-void DropWatchesOfDetached(const Scene& scene);
+// Removes the GPUs that were detached since the last call from the client's groups, and drops the
+// watches of those that returned: the engine restores only its own groups (DCGM 4.6.0, seen).
+void ForgetDetached(const Scene& scene);
 
 // A value for the client.
 struct Delivery {
@@ -87,12 +87,12 @@ class Session {
   int With(Body&& body) {
     const std::lock_guard lock(mutex_);
     Scene scene{.run = *run_, .world = run_->world(), .now = run_->Now(), .state = *state_};
-    DropWatchesOfDetached(scene);
+    ForgetDetached(scene);
     return body(scene);
   }
 
  private:
-  std::unique_ptr<SessionState> MakeState(bool engine_began_now) const;
+  std::unique_ptr<SessionState> MakeState(TimeUs began) const;
   int Ask(std::string_view call);
   int AwaitDelayOf(std::string_view call);
   int Pause(int ms, const Countdown& countdown);

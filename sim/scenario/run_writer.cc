@@ -262,7 +262,14 @@ Status RunWriter::PublishControl(std::span<const std::byte> image) {
   return absl::OkStatus();
 }
 
-uint64_t RunWriter::BeginEngine() { return page_->engine_generation.fetch_add(1) + 1; }
+uint64_t RunWriter::BeginEngine() {
+  const uint64_t generation = page_->engine_generation.load() + 1;
+  if (generation > 1) {
+    page_->engine_began_us = Now();
+  }
+  page_->engine_generation = generation;
+  return generation;
+}
 
 void RunWriter::SetEngineUp(bool up) {
   page_->engine_up.store(up ? 1 : 0, std::memory_order_release);

@@ -120,6 +120,7 @@ class MappedRunDirectory final : public RunDirectory {
   uint64_t engine_generation() const override {
     return page().engine_generation.load(std::memory_order_acquire);
   }
+  TimeUs engine_began() const override { return page().engine_began_us.load(); }
   bool engine_up() const override { return page().engine_up.load(std::memory_order_acquire) == 1; }
   int64_t time_scale() const override { return static_cast<int64_t>(page().time_scale.load()); }
   bool has_engine_delays() const override { return page().engine_delays.load() == 1; }

@@ -38,6 +38,8 @@ class RunDirectory {
 
   virtual uint64_t log_generation() const = 0;
   virtual uint64_t engine_generation() const = 0;
+  // When the engine process was last restarted; 0: it runs since the world began.
+  virtual TimeUs engine_began() const = 0;
   // Whether the engine process is listening, as it reports itself.
   virtual bool engine_up() const = 0;
   // Divides the vendor's own time-outs (60 s for a request, 120 s for a connection), so tests need

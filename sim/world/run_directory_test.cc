@@ -160,7 +160,7 @@ TEST_F(RunDirectoryTest, CivilTimeStartsAtTheScenariosEpochOrAtTheStart) {
 }
 
 TEST_F(RunDirectoryTest, ReportsTheEngineProcess) {
-  RunWriter writer = Create({.time_scale = 100});
+  RunWriter writer = Create({.mode = ClockMode::kManual, .time_scale = 100});
   const auto reader = Open();
   EXPECT_FALSE(reader->engine_up());
   EXPECT_EQ(reader->engine_generation(), 0U);
@@ -170,8 +170,11 @@ TEST_F(RunDirectoryTest, ReportsTheEngineProcess) {
   EXPECT_TRUE(reader->engine_up());
   writer.SetEngineUp(false);
   EXPECT_FALSE(reader->engine_up());
+  EXPECT_EQ(reader->engine_began(), 0);
+  ASSERT_TRUE(writer.Tick(5'000'000).ok());
   EXPECT_EQ(writer.BeginEngine(), 2U);
   EXPECT_EQ(reader->engine_generation(), 2U);
+  EXPECT_EQ(reader->engine_began(), 5'000'000);
 }
 
 TEST_F(RunDirectoryTest, LetsASecondWriterAttach) {

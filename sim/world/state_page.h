@@ -47,7 +47,8 @@ struct StatePage {
   std::atomic<uint64_t> engine_generation;  // Raised at each start of the engine process.
   std::atomic<uint64_t> engine_up;          // 1 while the engine process listens.
   std::atomic<uint64_t> time_scale;  // Divides the vendor's own time-outs, for tests; at least 1.
-  std::atomic<uint64_t> engine_delays;  // 1: calls take the time that they take with DCGM.
+  std::atomic<uint64_t> engine_delays;   // 1: calls take the time that they take with DCGM.
+  std::atomic<int64_t> engine_began_us;  // World time of its last restart; 0: never restarted.
 };
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);

@@ -43,17 +43,22 @@ void DcgmEvents::Follow(abi::dcgmHandle_t handle, const Topology& topology,
   period_ = period;
   const bool same = std::ranges::equal(topology.gpus, devices_, {}, &Gpu::gpu_id, &Device::gpu_id);
   if (!same) {
-    for (const Device& device : devices_) {
-      if (device.group) {
-        library_.api.dcgmGroupDestroy(handle, *device.group);
-      }
-    }
+    Renew(handle);
     devices_.clear();
     for (const Gpu& gpu : topology.gpus) {
       devices_.emplace_back().gpu_id = gpu.gpu_id;
     }
   }
   counts_.Follow(topology, clock_.WallNow());
+}
+
+void DcgmEvents::Renew(abi::dcgmHandle_t handle) {
+  for (Device& device : devices_) {
+    if (device.group) {
+      library_.api.dcgmGroupDestroy(handle, *device.group);
+      device.group.reset();
+    }
+  }
 }
 
 void DcgmEvents::Forget() {

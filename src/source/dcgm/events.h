@@ -43,6 +43,10 @@ class DcgmEvents {
   // findings of `grid`.
   Status Collect(abi::dcgmHandle_t handle, Grid& grid);
 
+  // Called when the engine may have removed GPUs from the groups: they are made again when they are
+  // needed.
+  void Renew(abi::dcgmHandle_t handle);
+
   // Called when the connection is gone, and the groups with it.
   void Forget();
 

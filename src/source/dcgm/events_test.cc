@@ -72,6 +72,18 @@ TEST(DcgmEvents, AreAllCountedWhenSeveralComeBetweenTwoReadings) {
   EXPECT_EQ(node.dcgm.CountOf(kSinceCall), 2);
 }
 
+TEST(DcgmEvents, AreAllCountedAfterTheGpuWasBoundAgain) {
+  CountingNode node;
+  node.Read();
+  node.dcgm.AddSample(1, kXidId, 43, node.Now());
+  ASSERT_EQ(node.Read().xids[0].total, 1U);
+  node.dcgm.ForgetEntity(abi::DCGM_FE_GPU, 1);
+  node.Read();
+  node.dcgm.AddSample(1, kXidId, 43, node.Now() + 1);
+  node.dcgm.AddSample(1, kXidId, 43, node.Now() + 2);
+  EXPECT_EQ(node.Read().xids[0].total, 3U);
+}
+
 TEST(DcgmEvents, AreNotCountedAgainByANewConnection) {
   CountingNode node;
   node.Read();

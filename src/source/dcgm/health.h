@@ -34,6 +34,9 @@ class DcgmHealth {
   // Called when the connection is gone, and the group with it.
   void Forget();
 
+  // Called when the engine may have removed GPUs from the group: it is made again at the next Read.
+  void Renew() { watched_.clear(); }
+
  private:
   // The part of dcgmHealthResponse that is needed; its layout differs by version.
   struct Answer {

@@ -91,6 +91,14 @@ TEST(DcgmHealth, IsUnknownForALostGpuUntilItIsBack) {
   EXPECT_TRUE(node.Read().health[1].is_known);
 }
 
+TEST(DcgmHealth, IsCheckedForAGpuThatWasBoundAgain) {
+  WatchedNode node;
+  node.Read();
+  node.Report(abi::DCGM_HEALTH_WATCH_THERMAL, 10, 40, {abi::DCGM_FE_GPU, 1});
+  node.dcgm.ForgetEntity(abi::DCGM_FE_GPU, 1);
+  EXPECT_EQ(node.Read().health[1].watches[kThermal], (HealthVerdict{10, 40}));
+}
+
 TEST(DcgmHealth, AFailureRemovesOnlyItsOwnRows) {
   for (const char* call : {"dcgmHealthSet", "dcgmHealthCheck", "dcgmGetNvLinkP2PStatus"}) {
     WatchedNode node;

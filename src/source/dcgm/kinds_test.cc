@@ -114,7 +114,7 @@ TEST(DcgmKinds, WatchesAGpuAgainAfterItWasUnboundAndBound) {
   }
   node.dcgm.gpus[1].status = abi::DcgmEntityStatusDetached;
   ASSERT_TRUE(node.source().Discover({}).ok());
-  node.dcgm.DropWatchesOf(DCGM_FE_GPU, 1);
+  node.dcgm.ForgetEntity(DCGM_FE_GPU, 1);
   ASSERT_TRUE(node.source().Read(*grid).ok());
   EXPECT_EQ(Cell(*grid, kTemperatureId, 1).absence(), Absence::kDeviceLost);
   EXPECT_FALSE(node.dcgm.IsWatched(DCGM_FE_GPU, 1, kTemperatureId)) << "not while it is away";
@@ -133,7 +133,7 @@ TEST(DcgmKinds, RestoresWatchesThatTheEngineDropped) {
   for (const uint32_t gpu : {0U, 1U}) {
     node.dcgm.SetInt64(DCGM_FE_GPU, gpu, kTemperatureId, 40 + gpu);
   }
-  node.dcgm.DropWatchesOf(DCGM_FE_GPU, 1);
+  node.dcgm.ForgetEntity(DCGM_FE_GPU, 1);
   testing::internal::CaptureStderr();
   ASSERT_TRUE(node.source().Read(*grid).ok());
   const std::string log = testing::internal::GetCapturedStderr();
@@ -156,7 +156,7 @@ TEST(DcgmKinds, SlowsDownWhenTheEngineKeepsDroppingWatches) {
   for (int second = 0; second < 300; ++second) {
     node.dcgm.sample_time_us = ToMicroseconds(node.clock.WallNow());
     node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, 40);
-    node.dcgm.DropWatchesOf(DCGM_FE_GPU, 1);
+    node.dcgm.ForgetEntity(DCGM_FE_GPU, 1);
     ASSERT_TRUE(node.source().Read(*grid).ok()) << second;
     node.clock.Advance(seconds(1));
   }

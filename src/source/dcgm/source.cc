@@ -75,6 +75,7 @@ StatusOr<Topology> DcgmSource::ReadTopology(PartKinds kinds) {
   PODGPU_ASSIGN_OR_RETURN(Topology topology, discovery_.Discover(connection_.handle()));
   parts_.Fill(connection_.handle(), kinds, topology);
   PODGPU_RETURN_IF_ERROR(watches_.NoteStates(connection_.handle(), topology));
+  RenewGroups();
   for (WatchedPart& part : part_watches_) {
     if (Status status = part.watches.NoteStates(connection_.handle(), topology);
         LostConnection(status)) {
@@ -146,6 +147,14 @@ Status DcgmSource::WatchParts(const Topology& topology, const std::vector<const 
   return absl::OkStatus();
 }
 
+// A GPU that is back has left the groups of events and health too.
+void DcgmSource::RenewGroups() {
+  if (watches_.TakeRestored()) {
+    events_.Renew(connection_.handle());
+    health_.Renew();
+  }
+}
+
 void DcgmSource::ForgetWatches() {
   watches_.Forget();
   events_.Forget();
@@ -169,6 +178,7 @@ Status DcgmSource::Read(Grid& grid) {
   PODGPU_RETURN_IF_ERROR(CheckConnection(reader_.Read(connection_.handle(), watches_, grid)));
   PODGPU_RETURN_IF_ERROR(
       CheckConnection(watches_.WatchAgain(connection_.handle(), reader_.dropped())));
+  RenewGroups();
   PODGPU_RETURN_IF_ERROR(CheckConnection(ReadParts(grid)));
   PODGPU_RETURN_IF_ERROR(CheckConnection(events_.Collect(connection_.handle(), grid)));
   PODGPU_RETURN_IF_ERROR(CheckConnection(health_.Read(connection_.handle(), grid)));

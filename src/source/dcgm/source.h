@@ -68,6 +68,7 @@ class DcgmSource final : public Source {
   Status WatchParts(const Topology& topology, const std::vector<const Field*>& fields,
                     std::chrono::microseconds period, WatchResult& result);
   Status ReadParts(Grid& grid);
+  void RenewGroups();
   void ForgetWatches();
   Status DisconnectIfStale(const Grid& grid);
   // Drops handles and ids when `status` is a lost connection.  Returns `status` with the engine's

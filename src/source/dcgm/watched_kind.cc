@@ -121,7 +121,7 @@ dcgmReturn_t DcgmWatchedKind::Add(dcgmHandle_t handle, size_t group,
   DeviceGroup& target = groups_[group];
   const dcgmReturn_t code =
       library_->api.dcgmGroupAddEntity(handle, target.id, device.entityGroupId, device.entityId);
-  target.devices += code == abi::DCGM_ST_OK ? 1 : 0;
+  target.has_devices = target.has_devices || code == abi::DCGM_ST_OK;
   return code;
 }
 
@@ -293,7 +293,7 @@ dcgmReturn_t DcgmWatchedKind::TryWatch(dcgmHandle_t handle, std::span<const Watc
 
 dcgmReturn_t DcgmWatchedKind::WatchGroup(dcgmHandle_t handle, const DeviceGroup& group,
                                          const FieldGroup& fields) const {
-  if (group.devices == 0) {
+  if (!group.has_devices) {
     return abi::DCGM_ST_OK;
   }
   return library_->api.dcgmWatchFields(handle, group.id, fields.id, period_.count(), fields.keep_s,

@@ -105,8 +105,8 @@ class DcgmWatchedKind {
   };
   struct DeviceGroup {
     abi::dcgmGpuGrp_t id = 0;
-    size_t places = 0;   // Reserved, also for devices that the engine refused.
-    size_t devices = 0;  // Added to the group.
+    size_t places = 0;         // Reserved, also for devices that the engine refused.
+    bool has_devices = false;  // At any time.
   };
   struct FieldGroup {
     abi::dcgmFieldGrp_t id = 0;

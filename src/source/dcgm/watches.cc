@@ -1,6 +1,7 @@
 #include "source/dcgm/watches.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_format.h"
 
@@ -32,6 +33,12 @@ const Gpu* GpuAt(const Topology& topology, EntityId column) {
 std::string_view KindOf(const Topology& topology, EntityId column) {
   return column.index < topology.entities.size() ? std::string_view(topology.GpuOf(column).model)
                                                  : std::string_view();
+}
+
+// Returns whether the device was not there when it was to be added to its group.
+bool IsGone(const WatchedDevice& device) {
+  return device.is_refused &&
+         (device.reason == Absence::kDeviceLost || device.reason == Absence::kNotFound);
 }
 
 }  // namespace
@@ -224,44 +231,33 @@ Status DcgmWatches::MakeGroups(dcgmHandle_t handle, const Topology& topology) {
 }
 
 Status DcgmWatches::NoteStates(dcgmHandle_t handle, const Topology& now) {
-  std::set<std::pair<size_t, size_t>> back;  // Pairs of kind and group.
-  for (WatchedDevice& device : devices_) {
-    const bool was_lost = device.is_lost;
+  std::vector<size_t> back;
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    WatchedDevice& device = devices_[i];
+    const bool was_lost = device.is_lost || IsGone(device);
     device.is_lost = false;  // A part without a GPU has no state: it is tried.
     if (device.gpu_id) {
       const auto gpu = std::ranges::find(now.gpus, *device.gpu_id, &Gpu::gpu_id);
       device.is_lost = gpu == now.gpus.end() || gpu->state == DeviceState::kLost;
     }
-    bool is_back = was_lost && !device.is_lost;
-    PODGPU_RETURN_IF_ERROR(AddIfBack(handle, device, is_back));
-    if (is_back) {
-      back.emplace(device.kind, device.group);
+    if (was_lost && !device.is_lost) {
+      back.push_back(i);
     }
   }
-  return WatchReturned(handle, now, back);
+  return Restore(handle, now, back);
 }
 
-// Adds a device to its group if it was lost or unknown at Start and is back now.  Sets `is_back`
-// when its watches must be set again.
-Status DcgmWatches::AddIfBack(dcgmHandle_t handle, WatchedDevice& device, bool& is_back) {
-  if (!device.is_refused) {
-    return absl::OkStatus();
+// Puts devices that are back into their groups, and sets the watches of these groups again.
+Status DcgmWatches::Restore(dcgmHandle_t handle, const Topology& topology,
+                            const std::vector<size_t>& devices) {
+  std::set<std::pair<size_t, size_t>> groups;  // Pairs of kind and group.
+  for (const size_t i : devices) {
+    WatchedDevice& device = devices_[i];
+    PODGPU_ASSIGN_OR_RETURN(const bool is_member, PutBack(handle, device));
+    if (is_member) {
+      groups.emplace(device.kind, device.group);
+    }
   }
-  const bool may_be_back =
-      device.reason == Absence::kDeviceLost || device.reason == Absence::kNotFound;
-  is_back = false;
-  if (!may_be_back || device.is_lost) {
-    return absl::OkStatus();
-  }
-  const dcgmReturn_t code = kinds_[device.kind].Add(handle, device.group, device.entity);
-  is_back = code == abi::DCGM_ST_OK;
-  device.is_refused = !is_back;
-  Status status = DcgmStatus(library_.api, code, "cannot add a device to its group");
-  return LostConnection(status) ? status : absl::OkStatus();
-}
-
-Status DcgmWatches::WatchReturned(dcgmHandle_t handle, const Topology& topology,
-                                  const std::set<std::pair<size_t, size_t>>& groups) {
   for (const auto& [kind, group] : groups) {
     PODGPU_RETURN_IF_ERROR(kinds_[kind].WatchAgain(handle, group));
     // While all GPUs of a kind were lost, the profiling fields of the kind were unknown.
@@ -271,7 +267,26 @@ Status DcgmWatches::WatchReturned(dcgmHandle_t handle, const Topology& topology,
           kinds_[kind].Retry(handle, fields_, GpuToAsk(topology, kinds_[kind]), ignored));
     }
   }
+  has_restored_ = has_restored_ || !groups.empty();
   return absl::OkStatus();
+}
+
+// Returns whether the device is now in its group.  An engine has removed it only if it noticed that
+// the driver released it; for a device that the group still has it answers "bad parameter", as for
+// one that does not exist.
+StatusOr<bool> DcgmWatches::PutBack(dcgmHandle_t handle, WatchedDevice& device) {
+  if (device.is_refused && !IsGone(device)) {
+    return false;
+  }
+  const dcgmReturn_t code = kinds_[device.kind].Add(handle, device.group, device.entity);
+  Status status = DcgmStatus(library_.api, code, "cannot add a device to its group");
+  if (LostConnection(status)) {
+    return status;
+  }
+  if (code == abi::DCGM_ST_OK) {
+    device.is_refused = false;
+  }
+  return code == abi::DCGM_ST_OK || (code == abi::DCGM_ST_BADPARAM && !device.is_refused);
 }
 
 Status DcgmWatches::WatchAgain(dcgmHandle_t handle, const std::vector<size_t>& devices) {
@@ -294,16 +309,8 @@ Status DcgmWatches::WatchAgain(dcgmHandle_t handle, const std::vector<size_t>& d
   repair_.pause = std::clamp(repair_.pause * 2, period_, std::max(period_, kLongestRepairPause));
   repair_.next = now + repair_.pause;
   repair_.is_going_on = true;
-  std::set<std::pair<size_t, size_t>> groups;
-  for (const size_t device : devices) {
-    groups.emplace(devices_[device].kind, devices_[device].group);
-  }
-  for (const auto& [kind, group] : groups) {
-    if (Status status = kinds_[kind].WatchAgain(handle, group); LostConnection(status)) {
-      return status;
-    }
-  }
-  return absl::OkStatus();
+  Status status = Restore(handle, topology_, devices);
+  return LostConnection(status) ? status : absl::OkStatus();
 }
 
 void DcgmWatches::LogDropped(const std::vector<size_t>& devices) const {

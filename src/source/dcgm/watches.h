@@ -3,16 +3,16 @@
 // Start decides for every field whether this library, these devices and this engine support it, and
 // watches the rest; the reader (reader.h) then reads only what is watched and reports the reason
 // for the others.  One DcgmWatches serves GPUs and instances, or one kind of part, so a refusal for
-// one does not affect the others; it keeps GPUs of different models apart (watched_kind.h).  An
-// engine drops the watches of a GPU that its driver releases and restores only its own (DCGM 4.6.0,
-// observed).  So the watches are set again when the device is back, and when the engine reports a
-// watched field as unwatched.  Ids belong to one connection.  Used on the source thread only.
+// one does not affect the others; it keeps GPUs of different models apart (watched_kind.h).  When
+// the driver releases a GPU, the engine drops its watches and removes it from the groups of its
+// clients (DCGM 4.6.0, observed).  So a device is put into its group and watched again when it is
+// back, and when the engine reports a watched field as unwatched.  Ids belong to one connection.
+// Used on the source thread only.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -58,11 +58,11 @@ class DcgmWatches {
   // watched.
   StatusOr<WatchResult> Retry(abi::dcgmHandle_t handle, const Topology& topology);
 
-  // Records which devices are lost in `now`, and watches those that are back.
+  // Records which devices are lost in `now`, and restores those that are back.
   Status NoteStates(abi::dcgmHandle_t handle, const Topology& now);
 
-  // Sets the watches again for `devices` (indices), for which the engine reports a watched field as
-  // unwatched: at once, then with growing pauses while the engine keeps reporting it.
+  // Restores `devices` (indices), for which the engine reports a watched field as unwatched: at
+  // once, then with growing pauses while the engine keeps reporting it.
   Status WatchAgain(abi::dcgmHandle_t handle, const std::vector<size_t>& devices);
 
   // Ends the watches and destroys the groups.
@@ -70,6 +70,9 @@ class DcgmWatches {
 
   // Called when the connection is gone, and the groups with it.
   void Forget();
+
+  // Returns whether devices were restored since the last call: other groups have lost them too.
+  bool TakeRestored() { return std::exchange(has_restored_, false); }
 
   bool is_started() const { return period_.count() > 0; }
   // Returns whether Start had the same arguments and the engine refused a part of them.
@@ -112,9 +115,9 @@ class DcgmWatches {
   std::optional<uint32_t> GpuToAsk(const Topology& topology, const DcgmWatchedKind& kind) const;
   void MakeKinds(const Topology& topology);
   Status MakeGroups(abi::dcgmHandle_t handle, const Topology& topology);
-  Status WatchReturned(abi::dcgmHandle_t handle, const Topology& topology,
-                       const std::set<std::pair<size_t, size_t>>& groups);
-  Status AddIfBack(abi::dcgmHandle_t handle, WatchedDevice& device, bool& is_back);
+  Status Restore(abi::dcgmHandle_t handle, const Topology& topology,
+                 const std::vector<size_t>& devices);
+  StatusOr<bool> PutBack(abi::dcgmHandle_t handle, WatchedDevice& device);
   void LogDropped(const std::vector<size_t>& devices) const;
 
   const abi::DcgmLibrary& library_;
@@ -130,6 +133,7 @@ class DcgmWatches {
   size_t first_column_ = 0;
   std::vector<DcgmWatchedKind> kinds_;
   Repair repair_;
+  bool has_restored_ = false;
 };
 
 }  // namespace podgpu

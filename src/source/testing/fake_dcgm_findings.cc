@@ -85,9 +85,16 @@ dcgmReturn_t FakeDcgmFindings::HealthCheck(dcgmHandle_t, dcgmGpuGrp_t group, voi
     if (!fake.groups_.contains(group) || !fake.health_groups_.contains(group)) {
       return DCGM_ST_NOT_CONFIGURED;
     }
-    return is_3 ? Fill(fake.incidents, dcgmHealthResponse_version4,
+    std::vector<dcgmIncidentInfo_t> incidents = fake.incidents;
+    // A GPU that has left the group is not checked.
+    std::erase_if(incidents, [&](const dcgmIncidentInfo_t& incident) {
+      const auto [kind, id] = incident.entityInfo;
+      const bool is_here = std::ranges::find(fake.gpus, id, &FakeGpu::gpu_id) != fake.gpus.end();
+      return kind == DCGM_FE_GPU && is_here && !fake.groups_[group].members.contains({kind, id});
+    });
+    return is_3 ? Fill(incidents, dcgmHealthResponse_version4,
                        *static_cast<dcgmHealthResponse_v4*>(response))
-                : Fill(fake.incidents, dcgmHealthResponse_version5,
+                : Fill(incidents, dcgmHealthResponse_version5,
                        *static_cast<dcgmHealthResponse_v5*>(response));
   });
 }

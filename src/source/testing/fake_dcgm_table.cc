@@ -116,10 +116,13 @@ void FakeDcgm::ForgetGroups() {
   ForgetGroupsLocked();
 }
 
-void FakeDcgm::DropWatchesOf(int group, uint32_t entity) {
+void FakeDcgm::ForgetEntity(int group, uint32_t entity) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (Watch& watch : watches_) {
     watch.dropped.emplace(group, entity);
+  }
+  for (auto& [id, members] : groups_) {
+    members.members.erase({group, entity});
   }
 }
 

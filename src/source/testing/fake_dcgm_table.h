@@ -104,8 +104,9 @@ class FakeDcgm {
   // Drops groups and watches but keeps the connection, like an engine that restarted behind a
   // proxy.
   void ForgetGroups();
-  // Drops the watches of an entity, as an engine does for a GPU that is unbound.
-  void DropWatchesOf(int group, uint32_t entity);
+  // Drops the watches of an entity and removes it from all groups, as an engine does for a GPU that
+  // is unbound.
+  void ForgetEntity(int group, uint32_t entity);
 
   // Symbols that reach an engine, in call order.
   std::vector<std::string> calls() const;
