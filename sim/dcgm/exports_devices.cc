@@ -51,7 +51,8 @@ abi::DcgmEntityStatus_t StatusOf(const Scene& scene, unsigned int gpu) {
     case Presence::kHere:
       break;
   }
-  return abi::DcgmEntityStatusOk;
+  return IsTelemetryPaused(scene.world, scene.now) ? abi::DcgmEntityStatusDisabled
+                                                   : abi::DcgmEntityStatusOk;
 }
 
 void UseModule(const Scene& scene, int module) {

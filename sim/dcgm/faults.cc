@@ -177,6 +177,12 @@ TimeUs SampledUntil(const World& world, int gpu, const Field& field, TimeUs now)
   return until;
 }
 
+bool IsTelemetryPaused(const World& world, TimeUs t) {
+  return std::ranges::any_of(world.faults(), [&](const Fault& fault) {
+    return fault.kind == kWatchStale && fault.gpu < 0 && fault.fields.empty() && fault.InForce(t);
+  });
+}
+
 std::vector<FieldEvent> EventsOf(const World& world, int gpu, uint16_t field, TimeUs since,
                                  TimeUs now) {
   std::vector<FieldEvent> events;

@@ -48,6 +48,9 @@ inline constexpr uint64_t kSamplingFaults =
     FaultBit(FaultKind::kWatchStale) | FaultBit(FaultKind::kHang);
 TimeUs SampledUntil(const World& world, int gpu, const Field& field, TimeUs now);
 
+// Whether a client has paused the sampling of all GPUs, as for a diagnosis.
+bool IsTelemetryPaused(const World& world, TimeUs t);
+
 // An event that is pushed to a field instead of sampled.
 struct FieldEvent {
   TimeUs at = 0;

@@ -242,6 +242,17 @@ TEST_P(DcgmFaults, SamplesOfAForgottenWatchStop) {
   EXPECT_EQ(bench->Read(kGpu, 1, {155})[0].ts, bench->Stamp(16 * kSecondUs));
 }
 
+TEST_P(DcgmFaults, GpusAreDisabledWhileTelemetryIsPaused) {
+  const auto bench =
+      Start("{at: 2s, kind: watch_stale, for: 2s}, {at: 6s, kind: watch_stale, gpu: 1, for: 2s}");
+  bench->Tick(3 * kSecondUs);
+  EXPECT_EQ(StatusOf(*bench, 0), abi::DcgmEntityStatusDisabled);
+  bench->Tick(2 * kSecondUs);
+  EXPECT_EQ(StatusOf(*bench, 0), abi::DcgmEntityStatusOk);
+  bench->Tick(2 * kSecondUs);
+  EXPECT_EQ(StatusOf(*bench, 1), abi::DcgmEntityStatusOk) << "the samples of one GPU stand still";
+}
+
 TEST_P(DcgmFaults, APartlyRefusedWatchIsRolledBack) {
   const auto bench = Start("{at: 0s, kind: watch_partial, for: 5s}");
   const abi::dcgmGpuGrp_t group = bench->MakeGroupOf(kGpu, 0);

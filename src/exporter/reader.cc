@@ -260,13 +260,14 @@ Status Reader::RescanIfDue() {
 }
 
 bool Reader::AllIsWell() const {
-  return !topology_->gpus.empty() && scan_failure_.empty() &&
+  return !topology_->gpus.empty() && scan_failure_.empty() && !topology_->is_paused &&
+         std::ranges::none_of(topology_->instances, &GpuInstance::is_misread) &&
          std::ranges::all_of(topology_->gpus,
                              [](const Gpu& gpu) { return gpu.state == DeviceState::kOk; });
 }
 
 Status Reader::Rescan() {
-  const uint64_t before = epoch_;
+  const std::shared_ptr<const Topology> before = topology_;
   reading_is_said_ = false;
   if (Status status = Discover(); !status.ok()) {
     discovered_at_ = clock_.Now();
@@ -274,12 +275,14 @@ Status Reader::Rescan() {
     return LostConnection(status) ? status : absl::OkStatus();
   }
   scan_failure_.clear();
-  if (epoch_ == before) {
+  if (epoch_ == before->epoch) {
     return absl::OkStatus();
   }
-  Log(LogLevel::kInfo, "the devices have changed; watching the new set",
-      {{"gpus", std::to_string(topology_->gpus.size())},
-       {"instances", std::to_string(topology_->instances.size())}});
+  if (!SameHardware(*before, *topology_)) {
+    Log(LogLevel::kInfo, "the devices have changed; watching the new set",
+        {{"gpus", std::to_string(topology_->gpus.size())},
+         {"instances", std::to_string(topology_->instances.size())}});
+  }
   return WatchFields();
 }
 
@@ -299,11 +302,11 @@ bool Reader::WaitAfterFailure(const Status& failure, const std::stop_token& stop
 
 void Reader::SayWhatIsRead() {
   if (!topology_->driver_absence.empty()) {
-    Say(PartState::kWaiting, source_->Describe() + " " + topology_->driver_absence);
+    SetStatus(PartState::kWaiting, source_->Describe() + " " + topology_->driver_absence);
     return;
   }
   if (topology_->column_count() == 0) {
-    Say(PartState::kWaiting, source_->Describe() + " answers and lists no GPU");
+    SetStatus(PartState::kWaiting, source_->Describe() + " answers and lists no GPU");
     return;
   }
   std::string what = absl::StrFormat(
@@ -311,28 +314,37 @@ void Reader::SayWhatIsRead() {
       Counted(topology_->instances.size(), "MIG instance"), CountParts(*topology_, kinds_),
       Seconds(options_.period), profiles_ ? "" : ", profiling paused on request");
   if (!scan_failure_.empty()) {
-    Say(PartState::kDegraded, what + "; shows the last known devices, since " + scan_failure_);
+    SetStatus(PartState::kDegraded,
+              what + "; shows the last known devices, since " + scan_failure_);
   } else if (topology_->gpus.empty()) {
-    Say(PartState::kDegraded, what + "; it lists no GPU");
+    SetStatus(PartState::kDegraded, what + "; it lists no GPU");
   } else if (!topology_->parts_absence.empty()) {
-    Say(PartState::kDegraded, what + "; absent or from the last scan: " + topology_->parts_absence);
+    SetStatus(PartState::kDegraded,
+              what + "; absent or from the last scan: " + topology_->parts_absence);
   } else if (!watch_.reason.empty()) {
     const bool is_fault = watch_.is_fault || !list_->profiling_by_default;
-    Say(is_fault ? PartState::kDegraded : PartState::kOk,
-        what + "; some fields are absent: " + watch_.reason);
+    SetStatus(is_fault ? PartState::kDegraded : PartState::kOk,
+              what + "; some fields are absent: " + watch_.reason);
   } else {
-    Say(PartState::kOk, std::move(what));
+    SetStatus(PartState::kOk, std::move(what));
   }
 }
 
 void Reader::Say(PartState state, std::string detail) {
+  if (SetStatus(state, std::move(detail))) {
+    tick_.Nudge();
+  }
+}
+
+bool Reader::SetStatus(PartState state, std::string detail) {
   status_.state = state;
   status_.detail = std::move(detail);
   const std::shared_ptr<const SourceStatus> last = statuses_.Get();
-  if (last == nullptr || *last != status_) {
-    statuses_.Set(std::make_shared<const SourceStatus>(status_));
-    tick_.Nudge();
+  if (last != nullptr && *last == status_) {
+    return false;
   }
+  statuses_.Set(std::make_shared<const SourceStatus>(status_));
+  return true;
 }
 
 size_t WithdrawStale(Grid& grid, milliseconds limit, milliseconds since_read) {

@@ -95,7 +95,10 @@ class Reader {
   void CountExpected(const Topology& topology);
   bool WaitAfterFailure(const Status& failure, const std::stop_token& stop);
   void Say(PartState state, std::string detail);
+  // Does not wake the tick, so that the new status and its reading come on the same page.
   void SayWhatIsRead();
+  // Returns whether the status has changed.
+  bool SetStatus(PartState state, std::string detail);
 
   const SourceOpener open_;
   const ReaderOptions options_;

@@ -357,6 +357,7 @@ Condition Judge(const ConditionBasis& basis) {
   condition.devices = JudgeDevices(basis);
   Readiness readiness = JudgeReadiness(basis, condition.parts[0].detail);
   condition.ready = readiness.is_ready;
+  condition.may_pass = readiness.may_pass;
   condition.verdict = std::move(readiness.verdict);
   return condition;
 }

@@ -1,5 +1,6 @@
 #include "health/readiness.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -21,8 +22,10 @@ struct GpuTally {
   size_t awaited = 0;                        // Gave values before, and none at the newest reading.
   size_t degraded = 0;                       // Served, with a loss.
   size_t resting = 0;                        // Without a value, for a good reason.
+  size_t misread = 0;                        // Served, but without its MIG instances.
   std::optional<size_t> first_unresponsive;  // Index of the GPU; the next too.
-  std::optional<size_t> first_never_sampled, first_resting, first_awaited;
+  std::optional<size_t> first_never_sampled, first_resting, first_awaited, first_misread;
+  bool all_are_stale = true;  // The samples of all unresponsive GPUs are old.
 
   size_t served() const {
     return all - excluded - lost - unresponsive - never_sampled - awaited - resting;
@@ -32,6 +35,13 @@ struct GpuTally {
 void Count(size_t index, size_t& count, std::optional<size_t>& first) {
   ++count;
   first = first.value_or(index);
+}
+
+// Whether the values of the GPU's MIG instances are withdrawn.
+bool IsMisread(const Topology& topology, size_t gpu) {
+  return std::ranges::any_of(topology.instances, [&](const GpuInstance& instance) {
+    return instance.gpu == gpu && instance.is_misread;
+  });
 }
 
 GpuTally Tally(const ConditionBasis& basis) {
@@ -45,6 +55,7 @@ GpuTally Tally(const ConditionBasis& basis) {
       ++tally.lost;
     } else if (is_judged && basis.freshness.unresponsive[i]) {
       Count(i, tally.unresponsive, tally.first_unresponsive);
+      tally.all_are_stale = tally.all_are_stale && basis.freshness.reasons[i] == Absence::kStale;
     } else if (is_judged && basis.freshness.never_sampled[i]) {
       Count(i, tally.never_sampled, tally.first_never_sampled);
     } else if (is_judged && basis.freshness.awaited[i]) {
@@ -52,6 +63,8 @@ GpuTally Tally(const ConditionBasis& basis) {
     } else if (is_judged && basis.freshness.excused[i] &&
                basis.freshness.reasons[i] != Absence::kNotRead) {
       Count(i, tally.resting, tally.first_resting);
+    } else if (IsMisread(*basis.topology, i)) {
+      Count(i, tally.misread, tally.first_misread);
     } else if (JudgeState(*basis.topology, i, basis.freshness, basis.devices_are_stale) ==
                DeviceState::kDegraded) {
       ++tally.degraded;
@@ -66,6 +79,7 @@ std::string Rest(const ConditionBasis& basis, const GpuTally& tally) {
                                                       {tally.unresponsive, "unresponsive"},
                                                       {tally.awaited, "recovering"},
                                                       {tally.excluded, "not selected"},
+                                                      {tally.misread, "without MIG instances"},
                                                       {tally.degraded, "degraded"}};
   std::string rest;
   for (const auto& [count, word] : rows) {
@@ -95,11 +109,6 @@ std::string Expectation(const ConditionBasis& basis) {
   return expected == 0 ? "" : absl::StrFormat("; expected GPUs: %d", expected);
 }
 
-// Whether the page has no value, and the next reading may have some.
-bool IsBetweenReadings(const GpuTally& tally) {
-  return tally.awaited > 0 && tally.served() == 0 && tally.never_sampled == 0;
-}
-
 bool ServesNothing(const GpuTally& tally) {
   return tally.lost + tally.unresponsive > 0 &&
          tally.served() + tally.awaited + tally.resting + tally.never_sampled == 0;
@@ -123,11 +132,21 @@ Readiness JudgeGpus(const ConditionBasis& basis) {
     return {false, absl::StrFormat("not ready: waiting for the first value of %s",
                                    Named(basis, *tally.first_never_sampled, tally.never_sampled))};
   }
-  if (tally.first_awaited && IsBetweenReadings(tally)) {
+  if (tally.first_misread) {
     return {false,
-            absl::StrFormat("not ready: no GPU gave a value at the newest reading, since %s; "
-                            "waiting for the next",
-                            WhySilent(basis, *tally.first_awaited))};
+            absl::StrFormat("not ready: the MIG instances of %s have no fresh value, since the "
+                            "engine has given new numbers to instances, as it does when a GPU is "
+                            "bound again; the engine must be restarted",
+                            Named(basis, *tally.first_misread, tally.misread))};
+  }
+  if (tally.first_awaited) {
+    return {.is_ready = false,
+            .verdict = absl::StrFormat("not ready: %s gave no value at the newest reading, since "
+                                       "%s. %d of %d GPUs served%s",
+                                       Named(basis, *tally.first_awaited, tally.awaited),
+                                       WhySilent(basis, *tally.first_awaited), tally.served(),
+                                       tally.all, rest),
+            .may_pass = true};
   }
   return {true, (rest.empty()
                      ? absl::StrFormat("ready: %s %s", Counted(tally.all, "GPU"),
@@ -159,18 +178,37 @@ Readiness JudgeReadiness(const ConditionBasis& basis, const std::string& driver)
   return {true, "ready: the driver answers and this node has no GPU"};
 }
 
-bool AwaitsTheNextReading(const ConditionBasis& basis) {
-  return !basis.devices_are_stale && IsBetweenReadings(Tally(basis));
+Silence SilenceOf(const ConditionBasis& basis) {
+  const GpuTally tally = Tally(basis);
+  if (!ServesNothing(tally)) {
+    return Silence::kNone;
+  }
+  if (!tally.first_unresponsive) {
+    return Silence::kReleased;
+  }
+  if (basis.topology->is_paused) {
+    return Silence::kPaused;
+  }
+  return tally.all_are_stale ? Silence::kStopped : Silence::kOther;
 }
 
 std::string WhyNothingIsServed(const ConditionBasis& basis) {
   const GpuTally tally = Tally(basis);
-  if (!ServesNothing(tally)) {
-    return "";
-  }
-  if (!tally.first_unresponsive) {
-    return absl::StrFormat("no GPU is served: the driver has lost or released %s",
-                           tally.lost == 1 ? "it" : "them");
+  switch (SilenceOf(basis)) {
+    case Silence::kNone:
+      return "";
+    case Silence::kReleased:
+      return absl::StrFormat("no GPU is served: the driver has lost or released %s",
+                             tally.lost == 1 ? "it" : "them");
+    case Silence::kPaused:
+      return "no GPU gives a fresh value: telemetry is paused, as for a diagnosis (dcgmi diag)";
+    case Silence::kStopped:
+      return absl::StrFormat(
+          "no GPU gives a fresh value: the samples of all stopped more than %s ago, though the "
+          "source answers",
+          InSeconds(basis.stale_after));
+    case Silence::kOther:
+      break;
   }
   return "no GPU gives a fresh value, since " + WhySilent(basis, *tally.first_unresponsive);
 }

@@ -24,6 +24,22 @@ std::string_view RemedyOfDriver(const ConditionBasis& basis, PartState state) {
     return "the driver or the engine hangs: read the kernel log; restart a remote engine, or drain "
            "and reboot the node; podgpu continues by itself";
   }
+  const PartState told = basis.source->state;
+  const bool answers = told == PartState::kOk || told == PartState::kDegraded;
+  switch (answers ? SilenceOf(basis) : Silence::kNone) {
+    case Silence::kReleased:
+      return "none is needed if a GPU is being unbound or bound: DCGM then releases all GPUs for "
+             "about two seconds. Otherwise run nvidia-smi on the node and read the kernel log; "
+             "podgpu continues by itself";
+    case Silence::kPaused:
+      return "wait for the end of the diagnosis; if none runs, restart the engine; podgpu "
+             "continues by itself";
+    case Silence::kStopped:
+      return "if a diagnosis (dcgmi diag) runs, wait for its end; otherwise read the kernel log "
+             "and the log of the engine, and restart the engine; podgpu continues by itself";
+    default:
+      break;
+  }
   switch (state) {
     case PartState::kOk:
       return "none is needed";
@@ -99,9 +115,13 @@ void StateLog::Note(const TickFacts& facts, const ConditionBasis& basis,
                     const Condition& condition) {
   NoteXids(facts);
   NotePods(basis, condition.ready, facts.now);
-  const bool driver_told = NoteDriver(basis, condition, facts.now);
+  if (ReturnsInPart(basis, condition, facts.now)) {
+    return;
+  }
   const bool gpus_told = NoteGpus(facts, basis, condition);
-  if (condition.ready == is_ready_ || (!condition.ready && AwaitsTheNextReading(basis))) {
+  const bool driver_told = NoteDriver(basis, condition, gpus_told, facts.now);
+  // One reading without values passes by itself, so only what lasts is logged.
+  if (condition.ready == is_ready_ || condition.may_pass) {
     return;
   }
   is_ready_ = condition.ready;
@@ -112,8 +132,20 @@ void StateLog::Note(const TickFacts& facts, const ConditionBasis& basis,
   }
 }
 
-// Returns whether it wrote a line.
-bool StateLog::NoteDriver(const ConditionBasis& basis, const Condition& condition, Instant now) {
+// After a fault of all GPUs some may give values a reading before the others.  The end of the fault
+// is one line, so it waits for the whole, but not longer than a value may be old.
+bool StateLog::ReturnsInPart(const ConditionBasis& basis, const Condition& condition, Instant now) {
+  const PartState state = condition.parts.front().state;
+  const bool returns = driver_ == PartState::kUnresponsive &&
+                       (state == PartState::kOk || state == PartState::kDegraded);
+  returns_since_ = returns ? std::optional(returns_since_.value_or(now)) : std::nullopt;
+  return returns && !condition.ready && now - *returns_since_ < basis.stale_after;
+}
+
+// Returns whether it wrote a line.  `is_told`: the line of a GPU has told the verdict, so a source
+// that is well needs none.
+bool StateLog::NoteDriver(const ConditionBasis& basis, const Condition& condition, bool is_told,
+                          Instant now) {
   const PartCondition& driver = condition.parts.front();
   const bool is_passing =
       driver.state == PartState::kStarting || driver.state == PartState::kRecovering;
@@ -121,7 +153,7 @@ bool StateLog::NoteDriver(const ConditionBasis& basis, const Condition& conditio
     return false;
   }
   driver_ = driver.state;
-  if (!driver_budget_.Take(now)) {
+  if ((is_told && driver_ == PartState::kOk) || !driver_budget_.Take(now)) {
     return false;
   }
   Log(LevelOf(driver.state == PartState::kOk), "device source state changed",
@@ -142,13 +174,13 @@ bool StateLog::NoteGpus(const TickFacts& facts, const ConditionBasis& basis,
   }
   bool is_told = false;
   for (size_t i = 0; i < basis.topology->gpus.size(); ++i) {
-    is_told = NoteGpu(facts, basis, i, condition.ready) || is_told;
+    is_told = NoteGpu(facts, basis, i, condition) || is_told;
   }
   return is_told;
 }
 
 bool StateLog::NoteGpu(const TickFacts& facts, const ConditionBasis& basis, size_t index,
-                       bool is_ready) {
+                       const Condition& condition) {
   const Gpu& gpu = basis.topology->gpus[index];
   const DeviceState state =
       JudgeState(*basis.topology, index, basis.freshness, basis.devices_are_stale);
@@ -174,7 +206,9 @@ bool StateLog::NoteGpu(const TickFacts& facts, const ConditionBasis& basis, size
        {"pod", PodsOn(facts, OnlyGpu(index))},
        {"cause", CauseOf(facts, basis, index, before, state)},
        {"remedy", announced.budget.WithNote(RemedyOf(state, loss))},
-       {"ready", YesOrNo(is_ready)}});
+       {"source", std::string(PartStateName(condition.parts.front().state))},
+       {"ready", YesOrNo(condition.ready)},
+       {"verdict", condition.verdict}});
   return true;
 }
 

@@ -3,7 +3,8 @@
 //
 // The tick writes these lines because it never blocks; the thread that reads the devices may hang
 // in the call that causes the change.  Each change is one line with its cause and remedy.  A fault
-// of the source is one line, not one more for each GPU.  Readiness has its own line only when no
+// of the source is one line, not one more for each GPU, and its end is one line too: it is written
+// when all GPUs that are not lost give values again.  Readiness has its own line only when no
 // other line reports the same change.  The line about a lost GPU names its last known XID.  A GPU
 // is logged as `ok` only when it has values again; the passing states `starting` and `recovering`
 // are not logged.  Each subject has a budget of lines an hour (line_budget.h); one XID code of one
@@ -53,9 +54,12 @@ class StateLog {
     LineBudget budget;
   };
 
-  bool NoteDriver(const ConditionBasis& basis, const Condition& condition, Instant now);
+  bool ReturnsInPart(const ConditionBasis& basis, const Condition& condition, Instant now);
+  bool NoteDriver(const ConditionBasis& basis, const Condition& condition, bool is_told,
+                  Instant now);
   bool NoteGpus(const TickFacts& facts, const ConditionBasis& basis, const Condition& condition);
-  bool NoteGpu(const TickFacts& facts, const ConditionBasis& basis, size_t index, bool is_ready);
+  bool NoteGpu(const TickFacts& facts, const ConditionBasis& basis, size_t index,
+               const Condition& condition);
   void NoteXids(const TickFacts& facts);
   void NotePods(const ConditionBasis& basis, bool is_ready, Instant now);
   void TellXid(const TickFacts& facts, const XidCount& xid, AnnouncedXid& announced);
@@ -64,6 +68,7 @@ class StateLog {
 
   PartState driver_ = PartState::kStarting;
   LineBudget driver_budget_;
+  std::optional<Instant> returns_since_;  // The first reading with values after such a fault.
   bool is_ready_ = false;
   LineBudget readiness_budget_;
   AnnouncedPods owners_;

@@ -101,12 +101,14 @@ TEST_F(StateLogTest, AnUnresponsiveGpuIsOneLineWithPodCauseAndRemedy) {
           " pod=ml/train-0 cause=\"its samples are older than 5.0 s\" remedy=\"run "
           "nvidia-smi on the node"))
       << lines;
-  EXPECT_TRUE(HasPart(lines, " ready=no\n")) << lines;
+  EXPECT_TRUE(
+      HasPart(lines, " source=ok ready=no verdict=\"not ready: GPU 1 without a fresh value"))
+      << lines;
   facts_.freshness.unresponsive.reset();
   const std::string after = Lines(10);
   EXPECT_EQ(Count(after), 1) << after;
   EXPECT_TRUE(HasPart(after, "level=INFO msg=\"GPU state changed\" state=ok gpu=1"));
-  EXPECT_TRUE(HasPart(after, " ready=yes\n")) << after;
+  EXPECT_TRUE(HasPart(after, " ready=yes verdict=\"ready: 2 GPUs have fresh samples\"\n")) << after;
 }
 
 TEST_F(StateLogTest, AThrottledGpuIsOneLineAWorseLossAnotherAndItsEndAThird) {
@@ -119,7 +121,7 @@ TEST_F(StateLogTest, AThrottledGpuIsOneLineAWorseLossAnotherAndItsEndAThird) {
                                  " pod=ml/train-0 cause=\"the board slows it down because it is "
                                  "hot (hw_thermal)\" remedy=\"check the cooling of the node"))
       << lines;
-  EXPECT_TRUE(HasPart(lines, " ready=yes\n")) << "its values are served";
+  EXPECT_TRUE(HasPart(lines, " ready=yes verdict=")) << "its values are served";
   facts_.freshness.losses[1] = DeviceLoss::kSoftwareThermal;
   EXPECT_EQ(Lines(10), "") << "a lighter loss needs no other remedy";
   facts_.freshness.losses[1] = DeviceLoss::kRemapPending;
@@ -143,7 +145,8 @@ TEST_F(StateLogTest, ALostGpuIsOneLineAndItsReturnAnother) {
   EXPECT_EQ(Count(lines), 1) << lines;
   EXPECT_TRUE(HasPart(lines, "state=lost gpu=1 uuid=" + FakeDriver::Uuid(1) + " pod=ml/train-0"));
   EXPECT_TRUE(HasPart(lines, "remedy=\"read the kernel log for NVRM: Xid;")) << lines;
-  EXPECT_TRUE(HasPart(lines, " ready=yes\n")) << "the other GPU is served";
+  EXPECT_TRUE(HasPart(lines, " ready=yes verdict=\"ready: 1 of 2 GPUs served, 1 lost\"\n"))
+      << "the other GPU is served";
   SetState(1, DeviceState::kRecovering);
   EXPECT_EQ(Lines(), "");
   SetState(1, DeviceState::kOk);
@@ -269,6 +272,50 @@ TEST_F(StateLogTest, AFaultOfAllGpusIsOneLine) {
   EXPECT_EQ(Lines(10), "");
   SetSource(PartState::kOk, "fake driver: 2 GPUs");
   EXPECT_EQ(Lines(10), "") << "the engine answers but still gives no values";
+}
+
+TEST_F(StateLogTest, ARebindIsThreeLines) {
+  Lines();
+  SetState(0, DeviceState::kLost);
+  SetState(1, DeviceState::kLost);
+  std::string lines = Lines(2);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines, "device source state changed\" state=unresponsive")) << lines;
+  EXPECT_TRUE(
+      HasPart(lines,
+              "ready=no verdict=\"not ready: no GPU is served: the driver has lost or "
+              "released them, 2 lost\" remedy=\"none is needed if a GPU is being unbound or "
+              "bound: DCGM then releases all GPUs"))
+      << lines;
+  SetState(0, DeviceState::kOk);
+  facts_.freshness.awaited.set(0);
+  EXPECT_EQ(Lines(), "") << "GPU 0 has no value yet";
+  facts_.freshness.awaited.reset();
+  lines = Lines(10);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines, "GPU state changed\" state=lost gpu=1")) << lines;
+  EXPECT_TRUE(HasPart(lines, "ready=yes verdict=\"ready: 1 of 2 GPUs served, 1 lost\"")) << lines;
+  SetState(1, DeviceState::kOk);
+  lines = Lines(10);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines, "GPU state changed\" state=ok gpu=1")) << lines;
+}
+
+TEST_F(StateLogTest, AGpuThatStaysSilentAfterAFaultOfAllIsToldWithTheEndOfThatFault) {
+  Lines();
+  facts_.freshness.unresponsive.set(0);
+  facts_.freshness.unresponsive.set(1);
+  facts_.freshness.reasons.fill(Absence::kStale);
+  std::string lines = Lines(10);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines, "remedy=\"if a diagnosis (dcgmi diag) runs, wait for its end;"))
+      << lines;
+  facts_.freshness.unresponsive.reset(0);
+  EXPECT_EQ(Lines(4), "") << "GPU 1 may follow";
+  lines = Lines(10);
+  EXPECT_EQ(Count(lines), 1) << lines;
+  EXPECT_TRUE(HasPart(lines, "GPU state changed\" state=unresponsive gpu=1")) << lines;
+  EXPECT_TRUE(HasPart(lines, "1 of 2 GPUs served, 1 unresponsive\"")) << lines;
 }
 
 TEST_F(StateLogTest, AnXidIsOneLineWithPodMeaningAndRemedy) {

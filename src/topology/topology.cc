@@ -25,6 +25,15 @@ bool SameInstance(const GpuInstance& a, const GpuInstance& b) {
          std::ranges::equal(a.compute_instances, b.compute_instances, SameCompute);
 }
 
+bool SameSlice(const GpuInstance& a, const GpuInstance& b) {
+  return a.gpu == b.gpu && a.gpu_instance_id == b.gpu_instance_id && a.profile == b.profile &&
+         std::ranges::equal(a.compute_instances, b.compute_instances, {},
+                            &ComputeInstance::compute_instance_id,
+                            &ComputeInstance::compute_instance_id);
+}
+
+bool SameGpu(const Gpu& a, const Gpu& b) { return Identity(a) == Identity(b); }
+
 }  // namespace
 
 void NumberEntities(Topology& topology) {
@@ -44,8 +53,7 @@ void NumberEntities(Topology& topology) {
 }
 
 bool SameGpus(const Topology& a, const Topology& b) {
-  const auto same_gpu = [](const Gpu& x, const Gpu& y) { return Identity(x) == Identity(y); };
-  return std::ranges::equal(a.gpus, b.gpus, same_gpu) &&
+  return std::ranges::equal(a.gpus, b.gpus, SameGpu) &&
          std::ranges::equal(a.instances, b.instances, SameInstance) &&
          a.driver_version == b.driver_version && a.nvml_absence == b.nvml_absence;
 }
@@ -54,9 +62,15 @@ bool SameDevices(const Topology& a, const Topology& b) {
   return SameGpus(a, b) && a.parts == b.parts;
 }
 
+bool SameHardware(const Topology& a, const Topology& b) {
+  return std::ranges::equal(a.gpus, b.gpus, SameGpu) &&
+         std::ranges::equal(a.instances, b.instances, SameSlice) && a.parts == b.parts;
+}
+
 bool SameStates(const Topology& a, const Topology& b) {
   return std::ranges::equal(a.gpus, b.gpus, {}, &Gpu::state, &Gpu::state) &&
-         a.parts_absence == b.parts_absence && a.driver_absence == b.driver_absence;
+         a.parts_absence == b.parts_absence && a.driver_absence == b.driver_absence &&
+         a.is_paused == b.is_paused;
 }
 
 bool Topology::HidesInstancesOf(size_t gpu) const {

@@ -108,6 +108,9 @@ struct Topology {
   std::string driver_version;
   // Why the source runs without a driver and knows no GPU; empty: it has a driver.
   std::string driver_absence;
+  // The source lists its GPUs but samples none, because a client has paused that, as a diagnosis
+  // does.
+  bool is_paused = false;
   // Why MIG UUIDs could not be read ("libnvidia-ml.so.1 is in none of 6 paths"); empty when NVML
   // answered.
   std::string nvml_absence;
@@ -138,6 +141,10 @@ bool SameGpus(const Topology& a, const Topology& b);
 
 // Like SameGpus, but also compares the parts.
 bool SameDevices(const Topology& a, const Topology& b);
+
+// Whether both have the same GPUs, MIG instances and parts, whatever numbers an engine gives to the
+// instances.
+bool SameHardware(const Topology& a, const Topology& b);
 
 // Given the same devices in `a` and `b`: returns whether the GPUs have the same states and the
 // parts have the same absence reason.

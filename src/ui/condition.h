@@ -34,6 +34,7 @@ struct DeviceCondition {
 
 struct Condition {
   bool ready = false;
+  bool may_pass = false;      // Not ready, and the next reading may bring what is missing.
   std::string verdict;        // "ready: 8 GPUs have fresh samples", or what is missing.
   bool owners_known = false;  // The kubelet's last answer is not too old.
   std::vector<PartCondition> parts;

@@ -35,7 +35,7 @@ STATES = {
     "waiting": ["driver waiting", "/nowhere/libnvidia-ml.so.1 cannot be opened", "No GPU to show"],
     "empty": ["No GPU to show"],
     "starting": ["1 recovering", "not ready: waiting for the first value of GPU 0"],
-    "recovering": ["4 recovering", "not ready: no GPU gave a value at the newest reading", "waiting for the next"],
+    "recovering": ["4 recovering", "not ready: GPU 0 and 3 more gave no value at the newest reading"],
 }
 TEXT_TOKENS = ("--text", "--muted", "--ok", "--degraded", "--lost", "--idle", "--link")
 CONTROLS = ("button", "link", "image", "table", "DisclosureTriangle")

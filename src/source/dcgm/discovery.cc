@@ -29,16 +29,18 @@ std::string TextOrEmpty(const char (&buffer)[kSize]) {
 }
 
 // Converts the engine's state of a device.  DCGM 4.6.0 reports a detached GPU (its driver is being
-// unbound) as "lost", so both are the same here.
+// unbound) as "lost", so both are the same here.  A disabled GPU works, but its telemetry is
+// paused.
 DeviceState StateOf(abi::DcgmEntityStatus_t status) {
   switch (status) {
     case abi::DcgmEntityStatusOk:
     case abi::DcgmEntityStatusFake:
+    case abi::DcgmEntityStatusDisabled:
       return DeviceState::kOk;
     case abi::DcgmEntityStatusLost:
     case abi::DcgmEntityStatusDetached:
       return DeviceState::kLost;
-    default:  // Unsupported, inaccessible, disabled, unknown.
+    default:  // Unsupported, inaccessible, unknown.
       return DeviceState::kDegraded;
   }
 }
@@ -113,8 +115,10 @@ void KeepMisreadProfiles(const std::vector<GpuInstance>& read_before, Topology& 
 
 }  // namespace
 
-DcgmDiscovery::DcgmDiscovery(const abi::DcgmLibrary& library)
-    : library_(library), reply_(std::make_unique<abi::dcgmMigHierarchy_v2>()) {}
+DcgmDiscovery::DcgmDiscovery(const abi::DcgmLibrary& library, bool is_embedded)
+    : library_(library),
+      is_embedded_(is_embedded),
+      reply_(std::make_unique<abi::dcgmMigHierarchy_v2>()) {}
 
 void DcgmDiscovery::ForgetEngine() {
   by_id_.clear();
@@ -146,7 +150,7 @@ Status DcgmDiscovery::ReadGpus(dcgmHandle_t handle, Topology& topology) {
   const std::span<const uint32_t> listed = std::span(ids).first(static_cast<size_t>(count));
   PODGPU_RETURN_IF_ERROR(CheckIds(listed));
   for (const uint32_t gpu_id : listed) {
-    PODGPU_ASSIGN_OR_RETURN(Gpu gpu, ReadGpu(handle, gpu_id));
+    PODGPU_ASSIGN_OR_RETURN(Gpu gpu, ReadGpu(handle, gpu_id, topology.is_paused));
     const std::string& driver = by_id_[gpu_id].driver_version;
     if (topology.driver_version.empty()) {
       topology.driver_version = driver;
@@ -156,7 +160,8 @@ Status DcgmDiscovery::ReadGpus(dcgmHandle_t handle, Topology& topology) {
   return absl::OkStatus();
 }
 
-StatusOr<Gpu> DcgmDiscovery::ReadGpu(dcgmHandle_t handle, uint32_t gpu_id) {
+// Sets `is_paused` if the telemetry of this GPU is paused.
+StatusOr<Gpu> DcgmDiscovery::ReadGpu(dcgmHandle_t handle, uint32_t gpu_id, bool& is_paused) {
   abi::DcgmEntityStatus_t vendor_status = abi::DcgmEntityStatusUnknown;
   const dcgmReturn_t code = library_.api.dcgmGetGpuStatus(handle, gpu_id, &vendor_status);
   if (Status status = DcgmStatus(library_.api, code, "does not report the state of a GPU");
@@ -165,6 +170,7 @@ StatusOr<Gpu> DcgmDiscovery::ReadGpu(dcgmHandle_t handle, uint32_t gpu_id) {
   }
   DeviceState state = code == abi::DCGM_ST_OK ? StateOf(vendor_status) : DeviceState::kDegraded;
 
+  is_paused = is_paused || vendor_status == abi::DcgmEntityStatusDisabled;
   Known& known = by_id_[gpu_id];
   known.gpu.gpu_id = gpu_id;
   const DeviceState before = known.gpu.state;
@@ -291,7 +297,9 @@ void DcgmDiscovery::NoteDriver(bool is_absent, Topology& topology) {
   lacks_driver_ = is_absent;
 }
 
-void DcgmDiscovery::MarkMisread(Topology& topology) {
+// One instance with a wrong number shows that the engine has numbered all of them again, so the
+// numbers of the others prove nothing.
+void DcgmDiscovery::MarkMisread(Topology& topology) const {
   std::string list;
   for (size_t gpu = 0; gpu < topology.gpus.size(); ++gpu) {
     const Gpu& parent = topology.gpus[gpu];
@@ -301,30 +309,21 @@ void DcgmDiscovery::MarkMisread(Topology& topology) {
         ids.push_back(instance.entity_id);
       }
     }
-    if (ids.empty() || AreNumberedAfter(parent.gpu_id, ids)) {
-      continue;
-    }
-    absl::StrAppendFormat(&list, "%sGPU %d (%s)", list.empty() ? "" : ", ", parent.gpu_id,
-                          parent.uuid);
-    for (GpuInstance& instance : topology.instances) {
-      instance.is_misread = instance.is_misread || instance.gpu == gpu;
+    if (!ids.empty() && !AreNumberedAfter(parent.gpu_id, ids)) {
+      absl::StrAppendFormat(&list, "%sGPU %d (%s)", list.empty() ? "" : ", ", parent.gpu_id,
+                            parent.uuid);
     }
   }
-  if (!list.empty()) {
-    topology.parts_absence = absl::StrFormat(
-        "the values of the MIG instances of %s: the engine confuses them with instances of another "
-        "GPU, as it does after a GPU was unbound and bound again, and would return the values of "
-        "that GPU. Restart the engine (podgpu, if the engine is embedded)",
-        list);
+  if (list.empty()) {
+    return;
   }
-  if (list != misread_) {
-    Log(list.empty() ? LogLevel::kInfo : LogLevel::kWarn,
-        list.empty() ? "the engine assigns MIG instances to their own GPU again"
-                     : "the engine confuses MIG instances with those of another GPU; their values "
-                       "are withdrawn. Restart the engine (podgpu, if the engine is embedded)",
-        {{"gpus", list}});
-    misread_ = list;
+  for (GpuInstance& instance : topology.instances) {
+    instance.is_misread = true;
   }
+  topology.parts_absence = absl::StrFormat(
+      "the values of all MIG instances: the engine has given new numbers to those of %s, as it "
+      "does when a GPU is bound again, and would return values of another GPU for them. %s",
+      list, is_embedded_ ? "podgpu restarts the embedded engine by itself" : "Restart the engine");
 }
 
 // Asks again for profile names that the engine did not return for a new layout.

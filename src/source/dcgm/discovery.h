@@ -25,7 +25,7 @@ namespace podgpu {
 class DcgmDiscovery {
  public:
   // Borrows `library`, which outlives this.
-  explicit DcgmDiscovery(const abi::DcgmLibrary& library);
+  DcgmDiscovery(const abi::DcgmLibrary& library, bool is_embedded);
 
   // Returns the topology without the facts that only NVML has.  Returns kUnavailable when the
   // connection is gone.
@@ -41,17 +41,18 @@ class DcgmDiscovery {
   };
 
   Status ReadGpus(abi::dcgmHandle_t handle, Topology& topology);
-  StatusOr<Gpu> ReadGpu(abi::dcgmHandle_t handle, uint32_t gpu_id);
+  StatusOr<Gpu> ReadGpu(abi::dcgmHandle_t handle, uint32_t gpu_id, bool& is_paused);
   Status ReadIdentity(abi::dcgmHandle_t handle, uint32_t gpu_id, bool is_lost, Known& known) const;
   Status ReadInstances(abi::dcgmHandle_t handle, Topology& topology);
   Status ReadMissingProfiles(abi::dcgmHandle_t handle, Topology& topology);
   Status ReadProfiles(abi::dcgmHandle_t handle, Topology& topology) const;
   // Records why an engine lists no GPU; logs it once.
   void NoteDriver(bool is_absent, Topology& topology);
-  // Marks the instances that the engine confuses with those of another GPU, and logs it.
-  void MarkMisread(Topology& topology);
+  // Marks the instances if the engine confuses some with those of another GPU.
+  void MarkMisread(Topology& topology) const;
 
   const abi::DcgmLibrary& library_;
+  const bool is_embedded_;
   std::map<uint32_t, Known> by_id_;  // By this engine's GPU id.
   SeenGpus seen_;
   std::unique_ptr<abi::dcgmMigHierarchy_v2> reply_;  // 73 KB, allocated once.
@@ -59,7 +60,6 @@ class DcgmDiscovery {
   std::vector<uint32_t> profile_ids_;                // NVML's ids, by node; part of the layout.
   std::vector<GpuInstance> instances_;
   bool lacks_driver_ = false;  // At the last Discover without a GPU.
-  std::string misread_;        // The GPUs that MarkMisread logged last.
 };
 
 }  // namespace podgpu

@@ -120,7 +120,7 @@ TEST(DcgmDiscover, MapsTheEnginesStatesOfADevice) {
               {abi::DcgmEntityStatusInaccessible, DeviceState::kDegraded},
               {abi::DcgmEntityStatusLost, DeviceState::kLost},
               {abi::DcgmEntityStatusFake, DeviceState::kOk},
-              {abi::DcgmEntityStatusDisabled, DeviceState::kDegraded},
+              {abi::DcgmEntityStatusDisabled, DeviceState::kOk},
               {abi::DcgmEntityStatusDetached, DeviceState::kLost},
               {99, DeviceState::kDegraded}};
   for (const auto& row : rows) {
@@ -129,6 +129,7 @@ TEST(DcgmDiscover, MapsTheEnginesStatesOfADevice) {
     const StatusOr<Topology> topology = node.source().Discover({});
     ASSERT_TRUE(topology.ok()) << row.status;
     EXPECT_EQ(topology->gpus[0].state, row.expected) << row.status;
+    EXPECT_EQ(topology->is_paused, row.status == abi::DcgmEntityStatusDisabled);
   }
 }
 

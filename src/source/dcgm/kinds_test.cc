@@ -136,16 +136,37 @@ TEST(DcgmKinds, RestoresWatchesThatTheEngineDropped) {
   node.dcgm.ForgetEntity(DCGM_FE_GPU, 1);
   testing::internal::CaptureStderr();
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_NE(log.find("sets them again\" gpu=1 uuid=" + grid->topology().gpus[1].uuid + " remedy="),
-            std::string::npos)
-      << log;
   EXPECT_EQ(Cell(*grid, kTemperatureId, 1).absence(), Absence::kNotWatched);
   EXPECT_TRUE(node.dcgm.IsWatched(DCGM_FE_GPU, 1, kTemperatureId)) << "at once";
   node.clock.Advance(seconds(1));
   ASSERT_TRUE(node.source().Read(*grid).ok());
   EXPECT_EQ(Cell(*grid, kTemperatureId, 1).int64(), 41);
   EXPECT_EQ(node.dcgm.CountOf("dcgmWatchFields"), 2);
+  ASSERT_TRUE(node.source().Read(*grid).ok());
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(log, '\n'), 1) << log;
+  EXPECT_NE(log.find("sets them again\" gpu=1 uuid=" + grid->topology().gpus[1].uuid + " remedy="),
+            std::string::npos)
+      << log;
+}
+
+TEST(DcgmKinds, SaysNothingOfDroppedWatchesIfTheGpuWasReleased) {
+  Node node(2);
+  const auto grid = node.Start({kTemperatureId});
+  for (const uint32_t gpu : {0U, 1U}) {
+    node.dcgm.SetInt64(DCGM_FE_GPU, gpu, kTemperatureId, 40 + gpu);
+  }
+  node.dcgm.ForgetEntity(DCGM_FE_GPU, 1);
+  testing::internal::CaptureStderr();
+  ASSERT_TRUE(node.source().Read(*grid).ok());
+  for (const auto status : {abi::DcgmEntityStatusDetached, abi::DcgmEntityStatusOk}) {
+    node.dcgm.gpus[1].status = status;
+    ASSERT_TRUE(node.source().Discover({}).ok());
+    node.clock.Advance(seconds(1));
+    ASSERT_TRUE(node.source().Read(*grid).ok());
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "the line of the lost GPU tells it";
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 1).int64(), 41);
 }
 
 TEST(DcgmKinds, SlowsDownWhenTheEngineKeepsDroppingWatches) {
@@ -188,19 +209,23 @@ TEST(DcgmKinds, WithholdsInstancesThatTheEngineConfuses) {
   node.AddMig();
   node.dcgm.instances[0].entity_id = 0;  // Numbered as if it were on GPU 0.
   node.dcgm.instances[1].entity_id = 1;
+  node.dcgm.instances.push_back({2, 0, 5, "1g.10gb", {}});  // Right, but no longer trusted.
   for (const uint32_t entity : {0U, 1U}) {
     node.dcgm.SetInt64(abi::DCGM_FE_GPU_I, entity, kTemperatureId, 77);
     node.dcgm.SetInt64(DCGM_FE_GPU, entity, kTemperatureId, 40 + entity);
   }
   const auto grid = node.Start({kTemperatureId});
   ASSERT_TRUE(node.source().Read(*grid).ok());
-  EXPECT_EQ(Cell(*grid, kTemperatureId, 1).int64(), 41);
-  EXPECT_EQ(Cell(*grid, kTemperatureId, 2).absence(), Absence::kOtherGpu);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 0).int64(), 40);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 1).absence(), Absence::kOtherGpu) << "of GPU 0";
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 2).int64(), 41);
   EXPECT_EQ(Cell(*grid, kTemperatureId, 3).absence(), Absence::kOtherGpu);
+  EXPECT_EQ(Cell(*grid, kTemperatureId, 4).absence(), Absence::kOtherGpu);
   EXPECT_FALSE(node.dcgm.IsWatched(abi::DCGM_FE_GPU_I, 0, kTemperatureId));
-  EXPECT_NE(grid->topology().parts_absence.find("the values of the MIG instances of GPU 1 (GPU-1)"),
-            std::string::npos)
-      << grid->topology().parts_absence;
+  EXPECT_EQ(grid->topology().parts_absence,
+            "the values of all MIG instances: the engine has given new numbers to those of GPU 1 "
+            "(GPU-1), as it does when a GPU is bound again, and would return values of another GPU "
+            "for them. Restart the engine");
   node.dcgm.instances[0].entity_id = 7;
   node.dcgm.instances[1].entity_id = 8;
   const StatusOr<Topology> topology = node.source().Discover({});

@@ -1,4 +1,5 @@
 // How the DCGM source recovers from hung calls and from engines that give no fresh samples.
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <thread>
@@ -176,6 +177,38 @@ TEST(DcgmRecovery, RestartsTheEmbeddedEngineWhileThereIsNoGpu) {
   EXPECT_EQ(node.dcgm.CountOf("dcgmStartEmbedded_v2"), 2);
   node.AddGpu(0);
   EXPECT_EQ(gpus_after(seconds(1)), 1U);
+}
+
+TEST(DcgmRecovery, RestartsAnEmbeddedEngineThatConfusesInstances) {
+  Node node(2, {});
+  node.AddMig();
+  node.dcgm.instances[0].entity_id = 0;  // Numbered as if it were on GPU 0.
+  const auto is_misread_after = [&](seconds pause) {
+    node.clock.Advance(pause);
+    const StatusOr<Topology> topology = node.source().Discover({});
+    EXPECT_TRUE(topology.ok()) << topology.status();
+    return topology.ok() && std::ranges::all_of(topology->instances, &GpuInstance::is_misread);
+  };
+  EXPECT_TRUE(is_misread_after(seconds(0)));
+  EXPECT_TRUE(is_misread_after(seconds(9)));
+  EXPECT_EQ(node.dcgm.CountOf("dcgmStartEmbedded_v2"), 1);
+  EXPECT_TRUE(is_misread_after(seconds(1))) << "the new engine confuses them too";
+  EXPECT_EQ(node.dcgm.CountOf("dcgmStartEmbedded_v2"), 2);
+  EXPECT_TRUE(is_misread_after(seconds(19)));
+  EXPECT_EQ(node.dcgm.CountOf("dcgmStartEmbedded_v2"), 2) << "the pauses grow";
+  node.dcgm.instances[0].entity_id = 7;
+  EXPECT_FALSE(is_misread_after(seconds(1)));
+}
+
+TEST(DcgmRecovery, KeepsItsConnectionWhileTelemetryIsPaused) {
+  Node node(1);
+  node.dcgm.gpus[0].status = abi::DcgmEntityStatusDisabled;
+  const auto grid = node.Start({kTemperatureId});
+  node.dcgm.SetInt64(DCGM_FE_GPU, 0, kTemperatureId, abi::DCGM_INT64_BLANK);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(node.source().Read(*grid).ok());
+    node.clock.Advance(seconds(5));
+  }
 }
 
 TEST(DcgmRecovery, LeavesARemoteEngineWithoutGpusAlone) {

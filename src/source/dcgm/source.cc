@@ -17,6 +17,10 @@ constexpr seconds kEmptyPatience{10};
 // may still be loaded.
 constexpr seconds kCpuPatience{60};
 constexpr seconds kLongestCpuPatience{1800};
+// An engine that has given new numbers to MIG instances gives the right ones after a restart.  If
+// it does not, restarts that interrupt the samples of all GPUs become rare.
+constexpr seconds kMisreadPatience{10};
+constexpr seconds kLongestMisreadPatience{1800};
 
 std::string_view NameOf(PartKind kind) {
   constexpr std::string_view kNames[kPartKindCount] = {"NvSwitches", "NvLinks", "CPUs",
@@ -32,7 +36,7 @@ DcgmSource::DcgmSource(abi::DcgmLibrary library, DcgmSourceOptions options, Nvml
       clock_(clock),
       connection_(library_, std::move(options.endpoint), options.connect_timeout,
                   std::move(options.written_off)),
-      discovery_(library_),
+      discovery_(library_, connection_.is_embedded()),
       parts_(library_),
       watches_(library_, clock_),
       events_(library_, clock_),
@@ -46,6 +50,7 @@ DcgmSource::DcgmSource(abi::DcgmLibrary library, DcgmSourceOptions options, Nvml
       stale_after_(options.stale_after),
       empty_(kEmptyPatience, kEmptyPatience),
       without_gpu_(kCpuPatience, kLongestCpuPatience),
+      misread_(kMisreadPatience, kLongestMisreadPatience),
       stale_(stale_after_,
              std::max<std::chrono::milliseconds>(kLongestStalePatience, stale_after_)) {}
 
@@ -59,6 +64,12 @@ StatusOr<Topology> DcgmSource::Discover(PartKinds kinds) {
   StatusOr<Topology> topology = ReadTopology(kinds);
   if (!topology.ok()) {
     return CheckConnection(topology.status());
+  }
+  if (std::ranges::none_of(topology->instances, &GpuInstance::is_misread)) {
+    misread_.Reset();
+  } else if (connection_.is_embedded() && misread_.IsRestartDue(clock_.Now())) {
+    Release();
+    return Discover(kinds);
   }
   StaleDetector& detector = topology->parts.empty() ? empty_ : without_gpu_;
   if (!topology->gpus.empty()) {
@@ -208,6 +219,10 @@ Status DcgmSource::ReadParts(Grid& grid) {
 }
 
 Status DcgmSource::DisconnectIfStale(const Grid& grid) {
+  if (grid.topology().is_paused) {  // A new connection would get no samples either.
+    stale_.Reset();
+    return absl::OkStatus();
+  }
   // Fresh samples of CPUs do not prove that GPUs are sampled, so on a node with GPUs only theirs
   // count.
   const Topology& topology = grid.topology();

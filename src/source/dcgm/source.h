@@ -90,6 +90,7 @@ class DcgmSource final : public Source {
   const std::chrono::milliseconds stale_after_;
   StaleDetector empty_;        // The embedded engine lists nothing at all.
   StaleDetector without_gpu_;  // It lists CPUs but no GPU.
+  StaleDetector misread_;      // It confuses MIG instances with those of another GPU.
   StaleDetector stale_;        // No device has a fresh sample.
 };
 

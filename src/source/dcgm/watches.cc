@@ -243,6 +243,9 @@ Status DcgmWatches::NoteStates(dcgmHandle_t handle, const Topology& now) {
     if (was_lost && !device.is_lost) {
       back.push_back(i);
     }
+    if (was_lost || device.is_lost) {
+      std::erase(repair_.unexplained, i);
+    }
   }
   return Restore(handle, now, back);
 }
@@ -290,8 +293,15 @@ StatusOr<bool> DcgmWatches::PutBack(dcgmHandle_t handle, WatchedDevice& device) 
 }
 
 Status DcgmWatches::WatchAgain(dcgmHandle_t handle, const std::vector<size_t>& devices) {
+  // The reading that finds watches dropped makes podgpu look at the list of devices.  If it shows
+  // that the GPU was released, the line about that GPU tells it.
+  const bool is_due = repair_.is_going_on && !repair_.is_told && !repair_.unexplained.empty();
+  if (is_due) {
+    LogDropped(repair_.unexplained);
+    repair_.is_told = true;
+  }
   if (devices.empty()) {
-    if (repair_.is_going_on) {
+    if (repair_.is_told && !is_due) {
       Log(LogLevel::kInfo, "the engine samples the dropped watches again", {});
     }
     repair_ = {};
@@ -302,7 +312,7 @@ Status DcgmWatches::WatchAgain(dcgmHandle_t handle, const std::vector<size_t>& d
     return absl::OkStatus();
   }
   if (!repair_.is_going_on) {
-    LogDropped(devices);
+    repair_.unexplained = devices;
   }
   // The pause doubles while the engine keeps dropping the watches, so a broken engine is not asked
   // at every reading.

@@ -104,6 +104,8 @@ class DcgmWatches {
   // Pacing of WatchAgain.
   struct Repair {
     bool is_going_on = false;
+    bool is_told = false;
+    std::vector<size_t> unexplained;  // Dropped devices whose GPU was not seen as lost since.
     Instant next{};
     std::chrono::microseconds pause{};
   };
