@@ -97,52 +97,46 @@ bool NamesText(const Entry& entry) {
 
 bool CoversText(const Entry& entry) { return entry.type == "*/*" || entry.type == "text/*"; }
 
-// Returns the highest q of the entries that match `names`, with its place in the list.
-struct Rank {
-  double q = 0;
-  size_t place = 0;
-};
+// Returns the highest q of the entries that match `names`; nothing if none does.
 template <typename Predicate>
-std::optional<Rank> BestRank(const std::vector<Entry>& entries, Predicate names) {
-  std::optional<Rank> best;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    if (names(entries[i]) && (!best || entries[i].q > best->q)) {
-      best = Rank{entries[i].q, i};
+std::optional<double> BestQ(const std::vector<Entry>& entries, Predicate names) {
+  std::optional<double> best;
+  for (const Entry& entry : entries) {
+    if (names(entry) && entry.q > best.value_or(-1)) {
+      best = entry.q;
     }
   }
   return best;
 }
 
-bool PrefersOpenMetrics(std::string_view accept) {
+// DCGM's counters have no `_total` in their names, and OpenMetrics has no counters without it: it
+// shows them as of unknown type.  So the place and q of OpenMetrics do not matter where the client
+// takes text too.
+bool TakesOnlyOpenMetrics(std::string_view accept) {
   const std::vector<Entry> entries = ParseList(accept);
-  const std::optional<Rank> openmetrics = BestRank(entries, NamesOpenMetrics);
-  if (!openmetrics || openmetrics->q == 0) {
-    return false;
-  }
-  std::optional<Rank> text = BestRank(entries, NamesText);
+  std::optional<double> text = BestQ(entries, NamesText);
   if (!text) {
-    text = BestRank(entries, CoversText);
+    text = BestQ(entries, CoversText);
   }
-  return !text || text->q < openmetrics->q ||
-         (text->q == openmetrics->q && openmetrics->place < text->place);
+  return text.value_or(0) == 0 && BestQ(entries, NamesOpenMetrics).value_or(0) > 0;
 }
 
 bool PrefersGzip(std::string_view accept_encoding) {
   const std::vector<Entry> entries = ParseList(accept_encoding);
-  std::optional<Rank> gzip = BestRank(
+  std::optional<double> gzip = BestQ(
       entries, [](const Entry& entry) { return entry.type == "gzip" || entry.type == "x-gzip"; });
   if (!gzip) {
-    gzip = BestRank(entries, [](const Entry& entry) { return entry.type == "*"; });
+    gzip = BestQ(entries, [](const Entry& entry) { return entry.type == "*"; });
   }
-  const std::optional<Rank> identity =
-      BestRank(entries, [](const Entry& entry) { return entry.type == "identity"; });
-  return gzip && gzip->q > 0 && (!identity || gzip->q >= identity->q);
+  const std::optional<double> identity =
+      BestQ(entries, [](const Entry& entry) { return entry.type == "identity"; });
+  return gzip.value_or(0) > 0 && *gzip >= identity.value_or(0);
 }
 
 }  // namespace
 
 PageForm ChooseForm(std::string_view accept, std::string_view accept_encoding) {
-  return {.openmetrics = PrefersOpenMetrics(accept), .gzip = PrefersGzip(accept_encoding)};
+  return {.openmetrics = TakesOnlyOpenMetrics(accept), .gzip = PrefersGzip(accept_encoding)};
 }
 
 }  // namespace podgpu

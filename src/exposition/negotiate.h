@@ -15,9 +15,10 @@ struct PageForm {
   bool operator==(const PageForm&) const = default;
 };
 
-// Takes the values of the two headers; empty if missing.  The entry with the highest q wins, and
-// the earlier one of equals; q=0 excludes.  OpenMetrics exists as version 1.0.0 only: an entry
-// matches with this version or without a version.
+// Takes the values of the two headers; empty if missing.  An entry with q=0 excludes what it names.
+// The answer is text for every client that takes text: only one that names OpenMetrics, without a
+// version or as 1.0.0, and excludes or omits text gets OpenMetrics.  Of gzip and plain bytes the
+// higher q wins, gzip if they are equal.
 PageForm ChooseForm(std::string_view accept, std::string_view accept_encoding);
 
 }  // namespace podgpu

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kOpenMetrics = "application/openmetrics-text";
 
-TEST(ChooseForm, TakesTheFormatWithTheHighestQ) {
+TEST(ChooseForm, GivesOpenMetricsOnlyToClientsThatTakeNoText) {
   struct Case {
     std::string accept;
     bool openmetrics;
@@ -25,27 +25,30 @@ TEST(ChooseForm, TakesTheFormatWithTheHighestQ) {
            {om + ";version=0.0.1", false},
            {om + ";version=1.0.0;q=0", false},
            {om + ";version=1.0.0;q=0.5,text/plain;q=0.6", false},
-           {om + ";version=1.0.0;q=0.6,text/plain;q=0.5", true},
-           {om + ",text/plain", true},
+           {om + ";version=1.0.0;q=0.6,text/plain;q=0.5", false},
+           {om + ";q=0.6,text/plain;q=0", true},
+           {om + ",text/plain;q=0,*/*;q=0.1", true},
+           {om + ",*/*;q=0", true},
+           {om + ",text/plain", false},
            {"text/plain," + om, false},
-           {"text/plain;version=0.0.4;q=0.5,*/*;q=0.9," + om + ";q=0.7", true},
+           {om + ";q=0.7,*/*;q=0.1", false},
            {"text/*;q=0.9," + om + ";q=0.7", false},
            {"text/plain;version=1.0.0," + om + ";q=0.1", true},
            {om + ";q=1.5", false},
            {om + ";q=x", false},
            {om + ";q", false},
-           {"text/plain;note=\"a,b;q=0\";q=0.2," + om + ";q=0.3", true},
+           {"text/plain;note=\"a,b;q=0\";q=0.2," + om + ";q=0.3", false},
            {"text/plain;note=\"a\\\",application/openmetrics-text;q=0.1\"", false},
            {om + ";version=1.0.0," + om +
                 ";version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,"
                 "*/*;q=0.1",
-            true},
+            false},
            {"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;"
             "encoding=delimited;q=0.7," +
                 om + ";version=1.0.0;escaping=allow-utf-8;q=0.6," + om +
                 ";version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
                 "text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
-            true}}) {
+            false}}) {
     EXPECT_EQ(ChooseForm(c.accept, "").openmetrics, c.openmetrics) << c.accept;
     EXPECT_FALSE(ChooseForm(c.accept, "").gzip);
   }

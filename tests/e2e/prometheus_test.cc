@@ -251,6 +251,11 @@ TEST_F(PrometheusTest, ScrapesEverySeriesWithoutAnError) {
   targets.Wait();
   EXPECT_NE(targets.output().find("\"lastError\":\"\""), std::string::npos) << targets.output();
   EXPECT_NE(targets.output().find("\"health\":\"up\""), std::string::npos) << targets.output();
+  // Prometheus asks for OpenMetrics first, where a counter without `_total` would be `unknown`.
+  Child types({"curl", "-s", "-G", "http://" + address + "/api/v1/targets/metadata", "-d",
+               "metric=DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"});
+  types.Wait();
+  EXPECT_NE(types.output().find("\"type\":\"counter\""), std::string::npos) << types.output();
 }
 
 TEST_F(PrometheusTest, PromtoolAcceptsTheNativeAndSelfViews) {
