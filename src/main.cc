@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,15 @@ std::optional<std::string> FromEnvironment(const std::string& name) {
   const char* value =
       std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): read before threads start.
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::vector<std::string> VariableNames() {
+  std::vector<std::string> names;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return names;
 }
 
 std::string SystemHostname() {
@@ -188,7 +198,8 @@ int RunNode(NodeCommand command) {
       command.exporter,
       {clock, open, *kubelet, [&] { return ListPciGpus(sysfs); }, written_off, &files,
        static_cast<uint32_t>(std::hash<std::string>()(command.exporter.view.hostname)),
-       [&] { return OpenProcesses(command.source, loader, files, clock, written_off); }});
+       [&] { return OpenProcesses(command.source, loader, files, clock, written_off); },
+       [&] { return ExplainNoDriver(command.source); }});
   if (!exporter.ok()) {
     return Refuse(exporter.status());
   }
@@ -433,6 +444,7 @@ int RunNodeRole(const std::vector<std::string>& arguments, CalledAs called_as) {
   if (!command.ok()) {
     return Refuse(command.status());
   }
+  std::ranges::move(UnknownVariables(VariableNames()), std::back_inserter(command->idle_flags));
   switch (command->action) {
     case NodeCommand::Action::kShowHelp:
       return PrintHelp(*command);

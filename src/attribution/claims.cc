@@ -101,11 +101,11 @@ Owner OwnerBy(const ClaimedDevice& claimed, const SliceDevice& device) {
 }  // namespace
 
 void JoinClaims(const Topology& topology, std::span<const ClaimedDevice> claimed,
-                const ApiObjects* slices, const OwnPod& own_pod, Owners& owners) {
+                const ApiObjects* slices, const IgnoredPods& ignored, Owners& owners) {
   const DeviceNames names(topology);
   const SliceDevices devices(slices);
   for (const ClaimedDevice& claim : claimed) {
-    if (claim.driver != kGpuDriver || own_pod.Is(claim.pod_namespace, claim.pod)) {
+    if (claim.driver != kGpuDriver || ignored.Contain(claim.pod_namespace, claim.pod)) {
       continue;
     }
     const SliceDevice* device = devices.Find(claim);

@@ -5,9 +5,9 @@
 // generation of a pool counts, so a device that the driver has withdrawn disappears at once. A
 // claim for a MIG device belongs to its instance, never to the whole GPU. A MIG device that is
 // created on demand has no UUID in the slice; it is matched when exactly one instance of the GPU
-// has its profile. Ignored are devices for virtual machines ("vfio"), devices of other drivers, and
-// claims of this program's own pod, which only observes (adminAccess, which the kubelet does not
-// report). A pure function. Based on NVIDIA's driver gpu.nvidia.com as of 2026-08.
+// has its profile. Left out are devices for virtual machines ("vfio"), devices of other drivers,
+// and the claims of ignored pods. A pure function. Based on NVIDIA's driver gpu.nvidia.com as of
+// 2026-08.
 #pragma once
 
 #include <span>
@@ -23,6 +23,6 @@ namespace podgpu {
 // Adds the containers of `claimed` to `owners`, or adds them as unmatched. `owners` must fit
 // `topology`. `slices` is null until the API server has answered.
 void JoinClaims(const Topology& topology, std::span<const ClaimedDevice> claimed,
-                const ApiObjects* slices, const OwnPod& own_pod, Owners& owners);
+                const ApiObjects* slices, const IgnoredPods& ignored, Owners& owners);
 
 }  // namespace podgpu

@@ -207,7 +207,7 @@ TEST(JoinClaims, IgnoresTheClaimsOfItsOwnPod) {
   for (const Case& c :
        {Case{{}, 2, 1}, Case{{"exporter-x7k2p", "ml"}, 1, 0}, Case{{"exporter-x7k2p", ""}, 1, 0},
         Case{{"exporter-x7k2p", "gpu"}, 2, 1}, Case{{"", "ml"}, 2, 1}}) {
-    options.own_pod = c.own_pod;
+    options.ignored.own = c.own_pod;
     const Owners owners = MakeOwners(NodeWithInstances(), facts, options);
     EXPECT_EQ(owners.by_entity[0].size(), c.owners) << c.own_pod.name << c.own_pod.name_space;
     EXPECT_EQ(owners.by_entity[0].back().pod, "train");

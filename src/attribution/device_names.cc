@@ -56,6 +56,14 @@ DeviceNames::Found DeviceNames::Find(const DeviceId& id) const {
   return {};
 }
 
+bool DeviceNames::HasUuidIn(std::string_view text) const {
+  const auto is_in_text = [&](const auto& named) {
+    return !named.first.empty() && text.find(named.first) != std::string_view::npos;
+  };
+  return std::ranges::any_of(by_gpu_uuid_, is_in_text) ||
+         std::ranges::any_of(by_mig_uuid_, is_in_text);
+}
+
 std::optional<EntityId> DeviceNames::OnlyInstance(std::string_view parent_uuid,
                                                   std::string_view profile) const {
   std::optional<EntityId> found;

@@ -28,6 +28,9 @@ class DeviceNames {
   };
   Found Find(const DeviceId& id) const;
 
+  // Whether `text` contains the UUID of a GPU or of a MIG device.
+  bool HasUuidIn(std::string_view text) const;
+
   // Returns the only instance of GPU `parent_uuid` with `profile`; nothing when there are none or
   // several.
   std::optional<EntityId> OnlyInstance(std::string_view parent_uuid,

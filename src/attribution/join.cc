@@ -91,12 +91,16 @@ Owners Join(const Topology& topology, std::span<const Allocation> allocations,
   Owners owners;
   owners.by_entity.resize(topology.entities.size());
   for (const Allocation& allocation : allocations) {
-    const ResourceKind kind = Classify(allocation.resource, options);
-    if (kind == ResourceKind::kOther) {
+    if (options.ignored.Contain(allocation.pod_namespace, allocation.pod)) {
       continue;
     }
-    const Match match = FindDevice(names, allocation.device_id);
-    if (kind == ResourceKind::kRenamed && !NamesAUuid(match.id)) {
+    const ResourceKind kind = Classify(allocation.resource, options);
+    const Match match =
+        kind == ResourceKind::kOther ? Match() : FindDevice(names, allocation.device_id);
+    if (kind == ResourceKind::kOther || (kind == ResourceKind::kRenamed && !NamesAUuid(match.id))) {
+      if (names.HasUuidIn(allocation.device_id)) {
+        owners.unnamed_resources.push_back(allocation.resource);
+      }
       continue;
     }
     for (const EntityId entity : match.found.entities) {
@@ -124,6 +128,7 @@ void SortOwners(Owners& owners) {
     SortUnique(of_entity, &SortKey);
   }
   SortUnique(owners.unmatched, std::identity());
+  SortUnique(owners.unnamed_resources, std::identity());
 }
 
 }  // namespace podgpu

@@ -2,9 +2,9 @@
 //
 // A pure function from facts to owners: no I/O, no clock, no state from earlier calls. It accepts
 // all forms of device ids (device_id.h). Every allocation of a GPU resource is either assigned to
-// an entity or listed as unmatched with a reason. Device plugins can rename their nvidia.com
-// resources; an unknown nvidia.com resource counts when its id is the UUID of a device of this
-// node, and is ignored otherwise.
+// an entity or listed as unmatched with a reason; those of ignored pods are left out. Device
+// plugins can rename their nvidia.com resources; an unknown nvidia.com resource counts when its id
+// is the UUID of a device of this node, and is left out otherwise.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attribution/ignored_pods.h"
 #include "attribution/owner.h"
 #include "attribution/pod_labels.h"
 #include "kube/pod_resources.h"
@@ -29,7 +30,7 @@ struct JoinOptions {
   // The pod labels that owners carry; null: none.
   std::shared_ptr<const LabelAllowlist> pod_labels = nullptr;
   bool claims = false;  // Whether claims of dynamic resource allocation count (claims.h).
-  OwnPod own_pod = {};  // Claims of this pod do not count.
+  IgnoredPods ignored = {};
 };
 
 // Equal facts give equal owners; the order of `allocations` does not matter.

@@ -291,6 +291,45 @@ std::string RandomId(std::mt19937& random) {
   return id;
 }
 
+// A container runtime may give GPUs only to pods that ask for one, so podgpu holds a share itself.
+TEST(Join, LeavesOutThePodsThatHoldDevicesWithoutUsingThem) {
+  std::vector<Allocation> allocations;
+  for (const std::string pod : {"exporter-x1", "llm-0", "reserve-1"}) {
+    Allocation allocation = Held(kUuid0 + "::" + std::to_string(allocations.size()));
+    allocation.pod_namespace = "gpu";
+    allocation.pod = pod;
+    allocations.push_back(allocation);
+  }
+  JoinOptions options;
+  options.ignored = {{"exporter-x1", "gpu"}, PodPatterns::Compile({"gpu/reserve-.*"}).value()};
+  const Owners owners = Join(Node(), allocations, options);
+  ASSERT_EQ(owners.by_entity[0].size(), 1U);
+  EXPECT_EQ(owners.by_entity[0][0].pod, "llm-0");
+  allocations.back().device_id = "GPU-gone";
+  EXPECT_TRUE(Join(Node(), allocations, options).unmatched.empty());
+}
+
+TEST(Join, FindsResourcesWhoseIdsNameADeviceOfThisNode) {
+  struct Row {
+    std::string resource, id;
+    bool is_found;
+  };
+  for (const Row& row :
+       {Row{"example.com/gpu", kUuid0, true},
+        Row{"example.com/gpu", "share-1/" + kUuid0.substr(4), true},
+        Row{"example.com/gpu", kMigA + "-0", true}, Row{"nvidia.com/half", "0-" + kUuid0, true},
+        Row{"nvidia.com/half", kUuid0, false}, Row{"nvidia.com/gpu", "0-" + kUuid0, false},
+        Row{"example.com/gpu", "GPU-33333333-0000-4000-8000-000000000003", false},
+        Row{"example.com/fpga", "f0", false}}) {
+    Allocation allocation = Held(row.id);
+    allocation.resource = row.resource;
+    const Owners owners = Join(Node(), std::vector{allocation, allocation}, {});
+    EXPECT_EQ(owners.unnamed_resources,
+              row.is_found ? std::vector{row.resource} : std::vector<std::string>())
+        << row.id;
+  }
+}
+
 TEST(Join, MatchesOrReportsEachGpuButNeverBoth) {
   constexpr unsigned kSeed = 20'260'801;
   std::mt19937 random(kSeed);

@@ -7,6 +7,13 @@
 #include "base/status.h"
 
 namespace podgpu {
+namespace {
+
+auto ContainerOf(const Owner& owner) {
+  return std::tie(owner.pod_namespace, owner.pod, owner.container, owner.pod_uid);
+}
+
+}  // namespace
 
 std::string_view UnmatchedReasonName(UnmatchedReason reason) {
   static constexpr std::array<std::string_view, kUnmatchedReasonCount> kNames = {
@@ -19,11 +26,29 @@ std::string_view UnmatchedReasonName(UnmatchedReason reason) {
 
 const Owner* SoleOwner(const std::vector<Owner>& owners) {
   const auto same = [&](const Owner& owner) {
-    const Owner& first = owners.front();
-    return std::tie(owner.pod_namespace, owner.pod, owner.container, owner.pod_uid) ==
-           std::tie(first.pod_namespace, first.pod, first.container, first.pod_uid);
+    return ContainerOf(owner) == ContainerOf(owners.front());
   };
   return !owners.empty() && std::ranges::all_of(owners, same) ? &owners.front() : nullptr;
+}
+
+std::vector<const Owner*> OnePerContainer(std::vector<const Owner*> owners) {
+  std::vector<const Owner*> first;
+  for (const Owner* owner : owners) {
+    if (std::ranges::none_of(first, [&](const Owner* known) {
+          return ContainerOf(*known) == ContainerOf(*owner);
+        })) {
+      first.push_back(owner);
+    }
+  }
+  return first;
+}
+
+std::vector<const Owner*> OnePerContainer(const std::vector<Owner>& owners) {
+  std::vector<const Owner*> all;
+  for (const Owner& owner : owners) {
+    all.push_back(&owner);
+  }
+  return OnePerContainer(all);
 }
 
 }  // namespace podgpu

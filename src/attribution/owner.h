@@ -67,6 +67,11 @@ struct UnmatchedDevice {
 // when there are none or several containers. Borrowed from `owners`.
 const Owner* SoleOwner(const std::vector<Owner>& owners);
 
+// Returns one owner of each container, in their order: a container may hold several replicas or
+// instances. Borrowed from `owners`.
+std::vector<const Owner*> OnePerContainer(std::vector<const Owner*> owners);
+std::vector<const Owner*> OnePerContainer(const std::vector<Owner>& owners);
+
 // Number of labels that a pod's rows do not show because it has too many (pod_labels.h).
 struct DroppedLabels {
   std::string pod_namespace;
@@ -79,7 +84,9 @@ struct Owners {
   std::vector<std::vector<Owner>> by_entity;             // One entry per Topology::entities.
   std::vector<std::vector<std::string>> jobs_by_entity;  // From a batch system; empty without one.
   std::vector<UnmatchedDevice> unmatched;                // Sorted.
-  std::vector<DroppedLabels> dropped_labels;             // By pod.
+  // Resources that are not known as GPUs, though a device id contains the UUID of one.  Sorted.
+  std::vector<std::string> unnamed_resources;
+  std::vector<DroppedLabels> dropped_labels;  // By pod.
   bool operator==(const Owners&) const = default;
 };
 

@@ -83,7 +83,7 @@ Owners JoinAllocations(const Topology& topology, const OwnerFacts& facts,
 Owners MakeOwners(const Topology& topology, const OwnerFacts& facts, const JoinOptions& options) {
   Owners owners = JoinAllocations(topology, facts, options);
   if (options.claims && facts.pods != nullptr) {
-    JoinClaims(topology, facts.pods->claimed, facts.slices.get(), options.own_pod, owners);
+    JoinClaims(topology, facts.pods->claimed, facts.slices.get(), options.ignored, owners);
   }
   if (facts.api_pods != nullptr) {
     AddPodMetadata(facts, options, owners);

@@ -4,16 +4,9 @@
 #include <map>
 #include <re2/re2.h>
 
-#include "absl/strings/str_format.h"
-
-#include "base/text.h"
+#include "attribution/pattern.h"
 
 namespace podgpu {
-namespace {
-
-constexpr int64_t kMaxPatternBytes = int64_t{1} << 20;  // Of memory for one compiled pattern.
-
-}  // namespace
 
 struct LabelAllowlist::Patterns {
   std::vector<std::unique_ptr<const re2::RE2>> all;
@@ -25,15 +18,8 @@ LabelAllowlist::LabelAllowlist(std::unique_ptr<const Patterns> patterns)
 StatusOr<std::shared_ptr<const LabelAllowlist>> LabelAllowlist::Compile(
     const std::vector<std::string>& patterns) {
   auto compiled = std::make_unique<Patterns>();
-  re2::RE2::Options options;
-  options.set_log_errors(false);
-  options.set_max_mem(kMaxPatternBytes);
   for (const std::string& pattern : patterns) {
-    auto expression = std::make_unique<const re2::RE2>(pattern, options);
-    if (!expression->ok()) {
-      return absl::InvalidArgumentError(absl::StrFormat("%s is not a regular expression of RE2: %s",
-                                                        Quoted(pattern), expression->error()));
-    }
+    PODGPU_ASSIGN_OR_RETURN(std::unique_ptr<const re2::RE2> expression, CompilePattern(pattern));
     compiled->all.push_back(std::move(expression));
   }
   // Private constructor: make_shared cannot reach it.

@@ -28,6 +28,7 @@ constexpr std::string_view kDevices[] = {"devices", "switch-devices", "cpu-devic
 constexpr std::string_view kKubernetes[] = {"kubernetes",
                                             "pod-resources-kubelet-socket",
                                             "nvidia-resource-names",
+                                            "ignore-pods",
                                             "kubernetes-enable-pod-uid",
                                             "kubernetes-enable-pod-labels",
                                             "kubernetes-pod-label-allowlist-regex",

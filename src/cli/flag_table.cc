@@ -184,6 +184,9 @@ Status SetSource(NodeCommand& command, std::string_view value) {
 std::vector<std::string>& ResourceNames(NodeCommand& command) {
   return command.exporter.join.extra_resource_names;
 }
+std::vector<std::string>& IgnoredPodPatterns(NodeCommand& command) {
+  return command.ignored_pod_patterns;
+}
 std::vector<std::string>& VisibleNamespaceNames(NodeCommand& command) {
   return command.exporter.visible.chosen;
 }
@@ -484,6 +487,12 @@ constexpr Flag kFlags[] = {
      "Resource names that are GPUs, in addition to nvidia.com/gpu and nvidia.com/mig-*, and both "
      "with .shared.",
      AddToList<ResourceNames>, ClearList<ResourceNames>},
+    {"ignore-pods", "", "PODGPU_IGNORE_PODS", FlagKind::kList, "",
+     "NAMESPACE/REGEX of pods that hold GPUs without using them, such as "
+     "kai-resource-reservation/.*: "
+     "they are no owners. The expression must match the whole name of the pod. podgpu's own pod is "
+     "never an owner.",
+     AddToList<IgnoredPodPatterns>, ClearList<IgnoredPodPatterns>},
     {"kubernetes-enable-pod-uid", "", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID", FlagKind::kBool,
      "false",
      "With --kubernetes: put pod_uid on the DCGM rows of devices that have exactly one owner. Asks "

@@ -1,16 +1,19 @@
 #include "cli/flags.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 
+#include "attribution/ignored_pods.h"
 #include "attribution/pod_labels.h"
 #include "base/go_values.h"
 #include "base/text.h"
 #include "cli/flag_reader.h"
 #include "cli/flag_table.h"
 #include "http/listen.h"
+#include "source/dcgm/connection.h"
 
 namespace podgpu {
 namespace {
@@ -18,20 +21,6 @@ namespace {
 constexpr std::string_view kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 constexpr std::string_view kHint = "See podgpu --help";
-
-// Returns the host part of "host:port" without brackets, or the whole address if it has no port.
-std::string HostOf(std::string_view address) {
-  const size_t colon = address.rfind(':');
-  if (colon == std::string_view::npos) {
-    return std::string(address);
-  }
-  const std::string_view host = address.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) {
-    return std::string(host.substr(1, host.size() - 2));
-  }
-  return std::string(host.find(':') == std::string_view::npos && !host.starts_with('[') ? host
-                                                                                        : address);
-}
 
 void TakeCredentialsIfFound(const std::string& folder, StatusOr<ApiServerOptions>& server) {
   if (server.ok()) {
@@ -171,6 +160,32 @@ Status TakeLabelPatterns(NodeCommand& command) {
   return absl::OkStatus();
 }
 
+Status TakeIgnoredPods(NodeCommand& command) {
+  if (command.ignored_pod_patterns.empty()) {
+    return absl::OkStatus();
+  }
+  StatusOr<std::shared_ptr<const PodPatterns>> named =
+      PodPatterns::Compile(command.ignored_pod_patterns);
+  if (!named.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--ignore-pods: %s. Correct it (a comma begins the next pattern)",
+                        named.status().message()));
+  }
+  command.exporter.join.ignored.named = *std::move(named);
+  return absl::OkStatus();
+}
+
+// Kubernetes gives each pod variables about the Services of its namespace, such as
+// DCGM_EXPORTER_PORT_9400_TCP_ADDR about dcgm-exporter.
+bool IsOfAService(std::string_view name) {
+  constexpr std::string_view kPort = "_PORT_";
+  const size_t port = name.find(kPort);
+  const bool has_number = port != std::string_view::npos && port + kPort.size() < name.size() &&
+                          std::isdigit(static_cast<unsigned char>(name[port + kPort.size()])) != 0;
+  return has_number || name.ends_with("_PORT") || name.ends_with("_SERVICE_HOST") ||
+         name.find("_SERVICE_PORT") != std::string_view::npos;
+}
+
 void AddVirtualGpuWarnings(const ExporterOptions& options, std::vector<std::string>& warnings) {
   if (!options.view.virtual_gpus) {
     return;
@@ -230,6 +245,7 @@ StatusOr<NodeCommand> ParseFlags(std::span<const std::string> arguments,
 
 Status CompleteFlags(NodeCommand& command, const Environment& environment) {
   PODGPU_RETURN_IF_ERROR(TakeLabelPatterns(command));
+  PODGPU_RETURN_IF_ERROR(TakeIgnoredPods(command));
   ShowProcesses(command.exporter);
   PODGPU_RETURN_IF_ERROR(TakeQuery(command));
   command.exporter.api_server = FindApiServer(environment);
@@ -269,20 +285,34 @@ std::vector<std::string> FlagWarnings(const NodeCommand& command) {
   return warnings;
 }
 
+std::vector<std::string> UnknownVariables(std::span<const std::string> names) {
+  constexpr std::string_view kPrefix = "DCGM_EXPORTER_";
+  std::vector<std::string_view> known;
+  for (const Flag& flag : FlagTable()) {
+    known.push_back(flag.variable);
+  }
+  std::vector<std::string> lines;
+  for (const std::string& name : names) {
+    if (!name.starts_with(kPrefix) || IsOfAService(name) ||
+        std::ranges::find(known, name) != known.end()) {
+      continue;
+    }
+    const std::optional<std::string_view> nearest = Nearest(name, known);
+    lines.push_back(absl::StrFormat(
+        "the environment variable %s is unknown and has no effect%s. Correct it or remove it",
+        Quoted(name), nearest ? absl::StrFormat("; nearest is %s", *nearest) : ""));
+  }
+  return lines;
+}
+
 std::string HostnameLabelValue(const NodeCommand& command, const Environment& environment,
                                std::string_view system_hostname) {
   if (command.no_hostname) {
     return {};
   }
-  std::string_view address = command.source.address;
-  constexpr std::string_view kTcp = "tcp://";
-  if (address.starts_with(kTcp)) {
-    address.remove_prefix(kTcp.size());
-  }
-  // A socket's engine is on this machine.
-  const bool is_socket = address.starts_with("unix://") || address.starts_with('/');
-  if (!address.empty() && !is_socket && !command.exporter.kubernetes) {
-    return HostOf(address);
+  if (const std::string host = OtherHostOf(command.source.address);
+      !host.empty() && !command.exporter.kubernetes) {
+    return host;
   }
   const std::optional<std::string> node_name = environment("NODE_NAME");
   return node_name && !node_name->empty() ? *node_name : std::string(system_hostname);
@@ -290,10 +320,10 @@ std::string HostnameLabelValue(const NodeCommand& command, const Environment& en
 
 OwnPod FindOwnPod(const NodeCommand& command, const Environment& environment,
                   std::string_view system_hostname, const Files& files) {
-  if (!environment("KUBERNETES_SERVICE_HOST")) {
-    return {};
-  }
   OwnPod own{environment("POD_NAME").value_or(""), environment("POD_NAMESPACE").value_or("")};
+  if (!environment("KUBERNETES_SERVICE_HOST")) {
+    return own.name.empty() ? OwnPod() : own;
+  }
   if (own.name.empty()) {
     own.name = system_hostname;
   }

@@ -37,8 +37,8 @@ struct NodeCommand {
       ignored_arguments;  // Positional arguments; dcgm-exporter ignores them too.
 
   CountersSourceOptions counters;  // Empty path: the default file, else the built-in set.
-  std::vector<std::string>
-      idle_flags;         // One line per accepted flag without effect, with the reason.
+  // One line per accepted flag or variable without effect, with the reason.
+  std::vector<std::string> idle_flags;
   bool dcgm_log = false;  // Log of an embedded engine, on standard output.
   std::string dcgm_log_level = "NONE";
   MetricPatterns patterns;
@@ -47,6 +47,7 @@ struct NodeCommand {
   std::optional<std::string> query_host;  // Of gpu-manager's listener, if requested.
   std::optional<uint16_t> query_port;
   std::vector<std::string> label_patterns;  // Patterns of the pod labels to show.
+  std::vector<std::string> ignored_pod_patterns;
   std::string service_account;  // Folder of token and certificate; empty: the default folder.
   bool kubelet_pods_unverified = false;  // Accept any certificate of the kubelet.
   std::string sysfs_root = "/sys";
@@ -83,14 +84,20 @@ Status CompleteFlags(NodeCommand& command, const Environment& environment);
 // Returns one line with a remedy per setting on the command line that has no effect.
 std::vector<std::string> FlagWarnings(const NodeCommand& command);
 
+// Returns one line for each of `names`, environment variables, that begins with DCGM_EXPORTER_ and
+// belongs to no flag, so that it has no effect.  Variables that Kubernetes makes from the Service
+// dcgm-exporter are no settings.
+std::vector<std::string> UnknownVariables(std::span<const std::string> names);
+
 // Returns the value of the hostname label: NODE_NAME or the system's name on the node itself; the
-// host part of a remote engine's address without Kubernetes; empty with --no-hostname.
+// host part of the address of another machine's engine without Kubernetes; empty with
+// --no-hostname.
 std::string HostnameLabelValue(const NodeCommand& command, const Environment& environment,
                                std::string_view system_hostname);
 
 // Returns the pod of this program: POD_NAME and POD_NAMESPACE, otherwise the data that Kubernetes
 // puts into each pod: its name as the host name, and the file `namespace` next to the token. The
-// name is empty outside a pod.
+// name is empty outside a pod, where neither POD_NAME nor Kubernetes' own variables are set.
 OwnPod FindOwnPod(const NodeCommand& command, const Environment& environment,
                   std::string_view system_hostname, const Files& files);
 

@@ -422,15 +422,17 @@ TEST(Flags, TheHostnameLabelFollowsTheModeOfOperation) {
       {{}, {{"NODE_NAME", "node-a"}}, "node-a"},
       {{}, {{"NODE_NAME", ""}}, "system"},
       {{"-r", "example.com:5555"}, {{"NODE_NAME", "node-a"}}, "example.com"},
-      {{"-r", "127.0.0.1"}, {}, "127.0.0.1"},
-      {{"-r", "[::1]:5555"}, {}, "::1"},
+      {{"-r", "127.0.0.1"}, {{"NODE_NAME", "node-a"}}, "node-a"},
+      {{"-r", "localhost:5555"}, {{"NODE_NAME", "node-a"}}, "node-a"},
+      {{"-r", "127.example.com:5555"}, {}, "127.example.com"},
+      {{"-r", "[::1]:5555"}, {}, "system"},
       {{"-r", "[2001:db8::1]:5555"}, {}, "2001:db8::1"},
       {{"-r", "[::]:5555"}, {}, "::"},
-      {{"-r", "[::1]"}, {}, "[::1]"},
+      {{"-r", "[::1]"}, {}, "system"},
       {{"-r", "tcp://example.com:5555"}, {{"NODE_NAME", "node-a"}}, "example.com"},
       {{"-r", "unix:///run/dcgm/engine.sock"}, {{"NODE_NAME", "node-a"}}, "node-a"},
       {{"-r", "/run/dcgm/engine.sock"}, {}, "system"},
-      {{"-r", "::1"}, {}, "::1"},
+      {{"-r", "::1"}, {}, "system"},
       {{"-k", "-r", "example.com:5555"}, {{"NODE_NAME", "node-a"}}, "node-a"},
       {{"-n"}, {{"NODE_NAME", "node-a"}}, ""},
   };
@@ -453,6 +455,8 @@ TEST(Flags, FindTheOwnPodFromTheDataOfKubernetes) {
     return own.name_space + "/" + own.name;
   };
   EXPECT_EQ(find({}), "/") << "no pod";
+  EXPECT_EQ(find({{"POD_NAME", "exporter-x1"}, {"POD_NAMESPACE", "gpu-monitoring"}}),
+            "gpu-monitoring/exporter-x1");
   EXPECT_EQ(find({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}), "gpu-operator/exporter-x7k2p");
   EXPECT_EQ(find({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"},
                   {"POD_NAME", "on-the-host-network"},

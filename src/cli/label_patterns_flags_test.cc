@@ -1,5 +1,5 @@
-// --kubernetes-pod-label-allowlist-regex limits cardinality and the data that leaves the cluster: a
-// mistake in it must not remove the limit.
+// Flags with regular expressions.  --kubernetes-pod-label-allowlist-regex limits cardinality and
+// the data that leaves the cluster: a mistake in it must not remove the limit.
 #include <gtest/gtest.h>
 
 #include "cli/flags.h"
@@ -25,6 +25,16 @@ TEST(LabelPatternFlags, RefuseAnInvalidPatternAtTheStart) {
             "show all labels");
   EXPECT_FALSE(ParsePatterns({"-k"}, "(a)\\1").ok()) << "even while no labels are shown";
   EXPECT_TRUE(ParsePatterns({"-k"}, "").ok()) << "an empty variable means no pattern";
+}
+
+TEST(IgnorePodsFlag, TakesPatternsOfPodsThatAreNoOwners) {
+  const StatusOr<NodeCommand> command = ParsePatterns({"--ignore-pods=kai/.*,batch/reserve-.*"});
+  const IgnoredPods& ignored = command->exporter.join.ignored;
+  EXPECT_TRUE(ignored.Contain("batch", "reserve-1"));
+  EXPECT_FALSE(ignored.Contain("batch", "train"));
+  EXPECT_EQ(ParsePatterns({"--ignore-pods=kai"}).status().message(),
+            "--ignore-pods: \"kai\" is not NAMESPACE/REGEX, such as kai-resource-reservation/.*. "
+            "Correct it (a comma begins the next pattern)");
 }
 
 }  // namespace

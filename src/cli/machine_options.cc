@@ -40,8 +40,8 @@ Status TakeMachine(NodeCommand& command, const Machine& machine) {
   exporter.node_name = exporter.view.hostname.empty() ? machine.hostname : exporter.view.hostname;
   exporter.http.guard.own_names = {machine.hostname, environment("NODE_NAME").value_or(""),
                                    environment("POD_NAME").value_or("")};
-  exporter.join.own_pod = FindOwnPod(command, environment, machine.hostname, machine.files);
-  command.kubelet.own_pod = exporter.join.own_pod;
+  exporter.join.ignored.own = FindOwnPod(command, environment, machine.hostname, machine.files);
+  command.kubelet.own_pod = exporter.join.ignored.own;
   command.source.stale_after = StaleAfter(exporter);
   exporter.source_name = SourceNameOf(command.source.kind);
   if (command.systemd_socket) {

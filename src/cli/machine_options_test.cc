@@ -45,7 +45,7 @@ TEST(MachineOptions, NamesTheNodeAndThePod) {
   EXPECT_EQ(command.exporter.node_name, "node-a");
   EXPECT_EQ(command.exporter.http.guard.own_names,
             (std::vector<std::string>{"system", "node-a", "exporter-x"}));
-  EXPECT_EQ(command.exporter.join.own_pod.name, "exporter-x");
+  EXPECT_EQ(command.exporter.join.ignored.own.name, "exporter-x");
   EXPECT_EQ(command.kubelet.own_pod.name_space, "gpu-operator");
   EXPECT_EQ(command.source.stale_after, StaleAfter(command.exporter));
 }

@@ -24,8 +24,6 @@ namespace {
 
 constexpr std::string_view kDemo = "make demo, to see podgpu on a simulated 8-GPU node";
 constexpr std::string_view kSeeKernelLog = "look for NVRM in the kernel log of the node: dmesg";
-constexpr std::string_view kNvidiaRuntime =
-    "run the container with the NVIDIA runtime (runtimeClassName: nvidia), or as privileged";
 
 // The engine that is configured, in place of a device of this machine.
 Finding ReadByEngine(const Session& session, std::string_view what) {
@@ -187,7 +185,7 @@ Finding CheckPciDevices(Session& session) {
   }
   if (gpus.empty() && survey.other_gpus > 0) {
     return {.severity = Severity::kFail,
-            .fact = absl::StrFormat("all %s of this node belong to the driver %s",
+            .fact = absl::StrFormat("%s, bound to the driver %s",
                                     Counted(survey.other_gpus, "NVIDIA GPU"), survey.other_driver),
             .lose = {"device_metrics"},
             .remedy = "give the devices back to the driver nvidia, or do not run podgpu here",
@@ -195,8 +193,8 @@ Finding CheckPciDevices(Session& session) {
             .blocks = true};
   }
   if (gpus.empty()) {
-    return {.severity = Severity::kFail,
-            .fact = absl::StrFormat("no NVIDIA GPU among %s",
+    return {.severity = Severity::kNote,
+            .fact = absl::StrFormat("no NVIDIA GPU among %s; podgpu is ready on such a node",
                                     Counted(survey.functions, "PCI function")),
             .lose = {"device_metrics"},
             .remedy = std::string(kDemo),
@@ -226,7 +224,7 @@ Finding CheckDriverNodes(Session& session) {
     finding.severity = Severity::kWarn;
     finding.fact += ": " + files.first_bad;
     finding.lose = {"some_devices"};
-    finding.remedy = kNvidiaRuntime;
+    finding.remedy = kGiveDevices;
     finding.change = "the device files in the container";
   }
   return finding;
@@ -238,7 +236,7 @@ Finding CheckDriverLibrary(Session& session) {
   if (!library.ok()) {
     const bool named = session.NamesEngine();
     Finding finding = Failed(named ? Severity::kNote : Severity::kFail, library.status(),
-                             {named ? "mig_owners" : "device_metrics"}, kNvidiaRuntime);
+                             {named ? "mig_owners" : "device_metrics"}, kGiveDevices);
     finding.change = named ? "" : "the driver's libraries in the container";
     finding.evidence.emplace_back("path", "the linker's own search");
     for (const std::string_view directory : abi::LibraryDirectories()) {

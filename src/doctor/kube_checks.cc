@@ -209,7 +209,7 @@ Finding CheckKubeSocket(Session& session) {
 }
 
 Finding CheckKubeSelf(Session& session) {
-  const OwnPod& own = session.node().exporter.join.own_pod;
+  const OwnPod& own = session.node().exporter.join.ignored.own;
   if (own.name.empty()) {
     return Finding::Skip("not in a pod");
   }

@@ -58,7 +58,7 @@ void AddNamesInStatus(const std::string& status_json, NameVeil& veil) {
 
 NameVeil VeilFor(const Session& session) {
   NameVeil veil;
-  const OwnPod& own = session.node().exporter.join.own_pod;
+  const OwnPod& own = session.node().exporter.join.ignored.own;
   veil.AddPod(own.name);
   veil.AddNamespace(own.name_space);
   if (const std::shared_ptr<const PodAllocations> pods = session.pods.Get()) {

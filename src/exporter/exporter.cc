@@ -32,9 +32,10 @@ bool WantsLegacy(const ExporterOptions& options) {
   return options.text_files.wanted() || options.legacy_from_start;
 }
 
-ReaderOptions ReaderOptionsOf(const ExporterOptions& options, PciGpuLister list_pci_gpus) {
+ReaderOptions ReaderOptionsOf(const ExporterOptions& options, ExporterSeams& seams) {
   ReaderOptions reader;
-  reader.list_pci_gpus = std::move(list_pci_gpus);
+  reader.list_pci_gpus = std::move(seams.list_pci_gpus);
+  reader.explain_no_driver = std::move(seams.explain_no_driver);
   reader.list = {FieldsToRead(options.counters, options.views,
                               {.legacy = WantsLegacy(options), .vcuda = options.requested_vs_used}),
                  FindingsToRead(options.counters, {options.xid_window, options.clock_window}),
@@ -48,7 +49,7 @@ ReaderOptions ReaderOptionsOf(const ExporterOptions& options, PciGpuLister list_
 
 RefresherOptions RefresherOptionsOf(const ExporterOptions& options) {
   return {std::clamp(options.collect_interval, kShortestKubeletPeriod, kLongestKubeletPeriod),
-          options.kubernetes, !options.join.own_pod.name.empty()};
+          options.kubernetes, !options.join.ignored.own.name.empty()};
 }
 
 RouteOptions RouteOptionsOf(const ExporterOptions& options, Exporter& exporter,
@@ -112,7 +113,7 @@ std::unique_ptr<KubeletPodsRefresher> KubeletPodsOf(const ExporterOptions& optio
   return std::make_unique<KubeletPodsRefresher>(
       *seams.files,
       KubeletPodsRefresherOptions{*options.kubelet_pods, RefresherOptionsOf(options).period,
-                                  options.join.own_pod, seams.random_seed},
+                                  options.join.ignored.own, seams.random_seed},
       seams.clock, tick);
 }
 
@@ -264,8 +265,8 @@ Exporter::Exporter(const ExporterOptions& options, ExporterSeams seams)
       legacy_wanted_(WantsLegacy(options)),
       written_off_(std::move(seams.written_off)),
       guard_(clock_, options.call_deadline),
-      reader_(std::move(seams.open_source),
-              ReaderOptionsOf(options, std::move(seams.list_pci_gpus)), clock_, guard_, wakeup_),
+      reader_(std::move(seams.open_source), ReaderOptionsOf(options, seams), clock_, guard_,
+              wakeup_),
       refresher_(seams.kubelet, RefresherOptionsOf(options), clock_, wakeup_),
       api_pods_(ApiRefresherOf(ApiCollection::kWholePods,
                                WantsPods(options) && !options.kubelet_pods, options, seams,

@@ -79,9 +79,10 @@ struct ExporterSeams {
   PodResources& kubelet;
   PciGpuLister list_pci_gpus = {};             // Optional.
   ThreadTally written_off = NewThreadTally();  // Of the sources that `open_source` makes.
-  const Files* files = nullptr;       // Needed with a directory of jobs and with an API server.
-  uint32_t random_seed = 0;           // For waits that must differ between nodes.
-  ProcessOpener open_processes = {};  // Needed where processes are enabled.
+  const Files* files = nullptr;          // Needed with a directory of jobs and with an API server.
+  uint32_t random_seed = 0;              // For waits that must differ between nodes.
+  ProcessOpener open_processes = {};     // Needed where processes are enabled.
+  NoDriverSayer explain_no_driver = {};  // Optional.
 };
 
 class Exporter {

@@ -26,12 +26,16 @@
 #include "health/rescan_trigger.h"
 #include "sample/grid.h"
 #include "sample/grid_pool.h"
+#include "source/pci_bus.h"
 #include "source/source.h"
 
 namespace podgpu {
 
 // Lists the GPUs on the PCI bus (source/pci_bus.h).
 using PciGpuLister = std::function<std::vector<std::string>()>;
+
+// Called while no driver can be used (source/pci_bus.h).
+using NoDriverSayer = std::function<NoDriver()>;
 
 // The fields and findings that the reader reads.
 struct ReadList {
@@ -43,8 +47,9 @@ struct ReadList {
 };
 
 struct ReaderOptions {
-  ReadList list;               // Until the first ReadInstead.
-  PciGpuLister list_pci_gpus;  // Optional.
+  ReadList list;                    // Until the first ReadInstead.
+  PciGpuLister list_pci_gpus;       // Optional.
+  NoDriverSayer explain_no_driver;  // Optional.
   std::chrono::milliseconds period{30'000};
   std::chrono::milliseconds stale_after{90'000};       // Samples older than this are withdrawn.
   std::chrono::milliseconds rediscover_every{10'000};  // Time between device scans.
@@ -94,6 +99,8 @@ class Reader {
   bool AllIsWell() const;
   void CountExpected(const Topology& topology);
   bool WaitAfterFailure(const Status& failure, const std::stop_token& stop);
+  // Says that the driver or its library is missing: not a fault on a machine without a GPU.
+  void SayNoDriver(const std::string& detail);
   void Say(PartState state, std::string detail);
   // Does not wake the tick, so that the new status and its reading come on the same page.
   void SayWhatIsRead();

@@ -30,6 +30,7 @@ class ReaderTest : public ::testing::Test {
     options.period = seconds(1);
     options.stale_after = seconds(5);
     options.list_pci_gpus = [this] { return on_bus_; };
+    options.explain_no_driver = [this] { return no_driver_; };
     return options;
   }
   void Start() {
@@ -57,6 +58,7 @@ class ReaderTest : public ::testing::Test {
   FakeDriver driver_;
   std::atomic<bool> library_present_ = true;
   std::vector<std::string> on_bus_;
+  NoDriver no_driver_;
   std::optional<Reader> reader_;
   Worker thread_;
 };
@@ -103,6 +105,37 @@ TEST_F(ReaderTest, WaitsForADriverThatIsInstalledLater) {
   Step(seconds(2));
   EXPECT_EQ(status().state, PartState::kOk);
   EXPECT_NE(grid(), nullptr);
+}
+
+TEST_F(ReaderTest, NeedsNoDriverOnAMachineWithoutAGpu) {
+  library_present_ = false;
+  no_driver_.has_no_gpu = true;
+  Start();
+  EXPECT_EQ(status().state, PartState::kOk);
+  EXPECT_EQ(
+      status().detail,
+      "no NVIDIA GPU on this node: the PCI bus has none, and the driver is not loaded; podgpu "
+      "looks again every 10 s");
+  EXPECT_TRUE(status().needs_no_driver);
+  no_driver_.library_is_named = true;
+  Step(seconds(1));
+  EXPECT_TRUE(status().detail.ends_with("every 10 s. no driver yet. Retrying in 2 s"));
+  // A GPU is plugged in, then its driver is loaded.
+  no_driver_ = {.has_no_gpu = false, .remedy = "load the driver"};
+  Step(seconds(2));
+  EXPECT_EQ(status().state, PartState::kWaiting);
+  EXPECT_EQ(status().remedy, "load the driver");
+  EXPECT_FALSE(status().needs_no_driver);
+  library_present_ = true;
+  Step(seconds(4));
+  EXPECT_EQ(status().state, PartState::kOk);
+  EXPECT_EQ(status().remedy, "");
+  // A GPU that was there is missed, even if the bus no longer has it.
+  no_driver_.has_no_gpu = true;
+  library_present_ = false;
+  driver_.FailRead(absl::UnavailableError("the driver is gone"));
+  Step(seconds(1));
+  EXPECT_EQ(status().state, PartState::kUnresponsive);
 }
 
 TEST_F(ReaderTest, NeverWaitsLongerThanTheLongestRetry) {

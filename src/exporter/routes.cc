@@ -107,10 +107,15 @@ HttpResponse ServeLiveness(const RouteContext& context, const HttpRequest& /*req
                                            std::chrono::duration<double>(since).count()));
 }
 
-HttpResponse ServeReadiness(const RouteContext& context, const HttpRequest& /*request*/) {
+// A roll-out asks with `exclude=devices`, a word of Kubernetes' own probes: a sick GPU must not
+// keep podgpu on other nodes from being replaced.
+HttpResponse ServeReadiness(const RouteContext& context, const HttpRequest& request) {
   const std::shared_ptr<const Condition> condition = context.tick.conditions().Get();
   if (condition == nullptr) {
     return TextResponse(503, "not ready: the first page is not ready yet\n");
+  }
+  if (request.query == "exclude=devices" && condition->reads && !condition->ready) {
+    return TextResponse(200, absl::StrFormat("ready, devices excluded (%s)\n", condition->verdict));
   }
   return TextResponse(condition->ready ? 200 : 503, condition->verdict + "\n");
 }

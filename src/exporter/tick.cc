@@ -49,8 +49,7 @@ Tick::Tick(TickOptions options, TickSources sources, Clock& clock, Wakeup& wakeu
             .processes_stale_after = StaleAfter(options_.processes),
             .counters = ShownCounters(options_.counters),
             .processes = ProcessRows(options_.processes),
-            .vcuda = VcudaRows(options_.join.extra_resource_names, options_.node,
-                               options_.volcano_unit_mib)},
+            .vcuda = VcudaRows(options_.join, options_.node, options_.volcano_unit_mib)},
       timeline_(options_.period),
       metrics_page_(SectionsOf(options_.views, page_), options_.series_budget),
       requests_page_({VcudaSection(page_.process_page(), page_.vcuda)}) {

@@ -65,7 +65,9 @@ struct SourceStatus {
   std::string detail;        // A plain sentence.
   uint64_t connections = 0;  // Successful discoveries after a start or a lost connection.
   uint64_t read_failures = 0;
-  size_t expected_gpus = 0;  // The most GPUs seen at one time, or the number on the PCI bus.
+  size_t expected_gpus = 0;      // The most GPUs seen at one time, or the number on the PCI bus.
+  bool needs_no_driver = false;  // There is no driver, and this machine has no GPU for it.
+  std::string remedy = {};       // Empty: the usual one for the state.
   bool operator==(const SourceStatus&) const = default;
 };
 

@@ -32,7 +32,7 @@ PartCondition JudgeDriver(const ConditionBasis& basis) {
   }
   const SourceStatus& source = *basis.source;
   if (source.state != PartState::kOk && source.state != PartState::kDegraded) {
-    return {"driver", source.state, source.detail};
+    return {"driver", source.state, source.detail, source.remedy};
   }
   if (basis.awaits_reading) {
     return {"driver", PartState::kUnresponsive,
@@ -46,7 +46,7 @@ PartCondition JudgeDriver(const ConditionBasis& basis) {
   if (const std::string silence = WhyNothingIsServed(basis); !silence.empty()) {
     return {"driver", PartState::kUnresponsive, source.detail + "; " + silence};
   }
-  return {"driver", source.state, source.detail};
+  return {"driver", source.state, source.detail, source.remedy};
 }
 
 PartCondition JudgeKubelet(const ConditionBasis& basis) {
@@ -204,6 +204,7 @@ std::string DescribeOwners(const ConditionBasis& basis, uint16_t gpu) {
       }
     }
   }
+  found = OnePerContainer(std::move(found));
   if (found.empty() && topology.HidesInstancesOf(gpu)) {
     return "not known: its MIG instances cannot be listed";
   }
@@ -358,6 +359,7 @@ Condition Judge(const ConditionBasis& basis) {
   Readiness readiness = JudgeReadiness(basis, condition.parts[0].detail);
   condition.ready = readiness.is_ready;
   condition.may_pass = readiness.may_pass;
+  condition.reads = readiness.reads;
   condition.verdict = std::move(readiness.verdict);
   return condition;
 }

@@ -27,7 +27,8 @@ TEST(ConditionOfPods, DescribesTheOwnersOfEachGpu) {
   facts.owners_are_known = true;
   facts.grid = std::make_shared<const Grid>(topology, std::vector<const Field*>{});
   const std::vector<Allocation> allocations = {
-      {"ml", "a", "c", "nvidia.com/gpu", FakeDriver::Uuid(0)},
+      {"ml", "a", "c", "nvidia.com/gpu", FakeDriver::Uuid(0) + "::0"},
+      {"ml", "a", "c", "nvidia.com/gpu", FakeDriver::Uuid(0) + "::1"},
       {"ml", "b", "c", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::0"},
       {"ml", "d", "c", "nvidia.com/gpu", FakeDriver::Uuid(1) + "::1"}};
   facts.owners = std::make_shared<const Owners>(Join(*topology, allocations, {}));

@@ -109,6 +109,12 @@ std::string Expectation(const ConditionBasis& basis) {
   return expected == 0 ? "" : absl::StrFormat("; expected GPUs: %d", expected);
 }
 
+// ". What helps: ...", if the source knows.
+std::string WhatHelps(const ConditionBasis& basis) {
+  const std::string& remedy = basis.source->remedy;
+  return remedy.empty() ? "" : ". What helps: " + remedy;
+}
+
 bool ServesNothing(const GpuTally& tally) {
   return tally.lost + tally.unresponsive > 0 &&
          tally.served() + tally.awaited + tally.resting + tally.never_sampled == 0;
@@ -156,26 +162,32 @@ Readiness JudgeGpus(const ConditionBasis& basis) {
                     (basis.OwnersAreWithdrawn() ? "; owners are withdrawn" : "")};
 }
 
+// Judges a node whose newest reading is fresh and lists no GPU.
+Readiness JudgeNoGpus(const ConditionBasis& basis) {
+  if (basis.source->expected_gpus > 0) {
+    return {false, absl::StrFormat("not ready: the driver lists no GPU%s", Expectation(basis))};
+  }
+  return {true, "ready: the driver answers and this node has no GPU"};
+}
+
 }  // namespace
 
 Readiness JudgeReadiness(const ConditionBasis& basis, const std::string& driver) {
-  if (basis.topology == nullptr) {
-    return {false, absl::StrFormat("not ready: %s%s", driver, Expectation(basis))};
+  if (basis.source->needs_no_driver) {
+    return {.is_ready = true, .verdict = "ready: " + driver, .reads = true};
+  }
+  const bool lacks_driver = basis.topology == nullptr ||
+                            (!basis.devices_are_stale && !basis.topology->driver_absence.empty());
+  if (lacks_driver) {
+    return {false, "not ready: " + driver + Expectation(basis) + WhatHelps(basis)};
   }
   if (basis.devices_are_stale) {
     return {false, absl::StrFormat("not ready: the newest sample is %s old and withdrawn",
                                    InSeconds(basis.stale_for))};
   }
-  if (!basis.topology->driver_absence.empty()) {
-    return {false, absl::StrFormat("not ready: %s%s", driver, Expectation(basis))};
-  }
-  if (!basis.topology->gpus.empty()) {
-    return JudgeGpus(basis);
-  }
-  if (basis.source->expected_gpus > 0) {
-    return {false, absl::StrFormat("not ready: the driver lists no GPU%s", Expectation(basis))};
-  }
-  return {true, "ready: the driver answers and this node has no GPU"};
+  Readiness readiness = basis.topology->gpus.empty() ? JudgeNoGpus(basis) : JudgeGpus(basis);
+  readiness.reads = true;
+  return readiness;
 }
 
 Silence SilenceOf(const ConditionBasis& basis) {

@@ -2,9 +2,9 @@
 //
 // Ready means that every GPU that is neither lost nor excluded by -d has a fresh value, and so have
 // its MIG instances.  A GPU needs no value while it sleeps, or when it has none of the requested
-// fields.  A node on which all GPUs are lost serves nothing and is not ready.  A node is ready when
-// the driver answers and lists no GPU, unless GPUs are expected.  Pure functions of a basis; called
-// on the tick thread.
+// fields.  A node on which all GPUs are lost serves nothing and is not ready.  A node without GPUs
+// is ready: the driver answers and lists none, and none is expected, or the machine has neither a
+// GPU nor a driver.  Pure functions of a basis; called on the tick thread.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ struct Readiness {
   bool is_ready = false;
   std::string verdict;    // "ready: 8 GPUs have fresh samples", or what is missing.
   bool may_pass = false;  // Not ready, and the next reading may bring what is missing.
+  bool reads = false;     // The driver answers with fresh readings, or none is needed.
 };
 
 // Why no GPU is served.

@@ -50,6 +50,7 @@ TEST_P(ReadinessOfANode, NeedsAFreshValueOfEachGpuThatCounts) {
   const Condition condition = Judge(BasisOf(facts));
   EXPECT_EQ(condition.ready, GetParam().ready);
   EXPECT_EQ(condition.verdict, GetParam().verdict);
+  EXPECT_EQ(condition.reads, facts.grid_age <= facts.stale_after) << "whatever the devices do";
   EXPECT_EQ(condition.parts[0].state, GetParam().driver) << condition.parts[0].detail;
   EXPECT_EQ(condition.parts[0].detail.find("s"), 0U);
 }
@@ -174,6 +175,30 @@ INSTANTIATE_TEST_SUITE_P(
                  [](TickFacts& facts, Topology&) { facts.grid_age = seconds(7); }, false,
                  "not ready: the newest sample is 7.0 s old and withdrawn",
                  PartState::kUnresponsive}));
+
+TEST(ReadinessWithoutADriver, IsThatOfANodeThatHasNothingToServe) {
+  TickFacts facts;
+  facts.pods = std::make_shared<const PodFacts>();
+  facts.config = std::make_shared<const ConfigNotes>();
+  SourceStatus source{.state = PartState::kWaiting, .detail = "no driver yet", .expected_gpus = 8};
+  source.remedy = "load the driver";
+  facts.source = std::make_shared<const SourceStatus>(source);
+  const Condition waiting = Judge(BasisOf(facts));
+  EXPECT_FALSE(waiting.ready);
+  EXPECT_EQ(waiting.verdict,
+            "not ready: no driver yet; expected GPUs: 8. What helps: load the driver");
+  EXPECT_EQ(waiting.parts[0].remedy, "load the driver");
+  EXPECT_FALSE(waiting.reads);
+
+  source = {
+      .state = PartState::kOk, .detail = "no NVIDIA GPU on this node", .needs_no_driver = true};
+  facts.source = std::make_shared<const SourceStatus>(source);
+  const Condition none = Judge(BasisOf(facts));
+  EXPECT_TRUE(none.ready);
+  EXPECT_EQ(none.verdict, "ready: no NVIDIA GPU on this node");
+  EXPECT_TRUE(none.reads);
+  EXPECT_EQ(none.parts[0].state, PartState::kOk);
+}
 
 }  // namespace
 }  // namespace podgpu

@@ -44,6 +44,9 @@ std::string_view RemedyOfDriver(const ConditionBasis& basis, PartState state) {
     case PartState::kOk:
       return "none is needed";
     case PartState::kWaiting:
+      if (!basis.source->remedy.empty()) {
+        return basis.source->remedy;
+      }
       return "install or load the driver, or name it: --libdcgm, --libnvidia-ml, "
              "--remote-hostengine-info; podgpu retries by itself";
     case PartState::kDegraded:

@@ -112,7 +112,7 @@ void Connection::AwaitRequest() {
   reader_.Reset();
   BecomeWaiting();
   is_idle_ = has_answered_ && buffer_.empty();
-  stream_.expires_after(shared_.options.request_timeout);
+  stream_.expires_after(is_idle_ ? shared_.options.idle_timeout : shared_.options.request_timeout);
   Advance();
 }
 
@@ -180,7 +180,10 @@ void Connection::ReadMore() {
   buffer_.resize(held + kReadBytes);
   auto on_read = [self = shared_from_this(), held](const ErrorCode& error, size_t count) {
     self->buffer_.resize(held + count);
-    self->is_idle_ = self->is_idle_ && count == 0;
+    if (self->is_idle_ && count > 0) {
+      self->is_idle_ = false;
+      self->stream_.expires_after(self->shared_.options.request_timeout);
+    }
     if (self->GoesOn(error)) {
       self->Advance();
     }

@@ -98,6 +98,9 @@ struct HttpServerOptions {
   std::vector<std::string> probe_paths = {"/health", "/healthz", "/readyz"};
   std::chrono::milliseconds request_timeout{10'000};   // For a whole request to arrive.
   std::chrono::milliseconds response_timeout{10'000};  // For a whole response to leave.
+  // Without a request. Longer than two of the usual scrape intervals of a minute, so that a client
+  // with TLS makes one handshake and not one for each scrape.
+  std::chrono::milliseconds idle_timeout{150'000};
   // An answer without progress for this long may be cut off to accept a new connection.
   std::chrono::milliseconds stalled_after{0};
   RequestGuardOptions guard;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 #include "attribution/device_id.h"
 #include "base/counted.h"
@@ -108,6 +109,13 @@ class Explainer {
       AddProcesses(*facts_.condition, explanation);
     }
     AddWhatIsNotKnown(explanation);
+    for (const std::string& resource : owners_.unnamed_resources) {
+      explanation.notes.push_back(absl::StrFormat(
+          "a device id of %s contains the UUID of a device of this node, but podgpu does not know "
+          "this resource as a GPU, so its pods are no owners. Add %s to --nvidia-resource-names, "
+          "unless a scheduler gives the pod another GPU than the id names",
+          resource, resource));
+    }
     if (explanation.devices.empty()) {
       explanation.notes.push_back(query_.pod.empty() ? WhyNoDevice() : WhyPodHasNone());
       explanation.lacks_device = query_.pod.empty() && (query_.gpu || !query_.uuid.empty());
@@ -315,17 +323,18 @@ class Explainer {
               absl::StrFormat("no pod of the kubelet's list (%s) holds it, as of %s ago",
                               Counted(facts_.pods.value->pod_count, "pod"), age)};
     }
+    const std::vector<const Owner*> holders = OnePerContainer(owners);
     std::vector<std::string> names;
-    for (const Owner& owner : owners) {
-      if (facts_.visible.Shows(owner.pod_namespace)) {
-        names.push_back(absl::StrFormat("%s to %s/%s (%s)", HeldAs(owner), owner.pod_namespace,
-                                        owner.pod, owner.container));
+    for (const Owner* holder : holders) {
+      if (facts_.visible.Shows(holder->pod_namespace)) {
+        names.push_back(absl::StrFormat("%s to %s/%s (%s)", HeldAs(*holder), holder->pod_namespace,
+                                        holder->pod, holder->container));
       }
     }
     if (names.empty()) {
       return {"allocation", "ok", absl::StrFormat("held in another namespace, as of %s ago", age)};
     }
-    const size_t more = owners.size() - std::min(names.size(), kMostNamed);
+    const size_t more = holders.size() - std::min(names.size(), kMostNamed);
     names.resize(std::min(names.size(), kMostNamed));
     const std::string rest = more == 0 ? "" : absl::StrFormat(", and %d more", more);
     return {"allocation", "ok",
@@ -393,7 +402,7 @@ class Explainer {
       return absl::StrFormat(
           "DCGM rows carry no pod, since %d owners share the device; podgpu_allocation_info lists "
           "them",
-          owners.size());
+          OnePerContainer(owners).size());
     }
     return "DCGM rows carry namespace, pod and container";
   }
@@ -419,11 +428,18 @@ class Explainer {
     if (!OwnersAreKnown()) {
       return absl::StrFormat("the devices of %s are not known: %s", pod, WhyOwnersAreNotKnown());
     }
+    if (facts_.join.ignored.Contain(query_.pod_namespace, query_.pod)) {
+      return absl::StrFormat(
+          "%s is no owner, whatever it holds, since it is podgpu's own pod or one of --ignore-pods",
+          pod);
+    }
     std::vector<std::string> held;
+    std::set<std::string> resources;
     for (const Allocation& allocation : facts_.pods.value->allocations) {
       if (allocation.pod == query_.pod && allocation.pod_namespace == query_.pod_namespace) {
         held.push_back(
             absl::StrFormat("%s of %s", Quoted(allocation.device_id), allocation.resource));
+        resources.insert(allocation.resource);
       }
     }
     if (held.empty()) {
@@ -434,9 +450,9 @@ class Explainer {
     }
     held.resize(std::min(held.size(), kMostNamed));
     return absl::StrFormat(
-        "the kubelet gives %s to %s, and none of these is known as a GPU; if the resource is a "
-        "GPU, name it with --nvidia-resource-names",
-        Listed(held), pod);
+        "the kubelet gives %s to %s, and none of these is known as a GPU; for a resource that is a "
+        "GPU, start with --nvidia-resource-names=%s",
+        Listed(held), pod, absl::StrJoin(resources, ","));
   }
 
   const ExplainFacts& facts_;

@@ -327,6 +327,31 @@ TEST_F(ExplainTest, RowsCarryNoPodOfASharedDevice) {
                       "nvidia.com/gpu.shared to infer/chat-3 (main), and 2 more, as of 2.0 s ago"));
 }
 
+TEST_F(ExplainTest, CountsAContainerWithTwoSharesOnce) {
+  const std::string resource = "nvidia.com/gpu.shared";
+  Give({{"infer", "a-0", "main", resource, std::string(kGpuUuid) + "::0"},
+        {"infer", "a-0", "main", resource, std::string(kGpuUuid) + "::1"},
+        {"infer", "b-0", "main", resource, std::string(kGpuUuid) + "::2"}});
+  EXPECT_EQ(Step("allocation").detail,
+            "the kubelet gives nvidia.com/gpu.shared to infer/a-0 (main), nvidia.com/gpu.shared to "
+            "infer/b-0 (main), as of 2.0 s ago");
+  EXPECT_EQ(Step("match").detail,
+            "by UUID; DCGM rows carry no pod, since 2 owners share the device; "
+            "podgpu_allocation_info lists them");
+}
+
+TEST_F(ExplainTest, NamesTheResourceToAdd) {
+  Give({{"ml", "a", "main", "example.com/gpu", "share-0-" + std::string(kGpuUuid)},
+        {"ml", "b", "main", "example.com/gpu", "share-1-" + std::string(kGpuUuid)},
+        {"ml", "c", "main", "example.com/fpga", "f0"}});
+  EXPECT_EQ(Ask().notes,
+            std::vector<std::string>{
+                "a device id of example.com/gpu contains the UUID of a device of this node, but "
+                "podgpu does not know this resource as a GPU, so its pods are no owners. Add "
+                "example.com/gpu to --nvidia-resource-names, unless a scheduler gives the pod "
+                "another GPU than the id names"});
+}
+
 TEST_F(ExplainTest, NamesTheReasonOfEachMissingValue) {
   struct Row {
     Absence absence;
@@ -399,7 +424,12 @@ TEST_F(ExplainTest, ExplainsOnePod) {
   Give({{"research", "train-1", "main", "example.com/fpga", "f0"}});
   EXPECT_EQ(Ask(OfPod("research", "train-1")).notes.at(0),
             "the kubelet gives \"f0\" of example.com/fpga to research/train-1, and none of these "
-            "is known as a GPU; if the resource is a GPU, name it with --nvidia-resource-names");
+            "is known as a GPU; for a resource that is a GPU, start with "
+            "--nvidia-resource-names=example.com/fpga");
+  join_.ignored.own = {"train-1", "research"};
+  EXPECT_EQ(Ask(OfPod("research", "train-1")).notes.at(0),
+            "research/train-1 is no owner, whatever it holds, since it is podgpu's own pod or one "
+            "of --ignore-pods");
   pods_.value = nullptr;
   EXPECT_EQ(Ask(OfPod("research", "train-1")).notes.at(0),
             "the devices of research/train-1 are not known: the kubelet answers");

@@ -159,7 +159,7 @@ void AddFaults(const NodeStatusFacts& facts, NodeStatus& status) {
       const bool is_silent = part.part == "driver" && part.state == PartState::kUnresponsive;
       status.faults.push_back(
           {std::string(PartStateName(part.state)), std::nullopt, part.part + ": " + part.detail,
-           std::string(is_silent ? RemedyOf(DeviceState::kUnresponsive) : ""), ""});
+           is_silent ? std::string(RemedyOf(DeviceState::kUnresponsive)) : part.remedy, ""});
     }
   }
   // A fault of the source explains the state of all GPUs.

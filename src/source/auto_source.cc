@@ -7,6 +7,17 @@
 #include "base/log.h"
 
 namespace podgpu {
+namespace {
+
+// The driver's library comes first, since DCGM is no use without it.
+Status NeitherCanBeUsed(const Status& nvml, const Status& dcgm) {
+  return {nvml.code(),
+          dcgm.code() == absl::StatusCode::kNotFound
+              ? absl::StrFormat("%s. libdcgm cannot be loaded either", nvml.message())
+              : absl::StrFormat("%s. Nor can DCGM be used: %s", nvml.message(), dcgm.message())};
+}
+
+}  // namespace
 
 AutoSource::AutoSource(Makers makers, std::vector<const Field*> fields, FindingsAsked asked)
     : makers_(std::move(makers)), fields_(std::move(fields)), asked_(asked) {}
@@ -33,8 +44,11 @@ StatusOr<Topology> AutoSource::Discover(PartKinds kinds) {
 StatusOr<Topology> AutoSource::Choose(PartKinds kinds) {
   StatusOr<std::unique_ptr<NvmlSource>> nvml = makers_.nvml();
   if (!nvml.ok()) {
-    PODGPU_ASSIGN_OR_RETURN(std::unique_ptr<Source> dcgm, makers_.dcgm());
-    Take(std::move(dcgm), "DCGM", "NVML cannot be used: " + std::string(nvml.status().message()));
+    StatusOr<std::unique_ptr<Source>> dcgm = makers_.dcgm();
+    if (!dcgm.ok()) {
+      return NeitherCanBeUsed(nvml.status(), dcgm.status());
+    }
+    Take(*std::move(dcgm), "DCGM", "NVML cannot be used: " + std::string(nvml.status().message()));
     return Discover(kinds);
   }
   PODGPU_ASSIGN_OR_RETURN(Topology seen,

@@ -106,7 +106,8 @@ TEST_F(AutoSourceTest, ChoosesDcgmWhenNvmlIsMissing) {
 TEST_F(AutoSourceTest, TriesBothAgainWhenNeitherCanBeUsed) {
   has_nvml_ = has_dcgm_ = false;
   Open({kTemperatureId});
-  EXPECT_EQ(Look().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Look(),
+            absl::NotFoundError("libnvidia-ml.so.1 is nowhere. libdcgm cannot be loaded either"));
   has_nvml_ = true;
   EXPECT_TRUE(Look().ok());
 }

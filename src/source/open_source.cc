@@ -1,8 +1,5 @@
 #include "source/open_source.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
 #include "abi/load.h"
@@ -16,13 +13,7 @@ namespace {
 
 // Returns whether the engine is on this machine but is reached over TCP.
 bool IsLocalOverTcp(const DcgmEndpoint& endpoint) {
-  constexpr std::array<std::string_view, 3> kLocal = {"localhost", "127.", "[::1]"};
-  return endpoint.kind == DcgmEndpoint::Kind::kTcp &&
-         std::ranges::any_of(kLocal, [&](std::string_view local) {
-           const std::string_view address = endpoint.address;
-           return address == local || (address.starts_with(local) &&
-                                       (local.ends_with('.') || address[local.size()] == ':'));
-         });
+  return endpoint.kind == DcgmEndpoint::Kind::kTcp && OtherHostOf(endpoint.address).empty();
 }
 
 // A request over TCP waits 44 ms for a delayed acknowledgement in the vendor's client, over a unix
@@ -99,6 +90,15 @@ StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options, Libra
     return OpenDcgmSource(options, loader, clock, written_off);
   };
   return std::make_unique<AutoSource>(std::move(makers), options.fields, options.asked);
+}
+
+NoDriver ExplainNoDriver(const SourceOptions& options) {
+  if (!options.address.empty()) {
+    return {};
+  }
+  NoDriver told = ExplainNoDriver(*options.sysfs, SystemFiles("/dev"));
+  told.library_is_named = !options.dcgm_library.empty() || !options.nvml_library.empty();
+  return told;
 }
 
 }  // namespace podgpu

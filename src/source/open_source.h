@@ -18,6 +18,7 @@
 #include "sample/findings.h"
 #include "source/nvml/processes.h"
 #include "source/nvml/source.h"
+#include "source/pci_bus.h"
 #include "source/source.h"
 
 namespace podgpu {
@@ -63,5 +64,9 @@ StatusOr<std::unique_ptr<NvmlProcesses>> OpenProcesses(
 StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options, LibraryLoader& loader,
                                              Clock& clock,
                                              const ThreadTally& written_off = NewThreadTally());
+
+// Explains why no driver can be used, from `options.sysfs`, which must not be null.  Tells nothing
+// of a remote engine, which may be on another machine.
+NoDriver ExplainNoDriver(const SourceOptions& options);
 
 }  // namespace podgpu

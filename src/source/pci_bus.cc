@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_format.h"
 
+#include "base/counted.h"
+
 namespace podgpu {
 namespace {
 
@@ -30,6 +32,13 @@ std::string DriverOf(const Files& sysfs, const std::string& device) {
 bool IsForNvidia(const Files& sysfs, const std::string& device) {
   const std::string driver = DriverOf(sysfs, device);
   return driver.empty() || driver == kNvidiaDriver;
+}
+
+bool HasDeviceFiles(const Files& dev) {
+  const StatusOr<std::vector<std::string>> names = dev.List("");
+  return names.ok() && std::ranges::any_of(*names, [](const std::string& name) {
+           return name.starts_with(kNvidiaDriver);
+         });
 }
 
 }  // namespace
@@ -76,6 +85,26 @@ PciSurvey SurveyPci(const Files& sysfs) {
     }
   }
   return survey;
+}
+
+NoDriver ExplainNoDriver(const Files& sysfs, const Files& dev) {
+  const PciSurvey survey = SurveyPci(sysfs);
+  const size_t gpus = ListPciGpus(sysfs).size();
+  NoDriver told;
+  told.has_no_gpu =
+      survey.has_bus && gpus + survey.other_gpus == 0 && !sysfs.List("/module/nvidia").ok();
+  if (gpus > 0 && !HasDeviceFiles(dev)) {
+    told.remedy = absl::StrFormat(
+        "the PCI bus has %s, and /dev has no file of them: load the "
+        "driver (modprobe nvidia), or %s",
+        Counted(gpus, "NVIDIA GPU"), kGiveDevices);
+  } else if (gpus == 0 && survey.other_gpus > 0) {
+    told.remedy = absl::StrFormat(
+        "the driver %s has %s of the PCI bus: give them back to the "
+        "driver nvidia, or do not run podgpu here",
+        survey.other_driver, Counted(survey.other_gpus, "NVIDIA GPU"));
+  }
+  return told;
 }
 
 bool MaySleep(const Files& sysfs, const std::string& address) {

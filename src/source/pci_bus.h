@@ -31,6 +31,22 @@ struct PciSurvey {
 };
 PciSurvey SurveyPci(const Files& sysfs);
 
+// What helps when a container lacks the device files of its node's GPUs.
+inline constexpr std::string_view kGiveDevices =
+    "run the container with the NVIDIA runtime (runtimeClassName: nvidia); where the runtime gives "
+    "unprivileged containers no GPU, as on Bottlerocket, with the capability SYS_ADMIN or as "
+    "privileged";
+
+// What the machine tells about a driver that cannot be used.
+struct NoDriver {
+  bool has_no_gpu = false;  // The PCI bus has no NVIDIA GPU, and the driver is not loaded.
+  std::string remedy;       // Empty if nothing is known.
+  // The operator has named the library, so why it cannot be used is told even if none is needed.
+  bool library_is_named = false;
+};
+// `dev` is the folder of device files.
+NoDriver ExplainNoDriver(const Files& sysfs, const Files& dev);
+
 // Return whether the kernel may suspend the device at `address` while it is unused, and whether it
 // is suspended now (power/control, power/runtime_status).  A driver call about a suspended device
 // would wake it.

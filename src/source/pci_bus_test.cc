@@ -48,6 +48,34 @@ TEST_F(PciBusTest, ListsGpusAndNothingElse) {
   EXPECT_EQ(Gpus(), (std::vector<std::string>{"0000:0a:00.0", "0000:1b:00.0"}));
 }
 
+TEST_F(PciBusTest, ExplainsWhyThereIsNoDriver) {
+  const SystemFiles sysfs(root_.string());
+  const SystemFiles dev((root_ / "dev").string());
+  fs::create_directories(root_ / "dev/dri");
+  Add("0000:00:02.0", "0x8086", "0x030000", "i915");
+  EXPECT_TRUE(ExplainNoDriver(sysfs, dev).has_no_gpu);
+  EXPECT_EQ(ExplainNoDriver(sysfs, dev).remedy, "");
+  fs::create_directories(root_ / "module/nvidia");
+  EXPECT_FALSE(ExplainNoDriver(sysfs, dev).has_no_gpu) << "the loaded driver tells the GPUs";
+  fs::remove_all(root_ / "module");
+  Add("0000:3b:00.0", "0x10de", "0x030200", "vfio-pci");
+  EXPECT_FALSE(ExplainNoDriver(sysfs, dev).has_no_gpu);
+  EXPECT_EQ(ExplainNoDriver(sysfs, dev).remedy,
+            "the driver vfio-pci has 1 NVIDIA GPU of the PCI bus: give them back to the driver "
+            "nvidia, or do not run podgpu here");
+
+  Add("0000:1b:00.0", "0x10de", "0x030200");
+  EXPECT_FALSE(ExplainNoDriver(sysfs, dev).has_no_gpu);
+  EXPECT_EQ(ExplainNoDriver(sysfs, dev).remedy,
+            "the PCI bus has 1 NVIDIA GPU, and /dev has no file of them: load the driver (modprobe "
+            "nvidia), or " +
+                std::string(kGiveDevices));
+  fs::create_directories(root_ / "dev/nvidia0");
+  EXPECT_EQ(ExplainNoDriver(sysfs, dev).remedy, "");
+  fs::remove_all(root_ / "bus");
+  EXPECT_FALSE(ExplainNoDriver(sysfs, dev).has_no_gpu) << "the bus cannot be read";
+}
+
 TEST_F(PciBusTest, IsEmptyWithoutABus) {
   fs::remove_all(root_);
   EXPECT_TRUE(Gpus().empty());

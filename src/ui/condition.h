@@ -19,6 +19,7 @@ struct PartCondition {
   PartState state = PartState::kStarting;
   std::string detail;  // One sentence without a full stop: the fact, the place, and what podgpu
                        // does meanwhile.
+  std::string remedy = {};  // Empty where the detail tells it, or none is needed.
   bool operator==(const PartCondition&) const = default;
 };
 
@@ -35,6 +36,7 @@ struct DeviceCondition {
 struct Condition {
   bool ready = false;
   bool may_pass = false;      // Not ready, and the next reading may bring what is missing.
+  bool reads = false;         // Ready, or only devices are the reason why not.
   std::string verdict;        // "ready: 8 GPUs have fresh samples", or what is missing.
   bool owners_known = false;  // The kubelet's last answer is not too old.
   std::vector<PartCondition> parts;

@@ -173,7 +173,8 @@ UnnamedProcesses FindUnnamed(const DeviceUsers& users, const ProcessNames& names
       }
       if (unnamed.count++ == 0) {
         const Gpu& gpu = users.topology.GpuOf({*entity});
-        unnamed = {1, process.pid, gpu.gpu_id, gpu.uuid, users.owners.by_entity[*entity].size()};
+        const size_t holders = OnePerContainer(users.owners.by_entity[*entity]).size();
+        unnamed = {1, process.pid, gpu.gpu_id, gpu.uuid, holders};
       }
     }
   }

@@ -39,7 +39,7 @@ void VcudaRows::Take(const TickFacts& facts, const ProcessTable& table) {
                                                .table = table,
                                                .pods = basis.pods.get(),
                                                .owners = basis.owners.get(),
-                                               .more_cards = more_cards_,
+                                               .join = join_,
                                                .volcano_unit_mib = volcano_unit_mib_});
   WarnOfUnknownUnit(basis.pods.get());
   if (users != users_ || !basis_ || basis_->epoch != basis.epoch) {

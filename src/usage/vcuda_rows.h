@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "attribution/join.h"
 #include "exposition/series_plan.h"
 #include "facts/tick_facts.h"
 #include "process/process_table.h"
@@ -22,14 +23,13 @@ namespace podgpu {
 
 class VcudaRows {
  public:
-  // `more_cards`: names of further resources that count as cards.  `node`: the name of this node.
+  // `join` names further resources that count as cards, and pods that have no rows.  `node`: the
+  // name of this node.
   // `volcano_unit_mib`: the unit of volcano.sh/vgpu-memory; without it such requests are unknown,
   // and the log says it once.
-  VcudaRows(std::vector<std::string> more_cards, std::string node,
+  VcudaRows(JoinOptions join, std::string node,
             std::optional<uint64_t> volcano_unit_mib = std::nullopt)
-      : more_cards_(std::move(more_cards)),
-        node_(std::move(node)),
-        volcano_unit_mib_(volcano_unit_mib) {}
+      : join_(std::move(join)), node_(std::move(node)), volcano_unit_mib_(volcano_unit_mib) {}
 
   // Finds the containers that have rows.  `table` has taken all readings of this tick.
   void Take(const TickFacts& facts, const ProcessTable& table);
@@ -56,7 +56,7 @@ class VcudaRows {
   void IndexUsers();
   void WarnOfUnknownUnit(const ApiObjects* pods);
 
-  const std::vector<std::string> more_cards_;
+  const JoinOptions join_;
   const std::string node_;
   const std::optional<uint64_t> volcano_unit_mib_;
   bool has_warned_ = false;

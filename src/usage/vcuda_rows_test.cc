@@ -137,8 +137,7 @@ class VcudaRowsTest : public ::testing::Test {
   TickFacts facts_;
   ApiObjects pods_;
   ProcessTable table_{ProcessTableOptions{}};
-  std::unique_ptr<VcudaRows> rows_ =
-      std::make_unique<VcudaRows>(std::vector<std::string>(), "node-a");
+  std::unique_ptr<VcudaRows> rows_ = std::make_unique<VcudaRows>(JoinOptions(), "node-a");
   Instant now_{std::chrono::hours(1)};
 };
 
@@ -174,7 +173,7 @@ TEST_F(VcudaRowsTest, TheRequestsOfVolcanoAndGpushareAreThoseOfTheirUnits) {
   EXPECT_EQ(MemoryAsked("share"), "4096");
   EXPECT_EQ(CardsAsked("early"), "none") << "no GPU has been chosen yet";
   EXPECT_EQ(MemoryAsked("early"), "none");
-  rows_ = std::make_unique<VcudaRows>(std::vector<std::string>(), "node-a", 1);
+  rows_ = std::make_unique<VcudaRows>(JoinOptions(), "node-a", 1);
   EXPECT_EQ(MemoryAsked("vgpu"), "6000");
 }
 

@@ -60,12 +60,13 @@ class CardUserFinder {
   // Adds the containers with requests, from the API server.
   void AddPods() {
     for (const auto& [key, pod] : *facts_.pods) {
-      if (pod.has_ended || !(AsksForGpus(pod, facts_.more_cards) || holders_.contains(key))) {
+      if (pod.has_ended || facts_.join.ignored.Contain(pod.name_space, pod.name) ||
+          !(AsksForGpus(pod, MoreCards()) || holders_.contains(key))) {
         continue;
       }
       for (const ApiContainer& container : pod.containers) {
         const ContainerName name{pod.name_space, pod.name, container.name};
-        GpuRequest request = RequestOf(container, facts_.more_cards);
+        GpuRequest request = RequestOf(container, MoreCards());
         if (container.is_regular || request.asks()) {
           AddContainer(container, std::move(request), found_[name]);
         }
@@ -160,6 +161,8 @@ class CardUserFinder {
   }
 
  private:
+  std::span<const std::string> MoreCards() const { return facts_.join.extra_resource_names; }
+
   size_t EntityCount() const {
     return std::min(facts_.topology.entities.size(), facts_.owners->by_entity.size());
   }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "attribution/join.h"
 #include "attribution/owner.h"
 #include "facts/thread_facts.h"
 #include "kube/api_object.h"
@@ -30,7 +31,7 @@ struct CardFacts {
   const ProcessTable& table;
   const ApiObjects* pods = nullptr;  // Of this node; null until the API server has listed pods.
   const Owners* owners = nullptr;    // From the kubelet; null while unknown.
-  std::span<const std::string> more_cards = {};   // Names of further resources that are cards.
+  const JoinOptions& join;  // Names further resources that are cards, and pods that hold none.
   std::optional<uint64_t> volcano_unit_mib = {};  // As AskedBy (gpu_request.h).
 };
 

@@ -98,6 +98,9 @@ TEST_F(DeviceFailure, AGpuWithStaleSamplesIsUnresponsiveAndOthersContinue) {
   EXPECT_EQ(page.Value("podgpu_gpu_state", {Gpu("0"), kStateOk}), 1);
   EXPECT_TRUE(page.Has("podgpu_gpu_info", {Gpu("1")})) << "its identity stays on the page";
   ExpectReadiness(false, "not ready: GPU 1 without a fresh value, since its samples are older");
+  const LoopbackResponse probe = exporter_->Fetch("/readyz?exclude=devices");
+  EXPECT_EQ(probe.status, 200) << "a roll-out goes on";
+  EXPECT_TRUE(probe.body.starts_with("ready, devices excluded (not ready: GPU 1 ")) << probe.body;
   EXPECT_NE(AwaitLog({"level=WARN", "GPU state changed\" state=unresponsive gpu=1 uuid=GPU-",
                       " pod=research/train-1 ", "cause=\"its samples are older than 4.0 s\"",
                       "remedy=\"run nvidia-smi on the node"}),

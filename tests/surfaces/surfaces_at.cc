@@ -273,6 +273,10 @@ class SeenNode {
         return std::vector<std::string>(parts.begin(), parts.end());
       };
     }
+    seams.explain_no_driver = [this] {
+      return NoDriver{.has_no_gpu = choices_.Of("no_gpu") == "1",
+                      .remedy = choices_.Of("no_driver_remedy")};
+    };
     seams.open_processes = [this, source] {
       return OpenProcesses(source, loader_, files_, *clock_);
     };

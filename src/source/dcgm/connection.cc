@@ -1,8 +1,10 @@
 #include "source/dcgm/connection.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cstring>
 #include <memory>
+#include <netinet/in.h>
 #include <optional>
 #include <utility>
 
@@ -84,7 +86,44 @@ std::string VersionIn(const abi::dcgmVersionInfo_v2& version) {
       DecodeText(version.rawBuildInfoString, sizeof(version.rawBuildInfoString)).value_or(""));
 }
 
+// Returns the host part of "host:port" without brackets, or the whole address if it has no port.
+std::string HostOf(std::string_view address) {
+  const size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos) {
+    return std::string(address);
+  }
+  const std::string_view host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    return std::string(host.substr(1, host.size() - 2));
+  }
+  return std::string(host.find(':') == std::string_view::npos && !host.starts_with('[') ? host
+                                                                                        : address);
+}
+
+bool IsLoopback(std::string host) {
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  in_addr v4{};
+  in6_addr v6{};
+  return host == "localhost" ||
+         (inet_pton(AF_INET, host.c_str(), &v4) == 1 &&
+          ntohl(v4.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET) ||
+         (inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6));
+}
+
 }  // namespace
+
+std::string OtherHostOf(std::string_view address) {
+  if (address.starts_with(kTcpScheme)) {
+    address.remove_prefix(kTcpScheme.size());
+  }
+  if (address.starts_with(kUnixScheme) || address.starts_with('/')) {
+    return {};
+  }
+  std::string host = HostOf(address);
+  return IsLoopback(host) ? std::string() : host;
+}
 
 StatusOr<DcgmEndpoint> ParseDcgmAddress(std::string_view text) {
   if (text.empty()) {

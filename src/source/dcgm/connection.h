@@ -35,6 +35,10 @@ struct DcgmEndpoint {
 // anything else.
 StatusOr<DcgmEndpoint> ParseDcgmAddress(std::string_view text);
 
+// Returns the host of `address`, without brackets and port, if it is the address of an engine on
+// another machine.  Empty for an embedded engine, a unix socket, a loopback address and localhost.
+std::string OtherHostOf(std::string_view address);
+
 // Returns the value of `version:` in DCGM's build description; empty when there is none.
 std::string ParseDcgmVersion(std::string_view build_info);
 
