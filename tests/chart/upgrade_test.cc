@@ -1,6 +1,7 @@
 // The chart over a release of dcgm-exporter's chart, and what Helm says after an installation: both
 // ask a cluster, api_server.py.
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,46 @@ void ExpectPodsMatch(const Rendering& rendering) {
   }
 }
 
+// Whether the labels of an object fulfil a selector of the chart: matchLabels, and matchExpressions
+// with the operator NotIn.
+bool Selects(const YAML::Node& selector, const YAML::Node& labels) {
+  for (const auto& label : selector["matchLabels"]) {
+    if (TextAt(labels[label.first.Scalar()], "") != label.second.Scalar()) {
+      return false;
+    }
+  }
+  for (const auto& expression : selector["matchExpressions"]) {
+    EXPECT_EQ(TextAt(expression, "operator"), "NotIn");
+    const YAML::Node label = labels[TextAt(expression, "key")];
+    for (const auto& value : expression["values"]) {
+      if (label.IsDefined() && label.Scalar() == value.Scalar()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// How many times Prometheus reads the page of one node: once for each Service of the DaemonSet's
+// pods that a ServiceMonitor selects.
+size_t EndpointsOfANode(const Rendering& rendering) {
+  const YAML::Node pods = rendering.Object("DaemonSet dcgm-exporter")["spec"]["selector"];
+  size_t endpoints = 0;
+  for (const YAML::Node& monitor : rendering.objects()) {
+    if (TextAt(monitor, "kind") != "ServiceMonitor") {
+      continue;
+    }
+    for (const YAML::Node& service : rendering.objects()) {
+      const bool is_of_nodes = TextAt(service, "kind") == "Service" &&
+                               TextAt(service, "spec/selector") == TextAt(pods, "matchLabels");
+      if (is_of_nodes && Selects(monitor["spec"]["selector"], service["metadata"]["labels"])) {
+        ++endpoints;
+      }
+    }
+  }
+  return endpoints;
+}
+
 struct OldRelease {
   const char* name;
   const char* selector;  // JSON, keys in the order of the alphabet.
@@ -71,6 +112,8 @@ constexpr OldRelease kOldReleases[] = {
     {"WithComponent", R"({"app.kubernetes.io/component": "dcgm-exporter",)"
                       R"( "app.kubernetes.io/instance": "dcgm-exporter",)"
                       R"( "app.kubernetes.io/name": "dcgm-exporter"})"},
+    {"WithVersion", R"({"app.kubernetes.io/name": "dcgm-exporter",)"
+                    R"( "app.kubernetes.io/version": "4.8.2"})"},
     {"OfOneLabel", R"({"app": "nvidia-dcgm-exporter"})"},
 };
 
@@ -98,6 +141,40 @@ TEST_P(UpgradeTest, PlainTemplatesTakeTheSelectorFromAValue) {
   EXPECT_EQ(plain.Text("DaemonSet", "spec/selector/matchLabels"),
             TextAt(YAML::Load(GetParam().selector), ""));
   ExpectPodsMatch(plain);
+}
+
+// A page that is read twice doubles every sum.
+TEST_P(UpgradeTest, PrometheusReadsEachNodeOnce) {
+  const TemporaryFolder folder;
+  const std::string values =
+      folder.Write("values.yaml", std::string("selectorLabels: ") + GetParam().selector);
+  const Rendering plain(
+      {"-f", values, "--set", "cluster.enabled=true,requestedVsUsed.enabled=true"},
+      "dcgm-exporter");
+  EXPECT_EQ(EndpointsOfANode(plain), 1U);
+}
+
+// The other Services of the release have the label of its instance too.
+TEST(Upgrade, PrometheusReadsEachNodeOnceAlsoIfTheSelectorIsTheInstance) {
+  const Rendering plain(
+      {"--set-json", R"(selectorLabels={"app.kubernetes.io/instance": "dcgm-exporter"})", "--set",
+       "cluster.enabled=true,requestedVsUsed.enabled=true"},
+      "dcgm-exporter");
+  EXPECT_EQ(EndpointsOfANode(plain), 1U);
+}
+
+// Kubernetes refuses an object with a key that appears twice.
+TEST_P(UpgradeTest, ALabelAppearsOnce) {
+  const TemporaryFolder folder;
+  const std::string values =
+      folder.Write("values.yaml", std::string("selectorLabels: ") + GetParam().selector);
+  const Rendering plain({"-f", values, "--set", "cluster.enabled=true"}, "dcgm-exporter");
+  for (const YAML::Node& object : plain.objects()) {
+    std::set<std::string> keys;
+    for (const auto& label : object["metadata"]["labels"]) {
+      EXPECT_TRUE(keys.insert(label.first.Scalar()).second) << label.first.Scalar();
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, UpgradeTest, ::testing::ValuesIn(kOldReleases),

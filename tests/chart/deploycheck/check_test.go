@@ -331,6 +331,7 @@ func TestFindsEachDefect(t *testing.T) {
 		{"Service port names", "[{name: metrics, port: 9400, targetPort: metrics}]", "[{name: metrics, port: 9400}, {port: 9401, targetPort: metrics}]", "a name of its own for each port"},
 		{"monitor selector", "selector: {matchLabels: {app: podgpu}}\n  endpoints", "selector: {matchLabels: {app: other}}\n  endpoints", "selects no Service"},
 		{"monitor namespace", "selector: {matchLabels: {app: podgpu}}\n  endpoints", "namespaceSelector: {matchNames: [other]}\n  selector: {matchLabels: {app: podgpu}}\n  endpoints", "selects no Service"},
+		{"monitor of two Services", "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor", "apiVersion: v1\nkind: Service\nmetadata: {name: nodes, namespace: gpu, labels: {app: podgpu}}\nspec: {clusterIP: None, selector: {app: podgpu}, ports: [{name: metrics, port: 9400}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor", "selects Service gpu/podgpu and Service gpu/nodes, which both lead to DaemonSet gpu/podgpu"},
 		{"monitor port", "endpoints: [{port: metrics,", "endpoints: [{port: http,", "is no port name"},
 		{"monitor path", "path: /metrics,", "path: /numbers,", "scrapes /numbers"},
 		{"monitor time", "scrapeTimeout: 10s", "scrapeTimeout: 20s", "is above interval"},

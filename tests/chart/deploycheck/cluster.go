@@ -96,8 +96,17 @@ func (s *Set) checkServiceMonitors() {
 		for _, endpoint := range monitor.Spec.Endpoints {
 			s.checkInterval(o, endpoint.Interval, endpoint.ScrapeTimeout)
 			found := false
+			readBy := map[string]string{} // The Service by which Prometheus reads the pods of a workload.
 			for _, service := range services {
-				found = s.checkEndpoint(o, service, endpoint) || found
+				pods, hasPort := s.checkEndpoint(o, service, endpoint)
+				found = found || hasPort
+				for _, w := range pods {
+					name := fmt.Sprintf("Service %s/%s", service.Namespace, service.Name)
+					if other := readBy[w.Name()]; other != "" {
+						s.reportOn(o, "selects %s and %s, which both lead to %s, so each sum doubles; exclude one of them", other, name, w.Name())
+					}
+					readBy[w.Name()] = name
+				}
 			}
 			if !found && len(services) > 0 {
 				s.reportOn(o, "endpoint %q is no port name of the Services that it selects; use one of their names", endpoint.Port)
@@ -106,20 +115,21 @@ func (s *Set) checkServiceMonitors() {
 	})
 }
 
-// checkEndpoint says whether the Service has the endpoint's port, and checks the path there.
-func (s *Set) checkEndpoint(o Object, service *core.Service, endpoint monitoring.Endpoint) bool {
+// checkEndpoint returns the workloads behind the Service and whether it has the endpoint's port, and checks the path there.
+func (s *Set) checkEndpoint(o Object, service *core.Service, endpoint monitoring.Endpoint) ([]Workload, bool) {
 	target := intstr.FromString("")
 	if endpoint.TargetPort != nil {
 		target = *endpoint.TargetPort
 	} else if p := servicePort(service, intstr.FromString(endpoint.Port)); p != nil && endpoint.Port != "" {
 		target = targetOf(*p)
 	} else {
-		return false
+		return nil, false
 	}
-	for _, w := range s.selected(service.Namespace, labels.SelectorFromSet(service.Spec.Selector)) {
+	pods := s.selected(service.Namespace, labels.SelectorFromSet(service.Spec.Selector))
+	for _, w := range pods {
 		s.checkScrapedPath(o, w, target, endpoint.Path)
 	}
-	return true
+	return pods, true
 }
 
 func (s *Set) checkScrapedPath(o Object, w Workload, port intstr.IntOrString, path string) {

@@ -36,9 +36,18 @@ app.kubernetes.io/part-of: podgpu
 {{- toYaml (.Values.selectorLabels | default $kept | default $default) -}}
 {{- end -}}
 
+{{/* A selector may have a label of the common ones, such as the version of an old release: the selector's counts. */}}
 {{- define "podgpu.labels" -}}
+{{- merge (include "podgpu.selectorLabels" . | fromYaml) (include "podgpu.commonLabels" . | fromYaml) | toYaml -}}
+{{- end -}}
+
+{{/* The labels of the Service ...-nodes. They are never those of a selector: a monitor that selects this Service and the
+     other Service of the nodes reads each page twice. */}}
+{{- define "podgpu.nodesLabels" -}}
 {{ include "podgpu.commonLabels" . }}
-{{ include "podgpu.selectorLabels" . }}
+app.kubernetes.io/name: {{ include "podgpu.name" . }}-nodes
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: nodes
 {{- end -}}
 
 {{/* The selector of the cluster role. Its name differs if the DaemonSet's selector would match these pods too. */}}
