@@ -49,6 +49,8 @@ std::vector<Switch> Switches() {
       {"PodLabels", "kubernetes.enablePodLabels=true", kRole, kPods, "true"},
       {"PodUids", "kubernetes.enablePodUID=true", kRole, kPods, "true"},
       {"PodLabelsByAFlag", "arguments={--kubernetes-enable-pod-labels}", kRole, kPods, "true"},
+      {"PodLabelsByAQuotedFlag", "arguments={\"--kubernetes-enable-pod-labels\"}", kRole, kPods,
+       "true"},
       {"Claims", "kubernetesDRA.enabled=true", kRole, kSlices, "true"},
       {"ClaimsByAFlag", "arguments={--kubernetes-enable-dra=true}", kRole, kSlices, "true"},
       {"VirtualGpus", "kubernetes.virtualGPUs=true", {}},

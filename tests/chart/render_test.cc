@@ -181,6 +181,65 @@ TEST(DropIn, EachValueArrives) {
   }
 }
 
+struct Argument {
+  const char* yaml;  // As it stands in a values file.
+  const char* argument;
+};
+
+// dcgm-exporter's chart prints an argument without quotes, so that YAML reads it a second time.
+// tidy: table
+constexpr Argument kArgumentsOfValues[] = {
+    {R"("\"10000\"")", "10000"},
+    {R"("'10000'")", "10000"},
+    {R"("\"-c=10000\"")", "-c=10000"},
+    {"10000", "10000"},
+    {R"("10000")", "10000"},
+    {"10000000", "10000000"},
+    {"0.25", "0.25"},
+    {"true", "true"},
+    {R"("true")", "true"},
+    {R"("0x1F")", "0x1F"},
+    {R"("-n # no hostname")", "-n"},
+    {R"("\"\"")", ""},
+    // No YAML text of one line: as it stands.
+    {R"("|")", "|"},
+    {R"("> a")", "> a"},
+    {R"("")", ""},
+    {R"("~")", "~"},
+    {R"("*")", "*"},
+    {R"("{node}")", "{node}"},
+    {R"("[::]:9400")", "[::]:9400"},
+    {R"("a: b")", "a: b"},
+    {R"("\"open")", "\"open"},
+    {R"("a\nb")", "a\nb"},
+};
+
+TEST(DropIn, EachArgumentIsReadAsOneYamlScalar) {
+  std::string list;
+  for (const Argument& row : kArgumentsOfValues) {
+    list += std::string(list.empty() ? "" : ", ") + row.yaml;
+  }
+  const TemporaryFolder folder;
+  const std::string values =
+      folder.Write("values.yaml", "arguments: [" + list + "]\n" +
+                                      "cluster: {enabled: true, arguments: [" + list + "]}\n");
+  const Rendering rendering({"-f", values});
+  constexpr size_t kOwnArgumentsOfTheClusterRole = 5;
+  for (size_t at = 0; at < std::size(kArgumentsOfValues); ++at) {
+    const Argument& row = kArgumentsOfValues[at];
+    const std::string index = "/" + std::to_string(at);
+    const std::string behind_its_own = "/" + std::to_string(at + kOwnArgumentsOfTheClusterRole);
+    EXPECT_EQ(rendering.Text("DaemonSet", kArguments + index), row.argument);
+    EXPECT_EQ(rendering.Text("Pod", "spec/containers/0/args" + index), row.argument);
+    EXPECT_EQ(rendering.Text("Deployment", kArguments + behind_its_own), row.argument);
+  }
+}
+
+TEST(DropIn, APeriodThatIsQuotedTwiceIsANumber) {
+  EXPECT_EQ(Rendering::OfSet("quoted-arguments").Text("DaemonSet", kArguments),
+            "[-f, /etc/dcgm-exporter/dcp-metrics-included.csv, -c, 10000]");
+}
+
 struct Variable {
   const char* set;
   const char* name;

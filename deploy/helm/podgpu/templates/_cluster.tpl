@@ -39,8 +39,8 @@
 {{- if .Values.metricsApi.enabled }}
 {{ include "podgpu.metricsApiArguments" . }}
 {{- end }}
-{{- range $c.arguments }}
-- {{ toString . | quote }}
+{{- range include "podgpu.arguments" $c.arguments | fromJsonArray }}
+- {{ quote . }}
 {{- end }}
 {{- end -}}
 

@@ -1,6 +1,24 @@
 {{/* Which features are on, from values, arguments and variables alike, and the rights that follow from them. */}}
 
-{{/* The value of a flag: from .arguments, otherwise of the variable .variable in .env; empty if it is not given.
+{{/* The arguments of a list as podgpu gets them, as a JSON list of texts. dcgm-exporter's chart prints each without quotes, so that
+     YAML reads it again, and users quote numbers twice: "\"10000\"" is 10000. A text that is no YAML text of one line stays as it
+     is, and a number keeps all its digits. */}}
+{{- define "podgpu.arguments" -}}
+{{- $read := list -}}
+{{- range . -}}
+{{- $argument := . -}}
+{{- if not (kindIs "string" .) -}}
+{{- $argument = toJson . -}}
+{{- else if not (regexMatch "\n|^ *[|>]" .) -}}
+{{- $again := fromYaml (printf "v: %s" .) -}}
+{{- if and (hasKey $again "v") (kindIs "string" $again.v) -}}{{- $argument = $again.v -}}{{- end -}}
+{{- end -}}
+{{- $read = append $read $argument -}}
+{{- end -}}
+{{- toJson $read -}}
+{{- end -}}
+
+{{/* The value of a flag: from .arguments, as podgpu gets them, otherwise of the variable .variable in .env; empty if it is not given.
      .names is an alternation of names, as in "m|configmap-data"; .bool says that the flag may stand alone. */}}
 {{- define "podgpu.setting" -}}
 {{- $found := "" -}}
@@ -9,12 +27,11 @@
 {{- end -}}
 {{- $next := false -}}
 {{- range .arguments -}}
-{{- $argument := toString . -}}
 {{- if $next -}}
-{{- $found = $argument -}}{{- $next = false -}}
-{{- else if regexMatch (printf "^--?(%s)=" $.names) $argument -}}
-{{- $found = regexReplaceAll "^[^=]*=" $argument "" -}}
-{{- else if regexMatch (printf "^--?(%s)$" $.names) $argument -}}
+{{- $found = . -}}{{- $next = false -}}
+{{- else if regexMatch (printf "^--?(%s)=" $.names) . -}}
+{{- $found = regexReplaceAll "^[^=]*=" . "" -}}
+{{- else if regexMatch (printf "^--?(%s)$" $.names) . -}}
 {{- if $.bool -}}{{- $found = "true" -}}{{- else -}}{{- $next = true -}}{{- end -}}
 {{- end -}}
 {{- end -}}
@@ -29,7 +46,7 @@
 {{/* A dictionary of what is on, as YAML. */}}
 {{- define "podgpu.features" -}}
 {{- $v := .Values -}}
-{{- $from := dict "arguments" $v.arguments "env" $v.extraEnv -}}
+{{- $from := dict "arguments" (include "podgpu.arguments" $v.arguments | fromJsonArray) "env" $v.extraEnv -}}
 {{- $labels := include "podgpu.isOn" (merge (dict "value" $v.kubernetes.enablePodLabels "bool" true "names" "kubernetes-enable-pod-labels" "variable" "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS") $from) -}}
 {{- $uid := include "podgpu.isOn" (merge (dict "value" $v.kubernetes.enablePodUID "bool" true "names" "kubernetes-enable-pod-uid" "variable" "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID") $from) -}}
 {{- $dra := include "podgpu.isOn" (merge (dict "value" $v.kubernetesDRA.enabled "bool" true "names" "kubernetes-enable-dra" "variable" "KUBERNETES_ENABLE_DRA") $from) -}}

@@ -27,6 +27,6 @@
 {{- define "podgpu.lacksNative" -}}
 {{- $v := .Values -}}
 {{- $asked := or (and $v.prometheusRule.enabled (ne $v.prometheusRule.names "dcgm")) (and $v.dashboards.enabled (ne $v.dashboards.names "dcgm")) -}}
-{{- $views := include "podgpu.setting" (dict "arguments" $v.arguments "env" $v.extraEnv "bool" false "names" "metrics-views" "variable" "PODGPU_METRICS_VIEWS") | default $v.metricsViews -}}
+{{- $views := include "podgpu.setting" (dict "arguments" (include "podgpu.arguments" $v.arguments | fromJsonArray) "env" $v.extraEnv "bool" false "names" "metrics-views" "variable" "PODGPU_METRICS_VIEWS") | default $v.metricsViews -}}
 {{- if and $asked (not (has "native" (splitList "," $views))) -}}true{{- end -}}
 {{- end -}}
