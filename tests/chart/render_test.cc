@@ -81,6 +81,54 @@ TEST(Chart, MakesMonitorsOnlyWhereTheClusterHasThem) {
   EXPECT_NE(result.output.find("kind: DaemonSet"), std::string::npos);
 }
 
+// -- names of objects
+
+struct Name {
+  const char* release;
+  const char* set;
+  const char* name;
+};
+
+constexpr Name kNames[] = {
+    {"podgpu", "hostPID=false", "podgpu"},
+    {"gpus", "hostPID=false", "gpus-podgpu"},
+    {"gpus", "nameOverride=map", "gpus-map"},
+    {"gpus-map", "nameOverride=map", "gpus-map"},
+    // As dcgm-exporter's chart.
+    {"dcgm-exporter", "hostPID=false", "dcgm-exporter"},
+    {"nvidia-dcgm-exporter", "hostPID=false", "nvidia-dcgm-exporter"},
+    {"dcgm-exporter", "nameOverride=gpu", "dcgm-exporter-gpu"},
+    {"dcgm-exporter", "nameOverride=dcgm", "dcgm-exporter"},
+    {"dcgm-exporter", "fullnameOverride=gpu", "gpu"},
+    {"dcgm-exporter-of-the-team-for-machine-learning-in-ulm", "hostPID=false",
+     "dcgm-exporter-of-the-team-for-machine-learning-in-ulm"},
+};
+
+TEST(Names, AreThoseOfDcgmExportersChart) {
+  for (const Name& row : kNames) {
+    const Rendering rendering({"--set", row.set}, row.release);
+    EXPECT_EQ(rendering.Text("DaemonSet", "metadata/name"), row.name) << row.set;
+    EXPECT_EQ(rendering.Text("Service", "metadata/name"), row.name) << row.set;
+  }
+}
+
+// Kubernetes refuses names of Services and values of labels with more than 63 characters.
+TEST(Names, FitIntoALabelWithTheirSuffix) {
+  const std::string longest(63, 'a');
+  const Rendering rendering({"-f", ValueSetFolder() + "/everything.yaml", "--set",
+                             "fullnameOverride=" + longest + "bc,nameOverride=" + longest + "bc"});
+  EXPECT_EQ(rendering.Text("DaemonSet", "metadata/name"), longest);
+  EXPECT_TRUE(rendering.Object("Service " + longest.substr(0, 57) + "-nodes").IsDefined());
+  const std::vector<std::string> names = rendering.Names();
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+  for (const YAML::Node& object : rendering.objects()) {
+    EXPECT_LE(TextAt(object, "metadata/name").size(), 63U) << TextAt(object, "metadata/name");
+    for (const auto& label : object["metadata"]["labels"]) {
+      EXPECT_LE(label.second.Scalar().size(), 63U) << label.first.Scalar();
+    }
+  }
+}
+
 // -- the drop-in: a value of dcgm-exporter's chart, and where it must arrive
 
 struct Value {

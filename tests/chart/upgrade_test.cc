@@ -180,12 +180,45 @@ TEST_P(UpgradeTest, ALabelAppearsOnce) {
 INSTANTIATE_TEST_SUITE_P(All, UpgradeTest, ::testing::ValuesIn(kOldReleases),
                          [](const auto& row) { return std::string(row.param.name); });
 
-TEST(Upgrade, AnInstallationHasItsOwnSelector) {
+// Queries and other programs find the pods of dcgm-exporter by these labels.
+TEST(Upgrade, AnInstallationAsDcgmExporterHasItsLabels) {
   const TemporaryFolder empty;
   const Cluster cluster(empty.path());
-  EXPECT_EQ(Upgraded(cluster).Text("DaemonSet", "spec/selector/matchLabels"),
-            "{app.kubernetes.io/component: node, app.kubernetes.io/instance: dcgm-exporter, "
+  const Rendering installed = Upgraded(cluster, {"--set", "cluster.enabled=true"});
+  EXPECT_EQ(installed.Text("DaemonSet", "spec/selector/matchLabels"),
+            "{app.kubernetes.io/component: dcgm-exporter, "
+            "app.kubernetes.io/instance: dcgm-exporter, app.kubernetes.io/name: dcgm-exporter}");
+  ExpectPodsMatch(installed);
+  EXPECT_EQ(installed.Text("Deployment", "spec/selector/matchLabels"),
+            "{app.kubernetes.io/component: cluster, app.kubernetes.io/instance: dcgm-exporter, "
+            "app.kubernetes.io/name: dcgm-exporter}");
+}
+
+TEST(Upgrade, AnInstallationHasItsOwnSelector) {
+  EXPECT_EQ(Rendering().Text("DaemonSet", "spec/selector/matchLabels"),
+            "{app.kubernetes.io/component: node, app.kubernetes.io/instance: podgpu, "
             "app.kubernetes.io/name: podgpu}");
+  EXPECT_EQ(Rendering({"--set", "nameOverride=gpu"}, "dcgm-exporter")
+                .Text("DaemonSet", "spec/selector/matchLabels"),
+            "{app.kubernetes.io/component: node, app.kubernetes.io/instance: dcgm-exporter, "
+            "app.kubernetes.io/name: gpu}");
+}
+
+// Kubernetes lets no selector of a Deployment change either.
+TEST(Upgrade, TheClusterRoleKeepsItsSelector) {
+  const TemporaryFolder objects;
+  objects.Write("apis_apps_v1_namespaces_gpu_deployments_dcgm-exporter-cluster.json",
+                R"({"apiVersion":"apps/v1","kind":"Deployment",)"
+                R"("metadata":{"name":"dcgm-exporter-cluster","namespace":"gpu"},)"
+                R"("spec":{"selector":{"matchLabels":{"app.kubernetes.io/name": "podgpu"}}}})");
+  const Cluster cluster(objects.path());
+  const Rendering upgraded = Upgraded(cluster, {"--set", "cluster.enabled=true"});
+  const YAML::Node deployment = upgraded.Object("Deployment dcgm-exporter-cluster");
+  EXPECT_EQ(TextAt(deployment, "spec/selector/matchLabels"), "{app.kubernetes.io/name: podgpu}");
+  EXPECT_EQ(TextAt(deployment, "spec/template/metadata/labels"),
+            TextAt(deployment, "spec/selector/matchLabels"));
+  EXPECT_EQ(TextAt(upgraded.Object("Service dcgm-exporter-cluster"), "spec/selector"),
+            TextAt(deployment, "spec/selector/matchLabels"));
 }
 
 // Pods of the cluster role never match the DaemonSet's selector.

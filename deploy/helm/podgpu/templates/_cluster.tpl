@@ -3,7 +3,7 @@
 {{- define "podgpu.clusterArguments" -}}
 {{- $c := .Values.cluster -}}
 {{- $namespace := include "podgpu.namespace" . -}}
-{{- $service := printf "%s-nodes" (include "podgpu.fullname" .) -}}
+{{- $service := include "podgpu.named" (list . "-nodes") -}}
 - cluster
 {{- if eq $c.discovery "dns" }}
 - {{ printf "--nodes=dns:%s.%s.svc:%v" $service $namespace (include "podgpu.features" . | fromYaml).nodePort }}

@@ -23,7 +23,7 @@ pods/gpu_energy_rate_watts, pods/gpu_memory_used_bytes, pods/gpu_power_watts, po
 {{- define "podgpu.metricsApiSecret" -}}
 {{- $certificate := .Values.metricsApi.certificate -}}
 {{- if $certificate.certManager.enabled -}}
-{{- $certificate.secretName | default (printf "%s-metrics-api" (include "podgpu.clusterName" .)) -}}
+{{- $certificate.secretName | default (include "podgpu.named" (list . "-cluster-metrics-api")) -}}
 {{- else -}}
 {{- $certificate.secretName -}}
 {{- end -}}

@@ -1,20 +1,37 @@
 {{/* Names, labels and selectors. */}}
 
-{{- define "podgpu.name" -}}
-{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{/* "true" if the release has names and labels of dcgm-exporter's chart: others find its pods by them. */}}
+{{- define "podgpu.isDcgmExporter" -}}
+{{- if and (not .Values.nameOverride) (contains "dcgm-exporter" .Release.Name) -}}true{{- end -}}
 {{- end -}}
 
-{{/* The name of all objects. A release whose name contains podgpu or dcgm-exporter gives it alone, so that a release of
-     dcgm-exporter's chart keeps the names of its objects. 52 characters leave space for the suffixes. */}}
+{{- define "podgpu.name" -}}
+{{- $default := ternary "dcgm-exporter" .Chart.Name (eq (include "podgpu.isDcgmExporter" .) "true") -}}
+{{- default $default .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The name of all objects, as dcgm-exporter's chart makes it: the name of a release that contains podgpu.name, which
+     otherwise follows. Kubernetes allows 63 characters. */}}
 {{- define "podgpu.fullname" -}}
 {{- $name := include "podgpu.name" . -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
-{{- else if or (contains $name .Release.Name) (contains "dcgm-exporter" .Release.Name) -}}
-{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
+{{- end -}}
+
+{{/* A name and a suffix; a long name is cut, never the suffix. */}}
+{{- define "podgpu.suffixed" -}}
+{{- $suffix := index . 1 -}}
+{{- printf "%s%s" (index . 0 | trunc (sub 63 (len $suffix) | int) | trimSuffix "-") $suffix -}}
+{{- end -}}
+
+{{/* The name of all objects with a suffix: (list . "-nodes"). */}}
+{{- define "podgpu.named" -}}
+{{- include "podgpu.suffixed" (list (include "podgpu.fullname" (index . 0)) (index . 1)) -}}
 {{- end -}}
 
 {{- define "podgpu.namespace" -}}
@@ -30,7 +47,7 @@ app.kubernetes.io/part-of: podgpu
 
 {{/* The selector of the DaemonSet. Kubernetes refuses a change of it, so a DaemonSet of this name keeps the one it has. */}}
 {{- define "podgpu.selectorLabels" -}}
-{{- $default := dict "app.kubernetes.io/name" (include "podgpu.name" .) "app.kubernetes.io/instance" .Release.Name "app.kubernetes.io/component" "node" -}}
+{{- $default := dict "app.kubernetes.io/name" (include "podgpu.name" .) "app.kubernetes.io/instance" .Release.Name "app.kubernetes.io/component" (ternary "dcgm-exporter" "node" (eq (include "podgpu.isDcgmExporter" .) "true")) -}}
 {{- $daemonset := lookup "apps/v1" "DaemonSet" (include "podgpu.namespace" .) (include "podgpu.fullname" .) -}}
 {{- $kept := dig "spec" "selector" "matchLabels" dict $daemonset -}}
 {{- toYaml (.Values.selectorLabels | default $kept | default $default) -}}
@@ -45,12 +62,13 @@ app.kubernetes.io/part-of: podgpu
      other Service of the nodes reads each page twice. */}}
 {{- define "podgpu.nodesLabels" -}}
 {{ include "podgpu.commonLabels" . }}
-app.kubernetes.io/name: {{ include "podgpu.name" . }}-nodes
+app.kubernetes.io/name: {{ include "podgpu.suffixed" (list (include "podgpu.name" .) "-nodes") }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: nodes
 {{- end -}}
 
-{{/* The selector of the cluster role. Its name differs if the DaemonSet's selector would match these pods too. */}}
+{{/* The selector of the cluster role; a Deployment keeps the one it has. Its name differs if the DaemonSet's selector would match
+     these pods too. */}}
 {{- define "podgpu.clusterSelectorLabels" -}}
 {{- $labels := dict "app.kubernetes.io/name" (include "podgpu.name" .) "app.kubernetes.io/instance" .Release.Name "app.kubernetes.io/component" "cluster" -}}
 {{- $overlaps := true -}}
@@ -58,9 +76,10 @@ app.kubernetes.io/component: nodes
 {{- if ne (get $labels $key) $value -}}{{- $overlaps = false -}}{{- end -}}
 {{- end -}}
 {{- if $overlaps -}}
-{{- $_ := set $labels "app.kubernetes.io/name" (printf "%s-cluster" (include "podgpu.name" .)) -}}
+{{- $_ := set $labels "app.kubernetes.io/name" (include "podgpu.suffixed" (list (include "podgpu.name" .) "-cluster")) -}}
 {{- end -}}
-{{- toYaml $labels -}}
+{{- $deployment := lookup "apps/v1" "Deployment" (include "podgpu.namespace" .) (include "podgpu.clusterName" .) -}}
+{{- toYaml (dig "spec" "selector" "matchLabels" dict $deployment | default $labels) -}}
 {{- end -}}
 
 {{- define "podgpu.clusterLabels" -}}
@@ -77,7 +96,7 @@ app.kubernetes.io/component: nodes
 {{- end -}}
 
 {{- define "podgpu.clusterName" -}}
-{{- printf "%s-cluster" (include "podgpu.fullname" .) -}}
+{{- include "podgpu.named" (list . "-cluster") -}}
 {{- end -}}
 
 {{/* "true" if the cluster role asks the API server, so that its pod needs a token. */}}
@@ -94,7 +113,7 @@ app.kubernetes.io/component: nodes
 {{- if .Values.tlsServerConfig.existingSecret -}}
 {{- tpl .Values.tlsServerConfig.existingSecret . -}}
 {{- else -}}
-{{- printf "%s-tls" (include "podgpu.fullname" .) -}}
+{{- include "podgpu.named" (list . "-tls") -}}
 {{- end -}}
 {{- end -}}
 

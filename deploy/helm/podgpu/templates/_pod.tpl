@@ -229,7 +229,7 @@ tolerations:
   hostPath: {path: {{ $v.kubeletPath | quote }}}
 {{- if (include "podgpu.features" . | fromYaml).web }}
 - name: web-config
-  secret: {secretName: {{ include "podgpu.fullname" . }}-web-config}
+  secret: {secretName: {{ include "podgpu.named" (list . "-web-config") }}}
 {{- end }}
 {{- if $v.tlsServerConfig.enabled }}
 - name: tls

@@ -15,7 +15,7 @@
 {{- else if and (hasKey $kept $tls.certFilename) (hasKey $kept $tls.keyFilename) (hasKey $kept $tls.caFilename) -}}
 {{ toYaml $kept }}
 {{- else -}}
-{{- $authority := genCA (printf "%s-ca" $name) 3650 -}}
+{{- $authority := genCA (include "podgpu.named" (list . "-ca")) 3650 -}}
 {{- $names := list $name (printf "%s.%s.svc" $name (include "podgpu.namespace" .)) -}}
 {{- $certificate := genSignedCert $name nil $names 3650 $authority -}}
 {{ $tls.certFilename }}: {{ $certificate.Cert | b64enc | quote }}
@@ -36,8 +36,8 @@ tlsConfig:
 {{- end }}
 {{- with .Values.basicAuth.users }}
 basicAuth:
-  username: {name: {{ include "podgpu.fullname" $ }}-scrape, key: username}
-  password: {name: {{ include "podgpu.fullname" $ }}-scrape, key: password}
+  username: {name: {{ include "podgpu.named" (list $ "-scrape") }}, key: username}
+  password: {name: {{ include "podgpu.named" (list $ "-scrape") }}, key: password}
 {{- end }}
 {{- end -}}
 
