@@ -21,8 +21,12 @@ constexpr BadValues kBadValues[] = {
     // An unknown key, at the top and below, and a mistake in a name of dcgm-exporter's.
     {"UnknownKey", "colour=red", "- at '': additional properties 'colour' not allowed"},
     {"UnknownKeyBelow", "image.repo=x", "- at '/image': additional properties 'repo' not allowed"},
-    {"UnknownKeyOfAMonitor", "serviceMonitor.labels.a=b",
-     "- at '/serviceMonitor': additional properties 'labels' not allowed"},
+    {"UnknownKeyOfAMonitor", "serviceMonitor.annotations.a=b",
+     "- at '/serviceMonitor': additional properties 'annotations' not allowed"},
+    {"UnknownKeyOfNodesOfAMonitor", "serviceMonitor.attachMetadata.pod=true",
+     "- at '/serviceMonitor/attachMetadata': additional properties 'pod' not allowed"},
+    {"NumberForAManifest", "extraManifests={7}",
+     "- at '/extraManifests/0': got number, want string or object"},
     {"UnknownKeyOfASwitch", "processes.hostPID=true",
      "- at '/processes': additional properties 'hostPID' not allowed"},
     // A wrong type.
@@ -130,6 +134,28 @@ constexpr BadValues kBadValues[] = {
      "podgpu: podMonitor.enabled and serviceMonitor.enabled would read each page twice. Set "
      "serviceMonitor.enabled to "
      "false"},
+    // Keys that dcgm-exporter's chart ignores.
+    {"NamespaceOfAMonitor", "serviceMonitor.namespace=monitoring",
+     "podgpu: serviceMonitor.namespace has no effect: the monitor stands beside the Service that "
+     "it "
+     "selects. Remove it; namespaceOverride moves all objects"},
+    {"LabelsOfAMonitor", "serviceMonitor.labels.release=prometheus",
+     "podgpu: serviceMonitor.labels has no effect, as in dcgm-exporter's chart. Use "
+     "serviceMonitor.additionalLabels"},
+    {"TimeoutAboveTheInterval", "serviceMonitor.interval=1m,serviceMonitor.scrapeTimeout=1m1ms",
+     "podgpu: serviceMonitor.interval is 1m, but serviceMonitor.scrapeTimeout is 1m1ms: Prometheus "
+     "refuses a timeout above the interval. Lower scrapeTimeout to 1m or less, or raise the "
+     "interval"},
+    {"TimeoutAboveTheIntervalOfAPodMonitor",
+     "podMonitor.enabled=true,serviceMonitor.enabled=false,serviceMonitor.interval=5s",
+     "podgpu: serviceMonitor.interval is 5s, but serviceMonitor.scrapeTimeout is 10s: Prometheus "
+     "refuses a timeout above the interval. Lower scrapeTimeout to 5s or less, or raise the "
+     "interval"},
+    {"TimeoutAboveTheIntervalOfTheClusterRole",
+     "cluster.enabled=true,cluster.serviceMonitor.interval=5s",
+     "podgpu: cluster.serviceMonitor.interval is 5s, but cluster.serviceMonitor.scrapeTimeout is "
+     "10s: Prometheus refuses a timeout above the interval. Lower scrapeTimeout to 5s or less, "
+     "or raise the interval"},
     {"YamlConfiguration", "config.enabled=true",
      "podgpu: config.enabled has no counterpart: podgpu reads no YAML configuration. Set it to "
      "false, and give the "

@@ -81,6 +81,29 @@ TEST(Chart, MakesMonitorsOnlyWhereTheClusterHasThem) {
   EXPECT_NE(result.output.find("kind: DaemonSet"), std::string::npos);
 }
 
+TEST(Chart, MakesMonitorsWithoutAClusterIfTheyAreForced) {
+  const HelmResult result =
+      RunHelm({"template", "podgpu", ChartFolder(), "--set",
+               "cluster.enabled=true,prometheusRule.enabled=true,serviceMonitor.force=true"});
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  std::multiset<std::string> kinds;
+  for (const YAML::Node& object : YAML::LoadAll(result.output)) {
+    kinds.insert(TextAt(object, "kind"));
+  }
+  EXPECT_EQ(kinds.count("ServiceMonitor"), 2U);
+  EXPECT_EQ(kinds.count("PrometheusRule"), 1U);
+}
+
+TEST(Chart, HasFurtherObjectsOfTheUser) {
+  const Rendering rendering(
+      {"--set-json",
+       R"(extraManifests=[{"apiVersion": "v1", "kind": "ConfigMap",)"
+       R"( "metadata": {"name": "{{ .Release.Name }}-note"}, "data": {"port": "9400"}},)"
+       R"( "kind: Secret\nmetadata: {name: {{ include \"podgpu.fullname\" . }}-text}"])"});
+  EXPECT_EQ(TextAt(rendering.Object("ConfigMap podgpu-note"), "data"), "{port: 9400}");
+  EXPECT_TRUE(rendering.Object("Secret podgpu-text").IsDefined());
+}
+
 // -- names of objects
 
 struct Name {
@@ -164,6 +187,11 @@ constexpr Value kValues[] = {
     {"securityContext.capabilities.add={SYS_ADMIN}", "DaemonSet",
      "containers/0/securityContext/capabilities", "{add: [SYS_ADMIN], drop: [ALL]}"},
     {"resources.limits.cpu=1", "DaemonSet", "containers/0/resources/limits/cpu", "1"},
+    // Patches name variables by their place.
+    {"kubeletPods.enabled=true", "DaemonSet", "containers/0/env/0/name",
+     "DCGM_EXPORTER_KUBERNETES"},
+    {"kubeletPods.enabled=true", "DaemonSet", "containers/0/env/1/name", "DCGM_EXPORTER_LISTEN"},
+    {"kubeletPods.enabled=true", "DaemonSet", "containers/0/env/2/name", "NODE_NAME"},
     {"kubeletPath=/k", "DaemonSet", "volumes/0/hostPath/path", "/k"},
     {"kubeletPath=/k", "DaemonSet", "containers/0/volumeMounts/0/mountPath",
      "/var/lib/kubelet/pod-resources"},
@@ -201,6 +229,15 @@ constexpr Value kValues[] = {
     {"serviceMonitor.metricRelabelings[0].action=drop", "ServiceMonitor",
      "spec/endpoints/0/metricRelabelings", "[{action: drop}]"},
     {"tlsServerConfig.enabled=true", "ServiceMonitor", "spec/endpoints/0/scheme", "https"},
+    {"hostPID=false", "ServiceMonitor", "spec/attachMetadata", ""},
+    {"serviceMonitor.attachMetadata.node=true", "ServiceMonitor", "spec/attachMetadata",
+     "{node: true}"},
+    {"serviceMonitor.attachMetadata.node=true,serviceMonitor.enabled=false,podMonitor.enabled=true",
+     "PodMonitor", "spec/attachMetadata", "{node: true}"},
+    {"serviceMonitor.interval=1m30s,serviceMonitor.scrapeTimeout=90s", "ServiceMonitor",
+     "spec/endpoints/0/scrapeTimeout", "90s"},
+    // A monitor that is not made is not checked.
+    {"serviceMonitor.interval=5s,serviceMonitor.enabled=false", "ServiceMonitor", "kind", ""},
     {"createRuntimeClass=true,runtimeClassName=nvidia", "RuntimeClass", "handler", "nvidia"},
     {"networkPolicy.enabled=true", "NetworkPolicy", "spec/ingress",
      "[{ports: [{port: 9400, protocol: TCP}]}]"},

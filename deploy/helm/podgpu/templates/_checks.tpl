@@ -24,6 +24,7 @@
 {{- if $v.config.enabled -}}
 {{- fail "podgpu: config.enabled has no counterpart: podgpu reads no YAML configuration. Set it to false, and give the same options in arguments" -}}
 {{- end -}}
+{{- include "podgpu.checkMonitors" . -}}
 {{- include "podgpu.checkMetricsApi" . -}}
 {{- include "podgpu.checkPlatform" . -}}
 {{- include "podgpu.checkPods" . -}}

@@ -1,7 +1,51 @@
 {{/* Rules and dashboards: which of the chart's files are asked for, and whether they can have values. */}}
 
+{{/* "true" if the cluster has the kinds of the Prometheus Operator, at .version of .root, or if the values say so: "helm template"
+     knows no cluster. */}}
+{{- define "podgpu.hasOperator" -}}
+{{- if or .root.Values.serviceMonitor.force (.root.Capabilities.APIVersions.Has .version) -}}true{{- end -}}
+{{- end -}}
+
+{{- define "podgpu.hasMonitors" -}}
+{{- include "podgpu.hasOperator" (dict "root" . "version" .Values.serviceMonitor.apiVersion) -}}
+{{- end -}}
+
 {{- define "podgpu.hasPrometheusRule" -}}
-{{- if .Capabilities.APIVersions.Has "monitoring.coreos.com/v1" -}}true{{- end -}}
+{{- include "podgpu.hasOperator" (dict "root" . "version" "monitoring.coreos.com/v1") -}}
+{{- end -}}
+
+{{/* The milliseconds of a duration of Prometheus such as 1m30s; 0 if it is none. */}}
+{{- define "podgpu.milliseconds" -}}
+{{- $units := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 "d" 86400000 "w" 604800000 "y" 31536000000 -}}
+{{- $sum := 0 -}}
+{{- if regexMatch "^([0-9]+(ms|[smhdwy]))+$" . -}}
+{{- range regexFindAll "[0-9]+(ms|[smhdwy])" . -1 -}}
+{{- $unit := regexFind "[a-z]+$" . -}}
+{{- $sum = add $sum (mul (trimSuffix $unit . | int64) (get $units $unit)) -}}
+{{- end -}}
+{{- end -}}
+{{- $sum -}}
+{{- end -}}
+
+{{/* Values of monitors that have no effect, or that Prometheus refuses. */}}
+{{- define "podgpu.checkMonitors" -}}
+{{- $v := .Values -}}
+{{- if $v.serviceMonitor.namespace -}}
+{{- fail "podgpu: serviceMonitor.namespace has no effect: the monitor stands beside the Service that it selects. Remove it; namespaceOverride moves all objects" -}}
+{{- end -}}
+{{- if $v.serviceMonitor.labels -}}
+{{- fail "podgpu: serviceMonitor.labels has no effect, as in dcgm-exporter's chart. Use serviceMonitor.additionalLabels" -}}
+{{- end -}}
+{{- $monitors := dict -}}
+{{- if or $v.serviceMonitor.enabled $v.podMonitor.enabled -}}{{- $_ := set $monitors "serviceMonitor" $v.serviceMonitor -}}{{- end -}}
+{{- if and $v.cluster.enabled $v.cluster.serviceMonitor.enabled -}}{{- $_ := set $monitors "cluster.serviceMonitor" $v.cluster.serviceMonitor -}}{{- end -}}
+{{- range $key, $monitor := $monitors -}}
+{{- $interval := include "podgpu.milliseconds" $monitor.interval | int64 -}}
+{{- $timeout := include "podgpu.milliseconds" $monitor.scrapeTimeout | int64 -}}
+{{- if and $interval (gt $timeout $interval) -}}
+{{- fail (printf "podgpu: %s.interval is %s, but %s.scrapeTimeout is %s: Prometheus refuses a timeout above the interval. Lower scrapeTimeout to %s or less, or raise the interval" $key $monitor.interval $key $monitor.scrapeTimeout $monitor.interval) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* The files of rules that prometheusRule.names asks for, as a YAML list. */}}

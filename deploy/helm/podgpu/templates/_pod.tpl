@@ -19,30 +19,33 @@
 {{- toYaml $context -}}
 {{- end -}}
 
-{{/* Environment variables that the switches set. A variable of extraEnv with the same name replaces it. The addresses stand
-     first, because others refer to them. */}}
+{{/* Environment variables that the switches set. A variable of extraEnv with the same name replaces it. The first three are those
+     of dcgm-exporter's chart, in its order, because patches name them by their place. The addresses come before the
+     variables that refer to them. */}}
 {{- define "podgpu.env" -}}
 {{- $taken := list -}}
 {{- range .Values.extraEnv -}}{{- $taken = append $taken .name -}}{{- end -}}
-{{- $fields := dict "NODE_NAME" "spec.nodeName" "POD_NAME" "metadata.name" "POD_NAMESPACE" "metadata.namespace" -}}
-{{- if .Values.kubeletPods.enabled -}}{{- $_ := set $fields "HOST_IP" "status.hostIP" -}}{{- end -}}
 {{- $variables := list -}}
-{{- range $name, $path := $fields -}}
-{{- if not (has $name $taken) -}}
-{{- $variables = append $variables (dict "name" $name "valueFrom" (dict "fieldRef" (dict "fieldPath" $path))) -}}
-{{- end -}}
-{{- end -}}
-{{- range include "podgpu.plainEnv" . | fromYamlArray -}}
+{{- range concat (include "podgpu.firstEnv" . | fromYamlArray) (include "podgpu.plainEnv" . | fromYamlArray) -}}
 {{- if not (has .name $taken) -}}{{- $variables = append $variables . -}}{{- end -}}
 {{- end -}}
 {{- toYaml (concat $variables .Values.extraEnv) -}}
 {{- end -}}
 
+{{- define "podgpu.firstEnv" -}}
+- {name: DCGM_EXPORTER_KUBERNETES, value: "true"}
+- {name: DCGM_EXPORTER_LISTEN, value: {{ .Values.service.address | quote }}}
+- {name: NODE_NAME, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}
+- {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+- {name: POD_NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
+{{- if .Values.kubeletPods.enabled }}
+- {name: HOST_IP, valueFrom: {fieldRef: {fieldPath: status.hostIP}}}
+{{- end }}
+{{- end -}}
+
 {{- define "podgpu.plainEnv" -}}
 {{- $v := .Values -}}
 {{- $f := include "podgpu.features" . | fromYaml -}}
-- {name: DCGM_EXPORTER_KUBERNETES, value: "true"}
-- {name: DCGM_EXPORTER_LISTEN, value: {{ $v.service.address | quote }}}
 {{- if $v.kubernetes.enablePodLabels }}
 - {name: DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS, value: "true"}
 {{- end }}
