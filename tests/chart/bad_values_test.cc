@@ -163,6 +163,9 @@ constexpr BadValues kBadValues[] = {
     {"TwoPlatforms", "gke.enabled=true,talos.enabled=true",
      "podgpu: gke.enabled and talos.enabled exclude each other: a cluster is of one kind. Leave "
      "one of them true"},
+    {"BottlerocketElsewhere", "talos.enabled=true,bottlerocket.enabled=true",
+     "podgpu: talos.enabled and bottlerocket.enabled exclude each other: a cluster is of one kind. "
+     "Leave one of them true"},
     {"RouteWithoutOpenShift", "openshift.route.enabled=true",
      "podgpu: openshift.route.enabled needs OpenShift, which has the kind Route. Set "
      "openshift.enabled to true"},

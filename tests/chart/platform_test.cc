@@ -82,6 +82,20 @@ std::vector<Switch> Switches() {
        "false",
        "",
        "{add: [SYS_ADMIN], drop: [ALL]}"},
+      {"Bottlerocket",
+       "bottlerocket.enabled=true",
+       {},
+       "",
+       "false",
+       "",
+       "{add: [SYS_ADMIN], drop: [ALL]}"},
+      {"BottlerocketOnEks",
+       "bottlerocket.enabled=true,eks.enabled=true,profiling.enabled=true",
+       {},
+       "",
+       "false",
+       "",
+       "{add: [SYS_ADMIN], drop: [ALL]}"},
       {"HostPid", "hostPID=true", {}, "", "false", "true"},
       {"ConfigMap",
        "arguments={-m,other:counters}",
@@ -219,6 +233,50 @@ TEST(Platform, GpuOperatorGivesTheEngineAndTheRuntime) {
   EXPECT_EQ(rendering.Text("DaemonSet", "spec/template/spec/runtimeClassName"), "nvidia");
 }
 
+// The labels by which a platform's switch selects GPU nodes. A node needs one of them.
+std::vector<std::string> LabelsOfGpuNodes(const std::string& set) {
+  const Rendering rendering({"--set", set});
+  const YAML::Node pod = rendering.Object("DaemonSet podgpu")["spec"]["template"]["spec"];
+  std::vector<std::string> labels;
+  if (!pod["affinity"].IsDefined()) {
+    return labels;
+  }
+  for (const auto& term :
+       pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+          ["nodeSelectorTerms"]) {
+    EXPECT_EQ(term["matchExpressions"].size(), 1U);
+    const YAML::Node expression = term["matchExpressions"][0];
+    const std::string values = TextAt(expression, "values");
+    labels.push_back(TextAt(expression, "key") + (values.empty() ? "" : "=" + values));
+  }
+  return labels;
+}
+
+using Labels = std::vector<std::string>;
+
+TEST(Platform, EksHasLabelsOfItsOwnAndOfKarpenter) {
+  const Labels expected = {
+      "eks.amazonaws.com/instance-gpu-manufacturer=[nvidia]", "k8s.amazonaws.com/accelerator",
+      "karpenter.k8s.aws/instance-gpu-manufacturer=[nvidia]", "nvidia.com/gpu.present=[true]"};
+  EXPECT_EQ(LabelsOfGpuNodes("eks.enabled=true"), expected);
+  EXPECT_EQ(LabelsOfGpuNodes("eks.enabled=true,bottlerocket.enabled=true"), expected);
+}
+
+TEST(Platform, TalosHasTheLabelsOfItsExtensions) {
+  EXPECT_EQ(LabelsOfGpuNodes("talos.enabled=true"),
+            (Labels{"extensions.talos.dev/nvidia-container-toolkit",
+                    "extensions.talos.dev/nvidia-container-toolkit-lts",
+                    "extensions.talos.dev/nvidia-container-toolkit-production",
+                    "nvidia.com/gpu.present=[true]"}));
+}
+
+TEST(Platform, OthersHaveOneLabelOrNone) {
+  EXPECT_EQ(LabelsOfGpuNodes("gke.enabled=true,gpuOperator.enabled=true"),
+            Labels{"cloud.google.com/gke-accelerator"});
+  EXPECT_EQ(LabelsOfGpuNodes("gpuOperator.enabled=true"), Labels{"nvidia.com/gpu.present=[true]"});
+  EXPECT_EQ(LabelsOfGpuNodes("bottlerocket.enabled=true"), Labels{});
+}
+
 TEST(Platform, TheUsersAffinityAndRuntimeClassWin) {
   const Rendering rendering(
       {"--set",
@@ -229,7 +287,7 @@ TEST(Platform, TheUsersAffinityAndRuntimeClassWin) {
 }
 
 TEST(Platform, EachToleratesTheTaintOfGpus) {
-  for (const char* platform : {"openshift", "gke", "eks", "gpuOperator", "talos"}) {
+  for (const char* platform : {"openshift", "gke", "eks", "gpuOperator", "talos", "bottlerocket"}) {
     const Rendering rendering({"--set", std::string(platform) + ".enabled=true"});
     EXPECT_EQ(rendering.Text("DaemonSet", "spec/template/spec/tolerations/1"),
               "{key: nvidia.com/gpu, operator: Exists}")

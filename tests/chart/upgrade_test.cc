@@ -385,6 +385,20 @@ TEST(Notes, SayWhichMetricsApisAreRegistered) {
   EXPECT_EQ(both.find("cluster.replicas"), std::string::npos) << both;
 }
 
+// Without a repository of your own the tag is not the reason.
+TEST(Notes, AdviseWhatMakesTheImageYours) {
+  const std::string tag = ",image.tag=4.5.3-4.8.2-distroless";
+  const auto advice = [&tag](const std::string& repository) {
+    const std::string notes = Notes({"--set", "image.repository=" + repository + tag});
+    const size_t at = notes.find(" runs. ");
+    return at == std::string::npos ? notes : notes.substr(at + 7, notes.find('\n', at) - at - 7);
+  };
+  constexpr char kRepository[] = "Set image.repository to your copy of podgpu's image.";
+  EXPECT_EQ(advice("podgpu"), kRepository);
+  EXPECT_EQ(advice("nvcr.io/nvidia/k8s/dcgm-exporter"), kRepository);
+  EXPECT_EQ(advice("registry.example.com/podgpu"), "Remove image.tag from your values.");
+}
+
 TEST(Notes, SayWhatWasNotDoneAsAsked) {
   const std::string notes =
       Notes({"--set", "image.repository=nvidia/dcgm-exporter,image.tag=2.2.9-2.4.1-ubuntu18.04"});

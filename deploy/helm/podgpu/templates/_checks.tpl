@@ -59,6 +59,7 @@
 {{- range list "openshift" "gke" "eks" "talos" -}}
 {{- if (get $v .).enabled -}}{{- $chosen = append $chosen (printf "%s.enabled" .) -}}{{- end -}}
 {{- end -}}
+{{- if and $v.bottlerocket.enabled (not $v.eks.enabled) -}}{{- $chosen = append $chosen "bottlerocket.enabled" -}}{{- end -}}
 {{- if gt (len $chosen) 1 -}}
 {{- fail (printf "podgpu: %s exclude each other: a cluster is of one kind. Leave one of them true" (join " and " $chosen)) -}}
 {{- end -}}

@@ -77,7 +77,7 @@ hostPID: {{ or $v.hostPID (and (or (not (not $processes)) (not (not $requests)))
 token: {{ not (not (or $needsPods $dra $configMapNamed)) }}
 nodePort: {{ regexFind "[0-9]+$" $v.service.address | default "0" }}
 web: {{ or $v.tlsServerConfig.enabled (not (empty $v.basicAuth.users)) }}
-gpuTaint: {{ or $v.gke.enabled $v.eks.enabled $v.openshift.enabled $v.gpuOperator.enabled $v.talos.enabled }}
+gpuTaint: {{ or $v.gke.enabled $v.eks.enabled $v.openshift.enabled $v.gpuOperator.enabled $v.talos.enabled $v.bottlerocket.enabled }}
 runtimeClass: {{ $v.runtimeClassName | default (ternary "nvidia" "" (or $v.gpuOperator.enabled $v.talos.enabled)) | quote }}
 privileged: {{ or $v.gke.enabled (not (not $v.securityContext.privileged)) }}
 {{- end -}}

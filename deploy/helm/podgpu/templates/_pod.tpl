@@ -118,17 +118,30 @@ httpGet:
 {{ toYaml .settings }}
 {{- end -}}
 
+{{/* Labels of the platform's GPU nodes, as a YAML list of expressions; a node needs one of them. EKS: those of its Auto Mode, of
+     its node groups and of Karpenter. Talos: it makes a label of each extension, and the toolkit is one of three. */}}
+{{- define "podgpu.gpuNodes" -}}
+{{- $v := .Values -}}
+{{- if $v.gke.enabled }}
+- {key: cloud.google.com/gke-accelerator, operator: Exists}
+{{- else if $v.eks.enabled }}
+- {key: eks.amazonaws.com/instance-gpu-manufacturer, operator: In, values: [nvidia]}
+- {key: k8s.amazonaws.com/accelerator, operator: Exists}
+- {key: karpenter.k8s.aws/instance-gpu-manufacturer, operator: In, values: [nvidia]}
+{{- else if $v.talos.enabled }}
+- {key: extensions.talos.dev/nvidia-container-toolkit, operator: Exists}
+- {key: extensions.talos.dev/nvidia-container-toolkit-lts, operator: Exists}
+- {key: extensions.talos.dev/nvidia-container-toolkit-production, operator: Exists}
+{{- end }}
+{{- if and (not $v.gke.enabled) (or $v.eks.enabled $v.talos.enabled $v.gpuOperator.enabled) }}
+- {key: nvidia.com/gpu.present, operator: In, values: ["true"]}
+{{- end }}
+{{- end -}}
+
 {{/* Affinity: the user's, otherwise the one of the platform. */}}
 {{- define "podgpu.affinity" -}}
 {{- $v := .Values -}}
-{{- $terms := list -}}
-{{- if $v.gke.enabled -}}
-{{- $terms = list (dict "key" "cloud.google.com/gke-accelerator" "operator" "Exists") -}}
-{{- else if $v.eks.enabled -}}
-{{- $terms = list (dict "key" "eks.amazonaws.com/instance-gpu-manufacturer" "operator" "In" "values" (list "nvidia")) (dict "key" "k8s.amazonaws.com/accelerator" "operator" "Exists") (dict "key" "nvidia.com/gpu.present" "operator" "In" "values" (list "true")) -}}
-{{- else if $v.gpuOperator.enabled -}}
-{{- $terms = list (dict "key" "nvidia.com/gpu.present" "operator" "In" "values" (list "true")) -}}
-{{- end -}}
+{{- $terms := include "podgpu.gpuNodes" . | fromYamlArray -}}
 {{- if $v.affinity -}}
 {{- toYaml $v.affinity -}}
 {{- else if $terms -}}
