@@ -201,7 +201,7 @@ constexpr Value kValues[] = {
      "{httpGet: {path: /healthz, port: metrics, scheme: HTTP}, initialDelaySeconds: 45, "
      "periodSeconds: 10}"},
     {"tlsServerConfig.enabled=true", "DaemonSet", "containers/0/readinessProbe/httpGet",
-     "{path: /readyz, port: metrics, scheme: HTTPS}"},
+     "{path: \"/readyz?exclude=devices\", port: metrics, scheme: HTTPS}"},
     {"basicAuth.users.a=b", "DaemonSet", "containers/0/readinessProbe/tcpSocket",
      "{port: metrics}"},
     {"initContainers[0].name=i,initContainers[0].image=x", "DaemonSet", "initContainers",
@@ -243,8 +243,10 @@ constexpr Value kValues[] = {
      "[{ports: [{port: 9400, protocol: TCP}]}]"},
     {"networkPolicy.enabled=true,networkPolicy.ingress.from[0].podSelector.matchLabels.a=b",
      "NetworkPolicy", "spec/ingress/0/from", "[{podSelector: {matchLabels: {a: b}}}]"},
-    {"rollingUpdate.maxUnavailable=10%", "DaemonSet", "/spec/updateStrategy/rollingUpdate",
-     "{maxUnavailable: 10%, maxSurge: 0}"},
+    {"rollingUpdate.maxUnavailable=2", "DaemonSet", "/spec/updateStrategy/rollingUpdate",
+     "{maxUnavailable: 2, maxSurge: 0}"},
+    {"rollingUpdate.maxSurge=0", "DaemonSet", "/spec/updateStrategy/rollingUpdate/maxUnavailable",
+     "10%"},
     {"podLabels.a=b", "DaemonSet", "/spec/template/metadata/labels/a", "b"},
     {"podAnnotations.a=b", "DaemonSet", "/spec/template/metadata/annotations/a", "b"},
 };
