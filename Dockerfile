@@ -1,4 +1,5 @@
-# The images of podgpu: "podgpu", and "podgpu-dcgm", which also has NVIDIA's DCGM (docs/image.md).
+# The images of podgpu: "podgpu", and "podgpu-dcgm", which also has NVIDIA's DCGM (docs/image.md).  "podgpu" is the last
+# stage, which a builder makes without --target.
 #
 #   BASE    an image of Debian 12 with apt
 #   FOLDER  where the sources are compiled; the result does not depend on it
@@ -6,7 +7,7 @@
 #
 # The folder /ccache, if it is mounted, keeps objects for the next build.
 ARG BASE=docker.io/library/debian:12-slim
-ARG DCGM=dcgm-folder
+ARG DCGM=tools
 
 # -- the compiler, and the libraries that the program links
 FROM ${BASE} AS tools
@@ -21,8 +22,8 @@ ARG CREATED=1970-01-01T00:00:00Z
 COPY . ${FOLDER}
 RUN ${FOLDER}/tools/image/compile /image
 
-# -- podgpu
-FROM scratch AS podgpu
+# -- what both images have
+FROM scratch AS image
 ARG VERSION=unknown
 ARG REVISION=unknown
 ARG CREATED=1970-01-01T00:00:00Z
@@ -43,16 +44,21 @@ USER 0:0
 EXPOSE 9400
 ENTRYPOINT ["/usr/bin/podgpu"]
 
-# -- libdcgm from a folder of the build context, or from the image DCGM
-FROM scratch AS dcgm-folder
-ARG DCGM_FOLDER=LICENSE
-COPY ${DCGM_FOLDER} /dcgm/
+# -- libdcgm from the image DCGM, or from a folder of the build context.  By default neither has it: Buildah does not build a
+#    stage that only the value of DCGM names, so the default is one that it builds anyway.  DCGM is also an argument of the second stage, so that
+#    another value is not answered from Buildah's cache.
 FROM ${DCGM} AS dcgm
 FROM tools AS dcgm-files
+ARG DCGM
+ARG DCGM_FOLDER=LICENSE
 COPY tools/image/dcgm /setup/tools/dcgm
-RUN --mount=type=bind,from=dcgm,target=/vendor /setup/tools/dcgm /vendor /dcgm
+COPY ${DCGM_FOLDER} /folder/
+RUN --mount=type=bind,from=dcgm,target=/vendor /setup/tools/dcgm /vendor /folder /dcgm
 
 # -- podgpu-dcgm
-FROM podgpu AS podgpu-dcgm
+FROM image AS podgpu-dcgm
 COPY --from=dcgm-files /dcgm/ /
 LABEL org.opencontainers.image.title="podgpu-dcgm"
+
+# -- podgpu
+FROM image AS podgpu

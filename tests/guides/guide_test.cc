@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/guides/cluster_model.h"
+#include "tests/guides/image_build.h"
 #include "tests/guides/world.h"
 
 namespace podgpu::guides {
@@ -129,6 +130,22 @@ TEST(Guide, RefusesCommandsThatDoNotFitTheObjects) {
     EXPECT_NE(std::string(results.GetTestPartResult(0).message()).find(why), std::string::npos)
         << command << ": " << results.GetTestPartResult(0).message();
   }
+}
+
+TEST(ImageBuild, NeedsAStageAndArgumentsOfTheDockerfile) {
+  const std::string file = "ARG BASE=a\nARG DCGM=b\nFROM a AS image\nFROM image AS podgpu-dcgm\n";
+  const std::string last = file + "FROM image AS podgpu\n";
+  const auto wrong = [](const std::string& line, const std::string& dockerfile) {
+    return WrongBuild(Words(line), dockerfile);
+  };
+  EXPECT_EQ(wrong("docker build -t a.example/podgpu:1 .", last), "");
+  EXPECT_EQ(wrong("docker build --target podgpu-dcgm --build-arg DCGM=x --tag y .", last), "");
+  EXPECT_EQ(wrong("docker build -t podgpu .", file),
+            "without --target the last stage is built, which is podgpu-dcgm, not podgpu\n");
+  EXPECT_EQ(wrong("docker build --target other .", last), "the Dockerfile has no stage other\n");
+  EXPECT_EQ(wrong("docker build --build-arg SIZE=1 .", last),
+            "the Dockerfile has no argument SIZE\n");
+  EXPECT_EQ(wrong("docker build -t podgpu", last), "is not `docker build ... .`\n");
 }
 
 }  // namespace

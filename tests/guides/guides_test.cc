@@ -16,6 +16,7 @@
 #include "tests/e2e/child.h"
 #include "tests/guides/cluster_model.h"
 #include "tests/guides/guide.h"
+#include "tests/guides/image_build.h"
 #include "tests/guides/world.h"
 
 namespace podgpu::guides {
@@ -72,6 +73,10 @@ class Guides : public ::testing::TestWithParam<std::string> {
     Command one = command;
     std::vector<std::string> words = Words(command.text);
     ASSERT_FALSE(words.empty()) << guide_.path << ":" << command.line;
+    if (command.text.starts_with("docker build ")) {
+      EXPECT_EQ(WrongBuild(words, Dockerfile()), "") << guide_.path << ":" << command.line;
+      return;
+    }
     if (ClusterModel::Knows(words.front())) {
       words = cluster.Check(command);
       if (words.empty()) {

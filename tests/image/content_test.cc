@@ -2,11 +2,14 @@
 // equal.
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "base/version.h"
 #include "tests/image/oci_image.h"
 
@@ -227,6 +230,50 @@ TEST(ImageWithDcgm, HasThatLibraryAndOtherwiseTheSameFiles) {
   EXPECT_EQ(paths, FilesAndLinks(Podgpu()));
   EXPECT_EQ(Settings(image).at("Labels").at("org.opencontainers.image.title"), "podgpu-dcgm");
   EXPECT_EQ(Settings(image).at("Env"), Settings(Podgpu()).at("Env"));
+}
+
+TEST(ImageWithDcgm, IsTheSameFromAFolderOfTheCheckout) {
+  EXPECT_EQ(OciImage("podgpu-dcgm-folder").digest(), OciImage("podgpu-dcgm").digest());
+}
+
+// -- the documents
+
+std::string Read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The lines of a text that build an image, and the commands in the second column of a table.
+void AddBuilds(const std::string& text, std::set<std::string>& builds) {
+  constexpr std::string_view kCell = " | `docker build ";
+  for (const std::string_view line : Split(text, '\n')) {
+    const size_t cell = line.find(kCell);
+    if (line.starts_with("docker build ")) {
+      builds.emplace(line);
+    } else if (cell != line.npos) {
+      const std::string_view command = line.substr(cell + 4);
+      builds.emplace(command.substr(0, command.find('`')));
+    }
+  }
+}
+
+// tools/image/make built the images of this test by these lines, so each makes the image that its
+// document promises: those of `podgpu` are compared by TwoBuildsFromDifferentFoldersAreEqual.
+TEST(DocumentedBuild, EachWasRun) {
+  std::set<std::string> documented;
+  for (const char* path : {"README.md", "CONTRIBUTING.md", "deploy/manifests/README.md",
+                           "deploy/helm/podgpu/README.md"}) {
+    AddBuilds(Read(path), documented);
+  }
+  for (const auto& page : std::filesystem::directory_iterator("docs")) {
+    if (page.path().extension() == ".md") {
+      AddBuilds(Read(page.path()), documented);
+    }
+  }
+  std::set<std::string> run;
+  AddBuilds(Read("build/image/lines"), run);
+  EXPECT_EQ(documented, run);
+  EXPECT_EQ(run.size(), 4U);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ func (c TableChecker) checkCommand(words []string) []string {
 	case len(words) > 2 && (words[0] == "docker" && words[1] == "run"):
 		return c.checkRun(words[2:])
 	case len(words) > 1 && words[0] == "docker" && words[1] == "build":
-		return c.checkExists("Dockerfile")
+		return c.checkBuild(words[2:])
 	case len(words) > 2 && words[0] == "systemctl":
 		return c.checkUnits(words[2:])
 	case len(words) > 1 && words[0] == "./dev":
@@ -87,6 +87,28 @@ func (c TableChecker) checkCommand(words []string) []string {
 func (c TableChecker) checkExists(path string) []string {
 	if !exists(filepath.Join(c.Root, path)) {
 		return []string{path + " is not there; name a file of this tree"}
+	}
+	return nil
+}
+
+var stage = regexp.MustCompile(`(?m)^FROM \S+ AS (\S+)$`)
+
+// checkBuild checks that a build makes a stage of the Dockerfile; without --target it makes the last one.
+func (c TableChecker) checkBuild(words []string) []string {
+	text, err := os.ReadFile(filepath.Join(c.Root, "Dockerfile"))
+	if err != nil {
+		return c.checkExists("Dockerfile")
+	}
+	var stages []string
+	for _, found := range stage.FindAllStringSubmatch(string(text), -1) {
+		stages = append(stages, found[1])
+	}
+	at := slices.Index(words, "--target")
+	switch {
+	case at >= 0 && at+1 < len(words) && !slices.Contains(stages, words[at+1]):
+		return []string{"the Dockerfile has no stage " + words[at+1]}
+	case at < 0 && (len(stages) == 0 || stages[len(stages)-1] != "podgpu"):
+		return []string{"without --target the last stage is built, which is not podgpu"}
 	}
 	return nil
 }

@@ -65,6 +65,25 @@ func TestTableChecksEachCommand(t *testing.T) {
 			t.Errorf("%s: expected %q, found %q", command, want, found)
 		}
 	}
+	for file, want := range map[string]map[string]string{
+		"FROM a AS podgpu\nFROM podgpu AS podgpu-dcgm\n": {
+			"docker build --target podgpu .": "",
+			"docker build --target other .":  "has no stage other",
+			"docker build -t podgpu .":       "the last stage is built, which is not podgpu",
+		},
+		"FROM a AS image\nFROM image AS podgpu\n": {"docker build -t podgpu .": ""},
+	} {
+		root := t.TempDir()
+		if err := os.WriteFile(filepath.Join(root, "Dockerfile"), []byte(file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for command, wrong := range want {
+			found := strings.Join(TableChecker{Root: root}.checkCommand(strings.Fields(command)), "\n")
+			if (wrong == "" && found != "") || !strings.Contains(found, wrong) {
+				t.Errorf("%s: expected %q, found %q", command, wrong, found)
+			}
+		}
+	}
 	if found := checkRows(t, "| `old` | nothing |\n"); !strings.Contains(found, "README.md:3: old: is replaced by no command") {
 		t.Error(found)
 	}
