@@ -1,11 +1,15 @@
 // The readers of guides, and the checks of their commands: each mistake in a guide fails its test.
 #include "tests/guides/guide.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include "tests/guides/cluster_model.h"
 #include "tests/guides/image_build.h"
+#include "tests/guides/namespaces.h"
 #include "tests/guides/world.h"
 
 namespace podgpu::guides {
@@ -146,6 +150,33 @@ TEST(ImageBuild, NeedsAStageAndArgumentsOfTheDockerfile) {
   EXPECT_EQ(wrong("docker build --build-arg SIZE=1 .", last),
             "the Dockerfile has no argument SIZE\n");
   EXPECT_EQ(wrong("docker build -t podgpu", last), "is not `docker build ... .`\n");
+}
+
+TEST(Namespaces, NeedTheirPodSecurityLabelInTheNextCommand) {
+  const std::string label = "label namespace gpu pod-security.kubernetes.io/enforce=privileged";
+  const auto without = [](std::vector<std::string> commands) {
+    Guide guide{"a guide", "", {}};
+    guide.blocks.push_back({"sh", 1, std::move(commands)});
+    return NamespacesWithoutLabel(guide);
+  };
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(without({"kubectl create namespace gpu", "kubectl " + label, "kubectl get pods"}),
+            Lines{});
+  EXPECT_EQ(without({"oc new-project gpu", "oc " + label}), Lines{});
+  EXPECT_EQ(without({"oc new-project gpu", "oc get pods", "oc " + label}),
+            Lines{"a guide:2: oc new-project gpu"});
+  EXPECT_EQ(without({"kubectl create ns other", "kubectl " + label}),
+            Lines{"a guide:2: kubectl create ns other"});
+  EXPECT_EQ(without({"helm install a b -n gpu --create-namespace"}),
+            Lines{"a guide:2: helm install a b -n gpu --create-namespace"});
+}
+
+TEST(Namespaces, AllOfTheDocumentsHaveTheirPodSecurityLabel) {
+  std::vector<std::string> paths = GuidePaths();
+  std::ranges::move(ReferencePaths(), std::back_inserter(paths));
+  for (const std::string& path : paths) {
+    EXPECT_EQ(NamespacesWithoutLabel(ReadGuide(path)), std::vector<std::string>{});
+  }
 }
 
 }  // namespace
