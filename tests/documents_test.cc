@@ -138,6 +138,21 @@ TEST(Documents, DevRefusesAnUnknownCommand) {
   EXPECT_EQ(wrong.output(), "dev: no command \"tset\"; ./dev help lists them\n");
 }
 
+// The chart says: kubeVersion: ">=1.22.0-0".
+TEST(Documents, PagesNameTheOldestKubernetesOfTheChart) {
+  const std::string chart = Read("deploy/helm/podgpu/Chart.yaml");
+  const std::string mark = "kubeVersion: \">=";
+  const size_t begin = chart.find(mark);
+  ASSERT_NE(begin, std::string::npos);
+  const size_t at = begin + mark.size();
+  const size_t end = chart.find(".0-0\"", at);
+  ASSERT_NE(end, std::string::npos);
+  const std::string sentence = "Kubernetes " + chart.substr(at, end - at) + " or newer";
+  for (const char* path : {"docs/install-kubernetes.md", "docs/migrate-from-dcgm-exporter.md"}) {
+    EXPECT_NE(Read(path).find("| " + sentence), std::string::npos) << path << ": " << sentence;
+  }
+}
+
 TEST(Documents, OperationsGivesARemedyForEachFamilyOfPodgpu) {
   const std::string text = Read("docs/operations.md");
   std::set<std::string> headings;
