@@ -185,7 +185,7 @@ Finding CheckPciDevices(Session& session) {
   }
   if (gpus.empty() && survey.other_gpus > 0) {
     return {.severity = Severity::kFail,
-            .fact = absl::StrFormat("%s, bound to the driver %s",
+            .fact = absl::StrFormat("all %s of this node belong to the driver %s",
                                     Counted(survey.other_gpus, "NVIDIA GPU"), survey.other_driver),
             .lose = {"device_metrics"},
             .remedy = "give the devices back to the driver nvidia, or do not run podgpu here",

@@ -237,7 +237,7 @@ TEST(GoodInput, HelpAndVersionEndWithZero) {
 
 TEST(GoodInput, WithoutDriverAndKubeletItServesTheReasonAndStopsOnASignal) {
   Child child({std::string(kProgram), "node", "-k", "-a", "127.0.0.1:0",
-               "--libdcgm=/nowhere/libdcgm.so.4",
+               "--libdcgm=/nowhere/libdcgm.so.4", "--sysfs-root=/nowhere",
                "--pod-resources-kubelet-socket=/nowhere/kubelet.sock"});
   const std::optional<std::string> line = child.AwaitLine("msg=\"serving\"");
   ASSERT_TRUE(line.has_value()) << child.output();
