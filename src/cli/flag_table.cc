@@ -489,9 +489,8 @@ constexpr Flag kFlags[] = {
      AddToList<ResourceNames>, ClearList<ResourceNames>},
     {"ignore-pods", "", "PODGPU_IGNORE_PODS", FlagKind::kList, "",
      "NAMESPACE/REGEX of pods that hold GPUs without using them, such as "
-     "kai-resource-reservation/.*: "
-     "they are no owners. The expression must match the whole name of the pod. podgpu's own pod is "
-     "never an owner.",
+     "kai-resource-reservation/.*: they are no owners. The expression must match the whole name of "
+     "the pod. podgpu's own pod is never an owner.",
      AddToList<IgnoredPodPatterns>, ClearList<IgnoredPodPatterns>},
     {"kubernetes-enable-pod-uid", "", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID", FlagKind::kBool,
      "false",

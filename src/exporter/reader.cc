@@ -289,12 +289,9 @@ Status Reader::Rescan() {
 bool Reader::WaitAfterFailure(const Status& failure, const std::stop_token& stop) {
   const std::string detail =
       absl::StrFormat("%s. Retrying in %s", failure.message(), Seconds(retry_));
-  if (status_.connections > 0) {
-    SetStatus(PartState::kUnresponsive, detail);
-  } else {
-    SayNoDriver(detail);
+  if (status_.connections > 0 ? SetStatus(PartState::kUnresponsive, detail) : SayNoDriver(detail)) {
+    tick_.Nudge();
   }
-  tick_.Nudge();
   const Instant next = clock_.Now() + retry_;
   // A restarted engine must be found within one period; a driver that is being installed may take
   // minutes, so the wait may grow longer.
@@ -305,19 +302,19 @@ bool Reader::WaitAfterFailure(const Status& failure, const std::stop_token& stop
   return clock_.WaitUntil(next, stop);
 }
 
-void Reader::SayNoDriver(const std::string& detail) {
+bool Reader::SayNoDriver(const std::string& detail) {
   NoDriver told = options_.explain_no_driver ? options_.explain_no_driver() : NoDriver();
   status_.needs_no_driver = told.has_no_gpu && most_seen_ == 0;
   if (status_.needs_no_driver) {
-    SetStatus(PartState::kOk,
-              absl::StrFormat("no NVIDIA GPU on this node: the PCI bus has none, and the driver is "
-                              "not loaded; podgpu looks again every %s%s",
-                              Seconds(options_.longest_retry),
-                              told.library_is_named ? ". " + detail : ""));
-    return;
+    return SetStatus(
+        PartState::kOk,
+        absl::StrFormat("no NVIDIA GPU on this node: the PCI bus has none, and the driver is not "
+                        "loaded; podgpu looks again every %s%s",
+                        Seconds(options_.longest_retry),
+                        told.library_is_named ? ". " + detail : ""));
   }
   status_.remedy = std::move(told.remedy);
-  SetStatus(PartState::kWaiting, detail);
+  return SetStatus(PartState::kWaiting, detail);
 }
 
 void Reader::SayWhatIsRead() {

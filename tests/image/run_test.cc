@@ -184,7 +184,9 @@ TEST_F(ImageRun, HasNoOtherProgram) {
 
 TEST_F(ImageRun, WithoutTheDriverItWaitsAndNamesTheLibrary) {
   Container container(node_, "podgpu");
-  ASSERT_TRUE(container.Start(kOther, {"/usr/bin/podgpu", "--source=nvml"})) << container.output();
+  ASSERT_TRUE(
+      container.Start(kOther, {"/usr/bin/podgpu", "--source=nvml", "--sysfs-root=/nowhere"}))
+      << container.output();
   container.AwaitText("/", "libnvidia-ml.so.1");
   EXPECT_EQ(container.Get("/health"), "OK");
 }
