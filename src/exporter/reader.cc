@@ -289,7 +289,8 @@ Status Reader::Rescan() {
 bool Reader::WaitAfterFailure(const Status& failure, const std::stop_token& stop) {
   const std::string detail =
       absl::StrFormat("%s. Retrying in %s", failure.message(), Seconds(retry_));
-  if (status_.connections > 0 ? SetStatus(PartState::kUnresponsive, detail) : SayNoDriver(detail)) {
+  const bool was_reading = status_.connections > 0 && !status_.needs_no_driver;
+  if (was_reading ? SetStatus(PartState::kUnresponsive, detail) : SayNoDriver(detail)) {
     tick_.Nudge();
   }
   const Instant next = clock_.Now() + retry_;

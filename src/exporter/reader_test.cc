@@ -192,6 +192,23 @@ TEST_F(ReaderTest, WaitsForAnEngineThatHasNoDriver) {
   EXPECT_EQ(status().state, PartState::kOk) << status().detail;
 }
 
+// The image with DCGM on a node without a GPU: the engine starts and needs no driver.
+TEST_F(ReaderTest, AnEngineNeedsNoDriverOnAMachineWithoutAGpu) {
+  Topology none = FakeDriver::Gpus(0);
+  none.driver_absence = "runs without the driver's library";
+  driver_.SetTopology(none);
+  no_driver_.has_no_gpu = true;
+  Start();
+  EXPECT_EQ(status().state, PartState::kOk);
+  EXPECT_TRUE(status().needs_no_driver);
+  // The engine ends, and a GPU comes meanwhile.
+  no_driver_.has_no_gpu = false;
+  driver_.FailDiscover(absl::UnavailableError("the engine is gone"));
+  Step(seconds(1));
+  EXPECT_FALSE(status().needs_no_driver);
+  EXPECT_NE(status().state, PartState::kOk) << status().detail;
+}
+
 TEST_F(ReaderTest, SaysThatItWaitsOnANodeWithoutGpus) {
   driver_.SetTopology(FakeDriver::Gpus(0));
   Start();

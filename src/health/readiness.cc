@@ -173,7 +173,7 @@ Readiness JudgeNoGpus(const ConditionBasis& basis) {
 }  // namespace
 
 Readiness JudgeReadiness(const ConditionBasis& basis, const std::string& driver) {
-  if (basis.source->needs_no_driver) {
+  if (basis.source->needs_no_driver && !basis.hung_call) {
     return {.is_ready = true, .verdict = "ready: " + driver, .reads = true};
   }
   const bool lacks_driver = basis.topology == nullptr ||

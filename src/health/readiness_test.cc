@@ -197,6 +197,9 @@ TEST(ReadinessWithoutADriver, IsThatOfANodeThatHasNothingToServe) {
   EXPECT_TRUE(none.ready);
   EXPECT_EQ(none.verdict, "ready: no NVIDIA GPU on this node");
   EXPECT_TRUE(none.reads);
+
+  facts.running = RunningCall{SourceCall::kOpen, seconds(20), true};
+  EXPECT_FALSE(Judge(BasisOf(facts)).ready) << "an engine hangs";
   EXPECT_EQ(none.parts[0].state, PartState::kOk);
 }
 

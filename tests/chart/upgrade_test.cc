@@ -325,7 +325,7 @@ std::string Notes(const std::vector<std::string>& values, bool has_operator = fa
 TEST(Notes, EndWithFiveLines) {
   EXPECT_EQ(
       Notes({"--set", "serviceMonitor.enabled=false"}),
-      "Runs:   DaemonSet podgpu, one pod per node, page on port 9400\n"
+      "Runs:   DaemonSet podgpu, one pod on each node that it selects, page on port 9400\n"
       "Check:  kubectl -n gpu exec ds/podgpu -- podgpu doctor\n"
       "Look:   kubectl -n gpu port-forward ds/podgpu 9400:9400, then http://localhost:9400/\n"
       "Off:    pod labels (kubernetes.enablePodLabels), claims (DRA) (kubernetesDRA.enabled), "
