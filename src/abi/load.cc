@@ -69,7 +69,8 @@ constexpr std::array<std::string_view, 2> kDcgmSonames = {"libdcgm.so.4", "libdc
 constexpr std::array<std::string_view, 1> kNvmlSonames = {"libnvidia-ml.so.1"};
 constexpr Wanted kDcgm = {
     "libdcgm", kDcgmSonames,
-    "Install the package datacenter-gpu-manager-4-core, or name the file with --libdcgm"};
+    "Install the package datacenter-gpu-manager-4-core, in Kubernetes run the image podgpu-dcgm or "
+    "set dcgm.library.image of the chart, or name the file with --libdcgm"};
 constexpr Wanted kNvml = {
     "libnvidia-ml", kNvmlSonames,
     "Install the NVIDIA driver, run the container with the NVIDIA runtime, or name the file with "

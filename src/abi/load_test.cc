@@ -161,7 +161,8 @@ TEST(LoadDcgm, NamesTheSearchedPathsAndARemedy) {
   EXPECT_EQ(Text(library.status()),
             "libdcgm.so.4 or libdcgm.so.3 is in none of 6 paths (the linker's own search" +
                 directories +
-                "). Install the package datacenter-gpu-manager-4-core, or name the file with "
+                "). Install the package datacenter-gpu-manager-4-core, in Kubernetes run the image "
+                "podgpu-dcgm or set dcgm.library.image of the chart, or name the file with "
                 "--libdcgm");
   EXPECT_EQ(loader.opened.size(), 2 * (LibraryDirectories().size() + 1));
 }
@@ -170,10 +171,12 @@ TEST(LoadDcgm, DistinguishesAnUnreadableLibraryFromAnAbsentOne) {
   FakeLoader loader;
   loader.Break("libdcgm.so.4", "libdcgm.so.4: wrong ELF class: ELFCLASS32");
   const StatusOr<DcgmLibrary> library = LoadDcgm(loader, "");
-  EXPECT_EQ(Text(library.status()),
-            "libdcgm.so.4 or libdcgm.so.3 exists but cannot be opened: libdcgm.so.4: wrong ELF "
-            "class: ELFCLASS32. Install the package datacenter-gpu-manager-4-core, or name the "
-            "file with --libdcgm");
+  EXPECT_EQ(
+      Text(library.status()),
+      "libdcgm.so.4 or libdcgm.so.3 exists but cannot be opened: libdcgm.so.4: wrong ELF "
+      "class: ELFCLASS32. Install the package datacenter-gpu-manager-4-core, in Kubernetes run "
+      "the image podgpu-dcgm or set dcgm.library.image of the chart, or name the file with "
+      "--libdcgm");
 }
 
 TEST(LoadDcgm, ReportsAWrongPath) {

@@ -570,8 +570,8 @@ constexpr Flag kFlags[] = {
     {"remote-hostengine-info", "r", "DCGM_REMOTE_HOSTENGINE_INFO", FlagKind::kString,
      kDefaultEngine,
      "Use the DCGM host engine at this address (host:port, or unix:///path, which is faster) "
-     "instead "
-     "of an embedded one. Setting it at all selects the remote engine.",
+     "instead of an embedded one. Setting it at all selects the remote engine. Without libdcgm, "
+     "which has its client, NVML is read in its place, with state degraded.",
      [](NodeCommand& command, std::string_view value) {
        command.source.address = std::string(value.empty() ? kDefaultEngine : value);
        return absl::OkStatus();

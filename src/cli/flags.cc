@@ -247,6 +247,8 @@ Status CompleteFlags(NodeCommand& command, const Environment& environment) {
   PODGPU_RETURN_IF_ERROR(TakeLabelPatterns(command));
   PODGPU_RETURN_IF_ERROR(TakeIgnoredPods(command));
   ShowProcesses(command.exporter);
+  command.source.rows_are_of_this_node =
+      command.exporter.kubernetes || OtherHostOf(command.source.address).empty();
   PODGPU_RETURN_IF_ERROR(TakeQuery(command));
   command.exporter.api_server = FindApiServer(environment);
   command.counters.server = FindClusterServer(environment);
@@ -310,9 +312,8 @@ std::string HostnameLabelValue(const NodeCommand& command, const Environment& en
   if (command.no_hostname) {
     return {};
   }
-  if (const std::string host = OtherHostOf(command.source.address);
-      !host.empty() && !command.exporter.kubernetes) {
-    return host;
+  if (!command.source.rows_are_of_this_node) {
+    return OtherHostOf(command.source.address);
   }
   const std::optional<std::string> node_name = environment("NODE_NAME");
   return node_name && !node_name->empty() ? *node_name : std::string(system_hostname);

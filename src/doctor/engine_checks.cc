@@ -67,11 +67,27 @@ Finding PartlyServed(size_t asked, const std::vector<const Field*>& lacked, std:
           .change = "DCGM as the source"};
 }
 
+Status LoadClient(Session& session) {
+  return abi::LoadDcgm(session.loader, session.command().source.dcgm_library).status();
+}
+
+// Whether the exporter reads NVML in place of the configured engine.
+bool StandsIn(Session& session) {
+  return MayStandIn(session.command().source) && session.driver.Get() != nullptr &&
+         !LoadClient(session).ok();
+}
+
 }  // namespace
 
 Finding CheckEngine(Session& session) {
   if (!session.NamesEngine()) {
     return Finding::Skip("no engine configured");
+  }
+  if (StandsIn(session)) {
+    Finding finding = Failed(Severity::kWarn, LoadClient(session), {"engine_fields"}, "");
+    finding.fact += "; NVML is read in place of the host engine";
+    finding.change = "a client of the host engine";
+    return finding;
   }
   const StatusOr<EngineFacts> facts = AskEngine(session);
   if (!facts.ok()) {
@@ -115,10 +131,11 @@ Finding JudgeClient(std::string_view library, std::string_view engine) {
 
 Finding CheckSourceChoice(Session& session) {
   const size_t asked = session.node().source.fields.size();
-  if (session.NamesEngine()) {
-    return session.engine.Get() == nullptr
-               ? SkipBecause("dcgm.engine")
-               : Finding::Ok("dcgm: the configuration names it for " + Counted(asked, "field"));
+  if (session.engine.Get() != nullptr) {
+    return Finding::Ok("dcgm: the configuration names it for " + Counted(asked, "field"));
+  }
+  if (session.NamesEngine() && !StandsIn(session)) {
+    return SkipBecause("dcgm.engine");
   }
   const std::shared_ptr<const DriverFacts> driver = session.driver.Get();
   if (driver == nullptr) {

@@ -12,6 +12,7 @@ constexpr std::array<std::string_view, kSeverityCount> kSeverityNames = {"ok", "
 constexpr std::array kFeatures = {
     Feature{"device_metrics", "device metrics"},
     Feature{"some_fields", "the fields that are named here"},
+    Feature{"engine_fields", "what the engine has and NVML has not (source.choice)"},
     Feature{"some_devices", "the values of the devices that are named here"},
     Feature{"new_fields", "fields that are newer than the client's library"},
     Feature{"profiling", "profiling"},

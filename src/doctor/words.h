@@ -1,4 +1,4 @@
-// Words that several checks use: lists of GPUs, and the parts of a failure's message.
+// Words that several checks use: lists of GPUs, and the finding for a failure.
 //
 // The messages of the other rooms end with a remedy, which the doctor prints on a line of its own.
 // Pure functions; any thread.
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/counted.h"
+#include "base/fact_and_remedy.h"
 #include "base/status.h"
 #include "doctor/finding.h"
 
@@ -20,13 +21,6 @@ std::string GpuList(const std::vector<uint32_t>& gpus);
 
 // "on all 8", "on 6 of 8"
 std::string OnSome(size_t count, size_t all);
-
-// A message whose last sentence is a remedy, in its two parts.
-struct FactAndRemedy {
-  std::string fact, remedy;
-};
-// Splits the message of `status`; `otherwise` is the remedy of a message that has none.
-FactAndRemedy Parted(const Status& status, std::string_view otherwise);
 
 // A finding for `status`, which cost the features `lose`.
 Finding Failed(Severity severity, const Status& status, std::vector<std::string> lose,

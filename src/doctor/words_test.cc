@@ -17,16 +17,6 @@ TEST(DoctorWords, CountAndList) {
   EXPECT_EQ(OnSome(6, 8), "on 6 of 8");
 }
 
-TEST(DoctorWords, PartAMessageFromItsRemedy) {
-  const FactAndRemedy both =
-      Parted(absl::NotFoundError("a.sock does not exist. Mount the directory"), "other");
-  EXPECT_EQ(both.fact, "a.sock does not exist");
-  EXPECT_EQ(both.remedy, "mount the directory");
-  const FactAndRemedy alone = Parted(absl::NotFoundError("libx.so. is absent."), "other");
-  EXPECT_EQ(alone.fact, "libx.so. is absent");
-  EXPECT_EQ(alone.remedy, "other");
-}
-
 TEST(DoctorEngine, ClientOlderThanTheEngineIsAWarn) {
   EXPECT_EQ(JudgeClient("4.6.0", "4.6.0").severity, Severity::kOk);
   EXPECT_EQ(JudgeClient("4.10.0", "4.6.0").severity, Severity::kOk);

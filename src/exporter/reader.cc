@@ -253,7 +253,8 @@ Status Reader::RescanIfDue() {
     return Rescan();
   }
   const Duration patience = watch_.try_soon ? options_.period : options_.rewatch_every;
-  if (!watch_.reason.empty() && now - watched_at_ >= patience) {
+  const bool is_incomplete = !watch_.reason.empty() || !watch_.stand_in.empty();
+  if (is_incomplete && now - watched_at_ >= patience) {
     return WatchFields();
   }
   return absl::OkStatus();
@@ -338,6 +339,9 @@ void Reader::SayWhatIsRead() {
               what + "; shows the last known devices, since " + scan_failure_);
   } else if (topology_->gpus.empty()) {
     SetStatus(PartState::kDegraded, what + "; it lists no GPU");
+  } else if (!watch_.stand_in.empty()) {
+    status_.remedy = watch_.remedy;
+    SetStatus(PartState::kDegraded, what + "; " + watch_.stand_in);
   } else if (!topology_->parts_absence.empty()) {
     SetStatus(PartState::kDegraded,
               what + "; absent or from the last scan: " + topology_->parts_absence);

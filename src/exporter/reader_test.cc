@@ -273,6 +273,21 @@ TEST_F(ReaderTest, TriesRefusedFieldsAgainEachMinute) {
   EXPECT_EQ(status().state, PartState::kOk);
 }
 
+TEST_F(ReaderTest, SaysThatNvmlStandsInAndLooksForTheEngineEachMinute) {
+  driver_.StandIn("NVML is read in place of the host engine", "install the package");
+  Start();
+  EXPECT_EQ(status().state, PartState::kDegraded);
+  EXPECT_TRUE(status().detail.ends_with("; NVML is read in place of the host engine"));
+  EXPECT_EQ(status().remedy, "install the package");
+  driver_.AcceptProfiling();
+  for (int i = 0; i < 61; ++i) {
+    Step(seconds(1));
+  }
+  EXPECT_EQ(driver_.watches(), 2);
+  EXPECT_EQ(status().state, PartState::kOk);
+  EXPECT_EQ(status().remedy, "");
+}
+
 TEST_F(ReaderTest, ScansAtOnceWhenADeviceGivesNoFreshValues) {
   Start();
   const int looks = driver_.discoveries();

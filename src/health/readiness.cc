@@ -115,6 +115,15 @@ std::string WhatHelps(const ConditionBasis& basis) {
   return remedy.empty() ? "" : ". What helps: " + remedy;
 }
 
+// What a node that is ready lacks.
+std::string Reservations(const ConditionBasis& basis) {
+  std::string lacks = basis.OwnersAreWithdrawn() ? "; owners are withdrawn" : "";
+  if (basis.source->state == PartState::kDegraded && !basis.source->remedy.empty()) {
+    lacks += "; the device source is degraded" + WhatHelps(basis);
+  }
+  return lacks;
+}
+
 bool ServesNothing(const GpuTally& tally) {
   return tally.lost + tally.unresponsive > 0 &&
          tally.served() + tally.awaited + tally.resting + tally.never_sampled == 0;
@@ -159,7 +168,7 @@ Readiness JudgeGpus(const ConditionBasis& basis) {
                                        tally.all == 1 ? "has a fresh sample" : "have fresh samples")
                      : absl::StrFormat("ready: %d of %d GPUs served%s", tally.served(), tally.all,
                                        rest)) +
-                    (basis.OwnersAreWithdrawn() ? "; owners are withdrawn" : "")};
+                    Reservations(basis)};
 }
 
 // Judges a node whose newest reading is fresh and lists no GPU.

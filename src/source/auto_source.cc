@@ -19,8 +19,12 @@ Status NeitherCanBeUsed(const Status& nvml, const Status& dcgm) {
 
 }  // namespace
 
-AutoSource::AutoSource(Makers makers, std::vector<const Field*> fields, FindingsAsked asked)
-    : makers_(std::move(makers)), fields_(std::move(fields)), asked_(asked) {}
+AutoSource::AutoSource(Makers makers, std::vector<const Field*> fields, FindingsAsked asked,
+                       std::string engine)
+    : makers_(std::move(makers)),
+      fields_(std::move(fields)),
+      asked_(asked),
+      engine_(std::move(engine)) {}
 
 template <typename Call>
 auto AutoSource::With(Source& source, Call call) {
@@ -36,7 +40,7 @@ auto AutoSource::With(Source& source, Call call) {
 
 StatusOr<Topology> AutoSource::Discover(PartKinds kinds) {
   if (chosen_ == nullptr) {
-    return Choose(kinds);
+    return engine_.empty() ? Choose(kinds) : ChooseForEngine(kinds);
   }
   return With(*chosen_, [&](Source& source) { return source.Discover(kinds); });
 }
@@ -60,6 +64,61 @@ StatusOr<Topology> AutoSource::Choose(PartKinds kinds) {
   nvml_ = nvml->get();
   Take(*std::move(nvml), "NVML", "it has every requested metric");
   return seen;
+}
+
+// An engine that does not answer is waited for.  Only a client that cannot be loaded is replaced:
+// it stays so until someone changes the container.
+StatusOr<Topology> AutoSource::ChooseForEngine(PartKinds kinds) {
+  StatusOr<std::unique_ptr<Source>> dcgm = makers_.dcgm();
+  if (dcgm.ok()) {
+    Take(*std::move(dcgm), "DCGM", "");
+    return Discover(kinds);
+  }
+  if (dcgm.status().code() == absl::StatusCode::kInvalidArgument) {
+    return dcgm.status();
+  }
+  StatusOr<std::unique_ptr<NvmlSource>> nvml = makers_.nvml();
+  const StatusOr<Topology> seen = [&]() -> StatusOr<Topology> {
+    PODGPU_RETURN_IF_ERROR(nvml.status());
+    return With(**nvml, [&](Source& source) { return source.Discover(kinds); });
+  }();
+  if (!seen.ok()) {
+    return Status(dcgm.status().code(),
+                  absl::StrFormat("%s. Nor can NVML serve in its place: %s",
+                                  dcgm.status().message(), seen.status().message()));
+  }
+  engine_is_missed_ = Parted(dcgm.status(), "");
+  dcgm_failed_ = true;
+  nvml_ = nvml->get();
+  Take(*std::move(nvml), "NVML", "in place of the host engine " + engine_);
+  return seen;
+}
+
+Status AutoSource::TakeEngineIfPossible() {
+  if (engine_is_missed_.fact.empty()) {
+    return absl::OkStatus();
+  }
+  StatusOr<std::unique_ptr<Source>> dcgm = makers_.dcgm();
+  if (!dcgm.ok()) {
+    return absl::OkStatus();
+  }
+  Release();
+  Forget();
+  engine_is_missed_ = {};
+  Take(*std::move(dcgm), "DCGM", "libdcgm can be loaded now");
+  return absl::UnavailableError("libdcgm can be loaded now; connecting to the host engine");
+}
+
+WatchResult AutoSource::StandIn(WatchResult result) const {
+  if (engine_is_missed_.fact.empty()) {
+    return result;
+  }
+  const std::string lacks = LackingIn(*nvml_);
+  result.stand_in =
+      absl::StrFormat("NVML is read in place of the host engine %s%s, since %s", engine_,
+                      lacks.empty() ? "" : " and lacks " + lacks, engine_is_missed_.fact);
+  result.remedy = engine_is_missed_.remedy;
+  return result;
 }
 
 StatusOr<Topology> AutoSource::ChooseDcgmOver(std::unique_ptr<NvmlSource> nvml, Topology seen,
@@ -112,8 +171,12 @@ StatusOr<WatchResult> AutoSource::Watch(const Topology& topology,
                                         const std::vector<const Field*>& fields,
                                         std::chrono::microseconds period) {
   fields_ = fields;
+  PODGPU_RETURN_IF_ERROR(TakeEngineIfPossible());
   PODGPU_RETURN_IF_ERROR(ResetIfLacking());
-  return With(*chosen_, [&](Source& source) { return source.Watch(topology, fields, period); });
+  PODGPU_ASSIGN_OR_RETURN(WatchResult watched, With(*chosen_, [&](Source& source) {
+                            return source.Watch(topology, fields, period);
+                          }));
+  return StandIn(std::move(watched));
 }
 
 Status AutoSource::Read(Grid& grid) {
@@ -152,12 +215,17 @@ void AutoSource::SetProfiling(bool is_on) {
 
 std::string AutoSource::Describe() const {
   MutexLock lock(mutex_);
-  return shown_ == nullptr ? "no device source is chosen yet"
-                           : absl::StrFormat("%s (chosen: %s)", shown_->Describe(), why_);
+  if (shown_ == nullptr) {
+    return "no device source is chosen yet";
+  }
+  return why_.empty() ? shown_->Describe()
+                      : absl::StrFormat("%s (chosen: %s)", shown_->Describe(), why_);
 }
 
 void AutoSource::Take(std::unique_ptr<Source> source, const char* name, std::string why) {
-  Log(LogLevel::kInfo, "device source chosen", {{"source", name}, {"why", why}});
+  if (!why.empty()) {
+    Log(LogLevel::kInfo, "device source chosen", {{"source", name}, {"why", why}});
+  }
   chosen_ = std::move(source);
   chosen_->SetProfiling(profiles_);
   MutexLock lock(mutex_);

@@ -15,7 +15,7 @@ class AutoSourceTest : public ::testing::Test {
  protected:
   AutoSourceTest() { node_.source(); }  // Creates the node's fakes.
 
-  void Open(std::vector<uint16_t> ids, FindingsAsked asked = {}) {
+  void Open(std::vector<uint16_t> ids, FindingsAsked asked = {}, std::string engine = "") {
     fields_ = Fields(std::move(ids));
     source_ = std::make_unique<AutoSource>(
         AutoSource::Makers{.nvml = [this]() -> StatusOr<std::unique_ptr<NvmlSource>> {
@@ -27,11 +27,12 @@ class AutoSourceTest : public ::testing::Test {
                            },
                            .dcgm = [this]() -> StatusOr<std::unique_ptr<Source>> {
                              if (!has_dcgm_) {
-                               return absl::NotFoundError("libdcgm.so.4 is nowhere");
+                               return absl::NotFoundError(
+                                   "libdcgm.so.4 is nowhere. Install the package");
                              }
                              return std::move(node_.made);
                            }},
-        fields_, asked);
+        fields_, asked, std::move(engine));
   }
   Status Look() {
     StatusOr<Topology> found = source_->Discover(PartsFor(fields_));
@@ -88,7 +89,7 @@ TEST_F(AutoSourceTest, KeepsNvmlWhenDcgmIsMissing) {
   ASSERT_TRUE(Look().ok());
   EXPECT_TRUE(
       Chose("DCGM_FI_DEV_CPU_UTIL_RATIO absent, since DCGM cannot be used: libdcgm.so.4 "
-            "is nowhere)"))
+            "is nowhere"))
       << source_->Describe();
   ASSERT_TRUE(source_->Watch(*topology_, fields_, std::chrono::seconds(1)).ok());
   Grid grid(topology_, fields_);
@@ -133,6 +134,61 @@ TEST_F(AutoSourceTest, ChoosesAgainWhenHealthIsAskedFor) {
   EXPECT_TRUE(LostConnection(source_->Read(grid)));
   ASSERT_TRUE(Look().ok());
   EXPECT_TRUE(Chose("NVML alone lacks the health")) << source_->Describe();
+}
+
+constexpr char kEngine[] = "nvidia-dcgm:5555";
+
+TEST_F(AutoSourceTest, TakesTheNamedEngineWithoutALookAtNvml) {
+  Open({kTemperatureId}, {}, kEngine);
+  ASSERT_TRUE(Look().ok());
+  EXPECT_TRUE(source_->Describe().starts_with("dcgm ")) << source_->Describe();
+  EXPECT_FALSE(Chose("")) << "the configuration leaves no choice";
+  const StatusOr<WatchResult> watched =
+      source_->Watch(*topology_, fields_, std::chrono::seconds(1));
+  ASSERT_TRUE(watched.ok());
+  EXPECT_EQ(watched->stand_in, "");
+}
+
+TEST_F(AutoSourceTest, ReadsNvmlInPlaceOfAnEngineWithoutClient) {
+  has_dcgm_ = false;
+  Open({kTemperatureId, kCpuUtilisation}, {}, kEngine);
+  ASSERT_TRUE(Look().ok());
+  EXPECT_TRUE(Chose("in place of the host engine nvidia-dcgm:5555)")) << source_->Describe();
+  const StatusOr<WatchResult> watched =
+      source_->Watch(*topology_, fields_, std::chrono::seconds(1));
+  ASSERT_TRUE(watched.ok());
+  EXPECT_EQ(watched->stand_in,
+            "NVML is read in place of the host engine nvidia-dcgm:5555 and lacks "
+            "DCGM_FI_DEV_CPU_UTIL_RATIO, since libdcgm.so.4 is nowhere");
+  EXPECT_EQ(watched->remedy, "install the package");
+  Grid grid(topology_, fields_);
+  ASSERT_TRUE(source_->Read(grid).ok());
+  EXPECT_TRUE(grid.at(FieldRow{0}, EntityId{0}).present());
+}
+
+TEST_F(AutoSourceTest, TakesTheEngineOnceItsClientIsThere) {
+  has_dcgm_ = false;
+  Open({kTemperatureId}, {}, kEngine);
+  ASSERT_TRUE(Look().ok());
+  ASSERT_TRUE(source_->Watch(*topology_, fields_, std::chrono::seconds(1)).ok());
+  has_dcgm_ = true;
+  EXPECT_TRUE(
+      LostConnection(source_->Watch(*topology_, fields_, std::chrono::seconds(1)).status()));
+  EXPECT_GE(node_.nvml.CountOf("nvmlShutdown"), 1);
+  ASSERT_TRUE(Look().ok());
+  EXPECT_TRUE(source_->Describe().starts_with("dcgm ")) << source_->Describe();
+  const StatusOr<WatchResult> watched =
+      source_->Watch(*topology_, fields_, std::chrono::seconds(1));
+  ASSERT_TRUE(watched.ok());
+  EXPECT_EQ(watched->stand_in, "");
+}
+
+TEST_F(AutoSourceTest, SaysThatNeitherTheEngineNorNvmlCanBeUsed) {
+  has_nvml_ = has_dcgm_ = false;
+  Open({kTemperatureId}, {}, kEngine);
+  EXPECT_EQ(Look(), absl::NotFoundError(
+                        "libdcgm.so.4 is nowhere. Install the package. Nor can NVML serve in its "
+                        "place: libnvidia-ml.so.1 is nowhere"));
 }
 
 }  // namespace

@@ -76,7 +76,8 @@ StatusOr<std::unique_ptr<NvmlProcesses>> OpenProcesses(const SourceOptions& opti
 StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options, LibraryLoader& loader,
                                              Clock& clock, const ThreadTally& written_off) {
   const bool names_dcgm = !options.address.empty() || !options.dcgm_library.empty();
-  if (options.kind == SourceKind::kDcgm || (options.kind == SourceKind::kAuto && names_dcgm)) {
+  if (options.kind == SourceKind::kDcgm ||
+      (options.kind == SourceKind::kAuto && names_dcgm && !MayStandIn(options))) {
     return OpenDcgmSource(options, loader, clock, written_off);
   }
   if (options.kind == SourceKind::kNvml) {
@@ -89,7 +90,13 @@ StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options, Libra
   makers.dcgm = [=, &loader, &clock] {
     return OpenDcgmSource(options, loader, clock, written_off);
   };
-  return std::make_unique<AutoSource>(std::move(makers), options.fields, options.asked);
+  return std::make_unique<AutoSource>(std::move(makers), options.fields, options.asked,
+                                      options.address);
+}
+
+bool MayStandIn(const SourceOptions& options) {
+  return options.kind == SourceKind::kAuto && !options.address.empty() &&
+         options.rows_are_of_this_node;
 }
 
 NoDriver ExplainNoDriver(const SourceOptions& options) {

@@ -23,8 +23,8 @@
 
 namespace podgpu {
 
-// The library that gives device facts. kAuto: DCGM when an engine or its library is named, else as
-// auto_source.h says.
+// The library that gives device facts. kAuto: DCGM when an engine or its library is named (NVML in
+// place of an engine: MayStandIn), else as auto_source.h says.
 enum class SourceKind : uint8_t { kAuto, kDcgm, kNvml };
 
 struct SourceOptions {
@@ -36,6 +36,7 @@ struct SourceOptions {
   const Files* sysfs =
       nullptr;          // Tells which devices are suspended; may be null; outlives the source.
   std::string address;  // Of a remote engine (dcgm/connection.h); empty: embedded.
+  bool rows_are_of_this_node = true;  // The rows of the engine at `address`.
   std::chrono::milliseconds connect_timeout{5000};
   std::chrono::milliseconds stale_after{5000};  // Without a fresh sample, the engine is restarted.
   // The metrics that will be asked for; kAuto chooses the source by them.
@@ -64,6 +65,10 @@ StatusOr<std::unique_ptr<NvmlProcesses>> OpenProcesses(
 StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options, LibraryLoader& loader,
                                              Clock& clock,
                                              const ThreadTally& written_off = NewThreadTally());
+
+// Returns whether NVML is read in place of the host engine at `options.address` while libdcgm
+// cannot be loaded: not if the operator wants DCGM alone, or the GPUs of another machine.
+bool MayStandIn(const SourceOptions& options);
 
 // Explains why no driver can be used, from `options.sysfs`, which must not be null.  Tells nothing
 // of a remote engine, which may be on another machine.

@@ -77,6 +77,18 @@ TEST(OpenDcgmSource, RefusesABadAddressBeforeItSearchesForLibraries) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(MayStandIn, OnlyForAnEngineWhoseRowsAreOfThisNode) {
+  SourceOptions options;
+  EXPECT_FALSE(MayStandIn(options)) << "no engine";
+  options.address = "nvidia-dcgm:5555";
+  EXPECT_TRUE(MayStandIn(options));
+  options.rows_are_of_this_node = false;
+  EXPECT_FALSE(MayStandIn(options));
+  options.rows_are_of_this_node = true;
+  options.kind = SourceKind::kDcgm;
+  EXPECT_FALSE(MayStandIn(options));
+}
+
 TEST(OpenDcgmSource, ReportsAMissingLibrary) {
   InertLoader loader;
   ManualClock clock;

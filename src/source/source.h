@@ -28,11 +28,14 @@ inline constexpr std::chrono::seconds kLongestStalePatience{60};
 // The result of Watch.
 struct WatchResult {
   bool profiling_refused = false;  // Profiling fields are not watched; everything else is.
-  std::string reason;              // For people: what was refused, and why.
+  std::string reason = {};         // For people: what was refused, and why.
   bool try_soon = false;  // All devices of a kind are unwatched: Watch again at the next reading.
   // Something besides profiling was refused, or profiling for another reason than that the node has
   // none.
   bool is_fault = false;
+  // NVML is read in place of the host engine that the configuration names: which engine and why, as
+  // one sentence without a full stop; empty: no.  The remedy belongs to it.
+  std::string stand_in = {}, remedy = {};
 };
 
 // Returns true when `status` says that the connection, its groups or its watches are gone, so the

@@ -100,6 +100,19 @@ constexpr BadValues kBadValues[] = {
      "podgpu: source is nvml, but hostEngine.address, gpuOperator.hostEngine or -r names a DCGM "
      "host engine "
      "(node:5555). Set source to auto, or name no engine"},
+    {"HostEngineWithoutLibdcgm", "hostEngine.address=node:5555",
+     "podgpu: hostEngine.address, gpuOperator.hostEngine or -r names a DCGM host engine "
+     "(node:5555), but the image podgpu:0.1.0 has no libdcgm. Set dcgm.library.image to an image "
+     "that has DCGM, or image.repository to your podgpu-dcgm"},
+    {"HostEngineOfAVariableWithoutLibdcgm",
+     "extraEnv[0].name=DCGM_REMOTE_HOSTENGINE_INFO,extraEnv[0].value=node:5555",
+     "podgpu: hostEngine.address, gpuOperator.hostEngine or -r names a DCGM host engine "
+     "(node:5555), but the image podgpu:0.1.0 has no libdcgm. Set dcgm.library.image to an image "
+     "that has DCGM, or image.repository to your podgpu-dcgm"},
+    {"OperatorsEngineWithoutLibdcgm", "gpuOperator.enabled=true,gpuOperator.hostEngine=true",
+     "podgpu: hostEngine.address, gpuOperator.hostEngine or -r names a DCGM host engine "
+     "(nvidia-dcgm.gpu-operator.svc:5555), but the image podgpu:0.1.0 has no libdcgm. Set "
+     "dcgm.library.image to an image that has DCGM, or image.repository to your podgpu-dcgm"},
     {"FleetPageWithoutCluster", "fleetPage.enabled=true",
      "podgpu: fleetPage.enabled needs the cluster role, which serves that page. Set "
      "cluster.enabled to true"},
@@ -173,11 +186,13 @@ constexpr BadValues kBadValues[] = {
      "openshift.enabled=true,openshift.route.enabled=true,service.enable=false",
      "podgpu: openshift.route.enabled leads to the Service, but service.enable is false. Set "
      "service.enable to true"},
-    {"OperatorsEngineWithoutOperator", "gpuOperator.hostEngine=true",
+    {"OperatorsEngineWithoutOperator", "gpuOperator.hostEngine=true,image.repository=podgpu-dcgm",
      "podgpu: gpuOperator.hostEngine needs the GPU Operator. Set gpuOperator.enabled to true, or "
      "use "
      "hostEngine.address"},
-    {"TwoEngines", "gpuOperator.enabled=true,gpuOperator.hostEngine=true,hostEngine.address=a:1",
+    {"TwoEngines",
+     "gpuOperator.enabled=true,gpuOperator.hostEngine=true,hostEngine.address=a:1,"
+     "image.repository=podgpu-dcgm",
      "podgpu: gpuOperator.hostEngine and hostEngine.address name two engines. Set one of them"},
     {"AddressWithoutPort", "service.address=unix:/run/podgpu.sock",
      "podgpu: service.address is \"unix:/run/podgpu.sock\", which has no port for the Service and "

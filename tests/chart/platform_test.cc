@@ -1,13 +1,17 @@
 // What each platform's switch adds, and what each capability's switch may do: rights, capabilities,
 // host namespaces.
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <re2/re2.h>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "tests/chart/helm.h"
+#include "tests/e2e/child.h"
 
 namespace podgpu {
 namespace {
@@ -231,6 +235,48 @@ TEST(Platform, GpuOperatorGivesTheEngineAndTheRuntime) {
   const Rendering rendering = Rendering::OfSet("gpu-operator");
   EXPECT_EQ(rendering.Variable("DCGM_REMOTE_HOSTENGINE_INFO"), "nvidia-dcgm.gpu-operator.svc:5555");
   EXPECT_EQ(rendering.Text("DaemonSet", "spec/template/spec/runtimeClassName"), "nvidia");
+  EXPECT_EQ(rendering.Variable("LD_LIBRARY_PATH"), "/opt/dcgm");
+  EXPECT_EQ(rendering.Text("DaemonSet", "spec/template/spec/initContainers/0/image"),
+            "registry.example.com/dcgm:4");
+}
+
+// The script of the init container, with folders of this test in place of the container's.
+Child CopyDcgm(const std::string& image, const std::string& pod) {
+  std::string script = Rendering::OfSet("gpu-operator")
+                           .Text("DaemonSet", "spec/template/spec/initContainers/0/command/2");
+  RE2::Replace(&script, "for folder in [^;]*;", "for folder in " + image + ";");
+  RE2::GlobalReplace(&script, "/opt/dcgm", pod);
+  return Child({"/bin/sh", "-c", script});
+}
+
+TEST(Platform, TheInitContainerCopiesDcgmAndTheLibraryThatItNeeds) {
+  const TemporaryFolder image, pod;
+  for (const char* name : {"libdcgm.so.4.6.0", "libdcgmmodulehealth.so.4", "libstdc++.so.6",
+                           "libnvperf_dcgm_host.so", "libc.so.6", "libssl.so.3"}) {
+    image.Write(name, name);
+  }
+  std::filesystem::create_symlink("libdcgm.so.4.6.0", image.path() + "/libdcgm.so.4");
+  for (int start = 1; start <= 2; ++start) {  // An init container may run again.
+    Child copied = CopyDcgm(image.path(), pod.path());
+    EXPECT_EQ(copied.Wait(), 0) << copied.output();
+  }
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(pod.path())) {
+    names.push_back(entry.path().filename());
+  }
+  std::ranges::sort(names);
+  EXPECT_EQ(Listed(names),
+            "libdcgm.so.4, libdcgm.so.4.6.0, libdcgmmodulehealth.so.4, libnvperf_dcgm_host.so, "
+            "libstdc++.so.6");
+}
+
+TEST(Platform, TheInitContainerSaysThatItsImageHasNoDcgm) {
+  const TemporaryFolder image, pod;
+  Child refused = CopyDcgm(image.path(), pod.path());
+  EXPECT_EQ(refused.Wait(), 1);
+  EXPECT_EQ(refused.output(),
+            "the image of dcgm.library.image has no libdcgm.so.4 or libdcgm.so.3; set one that has "
+            "DCGM\n");
 }
 
 // The labels by which a platform's switch selects GPU nodes. A node needs one of them.

@@ -38,10 +38,32 @@ struct Case {
   std::vector<std::string> sim_flags = {};
 };
 
+// Those with a host engine.
+std::vector<Case> EngineCases() {
+  const std::vector<std::string> by_engine = {"--remote-hostengine-info=ENGINE",
+                                              "--libdcgm=LIB/libdcgm.so.4"};
+  return {{.name = "fault-engine",
+           .scenario = "fault-engine",
+           .steps = {"31s"},
+           .flags = by_engine,
+           .awaited = "  fail  dcgm.engine"},
+          {.name = "no-client",
+           .scenario = "one-gpu",
+           .flags = {"--remote-hostengine-info=ENGINE", "--libdcgm=/nowhere/libdcgm.so.4"}},
+          {.name = "old-client",
+           .scenario = "one-gpu",
+           .flags = by_engine,
+           .fault = {"fault", "engine_version", "version=4.8.0"}},
+          {.name = "all-lost-engine",
+           .scenario = "one-gpu",
+           .flags = by_engine,
+           .fault = {"fault", "gpu_lost", "gpu=0", "xid=79"}}};
+}
+
 std::vector<Case> Cases() {
   const std::vector<std::string> in_pod = {"KUBERNETES_SERVICE_HOST=127.0.0.1", "POD_NAME=podgpu-x",
                                            "POD_NAMESPACE=gpu", "NODE_NAME=gpu-node-0"};
-  return {
+  std::vector<Case> cases = {
       {"one-gpu", "one-gpu"},
       {"demo", "demo", {"10s"}, {"-v"}},
       {"h100x8-pods", "h100x8-pods"},
@@ -62,11 +84,6 @@ std::vector<Case> Cases() {
       {"fault-gpu-detached", "fault-gpu-detached", {"35s"}},
       {"fault-driver-reload", "fault-driver-reload", {"35s"}},
       {"fault-mig", "fault-mig", {"35s"}},
-      {.name = "fault-engine",
-       .scenario = "fault-engine",
-       .steps = {"31s"},
-       .flags = {"--remote-hostengine-info=ENGINE", "--libdcgm=LIB/libdcgm.so.4"},
-       .awaited = "  fail  dcgm.engine"},
       {"fault-no-driver", "fault-no-driver"},
       {"fault-board", "fault-board", {"55s"}},
       {"fault-kubelet-down", "fault-kubelet", {"165s"}},
@@ -81,17 +98,9 @@ std::vector<Case> Cases() {
       {"laptop", "no-gpu", {"10s"}, {"-k=false"}},
       {"bad-counters", "one-gpu", {"10s"}, {"--collectors=/nowhere/counters.csv"}},
       {"bad-address", "one-gpu", {"10s"}, {"-a=127.0.0.1:port"}},
-      {.name = "old-client",
-       .scenario = "one-gpu",
-       .flags = {"--remote-hostengine-info=ENGINE", "--libdcgm=LIB/libdcgm.so.4"},
-       .fault = {"fault", "engine_version", "version=4.8.0"}},
       {.name = "no-device-file", .scenario = "h100x8-pods", .missing_file = "/dev/nvidia3"},
       {.name = "all-lost",
        .scenario = "one-gpu",
-       .fault = {"fault", "gpu_lost", "gpu=0", "xid=79"}},
-      {.name = "all-lost-engine",
-       .scenario = "one-gpu",
-       .flags = {"--remote-hostengine-info=ENGINE", "--libdcgm=LIB/libdcgm.so.4"},
        .fault = {"fault", "gpu_lost", "gpu=0", "xid=79"}},
       {.name = "counters-taken",
        .scenario = "one-gpu",
@@ -108,6 +117,8 @@ std::vector<Case> Cases() {
        .fault = {"fault", "api_forbidden"},
        .sim_flags = {"--api-server"}},
   };
+  std::ranges::move(EngineCases(), std::back_inserter(cases));
+  return cases;
 }
 
 // Puts what a case means in place of its words.

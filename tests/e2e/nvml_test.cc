@@ -29,6 +29,20 @@ TEST_F(NvmlAlone, IsChosenAndServesThePage) {
   EXPECT_EQ(page.Lines("podgpu_gpu_energy_joules_total").size(), 3U);
 }
 
+TEST_F(NvmlAlone, IsReadInPlaceOfAHostEngineWithoutLibdcgm) {
+  std::vector<std::string> flags = kWithoutDcgm;
+  flags.push_back("-r=unix://" + node_.engine_socket());
+  StartExporter(flags);
+  ASSERT_TRUE(exporter_->Await("/metrics", kReady));
+  EXPECT_EQ(Page().Lines("DCGM_FI_DEV_GPU_TEMP").size(), 4U) << "two GPUs and two instances";
+  const std::string remedy = "nstall the package datacenter-gpu-manager-4-core";
+  EXPECT_NE(exporter_->Get("/readyz").find(remedy), std::string::npos) << exporter_->Get("/readyz");
+  EXPECT_NE(exporter_->Get("/").find("in place of the host engine unix://"), std::string::npos);
+  EXPECT_NE(exporter_->Get("/").find(remedy), std::string::npos);
+  EXPECT_TRUE(exporter_->Await("/metrics", "\npodgpu_source_state{state=\"degraded\"} 1"));
+  EXPECT_NE(AwaitLog({"level=WARN", "device source state changed", "state=degraded", remedy}), "");
+}
+
 TEST_F(NvmlAlone, ReportsAnXid) {
   StartExporter(kWithoutDcgm);
   node_.Command({"fault", "xid", "gpu=1", "number=79"});

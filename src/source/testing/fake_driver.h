@@ -63,6 +63,11 @@ class FakeDriver {
     std::scoped_lock lock(mutex_);
     watch_ = {.reason = std::move(reason), .is_fault = true};
   }
+  // The source reads NVML in place of a host engine.
+  void StandIn(std::string why, std::string remedy) {
+    std::scoped_lock lock(mutex_);
+    watch_ = {.stand_in = std::move(why), .remedy = std::move(remedy)};
+  }
   void AcceptProfiling() {
     std::scoped_lock lock(mutex_);
     watch_ = {};

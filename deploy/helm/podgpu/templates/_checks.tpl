@@ -9,6 +9,9 @@
 {{- if and $f.engine (eq $f.source "nvml") -}}
 {{- fail (printf "podgpu: source is nvml, but hostEngine.address, gpuOperator.hostEngine or -r names a DCGM host engine (%s). Set source to auto, or name no engine" $f.engine) -}}
 {{- end -}}
+{{- if and $f.engine (ne $f.source "nvml") (not $f.libdcgm) -}}
+{{- fail (printf "podgpu: hostEngine.address, gpuOperator.hostEngine or -r names a DCGM host engine (%s), but the image %s has no libdcgm. Set dcgm.library.image to an image that has DCGM, or image.repository to your podgpu-dcgm" $f.engine (include "podgpu.image" .)) -}}
+{{- end -}}
 {{- if and $v.fleetPage.enabled (not $v.cluster.enabled) -}}
 {{- fail "podgpu: fleetPage.enabled needs the cluster role, which serves that page. Set cluster.enabled to true" -}}
 {{- end -}}

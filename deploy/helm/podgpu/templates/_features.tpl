@@ -59,6 +59,7 @@
 {{- $kubelet := include "podgpu.setting" (merge (dict "bool" false "names" "kubelet-pods-url" "variable" "PODGPU_KUBELET_PODS_URL") $from) -}}
 {{- if $v.gpuOperator.hostEngine -}}{{- $engine = printf "nvidia-dcgm.%s.svc:5555" $v.gpuOperator.namespace -}}{{- end -}}
 {{- if $v.hostEngine.address -}}{{- $engine = $v.hostEngine.address -}}{{- end -}}
+{{- $libdcgm := include "podgpu.setting" (merge (dict "bool" false "names" "libdcgm" "variable" "PODGPU_LIBDCGM") $from) -}}
 {{- $needsPods := or $labels $uid $processes $requests -}}
 {{- $usesKubelet := or $v.kubeletPods.enabled $kubelet -}}
 {{- $configMapNamed := and $configMap (ne $configMap "none") -}}
@@ -71,6 +72,7 @@ requests: {{ not (not $requests) }}
 configMap: {{ ternary $configMap "" (not (not $configMapNamed)) | quote }}
 engine: {{ $engine | quote }}
 source: {{ $source | quote }}
+libdcgm: {{ or (not (empty $v.dcgm.library.image)) (not (empty $libdcgm)) (regexMatch "podgpu-dcgm[:@]" (include "podgpu.image" .)) }}
 podsRight: {{ and (not (not $needsPods)) (not $usesKubelet) }}
 kubeletRight: {{ and (not (not $needsPods)) (not (not $usesKubelet)) }}
 hostPID: {{ or $v.hostPID (and (or (not (not $processes)) (not (not $requests))) (not $v.processes.mountProc)) }}

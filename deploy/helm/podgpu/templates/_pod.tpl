@@ -76,6 +76,9 @@
 {{- if ne $v.source "auto" }}
 - {name: PODGPU_SOURCE, value: {{ $v.source | quote }}}
 {{- end }}
+{{- if $v.dcgm.library.image }}
+- {name: LD_LIBRARY_PATH, value: /opt/dcgm}
+{{- end }}
 {{- if or $v.hostEngine.address $v.gpuOperator.hostEngine }}
 - {name: DCGM_REMOTE_HOSTENGINE_INFO, value: {{ $f.engine | quote }}}
 {{- end }}
@@ -231,6 +234,9 @@ tolerations:
 {{- with $v.hpcJobs.directory }}
 - {name: hpc-jobs, mountPath: {{ . | quote }}, readOnly: true}
 {{- end }}
+{{- if $v.dcgm.library.image }}
+- {name: dcgm, mountPath: /opt/dcgm, readOnly: true}
+{{- end }}
 {{- if $v.gke.enabled }}
 - {name: driver, mountPath: /usr/local/nvidia, readOnly: true}
 {{- end }}
@@ -263,6 +269,10 @@ tolerations:
 - name: hpc-jobs
   hostPath: {path: {{ . | quote }}}
 {{- end }}
+{{- if $v.dcgm.library.image }}
+- name: dcgm
+  emptyDir: {}
+{{- end }}
 {{- if $v.gke.enabled }}
 - name: driver
   hostPath: {path: {{ $v.gke.driverPath | quote }}}
@@ -274,6 +284,28 @@ tolerations:
 {{- with $v.extraConfigMapVolumes }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{/* Copies NVIDIA's DCGM from the image in which it runs to /opt/dcgm, with the C++ library that it needs; podgpu's image has the
+     other libraries. The script needs a shell and cp. */}}
+{{- define "podgpu.copyDcgm" -}}
+set -eu
+for folder in /usr/lib/x86_64-linux-gnu /usr/lib/aarch64-linux-gnu /usr/lib64 /usr/local/lib; do
+  for library in "$folder"/libdcgm.so.[34]; do
+    if [ -e "$library" ]; then
+      found=$folder
+    fi
+  done
+done
+if [ -z "${found:-}" ]; then
+  echo "the image of dcgm.library.image has no libdcgm.so.4 or libdcgm.so.3; set one that has DCGM"
+  exit 1
+fi
+for library in "$found"/libdcgm*.so* "$found"/libnvperf*.so* "$found"/libstdc++.so.6*; do
+  if [ -e "$library" ]; then
+    cp -Pf "$library" /opt/dcgm/
+  fi
+done
 {{- end -}}
 
 {{- define "podgpu.counters" -}}
