@@ -72,8 +72,9 @@ std::map<std::string, std::string> ExpectedPaths() {
   if (kLinkerFolder == "lib64") {
     paths["/lib64"] = "link to usr/lib64";
   }
-  for (const char* library : {"libc.so.6", "libcrypt.so.1", "libcrypto.so.3", "libgcc_s.so.1",
-                              "libisal.so.2", "libm.so.6", "libssl.so.3"}) {
+  for (const char* library :
+       {"libc.so.6", "libcrypt.so.1", "libcrypto.so.3", "libdl.so.2", "libgcc_s.so.1",
+        "libisal.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1", "libssl.so.3"}) {
     paths[kLibraries + "/" + library] = "file";
   }
   return paths;
