@@ -96,6 +96,25 @@ TEST(ClusterRole, ReachesTheNodesThroughTheNetworkPolicy) {
             "[{ports: [{port: metrics, protocol: TCP}, {port: in-use, protocol: TCP}]}]");
 }
 
+// Everything that refers to the container's port by name follows it; the Services keep their own.
+TEST(ClusterRole, ReachesTheNodesAtAPortOfAnotherName) {
+  const Rendering rendering = Rendering::OfSet("port-name");
+  const YAML::Node daemonset = rendering.Object("DaemonSet podgpu");
+  EXPECT_EQ(TextAt(daemonset, "spec/template/spec/containers/0/ports/0/name"), "gpu-metrics");
+  EXPECT_EQ(TextAt(daemonset, "spec/template/spec/containers/0/livenessProbe/httpGet/port"),
+            "gpu-metrics");
+  for (const char* service : {"Service podgpu", "Service podgpu-nodes"}) {
+    EXPECT_EQ(TextAt(rendering.Object(service), "spec/ports/0/name"), "metrics");
+    EXPECT_EQ(TextAt(rendering.Object(service), "spec/ports/0/targetPort"), "gpu-metrics");
+  }
+  EXPECT_EQ(TextAt(rendering.Object("PodMonitor podgpu"), "spec/podMetricsEndpoints/0/port"),
+            "gpu-metrics");
+  EXPECT_EQ(TextAt(rendering.Object("NetworkPolicy podgpu"), "spec/ingress/1/ports/0/port"),
+            "gpu-metrics");
+  const std::string arguments = TextAt(rendering.Object("Deployment podgpu-cluster"), kArguments);
+  EXPECT_NE(arguments.find("=podgpu:gpu-metrics"), std::string::npos) << arguments;
+}
+
 TEST(ClusterRole, HasABudgetForDrains) {
   const Rendering rendering = Rendering::OfSet("cluster");
   EXPECT_EQ(rendering.Text("PodDisruptionBudget", "spec/maxUnavailable"), "1");

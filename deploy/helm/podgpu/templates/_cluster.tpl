@@ -12,7 +12,7 @@
 {{- range $key, $value := include "podgpu.selectorLabels" . | fromYaml }}
 {{- $terms = append $terms (printf "%s=%s" $key $value) }}
 {{- end }}
-- {{ printf "--nodes=pods:%s/%s" $namespace (join "," $terms) }}
+- {{ printf "--nodes=pods:%s/%s%s" $namespace (join "," $terms) (ternary "" (printf ":%s" .Values.portName) (eq .Values.portName "metrics")) }}
 {{- else }}
 - {{ printf "--nodes=endpoints:%s/%s" $namespace $service }}
 {{- end }}

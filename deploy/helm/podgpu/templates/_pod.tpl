@@ -111,11 +111,11 @@
 {{- $tls := .root.Values.tlsServerConfig -}}
 {{- if or .root.Values.basicAuth.users (and $tls.enabled (has $tls.clientAuthType (list "RequireAnyClientCert" "RequireAndVerifyClientCert"))) -}}
 tcpSocket:
-  port: metrics
+  port: {{ .root.Values.portName }}
 {{- else -}}
 httpGet:
   path: {{ .path }}
-  port: metrics
+  port: {{ .root.Values.portName }}
   scheme: {{ ternary "HTTPS" "HTTP" $tls.enabled }}
 {{- end }}
 {{ toYaml .settings }}
