@@ -45,15 +45,23 @@ const std::map<std::string, std::string, std::less<>>& Kinds() {
       {"podmonitor", "podmonitor"},
       {"prometheusrule", "prometheusrule"},
       {"clusterpolicy", "clusterpolicy"},
-      {"clusterrole", "clusterrole"}};
+      {"clusterrole", "clusterrole"},
+      {"clusterrolebinding", "clusterrolebinding"}};
   return kKinds;
 }
 
 // Objects of other programs that guides name: those that run before, and those of the platform.
 const std::set<std::string>& ForeignObjects() {
   static const std::set<std::string> kForeign = {
-      "clusterpolicy/cluster-policy", "daemonset/nvidia-dcgm-exporter",
-      "deployment/pod-gpu-exporter", "service/prometheus-operated",
+      "clusterpolicy/cluster-policy",
+      "daemonset/nvidia-dcgm-exporter",
+      "deployment/pod-gpu-exporter",
+      "service/prometheus-operated",
+      "securitycontextconstraints/my-gpu-exporter-scc",
+      "clusterrole/my-gpu-exporter-scc-role",
+      "clusterrole/my-gpu-exporter-pod-reader",
+      "clusterrolebinding/my-gpu-exporter-scc-rolebinding",
+      "clusterrolebinding/my-gpu-exporter-pod-reader-binding",
       "customresourcedefinition/servicemonitors.monitoring.coreos.com"};
   return kForeign;
 }
