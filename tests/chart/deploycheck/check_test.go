@@ -53,6 +53,8 @@ spec:
             - {name: NODE_NAME, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}
           ports: [{name: metrics, containerPort: 9400, hostPort: 9400}]
           livenessProbe: {httpGet: {path: /healthz, port: metrics}}
+          readinessProbe: {httpGet: {path: /readyz, port: metrics}}
+          resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {memory: 64Mi}}
           volumeMounts:
             - {name: counters, mountPath: /etc/podgpu, readOnly: true}
             - {name: kubelet, mountPath: /var/lib/kubelet/pod-resources, readOnly: true}
@@ -190,6 +192,9 @@ spec:
           image: registry.example/podgpu:1
           args: [cluster, "--metrics-api-listen=:9443", --metrics-api-service=cluster.gpu]
           ports: [{name: metrics, containerPort: 9401}, {name: metrics-api, containerPort: 9443}]
+          livenessProbe: {httpGet: {path: /healthz, port: metrics}}
+          readinessProbe: {httpGet: {path: /readyz, port: metrics}}
+          resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {memory: 64Mi}}
 ---
 apiVersion: v1
 kind: Service

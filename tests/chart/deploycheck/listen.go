@@ -63,6 +63,25 @@ func (s *Set) checkListening(launch Launch, c core.Container) {
 		if port := address[strings.LastIndex(address, ":")+1:]; !declared[port] {
 			s.report(launch.File, launch.Object, fmt.Sprintf("container %s: podgpu listens at %s, but no port %s is declared; correct --%s or ports",
 				launch.Container, address, port, setting.names[0]))
+		} else {
+			s.checkProbedAddress(launch, c, address[:len(address)-len(port)-1], port)
+		}
+	}
+}
+
+// checkProbedAddress checks that probes ask the loopback address where podgpu listens there alone: the kubelet asks the pod's own.
+func (s *Set) checkProbedAddress(launch Launch, c core.Container, host, port string) {
+	if !isLoopback(strings.Trim(host, "[]")) {
+		return
+	}
+	for what, probe := range map[string]*core.Probe{"livenessProbe": c.LivenessProbe, "readinessProbe": c.ReadinessProbe} {
+		if probe == nil || probe.HTTPGet == nil || isLoopback(probe.HTTPGet.Host) {
+			continue
+		}
+		_, asked := portOf(core.PodSpec{Containers: []core.Container{c}}, probe.HTTPGet.Port)
+		if asked != nil && fmt.Sprint(asked.ContainerPort) == port {
+			s.report(launch.File, launch.Object, fmt.Sprintf("container %s: podgpu listens at %s:%s, but its %s asks the pod's address; add host: %s",
+				launch.Container, host, port, what, host))
 		}
 	}
 }

@@ -17,6 +17,10 @@ func (s *Set) checkWorkloads() {
 		s.checkVolumes(w)
 		s.checkPodReferences(w)
 		s.checkPodSecurity(w)
+		for _, c := range w.Spec.Containers {
+			s.checkCare(w, c)
+			s.checkTextFiles(w, c)
+		}
 		for _, c := range containersOf(w.Spec) {
 			s.checkMounts(w, c)
 			s.checkEnvironment(w, c)
@@ -66,6 +70,9 @@ func (s *Set) checkProbe(w Workload, c core.Container, what string, probe *core.
 	if owner, _ := portOf(core.PodSpec{Containers: []core.Container{c}}, get.Port); owner == nil {
 		s.reportOn(w.Object, "container %s: %s asks port %s, which the container does not declare; use one of its ports",
 			c.Name, what, get.Port.String())
+	}
+	if isLoopback(get.Host) && !w.Spec.HostNetwork {
+		s.reportOn(w.Object, "container %s: %s asks %s, which is the node's own without hostNetwork; remove host", c.Name, what, get.Host)
 	}
 	if path, _, _ := strings.Cut(get.Path, "?"); isPodgpu(c) && !servedPaths[roleOf(c)][path] {
 		s.reportOn(w.Object, "container %s: %s asks %s, which podgpu does not serve; use /healthz or /readyz",
