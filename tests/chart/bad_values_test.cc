@@ -143,6 +143,9 @@ constexpr BadValues kBadValues[] = {
      "podgpu: accounting.enabled counts short processes, which only processes.enabled shows. Set "
      "processes.enabled to "
      "true"},
+    {"PortOfAPageThatIsOff", "requestedVsUsed.hostPort=true",
+     "podgpu: requestedVsUsed.hostPort opens the port of a page that is off. Set "
+     "requestedVsUsed.enabled to true"},
     {"TwoMonitors", "podMonitor.enabled=true",
      "podgpu: podMonitor.enabled and serviceMonitor.enabled would read each page twice. Set "
      "serviceMonitor.enabled to "

@@ -204,6 +204,19 @@ TEST(Platform, OpenShiftAllowsWhatTheFeaturesNeed) {
   EXPECT_EQ(scc("securityContext.privileged=true"), "false false true [] [ALL] ");
 }
 
+// gpu-manager's users read IP:5678, the address of the node.
+TEST(Platform, ThePageOfRequestsIsAtThePortOfTheNodeIfItIsAskedFor) {
+  const auto port = [](const std::string& set) {
+    const Rendering rendering(
+        {"--set", "openshift.enabled=true,requestedVsUsed.enabled=true" + set});
+    return rendering.Text("DaemonSet", "spec/template/spec/containers/0/ports/1") + " " +
+           rendering.Text("SecurityContextConstraints", "allowHostPorts");
+  };
+  EXPECT_EQ(port(""), "{name: query, containerPort: 5678, protocol: TCP} false");
+  EXPECT_EQ(port(",requestedVsUsed.hostPort=true"),
+            "{name: query, containerPort: 5678, hostPort: 5678, protocol: TCP} true");
+}
+
 TEST(Platform, OpenShiftLetsOnlyPodgpuUseItsConstraints) {
   const Rendering rendering({"--set", "openshift.enabled=true,cluster.enabled=true"});
   EXPECT_EQ(TextAt(rendering.Object("Role podgpu-scc"), "rules/0/resourceNames"), "[podgpu]");

@@ -21,6 +21,9 @@
 {{- if and $v.accounting.enabled (not $f.processes) -}}
 {{- fail "podgpu: accounting.enabled counts short processes, which only processes.enabled shows. Set processes.enabled to true" -}}
 {{- end -}}
+{{- if and $v.requestedVsUsed.hostPort (not $v.requestedVsUsed.enabled) -}}
+{{- fail "podgpu: requestedVsUsed.hostPort opens the port of a page that is off. Set requestedVsUsed.enabled to true" -}}
+{{- end -}}
 {{- if and $v.podMonitor.enabled $v.serviceMonitor.enabled -}}
 {{- fail "podgpu: podMonitor.enabled and serviceMonitor.enabled would read each page twice. Set serviceMonitor.enabled to false" -}}
 {{- end -}}
