@@ -121,6 +121,15 @@ bool Covers(const YAML::Node& toleration, const YAML::Node& wanted) {
   return TextAt(toleration, "operator") == "Exists" && covers("key") && covers("effect");
 }
 
+// "" stands for all.
+std::set<std::string> ToleratedKeys(const YAML::Node& workload) {
+  std::set<std::string> keys;
+  for (const YAML::Node& toleration : workload["spec"]["template"]["spec"]["tolerations"]) {
+    keys.insert(TextAt(toleration, "key"));
+  }
+  return keys;
+}
+
 class Originals : public ::testing::TestWithParam<Migration> {
  protected:
   Originals() : before_(ObjectsAt("tests/chart/originals/" + GetParam().original + ".yaml")) {
@@ -184,6 +193,10 @@ TEST_P(Originals, RunOnTheSameNodes) {
       EXPECT_TRUE(std::any_of(tolerations.begin(), tolerations.end(), [&](const YAML::Node& one) {
         return Covers(one, wanted);
       })) << TextAt(wanted, "");
+    }
+    for (const std::string& key : ToleratedKeys(now)) {
+      EXPECT_TRUE(ToleratedKeys(before).contains(key) || ToleratedKeys(before).contains(""))
+          << key << ": pods would run on nodes that had none";
     }
   });
 }
