@@ -75,6 +75,21 @@ TEST(ProcTree, LeadsFromEveryPidToItsContainer) {
   }
 }
 
+// A private cgroup namespace: podgpu in the same pod sees the container alone.
+TEST(ProcTree, LeadsToTheContainerAloneFromThePodsOwnCgroupNamespace) {
+  const sim::TestWorld world(std::string("format: 1\ncgroup: {seen_from: ml/trainer-0}") +
+                             kTwoPods);
+  const sim::TestFolder folder;
+  StatusOr<sim::ProcTree> tree = sim::ProcTree::Create(folder.path(), kEpochUs);
+  ASSERT_TRUE(tree.ok() && tree->Show(*world, 6 * sim::kSecondUs).ok());
+  Places places;
+  world->VisitPods(6 * sim::kSecondUs, places);
+  const SystemFiles files;
+  const ProcReader reader(files, folder.path() + "/proc");
+  EXPECT_EQ(reader.Identify(4101)->place,
+            (CgroupPlace{.pod_uid = "", .container_id = places.found.at("main").container_id}));
+}
+
 TEST(ProcTree, ReportsNameStartAndEnd) {
   const sim::TestWorld world(std::string("format: 1") + kTwoPods);
   const sim::TestFolder folder;

@@ -17,6 +17,9 @@ constexpr int64_t kUptimeAtEpochS = 3600;  // The machine booted an hour before 
 constexpr int64_t kTickUs = 10'000;        // USER_HZ is 100 on the architectures used here.
 constexpr std::string_view kHostPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO
 constexpr std::string_view kPodPidNamespace = "pid:[4026532500]";
+// The reader's own container, which none of the simulated processes is in.
+constexpr std::string_view kReaderContainer =
+    "00000000000000000000000000000000000000000000000000000000000000aa";
 
 // Collects the containers that own processes.
 class Containers final : public PodVisitor {
@@ -24,6 +27,7 @@ class Containers final : public PodVisitor {
   void Pod(const PodFacts& pod) override {
     pod_ = Name(pod.pod_namespace, pod.name, "");
     pod_uid_ = pod.config_hash.empty() ? pod.uid : pod.config_hash;
+    pod_uids[pod_] = pod_uid_;
   }
   void Container(const ContainerFacts& container) override {
     found[pod_ + std::string(container.name)] = {pod_uid_, std::string(container.container_id)};
@@ -35,10 +39,8 @@ class Containers final : public PodVisitor {
     return absl::StrFormat("%s/%s/%s", pod_namespace, pod, container);
   }
 
-  struct Ids {
-    std::string pod_uid, container_id;
-  };
-  std::map<std::string, Ids> found;
+  std::map<std::string, std::string> pod_uids;  // By "namespace/name/".
+  std::map<std::string, CgroupIds> found;
 
  private:
   std::string pod_, pod_uid_;
@@ -55,6 +57,30 @@ std::string SystemdPath(std::string_view runtime, std::string_view uid, std::str
 std::string CgroupfsPath(std::string_view runtime, std::string_view uid, std::string_view id) {
   return absl::StrFormat("/kubepods/burstable/pod%s/%s%s", uid, runtime == "crio" ? "crio-" : "",
                          id);
+}
+
+std::string PathOf(const World& world, std::string_view uid, std::string_view id) {
+  return world.cgroup_driver() == "systemd" ? SystemdPath(world.cgroup_runtime(), uid, id)
+                                            : CgroupfsPath(world.cgroup_runtime(), uid, id);
+}
+
+// Returns `path` as the kernel shows it to a reader whose cgroup namespace begins at `root`
+// (kernfs_path_from_node in fs/kernfs/dir.c): one ".." for each level up to the common parent.
+std::string RelativeTo(std::string_view root, std::string_view path) {
+  size_t common = 0;  // The end of the last element that both have.
+  for (size_t i = 0; i <= std::min(root.size(), path.size()); ++i) {
+    const bool ends = (i == root.size() || root[i] == '/') && (i == path.size() || path[i] == '/');
+    common = ends ? i : common;
+    if (i == root.size() || i == path.size() || root[i] != path[i]) {
+      break;
+    }
+  }
+  std::string seen;
+  for (auto levels = std::ranges::count(root.substr(common), '/'); levels > 0; --levels) {
+    seen += "/..";
+  }
+  seen += path.substr(common);
+  return seen.empty() ? "/" : seen;
 }
 
 std::string StatText(int pid, std::string_view name, int64_t start_ticks) {
@@ -95,13 +121,13 @@ Status WriteText(const fs::path& path, const std::string& text) {
 
 }  // namespace
 
-std::string CgroupText(const World& world, std::string_view pod_uid,
-                       std::string_view container_id) {
+std::string CgroupText(const World& world, const CgroupIds& ids, std::string_view seen_from) {
   std::string path = "/user.slice/user-1000.slice/session-2.scope";
-  if (!container_id.empty()) {
-    path = world.cgroup_driver() == "systemd"
-               ? SystemdPath(world.cgroup_runtime(), pod_uid, container_id)
-               : CgroupfsPath(world.cgroup_runtime(), pod_uid, container_id);
+  if (!ids.container_id.empty()) {
+    path = PathOf(world, ids.pod_uid, ids.container_id);
+  }
+  if (!seen_from.empty()) {
+    path = RelativeTo(PathOf(world, seen_from, kReaderContainer), path);
   }
   if (world.cgroup_version() == 2) {
     return absl::StrFormat("0::%s\n", path);
@@ -153,7 +179,7 @@ Status ProcTree::Show(const World& world, TimeUs now) {
   }
   for (const auto& [pid, process] : living) {
     if (!shown_.contains(pid)) {
-      PODGPU_RETURN_IF_ERROR(Add(world, pid, process));
+      PODGPU_RETURN_IF_ERROR(Add(pid, process));
       shown_[pid] = process.started;
     }
   }
@@ -163,31 +189,28 @@ Status ProcTree::Show(const World& world, TimeUs now) {
 std::map<int, ProcTree::Process> ProcTree::LivingAt(const World& world, TimeUs now) const {
   Containers containers;
   world.VisitPods(now, containers);
+  const std::string seen_from = containers.pod_uids[std::string(world.cgroup_seen_from()) + "/"];
   std::map<int, Process> living;
   for (int i = 0; i < world.process_count(now); ++i) {
     const ProcessFacts facts = world.process(i, now);
     Process process;
     process.name = ProcessComm(facts);
     process.started = facts.started;
+    CgroupIds ids;
     if (!facts.container.empty()) {
-      const auto found = containers.found.find(
-          Containers::Name(facts.pod_namespace, facts.pod.view(), facts.container));
-      if (found != containers.found.end()) {
-        process.pod_uid = found->second.pod_uid;
-        process.container_id = found->second.container_id;
-      }
+      ids = containers
+                .found[Containers::Name(facts.pod_namespace, facts.pod.view(), facts.container)];
     }
+    process.in_container = !ids.container_id.empty();
+    process.cgroup = CgroupText(world, ids, seen_from);
     living[facts.pid] = process;
   }
   return living;
 }
 
-Status ProcTree::Add(const World& world, int pid, const Process& process) const {
+Status ProcTree::Add(int pid, const Process& process) const {
   const int64_t start_ticks = (epoch_us_ + process.started - boot_s_ * kSecondUs) / kTickUs;
-  const bool in_container = !process.container_id.empty();
-  return Replace(pid,
-                 FilesOf(pid, process.name, start_ticks, in_container,
-                         CgroupText(world, process.pod_uid, process.container_id)),
+  return Replace(pid, FilesOf(pid, process.name, start_ticks, process.in_container, process.cgroup),
                  process);
 }
 
@@ -198,8 +221,8 @@ Status ProcTree::Replace(int pid, const std::map<std::string, std::string>& file
   fs::remove_all(made, error);
   fs::create_directories(made / "ns", error);
   if (!error) {
-    const bool in_container = !process.container_id.empty();
-    fs::create_symlink(in_container ? kPodPidNamespace : kHostPidNamespace, made / "ns/pid", error);
+    fs::create_symlink(process.in_container ? kPodPidNamespace : kHostPidNamespace, made / "ns/pid",
+                       error);
   }
   if (error) {
     return Failed(made, error);

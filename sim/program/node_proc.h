@@ -3,9 +3,10 @@
 // Pids of a scenario are plain numbers, not processes of this machine; a program that looks them up
 // reads this tree, which podgpu-sim alone keeps up to date.  Each process has stat, status, comm,
 // cmdline, cgroup and ns/pid in the kernel's form; its cgroup is its container's, with the
-// scenario's cgroup version, driver and runtime.  The tree also has the first two processes of
-// every machine, and /proc/stat with the boot time.  A process appears and disappears with one
-// rename, so a reader sees all of it or nothing.  One thread; the directory outlives the object.
+// scenario's cgroup version, driver and runtime, as the host or the pod `seen_from` sees it.  The
+// tree also has the first two processes of every machine, and /proc/stat with the boot time.  A
+// process appears and disappears with one rename, so a reader sees all of it or nothing.  One
+// thread; the directory outlives the object.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,13 @@
 
 namespace podgpu::sim {
 
-// The content of /proc/PID/cgroup for a process in this container, or in no container (both texts
-// empty).
-std::string CgroupText(const World& world, std::string_view pod_uid, std::string_view container_id);
+// A container as its cgroup names it; both texts are empty for a process in no container.
+struct CgroupIds {
+  std::string pod_uid, container_id;
+};
+// The content of /proc/PID/cgroup for a process in this container.  `seen_from`: the uid of the pod
+// in which the reader has a container and a cgroup namespace of its own; empty: the host's.
+std::string CgroupText(const World& world, const CgroupIds& ids, std::string_view seen_from);
 
 class ProcTree {
  public:
@@ -39,11 +44,12 @@ class ProcTree {
   ProcTree(std::string folder, int64_t epoch_us);
 
   struct Process {
-    std::string name, pod_uid, container_id;
+    std::string name, cgroup;
+    bool in_container = false;
     TimeUs started = 0;
   };
   std::map<int, Process> LivingAt(const World& world, TimeUs now) const;
-  Status Add(const World& world, int pid, const Process& process) const;
+  Status Add(int pid, const Process& process) const;
   Status Remove(int pid) const;
   Status Replace(int pid, const std::map<std::string, std::string>& files,
                  const Process& process) const;

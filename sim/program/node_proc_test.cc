@@ -129,6 +129,29 @@ pods:
   EXPECT_EQ(hash.find_first_not_of("0123456789abcdef"), std::string::npos) << cgroup;
 }
 
+TEST_F(ProcTreeTest, ShowsCgroupsAsTheCgroupNamespaceOfAPodDoes) {
+  const TestWorld world(R"(format: 1
+name: private
+cgroup: {seen_from: ml/left}
+gpus: [{class: t4}, {class: t4}]
+pods:
+  - name: left
+    namespace: ml
+    containers: [{name: main, gpus: [0], processes: [{pid: 41, load: {sm: 1%}, memory: 1GiB}]}]
+  - name: right
+    namespace: ml
+    containers: [{name: main, gpus: [1], processes: [{pid: 42, load: {sm: 1%}, memory: 1GiB}]}]
+orphans:
+  - {pid: 999, gpu: 1, load: {sm: 1%}, memory: 1GiB}
+)");
+  StatusOr<ProcTree> tree = ProcTree::Create(folder_.path(), kEpochUs);
+  ASSERT_TRUE(tree.ok() && tree->Show(*world, 0).ok());
+  EXPECT_TRUE(Text("41/cgroup").starts_with("0::/../cri-containerd-")) << "the pod is lost";
+  EXPECT_TRUE(Text("42/cgroup").starts_with("0::/../../kubepods-burstable-pod"))
+      << Text("42/cgroup");
+  EXPECT_EQ(Text("999/cgroup"), "0::/../../../../user.slice/user-1000.slice/session-2.scope\n");
+}
+
 TEST_F(ProcTreeTest, ShowsTheNewStartOfAReusedPid) {
   const TestWorld world(kComingsAndGoings);
   StatusOr<ProcTree> tree = ProcTree::Create(folder_.path(), kEpochUs);

@@ -111,6 +111,7 @@ void WriteNode(Compilation& work) {
       .engine_unix = image.Text(scenario.engine_unix),
       .cgroup_driver = image.Text(scenario.cgroup_driver),
       .cgroup_runtime = image.Text(scenario.cgroup_runtime),
+      .cgroup_seen_from = image.Text(scenario.cgroup_seen_from),
       .epoch_unix_us = scenario.epoch_unix_us,
       .cuda = scenario.cuda,
       .cgroup_version = scenario.cgroup_version,

@@ -249,6 +249,7 @@ TEST(Nodes, HaveTheFactsOfTheScenario) {
   EXPECT_EQ(world->cgroup_driver(), "systemd");
   EXPECT_EQ(world->cgroup_runtime(), "containerd");
   EXPECT_EQ(world->cgroup_version(), 2);
+  EXPECT_EQ(world->cgroup_seen_from(), "");
   EXPECT_TRUE(world->kubelet_has("v1"));
   EXPECT_TRUE(world->kubelet_has("v1alpha1"));
   EXPECT_FALSE(world->kubelet_has("v2"));

@@ -68,7 +68,7 @@ TEST(Images, AreRefusedWhenInvalid) {
   image = world.image();
   image[8] = std::byte{9};
   EXPECT_EQ(error_of(image),
-            "world image: format version 9, this program reads 6; compile the scenario again");
+            "world image: format version 9, this program reads 7; compile the scenario again");
   image = world.image();
   image.pop_back();
   EXPECT_EQ(error_of(image), "world image: " + std::to_string(image.size()) +

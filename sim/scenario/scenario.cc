@@ -1,5 +1,6 @@
 #include "sim/scenario/scenario.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -113,17 +114,34 @@ void ReadNode(const Cursor& root, Scenario& scenario) {
     scenario.node_name = node.Key("name").Name(scenario.node_name);
     node.Key("boot_id").Choice(kBootIds, 0);
   }
-  constexpr std::array<Words, 3> kCgroupKeys = {"version", "driver", "runtime"};
+  constexpr std::array<Words, 1> kPids = {"virtual"};
+  root.Key("pids").Choice(kPids, 0);
+}
+
+// Returns the pod in `seen_from`, or an empty string and an error if the scenario has no such pod.
+std::string ReadSeenFrom(const Cursor& seen_from, const Scenario& scenario) {
+  const std::string name = seen_from.Text("");
+  const bool is_there = std::ranges::any_of(scenario.pods, [&name](const PodSpec& pod) {
+    return pod.pod_namespace + "/" + pod.name == name;
+  });
+  if (is_there || !seen_from.present()) {
+    return name;
+  }
+  seen_from.Fail("found '" + Printable(name) + "'; must be the namespace/name of one of the pods");
+  return {};
+}
+
+// After the pods.
+void ReadCgroup(const Cursor& cgroup, Scenario& scenario) {
+  constexpr std::array<Words, 4> kCgroupKeys = {"version", "driver", "runtime", "seen_from"};
   constexpr std::array<Words, 2> kDrivers = {"systemd", "cgroupfs"};
   constexpr std::array<Words, 3> kRuntimes = {"containerd", "crio", "docker"};
-  const Cursor cgroup = root.Key("cgroup");
   if (cgroup.ExpectKeys(kCgroupKeys)) {
     scenario.cgroup_version = static_cast<int>(cgroup.Key("version").Integer(2, 1, 2));
     scenario.cgroup_driver = kDrivers.at(cgroup.Key("driver").Choice(kDrivers, 0));
     scenario.cgroup_runtime = kRuntimes.at(cgroup.Key("runtime").Choice(kRuntimes, 0));
+    scenario.cgroup_seen_from = ReadSeenFrom(cgroup.Key("seen_from"), scenario);
   }
-  constexpr std::array<Words, 1> kPids = {"virtual"};
-  root.Key("pids").Choice(kPids, 0);
 }
 
 void ReadKubelet(const Cursor& kubelet, Scenario& scenario) {
@@ -211,6 +229,7 @@ Scenario ReadScenario(std::string_view text, ScenarioErrors& errors) {
   scenario.quirks = ReadQuirks(root.Key("quirks"));
   ReadLoads(root.Key("loads"), scenario);
   ReadPods(root.Key("pods"), scenario);
+  ReadCgroup(root.Key("cgroup"), scenario);
   ReadChurns(root.Key("churn"), scenario);
   ReadOrphans(root.Key("orphans"), scenario);
   ReadFaults(root.Key("faults"), false, scenario);

@@ -134,6 +134,7 @@ struct Scenario {
   std::string engine_tcp = "127.0.0.1:5555", engine_unix = "engine.sock";
   std::string cgroup_driver = "systemd", cgroup_runtime = "containerd";
   int cgroup_version = 2;
+  std::string cgroup_seen_from;  // "namespace/name" of a pod; empty: the host.
   int64_t noise_mw = 1'500;
   int64_t refresh_phase_us = -1;  // Below kRefreshUs; -1: from the seed, per GPU.
   Allocator allocator = Allocator::kNvidia;

@@ -54,6 +54,16 @@ TEST(ScenarioRules, RequireAnEngineSocketInTheRunDirectory) {
       kHead);
 }
 
+TEST(ScenarioRules, RequireThePodThatSeesTheCgroups) {
+  const std::string pods = "pods: [{name: a, namespace: ml}]\n";
+  Check({{"one of the pods", "cgroup: {seen_from: ml/a}\n" + pods, {}},
+         {"another namespace",
+          "cgroup: {seen_from: default/a}\n" + pods,
+          {"case.yaml:5:21: cgroup.seen_from: found 'default/a'; must be the namespace/name of one "
+           "of the pods"}}},
+        kHead);
+}
+
 TEST(ScenarioRules, ReportTheKeyAndTheNearestKnownOne) {
   Check({{"unknown key with a neighbour",
           "podz: []\n",

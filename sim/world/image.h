@@ -17,7 +17,7 @@
 namespace podgpu::sim {
 
 inline constexpr std::array<char, 8> kImageMagic = {'P', 'O', 'D', 'G', 'P', 'U', 'W', '1'};
-inline constexpr uint32_t kImageVersion = 6;
+inline constexpr uint32_t kImageVersion = 7;
 inline constexpr uint32_t kNone = 0xffffffff;  // "No such record" in an index.
 inline constexpr TimeUs kForever = INT64_MAX;  // The stop time of a record that never stops.
 inline constexpr TimeUs kLastTimeUs = INT64_C(1) << 62;  // Later times are read as this one.
@@ -105,7 +105,7 @@ inline constexpr uint32_t kNodeHasV1 = 1, kNodeHasV1Alpha1 = 2, kNodeHasInventor
     kNodeTwoNumaNodes = uint32_t{1} << 30U, kNodeKeepsFinished = uint32_t{1} << 31U;
 struct NodeRecord {
   TextRef name, scenario, driver, nvml, dcgm, engine_tcp, engine_unix, cgroup_driver,
-      cgroup_runtime;
+      cgroup_runtime, cgroup_seen_from;
   int64_t epoch_unix_us;
   int32_t cuda, cgroup_version;
   uint32_t flags;

@@ -88,6 +88,9 @@ class ImageWorld final : public World {
   std::string_view cgroup_driver() const override { return tables_.Text(node_.cgroup_driver); }
   std::string_view cgroup_runtime() const override { return tables_.Text(node_.cgroup_runtime); }
   int cgroup_version() const override { return node_.cgroup_version; }
+  std::string_view cgroup_seen_from() const override {
+    return tables_.Text(node_.cgroup_seen_from);
+  }
   bool has_quirk(DriverQuirk quirk) const override {
     return Has(kNodeFirstQuirk << static_cast<uint32_t>(quirk));
   }

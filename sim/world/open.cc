@@ -92,7 +92,8 @@ class Checker {
 
   bool Node(const NodeRecord& node) const {
     return Texts({node.name, node.scenario, node.driver, node.nvml, node.dcgm, node.engine_tcp,
-                  node.engine_unix, node.cgroup_driver, node.cgroup_runtime}) &&
+                  node.engine_unix, node.cgroup_driver, node.cgroup_runtime,
+                  node.cgroup_seen_from}) &&
            node.nvswitch_count >= 0 && node.nvswitch_count <= kMostSwitches &&
            std::ranges::all_of(node.cpu_cores,
                                [](int32_t cores) { return cores >= 0 && cores <= kMostCores; });

@@ -65,6 +65,8 @@ class World {
   virtual std::string_view cgroup_driver() const = 0;   // "systemd", "cgroupfs"
   virtual std::string_view cgroup_runtime() const = 0;  // "containerd", "crio", "docker"
   virtual int cgroup_version() const = 0;
+  // The pod, as "namespace/name", in whose own cgroup namespace paths are seen; empty: the host's.
+  virtual std::string_view cgroup_seen_from() const = 0;
 
   virtual bool has_quirk(DriverQuirk quirk) const = 0;
 
